@@ -1,0 +1,19 @@
+/* clock.h - time. Everything that is measured or waited for uses this one clock. */
+#ifndef DSA_CLOCK_H
+#define DSA_CLOCK_H
+
+#include <stdint.h>
+
+/* CLOCK_MONOTONIC, in nanoseconds. */
+uint64_t clock_now(void);
+
+/* CPU time of the calling thread, in nanoseconds. */
+uint64_t clock_thread_cpu(void);
+
+/* CPU time of the calling process, all its threads, user and system, in nanoseconds. */
+uint64_t clock_process_cpu(void);
+
+/* Sleeps until clock_now() reaches `deadline`; returns at once if it has passed. */
+void clock_sleep_until(uint64_t deadline);
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * prep.h - turns one encoded sample into the numbers a training step wants.
+ *
+ *	bytes -> decode (only the region the crop needs) -> crop, resize, flip
+ *	      -> normalise -> out: 3 x size x size or size x size x 3
+ *
+ * A struct prep never changes after prep_open() and may be shared by threads;
+ * each thread brings a struct prep_worker of its own, which holds its scratch
+ * memory. A variant is one file in loader/prep/ plus one line in prep.c's table.
+ */
+#ifndef DSA_PREP_H
+#define DSA_PREP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct prep;
+struct prep_worker;
+
+enum prep_layout { PREP_NCHW, PREP_NHWC };
+enum prep_type { PREP_U8, PREP_F32, PREP_F16 };
+
+struct prep_config {
+	const char *op;  /* "image", or "raw": the bytes as they are, the null variant */
+	bool evaluate;   /* resize the short side to `resize`, centre crop; no draws */
+	unsigned size;   /* side of the square delivered, in pixels: 224 */
+	unsigned resize; /* evaluation: short side before the crop: 256 */
+	enum prep_layout layout;
+	enum prep_type type;
+	double scale[2]; /* RandomResizedCrop: share of the image's area: .08, 1 */
+	double ratio[2]; /* RandomResizedCrop: width / height: 3/4, 4/3 */
+	double flip;     /* probability of a horizontal flip: .5 */
+	float mean[3];   /* of float output, on a 0..1 scale: out = (v/255 - mean) / std */
+	float std[3];
+};
+
+/* The ImageNet training recipe: 224, NCHW, float32, mean .485 .456 .406, std .229 .. */
+extern const struct prep_config prep_defaults;
+
+struct prep *prep_open(const struct prep_config *config, struct error *err);
+void prep_close(struct prep *prep);
+
+/* Bytes that one sample takes in a batch. */
+size_t prep_sample_bytes(const struct prep *prep);
+
+/* NULL when memory is short. */
+struct prep_worker *prep_worker_new(const struct prep *prep);
+void prep_worker_free(struct prep_worker *worker);
+
+/*
+ * Prepares one sample into out, prep_sample_bytes() long and aligned to 64 when
+ * sample bytes are. `seed` decides crop and flip, and nothing else does: the same
+ * (bytes, seed) gives the same numbers on any thread. Returns 0; -EBADMSG when the
+ * bytes are no image that can be decoded whole (truncated, corrupt), -EFBIG when its
+ * dimensions are unreasonable, -ENOMEM; err says which and where, without the name.
+ * After a failure out holds anything and the worker is fit for the next sample.
+ */
+int prep_run(struct prep_worker *worker, const void *bytes, size_t size, uint64_t seed,
+	     void *out, struct error *err);
+
+#endif
