@@ -1,0 +1,88 @@
+/*
+ * fetch.h - how bytes come: reads whole samples from a source, many in flight.
+ *
+ *	client.next() -> job -> open, read, close (engine) -> throttle -> client.done()
+ *
+ * An engine is one file in loader/fetch/ plus one line in fetch.c's table. It has
+ * threads of its own and pulls its work, so nothing queues in front of it.
+ */
+#ifndef DSA_FETCH_H
+#define DSA_FETCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct blob;
+struct error;
+struct fetch;
+struct source;
+struct throttle;
+
+struct fetch_job {
+	uint64_t tag;     /* the client's */
+	uint64_t start;   /* clock_now() when the engine took it; the engine sets it */
+	uint32_t sample;
+	bool unthrottled; /* staging: do not count and do not slow this read */
+};
+
+/*
+ * What the engine calls, from its own threads.
+ * next: the next read wanted, in *job. With wait it blocks until there is one or the
+ *	client closes; false means none now (without wait) or never again (with wait).
+ * done: the job is finished: a blob whose one reference passes to the client, or NULL
+ *	and result -errno (-ENOENT, -EIO, ...; -EBADMSG for an empty file).
+ */
+struct fetch_client {
+	void *context;
+	bool (*next)(void *context, bool wait, struct fetch_job *job);
+	void (*done)(void *context, const struct fetch_job *job, struct blob *blob,
+		     int result);
+};
+
+struct fetch_config {
+	const char *engine; /* auto, pread, pread-direct, uring, uring-direct */
+	bool kernel_cache;  /* reads may use the page cache: auto takes a buffered engine;
+			     * else it takes a direct one where the file system can */
+	unsigned depth;     /* reads in flight at the most, 1..256 */
+	struct throttle *throttle; /* NULL: none; outlives the fetch */
+	void (*thread_started)(void *context); /* in each engine thread; may be NULL */
+};
+
+struct fetch_stats {
+	uint64_t reads, bytes; /* completed, throttled or not */
+	uint64_t failures;
+	uint64_t cpu_ns;       /* of the engine's threads */
+};
+
+/*
+ * Opens the engine and starts its threads; they call client->next() from then on.
+ * The source, client and throttle outlive it. "auto" reads a few samples with each
+ * engine that fits (at most 0.2 s) and takes the one with the most bytes/s.
+ */
+struct fetch *fetch_open(const struct fetch_config *config, const struct source *source,
+			 const struct fetch_client *client, struct error *err);
+
+/* The client's next() must return false by now. Waits for reads in flight. */
+void fetch_close(struct fetch *fetch);
+
+const char *fetch_engine(const struct fetch *fetch); /* the one chosen */
+const char *fetch_reason(const struct fetch *fetch); /* one line: why it was chosen */
+
+/* True when reads bypass the page cache; false: buffered, or storage is memory. */
+bool fetch_direct(const struct fetch *fetch);
+
+/* True when the data set's file system is memory (tmpfs, ramfs) or the source is. */
+bool fetch_memory(const struct fetch *fetch);
+
+/* Changes the reads in flight, 1..the configured depth or 256. For fetch-only windows. */
+void fetch_set_depth(struct fetch *fetch, unsigned depth);
+
+/* There may be new work: wakes an engine that waits only for its reads in flight. */
+void fetch_kick(struct fetch *fetch);
+
+/* One sample, read in the caller's thread, buffered, unthrottled. NULL: see err. */
+struct blob *fetch_one(const struct source *source, uint32_t sample, struct error *err);
+
+void fetch_stats(const struct fetch *fetch, struct fetch_stats *stats);
+
+#endif

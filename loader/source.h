@@ -1,0 +1,60 @@
+/*
+ * source.h - where samples are: sample number -> where its bytes lie, size, label.
+ *
+ * The index is made once, when the source is opened, and never changes after that, so
+ * every function but open and close may be called from any thread. Samples are numbered
+ * 0..count-1 in an order that does not depend on the file system: by path, bytewise.
+ *
+ *	directory	one folder per class; label = rank of the folder's name
+ *	list file	lines "path label"; a relative path starts at the list's folder
+ *	synthetic[:N]	N samples (default 10000) over a few pictures made in memory
+ */
+#ifndef DSA_SOURCE_H
+#define DSA_SOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct source;
+
+struct source_config {
+	unsigned threads;      /* that read directories; 0: as many as cores */
+	const char *index_dir; /* where index caches are kept; NULL: $XDG_CACHE_HOME/dsa
+				* or ~/.cache/dsa; "": keep none */
+	uint64_t seed;         /* synthetic: of its pictures */
+};
+
+/* Where the bytes of a sample are. Exactly one of path and memory is not NULL. */
+struct source_place {
+	int dir;            /* open directory that path is relative to */
+	const char *path;   /* of the file; its bytes may be anything but '/' runs and 0 */
+	const void *memory; /* the bytes themselves, valid until source_close() */
+	uint32_t size;      /* bytes, as found when indexed: a hint for files */
+};
+
+struct source *source_open(const char *dataset, const struct source_config *config,
+			   struct error *err);
+void source_close(struct source *source);
+
+const char *source_kind(const struct source *source);  /* "tree", "list", "synthetic" */
+uint32_t source_count(const struct source *source);    /* at least 1 */
+uint64_t source_bytes(const struct source *source);    /* of all samples together */
+uint32_t source_classes(const struct source *source);
+uint32_t source_size(const struct source *source, uint32_t sample); /* bytes */
+uint32_t source_label(const struct source *source, uint32_t sample);
+
+/* XXH3-64 over the sorted (relative path, size, label): the data set's digest. */
+uint64_t source_digest(const struct source *source);
+
+/*
+ * Fills *place; the path is written into buffer (PATH_MAX bytes) or points into the
+ * source, and is valid while both live.
+ */
+void source_place(const struct source *source, uint32_t sample, char *buffer,
+		  struct source_place *place);
+
+/* Name of the class, as the folder is called or the label is written. */
+const char *source_class(const struct source *source, uint32_t label);
+
+#endif

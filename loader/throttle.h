@@ -1,0 +1,36 @@
+/*
+ * throttle.h - makes reads as slow as a stated storage: bandwidth and latency.
+ *
+ * A token bucket over payload bytes with a burst of at most one sample, and a latency
+ * per read. It never sleeps: it says when a read may be handed on, so that an engine
+ * with many reads in flight can keep them all. Any thread may call.
+ */
+#ifndef DSA_THROTTLE_H
+#define DSA_THROTTLE_H
+
+#include <stdint.h>
+
+struct throttle;
+
+struct throttle_stats {
+	uint64_t reads, bytes; /* that passed through */
+	uint64_t busy_ns;      /* time the bucket was occupied: bytes / bandwidth */
+	uint64_t delay_ns;     /* what reads were held back for, added up */
+};
+
+/* Bandwidth in bytes/s, latency in seconds; 0 means unlimited. NULL: no memory. */
+struct throttle *throttle_new(double bandwidth, double latency);
+void throttle_free(struct throttle *throttle);
+
+/*
+ * A read of `bytes` that began at `start` (clock_now()) is complete. Returns when it
+ * may be handed on; a time in the past means now. Call once a read.
+ */
+uint64_t throttle_release(struct throttle *throttle, uint64_t start, uint64_t bytes);
+
+/* Forgets what is owed: the bucket is full again. For the switch between windows. */
+void throttle_reset(struct throttle *throttle);
+
+void throttle_stats(const struct throttle *throttle, struct throttle_stats *stats);
+
+#endif
