@@ -110,12 +110,25 @@ bool number_real(const char *text, double *value)
 
 bool number_size(const char *text, uint64_t *bytes)
 {
-	static const struct unit units[] = {
-		{"", 1},     {"B", 1},     {"K", 1e3},  {"M", 1e6},
-		{"G", 1e9},  {"T", 1e12},  {"KB", 1e3}, {"MB", 1e6},
-		{"GB", 1e9}, {"TB", 1e12}, {"Ki", 0x1p10}, {"Mi", 0x1p20},
-		{"Gi", 0x1p30}, {"Ti", 0x1p40}, {"KiB", 0x1p10}, {"MiB", 0x1p20},
-		{"GiB", 0x1p30}, {"TiB", 0x1p40}, {0}};
+	static const struct unit units[] = {{"", 1},
+					    {"B", 1},
+					    {"K", 1e3},
+					    {"M", 1e6},
+					    {"G", 1e9},
+					    {"T", 1e12},
+					    {"KB", 1e3},
+					    {"MB", 1e6},
+					    {"GB", 1e9},
+					    {"TB", 1e12},
+					    {"Ki", 0x1p10},
+					    {"Mi", 0x1p20},
+					    {"Gi", 0x1p30},
+					    {"Ti", 0x1p40},
+					    {"KiB", 0x1p10},
+					    {"MiB", 0x1p20},
+					    {"GiB", 0x1p30},
+					    {"TiB", 0x1p40},
+					    {0}};
 	double value;
 
 	if (!with_unit(text, units, &value) || value >= 0x1p62)
@@ -126,9 +139,9 @@ bool number_size(const char *text, uint64_t *bytes)
 
 bool number_time(const char *text, double *seconds)
 {
-	static const struct unit units[] = {{"", 1},     {"s", 1},   {"ms", 1e-3},
+	static const struct unit units[] = {{"", 1},      {"s", 1},     {"ms", 1e-3},
 					    {"us", 1e-6}, {"ns", 1e-9}, {"m", 60},
-					    {"h", 3600}, {0}};
+					    {"h", 3600},  {0}};
 
 	return with_unit(text, units, seconds);
 }

@@ -1,0 +1,204 @@
+#include "loader/base/trace.h"
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Field 22 of /proc/PID/stat, in clock ticks since boot; 0 when there is no such
+ * process. */
+static uint64_t start_time(uint32_t pid)
+{
+	char path[32], line[1024];
+	unsigned long long start = 0;
+	const char *fields;
+	ssize_t length;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	length = read(fd, line, sizeof(line) - 1);
+	close(fd);
+	if (length <= 0)
+		return 0;
+	line[length] = '\0';
+	fields = strrchr(line, ')'); /* the command's name may hold anything */
+	if (fields == NULL || fields[1] == '\0' || fields[2] == 'Z' || fields[2] == 'X')
+		return 0;
+	sscanf(fields + 2,
+	       "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+	       "%*d %*d %llu",
+	       &start);
+	return start;
+}
+
+static void fill_header(struct trace *trace, uint64_t seed)
+{
+	struct timespec real;
+
+	clock_gettime(CLOCK_REALTIME, &real);
+	trace->version = TRACE_VERSION;
+	trace->bytes = sizeof(*trace);
+	trace->dsa_pid = (uint32_t)getpid();
+	trace->dsa_start = start_time(trace->dsa_pid);
+	trace->created_ns = clock_now();
+	trace->created_real_ns =
+		(uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec;
+	trace->seed = seed;
+	memcpy(trace->about, "{}", 3);
+	atomic_thread_fence(memory_order_release);
+	memcpy(trace->magic, TRACE_MAGIC, sizeof(trace->magic));
+}
+
+struct trace *trace_create(const char *path, uint64_t seed, struct error *err)
+{
+	struct trace *trace = MAP_FAILED;
+	int code = 0, fd;
+
+	if (unlink(path) < 0 && errno != ENOENT) {
+		error_sys(err, errno, "cannot replace the session %s", path);
+		return NULL;
+	}
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		error_sys(err, errno, "cannot make the session %s", path);
+		return NULL;
+	}
+	code = posix_fallocate(fd, 0, sizeof(*trace));
+	if (code == 0)
+		trace = mmap(NULL, sizeof(*trace), PROT_READ | PROT_WRITE, MAP_SHARED,
+			     fd, 0);
+	if (code == 0 && trace == MAP_FAILED)
+		code = errno;
+	close(fd);
+	if (code != 0) {
+		unlink(path);
+		error_sys(err, code, "cannot make the session %s (%zu MB)", path,
+			  sizeof(*trace) >> 20);
+		return NULL;
+	}
+	fill_header(trace, seed);
+	return trace;
+}
+
+/* Reads the head alone first: the rest may not be there. */
+static int check_head(int fd, const char *path, struct error *err)
+{
+	struct {
+		char magic[8];
+		uint32_t version;
+		uint32_t bytes;
+	} head;
+	struct stat status;
+
+	if (fstat(fd, &status) < 0)
+		return error_sys(err, errno, "cannot read the session %s", path);
+	if (pread(fd, &head, sizeof(head), 0) != sizeof(head) ||
+	    memcmp(head.magic, TRACE_MAGIC, sizeof(head.magic)) != 0)
+		return error_set(err, EBADMSG, "%s is no dsa session", path);
+	if (head.version != TRACE_VERSION)
+		return error_set(err, EPROTO,
+				 "session %s has version %u, this is version %u", path,
+				 head.version, TRACE_VERSION);
+	if (head.bytes != sizeof(struct trace) ||
+	    status.st_size < (off_t)sizeof(struct trace))
+		return error_set(err, EBADMSG, "the session %s is cut short", path);
+	return 0;
+}
+
+struct trace *trace_map(const char *path, bool write, struct error *err)
+{
+	int fd = open(path, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	struct trace *trace = NULL;
+
+	if (fd < 0) {
+		error_sys(err, errno, "cannot open the session %s", path);
+		return NULL;
+	}
+	if (check_head(fd, path, err) < 0)
+		goto out;
+	trace = mmap(NULL, sizeof(*trace), PROT_READ | (write ? PROT_WRITE : 0),
+		     MAP_SHARED, fd, 0);
+	if (trace == MAP_FAILED) {
+		error_sys(err, errno, "cannot map the session %s", path);
+		trace = NULL;
+	}
+out:
+	close(fd);
+	return trace;
+}
+
+void trace_unmap(struct trace *trace)
+{
+	if (trace != NULL)
+		munmap(trace, sizeof(*trace));
+}
+
+bool trace_dsa_alive(const struct trace *trace)
+{
+	uint64_t start = start_time(trace->dsa_pid);
+
+	return start != 0 && start == trace->dsa_start;
+}
+
+struct trace_process *trace_claim(struct trace *trace)
+{
+	for (unsigned i = 0; i < TRACE_PROCESSES; i++) {
+		struct trace_process *process = &trace->processes[i];
+		uint32_t none = 0;
+
+		if (!atomic_compare_exchange_strong(&process->pid, &none,
+						    (uint32_t)getpid()))
+			continue;
+		process->started_ns = clock_now();
+		return process;
+	}
+	return NULL;
+}
+
+void trace_thread(struct trace_process *process, enum trace_stage stage)
+{
+	for (unsigned i = 0; i < TRACE_THREADS; i++) {
+		uint32_t none = 0, tid = (uint32_t)syscall(SYS_gettid);
+
+		if (!atomic_compare_exchange_strong(&process->threads[i].tid, &none,
+						    tid))
+			continue;
+		process->threads[i].stage = stage;
+		return;
+	}
+}
+
+const char *trace_kind_name(enum trace_kind kind)
+{
+	static const char *const names[TRACE_KINDS] = {
+		[TRACE_REAL] = "real",           [TRACE_CACHED] = "cached",
+		[TRACE_SYNTHETIC] = "synthetic", [TRACE_LOADED] = "loaded",
+		[TRACE_PREP] = "prep",           [TRACE_FETCH] = "fetch",
+		[TRACE_FILL] = "fill",
+	};
+
+	return (unsigned)kind < TRACE_KINDS ? names[kind] : "unknown";
+}
+
+const char *trace_counter_name(enum trace_counter counter)
+{
+	static const char *const names[TRACE_COUNT] = {
+#define NAME(name, meaning) [TRACE_##name] = #name,
+		TRACE_COUNTERS(NAME)
+#undef NAME
+	};
+
+	return (unsigned)counter < TRACE_COUNT ? names[counter] : "unknown";
+}

@@ -1,0 +1,295 @@
+/*
+ * trace.h - the session: one shared page between dsa and what runs in the target.
+ *
+ * A file in the run's folder, mapped MAP_SHARED by dsa and by everyone who finds
+ * DSA_SESSION in the environment. This header is all that writers and readers share.
+ *
+ *	+--------------------+ 0
+ *	| header             |  who, clock, stop flag, how many windows are asked
+ *	| loader description |  what the driver loads and how
+ *	| about              |  JSON text of dsa: configuration and environment
+ *	| processes[]        |  one slot each: counters, histograms, threads
+ *	| windows[]          |  dsa asks, the driver executes and answers
+ *	| steps[]            |  what the training loop did inside the windows
+ *	| samples[]          |  what fetch and prep took for each sample of real windows
+ *	| epochs[] skips[]   |
+ *	+--------------------+ fixed size, allocated in full when it is made
+ *
+ * The driver is the one loader that delivers the training batches. Writers never wait
+ * and never fail: where room ends they count what they dropped. Every time is
+ * CLOCK_MONOTONIC in nanoseconds. Numbers that two sides touch at once are _Atomic;
+ * all else is written by one side and read by the other after the atomic that
+ * publishes it (state, *_count). A SIGKILL at any moment leaves a readable file.
+ */
+#ifndef DSA_TRACE_H
+#define DSA_TRACE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+
+#define TRACE_MAGIC   "dsa-sess"
+#define TRACE_VERSION 1
+
+enum {
+	TRACE_PROCESSES = 32,
+	TRACE_THREADS = 192, /* in a process slot */
+	TRACE_WINDOWS = 1024,
+	TRACE_STEPS = 1 << 17,
+	TRACE_WINDOW_STEPS = 1024, /* step records of one window; then they merge */
+	TRACE_SAMPLES = 1 << 18,
+	TRACE_EPOCHS = 1024,
+	TRACE_SKIPS = 32,
+	TRACE_ABOUT = 1 << 16,
+	TRACE_BUCKETS =
+		48, /* bucket b counts values in [2^b, 2^(b+1)); 0 takes 0 too */
+};
+
+enum trace_kind {
+	TRACE_REAL,      /* storage and cache as asked */
+	TRACE_CACHED,    /* the stream's next samples, staged in RAM, really prepared */
+	TRACE_SYNTHETIC, /* batches prepared earlier, delivered again */
+	TRACE_LOADED, /* synthetic, while workers prepare as much and throw it away */
+	TRACE_PREP,   /* prep only, from RAM, nothing delivered */
+	TRACE_FETCH,  /* fetch only, unread files, caches bypassed, nothing delivered */
+	TRACE_FILL,   /* brings the cache to its steady state; nothing measured */
+	TRACE_KINDS
+};
+
+enum {
+	TRACE_DRAW = 1,   /* real: hits are drawn with probability `hit` from a resident
+			   * pool, misses read from unread files */
+	TRACE_WARM = 2,   /* real: files are read into the page cache just before */
+	TRACE_BARE = 4,   /* no per-sample clocks, counters and records: its overhead */
+	TRACE_WARMUP = 8, /* not used for any figure: the program's first steps */
+};
+
+enum trace_state { TRACE_ASKED, TRACE_RUNNING, TRACE_DONE, TRACE_REFUSED };
+
+/* Totals since the process opened its loader. Append; never reorder. */
+#define TRACE_COUNTERS(X)                                                              \
+	X(delivered_batches, "batches handed to the training step")                    \
+	X(delivered_samples, "samples in them")                                        \
+	X(blocked_ns, "time spent waiting inside dsa_next()")                          \
+	X(prepared_samples, "samples prepared, thrown away ones too")                  \
+	X(prep_ns, "wall time inside prep, padding included")                          \
+	X(prep_cpu_ns, "CPU time of the prep threads")                                 \
+	X(prep_padded, "samples that --prep-delay padded to its deadline")             \
+	X(fetched_samples, "samples the fetch engine read, staging apart")             \
+	X(fetched_bytes, "payload bytes of them")                                      \
+	X(fetch_ns, "time from start to hand-on of each, added up")                    \
+	X(fetch_cpu_ns, "CPU time of the fetch engine's threads")                      \
+	X(hit_samples, "samples the cache had")                                        \
+	X(hit_bytes, "bytes of them")                                                  \
+	X(staged_samples, "samples read ahead of a window, unthrottled")               \
+	X(staged_bytes, "bytes of them")                                               \
+	X(throttle_reads, "reads that passed the storage throttle")                    \
+	X(throttle_bytes, "bytes of them")                                             \
+	X(throttle_busy_ns, "time the throttle's bucket was occupied")                 \
+	X(skipped_samples, "samples that could not be read or decoded")                \
+	X(emulated_batches, "batches the emulated accelerator took")                   \
+	X(emulated_samples, "samples in them")                                         \
+	X(emulated_busy_ns, "time it really was busy, oversleep included")             \
+	X(emulated_asked_ns, "time it was asked to be busy: samples / rate")
+
+enum trace_counter {
+#define NUMBER(name, meaning) TRACE_##name,
+	TRACE_COUNTERS(NUMBER)
+#undef NUMBER
+		TRACE_COUNT
+};
+
+enum trace_histogram { TRACE_FETCH_NS, TRACE_PREP_NS, TRACE_BYTES, TRACE_HISTOGRAMS };
+
+enum trace_stage { TRACE_STAGE_FETCH = 1, TRACE_STAGE_PREP, TRACE_STAGE_CONSUMER };
+
+struct trace_thread {
+	_Atomic uint32_t tid;   /* 0: free; claimed by compare and exchange */
+	_Atomic uint32_t stage; /* enum trace_stage; 0: not said yet */
+};
+
+struct trace_process {
+	_Atomic uint32_t pid; /* 0: free; claimed by compare and exchange */
+	uint32_t role;        /* 1: driver, 2: another loader of the program */
+	uint64_t started_ns;
+	struct trace_thread threads[TRACE_THREADS];
+	_Atomic uint64_t counters[TRACE_COUNT];
+	_Atomic uint64_t histograms[TRACE_HISTOGRAMS][TRACE_BUCKETS];
+};
+
+/* What a process looked like at one moment; a window holds two. */
+struct trace_snapshot {
+	uint64_t time_ns;
+	uint64_t cpu_ns;      /* of the whole process */
+	uint64_t read_bytes;  /* of /proc/self/io: from storage; UINT64_MAX: unknown */
+	uint64_t cache_bytes; /* resident in the loader's cache */
+	uint64_t counters[TRACE_COUNT];
+};
+
+struct trace_window {
+	/* Asked by dsa, before header.window_count passes it. */
+	uint32_t kind, flags;
+	uint32_t block;     /* of the balanced schedule; UINT32_MAX: none */
+	uint32_t workers;   /* prep: threads at work; 0: as configured */
+	uint32_t depth;     /* fetch: reads in flight; 0: as configured */
+	uint32_t settle;    /* steps thrown away after the switch */
+	uint32_t min_steps; /* measured ones, at the least */
+	uint32_t stage;     /* samples to stage in RAM (cached, loaded, prep) */
+	uint64_t length_ns; /* of the measured part, at the least */
+	uint64_t limit_ns;  /* of the measured part, at the most; 0: none */
+	double hit;         /* with TRACE_DRAW: probability */
+
+	/* Answered by the driver, published by state. */
+	_Atomic uint32_t state;
+	uint32_t steps;        /* measured */
+	uint32_t first_step;   /* index of its first step record; */
+	uint32_t step_records; /* and how many there are */
+	uint32_t first_sample; /* index of its first sample record; */
+	uint32_t sample_records;
+	uint32_t staged;         /* samples staged */
+	uint32_t staged_repeats; /* samples delivered beyond them, from the start again
+				  */
+	uint64_t switch_ns;      /* when the switch to it began */
+	uint64_t samples;        /* measured: delivered, or prepared, or fetched */
+	struct trace_snapshot begin, end; /* of the measured part */
+};
+
+/* `steps` consecutive steps: from the request of the first to the request after. */
+struct trace_step {
+	uint64_t request_ns; /* the program asked for the first batch */
+	uint64_t end_ns;     /* it asked for the batch after the last */
+	uint64_t blocked_ns; /* of this, waiting inside dsa_next() */
+	uint64_t longest_ns; /* longest compute part (wall less blocked) of one step */
+	uint32_t window;
+	uint32_t steps;
+	uint32_t samples;
+	uint32_t epoch;
+};
+
+/* In stream order, for real windows that are not bare. Times saturate at 4.29 s. */
+struct trace_sample {
+	uint32_t window;
+	uint32_t batch;    /* step within the window, settling ones included */
+	uint32_t sample;   /* number in the data set */
+	uint32_t bytes;    /* encoded */
+	uint32_t fetch_ns; /* 0: a cache hit */
+	uint32_t prep_ns;
+};
+
+/* Cache hits over an epoch, real windows alone. */
+struct trace_epoch {
+	_Atomic uint64_t hits, misses, miss_bytes;
+};
+
+struct trace_skip {
+	uint32_t sample;
+	uint32_t code;  /* errno value */
+	char name[160]; /* escaped, shortened in the middle */
+	char reason[120];
+};
+
+/* What the driver loads and how; filled before loader_ready is set. */
+struct trace_loader {
+	char dataset[512], source[16];
+	char engine[16], engine_reason[160];
+	char cache[16], prep[16], output[32]; /* "float32 NCHW 224" */
+	uint64_t dataset_samples, dataset_bytes, digest;
+	uint64_t cache_capacity; /* bytes; 0 for none and page */
+	uint64_t sample_bytes;   /* prepared */
+	uint64_t seed, steps_per_epoch;
+	uint32_t classes, batch, workers, fetch_depth, prefetch, slots;
+	uint32_t direct;     /* 1: reads bypass the page cache */
+	uint32_t memory;     /* 1: the storage is memory */
+	uint32_t huge_pages; /* 1: the ring has them */
+	double storage_bandwidth, storage_latency, prep_delay; /* B/s, s, s; 0: none */
+	double emulated_per_s; /* emulated accelerator; 0: none seen so far */
+};
+
+struct trace {
+	char magic[8];
+	uint32_t version;
+	uint32_t bytes; /* of the whole file */
+	uint32_t dsa_pid;
+	uint32_t reserved;
+	uint64_t dsa_start;       /* starttime in /proc/PID/stat: tells reused pids */
+	uint64_t created_ns;      /* clock base: CLOCK_MONOTONIC and CLOCK_REALTIME */
+	uint64_t created_real_ns; /* at the same moment */
+	uint64_t seed;
+
+	_Atomic uint32_t stop;         /* dsa: the loader is to end the data */
+	_Atomic uint32_t observe;      /* dsa: no windows, leave the training alone */
+	_Atomic uint32_t window_count; /* dsa: windows asked so far */
+	_Atomic uint32_t window_now;   /* driver: windows begun so far */
+	_Atomic uint32_t driver;       /* process slot + 1 that drives; 0: none yet */
+	_Atomic uint32_t loader_ready;
+	_Atomic uint32_t step_count; /* records, driver */
+	_Atomic uint32_t sample_count;
+	_Atomic uint32_t skip_count; /* may pass TRACE_SKIPS: the rest has no name */
+	_Atomic uint64_t dropped_steps,
+		dropped_samples;           /* records there was no room for */
+	_Atomic uint64_t first_request_ns; /* the first batch was asked for */
+	_Atomic uint64_t last_request_ns;  /* and the last one so far */
+	_Atomic uint64_t driver_done;      /* when the driver closed; 0: it has not */
+
+	struct trace_loader loader;
+	char about[TRACE_ABOUT]; /* dsa: JSON object, ends with 0 */
+	struct trace_process processes[TRACE_PROCESSES];
+	struct trace_window windows[TRACE_WINDOWS];
+	struct trace_epoch epochs[TRACE_EPOCHS]; /* the last one takes all after it */
+	struct trace_skip skips[TRACE_SKIPS];
+	struct trace_step steps[TRACE_STEPS];
+	struct trace_sample samples[TRACE_SAMPLES];
+};
+
+/* Bucket of a histogram that counts value. */
+static inline unsigned trace_bucket(uint64_t value)
+{
+	unsigned bucket = value == 0 ? 0 : 63 - (unsigned)__builtin_clzll(value);
+
+	return bucket < TRACE_BUCKETS ? bucket : TRACE_BUCKETS - 1;
+}
+
+static inline void trace_add(struct trace_process *process, enum trace_counter counter,
+			     uint64_t value)
+{
+	atomic_fetch_add_explicit(&process->counters[counter], value,
+				  memory_order_relaxed);
+}
+
+static inline void trace_histogram(struct trace_process *process,
+				   enum trace_histogram which, uint64_t value)
+{
+	atomic_fetch_add_explicit(&process->histograms[which][trace_bucket(value)], 1,
+				  memory_order_relaxed);
+}
+
+/*
+ * dsa: makes the session file at path (0600, replacing one that a dead dsa left) and
+ * maps it. All its room is allocated, so that a full disk can't stop a writer later.
+ * Returns NULL and fills err on failure. End with trace_unmap(); the file stays.
+ */
+struct trace *trace_create(const char *path, uint64_t seed, struct error *err);
+
+/*
+ * Maps an existing session; refuses another version naming both (-EPROTO), a file that
+ * is cut short or not a session (-EBADMSG). With write false the mapping is read-only.
+ */
+struct trace *trace_map(const char *path, bool write, struct error *err);
+void trace_unmap(struct trace *trace);
+
+/* True while the dsa that made the session lives. */
+bool trace_dsa_alive(const struct trace *trace);
+
+/* Claims a process slot for the caller. NULL when all are taken. */
+struct trace_process *trace_claim(struct trace *trace);
+
+/* Enters the calling thread into the slot's table; full is no error. */
+void trace_thread(struct trace_process *process, enum trace_stage stage);
+
+/* Names as results spell them: "real", "cached", ...; "delivered_batches", ... */
+const char *trace_kind_name(enum trace_kind kind);
+const char *trace_counter_name(enum trace_counter counter);
+
+#endif

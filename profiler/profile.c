@@ -1,0 +1,223 @@
+#include "profiler/profile.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void profile_init(struct profile *profile)
+{
+	*profile = (struct profile){
+		.wall_s = NAN,
+		.budget_s = NAN,
+		.precision = NAN,
+		.budget_needed_s = NAN,
+		.target_status = -1,
+		.dataset_samples = UNKNOWN,
+		.dataset_bytes = UNKNOWN,
+		.classes = UNKNOWN,
+		.batch = UNKNOWN,
+		.workers = UNKNOWN,
+		.fetch_depth = UNKNOWN,
+		.prefetch = UNKNOWN,
+		.cores = UNKNOWN,
+		.cache_capacity_bytes = UNKNOWN,
+		.sample_bytes = UNKNOWN,
+		.cache_share = NAN,
+		.storage_bandwidth = NAN,
+		.storage_latency_s = NAN,
+		.prep_delay_s = NAN,
+		.emulated_per_s = NAN,
+		.stalls = {INTERVAL_UNKNOWN, INTERVAL_UNKNOWN, INTERVAL_UNKNOWN},
+		.rates = {INTERVAL_UNKNOWN, INTERVAL_UNKNOWN, INTERVAL_UNKNOWN,
+			  INTERVAL_UNKNOWN, INTERVAL_UNKNOWN, INTERVAL_UNKNOWN},
+		.proof = {NAN, NAN, NULL},
+		.proof_gap = NAN,
+		.prep_waiting = NAN,
+		.prep_contention = NAN,
+		.outside_s = NAN,
+		.outside_share = NAN,
+		.overhead = INTERVAL_UNKNOWN,
+		.overhead_floor = NAN,
+		.hit_ratio = INTERVAL_UNKNOWN,
+		.first_epoch_per_s = NAN,
+		.cpu_s_per_sample = NAN,
+		.skipped = UNKNOWN,
+		.dropped_records = UNKNOWN,
+		.blocks = UNKNOWN,
+	};
+}
+
+static void free_texts(struct profile *profile)
+{
+	char *texts[] = {
+		profile->version,    profile->started,       profile->status,
+		profile->status_why, profile->protocol,      profile->repeat,
+		profile->dataset,    profile->source,        profile->digest,
+		profile->engine,     profile->engine_reason, profile->cache,
+		profile->prep,       profile->output,        profile->proof.basis,
+		profile->limit,      profile->limit_why,
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		free(texts[i]);
+	for (char **word = profile->command; word != NULL && *word != NULL; word++)
+		free(*word);
+	free(profile->command);
+}
+
+static void free_arrays(struct profile *profile)
+{
+	for (size_t i = 0; i < profile->window_count; i++) {
+		free(profile->windows[i].kind);
+		free(profile->windows[i].why);
+	}
+	for (size_t i = 0; i < profile->skip_count; i++) {
+		free(profile->skips[i].name);
+		free(profile->skips[i].reason);
+	}
+	for (size_t i = 0; i < profile->counter_count; i++) {
+		free(profile->counters[i].stage);
+		free(profile->counters[i].name);
+		free(profile->counters[i].rung);
+	}
+	for (size_t i = 0; i < profile->process_count; i++)
+		free(profile->processes[i].role);
+	for (size_t i = 0; i < profile->fact_count; i++) {
+		free(profile->environment[i].key);
+		free(profile->environment[i].value);
+	}
+}
+
+void profile_free(struct profile *profile)
+{
+	free_texts(profile);
+	free_arrays(profile);
+	free(profile->windows);
+	free(profile->prep_curve);
+	free(profile->fetch_curve);
+	free(profile->fetch_s.count);
+	free(profile->prep_s.count);
+	free(profile->bytes.count);
+	free(profile->epochs);
+	free(profile->skips);
+	free(profile->counters);
+	free(profile->processes);
+	free(profile->environment);
+	profile_init(profile);
+}
+
+/* One more element of `size` bytes at the end of *array, zeroed. */
+static void *append(void *array, size_t *count, size_t size)
+{
+	void *old, *grown;
+
+	memcpy(&old, array, sizeof(old));
+	grown = reallocarray(old, *count + 1, size);
+	if (grown == NULL)
+		return NULL;
+	memcpy(array, &grown, sizeof(grown));
+	return memset((char *)grown + (*count)++ * size, 0, size);
+}
+
+struct profile_window *profile_add_window(struct profile *profile)
+{
+	struct profile_window *window = append(
+		&profile->windows, &profile->window_count, sizeof(*profile->windows));
+
+	if (window == NULL)
+		return NULL;
+	window->block = -1;
+	window->start_s = window->length_s = window->switch_s = NAN;
+	window->per_s = window->blocked_s = window->outside_s = window->cpu_s = NAN;
+	window->steps = window->samples = UNKNOWN;
+	window->read_bytes = window->fetched_bytes = UNKNOWN;
+	window->hits = window->misses = UNKNOWN;
+	window->staged = window->staged_repeats = UNKNOWN;
+	return window;
+}
+
+static struct profile_point *add_point(struct profile_point **points, size_t *count)
+{
+	struct profile_point *point = append(points, count, sizeof(**points));
+
+	if (point == NULL)
+		return NULL;
+	point->per_s = INTERVAL_UNKNOWN;
+	point->bytes_per_s = point->cpu_s_per_sample = NAN;
+	return point;
+}
+
+struct profile_point *profile_add_prep_point(struct profile *profile)
+{
+	return add_point(&profile->prep_curve, &profile->prep_points);
+}
+
+struct profile_point *profile_add_fetch_point(struct profile *profile)
+{
+	return add_point(&profile->fetch_curve, &profile->fetch_points);
+}
+
+struct profile_epoch *profile_add_epoch(struct profile *profile)
+{
+	struct profile_epoch *epoch = append(&profile->epochs, &profile->epoch_count,
+					     sizeof(*profile->epochs));
+
+	if (epoch == NULL)
+		return NULL;
+	epoch->hits = epoch->misses = epoch->miss_bytes = UNKNOWN;
+	return epoch;
+}
+
+struct profile_skip *profile_add_skip(struct profile *profile)
+{
+	return append(&profile->skips, &profile->skip_count, sizeof(*profile->skips));
+}
+
+struct profile_counter *profile_add_counter(struct profile *profile)
+{
+	struct profile_counter *counter =
+		append(&profile->counters, &profile->counter_count,
+		       sizeof(*profile->counters));
+
+	if (counter == NULL)
+		return NULL;
+	counter->per_sample = counter->running = NAN;
+	return counter;
+}
+
+struct profile_process *profile_add_process(struct profile *profile)
+{
+	struct profile_process *process =
+		append(&profile->processes, &profile->process_count,
+		       sizeof(*profile->processes));
+
+	if (process == NULL)
+		return NULL;
+	process->cpu_s = NAN;
+	process->read_bytes = process->samples = process->threads = UNKNOWN;
+	return process;
+}
+
+struct profile_fact *profile_add_fact(struct profile *profile)
+{
+	return append(&profile->environment, &profile->fact_count,
+		      sizeof(*profile->environment));
+}
+
+int profile_text(char **text, const char *format, ...)
+{
+	char *fresh = NULL;
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vasprintf(&fresh, format, args);
+	va_end(args);
+	if (length < 0)
+		return -ENOMEM;
+	free(*text);
+	*text = fresh;
+	return 0;
+}
