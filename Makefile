@@ -1,83 +1,295 @@
 # make                               dsa, its library and the examples
+# make demo                          a data set, a real training run, a verdict, a report
 # make check                         every test
 # make check SAN=address,undefined   every test under sanitizers; also SAN=thread
+# make bench                         our loader against others, interleaved
+# make soak                          the long forms of the tests, ten minutes a fuzzer
 # build/plain/test/cache 'minio_*'   some unit tests
 # tests/cli.t run                    one command-line test
+
+VERSION := 0.1.0
+ABI     := 1
 
 SAN    ?=
 comma  := ,
 B      := build/$(or $(subst $(comma),-,$(SAN)),plain)$(if $(filter-out cc gcc,$(CC)),-$(notdir $(CC)))
-CC     ?= cc
 CFLAGS ?= -O2 -g
-PREFIX ?= /usr/local
+TIME   ?= 60
+CORES  := $(shell nproc)
 
-NEED := libjpeg jansson liburing hwloc libxxhash
+PREFIX  ?= /usr/local
+LIBDIR  ?= $(PREFIX)/lib
+DATADIR ?= $(PREFIX)/share
+at      := $(DESTDIR)
+
+# Debian packages: group, package, a command that shows that it is there without
+# asking dpkg (- if there is none), what it is for.
+define PACKAGES
+run    gcc                     gcc             compiler
+run    libc6-dev               -               headers of the C library
+run    pkg-config              pkg-config      finds the libraries
+run    libjpeg62-turbo-dev     -               decodes JPEG
+run    libjansson-dev          -               JSON of results
+run    liburing-dev            -               io_uring fetch engine
+run    libxxhash-dev           -               digest of a data set
+run    libhwloc-dev            -               cores, caches, memory of the machine
+run    libpfm4-dev             -               names of hardware counters
+run    gnuplot-nox             gnuplot         plots of the report
+check  libcmocka-dev           -               unit tests
+check  perl                    prove           runs the tests
+check  clang                   clang           second compiler, fuzzers
+check  clang-format            clang-format    layout
+check  clang-tidy              clang-tidy      static analysis
+check  cppcheck                cppcheck        static analysis
+check  pmccabe                 pmccabe         limit of complexity
+check  shellcheck              shellcheck      scripts
+check  mandoc                  mandoc          manual pages
+check  bsdextrautils           col             manual pages as plain text
+check  codespell               codespell       spelling
+check  python3                 python3         reference results
+check  python3-numpy           -               reference results
+check  python3-pil             -               Pillow: reference of the resampler
+check  zsh                     zsh             completion
+check  fish                    fish            completion
+check  chromium                chromium        opens the report
+check  nodejs                  node            axe, html-validate
+check  npm                     npm             installs these from tests/web
+bench  python3-torch           -               DataLoader, to compare with
+bench  python3-torchvision     -               its transforms
+bench  python3-opencv          -               to compare with
+endef
+export PACKAGES
+
+LOADER_NEEDS := libjpeg liburing libxxhash
+NEEDS        := $(LOADER_NEEDS) jansson hwloc
+pkg-config    = $(shell pkg-config $1 2>/dev/null)
 
 WARN  := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
          -Wpointer-arith -Wwrite-strings -Wcast-qual -Wundef -Wvla -Wformat=2 $(WERROR)
-FLAGS := -std=c11 -D_GNU_SOURCE -I. $(WARN) -fPIC -fvisibility=hidden -pthread \
-         $(shell pkg-config --cflags $(NEED)) \
-         $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover -fno-omit-frame-pointer)
-LINK  := $(FLAGS) $(shell pkg-config --libs $(NEED)) -lpfm -lm
+FLAGS := -std=c11 -D_GNU_SOURCE -DDSA_VERSION='"$(VERSION)"' -I. $(WARN) -fPIC \
+         -fvisibility=hidden -pthread $(call pkg-config,--cflags $(NEEDS)) \
+         $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+LINK  := $(FLAGS) $(call pkg-config,--libs $(NEEDS)) -lpfm -lm
+CMOCKA_CFLAGS := $(call pkg-config,--cflags cmocka)
+CMOCKA_LIBS   := $(call pkg-config,--libs cmocka)
+LOADER_LIBS   := $(call pkg-config,--libs $(LOADER_NEEDS)) -lm
 
-source = $(shell find $1 -name '*.c' | sort)
+source = $(sort $(shell find $1 -name '*.c' 2>/dev/null))
 object = $(patsubst %.c,$(B)/%.o,$(call source,$1))
-LIB    := $(call object,loader profiler models reports)
-UNIT   := $(patsubst tests/unit/%_test.c,$(B)/test/%,$(wildcard tests/unit/*_test.c))
+ROOMS    := loader profiler models reports
+LIB      := $(call object,$(ROOMS))
+UNIT     := $(patsubst tests/unit/%_test.c,$(B)/test/%,$(wildcard tests/unit/*_test.c))
+FUZZ     := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
+BENCH    := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
 EXAMPLES := $(patsubst %.c,$(B)/%,$(wildcard examples/*.c))
+SOURCES  := $(shell find cmd $(ROOMS) examples tests -name '*.[ch]' 2>/dev/null)
+SCRIPTS  := .ci/run $(wildcard tests/*.t tests/*/*.sh tests/*/run examples/*.sh)
 
-all: $(B)/dsa $(EXAMPLES)
+# A recursive make that uses every core, unless the caller has decided already.
+parallel = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(CORES))
+
+all: $(B)/dsa $(B)/libdsa.so $(B)/libdsa.a $(EXAMPLES)
 
 $(B)/dsa: $(call object,cmd) $(B)/libhouse.a
 	@echo '  LD  $@'
 	@$(CC) $(CFLAGS) -o $@ $^ $(LINK)
 
+# Everything but cmd/, for dsa and the tests.
 $(B)/libhouse.a: $(LIB)
 	@echo '  AR  $@'
 	@rm -f $@; $(AR) rcs $@ $^
 
-$(B)/libdsa.so: $(call object,loader)
+$(B)/libdsa.so.$(ABI): $(call object,loader) loader/libdsa.map
 	@echo '  LD  $@'
-	@$(CC) $(CFLAGS) -shared -o $@ $^ $(LINK)
+	@$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,-soname,$(@F) \
+		-Wl,--version-script=loader/libdsa.map $(if $(SAN),,-Wl,-z,defs) \
+		-o $@ $(filter %.o,$^) $(LOADER_LIBS)
+
+$(B)/libdsa.so: $(B)/libdsa.so.$(ABI)
+	@ln -sf $(<F) $@
+
+# One object, whose inner names no program can collide with.
+$(B)/libdsa.a: $(call object,loader)
+	@echo '  AR  $@'
+	@$(LD) -r -o $(B)/libdsa.o $^
+	@objcopy --localize-hidden $(B)/libdsa.o
+	@rm -f $@; $(AR) rcs $@ $(B)/libdsa.o
 
 $(B)/examples/%: $(B)/examples/%.o $(B)/libdsa.so
 	@mkdir -p $(@D)
 	@echo '  LD  $@'
-	@$(CC) $(CFLAGS) -o $@ $< -L$(B) -ldsa -Wl,-rpath,'$$ORIGIN/..' $(LINK)
+	@$(CC) $(FLAGS) $(CFLAGS) -o $@ $< -L$(B) -ldsa -Wl,-rpath,'$$ORIGIN/..' -lm
 
 $(B)/test/%: $(B)/tests/unit/%_test.o $(call object,tests/lib) $(B)/libhouse.a
 	@mkdir -p $(@D)
 	@echo '  LD  $@'
-	@$(CC) $(CFLAGS) -o $@ $^ $(LINK) $(shell pkg-config --libs cmocka) \
-		-Wl,--wrap=malloc,--wrap=calloc
+	@$(CC) $(CFLAGS) -o $@ $^ $(LINK) $(CMOCKA_LIBS) \
+		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
-$(B)/tests/%.o: private FLAGS += $(shell pkg-config --cflags cmocka)
+$(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $(B)/libhouse.a
+	@mkdir -p $(@D)
+	@echo '  LD  $@'
+	@$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LINK)
+
+$(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/libhouse.a
+	@echo '  LD  $@'
+	@$(CC) $(CFLAGS) -o $@ $^ $(LINK)
+
+$(B)/tests/%.o: private FLAGS += $(CMOCKA_CFLAGS)
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	@echo '  CC  $<'
 	@$(CC) $(FLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # Everything is rebuilt when the flags change, and nothing when they do not.
+define flags
+$(CC) $(FLAGS) $(CFLAGS)
+endef
+export flags
 $(B)/flags: FORCE
+	@pkg-config --exists --print-errors $(NEEDS) || \
+		{ echo "make deps installs what is missing" >&2; exit 1; }
 	@mkdir -p $(@D)
-	@echo '$(CC) $(FLAGS) $(CFLAGS)' | cmp -s - $@ || echo '$(CC) $(FLAGS) $(CFLAGS)' >$@
+	@printf '%s\n' "$$flags" | cmp -s - $@ || printf '%s\n' "$$flags" >$@
 
-build/fuzz/%: tests/fuzz/%_fuzz.c $(call source,loader profiler models reports)
-	@mkdir -p $(@D)
-	clang $(FLAGS) -g -O1 -fsanitize=fuzzer,address,undefined -o $@ $^ $(LINK)
+# Installs the missing packages of these groups, or says how. Without dpkg the
+# table above is the answer.
+GROUPS_WANTED ?= run check bench
+deps:
+	@command -v dpkg-query >/dev/null || exit 0; \
+	missing=$$(printf '%s\n' "$$PACKAGES" | while read -r group package shows why; do \
+		case ' $(GROUPS_WANTED) ' in *" $$group "*) ;; *) continue; esac; \
+		[ "$$shows" != - ] && command -v "$$shows" >/dev/null && continue; \
+		[ "$$(dpkg-query -W -f '$${db:Status-Status}' "$$package" 2>/dev/null)" = installed ] || \
+			printf ' %s' "$$package"; \
+	done); \
+	[ -n "$$missing" ] || exit 0; \
+	install="apt-get install -y --no-install-recommends$$missing"; \
+	if [ "$$(id -u)" = 0 ]; then as=; \
+	elif sudo -n true 2>/dev/null; then as=sudo; \
+	else echo "missing packages; as root: $$install" >&2; exit 1; fi; \
+	export DEBIAN_FRONTEND=noninteractive; \
+	echo "  installing$$missing"; \
+	mkdir -p build; \
+	{ $$as apt-get -q update && $$as $$install; } >build/deps.log 2>&1 </dev/null || \
+		{ tail -20 build/deps.log >&2; echo "failed: $$install" >&2; exit 1; }
 
-check: all $(UNIT) headers
-	CMOCKA_MESSAGE_OUTPUT=TAP BUILD=$(CURDIR)/$(B) prove -j4 $(UNIT) tests/*.t
+demo:
+	@$(MAKE) --no-print-directory deps GROUPS_WANTED=run
+	@$(parallel) all
+	@BUILD=$(B) examples/demo.sh
+
+check:
+	@$(MAKE) --no-print-directory deps GROUPS_WANTED='run check'
+	@$(parallel) all units headers $(if $(SAN),,fuzzers)
+	@BUILD=$(CURDIR)/$(B) SAN='$(SAN)' tests/run
+
+units: $(UNIT)
+	@:
+
+# The fuzzers have their own folder of objects and always both sanitizers.
+fuzzers:
+	@$(MAKE) --no-print-directory B=build/fuzz CC=clang SAN=address,undefined \
+		CFLAGS='-g -O1 -fsanitize=fuzzer-no-link' fuzzers-here
+fuzzers-here: $(FUZZ)
+	@:
+
+# TIME seconds each, from the kept inputs; what is new stays in build/fuzz/found.
+fuzz: fuzzers
+	@for fuzzer in $(notdir $(FUZZ)); do \
+		echo "  FUZZ  $$fuzzer"; \
+		mkdir -p build/fuzz/found/$$fuzzer tests/fuzz/corpus/$$fuzzer; \
+		build/fuzz/fuzz/$$fuzzer -max_total_time=$(TIME) -timeout=10 \
+			-rss_limit_mb=4096 -artifact_prefix=build/fuzz/$$fuzzer- \
+			build/fuzz/found/$$fuzzer tests/fuzz/corpus/$$fuzzer \
+			>build/fuzz/$$fuzzer.log 2>&1 || \
+			{ tail -40 build/fuzz/$$fuzzer.log; exit 1; }; \
+		tail -1 build/fuzz/$$fuzzer.log; \
+	done
+
+soak:
+	@$(MAKE) --no-print-directory deps GROUPS_WANTED='run check'
+	@$(parallel) all units fuzzers
+	@BUILD=$(CURDIR)/$(B) SOAK=1 tests/run
+	@$(MAKE) --no-print-directory fuzz TIME=600
+
+bench:
+	@$(MAKE) --no-print-directory deps
+	@$(parallel) all $(BENCH)
+	@BUILD=$(B) tests/bench/run
 
 # Every header must compile by itself.
 headers:
-	@for h in $$(find cmd loader profiler models reports -name '*.h'); do \
+	@for h in $$(find cmd $(ROOMS) -name '*.h' 2>/dev/null); do \
 		echo "#include \"$$h\"" | $(CC) $(FLAGS) -fsyntax-only -x c - || exit 1; done
+
+# make -k lint shows the findings of all.
+LINTS := format tidy cppcheck complexity scripts manual spelling
+lint: $(LINTS:%=lint-%)
+	@:
+lint-format:
+	@clang-format --dry-run -Werror $(SOURCES)
+lint-tidy:
+	@$(parallel) tidy
+lint-cppcheck:
+	@mkdir -p build/cppcheck
+	@cppcheck -q -j$(CORES) --std=c11 -D_GNU_SOURCE -DDSA_VERSION='"$(VERSION)"' -I. \
+		--enable=warning,style,performance,portability --inline-suppr \
+		--suppressions-list=tests/cppcheck --error-exitcode=1 \
+		--cppcheck-build-dir=build/cppcheck $(filter %.c,$(SOURCES))
+lint-complexity:
+	@! pmccabe $(filter %.c,$(SOURCES)) | awk '$$1 > 25' | grep .
+lint-scripts:
+	@shellcheck -s sh $(filter tests/cli/%.sh,$(SCRIPTS))
+	@shellcheck $(filter-out tests/cli/%.sh tests/run,$(SCRIPTS))
+lint-manual:
+	@mandoc -Tlint -Wwarning $(wildcard man/*.[1-9])
+lint-spelling:
+	@codespell -L nd $(SOURCES) $(SCRIPTS) Makefile $(wildcard *.md man/*.[1-9])
+
+# clang-tidy, again only where a source or any header has changed.
+tidy: $(patsubst %.c,build/tidy/%.ok,$(filter %.c,$(SOURCES)))
+build/tidy/%.ok: %.c $(filter %.h,$(SOURCES)) .clang-tidy
+	@mkdir -p $(@D)
+	@echo '  TIDY  $<'
+	@clang-tidy --quiet $< -- $(FLAGS) $(CMOCKA_CFLAGS) 2>$@.err || { cat $@.err; exit 1; }
+	@touch $@
+
+install: all
+	install -d $(at)$(PREFIX)/bin $(at)$(LIBDIR)/pkgconfig $(at)$(PREFIX)/include/dsa \
+		$(at)$(DATADIR)/doc/dsa/examples
+	install $(B)/dsa $(at)$(PREFIX)/bin/dsa
+	install -m 644 $(B)/libdsa.so.$(ABI) $(B)/libdsa.a $(at)$(LIBDIR)
+	ln -sf libdsa.so.$(ABI) $(at)$(LIBDIR)/libdsa.so
+	install -m 644 loader/loader.h $(at)$(PREFIX)/include/dsa/loader.h
+	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
+		-e 's|@NEEDS@|$(LOADER_NEEDS)|' loader/dsa.pc.in >$(at)$(LIBDIR)/pkgconfig/dsa.pc
+	for page in man/*.[1-9]; do \
+		install -D -m 644 $$page $(at)$(DATADIR)/man/man$${page##*.}/$${page##*/} || exit; done
+	install -m 644 README.md LICENSE $(at)$(DATADIR)/doc/dsa
+	install -m 644 $(wildcard examples/*.c) $(at)$(DATADIR)/doc/dsa/examples
+	install -d $(dir $(COMPLETIONS:%=$(at)$(DATADIR)/%))
+	$(B)/dsa completion bash >$(at)$(DATADIR)/$(word 1,$(COMPLETIONS))
+	$(B)/dsa completion zsh >$(at)$(DATADIR)/$(word 2,$(COMPLETIONS))
+	$(B)/dsa completion fish >$(at)$(DATADIR)/$(word 3,$(COMPLETIONS))
+	$(if $(at),,-ldconfig)
+
+COMPLETIONS := bash-completion/completions/dsa zsh/site-functions/_dsa \
+               fish/vendor_completions.d/dsa.fish
+
+uninstall:
+	rm -f $(at)$(PREFIX)/bin/dsa $(at)$(LIBDIR)/libdsa.so $(at)$(LIBDIR)/libdsa.so.$(ABI) \
+		$(at)$(LIBDIR)/libdsa.a $(at)$(LIBDIR)/pkgconfig/dsa.pc \
+		$(COMPLETIONS:%=$(at)$(DATADIR)/%)
+	rm -rf $(at)$(PREFIX)/include/dsa $(at)$(DATADIR)/doc/dsa
+	for page in man/*.[1-9]; do \
+		rm -f $(at)$(DATADIR)/man/man$${page##*.}/$${page##*/}; done
 
 clean:
 	rm -rf build
 
 FORCE:
-.PHONY: all check headers clean FORCE
+.PHONY: all bench check clean demo deps fuzz fuzzers fuzzers-here headers install \
+        lint $(LINTS:%=lint-%) soak tidy uninstall units FORCE
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,19 +1,37 @@
 /*
- * cmd.h - the subcommands of dsa.
+ * cmd.h - the commands of dsa.
  *
- * To add one: a line here, cmd/NAME.c with cmd_NAME(), man/dsa-NAME.1 and
- * tests/cli/NAME*.sh. Exit status: 0 done, 2 bad usage, 3 it could not be done.
+ * To add one: a line in COMMANDS below, cmd/NAME.c with command_NAME, man/dsa-NAME.1
+ * and tests/cli/NAME*.sh. Help, completion and the test of the manual pages read
+ * the same struct command. Exit status: 0 done, 2 bad usage, 3 it could not be done.
  */
 #ifndef DSA_CMD_H
 #define DSA_CMD_H
 
+struct argp;
 struct error;
 
-#define COMMANDS(X)
+/* Either has commands below it, or takes options and runs. */
+struct command {
+	const char *name;
+	const char *summary;
+	const struct command *const *below; /* ends with NULL; or NULL */
+	const struct argp *argp;
+	int (*run)(int argc,
+		   char **argv); /* argv[0] is "dsa NAME"; returns the status */
+};
 
-#define DECLARE(name, summary) int cmd_##name(int argc, char **argv);
+/* clang-format off */
+#define COMMANDS(X) \
+	X(completion)
+/* clang-format on */
+
+#define DECLARE(name) extern const struct command command_##name;
 COMMANDS(DECLARE)
 #undef DECLARE
+
+/* dsa itself: every command is below it. */
+extern const struct command command_dsa;
 
 /* Prints the error for a person. Returns the exit status for "could not". */
 int cmd_fail(const struct error *err);

@@ -1,27 +1,22 @@
+/* dsa.c - finds the command that is meant, and runs it. */
 #include "cmd/cmd.h"
 #include "loader/base/error.h"
 
+#include <argp.h>
 #include <stdio.h>
 #include <string.h>
 
-static const struct command {
-	const char *name;
-	const char *summary;
-	int (*run)(int argc, char **argv);
-} commands[] = {
-#define ENTRY(name, summary) {#name, summary, cmd_##name},
-	COMMANDS(ENTRY) {NULL, NULL, NULL},
+static const struct command *const commands[] = {
+#define ENTRY(name) &command_##name,
+	COMMANDS(ENTRY) NULL,
 #undef ENTRY
 };
 
-#define COUNT (sizeof(commands) / sizeof(commands[0]) - 1)
-
-static void usage(FILE *to)
-{
-	fprintf(to, "usage: dsa COMMAND [OPTION...]\n\n");
-	for (size_t i = 0; i < COUNT; i++)
-		fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
-}
+const struct command command_dsa = {
+	.name = "dsa",
+	.summary = "find out how long a training job waits for data, and why",
+	.below = commands,
+};
 
 int cmd_fail(const struct error *err)
 {
@@ -38,25 +33,67 @@ static int finish(int status)
 	return 3;
 }
 
-int main(int argc, char **argv)
+static void usage(FILE *to, const struct command *command, const char *title)
 {
+	fprintf(to, "usage: %s COMMAND [OPTION...]\n%s\n\n", title, command->summary);
+	for (size_t i = 0; command->below[i] != NULL; i++)
+		fprintf(to, "  %-12s%s\n", command->below[i]->name,
+			command->below[i]->summary);
+	fprintf(to, "\n'%s help COMMAND' says more about one of them.\n", title);
+}
+
+static const struct command *find(const struct command *command, const char *name)
+{
+	for (size_t i = 0; command->below[i] != NULL; i++)
+		if (strcmp(command->below[i]->name, name) == 0)
+			return command->below[i];
+	return NULL;
+}
+
+/* "help X Y" means "X Y --help"; argv has room for as many. */
+static int turn_help(int argc, char **argv)
+{
+	static char help[] = "--help";
+
+	memmove(&argv[1], &argv[2], (size_t)(argc - 2) * sizeof(*argv));
+	argv[argc - 1] = help;
+	return argc;
+}
+
+static int run(const struct command *command, const char *title, int argc, char **argv)
+{
+	const struct command *next;
+	char longer[64]; /* what argp calls us in messages */
+
+	if (command->run != NULL)
+		return command->run(argc, argv);
 	if (argc < 2) {
-		usage(stderr);
+		usage(stderr, command, title);
 		return 2;
 	}
+	if (strcmp(argv[1], "help") == 0)
+		argc = turn_help(argc, argv);
 	if (strcmp(argv[1], "--help") == 0) {
-		usage(stdout);
+		usage(stdout, command, title);
+		return 0;
+	}
+	next = find(command, argv[1]);
+	if (next == NULL) {
+		fprintf(stderr, "dsa: no command is called '%s'; see %s --help\n",
+			argv[1], title);
+		return 2;
+	}
+	snprintf(longer, sizeof(longer), "%s %s", title, next->name);
+	argv[1] = longer;
+	return run(next, longer, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+	argp_err_exit_status = 2;
+	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+		puts("dsa " DSA_VERSION);
 		return finish(0);
 	}
-	for (size_t i = 0; i < COUNT; i++) {
-		char title[32]; /* what argp calls us in messages */
-
-		if (strcmp(argv[1], commands[i].name) != 0)
-			continue;
-		snprintf(title, sizeof(title), "dsa %s", commands[i].name);
-		argv[1] = title;
-		return finish(commands[i].run(argc - 1, argv + 1));
-	}
-	fprintf(stderr, "dsa: no command is called '%s'; see dsa --help\n", argv[1]);
-	return 2;
+	return finish(run(&command_dsa, "dsa", argc, argv));
 }

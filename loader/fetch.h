@@ -19,8 +19,8 @@ struct source;
 struct throttle;
 
 struct fetch_job {
-	uint64_t tag;     /* the client's */
-	uint64_t start;   /* clock_now() when the engine took it; the engine sets it */
+	uint64_t tag;   /* the client's */
+	uint64_t start; /* clock_now() when the engine took it; the engine sets it */
 	uint32_t sample;
 	bool unthrottled; /* staging: do not count and do not slow this read */
 };
@@ -41,17 +41,18 @@ struct fetch_client {
 
 struct fetch_config {
 	const char *engine; /* auto, pread, pread-direct, uring, uring-direct */
-	bool kernel_cache;  /* reads may use the page cache: auto takes a buffered engine;
-			     * else it takes a direct one where the file system can */
+	bool kernel_cache;  /* reads may use the page cache: auto takes a buffered
+			     * engine;  else it takes a direct one where the file system
+			     * can */
 	unsigned depth;     /* reads in flight at the most, 1..256 */
-	struct throttle *throttle; /* NULL: none; outlives the fetch */
+	struct throttle *throttle;             /* NULL: none; outlives the fetch */
 	void (*thread_started)(void *context); /* in each engine thread; may be NULL */
 };
 
 struct fetch_stats {
 	uint64_t reads, bytes; /* completed, throttled or not */
 	uint64_t failures;
-	uint64_t cpu_ns;       /* of the engine's threads */
+	uint64_t cpu_ns; /* of the engine's threads */
 };
 
 /*
@@ -74,7 +75,8 @@ bool fetch_direct(const struct fetch *fetch);
 /* True when the data set's file system is memory (tmpfs, ramfs) or the source is. */
 bool fetch_memory(const struct fetch *fetch);
 
-/* Changes the reads in flight, 1..the configured depth or 256. For fetch-only windows. */
+/* Changes the reads in flight, 1..the configured depth or 256. For fetch-only windows.
+ */
 void fetch_set_depth(struct fetch *fetch, unsigned depth);
 
 /* There may be new work: wakes an engine that waits only for its reads in flight. */

@@ -34,6 +34,8 @@
 extern "C" {
 #endif
 
+#pragma GCC visibility push(default)
+
 #define DSA_WHY 256 /* bytes that an error line needs at the most */
 
 enum dsa_layout { DSA_NCHW, DSA_NHWC };
@@ -42,24 +44,24 @@ enum dsa_on_error { DSA_SKIP, DSA_FAIL };
 
 /* What to load and how. Zero or NULL in a member means the default in brackets. */
 struct dsa_config {
-	const char *dataset;  /* directory, list file, or "synthetic[:COUNT]" */
-	unsigned batch;       /* samples a batch [64] */
-	unsigned workers;     /* prep threads [the cores this process may use] */
-	unsigned prefetch;    /* batches prepared ahead [4] */
-	unsigned fetch_depth; /* reads in flight [16] */
-	const char *fetch;    /* auto pread pread-direct uring uring-direct [auto] */
-	const char *cache;    /* none page minio lru fifo [page] */
+	const char *dataset;    /* directory, list file, or "synthetic[:COUNT]" */
+	unsigned batch;         /* samples a batch [64] */
+	unsigned workers;       /* prep threads [the cores this process may use] */
+	unsigned prefetch;      /* batches prepared ahead [4] */
+	unsigned fetch_depth;   /* reads in flight [16] */
+	const char *fetch;      /* auto pread pread-direct uring uring-direct [auto] */
+	const char *cache;      /* none page minio lru fifo [page] */
 	const char *cache_size; /* "2G" or "35%" of the data set [0] */
-	uint64_t seed;        /* of shuffle, crop and flip [0] */
-	unsigned rank, world; /* this shard of so many [0 of 1] */
-	unsigned epochs;      /* then the data ends [no end] */
+	uint64_t seed;          /* of shuffle, crop and flip [0] */
+	unsigned rank, world;   /* this shard of so many [0 of 1] */
+	unsigned epochs;        /* then the data ends [no end] */
 	uint64_t start_epoch, start_step; /* resume here [0, 0] */
-	int in_order;         /* 1: do not shuffle */
-	int drop_last;        /* 1: no short batch at an epoch's end */
-	int evaluate;         /* 1: resize and centre crop instead of random crop, flip */
+	int in_order;                     /* 1: do not shuffle */
+	int drop_last;                    /* 1: no short batch at an epoch's end */
+	int evaluate; /* 1: resize and centre crop instead of random crop, flip */
 	enum dsa_on_error on_error;
-	const char *prep;     /* image raw [image] */
-	unsigned size;        /* side of the square delivered, pixels [224] */
+	const char *prep; /* image raw [image] */
+	unsigned size;    /* side of the square delivered, pixels [224] */
 	enum dsa_layout layout;
 	enum dsa_type type;
 	const float *mean, *std; /* three each, 0..1 scale [ImageNet's] */
@@ -67,26 +69,26 @@ struct dsa_config {
 
 /* A batch: read-only, valid until it is released. */
 struct dsa_batch {
-	const void *data;         /* count samples of sample_bytes, one after another */
-	const uint32_t *labels;   /* count class numbers */
-	const uint32_t *samples;  /* count sample numbers: position in the data set */
+	const void *data;        /* count samples of sample_bytes, one after another */
+	const uint32_t *labels;  /* count class numbers */
+	const uint32_t *samples; /* count sample numbers: position in the data set */
 	size_t sample_bytes;
 	uint32_t count;
-	uint32_t slot;            /* which of the ring's slots: stable, for pinning */
-	uint64_t epoch, step;     /* from 0; step counts within the epoch */
-	uint64_t number;          /* of the batch since open, repeats included */
-	uint32_t repeated;        /* 1: data delivered before, for a measurement */
+	uint32_t slot;        /* which of the ring's slots: stable, for pinning */
+	uint64_t epoch, step; /* from 0; step counts within the epoch */
+	uint64_t number;      /* of the batch since open, repeats included */
+	uint32_t repeated;    /* 1: data delivered before, for a measurement */
 	uint32_t reserved;
 };
 
 struct dsa_stats {
-	uint64_t samples, batches;           /* delivered */
-	uint64_t skipped;                    /* could not be read or decoded */
+	uint64_t samples, batches;             /* delivered */
+	uint64_t skipped;                      /* could not be read or decoded */
 	uint64_t hits, misses, resident_bytes; /* of the cache of encoded samples */
-	uint64_t fetched_bytes;              /* read by the fetch engine */
-	uint64_t blocked_ns;                 /* time spent waiting inside dsa_next() */
-	uint64_t epoch, position;            /* of the next sample: resume exactly here */
-	uint64_t steps_per_epoch;            /* at the most; skipped samples may shorten */
+	uint64_t fetched_bytes;                /* read by the fetch engine */
+	uint64_t blocked_ns;      /* time spent waiting inside dsa_next() */
+	uint64_t epoch, position; /* of the next sample: resume exactly here */
+	uint64_t steps_per_epoch; /* at the most; skipped samples may shorten */
 	uint64_t dataset_samples, dataset_bytes;
 	uint32_t classes, workers;
 };
@@ -128,6 +130,8 @@ const char *dsa_class(const struct dsa_loader *loader, uint32_t label);
 
 /* Stops every thread, waits for them, frees everything. NULL is allowed. */
 void dsa_close(struct dsa_loader *loader);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }

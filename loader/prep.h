@@ -23,16 +23,17 @@ enum prep_layout { PREP_NCHW, PREP_NHWC };
 enum prep_type { PREP_U8, PREP_F32, PREP_F16 };
 
 struct prep_config {
-	const char *op;  /* "image", or "raw": the bytes as they are, the null variant */
-	bool evaluate;   /* resize the short side to `resize`, centre crop; no draws */
-	unsigned size;   /* side of the square delivered, in pixels: 224 */
+	const char *op; /* "image", or "raw": the bytes as they are, the null variant */
+	bool evaluate;  /* resize the short side to `resize`, centre crop; no draws */
+	unsigned size;  /* side of the square delivered, in pixels: 224 */
 	unsigned resize; /* evaluation: short side before the crop: 256 */
 	enum prep_layout layout;
 	enum prep_type type;
 	double scale[2]; /* RandomResizedCrop: share of the image's area: .08, 1 */
 	double ratio[2]; /* RandomResizedCrop: width / height: 3/4, 4/3 */
 	double flip;     /* probability of a horizontal flip: .5 */
-	float mean[3];   /* of float output, on a 0..1 scale: out = (v/255 - mean) / std */
+	float mean[3];   /* of float output, on a 0..1 scale: out = (v/255 - mean) / std
+			  */
 	float std[3];
 };
 

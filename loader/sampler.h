@@ -20,7 +20,7 @@ struct sampler_config {
 	uint64_t seed;
 	uint32_t rank, world; /* rank < world */
 	bool in_order;        /* no permutation: position order is sample order */
-	bool even;            /* same length on every rank: count / world, rest left out */
+	bool even; /* same length on every rank: count / world, rest left out */
 };
 
 struct sampler *sampler_open(const struct sampler_config *config, struct error *err);

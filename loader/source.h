@@ -27,8 +27,9 @@ struct source_config {
 
 /* Where the bytes of a sample are. Exactly one of path and memory is not NULL. */
 struct source_place {
-	int dir;            /* open directory that path is relative to */
-	const char *path;   /* of the file; its bytes may be anything but '/' runs and 0 */
+	int dir; /* open directory that path is relative to */
+	const char
+		*path; /* of the file; its bytes may be anything but '/' runs and 0 */
 	const void *memory; /* the bytes themselves, valid until source_close() */
 	uint32_t size;      /* bytes, as found when indexed: a hint for files */
 };
@@ -37,9 +38,9 @@ struct source *source_open(const char *dataset, const struct source_config *conf
 			   struct error *err);
 void source_close(struct source *source);
 
-const char *source_kind(const struct source *source);  /* "tree", "list", "synthetic" */
-uint32_t source_count(const struct source *source);    /* at least 1 */
-uint64_t source_bytes(const struct source *source);    /* of all samples together */
+const char *source_kind(const struct source *source); /* "tree", "list", "synthetic" */
+uint32_t source_count(const struct source *source);   /* at least 1 */
+uint64_t source_bytes(const struct source *source);   /* of all samples together */
 uint32_t source_classes(const struct source *source);
 uint32_t source_size(const struct source *source, uint32_t sample); /* bytes */
 uint32_t source_label(const struct source *source, uint32_t sample);

@@ -44,7 +44,7 @@ static inline uint32_t random_below(struct random *random, uint32_t bound)
 	uint64_t product = (random_next(random) >> 32) * bound;
 
 	if ((uint32_t)product < bound) {
-		uint32_t least = -bound % bound;
+		uint32_t least = (0 - bound) % bound;
 
 		while ((uint32_t)product < least)
 			product = (random_next(random) >> 32) * bound;
