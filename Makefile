@@ -66,7 +66,7 @@ pkg-config    = $(shell pkg-config $1 2>/dev/null)
 
 WARN  := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
          -Wpointer-arith -Wwrite-strings -Wcast-qual -Wundef -Wvla -Wformat=2 $(WERROR)
-FLAGS := -std=c11 -D_GNU_SOURCE -DDSA_VERSION='"$(VERSION)"' -I. $(WARN) -fPIC \
+FLAGS := -std=c11 -D_GNU_SOURCE -DDSA_VERSION='"$(VERSION)"' -I. -Ibuild/include $(WARN) -fPIC \
          -fvisibility=hidden -pthread $(call pkg-config,--cflags $(NEEDS)) \
          $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 LINK  := $(FLAGS) $(call pkg-config,--libs $(NEEDS)) -lpfm -lm
@@ -82,7 +82,8 @@ UNIT     := $(patsubst tests/unit/%_test.c,$(B)/test/%,$(wildcard tests/unit/*_t
 FUZZ     := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 BENCH    := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
 EXAMPLES := $(patsubst %.c,$(B)/%,$(wildcard examples/*.c))
-SOURCES  := $(shell find cmd $(ROOMS) examples tests -name '*.[ch]' 2>/dev/null)
+SOURCES  := $(shell find cmd $(ROOMS) examples tests -name node_modules -prune -o \
+	-name '*.[ch]' -print 2>/dev/null)
 SCRIPTS  := .ci/run $(wildcard tests/*.t tests/*/*.sh tests/*/run examples/*.sh)
 
 # A recursive make that uses every core, unless the caller has decided already.
@@ -114,6 +115,12 @@ $(B)/libdsa.a: $(call object,loader)
 	@$(LD) -r -o $(B)/libdsa.o $^
 	@objcopy --localize-hidden $(B)/libdsa.o
 	@rm -f $@; $(AR) rcs $@ $(B)/libdsa.o
+
+# Examples include <dsa/loader.h>, as a program outside this tree does.
+build/include/dsa/loader.h: loader/loader.h
+	@mkdir -p $(@D)
+	@ln -sf ../../../$< $@
+$(B)/examples/%.o: | build/include/dsa/loader.h
 
 $(B)/examples/%: $(B)/examples/%.o $(B)/libdsa.so
 	@mkdir -p $(@D)
@@ -233,7 +240,7 @@ lint-tidy:
 	@$(parallel) tidy
 lint-cppcheck:
 	@mkdir -p build/cppcheck
-	@cppcheck -q -j$(CORES) --std=c11 -D_GNU_SOURCE -DDSA_VERSION='"$(VERSION)"' -I. \
+	@cppcheck -q -j$(CORES) --std=c11 -D_GNU_SOURCE -DDSA_VERSION='"$(VERSION)"' -I. -Ibuild/include \
 		--enable=warning,style,performance,portability --inline-suppr \
 		--suppressions-list=tests/cppcheck --error-exitcode=1 \
 		--cppcheck-build-dir=build/cppcheck $(filter %.c,$(SOURCES))
@@ -248,7 +255,7 @@ lint-spelling:
 	@codespell -L nd $(SOURCES) $(SCRIPTS) Makefile $(wildcard *.md man/*.[1-9])
 
 # clang-tidy, again only where a source or any header has changed.
-tidy: $(patsubst %.c,build/tidy/%.ok,$(filter %.c,$(SOURCES)))
+tidy: build/include/dsa/loader.h $(patsubst %.c,build/tidy/%.ok,$(filter %.c,$(SOURCES)))
 build/tidy/%.ok: %.c $(filter %.h,$(SOURCES)) .clang-tidy
 	@mkdir -p $(@D)
 	@echo '  TIDY  $<'
