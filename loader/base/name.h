@@ -1,0 +1,17 @@
+/* name.h - file names made safe to print: they may hold any byte but 0 and '/'. */
+#ifndef DSA_NAME_H
+#define DSA_NAME_H
+
+#include <stddef.h>
+
+enum { NAME_SHOWN = 120 }; /* bytes for a name within an error line */
+
+/*
+ * Writes name into buffer (size bytes, at least 8) such that it is one line of valid
+ * UTF-8 that moves no terminal and closes no quotes: \n \t \r, \xNN for other control
+ * characters, direction overrides and bytes that are no UTF-8, and \ before \ ' and ".
+ * Of a name that is too long the end is kept, after "...". Returns buffer.
+ */
+const char *name_escape(const char *name, char *buffer, size_t size);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * evict.h - the cache that makes room: everything of LRU, FIFO and their like but the
+ * order of eviction.
+ *
+ *	cache_get   -> entry_get (no lock) -> order->touch
+ *	cache_offer -> lock, order->pop until the blob fits, entry_fill, order->push
+ */
+#ifndef DSA_CACHE_EVICT_H
+#define DSA_CACHE_EVICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct blob;
+struct cache_stats;
+
+struct evict_order {
+	void *(*open)(uint32_t samples); /* NULL: out of memory */
+	void (*close)(void *order);
+
+	/* A resident sample was read. Any thread, without the lock. May be NULL. */
+	void (*touch)(void *order, uint32_t sample);
+
+	/* Called under the lock: a sample became resident; the next one to go. */
+	void (*push)(void *order, uint32_t sample);
+	uint32_t (*pop)(void *order);
+};
+
+void *evict_open(const struct evict_order *order, size_t samples, size_t capacity);
+
+/* These are the members of struct cache_policy. */
+void evict_close(void *state);
+struct blob *evict_get(void *state, size_t sample);
+bool evict_offer(void *state, size_t sample, struct blob *blob);
+void evict_held(const void *state, struct cache_stats *stats);
+
+#endif

@@ -1,0 +1,138 @@
+/*
+ * lru.c - least recently used: what was read or admitted longest ago goes.
+ *
+ * A read only stamps its sample with the time, a count of reads. Eviction, under the
+ * lock, keeps the samples in a heap by the stamp it last saw, which is not later than
+ * the true one: it brings the top up to date until it is, and then the top is the
+ * oldest of all. So the order is exactly LRU for one thread, and as near as threads
+ * can agree on an order for several; a read costs the heap at most one step, later.
+ */
+#include "loader/cache/evict.h"
+#include "loader/cache/policy.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct seen {
+	uint64_t stamp; /* when the heap last looked */
+	uint32_t sample;
+};
+
+struct lru {
+	struct seen *heap; /* the least stamp first */
+	uint32_t length;
+	_Atomic(uint64_t) *stamp; /* by sample: its last read */
+	_Atomic(uint64_t) now;
+};
+
+static void lru_close(void *state)
+{
+	struct lru *lru = state;
+
+	free(lru->heap);
+	free(lru->stamp);
+	free(lru);
+}
+
+static void *lru_open(uint32_t samples)
+{
+	struct lru *lru = calloc(1, sizeof(*lru));
+
+	if (lru == NULL)
+		return NULL;
+	lru->heap = calloc(samples, sizeof(*lru->heap));
+	lru->stamp = calloc(samples, sizeof(*lru->stamp));
+	if (lru->heap == NULL || lru->stamp == NULL) {
+		lru_close(lru);
+		return NULL;
+	}
+	return lru;
+}
+
+static void lru_touch(void *state, uint32_t sample)
+{
+	struct lru *lru = state;
+	uint64_t now = atomic_fetch_add_explicit(&lru->now, 1, memory_order_relaxed);
+
+	atomic_store_explicit(&lru->stamp[sample], now, memory_order_relaxed);
+}
+
+static uint64_t last_read(const struct lru *lru, uint32_t sample)
+{
+	return atomic_load_explicit(&lru->stamp[sample], memory_order_relaxed);
+}
+
+static void rise(struct seen *heap, uint32_t at)
+{
+	struct seen moved = heap[at];
+
+	for (; at > 0 && moved.stamp < heap[(at - 1) / 2].stamp; at = (at - 1) / 2)
+		heap[at] = heap[(at - 1) / 2];
+	heap[at] = moved;
+}
+
+/* Puts `moved` into the heap, whose top is free. */
+static void sink(struct seen *heap, uint32_t length, struct seen moved)
+{
+	uint64_t at = 0;
+
+	for (uint64_t child = 1; child < length; child = 2 * at + 1) {
+		if (child + 1 < length && heap[child + 1].stamp < heap[child].stamp)
+			child++;
+		if (moved.stamp <= heap[child].stamp)
+			break;
+		heap[at] = heap[child];
+		at = child;
+	}
+	heap[at] = moved;
+}
+
+static void lru_push(void *state, uint32_t sample)
+{
+	struct lru *lru = state;
+
+	lru_touch(lru, sample);
+	lru->heap[lru->length] = (struct seen){last_read(lru, sample), sample};
+	rise(lru->heap, lru->length++);
+}
+
+static uint32_t lru_pop(void *state)
+{
+	struct lru *lru = state;
+	struct seen top = lru->heap[0];
+
+	for (;;) {
+		uint64_t stamp = last_read(lru, top.sample);
+
+		if (stamp == top.stamp)
+			break;
+		top.stamp = stamp;
+		sink(lru->heap, lru->length, top);
+		top = lru->heap[0];
+	}
+	lru->length--;
+	sink(lru->heap, lru->length, lru->heap[lru->length]);
+	return top.sample;
+}
+
+static const struct evict_order order = {
+	.open = lru_open,
+	.close = lru_close,
+	.touch = lru_touch,
+	.push = lru_push,
+	.pop = lru_pop,
+};
+
+static void *open_cache(size_t samples, size_t capacity)
+{
+	return evict_open(&order, samples, capacity);
+}
+
+const struct cache_policy cache_lru = {
+	.name = "lru",
+	.open = open_cache,
+	.close = evict_close,
+	.get = evict_get,
+	.offer = evict_offer,
+	.held = evict_held,
+};
