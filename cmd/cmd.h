@@ -23,7 +23,8 @@ struct command {
 
 /* clang-format off */
 #define COMMANDS(X) \
-	X(completion)
+	X(completion) \
+	X(doctor)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct command command_##name;

@@ -1,9 +1,8 @@
-/* installed.c - a program outside the tree, with what `make install` put there. */
-* /
+/* A program outside the tree: it finds only what "make install" put in place. */
 #include <dsa/loader.h>
 #include <stdio.h>
 
-	int main(void)
+int main(void)
 {
 	struct dsa_config config = {
 		.dataset = "synthetic:64", .batch = 16, .epochs = 1};

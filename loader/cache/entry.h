@@ -24,7 +24,7 @@
 struct blob;
 
 struct entry {
-	_Atomic(uint64_t) word;
+	_Atomic uint64_t word;
 };
 
 enum { ENTRY_STOCK = 0xffff, ENTRY_HALF = 0x8000 };

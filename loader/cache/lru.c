@@ -21,8 +21,8 @@ struct seen {
 struct lru {
 	struct seen *heap; /* the least stamp first */
 	uint32_t length;
-	_Atomic(uint64_t) *stamp; /* by sample: its last read */
-	_Atomic(uint64_t) now;
+	_Atomic uint64_t *stamp; /* by sample: its last read */
+	_Atomic uint64_t now;
 };
 
 static void lru_close(void *state)

@@ -1,0 +1,105 @@
+#include "profiler/doctor.h"
+#include "cmd/cmd.h"
+
+#include <argp.h>
+#include <jansson.h>
+#include <stdio.h>
+
+struct doctor_options {
+	const char *dataset;
+	const char *program;
+	bool json;
+};
+
+enum { JSON = 256 };
+
+static const struct argp_option options[] = {
+	{"dataset", 'd', "DIR", 0, "Examine what DIR, a data set, lies on as well", 0},
+	{"json", JSON, NULL, 0, "Write JSON to standard output", 0},
+	{0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct doctor_options *doctor = state->input;
+
+	switch (key) {
+	case 'd':
+		doctor->dataset = arg;
+		return 0;
+	case JSON:
+		doctor->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		doctor->program = arg;
+		state->next = state->argc; /* the rest is the program's own */
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "[-- CMD...]",
+	.doc = "Say what works on this machine, and how to mend what does not.",
+};
+
+static void print(const struct doctor *doctor)
+{
+	for (size_t i = 0; i < doctor->count; i++) {
+		const struct doctor_line *line = &doctor->lines[i];
+
+		printf("%-8s%-15s%s\n", doctor_status_name(line->status), line->name,
+		       line->found);
+		if (line->status != DOCTOR_OK && line->fix[0] != '\0')
+			printf("%-8s%-15sto mend: %s\n", "", "", line->fix);
+	}
+}
+
+static int print_json(const struct doctor *doctor)
+{
+	json_t *checks = json_array(), *all;
+	int failed;
+
+	for (size_t i = 0; i < doctor->count; i++) {
+		const struct doctor_line *line = &doctor->lines[i];
+		json_t *one = json_pack("{s:s, s:s, s:s}", "check", line->name, "found",
+					line->found, "status",
+					doctor_status_name(line->status));
+
+		if (line->fix[0] != '\0')
+			json_object_set_new(one, "fix", json_string(line->fix));
+		json_array_append_new(checks, one);
+	}
+	all = json_pack("{s:s, s:b, s:o}", "schema", "dsa.doctor/1", "fit",
+			doctor_fit(doctor), "checks", checks);
+	failed =
+		all == NULL || json_dumpf(all, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
+	json_decref(all);
+	putchar('\n');
+	return failed ? 3 : 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct doctor_options asked = {0};
+	struct doctor doctor;
+	int status = 0;
+
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &asked);
+	doctor_examine(&doctor, asked.dataset, asked.program);
+	if (asked.json)
+		status = print_json(&doctor);
+	else
+		print(&doctor);
+	return doctor_fit(&doctor) ? status : 3;
+}
+
+const struct command command_doctor = {
+	.name = "doctor",
+	.summary = "say what works on this machine, each line with the exact fix",
+	.argp = &argp,
+	.run = run,
+};

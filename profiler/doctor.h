@@ -1,0 +1,44 @@
+/*
+ * doctor.h - what of a measurement works on this machine, and how to mend the rest.
+ *
+ * Every line is found by trying the thing itself, not by asking for a version.
+ */
+#ifndef DSA_DOCTOR_H
+#define DSA_DOCTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { DOCTOR_LINES = 24 };
+
+enum doctor_status {
+	DOCTOR_OK,
+	DOCTOR_LIMITED, /* works with less, as `found` says */
+	DOCTOR_BROKEN,  /* dsa run can't do its work */
+};
+
+struct doctor_line {
+	const char *name;
+	enum doctor_status status;
+	char found[192]; /* one line; file names in it are escaped */
+	char fix[192];   /* what to do; "" where there is nothing to do */
+};
+
+struct doctor {
+	size_t count;
+	struct doctor_line lines[DOCTOR_LINES];
+};
+
+const char *doctor_status_name(enum doctor_status status);
+
+/*
+ * Examines this machine and, unless they are NULL, a data set (a directory or a
+ * list file) and the program that a run would start (found as a shell finds it).
+ * Starts nothing and changes nothing.
+ */
+void doctor_examine(struct doctor *doctor, const char *dataset, const char *program);
+
+/* True if no line is broken. */
+bool doctor_fit(const struct doctor *doctor);
+
+#endif

@@ -1,0 +1,37 @@
+/* check.h - the checks of the doctor: each tries one thing and fills one line. */
+#ifndef DSA_DOCTOR_CHECK_H
+#define DSA_DOCTOR_CHECK_H
+
+#include "profiler/doctor.h"
+
+/* What is examined. Names that were not given are NULL. */
+struct check_subject {
+	const char *dataset;
+	const char *program;
+	char sample[4096]; /* a regular file of the data set; "" if none was found */
+};
+
+typedef void check(struct doctor_line *line, const struct check_subject *subject);
+
+/* of this machine, in machine.c */
+check check_kernel, check_clock, check_memory_file, check_huge_pages,
+	check_locked_memory, check_shared_memory, check_io_uring, check_counters,
+	check_accounting, check_gnuplot;
+
+/* of a data set, in storage.c */
+check check_dataset, check_direct, check_residency;
+
+/* of a program, in program.c */
+check check_program;
+
+/* Finds the first regular file of subject->dataset, a few folders deep. */
+void check_find_sample(struct check_subject *subject);
+
+/* Where a shell would find a program; false if nowhere. path holds size bytes. */
+bool check_find_program(const char *name, char *path, size_t size);
+
+/* Fills a line; fix may be NULL. */
+void check_say(struct doctor_line *line, enum doctor_status status, const char *fix,
+	       const char *found, ...) __attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,267 @@
+#include "profiler/doctor/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <liburing.h>
+#include <linux/perf_event.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+enum { MIB = 1 << 20, HUGE_PAGE = 2 * MIB };
+
+/* First line of a small file, without its newline; "" if it can't be read. */
+static const char *first_line(const char *path, char *line, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? 0 : read(fd, line, size - 1);
+
+	if (fd >= 0)
+		close(fd);
+	line[length > 0 ? length : 0] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	return line;
+}
+
+void check_kernel(struct doctor_line *line, const struct check_subject *subject)
+{
+	struct utsname name;
+
+	(void)subject;
+	uname(&name);
+	check_say(line, DOCTOR_OK, NULL, "%.32s %.64s on %.32s", name.sysname,
+		  name.release, name.machine);
+}
+
+void check_clock(struct doctor_line *line, const struct check_subject *subject)
+{
+	char source[64];
+
+	(void)subject;
+	first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+		   source, sizeof(source));
+	if (strcmp(source, "hpet") == 0 || strcmp(source, "acpi_pm") == 0)
+		check_say(line, DOCTOR_LIMITED,
+			  "boot with clocksource=tsc if the processor's is stable",
+			  "%s: reading it is slow, the overhead grows", source);
+	else
+		check_say(line, DOCTOR_OK, NULL, "%s",
+			  source[0] != '\0' ? source : "CLOCK_MONOTONIC");
+}
+
+/* A mapping of a fresh memory file, at an address unless NULL; or MAP_FAILED. */
+static void *map_memory_file(void *where, size_t size, unsigned flags)
+{
+	int fd = memfd_create("dsa-doctor", MFD_CLOEXEC | flags);
+	void *at = MAP_FAILED;
+
+	if (fd < 0)
+		return MAP_FAILED;
+	if (ftruncate(fd, (off_t)size) == 0)
+		at = mmap(where, size, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | (where != NULL ? MAP_FIXED : 0), fd, 0);
+	close(fd);
+	return at;
+}
+
+void check_memory_file(struct doctor_line *line, const struct check_subject *subject)
+{
+	void *at = map_memory_file(NULL, MIB, 0);
+
+	(void)subject;
+	if (at == MAP_FAILED) {
+		check_say(line, DOCTOR_BROKEN,
+			  "allow memfd_create in the container's seccomp profile",
+			  "batches need memfd_create: %s", strerror(errno));
+		return;
+	}
+	munmap(at, MIB);
+	check_say(line, DOCTOR_OK, NULL, "memfd_create and shared mappings work");
+}
+
+/* Whether the kernel turns an aligned piece of a memory file into a huge page. */
+static bool collapses(void)
+{
+	size_t size = (size_t)2 * HUGE_PAGE;
+	char *room = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *aligned, *at;
+	bool done = false;
+
+	if (room == MAP_FAILED)
+		return false;
+	aligned = room + (HUGE_PAGE - (uintptr_t)room % HUGE_PAGE) % HUGE_PAGE;
+	at = map_memory_file(aligned, HUGE_PAGE, 0);
+	if (at != MAP_FAILED) {
+		memset(at, 1, HUGE_PAGE);
+		done = madvise(at, HUGE_PAGE, MADV_COLLAPSE) == 0;
+	}
+	munmap(room, size);
+	return done;
+}
+
+void check_huge_pages(struct doctor_line *line, const struct check_subject *subject)
+{
+	void *at = map_memory_file(NULL, HUGE_PAGE, MFD_HUGETLB);
+	char enabled[96];
+
+	(void)subject;
+	first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled", enabled,
+		   sizeof(enabled));
+	if (at != MAP_FAILED) {
+		munmap(at, HUGE_PAGE);
+		check_say(line, DOCTOR_OK, NULL, "reserved ones can be had");
+	} else if (strstr(enabled, "[always]") != NULL ||
+		   strstr(enabled, "[advise]") != NULL || collapses()) {
+		check_say(line, DOCTOR_OK, NULL, "transparent ones for memory files");
+	} else {
+		check_say(line, DOCTOR_LIMITED,
+			  "echo advise >/sys/kernel/mm/transparent_hugepage/"
+			  "shmem_enabled, or reserve: sysctl vm.nr_hugepages=64",
+			  "none for memory files: a little slower");
+	}
+}
+
+void check_locked_memory(struct doctor_line *line, const struct check_subject *subject)
+{
+	struct rlimit limit = {0};
+
+	(void)subject;
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	if (limit.rlim_cur == RLIM_INFINITY)
+		check_say(line, DOCTOR_OK, NULL, "no limit");
+	else
+		check_say(
+			line, limit.rlim_cur >= 8 * MIB ? DOCTOR_OK : DOCTOR_LIMITED,
+			limit.rlim_cur >= 8 * MIB
+				? NULL
+				: "ulimit -l 65536, or docker run --ulimit memlock=-1",
+			"limit of %llu KiB", (unsigned long long)limit.rlim_cur / 1024);
+}
+
+void check_shared_memory(struct doctor_line *line, const struct check_subject *subject)
+{
+	struct statvfs shm;
+	unsigned long long size;
+
+	(void)subject;
+	if (statvfs("/dev/shm", &shm) < 0) {
+		check_say(line, DOCTOR_LIMITED, "mount -t tmpfs tmpfs /dev/shm",
+			  "no /dev/shm; dsa does without, other loaders do not");
+		return;
+	}
+	size = (unsigned long long)shm.f_blocks * shm.f_frsize / MIB;
+	if (size < 256)
+		check_say(line, DOCTOR_LIMITED, "docker run --shm-size=8g",
+			  "/dev/shm has %llu MiB; dsa does without, other loaders do "
+			  "not",
+			  size);
+	else
+		check_say(line, DOCTOR_OK, NULL, "/dev/shm has %llu MiB", size);
+}
+
+static const char *why_no_ring(int code)
+{
+	char disabled[16];
+
+	if (code == ENOSYS)
+		return "a kernel of 5.6 or later, or a container that allows io_uring";
+	if (code == ENOMEM)
+		return "raise the limit of locked memory: ulimit -l 65536";
+	first_line("/proc/sys/kernel/io_uring_disabled", disabled, sizeof(disabled));
+	if (disabled[0] == '1' || disabled[0] == '2')
+		return "sysctl kernel.io_uring_disabled=0";
+	return "allow io_uring_setup in the container's seccomp profile";
+}
+
+void check_io_uring(struct doctor_line *line, const struct check_subject *subject)
+{
+	struct io_uring ring;
+	int code = io_uring_queue_init(8, &ring, 0);
+
+	(void)subject;
+	if (code < 0) {
+		check_say(line, DOCTOR_LIMITED, why_no_ring(-code),
+			  "refused: %s; pread threads are used", strerror(-code));
+		return;
+	}
+	io_uring_queue_exit(&ring);
+	check_say(line, DOCTOR_OK, NULL, "works");
+}
+
+/* 0 if a counter of this kind opens for the calling process, or its errno value. */
+static int try_counter(uint32_t type, uint64_t config)
+{
+	struct perf_event_attr attr = {
+		.type = type,
+		.size = sizeof(attr),
+		.config = config,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	long fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return errno;
+	close((int)fd);
+	return 0;
+}
+
+void check_counters(struct doctor_line *line, const struct check_subject *subject)
+{
+	int hardware = try_counter(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	int software = try_counter(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
+	char paranoid[16];
+
+	(void)subject;
+	first_line("/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof(paranoid));
+	if (hardware == 0)
+		check_say(line, DOCTOR_OK, NULL,
+			  "hardware counters open, perf_event_paranoid is %s",
+			  paranoid);
+	else if (software == 0)
+		check_say(line, DOCTOR_LIMITED,
+			  "run on the bare machine, or give the virtual one a PMU",
+			  "no hardware counters (%s): software ones are used",
+			  strerror(hardware));
+	else
+		check_say(line, DOCTOR_LIMITED,
+			  "sysctl kernel.perf_event_paranoid=1, or docker run "
+			  "--cap-add PERFMON",
+			  "perf events are refused (%s, perf_event_paranoid %s): "
+			  "/proc is used",
+			  strerror(software), paranoid);
+}
+
+void check_accounting(struct doctor_line *line, const struct check_subject *subject)
+{
+	(void)subject;
+	if (access("/proc/self/io", R_OK) == 0)
+		check_say(line, DOCTOR_OK, NULL, "/proc/self/io counts device reads");
+	else
+		check_say(line, DOCTOR_BROKEN,
+			  "mount /proc; a kernel with CONFIG_TASK_IO_ACCOUNTING",
+			  "no /proc/self/io: no window can be certified");
+}
+
+void check_gnuplot(struct doctor_line *line, const struct check_subject *subject)
+{
+	char path[4096];
+
+	(void)subject;
+	if (check_find_program("gnuplot", path, sizeof(path)))
+		check_say(line, DOCTOR_OK, NULL, "%.160s", path);
+	else
+		check_say(line, DOCTOR_LIMITED, "apt-get install gnuplot-nox",
+			  "not found: the report draws simpler plots itself");
+}
