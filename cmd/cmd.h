@@ -24,6 +24,7 @@ struct command {
 /* clang-format off */
 #define COMMANDS(X) \
 	X(completion) \
+	X(dataset) \
 	X(doctor)
 /* clang-format on */
 

@@ -1,0 +1,50 @@
+/*
+ * make.h - makes a data set of JPEG pictures that a small network can learn.
+ *
+ *	tree	DIR/bricks/000000.jpg, DIR/checks/000001.jpg, ...
+ *	list	DIR/images/000000.jpg, ... and DIR/list.txt: "images/000000.jpg bricks"
+ */
+#ifndef DSA_MAKE_H
+#define DSA_MAKE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+
+struct make_config {
+	const char *dir; /* is made, or is empty */
+	uint32_t count;  /* of pictures, at least 1 */
+	uint64_t seed;
+	double size_mean; /* of the files, bytes: MAKE_SMALLEST .. MAKE_LARGEST */
+	int quality;      /* of JPEG, 1 .. 100 */
+	unsigned classes; /* 1 .. PATTERN_CLASSES */
+	unsigned threads; /* at least 1 */
+	bool list;        /* a list instead of a tree */
+
+	/* Set from anywhere (a signal handler, say) to give up; NULL: nobody does. */
+	const atomic_bool *stop;
+	/* Called after each picture by one thread at a time; NULL: nobody asks. */
+	void (*progress)(void *arg, uint32_t made);
+	void *arg;
+};
+
+#define MAKE_SMALLEST 4e3
+#define MAKE_LARGEST  4e6
+
+struct make_result {
+	uint64_t bytes; /* of all pictures */
+	double seconds; /* wall time */
+};
+
+/*
+ * Makes the data set: the same bytes for the same (count, seed, size_mean, quality,
+ * classes), whatever the number of threads. Files appear whole or not at all. Returns
+ * 0, or -errno: -ENOTEMPTY when there is something in dir, -ECANCELED when stopped.
+ * After a failure everything that was made is removed again.
+ */
+int make_run(const struct make_config *config, struct make_result *result,
+	     struct error *err);
+
+#endif

@@ -1,0 +1,165 @@
+#include "profiler/dataset/photo.h"
+#include "loader/base/random.h"
+#include "profiler/dataset/encode.h"
+#include "profiler/dataset/picture.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SIGMA    0.45    /* of log(size) */
+#define EDGE     0.005   /* share of each tail that is not drawn */
+#define SIZE     110e3   /* a picture of this mean has PIXELS */
+#define PIXELS   187500. /* 500 x 375 */
+#define HEAD     620.    /* bytes of a JPEG before its pixels */
+#define WIDEST   1.8     /* long side / short side */
+#define SHORTEST 16      /* side that is still drawn, pixels */
+
+enum { TRIES = 4 }; /* encodings at the most to meet a size */
+
+struct photo {
+	struct photo_config config;
+	struct encoder *encoder;
+	struct picture *picture;
+	uint8_t *rgb;
+	unsigned longest; /* side there is memory for */
+};
+
+/* What is to be made: dimensions and file size. */
+struct order {
+	unsigned sides[2];
+	double bytes;
+};
+
+/* The normal quantile by Tukey's lambda (Joiner and Rosenblatt, JASA 1971). */
+static double normal_quantile(double share)
+{
+	return (pow(share, 0.1349) - pow(1 - share, 0.1349)) / 0.1975;
+}
+
+static double log_normal(double mean, double share)
+{
+	return mean * exp(SIGMA * normal_quantile(share) - SIGMA * SIGMA / 2);
+}
+
+/*
+ * Where in the size law picture n stands, 0 .. 1: steps of the golden section fill the
+ * interval evenly, so that a small data set has the right mean too.
+ */
+static double size_share(uint64_t seed, uint32_t number)
+{
+	uint64_t start = random_seed(seed, 0, 0);
+	uint64_t at = start + (uint64_t)number * 0x9e3779b97f4a7c15u;
+
+	return EDGE + (1 - 2 * EDGE) * (double)(at >> 11) * 0x1p-53;
+}
+
+static double draw_aspect(struct random *random)
+{
+	double which = random_unit(random);
+
+	if (which < 0.5)
+		return 4. / 3;
+	if (which < 0.8)
+		return 3. / 2;
+	if (which < 0.85)
+		return 1;
+	return 1 + (WIDEST - 1) * random_unit(random);
+}
+
+static double area_of(const struct photo_config *config, double bytes)
+{
+	double mean = config->size_mean;
+
+	return PIXELS / (SIZE - HEAD) * (mean - HEAD) * pow(mean / SIZE, 0.08) *
+	       pow(bytes / mean, 0.75);
+}
+
+static unsigned whole_side(double side)
+{
+	return side < SHORTEST ? SHORTEST : (unsigned)(side + 0.5);
+}
+
+static struct order draw_order(const struct photo_config *config, uint32_t number,
+			       struct random *random)
+{
+	double common = sqrt(area_of(config, config->size_mean) * 4 / 3);
+	double bytes = log_normal(config->size_mean, size_share(config->seed, number));
+	double aspect = draw_aspect(random);
+	double wide = sqrt(area_of(config, bytes) * aspect);
+	unsigned upright = random_below(random, 4) == 0;
+	struct order order = {.bytes = bytes};
+
+	if (fabs(log(wide / common)) < 0.12)
+		wide = common;
+	order.sides[upright] = whole_side(wide);
+	order.sides[!upright] = whole_side(wide / aspect);
+	return order;
+}
+
+struct photo *photo_new(const struct photo_config *config)
+{
+	struct photo *photo = calloc(1, sizeof(*photo));
+	double most = log_normal(config->size_mean, 1 - EDGE);
+	double area = area_of(config, most) * 1.3; /* 0.12 wider than asked, squared */
+
+	if (photo == NULL)
+		return NULL;
+	photo->config = *config;
+	photo->longest = whole_side(sqrt(area * WIDEST));
+	photo->encoder = encoder_new();
+	photo->picture = picture_new(photo->longest, photo->longest);
+	photo->rgb = malloc((size_t)photo->longest * photo->longest * 3);
+	if (photo->encoder == NULL || photo->picture == NULL || photo->rgb == NULL) {
+		photo_free(photo);
+		return NULL;
+	}
+	return photo;
+}
+
+void photo_free(struct photo *photo)
+{
+	if (photo == NULL)
+		return;
+	encoder_free(photo->encoder);
+	picture_free(photo->picture);
+	free(photo->rgb);
+	free(photo);
+}
+
+/*
+ * Develops with more or less detail until the file is within a twentieth of its size,
+ * or TRIES are used up: the law of the sizes is what counts, not each one.
+ */
+static const uint8_t *develop(struct photo *photo, const struct order *order,
+			      size_t *size)
+{
+	double pixels = (double)order->sides[0] * order->sides[1];
+	double detail = 0.8 * pow(8 * order->bytes / pixels, 2.3);
+	const uint8_t *bytes = NULL;
+
+	for (int i = 0; i < TRIES; i++) {
+		double off;
+
+		picture_develop(photo->picture, (float)fmax(detail, 0), photo->rgb);
+		bytes = encoder_run(photo->encoder, photo->rgb, order->sides,
+				    photo->config.quality, size);
+		if (bytes == NULL)
+			return NULL;
+		off = order->bytes / (double)*size;
+		if (fabs(off - 1) < 0.05)
+			break;
+		detail = fmin(fmax(detail, 0.5) * pow(off, 2.2), 100);
+	}
+	return bytes;
+}
+
+const uint8_t *photo_take(struct photo *photo, uint32_t number, size_t *size)
+{
+	uint64_t seed = random_seed(photo->config.seed, number, 1);
+	struct random random = {.state = seed};
+	struct order order = draw_order(&photo->config, number, &random);
+
+	picture_draw(photo->picture, order.sides[0], order.sides[1],
+		     number % photo->config.classes, random_next(&random));
+	return develop(photo, &order, size);
+}

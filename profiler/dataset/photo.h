@@ -1,0 +1,34 @@
+/*
+ * photo.h - the pictures of a made data set, as files: whose class, how large, and the
+ * JPEG itself.
+ *
+ * Sizes follow what ImageNet's do: log-normal (here sigma = 0.45) around the mean, most
+ * pictures 4:3 or 3:2 and of one common width, the others as much larger or smaller as
+ * the root of their bytes. A mean of 110 KB gives about 500 x 375.
+ */
+#ifndef DSA_PHOTO_H
+#define DSA_PHOTO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct photo;
+
+struct photo_config {
+	uint64_t seed;
+	double size_mean; /* bytes */
+	int quality;      /* of JPEG, 1 .. 100 */
+	unsigned classes; /* picture n shows class n % classes */
+};
+
+/* What one thread makes pictures with; NULL when memory is short. */
+struct photo *photo_new(const struct photo_config *config);
+void photo_free(struct photo *photo);
+
+/*
+ * Picture number n, which depends on n and the config alone. Returns its bytes, valid
+ * until the next call, and their number in *size; NULL when memory is short.
+ */
+const uint8_t *photo_take(struct photo *photo, uint32_t number, size_t *size);
+
+#endif

@@ -1,0 +1,3 @@
+mkdir full
+touch full/notes
+dsa dataset make full

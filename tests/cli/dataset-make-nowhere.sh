@@ -1,0 +1,1 @@
+dsa dataset make no/such/place

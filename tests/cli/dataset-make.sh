@@ -1,0 +1,11 @@
+made() {
+	dsa dataset make --count 20 --seed 1 --size-mean 6K "$@"
+}
+made --threads 2 tree | sed 's/,.*//'
+ls tree
+made --threads 1 --format list --json list | grep -v -e '"bytes' -e _
+ls list
+head -3 list/list.txt
+for picture in tree/*/*; do
+	cmp "$picture" list/images/"$(basename "$picture")"
+done

@@ -1,0 +1,73 @@
+#include "loader/base/name.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void expect(const char *name, const char *escaped)
+{
+	char out[64];
+
+	assert_string_equal(name_escape(name, out, sizeof(out)), escaped);
+}
+
+static void plain_names_stay_as_they_are(void **state)
+{
+	(void)state;
+	expect("", "");
+	expect("images/a b.jpg", "images/a b.jpg");
+	expect("<script>$x`%s&", "<script>$x`%s&");
+	expect("gr\xc3\xbc\xc3\x9f-\xe7\x8c\xab-\xf0\x9f\x90\x88",
+	       "gr\xc3\xbc\xc3\x9f-\xe7\x8c\xab-\xf0\x9f\x90\x88");
+}
+
+static void what_could_break_a_line_is_escaped(void **state)
+{
+	(void)state;
+	expect("a\nb\tc\rd", "a\\nb\\tc\\rd");
+	expect("\"'\\", "\\\"\\'\\\\");
+	expect("\x1b[31m\x7f", "\\x1b[31m\\x7f");
+	expect("\xc2\x9b", "\\xc2\\x9b");          /* a C1 control */
+	expect("\xe2\x80\xae", "\\xe2\\x80\\xae"); /* right-to-left override */
+}
+
+static void what_is_no_utf8_is_escaped(void **state)
+{
+	(void)state;
+	expect("\xff\xfe", "\\xff\\xfe");
+	expect("\xc3", "\\xc3");
+	expect("\xe7\x8c", "\\xe7\\x8c");
+	expect("\xc0\xaf", "\\xc0\\xaf");                   /* overlong */
+	expect("\xe0\x80\xaf", "\\xe0\\x80\\xaf");          /* overlong */
+	expect("\xed\xa0\x80", "\\xed\\xa0\\x80");          /* surrogate */
+	expect("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"); /* above U+10FFFF */
+}
+
+static void a_long_name_keeps_its_end(void **state)
+{
+	char out[12];
+
+	(void)state;
+	assert_string_equal(name_escape("0123456789a", out, 12), "0123456789a");
+	assert_string_equal(name_escape("0123456789ab", out, 12), "...456789ab");
+	assert_string_equal(name_escape("012\n\n\n\nab", out, 12), "...\\n\\n\\nab");
+	assert_string_equal(name_escape("12\n\n\n\nb", out, 11), "...\\n\\n\\nb");
+	assert_string_equal(name_escape("0123456789ab", out, 8), "...89ab");
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(plain_names_stay_as_they_are),
+		cmocka_unit_test(what_could_break_a_line_is_escaped),
+		cmocka_unit_test(what_is_no_utf8_is_escaped),
+		cmocka_unit_test(a_long_name_keeps_its_end),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("name", tests, NULL, NULL);
+}

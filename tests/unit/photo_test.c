@@ -1,0 +1,198 @@
+#include "profiler/dataset/pattern.h"
+#include "profiler/dataset/photo.h"
+#include "tests/lib/nomem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+
+#include <cmocka.h>
+
+static struct photo_config config_of(double mean)
+{
+	return (struct photo_config){
+		.seed = 7, .size_mean = mean, .quality = 91, .classes = 10};
+}
+
+static double mean_size(double mean, uint32_t count)
+{
+	struct photo_config config = config_of(mean);
+	struct photo *photo = photo_new(&config);
+	double sum = 0;
+
+	assert_non_null(photo);
+	for (uint32_t i = 0; i < count; i++) {
+		size_t size;
+
+		assert_non_null(photo_take(photo, i, &size));
+		sum += (double)size;
+	}
+	photo_free(photo);
+	return sum / count;
+}
+
+static void sizes_have_the_mean_asked_for(void **state)
+{
+	static const double means[] = {5e3, 30e3, 110e3, 400e3};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(means) / sizeof(means[0]); i++) {
+		double mean = mean_size(means[i], means[i] > 200e3 ? 20 : 60);
+
+		assert_true(mean > 0.9 * means[i] && mean < 1.1 * means[i]);
+	}
+}
+
+/* Opens picture `number` for a look; the caller destroys jpeg. */
+static void read_header(struct photo *photo, uint32_t number,
+			struct jpeg_decompress_struct *jpeg,
+			struct jpeg_error_mgr *errors)
+{
+	const uint8_t *bytes;
+	size_t size;
+
+	bytes = photo_take(photo, number, &size);
+	assert_non_null(bytes);
+	jpeg->err = jpeg_std_error(errors);
+	jpeg_create_decompress(jpeg);
+	jpeg_mem_src(jpeg, bytes, size);
+	assert_int_equal(jpeg_read_header(jpeg, TRUE), JPEG_HEADER_OK);
+}
+
+static void files_are_baseline_420_without_restart_markers(void **state)
+{
+	struct photo_config config = config_of(110e3);
+	struct photo *photo = photo_new(&config);
+
+	(void)state;
+	for (uint32_t i = 0; i < 10; i++) {
+		struct jpeg_decompress_struct jpeg;
+		struct jpeg_error_mgr errors;
+
+		read_header(photo, i, &jpeg, &errors);
+		assert_false(jpeg.progressive_mode || jpeg.arith_code);
+		assert_int_equal(jpeg.restart_interval, 0);
+		assert_int_equal(jpeg.jpeg_color_space, JCS_YCbCr);
+		assert_int_equal(jpeg.comp_info[0].h_samp_factor, 2);
+		assert_int_equal(jpeg.comp_info[0].v_samp_factor, 2);
+		assert_int_equal(jpeg.comp_info[1].h_samp_factor, 1);
+		assert_int_equal(jpeg.comp_info[1].v_samp_factor, 1);
+		/* the luminance table's first step at quality 91 */
+		assert_int_equal(jpeg.quant_tbl_ptrs[0]->quantval[0], 3);
+		jpeg_destroy_decompress(&jpeg);
+	}
+	photo_free(photo);
+}
+
+static void half_the_pictures_are_500_wide_and_the_rest_varies(void **state)
+{
+	struct photo_config config = config_of(110e3);
+	struct photo *photo = photo_new(&config);
+	unsigned common = 0, upright = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 40; i++) {
+		struct jpeg_decompress_struct jpeg;
+		struct jpeg_error_mgr errors;
+
+		read_header(photo, i, &jpeg, &errors);
+		common += jpeg.image_width == 500 || jpeg.image_height == 500;
+		upright += jpeg.image_height > jpeg.image_width;
+		jpeg_destroy_decompress(&jpeg);
+	}
+	photo_free(photo);
+	assert_in_range(common, 10, 32);
+	assert_in_range(upright, 2, 20);
+}
+
+static void a_picture_depends_on_its_number_alone(void **state)
+{
+	struct photo_config config = config_of(20e3);
+	struct photo *one = photo_new(&config), *other = photo_new(&config);
+	const uint8_t *bytes, *again;
+	size_t size, size_again;
+
+	(void)state;
+	photo_take(other, 3, &size);
+	photo_take(other, 11, &size);
+	bytes = photo_take(one, 5, &size);
+	again = photo_take(other, 5, &size_again);
+	assert_int_equal(size, size_again);
+	assert_memory_equal(bytes, again, size);
+	again = photo_take(other, 15, &size_again);
+	assert_false(size == size_again && memcmp(bytes, again, size) == 0);
+	photo_free(one);
+	photo_free(other);
+}
+
+static void photo_new_says_so_when_memory_runs_out(void **state)
+{
+	struct photo_config config = config_of(5e3);
+	struct photo *photo = NULL;
+	unsigned failures = 0;
+
+	(void)state;
+	for (;; failures++) {
+		nomem_at(failures + 1);
+		photo = photo_new(&config);
+		nomem_at(0);
+		if (photo != NULL)
+			break;
+	}
+	assert_true(failures >= 4);
+	photo_free(photo);
+}
+
+static void classes_have_names_of_their_own_in_order(void **state)
+{
+	char name[PATTERN_NAME], last[PATTERN_NAME] = "";
+
+	(void)state;
+	for (unsigned i = 0; i < PATTERN_CLASSES; i++) {
+		pattern_name(i, name);
+		if (i == 10)
+			last[0] = '\0'; /* the pairs start anew */
+		assert_true(strcmp(last, name) < 0);
+		assert_true(strlen(name) + 1 < PATTERN_NAME);
+		memcpy(last, name, sizeof(last));
+	}
+}
+
+static void every_figure_has_an_inside_and_an_outside(void **state)
+{
+	(void)state;
+	for (unsigned kind = 0; kind < 10; kind++) {
+		unsigned inside = 0;
+
+		for (int i = 0; i < 10000; i++) {
+			float u = (float)(i % 100) * 0.07f - 3;
+			float v = (float)i / 100 * 0.07f - 3;
+			float depth = pattern_depth(kind, u, v, 0.5f, 1);
+
+			assert_true(depth > -1 && depth < 1);
+			inside += depth > 0;
+		}
+		assert_in_range(inside, 800, 6000);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sizes_have_the_mean_asked_for),
+		cmocka_unit_test(files_are_baseline_420_without_restart_markers),
+		cmocka_unit_test(half_the_pictures_are_500_wide_and_the_rest_varies),
+		cmocka_unit_test(a_picture_depends_on_its_number_alone),
+		cmocka_unit_test(photo_new_says_so_when_memory_runs_out),
+		cmocka_unit_test(classes_have_names_of_their_own_in_order),
+		cmocka_unit_test(every_figure_has_an_inside_and_an_outside),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("photo", tests, NULL, NULL);
+}
