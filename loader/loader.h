@@ -16,7 +16,7 @@
  *	dsa_close(loader);
  *
  * A program that uses it needs no change to be profiled or configured from outside:
- * DSA_LOADER="workers=4,cache=35%" overrides its config, DSA_SESSION names the
+ * DSA_LOADER="workers=4,cache_size=35%" overrides its config, DSA_SESSION names the
  * session of a `dsa run`. dsa_loader(3) describes every member and key.
  *
  * Threads: dsa_next, dsa_release and dsa_compute of one loader belong to one thread
