@@ -4,8 +4,7 @@
 #include "loader/base/error.h"
 #include "loader/base/name.h"
 #include "loader/base/number.h"
-#include "profiler/dataset/make.h"
-#include "profiler/dataset/pattern.h"
+#include "profiler/make.h"
 
 #include <argp.h>
 #include <inttypes.h>
@@ -97,7 +96,7 @@ static error_t parse_make(int key, char *arg, struct argp_state *state)
 		parse_size(state, arg, &config->size_mean);
 		return 0;
 	case 'c':
-		parse_count(state, arg, "classes", PATTERN_CLASSES, &config->classes);
+		parse_count(state, arg, "classes", MAKE_CLASSES, &config->classes);
 		return 0;
 	case KEY_FORMAT:
 		parse_format(state, arg, &config->list);

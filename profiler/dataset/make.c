@@ -1,4 +1,4 @@
-#include "profiler/dataset/make.h"
+#include "profiler/make.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"
@@ -19,6 +19,8 @@
 #define LIST     "list.txt"
 #define TEMP     ".part"
 #define PATH_LEN 64 /* bytes of the longest path below the data set's folder */
+
+_Static_assert(MAKE_CLASSES == PATTERN_CLASSES, "every class has a pattern");
 
 struct make {
 	const struct make_config *config;

@@ -1,5 +1,5 @@
 #include "loader/base/error.h"
-#include "profiler/dataset/make.h"
+#include "profiler/make.h"
 
 #include <errno.h>
 #include <setjmp.h>

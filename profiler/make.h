@@ -19,7 +19,7 @@ struct make_config {
 	uint64_t seed;
 	double size_mean; /* of the files, bytes: MAKE_SMALLEST .. MAKE_LARGEST */
 	int quality;      /* of JPEG, 1 .. 100 */
-	unsigned classes; /* 1 .. PATTERN_CLASSES */
+	unsigned classes; /* 1 .. MAKE_CLASSES */
 	unsigned threads; /* at least 1 */
 	bool list;        /* a list instead of a tree */
 
@@ -30,6 +30,7 @@ struct make_config {
 	void *arg;
 };
 
+#define MAKE_CLASSES  100
 #define MAKE_SMALLEST 4e3
 #define MAKE_LARGEST  4e6
 
