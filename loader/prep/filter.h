@@ -1,0 +1,32 @@
+/* filter.h - the weights of an antialiased bilinear resize along one axis. */
+#ifndef DSA_PREP_FILTER_H
+#define DSA_PREP_FILTER_H
+
+#include "loader/prep/scratch.h"
+
+#include <stdint.h>
+
+struct span;
+
+/*
+ *	output i = sum over k < taps of weight[i * taps + k] * source[start[i] + k]
+ *
+ * `source` begins at pixel `first` of the stored image and is `length` long: what
+ * has to be decoded, no more. start + taps never passes its end.
+ */
+struct filter {
+	unsigned first, length;
+	unsigned outputs, taps;
+	const uint32_t *start;
+	const float *weight;
+};
+
+/*
+ * Pillow's BILINEAR (src/libImaging/Resample.c): a triangle as wide as the scale,
+ * clipped at the span, its weights summing to 1. The tables live in scratch and
+ * are in order of delivery. Returns 0 or -ENOMEM.
+ */
+int filter_init(struct filter *filter, const struct span *span,
+		struct scratch *scratch);
+
+#endif

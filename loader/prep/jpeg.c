@@ -1,0 +1,357 @@
+#include "loader/prep/jpeg.h"
+#include "loader/base/error.h"
+#include "loader/prep/exif.h"
+#include "loader/prep/scratch.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+
+#include <jerror.h>
+
+enum {
+	CHANNELS = 4,
+	/*
+	 * Columns decoded beside the region. Chroma is upsampled from its neighbours,
+	 * and libjpeg takes the edge of what it decodes for the edge of the image.
+	 */
+	MARGIN = 4,
+	OVERHANG = 4 * CHANNELS, /* bytes readable behind the last row */
+	END_OF_IMAGE = 0xd9,
+};
+
+struct jpeg {
+	struct jpeg_decompress_struct lib;
+	struct jpeg_error_mgr report;
+	struct jpeg_source_mgr source;
+	struct jpeg_progress_mgr progress;
+	jmp_buf escape;
+	bool created;
+	bool ended; /* the bytes were used up before the image was */
+	const unsigned char *bytes;
+	size_t size;
+	size_t scan; /* offset of the entropy-coded data */
+	struct jpeg_region region;
+	unsigned left;   /* columns decoded before the region's first */
+	unsigned wanted; /* rows that jpeg_rows() is asked for */
+	uint8_t *row;
+	struct scratch rows;
+	int code; /* of the failure, with why */
+	char why[JMSG_LENGTH_MAX];
+};
+
+static struct jpeg *of(j_common_ptr lib)
+{
+	return lib->client_data;
+}
+
+static void give_up(struct jpeg *jpeg, int code)
+{
+	jpeg->code = code;
+	longjmp(jpeg->escape, 1);
+}
+
+static void on_error(j_common_ptr lib)
+{
+	struct jpeg *jpeg = of(lib);
+
+	lib->err->format_message(lib, jpeg->why);
+	give_up(jpeg, lib->err->msg_code == JERR_OUT_OF_MEMORY ? ENOMEM : EBADMSG);
+}
+
+/* What libjpeg warns of though the picture is whole. */
+static bool is_harmless(j_common_ptr lib)
+{
+	switch (lib->err->msg_code) {
+	case JWRN_ADOBE_XFORM:
+	case JWRN_JFIF_MAJOR:
+		return true;
+	case JWRN_EXTRANEOUS_DATA: /* between markers, or padding at the end */
+		return of(lib)->scan == 0 || lib->err->msg_parm.i[1] == END_OF_IMAGE;
+	default:
+		return false;
+	}
+}
+
+/* libjpeg would go on with gray where data are missing; a sample is right or none. */
+static void on_message(j_common_ptr lib, int level)
+{
+	if (level < 0 && !is_harmless(lib))
+		on_error(lib);
+}
+
+static void on_output(j_common_ptr lib)
+{
+	(void)lib;
+}
+
+static void no_source(j_decompress_ptr lib)
+{
+	(void)lib;
+}
+
+/*
+ * An end marker where the bytes end. The decoder takes it in its stride when it has
+ * all that it needs, and warns when it has not.
+ */
+static boolean source_fill(j_decompress_ptr lib)
+{
+	static const JOCTET end[] = {0xff, END_OF_IMAGE};
+
+	of((j_common_ptr)lib)->ended = true;
+	lib->src->next_input_byte = end;
+	lib->src->bytes_in_buffer = sizeof(end);
+	return TRUE;
+}
+
+static void source_skip(j_decompress_ptr lib, long count)
+{
+	struct jpeg_source_mgr *source = lib->src;
+
+	if (count <= 0)
+		return;
+	if ((size_t)count > source->bytes_in_buffer) {
+		source_fill(lib);
+		return;
+	}
+	source->next_input_byte += count;
+	source->bytes_in_buffer -= (size_t)count;
+}
+
+/* A few bytes of empty scans can cost minutes, so work is bounded while it is done. */
+static void on_progress(j_common_ptr common)
+{
+	struct jpeg *jpeg = of(common);
+	uint64_t scans = (uint64_t)jpeg->lib.input_scan_number;
+	uint64_t pixels = (uint64_t)jpeg->lib.image_width * jpeg->lib.image_height;
+
+	if (scans <= JPEG_SCANS_MAX &&
+	    scans * pixels <= (uint64_t)JPEG_WORK_MAX * JPEG_PIXELS_MAX)
+		return;
+	snprintf(jpeg->why, sizeof(jpeg->why), "more than %ju scans of %ux%u pixels",
+		 (uintmax_t)scans - 1, jpeg->lib.image_width, jpeg->lib.image_height);
+	give_up(jpeg, EFBIG);
+}
+
+struct jpeg *jpeg_new(void)
+{
+	return calloc(1, sizeof(struct jpeg));
+}
+
+static void destroy(struct jpeg *jpeg)
+{
+	if (jpeg->created)
+		jpeg_destroy_decompress(&jpeg->lib);
+	jpeg->created = false;
+}
+
+void jpeg_free(struct jpeg *jpeg)
+{
+	if (jpeg == NULL)
+		return;
+	destroy(jpeg);
+	scratch_fini(&jpeg->rows);
+	free(jpeg);
+}
+
+/* Runs one step of decoding; libjpeg leaves it by longjmp() when it fails. */
+static int attempt(struct jpeg *jpeg, void (*step)(struct jpeg *), struct error *err)
+{
+	if (setjmp(jpeg->escape) == 0) {
+		step(jpeg);
+		return 0;
+	}
+	if (jpeg->code == ENOMEM)
+		return error_sys(err, ENOMEM, "cannot decode a JPEG of %ux%u pixels",
+				 jpeg->lib.image_width, jpeg->lib.image_height);
+	if (jpeg->code == EFBIG)
+		return error_set(err, EFBIG, "unreasonable JPEG: %s", jpeg->why);
+	if (jpeg->ended)
+		return error_set(err, EBADMSG, "truncated JPEG: ends after %zu bytes",
+				 jpeg->size);
+	return error_set(err, EBADMSG, "corrupt JPEG: %s", jpeg->why);
+}
+
+static void create(struct jpeg *jpeg)
+{
+	jpeg->lib.err = jpeg_std_error(&jpeg->report);
+	jpeg->report.error_exit = on_error;
+	jpeg->report.emit_message = on_message;
+	jpeg->report.output_message = on_output;
+	jpeg->lib.client_data = jpeg;
+	jpeg_create_decompress(&jpeg->lib);
+	jpeg->created = true;
+	jpeg->source = (struct jpeg_source_mgr){
+		.init_source = no_source,
+		.fill_input_buffer = source_fill,
+		.skip_input_data = source_skip,
+		.resync_to_restart = jpeg_resync_to_restart,
+		.term_source = no_source,
+		.next_input_byte = jpeg->bytes,
+		.bytes_in_buffer = jpeg->size,
+	};
+	jpeg->lib.src = &jpeg->source;
+	jpeg->progress.progress_monitor = on_progress;
+	jpeg->lib.progress = &jpeg->progress;
+}
+
+static void read_header(struct jpeg *jpeg)
+{
+	create(jpeg);
+	jpeg_read_header(&jpeg->lib, TRUE);
+}
+
+/*
+ * A decoder serves one image only: it would decode an image that lacks tables
+ * with those of the image before.
+ */
+int jpeg_open(struct jpeg *jpeg, const void *bytes, size_t size, struct jpeg_info *info,
+	      struct error *err)
+{
+	int result;
+
+	destroy(jpeg);
+	jpeg->bytes = bytes;
+	jpeg->size = size;
+	jpeg->scan = 0;
+	jpeg->ended = false;
+	result = attempt(jpeg, read_header, err);
+	if (result < 0)
+		return result;
+	jpeg->scan = size - jpeg->source.bytes_in_buffer;
+	info->width = jpeg->lib.image_width;
+	info->height = jpeg->lib.image_height;
+	info->orientation = exif_orientation(bytes, size);
+	if ((uint64_t)info->width * info->height > JPEG_PIXELS_MAX)
+		return error_set(err, EFBIG,
+				 "unreasonable JPEG: %ux%u pixels, more than %d",
+				 info->width, info->height, JPEG_PIXELS_MAX);
+	return 0;
+}
+
+static bool is_inked(const struct jpeg *jpeg)
+{
+	return jpeg->lib.jpeg_color_space == JCS_CMYK ||
+	       jpeg->lib.jpeg_color_space == JCS_YCCK;
+}
+
+/* Entropy-coded data never hold a marker, so the last end marker is the image's. */
+static bool ends(const struct jpeg *jpeg)
+{
+	for (size_t end = jpeg->size; end >= jpeg->scan + 2; end--)
+		if (jpeg->bytes[end - 2] == 0xff &&
+		    jpeg->bytes[end - 1] == END_OF_IMAGE)
+			return true;
+	return false;
+}
+
+static void start(struct jpeg *jpeg)
+{
+	const struct jpeg_region *region = &jpeg->region;
+	JDIMENSION x = region->x < MARGIN ? 0 : region->x - MARGIN;
+	JDIMENSION end = region->x + region->width + MARGIN;
+	JDIMENSION width;
+
+	jpeg->lib.out_color_space = is_inked(jpeg) ? JCS_CMYK : JCS_EXT_RGBX;
+	jpeg->lib.do_block_smoothing = FALSE; /* guesses, and other ones in a region */
+	jpeg_start_decompress(&jpeg->lib);
+	if (end > jpeg->lib.output_width)
+		end = jpeg->lib.output_width;
+	width = end - x;
+	if (width < jpeg->lib.output_width)
+		jpeg_crop_scanline(&jpeg->lib, &x, &width);
+	jpeg->left = region->x - x;
+	if (region->y > 0)
+		jpeg_skip_scanlines(&jpeg->lib, region->y);
+}
+
+int jpeg_begin(struct jpeg *jpeg, const struct jpeg_region *region, struct error *err)
+{
+	int result;
+
+	jpeg->region = *region;
+	result = attempt(jpeg, start, err);
+	/* Several scans end without a sign when bytes are missing between them. */
+	if (result == 0 && jpeg->ended && jpeg_has_multiple_scans(&jpeg->lib))
+		return error_set(err, EBADMSG, "truncated JPEG: ends after %zu bytes",
+				 jpeg->size);
+	return result;
+}
+
+static unsigned multiply(unsigned a, unsigned b)
+{
+	unsigned product = a * b + 128;
+
+	return (product + (product >> 8)) >> 8;
+}
+
+/* Adobe stores the absence of ink. Arithmetic as Pillow's, so that values agree. */
+static void remove_ink(const struct jpeg *jpeg, uint8_t *pixel)
+{
+	unsigned absent = jpeg->lib.saw_Adobe_marker ? 0 : 255;
+
+	for (unsigned i = 0; i < jpeg->lib.output_width; i++, pixel += CHANNELS) {
+		unsigned light = pixel[3] ^ absent;
+
+		for (int c = 0; c < 3; c++)
+			pixel[c] = (uint8_t)(light -
+					     multiply(255 ^ absent ^ pixel[c], light));
+	}
+}
+
+static size_t row_bytes(const struct jpeg *jpeg)
+{
+	return (size_t)jpeg->lib.output_width * CHANNELS;
+}
+
+static void read_rows(struct jpeg *jpeg)
+{
+	JSAMPROW row = jpeg->row;
+
+	for (unsigned done = 0; done < jpeg->wanted; done++) {
+		jpeg_read_scanlines(&jpeg->lib, &row, 1);
+		if (is_inked(jpeg))
+			remove_ink(jpeg, row);
+		row += row_bytes(jpeg);
+	}
+}
+
+int jpeg_rows(struct jpeg *jpeg, unsigned count, const uint8_t **rows,
+	      struct error *err)
+{
+	int result;
+
+	jpeg->row = scratch_get(&jpeg->rows, count * row_bytes(jpeg) + OVERHANG);
+	if (jpeg->row == NULL)
+		return error_sys(err, ENOMEM, "cannot hold %u rows of %u pixels", count,
+				 jpeg->lib.output_width);
+	jpeg->wanted = count;
+	result = attempt(jpeg, read_rows, err);
+	for (unsigned i = 0; i < count; i++)
+		rows[i] = jpeg->row + i * row_bytes(jpeg) + jpeg->left * CHANNELS;
+	return result;
+}
+
+/* Skipping to the very end would not decode what is skipped. */
+static void read_rest(struct jpeg *jpeg)
+{
+	struct jpeg_decompress_struct *lib = &jpeg->lib;
+	JSAMPROW row = jpeg->row;
+
+	if (lib->output_scanline + 1 < lib->output_height)
+		jpeg_skip_scanlines(lib, lib->output_height - 1 - lib->output_scanline);
+	if (lib->output_scanline < lib->output_height)
+		jpeg_read_scanlines(lib, &row, 1);
+}
+
+int jpeg_end(struct jpeg *jpeg, struct error *err)
+{
+	if (jpeg_has_multiple_scans(&jpeg->lib) || ends(jpeg))
+		return 0;
+	return attempt(jpeg, read_rest, err);
+}

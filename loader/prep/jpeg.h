@@ -1,0 +1,59 @@
+/*
+ * jpeg.h - decodes a region of a JPEG, row by row.
+ *
+ *	jpeg_open -> jpeg_begin -> jpeg_rows ... -> jpeg_end
+ *
+ * One struct jpeg serves one thread and any number of images in turn. Rows are
+ * four bytes a pixel: R G B and one that holds anything. They equal, value by value,
+ * the same region of libjpeg-turbo's decode of the whole image.
+ *
+ * Errors, one line in err: -EBADMSG the bytes are no JPEG, end early or are corrupt;
+ * -EFBIG the image is unreasonable; -ENOMEM.
+ */
+#ifndef DSA_PREP_JPEG_H
+#define DSA_PREP_JPEG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct jpeg;
+
+enum {
+	JPEG_PIXELS_MAX = 178956970, /* Pillow refuses larger ones too */
+	JPEG_SCANS_MAX = 100, /* of a progressive image; encoders write about 10 */
+	JPEG_WORK_MAX = 16,   /* scans x pixels, in units of JPEG_PIXELS_MAX */
+};
+
+struct jpeg_info {
+	unsigned width, height; /* as stored */
+	unsigned orientation;   /* as in exif.h */
+};
+
+struct jpeg_region {
+	unsigned x, y, width, height;
+};
+
+/* NULL when memory is short. */
+struct jpeg *jpeg_new(void);
+void jpeg_free(struct jpeg *jpeg);
+
+/* Reads the header of an image. bytes must stay until jpeg_end(). */
+int jpeg_open(struct jpeg *jpeg, const void *bytes, size_t size, struct jpeg_info *info,
+	      struct error *err);
+
+/* Chooses the region, which must lie within the image. */
+int jpeg_begin(struct jpeg *jpeg, const struct jpeg_region *region, struct error *err);
+
+/* The next count rows of the region, valid until the next call; 16 bytes behind each
+ * may be read. */
+int jpeg_rows(struct jpeg *jpeg, unsigned count, const uint8_t **rows,
+	      struct error *err);
+
+/*
+ * After the last row: an image that lacks its end marker is proven whole by decoding
+ * the rest of it. (What lies below the region and does have an end is not looked at.)
+ */
+int jpeg_end(struct jpeg *jpeg, struct error *err);
+
+#endif

@@ -1,0 +1,66 @@
+#include "loader/prep/kernel.h"
+
+#define KERNEL(lanes, usable_here)                                                     \
+	static const struct kernel kernel_##lanes = {                                  \
+		.name = #lanes " lanes",                                               \
+		.rows = (lanes) / 4,                                                   \
+		.usable = usable_here,                                                 \
+		.interleave = interleave_##lanes,                                      \
+		.horizontal = horizontal_##lanes,                                      \
+		.vertical = vertical_##lanes,                                          \
+		.to_bytes = to_bytes_##lanes,                                          \
+		.to_halves = to_halves_##lanes,                                        \
+	}
+
+static bool always(void)
+{
+	return true;
+}
+
+#define LANES 4
+#define TARGET
+#define NAME(x) x##_4
+#include "loader/prep/lanes.h"
+KERNEL(4, always);
+
+#ifdef __x86_64__
+static bool has_avx2(void)
+{
+	return __builtin_cpu_supports("avx2");
+}
+
+static bool has_avx512(void)
+{
+	return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
+}
+
+#define LANES   8
+#define TARGET  __attribute__((target("avx2")))
+#define NAME(x) x##_8
+#include "loader/prep/lanes.h"
+KERNEL(8, has_avx2);
+
+#define LANES   16
+#define TARGET  __attribute__((target("avx512f,avx512dq")))
+#define NAME(x) x##_16
+#include "loader/prep/lanes.h"
+KERNEL(16, has_avx512);
+#endif
+
+const struct kernel *const kernels[] = {
+#ifdef __x86_64__
+	&kernel_16,
+	&kernel_8,
+#endif
+	&kernel_4,
+	NULL,
+};
+
+const struct kernel *kernel_best(void)
+{
+	const struct kernel *const *kernel = kernels;
+
+	while (!(*kernel)->usable())
+		kernel++;
+	return *kernel;
+}

@@ -1,0 +1,282 @@
+/*
+ * lanes.h - the loops of kernel.h for vectors of LANES floats; included by kernel.c
+ * once for each width, with LANES, TARGET and NAME(function) defined.
+ *
+ * A vector holds LANES / 4 quads. In a block a quad is one pixel, R G B and one more;
+ * a transpose turns four pixels side by side into four quads of one channel, for all
+ * rows of the block at once.
+ */
+#include "loader/prep/filter.h"
+#include "loader/prep/kernel.h"
+
+#include <string.h>
+
+#ifdef __x86_64__
+#include <immintrin.h> /* for stores past the caches only */
+#endif
+
+#ifndef LANES
+#define LANES   4
+#define TARGET  __attribute__((unused))
+#define NAME(x) x##_4
+#endif
+
+#undef LOW
+#undef HIGH
+#undef STREAM
+#if LANES == 4
+#define STREAM _mm_stream_ps
+#define LOW    0, 4, 1, 5
+#define HIGH   2, 6, 3, 7
+#elif LANES == 8
+#define STREAM _mm256_stream_ps
+#define LOW    0, 8, 1, 9, 4, 12, 5, 13
+#define HIGH   2, 10, 3, 11, 6, 14, 7, 15
+#else
+#define STREAM _mm512_stream_ps
+#define LOW    0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29
+#define HIGH   2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31
+#endif
+
+typedef float NAME(floats) __attribute__((vector_size(4 * LANES)));
+typedef int32_t NAME(ints) __attribute__((vector_size(4 * LANES)));
+typedef uint16_t NAME(shorts) __attribute__((vector_size(2 * LANES)));
+typedef uint8_t NAME(bytes) __attribute__((vector_size(LANES)));
+
+/* Interleaves the first, or last, halves of the quads of a and b. */
+#define INTERLEAVE_LOW(a, b)  __builtin_shufflevector(a, b, LOW)
+#define INTERLEAVE_HIGH(a, b) __builtin_shufflevector(a, b, HIGH)
+
+TARGET static void NAME(interleave)(const uint8_t *const *rows, unsigned width,
+				    float *block)
+{
+	for (unsigned x = 0; x < width; x += 4, block += 4 * LANES) {
+		NAME(ints) pixels;
+		NAME(floats) r, g, b, rb_low, rb_high, gg_low, gg_high, quads[4];
+
+		for (int row = 0; row < LANES / 4; row++)
+			memcpy((char *)&pixels + 16 * row, rows[row] + 4 * x, 16);
+		r = __builtin_convertvector(pixels & 255, NAME(floats));
+		g = __builtin_convertvector(pixels >> 8 & 255, NAME(floats));
+		b = __builtin_convertvector(pixels >> 16 & 255, NAME(floats));
+		rb_low = INTERLEAVE_LOW(r, b);
+		rb_high = INTERLEAVE_HIGH(r, b);
+		gg_low = INTERLEAVE_LOW(g, g);
+		gg_high = INTERLEAVE_HIGH(g, g);
+		quads[0] = INTERLEAVE_LOW(rb_low, gg_low);
+		quads[1] = INTERLEAVE_HIGH(rb_low, gg_low);
+		quads[2] = INTERLEAVE_LOW(rb_high, gg_high);
+		quads[3] = INTERLEAVE_HIGH(rb_high, gg_high);
+		memcpy(block, quads, sizeof(quads));
+	}
+}
+
+/* Output pixel x of all rows of the block: a quad each. */
+TARGET static inline NAME(floats)
+	NAME(pixel)(const struct filter *filter, unsigned x, const float *block)
+{
+	const float *source = block + (size_t)filter->start[x] * LANES;
+	const float *weight = filter->weight + (size_t)x * filter->taps;
+	NAME(floats) sum = {0};
+
+	for (unsigned k = 0; k < filter->taps; k++) {
+		NAME(floats) value, part;
+
+		memcpy(&value, source + (size_t)k * LANES, sizeof(value));
+		part = value * weight[k];
+		sum += part;
+	}
+	return sum;
+}
+
+/* Writes the quad of each row to where that row's pixel belongs. */
+TARGET static inline void NAME(scatter)(const NAME(floats) * quads, float *out,
+					size_t stride)
+{
+	for (int row = 0; row < LANES / 4; row++)
+		memcpy(out + (size_t)row * stride, (const float *)quads + 4 * row, 16);
+}
+
+TARGET static void NAME(interleaved)(const struct filter *filter, const float *block,
+				     float *out, size_t stride)
+{
+	for (unsigned x = 0; x < filter->outputs; x++) {
+		NAME(floats) quads = NAME(pixel)(filter, x, block);
+
+		NAME(scatter)(&quads, out + (size_t)x * 3, stride);
+	}
+}
+
+TARGET static void NAME(planar)(const struct filter *filter, const float *block,
+				float *out, size_t stride, size_t plane)
+{
+	unsigned last = filter->outputs - 1;
+
+	for (unsigned x = 0; x <= last; x += 4, out += 4) {
+		NAME(floats) p0 = NAME(pixel)(filter, x, block);
+		NAME(floats)
+		p1 = NAME(pixel)(filter, x + 1 < last ? x + 1 : last, block);
+		NAME(floats)
+		p2 = NAME(pixel)(filter, x + 2 < last ? x + 2 : last, block);
+		NAME(floats)
+		p3 = NAME(pixel)(filter, x + 3 < last ? x + 3 : last, block);
+		NAME(floats) rg_even = INTERLEAVE_LOW(p0, p2);
+		NAME(floats) rg_odd = INTERLEAVE_LOW(p1, p3);
+		NAME(floats) b_even = INTERLEAVE_HIGH(p0, p2);
+		NAME(floats) b_odd = INTERLEAVE_HIGH(p1, p3);
+		NAME(floats) r = INTERLEAVE_LOW(rg_even, rg_odd);
+		NAME(floats) g = INTERLEAVE_HIGH(rg_even, rg_odd);
+		NAME(floats) b = INTERLEAVE_LOW(b_even, b_odd);
+
+		NAME(scatter)(&r, out, stride);
+		NAME(scatter)(&g, out + plane, stride);
+		NAME(scatter)(&b, out + 2 * plane, stride);
+	}
+}
+
+TARGET static void NAME(horizontal)(const struct filter *filter, const float *block,
+				    float *out, size_t stride, size_t plane)
+{
+	if (plane == 0)
+		NAME(interleaved)(filter, block, out, stride);
+	else
+		NAME(planar)(filter, block, out, stride, plane);
+}
+
+TARGET static inline NAME(floats) NAME(load)(const float *at)
+{
+	NAME(floats) value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+TARGET static inline void NAME(store)(const struct kernel_sum *sum, size_t at,
+				      NAME(floats) total)
+{
+	size_t column = sum->column + at;
+	NAME(floats) scaled = total * NAME(load)(sum->factor + column);
+	NAME(floats) value = scaled + NAME(load)(sum->offset + column);
+
+#ifdef __x86_64__
+	if (sum->streamed) {
+		STREAM(sum->out + at, value);
+		return;
+	}
+#endif
+	memcpy(sum->out + at, &value, sizeof(value));
+}
+
+/* Four vectors at once: each weight is fetched once, and additions overlap. */
+TARGET static size_t NAME(wide_columns)(const struct kernel_sum *sum)
+{
+	size_t at = 0;
+
+	for (; at + 4 * LANES <= sum->count; at += 4 * LANES) {
+		NAME(floats) a = {0}, b = {0}, c = {0}, d = {0};
+
+		for (unsigned k = 0; k < sum->taps; k++) {
+			const float *row = sum->rows[k] + sum->column + at;
+			float weight = sum->weights[k];
+			NAME(floats) a1 = NAME(load)(row) * weight;
+			NAME(floats) b1 = NAME(load)(row + LANES) * weight;
+			NAME(floats) c1 = NAME(load)(row + 2 * LANES) * weight;
+			NAME(floats) d1 = NAME(load)(row + 3 * LANES) * weight;
+
+			a += a1;
+			b += b1;
+			c += c1;
+			d += d1;
+		}
+		NAME(store)(sum, at, a);
+		NAME(store)(sum, at + LANES, b);
+		NAME(store)(sum, at + 2 * LANES, c);
+		NAME(store)(sum, at + 3 * LANES, d);
+	}
+	return at;
+}
+
+TARGET static void NAME(vertical)(const struct kernel_sum *sum)
+{
+	size_t at = NAME(wide_columns)(sum);
+
+	for (; at + LANES <= sum->count; at += LANES) {
+		NAME(floats) total = {0};
+
+		for (unsigned k = 0; k < sum->taps; k++) {
+			const float *row = sum->rows[k] + sum->column + at;
+			NAME(floats) part = NAME(load)(row) * sum->weights[k];
+
+			total += part;
+		}
+		NAME(store)(sum, at, total);
+	}
+	for (; at < sum->count; at++) {
+		size_t column = sum->column + at;
+		float total = 0;
+
+		for (unsigned k = 0; k < sum->taps; k++) {
+			float part = sum->rows[k][column] * sum->weights[k];
+
+			total += part;
+		}
+		total *= sum->factor[column];
+		sum->out[at] = total + sum->offset[column];
+	}
+}
+
+TARGET static void NAME(to_bytes)(const float *values, size_t count, uint8_t *out)
+{
+	for (size_t at = 0; at < count; at += LANES) {
+		NAME(ints)
+		whole = __builtin_convertvector(NAME(load)(values + at), NAME(ints));
+		NAME(ints) over = whole > 255;
+		NAME(shorts) wide;
+		NAME(bytes) bytes;
+
+		whole = (whole & ~over) | (over & 255);
+		wide = __builtin_convertvector(whole, NAME(shorts));
+		bytes = __builtin_convertvector(wide, NAME(bytes));
+		if (at + LANES <= count)
+			memcpy(out + at, &bytes, sizeof(bytes));
+		else
+			memcpy(out + at, &bytes, count - at);
+	}
+}
+
+/*
+ * Rounds by adding half a unit of the last kept place, less one bit when that place
+ * is even. Halves too small to be normal are rounded by a float addition that moves
+ * their last place to a float's.
+ */
+TARGET static inline NAME(ints) NAME(half)(NAME(floats) value)
+{
+	const int32_t infinity = 0x7c00, least_normal = 0x38800000,
+		      least_over = 0x477ff000;
+	NAME(ints) bits = (NAME(ints))value;
+	NAME(ints) sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+	NAME(ints) normal = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
+	NAME(floats) small = (NAME(floats))size + .5f;
+	NAME(ints) subnormal = (NAME(ints))small - 0x3f000000;
+	NAME(ints) is_small = size < least_normal, is_over = size >= least_over;
+	NAME(ints) half = (subnormal & is_small) | (normal & ~is_small);
+
+	return sign | (infinity & is_over) | (half & ~is_over);
+}
+
+TARGET static void NAME(to_halves)(const float *values, size_t count, uint16_t *out)
+{
+	for (size_t at = 0; at < count; at += LANES) {
+		NAME(ints) half = NAME(half)(NAME(load)(values + at));
+		NAME(shorts) halves = __builtin_convertvector(half, NAME(shorts));
+
+		if (at + LANES <= count)
+			memcpy(out + at, &halves, sizeof(halves));
+		else
+			memcpy(out + at, &halves, (count - at) * sizeof(*out));
+	}
+}
+
+#undef LANES
+#undef TARGET
+#undef NAME

@@ -1,0 +1,30 @@
+/* op.h - what a prep op provides. Private to loader/prep/. */
+#ifndef DSA_PREP_OP_H
+#define DSA_PREP_OP_H
+
+#include "loader/prep.h"
+
+/* One encoded sample. */
+struct prep_sample {
+	const unsigned char *bytes;
+	size_t size;
+	uint64_t seed;
+};
+
+struct prep_op {
+	const char *name;
+	/* What one thread needs: scratch memory, a decoder. NULL: out of memory. */
+	void *(*state_new)(const struct prep_config *config);
+	void (*state_free)(void *state);
+	/* As prep_run() promises. */
+	int (*run)(void *state, const struct prep_sample *sample, void *out,
+		   struct error *err);
+};
+
+extern const struct prep_op prep_image;
+extern const struct prep_op prep_raw;
+
+/* Bytes of one sample that is prepared as config says. */
+size_t prep_config_bytes(const struct prep_config *config);
+
+#endif

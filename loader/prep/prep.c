@@ -1,0 +1,151 @@
+#include "loader/prep.h"
+#include "loader/base/error.h"
+#include "loader/prep/op.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIZE_MAX_PIXELS = 4096 };
+
+struct prep {
+	const struct prep_op *op;
+	struct prep_config config;
+};
+
+struct prep_worker {
+	const struct prep_op *op;
+	void *state;
+};
+
+const struct prep_config prep_defaults = {
+	.op = "image",
+	.size = 224,
+	.resize = 256,
+	.layout = PREP_NCHW,
+	.type = PREP_F32,
+	.scale = {.08, 1},
+	.ratio = {3. / 4, 4. / 3},
+	.flip = .5,
+	.mean = {.485f, .456f, .406f},
+	.std = {.229f, .224f, .225f},
+};
+
+static const struct prep_op *const ops[] = {
+	&prep_image,
+	&prep_raw,
+};
+
+static const struct prep_op *find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+		if (strcmp(ops[i]->name, name) == 0)
+			return ops[i];
+	return NULL;
+}
+
+static bool is_range(const double range[2])
+{
+	return range[0] > 0 && range[0] <= range[1] && isfinite(range[1]);
+}
+
+static bool is_normalisation(const struct prep_config *config)
+{
+	for (int c = 0; c < 3; c++)
+		if (!isfinite(config->mean[c]) || !isnormal(config->std[c]))
+			return false;
+	return true;
+}
+
+static int check(const struct prep_config *config, struct error *err)
+{
+	if (config->size < 1 || config->size > SIZE_MAX_PIXELS)
+		return error_set(err, EINVAL, "prep size %u is not from 1 to %d",
+				 config->size, SIZE_MAX_PIXELS);
+	if (config->evaluate &&
+	    (config->resize < config->size || config->resize > 2 * SIZE_MAX_PIXELS))
+		return error_set(err, EINVAL,
+				 "prep cannot crop %u pixels out of a short side of %u",
+				 config->size, config->resize);
+	if (!is_range(config->scale) || !is_range(config->ratio))
+		return error_set(err, EINVAL,
+				 "prep scale and ratio need 0 < lowest <= highest");
+	if (!(config->flip >= 0 && config->flip <= 1))
+		return error_set(err, EINVAL, "prep flip %g is no probability",
+				 config->flip);
+	if (!is_normalisation(config))
+		return error_set(err, EINVAL,
+				 "prep mean and std must be finite and std not 0");
+	return 0;
+}
+
+struct prep *prep_open(const struct prep_config *config, struct error *err)
+{
+	const struct prep_op *op = find(config->op);
+	struct prep *prep;
+
+	if (op == NULL) {
+		error_set(err, EINVAL, "no prep op is called '%s'", config->op);
+		return NULL;
+	}
+	if (check(config, err) < 0)
+		return NULL;
+	prep = malloc(sizeof(*prep));
+	if (prep == NULL) {
+		error_sys(err, ENOMEM, "cannot open prep %s", op->name);
+		return NULL;
+	}
+	prep->op = op;
+	prep->config = *config;
+	prep->config.op = op->name;
+	return prep;
+}
+
+void prep_close(struct prep *prep)
+{
+	free(prep);
+}
+
+size_t prep_config_bytes(const struct prep_config *config)
+{
+	static const size_t bytes[] = {[PREP_U8] = 1, [PREP_F32] = 4, [PREP_F16] = 2};
+
+	return (size_t)3 * config->size * config->size * bytes[config->type];
+}
+
+size_t prep_sample_bytes(const struct prep *prep)
+{
+	return prep_config_bytes(&prep->config);
+}
+
+struct prep_worker *prep_worker_new(const struct prep *prep)
+{
+	struct prep_worker *worker = malloc(sizeof(*worker));
+
+	if (worker == NULL)
+		return NULL;
+	worker->op = prep->op;
+	worker->state = prep->op->state_new(&prep->config);
+	if (worker->state == NULL) {
+		free(worker);
+		return NULL;
+	}
+	return worker;
+}
+
+void prep_worker_free(struct prep_worker *worker)
+{
+	if (worker == NULL)
+		return;
+	worker->op->state_free(worker->state);
+	free(worker);
+}
+
+int prep_run(struct prep_worker *worker, const void *bytes, size_t size, uint64_t seed,
+	     void *out, struct error *err)
+{
+	const struct prep_sample sample = {bytes, size, seed};
+
+	return worker->op->run(worker->state, &sample, out, err);
+}

@@ -1,0 +1,99 @@
+#include "tests/lib/picture.h"
+#include "loader/base/random.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <jpeglib.h>
+
+static J_COLOR_SPACE stored_as(enum picture_color color)
+{
+	static const J_COLOR_SPACE spaces[] = {
+		[PICTURE_YCC] = JCS_YCbCr, [PICTURE_GRAY] = JCS_GRAYSCALE,
+		[PICTURE_RGB] = JCS_RGB,   [PICTURE_CMYK] = JCS_CMYK,
+		[PICTURE_YCCK] = JCS_YCCK,
+	};
+
+	return spaces[color];
+}
+
+static JSAMPLE shade(unsigned x, unsigned y, int c)
+{
+	double smooth = 60 * sin(x * .031 + c) + 50 * cos(y * .047 - c * 2);
+	int edge = ((x / 23 + y / 31) & 1) != 0 ? 25 : -25;
+	int noise = (int)(random_seed(x, y, (uint64_t)c) % 17) - 8;
+	double value = 128 + smooth + edge + noise;
+
+	return (JSAMPLE)(value < 0 ? 0 : value > 255 ? 255 : value);
+}
+
+static void write_orientation(struct jpeg_compress_struct *jpeg, unsigned orientation)
+{
+	JOCTET exif[] = {'E', 'x', 'i', 'f', 0, 0,    'M',  'M', 0, '*', 0,
+			 0,   0,   8,   0,   1, 0x01, 0x12, 0,   3, 0,   0,
+			 0,   1,   0,   0,   0, 0,    0,    0,   0, 0};
+
+	exif[25] = (JOCTET)orientation;
+	jpeg_write_marker(jpeg, JPEG_APP0 + 1, exif, sizeof(exif));
+}
+
+static void configure(struct jpeg_compress_struct *jpeg, const struct picture *picture)
+{
+	bool gray = picture->color == PICTURE_GRAY;
+	bool inks = picture->color >= PICTURE_CMYK;
+
+	jpeg->image_width = picture->width;
+	jpeg->image_height = picture->height;
+	jpeg->input_components = gray ? 1 : inks ? 4 : 3;
+	jpeg->in_color_space = gray ? JCS_GRAYSCALE : inks ? JCS_CMYK : JCS_RGB;
+	jpeg_set_defaults(jpeg);
+	jpeg_set_colorspace(jpeg, stored_as(picture->color));
+	jpeg_set_quality(jpeg, picture->quality > 0 ? picture->quality : 91, TRUE);
+	jpeg->comp_info[0].h_samp_factor = picture->h > 0 ? picture->h : 1;
+	jpeg->comp_info[0].v_samp_factor = picture->v > 0 ? picture->v : 1;
+	for (int c = 1; c < 3 && !gray; c++)
+		jpeg->comp_info[c].h_samp_factor = jpeg->comp_info[c].v_samp_factor = 1;
+	if (inks) {
+		jpeg->comp_info[3].h_samp_factor = jpeg->comp_info[0].h_samp_factor;
+		jpeg->comp_info[3].v_samp_factor = jpeg->comp_info[0].v_samp_factor;
+	}
+	jpeg->restart_in_rows = picture->restart;
+	if (picture->no_adobe)
+		jpeg->write_Adobe_marker = FALSE;
+	if (picture->progressive)
+		jpeg_simple_progression(jpeg);
+}
+
+unsigned char *picture_jpeg(const struct picture *picture, size_t *size)
+{
+	struct jpeg_compress_struct jpeg;
+	struct jpeg_error_mgr report;
+	unsigned char *bytes = NULL;
+	unsigned long length = 0;
+	JSAMPLE *row = malloc(4 * (size_t)picture->width);
+
+	assert_non_null(row);
+	jpeg.err = jpeg_std_error(&report);
+	jpeg_create_compress(&jpeg);
+	jpeg_mem_dest(&jpeg, &bytes, &length);
+	configure(&jpeg, picture);
+	jpeg_start_compress(&jpeg, TRUE);
+	if (picture->orientation > 0)
+		write_orientation(&jpeg, picture->orientation);
+	for (unsigned y = 0; y < picture->height; y++) {
+		for (unsigned x = 0; x < picture->width; x++)
+			for (int c = 0; c < jpeg.input_components; c++)
+				row[(int)x * jpeg.input_components + c] =
+					shade(x, y, c);
+		jpeg_write_scanlines(&jpeg, &row, 1);
+	}
+	jpeg_finish_compress(&jpeg);
+	jpeg_destroy_compress(&jpeg);
+	free(row);
+	*size = length;
+	return bytes;
+}
