@@ -25,7 +25,8 @@ struct command {
 #define COMMANDS(X) \
 	X(completion) \
 	X(dataset) \
-	X(doctor)
+	X(doctor) \
+	X(report)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct command command_##name;

@@ -1,6 +1,7 @@
 /* dsa.c - finds the command that is meant, and runs it. */
 #include "cmd/cmd.h"
 #include "loader/base/error.h"
+#include "reports/escape.h"
 
 #include <argp.h>
 #include <stdio.h>
@@ -20,7 +21,9 @@ const struct command command_dsa = {
 
 int cmd_fail(const struct error *err)
 {
-	fprintf(stderr, "dsa: %s\n", err->message);
+	fputs("dsa: ", stderr);
+	escape_plain(stderr, err->message);
+	putc('\n', stderr);
 	return 3;
 }
 

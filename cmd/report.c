@@ -1,0 +1,109 @@
+/* report.c - shows the result of a run again, in the form that is asked for. */
+#include "cmd/cmd.h"
+#include "loader/base/error.h"
+#include "profiler/profile.h"
+#include "reports/form.h"
+#include "reports/json.h"
+#include "reports/terminal.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+struct report {
+	const char *run;
+	const char *format;
+	const char *output;
+};
+
+static const struct argp_option options[] = {
+	{"format", 'f', "text|html|json|csv", 0, "Which form (default text)", 0},
+	{"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 0},
+	{0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct report *report = state->input;
+	struct error err = {0};
+
+	switch (key) {
+	case 'f':
+		if (form_find(arg, &err) == NULL)
+			argp_error(state, "%s", err.message);
+		report->format = arg;
+		return 0;
+	case 'o':
+		report->output = arg;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (report->run != NULL)
+			argp_error(state, "one RUN at a time");
+		report->run = arg;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "which RUN? (a run's folder or its run.json)");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "RUN",
+	.doc = "Show the result of a run, in text, HTML, JSON or CSV.",
+};
+
+/* Reads the run.json that `run` is or holds. */
+static int load(const char *run, struct profile *profile, struct error *err)
+{
+	struct stat about;
+	char *path = NULL;
+	int result;
+
+	if (stat(run, &about) < 0)
+		return error_sys(err, errno, "can't open %s", run);
+	if (!S_ISDIR(about.st_mode))
+		return json_result_load(run, profile, err);
+	if (asprintf(&path, "%s/run.json", run) < 0)
+		return error_set(err, ENOMEM, "no memory");
+	result = json_result_load(path, profile, err);
+	free(path);
+	return result;
+}
+
+static int show(const struct report *report, const struct profile *profile,
+		struct error *err)
+{
+	struct form_style style = terminal_style(stdout);
+
+	if (report->output != NULL)
+		return form_save(report->format, profile, report->output, err);
+	return form_find(report->format, err)->write(profile, &style, stdout, err);
+}
+
+static int run(int argc, char **argv)
+{
+	struct report report = {.format = "text"};
+	struct profile profile;
+	struct error err = {0};
+	int result;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &report);
+	profile_init(&profile);
+	result = load(report.run, &profile, &err);
+	if (result == 0)
+		result = show(&report, &profile, &err);
+	profile_free(&profile);
+	return result < 0 ? cmd_fail(&err) : 0;
+}
+
+const struct command command_report = {
+	.name = "report",
+	.summary = "show the result of a run as text, HTML, JSON or CSV",
+	.argp = &argp,
+	.run = run,
+};

@@ -1,0 +1,136 @@
+#include "reports/escape.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes of the UTF-8 character at text and its code point; 0: it is not one. */
+static size_t decode(const unsigned char *text, uint32_t *point)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	size_t length = text[0] < 0x80   ? 1
+			: text[0] < 0xc0 ? 0
+			: text[0] < 0xe0 ? 2
+			: text[0] < 0xf0 ? 3
+			: text[0] < 0xf8 ? 4
+					 : 0;
+
+	if (length < 2) {
+		*point = text[0];
+		return length;
+	}
+	*point = text[0] & (0x7fu >> length);
+	for (size_t i = 1; i < length; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		*point = *point << 6 | (text[i] & 0x3fu);
+	}
+	if (*point < least[length] || *point > 0x10ffff ||
+	    (*point >= 0xd800 && *point < 0xe000))
+		return 0;
+	return length;
+}
+
+static int is_hidden(uint32_t point)
+{
+	return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c ||
+	       (point >= 0x200b && point <= 0x200f) ||
+	       (point >= 0x2028 && point <= 0x202e) ||
+	       (point >= 0x2060 && point <= 0x206f) || point == 0xfeff ||
+	       (point >= 0xfff0 && point <= 0xfffb) || (point & 0xfffe) == 0xfffe;
+}
+
+static void spell(uint32_t point, char piece[ESCAPE_PIECE])
+{
+	if (point == '\n' || point == '\t' || point == '\r')
+		snprintf(piece, ESCAPE_PIECE, "\\%c",
+			 point == '\n'   ? 'n'
+			 : point == '\t' ? 't'
+					 : 'r');
+	else
+		snprintf(piece, ESCAPE_PIECE, point < 0x100 ? "\\x%02x" : "\\u%04x",
+			 (unsigned)(point & 0xffff));
+}
+
+size_t escape_next(const char *text, char piece[ESCAPE_PIECE])
+{
+	uint32_t point;
+	size_t length = decode((const unsigned char *)text, &point);
+
+	if (point == 0 && length == 1)
+		return 0;
+	if (length > 0 && !is_hidden(point)) {
+		memcpy(piece, text, length);
+		piece[length] = '\0';
+		return length;
+	}
+	spell(length > 0 ? point : (unsigned char)*text, piece);
+	return length > 0 ? length : 1;
+}
+
+void escape_plain(FILE *out, const char *text)
+{
+	char piece[ESCAPE_PIECE];
+	size_t length;
+
+	for (; (length = escape_next(text, piece)) > 0; text += length)
+		fputs(piece, out);
+}
+
+static const char *entity(const char *piece)
+{
+	switch (piece[0]) {
+	case '&':
+		return "&amp;";
+	case '<':
+		return "&lt;";
+	case '>':
+		return "&gt;";
+	case '"':
+		return "&quot;";
+	case '\'':
+		return "&#39;";
+	default:
+		return piece;
+	}
+}
+
+void escape_html(FILE *out, const char *text)
+{
+	char piece[ESCAPE_PIECE];
+	size_t length;
+
+	for (; (length = escape_next(text, piece)) > 0; text += length)
+		fputs(entity(piece), out);
+}
+
+size_t escape_width(const char *text)
+{
+	char piece[ESCAPE_PIECE];
+	size_t length, width = 0;
+
+	for (; (length = escape_next(text, piece)) > 0; text += length)
+		width += (unsigned char)piece[0] < 0x80 ? strlen(piece) : 1;
+	return width;
+}
+
+char *escape_utf8(const char *text)
+{
+	char *copy = malloc(4 * strlen(text) + 1), *to = copy;
+	uint32_t point;
+
+	if (copy == NULL)
+		return NULL;
+	while (*text != '\0') {
+		size_t length = decode((const unsigned char *)text, &point);
+
+		if (length > 0)
+			memcpy(to, text, length);
+		else
+			sprintf(to, "\\x%02x", (unsigned char)*text);
+		to += length > 0 ? length : 4;
+		text += length > 0 ? length : 1;
+	}
+	*to = '\0';
+	return copy;
+}

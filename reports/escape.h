@@ -1,0 +1,32 @@
+/*
+ * escape.h - text from outside (paths, commands, names) made fit to be shown.
+ *
+ * What would act instead of being read (control characters, bytes that are not UTF-8,
+ * marks that turn the direction of writing) becomes visible: \n, \x1b, \u202e.
+ */
+#ifndef DSA_ESCAPE_H
+#define DSA_ESCAPE_H
+
+#include <stdio.h>
+
+enum { ESCAPE_PIECE = 8 };
+
+/*
+ * The visible form of the first character of text, as a string in piece. Returns how
+ * many bytes of text it stands for; 0 at the end.
+ */
+size_t escape_next(const char *text, char piece[ESCAPE_PIECE]);
+
+/* Writes the visible form of text. */
+void escape_plain(FILE *out, const char *text);
+
+/* The same, with & < > " ' as HTML entities: for text and quoted attributes. */
+void escape_html(FILE *out, const char *text);
+
+/* Characters of the visible form. */
+size_t escape_width(const char *text);
+
+/* A copy that is UTF-8: other bytes become \xHH, all else stays. NULL: no memory. */
+char *escape_utf8(const char *text);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * field.h - where each number of a profile is found in run.json.
+ *
+ * One table a structure; reading, writing, the CSV and the test of dsa-result.5 all
+ * follow it, so that they can't disagree. To add a number: a member in
+ * profiler/profile.h, its line here, its line in man/dsa-result.5.
+ */
+#ifndef DSA_FIELD_H
+#define DSA_FIELD_H
+
+#include <stddef.h>
+
+struct profile;
+
+enum field_type {
+	FIELD_TEXT,      /* char *; NULL is absent */
+	FIELD_COUNT,     /* uint64_t; absent from INT64_MAX on, UNKNOWN with it */
+	FIELD_UNSIGNED,  /* unsigned; 0 is absent */
+	FIELD_INDEX,     /* int; negative is absent */
+	FIELD_FLAG,      /* bool; always there */
+	FIELD_NUMBER,    /* double; NAN is absent */
+	FIELD_SHARE,     /* struct interval as {"share", "low", "high"} */
+	FIELD_ESTIMATE,  /* struct interval as {"value", "low", "high"} */
+	FIELD_WORDS,     /* char **, NULL terminated: an array of texts */
+	FIELD_HISTOGRAM, /* struct profile_histogram as {"low", "counts"} */
+	FIELD_END
+};
+
+struct field {
+	const char *path; /* keys with dots between them: "rates.real_per_s" */
+	enum field_type type;
+	size_t offset;
+};
+
+/* An array of objects: its path, what each holds, and where the array is. */
+struct field_list {
+	const char *path;
+	const struct field *fields;
+	size_t size;                           /* of an element */
+	size_t array, count;                   /* offsets in struct profile */
+	void *(*add)(struct profile *profile); /* profile_add_*() */
+};
+
+extern const struct field field_profile[]; /* both end with FIELD_END, NULL path */
+extern const struct field field_window[];
+extern const struct field_list field_lists[]; /* ends with a NULL path */
+
+#endif

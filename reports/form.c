@@ -1,0 +1,57 @@
+#include "reports/form.h"
+#include "loader/base/error.h"
+#include "reports/csv.h"
+#include "reports/file.h"
+#include "reports/html.h"
+#include "reports/json.h"
+#include "reports/terminal.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int json(const struct profile *profile, const struct form_style *style,
+		FILE *out, struct error *err)
+{
+	(void)style;
+	return json_result_write(profile, out, err);
+}
+
+const struct form forms[] = {
+	{"text", terminal_write}, {"html", html_write}, {"json", json},
+	{"csv", csv_write},       {NULL, NULL},
+};
+
+const struct form *form_find(const char *name, struct error *err)
+{
+	char names[64] = "";
+
+	for (const struct form *form = forms; form->name != NULL; form++) {
+		if (strcmp(form->name, name) == 0)
+			return form;
+		strcat(strcat(names, " "), form->name);
+	}
+	error_set(err, EINVAL, "no report form is called '%s'; there are:%s", name,
+		  names);
+	return NULL;
+}
+
+struct saving {
+	const struct form *form;
+	const struct profile *profile;
+};
+
+static int fill(FILE *out, const void *context, struct error *err)
+{
+	const struct saving *saving = context;
+	const struct form_style style = {0};
+
+	return saving->form->write(saving->profile, &style, out, err);
+}
+
+int form_save(const char *name, const struct profile *profile, const char *path,
+	      struct error *err)
+{
+	struct saving saving = {form_find(name, err), profile};
+
+	return saving.form == NULL ? -EINVAL : file_save(path, fill, &saving, err);
+}

@@ -1,0 +1,48 @@
+/*
+ * format.h - numbers and sentences as people read them, the same in every report.
+ *
+ * Each number goes into a caller's buffer of FORMAT_SIZE bytes, which is returned, so
+ * that it can stand in a printf. What is unknown becomes "n/a".
+ */
+#ifndef DSA_FORMAT_H
+#define DSA_FORMAT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct interval;
+struct profile;
+
+enum { FORMAT_SIZE = 48 };
+
+const char *format_rate(char *to, double per_s);    /* "1912", "38.4" */
+const char *format_percent(char *to, double share); /* "49.8%" */
+const char *format_points(char *to, const struct interval *interval); /* "±0.4" */
+const char *format_bytes(char *to, double bytes);                     /* "110 KB" */
+const char *format_seconds(char *to, double seconds);                 /* "4.2 ms" */
+const char *format_count(char *to, uint64_t count);                   /* "1,281,167" */
+
+/*
+ * Tenths of a percent for `count` shares that sum to 1, rounded so that they sum to
+ * exactly 1000 (largest remainder). Shares that do not sum to 1, or are unknown, are
+ * rounded each for itself. Returns 1 when the tenths sum to 1000.
+ */
+int format_tenths(const double *shares, int count, long *tenths);
+
+/* The stall shares of profile: compute, prep, fetch. As format_tenths(). */
+int format_stalls(const struct profile *profile, long tenths[3]);
+
+/* 498 -> "49.8%". */
+const char *format_tenth(char *to, long tenth);
+
+/* "4 workers · minio cache 35%": how it was loaded. Parts that are unknown are left
+ * out. */
+void format_setup(FILE *out, const struct profile *profile, const char *separator);
+
+/* What was emulated: "accelerator 4000 samples/s, storage 200 MB/s"; 0 when nothing. */
+int format_emulated(FILE *out, const struct profile *profile);
+
+/* What it comes to, in one or two sentences without markup. */
+void format_verdict(FILE *out, const struct profile *profile);
+
+#endif

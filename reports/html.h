@@ -1,0 +1,12 @@
+/*
+ * html.h - the report as one HTML file: no network, no script, light and dark, narrow
+ * and printed. The result is embedded in it as JSON.
+ */
+#ifndef DSA_HTML_H
+#define DSA_HTML_H
+
+#include "reports/form.h"
+
+form_write html_write;
+
+#endif

@@ -1,0 +1,228 @@
+/* json.c - writes a profile as run.json; json_read.c reads it. */
+#include "reports/json.h"
+#include "loader/base/error.h"
+#include "profiler/profile.h"
+#include "reports/escape.h"
+#include "reports/field.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Nine digits: nanoseconds in a second, and every decimal survives the way back. */
+enum { DIGITS = 9 };
+
+static json_t *text_value(const char *text)
+{
+	char *clean = escape_utf8(text);
+	json_t *value = clean == NULL ? NULL : json_string(clean);
+
+	free(clean);
+	return value;
+}
+
+/* Sets key of object unless number is unknown. 0 or -1: no memory. */
+static int set_number(json_t *object, const char *key, double number)
+{
+	return isfinite(number) ? json_object_set_new(object, key, json_real(number))
+				: 0;
+}
+
+static json_t *interval_value(const struct interval *interval, const char *name)
+{
+	json_t *value = json_object();
+
+	if (value == NULL || set_number(value, name, interval->value) < 0 ||
+	    set_number(value, "low", interval->low) < 0 ||
+	    set_number(value, "high", interval->high) < 0) {
+		json_decref(value);
+		return NULL;
+	}
+	return value;
+}
+
+static json_t *words_value(char *const *words)
+{
+	json_t *array = json_array();
+
+	for (; array != NULL && *words != NULL; words++)
+		if (json_array_append_new(array, text_value(*words)) < 0) {
+			json_decref(array);
+			return NULL;
+		}
+	return array;
+}
+
+static json_t *histogram_value(const struct profile_histogram *histogram)
+{
+	json_t *counts = json_array();
+
+	for (size_t i = 0; counts != NULL && i < histogram->buckets; i++)
+		if (json_array_append_new(
+			    counts, json_integer((json_int_t)histogram->count[i])) <
+		    0) {
+			json_decref(counts);
+			return NULL;
+		}
+	return counts == NULL ? NULL
+			      : json_pack("{s:o, s:f}", "counts", counts, "low",
+					  histogram->low);
+}
+
+/* True when the member at `at` holds something to write. */
+static bool is_known(enum field_type type, const void *at)
+{
+	switch (type) {
+	case FIELD_TEXT:
+		return *(char *const *)at != NULL;
+	case FIELD_WORDS:
+		return *(char **const *)at != NULL;
+	case FIELD_COUNT:
+		return *(const uint64_t *)at <= INT64_MAX;
+	case FIELD_UNSIGNED:
+		return *(const unsigned *)at > 0;
+	case FIELD_INDEX:
+		return *(const int *)at >= 0;
+	case FIELD_NUMBER:
+		return isfinite(*(const double *)at);
+	case FIELD_SHARE:
+	case FIELD_ESTIMATE:
+		return isfinite(((const struct interval *)at)->value);
+	case FIELD_HISTOGRAM:
+		return ((const struct profile_histogram *)at)->buckets > 0;
+	default:
+		return true;
+	}
+}
+
+/* A new value for a member that is known, or NULL: no memory. */
+static json_t *field_value(enum field_type type, const void *at)
+{
+	switch (type) {
+	case FIELD_TEXT:
+		return text_value(*(char *const *)at);
+	case FIELD_WORDS:
+		return words_value(*(char **const *)at);
+	case FIELD_COUNT:
+		return json_integer((json_int_t) * (const uint64_t *)at);
+	case FIELD_UNSIGNED:
+		return json_integer(*(const unsigned *)at);
+	case FIELD_INDEX:
+		return json_integer(*(const int *)at);
+	case FIELD_FLAG:
+		return json_boolean(*(const bool *)at);
+	case FIELD_NUMBER:
+		return json_real(*(const double *)at);
+	case FIELD_SHARE:
+		return interval_value(at, "share");
+	case FIELD_ESTIMATE:
+		return interval_value(at, "value");
+	case FIELD_HISTOGRAM:
+		return histogram_value(at);
+	default:
+		return NULL;
+	}
+}
+
+/* Gives value to the key that path names, making the objects on the way. */
+static int place(json_t *object, const char *path, json_t *value)
+{
+	const char *dot;
+
+	while ((dot = strchr(path, '.')) != NULL) {
+		size_t length = (size_t)(dot - path);
+		json_t *inner = json_object_getn(object, path, length);
+
+		if (inner == NULL) {
+			inner = json_object();
+			if (json_object_setn_new(object, path, length, inner) < 0)
+				break;
+		}
+		object = inner;
+		path = dot + 1;
+	}
+	if (dot == NULL)
+		return json_object_set_new(object, path, value);
+	json_decref(value);
+	return -1;
+}
+
+static int place_fields(json_t *object, const struct field *fields, const void *from)
+{
+	for (const struct field *field = fields; field->path != NULL; field++) {
+		const void *at = (const char *)from + field->offset;
+
+		if (is_known(field->type, at) &&
+		    place(object, field->path, field_value(field->type, at)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int place_list(json_t *root, const struct field_list *list,
+		      const struct profile *profile)
+{
+	const char *const *array = (const void *)((const char *)profile + list->array);
+	const size_t *count = (const void *)((const char *)profile + list->count);
+	json_t *values = json_array();
+
+	for (size_t i = 0; values != NULL && i < *count; i++) {
+		json_t *value = json_object();
+
+		if (json_array_append_new(values, value) < 0 ||
+		    place_fields(value, list->fields, *array + i * list->size) < 0) {
+			json_decref(values);
+			return -1;
+		}
+	}
+	return place(root, list->path, values);
+}
+
+static int place_environment(json_t *root, const struct profile *profile)
+{
+	json_t *facts = json_object();
+
+	for (size_t i = 0; facts != NULL && i < profile->fact_count; i++) {
+		const struct profile_fact *fact = &profile->environment[i];
+
+		if (json_object_set_new(facts, fact->key, text_value(fact->value)) <
+		    0) {
+			json_decref(facts);
+			return -1;
+		}
+	}
+	return json_object_set_new(root, "environment", facts);
+}
+
+static json_t *result_value(const struct profile *profile)
+{
+	json_t *root = json_pack("{s:s}", "schema", JSON_RESULT_SCHEMA);
+	int result = root == NULL ? -1 : place_fields(root, field_profile, profile);
+
+	for (size_t i = 0; result == 0 && field_lists[i].path != NULL; i++)
+		result = place_list(root, &field_lists[i], profile);
+	if (result == 0)
+		result = place_environment(root, profile);
+	if (result == 0)
+		return root;
+	json_decref(root);
+	return NULL;
+}
+
+int json_result_write(const struct profile *profile, FILE *out, struct error *err)
+{
+	json_t *root = result_value(profile);
+	int result = 0;
+
+	if (root == NULL)
+		return error_set(err, ENOMEM, "no memory to write the result");
+	errno = ENOMEM;
+	if (json_dumpf(root, out,
+		       JSON_SORT_KEYS | JSON_INDENT(2) | JSON_REAL_PRECISION(DIGITS)) <
+		    0 ||
+	    putc('\n', out) == EOF)
+		result = error_sys(err, errno, "can't write the result");
+	json_decref(root);
+	return result;
+}

@@ -1,0 +1,326 @@
+/* json_read.c - reads run.json back, whoever wrote it. */
+#include "loader/base/error.h"
+#include "profiler/profile.h"
+#include "reports/field.h"
+#include "reports/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_BUCKETS = 256 };
+
+static int wrong(struct error *err, const char *what)
+{
+	return error_set(err, EBADMSG, "should be %s", what);
+}
+
+static int read_text(const json_t *value, char **text, struct error *err)
+{
+	if (!json_is_string(value))
+		return wrong(err, "a text");
+	if (profile_text(text, "%s", json_string_value(value)) < 0)
+		return error_set(err, ENOMEM, "no memory");
+	return 0;
+}
+
+static int read_number(const json_t *value, double *number, struct error *err)
+{
+	if (!json_is_number(value))
+		return wrong(err, "a number");
+	*number = json_number_value(value);
+	return 0;
+}
+
+static int read_integer(const json_t *value, json_int_t max, json_int_t *number,
+			struct error *err)
+{
+	if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+	    json_integer_value(value) > max)
+		return wrong(err, "a whole number that is not negative");
+	*number = json_integer_value(value);
+	return 0;
+}
+
+/* The member `key` of object, when there is one. */
+static int read_member(const json_t *object, const char *key, double *number,
+		       struct error *err)
+{
+	const json_t *value = json_object_get(object, key);
+	int result = value == NULL ? 0 : read_number(value, number, err);
+
+	return result < 0 ? error_within(err, result, "%s", key) : 0;
+}
+
+static int read_interval(const json_t *value, const char *name,
+			 struct interval *interval, struct error *err)
+{
+	int result;
+
+	if (!json_is_object(value))
+		return wrong(err, "an object");
+	result = read_member(value, name, &interval->value, err);
+	if (result == 0)
+		result = read_member(value, "low", &interval->low, err);
+	return result < 0 ? result : read_member(value, "high", &interval->high, err);
+}
+
+static int read_words(const json_t *value, char ***words, struct error *err)
+{
+	size_t count = json_array_size(value);
+	int result = 0;
+
+	if (!json_is_array(value))
+		return wrong(err, "an array of texts");
+	*words = calloc(count + 1, sizeof(**words));
+	if (*words == NULL)
+		return error_set(err, ENOMEM, "no memory");
+	for (size_t i = 0; result == 0 && i < count; i++)
+		result = read_text(json_array_get(value, i), &(*words)[i], err);
+	return result;
+}
+
+static int read_histogram(const json_t *value, struct profile_histogram *histogram,
+			  struct error *err)
+{
+	const json_t *counts = json_object_get(value, "counts");
+	size_t buckets = json_array_size(counts);
+	json_int_t count = 0;
+	int result;
+
+	if (!json_is_array(counts) || buckets > MAX_BUCKETS)
+		return wrong(err, "an object with at most 256 counts");
+	result = read_member(value, "low", &histogram->low, err);
+	if (result < 0 || buckets == 0)
+		return result;
+	histogram->count = calloc(buckets, sizeof(*histogram->count));
+	if (histogram->count == NULL)
+		return error_set(err, ENOMEM, "no memory");
+	histogram->buckets = buckets;
+	for (size_t i = 0; result == 0 && i < buckets; i++) {
+		result =
+			read_integer(json_array_get(counts, i), LLONG_MAX, &count, err);
+		histogram->count[i] = (uint64_t)count;
+	}
+	return result;
+}
+
+static int read_whole(const json_t *value, enum field_type type, void *at,
+		      struct error *err)
+{
+	json_int_t number = 0;
+	int result = read_integer(value, type == FIELD_COUNT ? INT64_MAX : INT_MAX,
+				  &number, err);
+
+	if (result < 0)
+		return result;
+	if (type == FIELD_COUNT)
+		*(uint64_t *)at = (uint64_t)number;
+	else if (type == FIELD_UNSIGNED)
+		*(unsigned *)at = (unsigned)number;
+	else
+		*(int *)at = (int)number;
+	return 0;
+}
+
+static int read_flag(const json_t *value, bool *flag, struct error *err)
+{
+	if (!json_is_boolean(value))
+		return wrong(err, "true or false");
+	*flag = json_is_true(value);
+	return 0;
+}
+
+static int read_value(const json_t *value, enum field_type type, void *at,
+		      struct error *err)
+{
+	switch (type) {
+	case FIELD_TEXT:
+		return read_text(value, at, err);
+	case FIELD_WORDS:
+		return read_words(value, at, err);
+	case FIELD_FLAG:
+		return read_flag(value, at, err);
+	case FIELD_NUMBER:
+		return read_number(value, at, err);
+	case FIELD_SHARE:
+		return read_interval(value, "share", at, err);
+	case FIELD_ESTIMATE:
+		return read_interval(value, "value", at, err);
+	case FIELD_HISTOGRAM:
+		return read_histogram(value, at, err);
+	default:
+		return read_whole(value, type, at, err);
+	}
+}
+
+/* Follows path from object; *found is NULL when a key on the way is not there. */
+static int follow(const json_t *object, const char *path, const json_t **found,
+		  struct error *err)
+{
+	for (;;) {
+		size_t length = strcspn(path, ".");
+
+		if (!json_is_object(object))
+			return wrong(err, "in an object");
+		object = json_object_getn(object, path, length);
+		path += length;
+		if (object == NULL || *path == '\0')
+			break;
+		path++;
+	}
+	*found = object;
+	return 0;
+}
+
+static int read_fields(const json_t *object, const struct field *fields, void *to,
+		       struct error *err)
+{
+	for (const struct field *field = fields; field->path != NULL; field++) {
+		const json_t *value = NULL;
+		int result = follow(object, field->path, &value, err);
+
+		if (result == 0 && value != NULL)
+			result = read_value(value, field->type,
+					    (char *)to + field->offset, err);
+		if (result < 0)
+			return error_within(err, result, "%s", field->path);
+	}
+	return 0;
+}
+
+static int read_list(const json_t *root, const struct field_list *list,
+		     struct profile *profile, struct error *err)
+{
+	const json_t *values = NULL;
+	int result = follow(root, list->path, &values, err);
+
+	if (result == 0 && values != NULL && !json_is_array(values))
+		result = wrong(err, "an array");
+	for (size_t i = 0; result == 0 && i < json_array_size(values); i++) {
+		void *element = list->add(profile);
+
+		result = element == NULL ? error_set(err, ENOMEM, "no memory")
+					 : read_fields(json_array_get(values, i),
+						       list->fields, element, err);
+		if (result < 0)
+			return error_within(err, result, "%s[%zu]", list->path, i);
+	}
+	return result < 0 ? error_within(err, result, "%s", list->path) : 0;
+}
+
+static int read_environment(json_t *root, struct profile *profile, struct error *err)
+{
+	json_t *facts = json_object_get(root, "environment"), *value;
+	const char *key;
+
+	if (facts != NULL && !json_is_object(facts))
+		return error_within(err, wrong(err, "an object"), "environment");
+	json_object_foreach(facts, key, value)
+	{
+		struct profile_fact *fact = profile_add_fact(profile);
+		int result = fact == NULL || profile_text(&fact->key, "%s", key) < 0
+				     ? error_set(err, ENOMEM, "no memory")
+				     : read_text(value, &fact->value, err);
+
+		if (result < 0)
+			return error_within(err, result, "environment.%.40s", key);
+	}
+	return 0;
+}
+
+static int check_schema(const json_t *root, struct error *err)
+{
+	const char *schema = json_string_value(json_object_get(root, "schema"));
+
+	if (schema == NULL)
+		return error_set(err, EBADMSG,
+				 "has no \"schema\": it is not a result of dsa");
+	if (strcmp(schema, JSON_RESULT_SCHEMA) != 0)
+		return error_set(err, EPROTO,
+				 "has schema \"%.60s\", this dsa reads \"%s\"; use the "
+				 "dsa that wrote it",
+				 schema, JSON_RESULT_SCHEMA);
+	return 0;
+}
+
+static int read_result(json_t *root, struct profile *profile, struct error *err)
+{
+	int result = check_schema(root, err);
+
+	if (result == 0)
+		result = read_fields(root, field_profile, profile, err);
+	for (size_t i = 0; result == 0 && field_lists[i].path != NULL; i++)
+		result = read_list(root, &field_lists[i], profile, err);
+	return result < 0 ? result : read_environment(root, profile, err);
+}
+
+int json_result_read(const char *text, size_t size, struct profile *profile,
+		     struct error *err)
+{
+	json_error_t why;
+	json_t *root;
+	int result;
+
+	profile_init(profile);
+	root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
+	if (root == NULL)
+		return error_set(err, EBADMSG, "line %d, column %d: %s", why.line,
+				 why.column, why.text);
+	result = read_result(root, profile, err);
+	json_decref(root);
+	if (result < 0)
+		profile_free(profile);
+	return result;
+}
+
+/* All of the file that fd is; NULL with err filled. */
+static char *slurp(int fd, size_t *size, struct error *err)
+{
+	struct stat about;
+	char *text = NULL;
+	ssize_t got;
+
+	if (fstat(fd, &about) < 0 || !S_ISREG(about.st_mode)) {
+		error_set(err, EINVAL, "is not a file");
+		return NULL;
+	}
+	if (about.st_size > JSON_RESULT_MAX) {
+		error_set(err, EFBIG,
+			  "is larger than 8 MiB: it is not a result of dsa");
+		return NULL;
+	}
+	text = malloc((size_t)about.st_size + 1);
+	if (text == NULL) {
+		error_set(err, ENOMEM, "no memory");
+		return NULL;
+	}
+	for (*size = 0; *size < (size_t)about.st_size; *size += (size_t)got) {
+		got = read(fd, text + *size, (size_t)about.st_size - *size);
+		if (got <= 0)
+			break;
+	}
+	return text;
+}
+
+int json_result_load(const char *path, struct profile *profile, struct error *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	size_t size = 0;
+	char *text;
+	int result;
+
+	profile_init(profile);
+	if (fd < 0)
+		return error_sys(err, errno, "can't open %s", path);
+	text = slurp(fd, &size, err);
+	close(fd);
+	result = text == NULL ? -EBADMSG : json_result_read(text, size, profile, err);
+	free(text);
+	return result < 0 ? error_within(err, result, "%s", path) : 0;
+}

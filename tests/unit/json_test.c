@@ -1,0 +1,283 @@
+#include "loader/base/error.h"
+#include "profiler/profile.h"
+#include "reports/field.h"
+#include "reports/json.h"
+#include "tests/lib/nomem.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define KEPT "tests/data/run.json"
+
+static char *write_text(const struct profile *profile)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(json_result_write(profile, out, NULL), 0);
+	fclose(out);
+	return text;
+}
+
+static char *read_file(const char *path)
+{
+	char *text = calloc(1, JSON_RESULT_MAX);
+	FILE *in = fopen(path, "r");
+
+	assert_non_null(in);
+	assert_true(fread(text, 1, JSON_RESULT_MAX - 1, in) > 0);
+	fclose(in);
+	return text;
+}
+
+static void what_is_read_is_written_again_unchanged(void **state)
+{
+	struct profile profile;
+	char *kept = read_file(KEPT), *text;
+
+	(void)state;
+	assert_int_equal(json_result_load(KEPT, &profile, NULL), 0);
+	text = write_text(&profile);
+	assert_string_equal(text, kept);
+	free(text);
+	free(kept);
+	profile_free(&profile);
+}
+
+/* Puts something known into every member that the tables name. */
+static void fill(const struct field *fields, void *to)
+{
+	static uint64_t number = 7;
+
+	for (; fields->path != NULL; fields++) {
+		void *at = (char *)to + fields->offset;
+
+		number++;
+		switch (fields->type) {
+		case FIELD_TEXT:
+			profile_text(at, "text %s", fields->path);
+			break;
+		case FIELD_COUNT:
+			*(uint64_t *)at = number;
+			break;
+		case FIELD_UNSIGNED:
+		case FIELD_INDEX:
+			*(unsigned *)at = (unsigned)number;
+			break;
+		case FIELD_FLAG:
+			*(bool *)at = true;
+			break;
+		case FIELD_NUMBER:
+			*(double *)at = -.125 * (double)number;
+			break;
+		case FIELD_SHARE:
+		case FIELD_ESTIMATE:
+			*(struct interval *)at =
+				(struct interval){(double)number, .25, NAN};
+			break;
+		case FIELD_WORDS:
+			*(char ***)at = calloc(3, sizeof(char *));
+			profile_text(&(*(char ***)at)[0], "./train");
+			profile_text(&(*(char ***)at)[1], "a\nb \"\xff\"");
+			break;
+		case FIELD_HISTOGRAM:
+			*(struct profile_histogram *)at =
+				(struct profile_histogram){.5, 2, calloc(2, 8)};
+			break;
+		case FIELD_END:
+			break;
+		}
+	}
+}
+
+static void every_member_finds_its_way_back(void **state)
+{
+	struct profile profile, again;
+	char *text, *second;
+
+	(void)state;
+	profile_init(&profile);
+	fill(field_profile, &profile);
+	for (const struct field_list *list = field_lists; list->path != NULL; list++)
+		fill(list->fields, list->add(&profile));
+	text = write_text(&profile);
+	for (const struct field *field = field_profile; field->path != NULL; field++) {
+		const char *dot = strrchr(field->path, '.');
+
+		assert_non_null(strstr(text, dot == NULL ? field->path : dot + 1));
+	}
+	assert_int_equal(json_result_read(text, strlen(text), &again, NULL), 0);
+	assert_string_equal(again.command[1], "a\nb \"\\xff\"");
+	assert_int_equal(again.windows[0].misses, profile.windows[0].misses);
+	assert_true(again.stalls.prep.value == profile.stalls.prep.value);
+	assert_true(isnan(again.stalls.prep.high));
+	second = write_text(&again);
+	assert_string_equal(second, text);
+	free(text);
+	free(second);
+	profile_free(&profile);
+	profile_free(&again);
+}
+
+static void the_unknown_is_absent(void **state)
+{
+	struct profile profile;
+	char *text;
+
+	(void)state;
+	profile_init(&profile);
+	text = write_text(&profile);
+	assert_null(strstr(text, "stalls\": {"));
+	assert_null(strstr(text, "null"));
+	assert_null(strstr(text, "target_status"));
+	free(text);
+	profile_free(&profile);
+}
+
+static void refuses(const char *text, int code, const char *message)
+{
+	struct error err = {0};
+	struct profile profile;
+
+	assert_int_equal(json_result_read(text, strlen(text), &profile, &err), -code);
+	assert_string_equal(err.message, message);
+	assert_null(profile.version);
+	profile_free(&profile);
+}
+
+static void other_schemas_are_refused_by_name(void **state)
+{
+	(void)state;
+	refuses("{\"schema\": \"dsa.result/2\"}", EPROTO,
+		"has schema \"dsa.result/2\", this dsa reads \"dsa.result/1\"; use the "
+		"dsa that wrote it");
+	refuses("{\"schema\": 1}", EBADMSG,
+		"has no \"schema\": it is not a result of dsa");
+	refuses("[]", EBADMSG, "has no \"schema\": it is not a result of dsa");
+}
+
+static void broken_files_are_named(void **state)
+{
+	(void)state;
+	refuses("{\"schema\": \"dsa.res", EBADMSG,
+		"line 1, column 19: premature end of input near '\"dsa.res'");
+	refuses("", EBADMSG, "line 1, column 0: '[' or '{' expected near end of file");
+	refuses("{\"schema\": NaN}", EBADMSG,
+		"line 1, column 14: invalid token near 'NaN'");
+	refuses("{\"schema\": 1e999}", EBADMSG,
+		"line 1, column 16: real number overflow near '1e999'");
+}
+
+#define RESULT(member) "{\"schema\": \"dsa.result/1\", " member "}"
+
+static void wrong_kinds_are_named(void **state)
+{
+	(void)state;
+	refuses(RESULT("\"rates\": {\"real_per_s\": {\"value\": \"x\"}}"), EBADMSG,
+		"rates.real_per_s: value: should be a number");
+	refuses(RESULT("\"rates\": []"), EBADMSG,
+		"rates.real_per_s: should be in an object");
+	refuses(RESULT("\"run\": {\"seed\": -1}"), EBADMSG,
+		"run.seed: should be a whole number that is not negative");
+	refuses(RESULT("\"run\": {\"command\": [1]}"), EBADMSG,
+		"run.command: should be a text");
+	refuses(RESULT("\"windows\": [{}, {\"used\": 1}]"), EBADMSG,
+		"windows[1]: used: should be true or false");
+	refuses(RESULT("\"windows\": {}"), EBADMSG, "windows: should be an array");
+	refuses(RESULT("\"environment\": {\"cpu\": 1}"), EBADMSG,
+		"environment.cpu: should be a text");
+	refuses(RESULT("\"histograms\": {\"prep_s\": {\"counts\": [1, -1]}}"), EBADMSG,
+		"histograms.prep_s: should be a whole number that is not negative");
+}
+
+static void deep_nesting_is_refused(void **state)
+{
+	char *text = malloc(100001);
+	struct profile profile;
+
+	(void)state;
+	memset(text, '[', 100000);
+	text[100000] = '\0';
+	assert_int_equal(json_result_read(text, 100000, &profile, NULL), -EBADMSG);
+	free(text);
+}
+
+static void load_names_the_file(void **state)
+{
+	struct error err = {0};
+	struct profile profile;
+
+	(void)state;
+	assert_int_equal(json_result_load("/nowhere/run.json", &profile, &err),
+			 -ENOENT);
+	assert_string_equal(err.message,
+			    "can't open /nowhere/run.json: No such file or directory");
+	assert_int_equal(json_result_load("/dev/null", &profile, &err), -EBADMSG);
+	assert_string_equal(err.message, "/dev/null: is not a file");
+}
+
+static void *wrapped_malloc(size_t size)
+{
+	return malloc(size);
+}
+
+/* Every allocation of jansson and of ours fails once. */
+static void short_memory_is_an_error(void **state)
+{
+	char *kept = read_file(KEPT);
+	struct profile profile;
+	unsigned nth = 0, step = 1;
+	int result = -1;
+
+	(void)state;
+	json_set_alloc_funcs(wrapped_malloc, free);
+	for (; result != 0; nth += step) {
+		nomem_at(nth + 1);
+		result = json_result_read(kept, strlen(kept), &profile, NULL);
+		nomem_at(0);
+		if (result != 0)
+			assert_true(result == -ENOMEM || result == -EBADMSG);
+		step = nth < 100 ? 1 : 37;
+	}
+	for (nth = 0, result = -1; result != 0; nth += step) {
+		FILE *out = fopen("/dev/null", "w");
+
+		nomem_at(nth + 1);
+		result = json_result_write(&profile, out, NULL);
+		nomem_at(0);
+		assert_true(result == 0 || result == -ENOMEM);
+		fclose(out);
+		step = nth < 100 ? 1 : 37;
+	}
+	assert_true(nth > 1000);
+	json_set_alloc_funcs(malloc, free);
+	profile_free(&profile);
+	free(kept);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_read_is_written_again_unchanged),
+		cmocka_unit_test(every_member_finds_its_way_back),
+		cmocka_unit_test(the_unknown_is_absent),
+		cmocka_unit_test(other_schemas_are_refused_by_name),
+		cmocka_unit_test(broken_files_are_named),
+		cmocka_unit_test(wrong_kinds_are_named),
+		cmocka_unit_test(deep_nesting_is_refused),
+		cmocka_unit_test(load_names_the_file),
+		cmocka_unit_test(short_memory_is_an_error),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
+}
