@@ -1,0 +1,70 @@
+/*
+ * counters.h - what the kernel and the CPU count for the loader's stages in the target.
+ *
+ *	rung		how a number was found
+ *	libpfm4		hardware event by the CPU's own name for it
+ *	generic		hardware event by the kernel's name
+ *	software	event of the kernel
+ *	proc		/proc/PID/task/TID/{stat,status,schedstat,io}
+ *
+ * The first rung that works on this machine serves a metric; one that none serves is
+ * absent from the result, never 0. The threads are those that the session's processes
+ * entered in their tables; the "process" stage is the driver's whole process.
+ *
+ * A struct counters belongs to one thread. libpfm4 keeps its tables for the whole
+ * process and does not lock: open one at a time.
+ */
+#ifndef DSA_COUNTERS_H
+#define DSA_COUNTERS_H
+
+#include <sys/types.h>
+
+struct counters;
+struct error;
+struct perf_event_attr;
+struct profile;
+struct trace;
+
+struct counters_config {
+	const char *root; /* in front of /proc; NULL: "" */
+	/* perf_event_open(2), CPU -1, close-on-exec; a descriptor or -errno. NULL: the
+	 * real one. Tests put their own here. */
+	int (*open)(struct perf_event_attr *attr, pid_t tid, int group);
+};
+
+/* What this machine offers; for doctor. */
+struct counters_support {
+	const char *hardware; /* "libpfm4", "generic"; NULL: none */
+	const char *kernel;   /* "software", "proc" */
+	char why[256];        /* why not more, and the command that helps; "": all is */
+};
+
+/*
+ * Finds out which rung serves each metric, by opening each on the calling thread for a
+ * moment. config may be NULL. NULL: memory is short, see err.
+ */
+struct counters *counters_open(const struct counters_config *config, struct error *err);
+void counters_close(struct counters *counters);
+
+void counters_support(const struct counters *counters,
+		      struct counters_support *support);
+
+/*
+ * Finds threads that are new in the session, at most 8 a call, and reads all. Call it
+ * often (every 10 to 100 ms): it returns at once until a read is due, keeps its own use
+ * of CPU below 1/200, and takes about 30 us a thread. What happens in bare windows is
+ * left out, as the session's own counters are still there. A thread that has ended
+ * keeps what was read last.
+ */
+void counters_poll(struct counters *counters, const struct trace *trace);
+
+/* The same without waiting until it is due: before the target's last thread ends. */
+void counters_poll_now(struct counters *counters, const struct trace *trace);
+
+/*
+ * Adds a profile_counter for each stage and metric: what the stage's threads used for
+ * each sample that it fetched, prepared or delivered meanwhile. 0 or -ENOMEM.
+ */
+int counters_result(const struct counters *counters, struct profile *profile);
+
+#endif
