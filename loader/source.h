@@ -3,11 +3,20 @@
  *
  * The index is made once, when the source is opened, and never changes after that, so
  * every function but open and close may be called from any thread. Samples are numbered
- * 0..count-1 in an order that does not depend on the file system: by path, bytewise.
+ * 0..count-1 in an order that does not depend on the file system: those of a directory
+ * by path, bytewise, those of a list as the list has them.
  *
- *	directory	one folder per class; label = rank of the folder's name
- *	list file	lines "path label"; a relative path starts at the list's folder
+ *	directory	one folder per class; label = rank of the folder's name. Samples
+ *			are *.jpg, *.jpeg, *.jpe and *.jfif in it, at any depth; links
+ *are followed, names that begin with a dot are not. Everything else is ignored and
+ *counted. list file	lines "path label"; a relative path starts at the list's folder.
+ *			The label is what follows the last blank: all of them numbers
+ *			from 0, or words, then label = rank of the word. Empty lines and
+ *			lines that begin with # are skipped.
  *	synthetic[:N]	N samples (default 10000) over a few pictures made in memory
+ *
+ * A sample that cannot be reached when it is indexed stays in, with size 0: reading it
+ * will say why. `./synthetic` is a file or folder of that name.
  */
 #ifndef DSA_SOURCE_H
 #define DSA_SOURCE_H
@@ -41,11 +50,15 @@ void source_close(struct source *source);
 const char *source_kind(const struct source *source); /* "tree", "list", "synthetic" */
 uint32_t source_count(const struct source *source);   /* at least 1 */
 uint64_t source_bytes(const struct source *source);   /* of all samples together */
+uint64_t source_ignored(const struct source *source); /* files that are no samples */
 uint32_t source_classes(const struct source *source);
 uint32_t source_size(const struct source *source, uint32_t sample); /* bytes */
 uint32_t source_label(const struct source *source, uint32_t sample);
 
-/* XXH3-64 over the sorted (relative path, size, label): the data set's digest. */
+/*
+ * The data set's digest: XXH3-64 over (relative path, 0, size, label) of every sample
+ * in order; of a synthetic one, over its count and pictures.
+ */
 uint64_t source_digest(const struct source *source);
 
 /*
@@ -55,7 +68,7 @@ uint64_t source_digest(const struct source *source);
 void source_place(const struct source *source, uint32_t sample, char *buffer,
 		  struct source_place *place);
 
-/* Name of the class, as the folder is called or the label is written. */
+/* Name of the class, as the folder is called or the label is written; NULL: no such. */
 const char *source_class(const struct source *source, uint32_t label);
 
 #endif

@@ -1,0 +1,35 @@
+/* indexed.h - what the sources that are made of files have in common. */
+#ifndef DSA_SOURCE_INDEXED_H
+#define DSA_SOURCE_INDEXED_H
+
+#include "loader/source/index.h"
+#include "loader/source/variant.h"
+
+/* What an index is built from. */
+struct index_origin {
+	const char *dataset; /* as the user called it */
+	int dataset_fd;      /* the folder itself or the list file */
+	int base;            /* the folder that paths in the index are relative to */
+	unsigned threads;
+};
+
+typedef int (*index_build)(const struct index_origin *origin, struct index *index,
+			   struct error *err);
+
+/*
+ * Opens the index of a data set: from the index cache if it fits the files, else from
+ * `build`, whose result is kept then. base_path is the folder of the samples' paths.
+ */
+void *indexed_open(const char *dataset, const char *base_path, index_build build,
+		   const struct source_config *config, struct source_facts *facts,
+		   struct error *err);
+
+/* These are the members of struct source_variant. */
+void indexed_close(void *state);
+uint32_t indexed_size(const void *state, uint32_t sample);
+uint32_t indexed_label(const void *state, uint32_t sample);
+void indexed_place(const void *state, uint32_t sample, char *buffer,
+		   struct source_place *place);
+const char *indexed_class(const void *state, uint32_t label);
+
+#endif

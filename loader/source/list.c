@@ -1,0 +1,376 @@
+/* list.c - a list file: samples and labels that somebody chose. */
+#include "loader/source/list.h"
+#include "loader/base/error.h"
+#include "loader/base/name.h"
+#include "loader/base/number.h"
+#include "loader/source/crew.h"
+#include "loader/source/indexed.h"
+#include "loader/source/intern.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LABEL_MAX = (1 << 20) - 1 };
+
+/* The samples of a list while it is read. */
+struct list {
+	const char *file;
+	struct list_line {
+		const char *path;
+		uint32_t label; /* the number itself, or that of a word in `words` */
+	} * lines;
+	size_t count;
+	bool numbers; /* labels are numbers, as the first one is */
+	uint32_t classes;
+	struct intern words;
+	uint64_t paths; /* bytes */
+};
+
+static int at_line(const struct list *list, size_t line, const char *what,
+		   struct error *err)
+{
+	char shown[NAME_SHOWN];
+
+	return error_set(err, EINVAL, "%s:%zu: %s",
+			 name_escape(list->file, shown, sizeof(shown)), line, what);
+}
+
+static bool blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* Cuts a line into path and label, in place. NULL: there are not two fields. */
+static char *cut(char *line)
+{
+	char *end = line + strlen(line);
+	char *label;
+
+	while (end > line && (blank(end[-1]) || end[-1] == '\r'))
+		*--end = '\0';
+	while (end > line && !blank(end[-1]))
+		end--;
+	label = end;
+	while (end > line && blank(end[-1]))
+		*--end = '\0';
+	return end > line ? label : NULL;
+}
+
+/* The number a label stands for, until words are ranked. Negative: a failure. */
+static int64_t number_label(struct list *list, const char *label, size_t line,
+			    struct error *err)
+{
+	uint64_t value = 0;
+	bool number = number_whole(label, UINT64_MAX, &value);
+
+	if (list->count == 0)
+		list->numbers = number;
+	if (number != list->numbers)
+		return at_line(list, line,
+			       number ? "a number among labels that are words"
+				      : "a word among labels that are numbers",
+			       err);
+	if (!number)
+		value = intern_add(&list->words, label);
+	if (!number && value == INTERN_FULL)
+		return error_sys(err, ENOMEM, "cannot read the list");
+	if (value > LABEL_MAX)
+		return at_line(list, line,
+			       number ? "a label above 1048575"
+				      : "more than 1048576 different labels",
+			       err);
+	if (value >= list->classes)
+		list->classes = (uint32_t)value + 1;
+	return (int64_t)value;
+}
+
+static int add_line(struct list *list, char *line, size_t number, struct error *err)
+{
+	const char *label;
+	int64_t value;
+
+	if (line[0] == '#' || line[strspn(line, " \t\r")] == '\0')
+		return 0;
+	label = cut(line);
+	if (label == NULL)
+		return at_line(list, number,
+			       "no label: a line is 'path label', with a blank between",
+			       err);
+	if (strlen(line) >= PATH_MAX)
+		return at_line(list, number, "the path is too long", err);
+	value = number_label(list, label, number, err);
+	if (value < 0)
+		return (int)value;
+	list->lines[list->count++] = (struct list_line){line, (uint32_t)value};
+	list->paths += strlen(line) + 1;
+	return 0;
+}
+
+static int read_lines(struct list *list, char *text, size_t size, struct error *err)
+{
+	size_t number = 1;
+	int result = 0;
+
+	for (char *line = text; line < text + size && result == 0; number++) {
+		size_t left = (size_t)(text + size - line);
+		char *end = memchr(line, '\n', left);
+
+		if (end == NULL)
+			end = text + size;
+		*end = '\0';
+		if (strlen(line) != (size_t)(end - line))
+			return at_line(
+				list, number,
+				"a 0 byte: this is no list of lines 'path label'", err);
+		result = add_line(list, line, number, err);
+		line = end + 1;
+	}
+	return result;
+}
+
+static size_t count_lines(const char *text, size_t size)
+{
+	size_t count = 1;
+
+	for (const char *at = text; (at = memchr(at, '\n', size - (size_t)(at - text)));
+	     at++)
+		count++;
+	return count;
+}
+
+static int compare_strings(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Words take the rank of their bytes as label: the same for a list in any order. */
+static int rank_words(struct list *list, struct error *err)
+{
+	uint32_t count = list->words.count;
+	uint32_t *rank = malloc(count * sizeof(*rank));
+	const char **sorted = malloc(count * sizeof(*sorted));
+	int result = 0;
+
+	if (rank == NULL || sorted == NULL) {
+		result = error_sys(err, ENOMEM, "cannot read the list");
+		goto out;
+	}
+	memcpy(sorted, list->words.strings, count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), compare_strings);
+	for (uint32_t i = 0; i < count; i++)
+		rank[intern_add(&list->words, sorted[i])] = i;
+	memcpy(list->words.strings, sorted, count * sizeof(*sorted));
+	for (size_t i = 0; i < list->count; i++)
+		list->lines[i].label = rank[list->lines[i].label];
+out:
+	free(rank);
+	free(sorted);
+	return result;
+}
+
+static const char *class_name(const struct list *list, uint32_t label, char buffer[12])
+{
+	if (!list->numbers)
+		return list->words.strings[label];
+	snprintf(buffer, 12, "%u", label);
+	return buffer;
+}
+
+static int fill(const struct list *list, const struct index_stamp *stamp,
+		struct index *index, struct error *err)
+{
+	struct index_plan plan = {
+		.folders = 1,
+		.samples = list->count,
+		.classes = list->classes,
+		.text = sizeof("") + list->paths,
+	};
+	char buffer[12];
+	int result;
+
+	for (uint32_t i = 0; i < list->classes; i++)
+		plan.text += strlen(class_name(list, i, buffer)) + 1;
+	result = index_new(index, &plan, err);
+	if (result < 0)
+		return result;
+	index_add_folder(index, "", stamp);
+	for (uint32_t i = 0; i < list->classes; i++)
+		index_add_class(index, class_name(list, i, buffer));
+	for (size_t i = 0; i < list->count; i++) {
+		const struct index_sample sample = {
+			.name = index_add_text(index, list->lines[i].path),
+			.label = list->lines[i].label,
+		};
+
+		index_add_sample(index, &sample);
+	}
+	return 0;
+}
+
+int list_parse(char *text, size_t size, const char *file,
+	       const struct index_stamp *stamp, struct index *index, struct error *err)
+{
+	struct list list = {.file = file};
+	char shown[NAME_SHOWN];
+	int result = -ENOMEM;
+
+	list.lines = calloc(count_lines(text, size), sizeof(*list.lines));
+	if (list.lines == NULL) {
+		error_sys(err, ENOMEM, "cannot read the list");
+		goto out;
+	}
+	result = read_lines(&list, text, size, err);
+	if (result < 0)
+		goto out;
+	if (list.count == 0) {
+		result = error_set(err, ENODATA,
+				   "the list '%s' names no samples: it needs lines "
+				   "'path label'",
+				   name_escape(file, shown, sizeof(shown)));
+		goto out;
+	}
+	if (!list.numbers)
+		result = rank_words(&list, err);
+	if (result == 0)
+		result = fill(&list, stamp, index, err);
+out:
+	intern_fini(&list.words);
+	free(list.lines);
+	return result;
+}
+
+struct sizes {
+	const struct index *index;
+	int base;
+	atomic_uint_fast64_t next; /* sample that nobody has taken yet */
+	atomic_uint_fast64_t reached;
+	atomic_int code; /* errno of one that was not */
+};
+
+static void find_sizes(void *context)
+{
+	enum { PORTION = 256 };
+	struct sizes *sizes = context;
+	uint64_t count = sizes->index->head->samples;
+	uint64_t first;
+
+	while ((first = atomic_fetch_add(&sizes->next, PORTION)) < count)
+		for (uint64_t i = first; i < first + PORTION && i < count; i++) {
+			struct index_sample *sample = &sizes->index->samples[i];
+			struct stat status;
+
+			if (fstatat(sizes->base, sizes->index->text + sample->name,
+				    &status, 0) < 0) {
+				sizes->code = errno;
+			} else {
+				sample->size = index_bytes(&status);
+				sizes->reached++;
+			}
+		}
+}
+
+/* A list that is moved away from its files names none of them: that is worth a word. */
+static int set_sizes(const struct index_origin *origin, struct index *index,
+		     struct error *err)
+{
+	struct sizes sizes = {.index = index, .base = origin->base};
+	char list[NAME_SHOWN / 2], first[NAME_SHOWN / 2];
+
+	crew_run(origin->threads, find_sizes, &sizes);
+	if (sizes.reached > 0)
+		return 0;
+	return error_sys(
+		err, sizes.code,
+		"none of the files in '%s' is there; paths start at its folder; "
+		"the first is '%s'",
+		name_escape(origin->dataset, list, sizeof(list)),
+		name_escape(index->text + index->samples[0].name, first,
+			    sizeof(first)));
+}
+
+static int read_whole(int fd, char *text, size_t size)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		ssize_t length = read(fd, text + done, size - done);
+
+		if (length <= 0)
+			return length < 0 ? -errno : -EIO;
+		done += (size_t)length;
+	}
+	text[size] = '\0';
+	return 0;
+}
+
+static int parse(const struct index_origin *origin, const struct stat *status,
+		 struct index *index, struct error *err)
+{
+	size_t size = (size_t)status->st_size;
+	struct index_stamp stamp;
+	char shown[NAME_SHOWN];
+	char *text = malloc(size + 1);
+	int result;
+
+	if (text == NULL)
+		return error_sys(err, ENOMEM, "cannot read the list");
+	index_stamp_set(&stamp, status);
+	result = read_whole(origin->dataset_fd, text, size);
+	if (result < 0)
+		error_sys(err, -result, "cannot read the list '%s'",
+			  name_escape(origin->dataset, shown, sizeof(shown)));
+	else
+		result = list_parse(text, size, origin->dataset, &stamp, index, err);
+	free(text);
+	return result;
+}
+
+static int build(const struct index_origin *origin, struct index *index,
+		 struct error *err)
+{
+	struct stat status;
+	int result;
+
+	if (fstat(origin->dataset_fd, &status) < 0)
+		return error_sys(err, errno, "cannot read the list");
+	result = parse(origin, &status, index, err);
+	if (result == 0)
+		result = set_sizes(origin, index, err);
+	return result;
+}
+
+static bool claims(const char *dataset, const struct stat *status)
+{
+	(void)dataset;
+	return status != NULL && S_ISREG(status->st_mode);
+}
+
+static void *open_list(const char *dataset, const struct source_config *config,
+		       struct source_facts *facts, struct error *err)
+{
+	const char *slash = strrchr(dataset, '/');
+	char folder[PATH_MAX] = ".";
+
+	if (slash != NULL)
+		snprintf(folder, sizeof(folder), "%.*s",
+			 (int)(slash == dataset ? 1 : slash - dataset), dataset);
+	return indexed_open(dataset, folder, build, config, facts, err);
+}
+
+const struct source_variant source_list = {
+	.kind = "list",
+	.claims = claims,
+	.open = open_list,
+	.close = indexed_close,
+	.size = indexed_size,
+	.label = indexed_label,
+	.place = indexed_place,
+	.class = indexed_class,
+};

@@ -1,0 +1,128 @@
+#include "loader/source.h"
+#include "loader/base/error.h"
+#include "loader/base/name.h"
+#include "loader/source/variant.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+struct source {
+	const struct source_variant *variant;
+	void *state;
+	struct source_facts facts;
+};
+
+/* The first that claims a data set opens it. */
+static const struct source_variant *const variants[] = {
+	&source_synthetic,
+	&source_tree,
+	&source_list,
+};
+
+static const struct source_variant *find(const char *dataset, struct error *err)
+{
+	char shown[NAME_SHOWN];
+	struct stat status;
+	int code = stat(dataset, &status) < 0 ? errno : 0;
+
+	for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]); i++)
+		if (variants[i]->claims(dataset, code == 0 ? &status : NULL))
+			return variants[i];
+	name_escape(dataset, shown, sizeof(shown));
+	if (code == ENOENT || code == ENOTDIR)
+		error_set(err, code,
+			  "there is no data set '%s': give a folder, a list file or "
+			  "synthetic[:COUNT]",
+			  shown);
+	else if (code != 0)
+		error_sys(err, code, "cannot open the data set '%s'", shown);
+	else
+		error_set(err, EINVAL,
+			  "the data set '%s' is neither a folder nor a list file",
+			  shown);
+	return NULL;
+}
+
+struct source *source_open(const char *dataset, const struct source_config *config,
+			   struct error *err)
+{
+	const struct source_variant *variant = find(dataset, err);
+	struct source *source;
+
+	if (variant == NULL)
+		return NULL;
+	source = calloc(1, sizeof(*source));
+	if (source == NULL) {
+		error_sys(err, ENOMEM, "cannot open the data set");
+		return NULL;
+	}
+	source->variant = variant;
+	source->state = variant->open(dataset, config, &source->facts, err);
+	if (source->state == NULL) {
+		free(source);
+		return NULL;
+	}
+	return source;
+}
+
+void source_close(struct source *source)
+{
+	if (source == NULL)
+		return;
+	source->variant->close(source->state);
+	free(source);
+}
+
+const char *source_kind(const struct source *source)
+{
+	return source->variant->kind;
+}
+
+uint32_t source_count(const struct source *source)
+{
+	return source->facts.count;
+}
+
+uint64_t source_bytes(const struct source *source)
+{
+	return source->facts.bytes;
+}
+
+uint64_t source_ignored(const struct source *source)
+{
+	return source->facts.ignored;
+}
+
+uint32_t source_classes(const struct source *source)
+{
+	return source->facts.classes;
+}
+
+uint64_t source_digest(const struct source *source)
+{
+	return source->facts.digest;
+}
+
+uint32_t source_size(const struct source *source, uint32_t sample)
+{
+	return source->variant->size(source->state, sample);
+}
+
+uint32_t source_label(const struct source *source, uint32_t sample)
+{
+	return source->variant->label(source->state, sample);
+}
+
+void source_place(const struct source *source, uint32_t sample, char *buffer,
+		  struct source_place *place)
+{
+	source->variant->place(source->state, sample, buffer, place);
+}
+
+const char *source_class(const struct source *source, uint32_t label)
+{
+	if (label >= source->facts.classes)
+		return NULL;
+	return source->variant->class(source->state, label);
+}

@@ -1,0 +1,45 @@
+/*
+ * variant.h - what a kind of source provides. Private to loader/source/.
+ *
+ * A new source is one file with a struct source_variant, declared here and put into
+ * source.c's table. synthetic.c is the template.
+ */
+#ifndef DSA_SOURCE_VARIANT_H
+#define DSA_SOURCE_VARIANT_H
+
+#include "loader/source.h"
+
+#include <stdbool.h>
+
+struct stat;
+
+struct source_facts {
+	uint32_t count, classes;
+	uint64_t bytes, ignored, digest;
+};
+
+struct source_variant {
+	const char *kind;
+
+	/* True if this variant is to open the data set. status: NULL if no such file.
+	 */
+	bool (*claims)(const char *dataset, const struct stat *status);
+
+	/* NULL and err, or the state that the others get; fills *facts. */
+	void *(*open)(const char *dataset, const struct source_config *config,
+		      struct source_facts *facts, struct error *err);
+	void (*close)(void *state);
+
+	/* Any thread; sample and label are in range. */
+	uint32_t (*size)(const void *state, uint32_t sample);
+	uint32_t (*label)(const void *state, uint32_t sample);
+	void (*place)(const void *state, uint32_t sample, char *buffer,
+		      struct source_place *place);
+	const char *(*class)(const void *state, uint32_t label);
+};
+
+extern const struct source_variant source_tree;
+extern const struct source_variant source_list;
+extern const struct source_variant source_synthetic;
+
+#endif

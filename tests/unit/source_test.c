@@ -1,0 +1,556 @@
+#include "loader/base/error.h"
+#include "loader/source.h"
+#include "tests/lib/nomem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jpeglib.h>
+
+static const struct source_config config = {.threads = 4, .index_dir = ""};
+
+/* A scratch folder, the current one during a test. */
+static char scratch[] = "/tmp/dsa-source-XXXXXX";
+
+static int setup(void **state)
+{
+	(void)state;
+	strcpy(scratch + sizeof(scratch) - 7, "XXXXXX");
+	return mkdtemp(scratch) == NULL || chdir(scratch) < 0;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type,
+		      struct FTW *walk)
+{
+	(void)status;
+	(void)type;
+	(void)walk;
+	return remove(path);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	return chdir("/") < 0 ||
+	       nftw(scratch, remove_one, 8, FTW_DEPTH | FTW_PHYS) != 0;
+}
+
+/* Writes a file of that many bytes, and the folders it lies in. */
+static void put(const char *path, size_t size)
+{
+	char folder[PATH_MAX];
+	FILE *file;
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	for (char *slash = folder; (slash = strchr(slash, '/')) != NULL; slash++) {
+		*slash = '\0';
+		mkdir(folder, 0755);
+		*slash = '/';
+	}
+	file = fopen(path, "w");
+	assert_non_null(file);
+	for (size_t i = 0; i < size; i++)
+		fputc('x', file);
+	fclose(file);
+}
+
+static void put_text(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static struct source *open_source(const char *dataset)
+{
+	struct error err = {0};
+	struct source *source = source_open(dataset, &config, &err);
+
+	if (source == NULL)
+		fail_msg("%s", err.message);
+	return source;
+}
+
+/* "path size class|" of every sample. */
+static const char *listing(const struct source *source)
+{
+	static char text[4096];
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < source_count(source); i++) {
+		char buffer[PATH_MAX];
+		struct source_place place;
+
+		source_place(source, i, buffer, &place);
+		assert_null(place.memory);
+		assert_int_equal(place.size, source_size(source, i));
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s %u %s|",
+					 place.path, place.size,
+					 source_class(source, source_label(source, i)));
+		assert_true(used < sizeof(text));
+	}
+	return text;
+}
+
+static void assert_refused(const char *dataset, int code, const char *message)
+{
+	struct error err = {0};
+
+	assert_null(source_open(dataset, &config, &err));
+	assert_string_equal(err.message, message);
+	assert_int_equal(err.code, code);
+}
+
+static void a_tree_is_in_path_order(void **state)
+{
+	struct source *source;
+
+	(void)state;
+	put("t/b/2.jpg", 20);
+	put("t/b/10.jpg", 10);
+	put("t/b.x/1.JPEG", 3);
+	put("t/b/in/deep/er.jpe", 4);
+	put("t/b/in.jfif", 5);
+	put("t/b/in-.JPG", 6);
+	source = open_source("t");
+	assert_string_equal(source_kind(source), "tree");
+	assert_string_equal(listing(source),
+			    "b.x/1.JPEG 3 b.x|b/10.jpg 10 b|b/2.jpg 20 b|b/in-.JPG 6 b|"
+			    "b/in.jfif 5 b|b/in/deep/er.jpe 4 b|");
+	assert_int_equal(source_bytes(source), 48);
+	assert_int_equal(source_classes(source), 2);
+	/* By name "b" comes first, though "b.x/" is before "b/". */
+	assert_string_equal(source_class(source, 0), "b");
+	assert_null(source_class(source, 2));
+	source_close(source);
+}
+
+static void what_is_no_picture_is_ignored_and_counted(void **state)
+{
+	struct source *source;
+
+	(void)state;
+	put("t/a/1.jpg", 1);
+	put("t/a/1.jpg.txt", 1);
+	put("t/a/jpg", 1);
+	put("t/a/._1.jpg", 1);
+	put("t/.git/2.jpg", 1);
+	put("t/lost+found/2.jpg", 1);
+	put("t/stray.jpg", 1);
+	assert_int_equal(mkfifo("t/a/pipe.jpg", 0600), 0);
+	source = open_source("t");
+	assert_string_equal(listing(source), "a/1.jpg 1 a|");
+	assert_int_equal(source_ignored(source), 7);
+	source_close(source);
+}
+
+static void an_empty_class_keeps_its_label(void **state)
+{
+	struct source *source;
+
+	(void)state;
+	put("t/c/1.jpg", 1);
+	put("t/a/1.jpg", 1);
+	mkdir("t/b", 0755);
+	source = open_source("t/");
+	assert_int_equal(source_classes(source), 3);
+	assert_int_equal(source_label(source, 1), 2);
+	source_close(source);
+}
+
+static void a_flat_folder_is_one_class(void **state)
+{
+	struct source *source;
+
+	(void)state;
+	put("t/2.jpg", 2);
+	put("t/1.jpg", 1);
+	mkdir("t/empty", 0755);
+	source = open_source("t");
+	assert_string_equal(listing(source), "1.jpg 1 .|2.jpg 2 .|");
+	assert_int_equal(source_classes(source), 1);
+	source_close(source);
+}
+
+static void links_are_followed(void **state)
+{
+	struct source *source;
+
+	(void)state;
+	put("elsewhere/1.jpg", 7);
+	put("t/a/2.jpg", 1);
+	assert_int_equal(symlink("../../elsewhere/1.jpg", "t/a/1.jpg"), 0);
+	assert_int_equal(symlink("../elsewhere", "t/b"), 0);
+	assert_int_equal(symlink("../elsewhere", "t/c"), 0);
+	assert_int_equal(symlink("nowhere", "t/a/gone"), 0);
+	assert_int_equal(symlink("nowhere.jpg", "t/a/gone.jpg"), 0);
+	source = open_source("t");
+	assert_string_equal(listing(source),
+			    "a/1.jpg 7 a|a/2.jpg 1 a|a/gone.jpg 0 a|b/1.jpg 7 b|"
+			    "c/1.jpg 7 c|");
+	assert_int_equal(source_ignored(source), 1);
+	source_close(source);
+}
+
+static void a_directory_loop_is_refused(void **state)
+{
+	(void)state;
+	put("t/a/1.jpg", 1);
+	mkdir("t/a/in", 0755);
+	assert_int_equal(symlink("../../a", "t/a/in/again"), 0);
+	assert_refused(
+		"t", ELOOP,
+		"t/a/in/again leads back to a, which it lies in: remove the link");
+	assert_int_equal(unlink("t/a/in/again"), 0);
+	assert_int_equal(symlink("../..", "t/a/in/again"), 0);
+	assert_refused("t", ELOOP,
+		       "t/a/in/again leads back to the data set itself, which it lies "
+		       "in: remove the link");
+}
+
+static void names_may_hold_anything(void **state)
+{
+	struct source *source;
+
+	(void)state;
+	put("t/<script>\n/'\"\\ \xff;.jpg", 1);
+	source = open_source("t");
+	assert_string_equal(listing(source),
+			    "<script>\n/'\"\\ \xff;.jpg 1 <script>\n|");
+	source_close(source);
+	assert_int_equal(symlink("..", "t/<script>\n/\x1b[2J"), 0);
+	assert_refused(
+		"t", ELOOP,
+		"t/<script>\\n/\\x1b[2J leads back to the data set itself, which "
+		"it lies in: remove the link");
+}
+
+static void what_is_no_data_set_is_refused(void **state)
+{
+	(void)state;
+	mkdir("empty", 0755);
+	put("docs/a/readme.txt", 1);
+	assert_int_equal(mkfifo("pipe", 0600), 0);
+	assert_refused("nowhere", ENOENT,
+		       "there is no data set 'nowhere': give a folder, a list file or "
+		       "synthetic[:COUNT]");
+	assert_refused("empty", ENODATA,
+		       "no pictures in 'empty' (0 other files): it needs a folder per "
+		       "class with .jpg or .jpeg files in it");
+	assert_refused("docs", ENODATA,
+		       "no pictures in 'docs' (1 other files): it needs a folder per "
+		       "class with .jpg or .jpeg files in it");
+	assert_refused("pipe", EINVAL,
+		       "the data set 'pipe' is neither a folder nor a list file");
+	assert_refused("pipe/in", ENOTDIR,
+		       "there is no data set 'pipe/in': give a folder, a list file or "
+		       "synthetic[:COUNT]");
+}
+
+/* As somebody who may not read everything. */
+static void what_may_not_be_read_is_refused(void **state)
+{
+	pid_t child;
+	int status;
+
+	(void)state;
+	put("t/a/1.jpg", 1);
+	put_text("list", "t/a/1.jpg 0\n");
+	chmod(scratch, 0755);
+	chmod("t/a", 0);
+	chmod("list", 0);
+	child = fork();
+	if (child == 0) {
+		if (geteuid() == 0 && seteuid(65534) < 0)
+			_exit(2);
+		assert_refused("t", EACCES,
+			       "cannot read the folder t/a: Permission denied");
+		assert_refused("list", EACCES,
+			       "cannot read the data set 'list': Permission denied");
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	chmod("t/a", 0755);
+	assert_int_equal(status, 0);
+}
+
+static void the_order_does_not_depend_on_threads(void **state)
+{
+	struct source_config one = {.threads = 1, .index_dir = ""};
+	struct source *source, *other;
+
+	(void)state;
+	for (int i = 0; i < 300; i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "t/%d/%d/%d.jpg", i % 7, i % 11, i);
+		put(path, (size_t)i % 5);
+	}
+	source = open_source("t");
+	other = source_open("t", &one, NULL);
+	assert_int_equal(source_count(source), 300);
+	assert_int_equal(source_digest(source), source_digest(other));
+	source_close(source);
+	source_close(other);
+}
+
+/* Pinned: results of different machines and versions are compared by it. */
+static void a_digest_is_the_same_everywhere(void **state)
+{
+	struct source *source;
+	uint64_t digest;
+
+	(void)state;
+	put("t/a/1.jpg", 300);
+	put("t/b/1.jpg", 2);
+	source = open_source("t");
+	digest = source_digest(source);
+	source_close(source);
+	assert_int_equal(digest, 0x5fbfaab729e0894f);
+	put("t/b/1.jpg", 3);
+	source = open_source("t");
+	assert_int_not_equal(source_digest(source), digest);
+	source_close(source);
+}
+
+static void a_list_keeps_its_order(void **state)
+{
+	struct source *source;
+
+	(void)state;
+	put("set/b/2 of 3.jpg", 2);
+	put("set/a/1.jpg", 1);
+	put_text("set/train.txt", "# chosen by hand\n"
+				  "b/2 of 3.jpg dog\r\n"
+				  "\n"
+				  "a/1.jpg\t \tcat  \n"
+				  "gone.jpg dog");
+	source = open_source("set/train.txt");
+	assert_string_equal(source_kind(source), "list");
+	assert_string_equal(listing(source),
+			    "b/2 of 3.jpg 2 dog|a/1.jpg 1 cat|gone.jpg 0 dog|");
+	assert_int_equal(source_label(source, 0), 1);
+	assert_int_equal(source_classes(source), 2);
+	source_close(source);
+}
+
+static void a_label_of_a_list_may_be_a_number(void **state)
+{
+	struct source *source;
+
+	(void)state;
+	put("1.jpg", 1);
+	put_text("list", "1.jpg 12\n1.jpg 3\n");
+	source = open_source("list");
+	assert_int_equal(source_classes(source), 13);
+	assert_int_equal(source_label(source, 0), 12);
+	assert_string_equal(source_class(source, 7), "7");
+	source_close(source);
+}
+
+static void a_path_of_a_list_may_be_absolute(void **state)
+{
+	char text[PATH_MAX], buffer[PATH_MAX];
+	struct source_place place;
+	struct source *source;
+	int fd;
+
+	(void)state;
+	put("set/1.jpg", 9);
+	mkdir("lists", 0755);
+	snprintf(text, sizeof(text), "%s/set/1.jpg 0\n", scratch);
+	put_text("lists/list", text);
+	source = open_source("lists/list");
+	assert_int_equal(source_bytes(source), 9);
+	source_place(source, 0, buffer, &place);
+	fd = openat(place.dir, place.path, O_RDONLY);
+	assert_true(fd >= 0);
+	close(fd);
+	source_close(source);
+}
+
+static void a_bad_list_is_refused_with_its_line(void **state)
+{
+	static const struct {
+		const char *text, *message;
+	} bad[] = {
+		{"", "the list 'list' names no samples: it needs lines 'path label'"},
+		{"# only\n\n", "the list 'list' names no samples: it needs lines 'path "
+			       "label'"},
+		{"1.jpg 0\n1.jpg\n", "list:2: no label: a line is 'path label', with a "
+				     "blank between"},
+		{" 7\n",
+		 "list:1: no label: a line is 'path label', with a blank between"},
+		{"1.jpg 0\n1.jpg dog\n",
+		 "list:2: a word among labels that are numbers"},
+		{"1.jpg dog\n1.jpg 0\n",
+		 "list:2: a number among labels that are words"},
+		{"1.jpg 0\n1.jpg 1048576\n", "list:2: a label above 1048575"},
+		{"1.jpg 99999999999999999999\n",
+		 "none of the files in 'list' is there; "
+		 "paths start at its folder; the first "
+		 "is '1.jpg': No such file or directory"},
+		{"1.jpg 0\n",
+		 "none of the files in 'list' is there; paths start at its "
+		 "folder; the first is '1.jpg': No such file or directory"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct error err = {0};
+
+		put_text("list", bad[i].text);
+		assert_null(source_open("list", &config, &err));
+		assert_string_equal(err.message, bad[i].message);
+	}
+}
+
+static void a_binary_file_is_no_list(void **state)
+{
+	FILE *file = fopen("list", "w");
+
+	(void)state;
+	fwrite("1.jpg 0\n\0\0\0", 1, 11, file);
+	fclose(file);
+	assert_refused("list", EINVAL,
+		       "list:2: a 0 byte: this is no list of lines 'path label'");
+}
+
+static void a_synthetic_sample_is_a_picture(void **state)
+{
+	struct source *source = open_source("synthetic:35");
+	struct jpeg_decompress_struct jpeg;
+	struct jpeg_error_mgr manager;
+	uint64_t bytes = 0;
+
+	(void)state;
+	jpeg.err = jpeg_std_error(&manager);
+	jpeg_create_decompress(&jpeg);
+	for (uint32_t i = 0; i < 35; i++) {
+		struct source_place place;
+
+		source_place(source, i, NULL, &place);
+		assert_null(place.path);
+		jpeg_mem_src(&jpeg, place.memory, place.size);
+		jpeg_read_header(&jpeg, TRUE);
+		assert_in_range(jpeg.image_width, 375, 500);
+		assert_in_range(place.size, 40000, 200000);
+		assert_true(source_label(source, i) < source_classes(source));
+		assert_non_null(source_class(source, source_label(source, i)));
+		jpeg_abort_decompress(&jpeg);
+		bytes += place.size;
+	}
+	jpeg_destroy_decompress(&jpeg);
+	assert_int_equal(source_count(source), 35);
+	assert_int_equal(source_bytes(source), bytes);
+	assert_in_range(bytes / 35, 100000, 120000); /* 110 KB as ImageNet's */
+	source_close(source);
+}
+
+static void synthetic_pictures_depend_on_the_seed_alone(void **state)
+{
+	static const uint64_t seed[] = {1, 1, 2};
+	uint64_t digest[3];
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct source_config seeded = {.threads = 1u + i, .seed = seed[i]};
+		struct source *source = source_open("synthetic", &seeded, NULL);
+
+		assert_int_equal(source_count(source), 10000);
+		digest[i] = source_digest(source);
+		source_close(source);
+	}
+	assert_int_equal(digest[0], digest[1]);
+	assert_int_not_equal(digest[0], digest[2]);
+}
+
+static void a_bad_synthetic_count_is_refused(void **state)
+{
+	(void)state;
+	assert_refused("synthetic:0", EINVAL,
+		       "'synthetic:0' is no synthetic data set: give synthetic:COUNT, "
+		       "COUNT from 1 to 4294967295");
+	assert_refused("synthetic:", EINVAL,
+		       "'synthetic:' is no synthetic data set: give synthetic:COUNT, "
+		       "COUNT from 1 to 4294967295");
+}
+
+/* With one thread, so that the nth allocation is the same one each time. */
+static unsigned failures_until_open(const char *dataset)
+{
+	struct source_config one = {.threads = 1, .index_dir = ""};
+	struct source *source = NULL;
+	unsigned failures = 0;
+
+	while (source == NULL) {
+		struct error err = {0};
+
+		nomem_at(failures + 1);
+		source = source_open(dataset, &one, &err);
+		nomem_at(0);
+		assert_int_equal(err.code, source == NULL ? ENOMEM : 0);
+		failures += source == NULL;
+	}
+	source_close(source);
+	return failures;
+}
+
+static void source_open_says_so_when_memory_runs_out(void **state)
+{
+	(void)state;
+	put("t/a/1.jpg", 1);
+	put("t/b/1.jpg", 1);
+	put_text("words", "t/a/1.jpg cat\n");
+	put_text("numbers", "t/a/1.jpg 1\n");
+	assert_in_range(failures_until_open("t"), 8, 20);
+	assert_in_range(failures_until_open("words"), 7, 12);
+	assert_in_range(failures_until_open("numbers"), 4, 8);
+	assert_int_equal(failures_until_open("synthetic"), 2);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_tree_is_in_path_order),
+		TEST(what_is_no_picture_is_ignored_and_counted),
+		TEST(an_empty_class_keeps_its_label),
+		TEST(a_flat_folder_is_one_class),
+		TEST(links_are_followed),
+		TEST(a_directory_loop_is_refused),
+		TEST(names_may_hold_anything),
+		TEST(what_is_no_data_set_is_refused),
+		TEST(what_may_not_be_read_is_refused),
+		TEST(the_order_does_not_depend_on_threads),
+		TEST(a_digest_is_the_same_everywhere),
+		TEST(a_list_keeps_its_order),
+		TEST(a_label_of_a_list_may_be_a_number),
+		TEST(a_path_of_a_list_may_be_absolute),
+		TEST(a_bad_list_is_refused_with_its_line),
+		TEST(a_binary_file_is_no_list),
+		cmocka_unit_test(a_synthetic_sample_is_a_picture),
+		cmocka_unit_test(synthetic_pictures_depend_on_the_seed_alone),
+		cmocka_unit_test(a_bad_synthetic_count_is_refused),
+		TEST(source_open_says_so_when_memory_runs_out),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("source", tests, NULL, NULL);
+}
