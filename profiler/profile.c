@@ -135,6 +135,9 @@ struct profile_window *profile_add_window(struct profile *profile)
 	window->read_bytes = window->fetched_bytes = UNKNOWN;
 	window->hits = window->misses = UNKNOWN;
 	window->staged = window->staged_repeats = UNKNOWN;
+	window->prepared = window->prep_padded = UNKNOWN;
+	window->throttle_reads = window->emulated_samples = UNKNOWN;
+	window->prep_busy_s = window->throttle_busy_s = window->emulated_busy_s = NAN;
 	return window;
 }
 

@@ -56,6 +56,14 @@ struct profile_window {
 	uint64_t fetched_bytes; /* payload the fetch engine read */
 	uint64_t hits, misses;  /* of the cache */
 	uint64_t staged, staged_repeats;
+
+	/* What stages, throttle and emulated accelerator counted: the truth of tests. */
+	uint64_t prepared, prep_padded; /* samples; those --prep-delay held back */
+	double prep_busy_s;             /* inside prep, over all workers */
+	uint64_t throttle_reads;
+	double throttle_busy_s; /* the storage's token bucket was occupied */
+	uint64_t emulated_samples;
+	double emulated_busy_s; /* the emulated accelerator was, oversleep included */
 };
 
 /* A point of P(k): prep with k workers; or of S(q): fetch with q reads in flight. */

@@ -1,0 +1,166 @@
+#include "profiler/curves.h"
+#include "profiler/statistics.h"
+
+#include <errno.h>
+
+/* Rates of the windows of one point, and what they counted together. */
+struct point {
+	double rates[TRACE_WINDOWS];
+	size_t windows;
+	double seconds, samples, bytes, cpu_s;
+};
+
+static unsigned place_of(const struct window *window)
+{
+	const struct trace_loader *loader = &window->trace->loader;
+
+	if (window->kind == TRACE_FETCH)
+		return window->depth > 0 ? window->depth : loader->fetch_depth;
+	return window->workers > 0 ? window->workers : loader->workers;
+}
+
+static double counted(const struct window *window, enum trace_counter counter)
+{
+	return (double)window_counted(&window->trace->windows[window->index], counter);
+}
+
+static bool of_curve(const struct window *window, enum trace_kind kind)
+{
+	return window->kind == kind && window->certified &&
+	       (window->flags & (TRACE_BARE | TRACE_WARMUP)) == 0;
+}
+
+/* In loaded windows it is what was prepared beside that makes the point. */
+static double samples_of(const struct window *window)
+{
+	return window->kind == TRACE_LOADED ? counted(window, TRACE_prepared_samples)
+					    : window->samples;
+}
+
+static void gather(const struct window *windows, size_t count, enum trace_kind kind,
+		   unsigned x, struct point *point)
+{
+	enum trace_counter cpu =
+		kind == TRACE_FETCH ? TRACE_fetch_cpu_ns : TRACE_prep_cpu_ns;
+
+	*point = (struct point){.windows = 0};
+	for (size_t i = 0; i < count && point->windows < TRACE_WINDOWS; i++) {
+		const struct window *window = &windows[i];
+		double samples;
+
+		if (!of_curve(window, kind) || place_of(window) != x)
+			continue;
+		samples = samples_of(window);
+		point->rates[point->windows++] = samples / window->seconds;
+		point->seconds += window->seconds;
+		point->samples += samples;
+		point->bytes += counted(window, TRACE_fetched_bytes);
+		point->cpu_s += counted(window, cpu) * 1e-9;
+	}
+}
+
+static void fill_point(struct profile_point *out, enum trace_kind kind, unsigned x,
+		       const struct point *point)
+{
+	out->x = x;
+	out->per_s = statistics_mean(point->rates, point->windows);
+	if (point->bytes > 0)
+		out->bytes_per_s = point->bytes / point->seconds;
+	if (point->cpu_s > 0 && point->samples > 0)
+		out->cpu_s_per_sample = point->cpu_s / point->samples;
+	out->with_consumer = kind == TRACE_LOADED;
+}
+
+/* The smallest place of a kind's windows above `above`; 0: none. */
+static unsigned next_place(const struct window *windows, size_t count,
+			   enum trace_kind kind, unsigned above)
+{
+	unsigned next = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		unsigned x = of_curve(&windows[i], kind) ? place_of(&windows[i]) : 0;
+
+		if (x > above && (next == 0 || x < next))
+			next = x;
+	}
+	return next;
+}
+
+static int add_curve(const struct window *windows, size_t count, enum trace_kind kind,
+		     struct profile *profile)
+{
+	struct point point;
+	unsigned x = 0;
+
+	while ((x = next_place(windows, count, kind, x)) > 0) {
+		struct profile_point *out = kind == TRACE_FETCH
+						    ? profile_add_fetch_point(profile)
+						    : profile_add_prep_point(profile);
+
+		if (out == NULL)
+			return -ENOMEM;
+		gather(windows, count, kind, x, &point);
+		fill_point(out, kind, x, &point);
+	}
+	return 0;
+}
+
+int curves_add(const struct window *windows, size_t count, struct profile *profile)
+{
+	if (add_curve(windows, count, TRACE_PREP, profile) < 0 ||
+	    add_curve(windows, count, TRACE_LOADED, profile) < 0)
+		return -ENOMEM;
+	return add_curve(windows, count, TRACE_FETCH, profile);
+}
+
+struct interval curves_at(const struct profile_point *points, size_t count, unsigned x)
+{
+	for (size_t i = 0; i < count; i++)
+		if (points[i].x == x && !points[i].with_consumer)
+			return points[i].per_s;
+	return INTERVAL_UNKNOWN;
+}
+
+struct interval curves_loaded(const struct window *windows, size_t count)
+{
+	double rates[TRACE_WINDOWS];
+	size_t used = 0;
+
+	for (size_t i = 0; i < count && used < TRACE_WINDOWS; i++)
+		if (of_curve(&windows[i], TRACE_LOADED))
+			rates[used++] = windows[i].samples / windows[i].seconds;
+	return statistics_mean(rates, used);
+}
+
+/* CPU seconds per sample of the nth prep window of the configured workers; 0: none. */
+static double nth_cpu(const struct window *windows, size_t count, bool bare, size_t nth)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct window *window = &windows[i];
+		const struct trace_window *raw = &window->trace->windows[window->index];
+
+		if (window->kind != TRACE_PREP || !window->certified ||
+		    window->workers != 0 || !(window->flags & TRACE_BARE) == bare)
+			continue;
+		if (nth-- == 0)
+			return (double)(raw->end.cpu_ns - raw->begin.cpu_ns) * 1e-9 /
+			       window->samples;
+	}
+	return 0;
+}
+
+struct interval curves_overhead(const struct window *windows, size_t count)
+{
+	double shares[TRACE_WINDOWS];
+	size_t pairs = 0;
+
+	while (pairs < TRACE_WINDOWS) {
+		double bare = nth_cpu(windows, count, true, pairs);
+		double full = nth_cpu(windows, count, false, pairs);
+
+		if (bare <= 0 || full <= 0)
+			break;
+		shares[pairs++] = (full - bare) / full;
+	}
+	return statistics_mean(shares, pairs);
+}

@@ -1,0 +1,42 @@
+/*
+ * statistics.h - intervals for ratios of block sums. Pure functions.
+ *
+ * Student's t: the incomplete beta function by its continued fraction (Abramowitz and
+ * Stegun 26.5.8, 26.7.1). Jackknife: Quenouille 1956, Tukey 1958; for ratios see
+ * Cochran, Sampling Techniques, 6.17.
+ */
+#ifndef DSA_STATISTICS_H
+#define DSA_STATISTICS_H
+
+#include "profiler/profile.h"
+
+#include <stddef.h>
+
+/* t such that a share `inside` of Student's distribution lies within -t .. t. */
+double statistics_t(double inside, unsigned freedom);
+
+/*
+ * The 95 % interval of an estimate `full` over n blocks, from the n estimates that
+ * leave one block out, widened by `floor` on both sides. With n < 2 it has no bounds.
+ */
+struct interval statistics_jackknife(double full, const double *without, size_t n,
+				     double floor);
+
+/*
+ * The same for blocks that sample a smooth function in steps (systematic sampling):
+ * `place` orders them, and only what neighbours differ by counts as noise (Wolter,
+ * Introduction to Variance Estimation, 8.2, successive differences).
+ */
+struct interval statistics_ordered(double full, const double *without,
+				   const double *place, size_t n, double floor);
+
+/* Mean of n independent values and its 95 % interval. */
+struct interval statistics_mean(const double *values, size_t n);
+
+/* Half the width of an interval; NAN when it has no bounds. */
+double statistics_half(struct interval interval);
+
+/* Median of n values, n >= 1, which it sorts. */
+double statistics_median(double *values, size_t n);
+
+#endif

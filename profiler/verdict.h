@@ -1,0 +1,24 @@
+/*
+ * verdict.h - what limits the job today, in words and by which evidence; and what the
+ * shares would need to be as precise as asked.
+ */
+#ifndef DSA_VERDICT_H
+#define DSA_VERDICT_H
+
+#include "profiler/profile.h"
+
+/*
+ * Sets limit and limit_why: the slowest of fetch, prep and compute, told by the
+ * outermost stall that is larger than its own interval. 0 or -ENOMEM.
+ */
+int verdict_limit(struct profile *profile);
+
+/*
+ * Budget in seconds after which the half-width would be `precision`: what blocks took
+ * so far, times (half - floor)^2 / (precision - floor)^2, at least 8 blocks, and
+ * `other_s`. NAN when no number of blocks can get there.
+ */
+double verdict_budget(double half, double floor, double precision, unsigned blocks,
+		      double blocks_s, double other_s);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * window.h - one window of a session: how long its steps took, and what proves it.
+ */
+#ifndef DSA_WINDOW_H
+#define DSA_WINDOW_H
+
+#include "loader/base/trace.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct window {
+	const struct trace *trace; /* whose window it is, */
+	unsigned index;            /* and which */
+	enum trace_kind kind;
+	unsigned flags; /* of the request: TRACE_DRAW ... */
+	int block;      /* -1: none */
+	bool ended;     /* the driver finished it */
+	bool certified; /* it ended, and its own counters prove what it measured */
+	char why[160];  /* what certifies it, or why it is void */
+	double hit;     /* asked, with TRACE_DRAW */
+	unsigned workers, depth; /* asked; 0: as configured */
+	double steps, samples;   /* measured, pauses left out */
+	double seconds;          /* of these */
+	double blocked_s;        /* of this, inside dsa_next() */
+	double outside_s;        /* pauses found and left out */
+	double begin_s, end_s;   /* of the measured part, since the session began */
+};
+
+/*
+ * Measures window `index` of the session; it may be running, or its target dead. The
+ * session must outlive what is done with *window. A step
+ * whose compute part is above 50 ms and above 8 times the window's median is a pause
+ * (evaluation, a checkpoint, the runtime), and is left out.
+ */
+void window_measure(const struct trace *trace, unsigned index, struct window *window);
+
+/* Windows that the session holds: asked, and in range even if the file is damaged. */
+unsigned window_count(const struct trace *trace);
+
+/* Step records of a window, cut to what the file holds; *count of them. */
+const struct trace_step *window_steps(const struct trace *trace, unsigned index,
+				      size_t *count);
+
+/* The same for its sample records. */
+const struct trace_sample *window_samples(const struct trace *trace, unsigned index,
+					  size_t *count);
+
+/* What a counter of the driver grew by in the measured part. */
+uint64_t window_counted(const struct trace_window *window, enum trace_counter counter);
+
+/* True for the kinds that deliver batches to the training step. */
+bool window_delivers(enum trace_kind kind);
+
+#endif
