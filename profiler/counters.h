@@ -29,7 +29,7 @@ struct counters_config {
 	const char *root; /* in front of /proc; NULL: "" */
 	/* perf_event_open(2), CPU -1, close-on-exec; a descriptor or -errno. NULL: the
 	 * real one. Tests put their own here. */
-	int (*open)(struct perf_event_attr *attr, pid_t tid, int group);
+	int (*open)(const struct perf_event_attr *attr, pid_t tid, int group);
 };
 
 /* What this machine offers; for doctor. */

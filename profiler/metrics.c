@@ -1,6 +1,7 @@
 #include "profiler/metrics.h"
 #include "profiler/counters.h"
 #include "profiler/procfs.h"
+#include "profiler/thread_files.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,138 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The files of one thread, read when the first metric asks. */
-struct files {
-	const char *root;
-	uint32_t pid, tid;
-	char stat[1024], status[8192], schedstat[128], io[512];
-	bool have_stat, have_status, have_schedstat, have_io;
-};
-
-/* Fields of a stat file, numbered as in proc(5). */
-enum { STAT_STATE = 3, STAT_MINFLT = 10, STAT_MAJFLT = 12, STAT_UTIME = 14 };
-
-static int read_file(const struct files *files, const char *name, char *text,
-		     size_t size)
-{
-	if (files->tid == 0)
-		return procfs_read(text, size, files->root, "/proc/%u/%s", files->pid,
-				   name);
-	return procfs_read(text, size, files->root, "/proc/%u/task/%u/%s", files->pid,
-			   files->tid, name);
-}
-
-/* Field number `field` and those after it; NULL when there is none. */
-static const char *stat_field(struct files *files, int field)
-{
-	const char *at;
-
-	if (!files->have_stat)
-		read_file(files, "stat", files->stat, sizeof(files->stat));
-	files->have_stat = true;
-	at = strrchr(files->stat, ')'); /* the name before it may hold anything */
-	for (int i = STAT_STATE - 1; at != NULL && i < field; i++) {
-		at = strchr(at, ' ');
-		at = at != NULL ? at + 1 : NULL;
-	}
-	return at;
-}
-
-static bool stat_number(struct files *files, int field, uint64_t *value)
-{
-	const char *text = stat_field(files, field);
-	unsigned long long number;
-
-	if (text == NULL || sscanf(text, "%19llu", &number) != 1)
-		return false;
-	*value = number;
-	return true;
-}
-
-static bool schedstat_numbers(struct files *files, uint64_t *ran, uint64_t *waited)
-{
-	unsigned long long on_cpu, queued, slices;
-
-	if (files->tid == 0) /* the process's file is its first thread's */
-		return false;
-	if (!files->have_schedstat)
-		read_file(files, "schedstat", files->schedstat,
-			  sizeof(files->schedstat));
-	files->have_schedstat = true;
-	/* All zero: a kernel without CONFIG_SCHED_INFO. */
-	if (sscanf(files->schedstat, "%19llu %19llu %19llu", &on_cpu, &queued,
-		   &slices) != 3 ||
-	    slices == 0)
-		return false;
-	*ran = on_cpu;
-	*waited = queued;
-	return true;
-}
-
-static bool status_number(struct files *files, const char *key, uint64_t *value)
-{
-	if (files->tid == 0) /* of its first thread again */
-		return false;
-	if (!files->have_status)
-		read_file(files, "status", files->status, sizeof(files->status));
-	files->have_status = true;
-	return procfs_value(files->status, key, value);
-}
-
-static bool proc_task_clock(struct files *files, uint64_t *value)
-{
-	uint64_t user, kernel, waited;
-
-	if (schedstat_numbers(files, value, &waited))
-		return true;
-	if (!stat_number(files, STAT_UTIME, &user) ||
-	    !stat_number(files, STAT_UTIME + 1, &kernel))
-		return false;
-	*value = (user + kernel) * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
-	return true;
-}
-
-static bool proc_minor_faults(struct files *files, uint64_t *value)
-{
-	return stat_number(files, STAT_MINFLT, value);
-}
-
-static bool proc_major_faults(struct files *files, uint64_t *value)
-{
-	return stat_number(files, STAT_MAJFLT, value);
-}
-
-static bool proc_voluntary(struct files *files, uint64_t *value)
-{
-	return status_number(files, "voluntary_ctxt_switches:", value);
-}
-
-static bool proc_switches(struct files *files, uint64_t *value)
-{
-	uint64_t voluntary, forced;
-
-	if (!proc_voluntary(files, &voluntary) ||
-	    !status_number(files, "nonvoluntary_ctxt_switches:", &forced))
-		return false;
-	*value = voluntary + forced;
-	return true;
-}
-
-static bool proc_queue_wait(struct files *files, uint64_t *value)
-{
-	uint64_t ran;
-
-	return schedstat_numbers(files, &ran, value);
-}
-
-static bool proc_read_bytes(struct files *files, uint64_t *value)
-{
-	if (!files->have_io)
-		read_file(files, "io", files->io, sizeof(files->io));
-	files->have_io = true;
-	return procfs_value(files->io, "read_bytes:", value);
-}
-
 #define NO_EVENT UINT32_MAX
 
 static const struct {
@@ -150,7 +19,7 @@ static const struct {
 	const char *named[4]; /* what makers of CPUs call it */
 	uint32_t type;        /* of the kernel's event, or NO_EVENT */
 	uint64_t config;
-	bool (*proc)(struct files *files, uint64_t *value);
+	bool (*proc)(struct thread_files *files, uint64_t *value);
 } table[METRICS] = {
 	[METRICS_CYCLES] = {"cycles",
 			    1,
@@ -185,25 +54,25 @@ static const struct {
 				{NULL},
 				PERF_TYPE_SOFTWARE,
 				PERF_COUNT_SW_TASK_CLOCK,
-				proc_task_clock},
+				thread_files_task_clock},
 	[METRICS_MINOR_FAULTS] = {"minor_faults",
 				  1,
 				  {NULL},
 				  PERF_TYPE_SOFTWARE,
 				  PERF_COUNT_SW_PAGE_FAULTS_MIN,
-				  proc_minor_faults},
+				  thread_files_minor_faults},
 	[METRICS_MAJOR_FAULTS] = {"major_faults",
 				  1,
 				  {NULL},
 				  PERF_TYPE_SOFTWARE,
 				  PERF_COUNT_SW_PAGE_FAULTS_MAJ,
-				  proc_major_faults},
+				  thread_files_major_faults},
 	[METRICS_SWITCHES] = {"context_switches",
 			      1,
 			      {NULL},
 			      PERF_TYPE_SOFTWARE,
 			      PERF_COUNT_SW_CONTEXT_SWITCHES,
-			      proc_switches},
+			      thread_files_switches},
 	[METRICS_MIGRATIONS] = {"migrations",
 				1,
 				{NULL},
@@ -211,16 +80,21 @@ static const struct {
 				PERF_COUNT_SW_CPU_MIGRATIONS,
 				NULL},
 	[METRICS_VOLUNTARY] =
-		{"voluntary_switches", 1, {NULL}, NO_EVENT, 0, proc_voluntary},
-	[METRICS_QUEUE_WAIT] =
-		{"run_queue_wait_s", 1e-9, {NULL}, NO_EVENT, 0, proc_queue_wait},
+		{"voluntary_switches", 1, {NULL}, NO_EVENT, 0, thread_files_voluntary},
+	[METRICS_QUEUE_WAIT] = {"run_queue_wait_s",
+				1e-9,
+				{NULL},
+				NO_EVENT,
+				0,
+				thread_files_queue_wait},
 	[METRICS_READ_BYTES] =
-		{"storage_read_bytes", 1, {NULL}, NO_EVENT, 0, proc_read_bytes},
+		{"storage_read_bytes", 1, {NULL}, NO_EVENT, 0, thread_files_read_bytes},
 };
 
-static int perf_open(struct perf_event_attr *attr, pid_t tid, int group)
+static int perf_open(const struct perf_event_attr *attr, pid_t tid, int group)
 {
-	long fd = syscall(SYS_perf_event_open, attr, tid, -1, group,
+	struct perf_event_attr copy = *attr; /* the kernel may write into it */
+	long fd = syscall(SYS_perf_event_open, &copy, tid, -1, group,
 			  PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : (int)fd;
@@ -382,13 +256,11 @@ void metrics_attach(const struct metrics *metrics, struct metrics_target *target
 		int leader = -1;
 
 		for (int i = 0; i < METRICS_GROUP; i++) {
-			struct perf_event_attr attr;
 			int fd, metric = metrics->group[group][i];
 
 			if (metric < 0)
 				break;
-			attr = metrics->attr[metric];
-			fd = metrics->open(&attr, (pid_t)tid, leader);
+			fd = metrics->open(&metrics->attr[metric], (pid_t)tid, leader);
 			target->fd[group][i] = fd;
 			if (fd >= 0 && leader < 0)
 				leader = fd;
@@ -434,7 +306,8 @@ static void read_group(const struct metrics *metrics,
 	}
 }
 
-static void read_proc(struct files *files, int metric, struct metrics_reading *now)
+static void read_proc(struct thread_files *files, int metric,
+		      struct metrics_reading *now)
 {
 	uint64_t count;
 
@@ -449,7 +322,7 @@ static void read_proc(struct files *files, int metric, struct metrics_reading *n
 bool metrics_read(const struct metrics *metrics, struct metrics_target *target,
 		  struct metrics_reading *last)
 {
-	struct files files = {
+	struct thread_files files = {
 		.root = metrics->root, .pid = target->pid, .tid = target->tid};
 	struct metrics_reading now = {0};
 	bool first = last->rung[0] == METRICS_UNREAD;
@@ -458,7 +331,7 @@ bool metrics_read(const struct metrics *metrics, struct metrics_target *target,
 		return false;
 	for (int group = 0; group < METRICS_GROUPS; group++)
 		read_group(metrics, target, group, &now);
-	target->dead = stat_field(&files, STAT_STATE) == NULL;
+	target->dead = !thread_files_alive(&files);
 	for (int i = 0; i < METRICS; i++) {
 		if (now.rung[i] == METRICS_UNREAD && !target->dead)
 			read_proc(&files, i, &now);

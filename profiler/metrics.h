@@ -44,7 +44,7 @@ enum { METRICS_GROUP = 4, METRICS_GROUPS = 3 }; /* events a group, groups a thre
 /* Chosen once for the machine. */
 struct metrics {
 	const char *root;
-	int (*open)(struct perf_event_attr *attr, pid_t tid, int group);
+	int (*open)(const struct perf_event_attr *attr, pid_t tid, int group);
 	enum metrics_rung rung[METRICS];
 	struct perf_event_attr attr[METRICS];
 	int group[METRICS_GROUPS][METRICS_GROUP]; /* metrics; -1: no more */

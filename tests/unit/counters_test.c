@@ -4,6 +4,7 @@
 #include "profiler/metrics.h"
 #include "profiler/profile.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/tree.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,11 +14,9 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,7 +25,7 @@
 enum { PAGE = 4096, PAGES = 256 }; /* 1 MiB */
 
 /* Opens an event that every machine has in the place of the one asked for. */
-static int open_any(struct perf_event_attr *attr, pid_t tid, int group)
+static int open_any(const struct perf_event_attr *attr, pid_t tid, int group)
 {
 	struct perf_event_attr dummy = *attr;
 	long fd;
@@ -38,46 +37,48 @@ static int open_any(struct perf_event_attr *attr, pid_t tid, int group)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-static int open_no_names(struct perf_event_attr *attr, pid_t tid, int group)
+static int open_no_names(const struct perf_event_attr *attr, pid_t tid, int group)
 {
 	return attr->type == PERF_TYPE_RAW ? -EINVAL : open_any(attr, tid, group);
 }
 
-static int open_no_hardware(struct perf_event_attr *attr, pid_t tid, int group)
+static int open_no_hardware(const struct perf_event_attr *attr, pid_t tid, int group)
 {
 	return attr->type == PERF_TYPE_SOFTWARE ? open_any(attr, tid, group) : -ENOENT;
 }
 
-static int open_user_only(struct perf_event_attr *attr, pid_t tid, int group)
+static int open_user_only(const struct perf_event_attr *attr, pid_t tid, int group)
 {
 	return attr->exclude_kernel ? open_any(attr, tid, group) : -EACCES;
 }
 
-static int open_forbidden(struct perf_event_attr *attr, pid_t tid, int group)
+static int open_forbidden(const struct perf_event_attr *attr, pid_t tid, int group)
 {
 	(void)attr, (void)tid, (void)group;
 	return -EACCES;
 }
 
-static int open_unknown(struct perf_event_attr *attr, pid_t tid, int group)
+static int open_unknown(const struct perf_event_attr *attr, pid_t tid, int group)
 {
 	(void)attr, (void)tid, (void)group;
 	return -ENOSYS;
 }
 
 /* The kernel's own events, without hardware: what a virtual machine has. */
-static int open_kernel(struct perf_event_attr *attr, pid_t tid, int group)
+static int open_kernel(const struct perf_event_attr *attr, pid_t tid, int group)
 {
+	struct perf_event_attr copy;
 	long fd;
 
 	if (attr->type != PERF_TYPE_SOFTWARE)
 		return -ENOENT;
-	fd = syscall(SYS_perf_event_open, attr, tid, -1, group, PERF_FLAG_FD_CLOEXEC);
+	copy = *attr; /* the kernel may write into it */
+	fd = syscall(SYS_perf_event_open, &copy, tid, -1, group, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : (int)fd;
 }
 
 /* As open_kernel, but on the thread itself alone: no descriptors left for others. */
-static int open_only_self(struct perf_event_attr *attr, pid_t tid, int group)
+static int open_only_self(const struct perf_event_attr *attr, pid_t tid, int group)
 {
 	return tid != 0 ? -EMFILE : open_kernel(attr, tid, group);
 }
@@ -96,35 +97,8 @@ static bool may_open_kernel(void)
 	return fd >= 0;
 }
 
-/* A folder with a /proc of its own; the caller removes it. */
-static char *fake_root(const char *paranoid)
-{
-	static char root[] = "/tmp/counters-test-XXXXXX";
-	char path[256];
-	FILE *file;
-
-	strcpy(root + sizeof(root) - 7, "XXXXXX");
-	assert_non_null(mkdtemp(root));
-	snprintf(path, sizeof(path), "mkdir -p %s/proc/sys/kernel", root);
-	assert_int_equal(system(path), 0);
-	snprintf(path, sizeof(path), "%s/proc/sys/kernel/perf_event_paranoid", root);
-	file = fopen(path, "w");
-	assert_non_null(file);
-	fprintf(file, "%s\n", paranoid);
-	fclose(file);
-	return root;
-}
-
-static void remove_root(const char *root)
-{
-	char command[256];
-
-	snprintf(command, sizeof(command), "rm -r %s", root);
-	assert_int_equal(system(command), 0);
-}
-
 static struct counters_support
-support_with(int (*open)(struct perf_event_attr *, pid_t, int), const char *root)
+support_with(int (*open)(const struct perf_event_attr *, pid_t, int), const char *root)
 {
 	struct counters_config config = {.root = root, .open = open};
 	struct counters *counters = counters_open(&config, NULL);
@@ -167,25 +141,28 @@ static void a_machine_without_a_pmu_says_so(void **state)
 
 static void a_refusal_names_value_need_and_command(void **state)
 {
-	const char *root = fake_root("2");
-	struct counters_support user = support_with(open_user_only, root);
-	struct counters_support none = support_with(open_forbidden, root);
+	const char *file = "/proc/sys/kernel/perf_event_paranoid";
+	struct counters_support user, none;
+	char root[TREE_PATH];
 
 	(void)state;
-	remove_root(root);
+	tree_make(root);
+	tree_put(root, file, "2\n");
+	user = support_with(open_user_only, root);
 	assert_string_equal(user.hardware, "libpfm4");
 	assert_string_equal(user.kernel, "proc");
 	assert_non_null(strstr(user.why, "perf_event_paranoid is 2;"));
 	assert_non_null(strstr(user.why, "sysctl -w kernel.perf_event_paranoid=1"));
 
 	/* At 2 user code may be counted: something else has refused that. */
+	none = support_with(open_forbidden, root);
 	assert_null(none.hardware);
 	assert_non_null(strstr(none.why, "Permission denied"));
 	assert_non_null(strstr(none.why, "seccomp"));
 
-	root = fake_root("4");
+	tree_put(root, file, "4\n");
 	none = support_with(open_forbidden, root);
-	remove_root(root);
+	tree_remove(root);
 	assert_non_null(strstr(none.why, "perf_event_paranoid is 4;"));
 }
 
@@ -319,7 +296,7 @@ static void touch_counted(struct counters *counters, struct trace *trace,
 }
 
 static void faults_are_exact(const char *rung,
-			     int (*open)(struct perf_event_attr *, pid_t, int))
+			     int (*open)(const struct perf_event_attr *, pid_t, int))
 {
 	struct counters_config config = {.open = open};
 	struct counters *counters = counters_open(&config, NULL);
@@ -399,8 +376,44 @@ static void bare_windows_are_left_out(void **state)
 	munmap(trace, sizeof(*trace));
 }
 
+static unsigned open_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned count = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir) != NULL)
+		count++;
+	closedir(dir);
+	return count;
+}
+
+static void what_a_thread_did_before_it_was_found_is_left_out(void **state)
+{
+	struct counters *counters = counters_open(NULL, NULL);
+	struct trace *trace = new_session();
+	struct toucher first, second;
+	struct profile profile;
+
+	(void)state;
+	toucher_start(&first, &trace->processes[0], TRACE_STAGE_PREP);
+	touch_counted(counters, trace, &first, PAGES);
+	toucher_start(&second, &trace->processes[0], TRACE_STAGE_PREP);
+	trace_add(&trace->processes[0], TRACE_prepared_samples, 1000 * PAGES);
+	touch_counted(counters, trace, &second, PAGES);
+	toucher_end(&first);
+	toucher_end(&second);
+	profile_init(&profile);
+	assert_int_equal(counters_result(counters, &profile), 0);
+	assert_true(find(&profile, "prep", "minor_faults")->per_sample == 1);
+	profile_free(&profile);
+	counters_close(counters);
+	munmap(trace, sizeof(*trace));
+}
+
 static void a_dead_thread_keeps_what_it_counted(void **state)
 {
+	unsigned before = open_descriptors();
 	struct counters *counters = counters_open(NULL, NULL);
 	struct trace *trace = new_session();
 	struct toucher toucher;
@@ -412,6 +425,7 @@ static void a_dead_thread_keeps_what_it_counted(void **state)
 	toucher_end(&toucher);
 	counters_poll_now(counters, trace);
 	counters_poll_now(counters, trace);
+	assert_int_equal(open_descriptors(), before);
 	profile_init(&profile);
 	assert_int_equal(counters_result(counters, &profile), 0);
 	assert_true(find(&profile, "prep", "minor_faults")->per_sample >= 1);
@@ -419,18 +433,6 @@ static void a_dead_thread_keeps_what_it_counted(void **state)
 	profile_free(&profile);
 	counters_close(counters);
 	munmap(trace, sizeof(*trace));
-}
-
-static unsigned open_descriptors(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned count = 0;
-
-	assert_non_null(dir);
-	while (readdir(dir) != NULL)
-		count++;
-	closedir(dir);
-	return count;
 }
 
 static void new_threads_are_found_and_nothing_stays_open(void **state)
@@ -534,6 +536,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(faults_are_exact_by_proc),
 		cmocka_unit_test(a_thread_without_descriptors_is_counted_by_proc),
 		cmocka_unit_test(bare_windows_are_left_out),
+		cmocka_unit_test(what_a_thread_did_before_it_was_found_is_left_out),
 		cmocka_unit_test(a_dead_thread_keeps_what_it_counted),
 		cmocka_unit_test(new_threads_are_found_and_nothing_stays_open),
 		cmocka_unit_test(the_process_is_a_stage_by_proc),

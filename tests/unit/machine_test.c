@@ -1,16 +1,13 @@
 #include "profiler/machine.h"
 #include "profiler/procfs.h"
 #include "profiler/profile.h"
-#include "tests/lib/nomem.h"
+#include "tests/lib/tree.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -18,41 +15,25 @@
 #define GIB ((uint64_t)1 << 30)
 
 /* A tree that stands in front of /proc, /sys and /cg; made and removed by each test. */
-static char root[32];
+static char root[TREE_PATH];
 
 static int new_root(void **state)
 {
 	(void)state;
-	strcpy(root, "/tmp/machine-test-XXXXXX");
-	return mkdtemp(root) == NULL;
+	tree_make(root);
+	return 0;
 }
 
 static int remove_root(void **state)
 {
-	char command[64];
-
 	(void)state;
-	snprintf(command, sizeof(command), "rm -r %s", root);
-	return system(command);
+	tree_remove(root);
+	return 0;
 }
 
-/* A file of the tree, its folders made on the way. */
 static void put(const char *path, const char *text)
 {
-	char full[PATH_MAX];
-	FILE *file;
-
-	snprintf(full, sizeof(full), "%s%s", root, path);
-	for (char *slash = full + strlen(root) + 1;
-	     (slash = strchr(slash, '/')) != NULL; slash++) {
-		*slash = '\0';
-		mkdir(full, 0755);
-		*slash = '/';
-	}
-	file = fopen(full, "w");
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
+	tree_put(root, path, text);
 }
 
 static struct machine read_machine(void)

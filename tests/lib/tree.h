@@ -1,0 +1,14 @@
+/* tree.h - a temporary folder of small files: a /proc of one's own, a data set. */
+#ifndef DSA_TESTS_TREE_H
+#define DSA_TESTS_TREE_H
+
+enum { TREE_PATH = 32 };
+
+/* Makes it; the test fails if it can't. Remove it with tree_remove(). */
+void tree_make(char root[TREE_PATH]);
+void tree_remove(const char *root);
+
+/* Writes text to root followed by path; makes the folders on the way. */
+void tree_put(const char *root, const char *path, const char *text);
+
+#endif
