@@ -30,7 +30,8 @@ struct fetch_job {
  * next: the next read wanted, in *job. With wait it blocks until there is one or the
  *	client closes; false means none now (without wait) or never again (with wait).
  * done: the job is finished: a blob whose one reference passes to the client, or NULL
- *	and result -errno (-ENOENT, -EIO, ...; -EBADMSG for an empty file).
+ *	and result -errno (-ENOENT, -EIO, ...; -EBADMSG for an empty file or what is
+ *	no file, -EFBIG beyond 1 GiB).
  */
 struct fetch_client {
 	void *context;
@@ -45,7 +46,9 @@ struct fetch_config {
 			     * engine;  else it takes a direct one where the file system
 			     * can */
 	unsigned depth;     /* reads in flight at the most, 1..256 */
-	struct throttle *throttle;             /* NULL: none; outlives the fetch */
+	struct throttle *throttle; /* NULL: none; outlives the fetch */
+	const uint32_t *probe; /* samples for auto to try: those wanted last. NULL: any */
+	uint32_t probes;       /* how many */
 	void (*thread_started)(void *context); /* in each engine thread; may be NULL */
 };
 
@@ -63,7 +66,10 @@ struct fetch_stats {
 struct fetch *fetch_open(const struct fetch_config *config, const struct source *source,
 			 const struct fetch_client *client, struct error *err);
 
-/* The client's next() must return false by now. Waits for reads in flight. */
+/*
+ * The client's next() must return false by now. Waits for reads in flight; those that
+ * only the throttle holds back are handed on at once.
+ */
 void fetch_close(struct fetch *fetch);
 
 const char *fetch_engine(const struct fetch *fetch); /* the one chosen */
@@ -75,12 +81,20 @@ bool fetch_direct(const struct fetch *fetch);
 /* True when the data set's file system is memory (tmpfs, ramfs) or the source is. */
 bool fetch_memory(const struct fetch *fetch);
 
-/* Changes the reads in flight, 1..the configured depth or 256. For fetch-only windows.
+/*
+ * Changes the reads in flight, 1..256, for fetch-only windows. Returns 0, or -errno
+ * when the threads for it cannot be had. One thread at a time.
  */
-void fetch_set_depth(struct fetch *fetch, unsigned depth);
+int fetch_set_depth(struct fetch *fetch, unsigned depth);
 
 /* There may be new work: wakes an engine that waits only for its reads in flight. */
 void fetch_kick(struct fetch *fetch);
+
+/*
+ * Hands on at once every read that the throttle holds back now. For the switch
+ * between windows, after throttle_reset().
+ */
+void fetch_flush(struct fetch *fetch);
 
 /* One sample, read in the caller's thread, buffered, unthrottled. NULL: see err. */
 struct blob *fetch_one(const struct source *source, uint32_t sample, struct error *err);

@@ -4,6 +4,9 @@
  * A token bucket over payload bytes with a burst of at most one sample, and a latency
  * per read. It never sleeps: it says when a read may be handed on, so that an engine
  * with many reads in flight can keep them all. Any thread may call.
+ *
+ * Latencies run side by side, transfers one after another: with q reads in flight all
+ * the time, reads/s = min(bandwidth / bytes, q / latency) (Little's law).
  */
 #ifndef DSA_THROTTLE_H
 #define DSA_THROTTLE_H
@@ -23,8 +26,10 @@ struct throttle *throttle_new(double bandwidth, double latency);
 void throttle_free(struct throttle *throttle);
 
 /*
- * A read of `bytes` that began at `start` (clock_now()) is complete. Returns when it
- * may be handed on; a time in the past means now. Call once a read.
+ * A read of `bytes` that began at `start` is complete. Returns when it may be handed
+ * on, now or later. Call once a read. `start` is a time of clock_now(); an engine whose
+ * place was waited for gives the time when the place's last read was due instead, so
+ * that what it overslept is not added to the latency.
  */
 uint64_t throttle_release(struct throttle *throttle, uint64_t start, uint64_t bytes);
 

@@ -1,0 +1,75 @@
+/*
+ * engine.h - what a fetch engine provides, and what it is given. Private to
+ * loader/fetch/.
+ *
+ *	fetch_take() -> read -> fetch_due() -> wait until then -> fetch_done()
+ *
+ * Each of an engine's `depth` places goes round this way; a read that the throttle
+ * holds back keeps its place.
+ */
+#ifndef DSA_FETCH_ENGINE_H
+#define DSA_FETCH_ENGINE_H
+
+#include "loader/fetch.h"
+#include "loader/fetch/reader.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum { FETCH_DEEPEST = 256 };
+
+struct fetch_engine {
+	const char *name;
+	bool direct;
+	/* Starts the threads and sets fetch->state. Returns 0 or -errno. */
+	int (*open)(struct fetch *fetch, struct error *err);
+	void (*close)(struct fetch *fetch);
+	int (*set_depth)(struct fetch *fetch);  /* to fetch->depth; 0 or -errno */
+	void (*kick)(struct fetch *fetch);      /* as fetch_kick(); may be NULL */
+	void (*flush)(struct fetch *fetch);     /* as fetch_flush() */
+	uint64_t (*cpu_ns)(const struct fetch *fetch);
+};
+
+extern const struct fetch_engine fetch_pread, fetch_pread_direct;
+
+struct fetch {
+	const struct fetch_engine *engine;
+	void *state; /* the engine's */
+	struct fetch_client client;
+	struct throttle *throttle;
+	void (*thread_started)(void *context);
+	struct reader reader;
+	atomic_uint depth;
+	atomic_uint_fast64_t starved; /* when there last was no work for a free place */
+	atomic_uint_fast64_t reads, bytes, failures;
+	char reason[128];
+};
+
+/* One place of the depth. */
+struct fetch_place {
+	struct fetch_job job;
+	uint64_t start; /* of the read, for the throttle */
+	uint64_t due;   /* when the read, or the last one, is to be handed on */
+};
+
+/* Starts a thread with all signals blocked. Returns 0 or -errno. */
+int fetch_thread(pthread_t *thread, void *(*run)(void *), void *arg);
+
+/* The first call in an engine's thread. */
+void fetch_thread_started(const struct fetch *fetch);
+
+/* CPU time that a thread not yet joined has used so far. */
+uint64_t fetch_thread_cpu(pthread_t thread);
+
+/* The next job for a place; as client->next(). */
+bool fetch_take(struct fetch *fetch, bool wait, struct fetch_place *place);
+
+/* A read is complete: when may it be handed on? Sets and returns place->due. */
+uint64_t fetch_due(struct fetch *fetch, struct fetch_place *place,
+		   const struct blob *blob);
+
+/* Hands a finished job on. */
+void fetch_done(struct fetch *fetch, const struct fetch_place *place, struct blob *blob,
+		int result);
+
+#endif

@@ -1,0 +1,221 @@
+#include "loader/fetch.h"
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+#include "loader/blob.h"
+#include "loader/fetch/engine.h"
+#include "loader/source.h"
+#include "loader/throttle.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const struct fetch_engine *const engines[] = {
+	&fetch_pread,
+	&fetch_pread_direct,
+};
+
+static const struct fetch_engine *find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++)
+		if (strcmp(engines[i]->name, name) == 0)
+			return engines[i];
+	return NULL;
+}
+
+int fetch_thread(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(thread, NULL, run, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -rc;
+}
+
+void fetch_thread_started(const struct fetch *fetch)
+{
+	pthread_setname_np(pthread_self(), "dsa-fetch");
+	if (fetch->thread_started != NULL)
+		fetch->thread_started(fetch->client.context);
+}
+
+uint64_t fetch_thread_cpu(pthread_t thread)
+{
+	struct timespec used;
+	clockid_t id;
+
+	if (pthread_getcpuclockid(thread, &id) != 0 || clock_gettime(id, &used) < 0)
+		return 0;
+	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+/*
+ * A place that finds work at once goes on from when its last read was due: what it
+ * overslept, and what handing on took, is then not taken for the storage's latency.
+ */
+bool fetch_take(struct fetch *fetch, bool wait, struct fetch_place *place)
+{
+	const struct fetch_client *client = &fetch->client;
+	bool got = client->next(client->context, false, &place->job);
+
+	if (!got) {
+		fetch->starved = clock_now();
+		if (!wait || !client->next(client->context, true, &place->job))
+			return false;
+		fetch->starved = clock_now();
+	}
+	place->job.start = clock_now();
+	place->start = place->job.start;
+	if (place->due > fetch->starved && place->due < place->start)
+		place->start = place->due;
+	return true;
+}
+
+uint64_t fetch_due(struct fetch *fetch, struct fetch_place *place,
+		   const struct blob *blob)
+{
+	place->due = 0;
+	if (fetch->throttle != NULL && blob != NULL && !place->job.unthrottled)
+		place->due = throttle_release(fetch->throttle, place->start, blob->size);
+	return place->due;
+}
+
+void fetch_done(struct fetch *fetch, const struct fetch_place *place, struct blob *blob,
+		int result)
+{
+	if (blob != NULL) {
+		fetch->reads++;
+		fetch->bytes += blob->size;
+	} else {
+		fetch->failures++;
+	}
+	fetch->client.done(fetch->client.context, &place->job, blob, result);
+}
+
+/* Says in one line how the engine reads, where that is not as its name promises. */
+static void explain(struct fetch *fetch)
+{
+	const char *what = "as asked";
+
+	if (fetch->reader.memory)
+		what = fetch->engine->direct ? "buffered, since storage is memory"
+					     : "storage is memory";
+	else if (fetch->reader.mode == READER_DROP)
+		what = "buffered and dropped from the page cache after each read, since "
+		       "the file system refuses direct I/O";
+	snprintf(fetch->reason, sizeof(fetch->reason), "%s: %s", fetch->engine->name,
+		 what);
+}
+
+struct fetch *fetch_open(const struct fetch_config *config, const struct source *source,
+			 const struct fetch_client *client, struct error *err)
+{
+	const char *name = config->engine;
+	struct fetch *fetch;
+
+	if (strcmp(name, "auto") == 0)
+		name = config->kernel_cache ? "pread" : "pread-direct";
+	if (find(name) == NULL) {
+		error_set(err, EINVAL,
+			  "no fetch engine is called '%s'; there are auto, pread, "
+			  "pread-direct",
+			  name);
+		return NULL;
+	}
+	if (config->depth < 1 || config->depth > FETCH_DEEPEST) {
+		error_set(err, EINVAL, "fetch depth is 1 to %d, not %u", FETCH_DEEPEST,
+			  config->depth);
+		return NULL;
+	}
+	fetch = calloc(1, sizeof(*fetch));
+	if (fetch == NULL) {
+		error_sys(err, ENOMEM, "cannot open the %s engine", name);
+		return NULL;
+	}
+	fetch->engine = find(name);
+	fetch->client = *client;
+	fetch->throttle = config->throttle;
+	fetch->thread_started = config->thread_started;
+	fetch->depth = config->depth;
+	reader_init(&fetch->reader, source, fetch->engine->direct);
+	explain(fetch);
+	if (fetch->engine->open(fetch, err) < 0) {
+		free(fetch);
+		return NULL;
+	}
+	return fetch;
+}
+
+void fetch_close(struct fetch *fetch)
+{
+	if (fetch == NULL)
+		return;
+	fetch->engine->close(fetch);
+	free(fetch);
+}
+
+const char *fetch_engine(const struct fetch *fetch)
+{
+	return fetch->engine->name;
+}
+
+const char *fetch_reason(const struct fetch *fetch)
+{
+	return fetch->reason;
+}
+
+bool fetch_direct(const struct fetch *fetch)
+{
+	return fetch->reader.mode == READER_DIRECT;
+}
+
+bool fetch_memory(const struct fetch *fetch)
+{
+	return fetch->reader.memory;
+}
+
+int fetch_set_depth(struct fetch *fetch, unsigned depth)
+{
+	if (depth < 1 || depth > FETCH_DEEPEST)
+		return -EINVAL;
+	fetch->depth = depth;
+	fetch->starved = clock_now(); /* no place owes for the time it did not exist */
+	return fetch->engine->set_depth(fetch);
+}
+
+void fetch_kick(struct fetch *fetch)
+{
+	if (fetch->engine->kick != NULL)
+		fetch->engine->kick(fetch);
+}
+
+void fetch_flush(struct fetch *fetch)
+{
+	fetch->engine->flush(fetch);
+}
+
+void fetch_stats(const struct fetch *fetch, struct fetch_stats *stats)
+{
+	stats->reads = fetch->reads;
+	stats->bytes = fetch->bytes;
+	stats->failures = fetch->failures;
+	stats->cpu_ns = fetch->engine->cpu_ns(fetch);
+}
+
+struct blob *fetch_one(const struct source *source, uint32_t sample, struct error *err)
+{
+	const struct reader reader = {.source = source, .align = 1};
+	struct blob *blob = NULL;
+	int rc = reader_read(&reader, sample, &blob);
+
+	if (rc < 0)
+		error_sys(err, -rc, "cannot read sample %u", sample);
+	return blob;
+}

@@ -1,0 +1,199 @@
+/*
+ * pread.c - the engine that works everywhere: a pool of threads, one a read in flight.
+ *
+ * The threads take turns in asking the client for work, so that at most one waits
+ * inside client->next() and a place is never given to more threads than the depth.
+ */
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+#include "loader/blob.h"
+#include "loader/fetch/engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct pool {
+	struct fetch *fetch;
+	pthread_mutex_t lock; /* guards all below but `held` and `closing` */
+	pthread_cond_t turn;  /* nobody is asking, and there is a free place */
+	bool asking, over;
+	unsigned threads, busy;
+	pthread_t thread[FETCH_DEEPEST];
+	struct fetch_place *free[FETCH_DEEPEST]; /* places, from [busy] on */
+	struct fetch_place place[FETCH_DEEPEST];
+
+	pthread_mutex_t hold;   /* guards the rest */
+	pthread_cond_t flushed; /* flushes has grown or closing is set */
+	unsigned flushes;
+	bool closing;
+};
+
+/* Gives back the place of a finished read, if any, and takes one for the next. */
+static struct fetch_place *turn(struct pool *pool, struct fetch_place *place)
+{
+	bool got;
+
+	pthread_mutex_lock(&pool->lock);
+	if (place != NULL)
+		pool->free[--pool->busy] = place;
+	while (!pool->over && (pool->asking || pool->busy >= pool->fetch->depth))
+		pthread_cond_wait(&pool->turn, &pool->lock);
+	if (pool->over) {
+		pthread_mutex_unlock(&pool->lock);
+		return NULL;
+	}
+	pool->asking = true;
+	place = pool->free[pool->busy++];
+	pthread_mutex_unlock(&pool->lock);
+
+	got = fetch_take(pool->fetch, true, place);
+
+	pthread_mutex_lock(&pool->lock);
+	pool->asking = false;
+	if (!got) {
+		pool->over = true;
+		pthread_cond_broadcast(&pool->turn);
+	} else if (pool->busy < pool->fetch->depth) {
+		pthread_cond_signal(&pool->turn);
+	}
+	pthread_mutex_unlock(&pool->lock);
+	return got ? place : NULL;
+}
+
+/* Sleeps until the throttle lets the read go, a flush or the end. */
+static void hold_back(struct pool *pool, uint64_t due)
+{
+	const struct timespec at = {
+		.tv_sec = (time_t)(due / 1000000000u),
+		.tv_nsec = (long)(due % 1000000000u),
+	};
+	unsigned flushes;
+
+	if (due <= clock_now())
+		return;
+	pthread_mutex_lock(&pool->hold);
+	flushes = pool->flushes;
+	while (!pool->closing && flushes == pool->flushes)
+		if (pthread_cond_timedwait(&pool->flushed, &pool->hold, &at) != 0)
+			break;
+	pthread_mutex_unlock(&pool->hold);
+}
+
+static void *run(void *arg)
+{
+	struct pool *pool = arg;
+	struct fetch_place *place = NULL;
+
+	fetch_thread_started(pool->fetch);
+	while ((place = turn(pool, place)) != NULL) {
+		struct blob *blob = NULL;
+		int rc = reader_read(&pool->fetch->reader, place->job.sample, &blob);
+
+		hold_back(pool, fetch_due(pool->fetch, place, blob));
+		fetch_done(pool->fetch, place, blob, rc);
+	}
+	return NULL;
+}
+
+/* Starts the threads that the depth needs and that are not there yet, under lock. */
+static int grow(struct pool *pool)
+{
+	int rc = 0;
+
+	while (rc == 0 && pool->threads < pool->fetch->depth) {
+		rc = fetch_thread(&pool->thread[pool->threads], run, pool);
+		pool->threads += rc == 0;
+	}
+	return rc;
+}
+
+static int pool_set_depth(struct fetch *fetch)
+{
+	struct pool *pool = fetch->state;
+	int rc;
+
+	pthread_mutex_lock(&pool->lock);
+	rc = grow(pool);
+	pthread_cond_broadcast(&pool->turn);
+	pthread_mutex_unlock(&pool->lock);
+	return rc;
+}
+
+static void pool_flush(struct fetch *fetch)
+{
+	struct pool *pool = fetch->state;
+
+	pthread_mutex_lock(&pool->hold);
+	pool->flushes++;
+	pthread_cond_broadcast(&pool->flushed);
+	pthread_mutex_unlock(&pool->hold);
+}
+
+static void pool_close(struct fetch *fetch)
+{
+	struct pool *pool = fetch->state;
+
+	pthread_mutex_lock(&pool->hold);
+	pool->closing = true;
+	pthread_cond_broadcast(&pool->flushed);
+	pthread_mutex_unlock(&pool->hold);
+	for (unsigned i = 0; i < pool->threads; i++)
+		pthread_join(pool->thread[i], NULL);
+	pthread_cond_destroy(&pool->flushed);
+	pthread_mutex_destroy(&pool->hold);
+	pthread_cond_destroy(&pool->turn);
+	pthread_mutex_destroy(&pool->lock);
+	free(pool);
+}
+
+static int pool_open(struct fetch *fetch, struct error *err)
+{
+	struct pool *pool = calloc(1, sizeof(*pool));
+	pthread_condattr_t monotonic;
+	int rc;
+
+	if (pool == NULL)
+		return error_sys(err, ENOMEM, "cannot open the pread engine");
+	pool->fetch = fetch;
+	for (unsigned i = 0; i < FETCH_DEEPEST; i++)
+		pool->free[i] = &pool->place[i];
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_mutex_init(&pool->lock, NULL);
+	pthread_cond_init(&pool->turn, NULL);
+	pthread_mutex_init(&pool->hold, NULL);
+	pthread_cond_init(&pool->flushed, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	fetch->state = pool;
+	pthread_mutex_lock(&pool->lock);
+	rc = grow(pool);
+	pool->over = rc < 0; /* before any of them has asked the client */
+	pthread_mutex_unlock(&pool->lock);
+	if (rc < 0) {
+		error_sys(err, -rc, "cannot start %u fetch threads",
+			  (unsigned)fetch->depth);
+		pool_close(fetch);
+	}
+	return rc;
+}
+
+static uint64_t pool_cpu_ns(const struct fetch *fetch)
+{
+	struct pool *pool = fetch->state;
+	uint64_t sum = 0;
+
+	pthread_mutex_lock(&pool->lock);
+	for (unsigned i = 0; i < pool->threads; i++)
+		sum += fetch_thread_cpu(pool->thread[i]);
+	pthread_mutex_unlock(&pool->lock);
+	return sum;
+}
+
+#define POOL                                                                           \
+	.open = pool_open, .close = pool_close, .set_depth = pool_set_depth,           \
+	.flush = pool_flush, .cpu_ns = pool_cpu_ns
+
+const struct fetch_engine fetch_pread = {.name = "pread", POOL};
+const struct fetch_engine fetch_pread_direct = {
+	.name = "pread-direct", .direct = true, POOL};
