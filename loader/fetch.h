@@ -43,12 +43,11 @@ struct fetch_client {
 struct fetch_config {
 	const char *engine; /* auto, pread, pread-direct, uring, uring-direct */
 	bool kernel_cache;  /* reads may use the page cache: auto takes a buffered
-			     * engine;  else it takes a direct one where the file system
-			     * can */
+			     * engine; else it takes a direct one */
 	unsigned depth;     /* reads in flight at the most, 1..256 */
 	struct throttle *throttle; /* NULL: none; outlives the fetch */
-	const uint32_t *probe; /* samples for auto to try: those wanted last. NULL: any */
-	uint32_t probes;       /* how many */
+	const uint32_t *probe;     /* samples that auto may read: those wanted last */
+	uint32_t probes;           /* how many; 0: it takes any */
 	void (*thread_started)(void *context); /* in each engine thread; may be NULL */
 };
 

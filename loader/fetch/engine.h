@@ -24,9 +24,9 @@ struct fetch_engine {
 	/* Starts the threads and sets fetch->state. Returns 0 or -errno. */
 	int (*open)(struct fetch *fetch, struct error *err);
 	void (*close)(struct fetch *fetch);
-	int (*set_depth)(struct fetch *fetch);  /* to fetch->depth; 0 or -errno */
-	void (*kick)(struct fetch *fetch);      /* as fetch_kick(); may be NULL */
-	void (*flush)(struct fetch *fetch);     /* as fetch_flush() */
+	int (*set_depth)(struct fetch *fetch); /* to fetch->depth; 0 or -errno */
+	void (*kick)(struct fetch *fetch);     /* as fetch_kick(); may be NULL */
+	void (*flush)(struct fetch *fetch);    /* as fetch_flush() */
 	uint64_t (*cpu_ns)(const struct fetch *fetch);
 };
 

@@ -81,9 +81,11 @@ bool fetch_take(struct fetch *fetch, bool wait, struct fetch_place *place)
 uint64_t fetch_due(struct fetch *fetch, struct fetch_place *place,
 		   const struct blob *blob)
 {
+	struct throttle *throttle = fetch->throttle;
+
 	place->due = 0;
-	if (fetch->throttle != NULL && blob != NULL && !place->job.unthrottled)
-		place->due = throttle_release(fetch->throttle, place->start, blob->size);
+	if (throttle != NULL && blob != NULL && !place->job.unthrottled)
+		place->due = throttle_release(throttle, place->start, blob->size);
 	return place->due;
 }
 
@@ -108,8 +110,8 @@ static void explain(struct fetch *fetch)
 		what = fetch->engine->direct ? "buffered, since storage is memory"
 					     : "storage is memory";
 	else if (fetch->reader.mode == READER_DROP)
-		what = "buffered and dropped from the page cache after each read, since "
-		       "the file system refuses direct I/O";
+		what = "no direct I/O on this file system, so buffered, "
+		       "and dropped from the page cache after each read";
 	snprintf(fetch->reason, sizeof(fetch->reason), "%s: %s", fetch->engine->name,
 		 what);
 }

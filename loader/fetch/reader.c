@@ -51,8 +51,8 @@ static ssize_t fill(const struct reader *reader, int fd, struct blob *blob, size
 	size_t have = 0;
 
 	while (have < blob->size && have % reader->align == 0) {
-		ssize_t got = pread(fd, blob->data + have, blob->size - have,
-				    (off_t)have);
+		ssize_t got =
+			pread(fd, blob->data + have, blob->size - have, (off_t)have);
 
 		if (got < 0 && errno == EINTR)
 			continue;

@@ -21,7 +21,7 @@ enum {
 enum reader_mode {
 	READER_BUFFERED, /* through the page cache */
 	READER_DIRECT,   /* O_DIRECT */
-	READER_DROP,     /* buffered, then POSIX_FADV_DONTNEED: where O_DIRECT is refused */
+	READER_DROP,     /* no O_DIRECT here: buffered, then POSIX_FADV_DONTNEED */
 };
 
 struct reader {
