@@ -35,13 +35,13 @@ static void unlimited_lets_everything_pass_at_once(void **state)
 
 static void transfers_follow_one_another_without_a_gap(void **state)
 {
-	struct throttle *throttle = throttle_new(1e6, 0); /* 1 us a byte */
+	struct throttle *throttle = throttle_new(1e3, 0); /* 1 ms a byte */
 	uint64_t first = throttle_release(throttle, clock_now(), 1000000);
 
 	(void)state;
 	for (unsigned i = 1; i <= 50; i++)
 		assert_int_equal(throttle_release(throttle, clock_now(), 110000),
-				 first + i * (uint64_t)110 * MS);
+				 first + i * (uint64_t)110000 * MS);
 	throttle_free(throttle);
 }
 
@@ -120,7 +120,7 @@ static void *release_many(void *throttle)
 
 static void threads_share_one_bucket(void **state)
 {
-	struct throttle *throttle = throttle_new(1e9, 0); /* 1 ms a read */
+	struct throttle *throttle = throttle_new(1e6, 0); /* 1 s a read */
 	uint64_t first = throttle_release(throttle, 0, 1000000);
 	pthread_t thread[4];
 
@@ -130,7 +130,7 @@ static void threads_share_one_bucket(void **state)
 	for (int i = 0; i < 4; i++)
 		pthread_join(thread[i], NULL);
 	assert_int_equal(throttle_release(throttle, 0, 1000000),
-			 first + (uint64_t)40001 * MS);
+			 first + (uint64_t)40001 * 1000 * MS);
 	throttle_free(throttle);
 }
 
