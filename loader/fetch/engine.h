@@ -31,6 +31,7 @@ struct fetch_engine {
 };
 
 extern const struct fetch_engine fetch_pread, fetch_pread_direct;
+extern const struct fetch_engine fetch_uring, fetch_uring_direct;
 
 struct fetch {
 	const struct fetch_engine *engine;

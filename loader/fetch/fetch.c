@@ -17,6 +17,8 @@
 static const struct fetch_engine *const engines[] = {
 	&fetch_pread,
 	&fetch_pread_direct,
+	&fetch_uring,
+	&fetch_uring_direct,
 };
 
 static const struct fetch_engine *find(const char *name)

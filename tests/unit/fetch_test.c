@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-static const char *const engines[] = {"pread", "pread-direct"};
+static const char *const engines[] = {"pread", "pread-direct", "uring", "uring-direct"};
 
 #define EACH_ENGINE(name)                                                              \
 	(const char *const *name = engines;                                            \

@@ -1,0 +1,426 @@
+/*
+ * uring.c - the engine with one thread: io_uring carries all reads in flight.
+ *
+ * Each sample is one chain, submitted whole:
+ *
+ *	openat (into the slot's fixed file) -> read -> [fadvise] -> close
+ *
+ * A failed open cuts the chain and completes alone. Otherwise the read completes with
+ * what it got, which may be short, and the close completes last and frees the fixed
+ * file. Whatever is not exactly as the index says is read again by reader_read(),
+ * which knows about grown and shrunk files, refused flags and the right errno.
+ */
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+#include "loader/blob.h"
+#include "loader/fetch/engine.h"
+#include "loader/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <liburing.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+	CHAIN = 4, /* submissions of one sample at the most */
+	/* The low bits of a completion's user_data, below the slot and its turn. */
+	OPEN = 0,
+	READ,
+	DROP,
+	CLOSE,
+	EVENT,
+	OP_BITS = 3,
+	SLOT_BITS = 8,
+};
+
+struct slot {
+	struct fetch_place place;
+	struct blob *blob;
+	uint32_t size; /* as indexed */
+	uint32_t turn; /* of this slot: tells a late completion from one of now */
+	int got;       /* by the read: bytes or -errno */
+	char path[PATH_MAX];
+};
+
+struct loop {
+	struct fetch *fetch;
+	pthread_t thread;
+	struct io_uring ring;
+	int event;         /* wakes the ring */
+	uint64_t events;   /* where its count is read to */
+	atomic_bool idle;  /* there are free slots and no work: a kick must wake us */
+	atomic_bool flush; /* asked for by fetch_flush() */
+	atomic_bool closing;
+	bool over, more; /* no more work ever; there may be more work right now */
+	unsigned busy;   /* slots in flight or held back */
+	unsigned holding;
+	struct slot *free[FETCH_DEEPEST]; /* slots, from [busy] on */
+	struct slot *held[FETCH_DEEPEST]; /* the first `holding` by due */
+	struct slot slot[FETCH_DEEPEST];
+};
+
+/* Marks what a prep function has just written. */
+static void mark(const struct loop *loop, const struct slot *slot,
+		 struct io_uring_sqe *sqe, int op, unsigned flags)
+{
+	uint64_t index = (uint64_t)(slot - loop->slot);
+
+	sqe->user_data = (uint64_t)slot->turn << (SLOT_BITS + OP_BITS) |
+			 index << OP_BITS | (uint64_t)op;
+	sqe->flags |= (uint8_t)flags;
+}
+
+static void submit_chain(struct loop *loop, struct slot *slot,
+			 const struct source_place *place)
+{
+	int flags = reader_flags(&loop->fetch->reader) & ~O_CLOEXEC;
+	unsigned index = (unsigned)(slot - loop->slot);
+	struct io_uring_sqe *sqe;
+
+	if (io_uring_sq_space_left(&loop->ring) < CHAIN)
+		io_uring_submit(&loop->ring);
+	sqe = io_uring_get_sqe(&loop->ring);
+	io_uring_prep_openat_direct(sqe, place->dir, place->path, flags, 0, index);
+	mark(loop, slot, sqe, OPEN, IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS);
+
+	sqe = io_uring_get_sqe(&loop->ring);
+	io_uring_prep_read(sqe, (int)index, slot->blob->data,
+			   (unsigned)slot->blob->size, 0);
+	mark(loop, slot, sqe, READ, IOSQE_FIXED_FILE | IOSQE_IO_HARDLINK);
+
+	if (loop->fetch->reader.mode == READER_DROP) {
+		sqe = io_uring_get_sqe(&loop->ring);
+		io_uring_prep_fadvise(sqe, (int)index, 0, 0, POSIX_FADV_DONTNEED);
+		mark(loop, slot, sqe, DROP,
+		     IOSQE_FIXED_FILE | IOSQE_IO_HARDLINK | IOSQE_CQE_SKIP_SUCCESS);
+	}
+
+	sqe = io_uring_get_sqe(&loop->ring);
+	io_uring_prep_close_direct(sqe, index);
+	mark(loop, slot, sqe, CLOSE, 0);
+}
+
+static void submit_event(struct loop *loop)
+{
+	struct io_uring_sqe *sqe;
+
+	if (io_uring_sq_space_left(&loop->ring) < 1)
+		io_uring_submit(&loop->ring);
+	sqe = io_uring_get_sqe(&loop->ring);
+	io_uring_prep_read(sqe, loop->event, &loop->events, sizeof(loop->events), 0);
+	sqe->user_data = EVENT;
+}
+
+static void hand_on(struct loop *loop, struct slot *slot, int result)
+{
+	struct blob *blob = slot->blob;
+
+	slot->blob = NULL;
+	slot->turn++;
+	fetch_done(loop->fetch, &slot->place, blob, result);
+	loop->free[--loop->busy] = slot;
+}
+
+static void hold_back(struct loop *loop, struct slot *slot)
+{
+	unsigned i = loop->holding++;
+
+	for (; i > 0 && loop->held[i - 1]->place.due > slot->place.due; i--)
+		loop->held[i] = loop->held[i - 1];
+	loop->held[i] = slot;
+}
+
+/* Hands on what was held back until now; everything if asked to. */
+static void let_go(struct loop *loop)
+{
+	bool all = atomic_exchange(&loop->flush, false) || loop->closing;
+	uint64_t now = loop->holding > 0 ? clock_now() : 0;
+	unsigned going = 0;
+
+	while (going < loop->holding && (all || loop->held[going]->place.due <= now))
+		hand_on(loop, loop->held[going++], 0);
+	loop->holding -= going;
+	memmove(loop->held, loop->held + going, loop->holding * sizeof(loop->held[0]));
+}
+
+static void complete(struct loop *loop, struct slot *slot, int result)
+{
+	if (fetch_due(loop->fetch, &slot->place, slot->blob) > clock_now())
+		hold_back(loop, slot);
+	else
+		hand_on(loop, slot, result);
+}
+
+/* Reads in this thread: samples in memory, and all that is out of the ordinary. */
+static void read_here(struct loop *loop, struct slot *slot)
+{
+	int rc = reader_read(&loop->fetch->reader, slot->place.job.sample, &slot->blob);
+
+	complete(loop, slot, rc);
+}
+
+static void start(struct loop *loop, struct slot *slot)
+{
+	const struct reader *reader = &loop->fetch->reader;
+	struct source_place place;
+
+	source_place(reader->source, slot->place.job.sample, slot->path, &place);
+	if (place.memory != NULL) {
+		read_here(loop, slot);
+		return;
+	}
+	slot->size = place.size;
+	slot->blob = reader_room(reader, place.size);
+	if (slot->blob == NULL)
+		complete(loop, slot, -ENOMEM);
+	else
+		submit_chain(loop, slot, &place);
+}
+
+/*
+ * Fills the free slots. Only with none busy does it wait for the client, since its
+ * reads in flight and held back need the thread.
+ */
+static void fill(struct loop *loop)
+{
+	const atomic_uint *depth = &loop->fetch->depth; /* may fall meanwhile */
+
+	loop->more = true;
+	for (unsigned n = *depth; n > 0 && loop->more && loop->busy < *depth; n--) {
+		struct slot *slot = loop->free[loop->busy];
+		bool wait = loop->busy == 0;
+
+		loop->idle = true; /* before the client is asked: see uring_kick() */
+		loop->more = fetch_take(loop->fetch, wait, &slot->place);
+		if (loop->more) {
+			loop->busy++;
+			start(loop, slot);
+		} else {
+			loop->over = wait;
+		}
+	}
+	loop->idle = !loop->more;
+}
+
+static void finish_read(struct loop *loop, struct slot *slot)
+{
+	bool as_indexed = slot->got > 0 && (uint32_t)slot->got == slot->size;
+
+	if (as_indexed) {
+		slot->blob->size = slot->size;
+		complete(loop, slot, 0);
+		return;
+	}
+	blob_put(slot->blob);
+	slot->blob = NULL;
+	read_here(loop, slot);
+}
+
+static void reap_one(struct loop *loop, const struct io_uring_cqe *cqe)
+{
+	unsigned op = cqe->user_data & ((1u << OP_BITS) - 1);
+	struct slot *slot =
+		&loop->slot[cqe->user_data >> OP_BITS & ((1u << SLOT_BITS) - 1)];
+
+	if (op == EVENT) {
+		submit_event(loop);
+		return;
+	}
+	if (slot->turn != (uint32_t)(cqe->user_data >> (OP_BITS + SLOT_BITS)))
+		return;
+	if (op == READ) {
+		slot->got = cqe->res;
+	} else if (op == OPEN || op == CLOSE) {
+		if (op == OPEN)
+			slot->got = cqe->res;
+		finish_read(loop, slot);
+	}
+}
+
+static void reap(struct loop *loop)
+{
+	struct io_uring_cqe *cqe;
+	unsigned head, count = 0;
+
+	io_uring_for_each_cqe(&loop->ring, head, cqe)
+	{
+		reap_one(loop, cqe);
+		count++;
+	}
+	io_uring_cq_advance(&loop->ring, count);
+}
+
+/* Submits, and sleeps until something completes or the first held read is due. */
+static void submit_and_wait(struct loop *loop)
+{
+	struct __kernel_timespec left = {0};
+	struct io_uring_cqe *cqe;
+	bool timed = loop->holding > 0;
+
+	if (loop->busy == 0 || (loop->more && loop->busy < loop->fetch->depth)) {
+		io_uring_submit(&loop->ring);
+		return;
+	}
+	if (timed) {
+		uint64_t due = loop->held[0]->place.due, now = clock_now();
+		uint64_t ns = due > now ? due - now : 0;
+
+		left.tv_sec = (long long)(ns / 1000000000u);
+		left.tv_nsec = (long long)(ns % 1000000000u);
+	}
+	io_uring_submit_and_wait_timeout(&loop->ring, &cqe, 1, timed ? &left : NULL,
+					 NULL);
+}
+
+/* The ring is this thread's from here on. Debian's liburing 2.3 does not export it. */
+static void enable(const struct io_uring *ring)
+{
+	syscall(SYS_io_uring_register, ring->ring_fd, IORING_REGISTER_ENABLE_RINGS,
+		NULL, 0);
+}
+
+static void *run(void *arg)
+{
+	struct loop *loop = arg;
+
+	fetch_thread_started(loop->fetch);
+	enable(&loop->ring);
+	submit_event(loop);
+	while (!loop->over) {
+		fill(loop);
+		submit_and_wait(loop);
+		reap(loop);
+		let_go(loop);
+	}
+	return NULL;
+}
+
+static void wake(struct loop *loop)
+{
+	eventfd_write(loop->event, 1);
+}
+
+/* Waking costs, so only when the thread has said that it sleeps for want of work. */
+static void uring_kick(struct fetch *fetch)
+{
+	struct loop *loop = fetch->state;
+
+	if (loop->idle && atomic_exchange(&loop->idle, false))
+		wake(loop);
+}
+
+static void uring_flush(struct fetch *fetch)
+{
+	struct loop *loop = fetch->state;
+
+	loop->flush = true;
+	wake(loop);
+}
+
+static int uring_set_depth(struct fetch *fetch)
+{
+	wake(fetch->state);
+	return 0;
+}
+
+/* A ring that only its own thread may use, where the kernel can make one (6.1). */
+static int ring_init(struct io_uring *ring)
+{
+	static const unsigned flags[] = {
+		IORING_SETUP_R_DISABLED | IORING_SETUP_SINGLE_ISSUER |
+			IORING_SETUP_DEFER_TASKRUN,
+		IORING_SETUP_R_DISABLED,
+	};
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		rc = io_uring_queue_init(FETCH_DEEPEST * CHAIN, ring, flags[i]);
+		if (rc != -EINVAL)
+			break;
+	}
+	if (rc < 0)
+		return rc;
+	rc = io_uring_register_files_sparse(ring, FETCH_DEEPEST);
+	if (rc < 0)
+		io_uring_queue_exit(ring);
+	return rc;
+}
+
+static int unavailable(struct error *err, int rc)
+{
+	if (rc == -ENOSYS || rc == -EPERM || rc == -EACCES)
+		return error_sys(err, -rc,
+				 "io_uring is not allowed here (sysctl "
+				 "kernel.io_uring_disabled or a container's seccomp "
+				 "profile); the pread engines need no leave");
+	if (rc == -EINVAL)
+		return error_set(err, ENOSYS,
+				 "io_uring of this kernel is too old: 5.19 is needed; "
+				 "the pread engines work on any");
+	return error_sys(err, -rc, "cannot open io_uring for %d reads", FETCH_DEEPEST);
+}
+
+static int uring_open(struct fetch *fetch, struct error *err)
+{
+	struct loop *loop = calloc(1, sizeof(*loop));
+	int rc;
+
+	if (loop == NULL)
+		return error_sys(err, ENOMEM, "cannot open the uring engine");
+	loop->fetch = fetch;
+	for (unsigned i = 0; i < FETCH_DEEPEST; i++)
+		loop->free[i] = &loop->slot[i];
+	rc = ring_init(&loop->ring);
+	if (rc < 0) {
+		unavailable(err, rc);
+		goto no_ring;
+	}
+	loop->event = eventfd(0, EFD_CLOEXEC);
+	if (loop->event < 0) {
+		rc = error_sys(err, errno, "cannot open the uring engine");
+		goto no_event;
+	}
+	fetch->state = loop;
+	rc = fetch_thread(&loop->thread, run, loop);
+	if (rc == 0)
+		return 0;
+	error_sys(err, -rc, "cannot start the fetch thread");
+	close(loop->event);
+no_event:
+	io_uring_queue_exit(&loop->ring);
+no_ring:
+	free(loop);
+	return rc;
+}
+
+static void uring_close(struct fetch *fetch)
+{
+	struct loop *loop = fetch->state;
+
+	loop->closing = true;
+	wake(loop);
+	pthread_join(loop->thread, NULL);
+	io_uring_queue_exit(&loop->ring);
+	close(loop->event);
+	free(loop);
+}
+
+static uint64_t uring_cpu_ns(const struct fetch *fetch)
+{
+	const struct loop *loop = fetch->state;
+
+	return fetch_thread_cpu(loop->thread);
+}
+
+#define LOOP                                                                           \
+	.open = uring_open, .close = uring_close, .set_depth = uring_set_depth,        \
+	.kick = uring_kick, .flush = uring_flush, .cpu_ns = uring_cpu_ns
+
+const struct fetch_engine fetch_uring = {.name = "uring", LOOP};
+const struct fetch_engine fetch_uring_direct = {
+	.name = "uring-direct", .direct = true, LOOP};
