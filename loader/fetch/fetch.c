@@ -148,13 +148,18 @@ struct fetch *fetch_open(const struct fetch_config *config, const struct source 
 	fetch->throttle = config->throttle;
 	fetch->thread_started = config->thread_started;
 	fetch->depth = config->depth;
-	reader_init(&fetch->reader, source, fetch->engine->direct);
-	explain(fetch);
-	if (fetch->engine->open(fetch, err) < 0) {
-		free(fetch);
-		return NULL;
+	if (reader_init(&fetch->reader, source, fetch->engine->direct) < 0) {
+		error_sys(err, ENOMEM, "cannot open the %s engine", name);
+		goto failed;
 	}
-	return fetch;
+	explain(fetch);
+	if (fetch->engine->open(fetch, err) == 0)
+		return fetch;
+
+failed:
+	reader_fini(&fetch->reader);
+	free(fetch);
+	return NULL;
 }
 
 void fetch_close(struct fetch *fetch)
@@ -162,6 +167,7 @@ void fetch_close(struct fetch *fetch)
 	if (fetch == NULL)
 		return;
 	fetch->engine->close(fetch);
+	reader_fini(&fetch->reader);
 	free(fetch);
 }
 

@@ -15,6 +15,7 @@ enum {
 	ALIGNMENT = 4096, /* where statx does not tell; no device wants more */
 	LOOKS = 16,       /* samples to open before giving up on finding out */
 	ATTEMPTS = 4,     /* to read a file that grows meanwhile */
+	IDLE = 64 << 20,  /* bytes that the pool may keep: 256 reads of 256 KiB */
 };
 
 /* O_NONBLOCK: a file that has become a pipe must not make the open wait for ever. */
@@ -38,8 +39,11 @@ struct blob *reader_room(const struct reader *reader, uint32_t size)
 {
 	/* A size that is refused is not believed either: the file itself will tell. */
 	size_t hint = size <= READER_LARGEST ? size : 0;
+	size_t room = round_up(hint + 1, reader->align);
 
-	return blob_new_aligned(round_up(hint + 1, reader->align), reader->align);
+	if (reader->pool != NULL)
+		return blob_pool_take(reader->pool, room);
+	return blob_new_aligned(room, reader->align);
 }
 
 /*
@@ -120,13 +124,17 @@ static int read_place(const struct reader *reader, const struct source_place *pl
 	return rc;
 }
 
-static int copy(const struct source_place *place, struct blob **blob)
+static int copy(const struct reader *reader, const struct source_place *place,
+		struct blob **blob)
 {
 	if (place->size == 0)
 		return -EBADMSG;
-	*blob = blob_new(place->size);
+	if (place->size > READER_LARGEST)
+		return -EFBIG;
+	*blob = reader_room(reader, place->size);
 	if (*blob == NULL)
 		return -ENOMEM;
+	(*blob)->size = place->size;
 	memcpy((*blob)->data, place->memory, place->size);
 	return 0;
 }
@@ -140,11 +148,11 @@ int reader_read(const struct reader *reader, uint32_t sample, struct blob **blob
 
 	source_place(reader->source, sample, path, &place);
 	if (place.memory != NULL)
-		return copy(&place, blob);
+		return copy(reader, &place, blob);
 	rc = read_place(reader, &place, blob);
 	if (rc != -EINVAL || reader->mode != READER_DIRECT)
 		return rc;
-	/* This file lies elsewhere than the one that reader_init() looked at. */
+	/* This file lies elsewhere than the one that look_around() found. */
 	drop.mode = READER_DROP;
 	drop.align = 1;
 	return read_place(&drop, &place, blob);
@@ -196,17 +204,29 @@ static bool look(struct reader *reader, const struct source_place *place, bool d
 	return true;
 }
 
-void reader_init(struct reader *reader, const struct source *source, bool direct)
+static void look_around(struct reader *reader, bool direct)
 {
-	uint32_t count = source_count(source);
+	uint32_t count = source_count(reader->source);
 	struct source_place place;
 	char path[PATH_MAX];
 
-	*reader = (struct reader){.source = source, .align = 1};
 	for (uint32_t i = 0; i < count && i < LOOKS; i++) {
-		source_place(source, i, path, &place);
+		source_place(reader->source, i, path, &place);
 		reader->memory = place.memory != NULL;
 		if (place.memory != NULL || look(reader, &place, direct))
 			return;
 	}
+}
+
+int reader_init(struct reader *reader, const struct source *source, bool direct)
+{
+	*reader = (struct reader){.source = source, .align = 1};
+	look_around(reader, direct);
+	reader->pool = blob_pool_new(reader->align, IDLE);
+	return reader->pool != NULL ? 0 : -ENOMEM;
+}
+
+void reader_fini(struct reader *reader)
+{
+	blob_pool_free(reader->pool);
 }

@@ -27,12 +27,17 @@ enum reader_mode {
 struct reader {
 	const struct source *source;
 	enum reader_mode mode;
-	size_t align; /* of memory and length for READER_DIRECT; else 1 */
-	bool memory;  /* samples, or the file system they are on, are memory */
+	size_t align;           /* of memory and length for READER_DIRECT; else 1 */
+	struct blob_pool *pool; /* where blobs come from; NULL: fresh */
+	bool memory; /* samples, or the file system they are on, are memory */
 };
 
-/* Looks at the source's file system; with direct, takes the best mode it can do. */
-void reader_init(struct reader *reader, const struct source *source, bool direct);
+/*
+ * Looks at the source's file system; with direct, takes the best mode it can do.
+ * Returns 0 or -ENOMEM.
+ */
+int reader_init(struct reader *reader, const struct source *source, bool direct);
+void reader_fini(struct reader *reader);
 
 /* Flags for openat(). */
 int reader_flags(const struct reader *reader);
