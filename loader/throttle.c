@@ -29,16 +29,16 @@ void throttle_free(struct throttle *throttle)
 
 /*
  * The bucket's own clock: reads pass at least their own transfer time apart. What is
- * saved up while the bucket lies idle is at most one such time, the burst; what the
- * caller oversleeps is not lost, since the next read is counted from here.
+ * saved up while the bucket lies idle is at most one such time: the burst. Wall time
+ * has no say, so that what a caller oversleeps is caught up.
  */
-static uint64_t pass(struct throttle *throttle, uint64_t now, uint64_t transfer_ns)
+static uint64_t pass(struct throttle *throttle, uint64_t start, uint64_t transfer_ns)
 {
 	uint_fast64_t last = throttle->passed;
 	uint_fast64_t next;
 
 	do {
-		next = last + transfer_ns > now ? last + transfer_ns : now;
+		next = last + transfer_ns > start ? last + transfer_ns : start;
 	} while (!atomic_compare_exchange_weak(&throttle->passed, &last, next));
 	return next;
 }
@@ -46,17 +46,20 @@ static uint64_t pass(struct throttle *throttle, uint64_t now, uint64_t transfer_
 uint64_t throttle_release(struct throttle *throttle, uint64_t start, uint64_t bytes)
 {
 	uint64_t transfer_ns = (uint64_t)((double)bytes * throttle->ns_per_byte + 0.5);
-	uint64_t arrival = start + throttle->latency_ns;
+	uint64_t due = start + throttle->latency_ns;
 	uint64_t now = clock_now();
-	uint64_t at = transfer_ns > 0 ? pass(throttle, now, transfer_ns) : now;
 
-	if (at < arrival)
-		at = arrival;
+	if (transfer_ns > 0) {
+		uint64_t passed = pass(throttle, start, transfer_ns);
+
+		if (due < passed)
+			due = passed;
+	}
 	throttle->reads++;
 	throttle->bytes += bytes;
 	throttle->busy_ns += transfer_ns;
-	throttle->delay_ns += at - now;
-	return at;
+	throttle->delay_ns += due > now ? due - now : 0;
+	return due;
 }
 
 void throttle_reset(struct throttle *throttle)

@@ -26,10 +26,10 @@ struct throttle *throttle_new(double bandwidth, double latency);
 void throttle_free(struct throttle *throttle);
 
 /*
- * A read of `bytes` that began at `start` is complete. Returns when it may be handed
- * on, now or later. Call once a read. `start` is a time of clock_now(); an engine whose
- * place was waited for gives the time when the place's last read was due instead, so
- * that what it overslept is not added to the latency.
+ * A read of `bytes` is complete. Returns when it may be handed on, which may lie in
+ * the past: then now. Call once a read. `start` is when the read began; where reads
+ * queue up, when the read before it in the same place was due: time that the caller
+ * overslept is then made up, and the rates above are met exactly.
  */
 uint64_t throttle_release(struct throttle *throttle, uint64_t start, uint64_t bytes);
 

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <time.h>
 
+enum { CATCH_UP_NS = 10000000 };
+
 static const struct fetch_engine *const engines[] = {
 	&fetch_pread,
 	&fetch_pread_direct,
@@ -59,9 +61,21 @@ uint64_t fetch_thread_cpu(pthread_t thread)
 }
 
 /*
- * A place that finds work at once goes on from when its last read was due: what it
- * overslept, and what handing on took, is then not taken for the storage's latency.
+ * When a read begins for the throttle. In a place that found its work waiting, that is
+ * when the place's last read was due: what it overslept, and what handing on took, is
+ * not the storage's. But a real storage that is slower than the throttle must not
+ * earn a burst, so little is caught up at a time.
  */
+static uint64_t throttle_start(const struct fetch *fetch,
+			       const struct fetch_place *place)
+{
+	uint64_t now = place->job.start;
+
+	if (place->due <= fetch->starved || place->due > now)
+		return now;
+	return place->due > now - CATCH_UP_NS ? place->due : now - CATCH_UP_NS;
+}
+
 bool fetch_take(struct fetch *fetch, bool wait, struct fetch_place *place)
 {
 	const struct fetch_client *client = &fetch->client;
@@ -74,9 +88,7 @@ bool fetch_take(struct fetch *fetch, bool wait, struct fetch_place *place)
 		fetch->starved = clock_now();
 	}
 	place->job.start = clock_now();
-	place->start = place->job.start;
-	if (place->due > fetch->starved && place->due < place->start)
-		place->start = place->due;
+	place->start = throttle_start(fetch, place);
 	return true;
 }
 

@@ -73,13 +73,13 @@ static void latencies_run_side_by_side(void **state)
 static void a_read_waits_for_the_slower_of_latency_and_bandwidth(void **state)
 {
 	struct throttle *throttle = throttle_new(1e3, 1);
-	uint64_t first = throttle_release(throttle, 0, 1000);
 	uint64_t start = clock_now();
 
 	(void)state;
+	throttle_release(throttle, start, 1000);
 	assert_int_equal(throttle_release(throttle, start, 10), start + 1000 * MS);
 	assert_int_equal(throttle_release(throttle, start, 9000),
-			 first + (uint64_t)9010 * MS);
+			 start + (uint64_t)9010 * MS);
 	throttle_free(throttle);
 }
 
@@ -98,16 +98,31 @@ static void a_reset_forgets_what_is_owed(void **state)
 static void delays_and_busy_time_are_counted(void **state)
 {
 	struct throttle *throttle = throttle_new(1e6, 0);
+	uint64_t start = later(), delay = 0;
 	struct throttle_stats stats;
-	uint64_t last = 0;
 
 	(void)state;
-	for (int i = 0; i < 4; i++)
-		last = throttle_release(throttle, clock_now(), 50000000);
+	for (unsigned i = 0; i < 4; i++)
+		delay += throttle_release(throttle, start, 50000000) - start;
 	throttle_stats(throttle, &stats);
 	assert_int_equal(stats.busy_ns, (uint64_t)4 * 50000 * MS);
-	assert_true(stats.delay_ns <= (uint64_t)(1 + 2 + 3) * 50000 * MS);
-	assert_true(stats.delay_ns >= 3 * (last - clock_now()) / 2);
+	assert_int_equal(delay, (uint64_t)(0 + 1 + 2 + 3) * 50000 * MS);
+	/* Counted from when it was asked, which is earlier than `start`. */
+	assert_in_range(stats.delay_ns, delay, delay + 4 * (uint64_t)3600 * 1000 * MS);
+	throttle_free(throttle);
+}
+
+static void what_was_overslept_is_made_up(void **state)
+{
+	struct throttle *throttle = throttle_new(1e6, 0);
+	uint64_t due = throttle_release(throttle, 1000 * MS, 1000);
+
+	(void)state;
+	assert_int_equal(due, 1000 * MS);
+	for (unsigned i = 1; i <= 100; i++) {
+		due = throttle_release(throttle, due, 1000); /* long past by now */
+		assert_int_equal(due, (1000 + i) * MS);
+	}
 	throttle_free(throttle);
 }
 
@@ -121,7 +136,7 @@ static void *release_many(void *throttle)
 static void threads_share_one_bucket(void **state)
 {
 	struct throttle *throttle = throttle_new(1e6, 0); /* 1 s a read */
-	uint64_t first = throttle_release(throttle, 0, 1000000);
+	uint64_t first = throttle_release(throttle, 1000 * MS, 1000000);
 	pthread_t thread[4];
 
 	(void)state;
@@ -152,6 +167,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_read_waits_for_the_slower_of_latency_and_bandwidth),
 		cmocka_unit_test(a_reset_forgets_what_is_owed),
 		cmocka_unit_test(delays_and_busy_time_are_counted),
+		cmocka_unit_test(what_was_overslept_is_made_up),
 		cmocka_unit_test(threads_share_one_bucket),
 		cmocka_unit_test(no_memory_is_no_throttle),
 	};
