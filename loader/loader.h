@@ -86,8 +86,9 @@ struct dsa_stats {
 	uint64_t skipped;                      /* could not be read or decoded */
 	uint64_t hits, misses, resident_bytes; /* of the cache of encoded samples */
 	uint64_t fetched_bytes;                /* read by the fetch engine */
-	uint64_t blocked_ns;      /* time spent waiting inside dsa_next() */
-	uint64_t epoch, position; /* of the next sample: resume exactly here */
+	uint64_t blocked_ns; /* time spent waiting inside dsa_next() */
+	/* Of the next batch: resume here. Exact unless this epoch skipped samples. */
+	uint64_t epoch, step;
 	uint64_t steps_per_epoch; /* at the most; skipped samples may shorten */
 	uint64_t dataset_samples, dataset_bytes;
 	uint32_t classes, workers;

@@ -1,0 +1,85 @@
+/*
+ * driver.h - executes the windows of a `dsa run` where batches are asked for.
+ *
+ * The one loader that delivers the training batches drives the session: at each request
+ * it closes the step before, and at a window's end it switches the pipeline to the next
+ * window in the list, all inside dsa_next() and outside of what is measured:
+ *
+ *	request 0        1        2                            n
+ *	 |switch|---------|--------|----------------------------|switch|---
+ *	        settling: thrown away   begin ....measured.... end
+ *
+ * It never waits for dsa: when the list is at its end the program goes on with the real
+ * pipeline, and when dsa is gone it does so for good.
+ *
+ * All calls from the thread that calls dsa_next().
+ */
+#ifndef DSA_DRIVER_H
+#define DSA_DRIVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cache;
+struct driver;
+struct error;
+struct options;
+struct pipeline;
+struct ring;
+struct ring_reader;
+struct ring_shape;
+struct source;
+struct throttle;
+struct trace;
+struct trace_process;
+
+/* All outlive the driver. */
+struct driver_parts {
+	struct trace *trace;
+	struct trace_process *process;
+	const struct options *options;
+	const struct source *source;
+	struct pipeline *pipeline;
+	struct cache *cache;
+	struct throttle *throttle; /* NULL: none */
+	struct ring *ring;
+	struct ring_reader *reader;
+	const struct ring_shape *shape; /* of the ring */
+};
+
+/* Becomes the session's driver; NULL without an error when another loader is. */
+struct driver *driver_open(const struct driver_parts *parts, struct error *err);
+void driver_close(struct driver *driver);
+
+/*
+ * The program asks for a batch. May take long: switches and windows that deliver
+ * nothing run in here. Returns 1, or 0 when dsa has seen enough.
+ */
+int driver_request(struct driver *driver);
+
+/* True when dsa has seen enough: for a reader that waits. */
+bool driver_stopped(const struct driver *driver);
+
+/* Where the next batch comes from: NULL: the loader's own ring; else the pool of
+ * synthetic batches, which has one ready. */
+struct ring_reader *driver_pool(struct driver *driver);
+struct ring *driver_pool_ring(const struct driver *driver);
+
+/* The pool's reader, whether a window uses it or not; NULL: there is no pool. */
+struct ring_reader *driver_pool_reader(const struct driver *driver);
+
+/* The batch in the slot was taken after a wait inside dsa_next(). */
+void driver_delivered(struct driver *driver, uint32_t slot, uint32_t samples,
+		      uint64_t blocked_ns);
+
+/* dsa_compute() was busy from the delivery on; rate in samples/s. */
+void driver_emulated(struct driver *driver, double rate);
+
+/*
+ * Enters a sample that could not be used into the session; the first TRACE_SKIPS with
+ * name and reason. One thread at a time.
+ */
+void driver_skip(struct trace *trace, const struct source *source, uint32_t sample,
+		 int code, const char *reason);
+
+#endif

@@ -1,0 +1,72 @@
+/* describe.c - tells the session what is loaded and how, and what was skipped. */
+#include "loader/base/name.h"
+#include "loader/driver/state.h"
+#include "loader/fetch.h"
+#include "loader/options.h"
+#include "loader/pipeline.h"
+#include "loader/ring.h"
+#include "loader/source.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+void describe_loader(const struct driver *driver)
+{
+	const struct driver_parts *parts = &driver->parts;
+	const struct options *options = parts->options;
+	const struct fetch *fetch = pipeline_fetch(parts->pipeline);
+	static const char *const types[] = {"uint8", "float32", "float16"};
+	struct trace_loader *to = &driver->trace->loader;
+
+	*to = (struct trace_loader){
+		.dataset_samples = source_count(parts->source),
+		.dataset_bytes = source_bytes(parts->source),
+		.digest = source_digest(parts->source),
+		.cache_capacity = options->cache_bytes,
+		.sample_bytes = parts->shape->sample_bytes,
+		.seed = options->seed,
+		.steps_per_epoch = pipeline_steps(parts->pipeline),
+		.classes = source_classes(parts->source),
+		.batch = options->batch,
+		.workers = options->workers,
+		.fetch_depth = options->fetch_depth,
+		.prefetch = options->prefetch,
+		.slots = parts->shape->slots,
+		.direct = fetch_direct(fetch),
+		.memory = fetch_memory(fetch),
+		.huge_pages = ring_huge(parts->ring),
+		.storage_bandwidth = options->storage_bandwidth,
+		.storage_latency = options->storage_latency,
+		.prep_delay = options->prep_delay,
+	};
+	snprintf(to->dataset, sizeof(to->dataset), "%.511s", options->dataset);
+	snprintf(to->source, sizeof(to->source), "%s", source_kind(parts->source));
+	snprintf(to->engine, sizeof(to->engine), "%s", fetch_engine(fetch));
+	snprintf(to->engine_reason, sizeof(to->engine_reason), "%s",
+		 fetch_reason(fetch));
+	snprintf(to->cache, sizeof(to->cache), "%.15s", options->cache);
+	snprintf(to->prep, sizeof(to->prep), "%.15s", options->prep);
+	snprintf(to->output, sizeof(to->output), "%s %s %u", types[options->image.type],
+		 options->image.layout == PREP_NHWC ? "NHWC" : "NCHW",
+		 options->image.size);
+}
+
+void driver_skip(struct trace *trace, const struct source *source, uint32_t sample,
+		 int code, const char *reason)
+{
+	char path[PATH_MAX];
+	struct source_place place;
+	uint32_t at = atomic_load(&trace->skip_count);
+
+	if (at < TRACE_SKIPS) {
+		struct trace_skip *skip = &trace->skips[at];
+
+		source_place(source, sample, path, &place);
+		skip->sample = sample;
+		skip->code = (uint32_t)code;
+		name_escape(place.path != NULL ? place.path : "in memory", skip->name,
+			    sizeof(skip->name));
+		snprintf(skip->reason, sizeof(skip->reason), "%s", reason);
+	}
+	atomic_store(&trace->skip_count, at + 1);
+}

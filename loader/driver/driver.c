@@ -1,0 +1,383 @@
+/* driver.c - the windows of a run, as they look from inside the loader. */
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+#include "loader/driver/state.h"
+#include "loader/fetch.h"
+#include "loader/pipeline.h"
+#include "loader/ring.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { EVICT = 4096 }; /* files put out of the page cache before a cold window */
+
+static uint64_t counted(const struct trace_window *window, enum trace_counter counter)
+{
+	return window->end.counters[counter] - window->begin.counters[counter];
+}
+
+/* ---- turns ---- */
+
+/* Puts aside what is published and not taken: those samples are the stream's again. */
+static void discard(const struct driver *driver)
+{
+	uint32_t slot;
+
+	while (ring_take(driver->parts.reader, 0, &slot) == 0)
+		ring_release(driver->parts.reader, slot);
+}
+
+void driver_stop_turn(struct driver *driver)
+{
+	pipeline_stop(driver->parts.pipeline);
+	discard(driver);
+	driver->real = false;
+	driver->synthetic = false;
+}
+
+static void start_real(struct driver *driver)
+{
+	const struct pipeline_turn turn = {.mode = PIPELINE_STREAM};
+
+	pipeline_start(driver->parts.pipeline, &turn);
+	driver->real = true;
+}
+
+/* The real pipeline, unless it is on already. */
+static void go_real(struct driver *driver)
+{
+	if (driver->real)
+		return;
+	driver_stop_turn(driver);
+	start_real(driver);
+}
+
+/* ---- windows ---- */
+
+static uint64_t stage_limit(const struct trace_window *window)
+{
+	uint64_t limit = 2 * window->length_ns;
+
+	return limit > 2000 * MS ? limit : 2000 * MS;
+}
+
+static int stage(struct driver *driver)
+{
+	struct trace_window *window = driver->window;
+
+	window->staged = pipeline_stage(driver->parts.pipeline, window->stage,
+					stage_limit(window));
+	return window->staged > 0 ? 0 : -EIO;
+}
+
+static void evict(const struct driver *driver)
+{
+	if (!fetch_direct(pipeline_fetch(driver->parts.pipeline)))
+		pipeline_evict(driver->parts.pipeline, EVICT);
+}
+
+/* What the window needs before its turn can begin, and the turn. */
+static int prepare_real(struct driver *driver, struct pipeline_turn *turn)
+{
+	struct trace_window *window = driver->window;
+
+	if ((window->flags & TRACE_DRAW) != 0) {
+		turn->mode = PIPELINE_DRAWN;
+		turn->hit = window->hit;
+		evict(driver);
+		return stage(driver);
+	}
+	turn->mode = PIPELINE_STREAM;
+	pipeline_stage(driver->parts.pipeline, 0, 0);
+	if ((window->flags & TRACE_WARM) != 0)
+		window->staged = pipeline_warm(driver->parts.pipeline, window->stage,
+					       stage_limit(window));
+	return 0;
+}
+
+static int prepare_turn(struct driver *driver, struct pipeline_turn *turn)
+{
+	struct trace_window *window = driver->window;
+
+	turn->bare = (window->flags & TRACE_BARE) != 0;
+	turn->workers = window->workers;
+	turn->depth = window->depth;
+	switch ((enum trace_kind)window->kind) {
+	case TRACE_REAL:
+		return prepare_real(driver, turn);
+	case TRACE_CACHED:
+		turn->mode = PIPELINE_STAGED;
+		return stage(driver);
+	case TRACE_LOADED:
+		turn->metered = true;
+		turn->mode = PIPELINE_PREP;
+		if (pool_make(driver) < 0)
+			return -ENOMEM;
+		return stage(driver);
+	case TRACE_PREP:
+		turn->mode = PIPELINE_PREP;
+		return stage(driver);
+	case TRACE_FETCH:
+		turn->mode = PIPELINE_FETCH;
+		turn->bare = true; /* its times belong to another depth */
+		evict(driver);
+		return 0;
+	case TRACE_SYNTHETIC:
+		return pool_make(driver);
+	case TRACE_FILL:
+	case TRACE_KINDS:
+		break;
+	}
+	return -EINVAL;
+}
+
+static void publish_state(struct trace_window *window, enum trace_state state)
+{
+	atomic_store_explicit(&window->state, state, memory_order_release);
+}
+
+static void begin_measuring(struct driver *driver)
+{
+	driver->measuring = true;
+	record_snapshot(driver, &driver->window->begin);
+}
+
+static void end_window(struct driver *driver, uint64_t now)
+{
+	struct trace_window *window = driver->window;
+
+	if (window == NULL)
+		return;
+	if (driver->measuring) {
+		record_snapshot(driver, &window->end);
+		if (now != 0) /* steps end when the next batch is asked for */
+			window->end.time_ns = now;
+		window->staged_repeats =
+			(uint32_t)pipeline_repeats(driver->parts.pipeline);
+		if (window->kind == TRACE_PREP)
+			window->samples = counted(window, TRACE_prepared_samples);
+		if (window->kind == TRACE_FETCH)
+			window->samples = counted(window, TRACE_fetched_samples);
+	}
+	publish_state(window, driver->measuring || window->kind == TRACE_FILL
+				      ? TRACE_DONE
+				      : TRACE_REFUSED);
+	driver->window = NULL;
+	driver->measuring = false;
+}
+
+/* Waits inside dsa_next() while the pipeline works for nobody. */
+static void sit_out(struct driver *driver, uint64_t length_ns)
+{
+	struct trace_window *window = driver->window;
+	uint64_t end = clock_now() + length_ns, read = 0;
+	bool cold = window->kind == TRACE_FETCH &&
+		    !fetch_direct(pipeline_fetch(driver->parts.pipeline));
+
+	while (clock_now() < end && read < EVICT && !driver_stopped(driver)) {
+		clock_sleep_until(clock_now() + 2 * MS);
+		if (pipeline_status(driver->parts.pipeline, NULL) < 0)
+			break;
+		if (cold && driver->measuring)
+			read = driver->process->counters[TRACE_fetched_samples] -
+			       window->begin.counters[TRACE_fetched_samples];
+	}
+}
+
+static void run_alone(struct driver *driver)
+{
+	sit_out(driver, 60 * MS);
+	begin_measuring(driver);
+	sit_out(driver, driver->window->length_ns);
+	end_window(driver, 0);
+	driver_stop_turn(driver);
+}
+
+static void fill_cache(struct driver *driver)
+{
+	struct trace_window *window = driver->window;
+	const struct trace_loader *loader = &driver->trace->loader;
+
+	record_snapshot(driver, &window->begin);
+	window->staged = pipeline_fill(driver->parts.pipeline, loader->cache_capacity,
+				       window->limit_ns);
+	record_snapshot(driver, &window->end);
+	end_window(driver, 0);
+}
+
+static void open_window(struct driver *driver, uint32_t index)
+{
+	struct trace_window *window = &driver->trace->windows[index];
+
+	driver->index = index;
+	driver->window = window;
+	driver->measuring = false;
+	driver->batches = 0;
+	driver->merge = 1;
+	driver->settle = window->settle;
+	window->first_step = atomic_load(&driver->trace->step_count);
+	window->first_sample = atomic_load(&driver->trace->sample_count);
+	window->switch_ns = clock_now();
+	publish_state(window, TRACE_RUNNING);
+	atomic_store_explicit(&driver->trace->window_now, index + 1,
+			      memory_order_release);
+}
+
+/* Executes the next window's switch, and the whole of it if it delivers nothing. */
+static void begin_window(struct driver *driver, uint32_t index)
+{
+	struct pipeline_turn turn = {0};
+
+	open_window(driver, index);
+	if (driver->trace->observe)
+		return; /* the training goes on as it was */
+	driver_stop_turn(driver);
+	if (driver->window->kind == TRACE_FILL) {
+		fill_cache(driver);
+		return;
+	}
+	if (prepare_turn(driver, &turn) < 0) {
+		end_window(driver, 0);
+		return;
+	}
+	driver->synthetic = driver->window->kind == TRACE_SYNTHETIC ||
+			    driver->window->kind == TRACE_LOADED;
+	if (driver->window->kind != TRACE_SYNTHETIC)
+		pipeline_start(driver->parts.pipeline, &turn);
+	driver->real = turn.mode == PIPELINE_STREAM && !driver->synthetic;
+	if (driver->window->kind == TRACE_PREP || driver->window->kind == TRACE_FETCH)
+		run_alone(driver);
+}
+
+static bool window_over(const struct driver *driver, uint64_t now)
+{
+	const struct trace_window *window = driver->window;
+	uint64_t length = now - window->begin.time_ns;
+
+	if (!driver->measuring)
+		return false;
+	if (window->limit_ns > 0 && length >= window->limit_ns)
+		return true;
+	return length >= window->length_ns && window->steps >= window->min_steps;
+}
+
+/* Begins windows until one is on that delivers batches; none left: the real thing. */
+static void next_windows(struct driver *driver)
+{
+	struct trace *trace = driver->trace;
+
+	while (driver->window == NULL && !driver_stopped(driver)) {
+		uint32_t now = atomic_load(&trace->window_now);
+
+		if (!driver->detached && !trace_dsa_alive(trace))
+			driver->detached = true;
+		if (driver->detached || now >= TRACE_WINDOWS ||
+		    now >= atomic_load_explicit(&trace->window_count,
+						memory_order_acquire)) {
+			go_real(driver);
+			return;
+		}
+		begin_window(driver, now);
+	}
+}
+
+bool driver_stopped(const struct driver *driver)
+{
+	return !driver->detached && atomic_load(&driver->trace->stop) != 0;
+}
+
+int driver_request(struct driver *driver)
+{
+	uint64_t now = clock_now();
+	struct trace *trace = driver->trace;
+
+	record_step(driver, now);
+	if (trace->first_request_ns == 0)
+		atomic_store(&trace->first_request_ns, now);
+	atomic_store_explicit(&trace->last_request_ns, now, memory_order_relaxed);
+	if (driver_stopped(driver)) {
+		end_window(driver, now);
+		return 0;
+	}
+	if (driver->window != NULL && window_over(driver, now))
+		end_window(driver, now);
+	if (driver->window == NULL) {
+		next_windows(driver);
+		if (driver_stopped(driver))
+			return 0;
+	} else if (!driver->measuring && driver->settle > 0) {
+		driver->settle--;
+	}
+	if (driver->window != NULL && !driver->measuring && driver->settle == 0)
+		begin_measuring(driver);
+	driver->stepping = true;
+	driver->step = (struct trace_step){
+		.request_ns = driver->measuring && driver->window->steps == 0
+				      ? driver->window->begin.time_ns
+				      : clock_now(),
+		.window = driver->index,
+		.steps = 1,
+	};
+	return 1;
+}
+
+void driver_delivered(struct driver *driver, uint32_t slot, uint32_t samples,
+		      uint64_t blocked_ns)
+{
+	struct trace_window *window = driver->window;
+
+	driver->step.blocked_ns = blocked_ns;
+	driver->step.samples = samples;
+	if (window != NULL && window->kind == TRACE_LOADED)
+		pipeline_credit(driver->parts.pipeline);
+	if (!driver->synthetic) {
+		driver->step.epoch =
+			(uint32_t)ring_batch(driver->parts.ring, slot)->epoch;
+		if (window != NULL && window->kind == TRACE_REAL &&
+		    (window->flags & TRACE_BARE) == 0) {
+			record_samples(driver, slot, samples);
+		}
+	}
+	driver->batches++;
+}
+
+void driver_emulated(struct driver *driver, double rate)
+{
+	driver->trace->loader.emulated_per_s = rate;
+}
+
+struct driver *driver_open(const struct driver_parts *parts, struct error *err)
+{
+	struct trace *trace = parts->trace;
+	uint32_t none = 0, self = (uint32_t)(parts->process - trace->processes) + 1;
+	struct driver *driver;
+
+	if (!atomic_compare_exchange_strong(&trace->driver, &none, self))
+		return NULL;
+	driver = calloc(1, sizeof(*driver));
+	if (driver == NULL) {
+		error_sys(err, ENOMEM, "cannot drive the session");
+		return NULL;
+	}
+	driver->parts = *parts;
+	driver->trace = trace;
+	driver->process = parts->process;
+	driver->process->role = 1;
+	driver->real = true;
+	trace_thread(driver->process, TRACE_STAGE_CONSUMER);
+	describe_loader(driver);
+	atomic_store_explicit(&trace->loader_ready, 1, memory_order_release);
+	return driver;
+}
+
+void driver_close(struct driver *driver)
+{
+	if (driver == NULL)
+		return;
+	end_window(driver, atomic_load(&driver->trace->last_request_ns));
+	record_counters(driver);
+	atomic_store(&driver->trace->driver_done, clock_now());
+	ring_leave(driver->pool_reader);
+	ring_close(driver->pool);
+	free(driver);
+}

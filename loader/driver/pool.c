@@ -1,0 +1,99 @@
+/* pool.c - batches prepared once, for windows in which data costs nothing. */
+#include "loader/driver/state.h"
+#include "loader/pipeline.h"
+#include "loader/ring.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Fewest batches that neither repeat soon nor fit the last-level cache. */
+static uint32_t pool_size(const struct ring_shape *shape)
+{
+	long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+	size_t batch = shape->sample_bytes * shape->batch;
+	size_t want = 2 * (size_t)(cache > 0 ? cache : 32 << 20) / batch + 1;
+
+	return want < 8 ? 8 : want > 64 ? 64 : (uint32_t)want;
+}
+
+static void copy_batch(const struct driver *driver, uint32_t from, uint32_t to)
+{
+	struct ring *ring = driver->parts.ring;
+	const struct ring_batch *batch = ring_batch(ring, from);
+	size_t numbers = batch->count * sizeof(uint32_t);
+
+	memcpy(ring_sample(driver->pool, to, 0), ring_sample(ring, from, 0),
+	       batch->count * driver->parts.shape->sample_bytes);
+	memcpy(ring_labels(driver->pool, to), ring_labels(ring, from), numbers);
+	memcpy(ring_samples(driver->pool, to), ring_samples(ring, from), numbers);
+	ring_batch(driver->pool, to)->count = batch->count;
+	ring_batch(driver->pool, to)->epoch = batch->epoch;
+	ring_batch(driver->pool, to)->step = batch->step;
+	ring_batch(driver->pool, to)->repeated = 1;
+}
+
+/* Prepares the batches of the pool: the stream's next ones, which stay the next. */
+static int fill_pool(struct driver *driver)
+{
+	const struct pipeline_turn turn = {
+		.mode = PIPELINE_STAGED, .undelayed = true, .bare = true};
+	uint32_t filled = 0, slot;
+
+	pipeline_stage(driver->parts.pipeline,
+		       driver->pool_slots * driver->parts.shape->batch, 0);
+	pipeline_start(driver->parts.pipeline, &turn);
+	while (filled < driver->pool_slots && !driver_stopped(driver)) {
+		if (ring_take(driver->parts.reader, 50 * MS, &slot) == 0) {
+			copy_batch(driver, slot, filled++);
+			ring_release(driver->parts.reader, slot);
+			pipeline_released(driver->parts.pipeline);
+		} else if (pipeline_status(driver->parts.pipeline, NULL) != 0) {
+			break;
+		}
+	}
+	driver_stop_turn(driver);
+	driver->pool_slots = filled;
+	return filled > 0 ? 0 : -EBADMSG;
+}
+
+int pool_make(struct driver *driver)
+{
+	struct ring_shape shape = *driver->parts.shape;
+
+	if (driver->pool_reader != NULL)
+		return 0;
+	shape.slots = driver->pool_slots = pool_size(&shape);
+	driver->pool = ring_open(&shape, NULL);
+	if (driver->pool == NULL)
+		return -ENOMEM;
+	if (fill_pool(driver) < 0)
+		return -EBADMSG;
+	driver->pool_reader = ring_join(driver->pool, NULL);
+	return driver->pool_reader != NULL ? 0 : -ENOMEM;
+}
+
+struct ring_reader *driver_pool(struct driver *driver)
+{
+	if (!driver->synthetic)
+		return NULL;
+	for (uint32_t i = 0; i < driver->pool_slots; i++) {
+		uint32_t slot = driver->pool_next++ % driver->pool_slots;
+
+		if (!ring_free(driver->pool, slot))
+			continue; /* the program still holds it */
+		ring_publish(driver->pool, slot);
+		return driver->pool_reader;
+	}
+	return NULL;
+}
+
+struct ring_reader *driver_pool_reader(const struct driver *driver)
+{
+	return driver->pool_reader;
+}
+
+struct ring *driver_pool_ring(const struct driver *driver)
+{
+	return driver->pool;
+}

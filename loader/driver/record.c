@@ -1,0 +1,199 @@
+/* record.c - what is written into the session beside the windows' outcome. */
+#include "loader/base/clock.h"
+#include "loader/cache.h"
+#include "loader/driver/state.h"
+#include "loader/fetch.h"
+#include "loader/pipeline.h"
+#include "loader/ring.h"
+#include "loader/throttle.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WINDOW_SAMPLES = 8192 }; /* sample records of one window */
+
+static uint64_t read_bytes(void)
+{
+	char text[512], *found;
+	int fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+	ssize_t length;
+
+	if (fd < 0)
+		return UINT64_MAX;
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (length <= 0)
+		return UINT64_MAX;
+	text[length] = '\0';
+	found = strstr(text, "\nread_bytes: ");
+	return found != NULL ? strtoull(found + 13, NULL, 10) : UINT64_MAX;
+}
+
+static void set(struct trace_process *process, enum trace_counter counter,
+		uint64_t value)
+{
+	atomic_store_explicit(&process->counters[counter], value, memory_order_relaxed);
+}
+
+void record_counters(const struct driver *driver)
+{
+	const struct fetch *fetch = pipeline_fetch(driver->parts.pipeline);
+	struct fetch_stats stats;
+
+	fetch_stats(fetch, &stats);
+	set(driver->process, TRACE_fetch_cpu_ns, stats.cpu_ns);
+	if (driver->parts.throttle != NULL) {
+		struct throttle_stats throttle;
+
+		throttle_stats(driver->parts.throttle, &throttle);
+		set(driver->process, TRACE_throttle_reads, throttle.reads);
+		set(driver->process, TRACE_throttle_bytes, throttle.bytes);
+		set(driver->process, TRACE_throttle_busy_ns, throttle.busy_ns);
+	}
+}
+
+void record_snapshot(const struct driver *driver, struct trace_snapshot *snapshot)
+{
+	struct cache_stats cache;
+
+	record_counters(driver);
+	cache_stats(driver->parts.cache, &cache);
+	for (int i = 0; i < TRACE_COUNT; i++)
+		snapshot->counters[i] = atomic_load_explicit(
+			&driver->process->counters[i], memory_order_relaxed);
+	snapshot->cache_bytes = cache.resident_bytes;
+	snapshot->read_bytes = read_bytes();
+	snapshot->cpu_ns = clock_process_cpu();
+	snapshot->time_ns = clock_now();
+}
+
+/* Halves the window's step records: each takes in the one after it. */
+static void merge_steps(struct driver *driver)
+{
+	struct trace_window *window = driver->window;
+	struct trace_step *steps = &driver->trace->steps[window->first_step];
+	uint32_t pairs = window->step_records / 2;
+
+	for (uint32_t i = 0; i < pairs; i++) {
+		const struct trace_step *a = &steps[2 * i], *b = &steps[2 * i + 1];
+		struct trace_step both = *a;
+
+		both.end_ns = b->end_ns;
+		both.blocked_ns += b->blocked_ns;
+		both.steps += b->steps;
+		both.samples += b->samples;
+		both.longest_ns =
+			a->longest_ns > b->longest_ns ? a->longest_ns : b->longest_ns;
+		steps[i] = both;
+	}
+	window->step_records = pairs;
+	driver->merge *= 2;
+	atomic_store_explicit(&driver->trace->step_count, window->first_step + pairs,
+			      memory_order_release);
+}
+
+/* Adds a step to the last record while that is not full; else begins one. */
+static void store_step(struct driver *driver, const struct trace_step *step)
+{
+	struct trace_window *window = driver->window;
+	struct trace *trace = driver->trace;
+	uint32_t at = window->first_step + window->step_records;
+	struct trace_step *last = at > 0 ? &trace->steps[at - 1] : NULL;
+
+	if (window->step_records > 0 && last->steps < driver->merge) {
+		last->end_ns = step->end_ns;
+		last->blocked_ns += step->blocked_ns;
+		last->steps += step->steps;
+		last->samples += step->samples;
+		if (step->longest_ns > last->longest_ns)
+			last->longest_ns = step->longest_ns;
+		return;
+	}
+	if (window->step_records == TRACE_WINDOW_STEPS) {
+		merge_steps(driver);
+		at = window->first_step + window->step_records;
+	}
+	if (at >= TRACE_STEPS) {
+		atomic_fetch_add(&trace->dropped_steps, 1);
+		return;
+	}
+	trace->steps[at] = *step;
+	window->step_records++;
+	atomic_store_explicit(&trace->step_count, at + 1, memory_order_release);
+}
+
+void record_step(struct driver *driver, uint64_t now)
+{
+	struct trace_step *step = &driver->step;
+	uint64_t compute;
+
+	if (!driver->stepping)
+		return;
+	driver->stepping = false;
+	if (driver->window == NULL || !driver->measuring)
+		return;
+	step->end_ns = now;
+	compute = now - step->request_ns - step->blocked_ns;
+	step->longest_ns = compute;
+	driver->window->steps++;
+	driver->window->samples += step->samples;
+	store_step(driver, step);
+}
+
+static void store_samples(struct driver *driver, uint32_t slot, uint32_t count)
+{
+	struct trace *trace = driver->trace;
+	struct trace_window *window = driver->window;
+	uint32_t at = atomic_load_explicit(&trace->sample_count, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct pipeline_sample sample;
+
+		if (at >= TRACE_SAMPLES || window->sample_records >= WINDOW_SAMPLES) {
+			atomic_fetch_add(&trace->dropped_samples, count - i);
+			break;
+		}
+		pipeline_sample(driver->parts.pipeline, slot, i, &sample);
+		trace->samples[at++] = (struct trace_sample){
+			.window = driver->index,
+			.batch = driver->batches,
+			.sample = sample.sample,
+			.bytes = sample.bytes,
+			.fetch_ns = sample.fetch_ns,
+			.prep_ns = sample.prep_ns,
+		};
+		window->sample_records++;
+	}
+	atomic_store_explicit(&trace->sample_count, at, memory_order_release);
+}
+
+/* Hits and misses of what was delivered; of real windows, by epoch. */
+static void count_hits(struct driver *driver, uint32_t slot, uint32_t count)
+{
+	uint64_t epoch = ring_batch(driver->parts.ring, slot)->epoch;
+	struct trace_epoch *entry =
+		&driver->trace->epochs[epoch < TRACE_EPOCHS ? epoch : TRACE_EPOCHS - 1];
+	uint64_t hits = 0, hit_bytes = 0, miss_bytes = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct pipeline_sample sample;
+
+		pipeline_sample(driver->parts.pipeline, slot, i, &sample);
+		hits += sample.hit;
+		hit_bytes += sample.hit ? sample.bytes : 0;
+		miss_bytes += sample.hit ? 0 : sample.bytes;
+	}
+	trace_add(driver->process, TRACE_hit_samples, hits);
+	trace_add(driver->process, TRACE_hit_bytes, hit_bytes);
+	atomic_fetch_add_explicit(&entry->hits, hits, memory_order_relaxed);
+	atomic_fetch_add_explicit(&entry->misses, count - hits, memory_order_relaxed);
+	atomic_fetch_add_explicit(&entry->miss_bytes, miss_bytes, memory_order_relaxed);
+}
+
+void record_samples(struct driver *driver, uint32_t slot, uint32_t count)
+{
+	store_samples(driver, slot, count);
+	count_hits(driver, slot, count);
+}

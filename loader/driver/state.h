@@ -1,0 +1,58 @@
+/*
+ * state.h - what the parts of the driver share. Private to loader/driver/. All of it
+ * belongs to the thread that calls dsa_next().
+ */
+#ifndef DSA_DRIVER_STATE_H
+#define DSA_DRIVER_STATE_H
+
+#include "loader/base/trace.h"
+#include "loader/driver.h"
+
+#define MS UINT64_C(1000000)
+
+struct driver {
+	struct driver_parts parts;
+	struct trace *trace;
+	struct trace_process *process;
+	bool detached; /* no window any more: dsa is gone */
+	bool real;     /* the pipeline does what the program asked for */
+
+	struct trace_window *window; /* NULL: none is on */
+	uint32_t index;              /* its number */
+	bool measuring;              /* it has settled */
+	uint32_t settle;             /* steps still to throw away */
+	uint32_t batches;            /* delivered since the switch */
+
+	/* The step that is under way, and how steps go into records. */
+	bool stepping;
+	struct trace_step step;
+	uint32_t merge; /* steps a record */
+
+	struct ring *pool; /* synthetic batches; made when the first is asked for */
+	struct ring_reader *pool_reader;
+	uint32_t pool_slots, pool_next;
+	bool synthetic;
+};
+
+/* record.c: what the process looks like, and what its steps did. */
+void record_snapshot(const struct driver *driver, struct trace_snapshot *snapshot);
+
+/* Brings the counters that the fetch engine and the throttle keep into the session. */
+void record_counters(const struct driver *driver);
+
+/* The next batch is asked for: the step that was under way, if any, is over. */
+void record_step(struct driver *driver, uint64_t now);
+
+/* A batch of a real window was taken. */
+void record_samples(struct driver *driver, uint32_t slot, uint32_t count);
+
+/* describe.c: fills trace.loader. */
+void describe_loader(const struct driver *driver);
+
+/* pool.c: makes the synthetic batches, if there are none yet. 0 or -errno. */
+int pool_make(struct driver *driver);
+
+/* driver.c: ends the pipeline's turn and puts undelivered batches aside. */
+void driver_stop_turn(struct driver *driver);
+
+#endif

@@ -1,0 +1,341 @@
+#include "loader/options.h"
+#include "loader/base/error.h"
+#include "loader/base/number.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How a key's text becomes a member. */
+struct key {
+	const char *name;
+	int (*set)(struct options *options, const char *value);
+	const char *range; /* "1 to 65536": for the error */
+};
+
+static bool copy(char *to, size_t room, const char *text)
+{
+	return (size_t)snprintf(to, room, "%s", text) < room;
+}
+
+static int set_flag(bool *flag, const char *value)
+{
+	if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
+		return -EINVAL;
+	*flag = value[0] == '1';
+	return 0;
+}
+
+static int set_cache_size(struct options *options, const char *value)
+{
+	if (number_percent(value, &options->cache_share))
+		return 0;
+	options->cache_share = 0;
+	return number_size(value, &options->cache_bytes) ? 0 : -EINVAL;
+}
+
+static int set_on_error(struct options *options, const char *value)
+{
+	options->fail = strcmp(value, "fail") == 0;
+	return options->fail || strcmp(value, "skip") == 0 ? 0 : -EINVAL;
+}
+
+static int set_layout(struct options *options, const char *value)
+{
+	options->image.layout = strcmp(value, "nhwc") == 0 ? PREP_NHWC : PREP_NCHW;
+	return options->image.layout == PREP_NHWC || strcmp(value, "nchw") == 0
+		       ? 0
+		       : -EINVAL;
+}
+
+static int set_type(struct options *options, const char *value)
+{
+	static const char *const names[] = {
+		[PREP_U8] = "uint8", [PREP_F32] = "float32", [PREP_F16] = "float16"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(value, names[i]) != 0)
+			continue;
+		options->image.type = (enum prep_type)i;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static int set_bandwidth(struct options *options, const char *value)
+{
+	uint64_t bytes;
+
+	if (!number_size(value, &bytes))
+		return -EINVAL;
+	options->storage_bandwidth = (double)bytes;
+	return 0;
+}
+
+#define TEXT(member)                                                                   \
+	static int set_##member(struct options *options, const char *value)            \
+	{                                                                              \
+		return copy(options->member, sizeof(options->member), value)           \
+			       ? 0                                                     \
+			       : -EINVAL;                                              \
+	}
+#define COUNT(name, member, most)                                                      \
+	static int set_##name(struct options *options, const char *value)              \
+	{                                                                              \
+		return number_count(value, most, &options->member) ? 0 : -EINVAL;      \
+	}
+#define WHOLE(member)                                                                  \
+	static int set_##member(struct options *options, const char *value)            \
+	{                                                                              \
+		return number_whole(value, UINT64_MAX, &options->member) ? 0           \
+									 : -EINVAL;    \
+	}
+#define FLAG(name, member)                                                             \
+	static int set_##name(struct options *options, const char *value)              \
+	{                                                                              \
+		return set_flag(&options->member, value);                              \
+	}
+#define TIME(member)                                                                   \
+	static int set_##member(struct options *options, const char *value)            \
+	{                                                                              \
+		return number_time(value, &options->member) ? 0 : -EINVAL;             \
+	}
+
+TEXT(dataset)
+TEXT(fetch)
+TEXT(cache)
+TEXT(prep)
+COUNT(batch, batch, 65536)
+COUNT(workers, workers, 128)
+COUNT(prefetch, prefetch, 64)
+COUNT(fetch_depth, fetch_depth, 256)
+COUNT(world, world, 1u << 20)
+COUNT(epochs, epochs, UINT32_MAX)
+COUNT(size, image.size, 4096)
+WHOLE(seed)
+WHOLE(start_epoch)
+WHOLE(start_step)
+FLAG(in_order, in_order)
+FLAG(drop_last, drop_last)
+FLAG(evaluate, image.evaluate)
+TIME(storage_latency)
+TIME(prep_delay)
+
+static int set_rank(struct options *options, const char *value)
+{
+	uint64_t rank;
+
+	if (!number_whole(value, (1u << 20) - 1, &rank))
+		return -EINVAL;
+	options->rank = (unsigned)rank;
+	return 0;
+}
+
+#define ENGINES "auto, pread, pread-direct, uring or uring-direct"
+
+static const struct key keys[] = {
+	{"dataset", set_dataset, "a path shorter than 4096 bytes"},
+	{"batch", set_batch, "1 to 65536"},
+	{"workers", set_workers, "1 to 128"},
+	{"prefetch", set_prefetch, "1 to 64"},
+	{"fetch_depth", set_fetch_depth, "1 to 256"},
+	{"fetch", set_fetch, ENGINES},
+	{"cache", set_cache, "none, page, minio, lru or fifo"},
+	{"cache_size", set_cache_size, "a size such as 2G, or 0% to 100%"},
+	{"seed", set_seed, "a whole number"},
+	{"rank", set_rank, "0 to world - 1"},
+	{"world", set_world, "1 to 1048576"},
+	{"epochs", set_epochs, "1 to 4294967295"},
+	{"start_epoch", set_start_epoch, "a whole number"},
+	{"start_step", set_start_step, "a whole number"},
+	{"in_order", set_in_order, "0 or 1"},
+	{"drop_last", set_drop_last, "0 or 1"},
+	{"evaluate", set_evaluate, "0 or 1"},
+	{"on_error", set_on_error, "skip or fail"},
+	{"prep", set_prep, "image or raw"},
+	{"size", set_size, "1 to 4096"},
+	{"layout", set_layout, "nchw or nhwc"},
+	{"type", set_type, "float32, float16 or uint8"},
+	{"storage_bandwidth", set_bandwidth, "bytes a second such as 100M"},
+	{"storage_latency", set_storage_latency, "a time such as 5ms"},
+	{"prep_delay", set_prep_delay, "a time such as 2ms"},
+};
+
+static int set_key(struct options *options, const char *name, const char *value,
+		   struct error *err)
+{
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (strcmp(keys[i].name, name) != 0)
+			continue;
+		if (keys[i].set(options, value) == 0)
+			return 0;
+		return error_set(err, EINVAL, "DSA_LOADER: %s is %s, not '%s'", name,
+				 keys[i].range, value);
+	}
+	return error_set(err, EINVAL, "DSA_LOADER: there is no key '%s'", name);
+}
+
+/* Turns %XX into bytes, in place. False when a % is not followed by two digits. */
+static bool decode(char *text)
+{
+	char *to = text;
+
+	for (; *text != '\0'; text++) {
+		if (*text == '%' && isxdigit((unsigned char)text[1]) &&
+		    isxdigit((unsigned char)text[2])) {
+			char digits[3] = {text[1], text[2], '\0'};
+
+			*to++ = (char)strtoul(digits, NULL, 16);
+			text += 2;
+		} else if (*text == '%' && text[1] != '\0') {
+			return false;
+		} else {
+			*to++ = *text; /* "35%" ends with a plain one */
+		}
+	}
+	*to = '\0';
+	return true;
+}
+
+static int apply_text(struct options *options, const char *text, struct error *err)
+{
+	char *copied = strdup(text), *rest = copied, *item;
+	int result = 0;
+
+	if (copied == NULL)
+		return error_sys(err, ENOMEM, "cannot read DSA_LOADER");
+	while (result == 0 && (item = strsep(&rest, ",")) != NULL) {
+		char *value = strchr(item, '=');
+
+		if (*item == '\0')
+			continue;
+		if (value == NULL) {
+			result = error_set(err, EINVAL,
+					   "DSA_LOADER: '%s' is no key=value", item);
+			break;
+		}
+		*value++ = '\0';
+		result = decode(value) ? set_key(options, item, value, err)
+				       : error_set(err, EINVAL,
+						   "DSA_LOADER: %s: a %% in '%s' is "
+						   "not followed by two hex digits",
+						   item, value);
+	}
+	free(copied);
+	return result;
+}
+
+static unsigned usable_cores(void)
+{
+	cpu_set_t set;
+	int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+
+	return count < 1 ? 1 : count > 128 ? 128 : (unsigned)count;
+}
+
+static int copy_texts(struct options *options, const struct dsa_config *config,
+		      struct error *err)
+{
+	if (config->dataset != NULL &&
+	    !copy(options->dataset, sizeof(options->dataset), config->dataset))
+		return error_set(err, EINVAL, "dataset: the path is too long");
+	if (!copy(options->fetch, sizeof(options->fetch),
+		  config->fetch != NULL ? config->fetch : "auto"))
+		return error_set(err, EINVAL, "fetch is %s, not '%s'", ENGINES,
+				 config->fetch);
+	if (config->cache != NULL &&
+	    !copy(options->cache, sizeof(options->cache), config->cache))
+		return error_set(err, EINVAL, "no cache policy is called '%s'",
+				 config->cache);
+	if (!copy(options->prep, sizeof(options->prep),
+		  config->prep != NULL ? config->prep : "image"))
+		return error_set(err, EINVAL, "prep is image or raw, not '%s'",
+				 config->prep);
+	if (config->cache_size != NULL &&
+	    set_cache_size(options, config->cache_size) < 0)
+		return error_set(err, EINVAL,
+				 "cache_size is a size such as 2G, or 0%% to 100%%, "
+				 "not '%s'",
+				 config->cache_size);
+	return 0;
+}
+
+static void copy_image(struct options *options, const struct dsa_config *config)
+{
+	static const enum prep_type types[] = {[DSA_FLOAT32] = PREP_F32,
+					       [DSA_FLOAT16] = PREP_F16,
+					       [DSA_UINT8] = PREP_U8};
+	struct prep_config *image = &options->image;
+
+	*image = prep_defaults;
+	image->evaluate = config->evaluate != 0;
+	if (config->size != 0) {
+		/* The recipe's proportion: 256 before a crop of 224. */
+		image->size = config->size;
+		image->resize = (config->size * 8 + 6) / 7;
+	}
+	image->layout = config->layout == DSA_NHWC ? PREP_NHWC : PREP_NCHW;
+	image->type = config->type <= DSA_UINT8 ? types[config->type] : PREP_F32;
+	for (int i = 0; i < 3; i++) {
+		if (config->mean != NULL)
+			image->mean[i] = config->mean[i];
+		if (config->std != NULL)
+			image->std[i] = config->std[i];
+	}
+}
+
+static void copy_numbers(struct options *options, const struct dsa_config *config)
+{
+	options->batch = config->batch != 0 ? config->batch : 64;
+	options->workers = config->workers != 0 ? config->workers : usable_cores();
+	options->prefetch = config->prefetch != 0 ? config->prefetch : 4;
+	options->fetch_depth = config->fetch_depth != 0 ? config->fetch_depth : 16;
+	options->seed = config->seed;
+	options->rank = config->rank;
+	options->world = config->world != 0 ? config->world : 1;
+	options->epochs = config->epochs;
+	options->start_epoch = config->start_epoch;
+	options->start_step = config->start_step;
+	options->in_order = config->in_order != 0;
+	options->drop_last = config->drop_last != 0;
+	options->fail = config->on_error == DSA_FAIL;
+}
+
+static int check(const struct options *options, struct error *err)
+{
+	if (options->dataset[0] == '\0')
+		return error_set(err, EINVAL, "which data set? dataset is not set");
+	if (options->rank >= options->world)
+		return error_set(err, EINVAL, "rank %u of world %u: rank is 0 to %u",
+				 options->rank, options->world, options->world - 1);
+	if (options->batch > 65536 || options->workers > 128 ||
+	    options->prefetch > 64 || options->fetch_depth > 256)
+		return error_set(err, EINVAL,
+				 "batch is at most 65536, workers 128, prefetch 64, "
+				 "fetch_depth 256");
+	return 0;
+}
+
+int options_resolve(struct options *options, const struct dsa_config *config,
+		    const char *text, struct error *err)
+{
+	int result;
+
+	*options = (struct options){0};
+	copy_numbers(options, config);
+	copy_image(options, config);
+	result = copy_texts(options, config, err);
+	if (result == 0 && text != NULL)
+		result = apply_text(options, text, err);
+	if (result < 0)
+		return result;
+	if (options->cache[0] == '\0')
+		strcpy(options->cache,
+		       options->cache_bytes > 0 || options->cache_share > 0 ? "minio"
+									    : "page");
+	options->image.op = options->prep;
+	return check(options, err);
+}

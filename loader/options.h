@@ -1,0 +1,40 @@
+/*
+ * options.h - a loader's configuration, resolved: the program's dsa_config, then what
+ * DSA_LOADER says, then the defaults.
+ *
+ * DSA_LOADER is "key=value,key=value"; keys are the members of struct dsa_config and
+ * storage_bandwidth, storage_latency, prep_delay. In a value %XX stands for any byte,
+ * so that a path may hold commas.
+ */
+#ifndef DSA_OPTIONS_H
+#define DSA_OPTIONS_H
+
+#include "loader/loader.h"
+#include "loader/prep.h"
+
+#include <stdbool.h>
+
+struct error;
+
+struct options {
+	char dataset[4096];
+	char fetch[32], cache[32], prep[32];
+	uint64_t cache_bytes; /* when cache_share is 0 */
+	double cache_share;   /* of the data set; 0: cache_bytes counts */
+	unsigned batch, workers, prefetch, fetch_depth;
+	uint64_t seed;
+	unsigned rank, world, epochs;
+	uint64_t start_epoch, start_step;
+	bool in_order, drop_last, fail;
+	struct prep_config image; /* its op points to prep */
+	double storage_bandwidth, storage_latency, prep_delay; /* B/s, s, s; 0: none */
+};
+
+/*
+ * Fills *options. text is the value of DSA_LOADER, or NULL. Returns 0, or -EINVAL with
+ * the member or key and what it may be.
+ */
+int options_resolve(struct options *options, const struct dsa_config *config,
+		    const char *text, struct error *err);
+
+#endif

@@ -1,0 +1,163 @@
+/*
+ * state.h - what the parts of the pipeline share. Private to loader/pipeline/.
+ *
+ * Everything is guarded by pipeline.lock unless it says otherwise; functions here are
+ * called with it held.
+ */
+#ifndef DSA_PIPELINE_STATE_H
+#define DSA_PIPELINE_STATE_H
+
+#include "loader/base/error.h"
+#include "loader/base/random.h"
+#include "loader/fetch.h"
+#include "loader/pipeline.h"
+#include "loader/ring.h"
+
+#include <pthread.h>
+
+struct blob;
+struct sampler;
+
+enum place_state {
+	PLACE_WAITING,   /* for a fetch thread */
+	PLACE_READING,   /* by one */
+	PLACE_READY,     /* for a prep worker: it has its bytes */
+	PLACE_PREPARING, /* by one, without the lock */
+	PLACE_DONE,      /* its numbers are in the slot */
+	PLACE_HOLE,      /* its sample can't be used, or went to an earlier batch */
+};
+
+struct place {
+	enum place_state state;
+	bool hit;
+	uint32_t sample;
+	uint32_t fetch_ns, prep_ns;
+	uint64_t seed;     /* of crop and flip */
+	struct blob *blob; /* kept until the slot is opened again */
+};
+
+/* One for each slot of the ring. */
+struct batch {
+	uint64_t epoch, step;
+	uint32_t first; /* position of place 0 in the epoch */
+	uint32_t count; /* places */
+	uint32_t waiting, ready, done,
+		holes;   /* places in that state; done counts holes */
+	bool stream;     /* its samples are the stream's own; else repeats */
+	bool open;       /* being filled */
+	bool delivered;  /* the reader took it */
+	uint32_t stolen; /* stream state after it, when published */
+	struct place *places;
+};
+
+/* Where the stream stands: batch (epoch, step), and up to which position of the epoch
+ * earlier batches have used samples beyond their own. */
+struct cursor {
+	uint64_t epoch, step;
+	uint32_t stolen;
+};
+
+/* Bytes read ahead: samples at first, first+1, ... of the endless stream. */
+struct staged {
+	uint64_t first; /* epoch * length + position */
+	uint32_t count;
+	uint32_t *samples;
+	struct blob **blobs;
+};
+
+enum errand_kind { ERRAND_NONE, ERRAND_STAGE, ERRAND_WARM, ERRAND_FILL };
+
+struct errand {
+	enum errand_kind kind;
+	uint32_t count, next, finished,
+		read;      /* next: to be asked; finished: came back */
+	uint64_t deadline; /* 0: none */
+	const uint32_t *samples;
+	struct blob **blobs; /* stage */
+};
+
+struct worker {
+	struct pipeline *pipeline;
+	pthread_t thread;
+	unsigned index;
+	uint64_t cpu_ns;    /* its CPU time when it was counted last; its own */
+	unsigned uncounted; /* samples since; its own */
+};
+
+struct pipeline {
+	struct pipeline_parts parts;
+	uint32_t batch;                  /* places in a full batch */
+	uint32_t length;                 /* positions in an epoch */
+	uint64_t steps;                  /* batches in an epoch */
+	uint64_t end_epoch;              /* UINT64_MAX: no end */
+	uint64_t delay_ns;               /* --prep-delay */
+	struct sampler *sampler, *probe; /* the stream; unread files for measurements */
+
+	pthread_mutex_t lock;
+	pthread_cond_t work;   /* prep workers: a place is ready, or a slot is free */
+	pthread_cond_t wanted; /* fetch threads: the same of places that wait */
+	pthread_cond_t idle;   /* nothing is in flight; or an errand is finished */
+	bool closing, on;      /* on: a turn is */
+	bool kick;             /* wake the fetch engine when the lock is left */
+	struct pipeline_turn turn;
+	uint32_t in_flight; /* places, reads and errands that a thread works on */
+	uint64_t credits;
+	struct error failure; /* code 0: none */
+
+	struct cursor next, delivered; /* to open; after the last batch delivered */
+	uint64_t head_epoch; /* epoch of the oldest open batch, and its `stolen` */
+	uint32_t stolen;
+	uint64_t barren;           /* batches in a row that had no good sample */
+	uint32_t fifo[RING_SLOTS]; /* open slots, oldest first: head .. head+open-1 */
+	uint32_t head, open;
+	uint32_t slot_hint;
+	struct batch *batches; /* of each slot */
+
+	struct staged staged;
+	uint32_t cycle;   /* next staged sample to repeat */
+	uint64_t probed;  /* position in the probe stream */
+	uint64_t repeats; /* samples delivered that way in this turn */
+	struct random draw;
+	struct errand errand;
+
+	uint64_t *bad; /* bit of each sample known to be unusable */
+	void (*tell)(void *context, uint32_t sample, int code, const char *reason);
+	void *tell_context;
+
+	struct fetch *fetch;
+	struct worker *workers;
+	unsigned worker_count;
+};
+
+/* stream.c */
+
+/* Opens as many batches as there are free slots for. True if one was opened. */
+bool stream_open(struct pipeline *pipeline);
+
+/* The oldest place in that state and its batch; NULL when there is none. */
+struct place *stream_oldest(struct pipeline *pipeline, enum place_state state,
+			    struct batch **batch);
+
+/* The place's sample is in its slot, or (code != 0) can't be used. */
+void stream_finish(struct pipeline *pipeline, struct batch *batch, struct place *place,
+		   int code, const char *reason);
+
+/* Drops what is open and puts the stream back behind the last delivered batch. */
+void stream_rewind(struct pipeline *pipeline);
+
+bool stream_ended(const struct pipeline *pipeline);
+uint32_t stream_slot(const struct pipeline *pipeline, const struct batch *batch);
+
+/* A sample for a read that measures storage: every one before any comes again. */
+uint32_t stream_probe(struct pipeline *pipeline);
+
+/* errand.c */
+bool errand_next(struct pipeline *pipeline, struct fetch_job *job);
+void errand_done(struct pipeline *pipeline, const struct fetch_job *job,
+		 struct blob *blob);
+void errand_forget(struct pipeline *pipeline); /* what is staged */
+
+#define TAG_ERRAND (UINT64_C(1) << 63)
+#define TAG_PROBE  (UINT64_C(1) << 62)
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * ring.h - finished batches in shared memory: one writer, any number of readers.
+ *
+ *	memfd   +--------+---------------------------+--------+--------+ .. +--------+
+ *	        | header | slot descriptors, labels, | slot 0 | slot 1 |    | slot n |
+ *	        |        | sample numbers            |        |        |    |        |
+ *	        +--------+---------------------------+--------+--------+ .. +--------+
+ *	                   read-only for readers in other processes
+ *
+ *	cursor  +----------------------------------+
+ *	        | released[slot]: number + 1 of    |  a page of each reader's own, the
+ *	        | the batch it gave back last      |  only one that it may write
+ *	        +----------------------------------+
+ *
+ * Protocol. Batches have numbers 0, 1, 2 ... in delivery order. The writer takes a free
+ * slot, fills it and its descriptor, and publishes: order[number % slots] = slot, then
+ * published = number + 1 (release), then a futex wake. A reader waits until published
+ * passes its own next number, takes order[], reads the slot, and gives it back by
+ * storing released[slot] = number + 1 in its own page (release) and waking the writer.
+ * A slot is free again when every reader has given back the batch it holds. Nobody
+ * takes a lock, so nobody's death can leave one held; a dead reader's page is simply
+ * left out of the count. Nothing is copied. Slots are page aligned, faulted in once
+ * and reused, so that they can be pinned.
+ *
+ * Of a struct ring the writer's side belongs to whoever holds the pipeline's lock;
+ * a struct ring_reader to one thread at a time.
+ */
+#ifndef DSA_RING_H
+#define DSA_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct ring;
+struct ring_reader;
+
+struct ring_shape {
+	uint32_t slots;      /* 1..RING_SLOTS */
+	uint32_t batch;      /* samples in a slot */
+	size_t sample_bytes; /* prepared */
+};
+
+enum { RING_SLOTS = 256 };
+
+/* What a slot holds. Shared; the writer fills it before it publishes. */
+struct ring_batch {
+	uint64_t number; /* + 1; 0 before the first. Set by ring_publish() */
+	uint64_t epoch, step;
+	uint32_t count;    /* samples */
+	uint32_t repeated; /* 1: delivered before, or not part of the stream */
+	uint32_t stolen;   /* the writer's: stream state after this batch */
+	uint32_t reserved;
+};
+
+/* Makes the memory, faults it in, with huge pages where they can be had. */
+struct ring *ring_open(const struct ring_shape *shape, struct error *err);
+void ring_close(struct ring *ring);
+
+bool ring_huge(const struct ring *ring);
+
+/* The writer's side. */
+struct ring_batch *ring_batch(const struct ring *ring, uint32_t slot);
+void *ring_sample(const struct ring *ring, uint32_t slot, uint32_t index);
+uint32_t *ring_labels(const struct ring *ring, uint32_t slot);  /* batch numbers */
+uint32_t *ring_samples(const struct ring *ring, uint32_t slot); /* batch numbers */
+
+/* True when no reader holds the slot's last batch, or it never held one. */
+bool ring_free(const struct ring *ring, uint32_t slot);
+void ring_publish(struct ring *ring, uint32_t slot);
+
+/* The reader's side. NULL when memory is short. */
+struct ring_reader *ring_join(struct ring *ring, struct error *err);
+void ring_leave(struct ring_reader *reader);
+
+/*
+ * The next batch in order: 0 and its slot, or -EAGAIN when none was published within
+ * timeout_ns (0: do not wait).
+ */
+int ring_take(struct ring_reader *reader, uint64_t timeout_ns, uint32_t *slot);
+
+/* Gives back a slot that was taken. -EINVAL if it was not, or twice. */
+int ring_release(struct ring_reader *reader, uint32_t slot);
+
+/* Batches taken and not given back. */
+unsigned ring_held(const struct ring_reader *reader);
+
+/* Wakes a reader that waits in ring_take(): it returns -EAGAIN. */
+void ring_wake(struct ring *ring);
+
+#endif
