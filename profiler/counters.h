@@ -5,7 +5,7 @@
  *	libpfm4		hardware event by the CPU's own name for it
  *	generic		hardware event by the kernel's name
  *	software	event of the kernel
- *	proc		/proc/PID/task/TID/{stat,status,schedstat,io}
+ *	proc		/proc/PID/task/TID/{stat,status,schedstat}, /proc/PID/{stat,io}
  *
  * The first rung that works on this machine serves a metric; one that none serves is
  * absent from the result, never 0. The threads are those that the session's processes
@@ -36,7 +36,8 @@ struct counters_config {
 struct counters_support {
 	const char *hardware; /* "libpfm4", "generic"; NULL: none */
 	const char *kernel;   /* "software", "proc" */
-	char why[256];        /* why not more, and the command that helps; "": all is */
+	char why[128];        /* why not more; "": nothing is missing */
+	char fix[128];        /* what helps, a command where there is one */
 };
 
 /*
@@ -52,7 +53,7 @@ void counters_support(const struct counters *counters,
 /*
  * Finds threads that are new in the session, at most 8 a call, and reads all. Call it
  * often (every 10 to 100 ms): it returns at once until a read is due, keeps its own use
- * of CPU below 1/200, and takes about 30 us a thread. What happens in bare windows is
+ * of CPU below 1/200, and takes about 20 us a thread. What happens in bare windows is
  * left out, as the session's own counters are still there. A thread that has ended
  * keeps what was read last.
  */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <math.h>
 #include <perfmon/pfmlib_perf_event.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -197,33 +198,44 @@ void metrics_init(struct metrics *metrics, const struct counters_config *config)
 	make_groups(metrics, false, make_groups(metrics, true, 0));
 }
 
+static bool refused(int code)
+{
+	return code == EACCES || code == EPERM;
+}
+
+static void explain(struct counters_support *support, const char *fix, const char *why,
+		    ...) __attribute__((format(printf, 3, 4)));
+
+static void explain(struct counters_support *support, const char *fix, const char *why,
+		    ...)
+{
+	va_list args;
+
+	va_start(args, why);
+	vsnprintf(support->why, sizeof(support->why), why, args);
+	va_end(args);
+	snprintf(support->fix, sizeof(support->fix), "%s", fix);
+}
+
 static void explain_refusal(const struct metrics *metrics,
 			    struct counters_support *support)
 {
-	bool hardware =
-		metrics->hardware_code == EACCES || metrics->hardware_code == EPERM;
+	bool hardware = refused(metrics->hardware_code);
+	int code = hardware ? metrics->hardware_code : metrics->software_code;
 	uint64_t paranoid, needed = hardware ? 2 : 1;
 
 	if (procfs_number(&paranoid, metrics->root,
 			  "/proc/sys/kernel/perf_event_paranoid") &&
 	    paranoid > needed)
-		snprintf(
-			support->why, sizeof(support->why),
-			"kernel.perf_event_paranoid is %llu; counting user code needs "
-			"2, "
-			"the kernel's events 1: sysctl -w kernel.perf_event_paranoid=1",
+		explain(support, "sysctl -w kernel.perf_event_paranoid=1",
+			"kernel.perf_event_paranoid is %llu; user code needs 2, the "
+			"kernel's events 1",
 			(unsigned long long)paranoid);
 	else
-		snprintf(support->why, sizeof(support->why),
-			 "perf_event_open is refused (%s): a container needs --cap-add "
-			 "PERFMON and a seccomp profile that allows it",
-			 strerrordesc_np(hardware ? metrics->hardware_code
-						  : metrics->software_code));
-}
-
-static bool refused(int code)
-{
-	return code == EACCES || code == EPERM;
+		explain(support,
+			"docker run --cap-add PERFMON, and a seccomp profile that "
+			"allows perf_event_open",
+			"perf_event_open is refused: %s", strerrordesc_np(code));
 }
 
 void metrics_support(const struct metrics *metrics, struct counters_support *support)
@@ -237,14 +249,13 @@ void metrics_support(const struct metrics *metrics, struct counters_support *sup
 	if (refused(metrics->hardware_code) || refused(metrics->software_code))
 		explain_refusal(metrics, support);
 	else if (metrics->hardware_code == ENOSYS)
-		snprintf(support->why, sizeof(support->why),
-			 "this kernel has no perf events (CONFIG_PERF_EVENTS)");
+		explain(support, "a kernel with CONFIG_PERF_EVENTS",
+			"this kernel has no perf events");
 	else if (support->hardware == NULL)
-		snprintf(support->why, sizeof(support->why),
-			 "the machine shows no hardware counters (%s); a virtual "
-			 "machine "
-			 "has them when its host passes the PMU on",
-			 strerrordesc_np(metrics->hardware_code));
+		explain(support,
+			"the bare machine, or a virtual one whose host passes the PMU "
+			"on",
+			"the machine shows no hardware counters");
 }
 
 void metrics_attach(const struct metrics *metrics, struct metrics_target *target,

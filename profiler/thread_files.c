@@ -34,11 +34,6 @@ static const char *stat_field(struct thread_files *files, int field)
 	return at;
 }
 
-bool thread_files_alive(struct thread_files *files)
-{
-	return stat_field(files, STAT_STATE) != NULL;
-}
-
 static bool stat_number(struct thread_files *files, int field, uint64_t *value)
 {
 	const char *text = stat_field(files, field);
@@ -129,8 +124,19 @@ bool thread_files_queue_wait(struct thread_files *files, uint64_t *value)
 
 bool thread_files_read_bytes(struct thread_files *files, uint64_t *value)
 {
+	if (files->tid != 0) /* io_uring reads in threads of the kernel's own */
+		return false;
 	if (!files->have_io)
 		read_file(files, "io", files->io, sizeof(files->io));
 	files->have_io = true;
 	return procfs_value(files->io, "read_bytes:", value);
+}
+
+bool thread_files_alive(struct thread_files *files)
+{
+	uint64_t any;
+
+	/* Of a thread we want the switches anyway, and its status has them. */
+	return files->tid == 0 ? stat_number(files, STAT_MINFLT, &any)
+			       : thread_files_voluntary(files, &any);
 }

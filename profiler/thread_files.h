@@ -1,5 +1,5 @@
 /*
- * thread_files.h - what /proc/PID/task/TID/{stat,status,schedstat,io} count for one
+ * thread_files.h - what /proc/PID/task/TID/{stat,status,schedstat} count for one
  * thread, and /proc/PID/{stat,io} for a process. Each file is read once, when the first
  * number of it is asked for.
  */

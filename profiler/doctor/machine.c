@@ -1,16 +1,15 @@
+#include "profiler/counters.h"
 #include "profiler/doctor/check.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
-#include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -198,49 +197,26 @@ void check_io_uring(struct doctor_line *line, const struct check_subject *subjec
 	check_say(line, DOCTOR_OK, NULL, "works");
 }
 
-/* 0 if a counter of this kind opens for the calling process, or its errno value. */
-static int try_counter(uint32_t type, uint64_t config)
-{
-	struct perf_event_attr attr = {
-		.type = type,
-		.size = sizeof(attr),
-		.config = config,
-		.disabled = 1,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-	};
-	long fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-
-	if (fd < 0)
-		return errno;
-	close((int)fd);
-	return 0;
-}
-
 void check_counters(struct doctor_line *line, const struct check_subject *subject)
 {
-	int hardware = try_counter(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
-	int software = try_counter(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
-	char paranoid[16];
+	struct counters *counters = counters_open(NULL, NULL);
+	struct counters_support support;
 
 	(void)subject;
-	first_line("/proc/sys/kernel/perf_event_paranoid", paranoid, sizeof(paranoid));
-	if (hardware == 0)
-		check_say(line, DOCTOR_OK, NULL,
-			  "hardware counters open, perf_event_paranoid is %s",
-			  paranoid);
-	else if (software == 0)
-		check_say(line, DOCTOR_LIMITED,
-			  "run on the bare machine, or give the virtual one a PMU",
-			  "no hardware counters (%s): software ones are used",
-			  strerror(hardware));
+	if (counters == NULL) {
+		check_say(line, DOCTOR_LIMITED, "free some memory", "memory is short");
+		return;
+	}
+	counters_support(counters, &support);
+	counters_close(counters);
+	if (support.why[0] == '\0')
+		check_say(line, DOCTOR_OK, NULL, "hardware events open, by %s",
+			  support.hardware);
 	else
-		check_say(line, DOCTOR_LIMITED,
-			  "sysctl kernel.perf_event_paranoid=1, or docker run "
-			  "--cap-add PERFMON",
-			  "perf events are refused (%s, perf_event_paranoid %s): "
-			  "/proc is used",
-			  strerror(software), paranoid);
+		check_say(line, DOCTOR_LIMITED, support.fix,
+			  "%s; hardware: %s, kernel: %s", support.why,
+			  support.hardware != NULL ? support.hardware : "none",
+			  support.kernel);
 }
 
 void check_accounting(struct doctor_line *line, const struct check_subject *subject)
