@@ -43,7 +43,7 @@ struct fetch {
 	atomic_uint depth;
 	atomic_uint_fast64_t starved; /* when there last was no work for a free place */
 	atomic_uint_fast64_t reads, bytes, failures;
-	char reason[128];
+	char reason[320];
 };
 
 /* One place of the depth. */
@@ -52,6 +52,17 @@ struct fetch_place {
 	uint64_t start; /* of the read, for the throttle */
 	uint64_t due;   /* when the read, or the last one, is to be handed on */
 };
+
+/* fetch_open() for a known engine; takes depth, throttle, thread_started of config. */
+struct fetch *fetch_start(const struct fetch_engine *engine,
+			  const struct fetch_config *config,
+			  const struct source *source,
+			  const struct fetch_client *client, struct error *err);
+
+/* The faster of the engines that fit config; writes into reason why. */
+const struct fetch_engine *fetch_probe(const struct fetch_config *config,
+				       const struct source *source, char *reason,
+				       size_t size);
 
 /* Starts a thread with all signals blocked. Returns 0 or -errno. */
 int fetch_thread(pthread_t *thread, void *(*run)(void *), void *arg);

@@ -115,63 +115,77 @@ void fetch_done(struct fetch *fetch, const struct fetch_place *place, struct blo
 	fetch->client.done(fetch->client.context, &place->job, blob, result);
 }
 
-/* Says in one line how the engine reads, where that is not as its name promises. */
-static void explain(struct fetch *fetch)
+/* Adds what the engine's name does not promise. */
+static void explain(struct fetch *fetch, const char *reason)
 {
-	const char *what = "as asked";
+	const char *note = "";
 
 	if (fetch->reader.memory)
-		what = fetch->engine->direct ? "buffered, since storage is memory"
-					     : "storage is memory";
+		note = fetch->engine->direct ? "; buffered, since storage is memory"
+					     : "; storage is memory";
 	else if (fetch->reader.mode == READER_DROP)
-		what = "no direct I/O on this file system, so buffered, "
-		       "and dropped from the page cache after each read";
-	snprintf(fetch->reason, sizeof(fetch->reason), "%s: %s", fetch->engine->name,
-		 what);
+		note = "; no direct I/O on this file system, so buffered and dropped "
+		       "from the page cache after each read";
+	snprintf(fetch->reason, sizeof(fetch->reason), "%s%s", reason, note);
+}
+
+struct fetch *fetch_start(const struct fetch_engine *engine,
+			  const struct fetch_config *config,
+			  const struct source *source,
+			  const struct fetch_client *client, struct error *err)
+{
+	struct fetch *fetch = calloc(1, sizeof(*fetch));
+
+	if (fetch == NULL)
+		goto no_memory;
+	fetch->engine = engine;
+	fetch->client = *client;
+	fetch->throttle = config->throttle;
+	fetch->thread_started = config->thread_started;
+	fetch->depth = config->depth;
+	if (reader_init(&fetch->reader, source, engine->direct) < 0)
+		goto no_memory;
+	if (engine->open(fetch, err) == 0)
+		return fetch;
+	reader_fini(&fetch->reader);
+	free(fetch);
+	return NULL;
+
+no_memory:
+	free(fetch);
+	error_sys(err, ENOMEM, "cannot open the %s engine", engine->name);
+	return NULL;
 }
 
 struct fetch *fetch_open(const struct fetch_config *config, const struct source *source,
 			 const struct fetch_client *client, struct error *err)
 {
-	const char *name = config->engine;
+	const struct fetch_engine *engine;
 	struct fetch *fetch;
+	char reason[192];
 
-	if (strcmp(name, "auto") == 0)
-		name = config->kernel_cache ? "pread" : "pread-direct";
-	if (find(name) == NULL) {
-		error_set(err, EINVAL,
-			  "no fetch engine is called '%s'; there are auto, pread, "
-			  "pread-direct",
-			  name);
-		return NULL;
-	}
 	if (config->depth < 1 || config->depth > FETCH_DEEPEST) {
 		error_set(err, EINVAL, "fetch depth is 1 to %d, not %u", FETCH_DEEPEST,
 			  config->depth);
 		return NULL;
 	}
-	fetch = calloc(1, sizeof(*fetch));
-	if (fetch == NULL) {
-		error_sys(err, ENOMEM, "cannot open the %s engine", name);
+	if (strcmp(config->engine, "auto") == 0) {
+		engine = fetch_probe(config, source, reason, sizeof(reason));
+	} else {
+		engine = find(config->engine);
+		snprintf(reason, sizeof(reason), "%s: as asked", config->engine);
+	}
+	if (engine == NULL) {
+		error_set(err, EINVAL,
+			  "no fetch engine is called '%s'; there are auto, pread, "
+			  "pread-direct, uring, uring-direct",
+			  config->engine);
 		return NULL;
 	}
-	fetch->engine = find(name);
-	fetch->client = *client;
-	fetch->throttle = config->throttle;
-	fetch->thread_started = config->thread_started;
-	fetch->depth = config->depth;
-	if (reader_init(&fetch->reader, source, fetch->engine->direct) < 0) {
-		error_sys(err, ENOMEM, "cannot open the %s engine", name);
-		goto failed;
-	}
-	explain(fetch);
-	if (fetch->engine->open(fetch, err) == 0)
-		return fetch;
-
-failed:
-	reader_fini(&fetch->reader);
-	free(fetch);
-	return NULL;
+	fetch = fetch_start(engine, config, source, client, err);
+	if (fetch != NULL)
+		explain(fetch, reason);
+	return fetch;
 }
 
 void fetch_close(struct fetch *fetch)

@@ -8,13 +8,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -30,6 +38,7 @@ static const char *const engines[] = {"pread", "pread-direct", "uring", "uring-d
 enum { MOST = 600 };
 
 struct source {
+	atomic_bool asked[MOST]; /* for its place */
 	char folder[64];
 	int dir;
 	uint32_t count;
@@ -44,6 +53,7 @@ uint32_t source_count(const struct source *source)
 void source_place(const struct source *source, uint32_t sample, char *buffer,
 		  struct source_place *place)
 {
+	((struct source *)(uintptr_t)source)->asked[sample] = true;
 	*place = source->place[sample];
 	place->dir = source->dir;
 	if (place->path != NULL)
@@ -661,6 +671,119 @@ static void one_sample_can_be_read_alone(void **state)
 	folder_free(source);
 }
 
+static void auto_takes_an_engine_that_fits_and_says_why(void **state)
+{
+	struct source *source = many_samples();
+	struct client client;
+	struct fetch_config config = {.engine = "auto", .depth = 4};
+	struct fetch_client calls = {&client, client_next, client_done};
+
+	(void)state;
+	client_init(&client, source, 0);
+	client.closed = true;
+	for (int i = 0; i < 2; i++) {
+		struct fetch_stats stats;
+		struct fetch *fetch;
+		bool direct;
+
+		config.kernel_cache = i == 0;
+		fetch = fetch_open(&config, source, &calls, NULL);
+		assert_non_null(fetch);
+		direct = strstr(fetch_engine(fetch), "-direct") != NULL;
+		assert_int_equal(direct, !config.kernel_cache);
+		assert_ptr_equal(strstr(fetch_reason(fetch), fetch_engine(fetch)),
+				 fetch_reason(fetch));
+		assert_non_null(strstr(fetch_reason(fetch), "GB/s"));
+		fetch_stats(fetch, &stats);
+		assert_int_equal(stats.reads, 0);
+		fetch_close(fetch);
+	}
+	client_fini(&client);
+	many_free(source);
+}
+
+static void auto_reads_only_the_samples_it_may(void **state)
+{
+	static const uint32_t probe[] = {590, 591, 592, 593, 594, 595};
+	struct source *source = many_samples();
+	struct client client;
+	struct fetch_config config = {
+		.engine = "auto", .depth = 4, .probe = probe, .probes = 6};
+	struct fetch_client calls = {&client, client_next, client_done};
+	unsigned asked = 0;
+
+	(void)state;
+	client_init(&client, source, 0);
+	client.closed = true;
+	fetch_close(fetch_open(&config, source, &calls, NULL));
+	for (uint32_t i = 0; i < MOST; i++)
+		if (source->asked[i] && i != 0) /* 0: to learn about the file system */
+			asked += i >= 590 && i <= 595 ? 1 : MOST;
+	assert_in_range(asked, 1, 6);
+	client_fini(&client);
+	many_free(source);
+}
+
+/* From here on io_uring_setup() is refused, as in many containers. */
+static bool refuse_io_uring(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = 4, .filter = code};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* In a child process. Returns 0 if all is well, else the line that is not. */
+static int without_io_uring(const struct source *source)
+{
+	struct client client;
+	struct fetch_config config = {.engine = "uring", .depth = 4};
+	struct fetch_client calls = {&client, client_next, client_done};
+	struct error err = {0};
+	struct fetch *fetch;
+	int line = 0;
+
+	client_init(&client, source, 0);
+	client.closed = true;
+	if (!refuse_io_uring())
+		return __LINE__;
+	if (fetch_open(&config, source, &calls, &err) != NULL || err.code != EPERM ||
+	    strstr(err.message, "seccomp") == NULL)
+		return __LINE__;
+	config.engine = "auto";
+	fetch = fetch_open(&config, source, &calls, &err);
+	if (fetch == NULL || strcmp(fetch_engine(fetch), "pread-direct") != 0)
+		return __LINE__;
+	if (strstr(fetch_reason(fetch), "io_uring is not allowed") == NULL)
+		line = __LINE__;
+	fetch_close(fetch);
+	client_fini(&client);
+	return line;
+}
+
+static void without_io_uring_auto_takes_pread(void **state)
+{
+	struct source *source = many_samples();
+	int status;
+	pid_t child;
+
+	(void)state;
+	fflush(NULL);
+	child = fork();
+	if (child == 0)
+		_exit(without_io_uring(source) % 256);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	many_free(source);
+}
+
 static void nonsense_is_refused(void **state)
 {
 	struct source source = {.dir = -1, .count = 0};
@@ -727,6 +850,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_throttled_engine_is_never_faster_than_its_storage),
 		cmocka_unit_test(reads_are_counted),
 		cmocka_unit_test(one_sample_can_be_read_alone),
+		cmocka_unit_test(auto_takes_an_engine_that_fits_and_says_why),
+		cmocka_unit_test(auto_reads_only_the_samples_it_may),
+		cmocka_unit_test(without_io_uring_auto_takes_pread),
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(short_memory_is_told_and_nothing_leaks),
 	};

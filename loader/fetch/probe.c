@@ -1,0 +1,211 @@
+/*
+ * probe.c - which engine is the fastest here? Asks the storage, in turns.
+ *
+ * Each engine reads some samples, not the same ones, in the order A B B A, so that a
+ * drift of the machine hits both alike. The most bytes/s wins; where they are near,
+ * the least CPU time a byte.
+ */
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+#include "loader/blob.h"
+#include "loader/fetch/engine.h"
+#include "loader/source.h"
+
+#include <stdio.h>
+
+enum {
+	ROUNDS = 4,
+	ROUND_NS = 45000000, /* and what the reads in flight then still take */
+	/* Reads a round at the most; in the page cache they leave 1/50 of the data. */
+	MOST_SAMPLES = 1024,
+	SHARE = 50,
+	LEAST_DEPTHS = 4, /* ... or enough to fill the depth so many times */
+};
+
+static const double tie = 0.05; /* bytes/s closer than this count as equal */
+
+struct contender {
+	const struct fetch_engine *engine;
+	double bytes, wall_ns, cpu_ns;
+	struct error why_not;
+};
+
+/* The client of all rounds, one after the other. */
+struct round {
+	const struct fetch_config *config;
+	uint32_t samples;     /* in the source */
+	uint32_t length;      /* samples a round */
+	pthread_mutex_t lock; /* guards the rest */
+	pthread_cond_t changed;
+	uint64_t start, deadline; /* start: when the engine first asked */
+	uint32_t next, end;
+	unsigned out;
+	bool ended, closed;
+};
+
+static uint32_t pick(const struct round *round, uint32_t i)
+{
+	if (round->config->probes > 0)
+		return round->config->probe[i % round->config->probes];
+	return (uint32_t)((uint64_t)i * round->samples / (ROUNDS * round->length)) %
+	       round->samples;
+}
+
+static bool round_next(void *context, bool wait, struct fetch_job *job)
+{
+	struct round *round = context;
+	bool got;
+
+	pthread_mutex_lock(&round->lock);
+	if (round->start == 0) {
+		round->start = clock_now();
+		round->deadline = round->start + ROUND_NS;
+	}
+	got = round->next < round->end && clock_now() < round->deadline;
+	if (got) {
+		*job = (struct fetch_job){.sample = pick(round, round->next++),
+					  .unthrottled = true};
+		round->out++;
+	} else {
+		round->ended = true;
+		pthread_cond_broadcast(&round->changed);
+	}
+	while (!got && wait && !round->closed)
+		pthread_cond_wait(&round->changed, &round->lock);
+	pthread_mutex_unlock(&round->lock);
+	return got;
+}
+
+/* A sample that cannot be read is named when it is needed. */
+static void round_done(void *context, const struct fetch_job *job, struct blob *blob,
+		       int result)
+{
+	struct round *round = context;
+
+	(void)job;
+	(void)result;
+	blob_put(blob);
+	pthread_mutex_lock(&round->lock);
+	if (--round->out == 0)
+		pthread_cond_broadcast(&round->changed);
+	pthread_mutex_unlock(&round->lock);
+}
+
+static void round_begin(struct round *round)
+{
+	round->end = round->next + round->length;
+	round->start = 0;
+	round->ended = round->closed = false;
+}
+
+static void round_wait(struct round *round)
+{
+	pthread_mutex_lock(&round->lock);
+	while (!round->ended || round->out > 0)
+		pthread_cond_wait(&round->changed, &round->lock);
+	pthread_mutex_unlock(&round->lock);
+}
+
+static void round_close(struct round *round)
+{
+	pthread_mutex_lock(&round->lock);
+	round->closed = true;
+	round->next = round->end;
+	pthread_cond_broadcast(&round->changed);
+	pthread_mutex_unlock(&round->lock);
+}
+
+/* One round of one engine. False if it cannot be opened. */
+static bool run(struct contender *one, struct round *round, const struct source *source)
+{
+	const struct fetch_config config = {.depth = round->config->depth};
+	const struct fetch_client client = {round, round_next, round_done};
+	struct fetch_stats stats;
+	struct fetch *fetch;
+
+	round_begin(round);
+	fetch = fetch_start(one->engine, &config, source, &client, &one->why_not);
+	if (fetch == NULL)
+		return false;
+	round_wait(round);
+	one->wall_ns += (double)(clock_now() - round->start);
+	fetch_stats(fetch, &stats);
+	one->bytes += (double)stats.bytes;
+	one->cpu_ns += (double)stats.cpu_ns;
+	round_close(round);
+	fetch_close(fetch);
+	return true;
+}
+
+static double speed(const struct contender *one)
+{
+	return one->wall_ns > 0 ? one->bytes / one->wall_ns : 0; /* GB/s */
+}
+
+static const struct contender *
+judge(const struct contender *a, const struct contender *b, char *reason, size_t size)
+{
+	const struct contender *fast = speed(a) >= speed(b) ? a : b;
+	const struct contender *slow = fast == a ? b : a;
+
+	if (fast->bytes == 0) {
+		snprintf(reason, size, "%s: no sample could be read",
+			 fast->engine->name);
+	} else if (speed(slow) < speed(fast) * (1 - tie)) {
+		snprintf(reason, size, "%s: %.2f GB/s against %s %.2f",
+			 fast->engine->name, speed(fast), slow->engine->name,
+			 speed(slow));
+	} else {
+		if (fast->cpu_ns / fast->bytes > slow->cpu_ns / slow->bytes) {
+			fast = slow;
+			slow = fast == a ? b : a;
+		}
+		snprintf(reason, size, "%s: %.2f GB/s, as %s, with %.0f %% of its CPU",
+			 fast->engine->name, speed(fast), slow->engine->name,
+			 100 * (fast->cpu_ns / fast->bytes) /
+				 (slow->cpu_ns / slow->bytes));
+	}
+	return fast;
+}
+
+static uint32_t round_length(const struct fetch_config *config, uint32_t samples)
+{
+	uint32_t least = LEAST_DEPTHS * config->depth;
+	uint32_t most = config->kernel_cache ? samples / SHARE / ROUNDS : MOST_SAMPLES;
+
+	if (most < least)
+		most = least;
+	if (config->probes > 0 && most > (config->probes + ROUNDS - 1) / ROUNDS)
+		most = (config->probes + ROUNDS - 1) / ROUNDS;
+	return most < MOST_SAMPLES ? most : MOST_SAMPLES;
+}
+
+const struct fetch_engine *fetch_probe(const struct fetch_config *config,
+				       const struct source *source, char *reason,
+				       size_t size)
+{
+	struct contender uring = {.engine = config->kernel_cache ? &fetch_uring
+								 : &fetch_uring_direct};
+	struct contender pread = {.engine = config->kernel_cache ? &fetch_pread
+								 : &fetch_pread_direct};
+	struct round round = {.config = config,
+			      .samples = source_count(source),
+			      .lock = PTHREAD_MUTEX_INITIALIZER,
+			      .changed = PTHREAD_COND_INITIALIZER};
+	const struct contender *best = &pread;
+	bool able;
+
+	round.length = round_length(config, round.samples);
+	able = run(&uring, &round, source);
+	for (int i = 0; able && i < 2; i++)
+		able = run(&pread, &round, source);
+	able = able && run(&uring, &round, source);
+	if (able)
+		best = judge(&uring, &pread, reason, size);
+	else
+		snprintf(reason, size, "%s: %s", pread.engine->name,
+			 uring.why_not.message);
+	pthread_cond_destroy(&round.changed);
+	pthread_mutex_destroy(&round.lock);
+	return best->engine;
+}
