@@ -57,7 +57,8 @@ struct profile_window {
 	uint64_t hits, misses;  /* of the cache */
 	uint64_t staged, staged_repeats;
 
-	/* What stages, throttle and emulated accelerator counted: the truth of tests. */
+	/* What stages, throttle and emulated accelerator counted: the truth of tests.
+	 */
 	uint64_t prepared, prep_padded; /* samples; those --prep-delay held back */
 	double prep_busy_s;             /* inside prep, over all workers */
 	uint64_t throttle_reads;

@@ -176,9 +176,11 @@ int format_emulated(FILE *out, const struct profile *profile)
 	char number[FORMAT_SIZE];
 	int parts = 0;
 
-	if (isfinite(profile->emulated_per_s))
-		fprintf(out, "%saccelerator %s samples/s", parts++ ? ", " : "",
+	if (isfinite(profile->emulated_per_s)) {
+		fprintf(out, "accelerator %s samples/s",
 			format_rate(number, profile->emulated_per_s));
+		parts++;
+	}
 	if (isfinite(profile->storage_bandwidth))
 		fprintf(out, "%sstorage %s/s", parts++ ? ", " : "",
 			format_bytes(number, profile->storage_bandwidth));

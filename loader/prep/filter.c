@@ -79,7 +79,7 @@ int filter_init(struct filter *filter, const struct span *span, struct scratch *
 
 	if (start == NULL)
 		return -ENOMEM;
-	weight = (float *)(start + span->count);
+	weight = (void *)(start + span->count);
 	for (unsigned i = 0; i < span->count; i++) {
 		unsigned at = span->mirrored ? span->count - 1 - i : i;
 		struct window window = window_of(&t, span->skip + at);

@@ -4,7 +4,7 @@
 	static const struct kernel kernel_##lanes = {                                  \
 		.name = #lanes " lanes",                                               \
 		.rows = (lanes) / 4,                                                   \
-		.usable = usable_here,                                                 \
+		.usable = (usable_here),                                               \
 		.interleave = interleave_##lanes,                                      \
 		.horizontal = horizontal_##lanes,                                      \
 		.vertical = vertical_##lanes,                                          \
@@ -60,7 +60,7 @@ const struct kernel *kernel_best(void)
 {
 	const struct kernel *const *kernel = kernels;
 
-	while (!(*kernel)->usable())
+	while (kernel[1] != NULL && !(*kernel)->usable())
 		kernel++;
 	return *kernel;
 }

@@ -23,6 +23,7 @@ static bool grow(struct intern *intern)
 		.room = intern->room == 0 ? 64 : intern->room * 2,
 		.count = intern->count,
 	};
+	struct intern old;
 
 	if (intern->room > UINT32_MAX / 2)
 		return false;
@@ -36,8 +37,9 @@ static bool grow(struct intern *intern)
 		more.strings[i] = intern->strings[i];
 		*find(&more, more.strings[i]) = i + 1;
 	}
-	intern_fini(intern);
+	old = *intern;
 	*intern = more;
+	intern_fini(&old);
 	return true;
 }
 

@@ -72,7 +72,7 @@ static struct scan_folder *folder_new(struct scan_folder *parent, const char *na
 		memcpy(folder->path, parent->path, above);
 		folder->path[above] = '/';
 	}
-	strcpy(folder->path + above + slash, name);
+	memcpy(folder->path + above + slash, name, size - above - slash);
 	folder->name = folder->path + above + slash;
 	folder->parent = parent;
 	return folder;

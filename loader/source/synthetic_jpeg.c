@@ -55,8 +55,10 @@ static float brightness(uint64_t seed, float grain, unsigned x, unsigned y)
 {
 	float sum = 0, amplitude = grain;
 
-	for (unsigned level = 0; level <= COARSEST; level += 2, amplitude *= 1.6f)
+	for (unsigned level = 0; level <= COARSEST; level += 2) {
 		sum += amplitude * noise(seed + level, level, x, y);
+		amplitude *= 1.6f;
+	}
 	return sum;
 }
 

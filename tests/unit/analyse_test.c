@@ -327,7 +327,6 @@ static void overhead_compares_pairs(void **state)
 					      .samples = BATCH, .step_ms = 20};
 		struct trace_window *window;
 
-		prep.flags = i % 3 == 1 ? TRACE_BARE : 0;
 		prep.flags = i % 4 == 1 || i % 4 == 2 ? TRACE_BARE : 0;
 		window = session_add(trace, &prep);
 		window->end.cpu_ns += prep.flags == 0 ? 1005000 : 1000000;
