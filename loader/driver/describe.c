@@ -1,6 +1,6 @@
 /* describe.c - tells the session what is loaded and how, and what was skipped. */
 #include "loader/base/name.h"
-#include "loader/driver/state.h"
+#include "loader/driver/driver_state.h"
 #include "loader/fetch.h"
 #include "loader/options.h"
 #include "loader/pipeline.h"

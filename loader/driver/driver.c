@@ -1,7 +1,7 @@
 /* driver.c - the windows of a run, as they look from inside the loader. */
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
-#include "loader/driver/state.h"
+#include "loader/driver/driver_state.h"
 #include "loader/fetch.h"
 #include "loader/pipeline.h"
 #include "loader/ring.h"

@@ -1,5 +1,5 @@
 /* pool.c - batches prepared once, for windows in which data costs nothing. */
-#include "loader/driver/state.h"
+#include "loader/driver/driver_state.h"
 #include "loader/pipeline.h"
 #include "loader/ring.h"
 

@@ -1,7 +1,7 @@
 /* record.c - what is written into the session beside the windows' outcome. */
 #include "loader/base/clock.h"
 #include "loader/cache.h"
-#include "loader/driver/state.h"
+#include "loader/driver/driver_state.h"
 #include "loader/fetch.h"
 #include "loader/pipeline.h"
 #include "loader/ring.h"
