@@ -57,7 +57,7 @@ static void fill_header(struct trace *trace, uint64_t seed)
 		(uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec;
 	trace->seed = seed;
 	memcpy(trace->about, "{}", 3);
-	atomic_thread_fence(memory_order_release);
+	atomic_signal_fence(memory_order_release); /* the magic comes last */
 	memcpy(trace->magic, TRACE_MAGIC, sizeof(trace->magic));
 }
 

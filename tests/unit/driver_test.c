@@ -1,0 +1,366 @@
+#include "loader/base/clock.h"
+#include "loader/base/trace.h"
+#include "loader/loader.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { SAMPLES = 300, BATCH = 8 };
+
+static char session[64];
+static struct trace *trace;
+static struct dsa_loader *loader;
+
+static int make_session(void **state)
+{
+	(void)state;
+	snprintf(session, sizeof(session), "/tmp/dsa-driver-%d", (int)getpid());
+	trace = trace_create(session, 7, NULL);
+	setenv("DSA_SESSION", session, 1);
+	return trace != NULL ? 0 : -1;
+}
+
+static int drop_session(void **state)
+{
+	(void)state;
+	dsa_close(loader);
+	loader = NULL;
+	trace_unmap(trace);
+	unlink(session);
+	unsetenv("DSA_SESSION");
+	return 0;
+}
+
+static void open_loader(const char *settings)
+{
+	const struct dsa_config config = {.dataset = "synthetic:300",
+					  .batch = BATCH,
+					  .workers = 2,
+					  .prefetch = 3,
+					  .size = 16,
+					  .seed = 5};
+	char why[DSA_WHY] = "";
+
+	setenv("DSA_LOADER", settings, 1);
+	if (dsa_open(&config, &loader, why) < 0)
+		fail_msg("%s", why);
+	unsetenv("DSA_LOADER");
+}
+
+static struct trace_window *ask(enum trace_kind kind)
+{
+	uint32_t at = trace->window_count;
+	struct trace_window *window = &trace->windows[at];
+
+	window->kind = kind;
+	window->settle = 2;
+	window->min_steps = 8;
+	window->length_ns = 1000000;
+	window->stage = 30 * BATCH;
+	window->block = UINT32_MAX;
+	atomic_store(&trace->window_count, at + 1);
+	return window;
+}
+
+struct audit {
+	unsigned seen[SAMPLES]; /* times a sample came, repeats left out */
+	unsigned batches, repeated;
+	uint64_t epoch;
+};
+
+/* Takes batches until the window is over or `most` came; counts what was delivered. */
+static void train(const struct trace_window *window, struct audit *audit, unsigned most)
+{
+	struct dsa_batch batch;
+
+	for (unsigned i = 0; i < most; i++) {
+		if (window != NULL && atomic_load(&window->state) >= TRACE_DONE)
+			return;
+		if (dsa_next(loader, &batch) <= 0)
+			return;
+		audit->batches++;
+		audit->repeated += batch.repeated;
+		audit->epoch = batch.epoch;
+		for (uint32_t s = 0; s < batch.count && !batch.repeated; s++)
+			audit->seen[batch.samples[s]]++;
+		assert_int_equal(dsa_release(loader, &batch), 0);
+	}
+}
+
+static uint64_t counted(const struct trace_window *window, enum trace_counter counter)
+{
+	return window->end.counters[counter] - window->begin.counters[counter];
+}
+
+static void a_real_window_is_measured_after_it_settled(void **state)
+{
+	struct trace_window *window = ask(TRACE_REAL);
+	struct audit audit = {0};
+
+	(void)state;
+	open_loader("");
+	train(window, &audit, 10000);
+	assert_int_equal(window->state, TRACE_DONE);
+	assert_true(window->steps >= 8);
+	assert_int_equal(window->samples, counted(window, TRACE_delivered_samples));
+	assert_true(window->begin.time_ns > window->switch_ns);
+	assert_int_equal(trace->steps[window->first_step].request_ns,
+			 window->begin.time_ns);
+	assert_true(trace->first_request_ns <= window->switch_ns);
+	assert_string_equal(trace->loader.source, "synthetic");
+	assert_int_equal(trace->loader.batch, BATCH);
+}
+
+static void step_records_fill_the_window_without_gaps(void **state)
+{
+	struct trace_window *window = ask(TRACE_SYNTHETIC);
+	struct audit audit = {0};
+	const struct trace_step *steps;
+	uint64_t sum = 0;
+
+	(void)state;
+	window->length_ns = 1;
+	window->min_steps = 3000; /* more than there are records: they merge */
+	open_loader("");
+	train(window, &audit, 10000);
+	assert_int_equal(window->state, TRACE_DONE);
+	assert_true(window->step_records <= TRACE_WINDOW_STEPS);
+	steps = &trace->steps[window->first_step];
+	for (uint32_t i = 0; i < window->step_records; i++)
+		sum += steps[i].steps;
+	assert_int_equal(sum, window->steps);
+	assert_int_equal(steps[window->step_records - 1].end_ns, window->end.time_ns);
+	assert_true(trace->dropped_steps == 0);
+}
+
+static void synthetic_batches_repeat_and_leave_the_stream_where_it_was(void **state)
+{
+	struct trace_window *first = ask(TRACE_REAL);
+	struct trace_window *synthetic = ask(TRACE_SYNTHETIC);
+	struct audit real = {0}, audit = {0};
+	struct dsa_stats before, after;
+
+	(void)state;
+	open_loader("");
+	train(first, &real, 10000);
+	dsa_stats(loader, &before);
+	train(synthetic, &audit, 10000);
+	dsa_stats(loader, &after);
+	assert_int_equal(synthetic->state, TRACE_DONE);
+	assert_int_equal(counted(synthetic, TRACE_prepared_samples), 0);
+	assert_true(audit.repeated >= 8);
+	assert_true(after.step <= before.step + 1);
+}
+
+static void cached_windows_read_nothing(void **state)
+{
+	struct trace_window *window = ask(TRACE_CACHED);
+	struct audit audit = {0};
+
+	(void)state;
+	open_loader("");
+	train(window, &audit, 10000);
+	assert_int_equal(window->state, TRACE_DONE);
+	assert_int_equal(window->staged, 30 * BATCH);
+	assert_int_equal(counted(window, TRACE_fetched_samples), 0);
+	assert_true(counted(window, TRACE_prepared_samples) > 0);
+}
+
+static void cached_windows_repeat_when_the_staged_samples_run_out(void **state)
+{
+	struct trace_window *window = ask(TRACE_CACHED);
+	struct audit audit = {0};
+
+	(void)state;
+	window->stage = 2 * BATCH;
+	window->min_steps = 20;
+	open_loader("");
+	train(window, &audit, 10000);
+	assert_int_equal(window->state, TRACE_DONE);
+	assert_true(window->staged_repeats >= 18 * BATCH);
+	for (unsigned i = 0; i < SAMPLES; i++)
+		assert_true(audit.seen[i] <= 1);
+}
+
+static void prep_and_fetch_windows_deliver_nothing(void **state)
+{
+	struct trace_window *prep = ask(TRACE_PREP), *fetch = ask(TRACE_FETCH);
+	struct trace_window *real = ask(TRACE_REAL);
+	struct audit audit = {0};
+
+	(void)state;
+	prep->workers = 1;
+	prep->length_ns = fetch->length_ns = 30000000;
+	open_loader("");
+	train(real, &audit, 10000);
+	assert_int_equal(prep->state, TRACE_DONE);
+	assert_int_equal(counted(prep, TRACE_delivered_samples), 0);
+	assert_true(prep->samples > 0);
+	assert_int_equal(fetch->state, TRACE_DONE);
+	assert_int_equal(counted(fetch, TRACE_prepared_samples), 0);
+	assert_true(fetch->samples > 0);
+	assert_int_equal(real->state, TRACE_DONE);
+}
+
+static void loaded_windows_prepare_as_much_as_they_deliver(void **state)
+{
+	struct trace_window *window = ask(TRACE_LOADED);
+	struct dsa_batch batch;
+	uint64_t before, behind;
+
+	(void)state;
+	window->min_steps = 30;
+	open_loader("");
+	while (atomic_load(&window->state) < TRACE_DONE) {
+		assert_int_equal(dsa_next(loader, &batch), 1);
+		assert_int_equal(dsa_compute(loader, &batch, 400), 0);
+		dsa_release(loader, &batch);
+	}
+	before = counted(window, TRACE_delivered_samples);
+	behind = counted(window, TRACE_prepared_samples);
+	assert_true(behind > 0 && behind <= before + 2 * BATCH);
+	assert_true(trace->loader.emulated_per_s == 400);
+}
+
+static void drawn_hits_come_as_often_as_asked(void **state)
+{
+	struct trace_window *window = ask(TRACE_REAL);
+	struct audit audit = {0};
+	uint64_t hits, all;
+
+	(void)state;
+	window->flags = TRACE_DRAW;
+	window->hit = 0.25;
+	window->min_steps = 200;
+	open_loader("cache=minio,cache_size=25%");
+	train(window, &audit, 10000);
+	assert_int_equal(window->state, TRACE_DONE);
+	hits = counted(window, TRACE_hit_samples);
+	all = counted(window, TRACE_delivered_samples);
+	assert_true(hits * 100 > all * 20 && hits * 100 < all * 30);
+	assert_true(audit.repeated + 1 >= audit.batches); /* one more closes it */
+}
+
+static void a_filled_cache_holds_its_share(void **state)
+{
+	struct trace_window *fill = ask(TRACE_FILL), *real = ask(TRACE_REAL);
+	struct audit audit = {0};
+	uint64_t hits, all;
+
+	(void)state;
+	real->min_steps = 30;
+	open_loader("cache=minio,cache_size=50%");
+	train(real, &audit, 10000);
+	assert_int_equal(fill->state, TRACE_DONE);
+	assert_true(fill->end.cache_bytes * 10 > trace->loader.cache_capacity * 8);
+	hits = counted(real, TRACE_hit_samples);
+	all = counted(real, TRACE_delivered_samples);
+	assert_true(hits * 100 > all * 30 && hits * 100 < all * 70);
+}
+
+static void no_switch_loses_or_repeats_a_sample(void **state)
+{
+	static const enum trace_kind kinds[] = {TRACE_REAL,      TRACE_CACHED,
+						TRACE_SYNTHETIC, TRACE_LOADED,
+						TRACE_PREP,      TRACE_FETCH};
+	struct audit audit = {0};
+	struct trace_window *last = NULL;
+	struct dsa_batch batch;
+
+	(void)state;
+	for (unsigned i = 0; i < 24; i++) {
+		last = ask(kinds[i * 5 % 6]);
+		last->min_steps = 3;
+		last->stage = 5 * BATCH;
+	}
+	open_loader("epochs=6,cache=lru,cache_size=30%");
+	train(last, &audit, 100000);
+	assert_int_equal(last->state, TRACE_DONE);
+	while (dsa_next(loader, &batch) > 0) {
+		for (uint32_t s = 0; s < batch.count && !batch.repeated; s++)
+			audit.seen[batch.samples[s]]++;
+		dsa_release(loader, &batch);
+	}
+	for (unsigned i = 0; i < SAMPLES; i++)
+		assert_int_equal(audit.seen[i], 6);
+}
+
+static void the_stop_flag_ends_the_data(void **state)
+{
+	struct trace_window *window = ask(TRACE_REAL);
+	struct dsa_batch batch;
+
+	(void)state;
+	window->length_ns = UINT64_MAX / 2;
+	open_loader("");
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(dsa_next(loader, &batch), 1);
+		dsa_release(loader, &batch);
+	}
+	atomic_store(&trace->stop, 1);
+	assert_int_equal(dsa_next(loader, &batch), 0);
+	assert_int_equal(window->state, TRACE_DONE);
+	assert_true(window->steps > 0);
+}
+
+static void without_dsa_the_program_goes_on_and_no_window_is_begun(void **state)
+{
+	struct trace_window *window = ask(TRACE_SYNTHETIC);
+	struct audit audit = {0};
+
+	(void)state;
+	trace->dsa_start++; /* nobody has that pid and that start */
+	open_loader("epochs=1");
+	train(NULL, &audit, 100000);
+	assert_int_equal(window->state, TRACE_ASKED);
+	for (unsigned i = 0; i < SAMPLES; i++)
+		assert_int_equal(audit.seen[i], 1);
+}
+
+static void a_session_of_another_version_is_refused_by_name(void **state)
+{
+	const struct dsa_config config = {.dataset = "synthetic:8"};
+	char why[DSA_WHY];
+
+	(void)state;
+	trace->version = 999;
+	assert_true(dsa_open(&config, &loader, why) < 0);
+	assert_non_null(strstr(why, "version 999"));
+	assert_non_null(strstr(why, "version 1"));
+	loader = NULL;
+}
+
+#define WITH_SESSION(test)                                                             \
+	cmocka_unit_test_setup_teardown(test, make_session, drop_session)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_SESSION(a_real_window_is_measured_after_it_settled),
+		WITH_SESSION(step_records_fill_the_window_without_gaps),
+		WITH_SESSION(
+			synthetic_batches_repeat_and_leave_the_stream_where_it_was),
+		WITH_SESSION(cached_windows_read_nothing),
+		WITH_SESSION(cached_windows_repeat_when_the_staged_samples_run_out),
+		WITH_SESSION(prep_and_fetch_windows_deliver_nothing),
+		WITH_SESSION(loaded_windows_prepare_as_much_as_they_deliver),
+		WITH_SESSION(drawn_hits_come_as_often_as_asked),
+		WITH_SESSION(a_filled_cache_holds_its_share),
+		WITH_SESSION(no_switch_loses_or_repeats_a_sample),
+		WITH_SESSION(the_stop_flag_ends_the_data),
+		WITH_SESSION(without_dsa_the_program_goes_on_and_no_window_is_begun),
+		WITH_SESSION(a_session_of_another_version_is_refused_by_name),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("driver", tests, NULL, NULL);
+}

@@ -1,0 +1,112 @@
+#include "loader/base/error.h"
+#include "loader/options.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct options options;
+static struct error err;
+
+static int resolve(const struct dsa_config *config, const char *text)
+{
+	err = (struct error){0};
+	return options_resolve(&options, config, text, &err);
+}
+
+static void what_is_not_said_has_the_documented_default(void **state)
+{
+	const struct dsa_config config = {.dataset = "images"};
+
+	(void)state;
+	assert_int_equal(resolve(&config, NULL), 0);
+	assert_int_equal(options.batch, 64);
+	assert_int_equal(options.prefetch, 4);
+	assert_int_equal(options.fetch_depth, 16);
+	assert_string_equal(options.fetch, "auto");
+	assert_string_equal(options.cache, "page");
+	assert_string_equal(options.image.op, "image");
+	assert_int_equal(options.image.size, 224);
+	assert_int_equal(options.world, 1);
+	assert_true(options.workers >= 1);
+}
+
+static void the_environment_wins_over_the_program(void **state)
+{
+	const struct dsa_config config = {.dataset = "images", .batch = 8, .size = 32};
+
+	(void)state;
+	assert_int_equal(resolve(&config,
+				 "dataset=a%2Cb,batch=16,cache_size=35%,seed=9,"
+				 "storage_bandwidth=10M,storage_latency=5ms,"
+				 "prep_delay=300us,type=uint8,layout=nhwc"),
+			 0);
+	assert_string_equal(options.dataset, "a,b");
+	assert_int_equal(options.batch, 16);
+	assert_string_equal(options.cache, "minio"); /* a size alone means the best */
+	assert_true(options.cache_share > .349 && options.cache_share < .351);
+	assert_true(options.storage_bandwidth == 10e6);
+	assert_true(options.storage_latency == .005);
+	assert_true(options.prep_delay == .0003);
+	assert_int_equal(options.image.type, PREP_U8);
+	assert_int_equal(options.image.layout, PREP_NHWC);
+	assert_int_equal(options.image.size, 32);
+	assert_int_equal(options.seed, 9);
+}
+
+static void what_is_wrong_is_named_with_what_it_may_be(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} wrong[] = {
+		{"batch=0", "batch is 1 to 65536, not '0'"},
+		{"batch=-1", "not '-1'"},
+		{"bach=3", "no key 'bach'"},
+		{"batch", "'batch' is no key=value"},
+		{"cache_size=101%", "0% to 100%"},
+		{"dataset=a%zz", "two hex digits"},
+		{"on_error=explode", "skip or fail"},
+		{"prep_delay=3", NULL},
+		{"prep_delay=3parsec", "a time such as 2ms"},
+	};
+	const struct dsa_config config = {.dataset = "images"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		int result = resolve(&config, wrong[i].text);
+
+		assert_int_equal(result, wrong[i].says == NULL ? 0 : -EINVAL);
+		if (wrong[i].says != NULL)
+			assert_non_null(strstr(err.message, wrong[i].says));
+	}
+}
+
+static void a_rank_outside_the_world_and_no_data_set_are_refused(void **state)
+{
+	const struct dsa_config rank = {.dataset = "images", .rank = 2, .world = 2};
+	const struct dsa_config none = {0};
+
+	(void)state;
+	assert_int_equal(resolve(&rank, NULL), -EINVAL);
+	assert_non_null(strstr(err.message, "rank is 0 to 1"));
+	assert_int_equal(resolve(&none, NULL), -EINVAL);
+	assert_non_null(strstr(err.message, "which data set"));
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_not_said_has_the_documented_default),
+		cmocka_unit_test(the_environment_wins_over_the_program),
+		cmocka_unit_test(what_is_wrong_is_named_with_what_it_may_be),
+		cmocka_unit_test(a_rank_outside_the_world_and_no_data_set_are_refused),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("options", tests, NULL, NULL);
+}
