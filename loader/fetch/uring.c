@@ -14,16 +14,14 @@
 #include "loader/base/error.h"
 #include "loader/blob.h"
 #include "loader/fetch/engine.h"
+#include "loader/fetch/ring.h"
 #include "loader/source.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <liburing.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
@@ -145,7 +143,8 @@ static void let_go(struct loop *loop)
 	while (going < loop->holding && (all || loop->held[going]->place.due <= now))
 		hand_on(loop, loop->held[going++], 0);
 	loop->holding -= going;
-	memmove(loop->held, loop->held + going, loop->holding * sizeof(loop->held[0]));
+	for (unsigned i = 0; going > 0 && i < loop->holding; i++)
+		loop->held[i] = loop->held[i + going];
 }
 
 static void complete(struct loop *loop, struct slot *slot, int result)
@@ -277,19 +276,12 @@ static void submit_and_wait(struct loop *loop)
 					 NULL);
 }
 
-/* The ring is this thread's from here on. Debian's liburing 2.3 does not export it. */
-static void enable(const struct io_uring *ring)
-{
-	syscall(SYS_io_uring_register, ring->ring_fd, IORING_REGISTER_ENABLE_RINGS,
-		NULL, 0);
-}
-
 static void *run(void *arg)
 {
 	struct loop *loop = arg;
 
 	fetch_thread_started(loop->fetch);
-	enable(&loop->ring);
+	ring_enable(&loop->ring);
 	submit_event(loop);
 	while (!loop->over) {
 		fill(loop);
@@ -328,43 +320,6 @@ static int uring_set_depth(struct fetch *fetch)
 	return 0;
 }
 
-/* A ring that only its own thread may use, where the kernel can make one (6.1). */
-static int ring_init(struct io_uring *ring)
-{
-	static const unsigned flags[] = {
-		IORING_SETUP_R_DISABLED | IORING_SETUP_SINGLE_ISSUER |
-			IORING_SETUP_DEFER_TASKRUN,
-		IORING_SETUP_R_DISABLED,
-	};
-	int rc = 0;
-
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		rc = io_uring_queue_init(FETCH_DEEPEST * CHAIN, ring, flags[i]);
-		if (rc != -EINVAL)
-			break;
-	}
-	if (rc < 0)
-		return rc;
-	rc = io_uring_register_files_sparse(ring, FETCH_DEEPEST);
-	if (rc < 0)
-		io_uring_queue_exit(ring);
-	return rc;
-}
-
-static int unavailable(struct error *err, int rc)
-{
-	if (rc == -ENOSYS || rc == -EPERM || rc == -EACCES)
-		return error_sys(err, -rc,
-				 "io_uring is not allowed here (sysctl "
-				 "kernel.io_uring_disabled or a container's seccomp "
-				 "profile); the pread engines need no leave");
-	if (rc == -EINVAL)
-		return error_set(err, ENOSYS,
-				 "io_uring of this kernel is too old: 5.19 is needed; "
-				 "the pread engines work on any");
-	return error_sys(err, -rc, "cannot open io_uring for %d reads", FETCH_DEEPEST);
-}
-
 static int uring_open(struct fetch *fetch, struct error *err)
 {
 	struct loop *loop = calloc(1, sizeof(*loop));
@@ -375,11 +330,9 @@ static int uring_open(struct fetch *fetch, struct error *err)
 	loop->fetch = fetch;
 	for (unsigned i = 0; i < FETCH_DEEPEST; i++)
 		loop->free[i] = &loop->slot[i];
-	rc = ring_init(&loop->ring);
-	if (rc < 0) {
-		unavailable(err, rc);
+	rc = ring_init(&loop->ring, FETCH_DEEPEST * CHAIN, FETCH_DEEPEST, err);
+	if (rc < 0)
 		goto no_ring;
-	}
 	loop->event = eventfd(0, EFD_CLOEXEC);
 	if (loop->event < 0) {
 		rc = error_sys(err, errno, "cannot open the uring engine");

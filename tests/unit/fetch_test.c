@@ -4,6 +4,7 @@
 #include "loader/fetch.h"
 #include "loader/source.h"
 #include "loader/throttle.h"
+#include "tests/lib/client.h"
 #include "tests/lib/nomem.h"
 
 #include <errno.h>
@@ -29,13 +30,11 @@
 
 static const char *const engines[] = {"pread", "pread-direct", "uring", "uring-direct"};
 
-#define EACH_ENGINE(name)                                                              \
-	(const char *const *name = engines;                                            \
-	 name < engines + sizeof(engines) / sizeof(engines[0]); name++)
+enum { ENGINES = sizeof(engines) / sizeof(engines[0]) };
 
 /* ---- a source that says what a test wants ---- */
 
-enum { MOST = 600 };
+enum { MOST = CLIENT_MOST };
 
 struct source {
 	atomic_bool asked[MOST]; /* for its place */
@@ -121,139 +120,17 @@ static struct source *usual_folder(const char *where)
 	return source;
 }
 
-/* ---- a client that wants every sample `rounds` times, then waits or ends ---- */
-
-struct client {
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	const struct source *source;
-	uint32_t next, end;
-	bool closed, hold, unthrottled;
-	unsigned out, most_out, done, waits, started;
-	struct blob *blob[MOST];
-	int result[MOST];
-};
-
-static bool client_next(void *context, bool wait, struct fetch_job *job)
-{
-	struct client *client = context;
-	bool got;
-
-	pthread_mutex_lock(&client->lock);
-	while (wait && !client->closed && client->next == client->end) {
-		client->waits++;
-		pthread_cond_broadcast(&client->changed);
-		pthread_cond_wait(&client->changed, &client->lock);
-	}
-	got = client->next < client->end;
-	if (got) {
-		*job = (struct fetch_job){.tag = client->next * 3 + 1,
-					  .sample = client->next,
-					  .unthrottled = client->unthrottled};
-		client->next++;
-		client->out++;
-		if (client->most_out < client->out)
-			client->most_out = client->out;
-		pthread_cond_broadcast(&client->changed);
-	}
-	pthread_mutex_unlock(&client->lock);
-	return got;
-}
-
-static void client_done(void *context, const struct fetch_job *job, struct blob *blob,
-			int result)
-{
-	struct client *client = context;
-
-	pthread_mutex_lock(&client->lock);
-	while (client->hold)
-		pthread_cond_wait(&client->changed, &client->lock);
-	assert_int_equal(job->tag, job->sample * 3 + 1);
-	assert_true(job->start > 0 && job->start <= clock_now());
-	assert_null(client->blob[job->sample]);
-	client->blob[job->sample] = blob;
-	client->result[job->sample] = result;
-	client->out--;
-	client->done++;
-	pthread_cond_broadcast(&client->changed);
-	pthread_mutex_unlock(&client->lock);
-}
-
-static void thread_started(void *context)
-{
-	struct client *client = context;
-	char name[16];
-
-	pthread_getname_np(pthread_self(), name, sizeof(name));
-	assert_string_equal(name, "dsa-fetch");
-	pthread_mutex_lock(&client->lock);
-	client->started++;
-	pthread_mutex_unlock(&client->lock);
-}
-
-static void client_init(struct client *client, const struct source *source,
-			uint32_t want)
-{
-	*client = (struct client){.source = source, .end = want};
-	pthread_mutex_init(&client->lock, NULL);
-	pthread_cond_init(&client->changed, NULL);
-}
-
-static void set(struct client *client, bool *what, bool to)
-{
-	pthread_mutex_lock(&client->lock);
-	*what = to;
-	pthread_cond_broadcast(&client->changed);
-	pthread_mutex_unlock(&client->lock);
-}
-
-static void want(struct client *client, uint32_t end)
-{
-	pthread_mutex_lock(&client->lock);
-	client->end = end;
-	pthread_cond_broadcast(&client->changed);
-	pthread_mutex_unlock(&client->lock);
-}
-
-static void wait_until(struct client *client, const unsigned *what, unsigned least)
-{
-	pthread_mutex_lock(&client->lock);
-	while (*what < least)
-		pthread_cond_wait(&client->changed, &client->lock);
-	pthread_mutex_unlock(&client->lock);
-}
-
-/* A flush lets go what is held now; a read may have been on its way to there. */
-static void flush_until(struct fetch *fetch, struct client *client, unsigned done)
-{
-	unsigned now;
-
-	do {
-		fetch_flush(fetch);
-		pthread_mutex_lock(&client->lock);
-		now = client->done;
-		pthread_mutex_unlock(&client->lock);
-	} while (now < done);
-}
-
-static void client_fini(struct client *client)
-{
-	for (int i = 0; i < MOST; i++)
-		blob_put(client->blob[i]);
-	pthread_cond_destroy(&client->changed);
-	pthread_mutex_destroy(&client->lock);
-}
-
-static struct fetch *open_for(struct client *client, const char *engine, unsigned depth,
+static struct fetch *open_for(struct client *client, const struct source *source,
+			      const char *engine, unsigned depth,
 			      struct throttle *throttle)
 {
 	const struct fetch_config config = {.engine = engine,
 					    .depth = depth,
 					    .throttle = throttle,
-					    .thread_started = thread_started};
+					    .thread_started = client_thread_started};
 	const struct fetch_client calls = {client, client_next, client_done};
 	struct error err = {0};
-	struct fetch *fetch = fetch_open(&config, client->source, &calls, &err);
+	struct fetch *fetch = fetch_open(&config, source, &calls, &err);
 
 	assert_string_equal(err.message, "");
 	assert_non_null(fetch);
@@ -266,10 +143,10 @@ static void read_all(struct client *client, const struct source *source,
 {
 	struct fetch *fetch;
 
-	client_init(client, source, count);
-	fetch = open_for(client, engine, 4, NULL);
-	wait_until(client, &client->done, count);
-	set(client, &client->closed, true);
+	client_init(client, count);
+	fetch = open_for(client, source, engine, 4, NULL);
+	client_wait(client, &client->done, count);
+	client_set(client, &client->closed, true);
 	fetch_close(fetch);
 }
 
@@ -289,16 +166,14 @@ static void every_engine_reads_every_file(void **state)
 	struct source *source = usual_folder("/tmp");
 
 	(void)state;
-	for
-		EACH_ENGINE(name)
-		{
-			struct client client;
+	for (int e = 0; e < ENGINES; e++) {
+		struct client client;
 
-			read_all(&client, source, *name, FILES);
-			for (int i = 0; i < FILES; i++)
-				assert_bytes(client.blob[i], names[i], sizes[i]);
-			client_fini(&client);
-		}
+		read_all(&client, source, engines[e], FILES);
+		for (int i = 0; i < FILES; i++)
+			assert_bytes(client.blob[i], names[i], sizes[i]);
+		client_fini(&client);
+	}
 	folder_free(source);
 }
 
@@ -323,17 +198,14 @@ static void a_file_of_another_size_than_indexed_is_read_whole(void **state)
 	(void)state;
 	for (int i = 0; i < COUNT; i++)
 		add(source, files[i].name, files[i].size, files[i].told);
-	for
-		EACH_ENGINE(name)
-		{
-			struct client client;
+	for (int e = 0; e < ENGINES; e++) {
+		struct client client;
 
-			read_all(&client, source, *name, COUNT);
-			for (int i = 0; i < COUNT; i++)
-				assert_bytes(client.blob[i], files[i].name,
-					     files[i].size);
-			client_fini(&client);
-		}
+		read_all(&client, source, engines[e], COUNT);
+		for (int i = 0; i < COUNT; i++)
+			assert_bytes(client.blob[i], files[i].name, files[i].size);
+		client_fini(&client);
+	}
 	folder_free(source);
 }
 
@@ -359,16 +231,14 @@ static void what_cannot_be_read_is_told(void **state)
 	assert_int_equal(ftruncate(fd, (1 << 30) + 1ll), 0);
 	close(fd);
 	add(source, "good", 100, 100);
-	for
-		EACH_ENGINE(name)
-		{
-			read_all(&client, source, *name, source->count);
-			for (uint32_t i = 0; i < source->count; i++) {
-				assert_int_equal(client.result[i], -why[i]);
-				assert_int_equal(client.blob[i] == NULL, why[i] != 0);
-			}
-			client_fini(&client);
+	for (int e = 0; e < ENGINES; e++) {
+		read_all(&client, source, engines[e], source->count);
+		for (uint32_t i = 0; i < source->count; i++) {
+			assert_int_equal(client.result[i], -why[i]);
+			assert_int_equal(client.blob[i] == NULL, why[i] != 0);
 		}
+		client_fini(&client);
+	}
 	folder_free(source);
 }
 
@@ -382,23 +252,21 @@ static void samples_in_memory_are_served_by_any_engine(void **state)
 		bytes[i] = byte_at("m", i);
 	source.place[0] = (struct source_place){.memory = bytes, .size = sizeof(bytes)};
 	source.place[1] = (struct source_place){.memory = bytes, .size = 0};
-	for
-		EACH_ENGINE(name)
-		{
-			struct client client;
-			struct fetch *fetch;
+	for (int e = 0; e < ENGINES; e++) {
+		struct client client;
+		struct fetch *fetch;
 
-			client_init(&client, &source, 2);
-			fetch = open_for(&client, *name, 2, NULL);
-			wait_until(&client, &client.done, 2);
-			assert_true(fetch_memory(fetch));
-			assert_false(fetch_direct(fetch));
-			set(&client, &client.closed, true);
-			fetch_close(fetch);
-			assert_bytes(client.blob[0], "m", sizeof(bytes));
-			assert_int_equal(client.result[1], -EBADMSG);
-			client_fini(&client);
-		}
+		client_init(&client, 2);
+		fetch = open_for(&client, &source, engines[e], 2, NULL);
+		client_wait(&client, &client.done, 2);
+		assert_true(fetch_memory(fetch));
+		assert_false(fetch_direct(fetch));
+		client_set(&client, &client.closed, true);
+		fetch_close(fetch);
+		assert_bytes(client.blob[0], "m", sizeof(bytes));
+		assert_int_equal(client.result[1], -EBADMSG);
+		client_fini(&client);
+	}
 }
 
 static void direct_engines_bypass_the_page_cache_where_they_can(void **state)
@@ -407,37 +275,32 @@ static void direct_engines_bypass_the_page_cache_where_they_can(void **state)
 	struct source *disk = usual_folder("/var/tmp");
 
 	(void)state;
-	for
-		EACH_ENGINE(name)
-		{
-			struct client client;
-			struct fetch *fetch;
+	for (int e = 0; e < ENGINES; e++) {
+		struct client client;
+		struct fetch *fetch;
 
-			read_all(&client, source, *name, FILES);
-			for (int i = 0; i < FILES; i++)
-				assert_bytes(client.blob[i], names[i], sizes[i]);
-			client_fini(&client);
+		read_all(&client, source, engines[e], FILES);
+		for (int i = 0; i < FILES; i++)
+			assert_bytes(client.blob[i], names[i], sizes[i]);
+		client_fini(&client);
 
-			client_init(&client, source, 0);
-			client.closed = true;
-			fetch = open_for(&client, *name, 1, NULL);
-			assert_true(fetch_memory(fetch));
+		client_init(&client, 0);
+		client.closed = true;
+		fetch = open_for(&client, source, engines[e], 1, NULL);
+		assert_true(fetch_memory(fetch));
+		assert_false(fetch_direct(fetch));
+		assert_non_null(strstr(fetch_reason(fetch), "storage is memory"));
+		fetch_close(fetch);
+
+		fetch = open_for(&client, disk, engines[e], 1, NULL);
+		if (!fetch_memory(fetch) && strstr(engines[e], "-direct") != NULL)
+			assert_true(fetch_direct(fetch) ||
+				    strstr(fetch_reason(fetch), "dropped") != NULL);
+		else
 			assert_false(fetch_direct(fetch));
-			assert_non_null(
-				strstr(fetch_reason(fetch), "storage is memory"));
-			fetch_close(fetch);
-
-			client.source = disk;
-			fetch = open_for(&client, *name, 1, NULL);
-			if (!fetch_memory(fetch) && strstr(*name, "-direct") != NULL)
-				assert_true(fetch_direct(fetch) ||
-					    strstr(fetch_reason(fetch), "dropped") !=
-						    NULL);
-			else
-				assert_false(fetch_direct(fetch));
-			fetch_close(fetch);
-			client_fini(&client);
-		}
+		fetch_close(fetch);
+		client_fini(&client);
+	}
 	folder_free(source);
 	folder_free(disk);
 }
@@ -464,33 +327,31 @@ static void no_more_reads_are_out_than_the_depth(void **state)
 	struct source *source = many_samples();
 
 	(void)state;
-	for
-		EACH_ENGINE(name)
-		{
-			for (unsigned depth = 1; depth <= 16; depth *= 4) {
-				/* Held back by the throttle, they keep their places. */
-				struct throttle *throttle = throttle_new(0, 3600);
-				struct client client;
-				struct fetch *fetch;
+	for (int e = 0; e < ENGINES; e++) {
+		for (unsigned depth = 1; depth <= 16; depth *= 4) {
+			/* Held back by the throttle, they keep their places. */
+			struct throttle *throttle = throttle_new(0, 3600);
+			struct client client;
+			struct fetch *fetch;
 
-				client_init(&client, source, MOST);
-				fetch = open_for(&client, *name, depth, throttle);
-				wait_until(&client, &client.out, depth);
-				assert_int_equal(fetch_set_depth(fetch, depth + 3), 0);
-				wait_until(&client, &client.out, depth + 3);
-				flush_until(fetch, &client, depth + 3);
-				wait_until(&client, &client.out, depth + 3);
-				assert_int_equal(client.most_out, depth + 3);
-				assert_int_equal(fetch_set_depth(fetch, 1), 0);
-				want(&client, 0);
-				set(&client, &client.closed, true);
-				fetch_close(fetch);
-				assert_int_equal(client.out, 0);
-				assert_int_equal(client.most_out, depth + 3);
-				client_fini(&client);
-				throttle_free(throttle);
-			}
+			client_init(&client, MOST);
+			fetch = open_for(&client, source, engines[e], depth, throttle);
+			client_wait(&client, &client.out, depth);
+			assert_int_equal(fetch_set_depth(fetch, depth + 3), 0);
+			client_wait(&client, &client.out, depth + 3);
+			client_flush(&client, fetch, depth + 3);
+			client_wait(&client, &client.out, depth + 3);
+			assert_int_equal(client.most_out, depth + 3);
+			assert_int_equal(fetch_set_depth(fetch, 1), 0);
+			client_want(&client, 0);
+			client_set(&client, &client.closed, true);
+			fetch_close(fetch);
+			assert_int_equal(client.out, 0);
+			assert_int_equal(client.most_out, depth + 3);
+			client_fini(&client);
+			throttle_free(throttle);
 		}
+	}
 	many_free(source);
 }
 
@@ -499,26 +360,24 @@ static void a_lower_depth_holds_from_then_on(void **state)
 	struct source *source = many_samples();
 
 	(void)state;
-	for
-		EACH_ENGINE(name)
-		{
-			struct client client;
-			struct fetch *fetch;
+	for (int e = 0; e < ENGINES; e++) {
+		struct client client;
+		struct fetch *fetch;
 
-			client_init(&client, source, 100);
-			fetch = open_for(&client, *name, 16, NULL);
-			wait_until(&client, &client.done, 100);
-			assert_int_equal(fetch_set_depth(fetch, 2), 0);
-			client.most_out = 0;
-			want(&client, MOST);
-			wait_until(&client, &client.done, MOST);
-			assert_in_range(client.most_out, 1, 2);
-			assert_int_equal(fetch_set_depth(fetch, 0), -EINVAL);
-			assert_int_equal(fetch_set_depth(fetch, 257), -EINVAL);
-			set(&client, &client.closed, true);
-			fetch_close(fetch);
-			client_fini(&client);
-		}
+		client_init(&client, 100);
+		fetch = open_for(&client, source, engines[e], 16, NULL);
+		client_wait(&client, &client.done, 100);
+		assert_int_equal(fetch_set_depth(fetch, 2), 0);
+		client.most_out = 0;
+		client_want(&client, MOST);
+		client_wait(&client, &client.done, MOST);
+		assert_in_range(client.most_out, 1, 2);
+		assert_int_equal(fetch_set_depth(fetch, 0), -EINVAL);
+		assert_int_equal(fetch_set_depth(fetch, 257), -EINVAL);
+		client_set(&client, &client.closed, true);
+		fetch_close(fetch);
+		client_fini(&client);
+	}
 	many_free(source);
 }
 
@@ -527,27 +386,25 @@ static void work_that_comes_later_is_seen_while_reads_are_held(void **state)
 	struct source *source = many_samples();
 
 	(void)state;
-	for
-		EACH_ENGINE(name)
-		{
-			struct throttle *throttle = throttle_new(0, 3600);
-			struct client client;
-			struct fetch *fetch;
+	for (int e = 0; e < ENGINES; e++) {
+		struct throttle *throttle = throttle_new(0, 3600);
+		struct client client;
+		struct fetch *fetch;
 
-			client_init(&client, source, 1);
-			fetch = open_for(&client, *name, 4, throttle);
-			wait_until(&client, &client.out, 1);
-			set(&client, &client.unthrottled, true);
-			want(&client, 21);
-			fetch_kick(fetch);
-			wait_until(&client, &client.done, 20);
-			assert_null(client.blob[0]);
-			set(&client, &client.closed, true);
-			fetch_close(fetch);
-			assert_int_equal(client.done, 21);
-			client_fini(&client);
-			throttle_free(throttle);
-		}
+		client_init(&client, 1);
+		fetch = open_for(&client, source, engines[e], 4, throttle);
+		client_wait(&client, &client.out, 1);
+		client_set(&client, &client.unthrottled, true);
+		client_want(&client, 21);
+		fetch_kick(fetch);
+		client_wait(&client, &client.done, 20);
+		assert_null(client.blob[0]);
+		client_set(&client, &client.closed, true);
+		fetch_close(fetch);
+		assert_int_equal(client.done, 21);
+		client_fini(&client);
+		throttle_free(throttle);
+	}
 	many_free(source);
 }
 
@@ -556,28 +413,26 @@ static void closing_waits_for_reads_in_flight(void **state)
 	struct source *source = many_samples();
 
 	(void)state;
-	for
-		EACH_ENGINE(name)
-		{
-			for (int i = 0; i < 20; i++) {
-				struct client client;
-				struct fetch *fetch;
+	for (int e = 0; e < ENGINES; e++) {
+		for (int i = 0; i < 20; i++) {
+			struct client client;
+			struct fetch *fetch;
 
-				client_init(&client, source, i % 2 == 0 ? 0 : MOST);
-				fetch = open_for(&client, *name, 8, NULL);
-				if (i % 4 == 0)
-					wait_until(&client, &client.waits, 1);
-				pthread_mutex_lock(&client.lock);
-				client.end = client.next;
-				client.closed = true;
-				pthread_cond_broadcast(&client.changed);
-				pthread_mutex_unlock(&client.lock);
-				fetch_close(fetch);
-				assert_int_equal(client.out, 0);
-				assert_int_equal(client.done, client.next);
-				client_fini(&client);
-			}
+			client_init(&client, i % 2 == 0 ? 0 : MOST);
+			fetch = open_for(&client, source, engines[e], 8, NULL);
+			if (i % 4 == 0)
+				client_wait(&client, &client.waits, 1);
+			pthread_mutex_lock(&client.lock);
+			client.end = client.next;
+			client.closed = true;
+			pthread_cond_broadcast(&client.changed);
+			pthread_mutex_unlock(&client.lock);
+			fetch_close(fetch);
+			assert_int_equal(client.out, 0);
+			assert_int_equal(client.done, client.next);
+			client_fini(&client);
 		}
+	}
 	many_free(source);
 }
 
@@ -591,34 +446,32 @@ static void a_throttled_engine_is_never_faster_than_its_storage(void **state)
 	enum { READS = 100, DEPTH = 4 };
 
 	(void)state;
-	for
-		EACH_ENGINE(name)
-		{
-			for (int i = 0; i < 3; i++) {
-				struct throttle *throttle = throttle_new(
-					cases[i].bandwidth, cases[i].latency);
-				uint64_t start = clock_now();
-				struct throttle_stats stats;
-				struct client client;
-				struct fetch *fetch;
-				double elapsed;
+	for (int e = 0; e < ENGINES; e++) {
+		for (int i = 0; i < 3; i++) {
+			struct throttle *throttle =
+				throttle_new(cases[i].bandwidth, cases[i].latency);
+			uint64_t start = clock_now();
+			struct throttle_stats stats;
+			struct client client;
+			struct fetch *fetch;
+			double elapsed;
 
-				client_init(&client, source, READS);
-				fetch = open_for(&client, *name, DEPTH, throttle);
-				wait_until(&client, &client.done, READS);
-				elapsed = (double)(clock_now() - start) / 1e9;
-				/* The full bucket lets the first one through at once.
-				 */
-				assert_true((READS - 1) / elapsed <= cases[i].per_s);
-				throttle_stats(throttle, &stats);
-				assert_int_equal(stats.reads, READS);
-				assert_int_equal(stats.bytes, READS * 1000);
-				set(&client, &client.closed, true);
-				fetch_close(fetch);
-				client_fini(&client);
-				throttle_free(throttle);
-			}
+			client_init(&client, READS);
+			fetch = open_for(&client, source, engines[e], DEPTH, throttle);
+			client_wait(&client, &client.done, READS);
+			elapsed = (double)(clock_now() - start) / 1e9;
+			/* The full bucket lets the first one through at once.
+			 */
+			assert_true((READS - 1) / elapsed <= cases[i].per_s);
+			throttle_stats(throttle, &stats);
+			assert_int_equal(stats.reads, READS);
+			assert_int_equal(stats.bytes, READS * 1000);
+			client_set(&client, &client.closed, true);
+			fetch_close(fetch);
+			client_fini(&client);
+			throttle_free(throttle);
 		}
+	}
 	many_free(source);
 }
 
@@ -628,30 +481,28 @@ static void reads_are_counted(void **state)
 
 	(void)state;
 	unlinkat(source->dir, names[2], 0);
-	for
-		EACH_ENGINE(name)
-		{
-			struct fetch_stats stats;
-			struct client client;
-			struct fetch *fetch;
-			uint64_t bytes = 0;
+	for (int e = 0; e < ENGINES; e++) {
+		struct fetch_stats stats;
+		struct client client;
+		struct fetch *fetch;
+		uint64_t bytes = 0;
 
-			client_init(&client, source, FILES);
-			fetch = open_for(&client, *name, 3, NULL);
-			wait_until(&client, &client.done, FILES);
-			fetch_stats(fetch, &stats);
-			for (int i = 0; i < FILES; i++)
-				bytes += i != 2 ? sizes[i] : 0;
-			assert_int_equal(stats.reads, FILES - 1);
-			assert_int_equal(stats.failures, 1);
-			assert_int_equal(stats.bytes, bytes);
-			assert_true(stats.cpu_ns > 0);
-			assert_true(client.started >= 1 && client.started <= 3);
-			assert_string_equal(fetch_engine(fetch), *name);
-			set(&client, &client.closed, true);
-			fetch_close(fetch);
-			client_fini(&client);
-		}
+		client_init(&client, FILES);
+		fetch = open_for(&client, source, engines[e], 3, NULL);
+		client_wait(&client, &client.done, FILES);
+		fetch_stats(fetch, &stats);
+		for (int i = 0; i < FILES; i++)
+			bytes += i != 2 ? sizes[i] : 0;
+		assert_int_equal(stats.reads, FILES - 1);
+		assert_int_equal(stats.failures, 1);
+		assert_int_equal(stats.bytes, bytes);
+		assert_true(stats.cpu_ns > 0);
+		assert_true(client.started >= 1 && client.started <= 3);
+		assert_string_equal(fetch_engine(fetch), engines[e]);
+		client_set(&client, &client.closed, true);
+		fetch_close(fetch);
+		client_fini(&client);
+	}
 	folder_free(source);
 }
 
@@ -679,7 +530,7 @@ static void auto_takes_an_engine_that_fits_and_says_why(void **state)
 	struct fetch_client calls = {&client, client_next, client_done};
 
 	(void)state;
-	client_init(&client, source, 0);
+	client_init(&client, 0);
 	client.closed = true;
 	for (int i = 0; i < 2; i++) {
 		struct fetch_stats stats;
@@ -713,7 +564,7 @@ static void auto_reads_only_the_samples_it_may(void **state)
 	unsigned asked = 0;
 
 	(void)state;
-	client_init(&client, source, 0);
+	client_init(&client, 0);
 	client.closed = true;
 	fetch_close(fetch_open(&config, source, &calls, NULL));
 	for (uint32_t i = 0; i < MOST; i++)
@@ -749,7 +600,7 @@ static int without_io_uring(const struct source *source)
 	struct fetch *fetch;
 	int line = 0;
 
-	client_init(&client, source, 0);
+	client_init(&client, 0);
 	client.closed = true;
 	if (!refuse_io_uring())
 		return __LINE__;
@@ -806,32 +657,30 @@ static void short_memory_is_told_and_nothing_leaks(void **state)
 	struct source *source = usual_folder("/tmp");
 
 	(void)state;
-	for
-		EACH_ENGINE(name)
-		{
-			struct fetch_config config = {.engine = *name, .depth = 1};
-			unsigned failures = 0;
-			struct client client;
-			struct fetch_client calls = {&client, client_next, client_done};
-			struct fetch *fetch = NULL;
+	for (int e = 0; e < ENGINES; e++) {
+		struct fetch_config config = {.engine = engines[e], .depth = 1};
+		unsigned failures = 0;
+		struct client client;
+		struct fetch_client calls = {&client, client_next, client_done};
+		struct fetch *fetch = NULL;
 
-			client_init(&client, source, 1);
-			for (; fetch == NULL; failures += fetch == NULL) {
-				struct error err = {0};
+		client_init(&client, 1);
+		for (; fetch == NULL; failures += fetch == NULL) {
+			struct error err = {0};
 
-				nomem_at(failures + 1);
-				fetch = fetch_open(&config, source, &calls, &err);
-				assert_int_equal(err.code, fetch == NULL ? ENOMEM : 0);
-			}
-			assert_true(failures >= 2);
-			/* The next to fail is the blob of the first sample. */
-			wait_until(&client, &client.done, 1);
-			assert_int_equal(client.result[0], -ENOMEM);
-			set(&client, &client.closed, true);
-			fetch_close(fetch);
-			nomem_at(0);
-			client_fini(&client);
+			nomem_at(failures + 1);
+			fetch = fetch_open(&config, source, &calls, &err);
+			assert_int_equal(err.code, fetch == NULL ? ENOMEM : 0);
 		}
+		assert_true(failures >= 2);
+		/* The next to fail is the blob of the first sample. */
+		client_wait(&client, &client.done, 1);
+		assert_int_equal(client.result[0], -ENOMEM);
+		client_set(&client, &client.closed, true);
+		fetch_close(fetch);
+		nomem_at(0);
+		client_fini(&client);
+	}
 	folder_free(source);
 }
 

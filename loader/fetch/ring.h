@@ -1,0 +1,21 @@
+/* ring.h - an io_uring with fixed files, where it can be had. Private to loader/fetch/.
+ */
+#ifndef DSA_FETCH_RING_H
+#define DSA_FETCH_RING_H
+
+#include <liburing.h>
+
+struct error;
+
+/*
+ * Makes a ring of `entries` submissions and `files` empty fixed files, which does
+ * nothing until ring_enable(). Ends with io_uring_queue_exit(). Returns 0 or -errno,
+ * and err tells a user what to do about it.
+ */
+int ring_init(struct io_uring *ring, unsigned entries, unsigned files,
+	      struct error *err);
+
+/* The ring belongs to the calling thread from here on. */
+void ring_enable(const struct io_uring *ring);
+
+#endif
