@@ -1,15 +1,78 @@
 #include "reports/html.h"
 #include "loader/base/error.h"
-#include "profiler/profile.h"
 #include "reports/escape.h"
 #include "reports/format.h"
+#include "reports/html_part.h"
 #include "reports/json.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+void html_text(FILE *out, const char *text)
+{
+	if (text != NULL)
+		escape_html(out, text);
+}
+
+void html_table(FILE *out, const char *caption, const char *heads)
+{
+	fprintf(out,
+		"<section class=\"scroll\" tabindex=\"0\" aria-label=\"%s\">\n<table>\n"
+		"<caption>%s</caption>\n<thead><tr>",
+		caption, caption);
+	while (*heads != '\0') {
+		size_t length = strcspn(heads, "|");
+		size_t number = length > 0 && heads[length - 1] == '#';
+
+		fprintf(out, "<th scope=\"col\"%s>%.*s</th>",
+			number ? " class=\"n\"" : "", (int)(length - number), heads);
+		heads += length + (heads[length] == '|');
+	}
+	fputs("</tr></thead>\n<tbody>\n", out);
+}
+
+void html_table_end(FILE *out)
+{
+	fputs("</tbody>\n</table>\n</section>\n", out);
+}
+
+void html_cell(FILE *out, const char *text)
+{
+	fputs("<td>", out);
+	html_text(out, text == NULL ? "–" : text);
+	fputs("</td>", out);
+}
+
+void html_number(FILE *out, const char *text)
+{
+	fprintf(out, "<td class=\"n\">%s</td>", text);
+}
+
+void html_pair(FILE *out, const char *name, const char *text)
+{
+	if (text == NULL)
+		return;
+	fprintf(out, "<tr><th scope=\"row\">%s</th>", name);
+	html_cell(out, text);
+	fputs("</tr>\n", out);
+}
+
+const char *html_range(char *to, const struct interval *interval)
+{
+	char low[FORMAT_SIZE], high[FORMAT_SIZE];
+
+	if (!isfinite(interval->low) || !isfinite(interval->high))
+		snprintf(to, FORMAT_SIZE, "n/a");
+	else
+		snprintf(to, FORMAT_SIZE, "%.20s to %.20s",
+			 format_rate(low, interval->low),
+			 format_rate(high, interval->high));
+	return to;
+}
 
 /* JSON in a script element: no "<" may be seen by the HTML parser. */
-static int embed(const struct profile *profile, FILE *out, struct error *err)
+static int embed(const struct html *html, struct error *err)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -18,32 +81,61 @@ static int embed(const struct profile *profile, FILE *out, struct error *err)
 
 	if (memory == NULL)
 		return error_set(err, ENOMEM, "no memory for the report");
-	result = json_result_write(profile, memory, err);
+	result = json_result_write(html->profile, memory, err);
 	if (fclose(memory) == EOF && result == 0)
 		result = error_set(err, ENOMEM, "no memory for the report");
-	fputs("<script type=\"application/json\" id=\"result\">", out);
+	fputs("<script type=\"application/json\" id=\"result\">\n", html->out);
 	for (size_t i = 0; result == 0 && i < size; i++)
 		if (text[i] == '<')
-			fputs("\\u003c", out);
+			fputs("\\u003c", html->out);
 		else
-			putc(text[i], out);
-	fputs("</script>\n", out);
+			putc(text[i], html->out);
+	fputs("</script>\n", html->out);
 	free(text);
 	return result;
+}
+
+static void begin(const struct html *html)
+{
+	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width, "
+	      "initial-scale=1\">\n"
+	      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+	      "'none'; style-src 'unsafe-inline'\">\n<title>dsa: ",
+	      html->out);
+	html_text(html->out, html->profile->dataset);
+	fputs("</title>\n<style>\n", html->out);
+	for (size_t i = 0; html_style[i] != NULL; i++)
+		fputs(html_style[i], html->out);
+	fputs("</style>\n</head>\n<body>\n", html->out);
 }
 
 int html_write(const struct profile *profile, const struct form_style *style, FILE *out,
 	       struct error *err)
 {
+	struct html html = {profile, out};
 	int result;
 
 	(void)style;
-	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-	      "<title>dsa report</title>\n</head>\n<body>\n<h1>",
+	begin(&html);
+	html_head(&html);
+	fputs("<main>\n", out);
+	html_shares(&html);
+	html_limit(&html);
+	html_plots(&html);
+	html_proof(&html);
+	html_certificates(&html);
+	html_skips(&html);
+	html_setting(&html);
+	html_repeat(&html);
+	fputs("</main>\n<footer><p>Made by dsa ", out);
+	html_text(out, profile->version);
+	fputs(". This file holds the whole result as JSON, in the element "
+	      "<code>#result</code>; <code>dsa report --format=json</code> writes "
+	      "it too.</p></footer>\n",
 	      out);
-	format_verdict(out, profile);
-	fputs("</h1>\n", out);
-	result = embed(profile, out, err);
+	result = embed(&html, err);
 	fputs("</body>\n</html>\n", out);
 	return result;
 }

@@ -1,0 +1,341 @@
+/* html_verdict.c - the top of the report: verdict, shares, what limits. */
+#include "reports/format.h"
+#include "reports/html_part.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BAR = 1000 }; /* units of its width */
+
+static void emulated(const struct html *html)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *memory = open_memstream(&text, &size);
+
+	if (memory == NULL)
+		return;
+	format_emulated(memory, html->profile);
+	fclose(memory);
+	if (*text != '\0')
+		fprintf(html->out,
+			"<p class=\"note\"><strong>Emulated:</strong> %s.%s</p>\n",
+			text,
+			isfinite(html->profile->emulated_per_s)
+				? " The step took its batches at this pace without "
+				  "computing anything."
+				: "");
+	free(text);
+}
+
+static void status(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+
+	if (profile->status == NULL || strcmp(profile->status, "complete") == 0)
+		return;
+	fputs("<p class=\"note\"><strong>Ended early:</strong> ", html->out);
+	html_text(html->out, profile->status);
+	if (profile->status_why != NULL) {
+		fputs(": ", html->out);
+		html_text(html->out, profile->status_why);
+	}
+	if (isfinite(profile->budget_needed_s))
+		fprintf(html->out,
+			". Intervals of ±%.1f points would need about %.0f s",
+			100 * profile->precision, ceil(profile->budget_needed_s));
+	fputs(".</p>\n", html->out);
+}
+
+static void fact(FILE *out, const char *name, const char *number, const char *unit)
+{
+	fprintf(out,
+		"<div><dt>%s</dt><dd class=\"big\">%s <small>%s</small></dd></div>\n",
+		name, number, unit);
+}
+
+static void facts(const struct html *html)
+{
+	const struct profile_rates *rates = &html->profile->rates;
+	double gain = rates->synthetic.value / rates->real.value;
+	char number[FORMAT_SIZE];
+
+	if (!isfinite(rates->real.value))
+		return;
+	fputs("<dl class=\"facts\">\n", html->out);
+	fact(html->out, "Today", format_rate(number, rates->real.value), "samples/s");
+	if (isfinite(rates->synthetic.value))
+		fact(html->out, "Without any wait",
+		     format_rate(number, rates->synthetic.value), "samples/s");
+	if (isfinite(gain)) {
+		snprintf(number, sizeof(number), "%.2f×", gain);
+		fact(html->out, "To be won at most", number, "the speed");
+	}
+	fputs("</dl>\n", html->out);
+}
+
+void html_head(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+	FILE *out = html->out;
+
+	fputs("<header>\n<p class=\"top\"><span class=\"brand\">dsa report</span> "
+	      "<span>",
+	      out);
+	html_text(out, profile->started);
+	fputs("</span></p>\n<h1>", out);
+	format_verdict(out, profile);
+	fputs("</h1>\n<p class=\"how\">", out);
+	html_text(out, profile->dataset);
+	if (profile->dataset != NULL)
+		fputs(" · ", out);
+	format_setup(out, profile, " · ");
+	fputs("</p>\n", out);
+	status(html);
+	emulated(html);
+	facts(html);
+	fputs("</header>\n", out);
+}
+
+/* Patterns over the colours: the parts differ without colour, too. */
+static void patterns(FILE *out)
+{
+	fputs("<defs><pattern id=\"hatch\" width=\"9\" height=\"9\" "
+	      "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
+	      "<path d=\"M0 0V9\" stroke=\"var(--surface)\" stroke-width=\"5\" "
+	      "stroke-opacity=\".38\"/></pattern>"
+	      "<pattern id=\"dots\" width=\"10\" height=\"10\" "
+	      "patternUnits=\"userSpaceOnUse\"><circle cx=\"5\" cy=\"5\" r=\"2.2\" "
+	      "fill=\"var(--surface)\" fill-opacity=\".6\"/></pattern></defs>\n",
+	      out);
+}
+
+static const struct part {
+	const char *class, *ink, *pattern, *name, *about;
+} parts[] = {
+	{"compute", "--compute", NULL, "Compute", "the training step itself"},
+	{"prep", "--prep", "hatch", "Prep stall",
+	 "waiting for decoding, cropping, normalising"},
+	{"fetch", "--fetch", "dots", "Fetch stall",
+	 "waiting for bytes from storage or cache"},
+};
+
+static void segment(FILE *out, const struct part *part, double from, double to)
+{
+	fprintf(out,
+		"<rect x=\"%.1f\" y=\"8\" width=\"%.1f\" height=\"44\" "
+		"fill=\"var(%s)\"/>\n",
+		from, to - from, part->ink);
+	if (part->pattern != NULL)
+		fprintf(out,
+			"<rect x=\"%.1f\" y=\"8\" width=\"%.1f\" height=\"44\" "
+			"fill=\"url(#%s)\"/>\n",
+			from, to - from, part->pattern);
+}
+
+/* The interval of a border between two parts. */
+static void whisker(FILE *out, double low, double high)
+{
+	low = fmax(0, fmin(BAR, low * BAR));
+	high = fmax(0, fmin(BAR, high * BAR));
+	if (!(high > low))
+		return;
+	fprintf(out,
+		"<path d=\"M%.1f 30H%.1fM%.1f 22V38M%.1f 22V38\" "
+		"stroke=\"var(--surface)\" stroke-width=\"6\" fill=\"none\"/>"
+		"<path d=\"M%.1f 30H%.1fM%.1f 22V38M%.1f 22V38\" "
+		"stroke=\"var(--text)\" stroke-width=\"2\" fill=\"none\"/>\n",
+		low, high, low, high, low, high, low, high);
+}
+
+static void bar(const struct html *html, const long tenths[3])
+{
+	const struct profile_stalls *stalls = &html->profile->stalls;
+	double sum = 0, from = 0;
+
+	for (int i = 0; i < 3; i++)
+		sum += tenths[i] > 0 ? (double)tenths[i] : 0;
+	fputs("<svg class=\"bar\" viewBox=\"0 0 1000 60\" preserveAspectRatio=\"none\" "
+	      "role=\"img\" aria-labelledby=\"bar-title bar-about\">\n"
+	      "<title id=\"bar-title\">Shares of the time of a training step</title>\n"
+	      "<desc id=\"bar-about\">Compute, prep stall and fetch stall from left to "
+	      "right, the 95% interval of each border; the numbers stand "
+	      "below.</desc>\n",
+	      html->out);
+	patterns(html->out);
+	for (int i = 0; i < 3 && sum > 0; i++) {
+		double to = from + BAR * (tenths[i] > 0 ? (double)tenths[i] : 0) / sum;
+
+		segment(html->out, &parts[i], from, to);
+		from = to;
+	}
+	whisker(html->out, stalls->compute.low, stalls->compute.high);
+	whisker(html->out, 1 - stalls->fetch.high, 1 - stalls->fetch.low);
+	fputs("</svg>\n", html->out);
+}
+
+static void swatch(FILE *out, const struct part *part)
+{
+	fprintf(out,
+		"<svg class=\"swatch\" viewBox=\"0 0 20 20\" aria-hidden=\"true\">"
+		"<path d=\"M0 0H20V20H0z\" fill=\"var(%s)\"/>",
+		part->ink);
+	if (part->pattern != NULL)
+		fprintf(out, "<path d=\"M0 0H20V20H0z\" fill=\"url(#%s)\"/>",
+			part->pattern);
+	fputs("</svg>", out);
+}
+
+static void share(const struct html *html, int i, const struct interval *interval,
+		  long tenth)
+{
+	char number[FORMAT_SIZE], half[FORMAT_SIZE];
+
+	fprintf(html->out, "<li class=\"%s\"><div class=\"name\">", parts[i].class);
+	swatch(html->out, &parts[i]);
+	fprintf(html->out,
+		"%s%s</div><p class=\"big\">%s <small>%s</small></p>"
+		"<p class=\"small\">%s</p></li>\n",
+		parts[i].name,
+		i == 0 && isfinite(html->profile->emulated_per_s) ? " (emulated)" : "",
+		format_tenth(number, tenth), format_points(half, interval),
+		parts[i].about);
+}
+
+static void outside(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+	char time[FORMAT_SIZE], percent[FORMAT_SIZE];
+
+	if (!isfinite(profile->outside_share) || !(profile->outside_share > 0))
+		return;
+	fprintf(html->out,
+		"<h3>Outside the loop of steps</h3>\n"
+		"<svg class=\"bar thin\" viewBox=\"0 0 1000 10\" "
+		"preserveAspectRatio=\"none\" aria-hidden=\"true\">"
+		"<path d=\"M0 0H1000V10H0z\" fill=\"var(--grid)\"/>"
+		"<path d=\"M0 0H%.1fV10H0z\" fill=\"var(--muted)\"/></svg>\n"
+		"<p class=\"small\">%s of the time from the first to the last request "
+		"(%s) went to warm-up, evaluation, checkpoints or pauses. It is in "
+		"none "
+		"of the shares above.</p>\n",
+		BAR * fmin(1, profile->outside_share),
+		format_percent(percent, profile->outside_share),
+		format_seconds(time, profile->outside_s));
+}
+
+static void split(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+	char waiting[FORMAT_SIZE], contention[FORMAT_SIZE];
+
+	if (isfinite(profile->prep_waiting) && isfinite(profile->prep_contention))
+		fprintf(html->out,
+			"<p class=\"small\">Of the prep stall, the step waits for "
+			"batches %s of its time; %s is the step itself slowed down, as "
+			"preparation takes its cores.</p>\n",
+			format_percent(waiting, profile->prep_waiting),
+			format_percent(contention, profile->prep_contention));
+}
+
+void html_shares(const struct html *html)
+{
+	const struct profile_stalls *stalls = &html->profile->stalls;
+	long tenths[3];
+	int sums;
+
+	if (!isfinite(stalls->compute.value))
+		return;
+	sums = format_stalls(html->profile, tenths);
+	fputs("<section aria-labelledby=\"time\">\n<h2 id=\"time\">Where the time of a "
+	      "step goes</h2>\n",
+	      html->out);
+	bar(html, tenths);
+	fputs("<ul class=\"shares\">\n", html->out);
+	share(html, 0, &stalls->compute, tenths[0]);
+	share(html, 1, &stalls->prep, tenths[1]);
+	share(html, 2, &stalls->fetch, tenths[2]);
+	fprintf(html->out,
+		"</ul>\n<p class=\"small\">%s± is half of a 95%% interval, in points "
+		"of the time of a step.</p>\n",
+		sums ? "The three sum to 100%. " : "");
+	split(html);
+	outside(html);
+	fputs("</section>\n", html->out);
+}
+
+static void rate(const struct html *html, const char *name, const char *ink,
+		 const struct interval *interval, double most)
+{
+	char number[FORMAT_SIZE], range[FORMAT_SIZE];
+
+	if (!isfinite(interval->value))
+		return;
+	fprintf(html->out,
+		"<tr><th scope=\"row\">%s</th><td class=\"rate\">"
+		"<svg viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" "
+		"aria-hidden=\"true\"><path d=\"M0 0H100V10H0z\" fill=\"var(--grid)\"/>"
+		"<path d=\"M0 0H%.2fV10H0z\" fill=\"var(%s)\"/></svg></td>",
+		name, fmax(0, fmin(100, 100 * interval->value / most)), ink);
+	html_number(html->out, format_rate(number, interval->value));
+	html_number(html->out, html_range(range, interval));
+	fputs("</tr>\n", html->out);
+}
+
+static double highest(const struct profile_rates *rates)
+{
+	const double all[] = {rates->real.value,      rates->cached.value,
+			      rates->synthetic.value, rates->loaded.value,
+			      rates->prep.value,      rates->fetch.value};
+	double most = 0;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		most = fmax(most, all[i]);
+	return most;
+}
+
+static void rates(const struct html *html)
+{
+	const struct profile_rates *rates = &html->profile->rates;
+	double most = highest(rates);
+
+	if (!(most > 0))
+		return;
+	html_table(html->out, "Samples per second, with 95% intervals",
+		   "What was measured| |Samples/s#|Interval#");
+	rate(html, "Real: storage and cache as asked", "--fetch", &rates->real, most);
+	rate(html, "Cached: files from memory, really prepared", "--prep",
+	     &rates->cached, most);
+	rate(html, "Synthetic: batches prepared before", "--compute", &rates->synthetic,
+	     most);
+	rate(html, "Synthetic, workers as busy as usual", "--compute", &rates->loaded,
+	     most);
+	rate(html, "Preparation alone, workers as configured", "--prep", &rates->prep,
+	     most);
+	rate(html, "Fetching alone, cache hits counted", "--fetch", &rates->fetch,
+	     most);
+	html_table_end(html->out);
+}
+
+void html_limit(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+
+	fputs("<section aria-labelledby=\"limit\">\n<h2 id=\"limit\">What limits "
+	      "it</h2>"
+	      "\n",
+	      html->out);
+	if (profile->limit != NULL) {
+		fputs("<p><strong>", html->out);
+		html_text(html->out, profile->limit);
+		fputs("</strong>", html->out);
+		if (profile->limit_why != NULL)
+			fputs(": ", html->out);
+		html_text(html->out, profile->limit_why);
+		fputs(".</p>\n", html->out);
+	}
+	rates(html);
+	fputs("<p class=\"small\">The differences between the real, the cached and the "
+	      "synthetic windows are the stalls.</p>\n</section>\n",
+	      html->out);
+}
