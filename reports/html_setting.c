@@ -7,9 +7,16 @@
 static void begin_facts(FILE *out, const char *title, const char *caption)
 {
 	fprintf(out,
-		"<h3>%s</h3>\n<section class=\"scroll facts-table\" tabindex=\"0\" "
+		"<div class=\"group\">\n<h3>%s</h3>\n<section class=\"scroll "
+		"facts-table\" tabindex=\"0\" "
 		"aria-label=\"%s\">\n<table>\n<tbody>\n",
 		title, caption);
+}
+
+static void end_facts(FILE *out)
+{
+	html_table_end(out);
+	fputs("</div>\n", out);
 }
 
 static void count(FILE *out, const char *name, uint64_t number)
@@ -39,7 +46,7 @@ static void data_set(const struct html *html)
 	bytes(html->out, "Bytes", profile->dataset_bytes);
 	count(html->out, "Classes", profile->classes);
 	html_pair(html->out, "Digest", profile->digest);
-	html_table_end(html->out);
+	end_facts(html->out);
 }
 
 static void configuration(const struct html *html)
@@ -62,7 +69,7 @@ static void configuration(const struct html *html)
 	bytes(out, "Prepared sample", profile->sample_bytes);
 	html_pair(out, "Huge pages", profile->huge_pages ? "yes" : "no");
 	html_pair(out, "Storage is memory", profile->storage_is_memory ? "yes" : NULL);
-	html_table_end(out);
+	end_facts(out);
 }
 
 static void run_facts(const struct html *html)
@@ -80,7 +87,7 @@ static void run_facts(const struct html *html)
 	if (profile->target_status >= 0)
 		count(html->out, "Exit status of the program",
 		      (uint64_t)profile->target_status);
-	html_table_end(html->out);
+	end_facts(html->out);
 }
 
 static void machine(const struct html *html)
@@ -97,7 +104,7 @@ static void machine(const struct html *html)
 		html_cell(html->out, profile->environment[i].value);
 		fputs("</tr>\n", html->out);
 	}
-	html_table_end(html->out);
+	end_facts(html->out);
 }
 
 static void counters(const struct html *html)
@@ -159,12 +166,13 @@ static void processes(const struct html *html)
 void html_setting(const struct html *html)
 {
 	fputs("<section aria-labelledby=\"setting\">\n<h2 id=\"setting\">What was "
-	      "measured, and where</h2>\n",
+	      "measured, and where</h2>\n<div class=\"groups\">\n",
 	      html->out);
 	data_set(html);
 	configuration(html);
 	run_facts(html);
 	machine(html);
+	fputs("</div>\n", html->out);
 	counters(html);
 	processes(html);
 	fputs("</section>\n", html->out);

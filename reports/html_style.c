@@ -45,8 +45,8 @@ const char *const html_style[] = {
 	"letter-spacing:-.01em}\n",
 	".big small{font-size:.9rem;font-weight:400;letter-spacing:0;"
 	"color:var(--muted)}\n",
-	".bar{display:block;width:100%;height:3.75rem;margin:.5rem 0 0}\n",
-	".bar.thin{height:.75rem}\n",
+	".bar{display:block;width:100%;height:60px;margin:.5rem 0 0}\n",
+	".bar.thin{height:12px}\n",
 	".shares li{border-top:4px solid;padding-top:.6rem}\n",
 	".shares .name{display:flex;align-items:center;gap:.5rem}\n",
 	".swatch{width:1rem;height:1rem;flex:none;border-radius:2px}\n",
@@ -76,10 +76,11 @@ const char *const html_style[] = {
 	"white-space:nowrap}\n",
 	"tbody th{font-weight:500}tr:last-child>*{border-bottom:0}\n",
 	"th.n,td.n{text-align:right;white-space:nowrap}\n",
-	"td{overflow-wrap:anywhere;min-width:3.5rem}\n",
+	"td{overflow-wrap:break-word;min-width:3.5rem}\n",
 	".rate{width:30%;min-width:6rem}.rate svg{display:block;width:100%;"
 	"height:.7rem;margin-top:.3rem}\n",
-	".facts-table th{width:14rem;color:var(--muted)}\n",
+	".groups{columns:2;column-gap:3rem}.group{break-inside:avoid}"
+	".group h3{margin-top:.9rem}.facts-table th{width:42%;color:var(--muted)}\n",
 	"details{margin:.5rem 0}\n",
 	"summary{cursor:pointer;color:var(--muted);font-size:.875rem;"
 	"padding:.15rem 0;width:fit-content}\n",
@@ -99,14 +100,18 @@ const char *const html_style[] = {
 	"main>section{padding:1.1rem 1rem;margin:.85rem 0;border-radius:8px}"
 	"h1{font-size:1.45rem}.facts,.shares{grid-template-columns:1fr;gap:.9rem}"
 	".facts{grid-template-columns:1fr 1fr}.big{font-size:1.4rem}"
-	"figure svg text{font-size:14px}.facts-table th{width:8.5rem}"
+	"figure svg text{font-size:14px}.groups{columns:1}"
 	"th,td{padding-right:.8rem}}\n",
-	"@media print{body{background:#fff;font-size:10.5pt}"
+	"@media print{@page{margin:15mm}body{background:#fff;font-size:9.5pt}"
 	"header,main,footer{max-width:none;padding:0}"
-	"main>section{border:0;padding:0;margin:1.2rem 0}"
-	".bar,.shares li,.figures figure,tr,pre,.facts{break-inside:avoid}"
-	"h2,h3,caption,summary{break-after:avoid}"
-	".figures{grid-template-columns:1fr 1fr;gap:1.2rem}"
+	"main>section{border:0;padding:0;margin:1.6rem 0 0}"
+	".bar,.shares li,figure svg,tr,pre,.facts{break-inside:avoid}"
+	"h2,h3,figcaption,caption,summary,.legend{break-after:avoid}figcaption{break-"
+	"inside:avoid}"
+	".figures{display:block;columns:2;column-gap:2rem}figure{margin:0 0 1.4rem}"
+	"figure svg text{font-size:12px}table,caption{font-size:8pt}"
+	".figures table{font-size:7pt}th,td{padding:.2rem .6rem .2rem 0}"
+	"thead th{white-space:normal;vertical-align:bottom}td{min-width:0}"
 	".scroll{overflow:visible}summary{list-style:none}"
 	"*{print-color-adjust:exact;-webkit-print-color-adjust:exact}"
 	"details::details-content{content-visibility:visible;display:block;"

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BAR = 1000 }; /* units of its width */
-
 static void emulated(const struct html *html)
 {
 	char *text = NULL;
@@ -74,16 +72,37 @@ static void facts(const struct html *html)
 	fputs("</dl>\n", html->out);
 }
 
+/* "2026-11-20T10:21:07Z" as "20 November 2026, 10:21 UTC". */
+static void started(const struct html *html)
+{
+	static const char *const months[] = {
+		"January", "February", "March",     "April",   "May",      "June",
+		"July",    "August",   "September", "October", "November", "December"};
+	const char *text = html->profile->started;
+	unsigned year, month, day, hour, minute;
+
+	if (text == NULL)
+		return;
+	fputs(" <span>", html->out);
+	if (sscanf(text, "%4u-%2u-%2uT%2u:%2u", &year, &month, &day, &hour, &minute) ==
+		    5 &&
+	    month >= 1 && month <= 12)
+		fprintf(html->out, "%u %s %u, %02u:%02u UTC", day, months[month - 1],
+			year, hour, minute);
+	else
+		html_text(html->out, text);
+	fputs("</span>", html->out);
+}
+
 void html_head(const struct html *html)
 {
 	const struct profile *profile = html->profile;
 	FILE *out = html->out;
 
-	fputs("<header>\n<p class=\"top\"><span class=\"brand\">dsa report</span> "
-	      "<span>",
+	fputs("<header>\n<p class=\"top\"><span class=\"brand\">dsa report</span>",
 	      out);
-	html_text(out, profile->started);
-	fputs("</span></p>\n<h1>", out);
+	started(html);
+	fputs("</p>\n<h1>", out);
 	format_verdict(out, profile);
 	fputs("</h1>\n<p class=\"how\">", out);
 	html_text(out, profile->dataset);
@@ -120,32 +139,33 @@ static const struct part {
 	 "waiting for bytes from storage or cache"},
 };
 
+/* Lengths are percent of the bar, so that patterns and strokes keep their shape. */
 static void segment(FILE *out, const struct part *part, double from, double to)
 {
 	fprintf(out,
-		"<rect x=\"%.1f\" y=\"8\" width=\"%.1f\" height=\"44\" "
+		"<rect x=\"%.2f%%\" y=\"16\" width=\"%.2f%%\" height=\"44\" "
 		"fill=\"var(%s)\"/>\n",
 		from, to - from, part->ink);
 	if (part->pattern != NULL)
 		fprintf(out,
-			"<rect x=\"%.1f\" y=\"8\" width=\"%.1f\" height=\"44\" "
+			"<rect x=\"%.2f%%\" y=\"16\" width=\"%.2f%%\" height=\"44\" "
 			"fill=\"url(#%s)\"/>\n",
 			from, to - from, part->pattern);
 }
 
-/* The interval of a border between two parts. */
+/* The interval of a border between two parts, above it. */
 static void whisker(FILE *out, double low, double high)
 {
-	low = fmax(0, fmin(BAR, low * BAR));
-	high = fmax(0, fmin(BAR, high * BAR));
+	low = 100 * fmax(0, fmin(1, low));
+	high = 100 * fmax(0, fmin(1, high));
 	if (!(high > low))
 		return;
 	fprintf(out,
-		"<path d=\"M%.1f 30H%.1fM%.1f 22V38M%.1f 22V38\" "
-		"stroke=\"var(--surface)\" stroke-width=\"6\" fill=\"none\"/>"
-		"<path d=\"M%.1f 30H%.1fM%.1f 22V38M%.1f 22V38\" "
-		"stroke=\"var(--text)\" stroke-width=\"2\" fill=\"none\"/>\n",
-		low, high, low, high, low, high, low, high);
+		"<g stroke=\"var(--text)\" stroke-width=\"1.5\">"
+		"<line x1=\"%.2f%%\" y1=\"7\" x2=\"%.2f%%\" y2=\"7\"/>"
+		"<line x1=\"%.2f%%\" y1=\"2\" x2=\"%.2f%%\" y2=\"12\"/>"
+		"<line x1=\"%.2f%%\" y1=\"2\" x2=\"%.2f%%\" y2=\"12\"/></g>\n",
+		low, high, low, low, high, high);
 }
 
 static void bar(const struct html *html, const long tenths[3])
@@ -155,16 +175,16 @@ static void bar(const struct html *html, const long tenths[3])
 
 	for (int i = 0; i < 3; i++)
 		sum += tenths[i] > 0 ? (double)tenths[i] : 0;
-	fputs("<svg class=\"bar\" viewBox=\"0 0 1000 60\" preserveAspectRatio=\"none\" "
-	      "role=\"img\" aria-labelledby=\"bar-title bar-about\">\n"
+	fputs("<svg class=\"bar\" role=\"img\" aria-labelledby=\"bar-title "
+	      "bar-about\">\n"
 	      "<title id=\"bar-title\">Shares of the time of a training step</title>\n"
 	      "<desc id=\"bar-about\">Compute, prep stall and fetch stall from left to "
-	      "right, the 95% interval of each border; the numbers stand "
+	      "right, above each border its 95% interval; the numbers stand "
 	      "below.</desc>\n",
 	      html->out);
 	patterns(html->out);
 	for (int i = 0; i < 3 && sum > 0; i++) {
-		double to = from + BAR * (tenths[i] > 0 ? (double)tenths[i] : 0) / sum;
+		double to = from + 100 * (tenths[i] > 0 ? (double)tenths[i] : 0) / sum;
 
 		segment(html->out, &parts[i], from, to);
 		from = to;
@@ -211,15 +231,14 @@ static void outside(const struct html *html)
 		return;
 	fprintf(html->out,
 		"<h3>Outside the loop of steps</h3>\n"
-		"<svg class=\"bar thin\" viewBox=\"0 0 1000 10\" "
-		"preserveAspectRatio=\"none\" aria-hidden=\"true\">"
-		"<path d=\"M0 0H1000V10H0z\" fill=\"var(--grid)\"/>"
-		"<path d=\"M0 0H%.1fV10H0z\" fill=\"var(--muted)\"/></svg>\n"
+		"<svg class=\"bar thin\" aria-hidden=\"true\">"
+		"<rect width=\"100%%\" height=\"12\" fill=\"var(--grid)\"/>"
+		"<rect width=\"%.2f%%\" height=\"12\" fill=\"var(--muted)\"/></svg>\n"
 		"<p class=\"small\">%s of the time from the first to the last request "
 		"(%s) went to warm-up, evaluation, checkpoints or pauses. It is in "
 		"none "
 		"of the shares above.</p>\n",
-		BAR * fmin(1, profile->outside_share),
+		100 * fmin(1, profile->outside_share),
 		format_percent(percent, profile->outside_share),
 		format_seconds(time, profile->outside_s));
 }

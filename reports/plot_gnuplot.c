@@ -196,17 +196,19 @@ static size_t rgb_length(const char *text, int *ink)
 	return (size_t)length;
 }
 
-/* What stands in gnuplot's SVG, and what the page needs; %s is the plot's id. */
+/* What stands in gnuplot's SVG, and what the page needs; % is the plot's id. */
 static const struct {
 	const char *from, *to;
 } rewrites[] = {
-	{"id=\"", "id=\"%s-"},
-	{"id='", "id='%s-"},
-	{"xlink:href='#", "href='#%s-"},
-	{"url(#", "url(#%s-"},
+	{"id=\"", "id=\"%-"},
+	{"id='", "id='%-"},
+	{"xlink:href='#", "href='#%-"},
+	{"url(#", "url(#%-"},
 	{" color=\"black\"", ""},
 	{" color=\"white\"", ""},
 	{" font-family=\"inherit\"", ""},
+	{" fill = '", " fill='"},
+	{" points = '", " points='"},
 };
 
 static size_t rewrite(const struct plot *plot, const char *text, FILE *out)
@@ -224,9 +226,11 @@ static size_t rewrite(const struct plot *plot, const char *text, FILE *out)
 		length = strlen(rewrites[i].from);
 		if (strncmp(text, rewrites[i].from, length) != 0)
 			continue;
-		id = strstr(to, "%s");
-		fprintf(out, "%.*s%s%s", (int)(id == NULL ? 0 : id - to), to,
-			id == NULL ? "" : plot->id, id == NULL ? "" : id + 2);
+		id = strchr(to, '%');
+		if (id == NULL)
+			fputs(to, out);
+		else
+			fprintf(out, "%.*s%s%s", (int)(id - to), to, plot->id, id + 1);
 		return length;
 	}
 	if (strncmp(text, "<title>", 7) == 0) {

@@ -143,6 +143,23 @@ int plot_windows(const struct profile *profile, struct plot *plot)
 	return 0;
 }
 
+/* Whole epochs, with room at both ends. */
+static void tick_epochs(struct plot_axis *axis, const struct profile *profile)
+{
+	uint64_t last = 0, every;
+	char label[FORMAT_SIZE];
+
+	for (size_t i = 0; i < profile->epoch_count; i++)
+		if (profile->epochs[i].epoch > last)
+			last = profile->epochs[i].epoch;
+	every = last / 8 + 1;
+	for (uint64_t epoch = 0; epoch <= last && axis->count < PLOT_TICKS;
+	     epoch += every)
+		plot_tick(axis, (double)epoch, format_count(label, epoch));
+	axis->low = -.04 * (double)last - .1;
+	axis->high = 1.04 * (double)last + .1;
+}
+
 int plot_cache(const struct profile *profile, struct plot *plot)
 {
 	struct plot_series *hits = plot_add(plot, "hits", PLOT_CURVE, PLOT_FETCH);
@@ -162,7 +179,7 @@ int plot_cache(const struct profile *profile, struct plot *plot)
 			       100 * (double)epoch->hits / seen, NAN, NAN) < 0)
 			return -1;
 	}
-	plot_scale_x(plot);
+	tick_epochs(&plot->x, profile);
 	plot_scale_y(plot);
 	return 0;
 }
