@@ -22,6 +22,11 @@ enum {
 	 */
 	MARGIN = 4,
 	OVERHANG = 4 * CHANNELS, /* bytes readable behind the last row */
+	/*
+	 * libjpeg-turbo writes rows that are aligned past the caches, and what reads
+	 * them next would wait for memory.
+	 */
+	MISALIGNED = CHANNELS,
 	END_OF_IMAGE = 0xd9,
 };
 
@@ -206,6 +211,24 @@ static void read_header(struct jpeg *jpeg)
 	jpeg_read_header(&jpeg->lib, TRUE);
 }
 
+/* Bombs are refused before memory is taken. */
+static int check_size(const struct jpeg *jpeg, struct error *err)
+{
+	unsigned width = jpeg->lib.image_width, height = jpeg->lib.image_height;
+	uint64_t pixels = (uint64_t)width * height;
+
+	if (pixels > JPEG_PIXELS_MAX)
+		return error_set(err, EFBIG,
+				 "unreasonable JPEG: %ux%u pixels, more than %d", width,
+				 height, JPEG_PIXELS_MAX);
+	/* A block takes a bit at least, and has 128 pixels at the most. */
+	if (pixels / 8 / 128 > jpeg->size && !jpeg->lib.arith_code)
+		return error_set(err, EFBIG,
+				 "unreasonable JPEG: %ux%u pixels in %zu bytes", width,
+				 height, jpeg->size);
+	return 0;
+}
+
 /*
  * A decoder serves one image only: it would decode an image that lacks tables
  * with those of the image before.
@@ -227,11 +250,7 @@ int jpeg_open(struct jpeg *jpeg, const void *bytes, size_t size, struct jpeg_inf
 	info->width = jpeg->lib.image_width;
 	info->height = jpeg->lib.image_height;
 	info->orientation = exif_orientation(bytes, size);
-	if ((uint64_t)info->width * info->height > JPEG_PIXELS_MAX)
-		return error_set(err, EFBIG,
-				 "unreasonable JPEG: %ux%u pixels, more than %d",
-				 info->width, info->height, JPEG_PIXELS_MAX);
-	return 0;
+	return check_size(jpeg, err);
 }
 
 static bool is_inked(const struct jpeg *jpeg)
@@ -304,9 +323,12 @@ static void remove_ink(const struct jpeg *jpeg, uint8_t *pixel)
 	}
 }
 
-static size_t row_bytes(const struct jpeg *jpeg)
+/* Bytes from one row to the next. */
+static size_t stride(const struct jpeg *jpeg)
 {
-	return (size_t)jpeg->lib.output_width * CHANNELS;
+	size_t bytes = (size_t)jpeg->lib.output_width * CHANNELS;
+
+	return (bytes + SCRATCH_ALIGN - 1) / SCRATCH_ALIGN * SCRATCH_ALIGN;
 }
 
 static void read_rows(struct jpeg *jpeg)
@@ -317,7 +339,7 @@ static void read_rows(struct jpeg *jpeg)
 		jpeg_read_scanlines(&jpeg->lib, &row, 1);
 		if (is_inked(jpeg))
 			remove_ink(jpeg, row);
-		row += row_bytes(jpeg);
+		row += stride(jpeg);
 	}
 }
 
@@ -326,14 +348,16 @@ int jpeg_rows(struct jpeg *jpeg, unsigned count, const uint8_t **rows,
 {
 	int result;
 
-	jpeg->row = scratch_get(&jpeg->rows, count * row_bytes(jpeg) + OVERHANG);
+	jpeg->row =
+		scratch_get(&jpeg->rows, MISALIGNED + count * stride(jpeg) + OVERHANG);
 	if (jpeg->row == NULL)
 		return error_sys(err, ENOMEM, "cannot hold %u rows of %u pixels", count,
 				 jpeg->lib.output_width);
+	jpeg->row += MISALIGNED;
 	jpeg->wanted = count;
 	result = attempt(jpeg, read_rows, err);
 	for (unsigned i = 0; i < count; i++)
-		rows[i] = jpeg->row + i * row_bytes(jpeg) + jpeg->left * CHANNELS;
+		rows[i] = jpeg->row + i * stride(jpeg) + jpeg->left * CHANNELS;
 	return result;
 }
 

@@ -56,6 +56,13 @@ const struct kernel *const kernels[] = {
 	NULL,
 };
 
+void kernel_fence(void)
+{
+#ifdef __x86_64__
+	_mm_sfence();
+#endif
+}
+
 const struct kernel *kernel_best(void)
 {
 	const struct kernel *const *kernel = kernels;

@@ -58,6 +58,10 @@ struct kernel {
 /* From the widest to the plainest, ended by NULL; the last is usable everywhere. */
 extern const struct kernel *const kernels[];
 
+/* Streamed stores of this thread come before its later stores, for other threads too.
+ */
+void kernel_fence(void);
+
 /* The first usable one. */
 const struct kernel *kernel_best(void);
 

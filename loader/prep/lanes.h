@@ -43,31 +43,82 @@ typedef int32_t NAME(ints) __attribute__((vector_size(4 * LANES)));
 typedef uint16_t NAME(shorts) __attribute__((vector_size(2 * LANES)));
 typedef uint8_t NAME(bytes) __attribute__((vector_size(LANES)));
 
+/* Vectors behind one another. */
+#define JOIN_4(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
+#define JOIN_8(a, b)                                                                   \
+	__builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,    \
+				14, 15)
+
+/* Stores one quad of a vector, given its lanes. */
+#define PUT_QUAD(at, vector, ...)                                                      \
+	do {                                                                           \
+		floats_4 quad = __builtin_shufflevector(vector, vector, __VA_ARGS__);  \
+                                                                                       \
+		memcpy(at, &quad, sizeof(quad));                                       \
+	} while (0)
+
 /* Interleaves the first, or last, halves of the quads of a and b. */
 #define INTERLEAVE_LOW(a, b)  __builtin_shufflevector(a, b, LOW)
 #define INTERLEAVE_HIGH(a, b) __builtin_shufflevector(a, b, HIGH)
+
+TARGET static inline NAME(floats) NAME(load)(const float *at)
+{
+	NAME(floats) value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+TARGET static inline void NAME(put)(float *at, NAME(floats) value)
+{
+	memcpy(at, &value, sizeof(value));
+}
+
+/* Four pixels of one row. */
+TARGET static inline ints_4 NAME(four)(const uint8_t *row)
+{
+	ints_4 pixels;
+
+	memcpy(&pixels, row, sizeof(pixels));
+	return pixels;
+}
+
+/* Four pixels of each row of the block. */
+TARGET static inline NAME(ints) NAME(pixels)(const uint8_t *const *rows, size_t at)
+{
+#if LANES == 4
+	return NAME(four)(rows[0] + at);
+#else
+	ints_8 upper = JOIN_4(NAME(four)(rows[0] + at), NAME(four)(rows[1] + at));
+#if LANES == 8
+	return upper;
+#else
+	ints_8 lower = JOIN_4(NAME(four)(rows[2] + at), NAME(four)(rows[3] + at));
+
+	return JOIN_8(upper, lower);
+#endif
+#endif
+}
 
 TARGET static void NAME(interleave)(const uint8_t *const *rows, unsigned width,
 				    float *block)
 {
 	for (unsigned x = 0; x < width; x += 4, block += 4 * LANES) {
-		NAME(ints) pixels;
-		NAME(floats) r, g, b, rb_low, rb_high, gg_low, gg_high, quads[4];
-
-		for (int row = 0; row < LANES / 4; row++)
-			memcpy((char *)&pixels + 16 * row, rows[row] + 4 * x, 16);
-		r = __builtin_convertvector(pixels & 255, NAME(floats));
+		NAME(ints) pixels = NAME(pixels)(rows, (size_t)4 * x);
+		NAME(floats) r = __builtin_convertvector(pixels & 255, NAME(floats));
+		NAME(floats)
 		g = __builtin_convertvector(pixels >> 8 & 255, NAME(floats));
+		NAME(floats)
 		b = __builtin_convertvector(pixels >> 16 & 255, NAME(floats));
-		rb_low = INTERLEAVE_LOW(r, b);
-		rb_high = INTERLEAVE_HIGH(r, b);
-		gg_low = INTERLEAVE_LOW(g, g);
-		gg_high = INTERLEAVE_HIGH(g, g);
-		quads[0] = INTERLEAVE_LOW(rb_low, gg_low);
-		quads[1] = INTERLEAVE_HIGH(rb_low, gg_low);
-		quads[2] = INTERLEAVE_LOW(rb_high, gg_high);
-		quads[3] = INTERLEAVE_HIGH(rb_high, gg_high);
-		memcpy(block, quads, sizeof(quads));
+		NAME(floats) rb_low = INTERLEAVE_LOW(r, b);
+		NAME(floats) rb_high = INTERLEAVE_HIGH(r, b);
+		NAME(floats) gg_low = INTERLEAVE_LOW(g, g);
+		NAME(floats) gg_high = INTERLEAVE_HIGH(g, g);
+
+		NAME(put)(block, INTERLEAVE_LOW(rb_low, gg_low));
+		NAME(put)(block + LANES, INTERLEAVE_HIGH(rb_low, gg_low));
+		NAME(put)(block + 2 * LANES, INTERLEAVE_LOW(rb_high, gg_high));
+		NAME(put)(block + 3 * LANES, INTERLEAVE_HIGH(rb_high, gg_high));
 	}
 }
 
@@ -80,30 +131,33 @@ TARGET static inline NAME(floats)
 	NAME(floats) sum = {0};
 
 	for (unsigned k = 0; k < filter->taps; k++) {
-		NAME(floats) value, part;
+		NAME(floats) part = NAME(load)(source + (size_t)k * LANES) * weight[k];
 
-		memcpy(&value, source + (size_t)k * LANES, sizeof(value));
-		part = value * weight[k];
 		sum += part;
 	}
 	return sum;
 }
 
 /* Writes the quad of each row to where that row's pixel belongs. */
-TARGET static inline void NAME(scatter)(const NAME(floats) * quads, float *out,
-					size_t stride)
+TARGET static inline void NAME(scatter)(NAME(floats) quads, float *out, size_t stride)
 {
-	for (int row = 0; row < LANES / 4; row++)
-		memcpy(out + (size_t)row * stride, (const float *)quads + 4 * row, 16);
+	PUT_QUAD(out, quads, 0, 1, 2, 3);
+#if LANES >= 8
+	PUT_QUAD(out + stride, quads, 4, 5, 6, 7);
+#endif
+#if LANES >= 16
+	PUT_QUAD(out + 2 * stride, quads, 8, 9, 10, 11);
+	PUT_QUAD(out + 3 * stride, quads, 12, 13, 14, 15);
+#endif
+	(void)stride;
 }
 
 TARGET static void NAME(interleaved)(const struct filter *filter, const float *block,
 				     float *out, size_t stride)
 {
 	for (unsigned x = 0; x < filter->outputs; x++) {
-		NAME(floats) quads = NAME(pixel)(filter, x, block);
-
-		NAME(scatter)(&quads, out + (size_t)x * 3, stride);
+		NAME(scatter)
+		(NAME(pixel)(filter, x, block), out + (size_t)x * 3, stride);
 	}
 }
 
@@ -128,9 +182,9 @@ TARGET static void NAME(planar)(const struct filter *filter, const float *block,
 		NAME(floats) g = INTERLEAVE_HIGH(rg_even, rg_odd);
 		NAME(floats) b = INTERLEAVE_LOW(b_even, b_odd);
 
-		NAME(scatter)(&r, out, stride);
-		NAME(scatter)(&g, out + plane, stride);
-		NAME(scatter)(&b, out + 2 * plane, stride);
+		NAME(scatter)(r, out, stride);
+		NAME(scatter)(g, out + plane, stride);
+		NAME(scatter)(b, out + 2 * plane, stride);
 	}
 }
 
@@ -141,14 +195,6 @@ TARGET static void NAME(horizontal)(const struct filter *filter, const float *bl
 		NAME(interleaved)(filter, block, out, stride);
 	else
 		NAME(planar)(filter, block, out, stride, plane);
-}
-
-TARGET static inline NAME(floats) NAME(load)(const float *at)
-{
-	NAME(floats) value;
-
-	memcpy(&value, at, sizeof(value));
-	return value;
 }
 
 TARGET static inline void NAME(store)(const struct kernel_sum *sum, size_t at,
@@ -164,7 +210,7 @@ TARGET static inline void NAME(store)(const struct kernel_sum *sum, size_t at,
 		return;
 	}
 #endif
-	memcpy(sum->out + at, &value, sizeof(value));
+	NAME(put)(sum->out + at, value);
 }
 
 /* Four vectors at once: each weight is fetched once, and additions overlap. */

@@ -4,7 +4,6 @@
 #include "loader/prep/scratch.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -215,5 +214,5 @@ void resampler_end(struct resampler *r)
 			transpose(r->square + c * plane_bytes, size, bytes,
 				  r->out + c * plane_bytes);
 	if (r->streamed)
-		atomic_thread_fence(memory_order_seq_cst);
+		kernel_fence();
 }

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 #include <jpeglib.h>
@@ -41,6 +42,23 @@ static void write_orientation(struct jpeg_compress_struct *jpeg, unsigned orient
 	jpeg_write_marker(jpeg, JPEG_APP0 + 1, exif, sizeof(exif));
 }
 
+enum { SCANS = 1 + 3 * 63 };
+
+static void split_scans(struct jpeg_compress_struct *jpeg, jpeg_scan_info scans[SCANS])
+{
+	memset(scans, 0, SCANS * sizeof(*scans));
+	scans[0].comps_in_scan = 3;
+	for (int c = 0; c < 3; c++)
+		scans[0].component_index[c] = c;
+	for (int i = 1; i < SCANS; i++) {
+		scans[i].comps_in_scan = 1;
+		scans[i].component_index[0] = (i - 1) / 63;
+		scans[i].Ss = scans[i].Se = (i - 1) % 63 + 1;
+	}
+	jpeg->scan_info = scans;
+	jpeg->num_scans = SCANS;
+}
+
 static void configure(struct jpeg_compress_struct *jpeg, const struct picture *picture)
 {
 	bool gray = picture->color == PICTURE_GRAY;
@@ -74,6 +92,7 @@ unsigned char *picture_jpeg(const struct picture *picture, size_t *size)
 	struct jpeg_error_mgr report;
 	unsigned char *bytes = NULL;
 	unsigned long length = 0;
+	jpeg_scan_info scans[SCANS];
 	JSAMPLE *row = malloc(4 * (size_t)picture->width);
 
 	assert_non_null(row);
@@ -81,6 +100,8 @@ unsigned char *picture_jpeg(const struct picture *picture, size_t *size)
 	jpeg_create_compress(&jpeg);
 	jpeg_mem_dest(&jpeg, &bytes, &length);
 	configure(&jpeg, picture);
+	if (picture->many_scans)
+		split_scans(&jpeg, scans);
 	jpeg_start_compress(&jpeg, TRUE);
 	if (picture->orientation > 0)
 		write_orientation(&jpeg, picture->orientation);
@@ -96,4 +117,13 @@ unsigned char *picture_jpeg(const struct picture *picture, size_t *size)
 	free(row);
 	*size = length;
 	return bytes;
+}
+
+size_t picture_marker(const unsigned char *jpeg, size_t size, int marker)
+{
+	for (size_t i = 1; i < size; i++)
+		if (jpeg[i - 1] == 0xff && jpeg[i] == marker)
+			return i;
+	fail_msg("no marker %#x", (unsigned)marker);
+	return 0;
 }

@@ -20,9 +20,10 @@ struct picture {
 	int h, v;    /* luma samples to a chroma sample; 0: 1 */
 	int quality; /* 0: 91 */
 	bool progressive;
+	bool many_scans;      /* every AC coefficient in a scan of its own: 190 */
 	int restart;          /* MCU rows between restart markers; 0: none */
 	unsigned orientation; /* 0: no Exif */
-	bool no_adobe;        /* CMYK without Adobe's marker, ink stored as ink */
+	bool no_adobe;        /* CMYK without Adobe's marker: ink stored as ink */
 };
 
 /*
@@ -30,5 +31,8 @@ struct picture {
  * alone. The caller frees it. Fails the test when it can't be made.
  */
 unsigned char *picture_jpeg(const struct picture *picture, size_t *size);
+
+/* Where a marker's second byte stands in a JPEG; fails the test when it has none. */
+size_t picture_marker(const unsigned char *jpeg, size_t size, int marker);
 
 #endif

@@ -2,21 +2,23 @@
 #include "loader/base/error.h"
 #include "loader/base/random.h"
 #include "loader/prep/jpeg.h"
-#include "tests/lib/nomem.h"
 #include "tests/lib/picture.h"
 
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 #include <jpeglib.h>
 
-/* The whole image as R G B x, by the shortest way through libjpeg. */
-static uint8_t *decode_whole(const unsigned char *bytes, size_t size, unsigned *width)
+/* The whole image, four bytes a pixel, by the shortest way through libjpeg. */
+static uint8_t *decode_whole(const unsigned char *bytes, size_t size,
+			     J_COLOR_SPACE space)
 {
 	struct jpeg_decompress_struct lib;
 	struct jpeg_error_mgr report;
@@ -26,9 +28,8 @@ static uint8_t *decode_whole(const unsigned char *bytes, size_t size, unsigned *
 	jpeg_create_decompress(&lib);
 	jpeg_mem_src(&lib, bytes, size);
 	jpeg_read_header(&lib, TRUE);
-	lib.out_color_space = JCS_EXT_RGBX;
+	lib.out_color_space = space;
 	jpeg_start_decompress(&lib);
-	*width = lib.output_width;
 	pixels = malloc((size_t)4 * lib.output_width * lib.output_height);
 	assert_non_null(pixels);
 	while (lib.output_scanline < lib.output_height) {
@@ -47,12 +48,10 @@ static void compare_region(struct jpeg *jpeg, const unsigned char *bytes, size_t
 			   const struct jpeg_region *region, unsigned at_once)
 {
 	struct jpeg_info info;
-	unsigned width;
-	uint8_t *whole = decode_whole(bytes, size, &width);
+	uint8_t *whole = decode_whole(bytes, size, JCS_EXT_RGBX);
 	const uint8_t *row[8];
 
 	assert_int_equal(jpeg_open(jpeg, bytes, size, &info, NULL), 0);
-	assert_int_equal(info.width, width);
 	assert_int_equal(jpeg_begin(jpeg, region, NULL), 0);
 	for (unsigned y = 0; y < region->height; y += at_once) {
 		unsigned left = region->height - y;
@@ -61,8 +60,8 @@ static void compare_region(struct jpeg *jpeg, const unsigned char *bytes, size_t
 		assert_int_equal(jpeg_rows(jpeg, count, row, NULL), 0);
 		for (unsigned i = 0; i < count; i++) {
 			const uint8_t *want =
-				whole +
-				4 * ((size_t)(region->y + y + i) * width + region->x);
+				whole + 4 * ((size_t)(region->y + y + i) * info.width +
+					     region->x);
 
 			for (unsigned x = 0; x < region->width; x++)
 				if (memcmp(row[i] + 4 * x, want + 4 * x, 3) != 0)
@@ -116,10 +115,252 @@ static void every_region_equals_the_whole_decode(void **state)
 				});
 }
 
+static void gray_rgb_and_restarts_equal_the_whole_decode(void **state)
+{
+	(void)state;
+	compare_regions(&(struct picture){99, 77, .color = PICTURE_GRAY});
+	compare_regions(&(struct picture){99, 77, .color = PICTURE_RGB});
+	compare_regions(&(struct picture){99, 77, .h = 2, .v = 2, .restart = 1});
+}
+
+static uint8_t *decode_all(const unsigned char *bytes, size_t size, unsigned width,
+			   unsigned height)
+{
+	struct jpeg *jpeg = jpeg_new();
+	struct jpeg_info info;
+	uint8_t *pixels = malloc((size_t)4 * width * height);
+	const uint8_t *row;
+
+	assert_non_null(pixels);
+	assert_int_equal(jpeg_open(jpeg, bytes, size, &info, NULL), 0);
+	assert_int_equal(info.width, width);
+	assert_int_equal(info.height, height);
+	assert_int_equal(
+		jpeg_begin(jpeg, &(struct jpeg_region){0, 0, width, height}, NULL), 0);
+	for (unsigned y = 0; y < height; y++) {
+		assert_int_equal(jpeg_rows(jpeg, 1, &row, NULL), 0);
+		memcpy(pixels + (size_t)4 * width * y, row, (size_t)4 * width);
+	}
+	assert_int_equal(jpeg_end(jpeg, NULL), 0);
+	jpeg_free(jpeg);
+	return pixels;
+}
+
+/* Light that passes the inks, each 0 to 255 of absence; within rounding. */
+static void compare_inks(const struct picture *picture)
+{
+	unsigned invert = picture->no_adobe ? 255 : 0;
+	size_t size, count = (size_t)picture->width * picture->height;
+	unsigned char *bytes = picture_jpeg(picture, &size);
+	uint8_t *inks = decode_whole(bytes, size, JCS_CMYK);
+	uint8_t *pixels = decode_all(bytes, size, picture->width, picture->height);
+
+	for (size_t i = 0; i < 4 * count; i++) {
+		double absent = inks[i] ^ invert, black = inks[i / 4 * 4 + 3] ^ invert;
+
+		if (i % 4 == 3)
+			continue;
+		if (fabs(pixels[i] - absent * black / 255) > 1)
+			fail_msg("value %zu: %u of %g %g", i, pixels[i], absent, black);
+	}
+	free(inks);
+	free(pixels);
+	free(bytes);
+}
+
+static void inks_become_light(void **state)
+{
+	(void)state;
+	compare_inks(&(struct picture){60, 40, .color = PICTURE_CMYK});
+	compare_inks(
+		&(struct picture){60, 40, .color = PICTURE_CMYK, .no_adobe = true});
+	compare_inks(&(struct picture){60, 40, .color = PICTURE_YCCK});
+	compare_inks(&(struct picture){60, 40, .color = PICTURE_YCCK, .h = 2, .v = 2});
+}
+
+/* Decodes a region of whatever bytes are; 0, or the first error. */
+static int try_region(const unsigned char *bytes, size_t size,
+		      const struct jpeg_region *region, struct error *err)
+{
+	struct jpeg *jpeg = jpeg_new();
+	struct jpeg_info info;
+	const uint8_t *row;
+	int result = jpeg_open(jpeg, bytes, size, &info, err);
+
+	if (result == 0)
+		result = jpeg_begin(jpeg, region, err);
+	for (unsigned y = 0; y < region->height && result == 0; y++)
+		result = jpeg_rows(jpeg, 1, &row, err);
+	if (result == 0)
+		result = jpeg_end(jpeg, err);
+	jpeg_free(jpeg);
+	return result;
+}
+
+static const struct picture small = {.width = 90, .height = 70, .h = 2, .v = 2};
+static const struct jpeg_region middle = {30, 20, 20, 10};
+
+static void a_truncated_image_is_refused_whatever_the_region(void **state)
+{
+	size_t size;
+	unsigned char *bytes = picture_jpeg(&small, &size);
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(try_region(bytes, size, &middle, &err), 0);
+	assert_int_equal(try_region(bytes, size * 9 / 10, &middle, &err), -EBADMSG);
+	assert_non_null(strstr(err.message, "truncated JPEG: ends after"));
+	free(bytes);
+}
+
+static void only_the_end_marker_may_be_missing(void **state)
+{
+	struct picture picture = small;
+	size_t size;
+	unsigned char *bytes = picture_jpeg(&picture, &size);
+
+	(void)state;
+	assert_int_equal(try_region(bytes, size - 2, &middle, NULL), 0);
+	free(bytes);
+	picture.progressive = true;
+	bytes = picture_jpeg(&picture, &size);
+	assert_int_equal(try_region(bytes, size, &middle, NULL), 0);
+	/* Nothing tells whether another scan was to follow. */
+	assert_int_equal(try_region(bytes, size - 2, &middle, NULL), -EBADMSG);
+	free(bytes);
+}
+
+static void bytes_behind_the_end_do_no_harm(void **state)
+{
+	size_t size;
+	unsigned char *bytes = picture_jpeg(&small, &size);
+	unsigned char *more = calloc(1, size + 100);
+
+	(void)state;
+	memcpy(more, bytes, size);
+	assert_int_equal(try_region(more, size + 100, &middle, NULL), 0);
+	free(more);
+	free(bytes);
+}
+
+static void damage_before_the_region_is_found(void **state)
+{
+	size_t size;
+	unsigned char *bytes = picture_jpeg(&small, &size);
+	size_t scan = picture_marker(bytes, size, 0xda);
+	struct error err = {0};
+
+	(void)state;
+	bytes[scan + 40] = 0xff;
+	bytes[scan + 41] = 0xd9;
+	assert_int_equal(try_region(bytes, size, &middle, &err), -EBADMSG);
+	assert_non_null(strstr(err.message, "corrupt JPEG: "));
+	free(bytes);
+}
+
+static void what_is_no_jpeg_is_refused(void **state)
+{
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(try_region((const unsigned char *)"GIF89a", 6, &middle, &err),
+			 -EBADMSG);
+	assert_non_null(strstr(err.message, "corrupt JPEG: Not a JPEG file"));
+	assert_int_equal(try_region((const unsigned char *)"", 0, &middle, &err),
+			 -EBADMSG);
+	assert_string_equal(err.message, "truncated JPEG: ends after 0 bytes");
+}
+
+static void tables_of_the_image_before_are_not_used(void **state)
+{
+	struct jpeg *jpeg = jpeg_new();
+	struct jpeg_info info;
+	size_t size;
+	unsigned char *bytes = picture_jpeg(&small, &size);
+
+	(void)state;
+	assert_int_equal(jpeg_open(jpeg, bytes, size, &info, NULL), 0);
+	for (size_t i = 0; i + 1 < size; i++) /* its tables become comments */
+		if (bytes[i] == 0xff && bytes[i + 1] == 0xdb)
+			bytes[i + 1] = 0xfe;
+	assert_int_equal(jpeg_open(jpeg, bytes, size, &info, NULL), 0);
+	assert_int_equal(jpeg_begin(jpeg, &middle, NULL), -EBADMSG);
+	free(bytes);
+	jpeg_free(jpeg);
+}
+
+static void set_dimensions(unsigned char *bytes, size_t size, int frame,
+			   unsigned dimension)
+{
+	size_t at = picture_marker(bytes, size, frame) + 4;
+
+	for (int i = 0; i < 4; i += 2) {
+		bytes[at + i] = (unsigned char)(dimension >> 8);
+		bytes[at + i + 1] = (unsigned char)dimension;
+	}
+}
+
+static long peak_kilobytes(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_maxrss;
+}
+
+static void a_bomb_is_refused_before_it_takes_memory(void **state)
+{
+	struct picture picture = small;
+	long before = peak_kilobytes();
+
+	(void)state;
+	for (int progressive = 0; progressive < 2; progressive++) {
+		struct error err = {0};
+		unsigned char *bytes;
+		size_t size;
+
+		picture.progressive = progressive;
+		bytes = picture_jpeg(&picture, &size);
+		set_dimensions(bytes, size, progressive ? 0xc2 : 0xc0, 65500);
+		assert_int_equal(try_region(bytes, size, &middle, &err), -EFBIG);
+		assert_string_equal(err.message,
+				    "unreasonable JPEG: 65500x65500 pixels, "
+				    "more than 178956970");
+		free(bytes);
+	}
+	assert_true(peak_kilobytes() - before < 64 * 1024);
+}
+
+static void too_many_scans_are_refused(void **state)
+{
+	struct picture picture = small;
+	struct error err = {0};
+	unsigned char *bytes;
+	size_t size;
+
+	(void)state;
+	picture.many_scans = true;
+	bytes = picture_jpeg(&picture, &size);
+	assert_int_equal(try_region(bytes, size, &middle, &err), -EFBIG);
+	assert_string_equal(err.message,
+			    "unreasonable JPEG: more than 100 scans of 90x70 pixels");
+	free(bytes);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_region_equals_the_whole_decode),
+		cmocka_unit_test(gray_rgb_and_restarts_equal_the_whole_decode),
+		cmocka_unit_test(inks_become_light),
+		cmocka_unit_test(a_truncated_image_is_refused_whatever_the_region),
+		cmocka_unit_test(only_the_end_marker_may_be_missing),
+		cmocka_unit_test(bytes_behind_the_end_do_no_harm),
+		cmocka_unit_test(damage_before_the_region_is_found),
+		cmocka_unit_test(what_is_no_jpeg_is_refused),
+		cmocka_unit_test(tables_of_the_image_before_are_not_used),
+		cmocka_unit_test(a_bomb_is_refused_before_it_takes_memory),
+		cmocka_unit_test(too_many_scans_are_refused),
 	};
 
 	if (argc > 1)
