@@ -81,6 +81,7 @@ LIB      := $(call object,$(ROOMS))
 UNIT     := $(patsubst tests/unit/%_test.c,$(B)/test/%,$(wildcard tests/unit/*_test.c))
 FUZZ     := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 BENCH    := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
+TOOLS    := $(patsubst %.c,$(B)/%,$(wildcard tests/tool/*.c))
 EXAMPLES := $(patsubst %.c,$(B)/%,$(wildcard examples/*.c))
 SOURCES  := $(shell find cmd $(ROOMS) examples tests -name node_modules -prune -o \
 	-name '*.[ch]' -print 2>/dev/null)
@@ -138,7 +139,8 @@ $(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $(B)/libhouse.a
 	@echo '  LD  $@'
 	@$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LINK)
 
-$(B)/tests/bench/%: $(B)/tests/bench/%.o $(B)/libhouse.a
+# Programs that tests (tests/tool) and benchmarks (tests/bench) run.
+$(BENCH) $(TOOLS): $(B)/tests/%: $(B)/tests/%.o $(B)/libhouse.a
 	@echo '  LD  $@'
 	@$(CC) $(CFLAGS) -o $@ $^ $(LINK)
 
@@ -191,7 +193,7 @@ check:
 	@$(parallel) all units headers $(if $(SAN),,fuzzers)
 	@BUILD=$(CURDIR)/$(B) SAN='$(SAN)' tests/run
 
-units: $(UNIT)
+units: $(UNIT) $(TOOLS)
 	@:
 
 # The fuzzers have their own folder of objects and always both sanitizers.
