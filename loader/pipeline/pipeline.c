@@ -118,7 +118,9 @@ static void supply_place(struct pipeline *p, const struct fetch_job *job,
 	if (!p->on) { /* the turn ended meanwhile */
 		blob_put(blob);
 	} else if (blob == NULL) {
-		stream_finish(p, batch, place, -result, strerrordesc_np(-result));
+		stream_finish(p, batch, place, -result,
+			      result == -EBADMSG ? "the file is empty"
+						 : strerrordesc_np(-result));
 	} else {
 		place->blob = blob;
 		place->fetch_ns = saturate(clock_now() - job->start);

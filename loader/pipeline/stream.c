@@ -1,4 +1,5 @@
 /* stream.c - cuts the stream into batches and puts finished ones into the ring. */
+#include "loader/base/name.h"
 #include "loader/base/trace.h"
 #include "loader/blob.h"
 #include "loader/cache.h"
@@ -9,6 +10,7 @@
 #include "loader/source.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -480,25 +482,30 @@ static void mark_bad(struct pipeline *p, uint32_t sample, int code, const char *
 		p->tell(p->tell_context, sample, code, reason);
 }
 
+/* --on-error=fail: the first sample that can't be used ends the data. */
+static void fail_at(struct pipeline *p, uint32_t sample, int code, const char *reason)
+{
+	char path[PATH_MAX], name[NAME_SHOWN], text[sizeof(p->failure.message)];
+	struct source_place where;
+
+	source_place(p->parts.source, sample, path, &where);
+	name_escape(where.path != NULL ? where.path : "a sample in memory", name,
+		    sizeof(name));
+	snprintf(text, sizeof(text), "%s: %.120s", name, reason);
+	fail(p, code, text);
+}
+
 void stream_finish(struct pipeline *p, struct batch *batch, struct place *place,
 		   int code, const char *reason)
 {
 	batch->done++;
 	place->state = PLACE_DONE;
 	if (code != 0) {
-		char path[4096], text[256];
-		struct source_place where;
-
 		mark_bad(p, place->sample, code, reason);
 		batch->holes++;
 		place->state = PLACE_HOLE;
-		if (p->parts.options->fail) {
-			source_place(p->parts.source, place->sample, path, &where);
-			snprintf(text, sizeof(text), "%.150s: %.100s",
-				 where.path != NULL ? where.path : "a sample in memory",
-				 reason);
-			fail(p, code, text);
-		}
+		if (p->parts.options->fail)
+			fail_at(p, place->sample, code, reason);
 	}
 	if (batch->done == batch->count)
 		finish_heads(p);
