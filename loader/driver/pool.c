@@ -4,15 +4,28 @@
 #include "loader/ring.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+
+/* Bytes of the last-level cache; sysfs says what this machine sees of a shared one. */
+static size_t cache_bytes(void)
+{
+	FILE *file = fopen("/sys/devices/system/cpu/cpu0/cache/index3/size", "re");
+	unsigned kilobytes = 0;
+
+	if (file != NULL) {
+		if (fscanf(file, "%uK", &kilobytes) != 1)
+			kilobytes = 0;
+		fclose(file);
+	}
+	return kilobytes > 0 ? (size_t)kilobytes << 10 : 64u << 20;
+}
 
 /* Fewest batches that neither repeat soon nor fit the last-level cache. */
 static uint32_t pool_size(const struct ring_shape *shape)
 {
-	long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
 	size_t batch = shape->sample_bytes * shape->batch;
-	size_t want = 2 * (size_t)(cache > 0 ? cache : 32 << 20) / batch + 1;
+	size_t want = 2 * cache_bytes() / batch + 1;
 
 	return want < 8 ? 8 : want > 64 ? 64 : (uint32_t)want;
 }

@@ -1,0 +1,50 @@
+/*
+ * settings.h - the options that every command with a loader takes: what to load, how,
+ * and how slow the storage pretends to be.
+ *
+ *	static const struct argp_child children[] = {{&settings_argp, 0, NULL, 0}, {0}};
+ *
+ * and in the command's parser, so that they are written into its own struct:
+ *
+ *	case ARGP_KEY_INIT:
+ *		state->child_inputs[0] = &mine->settings;
+ *		return 0;
+ */
+#ifndef DSA_SETTINGS_H
+#define DSA_SETTINGS_H
+
+#include <stdint.h>
+
+struct argp;
+struct error;
+
+/* What was given; 0 or NULL in a member that was not. */
+struct settings {
+	const char *dataset;
+	const char *cache;      /* policy */
+	const char *cache_size; /* "2G", "35%" */
+	const char *fetch;      /* engine */
+	unsigned batch, workers, prefetch, fetch_depth;
+	unsigned cores;     /* that the work may use */
+	uint64_t bandwidth; /* bytes/s of the storage */
+	uint64_t latency_ns, delay_ns;
+	uint64_t steps, seed;
+	unsigned given; /* of these members: bits of enum setting in settings.c */
+};
+
+extern const struct argp settings_argp;
+
+/*
+ * The options given, as DSA_LOADER tells them to a loader, after what the variable
+ * says already (`before`, NULL: nothing), which they override. The caller frees it;
+ * NULL when memory is short.
+ */
+char *settings_loader(const struct settings *settings, const char *before);
+
+/*
+ * Leaves this process and what it starts from now on as many of its cores as --cores
+ * says. Returns 0, or -errno when there are not so many.
+ */
+int settings_take_cores(const struct settings *settings, struct error *err);
+
+#endif
