@@ -63,25 +63,56 @@ static size_t decimal_length(const char *text)
 	return length;
 }
 
-/* strtod() reads the decimal point of the locale; this one reads '.'. */
-static double decimal_value(const char *text, size_t length)
+/*
+ * Takes digits into *value until it has as many as a double can tell apart. Returns how
+ * many were read; *dropped is how many of them were not taken.
+ */
+static long take_digits(const char *text, double *value, long *dropped)
 {
-	double value = 0;
-	long scale = 0;
-	size_t i = 0;
+	long count = 0;
 
-	for (; i < length && isdigit((unsigned char)text[i]); i++)
-		value = value * 10 + (text[i] - '0');
-	if (i < length && text[i] == '.')
-		for (i++; i < length && isdigit((unsigned char)text[i]); i++, scale--)
-			value = value * 10 + (text[i] - '0');
-	if (i < length) { /* strtol stops where decimal_length() did */
-		long exponent = strtol(text + i + 1, NULL, 10);
+	for (*dropped = 0; isdigit((unsigned char)text[count]); count++)
+		if (*value < 1e18)
+			*value = *value * 10 + (text[count] - '0');
+		else
+			++*dropped;
+	return count;
+}
 
-		scale += exponent > 400 ? 400 : exponent < -400 ? -400 : exponent;
+/* value * 10^scale, also where 10^scale is no double. */
+static double scaled(double value, long scale)
+{
+	if (scale < -300) {
+		value *= 1e-300;
+		scale += 300;
 	}
 	return scale < 0 ? value / pow(10, (double)-scale)
 			 : value * pow(10, (double)scale);
+}
+
+/* strtod() reads the decimal point of the locale; this one reads '.'. */
+static double decimal_value(const char *text, size_t length)
+{
+	const char *end = text + length;
+	double value = 0;
+	long dropped, scale;
+
+	text += take_digits(text, &value, &dropped);
+	scale = dropped;
+	if (text < end && *text == '.') {
+		long count = take_digits(text + 1, &value, &dropped);
+
+		text += 1 + count;
+		scale -= count - dropped;
+	}
+	if (text < end) { /* strtol stops where decimal_length() did */
+		long exponent = strtol(text + 1, NULL, 10);
+
+		scale += exponent > 99999    ? 99999
+			 : exponent < -99999 ? -99999
+					     : exponent;
+	}
+	return scaled(value, scale);
 }
 
 static bool with_unit(const char *text, const struct unit *units, double *value)

@@ -1,10 +1,12 @@
 #include "loader/source/indexed.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"
+#include "loader/source/index_cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 struct indexed {
@@ -15,53 +17,61 @@ struct indexed {
 static int open_base(const char *path, struct error *err)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char shown[NAME_SHOWN];
 
-	if (fd < 0)
+	if (fd < 0) {
+		char shown[NAME_SHOWN];
+
 		error_sys(err, errno, "cannot read the folder '%s'",
 			  name_escape(path, shown, sizeof(shown)));
+	}
 	return fd;
 }
 
-static int open_index(struct indexed *indexed, const char *dataset, index_build build,
-		      const struct source_config *config, struct error *err)
+static int64_t wall_clock(void)
 {
-	struct index_origin origin = {
-		.dataset = dataset,
-		.base = indexed->base,
-		.threads = config->threads,
-	};
-	char shown[NAME_SHOWN];
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int find_index(const struct index_origin *origin, index_build build,
+		      const char *index_dir, struct index *index, struct error *err)
+{
+	int64_t began = wall_clock();
+	struct index_cache cache;
 	int result;
 
-	origin.dataset_fd = open(dataset, O_RDONLY | O_CLOEXEC);
-	if (origin.dataset_fd < 0)
-		return error_sys(err, errno, "cannot read the data set '%s'",
-				 name_escape(dataset, shown, sizeof(shown)));
-	result = build(&origin, &indexed->index, err);
+	index_cache_open(&cache, index_dir, origin->base_path, origin->dataset);
+	if (index_cache_load(&cache, origin, index))
+		return 0;
+	result = build(origin, index, err);
 	if (result == 0)
-		result = index_finish(&indexed->index, err);
-	close(origin.dataset_fd);
+		result = index_finish(index, err);
+	if (result == 0)
+		index_cache_save(&cache, index, began);
 	return result;
 }
 
-void *indexed_open(const char *dataset, const char *base_path, index_build build,
-		   const struct source_config *config, struct source_facts *facts,
-		   struct error *err)
+static int open_index(struct index_origin *origin, index_build build,
+		      const char *index_dir, struct index *index, struct error *err)
 {
-	struct indexed *indexed = calloc(1, sizeof(*indexed));
-	const struct index_head *head;
+	int result;
 
-	if (indexed == NULL) {
-		error_sys(err, ENOMEM, "cannot index the data set");
-		return NULL;
+	origin->dataset_fd = open(origin->dataset, O_RDONLY | O_CLOEXEC);
+	if (origin->dataset_fd < 0) {
+		char shown[NAME_SHOWN];
+
+		return error_sys(err, errno, "cannot read the data set '%s'",
+				 name_escape(origin->dataset, shown, sizeof(shown)));
 	}
-	indexed->base = open_base(base_path, err);
-	if (indexed->base < 0 || open_index(indexed, dataset, build, config, err) < 0) {
-		indexed_close(indexed);
-		return NULL;
-	}
-	head = indexed->index.head;
+	result = find_index(origin, build, index_dir, index, err);
+	close(origin->dataset_fd);
+	return result;
+}
+
+static void state_facts(const struct index_head *head, struct source_facts *facts)
+{
 	*facts = (struct source_facts){
 		.count = head->samples,
 		.classes = head->classes,
@@ -69,6 +79,30 @@ void *indexed_open(const char *dataset, const char *base_path, index_build build
 		.ignored = head->ignored,
 		.digest = head->digest,
 	};
+}
+
+void *indexed_open(const char *dataset, const char *base_path, index_build build,
+		   const struct source_config *config, struct source_facts *facts,
+		   struct error *err)
+{
+	struct indexed *indexed = calloc(1, sizeof(*indexed));
+	struct index_origin origin = {
+		.dataset = dataset,
+		.base_path = base_path,
+		.threads = config->threads,
+	};
+
+	if (indexed == NULL) {
+		error_sys(err, ENOMEM, "cannot index the data set");
+		return NULL;
+	}
+	origin.base = indexed->base = open_base(base_path, err);
+	if (origin.base < 0 ||
+	    open_index(&origin, build, config->index_dir, &indexed->index, err) < 0) {
+		indexed_close(indexed);
+		return NULL;
+	}
+	state_facts(indexed->index.head, facts);
 	return indexed;
 }
 

@@ -7,9 +7,10 @@
 
 /* What an index is built from. */
 struct index_origin {
-	const char *dataset; /* as the user called it */
-	int dataset_fd;      /* the folder itself or the list file */
-	int base;            /* the folder that paths in the index are relative to */
+	const char *dataset;   /* as the user called it */
+	const char *base_path; /* of the folder that paths in the index start from */
+	int dataset_fd;        /* the folder itself or the list file */
+	int base;              /* base_path, open */
 	unsigned threads;
 };
 

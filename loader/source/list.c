@@ -214,33 +214,38 @@ static int fill(const struct list *list, const struct index_stamp *stamp,
 	return 0;
 }
 
+static int make_index(struct list *list, const struct index_stamp *stamp,
+		      struct index *index, struct error *err)
+{
+	int result = 0;
+
+	if (list->count == 0) {
+		char shown[NAME_SHOWN];
+
+		return error_set(err, ENODATA,
+				 "the list '%s' names no samples: it needs lines 'path "
+				 "label'",
+				 name_escape(list->file, shown, sizeof(shown)));
+	}
+	if (!list->numbers)
+		result = rank_words(list, err);
+	if (result == 0)
+		result = fill(list, stamp, index, err);
+	return result;
+}
+
 int list_parse(char *text, size_t size, const char *file,
 	       const struct index_stamp *stamp, struct index *index, struct error *err)
 {
 	struct list list = {.file = file};
-	char shown[NAME_SHOWN];
-	int result = -ENOMEM;
+	int result;
 
 	list.lines = calloc(count_lines(text, size), sizeof(*list.lines));
-	if (list.lines == NULL) {
-		error_sys(err, ENOMEM, "cannot read the list");
-		goto out;
-	}
+	if (list.lines == NULL)
+		return error_sys(err, ENOMEM, "cannot read the list");
 	result = read_lines(&list, text, size, err);
-	if (result < 0)
-		goto out;
-	if (list.count == 0) {
-		result = error_set(err, ENODATA,
-				   "the list '%s' names no samples: it needs lines "
-				   "'path label'",
-				   name_escape(file, shown, sizeof(shown)));
-		goto out;
-	}
-	if (!list.numbers)
-		result = rank_words(&list, err);
 	if (result == 0)
-		result = fill(&list, stamp, index, err);
-out:
+		result = make_index(&list, stamp, index, err);
 	intern_fini(&list.words);
 	free(list.lines);
 	return result;

@@ -1,10 +1,10 @@
 #include "loader/base/error.h"
 #include "loader/source.h"
 #include "tests/lib/nomem.h"
+#include "tests/lib/scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,60 +20,6 @@
 #include <jpeglib.h>
 
 static const struct source_config config = {.threads = 4, .index_dir = ""};
-
-/* A scratch folder, the current one during a test. */
-static char scratch[] = "/tmp/dsa-source-XXXXXX";
-
-static int setup(void **state)
-{
-	(void)state;
-	strcpy(scratch + sizeof(scratch) - 7, "XXXXXX");
-	return mkdtemp(scratch) == NULL || chdir(scratch) < 0;
-}
-
-static int remove_one(const char *path, const struct stat *status, int type,
-		      struct FTW *walk)
-{
-	(void)status;
-	(void)type;
-	(void)walk;
-	return remove(path);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	return chdir("/") < 0 ||
-	       nftw(scratch, remove_one, 8, FTW_DEPTH | FTW_PHYS) != 0;
-}
-
-/* Writes a file of that many bytes, and the folders it lies in. */
-static void put(const char *path, size_t size)
-{
-	char folder[PATH_MAX];
-	FILE *file;
-
-	snprintf(folder, sizeof(folder), "%s", path);
-	for (char *slash = folder; (slash = strchr(slash, '/')) != NULL; slash++) {
-		*slash = '\0';
-		mkdir(folder, 0755);
-		*slash = '/';
-	}
-	file = fopen(path, "w");
-	assert_non_null(file);
-	for (size_t i = 0; i < size; i++)
-		fputc('x', file);
-	fclose(file);
-}
-
-static void put_text(const char *path, const char *text)
-{
-	FILE *file = fopen(path, "w");
-
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
-}
 
 static struct source *open_source(const char *dataset)
 {
@@ -120,12 +66,12 @@ static void a_tree_is_in_path_order(void **state)
 	struct source *source;
 
 	(void)state;
-	put("t/b/2.jpg", 20);
-	put("t/b/10.jpg", 10);
-	put("t/b.x/1.JPEG", 3);
-	put("t/b/in/deep/er.jpe", 4);
-	put("t/b/in.jfif", 5);
-	put("t/b/in-.JPG", 6);
+	scratch_file("t/b/2.jpg", 20);
+	scratch_file("t/b/10.jpg", 10);
+	scratch_file("t/b.x/1.JPEG", 3);
+	scratch_file("t/b/in/deep/er.jpe", 4);
+	scratch_file("t/b/in.jfif", 5);
+	scratch_file("t/b/in-.JPG", 6);
 	source = open_source("t");
 	assert_string_equal(source_kind(source), "tree");
 	assert_string_equal(listing(source),
@@ -144,13 +90,13 @@ static void what_is_no_picture_is_ignored_and_counted(void **state)
 	struct source *source;
 
 	(void)state;
-	put("t/a/1.jpg", 1);
-	put("t/a/1.jpg.txt", 1);
-	put("t/a/jpg", 1);
-	put("t/a/._1.jpg", 1);
-	put("t/.git/2.jpg", 1);
-	put("t/lost+found/2.jpg", 1);
-	put("t/stray.jpg", 1);
+	scratch_file("t/a/1.jpg", 1);
+	scratch_file("t/a/1.jpg.txt", 1);
+	scratch_file("t/a/jpg", 1);
+	scratch_file("t/a/._1.jpg", 1);
+	scratch_file("t/.git/2.jpg", 1);
+	scratch_file("t/lost+found/2.jpg", 1);
+	scratch_file("t/stray.jpg", 1);
 	assert_int_equal(mkfifo("t/a/pipe.jpg", 0600), 0);
 	source = open_source("t");
 	assert_string_equal(listing(source), "a/1.jpg 1 a|");
@@ -163,8 +109,8 @@ static void an_empty_class_keeps_its_label(void **state)
 	struct source *source;
 
 	(void)state;
-	put("t/c/1.jpg", 1);
-	put("t/a/1.jpg", 1);
+	scratch_file("t/c/1.jpg", 1);
+	scratch_file("t/a/1.jpg", 1);
 	mkdir("t/b", 0755);
 	source = open_source("t/");
 	assert_int_equal(source_classes(source), 3);
@@ -177,8 +123,8 @@ static void a_flat_folder_is_one_class(void **state)
 	struct source *source;
 
 	(void)state;
-	put("t/2.jpg", 2);
-	put("t/1.jpg", 1);
+	scratch_file("t/2.jpg", 2);
+	scratch_file("t/1.jpg", 1);
 	mkdir("t/empty", 0755);
 	source = open_source("t");
 	assert_string_equal(listing(source), "1.jpg 1 .|2.jpg 2 .|");
@@ -191,8 +137,8 @@ static void links_are_followed(void **state)
 	struct source *source;
 
 	(void)state;
-	put("elsewhere/1.jpg", 7);
-	put("t/a/2.jpg", 1);
+	scratch_file("elsewhere/1.jpg", 7);
+	scratch_file("t/a/2.jpg", 1);
 	assert_int_equal(symlink("../../elsewhere/1.jpg", "t/a/1.jpg"), 0);
 	assert_int_equal(symlink("../elsewhere", "t/b"), 0);
 	assert_int_equal(symlink("../elsewhere", "t/c"), 0);
@@ -209,7 +155,7 @@ static void links_are_followed(void **state)
 static void a_directory_loop_is_refused(void **state)
 {
 	(void)state;
-	put("t/a/1.jpg", 1);
+	scratch_file("t/a/1.jpg", 1);
 	mkdir("t/a/in", 0755);
 	assert_int_equal(symlink("../../a", "t/a/in/again"), 0);
 	assert_refused(
@@ -227,7 +173,7 @@ static void names_may_hold_anything(void **state)
 	struct source *source;
 
 	(void)state;
-	put("t/<script>\n/'\"\\ \xff;.jpg", 1);
+	scratch_file("t/<script>\n/'\"\\ \xff;.jpg", 1);
 	source = open_source("t");
 	assert_string_equal(listing(source),
 			    "<script>\n/'\"\\ \xff;.jpg 1 <script>\n|");
@@ -243,7 +189,7 @@ static void what_is_no_data_set_is_refused(void **state)
 {
 	(void)state;
 	mkdir("empty", 0755);
-	put("docs/a/readme.txt", 1);
+	scratch_file("docs/a/readme.txt", 1);
 	assert_int_equal(mkfifo("pipe", 0600), 0);
 	assert_refused("nowhere", ENOENT,
 		       "there is no data set 'nowhere': give a folder, a list file or "
@@ -268,9 +214,9 @@ static void what_may_not_be_read_is_refused(void **state)
 	int status;
 
 	(void)state;
-	put("t/a/1.jpg", 1);
-	put_text("list", "t/a/1.jpg 0\n");
-	chmod(scratch, 0755);
+	scratch_file("t/a/1.jpg", 1);
+	scratch_text("list", "t/a/1.jpg 0\n");
+	chmod(scratch_path(), 0755);
 	chmod("t/a", 0);
 	chmod("list", 0);
 	child = fork();
@@ -298,7 +244,7 @@ static void the_order_does_not_depend_on_threads(void **state)
 		char path[64];
 
 		snprintf(path, sizeof(path), "t/%d/%d/%d.jpg", i % 7, i % 11, i);
-		put(path, (size_t)i % 5);
+		scratch_file(path, (size_t)i % 5);
 	}
 	source = open_source("t");
 	other = source_open("t", &one, NULL);
@@ -315,13 +261,13 @@ static void a_digest_is_the_same_everywhere(void **state)
 	uint64_t digest;
 
 	(void)state;
-	put("t/a/1.jpg", 300);
-	put("t/b/1.jpg", 2);
+	scratch_file("t/a/1.jpg", 300);
+	scratch_file("t/b/1.jpg", 2);
 	source = open_source("t");
 	digest = source_digest(source);
 	source_close(source);
 	assert_int_equal(digest, 0x5fbfaab729e0894f);
-	put("t/b/1.jpg", 3);
+	scratch_file("t/b/1.jpg", 3);
 	source = open_source("t");
 	assert_int_not_equal(source_digest(source), digest);
 	source_close(source);
@@ -332,13 +278,13 @@ static void a_list_keeps_its_order(void **state)
 	struct source *source;
 
 	(void)state;
-	put("set/b/2 of 3.jpg", 2);
-	put("set/a/1.jpg", 1);
-	put_text("set/train.txt", "# chosen by hand\n"
-				  "b/2 of 3.jpg dog\r\n"
-				  "\n"
-				  "a/1.jpg\t \tcat  \n"
-				  "gone.jpg dog");
+	scratch_file("set/b/2 of 3.jpg", 2);
+	scratch_file("set/a/1.jpg", 1);
+	scratch_text("set/train.txt", "# chosen by hand\n"
+				      "b/2 of 3.jpg dog\r\n"
+				      "\n"
+				      "a/1.jpg\t \tcat  \n"
+				      "gone.jpg dog");
 	source = open_source("set/train.txt");
 	assert_string_equal(source_kind(source), "list");
 	assert_string_equal(listing(source),
@@ -353,8 +299,8 @@ static void a_label_of_a_list_may_be_a_number(void **state)
 	struct source *source;
 
 	(void)state;
-	put("1.jpg", 1);
-	put_text("list", "1.jpg 12\n1.jpg 3\n");
+	scratch_file("1.jpg", 1);
+	scratch_text("list", "1.jpg 12\n1.jpg 3\n");
 	source = open_source("list");
 	assert_int_equal(source_classes(source), 13);
 	assert_int_equal(source_label(source, 0), 12);
@@ -370,10 +316,10 @@ static void a_path_of_a_list_may_be_absolute(void **state)
 	int fd;
 
 	(void)state;
-	put("set/1.jpg", 9);
+	scratch_file("set/1.jpg", 9);
 	mkdir("lists", 0755);
-	snprintf(text, sizeof(text), "%s/set/1.jpg 0\n", scratch);
-	put_text("lists/list", text);
+	snprintf(text, sizeof(text), "%s/set/1.jpg 0\n", scratch_path());
+	scratch_text("lists/list", text);
 	source = open_source("lists/list");
 	assert_int_equal(source_bytes(source), 9);
 	source_place(source, 0, buffer, &place);
@@ -413,7 +359,7 @@ static void a_bad_list_is_refused_with_its_line(void **state)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct error err = {0};
 
-		put_text("list", bad[i].text);
+		scratch_text("list", bad[i].text);
 		assert_null(source_open("list", &config, &err));
 		assert_string_equal(err.message, bad[i].message);
 	}
@@ -513,17 +459,18 @@ static unsigned failures_until_open(const char *dataset)
 static void source_open_says_so_when_memory_runs_out(void **state)
 {
 	(void)state;
-	put("t/a/1.jpg", 1);
-	put("t/b/1.jpg", 1);
-	put_text("words", "t/a/1.jpg cat\n");
-	put_text("numbers", "t/a/1.jpg 1\n");
+	scratch_file("t/a/1.jpg", 1);
+	scratch_file("t/b/1.jpg", 1);
+	scratch_text("words", "t/a/1.jpg cat\n");
+	scratch_text("numbers", "t/a/1.jpg 1\n");
 	assert_in_range(failures_until_open("t"), 8, 20);
 	assert_in_range(failures_until_open("words"), 7, 12);
 	assert_in_range(failures_until_open("numbers"), 4, 8);
 	assert_int_equal(failures_until_open("synthetic"), 2);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name)                                                                     \
+	cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
 
 int main(int argc, char **argv)
 {
