@@ -16,7 +16,7 @@ typedef void check(struct doctor_line *line, const struct check_subject *subject
 /* of this machine, in host.c */
 check check_kernel, check_clock, check_memory_file, check_huge_pages,
 	check_locked_memory, check_shared_memory, check_io_uring, check_counters,
-	check_accounting, check_gnuplot;
+	check_accounting, check_gnuplot, check_cores, check_memory;
 
 /* of a data set, in storage.c */
 check check_dataset, check_direct, check_residency;

@@ -14,6 +14,8 @@ static const struct {
 	enum needs needs;
 } checks[] = {
 	{"kernel", check_kernel, ALWAYS},
+	{"cores", check_cores, ALWAYS},
+	{"memory", check_memory, ALWAYS},
 	{"clock", check_clock, ALWAYS},
 	{"memory file", check_memory_file, ALWAYS},
 	{"huge pages", check_huge_pages, ALWAYS},

@@ -1,9 +1,12 @@
 #include "profiler/counters.h"
 #include "profiler/doctor/check.h"
+#include "profiler/machine.h"
+#include "profiler/profile.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -217,6 +220,50 @@ void check_counters(struct doctor_line *line, const struct check_subject *subjec
 			  "%s; hardware: %s, kernel: %s", support.why,
 			  support.hardware != NULL ? support.hardware : "none",
 			  support.kernel);
+}
+
+void check_cores(struct doctor_line *line, const struct check_subject *subject)
+{
+	struct machine machine;
+
+	(void)subject;
+	machine_read(&machine, "");
+	if (isfinite(machine.quota) && machine.quota < (double)machine.allowed)
+		check_say(line, DOCTOR_LIMITED,
+			  "raise the control group's quota: docker run --cpus=N",
+			  "a quota of %.2f cores on %llu hardware threads",
+			  machine.quota, (unsigned long long)machine.allowed);
+	else if (machine.allowed < machine.threads)
+		check_say(line, DOCTOR_LIMITED,
+			  "widen the affinity: taskset, docker run --cpuset-cpus",
+			  "%llu of %llu hardware threads may be used",
+			  (unsigned long long)machine.allowed,
+			  (unsigned long long)machine.threads);
+	else
+		check_say(line, DOCTOR_OK, NULL, "%llu hardware threads, no quota",
+			  (unsigned long long)machine.allowed);
+}
+
+void check_memory(struct doctor_line *line, const struct check_subject *subject)
+{
+	struct machine machine;
+	unsigned long long free_mib;
+
+	(void)subject;
+	machine_read(&machine, "");
+	if (machine.memory_available_bytes == UNKNOWN) {
+		check_say(line, DOCTOR_LIMITED, "mount /proc",
+			  "how much is free is unknown");
+		return;
+	}
+	free_mib = machine.memory_available_bytes / MIB;
+	check_say(line, free_mib >= 1024 ? DOCTOR_OK : DOCTOR_LIMITED,
+		  free_mib >= 1024 ? NULL
+				   : "free some, or raise the control group's limit",
+		  "%llu MiB free%s", free_mib,
+		  machine.memory_limit_bytes == UNKNOWN
+			  ? ""
+			  : " under the control group's limit");
 }
 
 void check_accounting(struct doctor_line *line, const struct check_subject *subject)

@@ -2,6 +2,7 @@
 #include "profiler/doctor.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -135,6 +136,24 @@ static void a_limit_of_locked_memory_is_seen(void **state)
 	setrlimit(RLIMIT_MEMLOCK, &limit);
 }
 
+static void a_narrow_affinity_is_seen(void **state)
+{
+	cpu_set_t all, one;
+	int first = 0;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	if (CPU_COUNT(&all) < 2)
+		skip();
+	while (!CPU_ISSET(first, &all))
+		first++;
+	CPU_ZERO(&one);
+	CPU_SET(first, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	assert_int_equal(status_of(NULL, NULL, "cores"), DOCTOR_LIMITED);
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+}
+
 static void a_name_stays_on_one_line(void **state)
 {
 	struct doctor doctor;
@@ -155,6 +174,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_program_without_the_loader_is_told),
 		cmocka_unit_test(a_tool_that_is_not_in_the_path_is_missing),
 		cmocka_unit_test(a_limit_of_locked_memory_is_seen),
+		cmocka_unit_test(a_narrow_affinity_is_seen),
 		cmocka_unit_test(a_name_stays_on_one_line),
 	};
 	int failed;
