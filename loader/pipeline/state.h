@@ -138,9 +138,19 @@ bool stream_open(struct pipeline *pipeline);
 struct place *stream_oldest(struct pipeline *pipeline, enum place_state state,
 			    struct batch **batch);
 
-/* The place's sample is in its slot, or (code != 0) can't be used. */
-void stream_finish(struct pipeline *pipeline, struct batch *batch, struct place *place,
-		   int code, const char *reason);
+/* Gives a place the stream's sample at this position of its batch's epoch. */
+void stream_supply(struct pipeline *pipeline, struct batch *batch, struct place *place,
+		   uint32_t position);
+
+/* Gives a place one outside the stream. False when no sample is any good. */
+bool stream_supply_repeat(struct pipeline *pipeline, struct batch *batch,
+			  struct place *place);
+
+/* The sample is known to be unusable. */
+bool stream_bad(const struct pipeline *pipeline, uint32_t sample);
+
+/* Records what ends the data, unless something did before. Returns false. */
+bool stream_fail(struct pipeline *pipeline, int code, const char *reason);
 
 /* Drops what is open and puts the stream back behind the last delivered batch. */
 void stream_rewind(struct pipeline *pipeline);
@@ -151,11 +161,37 @@ uint32_t stream_slot(const struct pipeline *pipeline, const struct batch *batch)
 /* A sample for a read that measures storage: every one before any comes again. */
 uint32_t stream_probe(struct pipeline *pipeline);
 
+/* finish.c */
+
+/* The place's sample is in its slot, or (code != 0) can't be used. */
+void finish_place(struct pipeline *pipeline, struct batch *batch, struct place *place,
+		  int code, const char *reason);
+
+/* Publishes the oldest batches as far as they are finished. */
+void finish_heads(struct pipeline *pipeline);
+
 /* errand.c */
 bool errand_next(struct pipeline *pipeline, struct fetch_job *job);
 void errand_done(struct pipeline *pipeline, const struct fetch_job *job,
 		 struct blob *blob);
 void errand_forget(struct pipeline *pipeline); /* what is staged */
+
+/* supply.c: opens the fetch engine. work.c: starts the prep threads. Without the lock.
+ */
+int supply_start(struct pipeline *pipeline, struct error *err);
+int work_start(struct pipeline *pipeline, struct error *err);
+
+/* Leaves the lock; the fetch engine is woken outside of it. */
+void pipeline_leave(struct pipeline *pipeline);
+
+/* What was in flight is not any more. */
+void pipeline_landed(struct pipeline *pipeline);
+
+/* Nanoseconds as records keep them. */
+static inline uint32_t pipeline_ns(uint64_t ns)
+{
+	return ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+}
 
 #define TAG_ERRAND (UINT64_C(1) << 63)
 #define TAG_PROBE  (UINT64_C(1) << 62)

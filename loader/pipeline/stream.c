@@ -1,18 +1,11 @@
-/* stream.c - cuts the stream into batches and puts finished ones into the ring. */
-#include "loader/base/name.h"
-#include "loader/base/trace.h"
+/* stream.c - cuts the stream into batches and gives each place its sample. */
 #include "loader/blob.h"
 #include "loader/cache.h"
 #include "loader/options.h"
 #include "loader/pipeline/state.h"
-#include "loader/prep.h"
 #include "loader/sampler.h"
-#include "loader/source.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
 
 /* Epochs of the probe stream lie where no training gets to. */
 #define PROBE_EPOCH (UINT64_C(1) << 48)
@@ -22,7 +15,7 @@ uint32_t stream_slot(const struct pipeline *p, const struct batch *batch)
 	return (uint32_t)(batch - p->batches);
 }
 
-static bool is_bad(const struct pipeline *p, uint32_t sample)
+bool stream_bad(const struct pipeline *p, uint32_t sample)
 {
 	return (p->bad[sample / 64] >> (sample % 64) & 1) != 0;
 }
@@ -73,7 +66,7 @@ static struct blob *staged_at(const struct pipeline *p, uint64_t epoch,
 }
 
 /* Gives a place the stream's sample at this position of its batch's epoch. */
-static void supply(struct pipeline *p, struct batch *batch, struct place *place,
+void stream_supply(struct pipeline *p, struct batch *batch, struct place *place,
 		   uint32_t position)
 {
 	struct blob *blob;
@@ -82,7 +75,7 @@ static void supply(struct pipeline *p, struct batch *batch, struct place *place,
 	place->seed = random_seed(p->parts.options->seed, batch->epoch, place->sample);
 	place->fetch_ns = 0;
 	place->hit = false;
-	if (is_bad(p, place->sample)) {
+	if (stream_bad(p, place->sample)) {
 		hole(batch, place);
 		return;
 	}
@@ -104,7 +97,7 @@ static bool supply_again(struct pipeline *p, struct batch *batch, struct place *
 	for (uint32_t tries = 0; tries < p->staged.count; tries++) {
 		uint32_t at = p->cycle++ % p->staged.count;
 
-		if (p->staged.blobs[at] == NULL || is_bad(p, p->staged.samples[at]))
+		if (p->staged.blobs[at] == NULL || stream_bad(p, p->staged.samples[at]))
 			continue;
 		place->sample = p->staged.samples[at];
 		place->seed = random_next(&p->draw);
@@ -117,7 +110,7 @@ static bool supply_again(struct pipeline *p, struct batch *batch, struct place *
 }
 
 /* A place outside the stream: repeats, or draws of hits and misses. */
-static bool supply_repeat(struct pipeline *p, struct batch *batch, struct place *place)
+bool stream_supply_repeat(struct pipeline *p, struct batch *batch, struct place *place)
 {
 	uint32_t length = sampler_length(p->probe);
 
@@ -125,7 +118,7 @@ static bool supply_repeat(struct pipeline *p, struct batch *batch, struct place 
 		return supply_again(p, batch, place);
 	for (uint32_t tries = 0; tries < length; tries++) {
 		place->sample = stream_probe(p);
-		if (is_bad(p, place->sample))
+		if (stream_bad(p, place->sample))
 			continue;
 		place->seed = random_next(&p->draw);
 		place->hit = false;
@@ -154,7 +147,7 @@ static void retire(struct pipeline *p, struct batch *batch)
 	batch->delivered = false;
 }
 
-static bool fail(struct pipeline *p, int code, const char *reason)
+bool stream_fail(struct pipeline *p, int code, const char *reason)
 {
 	if (p->failure.code == 0)
 		error_set(&p->failure, code, "%s", reason);
@@ -205,7 +198,7 @@ static void open_stream(struct pipeline *p, struct batch *batch)
 		if (first + i < stolen)
 			hole(batch, &batch->places[i]);
 		else
-			supply(p, batch, &batch->places[i], first + i);
+			stream_supply(p, batch, &batch->places[i], first + i);
 	}
 	advance(p, &p->next);
 }
@@ -218,9 +211,10 @@ static bool open_repeat(struct pipeline *p, struct batch *batch)
 	batch->first = 0;
 	batch->count = p->batch;
 	for (uint32_t i = 0; i < batch->count; i++)
-		if (!supply_repeat(p, batch, &batch->places[i]))
-			return fail(p, EBADMSG,
-				    "none of the samples read ahead can be used");
+		if (!stream_supply_repeat(p, batch, &batch->places[i]))
+			return stream_fail(
+				p, EBADMSG,
+				"none of the samples read ahead can be used");
 	return true;
 }
 
@@ -243,8 +237,6 @@ static bool may_open(const struct pipeline *p)
 		return !stream_ended(p);
 	return !p->turn.metered || p->credits > 0;
 }
-
-static void finish_heads(struct pipeline *p);
 
 bool stream_open(struct pipeline *p)
 {
@@ -293,222 +285,6 @@ struct place *stream_oldest(struct pipeline *p, enum place_state state,
 		}
 	}
 	return NULL;
-}
-
-/* The open batch of the head's epoch that owns a position; NULL if it is not open. */
-static struct batch *owner(struct pipeline *p, const struct batch *head,
-			   uint32_t position)
-{
-	uint64_t ahead = position / p->batch - head->step;
-	struct batch *batch;
-
-	if (ahead >= p->open)
-		return NULL;
-	batch = &p->batches[p->fifo[(p->head + ahead) % RING_SLOTS]];
-	return batch->stream && batch->epoch == head->epoch ? batch : NULL;
-}
-
-static void move_sample(struct pipeline *p, struct batch *to, uint32_t at,
-			struct batch *from, uint32_t index)
-{
-	struct place *place = &to->places[at], *donor = &from->places[index];
-	struct ring *ring = p->parts.ring;
-
-	blob_put(place->blob);
-	*place = *donor;
-	donor->blob = NULL;
-	memcpy(ring_sample(ring, stream_slot(p, to), at),
-	       ring_sample(ring, stream_slot(p, from), index),
-	       prep_sample_bytes(p->parts.prep));
-}
-
-/*
- * Fills one hole of the oldest batch with the next position nobody used. Returns false
- * when that sample must be waited for.
- */
-static bool fill_hole(struct pipeline *p, struct batch *head, uint32_t at)
-{
-	uint32_t end = head->first + p->batch;
-	struct place *place = &head->places[at];
-
-	for (;;) {
-		uint32_t donor = p->stolen > end ? p->stolen : end;
-		struct batch *from;
-		struct place *other;
-
-		if (donor >= p->length)
-			return true; /* the epoch has no more: it stays a hole */
-		from = owner(p, head, donor);
-		if (from == NULL) {
-			p->stolen = donor + 1;
-			head->holes--;
-			head->done--;
-			blob_put(place->blob);
-			place->blob = NULL;
-			supply(p, head, place, donor);
-			p->kick = true;
-			pthread_cond_broadcast(&p->wanted);
-			pthread_cond_broadcast(&p->work);
-			if (place->state == PLACE_HOLE)
-				continue;
-			return false;
-		}
-		other = &from->places[donor - from->first];
-		if (other->state != PLACE_DONE && other->state != PLACE_HOLE)
-			return false;
-		p->stolen = donor + 1;
-		if (other->state == PLACE_HOLE)
-			continue;
-		move_sample(p, head, at, from, donor - from->first);
-		head->holes--;
-		other->state = PLACE_HOLE;
-		from->holes++;
-		return true;
-	}
-}
-
-/* Closes the holes that nothing is left to fill. */
-static void compact(struct pipeline *p, struct batch *batch)
-{
-	uint32_t good = 0;
-
-	for (uint32_t i = 0; i < batch->count; i++) {
-		if (batch->places[i].state == PLACE_HOLE) {
-			blob_put(batch->places[i].blob);
-			batch->places[i].blob = NULL;
-			continue;
-		}
-		if (good != i)
-			move_sample(p, batch, good, batch, i);
-		good++;
-	}
-	batch->count = batch->done = good;
-	batch->holes = 0;
-}
-
-/* A repeat has no next position: any other staged sample does. */
-static bool fill_repeat(struct pipeline *p, struct batch *head, struct place *place)
-{
-	head->holes--;
-	head->done--;
-	blob_put(place->blob);
-	place->blob = NULL;
-	if (!supply_repeat(p, head, place))
-		return fail(p, EBADMSG, "none of the samples read ahead can be used");
-	p->kick = true;
-	pthread_cond_broadcast(&p->wanted);
-	pthread_cond_broadcast(&p->work);
-	return false;
-}
-
-static bool fill_holes(struct pipeline *p, struct batch *head)
-{
-	for (uint32_t i = 0; head->holes > 0 && i < head->count; i++) {
-		if (head->places[i].state != PLACE_HOLE)
-			continue;
-		if (head->stream ? !fill_hole(p, head, i)
-				 : !fill_repeat(p, head, &head->places[i]))
-			return false;
-	}
-	if (head->holes > 0)
-		compact(p, head);
-	return true;
-}
-
-static void publish(struct pipeline *p, struct batch *batch)
-{
-	uint32_t slot = stream_slot(p, batch);
-	struct ring *ring = p->parts.ring;
-	struct ring_batch *shared = ring_batch(ring, slot);
-	uint32_t *labels = ring_labels(ring, slot), *samples = ring_samples(ring, slot);
-
-	for (uint32_t i = 0; i < batch->count; i++) {
-		samples[i] = batch->places[i].sample;
-		labels[i] = source_label(p->parts.source, samples[i]);
-	}
-	shared->epoch = batch->epoch;
-	shared->step = batch->step;
-	shared->count = batch->count;
-	shared->repeated = !batch->stream;
-	batch->stolen = p->stolen;
-	ring_publish(ring, slot);
-}
-
-/* False: an epoch's short rest that the program does not want, or nothing at all. */
-static bool wanted(struct pipeline *p, const struct batch *batch)
-{
-	if (batch->count == 0 && ++p->barren > p->steps)
-		return fail(p, EBADMSG,
-			    "no sample of a whole epoch could be read and decoded");
-	if (batch->count == 0)
-		return false;
-	p->barren = 0;
-	return !p->parts.options->drop_last || batch->count == p->batch;
-}
-
-/* Publishes the oldest batches as far as they are finished. */
-static void finish_heads(struct pipeline *p)
-{
-	while (p->open > 0 && p->failure.code == 0) {
-		struct batch *head = &p->batches[p->fifo[p->head]];
-
-		if (head->done < head->count)
-			return;
-		if (head->stream && head->epoch != p->head_epoch) {
-			p->head_epoch = head->epoch;
-			p->stolen = 0;
-		}
-		if (head->holes > 0 && !fill_holes(p, head))
-			return;
-		head->open = false;
-		p->head = (p->head + 1) % RING_SLOTS;
-		p->open--;
-		if (p->turn.mode != PIPELINE_PREP && wanted(p, head))
-			publish(p, head);
-		else /* its slot is free again */
-			pthread_cond_broadcast(&p->work);
-	}
-	if (p->open == 0 && stream_ended(p))
-		ring_wake(p->parts.ring);
-}
-
-static void mark_bad(struct pipeline *p, uint32_t sample, int code, const char *reason)
-{
-	if (is_bad(p, sample))
-		return;
-	p->bad[sample / 64] |= UINT64_C(1) << (sample % 64);
-	trace_add(p->parts.process, TRACE_skipped_samples, 1);
-	if (p->tell != NULL)
-		p->tell(p->tell_context, sample, code, reason);
-}
-
-/* --on-error=fail: the first sample that can't be used ends the data. */
-static void fail_at(struct pipeline *p, uint32_t sample, int code, const char *reason)
-{
-	char path[PATH_MAX], name[NAME_SHOWN], text[sizeof(p->failure.message)];
-	struct source_place where;
-
-	source_place(p->parts.source, sample, path, &where);
-	name_escape(where.path != NULL ? where.path : "a sample in memory", name,
-		    sizeof(name));
-	snprintf(text, sizeof(text), "%s: %.120s", name, reason);
-	fail(p, code, text);
-}
-
-void stream_finish(struct pipeline *p, struct batch *batch, struct place *place,
-		   int code, const char *reason)
-{
-	batch->done++;
-	place->state = PLACE_DONE;
-	if (code != 0) {
-		mark_bad(p, place->sample, code, reason);
-		batch->holes++;
-		place->state = PLACE_HOLE;
-		if (p->parts.options->fail)
-			fail_at(p, place->sample, code, reason);
-	}
-	if (batch->done == batch->count)
-		finish_heads(p);
 }
 
 void stream_rewind(struct pipeline *p)

@@ -1,0 +1,144 @@
+/* supply.c - what the fetch engine reads for the pipeline, and what becomes of it. */
+#include "loader/base/clock.h"
+#include "loader/base/trace.h"
+#include "loader/blob.h"
+#include "loader/cache.h"
+#include "loader/options.h"
+#include "loader/pipeline/state.h"
+
+#include <errno.h>
+#include <string.h>
+
+static uint64_t tag_of(const struct pipeline *p, const struct batch *batch,
+		       const struct place *place)
+{
+	return (uint64_t)stream_slot(p, batch) << 32 |
+	       (uint64_t)(place - batch->places);
+}
+
+/* A read that the present turn wants, or one for an errand. */
+static bool find_job(struct pipeline *p, struct fetch_job *job)
+{
+	struct batch *batch;
+	struct place *place;
+
+	if (errand_next(p, job))
+		return true;
+	if (!p->on)
+		return false;
+	if (p->turn.mode == PIPELINE_FETCH) {
+		*job = (struct fetch_job){.tag = TAG_PROBE, .sample = stream_probe(p)};
+		p->in_flight++;
+		return true;
+	}
+	place = stream_oldest(p, PLACE_WAITING, &batch);
+	if (place == NULL && stream_open(p))
+		place = stream_oldest(p, PLACE_WAITING, &batch);
+	if (place == NULL)
+		return false;
+	place->state = PLACE_READING;
+	batch->waiting--;
+	p->in_flight++;
+	*job = (struct fetch_job){.tag = tag_of(p, batch, place),
+				  .sample = place->sample,
+				  .unthrottled = p->turn.mode == PIPELINE_STAGED};
+	return true;
+}
+
+static bool next_job(void *context, bool wait, struct fetch_job *job)
+{
+	struct pipeline *p = context;
+	bool found = false;
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->closing && !(found = find_job(p, job)) && wait)
+		pthread_cond_wait(&p->wanted, &p->lock);
+	p->kick = false; /* the engine is awake: it is calling */
+	pthread_mutex_unlock(&p->lock);
+	return found;
+}
+
+static void count_read(struct pipeline *p, const struct fetch_job *job,
+		       const struct blob *blob, uint64_t took)
+{
+	struct trace_process *process = p->parts.process;
+
+	if (job->unthrottled) {
+		trace_add(process, TRACE_staged_samples, 1);
+		trace_add(process, TRACE_staged_bytes, blob->size);
+		return;
+	}
+	trace_add(process, TRACE_fetched_samples, 1);
+	trace_add(process, TRACE_fetched_bytes, blob->size);
+	if (p->turn.bare)
+		return;
+	trace_add(process, TRACE_fetch_ns, took);
+	trace_histogram(process, TRACE_FETCH_NS, took);
+}
+
+/* A read for a place came back. */
+static void supply_place(struct pipeline *p, const struct fetch_job *job,
+			 struct blob *blob, int result)
+{
+	struct batch *batch = &p->batches[job->tag >> 32];
+	struct place *place = &batch->places[(uint32_t)job->tag];
+
+	if (!p->on) { /* the turn ended meanwhile */
+		blob_put(blob);
+	} else if (blob == NULL) {
+		finish_place(p, batch, place, -result,
+			     result == -EBADMSG ? "the file is empty"
+						: strerrordesc_np(-result));
+	} else {
+		place->blob = blob;
+		place->fetch_ns = pipeline_ns(clock_now() - job->start);
+		place->state = PLACE_READY;
+		batch->ready++;
+		pthread_cond_signal(&p->work);
+	}
+}
+
+static void job_done(void *context, const struct fetch_job *job, struct blob *blob,
+		     int result)
+{
+	struct pipeline *p = context;
+	uint64_t took = clock_now() - job->start;
+
+	pthread_mutex_lock(&p->lock);
+	if ((job->tag & TAG_ERRAND) != 0) {
+		errand_done(p, job, blob);
+	} else {
+		if (blob != NULL)
+			count_read(p, job, blob, took);
+		if ((job->tag & TAG_PROBE) != 0)
+			blob_put(blob);
+		else
+			supply_place(p, job, blob, result);
+	}
+	pipeline_landed(p);
+	p->kick = false;
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void fetch_thread_started(void *context)
+{
+	const struct pipeline *p = context;
+
+	trace_thread(p->parts.process, TRACE_STAGE_FETCH);
+}
+
+int supply_start(struct pipeline *p, struct error *err)
+{
+	const struct fetch_client client = {
+		.context = p, .next = next_job, .done = job_done};
+	const struct fetch_config config = {
+		.engine = p->parts.options->fetch,
+		.kernel_cache = cache_kernel(p->parts.cache),
+		.depth = p->parts.options->fetch_depth,
+		.throttle = p->parts.throttle,
+		.thread_started = fetch_thread_started,
+	};
+
+	p->fetch = fetch_open(&config, p->parts.source, &client, err);
+	return p->fetch != NULL ? 0 : -1;
+}

@@ -1,0 +1,166 @@
+/* work.c - the prep threads. */
+#include "loader/base/clock.h"
+#include "loader/base/trace.h"
+#include "loader/blob.h"
+#include "loader/options.h"
+#include "loader/pipeline/state.h"
+#include "loader/prep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+
+/* Adds the CPU time since the last call; not at each sample, for it is a system call.
+ */
+static void count_cpu(struct worker *worker)
+{
+	uint64_t now = clock_thread_cpu();
+
+	trace_add(worker->pipeline->parts.process, TRACE_prep_cpu_ns,
+		  now - worker->cpu_ns);
+	worker->cpu_ns = now;
+	worker->uncounted = 0;
+}
+
+static void count_prepared(struct worker *worker, const struct blob *blob,
+			   uint64_t took, bool padded)
+{
+	struct pipeline *p = worker->pipeline;
+	struct trace_process *process = p->parts.process;
+
+	trace_add(process, TRACE_prepared_samples, 1);
+	trace_add(process, TRACE_prep_padded, padded);
+	if (p->turn.bare)
+		return;
+	trace_add(process, TRACE_prep_ns, took);
+	trace_histogram(process, TRACE_PREP_NS, took);
+	trace_histogram(process, TRACE_BYTES, blob->size);
+	if (++worker->uncounted == 16)
+		count_cpu(worker);
+}
+
+/* Prepares one sample into its slot. Called, and returns, without the lock. */
+static int prepare(struct worker *worker, struct prep_worker *prep,
+		   const struct batch *batch, struct place *place, struct error *err)
+{
+	struct pipeline *p = worker->pipeline;
+	void *out = ring_sample(p->parts.ring, stream_slot(p, batch),
+				(uint32_t)(place - batch->places));
+	uint64_t delay = p->turn.undelayed ? 0 : p->delay_ns;
+	uint64_t start = p->turn.bare && delay == 0 ? 0 : clock_now();
+	uint64_t took = 0;
+	bool padded = false;
+	int result = prep_run(prep, place->blob->data, place->blob->size, place->seed,
+			      out, err);
+
+	if (delay > 0) {
+		padded = clock_now() < start + delay;
+		clock_sleep_until(start + delay);
+	}
+	if (!p->turn.bare)
+		took = clock_now() - start;
+	place->prep_ns = pipeline_ns(took);
+	count_prepared(worker, place->blob, took, padded);
+	return result;
+}
+
+/* A place for this worker, or NULL when it is to rest. */
+static struct place *find_work(struct worker *worker, struct batch **batch)
+{
+	struct pipeline *p = worker->pipeline;
+	struct place *place;
+
+	if (!p->on || (p->turn.workers > 0 && worker->index >= p->turn.workers))
+		return NULL;
+	place = stream_oldest(p, PLACE_READY, batch);
+	if (place == NULL && stream_open(p))
+		place = stream_oldest(p, PLACE_READY, batch);
+	if (place == NULL)
+		return NULL;
+	place->state = PLACE_PREPARING;
+	(*batch)->ready--;
+	p->in_flight++;
+	return place;
+}
+
+static void rest(struct worker *worker)
+{
+	struct pipeline *p = worker->pipeline;
+
+	if (worker->uncounted > 0)
+		count_cpu(worker);
+	if (p->kick) { /* a batch was opened that waits for fetch */
+		pipeline_leave(p);
+		pthread_mutex_lock(&p->lock);
+		return; /* look again: things may have changed */
+	}
+	pthread_cond_wait(&p->work, &p->lock);
+}
+
+static void work(struct worker *worker, struct prep_worker *prep)
+{
+	struct pipeline *p = worker->pipeline;
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->closing) {
+		struct error err = {0};
+		struct batch *batch;
+		struct place *place = find_work(worker, &batch);
+		int result;
+
+		if (place == NULL) {
+			rest(worker);
+			continue;
+		}
+		pipeline_leave(p);
+		result = prepare(worker, prep, batch, place, &err);
+		pthread_mutex_lock(&p->lock);
+		if (p->on)
+			finish_place(p, batch, place, -result, err.message);
+		pipeline_landed(p);
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void *worker_main(void *context)
+{
+	struct worker *worker = context;
+	struct pipeline *p = worker->pipeline;
+	struct prep_worker *prep = prep_worker_new(p->parts.prep);
+
+	pthread_setname_np(pthread_self(), "dsa-prep");
+	prctl(PR_SET_TIMERSLACK, 1); /* --prep-delay is to be kept to the microsecond */
+	trace_thread(p->parts.process, TRACE_STAGE_PREP);
+	worker->cpu_ns = clock_thread_cpu();
+	if (prep != NULL) {
+		work(worker, prep);
+	} else {
+		pthread_mutex_lock(&p->lock);
+		error_sys(&p->failure, ENOMEM, "a prep worker cannot start");
+		pthread_mutex_unlock(&p->lock);
+		ring_wake(p->parts.ring);
+	}
+	prep_worker_free(prep);
+	return NULL;
+}
+
+int work_start(struct pipeline *p, struct error *err)
+{
+	unsigned count = p->parts.options->workers;
+
+	p->workers = calloc(count, sizeof(*p->workers));
+	if (p->workers == NULL)
+		return error_sys(err, ENOMEM, "cannot start %u prep workers", count);
+	for (; p->worker_count < count; p->worker_count++) {
+		struct worker *worker = &p->workers[p->worker_count];
+		int code;
+
+		worker->pipeline = p;
+		worker->index = p->worker_count;
+		code = pthread_create(&worker->thread, NULL, worker_main, worker);
+		if (code != 0)
+			return error_sys(err, code, "cannot start prep worker %u of %u",
+					 worker->index + 1, count);
+	}
+	return 0;
+}
