@@ -165,6 +165,44 @@ static bool wanted(struct pipeline *p, const struct batch *batch)
 	return !p->parts.options->drop_last || batch->count == p->batch;
 }
 
+static void mark_bad(struct pipeline *p, uint32_t sample, int code, const char *reason)
+{
+	if (stream_bad(p, sample))
+		return;
+	p->bad[sample / 64] |= UINT64_C(1) << (sample % 64);
+	trace_add(p->parts.process, TRACE_skipped_samples, 1);
+	if (p->tell != NULL)
+		p->tell(p->tell_context, sample, code, reason);
+}
+
+/* --on-error=fail: the first sample of the stream that can't be used ends the data,
+ * whichever was found first. */
+static void note_failure(struct batch *batch, const struct place *place, int code,
+			 const char *reason)
+{
+	uint32_t at = (uint32_t)(place - batch->places);
+
+	if (batch->failed_code != 0 && batch->failed < at)
+		return;
+	batch->failed = at;
+	batch->failed_code = code;
+	snprintf(batch->failed_why, sizeof(batch->failed_why), "%s", reason);
+}
+
+static void end_with_failure(struct pipeline *p, const struct batch *head)
+{
+	char path[PATH_MAX], name[NAME_SHOWN], text[sizeof(p->failure.message)];
+	uint32_t sample = head->places[head->failed].sample;
+	struct source_place where;
+
+	mark_bad(p, sample, head->failed_code, head->failed_why);
+	source_place(p->parts.source, sample, path, &where);
+	name_escape(where.path != NULL ? where.path : "a sample in memory", name,
+		    sizeof(name));
+	snprintf(text, sizeof(text), "%s: %s", name, head->failed_why);
+	stream_fail(p, head->failed_code, text);
+}
+
 /* Publishes the oldest batches as far as they are finished. */
 void finish_heads(struct pipeline *p)
 {
@@ -173,6 +211,10 @@ void finish_heads(struct pipeline *p)
 
 		if (head->done < head->count)
 			return;
+		if (head->failed_code != 0) {
+			end_with_failure(p, head);
+			return;
+		}
 		if (head->stream && head->epoch != p->head_epoch) {
 			p->head_epoch = head->epoch;
 			p->stolen = 0;
@@ -191,40 +233,18 @@ void finish_heads(struct pipeline *p)
 		ring_wake(p->parts.ring);
 }
 
-static void mark_bad(struct pipeline *p, uint32_t sample, int code, const char *reason)
-{
-	if (stream_bad(p, sample))
-		return;
-	p->bad[sample / 64] |= UINT64_C(1) << (sample % 64);
-	trace_add(p->parts.process, TRACE_skipped_samples, 1);
-	if (p->tell != NULL)
-		p->tell(p->tell_context, sample, code, reason);
-}
-
-/* --on-error=fail: the first sample that can't be used ends the data. */
-static void fail_at(struct pipeline *p, uint32_t sample, int code, const char *reason)
-{
-	char path[PATH_MAX], name[NAME_SHOWN], text[sizeof(p->failure.message)];
-	struct source_place where;
-
-	source_place(p->parts.source, sample, path, &where);
-	name_escape(where.path != NULL ? where.path : "a sample in memory", name,
-		    sizeof(name));
-	snprintf(text, sizeof(text), "%s: %.120s", name, reason);
-	stream_fail(p, code, text);
-}
-
 void finish_place(struct pipeline *p, struct batch *batch, struct place *place,
 		  int code, const char *reason)
 {
 	batch->done++;
 	place->state = PLACE_DONE;
 	if (code != 0) {
-		mark_bad(p, place->sample, code, reason);
 		batch->holes++;
 		place->state = PLACE_HOLE;
 		if (p->parts.options->fail)
-			fail_at(p, place->sample, code, reason);
+			note_failure(batch, place, code, reason);
+		else
+			mark_bad(p, place->sample, code, reason);
 	}
 	if (batch->done == batch->count)
 		finish_heads(p);

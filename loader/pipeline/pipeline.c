@@ -149,12 +149,12 @@ static void stop_threads(struct pipeline *p)
 	pthread_cond_broadcast(&p->work);
 	pthread_cond_broadcast(&p->wanted);
 	pthread_mutex_unlock(&p->lock);
-	if (p->fetch != NULL) {
+	for (unsigned i = 0; i < p->worker_count; i++)
+		pthread_join(p->workers[i].thread, NULL);
+	if (p->fetch != NULL) { /* the workers kick it until they end */
 		fetch_kick(p->fetch);
 		fetch_close(p->fetch);
 	}
-	for (unsigned i = 0; i < p->worker_count; i++)
-		pthread_join(p->workers[i].thread, NULL);
 }
 
 void pipeline_close(struct pipeline *p)

@@ -47,6 +47,9 @@ struct batch {
 	bool open;       /* being filled */
 	bool delivered;  /* the reader took it */
 	uint32_t stolen; /* stream state after it, when published */
+	uint32_t failed; /* on_error=fail: its first place that can't be used */
+	int failed_code; /* and why; 0: none */
+	char failed_why[120];
 	struct place *places;
 };
 

@@ -251,6 +251,7 @@ bool stream_open(struct pipeline *p)
 		batch = &p->batches[slot];
 		retire(p, batch);
 		batch->waiting = batch->ready = batch->done = batch->holes = 0;
+		batch->failed_code = 0;
 		if (wants_stream(p))
 			open_stream(p, batch);
 		else if (!open_repeat(p, batch))
