@@ -171,22 +171,31 @@ static bool follow_all(struct counters *counters, const struct trace *trace,
 	return all;
 }
 
+/* What the stage's threads worked for. */
+static uint64_t process_samples(const struct trace_process *process, int stage)
+{
+	switch (stage) {
+	case FETCH:
+		return process->counters[TRACE_fetched_samples] +
+		       process->counters[TRACE_staged_samples];
+	case PREP:
+		return process->counters[TRACE_prepared_samples];
+	case CONSUMER:
+		return process->counters[TRACE_delivered_samples];
+	default: /* the driver's process */
+		return process->role == 1 ? process->counters[TRACE_delivered_samples]
+					  : 0;
+	}
+}
+
 static void count_samples(struct counters *counters, const struct trace *trace,
 			  bool count)
 {
-	static const enum trace_counter of[STAGES] = {
-		[FETCH] = TRACE_fetched_samples,
-		[PREP] = TRACE_prepared_samples,
-		[CONSUMER] = TRACE_delivered_samples,
-		[PROCESS] = TRACE_delivered_samples,
-	};
-
 	for (int stage = 0; stage < STAGES; stage++) {
 		uint64_t now = 0;
 
 		for (unsigned i = 0; i < TRACE_PROCESSES; i++)
-			if (stage != PROCESS || trace->processes[i].role == 1)
-				now += trace->processes[i].counters[of[stage]];
+			now += process_samples(&trace->processes[i], stage);
 		if (count)
 			counters->samples[stage] += now - counters->samples_last[stage];
 		counters->samples_last[stage] = now;

@@ -451,7 +451,8 @@ static void new_threads_are_found_and_nothing_stays_open(void **state)
 		counters_poll_now(counters, trace);
 	for (int i = 0; i < THREADS; i++)
 		toucher_touch(&touchers[i]);
-	trace_add(&trace->processes[0], TRACE_fetched_samples, THREADS * PAGES);
+	trace_add(&trace->processes[0], TRACE_fetched_samples, PAGES);
+	trace_add(&trace->processes[0], TRACE_staged_samples, (THREADS - 1) * PAGES);
 	counters_poll_now(counters, trace);
 	profile_init(&profile);
 	assert_int_equal(counters_result(counters, &profile), 0);
