@@ -1,0 +1,546 @@
+#include "profiler/schedule.h"
+#include "loader/base/permutation.h"
+#include "profiler/pace.h"
+#include "profiler/statistics.h"
+#include "profiler/steady.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	BLOCKS_ENOUGH = 8,  /* before the stop rule may say stop */
+	KINDS_IN_BLOCK = 3, /* windows of a block */
+	STEPS_SETTLE = 2,   /* thrown away after a switch */
+	STEPS_LEAST = 8,    /* measured in a window */
+	STEPS_WARMUP = 4,   /* of the program's start */
+	AHEAD = 3,          /* windows asked for and not done */
+	VOID_IN_A_ROW = 6,  /* of one kind: it will not get better */
+	STRATA = 8,         /* positions of the epoch for drawn hits */
+	EXTRAS_AT_ONCE = 2, /* after a block */
+	EXTRAS = 40         /* at the most */
+};
+
+#define LENGTH_S     1.  /* of a window, if the budget allows */
+#define EXTRAS_SHARE .2  /* of the budget, for all of them */
+#define FILL_SHARE   .1  /* of the budget, to fill a cache */
+#define FILLED       .9  /* of its capacity: the cache is full */
+#define FASTEST_FILL 8e9 /* bytes/s: what can't be read at that is not tried */
+
+struct schedule {
+	struct schedule_config config;
+	struct window *windows; /* measured ones, TRACE_WINDOWS of room */
+	unsigned seen;          /* windows that ended: those before windows[seen] */
+	unsigned asked;
+	struct pace pace;
+	struct shares shares;
+
+	struct trace_window again[TRACE_WINDOWS / 4]; /* void, to be asked again */
+	unsigned again_count;
+	unsigned voids[TRACE_KINDS]; /* in a row */
+	char why[160];
+
+	bool begun, planned;
+	bool drawn;                /* real windows draw their hits */
+	bool warm;                 /* or read through a warm page cache */
+	unsigned blocks, in_block; /* whole ones asked for; windows of the next one */
+	struct trace_window extras[EXTRAS];
+	unsigned extra_count, extra_next, extras_due;
+	double extras_s; /* spent on them */
+	double length_s; /* of a window */
+};
+
+/* Orders of a block's windows: each is followed by its mirror, so that a linear drift
+ * cancels over the two, and each kind comes first, second and last as often. */
+static const enum trace_kind orders[6][KINDS_IN_BLOCK] = {
+	{TRACE_SYNTHETIC, TRACE_CACHED, TRACE_REAL},
+	{TRACE_REAL, TRACE_CACHED, TRACE_SYNTHETIC},
+	{TRACE_CACHED, TRACE_REAL, TRACE_SYNTHETIC},
+	{TRACE_SYNTHETIC, TRACE_REAL, TRACE_CACHED},
+	{TRACE_REAL, TRACE_SYNTHETIC, TRACE_CACHED},
+	{TRACE_CACHED, TRACE_SYNTHETIC, TRACE_REAL},
+};
+
+struct schedule *schedule_new(const struct schedule_config *config)
+{
+	struct schedule *schedule = calloc(1, sizeof(*schedule));
+
+	if (schedule == NULL)
+		return NULL;
+	schedule->config = *config;
+	schedule->length_s = LENGTH_S;
+	schedule->windows = calloc(TRACE_WINDOWS, sizeof(*schedule->windows));
+	if (schedule->windows == NULL ||
+	    shares_measure(schedule->windows, 0, &schedule->shares) < 0) {
+		schedule_free(schedule);
+		return NULL;
+	}
+	return schedule;
+}
+
+void schedule_free(struct schedule *schedule)
+{
+	if (schedule != NULL)
+		free(schedule->windows);
+	free(schedule);
+}
+
+const struct shares *schedule_shares(const struct schedule *schedule)
+{
+	return &schedule->shares;
+}
+
+const char *schedule_why(const struct schedule *schedule)
+{
+	return schedule->why;
+}
+
+/* ---- what has been done ---- */
+
+static bool is_extra(const struct trace_window *raw)
+{
+	return raw->block >= TRACE_WINDOWS && raw->kind != TRACE_FILL &&
+	       (raw->flags & TRACE_WARMUP) == 0;
+}
+
+static bool over(const struct trace_window *raw)
+{
+	return raw->state == TRACE_DONE || raw->state == TRACE_REFUSED;
+}
+
+/* A request as it was, without the answer. */
+static struct trace_window request_of(const struct trace_window *raw)
+{
+	return (struct trace_window){
+		.kind = raw->kind,
+		.flags = raw->flags,
+		.block = raw->block,
+		.settle = raw->settle,
+		.min_steps = raw->min_steps,
+		.hit = raw->hit,
+	};
+}
+
+static void note_void(struct schedule *schedule, const struct trace_window *raw,
+		      const struct window *window)
+{
+	memcpy(schedule->why, window->why, sizeof(schedule->why));
+	schedule->voids[raw->kind]++;
+	if (schedule->again_count < TRACE_WINDOWS / 4)
+		schedule->again[schedule->again_count++] = request_of(raw);
+}
+
+static void see(struct schedule *schedule, const struct trace *trace, unsigned index)
+{
+	const struct trace_window *raw = &trace->windows[index];
+	struct window *window = &schedule->windows[index];
+
+	window_measure(trace, index, window);
+	pace_learn(&schedule->pace, window);
+	if (is_extra(raw))
+		schedule->extras_s +=
+			(double)(raw->end.time_ns - raw->switch_ns) * 1e-9;
+	if (raw->kind == TRACE_FILL)
+		schedule->drawn = (double)raw->end.cache_bytes <
+				  FILLED * fmin((double)trace->loader.cache_capacity,
+						(double)trace->loader.dataset_bytes);
+	if (raw->block >= TRACE_WINDOWS)
+		return;
+	if (window->certified)
+		schedule->voids[raw->kind] = 0;
+	else
+		note_void(schedule, raw, window);
+}
+
+static int look(struct schedule *schedule, const struct trace *trace)
+{
+	bool news = false;
+
+	while (schedule->seen < window_count(trace) &&
+	       over(&trace->windows[schedule->seen])) {
+		see(schedule, trace, schedule->seen++);
+		news = true;
+	}
+	return !news ? 0
+		     : shares_measure(schedule->windows, schedule->seen,
+				      &schedule->shares);
+}
+
+/* Half-width of the one kind's time per sample, relative to it. */
+static double half_of_one(const struct schedule *schedule)
+{
+	double times[TRACE_WINDOWS];
+	struct interval mean;
+	size_t count = 0;
+
+	for (unsigned i = 0; i < schedule->seen; i++)
+		if (shares_uses(&schedule->windows[i]))
+			times[count++] = schedule->windows[i].seconds /
+					 schedule->windows[i].samples;
+	if (count < BLOCKS_ENOUGH)
+		return INFINITY;
+	mean = statistics_mean(times, count);
+	return statistics_half(mean) / mean.value;
+}
+
+static bool precise(const struct schedule *schedule)
+{
+	if (schedule->config.only >= 0)
+		return half_of_one(schedule) <= schedule->config.precision / 2;
+	return schedule->shares.blocks >= BLOCKS_ENOUGH &&
+	       shares_half(&schedule->shares) <= schedule->config.precision;
+}
+
+/* ---- what to ask for ---- */
+
+static uint64_t ns(double seconds)
+{
+	return (uint64_t)(fmax(0, seconds) * 1e9);
+}
+
+static uint32_t stage_for(const struct schedule *schedule, const struct trace *trace,
+			  enum trace_kind kind, double length_s)
+{
+	const struct trace_loader *loader = &trace->loader;
+	double most = (double)loader->dataset_samples, size = 1;
+
+	if (loader->dataset_samples > 0)
+		size = fmax(1, (double)loader->dataset_bytes / most);
+	most = fmin(most, (double)schedule->config.memory_bytes / size);
+	return pace_stage(&schedule->pace, loader, kind, length_s, most);
+}
+
+/* Where in the epoch block number `block` draws its hits from. */
+static double position(const struct schedule *schedule, unsigned block)
+{
+	uint32_t order[STRATA];
+
+	permutation_fill(order, STRATA, schedule->config.seed, block / STRATA);
+	return (order[block % STRATA] + .5) / STRATA;
+}
+
+/* The cache's share of the data set; of page: what memory it may grow to. */
+static double cache_share(const struct schedule *schedule, const struct trace *trace)
+{
+	const struct trace_loader *loader = &trace->loader;
+	double bytes = (double)loader->cache_capacity;
+
+	if (strcmp(loader->cache, "page") == 0)
+		bytes = schedule->config.cold ? 0
+					      : (double)schedule->config.cache_bytes;
+	return loader->dataset_bytes > 0 ? bytes / (double)loader->dataset_bytes : 0;
+}
+
+static void set_real(const struct schedule *schedule, const struct trace *trace,
+		     struct trace_window *ask)
+{
+	if (schedule->warm) {
+		ask->flags |= TRACE_WARM;
+		ask->stage =
+			stage_for(schedule, trace, TRACE_CACHED, schedule->length_s);
+	} else if (schedule->drawn) {
+		double s = position(schedule, ask->block);
+
+		ask->flags |= TRACE_DRAW;
+		ask->hit = steady_hit(trace->loader.cache, cache_share(schedule, trace),
+				      s);
+		ask->hit = isnan(ask->hit) ? 0 : ask->hit;
+		ask->stage = stage_for(schedule, trace, TRACE_REAL, schedule->length_s);
+	}
+}
+
+static void set_block(const struct schedule *schedule, const struct trace *trace,
+		      struct trace_window *ask, double left_s)
+{
+	ask->settle = STEPS_SETTLE;
+	ask->min_steps = STEPS_LEAST;
+	ask->length_ns = ns(schedule->length_s);
+	ask->limit_ns = ns(left_s + LENGTH_S);
+	if (ask->kind == TRACE_CACHED)
+		ask->stage =
+			stage_for(schedule, trace, TRACE_CACHED, schedule->length_s);
+	if (ask->kind == TRACE_REAL)
+		set_real(schedule, trace, ask);
+}
+
+static void add_extra(struct schedule *schedule, enum trace_kind kind, unsigned flags,
+		      unsigned x)
+{
+	struct trace_window *extra = &schedule->extras[schedule->extra_count];
+
+	if (schedule->extra_count == EXTRAS)
+		return;
+	schedule->extra_count++;
+	*extra = (struct trace_window){.kind = kind,
+				       .flags = flags,
+				       .block = UINT32_MAX,
+				       .settle = STEPS_SETTLE};
+	if (kind == TRACE_FETCH)
+		extra->depth = x;
+	if (kind == TRACE_PREP)
+		extra->workers = x;
+	if (kind == TRACE_LOADED)
+		extra->min_steps = STEPS_LEAST;
+}
+
+/* Bare and instrumented prep in mirrored order. */
+static void add_pairs(struct schedule *schedule)
+{
+	add_extra(schedule, TRACE_PREP, 0, 0);
+	add_extra(schedule, TRACE_PREP, TRACE_BARE, 0);
+	add_extra(schedule, TRACE_PREP, TRACE_BARE, 0);
+	add_extra(schedule, TRACE_PREP, 0, 0);
+}
+
+/* What a verdict needs most comes first: the time for extras may run out. */
+static void plan_extras(struct schedule *schedule, const struct trace *trace)
+{
+	const struct trace_loader *loader = &trace->loader;
+
+	if (schedule->config.only >= 0)
+		return;
+	add_extra(schedule, TRACE_LOADED, 0, 0);
+	add_extra(schedule, TRACE_FETCH, 0, 0);
+	add_pairs(schedule);
+	for (unsigned k = 1; k < loader->workers && k <= 64; k *= 2)
+		add_extra(schedule, TRACE_PREP, 0, k);
+	for (unsigned q = 1; q <= 32; q *= 2)
+		if (q != loader->fetch_depth)
+			add_extra(schedule, TRACE_FETCH, 0, q);
+	add_extra(schedule, TRACE_LOADED, 0, 0);
+	add_pairs(schedule);
+	add_extra(schedule, TRACE_LOADED, 0, 0);
+	add_pairs(schedule);
+}
+
+static double extra_length(const struct schedule *schedule)
+{
+	double each = EXTRAS_SHARE * schedule->config.budget_s /
+		      fmax(1, schedule->extra_count);
+
+	return fmin(LENGTH_S, fmax(.1, .7 * each));
+}
+
+/* The next extra, if the time for them allows one more. */
+static bool ask_extra(struct schedule *schedule, const struct trace *trace,
+		      double left_s, struct trace_window *ask)
+{
+	double length = extra_length(schedule);
+
+	if (schedule->extra_next == schedule->extra_count ||
+	    schedule->extras_s + length > EXTRAS_SHARE * schedule->config.budget_s ||
+	    length > left_s)
+		return false;
+	*ask = schedule->extras[schedule->extra_next++];
+	ask->length_ns = ns(length);
+	ask->limit_ns = ns(left_s + LENGTH_S);
+	if (ask->kind != TRACE_FETCH)
+		ask->stage = stage_for(schedule, trace, ask->kind, length);
+	return true;
+}
+
+/* How long a window may be for 8 blocks to fit into what is left. */
+static void set_length(struct schedule *schedule, double left_s)
+{
+	unsigned missing =
+		schedule->blocks < BLOCKS_ENOUGH ? BLOCKS_ENOUGH - schedule->blocks : 1;
+	double kinds = schedule->config.only >= 0 ? 1 : KINDS_IN_BLOCK;
+	double extras =
+		schedule->extra_next < schedule->extra_count
+			? EXTRAS_SHARE * schedule->config.budget_s - schedule->extras_s
+			: 0;
+	double room = (left_s - extras) / (missing * kinds);
+
+	schedule->length_s =
+		fmin(LENGTH_S, fmax(0, room - pace_switch_s(&schedule->pace)));
+}
+
+static enum trace_kind kind_now(const struct schedule *schedule)
+{
+	unsigned order = schedule->blocks + 2 * (unsigned)(schedule->config.seed % 3);
+
+	if (schedule->config.only >= 0)
+		return (enum trace_kind)schedule->config.only;
+	return orders[order % 6][schedule->in_block];
+}
+
+/* The next window of the present block. */
+static void ask_block(struct schedule *schedule, const struct trace *trace,
+		      double left_s, struct trace_window *ask)
+{
+	unsigned kinds = schedule->config.only >= 0 ? 1 : KINDS_IN_BLOCK;
+
+	if (schedule->in_block == 0)
+		set_length(schedule, left_s);
+	*ask = (struct trace_window){.kind = kind_now(schedule),
+				     .block = schedule->blocks};
+	set_block(schedule, trace, ask, left_s);
+	if (++schedule->in_block < kinds)
+		return;
+	schedule->in_block = 0;
+	schedule->blocks++;
+	schedule->extras_due = EXTRAS_AT_ONCE;
+}
+
+static void ask_warmup(const struct schedule *schedule, struct trace_window *ask)
+{
+	*ask = (struct trace_window){
+		.kind = TRACE_REAL,
+		.flags = TRACE_WARMUP,
+		.block = UINT32_MAX,
+		.min_steps = STEPS_WARMUP,
+		.length_ns = ns(fmin(LENGTH_S, schedule->config.budget_s / 20)),
+		.limit_ns = ns(schedule->config.budget_s / 2),
+	};
+}
+
+/* True when the real windows of this cache need it full, and it can be tried. */
+static bool wants_fill(const struct schedule *schedule, const struct trace *trace)
+{
+	const struct trace_loader *loader = &trace->loader;
+	double bytes =
+		fmin((double)loader->cache_capacity, (double)loader->dataset_bytes);
+
+	if (schedule->config.only >= 0 && schedule->config.only != TRACE_REAL)
+		return false;
+	return loader->cache_capacity > 0 &&
+	       bytes < FILL_SHARE * schedule->config.budget_s * FASTEST_FILL &&
+	       (strcmp(loader->cache, "minio") == 0 ||
+		cache_share(schedule, trace) >= 1);
+}
+
+/* How real windows get at the cache in its steady state. */
+static void choose_cache(struct schedule *schedule, const struct trace *trace)
+{
+	const struct trace_loader *loader = &trace->loader;
+	bool page = strcmp(loader->cache, "page") == 0;
+	bool slowed = loader->storage_bandwidth > 0 || loader->storage_latency > 0;
+
+	if (loader->memory && !slowed)
+		return; /* nothing is faster than memory */
+	schedule->warm = page && !slowed && cache_share(schedule, trace) >= 1;
+	schedule->drawn = !schedule->warm && (page || loader->cache_capacity > 0) &&
+			  !wants_fill(schedule, trace);
+}
+
+/* After the warm-up: what is known now decides the rest. */
+static bool ask_fill(struct schedule *schedule, const struct trace *trace,
+		     struct trace_window *ask)
+{
+	choose_cache(schedule, trace);
+	plan_extras(schedule, trace);
+	if (!wants_fill(schedule, trace))
+		return false;
+	*ask = (struct trace_window){
+		.kind = TRACE_FILL,
+		.block = UINT32_MAX,
+		.limit_ns = ns(FILL_SHARE * schedule->config.budget_s),
+	};
+	return true;
+}
+
+static bool ask_again(struct schedule *schedule, const struct trace *trace,
+		      double left_s, struct trace_window *ask)
+{
+	if (schedule->again_count == 0)
+		return false;
+	*ask = schedule->again[--schedule->again_count];
+	ask->flags &= TRACE_WARMUP; /* set anew */
+	set_block(schedule, trace, ask, left_s);
+	return true;
+}
+
+/* What a block takes, by the paces seen. */
+static double block_seconds(const struct schedule *schedule)
+{
+	double seconds = 0;
+
+	for (int i = 0; i < KINDS_IN_BLOCK; i++) {
+		enum trace_kind kind = orders[0][i];
+
+		if (schedule->config.only >= 0 && (int)kind != schedule->config.only)
+			continue;
+		seconds += pace_switch_s(&schedule->pace) +
+			   fmax(schedule->length_s,
+				STEPS_LEAST * pace_step_s(&schedule->pace, kind));
+	}
+	return seconds;
+}
+
+static bool given_up(const struct schedule *schedule)
+{
+	for (unsigned i = 0; i < TRACE_KINDS; i++)
+		if (schedule->voids[i] >= VOID_IN_A_ROW)
+			return true;
+	return false;
+}
+
+/* Between windows: extras that are due, blocks, or the end. */
+static enum schedule_step choose(struct schedule *schedule, const struct trace *trace,
+				 double left_s, struct trace_window *ask)
+{
+	bool enough = precise(schedule);
+
+	if (schedule->in_block == 0 && (schedule->extras_due > 0 || enough)) {
+		schedule->extras_due -= schedule->extras_due > 0;
+		if (ask_extra(schedule, trace, left_s, ask))
+			return SCHEDULE_ASK;
+	}
+	if (enough)
+		return SCHEDULE_DONE;
+	if (ask_again(schedule, trace, left_s, ask))
+		return SCHEDULE_ASK;
+	if (schedule->in_block == 0 && schedule->shares.blocks > 0 &&
+	    block_seconds(schedule) > left_s)
+		return SCHEDULE_OUT;
+	ask_block(schedule, trace, left_s, ask);
+	return SCHEDULE_ASK;
+}
+
+/* The end counts only when what was asked for is done. */
+static enum schedule_step settled(const struct schedule *schedule,
+				  enum schedule_step step)
+{
+	if ((step == SCHEDULE_DONE || step == SCHEDULE_OUT) &&
+	    schedule->seen < schedule->asked)
+		return SCHEDULE_WAIT;
+	return step;
+}
+
+static enum schedule_step decide(struct schedule *schedule, const struct trace *trace,
+				 double left_s, struct trace_window *ask)
+{
+	if (!schedule->begun) {
+		schedule->begun = true;
+		ask_warmup(schedule, ask);
+		return SCHEDULE_ASK;
+	}
+	/* What the warm-up and the fill show is needed. */
+	if (schedule->blocks == 0 && schedule->in_block == 0 &&
+	    schedule->seen < schedule->asked)
+		return SCHEDULE_WAIT;
+	if (!schedule->planned) {
+		schedule->planned = true;
+		if (ask_fill(schedule, trace, ask))
+			return SCHEDULE_ASK;
+	}
+	if (given_up(schedule))
+		return SCHEDULE_VOID;
+	if (left_s <= 0 || schedule->asked == TRACE_WINDOWS)
+		return SCHEDULE_OUT;
+	if (schedule->asked >= schedule->seen + AHEAD)
+		return SCHEDULE_WAIT;
+	return settled(schedule, choose(schedule, trace, left_s, ask));
+}
+
+enum schedule_step schedule_next(struct schedule *schedule, const struct trace *trace,
+				 double elapsed_s, struct trace_window *ask)
+{
+	enum schedule_step step;
+
+	if (look(schedule, trace) < 0)
+		return SCHEDULE_OUT;
+	step = decide(schedule, trace, schedule->config.budget_s - elapsed_s, ask);
+	schedule->asked += step == SCHEDULE_ASK;
+	return step;
+}

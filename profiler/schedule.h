@@ -1,0 +1,56 @@
+/*
+ * schedule.h - which window next. Pure: it looks at the session and at a clock given.
+ *
+ *	warm-up | fill | block  extras  block  extras  block ... until precise, or the
+ *end {synthetic, cached, real} in turning and mirrored orders
+ *
+ * Extras are the curves, G under interference and the overhead: a few after each block,
+ * for at most a fifth of the budget. Void windows are asked for again.
+ */
+#ifndef DSA_SCHEDULE_H
+#define DSA_SCHEDULE_H
+
+#include "profiler/shares.h"
+#include "profiler/window.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct schedule_config {
+	double budget_s;  /* from the first request on */
+	double precision; /* half-width of a share to stop at */
+	uint64_t seed;
+	int only;              /* separate launches: the one kind; -1: all */
+	uint64_t memory_bytes; /* that staged samples may take */
+	uint64_t cache_bytes;  /* that the kernel's page cache may grow to */
+	bool cold; /* the page cache, if used, is taken as holding nothing */
+};
+
+enum schedule_step {
+	SCHEDULE_ASK,  /* *ask is to be asked for */
+	SCHEDULE_WAIT, /* for windows that were asked for */
+	SCHEDULE_DONE, /* precise enough */
+	SCHEDULE_OUT,  /* the budget has no room for another block */
+	SCHEDULE_VOID, /* windows of a kind are void again and again: schedule_why() */
+};
+
+struct schedule;
+
+/* NULL: memory is short. */
+struct schedule *schedule_new(const struct schedule_config *config);
+void schedule_free(struct schedule *schedule);
+
+/*
+ * What to do next, when the program asked for its first batch `elapsed_s` ago (0: it
+ * has not). A window in *ask must be appended to the session before the next call.
+ */
+enum schedule_step schedule_next(struct schedule *schedule, const struct trace *trace,
+				 double elapsed_s, struct trace_window *ask);
+
+/* Shares so far, for a progress line; unknown before there is a block. */
+const struct shares *schedule_shares(const struct schedule *schedule);
+
+/* Why the last window was void. */
+const char *schedule_why(const struct schedule *schedule);
+
+#endif
