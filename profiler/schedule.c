@@ -526,21 +526,38 @@ static enum schedule_step decide(struct schedule *schedule, const struct trace *
 	}
 	if (given_up(schedule))
 		return SCHEDULE_VOID;
-	if (left_s <= 0 || schedule->asked == TRACE_WINDOWS)
+	if (schedule->asked == TRACE_WINDOWS)
 		return SCHEDULE_OUT;
 	if (schedule->asked >= schedule->seen + AHEAD)
 		return SCHEDULE_WAIT;
 	return settled(schedule, choose(schedule, trace, left_s, ask));
 }
 
+/* What windows take that were asked for and are not done. */
+static double pending_s(const struct schedule *schedule, const struct trace *trace)
+{
+	double seconds = 0;
+
+	for (unsigned i = schedule->seen; i < schedule->asked; i++) {
+		const struct trace_window *raw = &trace->windows[i];
+		double step = pace_step_s(&schedule->pace, raw->kind);
+
+		seconds += pace_switch_s(&schedule->pace) +
+			   fmax((double)raw->length_ns * 1e-9, raw->min_steps * step);
+	}
+	return seconds;
+}
+
 enum schedule_step schedule_next(struct schedule *schedule, const struct trace *trace,
 				 double elapsed_s, struct trace_window *ask)
 {
 	enum schedule_step step;
+	double left_s;
 
 	if (look(schedule, trace) < 0)
 		return SCHEDULE_OUT;
-	step = decide(schedule, trace, schedule->config.budget_s - elapsed_s, ask);
+	left_s = schedule->config.budget_s - elapsed_s - pending_s(schedule, trace);
+	step = decide(schedule, trace, left_s, ask);
 	schedule->asked += step == SCHEDULE_ASK;
 	return step;
 }

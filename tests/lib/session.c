@@ -66,11 +66,24 @@ static void snapshot_end(struct trace_window *window,
 	end->read_bytes += asked->fetched * (size + 4096);
 }
 
+void session_answer(struct trace *trace, struct trace_window *window,
+		    const struct session_window *did)
+{
+	window->steps = did->steps;
+	window->samples = (uint64_t)did->steps * did->samples;
+	window->switch_ns = trace->last_request_ns;
+	window->begin.time_ns = trace->last_request_ns + 100000000;
+	add_records(trace, window, did);
+	snapshot_end(window, did);
+	window->state = TRACE_DONE;
+	trace->window_now++;
+	trace->last_request_ns = window->end.time_ns;
+}
+
 struct trace_window *session_add(struct trace *trace,
 				 const struct session_window *asked)
 {
-	unsigned index = trace->window_count++;
-	struct trace_window *window = &trace->windows[index];
+	struct trace_window *window = &trace->windows[trace->window_count++];
 
 	*window = (struct trace_window){
 		.kind = asked->kind,
@@ -80,15 +93,8 @@ struct trace_window *session_add(struct trace *trace,
 		.depth = asked->depth,
 		.hit = asked->hit,
 		.settle = 2,
-		.steps = asked->steps,
-		.samples = (uint64_t)asked->steps * asked->samples,
-		.switch_ns = trace->last_request_ns,
 	};
-	window->begin.time_ns = trace->last_request_ns + 100000000;
-	window->state = TRACE_DONE;
-	add_records(trace, window, asked);
-	snapshot_end(window, asked);
-	trace->last_request_ns = window->end.time_ns;
+	session_answer(trace, window, asked);
 	return window;
 }
 

@@ -27,6 +27,10 @@ void session_free(struct trace *trace);
 struct trace_window *session_add(struct trace *trace,
 				 const struct session_window *asked);
 
+/* The same for a window that was asked for already: what the driver did. */
+void session_answer(struct trace *trace, struct trace_window *window,
+		    const struct session_window *did);
+
 /* Gives a window's samples `prep_ms` each, settling batches included. */
 void session_samples(struct trace *trace, struct trace_window *window, double prep_ms);
 

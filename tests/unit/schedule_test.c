@@ -1,0 +1,437 @@
+#include "loader/base/random.h"
+#include "profiler/schedule.h"
+#include "profiler/statistics.h"
+#include "profiler/steady.h"
+#include "tests/lib/nomem.h"
+#include "tests/lib/session.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BATCH = 32 };
+
+/* A target whose steps take so long, with noise; it does what is asked for. */
+struct target {
+	struct trace *trace;
+	struct random random;
+	double step_ms[TRACE_KINDS];
+	double noise;        /* standard deviation of a window's rate, relative */
+	unsigned void_every; /* each so many-th window is void; 0: none */
+	enum trace_kind void_kind;
+	unsigned done;
+};
+
+static struct target target_new(void)
+{
+	struct target target = {
+		.trace = session_new(),
+		.random = {3},
+		.noise = .01,
+		.step_ms = {[TRACE_REAL] = 20,
+			    [TRACE_CACHED] = 15,
+			    [TRACE_SYNTHETIC] = 10,
+			    [TRACE_LOADED] = 11,
+			    [TRACE_PREP] = 14,
+			    [TRACE_FETCH] = 18},
+	};
+
+	return target;
+}
+
+static double elapsed(const struct target *target)
+{
+	return (double)(target->trace->last_request_ns - target->trace->created_ns) *
+	       1e-9;
+}
+
+static void perform(struct target *target, struct trace_window *window)
+{
+	struct session_window did = {.samples = BATCH};
+	double length_ms = (double)window->length_ns * 1e-6;
+	double unit = random_unit(&target->random) - .5;
+
+	did.step_ms = target->step_ms[window->kind] * (1 + target->noise * 3.46 * unit);
+	did.steps = (unsigned)fmax(fmax(ceil(length_ms / did.step_ms), 1),
+				   window->min_steps);
+	if (window->kind == TRACE_FETCH || window->kind == TRACE_REAL)
+		did.fetched = did.steps * BATCH;
+	if (window->flags & TRACE_WARM)
+		did.fetched = 0;
+	if (window->kind != TRACE_FETCH && window->kind != TRACE_SYNTHETIC)
+		did.prepared = did.steps * BATCH;
+	if (window->kind == TRACE_REAL || window->kind == TRACE_CACHED)
+		did.blocked_ms = did.step_ms - 10;
+	session_answer(target->trace, window, &did);
+	window->staged = window->stage;
+	if (target->void_every > 0 && window->kind == target->void_kind &&
+	    ++target->done % target->void_every == 0)
+		window->end.read_bytes += 1 << 30;
+}
+
+/* Goes on until the schedule says stop; returns its last word. */
+static enum schedule_step run(struct schedule *schedule, struct target *target)
+{
+	struct trace *trace = target->trace;
+
+	for (;;) {
+		struct trace_window ask;
+		enum schedule_step step =
+			schedule_next(schedule, trace, elapsed(target), &ask);
+
+		if (step == SCHEDULE_ASK) {
+			assert_true(trace->window_count < TRACE_WINDOWS);
+			trace->windows[trace->window_count++] = ask;
+		} else if (step == SCHEDULE_WAIT) {
+			assert_true(trace->window_now < trace->window_count);
+			perform(target, &trace->windows[trace->window_now]);
+		} else {
+			return step;
+		}
+	}
+}
+
+static const struct schedule_config usual = {
+	.budget_s = 60,
+	.precision = .01,
+	.only = -1,
+	.memory_bytes = 1 << 30,
+	.cache_bytes = 1 << 30,
+};
+
+static unsigned count_kind(const struct trace *trace, enum trace_kind kind)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < trace->window_count; i++)
+		count += trace->windows[i].kind == kind;
+	return count;
+}
+
+static void stops_when_precise_after_eight_blocks(void **state)
+{
+	struct target target = target_new();
+	struct schedule *schedule = schedule_new(&usual);
+	const struct shares *shares;
+
+	(void)state;
+	assert_int_equal(run(schedule, &target), SCHEDULE_DONE);
+	shares = schedule_shares(schedule);
+	assert_in_range(shares->blocks, 8, 20);
+	assert_true(shares_half(shares) <= .01);
+	assert_true(elapsed(&target) < 60);
+	schedule_free(schedule);
+	session_free(target.trace);
+}
+
+static void the_first_window_warms_up(void **state)
+{
+	struct target target = target_new();
+	struct schedule *schedule = schedule_new(&usual);
+	struct trace_window ask;
+
+	(void)state;
+	assert_int_equal(schedule_next(schedule, target.trace, 0, &ask), SCHEDULE_ASK);
+	assert_int_equal(ask.kind, TRACE_REAL);
+	assert_int_equal(ask.flags, TRACE_WARMUP);
+	assert_true(ask.min_steps >= 4);
+	target.trace->windows[target.trace->window_count++] = ask;
+	assert_int_equal(schedule_next(schedule, target.trace, 0, &ask), SCHEDULE_WAIT);
+	schedule_free(schedule);
+	session_free(target.trace);
+}
+
+static void noise_takes_more_blocks_and_then_the_budget(void **state)
+{
+	struct target target = target_new();
+	struct schedule *schedule = schedule_new(&usual);
+
+	(void)state;
+	target.noise = .1;
+	assert_int_equal(run(schedule, &target), SCHEDULE_OUT);
+	assert_true(schedule_shares(schedule)->blocks > 10);
+	assert_true(elapsed(&target) <= 60.5 && elapsed(&target) > 50);
+	schedule_free(schedule);
+	session_free(target.trace);
+}
+
+static void kinds_are_balanced_and_orders_mirrored(void **state)
+{
+	struct target target = target_new();
+	struct schedule *schedule = schedule_new(&usual);
+	double place[3] = {0};
+	unsigned at = 0;
+
+	(void)state;
+	run(schedule, &target);
+	for (unsigned i = 0; i < target.trace->window_count; i++) {
+		const struct trace_window *window = &target.trace->windows[i];
+
+		if (window->block >= 6)
+			continue;
+		assert_int_equal(window->settle, 2);
+		assert_int_equal(window->min_steps, 8);
+		place[window->kind] += at++ % 3;
+	}
+	/* In 6 blocks each kind stands first, second and third twice. */
+	for (int kind = 0; kind < 3; kind++)
+		assert_int_equal(place[kind], 6);
+	schedule_free(schedule);
+	session_free(target.trace);
+}
+
+static void extras_take_a_fifth_and_cover_the_curves(void **state)
+{
+	struct target target = target_new();
+	struct schedule *schedule = schedule_new(&usual);
+	double seconds = 0;
+	unsigned bare = 0, depths = 0, workers = 0;
+
+	(void)state;
+	run(schedule, &target);
+	for (unsigned i = 1; i < target.trace->window_count; i++) {
+		const struct trace_window *window = &target.trace->windows[i];
+
+		if (window->block < TRACE_WINDOWS)
+			continue;
+		seconds += (double)(window->end.time_ns - window->switch_ns) * 1e-9;
+		bare += (window->flags & TRACE_BARE) != 0;
+		depths |= window->kind == TRACE_FETCH ? 1u << window->depth % 32 : 0;
+		workers |= window->kind == TRACE_PREP ? 1u << window->workers : 0;
+		if (window->kind != TRACE_FETCH)
+			assert_true(window->stage >= 1000);
+	}
+	assert_true(seconds <= 12.5);
+	assert_true(bare >= 4);
+	assert_true(count_kind(target.trace, TRACE_LOADED) >= 2);
+	assert_int_equal(workers, 1u << 0 | 1u << 1 | 1u << 2);
+	/* 0 is as configured, 16; 32 counts as 0 here. */
+	assert_int_equal(depths, 1u << 0 | 1u << 1 | 1u << 2 | 1u << 4 | 1u << 8);
+	schedule_free(schedule);
+	session_free(target.trace);
+}
+
+static void a_short_budget_shortens_windows(void **state)
+{
+	struct schedule_config config = usual;
+	struct target target = target_new();
+	struct schedule *schedule;
+
+	(void)state;
+	config.budget_s = 12;
+	target.noise = .05;
+	schedule = schedule_new(&config);
+	assert_int_equal(run(schedule, &target), SCHEDULE_OUT);
+	assert_true(schedule_shares(schedule)->blocks >= 8);
+	assert_true(elapsed(&target) <= 12.5);
+	for (unsigned i = 1; i < target.trace->window_count; i++) {
+		const struct trace_window *window = &target.trace->windows[i];
+
+		assert_true(window->block >= TRACE_WINDOWS || window->steps >= 8);
+	}
+	schedule_free(schedule);
+	session_free(target.trace);
+}
+
+static void void_windows_are_repeated(void **state)
+{
+	struct target target = target_new();
+	struct schedule *schedule = schedule_new(&usual);
+
+	(void)state;
+	target.void_every = 3;
+	target.void_kind = TRACE_CACHED;
+	assert_int_equal(run(schedule, &target), SCHEDULE_DONE);
+	assert_true(schedule_shares(schedule)->blocks >= 8);
+	assert_true(count_kind(target.trace, TRACE_CACHED) >
+		    count_kind(target.trace, TRACE_REAL));
+	schedule_free(schedule);
+	session_free(target.trace);
+}
+
+static void what_is_always_void_is_given_up(void **state)
+{
+	struct target target = target_new();
+	struct schedule *schedule = schedule_new(&usual);
+
+	(void)state;
+	target.void_every = 1;
+	target.void_kind = TRACE_CACHED;
+	assert_int_equal(run(schedule, &target), SCHEDULE_VOID);
+	assert_non_null(strstr(schedule_why(schedule), "came from storage"));
+	assert_true(count_kind(target.trace, TRACE_CACHED) < 12);
+	schedule_free(schedule);
+	session_free(target.trace);
+}
+
+/* The real windows' flags and hits with a cache of this policy and size. */
+static struct trace *with_cache(const char *policy, double share, double filled)
+{
+	struct target target = target_new();
+	struct schedule *schedule = schedule_new(&usual);
+	struct trace *trace = target.trace;
+
+	strcpy(trace->loader.cache, policy);
+	trace->loader.cache_capacity = (uint64_t)(share * 1e8);
+	while (elapsed(&target) < 50) {
+		struct trace_window ask;
+		enum schedule_step step =
+			schedule_next(schedule, trace, elapsed(&target), &ask);
+
+		if (step == SCHEDULE_ASK) {
+			trace->windows[trace->window_count++] = ask;
+			continue;
+		}
+		if (step != SCHEDULE_WAIT)
+			break;
+		perform(&target, &trace->windows[trace->window_now]);
+		trace->windows[trace->window_now - 1].end.cache_bytes =
+			(uint64_t)(filled * 1e8);
+	}
+	schedule_free(schedule);
+	return trace;
+}
+
+static double mean_hit(const struct trace *trace, unsigned flag)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < trace->window_count; i++) {
+		const struct trace_window *window = &trace->windows[i];
+
+		if (window->kind != TRACE_REAL || window->block >= 8)
+			continue;
+		assert_int_equal(window->flags, flag);
+		sum += window->hit / 8;
+	}
+	return sum;
+}
+
+static void minio_is_filled_and_used(void **state)
+{
+	struct trace *trace = with_cache("minio", .35, .35);
+
+	(void)state;
+	assert_int_equal(count_kind(trace, TRACE_FILL), 1);
+	mean_hit(trace, 0);
+	session_free(trace);
+}
+
+static void minio_that_does_not_fill_in_time_is_drawn(void **state)
+{
+	struct trace *trace = with_cache("minio", .35, .1);
+
+	(void)state;
+	assert_true(fabs(mean_hit(trace, TRACE_DRAW) - .35) < 1e-9);
+	session_free(trace);
+}
+
+static void lru_is_drawn_over_the_epoch(void **state)
+{
+	struct trace *trace = with_cache("lru", .5, 0);
+
+	(void)state;
+	assert_int_equal(count_kind(trace, TRACE_FILL), 0);
+	/* Eight strata stand for the mean x + (1-x) ln(1-x). */
+	assert_true(fabs(mean_hit(trace, TRACE_DRAW) - .153) < .005);
+	session_free(trace);
+}
+
+static void a_page_cache_that_fits_is_warmed(void **state)
+{
+	struct trace *trace = with_cache("page", 0, 0);
+
+	(void)state;
+	mean_hit(trace, TRACE_WARM);
+	session_free(trace);
+}
+
+/* Table "Cache hit ratio" of the data-stall literature's closed forms and replays. */
+static void steady_hits_match_the_closed_forms(void **state)
+{
+	static const struct {
+		double x, minio, lru, fifo;
+	} table[] = {{.25, .250, .034, .038},
+		     {.35, .350, .070, .081},
+		     {.50, .500, .153, .193},
+		     {.65, .650, .283, .399},
+		     {.80, .800, .478, .656}};
+	enum { N = 32 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		double x = table[i].x, minio = 0, lru = 0, fifo = 0;
+
+		for (int j = 0; j < N; j++) {
+			double s = (j + .5) / N;
+
+			minio += steady_hit("minio", x, s) / N;
+			lru += steady_hit("lru", x, s) / N;
+			fifo += steady_hit("fifo", x, s) / N;
+		}
+		assert_true(fabs(minio - table[i].minio) < 1e-9);
+		assert_true(fabs(lru - table[i].lru) < 2e-3);
+		assert_true(fabs(fifo - table[i].fifo) < 6e-3);
+	}
+	assert_true(steady_hit("none", .5, .1) == 0);
+	assert_true(steady_hit("lru", 1, .9) == 1);
+}
+
+static void one_kind_alone_is_measured_alone(void **state)
+{
+	struct schedule_config config = usual;
+	struct target target = target_new();
+	struct schedule *schedule;
+
+	(void)state;
+	config.only = TRACE_CACHED;
+	schedule = schedule_new(&config);
+	assert_int_equal(run(schedule, &target), SCHEDULE_DONE);
+	for (unsigned i = 1; i < target.trace->window_count; i++) {
+		assert_int_equal(target.trace->windows[i].kind, TRACE_CACHED);
+		assert_int_equal(target.trace->windows[i].block, i - 1);
+	}
+	assert_true(target.trace->window_count > 8);
+	schedule_free(schedule);
+	session_free(target.trace);
+}
+
+static void memory_short_is_told(void **state)
+{
+	(void)state;
+	for (unsigned nth = 1; nth <= 3; nth++) {
+		nomem_at(nth);
+		assert_null(schedule_new(&usual));
+		nomem_at(0);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stops_when_precise_after_eight_blocks),
+		cmocka_unit_test(the_first_window_warms_up),
+		cmocka_unit_test(noise_takes_more_blocks_and_then_the_budget),
+		cmocka_unit_test(kinds_are_balanced_and_orders_mirrored),
+		cmocka_unit_test(extras_take_a_fifth_and_cover_the_curves),
+		cmocka_unit_test(a_short_budget_shortens_windows),
+		cmocka_unit_test(void_windows_are_repeated),
+		cmocka_unit_test(what_is_always_void_is_given_up),
+		cmocka_unit_test(minio_is_filled_and_used),
+		cmocka_unit_test(minio_that_does_not_fill_in_time_is_drawn),
+		cmocka_unit_test(lru_is_drawn_over_the_epoch),
+		cmocka_unit_test(a_page_cache_that_fits_is_warmed),
+		cmocka_unit_test(steady_hits_match_the_closed_forms),
+		cmocka_unit_test(one_kind_alone_is_measured_alone),
+		cmocka_unit_test(memory_short_is_told),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);
+}
