@@ -1,0 +1,212 @@
+#include "profiler/target.h"
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MS UINT64_C(1000000)
+
+/* How long leftovers may take to end after SIGTERM. */
+#define LEFTOVER_MS 2000
+
+/* Keeps the first `cores` of the CPUs that we may use. */
+static void keep_cores(unsigned cores)
+{
+	cpu_set_t set;
+	unsigned kept = 0;
+
+	if (cores == 0 || sched_getaffinity(0, sizeof(set), &set) < 0)
+		return;
+	for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &set) && kept++ >= cores)
+			CPU_CLR(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* What the user has in DSA_LOADER stays; ours comes after it and so wins. */
+static int set_environment(const struct target_config *config)
+{
+	const char *before = getenv("DSA_LOADER");
+	const char *ours = config->loader == NULL ? "" : config->loader;
+	char *both;
+	int result;
+
+	if (setenv("DSA_SESSION", config->session, 1) < 0)
+		return -1;
+	if (ours[0] == '\0')
+		return 0;
+	if (before == NULL || before[0] == '\0')
+		return setenv("DSA_LOADER", ours, 1);
+	if (asprintf(&both, "%s,%s", before, ours) < 0)
+		return -1;
+	result = setenv("DSA_LOADER", both, 1);
+	free(both);
+	return result;
+}
+
+/* In the child. Says errno on the pipe when the program can't be started. */
+static void become(const struct target_config *config, bool foreground, int pipe)
+{
+	int code;
+
+	setpgid(0, 0);
+	if (foreground)
+		tcsetpgrp(STDIN_FILENO, getpid());
+	keep_cores(config->cores);
+	if (config->output_aside)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	signal(SIGPIPE, SIG_DFL);
+	if (set_environment(config) == 0) {
+		sigprocmask(SIG_SETMASK, config->mask, NULL);
+		execvp(config->command[0], config->command);
+	}
+	code = errno;
+	if (write(pipe, &code, sizeof(code)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+/* Waits until the child runs the program: 0, or the errno value it says. */
+static int hear(int pipe)
+{
+	int code = 0;
+	ssize_t length;
+
+	do
+		length = read(pipe, &code, sizeof(code));
+	while (length < 0 && errno == EINTR);
+	return length == sizeof(code) ? code : 0;
+}
+
+static int not_started(struct error *err, int code, const char *name)
+{
+	if (code == ENOENT)
+		return error_set(err, code, "no program is called '%s'", name);
+	return error_sys(err, code, "cannot start '%s'", name);
+}
+
+int target_start(struct target *target, const struct target_config *config,
+		 struct error *err)
+{
+	int ends[2], code;
+
+	*target = (struct target){
+		.foreground =
+			isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp(),
+	};
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return not_started(err, errno, config->command[0]);
+	target->pid = fork();
+	if (target->pid == 0)
+		become(config, target->foreground, ends[1]);
+	code = target->pid < 0 ? errno : 0;
+	close(ends[1]);
+	if (target->pid > 0) {
+		setpgid(target->pid, target->pid); /* whoever of us is first */
+		code = hear(ends[0]);
+		if (code != 0)
+			waitpid(target->pid, NULL, 0);
+	}
+	close(ends[0]);
+	if (code != 0) {
+		if (target->foreground)
+			tcsetpgrp(STDIN_FILENO, getpgrp());
+		return not_started(err, code, config->command[0]);
+	}
+	target->running = true;
+	return 0;
+}
+
+/* Ctrl-Z stopped the program: we stop as well, and go on when the shell says so. */
+static void stop_too(struct target *target)
+{
+	if (!target->foreground)
+		return;
+	tcsetpgrp(STDIN_FILENO, getpgrp());
+	raise(SIGSTOP);
+	tcsetpgrp(STDIN_FILENO, target->pid);
+	target_signal(target, SIGCONT);
+}
+
+void target_poll(struct target *target)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+		if (pid != target->pid)
+			continue;
+		if (WIFSTOPPED(status)) {
+			stop_too(target);
+			continue;
+		}
+		target->running = false;
+		target->status = WIFEXITED(status) ? WEXITSTATUS(status)
+						   : 128 + WTERMSIG(status);
+	}
+}
+
+void target_signal(const struct target *target, int number)
+{
+	kill(-target->pid, number);
+}
+
+/* Kills children of ours that left the group: none of them was started by us. */
+static void kill_children(void)
+{
+	char path[64], text[4096], *at = text, *end;
+	int fd;
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[length > 0 ? length : 0] = '\0';
+	for (;;) {
+		long pid = strtol(at, &end, 10);
+
+		if (end == at)
+			return;
+		kill((pid_t)pid, SIGKILL);
+		at = end;
+	}
+}
+
+/* True when the group is empty and we have no child. */
+static bool cleared(const struct target *target)
+{
+	int status;
+
+	while (waitpid(-1, &status, WNOHANG) > 0)
+		;
+	return errno == ECHILD && kill(-target->pid, 0) < 0;
+}
+
+void target_clear(struct target *target)
+{
+	uint64_t deadline = clock_now() + LEFTOVER_MS * MS;
+
+	if (!cleared(target))
+		target_signal(target, SIGTERM);
+	while (!cleared(target)) {
+		if (clock_now() >= deadline) {
+			target_signal(target, SIGKILL);
+			kill_children();
+		}
+		clock_sleep_until(clock_now() + 5 * MS);
+	}
+	if (target->foreground)
+		tcsetpgrp(STDIN_FILENO, getpgrp());
+}

@@ -1,0 +1,48 @@
+/*
+ * target.h - the program under measurement, as a process group of its own.
+ *
+ * Nothing in it depends on us: no pipe, no death signal. If we are killed it goes on.
+ * While we live, processes that it leaves behind become our children and are ended.
+ */
+#ifndef DSA_TARGET_H
+#define DSA_TARGET_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct error;
+
+struct target_config {
+	char *const *command; /* argv; the program is searched in PATH */
+	const char *session;  /* DSA_SESSION: absolute path */
+	const char *loader;   /* appended to DSA_LOADER; NULL or "": nothing */
+	unsigned cores;       /* CPUs it may use, of ours; 0: all of them */
+	bool output_aside;    /* its standard output goes to standard error */
+	const sigset_t *mask; /* signal mask that it starts with */
+};
+
+struct target {
+	pid_t pid; /* and process group */
+	bool running;
+	int status;      /* when it ended: exit status, or 128 + signal */
+	bool foreground; /* it has our terminal */
+};
+
+/*
+ * Starts the program. -ENOENT, -EACCES ... with one line when it can't be started. The
+ * caller has SIGCHLD, SIGTTOU and what it passes on blocked.
+ */
+int target_start(struct target *target, const struct target_config *config,
+		 struct error *err);
+
+/* Takes note of what ended, or stopped (then we stop too, as a shell's job does). */
+void target_poll(struct target *target);
+
+/* Sends a signal to the whole group. */
+void target_signal(const struct target *target, int number);
+
+/* After it ended: ends whatever it left behind, and takes the terminal back. */
+void target_clear(struct target *target);
+
+#endif
