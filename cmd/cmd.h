@@ -26,7 +26,8 @@ struct command {
 	X(completion) \
 	X(dataset) \
 	X(doctor) \
-	X(report)
+	X(report) \
+	X(run)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct command command_##name;

@@ -31,25 +31,13 @@ static void keep_cores(unsigned cores)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
-/* What the user has in DSA_LOADER stays; ours comes after it and so wins. */
 static int set_environment(const struct target_config *config)
 {
-	const char *before = getenv("DSA_LOADER");
-	const char *ours = config->loader == NULL ? "" : config->loader;
-	char *both;
-	int result;
-
 	if (setenv("DSA_SESSION", config->session, 1) < 0)
 		return -1;
-	if (ours[0] == '\0')
+	if (config->loader == NULL || config->loader[0] == '\0')
 		return 0;
-	if (before == NULL || before[0] == '\0')
-		return setenv("DSA_LOADER", ours, 1);
-	if (asprintf(&both, "%s,%s", before, ours) < 0)
-		return -1;
-	result = setenv("DSA_LOADER", both, 1);
-	free(both);
-	return result;
+	return setenv("DSA_LOADER", config->loader, 1);
 }
 
 /* In the child. Says errno on the pipe when the program can't be started. */

@@ -16,7 +16,7 @@ struct error;
 struct target_config {
 	char *const *command; /* argv; the program is searched in PATH */
 	const char *session;  /* DSA_SESSION: absolute path */
-	const char *loader;   /* appended to DSA_LOADER; NULL or "": nothing */
+	const char *loader;   /* DSA_LOADER; NULL or "": left as it is */
 	unsigned cores;       /* CPUs it may use, of ours; 0: all of them */
 	bool output_aside;    /* its standard output goes to standard error */
 	const sigset_t *mask; /* signal mask that it starts with */

@@ -1,0 +1,303 @@
+#include "profiler/measure.h"
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+#include "loader/base/trace.h"
+#include "profiler/about.h"
+#include "profiler/analyse.h"
+#include "profiler/counters.h"
+#include "profiler/machine.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What staging may take of the memory that is free, and the page cache grow to. */
+#define STAGED_SHARE .125
+#define CACHED_SHARE .8
+#define MEMORY_LEAST (1u << 28) /* when nobody can tell */
+
+struct measurement {
+	const struct measure_config *config;
+	struct machine machine;
+	struct profile *profile;
+	struct trace *traces[ANALYSE_SESSIONS];
+	unsigned launches;
+	struct counters *counters;
+	struct conductor_end end;
+	uint64_t started;
+};
+
+static void session_path(char *path, const char *folder, unsigned launch)
+{
+	if (launch == 0)
+		snprintf(path, PATH_MAX, "%s/session", folder);
+	else
+		snprintf(path, PATH_MAX, "%s/session.%u", folder, launch + 1);
+}
+
+static int copy_command(char *const *command, struct profile *profile)
+{
+	size_t count = 0;
+
+	while (command[count] != NULL)
+		count++;
+	profile->command = calloc(count + 1, sizeof(*profile->command));
+	for (size_t i = 0; profile->command != NULL && i < count; i++) {
+		profile->command[i] = strdup(command[i]);
+		if (profile->command[i] == NULL)
+			return -ENOMEM;
+	}
+	return profile->command == NULL ? -ENOMEM : 0;
+}
+
+static int say_started(struct profile *profile)
+{
+	char text[32];
+	time_t now = time(NULL);
+	struct tm utc;
+
+	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+	return profile_text(&profile->started, "%s", text);
+}
+
+/* What is known before, or without, any measurement; it goes into the session. */
+static int describe(const struct measurement *m, const char *dataset,
+		    struct profile *profile)
+{
+	static const char *const protocols[] = {"interleaved", "separate", "observe"};
+	const struct measure_config *config = m->config;
+	unsigned cores = config->cores;
+
+	profile->budget_s = config->budget_s;
+	profile->precision = config->precision;
+	profile->cores = cores > 0 ? cores : (uint64_t)fmax(1, m->machine.cores);
+	if (profile_text(&profile->version, "%s", DSA_VERSION) < 0 ||
+	    profile_text(&profile->protocol, "%s", protocols[config->protocol]) < 0 ||
+	    profile_text(&profile->repeat, "%s", config->repeat) < 0 ||
+	    say_started(profile) < 0 || copy_command(config->command, profile) < 0)
+		return -ENOMEM;
+	return machine_facts(profile, &m->machine, dataset, "");
+}
+
+/* Writes into a session what it is of. */
+static int write_about(const struct measurement *m, struct trace *trace)
+{
+	const char *dataset = m->config->dataset;
+	struct profile about;
+	int result;
+
+	profile_init(&about);
+	if (dataset == NULL && trace->loader_ready)
+		dataset = trace->loader.dataset;
+	result = describe(m, dataset, &about);
+	if (result == 0)
+		result = about_write(&about, trace->about, sizeof(trace->about));
+	profile_free(&about);
+	return result;
+}
+
+static double memory(const struct measurement *m, double share)
+{
+	uint64_t bytes = m->machine.memory_available_bytes;
+
+	return fmax(bytes == UNKNOWN ? 0 : share * (double)bytes, MEMORY_LEAST);
+}
+
+static struct conductor_config conductor_config(const struct measurement *m, int only)
+{
+	const struct measure_config *config = m->config;
+	unsigned launches = config->protocol == MEASURE_SEPARATE ? ANALYSE_SESSIONS : 1;
+
+	return (struct conductor_config){
+		.schedule =
+			{
+				.budget_s = config->budget_s / launches,
+				.precision = config->precision,
+				.seed = config->seed,
+				.only = only,
+				.memory_bytes = (uint64_t)memory(m, STAGED_SHARE),
+				.cache_bytes = (uint64_t)memory(m, CACHED_SHARE),
+				.cold = config->cold,
+			},
+		.observe = config->protocol == MEASURE_OBSERVE,
+		.timeout_s = config->timeout_s,
+		.grace_s = config->grace_s,
+		.steps = config->steps,
+		.counters = m->launches == 1 ? m->counters : NULL,
+		.tell = config->tell,
+		.context = config->context,
+	};
+}
+
+/* One launch with a session of its own. */
+static int launch(struct measurement *m, int only, struct error *err)
+{
+	const struct measure_config *config = m->config;
+	char folder[PATH_MAX - 16], path[PATH_MAX];
+	struct target_config target = {
+		.command = config->command,
+		.session = path,
+		.loader = config->loader,
+		.cores = config->cores,
+		.output_aside = config->output_aside,
+	};
+	struct conductor_config conductor;
+	struct trace *trace;
+
+	if (realpath(config->folder, path) == NULL || strlen(path) >= sizeof(folder))
+		return error_sys(err, errno, "cannot use the folder %s",
+				 config->folder);
+	memcpy(folder, path, strlen(path) + 1);
+	session_path(path, folder, m->launches);
+	trace = trace_create(path, config->seed, err);
+	if (trace == NULL)
+		return -EIO;
+	m->traces[m->launches++] = trace;
+	if (write_about(m, trace) < 0)
+		return error_sys(err, ENOMEM, "describing the run");
+	conductor = conductor_config(m, only);
+	return conduct(&conductor, &target, trace, &m->end, err);
+}
+
+static int silent(const struct measurement *m, struct error *err)
+{
+	return error_set(err, ETIMEDOUT, "%s", m->end.text);
+}
+
+static int launch_all(struct measurement *m, struct error *err)
+{
+	static const int kinds[] = {TRACE_REAL, TRACE_CACHED, TRACE_SYNTHETIC};
+	unsigned launches = m->config->protocol == MEASURE_SEPARATE ? 3 : 1;
+	int result = 0;
+
+	for (unsigned i = 0; result == 0 && i < launches; i++) {
+		result = launch(m, launches > 1 ? kinds[i] : -1, err);
+		if (result == 0 && m->end.why == CONDUCTOR_SILENT)
+			result = silent(m, err);
+		if (m->end.why == CONDUCTOR_INTERRUPTED)
+			break;
+	}
+	return result;
+}
+
+/* What the status of the result says of the last launch's end. */
+static int say_status(const struct measurement *m, struct profile *profile)
+{
+	static const char *const words[] = {
+		[CONDUCTOR_PRECISE] = "complete",
+		[CONDUCTOR_BUDGET] = "budget",
+		[CONDUCTOR_STEPS] = "steps",
+		[CONDUCTOR_VOID] = "void",
+		[CONDUCTOR_INTERRUPTED] = "interrupted",
+		[CONDUCTOR_ENDED] = "target ended",
+		[CONDUCTOR_DIED] = "target died",
+		[CONDUCTOR_SILENT] = "no batch",
+	};
+	const struct conductor_end *end = &m->end;
+	bool seen_all =
+		m->config->protocol == MEASURE_OBSERVE && end->why == CONDUCTOR_ENDED;
+
+	profile->target_status = end->target_status;
+	profile->wall_s = (double)(clock_now() - m->started) * 1e-9;
+	if (profile_text(&profile->status, "%s",
+			 seen_all ? "complete" : words[end->why]) < 0)
+		return -ENOMEM;
+	if (seen_all || (end->text[0] == '\0' && !end->forced))
+		return 0;
+	return profile_text(&profile->status_why, "%s%s%s", end->text,
+			    end->forced && end->text[0] != '\0' ? "; " : "",
+			    end->forced ? "the program did not leave when its data "
+					  "ended, and was stopped"
+					: "");
+}
+
+static int conclude(struct measurement *m, struct profile *profile, struct error *err)
+{
+	int result = 0;
+
+	for (unsigned i = 0; result == 0 && i < m->launches; i++)
+		result = write_about(m, m->traces[i]);
+	if (result == 0)
+		result = analyse((const struct trace *const *)m->traces, m->launches,
+				 profile, err);
+	if (result == 0 && m->counters != NULL)
+		result = counters_result(m->counters, profile);
+	if (result == 0)
+		result = say_status(m, profile);
+	return result == -ENOMEM ? error_sys(err, ENOMEM, "concluding the run")
+				 : result;
+}
+
+int measure(const struct measure_config *config, struct profile *profile,
+	    struct error *err)
+{
+	struct measurement m = {.config = config, .started = clock_now()};
+	int result;
+
+	machine_read(&m.machine, "");
+	m.counters = counters_open(NULL, NULL);
+	result = launch_all(&m, err);
+	if (result == 0)
+		result = conclude(&m, profile, err);
+	counters_close(m.counters);
+	for (unsigned i = 0; i < m.launches; i++)
+		trace_unmap(m.traces[i]);
+	if (result < 0)
+		measure_forget(config->folder);
+	return result;
+}
+
+/* Maps the sessions of a folder; returns how many, 0 with err when there is none. */
+static unsigned map_all(const char *folder, const struct trace **traces,
+			struct error *err)
+{
+	char path[PATH_MAX];
+	unsigned count = 0;
+
+	while (count < ANALYSE_SESSIONS) {
+		session_path(path, folder, count);
+		if (count > 0 && access(path, F_OK) < 0)
+			break;
+		traces[count] = trace_map(path, false, err);
+		if (traces[count] == NULL)
+			break;
+		count++;
+	}
+	return count;
+}
+
+int measure_recover(const char *folder, struct profile *profile, struct error *err)
+{
+	const struct trace *traces[ANALYSE_SESSIONS];
+	unsigned count = map_all(folder, traces, err);
+	int result = count == 0 ? -ENOENT : 0;
+
+	if (result == 0 && trace_dsa_alive(traces[0]))
+		result = error_set(err, EBUSY, "the run in %s is still going on",
+				   folder);
+	if (result == 0)
+		result = analyse(traces, count, profile, err);
+	if (result == 0 &&
+	    (profile_text(&profile->status, "dsa died") < 0 ||
+	     profile_text(&profile->status_why,
+			  "dsa ended before the run did; this is what its session "
+			  "holds") < 0))
+		result = error_sys(err, ENOMEM, "recovering the run");
+	for (unsigned i = 0; i < count; i++)
+		trace_unmap((struct trace *)(uintptr_t)traces[i]);
+	return result;
+}
+
+void measure_forget(const char *folder)
+{
+	char path[PATH_MAX];
+
+	for (unsigned i = 0; i < ANALYSE_SESSIONS; i++) {
+		session_path(path, folder, i);
+		unlink(path);
+	}
+}

@@ -1,0 +1,46 @@
+/*
+ * measure.h - a whole run: sessions, launches of the program, analysis.
+ *
+ * The sessions lie in the run's folder until measure_forget(); of a run whose dsa died
+ * they are still there, and measure_recover() makes a result of them.
+ */
+#ifndef DSA_MEASURE_H
+#define DSA_MEASURE_H
+
+#include "profiler/conductor.h"
+#include "profiler/profile.h"
+
+enum measure_protocol { MEASURE_INTERLEAVED, MEASURE_SEPARATE, MEASURE_OBSERVE };
+
+struct measure_config {
+	char *const *command;
+	const char *folder;  /* of the run; exists */
+	const char *loader;  /* DSA_LOADER for the program */
+	const char *dataset; /* as asked for; NULL: the program's own */
+	const char *repeat;  /* command line that measures this again */
+	enum measure_protocol protocol;
+	double budget_s, precision;
+	double timeout_s, grace_s;
+	uint64_t seed, steps;
+	unsigned cores; /* for the program; 0: all */
+	bool cold;      /* nobody asked for the page cache, and storage is emulated */
+	bool output_aside; /* the program's standard output goes to standard error */
+	void (*tell)(void *context, const struct conductor_news *news);
+	void *context;
+};
+
+/*
+ * Measures. 0 with the result in *profile, which profile_init() made; it may be
+ * incomplete (analyse_complete()), and then its status says why. -errno when there is
+ * nothing to tell: the program can't be started, or asked for no batch.
+ */
+int measure(const struct measure_config *config, struct profile *profile,
+	    struct error *err);
+
+/* Makes a result of the sessions in `folder`. -ENOENT: there is none. */
+int measure_recover(const char *folder, struct profile *profile, struct error *err);
+
+/* Removes the sessions: their result is kept elsewhere. */
+void measure_forget(const char *folder);
+
+#endif
