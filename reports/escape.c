@@ -68,13 +68,19 @@ size_t escape_next(const char *text, char piece[ESCAPE_PIECE])
 	return length > 0 ? length : 1;
 }
 
-void escape_plain(FILE *out, const char *text)
+void escape_part(FILE *out, const char *text, size_t length)
 {
 	char piece[ESCAPE_PIECE];
-	size_t length;
 
-	for (; (length = escape_next(text, piece)) > 0; text += length)
+	for (size_t at = 0, taken; at < length; at += taken) {
+		taken = escape_next(text + at, piece);
 		fputs(piece, out);
+	}
+}
+
+void escape_plain(FILE *out, const char *text)
+{
+	escape_part(out, text, strlen(text));
 }
 
 static const char *entity(const char *piece)
@@ -104,14 +110,39 @@ void escape_html(FILE *out, const char *text)
 		fputs(entity(piece), out);
 }
 
-size_t escape_width(const char *text)
+static size_t piece_width(const char *piece)
+{
+	return (unsigned char)piece[0] < 0x80 ? strlen(piece) : 1;
+}
+
+size_t escape_width_part(const char *text, size_t length)
 {
 	char piece[ESCAPE_PIECE];
-	size_t length, width = 0;
+	size_t width = 0;
 
-	for (; (length = escape_next(text, piece)) > 0; text += length)
-		width += (unsigned char)piece[0] < 0x80 ? strlen(piece) : 1;
+	for (size_t at = 0, taken; at < length; at += taken) {
+		taken = escape_next(text + at, piece);
+		width += piece_width(piece);
+	}
 	return width;
+}
+
+size_t escape_width(const char *text)
+{
+	return escape_width_part(text, strlen(text));
+}
+
+const char *escape_tail(const char *text, size_t width, const char **cut)
+{
+	size_t left = escape_width(text);
+	char piece[ESCAPE_PIECE];
+
+	*cut = left > width ? "..." : "";
+	while (left > 0 && left + strlen(*cut) > width) {
+		text += escape_next(text, piece);
+		left -= piece_width(piece);
+	}
+	return text;
 }
 
 char *escape_utf8(const char *text)

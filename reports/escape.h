@@ -20,11 +20,21 @@ size_t escape_next(const char *text, char piece[ESCAPE_PIECE]);
 /* Writes the visible form of text. */
 void escape_plain(FILE *out, const char *text);
 
-/* The same, with & < > " ' as HTML entities: for text and quoted attributes. */
+/* The same of its first `length` bytes, which end with a character. */
+void escape_part(FILE *out, const char *text, size_t length);
+
+/* The same of all, with & < > " ' as HTML entities: for text and quoted attributes. */
 void escape_html(FILE *out, const char *text);
 
-/* Characters of the visible form. */
+/* Characters of the visible form of text, or of its first `length` bytes. */
 size_t escape_width(const char *text);
+size_t escape_width_part(const char *text, size_t length);
+
+/*
+ * The end of text whose visible form has at most `width` characters, "..." counted in
+ * when something was cut; *cut is then "...", else "".
+ */
+const char *escape_tail(const char *text, size_t width, const char **cut);
 
 /* A copy that is UTF-8: other bytes become \xHH, all else stays. NULL: no memory. */
 char *escape_utf8(const char *text);

@@ -154,7 +154,23 @@ int format_stalls(const struct profile *profile, long tenths[3])
 	return format_tenths(shares, 3, tenths);
 }
 
-void format_setup(FILE *out, const struct profile *profile, const char *separator)
+char *format_string(format_words *words, const struct profile *profile)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (out == NULL)
+		return NULL;
+	words(out, profile);
+	if (fclose(out) == EOF) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+void format_setup(FILE *out, const struct profile *profile)
 {
 	const char *cache = profile->cache;
 
@@ -164,14 +180,14 @@ void format_setup(FILE *out, const struct profile *profile, const char *separato
 	if (cache == NULL)
 		return;
 	if (profile->workers != UNKNOWN)
-		fputs(separator, out);
+		fputs(" · ", out);
 	escape_plain(out, strcmp(cache, "none") == 0 ? "no" : cache);
 	fputs(" cache", out);
 	if (isfinite(profile->cache_share))
 		fprintf(out, " %.3g%%", 100 * profile->cache_share);
 }
 
-int format_emulated(FILE *out, const struct profile *profile)
+void format_emulated(FILE *out, const struct profile *profile)
 {
 	char number[FORMAT_SIZE];
 	int parts = 0;
@@ -190,7 +206,8 @@ int format_emulated(FILE *out, const struct profile *profile)
 	if (isfinite(profile->prep_delay_s))
 		fprintf(out, "%sprep of %s a sample", parts++ ? ", " : "",
 			format_seconds(number, profile->prep_delay_s));
-	return parts;
+	if (profile->cache_emulated)
+		fprintf(out, "%scache (its hits are drawn)", parts > 0 ? ", " : "");
 }
 
 /* True when a stall is told from zero by its interval. */

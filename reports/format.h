@@ -35,14 +35,19 @@ int format_stalls(const struct profile *profile, long tenths[3]);
 /* 498 -> "49.8%". */
 const char *format_tenth(char *to, long tenth);
 
-/* "4 workers · minio cache 35%": how it was loaded. Parts that are unknown are left
- * out. */
-void format_setup(FILE *out, const struct profile *profile, const char *separator);
+/* Sentences, without markup, what comes from outside made visible. */
+typedef void format_words(FILE *out, const struct profile *profile);
 
-/* What was emulated: "accelerator 4000 samples/s, storage 200 MB/s"; 0 when nothing. */
-int format_emulated(FILE *out, const struct profile *profile);
+/* "4 workers · minio cache 35%": how it was loaded. What is unknown is left out. */
+format_words format_setup;
 
-/* What it comes to, in one or two sentences without markup. */
-void format_verdict(FILE *out, const struct profile *profile);
+/* What was emulated: "accelerator 4000 samples/s, storage 200 MB/s"; or nothing. */
+format_words format_emulated;
+
+/* What it comes to, in one or two sentences. */
+format_words format_verdict;
+
+/* What `words` writes, as a string to be freed, or NULL when memory is short. */
+char *format_string(format_words *words, const struct profile *profile);
 
 #endif

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TITLE = 50 }; /* characters of the data set in the title */
+
 void html_text(FILE *out, const char *text)
 {
 	if (text != NULL)
@@ -97,6 +99,8 @@ static int embed(const struct html *html, struct error *err)
 
 static void begin(const struct html *html)
 {
+	const char *dataset = html->profile->dataset, *cut = "";
+
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width, "
 	      "initial-scale=1\">\n"
@@ -104,7 +108,10 @@ static void begin(const struct html *html)
 	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
 	      "'none'; style-src 'unsafe-inline'\">\n<title>dsa: ",
 	      html->out);
-	html_text(html->out, html->profile->dataset);
+	if (dataset != NULL)
+		dataset = escape_tail(dataset, TITLE, &cut);
+	fputs(cut, html->out);
+	html_text(html->out, dataset == NULL ? "report" : dataset);
 	fputs("</title>\n<style>\n", html->out);
 	for (size_t i = 0; html_style[i] != NULL; i++)
 		fputs(html_style[i], html->out);

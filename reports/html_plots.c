@@ -5,10 +5,10 @@
 
 #include <stdlib.h>
 
-/* Whether gnuplot still gets a chance: after one failure it does not. */
 struct drawing {
 	const struct html *html;
-	bool by_gnuplot;
+	bool by_gnuplot; /* after one failure it gets no other chance */
+	bool begun;      /* the section has its head */
 };
 
 static void draw(struct drawing *drawing, const struct plot *plot)
@@ -67,6 +67,12 @@ static void figure(struct drawing *drawing, plot_maker *make, write_numbers *num
 	struct plot plot = {0};
 
 	if (make(html->profile, &plot) == 0 && plot_has_points(&plot)) {
+		if (!drawing->begun)
+			fputs("<section aria-labelledby=\"evidence\">\n<h2 "
+			      "id=\"evidence\">Evidence</h2>\n<div "
+			      "class=\"figures\">\n",
+			      html->out);
+		drawing->begun = true;
 		fprintf(html->out,
 			"<figure>\n<figcaption><h3>%s</h3><p>%s</p></figcaption>\n",
 			plot.title, plot.about);
@@ -103,15 +109,14 @@ static void points(const struct html *html, const struct profile_point *points,
 static void prep_numbers(const struct html *html)
 {
 	html_table(html->out, "Preparation by workers",
-		   "Workers#|Samples/s#|Interval#|Bytes/s#|CPU per sample#|Beside it");
+		   "Workers#|Samples/s#|Interval#|Bytes/s#|CPU/sample#|Beside it");
 	points(html, html->profile->prep_curve, html->profile->prep_points);
 }
 
 static void fetch_numbers(const struct html *html)
 {
-	html_table(
-		html->out, "Storage by reads in flight",
-		"In flight#|Samples/s#|Interval#|Bytes/s#|CPU per sample#|Beside it");
+	html_table(html->out, "Storage by reads in flight",
+		   "In flight#|Samples/s#|Interval#|Bytes/s#|CPU/sample#|Beside it");
 	points(html, html->profile->fetch_curve, html->profile->fetch_points);
 }
 
@@ -194,12 +199,8 @@ static void size_numbers(const struct html *html)
 
 void html_plots(const struct html *html)
 {
-	struct drawing drawing = {html, true};
+	struct drawing drawing = {html, true, false};
 
-	fputs("<section aria-labelledby=\"evidence\">\n<h2 "
-	      "id=\"evidence\">Evidence</h2>"
-	      "\n<div class=\"figures\">\n",
-	      html->out);
 	figure(&drawing, plot_prep_curve, prep_numbers);
 	figure(&drawing, plot_fetch_curve, fetch_numbers);
 	figure(&drawing, plot_windows, window_numbers);
@@ -207,5 +208,6 @@ void html_plots(const struct html *html)
 	figure(&drawing, plot_prep_times, prep_time_numbers);
 	figure(&drawing, plot_fetch_times, fetch_time_numbers);
 	figure(&drawing, plot_sizes, size_numbers);
-	fputs("</div>\n</section>\n", html->out);
+	if (drawing.begun)
+		fputs("</div>\n</section>\n", html->out);
 }

@@ -168,8 +168,10 @@ void html_setting(const struct html *html)
 	fputs("<section aria-labelledby=\"setting\">\n<h2 id=\"setting\">What was "
 	      "measured, and where</h2>\n<div class=\"groups\">\n",
 	      html->out);
-	data_set(html);
-	configuration(html);
+	if (html->profile->dataset != NULL) {
+		data_set(html);
+		configuration(html);
+	}
 	run_facts(html);
 	machine(html);
 	fputs("</div>\n", html->out);

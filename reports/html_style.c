@@ -54,6 +54,8 @@ const char *const html_style[] = {
 	".fetch{color:var(--fetch)}.rest{color:var(--muted)}\n",
 	".shares .big,.shares p{color:var(--text);margin:.1rem 0}\n",
 	".shares p.small{color:var(--muted)}\n",
+	".figures table{font-size:.8125rem}.figures th,.figures "
+	"td{padding-right:.7rem}\n",
 	".figures{display:grid;gap:2rem;margin:1.25rem 0 0;"
 	"grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr))}\n",
 	"figure{margin:0;min-width:0}\n",
@@ -79,8 +81,9 @@ const char *const html_style[] = {
 	"td{overflow-wrap:break-word;min-width:3.5rem}\n",
 	".rate{width:30%;min-width:6rem}.rate svg{display:block;width:100%;"
 	"height:.7rem;margin-top:.3rem}\n",
-	".groups{columns:2;column-gap:3rem}.group{break-inside:avoid}"
-	".group h3{margin-top:.9rem}.facts-table th{width:42%;color:var(--muted)}\n",
+	".groups{columns:2;column-gap:3rem}.group{break-inside:avoid;padding-bottom:1."
+	"2rem}"
+	".group h3{margin-top:0}.facts-table th{width:42%;color:var(--muted)}\n",
 	"details{margin:.5rem 0}\n",
 	"summary{cursor:pointer;color:var(--muted);font-size:.875rem;"
 	"padding:.15rem 0;width:fit-content}\n",
@@ -90,6 +93,7 @@ const char *const html_style[] = {
 	"pre{margin:.5rem 0;padding:.85rem 1rem;background:var(--page);"
 	"border:1px solid var(--line);border-radius:6px;white-space:pre-wrap;"
 	"overflow-wrap:anywhere;font-size:.875rem;line-height:1.5}\n",
+	"p code{white-space:nowrap}\n",
 	"code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"
 	"\"Liberation Mono\",monospace}\n",
 	".ok::before{content:\"\\2713\\a0\"}.void::before{content:\"\\25b2\\a0\"}\n",

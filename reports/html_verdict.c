@@ -7,22 +7,25 @@
 
 static void emulated(const struct html *html)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *memory = open_memstream(&text, &size);
+	char *text = format_string(format_emulated, html->profile);
 
-	if (memory == NULL)
-		return;
-	format_emulated(memory, html->profile);
-	fclose(memory);
-	if (*text != '\0')
-		fprintf(html->out,
-			"<p class=\"note\"><strong>Emulated:</strong> %s.%s</p>\n",
-			text,
+	if (text != NULL && *text != '\0') {
+		fputs("<p class=\"note\"><strong>Emulated:</strong> ", html->out);
+		html_text(html->out, text);
+		fprintf(html->out, ".%s</p>\n",
 			isfinite(html->profile->emulated_per_s)
 				? " The step took its batches at this pace without "
 				  "computing anything."
 				: "");
+	}
+	free(text);
+}
+
+static void words(const struct html *html, format_words *format)
+{
+	char *text = format_string(format, html->profile);
+
+	html_text(html->out, text);
 	free(text);
 }
 
@@ -103,12 +106,12 @@ void html_head(const struct html *html)
 	      out);
 	started(html);
 	fputs("</p>\n<h1>", out);
-	format_verdict(out, profile);
+	words(html, format_verdict);
 	fputs("</h1>\n<p class=\"how\">", out);
 	html_text(out, profile->dataset);
 	if (profile->dataset != NULL)
 		fputs(" · ", out);
-	format_setup(out, profile, " · ");
+	words(html, format_setup);
 	fputs("</p>\n", out);
 	status(html);
 	emulated(html);
@@ -321,7 +324,7 @@ static void rates(const struct html *html)
 	if (!(most > 0))
 		return;
 	html_table(html->out, "Samples per second, with 95% intervals",
-		   "What was measured| |Samples/s#|Interval#");
+		   "What was measured|Compared|Samples/s#|Interval#");
 	rate(html, "Real: storage and cache as asked", "--fetch", &rates->real, most);
 	rate(html, "Cached: files from memory, really prepared", "--prep",
 	     &rates->cached, most);
@@ -340,6 +343,8 @@ void html_limit(const struct html *html)
 {
 	const struct profile *profile = html->profile;
 
+	if (profile->limit == NULL && !(highest(&profile->rates) > 0))
+		return;
 	fputs("<section aria-labelledby=\"limit\">\n<h2 id=\"limit\">What limits "
 	      "it</h2>"
 	      "\n",

@@ -45,6 +45,7 @@ struct box {
 	const struct profile *profile;
 	const struct form_style *style;
 	FILE *out;
+	bool failed; /* memory was short */
 };
 
 static const char *ink(const struct box *box, const char *colour)
@@ -59,8 +60,7 @@ static void wrap(FILE *out, const char *words, size_t at)
 
 	while (*words != '\0') {
 		size_t length = strcspn(words, " ");
-		char *word = strndup(words, length);
-		size_t width = word == NULL ? 0 : escape_width(word);
+		size_t width = escape_width_part(words, length);
 
 		if (column > at && column + 1 + width > COLUMNS) {
 			fprintf(out, "\n%*s", (int)at, "");
@@ -69,26 +69,26 @@ static void wrap(FILE *out, const char *words, size_t at)
 			putc(' ', out);
 			column++;
 		}
-		if (word != NULL)
-			escape_plain(out, word);
+		escape_part(out, words, length);
 		column += width;
 		words += length + strspn(words + length, " ");
-		free(word);
 	}
 }
 
 /* A line "label      words", wrapped. */
-static void line(const struct box *box, const char *label, const char *format, ...)
+static void line(struct box *box, const char *label, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static void line(const struct box *box, const char *label, const char *format, ...)
+static void line(struct box *box, const char *label, const char *format, ...)
 {
 	char *words = NULL;
 	va_list args;
 
 	va_start(args, format);
-	if (vasprintf(&words, format, args) < 0)
+	if (vasprintf(&words, format, args) < 0) {
+		box->failed = true;
 		words = NULL;
+	}
 	va_end(args);
 	fprintf(box->out, "%*s%s%-*s%s", INDENT, "", ink(box, dim), LABEL, label,
 		ink(box, plain));
@@ -98,65 +98,62 @@ static void line(const struct box *box, const char *label, const char *format, .
 	free(words);
 }
 
-/* The end of text that fits into width characters, "..." before it when it is cut. */
-static const char *tail(const char *text, size_t width, const char **cut)
+/* "1912 of a possible 3840 samples/s", to be freed; empty where unknown. */
+static char *rates(struct box *box)
 {
-	char piece[ESCAPE_PIECE];
+	const struct profile_rates *known = &box->profile->rates;
+	char real[FORMAT_SIZE], possible[FORMAT_SIZE], *text = NULL;
+	int length;
 
-	*cut = escape_width(text) > width ? "..." : "";
-	while (escape_width(text) + strlen(*cut) > width) {
-		size_t length = escape_next(text, piece);
-
-		if (length == 0)
-			break;
-		text += length;
-	}
-	return text;
+	format_rate(real, known->real.value);
+	format_rate(possible, known->synthetic.value);
+	if (!isfinite(known->real.value))
+		length = asprintf(&text, "%s", "");
+	else if (!isfinite(known->synthetic.value))
+		length = asprintf(&text, "%s samples/s", real);
+	else
+		length = asprintf(&text, "%s of a possible %s samples/s", real,
+				  possible);
+	box->failed |= length < 0;
+	return length < 0 ? NULL : text;
 }
 
-static char *setup(const struct profile *profile)
+/* Writes at most `room` characters, the end of text. Returns how many. */
+static size_t fit(const struct box *box, const char *text, size_t room)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	const char *cut;
 
-	if (out == NULL)
-		return NULL;
-	format_setup(out, profile, " · ");
-	fclose(out);
-	return text;
+	text = escape_tail(text, room, &cut);
+	fputs(cut, box->out);
+	escape_plain(box->out, text);
+	return strlen(cut) + escape_width(text);
 }
 
 /* "images/ · 4 workers · minio cache 35%      1912 of a possible 3840 samples/s" */
-static void head(const struct box *box)
+static void head(struct box *box)
 {
-	const struct profile *profile = box->profile;
-	char *how = setup(profile), *rates = NULL;
-	const char *dataset = profile->dataset == NULL ? "?" : profile->dataset, *cut;
-	char real[FORMAT_SIZE], possible[FORMAT_SIZE];
-	size_t right, left, room;
+	const char *dataset = box->profile->dataset;
+	char *how = format_string(format_setup, box->profile), *rate = rates(box);
+	size_t right = rate == NULL ? 0 : strlen(rate), left, room;
 
-	if (asprintf(&rates, "%s of a possible %s samples/s",
-		     format_rate(real, profile->rates.real.value),
-		     format_rate(possible, profile->rates.synthetic.value)) < 0)
-		rates = NULL;
-	right = rates == NULL ? 0 : strlen(rates);
+	box->failed |= how == NULL;
 	left = how == NULL ? 0 : escape_width(how);
 	room = WIDTH > right + left + 5 ? WIDTH - right - left - 5 : 0;
-	dataset = tail(dataset, room > 12 ? room : 12, &cut);
-	fprintf(box->out, "%*s%s%s", INDENT, "", ink(box, bold), cut);
-	escape_plain(box->out, dataset);
+	fprintf(box->out, "%*s%s", INDENT, "", ink(box, bold));
+	room = fit(box, dataset == NULL ? "no data set known" : dataset,
+		   room > 12 ? room : 12);
 	fputs(ink(box, plain), box->out);
-	if (left > 0)
-		fprintf(box->out, " · %s", how);
-	left = strlen(cut) + escape_width(dataset) + (left > 0 ? left + 3 : 0);
-	if (left + 2 + right > WIDTH)
-		fprintf(box->out, "\n%*s%s\n", INDENT, "", rates == NULL ? "" : rates);
+	if (left > 0) {
+		fputs(" · ", box->out);
+		room += 3 + fit(box, how, WIDTH - 16);
+	}
+	if (room + 2 + right > WIDTH)
+		fprintf(box->out, "\n%*s%s\n", INDENT, "", rate == NULL ? "" : rate);
 	else
-		fprintf(box->out, "%*s\n", (int)(WIDTH - left),
-			rates == NULL ? "" : rates);
+		fprintf(box->out, "%*s\n", (int)(WIDTH - room),
+			rate == NULL ? "" : rate);
 	free(how);
-	free(rates);
+	free(rate);
 }
 
 static void shares(const struct box *box, const long tenths[3])
@@ -203,23 +200,25 @@ static void bar(const struct box *box, const long tenths[3], bool sums)
 	fprintf(box->out, "%s%s\n", ink(box, plain), sums ? "  sums to 100.0%" : "");
 }
 
-static void stalls(const struct box *box)
+static void stalls(struct box *box)
 {
+	char *verdict = format_string(format_verdict, box->profile);
 	long tenths[3];
-	bool sums;
 
-	if (!isfinite(box->profile->stalls.compute.value)) {
-		line(box, "no shares", "%s",
-		     box->profile->status_why == NULL ? "they were not measured"
-						      : box->profile->status_why);
-		return;
+	if (isfinite(box->profile->stalls.compute.value)) {
+		bool sums = format_stalls(box->profile, tenths);
+
+		shares(box, tenths);
+		bar(box, tenths, sums);
 	}
-	sums = format_stalls(box->profile, tenths);
-	shares(box, tenths);
-	bar(box, tenths, sums);
+	box->failed |= verdict == NULL;
+	fprintf(box->out, "\n%*s", INDENT, "");
+	wrap(box->out, verdict == NULL ? "" : verdict, INDENT);
+	fputs("\n\n", box->out);
+	free(verdict);
 }
 
-static void limit(const struct box *box)
+static void limit(struct box *box)
 {
 	const struct profile *profile = box->profile;
 
@@ -229,25 +228,17 @@ static void limit(const struct box *box)
 		     profile->limit_why == NULL ? "" : profile->limit_why);
 }
 
-static void emulated(const struct box *box)
+static void emulated(struct box *box)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	int parts;
+	char *text = format_string(format_emulated, box->profile);
 
-	if (out == NULL)
-		return;
-	parts = format_emulated(out, box->profile);
-	if (box->profile->cache_emulated)
-		fprintf(out, "%scache (its hits are drawn)", parts++ ? ", " : "");
-	fclose(out);
-	if (parts > 0)
+	box->failed |= text == NULL;
+	if (text != NULL && *text != '\0')
 		line(box, "emulated", "%s", text);
 	free(text);
 }
 
-static void proof(const struct box *box)
+static void proof(struct box *box)
 {
 	const struct profile *profile = box->profile;
 	char prep[FORMAT_SIZE], fetch[FORMAT_SIZE], gap[FORMAT_SIZE] = "";
@@ -262,11 +253,11 @@ static void proof(const struct box *box)
 	     format_percent(fetch, profile->proof.fetch), gap);
 }
 
-static void certificates(const struct box *box)
+static void certificates(struct box *box)
 {
 	const struct profile *profile = box->profile;
 	size_t used = 0, certified = 0;
-	char cost[FORMAT_SIZE], high[FORMAT_SIZE];
+	char most[FORMAT_SIZE] = "";
 
 	for (size_t i = 0; i < profile->window_count; i++) {
 		used += profile->windows[i].used;
@@ -275,16 +266,15 @@ static void certificates(const struct box *box)
 	if (profile->window_count > 0)
 		line(box, "windows", "%zu of %zu used, %zu of them certified", used,
 		     profile->window_count, certified);
+	if (isfinite(profile->overhead.high))
+		snprintf(most, sizeof(most), ", at most %.2f%%",
+			 100 * fmin(1e3, profile->overhead.high));
 	if (isfinite(profile->overhead.value))
-		line(box, "overhead", "%s of CPU per sample for measuring%s%s",
-		     format_percent(cost, profile->overhead.value),
-		     isfinite(profile->overhead.high) ? ", at most " : "",
-		     isfinite(profile->overhead.high)
-			     ? format_percent(high, profile->overhead.high)
-			     : "");
+		line(box, "overhead", "%.2f%% of CPU per sample for measuring%s",
+		     100 * profile->overhead.value, most);
 }
 
-static void skips(const struct box *box)
+static void skips(struct box *box)
 {
 	const struct profile *profile = box->profile;
 	const struct profile_skip *first = profile->skips;
@@ -302,7 +292,7 @@ static void skips(const struct box *box)
 		     first->reason == NULL ? "no reason known" : first->reason);
 }
 
-static void status(const struct box *box)
+static void status(struct box *box)
 {
 	const struct profile *profile = box->profile;
 
@@ -341,12 +331,11 @@ static void write_ascii(FILE *out, const char *text)
 	}
 }
 
-static void write_box(const struct box *box)
+static void write_box(struct box *box)
 {
 	putc('\n', box->out);
 	head(box);
 	stalls(box);
-	putc('\n', box->out);
 	limit(box);
 	emulated(box);
 	proof(box);
@@ -363,12 +352,12 @@ int terminal_write(const struct profile *profile, const struct form_style *style
 {
 	char *text = NULL;
 	size_t size = 0;
-	struct box box = {profile, style, open_memstream(&text, &size)};
+	struct box box = {profile, style, open_memstream(&text, &size), false};
 
 	if (box.out == NULL)
 		return error_set(err, ENOMEM, "no memory for the verdict");
 	write_box(&box);
-	if (fclose(box.out) == EOF || text == NULL) {
+	if (fclose(box.out) == EOF || text == NULL || box.failed) {
 		free(text);
 		return error_set(err, ENOMEM, "no memory for the verdict");
 	}

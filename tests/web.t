@@ -1,0 +1,22 @@
+#!/bin/sh
+# The HTML report in Chromium, before axe and html-validate, in every state: complete,
+# full of hostile names, without any number, with and without gnuplot. Speaks TAP.
+here=$(cd "$(dirname "$0")" && pwd)
+dsa=${BUILD:-$here/../build/plain}/dsa
+if [ ! -d "$here/web/node_modules" ] && [ -z "$DSA_WEB_REQUIRED" ]; then
+	echo "1..0 # SKIP npm ci --ignore-scripts --prefix tests/web installs the tools"
+	exit
+fi
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+export HOME="$scratch" # of the browser, too
+
+for name in run run-hostile run-died; do
+	"$dsa" report --format=html --output="$scratch/$name.html" \
+		"$here/data/$name.json" || exit 1
+done
+for name in run run-hostile; do
+	PATH=/nowhere "$dsa" report --format=html --output="$scratch/$name-plain.html" \
+		"$here/data/$name.json" || exit 1
+done
+node "$here/web/check.mjs" "$scratch/run.html" "$scratch"/run-*.html
