@@ -40,7 +40,7 @@ static void tick_points(struct plot_axis *axis, const struct profile_point *poin
 
 	for (size_t i = 0; i < count; i++)
 		axis->high = fmax(axis->high, log2_x ? log2(points[i].x) : points[i].x);
-	every = fmax(log2_x ? 1 : 1, axis->high / (PLOT_TICKS - 2));
+	every = fmax(1, axis->high / (PLOT_TICKS - 2));
 	for (size_t i = 0; i < count; i++) {
 		double x = log2_x ? log2(points[i].x) : points[i].x;
 		char label[16];
