@@ -7,8 +7,7 @@
  * out among threads.
  *
  *	train --dataset pictures --test unseen --epochs 10
- *	train --dataset pictures --emulate-gpu 2000	no network: an accelerator's
- *pace
+ *	train --dataset pictures --emulate-gpu 2000	an accelerator's pace, no network
  */
 #include "loader/loader.h"
 

@@ -12,8 +12,8 @@
  * The stream of an epoch is cut into batches at fixed positions: batch j owns positions
  * j*n .. j*n+n-1. A place whose sample can't be used takes the next position that no
  * earlier batch has used, so what a batch holds depends on the data and the seed, not
- *on the number of threads or their speed. Workers take the oldest ready sample,
- *whichever batch it is in.
+ * on the number of threads or their speed. Workers take the oldest ready sample,
+ * whichever batch it is in.
  *
  * One lock guards everything but the bytes that are being read or prepared. It is taken
  * a few times a sample and never while reading, preparing or sleeping.

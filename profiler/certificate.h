@@ -18,7 +18,7 @@
  *			real windows on a warm page cache: no bytes
  *
  * When storage is memory the kernel counts no bytes, and what the engine counted must
- *do.
+ * do.
  */
 bool certificate_check(const struct trace *trace, const struct trace_window *raw,
 		       struct window *window);

@@ -2,7 +2,7 @@
  * conductor.h - leads one launch of the target through its windows, and ends it.
  *
  *	start -> first batch asked for -> windows -> stop flag -> the program leaves by
- *its own door, or after a grace period by SIGTERM, 5 s later by SIGKILL
+ *	its own door, or after a grace period by SIGTERM, 5 s later by SIGKILL
  *
  * One at a time in a process: it changes the signal mask and takes every child's end.
  */

@@ -1,8 +1,8 @@
 /*
  * schedule.h - which window next. Pure: it looks at the session and at a clock given.
  *
- *	warm-up | fill | block  extras  block  extras  block ... until precise, or the
- *end {synthetic, cached, real} in turning and mirrored orders
+ *	warm-up | fill | block  extras  block  extras  block ... until precise, or the end
+ *	                 {synthetic, cached, real} in turning and mirrored orders
  *
  * Extras are the curves, G under interference and the overhead: a few after each block,
  * for at most a fifth of the budget. Void windows are asked for again.

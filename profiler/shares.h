@@ -7,7 +7,7 @@
  * A block holds one certified window of each kind. Times and samples are summed over
  * blocks before they are divided. Windows whose cache hits were drawn stand for equal
  * parts of an epoch, so their times per sample are summed instead, and the change of
- *the hits over the epoch does not count as noise.
+ * the hits over the epoch does not count as noise.
  */
 #ifndef DSA_SHARES_H
 #define DSA_SHARES_H

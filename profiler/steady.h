@@ -6,9 +6,10 @@
  *
  *	minio	x: what it holds never changes
  *	lru	1 - (1-x)/(1-s) for s < x, else 0: a sample read at position u of the
- *last epoch is still there if fewer than x others were read since; mean over the epoch
- *x + (1-x) ln(1-x) fifo	by replay: eviction depends on what missed before page
- *as lru
+ *		last epoch is still there if fewer than x others were read since; mean
+ *		over the epoch x + (1-x) ln(1-x)
+ *	fifo	by replay: eviction depends on what missed before
+ *	page	as lru
  */
 #ifndef DSA_STEADY_H
 #define DSA_STEADY_H

@@ -1,6 +1,6 @@
 /*
  * index_rate.c - files a second that a directory tree is indexed at, once its metadata
- *is warm, and what the kept index saves.
+ * is warm, and what the kept index saves.
  *
  *	index_rate [FILES [FOLDER]]	200000 empty files in 200 classes below FOLDER
  *					(/tmp), removed afterwards
