@@ -25,7 +25,7 @@ enum { IMAGES = 60, CLASSES = 3, MOST = 3 * IMAGES };
 static const unsigned bad_ones[] = {4, 17, 31, 32, 59};
 enum { BAD = sizeof(bad_ones) / sizeof(bad_ones[0]) };
 
-static char good[TREE_PATH], bad[TREE_PATH];
+static char good[TREE_PATH], bad[TREE_PATH], home[TREE_PATH];
 
 static void put_bytes(const char *root, unsigned number, const void *bytes, size_t size)
 {
@@ -54,7 +54,8 @@ static bool is_bad(unsigned number)
 static int make_trees(void **state)
 {
 	(void)state;
-	setenv("XDG_CACHE_HOME", "/nonexistent", 1); /* no index of ours stays */
+	tree_make(home); /* indexes are kept there */
+	setenv("XDG_CACHE_HOME", home, 1);
 	tree_make(good);
 	tree_make(bad);
 	for (unsigned i = 0; i < IMAGES; i++) {
@@ -78,6 +79,7 @@ static int remove_trees(void **state)
 	(void)state;
 	tree_remove(good);
 	tree_remove(bad);
+	tree_remove(home);
 	return 0;
 }
 
