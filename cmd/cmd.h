@@ -23,6 +23,7 @@ struct command {
 
 /* clang-format off */
 #define COMMANDS(X) \
+	X(bench) \
 	X(completion) \
 	X(dataset) \
 	X(doctor) \

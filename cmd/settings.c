@@ -11,46 +11,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys of argp; those of parents are letters or below. */
-enum setting {
-	DATASET = 1000,
-	BATCH,
-	WORKERS,
-	CORES,
-	CACHE,
-	CACHE_POLICY,
-	FETCH,
-	FETCH_DEPTH,
-	PREFETCH,
-	BANDWIDTH,
-	LATENCY,
-	DELAY,
-	STEPS,
-	SEED,
-};
+/* Keys of argp: those of parents are letters, or below. */
+#define KEY(name) (1000 + SETTING_##name)
 
 static const struct argp_option table[] = {
 	{NULL, 0, NULL, 0, "The loader:", 10},
-	{"dataset", DATASET, "DIR", 0,
+	{"dataset", KEY(DATASET), "DIR", 0,
 	 "Samples: a folder per class, a list file, or synthetic[:COUNT]", 0},
-	{"batch", BATCH, "N", 0, "Samples a batch", 0},
-	{"workers", WORKERS, "N", 0, "Threads that prepare samples", 0},
-	{"cores", CORES, "N", 0, "Use only N cores", 0},
-	{"cache", CACHE, "SIZE", 0, "Bytes of the cache, or its share of the data: 35%",
-	 0},
-	{"cache-policy", CACHE_POLICY, "none|page|minio|lru|fifo", 0,
+	{"batch", KEY(BATCH), "N", 0, "Samples a batch", 0},
+	{"workers", KEY(WORKERS), "N", 0, "Threads that prepare samples", 0},
+	{"cores", KEY(CORES), "N", 0, "Use only N cores", 0},
+	{"cache", KEY(CACHE), "SIZE", 0,
+	 "Bytes of the cache, or its share of the data: 35%", 0},
+	{"cache-policy", KEY(CACHE_POLICY), "none|page|minio|lru|fifo", 0,
 	 "What the cache keeps (with --cache: minio)", 0},
-	{"fetch", FETCH, "auto|pread|pread-direct|uring|uring-direct", 0,
+	{"fetch", KEY(FETCH), "auto|pread|pread-direct|uring|uring-direct", 0,
 	 "How samples are read", 0},
-	{"fetch-depth", FETCH_DEPTH, "N", 0, "Reads in flight", 0},
-	{"prefetch", PREFETCH, "N", 0, "Batches prepared ahead", 0},
-	{"seed", SEED, "N", 0, "Draw order, crops and flips from N", 0},
-	{"steps", STEPS, "N", 0, "Stop after N batches", 0},
-	{"storage-bandwidth", BANDWIDTH, "RATE", 0,
+	{"fetch-depth", KEY(FETCH_DEPTH), "N", 0, "Reads in flight", 0},
+	{"prefetch", KEY(PREFETCH), "N", 0, "Batches prepared ahead", 0},
+	{"seed", KEY(SEED), "N", 0, "Draw order, crops and flips from N", 0},
+	{"steps", KEY(STEPS), "N", 0, "Stop after N batches", 0},
+	{"storage-bandwidth", KEY(BANDWIDTH), "RATE", 0,
 	 "Pretend that storage gives no more bytes a second", 0},
-	{"storage-latency", LATENCY, "TIME", 0, "Pretend that each read takes as long",
-	 0},
-	{"prep-delay", DELAY, "TIME", 0,
+	{"storage-latency", KEY(LATENCY), "TIME", 0,
+	 "Pretend that each read takes as long", 0},
+	{"prep-delay", KEY(DELAY), "TIME", 0,
 	 "Pretend that preparing a sample takes as long", 0},
 	{0},
 };
@@ -141,52 +126,54 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct settings *settings = state->input;
 
 	switch (key) {
-	case DATASET:
+	case KEY(DATASET):
 		settings->dataset = arg;
 		break;
-	case BATCH:
+	case KEY(BATCH):
 		count(state, key, arg, 65536, &settings->batch);
 		break;
-	case WORKERS:
+	case KEY(WORKERS):
 		count(state, key, arg, 128, &settings->workers);
 		break;
-	case CORES:
+	case KEY(CORES):
 		count(state, key, arg, CPU_SETSIZE, &settings->cores);
 		break;
-	case CACHE:
+	case KEY(CACHE):
 		cache_size(state, arg, &settings->cache_size);
 		break;
-	case CACHE_POLICY:
+	case KEY(CACHE_POLICY):
 		word(state, key, arg, &settings->cache);
 		break;
-	case FETCH:
+	case KEY(FETCH):
 		word(state, key, arg, &settings->fetch);
 		break;
-	case FETCH_DEPTH:
+	case KEY(FETCH_DEPTH):
 		count(state, key, arg, 256, &settings->fetch_depth);
 		break;
-	case PREFETCH:
+	case KEY(PREFETCH):
 		count(state, key, arg, 64, &settings->prefetch);
 		break;
-	case BANDWIDTH:
+	case KEY(BANDWIDTH):
 		bandwidth(state, arg, &settings->bandwidth);
 		break;
-	case LATENCY:
+	case KEY(LATENCY):
 		duration(state, key, arg, &settings->latency_ns);
 		break;
-	case DELAY:
+	case KEY(DELAY):
 		duration(state, key, arg, &settings->delay_ns);
 		break;
-	case STEPS:
+	case KEY(STEPS):
 		whole(state, key, arg, &settings->steps);
 		break;
-	case SEED:
+	case KEY(SEED):
 		whole(state, key, arg, &settings->seed);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-	settings->given |= 1u << (key - DATASET);
+	settings->given |= 1u << (key - KEY(DATASET));
+	if ((settings->given & settings->unfit) != 0)
+		argp_error(state, "--%s has no effect here", line(key)->name);
 	return 0;
 }
 
@@ -194,7 +181,7 @@ const struct argp settings_argp = {.options = table, .parser = parse};
 
 static bool given(const struct settings *settings, enum setting which)
 {
-	return (settings->given >> (which - DATASET) & 1) != 0;
+	return (settings->given >> which & 1) != 0;
 }
 
 /* A value of DSA_LOADER: what would end it is written as %XX. */
@@ -218,14 +205,14 @@ static void put_all(FILE *to, const struct settings *o)
 		const char *key, *unit;
 		uint64_t value;
 	} numbers[] = {
-		{BATCH, "batch", "", o->batch},
-		{WORKERS, "workers", "", o->workers},
-		{PREFETCH, "prefetch", "", o->prefetch},
-		{FETCH_DEPTH, "fetch_depth", "", o->fetch_depth},
-		{SEED, "seed", "", o->seed},
-		{BANDWIDTH, "storage_bandwidth", "", o->bandwidth},
-		{LATENCY, "storage_latency", "ns", o->latency_ns},
-		{DELAY, "prep_delay", "ns", o->delay_ns},
+		{SETTING_BATCH, "batch", "", o->batch},
+		{SETTING_WORKERS, "workers", "", o->workers},
+		{SETTING_PREFETCH, "prefetch", "", o->prefetch},
+		{SETTING_FETCH_DEPTH, "fetch_depth", "", o->fetch_depth},
+		{SETTING_SEED, "seed", "", o->seed},
+		{SETTING_BANDWIDTH, "storage_bandwidth", "", o->bandwidth},
+		{SETTING_LATENCY, "storage_latency", "ns", o->latency_ns},
+		{SETTING_DELAY, "prep_delay", "ns", o->delay_ns},
 	};
 
 	if (o->dataset != NULL)

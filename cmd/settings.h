@@ -18,7 +18,24 @@
 struct argp;
 struct error;
 
-/* What was given; 0 or NULL in a member that was not. */
+enum setting {
+	SETTING_DATASET,
+	SETTING_BATCH,
+	SETTING_WORKERS,
+	SETTING_CORES,
+	SETTING_CACHE,
+	SETTING_CACHE_POLICY,
+	SETTING_FETCH,
+	SETTING_FETCH_DEPTH,
+	SETTING_PREFETCH,
+	SETTING_BANDWIDTH,
+	SETTING_LATENCY,
+	SETTING_DELAY,
+	SETTING_STEPS,
+	SETTING_SEED,
+};
+
+/* What was given; 0 or NULL in a member that was not. Begins all 0, but for unfit. */
 struct settings {
 	const char *dataset;
 	const char *cache;      /* policy */
@@ -29,7 +46,8 @@ struct settings {
 	uint64_t bandwidth; /* bytes/s of the storage */
 	uint64_t latency_ns, delay_ns;
 	uint64_t steps, seed;
-	unsigned given; /* of these members: bits of enum setting in settings.c */
+	unsigned given; /* of these: bits 1 << enum setting */
+	unsigned unfit; /* that have no effect in this command: they are refused */
 };
 
 extern const struct argp settings_argp;

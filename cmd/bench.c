@@ -1,0 +1,355 @@
+/* bench.c - dsa bench fetch|prep|ring: one stage of the loader alone. */
+#include "cmd/cmd.h"
+#include "cmd/progress.h"
+#include "cmd/settings.h"
+#include "loader/base/error.h"
+#include "loader/loader.h"
+#include "loader/options.h"
+#include "profiler/stage.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct bench {
+	struct settings settings;
+	struct options options; /* settings, DSA_LOADER and defaults together */
+	bool json;
+};
+
+enum { KEY_JSON = 256, DEPTHS = 6, MILLION = 1000000 };
+
+static const struct argp_option options[] = {
+	{"json", KEY_JSON, NULL, 0, "Print the figures as JSON", 0},
+	{0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct bench *bench = state->input;
+
+	(void)arg;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &bench->settings;
+		return 0;
+	case KEY_JSON:
+		bench->json = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = {{&settings_argp, 0, NULL, 0}, {0}};
+
+/*
+ * Brings options and environment together; `config` holds the command's own defaults.
+ * Returns 0 or the exit status.
+ */
+static int prepare(struct bench *bench, const struct dsa_config *config)
+{
+	char *text = settings_loader(&bench->settings, getenv("DSA_LOADER"));
+	struct error err = {0};
+
+	if (text == NULL || setenv("DSA_LOADER", text, 1) < 0)
+		error_sys(&err, ENOMEM, "cannot read the options");
+	else
+		options_resolve(&bench->options, config, text, &err);
+	free(text);
+	if (err.code != 0) {
+		cmd_fail(&err);
+		return err.code == EINVAL ? 2 : 3;
+	}
+	return settings_take_cores(&bench->settings, &err) < 0 ? cmd_fail(&err) : 0;
+}
+
+static int print_json(json_t *object)
+{
+	int rc = object == NULL ? -1
+				: json_dumpf(object, stdout,
+					     JSON_INDENT(2) | JSON_SORT_KEYS |
+						     JSON_REAL_PRECISION(6));
+
+	if (rc == 0)
+		putchar('\n');
+	json_decref(object);
+	return rc;
+}
+
+/* Prints the object and gives the status. */
+static int finish_json(json_t *object)
+{
+	const struct error err = {ENOMEM, "no memory for the figures"};
+
+	return print_json(object) == 0 ? 0 : cmd_fail(&err);
+}
+
+static json_t *work_json(const struct stage_work *work)
+{
+	return json_pack("{s:I,s:I,s:I,s:f,s:f,s:I,s:f,s:f,s:f}", "samples",
+			 (json_int_t)work->samples, "bytes", (json_int_t)work->bytes,
+			 "failures", (json_int_t)work->failures, "wall_s",
+			 work->seconds, "cpu_s", work->cpu_seconds, "storage_bytes",
+			 (json_int_t)work->storage_bytes, "samples_per_s",
+			 work->samples_per_s, "bytes_per_s", work->bytes_per_s,
+			 "samples_per_cpu_s", work->samples_per_cpu_s);
+}
+
+static void name_failures(const struct stage_work *work)
+{
+	if (work->failures > 0)
+		fprintf(stderr, "samples that could not be used: %" PRIu64 "\n",
+			work->failures);
+}
+
+/* ---- fetch ---- */
+
+static int fetch_json(const struct bench *bench, const struct stage_fetch *stage,
+		      const unsigned *depths, const struct stage_work *work,
+		      unsigned count)
+{
+	json_t *points = json_array();
+
+	for (unsigned i = 0; i < count; i++) {
+		json_t *point = work_json(&work[i]);
+
+		json_object_set_new(point, "depth", json_integer(depths[i]));
+		json_array_append_new(points, point);
+	}
+	return finish_json(json_pack("{s:s,s:s,s:s,s:s,s:s,s:o}", "stage", "fetch",
+				     "dataset", bench->options.dataset, "cache",
+				     bench->options.cache, "engine",
+				     stage_fetch_engine(stage), "reason",
+				     stage_fetch_reason(stage), "points", points));
+}
+
+static void fetch_line(unsigned depth, const struct stage_work *work)
+{
+	printf("%5u %9.1f %12.0f %14.1f %14.1f\n", depth, work->bytes_per_s / MILLION,
+	       work->samples_per_s, MILLION / work->samples_per_cpu_s,
+	       (double)work->storage_bytes / MILLION);
+	fflush(stdout);
+}
+
+static int measure_fetch(const struct bench *bench, struct stage_fetch *stage,
+			 struct error *err)
+{
+	unsigned depths[DEPTHS] = {1, 2, 4, 8, 16, 32}, count = DEPTHS;
+	struct stage_work work[DEPTHS];
+	int rc = 0;
+
+	if (bench->settings.fetch_depth > 0) {
+		depths[0] = bench->settings.fetch_depth;
+		count = 1;
+	}
+	fprintf(stderr, "%s\n", stage_fetch_reason(stage));
+	if (!bench->json)
+		printf("%5s %9s %12s %14s %14s\n", "depth", "MB/s", "samples/s",
+		       "CPU us/sample", "MB of storage");
+	for (unsigned i = 0; rc == 0 && i < count; i++) {
+		rc = stage_fetch_run(stage, depths[i],
+				     bench->settings.steps * bench->options.batch,
+				     &work[i], err);
+		if (rc == 0 && !bench->json)
+			fetch_line(depths[i], &work[i]);
+		if (rc == 0)
+			name_failures(&work[i]);
+	}
+	if (rc < 0)
+		return cmd_fail(err);
+	return bench->json ? fetch_json(bench, stage, depths, work, count) : 0;
+}
+
+static const struct argp fetch_argp = {
+	.options = options,
+	.parser = parse,
+	.children = children,
+	.doc = "Read samples as fast as storage gives them, past the page cache or, "
+	       "with "
+	       "--cache-policy=page, from it.",
+};
+
+static int run_fetch(int argc, char **argv)
+{
+	struct bench bench = {.settings.unfit =
+				      1u << SETTING_WORKERS | 1u << SETTING_CACHE |
+				      1u << SETTING_PREFETCH | 1u << SETTING_DELAY};
+	const struct dsa_config config = {.cache = "none"};
+	struct stage_fetch *stage;
+	struct error err = {0};
+	int status;
+
+	argp_parse(&fetch_argp, argc, argv, 0, NULL, &bench);
+	status = prepare(&bench, &config);
+	if (status != 0)
+		return status;
+	if (strcmp(bench.options.cache, "none") != 0 &&
+	    strcmp(bench.options.cache, "page") != 0) {
+		error_set(&err, EINVAL,
+			  "bench fetch has no cache of its own: --cache-policy is none "
+			  "or page, not '%s'",
+			  bench.options.cache);
+		cmd_fail(&err);
+		return 2;
+	}
+	stage = stage_fetch_open(&bench.options,
+				 bench.settings.steps * bench.options.batch, &err);
+	if (stage == NULL)
+		return cmd_fail(&err);
+	status = measure_fetch(&bench, stage, &err);
+	stage_fetch_close(stage);
+	return status;
+}
+
+static const struct command command_fetch = {
+	.name = "fetch",
+	.summary = "what the storage gives, by reads in flight",
+	.argp = &fetch_argp,
+	.run = run_fetch,
+};
+
+/* ---- prep ---- */
+
+static int prep_json(const struct bench *bench, const struct stage_prep *prep)
+{
+	json_t *all = work_json(&prep->work);
+	json_t *more = json_pack(
+		"{s:s,s:s,s:I,s:I,s:i,s:i}", "stage", "prep", "dataset",
+		bench->options.dataset, "dataset_samples",
+		(json_int_t)prep->dataset_samples, "batches", (json_int_t)prep->batches,
+		"batch", (int)bench->options.batch, "workers", (int)prep->workers);
+
+	if (all != NULL)
+		json_object_update(all, more);
+	json_decref(more);
+	return finish_json(all);
+}
+
+static void prep_text(const struct stage_prep *prep)
+{
+	const struct stage_work *work = &prep->work;
+
+	printf("%-18s%12u\n", "workers", prep->workers);
+	printf("%-18s%12" PRIu64 "\n", "samples", work->samples);
+	printf("%-18s%12.1f\n", "samples/s", work->samples_per_s);
+	printf("%-18s%12.1f\n", "samples/CPU s", work->samples_per_cpu_s);
+	printf("%-18s%12.1f\n", "MB of storage", (double)work->storage_bytes / MILLION);
+}
+
+static void show(void *context, double share)
+{
+	progress_show(context, (uint64_t)(share * 100));
+}
+
+static const struct argp prep_argp = {
+	.options = options,
+	.parser = parse,
+	.children = children,
+	.doc = "Prepare batches from files in the page cache: opened, read, decoded, "
+	       "cropped, resized, flipped, normalised, through the ring.",
+};
+
+static int run_prep(int argc, char **argv)
+{
+	const struct dsa_config config = {0};
+	struct stage_prep prep = {0};
+	struct bench bench = {0};
+	struct progress progress;
+	struct error err = {0};
+	int status;
+
+	argp_parse(&prep_argp, argc, argv, 0, NULL, &bench);
+	status = prepare(&bench, &config);
+	if (status != 0)
+		return status;
+	progress_begin(&progress, "percent", 100);
+	status = stage_prep_run(&bench.options, bench.settings.steps, show, &progress,
+				&prep, &err);
+	progress_end(&progress);
+	if (status < 0)
+		return cmd_fail(&err);
+	name_failures(&prep.work);
+	if (bench.json)
+		return prep_json(&bench, &prep);
+	prep_text(&prep);
+	return 0;
+}
+
+static const struct command command_prep = {
+	.name = "prep",
+	.summary = "how fast batches are prepared from files in memory",
+	.argp = &prep_argp,
+	.run = run_prep,
+};
+
+/* ---- ring ---- */
+
+static int ring_json(const struct stage_ring *ring)
+{
+	return finish_json(json_pack(
+		"{s:s,s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:b}", "stage", "ring", "batches",
+		(json_int_t)ring->batches, "batch_bytes", (json_int_t)ring->batch_bytes,
+		"wall_s", ring->seconds, "cpu_s", ring->cpu_seconds, "batches_per_s",
+		ring->batches_per_s, "batch_p50_s", ring->p50_s, "batch_p99_s",
+		ring->p99_s, "huge_pages", (int)ring->huge));
+}
+
+static void ring_text(const struct stage_ring *ring)
+{
+	printf("%-18s%12.1f\n", "MB a batch", (double)ring->batch_bytes / MILLION);
+	printf("%-18s%12.0f\n", "batches/s", ring->batches_per_s);
+	printf("%-18s%12.1f\n", "us a batch, p50", ring->p50_s * MILLION);
+	printf("%-18s%12.1f\n", "us a batch, p99", ring->p99_s * MILLION);
+	printf("%-18s%12s\n", "huge pages", ring->huge ? "yes" : "no");
+}
+
+static const struct argp ring_argp = {
+	.options = options,
+	.parser = parse,
+	.children = children,
+	.doc = "Hand batches that are ready from one thread to another, in place.",
+};
+
+static int run_ring(int argc, char **argv)
+{
+	struct bench bench = {.settings.unfit =
+				      ~(1u << SETTING_BATCH | 1u << SETTING_CORES |
+					1u << SETTING_PREFETCH | 1u << SETTING_STEPS)};
+	const struct dsa_config config = {.dataset = "synthetic"};
+	struct stage_ring ring = {0};
+	struct error err = {0};
+	int status;
+
+	argp_parse(&ring_argp, argc, argv, 0, NULL, &bench);
+	status = prepare(&bench, &config);
+	if (status != 0)
+		return status;
+	if (stage_ring_run(&bench.options, bench.settings.steps, &ring, &err) < 0)
+		return cmd_fail(&err);
+	if (bench.json)
+		return ring_json(&ring);
+	ring_text(&ring);
+	return 0;
+}
+
+static const struct command command_ring = {
+	.name = "ring",
+	.summary = "how fast finished batches change hands",
+	.argp = &ring_argp,
+	.run = run_ring,
+};
+
+static const struct command *const below[] = {&command_fetch, &command_prep,
+					      &command_ring, NULL};
+
+const struct command command_bench = {
+	.name = "bench",
+	.summary = "measure one stage of the loader alone",
+	.below = below,
+};
