@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_SHARE = 100 }; /* beyond it, shares are no shares of anything */
+
 static const char *unknown(char *to)
 {
 	snprintf(to, FORMAT_SIZE, "n/a");
@@ -132,14 +134,16 @@ static void balance(const double *shares, int count, long *tenths)
 int format_tenths(const double *shares, int count, long *tenths)
 {
 	double sum = 0;
+	bool sane = true;
 
 	for (int i = 0; i < count; i++) {
 		double share = isfinite(shares[i]) ? shares[i] : 0;
 
 		sum += shares[i];
+		sane = sane && fabs(share) < MAX_SHARE;
 		tenths[i] = lround(fmax(-1e6, fmin(1e6, share)) * 1000);
 	}
-	if (!(fabs(sum - 1) < 1e-3))
+	if (!sane || !(fabs(sum - 1) < 1e-3))
 		return 0;
 	balance(shares, count, tenths);
 	return 1;

@@ -47,11 +47,8 @@ static void write_style(FILE *script, const struct plot_series *series)
 {
 	static const char *const styles[] = {
 		[PLOT_POINTS] = "using 1:2 with points pointsize 0.8",
-		[PLOT_CURVE] =
-			"using 1:2:3:4 with yerrorlines linewidth 2 pointsize 0.9",
-		[PLOT_DASHED] =
-			"using 1:2:3:4 with yerrorlines linewidth 2 pointsize 0.9 "
-			"dashtype (6,5)",
+		[PLOT_CURVE] = "using 1:2:3:4 with yerrorlines linewidth 2",
+		[PLOT_DASHED] = "using 1:2:3:4 with yerrorlines linewidth 2 dt (6,5)",
 		[PLOT_LEVEL] = "using 1:2 with lines linewidth 1.5 dashtype (2,4)",
 		[PLOT_BARS] = "using 1:2 with boxes",
 	};
@@ -75,7 +72,8 @@ static void write_script(const struct plot *plot, FILE *script)
 		"set grid ytics linetype 1 linecolor rgb \"#0102%02x\" linewidth 1\n"
 		"set lmargin at screen 0.115\nset rmargin at screen 0.97\n"
 		"set tmargin at screen 0.95\nset bmargin at screen 0.19\n"
-		"set errorbars 0.5\nset boxwidth 0.92\nset style fill solid 1 "
+		"set errorbars 0.5\nset pointsize 0.9\nset boxwidth 0.92\nset style "
+		"fill solid 1 "
 		"noborder\n"
 		"set xlabel \"%s\" textcolor rgb \"#0102%02x\" offset 0,0.3\n",
 		PLOT_WIDTH, PLOT_HEIGHT, PLOT_AXIS, PLOT_TEXT, PLOT_GRID, plot->x.label,

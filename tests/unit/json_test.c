@@ -224,6 +224,36 @@ static void load_names_the_file(void **state)
 	assert_string_equal(err.message, "/dev/null: is not a file");
 }
 
+static void is_told(const char *manual, const char *key)
+{
+	const char *at = manual;
+	char entry[128];
+
+	snprintf(entry, sizeof(entry), "Va %s", key);
+	while ((at = strstr(at, entry)) != NULL) {
+		at += strlen(entry);
+		if (*at == '\n' || *at == ' ')
+			return;
+	}
+	fail_msg("man/dsa-result.5 does not tell of %s", key);
+}
+
+static void the_manual_tells_every_key(void **state)
+{
+	char *manual = read_file("man/dsa-result.5");
+
+	(void)state;
+	for (const struct field *field = field_profile; field->path != NULL; field++)
+		is_told(manual, field->path);
+	for (const struct field_list *list = field_lists; list->path != NULL; list++) {
+		is_told(manual, list->path);
+		for (const struct field *field = list->fields; field->path != NULL;
+		     field++)
+			is_told(manual, field->path);
+	}
+	free(manual);
+}
+
 static void *wrapped_malloc(size_t size)
 {
 	return malloc(size);
@@ -274,6 +304,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(wrong_kinds_are_named),
 		cmocka_unit_test(deep_nesting_is_refused),
 		cmocka_unit_test(load_names_the_file),
+		cmocka_unit_test(the_manual_tells_every_key),
 		cmocka_unit_test(short_memory_is_an_error),
 	};
 
