@@ -126,13 +126,14 @@ static void warm_up(struct stage_fetch *stage, uint64_t samples)
 /* The samples that the runs reach last. */
 static uint32_t list_probes(struct stage_fetch *stage)
 {
-	uint32_t count = stage->length < PROBES ? stage->length : PROBES;
+	uint32_t count = 0;
 
-	stage->probe = malloc(count * sizeof(stage->probe[0]));
-	for (uint32_t i = 0; stage->probe != NULL && i < count; i++)
-		stage->probe[i] =
-			sampler_sample(stage->sampler, 0, stage->length - 1 - i);
-	return stage->probe != NULL ? count : 0;
+	stage->probe = malloc(PROBES * sizeof(stage->probe[0]));
+	if (stage->probe == NULL)
+		return 0;
+	for (uint32_t at = stage->length; at > 0 && count < PROBES; count++)
+		stage->probe[count] = sampler_sample(stage->sampler, 0, --at);
+	return count;
 }
 
 static int open_samples(struct stage_fetch *stage, const struct options *options,
