@@ -475,6 +475,15 @@ static bool given_up(const struct schedule *schedule)
 	return false;
 }
 
+/* True when a block fits; beyond the eighth not one of shortened windows. */
+static bool fits(struct schedule *schedule, double left_s)
+{
+	set_length(schedule, left_s);
+	if (schedule->blocks >= BLOCKS_ENOUGH && schedule->length_s < LENGTH_S / 2)
+		return false;
+	return block_seconds(schedule) <= left_s;
+}
+
 /* Between windows: extras that are due, blocks, or the end. */
 static enum schedule_step choose(struct schedule *schedule, const struct trace *trace,
 				 double left_s, struct trace_window *ask)
@@ -491,7 +500,7 @@ static enum schedule_step choose(struct schedule *schedule, const struct trace *
 	if (ask_again(schedule, trace, left_s, ask))
 		return SCHEDULE_ASK;
 	if (schedule->in_block == 0 && schedule->shares.blocks > 0 &&
-	    block_seconds(schedule) > left_s)
+	    !fits(schedule, left_s))
 		return SCHEDULE_OUT;
 	ask_block(schedule, trace, left_s, ask);
 	return SCHEDULE_ASK;

@@ -109,6 +109,13 @@ const struct field field_window[] = {
 	AT("misses", COUNT, misses),
 	AT("staged", COUNT, staged),
 	AT("staged_repeats", COUNT, staged_repeats),
+	AT("prepared", COUNT, prepared),
+	AT("prep_padded", COUNT, prep_padded),
+	AT("prep_busy_s", NUMBER, prep_busy_s),
+	AT("throttle_reads", COUNT, throttle_reads),
+	AT("throttle_busy_s", NUMBER, throttle_busy_s),
+	AT("emulated_samples", COUNT, emulated_samples),
+	AT("emulated_busy_s", NUMBER, emulated_busy_s),
 	{NULL, FIELD_END, 0},
 };
 

@@ -1,0 +1,151 @@
+#!/usr/bin/python3
+"""Truth by construction: MEASURES shares whose true values follow from what the throttles
+and the emulated accelerator counted, and compares. Speaks TAP.
+
+    tests/truth.t [NAME...]     some cases
+    SOAK=1 tests/truth.t        all of them, each as precise as the issue asks
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD = os.environ.get("BUILD") or os.path.join(HERE, "../build/plain")
+SOAK = bool(os.environ.get("SOAK"))
+POINT = .01
+
+# name, samples/s of the accelerator, options of dsa run, in the short form too
+CASES = [
+    ("compute", 700, "--cache-policy none", True),
+    ("prep", 1500, "--prep-delay 3ms --cache-policy none", True),
+    ("prep, four workers", 1500, "--prep-delay 5ms --workers 4 --cache-policy none", False),
+    ("prep, just", 900, "--prep-delay 2.5ms --cache-policy none", False),
+    ("bandwidth", 1000, "--storage-bandwidth 10M", True),
+    ("bandwidth, just", 700, "--storage-bandwidth 12M", False),
+    ("latency", 1000, "--storage-latency 20ms --fetch-depth 8 --cache-policy none", False),
+    ("latency and bandwidth", 1200,
+     "--storage-latency 10ms --storage-bandwidth 15M --fetch-depth 8 --cache-policy none", False),
+    ("prep and bandwidth", 1200,
+     "--prep-delay 2.2ms --storage-bandwidth 12M --cache-policy none", True),
+    ("prep and latency", 1500,
+     "--prep-delay 2ms --storage-latency 25ms --fetch-depth 16 --cache-policy none", False),
+    ("minio", 1100, "--storage-bandwidth 8M --cache 50%", False),
+    ("lru", 1100, "--storage-bandwidth 12M --cache 50% --cache-policy lru", False),
+    ("minio and prep", 1200, "--storage-bandwidth 6M --cache 40% --prep-delay 2.2ms", False),
+]
+
+
+def run(options, rate, dataset, out, budget):
+    """Profiles the example on an emulated accelerator; the result."""
+    command = [os.path.join(BUILD, "dsa"), "run", "-q", "-o", out, "--budget", budget,
+               "--batch", "16", *(options.split()), "--",
+               os.path.join(BUILD, "examples/train"), "--dataset", dataset,
+               "--emulate-gpu", str(rate)]
+    if "--workers" not in options:
+        command[2:2] = ["--workers", "2"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=600)
+    with open(os.path.join(out, "run.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def pick(result, kind):
+    return [w for w in result["windows"]
+            if w["kind"] == kind and w["used"] and "block" in w]
+
+
+def per_sample(windows, seconds, samples):
+    return sum(w[seconds] for w in windows) / max(1, sum(w[samples] for w in windows))
+
+
+def compute_time(windows):
+    return per_sample(windows, "emulated_busy_s", "emulated_samples")
+
+
+def prep_time(windows, workers):
+    return per_sample(windows, "prep_busy_s", "prepared") / workers
+
+
+def fetch_time(windows, config):
+    """Of a delivered sample: the bucket's occupation, or the latency over the depth."""
+    reads = max(1, sum(w["throttle_reads"] for w in windows))
+    misses = sum(w["misses"] for w in windows) / max(
+        1, sum(w["hits"] + w["misses"] for w in windows))
+    bucket = sum(w["throttle_busy_s"] for w in windows) / reads
+    latency = config.get("latency_s", 0) / config["fetch_depth"]
+    return max(bucket, latency) * misses
+
+
+def truth(result):
+    """The shares as the counts of throttles and accelerator have them."""
+    config = {**result["configuration"], **result["emulated"]}
+    workers = config["workers"]
+    synthetic = compute_time(pick(result, "synthetic"))
+    cached = [max(compute_time([w]), prep_time([w], workers))
+              for w in pick(result, "cached")]
+    real = [max(compute_time([w]), prep_time([w], workers), fetch_time([w], config))
+            for w in pick(result, "real")]
+    cached, real = sum(cached) / len(cached), sum(real) / len(real)
+    return {"compute": synthetic / real, "prep": (cached - synthetic) / real,
+            "fetch": (real - cached) / real}
+
+
+def judge(result):
+    """What is wrong with a result, and how many of its intervals cover the truth."""
+    wrong, covered, true = [], 0, truth(result)
+    for name, value in true.items():
+        share = result["stalls"][name]
+        half = (share["high"] - share["low"]) / 2
+        print(f"#   {name:8} {100 * share['share']:6.2f} ±{100 * half:.2f}"
+              f"   truth {100 * value:6.2f}")
+        if abs(share["share"] - value) > 2 * POINT:
+            wrong.append(f"{name} is {100 * (share['share'] - value):+.2f} points off")
+        if half > 1.5 * POINT:
+            wrong.append(f"{name} is known to {100 * half:.2f} points only")
+        covered += share["low"] <= value <= share["high"]
+    proof = result["second_proof"]
+    for name in ("prep", "fetch"):
+        gap = proof[name]["share"] - result["stalls"][name]["share"]
+        print(f"#   {name:8} {100 * proof[name]['share']:6.2f}         second proof")
+        if abs(gap) > 3 * POINT:
+            wrong.append(f"the second proof of {name} is {100 * gap:+.2f} points away")
+    if not all(w["certified"] for w in result["windows"] if w["used"]):
+        wrong.append("a window is used and not certified")
+    return wrong, covered
+
+
+def main():
+    names = sys.argv[1:]
+    cases = [c for c in CASES if c[0] in names or not names and (SOAK or c[3])]
+    budget = "150s" if SOAK else "45s"
+    print(f"1..{len(cases) + 1}")
+    scratch = tempfile.mkdtemp(dir=os.environ.get("TMPDIR"))
+    failed, covered = 0, 0
+    try:
+        dataset = os.path.join(scratch, "pictures")
+        subprocess.run([os.path.join(BUILD, "dsa"), "dataset", "make", "--count", "2000",
+                        "--seed", "1", "--size-mean", "20K", dataset],
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run(["sync"], check=True)
+        for number, (name, rate, options, _) in enumerate(cases, 1):
+            result = run(options, rate, dataset, os.path.join(scratch, "out"), budget)
+            print(f"# {name}: {options}")
+            wrong, right = judge(result)
+            covered += right
+            failed += bool(wrong)
+            print(f"{'not ' if wrong else ''}ok {number} - {name}")
+            for line in wrong:
+                print(f"# {line}")
+            sys.stdout.flush()
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    few = covered < len(cases) * 3 * 10 / 12
+    print(f"{'not ' if few else ''}ok {len(cases) + 1} - intervals cover the truth: "
+          f"{covered} of {3 * len(cases)}")
+    return 1 if failed or few else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
