@@ -365,8 +365,6 @@ static void prepare(struct run *run)
 	config->seed = settings->seed;
 	config->steps = settings->steps;
 	config->cores = settings->cores;
-	config->cold = (settings->bandwidth > 0 || settings->latency_ns > 0) &&
-		       settings->cache == NULL && settings->cache_size == NULL;
 	config->output_aside = run->json;
 	if (isatty(STDERR_FILENO) && !run->quiet) {
 		config->tell = tell;

@@ -319,6 +319,16 @@ static int check(const struct options *options, struct error *err)
 	return 0;
 }
 
+/* When nobody names one. The kernel's would hide a storage that is emulated. */
+static const char *default_cache(const struct options *options)
+{
+	if (options->cache_bytes > 0 || options->cache_share > 0)
+		return "minio";
+	if (options->storage_bandwidth > 0 || options->storage_latency > 0)
+		return "none";
+	return "page";
+}
+
 int options_resolve(struct options *options, const struct dsa_config *config,
 		    const char *text, struct error *err)
 {
@@ -333,9 +343,7 @@ int options_resolve(struct options *options, const struct dsa_config *config,
 	if (result < 0)
 		return result;
 	if (options->cache[0] == '\0')
-		strcpy(options->cache,
-		       options->cache_bytes > 0 || options->cache_share > 0 ? "minio"
-									    : "page");
+		strcpy(options->cache, default_cache(options));
 	options->image.op = options->prep;
 	return check(options, err);
 }

@@ -121,7 +121,6 @@ static struct conductor_config conductor_config(const struct measurement *m, int
 				.only = only,
 				.memory_bytes = (uint64_t)memory(m, STAGED_SHARE),
 				.cache_bytes = (uint64_t)memory(m, CACHED_SHARE),
-				.cold = config->cold,
 			},
 		.observe = config->protocol == MEASURE_OBSERVE,
 		.timeout_s = config->timeout_s,

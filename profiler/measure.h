@@ -23,7 +23,6 @@ struct measure_config {
 	double timeout_s, grace_s;
 	uint64_t seed, steps;
 	unsigned cores; /* for the program; 0: all */
-	bool cold;      /* nobody asked for the page cache, and storage is emulated */
 	bool output_aside; /* the program's standard output goes to standard error */
 	void (*tell)(void *context, const struct conductor_news *news);
 	void *context;

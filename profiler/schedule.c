@@ -226,8 +226,7 @@ static double cache_share(const struct schedule *schedule, const struct trace *t
 	double bytes = (double)loader->cache_capacity;
 
 	if (strcmp(loader->cache, "page") == 0)
-		bytes = schedule->config.cold ? 0
-					      : (double)schedule->config.cache_bytes;
+		bytes = (double)schedule->config.cache_bytes;
 	return loader->dataset_bytes > 0 ? bytes / (double)loader->dataset_bytes : 0;
 }
 

@@ -23,7 +23,6 @@ struct schedule_config {
 	int only;              /* separate launches: the one kind; -1: all */
 	uint64_t memory_bytes; /* that staged samples may take */
 	uint64_t cache_bytes;  /* that the kernel's page cache may grow to */
-	bool cold; /* the page cache, if used, is taken as holding nothing */
 };
 
 enum schedule_step {

@@ -5,6 +5,7 @@
 #include "loader/fetch.h"
 #include "loader/pipeline.h"
 #include "loader/ring.h"
+#include "loader/source.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -84,8 +85,10 @@ static int prepare_real(struct driver *driver, struct pipeline_turn *turn)
 	if ((window->flags & TRACE_DRAW) != 0) {
 		turn->mode = PIPELINE_DRAWN;
 		turn->hit = window->hit;
-		evict(driver);
-		return stage(driver);
+		if (stage(driver) < 0)
+			return -EIO;
+		evict(driver); /* after staging, which reads some of them */
+		return 0;
 	}
 	turn->mode = PIPELINE_STREAM;
 	pipeline_stage(driver->parts.pipeline, 0, 0);
@@ -166,29 +169,41 @@ static void end_window(struct driver *driver, uint64_t now)
 	driver->measuring = false;
 }
 
-/* Waits inside dsa_next() while the pipeline works for nobody. */
-static void sit_out(struct driver *driver, uint64_t length_ns)
+/*
+ * Waits inside dsa_next() while the pipeline works for nobody: so long, or until it has
+ * read so many samples.
+ */
+static void sit_out(struct driver *driver, uint64_t length_ns, uint64_t reads)
 {
-	struct trace_window *window = driver->window;
-	uint64_t end = clock_now() + length_ns, read = 0;
-	bool cold = window->kind == TRACE_FETCH &&
-		    !fetch_direct(pipeline_fetch(driver->parts.pipeline));
+	const _Atomic uint64_t *read =
+		&driver->process->counters[TRACE_fetched_samples];
+	uint64_t end = clock_now() + length_ns, last = *read + reads;
 
-	while (clock_now() < end && read < EVICT && !driver_stopped(driver)) {
+	while (clock_now() < end && *read < last && !driver_stopped(driver)) {
 		clock_sleep_until(clock_now() + 2 * MS);
 		if (pipeline_status(driver->parts.pipeline, NULL) < 0)
 			break;
-		if (cold && driver->measuring)
-			read = driver->process->counters[TRACE_fetched_samples] -
-			       window->begin.counters[TRACE_fetched_samples];
 	}
+}
+
+/* Reads that are sure to be of files that are not in the page cache. */
+static uint64_t unread(const struct driver *driver)
+{
+	uint64_t count = source_count(driver->parts.source);
+
+	if (fetch_direct(pipeline_fetch(driver->parts.pipeline)))
+		return UINT32_MAX;
+	return (count < EVICT ? count : EVICT) * 3 / 4;
 }
 
 static void run_alone(struct driver *driver)
 {
-	sit_out(driver, 60 * MS);
+	uint64_t reads =
+		driver->window->kind == TRACE_FETCH ? unread(driver) : UINT32_MAX;
+
+	sit_out(driver, 60 * MS, reads / 4);
 	begin_measuring(driver);
-	sit_out(driver, driver->window->length_ns);
+	sit_out(driver, driver->window->length_ns, reads - reads / 4);
 	end_window(driver, 0);
 	driver_stop_turn(driver);
 }

@@ -211,7 +211,10 @@ uint32_t pipeline_evict(struct pipeline *p, uint32_t count)
 		fd = openat(place.dir, place.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 		if (fd < 0)
 			continue;
-		fdatasync(fd); /* dirty pages stay */
+		/* Dirty pages would stay. fdatasync() would wait for a journal too. */
+		sync_file_range(fd, 0, 0,
+				SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+					SYNC_FILE_RANGE_WAIT_AFTER);
 		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 		close(fd);
 	}

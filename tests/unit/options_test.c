@@ -35,6 +35,17 @@ static void what_is_not_said_has_the_documented_default(void **state)
 	assert_true(options.workers >= 1);
 }
 
+static void emulated_storage_is_read_past_the_page_cache(void **state)
+{
+	const struct dsa_config config = {.dataset = "images"};
+
+	(void)state;
+	assert_int_equal(resolve(&config, "storage_latency=5ms"), 0);
+	assert_string_equal(options.cache, "none");
+	assert_int_equal(resolve(&config, "storage_bandwidth=1M,cache=page"), 0);
+	assert_string_equal(options.cache, "page");
+}
+
 static void the_environment_wins_over_the_program(void **state)
 {
 	const struct dsa_config config = {.dataset = "images", .batch = 8, .size = 32};
@@ -100,6 +111,7 @@ static void a_rank_outside_the_world_and_no_data_set_are_refused(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(emulated_storage_is_read_past_the_page_cache),
 		cmocka_unit_test(what_is_not_said_has_the_documented_default),
 		cmocka_unit_test(the_environment_wins_over_the_program),
 		cmocka_unit_test(what_is_wrong_is_named_with_what_it_may_be),
