@@ -15,7 +15,7 @@
  *	synthetic	nothing fetched, nothing prepared
  *	loaded		nothing fetched, no bytes from storage
  *	real, fetch	bytes from storage match the payload fetched, in whole blocks;
- *			real windows on a warm page cache: no bytes
+ *			real windows on a warm page cache: at most 1 % of it
  *
  * When storage is memory the kernel counts no bytes, and what the engine counted must
  * do.

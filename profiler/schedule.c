@@ -23,6 +23,7 @@ enum {
 
 #define LENGTH_S     1.  /* of a window, if the budget allows */
 #define EXTRAS_SHARE .2  /* of the budget, for all of them */
+#define ROOM_SHARE   .95 /* of the time left is planned with */
 #define FILL_SHARE   .1  /* of the budget, to fill a cache */
 #define FILLED       .9  /* of its capacity: the cache is full */
 #define FASTEST_FILL 8e9 /* bytes/s: what can't be read at that is not tried */
@@ -348,7 +349,7 @@ static void set_length(struct schedule *schedule, double left_s)
 		schedule->extra_next < schedule->extra_count
 			? EXTRAS_SHARE * schedule->config.budget_s - schedule->extras_s
 			: 0;
-	double room = (left_s - extras) / (missing * kinds);
+	double room = ROOM_SHARE * (left_s - extras) / (missing * kinds);
 
 	schedule->length_s =
 		fmin(LENGTH_S, fmax(0, room - pace_switch_s(&schedule->pace)));

@@ -201,6 +201,9 @@ uint32_t pipeline_evict(struct pipeline *p, uint32_t count)
 
 	pthread_mutex_lock(&p->lock);
 	count = count < length ? count : length;
+	/* From an epoch's edge on: across it some samples come twice. */
+	if (p->probed % length + count > length)
+		p->probed += length - p->probed % length;
 	probed = p->probed;
 	for (uint32_t i = 0; i < count; i++) {
 		int fd;
