@@ -310,6 +310,7 @@ static void run_batch(struct trainer *t, const struct dsa_batch *batch, bool lea
 		for (size_t i = 0; learn && i < t->network.count; i++)
 			first->gradient[i] += w->gradient[i];
 	}
+	t->batch = NULL;
 }
 
 static void turn_weights(struct network *network)

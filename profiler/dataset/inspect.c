@@ -1,0 +1,289 @@
+#include "profiler/inspect.h"
+#include "loader/base/error.h"
+#include "loader/base/name.h"
+#include "loader/source.h"
+#include "profiler/dataset/look.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SHARE = 64 }; /* files that a thread takes at once */
+
+const double inspect_shares[INSPECT_QUANTILES] = {0, 0.05, 0.25, 0.5, 0.75, 0.95, 1};
+const char *const inspect_sampling_names[INSPECT_SAMPLINGS] = {
+	[JPEG_444] = "4:4:4", [JPEG_422] = "4:2:2", [JPEG_420] = "4:2:0",
+	[JPEG_440] = "4:4:0", [JPEG_411] = "4:1:1", [JPEG_OTHER] = "other"};
+_Static_assert(INSPECT_SAMPLINGS == (int)JPEG_SAMPLINGS, "a name for each sampling");
+
+struct inspection {
+	const struct inspect_config *config;
+	const struct source *source;
+	struct look *looks;
+	atomic_uint_fast32_t next;
+
+	pthread_mutex_t lock; /* of what follows */
+	uint32_t done, broken, room;
+	struct inspect_broken *list;
+	int code; /* ENOMEM: the result would not be whole */
+};
+
+/* Called with the lock held. */
+static void note_broken(struct inspection *inspection, uint32_t sample,
+			const struct error *err)
+{
+	struct inspect_broken *list = inspection->list;
+
+	if (inspection->broken == inspection->room) {
+		uint32_t room = inspection->room * 2 + 16;
+
+		list = realloc(list, room * sizeof(*list));
+		if (list == NULL) {
+			inspection->code = ENOMEM;
+			return;
+		}
+		inspection->list = list;
+		inspection->room = room;
+	}
+	list[inspection->broken].sample = sample;
+	snprintf(list[inspection->broken].why, sizeof(list->why), "%s", err->message);
+	inspection->broken++;
+}
+
+static void look_at_some(struct inspection *inspection, struct eye *eye, uint32_t from,
+			 uint32_t to)
+{
+	const struct inspect_config *config = inspection->config;
+
+	for (uint32_t i = from; i < to; i++) {
+		struct error err = {0};
+
+		if (eye_look(eye, inspection->source, i, config->full,
+			     &inspection->looks[i], &err) == 0)
+			continue;
+		pthread_mutex_lock(&inspection->lock);
+		note_broken(inspection, i, &err);
+		pthread_mutex_unlock(&inspection->lock);
+	}
+	pthread_mutex_lock(&inspection->lock);
+	inspection->done += to - from;
+	if (config->progress != NULL)
+		config->progress(config->arg, inspection->done,
+				 source_count(inspection->source));
+	pthread_mutex_unlock(&inspection->lock);
+}
+
+static void *work(void *arg)
+{
+	struct inspection *inspection = arg;
+	uint32_t count = source_count(inspection->source);
+	struct eye *eye = eye_new();
+
+	while (eye != NULL) {
+		uint_fast32_t from = atomic_fetch_add(&inspection->next, SHARE);
+
+		if (from >= count)
+			break;
+		look_at_some(inspection, eye, (uint32_t)from,
+			     count - from < SHARE ? count : (uint32_t)from + SHARE);
+	}
+	eye_free(eye);
+	return NULL;
+}
+
+static int by_sample(const void *a, const void *b)
+{
+	uint32_t one = ((const struct inspect_broken *)a)->sample;
+	uint32_t other = ((const struct inspect_broken *)b)->sample;
+
+	return (one > other) - (one < other);
+}
+
+/* Threads that cannot be had are done without. */
+static int work_together(struct inspection *inspection, struct error *err)
+{
+	unsigned wanted = inspection->config->threads, started = 0;
+	pthread_t *threads = calloc(wanted, sizeof(*threads));
+
+	if (threads == NULL)
+		return error_set(err, ENOMEM, "no memory for threads");
+	while (started + 1 < wanted &&
+	       pthread_create(&threads[started], NULL, work, inspection) == 0)
+		started++;
+	work(inspection);
+	for (unsigned i = 0; i < started; i++)
+		pthread_join(threads[i], NULL);
+	free(threads);
+	if (inspection->done < source_count(inspection->source) ||
+	    inspection->code != 0)
+		return error_set(err, ENOMEM, "no memory to inspect %s",
+				 inspection->config->dataset);
+	if (inspection->broken > 0)
+		qsort(inspection->list, inspection->broken, sizeof(*inspection->list),
+		      by_sample);
+	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+
+	return (one > other) - (one < other);
+}
+
+static void find_law(uint64_t *values, uint32_t count, struct inspect_law *law)
+{
+	double sum = 0;
+
+	qsort(values, count, sizeof(*values), by_value);
+	for (uint32_t i = 0; i < count; i++)
+		sum += (double)values[i];
+	law->mean = sum / count;
+	for (unsigned i = 0; i < INSPECT_QUANTILES; i++)
+		law->quantile[i] =
+			values[(uint32_t)(inspect_shares[i] * (count - 1) + 0.5)];
+}
+
+static void count_kinds(const struct look *look, struct inspect *result)
+{
+	const struct jpeg_header *header = &look->header;
+
+	result->readable++;
+	result->gray += header->components == 1;
+	result->cmyk += header->components == 4;
+	result->progressive += header->progressive;
+	result->restarts += header->restarts;
+	if (header->components >= 3)
+		result->sampling[header->sampling]++;
+}
+
+static uint64_t look_size(const struct look *look)
+{
+	return look->size;
+}
+
+static uint64_t look_width(const struct look *look)
+{
+	return look->header.width;
+}
+
+static uint64_t look_height(const struct look *look)
+{
+	return look->header.height;
+}
+
+/* The law of one number of the looks; those that could not be read left out. */
+static void law_of(const struct inspect *result, const struct look *looks,
+		   uint64_t (*number)(const struct look *), uint64_t *values,
+		   struct inspect_law *law)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < result->count; i++)
+		if (number == look_size || looks[i].header.width > 0)
+			values[count++] = number(&looks[i]);
+	if (count > 0)
+		find_law(values, count, law);
+}
+
+static int sum_up(const struct inspection *inspection, struct inspect *result,
+		  struct error *err)
+{
+	const struct look *looks = inspection->looks;
+	uint64_t *values = calloc(result->count, sizeof(*values));
+
+	result->per_class =
+		calloc(source_classes(result->source), sizeof(*result->per_class));
+	if (values == NULL || result->per_class == NULL) {
+		free(values);
+		return error_set(err, ENOMEM, "no memory to sum up %s",
+				 inspection->config->dataset);
+	}
+	for (uint32_t i = 0; i < result->count; i++) {
+		result->bytes += looks[i].size;
+		result->per_class[source_label(result->source, i)]++;
+		if (looks[i].header.width > 0)
+			count_kinds(&looks[i], result);
+	}
+	law_of(result, looks, look_size, values, &result->size);
+	law_of(result, looks, look_width, values, &result->width);
+	law_of(result, looks, look_height, values, &result->height);
+	free(values);
+	return 0;
+}
+
+static int inspect(struct inspection *inspection, struct inspect *result,
+		   struct error *err)
+{
+	int status;
+
+	inspection->looks = calloc(result->count, sizeof(*inspection->looks));
+	if (inspection->looks == NULL)
+		return error_set(err, ENOMEM, "no memory to inspect %u files",
+				 result->count);
+	pthread_mutex_init(&inspection->lock, NULL);
+	status = work_together(inspection, err);
+	pthread_mutex_destroy(&inspection->lock);
+	if (status != 0)
+		return status;
+	result->broken = inspection->broken;
+	return sum_up(inspection, result, err);
+}
+
+int inspect_run(const struct inspect_config *config, struct inspect *result,
+		struct error *err)
+{
+	struct inspection inspection = {.config = config};
+	struct source_config sources = {.threads = config->threads};
+	struct error own = {0};
+	int status;
+
+	*result = (struct inspect){
+		.source = source_open(config->dataset, &sources, &own)};
+	if (result->source == NULL) {
+		status = -own.code;
+		goto out;
+	}
+	inspection.source = result->source;
+	result->count = source_count(result->source);
+	result->classes = source_classes(result->source);
+	status = inspect(&inspection, result, &own);
+	result->first = inspection.list;
+	free(inspection.looks);
+	if (status != 0)
+		inspect_free(result);
+out:
+	if (status != 0 && err != NULL)
+		*err = own;
+	return status;
+}
+
+void inspect_free(struct inspect *result)
+{
+	source_close(result->source);
+	free(result->per_class);
+	free(result->first);
+	*result = (struct inspect){0};
+}
+
+const char *inspect_name(const struct inspect *result, uint32_t sample, char *buffer,
+			 size_t size)
+{
+	struct source_place place;
+	char path[PATH_MAX];
+
+	source_place(result->source, sample, path, &place);
+	if (place.path == NULL)
+		snprintf(buffer, size, "synthetic %u", sample);
+	else
+		name_escape(place.path, buffer, size);
+	return buffer;
+}
+
+const char *inspect_class(const struct inspect *result, uint32_t label, char *buffer,
+			  size_t size)
+{
+	return name_escape(source_class(result->source, label), buffer, size);
+}

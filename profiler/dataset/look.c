@@ -1,0 +1,200 @@
+#include "profiler/dataset/look.h"
+#include "loader/base/error.h"
+#include "loader/prep.h"
+#include "loader/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { HEAD = 32768 }; /* bytes that hold the header of almost every picture */
+
+struct eye {
+	struct prep *prep;
+	struct prep_worker *worker;
+	uint8_t *out; /* prepared, and never looked at */
+	uint8_t *whole;
+	uint8_t head[HEAD];
+};
+
+/*
+ * Crops of all of the area and of any shape: the only one that fits is the whole
+ * picture, so that every row of it is decoded.
+ */
+static struct prep *open_prep(void)
+{
+	struct prep_config config = prep_defaults;
+
+	config.type = PREP_U8;
+	config.size = 8;
+	config.flip = 0;
+	config.scale[0] = config.scale[1] = 1;
+	config.ratio[0] = 1e-5;
+	config.ratio[1] = 1e5;
+	return prep_open(&config, NULL);
+}
+
+struct eye *eye_new(void)
+{
+	struct eye *eye = calloc(1, sizeof(*eye));
+
+	if (eye == NULL)
+		return NULL;
+	eye->prep = open_prep();
+	if (eye->prep != NULL) {
+		eye->worker = prep_worker_new(eye->prep);
+		eye->out = malloc(prep_sample_bytes(eye->prep));
+	}
+	if (eye->worker == NULL || eye->out == NULL) {
+		eye_free(eye);
+		return NULL;
+	}
+	return eye;
+}
+
+void eye_free(struct eye *eye)
+{
+	if (eye == NULL)
+		return;
+	prep_worker_free(eye->worker);
+	prep_close(eye->prep);
+	free(eye->out);
+	free(eye->whole);
+	free(eye);
+}
+
+/* A file that is looked at. */
+struct object {
+	int fd; /* -1: in memory */
+	const uint8_t *memory;
+	uint64_t size;
+};
+
+static int read_at(const struct object *object, uint64_t from, uint8_t *to, size_t size)
+{
+	if (object->memory != NULL) {
+		memcpy(to, object->memory + from, size);
+		return 0;
+	}
+	while (size > 0) {
+		ssize_t got = pread(object->fd, to, size, (off_t)from);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got < 0 ? -errno : -EIO; /* it shrinks meanwhile */
+		to += got;
+		from += (uint64_t)got;
+		size -= (size_t)got;
+	}
+	return 0;
+}
+
+static int open_file(const struct source_place *place, struct object *object,
+		     struct error *err)
+{
+	struct stat status;
+
+	/* O_NONBLOCK: a pipe of that name must not make us wait */
+	object->fd = openat(place->dir, place->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (object->fd < 0)
+		return error_sys(err, errno, "cannot be opened");
+	if (fstat(object->fd, &status) != 0)
+		return error_sys(err, errno, "cannot be read");
+	if (!S_ISREG(status.st_mode))
+		return error_set(err, EINVAL, "is no regular file");
+	object->size = (uint64_t)status.st_size;
+	return 0;
+}
+
+static int open_object(const struct source *source, uint32_t sample,
+		       struct object *object, struct error *err)
+{
+	struct source_place place;
+	char path[PATH_MAX];
+
+	source_place(source, sample, path, &place);
+	if (place.memory == NULL)
+		return open_file(&place, object, err);
+	*object = (struct object){.fd = -1, .memory = place.memory, .size = place.size};
+	return 0;
+}
+
+static int read_whole(struct eye *eye, const struct object *object, struct error *err)
+{
+	int result;
+
+	free(eye->whole);
+	eye->whole = object->size < SIZE_MAX ? malloc((size_t)object->size + 1) : NULL;
+	if (eye->whole == NULL)
+		return error_set(err, ENOMEM, "is too large to be read");
+	result = read_at(object, 0, eye->whole, (size_t)object->size);
+	return result == 0 ? 0 : error_sys(err, -result, "cannot be read");
+}
+
+static int read_header(struct eye *eye, const struct object *object,
+		       struct jpeg_header *header, struct error *err)
+{
+	size_t head = object->size < HEAD ? (size_t)object->size : HEAD;
+	int result = read_at(object, 0, eye->head, head);
+
+	if (result != 0)
+		return error_sys(err, -result, "cannot be read");
+	result = jpeg_header_read(eye->head, head, header);
+	if (result == -EAGAIN && head < object->size) {
+		result = read_whole(eye, object, err);
+		if (result != 0)
+			return result;
+		result = jpeg_header_read(eye->whole, (size_t)object->size, header);
+	}
+	if (result == -EAGAIN)
+		return error_set(err, EBADMSG, "ends within its header");
+	return result == 0 ? 0 : error_set(err, EBADMSG, "is no JPEG");
+}
+
+static bool has_end(const struct object *object)
+{
+	uint8_t end[2];
+
+	return object->size >= 2 && read_at(object, object->size - 2, end, 2) == 0 &&
+	       end[0] == 0xff && end[1] == 0xd9;
+}
+
+/* Files without an end marker may be whole all the same: decoding proves it. */
+static int check_pixels(struct eye *eye, const struct object *object, bool full,
+			struct error *err)
+{
+	int result;
+
+	if (!full && has_end(object))
+		return 0;
+	result = read_whole(eye, object, err);
+	if (result != 0)
+		return result;
+	return prep_run(eye->worker, eye->whole, (size_t)object->size, 0, eye->out,
+			err);
+}
+
+int eye_look(struct eye *eye, const struct source *source, uint32_t sample, bool full,
+	     struct look *look, struct error *err)
+{
+	struct jpeg_header header;
+	struct object object = {.fd = -1};
+	int result = open_object(source, sample, &object, err);
+
+	if (result == 0) {
+		look->size = object.size;
+		result = read_header(eye, &object, &header, err);
+	}
+	if (result == 0) {
+		look->header = header;
+		result = check_pixels(eye, &object, full, err);
+	}
+	if (object.fd >= 0)
+		close(object.fd);
+	return result;
+}
