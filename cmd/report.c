@@ -1,6 +1,7 @@
 /* report.c - shows the result of a run again, in the form that is asked for. */
 #include "cmd/cmd.h"
 #include "loader/base/error.h"
+#include "profiler/measure.h"
 #include "profiler/profile.h"
 #include "reports/form.h"
 #include "reports/json.h"
@@ -57,22 +58,29 @@ static const struct argp argp = {
 	.doc = "Show the result of a run, in text, HTML, JSON or CSV.",
 };
 
-/* Reads the run.json that `run` is or holds. */
-static int load(const char *run, struct profile *profile, struct error *err)
+/* What the run in a folder left: a session when its dsa died, else run.json. */
+static int load_folder(const char *folder, struct profile *profile, struct error *err)
 {
-	struct stat about;
+	int result = measure_recover(folder, profile, err);
 	char *path = NULL;
-	int result;
 
-	if (stat(run, &about) < 0)
-		return error_sys(err, errno, "can't open %s", run);
-	if (!S_ISDIR(about.st_mode))
-		return json_result_load(run, profile, err);
-	if (asprintf(&path, "%s/run.json", run) < 0)
+	if (result != -ENOENT)
+		return result;
+	if (asprintf(&path, "%s/run.json", folder) < 0)
 		return error_set(err, ENOMEM, "no memory");
 	result = json_result_load(path, profile, err);
 	free(path);
 	return result;
+}
+
+static int load(const char *run, struct profile *profile, struct error *err)
+{
+	struct stat about;
+
+	if (stat(run, &about) < 0)
+		return error_sys(err, errno, "can't open %s", run);
+	return S_ISDIR(about.st_mode) ? load_folder(run, profile, err)
+				      : json_result_load(run, profile, err);
 }
 
 static int show(const struct report *report, const struct profile *profile,

@@ -272,9 +272,12 @@ static unsigned map_all(const char *folder, const struct trace **traces,
 int measure_recover(const char *folder, struct profile *profile, struct error *err)
 {
 	const struct trace *traces[ANALYSE_SESSIONS];
-	unsigned count = map_all(folder, traces, err);
-	int result = count == 0 ? -ENOENT : 0;
+	struct error why = {0};
+	unsigned count = map_all(folder, traces, &why);
+	int result = count == 0 ? -why.code : 0;
 
+	if (result < 0 && err != NULL)
+		*err = why;
 	if (result == 0 && trace_dsa_alive(traces[0]))
 		result = error_set(err, EBUSY, "the run in %s is still going on",
 				   folder);

@@ -1,0 +1,125 @@
+"""What the Python tests share: TAP, dsa and its example, what a run leaves behind."""
+
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.path.abspath(os.environ.get("BUILD", os.path.join(HERE, "../build/plain")))
+DSA = os.path.join(BUILD, "dsa")
+TRAIN = os.path.join(BUILD, "examples/train")
+PR_SET_CHILD_SUBREAPER = 36
+
+
+class Tap:
+    """Numbers the tests and remembers failures."""
+
+    def __init__(self):
+        self.count = self.failed = 0
+
+    def ok(self, good, name, *details):
+        self.count += 1
+        self.failed += not good
+        print(f"{'ok' if good else 'not ok'} {self.count} - {name}", flush=True)
+        if not good:
+            for line in "\n".join(str(detail) for detail in details).splitlines():
+                print("#", line)
+        return good
+
+    def skip(self, name, why):
+        self.count += 1
+        print(f"ok {self.count} - {name} # SKIP {why}", flush=True)
+
+    def done(self):
+        print(f"1..{self.count}")
+        sys.exit(1 if self.failed else 0)
+
+
+class Scratch:
+    """A folder of one's own, readable by all, with HOME and TMPDIR in it."""
+
+    def __init__(self):
+        self.path = tempfile.mkdtemp(prefix="dsa-test-")
+        os.chmod(self.path, 0o755)
+        self.environment = dict(os.environ)
+        for name, folder in (("XDG_CACHE_HOME", "cache"), ("TMPDIR", "tmp")):
+            self.environment[name] = self.folder(folder)
+        for name in ("DSA_LOADER", "DSA_SESSION"):
+            self.environment.pop(name, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def at(self, *names):
+        return os.path.join(self.path, *names)
+
+    def folder(self, *names):
+        """Makes a folder that everyone may write into."""
+        path = self.at(*names)
+        os.makedirs(path, exist_ok=True)
+        os.chmod(path, 0o777)
+        return path
+
+    def images(self, name="images", count=200, size="20K"):
+        """A data set of small pictures."""
+        path = self.at(name)
+        subprocess.run([DSA, "dataset", "make", "--count", str(count), "--size-mean",
+                        size, path], check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+        return path
+
+    def run(self, *command, timeout=120, **more):
+        return subprocess.run([str(word) for word in command], text=True,
+                              errors="surrogateescape", stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=self.environment, cwd=self.path, timeout=timeout,
+                              check=False, **more)
+
+
+def adopt_orphans():
+    """Processes whose parents die become ours, so that none can hide."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def children():
+    """Living children of this process, adopted ones too."""
+    found = []
+    for task in os.listdir("/proc/self/task"):
+        with open(f"/proc/self/task/{task}/children", encoding="ascii") as file:
+            found += [int(pid) for pid in file.read().split()]
+    return [pid for pid in found if state(pid) not in (None, "Z")]
+
+
+def state(pid):
+    """One letter, as ps shows it; None when there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def wait_until(condition, seconds=60):
+    """True as soon as the condition holds; False when it did not for so long."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def end_all(pids):
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
