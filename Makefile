@@ -250,7 +250,7 @@ lint-complexity:
 	@! pmccabe $(filter %.c,$(SOURCES)) 2>&1 | awk '$$1 > 25 || !/^[0-9]/' | grep .
 lint-scripts:
 	@shellcheck -s sh $(filter tests/cli/%.sh,$(SCRIPTS))
-	@shellcheck $(filter-out tests/cli/%.sh tests/run,$(SCRIPTS))
+	@shellcheck $(filter-out tests/cli/%.sh tests/run tests/pillow.t,$(SCRIPTS))
 lint-manual:
 	@mandoc -Tlint -Wwarning $(wildcard man/*.[1-9])
 lint-spelling:

@@ -331,7 +331,7 @@ static double median(double *values, unsigned count)
 /* Samples a second and core. */
 static double rate(unsigned stage, unsigned rounds)
 {
-	double rates[ROUNDS_MAX];
+	double rates[ROUNDS_MAX] = {0};
 
 	for (unsigned r = 0; r < rounds; r++)
 		rates[r] = (double)images.count / spent[r][stage];
@@ -341,7 +341,7 @@ static double rate(unsigned stage, unsigned rounds)
 /* How many times as fast as decoding the whole image. */
 static double ratio(unsigned stage, unsigned rounds)
 {
-	double ratios[ROUNDS_MAX];
+	double ratios[ROUNDS_MAX] = {0};
 
 	for (unsigned r = 0; r < rounds; r++)
 		ratios[r] = spent[r][FULL] / spent[r][stage];
@@ -351,7 +351,7 @@ static double ratio(unsigned stage, unsigned rounds)
 /* Share of the complete float32 sample that lies between two stages; -1: from 0. */
 static double share(int from, int to, unsigned rounds)
 {
-	double shares[ROUNDS_MAX];
+	double shares[ROUNDS_MAX] = {0};
 
 	for (unsigned r = 0; r < rounds; r++) {
 		double begin = from < 0 ? 0 : spent[r][from];
