@@ -41,26 +41,22 @@ static unsigned widest(const struct triangle *t, const struct span *span)
 	return taps;
 }
 
-static double height_at(const struct triangle *t, double centre, unsigned pixel)
-{
-	double distance = fabs(pixel + .5 - centre) / t->support;
-
-	return distance < 1 ? 1 - distance : 0;
-}
-
+/* The triangle's heights over `taps` pixels from start on, summing to 1. */
 static void weigh(const struct triangle *t, const struct window *window, unsigned start,
 		  float *weight, unsigned taps)
 {
-	double sum = 0;
+	double steep = 1 / t->support, from = (start + .5 - window->centre) * steep;
+	float sum = 0, share;
 
-	for (unsigned p = window->begin; p < window->end; p++)
-		sum += height_at(t, window->centre, p);
 	for (unsigned k = 0; k < taps; k++) {
-		unsigned p = start + k;
-		bool inside = p >= window->begin && p < window->end;
+		float height = (float)(1 - fabs(from + k * steep));
 
-		weight[k] = inside ? (float)(height_at(t, window->centre, p) / sum) : 0;
+		weight[k] = height > 0 ? height : 0;
+		sum += weight[k];
 	}
+	share = 1 / sum;
+	for (unsigned k = 0; k < taps; k++)
+		weight[k] *= share;
 }
 
 int filter_init(struct filter *filter, const struct span *span, struct scratch *scratch)
@@ -72,16 +68,17 @@ int filter_init(struct filter *filter, const struct span *span, struct scratch *
 	unsigned begin = window_of(&t, span->skip).begin;
 	unsigned end = window_of(&t, span->skip + span->count - 1).end;
 	unsigned taps = widest(&t, span);
-	uint32_t *start = scratch_get(scratch, span->count * sizeof(*start) +
-						       (size_t)span->count * taps *
-							       sizeof(float));
+	size_t room = (size_t)span->count + 3;
+	uint32_t *start = scratch_get(scratch, room * sizeof(*start) +
+						       room * taps * sizeof(float));
 	float *weight;
 
 	if (start == NULL)
 		return -ENOMEM;
-	weight = (void *)(start + span->count);
-	for (unsigned i = 0; i < span->count; i++) {
-		unsigned at = span->mirrored ? span->count - 1 - i : i;
+	weight = (void *)(start + room);
+	for (unsigned i = 0; i < room; i++) {
+		unsigned output = i < span->count ? i : span->count - 1;
+		unsigned at = span->mirrored ? span->count - 1 - output : output;
 		struct window window = window_of(&t, span->skip + at);
 		/* Every row of the table has all taps: near the end it starts early. */
 		unsigned from = window.begin < end - taps ? window.begin : end - taps;

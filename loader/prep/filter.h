@@ -24,7 +24,8 @@ struct filter {
 /*
  * Pillow's BILINEAR (src/libImaging/Resample.c): a triangle as wide as the scale,
  * clipped at the span, its weights summing to 1. The tables live in scratch and
- * are in order of delivery. Returns 0 or -ENOMEM.
+ * are in order of delivery; up to 3 copies of the last output follow, so that outputs
+ * can be computed in fours. Returns 0 or -ENOMEM.
  */
 int filter_init(struct filter *filter, const struct span *span,
 		struct scratch *scratch);

@@ -1,5 +1,14 @@
 #include "loader/prep/kernel.h"
 
+#define INLINE static inline __attribute__((always_inline))
+
+/* clang unrolls short loops of constant length by itself. */
+#ifdef __clang__
+#define UNROLL
+#else
+#define UNROLL _Pragma("GCC unroll 5")
+#endif
+
 #define KERNEL(lanes, usable_here)                                                     \
 	static const struct kernel kernel_##lanes = {                                  \
 		.name = #lanes " lanes",                                               \

@@ -23,6 +23,16 @@ enum {
 	KERNEL_PIXEL = 4, /* floats of a pixel in a block */
 };
 
+/*
+ * Where the horizontal pass writes: one row per row of the block, each `stride` floats
+ * behind the one before. plane = 0 interleaves R G B, else they lie `plane` floats
+ * apart. Up to 4 floats behind each row or plane are overwritten.
+ */
+struct kernel_rows {
+	float *out;
+	size_t stride, plane;
+};
+
 /* One run of columns of an output row: out = sum * factor + offset, column by column.
  */
 struct kernel_sum {
@@ -41,13 +51,8 @@ struct kernel {
 	bool (*usable)(void);
 	/* block: width * rows * KERNEL_PIXEL floats. */
 	void (*interleave)(const uint8_t *const *rows, unsigned width, float *block);
-	/*
-	 * One output row per source row, each `stride` floats behind the one before;
-	 * plane = 0 interleaves R G B, else they lie `plane` floats apart. Up to 4
-	 * floats behind each row or plane are overwritten.
-	 */
-	void (*horizontal)(const struct filter *filter, const float *block, float *out,
-			   size_t stride, size_t plane);
+	void (*horizontal)(const struct filter *filter, const float *block,
+			   const struct kernel_rows *to);
 	void (*vertical)(const struct kernel_sum *sum);
 	/* Values 0 to 255 and a half, cut off; up to 16 floats behind are read. */
 	void (*to_bytes)(const float *values, size_t count, uint8_t *out);

@@ -16,11 +16,17 @@
 #endif
 
 #ifndef LANES
-#define LANES   4
-#define TARGET  __attribute__((unused))
+#define LANES  4
+#define TARGET __attribute__((unused))
+#define INLINE static inline
+#define UNROLL
 #define NAME(x) x##_4
 #endif
 
+#undef FLOATS
+#undef INTS
+#undef SHORTS
+#undef BYTES
 #undef LOW
 #undef HIGH
 #undef STREAM
@@ -38,10 +44,15 @@
 #define HIGH   2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31
 #endif
 
-typedef float NAME(floats) __attribute__((vector_size(4 * LANES)));
-typedef int32_t NAME(ints) __attribute__((vector_size(4 * LANES)));
-typedef uint16_t NAME(shorts) __attribute__((vector_size(2 * LANES)));
-typedef uint8_t NAME(bytes) __attribute__((vector_size(LANES)));
+#define FLOATS NAME(floats)
+#define INTS   NAME(ints)
+#define SHORTS NAME(shorts)
+#define BYTES  NAME(bytes)
+
+typedef float FLOATS __attribute__((vector_size(4 * LANES)));
+typedef int32_t INTS __attribute__((vector_size(4 * LANES)));
+typedef uint16_t SHORTS __attribute__((vector_size(2 * LANES)));
+typedef uint8_t BYTES __attribute__((vector_size(LANES)));
 
 /* Vectors behind one another. */
 #define JOIN_4(a, b) __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
@@ -61,15 +72,15 @@ typedef uint8_t NAME(bytes) __attribute__((vector_size(LANES)));
 #define INTERLEAVE_LOW(a, b)  __builtin_shufflevector(a, b, LOW)
 #define INTERLEAVE_HIGH(a, b) __builtin_shufflevector(a, b, HIGH)
 
-TARGET static inline NAME(floats) NAME(load)(const float *at)
+TARGET static inline FLOATS NAME(load)(const float *at)
 {
-	NAME(floats) value;
+	FLOATS value;
 
 	memcpy(&value, at, sizeof(value));
 	return value;
 }
 
-TARGET static inline void NAME(put)(float *at, NAME(floats) value)
+TARGET static inline void NAME(put)(float *at, FLOATS value)
 {
 	memcpy(at, &value, sizeof(value));
 }
@@ -84,7 +95,7 @@ TARGET static inline ints_4 NAME(four)(const uint8_t *row)
 }
 
 /* Four pixels of each row of the block. */
-TARGET static inline NAME(ints) NAME(pixels)(const uint8_t *const *rows, size_t at)
+TARGET static inline INTS NAME(pixels)(const uint8_t *const *rows, size_t at)
 {
 #if LANES == 4
 	return NAME(four)(rows[0] + at);
@@ -104,16 +115,14 @@ TARGET static void NAME(interleave)(const uint8_t *const *rows, unsigned width,
 				    float *block)
 {
 	for (unsigned x = 0; x < width; x += 4, block += 4 * LANES) {
-		NAME(ints) pixels = NAME(pixels)(rows, (size_t)4 * x);
-		NAME(floats) r = __builtin_convertvector(pixels & 255, NAME(floats));
-		NAME(floats)
-		g = __builtin_convertvector(pixels >> 8 & 255, NAME(floats));
-		NAME(floats)
-		b = __builtin_convertvector(pixels >> 16 & 255, NAME(floats));
-		NAME(floats) rb_low = INTERLEAVE_LOW(r, b);
-		NAME(floats) rb_high = INTERLEAVE_HIGH(r, b);
-		NAME(floats) gg_low = INTERLEAVE_LOW(g, g);
-		NAME(floats) gg_high = INTERLEAVE_HIGH(g, g);
+		INTS pixels = NAME(pixels)(rows, (size_t)4 * x);
+		FLOATS r = __builtin_convertvector(pixels & 255, FLOATS);
+		FLOATS g = __builtin_convertvector(pixels >> 8 & 255, FLOATS);
+		FLOATS b = __builtin_convertvector(pixels >> 16 & 255, FLOATS);
+		FLOATS rb_low = INTERLEAVE_LOW(r, b);
+		FLOATS rb_high = INTERLEAVE_HIGH(r, b);
+		FLOATS gg_low = INTERLEAVE_LOW(g, g);
+		FLOATS gg_high = INTERLEAVE_HIGH(g, g);
 
 		NAME(put)(block, INTERLEAVE_LOW(rb_low, gg_low));
 		NAME(put)(block + LANES, INTERLEAVE_HIGH(rb_low, gg_low));
@@ -122,16 +131,20 @@ TARGET static void NAME(interleave)(const uint8_t *const *rows, unsigned width,
 	}
 }
 
-/* Output pixel x of all rows of the block: a quad each. */
-TARGET static inline NAME(floats)
-	NAME(pixel)(const struct filter *filter, unsigned x, const float *block)
+/*
+ * Output pixel x of all rows of the block: a quad each. Inlined with the taps that
+ * most crops need as constants, it has no loop.
+ */
+TARGET INLINE FLOATS NAME(pixel)(const struct filter *filter, unsigned x,
+				 const float *block, unsigned taps)
 {
 	const float *source = block + (size_t)filter->start[x] * LANES;
-	const float *weight = filter->weight + (size_t)x * filter->taps;
-	NAME(floats) sum = {0};
+	const float *weight = filter->weight + (size_t)x * taps;
+	FLOATS sum = {0};
 
-	for (unsigned k = 0; k < filter->taps; k++) {
-		NAME(floats) part = NAME(load)(source + (size_t)k * LANES) * weight[k];
+	UNROLL
+	for (unsigned k = 0; k < taps; k++) {
+		FLOATS part = NAME(load)(source + (size_t)k * LANES) * weight[k];
 
 		sum += part;
 	}
@@ -139,7 +152,7 @@ TARGET static inline NAME(floats)
 }
 
 /* Writes the quad of each row to where that row's pixel belongs. */
-TARGET static inline void NAME(scatter)(NAME(floats) quads, float *out, size_t stride)
+TARGET static inline void NAME(scatter)(FLOATS quads, float *out, size_t stride)
 {
 	PUT_QUAD(out, quads, 0, 1, 2, 3);
 #if LANES >= 8
@@ -152,57 +165,75 @@ TARGET static inline void NAME(scatter)(NAME(floats) quads, float *out, size_t s
 	(void)stride;
 }
 
-TARGET static void NAME(interleaved)(const struct filter *filter, const float *block,
-				     float *out, size_t stride)
+TARGET INLINE void NAME(interleaved)(const struct filter *filter, const float *block,
+				     const struct kernel_rows *to, unsigned taps)
 {
-	for (unsigned x = 0; x < filter->outputs; x++) {
+	for (unsigned x = 0; x < filter->outputs; x++)
 		NAME(scatter)
-		(NAME(pixel)(filter, x, block), out + (size_t)x * 3, stride);
+		(NAME(pixel)(filter, x, block, taps), to->out + (size_t)x * 3,
+		 to->stride);
+}
+
+TARGET INLINE void NAME(planar)(const struct filter *filter, const float *block,
+				const struct kernel_rows *to, unsigned taps)
+{
+	float *out = to->out;
+
+	for (unsigned x = 0; x < filter->outputs; x += 4, out += 4) {
+		FLOATS p0 = NAME(pixel)(filter, x, block, taps);
+		FLOATS p1 = NAME(pixel)(filter, x + 1, block, taps);
+		FLOATS p2 = NAME(pixel)(filter, x + 2, block, taps);
+		FLOATS p3 = NAME(pixel)(filter, x + 3, block, taps);
+		FLOATS rg_even = INTERLEAVE_LOW(p0, p2);
+		FLOATS rg_odd = INTERLEAVE_LOW(p1, p3);
+		FLOATS b_even = INTERLEAVE_HIGH(p0, p2);
+		FLOATS b_odd = INTERLEAVE_HIGH(p1, p3);
+
+		NAME(scatter)(INTERLEAVE_LOW(rg_even, rg_odd), out, to->stride);
+		NAME(scatter)
+		(INTERLEAVE_HIGH(rg_even, rg_odd), out + to->plane, to->stride);
+		NAME(scatter)
+		(INTERLEAVE_LOW(b_even, b_odd), out + 2 * to->plane, to->stride);
 	}
 }
 
-TARGET static void NAME(planar)(const struct filter *filter, const float *block,
-				float *out, size_t stride, size_t plane)
+TARGET INLINE void NAME(either)(const struct filter *filter, const float *block,
+				const struct kernel_rows *to, unsigned taps)
 {
-	unsigned last = filter->outputs - 1;
-
-	for (unsigned x = 0; x <= last; x += 4, out += 4) {
-		NAME(floats) p0 = NAME(pixel)(filter, x, block);
-		NAME(floats)
-		p1 = NAME(pixel)(filter, x + 1 < last ? x + 1 : last, block);
-		NAME(floats)
-		p2 = NAME(pixel)(filter, x + 2 < last ? x + 2 : last, block);
-		NAME(floats)
-		p3 = NAME(pixel)(filter, x + 3 < last ? x + 3 : last, block);
-		NAME(floats) rg_even = INTERLEAVE_LOW(p0, p2);
-		NAME(floats) rg_odd = INTERLEAVE_LOW(p1, p3);
-		NAME(floats) b_even = INTERLEAVE_HIGH(p0, p2);
-		NAME(floats) b_odd = INTERLEAVE_HIGH(p1, p3);
-		NAME(floats) r = INTERLEAVE_LOW(rg_even, rg_odd);
-		NAME(floats) g = INTERLEAVE_HIGH(rg_even, rg_odd);
-		NAME(floats) b = INTERLEAVE_LOW(b_even, b_odd);
-
-		NAME(scatter)(r, out, stride);
-		NAME(scatter)(g, out + plane, stride);
-		NAME(scatter)(b, out + 2 * plane, stride);
-	}
+	if (to->plane == 0)
+		NAME(interleaved)(filter, block, to, taps);
+	else
+		NAME(planar)(filter, block, to, taps);
 }
 
 TARGET static void NAME(horizontal)(const struct filter *filter, const float *block,
-				    float *out, size_t stride, size_t plane)
+				    const struct kernel_rows *to)
 {
-	if (plane == 0)
-		NAME(interleaved)(filter, block, out, stride);
-	else
-		NAME(planar)(filter, block, out, stride, plane);
+	switch (filter->taps) {
+	case 2:
+		NAME(either)(filter, block, to, 2);
+		break;
+	case 3:
+		NAME(either)(filter, block, to, 3);
+		break;
+	case 4:
+		NAME(either)(filter, block, to, 4);
+		break;
+	case 5:
+		NAME(either)(filter, block, to, 5);
+		break;
+	default:
+		NAME(either)(filter, block, to, filter->taps);
+		break;
+	}
 }
 
 TARGET static inline void NAME(store)(const struct kernel_sum *sum, size_t at,
-				      NAME(floats) total)
+				      FLOATS total)
 {
 	size_t column = sum->column + at;
-	NAME(floats) scaled = total * NAME(load)(sum->factor + column);
-	NAME(floats) value = scaled + NAME(load)(sum->offset + column);
+	FLOATS scaled = total * NAME(load)(sum->factor + column);
+	FLOATS value = scaled + NAME(load)(sum->offset + column);
 
 #ifdef __x86_64__
 	if (sum->streamed) {
@@ -219,15 +250,15 @@ TARGET static size_t NAME(wide_columns)(const struct kernel_sum *sum)
 	size_t at = 0;
 
 	for (; at + 4 * LANES <= sum->count; at += 4 * LANES) {
-		NAME(floats) a = {0}, b = {0}, c = {0}, d = {0};
+		FLOATS a = {0}, b = {0}, c = {0}, d = {0};
 
 		for (unsigned k = 0; k < sum->taps; k++) {
 			const float *row = sum->rows[k] + sum->column + at;
 			float weight = sum->weights[k];
-			NAME(floats) a1 = NAME(load)(row) * weight;
-			NAME(floats) b1 = NAME(load)(row + LANES) * weight;
-			NAME(floats) c1 = NAME(load)(row + 2 * LANES) * weight;
-			NAME(floats) d1 = NAME(load)(row + 3 * LANES) * weight;
+			FLOATS a1 = NAME(load)(row) * weight;
+			FLOATS b1 = NAME(load)(row + LANES) * weight;
+			FLOATS c1 = NAME(load)(row + 2 * LANES) * weight;
+			FLOATS d1 = NAME(load)(row + 3 * LANES) * weight;
 
 			a += a1;
 			b += b1;
@@ -247,11 +278,11 @@ TARGET static void NAME(vertical)(const struct kernel_sum *sum)
 	size_t at = NAME(wide_columns)(sum);
 
 	for (; at + LANES <= sum->count; at += LANES) {
-		NAME(floats) total = {0};
+		FLOATS total = {0};
 
 		for (unsigned k = 0; k < sum->taps; k++) {
 			const float *row = sum->rows[k] + sum->column + at;
-			NAME(floats) part = NAME(load)(row) * sum->weights[k];
+			FLOATS part = NAME(load)(row) * sum->weights[k];
 
 			total += part;
 		}
@@ -274,15 +305,14 @@ TARGET static void NAME(vertical)(const struct kernel_sum *sum)
 TARGET static void NAME(to_bytes)(const float *values, size_t count, uint8_t *out)
 {
 	for (size_t at = 0; at < count; at += LANES) {
-		NAME(ints)
-		whole = __builtin_convertvector(NAME(load)(values + at), NAME(ints));
-		NAME(ints) over = whole > 255;
-		NAME(shorts) wide;
-		NAME(bytes) bytes;
+		INTS whole = __builtin_convertvector(NAME(load)(values + at), INTS);
+		INTS over = whole > 255;
+		SHORTS wide;
+		BYTES bytes;
 
 		whole = (whole & ~over) | (over & 255);
-		wide = __builtin_convertvector(whole, NAME(shorts));
-		bytes = __builtin_convertvector(wide, NAME(bytes));
+		wide = __builtin_convertvector(whole, SHORTS);
+		bytes = __builtin_convertvector(wide, BYTES);
 		if (at + LANES <= count)
 			memcpy(out + at, &bytes, sizeof(bytes));
 		else
@@ -295,17 +325,17 @@ TARGET static void NAME(to_bytes)(const float *values, size_t count, uint8_t *ou
  * is even. Halves too small to be normal are rounded by a float addition that moves
  * their last place to a float's.
  */
-TARGET static inline NAME(ints) NAME(half)(NAME(floats) value)
+TARGET static inline INTS NAME(half)(FLOATS value)
 {
 	const int32_t infinity = 0x7c00, least_normal = 0x38800000,
 		      least_over = 0x477ff000;
-	NAME(ints) bits = (NAME(ints))value;
-	NAME(ints) sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
-	NAME(ints) normal = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
-	NAME(floats) small = (NAME(floats))size + .5f;
-	NAME(ints) subnormal = (NAME(ints))small - 0x3f000000;
-	NAME(ints) is_small = size < least_normal, is_over = size >= least_over;
-	NAME(ints) half = (subnormal & is_small) | (normal & ~is_small);
+	INTS bits = (INTS)value;
+	INTS sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+	INTS normal = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
+	FLOATS small = (FLOATS)size + .5f;
+	INTS subnormal = (INTS)small - 0x3f000000;
+	INTS is_small = size < least_normal, is_over = size >= least_over;
+	INTS half = (subnormal & is_small) | (normal & ~is_small);
 
 	return sign | (infinity & is_over) | (half & ~is_over);
 }
@@ -313,8 +343,8 @@ TARGET static inline NAME(ints) NAME(half)(NAME(floats) value)
 TARGET static void NAME(to_halves)(const float *values, size_t count, uint16_t *out)
 {
 	for (size_t at = 0; at < count; at += LANES) {
-		NAME(ints) half = NAME(half)(NAME(load)(values + at));
-		NAME(shorts) halves = __builtin_convertvector(half, NAME(shorts));
+		INTS half = NAME(half)(NAME(load)(values + at));
+		SHORTS halves = __builtin_convertvector(half, SHORTS);
 
 		if (at + LANES <= count)
 			memcpy(out + at, &halves, sizeof(halves));

@@ -184,10 +184,14 @@ static void write_row(struct resampler *r, unsigned y)
 void resampler_feed(struct resampler *r, const uint8_t *const *rows)
 {
 	const struct kernel *kernel = r->kernel;
-	float *place = r->ring + (r->fed & (r->ring_rows - 1)) * r->stride;
+	const struct kernel_rows to = {
+		.out = r->ring + (r->fed & (r->ring_rows - 1)) * r->stride,
+		.stride = r->stride,
+		.plane = r->plane,
+	};
 
 	kernel->interleave(rows, r->x.length, r->block);
-	kernel->horizontal(&r->x, r->block, place, r->stride, r->plane);
+	kernel->horizontal(&r->x, r->block, &to);
 	r->fed += kernel->rows;
 	while (r->done < r->y.outputs && r->y.start[r->done] + r->y.taps <= r->fed)
 		write_row(r, r->done++);
