@@ -1,5 +1,9 @@
 #include "loader/prep/kernel.h"
 
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
+
 #define INLINE static inline __attribute__((always_inline))
 
 /* clang unrolls short loops of constant length by itself. */
@@ -33,9 +37,17 @@ static bool always(void)
 KERNEL(4, always);
 
 #ifdef __x86_64__
+/* __builtin_cpu_supports() of clang 14 does not know F16C. */
+static bool has_f16c(void)
+{
+	unsigned a, b, c, d;
+
+	return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
+}
+
 static bool has_avx2(void)
 {
-	return __builtin_cpu_supports("avx2");
+	return __builtin_cpu_supports("avx2") && has_f16c();
 }
 
 static bool has_avx512(void)
@@ -44,7 +56,7 @@ static bool has_avx512(void)
 }
 
 #define LANES   8
-#define TARGET  __attribute__((target("avx2")))
+#define TARGET  __attribute__((target("avx2,f16c")))
 #define NAME(x) x##_8
 #include "loader/prep/lanes.h"
 KERNEL(8, has_avx2);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #ifdef __x86_64__
-#include <immintrin.h> /* for stores past the caches only */
+#include <immintrin.h> /* only for what C cannot say: stores past the caches, halves */
 #endif
 
 #ifndef LANES
@@ -30,18 +30,21 @@
 #undef LOW
 #undef HIGH
 #undef STREAM
+#undef CONVERT
 #if LANES == 4
 #define STREAM _mm_stream_ps
 #define LOW    0, 4, 1, 5
 #define HIGH   2, 6, 3, 7
 #elif LANES == 8
-#define STREAM _mm256_stream_ps
-#define LOW    0, 8, 1, 9, 4, 12, 5, 13
-#define HIGH   2, 10, 3, 11, 6, 14, 7, 15
+#define STREAM  _mm256_stream_ps
+#define CONVERT _mm256_cvtps_ph
+#define LOW     0, 8, 1, 9, 4, 12, 5, 13
+#define HIGH    2, 10, 3, 11, 6, 14, 7, 15
 #else
-#define STREAM _mm512_stream_ps
-#define LOW    0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29
-#define HIGH   2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31
+#define STREAM  _mm512_stream_ps
+#define CONVERT _mm512_cvtps_ph
+#define LOW     0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29
+#define HIGH    2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31
 #endif
 
 #define FLOATS NAME(floats)
@@ -170,8 +173,7 @@ TARGET INLINE void NAME(interleaved)(const struct filter *filter, const float *b
 {
 	for (unsigned x = 0; x < filter->outputs; x++)
 		NAME(scatter)
-		(NAME(pixel)(filter, x, block, taps), to->out + (size_t)x * 3,
-		 to->stride);
+	(NAME(pixel)(filter, x, block, taps), to->out + (size_t)x * 3, to->stride);
 }
 
 TARGET INLINE void NAME(planar)(const struct filter *filter, const float *block,
@@ -320,12 +322,13 @@ TARGET static void NAME(to_bytes)(const float *values, size_t count, uint8_t *ou
 	}
 }
 
+#if LANES == 4 || !defined(__x86_64__)
 /*
  * Rounds by adding half a unit of the last kept place, less one bit when that place
  * is even. Halves too small to be normal are rounded by a float addition that moves
  * their last place to a float's.
  */
-TARGET static inline INTS NAME(half)(FLOATS value)
+TARGET static inline SHORTS NAME(halves)(FLOATS value)
 {
 	const int32_t infinity = 0x7c00, least_normal = 0x38800000,
 		      least_over = 0x477ff000;
@@ -337,14 +340,20 @@ TARGET static inline INTS NAME(half)(FLOATS value)
 	INTS is_small = size < least_normal, is_over = size >= least_over;
 	INTS half = (subnormal & is_small) | (normal & ~is_small);
 
-	return sign | (infinity & is_over) | (half & ~is_over);
+	half = sign | (infinity & is_over) | (half & ~is_over);
+	return __builtin_convertvector(half, SHORTS);
 }
+#else
+TARGET static inline SHORTS NAME(halves)(FLOATS value)
+{
+	return (SHORTS)CONVERT(value, _MM_FROUND_TO_NEAREST_INT);
+}
+#endif
 
 TARGET static void NAME(to_halves)(const float *values, size_t count, uint16_t *out)
 {
 	for (size_t at = 0; at < count; at += LANES) {
-		INTS half = NAME(half)(NAME(load)(values + at));
-		SHORTS halves = __builtin_convertvector(half, SHORTS);
+		SHORTS halves = NAME(halves)(NAME(load)(values + at));
 
 		if (at + LANES <= count)
 			memcpy(out + at, &halves, sizeof(halves));

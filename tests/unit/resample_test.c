@@ -170,10 +170,99 @@ static void every_kernel_gives_the_plain_sums_bit_by_bit(void **state)
 		check_kernels(&random);
 }
 
+/* What a binary16 stands for. */
+static double half_value(unsigned half)
+{
+	int exponent = half >> 10 & 31, fraction = half & 1023;
+	double size = exponent == 0 ? ldexp(fraction, -24)
+				    : ldexp(1024 + fraction, exponent - 25);
+
+	return half & 0x8000 ? -size : size;
+}
+
+/* The nearest binary16, the even one of two; 2^16, the next number, is infinity. */
+static uint16_t nearest_half(double value)
+{
+	unsigned low = 0, high = 0x7c00, sign = signbit(value) ? 0x8000 : 0;
+	double size = fabs(value);
+
+	if (size >= 65536)
+		return (uint16_t)(sign | high);
+	while (high - low > 1) {
+		unsigned middle = (low + high) / 2;
+
+		if (half_value(middle) <= size)
+			low = middle;
+		else
+			high = middle;
+	}
+	if (size - half_value(low) > half_value(high) - size ||
+	    (size - half_value(low) == half_value(high) - size && (low & 1)))
+		low = high;
+	return (uint16_t)(sign | low);
+}
+
+enum { VALUES = 997, BEHIND = 16 };
+
+static void fill_values(struct random *random, float *values, double largest)
+{
+	for (size_t i = 0; i < VALUES + BEHIND; i++)
+		values[i] = (float)(largest * random_unit(random));
+}
+
+static void every_kernel_gives_the_nearest_halves(void **state)
+{
+	static const double largest[] = {1e-8, 1e-6, 1e-4, 1, 3, 1000, 7e4, 1e9};
+	struct random random = {.state = 3};
+	float values[VALUES + BEHIND];
+	uint16_t halves[VALUES];
+
+	(void)state;
+	for (const struct kernel *const *kernel = kernels; *kernel != NULL; kernel++)
+		for (size_t l = 0; l < sizeof(largest) / sizeof(largest[0]); l++) {
+			if (!(*kernel)->usable())
+				continue;
+			fill_values(&random, values, largest[l]);
+			for (size_t i = 0; i < VALUES; i++)
+				if (i % 3 == 0) /* halfway cases */
+					values[i] = (float)(half_value(i * 31) +
+							    half_value(i * 31 + 1)) /
+						    2;
+			values[5] = -values[5];
+			values[7] = 65519.996f; /* the last that is not infinity */
+			(*kernel)->to_halves(values, VALUES, halves);
+			for (size_t i = 0; i < VALUES; i++)
+				if (halves[i] != nearest_half(values[i]))
+					fail_msg("%s: %.9g is %#x", (*kernel)->name,
+						 (double)values[i], halves[i]);
+		}
+}
+
+static void every_kernel_cuts_off_to_bytes(void **state)
+{
+	struct random random = {.state = 4};
+	float values[VALUES + BEHIND];
+	uint8_t bytes[VALUES];
+
+	(void)state;
+	for (const struct kernel *const *kernel = kernels; *kernel != NULL; kernel++) {
+		if (!(*kernel)->usable())
+			continue;
+		fill_values(&random, values, 255.6);
+		values[1] = 256;
+		(*kernel)->to_bytes(values, VALUES, bytes);
+		for (size_t i = 0; i < VALUES; i++)
+			assert_int_equal(bytes[i],
+					 values[i] >= 255 ? 255 : (int)values[i]);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kernel_gives_the_plain_sums_bit_by_bit),
+		cmocka_unit_test(every_kernel_gives_the_nearest_halves),
+		cmocka_unit_test(every_kernel_cuts_off_to_bytes),
 	};
 
 	if (argc > 1)
