@@ -3,6 +3,7 @@
 #include "loader/base/random.h"
 #include "loader/source/crew.h"
 #include "loader/source/indexed.h"
+#include "loader/source/whole.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,20 +81,6 @@ void index_cache_open(struct index_cache *cache, const char *index_dir,
 		cache->path[0] = '\0';
 }
 
-static bool read_whole(int fd, char *block, size_t size)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		ssize_t length = read(fd, block + done, size - done);
-
-		if (length <= 0)
-			return false;
-		done += (size_t)length;
-	}
-	return true;
-}
-
 /* The whole of a file that is ours. NULL: there is none. */
 static void *read_own(const char *path, size_t *size)
 {
@@ -108,7 +95,7 @@ static void *read_own(const char *path, size_t *size)
 		*size = (size_t)status.st_size;
 		block = malloc(*size + 1);
 	}
-	if (block != NULL && !read_whole(fd, block, *size)) {
+	if (block != NULL && whole_read(fd, block, *size) < 0) {
 		free(block);
 		block = NULL;
 	}
@@ -219,20 +206,6 @@ static bool settled(const struct index *index, int64_t began_ns)
 	return true;
 }
 
-static bool write_whole(int fd, const char *block, size_t size)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		ssize_t length = write(fd, block + done, size - done);
-
-		if (length < 0)
-			return false;
-		done += (size_t)length;
-	}
-	return fsync(fd) == 0;
-}
-
 /*
  * Creates the file to write into. Its name is always the same, so that a crash leaves
  * one behind at the most, and the next writer but one finds it abandoned.
@@ -252,8 +225,7 @@ void index_cache_save(const struct index_cache *cache, const struct index *index
 		      int64_t began_ns)
 {
 	char path[PATH_MAX + 8];
-	bool written;
-	int fd;
+	int fd, result;
 
 	if (cache->path[0] == '\0' || !settled(index, began_ns))
 		return;
@@ -261,7 +233,7 @@ void index_cache_save(const struct index_cache *cache, const struct index *index
 	fd = create(path);
 	if (fd < 0)
 		return;
-	written = write_whole(fd, (const char *)index->head, index_size(index));
-	if (close(fd) < 0 || !written || rename(path, cache->path) < 0)
+	result = whole_write(fd, index->head, index_size(index));
+	if (close(fd) < 0 || result < 0 || rename(path, cache->path) < 0)
 		unlink(path);
 }

@@ -6,6 +6,7 @@
 #include "loader/source/crew.h"
 #include "loader/source/indexed.h"
 #include "loader/source/intern.h"
+#include "loader/source/whole.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { LABEL_MAX = (1 << 20) - 1 };
 
@@ -300,39 +300,26 @@ static int set_sizes(const struct index_origin *origin, struct index *index,
 			    sizeof(first)));
 }
 
-static int read_whole(int fd, char *text, size_t size)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		ssize_t length = read(fd, text + done, size - done);
-
-		if (length <= 0)
-			return length < 0 ? -errno : -EIO;
-		done += (size_t)length;
-	}
-	text[size] = '\0';
-	return 0;
-}
-
 static int parse(const struct index_origin *origin, const struct stat *status,
 		 struct index *index, struct error *err)
 {
 	size_t size = (size_t)status->st_size;
 	struct index_stamp stamp;
-	char shown[NAME_SHOWN];
-	char *text = malloc(size + 1);
+	char *text = calloc(size + 1, 1);
 	int result;
 
 	if (text == NULL)
 		return error_sys(err, ENOMEM, "cannot read the list");
 	index_stamp_set(&stamp, status);
-	result = read_whole(origin->dataset_fd, text, size);
-	if (result < 0)
+	result = whole_read(origin->dataset_fd, text, size);
+	if (result == 0) {
+		result = list_parse(text, size, origin->dataset, &stamp, index, err);
+	} else {
+		char shown[NAME_SHOWN];
+
 		error_sys(err, -result, "cannot read the list '%s'",
 			  name_escape(origin->dataset, shown, sizeof(shown)));
-	else
-		result = list_parse(text, size, origin->dataset, &stamp, index, err);
+	}
 	free(text);
 	return result;
 }
