@@ -29,7 +29,7 @@ struct error;
 struct source;
 
 struct source_config {
-	unsigned threads;      /* that read directories; 0: as many as cores */
+	unsigned threads;      /* that read directories; 0: 16, or as many as cores */
 	const char *index_dir; /* where index caches are kept; NULL: $XDG_CACHE_HOME/dsa
 				* or ~/.cache/dsa; "": keep none */
 	uint64_t seed;         /* synthetic: of its pictures */
