@@ -28,6 +28,8 @@ static const struct argp_option table[] = {
 	{"fetch", KEY(FETCH), "auto|pread|pread-direct|uring|uring-direct", 0,
 	 "How samples are read", 0},
 	{"fetch-depth", KEY(FETCH_DEPTH), "N", 0, "Reads in flight", 0},
+	{"on-error", KEY(ON_ERROR), "skip|fail", 0,
+	 "What to do about a sample that can't be read or decoded (skip)", 0},
 	{"prefetch", KEY(PREFETCH), "N", 0, "Batches prepared ahead", 0},
 	{"seed", KEY(SEED), "N", 0, "Draw order, crops and flips from N", 0},
 	{"steps", KEY(STEPS), "N", 0, "Stop after N batches", 0},
@@ -147,6 +149,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case KEY(FETCH):
 		word(state, key, arg, &settings->fetch);
 		break;
+	case KEY(ON_ERROR):
+		word(state, key, arg, &settings->on_error);
+		break;
 	case KEY(FETCH_DEPTH):
 		count(state, key, arg, 256, &settings->fetch_depth);
 		break;
@@ -223,6 +228,8 @@ static void put_all(FILE *to, const struct settings *o)
 		put_text(to, "cache", o->cache != NULL ? o->cache : "minio");
 	if (o->cache_size != NULL)
 		put_text(to, "cache_size", o->cache_size);
+	if (o->on_error != NULL)
+		put_text(to, "on_error", o->on_error);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (given(o, numbers[i].which))
 			fprintf(to, ",%s=%" PRIu64 "%s", numbers[i].key,

@@ -33,6 +33,7 @@ enum setting {
 	SETTING_DELAY,
 	SETTING_STEPS,
 	SETTING_SEED,
+	SETTING_ON_ERROR,
 };
 
 /* What was given; 0 or NULL in a member that was not. Begins all 0, but for unfit. */
@@ -41,6 +42,7 @@ struct settings {
 	const char *cache;      /* policy */
 	const char *cache_size; /* "2G", "35%" */
 	const char *fetch;      /* engine */
+	const char *on_error;   /* "skip", "fail" */
 	unsigned batch, workers, prefetch, fetch_depth;
 	unsigned cores;     /* that the work may use */
 	uint64_t bandwidth; /* bytes/s of the storage */
