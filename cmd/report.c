@@ -70,6 +70,10 @@ static int load_folder(const char *folder, struct profile *profile, struct error
 		return error_set(err, ENOMEM, "no memory");
 	result = json_result_load(path, profile, err);
 	free(path);
+	if (result == -ENOENT)
+		error_set(err, ENOENT,
+			  "%s holds no result of a run: neither run.json nor a session",
+			  folder);
 	return result;
 }
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const double WIDE = .04; /* an interval: then no tenths are told */
+
 enum { MAX_SHARE = 100 }; /* beyond it, shares are no shares of anything */
 
 static const char *unknown(char *to)
@@ -220,29 +222,68 @@ static bool is_seen(const struct interval *stall)
 	return isfinite(stall->low) ? stall->low > 0 : stall->value > 0;
 }
 
+/* "50.2%", or as wide as it is: "15% to 49%". */
+static void stall_share(FILE *out, const struct profile_stalls *stalls)
+{
+	double stall = stalls->prep.value + stalls->fetch.value;
+	double low = 1 - stalls->compute.high, high = 1 - stalls->compute.low;
+	char number[FORMAT_SIZE];
+
+	if (isfinite(low) && isfinite(high) && high - low > WIDE)
+		fprintf(out, "%.0f%% to %.0f%%", 100 * fmax(0, low),
+			100 * fmin(1, high));
+	else
+		fputs(format_percent(number, stall), out);
+}
+
 static void stall_verdict(FILE *out, const struct profile *profile)
 {
-	const struct interval *prep = &profile->stalls.prep;
-	const struct interval *fetch = &profile->stalls.fetch;
-	double stall = prep->value + fetch->value;
+	const struct profile_stalls *stalls = &profile->stalls;
+	bool prep = is_seen(&stalls->prep), fetch = is_seen(&stalls->fetch);
+	double stall = stalls->prep.value + stalls->fetch.value;
 	char number[FORMAT_SIZE], other[FORMAT_SIZE];
 
-	if (!is_seen(prep) && !is_seen(fetch))
+	if (!prep && !fetch) {
 		fputs("Training does not wait for data: what it waits is within "
 		      "the measurement's interval of zero.",
 		      out);
-	else if (stall < profile->overhead.high)
+		return;
+	}
+	if (stall < profile->overhead.high) {
 		fprintf(out,
 			"No verdict: the wait found (%s) is smaller than what "
 			"measuring "
 			"may cost (%s).",
 			format_percent(number, stall),
 			format_percent(other, profile->overhead.high));
+		return;
+	}
+	fputs("Training waits for data ", out);
+	stall_share(out, stalls);
+	fprintf(out, " of its time, %s for %s.", prep && fetch ? "mostly" : "all of it",
+		stalls->prep.value > stalls->fetch.value ? "preparation" : "storage");
+}
+
+static bool ended_on_budget(const struct profile *profile)
+{
+	return strcmp(profile->status, "budget") == 0 && isfinite(profile->budget_s);
+}
+
+void format_ending(FILE *out, const struct profile *profile)
+{
+	if (profile->status == NULL || strcmp(profile->status, "complete") == 0)
+		return;
+	if (ended_on_budget(profile))
+		fprintf(out, "the budget of %.4g s was spent", profile->budget_s);
 	else
-		fprintf(out, "Training waits for data %s of its time, %s for %s.",
-			format_percent(number, stall),
-			is_seen(prep) && is_seen(fetch) ? "mostly" : "all of it",
-			prep->value > fetch->value ? "preparation" : "storage");
+		escape_plain(out, profile->status);
+	if (profile->status_why != NULL) {
+		fputs(": ", out);
+		escape_plain(out, profile->status_why);
+	}
+	if (isfinite(profile->budget_needed_s) && isfinite(profile->precision))
+		fprintf(out, "; for ±%.3g points --budget %.0fs would be needed",
+			100 * profile->precision, ceil(profile->budget_needed_s));
 }
 
 void format_verdict(FILE *out, const struct profile *profile)

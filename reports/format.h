@@ -44,6 +44,9 @@ format_words format_setup;
 /* What was emulated: "accelerator 4000 samples/s, storage 200 MB/s"; or nothing. */
 format_words format_emulated;
 
+/* How the run ended, when not "complete"; or nothing. */
+format_words format_ending;
+
 /* What it comes to, in one or two sentences. */
 format_words format_verdict;
 

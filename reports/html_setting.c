@@ -2,6 +2,7 @@
 #include "reports/format.h"
 #include "reports/html_part.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void begin_facts(FILE *out, const char *title, const char *caption)
@@ -90,6 +91,19 @@ static void run_facts(const struct html *html)
 	end_facts(html->out);
 }
 
+/* "memory_nodes" as "memory nodes". */
+static void fact_name(FILE *out, const char *key)
+{
+	for (const char *end; *(end = key + strcspn(key, "_")) != '\0'; key = end + 1) {
+		char *part = strndup(key, (size_t)(end - key));
+
+		html_text(out, part);
+		putc(' ', out);
+		free(part);
+	}
+	html_text(out, key);
+}
+
 static void machine(const struct html *html)
 {
 	const struct profile *profile = html->profile;
@@ -99,7 +113,7 @@ static void machine(const struct html *html)
 	begin_facts(html->out, "Machine", "Machine");
 	for (size_t i = 0; i < profile->fact_count; i++) {
 		fputs("<tr><th scope=\"row\">", html->out);
-		html_text(html->out, profile->environment[i].key);
+		fact_name(html->out, profile->environment[i].key);
 		fputs("</th>", html->out);
 		html_cell(html->out, profile->environment[i].value);
 		fputs("</tr>\n", html->out);
@@ -114,7 +128,7 @@ static void counters(const struct html *html)
 
 	if (profile->counter_count == 0)
 		return;
-	fputs("<h3>Counters</h3>\n", html->out);
+	fputs("<details><summary>Counters of every stage</summary>\n", html->out);
 	html_table(html->out, "Per sample, and by which way each was counted",
 		   "Stage|Counter|Per sample#|Counted by|Of the time#");
 	for (size_t i = 0; i < profile->counter_count; i++) {
@@ -133,6 +147,7 @@ static void counters(const struct html *html)
 		fputs("</tr>\n", html->out);
 	}
 	html_table_end(html->out);
+	fputs("</details>\n", html->out);
 }
 
 static void processes(const struct html *html)
@@ -142,7 +157,7 @@ static void processes(const struct html *html)
 
 	if (profile->process_count == 0)
 		return;
-	fputs("<h3>Processes</h3>\n", html->out);
+	fputs("<details><summary>Processes</summary>\n", html->out);
 	html_table(html->out, "Processes of the program that loaded data",
 		   "Process#|Role|Threads#|CPU#|From storage#|Samples#");
 	for (size_t i = 0; i < profile->process_count; i++) {
@@ -161,6 +176,7 @@ static void processes(const struct html *html)
 		fputs("</tr>\n", html->out);
 	}
 	html_table_end(html->out);
+	fputs("</details>\n", html->out);
 }
 
 void html_setting(const struct html *html)

@@ -83,7 +83,8 @@ const char *const html_style[] = {
 	"height:.7rem;margin-top:.3rem}\n",
 	".groups{columns:2;column-gap:3rem}.group{break-inside:avoid;padding-bottom:1."
 	"2rem}"
-	".group h3{margin-top:0}.facts-table th{width:42%;color:var(--muted)}\n",
+	".group h3{margin-top:0}.facts-table th{width:42%;color:var(--muted)}"
+	".facts-table th::first-letter{text-transform:uppercase}\n",
 	"details{margin:.5rem 0}\n",
 	"summary{cursor:pointer;color:var(--muted);font-size:.875rem;"
 	"padding:.15rem 0;width:fit-content}\n",

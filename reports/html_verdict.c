@@ -5,22 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void emulated(const struct html *html)
-{
-	char *text = format_string(format_emulated, html->profile);
-
-	if (text != NULL && *text != '\0') {
-		fputs("<p class=\"note\"><strong>Emulated:</strong> ", html->out);
-		html_text(html->out, text);
-		fprintf(html->out, ".%s</p>\n",
-			isfinite(html->profile->emulated_per_s)
-				? " The step took its batches at this pace without "
-				  "computing anything."
-				: "");
-	}
-	free(text);
-}
-
 static void words(const struct html *html, format_words *format)
 {
 	char *text = format_string(format, html->profile);
@@ -29,23 +13,18 @@ static void words(const struct html *html, format_words *format)
 	free(text);
 }
 
-static void status(const struct html *html)
+/* A note of what format writes, if it does. */
+static void note(const struct html *html, const char *title, format_words *format,
+		 const char *more)
 {
-	const struct profile *profile = html->profile;
+	char *text = format_string(format, html->profile);
 
-	if (profile->status == NULL || strcmp(profile->status, "complete") == 0)
-		return;
-	fputs("<p class=\"note\"><strong>Ended early:</strong> ", html->out);
-	html_text(html->out, profile->status);
-	if (profile->status_why != NULL) {
-		fputs(": ", html->out);
-		html_text(html->out, profile->status_why);
+	if (text != NULL && *text != '\0') {
+		fprintf(html->out, "<p class=\"note\"><strong>%s:</strong> ", title);
+		html_text(html->out, text);
+		fprintf(html->out, ".%s</p>\n", more);
 	}
-	if (isfinite(profile->budget_needed_s))
-		fprintf(html->out,
-			". Intervals of ±%.1f points would need about %.0f s",
-			100 * profile->precision, ceil(profile->budget_needed_s));
-	fputs(".</p>\n", html->out);
+	free(text);
 }
 
 static void fact(FILE *out, const char *name, const char *number, const char *unit)
@@ -113,8 +92,12 @@ void html_head(const struct html *html)
 		fputs(" · ", out);
 	words(html, format_setup);
 	fputs("</p>\n", out);
-	status(html);
-	emulated(html);
+	note(html, "Ended early", format_ending, "");
+	note(html, "Emulated", format_emulated,
+	     isfinite(profile->emulated_per_s)
+		     ? " The step took its batches at this pace without computing "
+		       "anything."
+		     : "");
 	facts(html);
 	fputs("</header>\n", out);
 }

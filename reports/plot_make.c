@@ -143,6 +143,13 @@ int plot_windows(const struct profile *profile, struct plot *plot)
 	return 0;
 }
 
+/* What the kernel's cache has, nobody counts sample by sample. */
+static bool counts_hits(const char *cache)
+{
+	return cache != NULL && strcmp(cache, "none") != 0 &&
+	       strcmp(cache, "page") != 0;
+}
+
 /* Whole epochs, with room at both ends. */
 static void tick_epochs(struct plot_axis *axis, const struct profile *profile)
 {
@@ -170,6 +177,8 @@ int plot_cache(const struct profile *profile, struct plot *plot)
 		      "each epoch. The first epoch fills it.";
 	plot->x.label = "epoch";
 	plot->y.label = "hits, %";
+	if (!counts_hits(profile->cache))
+		return 0;
 	for (size_t i = 0; i < profile->epoch_count; i++) {
 		const struct profile_epoch *epoch = &profile->epochs[i];
 		double seen = (double)epoch->hits + (double)epoch->misses;

@@ -228,13 +228,14 @@ static void limit(struct box *box)
 		     profile->limit_why == NULL ? "" : profile->limit_why);
 }
 
-static void emulated(struct box *box)
+/* A line of what format writes, if it does. */
+static void sentence(struct box *box, const char *label, format_words *format)
 {
-	char *text = format_string(format_emulated, box->profile);
+	char *text = format_string(format, box->profile);
 
 	box->failed |= text == NULL;
 	if (text != NULL && *text != '\0')
-		line(box, "emulated", "%s", text);
+		line(box, label, "%s", text);
 	free(text);
 }
 
@@ -292,20 +293,6 @@ static void skips(struct box *box)
 		     first->reason == NULL ? "no reason known" : first->reason);
 }
 
-static void status(struct box *box)
-{
-	const struct profile *profile = box->profile;
-
-	if (profile->status == NULL || strcmp(profile->status, "complete") == 0)
-		return;
-	line(box, "ended", "%s%s%s", profile->status,
-	     profile->status_why == NULL ? "" : ": ",
-	     profile->status_why == NULL ? "" : profile->status_why);
-	if (isfinite(profile->budget_needed_s))
-		line(box, "", "±%.1f points would need --budget %.0fs",
-		     100 * profile->precision, ceil(profile->budget_needed_s));
-}
-
 /* Everything beyond ASCII becomes something like it. */
 static void write_ascii(FILE *out, const char *text)
 {
@@ -337,11 +324,11 @@ static void write_box(struct box *box)
 	head(box);
 	stalls(box);
 	limit(box);
-	emulated(box);
+	sentence(box, "emulated", format_emulated);
 	proof(box);
 	certificates(box);
 	skips(box);
-	status(box);
+	sentence(box, "ended", format_ending);
 	if (box->style->where != NULL)
 		line(box, "report", "%s", box->style->where);
 	putc('\n', box->out);

@@ -124,6 +124,28 @@ static void verdicts(void **state)
 	profile_free(&profile);
 }
 
+static void an_ending_says_what_was_missing(void **state)
+{
+	struct profile profile;
+	char *text;
+
+	(void)state;
+	profile_init(&profile);
+	profile_text(&profile.status, "complete");
+	text = format_string(format_ending, &profile);
+	assert_string_equal(text, "");
+	free(text);
+	profile_text(&profile.status, "budget");
+	profile.budget_s = 40;
+	profile.precision = .005;
+	profile.budget_needed_s = 81.2;
+	text = format_string(format_ending, &profile);
+	assert_string_equal(text, "the budget of 40 s was spent; for ±0.5 points "
+				  "--budget 82s would be needed");
+	free(text);
+	profile_free(&profile);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -133,6 +155,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_does_not_sum_is_not_made_to),
 		cmocka_unit_test(numbers_have_three_digits_and_a_unit),
 		cmocka_unit_test(verdicts),
+		cmocka_unit_test(an_ending_says_what_was_missing),
 	};
 
 	if (argc > 1)
