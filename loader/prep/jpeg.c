@@ -75,6 +75,7 @@ static bool is_harmless(j_common_ptr lib)
 	switch (lib->err->msg_code) {
 	case JWRN_ADOBE_XFORM:
 	case JWRN_JFIF_MAJOR:
+	case JWRN_NOT_SEQUENTIAL:
 		return true;
 	case JWRN_EXTRANEOUS_DATA: /* between markers, or padding at the end */
 		return of(lib)->scan == 0 || lib->err->msg_parm.i[1] == END_OF_IMAGE;

@@ -331,7 +331,7 @@ TARGET static void NAME(to_bytes)(const float *values, size_t count, uint8_t *ou
 TARGET static inline SHORTS NAME(halves)(FLOATS value)
 {
 	const int32_t infinity = 0x7c00, least_normal = 0x38800000,
-		      least_over = 0x477ff000;
+		      least_over = 0x47800000;
 	INTS bits = (INTS)value;
 	INTS sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
 	INTS normal = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;

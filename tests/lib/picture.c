@@ -42,9 +42,10 @@ static void write_orientation(struct jpeg_compress_struct *jpeg, unsigned orient
 	jpeg_write_marker(jpeg, JPEG_APP0 + 1, exif, sizeof(exif));
 }
 
-enum { SCANS = 1 + 3 * 63 };
+enum { SCANS = PICTURE_SCANS };
 
-static void split_scans(struct jpeg_compress_struct *jpeg, jpeg_scan_info scans[SCANS])
+static void split_scans(struct jpeg_compress_struct *jpeg, jpeg_scan_info scans[SCANS],
+			int count)
 {
 	memset(scans, 0, SCANS * sizeof(*scans));
 	scans[0].comps_in_scan = 3;
@@ -56,7 +57,7 @@ static void split_scans(struct jpeg_compress_struct *jpeg, jpeg_scan_info scans[
 		scans[i].Ss = scans[i].Se = (i - 1) % 63 + 1;
 	}
 	jpeg->scan_info = scans;
-	jpeg->num_scans = SCANS;
+	jpeg->num_scans = count;
 }
 
 static void configure(struct jpeg_compress_struct *jpeg, const struct picture *picture)
@@ -100,8 +101,8 @@ unsigned char *picture_jpeg(const struct picture *picture, size_t *size)
 	jpeg_create_compress(&jpeg);
 	jpeg_mem_dest(&jpeg, &bytes, &length);
 	configure(&jpeg, picture);
-	if (picture->many_scans)
-		split_scans(&jpeg, scans);
+	if (picture->scans > 0)
+		split_scans(&jpeg, scans, picture->scans);
 	jpeg_start_compress(&jpeg, TRUE);
 	if (picture->orientation > 0)
 		write_orientation(&jpeg, picture->orientation);

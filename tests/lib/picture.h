@@ -14,13 +14,15 @@ enum picture_color {
 	PICTURE_YCCK
 };
 
+enum { PICTURE_SCANS = 1 + 3 * 63 };
+
 struct picture {
 	unsigned width, height;
 	enum picture_color color;
 	int h, v;    /* luma samples to a chroma sample; 0: 1 */
 	int quality; /* 0: 91 */
 	bool progressive;
-	bool many_scans;      /* every AC coefficient in a scan of its own: 190 */
+	int scans;            /* of 190: DC, then every AC coefficient; 0: as usual */
 	int restart;          /* MCU rows between restart markers; 0: none */
 	unsigned orientation; /* 0: no Exif */
 	bool no_adobe;        /* CMYK without Adobe's marker: ink stored as ink */

@@ -29,6 +29,7 @@ static uint8_t *decode_whole(const unsigned char *bytes, size_t size,
 	jpeg_mem_src(&lib, bytes, size);
 	jpeg_read_header(&lib, TRUE);
 	lib.out_color_space = space;
+	lib.do_block_smoothing = FALSE;
 	jpeg_start_decompress(&lib);
 	pixels = malloc((size_t)4 * lib.output_width * lib.output_height);
 	assert_non_null(pixels);
@@ -121,6 +122,13 @@ static void gray_rgb_and_restarts_equal_the_whole_decode(void **state)
 	compare_regions(&(struct picture){99, 77, .color = PICTURE_GRAY});
 	compare_regions(&(struct picture){99, 77, .color = PICTURE_RGB});
 	compare_regions(&(struct picture){99, 77, .h = 2, .v = 2, .restart = 1});
+}
+
+static void coefficients_left_out_equal_the_whole_decode(void **state)
+{
+	(void)state;
+	compare_regions(&(struct picture){99, 77, .h = 2, .v = 2, .scans = 1});
+	compare_regions(&(struct picture){99, 77, .scans = 6});
 }
 
 static uint8_t *decode_all(const unsigned char *bytes, size_t size, unsigned width,
@@ -258,6 +266,49 @@ static void damage_before_the_region_is_found(void **state)
 	free(bytes);
 }
 
+/* Puts two bytes that no one asked for in front of the nth marker of a kind. */
+static int with_stray_bytes(const struct picture *picture, int marker, int nth)
+{
+	size_t size, at = 0;
+	unsigned char *bytes = picture_jpeg(picture, &size);
+	unsigned char *more = malloc(size + 2);
+	int result;
+
+	for (int i = 0; i < nth; i++)
+		at += picture_marker(bytes + at, size - at, marker);
+	memcpy(more, bytes, at - 1);
+	memset(more + at - 1, 7, 2);
+	memcpy(more + at + 1, bytes + at - 1, size - at + 1);
+	result = try_region(more, size + 2, &middle, NULL);
+	free(more);
+	free(bytes);
+	return result;
+}
+
+static void stray_bytes_are_damage_only_among_the_data(void **state)
+{
+	struct picture progressive = small;
+
+	(void)state;
+	progressive.progressive = true;
+	assert_int_equal(with_stray_bytes(&small, 0xdb, 1), 0);
+	assert_int_equal(with_stray_bytes(&small, 0xd9, 1), 0);
+	assert_int_equal(with_stray_bytes(&progressive, 0xd9, 1), 0);
+	assert_int_equal(with_stray_bytes(&progressive, 0xda, 1), 0);
+	assert_int_equal(with_stray_bytes(&progressive, 0xda, 3), -EBADMSG);
+}
+
+static void spectral_limits_of_a_sequential_scan_do_not_matter(void **state)
+{
+	size_t size;
+	unsigned char *bytes = picture_jpeg(&small, &size);
+
+	(void)state;
+	bytes[picture_marker(bytes, size, 0xda) + 11] = 0;
+	assert_int_equal(try_region(bytes, size, &middle, NULL), 0);
+	free(bytes);
+}
+
 static void what_is_no_jpeg_is_refused(void **state)
 {
 	struct error err = {0};
@@ -339,7 +390,7 @@ static void too_many_scans_are_refused(void **state)
 	size_t size;
 
 	(void)state;
-	picture.many_scans = true;
+	picture.scans = PICTURE_SCANS;
 	bytes = picture_jpeg(&picture, &size);
 	assert_int_equal(try_region(bytes, size, &middle, &err), -EFBIG);
 	assert_string_equal(err.message,
@@ -352,11 +403,14 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_region_equals_the_whole_decode),
 		cmocka_unit_test(gray_rgb_and_restarts_equal_the_whole_decode),
+		cmocka_unit_test(coefficients_left_out_equal_the_whole_decode),
 		cmocka_unit_test(inks_become_light),
 		cmocka_unit_test(a_truncated_image_is_refused_whatever_the_region),
 		cmocka_unit_test(only_the_end_marker_may_be_missing),
 		cmocka_unit_test(bytes_behind_the_end_do_no_harm),
 		cmocka_unit_test(damage_before_the_region_is_found),
+		cmocka_unit_test(stray_bytes_are_damage_only_among_the_data),
+		cmocka_unit_test(spectral_limits_of_a_sequential_scan_do_not_matter),
 		cmocka_unit_test(what_is_no_jpeg_is_refused),
 		cmocka_unit_test(tables_of_the_image_before_are_not_used),
 		cmocka_unit_test(a_bomb_is_refused_before_it_takes_memory),
