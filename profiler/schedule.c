@@ -345,12 +345,12 @@ static void set_length(struct schedule *schedule, double left_s)
 	unsigned missing =
 		schedule->blocks < BLOCKS_ENOUGH ? BLOCKS_ENOUGH - schedule->blocks : 1;
 	double kinds = schedule->config.only >= 0 ? 1 : KINDS_IN_BLOCK;
-	double extras =
-		schedule->extra_next < schedule->extra_count
-			? EXTRAS_SHARE * schedule->config.budget_s - schedule->extras_s
-			: 0;
-	double room = ROOM_SHARE * (left_s - extras) / (missing * kinds);
+	double extras = EXTRAS_SHARE * schedule->config.budget_s - schedule->extras_s;
+	double room;
 
+	if (extras < 0 || schedule->extra_next == schedule->extra_count)
+		extras = 0;
+	room = ROOM_SHARE * (left_s - extras) / (missing * kinds);
 	schedule->length_s =
 		fmin(LENGTH_S, fmax(0, room - pace_switch_s(&schedule->pace)));
 }
