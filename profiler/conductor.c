@@ -195,15 +195,19 @@ static void note_early_end(struct conductor *conductor)
 						      : "");
 }
 
-/* What we wait for instead of being interrupted by it. */
-static void fill_signals(sigset_t *signals)
+/* What we wait for instead of being interrupted by it; the target is not to inherit it. */
+static void block_signals(sigset_t *signals, sigset_t *target)
 {
 	static const int numbers[] = {SIGINT,  SIGTERM, SIGHUP,
 				      SIGQUIT, SIGCHLD, SIGTTOU};
 
+	sigprocmask(SIG_BLOCK, NULL, target);
 	sigemptyset(signals);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		sigaddset(signals, numbers[i]);
+		sigdelset(target, numbers[i]);
+	}
+	sigprocmask(SIG_BLOCK, signals, NULL);
 }
 
 static void observe_all(struct trace *trace)
@@ -220,16 +224,15 @@ int conduct(const struct conductor_config *config, struct target_config *target,
 {
 	struct conductor conductor = {
 		.config = config, .trace = trace, .end = end, .started = clock_now()};
-	sigset_t signals, before;
+	sigset_t signals, mask;
 	int result;
 
 	*end = (struct conductor_end){.target_status = -1};
 	conductor.schedule = schedule_new(&config->schedule);
 	if (conductor.schedule == NULL)
 		return error_sys(err, ENOMEM, "planning the windows");
-	fill_signals(&signals);
-	sigprocmask(SIG_BLOCK, &signals, &before);
-	target->mask = &before;
+	block_signals(&signals, &mask);
+	target->mask = &mask;
 	if (config->observe)
 		observe_all(trace);
 	else
@@ -241,7 +244,6 @@ int conduct(const struct conductor_config *config, struct target_config *target,
 		note_early_end(&conductor);
 		target_clear(&conductor.target);
 	}
-	sigprocmask(SIG_SETMASK, &before, NULL);
 	schedule_free(conductor.schedule);
 	return result;
 }

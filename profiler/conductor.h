@@ -4,7 +4,9 @@
  *	start -> first batch asked for -> windows -> stop flag -> the program leaves by
  *	its own door, or after a grace period by SIGTERM, 5 s later by SIGKILL
  *
- * One at a time in a process: it changes the signal mask and takes every child's end.
+ * One at a time in a process, which has one thread: it takes every child's end, and
+ * leaves SIGINT, SIGTERM, SIGHUP and SIGQUIT blocked, so that what was measured can be
+ * written in peace.
  */
 #ifndef DSA_CONDUCTOR_H
 #define DSA_CONDUCTOR_H

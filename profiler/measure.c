@@ -231,12 +231,31 @@ static int conclude(struct measurement *m, struct profile *profile, struct error
 				 : result;
 }
 
+/* Removes what a dead dsa left; refuses while one lives. */
+static int take_folder(const char *folder, struct error *err)
+{
+	char path[PATH_MAX];
+	struct trace *trace;
+	bool alive;
+
+	session_path(path, folder, 0);
+	trace = trace_map(path, false, NULL);
+	alive = trace != NULL && trace_dsa_alive(trace);
+	trace_unmap(trace);
+	if (alive)
+		return error_set(err, EBUSY, "another run is writing into %s", folder);
+	measure_forget(folder);
+	return 0;
+}
+
 int measure(const struct measure_config *config, struct profile *profile,
 	    struct error *err)
 {
 	struct measurement m = {.config = config, .started = clock_now()};
-	int result;
+	int result = take_folder(config->folder, err);
 
+	if (result < 0)
+		return result;
 	machine_read(&m.machine, "");
 	m.counters = counters_open(NULL, NULL);
 	result = launch_all(&m, err);

@@ -22,7 +22,7 @@ struct measure_config {
 	double budget_s, precision;
 	double timeout_s, grace_s;
 	uint64_t seed, steps;
-	unsigned cores; /* for the program; 0: all */
+	unsigned cores;    /* for the program; 0: all */
 	bool output_aside; /* the program's standard output goes to standard error */
 	void (*tell)(void *context, const struct conductor_news *news);
 	void *context;
