@@ -121,7 +121,7 @@ $(B)/libdsa.a: $(call object,loader)
 build/include/dsa/loader.h: loader/loader.h
 	@mkdir -p $(@D)
 	@ln -sf ../../../$< $@
-$(B)/examples/%.o: | build/include/dsa/loader.h
+$(B)/examples/%.o $(B)/tests/%.o: | build/include/dsa/loader.h
 
 $(B)/examples/%: $(B)/examples/%.o $(B)/libdsa.so
 	@mkdir -p $(@D)
@@ -250,15 +250,15 @@ lint-complexity:
 	@! pmccabe $(filter %.c,$(SOURCES)) 2>&1 | awk '$$1 > 25 || !/^[0-9]/' | grep .
 lint-scripts:
 	@shellcheck -s sh $(filter tests/cli/%.sh,$(SCRIPTS))
-	@shellcheck $(filter-out tests/cli/%.sh tests/run tests/pillow.t,$(SCRIPTS))
+	@shellcheck $$(grep -lE '^#!/bin/(ba)?sh' $(SCRIPTS))
 lint-manual:
 	@mandoc -Tlint -Wwarning $(wildcard man/*.[1-9])
 lint-spelling:
 	@codespell -L nd $(SOURCES) $(SCRIPTS) Makefile $(wildcard *.md man/*.[1-9])
 
-# clang-tidy, again only where a source or any header has changed.
-tidy: build/include/dsa/loader.h $(patsubst %.c,build/tidy/%.ok,$(filter %.c,$(SOURCES)))
-build/tidy/%.ok: %.c $(filter %.h,$(SOURCES)) .clang-tidy
+# clang-tidy, again only where an object would be compiled again.
+tidy: $(patsubst %.c,build/tidy/%.ok,$(filter %.c,$(SOURCES)))
+build/tidy/%.ok: %.c $(B)/%.o .clang-tidy tests/.clang-tidy
 	@mkdir -p $(@D)
 	@echo '  TIDY  $<'
 	@clang-tidy --quiet $< -- $(FLAGS) $(CMOCKA_CFLAGS) 2>$@.err || { cat $@.err; exit 1; }

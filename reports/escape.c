@@ -117,7 +117,7 @@ static size_t piece_width(const char *piece)
 
 size_t escape_width_part(const char *text, size_t length)
 {
-	char piece[ESCAPE_PIECE];
+	char piece[ESCAPE_PIECE] = "";
 	size_t width = 0;
 
 	for (size_t at = 0, taken; at < length; at += taken) {
@@ -135,7 +135,7 @@ size_t escape_width(const char *text)
 const char *escape_tail(const char *text, size_t width, const char **cut)
 {
 	size_t left = escape_width(text);
-	char piece[ESCAPE_PIECE];
+	char piece[ESCAPE_PIECE] = "";
 
 	*cut = left > width ? "..." : "";
 	while (left > 0 && left + strlen(*cut) > width) {

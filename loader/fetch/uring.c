@@ -14,7 +14,7 @@
 #include "loader/base/error.h"
 #include "loader/blob.h"
 #include "loader/fetch/engine.h"
-#include "loader/fetch/ring.h"
+#include "loader/fetch/uring_ring.h"
 #include "loader/source.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "loader/fetch/ring.h"
+#include "loader/fetch/uring_ring.h"
 #include "loader/base/error.h"
 
 #include <errno.h>
