@@ -54,7 +54,7 @@ struct fetch_config {
 struct fetch_stats {
 	uint64_t reads, bytes; /* completed, throttled or not */
 	uint64_t failures;
-	uint64_t cpu_ns; /* of the engine's threads */
+	uint64_t cpu_ns; /* of the engine's threads, without io_uring's in the kernel */
 };
 
 /*
@@ -90,13 +90,10 @@ int fetch_set_depth(struct fetch *fetch, unsigned depth);
 void fetch_kick(struct fetch *fetch);
 
 /*
- * Hands on at once every read that the throttle holds back now. For the switch
- * between windows, after throttle_reset().
+ * Reads that have begun by now are not held back by the throttle any more. For the
+ * switch between windows, with throttle_reset().
  */
 void fetch_flush(struct fetch *fetch);
-
-/* One sample, read in the caller's thread, buffered, unthrottled. NULL: see err. */
-struct blob *fetch_one(const struct source *source, uint32_t sample, struct error *err);
 
 void fetch_stats(const struct fetch *fetch, struct fetch_stats *stats);
 

@@ -26,9 +26,10 @@ struct stage_fetch {
 	struct throttle *throttle;
 	struct fetch *fetch;
 	uint32_t *probe;
-	uint32_t length; /* samples in the order; then it begins again */
 
-	pthread_mutex_t lock; /* guards the rest */
+	pthread_mutex_t
+		lock;    /* guards the rest, and the sampler once there is a fetch */
+	uint32_t length; /* samples in the order; then it begins again */
 	pthread_cond_t changed;
 	uint64_t position;           /* of the next sample */
 	uint64_t end, deadline;      /* of this run, whichever comes first */
@@ -80,10 +81,11 @@ static void done(void *context, const struct fetch_job *job, struct blob *blob,
 static void read_on(struct stage_fetch *stage, uint64_t samples, uint64_t deadline,
 		    struct stage_work *work)
 {
-	uint64_t first = stage->position;
+	uint64_t first;
 
 	stage_work_now(work);
 	pthread_mutex_lock(&stage->lock);
+	first = stage->position;
 	stage->bytes = stage->failed = 0;
 	stage->ended = false;
 	stage->end = first + samples;
@@ -112,15 +114,24 @@ static uint32_t warm_length(const struct stage_fetch *stage, uint64_t samples)
 	return n;
 }
 
+/* To the start of the order, with nothing wanted yet. */
+static void start_over(struct stage_fetch *stage, uint32_t length, bool warming)
+{
+	pthread_mutex_lock(&stage->lock);
+	stage->position = stage->end = 0;
+	stage->length = length;
+	stage->warming = warming;
+	pthread_mutex_unlock(&stage->lock);
+}
+
 static void warm_up(struct stage_fetch *stage, uint64_t samples)
 {
+	uint32_t length = warm_length(stage, samples);
 	struct stage_work work;
 
-	stage->length = warm_length(stage, samples);
-	stage->warming = true;
-	read_on(stage, stage->length, UINT64_MAX, &work);
-	stage->warming = false;
-	stage->position = 0;
+	start_over(stage, length, true);
+	read_on(stage, length, UINT64_MAX, &work);
+	start_over(stage, length, false);
 }
 
 /* The samples that the runs reach last. */

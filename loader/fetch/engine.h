@@ -2,7 +2,7 @@
  * engine.h - what a fetch engine provides, and what it is given. Private to
  * loader/fetch/.
  *
- *	fetch_take() -> read -> fetch_due() -> wait until then -> fetch_done()
+ *	fetch_take() -> read -> fetch_due() -> wait while fetch_held() -> fetch_done()
  *
  * Each of an engine's `depth` places goes round this way; a read that the throttle
  * holds back keeps its place.
@@ -26,7 +26,7 @@ struct fetch_engine {
 	void (*close)(struct fetch *fetch);
 	int (*set_depth)(struct fetch *fetch); /* to fetch->depth; 0 or -errno */
 	void (*kick)(struct fetch *fetch);     /* as fetch_kick(); may be NULL */
-	void (*flush)(struct fetch *fetch);    /* as fetch_flush() */
+	void (*flush)(struct fetch *fetch);    /* asks fetch_held() of all held again */
 	uint64_t (*cpu_ns)(const struct fetch *fetch);
 };
 
@@ -42,6 +42,7 @@ struct fetch {
 	struct reader reader;
 	atomic_uint depth;
 	atomic_uint_fast64_t starved; /* when there last was no work for a free place */
+	atomic_uint_fast64_t flushed; /* reads begun until then are not held back */
 	atomic_uint_fast64_t reads, bytes, failures;
 	char reason[320];
 };
@@ -76,9 +77,11 @@ uint64_t fetch_thread_cpu(pthread_t thread);
 /* The next job for a place; as client->next(). */
 bool fetch_take(struct fetch *fetch, bool wait, struct fetch_place *place);
 
-/* A read is complete: when may it be handed on? Sets and returns place->due. */
-uint64_t fetch_due(struct fetch *fetch, struct fetch_place *place,
-		   const struct blob *blob);
+/* A read is complete: sets when it may be handed on. */
+void fetch_due(struct fetch *fetch, struct fetch_place *place, const struct blob *blob);
+
+/* Must a complete read still be held back? */
+bool fetch_held(const struct fetch *fetch, const struct fetch_place *place);
 
 /* Hands a finished job on. */
 void fetch_done(struct fetch *fetch, const struct fetch_place *place, struct blob *blob,

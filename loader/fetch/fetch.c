@@ -92,15 +92,19 @@ bool fetch_take(struct fetch *fetch, bool wait, struct fetch_place *place)
 	return true;
 }
 
-uint64_t fetch_due(struct fetch *fetch, struct fetch_place *place,
-		   const struct blob *blob)
+void fetch_due(struct fetch *fetch, struct fetch_place *place, const struct blob *blob)
 {
 	struct throttle *throttle = fetch->throttle;
 
 	place->due = 0;
 	if (throttle != NULL && blob != NULL && !place->job.unthrottled)
 		place->due = throttle_release(throttle, place->start, blob->size);
-	return place->due;
+}
+
+bool fetch_held(const struct fetch *fetch, const struct fetch_place *place)
+{
+	return place->due > 0 && place->job.start > fetch->flushed &&
+	       place->due > clock_now();
 }
 
 void fetch_done(struct fetch *fetch, const struct fetch_place *place, struct blob *blob,
@@ -192,6 +196,7 @@ void fetch_close(struct fetch *fetch)
 {
 	if (fetch == NULL)
 		return;
+	fetch->flushed = UINT64_MAX;
 	fetch->engine->close(fetch);
 	reader_fini(&fetch->reader);
 	free(fetch);
@@ -234,6 +239,7 @@ void fetch_kick(struct fetch *fetch)
 
 void fetch_flush(struct fetch *fetch)
 {
+	fetch->flushed = clock_now();
 	fetch->engine->flush(fetch);
 }
 
@@ -243,15 +249,4 @@ void fetch_stats(const struct fetch *fetch, struct fetch_stats *stats)
 	stats->bytes = fetch->bytes;
 	stats->failures = fetch->failures;
 	stats->cpu_ns = fetch->engine->cpu_ns(fetch);
-}
-
-struct blob *fetch_one(const struct source *source, uint32_t sample, struct error *err)
-{
-	const struct reader reader = {.source = source, .align = 1};
-	struct blob *blob = NULL;
-	int rc = reader_read(&reader, sample, &blob);
-
-	if (rc < 0)
-		error_sys(err, -rc, "cannot read sample %u", sample);
-	return blob;
 }

@@ -15,7 +15,7 @@
 
 struct pool {
 	struct fetch *fetch;
-	pthread_mutex_t lock; /* guards all below but `held` and `closing` */
+	pthread_mutex_t lock; /* guards all up to `hold` */
 	pthread_cond_t turn;  /* nobody is asking, and there is a free place */
 	bool asking, over;
 	unsigned threads, busy;
@@ -23,10 +23,8 @@ struct pool {
 	struct fetch_place *free[FETCH_DEEPEST]; /* places, from [busy] on */
 	struct fetch_place place[FETCH_DEEPEST];
 
-	pthread_mutex_t hold;   /* guards the rest */
-	pthread_cond_t flushed; /* flushes has grown or closing is set */
-	unsigned flushes;
-	bool closing;
+	pthread_mutex_t hold;
+	pthread_cond_t flushed; /* held reads may go */
 };
 
 /* Gives back the place of a finished read, if any, and takes one for the next. */
@@ -61,22 +59,19 @@ static struct fetch_place *turn(struct pool *pool, struct fetch_place *place)
 	return got ? place : NULL;
 }
 
-/* Sleeps until the throttle lets the read go, a flush or the end. */
-static void hold_back(struct pool *pool, uint64_t due)
+/* Sleeps until the throttle lets the read go, or a flush does. */
+static void hold_back(struct pool *pool, const struct fetch_place *place)
 {
 	const struct timespec at = {
-		.tv_sec = (time_t)(due / 1000000000u),
-		.tv_nsec = (long)(due % 1000000000u),
+		.tv_sec = (time_t)(place->due / 1000000000u),
+		.tv_nsec = (long)(place->due % 1000000000u),
 	};
-	unsigned flushes;
 
-	if (due <= clock_now())
+	if (!fetch_held(pool->fetch, place))
 		return;
 	pthread_mutex_lock(&pool->hold);
-	flushes = pool->flushes;
-	while (!pool->closing && flushes == pool->flushes)
-		if (pthread_cond_timedwait(&pool->flushed, &pool->hold, &at) != 0)
-			break;
+	while (fetch_held(pool->fetch, place))
+		pthread_cond_timedwait(&pool->flushed, &pool->hold, &at);
 	pthread_mutex_unlock(&pool->hold);
 }
 
@@ -90,7 +85,8 @@ static void *run(void *arg)
 		struct blob *blob = NULL;
 		int rc = reader_read(&pool->fetch->reader, place->job.sample, &blob);
 
-		hold_back(pool, fetch_due(pool->fetch, place, blob));
+		fetch_due(pool->fetch, place, blob);
+		hold_back(pool, place);
 		fetch_done(pool->fetch, place, blob, rc);
 	}
 	return NULL;
@@ -124,8 +120,7 @@ static void pool_flush(struct fetch *fetch)
 {
 	struct pool *pool = fetch->state;
 
-	pthread_mutex_lock(&pool->hold);
-	pool->flushes++;
+	pthread_mutex_lock(&pool->hold); /* none is between looking and sleeping */
 	pthread_cond_broadcast(&pool->flushed);
 	pthread_mutex_unlock(&pool->hold);
 }
@@ -134,10 +129,7 @@ static void pool_close(struct fetch *fetch)
 {
 	struct pool *pool = fetch->state;
 
-	pthread_mutex_lock(&pool->hold);
-	pool->closing = true;
-	pthread_cond_broadcast(&pool->flushed);
-	pthread_mutex_unlock(&pool->hold);
+	pool_flush(fetch);
 	for (unsigned i = 0; i < pool->threads; i++)
 		pthread_join(pool->thread[i], NULL);
 	pthread_cond_destroy(&pool->flushed);

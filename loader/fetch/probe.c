@@ -16,10 +16,9 @@
 enum {
 	ROUNDS = 4,
 	ROUND_NS = 45000000, /* and what the reads in flight then still take */
-	/* Reads a round at the most; in the page cache they leave 1/50 of the data. */
+	/* Reads a round. Those through the page cache leave 1/50 of the data in it. */
 	MOST_SAMPLES = 1024,
 	SHARE = 50,
-	LEAST_DEPTHS = 4, /* ... or enough to fill the depth so many times */
 };
 
 static const double tie = 0.05; /* bytes/s closer than this count as equal */
@@ -139,44 +138,48 @@ static bool run(struct contender *one, struct round *round, const struct source 
 
 static double speed(const struct contender *one)
 {
-	return one->wall_ns > 0 ? one->bytes / one->wall_ns : 0; /* GB/s */
+	return one->wall_ns > 0 ? one->bytes * 1e3 / one->wall_ns : 0; /* MB/s */
+}
+
+/* How much CPU a byte costs a, as a share of b's. */
+static double cost(const struct contender *a, const struct contender *b)
+{
+	return a->cpu_ns * b->bytes / (b->cpu_ns * a->bytes);
 }
 
 static const struct contender *
 judge(const struct contender *a, const struct contender *b, char *reason, size_t size)
 {
-	const struct contender *fast = speed(a) >= speed(b) ? a : b;
-	const struct contender *slow = fast == a ? b : a;
+	const struct contender *best = speed(a) >= speed(b) ? a : b;
+	const struct contender *other = best == a ? b : a;
 
-	if (fast->bytes == 0) {
-		snprintf(reason, size, "%s: no sample could be read",
-			 fast->engine->name);
-	} else if (speed(slow) < speed(fast) * (1 - tie)) {
-		snprintf(reason, size, "%s: %.2f GB/s against %s %.2f",
-			 fast->engine->name, speed(fast), slow->engine->name,
-			 speed(slow));
-	} else {
-		if (fast->cpu_ns / fast->bytes > slow->cpu_ns / slow->bytes) {
-			fast = slow;
-			slow = fast == a ? b : a;
+	if (other->bytes > 0 && speed(other) >= speed(best) * (1 - tie)) {
+		if (cost(best, other) > 1) {
+			best = other;
+			other = best == a ? b : a;
 		}
-		snprintf(reason, size, "%s: %.2f GB/s, as %s, with %.0f %% of its CPU",
-			 fast->engine->name, speed(fast), slow->engine->name,
-			 100 * (fast->cpu_ns / fast->bytes) /
-				 (slow->cpu_ns / slow->bytes));
+		snprintf(reason, size, "%s: %.0f MB/s, as %s, with %.0f %% of its CPU",
+			 best->engine->name, speed(best), other->engine->name,
+			 100 * cost(best, other));
+	} else if (best->bytes > 0) {
+		snprintf(reason, size, "%s: %.0f MB/s against %s %.0f",
+			 best->engine->name, speed(best), other->engine->name,
+			 speed(other));
+	} else {
+		snprintf(reason, size, "%s: no sample could be read",
+			 best->engine->name);
 	}
-	return fast;
+	return best;
 }
 
 static uint32_t round_length(const struct fetch_config *config, uint32_t samples)
 {
-	uint32_t least = LEAST_DEPTHS * config->depth;
 	uint32_t most = config->kernel_cache ? samples / SHARE / ROUNDS : MOST_SAMPLES;
 
-	if (most < least)
-		most = least;
 	if (config->probes > 0 && most > (config->probes + ROUNDS - 1) / ROUNDS)
 		most = (config->probes + ROUNDS - 1) / ROUNDS;
+	if (most < config->depth)
+		return config->depth;
 	return most < MOST_SAMPLES ? most : MOST_SAMPLES;
 }
 

@@ -49,13 +49,11 @@ struct loop {
 	struct fetch *fetch;
 	pthread_t thread;
 	struct io_uring ring;
-	int event;         /* wakes the ring */
-	uint64_t events;   /* where its count is read to */
-	atomic_bool idle;  /* there are free slots and no work: a kick must wake us */
-	atomic_bool flush; /* asked for by fetch_flush() */
-	atomic_bool closing;
-	bool over, more; /* no more work ever; there may be more work right now */
-	unsigned busy;   /* slots in flight or held back */
+	int event;        /* wakes the ring */
+	uint64_t events;  /* where its count is read to */
+	atomic_bool idle; /* there are free slots and no work: a kick must wake us */
+	bool over, more;  /* no more work ever; there may be more work right now */
+	unsigned busy;    /* slots in flight or held back */
 	unsigned holding;
 	struct slot *free[FETCH_DEEPEST]; /* slots, from [busy] on */
 	struct slot *held[FETCH_DEEPEST]; /* the first `holding` by due */
@@ -133,23 +131,24 @@ static void hold_back(struct loop *loop, struct slot *slot)
 	loop->held[i] = slot;
 }
 
-/* Hands on what was held back until now; everything if asked to. */
+/* Hands on what need not be held back any more. */
 static void let_go(struct loop *loop)
 {
-	bool all = atomic_exchange(&loop->flush, false) || loop->closing;
-	uint64_t now = loop->holding > 0 ? clock_now() : 0;
-	unsigned going = 0;
+	unsigned kept = 0;
 
-	while (going < loop->holding && (all || loop->held[going]->place.due <= now))
-		hand_on(loop, loop->held[going++], 0);
-	loop->holding -= going;
-	for (unsigned i = 0; going > 0 && i < loop->holding; i++)
-		loop->held[i] = loop->held[i + going];
+	for (unsigned i = 0; i < loop->holding; i++) {
+		if (fetch_held(loop->fetch, &loop->held[i]->place))
+			loop->held[kept++] = loop->held[i];
+		else
+			hand_on(loop, loop->held[i], 0);
+	}
+	loop->holding = kept;
 }
 
 static void complete(struct loop *loop, struct slot *slot, int result)
 {
-	if (fetch_due(loop->fetch, &slot->place, slot->blob) > clock_now())
+	fetch_due(loop->fetch, &slot->place, slot->blob);
+	if (fetch_held(loop->fetch, &slot->place))
 		hold_back(loop, slot);
 	else
 		hand_on(loop, slot, result);
@@ -308,10 +307,7 @@ static void uring_kick(struct fetch *fetch)
 
 static void uring_flush(struct fetch *fetch)
 {
-	struct loop *loop = fetch->state;
-
-	loop->flush = true;
-	wake(loop);
+	wake(fetch->state);
 }
 
 static int uring_set_depth(struct fetch *fetch)
@@ -355,7 +351,6 @@ static void uring_close(struct fetch *fetch)
 {
 	struct loop *loop = fetch->state;
 
-	loop->closing = true;
 	wake(loop);
 	pthread_join(loop->thread, NULL);
 	io_uring_queue_exit(&loop->ring);

@@ -217,6 +217,7 @@ void pipeline_stop(struct pipeline *p)
 {
 	pthread_mutex_lock(&p->lock);
 	p->on = false;
+	fetch_flush(p->fetch);
 	while (p->in_flight > 0)
 		pthread_cond_wait(&p->idle, &p->lock);
 	stream_rewind(p);

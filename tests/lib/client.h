@@ -43,7 +43,7 @@ void client_want(struct client *client, uint32_t end);
 /* Waits until one of the counters above is at least `least`. */
 void client_wait(struct client *client, const unsigned *what, unsigned least);
 
-/* Flushes until so many are done: a read may be on its way to where it is held back. */
+/* Flushes until so many are done: some may have been taken, but not begun. */
 void client_flush(struct client *client, struct fetch *fetch, unsigned done);
 
 #endif
