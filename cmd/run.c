@@ -207,9 +207,8 @@ static int try_folder(const char *folder, struct error *err)
 
 	if (fd >= 0)
 		close(fd);
-	else if (errno != EOPNOTSUPP && errno != EISDIR)
-		return error_sys(err, errno, "cannot write into %s", folder);
-	else if (access(folder, W_OK | X_OK) < 0)
+	else if ((errno != EOPNOTSUPP && errno != EISDIR) ||
+		 access(folder, W_OK | X_OK) < 0)
 		return error_sys(err, errno, "cannot write into %s", folder);
 	return 0;
 }

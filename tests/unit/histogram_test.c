@@ -128,7 +128,7 @@ static unsigned score(float weights[CLASSES][BINS], const float *feature,
 	unsigned best = 0;
 
 	for (unsigned c = 0; c < CLASSES; c++)
-		sum += chance[c] = exp(dot(weights[c], feature));
+		sum += chance[c] = exp((double)dot(weights[c], feature));
 	for (unsigned c = 0; c < CLASSES; c++) {
 		chance[c] /= sum;
 		best = chance[c] > chance[best] ? c : best;
