@@ -54,8 +54,10 @@ void prep_worker_free(struct prep_worker *worker);
  * Prepares one sample into out, prep_sample_bytes() long and aligned to 64 when
  * sample bytes are. `seed` decides crop and flip, and nothing else does: the same
  * (bytes, seed) gives the same numbers on any thread. Returns 0; -EBADMSG when the
- * bytes are no image that can be decoded whole (truncated, corrupt), -EFBIG when its
- * dimensions are unreasonable, -ENOMEM; err says which and where, without the name.
+ * bytes are no JPEG, end early, or are damaged in what the crop made us decode (damage
+ * below the crop is not looked at); -EFBIG when the image is unreasonable: more than
+ * 178,956,970 pixels (Pillow's limit), more than its bytes can hold, more than 100
+ * scans; -ENOMEM. err says which and where, in one line, without the sample's name.
  * After a failure out holds anything and the worker is fit for the next sample.
  */
 int prep_run(struct prep_worker *worker, const void *bytes, size_t size, uint64_t seed,

@@ -63,14 +63,6 @@ typedef uint8_t BYTES __attribute__((vector_size(LANES)));
 	__builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,    \
 				14, 15)
 
-/* Stores one quad of a vector, given its lanes. */
-#define PUT_QUAD(at, vector, ...)                                                      \
-	do {                                                                           \
-		floats_4 quad = __builtin_shufflevector(vector, vector, __VA_ARGS__);  \
-                                                                                       \
-		memcpy(at, &quad, sizeof(quad));                                       \
-	} while (0)
-
 /* Interleaves the first, or last, halves of the quads of a and b. */
 #define INTERLEAVE_LOW(a, b)  __builtin_shufflevector(a, b, LOW)
 #define INTERLEAVE_HIGH(a, b) __builtin_shufflevector(a, b, HIGH)
@@ -155,17 +147,16 @@ TARGET INLINE FLOATS NAME(pixel)(const struct filter *filter, unsigned x,
 }
 
 /* Writes the quad of each row to where that row's pixel belongs. */
-TARGET static inline void NAME(scatter)(FLOATS quads, float *out, size_t stride)
+TARGET INLINE void NAME(scatter)(FLOATS quads, float *out, size_t stride)
 {
-	PUT_QUAD(out, quads, 0, 1, 2, 3);
-#if LANES >= 8
-	PUT_QUAD(out + stride, quads, 4, 5, 6, 7);
-#endif
-#if LANES >= 16
-	PUT_QUAD(out + 2 * stride, quads, 8, 9, 10, 11);
-	PUT_QUAD(out + 3 * stride, quads, 12, 13, 14, 15);
-#endif
-	(void)stride;
+	const union {
+		FLOATS all;
+		floats_4 quad[LANES / 4];
+	} rows = {quads};
+
+	UNROLL
+	for (int row = 0; row < LANES / 4; row++)
+		memcpy(out + (size_t)row * stride, &rows.quad[row], sizeof(floats_4));
 }
 
 TARGET INLINE void NAME(interleaved)(const struct filter *filter, const float *block,
