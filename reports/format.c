@@ -62,8 +62,11 @@ static const char *scaled(char *to, double value, double step, const char *const
 		value /= step;
 		units++;
 	}
-	snprintf(to, FORMAT_SIZE, fabs(value) < 1e9 ? "%.*f %s" : "%.*e %s",
-		 decimals(value), value, *units);
+	if (fabs(value) < 999.5)
+		snprintf(to, FORMAT_SIZE, "%.3g %s", value, *units);
+	else
+		snprintf(to, FORMAT_SIZE, fabs(value) < 1e9 ? "%.0f %s" : "%.0e %s",
+			 value, *units);
 	return to;
 }
 
@@ -262,6 +265,22 @@ static void stall_verdict(FILE *out, const struct profile *profile)
 	stall_share(out, stalls);
 	fprintf(out, " of its time, %s for %s.", prep && fetch ? "mostly" : "all of it",
 		stalls->prep.value > stalls->fetch.value ? "preparation" : "storage");
+}
+
+void format_overhead(FILE *out, const struct profile *profile)
+{
+	const struct interval *overhead = &profile->overhead;
+
+	if (!isfinite(overhead->value))
+		return;
+	if (overhead->value > 0)
+		fprintf(out, "%.2f%%", 100 * overhead->value);
+	else
+		fputs("none seen", out);
+	if (isfinite(overhead->high))
+		fprintf(out, ", at most %.2f%%,",
+			100 * fmin(MAX_SHARE, overhead->high));
+	fputs(" of the CPU time of a sample", out);
 }
 
 static bool ended_on_budget(const struct profile *profile)

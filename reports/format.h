@@ -47,6 +47,9 @@ format_words format_emulated;
 /* How the run ended, when not "complete"; or nothing. */
 format_words format_ending;
 
+/* What measuring cost: "0.18%, at most 0.45%, of the CPU time of a sample"; or nothing. */
+format_words format_overhead;
+
 /* What it comes to, in one or two sentences. */
 format_words format_verdict;
 

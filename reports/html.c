@@ -17,6 +17,14 @@ void html_text(FILE *out, const char *text)
 		escape_html(out, text);
 }
 
+void html_words(const struct html *html, format_words *format)
+{
+	char *text = format_string(format, html->profile);
+
+	html_text(html->out, text);
+	free(text);
+}
+
 void html_table(FILE *out, const char *caption, const char *heads)
 {
 	fprintf(out,

@@ -84,14 +84,11 @@ static void overhead(const struct html *html)
 
 	if (!isfinite(profile->overhead.value))
 		return;
-	fprintf(html->out,
-		"<p>Measuring itself cost <strong>%.2f%%</strong> of the CPU time of a "
-		"sample",
-		100 * profile->overhead.value);
-	if (isfinite(profile->overhead.low) && isfinite(profile->overhead.high))
-		fprintf(html->out, " (%.2f%% to %.2f%%)", 100 * profile->overhead.low,
-			100 * profile->overhead.high);
-	fputs(", found from windows with and without it.", html->out);
+	fputs("<p>What measuring itself cost, found from windows with and without it: "
+	      "<strong>",
+	      html->out);
+	html_words(html, format_overhead);
+	fputs("</strong>.", html->out);
 	if (isfinite(profile->overhead_floor))
 		fprintf(html->out,
 			" Every interval of the shares is widened by %.2f points for "

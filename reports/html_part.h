@@ -8,6 +8,7 @@
 #define DSA_HTML_PART_H
 
 #include "profiler/profile.h"
+#include "reports/format.h"
 
 #include <stdio.h>
 
@@ -31,6 +32,9 @@ void html_repeat(const struct html *html);  /* the command */
 
 /* Text from outside, escaped; nothing for NULL. */
 void html_text(FILE *out, const char *text);
+
+/* What format writes, escaped. */
+void html_words(const struct html *html, format_words *format);
 
 /*
  * A table that scrolls where the page is narrow. heads: "Workers#|Samples/s#|Why",

@@ -5,14 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void words(const struct html *html, format_words *format)
-{
-	char *text = format_string(format, html->profile);
-
-	html_text(html->out, text);
-	free(text);
-}
-
 /* A note of what format writes, if it does. */
 static void note(const struct html *html, const char *title, format_words *format,
 		 const char *more)
@@ -85,12 +77,12 @@ void html_head(const struct html *html)
 	      out);
 	started(html);
 	fputs("</p>\n<h1>", out);
-	words(html, format_verdict);
+	html_words(html, format_verdict);
 	fputs("</h1>\n<p class=\"how\">", out);
 	html_text(out, profile->dataset);
 	if (profile->dataset != NULL)
 		fputs(" · ", out);
-	words(html, format_setup);
+	html_words(html, format_setup);
 	fputs("</p>\n", out);
 	note(html, "Ended early", format_ending, "");
 	note(html, "Emulated", format_emulated,

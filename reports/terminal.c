@@ -258,7 +258,6 @@ static void certificates(struct box *box)
 {
 	const struct profile *profile = box->profile;
 	size_t used = 0, certified = 0;
-	char most[FORMAT_SIZE] = "";
 
 	for (size_t i = 0; i < profile->window_count; i++) {
 		used += profile->windows[i].used;
@@ -267,12 +266,6 @@ static void certificates(struct box *box)
 	if (profile->window_count > 0)
 		line(box, "windows", "%zu of %zu used, %zu of them certified", used,
 		     profile->window_count, certified);
-	if (isfinite(profile->overhead.high))
-		snprintf(most, sizeof(most), ", at most %.2f%%",
-			 100 * fmin(1e3, profile->overhead.high));
-	if (isfinite(profile->overhead.value))
-		line(box, "overhead", "%.2f%% of CPU per sample for measuring%s",
-		     100 * profile->overhead.value, most);
 }
 
 static void skips(struct box *box)
@@ -327,6 +320,7 @@ static void write_box(struct box *box)
 	sentence(box, "emulated", format_emulated);
 	proof(box);
 	certificates(box);
+	sentence(box, "overhead", format_overhead);
 	skips(box);
 	sentence(box, "ended", format_ending);
 	if (box->style->where != NULL)
