@@ -46,7 +46,7 @@ void prep_close(struct prep *prep);
 /* Bytes that one sample takes in a batch. */
 size_t prep_sample_bytes(const struct prep *prep);
 
-/* NULL when memory is short. */
+/* NULL when memory is short. Freed before its prep is closed. */
 struct prep_worker *prep_worker_new(const struct prep *prep);
 void prep_worker_free(struct prep_worker *worker);
 

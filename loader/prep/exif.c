@@ -8,7 +8,8 @@ enum {
 	APP1 = 0xe1,
 	START_OF_SCAN = 0xda,
 	ORIENTATION = 0x0112,
-	ENTRY = 12, /* bytes of an entry in a TIFF directory */
+	ENTRY = 12, /* bytes of an entry in a TIFF directory: tag, type, count, value */
+	LONG = 4,   /* the type of four bytes; Exif asks for two, some write four */
 };
 
 /* A TIFF structure: offsets count from data, and may point anywhere. */
@@ -49,9 +50,10 @@ static unsigned orientation_in(struct tiff *tiff)
 	entries = two(tiff, at);
 	for (at += 2; entries > 0 && at + ENTRY <= tiff->size; entries--, at += ENTRY) {
 		if (two(tiff, at) == ORIENTATION) {
-			unsigned value = two(tiff, at + 8);
+			size_t value = two(tiff, at + 2) == LONG ? four(tiff, at + 8)
+								 : two(tiff, at + 8);
 
-			return value >= 1 && value <= 8 ? value : 1;
+			return value >= 1 && value <= 8 ? (unsigned)value : 1;
 		}
 	}
 	return 1;

@@ -129,18 +129,15 @@ static void source_skip(j_decompress_ptr lib, long count)
 	source->bytes_in_buffer -= (size_t)count;
 }
 
-/* A few bytes of empty scans can cost minutes, so work is bounded while it is done. */
+/* A few bytes of empty scans can cost seconds, so they are counted while they come. */
 static void on_progress(j_common_ptr common)
 {
 	struct jpeg *jpeg = of(common);
-	uint64_t scans = (uint64_t)jpeg->lib.input_scan_number;
-	uint64_t pixels = (uint64_t)jpeg->lib.image_width * jpeg->lib.image_height;
+	int scans = jpeg->lib.input_scan_number;
 
-	if (scans <= JPEG_SCANS_MAX &&
-	    scans * pixels <= (uint64_t)JPEG_WORK_MAX * JPEG_PIXELS_MAX)
+	if (scans <= JPEG_SCANS_MAX)
 		return;
-	snprintf(jpeg->why, sizeof(jpeg->why), "more than %ju scans of %ux%u pixels",
-		 (uintmax_t)scans - 1, jpeg->lib.image_width, jpeg->lib.image_height);
+	snprintf(jpeg->why, sizeof(jpeg->why), "more than %d scans", scans - 1);
 	give_up(jpeg, EFBIG);
 }
 
@@ -180,6 +177,8 @@ static int attempt(struct jpeg *jpeg, void (*step)(struct jpeg *), struct error 
 	if (jpeg->ended)
 		return error_set(err, EBADMSG, "truncated JPEG: ends after %zu bytes",
 				 jpeg->size);
+	if (jpeg->scan == 0)
+		return error_set(err, EBADMSG, "cannot be decoded: %s", jpeg->why);
 	return error_set(err, EBADMSG, "corrupt JPEG: %s", jpeg->why);
 }
 

@@ -308,6 +308,13 @@ static void an_exif_that_makes_no_sense_does_not_turn(void **state)
 
 	(void)state;
 	assert_int_equal(exif_orientation(bytes, size), 6);
+	bytes[exif + 19] = 4; /* the value as four bytes, big-endian */
+	assert_int_equal(exif_orientation(bytes, size), 1);
+	bytes[exif + 27] = 6;
+	bytes[exif + 25] = 0;
+	assert_int_equal(exif_orientation(bytes, size), 6);
+	bytes[exif + 19] = 3;
+	bytes[exif + 25] = 6;
 	bytes[exif - 1] = 18; /* the segment ends before the directory's entry */
 	assert_int_equal(exif_orientation(bytes, size), 1);
 	bytes[exif - 1] = 34;
