@@ -1,5 +1,6 @@
 #include "tests/lib/client.h"
 #include "loader/base/clock.h"
+#include "loader/base/error.h"
 #include "loader/blob.h"
 #include "loader/fetch.h"
 
@@ -113,4 +114,32 @@ void client_fini(struct client *client)
 		blob_put(client->blob[i]);
 	pthread_cond_destroy(&client->changed);
 	pthread_mutex_destroy(&client->lock);
+}
+
+struct fetch *client_open(struct client *client, const struct source *source,
+			  const char *engine, unsigned depth, struct throttle *throttle)
+{
+	const struct fetch_config config = {.engine = engine,
+					    .depth = depth,
+					    .throttle = throttle,
+					    .thread_started = client_thread_started};
+	const struct fetch_client calls = {client, client_next, client_done};
+	struct error err = {0};
+	struct fetch *fetch = fetch_open(&config, source, &calls, &err);
+
+	assert_string_equal(err.message, "");
+	assert_non_null(fetch);
+	return fetch;
+}
+
+void client_read(struct client *client, const struct source *source, const char *engine,
+		 uint32_t count)
+{
+	struct fetch *fetch;
+
+	client_init(client, count);
+	fetch = client_open(client, source, engine, 4, NULL);
+	client_wait(client, &client->done, count);
+	client_set(client, &client->closed, true);
+	fetch_close(fetch);
 }

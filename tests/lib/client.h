@@ -12,6 +12,8 @@
 struct blob;
 struct fetch;
 struct fetch_job;
+struct source;
+struct throttle;
 
 enum { CLIENT_MOST = 600 };
 
@@ -45,5 +47,14 @@ void client_wait(struct client *client, const unsigned *what, unsigned least);
 
 /* Flushes until so many are done: some may have been taken, but not begun. */
 void client_flush(struct client *client, struct fetch *fetch, unsigned done);
+
+/* Opens an engine for the client; fails the test if it can't be opened. */
+struct fetch *client_open(struct client *client, const struct source *source,
+			  const char *engine, unsigned depth,
+			  struct throttle *throttle);
+
+/* Initialises the client, reads the first `count` samples for it and closes. */
+void client_read(struct client *client, const struct source *source, const char *engine,
+		 uint32_t count);
 
 #endif
