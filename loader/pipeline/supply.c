@@ -5,9 +5,12 @@
 #include "loader/cache.h"
 #include "loader/options.h"
 #include "loader/pipeline/state.h"
+#include "loader/sampler.h"
 
 #include <errno.h>
 #include <string.h>
+
+enum { LAST = 2048 }; /* samples to try fetch engines on, at the most */
 
 static uint64_t tag_of(const struct pipeline *p, const struct batch *batch,
 		       const struct place *place)
@@ -127,8 +130,19 @@ static void fetch_thread_started(void *context)
 	trace_thread(p->parts.process, TRACE_STAGE_FETCH);
 }
 
+/* What the stream wants last in its epoch: for auto to try engines on. */
+static uint32_t list_last(struct pipeline *p, uint32_t *samples, uint32_t most)
+{
+	uint32_t count = 0;
+
+	for (uint32_t at = p->length; at > 0 && count < most; count++)
+		samples[count] = sampler_sample(p->sampler, p->next.epoch, --at);
+	return count;
+}
+
 int supply_start(struct pipeline *p, struct error *err)
 {
+	uint32_t last[LAST];
 	const struct fetch_client client = {
 		.context = p, .next = next_job, .done = job_done};
 	const struct fetch_config config = {
@@ -137,6 +151,8 @@ int supply_start(struct pipeline *p, struct error *err)
 		.depth = p->parts.options->fetch_depth,
 		.throttle = p->parts.throttle,
 		.thread_started = fetch_thread_started,
+		.probe = last,
+		.probes = list_last(p, last, LAST),
 	};
 
 	p->fetch = fetch_open(&config, p->parts.source, &client, err);
