@@ -6,6 +6,7 @@
 #include "loader/loader.h"
 #include "loader/options.h"
 #include "profiler/stage.h"
+#include "reports/escape.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -90,6 +91,16 @@ static int finish_json(json_t *object)
 	return print_json(object) == 0 ? 0 : cmd_fail(&err);
 }
 
+/* A path may hold any bytes, JSON only Unicode. */
+static json_t *path_json(const char *path)
+{
+	char *clean = escape_utf8(path);
+	json_t *text = clean != NULL ? json_string(clean) : NULL;
+
+	free(clean);
+	return text;
+}
+
 static json_t *work_json(const struct stage_work *work)
 {
 	return json_pack("{s:I,s:I,s:I,s:f,s:f,s:I,s:f,s:f,s:f}", "samples",
@@ -122,9 +133,9 @@ static int fetch_json(const struct bench *bench, const struct stage_fetch *stage
 		json_object_set_new(point, "depth", json_integer(depths[i]));
 		json_array_append_new(points, point);
 	}
-	return finish_json(json_pack("{s:s,s:s,s:s,s:s,s:s,s:o}", "stage", "fetch",
-				     "dataset", bench->options.dataset, "cache",
-				     bench->options.cache, "engine",
+	return finish_json(json_pack("{s:s,s:o,s:s,s:s,s:s,s:o}", "stage", "fetch",
+				     "dataset", path_json(bench->options.dataset),
+				     "cache", bench->options.cache, "engine",
 				     stage_fetch_engine(stage), "reason",
 				     stage_fetch_reason(stage), "points", points));
 }
@@ -220,8 +231,8 @@ static int prep_json(const struct bench *bench, const struct stage_prep *prep)
 {
 	json_t *all = work_json(&prep->work);
 	json_t *more = json_pack(
-		"{s:s,s:s,s:I,s:I,s:i,s:i}", "stage", "prep", "dataset",
-		bench->options.dataset, "dataset_samples",
+		"{s:s,s:o,s:I,s:I,s:i,s:i}", "stage", "prep", "dataset",
+		path_json(bench->options.dataset), "dataset_samples",
 		(json_int_t)prep->dataset_samples, "batches", (json_int_t)prep->batches,
 		"batch", (int)bench->options.batch, "workers", (int)prep->workers);
 

@@ -12,3 +12,7 @@ DSA_LOADER=batch=8,workers=1 counts prep --dataset set --steps 3 --workers 2
 printf 'broken' >set/bricks/zzz.jpg
 dsa bench prep --dataset set --steps 7 --batch 4 2>&1 >/dev/null | sed "s/[0-9][0-9]*$/N/"
 dsa bench ring --steps 10 | grep -c .
+# A path may hold anything.
+odd=$(printf 'a,b=%%41\n\377')
+mv set "$odd"
+dsa bench fetch --dataset "$odd" --steps 1 --fetch-depth 1 --json 2>/dev/null | grep '"dataset"'
