@@ -60,6 +60,12 @@ static void split_scans(struct jpeg_compress_struct *jpeg, jpeg_scan_info scans[
 	jpeg->num_scans = count;
 }
 
+static void set_sampling(jpeg_component_info *component, int h, int v)
+{
+	component->h_samp_factor = h > 0 ? h : 1;
+	component->v_samp_factor = v > 0 ? v : 1;
+}
+
 static void configure(struct jpeg_compress_struct *jpeg, const struct picture *picture)
 {
 	bool gray = picture->color == PICTURE_GRAY;
@@ -72,14 +78,11 @@ static void configure(struct jpeg_compress_struct *jpeg, const struct picture *p
 	jpeg_set_defaults(jpeg);
 	jpeg_set_colorspace(jpeg, stored_as(picture->color));
 	jpeg_set_quality(jpeg, picture->quality > 0 ? picture->quality : 91, TRUE);
-	jpeg->comp_info[0].h_samp_factor = picture->h > 0 ? picture->h : 1;
-	jpeg->comp_info[0].v_samp_factor = picture->v > 0 ? picture->v : 1;
+	set_sampling(&jpeg->comp_info[0], picture->h, picture->v);
 	for (int c = 1; c < 3 && !gray; c++)
-		jpeg->comp_info[c].h_samp_factor = jpeg->comp_info[c].v_samp_factor = 1;
-	if (inks) {
-		jpeg->comp_info[3].h_samp_factor = jpeg->comp_info[0].h_samp_factor;
-		jpeg->comp_info[3].v_samp_factor = jpeg->comp_info[0].v_samp_factor;
-	}
+		set_sampling(&jpeg->comp_info[c], picture->chroma_h, picture->chroma_v);
+	if (inks)
+		set_sampling(&jpeg->comp_info[3], picture->h, picture->v);
 	jpeg->restart_in_rows = picture->restart;
 	if (picture->no_adobe)
 		jpeg->write_Adobe_marker = FALSE;

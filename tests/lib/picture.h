@@ -19,8 +19,9 @@ enum { PICTURE_SCANS = 1 + 3 * 63 };
 struct picture {
 	unsigned width, height;
 	enum picture_color color;
-	int h, v;    /* luma samples to a chroma sample; 0: 1 */
-	int quality; /* 0: 91 */
+	int h, v;               /* sampling factors of luma; 0: 1 */
+	int chroma_h, chroma_v; /* of chroma; 0: 1 */
+	int quality;            /* 0: 91 */
 	bool progressive;
 	int scans;            /* of 190: DC, then every AC coefficient; 0: as usual */
 	int restart;          /* MCU rows between restart markers; 0: none */

@@ -124,6 +124,26 @@ static void gray_rgb_and_restarts_equal_the_whole_decode(void **state)
 	compare_regions(&(struct picture){99, 77, .h = 2, .v = 2, .restart = 1});
 }
 
+static void odd_samplings_equal_the_whole_decode(void **state)
+{
+	static const int factors[][4] = {{1, 1, 2, 2}, {1, 1, 2, 1}, {1, 1, 1, 2},
+					 {2, 1, 1, 2}, {1, 2, 2, 1}, {1, 1, 4, 1},
+					 {2, 2, 1, 2}, {2, 2, 2, 1}, {4, 1, 2, 1}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(factors) / sizeof(factors[0]); i++)
+		for (int progressive = 0; progressive < 2; progressive++)
+			compare_regions(&(struct picture){
+				.width = 131,
+				.height = 99,
+				.h = factors[i][0],
+				.v = factors[i][1],
+				.chroma_h = factors[i][2],
+				.chroma_v = factors[i][3],
+				.progressive = progressive,
+			});
+}
+
 static void coefficients_left_out_equal_the_whole_decode(void **state)
 {
 	(void)state;
@@ -415,6 +435,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_region_equals_the_whole_decode),
 		cmocka_unit_test(gray_rgb_and_restarts_equal_the_whole_decode),
+		cmocka_unit_test(odd_samplings_equal_the_whole_decode),
 		cmocka_unit_test(coefficients_left_out_equal_the_whole_decode),
 		cmocka_unit_test(inks_become_light),
 		cmocka_unit_test(a_truncated_image_is_refused_whatever_the_region),
