@@ -246,9 +246,13 @@ static void stall_verdict(FILE *out, const struct profile *profile)
 	double stall = stalls->prep.value + stalls->fetch.value;
 	char number[FORMAT_SIZE], other[FORMAT_SIZE];
 
+	bool sure = isfinite(stalls->compute.low) && isfinite(stalls->compute.high);
+
 	if (!prep && !fetch) {
-		fputs("Training does not wait for data: what it waits is within "
-		      "the measurement's interval of zero.",
+		fputs(sure ? "Training does not wait for data: what it waits is within "
+			     "the measurement's interval of zero."
+			   : "Training was not seen to wait for data; the measurement "
+			     "was too short for an interval.",
 		      out);
 		return;
 	}
@@ -263,8 +267,15 @@ static void stall_verdict(FILE *out, const struct profile *profile)
 	}
 	fputs("Training waits for data ", out);
 	stall_share(out, stalls);
-	fprintf(out, " of its time, %s for %s.", prep && fetch ? "mostly" : "all of it",
-		stalls->prep.value > stalls->fetch.value ? "preparation" : "storage");
+	fprintf(out, " of its time, %s for %s%s.",
+		prep && fetch ? "mostly" : "all of it",
+		stalls->prep.value > stalls->fetch.value ? "preparation" : "storage",
+		sure ? "" : "; no interval is known");
+}
+
+bool format_is_observed(const struct profile *profile)
+{
+	return profile->protocol != NULL && strcmp(profile->protocol, "observe") == 0;
 }
 
 void format_overhead(FILE *out, const struct profile *profile)

@@ -7,6 +7,7 @@
 #ifndef DSA_FORMAT_H
 #define DSA_FORMAT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -34,6 +35,9 @@ int format_stalls(const struct profile *profile, long tenths[3]);
 
 /* 498 -> "49.8%". */
 const char *format_tenth(char *to, long tenth);
+
+/* Nothing was switched: the shares are those of the second proof, the only one. */
+bool format_is_observed(const struct profile *profile);
 
 /* Sentences, without markup, what comes from outside made visible. */
 typedef void format_words(FILE *out, const struct profile *profile);

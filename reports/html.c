@@ -21,6 +21,7 @@ void html_words(const struct html *html, format_words *format)
 {
 	char *text = format_string(format, html->profile);
 
+	*html->failed |= text == NULL;
 	html_text(html->out, text);
 	free(text);
 }
@@ -129,7 +130,8 @@ static void begin(const struct html *html)
 int html_write(const struct profile *profile, const struct form_style *style, FILE *out,
 	       struct error *err)
 {
-	struct html html = {profile, out};
+	bool failed = false;
+	struct html html = {profile, out, &failed};
 	int result;
 
 	(void)style;
@@ -152,5 +154,7 @@ int html_write(const struct profile *profile, const struct form_style *style, FI
 	      out);
 	result = embed(&html, err);
 	fputs("</body>\n</html>\n", out);
+	if (result == 0 && failed)
+		result = error_set(err, ENOMEM, "no memory for the report");
 	return result;
 }

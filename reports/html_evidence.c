@@ -25,7 +25,8 @@ void html_proof(const struct html *html)
 {
 	const struct profile *profile = html->profile;
 
-	if (!isfinite(profile->proof.prep) && !isfinite(profile->proof.fetch))
+	if ((!isfinite(profile->proof.prep) && !isfinite(profile->proof.fetch)) ||
+	    format_is_observed(profile))
 		return;
 	fputs("<section aria-labelledby=\"proof\">\n<h2 id=\"proof\">Second "
 	      "proof</h2>\n"

@@ -15,6 +15,7 @@
 struct html {
 	const struct profile *profile;
 	FILE *out;
+	bool *failed; /* set when memory was short and something is missing */
 };
 
 extern const char *const html_style[]; /* the page's CSS; ends with NULL */

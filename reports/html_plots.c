@@ -65,8 +65,10 @@ static void figure(struct drawing *drawing, plot_maker *make, write_numbers *num
 {
 	const struct html *html = drawing->html;
 	struct plot plot = {0};
+	int result = make(html->profile, &plot);
 
-	if (make(html->profile, &plot) == 0 && plot_has_points(&plot)) {
+	*html->failed |= result < 0;
+	if (result == 0 && plot_has_points(&plot)) {
 		if (!drawing->begun)
 			fputs("<section aria-labelledby=\"evidence\">\n<h2 "
 			      "id=\"evidence\">Evidence</h2>\n<div "

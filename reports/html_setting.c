@@ -92,16 +92,15 @@ static void run_facts(const struct html *html)
 }
 
 /* "memory_nodes" as "memory nodes". */
-static void fact_name(FILE *out, const char *key)
+static void fact_name(const struct html *html, const char *key)
 {
-	for (const char *end; *(end = key + strcspn(key, "_")) != '\0'; key = end + 1) {
-		char *part = strndup(key, (size_t)(end - key));
+	char *name = strdup(key);
 
-		html_text(out, part);
-		putc(' ', out);
-		free(part);
-	}
-	html_text(out, key);
+	*html->failed |= name == NULL;
+	for (char *at = name; at != NULL && (at = strchr(at, '_')) != NULL;)
+		*at = ' ';
+	html_text(html->out, name);
+	free(name);
 }
 
 static void machine(const struct html *html)
@@ -113,7 +112,7 @@ static void machine(const struct html *html)
 	begin_facts(html->out, "Machine", "Machine");
 	for (size_t i = 0; i < profile->fact_count; i++) {
 		fputs("<tr><th scope=\"row\">", html->out);
-		fact_name(html->out, profile->environment[i].key);
+		fact_name(html, profile->environment[i].key);
 		fputs("</th>", html->out);
 		html_cell(html->out, profile->environment[i].value);
 		fputs("</tr>\n", html->out);

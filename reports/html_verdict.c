@@ -11,6 +11,7 @@ static void note(const struct html *html, const char *title, format_words *forma
 {
 	char *text = format_string(format, html->profile);
 
+	*html->failed |= text == NULL;
 	if (text != NULL && *text != '\0') {
 		fprintf(html->out, "<p class=\"note\"><strong>%s:</strong> ", title);
 		html_text(html->out, text);
@@ -252,10 +253,11 @@ void html_shares(const struct html *html)
 	share(html, 0, &stalls->compute, tenths[0]);
 	share(html, 1, &stalls->prep, tenths[1]);
 	share(html, 2, &stalls->fetch, tenths[2]);
-	fprintf(html->out,
-		"</ul>\n<p class=\"small\">%s± is half of a 95%% interval, in points "
-		"of the time of a step.</p>\n",
-		sums ? "The three sum to 100%. " : "");
+	fprintf(html->out, "</ul>\n<p class=\"small\">%s%s</p>\n",
+		sums ? "The three sum to 100%. " : "",
+		isfinite(stalls->compute.low) ? "± is half of a 95% interval, in "
+						"points of the time of a step."
+					      : "");
 	split(html);
 	outside(html);
 	fputs("</section>\n", html->out);
@@ -334,7 +336,9 @@ void html_limit(const struct html *html)
 		fputs(".</p>\n", html->out);
 	}
 	rates(html);
-	fputs("<p class=\"small\">The differences between the real, the cached and the "
-	      "synthetic windows are the stalls.</p>\n</section>\n",
-	      html->out);
+	if (isfinite(profile->rates.cached.value))
+		fputs("<p class=\"small\">The differences between the real, the cached "
+		      "and the synthetic windows are the stalls.</p>\n",
+		      html->out);
+	fputs("</section>\n", html->out);
 }

@@ -244,7 +244,8 @@ static void proof(struct box *box)
 	const struct profile *profile = box->profile;
 	char prep[FORMAT_SIZE], fetch[FORMAT_SIZE], gap[FORMAT_SIZE] = "";
 
-	if (!isfinite(profile->proof.prep) && !isfinite(profile->proof.fetch))
+	if ((!isfinite(profile->proof.prep) && !isfinite(profile->proof.fetch)) ||
+	    format_is_observed(profile))
 		return;
 	if (isfinite(profile->proof_gap))
 		snprintf(gap, sizeof(gap), "; within %.1f points",
