@@ -89,8 +89,9 @@ static void fail(struct make *make, int code, const char *path)
 		if (code == ENOMEM)
 			error_set(&make->error, code, "no memory to draw pictures");
 		else
-			error_sys(&make->error, code, "cannot write %s/%s", make->name,
-				  path);
+			error_set(&make->error, code,
+				  "cannot write %s/%s: %s; what was made is removed",
+				  make->name, path, strerrordesc_np(code));
 	}
 	pthread_mutex_unlock(&make->lock);
 }
