@@ -17,6 +17,8 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"
 BATCHES = 16
+PARTS = {"entropy": "entropy decoding", "idct": "IDCT, upsampling, colour",
+         "resample": "resample, flip, normalise", "store": "copy into the batch"}
 
 
 def contestants(build, images):
@@ -75,9 +77,10 @@ def show(figures, answers, rounds):
         ratio = statistics.median(a / b for a, b in zip(ours, theirs))
         times = "" if name == "dsa" else f"{ratio:.2f} x"
         print(f"{name:<38}{statistics.median(theirs):>10.0f}{times:>10}")
+    print(f"\n{'where the time of our prep goes':<38}{'share':>10}")
     shares = answers["libjpeg-turbo, full decode"]["float32_shares"]
-    print("\nWhere our prep's time goes: " +
-          ", ".join(f"{key} {100 * share:.1f} %" for key, share in shares.items()))
+    for key, title in PARTS.items():
+        print(f"{title:<38}{100 * shares[key]:>8.1f} %")
 
 
 def main(build, images, rounds=5):
