@@ -2,6 +2,7 @@
 #include "loader/source.h"
 #include "loader/source/index_cache.h"
 #include "loader/source/indexed.h"
+#include "loader/source/list.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
 
@@ -347,10 +348,10 @@ static void each_list_of_a_folder_has_its_own_index(void **state)
 	assert_string_not_equal(one.path, tree.path);
 }
 
-static uint64_t digest(void)
+static uint64_t digest(const char *dataset)
 {
 	const struct source_config config = {.threads = 2, .index_dir = "kept"};
-	struct source *source = source_open("t", &config, NULL);
+	struct source *source = source_open(dataset, &config, NULL);
 	uint64_t value;
 
 	assert_non_null(source);
@@ -368,17 +369,51 @@ static void a_source_opens_the_kept_index_while_it_fits(void **state)
 
 	(void)state;
 	make_tree();
-	real = digest();
+	real = digest("t");
 	make_index(&index);
 	assert_int_equal(index.head->digest, real);
 	index.head->digest = 4711;
 	index_seal(index.head, index_size(&index));
 	index_cache_open(&cache, "kept", "t", "t");
 	index_cache_save(&cache, &index, INT64_MAX);
-	assert_int_equal(digest(), 4711);
+	assert_int_equal(digest("t"), 4711);
 	scratch_file("t/a/3.txt", 0);
-	assert_int_equal(digest(), real);
+	assert_int_equal(digest("t"), real);
 	index_free(&index);
+}
+
+static void keep_list(uint64_t mark)
+{
+	char text[] = "a/1.jpg cat\n";
+	struct index_stamp stamp;
+	struct index_cache cache;
+	struct index index;
+	struct stat status;
+
+	assert_int_equal(stat("t/list", &status), 0);
+	index_stamp_set(&stamp, &status);
+	assert_int_equal(list_parse(text, strlen(text), "list", &stamp, &index, NULL),
+			 0);
+	index.samples[0].size = 3;
+	assert_int_equal(index_finish(&index, NULL), 0);
+	index.head->digest = mark;
+	index_seal(index.head, index_size(&index));
+	index_cache_open(&cache, "kept", "t", "t/list");
+	index_cache_save(&cache, &index, INT64_MAX);
+	index_free(&index);
+}
+
+static void a_list_is_kept_until_it_is_written_again(void **state)
+{
+	(void)state;
+	make_tree();
+	scratch_text("t/list", "a/1.jpg cat\n");
+	keep_list(4711);
+	assert_int_equal(digest("t/list"), 4711);
+	scratch_file("t/a/new.jpg", 1); /* is not in the list */
+	assert_int_equal(digest("t/list"), 4711);
+	scratch_text("t/list", "a/1.jpg cat\n");
+	assert_int_not_equal(digest("t/list"), 4711);
 }
 
 static void a_source_opens_where_no_index_can_be_kept(void **state)
@@ -440,6 +475,7 @@ int main(int argc, char **argv)
 		TEST(indexes_lie_in_the_users_cache),
 		TEST(each_list_of_a_folder_has_its_own_index),
 		TEST(a_source_opens_the_kept_index_while_it_fits),
+		TEST(a_list_is_kept_until_it_is_written_again),
 		TEST(a_source_opens_where_no_index_can_be_kept),
 		TEST(loading_survives_when_memory_runs_out),
 		cmocka_unit_test(an_index_of_more_than_32_bits_is_refused),
