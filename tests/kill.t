@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""SIGKILL at random moments: to the target, to one of its processes, to dsa. Then a
-readable session or result, the documented exit status, a target that goes on alone,
-and nothing left behind. Speaks TAP.
+"""SIGKILL at random moments: to the target, to one of its processes, to dsa, to dsa and
+then the target. What is wanted: a readable session or result, the documented exit
+status, a target that goes on alone, and nothing left behind. Speaks TAP.
 
 	tests/kill.t		20 kills; with SOAK=1 200
 	tests/kill.t 17		the kill of seed 17 alone
@@ -19,7 +19,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
-from house import DSA, TRAIN, Scratch, Tap, adopt_orphans, children, wait_until
+from house import DSA, TRAIN, Scratch, Tap, adopt_orphans, children, end_all, wait_until
 
 LONGEST = 3.0  # seconds until the kill; a run lasts about as long
 STEPS = 250    # of the target when nobody ends its data
@@ -38,12 +38,14 @@ class Case:
                  "--dataset", images]
         self.command = train if self.random.random() < 0.5 else \
             ["sh", "-c", f"{shlex.join(train)} & wait $!"]
-        self.victim = self.random.choice(["target", "process", "dsa"])
+        self.words = self.random.choice([[], [], ["--protocol", "separate"], ["--observe"]])
+        self.victim = self.random.choice(["target", "process", "dsa", "both"])
         self.moment = self.random.uniform(0, LONGEST)
 
     def __str__(self):
         shape = "forking " if self.command[0] == "sh" else ""
-        return f"{self.victim} of a {shape}target after {self.moment:.2f} s"
+        words = " ".join(["dsa run", *self.words])
+        return f"{self.victim} of a {shape}target of {words} after {self.moment:.2f} s"
 
     def want(self, good, complaint):
         if not good:
@@ -52,9 +54,9 @@ class Case:
     def start(self):
         with open(self.scratch.at("said"), "wb") as said:
             return subprocess.Popen(
-                [DSA, "run", "-q", "-o", self.out, "--budget", "2s", "--", *self.command],
-                env=self.scratch.environment, cwd=self.scratch.path, stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, stderr=said)
+                [DSA, "run", "-q", "-o", self.out, "--budget", "2s", *self.words, "--",
+                 *self.command], env=self.scratch.environment, cwd=self.scratch.path,
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said)
 
     def said(self):
         with open(self.scratch.at("said"), encoding="utf-8", errors="replace") as file:
@@ -63,7 +65,7 @@ class Case:
     def choose(self, dsa):
         """The process to kill, and whether it is dsa itself."""
         below = descendants(dsa.pid)
-        if self.victim == "dsa" or not below:
+        if self.victim in ("dsa", "both") or not below:
             return dsa.pid, True
         if self.victim == "target":
             return below[0], False
@@ -76,7 +78,10 @@ class Case:
         targets = descendants(dsa.pid)
         os.kill(pid, signal.SIGKILL)
         if own and dsa.wait() == -signal.SIGKILL:
-            self.after_dsa(targets)
+            if self.victim == "both":
+                time.sleep(self.random.uniform(0, 0.5))
+                end_all(targets)
+            self.after_dsa(targets if self.victim == "dsa" else [])
         else:
             self.after_target(dsa)
         self.leftovers()
