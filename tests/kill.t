@@ -118,6 +118,7 @@ class Case:
             dsa.kill()
             self.want(False, "dsa goes on for ever")
             return
+        self.want(not children(), f"dsa ended before {children()}")
         said = self.said()
         self.want(status in (0, 3), f"dsa ended with status {status}")
         self.want(len(said) == (status == 3), f"status {status} and {len(said)} lines: {said}")
