@@ -4,6 +4,7 @@
 #include "cmd/progress.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"
+#include "loader/source.h"
 #include "profiler/inspect.h"
 
 #include <argp.h>
@@ -124,12 +125,14 @@ static void print_json(const char *dataset, const struct inspect *result)
 {
 	char name[1024];
 	json_t *json = json_pack(
-		"{s:s, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o}", "path",
+		"{s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o}", "path",
 		name_escape(dataset, name, sizeof(name)), "images",
-		(json_int_t)result->count, "bytes", (json_int_t)result->bytes,
-		"classes", classes_json(result), "size_bytes", law_json(&result->size),
-		"sampling", sampling_json(result), "gray", (json_int_t)result->gray,
-		"cmyk", (json_int_t)result->cmyk, "progressive",
+		(json_int_t)result->count, "ignored",
+		(json_int_t)source_ignored(result->source), "bytes",
+		(json_int_t)result->bytes, "classes", classes_json(result),
+		"size_bytes", law_json(&result->size), "sampling",
+		sampling_json(result), "gray", (json_int_t)result->gray, "cmyk",
+		(json_int_t)result->cmyk, "progressive",
 		(json_int_t)result->progressive, "restart_markers",
 		(json_int_t)result->restarts, "broken", broken_json(result));
 
@@ -230,6 +233,7 @@ static void print_text(const char *dataset, const struct inspect *result)
 	if (result->readable > 0)
 		print_kinds(result);
 	print_classes(result);
+	printf("ignored %llu\n", (unsigned long long)source_ignored(result->source));
 	print_broken(result);
 }
 

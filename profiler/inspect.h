@@ -41,7 +41,7 @@ extern const char *const inspect_sampling_names[INSPECT_SAMPLINGS]; /* "4:2:0", 
 
 /* Counts are of pictures whose header could be read; sizes are of all files. */
 struct inspect {
-	struct source *source; /* names of classes and samples */
+	struct source *source; /* names of classes and samples, what was ignored */
 	uint32_t count;        /* of files */
 	uint64_t bytes;
 	struct inspect_law size;          /* bytes */

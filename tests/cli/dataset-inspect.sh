@@ -7,5 +7,6 @@ head -c 3000 "$picture" >'set/bricks/cut
 "short"<script>&;.jpg'
 echo hello >set/dots/hello.jpg
 : >set/dots/empty.jpg
+echo what these are >set/dots/README
 dsa dataset inspect --full --threads 3 set | sed -n '/^JPEG/,$p'
 dsa dataset inspect --json set | grep -A13 '"broken"'
