@@ -74,7 +74,7 @@ def fetch_time(windows, config):
     misses = sum(w["misses"] for w in windows) / max(
         1, sum(w["hits"] + w["misses"] for w in windows))
     bucket = sum(w["throttle_busy_s"] for w in windows) / reads
-    latency = config.get("latency_s", 0) / config["fetch_depth"]
+    latency = config.get("storage_latency_s", 0) / config["fetch_depth"]
     return max(bucket, latency) * misses
 
 
