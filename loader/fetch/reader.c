@@ -8,6 +8,7 @@
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -25,9 +26,15 @@ static const int flags_of[] = {
 	[READER_DROP] = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
 };
 
-int reader_flags(const struct reader *reader)
+/*
+ * Where a file system has no answer to "would it block?", io_uring reads a file that
+ * was opened with O_NONBLOCK at once and in place, one after another.
+ */
+int reader_ring_flags(const struct reader *reader)
 {
-	return flags_of[reader->mode];
+	int flags = flags_of[reader->mode] & ~O_CLOEXEC;
+
+	return reader->nowait ? flags : flags & ~O_NONBLOCK;
 }
 
 static size_t round_up(size_t size, size_t align)
@@ -112,7 +119,7 @@ static int read_open(const struct reader *reader, int fd, uint32_t size,
 static int read_place(const struct reader *reader, const struct source_place *place,
 		      struct blob **blob)
 {
-	int fd = openat(place->dir, place->path, reader_flags(reader));
+	int fd = openat(place->dir, place->path, flags_of[reader->mode]);
 	int rc;
 
 	if (fd < 0)
@@ -167,6 +174,14 @@ static bool is_memory(int fd)
 		fs.f_type == HUGETLBFS_MAGIC);
 }
 
+static bool can_nowait(int fd)
+{
+	char byte;
+	struct iovec one = {&byte, 1};
+
+	return preadv2(fd, &one, 1, 0, RWF_NOWAIT) >= 0 || errno == EAGAIN;
+}
+
 /* What O_DIRECT wants of this file; 0 if it is refused. */
 static size_t direct_alignment(int fd)
 {
@@ -188,6 +203,7 @@ static bool look(struct reader *reader, const struct source_place *place, bool d
 	if (fd < 0)
 		return false;
 	reader->memory = is_memory(fd);
+	reader->nowait = can_nowait(fd);
 	close(fd);
 	if (!direct || reader->memory)
 		return true;

@@ -29,6 +29,7 @@ struct reader {
 	enum reader_mode mode;
 	size_t align;           /* of memory and length for READER_DIRECT; else 1 */
 	struct blob_pool *pool; /* where blobs come from; NULL: fresh */
+	bool nowait; /* the file system can tell whether a read would block */
 	bool memory; /* samples, or the file system they are on, are memory */
 };
 
@@ -39,8 +40,8 @@ struct reader {
 int reader_init(struct reader *reader, const struct source *source, bool direct);
 void reader_fini(struct reader *reader);
 
-/* Flags for openat(). */
-int reader_flags(const struct reader *reader);
+/* Flags for an openat() by io_uring into a fixed file. */
+int reader_ring_flags(const struct reader *reader);
 
 /*
  * Room for a file of `size` bytes and at least one byte more, so that one read also

@@ -74,7 +74,7 @@ static void mark(const struct loop *loop, const struct slot *slot,
 static void submit_chain(struct loop *loop, struct slot *slot,
 			 const struct source_place *place)
 {
-	int flags = reader_flags(&loop->fetch->reader) & ~O_CLOEXEC;
+	int flags = reader_ring_flags(&loop->fetch->reader);
 	unsigned index = (unsigned)(slot - loop->slot);
 	struct io_uring_sqe *sqe;
 
