@@ -32,6 +32,8 @@ static int finish(int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
+	if (status == 3) /* it has said so itself */
+		return status;
 	perror("dsa: standard output");
 	return 3;
 }

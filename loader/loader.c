@@ -69,6 +69,10 @@ static int open_session(struct dsa_loader *loader, struct error *err)
 	if (path == NULL || *path == '\0')
 		return 0;
 	loader->trace = trace_map(path, true, err);
+	if (loader->trace == NULL && err->code == ENOENT) { /* its run is over */
+		*err = (struct error){0};
+		return 0;
+	}
 	if (loader->trace == NULL)
 		return error_within(err, -EINVAL, "DSA_SESSION");
 	loader->process = trace_claim(loader->trace);

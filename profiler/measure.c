@@ -205,6 +205,12 @@ static int say_status(const struct measurement *m, struct profile *profile)
 	if (profile_text(&profile->status, "%s",
 			 seen_all ? "complete" : words[end->why]) < 0)
 		return -ENOMEM;
+	if (end->why == CONDUCTOR_BUDGET && !analyse_complete(profile))
+		return profile_text(&profile->status_why,
+				    "%g s were too short%s: try a longer --budget",
+				    m->config->budget_s,
+				    end->forced ? ", and the program had to be stopped"
+						: "");
 	if (seen_all || (end->text[0] == '\0' && !end->forced))
 		return 0;
 	return profile_text(&profile->status_why, "%s%s%s", end->text,

@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
-from house import BUDGET, DSA, TRAIN, Scratch, Tap, adopt_orphans, children, wait_until
+from house import DSA, TRAIN, Scratch, Tap, adopt_orphans, children, measured, wait_until
 
 DONE, USAGE, COULD_NOT = 0, 2, 3
 NASTY = ["line\nbreak.jpg", "quo'te\"s.jpg", "<script>alert(1)<script>.jpg",
@@ -38,7 +38,7 @@ def said(name, result, status, pattern):
            f"children {children()}", result.stderr)
 
 
-def profile(scratch, *words, budget=BUDGET, train=(), out="out", **more):
+def profile(scratch, *words, budget="3s", train=(), out="out", **more):
     """dsa run over the example, its compute emulated and quick."""
     return scratch.run(DSA, "run", "-q", "-o", scratch.at(out), "--budget", budget,
                        *words, "--", TRAIN, "--size", 32, "--emulate-gpu", 2000,
@@ -135,9 +135,9 @@ def corrupt(scratch):
         os.chmod(locked, 0)
         bad.append(locked)
     scratch.folder("out")
-    result = scratch.run(*words, DSA, "run", "-o", scratch.at("out"), "--budget", BUDGET,
-                         "--", TRAIN, "--size", 32, "--emulate-gpu", 2000,
-                         "--dataset", images)
+    result = measured(lambda budget: scratch.run(
+        *words, DSA, "run", "-o", scratch.at("out"), "--budget", budget, "--", TRAIN,
+        "--size", 32, "--emulate-gpu", 2000, "--dataset", images))
     tap.ok(result.returncode == DONE, "a data set with bad files is measured",
            result.stderr)
     found = result_of(scratch)["run"]
@@ -216,7 +216,7 @@ def full_disk(scratch):
     if os.geteuid() != 0 or scratch.run("unshare", "-m", "true").returncode != 0:
         tap.skip("a full disk", "needs root and a mount name space")
         return
-    command = [DSA, "run", "-q", "-o", "small/out", "--budget", BUDGET, "--", TRAIN, "--size",
+    command = [DSA, "run", "-q", "-o", "small/out", "--budget", "3s", "--", TRAIN, "--size",
                "32", "--emulate-gpu", "2000", "--dataset", images]
     result = on_small_disk(scratch, 100 << 10, *command)
     said("no room for the session", result, COULD_NOT, "No space left")
@@ -236,8 +236,9 @@ def targets(scratch):
         file.write("no program\n")
 
     def run(*command, words=()):
-        return scratch.run(DSA, "run", "-q", "-o", scratch.at("out"), "--budget", BUDGET,
-                           *words, "--", *command)
+        return measured(lambda budget: scratch.run(
+            DSA, "run", "-q", "-o", scratch.at("out"), "--budget", budget, *words, "--",
+            *command))
 
     said("no such program", run("dsa-no-such-program"), COULD_NOT, "dsa-no-such-program")
     said("a program that may not be run", run(plain), COULD_NOT, "plain.*Permission denied")
@@ -304,7 +305,17 @@ def reports(scratch):
              COULD_NOT, pattern)
 
 
-TESTS = (usage, reports, data_sets, outputs, full_disk, corrupt, targets)
+def full_output(scratch):
+    """Where standard output leads is full."""
+    images = scratch.images()
+    profile(scratch, train=("--dataset", images))
+    for form in ("text", "json", "html", "csv"):
+        said(f"no room to show it as {form}",
+             scratch.run("sh", "-c", '"$@" >/dev/full', "sh", DSA, "report", "-f", form,
+                         scratch.at("out")), COULD_NOT, "No space left")
+
+
+TESTS = (usage, reports, data_sets, outputs, full_output, full_disk, corrupt, targets)
 
 adopt_orphans()
 for test in TESTS:

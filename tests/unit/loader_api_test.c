@@ -607,6 +607,27 @@ static void a_wrong_environment_is_named(void **state)
 	}
 }
 
+static void a_session_that_is_gone_harms_nobody(void **state)
+{
+	struct dsa_config config = config_of(good);
+	struct log alone = run(&config), log;
+	struct dsa_loader *loader = NULL;
+	char path[64], why[DSA_WHY] = "";
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/session", home);
+	setenv("DSA_SESSION", path, 1);
+	log = run(&config);
+	assert_same_rows(&alone, 0, &log);
+
+	/* What is no session is a mistake that somebody wants to hear of. */
+	tree_put(home, "/session", "something else");
+	assert_int_equal(dsa_open(&config, &loader, why), -EINVAL);
+	assert_non_null(strstr(why, "DSA_SESSION"));
+	assert_non_null(strstr(why, path));
+	unsetenv("DSA_SESSION");
+}
+
 static void a_cache_that_holds_all_reads_the_data_once(void **state)
 {
 	static const char *const caches[] = {"minio", "lru", "fifo"};
@@ -696,6 +717,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_forked_child_may_only_close),
 		cmocka_unit_test(the_environment_overrides_the_program),
 		cmocka_unit_test(a_wrong_environment_is_named),
+		cmocka_unit_test(a_session_that_is_gone_harms_nobody),
 		cmocka_unit_test(a_cache_that_holds_all_reads_the_data_once),
 		cmocka_unit_test(the_emulated_accelerator_refuses_nonsense),
 		cmocka_unit_test(running_out_of_memory_loses_nothing),
