@@ -32,34 +32,26 @@ static float corner(uint64_t seed, unsigned x, unsigned y)
 	return (float)(random_seed(seed, x, y) >> 40) * 0x1p-23f - 1;
 }
 
-/* Value noise: smooth between the corners of a lattice of 2^level pixels. */
-static float noise(uint64_t seed, unsigned level, unsigned x, unsigned y)
-{
-	unsigned left = x >> level, top = y >> level;
-	float scale = 1 / (float)(1u << level);
-	float u = (float)(x - (left << level)) * scale;
-	float v = (float)(y - (top << level)) * scale;
-	float above =
-		corner(seed, left, top) * (1 - u) + corner(seed, left + 1, top) * u;
-	float below = corner(seed, left, top + 1) * (1 - u) +
-		      corner(seed, left + 1, top + 1) * u;
-
-	return above * (1 - v) + below * v;
-}
-
 /*
- * Octaves whose amplitude falls with their frequency, as in photographs; `grain` is
- * that of the finest, which decides how many bytes the picture takes.
+ * Adds value noise to a row: smooth between the corners of a lattice of 2^level pixels,
+ * which are joined down the lattice first and then along the row.
  */
-static float brightness(uint64_t seed, float grain, unsigned x, unsigned y)
+static void add_noise(float *row, unsigned width, uint64_t seed, unsigned level,
+		      unsigned y, float amplitude)
 {
-	float sum = 0, amplitude = grain;
+	float joined[WIDEST + 2];
+	unsigned top = y >> level, mask = (1u << level) - 1;
+	float scale = 1 / (float)(1u << level);
+	float v = (float)(y & mask) * scale;
 
-	for (unsigned level = 0; level <= COARSEST; level += 2) {
-		sum += amplitude * noise(seed + level, level, x, y);
-		amplitude *= 1.6f;
+	for (unsigned i = 0; i < (width >> level) + 2; i++)
+		joined[i] = amplitude * (corner(seed, i, top) * (1 - v) +
+					 (v > 0 ? corner(seed, i, top + 1) * v : 0));
+	for (unsigned x = 0; x < width; x++) {
+		float u = (float)(x & mask) * scale;
+
+		row[x] += joined[x >> level] * (1 - u) + joined[(x >> level) + 1] * u;
 	}
-	return sum;
 }
 
 static JSAMPLE clamp(float value)
@@ -67,17 +59,22 @@ static JSAMPLE clamp(float value)
 	return value < 0 ? 0 : value > 255 ? 255 : (JSAMPLE)value;
 }
 
+/*
+ * Octaves whose amplitude falls with their frequency, as in photographs; that of the
+ * finest, the grain, decides how many bytes the picture takes.
+ */
 static void draw_row(uint64_t seed, unsigned y, unsigned width, JSAMPLE *row)
 {
-	float grain = 32 + 18 * corner(seed, 0, 0);
+	float light[WIDEST] = {0}, warmth[WIDEST] = {0};
+	float amplitude = 41 + 22 * corner(seed, 0, 0);
 
+	for (unsigned level = 0; level <= COARSEST; level += 2, amplitude *= 1.1f)
+		add_noise(light, width, seed + level, level, y, amplitude);
+	add_noise(warmth, width, seed + COARSEST + 1, COARSEST, y, 40);
 	for (unsigned x = 0; x < width; x++) {
-		float light = 128 + brightness(seed, grain, x, y);
-		float warmth = 40 * noise(seed + COARSEST + 1, COARSEST, x, y);
-
-		*row++ = clamp(light + warmth);
-		*row++ = clamp(light);
-		*row++ = clamp(light - warmth);
+		*row++ = clamp(128 + light[x] + warmth[x]);
+		*row++ = clamp(128 + light[x]);
+		*row++ = clamp(128 + light[x] - warmth[x]);
 	}
 }
 
