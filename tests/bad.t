@@ -191,16 +191,28 @@ def outputs(scratch):
                      "--dataset", images), COULD_NOT, "mine: Permission denied")
 
 
-def session_size(scratch, command):
-    """Bytes of a session, seen while a run is on."""
+def while_on(scratch, command, session, look):
+    """What look() returns while a run is on, which is then ended by a signal."""
     with subprocess.Popen(command, env=scratch.environment, cwd=scratch.path,
                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        path = scratch.at("small/out/session")
-        wait_until(lambda: os.path.exists(path) and os.path.getsize(path) > 0)
-        size = os.path.getsize(path)
+        wait_until(lambda: os.path.exists(session) and os.path.getsize(session) > 0)
+        seen = look()
         process.terminate()
-    shutil.rmtree(scratch.at("small/out"))
-    return size
+    return seen
+
+
+def busy(scratch):
+    """A folder that a run is writing into."""
+    images = scratch.images()
+    command = [DSA, "run", "-q", "-o", scratch.at("out"), "--", TRAIN, "--size", "32",
+               "--emulate-gpu", "2000", "--dataset", images]
+    second, report = while_on(scratch, command, scratch.at("out/session"), lambda: (
+        scratch.run(*command), scratch.run(DSA, "report", scratch.at("out"))))
+    for name, result, pattern in (("a second run into it", second, "another run"),
+                                  ("a report of it", report, "still going on")):
+        tap.ok(result.returncode == COULD_NOT and len(lines_of(result)) == 1 and
+               re.search(pattern, result.stderr), name, result.returncode, result.stderr)
+    tap.ok(not children(), "SIGTERM ends run and target")
 
 
 def on_small_disk(scratch, size, *command):
@@ -221,7 +233,9 @@ def full_disk(scratch):
     result = on_small_disk(scratch, 100 << 10, *command)
     said("no room for the session", result, COULD_NOT, "No space left")
     tap.ok("left:" not in result.stdout, "and nothing stays of it", result.stdout)
-    room = session_size(scratch, command) 
+    session = scratch.at("small/out/session")
+    room = while_on(scratch, command, session, lambda: os.path.getsize(session))
+    shutil.rmtree(scratch.at("small/out"))
     result = on_small_disk(scratch, room, *command)
     said("no room for the result", result, COULD_NOT, "No space left")
     tap.ok("left: session" in result.stdout and "run.json" not in result.stdout,
@@ -315,7 +329,7 @@ def full_output(scratch):
                          scratch.at("out")), COULD_NOT, "No space left")
 
 
-TESTS = (usage, reports, data_sets, outputs, full_output, full_disk, corrupt, targets)
+TESTS = (usage, reports, data_sets, outputs, busy, full_output, full_disk, corrupt, targets)
 
 adopt_orphans()
 for test in TESTS:
