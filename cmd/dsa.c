@@ -1,9 +1,11 @@
 /* dsa.c - finds the command that is meant, and runs it. */
 #include "cmd/cmd.h"
+#include "cmd/defaults.h"
 #include "loader/base/error.h"
 #include "reports/escape.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -55,6 +57,19 @@ static const struct command *find(const struct command *command, const char *nam
 	return NULL;
 }
 
+/* Runs a command with the options that nobody typed before those that somebody did. */
+static int run_command(const struct command *command, int argc, char **argv)
+{
+	struct error err = {0};
+
+	argv = defaults_add(command->argp, &argc, argv, &err);
+	if (argv == NULL) {
+		cmd_fail(&err);
+		return err.code == ENOMEM ? 3 : 2;
+	}
+	return command->run(argc, argv);
+}
+
 /* "help X Y" means "X Y --help"; argv has room for as many. */
 static int turn_help(int argc, char **argv)
 {
@@ -71,7 +86,7 @@ static int run(const struct command *command, const char *title, int argc, char 
 	char longer[64]; /* what argp calls us in messages */
 
 	if (command->run != NULL)
-		return command->run(argc, argv);
+		return run_command(command, argc, argv);
 	if (argc < 2) {
 		usage(stderr, command, title);
 		return 2;

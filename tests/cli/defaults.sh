@@ -1,0 +1,19 @@
+# dsa.ini < DSA_OPT_* < what is typed. A run makes its folder before it fails.
+try() {
+	dsa run "$@" -- no-such-program || echo "$?"
+	ls -d from-* 2>/dev/null || true
+	rm -rf from-*
+}
+try -o from-us
+printf 'output = from-file\nmean = of no command\n[report]\noutput = from-report\n' >dsa.ini
+try
+DSA_OPT_OUTPUT=from-environment DSA_OPT_UNKNOWN=x try
+DSA_OPT_OUTPUT=from-environment try -o from-us
+printf '[run]\noutput=from-section\njson = no\n' >dsa.ini
+try
+printf '[run]\nworker = 2\n' >dsa.ini
+try
+printf 'json = perhaps\n' >dsa.ini
+try
+printf 'workers\n' >dsa.ini
+try
