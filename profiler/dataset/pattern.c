@@ -34,10 +34,28 @@ unsigned pattern_kinds(unsigned label, unsigned kinds[2])
 	return 2;
 }
 
+/* What <math.h> has too, but there it is a call, for the sake of NaN and old machines. */
+static float floor_of(float x)
+{
+	float whole = (float)(int32_t)x;
+
+	return whole > x ? whole - 1 : whole;
+}
+
+static float least(float a, float b)
+{
+	return a < b ? a : b;
+}
+
+static float most(float a, float b)
+{
+	return a > b ? a : b;
+}
+
 /* Distance from the middle of the period that x lies in, 0 .. 0.5. */
 static float off_middle(float x)
 {
-	return fabsf(x - floorf(x) - 0.5f);
+	return fabsf(x - floor_of(x) - 0.5f);
 }
 
 /* A cell of the plane that holds one figure, and where in it we are. */
@@ -56,7 +74,7 @@ static uint32_t cell_hash(float column, float row, uint32_t seed)
 
 static struct cell cell_at(float u, float v, uint32_t seed)
 {
-	float column = floorf(u), row = floorf(v);
+	float column = floor_of(u), row = floor_of(v);
 	uint32_t hash = cell_hash(column, row, seed);
 	float x = u - column - 0.44f - 0.12f * (float)(hash & 255) / 255;
 	float y = v - row - 0.44f - 0.12f * (float)(hash >> 8 & 255) / 255;
@@ -68,20 +86,20 @@ static struct cell cell_at(float u, float v, uint32_t seed)
 
 static float bricks(float u, float v, float share, uint32_t seed)
 {
-	float row = floorf(2 * v);
+	float row = floor_of(2 * v);
 	float shift = 0.5f * (float)((int32_t)row & 1);
 	float joint = 0.03f + 0.07f * share;
 	float beside = 0.5f - off_middle(u + shift),
 	      above = 0.25f - off_middle(2 * v) / 2;
 
 	(void)seed;
-	return joint - fminf(beside, above);
+	return joint - least(beside, above);
 }
 
 static float checks(float u, float v, float share, uint32_t seed)
 {
 	float x = 0.25f - off_middle(u), y = 0.25f - off_middle(v);
-	float depth = fminf(fabsf(x), fabsf(y));
+	float depth = least(fabsf(x), fabsf(y));
 
 	(void)seed;
 	return ((x > 0) == (y > 0) ? depth : -depth) + 0.1f * (share - 0.5f);
@@ -93,7 +111,7 @@ static float crosses(float u, float v, float share, uint32_t seed)
 	float x = fabsf(at.x), y = fabsf(at.y);
 	float arm = 0.36f, half = 0.06f + 0.06f * share;
 
-	return fmaxf(fminf(arm - x, half - y), fminf(half - x, arm - y));
+	return most(least(arm - x, half - y), least(half - x, arm - y));
 }
 
 static float dots(float u, float v, float share, uint32_t seed)
@@ -113,11 +131,11 @@ static float honeycomb(float u, float v, float share, uint32_t seed)
 	for (int i = 0; i < 2; i++) {
 		float x = u + 0.5f * (float)i, y = v / root + 0.5f * (float)i;
 
-		x -= floorf(x) + 0.5f;
-		y = (y - floorf(y) - 0.5f) * root;
-		near[i] = fmaxf(fabsf(x), 0.5f * fabsf(x) + root / 2 * fabsf(y));
+		x -= floor_of(x) + 0.5f;
+		y = (y - floor_of(y) - 0.5f) * root;
+		near[i] = most(fabsf(x), 0.5f * fabsf(x) + root / 2 * fabsf(y));
 	}
-	return 0.04f + 0.06f * share - (0.5f - fminf(near[0], near[1]));
+	return 0.04f + 0.06f * share - (0.5f - least(near[0], near[1]));
 }
 
 static float rings(float u, float v, float share, uint32_t seed)
@@ -131,11 +149,11 @@ static float rings(float u, float v, float share, uint32_t seed)
 /* Rows of half circles; where two of a row meet, the next row's has its top. */
 static float scales(float u, float v, float share, uint32_t seed)
 {
-	float row = floorf(2 * v);
+	float row = floor_of(2 * v);
 	float x = u + 0.5f * (float)((int32_t)row & 1), y = v - row / 2;
 
 	(void)seed;
-	x -= floorf(x) + 0.5f;
+	x -= floor_of(x) + 0.5f;
 	return 0.04f + 0.05f * share - fabsf(sqrtf(x * x + y * y) - 0.5f);
 }
 
@@ -150,7 +168,7 @@ static float triangles(float u, float v, float share, uint32_t seed)
 	struct cell at = cell_at(u, v, seed);
 	float side = 0.866f * fabsf(at.x) + 0.5f * at.y;
 
-	return 0.14f + 0.07f * share - fmaxf(side, -at.y);
+	return 0.14f + 0.07f * share - most(side, -at.y);
 }
 
 static float waves(float u, float v, float share, uint32_t seed)

@@ -60,6 +60,12 @@ void picture_free(struct picture *picture)
 	free(picture);
 }
 
+/* fminf() and fmaxf() would be calls. */
+static float clamp(float value, float low, float high)
+{
+	return value < low ? low : value > high ? high : value;
+}
+
 static float between(struct random *random, float low, float high)
 {
 	return low + (high - low) * (float)random_unit(random);
@@ -140,8 +146,7 @@ static void draw_colour(float colour[3], struct random *random)
 	float level = between(random, 20, 235), spread = between(random, 10, 90);
 
 	for (int c = 0; c < 3; c++)
-		colour[c] =
-			fminf(fmaxf(level + between(random, -spread, spread), 0), 255);
+		colour[c] = clamp(level + between(random, -spread, spread), 0, 255);
 }
 
 /* Figure and ground differ enough to be told apart in the dark; either is brighter. */
@@ -202,7 +207,7 @@ static float coverage(const struct surface *surface, unsigned i, float x, float 
 	v += surface->shift[1] + surface->bend * bend[1];
 	depth = pattern_depth(surface->kinds[i], u, v, surface->share, surface->seed);
 	depth = depth / (zoom * surface->soft * near) + 0.5f;
-	return fminf(fmaxf(depth, 0), 1);
+	return clamp(depth, 0, 1);
 }
 
 static void paint(const struct picture *picture, const struct surface *surface, float x,
@@ -272,7 +277,7 @@ void picture_draw(struct picture *picture, unsigned width, unsigned height,
 
 static uint8_t whole_level(float value)
 {
-	return (uint8_t)(fminf(fmaxf(value, 0), 255) + 0.5f);
+	return (uint8_t)(clamp(value, 0, 255) + 0.5f);
 }
 
 void picture_develop(const struct picture *picture, float detail, uint8_t *rgb)
