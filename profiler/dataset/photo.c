@@ -12,6 +12,7 @@
 #define PIXELS   187500. /* 500 x 375 */
 #define HEAD     620.    /* bytes of a JPEG before its pixels */
 #define WIDEST   1.8     /* long side / short side */
+#define MOST     60      /* levels of detail: more would hide the picture */
 #define SHORTEST 16      /* side that is still drawn, pixels */
 
 enum { TRIES = 4 }; /* encodings at the most to meet a size */
@@ -70,8 +71,8 @@ static double area_of(const struct photo_config *config, double bytes)
 {
 	double mean = config->size_mean;
 
-	return PIXELS / (SIZE - HEAD) * (mean - HEAD) * pow(mean / SIZE, 0.08) *
-	       pow(bytes / mean, 0.75);
+	return PIXELS / (SIZE - HEAD) * (mean - HEAD) * pow(mean / SIZE, 0.06) *
+	       pow(bytes / mean, 0.9);
 }
 
 static unsigned whole_side(double side)
@@ -148,7 +149,7 @@ static const uint8_t *develop(struct photo *photo, const struct order *order,
 		off = order->bytes / (double)*size;
 		if (fabs(off - 1) < 0.05)
 			break;
-		detail = fmin(fmax(detail, 0.5) * pow(off, 2.2), 100);
+		detail = fmin(fmax(detail, 0.5) * pow(off, 2.2), MOST);
 	}
 	return bytes;
 }

@@ -2,9 +2,9 @@
  * photo.h - the pictures of a made data set, as files: whose class, how large, and the
  * JPEG itself.
  *
- * Sizes follow what ImageNet's do: log-normal (here sigma = 0.45) around the mean, most
- * pictures 4:3 or 3:2 and of one common width, the others as much larger or smaller as
- * the root of their bytes. A mean of 110 KB gives about 500 x 375.
+ * Sizes follow what ImageNet's do: log-normal (here sigma = 0.45) around the mean; most
+ * pictures are 4:3 or 3:2, half of them of one common width, the others larger or
+ * smaller with their file. A mean of 110 KB gives about 500 x 375.
  */
 #ifndef DSA_PHOTO_H
 #define DSA_PHOTO_H

@@ -1,5 +1,6 @@
 #include "loader/base/error.h"
 #include "profiler/make.h"
+#include "tests/lib/nomem.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -196,6 +197,27 @@ static void an_impossible_folder_is_named_in_one_line(void **state)
 	assert_non_null(strstr(err.message, "/no/such\\n\\\"place\\\": No such file"));
 }
 
+static void make_says_so_when_memory_runs_out(void **state)
+{
+	const struct folder *folder = *state;
+	struct make_config config = config_of(folder, 1);
+	struct make_result result;
+	struct error err = {0};
+	unsigned failures = 0;
+
+	config.count = 1;
+	config.list = true;
+	for (;; failures++) {
+		nomem_at(failures + 1);
+		if (make_run(&config, &result, &err) == 0)
+			break;
+		assert_int_equal(err.code, ENOMEM);
+		assert_int_equal(access(folder->path, F_OK), -1);
+	}
+	nomem_at(0);
+	assert_in_range(failures, 5, 100);
+}
+
 int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -208,6 +230,7 @@ int main(int argc, char **argv)
 		TEST(stopped_it_leaves_nothing),
 		TEST(a_failed_write_is_named_and_leaves_nothing),
 		TEST(an_impossible_folder_is_named_in_one_line),
+		TEST(make_says_so_when_memory_runs_out),
 	};
 
 	if (argc > 1)
