@@ -150,6 +150,8 @@ $(B)/%.o: %.c $(B)/flags
 	@echo '  CC  $<'
 	@$(CC) $(FLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+$(B)/reports/html_style.o: reports/style.css
+
 # Everything is rebuilt when the flags change, and nothing when they do not.
 define flags
 $(CC) $(FLAGS) $(CFLAGS)

@@ -121,10 +121,8 @@ static void begin(const struct html *html)
 		dataset = escape_tail(dataset, TITLE, &cut);
 	fputs(cut, html->out);
 	html_text(html->out, dataset == NULL ? "report" : dataset);
-	fputs("</title>\n<style>\n", html->out);
-	for (size_t i = 0; html_style[i] != NULL; i++)
-		fputs(html_style[i], html->out);
-	fputs("</style>\n</head>\n<body>\n", html->out);
+	fprintf(html->out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n",
+		html_style);
 }
 
 int html_write(const struct profile *profile, const struct form_style *style, FILE *out,

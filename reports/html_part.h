@@ -18,7 +18,7 @@ struct html {
 	bool *failed; /* set when memory was short and something is missing */
 };
 
-extern const char *const html_style[]; /* the page's CSS; ends with NULL */
+extern const char html_style[]; /* reports/style.css */
 
 /* Parts, in the order of the page. Those without numbers write nothing. */
 void html_head(const struct html *html);         /* verdict, how it was loaded */

@@ -91,12 +91,14 @@ static void run_facts(const struct html *html)
 	end_facts(html->out);
 }
 
-/* "memory_nodes" as "memory nodes". */
+/* "cpu_cores" as "CPU cores". */
 static void fact_name(const struct html *html, const char *key)
 {
 	char *name = strdup(key);
 
 	*html->failed |= name == NULL;
+	if (name != NULL && strncmp(name, "cpu", 3) == 0)
+		memcpy(name, "CPU", 3);
 	for (char *at = name; at != NULL && (at = strchr(at, '_')) != NULL;)
 		*at = ' ';
 	html_text(html->out, name);
