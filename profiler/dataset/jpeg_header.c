@@ -70,26 +70,23 @@ static bool stands_alone(uint8_t marker)
 	return marker == TEM || (marker >= RST0 && marker <= SOI);
 }
 
-/* Reads the segment at *at, and moves *at behind it. 1 after the start of a scan. */
-static int read_segment(const uint8_t *bytes, size_t size, size_t *at,
-			struct jpeg_header *header)
+/* The marker at *at, behind which *at is then; any number of 0xff may stand before it. */
+static int next_marker(const uint8_t *bytes, size_t size, size_t *at)
 {
-	uint8_t marker;
-	size_t length;
-
 	if (bytes[*at] != 0xff)
 		return -EBADMSG;
-	while (*at < size && bytes[*at] == 0xff) /* any number may stand there */
+	while (*at < size && bytes[*at] == 0xff)
 		++*at;
-	if (*at == size)
-		return -EAGAIN;
-	marker = bytes[(*at)++];
-	if (marker == SOS)
-		return header->width > 0 ? 1 : -EBADMSG;
-	if (marker == EOI || marker == 0)
-		return -EBADMSG;
-	if (stands_alone(marker))
-		return 0;
+	return *at < size ? bytes[(*at)++] : -EAGAIN;
+}
+
+/* Reads what belongs to a marker, its length first, and moves *at behind it. */
+static int read_body(const uint8_t *bytes, size_t size, uint8_t marker, size_t *at,
+		     struct jpeg_header *header)
+{
+	const uint8_t *body;
+	size_t length;
+
 	if (size - *at < 2)
 		return -EAGAIN;
 	length = get16(bytes + *at);
@@ -97,12 +94,28 @@ static int read_segment(const uint8_t *bytes, size_t size, size_t *at,
 		return -EBADMSG;
 	if (size - *at < length)
 		return -EAGAIN;
-	if (marker == DRI && length >= 4)
-		header->restarts = get16(bytes + *at + 2) > 0;
+	body = bytes + *at + 2;
 	*at += length;
-	return is_frame(marker) ? read_frame(bytes + *at - length + 2, length - 2,
-					     marker, header)
-				: 0;
+	if (marker == DRI && length >= 4)
+		header->restarts = get16(body) > 0;
+	return is_frame(marker) ? read_frame(body, length - 2, marker, header) : 0;
+}
+
+/* Reads the segment at *at, and moves *at behind it. 1 at the start of a scan. */
+static int read_segment(const uint8_t *bytes, size_t size, size_t *at,
+			struct jpeg_header *header)
+{
+	int marker = next_marker(bytes, size, at);
+
+	if (marker < 0)
+		return marker;
+	if (marker == SOS)
+		return header->width > 0 ? 1 : -EBADMSG;
+	if (marker == EOI || marker == 0)
+		return -EBADMSG;
+	if (stands_alone((uint8_t)marker))
+		return 0;
+	return read_body(bytes, size, (uint8_t)marker, at, header);
 }
 
 int jpeg_header_read(const uint8_t *bytes, size_t size, struct jpeg_header *header)
