@@ -239,6 +239,26 @@ static void stall_share(FILE *out, const struct profile_stalls *stalls)
 		fputs(format_percent(number, stall), out);
 }
 
+/* Where neither stall is told from zero. */
+static void no_stall_verdict(FILE *out, const struct interval *compute)
+{
+	double most = 1 - compute->low;
+
+	if (!isfinite(most))
+		fputs("Training was not seen to wait for data; the measurement was too "
+		      "short for an interval.",
+		      out);
+	else if (most > WIDE)
+		fprintf(out,
+			"Whether training waits for data is not known yet: it may be "
+			"anything up to %.0f%% of its time.",
+			100 * fmin(1, most));
+	else
+		fputs("Training does not wait for data: what it waits is within "
+		      "the measurement's interval of zero.",
+		      out);
+}
+
 static void stall_verdict(FILE *out, const struct profile *profile)
 {
 	const struct profile_stalls *stalls = &profile->stalls;
@@ -246,14 +266,8 @@ static void stall_verdict(FILE *out, const struct profile *profile)
 	double stall = stalls->prep.value + stalls->fetch.value;
 	char number[FORMAT_SIZE], other[FORMAT_SIZE];
 
-	bool sure = isfinite(stalls->compute.low) && isfinite(stalls->compute.high);
-
 	if (!prep && !fetch) {
-		fputs(sure ? "Training does not wait for data: what it waits is within "
-			     "the measurement's interval of zero."
-			   : "Training was not seen to wait for data; the measurement "
-			     "was too short for an interval.",
-		      out);
+		no_stall_verdict(out, &stalls->compute);
 		return;
 	}
 	if (stall < profile->overhead.high) {
@@ -270,7 +284,7 @@ static void stall_verdict(FILE *out, const struct profile *profile)
 	fprintf(out, " of its time, %s for %s%s.",
 		prep && fetch ? "mostly" : "all of it",
 		stalls->prep.value > stalls->fetch.value ? "preparation" : "storage",
-		sure ? "" : "; no interval is known");
+		isfinite(stalls->compute.low) ? "" : "; no interval is known");
 }
 
 bool format_is_observed(const struct profile *profile)
@@ -288,7 +302,7 @@ void format_overhead(FILE *out, const struct profile *profile)
 		fprintf(out, "%.2f%%", 100 * overhead->value);
 	else
 		fputs("none seen", out);
-	if (isfinite(overhead->high))
+	if (overhead->high > 0)
 		fprintf(out, ", at most %.2f%%,",
 			100 * fmin(MAX_SHARE, overhead->high));
 	fputs(" of the CPU time of a sample", out);
