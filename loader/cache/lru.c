@@ -49,26 +49,23 @@ static void *lru_open(uint32_t samples)
 	return lru;
 }
 
-static void lru_touch(void *state, uint32_t sample)
+/* A read now. Returns its time. */
+static uint64_t stamp(struct lru *lru, uint32_t sample)
 {
-	struct lru *lru = state;
 	uint64_t now = atomic_fetch_add_explicit(&lru->now, 1, memory_order_relaxed);
 
 	atomic_store_explicit(&lru->stamp[sample], now, memory_order_relaxed);
+	return now;
+}
+
+static void lru_touch(void *state, uint32_t sample)
+{
+	stamp(state, sample);
 }
 
 static uint64_t last_read(const struct lru *lru, uint32_t sample)
 {
 	return atomic_load_explicit(&lru->stamp[sample], memory_order_relaxed);
-}
-
-static void rise(struct seen *heap, uint32_t at)
-{
-	struct seen moved = heap[at];
-
-	for (; at > 0 && moved.stamp < heap[(at - 1) / 2].stamp; at = (at - 1) / 2)
-		heap[at] = heap[(at - 1) / 2];
-	heap[at] = moved;
 }
 
 /* Puts `moved` into the heap, whose top is free. */
@@ -91,9 +88,8 @@ static void lru_push(void *state, uint32_t sample)
 {
 	struct lru *lru = state;
 
-	lru_touch(lru, sample);
-	lru->heap[lru->length] = (struct seen){last_read(lru, sample), sample};
-	rise(lru->heap, lru->length++);
+	/* No stamp in the heap is as late as this one, so the last place is right. */
+	lru->heap[lru->length++] = (struct seen){stamp(lru, sample), sample};
 }
 
 static uint32_t lru_pop(void *state)
@@ -102,11 +98,11 @@ static uint32_t lru_pop(void *state)
 	struct seen top = lru->heap[0];
 
 	for (;;) {
-		uint64_t stamp = last_read(lru, top.sample);
+		uint64_t read = last_read(lru, top.sample);
 
-		if (stamp == top.stamp)
+		if (read == top.stamp)
 			break;
-		top.stamp = stamp;
+		top.stamp = read;
 		sink(lru->heap, lru->length, top);
 		top = lru->heap[0];
 	}

@@ -220,6 +220,20 @@ static void a_damaged_index_is_refused(void **state)
 	index_free(&other);
 }
 
+static void a_file_that_was_cut_is_not_used(void **state)
+{
+	struct index_cache cache;
+	struct stat status;
+
+	(void)state;
+	keep(&cache);
+	assert_int_equal(stat(cache.path, &status), 0);
+	assert_int_equal(truncate(cache.path, status.st_size - 1), 0);
+	assert_false(loads(&cache));
+	assert_int_equal(truncate(cache.path, 0), 0);
+	assert_false(loads(&cache));
+}
+
 static void numbers_that_lead_out_of_an_index_are_refused(void **state)
 {
 	struct index index, other;
@@ -468,6 +482,7 @@ int main(int argc, char **argv)
 		TEST(a_time_that_was_set_back_does_not_fit),
 		TEST(a_tree_that_has_just_changed_is_not_kept),
 		TEST(a_damaged_index_is_refused),
+		TEST(a_file_that_was_cut_is_not_used),
 		TEST(numbers_that_lead_out_of_an_index_are_refused),
 		TEST(an_index_of_another_or_behind_a_link_is_not_used),
 		TEST(a_full_disk_leaves_nothing_behind),

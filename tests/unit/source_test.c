@@ -236,8 +236,8 @@ static void what_may_not_be_read_is_refused(void **state)
 
 static void the_order_does_not_depend_on_threads(void **state)
 {
-	struct source_config one = {.threads = 1, .index_dir = ""};
-	struct source *source, *other;
+	static const unsigned threads[] = {1, 0, 1000};
+	struct source *source;
 
 	(void)state;
 	for (int i = 0; i < 300; i++) {
@@ -247,11 +247,15 @@ static void the_order_does_not_depend_on_threads(void **state)
 		scratch_file(path, (size_t)i % 5);
 	}
 	source = open_source("t");
-	other = source_open("t", &one, NULL);
 	assert_int_equal(source_count(source), 300);
-	assert_int_equal(source_digest(source), source_digest(other));
+	for (int i = 0; i < 3; i++) {
+		struct source_config other = {.threads = threads[i], .index_dir = ""};
+		struct source *again = source_open("t", &other, NULL);
+
+		assert_int_equal(source_digest(source), source_digest(again));
+		source_close(again);
+	}
 	source_close(source);
-	source_close(other);
 }
 
 /* Pinned: results of different machines and versions are compared by it. */
@@ -363,6 +367,51 @@ static void a_bad_list_is_refused_with_its_line(void **state)
 		assert_null(source_open("list", &config, &err));
 		assert_string_equal(err.message, bad[i].message);
 	}
+}
+
+static void words_are_ranked_however_many(void **state)
+{
+	enum { WORDS = 1000 };
+	FILE *file = fopen("list", "w");
+	struct source *source;
+
+	(void)state;
+	scratch_file("1.jpg", 1);
+	for (unsigned i = 0; i < 3 * WORDS; i++)
+		fprintf(file, "1.jpg w%03u\n", i * 7 % WORDS);
+	fclose(file);
+	source = open_source("list");
+	assert_int_equal(source_classes(source), WORDS);
+	for (uint32_t i = 0; i < 3 * WORDS; i++)
+		assert_int_equal(source_label(source, i), i * 7 % WORDS);
+	assert_string_equal(source_class(source, 42), "w042");
+	source_close(source);
+}
+
+static void a_path_that_cannot_be_opened_is_refused(void **state)
+{
+	enum { LEVELS = 17, LENGTH = 255 };
+	char name[LENGTH + 1], text[PATH_MAX + 8];
+	struct error err = {0};
+
+	(void)state;
+	memset(text, 'x', PATH_MAX);
+	strcpy(text + PATH_MAX, " 0\n");
+	scratch_text("list", text);
+	assert_refused("list", EINVAL, "list:1: the path is too long");
+
+	memset(name, 'x', LENGTH);
+	name[LENGTH] = '\0';
+	for (int i = 0; i < LEVELS; i++)
+		assert_true(mkdir(name, 0755) == 0 && chdir(name) == 0);
+	assert_int_equal(chdir(scratch_path()), 0);
+	assert_null(source_open(".", &config, &err));
+	assert_int_equal(err.code, ENAMETOOLONG);
+	assert_non_null(strstr(err.message, "a path is longer than 4095 bytes: move"));
+	for (int i = 1; i < LEVELS; i++)
+		assert_int_equal(chdir(name), 0);
+	for (int i = 0; i < LEVELS; i++)
+		assert_true(rmdir(name) == 0 && (i == LEVELS - 1 || chdir("..") == 0));
 }
 
 static void a_binary_file_is_no_list(void **state)
@@ -490,6 +539,8 @@ int main(int argc, char **argv)
 		TEST(a_label_of_a_list_may_be_a_number),
 		TEST(a_path_of_a_list_may_be_absolute),
 		TEST(a_bad_list_is_refused_with_its_line),
+		TEST(words_are_ranked_however_many),
+		TEST(a_path_that_cannot_be_opened_is_refused),
 		TEST(a_binary_file_is_no_list),
 		cmocka_unit_test(a_synthetic_sample_is_a_picture),
 		cmocka_unit_test(synthetic_pictures_depend_on_the_seed_alone),
