@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """dsa run with programs that are well: how a run ends, what it says and leaves behind.
 Speaks TAP. What programs and data can do wrong is in bad.t, kills in kill.t.
+Runs ALONE: its budgets are too short for a busy machine.
 
 	tests/run.t		all of it
 	tests/run.t observe	one of the tests below
