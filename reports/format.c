@@ -262,11 +262,12 @@ static void no_stall_verdict(FILE *out, const struct interval *compute)
 static void stall_verdict(FILE *out, const struct profile *profile)
 {
 	const struct profile_stalls *stalls = &profile->stalls;
-	bool prep = is_seen(&stalls->prep), fetch = is_seen(&stalls->fetch);
 	double stall = stalls->prep.value + stalls->fetch.value;
 	char number[FORMAT_SIZE], other[FORMAT_SIZE];
+	const struct interval *less;
+	bool more_prep;
 
-	if (!prep && !fetch) {
+	if (!is_seen(&stalls->prep) && !is_seen(&stalls->fetch)) {
 		no_stall_verdict(out, &stalls->compute);
 		return;
 	}
@@ -279,11 +280,13 @@ static void stall_verdict(FILE *out, const struct profile *profile)
 			format_percent(other, profile->overhead.high));
 		return;
 	}
+	more_prep = stalls->prep.value > stalls->fetch.value;
+	less = more_prep ? &stalls->fetch : &stalls->prep;
 	fputs("Training waits for data ", out);
 	stall_share(out, stalls);
 	fprintf(out, " of its time, %s for %s%s.",
-		prep && fetch ? "mostly" : "all of it",
-		stalls->prep.value > stalls->fetch.value ? "preparation" : "storage",
+		is_seen(less) || less->high > WIDE ? "mostly" : "all of it",
+		more_prep ? "preparation" : "storage",
 		isfinite(stalls->compute.low) ? "" : "; no interval is known");
 }
 
