@@ -100,29 +100,73 @@ static void says(const struct profile *profile, const char *expected)
 
 static void verdicts(void **state)
 {
+	static const struct {
+		struct profile_stalls stalls;
+		const char *verdict;
+	} cases[] = {
+		{{{.5, .49, .51}, {.38, .37, .39}, {.12, .11, .13}},
+		 "Training waits for data 50.0% of its time, mostly for preparation."},
+		{{{.88, .87, .89}, {0, -.01, .01}, {.12, .11, .13}},
+		 "Training waits for data 12.0% of its time, all of it for storage."},
+		{{{.88, .87, .89}, {0, -.01, .05}, {.12, .11, .13}},
+		 "Training waits for data 12.0% of its time, mostly for storage."},
+		{{{.68, .51, .85}, {.51, .28, .74}, {-.19, -.4, .01}},
+		 "Training waits for data 15% to 49% of its time, all of it for "
+		 "preparation."},
+		{{{.73, NAN, NAN}, {.24, NAN, NAN}, {.03, NAN, NAN}},
+		 "Training waits for data 27.0% of its time, mostly for preparation; "
+		 "no "
+		 "interval is known."},
+		{{{.999, .99, 1}, {.001, -.01, .01}, {0, -.01, .01}},
+		 "Training does not wait for data: what it waits is within the "
+		 "measurement's interval of zero."},
+		{{{.48, -.07, 1}, {.42, -.06, .9}, {.1, -.4, .6}},
+		 "Whether training waits for data is not known yet: it may be anything "
+		 "up "
+		 "to 100% of its time."},
+		{{{2, NAN, NAN}, {-.9, NAN, NAN}, {-.1, NAN, NAN}},
+		 "Training was not seen to wait for data; the measurement was too "
+		 "short "
+		 "for an interval."},
+		{{{.996, .99, 1}, {.004, .002, .006}, {0, -.001, .001}},
+		 "No verdict: the wait found (0.4%) is smaller than what measuring may "
+		 "cost (0.5%)."},
+	};
 	struct profile profile;
 
 	(void)state;
 	profile_init(&profile);
 	says(&profile, "How long training waits for data was not measured.");
-	profile.stalls = (struct profile_stalls){
-		{.5, .49, .51}, {.38, .37, .39}, {.12, .11, .13}};
-	says(&profile,
-	     "Training waits for data 50.0% of its time, mostly for preparation.");
-	profile.stalls = (struct profile_stalls){
-		{.88, .87, .89}, {0, -.01, .01}, {.12, .11, .13}};
-	says(&profile,
-	     "Training waits for data 12.0% of its time, all of it for storage.");
-	profile.stalls = (struct profile_stalls){
-		{.999, .99, 1}, {.001, -.01, .01}, {0, -.01, .01}};
-	says(&profile, "Training does not wait for data: what it waits is within the "
-		       "measurement's interval of zero.");
-	profile.stalls = (struct profile_stalls){
-		{.997, .99, 1}, {.003, .002, .004}, {0, -.001, .001}};
 	profile.overhead = (struct interval){.002, .001, .005};
-	says(&profile, "No verdict: the wait found (0.3%) is smaller than what "
-		       "measuring may cost (0.5%).");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		profile.stalls = cases[i].stalls;
+		says(&profile, cases[i].verdict);
+	}
 	profile_free(&profile);
+}
+
+static void costs(const struct interval *overhead, const char *expected)
+{
+	struct profile profile;
+	char *text;
+
+	profile_init(&profile);
+	profile.overhead = *overhead;
+	text = format_string(format_overhead, &profile);
+	assert_string_equal(text, expected);
+	free(text);
+	profile_free(&profile);
+}
+
+static void overheads(void **state)
+{
+	(void)state;
+	costs(&INTERVAL_UNKNOWN, "");
+	costs(&(struct interval){.0018, -.0009, .0045},
+	      "0.18%, at most 0.45%, of the CPU time of a sample");
+	costs(&(struct interval){.0018, NAN, NAN}, "0.18% of the CPU time of a sample");
+	costs(&(struct interval){-.001, -.003, .001},
+	      "none seen, at most 0.10%, of the CPU time of a sample");
 }
 
 static void an_ending_says_what_was_missing(void **state)
@@ -156,6 +200,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_does_not_sum_is_not_made_to),
 		cmocka_unit_test(numbers_have_three_digits_and_a_unit),
 		cmocka_unit_test(verdicts),
+		cmocka_unit_test(overheads),
 		cmocka_unit_test(an_ending_says_what_was_missing),
 	};
 
