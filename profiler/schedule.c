@@ -47,8 +47,9 @@ struct schedule {
 	unsigned blocks, in_block; /* whole ones asked for; windows of the next one */
 	struct trace_window extras[EXTRAS];
 	unsigned extra_count, extra_next, extras_due;
-	double extras_s; /* spent on them */
-	double length_s; /* of a window */
+	uint32_t pair_batches, pair_passes; /* of windows for the overhead */
+	double extras_s;                    /* spent on them */
+	double length_s;                    /* of a window */
 };
 
 /* Orders of a block's windows: each is followed by its mirror, so that a linear drift
@@ -321,6 +322,32 @@ static double extra_length(const struct schedule *schedule)
 	return fmin(LENGTH_S, fmax(.1, .7 * each));
 }
 
+/*
+ * Windows whose CPU time is compared do the same work: as many passes over the staged
+ * samples as take about length_s, and one at the least. Found once, for all of them.
+ */
+static void plan_pairs(struct schedule *schedule, const struct trace_loader *loader,
+		       double length_s, uint32_t stage)
+{
+	double samples = fmax(1, length_s * pace_prep_per_s(&schedule->pace, loader));
+	double batches = fmax(1, floor(stage / (double)loader->batch));
+
+	batches = fmin(batches, ceil(samples / loader->batch));
+	schedule->pair_batches = (uint32_t)batches;
+	schedule->pair_passes =
+		(uint32_t)fmax(1, floor(samples / (batches * loader->batch)));
+}
+
+static void set_pair(struct schedule *schedule, const struct trace_loader *loader,
+		     double length_s, struct trace_window *ask)
+{
+	if (schedule->pair_batches == 0)
+		plan_pairs(schedule, loader, length_s, ask->stage);
+	ask->stage = schedule->pair_batches * loader->batch;
+	ask->min_steps = schedule->pair_batches * schedule->pair_passes;
+	ask->length_ns = 0;
+}
+
 /* The next extra, if the time for them allows one more. */
 static bool ask_extra(struct schedule *schedule, const struct trace *trace,
 		      double left_s, struct trace_window *ask)
@@ -336,6 +363,8 @@ static bool ask_extra(struct schedule *schedule, const struct trace *trace,
 	ask->limit_ns = ns(left_s + LENGTH_S);
 	if (ask->kind != TRACE_FETCH)
 		ask->stage = stage_for(schedule, trace, ask->kind, length);
+	if (ask->kind == TRACE_PREP && ask->workers == 0)
+		set_pair(schedule, &trace->loader, length, ask);
 	return true;
 }
 

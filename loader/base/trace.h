@@ -135,7 +135,7 @@ struct trace_window {
 	uint32_t workers;   /* prep: threads at work; 0: as configured */
 	uint32_t depth;     /* fetch: reads in flight; 0: as configured */
 	uint32_t settle;    /* steps thrown away after the switch */
-	uint32_t min_steps; /* measured ones, at the least */
+	uint32_t min_steps; /* measured ones, at the least; prep: batches' worth */
 	uint32_t stage;     /* samples to stage in RAM (cached, loaded, prep) */
 	uint64_t length_ns; /* of the measured part, at the least */
 	uint64_t limit_ns;  /* of the measured part, at the most; 0: none */

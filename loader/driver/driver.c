@@ -170,16 +170,19 @@ static void end_window(struct driver *driver, uint64_t now)
 }
 
 /*
- * Waits inside dsa_next() while the pipeline works for nobody: so long, or until it has
- * read so many samples.
+ * Waits inside dsa_next() while the pipeline works for nobody: so long, and until it has
+ * prepared `least` samples; but not when it has read `most`.
  */
-static void sit_out(struct driver *driver, uint64_t length_ns, uint64_t reads)
+static void sit_out(struct driver *driver, uint64_t length_ns, uint64_t least,
+		    uint64_t most)
 {
-	const _Atomic uint64_t *read =
-		&driver->process->counters[TRACE_fetched_samples];
-	uint64_t end = clock_now() + length_ns, last = *read + reads;
+	const _Atomic uint64_t *counters = driver->process->counters;
+	uint64_t end = clock_now() + length_ns;
+	uint64_t prepared = counters[TRACE_prepared_samples] + least;
+	uint64_t read = counters[TRACE_fetched_samples] + most;
 
-	while (clock_now() < end && *read < last && !driver_stopped(driver)) {
+	while ((clock_now() < end || counters[TRACE_prepared_samples] < prepared) &&
+	       counters[TRACE_fetched_samples] < read && !driver_stopped(driver)) {
 		clock_sleep_until(clock_now() + 2 * MS);
 		if (pipeline_status(driver->parts.pipeline, NULL) < 0)
 			break;
@@ -198,12 +201,14 @@ static uint64_t unread(const struct driver *driver)
 
 static void run_alone(struct driver *driver)
 {
-	uint64_t reads =
-		driver->window->kind == TRACE_FETCH ? unread(driver) : UINT32_MAX;
+	const struct trace_window *window = driver->window;
+	bool fetch = window->kind == TRACE_FETCH;
+	uint64_t least = fetch ? 0 : window->min_steps * driver->parts.shape->batch;
+	uint64_t most = fetch ? unread(driver) : UINT32_MAX;
 
-	sit_out(driver, 60 * MS, reads / 4);
+	sit_out(driver, 60 * MS, 0, most / 4);
 	begin_measuring(driver);
-	sit_out(driver, driver->window->length_ns, reads - reads / 4);
+	sit_out(driver, window->length_ns, least, most - most / 4);
 	end_window(driver, 0);
 	driver_stop_turn(driver);
 }

@@ -95,12 +95,12 @@ void stream_supply(struct pipeline *p, struct batch *batch, struct place *place,
 static bool supply_again(struct pipeline *p, struct batch *batch, struct place *place)
 {
 	for (uint32_t tries = 0; tries < p->staged.count; tries++) {
-		uint32_t at = p->cycle++ % p->staged.count;
+		uint32_t turn = p->cycle++, at = turn % p->staged.count;
 
 		if (p->staged.blobs[at] == NULL || stream_bad(p, p->staged.samples[at]))
 			continue;
 		place->sample = p->staged.samples[at];
-		place->seed = random_next(&p->draw);
+		place->seed = random_seed(p->parts.options->seed, turn, place->sample);
 		place->fetch_ns = 0;
 		place->hit = true;
 		ready(batch, place, blob_ref(p->staged.blobs[at]));

@@ -203,8 +203,10 @@ static void extras_take_a_fifth_and_cover_the_curves(void **state)
 		bare += (window->flags & TRACE_BARE) != 0;
 		depths |= window->kind == TRACE_FETCH ? 1u << window->depth % 32 : 0;
 		workers |= window->kind == TRACE_PREP ? 1u << window->workers : 0;
-		if (window->kind != TRACE_FETCH)
+		if (window->kind == TRACE_LOADED)
 			assert_true(window->stage >= 1000);
+		if (window->kind == TRACE_PREP && window->workers == 0)
+			assert_int_equal(window->min_steps * BATCH % window->stage, 0);
 	}
 	assert_true(seconds <= 12.5);
 	assert_true(bare >= 4);
