@@ -170,12 +170,13 @@ static int add_environment(struct words *words, struct error *err)
 char **defaults_add(const struct argp *argp, int *argc, char **argv, struct error *err)
 {
 	char **all = calloc((size_t)*argc + WORDS + 1, sizeof(*all));
-	struct words words = {.argp = argp, .word = all + 1};
+	struct words words = {.argp = argp};
 
 	if (all == NULL) {
 		error_sys(err, ENOMEM, "reading options");
 		return NULL;
 	}
+	words.word = all + 1;
 	if (add_file(&words, argv[0] + strlen("dsa "), err) < 0 ||
 	    add_environment(&words, err) < 0) {
 		free(all);

@@ -94,12 +94,12 @@ static void run_facts(const struct html *html)
 /* "cpu_cores" as "CPU cores". */
 static void fact_name(const struct html *html, const char *key)
 {
-	char *name = strdup(key);
+	char *name = strdup(key), *at;
 
 	*html->failed |= name == NULL;
 	if (name != NULL && strncmp(name, "cpu", 3) == 0)
 		memcpy(name, "CPU", 3);
-	for (char *at = name; at != NULL && (at = strchr(at, '_')) != NULL;)
+	while (name != NULL && (at = strchr(name, '_')) != NULL)
 		*at = ' ';
 	html_text(html->out, name);
 	free(name);
