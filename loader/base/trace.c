@@ -61,35 +61,85 @@ static void fill_header(struct trace *trace, uint64_t seed)
 	memcpy(trace->magic, TRACE_MAGIC, sizeof(trace->magic));
 }
 
+/*
+ * A file that gets its name only when the session in it is complete, so that nobody
+ * ever finds half of one. Where the file system can't do that it has it from the start.
+ */
+static int make_file(const char *path, bool *named)
+{
+	char *copy = strdup(path), *slash;
+	const char *folder = ".";
+	int fd;
+
+	if (copy == NULL)
+		return -ENOMEM;
+	slash = strrchr(copy, '/');
+	if (slash != NULL) {
+		slash[slash == copy] = '\0'; /* the root's own slash stays */
+		folder = copy;
+	}
+	*named = false;
+	fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+		*named = true;
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	}
+	free(copy);
+	return fd < 0 ? -errno : fd;
+}
+
+static int name_file(int fd, const char *path)
+{
+	char own[32];
+
+	snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, own, AT_FDCWD, path, AT_SYMLINK_FOLLOW) < 0 ? -errno
+									    : 0;
+}
+
+/* Allocates, maps and fills the file; 0 or -errno. */
+static int fill_file(int fd, uint64_t seed, struct trace **made)
+{
+	int code = posix_fallocate(fd, 0, sizeof(**made));
+
+	if (code != 0)
+		return -code;
+	*made = mmap(NULL, sizeof(**made), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (*made == MAP_FAILED) {
+		*made = NULL;
+		return -errno;
+	}
+	fill_header(*made, seed);
+	return 0;
+}
+
 struct trace *trace_create(const char *path, uint64_t seed, struct error *err)
 {
-	struct trace *trace = MAP_FAILED;
-	int code = 0, fd;
+	struct trace *trace = NULL;
+	bool named;
+	int result, fd;
 
 	if (unlink(path) < 0 && errno != ENOENT) {
 		error_sys(err, errno, "cannot replace the session %s", path);
 		return NULL;
 	}
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	fd = make_file(path, &named);
 	if (fd < 0) {
-		error_sys(err, errno, "cannot make the session %s", path);
+		error_sys(err, -fd, "cannot make the session %s", path);
 		return NULL;
 	}
-	code = posix_fallocate(fd, 0, sizeof(*trace));
-	if (code == 0)
-		trace = mmap(NULL, sizeof(*trace), PROT_READ | PROT_WRITE, MAP_SHARED,
-			     fd, 0);
-	if (code == 0 && trace == MAP_FAILED)
-		code = errno;
+	result = fill_file(fd, seed, &trace);
+	if (result == 0 && !named)
+		result = name_file(fd, path);
 	close(fd);
-	if (code != 0) {
+	if (result == 0)
+		return trace;
+	trace_unmap(trace);
+	if (named)
 		unlink(path);
-		error_sys(err, code, "cannot make the session %s (%zu MB)", path,
-			  sizeof(*trace) >> 20);
-		return NULL;
-	}
-	fill_header(trace, seed);
-	return trace;
+	error_sys(err, -result, "cannot make the session %s (%zu MB)", path,
+		  sizeof(*trace) >> 20);
+	return NULL;
 }
 
 /* Reads the head alone first: the rest may not be there. */

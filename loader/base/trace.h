@@ -267,7 +267,8 @@ static inline void trace_histogram(struct trace_process *process,
 
 /*
  * dsa: makes the session file at path (0600, replacing one that a dead dsa left) and
- * maps it. All its room is allocated, so that a full disk can't stop a writer later.
+ * maps it. All its room is allocated, so that a full disk can't stop a writer later, and
+ * it has no name before it is complete (where the file system can do that).
  * Returns NULL and fills err on failure. End with trace_unmap(); the file stays.
  */
 struct trace *trace_create(const char *path, uint64_t seed, struct error *err);

@@ -1,40 +1,22 @@
 #include "tests/lib/scratch.h"
+#include "tests/lib/tree.h"
 
-#include <ftw.h>
-#include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static char folder[PATH_MAX];
+static char folder[TREE_PATH];
 
 int scratch_setup(void **state)
 {
 	(void)state;
-	strcpy(folder, "/tmp/dsa-test-XXXXXX");
-	return mkdtemp(folder) == NULL || chdir(folder) < 0;
-}
-
-static int remove_one(const char *path, const struct stat *status, int type,
-		      struct FTW *walk)
-{
-	(void)status;
-	(void)type;
-	(void)walk;
-	return remove(path);
+	tree_make(folder);
+	return chdir(folder);
 }
 
 int scratch_teardown(void **state)
 {
 	(void)state;
-	return chdir("/") < 0 || nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) != 0;
+	tree_remove(folder);
+	return chdir("/");
 }
 
 const char *scratch_path(void)
@@ -42,25 +24,9 @@ const char *scratch_path(void)
 	return folder;
 }
 
-static FILE *create(const char *path)
-{
-	char part[PATH_MAX];
-	FILE *file;
-
-	snprintf(part, sizeof(part), "%s", path);
-	for (char *slash = part; (slash = strchr(slash, '/')) != NULL; slash++) {
-		*slash = '\0';
-		mkdir(part, 0755);
-		*slash = '/';
-	}
-	file = fopen(path, "w");
-	assert_non_null(file);
-	return file;
-}
-
 void scratch_file(const char *path, size_t size)
 {
-	FILE *file = create(path);
+	FILE *file = tree_file("", path);
 
 	for (size_t i = 0; i < size; i++)
 		fputc('x', file);
@@ -69,8 +35,5 @@ void scratch_file(const char *path, size_t size)
 
 void scratch_text(const char *path, const char *text)
 {
-	FILE *file = create(path);
-
-	fputs(text, file);
-	fclose(file);
+	tree_put("", path, text);
 }

@@ -31,7 +31,7 @@ void tree_remove(const char *root)
 	assert_int_equal(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
-void tree_put(const char *root, const char *path, const char *text)
+FILE *tree_file(const char *root, const char *path)
 {
 	char full[PATH_MAX];
 	FILE *file;
@@ -45,6 +45,13 @@ void tree_put(const char *root, const char *path, const char *text)
 	}
 	file = fopen(full, "w");
 	assert_non_null(file);
+	return file;
+}
+
+void tree_put(const char *root, const char *path, const char *text)
+{
+	FILE *file = tree_file(root, path);
+
 	fputs(text, file);
 	assert_int_equal(fclose(file), 0);
 }

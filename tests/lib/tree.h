@@ -2,13 +2,18 @@
 #ifndef DSA_TESTS_TREE_H
 #define DSA_TESTS_TREE_H
 
+#include <stdio.h>
+
 enum { TREE_PATH = 32 };
 
 /* Makes it; the test fails if it can't. Remove it with tree_remove(). */
 void tree_make(char root[TREE_PATH]);
 void tree_remove(const char *root);
 
-/* Writes text to root followed by path; makes the folders on the way. */
+/* Opens root followed by path for writing; makes the folders on the way. */
+FILE *tree_file(const char *root, const char *path);
+
+/* The same, and writes text. */
 void tree_put(const char *root, const char *path, const char *text);
 
 #endif

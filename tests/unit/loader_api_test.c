@@ -35,11 +35,7 @@ static void put_bytes(const char *root, unsigned number, const void *bytes, size
 
 	snprintf(path, sizeof(path), "/class%u/image%02u.jpg",
 		 number / (IMAGES / CLASSES), number);
-	tree_put(root, path, "");
-	snprintf(path, sizeof(path), "%s/class%u/image%02u.jpg", root,
-		 number / (IMAGES / CLASSES), number);
-	file = fopen(path, "w");
-	assert_non_null(file);
+	file = tree_file(root, path);
 	assert_int_equal(fwrite(bytes, 1, size, file), size);
 	assert_int_equal(fclose(file), 0);
 }

@@ -1,0 +1,239 @@
+#include "loader/base/error.h"
+#include "loader/base/trace.h"
+#include "tests/lib/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[TREE_PATH], path[TREE_PATH + 16];
+
+static int new_folder(void **state)
+{
+	(void)state;
+	tree_make(folder);
+	snprintf(path, sizeof(path), "%s/session", folder);
+	return 0;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	tree_remove(folder);
+	return 0;
+}
+
+static struct trace *create(void)
+{
+	struct error err = {0};
+	struct trace *trace = trace_create(path, 42, &err);
+
+	if (trace == NULL)
+		fail_msg("%s", err.message);
+	return trace;
+}
+
+static void what_one_writes_another_reads(void **state)
+{
+	struct trace *trace = create(), *other;
+	struct stat status;
+
+	(void)state;
+	assert_int_equal(stat(path, &status), 0);
+	assert_int_equal(status.st_size, sizeof(*trace));
+	assert_int_equal(status.st_mode & 0777, 0600);
+	assert_true(status.st_blocks * 512 >= status.st_size); /* all its room */
+	other = trace_map(path, true, NULL);
+	assert_non_null(other);
+	assert_int_equal(other->seed, 42);
+	assert_int_equal(other->dsa_pid, getpid());
+	trace->stop = 1;
+	assert_int_equal(other->stop, 1);
+	other->windows[3].samples = 7;
+	assert_int_equal(trace->windows[3].samples, 7);
+	trace_unmap(other);
+	trace_unmap(trace);
+}
+
+static void dsa_is_alive_until_it_died(void **state)
+{
+	struct trace *trace;
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0)
+		_exit(trace_create(path, 1, NULL) != NULL ? 0 : 1);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	trace = trace_map(path, false, NULL);
+	assert_non_null(trace);
+	assert_false(trace_dsa_alive(trace));
+	trace_unmap(trace);
+
+	trace = create(); /* in place of the dead one's */
+	assert_true(trace_dsa_alive(trace));
+	trace->dsa_start++; /* another process by the same number */
+	assert_false(trace_dsa_alive(trace));
+	trace_unmap(trace);
+}
+
+static void overwrite(off_t at, const void *bytes, size_t size)
+{
+	int fd = open(path, O_WRONLY);
+
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, bytes, size, at), size);
+	close(fd);
+}
+
+static void assert_refused(int code, const char *why)
+{
+	struct error err = {0};
+
+	assert_null(trace_map(path, false, &err));
+	assert_int_equal(err.code, code);
+	assert_non_null(strstr(err.message, why));
+	assert_non_null(strstr(err.message, path));
+}
+
+static void what_is_no_session_is_refused(void **state)
+{
+	const uint32_t later = TRACE_VERSION + 6;
+
+	(void)state;
+	assert_refused(ENOENT, "No such file");
+	tree_put(folder, "/session", "");
+	assert_refused(EBADMSG, "no dsa session");
+	tree_put(folder, "/session",
+		 "{\"schema\": \"dsa.result/1\", \"and\": \"more\"}");
+	assert_refused(EBADMSG, "no dsa session");
+	trace_unmap(create());
+	overwrite(offsetof(struct trace, version), &later, sizeof(later));
+	assert_refused(EPROTO, "version 7");
+	trace_unmap(create());
+	assert_int_equal(truncate(path, sizeof(struct trace) / 2), 0);
+	assert_refused(EBADMSG, "cut short");
+}
+
+static void a_session_that_cannot_be_made_leaves_nothing(void **state)
+{
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(mkdir(path, 0755), 0);
+	assert_null(trace_create(path, 1, &err));
+	assert_non_null(strstr(err.message, "cannot replace"));
+	assert_int_equal(rmdir(path), 0);
+	snprintf(path, sizeof(path), "%s/no/session", folder);
+	assert_null(trace_create(path, 1, &err));
+	assert_int_equal(err.code, ENOENT);
+}
+
+static void a_session_may_lie_in_the_present_folder(void **state)
+{
+	int here = open(".", O_RDONLY | O_DIRECTORY);
+	struct trace *trace;
+
+	(void)state;
+	assert_int_equal(chdir(folder), 0);
+	trace = trace_create("session", 1, NULL);
+	assert_int_equal(fchdir(here), 0);
+	close(here);
+	assert_non_null(trace);
+	trace_unmap(trace);
+	assert_int_equal(access(path, F_OK), 0);
+}
+
+static void every_claim_has_a_slot_of_its_own(void **state)
+{
+	struct trace *trace = create();
+
+	(void)state;
+	for (unsigned i = 0; i < TRACE_PROCESSES; i++)
+		assert_ptr_equal(trace_claim(trace), &trace->processes[i]);
+	assert_null(trace_claim(trace));
+	trace_unmap(trace);
+}
+
+static void *enter(void *process)
+{
+	trace_thread(process, TRACE_STAGE_PREP);
+	return NULL;
+}
+
+static void threads_enter_until_the_table_is_full(void **state)
+{
+	enum { MORE = TRACE_THREADS + 8 };
+	struct trace *trace = create();
+	struct trace_process *process = trace_claim(trace);
+	pthread_t threads[MORE];
+
+	(void)state;
+	for (unsigned i = 0; i < MORE; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, enter, process), 0);
+	for (unsigned i = 0; i < MORE; i++)
+		pthread_join(threads[i], NULL);
+	for (unsigned i = 0; i < TRACE_THREADS; i++) {
+		assert_int_not_equal(process->threads[i].tid, 0);
+		assert_int_equal(process->threads[i].stage, TRACE_STAGE_PREP);
+	}
+	assert_int_equal(trace->processes[1].pid, 0);
+	assert_int_equal(process->counters[0], 0); /* what lies behind is whole */
+	trace_unmap(trace);
+}
+
+static void buckets_are_powers_of_two(void **state)
+{
+	(void)state;
+	assert_int_equal(trace_bucket(0), 0);
+	assert_int_equal(trace_bucket(1), 0);
+	assert_int_equal(trace_bucket(2), 1);
+	assert_int_equal(trace_bucket(3), 1);
+	assert_int_equal(trace_bucket(4), 2);
+	assert_int_equal(trace_bucket(UINT64_MAX), TRACE_BUCKETS - 1);
+}
+
+static void everything_has_a_name(void **state)
+{
+	(void)state;
+	for (int i = 0; i < TRACE_KINDS; i++)
+		assert_string_not_equal(trace_kind_name(i), "unknown");
+	for (int i = 0; i < TRACE_COUNT; i++)
+		assert_string_not_equal(trace_counter_name(i), "unknown");
+	assert_string_equal(trace_kind_name(TRACE_KINDS), "unknown");
+	assert_string_equal(trace_counter_name(TRACE_COUNT), "unknown");
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+#define WITH_FOLDER(name)                                                              \
+	cmocka_unit_test_setup_teardown(name, new_folder, remove_folder)
+		WITH_FOLDER(what_one_writes_another_reads),
+		WITH_FOLDER(dsa_is_alive_until_it_died),
+		WITH_FOLDER(what_is_no_session_is_refused),
+		WITH_FOLDER(a_session_that_cannot_be_made_leaves_nothing),
+		WITH_FOLDER(a_session_may_lie_in_the_present_folder),
+		WITH_FOLDER(every_claim_has_a_slot_of_its_own),
+		WITH_FOLDER(threads_enter_until_the_table_is_full),
+		cmocka_unit_test(buckets_are_powers_of_two),
+		cmocka_unit_test(everything_has_a_name),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("trace", tests, NULL, NULL);
+}
