@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -40,13 +41,12 @@ static void other_lines_are_told_with_their_number(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		char text[16] = "";
+		char text[16];
 		struct ini ini = {.at = text};
 		struct error err = {0};
 		const char *name, *value;
 
-		for (size_t j = 0; bad[i][j] != '\0'; j++)
-			text[j] = bad[i][j];
+		snprintf(text, sizeof(text), "%s", bad[i]);
 		assert_int_equal(ini_next(&ini, &name, &value, &err), -EBADMSG);
 		assert_string_equal(err.message,
 				    "line 2 is neither [section] nor name = value");
