@@ -329,7 +329,7 @@ void format_ending(FILE *out, const struct profile *profile)
 		escape_plain(out, profile->status_why);
 	}
 	if (isfinite(profile->budget_needed_s) && isfinite(profile->precision))
-		fprintf(out, "; for ±%.3g points --budget %.0fs would be needed",
+		fprintf(out, "; ±%.3g points would need --budget %.0fs",
 			100 * profile->precision, ceil(profile->budget_needed_s));
 }
 

@@ -5,12 +5,13 @@
 #include <string.h>
 
 static void proof_row(const struct html *html, const char *name,
-		      const struct interval *stall, double share)
+		      const struct interval *stall, long tenth, double share)
 {
 	char text[FORMAT_SIZE], half[FORMAT_SIZE];
 
 	fprintf(html->out, "<tr><th scope=\"row\">%s</th><td class=\"n\">%s %s</td>",
-		name, format_percent(text, stall->value), format_points(half, stall));
+		name, isfinite(stall->value) ? format_tenth(text, tenth) : "n/a",
+		format_points(half, stall));
 	html_number(html->out, format_percent(text, share));
 	if (isfinite(stall->value) && isfinite(share))
 		snprintf(text, sizeof(text), "%+.1f points",
@@ -24,10 +25,12 @@ static void proof_row(const struct html *html, const char *name,
 void html_proof(const struct html *html)
 {
 	const struct profile *profile = html->profile;
+	long tenths[3];
 
 	if ((!isfinite(profile->proof.prep) && !isfinite(profile->proof.fetch)) ||
 	    format_is_observed(profile))
 		return;
+	format_stalls(profile, tenths);
 	fputs("<section aria-labelledby=\"proof\">\n<h2 id=\"proof\">Second "
 	      "proof</h2>\n"
 	      "<p>The same shares from other evidence: ",
@@ -37,8 +40,10 @@ void html_proof(const struct html *html)
 	fputs(".</p>\n", html->out);
 	html_table(html->out, "Both proofs side by side",
 		   "Share of a step|By difference#|By blocked time#|Apart#");
-	proof_row(html, "Prep stall", &profile->stalls.prep, profile->proof.prep);
-	proof_row(html, "Fetch stall", &profile->stalls.fetch, profile->proof.fetch);
+	proof_row(html, "Prep stall", &profile->stalls.prep, tenths[1],
+		  profile->proof.prep);
+	proof_row(html, "Fetch stall", &profile->stalls.fetch, tenths[2],
+		  profile->proof.fetch);
 	html_table_end(html->out);
 	fputs("</section>\n", html->out);
 }

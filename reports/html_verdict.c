@@ -132,8 +132,8 @@ static void segment(FILE *out, const struct part *part, double from, double to)
 			from, to - from, part->pattern);
 }
 
-/* The interval of a border between two parts, above it. */
-static void whisker(FILE *out, double low, double high)
+/* The interval of a border between two parts, at the height y. */
+static void whisker(FILE *out, double low, double high, int y)
 {
 	low = 100 * fmax(0, fmin(1, low));
 	high = 100 * fmax(0, fmin(1, high));
@@ -141,10 +141,10 @@ static void whisker(FILE *out, double low, double high)
 		return;
 	fprintf(out,
 		"<g stroke=\"var(--text)\" stroke-width=\"1.5\">"
-		"<line x1=\"%.2f%%\" y1=\"7\" x2=\"%.2f%%\" y2=\"7\"/>"
-		"<line x1=\"%.2f%%\" y1=\"2\" x2=\"%.2f%%\" y2=\"12\"/>"
-		"<line x1=\"%.2f%%\" y1=\"2\" x2=\"%.2f%%\" y2=\"12\"/></g>\n",
-		low, high, low, low, high, high);
+		"<line x1=\"%.2f%%\" y1=\"%d\" x2=\"%.2f%%\" y2=\"%d\"/>"
+		"<line x1=\"%.2f%%\" y1=\"%d\" x2=\"%.2f%%\" y2=\"%d\"/>"
+		"<line x1=\"%.2f%%\" y1=\"%d\" x2=\"%.2f%%\" y2=\"%d\"/></g>\n",
+		low, y, high, y, low, y - 5, low, y + 5, high, y - 5, high, y + 5);
 }
 
 static void bar(const struct html *html, const long tenths[3])
@@ -158,7 +158,8 @@ static void bar(const struct html *html, const long tenths[3])
 	      "bar-about\">\n"
 	      "<title id=\"bar-title\">Shares of the time of a training step</title>\n"
 	      "<desc id=\"bar-about\">Compute, prep stall and fetch stall from left to "
-	      "right, above each border its 95% interval; the numbers stand "
+	      "right, above and under the borders their 95% intervals; the numbers "
+	      "stand "
 	      "below.</desc>\n",
 	      html->out);
 	patterns(html->out);
@@ -168,8 +169,8 @@ static void bar(const struct html *html, const long tenths[3])
 		segment(html->out, &parts[i], from, to);
 		from = to;
 	}
-	whisker(html->out, stalls->compute.low, stalls->compute.high);
-	whisker(html->out, 1 - stalls->fetch.high, 1 - stalls->fetch.low);
+	whisker(html->out, stalls->compute.low, stalls->compute.high, 7);
+	whisker(html->out, 1 - stalls->fetch.high, 1 - stalls->fetch.low, 69);
 	fputs("</svg>\n", html->out);
 }
 

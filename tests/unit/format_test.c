@@ -185,8 +185,8 @@ static void an_ending_says_what_was_missing(void **state)
 	profile.precision = .005;
 	profile.budget_needed_s = 81.2;
 	text = format_string(format_ending, &profile);
-	assert_string_equal(text, "the budget of 40 s was spent; for ±0.5 points "
-				  "--budget 82s would be needed");
+	assert_string_equal(text, "the budget of 40 s was spent; ±0.5 points would "
+				  "need --budget 82s");
 	free(text);
 	profile_free(&profile);
 }
