@@ -77,8 +77,19 @@ static double cached_use(const struct pace *pace, const struct trace_loader *loa
 	return (SPARE * steps + loader->slots) * loader->batch;
 }
 
+/* Samples that there are, and that memory has room for. */
+static double most_staged(const struct trace_loader *loader, uint64_t memory_bytes)
+{
+	double samples = (double)loader->dataset_samples;
+
+	if (loader->dataset_bytes == 0)
+		return samples;
+	return fmin(samples,
+		    (double)memory_bytes / (double)loader->dataset_bytes * samples);
+}
+
 uint32_t pace_stage(const struct pace *pace, const struct trace_loader *loader,
-		    enum trace_kind kind, double length_s, double most)
+		    enum trace_kind kind, double length_s, uint64_t memory_bytes)
 {
 	double batch = loader->batch, samples;
 
@@ -89,7 +100,8 @@ uint32_t pace_stage(const struct pace *pace, const struct trace_loader *loader,
 	if (pace->staged_per_s > 0)
 		samples =
 			fmin(samples, fmax(STAGING_S * pace->staged_per_s, 4 * batch));
-	samples = fmin(samples, fmin(most, UINT32_MAX / 2));
+	samples =
+		fmin(samples, fmin(most_staged(loader, memory_bytes), UINT32_MAX / 2));
 	return samples < 1 ? 1 : (uint32_t)samples;
 }
 

@@ -29,11 +29,12 @@ double pace_step_s(const struct pace *pace, enum trace_kind kind);
 double pace_switch_s(const struct pace *pace);
 
 /*
- * Samples to stage for a window of this kind and length: what it will use and what is
- * in flight, but no more than `most`, and than 2 s of reading.
+ * Samples to stage for a window of this kind and length: what it will use and what is in
+ * flight, but no more than the data set has, than fit memory_bytes, and than 2 s of
+ * reading.
  */
 uint32_t pace_stage(const struct pace *pace, const struct trace_loader *loader,
-		    enum trace_kind kind, double length_s, double most);
+		    enum trace_kind kind, double length_s, uint64_t memory_bytes);
 
 /* Samples/s that prep may have with the configured workers; 0: not known. */
 double pace_prep_per_s(const struct pace *pace, const struct trace_loader *loader);

@@ -1,5 +1,6 @@
 #include "profiler/schedule.h"
 #include "loader/base/permutation.h"
+#include "profiler/extras.h"
 #include "profiler/pace.h"
 #include "profiler/statistics.h"
 #include "profiler/steady.h"
@@ -18,7 +19,6 @@ enum {
 	VOID_IN_A_ROW = 6,  /* of one kind: it will not get better */
 	STRATA = 8,         /* positions of the epoch for drawn hits */
 	EXTRAS_AT_ONCE = 2, /* after a block */
-	EXTRAS = 40         /* at the most */
 };
 
 #define LENGTH_S     1.  /* of a window, if the budget allows */
@@ -45,11 +45,9 @@ struct schedule {
 	bool drawn;                /* real windows draw their hits */
 	bool warm;                 /* or read through a warm page cache */
 	unsigned blocks, in_block; /* whole ones asked for; windows of the next one */
-	struct trace_window extras[EXTRAS];
-	unsigned extra_count, extra_next, extras_due;
-	uint32_t pair_batches, pair_passes; /* of windows for the overhead */
-	double extras_s;                    /* spent on them */
-	double length_s;                    /* of a window */
+	struct extras extras;
+	unsigned extras_due;
+	double length_s; /* of a window */
 };
 
 /* Orders of a block's windows: each is followed by its mirror, so that a linear drift
@@ -71,6 +69,8 @@ struct schedule *schedule_new(const struct schedule_config *config)
 		return NULL;
 	schedule->config = *config;
 	schedule->length_s = LENGTH_S;
+	schedule->extras.budget_s = EXTRAS_SHARE * config->budget_s;
+	schedule->extras.memory_bytes = config->memory_bytes;
 	schedule->windows = calloc(TRACE_WINDOWS, sizeof(*schedule->windows));
 	if (schedule->windows == NULL ||
 	    shares_measure(schedule->windows, 0, &schedule->shares) < 0) {
@@ -140,7 +140,7 @@ static void see(struct schedule *schedule, const struct trace *trace, unsigned i
 	window_measure(trace, index, window);
 	pace_learn(&schedule->pace, window);
 	if (is_extra(raw))
-		schedule->extras_s +=
+		schedule->extras.spent_s +=
 			(double)(raw->end.time_ns - raw->switch_ns) * 1e-9;
 	if (raw->kind == TRACE_FILL)
 		schedule->drawn = (double)raw->end.cache_bytes <
@@ -201,15 +201,10 @@ static uint64_t ns(double seconds)
 }
 
 static uint32_t stage_for(const struct schedule *schedule, const struct trace *trace,
-			  enum trace_kind kind, double length_s)
+			  enum trace_kind kind)
 {
-	const struct trace_loader *loader = &trace->loader;
-	double most = (double)loader->dataset_samples, size = 1;
-
-	if (loader->dataset_samples > 0)
-		size = fmax(1, (double)loader->dataset_bytes / most);
-	most = fmin(most, (double)schedule->config.memory_bytes / size);
-	return pace_stage(&schedule->pace, loader, kind, length_s, most);
+	return pace_stage(&schedule->pace, &trace->loader, kind, schedule->length_s,
+			  schedule->config.memory_bytes);
 }
 
 /* Where in the epoch block number `block` draws its hits from. */
@@ -237,8 +232,7 @@ static void set_real(const struct schedule *schedule, const struct trace *trace,
 {
 	if (schedule->warm) {
 		ask->flags |= TRACE_WARM;
-		ask->stage =
-			stage_for(schedule, trace, TRACE_CACHED, schedule->length_s);
+		ask->stage = stage_for(schedule, trace, TRACE_CACHED);
 	} else if (schedule->drawn) {
 		double s = position(schedule, ask->block);
 
@@ -246,7 +240,7 @@ static void set_real(const struct schedule *schedule, const struct trace *trace,
 		ask->hit = steady_hit(trace->loader.cache, cache_share(schedule, trace),
 				      s);
 		ask->hit = isnan(ask->hit) ? 0 : ask->hit;
-		ask->stage = stage_for(schedule, trace, TRACE_REAL, schedule->length_s);
+		ask->stage = stage_for(schedule, trace, TRACE_REAL);
 	}
 }
 
@@ -258,114 +252,9 @@ static void set_block(const struct schedule *schedule, const struct trace *trace
 	ask->length_ns = ns(schedule->length_s);
 	ask->limit_ns = ns(left_s + LENGTH_S);
 	if (ask->kind == TRACE_CACHED)
-		ask->stage =
-			stage_for(schedule, trace, TRACE_CACHED, schedule->length_s);
+		ask->stage = stage_for(schedule, trace, TRACE_CACHED);
 	if (ask->kind == TRACE_REAL)
 		set_real(schedule, trace, ask);
-}
-
-static void add_extra(struct schedule *schedule, enum trace_kind kind, unsigned flags,
-		      unsigned x)
-{
-	struct trace_window *extra = &schedule->extras[schedule->extra_count];
-
-	if (schedule->extra_count == EXTRAS)
-		return;
-	schedule->extra_count++;
-	*extra = (struct trace_window){.kind = kind,
-				       .flags = flags,
-				       .block = UINT32_MAX,
-				       .settle = STEPS_SETTLE};
-	if (kind == TRACE_FETCH)
-		extra->depth = x;
-	if (kind == TRACE_PREP)
-		extra->workers = x;
-	if (kind == TRACE_LOADED)
-		extra->min_steps = STEPS_LEAST;
-}
-
-/* Bare and instrumented prep in mirrored order. */
-static void add_pairs(struct schedule *schedule)
-{
-	add_extra(schedule, TRACE_PREP, 0, 0);
-	add_extra(schedule, TRACE_PREP, TRACE_BARE, 0);
-	add_extra(schedule, TRACE_PREP, TRACE_BARE, 0);
-	add_extra(schedule, TRACE_PREP, 0, 0);
-}
-
-/* What a verdict needs most comes first: the time for extras may run out. */
-static void plan_extras(struct schedule *schedule, const struct trace *trace)
-{
-	const struct trace_loader *loader = &trace->loader;
-
-	if (schedule->config.only >= 0)
-		return;
-	add_extra(schedule, TRACE_LOADED, 0, 0);
-	add_extra(schedule, TRACE_FETCH, 0, 0);
-	add_pairs(schedule);
-	for (unsigned k = 1; k < loader->workers && k <= 64; k *= 2)
-		add_extra(schedule, TRACE_PREP, 0, k);
-	for (unsigned q = 1; q <= 32; q *= 2)
-		if (q != loader->fetch_depth)
-			add_extra(schedule, TRACE_FETCH, 0, q);
-	add_extra(schedule, TRACE_LOADED, 0, 0);
-	add_pairs(schedule);
-	add_extra(schedule, TRACE_LOADED, 0, 0);
-	add_pairs(schedule);
-}
-
-static double extra_length(const struct schedule *schedule)
-{
-	double each = EXTRAS_SHARE * schedule->config.budget_s /
-		      fmax(1, schedule->extra_count);
-
-	return fmin(LENGTH_S, fmax(.1, .7 * each));
-}
-
-/*
- * Windows whose CPU time is compared do the same work: as many passes over the staged
- * samples as take about length_s, and one at the least. Found once, for all of them.
- */
-static void plan_pairs(struct schedule *schedule, const struct trace_loader *loader,
-		       double length_s, uint32_t stage)
-{
-	double samples = fmax(1, length_s * pace_prep_per_s(&schedule->pace, loader));
-	double batches = fmax(1, floor(stage / (double)loader->batch));
-
-	batches = fmin(batches, ceil(samples / loader->batch));
-	schedule->pair_batches = (uint32_t)batches;
-	schedule->pair_passes =
-		(uint32_t)fmax(1, floor(samples / (batches * loader->batch)));
-}
-
-static void set_pair(struct schedule *schedule, const struct trace_loader *loader,
-		     double length_s, struct trace_window *ask)
-{
-	if (schedule->pair_batches == 0)
-		plan_pairs(schedule, loader, length_s, ask->stage);
-	ask->stage = schedule->pair_batches * loader->batch;
-	ask->min_steps = schedule->pair_batches * schedule->pair_passes;
-	ask->length_ns = 0;
-}
-
-/* The next extra, if the time for them allows one more. */
-static bool ask_extra(struct schedule *schedule, const struct trace *trace,
-		      double left_s, struct trace_window *ask)
-{
-	double length = extra_length(schedule);
-
-	if (schedule->extra_next == schedule->extra_count ||
-	    schedule->extras_s + length > EXTRAS_SHARE * schedule->config.budget_s ||
-	    length > left_s)
-		return false;
-	*ask = schedule->extras[schedule->extra_next++];
-	ask->length_ns = ns(length);
-	ask->limit_ns = ns(left_s + LENGTH_S);
-	if (ask->kind != TRACE_FETCH)
-		ask->stage = stage_for(schedule, trace, ask->kind, length);
-	if (ask->kind == TRACE_PREP && ask->workers == 0)
-		set_pair(schedule, &trace->loader, length, ask);
-	return true;
 }
 
 /* How long a window may be for 8 blocks to fit into what is left. */
@@ -374,12 +263,8 @@ static void set_length(struct schedule *schedule, double left_s)
 	unsigned missing =
 		schedule->blocks < BLOCKS_ENOUGH ? BLOCKS_ENOUGH - schedule->blocks : 1;
 	double kinds = schedule->config.only >= 0 ? 1 : KINDS_IN_BLOCK;
-	double extras = EXTRAS_SHARE * schedule->config.budget_s - schedule->extras_s;
-	double room;
-
-	if (extras < 0 || schedule->extra_next == schedule->extra_count)
-		extras = 0;
-	room = ROOM_SHARE * (left_s - extras) / (missing * kinds);
+	double room = ROOM_SHARE * (left_s - extras_left_s(&schedule->extras)) /
+		      (missing * kinds);
 	schedule->length_s =
 		fmin(LENGTH_S, fmax(0, room - pace_switch_s(&schedule->pace)));
 }
@@ -457,7 +342,8 @@ static bool ask_fill(struct schedule *schedule, const struct trace *trace,
 		     struct trace_window *ask)
 {
 	choose_cache(schedule, trace);
-	plan_extras(schedule, trace);
+	if (schedule->config.only < 0)
+		extras_plan(&schedule->extras, &trace->loader);
 	if (!wants_fill(schedule, trace))
 		return false;
 	*ask = (struct trace_window){
@@ -521,7 +407,8 @@ static enum schedule_step choose(struct schedule *schedule, const struct trace *
 
 	if (schedule->in_block == 0 && (schedule->extras_due > 0 || enough)) {
 		schedule->extras_due -= schedule->extras_due > 0;
-		if (ask_extra(schedule, trace, left_s, ask))
+		if (extras_ask(&schedule->extras, &schedule->pace, &trace->loader,
+			       left_s, ask))
 			return SCHEDULE_ASK;
 	}
 	if (enough)
