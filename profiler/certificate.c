@@ -130,6 +130,8 @@ bool certificate_check(const struct trace *trace, const struct trace_window *raw
 		return judge(window, false, "void: the loader could not do it");
 	if (raw->state != TRACE_DONE)
 		return judge(window, false, "void: it did not end");
+	if (window->kind == TRACE_FILL)
+		return judge(window, true, "fills the cache, measures nothing");
 	if (window->samples < 1 || window->seconds <= 0)
 		return judge(window, false, "void: no step was measured");
 	switch (window->kind) {
@@ -146,6 +148,6 @@ bool certificate_check(const struct trace *trace, const struct trace_window *raw
 	case TRACE_LOADED:
 		return check_unfetched(trace, raw, window);
 	default:
-		return judge(window, true, "measures nothing");
+		return judge(window, false, "void: of no known kind");
 	}
 }

@@ -11,7 +11,10 @@
 #include <time.h>
 
 #define POLL_NS UINT64_C(30000000)
-#define KILL_S  5. /* after SIGTERM */
+#define START_NS                                                                       \
+	UINT64_C(2000000) /* until the loader is open, whose first step waits
+				    * for no window */
+#define KILL_S 5.         /* after SIGTERM */
 
 struct conductor {
 	const struct conductor_config *config;
@@ -134,7 +137,8 @@ static void check_limits(struct conductor *conductor)
 /* Sleeps until the next poll, or a signal; passes on what is the target's as well. */
 static void wait_a_little(struct conductor *conductor, const sigset_t *signals)
 {
-	struct timespec timeout = {0, POLL_NS};
+	bool open = conductor->trace->loader_ready;
+	struct timespec timeout = {0, open ? POLL_NS : START_NS};
 	int number = sigtimedwait(signals, NULL, &timeout);
 
 	if (number <= 0 || number == SIGCHLD || number == SIGTTOU)

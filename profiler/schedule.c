@@ -337,7 +337,7 @@ static void choose_cache(struct schedule *schedule, const struct trace *trace)
 			  !wants_fill(schedule, trace);
 }
 
-/* After the warm-up: what is known now decides the rest. */
+/* First of all, or a cache that never evicts would hold what the warm-up just used. */
 static bool ask_fill(struct schedule *schedule, const struct trace *trace,
 		     struct trace_window *ask)
 {
@@ -435,20 +435,22 @@ static enum schedule_step settled(const struct schedule *schedule,
 static enum schedule_step decide(struct schedule *schedule, const struct trace *trace,
 				 double left_s, struct trace_window *ask)
 {
-	if (!schedule->begun) {
-		schedule->begun = true;
-		ask_warmup(schedule, ask);
-		return SCHEDULE_ASK;
-	}
-	/* What the warm-up and the fill show is needed. */
-	if (schedule->blocks == 0 && schedule->in_block == 0 &&
-	    schedule->seen < schedule->asked)
+	if (!trace->loader_ready) /* what it loads, and how, decides the rest */
 		return SCHEDULE_WAIT;
 	if (!schedule->planned) {
 		schedule->planned = true;
 		if (ask_fill(schedule, trace, ask))
 			return SCHEDULE_ASK;
 	}
+	if (!schedule->begun) {
+		schedule->begun = true;
+		ask_warmup(schedule, ask);
+		return SCHEDULE_ASK;
+	}
+	/* What the fill and the warm-up show is needed. */
+	if (schedule->blocks == 0 && schedule->in_block == 0 &&
+	    schedule->seen < schedule->asked)
+		return SCHEDULE_WAIT;
 	if (given_up(schedule))
 		return SCHEDULE_VOID;
 	if (schedule->asked == TRACE_WINDOWS)

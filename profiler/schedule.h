@@ -1,7 +1,7 @@
 /*
  * schedule.h - which window next. Pure: it looks at the session and at a clock given.
  *
- *	warm-up | fill | block  extras  block  extras  block ... until precise, or the end
+ *	fill | warm-up | block  extras  block  extras  block ... until precise, or the end
  *	                 {synthetic, cached, real} in turning and mirrored orders
  *
  * Extras are the curves, G under interference and the overhead: a few after each block,
