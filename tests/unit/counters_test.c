@@ -2,6 +2,7 @@
 #include "loader/base/trace.h"
 #include "profiler/counters.h"
 #include "profiler/metrics.h"
+#include "profiler/procfs.h"
 #include "profiler/profile.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/tree.h"
@@ -524,6 +525,18 @@ static void counters_open_says_so_when_memory_runs_out(void **state)
 	}
 }
 
+static void the_manual_tells_of_every_metric(void **state)
+{
+	char manual[1 << 16];
+
+	(void)state;
+	assert_true(procfs_read(manual, sizeof(manual), "", "man/dsa-result.5") > 0);
+	for (int i = 0; i < METRICS; i++)
+		if (strstr(manual, metrics_name(i)) == NULL)
+			fail_msg("man/dsa-result.5 does not tell of %s",
+				 metrics_name(i));
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -542,6 +555,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(new_threads_are_found_and_nothing_stays_open),
 		cmocka_unit_test(the_process_is_a_stage_by_proc),
 		cmocka_unit_test(a_poll_waits_until_it_is_due),
+		cmocka_unit_test(the_manual_tells_of_every_metric),
 		cmocka_unit_test(counters_open_says_so_when_memory_runs_out),
 	};
 

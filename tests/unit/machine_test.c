@@ -234,6 +234,21 @@ static void the_topology_comes_from_hwloc(void **state)
 	assert_true(machine.llc_bytes == 4 * (uint64_t)33554432);
 }
 
+/* The manual has "environment.KEY" as a word. */
+static void assert_told(const char *key)
+{
+	char manual[1 << 16], word[64];
+	const char *at;
+
+	assert_true(procfs_read(manual, sizeof(manual), "", "man/dsa-result.5") > 0);
+	snprintf(word, sizeof(word), "environment.%s", key);
+	at = strstr(manual, word);
+	while (at != NULL && strchr(" \n", at[strlen(word)]) == NULL)
+		at = strstr(at + 1, word);
+	if (at == NULL)
+		fail_msg("man/dsa-result.5 does not tell of %s", word);
+}
+
 static void facts_are_there_or_absent(void **state)
 {
 	struct machine machine;
@@ -247,6 +262,8 @@ static void facts_are_there_or_absent(void **state)
 			     "flags\t\t: fpu hypervisor sse\nbugs\t\t:\n");
 	put("/sys/devices/system/clocksource/clocksource0/current_clocksource",
 	    "kvm-clock\n");
+	put("/sys/devices/system/cpu/smt/control", "on\n");
+	put("/cg/memory.max", "1073741824\n");
 	machine = read_machine();
 	profile_init(&profile);
 	assert_int_equal(machine_facts(&profile, &machine, NULL, root), 0);
@@ -258,10 +275,13 @@ static void facts_are_there_or_absent(void **state)
 	assert_string_equal(fact(&profile, "memory"), "16 GiB");
 	assert_string_equal(fact(&profile, "clock_source"), "kvm-clock");
 	assert_string_equal(fact(&profile, "control_groups"), "version 2");
-	assert_null(fact(&profile, "memory_limit"));
+	assert_string_equal(fact(&profile, "memory_limit"), "1 GiB");
+	assert_string_equal(fact(&profile, "cpu_smt"), "on");
 	assert_null(fact(&profile, "cpu_governor"));
 	assert_null(fact(&profile, "system"));
 	assert_null(fact(&profile, "dataset_filesystem"));
+	for (size_t i = 0; i < profile.fact_count; i++)
+		assert_told(profile.environment[i].key);
 	profile_free(&profile);
 }
 
@@ -327,7 +347,7 @@ static void the_real_machine_has_its_facts(void **state)
 	assert_non_null(fact(&profile, "kernel"));
 	assert_non_null(fact(&profile, "dataset_filesystem"));
 	for (size_t i = 0; i < profile.fact_count; i++)
-		fact(&profile, profile.environment[i].key);
+		assert_told(profile.environment[i].key);
 	profile_free(&profile);
 }
 
