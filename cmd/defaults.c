@@ -17,13 +17,6 @@
 
 enum { FILE_MAX = 1 << 16, WORDS = 256 };
 
-/* Options found so far. */
-struct words {
-	const struct argp *argp;
-	char **word;
-	int count;
-};
-
 /* The option --name of a command, or NULL. */
 static const struct argp_option *option_of(const struct argp *argp, const char *name)
 {
@@ -41,51 +34,68 @@ static const struct argp_option *option_of(const struct argp *argp, const char *
 	return found;
 }
 
-static int add_flag(struct words *words, const char *name, const char *value,
+static int add_word(struct defaults *defaults, const char *name, const char *equals,
+		    const char *value, struct error *err)
+{
+	if (defaults->count == WORDS)
+		return error_set(err, EINVAL, "more than %d options", WORDS);
+	if (asprintf(&defaults->added[defaults->count], "--%s%s%s", name, equals,
+		     value) < 0)
+		return error_sys(err, ENOMEM, "reading options");
+	defaults->count++;
+	return 0;
+}
+
+static int add_flag(struct defaults *defaults, const char *name, const char *value,
 		    struct error *err)
 {
 	if (strcasecmp(value, "no") == 0)
 		return 0;
 	if (strcasecmp(value, "yes") != 0)
 		return error_set(err, EINVAL, "%s is yes or no, not '%s'", name, value);
-	return asprintf(&words->word[words->count++], "--%s", name);
+	return add_word(defaults, name, "", "", err);
 }
 
 /* 0 or more when it is done; -ENOENT: the command has no such option. */
-static int add(struct words *words, const char *name, const char *value,
-	       struct error *err)
+static int add(struct defaults *defaults, const struct argp *argp, const char *name,
+	       const char *value, struct error *err)
 {
-	const struct argp_option *option = option_of(words->argp, name);
+	const struct argp_option *option = option_of(argp, name);
 
 	if (option == NULL)
 		return -ENOENT;
-	if (words->count == WORDS)
-		return error_set(err, EINVAL, "more than %d options", WORDS);
 	if (option->arg == NULL)
-		return add_flag(words, name, value, err);
-	return asprintf(&words->word[words->count++], "--%s=%s", name, value);
+		return add_flag(defaults, name, value, err);
+	return add_word(defaults, name, "=", value, err);
 }
 
+/* Who asks: the command whose options count. */
+struct asker {
+	const struct argp *argp;
+	const char *name; /* "run", "bench fetch" */
+};
+
 /* One line of the file, for this command or not. */
-static int add_setting(struct words *words, const struct ini *ini, const char *command,
-		       const char *name, const char *value, struct error *err)
+static int add_setting(struct defaults *defaults, const struct asker *asker,
+		       const struct ini *ini, const char *name, const char *value,
+		       struct error *err)
 {
-	bool mine = strcmp(ini->section, command) == 0;
+	bool mine = strcmp(ini->section, asker->name) == 0;
 	int result;
 
 	if (!mine && ini->section[0] != '\0')
 		return 0;
-	result = add(words, name, value, err);
+	result = add(defaults, asker->argp, name, value, err);
 	if (result == -ENOENT && mine)
 		return error_set(err, EINVAL,
 				 FILE_NAME " line %u: dsa %s has no option '%s'",
-				 ini->line, command, name);
+				 ini->line, asker->name, name);
 	if (result < 0 && result != -ENOENT)
 		return error_within(err, result, FILE_NAME " line %u", ini->line);
 	return 0;
 }
 
-static int add_lines(struct words *words, char *text, const char *command,
+static int add_lines(struct defaults *defaults, const struct asker *asker, char *text,
 		     struct error *err)
 {
 	struct ini ini = {.at = text};
@@ -93,7 +103,7 @@ static int add_lines(struct words *words, char *text, const char *command,
 	int result;
 
 	while ((result = ini_next(&ini, &name, &value, err)) > 0) {
-		result = add_setting(words, &ini, command, name, value, err);
+		result = add_setting(defaults, asker, &ini, name, value, err);
 		if (result < 0)
 			return result;
 	}
@@ -102,34 +112,42 @@ static int add_lines(struct words *words, char *text, const char *command,
 	return result;
 }
 
-/* dsa.ini; none is no error. */
-static int add_file(struct words *words, const char *command, struct error *err)
+/* The whole of a file that is not too long, ended by 0; the caller frees it. */
+static char *read_whole(FILE *file, struct error *err)
 {
-	char *text = NULL;
-	FILE *file = fopen(FILE_NAME, "re");
+	char *text = malloc(FILE_MAX + 1);
 	size_t length;
-	int result = 0;
+
+	if (text == NULL) {
+		error_sys(err, ENOMEM, FILE_NAME);
+		return NULL;
+	}
+	length = fread(text, 1, FILE_MAX + 1, file);
+	if (!ferror(file) && length <= FILE_MAX) {
+		text[length] = '\0';
+		return text;
+	}
+	if (ferror(file))
+		error_sys(err, EIO, FILE_NAME);
+	else
+		error_set(err, EINVAL, FILE_NAME " is longer than %d bytes", FILE_MAX);
+	free(text);
+	return NULL;
+}
+
+/* dsa.ini; none is no error. */
+static int add_file(struct defaults *defaults, const struct asker *asker,
+		    struct error *err)
+{
+	FILE *file = fopen(FILE_NAME, "re");
+	char *text;
+	int result = -EINVAL;
 
 	if (file == NULL)
 		return errno == ENOENT ? 0 : error_sys(err, errno, FILE_NAME);
-	text = malloc(FILE_MAX + 1);
-	if (text == NULL) {
-		result = error_sys(err, ENOMEM, FILE_NAME);
-		goto out;
-	}
-	length = fread(text, 1, FILE_MAX + 1, file);
-	if (ferror(file)) {
-		result = error_sys(err, errno, FILE_NAME);
-		goto out;
-	}
-	if (length > FILE_MAX) {
-		result = error_set(err, EINVAL, FILE_NAME " is longer than %d bytes",
-				   FILE_MAX);
-		goto out;
-	}
-	text[length] = '\0';
-	result = add_lines(words, text, command, err);
-out:
+	text = read_whole(file, err);
+	if (text != NULL)
+		result = add_lines(defaults, asker, text, err);
 	free(text);
 	fclose(file);
 	return result;
@@ -152,7 +170,8 @@ static bool option_name(const char *variable, char *name, size_t size)
 }
 
 /* What this command does not take is another's. */
-static int add_environment(struct words *words, struct error *err)
+static int add_environment(struct defaults *defaults, const struct asker *asker,
+			   struct error *err)
 {
 	for (char **variable = environ; *variable != NULL; variable++) {
 		char name[64];
@@ -160,30 +179,44 @@ static int add_environment(struct words *words, struct error *err)
 
 		if (!option_name(*variable, name, sizeof(name)))
 			continue;
-		result = add(words, name, strchr(*variable, '=') + 1, err);
+		result = add(defaults, asker->argp, name, strchr(*variable, '=') + 1,
+			     err);
 		if (result < 0 && result != -ENOENT)
 			return error_within(err, result, "DSA_OPT_ variable");
 	}
 	return 0;
 }
 
-char **defaults_add(const struct argp *argp, int *argc, char **argv, struct error *err)
+int defaults_init(struct defaults *defaults, const struct argp *argp, int argc,
+		  char **argv, struct error *err)
 {
-	char **all = calloc((size_t)*argc + WORDS + 1, sizeof(*all));
-	struct words words = {.argp = argp};
+	const struct asker asker = {argp, argv[0] + strlen("dsa ")};
+	int result;
 
-	if (all == NULL) {
-		error_sys(err, ENOMEM, "reading options");
-		return NULL;
-	}
-	words.word = all + 1;
-	if (add_file(&words, argv[0] + strlen("dsa "), err) < 0 ||
-	    add_environment(&words, err) < 0) {
-		free(all);
-		return NULL;
-	}
-	all[0] = argv[0];
-	memcpy(&all[1 + words.count], &argv[1], (size_t)(*argc - 1) * sizeof(*all));
-	*argc += words.count;
-	return all;
+	*defaults = (struct defaults){
+		.argv = calloc((size_t)argc + WORDS + 1, sizeof(char *)),
+		.added = calloc(WORDS, sizeof(char *)),
+	};
+	if (defaults->argv == NULL || defaults->added == NULL)
+		return error_sys(err, ENOMEM, "reading options");
+	result = add_file(defaults, &asker, err);
+	if (result == 0)
+		result = add_environment(defaults, &asker, err);
+	if (result < 0)
+		return result;
+	defaults->argc = argc + defaults->count;
+	defaults->argv[0] = argv[0];
+	memcpy(&defaults->argv[1], defaults->added,
+	       (size_t)defaults->count * sizeof(char *));
+	memcpy(&defaults->argv[1 + defaults->count], &argv[1],
+	       (size_t)(argc - 1) * sizeof(char *));
+	return 0;
+}
+
+void defaults_fini(struct defaults *defaults)
+{
+	for (int i = 0; i < defaults->count; i++)
+		free(defaults->added[i]);
+	free(defaults->added);
+	free(defaults->argv);
 }

@@ -12,10 +12,20 @@
 struct argp;
 struct error;
 
+/* A command line with them in it. */
+struct defaults {
+	int argc;
+	char **argv;  /* argp may change the order of its words */
+	char **added; /* the words that are ours */
+	int count;
+};
+
 /*
- * Puts such options after argv[0], "dsa COMMAND". Returns a new argv for *argc words that
- * lives as long as the process; NULL and err (-EINVAL in err->code: bad usage) on failure.
+ * Puts such options after argv[0], "dsa COMMAND". 0; or -errno, -EINVAL and -EBADMSG for
+ * bad usage. End with defaults_fini() in either case.
  */
-char **defaults_add(const struct argp *argp, int *argc, char **argv, struct error *err);
+int defaults_init(struct defaults *defaults, const struct argp *argp, int argc,
+		  char **argv, struct error *err);
+void defaults_fini(struct defaults *defaults);
 
 #endif

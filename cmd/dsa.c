@@ -60,14 +60,18 @@ static const struct command *find(const struct command *command, const char *nam
 /* Runs a command with the options that nobody typed before those that somebody did. */
 static int run_command(const struct command *command, int argc, char **argv)
 {
+	struct defaults defaults;
 	struct error err = {0};
+	int result = defaults_init(&defaults, command->argp, argc, argv, &err), status;
 
-	argv = defaults_add(command->argp, &argc, argv, &err);
-	if (argv == NULL) {
+	if (result == 0) {
+		status = command->run(defaults.argc, defaults.argv);
+	} else {
 		cmd_fail(&err);
-		return err.code == ENOMEM ? 3 : 2;
+		status = result == -ENOMEM ? 3 : 2;
 	}
-	return command->run(argc, argv);
+	defaults_fini(&defaults);
+	return status;
 }
 
 /* "help X Y" means "X Y --help"; argv has room for as many. */

@@ -69,6 +69,8 @@ static double cached_use(const struct pace *pace, const struct trace_loader *loa
 {
 	double step = pace->step_s[TRACE_CACHED], steps = STEPS;
 
+	if (step > 0) /* by chance the real ones may have gone faster */
+		step = fmin(step, pace->step_s[TRACE_REAL]);
 	if (step <= 0) /* before there was one: the slower of prep and compute */
 		step = fmax(pace->compute_s,
 			    pace->prep_s * loader->batch / fmax(1, loader->workers));

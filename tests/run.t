@@ -18,7 +18,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
 from house import DSA, TRAIN, Scratch, Tap, adopt_orphans, children, end_all, wait_until
 
-BUDGET = "6s"
+BUDGET = "20s" if os.environ.get("SAN") else "6s"
 WINDOW_NOW = 68  # offset of trace->window_now in a session
 TRAINER = [TRAIN, "--dataset", "synthetic:400", "--batch", "8", "--emulate-gpu", "800"]
 
