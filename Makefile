@@ -178,7 +178,7 @@ deps:
 	install="apt-get install -y --no-install-recommends$$missing"; \
 	if [ "$$(id -u)" = 0 ]; then as=; \
 	elif sudo -n true 2>/dev/null; then as=sudo; \
-	else echo "missing packages; as root: $$install" >&2; exit 1; fi; \
+	else echo "missing packages; as root: apt-get update && $$install" >&2; exit 1; fi; \
 	export DEBIAN_FRONTEND=noninteractive; \
 	echo "  installing$$missing"; \
 	mkdir -p build; \
