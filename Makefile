@@ -37,7 +37,8 @@ run    libpfm4-dev             -               names of hardware counters
 run    gnuplot-nox             gnuplot         plots of the report
 check  libcmocka-dev           -               unit tests
 check  perl                    prove           runs the tests
-check  clang                   clang           second compiler, fuzzers
+check  clang                   clang           second compiler
+check  libclang-rt-dev         -               its sanitizers and fuzzer
 check  clang-format            clang-format    layout
 check  clang-tidy              clang-tidy      static analysis
 check  cppcheck                cppcheck        static analysis
