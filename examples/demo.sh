@@ -7,7 +7,7 @@
 set -e
 build=${BUILD:-build/plain}
 out=${1:-dsa-demo}
-count=1000 seed=1 budget=40s
+count=1000 seed=1 budget=45s
 rate=4000 # samples/s of the emulated accelerator: more than two cores prepare
 images=$out/images
 
@@ -23,8 +23,9 @@ echo "== training on this machine's processor"
 "$build/dsa" run --budget $budget -o "$out/cpu" -- \
 	"$build/examples/train" --dataset "$images"
 
-echo "== the same program, its compute replaced by an emulated accelerator"
-"$build/dsa" run --budget $budget -o "$out" -- \
+echo "== the same program: an emulated accelerator in place of its compute, an emulated"
+echo "   storage of 100 MB/s, and a cache that keeps 35 % of the data set"
+"$build/dsa" run --budget $budget --cache 35% --storage-bandwidth 100M -o "$out" -- \
 	"$build/examples/train" --dataset "$images" --emulate-gpu $rate
 
 echo "== reports: $out/report.html and $out/cpu/report.html"

@@ -23,7 +23,7 @@
 #include <time.h>
 
 enum { USAGE = 2, COULD_NOT = 3 }; /* exit status */
-enum { LAYERS = 3, LANES = 8, ROWS = 4, REPORT = 50 };
+enum { LAYERS = 3, LANES = 8, ROWS = 4, REPORT = 50, REPORT_S = 3 };
 
 static const struct {
 	unsigned kernel, channels;
@@ -462,23 +462,36 @@ struct report {
 	double loss;
 };
 
-static void print_report(struct report *r, uint64_t step, bool emulated)
+static double seconds_since(const struct timespec *then)
 {
-	double samples = (double)r->samples, seconds;
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	seconds = (double)(now.tv_sec - r->since.tv_sec) +
-		  (double)(now.tv_nsec - r->since.tv_nsec) / 1e9;
+	return (double)(now.tv_sec - then->tv_sec) +
+	       (double)(now.tv_nsec - then->tv_nsec) / 1e9;
+}
+
+static void print_report(struct report *r, uint64_t step, bool emulated)
+{
+	double samples = (double)r->samples;
+
 	printf("step %ju  ", (uintmax_t)step);
 	if (emulated)
 		printf("emulated  ");
 	else
 		printf("loss %.3f  accuracy %.1f %%  ", r->loss / samples,
 		       100 * (double)r->correct / samples);
-	printf("%.0f samples/s\n", samples / seconds);
+	printf("%.0f samples/s\n", samples / seconds_since(&r->since));
 	fflush(stdout);
-	*r = (struct report){.since = now};
+	*r = (struct report){0};
+	clock_gettime(CLOCK_MONOTONIC, &r->since);
+}
+
+/* A line after the first steps, then one every few seconds. */
+static bool report_due(const struct report *r, uint64_t step)
+{
+	return step % REPORT == 0 &&
+	       (step == REPORT || seconds_since(&r->since) >= REPORT_S);
 }
 
 static struct dsa_loader *open_data(const char *dataset, const struct options *options,
@@ -553,7 +566,7 @@ static void train(struct trainer *t, const struct options *options)
 			learn(t, options, &batch, &report);
 		report.samples += batch.count;
 		dsa_release(loader, &batch);
-		if (++step % REPORT == 0)
+		if (report_due(&report, ++step))
 			print_report(&report, step, rate > 0);
 	}
 	if (result < 0)
