@@ -4,6 +4,9 @@ and the emulated accelerator counted, and compares. Speaks TAP.
 
     tests/truth.t [NAME...]     some cases
     SOAK=1 tests/truth.t        all of them, each as precise as the issue asks
+
+In the short form a case that fails on a busy machine is measured again, for longer,
+twice at the most; every try is printed.
 """
 import json
 import os
@@ -149,7 +152,7 @@ def main():
     names = sys.argv[1:]
     cases = [c for c in CASES if c[0] in names or not names and (SOAK or c[3])]
     others = [f for f in (separate, overhead) if f.__name__ in names or not names and SOAK]
-    budget = "150s" if SOAK else "22s"
+    budgets = ["150s"] if SOAK else ["22s", "45s", "90s"]
     print(f"1..{len(cases) + len(others) + 1}")
     scratch = tempfile.mkdtemp(dir=os.environ.get("TMPDIR"))
     out = os.path.join(scratch, "out")
@@ -172,7 +175,11 @@ def main():
         subprocess.run(["sync"], check=True)
         for name, rate, options, _ in cases:
             print(f"# {name}: {options}")
-            wrong, right = judge(name, run(options, rate, dataset, out, budget))
+            for seconds in budgets:
+                wrong, right = judge(name, run(options, rate, dataset, out, seconds))
+                if not wrong:
+                    break
+                print(f"#   in {seconds}: {'; '.join(wrong)}")
             covered += right
             say(wrong, name)
         few = covered < len(cases) * 3 * 10 / 12
