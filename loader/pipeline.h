@@ -67,6 +67,7 @@ struct pipeline_turn {
 	bool metered;     /* prep: one batch for each pipeline_credit() */
 	bool undelayed;   /* --prep-delay does not count */
 	bool bare;        /* no clocks, histograms and times of samples */
+	bool paired;      /* each sample twice: bare and not */
 };
 
 /* One delivered sample, for the records of a run. */

@@ -7,7 +7,7 @@
  *	stage  -> metric -> sum of differences, samples
  *
  * The difference between two polls counts only when every known thread was followed all
- * the time, and no bare window was on at either.
+ * the time, and no paired window was on at either.
  */
 #include "profiler/counters.h"
 #include "loader/base/clock.h"
@@ -202,19 +202,20 @@ static void count_samples(struct counters *counters, const struct trace *trace,
 	}
 }
 
-static bool in_bare_window(const struct trace *trace)
+static bool in_paired_window(const struct trace *trace)
 {
 	uint32_t begun = trace->window_now;
 
 	return begun > 0 && begun <= TRACE_WINDOWS &&
-	       (trace->windows[begun - 1].flags & TRACE_BARE) != 0;
+	       (trace->windows[begun - 1].flags & TRACE_PAIRED) != 0;
 }
 
 void counters_poll_now(struct counters *counters, const struct trace *trace)
 {
 	uint64_t start = clock_now(), took;
 	unsigned opened;
-	bool countable = follow_all(counters, trace, &opened) && !in_bare_window(trace);
+	bool countable =
+		follow_all(counters, trace, &opened) && !in_paired_window(trace);
 	bool count = countable && opened == 0 && counters->counted;
 
 	for (size_t i = 0; i < TRACE_PROCESSES * PLACES; i++)

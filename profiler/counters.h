@@ -53,7 +53,7 @@ void counters_support(const struct counters *counters,
 /*
  * Finds threads that are new in the session, at most 8 a call, and reads all. Call it
  * often (every 10 to 100 ms): it returns at once until a read is due, keeps its own use
- * of CPU below 1/200, and takes about 20 us a thread. What happens in bare windows is
+ * of CPU below 1/200, and takes about 20 us a thread. What happens in paired windows is
  * left out, as the session's own counters are still there. A thread that has ended
  * keeps what was read last.
  */

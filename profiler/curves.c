@@ -27,7 +27,7 @@ static double counted(const struct window *window, enum trace_counter counter)
 static bool of_curve(const struct window *window, enum trace_kind kind)
 {
 	return window->kind == kind && window->certified &&
-	       (window->flags & (TRACE_BARE | TRACE_WARMUP)) == 0;
+	       (window->flags & (TRACE_PAIRED | TRACE_WARMUP)) == 0;
 }
 
 /* In loaded windows it is what was prepared beside that makes the point. */
@@ -132,35 +132,17 @@ struct interval curves_loaded(const struct window *windows, size_t count)
 	return statistics_mean(rates, used);
 }
 
-/* CPU seconds per sample of the nth prep window of the configured workers; 0: none. */
-static double nth_cpu(const struct window *windows, size_t count, bool bare, size_t nth)
-{
-	for (size_t i = 0; i < count; i++) {
-		const struct window *window = &windows[i];
-		const struct trace_window *raw = &window->trace->windows[window->index];
-
-		if (window->kind != TRACE_PREP || !window->certified ||
-		    window->workers != 0 || !(window->flags & TRACE_BARE) == bare)
-			continue;
-		if (nth-- == 0)
-			return (double)(raw->end.cpu_ns - raw->begin.cpu_ns) * 1e-9 /
-			       window->samples;
-	}
-	return 0;
-}
-
 struct interval curves_overhead(const struct window *windows, size_t count)
 {
 	double shares[TRACE_WINDOWS];
-	size_t pairs = 0;
+	size_t used = 0;
 
-	while (pairs < TRACE_WINDOWS) {
-		double bare = nth_cpu(windows, count, true, pairs);
-		double full = nth_cpu(windows, count, false, pairs);
+	for (size_t i = 0; i < count && used < TRACE_WINDOWS; i++) {
+		double bare = counted(&windows[i], TRACE_bare_cpu_ns);
+		double full = counted(&windows[i], TRACE_full_cpu_ns);
 
-		if (bare <= 0 || full <= 0)
-			break;
-		shares[pairs++] = (full - bare) / full;
+		if (windows[i].certified && bare > 0 && full > 0)
+			shares[used++] = (full - bare) / full;
 	}
-	return statistics_mean(shares, pairs);
+	return statistics_mean(shares, used);
 }

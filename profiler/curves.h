@@ -22,8 +22,8 @@ struct interval curves_at(const struct profile_point *points, size_t count, unsi
 struct interval curves_loaded(const struct window *windows, size_t count);
 
 /*
- * Share of the process's CPU time per sample that clocks, counters and records take:
- * prep windows of the configured workers, bare and not, paired in the order measured.
+ * Share of prep's CPU time per sample that clocks, counters and histograms take, from
+ * paired windows: each sample prepared with them and without, side by side.
  */
 struct interval curves_overhead(const struct window *windows, size_t count);
 

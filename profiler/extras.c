@@ -26,29 +26,24 @@ static void add(struct extras *extras, enum trace_kind kind, unsigned flags, uns
 	};
 }
 
-/* Bare and instrumented prep in mirrored order. */
-static void add_pairs(struct extras *extras)
-{
-	add(extras, TRACE_PREP, 0, 0);
-	add(extras, TRACE_PREP, TRACE_BARE, 0);
-	add(extras, TRACE_PREP, TRACE_BARE, 0);
-	add(extras, TRACE_PREP, 0, 0);
-}
-
 void extras_plan(struct extras *extras, const struct trace_loader *loader)
 {
 	add(extras, TRACE_LOADED, 0, 0);
 	add(extras, TRACE_FETCH, 0, 0);
-	add_pairs(extras);
+	add(extras, TRACE_PREP, 0, 0);
+	for (int i = 0; i < 3; i++)
+		add(extras, TRACE_PREP, TRACE_PAIRED, 0);
 	for (unsigned k = 1; k < loader->workers && k <= 64; k *= 2)
 		add(extras, TRACE_PREP, 0, k);
 	for (unsigned q = 1; q <= 32; q *= 2)
 		if (q != loader->fetch_depth)
 			add(extras, TRACE_FETCH, 0, q);
-	add(extras, TRACE_LOADED, 0, 0);
-	add_pairs(extras);
-	add(extras, TRACE_LOADED, 0, 0);
-	add_pairs(extras);
+	for (int i = 0; i < 2; i++) {
+		add(extras, TRACE_LOADED, 0, 0);
+		add(extras, TRACE_PREP, 0, 0);
+		add(extras, TRACE_PREP, TRACE_PAIRED, 0);
+		add(extras, TRACE_PREP, TRACE_PAIRED, 0);
+	}
 }
 
 double extras_left_s(const struct extras *extras)
@@ -63,32 +58,6 @@ static double length_s(const struct extras *extras)
 	double each = MEASURED * extras->budget_s / fmax(1, extras->count);
 
 	return fmin(LONGEST_S, fmax(SHORTEST_S, each));
-}
-
-/*
- * Windows whose CPU time is compared do the same work: as many passes over the staged
- * samples as take about a window's length, and one at the least. Found once, for all.
- */
-static void plan_pairs(struct extras *extras, const struct pace *pace,
-		       const struct trace_loader *loader, uint32_t stage)
-{
-	double samples = fmax(1, length_s(extras) * pace_prep_per_s(pace, loader));
-	double batches = fmax(1, floor(stage / (double)loader->batch));
-
-	batches = fmin(batches, ceil(samples / loader->batch));
-	extras->pair_batches = (uint32_t)batches;
-	extras->pair_passes =
-		(uint32_t)fmax(1, floor(samples / (batches * loader->batch)));
-}
-
-static void set_pair(struct extras *extras, const struct pace *pace,
-		     const struct trace_loader *loader, struct trace_window *ask)
-{
-	if (extras->pair_batches == 0)
-		plan_pairs(extras, pace, loader, ask->stage);
-	ask->stage = extras->pair_batches * loader->batch;
-	ask->min_steps = extras->pair_batches * extras->pair_passes;
-	ask->length_ns = 0;
 }
 
 bool extras_ask(struct extras *extras, const struct pace *pace,
@@ -106,7 +75,5 @@ bool extras_ask(struct extras *extras, const struct pace *pace,
 	if (ask->kind != TRACE_FETCH)
 		ask->stage = pace_stage(pace, loader, ask->kind, length,
 					extras->memory_bytes);
-	if (ask->kind == TRACE_PREP && ask->workers == 0)
-		set_pair(extras, pace, loader, ask);
 	return true;
 }

@@ -1,6 +1,6 @@
 /*
  * extras.h - the windows beside the blocks: G under interference, the curves P(k) and
- * S(q), and pairs that show what the instrumentation costs.
+ * S(q), and paired windows that show what the instrumentation costs.
  *
  * They share a part of the budget. What a verdict needs most comes first, for the time may
  * run out.
@@ -20,7 +20,6 @@ struct extras {
 	uint64_t memory_bytes; /* that staged samples may take */
 	struct trace_window asks[EXTRAS];
 	unsigned count, next;
-	uint32_t pair_batches, pair_passes; /* of the windows that are compared */
 };
 
 /* Plans them for this loader. budget_s and memory_bytes are set. */

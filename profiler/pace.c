@@ -106,8 +106,3 @@ uint32_t pace_stage(const struct pace *pace, const struct trace_loader *loader,
 		fmin(samples, fmin(most_staged(loader, memory_bytes), UINT32_MAX / 2));
 	return samples < 1 ? 1 : (uint32_t)samples;
 }
-
-double pace_prep_per_s(const struct pace *pace, const struct trace_loader *loader)
-{
-	return pace->prep_s > 0 ? loader->workers / pace->prep_s : 0;
-}

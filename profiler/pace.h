@@ -36,7 +36,4 @@ double pace_switch_s(const struct pace *pace);
 uint32_t pace_stage(const struct pace *pace, const struct trace_loader *loader,
 		    enum trace_kind kind, double length_s, uint64_t memory_bytes);
 
-/* Samples/s that prep may have with the configured workers; 0: not known. */
-double pace_prep_per_s(const struct pace *pace, const struct trace_loader *loader);
-
 #endif

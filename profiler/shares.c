@@ -35,7 +35,7 @@ static int kind_of(const struct window *window)
 bool shares_uses(const struct window *window)
 {
 	return window->certified && window->block >= 0 && kind_of(window) >= 0 &&
-	       (window->flags & (TRACE_BARE | TRACE_WARMUP)) == 0;
+	       (window->flags & TRACE_WARMUP) == 0;
 }
 
 static void add_window(struct block *block, const struct window *window)

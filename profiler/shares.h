@@ -26,7 +26,7 @@ struct shares {
 /* 0, with unknown shares when a kind has no window that may be used; or -ENOMEM. */
 int shares_measure(const struct window *windows, size_t count, struct shares *shares);
 
-/* True when the window counts: certified, of the three kinds, of a block, not bare. */
+/* True when the window counts: certified, of the three kinds, of a block. */
 bool shares_uses(const struct window *window);
 
 /* The widest half-width of the three shares; INFINITY when there is none. */

@@ -59,10 +59,12 @@ enum trace_kind {
 };
 
 enum {
-	TRACE_DRAW = 1,   /* real: hits are drawn with probability `hit` from a resident
+	TRACE_DRAW = 1, /* real: hits are drawn with probability `hit` from a resident
 			   * pool, misses read from unread files */
-	TRACE_WARM = 2,   /* real: files are read into the page cache just before */
-	TRACE_BARE = 4,   /* no per-sample clocks, counters and records: its overhead */
+	TRACE_WARM = 2, /* real: files are read into the page cache just before */
+	TRACE_PAIRED =
+		4, /* prep: each sample twice, once bare of clocks and counters and
+			   * once with them, in turning order: what they cost */
 	TRACE_WARMUP = 8, /* not used for any figure: the program's first steps */
 };
 
@@ -92,7 +94,9 @@ enum trace_state { TRACE_ASKED, TRACE_RUNNING, TRACE_DONE, TRACE_REFUSED };
 	X(emulated_batches, "batches the emulated accelerator took")                   \
 	X(emulated_samples, "samples in them")                                         \
 	X(emulated_busy_ns, "time it really was busy, oversleep included")             \
-	X(emulated_asked_ns, "time it was asked to be busy: samples / rate")
+	X(emulated_asked_ns, "time it was asked to be busy: samples / rate")           \
+	X(bare_cpu_ns, "CPU time of the samples of paired windows, bare")              \
+	X(full_cpu_ns, "the same of the same samples, with clocks and counters")
 
 enum trace_counter {
 #define NUMBER(name, meaning) TRACE_##name,
@@ -135,7 +139,7 @@ struct trace_window {
 	uint32_t workers;   /* prep: threads at work; 0: as configured */
 	uint32_t depth;     /* fetch: reads in flight; 0: as configured */
 	uint32_t settle;    /* steps thrown away after the switch */
-	uint32_t min_steps; /* measured ones, at the least; prep: batches' worth */
+	uint32_t min_steps; /* measured ones, at the least */
 	uint32_t stage;     /* samples to stage in RAM (cached, loaded, prep) */
 	uint64_t length_ns; /* of the measured part, at the least */
 	uint64_t limit_ns;  /* of the measured part, at the most; 0: none */
@@ -168,7 +172,7 @@ struct trace_step {
 	uint32_t epoch;
 };
 
-/* In stream order, for real windows that are not bare. Times saturate at 4.29 s. */
+/* In stream order, for real windows. Times saturate at 4.29 s. */
 struct trace_sample {
 	uint32_t window;
 	uint32_t batch;    /* step within the window, settling ones included */

@@ -102,7 +102,7 @@ static int prepare_turn(struct driver *driver, struct pipeline_turn *turn)
 {
 	struct trace_window *window = driver->window;
 
-	turn->bare = (window->flags & TRACE_BARE) != 0;
+	turn->paired = (window->flags & TRACE_PAIRED) != 0;
 	turn->workers = window->workers;
 	turn->depth = window->depth;
 	switch ((enum trace_kind)window->kind) {
@@ -170,19 +170,16 @@ static void end_window(struct driver *driver, uint64_t now)
 }
 
 /*
- * Waits inside dsa_next() while the pipeline works for nobody: so long, and until it has
- * prepared `least` samples; but not when it has read `most`.
+ * Waits inside dsa_next() while the pipeline works for nobody: so long, or until it has
+ * read `most` samples.
  */
-static void sit_out(struct driver *driver, uint64_t length_ns, uint64_t least,
-		    uint64_t most)
+static void sit_out(struct driver *driver, uint64_t length_ns, uint64_t most)
 {
-	const _Atomic uint64_t *counters = driver->process->counters;
-	uint64_t end = clock_now() + length_ns;
-	uint64_t prepared = counters[TRACE_prepared_samples] + least;
-	uint64_t read = counters[TRACE_fetched_samples] + most;
+	const _Atomic uint64_t *read =
+		&driver->process->counters[TRACE_fetched_samples];
+	uint64_t end = clock_now() + length_ns, last = *read + most;
 
-	while ((clock_now() < end || counters[TRACE_prepared_samples] < prepared) &&
-	       counters[TRACE_fetched_samples] < read && !driver_stopped(driver)) {
+	while (clock_now() < end && *read < last && !driver_stopped(driver)) {
 		clock_sleep_until(clock_now() + 2 * MS);
 		if (pipeline_status(driver->parts.pipeline, NULL) < 0)
 			break;
@@ -203,12 +200,11 @@ static void run_alone(struct driver *driver)
 {
 	const struct trace_window *window = driver->window;
 	bool fetch = window->kind == TRACE_FETCH;
-	uint64_t least = fetch ? 0 : window->min_steps * driver->parts.shape->batch;
 	uint64_t most = fetch ? unread(driver) : UINT32_MAX;
 
-	sit_out(driver, 60 * MS, 0, most / 4);
+	sit_out(driver, 60 * MS, most / 4);
 	begin_measuring(driver);
-	sit_out(driver, window->length_ns, least, most - most / 4);
+	sit_out(driver, window->length_ns, most - most / 4);
 	end_window(driver, 0);
 	driver_stop_turn(driver);
 }
@@ -353,8 +349,7 @@ void driver_delivered(struct driver *driver, uint32_t slot, uint32_t samples,
 	if (!driver->synthetic) {
 		driver->step.epoch =
 			(uint32_t)ring_batch(driver->parts.ring, slot)->epoch;
-		if (window != NULL && window->kind == TRACE_REAL &&
-		    (window->flags & TRACE_BARE) == 0) {
+		if (window != NULL && window->kind == TRACE_REAL) {
 			record_samples(driver, slot, samples);
 		}
 	}

@@ -316,7 +316,7 @@ static void curves_have_a_point_each(void **state)
 	session_free(trace);
 }
 
-static void overhead_compares_pairs(void **state)
+static void overhead_compares_the_same_samples(void **state)
 {
 	struct trace *trace = run_of(2, 0);
 	struct profile profile;
@@ -327,12 +327,14 @@ static void overhead_compares_pairs(void **state)
 					      .samples = BATCH, .step_ms = 20};
 		struct trace_window *window;
 
-		prep.flags = i % 4 == 1 || i % 4 == 2 ? TRACE_BARE : 0;
+		prep.flags = TRACE_PAIRED;
 		window = session_add(trace, &prep);
-		window->end.cpu_ns += prep.flags == 0 ? 1005000 : 1000000;
+		window->end.counters[TRACE_bare_cpu_ns] += 1000000;
+		window->end.counters[TRACE_full_cpu_ns] += 1005000;
 	}
 	analysed(trace, &profile);
 	close_to(profile.overhead.value, 5 / 1005., 1e-9);
+	assert_int_equal(profile.prep_points, 0); /* no point of P(k) */
 	profile_free(&profile);
 	session_free(trace);
 }
@@ -504,7 +506,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(without_sample_records_cached_windows_prove_prep),
 		cmocka_unit_test(loaded_windows_split_prep),
 		cmocka_unit_test(curves_have_a_point_each),
-		cmocka_unit_test(overhead_compares_pairs),
+		cmocka_unit_test(overhead_compares_the_same_samples),
 		cmocka_unit_test(drawn_windows_weigh_alike_over_the_epoch),
 		cmocka_unit_test(a_dead_target_leaves_what_was_measured),
 		cmocka_unit_test(a_damaged_session_is_read_within_its_bounds),

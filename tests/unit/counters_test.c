@@ -353,7 +353,7 @@ static void a_thread_without_descriptors_is_counted_by_proc(void **state)
 	faults_are_exact("proc", open_only_self);
 }
 
-static void bare_windows_are_left_out(void **state)
+static void paired_windows_are_left_out(void **state)
 {
 	struct counters *counters = counters_open(NULL, NULL);
 	struct trace *trace = new_session();
@@ -363,7 +363,7 @@ static void bare_windows_are_left_out(void **state)
 	(void)state;
 	toucher_start(&toucher, &trace->processes[0], TRACE_STAGE_PREP);
 	touch_counted(counters, trace, &toucher, PAGES);
-	trace->windows[0].flags = TRACE_BARE;
+	trace->windows[0].flags = TRACE_PAIRED;
 	trace->window_now = 1;
 	touch_counted(counters, trace, &toucher, 1000 * PAGES);
 	trace->window_now = 2;
@@ -549,7 +549,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(faults_are_exact_by_the_kernels_events),
 		cmocka_unit_test(faults_are_exact_by_proc),
 		cmocka_unit_test(a_thread_without_descriptors_is_counted_by_proc),
-		cmocka_unit_test(bare_windows_are_left_out),
+		cmocka_unit_test(paired_windows_are_left_out),
 		cmocka_unit_test(what_a_thread_did_before_it_was_found_is_left_out),
 		cmocka_unit_test(a_dead_thread_keeps_what_it_counted),
 		cmocka_unit_test(new_threads_are_found_and_nothing_stays_open),

@@ -210,6 +210,26 @@ static void prep_and_fetch_windows_deliver_nothing(void **state)
 	assert_int_equal(real->state, TRACE_DONE);
 }
 
+static void paired_windows_prepare_each_sample_with_and_without_counting(void **state)
+{
+	struct trace_window *paired = ask(TRACE_PREP), *real = ask(TRACE_REAL);
+	struct audit audit = {0};
+	uint64_t bare, full, prepared;
+
+	(void)state;
+	paired->flags = TRACE_PAIRED;
+	paired->length_ns = 100000000;
+	open_loader("");
+	train(real, &audit, 10000);
+	bare = counted(paired, TRACE_bare_cpu_ns);
+	full = counted(paired, TRACE_full_cpu_ns);
+	prepared = counted(paired, TRACE_prepared_samples);
+	assert_int_equal(paired->state, TRACE_DONE);
+	assert_true(prepared > 0 && bare > 0 && full > 0);
+	assert_true(bare < 2 * full && full < 2 * bare);
+	assert_int_equal(counted(real, TRACE_bare_cpu_ns), 0);
+}
+
 static void loaded_windows_prepare_as_much_as_they_deliver(void **state)
 {
 	struct trace_window *window = ask(TRACE_LOADED);
@@ -351,6 +371,8 @@ int main(int argc, char **argv)
 		WITH_SESSION(cached_windows_read_nothing),
 		WITH_SESSION(cached_windows_repeat_when_the_staged_samples_run_out),
 		WITH_SESSION(prep_and_fetch_windows_deliver_nothing),
+		WITH_SESSION(
+			paired_windows_prepare_each_sample_with_and_without_counting),
 		WITH_SESSION(loaded_windows_prepare_as_much_as_they_deliver),
 		WITH_SESSION(drawn_hits_come_as_often_as_asked),
 		WITH_SESSION(a_filled_cache_holds_its_share),
