@@ -122,7 +122,8 @@ $(B)/libdsa.a: $(call object,loader)
 build/include/dsa/loader.h: loader/loader.h
 	@mkdir -p $(@D)
 	@ln -sf ../../../$< $@
-$(B)/examples/%.o $(B)/tests/%.o: | build/include/dsa/loader.h
+$(patsubst %.c,$(B)/%.o,$(wildcard examples/*.c) tests/installed.c): | \
+	build/include/dsa/loader.h
 
 $(B)/examples/%: $(B)/examples/%.o $(B)/libdsa.so
 	@mkdir -p $(@D)
