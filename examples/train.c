@@ -9,7 +9,7 @@
  *	train --dataset pictures --test unseen --epochs 10
  *	train --dataset pictures --emulate-gpu 2000	an accelerator's pace, no network
  */
-#include "loader/loader.h"
+#include <dsa/loader.h>
 
 #include <argp.h>
 #include <err.h>
