@@ -8,7 +8,6 @@
 #include <linux/magic.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -26,15 +25,9 @@ static const int flags_of[] = {
 	[READER_DROP] = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
 };
 
-/*
- * Where a file system has no answer to "would it block?", io_uring reads a file that
- * was opened with O_NONBLOCK at once and in place, one after another.
- */
 int reader_ring_flags(const struct reader *reader)
 {
-	int flags = flags_of[reader->mode] & ~O_CLOEXEC;
-
-	return reader->nowait ? flags : flags & ~O_NONBLOCK;
+	return flags_of[reader->mode] & ~O_CLOEXEC; /* a fixed file is no descriptor */
 }
 
 static size_t round_up(size_t size, size_t align)
@@ -174,14 +167,6 @@ static bool is_memory(int fd)
 		fs.f_type == HUGETLBFS_MAGIC);
 }
 
-static bool can_nowait(int fd)
-{
-	char byte;
-	struct iovec one = {&byte, 1};
-
-	return preadv2(fd, &one, 1, 0, RWF_NOWAIT) >= 0 || errno == EAGAIN;
-}
-
 /* What O_DIRECT wants of this file; 0 if it is refused. */
 static size_t direct_alignment(int fd)
 {
@@ -203,7 +188,6 @@ static bool look(struct reader *reader, const struct source_place *place, bool d
 	if (fd < 0)
 		return false;
 	reader->memory = is_memory(fd);
-	reader->nowait = can_nowait(fd);
 	close(fd);
 	if (!direct || reader->memory)
 		return true;

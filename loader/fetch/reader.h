@@ -29,7 +29,6 @@ struct reader {
 	enum reader_mode mode;
 	size_t align;           /* of memory and length for READER_DIRECT; else 1 */
 	struct blob_pool *pool; /* where blobs come from; NULL: fresh */
-	bool nowait; /* the file system can tell whether a read would block */
 	bool memory; /* samples, or the file system they are on, are memory */
 };
 
@@ -40,7 +39,12 @@ struct reader {
 int reader_init(struct reader *reader, const struct source *source, bool direct);
 void reader_fini(struct reader *reader);
 
-/* Flags for an openat() by io_uring into a fixed file. */
+/*
+ * Flags for an openat() by io_uring into a fixed file. Like all of ours they have
+ * O_NONBLOCK, or a file that has become a pipe would hold a kernel worker for ever. On a
+ * file system that can't tell whether a read would block (overlayfs) io_uring then reads
+ * in place, one after another: auto finds that pread is faster there.
+ */
 int reader_ring_flags(const struct reader *reader);
 
 /*
