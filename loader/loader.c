@@ -303,13 +303,22 @@ static int take(struct dsa_loader *loader, struct dsa_batch *batch)
 	return 1;
 }
 
+/* Batches that the program holds, of its own ring and of the synthetic ones. */
+static unsigned held(const struct dsa_loader *loader)
+{
+	const struct ring_reader *pool =
+		loader->driver != NULL ? driver_pool_reader(loader->driver) : NULL;
+
+	return ring_held(loader->reader) + (pool != NULL ? ring_held(pool) : 0);
+}
+
 EXPORT int dsa_next(struct dsa_loader *loader, struct dsa_batch *batch)
 {
 	int result;
 
 	if (loader->pid != getpid())
 		return -EOWNERDEAD;
-	if (ring_held(loader->reader) > loader->options.prefetch)
+	if (held(loader) > loader->options.prefetch)
 		return -EBUSY;
 	if (!loader->asked && (result = start_driving(loader)) < 0)
 		return result;

@@ -21,13 +21,17 @@ static size_t cache_bytes(void)
 	return kilobytes > 0 ? (size_t)kilobytes << 10 : 64u << 20;
 }
 
-/* Fewest batches that neither repeat soon nor fit the last-level cache. */
+/*
+ * Fewest batches that neither repeat soon nor fit the last-level cache; and as many as
+ * the ring's, so that a program that holds all it may always finds a free one.
+ */
 static uint32_t pool_size(const struct ring_shape *shape)
 {
 	size_t batch = shape->sample_bytes * shape->batch;
 	size_t want = 2 * cache_bytes() / batch + 1;
+	uint32_t count = want < 8 ? 8 : want > 64 ? 64 : (uint32_t)want;
 
-	return want < 8 ? 8 : want > 64 ? 64 : (uint32_t)want;
+	return count > shape->slots ? count : shape->slots;
 }
 
 static void copy_batch(const struct driver *driver, uint32_t from, uint32_t to)
@@ -66,8 +70,7 @@ static int fill_pool(struct driver *driver)
 		}
 	}
 	driver_stop_turn(driver);
-	driver->pool_slots = filled;
-	return filled > 0 ? 0 : -EBADMSG;
+	return filled == driver->pool_slots ? 0 : -EBADMSG;
 }
 
 int pool_make(struct driver *driver)
@@ -80,10 +83,13 @@ int pool_make(struct driver *driver)
 	driver->pool = ring_open(&shape, NULL);
 	if (driver->pool == NULL)
 		return -ENOMEM;
-	if (fill_pool(driver) < 0)
-		return -EBADMSG;
-	driver->pool_reader = ring_join(driver->pool, NULL);
-	return driver->pool_reader != NULL ? 0 : -ENOMEM;
+	if (fill_pool(driver) == 0)
+		driver->pool_reader = ring_join(driver->pool, NULL);
+	if (driver->pool_reader != NULL)
+		return 0;
+	ring_close(driver->pool);
+	driver->pool = NULL;
+	return -EBADMSG;
 }
 
 struct ring_reader *driver_pool(struct driver *driver)

@@ -2,6 +2,7 @@
 #include "loader/base/trace.h"
 #include "loader/loader.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -158,6 +159,26 @@ static void synthetic_batches_repeat_and_leave_the_stream_where_it_was(void **st
 	assert_int_equal(counted(synthetic, TRACE_prepared_samples), 0);
 	assert_true(audit.repeated >= 8);
 	assert_true(after.step <= before.step + 1);
+}
+
+static void
+a_program_that_holds_batches_is_told_and_never_waits_for_itself(void **state)
+{
+	struct trace_window *window = ask(TRACE_SYNTHETIC);
+	struct dsa_batch batch[80];
+	unsigned count = 0;
+
+	(void)state;
+	window->min_steps = 1000;
+	open_loader("prefetch=64,batch=1");
+	while (count < 80 && dsa_next(loader, &batch[count]) == 1)
+		count++;
+	assert_int_equal(window->state, TRACE_RUNNING);
+	assert_int_equal(count, 65); /* those ahead and the current one */
+	assert_int_equal(dsa_next(loader, &batch[count]), -EBUSY);
+	while (count > 0)
+		assert_int_equal(dsa_release(loader, &batch[--count]), 0);
+	assert_int_equal(dsa_next(loader, &batch[0]), 1);
 }
 
 static void cached_windows_read_nothing(void **state)
@@ -368,6 +389,8 @@ int main(int argc, char **argv)
 		WITH_SESSION(step_records_fill_the_window_without_gaps),
 		WITH_SESSION(
 			synthetic_batches_repeat_and_leave_the_stream_where_it_was),
+		WITH_SESSION(
+			a_program_that_holds_batches_is_told_and_never_waits_for_itself),
 		WITH_SESSION(cached_windows_read_nothing),
 		WITH_SESSION(cached_windows_repeat_when_the_staged_samples_run_out),
 		WITH_SESSION(prep_and_fetch_windows_deliver_nothing),
