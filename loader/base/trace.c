@@ -241,14 +241,3 @@ const char *trace_kind_name(enum trace_kind kind)
 
 	return (unsigned)kind < TRACE_KINDS ? names[kind] : "unknown";
 }
-
-const char *trace_counter_name(enum trace_counter counter)
-{
-	static const char *const names[TRACE_COUNT] = {
-#define NAME(name, meaning) [TRACE_##name] = #name,
-		TRACE_COUNTERS(NAME)
-#undef NAME
-	};
-
-	return (unsigned)counter < TRACE_COUNT ? names[counter] : "unknown";
-}
