@@ -46,7 +46,59 @@ void profile_init(struct profile *profile)
 		.skipped = UNKNOWN,
 		.dropped_records = UNKNOWN,
 		.blocks = UNKNOWN,
+		.model = {INTERVAL_UNKNOWN, INTERVAL_UNKNOWN, NAN, NAN, NULL},
 	};
+}
+
+void profile_change_init(struct profile_change *change)
+{
+	*change = (struct profile_change){
+		.cache_share = NAN,
+		.gpu_speed = NAN,
+		.storage_bandwidth = NAN,
+		.storage_latency_s = NAN,
+	};
+}
+
+int profile_change_copy(struct profile_change *to, const struct profile_change *from)
+{
+	char *policy = NULL;
+
+	if (from->cache_policy != NULL) {
+		policy = strdup(from->cache_policy);
+		if (policy == NULL)
+			return -ENOMEM;
+	}
+	*to = *from;
+	to->cache_policy = policy;
+	return 0;
+}
+
+void profile_change_free(struct profile_change *change)
+{
+	free(change->cache_policy);
+	profile_change_init(change);
+}
+
+static bool same_number(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+bool profile_change_equal(const struct profile_change *a,
+			  const struct profile_change *b)
+{
+	return a->cores == b->cores && a->workers == b->workers &&
+	       a->batch == b->batch && same_number(a->cache_share, b->cache_share) &&
+	       same_text(a->cache_policy, b->cache_policy) &&
+	       same_number(a->gpu_speed, b->gpu_speed) &&
+	       same_number(a->storage_bandwidth, b->storage_bandwidth) &&
+	       same_number(a->storage_latency_s, b->storage_latency_s);
 }
 
 static void free_texts(struct profile *profile)
@@ -57,7 +109,8 @@ static void free_texts(struct profile *profile)
 		profile->dataset,    profile->source,        profile->digest,
 		profile->engine,     profile->engine_reason, profile->cache,
 		profile->prep,       profile->output,        profile->proof.basis,
-		profile->limit,      profile->limit_why,
+		profile->limit,      profile->limit_why,     profile->loader,
+		profile->directory,  profile->model.why,     profile->currency,
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -90,10 +143,39 @@ static void free_arrays(struct profile *profile)
 	}
 }
 
+void profile_drop_predictions(struct profile *profile)
+{
+	for (size_t i = 0; i < profile->prediction_count; i++) {
+		struct profile_prediction *prediction = &profile->predictions[i];
+
+		profile_change_free(&prediction->change);
+		free(prediction->limit);
+		free(prediction->advice);
+		free(prediction->why);
+		free(prediction->command);
+	}
+	free(profile->predictions);
+	profile->predictions = NULL;
+	profile->prediction_count = 0;
+}
+
+static void drop_verifications(struct profile *profile)
+{
+	for (size_t i = 0; i < profile->verification_count; i++) {
+		profile_change_free(&profile->verifications[i].change);
+		free(profile->verifications[i].when);
+		free(profile->verifications[i].why);
+	}
+	free(profile->verifications);
+}
+
 void profile_free(struct profile *profile)
 {
 	free_texts(profile);
 	free_arrays(profile);
+	profile_drop_predictions(profile);
+	drop_verifications(profile);
+	free(profile->draws);
 	free(profile->windows);
 	free(profile->prep_curve);
 	free(profile->fetch_curve);
@@ -131,6 +213,7 @@ struct profile_window *profile_add_window(struct profile *profile)
 	window->block = -1;
 	window->start_s = window->length_s = window->switch_s = NAN;
 	window->per_s = window->blocked_s = window->outside_s = window->cpu_s = NAN;
+	window->prep_cpu_s = window->fetch_cpu_s = NAN;
 	window->steps = window->samples = UNKNOWN;
 	window->read_bytes = window->fetched_bytes = UNKNOWN;
 	window->hits = window->misses = UNKNOWN;
@@ -207,6 +290,51 @@ struct profile_fact *profile_add_fact(struct profile *profile)
 {
 	return append(&profile->environment, &profile->fact_count,
 		      sizeof(*profile->environment));
+}
+
+struct profile_draw *profile_add_draw(struct profile *profile)
+{
+	struct profile_draw *draw =
+		append(&profile->draws, &profile->draw_count, sizeof(*profile->draws));
+
+	if (draw == NULL)
+		return NULL;
+	draw->bytes = UNKNOWN;
+	draw->fetch_s = draw->prep_s = NAN;
+	return draw;
+}
+
+struct profile_prediction *profile_add_prediction(struct profile *profile)
+{
+	struct profile_prediction *prediction =
+		append(&profile->predictions, &profile->prediction_count,
+		       sizeof(*profile->predictions));
+
+	if (prediction == NULL)
+		return NULL;
+	profile_change_init(&prediction->change);
+	prediction->per_s = prediction->speedup = prediction->cost = INTERVAL_UNKNOWN;
+	prediction->stalls = (struct profile_stalls){INTERVAL_UNKNOWN, INTERVAL_UNKNOWN,
+						     INTERVAL_UNKNOWN};
+	prediction->hit_ratio = NAN;
+	prediction->rank = UNKNOWN;
+	return prediction;
+}
+
+struct profile_verification *profile_add_verification(struct profile *profile)
+{
+	struct profile_verification *verification =
+		append(&profile->verifications, &profile->verification_count,
+		       sizeof(*profile->verifications));
+
+	if (verification == NULL)
+		return NULL;
+	profile_change_init(&verification->change);
+	verification->predicted = verification->measured = INTERVAL_UNKNOWN;
+	verification->error = NAN;
+	verification->covered = -1;
+	verification->hit_ratio = verification->hit_ratio_predicted = NAN;
+	return verification;
 }
 
 int profile_text(char **text, const char *format, ...)

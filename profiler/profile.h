@@ -48,13 +48,14 @@ struct profile_window {
 	unsigned workers, depth; /* 0: as configured */
 	double start_s, length_s, switch_s;
 	uint64_t steps, samples;
-	double per_s;           /* samples/s, steps outside the loop left out */
-	double blocked_s;       /* inside dsa_next() */
-	double outside_s;       /* pauses found in it and left out */
-	double cpu_s;           /* of the whole process */
-	uint64_t read_bytes;    /* from storage, as the kernel counted */
-	uint64_t fetched_bytes; /* payload the fetch engine read */
-	uint64_t hits, misses;  /* of the cache */
+	double per_s;                   /* samples/s, steps outside the loop left out */
+	double blocked_s;               /* inside dsa_next() */
+	double outside_s;               /* pauses found in it and left out */
+	double cpu_s;                   /* of the whole process */
+	double prep_cpu_s, fetch_cpu_s; /* of these threads */
+	uint64_t read_bytes;            /* from storage, as the kernel counted */
+	uint64_t fetched_bytes;         /* payload the fetch engine read */
+	uint64_t hits, misses;          /* of the cache */
 	uint64_t staged, staged_repeats;
 
 	/* What stages, throttle and emulated accelerator counted: the truth of tests.
@@ -74,6 +75,17 @@ struct profile_point {
 	double bytes_per_s;      /* of encoded payload; NAN: unknown */
 	double cpu_s_per_sample; /* of the stage's threads; NAN: unknown */
 	bool with_consumer; /* measured with the training step at its pace beside */
+	bool unthrottled;   /* emulated storage left out: what the real one gives */
+};
+
+/*
+ * What one sample took where its stages were measured alone: fetch in fetch windows of
+ * one read in flight, unthrottled where storage is emulated; prep in cached windows,
+ * with --prep-delay if there is any.
+ */
+struct profile_draw {
+	uint64_t bytes;
+	double fetch_s, prep_s; /* wall time; fetch_s NAN: not measured */
 };
 
 /* Log2 histogram: count[i] values lie in [low * 2^i, low * 2^(i+1)). */
@@ -122,6 +134,53 @@ struct profile_proof {
 	char *basis;        /* how it was found, one line */
 };
 
+/* What is to be different from the run as it was. 0, NAN or NULL: nothing. */
+struct profile_change {
+	unsigned cores, workers, batch;
+	double cache_share;       /* of the data set, 0..1; 0 is a change: no cache */
+	char *cache_policy;       /* none, page, minio, lru, fifo; random, nextuse */
+	double gpu_speed;         /* factor: 2 computes a step in half the time */
+	double storage_bandwidth; /* emulated, bytes/s; 0: as fast as it is */
+	double storage_latency_s; /* emulated, of a read; 0: as fast as it is */
+};
+
+/* What a change would bring. Texts NULL where there is nothing to say. */
+struct profile_prediction {
+	struct profile_change change;
+	struct interval per_s;        /* samples/s; value NAN: only bounds are known */
+	struct interval speedup;      /* over the run as it was, of the same model */
+	struct profile_stalls stalls; /* that remain */
+	double hit_ratio;
+	struct interval cost; /* of an epoch, in profile.currency */
+	char *limit;   /* what limits then: "compute", "prep", "fetch", "cores" */
+	char *advice;  /* "a minio cache of 70% removes the fetch stall" */
+	char *why;     /* what it assumes, or why it is not advised; one line */
+	char *command; /* a dsa command line that verifies it */
+	uint64_t rank; /* of the advice, from 1; UNKNOWN: not advised */
+};
+
+/* A change that was really run. */
+struct profile_verification {
+	struct profile_change change;
+	char *when;                /* ISO 8601, UTC */
+	struct interval predicted; /* samples/s; unknown: it could not be predicted */
+	struct interval measured;  /* samples/s */
+	double error;              /* predicted / measured - 1 */
+	int covered;               /* 1: predicted's interval holds it; -1: unknown */
+	double hit_ratio, hit_ratio_predicted;
+	char *why; /* how it was measured: whole epochs, windows, drawn hits */
+};
+
+/*
+ * The run as it was, from its stages alone: what the models make of rates they have
+ * not seen. `why` is NULL when these agree, and the models may predict.
+ */
+struct profile_model {
+	struct interval real, cached;    /* samples/s, modelled */
+	double real_error, cached_error; /* modelled / measured - 1 */
+	char *why;                       /* not identifiable, and why */
+};
+
 struct profile {
 	char *version;    /* of dsa */
 	char *started;    /* ISO 8601, UTC */
@@ -130,6 +189,8 @@ struct profile {
 	char *protocol;   /* interleaved, separate, observe */
 	char **command;   /* argv of the target, NULL terminated */
 	char *repeat;     /* a dsa command line that measures this again */
+	char *loader;     /* DSA_LOADER that the program ran under */
+	char *directory;  /* that it ran in */
 	double wall_s;    /* of the whole run */
 	double budget_s, precision; /* asked: seconds, share */
 	double budget_needed_s;     /* for the precision; NAN when it was reached */
@@ -184,6 +245,16 @@ struct profile {
 	size_t process_count;
 	struct profile_fact *environment;
 	size_t fact_count;
+	struct profile_draw *draws;
+	size_t draw_count;
+
+	/* What the models say of it, and what came of that. */
+	struct profile_model model;
+	char *currency; /* of costs: "USD"; NULL: no prices were given */
+	struct profile_prediction *predictions;
+	size_t prediction_count;
+	struct profile_verification *verifications;
+	size_t verification_count;
 };
 
 /* Every number unknown, every text NULL, every array empty. */
@@ -202,6 +273,23 @@ struct profile_skip *profile_add_skip(struct profile *profile);
 struct profile_counter *profile_add_counter(struct profile *profile);
 struct profile_process *profile_add_process(struct profile *profile);
 struct profile_fact *profile_add_fact(struct profile *profile);
+struct profile_draw *profile_add_draw(struct profile *profile);
+struct profile_prediction *profile_add_prediction(struct profile *profile);
+struct profile_verification *profile_add_verification(struct profile *profile);
+
+/* No change at all. */
+void profile_change_init(struct profile_change *change);
+
+/* A copy with a policy of its own. 0 or -ENOMEM. */
+int profile_change_copy(struct profile_change *to, const struct profile_change *from);
+void profile_change_free(struct profile_change *change); /* and makes it none */
+
+/* True when both ask for the same. */
+bool profile_change_equal(const struct profile_change *a,
+			  const struct profile_change *b);
+
+/* Forgets all predictions; pointers to them are void after that. */
+void profile_drop_predictions(struct profile *profile);
 
 /* Sets *text to a printf of its own, freeing what was there. 0 or -ENOMEM. */
 int profile_text(char **text, const char *format, ...)

@@ -1,0 +1,41 @@
+/*
+ * cost.h - what an epoch costs, from prices of the parts that it occupies.
+ *
+ *	cost = hours x (cores x core + cache GB x memory + accelerators x accelerator)
+ *	     + data set GB x storage x hours + reads x request
+ *	hours = samples / (samples/s) / 3600
+ */
+#ifndef DSA_COST_H
+#define DSA_COST_H
+
+#include "profiler/profile.h"
+
+/* In one currency; NAN: not given, and then left out of the cost. */
+struct prices {
+	char currency[8];
+	char date[16];           /* of the prices: "2026-11-20" */
+	double core_hour;        /* a virtual CPU for an hour */
+	double memory_gb_hour;   /* a GB (1e9 bytes) of memory */
+	double gpu_hour;         /* an accelerator */
+	double storage_gb_month; /* a GB kept, 730 hours */
+	double request;          /* a read */
+	unsigned accelerators;   /* that the job has */
+};
+
+/* What an epoch takes up. */
+struct cost_use {
+	double samples, dataset_bytes;
+	double cores;
+	double cache_bytes;
+	double misses; /* share of the samples read from storage */
+};
+
+/* NAN when no price is known. */
+double cost_epoch(const struct prices *prices, const struct cost_use *use,
+		  double per_s);
+
+/* The same of an interval of rates: the faster the cheaper. */
+struct interval cost_interval(const struct prices *prices, const struct cost_use *use,
+			      struct interval per_s);
+
+#endif

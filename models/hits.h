@@ -1,0 +1,77 @@
+/*
+ * hits.h - how much of the reads a cache answers.
+ *
+ * The streams of training: every sample once an epoch, in a fresh uniform order. x is
+ * the cache's share of the data set. Closed forms for one reader, in the steady state:
+ *
+ *	none	0
+ *	minio	x			never evicts (CoorDL, VLDB 2021)
+ *	lru	x + (1-x) ln(1-x)	1 - (1-x)/(1-s) at position s < x, else 0
+ *	fifo	-ln(1-x) - x		for x <= .632; beyond by replay
+ *	random	the h that solves it	see hits.c
+ *	nextuse	x			the future known, nobody beats minio here
+ *	page	the kernel's two lists	by replay of what it does; see hits.c
+ */
+#ifndef DSA_HITS_H
+#define DSA_HITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+
+enum hits_policy {
+	HITS_NONE,
+	HITS_PAGE,
+	HITS_MINIO,
+	HITS_LRU,
+	HITS_FIFO,
+	HITS_RANDOM,  /* evicts any */
+	HITS_NEXTUSE, /* evicts, or does not keep, what is used last of all (Belady) */
+	HITS_POLICIES
+};
+
+/* -1: there is none of that name. */
+int hits_policy(const char *name);
+const char *hits_policy_name(enum hits_policy policy);
+
+/* Mean hit ratio of one reader over an epoch; x in 0..1. NAN: memory is short. */
+double hits_mean(enum hits_policy policy, double x);
+
+/* Hit probability at position s, 0..1, of the epoch. NAN: memory is short. */
+double hits_at(enum hits_policy policy, double x, double s);
+
+/* A cache of `capacity` bytes that is read through, in a simulation. */
+struct hits_cache;
+
+/* Samples are 0 .. samples-1. NULL: memory is short. nextuse needs hits_replay(). */
+struct hits_cache *hits_cache_new(enum hits_policy policy, uint32_t samples,
+				  uint64_t capacity, uint64_t seed);
+void hits_cache_free(struct hits_cache *cache);
+
+/* Reads a sample of so many bytes through it: true when it was held. O(1). */
+bool hits_cache_read(struct hits_cache *cache, uint32_t sample, uint64_t bytes);
+
+/* Several readers, each with a share of every epoch's fresh global shuffle. */
+struct hits_stream {
+	enum hits_policy policy;
+	uint32_t samples; /* in the data set, all of one size */
+	uint32_t
+		readers; /* ranks with a cache each; position p goes to rank p % readers */
+	double x;        /* of each cache, of the data set */
+	bool partitioned; /* a sample held by any rank is a hit for all; each sample has
+			   * one home (CoorDL) */
+	uint32_t warm, epochs; /* epochs before counting, and counted */
+	uint64_t seed;
+};
+
+struct hits_ratio {
+	double all;           /* hits / reads */
+	double local, remote; /* partitioned: in the reader's own cache, in another's */
+};
+
+/* Replays the seeded stream. 0; -EINVAL (err) or -ENOMEM. */
+int hits_replay(const struct hits_stream *stream, struct hits_ratio *ratio,
+		struct error *err);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * model.h - one measured run, ready to be asked: what if?
+ *
+ * It is fed from the stages that the run measured alone: G (synthetic), prep's times
+ * (prep-only and cached windows), S(q) (fetch-only), the cache's law. Before it
+ * answers it must reproduce the run's real windows, which it has not seen, within
+ * max(their interval, 2 %).
+ */
+#ifndef DSA_MODEL_H
+#define DSA_MODEL_H
+
+#include "profiler/profile.h"
+
+struct error;
+struct model;
+struct prices;
+
+/*
+ * The profile outlives the model. NULL: memory is short (-ENOMEM in err->code), or the
+ * run lacks what a model needs (-ENODATA), and err names it.
+ */
+struct model *model_new(const struct profile *profile, struct error *err);
+void model_free(struct model *model);
+
+/* Prices for the costs; NULL: none. They outlive the model. */
+void model_price(struct model *model, const struct prices *prices);
+
+/* How well it tells the run itself. `why` in *self is the model's own. */
+void model_self(const struct model *model, struct profile_model *self);
+
+/*
+ * Predicts. The change is copied into *out, which begins all unknown, as
+ * profile_add_prediction() makes it. 0; -EINVAL: the change makes no sense for this
+ * run (err: which member, and what it may be); -ENODATA: this run can't tell (err:
+ * why); -ENOMEM.
+ */
+int model_predict(const struct model *model, const struct profile_change *change,
+		  struct profile_prediction *out, struct error *err);
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * simulation.h - our pipeline as a discrete-event simulation: one load, a number of
+ * samples, and the rate that comes out.
+ *
+ *	stream -> [a slot is free] -> cache? -> fetch thread(s) -> storage -> prep workers
+ *	       -> batch complete, in order -> consumer takes it -> computes -> gives it back
+ *
+ * What it follows is said in loader/pipeline.h and loader/throttle.h. CPU work (prep,
+ * the fetch threads' share of a read, the consumer's computing) shares the cores by
+ * processor sharing: with m threads that want to run, each runs at speed[m]. Storage,
+ * emulated delays and an accelerator's time go by the clock, beside them.
+ *
+ * Pure and deterministic: the same load, the same numbers.
+ */
+#ifndef DSA_SIMULATION_H
+#define DSA_SIMULATION_H
+
+#include "profiler/profile.h"
+
+struct error;
+
+enum { SIMULATION_THREADS = 512 }; /* workers + fetch threads + compute threads */
+
+struct simulation_load {
+	/* The stream. A sample's draw is fixed: draws[mix(seed, sample) % draw_count]. */
+	uint32_t dataset; /* samples in an epoch */
+	uint32_t batch;   /* samples in a full batch; an epoch's last may be short */
+	uint32_t ahead;   /* slots: batches open, published or held at once */
+	uint64_t seed;
+	const struct profile_draw *draws;
+	size_t draw_count;
+
+	/* The cache of encoded samples; no hits when share is 0. */
+	const char *policy; /* as hits.h names them */
+	double share;       /* of the data set's bytes */
+
+	/* Fetch: a read costs its thread CPU work, then storage has it: its latency, and
+	 * its turn on the transfer, one after another at bandwidth (throttle.h). */
+	unsigned depth;         /* reads in flight, at the most */
+	unsigned fetch_threads; /* 1: io_uring; depth: pread */
+	double fetch_cpu_s;     /* CPU work of a read, at speed 1 */
+	double fetch_scale;     /* x the draw's fetch_s: latency of the storage itself;
+				 * where that is NAN, none */
+	double latency_s;       /* emulated: a read takes at least so long */
+	double bandwidth; /* bytes/s of all transfers together; INFINITY: no end */
+
+	/* Prep: CPU work prep_scale x the draw's prep_s; done delay_s after it began,
+	 * if the work is done earlier. */
+	unsigned workers;
+	double prep_scale;
+	double delay_s;
+
+	/* The consumer, for a full batch; for a short one in proportion. Its threads
+	 * share the CPU work and end together; then it waits for the accelerator. */
+	double compute_cpu_s; /* CPU work at speed 1, of all threads together */
+	double compute_s;     /* beside it, by the clock */
+	unsigned compute_threads;
+
+	/* speed[m], m = 1 .. speeds-1: how fast a thread runs when m want to, as a share
+	 * of one that runs alone; beyond them m * speed[m] stays as it is at the end. */
+	const double *speed;
+	size_t speeds;
+
+	bool all_hits;    /* every sample is a hit: a cached window */
+	bool no_prep;     /* nothing to fetch or prepare: a synthetic window */
+	bool loaded;      /* the same, while prep works at the consumer's pace */
+	bool no_consumer; /* batches are thrown away at once: a prep-only or fetch-only
+			   * window, with all_hits or without prep */
+};
+
+struct simulation_outcome {
+	double per_s;     /* samples delivered a second, after the pipeline settled */
+	double hit_ratio; /* of the samples counted in that */
+	double blocked;   /* share of the time that the consumer waited for a batch */
+	double prep_busy, fetch_busy; /* mean workers preparing; mean reads in flight */
+	double cpu_busy;              /* CPU work a second, in cores at speed 1 */
+	double prep_per_s;            /* loaded: samples prepared a second */
+};
+
+/*
+ * Runs `samples` samples (rounded up to batches) after the cache was brought to its
+ * steady state and the pipeline was left to settle. Counts whole epochs where that
+ * many samples hold at least one, so that hits are averaged over the epoch; with a
+ * policy whose hits change over the epoch at least one epoch is counted. 0; -EINVAL
+ * when the load makes no sense (err names the member); -ENOMEM.
+ */
+int simulate(const struct simulation_load *load, uint64_t samples,
+	     struct simulation_outcome *outcome, struct error *err);
+
+#endif
