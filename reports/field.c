@@ -14,6 +14,8 @@ const struct field field_profile[] = {
 	AT("run.protocol", TEXT, protocol),
 	AT("run.command", WORDS, command),
 	AT("run.repeat", TEXT, repeat),
+	AT("run.loader", TEXT, loader),
+	AT("run.directory", TEXT, directory),
 	AT("run.wall_s", NUMBER, wall_s),
 	AT("run.budget_s", NUMBER, budget_s),
 	AT("run.budget_needed_s", NUMBER, budget_needed_s),
@@ -76,6 +78,12 @@ const struct field field_profile[] = {
 	AT("histograms.fetch_s", HISTOGRAM, fetch_s),
 	AT("histograms.prep_s", HISTOGRAM, prep_s),
 	AT("histograms.sample_bytes", HISTOGRAM, bytes),
+	AT("model.real_per_s", ESTIMATE, model.real),
+	AT("model.cached_per_s", ESTIMATE, model.cached),
+	AT("model.real_error", NUMBER, model.real_error),
+	AT("model.cached_error", NUMBER, model.cached_error),
+	AT("model.why", TEXT, model.why),
+	AT("currency", TEXT, currency),
 	{NULL, FIELD_END, 0},
 };
 
@@ -103,6 +111,8 @@ const struct field field_window[] = {
 	AT("blocked_s", NUMBER, blocked_s),
 	AT("outside_s", NUMBER, outside_s),
 	AT("cpu_s", NUMBER, cpu_s),
+	AT("prep_cpu_s", NUMBER, prep_cpu_s),
+	AT("fetch_cpu_s", NUMBER, fetch_cpu_s),
 	AT("read_bytes", COUNT, read_bytes),
 	AT("fetched_bytes", COUNT, fetched_bytes),
 	AT("hits", COUNT, hits),
@@ -130,7 +140,7 @@ const struct field field_window[] = {
 			AT("bytes_per_s", NUMBER, bytes_per_s),                        \
 			AT("cpu_s_per_sample", NUMBER, cpu_s_per_sample),              \
 			AT("with_consumer", FLAG, with_consumer),                      \
-			{NULL, FIELD_END, 0},                                          \
+			AT("unthrottled", FLAG, unthrottled), {NULL, FIELD_END, 0},    \
 	}
 
 static const struct field prep_point[] = POINT("workers");
@@ -192,6 +202,57 @@ static const struct field process[] = {
 	{NULL, FIELD_END, 0},
 };
 
+#undef AT
+#define AT(path, type, member)                                                         \
+	{                                                                              \
+		path, FIELD_##type, offsetof(struct profile_prediction, member)        \
+	}
+#define CHANGE                                                                         \
+	AT("change.cores", UNSIGNED, change.cores),                                    \
+		AT("change.workers", UNSIGNED, change.workers),                        \
+		AT("change.batch", UNSIGNED, change.batch),                            \
+		AT("change.cache_share", NUMBER, change.cache_share),                  \
+		AT("change.cache_policy", TEXT, change.cache_policy),                  \
+		AT("change.gpu_speed", NUMBER, change.gpu_speed),                      \
+		AT("change.storage_bytes_per_s", NUMBER, change.storage_bandwidth),    \
+		AT("change.storage_latency_s", NUMBER, change.storage_latency_s)
+
+static const struct field prediction[] = {
+	CHANGE,
+	AT("rate_per_s", ESTIMATE, per_s),
+	AT("speedup", ESTIMATE, speedup),
+	AT("stalls.compute", SHARE, stalls.compute),
+	AT("stalls.prep", SHARE, stalls.prep),
+	AT("stalls.fetch", SHARE, stalls.fetch),
+	AT("hit_ratio", NUMBER, hit_ratio),
+	AT("cost", ESTIMATE, cost),
+	AT("limit", TEXT, limit),
+	AT("advice", TEXT, advice),
+	AT("why", TEXT, why),
+	AT("command", TEXT, command),
+	AT("rank", COUNT, rank),
+	{NULL, FIELD_END, 0},
+};
+
+#undef AT
+#define AT(path, type, member)                                                         \
+	{                                                                              \
+		path, FIELD_##type, offsetof(struct profile_verification, member)      \
+	}
+
+static const struct field verification[] = {
+	CHANGE,
+	AT("when", TEXT, when),
+	AT("predicted_per_s", ESTIMATE, predicted),
+	AT("measured_per_s", ESTIMATE, measured),
+	AT("error", NUMBER, error),
+	AT("covered", ANSWER, covered),
+	AT("hit_ratio", NUMBER, hit_ratio),
+	AT("predicted_hit_ratio", NUMBER, hit_ratio_predicted),
+	AT("why", TEXT, why),
+	{NULL, FIELD_END, 0},
+};
+
 #define ADD(name)                                                                      \
 	static void *add_##name(struct profile *profile)                               \
 	{                                                                              \
@@ -205,6 +266,8 @@ ADD(epoch)
 ADD(skip)
 ADD(counter)
 ADD(process)
+ADD(prediction)
+ADD(verification)
 
 #define LIST(path, fields, element, array, count, adder)                               \
 	{                                                                              \
@@ -223,5 +286,9 @@ const struct field_list field_lists[] = {
 	LIST("counters.stages", counter, profile_counter, counters, counter_count,
 	     counter),
 	LIST("processes", process, profile_process, processes, process_count, process),
+	LIST("predictions", prediction, profile_prediction, predictions,
+	     prediction_count, prediction),
+	LIST("verifications", verification, profile_verification, verifications,
+	     verification_count, verification),
 	{0},
 };

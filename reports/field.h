@@ -18,6 +18,7 @@ enum field_type {
 	FIELD_UNSIGNED,  /* unsigned; 0 is absent */
 	FIELD_INDEX,     /* int; negative is absent */
 	FIELD_FLAG,      /* bool; always there */
+	FIELD_ANSWER,    /* int: 1 true, 0 false; negative is absent */
 	FIELD_NUMBER,    /* double; NAN is absent */
 	FIELD_SHARE,     /* struct interval as {"share", "low", "high"} */
 	FIELD_ESTIMATE,  /* struct interval as {"value", "low", "high"} */

@@ -70,6 +70,12 @@ static json_t *histogram_value(const struct profile_histogram *histogram)
 					  histogram->low);
 }
 
+static bool is_interval_known(const struct interval *interval)
+{
+	return isfinite(interval->value) || isfinite(interval->low) ||
+	       isfinite(interval->high);
+}
+
 /* True when the member at `at` holds something to write. */
 static bool is_known(enum field_type type, const void *at)
 {
@@ -83,12 +89,13 @@ static bool is_known(enum field_type type, const void *at)
 	case FIELD_UNSIGNED:
 		return *(const unsigned *)at > 0;
 	case FIELD_INDEX:
+	case FIELD_ANSWER:
 		return *(const int *)at >= 0;
 	case FIELD_NUMBER:
 		return isfinite(*(const double *)at);
 	case FIELD_SHARE:
 	case FIELD_ESTIMATE:
-		return isfinite(((const struct interval *)at)->value);
+		return is_interval_known(at);
 	case FIELD_HISTOGRAM:
 		return ((const struct profile_histogram *)at)->buckets > 0;
 	default:
@@ -112,6 +119,8 @@ static json_t *field_value(enum field_type type, const void *at)
 		return json_integer(*(const int *)at);
 	case FIELD_FLAG:
 		return json_boolean(*(const bool *)at);
+	case FIELD_ANSWER:
+		return json_boolean(*(const int *)at);
 	case FIELD_NUMBER:
 		return json_real(*(const double *)at);
 	case FIELD_SHARE:
@@ -195,6 +204,38 @@ static int place_environment(json_t *root, const struct profile *profile)
 	return json_object_set_new(root, "environment", facts);
 }
 
+/* A number of a draw, where null stands for what was not measured. */
+static json_t *draw_number(double number)
+{
+	return isfinite(number) ? json_real(number) : json_null();
+}
+
+static json_t *draw_bytes(uint64_t bytes)
+{
+	return bytes <= INT64_MAX ? json_integer((json_int_t)bytes) : json_null();
+}
+
+/* {"bytes": [...], "fetch_s": [...], "prep_s": [...]}: an element a draw. */
+static int place_draws(json_t *root, const struct profile *profile)
+{
+	json_t *bytes = json_array(), *fetch = json_array(), *prep = json_array();
+	json_t *draws = json_pack("{s:o, s:o, s:o}", "bytes", bytes, "fetch_s", fetch,
+				  "prep_s", prep);
+
+	for (size_t i = 0;
+	     draws != NULL && i < profile->draw_count && i < JSON_RESULT_DRAWS; i++) {
+		const struct profile_draw *draw = &profile->draws[i];
+
+		if (json_array_append_new(bytes, draw_bytes(draw->bytes)) < 0 ||
+		    json_array_append_new(fetch, draw_number(draw->fetch_s)) < 0 ||
+		    json_array_append_new(prep, draw_number(draw->prep_s)) < 0) {
+			json_decref(draws);
+			return -1;
+		}
+	}
+	return json_object_set_new(root, "draws", draws);
+}
+
 static json_t *result_value(const struct profile *profile)
 {
 	json_t *root = json_pack("{s:s}", "schema", JSON_RESULT_SCHEMA);
@@ -204,6 +245,8 @@ static json_t *result_value(const struct profile *profile)
 		result = place_list(root, &field_lists[i], profile);
 	if (result == 0)
 		result = place_environment(root, profile);
+	if (result == 0 && profile->draw_count > 0)
+		result = place_draws(root, profile);
 	if (result == 0)
 		return root;
 	json_decref(root);

@@ -16,7 +16,8 @@ struct profile;
 
 #define JSON_RESULT_SCHEMA "dsa.result/1"
 
-enum { JSON_RESULT_MAX = 8 << 20 }; /* bytes of a run.json that is still read */
+/* A larger run.json, or one with more draws, is not read. */
+enum { JSON_RESULT_MAX = 8 << 20 /* bytes */, JSON_RESULT_DRAWS = 65536 };
 
 /* Writes profile to out. Returns 0, -ENOMEM, or -errno when out failed. */
 int json_result_write(const struct profile *profile, FILE *out, struct error *err);

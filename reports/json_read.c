@@ -136,6 +136,16 @@ static int read_flag(const json_t *value, bool *flag, struct error *err)
 	return 0;
 }
 
+static int read_answer(const json_t *value, int *answer, struct error *err)
+{
+	bool flag = false;
+	int result = read_flag(value, &flag, err);
+
+	if (result == 0)
+		*answer = flag;
+	return result;
+}
+
 static int read_value(const json_t *value, enum field_type type, void *at,
 		      struct error *err)
 {
@@ -146,6 +156,8 @@ static int read_value(const json_t *value, enum field_type type, void *at,
 		return read_words(value, at, err);
 	case FIELD_FLAG:
 		return read_flag(value, at, err);
+	case FIELD_ANSWER:
+		return read_answer(value, at, err);
 	case FIELD_NUMBER:
 		return read_number(value, at, err);
 	case FIELD_SHARE:
@@ -234,6 +246,59 @@ static int read_environment(json_t *root, struct profile *profile, struct error 
 	return 0;
 }
 
+/* A time of a draw; null: it was not measured. */
+static int read_draw_time(const json_t *value, double *seconds, struct error *err)
+{
+	if (json_is_null(value))
+		return 0;
+	if (!json_is_number(value) || json_number_value(value) < 0)
+		return wrong(err, "an array of numbers that are not negative");
+	*seconds = json_number_value(value);
+	return 0;
+}
+
+static int read_draw(const json_t *bytes, const json_t *fetch, const json_t *prep,
+		     struct profile_draw *draw, struct error *err)
+{
+	int result;
+
+	if (draw == NULL)
+		return error_set(err, ENOMEM, "no memory");
+	result = json_is_null(bytes)
+			 ? 0
+			 : read_whole(bytes, FIELD_COUNT, &draw->bytes, err);
+	if (result < 0)
+		return error_within(err, result, "bytes");
+	result = read_draw_time(fetch, &draw->fetch_s, err);
+	if (result < 0)
+		return error_within(err, result, "fetch_s");
+	result = read_draw_time(prep, &draw->prep_s, err);
+	return result < 0 ? error_within(err, result, "prep_s") : 0;
+}
+
+static int read_draws(const json_t *root, struct profile *profile, struct error *err)
+{
+	const json_t *draws = json_object_get(root, "draws");
+	const json_t *bytes = json_object_get(draws, "bytes");
+	const json_t *fetch = json_object_get(draws, "fetch_s");
+	const json_t *prep = json_object_get(draws, "prep_s");
+	size_t count = json_array_size(bytes);
+	int result = 0;
+
+	if (draws == NULL)
+		return 0;
+	if (!json_is_array(bytes) || count > JSON_RESULT_DRAWS ||
+	    !json_is_array(fetch) || json_array_size(fetch) != count ||
+	    !json_is_array(prep) || json_array_size(prep) != count)
+		result = wrong(err, "an object of three arrays, bytes, fetch_s and "
+				    "prep_s, of one length that is at most 65536");
+	for (size_t i = 0; result == 0 && i < count; i++)
+		result = read_draw(json_array_get(bytes, i), json_array_get(fetch, i),
+				   json_array_get(prep, i), profile_add_draw(profile),
+				   err);
+	return result < 0 ? error_within(err, result, "draws") : 0;
+}
+
 static int check_schema(const json_t *root, struct error *err)
 {
 	const char *schema = json_string_value(json_object_get(root, "schema"));
@@ -257,7 +322,9 @@ static int read_result(json_t *root, struct profile *profile, struct error *err)
 		result = read_fields(root, field_profile, profile, err);
 	for (size_t i = 0; result == 0 && field_lists[i].path != NULL; i++)
 		result = read_list(root, &field_lists[i], profile, err);
-	return result < 0 ? result : read_environment(root, profile, err);
+	if (result == 0)
+		result = read_environment(root, profile, err);
+	return result < 0 ? result : read_draws(root, profile, err);
 }
 
 int json_result_read(const char *text, size_t size, struct profile *profile,

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#define KEPT "tests/data/run.json"
+#define KEPT "tests/data/run-whatif.json"
 
 static char *write_text(const struct profile *profile)
 {
@@ -74,6 +74,9 @@ static void fill(const struct field *fields, void *to)
 			break;
 		case FIELD_FLAG:
 			*(bool *)at = true;
+			break;
+		case FIELD_ANSWER:
+			*(int *)at = number % 2;
 			break;
 		case FIELD_NUMBER:
 			*(double *)at = -.125 * (double)number;
@@ -142,6 +145,72 @@ static void the_unknown_is_absent(void **state)
 	profile_free(&profile);
 }
 
+/* Beyond the machine's cores a prediction may have bounds and no value. */
+static void bounds_without_a_value_are_kept(void **state)
+{
+	struct profile profile, again;
+	struct profile_prediction *prediction;
+	char *text;
+
+	(void)state;
+	profile_init(&profile);
+	prediction = profile_add_prediction(&profile);
+	prediction->change.cache_share = 0;
+	prediction->per_s = (struct interval){NAN, 100, 190};
+	text = write_text(&profile);
+	assert_null(strstr(text, "\"value\""));
+	assert_int_equal(json_result_read(text, strlen(text), &again, NULL), 0);
+	assert_true(isnan(again.predictions[0].per_s.value));
+	assert_true(again.predictions[0].per_s.low == 100);
+	assert_true(again.predictions[0].per_s.high == 190);
+	assert_true(again.predictions[0].change.cache_share == 0);
+	assert_true(profile_change_equal(&again.predictions[0].change,
+					 &profile.predictions[0].change));
+	free(text);
+	profile_free(&profile);
+	profile_free(&again);
+}
+
+static void draws_are_kept_side_by_side(void **state)
+{
+	struct profile profile, again;
+	char *text;
+
+	(void)state;
+	profile_init(&profile);
+	*profile_add_draw(&profile) = (struct profile_draw){110000, .0025, .004};
+	*profile_add_draw(&profile) = (struct profile_draw){UNKNOWN, NAN, .005};
+	text = write_text(&profile);
+	assert_int_equal(json_result_read(text, strlen(text), &again, NULL), 0);
+	assert_int_equal(again.draw_count, 2);
+	assert_int_equal(again.draws[0].bytes, 110000);
+	assert_true(again.draws[0].fetch_s == .0025);
+	assert_int_equal(again.draws[1].bytes, UNKNOWN);
+	assert_true(isnan(again.draws[1].fetch_s) && again.draws[1].prep_s == .005);
+	free(text);
+	profile_free(&profile);
+	profile_free(&again);
+}
+
+static void whether_it_was_covered_may_be_unknown(void **state)
+{
+	struct profile profile, again;
+	char *text;
+
+	(void)state;
+	profile_init(&profile);
+	for (int covered = -1; covered <= 1; covered++)
+		profile_add_verification(&profile)->covered = covered;
+	text = write_text(&profile);
+	assert_int_equal(json_result_read(text, strlen(text), &again, NULL), 0);
+	assert_int_equal(again.verification_count, 3);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(again.verifications[i].covered, i - 1);
+	free(text);
+	profile_free(&profile);
+	profile_free(&again);
+}
+
 static void refuses(const char *text, int code, const char *message)
 {
 	struct error err = {0};
@@ -196,6 +265,46 @@ static void wrong_kinds_are_named(void **state)
 		"environment.cpu: should be a text");
 	refuses(RESULT("\"histograms\": {\"prep_s\": {\"counts\": [1, -1]}}"), EBADMSG,
 		"histograms.prep_s: should be a whole number that is not negative");
+	refuses(RESULT("\"predictions\": [{\"change\": {\"cores\": -1}}]"), EBADMSG,
+		"predictions[0]: change.cores: should be a whole number that is not "
+		"negative");
+	refuses(RESULT("\"verifications\": [{\"covered\": 1}]"), EBADMSG,
+		"verifications[0]: covered: should be true or false");
+}
+
+#define DRAWS(bytes, fetch, prep)                                                      \
+	RESULT("\"draws\": {\"bytes\": [" bytes "], \"fetch_s\": [" fetch              \
+	       "], \"prep_s\": [" prep "]}")
+#define LENGTHS                                                                        \
+	"draws: should be an object of three arrays, bytes, fetch_s and prep_s, of "   \
+	"one length that is at most 65536"
+
+static void draws_that_do_not_fit_are_refused(void **state)
+{
+	struct error err = {0};
+	struct profile profile;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	refuses(DRAWS("1, 2", "1, 2", "1"), EBADMSG, LENGTHS);
+	refuses(RESULT("\"draws\": []"), EBADMSG, LENGTHS);
+	refuses(RESULT("\"draws\": {\"bytes\": []}"), EBADMSG, LENGTHS);
+	refuses(DRAWS("-1", "1", "1"), EBADMSG,
+		"draws: bytes: should be a whole number that is not negative");
+	refuses(DRAWS("1", "1", "-1"), EBADMSG,
+		"draws: prep_s: should be an array of numbers that are not negative");
+	refuses(DRAWS("1", "\"\"", "1"), EBADMSG,
+		"draws: fetch_s: should be an array of numbers that are not negative");
+	fputs("{\"schema\": \"dsa.result/1\", \"draws\": {\"bytes\": [0", out);
+	for (int i = 0; i < 65536; i++)
+		fputs(",0", out);
+	fputs("], \"fetch_s\": [], \"prep_s\": []}}", out);
+	fclose(out);
+	assert_int_equal(json_result_read(text, size, &profile, &err), -EBADMSG);
+	assert_string_equal(err.message, LENGTHS);
+	free(text);
 }
 
 static void deep_nesting_is_refused(void **state)
@@ -299,9 +408,13 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_is_read_is_written_again_unchanged),
 		cmocka_unit_test(every_member_finds_its_way_back),
 		cmocka_unit_test(the_unknown_is_absent),
+		cmocka_unit_test(bounds_without_a_value_are_kept),
+		cmocka_unit_test(draws_are_kept_side_by_side),
+		cmocka_unit_test(whether_it_was_covered_may_be_unknown),
 		cmocka_unit_test(other_schemas_are_refused_by_name),
 		cmocka_unit_test(broken_files_are_named),
 		cmocka_unit_test(wrong_kinds_are_named),
+		cmocka_unit_test(draws_that_do_not_fit_are_refused),
 		cmocka_unit_test(deep_nesting_is_refused),
 		cmocka_unit_test(load_names_the_file),
 		cmocka_unit_test(the_manual_tells_every_key),
