@@ -1,16 +1,13 @@
 /* report.c - shows the result of a run again, in the form that is asked for. */
 #include "cmd/cmd.h"
+#include "cmd/result.h"
 #include "loader/base/error.h"
-#include "profiler/measure.h"
 #include "profiler/profile.h"
 #include "reports/form.h"
-#include "reports/json.h"
 #include "reports/terminal.h"
 
 #include <argp.h>
-#include <errno.h>
-#include <stdlib.h>
-#include <sys/stat.h>
+#include <stddef.h>
 
 struct report {
 	const char *run;
@@ -58,35 +55,6 @@ static const struct argp argp = {
 	.doc = "Show the result of a run, in text, HTML, JSON or CSV.",
 };
 
-/* What the run in a folder left: a session when its dsa died, else run.json. */
-static int load_folder(const char *folder, struct profile *profile, struct error *err)
-{
-	int result = measure_recover(folder, profile, err);
-	char *path = NULL;
-
-	if (result != -ENOENT)
-		return result;
-	if (asprintf(&path, "%s/run.json", folder) < 0)
-		return error_set(err, ENOMEM, "no memory");
-	result = json_result_load(path, profile, err);
-	free(path);
-	if (result == -ENOENT)
-		error_set(err, ENOENT,
-			  "%s holds no result of a run: neither run.json nor a session",
-			  folder);
-	return result;
-}
-
-static int load(const char *run, struct profile *profile, struct error *err)
-{
-	struct stat about;
-
-	if (stat(run, &about) < 0)
-		return error_sys(err, errno, "can't open %s", run);
-	return S_ISDIR(about.st_mode) ? load_folder(run, profile, err)
-				      : json_result_load(run, profile, err);
-}
-
 static int show(const struct report *report, const struct profile *profile,
 		struct error *err)
 {
@@ -106,7 +74,7 @@ static int run(int argc, char **argv)
 
 	argp_parse(&argp, argc, argv, 0, NULL, &report);
 	profile_init(&profile);
-	result = load(report.run, &profile, &err);
+	result = result_load(report.run, &profile, &err);
 	if (result == 0)
 		result = show(&report, &profile, &err);
 	profile_free(&profile);

@@ -1,5 +1,7 @@
 /* run.c - runs a training program, measures where it waits for data, and says so. */
 #include "cmd/cmd.h"
+#include "cmd/quote.h"
+#include "cmd/result.h"
 #include "cmd/settings.h"
 #include "loader/base/error.h"
 #include "loader/base/number.h"
@@ -11,12 +13,10 @@
 
 #include <argp.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct run {
@@ -177,83 +177,6 @@ static const struct argp argp = {
 	.children = children,
 };
 
-/* ---- the folder ---- */
-
-static int make_folder(const char *folder, struct error *err)
-{
-	char path[PATH_MAX];
-	size_t length = strlen(folder);
-
-	if (length == 0 || length >= sizeof(path))
-		return error_set(err, EINVAL, "--output is a folder, not '%s'", folder);
-	memcpy(path, folder, length + 1);
-	for (char *slash = path + 1; slash != NULL; slash++) {
-		slash = strchr(slash, '/');
-		if (slash != NULL)
-			*slash = '\0';
-		if (mkdir(path, 0777) < 0 && errno != EEXIST)
-			return error_sys(err, errno, "cannot make the folder %s", path);
-		if (slash == NULL)
-			return 0;
-		*slash = '/';
-	}
-	return 0;
-}
-
-/* Better to fail now than when everything is measured. */
-static int try_folder(const char *folder, struct error *err)
-{
-	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-
-	if (fd >= 0)
-		close(fd);
-	else if ((errno != EOPNOTSUPP && errno != EISDIR) ||
-		 access(folder, W_OK | X_OK) < 0)
-		return error_sys(err, errno, "cannot write into %s", folder);
-	return 0;
-}
-
-/* ---- the command to repeat it ---- */
-
-static void put_word(FILE *to, const char *word)
-{
-	static const char plain[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-		"0123456789_@%+=:,./-";
-
-	if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
-		fputs(word, to);
-		return;
-	}
-	putc('\'', to);
-	for (; *word != '\0'; word++)
-		if (*word == '\'')
-			fputs("'\\''", to);
-		else
-			putc(*word, to);
-	putc('\'', to);
-}
-
-/* The words as a shell reads them; NULL: no memory. */
-static char *quote(char *const *words)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *to = open_memstream(&text, &size);
-
-	if (to == NULL)
-		return NULL;
-	fputs(words[0], to); /* "dsa run" */
-	for (words++; *words != NULL; words++) {
-		putc(' ', to);
-		put_word(to, *words);
-	}
-	if (fclose(to) == 0)
-		return text;
-	free(text);
-	return NULL;
-}
-
 /* ---- progress ---- */
 
 static void clear_line(struct run *run)
@@ -295,21 +218,6 @@ static void print_windows(const struct profile *profile)
 
 /* ---- the result ---- */
 
-static int save(const struct run *run, const struct profile *profile, struct error *err)
-{
-	static const struct {
-		const char *form, *name;
-	} files[] = {{"json", "run.json"}, {"html", "report.html"}};
-	char path[PATH_MAX];
-	int result = 0;
-
-	for (size_t i = 0; result == 0 && i < sizeof(files) / sizeof(files[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s", run->output, files[i].name);
-		result = form_save(files[i].form, profile, path, err);
-	}
-	return result;
-}
-
 static int print(const struct run *run, const struct profile *profile,
 		 struct error *err)
 {
@@ -341,7 +249,7 @@ static int status_of(const struct run *run, const struct profile *profile)
 static int conclude(const struct run *run, const struct profile *profile)
 {
 	struct error err = {0};
-	int result = save(run, profile, &err);
+	int result = result_save(run->output, profile, &err);
 
 	if (result == 0)
 		measure_forget(run->output);
@@ -408,10 +316,10 @@ static int run_main(int argc, char **argv)
 	int status;
 
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &run);
-	if (make_folder(run.output, &err) < 0 || try_folder(run.output, &err) < 0)
+	if (result_folder(run.output, &err) < 0)
 		return cmd_fail(&err);
 	loader = settings_loader(&run.settings, getenv("DSA_LOADER"));
-	repeat = quote(argv);
+	repeat = quote_words(argv);
 	run.measure.loader = loader;
 	run.measure.repeat = repeat;
 	if (loader != NULL && repeat != NULL) {

@@ -1,0 +1,23 @@
+/*
+ * result.h - the result of a run, where it lies: run.json and report.html in a folder,
+ * or the session of a run whose dsa died.
+ */
+#ifndef DSA_RESULT_H
+#define DSA_RESULT_H
+
+struct error;
+struct profile;
+
+/*
+ * Loads RUN: a folder, or a run.json. *profile comes from profile_init(), and ends with
+ * profile_free() in either case. 0 or -errno.
+ */
+int result_load(const char *run, struct profile *profile, struct error *err);
+
+/* Makes the folder, with those above it, and sees that it can be written into. */
+int result_folder(const char *folder, struct error *err);
+
+/* Writes run.json and report.html there, each whole or not at all. */
+int result_save(const char *folder, const struct profile *profile, struct error *err);
+
+#endif
