@@ -3,14 +3,8 @@
  *
  * The streams of training: every sample once an epoch, in a fresh uniform order. x is
  * the cache's share of the data set. Closed forms for one reader, in the steady state:
- *
- *	none	0
- *	minio	x			never evicts (CoorDL, VLDB 2021)
- *	lru	x + (1-x) ln(1-x)	1 - (1-x)/(1-s) at position s < x, else 0
- *	fifo	-ln(1-x) - x		for x <= .632; beyond by replay
- *	random	the h that solves it	see hits.c
- *	nextuse	x			the future known, nobody beats minio here
- *	page	the kernel's two lists	by replay of what it does; see hits.c
+ * those of loader/base/steady.h; minio is the cache that never evicts (CoorDL, VLDB
+ * 2021), which nobody beats there, even with the future known.
  */
 #ifndef DSA_HITS_H
 #define DSA_HITS_H

@@ -1,9 +1,9 @@
 #include "profiler/schedule.h"
 #include "loader/base/permutation.h"
+#include "loader/base/steady.h"
 #include "profiler/extras.h"
 #include "profiler/pace.h"
 #include "profiler/statistics.h"
-#include "profiler/steady.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -239,7 +239,6 @@ static void set_real(const struct schedule *schedule, const struct trace *trace,
 		ask->flags |= TRACE_DRAW;
 		ask->hit = steady_hit(trace->loader.cache, cache_share(schedule, trace),
 				      s);
-		ask->hit = isnan(ask->hit) ? 0 : ask->hit;
 		ask->stage = stage_for(schedule, trace, TRACE_REAL);
 	}
 }

@@ -1,7 +1,6 @@
 #include "loader/base/random.h"
 #include "profiler/schedule.h"
 #include "profiler/statistics.h"
-#include "profiler/steady.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/session.h"
 
@@ -351,37 +350,6 @@ static void a_page_cache_that_fits_is_warmed(void **state)
 	session_free(trace);
 }
 
-/* Table "Cache hit ratio" of the data-stall literature's closed forms and replays. */
-static void steady_hits_match_the_closed_forms(void **state)
-{
-	static const struct {
-		double x, minio, lru, fifo;
-	} table[] = {{.25, .250, .034, .038},
-		     {.35, .350, .070, .081},
-		     {.50, .500, .153, .193},
-		     {.65, .650, .283, .399},
-		     {.80, .800, .478, .656}};
-	enum { N = 32 };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		double x = table[i].x, minio = 0, lru = 0, fifo = 0;
-
-		for (int j = 0; j < N; j++) {
-			double s = (j + .5) / N;
-
-			minio += steady_hit("minio", x, s) / N;
-			lru += steady_hit("lru", x, s) / N;
-			fifo += steady_hit("fifo", x, s) / N;
-		}
-		assert_true(fabs(minio - table[i].minio) < 1e-9);
-		assert_true(fabs(lru - table[i].lru) < 2e-3);
-		assert_true(fabs(fifo - table[i].fifo) < 6e-3);
-	}
-	assert_true(steady_hit("none", .5, .1) == 0);
-	assert_true(steady_hit("lru", 1, .9) == 1);
-}
-
 static void one_kind_alone_is_measured_alone(void **state)
 {
 	struct schedule_config config = usual;
@@ -426,7 +394,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(minio_that_does_not_fill_in_time_is_drawn),
 		cmocka_unit_test(lru_is_drawn_over_the_epoch),
 		cmocka_unit_test(a_page_cache_that_fits_is_warmed),
-		cmocka_unit_test(steady_hits_match_the_closed_forms),
 		cmocka_unit_test(one_kind_alone_is_measured_alone),
 		cmocka_unit_test(memory_short_is_told),
 	};

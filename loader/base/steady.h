@@ -1,0 +1,27 @@
+/*
+ * steady.h - cache hits in the steady state, without going through an epoch.
+ *
+ * One reader, every sample once an epoch in a fresh uniform order, samples of one size;
+ * x is the cache's share of the data set, s the position in the epoch, 0..1. Derived in
+ * steady.c; the tests hold them against replay.
+ *
+ *		hit at s			mean over the epoch
+ *	none	0				0
+ *	minio	x				x
+ *	nextuse	x				x
+ *	lru	1 - (1-x)/(1-s), s < x; else 0	x + (1-x) ln(1-x)
+ *	fifo	1 - (1-x) e^s, s < -ln(1-x);	-ln(1-x) - x for x <= 1 - 1/e, then
+ *		else 0				1 - (1-x)(e-1)
+ *	random	x / (x + (1-x) e^(s/x))		-x ln(1-x + x e^(-1/x))
+ *	page	as lru, which it beats by some points
+ */
+#ifndef DSA_STEADY_H
+#define DSA_STEADY_H
+
+/* Probability of a hit at position s under `policy`; 0 for unknown ones. */
+double steady_hit(const char *policy, double x, double s);
+
+/* Mean hit ratio of an epoch; 0 for unknown policies. */
+double steady_mean(const char *policy, double x);
+
+#endif

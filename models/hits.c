@@ -1,0 +1,34 @@
+#include "models/hits.h"
+#include "loader/base/steady.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const char *const names[HITS_POLICIES] = {
+	[HITS_NONE] = "none",       [HITS_PAGE] = "page", [HITS_MINIO] = "minio",
+	[HITS_LRU] = "lru",         [HITS_FIFO] = "fifo", [HITS_RANDOM] = "random",
+	[HITS_NEXTUSE] = "nextuse",
+};
+
+int hits_policy(const char *name)
+{
+	for (int i = 0; i < HITS_POLICIES; i++)
+		if (strcmp(names[i], name) == 0)
+			return i;
+	return -1;
+}
+
+const char *hits_policy_name(enum hits_policy policy)
+{
+	return names[policy];
+}
+
+double hits_mean(enum hits_policy policy, double x)
+{
+	return steady_mean(names[policy], x);
+}
+
+double hits_at(enum hits_policy policy, double x, double s)
+{
+	return steady_hit(names[policy], x, s);
+}
