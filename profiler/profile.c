@@ -143,17 +143,21 @@ static void free_arrays(struct profile *profile)
 	}
 }
 
+void profile_prediction_free(struct profile_prediction *prediction)
+{
+	profile_change_free(&prediction->change);
+	free(prediction->limit);
+	free(prediction->advice);
+	free(prediction->why);
+	free(prediction->command);
+	prediction->limit = prediction->advice = NULL;
+	prediction->why = prediction->command = NULL;
+}
+
 void profile_drop_predictions(struct profile *profile)
 {
-	for (size_t i = 0; i < profile->prediction_count; i++) {
-		struct profile_prediction *prediction = &profile->predictions[i];
-
-		profile_change_free(&prediction->change);
-		free(prediction->limit);
-		free(prediction->advice);
-		free(prediction->why);
-		free(prediction->command);
-	}
+	for (size_t i = 0; i < profile->prediction_count; i++)
+		profile_prediction_free(&profile->predictions[i]);
 	free(profile->predictions);
 	profile->predictions = NULL;
 	profile->prediction_count = 0;

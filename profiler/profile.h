@@ -288,6 +288,9 @@ void profile_change_free(struct profile_change *change); /* and makes it none */
 bool profile_change_equal(const struct profile_change *a,
 			  const struct profile_change *b);
 
+/* Frees what a prediction holds; it stays where it is, unknown. */
+void profile_prediction_free(struct profile_prediction *prediction);
+
 /* Forgets all predictions; pointers to them are void after that. */
 void profile_drop_predictions(struct profile *profile);
 

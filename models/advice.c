@@ -1,0 +1,420 @@
+#include "models/advice.h"
+#include "loader/base/error.h"
+#include "models/command.h"
+#include "models/cores.h"
+#include "models/model.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CACHE_STEPS = 20, MOST_CORES_TRIED = 512 };
+
+#define GONE   .01 /* a stall below that is removed */
+#define NOISE  .01 /* a gain below that is none, whatever the precision */
+#define FASTER 2.  /* the accelerator that is asked about */
+
+struct adviser {
+	struct profile *profile;
+	const struct model *model;
+	const char *run;
+	double noise;   /* a gain has to be larger */
+	unsigned cores; /* that remove the prep stall; 0: none do */
+	double share;   /* of the cache that removes the fetch stall; NAN: none does */
+};
+
+static bool stalled(const struct adviser *adviser, struct interval share)
+{
+	return share.value > GONE && !(share.low <= 0) &&
+	       share.value > adviser->noise / 2;
+}
+
+/* By what they are ranked: of mere bounds only the lower end is certain. */
+static double likely(const struct profile_prediction *prediction)
+{
+	const struct interval *speedup = &prediction->speedup;
+
+	return isnan(speedup->value) ? speedup->low : speedup->value;
+}
+
+/* Bounds that reach above the noise are told, as bounds. */
+static bool is_worth(const struct adviser *adviser,
+		     const struct profile_prediction *prediction)
+{
+	const struct interval *speedup = &prediction->speedup;
+
+	return (isnan(speedup->value) ? speedup->high : speedup->low) - 1 >
+	       adviser->noise;
+}
+
+/* ---- asking the model ---- */
+
+/*
+ * Adds the prediction of a change to the profile. 1; 0: this run can't tell, and it is
+ * left out; -ENOMEM.
+ */
+static int ask(const struct adviser *adviser, const struct profile_change *change,
+	       struct profile_prediction **out, struct error *err)
+{
+	struct profile_prediction *prediction =
+		profile_add_prediction(adviser->profile);
+	int result;
+
+	if (prediction == NULL)
+		return error_sys(err, ENOMEM, "ranking what would help");
+	result = model_predict(adviser->model, change, prediction, err);
+	if (result == -ENODATA || result == -EINVAL) {
+		adviser->profile->prediction_count--;
+		return 0;
+	}
+	if (result == 0)
+		result = command_verify(change, adviser->run, &prediction->command);
+	if (result < 0)
+		return error_sys(err, ENOMEM, "ranking what would help");
+	*out = prediction;
+	return 1;
+}
+
+/* The same without keeping it: the stalls that would remain. */
+static int probe(const struct adviser *adviser, const struct profile_change *change,
+		 struct profile_stalls *stalls, struct error *err)
+{
+	struct profile_prediction *prediction;
+	int result = ask(adviser, change, &prediction, err);
+
+	if (result <= 0)
+		return result;
+	*stalls = prediction->stalls;
+	profile_prediction_free(prediction);
+	adviser->profile->prediction_count--;
+	return 1;
+}
+
+/* ---- how much of it ---- */
+
+static void set_cache(const struct adviser *adviser, double share,
+		      struct profile_change *change)
+{
+	const char *policy = adviser->profile->cache;
+
+	change->cache_share = share;
+	if (policy != NULL && strcmp(policy, "minio") != 0)
+		change->cache_policy = (char *)(uintptr_t) "minio";
+}
+
+/* The smallest cache, in steps of a twentieth, that leaves no fetch stall. */
+static int find_cache(struct adviser *adviser, struct error *err)
+{
+	unsigned low = 0, high = CACHE_STEPS; /* too small; enough */
+	struct profile_change change;
+	struct profile_stalls stalls;
+	int result = 1;
+
+	if (!isnan(adviser->profile->cache_share))
+		low = (unsigned)(adviser->profile->cache_share * CACHE_STEPS);
+	while (high > low + 1) {
+		unsigned middle = (low + high) / 2;
+
+		profile_change_init(&change);
+		set_cache(adviser, (double)middle / CACHE_STEPS, &change);
+		result = probe(adviser, &change, &stalls, err);
+		if (result <= 0)
+			return result;
+		if (stalls.fetch.value <= GONE)
+			high = middle;
+		else
+			low = middle;
+	}
+	adviser->share = (double)high / CACHE_STEPS;
+	return result;
+}
+
+/* The fewest cores that leave no prep stall, by the middle of what is known. */
+static int find_cores(struct adviser *adviser, struct error *err)
+{
+	unsigned low = (unsigned)adviser->profile->cores, high = low;
+	struct profile_change change;
+	struct profile_stalls stalls = {.prep = {INFINITY, NAN, NAN}};
+
+	while (high < MOST_CORES_TRIED && !(stalls.prep.value <= GONE)) {
+		int result;
+
+		low = high;
+		high *= 2;
+		profile_change_init(&change);
+		change.cores = high;
+		result = probe(adviser, &change, &stalls, err);
+		if (result <= 0)
+			return result;
+	}
+	if (!(stalls.prep.value <= GONE))
+		return 0;
+	while (high > low + 1) {
+		int result;
+
+		profile_change_init(&change);
+		change.cores = (low + high) / 2;
+		result = probe(adviser, &change, &stalls, err);
+		if (result <= 0)
+			return result;
+		if (stalls.prep.value <= GONE)
+			high = change.cores;
+		else
+			low = change.cores;
+	}
+	adviser->cores = high;
+	return 1;
+}
+
+/* ---- candidates ---- */
+
+static int say(struct profile_prediction *prediction, const char *advice, bool worth,
+	       const char *unless)
+{
+	if (profile_text(&prediction->advice, "%s", advice) < 0)
+		return -ENOMEM;
+	if (worth)
+		prediction->rank = 0; /* gets its place later */
+	else if (prediction->why == NULL)
+		return profile_text(&prediction->why, "%s", unless);
+	return 0;
+}
+
+/* A candidate that helps where there is a stall. */
+static int propose(struct adviser *adviser, const struct profile_change *change,
+		   const char *advice, struct error *err)
+{
+	struct profile_prediction *prediction;
+	int result = ask(adviser, change, &prediction, err);
+
+	if (result <= 0)
+		return result;
+	if (say(prediction, advice, is_worth(adviser, prediction),
+		"what it gains is below the noise") < 0)
+		return error_sys(err, ENOMEM, "ranking what would help");
+	return 0;
+}
+
+static int propose_cache(struct adviser *adviser, struct error *err)
+{
+	struct profile_change change;
+	char advice[96];
+	int result = find_cache(adviser, err);
+
+	if (result <= 0)
+		return result;
+	profile_change_init(&change);
+	set_cache(adviser, adviser->share, &change);
+	snprintf(advice, sizeof(advice),
+		 "a minio cache of %.0f%% removes the fetch stall",
+		 100 * adviser->share);
+	return propose(adviser, &change, advice, err);
+}
+
+static int propose_cores(struct adviser *adviser, struct error *err)
+{
+	struct profile_change change;
+	char advice[96];
+	int result = find_cores(adviser, err);
+
+	if (result <= 0)
+		return result;
+	profile_change_init(&change);
+	change.cores = adviser->cores;
+	snprintf(advice, sizeof(advice), "%u cores remove the prep stall",
+		 adviser->cores);
+	return propose(adviser, &change, advice, err);
+}
+
+static int propose_both(struct adviser *adviser, struct error *err)
+{
+	struct profile_change change;
+	char advice[96];
+
+	profile_change_init(&change);
+	change.cores = adviser->cores;
+	set_cache(adviser, adviser->share, &change);
+	snprintf(advice, sizeof(advice),
+		 "%u cores and a minio cache of %.0f%% remove both stalls",
+		 adviser->cores, 100 * adviser->share);
+	return propose(adviser, &change, advice, err);
+}
+
+/* Fewer workers than cores leave cores idle. */
+static int propose_workers(struct adviser *adviser, struct error *err)
+{
+	struct profile_change change;
+	char advice[96];
+
+	if (adviser->profile->workers >= adviser->profile->cores)
+		return 0;
+	profile_change_init(&change);
+	change.workers = (unsigned)adviser->profile->cores;
+	snprintf(advice, sizeof(advice), "a prep worker for each of the %u cores",
+		 change.workers);
+	return propose(adviser, &change, advice, err);
+}
+
+/* A cache that keeps what it has beats those that evict, at the same size. */
+static int propose_policy(struct adviser *adviser, struct error *err)
+{
+	const char *policy = adviser->profile->cache;
+	struct profile_change change;
+
+	if (policy == NULL || !(adviser->profile->cache_share > 0) ||
+	    (strcmp(policy, "lru") != 0 && strcmp(policy, "fifo") != 0))
+		return 0;
+	profile_change_init(&change);
+	change.cache_policy = (char *)(uintptr_t) "minio";
+	return propose(adviser, &change, "the same cache never evicts (minio)", err);
+}
+
+/* Emulated storage, lifted. */
+static int propose_storage(struct adviser *adviser, struct error *err)
+{
+	const struct profile *profile = adviser->profile;
+	struct profile_change change;
+
+	profile_change_init(&change);
+	if (profile->storage_bandwidth > 0)
+		change.storage_bandwidth = 0;
+	if (profile->storage_latency_s > 0)
+		change.storage_latency_s = 0;
+	if (isnan(change.storage_bandwidth) && isnan(change.storage_latency_s))
+		return 0;
+	return propose(adviser, &change, "the storage itself, not slowed down", err);
+}
+
+/* No advice, but always asked: a faster accelerator. */
+static int look_at_gpu(struct adviser *adviser, struct error *err)
+{
+	struct profile_prediction *prediction;
+	struct profile_change change;
+	bool wasted;
+	int result;
+
+	profile_change_init(&change);
+	change.gpu_speed = FASTER;
+	result = ask(adviser, &change, &prediction, err);
+	if (result <= 0)
+		return result;
+	wasted = likely(prediction) - 1 <= adviser->noise;
+	if (profile_text(&prediction->advice, "an accelerator %.0fx as fast%s", FASTER,
+			 wasted ? " would be wasted" : "") < 0 ||
+	    profile_text(&prediction->why, "%s",
+			 wasted ? "it would wait for data all the time that it saves"
+				: "no stall is removed by it: it computes faster") < 0)
+		return error_sys(err, ENOMEM, "ranking what would help");
+	return 0;
+}
+
+/* What can be saved without a loss: half of the cores. */
+static int look_at_less(struct adviser *adviser, struct error *err)
+{
+	const struct profile *profile = adviser->profile;
+	struct profile_prediction *prediction;
+	struct profile_change change;
+	int result;
+
+	if (profile->cores < 2)
+		return 0;
+	profile_change_init(&change);
+	change.cores = (unsigned)profile->cores / 2;
+	result = ask(adviser, &change, &prediction, err);
+	if (result <= 0)
+		return result;
+	return profile_text(&prediction->why, "%s",
+			    likely(prediction) > 1 - adviser->noise
+				    ? "half of the cores would do as well"
+				    : "half of the cores would not do") < 0
+		       ? error_sys(err, ENOMEM, "ranking what would help")
+		       : 0;
+}
+
+static int propose_all(struct adviser *adviser, struct error *err)
+{
+	const struct profile_stalls *stalls = &adviser->profile->stalls;
+	bool fetch = stalled(adviser, stalls->fetch);
+	bool prep = stalled(adviser, stalls->prep);
+	int result = 0;
+
+	if (fetch)
+		result = propose_cache(adviser, err);
+	if (result == 0 && fetch)
+		result = propose_policy(adviser, err);
+	if (result == 0 && fetch)
+		result = propose_storage(adviser, err);
+	if (result == 0 && prep)
+		result = propose_workers(adviser, err);
+	if (result == 0 && prep)
+		result = propose_cores(adviser, err);
+	if (result == 0 && adviser->cores > 0 && !isnan(adviser->share))
+		result = propose_both(adviser, err);
+	if (result == 0)
+		result = look_at_gpu(adviser, err);
+	return result < 0 ? result : look_at_less(adviser, err);
+}
+
+/* ---- ranks ---- */
+
+/* Advised ones first, the likeliest gain in front; the others stay in their order. */
+static bool goes_before(const struct profile_prediction *a,
+			const struct profile_prediction *b)
+{
+	if (a->rank != b->rank)
+		return a->rank < b->rank;
+	return a->rank == 0 && likely(a) > likely(b);
+}
+
+static void rank(struct profile *profile)
+{
+	struct profile_prediction *all = profile->predictions;
+	uint64_t next = 1;
+
+	for (size_t i = 1; i < profile->prediction_count; i++)
+		for (size_t j = i; j > 0 && goes_before(&all[j], &all[j - 1]); j--) {
+			struct profile_prediction swap = all[j];
+
+			all[j] = all[j - 1];
+			all[j - 1] = swap;
+		}
+	for (size_t i = 0; i < profile->prediction_count; i++)
+		if (all[i].rank == 0)
+			all[i].rank = next++;
+}
+
+static int note_model(struct profile *profile, const struct model *model)
+{
+	struct profile_model self;
+
+	model_self(model, &self);
+	free(profile->model.why);
+	profile->model = self;
+	profile->model.why = NULL;
+	return self.why == NULL ? 0 : profile_text(&profile->model.why, "%s", self.why);
+}
+
+int advise(struct profile *profile, const struct model *model, const char *run,
+	   struct error *err)
+{
+	struct adviser adviser = {
+		.profile = profile,
+		.model = model,
+		.run = run,
+		.share = NAN,
+		.noise =
+			fmax(NOISE, isnan(profile->precision) ? 0 : profile->precision),
+	};
+	int result;
+
+	profile_drop_predictions(profile);
+	if (note_model(profile, model) < 0)
+		return error_sys(err, ENOMEM, "ranking what would help");
+	if (profile->model.why != NULL)
+		return 0;
+	result = propose_all(&adviser, err);
+	if (result == 0)
+		rank(profile);
+	return result;
+}

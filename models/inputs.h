@@ -1,0 +1,57 @@
+/*
+ * inputs.h - what one run measured of its stages alone, each with how sure it is. It
+ * takes nothing from real windows. Private to models/.
+ */
+#ifndef DSA_INPUTS_H
+#define DSA_INPUTS_H
+
+#include "models/cores.h"
+#include "models/hits.h"
+#include "models/storage.h"
+
+struct error;
+
+enum { SPEEDS = 1024 }; /* of the tables that cores_speeds() fills here */
+
+/* What can be off, each by a factor 1 +- its half-width. */
+enum input {
+	INPUT_COMPUTE, /* the consumer's time */
+	INPUT_PREP,    /* CPU work of a sample */
+	INPUT_STORAGE, /* its latency, and 1 / bandwidth */
+	INPUT_FETCH,   /* CPU work of a read */
+	INPUT_CORES,   /* what several cores give together */
+	INPUTS
+};
+
+struct inputs {
+	struct cores cores;
+	struct storage storage;
+	bool fetched; /* storage is known */
+
+	/* The consumer, for a sample: time by the clock alone, and CPU work at speed 1,
+	 * shared by threads. fixed_s of the clock's time does not depend on how fast an
+	 * accelerator is. */
+	double compute_s, fixed_s, compute_cpu_s;
+	unsigned compute_threads;
+
+	/* Prep: CPU work of a sample at speed 1 on average, what a draw's prep_s is to be
+	 * multiplied by to give it, and --prep-delay. */
+	double prep_s, prep_scale, delay_s;
+
+	double fetch_cpu_s; /* CPU work of a read */
+	unsigned fetch_threads;
+
+	enum hits_policy policy;
+	double share; /* of the data set that the cache holds */
+	bool warm;    /* everything is in the kernel's page cache */
+
+	struct profile_draw *draws; /* own */
+	size_t draw_count;
+	double half[INPUTS]; /* relative half-widths of 95 % */
+};
+
+/* -ENODATA (err: which measurement is missing) or -ENOMEM. */
+int inputs_of(const struct profile *profile, struct inputs *inputs, struct error *err);
+void inputs_free(struct inputs *inputs);
+
+#endif

@@ -1,0 +1,161 @@
+#include "models/model.h"
+#include "loader/base/error.h"
+#include "models/model_state.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES = 12288 }; /* simulated for a rate, at the least */
+
+#define SAME       .02 /* what a run may differ from its model */
+#define MODEL_HALF .01 /* what even a model that fits is unsure of */
+
+/* ---- rates ---- */
+
+int model_rate(const struct model *model, const struct profile_change *change,
+	       const struct aspect *aspect, enum model_kind kind,
+	       struct simulation_outcome *outcome, struct error *err)
+{
+	const struct scene_parts parts = {model->profile, &model->inputs};
+	struct scene scene;
+
+	scene_set(&parts, change, aspect, &scene);
+	scene.load.all_hits = kind == MODEL_CACHED;
+	scene.load.no_prep = kind == MODEL_SYNTHETIC;
+	return simulate(&scene.load, SAMPLES, outcome, err);
+}
+
+static struct aspect aspect_of(const struct model *model, int i, int side)
+{
+	double half = model->inputs.half[i / 2];
+
+	return (struct aspect){i / 2, i % 2 == 0 ? 1 + half : 1 / (1 + half), side};
+}
+
+int model_rates(const struct model *model, const struct profile_change *change,
+		int side, double all[MODEL_OFF], struct error *err)
+{
+	for (int i = 0; i < MODEL_OFF; i++) {
+		struct aspect aspect = aspect_of(model, i, side);
+		struct simulation_outcome outcome;
+		int result =
+			model_rate(model, change, &aspect, MODEL_REAL, &outcome, err);
+
+		if (result < 0)
+			return result;
+		all[i] = outcome.per_s;
+	}
+	return 0;
+}
+
+struct interval model_spread(double value, const double all[MODEL_OFF], double half)
+{
+	double low = half * half, high = half * half;
+
+	for (int i = 0; i < INPUTS; i++) {
+		double a = all[2 * i] / value - 1, b = all[2 * i + 1] / value - 1;
+		double down = fmin(0, fmin(a, b)), up = fmax(0, fmax(a, b));
+
+		low += down * down;
+		high += up * up;
+	}
+	return (struct interval){value, value * (1 - fmin(1, sqrt(low))),
+				 value * (1 + sqrt(high))};
+}
+
+/* ---- the run itself ---- */
+
+static double off(double modelled, struct interval measured)
+{
+	return modelled / measured.value - 1;
+}
+
+/* How far model and run may be apart: max(the run's interval, SAME). */
+static double allowed(struct interval measured)
+{
+	double half = (measured.high - measured.low) / 2 / measured.value;
+
+	return isfinite(half) ? fmax(half, SAME) : SAME;
+}
+
+static void judge(struct model *model)
+{
+	struct profile_model *self = &model->self;
+	struct interval real = model->profile->rates.real;
+
+	self->real_error = off(self->real.value, real);
+	self->cached_error = off(self->cached.value, model->profile->rates.cached);
+	if (fabs(self->real_error) <= allowed(real))
+		return;
+	snprintf(model->why, sizeof(model->why),
+		 "not identifiable: from its stages alone the run should reach %.0f "
+		 "samples/s, and it reached %.0f (%+.1f%%, %.1f%% allowed)",
+		 self->real.value, real.value, 100 * self->real_error,
+		 100 * allowed(real));
+	self->why = model->why;
+}
+
+static int know_self(struct model *model, struct error *err)
+{
+	const struct aspect plain = {-1, 1, 0};
+	struct simulation_outcome real, cached;
+	struct profile_change none;
+	int result;
+
+	profile_change_init(&none);
+	result = model_rate(model, &none, &plain, MODEL_REAL, &real, err);
+	if (result == 0)
+		result = model_rate(model, &none, &plain, MODEL_CACHED, &cached, err);
+	if (result == 0)
+		result = model_rates(model, &none, 0, model->bases, err);
+	if (result < 0)
+		return result;
+	model->base = real.per_s;
+	model->self.real = model_spread(real.per_s, model->bases, MODEL_HALF);
+	model->self.cached = (struct interval){cached.per_s, NAN, NAN};
+	judge(model);
+	model->half = hypot(MODEL_HALF, model->self.real_error);
+	return 0;
+}
+
+struct model *model_new(const struct profile *profile, struct error *err)
+{
+	struct model *model = calloc(1, sizeof(*model));
+	int result;
+
+	if (model == NULL) {
+		error_sys(err, ENOMEM, "making a model of the run");
+		return NULL;
+	}
+	model->profile = profile;
+	result = isnan(profile->rates.real.value)
+			 ? error_set(err, ENODATA,
+				     "the run has no real windows that count: there is "
+				     "nothing to hold a model against")
+			 : inputs_of(profile, &model->inputs, err);
+	if (result == 0)
+		result = know_self(model, err);
+	if (result == 0)
+		return model;
+	model_free(model);
+	return NULL;
+}
+
+void model_free(struct model *model)
+{
+	if (model != NULL)
+		inputs_free(&model->inputs);
+	free(model);
+}
+
+void model_price(struct model *model, const struct prices *prices)
+{
+	model->prices = prices;
+}
+
+void model_self(const struct model *model, struct profile_model *self)
+{
+	*self = model->self;
+}

@@ -1,0 +1,145 @@
+#include "models/scene.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SPARE_SLOTS = 2 }; /* of the ring beyond --prefetch (loader.c) */
+
+static double factor_of(const struct aspect *aspect, enum input input)
+{
+	return aspect->input == (int)input ? aspect->factor : 1;
+}
+
+unsigned scene_cores(const struct scene_parts *parts,
+		     const struct profile_change *change)
+{
+	return change->cores > 0 ? change->cores : (unsigned)parts->profile->cores;
+}
+
+/* Workers follow the cores where the run had one a core. */
+unsigned scene_workers(const struct scene_parts *parts,
+		       const struct profile_change *change)
+{
+	const struct profile *profile = parts->profile;
+
+	if (change->workers > 0)
+		return change->workers;
+	if (change->cores > 0 && profile->workers == profile->cores)
+		return change->cores;
+	return (unsigned)profile->workers;
+}
+
+/* ---- from inputs and a change to a load ---- */
+
+static void set_cores(const struct scene_parts *parts,
+		      const struct profile_change *change, const struct aspect *aspect,
+		      struct scene *scene)
+{
+	double factor = factor_of(aspect, INPUT_CORES);
+
+	cores_speeds(&parts->inputs->cores, scene_cores(parts, change), aspect->side,
+		     scene->speed, SPEEDS);
+	for (size_t m = 2; m < SPEEDS; m++)
+		scene->speed[m] /= factor;
+	scene->load.speed = scene->speed;
+	scene->load.speeds = SPEEDS;
+	scene->load.workers = scene_workers(parts, change);
+}
+
+/* Time of a step beside the CPU; in proportion to the batch where it is the emulated
+ * accelerator's. `side` tells apart what other batches could do elsewhere. */
+static void set_compute(const struct scene_parts *parts,
+			const struct profile_change *change,
+			const struct aspect *aspect, struct simulation_load *load)
+{
+	const struct inputs *inputs = parts->inputs;
+	double factor = factor_of(aspect, INPUT_COMPUTE);
+	double faster = isnan(change->gpu_speed) ? 1 : change->gpu_speed;
+	double from = (double)parts->profile->batch, n = load->batch;
+	double fixed = inputs->fixed_s * from;
+	double clock = (inputs->compute_s - inputs->fixed_s) * n / faster;
+
+	if (isnan(parts->profile->emulated_per_s) && n != from) {
+		/* All of it fixed, or all of it by the sample: nothing in between is known. */
+		double least = fmin(n, from), most = fmax(n, from);
+
+		clock *= (aspect->side < 0 ? most : aspect->side > 0 ? least : n) / n;
+	}
+	load->compute_s = (clock + fixed) * factor;
+	load->compute_cpu_s = inputs->compute_cpu_s * n * factor;
+	load->compute_threads = inputs->compute_threads;
+}
+
+static void set_prep(const struct scene_parts *parts, const struct aspect *aspect,
+		     struct simulation_load *load)
+{
+	load->draws = parts->inputs->draws;
+	load->draw_count = parts->inputs->draw_count;
+	load->prep_scale = parts->inputs->prep_scale * factor_of(aspect, INPUT_PREP);
+	load->delay_s = parts->inputs->delay_s;
+}
+
+/* Of what was emulated, and is to be, the later word; none lets the storage itself. */
+static double emulated(double then, double now, double none)
+{
+	if (isnan(then))
+		return now > 0 ? now : none;
+	return then > 0 ? then : none;
+}
+
+static void set_fetch(const struct scene_parts *parts,
+		      const struct profile_change *change, const struct aspect *aspect,
+		      struct simulation_load *load)
+{
+	const struct profile *profile = parts->profile;
+	const struct inputs *inputs = parts->inputs;
+	double factor = factor_of(aspect, INPUT_STORAGE);
+	double bandwidth = emulated(change->storage_bandwidth,
+				    profile->storage_bandwidth, INFINITY);
+
+	load->depth = (unsigned)profile->fetch_depth;
+	load->fetch_threads = inputs->fetch_threads;
+	load->fetch_cpu_s = inputs->fetch_cpu_s * factor_of(aspect, INPUT_FETCH);
+	load->fetch_scale = inputs->storage.native && !inputs->warm ? factor : 0;
+	load->latency_s =
+		emulated(change->storage_latency_s, profile->storage_latency_s, 0);
+	if (inputs->storage.native && !inputs->warm)
+		bandwidth = fmin(bandwidth, inputs->storage.bandwidth / factor);
+	load->bandwidth = bandwidth;
+}
+
+static void set_cache(const struct scene_parts *parts,
+		      const struct profile_change *change, struct simulation_load *load)
+{
+	bool sized = !isnan(change->cache_share);
+
+	load->policy = hits_policy_name(parts->inputs->policy);
+	load->share = parts->inputs->warm ? 0 : parts->inputs->share;
+	if (change->cache_policy != NULL)
+		load->policy = change->cache_policy;
+	else if (sized && (parts->inputs->policy == HITS_NONE ||
+			   parts->inputs->policy == HITS_PAGE))
+		load->policy = hits_policy_name(HITS_MINIO);
+	if (sized)
+		load->share = change->cache_share;
+	if (strcmp(load->policy, hits_policy_name(HITS_NONE)) == 0)
+		load->share = 0;
+}
+
+void scene_set(const struct scene_parts *parts, const struct profile_change *change,
+	       const struct aspect *aspect, struct scene *scene)
+{
+	const struct profile *profile = parts->profile;
+	struct simulation_load *load = &scene->load;
+
+	memset(load, 0, sizeof(*load));
+	load->dataset = (uint32_t)fmin((double)profile->dataset_samples, UINT32_MAX);
+	load->batch = change->batch > 0 ? change->batch : (uint32_t)profile->batch;
+	load->ahead = (uint32_t)profile->prefetch + SPARE_SLOTS;
+	load->seed = profile->seed;
+	set_cores(parts, change, aspect, scene);
+	set_compute(parts, change, aspect, load);
+	set_prep(parts, aspect, load);
+	set_fetch(parts, change, aspect, load);
+	set_cache(parts, change, load);
+}

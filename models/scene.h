@@ -1,0 +1,40 @@
+/*
+ * scene.h - what is to be simulated: the inputs of a run, a change, and which input is
+ * taken lower or higher than it was measured. Private to models/.
+ */
+#ifndef DSA_SCENE_H
+#define DSA_SCENE_H
+
+#include "models/inputs.h"
+#include "models/simulation.h"
+
+/* The inputs as they are, or one of them off by a factor; and which end holds where
+ * only bounds are known: -1 the slower, 1 the faster, 0 between. */
+struct aspect {
+	int input; /* -1: none */
+	double factor;
+	int side;
+};
+
+struct scene_parts {
+	const struct profile *profile;
+	const struct inputs *inputs;
+};
+
+/* A load, and the table of speeds it points to: it can't be copied. */
+struct scene {
+	struct simulation_load load;
+	double speed[SPEEDS];
+};
+
+void scene_set(const struct scene_parts *parts, const struct profile_change *change,
+	       const struct aspect *aspect, struct scene *scene);
+
+/* Cores and workers after a change: workers follow the cores where the run had one a
+ * core, and the change says nothing of them. */
+unsigned scene_cores(const struct scene_parts *parts,
+		     const struct profile_change *change);
+unsigned scene_workers(const struct scene_parts *parts,
+		       const struct profile_change *change);
+
+#endif
