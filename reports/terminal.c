@@ -1,19 +1,14 @@
 #include "reports/terminal.h"
 #include "loader/base/error.h"
 #include "profiler/profile.h"
+#include "reports/box.h"
 #include "reports/escape.h"
 #include "reports/format.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { COLUMNS = 80, INDENT = 2, LABEL = 11, WIDTH = COLUMNS - INDENT };
-
-static const char *const colours[] = {"\x1b[32m", "\x1b[33m", "\x1b[34m"};
-static const char plain[] = "\x1b[0m", bold[] = "\x1b[1m", dim[] = "\x1b[2m";
 
 static bool says_utf8(void)
 {
@@ -40,68 +35,10 @@ struct form_style terminal_style(FILE *out)
 	};
 }
 
-/* Where the lines gather, so that they can be wrapped and put into ASCII at the end. */
-struct box {
-	const struct profile *profile;
-	const struct form_style *style;
-	FILE *out;
-	bool failed; /* memory was short */
-};
-
-static const char *ink(const struct box *box, const char *colour)
-{
-	return box->style->colour ? colour : "";
-}
-
-/* Writes words from column `at` on, breaking lines between them. */
-static void wrap(FILE *out, const char *words, size_t at)
-{
-	size_t column = at;
-
-	while (*words != '\0') {
-		size_t length = strcspn(words, " ");
-		size_t width = escape_width_part(words, length);
-
-		if (column > at && column + 1 + width > COLUMNS) {
-			fprintf(out, "\n%*s", (int)at, "");
-			column = at;
-		} else if (column > at) {
-			putc(' ', out);
-			column++;
-		}
-		escape_part(out, words, length);
-		column += width;
-		words += length + strspn(words + length, " ");
-	}
-}
-
-/* A line "label      words", wrapped. */
-static void line(struct box *box, const char *label, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static void line(struct box *box, const char *label, const char *format, ...)
-{
-	char *words = NULL;
-	va_list args;
-
-	va_start(args, format);
-	if (vasprintf(&words, format, args) < 0) {
-		box->failed = true;
-		words = NULL;
-	}
-	va_end(args);
-	fprintf(box->out, "%*s%s%-*s%s", INDENT, "", ink(box, dim), LABEL, label,
-		ink(box, plain));
-	if (words != NULL)
-		wrap(box->out, words, INDENT + LABEL);
-	putc('\n', box->out);
-	free(words);
-}
-
 /* "1912 of a possible 3840 samples/s", to be freed; empty where unknown. */
-static char *rates(struct box *box)
+static char *rates(struct box *box, const struct profile *profile)
 {
-	const struct profile_rates *known = &box->profile->rates;
+	const struct profile_rates *known = &profile->rates;
 	char real[FORMAT_SIZE], possible[FORMAT_SIZE], *text = NULL;
 	int length;
 
@@ -130,46 +67,48 @@ static size_t fit(const struct box *box, const char *text, size_t room)
 }
 
 /* "images/ · 4 workers · minio cache 35%      1912 of a possible 3840 samples/s" */
-static void head(struct box *box)
+static void head(struct box *box, const struct profile *profile)
 {
-	const char *dataset = box->profile->dataset;
-	char *how = format_string(format_setup, box->profile), *rate = rates(box);
+	const char *dataset = profile->dataset;
+	char *how = format_string(format_setup, profile), *rate = rates(box, profile);
 	size_t right = rate == NULL ? 0 : strlen(rate), left, room;
 
 	box->failed |= how == NULL;
 	left = how == NULL ? 0 : escape_width(how);
-	room = WIDTH > right + left + 5 ? WIDTH - right - left - 5 : 0;
-	fprintf(box->out, "%*s%s", INDENT, "", ink(box, bold));
+	room = BOX_WIDTH > right + left + 5 ? BOX_WIDTH - right - left - 5 : 0;
+	fprintf(box->out, "%*s%s", BOX_INDENT, "", box_ink(box, BOX_BOLD));
 	room = fit(box, dataset == NULL ? "no data set known" : dataset,
 		   room > 12 ? room : 12);
-	fputs(ink(box, plain), box->out);
+	fputs(box_ink(box, BOX_PLAIN), box->out);
 	if (left > 0) {
 		fputs(" · ", box->out);
-		room += 3 + fit(box, how, WIDTH - 16);
+		room += 3 + fit(box, how, BOX_WIDTH - 16);
 	}
-	if (room + 2 + right > WIDTH)
-		fprintf(box->out, "\n%*s%s\n", INDENT, "", rate == NULL ? "" : rate);
+	if (room + 2 + right > BOX_WIDTH)
+		fprintf(box->out, "\n%*s%s\n", BOX_INDENT, "",
+			rate == NULL ? "" : rate);
 	else
-		fprintf(box->out, "%*s\n", (int)(WIDTH - room),
+		fprintf(box->out, "%*s\n", (int)(BOX_WIDTH - room),
 			rate == NULL ? "" : rate);
 	free(how);
 	free(rate);
 }
 
-static void shares(const struct box *box, const long tenths[3])
+static void shares(const struct box *box, const struct profile *profile,
+		   const long tenths[3])
 {
 	static const char *const names[] = {"compute", "prep stall", "fetch stall"};
-	const struct profile_stalls *stalls = &box->profile->stalls;
+	const struct profile_stalls *stalls = &profile->stalls;
 	const struct interval *all[] = {&stalls->compute, &stalls->prep,
 					&stalls->fetch};
 	char share[FORMAT_SIZE], half[FORMAT_SIZE];
 
-	fprintf(box->out, "%*s", INDENT, "");
+	fprintf(box->out, "%*s", BOX_INDENT, "");
 	for (int i = 0; i < 3; i++) {
 		format_points(half, all[i]);
 		fprintf(box->out, "%s%s %s%s%s%s%s", i == 0 ? "" : " | ", names[i],
-			ink(box, bold), format_tenth(share, tenths[i]), ink(box, plain),
-			*half == '\0' ? "" : " ", half);
+			box_ink(box, BOX_BOLD), format_tenth(share, tenths[i]),
+			box_ink(box, BOX_PLAIN), *half == '\0' ? "" : " ", half);
 	}
 	putc('\n', box->out);
 }
@@ -178,7 +117,8 @@ static void shares(const struct box *box, const long tenths[3])
 static void bar(const struct box *box, const long tenths[3], bool sums)
 {
 	static const char *const cells[] = {"█", "▒", "░"};
-	enum { CELLS = WIDTH - 16 };
+	enum { CELLS = BOX_WIDTH - 16 };
+	static const enum box_ink inks[] = {BOX_COMPUTE, BOX_PREP, BOX_FETCH};
 	double part[3], sum = 0;
 	long length[3];
 
@@ -188,60 +128,59 @@ static void bar(const struct box *box, const long tenths[3], bool sums)
 		part[i] /= sum;
 	if (!format_tenths(part, 3, length))
 		return;
-	fprintf(box->out, "%*s", INDENT, "");
+	fprintf(box->out, "%*s", BOX_INDENT, "");
 	for (int i = 0, begin = 0; i < 3; i++) {
 		long end = begin + length[i];
 
-		fputs(ink(box, colours[i]), box->out);
+		fputs(box_ink(box, inks[i]), box->out);
 		for (long at = begin * CELLS / 1000; at < end * CELLS / 1000; at++)
 			fputs(cells[i], box->out);
 		begin = (int)end;
 	}
-	fprintf(box->out, "%s%s\n", ink(box, plain), sums ? "  sums to 100.0%" : "");
+	fprintf(box->out, "%s%s\n", box_ink(box, BOX_PLAIN),
+		sums ? "  sums to 100.0%" : "");
 }
 
-static void stalls(struct box *box)
+static void stalls(struct box *box, const struct profile *profile)
 {
-	char *verdict = format_string(format_verdict, box->profile);
+	char *verdict = format_string(format_verdict, profile);
 	long tenths[3];
 
-	if (isfinite(box->profile->stalls.compute.value)) {
-		bool sums = format_stalls(box->profile, tenths);
+	if (isfinite(profile->stalls.compute.value)) {
+		bool sums = format_stalls(profile, tenths);
 
-		shares(box, tenths);
+		shares(box, profile, tenths);
 		bar(box, tenths, sums);
 	}
 	box->failed |= verdict == NULL;
-	fprintf(box->out, "\n%*s", INDENT, "");
-	wrap(box->out, verdict == NULL ? "" : verdict, INDENT);
+	fprintf(box->out, "\n%*s", BOX_INDENT, "");
+	box_wrap(box, verdict == NULL ? "" : verdict, BOX_INDENT);
 	fputs("\n\n", box->out);
 	free(verdict);
 }
 
-static void limit(struct box *box)
+static void limit(struct box *box, const struct profile *profile)
 {
-	const struct profile *profile = box->profile;
-
 	if (profile->limit != NULL)
-		line(box, "limit", "%s%s%s", profile->limit,
-		     profile->limit_why == NULL ? "" : ": ",
-		     profile->limit_why == NULL ? "" : profile->limit_why);
+		box_line(box, "limit", "%s%s%s", profile->limit,
+			 profile->limit_why == NULL ? "" : ": ",
+			 profile->limit_why == NULL ? "" : profile->limit_why);
 }
 
 /* A line of what format writes, if it does. */
-static void sentence(struct box *box, const char *label, format_words *format)
+static void sentence(struct box *box, const struct profile *profile, const char *label,
+		     format_words *format)
 {
-	char *text = format_string(format, box->profile);
+	char *text = format_string(format, profile);
 
 	box->failed |= text == NULL;
 	if (text != NULL && *text != '\0')
-		line(box, label, "%s", text);
+		box_line(box, label, "%s", text);
 	free(text);
 }
 
-static void proof(struct box *box)
+static void proof(struct box *box, const struct profile *profile)
 {
-	const struct profile *profile = box->profile;
 	char prep[FORMAT_SIZE], fetch[FORMAT_SIZE], gap[FORMAT_SIZE] = "";
 
 	if ((!isfinite(profile->proof.prep) && !isfinite(profile->proof.fetch)) ||
@@ -250,14 +189,13 @@ static void proof(struct box *box)
 	if (isfinite(profile->proof_gap))
 		snprintf(gap, sizeof(gap), "; within %.1f points",
 			 100 * profile->proof_gap);
-	line(box, "proof", "prep %s, fetch %s, from the time blocked%s",
-	     format_percent(prep, profile->proof.prep),
-	     format_percent(fetch, profile->proof.fetch), gap);
+	box_line(box, "proof", "prep %s, fetch %s, from the time blocked%s",
+		 format_percent(prep, profile->proof.prep),
+		 format_percent(fetch, profile->proof.fetch), gap);
 }
 
-static void certificates(struct box *box)
+static void certificates(struct box *box, const struct profile *profile)
 {
-	const struct profile *profile = box->profile;
 	size_t used = 0, certified = 0;
 
 	for (size_t i = 0; i < profile->window_count; i++) {
@@ -265,88 +203,51 @@ static void certificates(struct box *box)
 		certified += profile->windows[i].used && profile->windows[i].certified;
 	}
 	if (profile->window_count > 0)
-		line(box, "windows", "%zu of %zu used, %zu of them certified", used,
-		     profile->window_count, certified);
+		box_line(box, "windows", "%zu of %zu used, %zu of them certified", used,
+			 profile->window_count, certified);
 }
 
-static void skips(struct box *box)
+static void skips(struct box *box, const struct profile *profile)
 {
-	const struct profile *profile = box->profile;
 	const struct profile_skip *first = profile->skips;
 	char count[FORMAT_SIZE];
 
 	if (profile->skipped == UNKNOWN || profile->skipped == 0)
 		return;
 	if (profile->skip_count == 0 || first->name == NULL)
-		line(box, "skipped", "%s samples",
-		     format_count(count, profile->skipped));
+		box_line(box, "skipped", "%s samples",
+			 format_count(count, profile->skipped));
 	else
-		line(box, "skipped", "%s sample%s, first: %s: %s",
-		     format_count(count, profile->skipped),
-		     profile->skipped == 1 ? "" : "s", first->name,
-		     first->reason == NULL ? "no reason known" : first->reason);
+		box_line(box, "skipped", "%s sample%s, first: %s: %s",
+			 format_count(count, profile->skipped),
+			 profile->skipped == 1 ? "" : "s", first->name,
+			 first->reason == NULL ? "no reason known" : first->reason);
 }
 
-/* Everything beyond ASCII becomes something like it. */
-static void write_ascii(FILE *out, const char *text)
-{
-	static const struct {
-		const char *character, *like;
-	} table[] = {{"±", "+-"}, {"·", "|"}, {"█", "#"}, {"▒", "="}, {"░", "."}};
-	char piece[ESCAPE_PIECE];
-
-	while (*text != '\0') {
-		const char *like = "?";
-		size_t length = 1;
-
-		if ((unsigned char)*text < 0x80) {
-			putc(*text++, out);
-			continue;
-		}
-		length = escape_next(text, piece);
-		for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-			if (strcmp(piece, table[i].character) == 0)
-				like = table[i].like;
-		fputs(like, out);
-		text += length;
-	}
-}
-
-static void write_box(struct box *box)
+static void write_box(struct box *box, const struct profile *profile)
 {
 	putc('\n', box->out);
-	head(box);
-	stalls(box);
-	limit(box);
-	sentence(box, "emulated", format_emulated);
-	proof(box);
-	certificates(box);
-	sentence(box, "overhead", format_overhead);
-	skips(box);
-	sentence(box, "ended", format_ending);
+	head(box, profile);
+	stalls(box, profile);
+	limit(box, profile);
+	sentence(box, profile, "emulated", format_emulated);
+	proof(box, profile);
+	certificates(box, profile);
+	sentence(box, profile, "overhead", format_overhead);
+	skips(box, profile);
+	sentence(box, profile, "ended", format_ending);
 	if (box->style->where != NULL)
-		line(box, "report", "%s", box->style->where);
+		box_line(box, "report", "%s", box->style->where);
 	putc('\n', box->out);
 }
 
 int terminal_write(const struct profile *profile, const struct form_style *style,
 		   FILE *out, struct error *err)
 {
-	char *text = NULL;
-	size_t size = 0;
-	struct box box = {profile, style, open_memstream(&text, &size), false};
+	struct box box;
 
-	if (box.out == NULL)
-		return error_set(err, ENOMEM, "no memory for the verdict");
-	write_box(&box);
-	if (fclose(box.out) == EOF || text == NULL || box.failed) {
-		free(text);
-		return error_set(err, ENOMEM, "no memory for the verdict");
-	}
-	if (style->ascii)
-		write_ascii(out, text);
-	else
-		fputs(text, out);
-	free(text);
-	return 0;
+	if (box_open(&box, style) < 0)
+		return error_set(err, ENOMEM, "no memory for the text");
+	write_box(&box, profile);
+	return box_close(&box, out, err);
 }

@@ -1,0 +1,43 @@
+/*
+ * box.h - text for a terminal, 80 columns wide: lines gather in memory, are wrapped
+ * between words, and go out whole, in ASCII where nothing else is asked for.
+ */
+#ifndef DSA_BOX_H
+#define DSA_BOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct error;
+struct form_style;
+
+enum { BOX_COLUMNS = 80, BOX_INDENT = 2, BOX_WIDTH = BOX_COLUMNS - BOX_INDENT };
+
+struct box {
+	const struct form_style *style;
+	FILE *out;   /* in memory; what comes from outside goes there escaped */
+	bool failed; /* memory was short */
+	char *text;
+	size_t size;
+};
+
+/* 0 or -ENOMEM; then box_close() must not be called. */
+int box_open(struct box *box, const struct form_style *style);
+
+/* Writes all of it to out, and frees it. 0 or -ENOMEM, with nothing written. */
+int box_close(struct box *box, FILE *out, struct error *err);
+
+enum box_ink { BOX_PLAIN, BOX_BOLD, BOX_DIM, BOX_COMPUTE, BOX_PREP, BOX_FETCH };
+
+/* The terminal's escape sequence, or "" without colours. */
+const char *box_ink(const struct box *box, enum box_ink ink);
+
+/* Words from column `at` on, escaped, with the lines broken between them. */
+void box_wrap(struct box *box, const char *words, size_t at);
+
+/* A line "label      words", wrapped. */
+void box_line(struct box *box, const char *label, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif
