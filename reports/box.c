@@ -1,7 +1,9 @@
 #include "reports/box.h"
 #include "loader/base/error.h"
+#include "profiler/profile.h"
 #include "reports/escape.h"
 #include "reports/form.h"
+#include "reports/format.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -105,4 +107,22 @@ void box_line(struct box *box, const char *label, const char *format, ...)
 		box_wrap(box, words, BOX_INDENT + LABEL);
 	putc('\n', box->out);
 	free(words);
+}
+
+void box_estimate(struct box *box, const struct interval *estimate, const char *unit)
+{
+	char value[FORMAT_SIZE], low[FORMAT_SIZE], high[FORMAT_SIZE];
+	char range[2 * FORMAT_SIZE] = "-", number[2 * FORMAT_SIZE] = "-";
+	bool bounded = isfinite(estimate->low) && isfinite(estimate->high);
+
+	if (bounded)
+		snprintf(range, sizeof(range), "%s .. %s",
+			 format_rate(low, estimate->low),
+			 format_rate(high, estimate->high));
+	if (isfinite(estimate->value))
+		snprintf(number, sizeof(number), "%s%s",
+			 format_rate(value, estimate->value), unit);
+	else if (bounded)
+		snprintf(number, sizeof(number), "bounds");
+	fprintf(box->out, "  %6s  %14s", number, range);
 }

@@ -11,6 +11,7 @@
 
 struct error;
 struct form_style;
+struct interval;
 
 enum { BOX_COLUMNS = 80, BOX_INDENT = 2, BOX_WIDTH = BOX_COLUMNS - BOX_INDENT };
 
@@ -39,5 +40,8 @@ void box_wrap(struct box *box, const char *words, size_t at);
 /* A line "label      words", wrapped. */
 void box_line(struct box *box, const char *label, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* " 1912    1890 .. 1935": two columns, 24 characters if the numbers are not huge. */
+void box_estimate(struct box *box, const struct interval *estimate, const char *unit);
 
 #endif

@@ -92,6 +92,18 @@ const char *format_seconds(char *to, double seconds)
 	return scaled(to, seconds * 1e9, 1000, units);
 }
 
+const char *format_cost(char *to, double cost)
+{
+	if (!isfinite(cost))
+		return unknown(to);
+	snprintf(to, FORMAT_SIZE,
+		 fabs(cost) < 999.5  ? "%.3g"
+		 : fabs(cost) < 1e12 ? "%.0f"
+				     : "%.2e",
+		 cost);
+	return to;
+}
+
 const char *format_count(char *to, uint64_t count)
 {
 	char digits[24];

@@ -22,6 +22,7 @@ const char *format_points(char *to, const struct interval *interval); /* "±0.4"
 const char *format_bytes(char *to, double bytes);                     /* "110 KB" */
 const char *format_seconds(char *to, double seconds);                 /* "4.2 ms" */
 const char *format_count(char *to, uint64_t count);                   /* "1,281,167" */
+const char *format_cost(char *to, double cost);                       /* "0.0131" */
 
 /*
  * Tenths of a percent for `count` shares that sum to 1, rounded so that they sum to

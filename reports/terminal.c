@@ -4,11 +4,14 @@
 #include "reports/box.h"
 #include "reports/escape.h"
 #include "reports/format.h"
+#include "reports/whatif.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { ADVICE = 3 }; /* lines of it; dsa whatif shows all */
 
 static bool says_utf8(void)
 {
@@ -229,6 +232,7 @@ static void write_box(struct box *box, const struct profile *profile)
 	putc('\n', box->out);
 	head(box, profile);
 	stalls(box, profile);
+	whatif_ranking(box, profile, ADVICE);
 	limit(box, profile);
 	sentence(box, profile, "emulated", format_emulated);
 	proof(box, profile);

@@ -1,0 +1,296 @@
+#include "reports/whatif.h"
+#include "reports/box.h"
+#include "reports/escape.h"
+#include "reports/form.h"
+#include "reports/format.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME = 34 }; /* columns of a change, where all of them are shorter */
+
+/* The columns that the longest change needs. */
+static int name_width(const struct profile *profile)
+{
+	char words[WHATIF_WORDS];
+	size_t width = strlen("change");
+
+	for (size_t i = 0; i < profile->prediction_count; i++) {
+		const struct profile_change *change = &profile->predictions[i].change;
+		size_t length = strlen(whatif_change_words(words, change));
+
+		width = length > width ? length : width;
+	}
+	return width < NAME ? (int)width : NAME;
+}
+
+/* "1  8 cores   1.57x  (1.52 .. 1.61)" */
+static void head(struct box *box, const char *mark,
+		 const struct profile_prediction *prediction, int width)
+{
+	char words[WHATIF_WORDS], speed[WHATIF_SPEED];
+
+	fprintf(box->out, "%*s%-2s %s%-*s%s  %s\n", BOX_INDENT, "", mark,
+		box_ink(box, BOX_BOLD), width,
+		whatif_change_words(words, &prediction->change),
+		box_ink(box, BOX_PLAIN), whatif_speedup(speed, &prediction->speedup));
+}
+
+enum { UNDER = BOX_INDENT + 3 }; /* where the lines under a head begin */
+
+static void under(struct box *box, const char *words)
+{
+	fprintf(box->out, "%*s", UNDER, "");
+	box_wrap(box, words, UNDER);
+	putc('\n', box->out);
+}
+
+/* What a prediction leaves, as one line; "" where nothing is known. */
+static void write_rest(FILE *out, const struct profile_prediction *prediction,
+		       const char *currency)
+{
+	const struct profile_stalls *stalls = &prediction->stalls;
+	const double shares[] = {stalls->compute.value, stalls->prep.value,
+				 stalls->fetch.value};
+	char parts[3][FORMAT_SIZE], cost[FORMAT_SIZE];
+	const char *between = "";
+	long tenths[3];
+
+	if (isfinite(shares[0]) && isfinite(shares[1]) && isfinite(shares[2])) {
+		format_tenths(shares, 3, tenths);
+		fprintf(out, "compute %s | prep stall %s | fetch stall %s",
+			format_tenth(parts[0], tenths[0]),
+			format_tenth(parts[1], tenths[1]),
+			format_tenth(parts[2], tenths[2]));
+		between = "; ";
+	}
+	if (prediction->limit != NULL) {
+		fprintf(out, "%sthen %s limits", between, prediction->limit);
+		between = "; ";
+	}
+	if (isfinite(prediction->cost.value))
+		fprintf(out, "%s%s %s an epoch", between,
+			format_cost(cost, prediction->cost.value),
+			currency == NULL ? "" : currency);
+}
+
+static void rest(struct box *box, const struct profile *profile,
+		 const struct profile_prediction *prediction)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (out != NULL)
+		write_rest(out, prediction, profile->currency);
+	if (out == NULL || fclose(out) == EOF)
+		box->failed = true;
+	else if (size > 0)
+		under(box, text);
+	free(text);
+}
+
+/* A command is not broken into lines, so that it can be copied. */
+static void command(struct box *box, const char *text)
+{
+	fprintf(box->out, "%*s%sverify:%s ", UNDER, "", box_ink(box, BOX_DIM),
+		box_ink(box, BOX_PLAIN));
+	escape_plain(box->out, text);
+	putc('\n', box->out);
+}
+
+static void advised(struct box *box, const struct profile *profile,
+		    const struct profile_prediction *prediction, int width)
+{
+	char rank[FORMAT_SIZE];
+
+	head(box, format_count(rank, prediction->rank), prediction, width);
+	if (prediction->advice != NULL)
+		under(box, prediction->advice);
+	rest(box, profile, prediction);
+	if (prediction->command != NULL)
+		command(box, prediction->command);
+	putc('\n', box->out);
+}
+
+static size_t count_advised(const struct profile *profile)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < profile->prediction_count; i++)
+		count += profile->predictions[i].rank != UNKNOWN;
+	return count;
+}
+
+static void sentence(struct box *box, const char *words)
+{
+	fprintf(box->out, "%*s", BOX_INDENT, "");
+	box_wrap(box, words, BOX_INDENT);
+	putc('\n', box->out);
+}
+
+/* Why nothing can be predicted, if so. */
+static bool refuse(struct box *box, const struct profile *profile)
+{
+	if (profile->model.why == NULL)
+		return false;
+	box_line(box, "what-if", "not identifiable: %s", profile->model.why);
+	return true;
+}
+
+static void write_advice(struct box *box, const struct profile *profile)
+{
+	size_t ranked = count_advised(profile);
+	int width = name_width(profile);
+
+	putc('\n', box->out);
+	if (refuse(box, profile))
+		return;
+	for (size_t i = 0; i < profile->prediction_count; i++)
+		if (profile->predictions[i].rank != UNKNOWN)
+			advised(box, profile, &profile->predictions[i], width);
+	sentence(box, ranked == 0 ? "Nothing helps above the noise."
+				  : "Nothing else helps above the noise.");
+	if (ranked < profile->prediction_count)
+		sentence(box, "Looked at, and not advised:");
+	for (size_t i = 0; i < profile->prediction_count; i++) {
+		const struct profile_prediction *prediction = &profile->predictions[i];
+
+		if (prediction->rank != UNKNOWN)
+			continue;
+		head(box, "-", prediction, width);
+		if (prediction->why != NULL)
+			under(box, prediction->why);
+	}
+}
+
+static void stalls(struct box *box, const struct profile_stalls *stalls)
+{
+	const double shares[] = {stalls->compute.value, stalls->prep.value,
+				 stalls->fetch.value};
+	static const int width[] = {9, 7, 7};
+	char text[FORMAT_SIZE];
+	long tenths[3];
+
+	format_tenths(shares, 3, tenths);
+	for (int i = 0; i < 3; i++)
+		fprintf(box->out, "%*s", width[i],
+			isfinite(shares[i]) ? format_tenth(text, tenths[i]) : "-");
+}
+
+static void table_row(struct box *box, const struct profile_prediction *prediction,
+		      bool costs, int width)
+{
+	char words[WHATIF_WORDS], cost[FORMAT_SIZE];
+
+	fprintf(box->out, "%*s%-*s", BOX_INDENT, "", width,
+		whatif_change_words(words, &prediction->change));
+	box_estimate(box, &prediction->per_s, "");
+	box_estimate(box, &prediction->speedup, "x");
+	stalls(box, &prediction->stalls);
+	if (costs)
+		fprintf(box->out, "  %8s",
+			isfinite(prediction->cost.value)
+				? format_cost(cost, prediction->cost.value)
+				: "-");
+	fputs("  ", box->out);
+	escape_plain(box->out, prediction->limit == NULL ? "-" : prediction->limit);
+	putc('\n', box->out);
+}
+
+static bool any_cost(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->prediction_count; i++)
+		if (isfinite(profile->predictions[i].cost.value))
+			return true;
+	return false;
+}
+
+/* What predictions assume; once what one after the other says. */
+static void assumptions(struct box *box, const struct profile *profile)
+{
+	const char *last = NULL;
+
+	for (size_t i = 0; i < profile->prediction_count; i++) {
+		const char *why = profile->predictions[i].why;
+
+		if (why != NULL && (last == NULL || strcmp(why, last) != 0))
+			box_line(box, last == NULL ? "assumed" : "", "%s", why);
+		last = why == NULL ? last : why;
+	}
+}
+
+static void write_table(struct box *box, const struct profile *profile)
+{
+	int width = name_width(profile);
+	bool costs = any_cost(profile);
+
+	putc('\n', box->out);
+	if (refuse(box, profile) || profile->prediction_count == 0)
+		return;
+	fprintf(box->out, "%*s%s%-*s%24s%24s%9s%7s%7s%s  limit%s\n", BOX_INDENT, "",
+		box_ink(box, BOX_DIM), width, "change", "samples/s        95%",
+		"speed-up        95%", "compute", "prep", "fetch",
+		costs ? "     epoch" : "", box_ink(box, BOX_PLAIN));
+	for (size_t i = 0; i < profile->prediction_count; i++)
+		table_row(box, &profile->predictions[i], costs, width);
+	putc('\n', box->out);
+	if (costs && profile->currency != NULL)
+		box_line(box, "epoch", "what one costs, in %s", profile->currency);
+	assumptions(box, profile);
+}
+
+typedef void write_part(struct box *box, const struct profile *profile);
+
+static int print(const struct profile *profile, const struct form_style *style,
+		 FILE *out, write_part *part)
+{
+	struct box box;
+
+	if (box_open(&box, style) < 0)
+		return -ENOMEM;
+	part(&box, profile);
+	putc('\n', box.out);
+	return box_close(&box, out, NULL);
+}
+
+int whatif_print_advice(const struct profile *profile, const struct form_style *style,
+			FILE *out)
+{
+	return print(profile, style, out, write_advice);
+}
+
+int whatif_print_table(const struct profile *profile, const struct form_style *style,
+		       FILE *out)
+{
+	return print(profile, style, out, write_table);
+}
+
+int whatif_print(const struct profile *profile, const struct form_style *style,
+		 FILE *out)
+{
+	return print(profile, style, out,
+		     count_advised(profile) > 0 ? write_advice : write_table);
+}
+
+void whatif_ranking(struct box *box, const struct profile *profile, uint64_t most)
+{
+	size_t ranked = count_advised(profile);
+	int width = name_width(profile);
+	char rank[FORMAT_SIZE];
+
+	if (!whatif_was_asked(profile) || refuse(box, profile))
+		return;
+	for (size_t i = 0; i < profile->prediction_count; i++)
+		if (profile->predictions[i].rank <= most)
+			head(box, format_count(rank, profile->predictions[i].rank),
+			     &profile->predictions[i], width);
+	if (ranked == 0)
+		sentence(box, "nothing that was looked at helps above the noise");
+	else if (ranked <= most)
+		sentence(box, "nothing else helps above the noise");
+	else
+		sentence(box, "dsa whatif tells of more");
+	putc('\n', box->out);
+}

@@ -1,0 +1,77 @@
+/* whatif_verified.c - predictions beside what was measured, for a terminal. */
+#include "reports/box.h"
+#include "reports/format.h"
+#include "reports/whatif.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int name_width(const struct profile *profile, size_t from)
+{
+	char words[WHATIF_WORDS];
+	size_t width = strlen("change");
+
+	for (size_t i = from; i < profile->verification_count; i++) {
+		size_t length = strlen(
+			whatif_change_words(words, &profile->verifications[i].change));
+
+		width = length > width ? length : width;
+	}
+	return (int)width;
+}
+
+/* "35.0/35.2%": hits predicted and measured. */
+static void hits(struct box *box, const struct profile_verification *verification)
+{
+	char predicted[FORMAT_SIZE], measured[FORMAT_SIZE], both[2 * FORMAT_SIZE];
+
+	snprintf(both, sizeof(both), "%s/%s",
+		 format_percent(predicted, verification->hit_ratio_predicted),
+		 format_percent(measured, verification->hit_ratio));
+	fprintf(box->out, "  %s", both);
+}
+
+static void row(struct box *box, const struct profile_verification *verification,
+		int width)
+{
+	static const char *const answers[] = {"-", "no ", "yes"};
+	char words[WHATIF_WORDS], error[FORMAT_SIZE] = "-";
+
+	if (isfinite(verification->error))
+		snprintf(error, sizeof(error), "%+.1f%%", 100 * verification->error);
+	fprintf(box->out, "%*s%-*s", BOX_INDENT, "", width,
+		whatif_change_words(words, &verification->change));
+	box_estimate(box, &verification->predicted, "");
+	box_estimate(box, &verification->measured, "");
+	fprintf(box->out, "%8s  %s", error, answers[verification->covered + 1]);
+	if (isfinite(verification->hit_ratio) &&
+	    isfinite(verification->hit_ratio_predicted))
+		hits(box, verification);
+	putc('\n', box->out);
+}
+
+static void write_verifications(struct box *box, const struct profile *profile,
+				size_t from)
+{
+	int width = name_width(profile, from);
+
+	fprintf(box->out, "\n%*s%s%-*s%24s%24s%8s  in?  hits%s\n", BOX_INDENT, "",
+		box_ink(box, BOX_DIM), width, "change", "predicted        95%",
+		"measured        95%", "error", box_ink(box, BOX_PLAIN));
+	for (size_t i = from; i < profile->verification_count; i++)
+		row(box, &profile->verifications[i], width);
+	putc('\n', box->out);
+}
+
+int whatif_print_verifications(const struct profile *profile, size_t from,
+			       const struct form_style *style, FILE *out)
+{
+	struct box box;
+
+	if (from >= profile->verification_count)
+		return 0;
+	if (box_open(&box, style) < 0)
+		return -ENOMEM;
+	write_verifications(&box, profile, from);
+	return box_close(&box, out, NULL);
+}
