@@ -1,0 +1,29 @@
+/*
+ * apply.h - a change made real: how the program of a run is to be started so that it
+ * runs with the change, and the reason where that can't be.
+ */
+#ifndef DSA_APPLY_H
+#define DSA_APPLY_H
+
+#include "profiler/profile.h"
+
+struct error;
+
+struct apply {
+	char *loader;   /* DSA_LOADER: the run's own, then what changes */
+	unsigned cores; /* that the program may use */
+};
+
+/* The cores that this process may use, a quota counted. */
+unsigned apply_cores(void);
+
+/*
+ * What is not changed stays as the run had it. Workers follow the cores where the run
+ * had one a core. `cores` are there in all. 0; -ENOTSUP and err says why it can't be
+ * done here; -ENOMEM. End with apply_fini() in either case.
+ */
+int apply_change(const struct profile *profile, const struct profile_change *change,
+		 unsigned cores, struct apply *apply, struct error *err);
+void apply_fini(struct apply *apply);
+
+#endif
