@@ -22,7 +22,8 @@ struct error;
 enum { SIMULATION_THREADS = 512 }; /* workers + fetch threads + compute threads */
 
 struct simulation_load {
-	/* The stream. A sample's draw is fixed: draws[mix(seed, sample) % draw_count]. */
+	/* The stream. A sample's draw is fixed, and draws are shared out evenly:
+	 * sample i has draws[i * draw_count / dataset]. */
 	uint32_t dataset; /* samples in an epoch */
 	uint32_t batch;   /* samples in a full batch; an epoch's last may be short */
 	uint32_t ahead;   /* slots: batches open, published or held at once */
@@ -30,7 +31,8 @@ struct simulation_load {
 	const struct profile_draw *draws;
 	size_t draw_count;
 
-	/* The cache of encoded samples; no hits when share is 0. */
+	/* The cache of encoded samples; no hits when share is 0. nextuse hits as minio
+	 * does: for one reader nothing hits more. */
 	const char *policy; /* as hits.h names them */
 	double share;       /* of the data set's bytes */
 
@@ -43,6 +45,9 @@ struct simulation_load {
 				 * where that is NAN, none */
 	double latency_s;       /* emulated: a read takes at least so long */
 	double bandwidth; /* bytes/s of all transfers together; INFINITY: no end */
+	bool throttled;   /* latency_s and bandwidth are the throttle's: policy "page"'s
+			   * hits, which are reads too, wait as long. Else these cost
+			   * the thread's CPU work alone */
 
 	/* Prep: CPU work prep_scale x the draw's prep_s; done delay_s after it began,
 	 * if the work is done earlier. */
@@ -81,8 +86,10 @@ struct simulation_outcome {
  * Runs `samples` samples (rounded up to batches) after the cache was brought to its
  * steady state and the pipeline was left to settle. Counts whole epochs where that
  * many samples hold at least one, so that hits are averaged over the epoch; with a
- * policy whose hits change over the epoch at least one epoch is counted. 0; -EINVAL
- * when the load makes no sense (err names the member); -ENOMEM.
+ * policy whose hits change over the epoch at least one epoch is counted. A data set of
+ * more samples than asked for and than 2^17 is scaled down to these, with the share
+ * that it has in the cache. 0; -EINVAL when the load makes no sense (err names the
+ * member); -ENOMEM.
  */
 int simulate(const struct simulation_load *load, uint64_t samples,
 	     struct simulation_outcome *outcome, struct error *err);

@@ -1,0 +1,138 @@
+/* check.c - refuses loads that nothing can be simulated of. */
+#include "models/simulation/check.h"
+#include "loader/base/error.h"
+#include "models/hits.h"
+#include "models/simulation.h"
+
+#include <errno.h>
+
+enum { PLACES = 1 << 26 }; /* of all slots: a GiB for each 64 bytes of one */
+
+struct rule {
+	bool kept;
+	const char *member, *wanted;
+};
+
+/* Finite, and not negative. */
+static bool amount(double value)
+{
+	return value >= 0 && value < INFINITY;
+}
+
+static int check(const struct rule *rules, size_t count, struct error *err)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!rules[i].kept)
+			return error_set(err, EINVAL,
+					 "the simulated load's %s must be %s",
+					 rules[i].member, rules[i].wanted);
+	return 0;
+}
+
+#define CHECK(rules, err) check(rules, sizeof(rules) / sizeof((rules)[0]), err)
+
+static int check_stream(const struct simulation_load *load, struct error *err)
+{
+	const struct rule rules[] = {
+		{load->dataset > 0, "dataset", "1 sample at least"},
+		{load->batch > 0, "batch", "1 sample at least"},
+		{load->ahead > 0, "ahead", "1 batch at least"},
+		{(uint64_t)load->ahead * load->batch <= PLACES, "ahead",
+		 "at most 2^26 samples in all"},
+		{load->draws != NULL && load->draw_count > 0, "draws", "1 at least"},
+		{load->share >= 0 && load->share <= 1, "share", "0 to 1"},
+		{!(load->share > 0) ||
+			 (load->policy != NULL && hits_policy(load->policy) >= 0),
+		 "policy", "one that hits.h names"},
+	};
+
+	return CHECK(rules, err);
+}
+
+static int check_draws(const struct simulation_load *load, struct error *err)
+{
+	for (size_t i = 0; i < load->draw_count; i++) {
+		const struct profile_draw *draw = &load->draws[i];
+
+		if (!amount(draw->prep_s) ||
+		    !(isnan(draw->fetch_s) || amount(draw->fetch_s)))
+			return error_set(err, EINVAL,
+					 "the simulated load's draws[%zu] must have "
+					 "times of 0 s or more",
+					 i);
+	}
+	return 0;
+}
+
+static int check_stages(const struct simulation_load *load, struct error *err)
+{
+	const struct rule rules[] = {
+		{load->depth > 0, "depth", "1 read at least"},
+		{load->fetch_threads > 0 && load->fetch_threads <= load->depth,
+		 "fetch_threads", "1 to depth"},
+		{amount(load->fetch_cpu_s), "fetch_cpu_s", "0 s or more"},
+		{amount(load->fetch_scale), "fetch_scale", "0 or more"},
+		{amount(load->latency_s), "latency_s", "0 s or more"},
+		{load->bandwidth > 0, "bandwidth", "above 0, or INFINITY"},
+		{load->workers > 0, "workers", "1 at least"},
+		{amount(load->prep_scale), "prep_scale", "0 or more"},
+		{amount(load->delay_s), "delay_s", "0 s or more"},
+		{amount(load->compute_cpu_s), "compute_cpu_s", "0 s or more"},
+		{amount(load->compute_s), "compute_s", "0 s or more"},
+		{load->compute_threads > 0, "compute_threads", "1 at least"},
+		{load->workers <= SIMULATION_THREADS &&
+			 load->depth <= SIMULATION_THREADS &&
+			 load->compute_threads <= SIMULATION_THREADS &&
+			 load->workers + load->depth + load->compute_threads <=
+				 SIMULATION_THREADS,
+		 "workers, depth and compute_threads", "512 together at most"},
+	};
+
+	return CHECK(rules, err);
+}
+
+static int check_speeds(const struct simulation_load *load, struct error *err)
+{
+	const struct rule rules[] = {
+		{load->speed != NULL, "speed", "given"},
+		{load->speeds > 1, "speeds", "2 at least: speed[1] is one thread's"},
+	};
+
+	if (CHECK(rules, err) < 0)
+		return -EINVAL;
+	for (size_t m = 1; m < load->speeds; m++)
+		if (!(load->speed[m] > 0 && load->speed[m] < INFINITY))
+			return error_set(
+				err, EINVAL,
+				"the simulated load's speed[%zu] must be above 0", m);
+	return 0;
+}
+
+static int check_modes(const struct simulation_load *load, struct error *err)
+{
+	bool works = load->compute_cpu_s > 0 || load->compute_s > 0;
+	const struct rule rules[] = {
+		{!load->no_consumer || !(load->loaded || load->no_prep), "no_consumer",
+		 "false where batches are synthetic"},
+		{!(load->loaded && load->no_prep), "loaded", "false without prep"},
+		{works || !(load->loaded || load->no_prep), "compute_s",
+		 "above 0 where batches cost nothing"},
+	};
+
+	return CHECK(rules, err);
+}
+
+int simulation_check(const struct simulation_load *load, uint64_t samples,
+		     struct error *err)
+{
+	int result = 0;
+
+	if (samples == 0)
+		return error_set(err, EINVAL, "there are no samples to simulate");
+	if ((result = check_stream(load, err)) < 0 ||
+	    (result = check_draws(load, err)) < 0 ||
+	    (result = check_stages(load, err)) < 0 ||
+	    (result = check_speeds(load, err)) < 0)
+		return result;
+	return check_modes(load, err);
+}
