@@ -1,4 +1,5 @@
 #include "cmd/defaults.h"
+#include "cmd/textfile.h"
 #include "loader/base/error.h"
 #include "loader/base/ini.h"
 
@@ -15,7 +16,7 @@
 #define FILE_NAME   "dsa.ini"
 #define ENVIRONMENT "DSA_OPT_"
 
-enum { FILE_MAX = 1 << 16, WORDS = 256 };
+enum { WORDS = 256 };
 
 /* The option --name of a command, or NULL. */
 static const struct argp_option *option_of(const struct argp *argp, const char *name)
@@ -112,44 +113,22 @@ static int add_lines(struct defaults *defaults, const struct asker *asker, char 
 	return result;
 }
 
-/* The whole of a file that is not too long, ended by 0; the caller frees it. */
-static char *read_whole(FILE *file, struct error *err)
-{
-	char *text = malloc(FILE_MAX + 1);
-	size_t length;
-
-	if (text == NULL) {
-		error_sys(err, ENOMEM, FILE_NAME);
-		return NULL;
-	}
-	length = fread(text, 1, FILE_MAX + 1, file);
-	if (!ferror(file) && length <= FILE_MAX) {
-		text[length] = '\0';
-		return text;
-	}
-	if (ferror(file))
-		error_sys(err, EIO, FILE_NAME);
-	else
-		error_set(err, EINVAL, FILE_NAME " is longer than %d bytes", FILE_MAX);
-	free(text);
-	return NULL;
-}
-
 /* dsa.ini; none is no error. */
 static int add_file(struct defaults *defaults, const struct asker *asker,
 		    struct error *err)
 {
-	FILE *file = fopen(FILE_NAME, "re");
+	struct error missing = *err;
 	char *text;
-	int result = -EINVAL;
+	int result = textfile_read(FILE_NAME, &text, err);
 
-	if (file == NULL)
-		return errno == ENOENT ? 0 : error_sys(err, errno, FILE_NAME);
-	text = read_whole(file, err);
-	if (text != NULL)
-		result = add_lines(defaults, asker, text, err);
+	if (result == -ENOENT) {
+		*err = missing;
+		return 0;
+	}
+	if (result < 0)
+		return result;
+	result = add_lines(defaults, asker, text, err);
 	free(text);
-	fclose(file);
 	return result;
 }
 

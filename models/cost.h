@@ -2,7 +2,7 @@
  * cost.h - what an epoch costs, from prices of the parts that it occupies.
  *
  *	cost = hours x (cores x core + cache GB x memory + accelerators x accelerator)
- *	     + data set GB x storage x hours + reads x request
+ *	     + data set GB x storage x hours / 730 + reads x request
  *	hours = samples / (samples/s) / 3600
  */
 #ifndef DSA_COST_H
@@ -30,7 +30,10 @@ struct cost_use {
 	double misses; /* share of the samples read from storage */
 };
 
-/* NAN when no price is known. */
+/*
+ * NAN when no price is given, or what one is for is not known (NAN) in `use`, or
+ * nothing comes out (per_s is not above 0).
+ */
 double cost_epoch(const struct prices *prices, const struct cost_use *use,
 		  double per_s);
 
