@@ -46,6 +46,10 @@ void hits_cache_free(struct hits_cache *cache);
 /* Reads a sample of so many bytes through it: true when it was held. O(1). */
 bool hits_cache_read(struct hits_cache *cache, uint32_t sample, uint64_t bytes);
 
+/* The halves of it, for a reader that offers only later what it missed. Not page. */
+bool hits_cache_find(struct hits_cache *cache, uint32_t sample);
+void hits_cache_offer(struct hits_cache *cache, uint32_t sample, uint64_t bytes);
+
 /* Several readers, each with a share of every epoch's fresh global shuffle. */
 struct hits_stream {
 	enum hits_policy policy;

@@ -86,9 +86,12 @@ static bool evict(struct hits_cache *cache)
 	return true;
 }
 
-static void admit(struct hits_cache *cache, uint32_t sample, uint64_t bytes)
+void hits_cache_offer(struct hits_cache *cache, uint32_t sample, uint64_t bytes)
 {
-	if (bytes > cache->capacity)
+	if (bytes == 0)
+		bytes = 1; /* that it is held must show */
+	if (cache->policy == HITS_NONE || cache->size[sample] > 0 ||
+	    bytes > cache->capacity)
 		return;
 	while (cache->bytes > cache->capacity - bytes)
 		if (!evict(cache))
@@ -98,21 +101,25 @@ static void admit(struct hits_cache *cache, uint32_t sample, uint64_t bytes)
 	enter(cache, sample);
 }
 
-bool hits_cache_read(struct hits_cache *cache, uint32_t sample, uint64_t bytes)
+bool hits_cache_find(struct hits_cache *cache, uint32_t sample)
 {
-	if (cache->policy == HITS_PAGE)
-		return page_cache_read(cache->page, sample, bytes);
-	if (cache->policy == HITS_NONE)
+	if (cache->policy == HITS_NONE || cache->size[sample] == 0)
 		return false;
-	if (cache->size[sample] == 0) {
-		admit(cache, sample, bytes > 0 ? bytes : 1);
-		return false;
-	}
 	if (cache->policy == HITS_LRU) {
 		unlink_sample(cache, sample);
 		link_newest(cache, sample);
 	}
 	return true;
+}
+
+bool hits_cache_read(struct hits_cache *cache, uint32_t sample, uint64_t bytes)
+{
+	if (cache->policy == HITS_PAGE)
+		return page_cache_read(cache->page, sample, bytes);
+	if (hits_cache_find(cache, sample))
+		return true;
+	hits_cache_offer(cache, sample, bytes);
+	return false;
 }
 
 void hits_cache_free(struct hits_cache *cache)

@@ -258,14 +258,18 @@ static void stored(struct simulation *sim, uint32_t who)
 		hand_on(sim, who);
 }
 
-/* The storage's own latency; what the kernel's cache holds has none. */
+/*
+ * How long the storage has a read after the thread's work on it, which is in the time
+ * that it takes alone. What the kernel's cache holds is none of its business.
+ */
 static double own_latency(const struct simulation *sim, uint32_t place)
 {
-	double fetch_s = feed_draw(&sim->feed, place)->fetch_s;
+	const struct simulation_load *load = sim->load;
+	double alone = load->fetch_scale * feed_draw(&sim->feed, place)->fetch_s;
 
-	if (isnan(fetch_s) || sim->feed.places[place].hit)
+	if (isnan(alone) || sim->feed.places[place].hit)
 		return 0;
-	return sim->load->fetch_scale * fetch_s;
+	return alone - load->fetch_cpu_s;
 }
 
 static void issued(struct simulation *sim, uint32_t who)

@@ -41,11 +41,12 @@ struct simulation_load {
 	unsigned depth;         /* reads in flight, at the most */
 	unsigned fetch_threads; /* 1: io_uring; depth: pread */
 	double fetch_cpu_s;     /* CPU work of a read, at speed 1 */
-	double fetch_scale;     /* x the draw's fetch_s: latency of the storage itself;
-				 * where that is NAN, none */
-	double latency_s;       /* emulated: a read takes at least so long */
-	double bandwidth; /* bytes/s of all transfers together; INFINITY: no end */
-	bool throttled;   /* latency_s and bandwidth are the throttle's: policy "page"'s
+	double fetch_scale; /* x the draw's fetch_s: what a read takes of the storage
+				 * itself, alone, its CPU work included; none where
+				 * that is NAN */
+	double latency_s;   /* emulated: a read takes at least so long */
+	double bandwidth;   /* bytes/s of all transfers together; INFINITY: no end */
+	bool throttled; /* latency_s and bandwidth are the throttle's: policy "page"'s
 			   * hits, which are reads too, wait as long. Else these cost
 			   * the thread's CPU work alone */
 

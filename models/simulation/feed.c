@@ -27,6 +27,7 @@ static void set_size(struct feed *feed, uint64_t samples)
 	feed->dataset = load->dataset;
 	feed->batch = load->batch < load->dataset ? load->batch : load->dataset;
 	if (feed->dataset > most) {
+		feed->late = false; /* a few batches of so many */
 		feed->dataset = (uint32_t)(most / feed->batch * feed->batch);
 		if (feed->dataset == 0)
 			feed->dataset = feed->batch;
@@ -65,6 +66,7 @@ int feed_init(struct feed *feed, const struct simulation_load *load, uint64_t sa
 		feed->policy = (enum hits_policy)hits_policy(load->policy);
 	if (feed->policy == HITS_NEXTUSE)
 		feed->policy = HITS_MINIO;
+	feed->late = feed->policy != HITS_PAGE;
 	set_size(feed, samples);
 	feed->order = calloc(feed->dataset, sizeof(*feed->order));
 	feed->places = calloc((size_t)feed->ahead * feed->batch, sizeof(*feed->places));
@@ -86,7 +88,22 @@ static bool ask(struct feed *feed, uint32_t sample)
 {
 	if (feed->cache == NULL)
 		return feed->all_hits;
-	return hits_cache_read(feed->cache, sample, bytes_of(feed, sample));
+	return feed->late
+		       ? hits_cache_find(feed->cache, sample)
+		       : hits_cache_read(feed->cache, sample, bytes_of(feed, sample));
+}
+
+/* Offers what the slot's last batch missed. */
+static void retire(struct feed *feed, uint32_t slot)
+{
+	const struct feed_place *places = feed->places + (size_t)slot * feed->batch;
+
+	if (feed->cache == NULL || !feed->late)
+		return;
+	for (uint32_t i = 0; i < feed->batches[slot].count; i++)
+		if (!places[i].hit)
+			hits_cache_offer(feed->cache, places[i].sample,
+					 bytes_of(feed, places[i].sample));
 }
 
 uint32_t feed_next(struct feed *feed)
@@ -101,6 +118,7 @@ uint32_t feed_next(struct feed *feed)
 	if (first == 0)
 		permutation_fill(feed->order, feed->dataset, feed->load->seed,
 				 number / feed->steps);
+	retire(feed, slot);
 	batch->number = number;
 	batch->count = left < feed->batch ? left : feed->batch;
 	batch->hits = batch->done = 0;

@@ -3,7 +3,9 @@
  *
  * The stream of an epoch is cut into `steps` batches; batch number b is step b % steps
  * of epoch b / steps. Slots go round: batch b lies in slot b % ahead, its places at
- * slot * batch and after. As in the loader the cache is asked when a batch is opened.
+ * slot * batch and after. As in the loader the cache is asked when a batch is opened,
+ * and is offered what was missed when its slot is opened again; the kernel's cache
+ * keeps it at once.
  */
 #ifndef DSA_SIMULATION_FEED_H
 #define DSA_SIMULATION_FEED_H
@@ -31,6 +33,7 @@ struct feed {
 	uint32_t ahead;   /* slots */
 	bool all_hits;
 	enum hits_policy policy;
+	bool late; /* what was missed is offered when the slot is opened again */
 	struct hits_cache *cache;   /* NULL: no sample is ever held */
 	uint32_t *order;            /* of the epoch */
 	struct feed_place *places;  /* ahead x batch */

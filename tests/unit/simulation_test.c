@@ -136,6 +136,8 @@ static void latency_limits_by_littles_law(void **state)
 	assert_near(run(&load, 50000).per_s, 800, 1e-3);
 	load.fetch_scale = 2;
 	assert_near(run(&load, 50000).per_s, 400, 1e-3);
+	load.fetch_cpu_s = 10 * MS; /* a part of these times */
+	assert_near(run(&load, 50000).per_s, 400, 1e-3);
 	load.latency_s = 80 * MS; /* a read takes at least so long */
 	assert_near(run(&load, 50000).per_s, 200, 1e-3);
 }
@@ -311,6 +313,26 @@ static void a_huge_data_set_is_scaled_down(void **state)
 	assert_near(run(&load, 1000).hit_ratio, mean, 0.02);
 	load.policy = "minio";
 	assert_near(run(&load, 1000).hit_ratio, 0.5, 0.1);
+}
+
+/*
+ * The loader offers what it missed only when the batch's slot is opened again. So what
+ * an epoch's last batches missed does not yet drive out what the next epoch's first
+ * ones want.
+ */
+static void batches_ahead_raise_the_hits_of_lru(void **state)
+{
+	double closed = 0.5 + 0.5 * log(0.5);
+	struct simulation_load load = plain();
+
+	(void)state;
+	load.bandwidth = 30e6;
+	load.policy = "lru";
+	load.share = 0.5;
+	load.ahead = 1;
+	assert_near(run(&load, 50000).hit_ratio, closed, 0.03);
+	load.ahead = 16; /* 0.228 in 50 epochs of the loader itself */
+	assert_near(run(&load, 50000).hit_ratio, 0.228, 0.03);
 }
 
 static void hits_of_the_kernel_are_reads(void **state)
@@ -670,6 +692,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(lru_is_followed_through_the_epoch),
 		cmocka_unit_test(fewer_samples_than_an_epoch_are_whole_epochs_of_lru),
 		cmocka_unit_test(a_huge_data_set_is_scaled_down),
+		cmocka_unit_test(batches_ahead_raise_the_hits_of_lru),
 		cmocka_unit_test(hits_of_the_kernel_are_reads),
 		cmocka_unit_test(batches_ahead_absorb_jitter),
 		cmocka_unit_test(a_slow_sample_delays_its_batch),
