@@ -270,7 +270,7 @@ build/tidy/%.ok: %.c $(B)/%.o .clang-tidy tests/.clang-tidy
 
 install: all
 	install -d $(at)$(PREFIX)/bin $(at)$(LIBDIR)/pkgconfig $(at)$(PREFIX)/include/dsa \
-		$(at)$(DATADIR)/doc/dsa/examples
+		$(at)$(DATADIR)/doc/dsa/examples/prices
 	install $(B)/dsa $(at)$(PREFIX)/bin/dsa
 	install -m 644 $(B)/libdsa.so.$(ABI) $(B)/libdsa.a $(at)$(LIBDIR)
 	ln -sf libdsa.so.$(ABI) $(at)$(LIBDIR)/libdsa.so
@@ -281,6 +281,7 @@ install: all
 		install -D -m 644 $$page $(at)$(DATADIR)/man/man$${page##*.}/$${page##*/} || exit; done
 	install -m 644 README.md LICENSE $(at)$(DATADIR)/doc/dsa
 	install -m 644 $(wildcard examples/*.c) $(at)$(DATADIR)/doc/dsa/examples
+	install -m 644 $(wildcard examples/prices/*.ini) $(at)$(DATADIR)/doc/dsa/examples/prices
 	install -d $(dir $(COMPLETIONS:%=$(at)$(DATADIR)/%))
 	$(B)/dsa completion bash >$(at)$(DATADIR)/$(word 1,$(COMPLETIONS))
 	$(B)/dsa completion zsh >$(at)$(DATADIR)/$(word 2,$(COMPLETIONS))

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -92,6 +93,51 @@ static void what_is_no_list_is_said_in_a_line(void **state)
 	}
 }
 
+static void read_file(const char *path, char *text, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	size_t length;
+
+	assert_non_null(file);
+	length = fread(text, 1, size - 1, file);
+	fclose(file);
+	text[length] = '\0';
+}
+
+/* What the examples say of themselves in words: whole machines of their parts. */
+static void the_examples_make_their_machines(void **state)
+{
+	static const struct {
+		const char *path;
+		double cores, gib, an_hour;
+	} machines[] = {
+		{"examples/prices/aws-g5.ini", 4, 16, 1.006},
+		{"examples/prices/aws-g5.ini", 32, 128, 2.448},
+		{"examples/prices/google-a2.ini", 12, 85, 3.673},
+		{"examples/prices/azure-nc-a100.ini", 24, 220, 3.673},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
+		struct error err = {0};
+		struct prices prices;
+		double an_hour;
+		char text[4096];
+
+		read_file(machines[i].path, text, sizeof(text));
+		if (prices_read(text, &prices, &err) < 0)
+			fail_msg("%s: %s", machines[i].path, err.message);
+		an_hour = machines[i].cores * prices.core_hour +
+			  machines[i].gib * 1.073741824 * prices.memory_gb_hour +
+			  prices.gpu_hour;
+		if (fabs(an_hour / machines[i].an_hour - 1) > .001)
+			fail_msg("%s: %g, not %g", machines[i].path, an_hour,
+				 machines[i].an_hour);
+		assert_true(prices.storage_gb_month > 0 && prices.request > 0);
+		assert_string_not_equal(prices.date, "");
+	}
+}
+
 static void memory_that_runs_out_is_said(void **state)
 {
 	struct error err = {0};
@@ -111,6 +157,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_list_is_read),
 		cmocka_unit_test(what_is_not_told_is_unknown),
 		cmocka_unit_test(what_is_no_list_is_said_in_a_line),
+		cmocka_unit_test(the_examples_make_their_machines),
 		cmocka_unit_test(memory_that_runs_out_is_said),
 	};
 
