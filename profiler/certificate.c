@@ -99,6 +99,21 @@ static bool check_bytes(const struct trace *trace, const struct trace_window *ra
 		     bytes, reads);
 }
 
+/* Whole epochs through the kernel's cache: what it had is the result. */
+static bool check_kernel(const struct trace *trace, const struct trace_window *raw,
+			 struct window *window)
+{
+	double payload = (double)window_counted(raw, TRACE_fetched_bytes);
+	uint64_t bytes = storage_bytes(raw);
+
+	if (trace->loader.memory)
+		return judge(window, true, "storage is memory");
+	if (bytes == UINT64_MAX)
+		return judge(window, true, "bytes from storage are not known");
+	return judge(window, true, "%" PRIu64 " of %.0f bytes came from storage", bytes,
+		     payload);
+}
+
 static bool check_synthetic(const struct trace_window *raw, struct window *window)
 {
 	uint64_t fetched = window_counted(raw, TRACE_fetched_samples);
@@ -126,6 +141,8 @@ static bool check_unfetched(const struct trace *trace, const struct trace_window
 bool certificate_check(const struct trace *trace, const struct trace_window *raw,
 		       struct window *window)
 {
+	if (raw->state == TRACE_REFUSED && (raw->flags & TRACE_EPOCH))
+		return judge(window, false, "void: it ended within an epoch");
 	if (raw->state == TRACE_REFUSED)
 		return judge(window, false, "void: the loader could not do it");
 	if (raw->state != TRACE_DONE)
@@ -138,6 +155,8 @@ bool certificate_check(const struct trace *trace, const struct trace_window *raw
 	case TRACE_REAL:
 		if (raw->flags & TRACE_WARM)
 			return check_warm(trace, raw, window);
+		if ((raw->flags & TRACE_EPOCH) && !trace->loader.direct)
+			return check_kernel(trace, raw, window);
 		return check_bytes(trace, raw, window);
 	case TRACE_FETCH:
 		return check_bytes(trace, raw, window);

@@ -5,6 +5,7 @@
 #include "profiler/about.h"
 #include "profiler/analyse.h"
 #include "profiler/counters.h"
+#include "profiler/launch.h"
 #include "profiler/machine.h"
 
 #include <errno.h>
@@ -14,11 +15,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-/* What staging may take of the memory that is free, and the page cache grow to. */
-#define STAGED_SHARE .125
-#define CACHED_SHARE .8
-#define MEMORY_LEAST (1u << 28) /* when nobody can tell */
 
 struct measurement {
 	const struct measure_config *config;
@@ -100,57 +96,25 @@ static int write_about(const struct measurement *m, struct trace *trace)
 	return result;
 }
 
-static double memory(const struct measurement *m, double share)
-{
-	uint64_t bytes = m->machine.memory_available_bytes;
-
-	return fmax(bytes == UNKNOWN ? 0 : share * (double)bytes, MEMORY_LEAST);
-}
-
-static struct conductor_config conductor_config(const struct measurement *m, int only)
-{
-	const struct measure_config *config = m->config;
-	unsigned launches = config->protocol == MEASURE_SEPARATE ? ANALYSE_SESSIONS : 1;
-
-	return (struct conductor_config){
-		.schedule =
-			{
-				.budget_s = config->budget_s / launches,
-				.precision = config->precision,
-				.seed = config->seed,
-				.only = only,
-				.memory_bytes = (uint64_t)memory(m, STAGED_SHARE),
-				.cache_bytes = (uint64_t)memory(m, CACHED_SHARE),
-			},
-		.observe = config->protocol == MEASURE_OBSERVE,
-		.timeout_s = config->timeout_s,
-		.grace_s = config->grace_s,
-		.steps = config->steps,
-		.counters = m->launches == 1 ? m->counters : NULL,
-		.tell = config->tell,
-		.context = config->context,
-	};
-}
-
 /* One launch with a session of its own. */
 static int launch(struct measurement *m, int only, struct error *err)
 {
 	const struct measure_config *config = m->config;
-	char folder[PATH_MAX - 16], path[PATH_MAX];
-	struct target_config target = {
-		.command = config->command,
-		.session = path,
-		.loader = config->loader,
-		.cores = config->cores,
-		.output_aside = config->output_aside,
+	unsigned launches = config->protocol == MEASURE_SEPARATE ? ANALYSE_SESSIONS : 1;
+	const struct launch launch = {
+		.config = config,
+		.machine = &m->machine,
+		.counters = m->launches == 0 ? m->counters : NULL,
+		.only = only,
+		.budget_s = config->budget_s / launches,
+		.observe = config->protocol == MEASURE_OBSERVE,
 	};
-	struct conductor_config conductor;
+	char folder[LAUNCH_FOLDER], path[PATH_MAX];
+	int result = launch_folder(config->folder, folder, err);
 	struct trace *trace;
 
-	if (realpath(config->folder, path) == NULL || strlen(path) >= sizeof(folder))
-		return error_sys(err, errno, "cannot use the folder %s",
-				 config->folder);
-	memcpy(folder, path, strlen(path) + 1);
+	if (result < 0)
+		return result;
 	session_path(path, folder, m->launches);
 	trace = trace_create(path, config->seed, err);
 	if (trace == NULL)
@@ -158,8 +122,7 @@ static int launch(struct measurement *m, int only, struct error *err)
 	m->traces[m->launches++] = trace;
 	if (write_about(m, trace) < 0)
 		return error_sys(err, ENOMEM, "describing the run");
-	conductor = conductor_config(m, only);
-	return conduct(&conductor, &target, trace, &m->end, err);
+	return launch_run(&launch, path, trace, &m->end, err);
 }
 
 static int silent(const struct measurement *m, struct error *err)

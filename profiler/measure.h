@@ -39,16 +39,19 @@ int measure(const struct measure_config *config, struct profile *profile,
 /* How fast training is in one configuration. */
 struct measure_rate {
 	struct interval per_s; /* samples/s of real windows; blocks are windows */
-	double hit_ratio;      /* of the loader's cache; NAN: it has none */
+	double hit_ratio;      /* of the loader's cache, or by whole epochs of the
+				* kernel's; NAN: it has none, or nobody knows */
 	unsigned windows;      /* counted */
-	char why[160];         /* how: "6 whole epochs", "12 windows, hits drawn" */
+	char why[160]; /* how: "6 whole epochs in 4 windows", "12 windows, hits drawn"
+			*/
 };
 
 /*
  * Measures real windows alone, after the cache came to its steady state: whole epochs
  * with the real cache where the budget holds enough of them, else windows as measure()
  * has them. Ends at config.precision (relative half-width of the rate) or with the
- * budget. protocol is left aside. 0, or -errno when nothing was measured.
+ * budget. protocol is left aside. 0, or -errno when nothing was measured; -EINTR when
+ * somebody sent us a signal.
  */
 int measure_rate(const struct measure_config *config, struct measure_rate *rate,
 		 struct error *err);

@@ -39,7 +39,7 @@ void pace_learn(struct pace *pace, const struct window *window)
 
 	if (!window->ended || window->kind == TRACE_FILL)
 		return;
-	if ((window->flags & TRACE_WARMUP) == 0)
+	if ((window->flags & (TRACE_WARMUP | TRACE_EPOCH)) == 0)
 		learn_switch(pace, raw);
 	learn_prep(pace, window, raw);
 	if (!window_delivers(window->kind) || window->steps < 1)

@@ -1,6 +1,7 @@
 #include "profiler/schedule.h"
 #include "loader/base/permutation.h"
 #include "loader/base/steady.h"
+#include "profiler/epochs.h"
 #include "profiler/extras.h"
 #include "profiler/pace.h"
 #include "profiler/statistics.h"
@@ -41,12 +42,14 @@ struct schedule {
 	unsigned voids[TRACE_KINDS]; /* in a row */
 	char why[160];
 
-	bool begun, planned;
+	bool begun, planned, warmed;
+	bool filled;               /* the cache was */
 	bool drawn;                /* real windows draw their hits */
 	bool warm;                 /* or read through a warm page cache */
 	unsigned blocks, in_block; /* whole ones asked for; windows of the next one */
 	struct extras extras;
 	unsigned extras_due;
+	struct epochs epochs;
 	double length_s; /* of a window */
 };
 
@@ -142,10 +145,12 @@ static void see(struct schedule *schedule, const struct trace *trace, unsigned i
 	if (is_extra(raw))
 		schedule->extras.spent_s +=
 			(double)(raw->end.time_ns - raw->switch_ns) * 1e-9;
-	if (raw->kind == TRACE_FILL)
-		schedule->drawn = (double)raw->end.cache_bytes <
-				  FILLED * fmin((double)trace->loader.cache_capacity,
-						(double)trace->loader.dataset_bytes);
+	if (raw->kind == TRACE_FILL) {
+		schedule->filled = (double)raw->end.cache_bytes >=
+				   FILLED * fmin((double)trace->loader.cache_capacity,
+						 (double)trace->loader.dataset_bytes);
+		schedule->drawn = !schedule->filled;
+	}
 	if (raw->block >= TRACE_WINDOWS)
 		return;
 	if (window->certified)
@@ -179,7 +184,7 @@ static double half_of_one(const struct schedule *schedule)
 		if (shares_uses(&schedule->windows[i]))
 			times[count++] = schedule->windows[i].seconds /
 					 schedule->windows[i].samples;
-	if (count < BLOCKS_ENOUGH)
+	if (count < (schedule->epochs.on ? EPOCHS_ENOUGH : BLOCKS_ENOUGH))
 		return INFINITY;
 	mean = statistics_mean(times, count);
 	return statistics_half(mean) / mean.value;
@@ -188,7 +193,8 @@ static double half_of_one(const struct schedule *schedule)
 static bool precise(const struct schedule *schedule)
 {
 	if (schedule->config.only >= 0)
-		return half_of_one(schedule) <= schedule->config.precision / 2;
+		return half_of_one(schedule) <=
+		       schedule->config.precision / (schedule->config.rate ? 1 : 2);
 	return schedule->shares.blocks >= BLOCKS_ENOUGH &&
 	       shares_half(&schedule->shares) <= schedule->config.precision;
 }
@@ -421,6 +427,22 @@ static enum schedule_step choose(struct schedule *schedule, const struct trace *
 	return SCHEDULE_ASK;
 }
 
+/* Whole epochs, when all of them fit: then nothing about the cache is drawn. */
+static void plan_epochs(struct schedule *schedule, const struct trace *trace,
+			double left_s)
+{
+	const struct trace_loader *loader = &trace->loader;
+	bool cached = loader->cache_capacity > 0 || strcmp(loader->cache, "page") == 0;
+
+	schedule->warmed = true;
+	if (!schedule->config.rate)
+		return;
+	epochs_plan(&schedule->epochs, loader, pace_step_s(&schedule->pace, TRACE_REAL),
+		    schedule->filled || !cached, left_s);
+	if (schedule->epochs.on)
+		schedule->drawn = schedule->warm = false;
+}
+
 /* The end counts only when what was asked for is done. */
 static enum schedule_step settled(const struct schedule *schedule,
 				  enum schedule_step step)
@@ -429,6 +451,20 @@ static enum schedule_step settled(const struct schedule *schedule,
 	    schedule->seen < schedule->asked)
 		return SCHEDULE_WAIT;
 	return step;
+}
+
+/* An epoch that is under way need not end when those before it are enough. */
+static enum schedule_step choose_epoch(struct schedule *schedule,
+				       const struct trace *trace, double left_s,
+				       struct trace_window *ask)
+{
+	double step_s = pace_step_s(&schedule->pace, TRACE_REAL);
+
+	if (precise(schedule))
+		return SCHEDULE_DONE;
+	if (epochs_ask(&schedule->epochs, &trace->loader, step_s, left_s, ask))
+		return SCHEDULE_ASK;
+	return settled(schedule, SCHEDULE_OUT);
 }
 
 static enum schedule_step decide(struct schedule *schedule, const struct trace *trace,
@@ -447,15 +483,18 @@ static enum schedule_step decide(struct schedule *schedule, const struct trace *
 		return SCHEDULE_ASK;
 	}
 	/* What the fill and the warm-up show is needed. */
-	if (schedule->blocks == 0 && schedule->in_block == 0 &&
-	    schedule->seen < schedule->asked)
+	if (!schedule->warmed && schedule->seen < schedule->asked)
 		return SCHEDULE_WAIT;
+	if (!schedule->warmed)
+		plan_epochs(schedule, trace, left_s);
 	if (given_up(schedule))
 		return SCHEDULE_VOID;
 	if (schedule->asked == TRACE_WINDOWS)
 		return SCHEDULE_OUT;
 	if (schedule->asked >= schedule->seen + AHEAD)
 		return SCHEDULE_WAIT;
+	if (schedule->epochs.on)
+		return choose_epoch(schedule, trace, left_s, ask);
 	return settled(schedule, choose(schedule, trace, left_s, ask));
 }
 
@@ -468,8 +507,12 @@ static double pending_s(const struct schedule *schedule, const struct trace *tra
 		const struct trace_window *raw = &trace->windows[i];
 		double step = pace_step_s(&schedule->pace, raw->kind);
 
-		seconds += pace_switch_s(&schedule->pace) +
-			   fmax((double)raw->length_ns * 1e-9, raw->min_steps * step);
+		if (raw->flags & TRACE_EPOCH)
+			seconds += epochs_window_s(&trace->loader, step);
+		else
+			seconds += pace_switch_s(&schedule->pace) +
+				   fmax((double)raw->length_ns * 1e-9,
+					raw->min_steps * step);
 	}
 	return seconds;
 }

@@ -6,6 +6,8 @@
  *
  * Extras are the curves, G under interference and the overhead: a few after each block,
  * for at most a fifth of the budget. Void windows are asked for again.
+ *
+ * For a rate alone it is real windows only, in whole epochs where they fit (epochs.h).
  */
 #ifndef DSA_SCHEDULE_H
 #define DSA_SCHEDULE_H
@@ -20,7 +22,8 @@ struct schedule_config {
 	double budget_s;  /* from the first request on */
 	double precision; /* half-width of a share to stop at */
 	uint64_t seed;
-	int only;              /* separate launches: the one kind; -1: all */
+	int only;  /* separate launches: the one kind; -1: all */
+	bool rate; /* only is TRACE_REAL, precision is relative to its rate */
 	uint64_t memory_bytes; /* that staged samples may take */
 	uint64_t cache_bytes;  /* that the kernel's page cache may grow to */
 };

@@ -66,6 +66,9 @@ enum {
 		4, /* prep: each sample twice, once bare of clocks and counters and
 			   * once with them, in turning order: what they cost */
 	TRACE_WARMUP = 8, /* not used for any figure: the program's first steps */
+	TRACE_EPOCH = 16, /* real: from an epoch's edge to the next one, or to a later
+			   * one if `length` or `min_steps` ask for more; refused if it
+			   * is cut. Follows a real window without a switch */
 };
 
 enum trace_state { TRACE_ASKED, TRACE_RUNNING, TRACE_DONE, TRACE_REFUSED };

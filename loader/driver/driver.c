@@ -145,6 +145,12 @@ static void begin_measuring(struct driver *driver)
 	record_snapshot(driver, &driver->window->begin);
 }
 
+/* A window of whole epochs may end here, and begin. */
+static bool is_whole(const struct driver *driver)
+{
+	return driver->edge || (driver->window->flags & TRACE_EPOCH) == 0;
+}
+
 static void end_window(struct driver *driver, uint64_t now)
 {
 	struct trace_window *window = driver->window;
@@ -162,7 +168,8 @@ static void end_window(struct driver *driver, uint64_t now)
 		if (window->kind == TRACE_FETCH)
 			window->samples = counted(window, TRACE_fetched_samples);
 	}
-	publish_state(window, driver->measuring || window->kind == TRACE_FILL
+	publish_state(window, (driver->measuring && is_whole(driver)) ||
+					      window->kind == TRACE_FILL
 				      ? TRACE_DONE
 				      : TRACE_REFUSED);
 	driver->window = NULL;
@@ -239,13 +246,20 @@ static void open_window(struct driver *driver, uint32_t index)
 			      memory_order_release);
 }
 
+/* True when the pipeline does already what the window wants. */
+static bool runs_on(const struct driver *driver)
+{
+	return driver->real && driver->window->kind == TRACE_REAL &&
+	       (driver->window->flags & TRACE_EPOCH) != 0;
+}
+
 /* Executes the next window's switch, and the whole of it if it delivers nothing. */
 static void begin_window(struct driver *driver, uint32_t index)
 {
 	struct pipeline_turn turn = {0};
 
 	open_window(driver, index);
-	if (driver->trace->observe)
+	if (driver->trace->observe || runs_on(driver))
 		return; /* the training goes on as it was */
 	driver_stop_turn(driver);
 	if (driver->window->kind == TRACE_FILL) {
@@ -274,7 +288,8 @@ static bool window_over(const struct driver *driver, uint64_t now)
 		return false;
 	if (window->limit_ns > 0 && length >= window->limit_ns)
 		return true;
-	return length >= window->length_ns && window->steps >= window->min_steps;
+	return length >= window->length_ns && window->steps >= window->min_steps &&
+	       is_whole(driver);
 }
 
 /* Begins windows until one is on that delivers batches; none left: the real thing. */
@@ -302,12 +317,22 @@ bool driver_stopped(const struct driver *driver)
 	return !driver->detached && atomic_load(&driver->trace->stop) != 0;
 }
 
+static void find_edge(struct driver *driver)
+{
+	uint64_t epoch, step;
+
+	pipeline_position(driver->parts.pipeline, &epoch, &step);
+	driver->edge = epoch != driver->epoch;
+	driver->epoch = epoch;
+}
+
 int driver_request(struct driver *driver)
 {
 	uint64_t now = clock_now();
 	struct trace *trace = driver->trace;
 
 	record_step(driver, now);
+	find_edge(driver);
 	if (trace->first_request_ns == 0)
 		atomic_store(&trace->first_request_ns, now);
 	atomic_store_explicit(&trace->last_request_ns, now, memory_order_relaxed);
@@ -324,7 +349,8 @@ int driver_request(struct driver *driver)
 	} else if (!driver->measuring && driver->settle > 0) {
 		driver->settle--;
 	}
-	if (driver->window != NULL && !driver->measuring && driver->settle == 0)
+	if (driver->window != NULL && !driver->measuring && driver->settle == 0 &&
+	    is_whole(driver))
 		begin_measuring(driver);
 	driver->stepping = true;
 	driver->step = (struct trace_step){
@@ -379,6 +405,7 @@ struct driver *driver_open(const struct driver_parts *parts, struct error *err)
 	driver->process = parts->process;
 	driver->process->role = 1;
 	driver->real = true;
+	find_edge(driver);
 	trace_thread(driver->process, TRACE_STAGE_CONSUMER);
 	describe_loader(driver);
 	atomic_store_explicit(&trace->loader_ready, 1, memory_order_release);

@@ -22,6 +22,8 @@ struct driver {
 	bool measuring;              /* it has settled */
 	uint32_t settle;             /* steps still to throw away */
 	uint32_t batches;            /* delivered since the switch */
+	uint64_t epoch;              /* of the batch asked for last, */
+	bool edge;                   /* which is the first of it */
 
 	/* The step that is under way, and how steps go into records. */
 	bool stepping;

@@ -334,6 +334,62 @@ static void no_switch_loses_or_repeats_a_sample(void **state)
 		assert_int_equal(audit.seen[i], 6);
 }
 
+static struct trace_window *ask_epoch(void)
+{
+	struct trace_window *window = ask(TRACE_REAL);
+
+	window->flags = TRACE_EPOCH;
+	window->settle = 0;
+	window->min_steps = 1;
+	window->length_ns = 0;
+	return window;
+}
+
+static void
+windows_of_an_epoch_follow_one_another_and_hold_each_sample_once(void **state)
+{
+	struct trace_window *before = ask(TRACE_REAL), *windows[3];
+	struct audit audit = {0};
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		windows[i] = ask_epoch();
+	open_loader("cache=lru,cache_size=50%");
+	train(windows[2], &audit, 10000);
+	assert_int_equal(before->state, TRACE_DONE);
+	for (int i = 0; i < 3; i++) {
+		const struct trace_step *steps = &trace->steps[windows[i]->first_step];
+
+		assert_int_equal(windows[i]->state, TRACE_DONE);
+		assert_int_equal(windows[i]->samples, SAMPLES);
+		assert_int_equal(windows[i]->steps, (SAMPLES + BATCH - 1) / BATCH);
+		assert_int_equal(steps[0].epoch, i + 1);
+		assert_int_equal(steps[windows[i]->steps - 1].epoch, i + 1);
+		assert_int_equal(counted(windows[i], TRACE_hit_samples),
+				 trace->epochs[i + 1].hits);
+		assert_true(trace->epochs[i + 1].hits > 0);
+	}
+	/* Nothing that the next one reads ahead is thrown away at a window's end. */
+	assert_true(trace->processes[0].counters[TRACE_prepared_samples] <
+		    trace->processes[0].counters[TRACE_delivered_samples] + 6 * BATCH);
+}
+
+static void an_epoch_that_is_cut_counts_for_nothing(void **state)
+{
+	struct trace_window *window = ask_epoch();
+	struct dsa_batch batch;
+
+	(void)state;
+	open_loader("");
+	while (window->steps < 5) {
+		assert_int_equal(dsa_next(loader, &batch), 1);
+		dsa_release(loader, &batch);
+	}
+	atomic_store(&trace->stop, 1);
+	assert_int_equal(dsa_next(loader, &batch), 0);
+	assert_int_equal(window->state, TRACE_REFUSED);
+}
+
 static void the_stop_flag_ends_the_data(void **state)
 {
 	struct trace_window *window = ask(TRACE_REAL);
@@ -400,6 +456,9 @@ int main(int argc, char **argv)
 		WITH_SESSION(drawn_hits_come_as_often_as_asked),
 		WITH_SESSION(a_filled_cache_holds_its_share),
 		WITH_SESSION(no_switch_loses_or_repeats_a_sample),
+		WITH_SESSION(
+			windows_of_an_epoch_follow_one_another_and_hold_each_sample_once),
+		WITH_SESSION(an_epoch_that_is_cut_counts_for_nothing),
 		WITH_SESSION(the_stop_flag_ends_the_data),
 		WITH_SESSION(without_dsa_the_program_goes_on_and_no_window_is_begun),
 		WITH_SESSION(a_session_of_another_version_is_refused_by_name),

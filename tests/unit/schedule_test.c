@@ -49,6 +49,13 @@ static double elapsed(const struct target *target)
 	       1e-9;
 }
 
+static unsigned whole_epochs(const struct trace *trace, unsigned steps)
+{
+	unsigned epoch = (unsigned)trace->loader.steps_per_epoch;
+
+	return (steps + epoch - 1) / epoch * epoch;
+}
+
 static void perform(struct target *target, struct trace_window *window)
 {
 	struct session_window did = {.samples = BATCH};
@@ -58,6 +65,8 @@ static void perform(struct target *target, struct trace_window *window)
 	did.step_ms = target->step_ms[window->kind] * (1 + target->noise * 3.46 * unit);
 	did.steps = (unsigned)fmax(fmax(ceil(length_ms / did.step_ms), 1),
 				   window->min_steps);
+	if (window->flags & TRACE_EPOCH)
+		did.steps = whole_epochs(target->trace, did.steps);
 	if (window->kind == TRACE_FETCH || window->kind == TRACE_REAL)
 		did.fetched = did.steps * BATCH;
 	if (window->flags & TRACE_WARM)
@@ -268,6 +277,30 @@ static void what_is_always_void_is_given_up(void **state)
 	session_free(target.trace);
 }
 
+/* At most 50 s, with so much of the data set in the cache. Returns the last word. */
+static enum schedule_step run_filling(struct schedule *schedule, struct target *target,
+				      double filled)
+{
+	struct trace *trace = target->trace;
+	enum schedule_step step = SCHEDULE_WAIT;
+
+	while (elapsed(target) < 50) {
+		struct trace_window ask;
+
+		step = schedule_next(schedule, trace, elapsed(target), &ask);
+		if (step == SCHEDULE_ASK) {
+			trace->windows[trace->window_count++] = ask;
+			continue;
+		}
+		if (step != SCHEDULE_WAIT)
+			break;
+		perform(target, &trace->windows[trace->window_now]);
+		trace->windows[trace->window_now - 1].end.cache_bytes =
+			(uint64_t)(filled * 1e8);
+	}
+	return step;
+}
+
 /* The real windows' flags and hits with a cache of this policy and size. */
 static struct trace *with_cache(const char *policy, double share, double filled)
 {
@@ -277,21 +310,7 @@ static struct trace *with_cache(const char *policy, double share, double filled)
 
 	strcpy(trace->loader.cache, policy);
 	trace->loader.cache_capacity = (uint64_t)(share * 1e8);
-	while (elapsed(&target) < 50) {
-		struct trace_window ask;
-		enum schedule_step step =
-			schedule_next(schedule, trace, elapsed(&target), &ask);
-
-		if (step == SCHEDULE_ASK) {
-			trace->windows[trace->window_count++] = ask;
-			continue;
-		}
-		if (step != SCHEDULE_WAIT)
-			break;
-		perform(&target, &trace->windows[trace->window_now]);
-		trace->windows[trace->window_now - 1].end.cache_bytes =
-			(uint64_t)(filled * 1e8);
-	}
+	run_filling(schedule, &target, filled);
 	schedule_free(schedule);
 	return trace;
 }
@@ -369,6 +388,80 @@ static void one_kind_alone_is_measured_alone(void **state)
 	session_free(target.trace);
 }
 
+/* A rate alone, with half of the data set in a cache of this policy. */
+static struct trace *rate_with(const char *policy, unsigned steps_per_epoch,
+			       enum schedule_step word)
+{
+	struct schedule_config config = usual;
+	struct target target = target_new();
+	struct trace *trace = target.trace;
+	struct schedule *schedule;
+
+	config.only = TRACE_REAL;
+	config.rate = true;
+	schedule = schedule_new(&config);
+	strcpy(trace->loader.cache, policy);
+	trace->loader.cache_capacity = strcmp(policy, "none") == 0 ? 0 : 50000000;
+	trace->loader.steps_per_epoch = steps_per_epoch;
+	assert_int_equal(run_filling(schedule, &target, .5), word);
+	schedule_free(schedule);
+	return trace;
+}
+
+/* Windows with exactly these flags and, if `counts`, of a block. */
+static unsigned with_flags(const struct trace *trace, unsigned flags, bool counts)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < trace->window_now; i++) {
+		const struct trace_window *window = &trace->windows[i];
+
+		count += window->kind == TRACE_REAL && window->flags == flags &&
+			 (window->block < TRACE_WINDOWS) == counts;
+	}
+	return count;
+}
+
+static void a_rate_is_of_whole_epochs_where_they_fit(void **state)
+{
+	static const struct {
+		const char *policy;
+		unsigned fills, warm;
+	} cases[] = {{"none", 0, 0}, {"minio", 1, 0}, {"lru", 0, 1}, {"fifo", 0, 1}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		/* Of .2 s, five a window; and of a second. */
+		for (unsigned steps = 10; steps <= 50; steps += 40) {
+			struct trace *trace =
+				rate_with(cases[i].policy, steps, SCHEDULE_DONE);
+
+			assert_int_equal(count_kind(trace, TRACE_FILL), cases[i].fills);
+			assert_int_equal(
+				with_flags(trace, TRACE_EPOCH | TRACE_WARMUP, false),
+				cases[i].warm);
+			assert_in_range(with_flags(trace, TRACE_EPOCH, true), 4, 12);
+			assert_int_equal(with_flags(trace, TRACE_WARMUP, false), 1);
+			assert_int_equal(count_kind(trace, TRACE_CACHED), 0);
+			for (unsigned j = 0; j < trace->window_now; j++)
+				if (trace->windows[j].flags == TRACE_EPOCH)
+					assert_in_range(trace->windows[j].steps, 50,
+							100);
+			session_free(trace);
+		}
+	}
+}
+
+static void a_rate_of_long_epochs_is_of_windows_with_drawn_hits(void **state)
+{
+	struct trace *trace = rate_with("lru", 1000, SCHEDULE_DONE);
+
+	(void)state;
+	assert_int_equal(with_flags(trace, TRACE_EPOCH, true), 0);
+	assert_in_range(with_flags(trace, TRACE_DRAW, true), 8, 30);
+	session_free(trace);
+}
+
 static void memory_short_is_told(void **state)
 {
 	(void)state;
@@ -395,6 +488,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(lru_is_drawn_over_the_epoch),
 		cmocka_unit_test(a_page_cache_that_fits_is_warmed),
 		cmocka_unit_test(one_kind_alone_is_measured_alone),
+		cmocka_unit_test(a_rate_is_of_whole_epochs_where_they_fit),
+		cmocka_unit_test(a_rate_of_long_epochs_is_of_windows_with_drawn_hits),
 		cmocka_unit_test(memory_short_is_told),
 	};
 
