@@ -3,6 +3,7 @@
 # make check                         every test
 # make check SAN=address,undefined   every test under sanitizers; also SAN=thread
 # make bench                         our loader against others, interleaved
+# make bench-models                  predictions against measurements (half an hour)
 # make soak                          the long forms of the tests, ten minutes a fuzzer
 # build/plain/test/cache 'minio_*'   some unit tests
 # tests/cli.t run                    one command-line test
@@ -231,6 +232,11 @@ bench:
 	@$(parallel) all $(BENCH)
 	@BUILD=$(B) tests/bench/run
 
+bench-models:
+	@$(MAKE) --no-print-directory deps GROUPS_WANTED=run
+	@$(parallel) all
+	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/models.py
+
 # Every header must compile by itself.
 headers:
 	@for h in $$(find cmd $(ROOMS) -name '*.h' 2>/dev/null); do \
@@ -303,7 +309,7 @@ clean:
 	rm -rf build
 
 FORCE:
-.PHONY: all bench check clean demo deps fuzz fuzzers fuzzers-here headers install \
+.PHONY: all bench bench-models check clean demo deps fuzz fuzzers fuzzers-here headers install \
         lint $(LINTS:%=lint-%) soak tidy uninstall units FORCE
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -95,7 +95,7 @@ static int find_compute(const struct profile *profile, struct inputs *inputs,
 			struct error *err)
 {
 	struct sum sum = synthetic(profile);
-	double rate = profile->rates.synthetic.value, cpu_s, each;
+	double rate = profile->rates.synthetic.value, cpu_s;
 
 	if (!(rate > 0) || sum.samples <= 0 || sum.wall_s <= 0)
 		return error_set(
@@ -104,16 +104,11 @@ static int find_compute(const struct profile *profile, struct inputs *inputs,
 			"training alone is, is not known");
 	cpu_s = sum.cpu_s / sum.samples;
 	inputs->compute_threads = threads_of(sum.cpu_s / sum.wall_s);
-	each = cpu_s / inputs->compute_threads;
-	inputs->compute_s = fmax(0, 1 / rate - each);
+	inputs->compute_s = 1 / rate;
 	inputs->compute_cpu_s = fmin(cpu_s, inputs->compute_threads / rate) *
 				speed_of(inputs, inputs->compute_threads);
-	inputs->fixed_s = 0;
-	if (profile->emulated_per_s > 0) {
-		/* It is busy from the batch's delivery on: its own CPU work beside. */
-		inputs->fixed_s =
-			fmax(0, inputs->compute_s - 1 / profile->emulated_per_s);
-	}
+	if (profile->emulated_per_s > 0)
+		inputs->fixed_s = fmax(0, 1 / rate - 1 / profile->emulated_per_s);
 	inputs->half[INPUT_COMPUTE] = relative_half(profile->rates.synthetic);
 	return 0;
 }
@@ -248,6 +243,17 @@ static int find_fetch(const struct profile *profile, struct inputs *inputs,
 	return 0;
 }
 
+/* How much of the data set the kernel keeps: all of it, where real windows were read
+ * through a warm cache; else what hits were drawn for. */
+static double page_share(const struct profile *profile)
+{
+	bool slowed = profile->storage_bandwidth > 0 || profile->storage_latency_s > 0;
+
+	if (!profile->cache_emulated)
+		return slowed ? 0 : 1;
+	return isnan(profile->hit_ratio.value) ? 0 : fmin(1, profile->hit_ratio.value);
+}
+
 static int find_cache(const struct profile *profile, struct inputs *inputs,
 		      struct error *err)
 {
@@ -259,14 +265,8 @@ static int find_cache(const struct profile *profile, struct inputs *inputs,
 	inputs->policy = (enum hits_policy)policy;
 	inputs->share =
 		isfinite(profile->cache_share) ? fmin(1, profile->cache_share) : 0;
-	inputs->warm = policy == HITS_PAGE && !profile->cache_emulated &&
-		       !(profile->storage_bandwidth > 0) &&
-		       !(profile->storage_latency_s > 0);
 	if (policy == HITS_PAGE)
-		inputs->share = inputs->warm ? 1
-				: isnan(profile->hit_ratio.value)
-					? 0
-					: fmin(1, profile->hit_ratio.value);
+		inputs->share = page_share(profile);
 	return 0;
 }
 

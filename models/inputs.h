@@ -28,9 +28,9 @@ struct inputs {
 	struct storage storage;
 	bool fetched; /* storage is known */
 
-	/* The consumer, for a sample: time by the clock alone, and CPU work at speed 1,
-	 * shared by threads. fixed_s of the clock's time does not depend on how fast an
-	 * accelerator is. */
+	/* The consumer, for a sample: time by the clock, of which fixed_s does not
+	 * depend on how fast the accelerator is; and CPU work at speed 1 within it, that
+	 * threads share. */
 	double compute_s, fixed_s, compute_cpu_s;
 	unsigned compute_threads;
 
@@ -43,7 +43,6 @@ struct inputs {
 
 	enum hits_policy policy;
 	double share; /* of the data set that the cache holds */
-	bool warm;    /* everything is in the kernel's page cache */
 
 	struct profile_draw *draws; /* own */
 	size_t draw_count;

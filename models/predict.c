@@ -2,15 +2,19 @@
 #include "loader/base/error.h"
 #include "models/cost.h"
 #include "models/model_state.h"
+#include "models/rates.h"
 
 #include <errno.h>
 #include <string.h>
 
 enum { MOST_CORES = 512, MOST_WORKERS = 128, MOST_BATCH = 65536 };
 
-#define STALL 0.01 /* below that it is none */
-#define FULL  0.97 /* of the cores' time: they are what limits */
-#define CLOSE 0.02 /* bounds so close together are a value */
+#define STALL  0.01 /* below that it is none */
+#define FULL   1.01 /* the cores have nothing left when prep has all it wants */
+#define ON_CPU 0.7  /* of a step is CPU work: it computes there */
+#define CLOSE  0.02 /* bounds so close together are a value */
+
+static const struct aspect plain = {-1, 1, 0};
 
 /* ---- does it make sense ---- */
 
@@ -40,6 +44,12 @@ static int check_numbers(const struct profile_change *change, struct error *err)
 		return error_set(err, EINVAL, "no such change: no cache policy '%s'",
 				 change->cache_policy);
 	return 0;
+}
+
+static bool on_cpu(const struct inputs *inputs)
+{
+	return inputs->compute_cpu_s >
+	       ON_CPU * inputs->compute_s * inputs->compute_threads;
 }
 
 /* What this run has not shown, no model makes up. */
@@ -80,8 +90,7 @@ static bool is_bounded(const struct model *model, const struct profile_change *c
 	if (change->cores > inputs->cores.have &&
 	    isnan(cores_rate(&inputs->cores, change->cores, NULL).value))
 		return true;
-	return other_batch && isnan(model->profile->emulated_per_s) &&
-	       inputs->compute_s > 0;
+	return other_batch && isnan(model->profile->emulated_per_s) && !on_cpu(inputs);
 }
 
 /* ---- rates ---- */
@@ -138,28 +147,29 @@ static int predict_rate(const struct model *model, const struct profile_change *
 
 /* ---- what remains ---- */
 
+/* What limits: a stall by its cause; and of prep, whether the cores have more to give. */
 static const char *limit_of(const struct model *model,
 			    const struct profile_change *change,
-			    const struct profile_stalls *stalls, double cpu_busy)
+			    const struct profile_stalls *stalls)
 {
 	const struct scene_parts parts = {model->profile, &model->inputs};
-	unsigned cores = scene_cores(&parts, change);
-	double speed[SPEEDS];
 	double prep = stalls->prep.value, fetch = stalls->fetch.value;
+	struct scene scene;
+	struct rates rates;
 
-	cores_speeds(&model->inputs.cores, cores, 0, speed, SPEEDS);
 	if (fetch > STALL && fetch >= prep)
 		return "fetch";
 	if (prep <= STALL)
 		return "compute";
-	return cpu_busy > FULL * cores * speed[cores] ? "cores" : "prep";
+	scene_set(&parts, change, &plain, &scene);
+	rates_of(&scene.load, &rates);
+	return rates.cores <= FULL * rates.prep ? "cores" : "prep";
 }
 
 static int predict_stalls(const struct model *model,
 			  const struct profile_change *change,
 			  struct profile_prediction *out, struct error *err)
 {
-	const struct aspect plain = {-1, 1, 0};
 	struct simulation_outcome real, cached, synthetic;
 	struct profile_stalls *stalls = &out->stalls;
 	int result = model_rate(model, change, &plain, MODEL_REAL, &real, err);
@@ -175,8 +185,7 @@ static int predict_stalls(const struct model *model,
 	stalls->prep.value = real.per_s / cached.per_s - stalls->compute.value;
 	stalls->fetch.value = 1 - real.per_s / cached.per_s;
 	out->hit_ratio = real.hit_ratio;
-	return profile_text(&out->limit, "%s",
-			    limit_of(model, change, stalls, real.cpu_busy));
+	return profile_text(&out->limit, "%s", limit_of(model, change, stalls));
 }
 
 static void predict_cost(const struct model *model, const struct profile_change *change,
@@ -188,7 +197,7 @@ static void predict_cost(const struct model *model, const struct profile_change 
 
 	if (model->prices == NULL)
 		return;
-	scene_set(&parts, change, &(struct aspect){-1, 1, 0}, &scene);
+	scene_set(&parts, change, &plain, &scene);
 	use = (struct cost_use){
 		.samples = (double)model->profile->dataset_samples,
 		.dataset_bytes = (double)model->profile->dataset_bytes,

@@ -46,7 +46,7 @@ static void set_cores(const struct scene_parts *parts,
 	scene->load.workers = scene_workers(parts, change);
 }
 
-/* Time of a step beside the CPU; in proportion to the batch where it is the emulated
+/* Time of a step by the clock; in proportion to the batch where it is the emulated
  * accelerator's. `side` tells apart what other batches could do elsewhere. */
 static void set_compute(const struct scene_parts *parts,
 			const struct profile_change *change,
@@ -100,10 +100,11 @@ static void set_fetch(const struct scene_parts *parts,
 	load->depth = (unsigned)profile->fetch_depth;
 	load->fetch_threads = inputs->fetch_threads;
 	load->fetch_cpu_s = inputs->fetch_cpu_s * factor_of(aspect, INPUT_FETCH);
-	load->fetch_scale = inputs->storage.native && !inputs->warm ? factor : 0;
+	load->fetch_scale = inputs->storage.native ? factor : 0;
 	load->latency_s =
 		emulated(change->storage_latency_s, profile->storage_latency_s, 0);
-	if (inputs->storage.native && !inputs->warm)
+	load->throttled = load->latency_s > 0 || isfinite(bandwidth);
+	if (inputs->storage.native)
 		bandwidth = fmin(bandwidth, inputs->storage.bandwidth / factor);
 	load->bandwidth = bandwidth;
 }
@@ -114,7 +115,7 @@ static void set_cache(const struct scene_parts *parts,
 	bool sized = !isnan(change->cache_share);
 
 	load->policy = hits_policy_name(parts->inputs->policy);
-	load->share = parts->inputs->warm ? 0 : parts->inputs->share;
+	load->share = parts->inputs->share;
 	if (change->cache_policy != NULL)
 		load->policy = change->cache_policy;
 	else if (sized && (parts->inputs->policy == HITS_NONE ||

@@ -56,10 +56,11 @@ struct simulation_load {
 	double prep_scale;
 	double delay_s;
 
-	/* The consumer, for a full batch; for a short one in proportion. Its threads
-	 * share the CPU work and end together; then it waits for the accelerator. */
+	/* The consumer, for a full batch; for a short one in proportion. A step takes
+	 * compute_s by the clock from the batch's delivery on, and longer where its CPU
+	 * work takes longer: threads share that evenly, and end together. */
 	double compute_cpu_s; /* CPU work at speed 1, of all threads together */
-	double compute_s;     /* beside it, by the clock */
+	double compute_s;
 	unsigned compute_threads;
 
 	/* speed[m], m = 1 .. speeds-1: how fast a thread runs when m want to, as a share

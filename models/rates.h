@@ -1,0 +1,28 @@
+/*
+ * rates.h - the closed form: what each part of a load could sustain alone, and the
+ * slowest of them.
+ *
+ *	compute	batch / max(its time by the clock, its CPU work on the cores)
+ *	prep	P(k): workers x speed[workers] / max(CPU work, delay)
+ *	fetch	S(q) / misses
+ *	cores	m speed[m] / (CPU work of fetch + prep + compute), all of them busy
+ *	all	the least of these at each position of the epoch, integrated: where hits
+ *		change over it (lru), the least at the mean hit ratio is up to 16 % too fast
+ *
+ * T_f and min(F, P, G): DS-Analyzer (Mohan et al., VLDB 2021, section 4.3); here with
+ * the cores as a fourth, and integrated. A simulation that follows the same load comes
+ * out at most at `all`, apart from what it counts at the edges.
+ */
+#ifndef DSA_RATES_H
+#define DSA_RATES_H
+
+struct simulation_load;
+
+struct rates { /* samples/s; INFINITY where nothing limits */
+	double compute, prep, fetch, cores, all;
+};
+
+/* The load makes sense, as simulate() checks it. */
+void rates_of(const struct simulation_load *load, struct rates *rates);
+
+#endif

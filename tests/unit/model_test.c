@@ -1,0 +1,425 @@
+/* model_test.c - predictions of made-up runs whose truth is known. */
+#include "loader/base/error.h"
+#include "models/advice.h"
+#include "models/command.h"
+#include "models/model.h"
+#include "profiler/profile.h"
+#include "tests/lib/nomem.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* A run on some cores: an emulated accelerator, prep that scales, throttled storage. */
+struct run {
+	double compute_per_s; /* of the accelerator */
+	double prep_s;        /* CPU of a sample */
+	unsigned cores, workers;
+	double bandwidth; /* 0: not throttled */
+	double latency_s;
+	double share; /* of a minio cache */
+	double real;  /* 0: as the closed form says */
+};
+
+enum { SAMPLES = 2000, BYTES = 100000, BATCH = 32 };
+
+static const struct run fetch_bound = {.compute_per_s = 1500,
+				       .prep_s = 1e-3,
+				       .cores = 2,
+				       .workers = 2,
+				       .bandwidth = 50e6};
+static const struct run prep_bound = {.compute_per_s = 4000,
+				      .prep_s = 1e-3,
+				      .cores = 2,
+				      .workers = 2,
+				      .bandwidth = 900e6};
+static const struct run compute_bound = {.compute_per_s = 500,
+					 .prep_s = 1e-3,
+					 .cores = 2,
+					 .workers = 2,
+					 .bandwidth = 900e6};
+
+static double prep_rate(const struct run *run, unsigned k)
+{
+	return (k < run->cores ? k : run->cores) / run->prep_s;
+}
+
+static double fetch_rate(const struct run *run)
+{
+	return run->bandwidth / BYTES / (1 - run->share);
+}
+
+static double closed_form(const struct run *run)
+{
+	return fmin(run->compute_per_s,
+		    fmin(prep_rate(run, run->workers), fetch_rate(run)));
+}
+
+static void add_window(struct profile *profile, const char *kind, double per_s,
+		       double cpu_s, double prep_cpu_s)
+{
+	struct profile_window *window = profile_add_window(profile);
+
+	assert_non_null(window);
+	assert_int_equal(profile_text(&window->kind, "%s", kind), 0);
+	window->used = window->certified = true;
+	window->length_s = 1;
+	window->samples = (uint64_t)per_s;
+	window->per_s = per_s;
+	window->cpu_s = cpu_s * per_s;
+	window->prep_cpu_s = prep_cpu_s * per_s;
+	window->prepared = prep_cpu_s > 0 ? (uint64_t)per_s : 0;
+	window->prep_busy_s = prep_cpu_s * per_s;
+}
+
+static void add_curves(struct profile *profile, const struct run *run)
+{
+	for (unsigned k = 1; k <= run->cores; k++) {
+		struct profile_point *point = profile_add_prep_point(profile);
+		double rate = prep_rate(run, k);
+
+		point->x = k;
+		point->per_s = (struct interval){rate, rate * .99, rate * 1.01};
+		point->cpu_s_per_sample = run->prep_s;
+	}
+	for (unsigned q = 1; q <= 32; q *= 2) {
+		struct profile_point *point = profile_add_fetch_point(profile);
+		double each = run->latency_s + BYTES / run->bandwidth;
+
+		point->x = q;
+		point->per_s.value = fmin(q / each, run->bandwidth / BYTES);
+		point->bytes_per_s = point->per_s.value * BYTES;
+		point->cpu_s_per_sample = 10e-6;
+	}
+}
+
+static struct interval about(double value)
+{
+	return (struct interval){value, value * .99, value * 1.01};
+}
+
+static void set_rates(struct profile *profile, const struct run *run)
+{
+	double cached = fmin(run->compute_per_s, prep_rate(run, run->workers));
+	double real = run->real > 0 ? run->real : closed_form(run);
+
+	profile->rates.synthetic = about(run->compute_per_s);
+	profile->rates.cached = about(cached);
+	profile->rates.real = about(real);
+	profile->stalls.compute = (struct interval){real / run->compute_per_s, 0, 1};
+	profile->stalls.prep.value = real / cached - real / run->compute_per_s;
+	profile->stalls.prep.low = profile->stalls.prep.value - .005;
+	profile->stalls.fetch.value = 1 - real / cached;
+	profile->stalls.fetch.low = profile->stalls.fetch.value - .005;
+	for (int i = 0; i < 8; i++) {
+		add_window(profile, "synthetic", run->compute_per_s, 5e-6, 0);
+		add_window(profile, "cached", cached, run->prep_s, run->prep_s);
+	}
+}
+
+static void make(struct profile *profile, const struct run *run)
+{
+	profile_init(profile);
+	profile->dataset_samples = SAMPLES;
+	profile->dataset_bytes = (uint64_t)SAMPLES * BYTES;
+	profile->batch = BATCH;
+	profile->workers = run->workers;
+	profile->cores = run->cores;
+	profile->prefetch = 4;
+	profile->fetch_depth = 16;
+	profile->precision = .01;
+	profile->emulated_per_s = run->compute_per_s;
+	profile->storage_bandwidth = run->bandwidth;
+	if (run->latency_s > 0)
+		profile->storage_latency_s = run->latency_s;
+	profile->cache_share = run->share > 0 ? run->share : NAN;
+	assert_int_equal(profile_text(&profile->engine, "uring"), 0);
+	assert_int_equal(
+		profile_text(&profile->cache, run->share > 0 ? "minio" : "none"), 0);
+	add_curves(profile, run);
+	set_rates(profile, run);
+}
+
+/* The prediction of a change, which ends with profile_free(). */
+static struct profile_prediction *predict(struct profile *profile,
+					  const struct profile_change *change)
+{
+	struct error err = {0};
+	struct model *model = model_new(profile, &err);
+	struct profile_prediction *prediction = profile_add_prediction(profile);
+
+	if (model == NULL)
+		fail_msg("%s", err.message);
+	if (model_predict(model, change, prediction, &err) < 0)
+		fail_msg("%s", err.message);
+	model_free(model);
+	return prediction;
+}
+
+static void expect_rate(const struct run *run, const struct profile_change *change,
+			double truth)
+{
+	struct profile profile;
+	struct profile_prediction *prediction;
+
+	make(&profile, run);
+	prediction = predict(&profile, change);
+	if (fabs(prediction->per_s.value / truth - 1) > .03)
+		fail_msg("predicted %g, the truth is %g", prediction->per_s.value,
+			 truth);
+	assert_true(prediction->per_s.low < truth && truth < prediction->per_s.high);
+	assert_float_equal(prediction->stalls.compute.value +
+				   prediction->stalls.prep.value +
+				   prediction->stalls.fetch.value,
+			   1, 1e-9);
+	profile_free(&profile);
+}
+
+static void predicts_a_cache(void **state)
+{
+	struct profile_change change;
+
+	(void)state;
+	profile_change_init(&change);
+	change.cache_share = .5;
+	expect_rate(&fetch_bound, &change, 1000);
+	change.cache_share = 1;
+	expect_rate(&fetch_bound, &change, 1500);
+	change.cache_share = 0;
+	expect_rate(&fetch_bound, &change, 500);
+}
+
+static void predicts_storage(void **state)
+{
+	struct profile_change change;
+
+	(void)state;
+	profile_change_init(&change);
+	change.storage_bandwidth = 100e6;
+	expect_rate(&fetch_bound, &change, 1000);
+	change.storage_bandwidth = 50e6;
+	change.storage_latency_s = 64e-3; /* 16 in flight */
+	expect_rate(&fetch_bound, &change, 250);
+}
+
+static void predicts_fewer_cores(void **state)
+{
+	struct profile_change change;
+
+	(void)state;
+	profile_change_init(&change);
+	change.cores = 1; /* reads, and the consumer's own work, share the core */
+	expect_rate(&prep_bound, &change, 1 / (1e-3 + 10e-6 + 5e-6));
+}
+
+static void predicts_an_accelerator(void **state)
+{
+	struct profile_change change;
+
+	(void)state;
+	profile_change_init(&change);
+	change.gpu_speed = .5;
+	expect_rate(&compute_bound, &change, 250);
+	change.gpu_speed = 2;
+	expect_rate(&compute_bound, &change, 1000);
+	change.gpu_speed = 10;
+	expect_rate(&compute_bound, &change, 1970);
+	change.batch = 64;
+	change.gpu_speed = NAN;
+	expect_rate(&compute_bound, &change, 500);
+}
+
+static void gives_only_bounds_beyond_the_machine(void **state)
+{
+	struct profile profile;
+	struct profile_prediction *prediction;
+	struct profile_change change;
+
+	(void)state;
+	profile_change_init(&change);
+	change.cores = 4;
+	make(&profile, &prep_bound);
+	prediction = predict(&profile, &change);
+	assert_true(isnan(prediction->per_s.value));
+	assert_in_range(prediction->per_s.low, 1850, 2010);
+	assert_in_range(prediction->per_s.high, 3800, 4300);
+	assert_non_null(prediction->why);
+	profile_free(&profile);
+}
+
+static void knows_what_it_cannot_know(void **state)
+{
+	struct profile profile;
+	struct profile_change change;
+	struct profile_prediction *prediction;
+	struct error err = {0};
+	struct model *model;
+
+	(void)state;
+	make(&profile, &fetch_bound);
+	model = model_new(&profile, &err);
+	assert_non_null(model);
+	prediction = profile_add_prediction(&profile);
+	profile_change_init(&change);
+	change.storage_bandwidth = 0; /* nothing was measured without the throttle */
+	assert_int_equal(model_predict(model, &change, prediction, &err), -ENODATA);
+	assert_non_null(strstr(err.message, "only slowed"));
+	profile_change_init(&change);
+	change.cache_share = 3;
+	assert_int_equal(model_predict(model, &change, prediction, &err), -EINVAL);
+	profile_change_init(&change);
+	change.cache_share = .5;
+	change.cache_policy = (char *)(uintptr_t) "mru";
+	assert_int_equal(model_predict(model, &change, prediction, &err), -EINVAL);
+	assert_non_null(strstr(err.message, "mru"));
+	model_free(model);
+	profile_free(&profile);
+}
+
+static void predicts_nothing_of_a_run_it_does_not_understand(void **state)
+{
+	struct run run = fetch_bound;
+	struct profile profile;
+	struct profile_change change;
+	struct error err = {0};
+	struct model *model;
+
+	(void)state;
+	run.real = 400; /* 500 by its stages */
+	make(&profile, &run);
+	model = model_new(&profile, &err);
+	assert_non_null(model);
+	profile_change_init(&change);
+	change.cache_share = .5;
+	assert_int_equal(
+		model_predict(model, &change, profile_add_prediction(&profile), &err),
+		-ENODATA);
+	assert_non_null(strstr(err.message, "not identifiable"));
+	profile_drop_predictions(&profile);
+	assert_int_equal(advise(&profile, model, "out", &err), 0);
+	assert_int_equal(profile.prediction_count, 0);
+	assert_non_null(profile.model.why);
+	model_free(model);
+	profile_free(&profile);
+}
+
+/* ---- advice ---- */
+
+static void get_advice(struct profile *profile, const struct run *run)
+{
+	struct error err = {0};
+	struct model *model;
+
+	make(profile, run);
+	model = model_new(profile, &err);
+	assert_non_null(model);
+	if (advise(profile, model, "my out", &err) < 0)
+		fail_msg("%s", err.message);
+	model_free(model);
+}
+
+static void advises_the_smallest_cache_that_is_enough(void **state)
+{
+	struct profile profile;
+	const struct profile_prediction *first;
+
+	(void)state;
+	get_advice(&profile, &fetch_bound);
+	assert_true(profile.prediction_count > 0);
+	first = &profile.predictions[0];
+	assert_int_equal(first->rank, 1);
+	assert_non_null(
+		strstr(first->advice, "minio cache of 70%")); /* 500/.3 > 1500 */
+	assert_true(first->speedup.value > 2.8 && first->speedup.value < 3.1);
+	assert_string_equal(first->command, "dsa whatif 'my out' --cache 70% "
+					    "--cache-policy minio --verify");
+	profile_free(&profile);
+}
+
+static void advises_cores_where_prep_stalls(void **state)
+{
+	struct profile profile;
+
+	(void)state;
+	get_advice(&profile, &prep_bound);
+	assert_int_equal(profile.predictions[0].rank, 1);
+	assert_true(profile.predictions[0].change.cores > 2);
+	profile_free(&profile);
+}
+
+static void advises_nothing_where_nothing_stalls(void **state)
+{
+	struct profile profile;
+
+	(void)state;
+	get_advice(&profile, &compute_bound);
+	for (size_t i = 0; i < profile.prediction_count; i++) {
+		assert_true(profile.predictions[i].rank == UNKNOWN);
+		assert_non_null(profile.predictions[i].why);
+	}
+	profile_free(&profile);
+}
+
+static void says_when_an_accelerator_would_be_wasted(void **state)
+{
+	struct profile profile;
+	bool said = false;
+
+	(void)state;
+	get_advice(&profile, &fetch_bound);
+	for (size_t i = 0; i < profile.prediction_count; i++)
+		said |= profile.predictions[i].advice != NULL &&
+			strstr(profile.predictions[i].advice, "wasted") != NULL;
+	assert_true(said);
+	profile_free(&profile);
+}
+
+/* Builds the model and ranks, with the nth allocation failing. */
+static int try_without(unsigned nth)
+{
+	struct profile profile;
+	struct error err = {0};
+	struct model *model;
+	int result;
+
+	make(&profile, &fetch_bound);
+	nomem_at(nth);
+	model = model_new(&profile, &err);
+	result = model == NULL ? -err.code : advise(&profile, model, "out", &err);
+	nomem_at(0);
+	model_free(model);
+	profile_free(&profile);
+	return result;
+}
+
+static void survives_without_memory(void **state)
+{
+	(void)state;
+	for (unsigned nth = 1; nth < 400; nth += 1 + nth / 16)
+		assert_int_equal(try_without(nth), -ENOMEM);
+	assert_int_equal(try_without(0), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(predicts_a_cache),
+		cmocka_unit_test(predicts_storage),
+		cmocka_unit_test(predicts_fewer_cores),
+		cmocka_unit_test(predicts_an_accelerator),
+		cmocka_unit_test(gives_only_bounds_beyond_the_machine),
+		cmocka_unit_test(knows_what_it_cannot_know),
+		cmocka_unit_test(predicts_nothing_of_a_run_it_does_not_understand),
+		cmocka_unit_test(advises_the_smallest_cache_that_is_enough),
+		cmocka_unit_test(advises_cores_where_prep_stalls),
+		cmocka_unit_test(advises_nothing_where_nothing_stalls),
+		cmocka_unit_test(says_when_an_accelerator_would_be_wasted),
+		cmocka_unit_test(survives_without_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
