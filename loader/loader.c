@@ -355,6 +355,7 @@ EXPORT int dsa_compute(struct dsa_loader *loader, const struct dsa_batch *batch,
 
 	if (loader->pid != getpid())
 		return -EOWNERDEAD;
+	rate *= loader->options.gpu_speed;
 	if (!(rate > 0) || batch->slot >= 2 * RING_SLOTS)
 		return -EINVAL;
 	start = loader->delivered_ns[batch->slot];

@@ -31,6 +31,7 @@ static int set_flag(bool *flag, const char *value)
 
 static int set_cache_size(struct options *options, const char *value)
 {
+	options->cache_bytes = 0;
 	if (number_percent(value, &options->cache_share))
 		return 0;
 	options->cache_share = 0;
@@ -72,6 +73,16 @@ static int set_bandwidth(struct options *options, const char *value)
 	if (!number_size(value, &bytes))
 		return -EINVAL;
 	options->storage_bandwidth = (double)bytes;
+	return 0;
+}
+
+static int set_gpu_speed(struct options *options, const char *value)
+{
+	double speed;
+
+	if (!number_real(value, &speed) || speed < .001 || speed > 1000)
+		return -EINVAL;
+	options->gpu_speed = speed;
 	return 0;
 }
 
@@ -159,9 +170,10 @@ static const struct key keys[] = {
 	{"size", set_size, "1 to 4096"},
 	{"layout", set_layout, "nchw or nhwc"},
 	{"type", set_type, "float32, float16 or uint8"},
-	{"storage_bandwidth", set_bandwidth, "bytes a second such as 100M"},
-	{"storage_latency", set_storage_latency, "a time such as 5ms"},
+	{"storage_bandwidth", set_bandwidth, "bytes a second such as 100M, or 0"},
+	{"storage_latency", set_storage_latency, "a time such as 5ms, or 0"},
 	{"prep_delay", set_prep_delay, "a time such as 2ms"},
+	{"gpu_speed", set_gpu_speed, "a factor from 0.001 to 1000"},
 };
 
 static int set_key(struct options *options, const char *name, const char *value,
@@ -302,6 +314,7 @@ static void copy_numbers(struct options *options, const struct dsa_config *confi
 	options->in_order = config->in_order != 0;
 	options->drop_last = config->drop_last != 0;
 	options->fail = config->on_error == DSA_FAIL;
+	options->gpu_speed = 1;
 }
 
 static int check(const struct options *options, struct error *err)
@@ -344,6 +357,8 @@ int options_resolve(struct options *options, const struct dsa_config *config,
 		return result;
 	if (options->cache[0] == '\0')
 		strcpy(options->cache, default_cache(options));
+	if (strcmp(options->cache, "none") == 0 || strcmp(options->cache, "page") == 0)
+		set_cache_size(options, "0"); /* whatever an earlier key said */
 	options->image.op = options->prep;
 	return check(options, err);
 }

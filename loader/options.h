@@ -3,8 +3,9 @@
  * DSA_LOADER says, then the defaults.
  *
  * DSA_LOADER is "key=value,key=value"; keys are the members of struct dsa_config and
- * storage_bandwidth, storage_latency, prep_delay. In a value %XX stands for any byte,
- * so that a path may hold commas.
+ * storage_bandwidth, storage_latency, prep_delay, gpu_speed. Of a key that comes twice
+ * the last one counts, so that a text can be appended to. In a value %XX stands for any
+ * byte, so that a path may hold commas.
  */
 #ifndef DSA_OPTIONS_H
 #define DSA_OPTIONS_H
@@ -19,7 +20,7 @@ struct error;
 struct options {
 	char dataset[4096];
 	char fetch[32], cache[32], prep[32];
-	uint64_t cache_bytes; /* when cache_share is 0 */
+	uint64_t cache_bytes; /* when cache_share is 0; of none and page 0 as well */
 	double cache_share;   /* of the data set; 0: cache_bytes counts */
 	unsigned batch, workers, prefetch, fetch_depth;
 	uint64_t seed;
@@ -28,6 +29,7 @@ struct options {
 	bool in_order, drop_last, fail;
 	struct prep_config image; /* its op points to prep */
 	double storage_bandwidth, storage_latency, prep_delay; /* B/s, s, s; 0: none */
+	double gpu_speed; /* of an emulated accelerator: factor on its rate */
 };
 
 /*

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Texts and numbers of the profile that travel; unknown ones stay behind. */
-#define TEXTS(X) X(version) X(started) X(protocol) X(repeat)
+#define TEXTS(X) X(version) X(started) X(protocol) X(repeat) X(loader) X(directory)
 #define REALS(X) X(budget_s) X(precision)
 
 static json_t *command_json(char *const *command)
@@ -55,7 +55,7 @@ static json_t *about_json(const struct profile *profile)
 
 int about_write(const struct profile *profile, char *text, size_t size)
 {
-	static const char *const spare[] = {"environment", "command", NULL};
+	static const char *const spare[] = {"environment", "command", "loader", NULL};
 	json_t *about = about_json(profile);
 	int result = -ENOMEM;
 

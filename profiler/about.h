@@ -12,9 +12,9 @@
 struct error;
 
 /*
- * Writes version, started, protocol, command, repeat, budget, precision, cores and
- * environment of the profile as one JSON object, ended by 0. When `size` bytes can't
- * hold it the environment is left out, then the command. 0 or -errno.
+ * Writes version, started, protocol, command, repeat, loader, directory, budget,
+ * precision, cores and environment of the profile as one JSON object, ended by 0. When `size` bytes can't
+ * hold it the environment is left out, then the command, then loader. 0 or -errno.
  */
 int about_write(const struct profile *profile, char *text, size_t size);
 

@@ -60,6 +60,19 @@ static int say_started(struct profile *profile)
 	return profile_text(&profile->started, "%s", text);
 }
 
+/* Where the program runs; a folder that is gone stays unknown. */
+static int say_directory(struct profile *profile)
+{
+	char *directory = getcwd(NULL, 0);
+	int result = 0;
+
+	if (directory == NULL)
+		return errno == ENOMEM ? -ENOMEM : 0;
+	result = profile_text(&profile->directory, "%s", directory);
+	free(directory);
+	return result;
+}
+
 /* What is known before, or without, any measurement; it goes into the session. */
 static int describe(const struct measurement *m, const char *dataset,
 		    struct profile *profile)
@@ -74,7 +87,10 @@ static int describe(const struct measurement *m, const char *dataset,
 	if (profile_text(&profile->version, "%s", DSA_VERSION) < 0 ||
 	    profile_text(&profile->protocol, "%s", protocols[config->protocol]) < 0 ||
 	    profile_text(&profile->repeat, "%s", config->repeat) < 0 ||
-	    say_started(profile) < 0 || copy_command(config->command, profile) < 0)
+	    (config->loader != NULL &&
+	     profile_text(&profile->loader, "%s", config->loader) < 0) ||
+	    say_directory(profile) < 0 || say_started(profile) < 0 ||
+	    copy_command(config->command, profile) < 0)
 		return -ENOMEM;
 	return machine_facts(profile, &m->machine, dataset, "");
 }

@@ -73,6 +73,9 @@ def shares(scratch):
     tap.ok("sums to 100.0%" in done.stdout, "the verdict says so", done.stdout)
     tap.ok(result["run"]["target_status"] == 0 and clean(scratch), "nothing is left behind",
            os.listdir(scratch.at("out")), children())
+    tap.ok("workers=2" in result["run"]["loader"].split(",") and
+           result["run"]["directory"] == scratch.path, "what it ran under and where is told",
+           result["run"])
     again = scratch.run(*shlex.split(result["run"]["repeat"].replace("dsa", DSA, 1)))
     tap.ok(again.returncode == 0, "the command to repeat it works", result["run"]["repeat"])
 

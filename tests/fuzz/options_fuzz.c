@@ -34,6 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		require(options.rank < options.world);
 		require(options.cache_share >= 0 && options.cache_share <= 1);
 		require(options.prep_delay >= 0 && options.storage_latency >= 0);
+		require(options.gpu_speed >= .001 && options.gpu_speed <= 1000);
 		require(options.dataset[0] != '\0');
 	}
 	free(text);

@@ -427,6 +427,8 @@ static void about_comes_back(void **state)
 	(void)state;
 	profile_init(&out);
 	profile_text(&out.protocol, "interleaved");
+	profile_text(&out.loader, "dataset=a%%2Cb,workers=2");
+	profile_text(&out.directory, "/home/someone");
 	out.command = command;
 	out.precision = .01;
 	out.cores = 2;
@@ -437,6 +439,8 @@ static void about_comes_back(void **state)
 	out.command = NULL;
 	analysed(trace, &in);
 	assert_string_equal(in.protocol, "interleaved");
+	assert_string_equal(in.loader, "dataset=a%2Cb,workers=2");
+	assert_string_equal(in.directory, "/home/someone");
 	assert_string_equal(in.command[1], "--x=\"1\"");
 	assert_null(in.command[2]);
 	close_to(in.precision, .01, 0);
@@ -444,9 +448,13 @@ static void about_comes_back(void **state)
 	assert_int_equal(in.cores, 2);
 	assert_string_equal(in.environment[0].value, "fast");
 	profile_free(&in);
-	/* Too long for the room: the environment goes first. */
-	assert_int_equal(about_write(&out, trace->about, 64), 0);
+	/* Too long for the room: the environment goes first, loader last. */
+	assert_int_equal(about_write(&out, trace->about, 130), 0);
 	assert_null(strstr(trace->about, "fast"));
+	assert_non_null(strstr(trace->about, "workers=2"));
+	assert_int_equal(about_write(&out, trace->about, 96), 0);
+	assert_null(strstr(trace->about, "workers=2"));
+	assert_non_null(strstr(trace->about, "someone"));
 	assert_int_equal(about_write(&out, trace->about, 8), -ENOMEM);
 	profile_free(&out);
 	session_free(trace);

@@ -271,6 +271,21 @@ static void loaded_windows_prepare_as_much_as_they_deliver(void **state)
 	assert_true(trace->loader.emulated_per_s == 400);
 }
 
+static void gpu_speed_is_a_factor_on_the_emulated_rate(void **state)
+{
+	const _Atomic uint64_t *asked =
+		&trace->processes[0].counters[TRACE_emulated_asked_ns];
+	struct dsa_batch batch;
+
+	(void)state;
+	open_loader("gpu_speed=2.5");
+	assert_int_equal(dsa_next(loader, &batch), 1);
+	assert_int_equal(dsa_compute(loader, &batch, 400), 0);
+	assert_true(trace->loader.emulated_per_s == 1000);
+	assert_int_equal(*asked, BATCH * 1000000);
+	dsa_release(loader, &batch);
+}
+
 static void drawn_hits_come_as_often_as_asked(void **state)
 {
 	struct trace_window *window = ask(TRACE_REAL);
@@ -453,6 +468,7 @@ int main(int argc, char **argv)
 		WITH_SESSION(
 			paired_windows_prepare_each_sample_with_and_without_counting),
 		WITH_SESSION(loaded_windows_prepare_as_much_as_they_deliver),
+		WITH_SESSION(gpu_speed_is_a_factor_on_the_emulated_rate),
 		WITH_SESSION(drawn_hits_come_as_often_as_asked),
 		WITH_SESSION(a_filled_cache_holds_its_share),
 		WITH_SESSION(no_switch_loses_or_repeats_a_sample),

@@ -69,6 +69,30 @@ static void the_environment_wins_over_the_program(void **state)
 	assert_int_equal(options.seed, 9);
 }
 
+static void of_a_key_that_comes_twice_the_last_one_counts(void **state)
+{
+	const struct dsa_config config = {.dataset = "images", .cache_size = "1G"};
+
+	(void)state;
+	assert_int_equal(resolve(&config, "cache=minio,cache_size=50%,cache=none"), 0);
+	assert_string_equal(options.cache, "none");
+	assert_true(options.cache_share == 0 && options.cache_bytes == 0);
+	assert_int_equal(resolve(&config, "cache=lru,cache_size=50%,cache_size=2G"), 0);
+	assert_true(options.cache_share == 0 && options.cache_bytes == 2000000000);
+	assert_int_equal(resolve(&config, "cache=lru,cache_size=0%"), 0);
+	assert_true(options.cache_share == 0 && options.cache_bytes == 0);
+	assert_int_equal(resolve(&config,
+				 "storage_bandwidth=1M,storage_latency=5ms,cache=none,"
+				 "storage_bandwidth=0,storage_latency=0s,cache=page"),
+			 0);
+	assert_true(options.storage_bandwidth == 0 && options.storage_latency == 0);
+	assert_string_equal(options.cache, "page");
+	assert_int_equal(resolve(&config, "gpu_speed=2,gpu_speed=0.5"), 0);
+	assert_true(options.gpu_speed == .5);
+	assert_int_equal(resolve(&config, NULL), 0);
+	assert_true(options.gpu_speed == 1);
+}
+
 static void what_is_wrong_is_named_with_what_it_may_be(void **state)
 {
 	static const struct {
@@ -83,6 +107,10 @@ static void what_is_wrong_is_named_with_what_it_may_be(void **state)
 		{"on_error=explode", "skip or fail"},
 		{"prep_delay=3", NULL},
 		{"prep_delay=3parsec", "a time such as 2ms"},
+		{"gpu_speed=0", "from 0.001 to 1000, not '0'"},
+		{"gpu_speed=1001", "not '1001'"},
+		{"gpu_speed=nan", "not 'nan'"},
+		{"gpu_speed=-1", "not '-1'"},
 	};
 	const struct dsa_config config = {.dataset = "images"};
 
@@ -114,6 +142,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(emulated_storage_is_read_past_the_page_cache),
 		cmocka_unit_test(what_is_not_said_has_the_documented_default),
 		cmocka_unit_test(the_environment_wins_over_the_program),
+		cmocka_unit_test(of_a_key_that_comes_twice_the_last_one_counts),
 		cmocka_unit_test(what_is_wrong_is_named_with_what_it_may_be),
 		cmocka_unit_test(a_rank_outside_the_world_and_no_data_set_are_refused),
 	};
