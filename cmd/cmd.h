@@ -17,6 +17,9 @@ struct command {
 	const char *summary;
 	const struct command *const *below; /* ends with NULL; or NULL */
 	const struct argp *argp;
+	const struct argp *own; /* of these, options that mean something else than in
+				 * other commands: what is set for all of them does not
+				 * give it; or NULL */
 	int (*run)(int argc,
 		   char **argv); /* argv[0] is "dsa NAME"; returns the status */
 };
@@ -28,7 +31,8 @@ struct command {
 	X(dataset) \
 	X(doctor) \
 	X(report) \
-	X(run)
+	X(run) \
+	X(whatif)
 /* clang-format on */
 
 #define DECLARE(name) extern const struct command command_##name;

@@ -1,4 +1,5 @@
 #include "cmd/defaults.h"
+#include "cmd/cmd.h"
 #include "cmd/textfile.h"
 #include "loader/base/error.h"
 #include "loader/base/ini.h"
@@ -57,11 +58,17 @@ static int add_flag(struct defaults *defaults, const char *name, const char *val
 	return add_word(defaults, name, "", "", err);
 }
 
+/* Who asks: the command whose options count. */
+struct asker {
+	const struct command *command;
+	const char *name; /* "run", "bench fetch" */
+};
+
 /* 0 or more when it is done; -ENOENT: the command has no such option. */
-static int add(struct defaults *defaults, const struct argp *argp, const char *name,
+static int add(struct defaults *defaults, const struct asker *asker, const char *name,
 	       const char *value, struct error *err)
 {
-	const struct argp_option *option = option_of(argp, name);
+	const struct argp_option *option = option_of(asker->command->argp, name);
 
 	if (option == NULL)
 		return -ENOENT;
@@ -70,11 +77,13 @@ static int add(struct defaults *defaults, const struct argp *argp, const char *n
 	return add_word(defaults, name, "=", value, err);
 }
 
-/* Who asks: the command whose options count. */
-struct asker {
-	const struct argp *argp;
-	const char *name; /* "run", "bench fetch" */
-};
+/* An option of every command that has it, or of this one alone: see struct command. */
+static bool is_shared(const struct asker *asker, const char *name)
+{
+	const struct argp *own = asker->command->own;
+
+	return own == NULL || option_of(own, name) == NULL;
+}
 
 /* One line of the file, for this command or not. */
 static int add_setting(struct defaults *defaults, const struct asker *asker,
@@ -84,9 +93,9 @@ static int add_setting(struct defaults *defaults, const struct asker *asker,
 	bool mine = strcmp(ini->section, asker->name) == 0;
 	int result;
 
-	if (!mine && ini->section[0] != '\0')
+	if (!mine && (ini->section[0] != '\0' || !is_shared(asker, name)))
 		return 0;
-	result = add(defaults, asker->argp, name, value, err);
+	result = add(defaults, asker, name, value, err);
 	if (result == -ENOENT && mine)
 		return error_set(err, EINVAL,
 				 FILE_NAME " line %u: dsa %s has no option '%s'",
@@ -156,20 +165,20 @@ static int add_environment(struct defaults *defaults, const struct asker *asker,
 		char name[64];
 		int result;
 
-		if (!option_name(*variable, name, sizeof(name)))
+		if (!option_name(*variable, name, sizeof(name)) ||
+		    !is_shared(asker, name))
 			continue;
-		result = add(defaults, asker->argp, name, strchr(*variable, '=') + 1,
-			     err);
+		result = add(defaults, asker, name, strchr(*variable, '=') + 1, err);
 		if (result < 0 && result != -ENOENT)
 			return error_within(err, result, "DSA_OPT_ variable");
 	}
 	return 0;
 }
 
-int defaults_init(struct defaults *defaults, const struct argp *argp, int argc,
+int defaults_init(struct defaults *defaults, const struct command *command, int argc,
 		  char **argv, struct error *err)
 {
-	const struct asker asker = {argp, argv[0] + strlen("dsa ")};
+	const struct asker asker = {command, argv[0] + strlen("dsa ")};
 	int result;
 
 	*defaults = (struct defaults){

@@ -4,12 +4,13 @@
  *
  * In dsa.ini "name = value" is meant for every command that takes --name; below
  * [command] ("[run]", "[bench fetch]") only for that one, which must take it. Of an
- * option without a value, yes gives it and no does not.
+ * option without a value, yes gives it and no does not. A command's own options (see
+ * cmd.h) come from its section alone.
  */
 #ifndef DSA_DEFAULTS_H
 #define DSA_DEFAULTS_H
 
-struct argp;
+struct command;
 struct error;
 
 /* A command line with them in it. */
@@ -24,7 +25,7 @@ struct defaults {
  * Puts such options after argv[0], "dsa COMMAND". 0; or -errno, -EINVAL and -EBADMSG for
  * bad usage. End with defaults_fini() in either case.
  */
-int defaults_init(struct defaults *defaults, const struct argp *argp, int argc,
+int defaults_init(struct defaults *defaults, const struct command *command, int argc,
 		  char **argv, struct error *err);
 void defaults_fini(struct defaults *defaults);
 

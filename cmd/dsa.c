@@ -62,7 +62,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 {
 	struct defaults defaults;
 	struct error err = {0};
-	int result = defaults_init(&defaults, command->argp, argc, argv, &err), status;
+	int result = defaults_init(&defaults, command, argc, argv, &err), status;
 
 	if (result == 0) {
 		status = command->run(defaults.argc, defaults.argv);

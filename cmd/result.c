@@ -42,6 +42,27 @@ int result_load(const char *run, struct profile *profile, struct error *err)
 				      : json_result_load(run, profile, err);
 }
 
+int result_where(const char *run, char *folder, struct error *err)
+{
+	const char *slash = strrchr(run, '/'), *name = slash != NULL ? slash + 1 : run;
+	struct stat about;
+	int length;
+
+	if (stat(run, &about) < 0)
+		return error_sys(err, errno, "can't open %s", run);
+	if (S_ISDIR(about.st_mode))
+		length = snprintf(folder, PATH_MAX, "%s", run);
+	else if (strcmp(name, "run.json") != 0)
+		return error_set(err, EINVAL,
+				 "%s is no run.json: name a folder for the result (-o)",
+				 run);
+	else
+		length = snprintf(folder, PATH_MAX, "%.*s", (int)(name - run), run);
+	if (length == 0)
+		strcpy(folder, ".");
+	return length < PATH_MAX ? 0 : error_sys(err, ENAMETOOLONG, "%s", run);
+}
+
 static int make_folder(const char *folder, struct error *err)
 {
 	char path[PATH_MAX];

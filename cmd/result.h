@@ -14,6 +14,9 @@ struct profile;
  */
 int result_load(const char *run, struct profile *profile, struct error *err);
 
+/* The folder that RUN lies in, PATH_MAX bytes. -EINVAL: a file that is no run.json. */
+int result_where(const char *run, char *folder, struct error *err);
+
 /* Makes the folder, with those above it, and sees that it can be written into. */
 int result_folder(const char *folder, struct error *err);
 

@@ -1,10 +1,11 @@
 /* run.c - runs a training program, measures where it waits for data, and says so. */
+#include "cmd/argument.h"
 #include "cmd/cmd.h"
 #include "cmd/quote.h"
 #include "cmd/result.h"
+#include "cmd/run_end.h"
 #include "cmd/settings.h"
 #include "loader/base/error.h"
-#include "loader/base/number.h"
 #include "profiler/analyse.h"
 #include "profiler/measure.h"
 #include "profiler/statistics.h"
@@ -22,14 +23,23 @@
 struct run {
 	struct settings settings;
 	struct measure_config measure;
-	const char *output;
-	bool json, quiet, verbose;
-	bool target_status; /* end with the program's exit status */
-	bool shown;         /* a progress line stands on the terminal */
+	struct run_end end;
+	bool shown; /* a progress line stands on the terminal */
 };
 
 /* Keys without a letter; settings.c has its own from 1000 on. */
-enum { PRECISION = 300, BUDGET, PROTOCOL, OBSERVE, EXIT_STATUS, GRACE, TIMEOUT, JSON };
+enum {
+	PRECISION = 300,
+	BUDGET,
+	PROTOCOL,
+	OBSERVE,
+	EXIT_STATUS,
+	GRACE,
+	TIMEOUT,
+	JSON,
+	SWEEP,
+	SWEEP_BUDGET
+};
 
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "The measurement:", 1},
@@ -46,7 +56,14 @@ static const struct argp_option options[] = {
 	 "Wait so long for the first batch to be asked for (default 60s)", 0},
 	{"grace", GRACE, "TIME", 0,
 	 "Let the program take so long to leave when its data ended (default 10s)", 0},
-	{NULL, 0, NULL, 0, "The result:", 2},
+	{NULL, 0, NULL, 0, "Then:", 2},
+	{"sweep", SWEEP, "KEY=VALUES", 0,
+	 "Try these changes too, each with each: cores=1,2 or cache=0%..100%; keys are "
+	 "the options of dsa whatif",
+	 0},
+	{"sweep-budget", SWEEP_BUDGET, "TIME", 0,
+	 "Measure each of them for so long (default 20s)", 0},
+	{NULL, 0, NULL, 0, "The result:", 3},
 	{"output", 'o', "DIR", 0, "Write run.json and report.html there (dsa-out)", 0},
 	{"json", JSON, NULL, 0, "Print run.json instead of the verdict", 0},
 	{"exit-status", EXIT_STATUS, "own|target", 0,
@@ -55,28 +72,6 @@ static const struct argp_option options[] = {
 	{"verbose", 'v', NULL, 0, "Print each window", 0},
 	{0},
 };
-
-static void duration(struct argp_state *state, const char *name, const char *arg,
-		     double *seconds)
-{
-	if (!number_time(arg, seconds) || *seconds <= 0 || *seconds > 7 * 86400)
-		argp_error(state, "--%s is a time such as 30s, not '%s'", name, arg);
-}
-
-/* "1", "0.5" and "1%" are points of a hundred. */
-static void precision(struct argp_state *state, const char *arg, double *share)
-{
-	double value;
-
-	if (number_percent(arg, &value))
-		*share = value;
-	else if (number_real(arg, &value))
-		*share = value / 100;
-	else
-		*share = 0;
-	if (*share < .0005 || *share > .5)
-		argp_error(state, "--precision is 0.05 to 50 points, not '%s'", arg);
-}
 
 /* Which of two words it is: 0 or 1. */
 static int either(struct argp_state *state, const char *name, const char *arg,
@@ -101,7 +96,15 @@ static void set_exit_status(struct argp_state *state, struct run *run, const cha
 {
 	static const char *const words[] = {"own", "target"};
 
-	run->target_status = either(state, "exit-status", arg, words) == 1;
+	run->end.target_status = either(state, "exit-status", arg, words) == 1;
+}
+
+static void set_sweep(struct argp_state *state, struct run *run, const char *arg)
+{
+	struct error err = {0};
+
+	if (sweep_set_pair(&run->end.sweep, arg, &err) < 0)
+		argp_error(state, "--sweep: %s", err.message);
 }
 
 static error_t parse_measure(int key, char *arg, struct argp_state *state)
@@ -110,10 +113,10 @@ static error_t parse_measure(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case PRECISION:
-		precision(state, arg, &run->measure.precision);
+		argument_precision(state, arg, &run->measure.precision);
 		return 0;
 	case BUDGET:
-		duration(state, "budget", arg, &run->measure.budget_s);
+		argument_time(state, "budget", arg, &run->measure.budget_s);
 		return 0;
 	case PROTOCOL:
 		set_protocol(state, run, arg);
@@ -122,10 +125,16 @@ static error_t parse_measure(int key, char *arg, struct argp_state *state)
 		run->measure.protocol = MEASURE_OBSERVE;
 		return 0;
 	case TIMEOUT:
-		duration(state, "timeout", arg, &run->measure.timeout_s);
+		argument_time(state, "timeout", arg, &run->measure.timeout_s);
 		return 0;
 	case GRACE:
-		duration(state, "grace", arg, &run->measure.grace_s);
+		argument_time(state, "grace", arg, &run->measure.grace_s);
+		return 0;
+	case SWEEP:
+		set_sweep(state, run, arg);
+		return 0;
+	case SWEEP_BUDGET:
+		argument_time(state, "sweep-budget", arg, &run->end.trials.budget_s);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -141,19 +150,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = &run->settings;
 		return 0;
 	case 'o':
-		run->output = arg;
+		run->end.output = arg;
 		return 0;
 	case JSON:
-		run->json = true;
+		run->end.json = true;
 		return 0;
 	case EXIT_STATUS:
 		set_exit_status(state, run, arg);
 		return 0;
 	case 'q':
-		run->quiet = true;
+		run->end.quiet = true;
 		return 0;
 	case 'v':
-		run->verbose = true;
+		run->end.verbose = true;
 		return 0;
 	case ARGP_KEY_ARG: /* and all that follow are the program's */
 		run->measure.command = &state->argv[state->next - 1];
@@ -203,81 +212,27 @@ static void tell(void *context, const struct conductor_news *news)
 	run->shown = true;
 }
 
-static void print_windows(const struct profile *profile)
-{
-	for (size_t i = 0; i < profile->window_count; i++) {
-		const struct profile_window *window = &profile->windows[i];
-
-		fprintf(stderr, "%7.2f s %-9s", window->start_s, window->kind);
-		if (window->steps != UNKNOWN)
-			fprintf(stderr, " %6.0f samples/s %5.2f s", window->per_s,
-				window->length_s);
-		fprintf(stderr, "  %s\n", window->why);
-	}
-}
-
-/* ---- the result ---- */
-
-static int print(const struct run *run, const struct profile *profile,
-		 struct error *err)
-{
-	struct form_style style = terminal_style(stdout);
-	char report[PATH_MAX];
-
-	snprintf(report, sizeof(report), "%s/report.html", run->output);
-	style.where = report;
-	if (run->json)
-		return form_find("json", err)->write(profile, &style, stdout, err);
-	if (run->quiet)
-		return 0;
-	return form_find("text", err)->write(profile, &style, stdout, err);
-}
-
-static int status_of(const struct run *run, const struct profile *profile)
-{
-	if (run->target_status && profile->target_status >= 0)
-		return profile->target_status;
-	if (analyse_complete(profile))
-		return 0;
-	fprintf(stderr, "dsa: not all three shares were measured: %s%s%s\n",
-		profile->status, profile->status_why != NULL ? ": " : "",
-		profile->status_why != NULL ? profile->status_why : "");
-	return 3;
-}
-
-/* Keeps and shows the result; the sessions go only when it is safe. */
-static int conclude(const struct run *run, const struct profile *profile)
-{
-	struct error err = {0};
-	int result = result_save(run->output, profile, &err);
-
-	if (result == 0)
-		measure_forget(run->output);
-	if (run->verbose)
-		print_windows(profile);
-	if (print(run, profile, result == 0 ? &err : NULL) < 0)
-		result = -EIO;
-	if (result < 0)
-		return cmd_fail(&err);
-	return status_of(run, profile);
-}
+/* ---- the run ---- */
 
 static void prepare(struct run *run)
 {
 	const struct settings *settings = &run->settings;
 	struct measure_config *config = &run->measure;
 
-	config->folder = run->output;
+	config->folder = run->end.output;
 	config->dataset = settings->dataset;
 	config->seed = settings->seed;
 	config->steps = settings->steps;
 	config->cores = settings->cores;
-	config->output_aside = run->json;
-	if (isatty(STDERR_FILENO) && !run->quiet) {
+	config->output_aside = run->end.json;
+	run->end.observed = config->protocol == MEASURE_OBSERVE;
+	run->end.trials.quiet = run->end.quiet;
+	run->end.trials.verbose = run->end.verbose;
+	if (isatty(STDERR_FILENO) && !run->end.quiet) {
 		config->tell = tell;
 		config->context = run;
 	}
-	if (config->protocol != MEASURE_OBSERVE && !run->quiet)
+	if (config->protocol != MEASURE_OBSERVE && !run->end.quiet)
 		fputs("dsa: windows repeat data and end it early: the model that is "
 		      "trained is not for use\n",
 		      stderr);
@@ -296,7 +251,7 @@ static int measure_and_conclude(struct run *run)
 		status = cmd_fail(&err);
 	} else {
 		clear_line(run);
-		status = conclude(run, &profile);
+		status = run_end(&run->end, &profile);
 	}
 	profile_free(&profile);
 	return status;
@@ -309,14 +264,18 @@ static int run_main(int argc, char **argv)
 			    .precision = .01,
 			    .timeout_s = 60,
 			    .grace_s = 10},
-		.output = "dsa-out",
+		.end = {.output = "dsa-out",
+			.trials = {.budget_s = 20, .precision = .01}},
 	};
 	struct error err = {0};
 	char *loader, *repeat;
 	int status;
 
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &run);
-	if (result_folder(run.output, &err) < 0)
+	status = run_end_check(&run.end, &err);
+	if (status < 0)
+		return cmd_fail(&err), status == -EINVAL ? 2 : 3;
+	if (result_folder(run.end.output, &err) < 0)
 		return cmd_fail(&err);
 	loader = settings_loader(&run.settings, getenv("DSA_LOADER"));
 	repeat = quote_words(argv);

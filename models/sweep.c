@@ -258,9 +258,9 @@ static int refuse(int which, const char *values, struct error *err)
 {
 	const struct key *key = &keys[which];
 
-	return error_set(err, EINVAL, "%s is %s; or several: a,b%s; not '%.64s'",
+	return error_set(err, EINVAL, "%s is %s, or a list%s of these, not '%.64s'",
 			 sweep_names[which], key->may_be,
-			 key->spread != NULL ? " or from..to" : "", values);
+			 key->spread != NULL ? " or range" : "", values);
 }
 
 static int set_values(struct sweep *sweep, int which, const char *text,
