@@ -137,6 +137,9 @@ uint32_t pipeline_evict(struct pipeline *pipeline, uint32_t count);
 /* Batches delivered beyond the staged samples in this turn, in samples. */
 uint64_t pipeline_repeats(const struct pipeline *pipeline);
 
+/* CPU time of the prep threads since they started, in nanoseconds. */
+uint64_t pipeline_prep_cpu(const struct pipeline *pipeline);
+
 /* Next batch of the stream. */
 void pipeline_position(struct pipeline *pipeline, uint64_t *epoch, uint64_t *step);
 

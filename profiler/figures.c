@@ -192,6 +192,8 @@ int figures_processes(const struct trace *trace, struct profile *profile)
 static void fill_counted(const struct trace_window *raw, struct profile_window *window)
 {
 	window->cpu_s = (double)(raw->end.cpu_ns - raw->begin.cpu_ns) * 1e-9;
+	window->prep_cpu_s = (double)window_counted(raw, TRACE_prep_cpu_ns) * 1e-9;
+	window->fetch_cpu_s = (double)window_counted(raw, TRACE_fetch_cpu_ns) * 1e-9;
 	if (raw->begin.read_bytes != UINT64_MAX && raw->end.read_bytes != UINT64_MAX)
 		window->read_bytes = raw->end.read_bytes - raw->begin.read_bytes;
 	window->fetched_bytes = window_counted(raw, TRACE_fetched_bytes);

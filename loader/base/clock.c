@@ -9,7 +9,8 @@ static uint64_t read_clock(clockid_t id)
 {
 	struct timespec now;
 
-	clock_gettime(id, &now);
+	if (clock_gettime(id, &now) < 0)
+		return 0;
 	return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
 }
 
@@ -21,6 +22,13 @@ uint64_t clock_now(void)
 uint64_t clock_thread_cpu(void)
 {
 	return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
+uint64_t clock_cpu_of(pthread_t thread)
+{
+	clockid_t id;
+
+	return pthread_getcpuclockid(thread, &id) == 0 ? read_clock(id) : 0;
 }
 
 uint64_t clock_process_cpu(void)

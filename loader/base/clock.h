@@ -2,6 +2,7 @@
 #ifndef DSA_CLOCK_H
 #define DSA_CLOCK_H
 
+#include <pthread.h>
 #include <stdint.h>
 
 /* CLOCK_MONOTONIC, in nanoseconds. */
@@ -9,6 +10,9 @@ uint64_t clock_now(void);
 
 /* CPU time of the calling thread, in nanoseconds. */
 uint64_t clock_thread_cpu(void);
+
+/* The same of a thread that was not joined yet; 0 when it can't be told. */
+uint64_t clock_cpu_of(pthread_t thread);
 
 /* CPU time of the calling process, all its threads, user and system, in nanoseconds. */
 uint64_t clock_process_cpu(void);

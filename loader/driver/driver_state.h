@@ -39,7 +39,7 @@ struct driver {
 /* record.c: what the process looks like, and what its steps did. */
 void record_snapshot(const struct driver *driver, struct trace_snapshot *snapshot);
 
-/* Brings the counters that the fetch engine and the throttle keep into the session. */
+/* Brings what threads, fetch engine and throttle count themselves into the session. */
 void record_counters(const struct driver *driver);
 
 /* The next batch is asked for: the step that was under way, if any, is over. */

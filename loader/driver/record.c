@@ -44,6 +44,8 @@ void record_counters(const struct driver *driver)
 
 	fetch_stats(fetch, &stats);
 	set(driver->process, TRACE_fetch_cpu_ns, stats.cpu_ns);
+	set(driver->process, TRACE_prep_cpu_ns,
+	    pipeline_prep_cpu(driver->parts.pipeline));
 	if (driver->parts.throttle != NULL) {
 		struct throttle_stats throttle;
 

@@ -71,9 +71,6 @@ int fetch_thread(pthread_t *thread, void *(*run)(void *), void *arg);
 /* The first call in an engine's thread. */
 void fetch_thread_started(const struct fetch *fetch);
 
-/* CPU time that a thread not yet joined has used so far. */
-uint64_t fetch_thread_cpu(pthread_t thread);
-
 /* The next job for a place; as client->next(). */
 bool fetch_take(struct fetch *fetch, bool wait, struct fetch_place *place);
 

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { CATCH_UP_NS = 10000000 };
 
@@ -48,16 +47,6 @@ void fetch_thread_started(const struct fetch *fetch)
 	pthread_setname_np(pthread_self(), "dsa-fetch");
 	if (fetch->thread_started != NULL)
 		fetch->thread_started(fetch->client.context);
-}
-
-uint64_t fetch_thread_cpu(pthread_t thread)
-{
-	struct timespec used;
-	clockid_t id;
-
-	if (pthread_getcpuclockid(thread, &id) != 0 || clock_gettime(id, &used) < 0)
-		return 0;
-	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
 /*

@@ -177,7 +177,7 @@ static uint64_t pool_cpu_ns(const struct fetch *fetch)
 
 	pthread_mutex_lock(&pool->lock);
 	for (unsigned i = 0; i < pool->threads; i++)
-		sum += fetch_thread_cpu(pool->thread[i]);
+		sum += clock_cpu_of(pool->thread[i]);
 	pthread_mutex_unlock(&pool->lock);
 	return sum;
 }

@@ -362,7 +362,7 @@ static uint64_t uring_cpu_ns(const struct fetch *fetch)
 {
 	const struct loop *loop = fetch->state;
 
-	return fetch_thread_cpu(loop->thread);
+	return clock_cpu_of(loop->thread);
 }
 
 #define LOOP                                                                           \

@@ -84,8 +84,6 @@ struct worker {
 	struct pipeline *pipeline;
 	pthread_t thread;
 	unsigned index;
-	uint64_t cpu_ns;          /* its CPU time when it was counted last; its own */
-	unsigned uncounted;       /* samples since; its own */
 	unsigned pairs;           /* samples prepared twice; its own */
 	struct prep_worker *prep; /* its scratch memory; its own */
 };

@@ -10,19 +10,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 
-/* Adds the CPU time since the last call; not at each sample, for it is a system call.
- */
-static void count_cpu(struct worker *worker)
-{
-	uint64_t now = clock_thread_cpu();
-
-	trace_add(worker->pipeline->parts.process, TRACE_prep_cpu_ns,
-		  now - worker->cpu_ns);
-	worker->cpu_ns = now;
-	worker->uncounted = 0;
-}
-
-static void count_prepared(struct worker *worker, const struct blob *blob,
+static void count_prepared(const struct worker *worker, const struct blob *blob,
 			   uint64_t took)
 {
 	struct trace_process *process = worker->pipeline->parts.process;
@@ -30,8 +18,6 @@ static void count_prepared(struct worker *worker, const struct blob *blob,
 	trace_add(process, TRACE_prep_ns, took);
 	trace_histogram(process, TRACE_PREP_NS, took);
 	trace_histogram(process, TRACE_BYTES, blob->size);
-	if (++worker->uncounted == 16)
-		count_cpu(worker);
 }
 
 /* Pads what began at `start` to --prep-delay, if that is on. */
@@ -91,7 +77,7 @@ static int work_on(struct worker *worker, const struct batch *batch,
 {
 	const struct pipeline *p = worker->pipeline;
 
-	trace_add(p->parts.process, TRACE_prepared_samples, 1);
+	trace_add(p->parts.process, TRACE_prepared_samples, p->turn.paired ? 2 : 1);
 	if (p->turn.paired)
 		return prepare_pair(worker, batch, place, err);
 	return prepare(worker, batch, place, p->turn.bare, err);
@@ -120,8 +106,6 @@ static void rest(struct worker *worker)
 {
 	struct pipeline *p = worker->pipeline;
 
-	if (worker->uncounted > 0)
-		count_cpu(worker);
 	if (p->kick) { /* a batch was opened that waits for fetch */
 		pipeline_leave(p);
 		pthread_mutex_lock(&p->lock);
@@ -164,7 +148,6 @@ static void *worker_main(void *context)
 	prctl(PR_SET_TIMERSLACK, 1); /* --prep-delay is to be kept to the microsecond */
 	trace_thread(p->parts.process, TRACE_STAGE_PREP);
 	worker->prep = prep_worker_new(p->parts.prep);
-	worker->cpu_ns = clock_thread_cpu();
 	if (worker->prep != NULL) {
 		work(worker);
 	} else {
@@ -196,4 +179,13 @@ int work_start(struct pipeline *p, struct error *err)
 					 worker->index + 1, count);
 	}
 	return 0;
+}
+
+uint64_t pipeline_prep_cpu(const struct pipeline *p)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < p->worker_count; i++)
+		sum += clock_cpu_of(p->workers[i].thread);
+	return sum;
 }

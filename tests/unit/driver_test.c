@@ -231,6 +231,23 @@ static void prep_and_fetch_windows_deliver_nothing(void **state)
 	assert_int_equal(real->state, TRACE_DONE);
 }
 
+static void the_last_sample_s_cpu_time_counts_in_its_window(void **state)
+{
+	struct trace_window *prep = ask(TRACE_PREP), *real = ask(TRACE_REAL);
+	struct audit audit = {0};
+	uint64_t prepared, cpu_ns, prep_ns;
+
+	(void)state;
+	prep->length_ns = 200000000;
+	open_loader("prep_delay=20ms"); /* a few samples in each worker */
+	train(real, &audit, 10000);
+	prepared = counted(prep, TRACE_prepared_samples);
+	cpu_ns = counted(prep, TRACE_prep_cpu_ns);
+	prep_ns = counted(prep, TRACE_prep_ns);
+	assert_true(prepared > 0);
+	assert_true(cpu_ns > 1000 * prepared && cpu_ns < prep_ns);
+}
+
 static void paired_windows_prepare_each_sample_with_and_without_counting(void **state)
 {
 	struct trace_window *paired = ask(TRACE_PREP), *real = ask(TRACE_REAL);
@@ -248,6 +265,9 @@ static void paired_windows_prepare_each_sample_with_and_without_counting(void **
 	assert_int_equal(paired->state, TRACE_DONE);
 	assert_true(prepared > 0 && bare > 0 && full > 0);
 	assert_true(bare < 2 * full && full < 2 * bare);
+	/* Each of the two counts as one that was prepared. */
+	assert_true(counted(paired, TRACE_prep_cpu_ns) >= bare + full);
+	assert_int_equal(prepared % 2, 0);
 	assert_int_equal(counted(real, TRACE_bare_cpu_ns), 0);
 }
 
@@ -465,6 +485,7 @@ int main(int argc, char **argv)
 		WITH_SESSION(cached_windows_read_nothing),
 		WITH_SESSION(cached_windows_repeat_when_the_staged_samples_run_out),
 		WITH_SESSION(prep_and_fetch_windows_deliver_nothing),
+		WITH_SESSION(the_last_sample_s_cpu_time_counts_in_its_window),
 		WITH_SESSION(
 			paired_windows_prepare_each_sample_with_and_without_counting),
 		WITH_SESSION(loaded_windows_prepare_as_much_as_they_deliver),
