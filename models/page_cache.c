@@ -1,34 +1,47 @@
 /*
- * page_cache.c - two lists, inactive and active, as in Linux 6 (mm/swap.c, mm/vmscan.c,
- * mm/workingset.c; without the multi-generation LRU).
+ * page_cache.c - two lists, inactive and active, as in Linux 6.18 (mm/swap.c,
+ * mm/vmscan.c, mm/workingset.c; not the multi-generation LRU).
  *
- *	               first read      second read: folio_mark_accessed()
- *	        miss -> [ inactive ] -----------------> [ active ]
- *	                 | ^                              |
- *	                 | '------------------------------' shrink_active_list()
- *	                 v shrink_inactive_list()
- *	               gone, with the age at which it went: workingset_eviction()
+ *	          folio_mark_accessed(): first read     second read
+ *	miss -----------------------> [ inactive ] -----------------> [ active ]
+ *	   \                           |        ^                      ^     |
+ *	    \ workingset_refault()     |        `--- shrink_active_list() --´
+ *	     `-------------------------|-----------------------------´
+ *	                               v shrink_inactive_list()
+ *	                              gone, with the age at which it went
  *
- * A read marks: the first sets `referenced`, the next moves to active and clears it.
- * Age is the bytes that were evicted or activated so far. What comes back after no
- * more of it than the active list is long would have been a hit without that list, so
- * it goes to active at once: workingset_refault().
+ * A read marks: the first sets `referenced`, the next moves a sample to active and
+ * clears it. Age is the bytes that were evicted or activated so far. What comes back
+ * after no more of it than the active list is long would have been a hit without that
+ * list, so it goes there at once.
  *
- * Reclaim takes from the end of inactive. It also moves the end of active over, by the
- * same share of the list (get_scan_count()), if active is the longer one
- * (inactive_is_low(), up to 1 GiB) or anything came back to active since the last
- * reclaim (prepare_scan_control()).
+ * When the limit is met, a cluster of pages is freed from the end of inactive. As much
+ * of each list is scanned as its length is to the other's, but no more than a cluster
+ * at a time, so that large lists are scanned alike (get_scan_count(), shrink_lruvec());
+ * the scan of active moves its end to inactive, if active is too long: longer than
+ * inactive by more than inactive_is_low() allows, which grows with the memory.
+ *
+ * Samples that come back to active would let reclaim shorten it too
+ * (prepare_scan_control()); but reclaim sees their count only when a group's statistics
+ * are flushed, every two seconds, and once: one cluster in hundreds, left out here.
  */
 #include "models/page_cache.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { INACTIVE, ACTIVE, LISTS };
 
+enum {
+	PAGE = 4096,
+	CLUSTER = 32 * PAGE, /* SWAP_CLUSTER_MAX: freed at a time */
+	PRIORITY = 12,       /* DEF_PRIORITY: the first scan is list >> 12 */
+};
+
 struct entry {
-	uint32_t next, prev;
-	uint64_t bytes; /* when it is held */
-	uint64_t went;  /* age when it was evicted */
+	uint32_t next, prev; /* in its list, when it is held */
+	uint64_t bytes;      /* whole pages */
+	uint64_t went;       /* age when it was evicted */
 	bool held, active, referenced, shadow;
 };
 
@@ -37,9 +50,8 @@ struct page_cache {
 	uint32_t samples;
 	uint64_t capacity;
 	uint64_t bytes[LISTS];
-	uint64_t age;
-	uint64_t returns, returns_seen; /* to active; at the last reclaim */
-	double due;                     /* bytes of active to be moved over */
+	int64_t due[LISTS]; /* bytes still to be scanned; below 0: scanned in advance */
+	uint64_t age;       /* bytes evicted or activated */
 	struct entry entry[];
 };
 
@@ -65,79 +77,95 @@ static void put(struct page_cache *cache, uint32_t sample, bool active)
 	cache->bytes[active] += entry->bytes;
 }
 
-static void activate(struct page_cache *cache, uint32_t sample)
-{
-	take(cache, sample);
-	put(cache, sample, true);
-	cache->entry[sample].referenced = false;
-	cache->age += cache->entry[sample].bytes;
-}
-
 static void mark_accessed(struct page_cache *cache, uint32_t sample)
 {
 	struct entry *entry = &cache->entry[sample];
 
-	if (!entry->referenced)
+	if (!entry->referenced) {
 		entry->referenced = true;
-	else if (!entry->active)
-		activate(cache, sample);
-}
-
-/* Moves the oldest of active over; false when there is none. */
-static bool deactivate(struct page_cache *cache)
-{
-	uint32_t end = cache->samples + ACTIVE, oldest = cache->entry[end].prev;
-
-	if (oldest == end)
-		return false;
-	take(cache, oldest);
-	put(cache, oldest, false);
-	return true;
+	} else if (!entry->active) {
+		take(cache, sample);
+		put(cache, sample, true);
+		entry->referenced = false;
+		cache->age += entry->bytes;
+	}
 }
 
 static void evict(struct page_cache *cache, uint32_t sample)
 {
 	struct entry *entry = &cache->entry[sample];
 
-	take(cache, sample);
-	entry->held = false;
-	entry->referenced = false;
+	entry->held = entry->referenced = false;
 	entry->shadow = true;
 	entry->went = cache->age;
 	cache->age += entry->bytes;
 }
 
-static bool may_deactivate(const struct page_cache *cache)
+/* inactive_is_low(): 1 below 1 GiB, then the square root of ten times the GiB. */
+static bool inactive_is_low(const struct page_cache *cache)
 {
-	return cache->returns != cache->returns_seen ||
-	       cache->bytes[INACTIVE] < cache->bytes[ACTIVE];
+	uint64_t gib = (cache->bytes[INACTIVE] + cache->bytes[ACTIVE]) >> 30;
+	uint64_t ratio = gib > 0 ? (uint64_t)sqrt(10. * (double)gib) : 1;
+
+	return cache->bytes[INACTIVE] * ratio < cache->bytes[ACTIVE];
 }
 
-static void shrink_active(struct page_cache *cache, double bytes)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-	cache->due += bytes;
-	while (cache->due > 0 && cache->bytes[ACTIVE] > 0) {
-		uint64_t before = cache->bytes[ACTIVE];
+	return a < b ? a : b;
+}
 
-		deactivate(cache);
-		cache->due -= (double)(before - cache->bytes[ACTIVE]);
+/*
+ * shrink_list(): so many bytes from the end of a list, give or take a sample, for which
+ * the next call makes up. Returns what it was asked for, as far as it is there.
+ */
+static uint64_t shrink(struct page_cache *cache, int list, uint64_t bytes)
+{
+	uint32_t end = cache->samples + (uint32_t)list;
+	uint64_t before = cache->bytes[list];
+
+	cache->due[list] += (int64_t)bytes;
+	while (cache->due[list] > 0 && cache->bytes[list] > 0) {
+		uint32_t oldest = cache->entry[end].prev;
+
+		cache->due[list] -= (int64_t)cache->entry[oldest].bytes;
+		take(cache, oldest);
+		if (list == ACTIVE)
+			put(cache, oldest, false);
+		else
+			evict(cache, oldest);
 	}
+	return least(bytes, before);
 }
 
-static bool reclaim(struct page_cache *cache)
+/* shrink_lruvec(): one pass, which stops early when enough is freed. */
+static uint64_t scan(struct page_cache *cache, int priority, uint64_t freed)
 {
-	uint32_t end = cache->samples + INACTIVE, oldest;
-	double ratio;
+	uint64_t left[LISTS];
+	bool moves = inactive_is_low(cache);
 
-	if (cache->bytes[INACTIVE] == 0 && !deactivate(cache))
-		return false;
-	oldest = cache->entry[end].prev;
-	ratio = (double)cache->bytes[ACTIVE] / (double)cache->bytes[INACTIVE];
-	if (may_deactivate(cache))
-		shrink_active(cache, ratio * (double)cache->entry[oldest].bytes);
-	cache->returns_seen = cache->returns;
-	evict(cache, oldest);
-	return true;
+	for (int list = 0; list < LISTS; list++)
+		left[list] = (cache->bytes[list] / PAGE >> priority) * PAGE;
+	while (left[INACTIVE] + left[ACTIVE] > 0 && freed < CLUSTER) {
+		uint64_t inactive = least(left[INACTIVE], CLUSTER);
+		uint64_t active = least(left[ACTIVE], CLUSTER);
+
+		freed += shrink(cache, INACTIVE, inactive);
+		if (moves)
+			shrink(cache, ACTIVE, active);
+		left[INACTIVE] -= inactive;
+		left[ACTIVE] -= active;
+	}
+	return freed;
+}
+
+/* try_to_free_mem_cgroup_pages() */
+static void reclaim(struct page_cache *cache)
+{
+	uint64_t freed = 0;
+
+	for (int priority = PRIORITY; freed < CLUSTER && priority >= 0; priority--)
+		freed = scan(cache, priority, freed);
 }
 
 static void add(struct page_cache *cache, uint32_t sample, uint64_t bytes)
@@ -148,10 +176,8 @@ static void add(struct page_cache *cache, uint32_t sample, uint64_t bytes)
 	entry->bytes = bytes;
 	entry->held = true;
 	put(cache, sample, back);
-	if (back) {
+	if (back)
 		cache->age += bytes;
-		cache->returns++;
-	}
 	mark_accessed(cache, sample);
 }
 
@@ -161,11 +187,11 @@ bool page_cache_read(struct page_cache *cache, uint32_t sample, uint64_t bytes)
 		mark_accessed(cache, sample);
 		return true;
 	}
+	bytes = (bytes + PAGE - 1) / PAGE * PAGE;
 	if (bytes == 0 || bytes > cache->capacity)
 		return false;
 	while (cache->bytes[INACTIVE] + cache->bytes[ACTIVE] > cache->capacity - bytes)
-		if (!reclaim(cache))
-			return false;
+		reclaim(cache);
 	add(cache, sample, bytes);
 	return false;
 }
