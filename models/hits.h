@@ -30,12 +30,12 @@ int hits_policy(const char *name);
 const char *hits_policy_name(enum hits_policy policy);
 
 /*
- * Mean hit ratio of one reader over an epoch, and the hit probability at position s,
- * 0..1, of it; x in 0..1. The kernel balances its lists by their size, so page asks how
- * large the data set is, and replays; others take no notice. NAN: memory is short.
+ * Mean hit ratio of one reader over an epoch, and that of each of `parts` equal parts of
+ * it, as steady_mean() and steady_over() promise; x in 0..1.
  */
 double hits_mean(enum hits_policy policy, double x, uint64_t dataset_bytes);
-double hits_at(enum hits_policy policy, double x, uint64_t dataset_bytes, double s);
+int hits_over(enum hits_policy policy, double x, uint64_t dataset_bytes, double *hit,
+	      uint32_t parts);
 
 /* A cache of `capacity` bytes that is read through, in a simulation. */
 struct hits_cache;

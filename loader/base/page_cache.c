@@ -25,7 +25,7 @@
  * (prepare_scan_control()); but reclaim sees their count only when a group's statistics
  * are flushed, every two seconds, and once: one cluster in hundreds, left out here.
  */
-#include "models/page_cache.h"
+#include "loader/base/page_cache.h"
 
 #include <math.h>
 #include <stdlib.h>
