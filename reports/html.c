@@ -128,8 +128,8 @@ static void begin(const struct html *html)
 int html_write(const struct profile *profile, const struct form_style *style, FILE *out,
 	       struct error *err)
 {
-	bool failed = false;
-	struct html html = {profile, out, &failed};
+	bool failed = false, by_hand = false;
+	struct html html = {profile, out, &failed, &by_hand};
 	int result;
 
 	(void)style;
@@ -138,6 +138,7 @@ int html_write(const struct profile *profile, const struct form_style *style, FI
 	fputs("<main>\n", out);
 	html_shares(&html);
 	html_limit(&html);
+	html_whatif(&html);
 	html_plots(&html);
 	html_proof(&html);
 	html_certificates(&html);

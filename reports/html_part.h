@@ -12,10 +12,13 @@
 
 #include <stdio.h>
 
+struct plot;
+
 struct html {
 	const struct profile *profile;
 	FILE *out;
-	bool *failed; /* set when memory was short and something is missing */
+	bool *failed;  /* set when memory was short and something is missing */
+	bool *by_hand; /* gnuplot failed once: it gets no other chance */
 };
 
 extern const char html_style[]; /* reports/style.css */
@@ -24,6 +27,7 @@ extern const char html_style[]; /* reports/style.css */
 void html_head(const struct html *html);         /* verdict, how it was loaded */
 void html_shares(const struct html *html);       /* stacked bar with intervals */
 void html_limit(const struct html *html);        /* what limits it, the rates */
+void html_whatif(const struct html *html);       /* predictions and their proofs */
 void html_plots(const struct html *html);        /* curves, distributions */
 void html_proof(const struct html *html);        /* second proof */
 void html_certificates(const struct html *html); /* windows, overhead */
@@ -45,6 +49,11 @@ void html_table(FILE *out, const char *caption, const char *heads);
 void html_table_end(FILE *out);
 void html_cell(FILE *out, const char *text);   /* escaped; NULL is a dash */
 void html_number(FILE *out, const char *text); /* from format.h */
+
+/* A plot with its legend, and to be opened what `numbers` writes of it, if not NULL. */
+typedef void html_numbers(const struct html *html);
+void html_figure(const struct html *html, const struct plot *plot,
+		 html_numbers *numbers);
 
 /* A row of two cells: a name and escaped text; nothing when text is NULL. */
 void html_pair(FILE *out, const char *name, const char *text);

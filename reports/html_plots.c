@@ -1,89 +1,26 @@
-/* html_plots.c - every plot with its legend and its numbers in a table. */
+/* html_plots.c - the plots of what was measured, their numbers in tables. */
 #include "reports/format.h"
 #include "reports/html_part.h"
 #include "reports/plot.h"
 
 #include <stdlib.h>
 
-struct drawing {
-	const struct html *html;
-	bool by_gnuplot; /* after one failure it gets no other chance */
-	bool begun;      /* the section has its head */
-};
-
-static void draw(struct drawing *drawing, const struct plot *plot)
+/* Makes a plot and shows it, if it has anything to show. */
+static void figure(const struct html *html, bool *begun, plot_maker *make,
+		   html_numbers *numbers)
 {
-	if (drawing->by_gnuplot && plot_by_gnuplot(plot, drawing->html->out, NULL) < 0)
-		drawing->by_gnuplot = false;
-	if (!drawing->by_gnuplot)
-		plot_by_hand(plot, drawing->html->out);
-}
-
-static void legend_mark(FILE *out, const struct plot_series *series)
-{
-	static const char *const shapes[] = {
-		[PLOT_COMPUTE] = "<circle cx=\"16\" cy=\"8\" r=\"4.5\"",
-		[PLOT_PREP] = "<path d=\"M12 4h8v8h-8z\"",
-		[PLOT_FETCH] = "<path d=\"M16 3l5 9h-10z\"",
-	};
-	const char *dashes = series->style == PLOT_DASHED  ? "5 3"
-			     : series->style == PLOT_LEVEL ? "2 3"
-							   : "none";
-
-	fputs("<svg viewBox=\"0 0 32 16\" aria-hidden=\"true\">", out);
-	if (series->style != PLOT_POINTS && series->style != PLOT_BARS)
-		fprintf(out,
-			"<path d=\"M0 8H32\" stroke=\"var(--ink-%d)\" "
-			"stroke-width=\"2\" stroke-dasharray=\"%s\"/>",
-			series->ink, dashes);
-	if (series->style != PLOT_LEVEL)
-		fprintf(out, "%s fill=\"%s%d)\" stroke=\"var(--ink-%d)\"/>",
-			shapes[series->ink],
-			series->hollow ? "var(--surface, " : "var(--ink-", series->ink,
-			series->ink);
-	fputs("</svg>", out);
-}
-
-static void legend(FILE *out, const struct plot *plot)
-{
-	fputs("<ul class=\"legend\">", out);
-	for (size_t i = 0; i < plot->count; i++) {
-		const struct plot_series *series = &plot->series[i];
-
-		if (series->count == 0)
-			continue;
-		fputs("<li>", out);
-		legend_mark(out, series);
-		fprintf(out, "%s</li>", series->name);
-	}
-	fputs("</ul>\n", out);
-}
-
-typedef void write_numbers(const struct html *html);
-
-static void figure(struct drawing *drawing, plot_maker *make, write_numbers *numbers)
-{
-	const struct html *html = drawing->html;
 	struct plot plot = {0};
 	int result = make(html->profile, &plot);
 
 	*html->failed |= result < 0;
 	if (result == 0 && plot_has_points(&plot)) {
-		if (!drawing->begun)
+		if (!*begun)
 			fputs("<section aria-labelledby=\"evidence\">\n<h2 "
 			      "id=\"evidence\">Evidence</h2>\n<div "
 			      "class=\"figures\">\n",
 			      html->out);
-		drawing->begun = true;
-		fprintf(html->out,
-			"<figure>\n<figcaption><h3>%s</h3><p>%s</p></figcaption>\n",
-			plot.title, plot.about);
-		draw(drawing, &plot);
-		if (plot.series[0].style != PLOT_BARS)
-			legend(html->out, &plot);
-		fputs("<details><summary>The numbers</summary>\n", html->out);
-		numbers(html);
-		fputs("</details>\n</figure>\n", html->out);
+		*begun = true;
+		html_figure(html, &plot, numbers);
 	}
 	plot_free(&plot);
 }
@@ -201,15 +138,15 @@ static void size_numbers(const struct html *html)
 
 void html_plots(const struct html *html)
 {
-	struct drawing drawing = {html, true, false};
+	bool begun = false;
 
-	figure(&drawing, plot_prep_curve, prep_numbers);
-	figure(&drawing, plot_fetch_curve, fetch_numbers);
-	figure(&drawing, plot_windows, window_numbers);
-	figure(&drawing, plot_cache, cache_numbers);
-	figure(&drawing, plot_prep_times, prep_time_numbers);
-	figure(&drawing, plot_fetch_times, fetch_time_numbers);
-	figure(&drawing, plot_sizes, size_numbers);
-	if (drawing.begun)
+	figure(html, &begun, plot_prep_curve, prep_numbers);
+	figure(html, &begun, plot_fetch_curve, fetch_numbers);
+	figure(html, &begun, plot_windows, window_numbers);
+	figure(html, &begun, plot_cache, cache_numbers);
+	figure(html, &begun, plot_prep_times, prep_time_numbers);
+	figure(html, &begun, plot_fetch_times, fetch_time_numbers);
+	figure(html, &begun, plot_sizes, size_numbers);
+	if (begun)
 		fputs("</div>\n</section>\n", html->out);
 }

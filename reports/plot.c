@@ -45,6 +45,28 @@ void plot_tick(struct plot_axis *axis, double at, const char *label)
 	axis->count++;
 }
 
+void plot_label(struct plot *plot, double x, double y, bool end, const char *text)
+{
+	struct plot_label *label = &plot->labels[plot->label_count];
+
+	if (plot->label_count == PLOT_LABELS)
+		return;
+	*label = (struct plot_label){.x = x, .y = y, .end = end};
+	snprintf(label->text, sizeof(label->text), "%s", text);
+	plot->label_count++;
+}
+
+int plot_height(const struct plot *plot)
+{
+	return plot->rows > 0 ? PLOT_TOP + PLOT_BOTTOM + plot->rows * PLOT_ROW
+			      : PLOT_HEIGHT;
+}
+
+int plot_left(const struct plot *plot)
+{
+	return plot->rows > 0 ? PLOT_RIGHT : PLOT_LEFT;
+}
+
 /* 1, 2 or 5 times a power of ten, so that about four steps reach `high`. */
 static double round_step(double high)
 {
@@ -54,17 +76,18 @@ static double round_step(double high)
 	return power * (times > 5 ? 10 : times > 2 ? 5 : times > 1 ? 2 : 1);
 }
 
-static void scale(struct plot_axis *axis, double high)
+void plot_scale(struct plot_axis *axis, double low, double high, const char *unit)
 {
-	double step = round_step(high > 1e-12 ? high : 1);
-	int count = (int)ceil((high > 1e-12 ? high : 1) / step - 1e-9);
+	double span = high - low > 1e-12 ? high - low : 1, step = round_step(span);
+	double first = floor(low / step + 1e-9);
+	int count = (int)ceil((low + span) / step - first - 1e-9);
 	char label[FORMAT_SIZE];
 
-	axis->low = 0;
-	axis->high = count * step;
+	axis->low = first * step;
+	axis->high = (first + count) * step;
 	for (int i = 0; i <= count; i++) {
-		snprintf(label, sizeof(label), "%.6g", i * step);
-		plot_tick(axis, i * step, label);
+		snprintf(label, sizeof(label), "%.6g%s", (first + i) * step, unit);
+		plot_tick(axis, (first + i) * step, label);
 	}
 }
 
@@ -76,7 +99,7 @@ void plot_scale_y(struct plot *plot)
 		for (size_t at = 0; at < plot->series[i].count; at++)
 			high = fmax(high, fmax(plot->series[i].points[at].y,
 					       plot->series[i].points[at].high));
-	scale(&plot->y, high);
+	plot_scale(&plot->y, 0, high, "");
 }
 
 void plot_scale_x(struct plot *plot)
@@ -86,7 +109,7 @@ void plot_scale_x(struct plot *plot)
 	for (size_t i = 0; i < plot->count; i++)
 		for (size_t at = 0; at < plot->series[i].count; at++)
 			high = fmax(high, plot->series[i].points[at].x);
-	scale(&plot->x, high);
+	plot_scale(&plot->x, 0, high, "");
 }
 
 bool plot_has_points(const struct plot *plot)
@@ -110,6 +133,6 @@ void plot_begin_svg(const struct plot *plot, FILE *out)
 		"<svg viewBox=\"0 0 %d %d\" role=\"img\" "
 		"aria-labelledby=\"%s-title %s-about\">\n"
 		"<title id=\"%s-title\">%s</title>\n<desc id=\"%s-about\">%s</desc>\n",
-		PLOT_WIDTH, PLOT_HEIGHT, plot->id, plot->id, plot->id, plot->title,
-		plot->id, plot->about);
+		PLOT_WIDTH, plot_height(plot), plot->id, plot->id, plot->id,
+		plot->title, plot->id, plot->about);
 }

@@ -14,8 +14,19 @@
 
 struct error;
 struct profile;
+struct whatif_curves;
 
-enum { PLOT_WIDTH = 420, PLOT_HEIGHT = 250, PLOT_TICKS = 12, PLOT_SERIES = 7 };
+enum {
+	PLOT_WIDTH = 420,
+	PLOT_HEIGHT = 250,
+	PLOT_ROW = 38, /* of PLOT_GAIN and PLOT_RANGE */
+	PLOT_TICKS = 12,
+	PLOT_SERIES = 7,
+	PLOT_LABELS = 24
+};
+
+/* Between the picture's edge and the axes. */
+enum { PLOT_LEFT = 48, PLOT_RIGHT = 18, PLOT_TOP = 14, PLOT_BOTTOM = 46 };
 
 /* Colours are the page's: the CSS variables --ink-1 .. --ink-6. */
 enum plot_ink {
@@ -32,7 +43,12 @@ enum plot_style {
 	PLOT_CURVE,  /* markers with intervals, joined by a line */
 	PLOT_DASHED, /* the same, hollow and dashed */
 	PLOT_LEVEL,  /* a dotted line without markers */
-	PLOT_BARS    /* from 0 to y, one unit wide */
+	PLOT_BARS,   /* from 0 to y, one unit wide */
+	PLOT_ERRORS, /* markers with intervals */
+	PLOT_LINE,   /* joined, without markers */
+	PLOT_BAND,   /* the area from low to high */
+	PLOT_GAIN,   /* a bar from 1 to x in row y, whose interval lies along x */
+	PLOT_RANGE   /* a hollow bar from low to high in row y */
 };
 
 struct plot_tick {
@@ -47,9 +63,23 @@ struct plot_axis {
 	size_t count;
 };
 
-/* low and high equal y where there is no interval. */
+/*
+ * low and high equal y where there is no interval. In rows they lie along x, and rows
+ * are one unit of y high: words above the middle, the bar below.
+ */
 struct plot_point {
 	double x, y, low, high;
+};
+
+/* A row's bar lies this far under its middle. */
+#define PLOT_ROW_TOP .02
+#define PLOT_ROW_END .34
+
+/* Words whose middle line is at y, beginning at x, or ending there if `end`. */
+struct plot_label {
+	double x, y;
+	bool end;
+	char text[96];
 };
 
 struct plot_series {
@@ -67,6 +97,9 @@ struct plot {
 	struct plot_axis x, y;
 	struct plot_series series[PLOT_SERIES];
 	size_t count;
+	struct plot_label labels[PLOT_LABELS];
+	size_t label_count;
+	int rows; /* of a plot that is made of them; else 0 */
 };
 
 /* Adds an empty series. */
@@ -78,6 +111,16 @@ int plot_point(struct plot_series *series, double x, double y, double low, doubl
 
 /* Adds a tick; more than there is room for are left out. */
 void plot_tick(struct plot_axis *axis, double at, const char *label);
+
+/* Adds a label; more than there is room for are left out. */
+void plot_label(struct plot *plot, double x, double y, bool end, const char *text);
+
+/* Height of the picture, and its left margin: rows have no ticks there. */
+int plot_height(const struct plot *plot);
+int plot_left(const struct plot *plot);
+
+/* Sets an axis around low .. high, with round ticks that end in `unit`. */
+void plot_scale(struct plot_axis *axis, double low, double high, const char *unit);
 
 /* Sets the y axis from 0 to what the points need, with round ticks. */
 void plot_scale_y(struct plot *plot);
@@ -106,7 +149,12 @@ void plot_begin_svg(const struct plot *plot, FILE *out);
 
 /* The plots of a profile, in the order of the report. Each makes one; 0 or -ENOMEM. */
 typedef int plot_maker(const struct profile *profile, struct plot *plot);
-plot_maker plot_prep_curve, plot_fetch_curve, plot_windows, plot_cache, plot_prep_times,
-	plot_fetch_times, plot_sizes;
+plot_maker plot_gains, plot_verifications, plot_prep_curve, plot_fetch_curve,
+	plot_windows, plot_cache, plot_prep_times, plot_fetch_times, plot_sizes;
+
+/* Predictions over cores and over the cache's share, with what was measured. */
+typedef int plot_curve_maker(const struct profile *profile,
+			     const struct whatif_curves *curves, struct plot *plot);
+plot_curve_maker plot_cores, plot_shares;
 
 #endif

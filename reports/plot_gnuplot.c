@@ -36,14 +36,61 @@ static int marker(const struct plot_series *series)
 
 static void write_ticks(FILE *script, const char *name, const struct plot_axis *axis)
 {
+	fprintf(script, "set %srange [%.9g:%.9g]\n", name, axis->low, axis->high);
+	if (axis->count == 0) {
+		fprintf(script, "unset %stics\n", name);
+		return;
+	}
 	fprintf(script, "set %stics (", name);
 	for (size_t i = 0; i < axis->count; i++)
 		fprintf(script, "%s\"%s\" %.9g", i == 0 ? "" : ", ",
 			axis->ticks[i].label, axis->ticks[i].at);
-	fprintf(script, ")\nset %srange [%.9g:%.9g]\n", name, axis->low, axis->high);
+	fputs(")\n", script);
 }
 
-static void write_style(FILE *script, const struct plot_series *series)
+/* The line that the bar of each row is seen from. */
+static void write_base(FILE *script, size_t number)
+{
+	double reach = .1;
+
+	fprintf(script,
+		", $s%zu using (1):($2-%g):(0):(%g) with vectors nohead linewidth 1 "
+		"linecolor rgb \"#0102%02x\"",
+		number, PLOT_ROW_END + reach, PLOT_ROW_END - PLOT_ROW_TOP + 2 * reach,
+		PLOT_AXIS);
+}
+
+/* Bars of rows, and over them their intervals. */
+static void write_gain(FILE *script, size_t number, const struct plot_series *series)
+{
+	fprintf(script,
+		"$s%zu using 1:2:($1<1?$1:1):($1<1?1:$1):($2-%g):($2-%g) with "
+		"boxxyerror linecolor rgb \"#0102%02x\", "
+		"$s%zu using 1:($2-%g):3:4 with xerrorbars pointtype 0 linewidth 1 "
+		"linecolor rgb \"#0102%02x\"",
+		number, PLOT_ROW_END, PLOT_ROW_TOP, series->ink, number,
+		(PLOT_ROW_TOP + PLOT_ROW_END) / 2, PLOT_TEXT);
+	write_base(script, number);
+}
+
+static void write_range(FILE *script, size_t number, const struct plot_series *series)
+{
+	fprintf(script,
+		"$s%zu using 1:2:3:4:($2-%g):($2-%g) with boxxyerror fillstyle empty "
+		"border dashtype (3,2) linecolor rgb \"#0102%02x\"",
+		number, PLOT_ROW_END, PLOT_ROW_TOP, series->ink);
+	write_base(script, number);
+}
+
+static void write_band(FILE *script, size_t number, const struct plot_series *series)
+{
+	fprintf(script,
+		"$s%zu using 1:3:4 with filledcurves fillstyle transparent solid %s "
+		"noborder linecolor rgb \"#0102%02x\"",
+		number, series->hollow ? "0.12" : "0.25", series->ink);
+}
+
+static void write_style(FILE *script, size_t number, const struct plot_series *series)
 {
 	static const char *const styles[] = {
 		[PLOT_POINTS] = "using 1:2 with points pointsize 0.8",
@@ -51,17 +98,32 @@ static void write_style(FILE *script, const struct plot_series *series)
 		[PLOT_DASHED] = "using 1:2:3:4 with yerrorlines linewidth 2 dt (6,5)",
 		[PLOT_LEVEL] = "using 1:2 with lines linewidth 1.5 dashtype (2,4)",
 		[PLOT_BARS] = "using 1:2 with boxes",
+		[PLOT_ERRORS] = "using 1:2:3:4 with yerrorbars linewidth 1.5",
+		[PLOT_LINE] = "using 1:2 with lines linewidth 2",
 	};
 
-	fprintf(script, "%s linecolor rgb \"#0102%02x\"", styles[series->style],
-		series->ink);
-	if (series->style != PLOT_LEVEL && series->style != PLOT_BARS)
+	fprintf(script, "$s%zu %s linecolor rgb \"#0102%02x\"", number,
+		styles[series->style], series->ink);
+	if (series->style != PLOT_LEVEL && series->style != PLOT_BARS &&
+	    series->style != PLOT_LINE)
 		fprintf(script, " pointtype %d", marker(series));
 }
 
-static void write_script(const struct plot *plot, FILE *script)
+static void write_series(FILE *script, size_t number, const struct plot_series *series)
 {
-	const char *before = "plot ";
+	if (series->style == PLOT_GAIN)
+		write_gain(script, number, series);
+	else if (series->style == PLOT_RANGE)
+		write_range(script, number, series);
+	else if (series->style == PLOT_BAND)
+		write_band(script, number, series);
+	else
+		write_style(script, number, series);
+}
+
+static void write_frame(const struct plot *plot, FILE *script)
+{
+	double width = PLOT_WIDTH, height = plot_height(plot);
 
 	fprintf(script,
 		"set encoding utf8\n"
@@ -70,16 +132,30 @@ static void write_script(const struct plot *plot, FILE *script)
 		"set tics nomirror scale 0.5,0 textcolor rgb \"#0102%02x\"\n"
 		"set ytics scale 0\n"
 		"set grid ytics linetype 1 linecolor rgb \"#0102%02x\" linewidth 1\n"
-		"set lmargin at screen 0.115\nset rmargin at screen 0.97\n"
-		"set tmargin at screen 0.95\nset bmargin at screen 0.19\n"
+		"set lmargin at screen %.4f\nset rmargin at screen %.4f\n"
+		"set tmargin at screen %.4f\nset bmargin at screen %.4f\n"
 		"set errorbars 0.5\nset pointsize 0.9\nset boxwidth 0.92\nset style "
 		"fill solid 1 "
 		"noborder\n"
 		"set xlabel \"%s\" textcolor rgb \"#0102%02x\" offset 0,0.3\n",
-		PLOT_WIDTH, PLOT_HEIGHT, PLOT_AXIS, PLOT_TEXT, PLOT_GRID, plot->x.label,
-		PLOT_TEXT);
+		PLOT_WIDTH, plot_height(plot), PLOT_AXIS, PLOT_TEXT, PLOT_GRID,
+		plot_left(plot) / width, 1 - PLOT_RIGHT / width, 1 - PLOT_TOP / height,
+		PLOT_BOTTOM / height, plot->x.label, PLOT_TEXT);
 	write_ticks(script, "x", &plot->x);
 	write_ticks(script, "y", &plot->y);
+	for (size_t i = 0; i < plot->label_count; i++)
+		fprintf(script,
+			"set label \"%s\" at %.9g,%.9g %s textcolor rgb "
+			"\"#0102%02x\"\n",
+			plot->labels[i].text, plot->labels[i].x, plot->labels[i].y,
+			plot->labels[i].end ? "right" : "left", PLOT_TEXT);
+}
+
+static void write_script(const struct plot *plot, FILE *script)
+{
+	const char *before = "plot ";
+
+	write_frame(plot, script);
 	for (size_t i = 0; i < plot->count; i++) {
 		const struct plot_series *series = &plot->series[i];
 
@@ -93,8 +169,8 @@ static void write_script(const struct plot *plot, FILE *script)
 	for (size_t i = 0; i < plot->count; i++) {
 		if (plot->series[i].count == 0)
 			continue;
-		fprintf(script, "%s$s%zu ", before, i);
-		write_style(script, &plot->series[i]);
+		fputs(before, script);
+		write_series(script, i, &plot->series[i]);
 		before = ", ";
 	}
 	putc('\n', script);
@@ -207,6 +283,7 @@ static const struct {
 	{" font-family=\"inherit\"", ""},
 	{" fill = '", " fill='"},
 	{" points = '", " points='"},
+	{" fill-opacity = '", " fill-opacity='"},
 };
 
 static size_t rewrite(const struct plot *plot, const char *text, FILE *out)

@@ -1,7 +1,9 @@
 /* plot_svg.c - draws a plot where gnuplot is missing. */
 #include "reports/plot.h"
 
-enum { LEFT = 48, RIGHT = 12, TOP = 14, BOTTOM = 46, MARK = 4 };
+#include <math.h>
+
+enum { MARK = 4 };
 
 struct pen {
 	const struct plot *plot;
@@ -11,18 +13,20 @@ struct pen {
 static double at_x(const struct pen *pen, double x)
 {
 	const struct plot_axis *axis = &pen->plot->x;
+	int left = plot_left(pen->plot);
 
-	return LEFT +
-	       (x - axis->low) / (axis->high - axis->low) * (PLOT_WIDTH - LEFT - RIGHT);
+	return left + (x - axis->low) / (axis->high - axis->low) *
+			      (PLOT_WIDTH - left - PLOT_RIGHT);
 }
 
 static double at_y(const struct pen *pen, double y)
 {
 	const struct plot_axis *axis = &pen->plot->y;
+	int height = plot_height(pen->plot);
 
-	return PLOT_HEIGHT - BOTTOM -
+	return height - PLOT_BOTTOM -
 	       (y - axis->low) / (axis->high - axis->low) *
-		       (PLOT_HEIGHT - TOP - BOTTOM);
+		       (height - PLOT_TOP - PLOT_BOTTOM);
 }
 
 static void line(const struct pen *pen, enum plot_ink ink, double x1, double y1,
@@ -45,22 +49,23 @@ static void text(const struct pen *pen, double x, double y, const char *anchor,
 static void axes(const struct pen *pen)
 {
 	const struct plot *plot = pen->plot;
-	double floor = PLOT_HEIGHT - BOTTOM;
+	int left = plot_left(plot), height = plot_height(plot);
+	double floor = height - PLOT_BOTTOM;
 
 	for (size_t i = 0; i < plot->y.count; i++) {
 		double y = at_y(pen, plot->y.ticks[i].at);
 
-		line(pen, PLOT_GRID, LEFT, y, PLOT_WIDTH - RIGHT, y);
-		text(pen, LEFT - 6, y + 4, "end", plot->y.ticks[i].label);
+		line(pen, PLOT_GRID, left, y, PLOT_WIDTH - PLOT_RIGHT, y);
+		text(pen, left - 6, y + 4, "end", plot->y.ticks[i].label);
 	}
-	line(pen, PLOT_AXIS, LEFT, floor, PLOT_WIDTH - RIGHT, floor);
+	line(pen, PLOT_AXIS, left, floor, PLOT_WIDTH - PLOT_RIGHT, floor);
 	for (size_t i = 0; i < plot->x.count; i++) {
 		double x = at_x(pen, plot->x.ticks[i].at);
 
 		line(pen, PLOT_AXIS, x, floor, x, floor + 4);
 		text(pen, x, floor + 18, "middle", plot->x.ticks[i].label);
 	}
-	text(pen, (LEFT + PLOT_WIDTH - RIGHT) / 2.0, PLOT_HEIGHT - 8, "middle",
+	text(pen, (left + PLOT_WIDTH - PLOT_RIGHT) / 2.0, height - 8, "middle",
 	     plot->x.label);
 }
 
@@ -109,26 +114,99 @@ static void bar(const struct pen *pen, const struct plot_series *series,
 		left, floor, right, top, left, series->ink);
 }
 
+/* Along the low ends, and back along the high ones. */
+static void band(const struct pen *pen, const struct plot_series *series)
+{
+	fputs("<path d=\"", pen->out);
+	for (size_t i = 0; i < series->count; i++)
+		fprintf(pen->out, "%c%.1f %.1f", i == 0 ? 'M' : 'L',
+			at_x(pen, series->points[i].x),
+			at_y(pen, series->points[i].low));
+	for (size_t i = series->count; i-- > 0;)
+		fprintf(pen->out, "L%.1f %.1f", at_x(pen, series->points[i].x),
+			at_y(pen, series->points[i].high));
+	fprintf(pen->out, "z\" fill=\"var(--ink-%d)\" fill-opacity=\"%s\"/>\n",
+		series->ink, series->hollow ? ".12" : ".25");
+}
+
+/* A bar of a row, between two places on the x axis, and the line it is seen from. */
+static void row(const struct pen *pen, const struct plot_point *point, double from,
+		double to, const char *look)
+{
+	double left = at_x(pen, fmin(from, to)), right = at_x(pen, fmax(from, to));
+	double top = at_y(pen, point->y - PLOT_ROW_TOP);
+
+	fprintf(pen->out, "<path d=\"M%.1f %.1fH%.1fV%.1fH%.1fz\" %s/>\n", left, top,
+		right, at_y(pen, point->y - PLOT_ROW_END), left, look);
+	line(pen, PLOT_AXIS, at_x(pen, 1), top - MARK, at_x(pen, 1),
+	     at_y(pen, point->y - PLOT_ROW_END) + MARK);
+}
+
+static void gain(const struct pen *pen, const struct plot_series *series,
+		 const struct plot_point *point)
+{
+	double y = at_y(pen, point->y - (PLOT_ROW_TOP + PLOT_ROW_END) / 2);
+	double low = at_x(pen, point->low), high = at_x(pen, point->high);
+	char look[64];
+
+	snprintf(look, sizeof(look), "fill=\"var(--ink-%d)\"", series->ink);
+	row(pen, point, 1, point->x, look);
+	if (!(point->high > point->low))
+		return;
+	line(pen, PLOT_TEXT, low, y, high, y);
+	line(pen, PLOT_TEXT, low, y - MARK, low, y + MARK);
+	line(pen, PLOT_TEXT, high, y - MARK, high, y + MARK);
+}
+
+static void range(const struct pen *pen, const struct plot_series *series,
+		  const struct plot_point *point)
+{
+	char look[96];
+
+	snprintf(look, sizeof(look),
+		 "fill=\"none\" stroke=\"var(--ink-%d)\" stroke-dasharray=\"3 2\"",
+		 series->ink);
+	row(pen, point, point->low, point->high, look);
+}
+
+static void mark(const struct pen *pen, const struct plot_series *series,
+		 const struct plot_point *point)
+{
+	double x = at_x(pen, point->x);
+
+	if (point->high > point->low)
+		line(pen, series->ink, x, at_y(pen, point->low), x,
+		     at_y(pen, point->high));
+	marker(pen, series, x, at_y(pen, point->y));
+}
+
+typedef void draw_point(const struct pen *pen, const struct plot_series *series,
+			const struct plot_point *point);
+
 static void draw(const struct pen *pen, const struct plot_series *series)
 {
-	if (series->count > 0 && series->style != PLOT_POINTS &&
-	    series->style != PLOT_BARS)
-		join(pen, series);
-	if (series->style == PLOT_LEVEL)
-		return;
-	for (size_t i = 0; i < series->count; i++) {
-		const struct plot_point *point = &series->points[i];
-		double x = at_x(pen, point->x);
+	static draw_point *const draws[] = {
+		[PLOT_POINTS] = mark, [PLOT_CURVE] = mark,  [PLOT_DASHED] = mark,
+		[PLOT_BARS] = bar,    [PLOT_ERRORS] = mark, [PLOT_GAIN] = gain,
+		[PLOT_RANGE] = range, [PLOT_BAND] = NULL,
+	};
+	draw_point *draw_one = draws[series->style];
 
-		if (series->style == PLOT_BARS) {
-			bar(pen, series, point);
-			continue;
-		}
-		if (point->high > point->low)
-			line(pen, series->ink, x, at_y(pen, point->low), x,
-			     at_y(pen, point->high));
-		marker(pen, series, x, at_y(pen, point->y));
-	}
+	if (series->count == 0)
+		return;
+	if (series->style == PLOT_BAND)
+		band(pen, series);
+	else if (series->style == PLOT_CURVE || series->style == PLOT_DASHED ||
+		 series->style == PLOT_LEVEL || series->style == PLOT_LINE)
+		join(pen, series);
+	for (size_t i = 0; draw_one != NULL && i < series->count; i++)
+		draw_one(pen, series, &series->points[i]);
+}
+
+static void label(const struct pen *pen, const struct plot_label *label)
+{
+	text(pen, at_x(pen, label->x), at_y(pen, label->y) + 4,
+	     label->end ? "end" : "start", label->text);
 }
 
 void plot_by_hand(const struct plot *plot, FILE *out)
@@ -139,5 +217,7 @@ void plot_by_hand(const struct plot *plot, FILE *out)
 	axes(&pen);
 	for (size_t i = 0; i < plot->count; i++)
 		draw(&pen, &plot->series[i]);
+	for (size_t i = 0; i < plot->label_count; i++)
+		label(&pen, &plot->labels[i]);
 	fputs("</svg>\n", out);
 }

@@ -66,7 +66,7 @@ static void write_rest(FILE *out, const struct profile_prediction *prediction,
 		between = "; ";
 	}
 	if (prediction->limit != NULL) {
-		fprintf(out, "%sthen %s limits", between, prediction->limit);
+		fprintf(out, "%sthen limited by %s", between, prediction->limit);
 		between = "; ";
 	}
 	if (isfinite(prediction->cost.value))
@@ -135,7 +135,7 @@ static bool refuse(struct box *box, const struct profile *profile)
 {
 	if (profile->model.why == NULL)
 		return false;
-	box_line(box, "what-if", "not identifiable: %s", profile->model.why);
+	box_line(box, "what-if", "%s", profile->model.why);
 	return true;
 }
 

@@ -23,6 +23,9 @@ const char *whatif_change_words(char to[WHATIF_WORDS],
 enum { WHATIF_SPEED = 96 };
 const char *whatif_speedup(char to[WHATIF_SPEED], const struct interval *speedup);
 
+/* The same for a page: "1.57× (1.52 to 1.61)", "1.0× to 1.9× (bounds)". */
+const char *whatif_gain(char to[WHATIF_SPEED], const struct interval *speedup);
+
 /* False when nobody asked the models, as of a run that was only observed. */
 bool whatif_was_asked(const struct profile *profile);
 

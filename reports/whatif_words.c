@@ -102,26 +102,46 @@ static const char *format_bound(char *to, double factor)
 	return to;
 }
 
-const char *whatif_speedup(char to[WHATIF_SPEED], const struct interval *speedup)
+/* How a gain is spelled: 1.57 <times><open>1.52 <to> 1.61). */
+struct spelling {
+	const char *times, *open, *to;
+};
+
+static const char *spell(char *to, const struct interval *speedup,
+			 const struct spelling *as)
 {
 	char value[FORMAT_SIZE], low[FORMAT_SIZE], high[FORMAT_SIZE];
 	bool bounded = isfinite(speedup->low) && isfinite(speedup->high);
 
 	if (isfinite(speedup->value) && bounded)
-		snprintf(to, WHATIF_SPEED, "%.20sx  (%.20s .. %.20s)",
-			 format_rate(value, speedup->value),
-			 format_rate(low, speedup->low),
+		snprintf(to, WHATIF_SPEED, "%.20s%s%s%.20s %s %.20s)",
+			 format_rate(value, speedup->value), as->times, as->open,
+			 format_rate(low, speedup->low), as->to,
 			 format_rate(high, speedup->high));
 	else if (bounded)
-		snprintf(to, WHATIF_SPEED, "%.20sx .. %.20sx (bounds)",
-			 format_bound(low, speedup->low),
-			 format_bound(high, speedup->high));
+		snprintf(to, WHATIF_SPEED, "%.20s%s %s %.20s%s (bounds)",
+			 format_bound(low, speedup->low), as->times, as->to,
+			 format_bound(high, speedup->high), as->times);
 	else if (isfinite(speedup->value))
-		snprintf(to, WHATIF_SPEED, "%.20sx",
-			 format_rate(value, speedup->value));
+		snprintf(to, WHATIF_SPEED, "%.20s%s",
+			 format_rate(value, speedup->value), as->times);
 	else
 		snprintf(to, WHATIF_SPEED, "n/a");
 	return to;
+}
+
+const char *whatif_speedup(char to[WHATIF_SPEED], const struct interval *speedup)
+{
+	static const struct spelling terminal = {"x", "  (", ".."};
+
+	return spell(to, speedup, &terminal);
+}
+
+const char *whatif_gain(char to[WHATIF_SPEED], const struct interval *speedup)
+{
+	static const struct spelling page = {"×", " (", "to"};
+
+	return spell(to, speedup, &page);
 }
 
 bool whatif_was_asked(const struct profile *profile)

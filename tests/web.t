@@ -11,12 +11,13 @@ scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 export HOME="$scratch" # of the browser, too
 
-for name in run run-hostile run-died; do
+for name in run run-hostile run-died run-whatif; do
 	"$dsa" report --format=html --output="$scratch/$name.html" \
 		"$here/data/$name.json" || exit 1
 done
-for name in run run-hostile; do
+for name in run run-hostile run-whatif; do
 	PATH=/nowhere "$dsa" report --format=html --output="$scratch/$name-plain.html" \
 		"$here/data/$name.json" || exit 1
 done
-node "$here/web/check.mjs" "$scratch/run.html" "$scratch"/run-*.html
+node "$here/web/check.mjs" "$scratch/run-whatif.html" "$scratch/run.html" \
+	"$scratch"/run-*[!f].html

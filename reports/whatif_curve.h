@@ -1,0 +1,26 @@
+/*
+ * whatif_curve.h - what the models predict over all cores and all sizes of the cache.
+ *
+ * Simulated when a report is made, as it is quicker than to keep them.
+ */
+#ifndef DSA_WHATIF_CURVE_H
+#define DSA_WHATIF_CURVE_H
+
+#include "profiler/profile.h"
+
+enum { WHATIF_MOST_CORES = 512 }; /* that a curve goes to */
+
+/* Of each only its predictions are used, along their cores or their cache_share. */
+struct whatif_curves {
+	struct profile cores, cache;
+	const char *policy; /* of the cache along the curve */
+};
+
+/*
+ * Cores from 1 to twice those of the run, 8 at least; shares from 0 to 1. Without
+ * points where the run can't tell. 0 or -ENOMEM; ends with whatif_curves_free().
+ */
+int whatif_curves_make(const struct profile *profile, struct whatif_curves *curves);
+void whatif_curves_free(struct whatif_curves *curves);
+
+#endif
