@@ -20,7 +20,7 @@ struct sum {
 
 static bool is(const struct profile_window *window, const char *kind)
 {
-	return strcmp(window->kind, kind) == 0;
+	return window->kind != NULL && strcmp(window->kind, kind) == 0;
 }
 
 /* The windows that show the step alone. */
