@@ -187,9 +187,6 @@ static enum member step(const struct setting *from, const struct setting *to)
 	}
 	if (from->batch != to->batch || (changed != POLICY && !same_policy(from, to)))
 		return MEMBERS;
-	/* Page to minio is another memory too: no step of one kind. */
-	if (changed == POLICY && is_text(from->policy, "page"))
-		return MEMBERS;
 	return changed;
 }
 

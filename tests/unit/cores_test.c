@@ -208,7 +208,16 @@ static void a_quota_takes_cores_away(void **state)
 	profile_free(&profile);
 }
 
-/* 8 threads of 4 cores: the second threads bring a quarter. */
+/* 8 threads of 4 cores. */
+static void begin_smt(struct profile *profile)
+{
+	profile_init(profile);
+	profile->cores = 8;
+	add_fact(profile, "cpu_cores", "4");
+	add_fact(profile, "cpu_threads", "8");
+}
+
+/* The second threads bring a quarter. */
 static void second_threads_are_no_cores(void **state)
 {
 	static const struct law law = {100, .02, .001};
@@ -218,10 +227,7 @@ static void second_threads_are_no_cores(void **state)
 	struct cores cores;
 
 	(void)state;
-	profile_init(&profile);
-	profile.cores = 8;
-	add_fact(&profile, "cpu_cores", "4");
-	add_fact(&profile, "cpu_threads", "8");
+	begin_smt(&profile);
 	add_curve(&profile, law, k);
 	add_point(&profile, 6, 1.12 * law_at(law, 4));
 	add_point(&profile, 8, 1.25 * law_at(law, 4));
@@ -243,16 +249,30 @@ static void too_few_points_on_cores_of_their_own_give_bounds(void **state)
 	struct cores cores;
 
 	(void)state;
-	profile_init(&profile);
-	profile.cores = 8;
-	add_fact(&profile, "cpu_cores", "4");
-	add_fact(&profile, "cpu_threads", "8");
+	begin_smt(&profile);
 	add_curve(&profile, (struct law){100, .1, 0}, k);
 	cores = cores_in(&profile);
 	rate = cores_rate(&cores, 9, &basis);
 	assert_int_equal(basis, CORES_BOUNDS);
 	/* The ninth thread comes with a core, which holds ten. */
 	close_to(rate.high, cores.rate[8].high * 10 / 8, 1e-12);
+	profile_free(&profile);
+}
+
+/* Without the gain of all second threads, cores tell nothing of threads. */
+static void unmeasured_second_threads_give_bounds(void **state)
+{
+	static const unsigned k[] = {1, 2, 3, 4, 0};
+	struct profile profile;
+	enum cores_basis basis;
+	struct cores cores;
+
+	(void)state;
+	begin_smt(&profile);
+	add_curve(&profile, (struct law){100, .1, 0}, k);
+	cores = cores_in(&profile);
+	assert_true(isnan(cores_rate(&cores, 16, &basis).value));
+	assert_int_equal(basis, CORES_BOUNDS);
 	profile_free(&profile);
 }
 
@@ -423,6 +443,7 @@ static unsigned covered(const unsigned *k, unsigned n, double noise, unsigned cu
 		inside += rate.low <= law_at(law, 2 * n) &&
 			  law_at(law, 2 * n) <= rate.high;
 		assert_true(rate.low <= rate.value && rate.value <= rate.high);
+		assert_true(rate.high <= 2 * cores.rate[n].high);
 		profile_free(&profile);
 	}
 	return 100 * inside / curves;
@@ -461,6 +482,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_quota_takes_cores_away),
 		cmocka_unit_test(second_threads_are_no_cores),
 		cmocka_unit_test(too_few_points_on_cores_of_their_own_give_bounds),
+		cmocka_unit_test(unmeasured_second_threads_give_bounds),
 		cmocka_unit_test(unknown_threads_are_said_to_be),
 		cmocka_unit_test(together_no_more_than_the_cores_give),
 		cmocka_unit_test(nobody_runs_faster_than_alone),

@@ -42,24 +42,18 @@ static void an_epoch_costs_what_its_parts_do(void **state)
 
 static void each_part_alone(void **state)
 {
-	static const struct {
-		size_t price;
-		double cost;
-	} parts[] = {{offsetof(struct prices, core_hour), .32},
-		     {offsetof(struct prices, memory_gb_hour), .25},
-		     {offsetof(struct prices, gpu_hour), 6},
-		     {offsetof(struct prices, storage_gb_month), .2},
-		     {offsetof(struct prices, request), 900e-6}};
+	struct prices one[5] = {none, none, none, none, none};
+	static const double costs[5] = {.32, .25, 6, .2, 900e-6};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		struct prices prices = none;
-
-		prices.accelerators = 3;
-		*(double *)((char *)&prices + parts[i].price) =
-			*(const double *)((const char *)&all + parts[i].price);
-		close_to(cost_epoch(&prices, &use, 1), parts[i].cost);
-	}
+	one[0].core_hour = all.core_hour;
+	one[1].memory_gb_hour = all.memory_gb_hour;
+	one[2].gpu_hour = all.gpu_hour;
+	one[2].accelerators = all.accelerators;
+	one[3].storage_gb_month = all.storage_gb_month;
+	one[4].request = all.request;
+	for (int i = 0; i < 5; i++)
+		close_to(cost_epoch(&one[i], &use, 1), costs[i]);
 }
 
 static void nothing_known_is_no_cost_of_0(void **state)

@@ -169,12 +169,13 @@ static void what_lies_under_a_throttle_is_kept_apart(void **state)
 	profile.storage_bandwidth = 100e6;
 	profile.storage_latency_s = .002;
 	profile.fetch_depth = 8;
-	for (unsigned q = 1; q <= 32; q *= 2)
-		add(&profile, q, .99 * throttled(q, 100e6, .002), SAMPLE);
-	profile.fetch_curve[3].cpu_s_per_sample = 60e-6;
 	add(&profile, 1, 6000, SAMPLE)->unthrottled = true;
 	add(&profile, 8, 9000, SAMPLE)->unthrottled = true;
-	profile.fetch_curve[7].cpu_s_per_sample = 40e-6;
+	profile.fetch_curve[1].cpu_s_per_sample = 40e-6;
+	for (unsigned q = 1; q <= 32; q *= 2)
+		add(&profile, q, .99 * throttled(q, 100e6, .002), SAMPLE);
+	profile.fetch_curve[5].cpu_s_per_sample = 60e-6;
+	profile.fetch_curve[7].cpu_s_per_sample = 90e-6;
 	storage = storage_in(&profile);
 	assert_true(storage.native);
 	close_to(storage_rate(&storage, 8, INFINITY, 0), 9000, 1e-9);
@@ -216,6 +217,8 @@ static void a_throttle_is_known_without_any_window(void **state)
 	profile.storage_latency_s = .01;
 	storage = storage_in(&profile);
 	close_to(storage_rate(&storage, 7, INFINITY, .01), 700, 1e-12);
+	close_to(storage_rate(&storage, 7, INFINITY, .02), 350, 1e-12);
+	assert_true(isnan(storage_rate(&storage, 7, INFINITY, .005)));
 	assert_true(isnan(storage.cpu_s));
 	profile_free(&profile);
 }
