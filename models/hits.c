@@ -1,7 +1,6 @@
 #include "models/hits.h"
 #include "loader/base/steady.h"
 
-#include <stddef.h>
 #include <string.h>
 
 static const char *const names[HITS_POLICIES] = {
@@ -23,12 +22,13 @@ const char *hits_policy_name(enum hits_policy policy)
 	return names[policy];
 }
 
-double hits_mean(enum hits_policy policy, double x)
+int hits_over(enum hits_policy policy, double x, uint64_t dataset_bytes, double *hit,
+	      uint32_t parts)
 {
-	return steady_mean(names[policy], x);
+	return steady_over(names[policy], x, dataset_bytes, hit, parts);
 }
 
-double hits_at(enum hits_policy policy, double x, double s)
+double hits_mean(enum hits_policy policy, double x, uint64_t dataset_bytes)
 {
-	return steady_hit(names[policy], x, s);
+	return steady_mean(names[policy], x, dataset_bytes);
 }

@@ -29,11 +29,13 @@ enum hits_policy {
 int hits_policy(const char *name);
 const char *hits_policy_name(enum hits_policy policy);
 
-/* Mean hit ratio of one reader over an epoch; x in 0..1. NAN: memory is short. */
-double hits_mean(enum hits_policy policy, double x);
-
-/* Hit probability at position s, 0..1, of the epoch. NAN: memory is short. */
-double hits_at(enum hits_policy policy, double x, double s);
+/*
+ * Mean hit ratio of one reader over an epoch, and that of each of `parts` equal parts of
+ * it, as steady_mean() and steady_over() promise; x in 0..1.
+ */
+double hits_mean(enum hits_policy policy, double x, uint64_t dataset_bytes);
+int hits_over(enum hits_policy policy, double x, uint64_t dataset_bytes, double *hit,
+	      uint32_t parts);
 
 /* A cache of `capacity` bytes that is read through, in a simulation. */
 struct hits_cache;
@@ -43,7 +45,12 @@ struct hits_cache *hits_cache_new(enum hits_policy policy, uint32_t samples,
 				  uint64_t capacity, uint64_t seed);
 void hits_cache_free(struct hits_cache *cache);
 
-/* Reads a sample of so many bytes through it: true when it was held. O(1). */
+/*
+ * Reads a sample of so many bytes through it: true when it was held. O(1). For page,
+ * whose lists' balance depends on their size, the samples' bytes should add up to those
+ * of the real data set even where there are less of them; and it takes ten epochs to
+ * get steady, others take four.
+ */
 bool hits_cache_read(struct hits_cache *cache, uint32_t sample, uint64_t bytes);
 
 /* The halves of it, for a reader that offers only later what it missed. Not page. */
@@ -57,6 +64,7 @@ struct hits_stream {
 	uint32_t
 		readers; /* ranks with a cache each; position p goes to rank p % readers */
 	double x;        /* of each cache, of the data set */
+	uint64_t sample_bytes; /* matters to page alone */
 	bool partitioned; /* a sample held by any rank is a hit for all; each sample has
 			   * one home (CoorDL) */
 	uint32_t warm, epochs; /* epochs before counting, and counted */

@@ -7,9 +7,9 @@
  *	minio		nothing more than the sizes
  *	page		page_cache.h
  */
+#include "loader/base/page_cache.h"
 #include "loader/base/random.h"
 #include "models/hits.h"
-#include "models/page_cache.h"
 
 #include <stdlib.h>
 

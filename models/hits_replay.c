@@ -20,6 +20,8 @@ static const uint32_t never = UINT32_MAX;
  * ahead than so many times that hardly matters; without it all would look unused. */
 enum { FORESIGHT = 8 };
 
+enum { LARGEST = 1 << 30 }; /* sample, bytes */
+
 /* The held samples of a cache, the one used last of all on top. */
 struct future {
 	uint32_t count;
@@ -31,6 +33,7 @@ struct future {
 struct replay {
 	const struct hits_stream *stream;
 	uint32_t capacity; /* of a cache, samples */
+	uint64_t bytes;    /* of a sample */
 	uint32_t *order;
 	struct hits_cache **cache; /* all policies but nextuse */
 	struct future *future;     /* nextuse: in place of the cache */
@@ -152,7 +155,7 @@ static bool read_sample(struct replay *replay, uint32_t owner, uint32_t sample,
 			size_t read)
 {
 	if (replay->future == NULL)
-		return hits_cache_read(replay->cache[owner], sample, 1);
+		return hits_cache_read(replay->cache[owner], sample, replay->bytes);
 	return future_read(&replay->future[owner], replay->capacity, sample,
 			   replay->next[read]);
 }
@@ -196,7 +199,8 @@ static int open_caches(struct replay *replay)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < stream->readers; i++) {
 		replay->cache[i] = hits_cache_new(stream->policy, stream->samples,
-						  replay->capacity, stream->seed + i);
+						  replay->capacity * replay->bytes,
+						  stream->seed + i);
 		if (replay->cache[i] == NULL)
 			return -ENOMEM;
 	}
@@ -228,6 +232,11 @@ static int check(const struct hits_stream *stream, struct error *err)
 	if ((unsigned)stream->policy >= HITS_POLICIES)
 		return error_set(err, EINVAL, "no cache policy of number %d",
 				 (int)stream->policy);
+	if (stream->policy == HITS_PAGE &&
+	    (stream->sample_bytes == 0 || stream->sample_bytes > LARGEST))
+		return error_set(err, EINVAL,
+				 "a replay of the page cache needs the size "
+				 "of samples, up to 1 GiB");
 	if ((double)stream->samples * ((double)stream->warm + stream->epochs +
 				       (double)FORESIGHT * stream->readers) >=
 	    (double)never)
@@ -244,6 +253,7 @@ int hits_replay(const struct hits_stream *stream, struct hits_ratio *ratio,
 
 	if (rc < 0)
 		return rc;
+	replay.bytes = stream->policy == HITS_PAGE ? stream->sample_bytes : 1;
 	replay.capacity = (uint32_t)lround(stream->x * stream->samples);
 	replay.order = calloc(stream->samples, sizeof(*replay.order));
 	if (replay.order == NULL)

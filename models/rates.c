@@ -79,25 +79,30 @@ static double cores_rate_at(const struct simulation_load *load,
 	return most_together(load) / work;
 }
 
-static double hit_at(const struct simulation_load *load, double position)
+/* Hit probability over the epoch; 0 where it can't be told. */
+static void hits_of(const struct simulation_load *load, double bytes, double *hit)
 {
 	int policy = load->policy == NULL ? HITS_NONE : hits_policy(load->policy);
-	double hit = load->share > 0 && policy >= 0
-			     ? hits_at((enum hits_policy)policy, load->share, position)
-			     : 0;
+	bool cached = !load->all_hits && load->share > 0 && policy >= 0;
 
-	return load->all_hits ? 1 : isnan(hit) ? 0 : hit;
+	if (cached && hits_over((enum hits_policy)policy, load->share,
+				(uint64_t)(load->dataset * bytes), hit, POSITIONS) == 0)
+		return;
+	for (int i = 0; i < POSITIONS; i++)
+		hit[i] = load->all_hits ? 1 : 0;
 }
 
 void rates_of(const struct simulation_load *load, struct rates *rates)
 {
 	const struct means means = means_of(load);
 	double storage = storage_rate_of(load, &means), seconds = 0, misses = 0;
+	double hit[POSITIONS];
 
+	hits_of(load, means.bytes, hit);
 	rates->compute = compute_rate(load);
 	rates->prep = prep_rate(load, &means);
 	for (int i = 0; i < POSITIONS; i++) {
-		double miss = 1 - hit_at(load, (i + .5) / POSITIONS);
+		double miss = 1 - hit[i];
 		double least = fmin(rates->compute, rates->prep);
 
 		least = fmin(least, cores_rate_at(load, &means, miss));

@@ -18,7 +18,7 @@ enum {
 	STEPS_WARMUP = 4,   /* of the program's start */
 	AHEAD = 3,          /* windows asked for and not done */
 	VOID_IN_A_ROW = 6,  /* of one kind: it will not get better */
-	STRATA = 8,         /* positions of the epoch for drawn hits */
+	STRATA = 8,         /* parts of the epoch for drawn hits */
 	EXTRAS_AT_ONCE = 2, /* after a block */
 };
 
@@ -213,15 +213,6 @@ static uint32_t stage_for(const struct schedule *schedule, const struct trace *t
 			  schedule->config.memory_bytes);
 }
 
-/* Where in the epoch block number `block` draws its hits from. */
-static double position(const struct schedule *schedule, unsigned block)
-{
-	uint32_t order[STRATA];
-
-	permutation_fill(order, STRATA, schedule->config.seed, block / STRATA);
-	return (order[block % STRATA] + .5) / STRATA;
-}
-
 /* The cache's share of the data set; of page: what memory it may grow to. */
 static double cache_share(const struct schedule *schedule, const struct trace *trace)
 {
@@ -233,6 +224,20 @@ static double cache_share(const struct schedule *schedule, const struct trace *t
 	return loader->dataset_bytes > 0 ? bytes / (double)loader->dataset_bytes : 0;
 }
 
+/* Hits of the part of the epoch that block number `block` stands for. */
+static double drawn_hit(const struct schedule *schedule, const struct trace *trace,
+			unsigned block)
+{
+	uint32_t order[STRATA];
+	double hit[STRATA];
+
+	permutation_fill(order, STRATA, schedule->config.seed, block / STRATA);
+	if (steady_over(trace->loader.cache, cache_share(schedule, trace),
+			trace->loader.dataset_bytes, hit, STRATA) < 0)
+		return 0;
+	return hit[order[block % STRATA]];
+}
+
 static void set_real(const struct schedule *schedule, const struct trace *trace,
 		     struct trace_window *ask)
 {
@@ -240,11 +245,8 @@ static void set_real(const struct schedule *schedule, const struct trace *trace,
 		ask->flags |= TRACE_WARM;
 		ask->stage = stage_for(schedule, trace, TRACE_CACHED);
 	} else if (schedule->drawn) {
-		double s = position(schedule, ask->block);
-
 		ask->flags |= TRACE_DRAW;
-		ask->hit = steady_hit(trace->loader.cache, cache_share(schedule, trace),
-				      s);
+		ask->hit = drawn_hit(schedule, trace, ask->block);
 		ask->stage = stage_for(schedule, trace, TRACE_REAL);
 	}
 }

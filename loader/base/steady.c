@@ -21,9 +21,13 @@
  * e^(M/x) = C + (1-C) e^(s/x), and that mean is C for C = x alone.
  */
 #include "loader/base/steady.h"
+#include "loader/base/page_cache.h"
+#include "loader/base/permutation.h"
 
+#include <errno.h>
 #include <math.h>
-#include <stddef.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct law {
@@ -77,9 +81,9 @@ static double random_mean(double x)
 }
 
 static const struct law laws[] = {
-	{"minio", share_hit, share_mean}, {"nextuse", share_hit, share_mean},
-	{"lru", lru_hit, lru_mean},       {"page", lru_hit, lru_mean},
-	{"fifo", fifo_hit, fifo_mean},    {"random", random_hit, random_mean},
+	{"minio", share_hit, share_mean},    {"nextuse", share_hit, share_mean},
+	{"lru", lru_hit, lru_mean},          {"fifo", fifo_hit, fifo_mean},
+	{"random", random_hit, random_mean}, {"page", NULL, NULL}, /* by replay */
 };
 
 static const struct law *law_of(const char *policy)
@@ -90,20 +94,63 @@ static const struct law *law_of(const char *policy)
 	return NULL;
 }
 
-double steady_hit(const char *policy, double x, double s)
-{
-	const struct law *law = law_of(policy);
+enum { SAMPLES = 4096, WARM = 10, EPOCHS = 16 }; /* the replay of page; counted */
 
-	if (law == NULL || !(x > 0))
-		return 0;
-	return x < 1 ? law->hit(x, s) : 1;
+/* Of a sample there: pages, no less than a picture has. Up to 1 GiB size is all one. */
+static uint64_t sample_bytes(uint64_t dataset_bytes)
+{
+	const uint64_t page = 4096, picture = 28 * page;
+	uint64_t bytes = dataset_bytes / SAMPLES / page * page;
+
+	return bytes > picture ? bytes : picture;
 }
 
-double steady_mean(const char *policy, double x)
+static int page_over(double x, uint64_t dataset_bytes, double *hit, uint32_t parts)
+{
+	uint64_t bytes = sample_bytes(dataset_bytes);
+	double capacity = x * SAMPLES * (double)bytes;
+	double one = (double)parts / SAMPLES / EPOCHS;
+	struct page_cache *cache = page_cache_new(SAMPLES, (uint64_t)capacity);
+	uint32_t *order = calloc(SAMPLES, sizeof(*order));
+	int rc = cache != NULL && order != NULL ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < parts; i++)
+		hit[i] = 0;
+	for (uint32_t epoch = 0; rc == 0 && epoch < WARM + EPOCHS; epoch++) {
+		permutation_fill(order, SAMPLES, 0, epoch);
+		for (uint32_t i = 0; i < SAMPLES; i++)
+			if (page_cache_read(cache, order[i], bytes) && epoch >= WARM)
+				hit[i * parts / SAMPLES] += one;
+	}
+	page_cache_free(cache);
+	free(order);
+	return rc;
+}
+
+int steady_over(const char *policy, double x, uint64_t dataset_bytes, double *hit,
+		uint32_t parts)
 {
 	const struct law *law = law_of(policy);
+	bool between = law != NULL && x > 0 && x < 1;
+
+	if (between && law->hit == NULL)
+		return page_over(x, dataset_bytes, hit, parts);
+	for (uint32_t i = 0; i < parts; i++)
+		hit[i] =
+			between ? law->hit(x, (i + .5) / parts) : law != NULL && x >= 1;
+	return 0;
+}
+
+double steady_mean(const char *policy, double x, uint64_t dataset_bytes)
+{
+	const struct law *law = law_of(policy);
+	double mean;
 
 	if (law == NULL || !(x > 0))
 		return 0;
-	return x < 1 ? law->mean(x) : 1;
+	if (x >= 1)
+		return 1;
+	if (law->mean != NULL)
+		return law->mean(x);
+	return page_over(x, dataset_bytes, &mean, 1) == 0 ? mean : NAN;
 }

@@ -13,15 +13,22 @@
  *	fifo	1 - (1-x) e^s, s < -ln(1-x);	-ln(1-x) - x for x <= 1 - 1/e, then
  *		else 0				1 - (1-x)(e-1)
  *	random	x / (x + (1-x) e^(s/x))		-x ln(1-x + x e^(-1/x))
- *	page	as lru, which it beats by some points
+ *	page	by replay of page_cache.h
  */
 #ifndef DSA_STEADY_H
 #define DSA_STEADY_H
 
-/* Probability of a hit at position s under `policy`; 0 for unknown ones. */
-double steady_hit(const char *policy, double x, double s);
+#include <stdint.h>
 
-/* Mean hit ratio of an epoch; 0 for unknown policies. */
-double steady_mean(const char *policy, double x);
+/*
+ * Chance of a hit in each of `parts` equal parts of an epoch; all 0 under unknown
+ * policies. page balances its lists by their size, so it asks how large the data set is,
+ * and takes about 10 ms; others take no notice. 0, or -ENOMEM.
+ */
+int steady_over(const char *policy, double x, uint64_t dataset_bytes, double *hit,
+		uint32_t parts);
+
+/* Mean hit ratio of an epoch, from the closed forms; page by replay, NAN: no memory. */
+double steady_mean(const char *policy, double x, uint64_t dataset_bytes);
 
 #endif

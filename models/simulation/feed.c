@@ -7,7 +7,8 @@
 
 enum {
 	LARGE = 1 << 17, /* samples: a data set whose edges need not be told apart */
-	WARM = 4,        /* epochs until any policy is steady */
+	WARM = 4,        /* epochs until fifo and random are steady */
+	WARM_PAGE = 10,  /* and page */
 };
 
 bool feed_uniform(const struct feed *feed)
@@ -42,6 +43,12 @@ static uint64_t bytes_of(const struct feed *feed, uint32_t sample)
 	return feed->load->draws[at / feed->dataset].bytes;
 }
 
+/* As the cache sees them: of a data set scaled down they add up to those of it all. */
+static uint64_t scaled_bytes(const struct feed *feed, uint32_t sample)
+{
+	return bytes_of(feed, sample) * feed->load->dataset / feed->dataset;
+}
+
 static int make_cache(struct feed *feed)
 {
 	const struct simulation_load *load = feed->load;
@@ -50,7 +57,7 @@ static int make_cache(struct feed *feed)
 	if (feed->policy == HITS_NONE)
 		return 0;
 	for (uint32_t i = 0; i < feed->dataset; i++)
-		bytes += (double)bytes_of(feed, i);
+		bytes += (double)scaled_bytes(feed, i);
 	feed->cache = hits_cache_new(feed->policy, feed->dataset,
 				     (uint64_t)(load->share * bytes), load->seed);
 	return feed->cache != NULL ? 0 : -ENOMEM;
@@ -88,9 +95,9 @@ static bool ask(struct feed *feed, uint32_t sample)
 {
 	if (feed->cache == NULL)
 		return feed->all_hits;
-	return feed->late
-		       ? hits_cache_find(feed->cache, sample)
-		       : hits_cache_read(feed->cache, sample, bytes_of(feed, sample));
+	return feed->late ? hits_cache_find(feed->cache, sample)
+			  : hits_cache_read(feed->cache, sample,
+					    scaled_bytes(feed, sample));
 }
 
 /* Offers what the slot's last batch missed. */
@@ -103,7 +110,7 @@ static void retire(struct feed *feed, uint32_t slot)
 	for (uint32_t i = 0; i < feed->batches[slot].count; i++)
 		if (!places[i].hit)
 			hits_cache_offer(feed->cache, places[i].sample,
-					 bytes_of(feed, places[i].sample));
+					 scaled_bytes(feed, places[i].sample));
 }
 
 uint32_t feed_next(struct feed *feed)
@@ -135,9 +142,10 @@ void feed_warm(struct feed *feed, uint64_t before)
 	uint64_t epochs = before / feed->steps + 1;
 
 	if (feed->cache != NULL)
-		epochs += feed->policy == HITS_MINIO ? 1
-			  : feed->policy == HITS_LRU ? 2
-						     : WARM;
+		epochs += feed->policy == HITS_MINIO  ? 1
+			  : feed->policy == HITS_LRU  ? 2
+			  : feed->policy == HITS_PAGE ? WARM_PAGE
+						      : WARM;
 	while (feed->opened < epochs * feed->steps - before)
 		feed_next(feed);
 }

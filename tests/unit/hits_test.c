@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { SAMPLES = 4000, STRATA = 8 };
+enum { SAMPLES = 4000, STRATA = 8, PAGE = 4096, PICTURE = 27 * PAGE };
 
 static struct hits_ratio replay(enum hits_policy policy, uint32_t readers, double x,
 				uint64_t seed)
@@ -23,6 +23,7 @@ static struct hits_ratio replay(enum hits_policy policy, uint32_t readers, doubl
 		.samples = SAMPLES,
 		.readers = readers,
 		.x = x,
+		.sample_bytes = PICTURE,
 		.warm = 8 * readers,
 		.epochs = 16,
 		.seed = seed,
@@ -51,7 +52,7 @@ static void closed_forms_match_replay(void **state)
 		for (double x = .1; x < 1; x += .1) {
 			double all = replay(policies[i], 1, x, 7).all;
 
-			assert_true(fabs(all - hits_mean(policies[i], x)) < .005);
+			assert_true(fabs(all - hits_mean(policies[i], x, 0)) < .005);
 		}
 }
 
@@ -87,16 +88,15 @@ static void positions_match_replay(void **state)
 	(void)state;
 	for (int i = 0; i < 4; i++)
 		for (int j = 0; j < 3; j++) {
-			double ratio[STRATA] = {0};
+			double ratio[STRATA] = {0}, fine[STRATA * N];
 
 			strata(policies[i], shares[j], ratio);
+			hits_over(policies[i], shares[j], 0, fine, STRATA * N);
 			for (int k = 0; k < STRATA; k++) {
 				double mean = 0;
 
 				for (int n = 0; n < N; n++)
-					mean += hits_at(policies[i], shares[j],
-							(k + (n + .5) / N) / STRATA) /
-						N;
+					mean += fine[k * N + n] / N;
 				assert_true(fabs(mean - ratio[k]) < .02);
 			}
 		}
@@ -194,15 +194,18 @@ static void samples_of_any_size_fit_or_make_room(void **state)
 
 	(void)state;
 	for (int i = 0; i < 5; i++) {
-		struct hits_cache *cache = hits_cache_new(policies[i], 4, 100, 1);
+		struct hits_cache *cache =
+			hits_cache_new(policies[i], 4, 100 * PAGE, 1);
 
-		assert_false(hits_cache_read(cache, 0, 60));
-		assert_true(hits_cache_read(cache, 0, 60));
-		assert_false(hits_cache_read(cache, 1, 101)); /* never fits */
-		assert_false(hits_cache_read(cache, 1, 101));
-		assert_true(hits_cache_read(cache, 0, 60)); /* and throws nothing out */
-		assert_false(hits_cache_read(cache, 2, 50));
-		assert_int_equal(hits_cache_read(cache, 0, 60),
+		assert_false(hits_cache_read(cache, 0, 60 * PAGE));
+		assert_true(hits_cache_read(cache, 0, 60 * PAGE));
+		assert_false(
+			hits_cache_read(cache, 1, 100 * PAGE + 1)); /* never fits */
+		assert_false(hits_cache_read(cache, 1, 100 * PAGE + 1));
+		assert_true(
+			hits_cache_read(cache, 0, 60 * PAGE)); /* nothing has gone */
+		assert_false(hits_cache_read(cache, 2, 50 * PAGE));
+		assert_int_equal(hits_cache_read(cache, 0, 60 * PAGE),
 				 policies[i] == HITS_MINIO);
 		assert_false(hits_cache_read(cache, 3, 0));
 		hits_cache_free(cache);
@@ -225,15 +228,77 @@ static void lru_and_fifo_differ_in_what_a_hit_does(void **state)
 	hits_cache_free(fifo);
 }
 
+/* A read, of a cluster of pages; whether it hit. */
+static bool touch(struct hits_cache *cache, uint32_t sample)
+{
+	return hits_cache_read(cache, sample, 32 * PAGE);
+}
+
+static void page_keeps_what_was_read_twice(void **state)
+{
+	static const enum hits_policy policies[] = {HITS_PAGE, HITS_LRU};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct hits_cache *cache =
+			hits_cache_new(policies[i], 24, 320 * PAGE, 0);
+
+		for (uint32_t sample = 0; sample < 10; sample++)
+			assert_false(touch(cache, sample));
+		assert_true(touch(cache, 0));
+		for (uint32_t sample = 10; sample < 24; sample++)
+			assert_false(touch(cache, sample));
+		assert_int_equal(touch(cache, 0), policies[i] == HITS_PAGE);
+		hits_cache_free(cache);
+	}
+}
+
+/* Read twice, 0 and 1 are active; 2, gone and come back after two others, gets there at
+ * once and is spared too. 3 comes back too late for that. */
+static void page_keeps_what_comes_back_soon(void **state)
+{
+	struct hits_cache *cache = hits_cache_new(HITS_PAGE, 40, 256 * PAGE, 0);
+
+	(void)state;
+	for (uint32_t sample = 0; sample < 8; sample++)
+		assert_false(touch(cache, sample));
+	assert_true(touch(cache, 0));
+	assert_true(touch(cache, 1));
+	assert_false(touch(cache, 8)); /* 2 goes */
+	assert_false(touch(cache, 2)); /* 3 goes */
+	for (uint32_t sample = 9; sample < 20; sample++)
+		assert_false(touch(cache, sample));
+	assert_true(touch(cache, 2));
+	assert_false(touch(cache, 3));
+	for (uint32_t sample = 20; sample < 32; sample++)
+		assert_false(touch(cache, sample));
+	assert_false(touch(cache, 3));
+	hits_cache_free(cache);
+}
+
+static void page_positions_make_up_its_mean(void **state)
+{
+	double hit[STRATA], sum = 0;
+
+	(void)state;
+	assert_int_equal(hits_over(HITS_PAGE, .6, 1 << 30, hit, STRATA), 0);
+	for (int i = 0; i < STRATA; i++)
+		sum += hit[i] / STRATA;
+	assert_true(fabs(sum - hits_mean(HITS_PAGE, .6, 1 << 30)) < 1e-9);
+	assert_true(hit[0] > .5 && hit[STRATA - 1] < .2);
+	assert_true(fabs(replay(HITS_PAGE, 1, .6, 1).all -
+			 hits_mean(HITS_PAGE, .6, 1 << 28)) < .01);
+}
+
 static void what_makes_no_sense_is_refused(void **state)
 {
 	const struct hits_stream good = {
 		.policy = HITS_LRU, .samples = 10, .readers = 1, .x = .5, .epochs = 1};
-	struct hits_stream bad[6];
+	struct hits_stream bad[7];
 	struct hits_ratio ratio;
 
 	(void)state;
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < 7; i++)
 		bad[i] = good;
 	bad[0].samples = 0;
 	bad[1].readers = 0;
@@ -242,7 +307,8 @@ static void what_makes_no_sense_is_refused(void **state)
 	bad[4].policy = HITS_POLICIES;
 	bad[5].epochs = UINT32_MAX;
 	assert_int_equal(hits_replay(&good, &ratio, NULL), 0);
-	for (int i = 0; i < 6; i++) {
+	bad[6].policy = HITS_PAGE; /* and of no size */
+	for (int i = 0; i < 7; i++) {
 		struct error err = {0};
 
 		assert_int_equal(hits_replay(&bad[i], &ratio, &err), -EINVAL);
@@ -257,6 +323,7 @@ static void memory_short_is_told(void **state)
 				     .samples = 10,
 				     .readers = 2,
 				     .x = .5,
+				     .sample_bytes = PAGE,
 				     .epochs = 1};
 	struct hits_ratio ratio;
 	unsigned nth;
@@ -287,6 +354,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test(readers_meet_samples_as_often_as_dice_say),
 		cmocka_unit_test(samples_of_any_size_fit_or_make_room),
 		cmocka_unit_test(lru_and_fifo_differ_in_what_a_hit_does),
+		cmocka_unit_test(page_keeps_what_was_read_twice),
+		cmocka_unit_test(page_keeps_what_comes_back_soon),
+		cmocka_unit_test(page_positions_make_up_its_mean),
 		cmocka_unit_test(what_makes_no_sense_is_refused),
 		cmocka_unit_test(memory_short_is_told),
 	};

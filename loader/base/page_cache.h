@@ -12,11 +12,11 @@
 
 struct page_cache;
 
-/* Of at most `capacity` bytes. NULL: memory is short. */
+/* Of at most `capacity` bytes, page by page. NULL: memory is short. */
 struct page_cache *page_cache_new(uint32_t samples, uint64_t capacity);
 void page_cache_free(struct page_cache *cache);
 
-/* True when it was held. A miss leaves it held. */
+/* True when it was held. A miss leaves it held, if it is no larger than the cache. */
 bool page_cache_read(struct page_cache *cache, uint32_t sample, uint64_t bytes);
 
 #endif
