@@ -28,9 +28,7 @@ static struct model *predict(const struct run_end *end, struct profile *profile)
 	if (end->observed)
 		return NULL;
 	model = model_new(profile, &err);
-	if (model != NULL)
-		advise(profile, model, end->output, &err);
-	if (err.code != 0)
+	if (model == NULL || advise(profile, model, end->output, &err) < 0)
 		profile_text(&profile->model.why, "%s", err.message);
 	return model;
 }

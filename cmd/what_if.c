@@ -211,7 +211,9 @@ static int make_model(struct question *question, struct error *err)
 		return -err->code;
 	if (question->asked->prices != NULL)
 		model_price(question->model, &question->prices);
-	return 0;
+	return model_note(question->model, &question->profile) < 0
+		       ? error_sys(err, ENOMEM, "making a model of the run")
+		       : 0;
 }
 
 static int answer(struct question *question, struct error *err)

@@ -384,17 +384,6 @@ static void rank(struct profile *profile)
 			all[i].rank = next++;
 }
 
-static int note_model(struct profile *profile, const struct model *model)
-{
-	struct profile_model self;
-
-	model_self(model, &self);
-	free(profile->model.why);
-	profile->model = self;
-	profile->model.why = NULL;
-	return self.why == NULL ? 0 : profile_text(&profile->model.why, "%s", self.why);
-}
-
 int advise(struct profile *profile, const struct model *model, const char *run,
 	   struct error *err)
 {
@@ -409,7 +398,7 @@ int advise(struct profile *profile, const struct model *model, const char *run,
 	int result;
 
 	profile_drop_predictions(profile);
-	if (note_model(profile, model) < 0)
+	if (model_note(model, profile) < 0)
 		return error_sys(err, ENOMEM, "ranking what would help");
 	if (profile->model.why != NULL)
 		return 0;

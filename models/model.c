@@ -159,3 +159,13 @@ void model_self(const struct model *model, struct profile_model *self)
 {
 	*self = model->self;
 }
+
+int model_note(const struct model *model, struct profile *profile)
+{
+	free(profile->model.why);
+	profile->model = model->self;
+	profile->model.why = NULL;
+	return model->self.why == NULL
+		       ? 0
+		       : profile_text(&profile->model.why, "%s", model->self.why);
+}

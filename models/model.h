@@ -28,6 +28,9 @@ void model_price(struct model *model, const struct prices *prices);
 /* How well it tells the run itself. `why` in *self is the model's own. */
 void model_self(const struct model *model, struct profile_model *self);
 
+/* The same into the profile, in words of its own. 0 or -ENOMEM. */
+int model_note(const struct model *model, struct profile *profile);
+
 /*
  * Predicts. The change is copied into *out, which begins all unknown, as
  * profile_add_prediction() makes it. 0; -EINVAL: the change makes no sense for this
