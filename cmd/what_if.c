@@ -316,7 +316,9 @@ static int print(const struct question *question, size_t from, struct error *err
 		return form_find("json", err)->write(profile, &style, stdout, err);
 	if (question->asked->quiet)
 		return 0;
-	if (question->list.count == 0 || !question->asked->verify)
+	if (question->list.count == 0)
+		result = whatif_print_advice(profile, &style, stdout);
+	else if (!question->asked->verify)
 		result = whatif_print(profile, &style, stdout);
 	if (result == 0)
 		result = whatif_print_verifications(profile, from, &style, stdout);

@@ -1,4 +1,5 @@
 /* html_whatif.c - what each change would bring, and how right such words were. */
+#include "models/score.h"
 #include "reports/format.h"
 #include "reports/html_part.h"
 #include "reports/plot.h"
@@ -332,11 +333,43 @@ static void predicted(const struct html *html)
 	whatif_curves_free(&all);
 }
 
+static void fact(FILE *out, const char *name, const char *number)
+{
+	fprintf(out, "<div><dt>%s</dt><dd class=\"big\">%s</dd></div>\n", name, number);
+}
+
+/* How good they were. */
+static void score(const struct html *html)
+{
+	struct score score;
+	char text[FORMAT_SIZE];
+
+	if (score_verifications(html->profile, &score) < 0) {
+		*html->failed = true;
+		return;
+	}
+	if (score.count == 0)
+		return;
+	fputs("<dl class=\"facts\">\n", html->out);
+	fact(html->out, "Mean error of the rate", format_percent(text, score.mean));
+	fact(html->out, "95% of them within", format_percent(text, score.p95));
+	fact(html->out, "Inside their 95% intervals",
+	     format_percent(text, score.covered));
+	fputs("</dl>\n", html->out);
+	if (score.workloads > 0)
+		fprintf(html->out,
+			"<p>The step that was predicted best measured best, or not "
+			"measurably worse, in %zu of %zu settings.</p>\n",
+			score.first_within, score.workloads);
+}
+
 static void verified(const struct html *html)
 {
 	fputs("<section aria-labelledby=\"verified\">\n<h2 id=\"verified\">Predicted, "
-	      "then measured</h2>\n<div class=\"figures few\">\n",
+	      "then measured</h2>\n",
 	      html->out);
+	score(html);
+	fputs("<div class=\"figures few\">\n", html->out);
 	figure(html, plot_verifications);
 	fputs("</div>\n", html->out);
 	verifications(html);

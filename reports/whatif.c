@@ -207,6 +207,12 @@ static bool any_cost(const struct profile *profile)
 	return false;
 }
 
+/* True when something is known of the rate. */
+static bool is_told(const struct profile_prediction *prediction)
+{
+	return isfinite(prediction->per_s.value) || isfinite(prediction->per_s.low);
+}
+
 /* What predictions assume; once what one after the other says. */
 static void assumptions(struct box *box, const struct profile *profile)
 {
@@ -215,9 +221,29 @@ static void assumptions(struct box *box, const struct profile *profile)
 	for (size_t i = 0; i < profile->prediction_count; i++) {
 		const char *why = profile->predictions[i].why;
 
-		if (why != NULL && (last == NULL || strcmp(why, last) != 0))
-			box_line(box, last == NULL ? "assumed" : "", "%s", why);
-		last = why == NULL ? last : why;
+		if (why == NULL || !is_told(&profile->predictions[i]) ||
+		    (last != NULL && strcmp(why, last) == 0))
+			continue;
+		box_line(box, last == NULL ? "assumed" : "", "%s", why);
+		last = why;
+	}
+}
+
+/* Why there is nothing to tell of some. */
+static void untold(struct box *box, const struct profile *profile)
+{
+	const char *label = "not known";
+	char words[WHATIF_WORDS];
+
+	for (size_t i = 0; i < profile->prediction_count; i++) {
+		const struct profile_prediction *prediction = &profile->predictions[i];
+
+		if (is_told(prediction) || prediction->why == NULL)
+			continue;
+		box_line(box, label, "%s: %s",
+			 whatif_change_words(words, &prediction->change),
+			 prediction->why);
+		label = "";
 	}
 }
 
@@ -239,6 +265,7 @@ static void write_table(struct box *box, const struct profile *profile)
 	if (costs && profile->currency != NULL)
 		box_line(box, "epoch", "what one costs, in %s", profile->currency);
 	assumptions(box, profile);
+	untold(box, profile);
 }
 
 typedef void write_part(struct box *box, const struct profile *profile);
@@ -261,17 +288,10 @@ int whatif_print_advice(const struct profile *profile, const struct form_style *
 	return print(profile, style, out, write_advice);
 }
 
-int whatif_print_table(const struct profile *profile, const struct form_style *style,
-		       FILE *out)
-{
-	return print(profile, style, out, write_table);
-}
-
 int whatif_print(const struct profile *profile, const struct form_style *style,
 		 FILE *out)
 {
-	return print(profile, style, out,
-		     count_advised(profile) > 0 ? write_advice : write_table);
+	return print(profile, style, out, write_table);
 }
 
 void whatif_ranking(struct box *box, const struct profile *profile, uint64_t most)

@@ -30,18 +30,14 @@ const char *whatif_gain(char to[WHATIF_SPEED], const struct interval *speedup);
 bool whatif_was_asked(const struct profile *profile);
 
 /*
- * The predictions of profile, or why there are none. Advice: those that are ranked,
- * each with what remains and how to verify it, then what does not help and why. The
- * table: all of them in their order, one a line. 0 or -ENOMEM.
+ * The predictions of profile, or why there are none. The plain one: a table of all in
+ * their order. Advice: those that are ranked, each with what remains and how to verify
+ * it, then what does not help and why. 0 or -ENOMEM.
  */
-int whatif_print_advice(const struct profile *profile, const struct form_style *style,
-			FILE *out);
-int whatif_print_table(const struct profile *profile, const struct form_style *style,
-		       FILE *out);
-
-/* The advice where something is ranked, else the table. */
 int whatif_print(const struct profile *profile, const struct form_style *style,
 		 FILE *out);
+int whatif_print_advice(const struct profile *profile, const struct form_style *style,
+			FILE *out);
 
 /*
  * Predicted against measured of the verifications from `from` on, then how good all of

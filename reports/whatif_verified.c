@@ -1,4 +1,5 @@
 /* whatif_verified.c - predictions beside what was measured, for a terminal. */
+#include "models/score.h"
 #include "reports/box.h"
 #include "reports/format.h"
 #include "reports/whatif.h"
@@ -50,6 +51,32 @@ static void row(struct box *box, const struct profile_verification *verification
 	putc('\n', box->out);
 }
 
+/* How good they were; how often the best advice was, where that can be told. */
+static void summary(struct box *box, const struct profile *profile)
+{
+	struct score score;
+	char mean[FORMAT_SIZE], most[FORMAT_SIZE], inside[FORMAT_SIZE];
+
+	if (score_verifications(profile, &score) < 0) {
+		box->failed = true;
+		return;
+	}
+	if (score.count == 0)
+		return;
+	box_line(box, "of all",
+		 "%zu predicted and measured: mean error %s, 95%% of "
+		 "them within %s, %s inside their intervals",
+		 score.count, format_percent(mean, score.mean),
+		 format_percent(most, score.p95),
+		 format_percent(inside, score.covered));
+	if (score.workloads > 0)
+		box_line(box, "",
+			 "the step predicted best measured best, or no worse "
+			 "than that, in %zu of %zu settings",
+			 score.first_within, score.workloads);
+	putc('\n', box->out);
+}
+
 static void write_verifications(struct box *box, const struct profile *profile,
 				size_t from)
 {
@@ -61,6 +88,7 @@ static void write_verifications(struct box *box, const struct profile *profile,
 	for (size_t i = from; i < profile->verification_count; i++)
 		row(box, &profile->verifications[i], width);
 	putc('\n', box->out);
+	summary(box, profile);
 }
 
 int whatif_print_verifications(const struct profile *profile, size_t from,

@@ -1,1 +1,28 @@
 LC_ALL=C.UTF-8 dsa report "$DATA/run-whatif.json" | sed -n '/waits/,/nothing/p'
+# The page: four figures drawn by gnuplot or by ourselves, and every number.
+figures() {
+	sed -n '/id="whatif"/,/id="evidence"/p' report.html | grep -c "$1" || true
+}
+dsa report --format=html "$DATA/run-whatif.json" >report.html
+figures '<figure>'
+figures gnuplot_canvas
+mkdir none
+ln -s "$(command -v dsa)" none/dsa
+PATH=$PWD/none dsa report --format=html "$DATA/run-whatif.json" >report.html
+figures '<figure>'
+figures gnuplot_canvas
+sed -n '/<caption>Predicted, with/,/<\/table>/p' report.html |
+	sed -n 's/<tr><th scope="row">//p' | sed 's/<[^>]*>/ /g; s/  */ /g'
+sed -n '/<caption>Every change/,/<\/table>/p' report.html |
+	sed -n 's/<tr><th scope="row">//p' | sed 's/<[^>]*>/ /g; s/  */ /g'
+# A model that may not predict: one sentence, and no number that might be believed.
+python3 - "$DATA/run-whatif.json" >unknown.json <<'EOF'
+import json, sys
+result = json.load(open(sys.argv[1]))
+result["model"]["why"] = "not identifiable: it was 9% slower than its stages explain"
+json.dump(result, sys.stdout)
+EOF
+dsa report unknown.json | grep -A1 what-if
+dsa report --format=html unknown.json >report.html
+grep -o 'Nothing can be predicted[^<]*' report.html
+figures '<figure>'

@@ -2,6 +2,7 @@
 #include "profiler/profile.h"
 #include "reports/json.h"
 #include "reports/plot.h"
+#include "reports/whatif_curve.h"
 
 #include <errno.h>
 #include <math.h>
@@ -14,8 +15,9 @@
 #include <cmocka.h>
 
 static plot_maker *const makers[] = {
-	plot_prep_curve, plot_fetch_curve, plot_windows, plot_cache,
-	plot_prep_times, plot_fetch_times, plot_sizes};
+	plot_prep_curve, plot_fetch_curve, plot_windows,
+	plot_cache,      plot_prep_times,  plot_fetch_times,
+	plot_sizes,      plot_gains,       plot_verifications};
 enum { MAKERS = sizeof(makers) / sizeof(makers[0]) };
 
 static struct profile kept;
@@ -23,7 +25,7 @@ static struct profile kept;
 static int load(void **state)
 {
 	(void)state;
-	return json_result_load("tests/data/run.json", &kept, NULL);
+	return json_result_load("tests/data/run-whatif.json", &kept, NULL);
 }
 
 static int unload(void **state)
@@ -151,6 +153,166 @@ static void the_kernels_cache_has_no_hits_to_show(void **state)
 	plot_free(&plot);
 }
 
+static void a_scale_may_begin_anywhere(void **state)
+{
+	struct plot_axis axis = {0};
+
+	(void)state;
+	plot_scale(&axis, .93, 1.95, "×");
+	assert_true(axis.low == .5 && axis.high == 2);
+	assert_int_equal(axis.count, 4);
+	assert_string_equal(axis.ticks[1].label, "1×");
+}
+
+static void add_gain(struct profile *profile, double low, double value, double high)
+{
+	struct profile_prediction *prediction = profile_add_prediction(profile);
+
+	prediction->change.cores = (unsigned)profile->prediction_count;
+	prediction->speedup = (struct interval){value, low, high};
+}
+
+/* Best first, losses and bounds apart, and what has no number not at all. */
+static void gains_stand_in_their_order(void **state)
+{
+	struct profile profile;
+	struct plot plot = {0};
+	char *text;
+
+	(void)state;
+	profile_init(&profile);
+	add_gain(&profile, .5, .6, .7);
+	add_gain(&profile, 1, NAN, 1.9);
+	add_gain(&profile, 1.9, 2, 2.1);
+	add_gain(&profile, NAN, NAN, NAN);
+	add_gain(&profile, 1e299, 1e300, 1e301);
+	assert_int_equal(plot_gains(&profile, &plot), 0);
+	assert_int_equal(plot.rows, 3);
+	assert_int_equal(plot.series[0].count, 1);
+	assert_true(plot.series[0].points[0].y == 2.5);
+	assert_true(plot.series[0].points[0].low == 1.9);
+	assert_true(plot.series[1].points[0].y == .5);
+	assert_true(plot.series[2].points[0].y == 1.5);
+	assert_int_equal(plot.label_count, 6);
+	assert_string_equal(plot.labels[0].text, "3 cores");
+	assert_string_equal(plot.labels[5].text, "0.60× (0.50 to 0.70)");
+	text = by_hand(&plot);
+	assert_int_equal(occurrences(text, "stroke-dasharray=\"3 2\""), 1);
+	free(text);
+	plot_free(&plot);
+	profile_free(&profile);
+}
+
+/* More than there is room for: those that change least are left out. */
+static void the_largest_gains_are_shown(void **state)
+{
+	struct profile profile;
+	struct plot plot = {0};
+
+	(void)state;
+	profile_init(&profile);
+	for (int i = 0; i < 40; i++)
+		add_gain(&profile, NAN, 1 + i / 100., NAN);
+	assert_int_equal(plot_gains(&profile, &plot), 0);
+	assert_int_equal(plot.rows, 12);
+	assert_int_equal(plot.series[0].count, 12);
+	assert_true(fabs(plot.series[0].points[0].x - 1.39) < 1e-9);
+	plot_free(&plot);
+	profile_free(&profile);
+}
+
+static void the_diagonal_is_where_predictions_are_right(void **state)
+{
+	struct plot plot = {0};
+	const struct plot_series *line = &plot.series[2];
+
+	(void)state;
+	assert_int_equal(plot_verifications(&kept, &plot), 0);
+	assert_int_equal(plot.series[0].count + plot.series[1].count, 5);
+	assert_int_equal(plot.series[1].count, 1);
+	assert_true(plot.x.high == plot.y.high);
+	assert_true(line->points[1].x == line->points[1].y);
+	plot_free(&plot);
+}
+
+static const struct plot_series *series_of(const struct plot *plot, const char *name)
+{
+	for (size_t i = 0; i < plot->count; i++)
+		if (strcmp(plot->series[i].name, name) == 0)
+			return &plot->series[i];
+	fail_msg("no series '%s'", name);
+	return NULL;
+}
+
+/* Cores from 1 to 8 for a run of 4; changes of more than one thing are not on it. */
+static void curves_run_through_the_run_itself(void **state)
+{
+	struct whatif_curves curves;
+	struct plot cores = {0}, shares = {0};
+	const struct plot_point *own;
+
+	(void)state;
+	assert_int_equal(whatif_curves_make(&kept, &curves), 0);
+	assert_int_equal(curves.cores.prediction_count, 8);
+	assert_int_equal(curves.cache.prediction_count, 11);
+	assert_int_equal(plot_cores(&kept, &curves, &cores), 0);
+	assert_int_equal(series_of(&cores, "predicted")->count, 8);
+	assert_int_equal(series_of(&cores, "measured")->count, 2);
+	own = series_of(&cores, "this run")->points;
+	assert_true(own->x == 4 && own->y == kept.rates.real.value);
+	assert_int_equal(plot_shares(&kept, &curves, &shares), 0);
+	assert_int_equal(series_of(&shares, "predicted")->count, 11);
+	assert_int_equal(series_of(&shares, "measured")->count, 2);
+	assert_true(series_of(&shares, "this run")->points->x == 35);
+	plot_free(&cores);
+	plot_free(&shares);
+	whatif_curves_free(&curves);
+}
+
+static void bounds_are_an_area_of_their_own(void **state)
+{
+	struct whatif_curves curves = {.policy = "minio"};
+	struct plot plot = {0};
+	const char *pale;
+	char *text;
+
+	(void)state;
+	profile_init(&curves.cores);
+	for (unsigned i = 1; i <= 4; i++) {
+		struct profile_prediction *prediction =
+			profile_add_prediction(&curves.cores);
+
+		prediction->change.cores = i;
+		prediction->per_s =
+			(struct interval){i < 3 ? 10 * i : NAN, 9 * i, 20 * i};
+	}
+	assert_int_equal(plot_cores(&kept, &curves, &plot), 0);
+	assert_int_equal(series_of(&plot, "predicted")->count, 2);
+	assert_int_equal(series_of(&plot, "only bounds are known")->count, 2);
+	text = by_hand(&plot);
+	pale = strstr(text, "fill-opacity=\".12\"");
+	assert_non_null(pale);
+	free(text);
+	plot_free(&plot);
+	profile_free(&curves.cores);
+}
+
+static void a_run_that_can_not_tell_has_no_curves(void **state)
+{
+	struct profile profile = kept;
+	struct whatif_curves curves;
+	struct plot plot = {0};
+
+	(void)state;
+	profile.window_count = 0;
+	assert_int_equal(whatif_curves_make(&profile, &curves), 0);
+	assert_int_equal(curves.cores.prediction_count, 0);
+	assert_int_equal(plot_cores(&profile, &curves, &plot), 0);
+	assert_int_equal(series_of(&plot, "predicted")->count, 0);
+	plot_free(&plot);
+	whatif_curves_free(&curves);
+}
+
 static void every_window_has_its_mark(void **state)
 {
 	struct plot plot = {0};
@@ -232,6 +394,13 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_histogram_shows_only_what_was_counted),
 		cmocka_unit_test(what_cannot_be_drawn_is_left_out),
 		cmocka_unit_test(the_kernels_cache_has_no_hits_to_show),
+		cmocka_unit_test(a_scale_may_begin_anywhere),
+		cmocka_unit_test(gains_stand_in_their_order),
+		cmocka_unit_test(the_largest_gains_are_shown),
+		cmocka_unit_test(the_diagonal_is_where_predictions_are_right),
+		cmocka_unit_test(curves_run_through_the_run_itself),
+		cmocka_unit_test(bounds_are_an_area_of_their_own),
+		cmocka_unit_test(a_run_that_can_not_tell_has_no_curves),
 		cmocka_unit_test(every_window_has_its_mark),
 		cmocka_unit_test(gnuplot_draws_for_the_page),
 		cmocka_unit_test(a_missing_gnuplot_is_an_error),
