@@ -87,6 +87,15 @@ static double emulated(double then, double now, double none)
 	return then > 0 ? then : none;
 }
 
+/* What the storage itself gives with that many reads in flight, in bytes/s; INFINITY:
+ * no more is known of it than that it is slowed. */
+static double native_bandwidth(const struct storage *storage, unsigned depth)
+{
+	double rate = storage->native ? storage_rate(storage, depth, INFINITY, 0) : NAN;
+
+	return isnan(rate) ? INFINITY : rate * storage->mean_bytes;
+}
+
 static void set_fetch(const struct scene_parts *parts,
 		      const struct profile_change *change, const struct aspect *aspect,
 		      struct simulation_load *load)
@@ -104,8 +113,8 @@ static void set_fetch(const struct scene_parts *parts,
 	load->latency_s =
 		emulated(change->storage_latency_s, profile->storage_latency_s, 0);
 	load->throttled = load->latency_s > 0 || isfinite(bandwidth);
-	if (inputs->storage.native)
-		bandwidth = fmin(bandwidth, inputs->storage.bandwidth / factor);
+	bandwidth = fmin(bandwidth,
+			 native_bandwidth(&inputs->storage, load->depth) / factor);
 	load->bandwidth = bandwidth;
 }
 
