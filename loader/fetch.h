@@ -22,7 +22,7 @@ struct fetch_job {
 	uint64_t tag;   /* the client's */
 	uint64_t start; /* clock_now() when the engine took it; the engine sets it */
 	uint32_t sample;
-	bool unthrottled; /* staging: do not count and do not slow this read */
+	bool unthrottled; /* the throttle neither counts nor slows this read */
 };
 
 /*

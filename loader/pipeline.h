@@ -66,6 +66,7 @@ struct pipeline_turn {
 	double hit;       /* drawn: probability */
 	bool metered;     /* prep: one batch for each pipeline_credit() */
 	bool undelayed;   /* --prep-delay does not count */
+	bool unthrottled; /* fetch: nor does the throttle */
 	bool bare;        /* no clocks, histograms and times of samples */
 	bool paired;      /* each sample twice: bare and not */
 };

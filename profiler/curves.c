@@ -24,10 +24,17 @@ static double counted(const struct window *window, enum trace_counter counter)
 	return (double)window_counted(&window->trace->windows[window->index], counter);
 }
 
-static bool of_curve(const struct window *window, enum trace_kind kind)
+/* Windows of one kind and, of fetch, with the emulated storage or without. */
+struct curve {
+	enum trace_kind kind;
+	unsigned flags;
+};
+
+static bool of_curve(const struct window *window, const struct curve *curve)
 {
-	return window->kind == kind && window->certified &&
-	       (window->flags & (TRACE_PAIRED | TRACE_WARMUP)) == 0;
+	return window->kind == curve->kind && window->certified &&
+	       (window->flags & (TRACE_PAIRED | TRACE_WARMUP | TRACE_UNTHROTTLED)) ==
+		       curve->flags;
 }
 
 /* In loaded windows it is what was prepared beside that makes the point. */
@@ -37,18 +44,18 @@ static double samples_of(const struct window *window)
 					    : window->samples;
 }
 
-static void gather(const struct window *windows, size_t count, enum trace_kind kind,
-		   unsigned x, struct point *point)
+static void gather(const struct window *windows, size_t count,
+		   const struct curve *curve, unsigned x, struct point *point)
 {
 	enum trace_counter cpu =
-		kind == TRACE_FETCH ? TRACE_fetch_cpu_ns : TRACE_prep_cpu_ns;
+		curve->kind == TRACE_FETCH ? TRACE_fetch_cpu_ns : TRACE_prep_cpu_ns;
 
 	*point = (struct point){.windows = 0};
 	for (size_t i = 0; i < count && point->windows < TRACE_WINDOWS; i++) {
 		const struct window *window = &windows[i];
 		double samples;
 
-		if (!of_curve(window, kind) || place_of(window) != x)
+		if (!of_curve(window, curve) || place_of(window) != x)
 			continue;
 		samples = samples_of(window);
 		point->rates[point->windows++] = samples / window->seconds;
@@ -59,7 +66,7 @@ static void gather(const struct window *windows, size_t count, enum trace_kind k
 	}
 }
 
-static void fill_point(struct profile_point *out, enum trace_kind kind, unsigned x,
+static void fill_point(struct profile_point *out, const struct curve *curve, unsigned x,
 		       const struct point *point)
 {
 	out->x = x;
@@ -68,17 +75,18 @@ static void fill_point(struct profile_point *out, enum trace_kind kind, unsigned
 		out->bytes_per_s = point->bytes / point->seconds;
 	if (point->cpu_s > 0 && point->samples > 0)
 		out->cpu_s_per_sample = point->cpu_s / point->samples;
-	out->with_consumer = kind == TRACE_LOADED;
+	out->with_consumer = curve->kind == TRACE_LOADED;
+	out->unthrottled = (curve->flags & TRACE_UNTHROTTLED) != 0;
 }
 
 /* The smallest place of a kind's windows above `above`; 0: none. */
 static unsigned next_place(const struct window *windows, size_t count,
-			   enum trace_kind kind, unsigned above)
+			   const struct curve *curve, unsigned above)
 {
 	unsigned next = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		unsigned x = of_curve(&windows[i], kind) ? place_of(&windows[i]) : 0;
+		unsigned x = of_curve(&windows[i], curve) ? place_of(&windows[i]) : 0;
 
 		if (x > above && (next == 0 || x < next))
 			next = x;
@@ -86,48 +94,55 @@ static unsigned next_place(const struct window *windows, size_t count,
 	return next;
 }
 
-static int add_curve(const struct window *windows, size_t count, enum trace_kind kind,
-		     struct profile *profile)
+static int add_curve(const struct window *windows, size_t count,
+		     const struct curve *curve, struct profile *profile)
 {
 	struct point point;
 	unsigned x = 0;
 
-	while ((x = next_place(windows, count, kind, x)) > 0) {
-		struct profile_point *out = kind == TRACE_FETCH
+	while ((x = next_place(windows, count, curve, x)) > 0) {
+		struct profile_point *out = curve->kind == TRACE_FETCH
 						    ? profile_add_fetch_point(profile)
 						    : profile_add_prep_point(profile);
 
 		if (out == NULL)
 			return -ENOMEM;
-		gather(windows, count, kind, x, &point);
-		fill_point(out, kind, x, &point);
+		gather(windows, count, curve, x, &point);
+		fill_point(out, curve, x, &point);
 	}
 	return 0;
 }
 
 int curves_add(const struct window *windows, size_t count, struct profile *profile)
 {
-	if (add_curve(windows, count, TRACE_PREP, profile) < 0 ||
-	    add_curve(windows, count, TRACE_LOADED, profile) < 0)
-		return -ENOMEM;
-	return add_curve(windows, count, TRACE_FETCH, profile);
+	static const struct curve curves[] = {{TRACE_PREP, 0},
+					      {TRACE_LOADED, 0},
+					      {TRACE_FETCH, 0},
+					      {TRACE_FETCH, TRACE_UNTHROTTLED}};
+
+	for (size_t i = 0; i < sizeof(curves) / sizeof(curves[0]); i++)
+		if (add_curve(windows, count, &curves[i], profile) < 0)
+			return -ENOMEM;
+	return 0;
 }
 
 struct interval curves_at(const struct profile_point *points, size_t count, unsigned x)
 {
 	for (size_t i = 0; i < count; i++)
-		if (points[i].x == x && !points[i].with_consumer)
+		if (points[i].x == x && !points[i].with_consumer &&
+		    !points[i].unthrottled)
 			return points[i].per_s;
 	return INTERVAL_UNKNOWN;
 }
 
 struct interval curves_loaded(const struct window *windows, size_t count)
 {
+	const struct curve loaded = {TRACE_LOADED, 0};
 	double rates[TRACE_WINDOWS];
 	size_t used = 0;
 
 	for (size_t i = 0; i < count && used < TRACE_WINDOWS; i++)
-		if (of_curve(&windows[i], TRACE_LOADED))
+		if (of_curve(&windows[i], &loaded))
 			rates[used++] = windows[i].samples / windows[i].seconds;
 	return statistics_mean(rates, used);
 }

@@ -33,6 +33,11 @@ void extras_plan(struct extras *extras, const struct trace_loader *loader)
 	add(extras, TRACE_PREP, 0, 0);
 	for (int i = 0; i < 3; i++)
 		add(extras, TRACE_PREP, TRACE_PAIRED, 0);
+	if (loader->storage_bandwidth > 0 || loader->storage_latency > 0) {
+		add(extras, TRACE_FETCH, TRACE_UNTHROTTLED, 0);
+		if (loader->fetch_depth > 1)
+			add(extras, TRACE_FETCH, TRACE_UNTHROTTLED, 1);
+	}
 	for (unsigned k = 1; k < loader->workers && k <= 64; k *= 2)
 		add(extras, TRACE_PREP, 0, k);
 	for (unsigned q = 1; q <= 32; q *= 2)

@@ -1,6 +1,7 @@
 /*
  * extras.h - the windows beside the blocks: G under interference, the curves P(k) and
- * S(q), and paired windows that show what the instrumentation costs.
+ * S(q), what is under an emulated storage, and paired windows that show what the
+ * instrumentation costs.
  *
  * They share a part of the budget. What a verdict needs most comes first, for the time may
  * run out.

@@ -240,6 +240,7 @@ int figures_window(const struct window *window, bool used, struct profile *profi
 		if (window_delivers(window->kind))
 			out->blocked_s = window->blocked_s;
 	}
-	return profile_text(&out->why, "%s%s", window->why,
+	return profile_text(&out->why, "%s%s%s", window->why,
+			    raw->flags & TRACE_UNTHROTTLED ? "; unthrottled" : "",
 			    raw->flags & TRACE_WARMUP ? "; warm-up, not used" : "");
 }

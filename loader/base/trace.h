@@ -69,6 +69,7 @@ enum {
 	TRACE_EPOCH = 16, /* real: from an epoch's edge to the next one, or to a later
 			   * one if `length` or `min_steps` ask for more; refused if it
 			   * is cut. Follows a real window without a switch */
+	TRACE_UNTHROTTLED = 32, /* fetch: without the emulated storage */
 };
 
 enum trace_state { TRACE_ASKED, TRACE_RUNNING, TRACE_DONE, TRACE_REFUSED };

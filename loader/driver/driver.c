@@ -123,6 +123,7 @@ static int prepare_turn(struct driver *driver, struct pipeline_turn *turn)
 	case TRACE_FETCH:
 		turn->mode = PIPELINE_FETCH;
 		turn->bare = true; /* its times belong to another depth */
+		turn->unthrottled = (window->flags & TRACE_UNTHROTTLED) != 0;
 		evict(driver);
 		return 0;
 	case TRACE_SYNTHETIC:

@@ -30,7 +30,9 @@ static bool find_job(struct pipeline *p, struct fetch_job *job)
 	if (!p->on)
 		return false;
 	if (p->turn.mode == PIPELINE_FETCH) {
-		*job = (struct fetch_job){.tag = TAG_PROBE, .sample = stream_probe(p)};
+		*job = (struct fetch_job){.tag = TAG_PROBE,
+					  .sample = stream_probe(p),
+					  .unthrottled = p->turn.unthrottled};
 		p->in_flight++;
 		return true;
 	}
@@ -66,7 +68,7 @@ static void count_read(struct pipeline *p, const struct fetch_job *job,
 {
 	struct trace_process *process = p->parts.process;
 
-	if (job->unthrottled) {
+	if (job->unthrottled && (job->tag & TAG_PROBE) == 0) {
 		trace_add(process, TRACE_staged_samples, 1);
 		trace_add(process, TRACE_staged_bytes, blob->size);
 		return;

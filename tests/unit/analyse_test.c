@@ -297,15 +297,23 @@ static void curves_have_a_point_each(void **state)
 		session_add(trace, &prep);
 		session_add(trace, &fetch);
 		session_add(trace, &fetch);
+		fetch.flags = TRACE_UNTHROTTLED;
+		fetch.step_ms = 1;
+		if (x == 8)
+			session_add(trace, &fetch);
 	}
 	analysed(trace, &profile);
 	assert_int_equal(profile.prep_points, 4);
-	assert_int_equal(profile.fetch_points, 4);
+	assert_int_equal(profile.fetch_points, 5);
+	assert_int_equal(profile.fetch_curve[4].x, 16);
+	assert_true(profile.fetch_curve[4].unthrottled);
+	close_to(profile.fetch_curve[4].per_s.value, 32000, 1e-3);
 	for (unsigned i = 0; i < 4; i++) {
 		assert_int_equal(profile.prep_curve[i].x, 1 << i);
 		close_to(profile.prep_curve[i].per_s.value, 400 << i, 1e-6);
 		assert_true(isnan(profile.prep_curve[i].per_s.low));
 		assert_int_equal(profile.fetch_curve[i].x, 2 << i);
+		assert_false(profile.fetch_curve[i].unthrottled);
 		close_to(profile.fetch_curve[i].per_s.low, 800 << i, 1e-3);
 		close_to(profile.fetch_curve[i].bytes_per_s, 8e7 * (1 << i), 1);
 	}

@@ -231,6 +231,24 @@ static void prep_and_fetch_windows_deliver_nothing(void **state)
 	assert_int_equal(real->state, TRACE_DONE);
 }
 
+static void an_unthrottled_fetch_window_leaves_the_storage_out(void **state)
+{
+	struct trace_window *without = ask(TRACE_FETCH), *with = ask(TRACE_FETCH);
+	struct trace_window *real = ask(TRACE_REAL);
+	struct audit audit = {0};
+
+	(void)state;
+	without->flags = TRACE_UNTHROTTLED;
+	without->length_ns = with->length_ns = 50000000;
+	open_loader("storage_latency=20ms,fetch_depth=2");
+	train(real, &audit, 10000);
+	assert_true(without->samples > 10 * with->samples);
+	assert_int_equal(counted(without, TRACE_throttle_reads), 0);
+	assert_int_equal(counted(without, TRACE_fetched_samples), without->samples);
+	assert_int_equal(counted(without, TRACE_staged_samples), 0);
+	assert_true(counted(with, TRACE_throttle_reads) > 0);
+}
+
 static void the_last_sample_s_cpu_time_counts_in_its_window(void **state)
 {
 	struct trace_window *prep = ask(TRACE_PREP), *real = ask(TRACE_REAL);
@@ -485,6 +503,7 @@ int main(int argc, char **argv)
 		WITH_SESSION(cached_windows_read_nothing),
 		WITH_SESSION(cached_windows_repeat_when_the_staged_samples_run_out),
 		WITH_SESSION(prep_and_fetch_windows_deliver_nothing),
+		WITH_SESSION(an_unthrottled_fetch_window_leaves_the_storage_out),
 		WITH_SESSION(the_last_sample_s_cpu_time_counts_in_its_window),
 		WITH_SESSION(
 			paired_windows_prepare_each_sample_with_and_without_counting),

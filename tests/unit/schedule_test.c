@@ -210,6 +210,7 @@ static void extras_take_a_fifth_and_cover_the_curves(void **state)
 		seconds += (double)(window->end.time_ns - window->switch_ns) * 1e-9;
 		paired += (window->flags & TRACE_PAIRED) != 0;
 		depths |= window->kind == TRACE_FETCH ? 1u << window->depth % 32 : 0;
+		assert_int_equal(window->flags & TRACE_UNTHROTTLED, 0);
 		workers |= window->kind == TRACE_PREP ? 1u << window->workers : 0;
 		if (window->kind == TRACE_LOADED)
 			assert_true(window->stage >= 1000);
@@ -220,6 +221,28 @@ static void extras_take_a_fifth_and_cover_the_curves(void **state)
 	assert_int_equal(workers, 1u << 0 | 1u << 1 | 1u << 2);
 	/* 0 is as configured, 16; 32 counts as 0 here. */
 	assert_int_equal(depths, 1u << 0 | 1u << 1 | 1u << 2 | 1u << 4 | 1u << 8);
+	schedule_free(schedule);
+	session_free(target.trace);
+}
+
+static void what_is_under_an_emulated_storage_is_measured(void **state)
+{
+	struct target target = target_new();
+	struct schedule *schedule = schedule_new(&usual);
+	unsigned depths = 0;
+
+	(void)state;
+	target.trace->loader.storage_latency = .005;
+	run(schedule, &target);
+	for (unsigned i = 1; i < target.trace->window_count; i++) {
+		const struct trace_window *window = &target.trace->windows[i];
+
+		if (window->flags != TRACE_UNTHROTTLED)
+			continue;
+		assert_int_equal(window->kind, TRACE_FETCH);
+		depths |= 1u << window->depth;
+	}
+	assert_int_equal(depths, 1u << 0 | 1u << 1);
 	schedule_free(schedule);
 	session_free(target.trace);
 }
@@ -480,6 +503,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(noise_takes_more_blocks_and_then_the_budget),
 		cmocka_unit_test(kinds_are_balanced_and_orders_mirrored),
 		cmocka_unit_test(extras_take_a_fifth_and_cover_the_curves),
+		cmocka_unit_test(what_is_under_an_emulated_storage_is_measured),
 		cmocka_unit_test(a_short_budget_shortens_windows),
 		cmocka_unit_test(void_windows_are_repeated),
 		cmocka_unit_test(what_is_always_void_is_given_up),
