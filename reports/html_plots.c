@@ -39,7 +39,9 @@ static void points(const struct html *html, const struct profile_point *points,
 		html_number(out, html_range(text, &point->per_s));
 		html_number(out, format_bytes(text, point->bytes_per_s));
 		html_number(out, format_seconds(text, point->cpu_s_per_sample));
-		html_cell(out, point->with_consumer ? "the step" : "nothing");
+		html_cell(out, point->with_consumer ? "the step"
+			       : point->unthrottled ? "nothing; unthrottled"
+						    : "nothing");
 		fputs("</tr>\n", out);
 	}
 	html_table_end(out);

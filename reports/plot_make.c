@@ -18,6 +18,7 @@ static int add_possible(const struct profile *profile, struct plot *plot)
 	return plot_point(level, plot->x.high, rate, rate, rate);
 }
 
+/* Points without the emulated storage would dwarf the others: a table has them. */
 static int add_points(struct plot_series *series, const struct profile_point *points,
 		      size_t count, bool with_consumer, bool log2_x)
 {
@@ -26,6 +27,7 @@ static int add_points(struct plot_series *series, const struct profile_point *po
 		double x = log2_x ? log2(points[i].x) : points[i].x;
 
 		if (points[i].with_consumer == with_consumer &&
+		    !points[i].unthrottled &&
 		    plot_point(series, x, rate->value, rate->low, rate->high) < 0)
 			return -1;
 	}
