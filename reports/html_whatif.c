@@ -218,7 +218,9 @@ static void when_cell(FILE *out, const char *when)
 		snprintf(date, sizeof(date), "%.10s %.5s", when, when + 11);
 		when = date;
 	}
-	html_cell(out, when);
+	fputs("<td class=\"when\">", out);
+	html_text(out, when == NULL ? "–" : when);
+	fputs("</td>", out);
 }
 
 static void verification_row(FILE *out, const struct profile_verification *one)

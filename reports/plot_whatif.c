@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { GAINS = PLOT_LABELS / 2 }; /* rows, each with two labels */
+enum { WIDEST = 36 };             /* characters for which a row has room */
 
 static const double LARGEST = 1e6; /* gain that is still drawn */
 
@@ -94,8 +95,10 @@ static void label_gain(struct plot *plot, const struct profile_prediction *predi
 {
 	char words[WHATIF_WORDS], gain[WHATIF_SPEED];
 
-	plot_label(plot, plot->x.low, y, false,
-		   whatif_change_words(words, &prediction->change));
+	whatif_change_words(words, &prediction->change);
+	if (strlen(words) > WIDEST)
+		memcpy(words + WIDEST - 3, "...", 4);
+	plot_label(plot, plot->x.low, y, false, words);
 	plot_label(plot, plot->x.high, y, true,
 		   whatif_gain(gain, &prediction->speedup));
 }

@@ -184,6 +184,9 @@ static void gains_stand_in_their_order(void **state)
 	add_gain(&profile, .5, .6, .7);
 	add_gain(&profile, 1, NAN, 1.9);
 	add_gain(&profile, 1.9, 2, 2.1);
+	profile.predictions[2].change.workers = 128;
+	profile.predictions[2].change.batch = 4096;
+	profile.predictions[2].change.gpu_speed = 2;
 	add_gain(&profile, NAN, NAN, NAN);
 	add_gain(&profile, 1e299, 1e300, 1e301);
 	assert_int_equal(plot_gains(&profile, &plot), 0);
@@ -194,7 +197,8 @@ static void gains_stand_in_their_order(void **state)
 	assert_true(plot.series[1].points[0].y == .5);
 	assert_true(plot.series[2].points[0].y == 1.5);
 	assert_int_equal(plot.label_count, 6);
-	assert_string_equal(plot.labels[0].text, "3 cores");
+	assert_string_equal(plot.labels[0].text,
+			    "3 cores, 128 workers, accelerator...");
 	assert_string_equal(plot.labels[5].text, "0.60× (0.50 to 0.70)");
 	text = by_hand(&plot);
 	assert_int_equal(occurrences(text, "stroke-dasharray=\"3 2\""), 1);
