@@ -4,6 +4,7 @@
 # make check SAN=address,undefined   every test under sanitizers; also SAN=thread
 # make bench                         our loader against others, interleaved
 # make bench-models                  predictions against measurements (half an hour)
+# make bench-page                    predicted hits of the page cache against the kernel's
 # make soak                          the long forms of the tests, ten minutes a fuzzer
 # build/plain/test/cache 'minio_*'   some unit tests
 # tests/cli.t run                    one command-line test
@@ -237,6 +238,11 @@ bench-models:
 	@$(parallel) all
 	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/models.py
 
+bench-page:
+	@$(MAKE) --no-print-directory deps GROUPS_WANTED=run
+	@$(parallel) all $(TOOLS)
+	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/page_cache.py
+
 # Every header must compile by itself.
 headers:
 	@for h in $$(find cmd $(ROOMS) -name '*.h' 2>/dev/null); do \
@@ -309,7 +315,7 @@ clean:
 	rm -rf build
 
 FORCE:
-.PHONY: all bench bench-models check clean demo deps fuzz fuzzers fuzzers-here headers install \
-        lint $(LINTS:%=lint-%) soak tidy uninstall units FORCE
+.PHONY: all bench bench-models bench-page check clean demo deps fuzz fuzzers fuzzers-here \
+        headers install lint $(LINTS:%=lint-%) soak tidy uninstall units FORCE
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
