@@ -78,6 +78,8 @@ struct pipeline_sample {
 	bool hit;
 };
 
+enum { PIPELINE_PROBES = 512 };
+
 /* Starts the threads; no turn is on. */
 struct pipeline *pipeline_open(const struct pipeline_parts *parts, struct error *err);
 void pipeline_close(struct pipeline *pipeline);
@@ -137,6 +139,13 @@ uint32_t pipeline_evict(struct pipeline *pipeline, uint32_t count);
 
 /* Batches delivered beyond the staged samples in this turn, in samples. */
 uint64_t pipeline_repeats(const struct pipeline *pipeline);
+
+/*
+ * Reads of a fetch turn of one read in flight, spread evenly over the turn so far: size
+ * and time. Returns how many; of other turns there are none.
+ */
+uint32_t pipeline_probes(struct pipeline *pipeline,
+			 struct pipeline_sample probes[PIPELINE_PROBES]);
 
 /* CPU time of the prep threads since they started, in nanoseconds. */
 uint64_t pipeline_prep_cpu(const struct pipeline *pipeline);

@@ -3,6 +3,7 @@
 #include "loader/base/trace.h"
 #include "profiler/about.h"
 #include "profiler/curves.h"
+#include "profiler/draws.h"
 #include "profiler/figures.h"
 #include "profiler/proof.h"
 #include "profiler/shares.h"
@@ -282,6 +283,8 @@ static int find(const struct trace *const *sessions, unsigned count,
 	add_cpu(evidence, profile);
 	add_outside(sessions, count, evidence, profile);
 	if (evidence->count > 0 && add_curves(evidence, profile) < 0)
+		return -ENOMEM;
+	if (draws_add(evidence->windows, evidence->count, profile) < 0)
 		return -ENOMEM;
 	split_prep(profile);
 	if (add_proof(evidence, profile) < 0 || verdict_limit(profile) < 0)

@@ -11,7 +11,8 @@
  *	| processes[]        |  one slot each: counters, histograms, threads
  *	| windows[]          |  dsa asks, the driver executes and answers
  *	| steps[]            |  what the training loop did inside the windows
- *	| samples[]          |  what fetch and prep took for each sample of real windows
+ *	| samples[]          |  what fetch and prep took for samples: of real windows,
+ *	|                    |  some of cached ones, some of reads one at a time
  *	| epochs[] skips[]   |
  *	+--------------------+ fixed size, allocated in full when it is made
  *
@@ -176,14 +177,18 @@ struct trace_step {
 	uint32_t epoch;
 };
 
-/* In stream order, for real windows. Times saturate at 4.29 s. */
+/*
+ * Of real windows all in stream order, until their room ends; of cached ones some
+ * batches; of fetch windows of one read in flight some reads, spread over the window.
+ * Times saturate at 4.29 s.
+ */
 struct trace_sample {
 	uint32_t window;
 	uint32_t batch;    /* step within the window, settling ones included */
 	uint32_t sample;   /* number in the data set */
 	uint32_t bytes;    /* encoded */
-	uint32_t fetch_ns; /* 0: a cache hit */
-	uint32_t prep_ns;
+	uint32_t fetch_ns; /* 0: a cache hit, or not fetched in this kind of window */
+	uint32_t prep_ns;  /* 0: not prepared in it */
 };
 
 /* Cache hits over an epoch, real windows alone. */

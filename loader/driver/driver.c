@@ -166,8 +166,10 @@ static void end_window(struct driver *driver, uint64_t now)
 			(uint32_t)pipeline_repeats(driver->parts.pipeline);
 		if (window->kind == TRACE_PREP)
 			window->samples = counted(window, TRACE_prepared_samples);
-		if (window->kind == TRACE_FETCH)
+		if (window->kind == TRACE_FETCH) {
 			window->samples = counted(window, TRACE_fetched_samples);
+			record_probes(driver);
+		}
 	}
 	publish_state(window, (driver->measuring && is_whole(driver)) ||
 					      window->kind == TRACE_FILL
@@ -376,9 +378,10 @@ void driver_delivered(struct driver *driver, uint32_t slot, uint32_t samples,
 	if (!driver->synthetic) {
 		driver->step.epoch =
 			(uint32_t)ring_batch(driver->parts.ring, slot)->epoch;
-		if (window != NULL && window->kind == TRACE_REAL) {
+		if (window != NULL && window->kind == TRACE_REAL)
 			record_samples(driver, slot, samples);
-		}
+		if (window != NULL && window->kind == TRACE_CACHED)
+			record_cached(driver, slot, samples);
 	}
 	driver->batches++;
 }

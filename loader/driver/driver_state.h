@@ -45,8 +45,12 @@ void record_counters(const struct driver *driver);
 /* The next batch is asked for: the step that was under way, if any, is over. */
 void record_step(struct driver *driver, uint64_t now);
 
-/* A batch of a real window was taken. */
+/* A batch of a real window was taken; of a cached one. */
 void record_samples(struct driver *driver, uint32_t slot, uint32_t count);
+void record_cached(struct driver *driver, uint32_t slot, uint32_t count);
+
+/* A fetch window is over, its turn is not. */
+void record_probes(struct driver *driver);
 
 /* describe.c: fills trace.loader. */
 void describe_loader(const struct driver *driver);

@@ -12,7 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WINDOW_SAMPLES = 8192 }; /* sample records of one window */
+/* Sample records of one window at the most, */
+enum {
+	WINDOW_SAMPLES = 8192, /* a real one; */
+	CACHED_SAMPLES = 512,  /* a cached one, of one batch in so many: */
+	CACHED_BATCHES = 4,
+};
 
 static uint64_t read_bytes(void)
 {
@@ -144,31 +149,41 @@ void record_step(struct driver *driver, uint64_t now)
 	store_step(driver, step);
 }
 
-static void store_samples(struct driver *driver, uint32_t slot, uint32_t count)
+/* Appends a record; false when `most` of the window, or all there is room for, are. */
+static bool store_sample(struct driver *driver, uint32_t most,
+			 const struct pipeline_sample *sample)
 {
 	struct trace *trace = driver->trace;
 	struct trace_window *window = driver->window;
 	uint32_t at = atomic_load_explicit(&trace->sample_count, memory_order_relaxed);
 
-	for (uint32_t i = 0; i < count; i++) {
-		struct pipeline_sample sample;
+	if (at >= TRACE_SAMPLES || window->sample_records >= most)
+		return false;
+	trace->samples[at] = (struct trace_sample){
+		.window = driver->index,
+		.batch = driver->batches,
+		.sample = sample->sample,
+		.bytes = sample->bytes,
+		.fetch_ns = sample->fetch_ns,
+		.prep_ns = sample->prep_ns,
+	};
+	window->sample_records++;
+	atomic_store_explicit(&trace->sample_count, at + 1, memory_order_release);
+	return true;
+}
 
-		if (at >= TRACE_SAMPLES || window->sample_records >= WINDOW_SAMPLES) {
-			atomic_fetch_add(&trace->dropped_samples, count - i);
-			break;
-		}
+/* Returns how many there was room for. */
+static uint32_t store_samples(struct driver *driver, uint32_t slot, uint32_t count,
+			      uint32_t most)
+{
+	struct pipeline_sample sample;
+
+	for (uint32_t i = 0; i < count; i++) {
 		pipeline_sample(driver->parts.pipeline, slot, i, &sample);
-		trace->samples[at++] = (struct trace_sample){
-			.window = driver->index,
-			.batch = driver->batches,
-			.sample = sample.sample,
-			.bytes = sample.bytes,
-			.fetch_ns = sample.fetch_ns,
-			.prep_ns = sample.prep_ns,
-		};
-		window->sample_records++;
+		if (!store_sample(driver, most, &sample))
+			return i;
 	}
-	atomic_store_explicit(&trace->sample_count, at, memory_order_release);
+	return count;
 }
 
 /* Hits and misses of what was delivered; of real windows, by epoch. */
@@ -196,6 +211,24 @@ static void count_hits(struct driver *driver, uint32_t slot, uint32_t count)
 
 void record_samples(struct driver *driver, uint32_t slot, uint32_t count)
 {
-	store_samples(driver, slot, count);
+	uint32_t stored = store_samples(driver, slot, count, WINDOW_SAMPLES);
+
+	atomic_fetch_add(&driver->trace->dropped_samples, count - stored);
 	count_hits(driver, slot, count);
+}
+
+/* A few say how long prep takes: the room is for real windows. */
+void record_cached(struct driver *driver, uint32_t slot, uint32_t count)
+{
+	if (driver->measuring && driver->batches % CACHED_BATCHES == 0)
+		store_samples(driver, slot, count, CACHED_SAMPLES);
+}
+
+void record_probes(struct driver *driver)
+{
+	struct pipeline_sample probes[PIPELINE_PROBES];
+	uint32_t count = pipeline_probes(driver->parts.pipeline, probes);
+
+	for (uint32_t i = 0; i < count; i++)
+		store_sample(driver, count, &probes[i]);
 }

@@ -206,6 +206,9 @@ void pipeline_start(struct pipeline *p, const struct pipeline_turn *turn)
 	p->turn = *turn;
 	p->on = true;
 	p->repeats = 0;
+	p->probes.count = 0;
+	p->probes.stride = 1;
+	p->probes.seen = 0;
 	if (turn->mode == PIPELINE_PREP)
 		p->cycle = 0; /* two turns over the same samples do the same work */
 	p->credits = 0;

@@ -69,6 +69,13 @@ struct staged {
 	struct blob **blobs;
 };
 
+/* Every `stride`th read of a fetch turn; twice the stride when there is no more room. */
+struct probes {
+	uint32_t count, stride;
+	uint64_t seen;
+	struct pipeline_sample kept[PIPELINE_PROBES];
+};
+
 enum errand_kind { ERRAND_NONE, ERRAND_STAGE, ERRAND_WARM, ERRAND_FILL };
 
 struct errand {
@@ -118,8 +125,9 @@ struct pipeline {
 	struct batch *batches; /* of each slot */
 
 	struct staged staged;
-	uint32_t cycle;   /* next staged sample to repeat */
-	uint64_t probed;  /* position in the probe stream */
+	uint32_t cycle;  /* next staged sample to repeat */
+	uint64_t probed; /* position in the probe stream */
+	struct probes probes;
 	uint64_t repeats; /* samples delivered that way in this turn */
 	struct random draw;
 	struct errand errand;

@@ -103,6 +103,45 @@ static void supply_place(struct pipeline *p, const struct fetch_job *job,
 	}
 }
 
+static void halve(struct probes *probes)
+{
+	probes->count /= 2;
+	for (uint32_t i = 0; i < probes->count; i++)
+		probes->kept[i] = probes->kept[2 * i];
+	probes->stride *= 2;
+}
+
+/* A read that measures storage came back. */
+static void keep_probe(struct pipeline *p, const struct fetch_job *job,
+		       const struct blob *blob, uint64_t took)
+{
+	struct probes *probes = &p->probes;
+	unsigned depth =
+		p->turn.depth > 0 ? p->turn.depth : p->parts.options->fetch_depth;
+
+	if (depth != 1 || probes->seen++ % probes->stride != 0)
+		return;
+	if (probes->count == PIPELINE_PROBES)
+		halve(probes);
+	probes->kept[probes->count++] = (struct pipeline_sample){
+		.sample = job->sample,
+		.bytes = (uint32_t)blob->size,
+		.fetch_ns = pipeline_ns(took),
+	};
+}
+
+uint32_t pipeline_probes(struct pipeline *p,
+			 struct pipeline_sample probes[PIPELINE_PROBES])
+{
+	uint32_t count;
+
+	pthread_mutex_lock(&p->lock);
+	count = p->probes.count;
+	memcpy(probes, p->probes.kept, count * sizeof(*probes));
+	pthread_mutex_unlock(&p->lock);
+	return count;
+}
+
 static void job_done(void *context, const struct fetch_job *job, struct blob *blob,
 		     int result)
 {
@@ -115,6 +154,8 @@ static void job_done(void *context, const struct fetch_job *job, struct blob *bl
 	} else {
 		if (blob != NULL)
 			count_read(p, job, blob, took);
+		if (blob != NULL && (job->tag & TAG_PROBE) != 0)
+			keep_probe(p, job, blob, took);
 		if ((job->tag & TAG_PROBE) != 0)
 			blob_put(blob);
 		else

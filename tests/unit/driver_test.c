@@ -249,6 +249,53 @@ static void an_unthrottled_fetch_window_leaves_the_storage_out(void **state)
 	assert_true(counted(with, TRACE_throttle_reads) > 0);
 }
 
+static void some_samples_of_cached_windows_are_recorded(void **state)
+{
+	struct trace_window *window = ask(TRACE_CACHED);
+	const struct trace_sample *samples;
+	struct audit audit = {0};
+
+	(void)state;
+	window->min_steps = 400;
+	window->length_ns = 0;
+	open_loader("");
+	train(window, &audit, 10000);
+	/* One of four of 402 batches, until the room ends. */
+	assert_int_equal(window->sample_records, 512);
+	samples = &trace->samples[window->first_sample];
+	for (unsigned i = 0; i < window->sample_records; i++) {
+		assert_true(samples[i].batch >= window->settle);
+		assert_int_equal(samples[i].batch % 4, 0);
+		assert_true(samples[i].prep_ns > 0 && samples[i].bytes > 0);
+		assert_int_equal(samples[i].fetch_ns, 0);
+	}
+	assert_true(trace->dropped_samples == 0);
+}
+
+static void reads_one_at_a_time_are_recorded_evenly(void **state)
+{
+	struct trace_window *one = ask(TRACE_FETCH), *two = ask(TRACE_FETCH);
+	struct trace_window *real = ask(TRACE_REAL);
+	const struct trace_sample *samples;
+	struct audit audit = {0};
+
+	(void)state;
+	one->depth = 1;
+	one->length_ns = two->length_ns = 300000000;
+	open_loader("fetch_depth=2");
+	train(real, &audit, 10000);
+	assert_int_equal(two->sample_records, 0);
+	assert_in_range(one->sample_records, 1, 512);
+	/* Fewer than there were: they are spread, and not the first ones. */
+	assert_true(one->samples > 600);
+	assert_true(one->sample_records >= 256);
+	samples = &trace->samples[one->first_sample];
+	for (unsigned i = 0; i < one->sample_records; i++) {
+		assert_true(samples[i].fetch_ns > 0 && samples[i].bytes > 0);
+		assert_int_equal(samples[i].window, 0);
+	}
+}
+
 static void the_last_sample_s_cpu_time_counts_in_its_window(void **state)
 {
 	struct trace_window *prep = ask(TRACE_PREP), *real = ask(TRACE_REAL);
@@ -504,6 +551,8 @@ int main(int argc, char **argv)
 		WITH_SESSION(cached_windows_repeat_when_the_staged_samples_run_out),
 		WITH_SESSION(prep_and_fetch_windows_deliver_nothing),
 		WITH_SESSION(an_unthrottled_fetch_window_leaves_the_storage_out),
+		WITH_SESSION(some_samples_of_cached_windows_are_recorded),
+		WITH_SESSION(reads_one_at_a_time_are_recorded_evenly),
 		WITH_SESSION(the_last_sample_s_cpu_time_counts_in_its_window),
 		WITH_SESSION(
 			paired_windows_prepare_each_sample_with_and_without_counting),
