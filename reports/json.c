@@ -253,17 +253,81 @@ static json_t *result_value(const struct profile *profile)
 	return NULL;
 }
 
+/*
+ * jansson puts each element on a line of its own; numbers get one line together. What
+ * stands between "[" and its first element is held back until that is known.
+ */
+struct packer {
+	FILE *out;
+	bool in_text, escaped;
+	bool in_numbers; /* of an array */
+	bool opened;     /* "[" was the last but for white space */
+	int indent;      /* spaces held back after a line's end; -1: no line's end */
+};
+
+static void release(struct packer *packer)
+{
+	if (packer->indent >= 0)
+		fprintf(packer->out, "\n%*s", packer->indent, "");
+	packer->indent = -1;
+	packer->opened = false;
+}
+
+/* A character that is no white space, outside of texts. */
+static void pack_mark(struct packer *packer, char c)
+{
+	if (packer->opened && strchr("{[\"]", c) == NULL) {
+		packer->in_numbers = true;
+		packer->indent = -1;
+	}
+	if (packer->in_numbers && c == ']')
+		packer->in_numbers = false;
+	release(packer);
+	packer->in_text = c == '"';
+	packer->opened = c == '[';
+	putc(c, packer->out);
+	if (packer->in_numbers && c == ',')
+		putc(' ', packer->out);
+}
+
+static void pack(struct packer *packer, char c)
+{
+	if (packer->in_text) {
+		packer->in_text = packer->escaped || c != '"';
+		packer->escaped = !packer->escaped && c == '\\';
+		putc(c, packer->out);
+	} else if (c == '\n') {
+		packer->indent = packer->in_numbers ? -1 : 0;
+	} else if (c == ' ' && packer->indent >= 0) {
+		packer->indent++;
+	} else if (c == ' ' && packer->in_numbers) {
+		return;
+	} else if (c == ' ') {
+		putc(c, packer->out);
+	} else {
+		pack_mark(packer, c);
+	}
+}
+
+static int pack_all(const char *text, size_t size, void *data)
+{
+	for (size_t i = 0; i < size; i++)
+		pack(data, text[i]);
+	return ferror(((struct packer *)data)->out) ? -1 : 0;
+}
+
 int json_result_write(const struct profile *profile, FILE *out, struct error *err)
 {
 	json_t *root = result_value(profile);
+	struct packer packer = {.out = out, .indent = -1};
 	int result = 0;
 
 	if (root == NULL)
 		return error_set(err, ENOMEM, "no memory to write the result");
 	errno = ENOMEM;
-	if (json_dumpf(root, out,
-		       JSON_SORT_KEYS | JSON_INDENT(2) | JSON_REAL_PRECISION(DIGITS)) <
-		    0 ||
+	if (json_dump_callback(root, pack_all, &packer,
+			       JSON_SORT_KEYS | JSON_INDENT(2) |
+				       JSON_REAL_PRECISION(DIGITS)) < 0 ||
 	    putc('\n', out) == EOF)
 		result = error_sys(err, errno, "can't write the result");
 	json_decref(root);

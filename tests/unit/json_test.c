@@ -181,6 +181,9 @@ static void draws_are_kept_side_by_side(void **state)
 	*profile_add_draw(&profile) = (struct profile_draw){110000, .0025, .004};
 	*profile_add_draw(&profile) = (struct profile_draw){UNKNOWN, NAN, .005};
 	text = write_text(&profile);
+	assert_non_null(strstr(text, "    \"bytes\": [110000, null],\n"
+				     "    \"fetch_s\": [0.0025, null],\n"
+				     "    \"prep_s\": [0.004, 0.005]\n  },\n"));
 	assert_int_equal(json_result_read(text, strlen(text), &again, NULL), 0);
 	assert_int_equal(again.draw_count, 2);
 	assert_int_equal(again.draws[0].bytes, 110000);
