@@ -40,8 +40,8 @@ enum {
 
 struct entry {
 	uint32_t next, prev; /* in its list, when it is held */
-	uint64_t bytes;      /* whole pages */
-	uint64_t went;       /* age when it was evicted */
+	uint64_t bytes;
+	uint64_t went; /* age when it was evicted */
 	bool held, active, referenced, shadow;
 };
 
@@ -145,7 +145,9 @@ static uint64_t scan(struct page_cache *cache, int priority, uint64_t freed)
 	bool moves = inactive_is_low(cache);
 
 	for (int list = 0; list < LISTS; list++)
-		left[list] = (cache->bytes[list] / PAGE >> priority) * PAGE;
+		left[list] = priority > 0
+				     ? (cache->bytes[list] / PAGE >> priority) * PAGE
+				     : cache->bytes[list];
 	while (left[INACTIVE] + left[ACTIVE] > 0 && freed < CLUSTER) {
 		uint64_t inactive = least(left[INACTIVE], CLUSTER);
 		uint64_t active = least(left[ACTIVE], CLUSTER);
@@ -187,13 +189,19 @@ bool page_cache_read(struct page_cache *cache, uint32_t sample, uint64_t bytes)
 		mark_accessed(cache, sample);
 		return true;
 	}
-	bytes = (bytes + PAGE - 1) / PAGE * PAGE;
 	if (bytes == 0 || bytes > cache->capacity)
 		return false;
 	while (cache->bytes[INACTIVE] + cache->bytes[ACTIVE] > cache->capacity - bytes)
 		reclaim(cache);
 	add(cache, sample, bytes);
 	return false;
+}
+
+/* Active grows by what comes back soon: the less is cached, the more slowly. Replays of
+ * all sizes and shares from .1 on have settled then. */
+unsigned page_cache_warm(double x)
+{
+	return 4 + (unsigned)fmin(16, 1 / x);
 }
 
 struct page_cache *page_cache_new(uint32_t samples, uint64_t capacity)

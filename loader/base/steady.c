@@ -94,7 +94,7 @@ static const struct law *law_of(const char *policy)
 	return NULL;
 }
 
-enum { SAMPLES = 4096, WARM = 10, EPOCHS = 16 }; /* the replay of page; counted */
+enum { SAMPLES = 4096, EPOCHS = 16 }; /* the replay of page; those that count */
 
 /* Of a sample there: pages, no less than a picture has. Up to 1 GiB size is all one. */
 static uint64_t sample_bytes(uint64_t dataset_bytes)
@@ -109,6 +109,7 @@ static int page_over(double x, uint64_t dataset_bytes, double *hit, uint32_t par
 {
 	uint64_t bytes = sample_bytes(dataset_bytes);
 	double capacity = x * SAMPLES * (double)bytes;
+	uint32_t warm = page_cache_warm(x);
 	double one = (double)parts / SAMPLES / EPOCHS;
 	struct page_cache *cache = page_cache_new(SAMPLES, (uint64_t)capacity);
 	uint32_t *order = calloc(SAMPLES, sizeof(*order));
@@ -116,10 +117,10 @@ static int page_over(double x, uint64_t dataset_bytes, double *hit, uint32_t par
 
 	for (uint32_t i = 0; i < parts; i++)
 		hit[i] = 0;
-	for (uint32_t epoch = 0; rc == 0 && epoch < WARM + EPOCHS; epoch++) {
+	for (uint32_t epoch = 0; rc == 0 && epoch < warm + EPOCHS; epoch++) {
 		permutation_fill(order, SAMPLES, 0, epoch);
 		for (uint32_t i = 0; i < SAMPLES; i++)
-			if (page_cache_read(cache, order[i], bytes) && epoch >= WARM)
+			if (page_cache_read(cache, order[i], bytes) && epoch >= warm)
 				hit[i * parts / SAMPLES] += one;
 	}
 	page_cache_free(cache);

@@ -1,5 +1,6 @@
 /* feed.c - the stream of a simulation. */
 #include "models/simulation/feed.h"
+#include "loader/base/page_cache.h"
 #include "loader/base/permutation.h"
 
 #include <errno.h>
@@ -8,7 +9,6 @@
 enum {
 	LARGE = 1 << 17, /* samples: a data set whose edges need not be told apart */
 	WARM = 4,        /* epochs until fifo and random are steady */
-	WARM_PAGE = 10,  /* and page */
 };
 
 bool feed_uniform(const struct feed *feed)
@@ -137,15 +137,26 @@ uint32_t feed_next(struct feed *feed)
 	return slot;
 }
 
+static uint64_t warm_epochs(const struct feed *feed)
+{
+	switch (feed->policy) {
+	case HITS_MINIO:
+		return 1;
+	case HITS_LRU:
+		return 2;
+	case HITS_PAGE:
+		return page_cache_warm(feed->load->share);
+	default:
+		return WARM;
+	}
+}
+
 void feed_warm(struct feed *feed, uint64_t before)
 {
 	uint64_t epochs = before / feed->steps + 1;
 
 	if (feed->cache != NULL)
-		epochs += feed->policy == HITS_MINIO  ? 1
-			  : feed->policy == HITS_LRU  ? 2
-			  : feed->policy == HITS_PAGE ? WARM_PAGE
-						      : WARM;
+		epochs += warm_epochs(feed);
 	while (feed->opened < epochs * feed->steps - before)
 		feed_next(feed);
 }

@@ -1,4 +1,5 @@
 #include "loader/base/error.h"
+#include "loader/base/page_cache.h"
 #include "loader/base/permutation.h"
 #include "models/hits.h"
 #include "tests/lib/nomem.h"
@@ -290,6 +291,40 @@ static void page_positions_make_up_its_mean(void **state)
 			 hits_mean(HITS_PAGE, .6, 1 << 28)) < .01);
 }
 
+static double page_after(double x, uint64_t sample_bytes, uint32_t epochs)
+{
+	const struct hits_stream stream = {
+		.policy = HITS_PAGE,
+		.samples = SAMPLES,
+		.readers = 1,
+		.x = x,
+		.sample_bytes = sample_bytes,
+		.warm = epochs,
+		.epochs = 10,
+		.seed = 1,
+	};
+	struct hits_ratio ratio;
+
+	assert_int_equal(hits_replay(&stream, &ratio, NULL), 0);
+	return ratio.all;
+}
+
+static void page_is_steady_after_its_epochs(void **state)
+{
+	static const double shares[] = {.1, .2, .35, .5, .65, .8, .95};
+	static const uint64_t sizes[] = {PICTURE, 1 << 20, 1 << 24};
+
+	(void)state;
+	for (int i = 0; i < 7; i++)
+		for (int j = 0; j < 3; j++) {
+			uint32_t warm = page_cache_warm(shares[i]);
+			double soon = page_after(shares[i], sizes[j], warm);
+			double late = page_after(shares[i], sizes[j], warm + 20);
+
+			assert_true(fabs(soon - late) < .01);
+		}
+}
+
 static void what_makes_no_sense_is_refused(void **state)
 {
 	const struct hits_stream good = {
@@ -357,6 +392,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(page_keeps_what_was_read_twice),
 		cmocka_unit_test(page_keeps_what_comes_back_soon),
 		cmocka_unit_test(page_positions_make_up_its_mean),
+		cmocka_unit_test(page_is_steady_after_its_epochs),
 		cmocka_unit_test(what_makes_no_sense_is_refused),
 		cmocka_unit_test(memory_short_is_told),
 	};
