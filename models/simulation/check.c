@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-enum { PLACES = 1 << 26 }; /* of all slots: a GiB for each 64 bytes of one */
+enum { PLACES = 1 << 26 }; /* of all slots; they take 28 bytes each */
 
 struct rule {
 	bool kept;

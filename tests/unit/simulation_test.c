@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -157,6 +158,27 @@ static void one_fetch_thread_issues_reads_one_by_one(void **state)
 	assert_near(run(&load, 50000).per_s, 2000, 1e-3);
 }
 
+/* As the fetch engine does: the throttle's rates are met whatever a read had to wait
+ * for its thread. */
+static void the_throttle_makes_up_for_what_was_waited(void **state)
+{
+	static const struct profile_draw draws[] = {
+		{BYTES, NAN, 0.1 * MS}, {BYTES, NAN, 0.1 * MS}, {BYTES, NAN, 1.3 * MS}};
+	struct simulation_load load = plain();
+
+	(void)state;
+	load.draws = draws;
+	load.draw_count = 3;
+	load.depth = 8;
+	load.fetch_threads = 1;
+	load.fetch_cpu_s = 0.5 * MS;
+	load.latency_s = 10 * MS;
+	load.throttled = true;
+	load.speed = one_core;
+	load.speeds = 2;
+	assert_near(run(&load, 50000).per_s, 800, 4e-3);
+}
+
 /* ---- shared cores --------------------------------------------------------------- */
 
 static void one_core_does_all_work_one_after_another(void **state)
@@ -300,6 +322,20 @@ static void fewer_samples_than_an_epoch_are_whole_epochs_of_lru(void **state)
 	assert_near(run(&load, 100).per_s, whole, 1e-9);
 }
 
+static void the_kernels_cache_is_steady_from_the_first_epoch(void **state)
+{
+	struct simulation_load load = plain();
+	double later;
+
+	(void)state;
+	load.dataset = 20000;
+	load.bandwidth = 30e6;
+	load.policy = "page";
+	load.share = 0.5;
+	later = run(&load, 200000).hit_ratio;
+	assert_near(run(&load, 20000).hit_ratio, later, 0.03);
+}
+
 static void a_huge_data_set_is_scaled_down(void **state)
 {
 	double mean = 0.5 + 0.5 * log(0.5);
@@ -313,6 +349,9 @@ static void a_huge_data_set_is_scaled_down(void **state)
 	assert_near(run(&load, 1000).hit_ratio, mean, 0.02);
 	load.policy = "minio";
 	assert_near(run(&load, 1000).hit_ratio, 0.5, 0.1);
+	load.batch = 1000000; /* and the data set is no smaller than that */
+	load.ahead = 1;
+	assert_near(run(&load, 1000).per_s, 600, 0.01);
 }
 
 /*
@@ -346,7 +385,9 @@ static void hits_of_the_kernel_are_reads(void **state)
 	load.share = 1;
 	load.fetch_cpu_s = 2 * MS;
 	load.fetch_threads = 1;
+	load.bandwidth = 10e6; /* of the storage, which does not see them */
 	assert_near(run(&load, 5000).per_s, 500, 1e-3);
+	load.bandwidth = INFINITY;
 	load.latency_s = 64 * MS;
 	load.throttled = true;
 	assert_near(run(&load, 5000).per_s, 250, 1e-3);
@@ -414,6 +455,9 @@ static void a_held_batch_occupies_its_slot(void **state)
 	assert_near(run(&load, 5000).per_s, 10 / (25 * MS), 1e-9);
 	load.ahead = 2;
 	assert_near(run(&load, 5000).per_s, 10 / (15 * MS), 1e-9);
+	load.ahead = 1;
+	load.latency_s = 20 * MS; /* nor does an idle storage save up anything */
+	assert_near(run(&load, 5000).per_s, 10 / (45 * MS), 1e-9);
 }
 
 /* 4, 4 and 2 samples take a latency each. */
@@ -432,6 +476,9 @@ static void the_last_batch_of_an_epoch_is_short(void **state)
 	load.no_consumer = false;
 	load.compute_s = 40 * MS; /* for a short one in proportion */
 	assert_near(run(&load, 1000).per_s, 100, 1e-9);
+	load.compute_cpu_s = 80 * MS;
+	assert_near(run(&load, 1000).per_s, 50, 1e-9);
+	load.compute_cpu_s = 0;
 	load.batch = 100; /* more than there are */
 	assert_near(run(&load, 1000).per_s, 2500, 1e-9);
 }
@@ -611,17 +658,26 @@ static void refused(struct simulation_load load, const char *member)
 {
 	struct simulation_outcome outcome;
 	struct error error = {0};
+	char start[64];
 
 	if (simulate(&load, 1000, &outcome, &error) != -EINVAL)
 		fail_msg("a wrong %s is simulated", member);
-	if (strstr(error.message, member) == NULL)
+	snprintf(start, sizeof(start), "the simulated load's %s", member);
+	if (strncmp(error.message, start, strlen(start)) != 0)
 		fail_msg("'%s' does not name %s", error.message, member);
+}
+
+static struct simulation_load sound(void)
+{
+	struct simulation_load load = plain();
+
+	load.compute_s = 1;
+	return load;
 }
 
 #define REFUSED(member, value)                                                         \
 	do {                                                                           \
-		struct simulation_load bad = plain();                                  \
-		bad.compute_s = 1;                                                     \
+		struct simulation_load bad = sound();                                  \
 		bad.member = value;                                                    \
 		refused(bad, #member);                                                 \
 	} while (0)
@@ -631,6 +687,8 @@ static void loads_without_sense_are_refused(void **state)
 	static const double stopped[] = {1, 1, 0};
 	static const struct profile_draw endless = {BYTES, NAN, INFINITY};
 	struct simulation_load load = plain();
+	struct simulation_outcome outcome;
+	struct error error = {0};
 
 	(void)state;
 	REFUSED(dataset, 0);
@@ -642,7 +700,6 @@ static void loads_without_sense_are_refused(void **state)
 	REFUSED(share, 1.01);
 	REFUSED(share, NAN);
 	REFUSED(depth, 0);
-	REFUSED(depth, 512);
 	REFUSED(fetch_threads, 0);
 	REFUSED(fetch_threads, 17);
 	REFUSED(fetch_cpu_s, -1);
@@ -651,6 +708,7 @@ static void loads_without_sense_are_refused(void **state)
 	REFUSED(bandwidth, 0);
 	REFUSED(bandwidth, NAN);
 	REFUSED(workers, 0);
+	REFUSED(workers, SIMULATION_THREADS);
 	REFUSED(workers, UINT32_MAX);
 	REFUSED(prep_scale, -1);
 	REFUSED(delay_s, NAN);
@@ -672,7 +730,12 @@ static void loads_without_sense_are_refused(void **state)
 	load.loaded = false;
 	load.no_consumer = true;
 	refused(load, "no_consumer");
-	refused(plain(), "nothing");
+	load = plain();
+	assert_int_equal(simulate(&load, 1000, &outcome, &error), -EINVAL);
+	assert_string_equal(error.message,
+			    "nothing in the simulated load takes any time");
+	load.compute_s = 1;
+	assert_int_equal(simulate(&load, 0, &outcome, &error), -EINVAL);
 }
 
 int main(int argc, char **argv)
@@ -684,6 +747,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(bandwidth_limits),
 		cmocka_unit_test(latency_limits_by_littles_law),
 		cmocka_unit_test(one_fetch_thread_issues_reads_one_by_one),
+		cmocka_unit_test(the_throttle_makes_up_for_what_was_waited),
 		cmocka_unit_test(one_core_does_all_work_one_after_another),
 		cmocka_unit_test(threads_share_two_cores),
 		cmocka_unit_test(work_and_accelerator_run_side_by_side),
@@ -691,6 +755,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(minio_leaves_a_fixed_share_to_fetch),
 		cmocka_unit_test(lru_is_followed_through_the_epoch),
 		cmocka_unit_test(fewer_samples_than_an_epoch_are_whole_epochs_of_lru),
+		cmocka_unit_test(the_kernels_cache_is_steady_from_the_first_epoch),
 		cmocka_unit_test(a_huge_data_set_is_scaled_down),
 		cmocka_unit_test(batches_ahead_raise_the_hits_of_lru),
 		cmocka_unit_test(hits_of_the_kernel_are_reads),
