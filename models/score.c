@@ -70,10 +70,11 @@ static int score_errors(const struct profile *profile, struct score *score)
 	for (size_t i = 0; i < profile->verification_count; i++) {
 		const struct profile_verification *verification =
 			&profile->verifications[i];
+		size_t at = score->count;
 
 		if (!has_value(verification))
 			continue;
-		errors[score->count] = add_error(verification, score);
+		errors[at] = add_error(verification, score);
 		if (verification->covered >= 0) {
 			intervals++;
 			score->covered += verification->covered;
