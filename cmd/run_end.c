@@ -111,6 +111,7 @@ static int try_list(const struct run_end *end, struct profile *profile,
 		    const struct model *model, const struct sweep_list *list,
 		    struct error *err)
 {
+	const struct forecast config = {.model = model, .run = end->output};
 	struct trials trials = end->trials;
 	struct form_style style = terminal_style(stdout);
 	struct profile asked; /* its predictions */
@@ -119,7 +120,7 @@ static int try_list(const struct run_end *end, struct profile *profile,
 
 	trials.folder = end->output;
 	profile_init(&asked);
-	result = forecast(&asked, model, list, end->output, err);
+	result = forecast(&config, list, &asked, err);
 	if (result == 0 || result == -ENODATA)
 		result = trials_run(&trials, profile, asked.predictions,
 				    asked.prediction_count, &from, err);

@@ -3,6 +3,7 @@
 #include "cmd/changes.h"
 #include "cmd/cmd.h"
 #include "cmd/pricelist.h"
+#include "cmd/progress.h"
 #include "cmd/result.h"
 #include "cmd/trials.h"
 #include "loader/base/error.h"
@@ -190,15 +191,36 @@ static void warn(const char *what, const struct error *err)
 
 /* ---- the answer ---- */
 
+static void tell(void *context, size_t done)
+{
+	progress_show(context, done);
+}
+
+static int predict_list(struct question *question, struct error *err)
+{
+	struct progress progress;
+	const struct forecast config = {
+		.model = question->model,
+		.run = question->asked->run,
+		.tell = question->asked->quiet ? NULL : tell,
+		.context = &progress,
+	};
+	int result;
+
+	progress_begin(&progress, "changes predicted", question->list.count);
+	result = forecast(&config, &question->list, &question->profile, err);
+	progress_end(&progress);
+	return result;
+}
+
 static int predict(struct question *question, struct error *err)
 {
 	struct profile *profile = &question->profile;
-	const char *run = question->asked->run;
 	int result;
 
 	if (question->list.count > 0)
-		return forecast(profile, question->model, &question->list, run, err);
-	result = advise(profile, question->model, run, err);
+		return predict_list(question, err);
+	result = advise(profile, question->model, question->asked->run, err);
 	if (result == 0 && profile->model.why != NULL)
 		return error_set(err, ENODATA, "%s", profile->model.why);
 	return result;
@@ -207,6 +229,8 @@ static int predict(struct question *question, struct error *err)
 static int make_model(struct question *question, struct error *err)
 {
 	question->model = model_new(&question->profile, err);
+	if (question->model == NULL && err->code == EINVAL) /* no fault of a change */
+		return error_within(err, -EIO, "this run can't be simulated");
 	if (question->model == NULL)
 		return -err->code;
 	if (question->asked->prices != NULL)
@@ -229,10 +253,7 @@ static int answer(struct question *question, struct error *err)
 		return result;
 	/* What can't be predicted can be measured all the same. */
 	warn("cannot predict", err);
-	return question->model != NULL
-		       ? 0
-		       : forecast(&question->profile, NULL, &question->list,
-				  question->asked->run, err);
+	return question->model != NULL ? 0 : predict_list(question, err);
 }
 
 /* ---- the proof ---- */

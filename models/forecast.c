@@ -31,18 +31,18 @@ static int predict(struct profile_prediction *made, const struct model *model,
 	return result;
 }
 
-static int add(struct profile *profile, const struct model *model,
-	       const struct profile_change *change, const char *run, struct error *err)
+static int add(const struct forecast *forecast, const struct profile_change *change,
+	       struct profile *profile, struct error *err)
 {
 	struct profile_prediction *made = profile_add_prediction(profile);
 
-	if (made == NULL || command_verify(change, run, &made->command) < 0)
+	if (made == NULL || command_verify(change, forecast->run, &made->command) < 0)
 		return error_sys(err, ENOMEM, "predicting");
-	return predict(made, model, change, err);
+	return predict(made, forecast->model, change, err);
 }
 
-int forecast(struct profile *profile, const struct model *model,
-	     const struct sweep_list *list, const char *run, struct error *err)
+int forecast(const struct forecast *forecast, const struct sweep_list *list,
+	     struct profile *profile, struct error *err)
 {
 	struct error first = {0};
 	size_t told = 0;
@@ -52,12 +52,14 @@ int forecast(struct profile *profile, const struct model *model,
 	for (size_t i = 0; i < list->count; i++) {
 		struct error why = {0};
 
-		result = add(profile, model, &list->changes[i], run, &why);
+		result = add(forecast, &list->changes[i], profile, &why);
 		told += result == 0;
 		if (result < 0 && (first.code == 0 || result != -ENODATA))
 			first = why;
 		if (result < 0 && result != -ENODATA)
 			break;
+		if (forecast->tell != NULL)
+			forecast->tell(forecast->context, i + 1);
 	}
 	if (result == -ENODATA && told > 0)
 		result = 0;

@@ -7,14 +7,20 @@
 struct error;
 struct model;
 
+struct forecast {
+	const struct model *model;                /* NULL: nothing can be told */
+	const char *run;                          /* as the commands name the result */
+	void (*tell)(void *context, size_t done); /* after each; or NULL */
+	void *context;
+};
+
 /*
  * Puts one prediction for each change, in their order, in the place of those that the
- * profile has; each with the command that verifies it on `run`, as the commands name
- * the result. What the run can't tell has no rate, and says why. 0; -ENODATA (err: why)
- * when nothing at all could be told; -EINVAL (err) when a change makes no sense for
- * this run; -ENOMEM. model NULL: nothing can be told, and 0.
+ * profile has; each with the command that verifies it. What the run can't tell has no
+ * rate, and says why. 0; -ENODATA (err: why) when nothing at all could be told of a
+ * model; -EINVAL (err) when a change makes no sense for this run; -ENOMEM.
  */
-int forecast(struct profile *profile, const struct model *model,
-	     const struct sweep_list *list, const char *run, struct error *err);
+int forecast(const struct forecast *forecast, const struct sweep_list *list,
+	     struct profile *profile, struct error *err);
 
 #endif

@@ -13,10 +13,11 @@ struct rule {
 	const char *member, *wanted;
 };
 
-/* Finite, and not negative. */
+#define AMOUNT_MOST 1e9 /* more than any time; sums and products stay finite */
+
 static bool amount(double value)
 {
-	return value >= 0 && value < INFINITY;
+	return value >= 0 && value <= AMOUNT_MOST;
 }
 
 static int check(const struct rule *rules, size_t count, struct error *err)
@@ -58,7 +59,7 @@ static int check_draws(const struct simulation_load *load, struct error *err)
 		    !(isnan(draw->fetch_s) || amount(draw->fetch_s)))
 			return error_set(err, EINVAL,
 					 "the simulated load's draws[%zu] must have "
-					 "times of 0 s or more",
+					 "times of 0 to 1e9 s",
 					 i);
 	}
 	return 0;
@@ -70,15 +71,15 @@ static int check_stages(const struct simulation_load *load, struct error *err)
 		{load->depth > 0, "depth", "1 read at least"},
 		{load->fetch_threads > 0 && load->fetch_threads <= load->depth,
 		 "fetch_threads", "1 to depth"},
-		{amount(load->fetch_cpu_s), "fetch_cpu_s", "0 s or more"},
-		{amount(load->fetch_scale), "fetch_scale", "0 or more"},
-		{amount(load->latency_s), "latency_s", "0 s or more"},
-		{load->bandwidth > 0, "bandwidth", "above 0, or INFINITY"},
+		{amount(load->fetch_cpu_s), "fetch_cpu_s", "0 to 1e9 s"},
+		{amount(load->fetch_scale), "fetch_scale", "0 to 1e9"},
+		{amount(load->latency_s), "latency_s", "0 to 1e9 s"},
+		{load->bandwidth >= 1, "bandwidth", "1 byte/s at least, or INFINITY"},
 		{load->workers > 0, "workers", "1 at least"},
-		{amount(load->prep_scale), "prep_scale", "0 or more"},
-		{amount(load->delay_s), "delay_s", "0 s or more"},
-		{amount(load->compute_cpu_s), "compute_cpu_s", "0 s or more"},
-		{amount(load->compute_s), "compute_s", "0 s or more"},
+		{amount(load->prep_scale), "prep_scale", "0 to 1e9"},
+		{amount(load->delay_s), "delay_s", "0 to 1e9 s"},
+		{amount(load->compute_cpu_s), "compute_cpu_s", "0 to 1e9 s"},
+		{amount(load->compute_s), "compute_s", "0 to 1e9 s"},
 		{load->compute_threads > 0, "compute_threads", "1 at least"},
 		{load->workers <= SIMULATION_THREADS &&
 			 load->depth <= SIMULATION_THREADS &&
