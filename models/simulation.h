@@ -89,9 +89,9 @@ struct simulation_outcome {
  * steady state and the pipeline was left to settle. Counts whole epochs where that
  * many samples hold at least one, so that hits are averaged over the epoch; with a
  * policy whose hits change over the epoch at least one epoch is counted. A data set of
- * more samples than asked for and than 2^17 is scaled down to these, with the share
- * that it has in the cache. 0; -EINVAL when the load makes no sense (err names the
- * member); -ENOMEM.
+ * more samples than asked for and than 2^16 is scaled down to these, with the share
+ * that it has in the cache; for policy "page" always to 2^16. 0; -EINVAL when the load
+ * makes no sense (err names the member); -ENOMEM.
  */
 int simulate(const struct simulation_load *load, uint64_t samples,
 	     struct simulation_outcome *outcome, struct error *err);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 enum {
-	LARGE = 1 << 17, /* samples: a data set whose edges need not be told apart */
+	LARGE = 1 << 16, /* samples: a data set whose edges need not be told apart */
 	WARM = 4,        /* epochs until fifo and random are steady */
 };
 
@@ -18,12 +18,14 @@ bool feed_uniform(const struct feed *feed)
 
 /*
  * A data set too large to go through is scaled down: hits depend on the cache's share
- * of it. Whole batches, since one short one in so many does not count.
+ * of it. Whole batches, since one short one in so many does not count. The kernel's
+ * cache takes many epochs to be steady, so what is asked for is several of a small set.
  */
 static void set_size(struct feed *feed, uint64_t samples)
 {
 	const struct simulation_load *load = feed->load;
-	uint64_t most = samples > LARGE ? samples : LARGE;
+	bool all = samples > LARGE && feed->policy != HITS_PAGE;
+	uint64_t most = all ? samples : LARGE;
 
 	feed->dataset = load->dataset;
 	feed->batch = load->batch < load->dataset ? load->batch : load->dataset;
