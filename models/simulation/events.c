@@ -1,5 +1,5 @@
 /*
- * simulation.c - the threads of the pipeline, and time.
+ * events.c - what the threads of a simulated pipeline do, one after another.
  *
  * CPU tasks all advance at speed[running], so they share one virtual time: `worked`,
  * the CPU work that each running thread has done since the beginning. A task ends when
@@ -7,65 +7,12 @@
  * meanwhile, so that a heap by that sum is enough. What goes by the clock lies in
  * another heap.
  */
-#include "models/simulation.h"
-#include "loader/base/error.h"
-#include "models/simulation/agenda.h"
-#include "models/simulation/check.h"
-#include "models/simulation/feed.h"
-
-#include <errno.h>
-#include <stdlib.h>
+#include "models/simulation/events.h"
 
 /* Longest that a place of the fetch engine catches up: loader/fetch/fetch.c. */
 static const double CATCH_UP_S = 0.01;
 
 enum { CONSUMER = 0 }; /* then the workers, then the reads in flight */
-
-struct task {
-	uint32_t place; /* of the feed; prep, read */
-	bool stored;    /* read: the storage itself is done */
-	double start;   /* read: as the throttle sees it */
-	double until;   /* not done before; read: when the last one was due */
-};
-
-/* Those that have nothing to do; the one that came last is the first to go. */
-struct idle {
-	uint32_t *who;
-	uint32_t count;
-};
-
-/* While counting: integrals over time, and counts. */
-struct sums {
-	double begin; /* when they were zeroed */
-	double blocked, prep, fetch, cpu;
-	uint64_t samples, hits, prepared;
-};
-
-struct simulation {
-	const struct simulation_load *load;
-	struct feed feed;
-	double speed[SIMULATION_THREADS + 1];
-
-	double now, worked;
-	unsigned running;    /* threads that want a core */
-	struct agenda cpu;   /* by `worked` at the end */
-	struct agenda clock; /* by time */
-	struct task *tasks;  /* of everybody */
-
-	uint32_t places;   /* of all slots */
-	uint32_t *waiting; /* those for a fetch thread, in order: a ring */
-	uint64_t wait_head, wait_tail;
-	struct agenda ready; /* those for a worker, by their position in the stream */
-
-	uint64_t published, taken, released; /* batches */
-	uint64_t credits;                    /* loaded: batches that prep may open */
-	bool computing;
-	struct idle workers, reads;
-	unsigned issuing;       /* fetch threads at work */
-	double starved, passed; /* throttle: loader/fetch/fetch.c, loader/throttle.c */
-	uint64_t first, last;   /* batches counted: taken in [first, last) */
-	struct sums sums;
-};
 
 /* ---- time -------------------------------------------------------------------- */
 
@@ -339,8 +286,7 @@ static bool ask(struct simulation *sim)
 
 /* ---- what happens ------------------------------------------------------------- */
 
-/* Everybody who can begin something does. */
-static void begin_all(struct simulation *sim)
+void events_begin(struct simulation *sim)
 {
 	bool more;
 
@@ -383,8 +329,7 @@ static void worked(struct simulation *sim, uint32_t who)
 		passed(sim, who);
 }
 
-/* Goes on to what comes next. */
-static void step(struct simulation *sim)
+void events_step(struct simulation *sim)
 {
 	double speed = sim->speed[sim->running];
 	double next = agenda_next(&sim->cpu), clock = agenda_next(&sim->clock);
@@ -401,144 +346,4 @@ static void step(struct simulation *sim)
 		sim->now = clock;
 		passed(sim, agenda_take(&sim->clock));
 	}
-}
-
-/* ---- a run ------------------------------------------------------------------- */
-
-static void set_speeds(struct simulation *sim)
-{
-	const struct simulation_load *load = sim->load;
-	size_t last = load->speeds - 1;
-
-	sim->speed[0] = 1;
-	for (size_t m = 1; m <= SIMULATION_THREADS; m++)
-		sim->speed[m] = m <= last
-					? load->speed[m]
-					: load->speed[last] * (double)last / (double)m;
-}
-
-static int make_idle(struct idle *idle, uint32_t first, uint32_t count)
-{
-	idle->who = calloc(count, sizeof(*idle->who));
-	if (idle->who == NULL)
-		return -ENOMEM;
-	while (idle->count < count) {
-		idle->who[idle->count] = first + count - 1 - idle->count;
-		idle->count++;
-	}
-	return 0;
-}
-
-static int make_threads(struct simulation *sim)
-{
-	const struct simulation_load *load = sim->load;
-	uint32_t everybody = 1 + load->workers + load->depth;
-
-	sim->tasks = calloc(everybody, sizeof(*sim->tasks));
-	sim->waiting = calloc(sim->places, sizeof(*sim->waiting));
-	if (sim->tasks == NULL || sim->waiting == NULL ||
-	    agenda_init(&sim->cpu, everybody) < 0 ||
-	    agenda_init(&sim->clock, everybody) < 0 ||
-	    agenda_init(&sim->ready, sim->places) < 0 ||
-	    make_idle(&sim->workers, 1, load->workers) < 0)
-		return -ENOMEM;
-	return make_idle(&sim->reads, 1 + load->workers, load->depth);
-}
-
-static void free_simulation(struct simulation *sim)
-{
-	feed_fini(&sim->feed);
-	agenda_fini(&sim->cpu);
-	agenda_fini(&sim->clock);
-	agenda_fini(&sim->ready);
-	free(sim->workers.who);
-	free(sim->reads.who);
-	free(sim->waiting);
-	free(sim->tasks);
-	free(sim);
-}
-
-/* Batches to count: epochs, or only a part of one where all parts are alike. */
-static uint64_t counted(const struct feed *feed, uint64_t samples)
-{
-	if (samples >= feed->dataset)
-		return samples / feed->dataset * feed->steps;
-	return feed_uniform(feed) ? (samples - 1) / feed->batch + 1 : feed->steps;
-}
-
-/*
- * Until the batches ahead are as many as they will be: slow where the stages are nearly
- * as fast as the consumer, but then it matters little; so it is bounded.
- */
-static uint64_t settling(const struct feed *feed, uint64_t count)
-{
-	uint64_t least = 2 * (uint64_t)feed->ahead + 16, most = 8 * least;
-
-	return count / 4 < least ? least : count / 4 > most ? most : count / 4;
-}
-
-static struct simulation *new_simulation(const struct simulation_load *load,
-					 uint64_t samples)
-{
-	struct simulation *sim = calloc(1, sizeof(*sim));
-	uint64_t count, settle;
-
-	if (sim == NULL)
-		return NULL;
-	sim->load = load;
-	set_speeds(sim);
-	if (feed_init(&sim->feed, load, samples) < 0)
-		goto no_memory;
-	sim->places = sim->feed.ahead * sim->feed.batch;
-	if (make_threads(sim) < 0)
-		goto no_memory;
-	count = counted(&sim->feed, samples);
-	settle = settling(&sim->feed, count);
-	feed_warm(&sim->feed, settle);
-	sim->published = sim->taken = sim->released = sim->feed.opened;
-	sim->first = sim->taken + settle;
-	sim->last = sim->first + count;
-	return sim;
-
-no_memory:
-	free_simulation(sim);
-	return NULL;
-}
-
-static void conclude(const struct simulation *sim, struct simulation_outcome *outcome)
-{
-	const struct sums *sums = &sim->sums;
-	double seconds = sim->now - sums->begin, samples = (double)sums->samples;
-
-	*outcome = (struct simulation_outcome){
-		.per_s = samples / seconds,
-		.hit_ratio = (double)sums->hits / samples,
-		.blocked = sums->blocked / seconds,
-		.prep_busy = sums->prep / seconds,
-		.fetch_busy = sums->fetch / seconds,
-		.cpu_busy = sums->cpu / seconds,
-		.prep_per_s = (double)sums->prepared / seconds,
-	};
-}
-
-int simulate(const struct simulation_load *load, uint64_t samples,
-	     struct simulation_outcome *outcome, struct error *err)
-{
-	int result = simulation_check(load, samples, err);
-	struct simulation *sim;
-
-	if (result < 0)
-		return result;
-	sim = new_simulation(load, samples);
-	if (sim == NULL)
-		return error_sys(err, ENOMEM, "cannot simulate");
-	for (begin_all(sim); sim->taken <= sim->last; begin_all(sim))
-		step(sim);
-	if (sim->now > sim->sums.begin)
-		conclude(sim, outcome);
-	else
-		result = error_set(err, EINVAL,
-				   "nothing in the simulated load takes any time");
-	free_simulation(sim);
-	return result;
 }

@@ -1,5 +1,5 @@
-/* check.c - refuses loads that nothing can be simulated of. */
-#include "models/simulation/check.h"
+/* load_check.c - refuses loads that nothing can be simulated of. */
+#include "models/simulation/load_check.h"
 #include "loader/base/error.h"
 #include "models/hits.h"
 #include "models/simulation.h"

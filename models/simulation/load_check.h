@@ -1,6 +1,6 @@
-/* check.h - which loads make sense. */
-#ifndef DSA_SIMULATION_CHECK_H
-#define DSA_SIMULATION_CHECK_H
+/* load_check.h - which loads make sense. */
+#ifndef DSA_SIMULATION_LOAD_CHECK_H
+#define DSA_SIMULATION_LOAD_CHECK_H
 
 #include <stdint.h>
 
