@@ -5,6 +5,7 @@
 #include "reports/whatif.h"
 #include "reports/whatif_curve.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,7 +108,7 @@ int plot_gains(const struct profile *profile, struct plot *plot)
 {
 	size_t count;
 	const struct profile_prediction **chosen = choose(profile, &count);
-	int result = chosen == NULL ? -1 : 0;
+	int result = chosen == NULL ? -ENOMEM : 0;
 
 	plot->id = "gains";
 	plot->title = "What each change would bring";
@@ -226,10 +227,10 @@ int plot_cores(const struct profile *profile, const struct whatif_curves *curves
 	plot->x.label = "cores";
 	plot->y.label = "samples/s";
 	if (add_predicted(plot, &curves->cores, &along) < 0)
-		return -1;
+		return -ENOMEM;
 	plot_scale_x(plot);
 	if (add_measured(plot, profile, &along) < 0)
-		return -1;
+		return -ENOMEM;
 	plot_scale_y(plot);
 	return 0;
 }
@@ -254,7 +255,7 @@ int plot_shares(const struct profile *profile, const struct whatif_curves *curve
 	plot_scale(&plot->x, 0, 100, "");
 	if (add_predicted(plot, &curves->cache, &along) < 0 ||
 	    add_measured(plot, profile, &along) < 0)
-		return -1;
+		return -ENOMEM;
 	plot_scale_y(plot);
 	return 0;
 }
@@ -268,7 +269,7 @@ static int add_diagonal(struct plot *plot)
 
 	return plot_point(right, 0, 0, 0, 0) < 0 ||
 			       plot_point(right, high, high, high, high) < 0
-		       ? -1
+		       ? -ENOMEM
 		       : 0;
 }
 
@@ -295,7 +296,7 @@ int plot_verifications(const struct profile *profile, struct plot *plot)
 
 		if (plot_point(series, one->measured.value, rate->value, rate->low,
 			       rate->high) < 0)
-			return -1;
+			return -ENOMEM;
 		if (series->count > before)
 			high = fmax(high, fmax(one->measured.value,
 					       series->points[before].high));

@@ -3,6 +3,7 @@
 #include "reports/json.h"
 #include "reports/plot.h"
 #include "reports/whatif_curve.h"
+#include "tests/lib/nomem.h"
 
 #include <errno.h>
 #include <math.h>
@@ -317,6 +318,34 @@ static void a_run_that_can_not_tell_has_no_curves(void **state)
 	whatif_curves_free(&curves);
 }
 
+static void short_memory_makes_no_plot(void **state)
+{
+	struct plot plot = {0};
+	int result;
+
+	(void)state;
+	nomem_at(1);
+	result = plot_gains(&kept, &plot);
+	nomem_at(0);
+	assert_int_equal(result, -ENOMEM);
+	plot_free(&plot);
+}
+
+static void short_memory_makes_no_curve(void **state)
+{
+	(void)state;
+	for (unsigned nth = 1; nth < 40; nth++) {
+		struct whatif_curves curves;
+		int result;
+
+		nomem_at(nth);
+		result = whatif_curves_make(&kept, &curves);
+		nomem_at(0);
+		assert_int_equal(result, -ENOMEM);
+		assert_int_equal(curves.cores.prediction_count, 0);
+	}
+}
+
 static void every_window_has_its_mark(void **state)
 {
 	struct plot plot = {0};
@@ -405,6 +434,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(curves_run_through_the_run_itself),
 		cmocka_unit_test(bounds_are_an_area_of_their_own),
 		cmocka_unit_test(a_run_that_can_not_tell_has_no_curves),
+		cmocka_unit_test(short_memory_makes_no_plot),
+		cmocka_unit_test(short_memory_makes_no_curve),
 		cmocka_unit_test(every_window_has_its_mark),
 		cmocka_unit_test(gnuplot_draws_for_the_page),
 		cmocka_unit_test(a_missing_gnuplot_is_an_error),
