@@ -250,7 +250,9 @@ int plot_shares(const struct profile *profile, const struct whatif_curves *curve
 		"Predicted samples per second with a cache of so much of the data "
 		"set, all else as it was, with 95% intervals; on top what was "
 		"measured.";
-	plot->x.label = "cache, % of the data set";
+	plot->x.label = strcmp(curves->policy, "minio") == 0
+				? "minio cache, % of the data set"
+				: "cache, % of the data set";
 	plot->y.label = "samples/s";
 	plot_scale(&plot->x, 0, 100, "");
 	if (add_predicted(plot, &curves->cache, &along) < 0 ||

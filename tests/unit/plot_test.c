@@ -274,6 +274,27 @@ static void curves_run_through_the_run_itself(void **state)
 	whatif_curves_free(&curves);
 }
 
+/* At least to 8, at most 17 points, however many cores a file says. */
+static void curves_have_few_points(void **state)
+{
+	static const struct {
+		uint64_t cores;
+		size_t points;
+	} cases[] = {{1, 8}, {5, 10}, {64, 17}, {UINT64_MAX - 1, 17}};
+	struct profile profile = kept;
+
+	(void)state;
+	profile.rates.real.value = 1; /* the model won't agree: nothing to simulate */
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct whatif_curves curves;
+
+		profile.cores = cases[i].cores;
+		assert_int_equal(whatif_curves_make(&profile, &curves), 0);
+		assert_int_equal(curves.cores.prediction_count, cases[i].points);
+		whatif_curves_free(&curves);
+	}
+}
+
 static void bounds_are_an_area_of_their_own(void **state)
 {
 	struct whatif_curves curves = {.policy = "minio"};
@@ -432,6 +453,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_largest_gains_are_shown),
 		cmocka_unit_test(the_diagonal_is_where_predictions_are_right),
 		cmocka_unit_test(curves_run_through_the_run_itself),
+		cmocka_unit_test(curves_have_few_points),
 		cmocka_unit_test(bounds_are_an_area_of_their_own),
 		cmocka_unit_test(a_run_that_can_not_tell_has_no_curves),
 		cmocka_unit_test(short_memory_makes_no_plot),
