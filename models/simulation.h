@@ -85,13 +85,12 @@ struct simulation_outcome {
 };
 
 /*
- * Runs `samples` samples (rounded up to batches) after the cache was brought to its
- * steady state and the pipeline was left to settle. Counts whole epochs where that
- * many samples hold at least one, so that hits are averaged over the epoch; with a
- * policy whose hits change over the epoch at least one epoch is counted. A data set of
- * more samples than asked for and than 2^16 is scaled down to these, with the share
- * that it has in the cache; for policy "page" always to 2^16. 0; -EINVAL when the load
- * makes no sense (err names the member); -ENOMEM.
+ * Runs about `samples` samples after the cache was brought to its steady state and the
+ * pipeline was left to settle. Counts whole epochs, one at least, so that hits and
+ * draws are averaged over all of it. A data set of more samples than asked for is
+ * scaled down to these, with the share that it has in the cache; but to no less than
+ * 2^14, nor than 2^16 where hits change over the epoch, and for policy "page" always to
+ * 2^16. 0; -EINVAL when the load makes no sense (err names the member); -ENOMEM.
  */
 int simulate(const struct simulation_load *load, uint64_t samples,
 	     struct simulation_outcome *outcome, struct error *err);

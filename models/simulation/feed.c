@@ -7,25 +7,30 @@
 #include <stdlib.h>
 
 enum {
-	LARGE = 1 << 16, /* samples: a data set whose edges need not be told apart */
+	SMALL = 1 << 14, /* samples: a data set whose edges need not be told apart */
+	LARGE = 1 << 16, /* and whose hits over the epoch are a smooth curve */
 	WARM = 4,        /* epochs until fifo and random are steady */
 };
 
-bool feed_uniform(const struct feed *feed)
+/* Samples in an epoch, at the most. The kernel's cache takes many epochs to be steady,
+ * so what is asked for is several of a smaller set. */
+static uint64_t most_samples(const struct feed *feed, uint64_t samples)
 {
-	return feed->cache == NULL || feed->policy == HITS_MINIO;
+	bool uniform = feed->policy == HITS_NONE || feed->policy == HITS_MINIO;
+	uint64_t least = uniform ? SMALL : LARGE;
+
+	return feed->policy == HITS_PAGE || samples < least ? least : samples;
 }
 
 /*
  * A data set too large to go through is scaled down: hits depend on the cache's share
- * of it. Whole batches, since one short one in so many does not count. The kernel's
- * cache takes many epochs to be steady, so what is asked for is several of a small set.
+ * of it, and of a whole epoch all draws are used alike. Whole batches, since one short
+ * one in so many does not count.
  */
 static void set_size(struct feed *feed, uint64_t samples)
 {
 	const struct simulation_load *load = feed->load;
-	bool all = samples > LARGE && feed->policy != HITS_PAGE;
-	uint64_t most = all ? samples : LARGE;
+	uint64_t most = most_samples(feed, samples);
 
 	feed->dataset = load->dataset;
 	feed->batch = load->batch < load->dataset ? load->batch : load->dataset;

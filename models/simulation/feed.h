@@ -52,9 +52,6 @@ void feed_warm(struct feed *feed, uint64_t before);
 /* Opens the next batch and returns its slot, which must be free. */
 uint32_t feed_next(struct feed *feed);
 
-/* True when hits are as likely in every part of an epoch. */
-bool feed_uniform(const struct feed *feed);
-
 static inline const struct profile_draw *feed_draw(const struct feed *feed,
 						   uint32_t place)
 {

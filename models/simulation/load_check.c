@@ -54,12 +54,12 @@ static int check_draws(const struct simulation_load *load, struct error *err)
 {
 	for (size_t i = 0; i < load->draw_count; i++) {
 		const struct profile_draw *draw = &load->draws[i];
+		bool timed = isnan(draw->fetch_s) || amount(draw->fetch_s);
 
-		if (!amount(draw->prep_s) ||
-		    !(isnan(draw->fetch_s) || amount(draw->fetch_s)))
+		if (!timed || !amount(draw->prep_s) || draw->bytes > INT32_MAX)
 			return error_set(err, EINVAL,
 					 "the simulated load's draws[%zu] must have "
-					 "times of 0 to 1e9 s",
+					 "times of 0 s or more, and less than 2 GiB",
 					 i);
 	}
 	return 0;

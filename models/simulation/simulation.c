@@ -60,12 +60,12 @@ static void free_simulation(struct simulation *sim)
 	free(sim);
 }
 
-/* Batches to count: epochs, or only a part of one where all parts are alike. */
+/* Batches to count: whole epochs. */
 static uint64_t counted(const struct feed *feed, uint64_t samples)
 {
-	if (samples >= feed->dataset)
-		return samples / feed->dataset * feed->steps;
-	return feed_uniform(feed) ? (samples - 1) / feed->batch + 1 : feed->steps;
+	uint64_t epochs = samples / feed->dataset;
+
+	return (epochs > 0 ? epochs : 1) * feed->steps;
 }
 
 /*
