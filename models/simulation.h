@@ -72,7 +72,7 @@ struct simulation_load {
 	bool no_prep;     /* nothing to fetch or prepare: a synthetic window */
 	bool loaded;      /* the same, while prep works at the consumer's pace */
 	bool no_consumer; /* batches are thrown away at once: a prep-only or fetch-only
-			   * window, with all_hits or without prep */
+			   * window, with all_hits or without prep; its slots count */
 };
 
 struct simulation_outcome {
