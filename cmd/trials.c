@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TIMEOUT_S 60. /* for the first batch, as of a run */
-#define GRACE_S   10. /* to leave */
+#define TIMEOUT_S 60.0 /* for the first batch, as of a run */
+#define GRACE_S   10.0 /* to leave */
 
 /* All that go on while they are tried. */
 struct trying {

@@ -17,7 +17,7 @@ enum { RANGE_VALUES = 5, ONES = 16 };
 #define BATCH_MOST   65536
 #define SPEED_LEAST  .01
 #define SPEED_MOST   100
-#define LATENCY_MOST 3600.
+#define LATENCY_MOST 3600.0
 
 const char *const sweep_names[] = {
 	[SWEEP_CACHE] = "cache",
