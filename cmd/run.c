@@ -225,7 +225,6 @@ static void prepare(struct run *run)
 	config->steps = settings->steps;
 	config->cores = settings->cores;
 	config->output_aside = run->end.json;
-	run->end.observed = config->protocol == MEASURE_OBSERVE;
 	run->end.trials.quiet = run->end.quiet;
 	run->end.trials.verbose = run->end.verbose;
 	if (isatty(STDERR_FILENO) && !run->end.quiet) {
@@ -272,6 +271,7 @@ static int run_main(int argc, char **argv)
 	int status;
 
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &run);
+	run.end.observed = run.measure.protocol == MEASURE_OBSERVE;
 	status = run_end_check(&run.end, &err);
 	if (status < 0)
 		return cmd_fail(&err), status == -EINVAL ? 2 : 3;

@@ -88,6 +88,10 @@ int run_end_check(const struct run_end *end, struct error *err)
 	struct profile guess;
 	int result = -ENOMEM;
 
+	if (end->observed && is_asked(end))
+		return error_set(err, EINVAL,
+				 "--sweep changes the training, --observe does not: "
+				 "give one of them");
 	profile_init(&guess);
 	guess.dataset_bytes = 1;
 	guess.emulated_per_s = 1;

@@ -327,38 +327,45 @@ static int verify(struct question *question, size_t *from, struct error *err)
 
 /* ---- the command ---- */
 
-static int print(const struct question *question, size_t from, struct error *err)
+/* The predictions, unless they will stand beside what is measured. */
+static int print_answer(const struct question *question, struct error *err)
+{
+	const struct whatif *asked = question->asked;
+	struct form_style style = terminal_style(stdout);
+	bool changes = question->list.count > 0;
+
+	if (asked->json || asked->quiet || (asked->verify && changes))
+		return 0;
+	if ((changes ? whatif_print : whatif_print_advice)(&question->profile, &style,
+							   stdout) < 0)
+		return error_sys(err, ENOMEM, "cannot print");
+	fflush(stdout); /* before the program prints */
+	return 0;
+}
+
+static int print_proof(const struct question *question, size_t from, struct error *err)
 {
 	const struct profile *profile = &question->profile;
 	struct form_style style = terminal_style(stdout);
-	int result = 0;
 
 	if (question->asked->json)
 		return form_find("json", err)->write(profile, &style, stdout, err);
-	if (question->asked->quiet)
+	if (question->asked->quiet ||
+	    whatif_print_verifications(profile, from, &style, stdout) == 0)
 		return 0;
-	if (question->list.count == 0)
-		result = whatif_print_advice(profile, &style, stdout);
-	else if (!question->asked->verify)
-		result = whatif_print(profile, &style, stdout);
-	if (result == 0)
-		result = whatif_print_verifications(profile, from, &style, stdout);
-	return result < 0 ? error_sys(err, -result, "cannot print") : 0;
+	return error_sys(err, ENOMEM, "cannot print");
 }
 
 static int conclude(struct question *question, struct error *err)
 {
 	size_t from = question->profile.verification_count;
-	struct error why = {0};
-	int result = 0, printed;
+	int result = print_answer(question, err), printed;
 
-	if (question->asked->verify)
-		result = verify(question, &from, &why);
-	else if (question->asked->output != NULL)
-		result = result_save(question->folder, &question->profile, &why);
-	printed = print(question, from, err);
-	if (result < 0)
-		*err = why;
+	if (result == 0 && question->asked->verify)
+		result = verify(question, &from, err);
+	else if (result == 0 && question->asked->output != NULL)
+		result = result_save(question->folder, &question->profile, err);
+	printed = print_proof(question, from, result == 0 ? err : NULL);
 	return result < 0 ? result : printed;
 }
 

@@ -89,6 +89,7 @@ static void what_can_t_be_told_says_why(void **state)
 	assert_true(isnan(profile.predictions[0].per_s.value));
 	assert_non_null(strstr(profile.predictions[0].why, "only slowed"));
 	assert_true(profile.predictions[1].per_s.value > 0);
+	assert_int_equal(ask(model, "storage-bandwidth=20M,none"), 0);
 	assert_int_equal(ask(model, "storage-bandwidth=none"), -ENODATA);
 	assert_non_null(strstr(err.message, "only slowed"));
 	assert_int_equal(profile.prediction_count, 1);

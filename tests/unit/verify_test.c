@@ -71,6 +71,8 @@ static void an_interval_covers_its_ends_and_no_more(void **state)
 	(void)state;
 	assert_int_equal(note(1, 95), 0);
 	assert_int_equal(last()->covered, 1);
+	assert_int_equal(note(1, 120), 0);
+	assert_int_equal(last()->covered, 1);
 	assert_int_equal(note(1, 94.9), 0);
 	assert_int_equal(last()->covered, 0);
 	assert_int_equal(note(1, 120.1), 0);
