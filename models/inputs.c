@@ -219,6 +219,27 @@ static bool reads(const struct profile *profile)
 	return !(profile->hit_ratio.value >= 1);
 }
 
+/*
+ * CPU work of a read at the run's depth. With storage slowed a read wakes its thread
+ * from idle, at full speed many share a wake-up; beside prep it is between the two.
+ */
+static void find_fetch_cpu(const struct profile *profile, struct inputs *inputs)
+{
+	double slowed = inputs->storage.cpu_s, busy = slowed;
+
+	for (size_t i = 0; i < profile->fetch_points; i++) {
+		const struct profile_point *point = &profile->fetch_curve[i];
+
+		if (point->unthrottled && point->x == profile->fetch_depth &&
+		    point->cpu_s_per_sample > 0)
+			busy = point->cpu_s_per_sample;
+	}
+	inputs->fetch_cpu_s = isnan(busy) ? 0 : (slowed + busy) / 2;
+	inputs->half[INPUT_FETCH] =
+		isnan(busy) ? FETCH_HALF
+			    : fmax(FETCH_HALF, fabs(slowed - busy) / (slowed + busy));
+}
+
 static int find_fetch(const struct profile *profile, struct inputs *inputs,
 		      struct error *err)
 {
@@ -232,14 +253,12 @@ static int find_fetch(const struct profile *profile, struct inputs *inputs,
 	}
 	if (!inputs->fetched)
 		inputs->storage = (struct storage){.bandwidth = INFINITY, .cpu_s = NAN};
-	inputs->fetch_cpu_s =
-		isfinite(inputs->storage.cpu_s) ? inputs->storage.cpu_s : 0;
+	find_fetch_cpu(profile, inputs);
 	inputs->fetch_threads =
 		profile->engine != NULL && strncmp(profile->engine, "uring", 5) == 0
 			? 1
 			: (unsigned)profile->fetch_depth;
 	inputs->half[INPUT_STORAGE] = fmax(LEAST_HALF, inputs->storage.uncertainty);
-	inputs->half[INPUT_FETCH] = FETCH_HALF;
 	return 0;
 }
 
