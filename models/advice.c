@@ -19,9 +19,7 @@ struct adviser {
 	struct profile *profile;
 	const struct model *model;
 	const char *run;
-	double noise;   /* a gain has to be larger */
-	unsigned cores; /* that remove the prep stall; 0: none do */
-	double share;   /* of the cache that removes the fetch stall; NAN: none does */
+	double noise; /* a gain has to be larger */
 };
 
 static bool stalled(const struct adviser *adviser, struct interval share)
@@ -76,95 +74,99 @@ static int ask(const struct adviser *adviser, const struct profile_change *chang
 	return 1;
 }
 
-/* The same without keeping it: the stalls that would remain. */
-static int probe(const struct adviser *adviser, const struct profile_change *change,
-		 struct profile_stalls *stalls, struct error *err)
-{
-	struct profile_prediction *prediction;
-	int result = ask(adviser, change, &prediction, err);
-
-	if (result <= 0)
-		return result;
-	*stalls = prediction->stalls;
-	profile_prediction_free(prediction);
-	adviser->profile->prediction_count--;
-	return 1;
-}
-
 /* ---- how much of it ---- */
 
-static void set_cache(const struct adviser *adviser, double share,
+static void set_cache(const struct adviser *adviser, unsigned twentieths,
 		      struct profile_change *change)
 {
 	const char *policy = adviser->profile->cache;
 
-	change->cache_share = share;
+	change->cache_share = (double)twentieths / CACHE_STEPS;
 	if (policy != NULL && strcmp(policy, "minio") != 0)
 		change->cache_policy = (char *)(uintptr_t) "minio";
 }
 
-/* The smallest cache, in steps of a twentieth, that leaves no fetch stall. */
-static int find_cache(struct adviser *adviser, struct error *err)
+static void set_cores(const struct adviser *adviser, unsigned cores,
+		      struct profile_change *change)
 {
-	unsigned low = 0, high = CACHE_STEPS; /* too small; enough */
-	struct profile_change change;
+	(void)adviser;
+	change->cores = cores;
+}
+
+/* What a stall is removed with, in whole numbers, and which. */
+struct remedy {
+	void (*set)(const struct adviser *adviser, unsigned amount,
+		    struct profile_change *change);
+	bool fetch; /* the fetch stall; else prep's */
+};
+
+static const struct remedy cache_remedy = {set_cache, true};
+static const struct remedy cores_remedy = {set_cores, false};
+
+/* Whether that much of it leaves no stall: 1 or 0; or -errno. */
+static int is_enough(const struct adviser *adviser, const struct remedy *remedy,
+		     unsigned amount, struct profile_change change, struct error *err)
+{
 	struct profile_stalls stalls;
-	int result = 1;
+	int result;
 
-	if (!isnan(adviser->profile->cache_share))
-		low = (unsigned)(adviser->profile->cache_share * CACHE_STEPS);
+	remedy->set(adviser, amount, &change);
+	result = model_stalls(adviser->model, &change, &stalls, err);
+	if (result < 0)
+		return result;
+	return (remedy->fetch ? stalls.fetch.value : stalls.prep.value) <= GONE;
+}
+
+/*
+ * Gives *change the least that leaves no stall, when `low` is too little and `high`
+ * enough; what is in *change already stays. 0 or -errno.
+ */
+static int set_least(const struct adviser *adviser, const struct remedy *remedy,
+		     unsigned low, unsigned high, struct profile_change *change,
+		     struct error *err)
+{
 	while (high > low + 1) {
-		unsigned middle = (low + high) / 2;
+		unsigned middle = low + (high - low) / 2;
+		int enough = is_enough(adviser, remedy, middle, *change, err);
 
-		profile_change_init(&change);
-		set_cache(adviser, (double)middle / CACHE_STEPS, &change);
-		result = probe(adviser, &change, &stalls, err);
-		if (result <= 0)
-			return result;
-		if (stalls.fetch.value <= GONE)
+		if (enough < 0)
+			return enough;
+		if (enough)
 			high = middle;
 		else
 			low = middle;
 	}
-	adviser->share = (double)high / CACHE_STEPS;
-	return result;
+	remedy->set(adviser, high, change);
+	return 0;
 }
 
-/* The fewest cores that leave no prep stall, by the middle of what is known. */
-static int find_cores(struct adviser *adviser, struct error *err)
+/* The smallest cache that leaves no fetch stall; with all of the data there is none. */
+static int find_cache(const struct adviser *adviser, struct profile_change *change,
+		      struct error *err)
+{
+	double share = adviser->profile->cache_share;
+
+	return set_least(adviser, &cache_remedy,
+			 isnan(share) ? 0 : (unsigned)(share * CACHE_STEPS),
+			 CACHE_STEPS, change, err);
+}
+
+/* The fewest cores that leave no prep stall. -ENODATA: so many make no difference. */
+static int find_cores(const struct adviser *adviser, struct profile_change *change,
+		      struct error *err)
 {
 	unsigned low = (unsigned)adviser->profile->cores, high = low;
-	struct profile_change change;
-	struct profile_stalls stalls = {.prep = {INFINITY, NAN, NAN}};
+	int enough = 0;
 
-	while (high < MOST_CORES_TRIED && !(stalls.prep.value <= GONE)) {
-		int result;
-
+	while (enough == 0 && high < MOST_CORES_TRIED) {
 		low = high;
 		high *= 2;
-		profile_change_init(&change);
-		change.cores = high;
-		result = probe(adviser, &change, &stalls, err);
-		if (result <= 0)
-			return result;
+		enough = is_enough(adviser, &cores_remedy, high, *change, err);
 	}
-	if (!(stalls.prep.value <= GONE))
-		return 0;
-	while (high > low + 1) {
-		int result;
-
-		profile_change_init(&change);
-		change.cores = (low + high) / 2;
-		result = probe(adviser, &change, &stalls, err);
-		if (result <= 0)
-			return result;
-		if (stalls.prep.value <= GONE)
-			high = change.cores;
-		else
-			low = change.cores;
-	}
-	adviser->cores = high;
-	return 1;
+	if (enough < 0)
+		return enough;
+	return enough == 0 ? -ENODATA
+			   : set_least(adviser, &cores_remedy, low, high, change, err);
 }
 
 /* ---- candidates ---- */
@@ -196,48 +198,66 @@ static int propose(struct adviser *adviser, const struct profile_change *change,
 	return 0;
 }
 
+/* What the run can't tell is left out. */
+static int unless_unknown(int result)
+{
+	return result == -ENODATA || result == -EINVAL ? 0 : result;
+}
+
 static int propose_cache(struct adviser *adviser, struct error *err)
 {
 	struct profile_change change;
 	char advice[96];
-	int result = find_cache(adviser, err);
+	int result;
 
-	if (result <= 0)
-		return result;
 	profile_change_init(&change);
-	set_cache(adviser, adviser->share, &change);
+	result = find_cache(adviser, &change, err);
+	if (result < 0)
+		return unless_unknown(result);
 	snprintf(advice, sizeof(advice),
 		 "a minio cache of %.0f%% removes the fetch stall",
-		 100 * adviser->share);
+		 100 * change.cache_share);
 	return propose(adviser, &change, advice, err);
+}
+
+/* Cores beyond the run's are counted by the middle of what they may give. */
+static const char *about(const struct adviser *adviser, unsigned cores)
+{
+	return model_is_bounded(adviser->model, cores) ? "about " : "";
 }
 
 static int propose_cores(struct adviser *adviser, struct error *err)
 {
 	struct profile_change change;
 	char advice[96];
-	int result = find_cores(adviser, err);
+	int result;
 
-	if (result <= 0)
-		return result;
 	profile_change_init(&change);
-	change.cores = adviser->cores;
-	snprintf(advice, sizeof(advice), "%u cores remove the prep stall",
-		 adviser->cores);
+	result = find_cores(adviser, &change, err);
+	if (result < 0)
+		return unless_unknown(result);
+	snprintf(advice, sizeof(advice), "%s%u cores remove the prep stall",
+		 about(adviser, change.cores), change.cores);
 	return propose(adviser, &change, advice, err);
 }
 
+/* More cores want more data: first the cores as if all of it were in memory. */
 static int propose_both(struct adviser *adviser, struct error *err)
 {
 	struct profile_change change;
 	char advice[96];
+	int result;
 
 	profile_change_init(&change);
-	change.cores = adviser->cores;
-	set_cache(adviser, adviser->share, &change);
+	set_cache(adviser, CACHE_STEPS, &change);
+	result = find_cores(adviser, &change, err);
+	if (result == 0)
+		result = find_cache(adviser, &change, err);
+	if (result < 0)
+		return unless_unknown(result);
 	snprintf(advice, sizeof(advice),
-		 "%u cores and a minio cache of %.0f%% remove both stalls",
-		 adviser->cores, 100 * adviser->share);
+		 "%s%u cores and a minio cache of %.0f%% remove both stalls",
+		 about(adviser, change.cores), change.cores, 100 * change.cache_share);
 	return propose(adviser, &change, advice, err);
 }
 
@@ -349,7 +369,7 @@ static int propose_all(struct adviser *adviser, struct error *err)
 		result = propose_workers(adviser, err);
 	if (result == 0 && prep)
 		result = propose_cores(adviser, err);
-	if (result == 0 && adviser->cores > 0 && !isnan(adviser->share))
+	if (result == 0 && fetch && prep)
 		result = propose_both(adviser, err);
 	if (result == 0)
 		result = look_at_gpu(adviser, err);
@@ -391,7 +411,6 @@ int advise(struct profile *profile, const struct model *model, const char *run,
 		.profile = profile,
 		.model = model,
 		.run = run,
-		.share = NAN,
 		.noise =
 			fmax(NOISE, isnan(profile->precision) ? 0 : profile->precision),
 	};

@@ -40,4 +40,11 @@ int model_note(const struct model *model, struct profile *profile);
 int model_predict(const struct model *model, const struct profile_change *change,
 		  struct profile_prediction *out, struct error *err);
 
+/* Only the stalls that would remain, in a quarter of the time. The same errors. */
+int model_stalls(const struct model *model, const struct profile_change *change,
+		 struct profile_stalls *stalls, struct error *err);
+
+/* True where of so many cores only bounds are known. */
+bool model_is_bounded(const struct model *model, unsigned cores);
+
 #endif

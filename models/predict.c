@@ -11,7 +11,7 @@ enum { MOST_CORES = 512, MOST_WORKERS = 128, MOST_BATCH = 65536 };
 
 #define STALL  0.01 /* below that it is none */
 #define FULL   1.01 /* the cores have nothing left when prep has all it wants */
-#define ON_CPU 0.7  /* of a step is CPU work: it computes there */
+#define ON_CPU 0.5  /* of a step is CPU work: it computes there */
 #define CLOSE  0.02 /* bounds so close together are a value */
 
 static const struct aspect plain = {-1, 1, 0};
@@ -63,8 +63,7 @@ static int check_known(const struct model *model, const struct profile_change *c
 		      (change->storage_latency_s == 0 &&
 		       model->profile->storage_latency_s > 0);
 
-	if (faster &&
-	    inputs->compute_s * inputs->compute_threads < .1 * inputs->compute_cpu_s)
+	if (faster && on_cpu(inputs))
 		return error_set(
 			err, ENODATA,
 			"this run computes on the CPU: there is no accelerator "
@@ -81,14 +80,20 @@ static int check_known(const struct model *model, const struct profile_change *c
 	return 0;
 }
 
+bool model_is_bounded(const struct model *model, unsigned cores)
+{
+	const struct cores *have = &model->inputs.cores;
+
+	return cores > have->have && isnan(cores_rate(have, cores, NULL).value);
+}
+
 /* True where the run gives bounds, and no value between them. */
 static bool is_bounded(const struct model *model, const struct profile_change *change)
 {
 	const struct inputs *inputs = &model->inputs;
 	bool other_batch = change->batch > 0 && change->batch != model->profile->batch;
 
-	if (change->cores > inputs->cores.have &&
-	    isnan(cores_rate(&inputs->cores, change->cores, NULL).value))
+	if (model_is_bounded(model, change->cores))
 		return true;
 	return other_batch && isnan(model->profile->emulated_per_s) && !on_cpu(inputs);
 }
@@ -166,12 +171,11 @@ static const char *limit_of(const struct model *model,
 	return rates.cores <= FULL * rates.prep ? "cores" : "prep";
 }
 
-static int predict_stalls(const struct model *model,
-			  const struct profile_change *change,
-			  struct profile_prediction *out, struct error *err)
+static int find_stalls(const struct model *model, const struct profile_change *change,
+		       struct profile_stalls *stalls, double *hit_ratio,
+		       struct error *err)
 {
 	struct simulation_outcome real, cached, synthetic;
-	struct profile_stalls *stalls = &out->stalls;
 	int result = model_rate(model, change, &plain, MODEL_REAL, &real, err);
 
 	if (result == 0)
@@ -184,8 +188,19 @@ static int predict_stalls(const struct model *model,
 	stalls->compute.value = real.per_s / synthetic.per_s;
 	stalls->prep.value = real.per_s / cached.per_s - stalls->compute.value;
 	stalls->fetch.value = 1 - real.per_s / cached.per_s;
-	out->hit_ratio = real.hit_ratio;
-	return profile_text(&out->limit, "%s", limit_of(model, change, stalls));
+	*hit_ratio = real.hit_ratio;
+	return 0;
+}
+
+static int predict_stalls(const struct model *model,
+			  const struct profile_change *change,
+			  struct profile_prediction *out, struct error *err)
+{
+	int result = find_stalls(model, change, &out->stalls, &out->hit_ratio, err);
+
+	if (result < 0)
+		return result;
+	return profile_text(&out->limit, "%s", limit_of(model, change, &out->stalls));
 }
 
 static void predict_cost(const struct model *model, const struct profile_change *change,
@@ -243,15 +258,31 @@ static int say_why(const struct model *model, const struct profile_change *chang
 	return profile_text(&out->why, "%s", words);
 }
 
-int model_predict(const struct model *model, const struct profile_change *change,
-		  struct profile_prediction *out, struct error *err)
+static int check(const struct model *model, const struct profile_change *change,
+		 struct error *err)
 {
 	int result = check_numbers(change, err);
 
 	if (result == 0 && model->self.why != NULL)
 		result = error_set(err, ENODATA, "%s", model->self.why);
-	if (result == 0)
-		result = check_known(model, change, err);
+	return result < 0 ? result : check_known(model, change, err);
+}
+
+int model_stalls(const struct model *model, const struct profile_change *change,
+		 struct profile_stalls *stalls, struct error *err)
+{
+	double hit_ratio;
+	int result = check(model, change, err);
+
+	return result < 0 ? result
+			  : find_stalls(model, change, stalls, &hit_ratio, err);
+}
+
+int model_predict(const struct model *model, const struct profile_change *change,
+		  struct profile_prediction *out, struct error *err)
+{
+	int result = check(model, change, err);
+
 	if (result == 0)
 		result = predict_rate(model, change, out, err);
 	if (result == 0)
