@@ -21,21 +21,22 @@ static int name_width(const struct profile *profile, size_t from)
 	return (int)width;
 }
 
-/* "35.0/35.2%": hits predicted and measured. */
-static void hits(struct box *box, const struct profile_verification *verification)
+/* Hits of the cache, predicted and measured. */
+static void hits(struct box *box, const struct profile_verification *verification,
+		 int gap)
 {
-	char predicted[FORMAT_SIZE], measured[FORMAT_SIZE], both[2 * FORMAT_SIZE];
+	char predicted[FORMAT_SIZE], measured[FORMAT_SIZE];
 
-	snprintf(both, sizeof(both), "%s/%s",
-		 format_percent(predicted, verification->hit_ratio_predicted),
-		 format_percent(measured, verification->hit_ratio));
-	fprintf(box->out, "  %s", both);
+	fprintf(box->out, "%*s%6s  %6s", gap, "",
+		format_percent(predicted, verification->hit_ratio_predicted),
+		format_percent(measured, verification->hit_ratio));
 }
 
 static void row(struct box *box, const struct profile_verification *verification,
 		int width)
 {
-	static const char *const answers[] = {"-", "no ", "yes"};
+	static const char *const answers[] = {"-", "no", "yes"};
+	const char *answer = answers[verification->covered + 1];
 	char words[WHATIF_WORDS], error[FORMAT_SIZE] = "-";
 
 	if (isfinite(verification->error))
@@ -44,10 +45,10 @@ static void row(struct box *box, const struct profile_verification *verification
 		whatif_change_words(words, &verification->change));
 	box_estimate(box, &verification->predicted, "");
 	box_estimate(box, &verification->measured, "");
-	fprintf(box->out, "%8s  %s", error, answers[verification->covered + 1]);
+	fprintf(box->out, "%8s  %s", error, answer);
 	if (isfinite(verification->hit_ratio) &&
 	    isfinite(verification->hit_ratio_predicted))
-		hits(box, verification);
+		hits(box, verification, (int)(strlen("inside  ") - strlen(answer)));
 	putc('\n', box->out);
 }
 
@@ -82,8 +83,8 @@ static void write_verifications(struct box *box, const struct profile *profile,
 {
 	int width = name_width(profile, from);
 
-	fprintf(box->out, "\n%*s%s%-*s%24s%24s%8s  in?  hits%s\n", BOX_INDENT, "",
-		box_ink(box, BOX_DIM), width, "change", "predicted        95%",
+	fprintf(box->out, "\n%*s%s%-*s%24s%24s%8s  inside  cache hits%s\n", BOX_INDENT,
+		"", box_ink(box, BOX_DIM), width, "change", "predicted        95%",
 		"measured        95%", "error", box_ink(box, BOX_PLAIN));
 	for (size_t i = from; i < profile->verification_count; i++)
 		row(box, &profile->verifications[i], width);

@@ -223,9 +223,9 @@ static void predicted_stands_beside_measured(void **state)
 
 	(void)state;
 	has(text, "2 cores                  1039    1015 .. 1063    1052    1040 .. "
-		  "1064   -1.2%  yes  35.0%/35.0%\n");
+		  "1064   -1.2%  yes      35.0%   35.0%\n");
 	has(text, "lru cache                1346    1332 .. 1359    1383    1374 .. "
-		  "1392   -2.7%  no   8.1%/8.4%\n");
+		  "1392   -2.7%  no        8.1%    8.4%\n");
 	has(text, "of all     5 predicted and measured: mean error 1.1%, 95% of them "
 		  "within 2.7%,\n             80.0% inside their intervals\n");
 	has(text, "storage latency 50 ms       -               -     412      400 .. "
