@@ -39,9 +39,8 @@ static void means_match_the_reference_table(void **state)
 }
 
 /*
- * Hits of Linux 6.18 under a memory limit, in the mean of 4 epochs or more after 3 or
- * more; 3,000 files of 109 KB and, since the balance of the lists changes above 1 GiB,
- * 16,000 of 256 KiB. tests/bench/page_cache measures anew.
+ * Hits of Linux 6.18 as tests/bench/page_cache.py saw them: 3,000 files of 109 KB and,
+ * since the balance of the lists changes above 1 GiB, 16,000 of 256 KiB.
  */
 static void page_is_what_the_kernel_was_seen_to_do(void **state)
 {
@@ -50,18 +49,16 @@ static void page_is_what_the_kernel_was_seen_to_do(void **state)
 		uint64_t dataset;
 		double x, hits;
 	} seen[] = {
-		{small, .110, .038}, {small, .176, .055}, {small, .208, .080},
-		{small, .274, .102}, {small, .358, .143}, {small, .410, .156},
-		{small, .517, .224}, {small, .598, .293}, {small, .659, .356},
-		{small, .757, .494}, {small, .853, .654}, {small, .902, .741},
-		{large, .241, .092}, {large, .489, .265}, {large, .735, .498},
+		{small, .231, .097}, {small, .335, .132}, {small, .483, .209},
+		{small, .634, .342}, {small, .733, .470}, {small, .884, .713},
+		{large, .349, .201}, {large, .649, .405},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
 		double hits = steady_mean("page", seen[i].x, seen[i].dataset);
 
-		assert_true(fabs(hits - seen[i].hits) < .025);
+		assert_true(fabs(hits - seen[i].hits) < .02);
 	}
 }
 
