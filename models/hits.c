@@ -1,6 +1,7 @@
 #include "models/hits.h"
 #include "loader/base/steady.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char *const names[HITS_POLICIES] = {
@@ -31,4 +32,18 @@ int hits_over(enum hits_policy policy, double x, uint64_t dataset_bytes, double 
 double hits_mean(enum hits_policy policy, double x, uint64_t dataset_bytes)
 {
 	return steady_mean(names[policy], x, dataset_bytes);
+}
+
+double hits_share(enum hits_policy policy, double mean, uint64_t dataset_bytes)
+{
+	double low = 0, high = 1;
+
+	while (high - low > 1e-4) {
+		double x = (low + high) / 2, now = hits_mean(policy, x, dataset_bytes);
+
+		if (isnan(now))
+			return NAN;
+		*(now < mean ? &low : &high) = x;
+	}
+	return high;
 }

@@ -37,6 +37,9 @@ double hits_mean(enum hits_policy policy, double x, uint64_t dataset_bytes);
 int hits_over(enum hits_policy policy, double x, uint64_t dataset_bytes, double *hit,
 	      uint32_t parts);
 
+/* The least x of that mean hit ratio, to .0001. NAN: memory is short. */
+double hits_share(enum hits_policy policy, double mean, uint64_t dataset_bytes);
+
 /* A cache of `capacity` bytes that is read through, in a simulation. */
 struct hits_cache;
 

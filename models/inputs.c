@@ -262,15 +262,23 @@ static int find_fetch(const struct profile *profile, struct inputs *inputs,
 	return 0;
 }
 
+static bool known(uint64_t count)
+{
+	return count != UNKNOWN && count > 0;
+}
+
 /* How much of the data set the kernel keeps: all of it, where real windows were read
- * through a warm cache; else what hits were drawn for. */
+ * through a warm cache; else what gives the hits that were drawn. */
 static double page_share(const struct profile *profile)
 {
 	bool slowed = profile->storage_bandwidth > 0 || profile->storage_latency_s > 0;
 
 	if (!profile->cache_emulated)
 		return slowed ? 0 : 1;
-	return isnan(profile->hit_ratio.value) ? 0 : fmin(1, profile->hit_ratio.value);
+	if (isnan(profile->hit_ratio.value))
+		return 0;
+	return hits_share(HITS_PAGE, profile->hit_ratio.value,
+			  known(profile->dataset_bytes) ? profile->dataset_bytes : 0);
 }
 
 static int find_cache(const struct profile *profile, struct inputs *inputs,
@@ -286,12 +294,9 @@ static int find_cache(const struct profile *profile, struct inputs *inputs,
 		isfinite(profile->cache_share) ? fmin(1, profile->cache_share) : 0;
 	if (policy == HITS_PAGE)
 		inputs->share = page_share(profile);
+	if (isnan(inputs->share))
+		return error_sys(err, ENOMEM, "replaying the kernel's cache");
 	return 0;
-}
-
-static bool known(uint64_t count)
-{
-	return count != UNKNOWN && count > 0;
 }
 
 int inputs_of(const struct profile *profile, struct inputs *inputs, struct error *err)

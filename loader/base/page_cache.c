@@ -101,10 +101,15 @@ static void evict(struct page_cache *cache, uint32_t sample)
 	cache->age += entry->bytes;
 }
 
+static uint64_t held(const struct page_cache *cache)
+{
+	return cache->bytes[INACTIVE] + cache->bytes[ACTIVE];
+}
+
 /* inactive_is_low(): 1 below 1 GiB, then the square root of ten times the GiB. */
 static bool inactive_is_low(const struct page_cache *cache)
 {
-	uint64_t gib = (cache->bytes[INACTIVE] + cache->bytes[ACTIVE]) >> 30;
+	uint64_t gib = held(cache) >> 30;
 	uint64_t ratio = gib > 0 ? (uint64_t)sqrt(10. * (double)gib) : 1;
 
 	return cache->bytes[INACTIVE] * ratio < cache->bytes[ACTIVE];
@@ -115,14 +120,11 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/*
- * shrink_list(): so many bytes from the end of a list, give or take a sample, for which
- * the next call makes up. Returns what it was asked for, as far as it is there.
- */
-static uint64_t shrink(struct page_cache *cache, int list, uint64_t bytes)
+/* shrink_list(): so many bytes from the end of a list, give or take a sample, for which
+ * the next call makes up. */
+static void shrink(struct page_cache *cache, int list, uint64_t bytes)
 {
 	uint32_t end = cache->samples + (uint32_t)list;
-	uint64_t before = cache->bytes[list];
 
 	cache->due[list] += (int64_t)bytes;
 	while (cache->due[list] > 0 && cache->bytes[list] > 0) {
@@ -135,11 +137,11 @@ static uint64_t shrink(struct page_cache *cache, int list, uint64_t bytes)
 		else
 			evict(cache, oldest);
 	}
-	return least(bytes, before);
 }
 
-/* shrink_lruvec(): one pass, which stops early when enough is freed. */
-static uint64_t scan(struct page_cache *cache, int priority, uint64_t freed)
+/* shrink_lruvec(): one pass, which stops early when enough is freed; `times` in one. */
+static uint64_t scan(struct page_cache *cache, int priority, uint64_t freed,
+		     uint64_t times)
 {
 	uint64_t left[LISTS];
 	bool moves = inactive_is_low(cache);
@@ -152,22 +154,24 @@ static uint64_t scan(struct page_cache *cache, int priority, uint64_t freed)
 		uint64_t inactive = least(left[INACTIVE], CLUSTER);
 		uint64_t active = least(left[ACTIVE], CLUSTER);
 
-		freed += shrink(cache, INACTIVE, inactive);
+		shrink(cache, INACTIVE, inactive * times);
 		if (moves)
-			shrink(cache, ACTIVE, active);
+			shrink(cache, ACTIVE, active * times);
 		left[INACTIVE] -= inactive;
 		left[ACTIVE] -= active;
+		freed += inactive;
 	}
 	return freed;
 }
 
-/* try_to_free_mem_cgroup_pages() */
-static void reclaim(struct page_cache *cache)
+/* try_to_free_mem_cgroup_pages() until so much is free. Of many clusters each would do
+ * the same, for a sample is little beside the lists: so they are freed in one. */
+static void reclaim(struct page_cache *cache, uint64_t bytes)
 {
-	uint64_t freed = 0;
+	uint64_t freed = 0, times = (bytes + CLUSTER - 1) / CLUSTER;
 
 	for (int priority = PRIORITY; freed < CLUSTER && priority >= 0; priority--)
-		freed = scan(cache, priority, freed);
+		freed = scan(cache, priority, freed, times);
 }
 
 static void add(struct page_cache *cache, uint32_t sample, uint64_t bytes)
@@ -185,14 +189,17 @@ static void add(struct page_cache *cache, uint32_t sample, uint64_t bytes)
 
 bool page_cache_read(struct page_cache *cache, uint32_t sample, uint64_t bytes)
 {
+	uint64_t room;
+
 	if (cache->entry[sample].held) {
 		mark_accessed(cache, sample);
 		return true;
 	}
 	if (bytes == 0 || bytes > cache->capacity)
 		return false;
-	while (cache->bytes[INACTIVE] + cache->bytes[ACTIVE] > cache->capacity - bytes)
-		reclaim(cache);
+	room = cache->capacity - bytes;
+	while (held(cache) > room)
+		reclaim(cache, held(cache) - room);
 	add(cache, sample, bytes);
 	return false;
 }
@@ -213,7 +220,7 @@ struct page_cache *page_cache_new(uint32_t samples, uint64_t capacity)
 	if (cache == NULL)
 		return NULL;
 	cache->samples = samples;
-	cache->capacity = capacity;
+	cache->capacity = least(capacity, UINT64_C(1) << 62); /* sums fit */
 	for (uint32_t end = samples; end < samples + LISTS; end++)
 		cache->entry[end].next = cache->entry[end].prev = end;
 	return cache;

@@ -325,6 +325,21 @@ static void page_is_steady_after_its_epochs(void **state)
 		}
 }
 
+static void a_share_is_found_from_its_hits(void **state)
+{
+	(void)state;
+	for (double x = .2; x < 1; x += .2) {
+		for (int policy = HITS_PAGE; policy < HITS_POLICIES; policy++) {
+			double mean = hits_mean(policy, x, 1 << 30);
+
+			assert_true(fabs(hits_share(policy, mean, 1 << 30) - x) < .005);
+		}
+	}
+	assert_true(hits_mean(HITS_PAGE, .5, UINT64_MAX / 2) > .3); /* and ends */
+	assert_true(hits_share(HITS_LRU, 1, 0) == 1);
+	assert_true(hits_share(HITS_LRU, 0, 0) < .001);
+}
+
 static void what_makes_no_sense_is_refused(void **state)
 {
 	const struct hits_stream good = {
@@ -393,6 +408,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(page_keeps_what_comes_back_soon),
 		cmocka_unit_test(page_positions_make_up_its_mean),
 		cmocka_unit_test(page_is_steady_after_its_epochs),
+		cmocka_unit_test(a_share_is_found_from_its_hits),
 		cmocka_unit_test(what_makes_no_sense_is_refused),
 		cmocka_unit_test(memory_short_is_told),
 	};

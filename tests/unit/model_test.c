@@ -23,6 +23,7 @@ struct run {
 	double latency_s;
 	double share; /* of a minio cache */
 	double real;  /* 0: as the closed form says */
+	double kernel; /* 0: hits of the page cache, of a storage that nothing throttles */
 };
 
 enum { SAMPLES = 2000, BYTES = 100000, BATCH = 32 };
@@ -121,6 +122,14 @@ static void set_rates(struct profile *profile, const struct run *run)
 	}
 }
 
+static void set_kernel(struct profile *profile, const struct run *run)
+{
+	assert_int_equal(profile_text(&profile->cache, "page"), 0);
+	profile->storage_bandwidth = NAN;
+	profile->cache_emulated = true;
+	profile->hit_ratio = about(run->kernel);
+}
+
 static void make(struct profile *profile, const struct run *run)
 {
 	profile_init(profile);
@@ -142,6 +151,8 @@ static void make(struct profile *profile, const struct run *run)
 		profile_text(&profile->cache, run->share > 0 ? "minio" : "none"), 0);
 	add_curves(profile, run);
 	set_rates(profile, run);
+	if (run->kernel > 0)
+		set_kernel(profile, run);
 }
 
 /* The prediction of a change, which ends with profile_free(). */
@@ -191,6 +202,20 @@ static void predicts_a_cache(void **state)
 	expect_rate(&fetch_bound, &change, 1500);
 	change.cache_share = 0;
 	expect_rate(&fetch_bound, &change, 500);
+}
+
+/* Half of the data in memory is no half of the reads: .213 of them. */
+static void knows_the_hits_of_the_kernel(void **state)
+{
+	struct profile_change change;
+	struct run run = fetch_bound;
+
+	(void)state;
+	run.kernel = .213;
+	run.real = 500 / (1 - .213);
+	profile_change_init(&change);
+	change.workers = 2;
+	expect_rate(&run, &change, run.real);
 }
 
 static void predicts_storage(void **state)
@@ -408,6 +433,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(predicts_a_cache),
+		cmocka_unit_test(knows_the_hits_of_the_kernel),
 		cmocka_unit_test(predicts_storage),
 		cmocka_unit_test(predicts_fewer_cores),
 		cmocka_unit_test(predicts_an_accelerator),
