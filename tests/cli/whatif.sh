@@ -3,7 +3,7 @@ cp "$DATA/../fuzz/corpus/model/run" run.json
 words() {
 	"$@" | sed 's/[0-9][0-9.]*/N/g; s/+-N/N/g' | tr -s ' '
 }
-words dsa whatif run.json
+words dsa whatif run.json | head -3
 words dsa whatif run.json --cores 1,2 --cache 0%,100%
 words dsa whatif . --cache 30% --cache-policy minio,lru,nextuse
 dsa whatif run.json --cache 50% --json | grep -A3 '"change"' | head -4
