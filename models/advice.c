@@ -38,12 +38,12 @@ static double likely(const struct profile_prediction *prediction)
 
 /* Bounds that reach above the noise are told, as bounds. */
 static bool is_worth(const struct adviser *adviser,
-		     const struct profile_prediction *prediction)
+		     const struct profile_prediction *prediction, double beyond)
 {
 	const struct interval *speedup = &prediction->speedup;
+	double gain = (isnan(speedup->value) ? speedup->high : speedup->low) / beyond;
 
-	return (isnan(speedup->value) ? speedup->high : speedup->low) - 1 >
-	       adviser->noise;
+	return gain - 1 > adviser->noise;
 }
 
 /* ---- asking the model ---- */
@@ -183,19 +183,31 @@ static int say(struct profile_prediction *prediction, const char *advice, bool w
 	return 0;
 }
 
-/* A candidate that helps where there is a stall. */
+/* A candidate that helps where there is a stall; it has to gain more than `beyond`. */
 static int propose(struct adviser *adviser, const struct profile_change *change,
-		   const char *advice, struct error *err)
+		   const char *advice, double beyond, struct error *err)
 {
 	struct profile_prediction *prediction;
 	int result = ask(adviser, change, &prediction, err);
 
 	if (result <= 0)
 		return result;
-	if (say(prediction, advice, is_worth(adviser, prediction),
-		"what it gains is below the noise") < 0)
+	if (say(prediction, advice, is_worth(adviser, prediction, beyond),
+		beyond > 1 ? "a part of it gains as much"
+			   : "what it gains is below the noise") < 0)
 		return error_sys(err, ENOMEM, "ranking what would help");
 	return 0;
+}
+
+/* The largest certain gain so far; 1: none. */
+static double best_of(const struct profile *profile)
+{
+	double best = 1;
+
+	for (size_t i = 0; i < profile->prediction_count; i++)
+		if (profile->predictions[i].rank == 0)
+			best = fmax(best, likely(&profile->predictions[i]));
+	return best;
 }
 
 /* What the run can't tell is left out. */
@@ -217,7 +229,7 @@ static int propose_cache(struct adviser *adviser, struct error *err)
 	snprintf(advice, sizeof(advice),
 		 "a minio cache of %.0f%% removes the fetch stall",
 		 100 * change.cache_share);
-	return propose(adviser, &change, advice, err);
+	return propose(adviser, &change, advice, 1, err);
 }
 
 /* Cores beyond the run's are counted by the middle of what they may give. */
@@ -238,7 +250,7 @@ static int propose_cores(struct adviser *adviser, struct error *err)
 		return unless_unknown(result);
 	snprintf(advice, sizeof(advice), "%s%u cores remove the prep stall",
 		 about(adviser, change.cores), change.cores);
-	return propose(adviser, &change, advice, err);
+	return propose(adviser, &change, advice, 1, err);
 }
 
 /* More cores want more data: first the cores as if all of it were in memory. */
@@ -258,7 +270,7 @@ static int propose_both(struct adviser *adviser, struct error *err)
 	snprintf(advice, sizeof(advice),
 		 "%s%u cores and a minio cache of %.0f%% remove both stalls",
 		 about(adviser, change.cores), change.cores, 100 * change.cache_share);
-	return propose(adviser, &change, advice, err);
+	return propose(adviser, &change, advice, best_of(adviser->profile), err);
 }
 
 /* Fewer workers than cores leave cores idle. */
@@ -273,7 +285,7 @@ static int propose_workers(struct adviser *adviser, struct error *err)
 	change.workers = (unsigned)adviser->profile->cores;
 	snprintf(advice, sizeof(advice), "a prep worker for each of the %u cores",
 		 change.workers);
-	return propose(adviser, &change, advice, err);
+	return propose(adviser, &change, advice, 1, err);
 }
 
 /* A cache that keeps what it has beats those that evict, at the same size. */
@@ -287,7 +299,7 @@ static int propose_policy(struct adviser *adviser, struct error *err)
 		return 0;
 	profile_change_init(&change);
 	change.cache_policy = (char *)(uintptr_t) "minio";
-	return propose(adviser, &change, "the same cache never evicts (minio)", err);
+	return propose(adviser, &change, "the same cache never evicts (minio)", 1, err);
 }
 
 /* Emulated storage, lifted. */
@@ -303,7 +315,7 @@ static int propose_storage(struct adviser *adviser, struct error *err)
 		change.storage_latency_s = 0;
 	if (isnan(change.storage_bandwidth) && isnan(change.storage_latency_s))
 		return 0;
-	return propose(adviser, &change, "the storage itself, not slowed down", err);
+	return propose(adviser, &change, "the storage itself, not slowed down", 1, err);
 }
 
 /* No advice, but always asked: a faster accelerator. */
