@@ -1,6 +1,7 @@
 /* json.c - writes a profile as run.json; json_read.c reads it. */
 #include "reports/json.h"
 #include "loader/base/error.h"
+#include "models/score.h"
 #include "profiler/profile.h"
 #include "reports/escape.h"
 #include "reports/field.h"
@@ -188,6 +189,31 @@ static int place_list(json_t *root, const struct field_list *list,
 	return place(root, list->path, values);
 }
 
+/* How good the predictions were: of what the result holds, and never read back. */
+static int place_score(json_t *root, const struct profile *profile)
+{
+	struct score score;
+	json_t *value;
+
+	if (profile->verification_count == 0)
+		return 0;
+	if (score_verifications(profile, &score) < 0)
+		return -1;
+	value = json_pack("{s:I, s:I, s:I, s:I}", "count", (json_int_t)score.count,
+			  "workloads", (json_int_t)score.workloads, "first_right",
+			  (json_int_t)score.first_right, "first_within",
+			  (json_int_t)score.first_within);
+	if (value == NULL || set_number(value, "mean_absolute_error", score.mean) < 0 ||
+	    set_number(value, "p95_absolute_error", score.p95) < 0 ||
+	    set_number(value, "worst_absolute_error", score.worst) < 0 ||
+	    set_number(value, "mean_error", score.bias) < 0 ||
+	    set_number(value, "covered_share", score.covered) < 0) {
+		json_decref(value);
+		return -1;
+	}
+	return json_object_set_new(root, "score", value);
+}
+
 static int place_environment(json_t *root, const struct profile *profile)
 {
 	json_t *facts = json_object();
@@ -245,6 +271,8 @@ static json_t *result_value(const struct profile *profile)
 		result = place_list(root, &field_lists[i], profile);
 	if (result == 0)
 		result = place_environment(root, profile);
+	if (result == 0)
+		result = place_score(root, profile);
 	if (result == 0 && profile->draw_count > 0)
 		result = place_draws(root, profile);
 	if (result == 0)
