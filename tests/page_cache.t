@@ -16,11 +16,12 @@ COUNT, SIZE = 2000, 110000
 
 def main():
     tap = Tap()
+    data = os.urandom(SIZE)
     with Scratch() as scratch:
         for number in range(COUNT):
             folder = scratch.folder("files", f"class{number % 10}")
             with open(os.path.join(folder, f"{number}.jpg"), "wb") as file:
-                file.write(os.urandom(SIZE))
+                file.write(data)
         told = scratch.run(os.path.join(HERE, "bench/page_cache.py"), "--shares", ".5",
                            "--epochs", "4", "-o", scratch.at("page.json"),
                            scratch.at("files"))

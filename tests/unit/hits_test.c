@@ -377,7 +377,7 @@ static void memory_short_is_told(void **state)
 				     .epochs = 1};
 	struct hits_ratio ratio;
 	unsigned nth;
-	int rc = -ENOMEM;
+	int rc;
 
 	(void)state;
 	for (int policy = HITS_PAGE; policy < HITS_POLICIES; policy++) {
