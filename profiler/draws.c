@@ -80,8 +80,10 @@ static const struct timed *pick(const struct timed_list *list, size_t i, size_t 
 static int join(const struct timed_list *prep, const struct timed_list *fetch,
 		struct profile *profile)
 {
-	size_t draws = prep->count < DRAWS ? prep->count : DRAWS;
+	size_t draws = prep->count;
 
+	if (draws > DRAWS)
+		draws = DRAWS;
 	for (size_t i = 0; i < draws; i++) {
 		struct profile_draw *draw = profile_add_draw(profile);
 		const struct timed *one = pick(prep, i, draws);
