@@ -101,10 +101,18 @@ static void drawn_windows_stand_for_equal_parts_of_an_epoch(void **state)
 	strcpy(trace->loader.cache, "lru");
 	trace->loader.cache_capacity = 1000000;
 	for (int i = 0; i < 8; i++) {
-		struct trace_window *window = add(trace, TRACE_DRAW, i, step_ms[i % 2]);
+		/* Where steps are short there are more of them. */
+		const struct session_window drawn = {.kind = TRACE_REAL,
+						     .flags = TRACE_DRAW,
+						     .block = i,
+						     .hit = i % 2 == 0 ? .5 : 0,
+						     .steps = i % 2 == 0 ? 60 : 20,
+						     .samples = 32,
+						     .step_ms = step_ms[i % 2],
+						     .fetched = 600};
+		struct trace_window *window = session_add(trace, &drawn);
 
-		window->hit = i % 2 == 0 ? .5 : 0;
-		window->end.counters[TRACE_hit_samples] += i % 2 == 0 ? 496 : 0;
+		window->end.counters[TRACE_hit_samples] += i % 2 == 0 ? 960 : 0;
 	}
 	assert_int_equal(rate_measure(trace, &rate), 0);
 	assert_true(fabs(rate.per_s.value - 32 / .020) < 1);
