@@ -12,11 +12,12 @@ struct sum {
 	unsigned windows;
 };
 
-#define LEAST_HALF   .005 /* of any input: clocks and settling */
-#define FETCH_HALF   .15  /* of a read's CPU time: it depends on what runs beside */
-#define CORES_HALF   .02  /* of P(k) measured once */
-#define DRIFT        .5   /* of the windows' scatter: another run finds another mean */
-#define ALMOST_CORES .15  /* CPU time of another thread that is worth one */
+#define LEAST_HALF    .005 /* of any input: clocks and settling */
+#define FETCH_HALF    .15  /* of a read's CPU time: it depends on what runs beside */
+#define HANDOVER_HALF 1.   /* it depends on whom the scheduler prefers */
+#define CORES_HALF    .02  /* of P(k) measured once */
+#define DRIFT         .5   /* of the windows' scatter: another run finds another mean */
+#define ALMOST_CORES  .15  /* CPU time of another thread that is worth one */
 
 static bool is(const struct profile_window *window, const char *kind)
 {
@@ -91,6 +92,24 @@ static double speed_of(const struct inputs *inputs, unsigned m)
 	return speed[m < SPEEDS ? m : SPEEDS - 1];
 }
 
+/* A step's time in cached windows, without what it was blocked, against 1/G. */
+static double slowed(const struct profile *profile)
+{
+	double steps = 0, seconds = 0;
+
+	for (size_t i = 0; i < profile->window_count; i++) {
+		const struct profile_window *window = &profile->windows[i];
+
+		if (!is(window, "cached") || !window->used || isnan(window->blocked_s))
+			continue;
+		steps += (double)window->samples / (double)profile->batch;
+		seconds += window->length_s - window->blocked_s;
+	}
+	return steps > 0 ? seconds / steps - (double)profile->batch /
+						     profile->rates.synthetic.value
+			 : NAN;
+}
+
 static int find_compute(const struct profile *profile, struct inputs *inputs,
 			struct error *err)
 {
@@ -109,7 +128,9 @@ static int find_compute(const struct profile *profile, struct inputs *inputs,
 				speed_of(inputs, inputs->compute_threads);
 	if (profile->emulated_per_s > 0)
 		inputs->fixed_s = fmax(0, 1 / rate - 1 / profile->emulated_per_s);
+	inputs->slowed_s = slowed(profile);
 	inputs->half[INPUT_COMPUTE] = relative_half(profile->rates.synthetic);
+	inputs->half[INPUT_HANDOVER] = HANDOVER_HALF;
 	return 0;
 }
 

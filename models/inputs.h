@@ -15,11 +15,12 @@ enum { SPEEDS = 1024 }; /* of the tables that cores_speeds() fills here */
 
 /* What can be off, each by a factor 1 +- its half-width. */
 enum input {
-	INPUT_COMPUTE, /* the consumer's time */
-	INPUT_PREP,    /* CPU work of a sample */
-	INPUT_STORAGE, /* its latency, and 1 / bandwidth */
-	INPUT_FETCH,   /* CPU work of a read */
-	INPUT_CORES,   /* what several cores give together */
+	INPUT_COMPUTE,  /* the consumer's time */
+	INPUT_PREP,     /* CPU work of a sample */
+	INPUT_STORAGE,  /* its latency, and 1 / bandwidth */
+	INPUT_FETCH,    /* CPU work of a read */
+	INPUT_CORES,    /* what several cores give together */
+	INPUT_HANDOVER, /* what a step loses at its edge to threads that it wakes */
 	INPUTS
 };
 
@@ -33,6 +34,8 @@ struct inputs {
 	 * threads share. */
 	double compute_s, fixed_s, compute_cpu_s;
 	unsigned compute_threads;
+	double slowed_s; /* what a step of a cached window was longer than a synthetic
+			  * one, waiting for a batch left out; NAN: unknown */
 
 	/* Prep: CPU work of a sample at speed 1 on average, what a draw's prep_s is to be
 	 * multiplied by to give it, and --prep-delay. */

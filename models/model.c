@@ -9,10 +9,21 @@
 
 enum { SAMPLES = 12288 }; /* simulated for a rate, at the least */
 
-#define SAME       .02 /* what a run may differ from its model */
-#define MODEL_HALF .01 /* what even a model that fits is unsure of */
+#define SAME                                                                           \
+	.02 /* what run and model may differ by: nor is an answer surer than that */
 
 /* ---- rates ---- */
+
+/* The fewer cores, the likelier is it that a thread that was woken takes the consumer's. */
+static double handover(const struct model *model, const struct profile_change *change,
+		       const struct aspect *aspect)
+{
+	const struct scene_parts parts = {model->profile, &model->inputs};
+	double factor = aspect->input == INPUT_HANDOVER ? aspect->factor : 1;
+
+	return factor * model->handover_s * (double)model->profile->cores /
+	       scene_cores(&parts, change);
+}
 
 int model_rate(const struct model *model, const struct profile_change *change,
 	       const struct aspect *aspect, enum model_kind kind,
@@ -24,6 +35,8 @@ int model_rate(const struct model *model, const struct profile_change *change,
 	scene_set(&parts, change, aspect, &scene);
 	scene.load.all_hits = kind == MODEL_CACHED;
 	scene.load.no_prep = kind == MODEL_SYNTHETIC;
+	if (kind != MODEL_SYNTHETIC)
+		scene.load.compute_s += handover(model, change, aspect);
 	return simulate(&scene.load, SAMPLES, outcome, err);
 }
 
@@ -97,13 +110,43 @@ static void judge(struct model *model)
 	self->why = model->why;
 }
 
+/*
+ * When a step gives its batch back it wakes threads, and these may take its core before
+ * it asks for the next one: that is not shared evenly, as the simulation has it. Of what
+ * cached windows were slowed and the simulation does not explain, half: the other half
+ * is as likely theirs alone, for all of their bytes come from memory.
+ */
+static int find_handover(struct model *model, struct error *err)
+{
+	const struct aspect plain = {-1, 1, 0};
+	double batch = (double)model->profile->batch, simulated;
+	struct simulation_outcome cached, synthetic;
+	struct profile_change none;
+	int result;
+
+	profile_change_init(&none);
+	result = model_rate(model, &none, &plain, MODEL_CACHED, &cached, err);
+	if (result == 0)
+		result = model_rate(model, &none, &plain, MODEL_SYNTHETIC, &synthetic,
+				    err);
+	if (result < 0)
+		return result;
+	simulated =
+		batch / cached.per_s * (1 - cached.blocked) - batch / synthetic.per_s;
+	if (model->inputs.slowed_s > simulated)
+		model->handover_s = (model->inputs.slowed_s - simulated) / 2;
+	return 0;
+}
+
 static int know_self(struct model *model, struct error *err)
 {
 	const struct aspect plain = {-1, 1, 0};
 	struct simulation_outcome real, cached;
 	struct profile_change none;
-	int result;
+	int result = find_handover(model, err);
 
+	if (result < 0)
+		return result;
 	profile_change_init(&none);
 	result = model_rate(model, &none, &plain, MODEL_REAL, &real, err);
 	if (result == 0)
@@ -113,10 +156,10 @@ static int know_self(struct model *model, struct error *err)
 	if (result < 0)
 		return result;
 	model->base = real.per_s;
-	model->self.real = model_spread(real.per_s, model->bases, MODEL_HALF);
+	model->self.real = model_spread(real.per_s, model->bases, SAME);
 	model->self.cached = (struct interval){cached.per_s, NAN, NAN};
 	judge(model);
-	model->half = hypot(MODEL_HALF, model->self.real_error);
+	model->half = hypot(SAME, model->self.real_error);
 	return 0;
 }
 

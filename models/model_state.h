@@ -11,8 +11,9 @@ struct model {
 	const struct profile *profile;
 	struct inputs inputs;
 	const struct prices *prices;
-	double half;             /* relative, of the model as such */
-	double base;             /* the run as it was, simulated, samples/s */
+	double half;       /* relative, of the model as such */
+	double handover_s; /* what a step loses to threads that it wakes, as the run was */
+	double base;       /* the run as it was, simulated, samples/s */
 	double bases[MODEL_OFF]; /* the same with each input off */
 	struct profile_model self;
 	char why[256];
