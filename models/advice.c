@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CACHE_STEPS = 20, MOST_CORES_TRIED = 512 };
+enum { CACHE_STEPS = 20, MOST_CORES_TRIED = 128 };
 
 #define GONE   .01 /* a stall below that is removed */
 #define NOISE  .01 /* a gain below that is none, whatever the precision */
@@ -111,7 +111,7 @@ static int is_enough(const struct adviser *adviser, const struct remedy *remedy,
 	int result;
 
 	remedy->set(adviser, amount, &change);
-	result = model_stalls(adviser->model, &change, &stalls, err);
+	result = model_stalls(adviser->model, &change, 1, &stalls, err);
 	if (result < 0)
 		return result;
 	return (remedy->fetch ? stalls.fetch.value : stalls.prep.value) <= GONE;
@@ -151,7 +151,7 @@ static int find_cache(const struct adviser *adviser, struct profile_change *chan
 			 CACHE_STEPS, change, err);
 }
 
-/* The fewest cores that leave no prep stall. -ENODATA: so many make no difference. */
+/* The fewest cores that leave no prep stall, at best. -ENODATA: so many make no difference. */
 static int find_cores(const struct adviser *adviser, struct profile_change *change,
 		      struct error *err)
 {
@@ -232,10 +232,10 @@ static int propose_cache(struct adviser *adviser, struct error *err)
 	return propose(adviser, &change, advice, 1, err);
 }
 
-/* Cores beyond the run's are counted by the middle of what they may give. */
-static const char *about(const struct adviser *adviser, unsigned cores)
+/* Cores beyond the run's are counted as if each gave as much as those. */
+static const char *at_least(const struct adviser *adviser, unsigned cores)
 {
-	return model_is_bounded(adviser->model, cores) ? "about " : "";
+	return model_is_bounded(adviser->model, cores) ? "at least " : "";
 }
 
 static int propose_cores(struct adviser *adviser, struct error *err)
@@ -249,7 +249,7 @@ static int propose_cores(struct adviser *adviser, struct error *err)
 	if (result < 0)
 		return unless_unknown(result);
 	snprintf(advice, sizeof(advice), "%s%u cores remove the prep stall",
-		 about(adviser, change.cores), change.cores);
+		 at_least(adviser, change.cores), change.cores);
 	return propose(adviser, &change, advice, 1, err);
 }
 
@@ -267,9 +267,12 @@ static int propose_both(struct adviser *adviser, struct error *err)
 		result = find_cache(adviser, &change, err);
 	if (result < 0)
 		return unless_unknown(result);
+	if (change.cache_share <= 1. / CACHE_STEPS)
+		return 0; /* any cache would do: the cores alone are what helps */
 	snprintf(advice, sizeof(advice),
 		 "%s%u cores and a minio cache of %.0f%% remove both stalls",
-		 about(adviser, change.cores), change.cores, 100 * change.cache_share);
+		 at_least(adviser, change.cores), change.cores,
+		 100 * change.cache_share);
 	return propose(adviser, &change, advice, best_of(adviser->profile), err);
 }
 

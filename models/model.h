@@ -40,9 +40,12 @@ int model_note(const struct model *model, struct profile *profile);
 int model_predict(const struct model *model, const struct profile_change *change,
 		  struct profile_prediction *out, struct error *err);
 
-/* Only the stalls that would remain, in a quarter of the time. The same errors. */
+/*
+ * Only the stalls that would remain, in a quarter of the time; where only bounds are
+ * known, those of the middle (side 0) or of the better end (1). The same errors.
+ */
 int model_stalls(const struct model *model, const struct profile_change *change,
-		 struct profile_stalls *stalls, struct error *err);
+		 int side, struct profile_stalls *stalls, struct error *err);
 
 /* True where of so many cores only bounds are known. */
 bool model_is_bounded(const struct model *model, unsigned cores);

@@ -172,16 +172,17 @@ static const char *limit_of(const struct model *model,
 }
 
 static int find_stalls(const struct model *model, const struct profile_change *change,
-		       struct profile_stalls *stalls, double *hit_ratio,
+		       int side, struct profile_stalls *stalls, double *hit_ratio,
 		       struct error *err)
 {
+	const struct aspect aspect = {-1, 1, side};
 	struct simulation_outcome real, cached, synthetic;
-	int result = model_rate(model, change, &plain, MODEL_REAL, &real, err);
+	int result = model_rate(model, change, &aspect, MODEL_REAL, &real, err);
 
 	if (result == 0)
-		result = model_rate(model, change, &plain, MODEL_CACHED, &cached, err);
+		result = model_rate(model, change, &aspect, MODEL_CACHED, &cached, err);
 	if (result == 0)
-		result = model_rate(model, change, &plain, MODEL_SYNTHETIC, &synthetic,
+		result = model_rate(model, change, &aspect, MODEL_SYNTHETIC, &synthetic,
 				    err);
 	if (result < 0)
 		return result;
@@ -196,7 +197,8 @@ static int predict_stalls(const struct model *model,
 			  const struct profile_change *change,
 			  struct profile_prediction *out, struct error *err)
 {
-	int result = find_stalls(model, change, &out->stalls, &out->hit_ratio, err);
+	int result = find_stalls(model, change, is_bounded(model, change), &out->stalls,
+				 &out->hit_ratio, err);
 
 	if (result < 0)
 		return result;
@@ -235,7 +237,7 @@ static const char *cores_words(const struct model *model,
 	cores_rate(&model->inputs.cores, change->cores, &basis);
 	return basis == CORES_BOUNDS
 		       ? "more cores than the run had: each gives between nothing and "
-			 "as much as those"
+			 "as much as those; stalls are of the better end"
 	       : basis == CORES_FITTED ? "more cores than the run had: by the "
 					 "scalability law that fits "
 					 "its P(k)"
@@ -269,13 +271,13 @@ static int check(const struct model *model, const struct profile_change *change,
 }
 
 int model_stalls(const struct model *model, const struct profile_change *change,
-		 struct profile_stalls *stalls, struct error *err)
+		 int side, struct profile_stalls *stalls, struct error *err)
 {
 	double hit_ratio;
 	int result = check(model, change, err);
 
 	return result < 0 ? result
-			  : find_stalls(model, change, stalls, &hit_ratio, err);
+			  : find_stalls(model, change, side, stalls, &hit_ratio, err);
 }
 
 int model_predict(const struct model *model, const struct profile_change *change,

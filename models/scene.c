@@ -3,7 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { SPARE_SLOTS = 2 }; /* of the ring beyond --prefetch (loader.c) */
+enum {
+	SPARE_SLOTS = 2,    /* of the ring beyond --prefetch (loader.c) */
+	MOST_WORKERS = 128, /* of a loader */
+};
 
 static double factor_of(const struct aspect *aspect, enum input input)
 {
