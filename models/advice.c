@@ -57,19 +57,20 @@ static int ask(const struct adviser *adviser, const struct profile_change *chang
 {
 	struct profile_prediction *prediction =
 		profile_add_prediction(adviser->profile);
-	int result;
+	int result = -ENOMEM;
 
-	if (prediction == NULL)
-		return error_sys(err, ENOMEM, "ranking what would help");
-	result = model_predict(adviser->model, change, prediction, err);
+	if (prediction != NULL)
+		result = model_predict(adviser->model, change, prediction, err);
 	if (result == -ENODATA || result == -EINVAL) {
 		adviser->profile->prediction_count--;
 		return 0;
 	}
 	if (result == 0)
 		result = command_verify(change, adviser->run, &prediction->command);
-	if (result < 0)
-		return error_sys(err, ENOMEM, "ranking what would help");
+	if (result < 0) {
+		error_sys(err, ENOMEM, "ranking what would help");
+		return -ENOMEM;
+	}
 	*out = prediction;
 	return 1;
 }

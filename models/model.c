@@ -65,7 +65,7 @@ int model_rates(const struct model *model, const struct profile_change *change,
 
 struct interval model_spread(double value, const double all[MODEL_OFF], double half)
 {
-	double low = half * half, high = half * half;
+	double low = half * half, high = low;
 
 	for (int i = 0; i < INPUTS; i++) {
 		double a = all[2 * i] / value - 1, b = all[2 * i + 1] / value - 1;
@@ -203,12 +203,31 @@ void model_self(const struct model *model, struct profile_model *self)
 	*self = model->self;
 }
 
+/* What an epoch costs when nothing changes. 0 or -ENOMEM. */
+static int note_cost(const struct model *model, struct profile *profile)
+{
+	struct profile_prediction same = {.rank = UNKNOWN};
+	struct profile_change none;
+	int result;
+
+	profile->cost = INTERVAL_UNKNOWN;
+	if (model->prices == NULL)
+		return 0;
+	profile_change_init(&none);
+	result = model_predict(model, &none, &same, NULL);
+	if (result == 0)
+		profile->cost = same.cost;
+	profile_prediction_free(&same);
+	return result == -ENOMEM ? result : 0;
+}
+
 int model_note(const struct model *model, struct profile *profile)
 {
 	free(profile->model.why);
 	profile->model = model->self;
 	profile->model.why = NULL;
-	return model->self.why == NULL
-		       ? 0
-		       : profile_text(&profile->model.why, "%s", model->self.why);
+	if (model->self.why != NULL &&
+	    profile_text(&profile->model.why, "%s", model->self.why) < 0)
+		return -ENOMEM;
+	return note_cost(model, profile);
 }

@@ -47,6 +47,7 @@ void profile_init(struct profile *profile)
 		.dropped_records = UNKNOWN,
 		.blocks = UNKNOWN,
 		.model = {INTERVAL_UNKNOWN, INTERVAL_UNKNOWN, NAN, NAN, NULL},
+		.cost = INTERVAL_UNKNOWN,
 	};
 }
 

@@ -250,7 +250,8 @@ struct profile {
 
 	/* What the models say of it, and what came of that. */
 	struct profile_model model;
-	char *currency; /* of costs: "USD"; NULL: no prices were given */
+	char *currency;       /* of costs: "USD"; NULL: no prices were given */
+	struct interval cost; /* of an epoch of the run as it was, modelled */
 	struct profile_prediction *predictions;
 	size_t prediction_count;
 	struct profile_verification *verifications;

@@ -84,6 +84,7 @@ const struct field field_profile[] = {
 	AT("model.cached_error", NUMBER, model.cached_error),
 	AT("model.why", TEXT, model.why),
 	AT("currency", TEXT, currency),
+	AT("cost", ESTIMATE, cost),
 	{NULL, FIELD_END, 0},
 };
 

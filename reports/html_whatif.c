@@ -94,9 +94,14 @@ static void predictions(const struct html *html)
 	      "that would remain.",
 	      html->out);
 	if (costs) {
+		char now[FORMAT_SIZE];
+
 		fputs(" An epoch costs that much in ", html->out);
 		html_text(html->out, profile->currency == NULL ? "the prices' currency"
 							       : profile->currency);
+		if (isfinite(profile->cost.value))
+			fprintf(html->out, "; as the run was, %s",
+				format_cost(now, profile->cost.value));
 		fputs(".", html->out);
 	}
 	fputs("</p>\n", html->out);

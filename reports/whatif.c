@@ -139,6 +139,17 @@ static bool refuse(struct box *box, const struct profile *profile)
 	return true;
 }
 
+/* What changes are to be held against. */
+static void cost_now(struct box *box, const struct profile *profile)
+{
+	char cost[FORMAT_SIZE];
+
+	if (isfinite(profile->cost.value))
+		box_line(box, "epoch", "costs %s %s as the run was",
+			 format_cost(cost, profile->cost.value),
+			 profile->currency == NULL ? "" : profile->currency);
+}
+
 static void write_advice(struct box *box, const struct profile *profile)
 {
 	size_t ranked = count_advised(profile);
@@ -262,8 +273,7 @@ static void write_table(struct box *box, const struct profile *profile)
 	for (size_t i = 0; i < profile->prediction_count; i++)
 		table_row(box, &profile->predictions[i], costs, width);
 	putc('\n', box->out);
-	if (costs && profile->currency != NULL)
-		box_line(box, "epoch", "what one costs, in %s", profile->currency);
+	cost_now(box, profile);
 	assumptions(box, profile);
 	untold(box, profile);
 }
