@@ -9,8 +9,6 @@
 #define MOST_ERROR .05
 #define NORMAL_95  1.959964
 
-enum { NEEDED_MAX = 4096 };
-
 /* ---- the machine ---- */
 
 /* A number of the environment; NAN: not told. */
@@ -330,25 +328,4 @@ void cores_speeds(const struct cores *cores, unsigned available, int side,
 		speed[m] = m < 1 ? 1
 				 : together(cores, (unsigned)m, available, side) /
 					   (double)m;
-}
-
-/* The fewest whose rate on that side leaves enough; 0: none. */
-static unsigned fewest(const struct cores *cores, double per_s, int side)
-{
-	for (unsigned k = 1; k <= NEEDED_MAX; k++) {
-		struct interval rate = cores_rate(cores, k, NULL);
-
-		if (side_of(rate, isnan(rate.value) ? side : 0) >= per_s)
-			return k;
-	}
-	return 0;
-}
-
-void cores_needed(const struct cores *cores, double per_s, double busy, unsigned *low,
-		  unsigned *high)
-{
-	double all = per_s + busy * alone(cores);
-
-	*low = fewest(cores, all, 1);
-	*high = fewest(cores, all, -1);
 }

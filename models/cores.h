@@ -60,12 +60,4 @@ struct interval cores_rate(const struct cores *cores, unsigned k,
 void cores_speeds(const struct cores *cores, unsigned available, int side,
 		  double *speed, size_t count);
 
-/*
- * The fewest cores whose P(k), less what compute itself needs (`busy` cores of CPU
- * time at that rate, each as good as P(1)), reaches `per_s`. 0 in *low or *high: more
- * than 4096. Where P(k) is bounded the two differ.
- */
-void cores_needed(const struct cores *cores, double per_s, double busy, unsigned *low,
-		  unsigned *high);
-
 #endif

@@ -198,11 +198,6 @@ void model_price(struct model *model, const struct prices *prices)
 	model->prices = prices;
 }
 
-void model_self(const struct model *model, struct profile_model *self)
-{
-	*self = model->self;
-}
-
 /* What an epoch costs when nothing changes. 0 or -ENOMEM. */
 static int note_cost(const struct model *model, struct profile *profile)
 {

@@ -25,10 +25,10 @@ void model_free(struct model *model);
 /* Prices for the costs; NULL: none. They outlive the model. */
 void model_price(struct model *model, const struct prices *prices);
 
-/* How well it tells the run itself. `why` in *self is the model's own. */
-void model_self(const struct model *model, struct profile_model *self);
-
-/* The same into the profile, in words of its own. 0 or -ENOMEM. */
+/*
+ * Puts into the profile how well the model tells the run itself and, with prices, what
+ * an epoch costs as the run was. 0 or -ENOMEM.
+ */
 int model_note(const struct model *model, struct profile *profile);
 
 /*

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 
-enum { DEPTH_MAX = 4096 };
-
 #define LEAST_ERROR .02 /* no rate is known better, relative half-width */
 #define ONCE_ERROR  .03 /* of a window that was measured once */
 #define STILL_GROWS .5 /* a rate that grows less than depth to this power has stopped */
@@ -306,13 +304,4 @@ double storage_rate(const struct storage *storage, unsigned q, double bandwidth,
 				 latency_s < storage->emulated_latency_s))
 		return NAN;
 	return isnan(below) ? below : fmin(law, below);
-}
-
-unsigned storage_depth(const struct storage *storage, double per_s, double bandwidth,
-		       double latency_s)
-{
-	for (unsigned q = 1; q <= DEPTH_MAX; q++)
-		if (storage_rate(storage, q, bandwidth, latency_s) >= per_s)
-			return q;
-	return 0;
 }

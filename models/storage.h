@@ -53,9 +53,4 @@ int storage_of(const struct profile *profile, struct storage *storage,
 double storage_rate(const struct storage *storage, unsigned q, double bandwidth,
 		    double latency_s);
 
-/* Reads in flight that this storage needs for `per_s`; 0: no depth up to 4096 is known
- * to reach it. */
-unsigned storage_depth(const struct storage *storage, double per_s, double bandwidth,
-		       double latency_s);
-
 #endif

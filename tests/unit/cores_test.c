@@ -373,51 +373,6 @@ static void a_rough_interval_stops_nobody(void **state)
 	profile_free(&profile);
 }
 
-static void the_fewest_cores_that_reach_a_rate(void **state)
-{
-	static const unsigned k[] = {1, 2, 3, 4, 0};
-	struct profile profile;
-	unsigned low, high;
-	struct cores cores;
-
-	(void)state;
-	profile_init(&profile);
-	profile.cores = 4;
-	add_curve(&profile, (struct law){100, 0, 0}, k);
-	cores = cores_in(&profile);
-	cores_needed(&cores, 250, 0, &low, &high);
-	assert_int_equal(low, 3);
-	assert_int_equal(high, 3);
-	cores_needed(&cores, 250, 1.2, &low, &high);
-	assert_int_equal(low, 4);
-	cores_needed(&cores, 999, 0, &low, &high);
-	assert_int_equal(low, 10);
-	assert_int_equal(high, 10);
-	cores_needed(&cores, 1e9, 0, &low, &high);
-	assert_int_equal(low, 0);
-	assert_int_equal(high, 0);
-	profile_free(&profile);
-}
-
-static void bounds_need_between_so_many_and_no_number(void **state)
-{
-	struct profile profile;
-	unsigned low, high;
-	struct cores cores;
-
-	(void)state;
-	profile_init(&profile);
-	profile.cores = 2;
-	add_point(&profile, 1, 100);
-	add_point(&profile, 2, 200);
-	profile.prep_curve[1].per_s = (struct interval){200, 200, 200};
-	cores = cores_in(&profile);
-	cores_needed(&cores, 390, 0, &low, &high);
-	assert_int_equal(low, 4);
-	assert_int_equal(high, 0);
-	profile_free(&profile);
-}
-
 /* How often the interval holds the true P(2n), in percent, of curves drawn at random. */
 static unsigned covered(const unsigned *k, unsigned n, double noise, unsigned curves,
 			uint64_t seed)
@@ -487,8 +442,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(together_no_more_than_the_cores_give),
 		cmocka_unit_test(nobody_runs_faster_than_alone),
 		cmocka_unit_test(a_rough_interval_stops_nobody),
-		cmocka_unit_test(the_fewest_cores_that_reach_a_rate),
-		cmocka_unit_test(bounds_need_between_so_many_and_no_number),
 		cmocka_unit_test(intervals_of_the_fit_hold_the_truth),
 	};
 

@@ -203,7 +203,6 @@ static void only_emulated_storage_tells_of_slower_alone(void **state)
 	close_to(storage_rate(&storage, 4, 100e6, 0), 100e6 / SAMPLE, 1e-9);
 	close_to(storage_rate(&storage, 4, 40e6, .001), 40e6 / SAMPLE, 1e-9);
 	assert_true(isnan(storage_rate(&storage, 4, 200e6, 0)));
-	assert_int_equal(storage_depth(&storage, 100, 200e6, 0), 0);
 	profile_free(&profile);
 }
 
@@ -295,24 +294,6 @@ static void rates_are_those_of_the_mean_sample(void **state)
 	profile_free(&profile);
 }
 
-static void the_depth_for_a_rate(void **state)
-{
-	struct profile profile;
-	struct storage storage;
-
-	(void)state;
-	begin(&profile, SAMPLE);
-	for (unsigned q = 1; q <= 8; q *= 2)
-		add(&profile, q, 50. * q, SAMPLE);
-	storage = storage_in(&profile);
-	assert_int_equal(storage_depth(&storage, 50, INFINITY, 0), 1);
-	assert_int_equal(storage_depth(&storage, 260, INFINITY, 0), 6);
-	assert_int_equal(storage_depth(&storage, 1000, INFINITY, 0), 20);
-	assert_int_equal(storage_depth(&storage, 260, INFINITY, .1), 26);
-	assert_int_equal(storage_depth(&storage, 1000, 50e6, 0), 0);
-	profile_free(&profile);
-}
-
 static void intervals_of_the_points_make_the_uncertainty(void **state)
 {
 	struct profile profile;
@@ -341,7 +322,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(missing_points_are_said_to_be),
 		cmocka_unit_test(draws_stand_in_for_one_read_in_flight),
 		cmocka_unit_test(rates_are_those_of_the_mean_sample),
-		cmocka_unit_test(the_depth_for_a_rate),
 		cmocka_unit_test(intervals_of_the_points_make_the_uncertainty),
 	};
 
