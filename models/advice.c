@@ -147,8 +147,8 @@ static int find_cache(const struct adviser *adviser, struct profile_change *chan
 {
 	double share = adviser->profile->cache_share;
 
-	return set_least(adviser, &cache_remedy,
-			 isnan(share) ? 0 : (unsigned)(share * CACHE_STEPS),
+	share = isnan(share) ? 0 : fmax(0, fmin(share, 1));
+	return set_least(adviser, &cache_remedy, (unsigned)(share * CACHE_STEPS),
 			 CACHE_STEPS, change, err);
 }
 

@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+	MOST_THREADS = 256,   /* that compute on a batch */
+	MOST_COUNT = 1 << 20, /* of workers, cores, reads, samples in a batch */
+};
+
 /* A sum of windows: samples, and what they took. */
 struct sum {
 	double samples, wall_s, cpu_s;
@@ -80,7 +85,9 @@ static double relative_half(struct interval interval)
 
 static unsigned threads_of(double busy)
 {
-	return busy <= 1 + ALMOST_CORES ? 1 : (unsigned)ceil(busy - ALMOST_CORES);
+	if (!(busy > 1 + ALMOST_CORES))
+		return 1;
+	return (unsigned)fmin(ceil(busy - ALMOST_CORES), MOST_THREADS);
 }
 
 /* How fast each of m threads runs on the cores of the run. */
@@ -283,9 +290,10 @@ static int find_fetch(const struct profile *profile, struct inputs *inputs,
 	return 0;
 }
 
-static bool known(uint64_t count)
+/* Known, and no nonsense from a file. */
+static bool sound(uint64_t count)
 {
-	return count != UNKNOWN && count > 0;
+	return count > 0 && count <= MOST_COUNT;
 }
 
 /* How much of the data set the kernel keeps: all of it, where real windows were read
@@ -299,7 +307,8 @@ static double page_share(const struct profile *profile)
 	if (isnan(profile->hit_ratio.value))
 		return 0;
 	return hits_share(HITS_PAGE, profile->hit_ratio.value,
-			  known(profile->dataset_bytes) ? profile->dataset_bytes : 0);
+			  profile->dataset_bytes != UNKNOWN ? profile->dataset_bytes
+							    : 0);
 }
 
 static int find_cache(const struct profile *profile, struct inputs *inputs,
@@ -330,9 +339,10 @@ int inputs_of(const struct profile *profile, struct inputs *inputs, struct error
 		return error_set(err, ENODATA,
 				 "an observed run measures no stage alone: run it "
 				 "without --observe");
-	if (!known(profile->dataset_samples) || !known(profile->batch) ||
-	    !known(profile->workers) || !known(profile->cores) ||
-	    !known(profile->fetch_depth) || profile->prefetch == UNKNOWN)
+	if (profile->dataset_samples == UNKNOWN || profile->dataset_samples == 0 ||
+	    !sound(profile->batch) || !sound(profile->workers) ||
+	    !sound(profile->cores) || !sound(profile->fetch_depth) ||
+	    profile->prefetch > MOST_COUNT)
 		return error_set(err, ENODATA,
 				 "the result does not say how the data was loaded");
 	result = cores_of(profile, &inputs->cores, err);
