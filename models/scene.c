@@ -3,10 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-	SPARE_SLOTS = 2,    /* of the ring beyond --prefetch (loader.c) */
-	MOST_WORKERS = 128, /* of a loader */
-};
+enum { SPARE_SLOTS = 2 }; /* of the ring beyond --prefetch (loader.c) */
 
 static double factor_of(const struct aspect *aspect, enum input input)
 {
@@ -17,19 +14,6 @@ unsigned scene_cores(const struct scene_parts *parts,
 		     const struct profile_change *change)
 {
 	return change->cores > 0 ? change->cores : (unsigned)parts->profile->cores;
-}
-
-/* Workers follow the cores where the run had one a core. */
-unsigned scene_workers(const struct scene_parts *parts,
-		       const struct profile_change *change)
-{
-	const struct profile *profile = parts->profile;
-
-	if (change->workers > 0)
-		return change->workers;
-	if (change->cores > 0 && profile->workers == profile->cores)
-		return change->cores;
-	return (unsigned)profile->workers;
 }
 
 /* ---- from inputs and a change to a load ---- */
@@ -46,7 +30,7 @@ static void set_cores(const struct scene_parts *parts,
 		scene->speed[m] /= factor;
 	scene->load.speed = scene->speed;
 	scene->load.speeds = SPEEDS;
-	scene->load.workers = scene_workers(parts, change);
+	scene->load.workers = profile_change_workers(parts->profile, change);
 }
 
 /* Time of a step by the clock; in proportion to the batch where it is the emulated

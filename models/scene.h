@@ -30,11 +30,8 @@ struct scene {
 void scene_set(const struct scene_parts *parts, const struct profile_change *change,
 	       const struct aspect *aspect, struct scene *scene);
 
-/* Cores and workers after a change: workers follow the cores where the run had one a
- * core, and the change says nothing of them. */
+/* Cores after a change. */
 unsigned scene_cores(const struct scene_parts *parts,
 		     const struct profile_change *change);
-unsigned scene_workers(const struct scene_parts *parts,
-		       const struct profile_change *change);
 
 #endif

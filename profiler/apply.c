@@ -119,22 +119,10 @@ static double speed_before(const char *loader)
 	return speed;
 }
 
-static unsigned workers_of(const struct profile *profile,
-			   const struct profile_change *change)
-{
-	if (change->workers > 0)
-		return change->workers;
-	if (profile->workers == UNKNOWN)
-		return 0;
-	if (change->cores > 0 && profile->workers == profile->cores)
-		return change->cores;
-	return (unsigned)profile->workers;
-}
-
 static void put_all(FILE *to, const struct profile *profile,
 		    const struct profile_change *change)
 {
-	unsigned workers = workers_of(profile, change);
+	unsigned workers = profile_change_workers(profile, change);
 
 	if (profile->loader != NULL)
 		fputs(profile->loader, to);

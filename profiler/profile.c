@@ -144,6 +144,20 @@ static void free_arrays(struct profile *profile)
 	}
 }
 
+enum { MOST_WORKERS = 128 };
+
+unsigned profile_change_workers(const struct profile *profile,
+				const struct profile_change *change)
+{
+	if (change->workers > 0)
+		return change->workers;
+	if (profile->workers == UNKNOWN)
+		return 0;
+	if (change->cores > 0 && profile->workers == profile->cores)
+		return change->cores < MOST_WORKERS ? change->cores : MOST_WORKERS;
+	return (unsigned)profile->workers;
+}
+
 void profile_prediction_free(struct profile_prediction *prediction)
 {
 	profile_change_free(&prediction->change);

@@ -289,7 +289,14 @@ void profile_change_free(struct profile_change *change); /* and makes it none */
 bool profile_change_equal(const struct profile_change *a,
 			  const struct profile_change *b);
 
-/* Frees what a prediction holds; it stays where it is, unknown. */
+/*
+ * Prep workers after a change: they follow the cores where the run had one a core and
+ * the change says nothing of them, up to the 128 of a loader. 0: the run's are unknown.
+ */
+unsigned profile_change_workers(const struct profile *profile,
+				const struct profile_change *change);
+
+/* Frees the change and the texts of a prediction; its numbers stay. */
 void profile_prediction_free(struct profile_prediction *prediction);
 
 /* Forgets all predictions; pointers to them are void after that. */

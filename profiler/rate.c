@@ -19,10 +19,6 @@ struct blocks {
 		fetched; /* bytes from storage, NAN: unknown; asked of the kernel */
 };
 
-/* Queues that are not steady yet after the settling steps, as in shares.c. Whole epochs
- * follow one another without any. */
-#define FLOOR_SETTLE 2.5e-3
-
 static double storage_bytes(const struct trace_window *raw)
 {
 	if (raw->begin.read_bytes == UINT64_MAX || raw->end.read_bytes == UINT64_MAX)
@@ -54,7 +50,8 @@ static struct interval rate_of(const struct blocks *blocks)
 {
 	double without[TRACE_WINDOWS];
 	double full = blocks->all_samples / blocks->all_seconds;
-	double floor = blocks->whole ? 0 : full * FLOOR_SETTLE;
+	/* Whole epochs follow one another without settling. */
+	double floor = blocks->whole ? 0 : full * SHARES_SETTLE;
 
 	for (size_t i = 0; i < blocks->count; i++)
 		without[i] = (blocks->all_samples - blocks->samples[i]) /

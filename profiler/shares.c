@@ -7,10 +7,7 @@
 
 enum { REAL, CACHED, SYNTHETIC, KINDS };
 
-/* What can't be seen in the spread of blocks, as a share of the wall time: */
-/* queues not steady after the settling steps, and a consumer that wakes up late from a
- * wait: what truth.t sees of both, up to .25 points; */
-#define FLOOR_SETTLE 2.5e-3
+/* What can't be seen in the spread of blocks, beside SHARES_SETTLE: */
 #define FLOOR_EDGE_S 100e-6 /* two wake-ups, timer slack each, at a window's ends; */
 #define FLOOR_STEP_S 200e-9 /* two readings of the clock in a step. */
 
@@ -206,7 +203,7 @@ int shares_measure(const struct window *windows, size_t count, struct shares *sh
 	shares->blocks = (unsigned)make_blocks(windows, count, blocks);
 	if (complete(&blocks[0])) {
 		real_lengths(windows, count, &window_s, &shares->step_s);
-		shares->floor = FLOOR_SETTLE + FLOOR_EDGE_S / window_s +
+		shares->floor = SHARES_SETTLE + FLOOR_EDGE_S / window_s +
 				FLOOR_STEP_S / shares->step_s;
 		fill(shares, blocks, shares->blocks > 0 ? shares->blocks : 1);
 	}

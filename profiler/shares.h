@@ -15,6 +15,10 @@
 #include "profiler/profile.h"
 #include "profiler/window.h"
 
+/* Floor of a relative interval that no spread of windows shows: queues not steady after
+ * the settling steps, and a consumer that wakes up late; what truth.t sees of both. */
+#define SHARES_SETTLE 2.5e-3
+
 struct shares {
 	unsigned blocks; /* complete ones; 0 with values: of what there was */
 	struct interval compute, prep, fetch;
