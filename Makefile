@@ -4,6 +4,8 @@
 # make check SAN=address,undefined   every test under sanitizers; also SAN=thread
 # make bench                         our loader against others, interleaved
 # make bench-models                  predictions against measurements (half an hour)
+# make bench-share                    one loader for several jobs, and its predictions
+# make bench-gate                     false alarms and power of the gate, on hours of launches
 # make bench-page                    predicted hits of the page cache against the kernel's
 # make soak                          the long forms of the tests, ten minutes a fuzzer
 # build/plain/test/cache 'minio_*'   some unit tests
@@ -22,6 +24,7 @@ CORES  := $(shell nproc)
 PREFIX  ?= /usr/local
 LIBDIR  ?= $(PREFIX)/lib
 DATADIR ?= $(PREFIX)/share
+PYTHON  ?= $(firstword $(wildcard /usr/bin/python3) python3)
 at      := $(DESTDIR)
 
 # Debian packages: group, package, a command that shows that it is there without
@@ -50,15 +53,20 @@ check  mandoc                  mandoc          manual pages
 check  bsdextrautils           col             manual pages as plain text
 check  codespell               codespell       spelling
 check  python3                 python3         reference results
-check  python3-numpy           -               reference results
+check  python3-numpy           -               reference results, batches of dsa.py
+check  python3-yaml            -               action.yml, read as GitHub reads it
+check  python3-torch           -               batches of dsa.py
 check  python3-pil             -               Pillow: reference of the resampler
+check  python3-prometheus-client -             reads OpenMetrics
+check  libxml2-utils           xmllint         JUnit against its schema
+check  cmark-gfm               cmark-gfm       Markdown as GitHub renders it
+check  curl                    curl            asks a loader's socket
 check  zsh                     zsh             completion
 check  fish                    fish            completion
 check  chromium                chromium        opens the report
 check  nodejs                  node            axe, html-validate
 check  npm                     npm             installs these from tests/web
-bench  python3-torch           -               DataLoader, to compare with
-bench  python3-torchvision     -               its transforms
+bench  python3-torchvision     -               DataLoader and transforms, to compare with
 bench  python3-opencv          -               to compare with
 endef
 export PACKAGES
@@ -84,10 +92,12 @@ LIB      := $(call object,$(ROOMS))
 UNIT     := $(patsubst tests/unit/%_test.c,$(B)/test/%,$(wildcard tests/unit/*_test.c))
 FUZZ     := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 BENCH    := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
-TOOLS    := $(patsubst %.c,$(B)/%,$(wildcard tests/tool/*.c))
+PRELOADS := $(B)/tests/tool/odd_reads.so
+TOOLS    := $(filter-out $(PRELOADS:%.so=%),$(patsubst %.c,$(B)/%,$(wildcard tests/tool/*.c)))
 EXAMPLES := $(patsubst %.c,$(B)/%,$(wildcard examples/*.c))
 SOURCES  := $(shell find cmd $(ROOMS) examples tests -name node_modules -prune -o \
 	-name '*.[ch]' -print 2>/dev/null)
+PYTHONS  := loader/python/dsa.py $(wildcard examples/*.py)
 SCRIPTS  := .ci/run $(wildcard tests/*.t tests/*/*.sh tests/*/run examples/*.sh)
 
 # A recursive make that uses every core, unless the caller has decided already.
@@ -132,10 +142,15 @@ $(B)/examples/%: $(B)/examples/%.o $(B)/libdsa.so
 	@echo '  LD  $@'
 	@$(CC) $(FLAGS) $(CFLAGS) -o $@ $< -L$(B) -ldsa -Wl,-rpath,'$$ORIGIN/..' -lm
 
-$(B)/test/%: $(B)/tests/unit/%_test.o $(call object,tests/lib) $(B)/libhouse.a
+# An archive: a test that plays a source of its own gets none of what opens real ones.
+$(B)/libtests.a: $(call object,tests/lib)
+	@echo '  AR  $@'
+	@rm -f $@; $(AR) rcs $@ $^
+
+$(B)/test/%: $(B)/tests/unit/%_test.o $(B)/libtests.a $(B)/libhouse.a
 	@mkdir -p $(@D)
 	@echo '  LD  $@'
-	@$(CC) $(CFLAGS) -o $@ $^ $(LINK) $(CMOCKA_LIBS) \
+	@$(CC) $(CFLAGS) -o $@ $^ $(B)/libtests.a $(LINK) $(CMOCKA_LIBS) \
 		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 $(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $(B)/libhouse.a
@@ -147,6 +162,11 @@ $(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $(B)/libhouse.a
 $(BENCH) $(TOOLS): $(B)/tests/%: $(B)/tests/%.o $(B)/libhouse.a
 	@echo '  LD  $@'
 	@$(CC) $(CFLAGS) -o $@ $^ $(LINK)
+
+# What tests put before a program's libraries.
+$(PRELOADS): %.so: %.o
+	@echo '  LD  $@'
+	@$(CC) $(FLAGS) $(CFLAGS) -shared -o $@ $<
 
 $(B)/tests/%.o: private FLAGS += $(CMOCKA_CFLAGS)
 $(B)/%.o: %.c $(B)/flags
@@ -199,7 +219,7 @@ check:
 	@$(parallel) all units headers $(if $(SAN),,fuzzers)
 	@BUILD=$(CURDIR)/$(B) SAN='$(SAN)' tests/run
 
-units: $(UNIT) $(TOOLS)
+units: $(UNIT) $(TOOLS) $(PRELOADS)
 	@:
 
 # The fuzzers have their own folder of objects and always both sanitizers.
@@ -238,6 +258,19 @@ bench-models:
 	@$(parallel) all
 	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/models.py
 
+bench-share:
+	@$(MAKE) --no-print-directory deps GROUPS_WANTED=run
+	@$(parallel) all $(BENCH) $(TOOLS)
+	@$(B)/tests/bench/handover
+	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/share.py
+	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/share_schedules.py
+	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/models.py --jobs
+
+bench-gate:
+	@$(MAKE) --no-print-directory deps GROUPS_WANTED=run
+	@$(parallel) all $(TOOLS)
+	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/gate.py
+
 bench-page:
 	@$(MAKE) --no-print-directory deps GROUPS_WANTED=run
 	@$(parallel) all $(TOOLS)
@@ -270,7 +303,7 @@ lint-scripts:
 lint-manual:
 	@mandoc -Tlint -Wwarning $(wildcard man/*.[1-9])
 lint-spelling:
-	@codespell -L nd $(SOURCES) $(SCRIPTS) Makefile $(wildcard *.md man/*.[1-9])
+	@codespell -L nd $(SOURCES) $(SCRIPTS) $(PYTHONS) Makefile $(wildcard *.md man/*.[1-9])
 
 # clang-tidy, again only where an object would be compiled again.
 tidy: $(patsubst %.c,build/tidy/%.ok,$(filter %.c,$(SOURCES)))
@@ -287,12 +320,13 @@ install: all
 	install -m 644 $(B)/libdsa.so.$(ABI) $(B)/libdsa.a $(at)$(LIBDIR)
 	ln -sf libdsa.so.$(ABI) $(at)$(LIBDIR)/libdsa.so
 	install -m 644 loader/loader.h $(at)$(PREFIX)/include/dsa/loader.h
+	install -D -m 644 loader/python/dsa.py $(at)$(PYTHONDIR)/dsa.py
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
 		-e 's|@NEEDS@|$(LOADER_NEEDS)|' loader/dsa.pc.in >$(at)$(LIBDIR)/pkgconfig/dsa.pc
 	for page in man/*.[1-9]; do \
 		install -D -m 644 $$page $(at)$(DATADIR)/man/man$${page##*.}/$${page##*/} || exit; done
 	install -m 644 README.md LICENSE $(at)$(DATADIR)/doc/dsa
-	install -m 644 $(wildcard examples/*.c) $(at)$(DATADIR)/doc/dsa/examples
+	install -m 644 $(wildcard examples/*.c examples/*.py) $(at)$(DATADIR)/doc/dsa/examples
 	install -m 644 $(wildcard examples/prices/*.ini) $(at)$(DATADIR)/doc/dsa/examples/prices
 	install -d $(dir $(COMPLETIONS:%=$(at)$(DATADIR)/%))
 	$(B)/dsa completion bash >$(at)$(DATADIR)/$(word 1,$(COMPLETIONS))
@@ -300,12 +334,17 @@ install: all
 	$(B)/dsa completion fish >$(at)$(DATADIR)/$(word 3,$(COMPLETIONS))
 	$(if $(at),,-ldconfig)
 
+# Where that Python looks for modules below $(PREFIX).
+PYTHONDIR ?= $(or $(shell $(PYTHON) -c 'import site; print(*site.getsitepackages(), \
+	sep="\n")' 2>/dev/null | grep -m 1 '^$(PREFIX)/lib/'),$(PREFIX)/lib/python3/dist-packages)
+
 COMPLETIONS := bash-completion/completions/dsa zsh/site-functions/_dsa \
                fish/vendor_completions.d/dsa.fish
 
 uninstall:
 	rm -f $(at)$(PREFIX)/bin/dsa $(at)$(LIBDIR)/libdsa.so $(at)$(LIBDIR)/libdsa.so.$(ABI) \
 		$(at)$(LIBDIR)/libdsa.a $(at)$(LIBDIR)/pkgconfig/dsa.pc \
+		$(at)$(PYTHONDIR)/dsa.py $(at)$(PYTHONDIR)/__pycache__/dsa.*.pyc \
 		$(COMPLETIONS:%=$(at)$(DATADIR)/%)
 	rm -rf $(at)$(PREFIX)/include/dsa $(at)$(DATADIR)/doc/dsa
 	for page in man/*.[1-9]; do \
@@ -315,7 +354,7 @@ clean:
 	rm -rf build
 
 FORCE:
-.PHONY: all bench bench-models bench-page check clean demo deps fuzz fuzzers fuzzers-here \
+.PHONY: all bench bench-gate bench-models bench-page bench-share check clean demo deps fuzz fuzzers fuzzers-here \
         headers install lint $(LINTS:%=lint-%) soak tidy uninstall units FORCE
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

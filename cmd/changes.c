@@ -21,6 +21,10 @@ static const struct argp_option table[] = {
 	 "Storage that gives no more bytes a second, or none: as fast as it is", 0},
 	{"storage-latency", KEY(LATENCY), "TIME", 0,
 	 "Storage whose reads take as long, or none: no longer than they do", 0},
+	{"jobs", KEY(JOBS), "N", 0,
+	 "So many of the job at once; or the speeds of their accelerators: 1x+0.5x", 0},
+	{"share", KEY(SHARE), "yes|no", OPTION_ARG_OPTIONAL,
+	 "One loader for all jobs; without it each has its own", 0},
 	{0},
 };
 
@@ -30,7 +34,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	if (key < KEY(CACHE) || key >= KEY(KEYS))
 		return ARGP_ERR_UNKNOWN;
-	if (sweep_set(state->input, sweep_names[key - KEY(CACHE)], arg, &err) < 0)
+	if (sweep_set(state->input, sweep_names[key - KEY(CACHE)],
+		      arg != NULL ? arg : "yes", &err) < 0)
 		argp_error(state, "--%s", err.message);
 	return 0;
 }

@@ -3,7 +3,8 @@
  *
  * To add one: a line in COMMANDS below, cmd/NAME.c with command_NAME, man/dsa-NAME.1
  * and tests/cli/NAME*.sh. Help, completion and the test of the manual pages read
- * the same struct command. Exit status: 0 done, 2 bad usage, 3 it could not be done.
+ * the same struct command. Exit status: 0 done, 2 bad usage, 3 it could not be done; 1
+ * and more are told where a command has them.
  */
 #ifndef DSA_CMD_H
 #define DSA_CMD_H
@@ -27,11 +28,14 @@ struct command {
 /* clang-format off */
 #define COMMANDS(X) \
 	X(bench) \
+	X(compare) \
 	X(completion) \
 	X(dataset) \
 	X(doctor) \
+	X(gate) \
 	X(report) \
 	X(run) \
+	X(serve) \
 	X(whatif)
 /* clang-format on */
 

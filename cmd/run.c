@@ -6,7 +6,10 @@
 #include "cmd/run_end.h"
 #include "cmd/settings.h"
 #include "loader/base/error.h"
+#include "loader/base/number.h"
+#include "loader/base/shell_word.h"
 #include "profiler/analyse.h"
+#include "profiler/barrier.h"
 #include "profiler/measure.h"
 #include "profiler/statistics.h"
 #include "reports/form.h"
@@ -23,13 +26,18 @@
 struct run {
 	struct settings settings;
 	struct measure_config measure;
+	char **jobs[BARRIER_JOBS]; /* commands of --job */
+	unsigned job_count;
 	struct run_end end;
 	bool shown; /* a progress line stands on the terminal */
 };
 
 /* Keys without a letter; settings.c has its own from 1000 on. */
 enum {
-	PRECISION = 300,
+	JOBS = 300,
+	JOB,
+	SHARE,
+	PRECISION,
 	BUDGET,
 	PROTOCOL,
 	OBSERVE,
@@ -42,6 +50,12 @@ enum {
 };
 
 static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "Several jobs at once:", 1},
+	{"jobs", JOBS, "N", 0,
+	 "Run N copies of the program; {job} in its words and DSA_JOB is the number",
+	 0},
+	{"job", JOB, "CMD", 0, "Run this command beside those of the other --job", 0},
+	{"share", SHARE, NULL, 0, "One loader for all of them", 0},
 	{NULL, 0, NULL, 0, "The measurement:", 1},
 	{"precision", PRECISION, "POINTS", 0,
 	 "Stop when each share is known to so many points (default 1)", 0},
@@ -107,11 +121,61 @@ static void set_sweep(struct argp_state *state, struct run *run, const char *arg
 		argp_error(state, "--sweep: %s", err.message);
 }
 
+static void set_jobs(struct argp_state *state, struct run *run, const char *arg)
+{
+	if (!number_count(arg, BARRIER_JOBS, &run->measure.jobs))
+		argp_error(state, "--jobs is 1 to %d, not '%s'", BARRIER_JOBS, arg);
+}
+
+static void add_job(struct argp_state *state, struct run *run, const char *arg)
+{
+	struct error err = {0};
+
+	if (run->job_count == BARRIER_JOBS)
+		argp_error(state, "--job may be given %d times", BARRIER_JOBS);
+	run->jobs[run->job_count] = shell_split(arg, &err);
+	if (run->jobs[run->job_count] == NULL)
+		argp_error(state, "--job='%s': %s", arg, err.message);
+	run->job_count++;
+}
+
+/* What can't go together. */
+static void check(struct argp_state *state, const struct run *run)
+{
+	unsigned jobs = run->job_count + run->measure.jobs;
+
+	if (run->job_count > 0 && run->measure.jobs > 0)
+		argp_error(state, "--jobs counts copies of one program, --job names "
+				  "different ones: give one of them");
+	if (run->job_count > 0 && run->measure.command != NULL)
+		argp_error(state, "--job names all programs: '%s' is one too many",
+			   run->measure.command[0]);
+	if (run->job_count == 0 && run->measure.command == NULL)
+		argp_error(state, "which program? (dsa run [OPTION...] -- CMD...)");
+	if (jobs > 1 && run->measure.protocol == MEASURE_SEPARATE)
+		argp_error(state, "several jobs are measured with "
+				  "--protocol=interleaved or --observe");
+	if (run->measure.share && run->measure.protocol != MEASURE_INTERLEAVED)
+		argp_error(state, "a shared loader is measured with "
+				  "--protocol=interleaved");
+	if ((jobs > 1 || run->measure.share) && run_end_sweeps(&run->end))
+		argp_error(state, "--sweep measures one job: leave the others out");
+}
+
 static error_t parse_measure(int key, char *arg, struct argp_state *state)
 {
 	struct run *run = state->input;
 
 	switch (key) {
+	case JOBS:
+		set_jobs(state, run, arg);
+		return 0;
+	case JOB:
+		add_job(state, run, arg);
+		return 0;
+	case SHARE:
+		run->measure.share = true;
+		return 0;
 	case PRECISION:
 		argument_precision(state, arg, &run->measure.precision);
 		return 0;
@@ -168,8 +232,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		run->measure.command = &state->argv[state->next - 1];
 		state->next = state->argc;
 		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which program? (dsa run [OPTION...] -- CMD...)");
+	case ARGP_KEY_END:
+		check(state, run);
 		return 0;
 	default:
 		return parse_measure(key, arg, state);
@@ -181,7 +245,7 @@ static const struct argp_child children[] = {{&settings_argp, 0, NULL, 0}, {0}};
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "-- CMD...",
+	.args_doc = "-- CMD...\n--job=CMD --job=CMD...",
 	.doc = "Run a training program and measure where it waits for data.",
 	.children = children,
 };
@@ -214,6 +278,13 @@ static void tell(void *context, const struct conductor_news *news)
 
 /* ---- the run ---- */
 
+static int keep_job(void *context, const char *folder, const struct profile *own,
+		    struct error *err)
+{
+	(void)context;
+	return result_save(folder, own, err);
+}
+
 static void prepare(struct run *run)
 {
 	const struct settings *settings = &run->settings;
@@ -225,6 +296,12 @@ static void prepare(struct run *run)
 	config->steps = settings->steps;
 	config->cores = settings->cores;
 	config->output_aside = run->end.json;
+	config->keep = keep_job;
+	if (run->job_count > 0) {
+		config->jobs = run->job_count;
+		config->commands = (char *const *const *)run->jobs;
+		config->command = run->jobs[0];
+	}
 	run->end.trials.quiet = run->end.quiet;
 	run->end.trials.verbose = run->end.verbose;
 	if (isatty(STDERR_FILENO) && !run->end.quiet) {
@@ -289,6 +366,8 @@ static int run_main(int argc, char **argv)
 	}
 	free(loader);
 	free(repeat);
+	for (unsigned i = 0; i < run.job_count; i++)
+		free(run.jobs[i]);
 	return status;
 }
 

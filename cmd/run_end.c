@@ -73,7 +73,7 @@ static int status_of(const struct run_end *end, const struct profile *profile)
 
 /* ---- the sweep ---- */
 
-static bool is_asked(const struct run_end *end)
+bool run_end_sweeps(const struct run_end *end)
 {
 	for (size_t i = 0; i < SWEEP_KEYS; i++)
 		if (end->sweep.keys[i].count > 0)
@@ -88,7 +88,7 @@ int run_end_check(const struct run_end *end, struct error *err)
 	struct profile guess;
 	int result = -ENOMEM;
 
-	if (end->observed && is_asked(end))
+	if (end->observed && run_end_sweeps(end))
 		return error_set(err, EINVAL,
 				 "--sweep changes the training, --observe does not: "
 				 "give one of them");
@@ -178,7 +178,7 @@ static int end_run(const struct run_end *end, struct profile *profile,
 
 	if (result == 0) {
 		status = status_of(end, profile);
-		if (is_asked(end) && analyse_complete(profile))
+		if (run_end_sweeps(end) && analyse_complete(profile))
 			result = try_sweep(end, profile, model, &err);
 	}
 	if (end->json && print(end, "json", profile, result == 0 ? &err : NULL) < 0)

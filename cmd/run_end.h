@@ -26,6 +26,9 @@ struct run_end {
  */
 int run_end_check(const struct run_end *end, struct error *err);
 
+/* True when changes are to be tried after the run. */
+bool run_end_sweeps(const struct run_end *end);
+
 /* Returns the exit status, and has said why when it is not 0. */
 int run_end(const struct run_end *end, struct profile *profile);
 

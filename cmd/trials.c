@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -103,7 +104,10 @@ static int measure_change(struct trying *trying, const struct apply *apply,
 	const struct measure_config config = {
 		.command = profile->command,
 		.folder = trying->folder,
+		.jobs = apply->jobs,
+		.share = apply->share,
 		.loader = apply->loader,
+		.loaders = apply->loaders,
 		.dataset = profile->dataset,
 		.repeat = profile->repeat,
 		.budget_s = trying->trials->budget_s,
@@ -204,21 +208,53 @@ static int draw_order(struct trying *trying, size_t count, struct error *err)
 	return 0;
 }
 
+static void lock_path(const struct trying *trying, char path[PATH_MAX + 16])
+{
+	snprintf(path, PATH_MAX + 16, "%s/verify.lock", trying->folder);
+}
+
+/* A file of its own: the folder itself is locked by a shared loader that begins there. */
+static int try_lock(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), error = errno;
+	struct stat at;
+
+	if (fd < 0)
+		return -error;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &at) == 0) {
+		if (at.st_nlink > 0)
+			return fd;
+		errno = EAGAIN; /* the last one has just removed it */
+	}
+	error = errno;
+	close(fd);
+	return -error;
+}
+
 /* Two that write the same result would lose each other's. Returns a file descriptor. */
 static int lock_folder(struct trying *trying, struct error *err)
 {
 	const char *folder = trying->trials->folder;
+	char path[PATH_MAX + 16];
 	int fd;
 
 	if (realpath(folder, trying->folder) == NULL)
 		return error_sys(err, errno, "cannot use the folder %s", folder);
-	fd = open(trying->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return error_sys(err, errno, "cannot use the folder %s", folder);
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-		return fd;
-	close(fd);
-	return error_set(err, EBUSY, "another dsa is verifying into %s", folder);
+	lock_path(trying, path);
+	fd = try_lock(path);
+	if (fd == -EWOULDBLOCK)
+		return error_set(err, EBUSY, "another dsa is verifying into %s",
+				 folder);
+	return fd < 0 ? error_sys(err, -fd, "cannot use the folder %s", folder) : fd;
+}
+
+static void unlock_folder(const struct trying *trying, int lock)
+{
+	char path[PATH_MAX + 16];
+
+	lock_path(trying, path);
+	unlink(path);
+	close(lock);
 }
 
 /* From the folder that the program ran in. */
@@ -286,8 +322,12 @@ int trials_run(const struct trials *trials, struct profile *profile,
 	int lock = lock_folder(&trying, err), result = lock < 0 ? lock : 0, sorted;
 
 	*from = profile->verification_count;
-	if (lock < 0 || count == 0)
+	if (lock < 0)
 		return result;
+	if (count == 0) {
+		unlock_folder(&trying, lock);
+		return 0;
+	}
 	unsetenv("DSA_LOADER"); /* the run's own is in its result */
 	result = draw_order(&trying, count, err);
 	if (result == 0) {
@@ -296,6 +336,6 @@ int trials_run(const struct trials *trials, struct profile *profile,
 		result = result == 0 ? sorted : result;
 	}
 	free(trying.order);
-	close(lock);
+	unlock_folder(&trying, lock);
 	return result;
 }

@@ -10,7 +10,9 @@
  *	        settling: thrown away   begin ....measured.... end
  *
  * It never waits for dsa: when the list is at its end the program goes on with the real
- * pipeline, and when dsa is gone it does so for good.
+ * pipeline, and when dsa is gone it does so for good. Only where dsa keeps several jobs
+ * in step it goes on in a window, unmeasured, until all are as far; and inside dsa_next()
+ * where the window delivers nothing, and before the first.
  *
  * All calls from the thread that calls dsa_next().
  */
@@ -33,7 +35,10 @@ struct throttle;
 struct trace;
 struct trace_process;
 
-/* All outlive the driver. */
+/*
+ * All outlive the driver. Of a shared loader ring and reader are NULL; of a consumer,
+ * whose batches such a one makes, source and all that belongs to a pipeline too.
+ */
 struct driver_parts {
 	struct trace *trace;
 	struct trace_process *process;
@@ -45,6 +50,12 @@ struct driver_parts {
 	struct ring *ring;
 	struct ring_reader *reader;
 	const struct ring_shape *shape; /* of the ring */
+
+	/* Of a shared loader: publishes again what it published, as far as there is room;
+	 * of a consumer: throws away what was published. */
+	void (*repeat)(void *context, uint32_t turn);
+	void (*drain)(void *context);
+	void *context;
 };
 
 /* Becomes the session's driver; NULL without an error when another loader is. */
@@ -74,6 +85,18 @@ void driver_delivered(struct driver *driver, uint32_t slot, uint32_t samples,
 
 /* dsa_compute() was busy from the delivery on; rate in samples/s. */
 void driver_emulated(struct driver *driver, double rate);
+
+/* ---- a loader that several jobs share ---- */
+
+/*
+ * Executes windows until dsa is gone or has seen enough, or driver_end(); in a thread of
+ * its own.
+ */
+void driver_serve(struct driver *driver);
+void driver_end(struct driver *driver); /* from any thread */
+
+/* Of a consumer: the turn whose batches the present window wants; 0: any. */
+uint32_t driver_turn(const struct driver *driver);
 
 /*
  * Enters a sample that could not be used into the session; the first TRACE_SKIPS with

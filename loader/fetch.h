@@ -18,11 +18,25 @@ struct fetch;
 struct source;
 struct throttle;
 
+/*
+ * What the kernel was asked for to read one sample. A file that is tried again, without
+ * O_DIRECT or because it has grown, adds to it; bytes in memory ask for nothing. What the
+ * engine learns about the storage before its first job is in none.
+ */
+struct fetch_calls {
+	uint32_t opens; /* openat() */
+	uint32_t
+		reads; /* what is short and goes on, meets the end or fails is one too; what
+			 * a signal interrupts is none */
+	uint64_t bytes; /* that the reads brought */
+};
+
 struct fetch_job {
 	uint64_t tag;   /* the client's */
 	uint64_t start; /* clock_now() when the engine took it; the engine sets it */
 	uint32_t sample;
-	bool unthrottled; /* the throttle neither counts nor slows this read */
+	bool unthrottled;         /* the throttle neither counts nor slows this read */
+	struct fetch_calls calls; /* the engine sets it, of failed jobs too */
 };
 
 /*

@@ -17,7 +17,8 @@
  *
  * A program that uses it needs no change to be profiled or configured from outside:
  * DSA_LOADER="workers=4,cache_size=35%" overrides its config, DSA_SESSION names the
- * session of a `dsa run`. dsa_loader(3) describes every member and key.
+ * session of a `dsa run`, DSA_SHARE the socket of a `dsa serve` whose batches it is to
+ * get in place of its own. dsa_loader(3) describes every member and key.
  *
  * Threads: dsa_next, dsa_release and dsa_compute of one loader belong to one thread
  * at a time; dsa_stats may be called from any. Different loaders do not know each
@@ -65,6 +66,7 @@ struct dsa_config {
 	enum dsa_layout layout;
 	enum dsa_type type;
 	const float *mean, *std; /* three each, 0..1 scale [ImageNet's] */
+	const char *share;       /* socket of a shared loader; "": none [DSA_SHARE] */
 };
 
 /* A batch: read-only, valid until it is released. */
@@ -74,7 +76,8 @@ struct dsa_batch {
 	const uint32_t *samples; /* count sample numbers: position in the data set */
 	size_t sample_bytes;
 	uint32_t count;
-	uint32_t slot;        /* which of the ring's slots: stable, for pinning */
+	uint32_t slot;        /* which of the ring's slots: stable, for pinning. With
+			       * DSA_SHARE data may lie anywhere in one mapping */
 	uint64_t epoch, step; /* from 0; step counts within the epoch */
 	uint64_t number;      /* of the batch since open, repeats included */
 	uint32_t repeated;    /* 1: data delivered before, for a measurement */
@@ -92,6 +95,10 @@ struct dsa_stats {
 	uint64_t steps_per_epoch; /* at the most; skipped samples may shorten */
 	uint64_t dataset_samples, dataset_bytes;
 	uint32_t classes, workers;
+	/* With DSA_SHARE: 1: a shared loader delivers; 2: it did, then this one went on
+	 * alone; 0: it never did. And bytes of batches that had to be copied. */
+	uint32_t shared, reserved;
+	uint64_t copied_bytes;
 };
 
 struct dsa_loader;

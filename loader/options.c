@@ -44,6 +44,12 @@ static int set_on_error(struct options *options, const char *value)
 	return options->fail || strcmp(value, "skip") == 0 ? 0 : -EINVAL;
 }
 
+static int set_alone(struct options *options, const char *value)
+{
+	options->alone = strcmp(value, "load") == 0;
+	return options->alone || strcmp(value, "fail") == 0 ? 0 : -EINVAL;
+}
+
 static int set_layout(struct options *options, const char *value)
 {
 	options->image.layout = strcmp(value, "nhwc") == 0 ? PREP_NHWC : PREP_NCHW;
@@ -52,13 +58,13 @@ static int set_layout(struct options *options, const char *value)
 		       : -EINVAL;
 }
 
+static const char *const types[] = {
+	[PREP_U8] = "uint8", [PREP_F32] = "float32", [PREP_F16] = "float16"};
+
 static int set_type(struct options *options, const char *value)
 {
-	static const char *const names[] = {
-		[PREP_U8] = "uint8", [PREP_F32] = "float32", [PREP_F16] = "float16"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(value, names[i]) != 0)
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		if (strcmp(value, types[i]) != 0)
 			continue;
 		options->image.type = (enum prep_type)i;
 		return 0;
@@ -73,6 +79,23 @@ static int set_bandwidth(struct options *options, const char *value)
 	if (!number_size(value, &bytes))
 		return -EINVAL;
 	options->storage_bandwidth = (double)bytes;
+	return 0;
+}
+
+/* The recipe's proportion: 256 before a crop of 224. */
+static void size_to(struct prep_config *image, unsigned size)
+{
+	image->size = size;
+	image->resize = (size * 8 + 6) / 7;
+}
+
+static int set_size(struct options *options, const char *value)
+{
+	unsigned size;
+
+	if (!number_count(value, 4096, &size))
+		return -EINVAL;
+	size_to(&options->image, size);
 	return 0;
 }
 
@@ -125,15 +148,16 @@ COUNT(prefetch, prefetch, 64)
 COUNT(fetch_depth, fetch_depth, 256)
 COUNT(world, world, 1u << 20)
 COUNT(epochs, epochs, UINT32_MAX)
-COUNT(size, image.size, 4096)
 WHOLE(seed)
 WHOLE(start_epoch)
 WHOLE(start_step)
+WHOLE(steps)
 FLAG(in_order, in_order)
 FLAG(drop_last, drop_last)
 FLAG(evaluate, image.evaluate)
 TIME(storage_latency)
 TIME(prep_delay)
+TIME(takeover)
 
 static int set_rank(struct options *options, const char *value)
 {
@@ -174,6 +198,9 @@ static const struct key keys[] = {
 	{"storage_latency", set_storage_latency, "a time such as 5ms, or 0"},
 	{"prep_delay", set_prep_delay, "a time such as 2ms"},
 	{"gpu_speed", set_gpu_speed, "a factor from 0.001 to 1000"},
+	{"steps", set_steps, "a whole number, or 0 for no limit"},
+	{"alone", set_alone, "load or fail"},
+	{"takeover", set_takeover, "a time such as 10s"},
 };
 
 static int set_key(struct options *options, const char *name, const char *value,
@@ -277,20 +304,17 @@ static int copy_texts(struct options *options, const struct dsa_config *config,
 
 static void copy_image(struct options *options, const struct dsa_config *config)
 {
-	static const enum prep_type types[] = {[DSA_FLOAT32] = PREP_F32,
-					       [DSA_FLOAT16] = PREP_F16,
-					       [DSA_UINT8] = PREP_U8};
+	static const enum prep_type of[] = {[DSA_FLOAT32] = PREP_F32,
+					    [DSA_FLOAT16] = PREP_F16,
+					    [DSA_UINT8] = PREP_U8};
 	struct prep_config *image = &options->image;
 
 	*image = prep_defaults;
 	image->evaluate = config->evaluate != 0;
-	if (config->size != 0) {
-		/* The recipe's proportion: 256 before a crop of 224. */
-		image->size = config->size;
-		image->resize = (config->size * 8 + 6) / 7;
-	}
+	if (config->size != 0)
+		size_to(image, config->size);
 	image->layout = config->layout == DSA_NHWC ? PREP_NHWC : PREP_NCHW;
-	image->type = config->type <= DSA_UINT8 ? types[config->type] : PREP_F32;
+	image->type = config->type <= DSA_UINT8 ? of[config->type] : PREP_F32;
 	for (int i = 0; i < 3; i++) {
 		if (config->mean != NULL)
 			image->mean[i] = config->mean[i];
@@ -361,4 +385,11 @@ int options_resolve(struct options *options, const struct dsa_config *config,
 		set_cache_size(options, "0"); /* whatever an earlier key said */
 	options->image.op = options->prep;
 	return check(options, err);
+}
+
+void options_shape(const struct options *options, char *text, size_t bytes)
+{
+	snprintf(text, bytes, "%s %s %u", types[options->image.type],
+		 options->image.layout == PREP_NHWC ? "NHWC" : "NCHW",
+		 options->image.size);
 }

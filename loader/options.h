@@ -3,9 +3,9 @@
  * DSA_LOADER says, then the defaults.
  *
  * DSA_LOADER is "key=value,key=value"; keys are the members of struct dsa_config and
- * storage_bandwidth, storage_latency, prep_delay, gpu_speed. Of a key that comes twice
- * the last one counts, so that a text can be appended to. In a value %XX stands for any
- * byte, so that a path may hold commas.
+ * storage_bandwidth, storage_latency, prep_delay, gpu_speed, steps, alone, takeover. Of
+ * a key that comes twice the last one counts, so that a text can be appended to. In a
+ * value %XX stands for any byte, so that a path may hold commas.
  */
 #ifndef DSA_OPTIONS_H
 #define DSA_OPTIONS_H
@@ -14,6 +14,7 @@
 #include "loader/prep.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct error;
 
@@ -30,6 +31,9 @@ struct options {
 	struct prep_config image; /* its op points to prep */
 	double storage_bandwidth, storage_latency, prep_delay; /* B/s, s, s; 0: none */
 	double gpu_speed; /* of an emulated accelerator: factor on its rate */
+	uint64_t steps;   /* ends the data after so many batches; 0: no limit */
+	bool alone;       /* without the shared loader: load oneself; else fail */
+	double takeover;  /* wait so long for another shared loader, seconds */
 };
 
 /*
@@ -38,5 +42,8 @@ struct options {
  */
 int options_resolve(struct options *options, const struct dsa_config *config,
 		    const char *text, struct error *err);
+
+/* What a sample looks like: "float32 NCHW 224". */
+void options_shape(const struct options *options, char *text, size_t bytes);
 
 #endif

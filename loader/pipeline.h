@@ -1,7 +1,7 @@
 /*
- * pipeline.h - fetch, cache, prep and ring at work: turns the stream into batches.
+ * pipeline.h - fetch, cache and prep at work: turns the stream into batches.
  *
- *	sampler -> [open a slot] -> cache? -> fetch -> prep workers -> publish in order
+ *	plan -> [open a slot] -> cache? -> fetch -> prep workers -> publish in order
  *
  *	            open batches, oldest first          places of a batch
  *	            +-------+-------+-------+           +---+---+---+---+
@@ -9,11 +9,17 @@
  *	            +-------+-------+-------+           +---+---+---+---+
  *	                                     Waiting, Reading, (ready), Preparing, Done
  *
- * The stream of an epoch is cut into batches at fixed positions: batch j owns positions
- * j*n .. j*n+n-1. A place whose sample can't be used takes the next position that no
- * earlier batch has used, so what a batch holds depends on the data and the seed, not
- * on the number of threads or their speed. Workers take the oldest ready sample,
- * whichever batch it is in.
+ * A lap of the plan (plan.h) is cut into batches at fixed positions: batch j owns
+ * positions j*n .. j*n+n-1, the last one what is left. A place whose sample can't be used
+ * takes the next position of the lap that no earlier batch has used, so what a batch
+ * holds depends on the data and the seed, not on the number of threads or their speed.
+ * Workers take the oldest ready sample, whichever batch it is in.
+ *
+ * Batches leave through an outlet (outlet.h): the ring of this process, from which the
+ * reader takes them and says so with pipeline_delivered(), or a final one, where to be
+ * published is to be delivered. A final one gets every batch of the stream, whole, holes
+ * too; of others, one without a good sample is discarded, and with drop_last one that is
+ * not full.
  *
  * One lock guards everything but the bytes that are being read or prepared. It is taken
  * a few times a sample and never while reading, preparing or sleeping.
@@ -31,12 +37,20 @@ struct cache;
 struct error;
 struct fetch;
 struct options;
+struct outlet;
 struct pipeline;
+struct plan;
 struct prep;
-struct ring;
 struct source;
 struct throttle;
 struct trace_process;
+
+/* A point of the stream: the next position of a lap, and up to which position of it
+ * earlier batches have used samples beyond their own. */
+struct pipeline_point {
+	uint64_t lap;
+	uint32_t position, stolen;
+};
 
 /* All outlive the pipeline. */
 struct pipeline_parts {
@@ -44,8 +58,10 @@ struct pipeline_parts {
 	const struct source *source;
 	struct cache *cache;
 	const struct prep *prep;
-	struct ring *ring;
-	uint32_t slots;                /* of the ring, from 0, are the pipeline's */
+	struct plan *plan;
+	struct pipeline_point start;
+	struct outlet *outlet;
+	uint32_t slots;                /* of the outlet; RING_SLOTS at the most */
 	struct throttle *throttle;     /* NULL: none */
 	struct trace_process *process; /* counters go here */
 };
@@ -69,6 +85,7 @@ struct pipeline_turn {
 	bool unthrottled; /* fetch: nor does the throttle */
 	bool bare;        /* no clocks, histograms and times of samples */
 	bool paired;      /* each sample twice: bare and not */
+	uint32_t number;  /* whatever the caller counts: outlet_batch.turn */
 };
 
 /* One delivered sample, for the records of a run. */
@@ -96,19 +113,20 @@ void pipeline_start(struct pipeline *pipeline, const struct pipeline_turn *turn)
 
 /*
  * Ends the turn: waits for samples in flight, empties the stages, and puts every sample
- * that was not delivered back into the stream. The reader has taken what it wants: the
- * caller discards what is published and not taken.
+ * that was not delivered back into the stream. The reader has taken what it wants: of an
+ * outlet that is not final the caller discards what is published and not taken.
  */
 void pipeline_stop(struct pipeline *pipeline);
 
-/* The reader took the batch in this slot: the stream moves past it. */
+/* The reader took the batch in this slot: the stream moves past it. Not for a final
+ * outlet. */
 void pipeline_delivered(struct pipeline *pipeline, uint32_t slot);
 
 /* What the batch in a taken slot was made of; `at` is below its count. */
 void pipeline_sample(const struct pipeline *pipeline, uint32_t slot, uint32_t at,
 		     struct pipeline_sample *sample);
 
-/* A slot was given back to the ring. */
+/* There is room again in the outlet. */
 void pipeline_released(struct pipeline *pipeline);
 
 /* One more batch for a metered turn. */
@@ -138,7 +156,7 @@ uint32_t pipeline_fill(struct pipeline *pipeline, uint64_t bytes, uint64_t limit
 uint32_t pipeline_evict(struct pipeline *pipeline, uint32_t count);
 
 /* Batches delivered beyond the staged samples in this turn, in samples. */
-uint64_t pipeline_repeats(const struct pipeline *pipeline);
+uint64_t pipeline_repeats(struct pipeline *pipeline);
 
 /*
  * Reads of a fetch turn of one read in flight, spread evenly over the turn so far: size
@@ -150,10 +168,18 @@ uint32_t pipeline_probes(struct pipeline *pipeline,
 /* CPU time of the prep threads since they started, in nanoseconds. */
 uint64_t pipeline_prep_cpu(const struct pipeline *pipeline);
 
-/* Next batch of the stream. */
+/* Calls back with the lock held: where the next batch to be opened will begin. Nothing
+ * from there, or from `stolen` if that is further, has been used: a lap may be cut there.
+ * (Samples from there on may have been asked for: put back by pipeline_stop(), or
+ * staged.) */
+void pipeline_at(struct pipeline *pipeline,
+		 void (*call)(void *context, const struct pipeline_point *next),
+		 void *context);
+
+/* Next batch of the stream: the epoch of its lap, and its number in the lap. */
 void pipeline_position(struct pipeline *pipeline, uint64_t *epoch, uint64_t *step);
 
-/* Batches in an epoch of this rank, at the most. */
-uint64_t pipeline_steps(const struct pipeline *pipeline);
+/* Batches in the longest lap so far. */
+uint64_t pipeline_steps(struct pipeline *pipeline);
 
 #endif

@@ -4,6 +4,11 @@
  *	bytes -> decode (only the region the crop needs) -> crop, resize, flip
  *	      -> normalise -> out: 3 x size x size or size x size x 3
  *
+ * Or in two, when samples of several kinds are made of one picture: `decoded` makes
+ * canvases, a canvas (loader/prep/canvas.h) is what `canvas` takes for encoded bytes, and
+ * out of it comes what `image` makes of the JPEG with the same seed: bit by bit, unless
+ * the picture has more than 512 x 512 pixels and was reduced.
+ *
  * A struct prep never changes after prep_open() and may be shared by threads;
  * each thread brings a struct prep_worker of its own, which holds its scratch
  * memory. A variant is one file in loader/prep/ plus one line in prep.c's table.
@@ -23,9 +28,11 @@ enum prep_layout { PREP_NCHW, PREP_NHWC };
 enum prep_type { PREP_U8, PREP_F32, PREP_F16 };
 
 struct prep_config {
-	const char *op; /* "image", or "raw": the bytes as they are, the null variant */
-	bool evaluate;  /* resize the short side to `resize`, centre crop; no draws */
-	unsigned size;  /* side of the square delivered, in pixels: 224 */
+	const char
+		*op;   /* "image", or "raw": the bytes as they are, the null variant; or
+			   "decoded", whatever else is asked for, and "canvas" */
+	bool evaluate; /* resize the short side to `resize`, centre crop; no draws */
+	unsigned size; /* side of the square delivered, in pixels: 224 */
 	unsigned resize; /* evaluation: short side before the crop: 256 */
 	enum prep_layout layout;
 	enum prep_type type;
@@ -43,6 +50,10 @@ extern const struct prep_config prep_defaults;
 struct prep *prep_open(const struct prep_config *config, struct error *err);
 void prep_close(struct prep *prep);
 
+/* What its numbers are, for people and to be compared: "float32 NCHW 224 ImageNet". */
+enum { PREP_OUTPUT = 64 };
+void prep_output(const struct prep_config *config, char text[PREP_OUTPUT]);
+
 /* Bytes that one sample takes in a batch. */
 size_t prep_sample_bytes(const struct prep *prep);
 
@@ -55,12 +66,23 @@ void prep_worker_free(struct prep_worker *worker);
  * sample bytes are. `seed` decides crop and flip, and nothing else does: the same
  * (bytes, seed) gives the same numbers on any thread. Returns 0; -EBADMSG when the
  * bytes are no JPEG, end early, or are damaged in what the crop made us decode (damage
- * below the crop is not looked at); -EFBIG when the image is unreasonable: more than
+ * below the crop is not looked at; "decoded" looks at all), or are no canvas, which may
+ * change while it is looked at; -EFBIG when the image is unreasonable: more than
  * 178,956,970 pixels (Pillow's limit), more than its bytes can hold, more than 100
  * scans; -ENOMEM. err says which and where, in one line, without the sample's name.
  * After a failure out holds anything and the worker is fit for the next sample.
  */
 int prep_run(struct prep_worker *worker, const void *bytes, size_t size, uint64_t seed,
 	     void *out, struct error *err);
+
+/*
+ * Pixels that the worker's last prep_run() had decoded, until it failed if it did: rows
+ * that libjpeg-turbo wrote x their width, which is the crop's and what filter and
+ * upsampling need beside it, from the edge of a block on. Rows above the crop, of which
+ * it decodes the entropy code alone, are none; nor is what was decoded before (canvas),
+ * or is not decoded at all (raw). As with the numbers, (bytes, seed) decides it, of one
+ * version of libjpeg-turbo.
+ */
+uint64_t prep_pixels(const struct prep_worker *worker);
 
 #endif

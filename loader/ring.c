@@ -1,28 +1,15 @@
 #include "loader/ring.h"
 #include "loader/base/error.h"
+#include "loader/base/futex.h"
+#include "loader/outlet.h"
+#include "loader/shared_memory.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25
-#endif
 
 #define RING_MAGIC 0x676e697261736401u /* "\1dsaring" */
-#define PAGE       4096u
-#define HUGE_PAGE  (2u << 20)
 
 /* At offset 0 of the memfd. Everything a reader in another process needs is in it. */
 struct header {
@@ -42,10 +29,9 @@ struct cursor {
 };
 
 struct ring {
+	struct outlet outlet; /* first: the pipeline's view of it */
 	struct header *header;
-	size_t bytes;
-	int fd;
-	bool huge;
+	struct shared_memory memory;
 	struct ring_reader *reader; /* the one of this process */
 };
 
@@ -56,17 +42,6 @@ struct ring_reader {
 	unsigned held;
 	bool taken[RING_SLOTS];
 };
-
-static long futex(_Atomic uint32_t *word, int what, uint32_t value,
-		  const struct timespec *timeout)
-{
-	return syscall(SYS_futex, word, what, value, timeout, NULL, 0);
-}
-
-static size_t round_up(size_t size, size_t to)
-{
-	return (size + to - 1) / to * to;
-}
 
 static void *at(const struct ring *ring, uint64_t offset)
 {
@@ -84,72 +59,37 @@ static bool lay_out(const struct ring_shape *shape, struct header *header,
 	    __builtin_mul_overflow(shape->sample_bytes, (size_t)shape->batch, &slot) ||
 	    slot > SIZE_MAX / 2)
 		return false;
-	slot = round_up(slot, slot >= 2 * HUGE_PAGE ? HUGE_PAGE : PAGE);
+	slot = shared_round_up(slot, slot >= 2 * SHARED_HUGE_PAGE ? SHARED_HUGE_PAGE
+								  : SHARED_PAGE);
 	if (__builtin_mul_overflow(slot, (size_t)shape->slots, &total) ||
 	    total > SIZE_MAX / 2)
 		return false;
 	header->magic = RING_MAGIC;
 	header->shape = *shape;
-	header->descriptors = round_up(sizeof(*header), PAGE);
-	header->labels = round_up(
-		header->descriptors + shape->slots * sizeof(struct ring_batch), PAGE);
-	header->samples = round_up(header->labels + numbers, PAGE);
-	header->slots = round_up(header->samples + numbers, HUGE_PAGE);
+	header->descriptors = shared_round_up(sizeof(*header), SHARED_PAGE);
+	header->labels = shared_round_up(
+		header->descriptors + shape->slots * sizeof(struct ring_batch),
+		SHARED_PAGE);
+	header->samples = shared_round_up(header->labels + numbers, SHARED_PAGE);
+	header->slots = shared_round_up(header->samples + numbers, SHARED_HUGE_PAGE);
 	header->slot_bytes = slot;
 	*bytes = header->slots + total;
 	return true;
 }
 
-/* Room for the memfd, aligned for huge pages. Nothing is allocated yet. */
-static void *map_aligned(int fd, size_t bytes)
+static int make_memory(struct ring *ring, const struct header *plan, size_t bytes)
 {
-	char *room = mmap(NULL, bytes + HUGE_PAGE, PROT_NONE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	char *start;
+	const struct shared_memory_config config = {
+		.name = "dsa-ring",
+		.bytes = bytes,
+		.huge_from =
+			plan->slot_bytes % SHARED_HUGE_PAGE == 0 ? plan->slots : bytes,
+	};
+	int result = shared_memory_make(&ring->memory, &config);
 
-	if (room == MAP_FAILED)
-		return MAP_FAILED;
-	start = (char *)round_up((size_t)room, HUGE_PAGE);
-	if (start > room)
-		munmap(room, (size_t)(start - room));
-	munmap(start + bytes, HUGE_PAGE - (size_t)(start - room));
-	return mmap(start, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-		    0);
-}
-
-/*
- * Allocates and maps every page now: a later fault would cost 430 us an image, and on a
- * machine without memory it would be a SIGBUS. Collapsing the empty file gives huge
- * pages at once, where small ones would have to be copied.
- */
-static int fault_in(struct ring *ring, const struct header *plan)
-{
-	char *start = (char *)ring->header;
-
-	for (size_t at = plan->slots; at < ring->bytes; at += HUGE_PAGE)
-		start[at] = 0; /* there must be something to collapse */
-	ring->huge = plan->slot_bytes % HUGE_PAGE == 0 &&
-		     madvise(start + plan->slots, ring->bytes - plan->slots,
-			     MADV_COLLAPSE) == 0;
-	errno = posix_fallocate(ring->fd, 0, (off_t)ring->bytes);
-	if (errno != 0)
-		return -errno;
-	madvise(start, ring->bytes, MADV_POPULATE_WRITE); /* Linux 5.14; else on use */
-	return 0;
-}
-
-static int make_memory(struct ring *ring, const struct header *plan)
-{
-	ring->fd = memfd_create("dsa-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (ring->fd < 0 || ftruncate(ring->fd, (off_t)ring->bytes) < 0)
-		return -errno;
-	ring->header = map_aligned(ring->fd, ring->bytes);
-	if (ring->header == MAP_FAILED)
-		return -errno;
-	if (fault_in(ring, plan) < 0)
-		return -errno;
-	if (fcntl(ring->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
-		return -errno;
+	if (result < 0)
+		return result;
+	ring->header = ring->memory.start;
 	*ring->header = *plan;
 	return 0;
 }
@@ -158,27 +98,27 @@ struct ring *ring_open(const struct ring_shape *shape, struct error *err)
 {
 	struct ring *ring = calloc(1, sizeof(*ring));
 	struct header plan = {0};
+	size_t bytes;
 	int result;
 
 	if (ring == NULL) {
 		error_sys(err, ENOMEM, "cannot make the ring");
 		return NULL;
 	}
-	ring->fd = -1;
-	ring->header = MAP_FAILED;
-	if (!lay_out(shape, &plan, &ring->bytes)) {
+	ring->memory.fd = -1;
+	if (!lay_out(shape, &plan, &bytes)) {
 		error_set(err, EINVAL,
 			  "a ring of %u slots of %u x %zu bytes is too big",
 			  shape->slots, shape->batch, shape->sample_bytes);
 		goto fail;
 	}
-	result = make_memory(ring, &plan);
+	result = make_memory(ring, &plan, bytes);
 	if (result == 0)
 		return ring;
 	error_sys(err, -result,
 		  "cannot make %zu MB of shared memory for %u batches (smaller --batch "
 		  "or --prefetch?)",
-		  ring->bytes >> 20, shape->slots);
+		  bytes >> 20, shape->slots);
 fail:
 	ring_close(ring);
 	return NULL;
@@ -188,16 +128,13 @@ void ring_close(struct ring *ring)
 {
 	if (ring == NULL)
 		return;
-	if (ring->header != MAP_FAILED)
-		munmap(ring->header, ring->bytes);
-	if (ring->fd >= 0)
-		close(ring->fd);
+	shared_memory_free(&ring->memory);
 	free(ring);
 }
 
 bool ring_huge(const struct ring *ring)
 {
-	return ring->huge;
+	return ring->memory.huge;
 }
 
 struct ring_batch *ring_batch(const struct ring *ring, uint32_t slot)
@@ -252,7 +189,78 @@ void ring_publish(struct ring *ring, uint32_t slot)
 void ring_wake(struct ring *ring)
 {
 	atomic_fetch_add(&ring->header->bell, 1);
-	futex(&ring->header->bell, FUTEX_WAKE, INT_MAX, NULL);
+	futex_wake(&ring->header->bell);
+}
+
+/* ---- the pipeline's outlet ---- */
+
+static struct ring *ring_of(struct outlet *outlet)
+{
+	return (struct ring *)outlet;
+}
+
+/* A slot always has room for a full batch. */
+static bool reserve(struct outlet *outlet, uint32_t slot, uint32_t count, bool thrown)
+{
+	(void)count;
+	(void)thrown;
+	return ring_free(ring_of(outlet), slot);
+}
+
+static void *place(struct outlet *outlet, uint32_t slot, uint32_t index)
+{
+	return ring_sample(ring_of(outlet), slot, index);
+}
+
+static void publish(struct outlet *outlet, uint32_t slot,
+		    const struct outlet_batch *batch,
+		    const struct outlet_sample *samples)
+{
+	struct ring *ring = ring_of(outlet);
+	struct ring_batch *shared = ring_batch(ring, slot);
+	uint32_t *labels = ring_labels(ring, slot), *numbers = ring_samples(ring, slot);
+
+	for (uint32_t i = 0; i < batch->good; i++) {
+		numbers[i] = samples[i].sample;
+		labels[i] = samples[i].label;
+	}
+	shared->epoch = batch->epoch;
+	shared->step = batch->step;
+	shared->count = batch->good;
+	shared->repeated = batch->repeated;
+	ring_publish(ring, slot);
+}
+
+/* What was never published is free. */
+static void discard(struct outlet *outlet, uint32_t slot)
+{
+	(void)outlet;
+	(void)slot;
+}
+
+static void rewind_nothing(struct outlet *outlet)
+{
+	(void)outlet;
+}
+
+static void wake(struct outlet *outlet)
+{
+	ring_wake(ring_of(outlet));
+}
+
+static const struct outlet_ops ops = {
+	.reserve = reserve,
+	.sample = place,
+	.publish = publish,
+	.discard = discard,
+	.rewind = rewind_nothing,
+	.wake = wake,
+};
+
+struct outlet *ring_outlet(struct ring *ring)
+{
+	ring->outlet.ops = &ops;
+	return &ring->outlet;
 }
 
 struct ring_reader *ring_join(struct ring *ring, struct error *err)
@@ -294,12 +302,10 @@ static bool ready(const struct ring_reader *reader)
 int ring_take(struct ring_reader *reader, uint64_t timeout_ns, uint32_t *slot)
 {
 	struct header *header = reader->ring->header;
-	struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / 1000000000u),
-				   .tv_nsec = (long)(timeout_ns % 1000000000u)};
 	uint32_t bell = atomic_load(&header->bell);
 
 	if (!ready(reader) && timeout_ns > 0)
-		futex(&header->bell, FUTEX_WAIT, bell, &timeout);
+		futex_wait(&header->bell, bell, timeout_ns);
 	if (!ready(reader))
 		return -EAGAIN;
 	*slot = atomic_load_explicit(&header->order[reader->next % header->shape.slots],

@@ -33,6 +33,7 @@
 #include <stdint.h>
 
 struct error;
+struct outlet;
 struct ring;
 struct ring_reader;
 
@@ -50,8 +51,6 @@ struct ring_batch {
 	uint64_t epoch, step;
 	uint32_t count;    /* samples */
 	uint32_t repeated; /* 1: delivered before, or not part of the stream */
-	uint32_t stolen;   /* the writer's: stream state after this batch */
-	uint32_t reserved;
 };
 
 /* Makes the memory, faults it in, with huge pages where they can be had. */
@@ -59,6 +58,9 @@ struct ring *ring_open(const struct ring_shape *shape, struct error *err);
 void ring_close(struct ring *ring);
 
 bool ring_huge(const struct ring *ring);
+
+/* The writer's side as the pipeline uses it; slots are the ring's. */
+struct outlet *ring_outlet(struct ring *ring);
 
 /* The writer's side. */
 struct ring_batch *ring_batch(const struct ring *ring, uint32_t slot);

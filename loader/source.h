@@ -69,6 +69,22 @@ uint64_t source_digest(const struct source *source);
 void source_place(const struct source *source, uint32_t sample, char *buffer,
 		  struct source_place *place);
 
+/*
+ * Several data sets as one: a file that lies in more than one of them (the same inode)
+ * is one sample. Its samples are those of the first part, in its order, then those of the
+ * second that are new, and so on; labels are those of the first part that has the sample,
+ * and classes those of the first part. Takes the parts (1..64), also when it fails.
+ */
+struct source *source_union(struct source *const *parts, unsigned count,
+			    struct error *err);
+
+/* Of a union: its part; and of each sample which parts have it, a bit each. */
+const struct source *source_part(const struct source *source, unsigned part);
+const uint64_t *source_parts(const struct source *source);
+
+/* The sample's number in a part; UINT32_MAX: it is not in there. */
+uint32_t source_in_part(const struct source *source, unsigned part, uint32_t sample);
+
 /* Name of the class, as the folder is called or the label is written; NULL: no such. */
 const char *source_class(const struct source *source, uint32_t label);
 

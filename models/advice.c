@@ -306,6 +306,23 @@ static int propose_policy(struct adviser *adviser, struct error *err)
 	return propose(adviser, &change, "the same cache never evicts (minio)", 1, err);
 }
 
+/* What every job prepares for itself now. */
+static int propose_sharing(struct adviser *adviser, struct error *err)
+{
+	const struct profile *profile = adviser->profile;
+	struct profile_change change;
+	char advice[96];
+
+	if (profile->job_count < 2 || profile->shared)
+		return 0;
+	profile_change_init(&change);
+	change.jobs = (unsigned)profile->job_count;
+	change.share = true;
+	snprintf(advice, sizeof(advice),
+		 "one loader prepares each sample once for all %u jobs", change.jobs);
+	return propose(adviser, &change, advice, 1, err);
+}
+
 /* Emulated storage, lifted. */
 static int propose_storage(struct adviser *adviser, struct error *err)
 {
@@ -375,7 +392,9 @@ static int propose_all(struct adviser *adviser, struct error *err)
 	bool prep = stalled(adviser, stalls->prep);
 	int result = 0;
 
-	if (fetch)
+	if (fetch || prep)
+		result = propose_sharing(adviser, err);
+	if (result == 0 && fetch)
 		result = propose_cache(adviser, err);
 	if (result == 0 && fetch)
 		result = propose_policy(adviser, err);

@@ -2,7 +2,8 @@
  * advice.h - what would help most, and what would not.
  *
  * Candidates: the smallest cache that removes the fetch stall, the cores that remove
- * the prep stall, both, a storage fast enough, a faster accelerator, a better policy.
+ * the prep stall, both, a storage fast enough, a faster accelerator, a better policy;
+ * of several jobs one loader for all.
  * Ranked by gain; nothing below the noise is advised.
  */
 #ifndef DSA_ADVICE_H

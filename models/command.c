@@ -21,6 +21,20 @@ static void put_storage(FILE *to, const char *option, double value, const char *
 		fprintf(to, " --%s %.9g%s", option, value, unit);
 }
 
+/* "4", or their speeds: "1x+0.5x". */
+static void put_jobs(FILE *to, const struct profile_change *change)
+{
+	if (change->job_speed[0] == 0) {
+		put_count(to, "jobs", change->jobs);
+	} else {
+		fputs(" --jobs ", to);
+		for (int i = 0; i < PROFILE_SPEEDS && change->job_speed[i] > 0; i++)
+			fprintf(to, "%s%.9gx", i > 0 ? "+" : "", change->job_speed[i]);
+	}
+	if (change->share)
+		fputs(" --share", to);
+}
+
 static void put_change(FILE *to, const struct profile_change *change)
 {
 	put_count(to, "cores", change->cores);
@@ -34,6 +48,7 @@ static void put_change(FILE *to, const struct profile_change *change)
 		fprintf(to, " --gpu-speed %.6gx", change->gpu_speed);
 	put_storage(to, "storage-bandwidth", change->storage_bandwidth, "");
 	put_storage(to, "storage-latency", change->storage_latency_s * 1e6, "us");
+	put_jobs(to, change);
 }
 
 int command_verify(const struct profile_change *change, const char *run, char **command)

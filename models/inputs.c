@@ -141,11 +141,14 @@ static int find_compute(const struct profile *profile, struct inputs *inputs,
 	return 0;
 }
 
-/* Wall time over CPU time of prep alone: locks, wake-ups. */
+/* Wall time over CPU time of prep alone: locks, wake-ups. With an emulated delay it is
+ * that, which the simulation has of its own. */
 static double waiting(const struct profile *profile)
 {
 	double wall = 0, cpu = 0;
 
+	if (profile->prep_delay_s > 0)
+		return 1;
 	for (size_t i = 0; i < profile->window_count; i++) {
 		const struct profile_window *window = &profile->windows[i];
 		unsigned k = window->workers > 0 ? window->workers

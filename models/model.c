@@ -1,6 +1,7 @@
 #include "models/model.h"
 #include "loader/base/error.h"
 #include "models/model_state.h"
+#include "models/sharing.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -36,7 +37,7 @@ int model_rate(const struct model *model, const struct profile_change *change,
 	scene.load.all_hits = kind == MODEL_CACHED;
 	scene.load.no_prep = kind == MODEL_SYNTHETIC;
 	if (kind != MODEL_SYNTHETIC)
-		scene.load.compute_s += handover(model, change, aspect);
+		scene_delay(&scene, handover(model, change, aspect));
 	return simulate(&scene.load, SAMPLES, outcome, err);
 }
 
@@ -93,10 +94,22 @@ static double allowed(struct interval measured)
 	return isfinite(half) ? fmax(half, SAME) : SAME;
 }
 
+struct interval model_a_job(struct interval all, double jobs)
+{
+	return (struct interval){all.value / jobs, all.low / jobs, all.high / jobs};
+}
+
+static struct interval measured(const struct profile *profile)
+{
+	if (profile->job_count < 2 || isnan(profile->together.value))
+		return profile->rates.real;
+	return model_a_job(profile->together, (double)profile->job_count);
+}
+
 static void judge(struct model *model)
 {
 	struct profile_model *self = &model->self;
-	struct interval real = model->profile->rates.real;
+	struct interval real = measured(model->profile);
 
 	self->real_error = off(self->real.value, real);
 	self->cached_error = off(self->cached.value, model->profile->rates.cached);
@@ -131,6 +144,7 @@ static int find_handover(struct model *model, struct error *err)
 				    err);
 	if (result < 0)
 		return result;
+	batch *= sharing_jobs(model->profile, &none);
 	simulated =
 		batch / cached.per_s * (1 - cached.blocked) - batch / synthetic.per_s;
 	if (model->inputs.slowed_s > simulated)
@@ -156,10 +170,25 @@ static int know_self(struct model *model, struct error *err)
 	if (result < 0)
 		return result;
 	model->base = real.per_s;
-	model->self.real = model_spread(real.per_s, model->bases, SAME);
-	model->self.cached = (struct interval){cached.per_s, NAN, NAN};
+	model->self.real = model_a_job(model_spread(real.per_s, model->bases, SAME),
+				       sharing_jobs(model->profile, &none));
+	model->self.cached = (struct interval){
+		cached.per_s / sharing_jobs(model->profile, &none), NAN, NAN};
 	judge(model);
 	model->half = hypot(SAME, model->self.real_error);
+	return 0;
+}
+
+static int check(const struct profile *profile, struct error *err)
+{
+	if (profile->shared)
+		return error_set(err, ENODATA,
+				 "the jobs share a loader: run one of them alone, and "
+				 "ask what several would do");
+	if (isnan(profile->rates.real.value))
+		return error_set(err, ENODATA,
+				 "the run has no real windows that count: there is "
+				 "nothing to hold a model against");
 	return 0;
 }
 
@@ -173,11 +202,9 @@ struct model *model_new(const struct profile *profile, struct error *err)
 		return NULL;
 	}
 	model->profile = profile;
-	result = isnan(profile->rates.real.value)
-			 ? error_set(err, ENODATA,
-				     "the run has no real windows that count: there is "
-				     "nothing to hold a model against")
-			 : inputs_of(profile, &model->inputs, err);
+	result = check(profile, err);
+	if (result == 0)
+		result = inputs_of(profile, &model->inputs, err);
 	if (result == 0)
 		result = know_self(model, err);
 	if (result == 0)

@@ -36,4 +36,7 @@ int model_rates(const struct model *model, const struct profile_change *change,
  */
 struct interval model_spread(double value, const double all[MODEL_OFF], double half);
 
+/* The mean of so many jobs. */
+struct interval model_a_job(struct interval all, double jobs);
+
 #endif

@@ -3,8 +3,10 @@
 #include "models/cost.h"
 #include "models/model_state.h"
 #include "models/rates.h"
+#include "models/sharing.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_CORES = 512, MOST_WORKERS = 128, MOST_BATCH = 65536 };
@@ -52,12 +54,23 @@ static bool on_cpu(const struct inputs *inputs)
 	       ON_CPU * inputs->compute_s * inputs->compute_threads;
 }
 
+/* Or slower: another accelerator than the run's. */
+static bool is_faster(const struct profile_change *change)
+{
+	double speed = isnan(change->gpu_speed) ? 1 : change->gpu_speed;
+
+	for (unsigned i = 0; i < PROFILE_SPEEDS; i++)
+		if (speed * sharing_speed(change, i) != 1)
+			return true;
+	return false;
+}
+
 /* What this run has not shown, no model makes up. */
 static int check_known(const struct model *model, const struct profile_change *change,
 		       struct error *err)
 {
 	const struct inputs *inputs = &model->inputs;
-	bool faster = !isnan(change->gpu_speed) && change->gpu_speed != 1;
+	bool faster = is_faster(change);
 	bool lifted = (change->storage_bandwidth == 0 &&
 		       model->profile->storage_bandwidth > 0) ||
 		      (change->storage_latency_s == 0 &&
@@ -150,6 +163,15 @@ static int predict_rate(const struct model *model, const struct profile_change *
 	return 0;
 }
 
+/* The mean of the jobs. */
+static void split_rate(const struct model *model, const struct profile_change *change,
+		       struct profile_prediction *out)
+{
+	if (sharing_is_asked(model->profile, change))
+		out->per_job =
+			model_a_job(out->per_s, sharing_jobs(model->profile, change));
+}
+
 /* ---- what remains ---- */
 
 /* What limits: a stall by its cause; and of prep, whether the cores have more to give. */
@@ -172,12 +194,12 @@ static const char *limit_of(const struct model *model,
 }
 
 static int find_stalls(const struct model *model, const struct profile_change *change,
-		       int side, struct profile_stalls *stalls, double *hit_ratio,
-		       struct error *err)
+		       int side, struct profile_stalls *stalls,
+		       struct simulation_outcome *real, struct error *err)
 {
 	const struct aspect aspect = {-1, 1, side};
-	struct simulation_outcome real, cached, synthetic;
-	int result = model_rate(model, change, &aspect, MODEL_REAL, &real, err);
+	struct simulation_outcome cached, synthetic;
+	int result = model_rate(model, change, &aspect, MODEL_REAL, real, err);
 
 	if (result == 0)
 		result = model_rate(model, change, &aspect, MODEL_CACHED, &cached, err);
@@ -186,22 +208,23 @@ static int find_stalls(const struct model *model, const struct profile_change *c
 				    err);
 	if (result < 0)
 		return result;
-	stalls->compute.value = real.per_s / synthetic.per_s;
-	stalls->prep.value = real.per_s / cached.per_s - stalls->compute.value;
-	stalls->fetch.value = 1 - real.per_s / cached.per_s;
-	*hit_ratio = real.hit_ratio;
+	stalls->compute.value = real->per_s / synthetic.per_s;
+	stalls->prep.value = real->per_s / cached.per_s - stalls->compute.value;
+	stalls->fetch.value = 1 - real->per_s / cached.per_s;
 	return 0;
 }
 
 static int predict_stalls(const struct model *model,
 			  const struct profile_change *change,
-			  struct profile_prediction *out, struct error *err)
+			  struct profile_prediction *out,
+			  struct simulation_outcome *real, struct error *err)
 {
 	int result = find_stalls(model, change, is_bounded(model, change), &out->stalls,
-				 &out->hit_ratio, err);
+				 real, err);
 
 	if (result < 0)
 		return result;
+	out->hit_ratio = real->hit_ratio;
 	return profile_text(&out->limit, "%s", limit_of(model, change, &out->stalls));
 }
 
@@ -222,7 +245,10 @@ static void predict_cost(const struct model *model, const struct profile_change 
 		.cache_bytes = scene.load.share * (double)model->profile->dataset_bytes,
 		.misses = 1 - out->hit_ratio,
 	};
-	out->cost = cost_interval(model->prices, &use, out->per_s);
+	sharing_split(&scene, &use);
+	out->cost = cost_interval(
+		model->prices, &use,
+		sharing_is_asked(model->profile, change) ? out->per_job : out->per_s);
 }
 
 /* ---- in words ---- */
@@ -244,8 +270,9 @@ static const char *cores_words(const struct model *model,
 				       : NULL;
 }
 
-static int say_why(const struct model *model, const struct profile_change *change,
-		   struct profile_prediction *out)
+static const char *basis_words(const struct model *model,
+			       const struct profile_change *change,
+			       const struct profile_prediction *out)
 {
 	const char *words = cores_words(model, change);
 	bool real_gpu =
@@ -255,9 +282,29 @@ static int say_why(const struct model *model, const struct profile_change *chang
 		words = "all of the step's time beside the CPU gets faster";
 	if (words == NULL && isnan(out->per_s.value))
 		words = "of a step with another batch only bounds are known";
-	if (words == NULL)
-		return 0;
-	return profile_text(&out->why, "%s", words);
+	return words;
+}
+
+static int say_why(const struct model *model, const struct profile_change *change,
+		   const struct simulation_outcome *real,
+		   struct profile_prediction *out)
+{
+	const struct scene_parts parts = {model->profile, &model->inputs};
+	const char *words = basis_words(model, change, out);
+	char *jobs = NULL;
+	struct scene scene;
+	int result;
+
+	if (!sharing_is_asked(model->profile, change))
+		return words == NULL ? 0 : profile_text(&out->why, "%s", words);
+	scene_set(&parts, change, &plain, &scene);
+	result = sharing_say(model->profile, &scene, real, &jobs);
+	if (result == 0)
+		result = profile_text(&out->why, "%s%s%s", jobs,
+				      words != NULL ? "; " : "",
+				      words != NULL ? words : "");
+	free(jobs);
+	return result;
 }
 
 static int check(const struct model *model, const struct profile_change *change,
@@ -265,6 +312,8 @@ static int check(const struct model *model, const struct profile_change *change,
 {
 	int result = check_numbers(change, err);
 
+	if (result == 0)
+		result = sharing_check(model->profile, change, err);
 	if (result == 0 && model->self.why != NULL)
 		result = error_set(err, ENODATA, "%s", model->self.why);
 	return result < 0 ? result : check_known(model, change, err);
@@ -273,27 +322,29 @@ static int check(const struct model *model, const struct profile_change *change,
 int model_stalls(const struct model *model, const struct profile_change *change,
 		 int side, struct profile_stalls *stalls, struct error *err)
 {
-	double hit_ratio;
+	struct simulation_outcome real;
 	int result = check(model, change, err);
 
 	return result < 0 ? result
-			  : find_stalls(model, change, side, stalls, &hit_ratio, err);
+			  : find_stalls(model, change, side, stalls, &real, err);
 }
 
 int model_predict(const struct model *model, const struct profile_change *change,
 		  struct profile_prediction *out, struct error *err)
 {
+	struct simulation_outcome real;
 	int result = check(model, change, err);
 
 	if (result == 0)
 		result = predict_rate(model, change, out, err);
 	if (result == 0)
-		result = predict_stalls(model, change, out, err);
+		result = predict_stalls(model, change, out, &real, err);
 	if (result < 0)
 		return result;
+	split_rate(model, change, out);
 	predict_cost(model, change, out);
 	if (profile_change_copy(&out->change, change) < 0 ||
-	    say_why(model, change, out) < 0)
+	    say_why(model, change, &real, out) < 0)
 		return error_sys(err, ENOMEM, "predicting");
 	return 0;
 }

@@ -34,9 +34,26 @@ static double together(const struct simulation_load *load, unsigned m)
 	return m <= last ? m * load->speed[m] : (double)last * load->speed[last];
 }
 
+static unsigned jobs_of(const struct simulation_load *load)
+{
+	return load->jobs > 1 ? load->jobs : 1;
+}
+
+static unsigned pipelines_of(const struct simulation_load *load)
+{
+	return load->shared ? 1 : jobs_of(load);
+}
+
+/* How many jobs get a sample that one pipeline prepared. */
+static unsigned readers_of(const struct simulation_load *load)
+{
+	return jobs_of(load) / pipelines_of(load);
+}
+
 static double most_together(const struct simulation_load *load)
 {
-	unsigned threads = load->workers + load->fetch_threads + load->compute_threads;
+	unsigned threads = pipelines_of(load) * (load->workers + load->fetch_threads) +
+			   jobs_of(load) * load->compute_threads;
 	double most = 0;
 
 	for (unsigned m = 1; m <= threads; m++)
@@ -44,21 +61,40 @@ static double most_together(const struct simulation_load *load)
 	return most;
 }
 
-static double compute_rate(const struct simulation_load *load)
+static double compute_rate(const struct simulation_load *load, unsigned job)
 {
 	double cpu_s = load->compute_cpu_s / together(load, load->compute_threads);
+	double step_s = load->job_compute_s != NULL ? load->job_compute_s[job]
+						    : load->compute_s;
 
-	return load->batch / fmax(load->compute_s, cpu_s);
+	return load->batch / fmax(step_s, cpu_s);
 }
 
-static double prep_rate(const struct simulation_load *load, const struct means *means)
+/* Of all jobs, none of them above `most`; the slowest sets the pace where they share. */
+static double compute_rates(const struct simulation_load *load, double most)
 {
-	double each_s = means->prep_s * load->workers / together(load, load->workers);
+	double sum = 0, least = INFINITY;
 
-	return load->workers / fmax(each_s, load->delay_s);
+	for (unsigned i = 0; i < jobs_of(load); i++) {
+		double rate = fmin(most, compute_rate(load, i));
+
+		sum += rate;
+		least = fmin(least, rate);
+	}
+	return load->shared ? jobs_of(load) * least : sum;
 }
 
-/* Of unread samples. */
+/* Of so many pipelines at once. */
+static double prep_rate(const struct simulation_load *load, const struct means *means,
+			unsigned pipelines)
+{
+	unsigned workers = pipelines * load->workers;
+	double each_s = means->prep_s * workers / together(load, workers);
+
+	return workers / fmax(each_s, load->delay_s);
+}
+
+/* Of unread samples, for one pipeline. */
 static double storage_rate_of(const struct simulation_load *load,
 			      const struct means *means)
 {
@@ -69,11 +105,21 @@ static double storage_rate_of(const struct simulation_load *load,
 	return fmin(load->bandwidth / means->bytes, fmin(latency, cpu));
 }
 
-/* All that the cores have to do for a sample, when `misses` of them are read. */
+/* For all of them. */
+static double joint_rate(const struct simulation_load *load, const struct means *means)
+{
+	double joint = !load->shared && load->joint_bandwidth > 0
+			       ? load->joint_bandwidth / means->bytes
+			       : INFINITY;
+
+	return fmin(joint, pipelines_of(load) * storage_rate_of(load, means));
+}
+
+/* All that the cores have to do for a sample of a job, when `misses` are read. */
 static double cores_rate_at(const struct simulation_load *load,
 			    const struct means *means, double misses)
 {
-	double work = means->prep_s + misses * load->fetch_cpu_s +
+	double work = (means->prep_s + misses * load->fetch_cpu_s) / readers_of(load) +
 		      load->compute_cpu_s / load->batch;
 
 	return most_together(load) / work;
@@ -92,26 +138,37 @@ static void hits_of(const struct simulation_load *load, double bytes, double *hi
 		hit[i] = load->all_hits ? 1 : 0;
 }
 
+/* Where `miss` of the samples are read. */
+static double least_at(const struct simulation_load *load, const struct means *means,
+		       const struct rates *rates, double miss)
+{
+	double own = prep_rate(load, means, 1), least;
+
+	if (miss > 0)
+		own = fmin(own, storage_rate_of(load, means) / miss);
+	least = fmin(compute_rates(load, own), rates->prep);
+	least = fmin(least, cores_rate_at(load, means, miss));
+	return miss > 0 ? fmin(least, readers_of(load) * joint_rate(load, means) / miss)
+			: least;
+}
+
 void rates_of(const struct simulation_load *load, struct rates *rates)
 {
 	const struct means means = means_of(load);
-	double storage = storage_rate_of(load, &means), seconds = 0, misses = 0;
+	double seconds = 0, misses = 0;
 	double hit[POSITIONS];
 
 	hits_of(load, means.bytes, hit);
-	rates->compute = compute_rate(load);
-	rates->prep = prep_rate(load, &means);
+	rates->compute = compute_rates(load, INFINITY);
+	rates->prep = readers_of(load) * prep_rate(load, &means, pipelines_of(load));
 	for (int i = 0; i < POSITIONS; i++) {
 		double miss = 1 - hit[i];
-		double least = fmin(rates->compute, rates->prep);
 
-		least = fmin(least, cores_rate_at(load, &means, miss));
-		if (miss > 0)
-			least = fmin(least, storage / miss);
-		seconds += 1 / (least * POSITIONS);
+		seconds += 1 / (least_at(load, &means, rates, miss) * POSITIONS);
 		misses += miss / POSITIONS;
 	}
-	rates->fetch = misses > 0 ? storage / misses : INFINITY;
+	rates->fetch = misses > 0 ? readers_of(load) * joint_rate(load, &means) / misses
+				  : INFINITY;
 	rates->cores = cores_rate_at(load, &means, misses);
 	rates->all = 1 / seconds;
 }

@@ -1,9 +1,10 @@
 #include "models/scene.h"
+#include "models/sharing.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { SPARE_SLOTS = 2 }; /* of the ring beyond --prefetch (loader.c) */
+enum { SPARE_SLOTS = 2 }; /* of the ring beyond --prefetch (loader/own.c) */
 
 static double factor_of(const struct aspect *aspect, enum input input)
 {
@@ -14,6 +15,11 @@ unsigned scene_cores(const struct scene_parts *parts,
 		     const struct profile_change *change)
 {
 	return change->cores > 0 ? change->cores : (unsigned)parts->profile->cores;
+}
+
+uint32_t scene_slots(const struct profile *profile)
+{
+	return (uint32_t)profile->prefetch + SPARE_SLOTS;
 }
 
 /* ---- from inputs and a change to a load ---- */
@@ -33,16 +39,14 @@ static void set_cores(const struct scene_parts *parts,
 	scene->load.workers = profile_change_workers(parts->profile, change);
 }
 
-/* Time of a step by the clock; in proportion to the batch where it is the emulated
- * accelerator's. `side` tells apart what other batches could do elsewhere. */
-static void set_compute(const struct scene_parts *parts,
-			const struct profile_change *change,
-			const struct aspect *aspect, struct simulation_load *load)
+/* Time of a step by the clock on an accelerator `faster` than the run's; in proportion
+ * to the batch where it is the emulated one's. `side` tells apart what other batches could
+ * do elsewhere. */
+static double step_s(const struct scene_parts *parts, const struct aspect *aspect,
+		     double n, double faster)
 {
 	const struct inputs *inputs = parts->inputs;
-	double factor = factor_of(aspect, INPUT_COMPUTE);
-	double faster = isnan(change->gpu_speed) ? 1 : change->gpu_speed;
-	double from = (double)parts->profile->batch, n = load->batch;
+	double from = (double)parts->profile->batch;
 	double fixed = inputs->fixed_s * from;
 	double clock = (inputs->compute_s - inputs->fixed_s) * n / faster;
 
@@ -52,8 +56,19 @@ static void set_compute(const struct scene_parts *parts,
 
 		clock *= (aspect->side < 0 ? most : aspect->side > 0 ? least : n) / n;
 	}
-	load->compute_s = (clock + fixed) * factor;
-	load->compute_cpu_s = inputs->compute_cpu_s * n * factor;
+	return (clock + fixed) * factor_of(aspect, INPUT_COMPUTE);
+}
+
+static void set_compute(const struct scene_parts *parts,
+			const struct profile_change *change,
+			const struct aspect *aspect, struct simulation_load *load)
+{
+	const struct inputs *inputs = parts->inputs;
+	double faster = isnan(change->gpu_speed) ? 1 : change->gpu_speed;
+
+	load->compute_s = step_s(parts, aspect, load->batch, faster);
+	load->compute_cpu_s =
+		inputs->compute_cpu_s * load->batch * factor_of(aspect, INPUT_COMPUTE);
 	load->compute_threads = inputs->compute_threads;
 }
 
@@ -123,6 +138,48 @@ static void set_cache(const struct scene_parts *parts,
 		load->share = 0;
 }
 
+/*
+ * A storage that is emulated is emulated in each process, so that each job has one to
+ * itself; the one below is the same for all of them.
+ */
+static void set_storage(const struct scene_parts *parts, const struct aspect *aspect,
+			struct simulation_load *load)
+{
+	double all =
+		native_bandwidth(&parts->inputs->storage, load->jobs * load->depth) /
+		factor_of(aspect, INPUT_STORAGE);
+
+	load->joint_bandwidth = isfinite(all) ? all : 0;
+}
+
+static void set_jobs(const struct scene_parts *parts,
+		     const struct profile_change *change, const struct aspect *aspect,
+		     struct scene *scene)
+{
+	struct simulation_load *load = &scene->load;
+	double faster = isnan(change->gpu_speed) ? 1 : change->gpu_speed;
+
+	load->jobs = sharing_jobs(parts->profile, change);
+	load->shared = sharing_is_shared(parts->profile, change);
+	load->window = SHARING_WINDOW;
+	if (load->shared) /* loader/share/server.c */
+		load->ahead = (uint32_t)fmax(
+			1, fmin((double)parts->profile->prefetch, SHARING_WINDOW));
+	if (load->jobs > 1 && !load->shared)
+		set_storage(parts, aspect, load);
+	for (unsigned i = 0; i < load->jobs; i++)
+		scene->job_compute_s[i] = step_s(parts, aspect, load->batch,
+						 faster * sharing_speed(change, i));
+	load->job_compute_s = scene->job_compute_s;
+}
+
+void scene_delay(struct scene *scene, double seconds)
+{
+	for (unsigned i = 0; i < scene->load.jobs; i++)
+		scene->job_compute_s[i] += seconds;
+	scene->load.compute_s += seconds;
+}
+
 void scene_set(const struct scene_parts *parts, const struct profile_change *change,
 	       const struct aspect *aspect, struct scene *scene)
 {
@@ -132,11 +189,12 @@ void scene_set(const struct scene_parts *parts, const struct profile_change *cha
 	memset(load, 0, sizeof(*load));
 	load->dataset = (uint32_t)fmin((double)profile->dataset_samples, UINT32_MAX);
 	load->batch = change->batch > 0 ? change->batch : (uint32_t)profile->batch;
-	load->ahead = (uint32_t)profile->prefetch + SPARE_SLOTS;
+	load->ahead = scene_slots(profile);
 	load->seed = profile->seed;
 	set_cores(parts, change, aspect, scene);
 	set_compute(parts, change, aspect, load);
 	set_prep(parts, aspect, load);
 	set_fetch(parts, change, aspect, load);
 	set_cache(parts, change, load);
+	set_jobs(parts, change, aspect, scene);
 }

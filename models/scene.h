@@ -21,14 +21,21 @@ struct scene_parts {
 	const struct inputs *inputs;
 };
 
-/* A load, and the table of speeds it points to: it can't be copied. */
+/* A load, and the tables that it points to: it can't be copied. */
 struct scene {
 	struct simulation_load load;
 	double speed[SPEEDS];
+	double job_compute_s[SIMULATION_JOBS];
 };
 
 void scene_set(const struct scene_parts *parts, const struct profile_change *change,
 	       const struct aspect *aspect, struct scene *scene);
+
+/* Every step of every job takes so much longer. */
+void scene_delay(struct scene *scene, double seconds);
+
+/* Batches in the ring of a loader that a job has to itself. */
+uint32_t scene_slots(const struct profile *profile);
 
 /* Cores after a change. */
 unsigned scene_cores(const struct scene_parts *parts,

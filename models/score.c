@@ -15,7 +15,9 @@ enum member { CORES, WORKERS, CACHE, POLICY, GPU, BANDWIDTH, LATENCY, MEMBERS };
 /* A setting with nothing left out. */
 struct setting {
 	double member[MEMBERS];
-	double batch;
+	double batch, jobs;
+	bool share;
+	const double *job_speed;
 	const char *policy; /* NULL: there is no cache */
 	const struct profile_verification *found;
 };
@@ -144,6 +146,9 @@ static struct setting setting_of(const struct profile *profile,
 			   [LATENCY] = -value_or(change->storage_latency_s,
 						 profile->storage_latency_s, 0)},
 		.batch = number_or(change->batch, profile->batch),
+		.jobs = number_or(change->jobs, profile->job_count),
+		.share = change->share || (change->jobs == 0 && profile->shared),
+		.job_speed = change->job_speed,
 		.found = verification};
 
 	take_cache(profile, change, &setting);
@@ -165,12 +170,21 @@ static bool same_policy(const struct setting *a, const struct setting *b)
 	       strcmp(a->policy, b->policy) == 0;
 }
 
+/* What has no side, and is no step therefore. */
+static bool same_rest(const struct setting *a, const struct setting *b)
+{
+	for (int i = 0; i < PROFILE_SPEEDS; i++)
+		if (!same(a->job_speed[i], b->job_speed[i]))
+			return false;
+	return a->batch == b->batch && a->jobs == b->jobs && a->share == b->share;
+}
+
 static bool equal(const struct setting *a, const struct setting *b)
 {
 	for (int i = 0; i < MEMBERS; i++)
 		if (!same(a->member[i], b->member[i]))
 			return false;
-	return a->batch == b->batch && same_policy(a, b);
+	return same_rest(a, b) && same_policy(a, b);
 }
 
 /* The member in which alone `to` is on the faster side of `from`; MEMBERS: no step. */
@@ -186,7 +200,7 @@ static enum member step(const struct setting *from, const struct setting *to)
 			return MEMBERS;
 		changed = i;
 	}
-	if (from->batch != to->batch || (changed != POLICY && !same_policy(from, to)))
+	if (!same_rest(from, to) || (changed != POLICY && !same_policy(from, to)))
 		return MEMBERS;
 	return changed;
 }

@@ -10,6 +10,13 @@
  * processor sharing: with m threads that want to run, each runs at speed[m]. Storage,
  * emulated delays and an accelerator's time go by the clock, beside them.
  *
+ * Several jobs at once: each has a pipeline as above for itself, on the same cores and
+ * the same storage; or one pipeline feeds them all, and a batch is given back when the
+ * last of them has used it:
+ *
+ *	... -> batch complete, in order -> kept for those behind -+-> job 0 computes
+ *	                                                          +-> job 1 computes
+ *
  * Pure and deterministic: the same load, the same numbers.
  */
 #ifndef DSA_SIMULATION_H
@@ -19,7 +26,10 @@
 
 struct error;
 
-enum { SIMULATION_THREADS = 512 }; /* workers + fetch threads + compute threads */
+enum {
+	SIMULATION_THREADS = 512, /* workers + depth + compute threads of a job */
+	SIMULATION_JOBS = 64,
+};
 
 struct simulation_load {
 	/* The stream. A sample's draw is fixed, and draws are shared out evenly:
@@ -68,6 +78,19 @@ struct simulation_load {
 	const double *speed;
 	size_t speeds;
 
+	/* Jobs. All read the same data set; where each has its own cache in an order of
+	 * its own, where they share the kernel's (policy "page") in the same order. */
+	unsigned jobs; /* 0 or 1: one */
+	const double
+		*job_compute_s; /* of each job, in the place of compute_s; NULL: the
+				      * same for all */
+	bool shared; /* one pipeline feeds them all: `ahead` of its batches are open
+			  * at once, at the most, */
+	uint32_t
+		window; /* and so many are open, or kept until the last job used them */
+	double joint_bandwidth; /* not shared: bytes/s of the transfers of all jobs, each
+				 * of which has `bandwidth` to itself; 0: no end */
+
 	bool all_hits;    /* every sample is a hit: a cached window */
 	bool no_prep;     /* nothing to fetch or prepare: a synthetic window */
 	bool loaded;      /* the same, while prep works at the consumer's pace */
@@ -76,12 +99,16 @@ struct simulation_load {
 };
 
 struct simulation_outcome {
-	double per_s;     /* samples delivered a second, after the pipeline settled */
-	double hit_ratio; /* of the samples counted in that */
-	double blocked;   /* share of the time that the consumer waited for a batch */
-	double prep_busy, fetch_busy; /* mean workers preparing; mean reads in flight */
+	double per_s; /* samples delivered a second, after the pipeline settled; of
+			   * all jobs, one that is delivered to two counting twice */
+	double job_per_s[SIMULATION_JOBS]; /* the same of each of them */
+	double hit_ratio;                  /* of the samples counted in that */
+	double blocked; /* share of the time that the consumer waited for a batch;
+			   * mean of the jobs */
+	double prep_busy, fetch_busy; /* mean workers preparing; mean reads in flight;
+				       * of all jobs */
 	double cpu_busy;              /* CPU work a second, in cores at speed 1 */
-	double prep_per_s;            /* loaded: samples prepared a second */
+	double prep_per_s;            /* samples prepared a second */
 };
 
 /*

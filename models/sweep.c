@@ -18,6 +18,9 @@ enum { RANGE_VALUES = 5, ONES = 16 };
 #define SPEED_LEAST  .01
 #define SPEED_MOST   100
 #define LATENCY_MOST 3600.0
+#define JOBS_MOST    64
+#define PACE_LEAST   .1 /* of a job's accelerator, over the run's */
+#define PACE_MOST    10
 
 const char *const sweep_names[] = {
 	[SWEEP_CACHE] = "cache",
@@ -28,6 +31,8 @@ const char *const sweep_names[] = {
 	[SWEEP_BATCH] = "batch",
 	[SWEEP_BANDWIDTH] = "storage-bandwidth",
 	[SWEEP_LATENCY] = "storage-latency",
+	[SWEEP_JOBS] = "jobs",
+	[SWEEP_SHARE] = "share",
 };
 
 /* ---- one value ---- */
@@ -92,13 +97,62 @@ static bool without(const char *text, const char *ending, char *to, size_t room)
 	return true;
 }
 
+static bool read_factor(const char *text, double *factor)
+{
+	char number[32];
+
+	return without(text, "x", number, sizeof(number)) &&
+	       number_real(number, factor);
+}
+
 static bool read_speed(const char *text, struct sweep_value *value)
 {
-	char factor[32];
-
-	return without(text, "x", factor, sizeof(factor)) &&
-	       number_real(factor, &value->number) && value->number >= SPEED_LEAST &&
+	return read_factor(text, &value->number) && value->number >= SPEED_LEAST &&
 	       value->number <= SPEED_MOST;
+}
+
+/* One of those that "+" joins; *rest goes on behind it, NULL after the last. */
+static bool read_pace(const char **rest, double *pace)
+{
+	size_t length = strcspn(*rest, "+");
+	char word[32];
+
+	if (length >= sizeof(word))
+		return false;
+	memcpy(word, *rest, length);
+	word[length] = '\0';
+	*rest = (*rest)[length] == '+' ? *rest + length + 1 : NULL;
+	return read_factor(word, pace) && *pace >= PACE_LEAST && *pace <= PACE_MOST;
+}
+
+/* "1x+0.5x": jobs of these speeds. */
+static bool read_paces(const char *text, struct sweep_value *value)
+{
+	bool differ = false;
+	size_t count = 0;
+
+	for (; text != NULL; count++) {
+		if (count == PROFILE_SPEEDS ||
+		    !read_pace(&text, &value->job_speed[count]))
+			return false;
+		differ |= value->job_speed[count] != 1;
+	}
+	value->number = (double)count;
+	if (!differ)
+		memset(value->job_speed, 0, sizeof(value->job_speed));
+	return true;
+}
+
+static bool read_jobs(const char *text, struct sweep_value *value)
+{
+	return strpbrk(text, "+x") != NULL ? read_paces(text, value)
+					   : read_count(text, JOBS_MOST, value);
+}
+
+static bool read_share(const char *text, struct sweep_value *value)
+{
+	value->number = strcmp(text, "yes") == 0;
+	return value->number == 1 || strcmp(text, "no") == 0;
 }
 
 static bool is_none(const char *text)
@@ -145,12 +199,19 @@ static double by_factor(double from, double to, int i, int steps)
 }
 
 /* Appends to the values; false when there are too many. */
-static bool append(struct sweep_values *values, double number, bool bytes)
+static bool append_value(struct sweep_values *values, const struct sweep_value *value)
 {
 	if (values->count == SWEEP_VALUES)
 		return false;
-	values->value[values->count++] = (struct sweep_value){number, bytes};
+	values->value[values->count++] = *value;
 	return true;
+}
+
+static bool append(struct sweep_values *values, double number, bool bytes)
+{
+	const struct sweep_value value = {.number = number, .bytes = bytes};
+
+	return append_value(values, &value);
 }
 
 typedef bool spread(struct sweep_values *values, const struct sweep_value *from,
@@ -207,6 +268,14 @@ static bool spread_count(struct sweep_values *values, const struct sweep_value *
 	return true;
 }
 
+/* Of speeds there is no range. */
+static bool spread_jobs(struct sweep_values *values, const struct sweep_value *from,
+			const struct sweep_value *to)
+{
+	return from->job_speed[0] == 0 && to->job_speed[0] == 0 &&
+	       spread_count(values, from, to);
+}
+
 /* ---- the values of a key ---- */
 
 struct key {
@@ -229,6 +298,10 @@ static const struct key keys[SWEEP_KEYS] = {
 			     "bytes/s such as 500M, or none"},
 	[SWEEP_LATENCY] = {read_latency, spread_evenly,
 			   "a time up to 1h such as 5ms, or none"},
+	[SWEEP_JOBS] =
+		{read_jobs, spread_jobs,
+		 "1 to 64, or the speeds 0.1x to 10x of up to 16 such as 1x+0.5x"},
+	[SWEEP_SHARE] = {read_share, NULL, "yes or no"},
 };
 
 /* "1..16", both ends read by the key, `dots` at the dots. */
@@ -251,7 +324,7 @@ static bool read_item(const struct key *key, char *text, struct sweep_values *va
 
 	if (dots != NULL)
 		return read_range(key, text, dots, values);
-	return key->read(text, &value) && append(values, value.number, value.bytes);
+	return key->read(text, &value) && append_value(values, &value);
 }
 
 static int refuse(int which, const char *values, struct error *err)
@@ -293,8 +366,8 @@ int sweep_set(struct sweep *sweep, const char *key, const char *values,
 			return set_values(sweep, i, values, err);
 	return error_set(err, EINVAL,
 			 "no change is called '%.32s'; there are cache, cache-policy, "
-			 "cores, workers, gpu-speed, batch, storage-bandwidth and "
-			 "storage-latency",
+			 "cores, workers, gpu-speed, batch, storage-bandwidth, "
+			 "storage-latency, jobs and share",
 			 key);
 }
 

@@ -11,6 +11,8 @@
  *	gpu-speed         factor: 2, 2x, 0.5x       5 values, each by the same factor
  *	storage-bandwidth bytes/s: 500M, or none    5 values, each by the same factor
  *	storage-latency   5ms, or none              5 values, evenly
+ *	jobs              4; or their speeds: 1x+0.5x    by 1 up to 16 values, else ..
+ *	share             yes, no
  *
  * Both ends of a range belong to it.
  */
@@ -30,6 +32,8 @@ enum sweep_key {
 	SWEEP_BATCH,
 	SWEEP_BANDWIDTH,
 	SWEEP_LATENCY,
+	SWEEP_JOBS,
+	SWEEP_SHARE,
 	SWEEP_KEYS
 };
 
@@ -38,6 +42,7 @@ enum { SWEEP_VALUES = 128, SWEEP_CHANGES = 4096 };
 struct sweep_value {
 	double number; /* in the unit of the key: share, bytes, bytes/s, s, policy */
 	bool bytes;    /* of a cache: number is bytes */
+	double job_speed[PROFILE_SPEEDS]; /* of jobs: as in a change */
 };
 
 /* The values of each key; all 0 is no change. */
@@ -69,7 +74,8 @@ struct sweep_list {
 /*
  * Makes the changes for that run: bytes of a cache become a share of its data set, a
  * cache without a policy keeps the run's, or is minio's where it had none, and without
- * a cache no policy counts. Numbers keep the digits that a result file keeps, so that
+ * a cache no policy counts. Jobs that share a loader without a number are those of the
+ * run. Numbers keep the digits that a result file keeps, so that
  * a change can be found again there. 0; -EINVAL: the change makes no sense for this
  * run, or there are more than SWEEP_CHANGES; -ENODATA: the result lacks what is
  * needed; -ENOMEM. End the list with sweep_list_free() in either case.

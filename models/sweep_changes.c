@@ -46,6 +46,13 @@ static int set_policy(struct profile_change *change, const struct sweep_value *v
 		       : error_sys(err, ENOMEM, "reading the changes");
 }
 
+static void set_jobs(struct profile_change *change, const struct sweep_value *value)
+{
+	change->jobs = (unsigned)value->number;
+	for (int i = 0; i < PROFILE_SPEEDS; i++)
+		change->job_speed[i] = kept(value->job_speed[i]);
+}
+
 static int set_member(struct profile_change *change, int which,
 		      const struct sweep_value *value, const struct profile *profile,
 		      struct error *err)
@@ -70,6 +77,12 @@ static int set_member(struct profile_change *change, int which,
 	case SWEEP_BANDWIDTH:
 		change->storage_bandwidth = kept(value->number);
 		return 0;
+	case SWEEP_JOBS:
+		set_jobs(change, value);
+		return 0;
+	case SWEEP_SHARE:
+		change->share = value->number == 1;
+		return 0;
 	default:
 		change->storage_latency_s = kept(value->number);
 		return 0;
@@ -88,9 +101,22 @@ static bool has_cache(const struct profile *profile)
 	       !is_policy(profile->cache, HITS_PAGE);
 }
 
-/* One way to say each thing, so that the same changes are equal. */
-static int normalise(struct profile_change *change, const struct profile *profile,
-		     struct error *err)
+/* Which jobs share. */
+static int normalise_jobs(struct profile_change *change, const struct profile *profile,
+			  struct error *err)
+{
+	if (!change->share || change->jobs > 0)
+		return 0;
+	if (profile->job_count < 2)
+		return error_set(err, EINVAL,
+				 "how many jobs share a loader? the run had one: give "
+				 "jobs too, such as 4");
+	change->jobs = (unsigned)fmin((double)profile->job_count, UINT16_MAX);
+	return 0;
+}
+
+static int normalise_cache(struct profile_change *change, const struct profile *profile,
+			   struct error *err)
 {
 	if (change->cache_share == 0 || is_policy(change->cache_policy, HITS_NONE)) {
 		free(change->cache_policy);
@@ -111,6 +137,15 @@ static int normalise(struct profile_change *change, const struct profile *profil
 				 "cache too, such as 50%%",
 				 change->cache_policy);
 	return 0;
+}
+
+/* One way to say each thing, so that the same changes are equal. */
+static int normalise(struct profile_change *change, const struct profile *profile,
+		     struct error *err)
+{
+	int result = normalise_jobs(change, profile, err);
+
+	return result < 0 ? result : normalise_cache(change, profile, err);
 }
 
 /* One combination: key i has its at[i]-th value. */

@@ -1,6 +1,8 @@
 #include "profiler/apply.h"
 #include "loader/base/error.h"
 #include "loader/base/number.h"
+#include "profiler/barrier.h"
+#include "profiler/jobs.h"
 #include "profiler/machine.h"
 
 #include <errno.h>
@@ -69,6 +71,56 @@ static int check_cache(const struct profile_change *change, struct error *err)
 	return 0;
 }
 
+/* Another accelerator than the run's. */
+static bool has_speed(const struct profile_change *change)
+{
+	return !isnan(change->gpu_speed) || change->job_speed[0] > 0;
+}
+
+static unsigned jobs_of(const struct profile *profile,
+			const struct profile_change *change)
+{
+	if (change->jobs > 0)
+		return change->jobs;
+	return profile->job_count < BARRIER_JOBS ? (unsigned)profile->job_count
+						 : BARRIER_JOBS;
+}
+
+/* True when all jobs of the run were copies of its program; -ENOMEM. */
+static int are_copies(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->job_count; i++) {
+		const struct profile_job *job = &profile->jobs[i];
+		char *copy = jobs_text(profile->command, (unsigned)job->job);
+		bool same = copy != NULL && job->command != NULL &&
+			    strcmp(copy, job->command) == 0;
+
+		free(copy);
+		if (copy == NULL)
+			return -ENOMEM;
+		if (!same)
+			return 0;
+	}
+	return 1;
+}
+
+static int check_jobs(const struct profile *profile,
+		      const struct profile_change *change, struct error *err)
+{
+	int copies = are_copies(profile);
+
+	if (copies < 0)
+		return error_sys(err, ENOMEM, "applying the change");
+	if (copies == 0)
+		return error_set(err, ENOTSUP,
+				 "the run's jobs were different programs: only copies "
+				 "of one can be tried");
+	if (jobs_of(profile, change) > BARRIER_JOBS)
+		return error_set(err, ENOTSUP, "at most %d jobs can be tried at once",
+				 BARRIER_JOBS);
+	return 0;
+}
+
 static int check(const struct profile *profile, const struct profile_change *change,
 		 unsigned cores, struct error *err)
 {
@@ -78,7 +130,9 @@ static int check(const struct profile *profile, const struct profile_change *cha
 		result = check_cores(profile, change, cores, err);
 	if (result == 0)
 		result = check_cache(change, err);
-	if (result == 0 && !isnan(change->gpu_speed) && isnan(profile->emulated_per_s))
+	if (result == 0)
+		result = check_jobs(profile, change, err);
+	if (result == 0 && has_speed(change) && isnan(profile->emulated_per_s))
 		result = error_set(err, ENOTSUP,
 				   "gpu-speed can't be tried: only an emulated "
 				   "accelerator can be made faster or slower, and this "
@@ -119,8 +173,18 @@ static double speed_before(const char *loader)
 	return speed;
 }
 
+/* What `job` has: its own speed times that of all. */
+static double speed_of(const struct profile_change *change, unsigned job)
+{
+	double all = isnan(change->gpu_speed) ? 1 : change->gpu_speed;
+
+	return job < PROFILE_SPEEDS && change->job_speed[job] > 0
+		       ? all * change->job_speed[job]
+		       : all;
+}
+
 static void put_all(FILE *to, const struct profile *profile,
-		    const struct profile_change *change)
+		    const struct profile_change *change, unsigned job)
 {
 	unsigned workers = profile_change_workers(profile, change);
 
@@ -131,9 +195,9 @@ static void put_all(FILE *to, const struct profile *profile,
 		fprintf(to, ",workers=%u", workers);
 	if (change->batch > 0)
 		fprintf(to, ",batch=%u", change->batch);
-	if (!isnan(change->gpu_speed))
+	if (has_speed(change))
 		fprintf(to, "," SPEED_KEY "%.9g",
-			change->gpu_speed * speed_before(profile->loader));
+			speed_of(change, job) * speed_before(profile->loader));
 	if (!isnan(change->storage_bandwidth))
 		fprintf(to, ",storage_bandwidth=%.9g", change->storage_bandwidth);
 	if (!isnan(change->storage_latency_s))
@@ -141,7 +205,7 @@ static void put_all(FILE *to, const struct profile *profile,
 }
 
 static char *loader_text(const struct profile *profile,
-			 const struct profile_change *change)
+			 const struct profile_change *change, unsigned job)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -150,7 +214,7 @@ static char *loader_text(const struct profile *profile,
 
 	if (to == NULL)
 		return NULL;
-	put_all(to, profile, change);
+	put_all(to, profile, change, job);
 	failed = ferror(to) != 0;
 	if (fclose(to) == 0 && !failed)
 		return text;
@@ -158,23 +222,46 @@ static char *loader_text(const struct profile *profile,
 	return NULL;
 }
 
+/* For jobs of different speeds. */
+static int set_loaders(const struct profile *profile,
+		       const struct profile_change *change, struct apply *apply)
+{
+	if (change->job_speed[0] == 0)
+		return 0;
+	apply->loaders = calloc(apply->jobs + 1, sizeof(*apply->loaders));
+	if (apply->loaders == NULL)
+		return -ENOMEM;
+	for (unsigned i = 0; i < apply->jobs; i++) {
+		apply->loaders[i] = loader_text(profile, change, i);
+		if (apply->loaders[i] == NULL)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int apply_change(const struct profile *profile, const struct profile_change *change,
 		 unsigned cores, struct apply *apply, struct error *err)
 {
 	int result = check(profile, change, cores, err);
 
-	*apply = (struct apply){.cores = change->cores};
+	*apply = (struct apply){.cores = change->cores, .share = change->share};
 	if (result < 0)
 		return result;
 	if (apply->cores == 0 && profile->cores < cores)
 		apply->cores = (unsigned)profile->cores;
-	apply->loader = loader_text(profile, change);
-	return apply->loader != NULL ? 0
-				     : error_sys(err, ENOMEM, "applying the change");
+	apply->jobs = jobs_of(profile, change);
+	apply->loader = loader_text(profile, change, 0);
+	if (apply->loader == NULL || set_loaders(profile, change, apply) < 0)
+		return error_sys(err, ENOMEM, "applying the change");
+	return 0;
 }
 
 void apply_fini(struct apply *apply)
 {
+	for (char **loader = apply->loaders; loader != NULL && *loader != NULL;
+	     loader++)
+		free(*loader);
+	free(apply->loaders);
 	free(apply->loader);
 	*apply = (struct apply){0};
 }

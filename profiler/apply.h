@@ -11,7 +11,10 @@ struct error;
 
 struct apply {
 	char *loader;   /* DSA_LOADER: the run's own, then what changes */
+	char **loaders; /* of each job, NULL terminated; NULL: all the same */
 	unsigned cores; /* that the program may use */
+	unsigned jobs;  /* at once; 0: one program, which was none of several */
+	bool share;     /* one loader for them */
 };
 
 /* The cores that this process may use, a quota counted. */

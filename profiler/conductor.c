@@ -2,7 +2,10 @@
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/trace.h"
+#include "profiler/barrier.h"
+#include "profiler/conductor_state.h"
 #include "profiler/counters.h"
+#include "profiler/shared.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -11,192 +14,105 @@
 #include <time.h>
 
 #define POLL_NS UINT64_C(30000000)
+#define STEP_NS UINT64_C(4000000) /* where jobs wait for one another */
 #define START_NS                                                                       \
 	UINT64_C(2000000) /* until the loader is open, whose first step waits
 				    * for no window */
-#define KILL_S 5.         /* after SIGTERM */
 
-struct conductor {
-	const struct conductor_config *config;
-	struct trace *trace;
-	struct target target;
-	struct schedule *schedule;
-	struct conductor_end *end;
-	uint64_t started;
-	bool stopping;
-	uint64_t terminate, kill; /* when to send these; 0: sent, or not yet */
-};
-
-static double seconds_since(uint64_t then)
+static void keep_in_step(struct conductor *conductor)
 {
-	uint64_t now = clock_now();
+	int lost;
 
-	return now > then ? (double)(now - then) * 1e-9 : 0;
-}
-
-static double elapsed(const struct conductor *conductor)
-{
-	uint64_t first = conductor->trace->first_request_ns;
-
-	return first == 0 ? 0 : seconds_since(first);
-}
-
-static uint64_t in(double seconds)
-{
-	return clock_now() + (uint64_t)(seconds * 1e9);
-}
-
-/* Ends the data, and later, should the program not leave, the program. */
-__attribute__((format(printf, 3, 4))) static void
-stop(struct conductor *conductor, enum conductor_why why, const char *text, ...)
-{
-	va_list args;
-
-	if (conductor->stopping)
+	if (conductor->count == 1 || conductor->config->observe)
 		return;
-	conductor->stopping = true;
-	conductor->end->why = why;
-	va_start(args, text);
-	vsnprintf(conductor->end->text, sizeof(conductor->end->text), text, args);
-	va_end(args);
-	conductor->trace->stop = 1;
-	conductor->terminate =
-		in(why == CONDUCTOR_SILENT ? 0 : conductor->config->grace_s);
+	for (unsigned i = 0; conductor->loader != NULL && i < conductor->count; i++)
+		if (!conductor_is_loader(conductor, i))
+			shared_turn(conductor->jobs[i].trace, conductor->loader->trace);
+	barrier_pass(&conductor->barrier);
+	lost = barrier_lost(&conductor->barrier, clock_now());
+	if (lost >= 0)
+		conductor_leave(conductor, (unsigned)lost, CONDUCTOR_DIED,
+				"came no further for too long");
 }
 
-static void escalate(struct conductor *conductor)
+/* ---- the loop ---- */
+
+static bool all_ready(const struct conductor *conductor)
 {
-	uint64_t now = clock_now();
-
-	if (conductor->terminate != 0 && now >= conductor->terminate) {
-		conductor->terminate = 0;
-		conductor->kill = in(KILL_S);
-		conductor->end->forced = true;
-		target_signal(&conductor->target, SIGTERM);
-		target_signal(&conductor->target, SIGCONT); /* it may be stopped */
-	}
-	if (conductor->kill != 0 && now >= conductor->kill) {
-		conductor->kill = in(KILL_S);
-		target_signal(&conductor->target, SIGKILL);
-	}
-}
-
-static void append(struct trace *trace, const struct trace_window *ask)
-{
-	unsigned count = trace->window_count;
-
-	trace->windows[count] = *ask;
-	atomic_store_explicit(&trace->window_count, count + 1, memory_order_release);
-}
-
-/* Asks for windows while the schedule has some; stops when it says so. */
-static void extend(struct conductor *conductor)
-{
-	struct trace_window ask;
-	enum schedule_step step = SCHEDULE_WAIT;
-
-	while (!conductor->config->observe &&
-	       conductor->trace->window_count < TRACE_WINDOWS) {
-		step = schedule_next(conductor->schedule, conductor->trace,
-				     elapsed(conductor), &ask);
-		if (step != SCHEDULE_ASK)
-			break;
-		append(conductor->trace, &ask);
-	}
-	if (step == SCHEDULE_DONE)
-		stop(conductor, CONDUCTOR_PRECISE, "%s", "");
-	if (step == SCHEDULE_OUT)
-		stop(conductor, CONDUCTOR_BUDGET, "%s", "");
-	if (step == SCHEDULE_VOID)
-		stop(conductor, CONDUCTOR_VOID, "%s",
-		     schedule_why(conductor->schedule));
-}
-
-static void check_limits(struct conductor *conductor)
-{
-	const struct conductor_config *config = conductor->config;
-	const struct trace *trace = conductor->trace;
-	unsigned driver = trace->driver;
-
-	if (trace->first_request_ns == 0) {
-		if (seconds_since(conductor->started) > config->timeout_s)
-			stop(conductor, CONDUCTOR_SILENT,
-			     "the program asked for no batch in %.0f s; does it use "
-			     "libdsa? (--timeout waits longer)",
-			     config->timeout_s);
-		return;
-	}
-	if (!config->observe && elapsed(conductor) > config->schedule.budget_s)
-		stop(conductor, CONDUCTOR_BUDGET, "%s", "");
-	if (config->steps > 0 && driver > 0 && driver <= TRACE_PROCESSES &&
-	    trace->processes[driver - 1].counters[TRACE_delivered_batches] >=
-		    config->steps)
-		stop(conductor, CONDUCTOR_STEPS, "%s", "");
+	for (unsigned i = 0; i < conductor->count; i++)
+		if (!conductor->jobs[i].trace->loader_ready)
+			return false;
+	return true;
 }
 
 /* Sleeps until the next poll, or a signal; passes on what is the target's as well. */
 static void wait_a_little(struct conductor *conductor, const sigset_t *signals)
 {
-	bool open = conductor->trace->loader_ready;
-	struct timespec timeout = {0, open ? POLL_NS : START_NS};
+	uint64_t poll = conductor->count > 1 ? STEP_NS : POLL_NS;
+	struct timespec timeout = {0, (long)(all_ready(conductor) ? poll : START_NS)};
 	int number = sigtimedwait(signals, NULL, &timeout);
 
 	if (number <= 0 || number == SIGCHLD || number == SIGTTOU)
 		return;
-	target_signal(&conductor->target, number);
-	stop(conductor, CONDUCTOR_INTERRUPTED, "%s", strsignal(number));
+	for (unsigned i = 0; i < conductor->count; i++)
+		target_signal(&conductor->targets[i], number);
+	conductor->end->signal = number;
+	conductor_stop(conductor, CONDUCTOR_INTERRUPTED, "%s", strsignal(number));
 }
 
 static void tell(const struct conductor *conductor)
 {
 	struct conductor_news news = {
-		.elapsed_s = elapsed(conductor),
+		.elapsed_s = conductor_elapsed(conductor),
 		.budget_s = conductor->config->schedule.budget_s,
-		.shares = schedule_shares(conductor->schedule),
-		.windows = conductor->trace->window_now,
+		.shares = schedule_shares(conductor->jobs[0].schedule),
+		.windows = conductor->jobs[0].trace->window_now,
 	};
 
-	if (conductor->config->tell != NULL && conductor->trace->first_request_ns != 0)
+	if (conductor->config->tell != NULL && news.elapsed_s > 0)
 		conductor->config->tell(conductor->config->context, &news);
+}
+
+/* What need not be done at every step. */
+static void poll_slowly(struct conductor *conductor)
+{
+	struct counters *counters = conductor->config->counters;
+	uint64_t now = clock_now();
+
+	if (now - conductor->polled < POLL_NS)
+		return;
+	conductor->polled = now;
+	if (counters != NULL)
+		counters_poll(counters, conductor->jobs[0].trace);
+	if (!conductor->stopping)
+		tell(conductor);
+}
+
+static bool any_runs(const struct conductor *conductor)
+{
+	for (unsigned i = 0; i < conductor->count; i++)
+		if (conductor->targets[i].running)
+			return true;
+	return false;
 }
 
 static void lead(struct conductor *conductor, const sigset_t *signals)
 {
-	struct counters *counters = conductor->config->counters;
-
-	while (conductor->target.running) {
+	while (any_runs(conductor)) {
 		wait_a_little(conductor, signals);
-		if (counters != NULL)
-			counters_poll(counters, conductor->trace);
+		target_poll(conductor->targets, conductor->count);
+		conductor_note_data_end(conductor);
+		for (unsigned i = 0; i < conductor->count; i++)
+			conductor_note_end(conductor, i);
 		if (!conductor->stopping) {
-			check_limits(conductor);
-			extend(conductor);
-			tell(conductor);
+			keep_in_step(conductor);
+			conductor_check(conductor);
+			conductor_extend(conductor);
 		}
-		escalate(conductor);
-		target_poll(&conductor->target);
+		poll_slowly(conductor);
+		for (unsigned i = 0; i < conductor->count; i++)
+			conductor_escalate(conductor, i);
 	}
-}
-
-/* The program ended before it was told to. */
-static void note_early_end(struct conductor *conductor)
-{
-	struct conductor_end *end = conductor->end;
-	int status = end->target_status;
-
-	if (conductor->stopping)
-		return;
-	end->why = status == 0 ? CONDUCTOR_ENDED : CONDUCTOR_DIED;
-	if (conductor->trace->first_request_ns == 0)
-		end->why = CONDUCTOR_SILENT;
-	if (status > 128)
-		snprintf(end->text, sizeof(end->text), "the program was ended by %s",
-			 strsignal(status - 128));
-	else
-		snprintf(end->text, sizeof(end->text),
-			 "the program ended with status %d%s", status,
-			 end->why == CONDUCTOR_SILENT ? " before it asked for a batch"
-						      : "");
 }
 
 /* What we wait for instead of being interrupted by it; the target is not to inherit it. */
@@ -214,40 +130,118 @@ static void block_signals(sigset_t *signals, sigset_t *target)
 	sigprocmask(SIG_BLOCK, signals, NULL);
 }
 
-static void observe_all(struct trace *trace)
+static void limit(struct trace *trace, uint64_t samples)
 {
-	const struct trace_window all = {
-		.kind = TRACE_REAL, .block = UINT32_MAX, .length_ns = UINT64_MAX};
-
-	trace->observe = 1;
-	append(trace, &all);
+	trace->until_once = samples == UNKNOWN;
+	trace->until_samples = samples == UNKNOWN ? CONDUCTOR_SAMPLES : samples;
 }
 
-int conduct(const struct conductor_config *config, struct target_config *target,
-	    struct trace *trace, struct conductor_end *end, struct error *err)
+static int take_in(struct conductor *conductor, struct conductor_job *said)
+{
+	struct job *job = &conductor->jobs[conductor->count];
+	bool observe = conductor->config->observe;
+
+	job->said = said;
+	job->trace = said->trace;
+	said->target_status = -1;
+	said->forced = false;
+	said->left[0] = '\0';
+	job->schedule = schedule_new(&conductor->config->schedule);
+	if (job->schedule == NULL)
+		return -ENOMEM;
+	conductor->count++;
+	conductor->targets[conductor->count - 1].gone = true; /* not there yet */
+	barrier_join(&conductor->barrier, job->trace);
+	job->trace->in_step = conductor->config->schedule.in_step && !observe;
+	if (observe)
+		conductor_observe(job->trace);
+	limit(job->trace, conductor->config->samples);
+	return 0;
+}
+
+static int start_one(struct conductor *conductor, unsigned number, const sigset_t *mask,
+		     struct error *err)
+{
+	struct target_config *target = &conductor->jobs[number].said->target;
+
+	target->mask = mask;
+	return target_start(&conductor->targets[number], target, err);
+}
+
+/* Waits until the loader can be asked for batches. */
+static int await_loader(struct conductor *conductor, const sigset_t *signals,
+			struct error *err)
+{
+	const struct trace *trace = conductor->loader->trace;
+	struct target *target = &conductor->targets[conductor->count - 1];
+	double timeout_s = conductor->config->timeout_s;
+
+	while (!trace->loader_ready && target->running && !conductor->stopping &&
+	       conductor_since(conductor->started) < timeout_s) {
+		wait_a_little(conductor, signals);
+		target_poll(target, 1);
+	}
+	if (trace->loader_ready || conductor->stopping)
+		return 0;
+	return error_set(err, ECHILD, "the shared loader %s",
+			 target->running ? "did not begin in time" : "did not begin");
+}
+
+/* Starts all, or none: those that run already are ended. The loader comes first. */
+static int start(struct conductor *conductor, const sigset_t *signals,
+		 const sigset_t *mask, struct error *err)
+{
+	unsigned jobs = conductor->count - (conductor->loader != NULL), started = 0;
+	int result = 0;
+
+	if (conductor->loader != NULL)
+		result = start_one(conductor, jobs, mask, err);
+	if (conductor->loader != NULL && result == 0)
+		result = await_loader(conductor, signals, err);
+	while (result == 0 && started < jobs) {
+		result = start_one(conductor, started, mask, err);
+		started += result == 0;
+	}
+	if (result < 0)
+		target_clear(conductor->targets, conductor->count);
+	return result;
+}
+
+static void conclude(struct conductor *conductor)
+{
+	for (unsigned i = 0; i < conductor->count; i++)
+		conductor->jobs[i].said->target_status = conductor->targets[i].status;
+	target_clear(conductor->targets, conductor->count);
+}
+
+int conduct(const struct conductor_config *config, struct conductor_job *jobs,
+	    unsigned count, struct conductor_end *end, struct error *err)
 {
 	struct conductor conductor = {
-		.config = config, .trace = trace, .end = end, .started = clock_now()};
+		.config = config, .end = end, .started = clock_now()};
 	sigset_t signals, mask;
-	int result;
+	int result = 0;
 
-	*end = (struct conductor_end){.target_status = -1};
-	conductor.schedule = schedule_new(&config->schedule);
-	if (conductor.schedule == NULL)
-		return error_sys(err, ENOMEM, "planning the windows");
+	*end = (struct conductor_end){0};
+	for (unsigned i = 0; result == 0 && i < count; i++)
+		result = take_in(&conductor, &jobs[i]);
+	if (result == 0 && config->loader != NULL) {
+		conductor.loader = &conductor.jobs[conductor.count];
+		result = take_in(&conductor, config->loader);
+	}
+	if (result < 0) {
+		error_sys(err, ENOMEM, "planning the windows");
+		goto out;
+	}
 	block_signals(&signals, &mask);
-	target->mask = &mask;
-	if (config->observe)
-		observe_all(trace);
-	else
-		extend(&conductor);
-	result = target_start(&conductor.target, target, err);
+	conductor_extend(&conductor);
+	result = start(&conductor, &signals, &mask, err);
 	if (result == 0) {
 		lead(&conductor, &signals);
-		end->target_status = conductor.target.status;
-		note_early_end(&conductor);
-		target_clear(&conductor.target);
+		conclude(&conductor);
 	}
-	schedule_free(conductor.schedule);
+out:
+	for (unsigned i = 0; i < conductor.count; i++)
+		schedule_free(conductor.jobs[i].schedule);
 	return result;
 }

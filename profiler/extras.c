@@ -28,7 +28,10 @@ static void add(struct extras *extras, enum trace_kind kind, unsigned flags, uns
 
 void extras_plan(struct extras *extras, const struct trace_loader *loader)
 {
-	add(extras, TRACE_LOADED, 0, 0);
+	bool alone = !loader->shared; /* it works in the job's own process */
+
+	if (alone)
+		add(extras, TRACE_LOADED, 0, 0);
 	add(extras, TRACE_FETCH, 0, 0);
 	add(extras, TRACE_PREP, 0, 0);
 	for (int i = 0; i < 3; i++)
@@ -44,7 +47,8 @@ void extras_plan(struct extras *extras, const struct trace_loader *loader)
 		if (q != loader->fetch_depth)
 			add(extras, TRACE_FETCH, 0, q);
 	for (int i = 0; i < 2; i++) {
-		add(extras, TRACE_LOADED, 0, 0);
+		if (alone)
+			add(extras, TRACE_LOADED, 0, 0);
 		add(extras, TRACE_PREP, 0, 0);
 		add(extras, TRACE_PREP, TRACE_PAIRED, 0);
 		add(extras, TRACE_PREP, TRACE_PAIRED, 0);

@@ -23,6 +23,8 @@ void profile_init(struct profile *profile)
 		.prefetch = UNKNOWN,
 		.cores = UNKNOWN,
 		.cache_capacity_bytes = UNKNOWN,
+		.counted = {UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN,
+			    UNKNOWN},
 		.sample_bytes = UNKNOWN,
 		.cache_share = NAN,
 		.storage_bandwidth = NAN,
@@ -48,6 +50,8 @@ void profile_init(struct profile *profile)
 		.blocks = UNKNOWN,
 		.model = {INTERVAL_UNKNOWN, INTERVAL_UNKNOWN, NAN, NAN, NULL},
 		.cost = INTERVAL_UNKNOWN,
+		.together = INTERVAL_UNKNOWN,
+		.prep_cpu_per_delivered_s = NAN,
 	};
 }
 
@@ -86,6 +90,14 @@ static bool same_number(double a, double b)
 	return a == b || (isnan(a) && isnan(b));
 }
 
+static bool same_speeds(const double *a, const double *b)
+{
+	for (int i = 0; i < PROFILE_SPEEDS; i++)
+		if (a[i] != b[i])
+			return false;
+	return true;
+}
+
 static bool same_text(const char *a, const char *b)
 {
 	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
@@ -99,7 +111,9 @@ bool profile_change_equal(const struct profile_change *a,
 	       same_text(a->cache_policy, b->cache_policy) &&
 	       same_number(a->gpu_speed, b->gpu_speed) &&
 	       same_number(a->storage_bandwidth, b->storage_bandwidth) &&
-	       same_number(a->storage_latency_s, b->storage_latency_s);
+	       same_number(a->storage_latency_s, b->storage_latency_s) &&
+	       a->jobs == b->jobs && same_speeds(a->job_speed, b->job_speed) &&
+	       a->share == b->share;
 }
 
 static void free_texts(struct profile *profile)
@@ -195,6 +209,12 @@ void profile_free(struct profile *profile)
 	profile_drop_predictions(profile);
 	drop_verifications(profile);
 	free(profile->draws);
+	for (size_t i = 0; i < profile->job_count; i++) {
+		free(profile->jobs[i].command);
+		free(profile->jobs[i].waits_for);
+		free(profile->jobs[i].why);
+	}
+	free(profile->jobs);
 	free(profile->windows);
 	free(profile->prep_curve);
 	free(profile->fetch_curve);
@@ -311,6 +331,21 @@ struct profile_fact *profile_add_fact(struct profile *profile)
 		      sizeof(*profile->environment));
 }
 
+struct profile_job *profile_add_job(struct profile *profile)
+{
+	struct profile_job *job =
+		append(&profile->jobs, &profile->job_count, sizeof(*profile->jobs));
+
+	if (job == NULL)
+		return NULL;
+	job->target_status = -1;
+	job->real = job->cached = job->synthetic = INTERVAL_UNKNOWN;
+	job->stalls = (struct profile_stalls){INTERVAL_UNKNOWN, INTERVAL_UNKNOWN,
+					      INTERVAL_UNKNOWN};
+	job->blocked_share = job->ahead_batches = NAN;
+	return job;
+}
+
 struct profile_draw *profile_add_draw(struct profile *profile)
 {
 	struct profile_draw *draw =
@@ -332,7 +367,8 @@ struct profile_prediction *profile_add_prediction(struct profile *profile)
 	if (prediction == NULL)
 		return NULL;
 	profile_change_init(&prediction->change);
-	prediction->per_s = prediction->speedup = prediction->cost = INTERVAL_UNKNOWN;
+	prediction->per_s = prediction->per_job = INTERVAL_UNKNOWN;
+	prediction->speedup = prediction->cost = INTERVAL_UNKNOWN;
 	prediction->stalls = (struct profile_stalls){INTERVAL_UNKNOWN, INTERVAL_UNKNOWN,
 						     INTERVAL_UNKNOWN};
 	prediction->hit_ratio = NAN;

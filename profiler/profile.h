@@ -95,6 +95,20 @@ struct profile_histogram {
 	uint64_t *count;
 };
 
+/*
+ * What the first `samples` samples of the stream took, each counted with the batch that
+ * it was delivered in: the same in each run of the same program on the same data.
+ */
+struct profile_counted {
+	uint64_t samples;
+	uint64_t opens;      /* of files, to read them */
+	uint64_t reads;      /* calls that read */
+	uint64_t read_bytes; /* that these brought */
+	uint64_t hits;       /* of the loader's cache: samples that were not read */
+	uint64_t decoded_pixels;
+	uint64_t skipped; /* samples that could not be used */
+};
+
 struct profile_epoch {
 	uint64_t epoch, hits, misses, miss_bytes;
 };
@@ -134,6 +148,8 @@ struct profile_proof {
 	char *basis;        /* how it was found, one line */
 };
 
+enum { PROFILE_SPEEDS = 16 }; /* jobs that may differ in speed */
+
 /* What is to be different from the run as it was. 0, NAN or NULL: nothing. */
 struct profile_change {
 	unsigned cores, workers, batch;
@@ -142,13 +158,33 @@ struct profile_change {
 	double gpu_speed;         /* factor: 2 computes a step in half the time */
 	double storage_bandwidth; /* emulated, bytes/s; 0: as fast as it is */
 	double storage_latency_s; /* emulated, of a read; 0: as fast as it is */
+	unsigned jobs; /* so many copies of the job at once on this machine */
+	double job_speed[PROFILE_SPEEDS]; /* of the accelerator of each of these jobs,
+					   * a factor; all 0: as fast as each other */
+	bool share; /* with one loader for all of them; false: each its own */
+};
+
+/* One of several jobs that were measured together. Times in real windows. */
+struct profile_job {
+	uint64_t job; /* its number, from 0 */
+	char *command;
+	int target_status;                       /* as profile.target_status */
+	struct interval real, cached, synthetic; /* samples/s */
+	struct profile_stalls stalls;
+	double blocked_share; /* of wall time, waiting in dsa_next() */
+	double ahead_batches; /* shared: published and not taken yet, mean */
+	bool dropped;         /* left the shared loader and loaded alone */
+	char *waits_for;      /* "prep", "fetch", "job 2"; NULL: for nobody */
+	char *why;            /* one line */
 };
 
 /* What a change would bring. Texts NULL where there is nothing to say. */
 struct profile_prediction {
 	struct profile_change change;
-	struct interval per_s;        /* samples/s; value NAN: only bounds are known */
-	struct interval speedup;      /* over the run as it was, of the same model */
+	struct interval per_s;   /* samples/s, of all jobs; value NAN: only bounds are
+				       * known */
+	struct interval per_job; /* the same of one job; unknown unless jobs change */
+	struct interval speedup; /* over the run as it was, of the same model */
 	struct profile_stalls stalls; /* that remain */
 	double hit_ratio;
 	struct interval cost; /* of an epoch, in profile.currency */
@@ -164,7 +200,7 @@ struct profile_verification {
 	struct profile_change change;
 	char *when;                /* ISO 8601, UTC */
 	struct interval predicted; /* samples/s; unknown: it could not be predicted */
-	struct interval measured;  /* samples/s */
+	struct interval measured;  /* samples/s, of all jobs */
 	double error;              /* predicted / measured - 1 */
 	int covered;               /* 1: predicted's interval holds it; -1: unknown */
 	double hit_ratio, hit_ratio_predicted;
@@ -228,7 +264,8 @@ struct profile {
 	double first_epoch_per_s; /* real rate before the cache is warm; NAN unknown */
 	double cpu_s_per_sample;  /* whole process, real windows */
 	uint64_t skipped, dropped_records;
-	uint64_t blocks; /* complete balanced blocks used */
+	struct profile_counted counted; /* only by dsa gate */
+	uint64_t blocks;                /* complete balanced blocks used */
 
 	struct profile_window *windows;
 	size_t window_count;
@@ -247,6 +284,14 @@ struct profile {
 	size_t fact_count;
 	struct profile_draw *draws;
 	size_t draw_count;
+
+	/* Several jobs measured at once: then what is above is of job 0, or of the loader
+	 * that they share. */
+	struct profile_job *jobs;
+	size_t job_count;
+	bool shared;                     /* they had one loader */
+	struct interval together;        /* samples/s of all jobs, real windows */
+	double prep_cpu_per_delivered_s; /* prep's CPU time per sample that a job got */
 
 	/* What the models say of it, and what came of that. */
 	struct profile_model model;
@@ -275,6 +320,7 @@ struct profile_counter *profile_add_counter(struct profile *profile);
 struct profile_process *profile_add_process(struct profile *profile);
 struct profile_fact *profile_add_fact(struct profile *profile);
 struct profile_draw *profile_add_draw(struct profile *profile);
+struct profile_job *profile_add_job(struct profile *profile);
 struct profile_prediction *profile_add_prediction(struct profile *profile);
 struct profile_verification *profile_add_verification(struct profile *profile);
 

@@ -8,6 +8,9 @@
  * for at most a fifth of the budget. Void windows are asked for again.
  *
  * For a rate alone it is real windows only, in whole epochs where they fit (epochs.h).
+ *
+ * A single block is one after a short warm-up, in an order that turns with the seed, and
+ * half of its time is the real window's. There are no extras.
  */
 #ifndef DSA_SCHEDULE_H
 #define DSA_SCHEDULE_H
@@ -16,14 +19,18 @@
 #include "profiler/window.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct schedule_config {
 	double budget_s;  /* from the first request on */
 	double precision; /* half-width of a share to stop at */
+	double block_s;   /* a single block, whose windows together are about so long,
+			   * whatever budget and precision are; 0: not so */
 	uint64_t seed;
-	int only;  /* separate launches: the one kind; -1: all */
-	bool rate; /* only is TRACE_REAL, precision is relative to its rate */
+	int only;     /* separate launches: the one kind; -1: all */
+	bool rate;    /* only is TRACE_REAL, precision is relative to its rate */
+	bool in_step; /* with other jobs: no whole epochs, which end when they do */
 	uint64_t memory_bytes; /* that staged samples may take */
 	uint64_t cache_bytes;  /* that the kernel's page cache may grow to */
 };
@@ -48,6 +55,18 @@ void schedule_free(struct schedule *schedule);
  */
 enum schedule_step schedule_next(struct schedule *schedule, const struct trace *trace,
 				 double elapsed_s, struct trace_window *ask);
+
+/*
+ * Of several jobs in step one schedule leads. The others follow: each turns the window
+ * that the leader asked for into the same for its own job, whose cache, pace and room
+ * may be others. What a follower saw counts for the leader: it asks again for windows
+ * that were void to one, and is not done before all are precise; but for one whose
+ * windows are void again and again.
+ */
+void schedule_follow(struct schedule *schedule, const struct trace *trace,
+		     const struct trace_window *lead, struct trace_window *ask);
+void schedule_heed(struct schedule *leader, struct schedule *const *followers,
+		   size_t count);
 
 /* Shares so far, for a progress line; unknown before there is a block. */
 const struct shares *schedule_shares(const struct schedule *schedule);

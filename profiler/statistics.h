@@ -1,9 +1,8 @@
 /*
  * statistics.h - intervals for ratios of block sums. Pure functions.
  *
- * Student's t: the incomplete beta function by its continued fraction (Abramowitz and
- * Stegun 26.5.8, 26.7.1). Jackknife: Quenouille 1956, Tukey 1958; for ratios see
- * Cochran, Sampling Techniques, 6.17.
+ * Jackknife: Quenouille 1956, Tukey 1958; for ratios see Cochran, Sampling Techniques,
+ * 6.17.
  */
 #ifndef DSA_STATISTICS_H
 #define DSA_STATISTICS_H
@@ -11,9 +10,6 @@
 #include "profiler/profile.h"
 
 #include <stddef.h>
-
-/* t such that a share `inside` of Student's distribution lies within -t .. t. */
-double statistics_t(double inside, unsigned freedom);
 
 /*
  * The 95 % interval of an estimate `full` over n blocks, from the n estimates that

@@ -33,15 +33,30 @@ static void keep_cores(unsigned cores)
 
 static int set_environment(const struct target_config *config)
 {
-	if (setenv("DSA_SESSION", config->session, 1) < 0)
+	if (setenv("DSA_SESSION", config->session, 1) < 0 ||
+	    (config->job != NULL && setenv("DSA_JOB", config->job, 1) < 0) ||
+	    (config->share != NULL && setenv("DSA_SHARE", config->share, 1) < 0))
 		return -1;
 	if (config->loader == NULL || config->loader[0] == '\0')
 		return 0;
 	return setenv("DSA_LOADER", config->loader, 1);
 }
 
+/* Or reading from the terminal would stop it. */
+static void close_input(void)
+{
+	int fd = open("/dev/null", O_RDONLY);
+
+	if (fd < 0)
+		return;
+	dup2(fd, STDIN_FILENO);
+	if (fd != STDIN_FILENO)
+		close(fd);
+}
+
 /* In the child. Says errno on the pipe when the program can't be started. */
-static void become(const struct target_config *config, bool foreground, int pipe)
+__attribute__((noreturn)) static void become(const struct target_config *config,
+					     bool foreground, int pipe)
 {
 	int code;
 
@@ -49,11 +64,17 @@ static void become(const struct target_config *config, bool foreground, int pipe
 	if (foreground)
 		tcsetpgrp(STDIN_FILENO, getpid());
 	keep_cores(config->cores);
+	if (config->background)
+		close_input();
 	if (config->output_aside)
 		dup2(STDERR_FILENO, STDOUT_FILENO);
 	signal(SIGPIPE, SIG_DFL);
 	if (set_environment(config) == 0) {
 		sigprocmask(SIG_SETMASK, config->mask, NULL);
+		if (config->run != NULL) {
+			close(pipe);
+			_exit(config->run(config->context));
+		}
 		execvp(config->command[0], config->command);
 	}
 	code = errno;
@@ -87,10 +108,11 @@ int target_start(struct target *target, const struct target_config *config,
 	int ends[2], code;
 
 	*target = (struct target){
-		.foreground =
-			isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp(),
+		.foreground = !config->background && isatty(STDIN_FILENO) &&
+			      tcgetpgrp(STDIN_FILENO) == getpgrp(),
 	};
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	target->gone = true;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return not_started(err, errno, config->command[0]);
 	target->pid = fork();
@@ -111,6 +133,7 @@ int target_start(struct target *target, const struct target_config *config,
 		return not_started(err, code, config->command[0]);
 	}
 	target->running = true;
+	target->gone = false;
 	return 0;
 }
 
@@ -125,27 +148,36 @@ static void stop_too(struct target *target)
 	target_signal(target, SIGCONT);
 }
 
-void target_poll(struct target *target)
+static void take_note(struct target *target, int status)
+{
+	if (WIFSTOPPED(status)) {
+		stop_too(target);
+		return;
+	}
+	target->running = false;
+	target->status =
+		WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void target_poll(struct target *targets, unsigned count)
 {
 	int status;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-		if (pid != target->pid)
-			continue;
-		if (WIFSTOPPED(status)) {
-			stop_too(target);
-			continue;
-		}
-		target->running = false;
-		target->status = WIFEXITED(status) ? WEXITSTATUS(status)
-						   : 128 + WTERMSIG(status);
-	}
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0)
+		for (unsigned i = 0; i < count; i++)
+			if (pid == targets[i].pid && targets[i].running)
+				take_note(&targets[i], status);
+	for (unsigned i = 0; i < count; i++)
+		if (!targets[i].running && !targets[i].gone &&
+		    kill(-targets[i].pid, 0) < 0)
+			targets[i].gone = true; /* its number may be another's soon */
 }
 
 void target_signal(const struct target *target, int number)
 {
-	kill(-target->pid, number);
+	if (!target->gone)
+		kill(-target->pid, number);
 }
 
 /* Kills children of ours that left the group: none of them was started by us. */
@@ -172,29 +204,42 @@ static void kill_children(void)
 	}
 }
 
-/* True when the group is empty and we have no child. */
-static bool cleared(const struct target *target)
+/* True when the groups are empty and we have no child. */
+static bool cleared(struct target *targets, unsigned count)
 {
+	bool empty;
 	int status;
 
 	while (waitpid(-1, &status, WNOHANG) > 0)
 		;
-	return errno == ECHILD && kill(-target->pid, 0) < 0;
+	empty = errno == ECHILD;
+	for (unsigned i = 0; i < count; i++) {
+		targets[i].gone = targets[i].gone || kill(-targets[i].pid, 0) < 0;
+		empty &= targets[i].gone;
+	}
+	return empty;
 }
 
-void target_clear(struct target *target)
+static void signal_all(const struct target *targets, unsigned count, int number)
+{
+	for (unsigned i = 0; i < count; i++)
+		target_signal(&targets[i], number);
+}
+
+void target_clear(struct target *targets, unsigned count)
 {
 	uint64_t deadline = clock_now() + LEFTOVER_MS * MS;
 
-	if (!cleared(target))
-		target_signal(target, SIGTERM);
-	while (!cleared(target)) {
+	if (!cleared(targets, count))
+		signal_all(targets, count, SIGTERM);
+	while (!cleared(targets, count)) {
 		if (clock_now() >= deadline) {
-			target_signal(target, SIGKILL);
+			signal_all(targets, count, SIGKILL);
 			kill_children();
 		}
 		clock_sleep_until(clock_now() + 5 * MS);
 	}
-	if (target->foreground)
-		tcsetpgrp(STDIN_FILENO, getpgrp());
+	for (unsigned i = 0; i < count; i++)
+		if (targets[i].foreground)
+			tcsetpgrp(STDIN_FILENO, getpgrp());
 }

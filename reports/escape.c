@@ -1,35 +1,9 @@
 #include "reports/escape.h"
+#include "loader/base/name.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Bytes of the UTF-8 character at text and its code point; 0: it is not one. */
-static size_t decode(const unsigned char *text, uint32_t *point)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t length = text[0] < 0x80   ? 1
-			: text[0] < 0xc0 ? 0
-			: text[0] < 0xe0 ? 2
-			: text[0] < 0xf0 ? 3
-			: text[0] < 0xf8 ? 4
-					 : 0;
-
-	if (length < 2) {
-		*point = text[0];
-		return length;
-	}
-	*point = text[0] & (0x7fu >> length);
-	for (size_t i = 1; i < length; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-		*point = *point << 6 | (text[i] & 0x3fu);
-	}
-	if (*point < least[length] || *point > 0x10ffff ||
-	    (*point >= 0xd800 && *point < 0xe000))
-		return 0;
-	return length;
-}
 
 static int is_hidden(uint32_t point)
 {
@@ -55,7 +29,7 @@ static void spell(uint32_t point, char piece[ESCAPE_PIECE])
 size_t escape_next(const char *text, char piece[ESCAPE_PIECE])
 {
 	uint32_t point;
-	size_t length = decode((const unsigned char *)text, &point);
+	size_t length = name_character(text, &point);
 
 	if (point == 0 && length == 1)
 		return 0;
@@ -81,6 +55,24 @@ void escape_part(FILE *out, const char *text, size_t length)
 void escape_plain(FILE *out, const char *text)
 {
 	escape_part(out, text, strlen(text));
+}
+
+const char *escape_to(char *to, size_t size, const char *text)
+{
+	char piece[ESCAPE_PIECE];
+	size_t at = 0, cut = 0;
+
+	for (size_t taken; (taken = escape_next(text, piece)) > 0; text += taken) {
+		if (at + strlen(piece) >= size) {
+			memcpy(to + cut, "...", 4);
+			return to;
+		}
+		at = (size_t)(stpcpy(to + at, piece) - to);
+		if (at + 4 <= size)
+			cut = at;
+	}
+	to[at] = '\0';
+	return to;
 }
 
 static const char *entity(const char *piece)
@@ -153,7 +145,7 @@ char *escape_utf8(const char *text)
 	if (copy == NULL)
 		return NULL;
 	while (*text != '\0') {
-		size_t length = decode((const unsigned char *)text, &point);
+		size_t length = name_character(text, &point);
 
 		if (length > 0)
 			memcpy(to, text, length);

@@ -23,6 +23,12 @@ void escape_plain(FILE *out, const char *text);
 /* The same of its first `length` bytes, which end with a character. */
 void escape_part(FILE *out, const char *text, size_t length);
 
+/*
+ * Its visible form as a string in size bytes (at least 16), whole characters; of a text
+ * that is too long the begin is kept, before "...". Returns to.
+ */
+const char *escape_to(char *to, size_t size, const char *text);
+
 /* The same of all, with & < > " ' as HTML entities: for text and quoted attributes. */
 void escape_html(FILE *out, const char *text);
 

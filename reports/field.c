@@ -75,9 +75,19 @@ const struct field field_profile[] = {
 	AT("cache.emulated", FLAG, cache_emulated),
 	AT("cache.first_epoch_per_s", NUMBER, first_epoch_per_s),
 	AT("counters.cpu_s_per_sample", NUMBER, cpu_s_per_sample),
+	AT("counted.samples", COUNT, counted.samples),
+	AT("counted.opens", COUNT, counted.opens),
+	AT("counted.reads", COUNT, counted.reads),
+	AT("counted.read_bytes", COUNT, counted.read_bytes),
+	AT("counted.hits", COUNT, counted.hits),
+	AT("counted.decoded_pixels", COUNT, counted.decoded_pixels),
+	AT("counted.skipped", COUNT, counted.skipped),
 	AT("histograms.fetch_s", HISTOGRAM, fetch_s),
 	AT("histograms.prep_s", HISTOGRAM, prep_s),
 	AT("histograms.sample_bytes", HISTOGRAM, bytes),
+	AT("together.shared", YES, shared),
+	AT("together.rate_per_s", ESTIMATE, together),
+	AT("together.prep_cpu_s_per_sample", NUMBER, prep_cpu_per_delivered_s),
 	AT("model.real_per_s", ESTIMATE, model.real),
 	AT("model.cached_per_s", ESTIMATE, model.cached),
 	AT("model.real_error", NUMBER, model.real_error),
@@ -206,6 +216,30 @@ static const struct field process[] = {
 #undef AT
 #define AT(path, type, member)                                                         \
 	{                                                                              \
+		path, FIELD_##type, offsetof(struct profile_job, member)               \
+	}
+
+static const struct field job[] = {
+	AT("job", COUNT, job),
+	AT("command", TEXT, command),
+	AT("target_status", INDEX, target_status),
+	AT("rates.real_per_s", ESTIMATE, real),
+	AT("rates.cached_per_s", ESTIMATE, cached),
+	AT("rates.synthetic_per_s", ESTIMATE, synthetic),
+	AT("stalls.compute", SHARE, stalls.compute),
+	AT("stalls.prep", SHARE, stalls.prep),
+	AT("stalls.fetch", SHARE, stalls.fetch),
+	AT("blocked_share", NUMBER, blocked_share),
+	AT("ahead_batches", NUMBER, ahead_batches),
+	AT("dropped", YES, dropped),
+	AT("waits_for", TEXT, waits_for),
+	AT("why", TEXT, why),
+	{NULL, FIELD_END, 0},
+};
+
+#undef AT
+#define AT(path, type, member)                                                         \
+	{                                                                              \
 		path, FIELD_##type, offsetof(struct profile_prediction, member)        \
 	}
 #define CHANGE                                                                         \
@@ -216,11 +250,15 @@ static const struct field process[] = {
 		AT("change.cache_policy", TEXT, change.cache_policy),                  \
 		AT("change.gpu_speed", NUMBER, change.gpu_speed),                      \
 		AT("change.storage_bytes_per_s", NUMBER, change.storage_bandwidth),    \
-		AT("change.storage_latency_s", NUMBER, change.storage_latency_s)
+		AT("change.storage_latency_s", NUMBER, change.storage_latency_s),      \
+		AT("change.jobs", UNSIGNED, change.jobs),                              \
+		AT("change.job_speeds", SPEEDS, change.job_speed),                     \
+		AT("change.share", YES, change.share)
 
 static const struct field prediction[] = {
 	CHANGE,
 	AT("rate_per_s", ESTIMATE, per_s),
+	AT("job_rate_per_s", ESTIMATE, per_job),
 	AT("speedup", ESTIMATE, speedup),
 	AT("stalls.compute", SHARE, stalls.compute),
 	AT("stalls.prep", SHARE, stalls.prep),
@@ -267,6 +305,7 @@ ADD(epoch)
 ADD(skip)
 ADD(counter)
 ADD(process)
+ADD(job)
 ADD(prediction)
 ADD(verification)
 
@@ -287,6 +326,7 @@ const struct field_list field_lists[] = {
 	LIST("counters.stages", counter, profile_counter, counters, counter_count,
 	     counter),
 	LIST("processes", process, profile_process, processes, process_count, process),
+	LIST("jobs", job, profile_job, jobs, job_count, job),
 	LIST("predictions", prediction, profile_prediction, predictions,
 	     prediction_count, prediction),
 	LIST("verifications", verification, profile_verification, verifications,

@@ -18,8 +18,10 @@ enum field_type {
 	FIELD_UNSIGNED,  /* unsigned; 0 is absent */
 	FIELD_INDEX,     /* int; negative is absent */
 	FIELD_FLAG,      /* bool; always there */
+	FIELD_YES,       /* bool; false is absent */
 	FIELD_ANSWER,    /* int: 1 true, 0 false; negative is absent */
 	FIELD_NUMBER,    /* double; NAN is absent */
+	FIELD_SPEEDS,    /* double[PROFILE_SPEEDS] as an array, 0 is its end */
 	FIELD_SHARE,     /* struct interval as {"share", "low", "high"} */
 	FIELD_ESTIMATE,  /* struct interval as {"value", "low", "high"} */
 	FIELD_WORDS,     /* char **, NULL terminated: an array of texts */

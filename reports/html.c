@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TITLE = 50 }; /* characters of the data set in the title */
+enum { TITLE = 50 }; /* characters in the title */
 
 void html_text(FILE *out, const char *text)
 {
@@ -82,8 +82,8 @@ const char *html_range(char *to, const struct interval *interval)
 	return to;
 }
 
-/* JSON in a script element: no "<" may be seen by the HTML parser. */
-static int embed(const struct html *html, struct error *err)
+/* No "<" may be seen by the HTML parser. */
+int html_embed(FILE *out, file_fill *fill, const void *context, struct error *err)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -92,23 +92,28 @@ static int embed(const struct html *html, struct error *err)
 
 	if (memory == NULL)
 		return error_set(err, ENOMEM, "no memory for the report");
-	result = json_result_write(html->profile, memory, err);
+	result = fill(memory, context, err);
 	if (fclose(memory) == EOF && result == 0)
 		result = error_set(err, ENOMEM, "no memory for the report");
-	fputs("<script type=\"application/json\" id=\"result\">\n", html->out);
+	fputs("<script type=\"application/json\" id=\"result\">\n", out);
 	for (size_t i = 0; result == 0 && i < size; i++)
 		if (text[i] == '<')
-			fputs("\\u003c", html->out);
+			fputs("\\u003c", out);
 		else
-			putc(text[i], html->out);
-	fputs("</script>\n", html->out);
+			putc(text[i], out);
+	fputs("</script>\n", out);
 	free(text);
 	return result;
 }
 
-static void begin(const struct html *html)
+static int fill_result(FILE *out, const void *profile, struct error *err)
 {
-	const char *dataset = html->profile->dataset, *cut = "";
+	return json_result_write(profile, out, err);
+}
+
+void html_begin(FILE *out, const char *title)
+{
+	const char *cut;
 
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width, "
@@ -116,13 +121,11 @@ static void begin(const struct html *html)
 	      "<meta name=\"color-scheme\" content=\"light dark\">\n"
 	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
 	      "'none'; style-src 'unsafe-inline'\">\n<title>dsa: ",
-	      html->out);
-	if (dataset != NULL)
-		dataset = escape_tail(dataset, TITLE, &cut);
-	fputs(cut, html->out);
-	html_text(html->out, dataset == NULL ? "report" : dataset);
-	fprintf(html->out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n",
-		html_style);
+	      out);
+	title = escape_tail(title, TITLE, &cut);
+	fputs(cut, out);
+	html_text(out, title);
+	fprintf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n", html_style);
 }
 
 int html_write(const struct profile *profile, const struct form_style *style, FILE *out,
@@ -133,11 +136,12 @@ int html_write(const struct profile *profile, const struct form_style *style, FI
 	int result;
 
 	(void)style;
-	begin(&html);
+	html_begin(out, profile->dataset == NULL ? "report" : profile->dataset);
 	html_head(&html);
 	fputs("<main>\n", out);
 	html_shares(&html);
 	html_limit(&html);
+	html_jobs(&html);
 	html_whatif(&html);
 	html_plots(&html);
 	html_proof(&html);
@@ -151,7 +155,7 @@ int html_write(const struct profile *profile, const struct form_style *style, FI
 	      "<code>#result</code>; <code>dsa report --format=json</code> writes "
 	      "it too.</p></footer>\n",
 	      out);
-	result = embed(&html, err);
+	result = html_embed(out, fill_result, profile, err);
 	fputs("</body>\n</html>\n", out);
 	if (result == 0 && failed)
 		result = error_set(err, ENOMEM, "no memory for the report");

@@ -1,5 +1,5 @@
 /*
- * html_part.h - what the parts of the HTML report share. Only reports/html*.c use it.
+ * html_part.h - what the parts of HTML pages share. Only those who write one use it.
  *
  * Every text from outside goes through html_text() or a cell; all else in the page is
  * a constant of this program.
@@ -8,6 +8,7 @@
 #define DSA_HTML_PART_H
 
 #include "profiler/profile.h"
+#include "reports/file.h"
 #include "reports/format.h"
 
 #include <stdio.h>
@@ -27,6 +28,7 @@ extern const char html_style[]; /* reports/style.css */
 void html_head(const struct html *html);         /* verdict, how it was loaded */
 void html_shares(const struct html *html);       /* stacked bar with intervals */
 void html_limit(const struct html *html);        /* what limits it, the rates */
+void html_jobs(const struct html *html);         /* those beside, together */
 void html_whatif(const struct html *html);       /* predictions and their proofs */
 void html_plots(const struct html *html);        /* curves, distributions */
 void html_proof(const struct html *html);        /* second proof */
@@ -34,6 +36,25 @@ void html_certificates(const struct html *html); /* windows, overhead */
 void html_skips(const struct html *html);
 void html_setting(const struct html *html); /* configuration, machine, counters */
 void html_repeat(const struct html *html);  /* the command */
+
+/* Begins the page: all up to <body>, with the end of a title from outside. */
+void html_begin(FILE *out, const char *title);
+
+/* JSON that `fill` writes, in the element #result. 0 or -errno. */
+int html_embed(FILE *out, file_fill *fill, const void *context, struct error *err);
+
+/* Compute, prep and fetch, as they lie in the bar. */
+struct html_share {
+	const char *class, *ink, *pattern, *name, *about;
+};
+extern const struct html_share html_parts[3];
+
+/* The shares as one bar, which need a compute share. `id` begins its ids; the patterns
+ * of all bars and swatches of a page come with the first one. */
+void html_bar(FILE *out, const struct profile *profile, const char *id, bool first);
+
+/* A small square that looks like part i. */
+void html_swatch(FILE *out, int i);
 
 /* Text from outside, escaped; nothing for NULL. */
 void html_text(FILE *out, const char *text);

@@ -95,111 +95,21 @@ void html_head(const struct html *html)
 	fputs("</header>\n", out);
 }
 
-/* Patterns over the colours: the parts differ without colour, too. */
-static void patterns(FILE *out)
-{
-	fputs("<defs><pattern id=\"hatch\" width=\"9\" height=\"9\" "
-	      "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
-	      "<path d=\"M0 0V9\" stroke=\"var(--surface)\" stroke-width=\"5\" "
-	      "stroke-opacity=\".38\"/></pattern>"
-	      "<pattern id=\"dots\" width=\"10\" height=\"10\" "
-	      "patternUnits=\"userSpaceOnUse\"><circle cx=\"5\" cy=\"5\" r=\"2.2\" "
-	      "fill=\"var(--surface)\" fill-opacity=\".6\"/></pattern></defs>\n",
-	      out);
-}
-
-static const struct part {
-	const char *class, *ink, *pattern, *name, *about;
-} parts[] = {
-	{"compute", "--compute", NULL, "Compute", "the training step itself"},
-	{"prep", "--prep", "hatch", "Prep stall",
-	 "waiting for decoding, cropping, normalising"},
-	{"fetch", "--fetch", "dots", "Fetch stall",
-	 "waiting for bytes from storage or cache"},
-};
-
-/* Lengths are percent of the bar, so that patterns and strokes keep their shape. */
-static void segment(FILE *out, const struct part *part, double from, double to)
-{
-	fprintf(out,
-		"<rect x=\"%.2f%%\" y=\"16\" width=\"%.2f%%\" height=\"44\" "
-		"fill=\"var(%s)\"/>\n",
-		from, to - from, part->ink);
-	if (part->pattern != NULL)
-		fprintf(out,
-			"<rect x=\"%.2f%%\" y=\"16\" width=\"%.2f%%\" height=\"44\" "
-			"fill=\"url(#%s)\"/>\n",
-			from, to - from, part->pattern);
-}
-
-/* The interval of a border between two parts, at the height y. */
-static void whisker(FILE *out, double low, double high, int y)
-{
-	low = 100 * fmax(0, fmin(1, low));
-	high = 100 * fmax(0, fmin(1, high));
-	if (!(high > low))
-		return;
-	fprintf(out,
-		"<g stroke=\"var(--text)\" stroke-width=\"1.5\">"
-		"<line x1=\"%.2f%%\" y1=\"%d\" x2=\"%.2f%%\" y2=\"%d\"/>"
-		"<line x1=\"%.2f%%\" y1=\"%d\" x2=\"%.2f%%\" y2=\"%d\"/>"
-		"<line x1=\"%.2f%%\" y1=\"%d\" x2=\"%.2f%%\" y2=\"%d\"/></g>\n",
-		low, y, high, y, low, y - 5, low, y + 5, high, y - 5, high, y + 5);
-}
-
-static void bar(const struct html *html, const long tenths[3])
-{
-	const struct profile_stalls *stalls = &html->profile->stalls;
-	double sum = 0, from = 0;
-
-	for (int i = 0; i < 3; i++)
-		sum += tenths[i] > 0 ? (double)tenths[i] : 0;
-	fputs("<svg class=\"bar\" role=\"img\" aria-labelledby=\"bar-title "
-	      "bar-about\">\n"
-	      "<title id=\"bar-title\">Shares of the time of a training step</title>\n"
-	      "<desc id=\"bar-about\">Compute, prep stall and fetch stall from left to "
-	      "right, above and under the borders their 95% intervals; the numbers "
-	      "stand "
-	      "below.</desc>\n",
-	      html->out);
-	patterns(html->out);
-	for (int i = 0; i < 3 && sum > 0; i++) {
-		double to = from + 100 * (tenths[i] > 0 ? (double)tenths[i] : 0) / sum;
-
-		segment(html->out, &parts[i], from, to);
-		from = to;
-	}
-	whisker(html->out, stalls->compute.low, stalls->compute.high, 7);
-	whisker(html->out, 1 - stalls->fetch.high, 1 - stalls->fetch.low, 69);
-	fputs("</svg>\n", html->out);
-}
-
-static void swatch(FILE *out, const struct part *part)
-{
-	fprintf(out,
-		"<svg class=\"swatch\" viewBox=\"0 0 20 20\" aria-hidden=\"true\">"
-		"<path d=\"M0 0H20V20H0z\" fill=\"var(%s)\"/>",
-		part->ink);
-	if (part->pattern != NULL)
-		fprintf(out, "<path d=\"M0 0H20V20H0z\" fill=\"url(#%s)\"/>",
-			part->pattern);
-	fputs("</svg>", out);
-}
-
 static void share(const struct html *html, int i, const struct interval *interval,
 		  long tenth)
 {
 	char number[FORMAT_SIZE], half[FORMAT_SIZE];
 
-	fprintf(html->out, "<li class=\"%s\"><div class=\"name\">", parts[i].class);
-	swatch(html->out, &parts[i]);
+	fprintf(html->out, "<li class=\"%s\"><div class=\"name\">",
+		html_parts[i].class);
+	html_swatch(html->out, i);
 	fprintf(html->out,
 		"%s%s</div><p class=\"big\">%s <small>%s</small></p>"
 		"<p class=\"small\">%s</p></li>\n",
-		parts[i].name,
+		html_parts[i].name,
 		i == 0 && isfinite(html->profile->emulated_per_s) ? " (emulated)" : "",
 		format_tenth(number, tenth), format_points(half, interval),
-		parts[i].about);
+		html_parts[i].about);
 }
 
 static void outside(const struct html *html)
@@ -249,7 +159,7 @@ void html_shares(const struct html *html)
 	fputs("<section aria-labelledby=\"time\">\n<h2 id=\"time\">Where the time of a "
 	      "step goes</h2>\n",
 	      html->out);
-	bar(html, tenths);
+	html_bar(html->out, html->profile, "bar", true);
 	fputs("<ul class=\"shares\">\n", html->out);
 	share(html, 0, &stalls->compute, tenths[0]);
 	share(html, 1, &stalls->prep, tenths[1]);

@@ -52,8 +52,13 @@ static void cost_range(FILE *out, const struct interval *cost)
 	html_number(out, isfinite(cost->low) && isfinite(cost->high) ? text : "n/a");
 }
 
+/* Columns that not every table has. */
+struct columns {
+	bool jobs, costs;
+};
+
 static void prediction_row(FILE *out, const struct profile_prediction *prediction,
-			   bool costs)
+			   struct columns columns)
 {
 	char text[FORMAT_SIZE];
 
@@ -63,7 +68,9 @@ static void prediction_row(FILE *out, const struct profile_prediction *predictio
 	estimate(out, &prediction->speedup, "×");
 	stalls(out, &prediction->stalls);
 	html_cell(out, prediction->limit);
-	if (costs)
+	if (columns.jobs)
+		html_number(out, format_rate(text, prediction->per_job.value));
+	if (columns.costs)
 		html_number(out, format_cost(text, prediction->cost.value));
 	fputs("</tr>\n", out);
 }
@@ -80,15 +87,26 @@ static bool any_cost(const struct profile *profile)
 	return false;
 }
 
+static bool any_jobs(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->prediction_count; i++)
+		if (isfinite(profile->predictions[i].per_job.high))
+			return true;
+	return false;
+}
+
 static void predictions(const struct html *html)
 {
+	static const char *const heads[2][2] = {
+		{HEADS, HEADS "|Epoch#"},
+		{HEADS "|A job, samples/s#", HEADS "|A job, samples/s#|Epoch#"}};
 	const struct profile *profile = html->profile;
-	bool costs = any_cost(profile);
+	bool costs = any_cost(profile), jobs = any_jobs(profile);
 
-	html_table(html->out, "Predicted, with 95% intervals",
-		   costs ? HEADS "|Epoch#" : HEADS);
+	html_table(html->out, "Predicted, with 95% intervals", heads[jobs][costs]);
 	for (size_t i = 0; i < profile->prediction_count; i++)
-		prediction_row(html->out, &profile->predictions[i], costs);
+		prediction_row(html->out, &profile->predictions[i],
+			       (struct columns){jobs, costs});
 	html_table_end(html->out);
 	fputs("<p class=\"small\">Compute, prep and fetch are the shares of a step "
 	      "that would remain.",
@@ -147,9 +165,11 @@ static void advised(const struct html *html,
 	FILE *out = html->out;
 	char words[WHATIF_WORDS], gain[WHATIF_SPEED];
 
-	fprintf(out, "<li><p><strong>%s</strong>, %s",
+	fprintf(out, "<li><p><strong>%s</strong>, %s%s",
 		whatif_change_words(words, &prediction->change),
-		whatif_gain(gain, &prediction->speedup));
+		whatif_gain(gain, &prediction->speedup),
+		whatif_is_per_job(html->profile, &prediction->change) ? " per job"
+								      : "");
 	fputs(prediction->advice == NULL ? "" : ": ", out);
 	html_text(out, prediction->advice);
 	fputs(prediction->limit == NULL ? "" : "; then limited by ", out);
@@ -304,7 +324,8 @@ static void curve_numbers(const struct html *html, const char *caption,
 	html_table(html->out, caption, HEADS);
 	for (size_t i = 0; i < curve->prediction_count; i++)
 		if (isfinite(curve->predictions[i].per_s.low))
-			prediction_row(html->out, &curve->predictions[i], false);
+			prediction_row(html->out, &curve->predictions[i],
+				       (struct columns){false, false});
 	html_table_end(html->out);
 }
 

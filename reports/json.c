@@ -5,16 +5,13 @@
 #include "profiler/profile.h"
 #include "reports/escape.h"
 #include "reports/field.h"
+#include "reports/json_part.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Nine digits: nanoseconds in a second, and every decimal survives the way back. */
-enum { DIGITS = 9 };
-
-static json_t *text_value(const char *text)
+json_t *json_part_text(const char *text)
 {
 	char *clean = escape_utf8(text);
 	json_t *value = clean == NULL ? NULL : json_string(clean);
@@ -23,32 +20,31 @@ static json_t *text_value(const char *text)
 	return value;
 }
 
-/* Sets key of object unless number is unknown. 0 or -1: no memory. */
-static int set_number(json_t *object, const char *key, double number)
+int json_part_number(json_t *object, const char *key, double number)
 {
 	return isfinite(number) ? json_object_set_new(object, key, json_real(number))
 				: 0;
 }
 
-static json_t *interval_value(const struct interval *interval, const char *name)
+json_t *json_part_interval(const struct interval *interval, const char *name)
 {
 	json_t *value = json_object();
 
-	if (value == NULL || set_number(value, name, interval->value) < 0 ||
-	    set_number(value, "low", interval->low) < 0 ||
-	    set_number(value, "high", interval->high) < 0) {
+	if (value == NULL || json_part_number(value, name, interval->value) < 0 ||
+	    json_part_number(value, "low", interval->low) < 0 ||
+	    json_part_number(value, "high", interval->high) < 0) {
 		json_decref(value);
 		return NULL;
 	}
 	return value;
 }
 
-static json_t *words_value(char *const *words)
+json_t *json_part_words(char *const *words)
 {
 	json_t *array = json_array();
 
 	for (; array != NULL && *words != NULL; words++)
-		if (json_array_append_new(array, text_value(*words)) < 0) {
+		if (json_array_append_new(array, json_part_text(*words)) < 0) {
 			json_decref(array);
 			return NULL;
 		}
@@ -69,6 +65,18 @@ static json_t *histogram_value(const struct profile_histogram *histogram)
 	return counts == NULL ? NULL
 			      : json_pack("{s:o, s:f}", "counts", counts, "low",
 					  histogram->low);
+}
+
+static json_t *speeds_value(const double *speeds)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; array != NULL && i < PROFILE_SPEEDS && speeds[i] > 0; i++)
+		if (json_array_append_new(array, json_real(speeds[i])) < 0) {
+			json_decref(array);
+			return NULL;
+		}
+	return array;
 }
 
 static bool is_interval_known(const struct interval *interval)
@@ -92,8 +100,12 @@ static bool is_known(enum field_type type, const void *at)
 	case FIELD_INDEX:
 	case FIELD_ANSWER:
 		return *(const int *)at >= 0;
+	case FIELD_YES:
+		return *(const bool *)at;
 	case FIELD_NUMBER:
 		return isfinite(*(const double *)at);
+	case FIELD_SPEEDS:
+		return *(const double *)at > 0;
 	case FIELD_SHARE:
 	case FIELD_ESTIMATE:
 		return is_interval_known(at);
@@ -109,9 +121,9 @@ static json_t *field_value(enum field_type type, const void *at)
 {
 	switch (type) {
 	case FIELD_TEXT:
-		return text_value(*(char *const *)at);
+		return json_part_text(*(char *const *)at);
 	case FIELD_WORDS:
-		return words_value(*(char **const *)at);
+		return json_part_words(*(char **const *)at);
 	case FIELD_COUNT:
 		return json_integer((json_int_t) * (const uint64_t *)at);
 	case FIELD_UNSIGNED:
@@ -119,15 +131,18 @@ static json_t *field_value(enum field_type type, const void *at)
 	case FIELD_INDEX:
 		return json_integer(*(const int *)at);
 	case FIELD_FLAG:
+	case FIELD_YES:
 		return json_boolean(*(const bool *)at);
 	case FIELD_ANSWER:
 		return json_boolean(*(const int *)at);
 	case FIELD_NUMBER:
 		return json_real(*(const double *)at);
+	case FIELD_SPEEDS:
+		return speeds_value(at);
 	case FIELD_SHARE:
-		return interval_value(at, "share");
+		return json_part_interval(at, "share");
 	case FIELD_ESTIMATE:
-		return interval_value(at, "value");
+		return json_part_interval(at, "value");
 	case FIELD_HISTOGRAM:
 		return histogram_value(at);
 	default:
@@ -158,7 +173,7 @@ static int place(json_t *object, const char *path, json_t *value)
 	return -1;
 }
 
-static int place_fields(json_t *object, const struct field *fields, const void *from)
+int json_part_place(json_t *object, const struct field *fields, const void *from)
 {
 	for (const struct field *field = fields; field->path != NULL; field++) {
 		const void *at = (const char *)from + field->offset;
@@ -181,7 +196,7 @@ static int place_list(json_t *root, const struct field_list *list,
 		json_t *value = json_object();
 
 		if (json_array_append_new(values, value) < 0 ||
-		    place_fields(value, list->fields, *array + i * list->size) < 0) {
+		    json_part_place(value, list->fields, *array + i * list->size) < 0) {
 			json_decref(values);
 			return -1;
 		}
@@ -203,25 +218,29 @@ static int place_score(json_t *root, const struct profile *profile)
 			  "workloads", (json_int_t)score.workloads, "first_right",
 			  (json_int_t)score.first_right, "first_within",
 			  (json_int_t)score.first_within);
-	if (value == NULL || set_number(value, "mean_absolute_error", score.mean) < 0 ||
-	    set_number(value, "p95_absolute_error", score.p95) < 0 ||
-	    set_number(value, "worst_absolute_error", score.worst) < 0 ||
-	    set_number(value, "mean_error", score.bias) < 0 ||
-	    set_number(value, "covered_share", score.covered) < 0) {
+	if (value == NULL ||
+	    json_part_number(value, "mean_absolute_error", score.mean) < 0 ||
+	    json_part_number(value, "p95_absolute_error", score.p95) < 0 ||
+	    json_part_number(value, "worst_absolute_error", score.worst) < 0 ||
+	    json_part_number(value, "mean_error", score.bias) < 0 ||
+	    json_part_number(value, "covered_share", score.covered) < 0) {
 		json_decref(value);
 		return -1;
 	}
 	return json_object_set_new(root, "score", value);
 }
 
-static int place_environment(json_t *root, const struct profile *profile)
+int json_part_place_facts(json_t *root, const struct profile *profile,
+			  bool (*keep)(const char *key))
 {
 	json_t *facts = json_object();
 
 	for (size_t i = 0; facts != NULL && i < profile->fact_count; i++) {
 		const struct profile_fact *fact = &profile->environment[i];
 
-		if (json_object_set_new(facts, fact->key, text_value(fact->value)) <
+		if (keep != NULL && !keep(fact->key))
+			continue;
+		if (json_object_set_new(facts, fact->key, json_part_text(fact->value)) <
 		    0) {
 			json_decref(facts);
 			return -1;
@@ -265,12 +284,12 @@ static int place_draws(json_t *root, const struct profile *profile)
 static json_t *result_value(const struct profile *profile)
 {
 	json_t *root = json_pack("{s:s}", "schema", JSON_RESULT_SCHEMA);
-	int result = root == NULL ? -1 : place_fields(root, field_profile, profile);
+	int result = root == NULL ? -1 : json_part_place(root, field_profile, profile);
 
 	for (size_t i = 0; result == 0 && field_lists[i].path != NULL; i++)
 		result = place_list(root, &field_lists[i], profile);
 	if (result == 0)
-		result = place_environment(root, profile);
+		result = json_part_place_facts(root, profile, NULL);
 	if (result == 0)
 		result = place_score(root, profile);
 	if (result == 0 && profile->draw_count > 0)
@@ -353,9 +372,7 @@ int json_result_write(const struct profile *profile, FILE *out, struct error *er
 	if (root == NULL)
 		return error_set(err, ENOMEM, "no memory to write the result");
 	errno = ENOMEM;
-	if (json_dump_callback(root, pack_all, &packer,
-			       JSON_SORT_KEYS | JSON_INDENT(2) |
-				       JSON_REAL_PRECISION(DIGITS)) < 0 ||
+	if (json_dump_callback(root, pack_all, &packer, JSON_PART_FLAGS) < 0 ||
 	    putc('\n', out) == EOF)
 		result = error_sys(err, errno, "can't write the result");
 	json_decref(root);

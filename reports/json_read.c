@@ -1,12 +1,14 @@
 /* json_read.c - reads run.json back, whoever wrote it. */
 #include "loader/base/error.h"
+#include "loader/base/name.h"
 #include "profiler/profile.h"
+#include "reports/escape.h"
 #include "reports/field.h"
 #include "reports/json.h"
+#include "reports/json_part.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +17,15 @@
 
 enum { MAX_BUCKETS = 256 };
 
-static int wrong(struct error *err, const char *what)
+int json_part_wrong(struct error *err, const char *what)
 {
 	return error_set(err, EBADMSG, "should be %s", what);
 }
 
-static int read_text(const json_t *value, char **text, struct error *err)
+int json_part_read_text(const json_t *value, char **text, struct error *err)
 {
 	if (!json_is_string(value))
-		return wrong(err, "a text");
+		return json_part_wrong(err, "a text");
 	if (profile_text(text, "%s", json_string_value(value)) < 0)
 		return error_set(err, ENOMEM, "no memory");
 	return 0;
@@ -32,7 +34,7 @@ static int read_text(const json_t *value, char **text, struct error *err)
 static int read_number(const json_t *value, double *number, struct error *err)
 {
 	if (!json_is_number(value))
-		return wrong(err, "a number");
+		return json_part_wrong(err, "a number");
 	*number = json_number_value(value);
 	return 0;
 }
@@ -42,7 +44,7 @@ static int read_integer(const json_t *value, json_int_t max, json_int_t *number,
 {
 	if (!json_is_integer(value) || json_integer_value(value) < 0 ||
 	    json_integer_value(value) > max)
-		return wrong(err, "a whole number that is not negative");
+		return json_part_wrong(err, "a whole number that is not negative");
 	*number = json_integer_value(value);
 	return 0;
 }
@@ -63,7 +65,7 @@ static int read_interval(const json_t *value, const char *name,
 	int result;
 
 	if (!json_is_object(value))
-		return wrong(err, "an object");
+		return json_part_wrong(err, "an object");
 	result = read_member(value, name, &interval->value, err);
 	if (result == 0)
 		result = read_member(value, "low", &interval->low, err);
@@ -76,12 +78,13 @@ static int read_words(const json_t *value, char ***words, struct error *err)
 	int result = 0;
 
 	if (!json_is_array(value))
-		return wrong(err, "an array of texts");
+		return json_part_wrong(err, "an array of texts");
 	*words = calloc(count + 1, sizeof(**words));
 	if (*words == NULL)
 		return error_set(err, ENOMEM, "no memory");
 	for (size_t i = 0; result == 0 && i < count; i++)
-		result = read_text(json_array_get(value, i), &(*words)[i], err);
+		result = json_part_read_text(json_array_get(value, i), &(*words)[i],
+					     err);
 	return result;
 }
 
@@ -94,7 +97,7 @@ static int read_histogram(const json_t *value, struct profile_histogram *histogr
 	int result;
 
 	if (!json_is_array(counts) || buckets > MAX_BUCKETS)
-		return wrong(err, "an object with at most 256 counts");
+		return json_part_wrong(err, "an object with at most 256 counts");
 	result = read_member(value, "low", &histogram->low, err);
 	if (result < 0 || buckets == 0)
 		return result;
@@ -131,7 +134,7 @@ static int read_whole(const json_t *value, enum field_type type, void *at,
 static int read_flag(const json_t *value, bool *flag, struct error *err)
 {
 	if (!json_is_boolean(value))
-		return wrong(err, "true or false");
+		return json_part_wrong(err, "true or false");
 	*flag = json_is_true(value);
 	return 0;
 }
@@ -146,20 +149,38 @@ static int read_answer(const json_t *value, int *answer, struct error *err)
 	return result;
 }
 
+static int read_speeds(const json_t *value, double *speeds, struct error *err)
+{
+	size_t count = json_array_size(value);
+	int result = 0;
+
+	if (!json_is_array(value) || count > PROFILE_SPEEDS)
+		return json_part_wrong(err, "an array of at most 16 numbers above 0");
+	for (size_t i = 0; result == 0 && i < count; i++) {
+		result = read_number(json_array_get(value, i), &speeds[i], err);
+		if (result == 0 && !(speeds[i] > 0))
+			result = json_part_wrong(err, "an array of numbers above 0");
+	}
+	return result;
+}
+
 static int read_value(const json_t *value, enum field_type type, void *at,
 		      struct error *err)
 {
 	switch (type) {
 	case FIELD_TEXT:
-		return read_text(value, at, err);
+		return json_part_read_text(value, at, err);
 	case FIELD_WORDS:
 		return read_words(value, at, err);
 	case FIELD_FLAG:
+	case FIELD_YES:
 		return read_flag(value, at, err);
 	case FIELD_ANSWER:
 		return read_answer(value, at, err);
 	case FIELD_NUMBER:
 		return read_number(value, at, err);
+	case FIELD_SPEEDS:
+		return read_speeds(value, at, err);
 	case FIELD_SHARE:
 		return read_interval(value, "share", at, err);
 	case FIELD_ESTIMATE:
@@ -179,7 +200,7 @@ static int follow(const json_t *object, const char *path, const json_t **found,
 		size_t length = strcspn(path, ".");
 
 		if (!json_is_object(object))
-			return wrong(err, "in an object");
+			return json_part_wrong(err, "in an object");
 		object = json_object_getn(object, path, length);
 		path += length;
 		if (object == NULL || *path == '\0')
@@ -190,8 +211,8 @@ static int follow(const json_t *object, const char *path, const json_t **found,
 	return 0;
 }
 
-static int read_fields(const json_t *object, const struct field *fields, void *to,
-		       struct error *err)
+int json_part_read(const json_t *object, const struct field *fields, void *to,
+		   struct error *err)
 {
 	for (const struct field *field = fields; field->path != NULL; field++) {
 		const json_t *value = NULL;
@@ -213,35 +234,38 @@ static int read_list(const json_t *root, const struct field_list *list,
 	int result = follow(root, list->path, &values, err);
 
 	if (result == 0 && values != NULL && !json_is_array(values))
-		result = wrong(err, "an array");
+		result = json_part_wrong(err, "an array");
 	for (size_t i = 0; result == 0 && i < json_array_size(values); i++) {
 		void *element = list->add(profile);
 
 		result = element == NULL ? error_set(err, ENOMEM, "no memory")
-					 : read_fields(json_array_get(values, i),
-						       list->fields, element, err);
+					 : json_part_read(json_array_get(values, i),
+							  list->fields, element, err);
 		if (result < 0)
 			return error_within(err, result, "%s[%zu]", list->path, i);
 	}
 	return result < 0 ? error_within(err, result, "%s", list->path) : 0;
 }
 
-static int read_environment(json_t *root, struct profile *profile, struct error *err)
+int json_part_read_facts(json_t *root, struct profile *profile, struct error *err)
 {
 	json_t *facts = json_object_get(root, "environment"), *value;
+	char shown[NAME_SHOWN];
 	const char *key;
 
 	if (facts != NULL && !json_is_object(facts))
-		return error_within(err, wrong(err, "an object"), "environment");
+		return error_within(err, json_part_wrong(err, "an object"),
+				    "environment");
 	json_object_foreach(facts, key, value)
 	{
 		struct profile_fact *fact = profile_add_fact(profile);
 		int result = fact == NULL || profile_text(&fact->key, "%s", key) < 0
 				     ? error_set(err, ENOMEM, "no memory")
-				     : read_text(value, &fact->value, err);
+				     : json_part_read_text(value, &fact->value, err);
 
 		if (result < 0)
-			return error_within(err, result, "environment.%.40s", key);
+			return error_within(err, result, "environment.%s",
+					    name_escape(key, shown, sizeof(shown)));
 	}
 	return 0;
 }
@@ -252,7 +276,8 @@ static int read_draw_time(const json_t *value, double *seconds, struct error *er
 	if (json_is_null(value))
 		return 0;
 	if (!json_is_number(value) || json_number_value(value) < 0)
-		return wrong(err, "an array of numbers that are not negative");
+		return json_part_wrong(err,
+				       "an array of numbers that are not negative");
 	*seconds = json_number_value(value);
 	return 0;
 }
@@ -290,8 +315,9 @@ static int read_draws(const json_t *root, struct profile *profile, struct error 
 	if (!json_is_array(bytes) || count > JSON_RESULT_DRAWS ||
 	    !json_is_array(fetch) || json_array_size(fetch) != count ||
 	    !json_is_array(prep) || json_array_size(prep) != count)
-		result = wrong(err, "an object of three arrays, bytes, fetch_s and "
-				    "prep_s, of one length that is at most 65536");
+		result = json_part_wrong(
+			err, "an object of three arrays, bytes, fetch_s and "
+			     "prep_s, of one length that is at most 65536");
 	for (size_t i = 0; result == 0 && i < count; i++)
 		result = read_draw(json_array_get(bytes, i), json_array_get(fetch, i),
 				   json_array_get(prep, i), profile_add_draw(profile),
@@ -299,46 +325,60 @@ static int read_draws(const json_t *root, struct profile *profile, struct error 
 	return result < 0 ? error_within(err, result, "draws") : 0;
 }
 
-static int check_schema(const json_t *root, struct error *err)
+int json_part_schema(const json_t *root, const struct json_part_kind *kind,
+		     struct error *err)
 {
 	const char *schema = json_string_value(json_object_get(root, "schema"));
+	char shown[NAME_SHOWN];
 
 	if (schema == NULL)
-		return error_set(err, EBADMSG,
-				 "has no \"schema\": it is not a result of dsa");
-	if (strcmp(schema, JSON_RESULT_SCHEMA) != 0)
+		return error_set(err, EBADMSG, "has no \"schema\": it is not %s",
+				 kind->what);
+	if (strcmp(schema, kind->schema) != 0)
 		return error_set(err, EPROTO,
-				 "has schema \"%.60s\", this dsa reads \"%s\"; use the "
-				 "dsa that wrote it",
-				 schema, JSON_RESULT_SCHEMA);
+				 "has schema \"%s\", this dsa reads \"%s\"; %s",
+				 name_escape(schema, shown, sizeof(shown)),
+				 kind->schema, kind->advice);
 	return 0;
 }
 
+static const struct json_part_kind kind = {JSON_RESULT_SCHEMA, "a result of dsa",
+					   "use the dsa that wrote it"};
+
 static int read_result(json_t *root, struct profile *profile, struct error *err)
 {
-	int result = check_schema(root, err);
+	int result = json_part_schema(root, &kind, err);
 
 	if (result == 0)
-		result = read_fields(root, field_profile, profile, err);
+		result = json_part_read(root, field_profile, profile, err);
 	for (size_t i = 0; result == 0 && field_lists[i].path != NULL; i++)
 		result = read_list(root, &field_lists[i], profile, err);
 	if (result == 0)
-		result = read_environment(root, profile, err);
+		result = json_part_read_facts(root, profile, err);
 	return result < 0 ? result : read_draws(root, profile, err);
+}
+
+json_t *json_part_parse(const char *text, size_t size, struct error *err)
+{
+	char shown[2 * JSON_ERROR_TEXT_LENGTH];
+	json_error_t why;
+	json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
+
+	if (root == NULL)
+		error_set(err, EBADMSG, "line %d, column %d: %s", why.line, why.column,
+			  escape_to(shown, sizeof(shown), why.text));
+	return root;
 }
 
 int json_result_read(const char *text, size_t size, struct profile *profile,
 		     struct error *err)
 {
-	json_error_t why;
-	json_t *root;
+	json_t *root = json_part_parse(text, size, err);
 	int result;
 
 	profile_init(profile);
-	root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &why);
 	if (root == NULL)
-		return error_set(err, EBADMSG, "line %d, column %d: %s", why.line,
-				 why.column, why.text);
+		return -EBADMSG;
 	result = read_result(root, profile, err);
 	json_decref(root);
 	if (result < 0)
@@ -347,7 +387,7 @@ int json_result_read(const char *text, size_t size, struct profile *profile,
 }
 
 /* All of the file that fd is; NULL with err filled. */
-static char *slurp(int fd, size_t *size, struct error *err)
+static char *slurp(int fd, const char *what, size_t *size, struct error *err)
 {
 	struct stat about;
 	char *text = NULL;
@@ -358,8 +398,7 @@ static char *slurp(int fd, size_t *size, struct error *err)
 		return NULL;
 	}
 	if (about.st_size > JSON_RESULT_MAX) {
-		error_set(err, EFBIG,
-			  "is larger than 8 MiB: it is not a result of dsa");
+		error_set(err, EFBIG, "is larger than 8 MiB: it is not %s", what);
 		return NULL;
 	}
 	text = malloc((size_t)about.st_size + 1);
@@ -375,19 +414,32 @@ static char *slurp(int fd, size_t *size, struct error *err)
 	return text;
 }
 
-int json_result_load(const char *path, struct profile *profile, struct error *err)
+char *json_part_slurp(const char *path, const char *what, size_t *size, int *result,
+		      struct error *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	size_t size = 0;
 	char *text;
+
+	if (fd < 0) {
+		*result = error_sys(err, errno, "can't open %s", path);
+		return NULL;
+	}
+	text = slurp(fd, what, size, err);
+	close(fd);
+	*result = text == NULL ? error_within(err, -EBADMSG, "%s", path) : 0;
+	return text;
+}
+
+int json_result_load(const char *path, struct profile *profile, struct error *err)
+{
+	size_t size = 0;
 	int result;
+	char *text = json_part_slurp(path, kind.what, &size, &result, err);
 
 	profile_init(profile);
-	if (fd < 0)
-		return error_sys(err, errno, "can't open %s", path);
-	text = slurp(fd, &size, err);
-	close(fd);
-	result = text == NULL ? -EBADMSG : json_result_read(text, size, profile, err);
+	if (text == NULL)
+		return result;
+	result = json_result_read(text, size, profile, err);
 	free(text);
 	return result < 0 ? error_within(err, result, "%s", path) : 0;
 }

@@ -162,6 +162,49 @@ static void stalls(struct box *box, const struct profile *profile)
 	free(verdict);
 }
 
+static void together(struct box *box, const struct profile *profile)
+{
+	const struct interval *all = &profile->together;
+	char rate[FORMAT_SIZE], low[FORMAT_SIZE], high[FORMAT_SIZE], cpu[FORMAT_SIZE];
+	char range[2 * FORMAT_SIZE + 8] = "";
+
+	if (!isfinite(all->value))
+		return;
+	if (isfinite(all->low) && isfinite(all->high))
+		snprintf(range, sizeof(range), " (%s .. %s)",
+			 format_rate(low, all->low), format_rate(high, all->high));
+	box_line(box, "together", "%s samples/s%s%s; prep takes %s of CPU a sample",
+		 format_rate(rate, all->value), range,
+		 profile->shared ? " with one loader" : "",
+		 format_seconds(cpu, profile->prep_cpu_per_delivered_s));
+}
+
+static void job(struct box *box, const struct profile_job *job)
+{
+	const struct profile_stalls *stalls = &job->stalls;
+	char label[24], rate[FORMAT_SIZE], compute[FORMAT_SIZE], prep[FORMAT_SIZE],
+		fetch[FORMAT_SIZE];
+
+	snprintf(label, sizeof(label), "job %u", (unsigned)job->job);
+	box_line(box, label, "%s samples/s: compute %s, prep %s, fetch %s%s%s%s%s%s",
+		 format_rate(rate, job->real.value),
+		 format_percent(compute, stalls->compute.value),
+		 format_percent(prep, stalls->prep.value),
+		 format_percent(fetch, stalls->fetch.value),
+		 job->waits_for == NULL ? "" : "; waits for ",
+		 job->waits_for == NULL ? "" : job->waits_for,
+		 job->dropped ? "; left the shared loader" : "",
+		 job->why == NULL ? "" : "; ", job->why == NULL ? "" : job->why);
+}
+
+/* One line each, where several were measured. */
+static void jobs(struct box *box, const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->job_count; i++)
+		job(box, &profile->jobs[i]);
+	together(box, profile);
+}
+
 static void limit(struct box *box, const struct profile *profile)
 {
 	if (profile->limit != NULL)
@@ -233,6 +276,7 @@ static void write_box(struct box *box, const struct profile *profile)
 	head(box, profile);
 	stalls(box, profile);
 	whatif_ranking(box, profile, ADVICE);
+	jobs(box, profile);
 	limit(box, profile);
 	sentence(box, profile, "emulated", format_emulated);
 	proof(box, profile);

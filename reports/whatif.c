@@ -26,15 +26,17 @@ static int name_width(const struct profile *profile)
 }
 
 /* "1  8 cores   1.57x  (1.52 .. 1.61)" */
-static void head(struct box *box, const char *mark,
+static void head(struct box *box, const char *mark, const struct profile *profile,
 		 const struct profile_prediction *prediction, int width)
 {
+	bool per_job = whatif_is_per_job(profile, &prediction->change);
 	char words[WHATIF_WORDS], speed[WHATIF_SPEED];
 
-	fprintf(box->out, "%*s%-2s %s%-*s%s  %s\n", BOX_INDENT, "", mark,
+	fprintf(box->out, "%*s%-2s %s%-*s%s  %s%s\n", BOX_INDENT, "", mark,
 		box_ink(box, BOX_BOLD), width,
 		whatif_change_words(words, &prediction->change),
-		box_ink(box, BOX_PLAIN), whatif_speedup(speed, &prediction->speedup));
+		box_ink(box, BOX_PLAIN), whatif_speedup(speed, &prediction->speedup),
+		per_job ? " per job" : "");
 }
 
 enum { UNDER = BOX_INDENT + 3 }; /* where the lines under a head begin */
@@ -63,6 +65,11 @@ static void write_rest(FILE *out, const struct profile_prediction *prediction,
 			format_tenth(parts[0], tenths[0]),
 			format_tenth(parts[1], tenths[1]),
 			format_tenth(parts[2], tenths[2]));
+		between = "; ";
+	}
+	if (isfinite(prediction->per_job.value)) {
+		fprintf(out, "%s%s samples/s a job", between,
+			format_rate(parts[0], prediction->per_job.value));
 		between = "; ";
 	}
 	if (prediction->limit != NULL) {
@@ -105,7 +112,7 @@ static void advised(struct box *box, const struct profile *profile,
 {
 	char rank[FORMAT_SIZE];
 
-	head(box, format_count(rank, prediction->rank), prediction, width);
+	head(box, format_count(rank, prediction->rank), profile, prediction, width);
 	if (prediction->advice != NULL)
 		under(box, prediction->advice);
 	rest(box, profile, prediction);
@@ -170,7 +177,7 @@ static void write_advice(struct box *box, const struct profile *profile)
 
 		if (prediction->rank != UNKNOWN)
 			continue;
-		head(box, "-", prediction, width);
+		head(box, "-", profile, prediction, width);
 		if (prediction->why != NULL)
 			under(box, prediction->why);
 	}
@@ -190,24 +197,13 @@ static void stalls(struct box *box, const struct profile_stalls *stalls)
 			isfinite(shares[i]) ? format_tenth(text, tenths[i]) : "-");
 }
 
-static void table_row(struct box *box, const struct profile_prediction *prediction,
-		      bool costs, int width)
+/* True when some are of several jobs. */
+static bool any_jobs(const struct profile *profile)
 {
-	char words[WHATIF_WORDS], cost[FORMAT_SIZE];
-
-	fprintf(box->out, "%*s%-*s", BOX_INDENT, "", width,
-		whatif_change_words(words, &prediction->change));
-	box_estimate(box, &prediction->per_s, "");
-	box_estimate(box, &prediction->speedup, "x");
-	stalls(box, &prediction->stalls);
-	if (costs)
-		fprintf(box->out, "  %8s",
-			isfinite(prediction->cost.value)
-				? format_cost(cost, prediction->cost.value)
-				: "-");
-	fputs("  ", box->out);
-	escape_plain(box->out, prediction->limit == NULL ? "-" : prediction->limit);
-	putc('\n', box->out);
+	for (size_t i = 0; i < profile->prediction_count; i++)
+		if (isfinite(profile->predictions[i].per_job.high))
+			return true;
+	return false;
 }
 
 static bool any_cost(const struct profile *profile)
@@ -218,15 +214,48 @@ static bool any_cost(const struct profile *profile)
 	return false;
 }
 
+/* Of the table: those that not every one has. */
+struct columns {
+	int width; /* of a change */
+	bool jobs, costs;
+};
+
+static void table_row(struct box *box, const struct profile_prediction *prediction,
+		      const struct columns *columns)
+{
+	char words[WHATIF_WORDS], text[FORMAT_SIZE];
+
+	fprintf(box->out, "%*s%-*s", BOX_INDENT, "", columns->width,
+		whatif_change_words(words, &prediction->change));
+	box_estimate(box, &prediction->per_s, "");
+	if (columns->jobs)
+		fprintf(box->out, "%9s",
+			isfinite(prediction->per_job.value)
+				? format_rate(text, prediction->per_job.value)
+				: "-");
+	box_estimate(box, &prediction->speedup, "x");
+	stalls(box, &prediction->stalls);
+	if (columns->costs)
+		fprintf(box->out, "  %8s",
+			isfinite(prediction->cost.value)
+				? format_cost(text, prediction->cost.value)
+				: "-");
+	fputs("  ", box->out);
+	escape_plain(box->out, prediction->limit == NULL ? "-" : prediction->limit);
+	putc('\n', box->out);
+}
+
 /* True when something is known of the rate. */
 static bool is_told(const struct profile_prediction *prediction)
 {
 	return isfinite(prediction->per_s.value) || isfinite(prediction->per_s.low);
 }
 
-/* What predictions assume; once what one after the other says. */
+/* What predictions assume; once what one after the other says. Of jobs each has its own
+ * to tell. */
 static void assumptions(struct box *box, const struct profile *profile)
 {
+	char words[WHATIF_WORDS];
 	const char *last = NULL;
 
 	for (size_t i = 0; i < profile->prediction_count; i++) {
@@ -235,7 +264,10 @@ static void assumptions(struct box *box, const struct profile *profile)
 		if (why == NULL || !is_told(&profile->predictions[i]) ||
 		    (last != NULL && strcmp(why, last) == 0))
 			continue;
-		box_line(box, last == NULL ? "assumed" : "", "%s", why);
+		whatif_change_words(words, &profile->predictions[i].change);
+		box_line(box, last == NULL ? "assumed" : "", "%s%s%s",
+			 profile->predictions[i].change.jobs > 0 ? words : "",
+			 profile->predictions[i].change.jobs > 0 ? ": " : "", why);
 		last = why;
 	}
 }
@@ -260,18 +292,19 @@ static void untold(struct box *box, const struct profile *profile)
 
 static void write_table(struct box *box, const struct profile *profile)
 {
-	int width = name_width(profile);
-	bool costs = any_cost(profile);
+	const struct columns columns = {name_width(profile), any_jobs(profile),
+					any_cost(profile)};
 
 	putc('\n', box->out);
 	if (refuse(box, profile) || profile->prediction_count == 0)
 		return;
-	fprintf(box->out, "%*s%s%-*s%24s%24s%9s%7s%7s%s  limit%s\n", BOX_INDENT, "",
-		box_ink(box, BOX_DIM), width, "change", "samples/s        95%",
-		"speed-up        95%", "compute", "prep", "fetch",
-		costs ? "     epoch" : "", box_ink(box, BOX_PLAIN));
+	fprintf(box->out, "%*s%s%-*s%24s%s%24s%9s%7s%7s%s  limit%s\n", BOX_INDENT, "",
+		box_ink(box, BOX_DIM), columns.width, "change", "samples/s        95%",
+		columns.jobs ? "    a job" : "", "speed-up        95%", "compute",
+		"prep", "fetch", columns.costs ? "     epoch" : "",
+		box_ink(box, BOX_PLAIN));
 	for (size_t i = 0; i < profile->prediction_count; i++)
-		table_row(box, &profile->predictions[i], costs, width);
+		table_row(box, &profile->predictions[i], &columns);
 	putc('\n', box->out);
 	cost_now(box, profile);
 	assumptions(box, profile);
@@ -315,7 +348,7 @@ void whatif_ranking(struct box *box, const struct profile *profile, uint64_t mos
 	for (size_t i = 0; i < profile->prediction_count; i++)
 		if (profile->predictions[i].rank <= most)
 			head(box, format_count(rank, profile->predictions[i].rank),
-			     &profile->predictions[i], width);
+			     profile, &profile->predictions[i], width);
 	if (ranked == 0)
 		sentence(box, "nothing that was looked at helps above the noise");
 	else if (ranked <= most)

@@ -26,6 +26,10 @@ const char *whatif_speedup(char to[WHATIF_SPEED], const struct interval *speedup
 /* The same for a page: "1.57× (1.52 to 1.61)", "1.0× to 1.9× (bounds)". */
 const char *whatif_gain(char to[WHATIF_SPEED], const struct interval *speedup);
 
+/* True when the jobs of the run would be as many as they are: a gain is each one's. */
+bool whatif_is_per_job(const struct profile *profile,
+		       const struct profile_change *change);
+
 /* False when nobody asked the models, as of a run that was only observed. */
 bool whatif_was_asked(const struct profile *profile);
 

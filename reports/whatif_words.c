@@ -77,6 +77,37 @@ static void add_storage(struct words *words, const struct profile_change *change
 		    format_seconds(number, change->storage_latency_s));
 }
 
+/* "1x+0.5x" */
+static const char *speeds(char to[WHATIF_WORDS], const double *speed)
+{
+	size_t used = 0;
+
+	to[0] = '\0';
+	for (int i = 0; i < PROFILE_SPEEDS && speed[i] > 0; i++) {
+		int length = snprintf(to + used, WHATIF_WORDS - used, "%s%.3gx",
+				      i > 0 ? "+" : "", speed[i]);
+
+		used = used + (size_t)length < WHATIF_WORDS ? used + (size_t)length
+							    : WHATIF_WORDS - 1;
+	}
+	return to;
+}
+
+static void add_jobs(struct words *words, const struct profile_change *change)
+{
+	char list[WHATIF_WORDS];
+	bool uneven = change->job_speed[0] > 0;
+
+	if (uneven)
+		add(words, "jobs %s", speeds(list, change->job_speed));
+	else if (!change->share)
+		add_count(words, change->jobs, "job");
+	if (change->share && (uneven || change->jobs == 0))
+		add(words, "one loader");
+	else if (change->share)
+		add(words, "share the loader x%u", change->jobs);
+}
+
 const char *whatif_change_words(char to[WHATIF_WORDS],
 				const struct profile_change *change)
 {
@@ -90,9 +121,17 @@ const char *whatif_change_words(char to[WHATIF_WORDS],
 	if (change->batch > 0)
 		add(&words, "batch %u", change->batch);
 	add_storage(&words, change);
+	add_jobs(&words, change);
 	if (words.used == 0)
 		add(&words, "as it was");
 	return to;
+}
+
+bool whatif_is_per_job(const struct profile *profile,
+		       const struct profile_change *change)
+{
+	return profile->job_count > 1 &&
+	       (change->jobs == 0 || change->jobs == profile->job_count);
 }
 
 /* Bounds are rough, and look so. */

@@ -19,5 +19,9 @@ for name in run run-hostile run-whatif; do
 	PATH=/nowhere "$dsa" report --format=html --output="$scratch/$name-plain.html" \
 		"$here/data/$name.json" || exit 1
 done
+for name in run run-hostile run-died; do
+	"$dsa" compare --format=html --output="$scratch/compare-$name.html" \
+		"$here/data/run-whatif.json" "$here/data/$name.json" || exit 1
+done
 node "$here/web/check.mjs" "$scratch/run-whatif.html" "$scratch/run.html" \
-	"$scratch"/run-*[!f].html
+	"$scratch"/run-*[!f].html "$scratch"/compare-*.html

@@ -109,12 +109,37 @@ def applies(scratch):
            "another policy has other hits", verified(scratch), done.stderr)
 
 
+def jobs(scratch):
+    """Several at once, and each with the accelerator that it was given."""
+    run(scratch)
+    done = verify(scratch, "out", "--cache", "100%", "--gpu-speed", "0.1",
+                  "--jobs", "1,2,1x+0.5x")
+    rates = {(one["change"]["jobs"], "job_speeds" in one["change"]):
+             one["measured_per_s"]["value"] for one in verified(scratch)}
+    tap.ok(done.returncode == 0 and all(sound(one) for one in verified(scratch)),
+           "jobs are tried together", verified(scratch), done.stderr)
+    tap.ok(rates[1, False] <= 80 and rates[1, False] < rates[2, False] <= 160 and
+           rates[2, True] <= 120 and rates[2, True] < rates[2, False],
+           "each is as fast as its accelerator", rates)
+    done = verify(scratch, "out", "--cache", "100%", "--gpu-speed", "0.1",
+                  "--jobs", "2,1x+0.5x", "--share")
+    shared = {"job_speeds" in one["change"]: one["measured_per_s"]["value"]
+              for one in verified(scratch) if one["change"].get("share")}
+    tap.ok(done.returncode == 0 and all(sound(one) for one in verified(scratch)) and
+           "share the loader x2" in done.stdout, "jobs that share a loader are tried",
+           verified(scratch), done.stderr)
+    tap.ok(80 < shared[False] <= 160 and shared[True] <= 92,
+           "and go at the pace of the slowest", shared)
+    tap.ok(clean(scratch), "nothing is left behind", children(), os.listdir(scratch.at("out")))
+
+
 def refuses(scratch):
     run(scratch)
     with open(scratch.at("out", "run.json"), "rb") as file:
         before = file.read()
     cases = [
         (3, "500 cores can't be tried here", ["--cores", "1,500", "--verify"]),
+        (3, "at most 32 jobs", ["--jobs", "2,33", "--verify"]),
         (3, "cache-policy nextuse", ["--cache", "50%", "--cache-policy", "nextuse", "--verify"]),
         (3, "page cache of a given size", ["--cache", "50%", "--cache-policy", "page",
                                            "--verify"]),
@@ -230,7 +255,7 @@ def hostile(scratch):
     tap.ok(not complaints, "results that are damaged", *complaints)
 
 
-TESTS = [verifies, applies, refuses, observed, sweeps, killed, interrupted, together, hostile]
+TESTS = [verifies, applies, jobs, refuses, observed, sweeps, killed, interrupted, together, hostile]
 
 if __name__ == "__main__":
     adopt_orphans()

@@ -7,10 +7,10 @@
 
 enum { PIECE = 20 }; /* room for the longest escape: four bytes as \xNN, and a 0 */
 
-/* Bytes of the UTF-8 character at text and its code point; 0 if it is not one. */
-static size_t decode(const unsigned char *text, uint32_t *point)
+size_t name_character(const char *name, uint32_t *point)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	const unsigned char *text = (const unsigned char *)name;
 	size_t length = text[0] < 0x80   ? 1
 			: text[0] < 0xc2 ? 0
 			: text[0] < 0xe0 ? 2
@@ -40,14 +40,14 @@ static bool unsafe(uint32_t point)
 }
 
 /* Writes the character at text as it is shown. Returns the bytes it took of text. */
-static size_t show(const unsigned char *text, char piece[PIECE])
+static size_t show(const char *text, char piece[PIECE])
 {
 	static const char letters[] = "\nn\tt\rr\\\\''\"\"";
 	uint32_t point;
-	size_t length = decode(text, &point);
+	size_t length = name_character(text, &point);
 
 	for (const char *at = letters; *at != '\0'; at += 2)
-		if (text[0] == (unsigned char)at[0]) {
+		if (text[0] == at[0]) {
 			snprintf(piece, PIECE, "\\%c", at[1]);
 			return 1;
 		}
@@ -59,11 +59,12 @@ static size_t show(const unsigned char *text, char piece[PIECE])
 	if (length == 0)
 		length = 1;
 	for (size_t i = 0; i < length; i++)
-		snprintf(piece + 4 * i, PIECE - 4 * i, "\\x%02x", text[i]);
+		snprintf(piece + 4 * i, PIECE - 4 * i, "\\x%02x",
+			 (unsigned char)text[i]);
 	return length;
 }
 
-static size_t shown_length(const unsigned char *text)
+static size_t shown_length(const char *text)
 {
 	char piece[PIECE];
 	size_t total = 0;
@@ -77,7 +78,7 @@ static size_t shown_length(const unsigned char *text)
 
 const char *name_escape(const char *name, char *buffer, size_t size)
 {
-	const unsigned char *text = (const unsigned char *)name;
+	const char *text = name;
 	size_t total = shown_length(text);
 	size_t used = 0;
 	char piece[PIECE];

@@ -3,6 +3,7 @@
 #define DSA_NAME_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum { NAME_SHOWN = 120 }; /* bytes for a name within an error line */
 
@@ -13,5 +14,8 @@ enum { NAME_SHOWN = 120 }; /* bytes for a name within an error line */
  * Of a name that is too long the end is kept, after "...". Returns buffer.
  */
 const char *name_escape(const char *name, char *buffer, size_t size);
+
+/* Bytes of the UTF-8 character at name and its code point; 0: it is not one. */
+size_t name_character(const char *name, uint32_t *point);
 
 #endif

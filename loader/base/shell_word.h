@@ -4,7 +4,17 @@
 
 #include <stdio.h>
 
+struct error;
+
 /* Writes the word, in single quotes where a shell would take it apart. */
 void shell_word(FILE *to, const char *word);
+
+/*
+ * Takes text apart into words as a shell does: blanks part them, quotes and backslashes
+ * keep characters as they are. Nothing is expanded or run: what would have a meaning to
+ * a shell outside of quotes is refused (-EINVAL), and so is text without a word. One
+ * free() frees the words, which NULL ends, and their list. NULL on failure.
+ */
+char **shell_split(const char *text, struct error *err);
 
 #endif

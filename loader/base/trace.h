@@ -16,11 +16,23 @@
  *	| epochs[] skips[]   |
  *	+--------------------+ fixed size, allocated in full when it is made
  *
- * The driver is the one loader that delivers the training batches. Writers never wait
- * and never fail: where room ends they count what they dropped. Every time is
- * CLOCK_MONOTONIC in nanoseconds. Numbers that two sides touch at once are _Atomic;
+ * The driver is the one loader that delivers the training batches. Writers never fail,
+ * and wait only for jobs in step: where room ends they count what they dropped. Every
+ * time is CLOCK_MONOTONIC in nanoseconds. Numbers that two sides touch at once are _Atomic;
  * all else is written by one side and read by the other after the atomic that
  * publishes it (state, *_count). A SIGKILL at any moment leaves a readable file.
+ *
+ * Several jobs that are measured together have a session each, with the same windows
+ * under the same numbers, and dsa keeps them in step:
+ *
+ *	each switches and settles	progress = TRACE_SETTLED, and goes on unmeasured
+ *	all have: may_begin passes	each measures until it has enough,
+ *					progress = TRACE_ENOUGH, and goes on measuring
+ *	all have: may_end passes	each ends it, and goes on in its mode, unmeasured
+ *	all have: the next is asked
+ *
+ * Where they share a loader, that has a session too, and takes part: it executes the
+ * windows, and the jobs throw away batches that are not of the window's turn.
  */
 #ifndef DSA_TRACE_H
 #define DSA_TRACE_H
@@ -32,7 +44,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 1
+#define TRACE_VERSION 3
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -71,11 +83,26 @@ enum {
 			   * one if `length` or `min_steps` ask for more; refused if it
 			   * is cut. Follows a real window without a switch */
 	TRACE_UNTHROTTLED = 32, /* fetch: without the emulated storage */
+	TRACE_ASIDE = 64, /* another job of the run does this alone: the driver waits
+			   * inside dsa_next() until that is over, and refuses */
 };
 
 enum trace_state { TRACE_ASKED, TRACE_RUNNING, TRACE_DONE, TRACE_REFUSED };
 
-/* Totals since the process opened its loader. Append; never reorder. */
+/* How far a window of jobs in step is, as its driver sees it. */
+enum trace_progress { TRACE_SWITCHING, TRACE_SETTLED, TRACE_ENOUGH };
+
+/*
+ * Totals since the process opened its loader. Append; never reorder.
+ *
+ * counted_*: what the batches delivered so far took, of the stream in its real turns;
+ * samples that were tried for their places in vain too, since they cost as much. What is
+ * read ahead and not delivered, staged, repeated or put back is not in it, so that after
+ * so many batches of a run without windows these are the same each time that the same
+ * program runs on the same data. A cache's hits depend on `prefetch` too: what a batch
+ * brought is in the cache when its slot is filled anew.
+ * A shared loader does not know who gets what: its consumers' are 0, which says nothing.
+ */
 #define TRACE_COUNTERS(X)                                                              \
 	X(delivered_batches, "batches handed to the training step")                    \
 	X(delivered_samples, "samples in them")                                        \
@@ -101,7 +128,17 @@ enum trace_state { TRACE_ASKED, TRACE_RUNNING, TRACE_DONE, TRACE_REFUSED };
 	X(emulated_busy_ns, "time it really was busy, oversleep included")             \
 	X(emulated_asked_ns, "time it was asked to be busy: samples / rate")           \
 	X(bare_cpu_ns, "CPU time of the samples of paired windows, bare")              \
-	X(full_cpu_ns, "the same of the same samples, with clocks and counters")
+	X(full_cpu_ns, "the same of the same samples, with clocks and counters")       \
+	X(shared_samples, "samples that a shared loader delivered")                    \
+	X(copied_bytes, "bytes of shared batches that did not lie in a row")           \
+	X(went_alone, "times that a shared loader was left for a pipeline of its own") \
+	X(ahead_samples, "what a shared loader had ready beyond each batch, added up") \
+	X(counted_opens, "of delivered samples: files opened to read them")            \
+	X(counted_reads, "calls that read them")                                       \
+	X(counted_read_bytes, "bytes that these brought")                              \
+	X(counted_hits, "samples the cache had, so that they were not read")           \
+	X(counted_pixels, "pixels decoded for them")                                   \
+	X(counted_skipped, "samples that could not be used, each once")
 
 enum trace_counter {
 #define NUMBER(name, meaning) TRACE_##name,
@@ -152,10 +189,14 @@ struct trace_window {
 
 	/* Answered by the driver, published by state. */
 	_Atomic uint32_t state;
-	uint32_t steps;        /* measured */
-	uint32_t first_step;   /* index of its first step record; */
-	uint32_t step_records; /* and how many there are */
-	uint32_t first_sample; /* index of its first sample record; */
+	_Atomic uint32_t progress; /* enum trace_progress; of jobs in step */
+	_Atomic uint32_t turn;     /* of a shared loader: number of its batches in this
+				* window. Its driver says so, and dsa passes it on to
+				* the jobs; 0: not yet, or none */
+	uint32_t steps;            /* measured */
+	uint32_t first_step;       /* index of its first step record; */
+	uint32_t step_records;     /* and how many there are */
+	uint32_t first_sample;     /* index of its first sample record; */
 	uint32_t sample_records;
 	uint32_t staged;         /* samples staged */
 	uint32_t staged_repeats; /* samples delivered beyond them, from the start again
@@ -216,6 +257,7 @@ struct trace_loader {
 	uint32_t direct;     /* 1: reads bypass the page cache */
 	uint32_t memory;     /* 1: the storage is memory */
 	uint32_t huge_pages; /* 1: the ring has them */
+	uint32_t shared;     /* 1: several jobs have this one loader */
 	double storage_bandwidth, storage_latency, prep_delay; /* B/s, s, s; 0: none */
 	double emulated_per_s; /* emulated accelerator; 0: none seen so far */
 };
@@ -246,6 +288,14 @@ struct trace {
 	_Atomic uint64_t last_request_ns;  /* and the last one so far */
 	_Atomic uint64_t driver_done;      /* when the driver closed; 0: it has not */
 
+	/* Of one of several jobs in step, all from dsa. */
+	_Atomic uint32_t in_step;            /* 0: at its own pace (again) */
+	_Atomic uint32_t may_begin, may_end; /* windows below may be measured; end */
+
+	/* dsa, before there is a driver: where the data ends. */
+	uint32_t until_once;    /* 1: with what the data set has, if that is less */
+	uint64_t until_samples; /* with the batch that reaches so many; 0: it goes on */
+
 	struct trace_loader loader;
 	char about[TRACE_ABOUT]; /* dsa: JSON object, ends with 0 */
 	struct trace_process processes[TRACE_PROCESSES];
@@ -255,6 +305,16 @@ struct trace {
 	struct trace_step steps[TRACE_STEPS];
 	struct trace_sample samples[TRACE_SAMPLES];
 };
+
+/* Samples that the data ends with, once the loader is ready; UINT64_MAX: it goes on. */
+static inline uint64_t trace_end(const struct trace *trace)
+{
+	uint64_t wanted = trace->until_samples, all = trace->loader.dataset_samples;
+
+	if (wanted == 0)
+		return UINT64_MAX;
+	return trace->until_once && all < wanted ? all : wanted;
+}
 
 /* Bucket of a histogram that counts value. */
 static inline unsigned trace_bucket(uint64_t value)

@@ -10,12 +10,23 @@
 #include <limits.h>
 #include <stdio.h>
 
-void describe_loader(const struct driver *driver)
+/* What dsa can't tell from the shared loader's own session. */
+static void describe_consumer(const struct driver *driver)
+{
+	const struct options *options = driver->parts.options;
+
+	driver->trace->loader = (struct trace_loader){
+		.seed = options->seed,
+		.batch = options->batch,
+		.prefetch = options->prefetch,
+	};
+}
+
+static void describe_own(const struct driver *driver)
 {
 	const struct driver_parts *parts = &driver->parts;
 	const struct options *options = parts->options;
 	const struct fetch *fetch = pipeline_fetch(parts->pipeline);
-	static const char *const types[] = {"uint8", "float32", "float16"};
 	struct trace_loader *to = &driver->trace->loader;
 
 	*to = (struct trace_loader){
@@ -34,7 +45,7 @@ void describe_loader(const struct driver *driver)
 		.slots = parts->shape->slots,
 		.direct = fetch_direct(fetch),
 		.memory = fetch_memory(fetch),
-		.huge_pages = ring_huge(parts->ring),
+		.huge_pages = parts->ring != NULL && ring_huge(parts->ring),
 		.storage_bandwidth = options->storage_bandwidth,
 		.storage_latency = options->storage_latency,
 		.prep_delay = options->prep_delay,
@@ -46,9 +57,15 @@ void describe_loader(const struct driver *driver)
 		 fetch_reason(fetch));
 	snprintf(to->cache, sizeof(to->cache), "%.15s", options->cache);
 	snprintf(to->prep, sizeof(to->prep), "%.15s", options->prep);
-	snprintf(to->output, sizeof(to->output), "%s %s %u", types[options->image.type],
-		 options->image.layout == PREP_NHWC ? "NHWC" : "NCHW",
-		 options->image.size);
+	options_shape(options, to->output, sizeof(to->output));
+}
+
+void describe_loader(const struct driver *driver)
+{
+	if (follows(driver))
+		describe_consumer(driver);
+	else
+		describe_own(driver);
 }
 
 void driver_skip(struct trace *trace, const struct source *source, uint32_t sample,

@@ -24,6 +24,8 @@ static void discard(const struct driver *driver)
 {
 	uint32_t slot;
 
+	if (driver->parts.reader == NULL)
+		return; /* it is the jobs' who share it */
 	while (ring_take(driver->parts.reader, 0, &slot) == 0)
 		ring_release(driver->parts.reader, slot);
 }
@@ -34,20 +36,28 @@ void driver_stop_turn(struct driver *driver)
 	discard(driver);
 	driver->real = false;
 	driver->synthetic = false;
+	driver->delivers = false;
+	driver->metered = false;
 }
 
 static void start_real(struct driver *driver)
 {
-	const struct pipeline_turn turn = {.mode = PIPELINE_STREAM};
+	const struct pipeline_turn turn = {.mode = PIPELINE_STREAM,
+					   .number = ++driver->turn};
 
 	pipeline_start(driver->parts.pipeline, &turn);
 	driver->real = true;
+	driver->delivers = true;
 }
 
 /* The real pipeline, unless it is on already. */
 static void go_real(struct driver *driver)
 {
 	if (driver->real)
+		return;
+	driver->turn *= !follows(driver); /* any batch will do */
+	driver->real = true;
+	if (follows(driver))
 		return;
 	driver_stop_turn(driver);
 	start_real(driver);
@@ -102,6 +112,7 @@ static int prepare_turn(struct driver *driver, struct pipeline_turn *turn)
 {
 	struct trace_window *window = driver->window;
 
+	turn->number = ++driver->turn;
 	turn->paired = (window->flags & TRACE_PAIRED) != 0;
 	turn->workers = window->workers;
 	turn->depth = window->depth;
@@ -127,7 +138,8 @@ static int prepare_turn(struct driver *driver, struct pipeline_turn *turn)
 		evict(driver);
 		return 0;
 	case TRACE_SYNTHETIC:
-		return pool_make(driver);
+		/* A shared loader publishes again what it has. */
+		return driver->parts.reader == NULL ? 0 : pool_make(driver);
 	case TRACE_FILL:
 	case TRACE_KINDS:
 		break;
@@ -140,7 +152,7 @@ static void publish_state(struct trace_window *window, enum trace_state state)
 	atomic_store_explicit(&window->state, state, memory_order_release);
 }
 
-static void begin_measuring(struct driver *driver)
+void driver_begin_measuring(struct driver *driver)
 {
 	driver->measuring = true;
 	record_snapshot(driver, &driver->window->begin);
@@ -152,7 +164,7 @@ static bool is_whole(const struct driver *driver)
 	return driver->edge || (driver->window->flags & TRACE_EPOCH) == 0;
 }
 
-static void end_window(struct driver *driver, uint64_t now)
+void driver_end_window(struct driver *driver, uint64_t now)
 {
 	struct trace_window *window = driver->window;
 
@@ -162,8 +174,9 @@ static void end_window(struct driver *driver, uint64_t now)
 		record_snapshot(driver, &window->end);
 		if (now != 0) /* steps end when the next batch is asked for */
 			window->end.time_ns = now;
-		window->staged_repeats =
-			(uint32_t)pipeline_repeats(driver->parts.pipeline);
+		if (!follows(driver))
+			window->staged_repeats =
+				(uint32_t)pipeline_repeats(driver->parts.pipeline);
 		if (window->kind == TRACE_PREP)
 			window->samples = counted(window, TRACE_prepared_samples);
 		if (window->kind == TRACE_FETCH) {
@@ -213,9 +226,9 @@ static void run_alone(struct driver *driver)
 	uint64_t most = fetch ? unread(driver) : UINT32_MAX;
 
 	sit_out(driver, 60 * MS, most / 4);
-	begin_measuring(driver);
+	driver_begin_measuring(driver);
 	sit_out(driver, window->length_ns, most - most / 4);
-	end_window(driver, 0);
+	driver_end_window(driver, 0);
 	driver_stop_turn(driver);
 }
 
@@ -228,7 +241,7 @@ static void fill_cache(struct driver *driver)
 	window->staged = pipeline_fill(driver->parts.pipeline, loader->cache_capacity,
 				       window->limit_ns);
 	record_snapshot(driver, &window->end);
-	end_window(driver, 0);
+	driver_end_window(driver, 0);
 }
 
 static void open_window(struct driver *driver, uint32_t index)
@@ -249,6 +262,29 @@ static void open_window(struct driver *driver, uint32_t index)
 			      memory_order_release);
 }
 
+static bool is_alone(const struct trace_window *window)
+{
+	return window->kind == TRACE_PREP || window->kind == TRACE_FETCH;
+}
+
+/*
+ * Of jobs in step one does what delivers nothing, while the others wait. False: this is
+ * one of the others, and it is over.
+ */
+static bool stand_back(struct driver *driver)
+{
+	const struct trace *trace = driver->trace;
+
+	if (driver->window->flags & TRACE_ASIDE) {
+		in_step_wait(driver, TRACE_ENOUGH, &trace->may_end);
+		driver_end_window(driver, 0);
+		return false;
+	}
+	if (is_alone(driver->window))
+		in_step_wait(driver, TRACE_SETTLED, &trace->may_begin);
+	return true;
+}
+
 /* True when the pipeline does already what the window wants. */
 static bool runs_on(const struct driver *driver)
 {
@@ -264,13 +300,19 @@ static void begin_window(struct driver *driver, uint32_t index)
 	open_window(driver, index);
 	if (driver->trace->observe || runs_on(driver))
 		return; /* the training goes on as it was */
+	if (follows(driver)) {
+		follow_window(driver);
+		return;
+	}
 	driver_stop_turn(driver);
 	if (driver->window->kind == TRACE_FILL) {
 		fill_cache(driver);
 		return;
 	}
+	if (!stand_back(driver))
+		return;
 	if (prepare_turn(driver, &turn) < 0) {
-		end_window(driver, 0);
+		driver_end_window(driver, 0);
 		return;
 	}
 	driver->synthetic = driver->window->kind == TRACE_SYNTHETIC ||
@@ -278,11 +320,20 @@ static void begin_window(struct driver *driver, uint32_t index)
 	if (driver->window->kind != TRACE_SYNTHETIC)
 		pipeline_start(driver->parts.pipeline, &turn);
 	driver->real = turn.mode == PIPELINE_STREAM && !driver->synthetic;
-	if (driver->window->kind == TRACE_PREP || driver->window->kind == TRACE_FETCH)
+	driver->metered = turn.metered;
+	if (is_alone(driver->window))
 		run_alone(driver);
+	else
+		driver->delivers = true;
 }
 
-static bool window_over(const struct driver *driver, uint64_t now)
+static bool has_settled(struct driver *driver)
+{
+	return driver->settle == 0 && is_whole(driver) &&
+	       in_step_passed(driver, TRACE_SETTLED, &driver->trace->may_begin);
+}
+
+static bool has_enough(const struct driver *driver, uint64_t now)
 {
 	const struct trace_window *window = driver->window;
 	uint64_t length = now - window->begin.time_ns;
@@ -295,38 +346,68 @@ static bool window_over(const struct driver *driver, uint64_t now)
 	       is_whole(driver);
 }
 
-/* Begins windows until one is on that delivers batches; none left: the real thing. */
-static void next_windows(struct driver *driver)
+static bool window_over(struct driver *driver, uint64_t now)
+{
+	return has_enough(driver, now) &&
+	       in_step_passed(driver, TRACE_ENOUGH, &driver->trace->may_end);
+}
+
+static bool is_asked(const struct trace *trace, uint32_t window)
+{
+	return window < TRACE_WINDOWS &&
+	       window <
+		       atomic_load_explicit(&trace->window_count, memory_order_acquire);
+}
+
+/*
+ * Begins windows until one is on that delivers batches; none left: the real thing. In
+ * step with other jobs it goes on as it did in the last one, until they are as far; but
+ * a loader that they share may be about to deliver nothing.
+ */
+void driver_next_windows(struct driver *driver)
 {
 	struct trace *trace = driver->trace;
 
 	while (driver->window == NULL && !driver_stopped(driver)) {
 		uint32_t now = atomic_load(&trace->window_now);
 
-		if (!driver->detached && !trace_dsa_alive(trace))
-			driver->detached = true;
-		if (driver->detached || now >= TRACE_WINDOWS ||
-		    now >= atomic_load_explicit(&trace->window_count,
-						memory_order_acquire)) {
+		if (driver_led(driver) && is_asked(trace, now)) {
+			begin_window(driver, now);
+		} else if (!in_step(driver)) {
 			go_real(driver);
 			return;
+		} else if (follows(driver)) {
+			follow_nothing(driver);
+		} else if (driver->delivers) {
+			return;
+		} else {
+			clock_sleep_until(clock_now() + MS);
 		}
-		begin_window(driver, now);
 	}
 }
 
 bool driver_stopped(const struct driver *driver)
 {
-	return !driver->detached && atomic_load(&driver->trace->stop) != 0;
+	return driver->ended ||
+	       (!driver->detached && atomic_load(&driver->trace->stop) != 0);
 }
 
 static void find_edge(struct driver *driver)
 {
 	uint64_t epoch, step;
 
+	if (follows(driver))
+		return; /* no windows of whole epochs in step */
 	pipeline_position(driver->parts.pipeline, &epoch, &step);
 	driver->edge = epoch != driver->epoch;
 	driver->epoch = epoch;
+}
+
+/* What dsa wants counted was delivered: not a batch more, however late it looks. */
+static bool has_all(const struct driver *driver)
+{
+	return driver->process->counters[TRACE_delivered_samples] >=
+	       trace_end(driver->trace);
 }
 
 int driver_request(struct driver *driver)
@@ -339,22 +420,21 @@ int driver_request(struct driver *driver)
 	if (trace->first_request_ns == 0)
 		atomic_store(&trace->first_request_ns, now);
 	atomic_store_explicit(&trace->last_request_ns, now, memory_order_relaxed);
-	if (driver_stopped(driver)) {
-		end_window(driver, now);
+	if (driver_stopped(driver) || has_all(driver)) {
+		driver_end_window(driver, now);
 		return 0;
 	}
 	if (driver->window != NULL && window_over(driver, now))
-		end_window(driver, now);
+		driver_end_window(driver, now);
 	if (driver->window == NULL) {
-		next_windows(driver);
+		driver_next_windows(driver);
 		if (driver_stopped(driver))
 			return 0;
 	} else if (!driver->measuring && driver->settle > 0) {
 		driver->settle--;
 	}
-	if (driver->window != NULL && !driver->measuring && driver->settle == 0 &&
-	    is_whole(driver))
-		begin_measuring(driver);
+	if (driver->window != NULL && !driver->measuring && has_settled(driver))
+		driver_begin_measuring(driver);
 	driver->stepping = true;
 	driver->step = (struct trace_step){
 		.request_ns = driver->measuring && driver->window->steps == 0
@@ -373,9 +453,9 @@ void driver_delivered(struct driver *driver, uint32_t slot, uint32_t samples,
 
 	driver->step.blocked_ns = blocked_ns;
 	driver->step.samples = samples;
-	if (window != NULL && window->kind == TRACE_LOADED)
+	if (driver->metered)
 		pipeline_credit(driver->parts.pipeline);
-	if (!driver->synthetic) {
+	if (!driver->synthetic && !follows(driver)) {
 		driver->step.epoch =
 			(uint32_t)ring_batch(driver->parts.ring, slot)->epoch;
 		if (window != NULL && window->kind == TRACE_REAL)
@@ -408,7 +488,7 @@ struct driver *driver_open(const struct driver_parts *parts, struct error *err)
 	driver->trace = trace;
 	driver->process = parts->process;
 	driver->process->role = 1;
-	driver->real = true;
+	driver->real = parts->reader != NULL;
 	find_edge(driver);
 	trace_thread(driver->process, TRACE_STAGE_CONSUMER);
 	describe_loader(driver);
@@ -420,7 +500,7 @@ void driver_close(struct driver *driver)
 {
 	if (driver == NULL)
 		return;
-	end_window(driver, atomic_load(&driver->trace->last_request_ns));
+	driver_end_window(driver, atomic_load(&driver->trace->last_request_ns));
 	record_counters(driver);
 	atomic_store(&driver->trace->driver_done, clock_now());
 	ring_leave(driver->pool_reader);

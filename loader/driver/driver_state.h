@@ -14,8 +14,13 @@ struct driver {
 	struct driver_parts parts;
 	struct trace *trace;
 	struct trace_process *process;
-	bool detached; /* no window any more: dsa is gone */
-	bool real;     /* the pipeline does what the program asked for */
+	bool detached;      /* no window any more: dsa is gone */
+	uint64_t looked_ns; /* when that was looked at */
+	bool real;          /* the pipeline does what the program asked for */
+	bool delivers;      /* a turn is on that does */
+	_Atomic bool ended; /* driver_end() */
+	uint32_t turn;      /* of a shared loader: number of the present one */
+	bool metered;       /* each batch delivered lets workers prepare one more */
 
 	struct trace_window *window; /* NULL: none is on */
 	uint32_t index;              /* its number */
@@ -52,11 +57,38 @@ void record_cached(struct driver *driver, uint32_t slot, uint32_t count);
 /* A fetch window is over, its turn is not. */
 void record_probes(struct driver *driver);
 
+/* in_step.c: true while dsa lives; looks again every now and then. */
+bool driver_led(struct driver *driver);
+
+/* True while dsa keeps this job in step with others. */
+bool in_step(struct driver *driver);
+
+/*
+ * Tells how far the window is. True when dsa lets it, and the other jobs', go on:
+ * *passed is the session's may_begin or may_end; or when nobody keeps them in step.
+ */
+bool in_step_passed(struct driver *driver, enum trace_progress progress,
+		    const _Atomic uint32_t *passed);
+
+/* The same where nothing is delivered meanwhile: waits for it. */
+void in_step_wait(struct driver *driver, enum trace_progress progress,
+		  const _Atomic uint32_t *passed);
+
 /* describe.c: fills trace.loader. */
 void describe_loader(const struct driver *driver);
 
 /* pool.c: makes the synthetic batches, if there are none yet. 0 or -errno. */
 int pool_make(struct driver *driver);
+
+/* driver.c: executes windows until one is on that delivers, or none is left. */
+void driver_next_windows(struct driver *driver);
+void driver_begin_measuring(struct driver *driver);
+void driver_end_window(struct driver *driver, uint64_t now);
+
+/* follow.c: the batches come from a shared loader. */
+bool follows(const struct driver *driver);
+void follow_window(struct driver *driver);
+void follow_nothing(const struct driver *driver); /* for a moment */
 
 /* driver.c: ends the pipeline's turn and puts undelivered batches aside. */
 void driver_stop_turn(struct driver *driver);

@@ -44,9 +44,12 @@ static void set(struct trace_process *process, enum trace_counter counter,
 
 void record_counters(const struct driver *driver)
 {
-	const struct fetch *fetch = pipeline_fetch(driver->parts.pipeline);
+	const struct fetch *fetch;
 	struct fetch_stats stats;
 
+	if (follows(driver))
+		return;
+	fetch = pipeline_fetch(driver->parts.pipeline);
 	fetch_stats(fetch, &stats);
 	set(driver->process, TRACE_fetch_cpu_ns, stats.cpu_ns);
 	set(driver->process, TRACE_prep_cpu_ns,
@@ -63,10 +66,11 @@ void record_counters(const struct driver *driver)
 
 void record_snapshot(const struct driver *driver, struct trace_snapshot *snapshot)
 {
-	struct cache_stats cache;
+	struct cache_stats cache = {0};
 
 	record_counters(driver);
-	cache_stats(driver->parts.cache, &cache);
+	if (!follows(driver))
+		cache_stats(driver->parts.cache, &cache);
 	for (int i = 0; i < TRACE_COUNT; i++)
 		snapshot->counters[i] = atomic_load_explicit(
 			&driver->process->counters[i], memory_order_relaxed);

@@ -77,6 +77,7 @@ bool fetch_take(struct fetch *fetch, bool wait, struct fetch_place *place)
 		fetch->starved = clock_now();
 	}
 	place->job.start = clock_now();
+	place->job.calls = (struct fetch_calls){0};
 	place->start = throttle_start(fetch, place);
 	return true;
 }

@@ -83,7 +83,8 @@ static void *run(void *arg)
 	fetch_thread_started(pool->fetch);
 	while ((place = turn(pool, place)) != NULL) {
 		struct blob *blob = NULL;
-		int rc = reader_read(&pool->fetch->reader, place->job.sample, &blob);
+		int rc = reader_read(&pool->fetch->reader, place->job.sample, &blob,
+				     &place->job.calls);
 
 		fetch_due(pool->fetch, place, blob);
 		hold_back(pool, place);

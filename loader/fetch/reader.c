@@ -1,5 +1,6 @@
 #include "loader/fetch/reader.h"
 #include "loader/blob.h"
+#include "loader/fetch.h"
 #include "loader/source.h"
 
 #include <errno.h>
@@ -50,7 +51,8 @@ struct blob *reader_room(const struct reader *reader, uint32_t size)
  * Reads from the start until the blob is full or the file ends. A read that ends where
  * the index says, or off the alignment, has met the end: no need to ask once more.
  */
-static ssize_t fill(const struct reader *reader, int fd, struct blob *blob, size_t hint)
+static ssize_t fill(const struct reader *reader, int fd, struct blob *blob, size_t hint,
+		    struct fetch_calls *calls)
 {
 	size_t have = 0;
 
@@ -60,8 +62,10 @@ static ssize_t fill(const struct reader *reader, int fd, struct blob *blob, size
 
 		if (got < 0 && errno == EINTR)
 			continue;
+		calls->reads++;
 		if (got < 0)
 			return -errno;
+		calls->bytes += (size_t)got;
 		have += (size_t)got;
 		if (got == 0 || have == hint)
 			break;
@@ -84,7 +88,7 @@ static int size_now(int fd, uint32_t *size)
 }
 
 static int read_open(const struct reader *reader, int fd, uint32_t size,
-		     struct blob **out)
+		     struct blob **out, struct fetch_calls *calls)
 {
 	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
 		struct blob *blob = reader_room(reader, size);
@@ -93,7 +97,7 @@ static int read_open(const struct reader *reader, int fd, uint32_t size,
 
 		if (blob == NULL)
 			return -ENOMEM;
-		got = fill(reader, fd, blob, size);
+		got = fill(reader, fd, blob, size, calls);
 		if (got > 0 && (size_t)got < blob->size) {
 			blob->size = (size_t)got;
 			*out = blob;
@@ -110,14 +114,15 @@ static int read_open(const struct reader *reader, int fd, uint32_t size,
 }
 
 static int read_place(const struct reader *reader, const struct source_place *place,
-		      struct blob **blob)
+		      struct blob **blob, struct fetch_calls *calls)
 {
 	int fd = openat(place->dir, place->path, flags_of[reader->mode]);
 	int rc;
 
+	calls->opens++;
 	if (fd < 0)
 		return -errno;
-	rc = read_open(reader, fd, place->size, blob);
+	rc = read_open(reader, fd, place->size, blob, calls);
 	if (rc == 0 && reader->mode == READER_DROP)
 		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 	close(fd);
@@ -139,7 +144,8 @@ static int copy(const struct reader *reader, const struct source_place *place,
 	return 0;
 }
 
-int reader_read(const struct reader *reader, uint32_t sample, struct blob **blob)
+int reader_read(const struct reader *reader, uint32_t sample, struct blob **blob,
+		struct fetch_calls *calls)
 {
 	struct reader drop = *reader;
 	struct source_place place;
@@ -149,13 +155,13 @@ int reader_read(const struct reader *reader, uint32_t sample, struct blob **blob
 	source_place(reader->source, sample, path, &place);
 	if (place.memory != NULL)
 		return copy(reader, &place, blob);
-	rc = read_place(reader, &place, blob);
+	rc = read_place(reader, &place, blob, calls);
 	if (rc != -EINVAL || reader->mode != READER_DIRECT)
 		return rc;
 	/* This file lies elsewhere than the one that look_around() found. */
 	drop.mode = READER_DROP;
 	drop.align = 1;
-	return read_place(&drop, &place, blob);
+	return read_place(&drop, &place, blob, calls);
 }
 
 static bool is_memory(int fd)

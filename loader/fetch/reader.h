@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct blob;
+struct fetch_calls;
 struct source;
 
 enum {
@@ -53,7 +54,9 @@ int reader_ring_flags(const struct reader *reader);
  */
 struct blob *reader_room(const struct reader *reader, uint32_t size);
 
-/* Reads the sample whole, whatever its size is by now. Returns 0 or -errno. */
-int reader_read(const struct reader *reader, uint32_t sample, struct blob **blob);
+/* Reads the sample whole, whatever its size is by now, and adds to *calls what that
+ * took. Returns 0 or -errno. */
+int reader_read(const struct reader *reader, uint32_t sample, struct blob **blob,
+		struct fetch_calls *calls);
 
 #endif

@@ -99,6 +99,7 @@ static void submit_chain(struct loop *loop, struct slot *slot,
 	sqe = io_uring_get_sqe(&loop->ring);
 	io_uring_prep_close_direct(sqe, index);
 	mark(loop, slot, sqe, CLOSE, 0);
+	slot->place.job.calls.opens++;
 }
 
 static void submit_event(struct loop *loop)
@@ -157,7 +158,9 @@ static void complete(struct loop *loop, struct slot *slot, int result)
 /* Reads in this thread: samples in memory, and all that is out of the ordinary. */
 static void read_here(struct loop *loop, struct slot *slot)
 {
-	int rc = reader_read(&loop->fetch->reader, slot->place.job.sample, &slot->blob);
+	struct fetch_job *job = &slot->place.job;
+	int rc = reader_read(&loop->fetch->reader, job->sample, &slot->blob,
+			     &job->calls);
 
 	complete(loop, slot, rc);
 }
@@ -219,6 +222,12 @@ static void finish_read(struct loop *loop, struct slot *slot)
 	read_here(loop, slot);
 }
 
+static void count_read(struct fetch_calls *calls, int got)
+{
+	calls->reads++;
+	calls->bytes += got > 0 ? (unsigned)got : 0;
+}
+
 static void reap_one(struct loop *loop, const struct io_uring_cqe *cqe)
 {
 	unsigned op = cqe->user_data & ((1u << OP_BITS) - 1);
@@ -232,6 +241,7 @@ static void reap_one(struct loop *loop, const struct io_uring_cqe *cqe)
 	if (slot->turn != (uint32_t)(cqe->user_data >> (OP_BITS + SLOT_BITS)))
 		return;
 	if (op == READ) {
+		count_read(&slot->place.job.calls, cqe->res);
 		slot->got = cqe->res;
 	} else if (op == OPEN || op == CLOSE) {
 		if (op == OPEN)

@@ -3,6 +3,7 @@
 #include "loader/base/trace.h"
 #include "loader/blob.h"
 #include "loader/cache.h"
+#include "loader/options.h"
 #include "loader/pipeline/state.h"
 #include "loader/sampler.h"
 #include "loader/source.h"
@@ -88,15 +89,48 @@ static void run(struct pipeline *p, struct errand *errand, uint64_t limit_ns)
 	p->errand = (struct errand){0};
 }
 
-/* The stream's next `count` samples, from the next batch on. */
+/* Global position of the next batch. */
+static uint64_t position(struct pipeline *p)
+{
+	struct plan_lap lap;
+
+	stream_lap(p, &p->next, &lap);
+	return lap.first + p->next.position;
+}
+
+/* From the end of a lap on to the next one; after the last it begins once more. */
+static void next_lap(struct pipeline *p, struct pipeline_point *at,
+		     struct plan_lap *lap)
+{
+	struct plan_lap next;
+
+	plan_lap(p->parts.plan, at->lap + 1, &next);
+	at->position = 0;
+	if (next.length == 0)
+		return;
+	at->lap++;
+	*lap = next;
+}
+
+/* The samples at `count` global positions, from the next batch on. NULL: there are none,
+ * or no memory. */
 static uint32_t *list_next(struct pipeline *p, uint32_t count)
 {
-	uint32_t *samples = calloc(count, sizeof(*samples));
-	uint64_t at = p->next.epoch * p->length + p->next.step * p->batch;
+	struct pipeline_point at = p->next;
+	struct plan_lap lap;
+	uint32_t *samples;
 
-	for (uint32_t i = 0; samples != NULL && i < count; i++, at++)
-		samples[i] = sampler_sample(p->sampler, at / p->length,
-					    (uint32_t)(at % p->length));
+	stream_lap(p, &at, &lap);
+	if (lap.length == 0 && at.lap > p->parts.start.lap) { /* all was delivered */
+		at.lap--;
+		plan_lap(p->parts.plan, at.lap, &lap);
+	}
+	samples = lap.length > 0 ? calloc(count, sizeof(*samples)) : NULL;
+	for (uint32_t i = 0; samples != NULL && i < count; i++) {
+		if (at.position >= lap.length + lap.spare)
+			next_lap(p, &at, &lap);
+		samples[i] = plan_sample(p->parts.plan, at.lap, at.position++);
+	}
 	return samples;
 }
 
@@ -105,10 +139,8 @@ uint32_t pipeline_stage(struct pipeline *p, uint32_t count, uint64_t limit_ns)
 	struct errand errand = {.kind = ERRAND_STAGE, .count = count};
 	uint64_t first;
 
-	if (p->length == 0)
-		return 0;
 	pthread_mutex_lock(&p->lock);
-	first = p->next.epoch * p->length + p->next.step * p->batch;
+	first = position(p);
 	if (count > 0 && first == p->staged.first && count <= p->staged.count)
 		goto out;
 	errand_forget(p);
@@ -136,7 +168,7 @@ uint32_t pipeline_warm(struct pipeline *p, uint32_t count, uint64_t limit_ns)
 	struct errand errand = {.kind = ERRAND_WARM, .count = count};
 	uint32_t *samples;
 
-	if (count == 0 || p->length == 0)
+	if (count == 0)
 		return 0;
 	pthread_mutex_lock(&p->lock);
 	samples = list_next(p, count);
@@ -149,26 +181,36 @@ uint32_t pipeline_warm(struct pipeline *p, uint32_t count, uint64_t limit_ns)
 	return errand.read;
 }
 
+/* What the epoch before this one had at a position, whether there was one or not. */
+static uint32_t sample_before(struct pipeline *p, uint64_t epoch, uint32_t at)
+{
+	const struct options *options = p->parts.options;
+
+	return options->in_order ? at * options->world + options->rank
+				 : sampler_sample(p->probe, epoch - 1, at);
+}
+
 /* The last samples of the epoch before this one, in its order, up to `bytes`. */
 static uint32_t *list_last(struct pipeline *p, uint64_t bytes, uint32_t *count)
 {
-	uint32_t *samples = calloc(p->length, sizeof(*samples));
+	uint32_t length = sampler_length(p->probe), first = length;
+	uint32_t *samples = calloc(length, sizeof(*samples));
+	struct plan_lap lap;
 	uint64_t sum = 0;
-	uint32_t first = p->length;
 
+	stream_lap(p, &p->next, &lap);
 	*count = 0;
 	if (samples == NULL)
 		return NULL;
 	while (first > 0) {
-		uint32_t sample =
-			sampler_sample(p->sampler, p->next.epoch - 1, first - 1);
+		uint32_t sample = sample_before(p, lap.epoch, first - 1);
 
 		sum += source_size(p->parts.source, sample);
 		if (sum > bytes)
 			break;
 		samples[--first] = sample;
 	}
-	*count = p->length - first;
+	*count = length - first;
 	for (uint32_t i = 0; i < *count; i++)
 		samples[i] = samples[first + i];
 	return samples;
@@ -179,8 +221,6 @@ uint32_t pipeline_fill(struct pipeline *p, uint64_t bytes, uint64_t limit_ns)
 	struct errand errand = {.kind = ERRAND_FILL};
 	uint32_t *samples;
 
-	if (p->length == 0)
-		return 0;
 	pthread_mutex_lock(&p->lock);
 	samples = list_last(p, bytes, &errand.count);
 	if (samples != NULL) {

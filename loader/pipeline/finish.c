@@ -1,10 +1,11 @@
-/* finish.c - puts finished batches into the ring, whole and in order. */
+/* finish.c - puts finished batches into the outlet, whole and in order. */
 #include "loader/base/name.h"
 #include "loader/base/trace.h"
 #include "loader/blob.h"
 #include "loader/options.h"
 #include "loader/pipeline/state.h"
 #include "loader/prep.h"
+#include "loader/sampler.h"
 #include "loader/source.h"
 
 #include <errno.h>
@@ -12,30 +13,33 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The open batch of the head's epoch that owns a position; NULL if it is not open. */
+/* The open batch of the head's lap that owns a position; NULL if it is not open. */
 static struct batch *owner(struct pipeline *p, const struct batch *head,
 			   uint32_t position)
 {
-	uint64_t ahead = position / p->batch - head->step;
+	uint32_t ahead = (position - head->first) / p->batch;
 	struct batch *batch;
 
 	if (ahead >= p->open)
 		return NULL;
 	batch = &p->batches[p->fifo[(p->head + ahead) % RING_SLOTS]];
-	return batch->stream && batch->epoch == head->epoch ? batch : NULL;
+	return batch->stream && batch->lap == head->lap ? batch : NULL;
 }
 
+/* The hole goes where the sample was. */
 static void move_sample(struct pipeline *p, struct batch *to, uint32_t at,
 			struct batch *from, uint32_t index)
 {
 	struct place *place = &to->places[at], *donor = &from->places[index];
-	struct ring *ring = p->parts.ring;
+	struct place hole = *place;
+	struct outlet *outlet = p->parts.outlet;
 
-	blob_put(place->blob);
+	blob_put(hole.blob);
+	hole.blob = NULL;
 	*place = *donor;
-	donor->blob = NULL;
-	memcpy(ring_sample(ring, stream_slot(p, to), at),
-	       ring_sample(ring, stream_slot(p, from), index),
+	*donor = hole;
+	memcpy(outlet->ops->sample(outlet, stream_slot(p, to), at),
+	       outlet->ops->sample(outlet, stream_slot(p, from), index),
 	       prep_sample_bytes(p->parts.prep));
 }
 
@@ -45,16 +49,18 @@ static void move_sample(struct pipeline *p, struct batch *to, uint32_t at,
  */
 static bool fill_hole(struct pipeline *p, struct batch *head, uint32_t at)
 {
-	uint32_t end = head->first + p->batch;
+	uint32_t end = head->first + head->count;
 	struct place *place = &head->places[at];
+	struct plan_lap lap;
 
+	plan_lap(p->parts.plan, head->lap, &lap);
 	for (;;) {
 		uint32_t donor = p->stolen > end ? p->stolen : end;
 		struct batch *from;
 		struct place *other;
 
-		if (donor >= p->length)
-			return true; /* the epoch has no more: it stays a hole */
+		if (donor >= lap.length + lap.spare)
+			return true; /* the lap has no more: it stays a hole */
 		from = owner(p, head, donor);
 		if (from == NULL) {
 			p->stolen = donor + 1;
@@ -66,41 +72,52 @@ static bool fill_hole(struct pipeline *p, struct batch *head, uint32_t at)
 			p->kick = true;
 			pthread_cond_broadcast(&p->wanted);
 			pthread_cond_broadcast(&p->work);
-			if (place->state == PLACE_HOLE)
+			if (place->state == PLACE_HOLE) {
+				tally_vain(p, head, place);
 				continue;
+			}
 			return false;
 		}
 		other = &from->places[donor - from->first];
 		if (other->state != PLACE_DONE && other->state != PLACE_HOLE)
 			return false;
 		p->stolen = donor + 1;
-		if (other->state == PLACE_HOLE)
+		if (other->state == PLACE_HOLE) {
+			tally_vain(p, head, other);
 			continue;
+		}
 		move_sample(p, head, at, from, donor - from->first);
 		head->holes--;
-		other->state = PLACE_HOLE;
 		from->holes++;
 		return true;
 	}
 }
 
-/* Closes the holes that nothing is left to fill. */
+/* Bytes that are no good must not get into the cache. */
+static void empty_holes(struct batch *batch)
+{
+	for (uint32_t i = 0; i < batch->count; i++) {
+		struct place *place = &batch->places[i];
+
+		if (place->state != PLACE_HOLE)
+			continue;
+		blob_put(place->blob);
+		place->blob = NULL;
+	}
+}
+
+/* Moves the holes that nothing is left to fill behind the samples. */
 static void compact(struct pipeline *p, struct batch *batch)
 {
 	uint32_t good = 0;
 
 	for (uint32_t i = 0; i < batch->count; i++) {
-		if (batch->places[i].state == PLACE_HOLE) {
-			blob_put(batch->places[i].blob);
-			batch->places[i].blob = NULL;
+		if (batch->places[i].state == PLACE_HOLE)
 			continue;
-		}
 		if (good != i)
 			move_sample(p, batch, good, batch, i);
 		good++;
 	}
-	batch->count = batch->done = good;
-	batch->holes = 0;
 }
 
 /* A repeat has no next position: any other staged sample does. */
@@ -121,48 +138,110 @@ static bool fill_repeat(struct pipeline *p, struct batch *head, struct place *pl
 
 static bool fill_holes(struct pipeline *p, struct batch *head)
 {
+	if (head->stream && p->parts.plan->ops->seats != NULL) {
+		empty_holes(head); /* a place is one for its own seats, where it is */
+		return true;
+	}
 	for (uint32_t i = 0; head->holes > 0 && i < head->count; i++) {
 		if (head->places[i].state != PLACE_HOLE)
 			continue;
+		tally_vain(p, head, &head->places[i]);
 		if (head->stream ? !fill_hole(p, head, i)
 				 : !fill_repeat(p, head, &head->places[i]))
 			return false;
 	}
+	empty_holes(head);
 	if (head->holes > 0)
 		compact(p, head);
 	return true;
 }
 
-static void publish(struct pipeline *p, struct batch *batch)
+static struct pipeline_point point_after(const struct batch *batch)
 {
-	uint32_t slot = stream_slot(p, batch);
-	struct ring *ring = p->parts.ring;
-	struct ring_batch *shared = ring_batch(ring, slot);
-	uint32_t *labels = ring_labels(ring, slot), *samples = ring_samples(ring, slot);
-
-	for (uint32_t i = 0; i < batch->count; i++) {
-		samples[i] = batch->places[i].sample;
-		labels[i] = source_label(p->parts.source, samples[i]);
-	}
-	shared->epoch = batch->epoch;
-	shared->step = batch->step;
-	shared->count = batch->count;
-	shared->repeated = !batch->stream;
-	batch->stolen = p->stolen;
-	ring_publish(ring, slot);
+	return (struct pipeline_point){batch->lap, batch->first + batch->count,
+				       batch->stolen};
 }
 
-/* False: an epoch's short rest that the program does not want, or nothing at all. */
-static bool wanted(struct pipeline *p, const struct batch *batch)
+static void list_samples(struct pipeline *p, const struct batch *batch)
 {
-	if (batch->count == 0 && ++p->barren > p->steps)
-		return stream_fail(
-			p, EBADMSG,
-			"no sample of a whole epoch could be read and decoded");
-	if (batch->count == 0)
+	for (uint32_t i = 0; i < batch->count; i++) {
+		const struct place *place = &batch->places[i];
+		struct outlet_sample *sample = &p->samples[i];
+
+		sample->hole = place->state == PLACE_HOLE;
+		sample->seats = place->seats;
+		sample->sample = sample->hole ? UINT32_MAX : place->sample;
+		sample->label = sample->hole
+					? UINT32_MAX
+					: source_label(p->parts.source, place->sample);
+	}
+}
+
+static void publish(struct pipeline *p, struct batch *batch)
+{
+	struct outlet *outlet = p->parts.outlet;
+	struct pipeline_point after;
+	struct outlet_batch told = {
+		.epoch = batch->epoch,
+		.step = batch->first / p->batch,
+		.count = batch->count,
+		.good = batch->count - batch->holes,
+		.repeated = !batch->stream,
+		.turn = p->turn.number,
+	};
+
+	tally_published(p, batch);
+	batch->stolen = p->stolen;
+	after = batch->stream ? point_after(batch) : p->delivered;
+	told.lap = after.lap;
+	told.position = after.position;
+	told.stolen = after.stolen;
+	list_samples(p, batch);
+	outlet->ops->publish(outlet, stream_slot(p, batch), &told, p->samples);
+	if (!outlet->ops->final)
+		return;
+	finish_delivered(p, batch);
+	pthread_cond_broadcast(&p->work); /* its slot is free again */
+	pthread_cond_signal(&p->wanted);
+	p->kick = true;
+}
+
+static void discard(struct pipeline *p, struct batch *batch)
+{
+	tally_discarded(p, batch);
+	p->parts.outlet->ops->discard(p->parts.outlet, stream_slot(p, batch));
+	pthread_cond_broadcast(&p->work); /* its slot is free again */
+}
+
+void finish_delivered(struct pipeline *p, struct batch *batch)
+{
+	batch->delivered = true;
+	if (batch->stream)
+		p->delivered = point_after(batch);
+	else
+		p->repeats += batch->count - batch->holes;
+}
+
+/* True, and a failure: as many places as an epoch has, and not one good sample. */
+static bool is_barren(struct pipeline *p, const struct batch *batch)
+{
+	p->barren = batch->holes == batch->count ? p->barren + batch->count : 0;
+	if (p->barren <= sampler_length(p->probe))
 		return false;
-	p->barren = 0;
-	return !p->parts.options->drop_last || batch->count == p->batch;
+	stream_fail(p, EBADMSG, "no sample of a whole epoch could be read and decoded");
+	return true;
+}
+
+/* False: thrown away anyhow, a lap's short rest that the program does not want, or
+ * nothing at all. */
+static bool wanted(const struct pipeline *p, const struct batch *batch)
+{
+	uint32_t good = batch->count - batch->holes;
+
+	if (p->turn.mode == PIPELINE_PREP)
+		return false;
+	return pipeline_final(p) ||
+	       (p->parts.options->drop_last ? good == p->batch : good > 0);
 }
 
 static void mark_bad(struct pipeline *p, uint32_t sample, int code, const char *reason)
@@ -215,8 +294,8 @@ void finish_heads(struct pipeline *p)
 			end_with_failure(p, head);
 			return;
 		}
-		if (head->stream && head->epoch != p->head_epoch) {
-			p->head_epoch = head->epoch;
+		if (head->stream && head->lap != p->head_lap) {
+			p->head_lap = head->lap;
 			p->stolen = 0;
 		}
 		if (head->holes > 0 && !fill_holes(p, head))
@@ -224,13 +303,15 @@ void finish_heads(struct pipeline *p)
 		head->open = false;
 		p->head = (p->head + 1) % RING_SLOTS;
 		p->open--;
-		if (p->turn.mode != PIPELINE_PREP && wanted(p, head))
+		if (is_barren(p, head))
+			return;
+		if (wanted(p, head))
 			publish(p, head);
-		else /* its slot is free again */
-			pthread_cond_broadcast(&p->work);
+		else
+			discard(p, head);
 	}
 	if (p->open == 0 && stream_ended(p))
-		ring_wake(p->parts.ring);
+		p->parts.outlet->ops->wake(p->parts.outlet);
 }
 
 void finish_place(struct pipeline *p, struct batch *batch, struct place *place,
@@ -241,6 +322,7 @@ void finish_place(struct pipeline *p, struct batch *batch, struct place *place,
 	if (code != 0) {
 		batch->holes++;
 		place->state = PLACE_HOLE;
+		place->failed = true;
 		if (p->parts.options->fail)
 			note_failure(batch, place, code, reason);
 		else

@@ -59,41 +59,28 @@ static void init_sync(struct pipeline *p)
 	pthread_condattr_destroy(&monotonic);
 }
 
-static int open_samplers(struct pipeline *p, struct error *err)
+static int open_probe(struct pipeline *p, struct error *err)
 {
 	const struct options *options = p->parts.options;
-	struct sampler_config config = {
+	const struct sampler_config config = {
 		.count = source_count(p->parts.source),
 		.seed = options->seed,
 		.rank = options->rank,
 		.world = options->world,
-		.in_order = options->in_order,
-		.even = options->drop_last,
 	};
 
-	p->sampler = sampler_open(&config, err);
-	config.in_order = false;
-	config.even = false;
 	p->probe = sampler_open(&config, err);
-	return p->sampler != NULL && p->probe != NULL ? 0 : -1;
+	return p->probe != NULL ? 0 : -1;
 }
 
 static void set_stream(struct pipeline *p)
 {
 	const struct options *options = p->parts.options;
+	struct plan_lap lap;
 
-	p->batch = options->batch;
-	p->length = sampler_length(p->sampler);
-	p->steps = options->drop_last ? p->length / p->batch
-				      : (p->length + p->batch - 1) / p->batch;
-	p->end_epoch = options->epochs > 0 ? options->start_epoch + options->epochs
-					   : UINT64_MAX;
-	if (p->steps == 0)
-		p->length = 0; /* not one batch in it: the data ends at once */
-	else
-		p->delivered = (struct cursor){.epoch = options->start_epoch +
-							options->start_step / p->steps,
-					       .step = options->start_step % p->steps};
+	p->delivered = p->parts.start;
+	plan_lap(p->parts.plan, p->delivered.lap, &lap);
+	p->steps = ((uint64_t)lap.length + p->batch - 1) / p->batch;
 	p->delay_ns = (uint64_t)(options->prep_delay * 1e9 + 0.5);
 	p->draw.state = options->seed;
 	stream_rewind(p);
@@ -104,8 +91,11 @@ static int make_batches(struct pipeline *p)
 	uint32_t samples = source_count(p->parts.source);
 
 	p->bad = calloc(samples / 64 + 1, sizeof(*p->bad));
+	p->skipped = calloc(samples / 64 + 1, sizeof(*p->skipped));
 	p->batches = calloc(p->parts.slots, sizeof(*p->batches));
-	if (p->bad == NULL || p->batches == NULL)
+	p->samples = calloc(p->batch, sizeof(*p->samples));
+	if (p->bad == NULL || p->skipped == NULL || p->batches == NULL ||
+	    p->samples == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->parts.slots; i++) {
 		p->batches[i].places = calloc(p->batch, sizeof(struct place));
@@ -125,7 +115,7 @@ struct pipeline *pipeline_open(const struct pipeline_parts *parts, struct error 
 	}
 	p->parts = *parts;
 	init_sync(p);
-	if (open_samplers(p, err) < 0)
+	if (open_probe(p, err) < 0)
 		goto fail;
 	p->batch = parts->options->batch;
 	if (make_batches(p) < 0) {
@@ -169,9 +159,10 @@ void pipeline_close(struct pipeline *p)
 		free(p->batches[i].places);
 	}
 	free(p->batches);
+	free(p->samples);
+	free(p->skipped);
 	free(p->bad);
 	free(p->workers);
-	sampler_close(p->sampler);
 	sampler_close(p->probe);
 	pthread_cond_destroy(&p->idle);
 	pthread_cond_destroy(&p->wanted);
@@ -226,23 +217,15 @@ void pipeline_stop(struct pipeline *p)
 	while (p->in_flight > 0)
 		pthread_cond_wait(&p->idle, &p->lock);
 	stream_rewind(p);
+	p->parts.outlet->ops->rewind(p->parts.outlet);
 	pthread_mutex_unlock(&p->lock);
 }
 
 void pipeline_delivered(struct pipeline *p, uint32_t slot)
 {
-	struct batch *batch = &p->batches[slot];
-
 	pthread_mutex_lock(&p->lock);
-	batch->delivered = true;
-	if (batch->stream) {
-		p->delivered =
-			(struct cursor){batch->epoch, batch->step + 1, batch->stolen};
-		if (p->delivered.step >= p->steps)
-			p->delivered = (struct cursor){batch->epoch + 1, 0, 0};
-	} else {
-		p->repeats += batch->count;
-	}
+	finish_delivered(p, &p->batches[slot]);
+	tally_delivered(p, &p->batches[slot]);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -293,20 +276,48 @@ int pipeline_status(struct pipeline *p, struct error *err)
 	return result;
 }
 
-uint64_t pipeline_repeats(const struct pipeline *p)
+uint64_t pipeline_repeats(struct pipeline *p)
 {
-	return p->repeats;
+	uint64_t repeats;
+
+	pthread_mutex_lock(&p->lock);
+	repeats = p->repeats;
+	pthread_mutex_unlock(&p->lock);
+	return repeats;
+}
+
+void pipeline_at(struct pipeline *p,
+		 void (*call)(void *context, const struct pipeline_point *next),
+		 void *context)
+{
+	struct pipeline_point next;
+	struct plan_lap lap;
+
+	pthread_mutex_lock(&p->lock);
+	stream_lap(p, &p->next, &lap);
+	next = p->next;
+	next.stolen = next.lap == p->head_lap ? p->stolen : 0;
+	call(context, &next);
+	pthread_mutex_unlock(&p->lock);
 }
 
 void pipeline_position(struct pipeline *p, uint64_t *epoch, uint64_t *step)
 {
+	struct plan_lap lap;
+
 	pthread_mutex_lock(&p->lock);
-	*epoch = p->delivered.epoch;
-	*step = p->delivered.step;
+	stream_lap(p, &p->delivered, &lap);
+	*epoch = lap.epoch;
+	*step = p->delivered.position / p->batch;
 	pthread_mutex_unlock(&p->lock);
 }
 
-uint64_t pipeline_steps(const struct pipeline *p)
+uint64_t pipeline_steps(struct pipeline *p)
 {
-	return p->steps;
+	uint64_t steps;
+
+	pthread_mutex_lock(&p->lock);
+	steps = p->steps;
+	pthread_mutex_unlock(&p->lock);
+	return steps;
 }

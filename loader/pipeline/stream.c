@@ -20,9 +20,21 @@ bool stream_bad(const struct pipeline *p, uint32_t sample)
 	return (p->bad[sample / 64] >> (sample % 64) & 1) != 0;
 }
 
-bool stream_ended(const struct pipeline *p)
+void stream_lap(struct pipeline *p, struct pipeline_point *point, struct plan_lap *lap)
 {
-	return p->length == 0 || p->next.epoch >= p->end_epoch;
+	plan_lap(p->parts.plan, point->lap, lap);
+	while (lap->length > 0 && point->position >= lap->length) {
+		*point = (struct pipeline_point){.lap = point->lap + 1};
+		plan_lap(p->parts.plan, point->lap, lap);
+	}
+}
+
+bool stream_ended(struct pipeline *p)
+{
+	struct plan_lap lap;
+
+	stream_lap(p, &p->next, &lap);
+	return lap.length == 0;
 }
 
 uint32_t stream_probe(struct pipeline *p)
@@ -47,40 +59,49 @@ static void wait_for_fetch(struct batch *batch, struct place *place)
 	batch->waiting++;
 }
 
-static void hole(struct batch *batch, struct place *place)
+/* Failed: its sample is one that can't be used; else it went to an earlier batch. */
+static void hole(struct batch *batch, struct place *place, bool failed)
 {
 	place->state = PLACE_HOLE;
+	place->failed = failed;
 	batch->holes++;
 	batch->done++;
 }
 
-/* The staged bytes at this position of the stream, with a reference; NULL if none. */
-static struct blob *staged_at(const struct pipeline *p, uint64_t epoch,
-			      uint32_t position)
+/* The staged bytes of a sample at this global position, with a reference; NULL if none.
+ * Another sample lies there when the lap was cut after it was staged. */
+static struct blob *staged_at(const struct pipeline *p, uint64_t position,
+			      uint32_t sample)
 {
-	uint64_t at = epoch * p->length + position - p->staged.first;
+	uint64_t at = position - p->staged.first;
 
-	if (at >= p->staged.count || p->staged.blobs[at] == NULL)
+	if (at >= p->staged.count || p->staged.blobs[at] == NULL ||
+	    p->staged.samples[at] != sample)
 		return NULL;
 	return blob_ref(p->staged.blobs[at]);
 }
 
-/* Gives a place the stream's sample at this position of its batch's epoch. */
 void stream_supply(struct pipeline *p, struct batch *batch, struct place *place,
 		   uint32_t position)
 {
+	struct plan *plan = p->parts.plan;
 	struct blob *blob;
 
-	place->sample = sampler_sample(p->sampler, batch->epoch, position);
+	place->sample = plan_sample(plan, batch->lap, position);
+	place->seats = plan->ops->seats != NULL
+			       ? plan->ops->seats(plan, batch->lap, position)
+			       : UINT64_MAX;
 	place->seed = random_seed(p->parts.options->seed, batch->epoch, place->sample);
 	place->fetch_ns = 0;
 	place->hit = false;
+	place->pixels = 0;
+	place->calls = (struct fetch_calls){0};
 	if (stream_bad(p, place->sample)) {
-		hole(batch, place);
+		hole(batch, place, true);
 		return;
 	}
 	if (p->turn.mode == PIPELINE_STAGED) {
-		blob = staged_at(p, batch->epoch, position);
+		blob = staged_at(p, batch->base + position, place->sample);
 	} else {
 		blob = cache_get(p->parts.cache, place->sample);
 		place->hit = blob != NULL;
@@ -114,6 +135,7 @@ bool stream_supply_repeat(struct pipeline *p, struct batch *batch, struct place 
 {
 	uint32_t length = sampler_length(p->probe);
 
+	place->seats = UINT64_MAX;
 	if (p->turn.mode != PIPELINE_DRAWN || random_unit(&p->draw) < p->turn.hit)
 		return supply_again(p, batch, place);
 	for (uint32_t tries = 0; tries < length; tries++) {
@@ -151,65 +173,70 @@ bool stream_fail(struct pipeline *p, int code, const char *reason)
 {
 	if (p->failure.code == 0)
 		error_set(&p->failure, code, "%s", reason);
-	ring_wake(p->parts.ring);
+	p->parts.outlet->ops->wake(p->parts.outlet);
 	return false;
 }
 
-/* Free slot, or RING_SLOTS. */
-static uint32_t free_slot(struct pipeline *p)
+/* A slot with room for a batch of so many, or RING_SLOTS. */
+static uint32_t reserve_slot(struct pipeline *p, uint32_t count)
 {
+	struct outlet *outlet = p->parts.outlet;
+	bool thrown = p->turn.mode == PIPELINE_PREP;
+
 	for (uint32_t i = 0; i < p->parts.slots; i++) {
 		uint32_t slot = (p->slot_hint + i) % p->parts.slots;
 
-		if (p->batches[slot].open || !ring_free(p->parts.ring, slot))
+		if (p->batches[slot].open)
 			continue;
-		p->slot_hint = slot + 1;
-		return slot;
+		if (outlet->ops->reserve(outlet, slot, count, thrown)) {
+			p->slot_hint = slot + 1;
+			return slot;
+		}
+		if (outlet->ops->final) /* no slot of it is held: it has no room */
+			break;
 	}
 	return RING_SLOTS;
 }
 
-static void advance(const struct pipeline *p, struct cursor *cursor)
-{
-	if (++cursor->step < p->steps)
-		return;
-	cursor->epoch++;
-	cursor->step = 0;
-	cursor->stolen = 0;
-}
-
 /* The next batch of the stream, at its fixed positions. */
-static void open_stream(struct pipeline *p, struct batch *batch)
+static void open_stream(struct pipeline *p, struct batch *batch,
+			const struct plan_lap *lap)
 {
-	uint32_t first = (uint32_t)(p->next.step * p->batch);
-	uint32_t stolen;
+	uint32_t first = p->next.position, stolen;
+	uint64_t steps = ((uint64_t)lap->length + p->batch - 1) / p->batch;
 
-	if (p->open == 0 && p->next.epoch != p->head_epoch) {
-		p->head_epoch = p->next.epoch;
+	if (p->open == 0 && p->next.lap != p->head_lap) {
+		p->head_lap = p->next.lap;
 		p->stolen = 0;
 	}
-	stolen = p->next.epoch == p->head_epoch ? p->stolen : 0;
+	stolen = p->next.lap == p->head_lap ? p->stolen : 0;
 	batch->stream = true;
-	batch->epoch = p->next.epoch;
-	batch->step = p->next.step;
+	batch->lap = p->next.lap;
+	batch->epoch = lap->epoch;
+	batch->base = lap->first;
 	batch->first = first;
-	batch->count = p->length - first < p->batch ? p->length - first : p->batch;
 	for (uint32_t i = 0; i < batch->count; i++) {
+		struct place *place = &batch->places[i];
+
+		place->seats = UINT64_MAX;
 		if (first + i < stolen)
-			hole(batch, &batch->places[i]);
+			hole(batch, place, false);
 		else
-			stream_supply(p, batch, &batch->places[i], first + i);
+			stream_supply(p, batch, place, first + i);
 	}
-	advance(p, &p->next);
+	p->next.position += batch->count;
+	p->steps = p->steps > steps ? p->steps : steps;
 }
 
 static bool open_repeat(struct pipeline *p, struct batch *batch)
 {
+	struct plan_lap lap;
+
+	stream_lap(p, &p->delivered, &lap);
 	batch->stream = false;
-	batch->epoch = p->delivered.epoch;
-	batch->step = p->delivered.step;
-	batch->first = 0;
-	batch->count = p->batch;
+	batch->lap = p->delivered.lap;
+	batch->epoch = lap.epoch;
+	batch->first = p->delivered.position;
 	for (uint32_t i = 0; i < batch->count; i++)
 		if (!stream_supply_repeat(p, batch, &batch->places[i]))
 			return stream_fail(
@@ -218,18 +245,26 @@ static bool open_repeat(struct pipeline *p, struct batch *batch)
 	return true;
 }
 
-static bool wants_stream(const struct pipeline *p)
+/* The next batch is the stream's own; else it repeats. */
+static bool wants_stream(const struct pipeline *p, const struct plan_lap *lap)
 {
-	uint64_t start = p->next.epoch * p->length + p->next.step * p->batch;
+	uint64_t start = lap->first + p->next.position;
 	const struct staged *staged = &p->staged;
 
 	if (p->turn.mode == PIPELINE_STREAM)
 		return true;
 	return p->turn.mode == PIPELINE_STAGED && start >= staged->first &&
-	       start + p->batch <= staged->first + staged->count && !stream_ended(p);
+	       start + p->batch <= staged->first + staged->count && lap->length > 0;
 }
 
-static bool may_open(const struct pipeline *p)
+static uint32_t places(const struct pipeline *p, const struct plan_lap *lap)
+{
+	uint32_t left = lap->length - p->next.position;
+
+	return left < p->batch ? left : p->batch;
+}
+
+static bool may_open(struct pipeline *p)
 {
 	if (!p->on || p->failure.code != 0 || p->turn.mode == PIPELINE_FETCH)
 		return false;
@@ -238,27 +273,45 @@ static bool may_open(const struct pipeline *p)
 	return !p->turn.metered || p->credits > 0;
 }
 
+/* Opens the next batch, if there is room for it; NULL: it can't. */
+static struct batch *open_next(struct pipeline *p)
+{
+	struct plan_lap lap;
+	struct batch *batch;
+	uint32_t slot, count;
+	bool stream;
+
+	stream_lap(p, &p->next, &lap);
+	stream = wants_stream(p, &lap);
+	count = stream ? places(p, &lap) : p->batch;
+	slot = reserve_slot(p, count);
+	if (slot == RING_SLOTS)
+		return NULL;
+	batch = &p->batches[slot];
+	retire(p, batch);
+	batch->waiting = batch->ready = batch->done = batch->holes = 0;
+	batch->failed_code = 0;
+	batch->vain = (struct tally){0};
+	batch->count = count;
+	if (stream)
+		open_stream(p, batch, &lap);
+	else if (!open_repeat(p, batch))
+		return NULL;
+	return batch;
+}
+
 bool stream_open(struct pipeline *p)
 {
 	bool opened = false;
 
 	while (may_open(p)) {
-		uint32_t slot = free_slot(p);
-		struct batch *batch;
+		struct batch *batch = open_next(p);
 
-		if (slot == RING_SLOTS)
-			break;
-		batch = &p->batches[slot];
-		retire(p, batch);
-		batch->waiting = batch->ready = batch->done = batch->holes = 0;
-		batch->failed_code = 0;
-		if (wants_stream(p))
-			open_stream(p, batch);
-		else if (!open_repeat(p, batch))
+		if (batch == NULL)
 			break;
 		p->credits -= p->turn.metered;
 		batch->open = true;
-		p->fifo[(p->head + p->open++) % RING_SLOTS] = slot;
+		p->fifo[(p->head + p->open++) % RING_SLOTS] = stream_slot(p, batch);
 		p->kick |= batch->waiting > 0;
 		opened = true;
 		if (batch->done == batch->count) /* every sample known to be bad */
@@ -294,6 +347,7 @@ void stream_rewind(struct pipeline *p)
 		p->batches[slot].open = false;
 	p->open = 0;
 	p->next = p->delivered;
-	p->head_epoch = p->next.epoch;
+	p->head_lap = p->next.lap;
 	p->stolen = p->next.stolen;
+	p->owed = (struct tally){0}; /* it was beyond what was delivered */
 }

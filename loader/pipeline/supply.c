@@ -5,7 +5,6 @@
 #include "loader/cache.h"
 #include "loader/options.h"
 #include "loader/pipeline/state.h"
-#include "loader/sampler.h"
 
 #include <errno.h>
 #include <string.h>
@@ -88,6 +87,7 @@ static void supply_place(struct pipeline *p, const struct fetch_job *job,
 	struct batch *batch = &p->batches[job->tag >> 32];
 	struct place *place = &batch->places[(uint32_t)job->tag];
 
+	place->calls = job->calls;
 	if (!p->on) { /* the turn ended meanwhile */
 		blob_put(blob);
 	} else if (blob == NULL) {
@@ -173,13 +173,15 @@ static void fetch_thread_started(void *context)
 	trace_thread(p->parts.process, TRACE_STAGE_FETCH);
 }
 
-/* What the stream wants last in its epoch: for auto to try engines on. */
+/* What the stream wants last in its lap: for auto to try engines on. */
 static uint32_t list_last(struct pipeline *p, uint32_t *samples, uint32_t most)
 {
+	struct plan_lap lap;
 	uint32_t count = 0;
 
-	for (uint32_t at = p->length; at > 0 && count < most; count++)
-		samples[count] = sampler_sample(p->sampler, p->next.epoch, --at);
+	stream_lap(p, &p->next, &lap);
+	for (uint32_t at = lap.length; at > 0 && count < most; count++)
+		samples[count] = plan_sample(p->parts.plan, p->next.lap, --at);
 	return count;
 }
 

@@ -35,12 +35,14 @@ static int prepare(struct worker *worker, const struct batch *batch,
 		   struct place *place, bool bare, struct error *err)
 {
 	struct pipeline *p = worker->pipeline;
-	void *out = ring_sample(p->parts.ring, stream_slot(p, batch),
-				(uint32_t)(place - batch->places));
+	struct outlet *outlet = p->parts.outlet;
+	void *out = outlet->ops->sample(outlet, stream_slot(p, batch),
+					(uint32_t)(place - batch->places));
 	uint64_t start = bare && p->delay_ns == 0 ? 0 : clock_now(), took;
 	int result = prep_run(worker->prep, place->blob->data, place->blob->size,
 			      place->seed, out, err);
 
+	place->pixels = (uint32_t)prep_pixels(worker->prep); /* JPEG_PIXELS_MAX */
 	pad(p, start);
 	if (bare)
 		return result;
@@ -154,7 +156,7 @@ static void *worker_main(void *context)
 		pthread_mutex_lock(&p->lock);
 		error_sys(&p->failure, ENOMEM, "a prep worker cannot start");
 		pthread_mutex_unlock(&p->lock);
-		ring_wake(p->parts.ring);
+		p->parts.outlet->ops->wake(p->parts.outlet);
 	}
 	prep_worker_free(worker->prep);
 	return NULL;

@@ -86,9 +86,18 @@ static int image_run(void *state, const struct prep_sample *sample, void *out,
 	return result;
 }
 
+static uint64_t image_pixels(const void *state)
+{
+	const struct image *image = state;
+
+	return jpeg_pixels(image->jpeg);
+}
+
 const struct prep_op prep_image = {
 	.name = "image",
+	.bytes = prep_config_bytes,
 	.state_new = image_new,
 	.state_free = image_free,
 	.run = image_run,
+	.pixels = image_pixels,
 };

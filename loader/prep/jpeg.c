@@ -44,6 +44,7 @@ struct jpeg {
 	struct jpeg_region region;
 	unsigned left;   /* columns decoded before the region's first */
 	unsigned wanted; /* rows that jpeg_rows() is asked for */
+	uint64_t pixels; /* decoded so far */
 	uint8_t *row;
 	struct scratch rows;
 	int code; /* of the failure, with why */
@@ -243,6 +244,7 @@ int jpeg_open(struct jpeg *jpeg, const void *bytes, size_t size, struct jpeg_inf
 	jpeg->size = size;
 	jpeg->scan = 0;
 	jpeg->ended = false;
+	jpeg->pixels = 0;
 	result = attempt(jpeg, read_header, err);
 	if (result < 0)
 		return result;
@@ -251,6 +253,14 @@ int jpeg_open(struct jpeg *jpeg, const void *bytes, size_t size, struct jpeg_inf
 	info->height = jpeg->lib.image_height;
 	info->orientation = exif_orientation(bytes, size);
 	return check_size(jpeg, err);
+}
+
+void jpeg_reduce(struct jpeg *jpeg, unsigned eighths, struct jpeg_info *info)
+{
+	jpeg->lib.scale_num = eighths;
+	jpeg->lib.scale_denom = 8;
+	info->width = (info->width * eighths + 7) / 8;
+	info->height = (info->height * eighths + 7) / 8;
 }
 
 static bool is_inked(const struct jpeg *jpeg)
@@ -331,12 +341,18 @@ static size_t stride(const struct jpeg *jpeg)
 	return (bytes + SCRATCH_ALIGN - 1) / SCRATCH_ALIGN * SCRATCH_ALIGN;
 }
 
+static void read_row(struct jpeg *jpeg, JSAMPROW row)
+{
+	jpeg_read_scanlines(&jpeg->lib, &row, 1);
+	jpeg->pixels += jpeg->lib.output_width;
+}
+
 static void read_rows(struct jpeg *jpeg)
 {
 	JSAMPROW row = jpeg->row;
 
 	for (unsigned done = 0; done < jpeg->wanted; done++) {
-		jpeg_read_scanlines(&jpeg->lib, &row, 1);
+		read_row(jpeg, row);
 		if (is_inked(jpeg))
 			remove_ink(jpeg, row);
 		row += stride(jpeg);
@@ -365,12 +381,11 @@ int jpeg_rows(struct jpeg *jpeg, unsigned count, const uint8_t **rows,
 static void read_rest(struct jpeg *jpeg)
 {
 	struct jpeg_decompress_struct *lib = &jpeg->lib;
-	JSAMPROW row = jpeg->row;
 
 	if (lib->output_scanline + 1 < lib->output_height)
 		jpeg_skip_scanlines(lib, lib->output_height - 1 - lib->output_scanline);
 	if (lib->output_scanline < lib->output_height)
-		jpeg_read_scanlines(lib, &row, 1);
+		read_row(jpeg, jpeg->row);
 }
 
 int jpeg_end(struct jpeg *jpeg, struct error *err)
@@ -378,4 +393,9 @@ int jpeg_end(struct jpeg *jpeg, struct error *err)
 	if (jpeg_has_multiple_scans(&jpeg->lib) || ends(jpeg))
 		return 0;
 	return attempt(jpeg, read_rest, err);
+}
+
+uint64_t jpeg_pixels(const struct jpeg *jpeg)
+{
+	return jpeg->pixels;
 }

@@ -1,7 +1,7 @@
 /*
  * jpeg.h - decodes a region of a JPEG, row by row.
  *
- *	jpeg_open -> jpeg_begin -> jpeg_rows ... -> jpeg_end
+ *	jpeg_open [-> jpeg_reduce] -> jpeg_begin -> jpeg_rows ... -> jpeg_end
  *
  * One struct jpeg serves one thread and any number of images in turn. Rows are
  * four bytes a pixel: R G B and one that holds anything. They equal, value by value,
@@ -42,6 +42,12 @@ void jpeg_free(struct jpeg *jpeg);
 int jpeg_open(struct jpeg *jpeg, const void *bytes, size_t size, struct jpeg_info *info,
 	      struct error *err);
 
+/*
+ * Reduces the image while it is decoded, to eighths (1 to 8) of its width and height, as
+ * libjpeg does; info becomes what is left. The region is then the whole of it.
+ */
+void jpeg_reduce(struct jpeg *jpeg, unsigned eighths, struct jpeg_info *info);
+
 /* Chooses the region, which must lie within the image. */
 int jpeg_begin(struct jpeg *jpeg, const struct jpeg_region *region, struct error *err);
 
@@ -55,5 +61,8 @@ int jpeg_rows(struct jpeg *jpeg, unsigned count, const uint8_t **rows,
  * the rest of it. (What lies below the region and does have an end is not looked at.)
  */
 int jpeg_end(struct jpeg *jpeg, struct error *err);
+
+/* Pixels decoded of the image so far: rows read x columns decoded of each. */
+uint64_t jpeg_pixels(const struct jpeg *jpeg);
 
 #endif

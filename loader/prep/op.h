@@ -13,18 +13,24 @@ struct prep_sample {
 
 struct prep_op {
 	const char *name;
+	/* Of a sample that is prepared as config says. */
+	size_t (*bytes)(const struct prep_config *config);
 	/* What one thread needs: scratch memory, a decoder. NULL: out of memory. */
 	void *(*state_new)(const struct prep_config *config);
 	void (*state_free)(void *state);
 	/* As prep_run() promises. */
 	int (*run)(void *state, const struct prep_sample *sample, void *out,
 		   struct error *err);
+	/* As prep_pixels() promises; NULL: it decodes nothing. */
+	uint64_t (*pixels)(const void *state);
 };
 
+extern const struct prep_op prep_canvas;
+extern const struct prep_op prep_decoded;
 extern const struct prep_op prep_image;
 extern const struct prep_op prep_raw;
 
-/* Bytes of one sample that is prepared as config says. */
+/* Bytes of the square that config asks for. */
 size_t prep_config_bytes(const struct prep_config *config);
 
 #endif

@@ -35,6 +35,8 @@ const struct prep_config prep_defaults = {
 static const struct prep_op *const ops[] = {
 	&prep_image,
 	&prep_raw,
+	&prep_decoded,
+	&prep_canvas,
 };
 
 static const struct prep_op *find(const char *name)
@@ -116,7 +118,7 @@ size_t prep_config_bytes(const struct prep_config *config)
 
 size_t prep_sample_bytes(const struct prep *prep)
 {
-	return prep_config_bytes(&prep->config);
+	return prep->op->bytes(&prep->config);
 }
 
 struct prep_worker *prep_worker_new(const struct prep *prep)
@@ -148,4 +150,9 @@ int prep_run(struct prep_worker *worker, const void *bytes, size_t size, uint64_
 	const struct prep_sample sample = {bytes, size, seed};
 
 	return worker->op->run(worker->state, &sample, out, err);
+}
+
+uint64_t prep_pixels(const struct prep_worker *worker)
+{
+	return worker->op->pixels != NULL ? worker->op->pixels(worker->state) : 0;
 }

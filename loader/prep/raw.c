@@ -35,6 +35,7 @@ static int raw_run(void *state, const struct prep_sample *sample, void *out,
 
 const struct prep_op prep_raw = {
 	.name = "raw",
+	.bytes = prep_config_bytes,
 	.state_new = raw_new,
 	.state_free = free,
 	.run = raw_run,

@@ -1,6 +1,7 @@
 #include "loader/source.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"
+#include "loader/source/union.h"
 #include "loader/source/variant.h"
 
 #include <errno.h>
@@ -64,6 +65,41 @@ struct source *source_open(const char *dataset, const struct source_config *conf
 		return NULL;
 	}
 	return source;
+}
+
+struct source *source_union(struct source *const *parts, unsigned count,
+			    struct error *err)
+{
+	struct source *source = calloc(1, sizeof(*source));
+
+	if (source == NULL) {
+		for (unsigned i = 0; i < count; i++)
+			source_close(parts[i]);
+		error_sys(err, ENOMEM, "cannot open the data sets");
+		return NULL;
+	}
+	source->variant = &source_union_variant;
+	source->state = union_open(parts, count, &source->facts, err);
+	if (source->state == NULL) {
+		free(source);
+		return NULL;
+	}
+	return source;
+}
+
+const struct source *source_part(const struct source *source, unsigned part)
+{
+	return union_part(source->state, part);
+}
+
+const uint64_t *source_parts(const struct source *source)
+{
+	return union_parts(source->state);
+}
+
+uint32_t source_in_part(const struct source *source, unsigned part, uint32_t sample)
+{
+	return union_in_part(source->state, part, sample);
 }
 
 void source_close(struct source *source)

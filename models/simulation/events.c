@@ -1,5 +1,5 @@
 /*
- * events.c - what the threads of a simulated pipeline do, one after another.
+ * events.c - what the threads of simulated pipelines do, one after another.
  *
  * CPU tasks all advance at speed[running], so they share one virtual time: `worked`,
  * the CPU work that each running thread has done since the beginning. A task ends when
@@ -12,8 +12,6 @@
 /* Longest that a place of the fetch engine catches up: loader/fetch/fetch.c. */
 static const double CATCH_UP_S = 0.01;
 
-enum { CONSUMER = 0 }; /* then the workers, then the reads in flight */
-
 /* ---- time -------------------------------------------------------------------- */
 
 static void begin_work(struct simulation *sim, uint32_t who, double work,
@@ -25,111 +23,118 @@ static void begin_work(struct simulation *sim, uint32_t who, double work,
 
 static void account(struct simulation *sim, double seconds)
 {
-	const struct simulation_load *load = sim->load;
 	struct sums *sums = &sim->sums;
 
-	sums->blocked += sim->computing ? 0 : seconds;
-	sums->prep += seconds * (load->workers - sim->workers.count);
-	sums->fetch += seconds * (load->depth - sim->reads.count);
+	sums->blocked += seconds * (sim->consumers - sim->computing);
+	sums->prep += seconds * sim->preparing;
+	sums->fetch += seconds * sim->reading;
 	sums->cpu += seconds * sim->running * sim->speed[sim->running];
 }
 
 /* ---- opening and publishing batches ------------------------------------------- */
 
-static bool may_open(const struct simulation *sim)
+static bool may_open(const struct simulation *sim, const struct pipeline *pipeline)
 {
 	const struct simulation_load *load = sim->load;
+	uint64_t opened = pipeline->intake.opened;
 
-	if (load->no_prep || (load->loaded && sim->credits == 0))
+	if (load->no_prep || (load->loaded && pipeline->credits == 0))
 		return false;
-	return sim->feed.opened - sim->released < load->ahead;
+	return opened - pipeline->released < pipeline->intake.ahead &&
+	       opened - pipeline->published < load->ahead;
 }
 
 /* For a worker, in the order of the stream. */
-static void make_ready(struct simulation *sim, uint64_t position, uint32_t place)
+static void make_ready(struct pipeline *pipeline, uint64_t position, uint32_t place)
 {
-	agenda_put(&sim->ready, (double)position, place);
+	agenda_put(&pipeline->ready, (double)position, place);
 }
 
-static void supply(struct simulation *sim, uint64_t position, uint32_t place)
+static void supply(struct pipeline *pipeline, uint64_t position, uint32_t place)
 {
-	const struct feed *feed = &sim->feed;
+	const struct intake *intake = &pipeline->intake;
 
-	if (feed->places[place].hit && feed->policy != HITS_PAGE)
-		make_ready(sim, position, place);
+	if (intake->places[place].hit && intake->policy != HITS_PAGE)
+		make_ready(pipeline, position, place);
 	else
-		sim->waiting[sim->wait_tail++ % sim->places] = place;
+		pipeline->waiting[pipeline->wait_tail++ % pipeline->places] = place;
 }
 
 /* As many batches as there are free slots for. True if one was opened. */
-static bool open_batches(struct simulation *sim)
+static bool open_batches(struct simulation *sim, struct pipeline *pipeline)
 {
+	struct intake *intake = &pipeline->intake;
 	bool opened = false;
 
-	while (may_open(sim)) {
-		uint64_t first = sim->feed.opened * sim->feed.batch;
-		uint32_t slot = feed_next(&sim->feed);
+	while (may_open(sim, pipeline)) {
+		uint64_t first = intake->opened * intake->batch;
+		uint32_t slot = intake_next(intake);
 
-		for (uint32_t i = 0; i < sim->feed.batches[slot].count; i++)
-			supply(sim, first + i, slot * sim->feed.batch + i);
-		sim->credits -= sim->load->loaded;
+		for (uint32_t i = 0; i < intake->batches[slot].count; i++)
+			supply(pipeline, first + i, slot * intake->batch + i);
+		pipeline->credits -= sim->load->loaded;
 		opened = true;
 	}
 	return opened;
 }
 
-static struct feed_batch *batch_of(struct simulation *sim, uint64_t number)
+static struct intake_batch *batch_of(struct pipeline *pipeline, uint64_t number)
 {
-	return &sim->feed.batches[number % sim->feed.ahead];
+	return &pipeline->intake.batches[number % pipeline->intake.ahead];
 }
 
 /* Whole, and in order. */
-static void publish(struct simulation *sim)
+static void publish(const struct simulation *sim, struct pipeline *pipeline)
 {
-	while (sim->published < sim->feed.opened) {
-		const struct feed_batch *head = batch_of(sim, sim->published);
+	while (pipeline->published < pipeline->intake.opened) {
+		const struct intake_batch *head =
+			batch_of(pipeline, pipeline->published);
 
 		if (head->done < head->count)
 			return;
-		sim->published++;
-		sim->released += sim->load->loaded;
+		pipeline->published++;
+		pipeline->released += sim->load->loaded;
 	}
 }
 
 /* ---- prep -------------------------------------------------------------------- */
 
-static void start_prep(struct simulation *sim)
+static void start_prep(struct simulation *sim, struct pipeline *pipeline)
 {
 	const struct simulation_load *load = sim->load;
-	uint32_t who = sim->workers.who[--sim->workers.count];
+	uint32_t who = pipeline->workers.who[--pipeline->workers.count];
 	struct task *task = &sim->tasks[who];
 
-	task->place = agenda_take(&sim->ready);
+	sim->preparing++;
+	task->place = agenda_take(&pipeline->ready);
 	task->until = sim->now + load->delay_s;
 	begin_work(sim, who,
-		   load->prep_scale * feed_draw(&sim->feed, task->place)->prep_s, 1);
+		   load->prep_scale *
+			   intake_draw(&pipeline->intake, task->place)->prep_s,
+		   1);
 }
 
-static void prep_done(struct simulation *sim, uint32_t who)
+static void prep_done(struct simulation *sim, struct pipeline *pipeline, uint32_t who)
 {
-	uint32_t slot = sim->tasks[who].place / sim->feed.batch;
+	uint32_t slot = sim->tasks[who].place / pipeline->intake.batch;
 
-	sim->workers.who[sim->workers.count++] = who;
+	sim->preparing--;
+	pipeline->workers.who[pipeline->workers.count++] = who;
 	sim->sums.prepared++;
-	sim->feed.batches[slot].done++;
-	publish(sim);
+	pipeline->intake.batches[slot].done++;
+	publish(sim, pipeline);
 }
 
-static bool start_preps(struct simulation *sim)
+static bool start_preps(struct simulation *sim, struct pipeline *pipeline)
 {
 	bool opened = false;
 
-	while (sim->workers.count > 0) {
-		if (sim->ready.count == 0)
-			opened |= open_batches(sim);
-		if (sim->ready.count == 0)
+	while (pipeline->workers.count > 0) {
+		if (pipeline->ready.count == 0)
+			opened |= open_batches(sim, pipeline);
+		if (pipeline->ready.count == 0)
 			break;
-		start_prep(sim);
+		start_prep(sim, pipeline);
 	}
 	return opened;
 }
@@ -137,192 +142,268 @@ static bool start_preps(struct simulation *sim)
 /* ---- fetch ------------------------------------------------------------------- */
 
 /* When a read begins for the throttle: throttle_start() of loader/fetch/fetch.c. */
-static double throttle_start(const struct simulation *sim, const struct task *task)
+static double throttle_start(const struct simulation *sim,
+			     const struct pipeline *pipeline, const struct task *task)
 {
-	if (task->until <= sim->starved || task->until > sim->now)
+	if (task->until <= pipeline->starved || task->until > sim->now)
 		return sim->now;
 	return fmax(task->until, sim->now - CATCH_UP_S);
 }
 
-static void start_read(struct simulation *sim)
+static void start_read(struct simulation *sim, struct pipeline *pipeline)
 {
-	uint32_t who = sim->reads.who[--sim->reads.count];
+	uint32_t who = pipeline->reads.who[--pipeline->reads.count];
 	struct task *task = &sim->tasks[who];
 
-	task->place = sim->waiting[sim->wait_head++ % sim->places];
+	sim->reading++;
+	task->place = pipeline->waiting[pipeline->wait_head++ % pipeline->places];
 	task->stored = false;
-	task->start = throttle_start(sim, task);
-	sim->issuing++;
+	task->start = throttle_start(sim, pipeline, task);
+	pipeline->issuing++;
 	begin_work(sim, who, sim->load->fetch_cpu_s, 1);
 }
 
-static bool start_reads(struct simulation *sim)
+static bool start_reads(struct simulation *sim, struct pipeline *pipeline)
 {
 	bool opened = false;
 
-	while (sim->reads.count > 0 && sim->issuing < sim->load->fetch_threads) {
-		if (sim->wait_head == sim->wait_tail)
-			opened |= open_batches(sim);
-		if (sim->wait_head == sim->wait_tail) {
-			sim->starved = sim->now;
+	while (pipeline->reads.count > 0 &&
+	       pipeline->issuing < sim->load->fetch_threads) {
+		if (pipeline->wait_head == pipeline->wait_tail)
+			opened |= open_batches(sim, pipeline);
+		if (pipeline->wait_head == pipeline->wait_tail) {
+			pipeline->starved = sim->now;
 			break;
 		}
-		start_read(sim);
+		start_read(sim, pipeline);
 	}
 	return opened;
 }
 
-/* When the throttle lets a read go: throttle_release() of loader/throttle.c. */
-static double throttle_due(struct simulation *sim, const struct task *task)
+/* When the bytes of a read have had their turn on what passed *passed before. */
+static double transfer(double *passed, double start, double seconds)
+{
+	*passed = fmax(*passed + seconds, start);
+	return *passed;
+}
+
+/* When the throttle lets a read go: throttle_release() of loader/throttle.c. All jobs'
+ * reads meet at the storage, behind the throttle of each. */
+static double throttle_due(struct simulation *sim, struct pipeline *pipeline,
+			   const struct task *task)
 {
 	const struct simulation_load *load = sim->load;
-	double bytes = (double)feed_draw(&sim->feed, task->place)->bytes;
+	double bytes = (double)intake_draw(&pipeline->intake, task->place)->bytes, due;
+	bool hit = pipeline->intake.places[task->place].hit;
 
-	if (sim->feed.places[task->place].hit && !load->throttled)
+	if (hit && !load->throttled)
 		return sim->now;
-	sim->passed = fmax(sim->passed + bytes / load->bandwidth, task->start);
-	return fmax(task->start + load->latency_s, sim->passed);
+	due = fmax(task->start + load->latency_s,
+		   transfer(&pipeline->passed, task->start, bytes / load->bandwidth));
+	if (hit || !(load->joint_bandwidth > 0))
+		return due;
+	return fmax(due,
+		    transfer(&sim->passed, task->start, bytes / load->joint_bandwidth));
 }
 
-static void hand_on(struct simulation *sim, uint32_t who)
+static void hand_on(struct simulation *sim, struct pipeline *pipeline, uint32_t who)
 {
-	uint32_t place = sim->tasks[who].place, size = sim->feed.batch;
-	uint64_t number = sim->feed.batches[place / size].number;
+	uint32_t place = sim->tasks[who].place, size = pipeline->intake.batch;
+	uint64_t number = pipeline->intake.batches[place / size].number;
 
-	sim->reads.who[sim->reads.count++] = who;
-	make_ready(sim, number * size + place % size, place);
+	sim->reading--;
+	pipeline->reads.who[pipeline->reads.count++] = who;
+	make_ready(pipeline, number * size + place % size, place);
 }
 
-static void stored(struct simulation *sim, uint32_t who)
+static void stored(struct simulation *sim, struct pipeline *pipeline, uint32_t who)
 {
 	struct task *task = &sim->tasks[who];
 
 	task->stored = true;
-	task->until = throttle_due(sim, task);
+	task->until = throttle_due(sim, pipeline, task);
 	if (task->until > sim->now)
 		agenda_put(&sim->clock, task->until, who);
 	else
-		hand_on(sim, who);
+		hand_on(sim, pipeline, who);
 }
 
 /*
  * How long the storage has a read after the thread's work on it, which is in the time
  * that it takes alone. What the kernel's cache holds is none of its business.
  */
-static double own_latency(const struct simulation *sim, uint32_t place)
+static double own_latency(const struct simulation *sim, const struct intake *intake,
+			  uint32_t place)
 {
 	const struct simulation_load *load = sim->load;
-	double alone = load->fetch_scale * feed_draw(&sim->feed, place)->fetch_s;
+	double alone = load->fetch_scale * intake_draw(intake, place)->fetch_s;
 
-	if (isnan(alone) || sim->feed.places[place].hit)
+	if (isnan(alone) || intake->places[place].hit)
 		return 0;
 	return alone - load->fetch_cpu_s;
 }
 
-static void issued(struct simulation *sim, uint32_t who)
+static void issued(struct simulation *sim, struct pipeline *pipeline, uint32_t who)
 {
-	double latency = own_latency(sim, sim->tasks[who].place);
+	double latency = own_latency(sim, &pipeline->intake, sim->tasks[who].place);
 
-	sim->issuing--;
+	pipeline->issuing--;
 	if (latency > 0)
 		agenda_put(&sim->clock, sim->now + latency, who);
 	else
-		stored(sim, who);
+		stored(sim, pipeline, who);
 }
 
-/* ---- the consumer ------------------------------------------------------------- */
+/* ---- the consumers ------------------------------------------------------------- */
 
-static void count_batch(struct simulation *sim, const struct feed_batch *batch)
+static void count_batch(struct simulation *sim, struct consumer *consumer,
+			const struct intake_batch *batch)
 {
-	if (sim->taken == sim->first)
-		sim->sums = (struct sums){.begin = sim->now};
-	if (sim->taken < sim->first || sim->taken >= sim->last)
+	if (consumer->taken == sim->first) {
+		consumer->begin = sim->now;
+		if (consumer == sim->pipelines->consumers)
+			sim->sums = (struct sums){.begin = sim->now};
+	}
+	if (consumer->taken < sim->first || consumer->taken > sim->last)
 		return;
-	sim->sums.samples += batch->count;
-	sim->sums.hits += batch->hits;
+	consumer->end = sim->now;
+	consumer->samples = consumer->pending;
+	consumer->hits = consumer->found;
+	consumer->pending += batch->count;
+	consumer->found += batch->hits;
+}
+
+static void release(const struct simulation *sim, struct pipeline *pipeline,
+		    struct consumer *consumer)
+{
+	uint64_t least = ++consumer->released;
+
+	for (uint32_t i = 0; i < pipeline->consumer_count; i++)
+		if (pipeline->consumers[i].released < least)
+			least = pipeline->consumers[i].released;
+	if (!sim->load->loaded)
+		pipeline->released = least;
 }
 
 /* Takes a batch and computes on it. */
-static void take(struct simulation *sim, const struct feed_batch *batch)
+static void take(struct simulation *sim, struct pipeline *pipeline, uint32_t index,
+		 const struct intake_batch *batch)
 {
 	const struct simulation_load *load = sim->load;
+	struct consumer *consumer = &pipeline->consumers[index];
 	double share = (double)batch->count / load->batch;
+	uint32_t who = pipeline->first + index;
 
-	count_batch(sim, batch);
-	sim->taken++;
-	sim->credits += load->loaded;
+	count_batch(sim, consumer, batch);
+	sim->behind -= consumer->taken == sim->enough;
+	sim->ended |= consumer->taken == sim->last;
+	consumer->taken++;
+	pipeline->credits += load->loaded;
 	if (load->no_consumer) {
-		sim->released++;
+		release(sim, pipeline, consumer);
 		return;
 	}
-	sim->computing = true;
-	sim->tasks[CONSUMER].until = sim->now + load->compute_s * share;
-	begin_work(sim, CONSUMER, load->compute_cpu_s * share, load->compute_threads);
+	consumer->computing = true;
+	sim->computing++;
+	sim->tasks[who].until = sim->now + consumer->compute_s * share;
+	begin_work(sim, who, load->compute_cpu_s * share, load->compute_threads);
 }
 
-static void computed(struct simulation *sim)
+static void computed(struct simulation *sim, struct pipeline *pipeline, uint32_t who)
 {
-	sim->computing = false;
-	sim->released += !sim->load->loaded;
+	struct consumer *consumer = &pipeline->consumers[who - pipeline->first];
+
+	consumer->computing = false;
+	sim->computing--;
+	release(sim, pipeline, consumer);
 }
 
 /* Asks for a batch. True if one was there. */
-static bool ask(struct simulation *sim)
+static bool ask(struct simulation *sim, struct pipeline *pipeline, uint32_t index)
 {
-	const struct feed_batch synthetic = {.count = sim->load->batch,
-					     .hits = sim->load->batch};
+	const struct simulation_load *load = sim->load;
+	const struct consumer *consumer = &pipeline->consumers[index];
+	const struct intake_batch synthetic = {.count = load->batch,
+					       .hits = load->batch};
 
-	if (sim->computing || sim->taken > sim->last)
+	if (consumer->computing || simulation_done(sim))
 		return false;
-	if (sim->load->loaded || sim->load->no_prep) {
-		take(sim, &synthetic);
+	if (load->loaded || (load->no_prep && consumer->taken - pipeline->released <
+						      pipeline->intake.ahead)) {
+		take(sim, pipeline, index, &synthetic);
 		return true;
 	}
-	if (sim->taken == sim->published)
+	if (load->no_prep || consumer->taken == pipeline->published)
 		return false;
-	take(sim, batch_of(sim, sim->taken));
+	take(sim, pipeline, index, batch_of(pipeline, consumer->taken));
 	return true;
 }
 
 /* ---- what happens ------------------------------------------------------------- */
+
+static bool begin(struct simulation *sim, struct pipeline *pipeline)
+{
+	bool more = start_preps(sim, pipeline);
+
+	more |= start_reads(sim, pipeline);
+	for (uint32_t i = 0; i < pipeline->consumer_count; i++)
+		more |= ask(sim, pipeline, i);
+	return more;
+}
 
 void events_begin(struct simulation *sim)
 {
 	bool more;
 
 	do {
-		more = start_preps(sim);
-		more |= start_reads(sim);
-		more |= ask(sim);
+		more = false;
+		for (uint32_t i = 0; i < sim->pipeline_count; i++)
+			more |= begin(sim, &sim->pipelines[i]);
 	} while (more);
 }
 
-static bool is_worker(const struct simulation *sim, uint32_t who)
+static struct pipeline *pipeline_of(struct simulation *sim, uint32_t who)
 {
-	return who <= sim->load->workers;
+	return sim->pipeline_count == 1 ? sim->pipelines
+					: &sim->pipelines[who / sim->threads];
+}
+
+static bool is_consumer(const struct pipeline *pipeline, uint32_t who)
+{
+	return who - pipeline->first < pipeline->consumer_count;
+}
+
+static bool is_worker(const struct simulation *sim, const struct pipeline *pipeline,
+		      uint32_t who)
+{
+	return !is_consumer(pipeline, who) &&
+	       who - pipeline->first < pipeline->consumer_count + sim->load->workers;
 }
 
 /* By the clock. */
 static void passed(struct simulation *sim, uint32_t who)
 {
-	if (who == CONSUMER)
-		computed(sim);
-	else if (is_worker(sim, who))
-		prep_done(sim, who);
+	struct pipeline *pipeline = pipeline_of(sim, who);
+
+	if (is_consumer(pipeline, who))
+		computed(sim, pipeline, who);
+	else if (is_worker(sim, pipeline, who))
+		prep_done(sim, pipeline, who);
 	else if (sim->tasks[who].stored)
-		hand_on(sim, who);
+		hand_on(sim, pipeline, who);
 	else
-		stored(sim, who);
+		stored(sim, pipeline, who);
 }
 
 /* The CPU work is done. */
 static void worked(struct simulation *sim, uint32_t who)
 {
-	bool reads = who != CONSUMER && !is_worker(sim, who);
+	struct pipeline *pipeline = pipeline_of(sim, who);
+	bool computes = is_consumer(pipeline, who);
 
-	sim->running -= who == CONSUMER ? sim->load->compute_threads : 1;
-	if (reads)
-		issued(sim, who);
+	sim->running -= computes ? sim->load->compute_threads : 1;
+	if (!computes && !is_worker(sim, pipeline, who))
+		issued(sim, pipeline, who);
 	else if (sim->tasks[who].until > sim->now)
 		agenda_put(&sim->clock, sim->tasks[who].until, who);
 	else

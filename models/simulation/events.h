@@ -1,5 +1,5 @@
 /*
- * events.h - the threads of a simulated pipeline, and time.
+ * events.h - the threads of simulated pipelines, and time.
  *
  *	while not done: events_begin(): who can begin something does
  *			events_step(): on to when the next of them is done
@@ -8,10 +8,10 @@
 #define DSA_SIMULATION_EVENTS_H
 
 #include "models/simulation/agenda.h"
-#include "models/simulation/feed.h"
+#include "models/simulation/intake.h"
 
 struct task {
-	uint32_t place; /* of the feed; prep, read */
+	uint32_t place; /* of the intake; prep, read */
 	bool stored;    /* read: the storage itself is done */
 	double start;   /* read: as the throttle sees it */
 	double until;   /* not done before; read: when the last one was due */
@@ -27,37 +27,66 @@ struct idle {
 struct sums {
 	double begin; /* when they were zeroed */
 	double blocked, prep, fetch, cpu;
-	uint64_t samples, hits, prepared;
+	uint64_t prepared;
 };
 
-struct simulation {
-	const struct simulation_load *load;
-	struct feed feed;
-	double speed[SIMULATION_THREADS + 1];
+/* A job: it takes batches, and gives them back one after the other. */
+struct consumer {
+	double compute_s;         /* a step, by the clock */
+	uint64_t taken, released; /* batches */
+	bool computing;
+	double begin, end;       /* when it took the first and the last that count */
+	uint64_t samples, hits;  /* between these */
+	uint64_t pending, found; /* the same with the last one */
+};
 
-	double now, worked;
-	unsigned running;    /* threads that want a core */
-	struct agenda cpu;   /* by `worked` at the end */
-	struct agenda clock; /* by time */
-	struct task
-		*tasks; /* who: 0 the consumer, then workers, then reads in flight */
+/* With its threads: who = first + 0 .. its consumers, then workers, then reads. */
+struct pipeline {
+	struct intake intake;
+	uint32_t first;
+	struct consumer *consumers;
+	uint32_t consumer_count;
 
 	uint32_t places;   /* of all slots */
 	uint32_t *waiting; /* those for a fetch thread, in order: a ring */
 	uint64_t wait_head, wait_tail;
 	struct agenda ready; /* those for a worker, by their position in the stream */
 
-	uint64_t published, taken, released; /* batches */
-	uint64_t credits;                    /* loaded: batches that prep may open */
-	bool computing;
+	uint64_t published, released; /* batches; released by all consumers */
+	uint64_t credits;             /* loaded: batches that prep may open */
 	struct idle workers, reads;
 	unsigned issuing;       /* fetch threads at work */
 	double starved, passed; /* throttle: loader/fetch/fetch.c, loader/throttle.c */
-	uint64_t first, last;   /* batches counted: taken in [first, last) */
+};
+
+struct simulation {
+	const struct simulation_load *load;
+	double *speed; /* [running] */
+
+	double now, worked;
+	unsigned running;    /* threads that want a core */
+	struct agenda cpu;   /* by `worked` at the end */
+	struct agenda clock; /* by time */
+	struct task *tasks;  /* who */
+
+	struct pipeline *pipelines;
+	uint32_t pipeline_count;
+	uint32_t threads; /* of a pipeline, consumers and reads counted */
+	uint32_t consumers, computing, preparing, reading; /* of all; at it */
+	double passed; /* what the storage that they share has transferred by then */
+	uint64_t first, last; /* batches counted: taken in [first, last) */
+	uint64_t enough;      /* of a slow consumer, up to this one */
+	uint32_t behind;      /* consumers that have not taken it */
+	bool ended;           /* one has taken `last` */
 	struct sums sums;
 };
 
-/* For zeroed storage with its load, feed, speed[] and room for all who work in it. */
+/* For zeroed storage with its load, intakes, speed[] and room for all who work in it. */
+static inline bool simulation_done(const struct simulation *sim)
+{
+	return sim->ended && sim->behind == 0;
+}
+
 void events_begin(struct simulation *sim);
 void events_step(struct simulation *sim);
 

@@ -6,13 +6,15 @@
 
 #include <errno.h>
 
-enum { PLACES = 1 << 26 }; /* of all slots; they take 28 bytes each */
+enum { PLACES = 1 << 26 }; /* of all slots of all jobs; they take 28 bytes each */
 
 struct rule {
 	bool kept;
 	const char *member, *wanted;
 };
 
+#define PACE_LEAST  .01
+#define PACE_MOST   100
 #define AMOUNT_MOST 1e9 /* more than any time; sums and products stay finite */
 
 static bool amount(double value)
@@ -109,6 +111,43 @@ static int check_speeds(const struct simulation_load *load, struct error *err)
 	return 0;
 }
 
+static uint64_t jobs_of(const struct simulation_load *load)
+{
+	return load->jobs > 1 ? load->jobs : 1;
+}
+
+/* Slots of all pipelines. */
+static uint64_t slots_of(const struct simulation_load *load)
+{
+	return load->shared ? load->window : jobs_of(load) * load->ahead;
+}
+
+static int check_jobs(const struct simulation_load *load, struct error *err)
+{
+	const struct rule rules[] = {
+		{load->jobs <= SIMULATION_JOBS, "jobs", "1 to 64"},
+		{slots_of(load) <= PLACES / load->batch, "jobs",
+		 "so few that their slots hold at most 2^26 samples in all"},
+		{!load->shared || load->window >= load->ahead, "window",
+		 "as many as ahead at least"},
+		{load->joint_bandwidth == 0 || load->joint_bandwidth >= 1,
+		 "joint_bandwidth", "1 byte/s at least, or 0"},
+		{jobs_of(load) == 1 || !(load->loaded || load->no_consumer), "jobs",
+		 "1 where prep is alone"},
+	};
+
+	if (CHECK(rules, err) < 0)
+		return -EINVAL;
+	for (unsigned i = 0; load->job_compute_s != NULL && i < jobs_of(load); i++)
+		if (!amount(load->job_compute_s[i]))
+			return error_set(
+				err, EINVAL,
+				"the simulated load's job_compute_s[%u] must be "
+				"0 to 1e9 s",
+				i);
+	return 0;
+}
+
 static int check_modes(const struct simulation_load *load, struct error *err)
 {
 	bool works = load->compute_cpu_s > 0 || load->compute_s > 0;
@@ -133,7 +172,8 @@ int simulation_check(const struct simulation_load *load, uint64_t samples,
 	if ((result = check_stream(load, err)) < 0 ||
 	    (result = check_draws(load, err)) < 0 ||
 	    (result = check_stages(load, err)) < 0 ||
-	    (result = check_speeds(load, err)) < 0)
+	    (result = check_speeds(load, err)) < 0 ||
+	    (result = check_jobs(load, err)) < 0)
 		return result;
 	return check_modes(load, err);
 }

@@ -7,16 +7,25 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static void set_speeds(struct simulation *sim)
+enum { SLOWEST = 8 }; /* of a job that is slower, the fewer batches are counted */
+
+static int set_speeds(struct simulation *sim)
 {
 	const struct simulation_load *load = sim->load;
 	size_t last = load->speeds - 1;
+	size_t most = sim->pipeline_count *
+		      (load->workers + load->depth +
+		       (load->shared ? sim->consumers : 1) * load->compute_threads);
 
+	sim->speed = calloc(most + 1, sizeof(*sim->speed));
+	if (sim->speed == NULL)
+		return -ENOMEM;
 	sim->speed[0] = 1;
-	for (size_t m = 1; m <= SIMULATION_THREADS; m++)
+	for (size_t m = 1; m <= most; m++)
 		sim->speed[m] = m <= last
 					? load->speed[m]
 					: load->speed[last] * (double)last / (double)m;
+	return 0;
 }
 
 static int make_idle(struct idle *idle, uint32_t first, uint32_t count)
@@ -31,52 +40,121 @@ static int make_idle(struct idle *idle, uint32_t first, uint32_t count)
 	return 0;
 }
 
-static int make_threads(struct simulation *sim)
+static int make_threads(const struct simulation *sim, struct pipeline *pipeline)
 {
 	const struct simulation_load *load = sim->load;
-	uint32_t everybody = 1 + load->workers + load->depth;
+	uint32_t workers = pipeline->first + pipeline->consumer_count;
 
-	sim->tasks = calloc(everybody, sizeof(*sim->tasks));
-	sim->waiting = calloc(sim->places, sizeof(*sim->waiting));
-	if (sim->tasks == NULL || sim->waiting == NULL ||
-	    agenda_init(&sim->cpu, everybody) < 0 ||
-	    agenda_init(&sim->clock, everybody) < 0 ||
-	    agenda_init(&sim->ready, sim->places) < 0 ||
-	    make_idle(&sim->workers, 1, load->workers) < 0)
+	pipeline->places = pipeline->intake.ahead * pipeline->intake.batch;
+	pipeline->consumers =
+		calloc(pipeline->consumer_count, sizeof(*pipeline->consumers));
+	pipeline->waiting = calloc(pipeline->places, sizeof(*pipeline->waiting));
+	if (pipeline->consumers == NULL || pipeline->waiting == NULL ||
+	    agenda_init(&pipeline->ready, pipeline->places) < 0 ||
+	    make_idle(&pipeline->workers, workers, load->workers) < 0)
 		return -ENOMEM;
-	return make_idle(&sim->reads, 1 + load->workers, load->depth);
+	return make_idle(&pipeline->reads, workers + load->workers, load->depth);
+}
+
+static int make_pipeline(const struct simulation *sim, uint32_t index, uint64_t samples)
+{
+	struct pipeline *pipeline = &sim->pipelines[index];
+	int result = index == 0 ? intake_init(&pipeline->intake, sim->load, samples)
+				: intake_init_beside(&pipeline->intake,
+						     &sim->pipelines->intake, samples,
+						     index);
+
+	pipeline->first = index * sim->threads;
+	pipeline->consumer_count = sim->load->shared ? sim->consumers : 1;
+	return result < 0 ? result : make_threads(sim, pipeline);
+}
+
+static void free_pipeline(struct pipeline *pipeline)
+{
+	intake_fini(&pipeline->intake);
+	agenda_fini(&pipeline->ready);
+	free(pipeline->consumers);
+	free(pipeline->workers.who);
+	free(pipeline->reads.who);
+	free(pipeline->waiting);
 }
 
 static void free_simulation(struct simulation *sim)
 {
-	feed_fini(&sim->feed);
+	/* The first one's cache may be the others' too. */
+	for (uint32_t i = sim->pipelines != NULL ? sim->pipeline_count : 0; i > 0; i--)
+		free_pipeline(&sim->pipelines[i - 1]);
 	agenda_fini(&sim->cpu);
 	agenda_fini(&sim->clock);
-	agenda_fini(&sim->ready);
-	free(sim->workers.who);
-	free(sim->reads.who);
-	free(sim->waiting);
+	free(sim->pipelines);
+	free(sim->speed);
 	free(sim->tasks);
 	free(sim);
 }
 
 /* Batches to count: whole epochs. */
-static uint64_t counted(const struct feed *feed, uint64_t samples)
+static uint64_t counted(const struct intake *intake, uint64_t samples)
 {
-	uint64_t epochs = samples / feed->dataset;
+	uint64_t epochs = samples / intake->dataset;
 
-	return (epochs > 0 ? epochs : 1) * feed->steps;
+	return (epochs > 0 ? epochs : 1) * intake->steps;
 }
 
 /*
  * Until the batches ahead are as many as they will be: slow where the stages are nearly
  * as fast as the consumer, but then it matters little; so it is bounded.
  */
-static uint64_t settling(const struct feed *feed, uint64_t count)
+static uint64_t settling(const struct intake *intake, uint64_t count)
 {
-	uint64_t least = 2 * (uint64_t)feed->ahead + 16, most = 8 * least;
+	uint64_t least = 2 * (uint64_t)intake->ahead + 16, most = 8 * least;
 
 	return count / 4 < least ? least : count / 4 > most ? most : count / 4;
+}
+
+/* All caches go through as much in turns, as their jobs run at the same time. */
+static void warm(struct simulation *sim, uint64_t settle)
+{
+	uint64_t batches = intake_warm(&sim->pipelines->intake, settle);
+
+	while (sim->pipelines->intake.opened < batches)
+		for (uint32_t i = 0; i < sim->pipeline_count; i++)
+			intake_next(&sim->pipelines[i].intake);
+}
+
+/* Everybody begins with the batch that is opened next. */
+static void place_consumers(struct simulation *sim)
+{
+	const struct simulation_load *load = sim->load;
+	const double *each = load->job_compute_s;
+	uint32_t job = 0;
+
+	for (uint32_t i = 0; i < sim->pipeline_count; i++) {
+		struct pipeline *pipeline = &sim->pipelines[i];
+
+		pipeline->published = pipeline->released = pipeline->intake.opened;
+		for (uint32_t j = 0; j < pipeline->consumer_count; j++, job++)
+			pipeline->consumers[j] = (struct consumer){
+				.compute_s = each != NULL ? each[job] : load->compute_s,
+				.taken = pipeline->published,
+				.released = pipeline->published,
+			};
+	}
+}
+
+static int make_all(struct simulation *sim, uint64_t samples)
+{
+	uint32_t everybody = sim->pipeline_count * sim->threads;
+
+	sim->pipelines = calloc(sim->pipeline_count, sizeof(*sim->pipelines));
+	sim->tasks = calloc(everybody, sizeof(*sim->tasks));
+	if (sim->pipelines == NULL || sim->tasks == NULL || set_speeds(sim) < 0 ||
+	    agenda_init(&sim->cpu, everybody) < 0 ||
+	    agenda_init(&sim->clock, everybody) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < sim->pipeline_count; i++)
+		if (make_pipeline(sim, i, samples) < 0)
+			return -ENOMEM;
+	return 0;
 }
 
 static struct simulation *new_simulation(const struct simulation_load *load,
@@ -88,39 +166,68 @@ static struct simulation *new_simulation(const struct simulation_load *load,
 	if (sim == NULL)
 		return NULL;
 	sim->load = load;
-	set_speeds(sim);
-	if (feed_init(&sim->feed, load, samples) < 0)
-		goto no_memory;
-	sim->places = sim->feed.ahead * sim->feed.batch;
-	if (make_threads(sim) < 0)
-		goto no_memory;
-	count = counted(&sim->feed, samples);
-	settle = settling(&sim->feed, count);
-	feed_warm(&sim->feed, settle);
-	sim->published = sim->taken = sim->released = sim->feed.opened;
-	sim->first = sim->taken + settle;
+	sim->consumers = sim->behind = load->jobs > 1 ? load->jobs : 1;
+	sim->pipeline_count = load->shared ? 1 : sim->consumers;
+	sim->threads =
+		sim->consumers / sim->pipeline_count + load->workers + load->depth;
+	if (make_all(sim, samples) < 0) {
+		free_simulation(sim);
+		return NULL;
+	}
+	count = counted(&sim->pipelines->intake, samples);
+	settle = settling(&sim->pipelines->intake, count);
+	warm(sim, settle);
+	place_consumers(sim);
+	sim->first = sim->pipelines->published + settle;
 	sim->last = sim->first + count;
+	sim->enough = sim->first + (count < SLOWEST ? 1 : count / SLOWEST);
 	return sim;
+}
 
-no_memory:
-	free_simulation(sim);
-	return NULL;
+/* Each job by the time that it took itself. */
+static void count_jobs(const struct simulation *sim, struct simulation_outcome *outcome)
+{
+	double samples = 0, hits = 0;
+	uint32_t job = 0;
+
+	for (uint32_t i = 0; i < sim->pipeline_count; i++)
+		for (uint32_t j = 0; j < sim->pipelines[i].consumer_count; j++) {
+			const struct consumer *consumer =
+				&sim->pipelines[i].consumers[j];
+
+			samples += (double)consumer->samples;
+			hits += (double)consumer->hits;
+			outcome->job_per_s[job] = (double)consumer->samples /
+						  (consumer->end - consumer->begin);
+			outcome->per_s += outcome->job_per_s[job++];
+		}
+	outcome->hit_ratio = hits / samples;
 }
 
 static void conclude(const struct simulation *sim, struct simulation_outcome *outcome)
 {
 	const struct sums *sums = &sim->sums;
-	double seconds = sim->now - sums->begin, samples = (double)sums->samples;
+	double seconds = sim->now - sums->begin;
 
 	*outcome = (struct simulation_outcome){
-		.per_s = samples / seconds,
-		.hit_ratio = (double)sums->hits / samples,
-		.blocked = sums->blocked / seconds,
+		.blocked = sums->blocked / seconds / sim->consumers,
 		.prep_busy = sums->prep / seconds,
 		.fetch_busy = sums->fetch / seconds,
 		.cpu_busy = sums->cpu / seconds,
 		.prep_per_s = (double)sums->prepared / seconds,
 	};
+	count_jobs(sim, outcome);
+}
+
+/* Time passed for each consumer while it was counted. */
+static bool took_time(const struct simulation *sim)
+{
+	for (uint32_t i = 0; i < sim->pipeline_count; i++)
+		for (uint32_t j = 0; j < sim->pipelines[i].consumer_count; j++)
+			if (!(sim->pipelines[i].consumers[j].end >
+			      sim->pipelines[i].consumers[j].begin))
+				return false;
+	return true;
 }
 
 int simulate(const struct simulation_load *load, uint64_t samples,
@@ -134,9 +241,9 @@ int simulate(const struct simulation_load *load, uint64_t samples,
 	sim = new_simulation(load, samples);
 	if (sim == NULL)
 		return error_sys(err, ENOMEM, "cannot simulate");
-	for (events_begin(sim); sim->taken <= sim->last; events_begin(sim))
+	for (events_begin(sim); !simulation_done(sim); events_begin(sim))
 		events_step(sim);
-	if (sim->now > sim->sums.begin)
+	if (took_time(sim))
 		conclude(sim, outcome);
 	else
 		result = error_set(err, EINVAL,

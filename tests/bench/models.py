@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 """Predictions against measurements: one profile each, then a grid of changes, really run.
 
-usage: models.py [--quick] [-o FILE] [FOLDER]
+usage: models.py [--quick] [--jobs] [-o FILE] [FOLDER]
 
 Two workloads: an emulated accelerator, and a network that is trained on the CPU, where
 compute and prep share the cores. Each is profiled once, in one configuration; every
 other configuration of its grid is predicted from that profile alone, then run and
-measured. Profiles and measurements are kept in FOLDER (build/bench/models): a run that
+measured. With --jobs the grid is of one to six jobs at once, of equal and unequal speeds,
+each with its own loader and all with one. Profiles and measurements are kept in FOLDER (build/bench/models): a run that
 was interrupted goes on where it was. The table is written as JSON to FILE
 (FOLDER/models.json).
 """
@@ -39,6 +40,21 @@ WORKLOADS = [
      "grid": {"cores": "1,2", "cache": "0%,40%,80%", "storage-bandwidth": "30M,90M"},
      "quick": {"cores": "1,2", "cache": "0%"},
      "goals": (.05, None, None)},
+]
+
+JOBS = {"jobs": "1,2,3,4,5,6,1x+0.5x,1x+1x+0.25x,0.5x+0.5x+0.25x+0.25x", "share": "no,yes"}
+SOME = {"jobs": "2,4,1x+0.5x", "share": "no,yes"}
+SHARED = [
+    {"name": "jobs limited by prep",
+     "profile": ["--budget", "60s"], "program": ["--emulate-gpu", "5000"],
+     "grid": JOBS, "quick": SOME, "goals": (.05, None, None)},
+    {"name": "jobs limited by prep from two on",
+     "profile": ["--budget", "60s"], "program": ["--emulate-gpu", "900"],
+     "grid": JOBS, "quick": SOME, "goals": (.05, None, None)},
+    {"name": "jobs limited by storage",
+     "profile": ["--budget", "60s", "--cache", "30%", "--storage-bandwidth", "40M"],
+     "program": ["--emulate-gpu", "1200"],
+     "grid": JOBS, "quick": SOME, "goals": (.05, None, None)},
 ]
 
 
@@ -134,17 +150,19 @@ def main():
     parser.add_argument("-o", dest="output")
     parser.add_argument("folder", nargs="?",
                         default=os.path.join(ROOT, "build/bench/models"))
+    parser.add_argument("--jobs", action="store_true", help="several jobs at once")
     options = parser.parse_args()
     pictures = dataset(options.folder)
     table, missed = [], []
-    for workload in WORKLOADS:
+    for workload in SHARED if options.jobs else WORKLOADS:
         line = summary(workload, measure(workload, options.folder, pictures,
                                          options.quick))
         show(line)
         table.append(line)
         if not reached(line, workload["goals"]):
             missed.append(workload["name"])
-    output = options.output or os.path.join(options.folder, "models.json")
+    output = options.output or os.path.join(
+        options.folder, "jobs.json" if options.jobs else "models.json")
     with open(output + ".new", "w", encoding="utf-8") as file:
         json.dump(table, file, indent=1, sort_keys=True)
     os.replace(output + ".new", output)

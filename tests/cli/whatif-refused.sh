@@ -19,6 +19,9 @@ try out --gpu-speed 1e9
 try out --storage-bandwidth 0
 try out --storage-latency -1ms
 try out --storage-latency ''
+try out --jobs 0
+try out --jobs 1x+20x
+try out --share=maybe
 try out --precision 99
 try out --budget 0
 try
@@ -38,6 +41,7 @@ try bare.json
 # Changes that make no sense for this run.
 try bare.json --cache-policy lru
 try bare.json --cache 2G
+try bare.json --share
 try bare.json --cores 1..16 --workers 1..16 --batch 1..16 --gpu-speed 1,2
 # What can't be tried, or kept.
 try bare.json --cores 1 --verify

@@ -20,3 +20,9 @@ words dsa whatif run.json
 # A price list.
 printf 'currency = EUR\ncore_hour = 0.05\n' >prices.ini
 words dsa whatif run.json --cache 50% --prices prices.ini
+# Several jobs, each with a loader, or all with one.
+rm dsa.ini
+words dsa whatif run.json --jobs 2,1x+0.5x --share=no,yes | head -6
+dsa whatif run.json --jobs 1x+0.5x --share --json |
+	grep -A4 '"change"' | head -6
+dsa whatif run.json --jobs 1x+0.5x --share --json | grep '"command": "dsa'

@@ -90,12 +90,17 @@ static void ask_some(struct profile *profile, const struct model *model)
 	profile_change_init(&change);
 	change.cores = 3;
 	change.batch = 16;
+	change.jobs = 2;
 	ask(profile, model, &change);
 	profile_change_init(&change);
 	change.cache_share = .5;
 	change.cache_policy = lru;
 	change.gpu_speed = 2;
 	change.storage_latency_s = .001;
+	change.jobs = 2;
+	change.job_speed[0] = 1;
+	change.job_speed[1] = .5;
+	change.share = true;
 	ask(profile, model, &change);
 }
 

@@ -1,9 +1,11 @@
 /*
  * result_fuzz.c - a run.json may hold anything: it is refused in one line, or it can be
- * shown in every form, and writing, reading and writing it again changes nothing.
+ * shown in every form, and compared with itself and with nothing; and writing, reading
+ * and writing it again changes nothing.
  */
 #include "loader/base/error.h"
 #include "profiler/profile.h"
+#include "reports/compare.h"
 #include "reports/form.h"
 #include "reports/json.h"
 
@@ -49,6 +51,34 @@ static void write_again(const struct profile *profile)
 	profile_free(&again);
 }
 
+static void compare(const struct profile *a, const struct profile *b)
+{
+	static const char *const kinds[] = {"text", "json", "html", "markdown"};
+	const struct compare compare = {a, b, "a", "b"};
+	const struct form_style style = {.ascii = true};
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		char *text = NULL;
+		size_t size;
+		FILE *out = open_memstream(&text, &size);
+
+		if (compare_write(kinds[i], &compare, &style, out, NULL) < 0)
+			abort();
+		fclose(out);
+		free(text);
+	}
+}
+
+static void compare_with_nothing(const struct profile *profile)
+{
+	struct profile nothing;
+
+	profile_init(&nothing);
+	compare(&nothing, profile);
+	compare(profile, &nothing);
+	profile_free(&nothing);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct profile profile;
@@ -64,6 +94,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	free(write_form("text", &profile, &length));
 	free(write_form("csv", &profile, &length));
 	free(write_form("html", &profile, &length));
+	compare(&profile, &profile);
+	compare_with_nothing(&profile);
 	profile_free(&profile);
 	return 0;
 }

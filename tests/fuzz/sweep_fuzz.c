@@ -31,6 +31,11 @@ static void check(const struct profile_change *change)
 	require(sane(change->gpu_speed, .01, 100) && change->gpu_speed != 0);
 	require(sane(change->storage_bandwidth, 1, 0x1p62));
 	require(sane(change->storage_latency_s, 0, 3600));
+	require(change->jobs <= 64 && (change->jobs > 0 || !change->share));
+	for (unsigned i = 0; i < PROFILE_SPEEDS; i++)
+		require(change->job_speed[i] == 0 ||
+			(i < change->jobs && change->job_speed[i] >= .1 &&
+			 change->job_speed[i] <= 10));
 }
 
 static void expand(const struct sweep *sweep, const struct profile *profile)

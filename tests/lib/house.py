@@ -49,7 +49,7 @@ class Scratch:
         self.environment = dict(os.environ, BUILD=BUILD)
         for name, folder in (("XDG_CACHE_HOME", "cache"), ("TMPDIR", "tmp")):
             self.environment[name] = self.folder(folder)
-        for name in ("DSA_LOADER", "DSA_SESSION"):
+        for name in ("DSA_LOADER", "DSA_SESSION", "DSA_SHARE"):
             self.environment.pop(name, None)
 
     def __enter__(self):

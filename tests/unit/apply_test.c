@@ -1,6 +1,7 @@
 #include "loader/base/error.h"
 #include "loader/options.h"
 #include "profiler/apply.h"
+#include "profiler/barrier.h"
 #include "tests/lib/nomem.h"
 
 #include <errno.h>
@@ -153,6 +154,51 @@ static void an_accelerator_is_faster_than_it_was(void **state)
 	assert_non_null(strstr(strstr(apply.loader, "batch=8"), "gpu_speed=3"));
 }
 
+static void jobs_are_as_many_as_asked_or_as_they_were(void **state)
+{
+	(void)state;
+	assert_applied();
+	assert_int_equal(apply.jobs, 0);
+	assert_null(apply.loaders);
+	change.jobs = 3;
+	assert_applied();
+	assert_int_equal(apply.jobs, 3);
+	change.jobs = BARRIER_JOBS + 1;
+	assert_refused("at most 32 jobs");
+	change.jobs = 0;
+	for (uint64_t i = 0; i < 2; i++) {
+		struct profile_job *job = profile_add_job(&profile);
+
+		job->job = i;
+		profile_text(&job->command, "train");
+	}
+	assert_applied();
+	assert_int_equal(apply.jobs, 2);
+	profile_text(&profile.jobs[1].command, "other");
+	assert_refused("different programs");
+	profile_text(&profile.jobs[1].command, "train --seed 1");
+	free(profile.command[0]);
+	profile.command[0] = strdup("train --seed {job}"); /* a word with blanks */
+	assert_refused("different programs");
+}
+
+static void jobs_have_speeds_of_their_own(void **state)
+{
+	(void)state;
+	profile_text(&profile.loader, "gpu_speed=3");
+	change.jobs = 2;
+	change.job_speed[0] = 1;
+	change.job_speed[1] = .5;
+	change.gpu_speed = 2;
+	assert_int_equal(try(), 0);
+	assert_non_null(strstr(apply.loaders[0], ",gpu_speed=6"));
+	assert_non_null(strstr(apply.loaders[1], ",gpu_speed=3"));
+	assert_null(apply.loaders[2]);
+	change.gpu_speed = NAN;
+	profile.emulated_per_s = NAN;
+	assert_refused("only an emulated accelerator");
+}
+
 static void what_can_t_be_done_here_is_refused(void **state)
 {
 	(void)state;
@@ -189,11 +235,14 @@ static void memory_may_be_short(void **state)
 	int result = -ENOMEM;
 
 	(void)state;
+	change.jobs = 2;
+	change.job_speed[0] = change.job_speed[1] = .5;
+	profile_text(&profile_add_job(&profile)->command, "train");
 	for (unsigned n = 1; result == -ENOMEM; n++) {
 		nomem_at(n);
 		result = try();
 		nomem_at(0);
-		assert_true(n < 20);
+		assert_true(n < 40);
 	}
 	assert_int_equal(result, 0);
 }
@@ -214,6 +263,10 @@ int main(int argc, char **argv)
 						teardown),
 		cmocka_unit_test_setup_teardown(an_accelerator_is_faster_than_it_was,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			jobs_are_as_many_as_asked_or_as_they_were, setup, teardown),
+		cmocka_unit_test_setup_teardown(jobs_have_speeds_of_their_own, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(what_can_t_be_done_here_is_refused,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(a_result_without_its_program_is_refused,

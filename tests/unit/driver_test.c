@@ -513,6 +513,34 @@ static void the_stop_flag_ends_the_data(void **state)
 	assert_true(window->steps > 0);
 }
 
+static void the_data_end_with_the_batch_that_reaches_the_samples(void **state)
+{
+	struct audit audit = {0};
+	struct dsa_batch batch;
+
+	(void)state;
+	trace->until_samples = 100;
+	open_loader("");
+	train(NULL, &audit, 10000);
+	assert_int_equal(audit.batches, 13);
+	assert_int_equal(dsa_next(loader, &batch), 0); /* nor does it begin again */
+	assert_int_equal(trace->stop, 0);
+}
+
+static void the_data_may_end_with_the_data_set(void **state)
+{
+	struct audit audit = {0};
+
+	(void)state;
+	trace->until_samples = 4096;
+	trace->until_once = 1;
+	open_loader("");
+	train(NULL, &audit, 10000);
+	assert_int_equal(audit.batches, (SAMPLES + BATCH - 1) / BATCH);
+	for (unsigned i = 0; i < SAMPLES; i++)
+		assert_int_equal(audit.seen[i], 1);
+}
+
 static void without_dsa_the_program_goes_on_and_no_window_is_begun(void **state)
 {
 	struct trace_window *window = ask(TRACE_SYNTHETIC);
@@ -536,7 +564,7 @@ static void a_session_of_another_version_is_refused_by_name(void **state)
 	trace->version = 999;
 	assert_true(dsa_open(&config, &loader, why) < 0);
 	assert_non_null(strstr(why, "version 999"));
-	assert_non_null(strstr(why, "version 1"));
+	assert_non_null(strstr(why, "this is version 3"));
 	loader = NULL;
 }
 
@@ -570,6 +598,8 @@ int main(int argc, char **argv)
 			windows_of_an_epoch_follow_one_another_and_hold_each_sample_once),
 		WITH_SESSION(an_epoch_that_is_cut_counts_for_nothing),
 		WITH_SESSION(the_stop_flag_ends_the_data),
+		WITH_SESSION(the_data_end_with_the_batch_that_reaches_the_samples),
+		WITH_SESSION(the_data_may_end_with_the_data_set),
 		WITH_SESSION(without_dsa_the_program_goes_on_and_no_window_is_begun),
 		WITH_SESSION(a_session_of_another_version_is_refused_by_name),
 	};

@@ -73,6 +73,7 @@ static void fill(const struct field *fields, void *to)
 			*(unsigned *)at = (unsigned)number;
 			break;
 		case FIELD_FLAG:
+		case FIELD_YES:
 			*(bool *)at = true;
 			break;
 		case FIELD_ANSWER:
@@ -80,6 +81,9 @@ static void fill(const struct field *fields, void *to)
 			break;
 		case FIELD_NUMBER:
 			*(double *)at = -.125 * (double)number;
+			break;
+		case FIELD_SPEEDS:
+			memcpy(at, (double[]){1, .5}, 2 * sizeof(double));
 			break;
 		case FIELD_SHARE:
 		case FIELD_ESTIMATE:
@@ -169,6 +173,45 @@ static void bounds_without_a_value_are_kept(void **state)
 	free(text);
 	profile_free(&profile);
 	profile_free(&again);
+}
+
+static void speeds_of_jobs_are_numbers_above_0(void **state)
+{
+	static const char *const wrong[] = {"[1, 0]", "[-1]", "[\"fast\"]", "2",
+					    "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		struct error err = {0};
+		struct profile profile;
+		char text[160];
+
+		snprintf(text, sizeof(text),
+			 "{\"schema\": \"dsa.result/1\", \"predictions\": "
+			 "[{\"change\": {\"job_speeds\": %s}}]}",
+			 wrong[i]);
+		assert_int_equal(json_result_read(text, strlen(text), &profile, &err),
+				 -EBADMSG);
+		assert_non_null(strstr(err.message, "change.job_speeds"));
+	}
+}
+
+static void changes_of_jobs_are_told_apart(void **state)
+{
+	struct profile_change a, b;
+
+	(void)state;
+	profile_change_init(&a);
+	profile_change_init(&b);
+	a.jobs = b.jobs = 2;
+	a.share = true;
+	assert_false(profile_change_equal(&a, &b));
+	b.share = true;
+	a.job_speed[0] = a.job_speed[1] = b.job_speed[0] = 1;
+	b.job_speed[1] = .5;
+	assert_false(profile_change_equal(&a, &b));
+	a.job_speed[1] = .5;
+	assert_true(profile_change_equal(&a, &b));
 }
 
 static void draws_are_kept_side_by_side(void **state)
@@ -412,6 +455,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(every_member_finds_its_way_back),
 		cmocka_unit_test(the_unknown_is_absent),
 		cmocka_unit_test(bounds_without_a_value_are_kept),
+		cmocka_unit_test(speeds_of_jobs_are_numbers_above_0),
+		cmocka_unit_test(changes_of_jobs_are_told_apart),
 		cmocka_unit_test(draws_are_kept_side_by_side),
 		cmocka_unit_test(whether_it_was_covered_may_be_unknown),
 		cmocka_unit_test(other_schemas_are_refused_by_name),

@@ -624,6 +624,26 @@ static void a_session_that_is_gone_harms_nobody(void **state)
 	unsetenv("DSA_SESSION");
 }
 
+static void a_program_may_say_itself_whether_it_shares(void **state)
+{
+	struct dsa_config config = config_of(good);
+	struct log own = run(&config), log;
+	struct dsa_loader *loader = NULL;
+	char why[DSA_WHY] = "";
+
+	(void)state;
+	config.share = "/nowhere/config";
+	assert_int_equal(dsa_open(&config, &loader, why), -ENOENT);
+	assert_non_null(strstr(why, config.share));
+	setenv("DSA_SHARE", "/nowhere/environment", 1);
+	assert_int_equal(dsa_open(&config, &loader, why), -ENOENT);
+	assert_non_null(strstr(why, config.share));
+	config.share = "";
+	log = run(&config);
+	assert_same_rows(&own, 0, &log);
+	unsetenv("DSA_SHARE");
+}
+
 static void a_cache_that_holds_all_reads_the_data_once(void **state)
 {
 	static const char *const caches[] = {"minio", "lru", "fifo"};
@@ -714,6 +734,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_environment_overrides_the_program),
 		cmocka_unit_test(a_wrong_environment_is_named),
 		cmocka_unit_test(a_session_that_is_gone_harms_nobody),
+		cmocka_unit_test(a_program_may_say_itself_whether_it_shares),
 		cmocka_unit_test(a_cache_that_holds_all_reads_the_data_once),
 		cmocka_unit_test(the_emulated_accelerator_refuses_nonsense),
 		cmocka_unit_test(running_out_of_memory_loses_nothing),

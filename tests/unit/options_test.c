@@ -33,6 +33,8 @@ static void what_is_not_said_has_the_documented_default(void **state)
 	assert_int_equal(options.image.size, 224);
 	assert_int_equal(options.world, 1);
 	assert_true(options.workers >= 1);
+	assert_false(options.alone);
+	assert_true(options.takeover == 0);
 }
 
 static void emulated_storage_is_read_past_the_page_cache(void **state)
@@ -66,7 +68,15 @@ static void the_environment_wins_over_the_program(void **state)
 	assert_int_equal(options.image.type, PREP_U8);
 	assert_int_equal(options.image.layout, PREP_NHWC);
 	assert_int_equal(options.image.size, 32);
+	assert_int_equal(options.image.resize, 37);
 	assert_int_equal(options.seed, 9);
+	assert_int_equal(resolve(&config, "size=112"), 0);
+	assert_int_equal(options.image.resize, 128); /* of the size that counts */
+	assert_int_equal(resolve(&config, "alone=load,takeover=1.5s"), 0);
+	assert_true(options.alone);
+	assert_true(options.takeover == 1.5);
+	assert_int_equal(resolve(&config, "alone=load,alone=fail"), 0);
+	assert_false(options.alone);
 }
 
 static void of_a_key_that_comes_twice_the_last_one_counts(void **state)
@@ -111,6 +121,10 @@ static void what_is_wrong_is_named_with_what_it_may_be(void **state)
 		{"gpu_speed=1001", "not '1001'"},
 		{"gpu_speed=nan", "not 'nan'"},
 		{"gpu_speed=-1", "not '-1'"},
+		{"steps=few", "a whole number, or 0 for no limit, not 'few'"},
+		{"alone=never", "load or fail, not 'never'"},
+		{"takeover=10", NULL},
+		{"takeover=soon", "a time such as 10s"},
 	};
 	const struct dsa_config config = {.dataset = "images"};
 

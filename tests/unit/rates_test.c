@@ -121,6 +121,11 @@ static void set_randomly(struct random *random, struct simulation_load *load)
 	load->latency_s = unit(random, 1e-4, 2e-2);
 	load->policy = policies[random_below(random, 4)];
 	load->share = random_unit(random);
+	load->jobs = random_below(random, 5);
+	load->shared = load->jobs > 1 && random_below(random, 2) == 0;
+	load->window = load->ahead;
+	if (load->jobs > 1 && !load->shared)
+		load->joint_bandwidth = unit(random, 20e6, 4e9);
 }
 
 static void the_simulation_stays_below_and_comes_near(void **state)
@@ -138,7 +143,8 @@ static void the_simulation_stays_below_and_comes_near(void **state)
 		all = rates(&load).all;
 		if (simulate(&load, 4000, &outcome, &err) < 0)
 			fail_msg("%s", err.message);
-		if (outcome.per_s > 1.06 * all || outcome.per_s < .7 * all)
+		/* Batches ahead raise the hits of lru and fifo. */
+		if (outcome.per_s > 1.1 * all || outcome.per_s < .7 * all)
 			fail_msg("load %d (%s): simulated %g, closed form %g", i,
 				 load.policy, outcome.per_s, all);
 	}

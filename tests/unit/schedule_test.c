@@ -485,6 +485,259 @@ static void a_rate_of_long_epochs_is_of_windows_with_drawn_hits(void **state)
 	session_free(trace);
 }
 
+/* Two jobs in step: the second one follows. */
+struct pair {
+	struct target lead, other;
+	struct schedule *schedule, *follower;
+};
+
+static struct pair pair_new(void)
+{
+	struct schedule_config config = usual;
+	struct pair pair = {.lead = target_new(), .other = target_new()};
+
+	config.in_step = true;
+	config.budget_s = 600;
+	pair.schedule = schedule_new(&config);
+	pair.follower = schedule_new(&config);
+	pair.other.random.state = 99;
+	return pair;
+}
+
+static void pair_free(struct pair *pair)
+{
+	schedule_free(pair->schedule);
+	schedule_free(pair->follower);
+	session_free(pair->lead.trace);
+	session_free(pair->other.trace);
+}
+
+static enum schedule_step run_pair(struct pair *pair)
+{
+	struct trace *lead = pair->lead.trace, *other = pair->other.trace;
+
+	for (;;) {
+		struct trace_window ask, own;
+		enum schedule_step step;
+
+		schedule_heed(pair->schedule, &pair->follower, 1);
+		step = schedule_next(pair->schedule, lead, elapsed(&pair->lead), &ask);
+		if (step != SCHEDULE_ASK)
+			return step;
+		schedule_follow(pair->follower, other, &ask, &own);
+		lead->windows[lead->window_count++] = ask;
+		other->windows[other->window_count++] = own;
+		perform(&pair->lead, &lead->windows[lead->window_now]);
+		perform(&pair->other, &other->windows[other->window_now]);
+	}
+}
+
+static void a_follower_has_the_same_windows_with_a_cache_of_its_own(void **state)
+{
+	struct pair pair = pair_new();
+	const struct trace *lead = pair.lead.trace, *other = pair.other.trace;
+	unsigned drawn = 0;
+
+	(void)state;
+	strcpy(pair.other.trace->loader.cache, "lru");
+	pair.other.trace->loader.cache_capacity = 50000000;
+	assert_int_equal(run_pair(&pair), SCHEDULE_DONE);
+	assert_int_equal(lead->window_count, other->window_count);
+	for (unsigned i = 0; i < lead->window_count; i++) {
+		const struct trace_window *a = &lead->windows[i],
+					  *b = &other->windows[i];
+
+		assert_int_equal(a->kind, b->kind);
+		assert_int_equal(a->block, b->block);
+		assert_int_equal(a->flags & TRACE_DRAW, 0);
+		drawn += (b->flags & TRACE_DRAW) != 0;
+		if (b->flags & TRACE_DRAW)
+			assert_true(b->stage > 0 && b->kind == TRACE_REAL);
+	}
+	assert_true(drawn >= 8);
+	pair_free(&pair);
+}
+
+static void what_is_void_to_a_follower_is_asked_of_all_again(void **state)
+{
+	struct pair pair = pair_new();
+	const struct trace *lead = pair.lead.trace;
+
+	(void)state;
+	pair.other.void_every = 3;
+	pair.other.void_kind = TRACE_CACHED;
+	assert_int_equal(run_pair(&pair), SCHEDULE_DONE);
+	assert_true(schedule_shares(pair.follower)->blocks >= 8);
+	assert_true(count_kind(lead, TRACE_CACHED) > count_kind(lead, TRACE_REAL));
+	pair_free(&pair);
+}
+
+static void a_follower_that_is_always_void_holds_nobody_up(void **state)
+{
+	struct pair pair = pair_new();
+
+	(void)state;
+	pair.other.void_every = 1;
+	pair.other.void_kind = TRACE_CACHED;
+	assert_int_equal(run_pair(&pair), SCHEDULE_DONE);
+	assert_true(schedule_shares(pair.schedule)->blocks >= 8);
+	pair_free(&pair);
+}
+
+static void it_is_not_done_before_a_follower_is_precise(void **state)
+{
+	struct pair pair = pair_new();
+	unsigned alone, blocks;
+
+	(void)state;
+	assert_int_equal(run_pair(&pair), SCHEDULE_DONE);
+	alone = schedule_shares(pair.schedule)->blocks;
+	pair_free(&pair);
+	pair = pair_new();
+	pair.other.noise = .02;
+	assert_int_equal(run_pair(&pair), SCHEDULE_DONE);
+	blocks = schedule_shares(pair.schedule)->blocks;
+	assert_true(blocks > alone);
+	assert_true(shares_half(schedule_shares(pair.follower)) <= .01);
+	pair_free(&pair);
+}
+
+static const struct schedule_config single = {
+	.budget_s = INFINITY,
+	.block_s = 4,
+	.only = -1,
+	.memory_bytes = 1 << 30,
+	.cache_bytes = 1 << 30,
+};
+
+/* The three letters of the windows of the block, in order. */
+static void order_of(uint64_t seed, char order[4])
+{
+	struct schedule_config config = single;
+	struct target target = target_new();
+	struct schedule *schedule;
+
+	config.seed = seed;
+	schedule = schedule_new(&config);
+	assert_int_equal(run(schedule, &target), SCHEDULE_DONE);
+	assert_int_equal(target.trace->window_count, 4);
+	assert_int_equal(target.trace->windows[0].flags, TRACE_WARMUP);
+	for (unsigned i = 0; i < 3; i++)
+		order[i] = "rcs"[target.trace->windows[i + 1].kind];
+	order[3] = '\0';
+	schedule_free(schedule);
+	session_free(target.trace);
+}
+
+static void a_single_block_turns_with_the_seed(void **state)
+{
+	char order[4], mirror[4];
+	unsigned place[3][3] = {{0}};
+
+	(void)state;
+	for (unsigned seed = 0; seed < 6; seed += 2) {
+		order_of(seed, order);
+		order_of(seed + 1, mirror);
+		for (unsigned i = 0; i < 3; i++) {
+			assert_int_equal(order[i], mirror[2 - i]);
+			place[strchr("rcs", order[i]) - "rcs"][i]++;
+			place[strchr("rcs", mirror[i]) - "rcs"][i]++;
+		}
+	}
+	for (unsigned i = 0; i < 9; i++)
+		assert_int_equal(place[i / 3][i % 3], 2);
+}
+
+static void half_of_a_single_block_is_the_real_window(void **state)
+{
+	struct target target = target_new();
+	struct schedule *schedule = schedule_new(&single);
+	double seconds[TRACE_KINDS] = {0};
+	const struct shares *shares;
+
+	(void)state;
+	target.trace->loader.dataset_samples = 10000;
+	assert_int_equal(run(schedule, &target), SCHEDULE_DONE);
+	for (unsigned i = 1; i < target.trace->window_count; i++) {
+		const struct trace_window *window = &target.trace->windows[i];
+
+		assert_int_equal(window->block, 0);
+		assert_int_equal(window->min_steps, 8);
+		assert_int_equal(window->limit_ns, 0);
+		seconds[window->kind] = (double)window->length_ns * 1e-9;
+		if (window->kind == TRACE_CACHED) /* what 1 s of 15 ms steps takes */
+			assert_true(window->stage >= 67 * BATCH);
+	}
+	assert_true(fabs(seconds[TRACE_REAL] - 2) < 1e-6);
+	assert_true(fabs(seconds[TRACE_CACHED] - 1) < 1e-6);
+	assert_true(fabs(seconds[TRACE_SYNTHETIC] - 1) < 1e-6);
+	shares = schedule_shares(schedule);
+	assert_int_equal(shares->blocks, 1);
+	assert_true(fabs(shares->real.value - 32 / .020) < 100);
+	assert_true(isnan(shares->real.low) && isnan(shares->compute.high));
+	schedule_free(schedule);
+	session_free(target.trace);
+}
+
+static void a_slow_step_lengthens_a_single_block(void **state)
+{
+	struct target target = target_new();
+	struct schedule *schedule = schedule_new(&single);
+
+	(void)state;
+	for (int kind = 0; kind < TRACE_KINDS; kind++)
+		target.step_ms[kind] *= 100;
+	assert_int_equal(run(schedule, &target), SCHEDULE_DONE);
+	for (unsigned i = 1; i < target.trace->window_count; i++)
+		assert_int_equal(target.trace->windows[i].steps, 8);
+	schedule_free(schedule);
+	session_free(target.trace);
+}
+
+static void a_single_block_fills_the_cache_first(void **state)
+{
+	struct target target = target_new();
+	struct schedule *schedule = schedule_new(&single);
+	struct trace *trace = target.trace;
+
+	(void)state;
+	strcpy(trace->loader.cache, "minio");
+	trace->loader.cache_capacity = 35000000;
+	assert_int_equal(run_filling(schedule, &target, .35), SCHEDULE_DONE);
+	assert_int_equal(trace->window_count, 5);
+	assert_int_equal(trace->windows[0].kind, TRACE_FILL);
+	assert_int_equal(trace->windows[0].limit_ns, 4000000000u);
+	assert_int_equal(trace->windows[1].flags, TRACE_WARMUP);
+	schedule_free(schedule);
+	session_free(trace);
+}
+
+static void a_void_window_of_a_single_block_is_tried_three_times(void **state)
+{
+	struct target target = target_new();
+	struct schedule *schedule = schedule_new(&single);
+
+	(void)state;
+	target.void_every = 1;
+	target.void_kind = TRACE_REAL;
+	assert_int_equal(run(schedule, &target), SCHEDULE_VOID);
+	assert_int_equal(count_kind(target.trace, TRACE_REAL), 1 + 3);
+	assert_int_equal(count_kind(target.trace, TRACE_CACHED), 1);
+	assert_non_null(strstr(schedule_why(schedule), "void"));
+	schedule_free(schedule);
+	session_free(target.trace);
+
+	target = target_new();
+	target.void_every = 2; /* the warm-up is the first */
+	target.void_kind = TRACE_REAL;
+	schedule = schedule_new(&single);
+	assert_int_equal(run(schedule, &target), SCHEDULE_DONE);
+	assert_int_equal(count_kind(target.trace, TRACE_REAL), 1 + 2);
+	assert_int_equal(schedule_shares(schedule)->blocks, 1);
+	schedule_free(schedule);
+	session_free(target.trace);
+}
+
 static void memory_short_is_told(void **state)
 {
 	(void)state;
@@ -514,6 +767,16 @@ int main(int argc, char **argv)
 		cmocka_unit_test(one_kind_alone_is_measured_alone),
 		cmocka_unit_test(a_rate_is_of_whole_epochs_where_they_fit),
 		cmocka_unit_test(a_rate_of_long_epochs_is_of_windows_with_drawn_hits),
+		cmocka_unit_test(
+			a_follower_has_the_same_windows_with_a_cache_of_its_own),
+		cmocka_unit_test(what_is_void_to_a_follower_is_asked_of_all_again),
+		cmocka_unit_test(a_follower_that_is_always_void_holds_nobody_up),
+		cmocka_unit_test(it_is_not_done_before_a_follower_is_precise),
+		cmocka_unit_test(a_single_block_turns_with_the_seed),
+		cmocka_unit_test(half_of_a_single_block_is_the_real_window),
+		cmocka_unit_test(a_slow_step_lengthens_a_single_block),
+		cmocka_unit_test(a_single_block_fills_the_cache_first),
+		cmocka_unit_test(a_void_window_of_a_single_block_is_tried_three_times),
 		cmocka_unit_test(memory_short_is_told),
 	};
 

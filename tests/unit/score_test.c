@@ -150,6 +150,10 @@ static void other_changes_are_no_steps(void **state)
 	add(&profile, 80, 80, 1)->storage_latency_s = .01;
 	add(&profile, 70, 70, 1)->gpu_speed = .5;
 	add(&profile, 120, 120, 1)->batch = 128;
+	add(&profile, 110, 110, 1)->jobs = 2;
+	change = add(&profile, 190, 190, 1);
+	change->jobs = 2;
+	change->share = true;
 	change = add(&profile, 125, 125, 1);
 	change->batch = 128;
 	change->gpu_speed = 1.5;

@@ -1,4 +1,5 @@
 #include "loader/base/random.h"
+#include "loader/base/student.h"
 #include "profiler/statistics.h"
 #include "tests/lib/nomem.h"
 
@@ -31,9 +32,9 @@ static void t_quantiles_match_the_tables(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		close_to(statistics_t(table[i].inside, table[i].freedom), table[i].t,
+		close_to(student_t(table[i].inside, table[i].freedom), table[i].t,
 			 6e-4);
-	assert_true(isnan(statistics_t(.95, 0)));
+	assert_true(isnan(student_t(.95, 0)));
 }
 
 /* For a mean the jackknife is the textbook interval: 5 of 1..5, s = sqrt(2.5). */

@@ -132,6 +132,17 @@ static void nonsense_is_refused_and_changes_nothing(void **state)
 		"storage-bandwidth=1G..none",
 		"storage-latency=2h",
 		"storage-latency=-1ms",
+		"jobs=0",
+		"jobs=65",
+		"jobs=1x+",
+		"jobs=+1x",
+		"jobs=1x+0.05x",
+		"jobs=11x",
+		"jobs=2x..4",
+		"jobs=1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1",
+		"jobs=1+0000000000000000000000000000000000001",
+		"share=maybe",
+		"share=no..yes",
 		"colour=red",
 		"cores",
 		"=1",
@@ -244,6 +255,36 @@ static void a_policy_alone_needs_a_cache_in_the_run(void **state)
 	assert_true(isnan(list.changes[0].cache_share));
 }
 
+static void jobs_are_a_number_or_their_speeds(void **state)
+{
+	(void)state;
+	assert_int_equal(set("jobs", "2..3,2x+0.5,1x+1x"), 0);
+	assert_int_equal(set("share", "no,yes"), 0);
+	assert_int_equal(expand(), 0);
+	assert_int_equal(list.count, 6); /* jobs of the same speed are just jobs */
+	assert_int_equal(list.changes[0].jobs, 2);
+	assert_false(list.changes[0].share);
+	assert_true(list.changes[3].share);
+	assert_int_equal(list.changes[3].jobs, 3);
+	assert_int_equal(list.changes[4].jobs, 2);
+	assert_true(list.changes[4].job_speed[0] == 2);
+	assert_true(list.changes[4].job_speed[1] == .5);
+	assert_true(list.changes[4].job_speed[2] == 0);
+}
+
+static void jobs_that_share_are_those_of_the_run(void **state)
+{
+	(void)state;
+	assert_int_equal(set("share", "yes"), 0);
+	assert_int_equal(expand(), -EINVAL);
+	assert_non_null(strstr(err.message, "how many jobs"));
+	for (int i = 0; i < 3; i++)
+		assert_non_null(profile_add_job(&profile));
+	assert_int_equal(expand(), 0);
+	assert_int_equal(list.count, 1);
+	assert_int_equal(list.changes[0].jobs, 3);
+}
+
 static void memory_may_be_short(void **state)
 {
 	int result = -ENOMEM;
@@ -285,6 +326,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(
 			a_cache_without_a_policy_is_as_the_run_s, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_policy_alone_needs_a_cache_in_the_run,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(jobs_are_a_number_or_their_speeds,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(jobs_that_share_are_those_of_the_run,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(memory_may_be_short, setup, teardown),
 	};

@@ -74,6 +74,22 @@ static void every_member_of_a_change_is_told(void **state)
 	is_called(&change, "storage 200 MB/s, storage latency 5 ms");
 	change.storage_bandwidth = change.storage_latency_s = 0;
 	is_called(&change, "unthrottled storage, no storage latency");
+	change = none;
+	change.jobs = 4;
+	is_called(&change, "4 jobs");
+	change.share = true;
+	is_called(&change, "share the loader x4");
+	change.jobs = 2;
+	change.job_speed[0] = 1;
+	change.job_speed[1] = .5;
+	is_called(&change, "jobs 1x+0.5x, one loader");
+	for (int i = 0; i < PROFILE_SPEEDS; i++)
+		change.job_speed[i] = 1.2345e300;
+	change.share = false;
+	is_called(&change, "jobs 1.23e+300x+1.23e+300x+1.23e+300x+1.23e+300x+"
+			   "1.23e+300x+1.23e+300x+1.23e+300x+1.23e+300x+1.23e+300x+"
+			   "1.23e+300x+1.23e+300x+1.23e+300x+1.23e+300x+1.23e+300x+"
+			   "1.23e+300x+1.23e+300x");
 }
 
 /* Whatever a file holds, nothing of it acts in a terminal, in HTML or in gnuplot. */
@@ -159,6 +175,41 @@ static void advice_comes_first_then_what_is_not_advised(void **state)
 	has(text, "verify: dsa whatif out --cores 8 --cache 85% --verify\n");
 	has(text, "1.0x .. 2.0x (bounds)\n");
 	free(text);
+}
+
+/* Of jobs all is told of one beside all; a gain is each one's while they are as many. */
+static void jobs_have_their_own_column(void **state)
+{
+	struct profile_prediction *prediction;
+	struct profile profile;
+	char *text;
+
+	(void)state;
+	profile_init(&profile);
+	assert_non_null(profile_add_job(&profile));
+	assert_non_null(profile_add_job(&profile));
+	prediction = profile_add_prediction(&profile);
+	prediction->change.jobs = 2;
+	prediction->change.share = true;
+	prediction->per_s = (struct interval){2468, 2400, 2500};
+	prediction->per_job = (struct interval){1234, 1200, 1250};
+	prediction->speedup = (struct interval){2, 1.9, 2.1};
+	profile_text(&prediction->why, "one loader");
+	text = printed(whatif_print, &profile);
+	has(text, "a job");
+	has(text, " 1234 ");
+	has(text, "share the loader x2: one loader");
+	free(text);
+	prediction->rank = 1;
+	text = printed(whatif_print_advice, &profile);
+	has(text, "(1.90 .. 2.10) per job");
+	has(text, "1234 samples/s a job");
+	free(text);
+	prediction->change.jobs = 4;
+	text = printed(whatif_print_advice, &profile);
+	assert_null(strstr(text, "per job"));
+	free(text);
+	profile_free(&profile);
 }
 
 static void what_is_not_ranked_is_a_table(void **state)
@@ -257,6 +308,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_strange_policy_is_not_repeated),
 		cmocka_unit_test(gains_show_how_sure_they_are),
 		cmocka_unit_test(advice_comes_first_then_what_is_not_advised),
+		cmocka_unit_test(jobs_have_their_own_column),
 		cmocka_unit_test(what_is_not_ranked_is_a_table),
 		cmocka_unit_test(what_can_not_be_told_says_why),
 		cmocka_unit_test(a_model_that_may_not_predict_says_why),

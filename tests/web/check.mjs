@@ -94,7 +94,7 @@ async function read(browser, file) {
 		const scripts = [...document.scripts];
 		if (scripts.length !== 1 || scripts[0].type !== 'application/json') {
 			bad.push(`${scripts.length} scripts`);
-		} else if (JSON.parse(scripts[0].textContent).schema !== 'dsa.result/1') {
+		} else if (!/^dsa\.(result|compare)\/1$/.test(JSON.parse(scripts[0].textContent).schema)) {
 			bad.push('the embedded result has no schema');
 		}
 		if (!document.querySelector('h1').textContent.trim()) {

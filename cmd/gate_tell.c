@@ -1,0 +1,143 @@
+/* gate_tell.c - a verdict in every form that was asked for, and as an exit status. */
+#include "cmd/cmd.h"
+#include "cmd/gate_ask.h"
+#include "cmd/result.h"
+#include "loader/base/error.h"
+#include "reports/gate_form.h"
+#include "reports/terminal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool is_standard(const char *path)
+{
+	return path != NULL && strcmp(path, "-") == 0;
+}
+
+/* The folder that a file is to be made in. */
+static int writable_beside(const char *path, struct error *err)
+{
+	char folder[PATH_MAX];
+	char *slash;
+
+	if (path == NULL || is_standard(path))
+		return 0;
+	if (snprintf(folder, sizeof(folder), "%s", path) >= (int)sizeof(folder))
+		return error_sys(err, ENAMETOOLONG, "cannot write %.80s", path);
+	slash = strrchr(folder, '/');
+	if (slash == NULL)
+		strcpy(folder, ".");
+	else
+		slash[slash == folder] = '\0';
+	if (access(folder, W_OK | X_OK) < 0)
+		return error_sys(err, errno, "cannot write %s", path);
+	return 0;
+}
+
+static const char *summary_file(const struct gate_ask *ask)
+{
+	const char *path = ask->github ? getenv("GITHUB_STEP_SUMMARY") : NULL;
+
+	return path != NULL && path[0] != '\0' ? path : NULL;
+}
+
+int gate_ask_writable(const struct gate_ask *ask, struct error *err)
+{
+	int result = ask->output != NULL ? result_folder(ask->output, err) : 0;
+
+	if (result == 0 && ask->update)
+		result = writable_beside(ask->baseline, err);
+	if (result == 0)
+		result = writable_beside(ask->junit, err);
+	if (result == 0)
+		result = writable_beside(ask->markdown, err);
+	if (result == 0)
+		result = writable_beside(summary_file(ask), err);
+	return result;
+}
+
+static int write_files(const struct gate_ask *ask, const struct gate_told *told,
+		       struct error *err)
+{
+	char path[PATH_MAX];
+	int result = 0;
+
+	if (ask->output != NULL) {
+		snprintf(path, sizeof(path), "%s/gate.json", ask->output);
+		result = gate_form_save("json", told, path, false, err);
+	}
+	if (result == 0 && ask->junit != NULL)
+		result = gate_form_save("junit", told, ask->junit, false, err);
+	if (result == 0 && ask->markdown != NULL)
+		result = gate_form_save("markdown", told, ask->markdown, false, err);
+	if (result == 0 && summary_file(ask) != NULL)
+		result = gate_form_save("summary", told, summary_file(ask), true, err);
+	return result;
+}
+
+static int show(const char *name, const struct gate_told *told, struct error *err)
+{
+	struct form_style style = terminal_style(stdout);
+
+	return gate_form_find(name)->write(told, &style, stdout, err);
+}
+
+/* What a person, or the next program, reads. */
+static int print(const struct gate_ask *ask, const struct gate_told *told,
+		 struct error *err)
+{
+	int result = 0;
+
+	if (ask->json)
+		result = show("json", told, err);
+	else if (!ask->quiet && !is_standard(ask->markdown))
+		result = show("text", told, err);
+	if (result == 0 && ask->github)
+		result = show("github", told, err);
+	return result;
+}
+
+static int status_of(const struct gate_ask *ask, enum gate_outcome outcome)
+{
+	switch (outcome) {
+	case GATE_PASS:
+		return 0;
+	case GATE_REGRESSION:
+		return 1;
+	case GATE_MISMATCH:
+		return GATE_STATUS_MISMATCH;
+	case GATE_INCONCLUSIVE:
+	default:
+		return ask->inconclusive;
+	}
+}
+
+int gate_ask_tell(const struct gate_ask *ask, const struct gate_verdict *verdict,
+		  double seconds)
+{
+	time_t now = time(NULL);
+	struct error err = {0};
+	struct tm utc;
+	char when[32];
+	const struct gate_told told = {
+		.verdict = verdict,
+		.name = ask->baseline != NULL ? ask->baseline : "the other command",
+		.command = ask->again,
+		.report = ask->output,
+		.seconds = seconds,
+		.when = when,
+	};
+	int result;
+
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+	result = write_files(ask, &told, &err);
+	if (result == 0)
+		result = print(ask, &told, &err);
+	return result < 0 ? cmd_fail(&err) : status_of(ask, verdict->outcome);
+}

@@ -1,0 +1,35 @@
+/* in_step.c - windows that several jobs of a run begin and end together. */
+#include "loader/base/clock.h"
+#include "loader/driver/driver_state.h"
+
+#define LOOK_NS (100 * MS) /* between two looks at whether dsa lives */
+
+bool driver_led(struct driver *driver)
+{
+	uint64_t now = clock_now();
+
+	if (driver->detached || now - driver->looked_ns < LOOK_NS)
+		return !driver->detached;
+	driver->looked_ns = now;
+	driver->detached = !trace_dsa_alive(driver->trace);
+	return !driver->detached;
+}
+
+bool in_step(struct driver *driver)
+{
+	return atomic_load(&driver->trace->in_step) != 0 && driver_led(driver);
+}
+
+bool in_step_passed(struct driver *driver, enum trace_progress progress,
+		    const _Atomic uint32_t *passed)
+{
+	atomic_store(&driver->window->progress, progress);
+	return atomic_load(passed) > driver->index || !in_step(driver);
+}
+
+void in_step_wait(struct driver *driver, enum trace_progress progress,
+		  const _Atomic uint32_t *passed)
+{
+	while (!in_step_passed(driver, progress, passed) && !driver_stopped(driver))
+		clock_sleep_until(clock_now() + MS);
+}

@@ -1,0 +1,84 @@
+/*
+ * plan.h - the stream of samples as the pipeline reads it: laps of positions.
+ *
+ *	lap 0            lap 1          lap 2
+ *	|0 1 2 .. L0-1|0 1 2 .. L1-1|0 1 ..        global position = first + position
+ *
+ * A batch never crosses the end of a lap, and a place whose sample can't be used is
+ * filled from the same lap alone. A loader of its own has one lap an epoch; the shared
+ * loader begins a lap wherever the epoch of some job begins, and may cut a lap short
+ * that is under way, at or after every position that pipeline_at() told of: the next lap
+ * then begins at that global position. A variant is one table of operations. All calls
+ * with the pipeline's lock held, or before it has threads; laps are asked for in rising
+ * order, but for those that are still open or delivered last.
+ */
+#ifndef DSA_PLAN_H
+#define DSA_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct plan;
+struct sampler_config;
+
+struct plan_lap {
+	uint64_t first;  /* global position of its position 0 */
+	uint32_t length; /* positions; 0: the data ends before it */
+	uint32_t spare;  /* further positions, in no batch: they only fill holes */
+	uint64_t epoch;  /* for draws of crop and flip, and what batches are told */
+};
+
+struct plan_ops {
+	void (*lap)(struct plan *plan, uint64_t lap, struct plan_lap *out);
+
+	/* The sample at a position of a lap, position < its length + spare. */
+	uint32_t (*sample)(struct plan *plan, uint64_t lap, uint32_t position);
+
+	/* Who the sample at a position is for: a bit for each seat of the shared loader
+	 * (loader/share/feed.h). NULL: for all. Where it is not NULL no hole is filled: a
+	 * sample moved there would be one place too few for some seats, and one too many
+	 * for others. */
+	uint64_t (*seats)(struct plan *plan, uint64_t lap, uint32_t position);
+
+	void (*free)(struct plan *plan);
+};
+
+/* The first member of every plan. */
+struct plan {
+	const struct plan_ops *ops;
+};
+
+static inline void plan_lap(struct plan *plan, uint64_t lap, struct plan_lap *out)
+{
+	*out = (struct plan_lap){0};
+	plan->ops->lap(plan, lap, out);
+}
+
+static inline uint32_t plan_sample(struct plan *plan, uint64_t lap, uint32_t position)
+{
+	return plan->ops->sample(plan, lap, position);
+}
+
+/* The plan of a loader of its own: lap = epoch, in the sampler's order, cut to whole
+ * batches where drop_last asks for it (batch; 0: not; what is over is spare), until
+ * end_epoch. NULL: err. */
+struct plan *plan_epochs(const struct sampler_config *config, uint32_t batch,
+			 uint64_t end_epoch, struct error *err);
+
+/* The rest of an epoch that began elsewhere: samples in their order. */
+struct plan_rest {
+	uint64_t epoch;
+	const uint32_t *samples;
+	uint32_t count; /* at least 1; at least a batch if there are only whole ones */
+};
+
+/* The same, but for lap rest->epoch, which is that rest. Takes its own copy of it.
+ * -EBADMSG: one of its samples is not in the data set. */
+struct plan *plan_after(const struct sampler_config *config, uint32_t batch,
+			uint64_t end_epoch, const struct plan_rest *rest,
+			struct error *err);
+
+void plan_free(struct plan *plan); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,155 @@
+/* The whole picture, decoded once for whoever makes a sample of it (canvas.c). */
+#include "loader/base/error.h"
+#include "loader/prep/canvas.h"
+#include "loader/prep/jpeg.h"
+#include "loader/prep/op.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { EIGHTHS = 8, ROWS = 8 /* decoded at once */ };
+
+/* How a picture is made to fit: eighths while decoding, then 1 pixel of box x box. */
+struct fit {
+	unsigned eighths, box;
+};
+
+_Static_assert(JPEG_PIXELS_MAX / (EIGHTHS * EIGHTHS) / (ROWS * ROWS) <
+		       CANVAS_PIXELS / 4,
+	       "a box of ROWS x ROWS always suffices");
+
+static void *decoded_new(const struct prep_config *config)
+{
+	(void)config;
+	return jpeg_new();
+}
+
+static void decoded_free(void *state)
+{
+	jpeg_free(state);
+}
+
+static unsigned divided(unsigned length, unsigned by)
+{
+	return (length + by - 1) / by;
+}
+
+static bool fits(unsigned width, unsigned height)
+{
+	return (uint64_t)width * height <= CANVAS_PIXELS;
+}
+
+static struct fit fit(unsigned width, unsigned height)
+{
+	struct fit fit = {.eighths = EIGHTHS, .box = 1};
+
+	while (fit.eighths > 1 && !fits(divided(width * fit.eighths, EIGHTHS),
+					divided(height * fit.eighths, EIGHTHS)))
+		fit.eighths--;
+	width = divided(width * fit.eighths, EIGHTHS);
+	height = divided(height * fit.eighths, EIGHTHS);
+	while (!fits(divided(width, fit.box), divided(height, fit.box)))
+		fit.box++;
+	return fit;
+}
+
+/* R G B and anything to R G B. The fourth byte is overwritten by the next pixel. */
+static void pack(const uint8_t *from, unsigned width, uint8_t *to)
+{
+	for (; width > 1; width--, from += 4, to += 3)
+		memcpy(to, from, 4);
+	memcpy(to, from, 3);
+}
+
+/* A row of means of box x box pixels, of what there is of them at the edges. */
+static void average(const uint8_t *const *rows, unsigned count, unsigned width,
+		    unsigned box, uint8_t *to)
+{
+	for (unsigned x = 0; x < width; x += box) {
+		unsigned end = width - x < box ? width : x + box;
+		unsigned area = 0, sum[3] = {0};
+
+		for (unsigned y = 0; y < count; y++)
+			for (unsigned at = x; at < end; at++, area++)
+				for (unsigned c = 0; c < 3; c++)
+					sum[c] += rows[y][4 * at + c];
+		for (int c = 0; c < 3; c++)
+			*to++ = (uint8_t)((sum[c] + area / 2) / area);
+	}
+}
+
+/* Decodes all rows of an image of these dimensions to `to`. */
+static int decode(struct jpeg *jpeg, const struct jpeg_info *info, unsigned box,
+		  uint8_t *to, struct error *err)
+{
+	const size_t stride = (size_t)3 * divided(info->width, box);
+	const unsigned step = box > 1 ? box : ROWS;
+	const uint8_t *row[ROWS];
+
+	for (unsigned y = 0, count; y < info->height; y += count) {
+		int result;
+
+		count = info->height - y < step ? info->height - y : step;
+		result = jpeg_rows(jpeg, count, row, err);
+		if (result < 0)
+			return result;
+		if (box > 1) {
+			average(row, count, info->width, box, to);
+			to += stride;
+			continue;
+		}
+		for (unsigned i = 0; i < count; i++, to += stride)
+			pack(row[i], info->width, to);
+	}
+	return 0;
+}
+
+static int decoded_run(void *state, const struct prep_sample *sample, void *out,
+		       struct error *err)
+{
+	struct jpeg *jpeg = state;
+	struct canvas canvas = {.magic = CANVAS_MAGIC};
+	struct jpeg_info info;
+	struct fit reduced;
+	size_t end;
+	int result = jpeg_open(jpeg, sample->bytes, sample->size, &info, err);
+
+	if (result < 0)
+		return result;
+	reduced = fit(info.width, info.height);
+	jpeg_reduce(jpeg, reduced.eighths, &info);
+	canvas.width = divided(info.width, reduced.box);
+	canvas.height = divided(info.height, reduced.box);
+	canvas.orientation = info.orientation;
+	memcpy(out, &canvas, sizeof(canvas));
+	result = jpeg_begin(jpeg, &(struct jpeg_region){0, 0, info.width, info.height},
+			    err);
+	if (result == 0)
+		result = decode(jpeg, &info, reduced.box,
+				(uint8_t *)out + CANVAS_HEADER, err);
+	if (result == 0)
+		result = jpeg_end(jpeg, err);
+	end = CANVAS_HEADER + (size_t)3 * canvas.width * canvas.height;
+	memset((uint8_t *)out + end, 0, CANVAS_BYTES - end);
+	return result;
+}
+
+static size_t decoded_bytes(const struct prep_config *config)
+{
+	(void)config;
+	return CANVAS_BYTES;
+}
+
+static uint64_t decoded_pixels(const void *state)
+{
+	return jpeg_pixels(state);
+}
+
+const struct prep_op prep_decoded = {
+	.name = "decoded",
+	.bytes = decoded_bytes,
+	.state_new = decoded_new,
+	.state_free = decoded_free,
+	.run = decoded_run,
+	.pixels = decoded_pixels,
+};

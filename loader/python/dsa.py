@@ -1,0 +1,800 @@
+"""Batches of prepared samples for a training program in Python, by libdsa.
+
+    import dsa
+
+    loader = dsa.Loader("images/", batch=64, size=224)
+    for epoch in range(10):
+        for images, labels in loader:
+            train(images, labels)
+
+Samples are read and prepared by threads of the library, outside Python, and `images`
+lies where they put it: a NumPy array or a torch tensor over the library's memory,
+which is not copied. The program can be measured with `dsa run`, configured from outside
+with DSA_LOADER, and share one loader with other programs (DSA_SHARE): see dsa-run(1)
+and dsa_loader(3). Only ctypes is used, nothing is compiled; Python 3.9 or later.
+
+Arrays. `images` is float32, float16 or uint8 of shape (n, 3, size, size), with
+layout="nhwc" (n, size, size, 3), with prep="raw" uint8 of shape (n, bytes). `labels`
+are n numbers, int64, a copy (loader.classes has their names). With arrays="auto" they
+are tensors if torch is imported already when the loader is opened, else NumPy arrays;
+arrays="numpy" and arrays="torch" decide.
+
+Images are read-only. NumPy refuses to write to them; torch cannot know, and writing to
+such a tensor changes the loader's memory or, when it is shared, ends the program. Write
+to a copy: images.copy() or images.clone(). What torch computes from them, and .to() of
+another device or type, is new memory anyway.
+
+Lifetime. A batch goes back to the library when the last array over it is gone: with
+`for images, labels in loader` as soon as the next one has taken its names. Arrays
+never see their memory change or vanish, whatever happens to the loader. Who keeps
+arrays keeps batches: at most `prefetch` of them, and of a shared loader what its window
+has room for; then Error tells so. Keep copies, or raise `prefetch`.
+
+Epochs. `for ... in loader` runs until the end of the epoch; the next loop takes the
+next one, and one that was left early goes on where it was left. loader.forever() runs
+on; loader.batches() too, with Batch objects, which know their epoch and step. The data
+ends after `epochs`, or when `dsa run` has seen enough: then loops end at once and
+loader.ended is true.
+
+torch.utils.data.DataLoader(dsa.torch_dataset(loader), batch_size=None) takes batches
+from a loader for programs that want a DataLoader.
+
+Threads may share a loader; each batch goes to one of them. A forked child cannot use a
+loader of its parent and is told so. Ctrl-C works while a program waits for data, and
+loses no batch. (Under `dsa run` it ends the run, and with it the data.)
+
+The library is sought in DSA_LIBRARY, beside this file, then where the system's loader
+finds libdsa.so.1.
+"""
+
+import atexit
+import collections
+import ctypes
+import errno
+import gc
+import math
+import operator
+import os
+import queue
+import sys
+import threading
+import urllib.parse
+import weakref
+
+__all__ = ["Batch", "Error", "Loader", "Stats", "torch_dataset"]
+
+_ABI = 1
+_WHY = 256
+
+
+class Error(RuntimeError):
+    """What the library could not do, in its own words. `errno` is the reason's number,
+    or None."""
+
+    def __init__(self, why, code=None):
+        super().__init__(why)
+        self.errno = code
+
+
+# ---- the library ----
+
+
+def _members(*groups):
+    return [(name, kind) for kind, names in groups for name in names.split()]
+
+
+class _Config(ctypes.Structure):
+    """struct dsa_config"""
+    _fields_ = _members(
+        (ctypes.c_char_p, "dataset"),
+        (ctypes.c_uint, "batch workers prefetch fetch_depth"),
+        (ctypes.c_char_p, "fetch cache cache_size"),
+        (ctypes.c_uint64, "seed"),
+        (ctypes.c_uint, "rank world epochs"),
+        (ctypes.c_uint64, "start_epoch start_step"),
+        (ctypes.c_int, "in_order drop_last evaluate on_error"),
+        (ctypes.c_char_p, "prep"),
+        (ctypes.c_uint, "size"),
+        (ctypes.c_int, "layout type"),
+        (ctypes.POINTER(ctypes.c_float), "mean std"),
+        (ctypes.c_char_p, "share"))
+
+
+class _Batch(ctypes.Structure):
+    """struct dsa_batch"""
+    _fields_ = _members(
+        (ctypes.c_void_p, "data labels samples"),
+        (ctypes.c_size_t, "sample_bytes"),
+        (ctypes.c_uint32, "count slot"),
+        (ctypes.c_uint64, "epoch step number"),
+        (ctypes.c_uint32, "repeated reserved"))
+
+
+class _Stats(ctypes.Structure):
+    """struct dsa_stats"""
+    _fields_ = _members(
+        (ctypes.c_uint64, "samples batches skipped hits misses resident_bytes"
+                          " fetched_bytes blocked_ns epoch step steps_per_epoch"
+                          " dataset_samples dataset_bytes"),
+        (ctypes.c_uint32, "classes workers shared reserved"),
+        (ctypes.c_uint64, "copied_bytes"))
+
+
+Stats = collections.namedtuple("Stats", [name for name, _ in _Stats._fields_
+                                         if name != "reserved"])
+Stats.__doc__ = """Counters of a loader since it was opened.
+
+samples, batches: delivered. skipped: samples that could not be read or decoded. hits,
+misses, resident_bytes: of the cache. fetched_bytes: read from storage. blocked_ns: time
+that the program waited for batches. epoch, step: of the next batch: open a loader with
+start_epoch and start_step to resume there. steps_per_epoch, dataset_samples,
+dataset_bytes, classes, workers: of the loader. shared: 1 when a shared loader delivers,
+2 when it did and this one went on alone, else 0. copied_bytes: of its batches that had
+to be copied."""
+
+_FUNCTIONS = {
+    "dsa_open": (ctypes.c_int, (ctypes.POINTER(_Config),
+                                ctypes.POINTER(ctypes.c_void_p), ctypes.c_char_p)),
+    "dsa_next": (ctypes.c_int, (ctypes.c_void_p, ctypes.POINTER(_Batch))),
+    "dsa_release": (ctypes.c_int, (ctypes.c_void_p, ctypes.POINTER(_Batch))),
+    "dsa_compute": (ctypes.c_int, (ctypes.c_void_p, ctypes.POINTER(_Batch),
+                                   ctypes.c_double)),
+    "dsa_stats": (ctypes.c_int, (ctypes.c_void_p, ctypes.POINTER(_Stats))),
+    "dsa_why": (ctypes.c_char_p, (ctypes.c_void_p,)),
+    "dsa_class": (ctypes.c_char_p, (ctypes.c_void_p, ctypes.c_uint32)),
+    "dsa_close": (None, (ctypes.c_void_p,)),
+}
+_loaded = {}
+
+
+def _places():
+    """Where it may be, in order: a source tree, an installation, the system."""
+    chosen = os.environ.get("DSA_LIBRARY")
+    if chosen:
+        return [chosen]
+    above = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    files = [os.path.join(above, "build", "plain", "libdsa.so"),
+             os.path.join(above, f"libdsa.so.{_ABI}")]
+    return [file for file in files if os.path.exists(file)] + [f"libdsa.so.{_ABI}"]
+
+
+def _library():
+    path = _places()[0]
+    if path in _loaded:
+        return _loaded[path]
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise Error(f"no library: {error}; DSA_LIBRARY may name libdsa.so.{_ABI}",
+                    errno.ENOENT) from None
+    find = ctypes.CDLL(None).dlvsym
+    find.restype = ctypes.c_void_p
+    find.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
+    for name, (result, arguments) in _FUNCTIONS.items():
+        if not find(library._handle, name.encode(), b"DSA_%d" % _ABI):
+            raise Error(f"{path} has no {name} of DSA_{_ABI}: it is another version of "
+                        "libdsa than this dsa.py", errno.ENOSYS)
+        getattr(library, name).restype = result
+        getattr(library, name).argtypes = arguments
+    _loaded[path] = library
+    return library
+
+
+# ---- an open loader, and what it has lent ----
+
+
+class _Held:
+    """A batch that is ours until the last reference to this goes."""
+    __slots__ = ("core", "raw")
+
+    def __init__(self, core):
+        self.raw = _Batch()
+        core.held += 1
+        self.core = core
+
+    def __del__(self):
+        core = getattr(self, "core", None)
+        if core is not None:
+            core.give_back(self.raw)
+
+
+class _Task:
+    """A call made by another thread, so that signals find the main one in Python."""
+    __slots__ = ("function", "done", "finished", "result", "error")
+
+    def __init__(self, function):
+        self.function = function
+        self.done = threading.Lock()
+        self.done.acquire()
+        self.finished = False
+        self.result = self.error = None
+
+    def run(self):
+        try:
+            self.result = self.function()
+        except BaseException as error:
+            self.error = error
+        self.function = None
+        self.finished = True
+        self.done.release()
+
+    def wait(self):
+        # In slices: a signal that comes just before the wait does not end it.
+        while not self.finished and not self.done.acquire(timeout=0.1):
+            pass
+
+    def outcome(self):
+        if self.error is not None:
+            raise self.error
+        result, self.result = self.result, None  # the thread keeps its last task
+        return result
+
+
+def _run_tasks(tasks):
+    for task in iter(tasks.get, None):
+        task.run()
+
+
+class _Core:
+    """An open struct dsa_loader.
+
+    The library wants one thread at a time: the lock. Batches come back at any moment,
+    on any thread, even within a call (the garbage collector's work): they are put into
+    `returned`, and whoever has the lock, or can have it, gives them to the library. The
+    library's memory goes when the loader is closed, nothing is held any more, and
+    nobody looks at counters, which needs no lock: a looker is seen by who closes, or
+    sees that it is closed.
+    """
+
+    def __init__(self, library):
+        self.library = library
+        self.pid = os.getpid()
+        self.measured = bool(os.environ.get("DSA_SESSION"))
+        self.lock = threading.Lock()
+        self.pointer = ctypes.c_void_p()
+        self.returned, self.lookers = collections.deque(), collections.deque()
+        self.held = 0
+        self.closing = False
+        self.failed = None  # what a release said, for the next call
+        self.last = None   # struct dsa_batch of the last one
+        self.tasks = None  # a queue, once there is a thread
+        self.asked = None  # a task that was interrupted
+
+    # Called with the lock.
+
+    def drain(self):
+        while self.returned:
+            raw = self.returned.popleft()
+            if raw.data:
+                code = self.library.dsa_release(self.pointer, ctypes.byref(raw))
+                if code < 0:
+                    self.failed = code, self.library.dsa_why(self.pointer)
+            self.held -= 1
+        if self.closable():
+            pointer, self.pointer = self.pointer, ctypes.c_void_p()
+            self.library.dsa_close(pointer)
+
+    def closable(self):
+        return self.closing and self.held == 0 and not self.lookers and self.pointer
+
+    def open_now(self, config):
+        why = ctypes.create_string_buffer(_WHY)
+        code = self.library.dsa_open(ctypes.byref(config), ctypes.byref(self.pointer),
+                                     why)
+        return code, why.value
+
+    def next_now(self):
+        if self.failed is not None:
+            (code, why), self.failed = self.failed, None
+            return code, why, None
+        held = _Held(self)
+        code = self.library.dsa_next(self.pointer, ctypes.byref(held.raw))
+        why = self.library.dsa_why(self.pointer) if code < 0 else b""
+        return code, why, held
+
+    def compute_now(self, raw, rate):
+        return self.library.dsa_compute(self.pointer, ctypes.byref(raw), rate)
+
+    # Called without it.
+
+    def settle(self):
+        """Gives back what came back, unless a call is on: then its end does."""
+        while self.returned or self.closable():
+            if os.getpid() != self.pid or not self.lock.acquire(blocking=False):
+                return
+            try:
+                self.drain()
+            finally:
+                self.lock.release()
+
+    def give_back(self, raw):
+        self.returned.append(raw)
+        self.settle()
+
+    def check(self):
+        if os.getpid() != self.pid:
+            raise Error(f"the loader was opened by process {self.pid}, before fork(): "
+                        "open one in each process", errno.EOWNERDEAD)
+        if self.closing:
+            raise ValueError("the loader is closed")
+
+    def locked(self, function, *arguments):
+        self.check()
+        try:
+            with self.lock:
+                self.check()
+                self.drain()
+                return function(*arguments)
+        finally:
+            self.settle()
+
+    def look(self, function):
+        """Also while another thread waits for a batch."""
+        self.lookers.append(None)
+        try:
+            self.check()
+            return function(self.pointer)
+        finally:
+            self.lookers.pop()
+            self.settle()
+
+    def stats(self):
+        stats = _Stats()
+        self.look(lambda pointer: self.library.dsa_stats(pointer, ctypes.byref(stats)))
+        return stats
+
+    def classes(self):
+        count = self.stats().classes
+        return self.look(lambda pointer: [self.library.dsa_class(pointer, label)
+                                          for label in range(count)])
+
+    def send(self, function, *arguments):
+        """Has another thread call."""
+        if self.tasks is None:
+            self.tasks = queue.SimpleQueue()
+            threading.Thread(target=_run_tasks, args=(self.tasks,), name="dsa",
+                             daemon=True).start()
+        task = _Task(lambda: self.locked(function, *arguments))
+        self.tasks.put(task)
+        return task
+
+    def interruptible(self):
+        """Not so a program that is measured: the thread that asks for batches is known
+        to `dsa run`, which ends them on Ctrl-C."""
+        return (threading.current_thread() is threading.main_thread() and
+                os.getpid() == self.pid and not self.measured)
+
+    def open(self, config):
+        if not self.interruptible():
+            return self.locked(self.open_now, config)
+        task = self.send(self.open_now, config)
+        task.wait()
+        return task.outcome()
+
+    def ask(self):
+        if not self.interruptible():
+            return self.locked(self.next_now)
+        if self.asked is None:
+            self.asked = self.send(self.next_now)
+        self.asked.wait()
+        task, self.asked = self.asked, None
+        return task.outcome()
+
+    def take(self):
+        """The next batch; None at the end of the data."""
+        for garbage in (True, False):
+            code, why, held = self.ask()
+            if code > 0:
+                self.last = held.raw
+                return held
+            if code == 0:
+                return None
+            if code == -errno.EBUSY and garbage:
+                gc.collect()  # cycles may keep arrays that nobody can reach
+                continue
+            break
+        if code == -errno.EBUSY:
+            held = None
+            more = " and dsa serve's --window" if self.stats().shared == 1 else ""
+            raise Error(f"{self.held} batches are held: their arrays are still in use; "
+                        "keep copies (images.copy(), images.clone()), or raise "
+                        f"prefetch{more}", errno.EBUSY)
+        raise Error(why.decode("utf-8", "replace") or os.strerror(-code), -code)
+
+    def close(self):
+        self.closing = True
+        self.asked = self.last = None
+        tasks, self.tasks = self.tasks, None
+        if tasks is not None:
+            tasks.put(None)
+        self.settle()
+
+
+_open_cores = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all():
+    for core in list(_open_cores):
+        core.close()
+
+
+# ---- arrays ----
+
+
+def _pick(arrays):
+    if arrays not in ("auto", "numpy", "torch"):
+        raise ValueError(f"arrays is 'auto', 'numpy' or 'torch', not {arrays!r}")
+    if arrays == "torch" or (arrays == "auto" and sys.modules.get("torch")):
+        return _Torch()
+    return _Numpy()
+
+
+def _memory(held, address, size):
+    """Memory of the library that keeps its batch."""
+    memory = (ctypes.c_ubyte * size).from_address(address)
+    memory.held = held
+    return memory
+
+
+class _Numpy:
+    def __init__(self):
+        try:
+            import numpy
+        except ImportError:
+            raise ImportError("dsa needs NumPy (python3-numpy) or, with "
+                              "arrays='torch', torch; neither was found") from None
+        self.numpy = numpy
+
+    def images(self, memory, kind, shape):
+        frozen = memoryview(memory).toreadonly()
+        return self.numpy.frombuffer(frozen, kind).reshape(shape)
+
+    def numbers(self, memory):
+        return self.numpy.frombuffer(memory, self.numpy.uint32).astype(self.numpy.int64)
+
+
+class _Torch:
+    def __init__(self):
+        try:
+            import torch
+        except ImportError:
+            raise ImportError("arrays='torch' needs torch (python3-torch)") from None
+        self.torch = torch
+
+    def images(self, memory, kind, shape):
+        kind = getattr(self.torch, kind)
+        return self.torch.frombuffer(memory, dtype=kind).view(shape)
+
+    def numbers(self, memory):
+        numbers = self.torch.frombuffer(memory, dtype=self.torch.int32)
+        return numbers.to(self.torch.int64).bitwise_and_(0xffffffff)
+
+
+_TYPES = {"float32": 4, "float16": 2, "uint8": 1}
+
+
+class _Output:
+    """What a sample looks like, by arguments and what DSA_LOADER makes of them."""
+
+    def __init__(self, **output):
+        for item in os.environ.get("DSA_LOADER", "").split(","):
+            key, _, value = item.partition("=")
+            if key in output:
+                output[key] = urllib.parse.unquote(value)
+        size = int(output["size"])
+        self.type = output["type"]
+        self.shape = (3, size, size) if output["layout"] == "nchw" else (size, size, 3)
+        self.raw = output["prep"] == "raw"
+
+    def of(self, raw):
+        if self.raw:
+            return "uint8", (raw.count, raw.sample_bytes)
+        if math.prod(self.shape) * _TYPES[self.type] != raw.sample_bytes:
+            raise Error(f"samples have {raw.sample_bytes} bytes, which is not "
+                        f"{self.type} of shape {self.shape}")
+        return self.type, (raw.count, *self.shape)
+
+
+# ---- arguments ----
+
+
+def _whole(name, value, least, bits=32):
+    if isinstance(value, bool):
+        raise TypeError(f"{name} is a whole number, not {value!r}")
+    try:
+        value = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is a whole number, not {value!r}") from None
+    if not least <= value < 1 << bits:
+        raise ValueError(f"{name} is {least} to {(1 << bits) - 1}, not {value}")
+    return value
+
+
+def _text(name, value):
+    if value is None:
+        return None
+    if not isinstance(value, (str, bytes, os.PathLike)):
+        raise TypeError(f"{name} is a string, not {value!r}")
+    value = os.fsencode(value)
+    if b"\0" in value:
+        raise ValueError(f"{name} has a NUL in it: {value!r}")
+    return value
+
+
+def _word(name, value, words):
+    if value not in words:
+        raise ValueError(f"{name} is {' or '.join(map(repr, words))}, not {value!r}")
+    return words.index(value)
+
+
+def _three(name, value):
+    if value is None:
+        return None
+    numbers = [float(number) for number in value]
+    if len(numbers) != 3 or not all(map(math.isfinite, numbers)):
+        raise ValueError(f"{name} is three numbers, not {value!r}")
+    if name == "std" and 0 in numbers:
+        raise ValueError("std divides: none of its numbers may be 0")
+    return (ctypes.c_float * 3)(*numbers)
+
+
+# ---- what programs use ----
+
+
+class Batch:
+    """A batch: images, labels, samples (positions in the data set), count, epoch, step,
+    number (since open, repeats included), repeated (delivered before: a measurement).
+
+    A context manager: at its end, or at release(), the batch lets go of its arrays; it
+    goes back to the library once nobody else has them either."""
+    __slots__ = ("images", "labels", "samples", "count", "epoch", "step", "number",
+                 "repeated", "_raw")
+
+    def __init__(self, output, arrays, held):
+        raw = held.raw
+        self.images, self.labels = _pair(output, arrays, held)
+        self.samples = arrays.numbers(_memory(held, raw.samples, 4 * raw.count))
+        self.count, self.epoch, self.step = raw.count, raw.epoch, raw.step
+        self.number, self.repeated = raw.number, bool(raw.repeated)
+        self._raw = raw
+
+    def release(self):
+        """Lets go of images, labels and samples: they are None from now on."""
+        self.images = self.labels = self.samples = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.release()
+
+    def __len__(self):
+        return self.count
+
+    def __repr__(self):
+        return (f"<dsa.Batch of {self.count}, epoch {self.epoch}, step {self.step}"
+                f"{', repeated' if self.repeated else ''}>")
+
+
+def _pair(output, arrays, held):
+    raw = held.raw
+    kind, shape = output.of(raw)
+    images = arrays.images(_memory(held, raw.data, raw.count * raw.sample_bytes), kind,
+                           shape)
+    return images, arrays.numbers(_memory(held, raw.labels, 4 * raw.count))
+
+
+class _Epoch:
+    """Batches until their epoch ends."""
+
+    def __init__(self, loader):
+        self.loader = loader
+        self.epoch = None
+        self.ends = False
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        held = None if self.ends else self.loader._take()
+        if held is None:
+            self.ends = True
+            raise StopIteration
+        raw = held.raw
+        if not raw.repeated:
+            if self.epoch not in (None, raw.epoch):
+                # The epoch was shorter than planned: samples were skipped.
+                self.loader._ahead.append(held)
+                self.ends = True
+                raise StopIteration
+            self.epoch = raw.epoch
+            self.ends = self.loader._core.stats().epoch > raw.epoch
+        return self.loader._pair(held)
+
+
+class Loader:
+    """Loads a data set: dsa.Loader("images/", batch=64, epochs=10). Iterate over it.
+
+    dataset      directory with a folder for each class, list file, "synthetic[:COUNT]"
+    batch        samples in a batch
+    workers      threads that prepare [None: the cores that the process may use]
+    prefetch     batches prepared ahead, and how many may be held
+    fetch_depth  reads in flight
+    fetch        "auto", "pread", "pread-direct", "uring", "uring-direct"
+    cache        "none", "page", "minio", "lru", "fifo" [None: "page", or "minio" if it
+                 has a size]
+    cache_size   bytes, or as "2G" or "35%" of the data set [None: 0]
+    seed         of shuffle, crop and flip
+    rank, world  this program is number rank of world that share the data set
+    epochs       then the data ends [None: never]
+    start_epoch, start_step  where to begin
+    in_order     do not shuffle
+    drop_last    no short batch at an epoch's end
+    evaluate     resize and centre crop instead of random crop and flip
+    on_error     "skip" or "fail" when a sample cannot be read or decoded
+    prep         "image", or "raw": the bytes as they are
+    size         side of the square images, in pixels
+    layout       "nchw" or "nhwc"
+    type         "float32", "float16" or "uint8"
+    mean, std    of float output, three numbers each on a scale of 0 to 1 [None:
+                 ImageNet's]
+    share        socket of a shared loader (dsa-serve(1)); "": none, whatever DSA_SHARE
+                 says [None: what DSA_SHARE says]
+    arrays       "auto", "numpy" or "torch": what batches are given as
+
+    The environment's DSA_LOADER overrides all but arrays, share, mean and std;
+    dsa_loader(3) tells more about each. Raises TypeError or ValueError for what no
+    loader can have, and Error with the library's own words, such as for a data set that
+    is not there.
+    """
+
+    def __init__(self, dataset, *, batch=64, workers=None, prefetch=4, fetch_depth=16,
+                 fetch="auto", cache=None, cache_size=None, seed=0, rank=0, world=1,
+                 epochs=None, start_epoch=0, start_step=0, in_order=False,
+                 drop_last=False, evaluate=False, on_error="skip", prep="image",
+                 size=224, layout="nchw", type="float32", mean=None, std=None,
+                 share=None, arrays="auto"):
+        self.ended = False
+        self._core = None
+        self._ahead = []
+        self._classes = None
+        if isinstance(cache_size, int):
+            cache_size = str(_whole("cache_size", cache_size, 0, 64))
+        config = _Config(
+            dataset=_text("dataset", dataset),
+            batch=_whole("batch", batch, 1),
+            workers=_whole("workers", workers, 1) if workers is not None else 0,
+            prefetch=_whole("prefetch", prefetch, 1),
+            fetch_depth=_whole("fetch_depth", fetch_depth, 1),
+            fetch=_text("fetch", fetch),
+            cache=_text("cache", cache),
+            cache_size=_text("cache_size", cache_size),
+            seed=_whole("seed", seed, 0, 64),
+            rank=_whole("rank", rank, 0),
+            world=_whole("world", world, 1),
+            epochs=_whole("epochs", epochs, 1) if epochs is not None else 0,
+            start_epoch=_whole("start_epoch", start_epoch, 0, 64),
+            start_step=_whole("start_step", start_step, 0, 64),
+            in_order=bool(in_order),
+            drop_last=bool(drop_last),
+            evaluate=bool(evaluate),
+            on_error=_word("on_error", on_error, ("skip", "fail")),
+            prep=_text("prep", prep),
+            size=_whole("size", size, 1),
+            layout=_word("layout", layout, ("nchw", "nhwc")),
+            type=_word("type", type, tuple(_TYPES)),
+            mean=_three("mean", mean),
+            std=_three("std", std),
+            share=_text("share", share))
+        self._arrays = _pick(arrays)
+        self._core = _Core(_library())
+        _open_cores.add(self._core)
+        code, why = self._core.open(config)
+        if code < 0:
+            raise Error(why.decode("utf-8", "replace"), -code)
+        self._output = _Output(size=size, layout=layout, type=type, prep=prep)
+
+    # Iterating.
+
+    def _take(self):
+        try:
+            held = self._ahead.pop()
+        except IndexError:
+            held = self._core.take()
+        self.ended = held is None
+        return held
+
+    def _pair(self, held):
+        return _pair(self._output, self._arrays, held)
+
+    def __iter__(self):
+        """(images, labels) until the end of the epoch."""
+        return _Epoch(self)
+
+    def __len__(self):
+        """Steps in an epoch; samples that are skipped may shorten it."""
+        return self._core.stats().steps_per_epoch
+
+    def forever(self):
+        """(images, labels) until the data ends, whatever the epoch."""
+        return iter(lambda: self._forever(), None)
+
+    def _forever(self):
+        held = self._take()
+        return self._pair(held) if held is not None else None
+
+    def batches(self):
+        """Batch objects until the data ends, whatever the epoch."""
+        return iter(self.next, None)
+
+    def next(self):
+        """The next Batch; None at the end of the data."""
+        held = self._take()
+        return Batch(self._output, self._arrays, held) if held is not None else None
+
+    # The rest.
+
+    def compute(self, rate, batch=None):
+        """An emulated accelerator of `rate` samples/s: sleeps until the step of a batch
+        (the last one) would be done, count / rate after it was delivered."""
+        raw = batch._raw if batch is not None else self._core.last
+        if raw is None:
+            raise ValueError("there is no batch yet")
+        if self._core.locked(self._core.compute_now, raw, float(rate)) < 0:
+            raise ValueError(f"rate is a positive number, not {rate!r}")
+
+    @property
+    def stats(self):
+        """Counters: a Stats."""
+        raw = self._core.stats()
+        return Stats(*(getattr(raw, name) for name in Stats._fields))
+
+    @property
+    def classes(self):
+        """Names of the classes: a tuple of strings; label i is that of classes[i]."""
+        if self._classes is None:
+            self._classes = tuple(map(os.fsdecode, self._core.classes()))
+        return self._classes
+
+    def close(self):
+        """Stops the loader's threads and frees its memory; what arrays still refer to
+        goes with the last of them. It may be closed twice."""
+        if self._core is not None:
+            self._ahead.clear()
+            self._core.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __del__(self):
+        if getattr(self, "_core", None) is not None:
+            self.close()
+
+    def __reduce__(self):
+        raise Error("a loader cannot go to another process: it has workers of its own "
+                    "(num_workers=0)")
+
+
+def torch_dataset(loader):
+    """A torch.utils.data.IterableDataset of a loader's batches, one epoch at a time,
+    for DataLoader(dsa.torch_dataset(loader), batch_size=None). With num_workers above 0
+    it raises Error: the loader has its own."""
+    from torch.utils.data import IterableDataset, get_worker_info
+
+    class LoaderDataset(IterableDataset):
+        def __iter__(self):
+            if get_worker_info() is not None:
+                raise Error("a dsa loader has its own workers: use num_workers=0")
+            return iter(loader)
+
+        def __len__(self):
+            return len(loader)
+
+        def __reduce__(self):
+            return loader.__reduce__()
+
+    return LoaderDataset()

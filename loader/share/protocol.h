@@ -1,0 +1,157 @@
+/*
+ * protocol.h - what a shared loader and its consumers say over the Unix socket.
+ *
+ * A stream of messages: a head, then `bytes` of what the type's struct says. Numbers are
+ * the machine's own: both ends are on it. Descriptors come with the message's first byte.
+ * A connection whose first bytes are "GET " is HTTP and gets one answer
+ * (share_status_http()). The classes are a memfd of their names in the order of their
+ * numbers, each with a 0 behind it.
+ *
+ *	consumer                                 loader
+ *	HELLO [memfd of the loader before] ->
+ *	                                      <- WAIT    (soon: later is when it begins)
+ *	                                      <- WELCOME memfd, page, eventfd, classes,
+ *	                                         numbers (joader)
+ *	                                         or REFUSED
+ *	(batches by shared memory: feed.h)
+ *	                                      <- REST memfd of samples (it is dropped)
+ *	the end of the connection, or of the process: it left
+ *	STATUS ->                             <- STATUS and JSON text
+ *
+ * Of WELCOME's descriptors `classes` is a memfd of their names, each ended by 0, in the
+ * order of labels. REST's is one of uint32_t. Where jobs have data sets of their own
+ * (joader), samples in the shared memory are those of all data sets as one, and `numbers`
+ * is a sealed memfd with the number and the label that each has in this job's data set,
+ * UINT32_MAX twice if it is not in there (struct number, numbers.h); classes, REST and all
+ * that WELCOME says are of this job's data set.
+ *
+ * Everything that comes is checked before use; what does not fit ends the connection.
+ */
+#ifndef DSA_SHARE_PROTOCOL_H
+#define DSA_SHARE_PROTOCOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+
+#define PROTOCOL_MAGIC   0x31617364u /* "dsa1" */
+#define PROTOCOL_VERSION 1
+
+enum {
+	PROTOCOL_MOST = 8192,           /* bytes of a message from a consumer */
+	PROTOCOL_STATUS_MOST = 1 << 20, /* of a STATUS answer */
+	PROTOCOL_FDS = 5,
+	PROTOCOL_WHY = 256,
+};
+
+enum protocol_type {
+	PROTOCOL_HELLO = 1,
+	PROTOCOL_WELCOME,
+	PROTOCOL_REFUSED,
+	PROTOCOL_REST,
+	PROTOCOL_STATUS,
+	PROTOCOL_WAIT, /* no body: for other jobs, or for the next round */
+	PROTOCOL_TYPES,
+	PROTOCOL_HTTP = 0x20544547, /* "GET ": the whole request, as text */
+};
+
+struct protocol_head {
+	uint32_t magic, type, bytes, reserved;
+};
+
+/* Where a consumer of a loader that died stands. */
+struct protocol_stand {
+	uint64_t generation;      /* of the loader that died; 0: it begins anew */
+	uint64_t next, remaining; /* sequence number; places until its epoch's end */
+	uint64_t epoch_places, epoch; /* and its own count of epochs */
+	uint32_t seat, reserved;      /* that it had there */
+};
+
+struct protocol_hello {
+	uint32_t version, batch;
+	uint32_t in_order, world;
+	uint64_t sample_bytes; /* that it can take as they are */
+	char output[64];       /* prep_output() of what it wants */
+	char dataset[4096];    /* real path; "": whatever there is */
+	char job[64];          /* name for tables: DSA_JOB, or the program's */
+	struct protocol_stand stand;
+};
+
+/*
+ * Of one that stood somewhere, start is where the memory before ends, and remaining is
+ * its own: it reads what lies between there first.
+ */
+struct protocol_welcome {
+	uint32_t version, seat;
+	uint64_t generation;
+	uint64_t start, epoch_places, remaining; /* feed_reader_config's */
+	uint64_t seed, dataset_samples, dataset_bytes;
+	uint64_t sample_bytes;
+	uint32_t classes, workers, audit,
+		decoded; /* decoded: a private tail is needed */
+	uint32_t places, server_pid;
+	char output[64];
+	char dataset[4096]; /* that it was given; one of them */
+};
+
+struct protocol_refused {
+	char why[PROTOCOL_WHY];
+};
+
+/*
+ * A job is dropped: what it may still need of its epoch. The memfd's numbers are what the
+ * places first..end hold, of which it has taken as many as it knows, and then `count`
+ * samples, the first of them `voids` places behind `end`. It counts down to the end of its
+ * epoch by itself (rest_list.h): nobody need be there to be asked.
+ */
+struct protocol_rest {
+	uint64_t first, end; /* sequence numbers */
+	uint32_t count, voids;
+};
+
+/* Instead of a sample: a place that counts and holds none; one that does not count. */
+#define PROTOCOL_VOID    (UINT32_MAX - 1)
+#define PROTOCOL_NOTHING UINT32_MAX
+
+/* Bytes that the struct of a type has; SIZE_MAX: no such type, or text (STATUS). */
+size_t protocol_bytes(enum protocol_type type);
+
+/*
+ * Sends a message whole. Closes no descriptor. 0 or -errno; -EAGAIN when the peer does
+ * not read (the socket is given a send timeout, or does not block).
+ */
+int protocol_send(int socket, enum protocol_type type, const void *body, size_t bytes,
+		  const int *fds, unsigned fd_count);
+
+/* A message as far as it has come. */
+struct protocol_inbox {
+	unsigned char bytes[sizeof(struct protocol_head) + PROTOCOL_MOST + 1];
+	size_t have;
+	int fds[PROTOCOL_FDS];
+	unsigned fd_count;
+};
+
+void protocol_inbox_init(struct protocol_inbox *inbox);
+void protocol_inbox_fini(struct protocol_inbox *inbox); /* closes what was not taken */
+
+/*
+ * Reads what there is (flags: of recvmsg). 1: a whole message is there; 0: not yet;
+ * -EPIPE: the peer is gone; -EPROTO: this is no such message; -errno. After 1:
+ * protocol_type(), protocol_body(), then protocol_next() for the one after it. An HTTP
+ * request comes as PROTOCOL_HTTP when its empty line did.
+ */
+int protocol_receive(int socket, struct protocol_inbox *inbox, int flags);
+enum protocol_type protocol_type(const struct protocol_inbox *inbox);
+
+/* protocol_bytes() of it; of STATUS and HTTP text, ended with 0. */
+const void *protocol_body(const struct protocol_inbox *inbox);
+void protocol_next(struct protocol_inbox *inbox);
+int protocol_take_fd(struct protocol_inbox *inbox); /* the next one; -1: none */
+
+/* Asks for the status and waits for it, as long as the socket's own timeouts let it.
+ * Text: malloc, the caller's. 0, or -errno as protocol_receive(). */
+int protocol_ask_status(int socket, char **text);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * tail.h - a program's own last part of prep, where its shared loader delivers decoded
+ * pictures. Private to loader/share/.
+ *
+ *	from --next()--> feeder --places--> workers        slots, in order
+ *	                   |  a batch of canvases:         | ready | ready | being made |
+ *	                   |  crop, resize, flip,               |
+ *	                   '- given back at once                '--> the program's step
+ *
+ * Crop and flip are drawn from the program's own seed, epoch and the sample, as a
+ * pipeline of its own would draw them.
+ */
+#ifndef DSA_SHARE_TAIL_H
+#define DSA_SHARE_TAIL_H
+
+struct delivery;
+struct delivery_config;
+struct error;
+
+/* Samples as config's options want them, of the canvases that `from` delivers. `from` is
+ * the tail's from now on, failed or not. NULL and err. */
+struct delivery *tail_open(struct delivery *from, const struct delivery_config *config,
+			   struct error *err);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * shared_memory.h - memory that other processes may map: a memfd whose size is sealed.
+ *
+ * Every page is there from the start, in huge pages where they can be had.
+ */
+#ifndef DSA_SHARED_MEMORY_H
+#define DSA_SHARED_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SHARED_PAGE      ((size_t)4096)
+#define SHARED_HUGE_PAGE ((size_t)2 << 20)
+
+struct shared_memory {
+	void *start; /* NULL: there is none */
+	size_t bytes;
+	int fd; /* closed on exec */
+	bool huge;
+};
+
+struct shared_memory_config {
+	const char *name; /* in /proc/PID/maps */
+	size_t bytes;     /* whole pages */
+	size_t huge_from; /* try huge pages from this multiple of one on; bytes: not */
+	bool read_only;   /* whoever maps it later may only read */
+};
+
+/* Filled with zeros. 0 or -errno; then there is nothing to free. */
+int shared_memory_make(struct shared_memory *memory,
+		       const struct shared_memory_config *config);
+void shared_memory_free(struct shared_memory *memory); /* twice is allowed */
+
+/* Room of so many bytes that begins with a huge page; nobody may touch it until
+ * something is mapped over it (MAP_FIXED). MAP_FAILED and errno. */
+void *shared_memory_room(size_t bytes);
+
+size_t shared_round_up(size_t size, size_t to);
+
+#endif

@@ -1,0 +1,296 @@
+/* Several data sets as one. */
+#include "loader/source/union.h"
+#include "loader/base/error.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+enum { PARTS = 64 };
+
+/* A sample of a part, and which file it is. */
+struct entry {
+	uint64_t device, inode; /* 0, 0: no file that can be reached: like no other */
+	uint32_t part, sample;
+	uint32_t turn;  /* of the same file in the same part */
+	uint32_t first; /* entry with the same file and turn that comes first of all */
+};
+
+struct joined {
+	struct source *parts[PARTS];
+	unsigned count;
+	uint32_t samples;
+	uint64_t *in;            /* of each sample: the parts that have it */
+	uint32_t *number[PARTS]; /* and its number there */
+};
+
+static void union_close(void *state)
+{
+	struct joined *joined = state;
+
+	for (unsigned i = 0; i < joined->count; i++) {
+		source_close(joined->parts[i]);
+		free(joined->number[i]);
+	}
+	free(joined->in);
+	free(joined);
+}
+
+static void identify(const struct source *source, struct entry *entry)
+{
+	char path[PATH_MAX];
+	struct source_place place;
+	struct stat status;
+
+	source_place(source, entry->sample, path, &place);
+	if (place.path == NULL || fstatat(place.dir, place.path, &status, 0) < 0)
+		return;
+	entry->device = status.st_dev;
+	entry->inode = status.st_ino;
+}
+
+static int compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* By file, then as the parts have them. */
+static int by_file(const void *left, const void *right)
+{
+	const struct entry *a = *(struct entry *const *)left;
+	const struct entry *b = *(struct entry *const *)right;
+	int order = compare(a->device, b->device);
+
+	if (order == 0)
+		order = compare(a->inode, b->inode);
+	if (order == 0)
+		order = compare(a->part, b->part);
+	return order != 0 ? order : compare(a->sample, b->sample);
+}
+
+static bool same_file(const struct entry *a, const struct entry *b)
+{
+	return a->device == b->device && a->inode == b->inode &&
+	       (a->device != 0 || a->inode != 0);
+}
+
+/*
+ * Finds for the entries of one file, sorted, the first of each turn: a part that has a
+ * file twice shares it twice with another that does. firsts has room for count.
+ */
+static void match(const struct entry *entries, struct entry **row, size_t count,
+		  uint32_t *firsts)
+{
+	uint32_t turns = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct entry *entry = row[i];
+
+		entry->turn = i > 0 && row[i - 1]->part == entry->part
+				      ? row[i - 1]->turn + 1
+				      : 0;
+		if (entry->turn == turns)
+			firsts[turns++] = (uint32_t)(entry - entries);
+		entry->first = firsts[entry->turn];
+	}
+}
+
+static void match_all(const struct entry *entries, struct entry **row, size_t count,
+		      uint32_t *firsts)
+{
+	size_t end;
+
+	qsort(row, count, sizeof(*row), by_file);
+	for (size_t begin = 0; begin < count; begin = end) {
+		for (end = begin + 1; end < count; end++)
+			if (!same_file(row[begin], row[end]))
+				break;
+		match(entries, row + begin, end - begin, firsts);
+	}
+}
+
+/* Entries of all parts, in their order, matched. NULL: no memory. */
+static struct entry *list(const struct joined *joined, size_t count)
+{
+	struct entry *entries = calloc(count, sizeof(*entries));
+	struct entry **row = calloc(count, sizeof(*row));
+	uint32_t *firsts = calloc(count, sizeof(*firsts));
+	size_t at = 0;
+
+	if (entries == NULL || row == NULL || firsts == NULL) {
+		free(entries);
+		entries = NULL;
+		goto out;
+	}
+	for (unsigned part = 0; part < joined->count; part++)
+		for (uint32_t i = 0; i < source_count(joined->parts[part]); i++) {
+			entries[at] = (struct entry){.part = part, .sample = i};
+			identify(joined->parts[part], &entries[at]);
+			row[at] = &entries[at];
+			at++;
+		}
+	match_all(entries, row, count, firsts);
+out:
+	free(firsts);
+	free(row);
+	return entries;
+}
+
+static bool allocate(struct joined *joined, uint32_t samples)
+{
+	joined->in = calloc((size_t)samples + 1, sizeof(*joined->in));
+	for (unsigned i = 0; i < joined->count; i++) {
+		joined->number[i] =
+			malloc(((size_t)samples + 1) * sizeof(**joined->number));
+		if (joined->number[i] == NULL)
+			return false;
+		for (uint32_t j = 0; j < samples; j++)
+			joined->number[i][j] = UINT32_MAX;
+	}
+	return joined->in != NULL;
+}
+
+/* Numbers the files, and enters who has them. */
+static int number(struct joined *joined, struct entry *entries, size_t count)
+{
+	uint32_t samples = 0;
+
+	for (size_t i = 0; i < count; i++)
+		samples += entries[i].first == i;
+	if (!allocate(joined, samples))
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		struct entry *entry = &entries[i];
+		uint32_t is = entry->first == i ? joined->samples++
+						: entries[entry->first].turn;
+
+		entry->turn = is; /* from here on: its number */
+		joined->in[is] |= UINT64_C(1) << entry->part;
+		joined->number[entry->part][is] = entry->sample;
+	}
+	return 0;
+}
+
+/* The first part that has the sample, and its number there. */
+static const struct source *where(const struct joined *joined, uint32_t *sample)
+{
+	unsigned part = (unsigned)__builtin_ctzll(joined->in[*sample]);
+
+	*sample = joined->number[part][*sample];
+	return joined->parts[part];
+}
+
+static uint32_t union_size(const void *state, uint32_t sample)
+{
+	const struct source *source = where(state, &sample);
+
+	return source_size(source, sample);
+}
+
+static void tell_facts(const struct joined *joined, struct source_facts *facts)
+{
+	uint64_t digests[PARTS];
+
+	*facts = (struct source_facts){
+		.count = joined->samples,
+		.classes = source_classes(joined->parts[0]),
+	};
+	for (unsigned i = 0; i < joined->count; i++) {
+		facts->ignored += source_ignored(joined->parts[i]);
+		digests[i] = source_digest(joined->parts[i]);
+	}
+	facts->digest = XXH3_64bits(digests, joined->count * sizeof(*digests));
+	for (uint32_t i = 0; i < joined->samples; i++)
+		facts->bytes += union_size(joined, i);
+}
+
+void *union_open(struct source *const *parts, unsigned count,
+		 struct source_facts *facts, struct error *err)
+{
+	struct joined *joined = calloc(1, sizeof(*joined));
+	struct entry *entries = NULL;
+	size_t entry_count = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		entry_count += source_count(parts[i]);
+	if (joined == NULL) {
+		for (unsigned i = 0; i < count; i++)
+			source_close(parts[i]);
+		goto no_memory;
+	}
+	joined->count = count;
+	for (unsigned i = 0; i < count; i++)
+		joined->parts[i] = parts[i];
+	if (entry_count == 0 || entry_count > UINT32_MAX) {
+		error_set(err, EOVERFLOW, "the data sets have %zu samples, not 1 to %u",
+			  entry_count, UINT32_MAX);
+		goto fail;
+	}
+	entries = list(joined, entry_count);
+	if (entries == NULL || number(joined, entries, entry_count) < 0)
+		goto no_memory;
+	free(entries);
+	tell_facts(joined, facts);
+	return joined;
+no_memory:
+	error_sys(err, ENOMEM, "cannot join the data sets");
+fail:
+	free(entries);
+	if (joined != NULL)
+		union_close(joined);
+	return NULL;
+}
+
+const struct source *union_part(const void *state, unsigned part)
+{
+	const struct joined *joined = state;
+
+	return joined->parts[part];
+}
+
+const uint64_t *union_parts(const void *state)
+{
+	const struct joined *joined = state;
+
+	return joined->in;
+}
+
+uint32_t union_in_part(const void *state, unsigned part, uint32_t sample)
+{
+	const struct joined *joined = state;
+
+	return joined->number[part][sample];
+}
+
+static uint32_t union_label(const void *state, uint32_t sample)
+{
+	const struct source *source = where(state, &sample);
+
+	return source_label(source, sample);
+}
+
+static void union_place(const void *state, uint32_t sample, char *buffer,
+			struct source_place *place)
+{
+	const struct source *source = where(state, &sample);
+
+	source_place(source, sample, buffer, place);
+}
+
+static const char *union_class(const void *state, uint32_t label)
+{
+	const struct joined *joined = state;
+
+	return source_class(joined->parts[0], label);
+}
+
+const struct source_variant source_union_variant = {
+	.kind = "union",
+	.close = union_close,
+	.size = union_size,
+	.label = union_label,
+	.place = union_place,
+	.class = union_class,
+};

@@ -1,0 +1,115 @@
+#include "models/gate_config.h"
+#include "loader/base/error.h"
+#include "models/gate_test.h"
+
+#include <errno.h>
+
+void gate_config_init(struct gate_config *config)
+{
+	*config = (struct gate_config){.alpha = .05, .paired = true};
+	for (int i = 0; i < GATE_METRICS; i++)
+		config->limits[i] = NAN;
+}
+
+double gate_config_limit(const struct gate_config *config, int metric)
+{
+	double limit = config->limits[metric];
+
+	return isnan(limit) ? gate_metrics[metric].limit : limit;
+}
+
+bool gate_config_compares(const struct gate_config *config, int metric)
+{
+	return isfinite(gate_config_limit(config, metric));
+}
+
+static bool is_timed_on(const struct gate_config *config, int metric)
+{
+	return gate_metrics[metric].tier != GATE_EXACT &&
+	       gate_config_compares(config, metric);
+}
+
+static unsigned timed_on(const struct gate_config *config)
+{
+	unsigned count = 0;
+
+	for (int i = 0; i < GATE_METRICS; i++)
+		count += is_timed_on(config, i);
+	return count;
+}
+
+bool gate_config_wants_machine(const struct gate_config *config)
+{
+	for (int i = 0; i < GATE_METRICS; i++)
+		if (gate_metrics[i].tier != GATE_EXACT &&
+		    gate_config_compares(config, i))
+			return !config->any_environment;
+	return false;
+}
+
+int gate_config_check(const struct gate_config *config, struct error *err)
+{
+	if (!(config->alpha > 0 && config->alpha < .5))
+		return error_set(err, EINVAL, "alpha %g: it lies between 0 and 0.5",
+				 config->alpha);
+	for (int i = 0; i < GATE_METRICS; i++)
+		if (config->limits[i] < 0)
+			return error_set(err, EINVAL, "limit %g of %s: 0 or more",
+					 config->limits[i], gate_metrics[i].name);
+	if (timed_on(config) <= GATE_TIMED_MOST)
+		return 0;
+	for (int i = GATE_METRICS; i-- > 0;)
+		if (is_timed_on(config, i))
+			return error_set(err, EINVAL,
+					 "%u timed metrics, at most %d at once: leave "
+					 "one out (--metric %s=off)",
+					 timed_on(config), GATE_TIMED_MOST,
+					 gate_metrics[i].name);
+	return 0;
+}
+
+static double least_p(const struct gate_config *config, size_t base, size_t now)
+{
+	return config->paired ? gate_test_least_paired(base < now ? base : now)
+			      : gate_test_least_unpaired(base, now);
+}
+
+/* The smallest number of repetitions of the new side that can reach alpha; of both, when
+ * the base's are not known yet (0). */
+static size_t pairs_for(const struct gate_config *config, size_t base, unsigned metrics)
+{
+	size_t pairs = 1;
+
+	if (config->paired)
+		return gate_test_pairs_for(config->alpha, metrics);
+	while (pairs < GATE_PAIRS_MOST &&
+	       metrics * least_p(config, base > 0 ? base : pairs, pairs) >=
+		       config->alpha)
+		pairs++;
+	return pairs;
+}
+
+int gate_config_reaches(const struct gate_config *config, size_t base, size_t now,
+			unsigned metrics, struct error *err)
+{
+	double least = least_p(config, base > 0 ? base : now, now);
+
+	if (metrics == 0 || metrics * least < config->alpha)
+		return 0;
+	return error_set(err, EINVAL,
+			 "%zu repetitions and %u timed metrics can't reach alpha %g: "
+			 "take %zu (--pairs), or leave metrics out (--metric NAME=off)",
+			 now, metrics, config->alpha, pairs_for(config, base, metrics));
+}
+
+int gate_check(const struct gate_config *config, size_t pairs, struct error *err)
+{
+	int result = gate_config_check(config, err);
+
+	if (result == 0 && pairs > GATE_PAIRS_MOST)
+		return error_set(err, EINVAL, "%zu pairs: at most %d", pairs,
+				 GATE_PAIRS_MOST);
+	return result < 0
+		       ? result
+		       : gate_config_reaches(config, 0, pairs, timed_on(config), err);
+}

@@ -1,0 +1,21 @@
+/*
+ * gate_fit.h - whether two sides of a comparison are of one machine and one data set.
+ */
+#ifndef DSA_GATE_FIT_H
+#define DSA_GATE_FIT_H
+
+#include "profiler/profile.h"
+
+struct gate_fit {
+	char **lines; /* "cpu: AMD EPYC 7763, was Xeon 8370C"; ends with a NULL */
+	size_t count;
+	bool other_machine, other_data;
+};
+
+/* 0 or -ENOMEM; gate_fit_free() in any case. Settings are no part of it: they are what
+ * is compared. */
+int gate_fit_check(const struct profile *base, const struct profile *now,
+		   struct gate_fit *fit);
+void gate_fit_free(struct gate_fit *fit);
+
+#endif

@@ -1,0 +1,205 @@
+#include "models/gate_timed.h"
+#include "loader/base/student.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { MOST = GATE_PAIRS_MOST };
+
+struct sample {
+	double values[MOST];
+	size_t count;
+};
+
+static size_t usable(const struct gate_session *session)
+{
+	return session->count < MOST ? session->count : MOST;
+}
+
+/* The first of the base's sessions that are compared. */
+static size_t first_session(const struct gate_side *side, bool paired)
+{
+	size_t first = side->session_count, total = 0;
+
+	while (first > 0) {
+		total += usable(&side->sessions[first - 1]);
+		if (total > MOST || (paired && first < side->session_count))
+			break;
+		first--;
+	}
+	return first;
+}
+
+size_t gate_timed_base(const struct gate_side *base, bool paired)
+{
+	size_t total = 0;
+
+	for (size_t i = first_session(base, paired); i < base->session_count; i++)
+		total += usable(&base->sessions[i]);
+	return total;
+}
+
+size_t gate_timed_now(const struct gate_side *now)
+{
+	return gate_timed_base(now, true);
+}
+
+/* ---- values ---- */
+
+static void add(struct sample *sample, double value)
+{
+	if (isfinite(value))
+		sample->values[sample->count++] = value;
+}
+
+static void add_session(struct sample *sample, const struct gate_session *session,
+			int metric)
+{
+	for (size_t i = 0; i < usable(session); i++)
+		add(sample, session->values[i][metric]);
+}
+
+static double median(struct sample sample)
+{
+	return gate_test_median(sample.values, sample.count);
+}
+
+/* How bad a value is, such that differences say how much worse. */
+static double badness(const struct gate_metric *metric, double value)
+{
+	double sign = metric->more_is_worse ? 1 : -1;
+
+	if (metric->points)
+		return sign * value;
+	return value > 0 ? sign * log(value) : NAN;
+}
+
+static struct sample badnesses(const struct sample *sample, int metric)
+{
+	struct sample bad = {.count = 0};
+
+	for (size_t i = 0; i < sample->count; i++)
+		add(&bad, badness(&gate_metrics[metric], sample->values[i]));
+	return bad;
+}
+
+static double measure(const struct gate_timed *timed, double shift)
+{
+	return timed->logarithms ? expm1(shift) : shift;
+}
+
+static double known(double value)
+{
+	return isfinite(value) ? value : NAN;
+}
+
+static void tell(struct gate_timed *timed)
+{
+	timed->p = timed->shift.p;
+	timed->worse = (struct interval){
+		measure(timed, timed->shift.value),
+		known(measure(timed, timed->shift.low)),
+		known(measure(timed, timed->shift.high)),
+	};
+}
+
+/* ---- pairs ---- */
+
+static void compare_pairs(const struct gate_session *base,
+			  const struct gate_session *now, int metric, double alpha,
+			  struct gate_timed *timed)
+{
+	struct sample worse = {.count = 0};
+	size_t pairs = usable(base) < usable(now) ? usable(base) : usable(now);
+
+	for (size_t i = 0; i < pairs; i++)
+		add(&worse,
+		    gate_metric_worse(&gate_metrics[metric], base->values[i][metric],
+				      now->values[i][metric]));
+	gate_test_paired(worse.values, worse.count, alpha, &timed->shift);
+	timed->pairs = worse.count;
+	tell(timed);
+}
+
+/* ---- sessions ---- */
+
+/* Medians of sessions scatter as sessions do; a further one is as far from their mean. */
+static double floor_of(const struct gate_side *base, int metric, size_t *sessions)
+{
+	double mean = 0, squares = 0, count = 0;
+
+	for (size_t i = 0; i < base->session_count; i++) {
+		struct sample sample = {.count = 0}, bad;
+		double step;
+
+		add_session(&sample, &base->sessions[i], metric);
+		bad = badnesses(&sample, metric);
+		if (bad.count == 0)
+			continue;
+		count++;
+		step = median(bad) - mean; /* Welford's recurrence */
+		mean += step / count;
+		squares += step * step * (count - 1) / count;
+	}
+	*sessions = (size_t)count;
+	if (count < 2)
+		return NAN;
+	return student_t(.90, (unsigned)count - 1) *
+	       sqrt(squares / (count - 1) * (1 + 1 / count));
+}
+
+static int compare_samples(const struct gate_side *base, const struct sample *was,
+			   const struct sample *is, int metric, double alpha,
+			   struct gate_timed *timed)
+{
+	struct sample old = badnesses(was, metric), new = badnesses(is, metric);
+	double together = (double)(old.count + new.count);
+
+	timed->logarithms = !gate_metrics[metric].points;
+	if (gate_test_unpaired(old.values, old.count, new.values, new.count, alpha,
+			       &timed->shift) < 0)
+		return -ENOMEM;
+	if (together > 0)
+		timed->pairs = (size_t)(2 * (double)(old.count * new.count) / together);
+	tell(timed);
+	timed->floor = measure(timed, floor_of(base, metric, &timed->sessions));
+	return 0;
+}
+
+int gate_timed_compare(const struct gate_side *base, const struct gate_side *now,
+		       int metric, bool paired, double alpha, struct gate_timed *timed)
+{
+	struct sample was = {.count = 0}, is = {.count = 0};
+
+	*timed = (struct gate_timed){.worse = INTERVAL_UNKNOWN, .p = NAN, .floor = NAN};
+	for (size_t i = first_session(base, paired); i < base->session_count; i++)
+		add_session(&was, &base->sessions[i], metric);
+	if (now->session_count > 0)
+		add_session(&is, &now->sessions[now->session_count - 1], metric);
+	timed->base_count = was.count;
+	timed->count = is.count;
+	timed->base = median(was);
+	timed->now = median(is);
+	if (was.count == 0 || is.count == 0)
+		return 0;
+	if (!paired)
+		return compare_samples(base, &was, &is, metric, alpha, timed);
+	compare_pairs(&base->sessions[base->session_count - 1],
+		      &now->sessions[now->session_count - 1], metric, alpha, timed);
+	return 0;
+}
+
+/* Both have to be: the bound beyond limit and floor, and p below Holm's first level. */
+double gate_timed_detectable(const struct gate_timed *timed, double limit, double alpha,
+			     unsigned metrics)
+{
+	double beyond = fmax(limit, isnan(timed->floor) ? 0 : timed->floor), first,
+	       second;
+
+	if (timed->logarithms)
+		beyond = log1p(beyond);
+	first = gate_test_detectable(timed->shift.spread, timed->pairs, alpha);
+	second = gate_test_detectable(timed->shift.spread, timed->pairs,
+				      alpha / metrics);
+	return known(measure(timed, fmax(beyond + first, second))) - limit;
+}

@@ -1,0 +1,40 @@
+/*
+ * gate_timed.h - what the repetitions of two sides say of one timed metric.
+ *
+ *	paired     the last session of each, repetition by repetition
+ *	else       the last session against those of the base, newest first, as many as
+ *	           a test takes; ratios by their logarithms
+ */
+#ifndef DSA_GATE_TIMED_H
+#define DSA_GATE_TIMED_H
+
+#include "models/gate_side.h"
+#include "models/gate_test.h"
+
+/* In the metric's measure, positive is worse. Numbers NAN where unknown. */
+struct gate_timed {
+	size_t base_count, count; /* repetitions that know it */
+	size_t sessions;          /* of the base that do */
+	double base, now;         /* medians */
+	struct interval worse;    /* one-sided bounds */
+	double p;                 /* not adjusted */
+	double floor; /* what one session of the same code may lie above those of the base:
+			 one-sided 95 % prediction of a median, 2 sessions or more */
+	struct gate_shift shift; /* as tested */
+	size_t pairs;            /* the test is worth so many */
+	bool logarithms;         /* of ratios were tested */
+};
+
+/* 0 or -ENOMEM. */
+int gate_timed_compare(const struct gate_side *base, const struct gate_side *now,
+		       int metric, bool paired, double alpha, struct gate_timed *timed);
+
+/* The smallest change beyond the limit that would be found, with `metrics` at once. */
+double gate_timed_detectable(const struct gate_timed *timed, double limit, double alpha,
+			     unsigned metrics);
+
+/* Repetitions of these sides that are compared. */
+size_t gate_timed_base(const struct gate_side *base, bool paired);
+size_t gate_timed_now(const struct gate_side *now);
+
+#endif

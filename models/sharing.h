@@ -1,0 +1,49 @@
+/*
+ * sharing.h - several copies of a job at once on one machine: each with a loader of its
+ * own, or all with one.
+ *
+ *	unshared	rate of a job = min(G, P(all workers) / jobs, F): the loaders meet on
+ *			the cores and at the storage, and prepare every sample once for each
+ *	shared		rate of a job = min(G of the slowest, P, F): it is prepared once
+ *
+ * (Mohan et al., Analyzing and Mitigating Data Stalls, VLDB 2021, section 5: coordinated
+ * prep.) The simulation follows both; here is what it is told, and what comes of it beside
+ * rates. Each job is taken to have an accelerator to itself. Private to models/.
+ */
+#ifndef DSA_SHARING_H
+#define DSA_SHARING_H
+
+#include "profiler/profile.h"
+
+struct cost_use;
+struct error;
+struct scene;
+struct simulation_outcome;
+
+enum { SHARING_WINDOW = 8 }; /* batches: dsa serve's default */
+
+/* -EINVAL (err) when what the change says of jobs makes no sense. */
+int sharing_check(const struct profile *profile, const struct profile_change *change,
+		  struct error *err);
+
+/* After a change. A job's speed is a factor over the run's accelerator. */
+unsigned sharing_jobs(const struct profile *profile,
+		      const struct profile_change *change);
+bool sharing_is_shared(const struct profile *profile,
+		       const struct profile_change *change);
+double sharing_speed(const struct profile_change *change, unsigned job);
+
+/* True when rates are of several jobs, or the change asks for a number of them. */
+bool sharing_is_asked(const struct profile *profile,
+		      const struct profile_change *change);
+
+/* What one of so many jobs takes up of what they all do: of an epoch that each goes
+ * through. */
+void sharing_split(const struct scene *scene, struct cost_use *use);
+
+/* Memory, reads and cores that it takes, and what it assumes, as one line into *text,
+ * freeing what was there. 0 or -ENOMEM. */
+int sharing_say(const struct profile *profile, const struct scene *scene,
+		const struct simulation_outcome *outcome, char **text);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * jobs.h - several jobs of one run: their commands, and what they say together.
+ */
+#ifndef DSA_JOBS_H
+#define DSA_JOBS_H
+
+#include "profiler/profile.h"
+
+struct conductor_job;
+struct trace;
+
+/*
+ * A copy of the command, numbered with {job} in each of its words replaced by the job's
+ * number. NULL: memory is short.
+ */
+char **jobs_command(char *const *command, unsigned job, bool numbered);
+void jobs_free(char *const *command);
+
+/* The same, numbered, as one line for a shell (malloc). NULL: memory is short. */
+char *jobs_text(char *const *command, unsigned job);
+
+/*
+ * Samples/s of all jobs together: the sum of their rates in real windows, over the
+ * blocks that all of them have; -ENOMEM, or 0 with an unknown rate where there is none.
+ * *prep_cpu_s is the CPU time of prep per sample that a job got in these windows.
+ */
+int jobs_together(const struct trace *const *traces, unsigned count,
+		  struct interval *per_s, double *prep_cpu_s);
+
+/*
+ * Adds job number `job`, from the profile of its own session, which may be the same
+ * profile. `ended` is what became of it, NULL: that is not known. 0 or -ENOMEM.
+ */
+int jobs_add(struct profile *profile, unsigned job, const struct profile *own,
+	     const struct conductor_job *ended);
+
+/*
+ * Share of the time of a job's synthetic windows that it was blocked: where it shares
+ * its loader, it waited for other jobs. NAN: not known.
+ */
+double jobs_held_up(const struct profile *own);
+
+/* Batches that its shared loader had ready for it in real windows, mean. NAN: none. */
+double jobs_ahead(const struct trace *trace);
+
+/*
+ * Says of jobs that share a loader which one those wait for that are held up:
+ * held_up[i] is of profile->jobs[i]. 0 or -ENOMEM.
+ */
+int jobs_say_waits(struct profile *profile, const double *held_up);
+
+#endif

@@ -1,0 +1,195 @@
+#!/usr/bin/python3
+"""The gate on real launches: what it finds, what it does not, and every exit status.
+
+Speaks TAP. What is timed here is far from any limit; bench/gate.py knows how near it can be.
+"""
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "lib"))
+from house import BUILD, DSA, TRAIN, Scratch, Tap
+
+ODD = os.path.join(BUILD, "tests/tool/odd_reads.so")
+SLOW = 8 if os.environ.get("SAN") else 1  # sanitizers take their time
+EXACT = ("--pairs", "0")
+TIMED = ("--pairs", "6", "--repetition", ".4s")
+FEW = ("--pairs", "2", "--repetition", ".4s")
+
+tap = Tap()
+
+
+class Gate:
+    """dsa gate on one data set."""
+
+    def __init__(self, scratch):
+        self.scratch = scratch
+        self.images = scratch.images(count=1000, size="10K")
+        self.baseline = scratch.at("gate.json")
+
+    def train(self, *more, images=None, rate="2000"):
+        return [TRAIN, "--dataset", images or self.images, "--emulate-gpu", rate, *more]
+
+    def run(self, *words, **environment):
+        before = dict(self.scratch.environment)
+        self.scratch.environment.update(environment)
+        try:
+            return self.scratch.run(DSA, "gate", *words, timeout=600)
+        finally:
+            self.scratch.environment = before
+
+    def judge(self, *words, **environment):
+        """Exact counts alone, by a loader with one way to read."""
+        return self.run("--baseline", self.baseline, *EXACT, "--fetch", "pread-direct",
+                        *words, "--", *self.train(), **environment)
+
+
+def said(result):
+    return (result.returncode, result.stdout, result.stderr)
+
+
+def baselines(gate):
+    result = gate.run("--baseline", gate.baseline, "--update", *FEW, "--fetch",
+                      "pread-direct", "--", *gate.train())
+    tap.ok(result.returncode == 0 and os.path.exists(gate.baseline),
+           "a baseline is made", *said(result))
+    with open(gate.baseline, encoding="utf-8") as file:
+        text = file.read()
+    first = json.loads(text)
+    tap.ok(first["schema"] == "dsa.baseline/1" and len(first["sessions"]) == 1 and
+           first["counted"]["samples"] == 1000, "with what was counted and timed", text[:500])
+    result = gate.run("--baseline", gate.baseline, "--update", *FEW, "--fetch",
+                      "pread-direct", "--", *gate.train())
+    with open(gate.baseline, encoding="utf-8") as file:
+        second = json.load(file)
+    tap.ok(result.returncode == 0 and len(second["sessions"]) == 2 and
+           second["sessions"][0] == first["sessions"][0] and
+           second["counted"] == first["counted"],
+           "another session is added, and the counts are the same", *said(result))
+
+
+def exact(gate):
+    result = gate.judge()
+    tap.ok(result.returncode == 0, "the same program passes", *said(result))
+    if SLOW > 1:
+        tap.skip("odd reads", "a sanitizer wants to come first")
+        return
+    for _ in range(3):
+        result = gate.judge(LD_PRELOAD=ODD, OPEN_AGAIN_EVERY="1000")
+        if not tap.ok(result.returncode == 1 and "opens_per_sample" in result.stdout and
+                      "open" in result.stdout.splitlines()[0] + result.stdout.splitlines()[1],
+                      "one more open in 1,000 samples is found", *said(result)):
+            break
+    result = gate.judge(LD_PRELOAD=ODD, READ_MOST="4096")
+    head = " ".join(result.stdout.splitlines()[:4])
+    tap.ok(result.returncode == 1 and "mean read fell" in head and "4" in head,
+           "reads of 4 KiB are found, and named first", *said(result))
+    limits = ["--metric=%s=1%%" % name for name in
+              ("opens_per_sample", "reads_per_sample", "mean_read_bytes")]
+    result = gate.judge(*limits, LD_PRELOAD=ODD, OPEN_AGAIN_EVERY="1000")
+    tap.ok(result.returncode == 0, "unless the limit allows it", *said(result))
+
+
+def forms(gate):
+    if SLOW > 1:
+        tap.skip("forms of a regression", "a sanitizer wants to come first")
+        return
+    junit, markdown = gate.scratch.at("junit.xml"), gate.scratch.at("gate.md")
+    summary, folder = gate.scratch.at("summary.md"), gate.scratch.at("kept")
+    result = gate.judge("--junit", junit, "--markdown", markdown, "--github", "-o", folder,
+                        LD_PRELOAD=ODD, READ_MOST="4096", GITHUB_STEP_SUMMARY=summary)
+    tap.ok(result.returncode == 1 and "::error" in result.stdout,
+           "annotations for GitHub", *said(result))
+    schema = subprocess.run(["xmllint", "--noout", "--schema",
+                             os.path.join(HERE, "data/junit.xsd"), junit],
+                            stderr=subprocess.PIPE, text=True, check=False)
+    tap.ok(schema.returncode == 0, "the JUnit report fits its schema", schema.stderr)
+    cases = xml.etree.ElementTree.parse(junit).getroot().iter("testcase")
+    tap.ok(any(case.find("failure") is not None for case in cases), "and fails")
+    with open(markdown, encoding="utf-8") as file:
+        comment = file.read()
+    with open(summary, encoding="utf-8") as file:
+        tap.ok("mean_read_bytes" in comment and "mean_read_bytes" in file.read(),
+               "a comment and a step summary", comment[:300])
+    result = gate.run("--baseline", gate.baseline, "--run",
+                      os.path.join(folder, "measured.json"), *EXACT, "--json")
+    verdict = json.loads(result.stdout) if result.stdout else {}
+    tap.ok(result.returncode == 1 and verdict.get("outcome") == "regression",
+           "what was kept is judged again, without a launch", *said(result))
+
+
+def timed(gate):
+    if SLOW > 1:
+        tap.skip("timed metrics", "sanitizers take the time")
+        return
+    result = gate.run("--against", " ".join(gate.train()), *TIMED, "--", *gate.train())
+    tap.ok(result.returncode in (0, 4), "against itself nothing is found", *said(result))
+    tap.ok("can see" in result.stdout, "and it says what it could have seen", *said(result))
+    result = gate.run("--against", " ".join(gate.train()), *TIMED, "--",
+                      *gate.train(rate="500"))
+    tap.ok(result.returncode == 1 and "samples_per_s" in result.stdout,
+           "a step that takes four times as long is a regression", *said(result))
+    result = gate.run("--baseline", gate.baseline, *TIMED, "--fetch", "pread-direct",
+                      "--metric", "fetch_stall=off", "--metric", "prep_stall=off", "--",
+                      *gate.train(rate="500"))
+    tap.ok(result.returncode == 0 and "told only" in result.stdout,
+           "a rate only informs against a baseline of 2 sessions", *said(result))
+    result = gate.run("--baseline", gate.baseline, "--self-test=300%", *TIMED, "--fetch",
+                      "pread-direct")
+    tap.ok(result.returncode == 0 and "finds it" in result.stdout,
+           "the self-test finds what it slowed down", *said(result))
+
+
+def not_the_same(gate):
+    others = gate.scratch.images("others", count=400, size="10K")
+    result = gate.run("--baseline", gate.baseline, *EXACT, "--",
+                      *gate.train(images=others))
+    tap.ok(result.returncode == 6 and len(result.stdout) > 0, "another data set is 6",
+           *said(result))
+    with open(gate.baseline, encoding="utf-8") as file:
+        moved = json.load(file)
+    moved["environment"]["cpu"] = "a faster one"
+    path = gate.scratch.at("moved.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(moved, file)
+    words = ["--baseline", path, *TIMED, "--metric", "samples_per_s=off", "--metric",
+             "fetch_stall=off", "--fetch", "pread-direct"]
+    result = gate.run(*words, "--", *gate.train())
+    tap.ok(result.returncode == 6 and "a faster one" in result.stdout,
+           "another machine is 6, and says what differs", *said(result))
+    if SLOW == 1:
+        result = gate.run(*words, "--allow-env-change", "--", *gate.train())
+        tap.ok(result.returncode == 0, "unless it is allowed: then counts decide",
+               *said(result))
+
+
+def targets(gate):
+    words = ("--baseline", gate.baseline, *EXACT, "--timeout", "%ds" % (2 * SLOW), "--")
+    for what, command in (("fails", ["false"]), ("asks for no batch", ["true"]),
+                          ("hangs", ["sleep", "600"]),
+                          ("is not there", [gate.scratch.at("nothing")])):
+        result = gate.run(*words, *command)
+        wanted = 3 if what == "is not there" else 5
+        tap.ok(result.returncode == wanted and len(result.stderr.splitlines()) == 1,
+               "a program that %s ends with %d, in one line" % (what, wanted),
+               *said(result))
+    result = gate.run("--baseline", gate.baseline, *EXACT, "--fetch", "pread-direct", "--",
+                      "sh", "-c", "exec " + " ".join(gate.train()))
+    tap.ok(result.returncode == 0, "a script is a program too", *said(result))
+
+
+def main():
+    with Scratch() as scratch:
+        gate = Gate(scratch)
+        for case in (baselines, exact, forms, timed, not_the_same, targets):
+            case(gate)
+        tap.ok(os.listdir(scratch.at("tmp")) == [], "nothing is left behind",
+               os.listdir(scratch.at("tmp")))
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()

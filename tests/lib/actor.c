@@ -1,0 +1,276 @@
+#include "tests/lib/actor.h"
+#include "loader/source.h"
+
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+const char actor_dataset[] = "synthetic:60";
+
+static uint64_t dataset_bytes(void)
+{
+	const struct source_config config = {.index_dir = ""};
+	struct source *source = source_open(actor_dataset, &config, NULL);
+	uint64_t bytes = source_bytes(source);
+
+	source_close(source);
+	return bytes;
+}
+
+struct actor actor_of(const char *path, void (*script)(struct actor *),
+		      uint64_t sequence)
+{
+	const struct feed_config config = {.places = ACTOR_PLACES,
+					   .slots = 1,
+					   .batch = ACTOR_PIECE,
+					   .sample_bytes = ACTOR_BYTES,
+					   .state_bytes = 100,
+					   .sequence = sequence};
+	struct actor actor = {
+		.path = path,
+		.script = script,
+		.peer = -1,
+		.numbers = -1,
+		.welcome = {.version = PROTOCOL_VERSION,
+			    .generation = 7,
+			    .start = sequence,
+			    .epoch_places = ACTOR_COUNT,
+			    .remaining = ACTOR_COUNT,
+			    .dataset_samples = ACTOR_COUNT,
+			    .dataset_bytes = dataset_bytes(),
+			    .sample_bytes = ACTOR_BYTES,
+			    .classes = ACTOR_NAMES,
+			    .workers = 3,
+			    .server_pid = 4711,
+			    .output = "uint8 NCHW 4"},
+	};
+
+	actor.feed = feed_open(&config, NULL);
+	assert_non_null(actor.feed);
+	snprintf(actor.welcome.dataset, sizeof(actor.welcome.dataset), "%s",
+		 actor_dataset);
+	return actor;
+}
+
+/* False: the test ended it before a program came. */
+static bool connected(struct actor *actor)
+{
+	struct pollfd ready = {.fd = actor->listener, .events = POLLIN};
+
+	assert_int_equal(poll(&ready, 1, -1), 1);
+	actor->peer = accept(actor->listener, NULL, NULL);
+	return actor->peer >= 0;
+}
+
+static void receive_hello(struct actor *actor)
+{
+	struct protocol_inbox inbox;
+
+	protocol_inbox_init(&inbox);
+	assert_int_equal(protocol_receive(actor->peer, &inbox, MSG_WAITALL), 1);
+	assert_int_equal(protocol_type(&inbox), PROTOCOL_HELLO);
+	memcpy(&actor->hello, protocol_body(&inbox), sizeof(actor->hello));
+	protocol_inbox_fini(&inbox);
+}
+
+static void await_hello(struct actor *actor)
+{
+	assert_true(connected(actor));
+	receive_hello(actor);
+}
+
+static int names(void)
+{
+	int fd = memfd_create("names", MFD_CLOEXEC);
+
+	for (unsigned i = 0; i < ACTOR_NAMES; i++)
+		dprintf(fd, "class %u%c", i, 0);
+	return fd;
+}
+
+static void send_welcome(struct actor *actor)
+{
+	struct feed_seat seat;
+	int fds[PROTOCOL_FDS];
+	int number = feed_sit(actor->feed, actor->welcome.start, &seat, NULL);
+
+	assert_true(number >= 0);
+	actor->seat = actor->welcome.seat = (uint32_t)number;
+	fds[0] = feed_fd(actor->feed);
+	fds[1] = seat.page;
+	fds[2] = seat.event;
+	fds[3] = names();
+	fds[4] = actor->numbers;
+	assert_int_equal(protocol_send(actor->peer, PROTOCOL_WELCOME, &actor->welcome,
+				       sizeof(actor->welcome), fds,
+				       actor->numbers >= 0 ? 5 : 4),
+			 0);
+	close(fds[3]);
+}
+
+void actor_welcome(struct actor *actor)
+{
+	await_hello(actor);
+	send_welcome(actor);
+}
+
+void actor_welcome_who_comes(struct actor *actor)
+{
+	if (!connected(actor))
+		return;
+	receive_hello(actor);
+	send_welcome(actor);
+}
+
+void actor_welcome_late(struct actor *actor)
+{
+	await_hello(actor);
+	assert_int_equal(protocol_send(actor->peer, PROTOCOL_WAIT, NULL, 0, NULL, 0),
+			 0);
+	send_welcome(actor);
+}
+
+void actor_refuse(struct actor *actor)
+{
+	const struct protocol_refused refused = {"there are 64 jobs: no more seats"};
+
+	await_hello(actor);
+	protocol_send(actor->peer, PROTOCOL_REFUSED, &refused, sizeof(refused), NULL,
+		      0);
+}
+
+/* As one that ends: nobody else gets in either. */
+static void hang_up(struct actor *actor)
+{
+	shutdown(actor->listener, SHUT_RDWR);
+	shutdown(actor->peer, SHUT_RDWR);
+}
+
+void actor_hang_up(struct actor *actor)
+{
+	await_hello(actor);
+	hang_up(actor);
+}
+
+void actor_wait_and_hang_up(struct actor *actor)
+{
+	await_hello(actor);
+	protocol_send(actor->peer, PROTOCOL_WAIT, NULL, 0, NULL, 0);
+	hang_up(actor);
+}
+
+void actor_talk_nonsense(struct actor *actor)
+{
+	await_hello(actor);
+	assert_true(write(actor->peer, "HTTP/1.0 200 OK\r\n\r\n", 19) == 19);
+}
+
+void actor_welcome_empty_handed(struct actor *actor)
+{
+	await_hello(actor);
+	protocol_send(actor->peer, PROTOCOL_WELCOME, &actor->welcome,
+		      sizeof(actor->welcome), NULL, 0);
+}
+
+static void *serve(void *context)
+{
+	struct actor *actor = context;
+
+	actor->script(actor);
+	return NULL;
+}
+
+void actor_play(struct actor *actor, void (*script)(struct actor *))
+{
+	actor->script = script;
+	assert_int_equal(pthread_create(&actor->thread, NULL, serve, actor), 0);
+}
+
+void actor_start(struct actor *actor)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", actor->path);
+	unlink(actor->path);
+	actor->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(
+		bind(actor->listener, (struct sockaddr *)&address, sizeof(address)), 0);
+	assert_int_equal(listen(actor->listener, 5), 0);
+	actor_play(actor, actor->script);
+}
+
+void actor_join(struct actor *actor)
+{
+	assert_int_equal(pthread_join(actor->thread, NULL), 0);
+}
+
+void actor_die(struct actor *actor)
+{
+	if (actor->peer >= 0)
+		close(actor->peer);
+	close(actor->listener);
+	unlink(actor->path);
+	actor->peer = -1;
+}
+
+void actor_end(struct actor *actor)
+{
+	actor_die(actor);
+	feed_close(actor->feed);
+}
+
+unsigned char actor_pixel(uint32_t sample, size_t at)
+{
+	return (unsigned char)(sample * 31 + at);
+}
+
+bool actor_put(struct actor *actor, uint32_t first, uint32_t count, uint32_t holes)
+{
+	struct outlet *outlet = feed_outlet(actor->feed);
+	struct outlet_sample list[ACTOR_PIECE] = {{0}};
+	const struct outlet_batch batch = {.count = count + holes, .good = count};
+
+	if (!outlet->ops->reserve(outlet, 0, count + holes, false))
+		return false;
+	for (uint32_t i = 0; i < count + holes; i++) {
+		unsigned char *to = outlet->ops->sample(outlet, 0, i);
+
+		for (size_t at = 0; i < count && at < ACTOR_BYTES; at++)
+			to[at] = actor_pixel(first + i, at);
+		list[i] = (struct outlet_sample){first + i, (first + i) % ACTOR_NAMES,
+						 UINT64_MAX, i >= count};
+	}
+	outlet->ops->publish(outlet, 0, &batch, list);
+	return true;
+}
+
+void actor_put_all(struct actor *actor, uint32_t first, uint32_t end_at)
+{
+	for (; first < end_at; first += ACTOR_PIECE)
+		assert_true(actor_put(actor, first, ACTOR_PIECE, 0));
+}
+
+void actor_give_rest(struct actor *actor)
+{
+	struct feed_seat_state seat;
+	struct protocol_rest rest = {.count = actor->rest_count};
+	int fd = memfd_create("rest", MFD_CLOEXEC);
+
+	feed_seat_state(actor->feed, actor->seat, &seat);
+	rest.first = rest.end = seat.taken;
+	assert_true(write(fd, actor->rest, rest.count * 4) ==
+		    (ssize_t)(rest.count * 4));
+	assert_int_equal(
+		protocol_send(actor->peer, PROTOCOL_REST, &rest, sizeof(rest), &fd, 1),
+		0);
+	close(fd);
+}

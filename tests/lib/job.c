@@ -1,0 +1,257 @@
+#include "tests/lib/job.h"
+#include "loader/base/error.h"
+#include "loader/share/rest_list.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { MOST = 4096 }; /* samples of a batch */
+
+void job_init(struct job *job, uint32_t batch)
+{
+	*job = (struct job){.socket = -1, .memory = -1};
+	protocol_inbox_init(&job->inbox);
+	job->hello = (struct protocol_hello){
+		.version = PROTOCOL_VERSION,
+		.batch = batch,
+		.world = 1,
+	};
+	snprintf(job->hello.job, sizeof(job->hello.job), "batches of %u", batch);
+}
+
+int job_connect(struct job *job, const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	job->socket = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (job->socket < 0 ||
+	    connect(job->socket, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return -errno;
+	return 0;
+}
+
+int job_hello(struct job *job, int before)
+{
+	return protocol_send(job->socket, PROTOCOL_HELLO, &job->hello,
+			     sizeof(job->hello), &before, before >= 0);
+}
+
+static int receive(struct job *job)
+{
+	int got;
+
+	do
+		got = protocol_receive(job->socket, &job->inbox, 0);
+	while (got == 0 || got == -EINTR);
+	return got;
+}
+
+static int read_feed(struct job *job)
+{
+	struct error err = {0};
+	int numbers;
+	struct feed_reader_config config = {
+		.seat = job->welcome.seat,
+		.start = job->welcome.start,
+		.epoch_places = job->welcome.epoch_places,
+		.remaining =
+			job->remaining > 0 ? job->remaining : job->welcome.remaining,
+		.audit = job->welcome.audit != 0,
+	};
+
+	config.memory = protocol_take_fd(&job->inbox);
+	config.page = protocol_take_fd(&job->inbox);
+	config.event = protocol_take_fd(&job->inbox);
+	close(protocol_take_fd(&job->inbox)); /* classes */
+	numbers = protocol_take_fd(&job->inbox);
+	config.partial = numbers >= 0;
+	if (numbers >= 0 && numbers_read(numbers, &job->numbers, &err) < 0)
+		return -EIO;
+	close(numbers);
+	job->memory = dup(config.memory);
+	job->reader = feed_read(&config, &err);
+	job->seen = calloc(job->welcome.dataset_samples, sizeof(*job->seen));
+	snprintf(job->why, sizeof(job->why), "%s", err.message);
+	return job->reader != NULL && job->seen != NULL ? 0 : -EIO;
+}
+
+int job_answer(struct job *job)
+{
+	for (;;) {
+		int got = receive(job), type, result = 0;
+
+		if (got < 0)
+			return got;
+		type = (int)protocol_type(&job->inbox);
+		if (type == PROTOCOL_WELCOME) {
+			memcpy(&job->welcome, protocol_body(&job->inbox),
+			       sizeof(job->welcome));
+			result = read_feed(job);
+		} else if (type == PROTOCOL_REFUSED) {
+			snprintf(job->why, sizeof(job->why), "%s",
+				 (const char *)protocol_body(&job->inbox));
+		}
+		protocol_next(&job->inbox);
+		if (type != PROTOCOL_WAIT)
+			return result < 0 ? result : type;
+		job->waits = true;
+	}
+}
+
+int job_join(struct job *job, const char *path)
+{
+	int result = job_connect(job, path);
+
+	if (result == 0)
+		result = job_hello(job, -1);
+	return result == 0 ? job_answer(job) : result;
+}
+
+static void count(struct job *job, const uint32_t *samples, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		job->seen[samples[i]]++;
+	job->in_epoch += count;
+}
+
+/* Samples of the feed become those of its data set; as many as are in there. */
+static uint32_t own(struct job *job, uint32_t *samples, uint32_t count)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (job->numbers.of != NULL)
+			samples[i] = numbers_own(&job->numbers, samples[i]).sample;
+		if (samples[i] < job->welcome.dataset_samples)
+			samples[kept++] = samples[i];
+	}
+	job->wrong += kept < count;
+	return kept;
+}
+
+static void end_epoch(struct job *job)
+{
+	uint64_t once = 0, all = job->welcome.dataset_samples;
+
+	for (uint64_t i = 0; i < all; i++)
+		once += job->seen[i] == 1;
+	job->wrong += once != job->in_epoch || once != all - job->unreadable;
+	job->epochs++;
+	job->in_epoch = 0;
+	memset(job->seen, 0, all * sizeof(*job->seen));
+}
+
+int job_take(struct job *job, uint64_t timeout_ns, struct feed_batch *batch)
+{
+	uint32_t labels[MOST], samples[MOST];
+	struct error err = {0};
+	int result = feed_take(job->reader, job->hello.batch, timeout_ns, batch, labels,
+			       samples, &err);
+
+	if (result != 1) {
+		snprintf(job->why, sizeof(job->why), "%s", err.message);
+		return result;
+	}
+	count(job, samples, own(job, samples, batch->count));
+	if (batch->epoch_ends)
+		end_epoch(job);
+	return 1;
+}
+
+void job_release(struct job *job, const struct feed_batch *batch)
+{
+	job->wrong += feed_release(job->reader, batch) != 0;
+}
+
+int job_step(struct job *job, uint64_t timeout_ns)
+{
+	struct feed_batch batch;
+	int result = job_take(job, timeout_ns, &batch);
+
+	if (result == 1)
+		job_release(job, &batch);
+	return result;
+}
+
+/* True: the loader hung up. */
+static bool hung_up(const struct job *job)
+{
+	char byte;
+
+	return recv(job->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+int job_run(struct job *job, unsigned epochs)
+{
+	while (job->epochs < epochs) {
+		int result = job_step(job, 50000000);
+
+		if (result == -EAGAIN && hung_up(job)) {
+			result = job_step(job, 0); /* it may have come before */
+			if (result == -EAGAIN)
+				return -EPIPE;
+		}
+		if (result < 0 && result != -EAGAIN)
+			return result;
+	}
+	return 0;
+}
+
+/* The samples, of which it has room for all that remain. */
+static int read_rest(struct job *job, const struct protocol_rest *rest,
+		     uint32_t *samples)
+{
+	size_t bytes = rest_numbers(rest) * sizeof(*samples);
+	int fd = protocol_take_fd(&job->inbox);
+	uint32_t *numbers = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+	uint32_t found;
+
+	close(fd);
+	if (numbers == MAP_FAILED)
+		return -errno;
+	found = rest_list(rest, numbers, feed_next(job->reader),
+			  feed_remaining(job->reader), samples);
+	munmap(numbers, bytes);
+	return (int)found;
+}
+
+int job_rest(struct job *job)
+{
+	uint32_t *samples;
+	struct protocol_rest rest;
+	int result = receive(job);
+
+	if (result < 0 || protocol_type(&job->inbox) != PROTOCOL_REST)
+		return result < 0 ? result : -EPROTO;
+	memcpy(&rest, protocol_body(&job->inbox), sizeof(rest));
+	samples = calloc(feed_remaining(job->reader), sizeof(*samples));
+	result = samples != NULL ? read_rest(job, &rest, samples) : -ENOMEM;
+	protocol_next(&job->inbox);
+	if (result >= 0) {
+		count(job, samples, (uint32_t)result);
+		end_epoch(job);
+	}
+	free(samples);
+	return result;
+}
+
+void job_leave(struct job *job)
+{
+	if (job->reader != NULL)
+		feed_leave(job->reader);
+	if (job->socket >= 0)
+		close(job->socket);
+	if (job->memory >= 0)
+		close(job->memory);
+	protocol_inbox_fini(&job->inbox);
+	numbers_fini(&job->numbers);
+	free(job->seen);
+	*job = (struct job){.socket = -1, .memory = -1};
+}

@@ -1,0 +1,61 @@
+/*
+ * job.h - a job at a shared loader, made of protocol and feed alone: it counts what it
+ * gets, so that a test can say whether each epoch had every sample exactly once. Fails no
+ * test by itself: it may be in any thread or process.
+ */
+#ifndef DSA_TESTS_JOB_H
+#define DSA_TESTS_JOB_H
+
+#include "loader/share/feed.h"
+#include "loader/share/numbers.h"
+#include "loader/share/protocol.h"
+
+#include <stdbool.h>
+
+struct job {
+	int socket;
+	int memory; /* of its own, for a loader that takes over; -1: none */
+	struct protocol_inbox inbox;
+	struct protocol_hello hello;
+	struct protocol_welcome welcome;
+	char why[PROTOCOL_WHY]; /* it was refused, or something failed */
+	struct feed_reader *reader;
+	struct numbers numbers; /* of its data set; none: they are the feed's */
+	uint32_t *seen;         /* of each sample, in this epoch */
+	uint64_t in_epoch;      /* samples */
+	unsigned epochs;        /* ended */
+	unsigned wrong;         /* epochs in which not every sample came exactly once */
+	unsigned unreadable;    /* samples that no epoch has */
+	bool waits;             /* was told to wait */
+	uint64_t remaining;     /* of its epoch where it joins; 0: as the loader says */
+};
+
+/* Fills hello for a data set of a loader with these options. */
+void job_init(struct job *job, uint32_t batch);
+
+/* Connects. 0 or -errno. */
+int job_connect(struct job *job, const char *path);
+
+/* Says HELLO and waits for the answer. Its type, or -errno. job_hello() does not wait. */
+int job_join(struct job *job, const char *path);
+int job_hello(struct job *job, int before);
+int job_answer(struct job *job);
+
+/* Takes a batch, counts and gives it back. What feed_take() says. */
+int job_step(struct job *job, uint64_t timeout_ns);
+
+/* Takes one and keeps it. */
+int job_take(struct job *job, uint64_t timeout_ns, struct feed_batch *batch);
+void job_release(struct job *job, const struct feed_batch *batch);
+
+/* Until so many epochs ended. 0 or -errno. */
+int job_run(struct job *job, unsigned epochs);
+
+/* It was dropped: hears the rest of its epoch, and counts that as well. The number, or
+ * -errno. */
+int job_rest(struct job *job);
+
+/* Closes the connection and all else. */
+void job_leave(struct job *job);
+
+#endif

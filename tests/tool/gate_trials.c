@@ -1,0 +1,252 @@
+/*
+ * gate_trials.c - what a gate says of recorded repetitions (repeat.c), trial by trial.
+ *
+ *	gate_trials [-n PAIRS] [-m NAME] [-l LIMIT] [-s SIDE] [-v] FILE...
+ *
+ * A trial is PAIRS (8) pairs of consecutive lines, in ABBA order; none is used twice. With
+ * -s only lines of that side count, and both sides of a trial are drawn from them: nothing
+ * differs. Else the lines' own sides count, if there are two. -m: that metric alone;
+ * -l: its limit, or a list of them.
+ *
+ * Prints one JSON object for each limit: trials by outcome, trials in which the metric was
+ * a regression, the medians of what was found and of what could have been.
+ */
+#include "loader/base/error.h"
+#include "models/gate.h"
+#include "models/gate_test.h"
+#include "profiler/statistics.h"
+#include "profiler/trial.h"
+
+#include <err.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST = 1 << 16, OUTCOMES = 4 };
+
+struct line {
+	int side;
+	double values[GATE_METRICS];
+};
+
+struct trials {
+	struct line *lines;
+	size_t count;
+	size_t pairs;
+	int metric; /* -1: all */
+	int only;   /* side; -1: both as they are */
+	bool verbose;
+};
+
+struct found {
+	unsigned trials, regressed, outcomes[OUTCOMES];
+	double worse[MOST], detectable[MOST];
+};
+
+static double number(const json_t *line, const char *key)
+{
+	const json_t *value = json_object_get(line, key);
+
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static void add_line(struct trials *trials, const char *text, const char *path)
+{
+	json_error_t why;
+	json_t *line = json_loads(text, 0, &why);
+	struct line *to = &trials->lines[trials->count];
+
+	if (line == NULL)
+		errx(3, "%s: %s", path, why.text);
+	to->side = (int)number(line, "side");
+	for (int i = 0; i < GATE_METRICS; i++)
+		to->values[i] = gate_metrics[i].tier == GATE_EXACT
+					? NAN
+					: number(line, gate_metrics[i].name);
+	json_decref(line);
+	if (trials->only >= 0 && to->side != trials->only)
+		return;
+	if (++trials->count == MOST)
+		errx(3, "more than %d lines", MOST);
+}
+
+static void read_lines(struct trials *trials, const char *path)
+{
+	FILE *in = fopen(path, "r");
+	char *text = NULL;
+	size_t room = 0;
+
+	if (in == NULL)
+		err(3, "%s", path);
+	while (getline(&text, &room, in) > 0)
+		add_line(trials, text, path);
+	free(text);
+	fclose(in);
+}
+
+static bool two_sides(const struct trials *trials)
+{
+	for (size_t i = 0; i < trials->count; i++)
+		if (trials->lines[i].side != trials->lines[0].side)
+			return true;
+	return false;
+}
+
+static void fill(const struct trials *trials, const struct line *lines,
+		 struct gate_side *sides)
+{
+	struct gate_session *sessions[2];
+	bool own = two_sides(trials);
+
+	for (int i = 0; i < 2; i++) {
+		gate_side_init(&sides[i]);
+		sessions[i] = gate_side_add_session(&sides[i], "");
+		if (sessions[i] == NULL)
+			err(3, "a trial");
+	}
+	for (size_t i = 0; i < 2 * trials->pairs; i++)
+		if (gate_session_add(sessions[own ? (unsigned)lines[i].side
+						  : trial_side((unsigned)i)],
+				     lines[i].values) < 0)
+			err(3, "a trial");
+}
+
+static const struct gate_finding *finding_of(const struct gate_verdict *verdict,
+					     int metric)
+{
+	for (size_t i = 0; i < verdict->count; i++)
+		if (metric >= 0 &&
+		    strcmp(verdict->findings[i].name, gate_metrics[metric].name) == 0)
+			return &verdict->findings[i];
+	return NULL;
+}
+
+static void note(const struct trials *trials, const struct gate_verdict *verdict,
+		 struct found *found)
+{
+	const struct gate_finding *finding = finding_of(verdict, trials->metric);
+
+	found->outcomes[verdict->outcome]++;
+	found->regressed += verdict->outcome == GATE_REGRESSION;
+	found->worse[found->trials] = finding != NULL ? finding->worse.value : 0;
+	found->detectable[found->trials] = finding != NULL ? finding->detectable : 0;
+	found->trials++;
+	if (!trials->verbose)
+		return;
+	printf("trial %u: %s", found->trials, gate_outcome_name(verdict->outcome));
+	for (size_t i = 0; i < verdict->count; i++) {
+		finding = &verdict->findings[i];
+		if (!isnan(finding->worse.value))
+			printf("; %s %+.4f (%.4f .. %.4f) sees %.4f", finding->name,
+			       finding->worse.value, finding->worse.low,
+			       finding->worse.high, finding->detectable);
+	}
+	putchar('\n');
+}
+
+static void judge(const struct trials *trials, const struct gate_config *config,
+		  struct found *found)
+{
+	*found = (struct found){0};
+	for (size_t at = 0; at + 2 * trials->pairs <= trials->count;
+	     at += 2 * trials->pairs) {
+		struct gate_verdict verdict = {0};
+		struct gate_side sides[2];
+		struct error error = {0};
+
+		fill(trials, &trials->lines[at], sides);
+		if (gate_judge(config, &sides[0], &sides[1], &verdict, &error) < 0)
+			errx(3, "%s", error.message);
+		note(trials, &verdict, found);
+		gate_verdict_free(&verdict);
+		gate_side_free(&sides[0]);
+		gate_side_free(&sides[1]);
+	}
+}
+
+static void print(const struct trials *trials, double limit, struct found *found)
+{
+	json_t *object = json_object();
+
+	for (int i = 0; i < OUTCOMES; i++)
+		json_object_set_new(object, gate_outcome_name((enum gate_outcome)i),
+				    json_integer(found->outcomes[i]));
+	json_object_set_new(object, "trials", json_integer(found->trials));
+	if (trials->metric >= 0 && found->trials > 0) {
+		json_object_set_new(
+			object, "worse",
+			json_real(statistics_median(found->worse, found->trials)));
+		json_object_set_new(
+			object, "detectable",
+			json_real(statistics_median(found->detectable, found->trials)));
+	}
+	if (!isnan(limit))
+		json_object_set_new(object, "limit", json_real(limit));
+	json_dumpf(object, stdout, JSON_SORT_KEYS);
+	putchar('\n');
+	json_decref(object);
+}
+
+static void judge_all(const struct trials *trials, char *limits)
+{
+	static struct found found;
+	struct gate_config config;
+	char *word = limits != NULL ? strtok(limits, ",") : NULL;
+
+	gate_config_init(&config);
+	for (int i = 0; i < GATE_METRICS; i++)
+		if (gate_metrics[i].tier == GATE_EXACT ||
+		    (trials->metric >= 0 && i != trials->metric))
+			config.limits[i] = INFINITY;
+	do {
+		double limit = word != NULL ? strtod(word, NULL) : NAN;
+
+		if (trials->metric >= 0)
+			config.limits[trials->metric] = limit;
+		judge(trials, &config, &found);
+		print(trials, limit, &found);
+		word = word != NULL ? strtok(NULL, ",") : NULL;
+	} while (word != NULL);
+}
+
+int main(int argc, char **argv)
+{
+	struct trials trials = {.pairs = 8, .metric = -1, .only = -1};
+	char *limits = NULL;
+	int option;
+
+	while ((option = getopt(argc, argv, "n:m:l:s:v")) != -1)
+		switch (option) {
+		case 'n':
+			trials.pairs = strtoul(optarg, NULL, 10);
+			break;
+		case 'm':
+			trials.metric = gate_metric_find(optarg);
+			break;
+		case 'l':
+			limits = optarg;
+			break;
+		case 's':
+			trials.only = (int)strtol(optarg, NULL, 10);
+			break;
+		case 'v':
+			trials.verbose = true;
+			break;
+		default:
+			return 2;
+		}
+	if (optind == argc || trials.pairs == 0 || trials.pairs > GATE_PAIRS_MOST)
+		errx(2, "usage: gate_trials [-n PAIRS] [-m NAME] [-l LIMIT,...] "
+			"[-s SIDE] [-v] FILE...");
+	trials.lines = calloc(MOST, sizeof(*trials.lines));
+	if (trials.lines == NULL)
+		err(3, "lines");
+	for (; optind < argc; optind++)
+		read_lines(&trials, argv[optind]);
+	judge_all(&trials, limits);
+	free(trials.lines);
+	return 0;
+}

@@ -1,0 +1,390 @@
+/* A program with DSA_SHARE: what becomes of it when the loader brings no more. */
+#include "tests/lib/actor.h"
+#include "tests/lib/nomem.h"
+#include "tests/lib/program.h"
+#include "tests/lib/scratch.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void what_a_dead_loader_published_is_delivered_first(void **state)
+{
+	struct actor server = actor_of("s", actor_welcome, 0);
+	const struct dsa_config config = program_config();
+	struct dsa_loader *loader = program_joined(&server, &config, "");
+
+	(void)state;
+	actor_put_all(&server, 0, 20);
+	actor_die(&server);
+	program_steps(loader, 2);
+	assert_int_equal(program_step(loader, true),
+			 -EPIPE); /* four samples are no batch */
+	assert_non_null(strstr(dsa_why(loader), "(process 4711) died before epoch 0, "
+						"step 2"));
+	assert_non_null(strstr(dsa_why(loader), "alone=load"));
+	assert_int_equal(program_step(loader, true), -EPIPE);
+	dsa_close(loader);
+	actor_end(&server);
+}
+
+/* It waits for what a program holds, and will for ever. */
+static void a_death_is_seen_by_who_holds_all_there_was(void **state)
+{
+	struct actor server = actor_of("s", actor_welcome, 0);
+	struct dsa_config config = program_config();
+	struct dsa_loader *loader;
+	struct dsa_batch batch;
+	uint32_t sample = 0;
+	int result;
+
+	(void)state;
+	config.epochs = 0;
+	loader = program_joined(&server, &config, "prefetch=64,batch=60");
+	while (actor_put(&server, sample, ACTOR_PIECE, 0))
+		sample = (sample + ACTOR_PIECE) % ACTOR_COUNT;
+	actor_die(&server);
+	do
+		result = dsa_next(loader, &batch);
+	while (result == 1);
+	assert_int_equal(result, -EPIPE);
+	dsa_close(loader);
+	actor_end(&server);
+}
+
+static void the_end_of_the_shared_data_is_the_end_of_endless_data(void **state)
+{
+	struct actor server = actor_of("s", actor_welcome, 0);
+	struct dsa_config config = program_config();
+	struct dsa_loader *loader;
+
+	(void)state;
+	config.epochs = 0;
+	loader = program_joined(&server, &config, "");
+	actor_put_all(&server, 0, 20);
+	feed_end(server.feed, 0, NULL);
+	actor_die(&server);
+	program_steps(loader, 3);
+	assert_int_equal(program.count, 20);
+	assert_int_equal(program_step(loader, true), 0);
+	assert_int_equal(program_step(loader, true), 0);
+	dsa_close(loader);
+	actor_end(&server);
+}
+
+static void an_end_before_the_programs_own_is_an_error(void **state)
+{
+	struct actor server = actor_of("s", actor_welcome, 0);
+	const struct dsa_config config = program_config();
+	struct dsa_loader *loader = program_joined(&server, &config, "");
+
+	(void)state;
+	actor_put_all(&server, 0, ACTOR_COUNT);
+	feed_end(server.feed, 0, NULL);
+	actor_die(&server);
+	program_steps(loader, 8);
+	assert_int_equal(program_step(loader, true), -ENODATA);
+	assert_non_null(
+		strstr(dsa_why(loader), "ended its data before epoch 1, step 0"));
+	dsa_close(loader);
+	actor_end(&server);
+}
+
+static void the_loaders_failure_is_told_in_its_words(void **state)
+{
+	struct actor server = actor_of("s", actor_welcome, 0);
+	const struct dsa_config config = program_config();
+	struct dsa_loader *loader =
+		program_joined(&server, &config, "alone=load,takeover=9s");
+
+	(void)state;
+	feed_end(server.feed, EIO, "cats/7.jpg: Input/output error");
+	actor_die(&server);
+	assert_int_equal(program_step(loader, true), -EPIPE);
+	assert_non_null(strstr(dsa_why(loader), "cats/7.jpg: Input/output error"));
+	dsa_close(loader);
+	actor_end(&server);
+}
+
+static void a_program_that_was_dropped_goes_on_alone(void **state)
+{
+	struct actor server = actor_of("s", actor_welcome, 0);
+	const struct dsa_config config = program_config();
+	struct dsa_loader *loader = program_joined(&server, &config, "");
+	struct dsa_batch held;
+	uint32_t rest[ACTOR_COUNT - 2 * PROGRAM_BATCH];
+	struct dsa_stats stats;
+
+	(void)state;
+	for (uint32_t i = 0; i < ACTOR_COUNT - 2 * PROGRAM_BATCH; i++)
+		rest[i] = ACTOR_COUNT - 1 - i;
+	actor_put_all(&server, 0, ACTOR_COUNT);
+	program_steps(loader, 1);
+	assert_int_equal(dsa_next(loader, &held), 1);
+	feed_drop(server.feed, server.seat);
+	server.rest = rest;
+	server.rest_count = ACTOR_COUNT - 2 * PROGRAM_BATCH;
+	actor_play(&server, actor_give_rest);
+	program_note(&held, true);
+	assert_int_equal(program_step(loader, false), 1);
+	actor_join(&server);
+	assert_int_equal(program.sample[2 * PROGRAM_BATCH],
+			 ACTOR_COUNT - 1); /* in the order that was told */
+	assert_int_equal(program.step[2 * PROGRAM_BATCH], 2);
+	assert_int_equal(dsa_release(loader, &held), 0);
+	assert_int_equal(dsa_release(loader, &held), -EINVAL);
+	stats = program_stats(loader);
+	assert_int_equal(stats.shared, 2);
+	assert_int_equal(stats.epoch, 0);
+	assert_int_equal(stats.step, 3);
+	while (program_step(loader, false) == 1)
+		;
+	program_once(0, 2);
+	assert_int_equal(program_stats(loader).epoch, 2);
+	dsa_close(loader);
+	actor_end(&server);
+}
+
+static void a_drop_at_an_epochs_end_leaves_whole_epochs(void **state)
+{
+	struct actor server = actor_of("s", actor_welcome, 0);
+	struct dsa_config config = program_config();
+	struct dsa_loader *loader;
+	uint32_t rest[4] = {56, 57, 58, 59};
+
+	(void)state;
+	config.drop_last = 1;
+	loader = program_joined(&server, &config, "");
+	actor_put_all(&server, 0, ACTOR_COUNT);
+	program_steps(loader, 7);
+	feed_drop(server.feed, server.seat);
+	server.rest = rest;
+	server.rest_count = 4;
+	actor_play(&server, actor_give_rest);
+	while (program_step(loader, false) == 1)
+		;
+	actor_join(&server);
+	assert_int_equal(program.count, 2 * 56);
+	assert_int_equal(program.epoch[55], 0);
+	assert_int_equal(program.epoch[56], 1);
+	assert_int_equal(program.step[56], 0);
+	dsa_close(loader);
+	actor_end(&server);
+}
+
+static void memory_that_runs_out_for_the_rest_is_told(void **state)
+{
+	const struct dsa_config config = program_config();
+
+	(void)state;
+	for (unsigned nth = 1; nth < 4; nth++) {
+		struct actor server = actor_of("s", actor_welcome, 0);
+		struct dsa_loader *loader = program_joined(&server, &config, "");
+		uint32_t rest[ACTOR_COUNT];
+
+		for (uint32_t i = 0; i < ACTOR_COUNT; i++)
+			rest[i] = i;
+		feed_drop(server.feed, server.seat);
+		server.rest = rest;
+		server.rest_count = nth > 1 ? ACTOR_COUNT : 0;
+		if (nth > 1)
+			actor_play(&server, actor_give_rest);
+		nomem_at(nth);
+		assert_int_equal(program_step(loader, false), -ENOMEM);
+		nomem_at(0);
+		assert_true(strlen(dsa_why(loader)) > 0);
+		assert_int_equal(program_step(loader, false), -ENOMEM);
+		if (nth > 1)
+			actor_join(&server);
+		dsa_close(loader);
+		actor_end(&server);
+	}
+}
+
+static void a_lie_about_the_rest_is_refused(void **state)
+{
+	struct actor server = actor_of("s", actor_welcome, 0);
+	const struct dsa_config config = program_config();
+	struct dsa_loader *loader = program_joined(&server, &config, "");
+	uint32_t rest[ACTOR_COUNT] = {ACTOR_COUNT};
+
+	(void)state;
+	feed_drop(server.feed, server.seat);
+	server.rest = rest;
+	server.rest_count = ACTOR_COUNT;
+	actor_play(&server, actor_give_rest);
+	assert_int_equal(program_step(loader, false), -EPROTO);
+	actor_join(&server);
+	assert_non_null(strstr(dsa_why(loader), "a sample 60 of 60"));
+	dsa_close(loader);
+	actor_end(&server);
+}
+
+/* ---- take-over ---- */
+
+static void another_loader_goes_on_in_the_midst_of_a_batch(void **state)
+{
+	struct actor first = actor_of("s", actor_welcome, 0);
+	struct actor second = actor_of("s", actor_welcome, 20);
+	const struct dsa_config config = program_config();
+	struct dsa_loader *loader = program_joined(&first, &config, "takeover=60s");
+	struct dsa_batch held, batch;
+
+	(void)state;
+	actor_put_all(&first, 0, 20);
+	program_steps(loader, 1);
+	assert_int_equal(dsa_next(loader, &held), 1);
+	actor_die(&first);
+	second.welcome.generation = 8;
+	second.welcome.remaining = ACTOR_COUNT - 20;
+	actor_put_all(&second, 20, ACTOR_COUNT);
+	actor_start(&second);
+	program_note(&held, true);
+	assert_int_equal(dsa_next(loader, &batch), 1); /* 16 .. 19 of one, 20 .. 23 */
+	program_note(&batch, true);
+	actor_join(&second);
+	assert_int_equal(second.hello.stand.generation, 7);
+	assert_int_equal(second.hello.stand.next, 20);
+	assert_int_equal(second.hello.stand.remaining, ACTOR_COUNT - 20);
+	assert_int_equal(second.hello.stand.epoch_places, ACTOR_COUNT);
+	assert_int_equal(second.hello.stand.seat, first.seat);
+	feed_close(first.feed);
+	assert_int_equal(dsa_release(loader, &held), 0);
+	assert_int_equal(dsa_release(loader, &batch), 0);
+	program_steps(loader, 5);
+	actor_put_all(&second, 0, ACTOR_COUNT);
+	program_steps(loader, 8);
+	assert_int_equal(program_step(loader, true), 0);
+	program_once(0, 2);
+	assert_int_equal(program_stats(loader).shared, 1);
+	dsa_close(loader);
+	actor_end(&second);
+}
+
+static void a_loader_that_goes_on_elsewhere_is_refused(void **state)
+{
+	struct actor first = actor_of("s", actor_welcome, 0);
+	struct actor second = actor_of("s", actor_welcome, 30);
+	const struct dsa_config config = program_config();
+	struct dsa_loader *loader = program_joined(&first, &config, "takeover=60s");
+
+	(void)state;
+	actor_put_all(&first, 0, 20);
+	actor_die(&first);
+	second.welcome.remaining = ACTOR_COUNT - 30;
+	actor_start(&second);
+	program_steps(loader, 2);
+	assert_int_equal(program_step(loader, true), -EPROTO);
+	actor_join(&second);
+	assert_non_null(strstr(dsa_why(loader), "does not go on where"));
+	dsa_close(loader);
+	actor_end(&first);
+	actor_end(&second);
+}
+
+static void a_loader_that_does_not_take_over_tells_why(void **state)
+{
+	struct actor first = actor_of("s", actor_welcome, 0);
+	struct actor second = actor_of("s", actor_refuse, 0);
+	const struct dsa_config config = program_config();
+	struct dsa_loader *loader = program_joined(&first, &config, "takeover=60s");
+
+	(void)state;
+	actor_die(&first);
+	actor_start(&second);
+	assert_int_equal(program_step(loader, true), -EACCES);
+	actor_join(&second);
+	assert_non_null(strstr(dsa_why(loader), "there are 64 jobs"));
+	dsa_close(loader);
+	actor_end(&first);
+	actor_end(&second);
+}
+
+/* Listens once a program was here and found that nobody answers. */
+static void *start_late(void *context)
+{
+	struct actor *server = context;
+	struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "s"};
+	int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	assert_int_equal(bind(listener, (struct sockaddr *)&address, sizeof(address)),
+			 0);
+	assert_int_equal(listen(listener, 1), 0);
+	close(accept(listener, NULL, NULL));
+	close(listener);
+	actor_start(server);
+	return NULL;
+}
+
+/* Also at the begin: it may be started after its programs. */
+static void a_loader_may_come_late(void **state)
+{
+	struct actor server = actor_of("s", actor_welcome, 0);
+	const struct dsa_config config = program_config();
+	struct dsa_loader *loader;
+	pthread_t late;
+
+	(void)state;
+	program_settings("s", "takeover=60s");
+	assert_int_equal(pthread_create(&late, NULL, start_late, &server), 0);
+	assert_int_equal(program_begin(&config, &loader), 0);
+	pthread_join(late, NULL);
+	actor_join(&server);
+	dsa_close(loader);
+	actor_end(&server);
+}
+
+static void nobody_who_takes_over_is_told_as_a_death(void **state)
+{
+	struct actor server = actor_of("s", actor_welcome, 0);
+	const struct dsa_config config = program_config();
+	struct dsa_loader *loader = program_joined(&server, &config, "takeover=30ms");
+
+	(void)state;
+	actor_die(&server);
+	assert_int_equal(program_step(loader, true), -EPIPE);
+	assert_non_null(strstr(dsa_why(loader), "died before epoch 0, step 0"));
+	dsa_close(loader);
+	actor_end(&server);
+}
+
+static int teardown(void **state)
+{
+	unsetenv("DSA_SHARE");
+	unsetenv("DSA_LOADER");
+	return scratch_teardown(state);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, teardown)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(what_a_dead_loader_published_is_delivered_first),
+		TEST(a_death_is_seen_by_who_holds_all_there_was),
+		TEST(the_end_of_the_shared_data_is_the_end_of_endless_data),
+		TEST(an_end_before_the_programs_own_is_an_error),
+		TEST(the_loaders_failure_is_told_in_its_words),
+		TEST(a_program_that_was_dropped_goes_on_alone),
+		TEST(a_drop_at_an_epochs_end_leaves_whole_epochs),
+		TEST(memory_that_runs_out_for_the_rest_is_told),
+		TEST(a_lie_about_the_rest_is_refused),
+		TEST(another_loader_goes_on_in_the_midst_of_a_batch),
+		TEST(a_loader_that_goes_on_elsewhere_is_refused),
+		TEST(a_loader_that_does_not_take_over_tells_why),
+		TEST(a_loader_may_come_late),
+		TEST(nobody_who_takes_over_is_told_as_a_death),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

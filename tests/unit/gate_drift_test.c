@@ -1,0 +1,214 @@
+#include "tests/lib/sides.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static struct sides sides;
+
+static int setup(void **state)
+{
+	(void)state;
+	sides_begin(&sides);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	sides_end(&sides);
+	return 0;
+}
+
+static void close_to(double value, double want, double within)
+{
+	if (!(fabs(value - want) <= within))
+		fail_msg("%.12g is not within %g of %.12g", value, within, want);
+}
+
+/* What is printed as detectable is what then is found, also near a limit of 0, where the
+ * p of three metrics is what decides. */
+static void what_a_gate_says_it_sees_it_sees(void **state)
+{
+	static const double limits[] = {0, .05};
+
+	(void)state;
+	for (unsigned which = 0; which < 2; which++) {
+		unsigned hits = 0;
+
+		for (unsigned trial = 0; trial < 300; trial++) {
+			sides_again(&sides);
+			gate_config_init(&sides.config);
+			sides_limit(&sides, "fetch_stall", limits[which]);
+			sides_add_both(&sides, 0, .01);
+			sides_judge(&sides);
+			sides_add_session(
+				&sides, &sides.now, 8,
+				limits[which] +
+					sides_found(&sides, "fetch_stall").detectable,
+				.01);
+			sides_judge(&sides);
+			hits += sides_found(&sides, "fetch_stall").status ==
+				GATE_REGRESSED;
+		}
+		print_message("limit %g: %u of 300 found\n", limits[which], hits);
+		assert_true(hits >= 276);
+	}
+}
+
+static void floor_is_what_a_further_session_may_differ_by(void **state)
+{
+	static const double medians[] = {1000, 1020, 990, 1010, 1005};
+	double mean = 0, squares = 0;
+
+	(void)state;
+	sides.config.paired = false;
+	for (unsigned i = 0; i < 5; i++)
+		mean += log(medians[i]) / 5;
+	for (unsigned i = 0; i < 5; i++) {
+		sides_add_session(&sides, &sides.base, 8, 1000 / medians[i] - 1, 0);
+		squares += pow(log(medians[i]) - mean, 2);
+	}
+	sides_add_session(&sides, &sides.now, 8, 0, 0);
+	sides_judge(&sides); /* t of 4 degrees of freedom: 2.1318 */
+	close_to(sides_found(&sides, "samples_per_s").floor,
+		 expm1(2.131847 * sqrt(squares / 4 * 1.2)), 1e-6);
+	sides_status_is(&sides, "samples_per_s", GATE_PASSED);
+}
+
+static void rate_needs_sessions_to_fail_a_build(void **state)
+{
+	(void)state;
+	sides.config.paired = false;
+	for (unsigned sessions = 1; sessions <= GATE_SESSIONS; sessions++) {
+		bool enough = sessions == GATE_SESSIONS;
+
+		sides_again(&sides);
+		for (unsigned i = 0; i < sessions; i++)
+			sides_add_session(&sides, &sides.base, 8, 0, .001);
+		sides_add_session(&sides, &sides.now, 8, .4, .001);
+		sides_judge(&sides);
+		sides_status_is(&sides, "samples_per_s",
+				enough ? GATE_REGRESSED : GATE_INFORMS);
+		sides_status_is(&sides, "prep_stall", GATE_REGRESSED);
+		close_to(sides_found(&sides, "samples_per_s").worse.value, .4, .01);
+		sides_outcome_is(&sides, GATE_REGRESSION);
+	}
+}
+
+static void new_session_of_drifting(bool with_floor, double drift, double noise)
+{
+	sides_again(&sides);
+	for (unsigned i = 0; i < (with_floor ? GATE_SESSIONS : 1); i++)
+		sides_add_session(&sides, &sides.base, 8, drift * sides_normal(&sides),
+				  noise);
+	sides_add_session(&sides, &sides.now, 8, drift * sides_normal(&sides), noise);
+}
+
+/* One machine, 3 % from session to session: no limit, so that only statistics help. */
+static unsigned false_alarms(bool with_floor, unsigned *untested)
+{
+	unsigned alarms = 0;
+
+	gate_config_init(&sides.config);
+	sides.config.paired = false;
+	sides_all_off(&sides);
+	sides_limit(&sides, "samples_per_s", 0);
+	for (unsigned trial = 0; trial < 400; trial++) {
+		new_session_of_drifting(with_floor, .03, .01);
+		sides_judge(&sides);
+		alarms += sides.verdict.outcome == GATE_REGRESSION;
+		*untested += sides_found(&sides, "samples_per_s").p < .05;
+	}
+	return alarms;
+}
+
+static void drift_between_sessions_fails_no_build(void **state)
+{
+	unsigned without = 0, with = 0, alarms;
+
+	(void)state;
+	assert_int_equal(false_alarms(false, &without), 0);
+	alarms = false_alarms(true, &with);
+	print_message("false alarms of 400: %u; p alone would give %u of a session, "
+		      "%u of 5\n",
+		      alarms, without, with);
+	assert_true(without > 100); /* there was something to fall for */
+	assert_true(alarms <= 20);
+}
+
+static void add_drifted(struct gate_side *side, double drift)
+{
+	double values[GATE_METRICS];
+
+	for (int i = 0; i < GATE_METRICS; i++)
+		values[i] = NAN;
+	values[gate_metric_find("fetch_stall")] =
+		.1 + drift / 3 + .01 * sides_normal(&sides);
+	values[gate_metric_find("samples_per_s")] =
+		1000 * (1 + drift) * (1 + .01 * sides_normal(&sides));
+	assert_int_equal(gate_session_add(&side->sessions[0], values), 0);
+}
+
+/* The machine changes from pair to pair, alike for both of a pair. */
+static void pairs_next_to_each_other_cancel_drift(void **state)
+{
+	unsigned alarms = 0;
+
+	(void)state;
+	sides_limit(&sides, "fetch_stall", .01);
+	sides_limit(&sides, "samples_per_s", .01);
+	for (unsigned trial = 0; trial < 1000; trial++) {
+		sides_again(&sides);
+		sides_add_session(&sides, &sides.base, 0, 0, 0);
+		sides_add_session(&sides, &sides.now, 0, 0, 0);
+		for (unsigned i = 0; i < 8; i++) {
+			double drift = .03 * sides_normal(&sides);
+
+			add_drifted(&sides.base, drift);
+			add_drifted(&sides.now, drift);
+		}
+		sides_judge(&sides);
+		alarms += sides.verdict.outcome == GATE_REGRESSION;
+	}
+	print_message("false alarms of 1000 in pairs: %u\n", alarms);
+	assert_true(alarms < 5);
+}
+
+static void noise_alone_never_fails_a_build(void **state)
+{
+	unsigned passes = 0;
+
+	(void)state;
+	for (unsigned trial = 0; trial < 1000; trial++) {
+		sides_again(&sides);
+		gate_config_init(&sides.config);
+		sides_limit(&sides, "fetch_stall", .10);
+		sides_limit(&sides, "prep_stall", .10);
+		sides_add_both(&sides, 0, .03);
+		sides_judge(&sides);
+		assert_int_not_equal(sides.verdict.outcome, GATE_REGRESSION);
+		assert_int_equal(sides.verdict.cause_count, 0);
+		passes += sides.verdict.outcome == GATE_PASS;
+	}
+	print_message("passes of 1000: %u\n", passes);
+	assert_true(passes > 950);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(what_a_gate_says_it_sees_it_sees),
+		TEST(floor_is_what_a_further_session_may_differ_by),
+		TEST(rate_needs_sessions_to_fail_a_build),
+		TEST(drift_between_sessions_fails_no_build),
+		TEST(pairs_next_to_each_other_cancel_drift),
+		TEST(noise_alone_never_fails_a_build),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

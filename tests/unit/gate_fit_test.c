@@ -1,0 +1,204 @@
+#include "loader/base/error.h"
+#include "tests/lib/sides.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct sides sides;
+
+static int setup(void **state)
+{
+	(void)state;
+	sides_begin(&sides);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	sides_end(&sides);
+	return 0;
+}
+
+static void set_fact(struct gate_side *side, const char *key, const char *value)
+{
+	for (size_t i = 0; i < side->about.fact_count; i++)
+		if (strcmp(side->about.environment[i].key, key) == 0)
+			assert_int_equal(profile_text(&side->about.environment[i].value,
+						      "%s", value),
+					 0);
+}
+
+static void another_machine_is_a_mismatch(void **state)
+{
+	(void)state;
+	sides_add_both(&sides, 0, .01);
+	set_fact(&sides.now, "cpu", "Xeon 8370C");
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_MISMATCH);
+	assert_int_equal(sides.verdict.mismatch_count, 1);
+	assert_string_equal(sides.verdict.mismatches[0],
+			    "cpu: Xeon 8370C, was EPYC 7763");
+	assert_null(sides.verdict.mismatches[1]);
+	sides_status_is(&sides, "fetch_stall", GATE_INFORMS);
+	sides_status_is(&sides, "opens_per_sample", GATE_PASSED);
+	sides.now.about.counted.opens = 9000; /* also before a regression */
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_MISMATCH);
+	sides.config.any_environment = true;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_REGRESSION);
+	assert_int_equal(sides.verdict.mismatch_count, 1);
+	sides.now.about.counted.opens = 1000;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_PASS);
+	sides_status_is(&sides, "fetch_stall", GATE_INFORMS);
+}
+
+static void each_fact_of_a_machine_counts(void **state)
+{
+	(void)state;
+	sides_add_both(&sides, 0, .01);
+	set_fact(&sides.now, "kernel", "Linux 6.18");
+	set_fact(&sides.now, "memory", "23.3 GiB"); /* as another kernel has it */
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_PASS);
+	set_fact(&sides.now, "memory", "15.6 GiB");
+	set_fact(&sides.now, "dataset_storage", "network");
+	set_fact(&sides.now, "cpu_threads_allowed", "4");
+	sides_add_fact(&sides.now, "cpu_quota", "1.5");
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_MISMATCH);
+	assert_int_equal(sides.verdict.mismatch_count, 4);
+	assert_string_equal(sides.verdict.mismatches[1], "cpu_quota: 1.5, was none");
+	set_fact(&sides.now, "memory", "23.47 TiB");
+	sides_judge(&sides);
+	assert_int_equal(sides.verdict.mismatch_count, 4);
+	set_fact(&sides.now, "memory", "");
+	sides_judge(&sides);
+	assert_int_equal(sides.verdict.mismatch_count, 4);
+	sides_timed_off(&sides); /* counts are the same anywhere */
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_PASS);
+	assert_int_equal(sides.verdict.mismatch_count, 4);
+}
+
+static void another_data_set_is_always_a_mismatch(void **state)
+{
+	(void)state;
+	sides_add_both(&sides, .3, .01);
+	sides.config.any_environment = true;
+	assert_int_equal(profile_text(&sides.now.about.digest, "fedcba9876543210"), 0);
+	sides.now.about.counted.opens = 2000;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_MISMATCH);
+	assert_string_equal(sides.verdict.mismatches[0],
+			    "data set's digest: fedcba9876543210, "
+			    "was 0123456789abcdef");
+	sides_status_is(&sides, "opens_per_sample", GATE_INFORMS);
+	sides_status_is(&sides, "prep_stall", GATE_INFORMS);
+	says(sides.verdict.why, "digest");
+	assert_int_equal(sides.verdict.cause_count, 0);
+	sides.now.about.dataset_samples = 100;
+	sides.now.about.dataset_bytes = UNKNOWN;
+	sides_judge(&sides);
+	assert_int_equal(sides.verdict.mismatch_count, 3);
+	assert_string_equal(sides.verdict.mismatches[2],
+			    "data set's bytes: unknown, was 400000000");
+}
+
+static void refused(int result, const struct error *err, const char *part)
+{
+	assert_int_equal(result, -EINVAL);
+	says(err->message, part);
+}
+
+static void more_timed_metrics_than_can_be_tested_are_refused(void **state)
+{
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(gate_check(&sides.config, 8, &err), 0);
+	sides_limit(&sides, "cpu_s_per_sample", .1);
+	refused(gate_check(&sides.config, 8, &err), &err, "--metric samples_per_s=off");
+	refused(gate_judge(&sides.config, &sides.base, &sides.now, &sides.verdict,
+			   &err),
+		&err, "off");
+	sides_limit(&sides, "samples_per_s", INFINITY);
+	assert_int_equal(gate_check(&sides.config, 8, &err), 0);
+}
+
+static void alpha_that_pairs_can_not_reach_is_refused(void **state)
+{
+	struct error err = {0};
+
+	(void)state;
+	refused(gate_check(&sides.config, 5, &err), &err, "take 6 (--pairs)");
+	refused(gate_check(&sides.config, 0, &err), &err, "take 6");
+	assert_int_equal(gate_check(&sides.config, 6, &err), 0);
+	sides.config.alpha = .001;
+	refused(gate_check(&sides.config, 8, &err), &err, "take 12");
+	sides.config.paired = false;
+	assert_int_equal(gate_check(&sides.config, 8, &err), 0); /* 3 / 12870 */
+	refused(gate_check(&sides.config, 6, &err), &err, "take 7");
+	sides_timed_off(&sides);
+	assert_int_equal(gate_check(&sides.config, 0, &err), 0);
+	refused(gate_check(&sides.config, 65, &err), &err, "at most 64");
+}
+
+static void judged_repetitions_have_to_reach_alpha_too(void **state)
+{
+	struct error err = {0};
+
+	(void)state;
+	sides_add_session(&sides, &sides.base, 8, 0, .01);
+	sides_add_session(&sides, &sides.now, 4, 0, .01);
+	refused(gate_judge(&sides.config, &sides.base, &sides.now, &sides.verdict,
+			   &err),
+		&err, "take 6");
+	gate_verdict_free(&sides.verdict);
+	sides.config.paired = false;
+	sides_judge(&sides); /* 2 / 495, the rate only informs */
+	gate_verdict_free(&sides.verdict);
+	sides.config.alpha = .001;
+	refused(gate_judge(&sides.config, &sides.base, &sides.now, &sides.verdict,
+			   &err),
+		&err, "take 6");
+}
+
+static void impossible_numbers_are_refused(void **state)
+{
+	static const double alphas[] = {0, -1, .5, 2, NAN, INFINITY};
+	struct error err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(alphas) / sizeof(alphas[0]); i++) {
+		sides.config.alpha = alphas[i];
+		refused(gate_check(&sides.config, 8, &err), &err, "alpha");
+	}
+	sides.config.alpha = .05;
+	sides_limit(&sides, "prep_stall", -.1);
+	refused(gate_check(&sides.config, 8, &err), &err, "prep_stall");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(another_machine_is_a_mismatch),
+		TEST(each_fact_of_a_machine_counts),
+		TEST(another_data_set_is_always_a_mismatch),
+		TEST(more_timed_metrics_than_can_be_tested_are_refused),
+		TEST(alpha_that_pairs_can_not_reach_is_refused),
+		TEST(judged_repetitions_have_to_reach_alpha_too),
+		TEST(impossible_numbers_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,153 @@
+#include "loader/base/error.h"
+#include "loader/plan.h"
+#include "loader/sampler.h"
+#include "tests/lib/nomem.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { COUNT = 10, BATCH = 4, END = 5 };
+
+static const struct sampler_config sampler = {
+	.count = COUNT, .seed = 3, .world = 1, .in_order = true};
+static const uint32_t left[] = {7, 3, 9, 1, 5};
+static const struct plan_rest rest = {.epoch = 2, .samples = left, .count = 5};
+static struct error err;
+
+static void expect_lap(struct plan *plan, uint64_t lap, const struct plan_lap *want)
+{
+	struct plan_lap got;
+
+	plan_lap(plan, lap, &got);
+	assert_int_equal(got.first, want->first);
+	assert_int_equal(got.length, want->length);
+	assert_int_equal(got.spare, want->spare);
+	assert_int_equal(got.epoch, lap);
+}
+
+static void a_lap_is_an_epoch_until_the_end(void **state)
+{
+	struct plan *plan = plan_epochs(&sampler, 0, END, &err);
+
+	(void)state;
+	assert_non_null(plan);
+	expect_lap(plan, 0, &(struct plan_lap){.first = 0, .length = COUNT});
+	expect_lap(plan, 4, &(struct plan_lap){.first = 4 * COUNT, .length = COUNT});
+	expect_lap(plan, END, &(struct plan_lap){.first = END * COUNT});
+	for (uint32_t i = 0; i < COUNT; i++)
+		assert_int_equal(plan_sample(plan, 1, i), i);
+	plan_free(plan);
+}
+
+static void a_shards_laps_are_in_the_samplers_order(void **state)
+{
+	const struct sampler_config shard = {
+		.count = 100, .seed = 7, .rank = 1, .world = 3};
+	struct plan *plan = plan_epochs(&shard, 0, UINT64_MAX, &err);
+	struct sampler *order = sampler_open(&shard, NULL);
+
+	(void)state;
+	assert_null(plan->ops->seats);
+	for (uint64_t lap = 0; lap < 3; lap++) {
+		expect_lap(plan, lap, &(struct plan_lap){33 * lap, 33, 0, lap});
+		for (uint32_t i = 0; i < 33; i++)
+			assert_int_equal(plan_sample(plan, lap, i),
+					 sampler_sample(order, lap, i));
+	}
+	sampler_close(order);
+	plan_free(plan);
+}
+
+static void whole_batches_leave_the_rest_as_spare(void **state)
+{
+	struct plan *plan = plan_epochs(&sampler, BATCH, END, &err);
+
+	(void)state;
+	expect_lap(plan, 1, &(struct plan_lap){COUNT, 8, 2, 1});
+	assert_int_equal(plan_sample(plan, 1, 9), 9);
+	plan_free(plan);
+}
+
+static void a_rest_is_one_lap_and_whole_epochs_follow(void **state)
+{
+	struct plan *plan = plan_after(&sampler, 0, END, &rest, &err);
+
+	(void)state;
+	assert_non_null(plan);
+	expect_lap(plan, 2, &(struct plan_lap){.first = 20, .length = 5});
+	expect_lap(plan, 3, &(struct plan_lap){.first = 25, .length = COUNT});
+	expect_lap(plan, 4, &(struct plan_lap){.first = 35, .length = COUNT});
+	expect_lap(plan, END, &(struct plan_lap){.first = 45});
+	for (uint32_t i = 0; i < 5; i++)
+		assert_int_equal(plan_sample(plan, 2, i), left[i]);
+	for (uint32_t i = 0; i < COUNT; i++)
+		assert_int_equal(plan_sample(plan, 3, i), i);
+	plan_free(plan);
+}
+
+static void a_rest_of_whole_batches_has_spare_samples_too(void **state)
+{
+	struct plan *plan = plan_after(&sampler, BATCH, END, &rest, &err);
+
+	(void)state;
+	assert_non_null(plan);
+	expect_lap(plan, 2, &(struct plan_lap){.first = 20, .length = 4, .spare = 1});
+	expect_lap(plan, 3, &(struct plan_lap){.first = 25, .length = 8, .spare = 2});
+	assert_int_equal(plan_sample(plan, 2, 4), 5);
+	plan_free(plan);
+}
+
+static void a_rest_that_can_not_be_is_refused(void **state)
+{
+	const uint32_t wild[] = {0, COUNT};
+
+	(void)state;
+	assert_null(
+		plan_after(&sampler, 0, END, &(struct plan_rest){0, wild, 2}, &err));
+	assert_int_equal(err.code, EBADMSG);
+	assert_null(
+		plan_after(&sampler, 0, END, &(struct plan_rest){0, wild, 0}, &err));
+	assert_int_equal(err.code, EINVAL);
+	assert_null(plan_after(&sampler, BATCH, END, &(struct plan_rest){0, left, 3},
+			       &err));
+	assert_int_equal(err.code, EINVAL);
+}
+
+static void memory_that_runs_out_is_told(void **state)
+{
+	struct plan *plan = NULL;
+
+	(void)state;
+	for (unsigned nth = 1; plan == NULL; nth++) {
+		assert_true(nth < 20);
+		err = (struct error){0};
+		nomem_at(nth);
+		plan = plan_after(&sampler, 0, END, &rest, &err);
+		nomem_at(0);
+		assert_true(plan != NULL || err.code == ENOMEM);
+		assert_true(plan == NULL || nth > 2);
+	}
+	plan_free(plan);
+	plan_free(NULL);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_lap_is_an_epoch_until_the_end),
+		cmocka_unit_test(a_shards_laps_are_in_the_samplers_order),
+		cmocka_unit_test(whole_batches_leave_the_rest_as_spare),
+		cmocka_unit_test(a_rest_is_one_lap_and_whole_epochs_follow),
+		cmocka_unit_test(a_rest_of_whole_batches_has_spare_samples_too),
+		cmocka_unit_test(a_rest_that_can_not_be_is_refused),
+		cmocka_unit_test(memory_that_runs_out_is_told),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,433 @@
+/* Who must not be able to harm a shared loader: strangers, floods, nonsense, cheats. */
+#include "tests/lib/nomem.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/serving.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SECOND UINT64_C(1000000000)
+
+static struct serving serving;
+
+static int setup(void **state)
+{
+	int result = scratch_setup(state);
+
+	setenv("XDG_CACHE_HOME", scratch_path(), 1);
+	serving_init(&serving);
+	return result;
+}
+
+/* The connection was closed from the other end. */
+static void assert_closed(const struct job *job)
+{
+	char byte;
+	ssize_t got;
+
+	do
+		got = recv(job->socket, &byte, 1, 0);
+	while (got > 0);
+	assert_true(got == 0 || errno == ECONNRESET);
+}
+
+static void say(const struct job *job, const void *bytes, size_t count)
+{
+	assert_int_equal(send(job->socket, bytes, count, MSG_NOSIGNAL), count);
+}
+
+/* After all that was done to it, a job gets its data. */
+static void assert_serves(void)
+{
+	struct job job;
+
+	serving_job(&job, 16);
+	assert_int_equal(job_join(&job, "socket"), PROTOCOL_WELCOME);
+	assert_int_equal(job_run(&job, 2), 0);
+	assert_int_equal(job.wrong, 0);
+	job_leave(&job);
+	assert_int_equal(serving_stop(&serving), 0);
+	assert_true(serving_verdict("audit", "exactly once in 2 epochs of 1 jobs"));
+}
+
+static void nonsense_ends_the_connection(void **state)
+{
+	static const struct protocol_head heads[] = {
+		{PROTOCOL_MAGIC, PROTOCOL_HELLO, 8, 0},
+		{PROTOCOL_MAGIC, PROTOCOL_HELLO, UINT32_MAX, 0},
+		{PROTOCOL_MAGIC, 77, 0, 0},
+		{PROTOCOL_MAGIC, PROTOCOL_WELCOME, 0, 0},
+		{PROTOCOL_MAGIC + 1, PROTOCOL_HELLO, 0, 0},
+		{PROTOCOL_MAGIC, PROTOCOL_WAIT, 0, 0},
+	};
+	struct job job;
+
+	(void)state;
+	assert_true(serving_start(&serving));
+	serving_job(&job, 1);
+	memset(job.hello.dataset, 'x', sizeof(job.hello.dataset)); /* has no end */
+	assert_int_equal(job_join(&job, "socket"), -EPIPE);
+	job_leave(&job);
+	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+		job_init(&job, 1);
+		assert_int_equal(job_connect(&job, "socket"), 0);
+		say(&job, &heads[i], sizeof(heads[i]));
+		assert_closed(&job);
+		job_leave(&job);
+	}
+	serving_wait(&serving, "no message of dsa's");
+	assert_serves();
+}
+
+static void half_a_message_is_nobodys_business(void **state)
+{
+	static const struct protocol_head head = {PROTOCOL_MAGIC, PROTOCOL_HELLO,
+						  sizeof(struct protocol_hello), 0};
+	struct job job;
+
+	(void)state;
+	assert_true(serving_start(&serving));
+	job_init(&job, 1);
+	assert_int_equal(job_connect(&job, "socket"), 0);
+	say(&job, &head, sizeof(head) - 3);
+	job_leave(&job);
+	assert_serves();
+}
+
+/* What a job asks for that this loader is not. */
+static void assert_refused(const struct job *asks, const char *why)
+{
+	struct job job = *asks;
+
+	assert_int_equal(job_join(&job, "socket"), PROTOCOL_REFUSED);
+	if (strstr(job.why, why) == NULL)
+		fail_msg("'%s' does not say '%s'", job.why, why);
+	assert_closed(&job);
+	job_leave(&job);
+}
+
+static void what_does_not_fit_is_refused_with_the_reason(void **state)
+{
+	struct job job;
+
+	(void)state;
+	assert_true(serving_start(&serving));
+	serving_job(&job, 16);
+	job.hello.version = 9;
+	assert_refused(&job, "version 1, the job version 9");
+	serving_job(&job, 16);
+	strcpy(job.hello.dataset, "/other/pictures");
+	assert_refused(&job, "'synthetic:100', the job wants '/other/pictures'");
+	serving_job(&job, 16);
+	strcpy(job.hello.output, "float32 NCHW 224 ImageNet");
+	assert_refused(&job, "makes 'uint8 NCHW 8 raw'");
+	serving_job(&job, 16);
+	job.hello.sample_bytes = 7;
+	assert_refused(&job, "makes");
+	serving_job(&job, 57);
+	assert_refused(&job, "at most 56");
+	serving_job(&job, 0);
+	assert_refused(&job, "batches of 0");
+	serving_job(&job, UINT32_MAX);
+	assert_refused(&job, "batches of 4294967295");
+	serving_job(&job, 16);
+	job.hello.world = 4;
+	assert_refused(&job, "world is 4");
+	serving_job(&job, 16);
+	job.hello.in_order = 1;
+	assert_refused(&job, "shuffles");
+	serving_job(&job, 16);
+	job.hello.stand = (struct protocol_stand){
+		.generation = 5, .next = 3, .remaining = 1, .epoch_places = 100};
+	assert_refused(&job, "began anew");
+	assert_serves();
+}
+
+static void a_job_that_talks_nonsense_loses_its_seat(void **state)
+{
+	struct protocol_rest rest = {.first = 5, .end = 7};
+	struct job job;
+
+	(void)state;
+	assert_true(serving_start(&serving));
+	serving_job(&job, 16);
+	assert_int_equal(job_join(&job, "socket"), PROTOCOL_WELCOME);
+	assert_int_equal(
+		protocol_send(job.socket, PROTOCOL_REST, &rest, sizeof(rest), NULL, 0),
+		0); /* a loader says that */
+	assert_closed(&job);
+	job_leave(&job);
+	serving_job(&job, 16);
+	assert_int_equal(job_join(&job, "socket"), PROTOCOL_WELCOME);
+	assert_int_equal(job_hello(&job, -1), 0); /* once is enough */
+	assert_closed(&job);
+	job_leave(&job);
+	serving_wait(&serving, "makes no sense");
+	assert_int_equal(serving_stop(&serving), 0);
+}
+
+/* More than there are descriptors for. */
+static void a_flood_of_connections_is_refused_in_few_words(void **state)
+{
+	enum { FLOOD = 1000 };
+	struct job jobs[100];
+
+	(void)state;
+	assert_true(serving_start(&serving));
+	for (int i = 0; i < FLOOD; i++) {
+		struct job *job = &jobs[i % 100];
+
+		if (i >= 100)
+			job_leave(job);
+		job_init(job, 1);
+		assert_int_equal(job_connect(job, "socket"), 0);
+	}
+	serving_wait(&serving, "refused");
+	assert_true(serving_told(&serving, "refused") < 20);
+	for (int i = 0; i < 100; i++)
+		job_leave(&jobs[i]);
+	/* They are gone when the loader has seen it: it has answered somebody since. */
+	for (;;) {
+		struct job job;
+
+		serving_job(&job, 16);
+		if (job_join(&job, "socket") == PROTOCOL_WELCOME) {
+			job_leave(&job);
+			break;
+		}
+		job_leave(&job);
+	}
+	assert_int_equal(serving_stop(&serving), 0);
+}
+
+static void all_seats_may_be_taken(void **state)
+{
+	struct job jobs[FEED_SEATS + 1];
+
+	(void)state;
+	assert_true(serving_start(&serving));
+	for (int i = 0; i < FEED_SEATS; i++) {
+		serving_job(&jobs[i], 1);
+		assert_int_equal(job_join(&jobs[i], "socket"), PROTOCOL_WELCOME);
+	}
+	serving_job(&jobs[FEED_SEATS], 1);
+	assert_int_equal(job_join(&jobs[FEED_SEATS], "socket"), PROTOCOL_REFUSED);
+	assert_non_null(strstr(jobs[FEED_SEATS].why, "64 seats"));
+	for (int i = 0; i <= FEED_SEATS; i++)
+		job_leave(&jobs[i]);
+	assert_int_equal(serving_stop(&serving), 0);
+}
+
+static void status_is_told_to_whoever_asks(void **state)
+{
+	static const char request[] = "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+	char answer[65536], *json = NULL;
+	size_t have = 0;
+	struct job job;
+	ssize_t got;
+
+	(void)state;
+	assert_true(serving_start(&serving));
+	serving_job(&job, 16);
+	assert_int_equal(job_join(&job, "socket"), PROTOCOL_WELCOME);
+	assert_int_equal(job_step(&job, SECOND), 1);
+	assert_int_equal(share_status("socket", &json, NULL), 0);
+	assert_non_null(strstr(json, "\"batches of 16\""));
+	assert_non_null(strstr(json, "\"free\""));
+	free(json);
+	job_leave(&job);
+	job_init(&job, 1);
+	assert_int_equal(job_connect(&job, "socket"), 0);
+	say(&job, request, sizeof(request) - 1);
+	while ((got = recv(job.socket, answer + have, sizeof(answer) - 1 - have, 0)) >
+	       0)
+		have += (size_t)got;
+	answer[have] = '\0';
+	assert_int_equal(strncmp(answer, "HTTP/1.", 7), 0);
+	assert_non_null(strstr(answer, "# EOF"));
+	job_leave(&job);
+	assert_int_equal(serving_stop(&serving), 0);
+	assert_int_equal(share_status("socket", &json, NULL), -ENOENT);
+}
+
+static void the_memory_can_not_be_written(void **state)
+{
+	struct job job;
+
+	(void)state;
+	assert_true(serving_start(&serving));
+	serving_job(&job, 16);
+	assert_int_equal(job_join(&job, "socket"), PROTOCOL_WELCOME);
+	assert_ptr_equal(
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, job.memory, 0),
+		MAP_FAILED);
+	assert_int_equal(write(job.memory, "x", 1), -1);
+	assert_int_equal(ftruncate(job.memory, 0), -1);
+	job_leave(&job);
+	assert_int_equal(serving_stop(&serving), 0);
+}
+
+/* ---- the socket ---- */
+
+static void the_socket_is_ours_alone_and_only_one_loader_has_it(void **state)
+{
+	struct serving other;
+	struct stat at;
+
+	(void)state;
+	assert_true(serving_start(&serving));
+	assert_int_equal(stat("socket", &at), 0);
+	assert_int_equal(at.st_mode & 0777, 0600);
+	serving_init(&other);
+	other.config.audit = NULL;
+	assert_false(serving_start(&other));
+	assert_non_null(strstr(other.err.message, "listens at socket already"));
+	assert_int_equal(stat("socket", &at), 0);
+	assert_int_equal(serving_stop(&serving), 0);
+	assert_int_equal(stat("socket", &at), -1);
+}
+
+static void a_socket_that_nobody_answers_at_is_replaced(void **state)
+{
+	struct job job;
+
+	(void)state;
+	assert_true(serving_start(&serving));
+	assert_int_equal(link("socket", "stale"), 0);
+	assert_int_equal(serving_stop(&serving), 0);
+	assert_int_equal(rename("stale", "socket"), 0);
+	job_init(&job, 1);
+	assert_int_equal(job_connect(&job, "socket"), -ECONNREFUSED);
+	job_leave(&job);
+	assert_true(serving_start(&serving));
+	assert_serves();
+}
+
+static void what_is_no_socket_stays(void **state)
+{
+	struct stat at;
+
+	(void)state;
+	(void)!close(open("socket", O_CREAT | O_WRONLY, 0600));
+	assert_false(serving_start(&serving));
+	assert_non_null(strstr(serving.err.message, "is no socket"));
+	assert_int_equal(stat("socket", &at), 0);
+	assert_true(S_ISREG(at.st_mode));
+}
+
+static int connect_as_nobody(int go)
+{
+	struct job job;
+	char byte;
+
+	job_init(&job, 1);
+	if (read(go, &byte, 1) != 1 || setgid(65534) != 0 || setuid(65534) != 0 ||
+	    job_connect(&job, "socket") != 0)
+		return 1;
+	return recv(job.socket, &byte, 1, 0) == 0 ? 0 : 2;
+}
+
+static void another_user_is_turned_away(void **state)
+{
+	int go[2], status;
+	pid_t child;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(pipe(go), 0);
+	child = fork();
+	if (child == 0)
+		_exit(connect_as_nobody(go[0]));
+	assert_true(serving_start(&serving));
+	assert_int_equal(chmod("socket", 0666), 0); /* whoever lets them in */
+	assert_int_equal(chmod(".", 0755), 0);
+	assert_int_equal(write(go[1], "", 1), 1);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	serving_wait(&serving, "of another user");
+	close(go[0]);
+	close(go[1]);
+	assert_serves();
+}
+
+/* ---- opening ---- */
+
+static void impossible_settings_are_named(void **state)
+{
+	(void)state;
+	serving.config.window = 2;
+	assert_false(serving_start(&serving));
+	assert_non_null(strstr(serving.err.message, "window is 3 to"));
+	serving.config.window = 0;
+	serving.config.jobs = 65;
+	assert_false(serving_start(&serving));
+	assert_non_null(strstr(serving.err.message, "jobs are 1 to 64"));
+	serving.config.jobs = 0;
+	serving.config.settings = "world=2";
+	assert_false(serving_start(&serving));
+	assert_non_null(strstr(serving.err.message, "not sharded"));
+	serving.config.settings = NULL;
+	serving.config.audit = "missing/audit";
+	assert_false(serving_start(&serving));
+	assert_non_null(strstr(serving.err.message, "audit"));
+	assert_int_equal(access("socket", F_OK), -1);
+}
+
+static void running_out_of_memory_is_told(void **state)
+{
+	bool open = false;
+
+	(void)state;
+	for (unsigned nth = 1; !open; nth++) {
+		nomem_at(nth);
+		serving.err = (struct error){0};
+		serving.config.loader = &serving.loader;
+		serving.server = share_server_open(&serving.config, &serving.err);
+		nomem_at(0);
+		open = serving.server != NULL;
+		if (!open)
+			assert_int_not_equal(serving.err.code, 0);
+	}
+	share_server_close(serving.server);
+	assert_int_equal(access("socket", F_OK), -1);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, scratch_teardown)
+		TEST(another_user_is_turned_away), /* forks: before there are threads */
+		TEST(nonsense_ends_the_connection),
+		TEST(half_a_message_is_nobodys_business),
+		TEST(what_does_not_fit_is_refused_with_the_reason),
+		TEST(a_job_that_talks_nonsense_loses_its_seat),
+		TEST(a_flood_of_connections_is_refused_in_few_words),
+		TEST(all_seats_may_be_taken),
+		TEST(status_is_told_to_whoever_asks),
+		TEST(the_memory_can_not_be_written),
+		TEST(the_socket_is_ours_alone_and_only_one_loader_has_it),
+		TEST(a_socket_that_nobody_answers_at_is_replaced),
+		TEST(what_is_no_socket_stays),
+		TEST(impossible_settings_are_named),
+		TEST(running_out_of_memory_is_told),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
