@@ -6,6 +6,7 @@
 #include "loader/base/error.h"
 #include "loader/base/number.h"
 #include "loader/base/shell_word.h"
+#include "models/gate_config.h"
 
 #include <argp.h>
 #include <math.h>
@@ -343,12 +344,14 @@ static const struct argp argp = {
 	.children = children,
 };
 
-/* With --pairs=0 nothing is timed. */
+/* With --pairs=0 nothing is timed; where no timed metric is compared nothing need be. */
 static void leave_out_timed(struct gate_ask *ask)
 {
 	for (int i = 0; ask->pairs == 0 && i < GATE_METRICS; i++)
 		if (gate_metrics[i].tier != GATE_EXACT)
 			ask->config.limits[i] = INFINITY;
+	if (!ask->update && !ask->self_test && !gate_config_is_timed(&ask->config))
+		ask->pairs = 0;
 }
 
 static int answer(struct gate_ask *ask)

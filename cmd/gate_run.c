@@ -80,8 +80,10 @@ static int confirm(struct gate_ask *ask, struct sides *sides,
 	if (result == 0)
 		result = gate_judge(&ask->config, &sides->base, &sides->now, &again,
 				    err);
+	if (result == 0 &&
+	    gate_verdict_confirm(&again, verdict, &sides->base, &sides->now) < 0)
+		result = error_sys(err, ENOMEM, "judging two sides once more");
 	if (result == 0) {
-		gate_verdict_confirm(&again, verdict);
 		gate_verdict_free(verdict);
 		*verdict = again;
 	} else {

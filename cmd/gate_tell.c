@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -81,11 +82,35 @@ static int write_files(const struct gate_ask *ask, const struct gate_told *told,
 	return result;
 }
 
+static void print_hex(const unsigned char *bytes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		printf("%02x", bytes[i]);
+}
+
 static int show(const char *name, const struct gate_told *told, struct error *err)
 {
 	struct form_style style = terminal_style(stdout);
 
 	return gate_form_find(name)->write(told, &style, stdout, err);
+}
+
+/* GitHub looks for commands in every line; names of files may look like one. */
+static int show_text_on_github(const struct gate_told *told, struct error *err)
+{
+	unsigned char token[16];
+	int result;
+
+	if (getrandom(token, sizeof(token), 0) < 0)
+		return error_sys(err, errno, "a token for GitHub");
+	fputs("::stop-commands::", stdout);
+	print_hex(token, sizeof(token));
+	putchar('\n');
+	result = show("text", told, err);
+	fputs("::", stdout);
+	print_hex(token, sizeof(token));
+	fputs("::\n", stdout);
+	return result;
 }
 
 /* What a person, or the next program, reads. */
@@ -97,7 +122,8 @@ static int print(const struct gate_ask *ask, const struct gate_told *told,
 	if (ask->json)
 		result = show("json", told, err);
 	else if (!ask->quiet && !is_standard(ask->markdown))
-		result = show("text", told, err);
+		result = ask->github ? show_text_on_github(told, err)
+				     : show("text", told, err);
 	if (result == 0 && ask->github)
 		result = show("github", told, err);
 	return result;

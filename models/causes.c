@@ -155,13 +155,15 @@ static void explain_by_effects(struct finding *finding)
 
 /* ---- causes ---- */
 
-static char *add(struct finding *finding)
+static char *add(struct finding *finding, bool slows)
 {
+	struct causes *causes = finding->causes;
 	char *text;
 
-	if (finding->causes->count == CAUSES_MOST)
+	if (causes->count == CAUSES_MOST)
 		return NULL;
-	text = finding->causes->text[finding->causes->count++];
+	causes->slows[causes->count] = slows;
+	text = causes->text[causes->count++];
 	*text = '\0';
 	return text;
 }
@@ -216,7 +218,7 @@ static void tell_effects(struct finding *finding)
 				largest = &finding->effects[i];
 		if (largest == NULL)
 			return;
-		text = add(finding);
+		text = add(finding, largest->slower);
 		if (text != NULL)
 			append(text, "%s", largest->text);
 		if (text != NULL && !largest->diluted)
@@ -272,7 +274,7 @@ static void tell_rate(struct finding *finding)
 	if (!(base->value > 0) || !(now->value > 0) ||
 	    !differences_are_clear(base, now, LEAST * base->value))
 		return;
-	text = add(finding);
+	text = add(finding, slower);
 	if (text == NULL)
 		return;
 	amount_pair(&pair, AMOUNT_COUNT, base->value, now->value);
@@ -295,7 +297,7 @@ static void tell_rest(struct finding *finding)
 
 		if (difference->rank > last || finding->told[i])
 			continue;
-		text = add(finding);
+		text = add(finding, explains(difference, DIFFERENCE_STAGES, true));
 		if (text == NULL)
 			return;
 		append(text, "%s%s%s", difference->text,

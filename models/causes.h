@@ -12,6 +12,7 @@ enum { CAUSES_MOST = 8, CAUSE_TEXT = 240 };
 
 struct causes {
 	char text[CAUSES_MOST][CAUSE_TEXT];
+	bool slows[CAUSES_MOST]; /* something got slower by it, or may have */
 	unsigned count;
 };
 

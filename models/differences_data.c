@@ -60,6 +60,16 @@ static const struct difference_kind more_bytes = {
 static const struct difference_kind mean_read = {
 	"mean read", DIFFERENCE_COUNTED, {FAST, 0, 0}, AMOUNT_BYTES, 0};
 
+/* A file opened once more is read once more: then that is told, and not its reads. */
+static bool follow_opens(const struct profile_counted *base,
+			 const struct profile_counted *now)
+{
+	double opens = per(now->opens, now->samples) - per(base->opens, base->samples);
+	double reads = per(now->reads, now->samples) - per(base->reads, base->samples);
+
+	return opens > 0 && reads <= opens * fmax(1, per(now->reads, now->opens));
+}
+
 /* As many bytes in more reads are smaller reads. Where both changed, each is told. */
 static void reads(struct differences *all, const struct stream *stream)
 {
@@ -73,6 +83,8 @@ static void reads(struct differences *all, const struct stream *stream)
 	struct difference *found;
 	char place[64];
 
+	if (same_bytes && follow_opens(a, b))
+		return;
 	if (!same_bytes) {
 		count_of(all, stream, &more_bytes, bytes_a, bytes_b);
 		count_of(all, stream, &more_reads, reads_a, reads_b);

@@ -56,6 +56,15 @@ struct gate_finding *gate_verdict_add(struct gate_verdict *verdict)
 	return &findings[verdict->count++];
 }
 
+struct gate_finding *gate_verdict_find(const struct gate_verdict *verdict,
+				       const char *name)
+{
+	for (size_t i = 0; i < verdict->count; i++)
+		if (strcmp(verdict->findings[i].name, name) == 0)
+			return &verdict->findings[i];
+	return NULL;
+}
+
 /* ---- judging ---- */
 
 static bool is_timed(int metric)
@@ -332,10 +341,10 @@ static int judge_sides(struct judge *judge, struct error *err)
 	if (result < 0)
 		return result;
 	judge->verdict->outcome = outcome_of(judge);
+	if (judge->verdict->outcome != GATE_MISMATCH)
+		result = gate_causes_list(judge->base, judge->now, judge->verdict);
 	gate_words_verdict(judge->verdict);
-	if (judge->verdict->outcome == GATE_MISMATCH)
-		return 0;
-	return gate_causes_list(judge->base, judge->now, judge->verdict);
+	return result;
 }
 
 int gate_judge(const struct gate_config *config, const struct gate_side *base,

@@ -18,7 +18,7 @@
 
 #include "models/gate_side.h"
 
-enum { GATE_SESSIONS = 5, GATE_WHY = 240 };
+enum { GATE_SESSIONS = 5, GATE_WHY = 320 };
 
 struct gate_config {
 	double limits[GATE_METRICS]; /* NAN: the metric's own; INFINITY: not compared */
@@ -57,7 +57,7 @@ enum gate_outcome { GATE_PASS, GATE_REGRESSION, GATE_INCONCLUSIVE, GATE_MISMATCH
 
 struct gate_verdict {
 	enum gate_outcome outcome;
-	char why[GATE_WHY]; /* one line */
+	char why[GATE_WHY]; /* one line; of a regression its first cause, if one is known */
 	struct gate_finding *findings;
 	size_t count;
 	char **causes; /* why it changed, the largest first; ends with a NULL; NULL: none
@@ -81,9 +81,14 @@ void gate_verdict_free(struct gate_verdict *verdict);
 /* A finding more, all unknown; NULL: memory is short. */
 struct gate_finding *gate_verdict_add(struct gate_verdict *verdict);
 
-/* What was measured again counts, and is a regression only where it was one in the first
- * verdict, too. */
-void gate_verdict_confirm(struct gate_verdict *again, const struct gate_verdict *first);
+/* NULL: there is none of that name. */
+struct gate_finding *gate_verdict_find(const struct gate_verdict *verdict,
+				       const char *name);
+
+/* What was measured again, of both sides, counts, and is a regression only where it was
+ * one in the first verdict, too. 0 or -ENOMEM. */
+int gate_verdict_confirm(struct gate_verdict *again, const struct gate_verdict *first,
+			 const struct gate_side *base, const struct gate_side *now);
 
 /* Before anything is measured: -EINVAL when so many pairs can't reach alpha. */
 int gate_check(const struct gate_config *config, size_t pairs, struct error *err);

@@ -38,13 +38,14 @@ static unsigned timed_on(const struct gate_config *config)
 	return count;
 }
 
+bool gate_config_is_timed(const struct gate_config *config)
+{
+	return timed_on(config) > 0;
+}
+
 bool gate_config_wants_machine(const struct gate_config *config)
 {
-	for (int i = 0; i < GATE_METRICS; i++)
-		if (gate_metrics[i].tier != GATE_EXACT &&
-		    gate_config_compares(config, i))
-			return !config->any_environment;
-	return false;
+	return gate_config_is_timed(config) && !config->any_environment;
 }
 
 int gate_config_check(const struct gate_config *config, struct error *err)

@@ -10,7 +10,9 @@
 double gate_config_limit(const struct gate_config *config, int metric);
 bool gate_config_compares(const struct gate_config *config, int metric);
 
-/* Whether it has to be the same machine: something is timed, and no other is allowed. */
+/* Whether something is timed; then it has to be the same machine, unless another one is
+ * allowed. */
+bool gate_config_is_timed(const struct gate_config *config);
 bool gate_config_wants_machine(const struct gate_config *config);
 
 /* 0 or -EINVAL: alpha, a limit, or how many timed metrics there are. */

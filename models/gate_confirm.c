@@ -1,41 +1,46 @@
 #include "models/gate.h"
+#include "models/gate_causes.h"
+#include "models/gate_words.h"
 
-#include <stdio.h>
-#include <string.h>
+/* What became of the findings, of both verdicts. */
+struct confirmed {
+	bool regressed, undecided;
+};
 
-static const struct gate_finding *same(const struct gate_verdict *verdict,
-				       const char *name)
+static struct confirmed confirm_findings(struct gate_verdict *again,
+					 const struct gate_verdict *first)
 {
-	for (size_t i = 0; i < verdict->count; i++)
-		if (strcmp(verdict->findings[i].name, name) == 0)
-			return &verdict->findings[i];
-	return NULL;
-}
-
-void gate_verdict_confirm(struct gate_verdict *again, const struct gate_verdict *first)
-{
-	bool regressed = false, undecided = false;
+	struct confirmed all = {0};
 
 	for (size_t i = 0; i < again->count; i++) {
 		struct gate_finding *now = &again->findings[i];
-		const struct gate_finding *before = same(first, now->name);
+		const struct gate_finding *before = gate_verdict_find(first, now->name);
 		bool did = before != NULL && before->status == GATE_REGRESSED;
 		bool does = now->status == GATE_REGRESSED;
 
 		if (did != does) {
 			now->status = GATE_UNDECIDED;
-			snprintf(now->why, sizeof(now->why),
-				 "a regression when it was measured %s, not %s",
-				 did ? "first" : "again", did ? "again" : "before");
+			gate_words_say(
+				now, "a regression when it was measured %s, not %s",
+				did ? "first" : "again", did ? "again" : "before");
 		}
-		regressed |= did && does;
-		undecided |= did != does;
+		all.regressed |= did && does;
+		all.undecided |= did != does;
 	}
-	if (again->outcome == GATE_MISMATCH || regressed)
-		return;
-	if (undecided) {
+	return all;
+}
+
+int gate_verdict_confirm(struct gate_verdict *again, const struct gate_verdict *first,
+			 const struct gate_side *base, const struct gate_side *now)
+{
+	struct confirmed all = confirm_findings(again, first);
+	int result;
+
+	if (again->outcome == GATE_MISMATCH || !all.undecided)
+		return 0;
+	if (!all.regressed)
 		again->outcome = GATE_INCONCLUSIVE;
-		snprintf(again->why, sizeof(again->why),
-			 "a regression that was not there when it was measured again");
-	}
+	result = gate_causes_list(base, now, again);
+	gate_words_verdict(again);
+	return result;
 }

@@ -59,13 +59,16 @@ static struct number value_text(const struct gate_finding *finding, double value
 	return number;
 }
 
-/* Of a change: "3.1%", "3.1 points". */
+/* Of a change: "3.1%", "3.1 points"; from as much again on "27.1 times". */
 static struct number change_text(const struct gate_finding *finding, double change)
 {
 	struct number number;
 
-	snprintf(number.text, NUMBER, "%.3g%s", change * 100,
-		 finding->points ? " points" : "%");
+	if (!finding->points && change >= 1)
+		snprintf(number.text, NUMBER, "%.3g times", 1 + change);
+	else
+		snprintf(number.text, NUMBER, "%.3g%s", change * 100,
+			 finding->points ? " points" : "%");
 	return number;
 }
 
@@ -190,6 +193,20 @@ static void say_first(struct gate_verdict *verdict, enum gate_status status,
 			 "; and %zu more", more);
 }
 
+/* "fetch stall +18.2 points: mean read fell ... (fetch_stall and 2 more)". */
+static void say_cause(struct gate_verdict *verdict)
+{
+	size_t more = count_status(verdict, GATE_REGRESSED) - 1;
+	int length = snprintf(verdict->why, GATE_WHY, "%.240s (%.48s",
+			      verdict->causes[0], first(verdict, GATE_REGRESSED)->name);
+
+	if (more > 0)
+		snprintf(verdict->why + length, GATE_WHY - (size_t)length,
+			 " and %zu more)", more);
+	else
+		strcat(verdict->why, ")");
+}
+
 static void say_inconclusive(struct gate_verdict *verdict)
 {
 	if (first(verdict, GATE_MISSING) != NULL)
@@ -222,7 +239,10 @@ void gate_words_verdict(struct gate_verdict *verdict)
 		say_pass(verdict);
 		break;
 	case GATE_REGRESSION:
-		say_first(verdict, GATE_REGRESSED, "");
+		if (verdict->cause_count > 0)
+			say_cause(verdict);
+		else
+			say_first(verdict, GATE_REGRESSED, "");
 		break;
 	case GATE_INCONCLUSIVE:
 		say_inconclusive(verdict);

@@ -15,7 +15,7 @@ void gate_words_say(struct gate_finding *finding, const char *format, ...)
 void gate_words_exact(struct gate_finding *finding);
 void gate_words_timed(struct gate_finding *finding);
 
-/* The outcome, findings and mismatches are known. */
+/* The outcome, findings, causes and mismatches are known. */
 void gate_words_verdict(struct gate_verdict *verdict);
 
 #endif

@@ -9,6 +9,8 @@
 
 #include "profiler/repetition.h"
 
+enum { TRIAL_TRIES = 5 };
+
 enum trial_what { TRIAL_COUNTED, TRIAL_TIMED };
 
 /* How far it is, before each launch: what it is to measure, and of which side. */
@@ -35,7 +37,8 @@ struct trial_config {
 /* Whose turn it is, 0 or 1, when `index` timed launches of two sides were before. */
 unsigned trial_side(unsigned index);
 
-/* 0 or -errno as repetition.h has them; what was taken before stays. */
+/* 0 or -errno as repetition.h has them; what was taken before stays. A timed repetition
+ * that can't be certified is tried again, up to TRIAL_TRIES times. */
 int trial_run(const struct trial_config *config, struct error *err);
 
 #endif

@@ -44,11 +44,13 @@ static void write_lines(FILE *out, char *const *lines, size_t count)
 static void write_verdict(FILE *out, const struct gate_verdict *verdict)
 {
 	bool told = verdict->outcome == GATE_INCONCLUSIVE;
+	size_t count;
+	char *const *causes = gate_part_causes(verdict, &count);
 
 	begin(out, told ? "warning" : "error", gate_outcome_name(verdict->outcome));
 	write_text(out, verdict->why, "%");
 	write_lines(out, verdict->mismatches, verdict->mismatch_count);
-	write_lines(out, verdict->causes, verdict->cause_count);
+	write_lines(out, causes, count);
 	putc('\n', out);
 }
 

@@ -214,11 +214,14 @@ static void write_lines(FILE *out, char *const *lines, size_t count)
 
 static void write_foot(FILE *out, const struct gate_verdict *verdict, size_t left_out)
 {
+	size_t count;
+	char *const *causes = gate_part_causes(verdict, &count);
+
 	fputs("  <system-out>", out);
 	escape_html(out, verdict->why);
 	putc('\n', out);
 	write_lines(out, verdict->mismatches, verdict->mismatch_count);
-	write_lines(out, verdict->causes, verdict->cause_count);
+	write_lines(out, causes, count);
 	if (left_out > 0)
 		fprintf(out, "%zu metrics are left out here, the worst are shown\n",
 			left_out);

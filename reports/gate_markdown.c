@@ -69,6 +69,8 @@ static void write_lines(FILE *out, const char *title, char *const *lines, size_t
 static void write_head(FILE *out, const struct gate_told *told)
 {
 	const struct gate_verdict *verdict = told->verdict;
+	size_t count;
+	char *const *causes = gate_part_causes(verdict, &count);
 
 	fprintf(out, "### %s dsa gate: %s\n\n",
 		gate_part_outcome_sign(verdict->outcome, false),
@@ -79,7 +81,7 @@ static void write_head(FILE *out, const struct gate_told *told)
 		fputs("\n\n", out);
 	}
 	write_lines(out, "Not equal", verdict->mismatches, verdict->mismatch_count);
-	write_lines(out, "Causes", verdict->causes, verdict->cause_count);
+	write_lines(out, "Causes", causes, count);
 	if (verdict->count > 0)
 		fputs("| | metric | before | now | worse by | limit | verdict |\n"
 		      "|:-:|:--|--:|--:|--:|--:|:--|\n",

@@ -109,6 +109,16 @@ void gate_part_cells(const struct gate_finding *finding, struct gate_cells *cell
 	}
 }
 
+char *const *gate_part_causes(const struct gate_verdict *verdict, size_t *count)
+{
+	bool told =
+		verdict->cause_count > 0 && strncmp(verdict->why, verdict->causes[0],
+						    strlen(verdict->causes[0])) == 0;
+
+	*count = verdict->cause_count - told;
+	return verdict->causes + told;
+}
+
 static int severity(enum gate_status status)
 {
 	static const int order[] = {

@@ -35,6 +35,9 @@ struct gate_cells {
 
 void gate_part_cells(const struct gate_finding *finding, struct gate_cells *cells);
 
+/* The causes that the verdict's first line does not tell. */
+char *const *gate_part_causes(const struct gate_verdict *verdict, size_t *count);
+
 /* The findings, the worst first, to be freed; NULL: no memory. */
 const struct gate_finding **gate_part_rank(const struct gate_verdict *verdict);
 

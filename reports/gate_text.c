@@ -116,10 +116,12 @@ static void again(struct box *box, const char *command)
 static void write_box(struct box *box, const struct gate_told *told)
 {
 	const struct gate_verdict *verdict = told->verdict;
+	size_t count;
+	char *const *causes = gate_part_causes(verdict, &count);
 
 	head(box, verdict);
 	lines(box, "not equal", verdict->mismatches, verdict->mismatch_count);
-	lines(box, "causes", verdict->causes, verdict->cause_count);
+	lines(box, "causes", causes, count);
 	table(box, verdict);
 	sentence(box, "can see", gate_part_seen(verdict));
 	sentence(box, "rests on", gate_part_basis(verdict, told->seconds));

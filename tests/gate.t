@@ -103,6 +103,12 @@ def forms(gate):
                         LD_PRELOAD=ODD, READ_MOST="4096", GITHUB_STEP_SUMMARY=summary)
     tap.ok(result.returncode == 1 and "::error" in result.stdout,
            "annotations for GitHub", *said(result))
+    lines = result.stdout.splitlines()
+    token = lines[0].removeprefix("::stop-commands::")
+    stop = lines.index("::%s::" % token) if len(token) == 32 else -1
+    tap.ok(stop > 0 and any("regression" in line for line in lines[:stop]) and
+           all(line.startswith("::error") for line in lines[stop + 1:]),
+           "and nothing else is taken for a command", *said(result))
     schema = subprocess.run(["xmllint", "--noout", "--schema",
                              os.path.join(HERE, "data/junit.xsd"), junit],
                             stderr=subprocess.PIPE, text=True, check=False)
@@ -122,6 +128,11 @@ def forms(gate):
 
 
 def timed(gate):
+    off = ["--metric=%s=off" % name for name in ("fetch_stall", "prep_stall", "samples_per_s")]
+    result = gate.run("--baseline", gate.baseline, *off, "--fetch", "pread-direct", "--",
+                      *gate.train())
+    tap.ok(result.returncode == 0 and "exact counts alone" in result.stdout,
+           "where nothing timed is compared nothing is timed", *said(result))
     if SLOW > 1:
         tap.skip("timed metrics", "sanitizers take the time")
         return

@@ -131,6 +131,19 @@ static void counts_alone_are_told_with_what_they_come_to(void **state)
 	    "files opened per sample grew from 1 to 2");
 }
 
+static void files_opened_again_are_no_smaller_reads(void **state)
+{
+	(void)state;
+	without_time(&now);
+	now.counted.opens++;
+	now.counted.reads++;
+	ARE("files opened per sample grew from 1 to 1.001");
+	assert_true(causes.slows[0]);
+	now.counted.reads = 4000;
+	ARE("mean read fell from 128 KiB to 32 KiB in shards/: 4 times as many reads",
+	    "files opened per sample grew from 1 to 1.001");
+}
+
 static void more_bytes_are_no_smaller_reads(void **state)
 {
 	(void)state;
@@ -339,6 +352,7 @@ int main(int argc, char **argv)
 		TEST(nothing_changed_and_nothing_is_said),
 		TEST(small_reads_explain_a_fetch_stall),
 		TEST(counts_alone_are_told_with_what_they_come_to),
+		TEST(files_opened_again_are_no_smaller_reads),
 		TEST(more_bytes_are_no_smaller_reads),
 		TEST(a_change_for_the_better_is_no_cause_of_a_stall),
 		TEST(the_kernel_is_named_where_nothing_else_is),

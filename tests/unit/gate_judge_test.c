@@ -27,6 +27,12 @@ static int teardown(void **state)
 	return 0;
 }
 
+static void starts(const char *text, const char *with)
+{
+	if (strncmp(text, with, strlen(with)) != 0)
+		fail_msg("'%s' does not start with '%s'", text, with);
+}
+
 static void close_to(double value, double want, double within)
 {
 	if (!(fabs(value - want) <= within))
@@ -118,7 +124,8 @@ static void timed_metrics_have_a_direction(void **state)
 		sides_outcome_is(&sides, GATE_REGRESSION);
 		sides_status_is(&sides, names[i % 4], GATE_REGRESSED);
 		close_to(sides_found(&sides, names[i % 4]).worse.value, .10, .01);
-		says(sides.verdict.why, "worse");
+		says(sides.verdict.why, names[i % 4]);
+		says(sides_found(&sides, names[i % 4]).why, " worse, at least");
 		sides_add_session(&sides, &sides.now, 8, -.05, .002);
 		sides_judge(&sides);
 		sides_outcome_is(&sides, GATE_PASS);
@@ -411,7 +418,7 @@ static void as_many_as_a_test_takes_are_compared(void **state)
 	assert_int_equal(sides.verdict.base_repetitions, GATE_PAIRS_MOST);
 }
 
-static void what_no_count_explains_still_has_a_cause(void **state)
+static void what_no_count_explains_is_told_by_its_metric(void **state)
 {
 	(void)state;
 	sides_all_off(&sides);
@@ -419,8 +426,71 @@ static void what_no_count_explains_still_has_a_cause(void **state)
 	sides_add_both(&sides, .2, .01);
 	sides_judge(&sides);
 	sides_outcome_is(&sides, GATE_REGRESSION);
+	assert_int_equal(sides.verdict.cause_count, 0);
+	starts(sides.verdict.why, "cpu_s_per_sample: ");
+}
+
+static void the_cause_comes_first(void **state)
+{
+	(void)state;
+	sides_timed_off(&sides);
+	sides.now.about.counted.opens++;
+	sides.now.about.counted.reads++;
+	sides_judge(&sides);
+	assert_string_equal(sides.verdict.why, "files opened per sample grew from 1 to "
+					       "1.001 (opens_per_sample and 2 more)");
 	assert_int_equal(sides.verdict.cause_count, 1);
-	says(sides.verdict.causes[0], "cpu_s_per_sample: ");
+}
+
+static void what_got_faster_is_no_cause(void **state)
+{
+	(void)state;
+	sides_timed_off(&sides);
+	sides_limit(&sides, "decoded_pixels_per_sample", 1);
+	sides.now.about.counted.opens++;
+	sides.now.about.counted.decoded_pixels /= 2;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_REGRESSION);
+	assert_int_equal(sides.verdict.cause_count, 1);
+	starts(sides.verdict.why, "files opened per sample grew");
+	sides.now.about.counted.opens--;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_PASS);
+	assert_int_equal(sides.verdict.cause_count, 0);
+}
+
+static void large_changes_are_told_as_factors(void **state)
+{
+	(void)state;
+	sides_timed_off(&sides);
+	sides.now.about.counted.reads *= 27;
+	sides_judge(&sides);
+	says(sides_found(&sides, "reads_per_sample").why, ": 27 times worse, limit 0%");
+}
+
+/* Of two metrics one regresses twice: what the other would explain is not told. */
+static void only_what_is_confirmed_is_explained(void **state)
+{
+	struct gate_verdict before;
+
+	(void)state;
+	sides_add_both(&sides, 0, .002);
+	sides.now.about.counted.opens++;
+	sides_judge(&sides);
+	before = sides.verdict;
+	sides.verdict = (struct gate_verdict){.count = 0};
+	sides_again(&sides);
+	sides_add_both(&sides, .2, .002);
+	sides.now.about.counted.opens++;
+	sides_judge(&sides);
+	starts(sides.verdict.causes[0], "fetch stall +20");
+	assert_int_equal(
+		gate_verdict_confirm(&sides.verdict, &before, &sides.base, &sides.now),
+		0);
+	sides_outcome_is(&sides, GATE_REGRESSION);
+	starts(sides.verdict.why, "files opened per sample grew");
+	assert_int_equal(sides.verdict.cause_count, 1);
+	gate_verdict_free(&before);
 }
 
 /* A verdict of its own for each measurement; the second is kept in sides. */
@@ -436,7 +506,9 @@ static void confirm(double first, double second)
 	sides_again(&sides);
 	sides_add_both(&sides, second, .005);
 	sides_judge(&sides);
-	gate_verdict_confirm(&sides.verdict, &before);
+	assert_int_equal(
+		gate_verdict_confirm(&sides.verdict, &before, &sides.base, &sides.now),
+		0);
 	gate_verdict_free(&before);
 }
 
@@ -503,6 +575,9 @@ int main(void)
 		TEST(timed_metrics_have_a_direction),
 		TEST(change_is_measured_from_good_to_bad),
 		TEST(one_open_more_in_a_thousand_is_found),
+		TEST(the_cause_comes_first),
+		TEST(what_got_faster_is_no_cause),
+		TEST(large_changes_are_told_as_factors),
 		TEST(small_reads_are_found_and_are_the_cause),
 		TEST(exact_limits_are_kept_to_the_sample),
 		TEST(first_of_its_kind_is_a_regression),
@@ -519,8 +594,9 @@ int main(void)
 		TEST(identical_repetitions_pass),
 		TEST(only_the_last_session_is_paired),
 		TEST(as_many_as_a_test_takes_are_compared),
-		TEST(what_no_count_explains_still_has_a_cause),
+		TEST(what_no_count_explains_is_told_by_its_metric),
 		TEST(only_what_regresses_twice_is_confirmed),
+		TEST(only_what_is_confirmed_is_explained),
 		TEST(names_are_what_files_say),
 		TEST(no_memory_is_said_and_nothing_leaks),
 	};
