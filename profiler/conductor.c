@@ -217,8 +217,9 @@ static void conclude(struct conductor *conductor)
 int conduct(const struct conductor_config *config, struct conductor_job *jobs,
 	    unsigned count, struct conductor_end *end, struct error *err)
 {
+	uint64_t now = clock_now();
 	struct conductor conductor = {
-		.config = config, .end = end, .started = clock_now()};
+		.config = config, .end = end, .started = now, .checked = now};
 	sigset_t signals, mask;
 	int result = 0;
 

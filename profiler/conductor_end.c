@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KILL_S 5. /* after SIGTERM */
+#define KILL_S    5.            /* after SIGTERM */
+#define ASLEEP_NS 1000000000ULL /* between two looks that are milliseconds apart */
 
 bool conductor_has(const struct conductor *conductor, unsigned job)
 {
@@ -214,11 +215,26 @@ void conductor_note_data_end(struct conductor *conductor)
 		conductor_stop(conductor, CONDUCTOR_STEPS, "%s", "");
 }
 
+/* When we did not run the programs may not have run, too: the machine slept, or all of us
+ * were stopped. That is nobody's silence. */
+static void forgive_sleep(struct conductor *conductor)
+{
+	uint64_t now = clock_now(), before = conductor->checked;
+
+	conductor->checked = now;
+	if (now - before < ASLEEP_NS)
+		return;
+	conductor->started += now - before;
+	for (unsigned i = 0; i < conductor->count; i++)
+		conductor->jobs[i].moved += now - before;
+}
+
 void conductor_check(struct conductor *conductor)
 {
 	const struct conductor_config *config = conductor->config;
 	bool steps = config->steps > 0;
 
+	forgive_sleep(conductor);
 	for (unsigned i = 0; i < conductor->count; i++) {
 		const struct trace *trace = conductor->jobs[i].trace;
 

@@ -30,7 +30,8 @@ struct conductor {
 	unsigned merged;        /* windows whose outcome the jobs know of the loader */
 	struct barrier barrier; /* who is in, in step or alone */
 	struct conductor_end *end;
-	uint64_t started, polled;
+	uint64_t started; /* later by what the machine slept */
+	uint64_t polled, checked;
 	bool stopping;
 };
 

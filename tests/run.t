@@ -14,6 +14,7 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
 from house import DSA, TRAIN, Scratch, Tap, adopt_orphans, children, end_all, wait_until
@@ -40,21 +41,22 @@ def clean(scratch, out="out"):
     return not children() and sorted(os.listdir(scratch.at(out))) == ["report.html", "run.json"]
 
 
+def windows_begun(scratch):
+    """-1: there is no session yet."""
+    session = scratch.at("out", "session")
+    if not os.path.exists(session):
+        return -1
+    with open(session, "rb") as file:
+        return struct.unpack_from("<I", file.read(WINDOW_NOW + 4), WINDOW_NOW)[0]
+
+
 def start(scratch, *options, program=(), windows=0):
     """A run of a minute's budget that has begun so many windows."""
-    session = scratch.at("out", "session")
-
-    def begun():
-        if not os.path.exists(session):
-            return False
-        with open(session, "rb") as file:
-            return struct.unpack_from("<I", file.read(WINDOW_NOW + 4), WINDOW_NOW)[0] >= windows
-
     with open(scratch.at("said"), "wb") as said:
         process = subprocess.Popen(words(*options, budget="60s", program=program),
                                    env=scratch.environment, cwd=scratch.path,
                                    stdin=subprocess.DEVNULL, stdout=said, stderr=said)
-    if not wait_until(begun, 120):
+    if not wait_until(lambda: windows_begun(scratch) >= windows, 120):
         raise TimeoutError(f"{windows} windows never began")
     return process
 
@@ -120,6 +122,19 @@ def signals(scratch):
     tap.ok(result_of(scratch)["run"]["status"] == "interrupted", "and told", said)
 
 
+def asleep(scratch):
+    """A machine that slept: nobody looked, and nobody was silent."""
+    shell = ["sh", "-c", f"sleep 6; {shlex.join(TRAINER)}"]
+    process = start(scratch, "--timeout=4s", program=shell)
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(5)
+    process.send_signal(signal.SIGCONT)
+    wait_until(lambda: windows_begun(scratch) > 0 or process.poll() is not None)
+    tap.ok(process.poll() is None, "time that dsa slept is not counted as silence")
+    process.terminate()
+    process.wait(timeout=120)
+
+
 def folders(scratch):
     process = start(scratch, windows=1)
     other = scratch.run(*words(program=["true"]))
@@ -167,7 +182,7 @@ def separate(scratch):
            "--protocol=separate: one kind a launch", kinds, done.stderr)
 
 
-TESTS = [shares, streams, ends, signals, folders, orphan, observe, separate]
+TESTS = [shares, streams, ends, signals, asleep, folders, orphan, observe, separate]
 
 
 def main():
