@@ -106,3 +106,14 @@ uint32_t pace_stage(const struct pace *pace, const struct trace_loader *loader,
 		fmin(samples, fmin(most_staged(loader, memory_bytes), UINT32_MAX / 2));
 	return samples < 1 ? 1 : (uint32_t)samples;
 }
+
+uint32_t pace_ready(const struct pace *pace, const struct trace_loader *loader,
+		    double length_s)
+{
+	double step = pace_step_s(pace, TRACE_SYNTHETIC);
+
+	if (!(step > 0))
+		return 0;
+	return (uint32_t)fmin(SPARE * fmax(STEPS, length_s / step + 2) * loader->batch,
+			      UINT32_MAX / 2);
+}

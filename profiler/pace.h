@@ -36,4 +36,9 @@ double pace_switch_s(const struct pace *pace);
 uint32_t pace_stage(const struct pace *pace, const struct trace_loader *loader,
 		    enum trace_kind kind, double length_s, uint64_t memory_bytes);
 
+/* Samples to have ready for a synthetic window of this length: none comes twice. 0: there is
+ * no saying. */
+uint32_t pace_ready(const struct pace *pace, const struct trace_loader *loader,
+		    double length_s);
+
 #endif

@@ -108,6 +108,9 @@ static void set_block(struct schedule *schedule, const struct trace *trace,
 	ask->min_steps = STEPS_LEAST;
 	ask->length_ns = ns(schedule->length_s);
 	ask->limit_ns = is_single(schedule) ? 0 : ns(left_s + SCHEDULE_LENGTH_S);
+	if (ask->kind == TRACE_SYNTHETIC && is_single(schedule))
+		ask->stage =
+			pace_ready(&schedule->pace, &trace->loader, schedule->length_s);
 	if (ask->kind == TRACE_CACHED)
 		ask->stage = schedule_stage(schedule, trace, TRACE_CACHED);
 	if (ask->kind == TRACE_REAL)

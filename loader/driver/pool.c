@@ -22,15 +22,21 @@ static size_t cache_bytes(void)
 }
 
 /*
- * Fewest batches that neither repeat soon nor fit the last-level cache; and as many as
- * the ring's, so that a program that holds all it may always finds a free one.
+ * Fewest batches that neither repeat soon nor fit the last-level cache, or that the window
+ * asks for; and as many as the ring's, so that a program that holds all it may always
+ * finds a free one.
  */
-static uint32_t pool_size(const struct ring_shape *shape)
+static uint32_t pool_size(const struct ring_shape *shape,
+			  const struct trace_window *window)
 {
 	size_t batch = shape->sample_bytes * shape->batch;
 	size_t want = 2 * cache_bytes() / batch + 1;
-	uint32_t count = want < 8 ? 8 : want > 64 ? 64 : (uint32_t)want;
+	uint32_t count;
 
+	if (window->kind == TRACE_SYNTHETIC && window->stage > 0 &&
+	    window->stage / shape->batch < want)
+		want = window->stage / shape->batch;
+	count = want < 8 ? 8 : want > 64 ? 64 : (uint32_t)want;
 	return count > shape->slots ? count : shape->slots;
 }
 
@@ -79,7 +85,7 @@ int pool_make(struct driver *driver)
 
 	if (driver->pool_reader != NULL)
 		return 0;
-	shape.slots = driver->pool_slots = pool_size(&shape);
+	shape.slots = driver->pool_slots = pool_size(&shape, driver->window);
 	driver->pool = ring_open(&shape, NULL);
 	if (driver->pool == NULL)
 		return -ENOMEM;
