@@ -2,7 +2,7 @@
 #include "cmd/cmd.h"
 #include "cmd/gate_ask.h"
 #include "loader/base/error.h"
-#include "profiler/statistics.h"
+#include "loader/base/median.h"
 #include "reports/baseline.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static double rate_of(const struct gate_side *side)
 	for (size_t i = 0; i < session->count && count < GATE_PAIRS_MOST; i++)
 		if (!isnan(session->values[i][metric]))
 			values[count++] = session->values[i][metric];
-	return count > 0 ? statistics_median(values, count) : NAN;
+	return count > 0 ? median(values, count) : NAN;
 }
 
 /*

@@ -1,5 +1,6 @@
 /* gate_measure.c - the sides of a gate, as they are measured. */
 #include "cmd/gate_ask.h"
+#include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "models/gate_config.h"
 #include "models/gate_fit.h"
@@ -9,7 +10,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 struct measuring {
@@ -89,19 +89,11 @@ static int take(void *context, enum trial_what what, unsigned side,
 	return what == TRIAL_COUNTED ? compare_early(measuring, err) : 0;
 }
 
-static void now(char text[32])
-{
-	time_t seconds = time(NULL);
-	struct tm utc;
-
-	strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &utc));
-}
-
 static int add_sessions(struct measuring *measuring, unsigned count, struct error *err)
 {
-	char when[32];
+	char when[CLOCK_UTC];
 
-	now(when);
+	clock_utc(when);
 	for (unsigned i = 0; i < count; i++) {
 		measuring->sessions[i] =
 			gate_side_add_session(&measuring->sides[i], when);

@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 #include "cmd/gate_ask.h"
 #include "cmd/result.h"
+#include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "reports/gate_form.h"
 #include "reports/terminal.h"
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 static bool is_standard(const char *path)
@@ -147,10 +147,8 @@ static int status_of(const struct gate_ask *ask, enum gate_outcome outcome)
 int gate_ask_tell(const struct gate_ask *ask, const struct gate_verdict *verdict,
 		  double seconds)
 {
-	time_t now = time(NULL);
 	struct error err = {0};
-	struct tm utc;
-	char when[32];
+	char when[CLOCK_UTC];
 	const struct gate_told told = {
 		.verdict = verdict,
 		.name = ask->baseline != NULL ? ask->baseline : "the other command",
@@ -161,7 +159,7 @@ int gate_ask_tell(const struct gate_ask *ask, const struct gate_verdict *verdict
 	};
 	int result;
 
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+	clock_utc(when);
 	result = write_files(ask, &told, &err);
 	if (result == 0)
 		result = print(ask, &told, &err);

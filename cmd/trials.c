@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TIMEOUT_S 60.0 /* for the first batch, as of a run */
@@ -127,9 +126,7 @@ static int measure_change(struct trying *trying, const struct apply *apply,
 static int note(struct trying *trying, const struct profile_prediction *prediction,
 		const struct measure_rate *rate, struct error *err)
 {
-	time_t now = time(NULL);
-	char when[32];
-	struct tm utc;
+	char when[CLOCK_UTC];
 	const struct verify_facts facts = {
 		.per_s = rate->per_s,
 		.hit_ratio = rate->hit_ratio,
@@ -138,7 +135,7 @@ static int note(struct trying *trying, const struct profile_prediction *predicti
 	};
 	int result;
 
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+	clock_utc(when);
 	result = verify_note(trying->profile, prediction, &facts, err);
 	if (result == 0)
 		result = result_save(trying->folder, trying->profile, err);

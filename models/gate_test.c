@@ -1,4 +1,5 @@
 #include "models/gate_test.h"
+#include "loader/base/median.h"
 #include "loader/base/student.h"
 
 #include <errno.h>
@@ -10,21 +11,6 @@ enum { MOST = GATE_PAIRS_MOST, WALSH_MOST = MOST * (MOST + 1) / 2 };
 
 #define GAP_TO_SD 1.0483 /* 1 / (sqrt(2) * the normal quantile of .75) */
 #define PI        3.14159265358979323846
-
-static int ascending(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
-double gate_test_median(double *values, size_t n)
-{
-	if (n == 0)
-		return NAN;
-	qsort(values, n, sizeof(*values), ascending);
-	return (values[(n - 1) / 2] + values[n / 2]) / 2;
-}
 
 /*
  * Twice the mean rank of each of n values, so that it is whole: all that are smaller
@@ -129,7 +115,7 @@ static double robust_sd(const double *values, size_t n)
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < i; j++)
 			gaps[count++] = fabs(values[i] - values[j]);
-	robust = GAP_TO_SD * gate_test_median(gaps, count);
+	robust = GAP_TO_SD * median(gaps, count);
 	return robust == 0 ? plain_sd(values, n) : robust;
 }
 
@@ -151,7 +137,7 @@ void gate_test_paired(const double *worse, size_t n, double alpha,
 		for (size_t j = i; j < n; j++)
 			walsh[count++] = (worse[i] + worse[j]) / 2;
 	}
-	shift->value = gate_test_median(walsh, count);
+	shift->value = median(walsh, count);
 	set_bounds(shift, walsh, count,
 		   tail_count(null, signed_null(ranks, n, null), alpha));
 	shift->p = signed_p(worse, n);
@@ -242,7 +228,7 @@ int gate_test_unpaired(const double *base, size_t n, const double *now, size_t m
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < m; j++)
 			estimates[count++] = now[j] - base[i];
-	shift->value = gate_test_median(estimates, count);
+	shift->value = median(estimates, count);
 	set_bounds(shift, estimates, count, k);
 	shift->spread = hypot(robust_sd(base, n), robust_sd(now, m));
 	return 0;

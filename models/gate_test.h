@@ -55,7 +55,4 @@ void gate_test_holm(double *p, size_t count);
  */
 double gate_test_detectable(double spread, size_t n, double alpha);
 
-/* Median of n values, which it sorts; NAN of none. */
-double gate_test_median(double *values, size_t n);
-
 #endif

@@ -1,4 +1,5 @@
 #include "models/gate_timed.h"
+#include "loader/base/median.h"
 #include "loader/base/student.h"
 
 #include <errno.h>
@@ -59,9 +60,9 @@ static void add_session(struct sample *sample, const struct gate_session *sessio
 		add(sample, session->values[i][metric]);
 }
 
-static double median(struct sample sample)
+static double middle(struct sample sample)
 {
-	return gate_test_median(sample.values, sample.count);
+	return median(sample.values, sample.count);
 }
 
 /* How bad a value is, such that differences say how much worse. */
@@ -137,7 +138,7 @@ static double floor_of(const struct gate_side *base, int metric, size_t *session
 		if (bad.count == 0)
 			continue;
 		count++;
-		step = median(bad) - mean; /* Welford's recurrence */
+		step = middle(bad) - mean; /* Welford's recurrence */
 		mean += step / count;
 		squares += step * step * (count - 1) / count;
 	}
@@ -178,8 +179,8 @@ int gate_timed_compare(const struct gate_side *base, const struct gate_side *now
 		add_session(&is, &now->sessions[now->session_count - 1], metric);
 	timed->base_count = was.count;
 	timed->count = is.count;
-	timed->base = median(was);
-	timed->now = median(is);
+	timed->base = middle(was);
+	timed->now = middle(is);
 	if (was.count == 0 || is.count == 0)
 		return 0;
 	if (!paired)

@@ -1,4 +1,5 @@
 #include "profiler/describe_run.h"
+#include "loader/base/clock.h"
 #include "loader/base/trace.h"
 #include "profiler/about.h"
 #include "profiler/jobs.h"
@@ -6,16 +7,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 static int say_started(struct profile *profile)
 {
-	char text[32];
-	time_t now = time(NULL);
-	struct tm utc;
+	char text[CLOCK_UTC];
 
-	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+	clock_utc(text);
 	return profile_text(&profile->started, "%s", text);
 }
 

@@ -1,3 +1,4 @@
+#include "loader/base/clock.h"
 #include "profiler/machine.h"
 #include "profiler/procfs.h"
 #include "profiler/profile.h"
@@ -11,7 +12,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
-#include <time.h>
 
 /* A list being filled; after the first failure nothing more is added. */
 struct facts {
@@ -135,10 +135,8 @@ static void add_memory(struct facts *facts, const struct machine *machine)
 
 static void add_system(struct facts *facts, const struct machine *machine)
 {
-	char text[64], release[4096], *name;
-	time_t now = time(NULL);
+	char release[4096], when[CLOCK_UTC], *name;
 	struct utsname system;
-	struct tm utc;
 
 	if (uname(&system) == 0)
 		add(facts, "kernel", "%s %s %s", system.sysname, system.release,
@@ -153,9 +151,8 @@ static void add_system(struct facts *facts, const struct machine *machine)
 		 "/sys/devices/system/clocksource/clocksource0/current_clocksource");
 	if (machine->cgroup_version > 0)
 		add(facts, "control_groups", "version %u", machine->cgroup_version);
-	if (gmtime_r(&now, &utc) != NULL &&
-	    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc) > 0)
-		add(facts, "time", "%s", text);
+	clock_utc(when);
+	add(facts, "time", "%s", when);
 }
 
 /* True for the mount that holds the path: the longest, and of equals the topmost. */

@@ -77,16 +77,3 @@ double statistics_half(struct interval interval)
 {
 	return (interval.high - interval.low) / 2;
 }
-
-static int ascending(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
-double statistics_median(double *values, size_t n)
-{
-	qsort(values, n, sizeof(*values), ascending);
-	return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}

@@ -32,7 +32,4 @@ struct interval statistics_mean(const double *values, size_t n);
 /* Half the width of an interval; NAN when it has no bounds. */
 double statistics_half(struct interval interval);
 
-/* Median of n values, n >= 1, which it sorts. */
-double statistics_median(double *values, size_t n);
-
 #endif

@@ -1,6 +1,6 @@
 #include "profiler/window.h"
+#include "loader/base/median.h"
 #include "profiler/certificate.h"
-#include "profiler/statistics.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -77,7 +77,7 @@ static double typical_ns(const struct trace_step *steps, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		compute[i] = compute_ns(&steps[i]);
-	return statistics_median(compute, count);
+	return median(compute, count);
 }
 
 static bool holds_pause(const struct trace_step *step, double typical)

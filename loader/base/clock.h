@@ -17,6 +17,10 @@ uint64_t clock_cpu_of(pthread_t thread);
 /* CPU time of the calling process, all its threads, user and system, in nanoseconds. */
 uint64_t clock_process_cpu(void);
 
+/* The time of day in UTC, as "2026-11-22T04:12:57Z". */
+enum { CLOCK_UTC = sizeof("2026-11-22T04:12:57Z") };
+void clock_utc(char text[CLOCK_UTC]);
+
 /* Sleeps until clock_now() reaches `deadline`; returns at once if it has passed. */
 void clock_sleep_until(uint64_t deadline);
 

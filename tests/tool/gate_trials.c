@@ -12,9 +12,9 @@
  * a regression, the medians of what was found and of what could have been.
  */
 #include "loader/base/error.h"
+#include "loader/base/median.h"
 #include "models/gate.h"
 #include "models/gate_test.h"
-#include "profiler/statistics.h"
 #include "profiler/trial.h"
 
 #include <err.h>
@@ -117,11 +117,8 @@ static void fill(const struct trials *trials, const struct line *lines,
 static const struct gate_finding *finding_of(const struct gate_verdict *verdict,
 					     int metric)
 {
-	for (size_t i = 0; i < verdict->count; i++)
-		if (metric >= 0 &&
-		    strcmp(verdict->findings[i].name, gate_metrics[metric].name) == 0)
-			return &verdict->findings[i];
-	return NULL;
+	return metric < 0 ? NULL
+			  : gate_verdict_find(verdict, gate_metrics[metric].name);
 }
 
 static void note(const struct trials *trials, const struct gate_verdict *verdict,
@@ -176,12 +173,11 @@ static void print(const struct trials *trials, double limit, struct found *found
 				    json_integer(found->outcomes[i]));
 	json_object_set_new(object, "trials", json_integer(found->trials));
 	if (trials->metric >= 0 && found->trials > 0) {
-		json_object_set_new(
-			object, "worse",
-			json_real(statistics_median(found->worse, found->trials)));
+		json_object_set_new(object, "worse",
+				    json_real(median(found->worse, found->trials)));
 		json_object_set_new(
 			object, "detectable",
-			json_real(statistics_median(found->detectable, found->trials)));
+			json_real(median(found->detectable, found->trials)));
 	}
 	if (!isnan(limit))
 		json_object_set_new(object, "limit", json_real(limit));

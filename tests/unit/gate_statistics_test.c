@@ -490,16 +490,6 @@ static void pairs_that_an_alpha_needs(void **state)
 	assert_int_equal(gate_test_pairs_for(.5, 1), 2); /* 1/2 is not below */
 }
 
-static void medians(void **state)
-{
-	double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2};
-
-	(void)state;
-	close_to(gate_test_median(odd, 3), 2, 0);
-	close_to(gate_test_median(even, 4), 2.5, 0);
-	assert_true(isnan(gate_test_median(odd, 0)));
-}
-
 static void no_memory_is_said(void **state)
 {
 	double values[] = {1, 2, 3, 4};
@@ -536,7 +526,6 @@ int main(void)
 		cmocka_unit_test(more_pairs_or_less_noise_see_more),
 		cmocka_unit_test(holm_adjusts_each_for_those_not_refused_yet),
 		cmocka_unit_test(pairs_that_an_alpha_needs),
-		cmocka_unit_test(medians),
 		cmocka_unit_test(no_memory_is_said),
 	};
 
