@@ -186,7 +186,7 @@ static void check_stall(struct conductor *conductor, unsigned number)
 
 	if (stall_s <= 0 || job->trace->first_request_ns == 0)
 		return;
-	if (now != job->progress) {
+	if (now != job->progress || job->moved == 0) {
 		job->progress = now;
 		job->moved = clock_now();
 	} else if (conductor_since(job->moved) > stall_s) {
@@ -226,7 +226,8 @@ static void forgive_sleep(struct conductor *conductor)
 		return;
 	conductor->started += now - before;
 	for (unsigned i = 0; i < conductor->count; i++)
-		conductor->jobs[i].moved += now - before;
+		if (conductor->jobs[i].moved > 0)
+			conductor->jobs[i].moved += now - before;
 }
 
 void conductor_check(struct conductor *conductor)
