@@ -224,6 +224,10 @@ static int compare_timed(struct judge *judge)
 		judge->deciding++;
 	}
 	gate_test_holm(judge->p, GATE_METRICS);
+	for (int i = 0; judge->config->paired && i < GATE_METRICS; i++)
+		if (!isnan(judge->p[i]))
+			gate_timed_set_noise(&judge->timed[i],
+					     judge->config->alpha / judge->deciding);
 	return 0;
 }
 
@@ -232,6 +236,7 @@ static void decide_timed(const struct judge *judge, int metric,
 {
 	const struct gate_timed *timed = &judge->timed[metric];
 	double line = fmax(finding->limit, isnan(timed->floor) ? 0 : timed->floor);
+	double within = judge->config->paired ? finding->limit : line;
 
 	finding->p = judge->p[metric];
 	finding->detectable =
@@ -239,7 +244,7 @@ static void decide_timed(const struct judge *judge, int metric,
 				      judge->deciding > 0 ? judge->deciding : 1);
 	if (finding->p < judge->config->alpha && finding->worse.low > line)
 		finding->status = GATE_REGRESSED;
-	else if (finding->worse.high <= line)
+	else if (finding->worse.high <= within)
 		finding->status = GATE_PASSED;
 	else
 		finding->status = GATE_UNDECIDED;

@@ -4,12 +4,14 @@
  *	exact            worse by more than its limit: a regression. No statistics
  *	ratio, rate      a regression if p (adjusted for all of them) < alpha and the near
  *	                 end of the interval is beyond max(limit, floor); a pass if the far
- *	                 end is within it; else inconclusive
+ *	                 end is within it (of pairs: within the limit); else inconclusive
  *	rate             against a stored baseline only informs, unless its floor comes from
  *	                 GATE_SESSIONS sessions: machines drift between sessions
  *
- * floor: what identical code differed by between the sessions of the baseline, as a
- * one-sided 95 % prediction of one session more; sides measured in pairs have none.
+ * floor: what identical code differs by. Between the sessions of the baseline: a one-sided
+ * 95 % prediction of one session more. In pairs: what as many that scatter like these are
+ * found to differ by with a chance of alpha, over all of them. A limit below what noise
+ * does would else leave false alarms to alpha alone.
  *
  * On another machine timed metrics only inform, on another data set all of them do.
  */

@@ -304,16 +304,26 @@ static double noncentral_t(double noncentrality, double unbiased)
  * mean and s are their own: together about normal. What that is in deviations of the n
  * that were seen, which are as uncertain, is noncentral t.
  */
-double gate_test_detectable(double spread, size_t n, double alpha)
+double gate_test_detectable(double spread, size_t n, double alpha, double noise)
 {
 	double t, unbiased, mean, sd;
 
 	if (n < 4 || gate_test_least_paired(n) > alpha)
 		return INFINITY;
 	t = student_t(1 - 2 * alpha, (unsigned)n - 1);
+	if (noise > 0)
+		t += student_t(1 - 2 * noise, (unsigned)n - 1);
 	unbiased = 1 - 1 / (4 * (double)(n - 1));
 	mean = t * unbiased;
 	sd = sqrt(1 + t * t * (1 - unbiased * unbiased));
 	return sd * noncentral_t(mean / sd, unbiased) * spread /
+	       sqrt((double)n * 3 / PI);
+}
+
+double gate_test_noise(double spread, size_t n, double alpha)
+{
+	if (n < 4)
+		return NAN;
+	return student_t(1 - 2 * alpha, (unsigned)n - 1) * spread /
 	       sqrt((double)n * 3 / PI);
 }

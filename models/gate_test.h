@@ -50,9 +50,16 @@ void gate_test_holm(double *p, size_t count);
  * The smallest change beyond the limit that n pairs like those which had this spread find
  * with probability .95: what their one-sided bound at level alpha < .5 lies below the
  * estimate, and what that moves (Student's t, and 3/pi for the efficiency of ranks).
- * That the spread itself is an estimate is in it. Infinite where n pairs have no bound,
- * and for fewer than 4.
+ * That the spread itself is an estimate is in it. With noise > 0 the bound is to be beyond
+ * gate_test_noise() at that level, and not beyond a limit. Infinite where n pairs have no
+ * bound, and for fewer than 4.
  */
-double gate_test_detectable(double spread, size_t n, double alpha);
+double gate_test_detectable(double spread, size_t n, double alpha, double noise);
+
+/*
+ * What n pairs that differ in nothing, with this spread, are found to differ by, or by
+ * more, with probability alpha < .5. NAN for fewer than 4.
+ */
+double gate_test_noise(double spread, size_t n, double alpha);
 
 #endif

@@ -190,17 +190,29 @@ int gate_timed_compare(const struct gate_side *base, const struct gate_side *now
 	return 0;
 }
 
-/* Both have to be: the bound beyond limit and floor, and p below Holm's first level. */
+void gate_timed_set_noise(struct gate_timed *timed, double alpha)
+{
+	timed->noise = alpha;
+	timed->floor = gate_test_noise(timed->shift.spread, timed->pairs, alpha);
+}
+
+static double detectable(const struct gate_timed *timed, double alpha, double noise)
+{
+	return gate_test_detectable(timed->shift.spread, timed->pairs, alpha, noise);
+}
+
+/* All have to be: the bound beyond limit and floor, and p below Holm's first level. */
 double gate_timed_detectable(const struct gate_timed *timed, double limit, double alpha,
 			     unsigned metrics)
 {
-	double beyond = fmax(limit, isnan(timed->floor) ? 0 : timed->floor), first,
-	       second;
+	bool drifts = timed->noise == 0 && !isnan(timed->floor);
+	double beyond = drifts ? fmax(limit, timed->floor) : limit, most;
 
 	if (timed->logarithms)
 		beyond = log1p(beyond);
-	first = gate_test_detectable(timed->shift.spread, timed->pairs, alpha);
-	second = gate_test_detectable(timed->shift.spread, timed->pairs,
-				      alpha / metrics);
-	return known(measure(timed, fmax(beyond + first, second))) - limit;
+	most = fmax(beyond + detectable(timed, alpha, 0),
+		    detectable(timed, alpha / metrics, 0));
+	if (timed->noise > 0)
+		most = fmax(most, detectable(timed, alpha, timed->noise));
+	return known(measure(timed, most)) - limit;
 }

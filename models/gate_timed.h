@@ -18,8 +18,10 @@ struct gate_timed {
 	double base, now;         /* medians */
 	struct interval worse;    /* one-sided bounds */
 	double p;                 /* not adjusted */
-	double floor; /* what one session of the same code may lie above those of the base:
-			 one-sided 95 % prediction of a median, 2 sessions or more */
+	double floor; /* what the same code may differ by. One session from those of the base:
+		       * one-sided 95 % prediction of a median, 2 sessions or more;
+		       * pairs: gate_timed_set_noise() */
+	double noise; /* the level that the floor of pairs has; 0: it has none */
 	struct gate_shift shift; /* as tested */
 	size_t pairs;            /* the test is worth so many */
 	bool logarithms;         /* of ratios were tested */
@@ -28,6 +30,9 @@ struct gate_timed {
 /* 0 or -ENOMEM. */
 int gate_timed_compare(const struct gate_side *base, const struct gate_side *now,
 		       int metric, bool paired, double alpha, struct gate_timed *timed);
+
+/* Of pairs: what they may differ by where nothing does, at this level. */
+void gate_timed_set_noise(struct gate_timed *timed, double alpha);
 
 /* The smallest change beyond the limit that would be found, with `metrics` at once. */
 double gate_timed_detectable(const struct gate_timed *timed, double limit, double alpha,

@@ -109,12 +109,11 @@ void gate_words_exact(struct gate_finding *finding)
 /* What a change has to be beyond: "limit 5%". */
 static struct number line_text(const struct gate_finding *finding)
 {
-	bool drifts = finding->floor > finding->limit;
+	bool noisy = finding->floor > finding->limit;
 	struct number number,
-		line = change_text(finding, drifts ? finding->floor : finding->limit);
+		line = change_text(finding, noisy ? finding->floor : finding->limit);
 
-	snprintf(number.text, NUMBER, "%s %.38s", drifts ? "drift" : "limit",
-		 line.text);
+	snprintf(number.text, NUMBER, "%s %.38s", noisy ? "noise" : "limit", line.text);
 	return number;
 }
 

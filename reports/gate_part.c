@@ -186,11 +186,12 @@ static void see_timed(FILE *out, const struct gate_finding *finding)
 {
 	bool noisy = finding->floor > finding->limit;
 	double from = noisy ? finding->floor : finding->limit;
+	double least = finding->limit + finding->detectable;
 	char all[FORMAT_SIZE], part[FORMAT_SIZE], more[FORMAT_SIZE], name[64];
 
-	amount(all, from + finding->detectable);
+	amount(all, least);
 	amount(part, from);
-	amount(more, finding->detectable);
+	amount(more, least - from);
 	fprintf(out, "%s from %s%s on (%s %s + %s)",
 		escape_to(name, sizeof(name), finding->name), all, measure(finding),
 		noisy ? "noise" : "limit", part, more);

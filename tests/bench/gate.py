@@ -4,7 +4,7 @@
 usage: gate.py [--same N] [--slowed N] [--judge | --keep TO] [FOLDER]
 
 Records N launches of some 2.5 s of the same program, then N in ABBA order of which every
-second one has its prep slowed down (with --prep-delay, by some 20 %), and then draws
+second one has its prep slowed down (with --prep-delay, by some 25 %), and then draws
 trials of 8 pairs from them: disjoint, consecutive, in order. Recording takes hours; it
 goes on where it was interrupted, and what there is can be judged meanwhile (--judge).
 --keep copies what a judge reads of it: so tests/data/gate was made.
@@ -27,7 +27,7 @@ BUILD = os.path.abspath(os.environ.get("BUILD") or os.path.join(ROOT, "build/pla
 DSA = os.path.join(BUILD, "dsa")
 REPEAT = os.path.join(BUILD, "tests/tool/repeat")
 TRIALS = os.path.join(BUILD, "tests/tool/gate_trials")
-DELAY = .85  # of a sample's mean time; small pictures become slower, large ones don't
+DELAY = .9  # of a sample's mean time; small pictures become slower, large ones don't
 ACCELERATOR = "4000"  # samples/s: more than two cores prepare
 SECONDS = ".8"  # of windows; with its start a launch takes some 2.5 s
 METRIC = "samples_per_s"

@@ -400,7 +400,7 @@ static double found(double draw(struct random *), double sd, double limit)
 		}
 		for (size_t i = 0; i < 8; i++)
 			worse[i] = draw(&random) + limit +
-				   gate_test_detectable(spread, 8, .05);
+				   gate_test_detectable(spread, 8, .05, 0);
 		gate_test_paired(worse, 8, .05, &shift);
 		p[0] = shift.p;
 		gate_test_holm(p, 3);
@@ -422,11 +422,44 @@ static void what_is_called_detectable_is_found(void **state)
 	assert_true(known >= 93 && seen >= 93);
 }
 
+/* How often 8 pairs without a difference pass for one, by their noise alone; and how often
+ * what is to be found beyond it is. */
+static void noise_is_what_nothing_is_found_to_be(void **state)
+{
+	enum { ROUNDS = 4000 };
+	double change = gate_test_detectable(1, 8, .05, .05);
+	unsigned above = 0, beyond = 0, hits = 0;
+	struct random random = {10};
+
+	(void)state;
+	for (unsigned trial = 0; trial < ROUNDS; trial++) {
+		struct gate_shift shift;
+		double worse[8];
+
+		for (size_t i = 0; i < 8; i++)
+			worse[i] = normal(&random);
+		gate_test_paired(worse, 8, .05, &shift);
+		above += shift.value > gate_test_noise(shift.spread, 8, .05);
+		beyond += shift.low > gate_test_noise(shift.spread, 8, .05);
+		for (size_t i = 0; i < 8; i++)
+			worse[i] += change;
+		gate_test_paired(worse, 8, .05, &shift);
+		hits += shift.low > gate_test_noise(shift.spread, 8, .05);
+	}
+	print_message("of 1000: %.1f above noise, %.1f beyond it; %.1f found\n",
+		      1000. * above / ROUNDS, 1000. * beyond / ROUNDS,
+		      1000. * hits / ROUNDS);
+	close_to(1000. * above / ROUNDS, 50, 20);
+	assert_true(1000. * beyond / ROUNDS < 10);
+	assert_true(1000. * hits / ROUNDS > 930);
+	assert_true(isnan(gate_test_noise(1, 3, .05)));
+}
+
 /* Were it larger than it has to be, that would be no help either. */
 static void half_of_what_is_detectable_is_mostly_missed(void **state)
 {
 	enum { ROUNDS = 4000 };
-	double half = gate_test_detectable(1, 8, .05) / 2;
+	double half = gate_test_detectable(1, 8, .05, 0) / 2;
 	struct random random = {9};
 	unsigned count = 0;
 
@@ -446,14 +479,17 @@ static void half_of_what_is_detectable_is_mostly_missed(void **state)
 static void more_pairs_or_less_noise_see_more(void **state)
 {
 	(void)state;
-	assert_true(gate_test_detectable(1, 4, .05) == INFINITY);
-	assert_true(gate_test_detectable(1, 5, .05) > gate_test_detectable(1, 8, .05));
-	assert_true(gate_test_detectable(1, 8, .05) > gate_test_detectable(1, 64, .05));
-	assert_true(gate_test_detectable(1, 8, .01) > gate_test_detectable(1, 8, .05));
-	close_to(gate_test_detectable(2, 8, .05), 2 * gate_test_detectable(1, 8, .05),
-		 1e-12);
-	assert_true(gate_test_detectable(0, 1, .05) == INFINITY);
-	assert_true(isnan(gate_test_detectable(NAN, 8, .05)));
+	assert_true(gate_test_detectable(1, 4, .05, 0) == INFINITY);
+	assert_true(gate_test_detectable(1, 5, .05, 0) >
+		    gate_test_detectable(1, 8, .05, 0));
+	assert_true(gate_test_detectable(1, 8, .05, 0) >
+		    gate_test_detectable(1, 64, .05, 0));
+	assert_true(gate_test_detectable(1, 8, .01, 0) >
+		    gate_test_detectable(1, 8, .05, 0));
+	close_to(gate_test_detectable(2, 8, .05, 0),
+		 2 * gate_test_detectable(1, 8, .05, 0), 1e-12);
+	assert_true(gate_test_detectable(0, 1, .05, 0) == INFINITY);
+	assert_true(isnan(gate_test_detectable(NAN, 8, .05, 0)));
 }
 
 /* ---- several at once ---- */
@@ -522,6 +558,7 @@ int main(void)
 		cmocka_unit_test(no_difference_at_all_is_no_evidence),
 		cmocka_unit_test(spread_is_robust_but_never_blind),
 		cmocka_unit_test(what_is_called_detectable_is_found),
+		cmocka_unit_test(noise_is_what_nothing_is_found_to_be),
 		cmocka_unit_test(half_of_what_is_detectable_is_mostly_missed),
 		cmocka_unit_test(more_pairs_or_less_noise_see_more),
 		cmocka_unit_test(holm_adjusts_each_for_those_not_refused_yet),

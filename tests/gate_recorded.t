@@ -1,0 +1,24 @@
+#!/usr/bin/python3
+"""False alarms and power of the gate, on the recorded launches of data/gate. Speaks TAP."""
+
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "lib"), os.path.join(HERE, "bench")]
+import gate
+from house import Tap
+
+DATA = os.path.join(HERE, "data/gate")
+
+
+def main():
+    tap = Tap()
+    for what, found, goal, met in gate.goals(os.path.join(DATA, "same.jsonl"),
+                                             os.path.join(DATA, "slowed.jsonl")):
+        tap.ok(met and found["trials"] >= 100, f"{what}: {goal}", found)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
