@@ -17,7 +17,8 @@ struct job {
 	struct schedule *schedule; /* the first one's leads */
 	bool stopping;
 	uint64_t terminate, kill; /* when to send these; 0: sent, or not yet */
-	uint64_t progress, moved; /* how far it was, and when it came that far; 0: not seen */
+	uint64_t progress,
+		moved; /* how far it was, and when it came that far; 0: not seen */
 };
 
 struct conductor {
