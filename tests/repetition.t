@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Short launches of a program for a comparison: what they find, what becomes of programs
 that are not well, and the order of a trial. Speaks TAP.
+Runs ALONE: its blocks are too short for a busy machine.
 
 	tests/repetition.t		all of it
 	tests/repetition.t failures	one of the tests below
@@ -12,6 +13,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
 from house import BUILD, TRAIN, Scratch, Tap, adopt_orphans, children, end_all, wait_until
@@ -21,6 +23,7 @@ GPU = 400
 TRAINER = [TRAIN, "--dataset", "synthetic:300", "--batch", "8", "--emulate-gpu", str(GPU)]
 TIMEOUT = 60
 WINDOW_NOW = 68  # offset of trace->window_now in a session
+FIRST_REQUEST = 112  # and of trace->first_request_ns
 
 tap = Tap()
 
@@ -136,6 +139,17 @@ def failures(scratch):
                           timeout=timeout)
         tap.ok(done.returncode == 1 and f"\n{code}: " in "\n" + done.stderr and
                why in done.stderr and clean(scratch), name, done.stderr, children())
+    asked = script(scratch, "asked", f"""#!/usr/bin/python3
+import os, struct, time
+with open(os.environ["DSA_SESSION"], "r+b") as session:
+    session.seek({FIRST_REQUEST})
+    session.write(struct.pack("<Q", 1))
+time.sleep(60)
+""")
+    began = time.monotonic()
+    done = repetition(scratch, "time", 30, asked, timeout=2)
+    tap.ok("came no further in 2 s" in done.stderr and time.monotonic() - began >= 2,
+           "one that has only just asked is waited for", done.stderr)
     for kind, amount in ("time", .3), ("count", 40):
         if kind == "time" and os.environ.get("SAN"):
             tap.skip(kind, "a sanitizer is too slow for so short a block")
