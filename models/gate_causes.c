@@ -48,6 +48,8 @@ static void forget(struct gate_verdict *verdict)
 {
 	for (size_t i = 0; i < verdict->cause_count; i++)
 		free(verdict->causes[i]);
+	free(verdict->causes);
+	verdict->causes = NULL;
 	verdict->cause_count = 0;
 }
 

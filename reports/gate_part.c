@@ -116,7 +116,7 @@ char *const *gate_part_causes(const struct gate_verdict *verdict, size_t *count)
 						    strlen(verdict->causes[0])) == 0;
 
 	*count = verdict->cause_count - told;
-	return verdict->causes + told;
+	return told ? verdict->causes + 1 : verdict->causes;
 }
 
 static int severity(enum gate_status status)
