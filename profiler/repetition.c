@@ -131,8 +131,8 @@ static struct attempt begin(const struct measure_config *config, const char *pro
 	return attempt;
 }
 
-int repetition_time(const struct repetition *repetition, struct profile *profile,
-		    struct error *err)
+static int time_once(const struct repetition *repetition, struct profile *profile,
+		     struct error *err)
 {
 	struct attempt attempt = begin(repetition->config, "repetition");
 	const struct launch launch = {
@@ -150,6 +150,19 @@ int repetition_time(const struct repetition *repetition, struct profile *profile
 	if (result == 0)
 		result = conclude(&attempt, profile, err);
 	close_session(&attempt);
+	return result;
+}
+
+int repetition_time(const struct repetition *repetition, struct profile *profile,
+		    struct error *err)
+{
+	int result = time_once(repetition, profile, err);
+
+	for (unsigned i = 1; result == -ENODATA && i < repetition->tries; i++) {
+		profile_free(profile);
+		profile_init(profile);
+		result = time_once(repetition, profile, err);
+	}
 	return result;
 }
 

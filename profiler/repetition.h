@@ -13,9 +13,11 @@
 
 struct repetition {
 	const struct measure_config
-		*config;  /* of one program; its budget, precision, steps, protocol and
+		*config; /* of one program; its budget, precision, steps, protocol and
 			   * callbacks apart */
-	double seconds;   /* of a timed one's windows together */
+	double seconds;  /* of a timed one's windows together */
+	unsigned tries; /* of a timed one whose windows can't be certified, which may be
+			   * the host's doing; 0: one */
 	uint64_t samples; /* of a counted one, up to a whole batch; 0: 4096, or what
 			   * the data set has if that is less */
 };

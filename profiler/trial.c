@@ -1,7 +1,6 @@
 #include "profiler/trial.h"
 #include "loader/base/clock.h"
 
-#include <errno.h>
 #include <math.h>
 
 struct trial {
@@ -46,20 +45,6 @@ static void tell(const struct trial *trial, enum trial_what what, unsigned side)
 		trial->config->tell(trial->config->context, &news);
 }
 
-/* -ENODATA may be the host's doing, and a matter of luck. */
-static int time_again(const struct repetition *repetition, struct profile *profile,
-		      struct error *err)
-{
-	int result = repetition_time(repetition, profile, err);
-
-	for (int i = 1; result == -ENODATA && i < TRIAL_TRIES; i++) {
-		profile_free(profile);
-		profile_init(profile);
-		result = repetition_time(repetition, profile, err);
-	}
-	return result;
-}
-
 /* One launch, and what the caller makes of it. */
 static int attempt(struct trial *trial, enum trial_what what, unsigned side,
 		   const struct repetition *repetition, struct error *err)
@@ -71,7 +56,7 @@ static int attempt(struct trial *trial, enum trial_what what, unsigned side,
 	tell(trial, what, side);
 	profile_init(&profile);
 	result = what == TRIAL_COUNTED ? repetition_count(repetition, &profile, err)
-				       : time_again(repetition, &profile, err);
+				       : repetition_time(repetition, &profile, err);
 	if (result == 0)
 		result = config->take(config->context, what, side, &profile, err);
 	profile_free(&profile);
@@ -95,8 +80,8 @@ static int repeat(struct trial *trial, unsigned index, struct error *err)
 	const struct trial_config *config = trial->config;
 	unsigned side = config->side_count > 1 ? trial_side(index) : 0;
 	struct measure_config own = *config->sides[side];
-	const struct repetition repetition = {.config = &own,
-					      .seconds = config->seconds};
+	const struct repetition repetition = {
+		.config = &own, .seconds = config->seconds, .tries = TRIAL_TRIES};
 
 	own.seed += index / config->side_count;
 	return attempt(trial, TRIAL_TIMED, side, &repetition, err);

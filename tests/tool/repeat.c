@@ -13,7 +13,6 @@
 #include "profiler/trial.h"
 
 #include <err.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
@@ -21,8 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { TRIES = 5 }; /* of one repetition whose windows are void */
 
 struct record {
 	const char *file;  /* NULL: standard output */
@@ -98,8 +95,8 @@ static int repeat(const struct record *record, int fd, unsigned index,
 {
 	unsigned side = record->other == NULL ? 0 : trial_side(index);
 	struct measure_config config = record->config;
-	const struct repetition repetition = {.config = &config,
-					      .seconds = record->seconds};
+	const struct repetition repetition = {
+		.config = &config, .seconds = record->seconds, .tries = TRIAL_TRIES};
 	struct profile profile;
 	int result;
 
@@ -115,19 +112,15 @@ static int repeat(const struct record *record, int fd, unsigned index,
 
 static int repeat_all(const struct record *record, int fd)
 {
-	unsigned index = record->file == NULL ? 0 : lines_of(fd), tries = 0;
+	unsigned index = record->file == NULL ? 0 : lines_of(fd);
 	int result = 0;
 
-	while (result == 0 && index < record->count) {
+	for (; result == 0 && index < record->count; index++) {
 		struct error error = {0};
 
 		result = repeat(record, fd, index, &error);
-		index += result == 0;
-		tries = result == 0 ? 0 : tries + 1;
 		if (result < 0)
 			warnx("repetition %u: %s", index, error.message);
-		if (result == -ENODATA && tries < TRIES)
-			result = 0;
 	}
 	return result;
 }
