@@ -3,7 +3,6 @@
 #include "loader/base/number.h"
 
 #include <errno.h>
-#include <string.h>
 
 /* An interval of two or three windows is too rough to weigh by: a point is a point. */
 #define MOST_ERROR .05
@@ -14,13 +13,10 @@
 /* A number of the environment; NAN: not told. */
 static double fact_of(const struct profile *profile, const char *key)
 {
+	const char *text = profile_fact_of(profile, key);
 	double value;
 
-	for (size_t i = 0; i < profile->fact_count; i++)
-		if (strcmp(profile->environment[i].key, key) == 0 &&
-		    number_real(profile->environment[i].value, &value))
-			return value;
-	return NAN;
+	return text != NULL && number_real(text, &value) ? value : NAN;
 }
 
 static bool counts(const struct profile_point *point)

@@ -158,14 +158,6 @@ void differences_of_settings(struct differences *all, const struct profile *base
 
 /* ---- the machine ---- */
 
-static const char *fact_of(const struct profile *profile, const char *key)
-{
-	for (size_t i = 0; i < profile->fact_count; i++)
-		if (strcmp(profile->environment[i].key, key) == 0)
-			return profile->environment[i].value;
-	return NULL;
-}
-
 void differences_of_machines(struct differences *all, const struct profile *base,
 			     const struct profile *now)
 {
@@ -192,7 +184,8 @@ void differences_of_machines(struct differences *all, const struct profile *base
 		"dsa", DIFFERENCE_BESIDE, {true, true, true}};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		difference_words(all, &table[i].words, fact_of(base, table[i].key),
-				 fact_of(now, table[i].key));
+		difference_words(all, &table[i].words,
+				 profile_fact_of(base, table[i].key),
+				 profile_fact_of(now, table[i].key));
 	difference_words(all, &version, base->version, now->version);
 }

@@ -21,14 +21,6 @@ static const struct {
 	{"memory_limit", "none"}, {"dataset_storage", "unknown"},
 };
 
-static const char *fact(const struct profile *profile, const char *key)
-{
-	for (size_t i = 0; i < profile->fact_count; i++)
-		if (strcmp(profile->environment[i].key, key) == 0)
-			return profile->environment[i].value;
-	return NULL;
-}
-
 /* "23.47 GiB": its number, and what comes after it. */
 static const char *split(const char *text, double *number)
 {
@@ -78,8 +70,8 @@ static int check_machine(const struct profile *base, const struct profile *now,
 			 struct gate_fit *fit)
 {
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
-		const char *was = fact(base, facts[i].key);
-		const char *is = fact(now, facts[i].key);
+		const char *was = profile_fact_of(base, facts[i].key);
+		const char *is = profile_fact_of(now, facts[i].key);
 
 		if (same_fact(facts[i].key, was, is))
 			continue;

@@ -17,8 +17,8 @@ struct job {
 	struct schedule *schedule; /* the first one's leads */
 	bool stopping;
 	uint64_t terminate, kill; /* when to send these; 0: sent, or not yet */
-	uint64_t progress,
-		moved; /* how far it was, and when it came that far; 0: not seen */
+	uint64_t progress;        /* how far it was, */
+	uint64_t moved;           /* and when it came that far; 0: not seen */
 };
 
 struct conductor {
@@ -31,8 +31,8 @@ struct conductor {
 	unsigned merged;        /* windows whose outcome the jobs know of the loader */
 	struct barrier barrier; /* who is in, in step or alone */
 	struct conductor_end *end;
-	uint64_t started; /* later by what the machine slept */
-	uint64_t polled, checked;
+	uint64_t started;         /* later by what the machine slept */
+	uint64_t polled, checked; /* when that was done last */
 	bool stopping;
 };
 

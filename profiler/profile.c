@@ -331,6 +331,14 @@ struct profile_fact *profile_add_fact(struct profile *profile)
 		      sizeof(*profile->environment));
 }
 
+const char *profile_fact_of(const struct profile *profile, const char *key)
+{
+	for (size_t i = 0; i < profile->fact_count; i++)
+		if (strcmp(profile->environment[i].key, key) == 0)
+			return profile->environment[i].value;
+	return NULL;
+}
+
 struct profile_job *profile_add_job(struct profile *profile)
 {
 	struct profile_job *job =

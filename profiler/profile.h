@@ -324,6 +324,9 @@ struct profile_job *profile_add_job(struct profile *profile);
 struct profile_prediction *profile_add_prediction(struct profile *profile);
 struct profile_verification *profile_add_verification(struct profile *profile);
 
+/* The value of a fact of the environment; it stays the profile's. NULL: not told. */
+const char *profile_fact_of(const struct profile *profile, const char *key);
+
 /* No change at all. */
 void profile_change_init(struct profile_change *change);
 

@@ -16,10 +16,7 @@ static const double MOST = 1e15;
 
 static const double MOST_SHARE = 100; /* an estimate of a share may lie beside 0 .. 1 */
 
-#define AT(path, type, member)                                                         \
-	{                                                                              \
-		path, FIELD_##type, offsetof(struct profile, member)                   \
-	}
+#define AT(path, type, member) FIELD_AT(profile, path, type, member)
 
 const struct field baseline_fields[] = {
 	AT("version", TEXT, version),

@@ -306,22 +306,15 @@ static int add_counted(struct compare_rows *rows, const struct compare *compare)
 
 /* ---- the machine ---- */
 
-static const struct profile_fact *fact_of(const struct profile *profile,
-					  const char *key)
-{
-	for (size_t i = 0; i < profile->fact_count; i++)
-		if (strcmp(profile->environment[i].key, key) == 0)
-			return &profile->environment[i];
-	return NULL;
-}
-
-static int add_fact(struct compare_rows *rows, const char *key,
-		    const struct profile_fact *a, const struct profile_fact *b)
+static int add_fact(struct compare_rows *rows, const struct compare *compare,
+		    const char *key)
 {
 	struct compare_row row = {.group = COMPARE_MACHINE, .path = key};
 
-	row.a = (struct compare_value){a == NULL ? NULL : a->value, INTERVAL_UNKNOWN};
-	row.b = (struct compare_value){b == NULL ? NULL : b->value, INTERVAL_UNKNOWN};
+	row.a = (struct compare_value){profile_fact_of(compare->a, key),
+				       INTERVAL_UNKNOWN};
+	row.b = (struct compare_value){profile_fact_of(compare->b, key),
+				       INTERVAL_UNKNOWN};
 	name_of(&row, key);
 	return add_row(rows, &row, false);
 }
@@ -340,14 +333,11 @@ static int add_facts(struct compare_rows *rows, const struct compare *compare)
 
 	for (size_t i = 0; result == 0 && i < a->fact_count; i++)
 		if (!is_passing(a->environment[i].key))
-			result = add_fact(rows, a->environment[i].key,
-					  &a->environment[i],
-					  fact_of(b, a->environment[i].key));
+			result = add_fact(rows, compare, a->environment[i].key);
 	for (size_t i = 0; result == 0 && i < b->fact_count; i++)
 		if (!is_passing(b->environment[i].key) &&
-		    fact_of(a, b->environment[i].key) == NULL)
-			result = add_fact(rows, b->environment[i].key, NULL,
-					  &b->environment[i]);
+		    profile_fact_of(a, b->environment[i].key) == NULL)
+			result = add_fact(rows, compare, b->environment[i].key);
 	return result;
 }
 

@@ -1,10 +1,7 @@
 #include "reports/field.h"
 #include "profiler/profile.h"
 
-#define AT(path, type, member)                                                         \
-	{                                                                              \
-		path, FIELD_##type, offsetof(struct profile, member)                   \
-	}
+#define AT(path, type, member) FIELD_AT(profile, path, type, member)
 
 const struct field field_profile[] = {
 	AT("version", TEXT, version),
@@ -99,10 +96,7 @@ const struct field field_profile[] = {
 };
 
 #undef AT
-#define AT(path, type, member)                                                         \
-	{                                                                              \
-		path, FIELD_##type, offsetof(struct profile_window, member)            \
-	}
+#define AT(path, type, member) FIELD_AT(profile_window, path, type, member)
 
 const struct field field_window[] = {
 	AT("kind", TEXT, kind),
@@ -141,10 +135,7 @@ const struct field field_window[] = {
 };
 
 #undef AT
-#define AT(path, type, member)                                                         \
-	{                                                                              \
-		path, FIELD_##type, offsetof(struct profile_point, member)             \
-	}
+#define AT(path, type, member) FIELD_AT(profile_point, path, type, member)
 #define POINT(x_name)                                                                  \
 	{                                                                              \
 		AT(x_name, UNSIGNED, x), AT("rate_per_s", ESTIMATE, per_s),            \
@@ -158,10 +149,7 @@ static const struct field prep_point[] = POINT("workers");
 static const struct field fetch_point[] = POINT("depth");
 
 #undef AT
-#define AT(path, type, member)                                                         \
-	{                                                                              \
-		path, FIELD_##type, offsetof(struct profile_epoch, member)             \
-	}
+#define AT(path, type, member) FIELD_AT(profile_epoch, path, type, member)
 
 static const struct field epoch[] = {
 	AT("epoch", COUNT, epoch),   AT("hits", COUNT, hits),
@@ -170,10 +158,7 @@ static const struct field epoch[] = {
 };
 
 #undef AT
-#define AT(path, type, member)                                                         \
-	{                                                                              \
-		path, FIELD_##type, offsetof(struct profile_skip, member)              \
-	}
+#define AT(path, type, member) FIELD_AT(profile_skip, path, type, member)
 
 static const struct field skip[] = {
 	AT("sample", COUNT, sample),
@@ -183,10 +168,7 @@ static const struct field skip[] = {
 };
 
 #undef AT
-#define AT(path, type, member)                                                         \
-	{                                                                              \
-		path, FIELD_##type, offsetof(struct profile_counter, member)           \
-	}
+#define AT(path, type, member) FIELD_AT(profile_counter, path, type, member)
 
 static const struct field counter[] = {
 	AT("stage", TEXT, stage),
@@ -198,10 +180,7 @@ static const struct field counter[] = {
 };
 
 #undef AT
-#define AT(path, type, member)                                                         \
-	{                                                                              \
-		path, FIELD_##type, offsetof(struct profile_process, member)           \
-	}
+#define AT(path, type, member) FIELD_AT(profile_process, path, type, member)
 
 static const struct field process[] = {
 	AT("pid", COUNT, pid),
@@ -214,10 +193,7 @@ static const struct field process[] = {
 };
 
 #undef AT
-#define AT(path, type, member)                                                         \
-	{                                                                              \
-		path, FIELD_##type, offsetof(struct profile_job, member)               \
-	}
+#define AT(path, type, member) FIELD_AT(profile_job, path, type, member)
 
 static const struct field job[] = {
 	AT("job", COUNT, job),
@@ -238,10 +214,7 @@ static const struct field job[] = {
 };
 
 #undef AT
-#define AT(path, type, member)                                                         \
-	{                                                                              \
-		path, FIELD_##type, offsetof(struct profile_prediction, member)        \
-	}
+#define AT(path, type, member) FIELD_AT(profile_prediction, path, type, member)
 #define CHANGE                                                                         \
 	AT("change.cores", UNSIGNED, change.cores),                                    \
 		AT("change.workers", UNSIGNED, change.workers),                        \
@@ -274,10 +247,7 @@ static const struct field prediction[] = {
 };
 
 #undef AT
-#define AT(path, type, member)                                                         \
-	{                                                                              \
-		path, FIELD_##type, offsetof(struct profile_verification, member)      \
-	}
+#define AT(path, type, member) FIELD_AT(profile_verification, path, type, member)
 
 static const struct field verification[] = {
 	CHANGE,

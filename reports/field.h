@@ -35,6 +35,12 @@ struct field {
 	size_t offset;
 };
 
+/* A line of such a table: its type by its name without FIELD_, a member of that struct. */
+#define FIELD_AT(structure, path, type, member)                                        \
+	{                                                                              \
+		path, FIELD_##type, offsetof(struct structure, member)                 \
+	}
+
 /* An array of objects: its path, what each holds, and where the array is. */
 struct field_list {
 	const char *path;

@@ -182,8 +182,7 @@ struct trace_window {
 	uint32_t depth;     /* fetch: reads in flight; 0: as configured */
 	uint32_t settle;    /* steps thrown away after the switch */
 	uint32_t min_steps; /* measured ones, at the least */
-	uint32_t stage; /* samples to stage in RAM (cached, loaded, prep); synthetic: to
-			     * have ready, 0: more than the last-level cache holds */
+	uint32_t stage; /* samples to stage in RAM; synthetic: to have ready, 0: many */
 	uint64_t length_ns; /* of the measured part, at the least */
 	uint64_t limit_ns;  /* of the measured part, at the most; 0: none */
 	double hit;         /* with TRACE_DRAW: probability */

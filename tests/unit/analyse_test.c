@@ -4,6 +4,7 @@
 #include "profiler/analyse.h"
 #include "profiler/shares.h"
 #include "profiler/statistics.h"
+#include "tests/lib/close_to.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/session.h"
 
@@ -16,12 +17,6 @@
 #include <cmocka.h>
 
 enum { BATCH = 32, STEPS = 20 };
-
-static void close_to(double value, double want, double within)
-{
-	if (!(fabs(value - want) <= within))
-		fail_msg("%.9g is not within %g of %.9g", value, within, want);
-}
 
 static const enum trace_kind orders[6][3] = {
 	{TRACE_SYNTHETIC, TRACE_CACHED, TRACE_REAL},

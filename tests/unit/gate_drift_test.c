@@ -1,3 +1,4 @@
+#include "tests/lib/close_to.h"
 #include "tests/lib/sides.h"
 
 #include <math.h>
@@ -21,12 +22,6 @@ static int teardown(void **state)
 	(void)state;
 	sides_end(&sides);
 	return 0;
-}
-
-static void close_to(double value, double want, double within)
-{
-	if (!(fabs(value - want) <= within))
-		fail_msg("%.12g is not within %g of %.12g", value, within, want);
 }
 
 /* What is printed as detectable is what then is found, also near a limit of 0, where the

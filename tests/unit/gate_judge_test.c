@@ -1,4 +1,5 @@
 #include "models/gate_test.h"
+#include "tests/lib/close_to.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/sides.h"
 
@@ -31,12 +32,6 @@ static void starts(const char *text, const char *with)
 {
 	if (strncmp(text, with, strlen(with)) != 0)
 		fail_msg("'%s' does not start with '%s'", text, with);
-}
-
-static void close_to(double value, double want, double within)
-{
-	if (!(fabs(value - want) <= within))
-		fail_msg("%.12g is not within %g of %.12g", value, within, want);
 }
 
 static void same_code_passes(void **state)

@@ -1,5 +1,6 @@
 #include "loader/base/random.h"
 #include "models/gate_test.h"
+#include "tests/lib/close_to.h"
 #include "tests/lib/nomem.h"
 
 #include <errno.h>
@@ -11,12 +12,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static void close_to(double value, double want, double within)
-{
-	if (!(fabs(value - want) <= within))
-		fail_msg("%.15g is not within %g of %.15g", value, within, want);
-}
 
 static double normal(struct random *random)
 {

@@ -2,6 +2,7 @@
 #include "loader/base/random.h"
 #include "loader/base/student.h"
 #include "profiler/statistics.h"
+#include "tests/lib/close_to.h"
 #include "tests/lib/nomem.h"
 
 #include <math.h>
@@ -10,12 +11,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-
-static void close_to(double value, double want, double within)
-{
-	if (!(fabs(value - want) <= within))
-		fail_msg("%.9g is not within %g of %.9g", value, within, want);
-}
 
 /* Fisher and Yates, Statistical Tables, table III. */
 static void t_quantiles_match_the_tables(void **state)

@@ -1,0 +1,15 @@
+#include "tests/lib/close_to.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+void close_to(double value, double want, double within)
+{
+	if (!(fabs(value - want) <= within))
+		fail_msg("%.15g is not within %g of %.15g", value, within, want);
+}
