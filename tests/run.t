@@ -19,6 +19,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
 from house import DSA, TRAIN, Scratch, Tap, adopt_orphans, children, end_all, wait_until
 
+SLOW = 4 if os.environ.get("SAN") else 1  # sanitizers take their time
 BUDGET = "20s" if os.environ.get("SAN") else "6s"
 WINDOW_NOW = 68  # offset of trace->window_now in a session
 TRAINER = [TRAIN, "--dataset", "synthetic:400", "--batch", "8", "--emulate-gpu", "800"]
@@ -124,10 +125,10 @@ def signals(scratch):
 
 def asleep(scratch):
     """A machine that slept: nobody looked, and nobody was silent."""
-    shell = ["sh", "-c", f"sleep 6; {shlex.join(TRAINER)}"]
-    process = start(scratch, "--timeout=4s", program=shell)
+    shell = ["sh", "-c", f"sleep {6 * SLOW}; {shlex.join(TRAINER)}"]
+    process = start(scratch, f"--timeout={4 * SLOW}s", program=shell)
     process.send_signal(signal.SIGSTOP)
-    time.sleep(5)
+    time.sleep(5 * SLOW)
     process.send_signal(signal.SIGCONT)
     wait_until(lambda: windows_begun(scratch) > 0 or process.poll() is not None)
     tap.ok(process.poll() is None, "time that dsa slept is not counted as silence")
@@ -175,7 +176,7 @@ def observe(scratch):
 
 
 def separate(scratch):
-    done = scratch.run(*words("--protocol=separate", budget="9s"))
+    done = scratch.run(*words("--protocol=separate", budget=f"{9 * SLOW}s"))
     kinds = [window["kind"] for window in result_of(scratch)["windows"] if window["used"]]
     tap.ok(done.returncode == 0 and list(dict.fromkeys(kinds)) ==
            ["real", "cached", "synthetic"] and clean(scratch),
