@@ -116,23 +116,26 @@ static void set_regression(struct argp_state *state, struct gate_ask *ask, char 
 {
 	double limit;
 
-	if (!read_limit(arg, &limit) || isinf(limit)) {
+	if (!read_limit(arg, &limit) || isinf(limit))
 		argp_error(state, "--max-regression is a limit such as 5%%, not '%s'",
 			   arg);
-		return;
-	}
-	for (int i = 0; i < GATE_METRICS; i++)
+	ask->regression = limit;
+}
+
+/* Of timed metrics that are on and have no limit of their own. */
+static void apply_regression(struct gate_ask *ask)
+{
+	for (int i = 0; !isnan(ask->regression) && i < GATE_METRICS; i++)
 		if (gate_metrics[i].tier != GATE_EXACT &&
 		    !isinf(gate_metrics[i].limit) && isnan(ask->config.limits[i]))
-			ask->config.limits[i] = limit;
+			ask->config.limits[i] = ask->regression;
 }
 
 static void set_against(struct argp_state *state, struct gate_ask *ask, const char *arg)
 {
 	struct error err = {0};
 
-	if (ask->against != NULL)
-		argp_error(state, "--against may be given once");
+	free(ask->against); /* what was typed overrides what a file says */
 	ask->against = shell_split(arg, &err);
 	if (ask->against == NULL)
 		argp_error(state, "--against='%s': %s", arg, err.message);
@@ -289,11 +292,11 @@ static void check(struct argp_state *state, const struct gate_ask *ask)
 		argp_error(state, "--self-test needs no --against and no --update");
 	if (ask->self_test && ask->pairs == 0)
 		argp_error(state, "--self-test is of what is timed: it needs --pairs");
-	if (ask->json + ask->github +
-		    (ask->markdown != NULL && strcmp(ask->markdown, "-") == 0) >
+	if (ask->json + ask->github + gate_ask_is_standard(ask->markdown) +
+		    gate_ask_is_standard(ask->junit) >
 	    1)
-		argp_error(state, "--json, --github and --markdown=- all want standard "
-				  "output: give one of them");
+		argp_error(state, "--json, --github, --markdown=- and --junit=- all "
+				  "want standard output: give one of them");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -328,6 +331,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		check(state, ask);
+		apply_regression(ask);
 		return 0;
 	default:
 		return parse_result(key, arg, state);
@@ -360,8 +364,9 @@ static int answer(struct gate_ask *ask)
 	int result;
 
 	leave_out_timed(ask);
+	ask->config.paired = ask->against != NULL || ask->self_test;
 	result = ask->pairs > 0 && !ask->update
-			 ? gate_check(&ask->config, ask->pairs, &err)
+			 ? gate_check(&ask->config, NULL, ask->pairs, &err)
 			 : 0;
 	if (result < 0)
 		return cmd_fail(&err), 2;
@@ -380,6 +385,7 @@ static int gate_main(int argc, char **argv)
 		.pairs = 8,
 		.seconds = 2,
 		.slowdown = .3,
+		.regression = NAN,
 		.inconclusive = GATE_STATUS_INCONCLUSIVE,
 	};
 	struct error err = {0};

@@ -33,6 +33,7 @@ struct gate_ask {
 	double seconds; /* of a repetition */
 	uint64_t samples;
 	bool update, confirm, self_test;
+	double regression;  /* --max-regression; NAN: none */
 	double slowdown;    /* that the self-test injects, a ratio - 1 */
 	int inconclusive;   /* exit status for it */
 	const char *output; /* folder; NULL: none is kept */
@@ -59,6 +60,9 @@ int gate_ask_measure(const struct gate_ask *ask, const struct measure_config *ot
 /* Tells it in every form asked for, and returns the exit status. */
 int gate_ask_tell(const struct gate_ask *ask, const struct gate_verdict *verdict,
 		  double seconds);
+
+/* "-": standard output. NULL is not. */
+bool gate_ask_is_standard(const char *path);
 
 /* Before anything is measured: whether what is asked for can be written. 0 or -errno. */
 int gate_ask_writable(const struct gate_ask *ask, struct error *err);

@@ -13,7 +13,8 @@
 /* What the baseline says of how it was measured; what was typed counts. */
 static void take_settings(struct gate_ask *ask, const struct gate_side *base)
 {
-	if (ask->measure.command == NULL)
+	if (ask->measure.command == NULL && base->about.command != NULL &&
+	    base->about.command[0] != NULL)
 		ask->measure.command = base->about.command;
 	if (ask->measure.loader == NULL || ask->measure.loader[0] == '\0')
 		ask->measure.loader = base->about.loader;
@@ -148,7 +149,6 @@ int gate_ask_check(struct gate_ask *ask)
 	int result = 0;
 
 	gate_side_init(&base);
-	ask->config.paired = true;
 	if (ask->baseline != NULL)
 		result = baseline_load(ask->baseline, &base, &err);
 	take_settings(ask, &base);

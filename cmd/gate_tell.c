@@ -16,7 +16,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-static bool is_standard(const char *path)
+bool gate_ask_is_standard(const char *path)
 {
 	return path != NULL && strcmp(path, "-") == 0;
 }
@@ -27,7 +27,7 @@ static int writable_beside(const char *path, struct error *err)
 	char folder[PATH_MAX];
 	char *slash;
 
-	if (path == NULL || is_standard(path))
+	if (path == NULL || gate_ask_is_standard(path))
 		return 0;
 	if (snprintf(folder, sizeof(folder), "%s", path) >= (int)sizeof(folder))
 		return error_sys(err, ENAMETOOLONG, "cannot write %.80s", path);
@@ -121,7 +121,8 @@ static int print(const struct gate_ask *ask, const struct gate_told *told,
 
 	if (ask->json)
 		result = show("json", told, err);
-	else if (!ask->quiet && !is_standard(ask->markdown))
+	else if (!ask->quiet && !gate_ask_is_standard(ask->markdown) &&
+		 !gate_ask_is_standard(ask->junit))
 		result = ask->github ? show_text_on_github(told, err)
 				     : show("text", told, err);
 	if (result == 0 && ask->github)
@@ -129,9 +130,22 @@ static int print(const struct gate_ask *ask, const struct gate_told *told,
 	return result;
 }
 
-static int status_of(const struct gate_ask *ask, enum gate_outcome outcome)
+/* It is that noise allowed no answer, not that nothing was asked. */
+static bool is_noise_alone(const struct gate_verdict *verdict)
 {
-	switch (outcome) {
+	bool undecided = false;
+
+	for (size_t i = 0; i < verdict->count; i++) {
+		if (verdict->findings[i].status == GATE_MISSING)
+			return false;
+		undecided |= verdict->findings[i].status == GATE_UNDECIDED;
+	}
+	return undecided;
+}
+
+static int status_of(const struct gate_ask *ask, const struct gate_verdict *verdict)
+{
+	switch (verdict->outcome) {
 	case GATE_PASS:
 		return 0;
 	case GATE_REGRESSION:
@@ -140,7 +154,9 @@ static int status_of(const struct gate_ask *ask, enum gate_outcome outcome)
 		return GATE_STATUS_MISMATCH;
 	case GATE_INCONCLUSIVE:
 	default:
-		return ask->inconclusive;
+		return ask->inconclusive == 0 && !is_noise_alone(verdict)
+			       ? GATE_STATUS_INCONCLUSIVE
+			       : ask->inconclusive;
 	}
 }
 
@@ -163,5 +179,5 @@ int gate_ask_tell(const struct gate_ask *ask, const struct gate_verdict *verdict
 	result = write_files(ask, &told, &err);
 	if (result == 0)
 		result = print(ask, &told, &err);
-	return result < 0 ? cmd_fail(&err) : status_of(ask, verdict->outcome);
+	return result < 0 ? cmd_fail(&err) : status_of(ask, verdict);
 }

@@ -121,17 +121,29 @@ static bool is_mean_of_none(const struct gate_side *side, int metric)
 	       side->about.counted.reads == 0;
 }
 
-/* Counts of the first samples of a stream are of these samples alone. NULL: of the
- * same. */
-static const char *other_samples(const struct judge *judge)
+/* Counts of the first samples of a stream are of these samples alone; and what of a picture
+ * is decoded, its crop, is drawn by the seed. False: of others, and the finding says so. */
+static bool are_of_same_samples(const struct judge *judge, int metric,
+				struct gate_finding *finding)
 {
 	const struct profile *base = &judge->base->about, *now = &judge->now->about;
+	bool drawn = metric == gate_metric_find("decoded_pixels_per_sample") ||
+		     now->counted.samples != now->dataset_samples;
 
 	if (base->counted.samples != now->counted.samples)
-		return "so they differ: --samples as it was";
-	if (base->seed != now->seed && now->counted.samples < now->dataset_samples)
-		return "others by another seed: --seed as it was";
-	return NULL;
+		gate_words_say(finding,
+			       "counted over %.9g samples, was over %.9g: --samples as "
+			       "it was",
+			       (double)now->counted.samples,
+			       (double)base->counted.samples);
+	else if (base->seed != now->seed && drawn)
+		gate_words_say(finding, "another seed draws %s: --seed as it was",
+			       now->counted.samples == now->dataset_samples
+				       ? "other crops"
+				       : "other samples");
+	else
+		return true;
+	return false;
 }
 
 /* From 0 on, what any share of it is can't be told: one more is too many. */
@@ -164,12 +176,7 @@ static int judge_exact(struct judge *judge, int metric, double was, double is)
 	finding->now = is;
 	if (isnan(was) || isnan(is)) {
 		say_missing(finding, !isnan(was), !isnan(is));
-	} else if (other_samples(judge) != NULL) {
-		gate_words_say(finding, "counted over %.9g samples, was over %.9g, %s",
-			       (double)judge->now->about.counted.samples,
-			       (double)judge->base->about.counted.samples,
-			       other_samples(judge));
-	} else {
+	} else if (are_of_same_samples(judge, metric, finding)) {
 		finding->worse.value =
 			gate_metric_worse(&gate_metrics[metric], was, is);
 		decide_exact(judge, finding);
@@ -199,8 +206,8 @@ static const char *why_informs(const struct judge *judge, int metric)
 		return "another data set";
 	if (judge->other_machine)
 		return "another machine";
-	if (gate_metrics[metric].tier == GATE_RATE && !judge->config->paired &&
-	    judge->timed[metric].sessions < GATE_SESSIONS)
+	if (!judge->config->paired && judge->timed[metric].sessions < GATE_SESSIONS &&
+	    isnan(gate_metrics[metric].drift))
 		return "machines drift, and the base has fewer than 5 sessions";
 	return NULL;
 }
@@ -224,9 +231,9 @@ static int compare_timed(struct judge *judge)
 		judge->deciding++;
 	}
 	gate_test_holm(judge->p, GATE_METRICS);
-	for (int i = 0; judge->config->paired && i < GATE_METRICS; i++)
+	for (int i = 0; i < GATE_METRICS; i++)
 		if (!isnan(judge->p[i]))
-			gate_timed_set_noise(&judge->timed[i],
+			gate_timed_set_floor(&judge->timed[i], i, judge->config->paired,
 					     judge->config->alpha / judge->deciding);
 	return 0;
 }
@@ -236,7 +243,6 @@ static void decide_timed(const struct judge *judge, int metric,
 {
 	const struct gate_timed *timed = &judge->timed[metric];
 	double line = fmax(finding->limit, isnan(timed->floor) ? 0 : timed->floor);
-	double within = judge->config->paired ? finding->limit : line;
 
 	finding->p = judge->p[metric];
 	finding->detectable =
@@ -244,7 +250,7 @@ static void decide_timed(const struct judge *judge, int metric,
 				      judge->deciding > 0 ? judge->deciding : 1);
 	if (finding->p < judge->config->alpha && finding->worse.low > line)
 		finding->status = GATE_REGRESSED;
-	else if (finding->worse.high <= within)
+	else if (finding->worse.high <= finding->limit)
 		finding->status = GATE_PASSED;
 	else
 		finding->status = GATE_UNDECIDED;
@@ -365,7 +371,7 @@ int gate_judge(const struct gate_config *config, const struct gate_side *base,
 		.alpha = config->alpha,
 		.base_repetitions = gate_timed_base(base, config->paired),
 		.repetitions = gate_timed_now(now),
-		.base_sessions = base->session_count,
+		.base_sessions = gate_side_separate_count(base),
 		.paired = config->paired,
 	};
 	result = gate_config_check(config, err);

@@ -4,14 +4,13 @@
  *	exact            worse by more than its limit: a regression. No statistics
  *	ratio, rate      a regression if p (adjusted for all of them) < alpha and the near
  *	                 end of the interval is beyond max(limit, floor); a pass if the far
- *	                 end is within it (of pairs: within the limit); else inconclusive
+ *	                 end is within the limit; else inconclusive
  *	rate             against a stored baseline only informs, unless its floor comes from
  *	                 GATE_SESSIONS sessions: machines drift between sessions
  *
- * floor: what identical code differs by. Between the sessions of the baseline: a one-sided
- * 95 % prediction of one session more. In pairs: what as many that scatter like these are
- * found to differ by with a chance of alpha, over all of them. A limit below what noise
- * does would else leave false alarms to alpha alone.
+ * floor: what identical code differs by, with a chance of alpha over all metrics
+ * (gate_timed_set_floor()). A limit below what noise does would else leave false alarms to
+ * alpha alone.
  *
  * On another machine timed metrics only inform, on another data set all of them do.
  */
@@ -20,7 +19,7 @@
 
 #include "models/gate_side.h"
 
-enum { GATE_SESSIONS = 5, GATE_WHY = 320 };
+enum { GATE_WHY = 320 };
 
 struct gate_config {
 	double limits[GATE_METRICS]; /* NAN: the metric's own; INFINITY: not compared */
@@ -69,7 +68,8 @@ struct gate_verdict {
 			      where any_environment allows them */
 	size_t mismatch_count;
 	double alpha;
-	size_t base_repetitions, repetitions, base_sessions;
+	size_t base_repetitions, repetitions;
+	size_t base_sessions; /* separate ones */
 	bool paired;
 };
 
@@ -92,8 +92,10 @@ struct gate_finding *gate_verdict_find(const struct gate_verdict *verdict,
 int gate_verdict_confirm(struct gate_verdict *again, const struct gate_verdict *first,
 			 const struct gate_side *base, const struct gate_side *now);
 
-/* Before anything is measured: -EINVAL when so many pairs can't reach alpha. */
-int gate_check(const struct gate_config *config, size_t pairs, struct error *err);
+/* Before anything is measured: -EINVAL when so many repetitions, pairs of them or against
+ * those of a base (NULL: not known yet), can't reach alpha. */
+int gate_check(const struct gate_config *config, const struct gate_side *base,
+	       size_t repetitions, struct error *err);
 
 const char *gate_tier_name(enum gate_tier tier);       /* "exact", "ratio", "rate" */
 const char *gate_status_name(enum gate_status status); /* "pass", "regression", ... */

@@ -1,6 +1,7 @@
 #include "models/gate_config.h"
 #include "loader/base/error.h"
 #include "models/gate_test.h"
+#include "models/gate_timed.h"
 
 #include <errno.h>
 
@@ -75,17 +76,16 @@ static double least_p(const struct gate_config *config, size_t base, size_t now)
 			      : gate_test_least_unpaired(base, now);
 }
 
-/* The smallest number of repetitions of the new side that can reach alpha; of both, when
- * the base's are not known yet (0). */
+/* The smallest number of repetitions of the new side that can reach alpha; more than
+ * GATE_PAIRS_MOST: none of those that can be asked for. */
 static size_t pairs_for(const struct gate_config *config, size_t base, unsigned metrics)
 {
 	size_t pairs = 1;
 
 	if (config->paired)
 		return gate_test_pairs_for(config->alpha, metrics);
-	while (pairs < GATE_PAIRS_MOST &&
-	       metrics * least_p(config, base > 0 ? base : pairs, pairs) >=
-		       config->alpha)
+	while (pairs <= GATE_PAIRS_MOST &&
+	       metrics * least_p(config, base, pairs) >= config->alpha)
 		pairs++;
 	return pairs;
 }
@@ -93,24 +93,47 @@ static size_t pairs_for(const struct gate_config *config, size_t base, unsigned 
 int gate_config_reaches(const struct gate_config *config, size_t base, size_t now,
 			unsigned metrics, struct error *err)
 {
-	double least = least_p(config, base > 0 ? base : now, now);
+	double least = least_p(config, config->paired ? now : base, now);
+	size_t pairs;
 
 	if (metrics == 0 || metrics * least < config->alpha)
 		return 0;
+	pairs = pairs_for(config, base, metrics);
+	if (pairs > GATE_PAIRS_MOST)
+		return error_set(err, EINVAL,
+				 "%zu repetitions and %u timed metrics can't reach "
+				 "alpha %g, and %d could not: take a larger --alpha%s",
+				 now, metrics, config->alpha, GATE_PAIRS_MOST,
+				 config->paired ? "" : ", or --update the baseline");
 	return error_set(err, EINVAL,
 			 "%zu repetitions and %u timed metrics can't reach alpha %g: "
 			 "take %zu (--pairs), or leave metrics out (--metric NAME=off)",
-			 now, metrics, config->alpha, pairs_for(config, base, metrics));
+			 now, metrics, config->alpha, pairs);
 }
 
-int gate_check(const struct gate_config *config, size_t pairs, struct error *err)
+/* Those that can fail a build. */
+static unsigned deciding(const struct gate_config *config, const struct gate_side *base)
+{
+	bool few = !config->paired && gate_side_separate_count(base) < GATE_SESSIONS;
+	unsigned count = 0;
+
+	for (int i = 0; i < GATE_METRICS; i++)
+		count += is_timed_on(config, i) &&
+			 !(few && isnan(gate_metrics[i].drift));
+	return count;
+}
+
+int gate_check(const struct gate_config *config, const struct gate_side *base,
+	       size_t repetitions, struct error *err)
 {
 	int result = gate_config_check(config, err);
 
-	if (result == 0 && pairs > GATE_PAIRS_MOST)
-		return error_set(err, EINVAL, "%zu pairs: at most %d", pairs,
+	if (result == 0 && repetitions > GATE_PAIRS_MOST)
+		return error_set(err, EINVAL, "%zu pairs: at most %d", repetitions,
 				 GATE_PAIRS_MOST);
-	return result < 0
-		       ? result
-		       : gate_config_reaches(config, 0, pairs, timed_on(config), err);
+	if (result < 0 || (base == NULL && !config->paired))
+		return result;
+	return gate_config_reaches(config,
+				   config->paired ? 0 : gate_timed_base(base, false),
+				   repetitions, deciding(config, base), err);
 }

@@ -19,7 +19,7 @@ bool gate_config_wants_machine(const struct gate_config *config);
 int gate_config_check(const struct gate_config *config, struct error *err);
 
 /* 0; -EINVAL when so many repetitions can't reach alpha with so many timed metrics at
- * once. base 0: as many as `now`. */
+ * once. */
 int gate_config_reaches(const struct gate_config *config, size_t base, size_t now,
 			unsigned metrics, struct error *err);
 

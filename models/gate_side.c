@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#define APART_S 3600.
 
 void gate_side_init(struct gate_side *side)
 {
@@ -47,6 +50,48 @@ int gate_session_add(struct gate_session *session, const double values[GATE_METR
 	session->values = grown;
 	memcpy(session->values[session->count++], values, size);
 	return 0;
+}
+
+/* ---- separate sessions ---- */
+
+/* Seconds since 1970; false: it is no time. */
+static bool read_time(const char *text, time_t *seconds)
+{
+	struct tm parts = {0};
+	const char *end =
+		text == NULL ? NULL : strptime(text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+
+	if (end == NULL || *end != '\0')
+		return false;
+	*seconds = timegm(&parts);
+	return true;
+}
+
+static bool are_apart(const struct gate_session *a, const struct gate_session *b)
+{
+	time_t left, right;
+
+	return read_time(a->when, &left) && read_time(b->when, &right) &&
+	       fabs(difftime(left, right)) >= APART_S;
+}
+
+size_t gate_side_separate(const struct gate_side *side, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < side->session_count &&
+	       !are_apart(&side->sessions[first], &side->sessions[end]))
+		end++;
+	return end;
+}
+
+size_t gate_side_separate_count(const struct gate_side *side)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < side->session_count; i = gate_side_separate(side, i))
+		count++;
+	return count;
 }
 
 /* ---- about what ---- */

@@ -34,6 +34,17 @@ void gate_side_free(struct gate_side *side);
 /* NULL: memory is short. Pointers to earlier sessions are void after that. */
 struct gate_session *gate_side_add_session(struct gate_side *side, const char *when);
 
+/*
+ * Sessions that began within an hour saw the same machine, and are one for what machines
+ * drift by; so are those of which it is not known when. The end of those that are one with
+ * session `first`.
+ */
+size_t gate_side_separate(const struct gate_side *side, size_t first);
+
+/* How many there are, counted so; from GATE_SESSIONS on their drift is known. */
+enum { GATE_SESSIONS = 5 };
+size_t gate_side_separate_count(const struct gate_side *side);
+
 /* 0 or -ENOMEM. */
 int gate_session_add(struct gate_session *session, const double values[GATE_METRICS]);
 

@@ -124,29 +124,45 @@ static void compare_pairs(const struct gate_session *base,
 
 /* ---- sessions ---- */
 
-/* Medians of sessions scatter as sessions do; a further one is as far from their mean. */
-static double floor_of(const struct gate_side *base, int metric, size_t *sessions)
+/* The mean of the sessions from first to end; NAN: none knows the metric. */
+static double middle_of(const struct gate_side *base, size_t first, size_t end,
+			int metric)
 {
-	double mean = 0, squares = 0, count = 0;
+	double sum = 0, count = 0;
 
-	for (size_t i = 0; i < base->session_count; i++) {
+	for (size_t i = first; i < end; i++) {
 		struct sample sample = {.count = 0}, bad;
-		double step;
 
 		add_session(&sample, &base->sessions[i], metric);
 		bad = badnesses(&sample, metric);
 		if (bad.count == 0)
 			continue;
+		sum += middle(bad);
 		count++;
-		step = middle(bad) - mean; /* Welford's recurrence */
+	}
+	return count > 0 ? sum / count : NAN;
+}
+
+/* Medians of sessions scatter as sessions do; a further one is as far from their mean. */
+static void set_drift(const struct gate_side *base, int metric,
+		      struct gate_timed *timed)
+{
+	double mean = 0, squares = 0, count = 0;
+
+	for (size_t i = 0, end; i < base->session_count; i = end) {
+		double value, step;
+
+		end = gate_side_separate(base, i);
+		value = middle_of(base, i, end, metric);
+		if (isnan(value))
+			continue;
+		count++;
+		step = value - mean; /* Welford's recurrence */
 		mean += step / count;
 		squares += step * step * (count - 1) / count;
 	}
-	*sessions = (size_t)count;
-	if (count < 2)
-		return NAN;
-	return student_t(.90, (unsigned)count - 1) *
-	       sqrt(squares / (count - 1) * (1 + 1 / count));
+	timed->sessions = (size_t)count;
+	timed->drift = count < 2 ? NAN : sqrt(squares / (count - 1) * (1 + 1 / count));
 }
 
 static int compare_samples(const struct gate_side *base, const struct sample *was,
@@ -163,7 +179,7 @@ static int compare_samples(const struct gate_side *base, const struct sample *wa
 	if (together > 0)
 		timed->pairs = (size_t)(2 * (double)(old.count * new.count) / together);
 	tell(timed);
-	timed->floor = measure(timed, floor_of(base, metric, &timed->sessions));
+	set_drift(base, metric, timed);
 	return 0;
 }
 
@@ -172,7 +188,12 @@ int gate_timed_compare(const struct gate_side *base, const struct gate_side *now
 {
 	struct sample was = {.count = 0}, is = {.count = 0};
 
-	*timed = (struct gate_timed){.worse = INTERVAL_UNKNOWN, .p = NAN, .floor = NAN};
+	*timed = (struct gate_timed){
+		.worse = INTERVAL_UNKNOWN,
+		.p = NAN,
+		.floor = NAN,
+		.drift = NAN,
+	};
 	for (size_t i = first_session(base, paired); i < base->session_count; i++)
 		add_session(&was, &base->sessions[i], metric);
 	if (now->session_count > 0)
@@ -190,10 +211,20 @@ int gate_timed_compare(const struct gate_side *base, const struct gate_side *now
 	return 0;
 }
 
-void gate_timed_set_noise(struct gate_timed *timed, double alpha)
+void gate_timed_set_floor(struct gate_timed *timed, int metric, bool paired,
+			  double alpha)
 {
-	timed->noise = alpha;
-	timed->floor = gate_test_noise(timed->shift.spread, timed->pairs, alpha);
+	unsigned freedom = (unsigned)timed->sessions - 1;
+
+	timed->noise = paired ? alpha : 0;
+	if (paired)
+		timed->floor = measure(timed, gate_test_noise(timed->shift.spread,
+							      timed->pairs, alpha));
+	else if (timed->sessions >= GATE_SESSIONS)
+		timed->floor = measure(
+			timed, timed->drift * student_t(1 - 2 * alpha, freedom));
+	else
+		timed->floor = gate_metrics[metric].drift;
 }
 
 static double detectable(const struct gate_timed *timed, double alpha, double noise)

@@ -14,14 +14,14 @@
 /* In the metric's measure, positive is worse. Numbers NAN where unknown. */
 struct gate_timed {
 	size_t base_count, count; /* repetitions that know it */
-	size_t sessions;          /* of the base that do */
+	size_t sessions;          /* of the base that do, separate ones */
 	double base, now;         /* medians */
 	struct interval worse;    /* one-sided bounds */
 	double p;                 /* not adjusted */
-	double floor; /* what the same code may differ by. One session from those of the base:
-		       * one-sided 95 % prediction of a median, 2 sessions or more;
-		       * pairs: gate_timed_set_noise() */
+	double floor; /* what the same code may differ by: gate_timed_set_floor() */
 	double noise; /* the level that the floor of pairs has; 0: it has none */
+	double drift; /* standard deviation of a session's median from the mean of those
+		       * there are, as tested; NAN: fewer than 2 */
 	struct gate_shift shift; /* as tested */
 	size_t pairs;            /* the test is worth so many */
 	bool logarithms;         /* of ratios were tested */
@@ -31,8 +31,13 @@ struct gate_timed {
 int gate_timed_compare(const struct gate_side *base, const struct gate_side *now,
 		       int metric, bool paired, double alpha, struct gate_timed *timed);
 
-/* Of pairs: what they may differ by where nothing does, at this level. */
-void gate_timed_set_noise(struct gate_timed *timed, double alpha);
+/*
+ * What this metric may differ by at this level where nothing changed. Of pairs, what as many
+ * that scatter so are found to differ by; between sessions a one-sided prediction of one
+ * session more, and below GATE_SESSIONS of them what the metric says.
+ */
+void gate_timed_set_floor(struct gate_timed *timed, int metric, bool paired,
+			  double alpha);
 
 /* The smallest change beyond the limit that would be found, with `metrics` at once. */
 double gate_timed_detectable(const struct gate_timed *timed, double limit, double alpha,

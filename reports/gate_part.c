@@ -162,6 +162,7 @@ int gate_part_rows(const struct gate_finding **ranked, size_t count, size_t most
 {
 	FILE *out;
 	size_t end = 0;
+	int failed;
 
 	*rows = (struct gate_rows){0};
 	out = open_memstream(&rows->text, &rows->size);
@@ -173,7 +174,8 @@ int gate_part_rows(const struct gate_finding **ranked, size_t count, size_t most
 			break;
 		end = rows->size;
 	}
-	if (ferror(out) || fclose(out) == EOF) {
+	failed = ferror(out);
+	if (fclose(out) == EOF || failed) {
 		free(rows->text);
 		return -ENOMEM;
 	}

@@ -63,6 +63,9 @@ def main():
             status, _, output = act(scratch, ends, DSA_COMMAND="true")
             tap.ok(status == ends and output == ["status=%d" % ends, "outcome=" + outcome],
                    "status %d is %s" % (ends, outcome), status, output)
+        status, words, output = act(scratch, 0, DSA_COMMAND="./train it's")
+        tap.ok(status == 2 and words == [] and output == ["status=2", "outcome=usage"],
+               "half a command is not run", status, words, output)
         _, words, _ = act(scratch, 0, DSA_COMMAND="true", DSA_AGAINST="./old --x 'y z'")
         tap.ok("--against=./old --x 'y z'" in words, "--against goes on as it is", words)
     tap.done()

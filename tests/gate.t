@@ -71,6 +71,97 @@ def baselines(gate):
            "another session is added, and the counts are the same", *said(result))
 
 
+def written(gate, name, change):
+    """The path of a copy of the baseline after change(copy)."""
+    with open(gate.baseline, encoding="utf-8") as file:
+        copy = json.load(file)
+    change(copy)
+    path = gate.scratch.at(name)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(copy, file)
+    return path
+
+
+def session(day, rate):
+    return {"when": "2026-01-%02dT12:00:00Z" % day,
+            "samples": {"samples_per_s": [rate + i for i in range(8)],
+                        "fetch_stall": [.1] * 8, "prep_stall": [.2] * 8}}
+
+
+def kept(gate):
+    """Without a launch: what two files say of each other."""
+    old = written(gate, "old.json", lambda copy: copy.update(
+        sessions=[session(day, 1000 + day) for day in range(1, 7)]))
+    new = written(gate, "new.json",
+                  lambda copy: copy.update(sessions=[session(9, 900)]))
+    words = ("--baseline", old, "--run", new)
+    environment = {"DSA_OPT_MAX_REGRESSION": "20%"}
+    result = gate.run(*words, **environment)
+    tap.ok(result.returncode == 0, "10 % slower is within a limit of 20 %", *said(result))
+    result = gate.run(*words, "--max-regression=5%", **environment)
+    tap.ok(result.returncode == 1, "not within 5 %, and what is typed overrides the environment",
+           *said(result))
+    result = gate.run(*words, "--max-regression=5%", "--metric=samples_per_s=15%")
+    tap.ok(result.returncode == 0, "a limit of its own goes before that of all",
+           *said(result))
+    hour = written(gate, "hour.json", lambda copy: copy.update(
+        sessions=[session(1, 1000 + i) for i in range(6)]))
+    result = gate.run("--baseline", hour, "--run", new, "--max-regression=5%")
+    tap.ok(result.returncode == 0 and "told only" in result.stdout,
+           "sessions of one hour don't know how a machine drifts", *said(result))
+    less = written(gate, "less.json", lambda copy: copy["counted"].pop("opens"))
+    result = gate.run("--baseline", less, "--run", new, *EXACT, "--inconclusive=pass")
+    tap.ok(result.returncode == 4 and "missing opens_per_sample" in result.stdout,
+           "what is missing never passes, --inconclusive=pass or not", *said(result))
+    off = ["--metric=%s=off" % name for name in (
+        "opens_per_sample", "reads_per_sample", "read_bytes_per_sample", "mean_read_bytes",
+        "hits_per_sample", "decoded_pixels_per_sample", "skipped_samples", "fetch_stall",
+        "prep_stall")]
+    result = gate.run("--baseline", hour, "--run", new, *off, "--inconclusive=pass")
+    tap.ok(result.returncode == 4, "nor does what decides nothing", *said(result))
+    few = written(gate, "few.json", lambda copy: copy.update(sessions=[
+        {"when": "2026-01-01T12:00:00Z", "samples": {"prep_stall": [.3]}}]))
+    result = gate.run("--baseline", few, "--alpha=.01", "--", "false")
+    tap.ok(result.returncode == 2 and "--update the baseline" in result.stderr,
+           "a baseline that can reach no level is told before a launch", *said(result))
+
+
+def begins_anew(gate):
+    """A program that reads otherwise is another one to a clock, too."""
+    if SLOW > 1:
+        tap.skip("a baseline begins anew", "a sanitizer wants to come first")
+        return
+    path = written(gate, "anew.json", lambda copy: None)
+    result = gate.run("--baseline", path, "--update", *FEW, "--fetch", "pread-direct", "--",
+                      *gate.train(), LD_PRELOAD=ODD, READ_MOST="4096")
+    with open(path, encoding="utf-8") as file:
+        tap.ok(result.returncode == 0 and "begins anew" in result.stderr and
+               len(json.load(file)["sessions"]) == 1,
+               "sessions of a program that read otherwise are not kept", *said(result))
+
+
+def unconfirmed(gate):
+    """The second measurement fails: the first one is told."""
+    if SLOW > 1:
+        tap.skip("unconfirmed", "a sanitizer wants to come first")
+        return
+    once = gate.scratch.at("once")
+    script = ("[ ! -e %s ] || exit 7; exec %s" % (once, " ".join(gate.train())))
+    junit = gate.scratch.at("unconfirmed.xml")
+    words = ("--confirm", "--junit", junit, "--", "sh", "-c", script)
+    before = written(gate, "before.json", lambda copy: copy["counted"].update(opens=500))
+    result = gate.run("--baseline", before, *EXACT, "--fetch", "pread-direct", "--metric",
+                      "opens_per_sample=0", *words)
+    tap.ok(result.returncode == 1, "what is a regression twice is one", *said(result))
+    script = "touch %s.now; [ ! -e %s ] || exit 7; touch %s; exec %s" % (
+        once, once, once, " ".join(gate.train()))
+    result = gate.run("--baseline", before, *EXACT, "--fetch", "pread-direct", *words[:-1],
+                      script)
+    tap.ok(result.returncode == 5 and "opens_per_sample" in result.stdout and
+           os.path.exists(junit), "what could not be confirmed is told all the same",
+           *said(result))
+
+
 def exact(gate):
     result = gate.judge()
     tap.ok(result.returncode == 0, "the same program passes", *said(result))
@@ -195,7 +286,8 @@ def targets(gate):
 def main():
     with Scratch() as scratch:
         gate = Gate(scratch)
-        for case in (baselines, exact, forms, timed, not_the_same, targets):
+        for case in (baselines, kept, begins_anew, unconfirmed, exact, forms, timed,
+                     not_the_same, targets):
             case(gate)
         tap.ok(os.listdir(scratch.at("tmp")) == [], "nothing is left behind",
                os.listdir(scratch.at("tmp")))

@@ -17,13 +17,15 @@ try --baseline b.json --metric samples_per_s=fast -- true
 try --baseline b.json --metric samples_per_s -- true
 try --baseline b.json --max-regression off -- true
 try --baseline b.json --alpha 0 -- true
-try --baseline b.json --alpha .0001 -- true
-try --baseline b.json --pairs 3 -- true
+try --against true --alpha .0001 -- true
+try --against true --pairs 3 -- true
+try --against true --alpha 1e-30 -- true
 try --baseline b.json --pairs 65 -- true
 try --baseline b.json --metric cpu_s_per_sample=5% -- true
 try --baseline b.json --inconclusive maybe -- true
 try --baseline b.json --self-test=-5% -- true
 try --baseline b.json --json --github -- true
+try --baseline b.json --json --junit - -- true
 try --baseline b.json --repetition 0s -- true
 try --baseline b.json --samples 0 -- true
 # What can't be done.

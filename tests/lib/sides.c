@@ -1,10 +1,12 @@
 #include "tests/lib/sides.h"
 
+#include "loader/base/clock.h"
 #include "loader/base/error.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -74,8 +76,13 @@ double sides_normal(struct sides *sides)
 void sides_add_session(struct sides *sides, struct gate_side *side, size_t count,
 		       double slower, double noise)
 {
-	struct gate_session *session = gate_side_add_session(side, "2026-01-01");
+	struct gate_session *session;
+	char when[CLOCK_UTC];
 
+	snprintf(when, sizeof(when), "2026-%02u-%02uT12:00:00Z",
+		 (unsigned)(1 + side->session_count / 28 % 12),
+		 (unsigned)(1 + side->session_count % 28));
+	session = gate_side_add_session(side, when);
 	assert_non_null(session);
 	for (size_t i = 0; i < count; i++) {
 		struct profile repetition;

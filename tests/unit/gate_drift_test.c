@@ -1,3 +1,4 @@
+#include "loader/base/clock.h"
 #include "tests/lib/close_to.h"
 #include "tests/lib/sides.h"
 
@@ -5,6 +6,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -61,6 +64,8 @@ static void floor_is_what_a_further_session_may_differ_by(void **state)
 
 	(void)state;
 	sides.config.paired = false;
+	sides_all_off(&sides); /* at alpha, over one metric */
+	sides_limit(&sides, "samples_per_s", .1);
 	for (unsigned i = 0; i < 5; i++)
 		mean += log(medians[i]) / 5;
 	for (unsigned i = 0; i < 5; i++) {
@@ -72,6 +77,51 @@ static void floor_is_what_a_further_session_may_differ_by(void **state)
 	close_to(sides_found(&sides, "samples_per_s").floor,
 		 expm1(2.131847 * sqrt(squares / 4 * 1.2)), 1e-6);
 	sides_status_is(&sides, "samples_per_s", GATE_PASSED);
+}
+
+/* The first code that was measured is no drift of the machine. */
+static void few_sessions_do_not_excuse_anything(void **state)
+{
+	(void)state;
+	sides.config.paired = false;
+	sides_all_off(&sides);
+	sides_limit(&sides, "prep_stall", .05);
+	for (unsigned sessions = 1; sessions < GATE_SESSIONS; sessions++) {
+		sides_again(&sides);
+		for (unsigned i = 0; i < sessions; i++)
+			sides_add_session(&sides, &sides.base, 8, i % 2 * .2, .001);
+		sides_add_session(&sides, &sides.now, 8, .08, .001);
+		sides_judge(&sides); /* a machine may have done that, and so may code */
+		sides_status_is(&sides, "prep_stall", GATE_UNDECIDED);
+		sides_add_session(&sides, &sides.now, 8, .4, .001);
+		sides_judge(&sides);
+		sides_status_is(&sides, "prep_stall", GATE_REGRESSED);
+	}
+}
+
+/* As many as there are, but all of one hour. */
+static void sessions_of_one_hour_are_one(void **state)
+{
+	(void)state;
+	sides.config.paired = false;
+	for (unsigned i = 0; i < 2 * GATE_SESSIONS; i++)
+		sides_add_session(&sides, &sides.base, 8, 0, .001);
+	sides_add_session(&sides, &sides.now, 8, .4, .001);
+	sides_judge(&sides);
+	sides_status_is(&sides, "samples_per_s", GATE_REGRESSED);
+	assert_int_equal(sides.verdict.base_sessions, 2 * GATE_SESSIONS);
+	for (unsigned i = 0; i < 2 * GATE_SESSIONS; i++)
+		snprintf(sides.base.sessions[i].when, CLOCK_UTC,
+			 "2026-01-01T12:%02u:00Z", 5 * i);
+	sides_judge(&sides);
+	sides_status_is(&sides, "samples_per_s", GATE_INFORMS);
+	assert_int_equal(sides.verdict.base_sessions, 1);
+	sides.base.sessions[4].when[0] = '\0'; /* no telling when */
+	sides_judge(&sides);
+	assert_int_equal(sides.verdict.base_sessions, 1);
+	memcpy(sides.base.sessions[5].when, "2026-01-01T13", 13);
+	sides_judge(&sides);
+	assert_int_equal(sides.verdict.base_sessions, 2);
 }
 
 static void rate_needs_sessions_to_fail_a_build(void **state)
@@ -199,6 +249,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(what_a_gate_says_it_sees_it_sees),
 		TEST(floor_is_what_a_further_session_may_differ_by),
+		TEST(few_sessions_do_not_excuse_anything),
+		TEST(sessions_of_one_hour_are_one),
 		TEST(rate_needs_sessions_to_fail_a_build),
 		TEST(drift_between_sessions_fails_no_build),
 		TEST(pairs_next_to_each_other_cancel_drift),

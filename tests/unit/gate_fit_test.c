@@ -124,14 +124,15 @@ static void more_timed_metrics_than_can_be_tested_are_refused(void **state)
 	struct error err = {0};
 
 	(void)state;
-	assert_int_equal(gate_check(&sides.config, 8, &err), 0);
+	assert_int_equal(gate_check(&sides.config, NULL, 8, &err), 0);
 	sides_limit(&sides, "cpu_s_per_sample", .1);
-	refused(gate_check(&sides.config, 8, &err), &err, "--metric samples_per_s=off");
+	refused(gate_check(&sides.config, NULL, 8, &err), &err,
+		"--metric samples_per_s=off");
 	refused(gate_judge(&sides.config, &sides.base, &sides.now, &sides.verdict,
 			   &err),
 		&err, "off");
 	sides_limit(&sides, "samples_per_s", INFINITY);
-	assert_int_equal(gate_check(&sides.config, 8, &err), 0);
+	assert_int_equal(gate_check(&sides.config, NULL, 8, &err), 0);
 }
 
 static void alpha_that_pairs_can_not_reach_is_refused(void **state)
@@ -139,17 +140,26 @@ static void alpha_that_pairs_can_not_reach_is_refused(void **state)
 	struct error err = {0};
 
 	(void)state;
-	refused(gate_check(&sides.config, 5, &err), &err, "take 6 (--pairs)");
-	refused(gate_check(&sides.config, 0, &err), &err, "take 6");
-	assert_int_equal(gate_check(&sides.config, 6, &err), 0);
+	refused(gate_check(&sides.config, NULL, 5, &err), &err, "take 6 (--pairs)");
+	refused(gate_check(&sides.config, NULL, 0, &err), &err, "take 6");
+	assert_int_equal(gate_check(&sides.config, NULL, 6, &err), 0);
 	sides.config.alpha = .001;
-	refused(gate_check(&sides.config, 8, &err), &err, "take 12");
+	refused(gate_check(&sides.config, NULL, 8, &err), &err, "take 12");
 	sides.config.paired = false;
-	assert_int_equal(gate_check(&sides.config, 8, &err), 0); /* 3 / 12870 */
-	refused(gate_check(&sides.config, 6, &err), &err, "take 7");
+	assert_int_equal(gate_check(&sides.config, NULL, 1, &err), 0); /* not yet */
+	sides_add_session(&sides, &sides.base, 8, 0, .01);
+	assert_int_equal(gate_check(&sides.config, &sides.base, 8, &err), 0);
+	refused(gate_check(&sides.config, &sides.base, 4, &err), &err, "take 6");
+	for (unsigned i = 1; i < GATE_SESSIONS; i++) /* of 40, and the rate decides */
+		sides_add_session(&sides, &sides.base, 8, 0, .01);
+	refused(gate_check(&sides.config, &sides.base, 2, &err), &err, "take 3");
+	gate_side_free(&sides.base);
+	sides_add_session(&sides, &sides.base, 1, 0, .01);
+	refused(gate_check(&sides.config, &sides.base, 8, &err), &err,
+		"--update the baseline");
 	sides_timed_off(&sides);
-	assert_int_equal(gate_check(&sides.config, 0, &err), 0);
-	refused(gate_check(&sides.config, 65, &err), &err, "at most 64");
+	assert_int_equal(gate_check(&sides.config, NULL, 0, &err), 0);
+	refused(gate_check(&sides.config, NULL, 65, &err), &err, "at most 64");
 }
 
 static void judged_repetitions_have_to_reach_alpha_too(void **state)
@@ -180,11 +190,11 @@ static void impossible_numbers_are_refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(alphas) / sizeof(alphas[0]); i++) {
 		sides.config.alpha = alphas[i];
-		refused(gate_check(&sides.config, 8, &err), &err, "alpha");
+		refused(gate_check(&sides.config, NULL, 8, &err), &err, "alpha");
 	}
 	sides.config.alpha = .05;
 	sides_limit(&sides, "prep_stall", -.1);
-	refused(gate_check(&sides.config, 8, &err), &err, "prep_stall");
+	refused(gate_check(&sides.config, NULL, 8, &err), &err, "prep_stall");
 }
 
 int main(void)

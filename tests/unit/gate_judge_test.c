@@ -238,9 +238,17 @@ static void counts_of_other_samples_do_not_compare(void **state)
 	sides.now.about.seed = 7;
 	sides_judge(&sides);
 	sides_outcome_is(&sides, GATE_INCONCLUSIVE);
-	says(sides_found(&sides, "opens_per_sample").why, "seed");
+	says(sides_found(&sides, "opens_per_sample").why, "seed draws other samples");
+	sides.now.about.dataset_samples = 900; /* some of them twice */
+	sides_judge(&sides);
+	sides_status_is(&sides, "opens_per_sample", GATE_MISSING);
 	sides.base.about.dataset_samples = 1000; /* all of them, in another order */
 	sides.now.about.dataset_samples = 1000;
+	sides_judge(&sides);
+	sides_status_is(&sides, "opens_per_sample", GATE_PASSED);
+	sides_status_is(&sides, "decoded_pixels_per_sample", GATE_MISSING);
+	says(sides_found(&sides, "decoded_pixels_per_sample").why, "other crops");
+	sides.base.about.seed = 7;
 	sides_judge(&sides);
 	sides_outcome_is(&sides, GATE_PASS);
 }
