@@ -128,7 +128,7 @@ def short_epochs(scratch, _):
 
 def late_and_early(scratch, data):
     with Loader(scratch, data, "--batch", "16", "--window", "5") as loader:
-        first = loader.job("batch=16", "epochs=4", "rate=3000")
+        first = loader.job("batch=16", "epochs=4", "rate=800")
         wait_until(lambda: any(job["samples"] > 40 for job in loader.there()))
         late = [loader.job("batch=%d" % batch, "epochs=2", "rate=3000")
                 for batch in (16, 5)]
@@ -145,13 +145,13 @@ def killed_job(scratch, data):
     with Loader(scratch, data, "--batch", "16", "--window", "5", "--slow", "wait",
                 "--jobs", "2") as loader:
         victim = loader.job("batch=16", "epochs=50", "rate=2000")
-        other = loader.job("batch=16", "epochs=3", "rate=2000")
+        other = loader.job("batch=16", "epochs=3", "rate=400")
         wait_until(lambda: sum(job["samples"] > 0 for job in loader.there()) == 2)
         victim.kill()
         result, words = good(other, 3)
         tap.ok(result, "a killed job stops nobody", words)
         tap.ok(loader.wait_for_jobs(0), "and is forgotten", loader.status())
-        fewest = [descriptors(loader)]  # --status asks by a connection
+        fewest = [descriptors(loader)]  # status() asks by a connection
 
         def settled():
             fewest.append(descriptors(loader))
@@ -169,8 +169,8 @@ def killed_job(scratch, data):
 def stopped_job(scratch, data):
     with Loader(scratch, data, "--batch", "16", "--window", "5", "--slow",
                 "%gs" % (.3 * SLOW), "--jobs", "2") as loader:
-        victim = loader.job("batch=16", "epochs=4", "rate=2000", "hold=2")
-        other = loader.job("batch=16", "epochs=6", "rate=4000")
+        victim = loader.job("batch=16", "epochs=4", "rate=400", "hold=2")
+        other = loader.job("batch=16", "epochs=6", "rate=800")
         wait_until(lambda: sum(job["samples"] > 0 for job in loader.there()) == 2)
         victim.send_signal(signal.SIGSTOP)
         result, words = good(other, 6)
@@ -182,7 +182,7 @@ def stopped_job(scratch, data):
     with Loader(scratch, data, "--batch", "16", "--window", "5", "--slow", "wait",
                 "--jobs", "2") as loader:
         victim = loader.job("batch=16", "epochs=2")
-        other = loader.job("batch=16", "epochs=2", "rate=2000")
+        other = loader.job("batch=16", "epochs=2", "rate=200")
         wait_until(lambda: len(loader.there()) == 2)
         victim.send_signal(signal.SIGSTOP)
         seen = [None]
@@ -202,7 +202,7 @@ def killed_loader(scratch, data):
     for name, loader_words, want in (("fail", "", 3), ("load", "alone=load", 0)):
         with Loader(scratch, data, "--batch", "16", "--window", "5", "--jobs",
                     "2") as loader:
-            jobs = [loader.job("batch=%d" % batch, "epochs=3", "rate=2000",
+            jobs = [loader.job("batch=%d" % batch, "epochs=3", "rate=400",
                                loader=loader_words) for batch in (16, 9)]
             wait_until(lambda: sum(job["samples"] > 0
                                    for job in loader.there()) == 2)
@@ -216,7 +216,7 @@ def killed_loader(scratch, data):
                 tap.ok(all(re.search(r"epoch \d+.*step \d+", words)
                            for _, words in results), "which says where", results)
     with Loader(scratch, data, "--batch", "16", "--window", "5", "--jobs", "2") as loader:
-        jobs = [loader.job("batch=%d" % batch, "epochs=4", "rate=2000",
+        jobs = [loader.job("batch=%d" % batch, "epochs=4", "rate=400",
                            loader="takeover=60s") for batch in (16, 9)]
         wait_until(lambda: sum(job["samples"] > 0 for job in loader.there()) == 2)
         loader.process.kill()

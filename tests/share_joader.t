@@ -52,7 +52,7 @@ class Loader(SharedLoader):
                               for job in self.status()["jobs"]) >= count)
 
     def end(self):
-        """What it tells at its end, once its jobs have left."""
+        """What it tells at its end, once its jobs have left or it was told to end."""
         out = self.process.communicate(timeout=120 * SLOW)[0]
         return json.loads(out)
 
@@ -87,8 +87,7 @@ def half_in_common(scratch, one, other):
 
 
 def other_sizes(scratch, one, other, few):
-    with Loader(scratch, [one, other, few], "--batch", "16", "--window", "9",
-                "--leave") as loader:
+    with Loader(scratch, [one, other, few], "--batch", "16", "--window", "9") as loader:
         first = loader.job(one, "batch=64", "epochs=3", "hold=2")
         loader.had(1)
         late = [loader.job(few, "batch=7", "epochs=20"),
@@ -96,6 +95,8 @@ def other_sizes(scratch, one, other, few):
         results = [good(first, 3), good(late[0], 20), good(late[1], 2)]
         tap.ok(all(result for result, _ in results),
                "jobs of other sizes, that come at other times", results)
+        wait_until(lambda: all(job["state"] == "left" for job in loader.status()["jobs"]))
+        loader.process.terminate()
         loader.end()
         tap.ok("exactly once in 25 epochs of 3 jobs" in loader.verdict(),
                "the audit finds the same", loader.verdict())
@@ -105,8 +106,8 @@ def killed_and_dropped(scratch, one, other, few):
     with Loader(scratch, [one, other, few], "--batch", "16", "--window", "5", "--slow",
                 "%gs" % (.3 * SLOW), "--jobs", "3", "--leave") as loader:
         killed = loader.job(few, "batch=16", "epochs=10000")
-        stopped = loader.job(one, "batch=16", "epochs=3", "rate=4000")
-        stays = loader.job(other, "batch=16", "epochs=5", "rate=4000")
+        stopped = loader.job(one, "batch=16", "epochs=3", "rate=%d" % COUNT)
+        stays = loader.job(other, "batch=16", "epochs=5", "rate=%d" % COUNT)
         loader.had(3)
         killed.kill()
         stopped.send_signal(signal.SIGSTOP)

@@ -15,7 +15,7 @@ until_batches() { # N: of the job that waits
 }
 train() { # NAME SETTINGS
 	DSA_SHARE=s DSA_JOB=$1 DSA_LOADER=$2 "$BUILD/examples/train" --dataset set --batch 7 \
-		--epochs 5 --emulate-gpu 400 >/dev/null 2>"$1" || echo "$1: status $?" >>"$1"
+		--epochs 5 --emulate-gpu 50 >/dev/null 2>"$1" || echo "$1: status $?" >>"$1"
 }
 dsa dataset make --count 40 --size-mean 6K set >/dev/null
 export DSA_LOADER=size=64,layout=nhwc
