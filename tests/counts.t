@@ -2,6 +2,7 @@
 """What the same samples take is counted the same, to the number, on a busy machine too.
 
 Speaks TAP. The storage of some cases has odd ways (tests/tool/odd_reads.c).
+Runs ALONE: it keeps every core busy.
 """
 import collections
 import contextlib
