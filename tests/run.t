@@ -44,11 +44,11 @@ def clean(scratch, out="out"):
 
 def windows_begun(scratch):
     """-1: there is no session yet."""
-    session = scratch.at("out", "session")
-    if not os.path.exists(session):
+    try:
+        with open(scratch.at("out", "session"), "rb") as file:
+            return struct.unpack_from("<I", file.read(WINDOW_NOW + 4), WINDOW_NOW)[0]
+    except (FileNotFoundError, struct.error):
         return -1
-    with open(session, "rb") as file:
-        return struct.unpack_from("<I", file.read(WINDOW_NOW + 4), WINDOW_NOW)[0]
 
 
 def start(scratch, *options, program=(), windows=0):
@@ -62,17 +62,24 @@ def start(scratch, *options, program=(), windows=0):
     return process
 
 
+def used_kinds(result):
+    return {window["kind"] for window in result["windows"] if window["used"]}
+
+
 def shares(scratch):
-    done = scratch.run(*words())
-    result = result_of(scratch)
+    every = {"real", "cached", "synthetic", "loaded", "prep", "fetch"}
+    for budget in (BUDGET, "60s"):  # a busy machine has no time left for the curves
+        done = scratch.run(*words(budget=budget))
+        result = result_of(scratch)
+        if every <= used_kinds(result):
+            break
     total = sum(result["stalls"][name]["share"] for name in ("compute", "prep", "fetch"))
     tap.ok(done.returncode == 0 and abs(total - 1) < 1e-6, "the three shares sum to 1",
            done.stderr, total)
     tap.ok(all(window["certified"] for window in result["windows"] if window["used"]),
            "every window used is certified")
-    tap.ok({"real", "cached", "synthetic", "loaded", "prep", "fetch"} <=
-           {window["kind"] for window in result["windows"] if window["used"]},
-           "each kind of window is used", [w["kind"] for w in result["windows"]])
+    tap.ok(every <= used_kinds(result), "each kind of window is used",
+           [w["kind"] for w in result["windows"]])
     tap.ok("sums to 100.0%" in done.stdout, "the verdict says so", done.stdout)
     tap.ok(result["run"]["target_status"] == 0 and clean(scratch), "nothing is left behind",
            os.listdir(scratch.at("out")), children())
