@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
 from house import DSA, TRAIN, Scratch, Tap, adopt_orphans, children, end_all, measured, wait_until
 
 BUDGET = "12s" if os.environ.get("SAN") else "3s"
+LONG = "20s" if os.environ.get("SAN") else "10s"  # for what is cut short
 
 tap = Tap()
 
@@ -186,7 +187,7 @@ def sweeps(scratch):
 def begin(scratch, count):
     """A verification of three changes that has kept so many."""
     process = subprocess.Popen(
-        [DSA, "whatif", "out", "--workers", "1..3", "--verify", "--budget", BUDGET],
+        [DSA, "whatif", "out", "--workers", "1..3", "--verify", "--budget", LONG],
         env=scratch.environment, cwd=scratch.path, stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_until(lambda: process.poll() is not None or len(verified(scratch)) == count, 120)
