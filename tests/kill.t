@@ -76,7 +76,7 @@ class Case:
         time.sleep(self.moment)  # the random moment itself
         pid, own = self.choose(dsa)
         targets = descendants(dsa.pid)
-        os.kill(pid, signal.SIGKILL)
+        end_all([pid])  # it may be gone by itself
         if own and dsa.wait() == -signal.SIGKILL:
             if self.victim == "both":
                 time.sleep(self.random.uniform(0, 0.5))
