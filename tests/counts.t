@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
-from house import BUILD, TRAIN, Scratch, Tap
+from house import BUILD, TRAIN, Scratch, Tap, in_memory
 
 IMAGES, BATCH, SPARE_SLOTS = 1000, 50, 2
 EPOCH = IMAGES // BATCH  # steps
@@ -94,14 +94,12 @@ def check_runs(tap, stream, steps):
 
 def direct(path):
     """Storage here can be read past the page cache."""
-    kind = subprocess.run(["stat", "-f", "-c", "%T", path], text=True, check=True,
-                          stdout=subprocess.PIPE).stdout.strip()
     try:
         os.close(os.open(glob.glob(os.path.join(path, "*/*.jpg"))[0],
                          os.O_RDONLY | os.O_DIRECT))
     except OSError:
         return False
-    return kind not in ("tmpfs", "ramfs")
+    return not in_memory(path)
 
 
 def check_odd(tap, stream):

@@ -93,6 +93,12 @@ def measured(attempt):
     return result
 
 
+def in_memory(path):
+    """What lies there is on no storage."""
+    return subprocess.run(["stat", "-f", "-c", "%T", path], text=True, check=True,
+                          stdout=subprocess.PIPE).stdout.strip() in ("tmpfs", "ramfs")
+
+
 def adopt_orphans():
     """Processes whose parents die become ours, so that none can hide."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -104,7 +110,7 @@ def children():
     for task in os.listdir("/proc/self/task"):
         with open(f"/proc/self/task/{task}/children", encoding="ascii") as file:
             found += [int(pid) for pid in file.read().split()]
-    return [pid for pid in found if state(pid) not in (None, "Z")]
+    return [pid for pid in found if state(pid) not in (None, "Z", "X")]
 
 
 def state(pid):
