@@ -101,6 +101,12 @@ static uint64_t counted(const struct trace_window *window, enum trace_counter co
 	return window->end.counters[counter] - window->begin.counters[counter];
 }
 
+static double samples_per_ns(const struct trace_window *window)
+{
+	return (double)window->samples /
+	       (double)(window->end.time_ns - window->begin.time_ns);
+}
+
 static void a_real_window_is_measured_after_it_settled(void **state)
 {
 	struct trace_window *window = ask(TRACE_REAL);
@@ -219,7 +225,7 @@ static void prep_and_fetch_windows_deliver_nothing(void **state)
 
 	(void)state;
 	prep->workers = 1;
-	prep->length_ns = fetch->length_ns = 30000000;
+	prep->length_ns = fetch->length_ns = 200000000;
 	open_loader("");
 	train(real, &audit, 10000);
 	assert_int_equal(prep->state, TRACE_DONE);
@@ -242,7 +248,7 @@ static void an_unthrottled_fetch_window_leaves_the_storage_out(void **state)
 	without->length_ns = with->length_ns = 50000000;
 	open_loader("storage_latency=20ms,fetch_depth=2");
 	train(real, &audit, 10000);
-	assert_true(without->samples > 10 * with->samples);
+	assert_true(samples_per_ns(without) > 10 * samples_per_ns(with));
 	assert_int_equal(counted(without, TRACE_throttle_reads), 0);
 	assert_int_equal(counted(without, TRACE_fetched_samples), without->samples);
 	assert_int_equal(counted(without, TRACE_staged_samples), 0);
@@ -320,7 +326,7 @@ static void paired_windows_prepare_each_sample_with_and_without_counting(void **
 
 	(void)state;
 	paired->flags = TRACE_PAIRED;
-	paired->length_ns = 100000000;
+	paired->length_ns = 400000000;
 	open_loader("");
 	train(real, &audit, 10000);
 	bare = counted(paired, TRACE_bare_cpu_ns);

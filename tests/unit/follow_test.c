@@ -34,7 +34,8 @@ static void ask(enum trace_kind kind)
 	const struct trace_window window = {.kind = kind,
 					    .settle = 2,
 					    .min_steps = 12,
-					    .length_ns = 20000000,
+					    .length_ns = kind == TRACE_PREP ? 200000000
+									    : 20000000,
 					    .stage = 80,
 					    .block = UINT32_MAX};
 	unsigned at = served->window_count;

@@ -200,7 +200,7 @@ static void what_is_done_alone_waits_for_the_others_to_stand_back(void **state)
 			      .value = 1};
 
 	(void)state;
-	prep->length_ns = 30000000;
+	prep->length_ns = 200000000;
 	ask(TRACE_SYNTHETIC, 0);
 	play_along(&other);
 	train(1);
