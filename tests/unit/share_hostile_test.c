@@ -244,7 +244,7 @@ static void status_is_told_to_whoever_asks(void **state)
 	assert_true(serving_start(&serving));
 	serving_job(&job, 16);
 	assert_int_equal(job_join(&job, "socket"), PROTOCOL_WELCOME);
-	assert_int_equal(job_step(&job, SECOND), 1);
+	assert_int_equal(job_step(&job, 10 * SECOND), 1);
 	assert_int_equal(share_status("socket", &json, NULL), 0);
 	assert_non_null(strstr(json, "\"batches of 16\""));
 	assert_non_null(strstr(json, "\"free\""));

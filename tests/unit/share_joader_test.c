@@ -146,7 +146,7 @@ static void a_job_may_come_at_any_time(void **state)
 	job_of(&first.job, 10, "a");
 	assert_int_equal(job_join(&first.job, "socket"), PROTOCOL_WELCOME);
 	for (int i = 0; i < 5; i++)
-		assert_int_equal(job_step(&first.job, SECOND), 1);
+		assert_int_equal(job_step(&first.job, 10 * SECOND), 1);
 	job_of(&second.job, 9, "b");
 	assert_int_equal(job_join(&second.job, "socket"), PROTOCOL_WELCOME);
 	assert_int_equal(second.job.welcome.remaining, SET);
@@ -192,7 +192,7 @@ static void unreadable_samples_count_for_those_that_have_them(void **state)
 static void a_job_that_is_dropped_is_told_its_rest(void **state)
 {
 	(void)state;
-	serving.config.drop_ns = SECOND / 4;
+	serving.config.drop_ns = SECOND;
 	assert_true(serving_start(&serving));
 	for (unsigned steps = 1; steps < 60; steps += 7) {
 		struct feed_batch held;
@@ -206,8 +206,8 @@ static void a_job_that_is_dropped_is_told_its_rest(void **state)
 		assert_int_equal(job_join(&second, "socket"), PROTOCOL_WELCOME);
 		start(&first, 8);
 		for (unsigned i = 0; i < steps; i++)
-			assert_int_equal(job_step(&second, SECOND), 1);
-		assert_int_equal(job_take(&second, SECOND, &held), 1);
+			assert_int_equal(job_step(&second, 10 * SECOND), 1);
+		assert_int_equal(job_take(&second, 10 * SECOND, &held), 1);
 		finish(&first); /* nobody waits for it */
 		job_release(&second, &held);
 		before = second.epochs;

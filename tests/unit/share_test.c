@@ -121,7 +121,7 @@ static void a_job_that_comes_late_begins_where_the_others_are(void **state)
 	serving_job(&second.job, 9);
 	assert_int_equal(job_join(&first.job, "socket"), PROTOCOL_WELCOME);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(job_step(&first.job, SECOND), 1);
+		assert_int_equal(job_step(&first.job, 10 * SECOND), 1);
 	/* The beginning is gone: what is not prepared yet is where it begins. */
 	assert_int_equal(job_join(&second.job, "socket"), PROTOCOL_WELCOME);
 	assert_true(second.job.welcome.start >= 30);
@@ -148,7 +148,7 @@ static void a_job_that_leaves_holds_nobody_up(void **state)
 	assert_int_equal(job_join(&first.job, "socket"), PROTOCOL_WELCOME);
 	assert_int_equal(job_join(&second, "socket"), PROTOCOL_WELCOME);
 	assert_int_equal(second.welcome.start % SERVING_SAMPLES, 0);
-	assert_int_equal(job_take(&second, SECOND, &held), 1);
+	assert_int_equal(job_take(&second, 10 * SECOND, &held), 1);
 	start(&first, 6); /* it can't pass the window */
 	job_leave(&second);
 	finish(&first);
@@ -166,7 +166,7 @@ static void lockstep_jobs_begin_with_a_round(void **state)
 	serving_job(&first.job, 10);
 	serving_job(&second.job, 16);
 	assert_int_equal(job_join(&first.job, "socket"), PROTOCOL_WELCOME);
-	assert_int_equal(job_step(&first.job, SECOND), 1);
+	assert_int_equal(job_step(&first.job, 10 * SECOND), 1);
 	assert_int_equal(job_connect(&second.job, "socket"), 0);
 	assert_int_equal(job_hello(&second.job, -1), 0);
 	start(&first, 5);
@@ -217,10 +217,11 @@ static void a_stopped_loader_ends_the_data(void **state)
 	struct job job;
 
 	(void)state;
+	serving.loader.dataset = "synthetic:1000"; /* more than the window */
 	assert_true(serving_start(&serving));
 	serving_job(&job, 16);
 	assert_int_equal(job_join(&job, "socket"), PROTOCOL_WELCOME);
-	assert_int_equal(job_step(&job, SECOND), 1);
+	assert_int_equal(job_step(&job, 10 * SECOND), 1);
 	assert_int_equal(serving_stop(&serving), 0);
 	assert_int_equal(job_run(&job, 100), -ENODATA);
 	job_leave(&job);
