@@ -296,8 +296,9 @@ static void touch_counted(struct counters *counters, struct trace *trace,
 	counters_poll_now(counters, trace);
 }
 
-static void faults_are_exact(const char *rung,
-			     int (*open)(const struct perf_event_attr *, pid_t, int))
+/* Whether the faults are those that were caused, to the number. */
+static bool faults_fit(const char *rung,
+		       int (*open)(const struct perf_event_attr *, pid_t, int))
 {
 	struct counters_config config = {.open = open};
 	struct counters *counters = counters_open(&config, NULL);
@@ -305,6 +306,7 @@ static void faults_are_exact(const char *rung,
 	struct trace *trace = new_session();
 	struct toucher toucher;
 	struct profile profile;
+	bool fit;
 
 	toucher_start(&toucher, &trace->processes[0], TRACE_STAGE_PREP);
 	touch_counted(counters, trace, &toucher, 2 * PAGES);
@@ -316,8 +318,7 @@ static void faults_are_exact(const char *rung,
 	clock = find(&profile, "prep", "task_clock_s");
 	assert_non_null(faults);
 	assert_string_equal(faults->rung, rung);
-	assert_true(faults->per_sample == 0.5);
-	assert_true(faults->running == 1);
+	fit = faults->per_sample == 0.5 && faults->running == 1;
 	assert_non_null(switches);
 	assert_string_equal(switches->rung, "proc");
 	assert_true(switches->per_sample >= 1.0 / (2 * PAGES));
@@ -329,6 +330,18 @@ static void faults_are_exact(const char *rung,
 	profile_free(&profile);
 	counters_close(counters);
 	munmap(trace, sizeof(*trace));
+	return fit;
+}
+
+/* The kernel may have taken another of the thread's pages, but hardly each time. */
+static void faults_are_exact(const char *rung,
+			     int (*open)(const struct perf_event_attr *, pid_t, int))
+{
+	bool fit = false;
+
+	for (int i = 0; i < 3 && !fit; i++)
+		fit = faults_fit(rung, open);
+	assert_true(fit);
 }
 
 static void faults_are_exact_by_the_kernels_events(void **state)
