@@ -6,10 +6,11 @@ drawn() {
 }
 drawn
 dsa=$(command -v dsa)
+long=$((86400 + $$)) # seconds: nobody else sleeps for so many
 mkdir none fails hangs strange
 ln -s "$dsa" none/dsa
 printf '#!/bin/sh\nexit 1\n' >fails/gnuplot
-printf '#!/bin/sh\necho started >>started\nsleep 86399 & wait\n' >hangs/gnuplot
+printf '#!/bin/sh\necho started >>started\nsleep %s & wait\n' $long >hangs/gnuplot
 printf '#!/bin/sh\necho "<svg><g id=\\"gnuplot_canvas\\"><script>1</script></g></svg>"\n' >strange/gnuplot
 chmod +x fails/gnuplot hangs/gnuplot strange/gnuplot
 for folder in fails hangs strange; do
@@ -17,7 +18,7 @@ for folder in fails hangs strange; do
 	(PATH=$PWD/$folder:$PATH && drawn)
 done
 cat started
-pgrep -f 'sleep 86399' || echo 'no sleeper left'
+pgrep -f "sleep $long" || echo 'no sleeper left'
 echo none
 PATH=$PWD/none dsa report --format=html "$DATA/run.json" >report.html
 grep -c gnuplot_canvas report.html || true
