@@ -132,6 +132,7 @@ static void join_locked(void *context, const struct pipeline_point *next)
 	if (server->config.mode == SHARE_LOCKSTEP && server->begun &&
 	    server->round >= 0) {
 		server->in_line[server->in_line_count++] = joining->member;
+		joining->member->in_line = true;
 		joining->result = 1;
 	} else {
 		joining->result = server->order->begin(server, joining->member, next,
@@ -159,11 +160,28 @@ static void join(struct share_server *server, struct member *member)
 	server_locked(server, join_locked, &joining);
 	if (joining.result < 0)
 		refuse(server, member, &joining.err);
-	else if (joining.result > 0)
-		member->in_line = true;
-	else
+	else if (joining.result == 0)
 		join_welcome(server, member);
 	/* with nobody there the window stayed full: what is behind it is free now */
+	server->released = true;
+}
+
+/* The jobs of the round left: those in line make one of their own, where the pipeline
+ * stands. Who gets no seat is asked again, alone. */
+static void begin_line(void *context, const struct pipeline_point *next)
+{
+	struct share_server *server = context;
+
+	if (server->round >= 0 || server->in_line_count == 0)
+		return;
+	for (unsigned i = 0; i < server->in_line_count; i++) {
+		struct member *member = server->in_line[i];
+		struct error err = {0};
+
+		member->in_line = false;
+		(void)server->order->begin(server, member, next, &err);
+	}
+	server->in_line_count = 0;
 	server->released = true;
 }
 
@@ -178,6 +196,7 @@ void join_ready(struct share_server *server)
 			   server->members[i]->state == MEMBER_WAITING;
 	if (!server->begun && server->taken_over == 0 && waiting < server->config.jobs)
 		return;
+	server_locked(server, begin_line, server);
 	for (unsigned i = 0; i < MEMBERS; i++) {
 		struct member *member = server->members[i];
 

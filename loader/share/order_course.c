@@ -69,6 +69,14 @@ int course_sit(struct share_server *server, struct member *member, int cut,
 	return 0;
 }
 
+/* Who waits for its next lap would wait for ever. */
+static void end_round(struct share_server *server)
+{
+	server->round = -1;
+	if (server->in_line_count > 0)
+		tap_news(&server->tap);
+}
+
 static void leave(struct share_server *server, struct member *member)
 {
 	if (member->cut < 0)
@@ -77,7 +85,7 @@ static void leave(struct share_server *server, struct member *member)
 	if (--server->beginnings[member->cut].owners == 0) {
 		server->beginnings[member->cut] = (struct beginning){0};
 		if (server->round == member->cut)
-			server->round = -1;
+			end_round(server);
 	}
 	member->cut = server->cuts[member->seat] = -1;
 	heir_save(server);
@@ -155,16 +163,20 @@ static int begin(struct share_server *server, struct member *member,
 	return result;
 }
 
+/* Who gets no seat waits for the next one. */
 static void join_round(struct share_server *server)
 {
+	unsigned waiting = 0;
+
 	for (unsigned i = 0; i < server->in_line_count; i++) {
 		struct member *member = server->in_line[i];
 		struct error err = {0};
 
 		course_ref(server->course, (unsigned)server->round);
-		(void)sit_at(server, member, server->round, &err); /* it waits on */
+		if (sit_at(server, member, server->round, &err) < 0)
+			server->in_line[waiting++] = member;
 	}
-	server->in_line_count = 0;
+	server->in_line_count = waiting;
 }
 
 /* Whoever is to begin here must have a seat before readers can let it go. */

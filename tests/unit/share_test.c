@@ -182,6 +182,86 @@ static void lockstep_jobs_begin_with_a_round(void **state)
 	assert_true(serving_verdict("audit", "exactly once in 7 epochs of 2 jobs"));
 }
 
+/* Says HELLO, and is told to wait. */
+static void wait_in_line(struct job *job, uint32_t batch)
+{
+	struct pollfd told;
+
+	serving_job(job, batch);
+	assert_int_equal(job_connect(job, "socket"), 0);
+	assert_int_equal(job_hello(job, -1), 0);
+	told = (struct pollfd){.fd = job->socket, .events = POLLIN};
+	assert_int_equal(poll(&told, 1, -1), 1);
+}
+
+static void lockstep_jobs_in_line_begin_when_the_round_has_nobody_left(void **state)
+{
+	struct worker late[2];
+	struct job first;
+
+	(void)state;
+	serving.config.mode = SHARE_LOCKSTEP;
+	serving.loader.dataset = "synthetic:1000"; /* more than the window */
+	assert_true(serving_start(&serving));
+	serving_job(&first, 10);
+	assert_int_equal(job_join(&first, "socket"), PROTOCOL_WELCOME);
+	assert_int_equal(job_step(&first, SECOND), 1);
+	for (int i = 0; i < 2; i++)
+		wait_in_line(&late[i].job, 10 + 6 * (uint32_t)i);
+	job_leave(&first);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(job_answer(&late[i].job), PROTOCOL_WELCOME);
+		assert_true(late[i].job.waits);
+	}
+	assert_int_equal(late[0].job.welcome.start, late[1].job.welcome.start);
+	for (int i = 0; i < 2; i++)
+		start(&late[i], 3);
+	for (int i = 0; i < 2; i++)
+		finish(&late[i]);
+	assert_int_equal(serving_stop(&serving), 0);
+	assert_true(serving_verdict("audit", "exactly once in 6 epochs of 3 jobs"));
+}
+
+static void read_until(struct job *job, uint64_t end)
+{
+	while (feed_next(job->reader) < end)
+		assert_int_equal(job_step(job, 10 * SECOND), 1);
+}
+
+/* A lap begins, and there is no seat for who waits for it. */
+static void who_finds_no_seat_waits_for_the_next_round(void **state)
+{
+	static struct job jobs[FEED_SEATS];
+	struct job late;
+
+	(void)state;
+	serving.config.mode = SHARE_LOCKSTEP;
+	serving.config.jobs = FEED_SEATS;
+	assert_true(serving_start(&serving));
+	for (int i = 0; i < FEED_SEATS; i++) {
+		serving_job(&jobs[i], 10);
+		assert_int_equal(job_connect(&jobs[i], "socket"), 0);
+		assert_int_equal(job_hello(&jobs[i], -1), 0);
+	}
+	for (int i = 0; i < FEED_SEATS; i++)
+		assert_int_equal(job_answer(&jobs[i]), PROTOCOL_WELCOME);
+	wait_in_line(&late, 10);
+	for (int i = 0; i < FEED_SEATS; i++)
+		read_until(&jobs[i], 100);
+	read_until(&jobs[1], 210); /* the third lap began */
+	job_leave(&jobs[0]);
+	for (int i = 1; i < FEED_SEATS; i++)
+		read_until(&jobs[i], 210);
+	assert_int_equal(job_answer(&late), PROTOCOL_WELCOME);
+	assert_int_equal(late.welcome.start, 300);
+	for (int i = 1; i < FEED_SEATS; i++)
+		job_leave(&jobs[i]);
+	assert_int_equal(job_run(&late, 2), 0);
+	assert_int_equal(late.wrong, 0);
+	job_leave(&late);
+	assert_int_equal(serving_stop(&serving), 0);
+}
+
 static void the_data_ends_for_all(void **state)
 {
 	struct job job;
@@ -577,6 +657,8 @@ int main(int argc, char **argv)
 		TEST(a_job_that_comes_late_begins_where_the_others_are),
 		TEST(a_job_that_leaves_holds_nobody_up),
 		TEST(lockstep_jobs_begin_with_a_round),
+		TEST(lockstep_jobs_in_line_begin_when_the_round_has_nobody_left),
+		TEST(who_finds_no_seat_waits_for_the_next_round),
 		TEST(the_data_ends_for_all),
 		TEST(it_ends_with_the_last_job_if_that_is_asked_for),
 		TEST(a_stopped_loader_ends_the_data),
