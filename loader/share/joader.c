@@ -141,34 +141,23 @@ static void pick(struct joader *joader, struct lap *lap, unsigned cell, unsigned
 	move(joader, at, cell & ~takers);
 }
 
-/* A sample for every job that is there. */
+/* A sample for every job that is there. Cells of few jobs come first: what is taken goes to
+ * a cell of fewer, and who has drawn that cell must not find it there. */
 static void step(struct joader *joader, struct lap *lap)
 {
-	unsigned cell[JOADER_JOBS], waiting = 0;
+	uint8_t takers[CELLS] = {0};
 	double u;
 
-	for (unsigned job = 0; job < JOADER_JOBS; job++) {
-		if (!joader->jobs[job].there)
-			continue;
-		waiting |= 1u << job;
-		if (joader->jobs[job].left == 0)
+	for (unsigned job = 0; job < JOADER_JOBS; job++)
+		if (joader->jobs[job].there && joader->jobs[job].left == 0)
 			want(joader, job, true);
-	}
 	u = random_unit(&joader->random);
 	for (unsigned job = 0; job < JOADER_JOBS; job++)
-		if ((waiting >> job & 1) != 0)
-			cell[job] = find_cell(joader, job, u);
-	for (unsigned job = 0; job < JOADER_JOBS; job++) {
-		unsigned takers = 0;
-
-		if ((waiting >> job & 1) == 0)
-			continue;
-		for (unsigned other = job; other < JOADER_JOBS; other++)
-			if ((waiting >> other & 1) != 0 && cell[other] == cell[job])
-				takers |= 1u << other;
-		waiting &= ~takers;
-		pick(joader, lap, cell[job], takers);
-	}
+		if (joader->jobs[job].there)
+			takers[find_cell(joader, job, u)] |= (uint8_t)(1u << job);
+	for (unsigned i = CELLS; i-- > 0;)
+		if (takers[joader->walk[i]] != 0)
+			pick(joader, lap, joader->walk[i], takers[joader->walk[i]]);
 }
 
 static void draw_lap(struct joader *joader)

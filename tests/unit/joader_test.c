@@ -171,18 +171,17 @@ static void epochs_stay_whole_whoever_comes_and_leaves(void **state)
 	joader_close(joader);
 }
 
-/* Where in the epoch of job 1, on the smaller data set, each sample comes: chi-square over
- * places and samples, which has (n - 1)^2 degrees of freedom. */
-static void sampling_of_each_job_is_uniform(void **state)
+/* Where in its epoch each of two jobs, on data sets of n[0] and n[1] samples, gets each of
+ * them: chi-square over places and samples, which has (n - 1)^2 degrees of freedom. */
+static void check_uniform(const uint32_t *n)
 {
-	enum { SMALL = 12, COUNT = 20, TRIALS = 6000 };
+	enum { COUNT = 20, TRIALS = 6000 };
 	static uint32_t hits[2][COUNT][COUNT];
 	uint64_t sets[COUNT] = {0}, seats;
 
-	(void)state;
 	memset(hits, 0, sizeof(hits));
-	add_set(sets, 0, 16, 0);
-	add_set(sets, COUNT - SMALL, SMALL, 1);
+	add_set(sets, 0, n[0], 0);
+	add_set(sets, COUNT - n[1], n[1], 1);
 	for (uint64_t trial = 0; trial < TRIALS; trial++) {
 		struct joader *joader = open_joader(COUNT, sets, trial * 977);
 		struct walk walk = {.plan = joader_plan(joader)};
@@ -200,11 +199,10 @@ static void sampling_of_each_job_is_uniform(void **state)
 		joader_close(joader);
 	}
 	for (uint32_t i = 0; i < 2; i++) {
-		uint32_t n = i == 0 ? 16 : SMALL;
-		double expected = (double)TRIALS / n, chi = 0,
-		       free = (n - 1.) * (n - 1.);
+		double expected = (double)TRIALS / n[i], chi = 0,
+		       free = (n[i] - 1.) * (n[i] - 1.);
 
-		for (uint32_t place = 0; place < n; place++)
+		for (uint32_t place = 0; place < n[i]; place++)
 			for (uint32_t sample = 0; sample < COUNT; sample++)
 				if ((sets[sample] >> i & 1) != 0)
 					chi += pow(hits[i][place][sample] - expected,
@@ -213,6 +211,14 @@ static void sampling_of_each_job_is_uniform(void **state)
 		/* four standard deviations of chi-square */
 		assert_true(fabs(chi - free) < 4 * sqrt(2 * free));
 	}
+}
+
+/* Whether the job of more samples comes first or last. */
+static void sampling_of_each_job_is_uniform(void **state)
+{
+	(void)state;
+	check_uniform((const uint32_t[]){16, 12});
+	check_uniform((const uint32_t[]){12, 16});
 }
 
 static void a_lap_stays_as_it_was_drawn(void **state)
