@@ -265,8 +265,11 @@ void link_close(struct link *link)
 		return;
 	feed_leave(link->reader);
 	protocol_inbox_fini(&link->inbox);
-	if (link->socket >= 0)
+	if (link->socket >= 0) {
+		/* a process that was forked may have it as well */
+		shutdown(link->socket, SHUT_RDWR);
 		close(link->socket);
+	}
 	if (link->memory >= 0)
 		close(link->memory);
 	numbers_fini(&link->numbers);

@@ -1,6 +1,7 @@
 /* The shared loader: jobs that come, go, stop and die, and what each of them gets. */
 #include "loader/loader.h"
 #include "loader/share.h"
+#include "loader/share/link.h"
 #include "models/sharing.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/serving.h"
@@ -154,6 +155,27 @@ static void a_job_that_leaves_holds_nobody_up(void **state)
 	finish(&first);
 	assert_int_equal(serving_stop(&serving), 0);
 	assert_int_equal(serving_told(&serving, "batches of 30"), 2);
+}
+
+static void a_job_has_left_though_another_process_has_its_socket(void **state)
+{
+	const _Atomic bool ended = false;
+	struct job job;
+	const struct link_config config = {"socket", &job.hello, -1, &ended};
+	struct error err = {0};
+	struct link *link;
+	int copy;
+
+	(void)state;
+	assert_true(serving_start(&serving));
+	serving_job(&job, 16);
+	link = link_open(&config, &err);
+	assert_non_null(link);
+	copy = dup(link->socket); /* as a child has it */
+	link_close(link);
+	serving_wait(&serving, "left");
+	close(copy);
+	assert_int_equal(serving_stop(&serving), 0);
 }
 
 static void lockstep_jobs_begin_with_a_round(void **state)
@@ -656,6 +678,7 @@ int main(int argc, char **argv)
 		TEST(jobs_of_all_sizes_share_one_stream),
 		TEST(a_job_that_comes_late_begins_where_the_others_are),
 		TEST(a_job_that_leaves_holds_nobody_up),
+		TEST(a_job_has_left_though_another_process_has_its_socket),
 		TEST(lockstep_jobs_begin_with_a_round),
 		TEST(lockstep_jobs_in_line_begin_when_the_round_has_nobody_left),
 		TEST(who_finds_no_seat_waits_for_the_next_round),
