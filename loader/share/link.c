@@ -272,6 +272,8 @@ void link_close(struct link *link)
 	}
 	if (link->memory >= 0)
 		close(link->memory);
+	if (link->rest_fd >= 0)
+		close(link->rest_fd);
 	numbers_fini(&link->numbers);
 	free(link->classes);
 	free(link);

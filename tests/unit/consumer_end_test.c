@@ -4,6 +4,7 @@
 #include "tests/lib/program.h"
 #include "tests/lib/scratch.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -114,8 +115,21 @@ static void the_loaders_failure_is_told_in_its_words(void **state)
 	actor_end(&server);
 }
 
+/* Descriptors of this process. */
+static unsigned open_files(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	unsigned count = 0;
+
+	while (readdir(folder) != NULL)
+		count++;
+	closedir(folder);
+	return count;
+}
+
 static void a_program_that_was_dropped_goes_on_alone(void **state)
 {
+	unsigned files = open_files();
 	struct actor server = actor_of("s", actor_welcome, 0);
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader = program_joined(&server, &config, "");
@@ -151,6 +165,7 @@ static void a_program_that_was_dropped_goes_on_alone(void **state)
 	assert_int_equal(program_stats(loader).epoch, 2);
 	dsa_close(loader);
 	actor_end(&server);
+	assert_int_equal(open_files(), files);
 }
 
 static void a_drop_at_an_epochs_end_leaves_whole_epochs(void **state)
