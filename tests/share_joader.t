@@ -140,16 +140,20 @@ def refusals(scratch, one, other, few):
 
 
 def killed_loader(scratch, one):
-    for settings in ("", "alone=load", "takeover=1s"):
+    for name, how, settings in (("killed", signal.SIGKILL, ""),
+                                ("killed", signal.SIGKILL, "alone=load"),
+                                ("killed", signal.SIGKILL, "takeover=1s"),
+                                ("stopped", signal.SIGTERM, "")):
         with Loader(scratch, [one], "--batch", "16") as loader:
-            job = loader.job(one, "batch=16", "epochs=100", "rate=4000", loader=settings)
+            epochs = "epochs=0" if name == "stopped" else "epochs=100"  # 0: no end
+            job = loader.job(one, "batch=16", epochs, "rate=4000", loader=settings)
             loader.had(1)
-            loader.process.kill()
+            loader.process.send_signal(how)
             status, words = finish(job)
             tap.ok(status == 3 and re.search(r"epoch \d+.*step \d+", words) and
                    "wrong 0 twice 0" in words,
-                   "a job of a killed loader ends with an error that says where (%s)" %
-                   (settings or "no settings"), status, words)
+                   "a job of a %s loader ends with an error that says where (%s)" %
+                   (name, settings or "no settings"), status, words)
 
 
 def main():

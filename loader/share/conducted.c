@@ -43,6 +43,11 @@ bool conducted_is(const struct share_server *server)
 	return server->session.trace != NULL && server->session.trace->in_step != 0;
 }
 
+bool conducted_over(const struct share_server *server)
+{
+	return conducted_is(server) && server->session.trace->stop;
+}
+
 int conducted_open(struct share_server *server, struct error *err)
 {
 	const struct driver_parts parts = {

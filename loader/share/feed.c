@@ -183,7 +183,7 @@ void feed_save(struct feed *feed, const void *state, size_t bytes)
 	atomic_store(&header->state, other + 1);
 }
 
-void feed_end(struct feed *feed, int code, const char *why)
+static void end(struct feed *feed, enum feed_end how, int code, const char *why)
 {
 	struct feed_header *header = feed->header;
 
@@ -191,8 +191,18 @@ void feed_end(struct feed *feed, int code, const char *why)
 		return;
 	header->code = code;
 	snprintf(header->why, sizeof(header->why), "%s", why != NULL ? why : "");
-	atomic_store(&header->ended, 1);
+	atomic_store(&header->ended, how);
 	feed_ring(feed);
+}
+
+void feed_end(struct feed *feed, int code, const char *why)
+{
+	end(feed, FEED_ENDED, code, why);
+}
+
+void feed_stop(struct feed *feed)
+{
+	end(feed, FEED_STOPPED, 0, NULL);
 }
 
 static bool anyone_waits(struct feed *feed)

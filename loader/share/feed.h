@@ -138,6 +138,7 @@ void feed_save(struct feed *feed, const void *state, size_t bytes);
 /* Ends the stream: readers that have taken all get -ENODATA, or the failure: its code
  * and one line. */
 void feed_end(struct feed *feed, int code, const char *why);
+void feed_stop(struct feed *feed); /* -ENODATA, though there were more to come */
 
 /* ---- what a dead writer left ---- */
 
@@ -212,6 +213,9 @@ int feed_release(struct feed_reader *reader, const struct feed_batch *batch);
 /* The writer died: from now on takes do not wait, hand out what is there even if it is
  * less than `count`, and then return -EPIPE. */
 void feed_orphan(struct feed_reader *reader);
+
+/* Once the data ended: somebody stopped it before it did by itself. */
+bool feed_stopped(const struct feed_reader *reader);
 
 /* The writer can't go on before this reader gives something back. */
 bool feed_blocks(const struct feed_reader *reader);

@@ -142,6 +142,11 @@ bool feed_blocks(const struct feed_reader *reader)
 	       atomic_load(&header->published) >= atomic_load(&header->reserved);
 }
 
+bool feed_stopped(const struct feed_reader *reader)
+{
+	return atomic_load(&reader->header->ended) == FEED_STOPPED;
+}
+
 size_t feed_sample_bytes(const struct feed_reader *reader)
 {
 	return reader->layout.sample_bytes;

@@ -32,13 +32,16 @@ struct feed_layout {
 	uint64_t bytes;                        /* in all */
 };
 
+enum feed_end { FEED_ENDED = 1, FEED_STOPPED }; /* by itself or failed; by somebody */
+
 /* At offset 0. */
 struct feed_header {
 	struct feed_layout layout;
 
 	alignas(64) _Atomic uint64_t published; /* sequence number */
-	_Atomic uint32_t bell;  /* futex: changes with each publish, drop and end */
-	_Atomic uint32_t ended; /* 1: `code` and `why` are there */
+	_Atomic uint32_t bell; /* futex: changes with each publish, drop and end */
+	_Atomic uint32_t
+		ended; /* enum feed_end; 0: not yet; `code` and `why` are there */
 	int32_t code;
 	char why[FEED_WHY];
 

@@ -244,6 +244,20 @@ static int tell_end(const struct consumer *consumer, int reason, struct error *e
 			 (unsigned long long)consumer->step, advice);
 }
 
+/* The data of who asked for no number of epochs ends with its loader's; where that was
+ * stopped, it may be told otherwise. */
+static bool ends_here(const struct consumer *consumer, int reason)
+{
+	const struct options *options = consumer->config.options;
+	const struct link *link = consumer->link;
+
+	if (reason != -ENODATA || consumer->end_epoch != UINT64_MAX)
+		return false;
+	if (!feed_stopped(link->reader))
+		return true;
+	return options->takeover <= 0 && !options->alone && !link_copies(link);
+}
+
 int consumer_recover(struct consumer *consumer, struct holding *holding, int reason,
 		     struct error *err)
 {
@@ -253,8 +267,8 @@ int consumer_recover(struct consumer *consumer, struct holding *holding, int rea
 
 	if (reason == -ENOLINK)
 		return outlive(consumer, holding, reason, err);
-	if (reason == -ENODATA && consumer->end_epoch == UINT64_MAX) {
-		consumer->done = true; /* nobody asked for more */
+	if (ends_here(consumer, reason)) {
+		consumer->done = true;
 		return 0;
 	}
 	result = drain(consumer, holding, err);

@@ -456,12 +456,22 @@ static void close_audit(struct share_server *server)
 	}
 }
 
+/* The data did not end by itself; but a run's jobs end with it. */
+static void stop(struct share_server *server)
+{
+	if (!conducted_over(server) && !server->ended && server->feed != NULL) {
+		server->ended = true;
+		feed_stop(server->feed);
+	}
+	server_end(server);
+}
+
 int share_server_run(struct share_server *server, struct error *err)
 {
 	while (!server->done)
 		turn(server);
 	conducted_close(server);
-	server_end(server);
+	stop(server);
 	policy_tell(server, clock_now());
 	close_audit(server);
 	if (server->result < 0)

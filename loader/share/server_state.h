@@ -361,6 +361,7 @@ void heir_give_up(struct share_server *server); /* waiting for those not back ye
 /* ---- conducted.c: the session of a dsa run decides what batches are made of ---- */
 
 bool conducted_is(const struct share_server *server);
+bool conducted_over(const struct share_server *server); /* the run has ended */
 int conducted_open(struct share_server *server, struct error *err);
 void conducted_close(struct share_server *server);
 

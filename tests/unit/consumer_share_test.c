@@ -249,6 +249,24 @@ static void a_program_outlives_its_loader(void **state)
 	}
 }
 
+static void endless_data_goes_on_when_its_loader_is_stopped(void **state)
+{
+	struct dsa_config config = program_config();
+	struct dsa_loader *loader;
+
+	(void)state;
+	config.epochs = 0;
+	assert_true(serving_start(&serving));
+	assert_int_equal(program_open(&config, "socket", "alone=load", &loader), 0);
+	assert_int_equal(program_step(loader, false), 1);
+	assert_int_equal(serving_stop(&serving), 0);
+	while (program.count < 4 * ACTOR_COUNT)
+		assert_int_equal(program_step(loader, false), 1);
+	program_once(0, 4);
+	assert_int_equal(program_stats(loader).shared, 2);
+	dsa_close(loader);
+}
+
 /* Every fifth file is no picture. */
 static void make_pictures(const char *folder)
 {
@@ -397,6 +415,7 @@ int main(int argc, char **argv)
 		TEST(programs_of_all_sizes_share_one_loader),
 		TEST(a_program_that_pauses_goes_on_alone),
 		TEST(a_program_outlives_its_loader),
+		TEST(endless_data_goes_on_when_its_loader_is_stopped),
 		TEST(pictures_that_can_not_be_used_are_no_excuse),
 		TEST(a_loader_takes_over_in_the_midst_of_a_programs_batch),
 		TEST(pictures_are_decoded_once_for_programs_of_all_kinds),
