@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 #include "cmd/dataset.h"
 #include "cmd/progress.h"
+#include "cmd/signals.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"
 #include "loader/base/number.h"
@@ -166,15 +167,14 @@ static int run_make(int argc, char **argv)
 				       .threads = dataset_threads(),
 				       .stop = &stop,
 				       .progress = show_made}};
-	struct sigaction action = {.sa_handler = ask_to_stop};
 	struct make_result result;
 	struct progress progress;
 	struct error err = {0};
 	int status;
 
 	argp_parse(&make_argp, argc, argv, 0, NULL, &make);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	signals_take(SIGINT, ask_to_stop, 0);
+	signals_take(SIGTERM, ask_to_stop, 0);
 	progress_begin(&progress, "pictures", make.config.count);
 	make.config.arg = &progress;
 	status = make_run(&make.config, &result, &err);

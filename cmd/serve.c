@@ -4,6 +4,7 @@
 #include "cmd/serve_status.h"
 #include "cmd/serve_watch.h"
 #include "cmd/settings.h"
+#include "cmd/signals.h"
 #include "loader/base/error.h"
 #include "loader/base/number.h"
 #include "loader/loader.h"
@@ -337,13 +338,11 @@ static void on_signal(int number)
 /* The first signal from now on ends the server, a second one the process. */
 static void take_signals(struct share_server *server)
 {
-	const struct sigaction action = {.sa_handler = on_signal,
-					 .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 
 	signalled = server;
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		signals_take(numbers[i], on_signal, (int)SA_RESETHAND | SA_RESTART);
 }
 
 static int show_begin(const struct serve *serve, struct share_server *server,

@@ -327,6 +327,17 @@ def looks(scratch, data):
                "and one that wants other numbers", words)
 
 
+def ignored_signal(scratch, data):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # what nohup does
+    with Loader(scratch, data, "--batch", "16") as loader:
+        signal.signal(signal.SIGHUP, before)
+        loader.process.send_signal(signal.SIGHUP)
+        for _ in range(3):  # the signal comes first
+            loader.status()
+        tap.ok(good(loader.job("batch=16", "epochs=1"), 1)[0] and loader.stop() == 0,
+               "a signal that was ignored when it began does not end it", loader.words())
+
+
 def nobody(scratch, data):
     result = scratch.run("env", "DSA_SHARE=" + scratch.at("none"), JOB, data)
     tap.ok(result.returncode == 3 and "dsa serve" in result.stderr,
@@ -354,8 +365,8 @@ def main():
         os.truncate(pictures[7], 100)
         scratch.run(JOB, data, "table=" + scratch.at("table"))
         for group in (sizes_and_epochs, slow_and_fast, short_epochs, late_and_early,
-                      killed_job, stopped_job, killed_loader, strangers, looks, nobody,
-                      schedules):
+                      killed_job, stopped_job, killed_loader, strangers, looks,
+                      ignored_signal, nobody, schedules):
             if len(sys.argv) < 2 or group.__name__ in sys.argv[1:]:
                 group(scratch, data)
         tap.ok(not children(), "nothing is left", [state(pid) for pid in children()])
