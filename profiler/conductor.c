@@ -115,7 +115,17 @@ static void lead(struct conductor *conductor, const sigset_t *signals)
 	}
 }
 
-/* What we wait for instead of being interrupted by it; the target is not to inherit it. */
+/* While it is blocked it would be queued all the same. */
+static bool is_ignored(int number)
+{
+	struct sigaction action;
+
+	return number != SIGCHLD && sigaction(number, NULL, &action) == 0 &&
+	       action.sa_handler == SIG_IGN;
+}
+
+/* What we wait for instead of being interrupted by it; the target is not to inherit it.
+ * Who started us to outlive a signal, as nohup(1) does, is obeyed. */
 static void block_signals(sigset_t *signals, sigset_t *target)
 {
 	static const int numbers[] = {SIGINT,  SIGTERM, SIGHUP,
@@ -124,6 +134,8 @@ static void block_signals(sigset_t *signals, sigset_t *target)
 	sigprocmask(SIG_BLOCK, NULL, target);
 	sigemptyset(signals);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		if (is_ignored(numbers[i]))
+			continue;
 		sigaddset(signals, numbers[i]);
 		sigdelset(target, numbers[i]);
 	}

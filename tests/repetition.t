@@ -196,6 +196,7 @@ def interrupted(scratch):
 
 
 def main():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # it may be ignored where this runs
     adopt_orphans()
     tests = {test.__name__: test for test in (timed, slowed, counted, failures, order, interrupted)}
     with Scratch() as scratch:

@@ -262,6 +262,7 @@ if __name__ == "__main__":
     if os.environ.get("SAN") == "thread":
         print("1..0 # SKIP its runs have no thread that those of run.t and jobs.t have not")
         sys.exit()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # it may be ignored where this runs
     adopt_orphans()
     for test in TESTS:
         if len(sys.argv) > 1 and test.__name__ not in sys.argv[1:]:
