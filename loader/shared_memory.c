@@ -1,4 +1,5 @@
 #include "loader/shared_memory.h"
+#include "loader/base/allocate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -48,9 +49,9 @@ static int fault_in(struct shared_memory *memory, size_t huge_from)
 	for (size_t at = 0; at < huge; at += SHARED_HUGE_PAGE)
 		start[huge_from + at] = 0; /* there must be something to collapse */
 	memory->huge = huge > 0 && madvise(start + huge_from, huge, MADV_COLLAPSE) == 0;
-	result = posix_fallocate(memory->fd, 0, (off_t)memory->bytes);
-	if (result != 0)
-		return -result;
+	result = allocate_file(memory->fd, memory->bytes);
+	if (result < 0)
+		return result;
 	madvise(start, memory->bytes,
 		MADV_POPULATE_WRITE); /* Linux 5.14; else on use */
 	return 0;

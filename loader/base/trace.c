@@ -1,4 +1,5 @@
 #include "loader/base/trace.h"
+#include "loader/base/allocate.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 
@@ -100,10 +101,10 @@ static int name_file(int fd, const char *path)
 /* Allocates, maps and fills the file; 0 or -errno. */
 static int fill_file(int fd, uint64_t seed, struct trace **made)
 {
-	int code = posix_fallocate(fd, 0, sizeof(**made));
+	int result = allocate_file(fd, sizeof(**made));
 
-	if (code != 0)
-		return -code;
+	if (result < 0)
+		return result;
 	*made = mmap(NULL, sizeof(**made), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (*made == MAP_FAILED) {
 		*made = NULL;

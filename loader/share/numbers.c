@@ -1,4 +1,5 @@
 #include "loader/share/numbers.h"
+#include "loader/base/allocate.h"
 #include "loader/base/error.h"
 #include "loader/source.h"
 
@@ -29,10 +30,9 @@ static int fill(int fd, const struct source *all, unsigned part)
 	struct number *numbers;
 	int result;
 
-	/* allocated now: a page that can't be had later would be a SIGBUS */
-	result = posix_fallocate(fd, 0, (off_t)bytes);
-	if (result != 0)
-		return -result;
+	result = allocate_file(fd, bytes);
+	if (result < 0)
+		return result;
 	numbers = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (numbers == MAP_FAILED)
 		return -errno;

@@ -1,0 +1,76 @@
+#include "loader/base/allocate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { BYTES = (96 << 20) + 100 };
+
+static volatile sig_atomic_t rung;
+
+static void ring(int number)
+{
+	(void)number;
+	rung = 1;
+}
+
+static void set_timer(long us)
+{
+	const struct itimerval timer = {.it_interval.tv_usec = us,
+					.it_value.tv_usec = us};
+
+	assert_int_equal(setitimer(ITIMER_REAL, &timer, NULL), 0);
+}
+
+/* As a profiler's timer does. */
+static void signals_do_not_end_it(void **state)
+{
+	const struct sigaction action = {.sa_handler = ring};
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	struct stat status;
+
+	(void)state;
+	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
+	set_timer(3000);
+	while (rung == 0) {
+		assert_int_equal(ftruncate(fd, 0), 0);
+		assert_int_equal(allocate_file(fd, BYTES), 0);
+	}
+	set_timer(0);
+	assert_int_equal(fstat(fd, &status), 0);
+	assert_int_equal(status.st_size, BYTES);
+	assert_true(status.st_blocks >= BYTES / 512);
+	close(fd);
+}
+
+static void what_can_not_be_allocated_is_an_error(void **state)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(allocate_file(fd, 10), -ENODEV);
+	assert_int_equal(allocate_file(-1, 10), -EBADF);
+	close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(signals_do_not_end_it),
+		cmocka_unit_test(what_can_not_be_allocated_is_an_error),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
