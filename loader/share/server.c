@@ -203,7 +203,7 @@ static int open_feed(struct share_server *server, uint64_t sequence, struct erro
 		.sample_bytes = prep_sample_bytes(server->parts.prep),
 		.state_bytes = server->state_bytes,
 		.sequence = sequence,
-		.audit = server->audit != NULL,
+		.audit = server->config.audit != NULL,
 	};
 
 	server->feed = feed_open(&config, err);
@@ -369,6 +369,12 @@ static int open_data(struct share_server *server, struct error *err)
 	if (result < 0)
 		return result;
 	server->digest = source_digest(server->parts.source);
+	return 0;
+}
+
+/* Once the socket is ours: another loader may be writing to that file. */
+static int open_audit(struct share_server *server, struct error *err)
+{
 	if (server->config.audit == NULL)
 		return 0;
 	server->audit = audit_open(server->config.audit, server_samples(server), err);
@@ -403,6 +409,8 @@ static int open_all(struct share_server *server, struct error *err)
 		result = listener_open(&server->listener, server->config.socket, err);
 	if (result == 0)
 		result = server_watch(server, server->listener.fd, EVENT_CONNECT, NULL);
+	if (result == 0)
+		result = open_audit(server, err);
 	if (result == 0)
 		result = conducted_open(server, err);
 	return result;

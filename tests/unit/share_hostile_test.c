@@ -286,17 +286,19 @@ static void the_memory_can_not_be_written(void **state)
 static void the_socket_is_ours_alone_and_only_one_loader_has_it(void **state)
 {
 	struct serving other;
-	struct stat at;
+	struct stat at, audit, after;
 
 	(void)state;
 	assert_true(serving_start(&serving));
 	assert_int_equal(stat("socket", &at), 0);
 	assert_int_equal(at.st_mode & 0777, 0600);
+	assert_int_equal(stat("audit", &audit), 0);
 	serving_init(&other);
-	other.config.audit = NULL;
 	assert_false(serving_start(&other));
 	assert_non_null(strstr(other.err.message, "listens at socket already"));
 	assert_int_equal(stat("socket", &at), 0);
+	assert_int_equal(stat("audit", &after), 0);
+	assert_int_equal(after.st_size, audit.st_size);
 	assert_int_equal(serving_stop(&serving), 0);
 	assert_int_equal(stat("socket", &at), -1);
 }
