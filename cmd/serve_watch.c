@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@ void serve_watch_init(struct serve_watch *watch, bool quiet)
 {
 	pthread_condattr_t attributes;
 
-	*watch = (struct serve_watch){.quiet = quiet};
+	*watch = (struct serve_watch){.quiet = quiet, .asking = -1};
 	pthread_mutex_init(&watch->lock, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -65,6 +66,30 @@ static bool wait_for(struct serve_watch *watch, uint64_t due)
 	return !watch->ending;
 }
 
+/* Its figures; NULL: there are none. With the lock, but not while it waits: a loader whose
+ * end is near may take the connection and not answer. */
+static char *ask(struct serve_watch *watch)
+{
+	char *json = NULL;
+	int fd;
+
+	pthread_mutex_unlock(&watch->lock);
+	fd = share_connect(watch->socket, NULL);
+	pthread_mutex_lock(&watch->lock);
+	if (fd < 0)
+		return NULL;
+	if (!watch->ending) {
+		watch->asking = fd;
+		pthread_mutex_unlock(&watch->lock);
+		if (share_ask(fd, &json) < 0)
+			json = NULL;
+		pthread_mutex_lock(&watch->lock);
+		watch->asking = -1;
+	}
+	close(fd);
+	return json;
+}
+
 static void *watch_loader(void *context)
 {
 	struct serve_watch *watch = context;
@@ -72,12 +97,8 @@ static void *watch_loader(void *context)
 
 	pthread_mutex_lock(&watch->lock);
 	for (; wait_for(watch, due); due += watch->period_ns) {
-		char *json = NULL;
+		char *json = ask(watch);
 
-		pthread_mutex_unlock(&watch->lock);
-		if (share_status(watch->socket, &json, NULL) < 0)
-			json = NULL;
-		pthread_mutex_lock(&watch->lock);
 		if (json != NULL && !watch->ending)
 			show(watch, json);
 		free(json);
@@ -110,6 +131,8 @@ void serve_watch_end(struct serve_watch *watch)
 {
 	pthread_mutex_lock(&watch->lock);
 	watch->ending = true;
+	if (watch->asking >= 0)
+		shutdown(watch->asking, SHUT_RDWR);
 	pthread_cond_signal(&watch->wake);
 	pthread_mutex_unlock(&watch->lock);
 	if (watch->running)

@@ -22,6 +22,7 @@ struct serve_watch {
 	bool ending;   /* lock */
 	bool terminal; /* the line is written over */
 	bool shown;    /* a line stands there. Lock */
+	int asking;    /* connection that waits for an answer; -1: none. Lock */
 };
 
 void serve_watch_init(struct serve_watch *watch, bool quiet);

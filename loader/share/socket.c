@@ -218,7 +218,7 @@ int listener_accept(struct listener *listener, bool *refused)
 
 /* ---- asking ---- */
 
-static int connect_to(const char *path, struct error *err)
+int share_connect(const char *path, struct error *err)
 {
 	const struct timeval wait = {.tv_sec = ANSWER_S};
 	struct sockaddr_un address;
@@ -242,13 +242,18 @@ static int connect_to(const char *path, struct error *err)
 	return fd;
 }
 
+int share_ask(int connection, char **json)
+{
+	return protocol_ask_status(connection, json);
+}
+
 int share_status(const char *socket, char **json, struct error *err)
 {
-	int fd = connect_to(socket, err), result;
+	int fd = share_connect(socket, err), result;
 
 	if (fd < 0)
 		return fd;
-	result = protocol_ask_status(fd, json);
+	result = share_ask(fd, json);
 	if (result < 0)
 		error_set(err, -result,
 			  result == -ENOMEM ? "no memory for the state of %s"
