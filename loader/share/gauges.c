@@ -222,28 +222,32 @@ static void fill(void *context, const struct pipeline_point *next)
 	fill_jobs(gauges, now);
 }
 
-static void read_gauges(struct share_server *server, struct gauges *gauges)
+static int read_gauges(struct share_server *server, struct gauges *gauges)
 {
 	*gauges = (struct gauges){.server = server};
+	if (server->pipeline == NULL) /* taking over failed */
+		return -ENODATA;
 	server_locked(server, fill, gauges);
 	gauges->all.prep_cpu_ns = pipeline_prep_cpu(server->pipeline);
+	return 0;
 }
 
 int gauges_json(struct share_server *server, char **text)
 {
 	struct gauges gauges;
+	int result = read_gauges(server, &gauges);
 
-	read_gauges(server, &gauges);
-	return share_status_json(&gauges.all, text);
+	return result < 0 ? result : share_status_json(&gauges.all, text);
 }
 
 int gauges_http(struct share_server *server, const char *request, char **answer,
 		size_t *bytes)
 {
 	struct gauges gauges;
+	int result = read_gauges(server, &gauges);
 
-	read_gauges(server, &gauges);
-	return share_status_http(&gauges.all, request, answer, bytes);
+	return result < 0 ? result
+			  : share_status_http(&gauges.all, request, answer, bytes);
 }
 
 int share_server_status(struct share_server *server, char **json, struct error *err)

@@ -150,13 +150,15 @@ static void turn(struct share_server *server)
 	int count = wait_for_events(server, events);
 	uint64_t interval, now;
 
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < count && server->pipeline != NULL; i++)
 		handle(server, events[i].data.u64);
+	if (server->pipeline == NULL) /* taking over failed: there is no stream */
+		return;
 	interval = policy_interval(server);
 	now = clock_now();
 	if (interval != 0 && now - server->watched_ns >= interval)
 		policy_tick(server, now);
-	if (server->released && server->pipeline != NULL)
+	if (server->released)
 		pipeline_released(server->pipeline);
 	server->released = false;
 	if (server->config.leave && all_left(server))

@@ -3,6 +3,7 @@
 #include "loader/share.h"
 #include "loader/share/link.h"
 #include "models/sharing.h"
+#include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/serving.h"
 
@@ -670,6 +671,53 @@ static void a_job_that_had_only_joined_goes_on_as_well(void **state)
 	take_over(0);
 }
 
+/* Says HELLO, and waits for the answer or the end, without what it needs the nth time. */
+static void knock_without_memory(struct job *job, const struct job *before,
+				 unsigned nth)
+{
+	struct pollfd told;
+
+	serving_job(job, before->hello.batch);
+	stand(job, before);
+	assert_int_equal(job_connect(job, "socket"), 0);
+	told = (struct pollfd){.fd = job->socket, .events = POLLIN};
+	nomem_at(nth);
+	job_hello(job, before->memory);
+	poll(&told, 1, -1);
+	nomem_at(0);
+}
+
+static void a_loader_without_memory_to_take_over_ends(void **state)
+{
+	enum { LEAST = 16 }; /* one of the first may be missed by nobody */
+	bool over = false;
+	unsigned failed = 0;
+
+	(void)state;
+	for (unsigned nth = 1; nth <= LEAST || !over; nth++) {
+		struct job before, after;
+		struct child child;
+
+		serving_init(&serving);
+		make_child(&child, serve);
+		tell_child(&child);
+		hear_child(&child);
+		serving_job(&before, 10);
+		assert_int_equal(job_join(&before, "socket"), PROTOCOL_WELCOME);
+		assert_int_equal(job_step(&before, SECOND), 1);
+		kill(child.pid, SIGKILL);
+		assert_true(WIFSIGNALED(end_child(&child)));
+		serving.config.takeover = true;
+		assert_true(serving_start(&serving));
+		knock_without_memory(&after, &before, nth);
+		over = job_answer(&after) == PROTOCOL_WELCOME;
+		failed += serving_stop(&serving) == -ENOMEM;
+		job_leave(&after);
+		job_leave(&before);
+	}
+	assert_true(failed > 3);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -692,6 +740,7 @@ int main(int argc, char **argv)
 		TEST(a_dropped_job_outlives_its_loader),
 		TEST(a_loader_takes_over_where_one_was_killed),
 		TEST(a_job_that_had_only_joined_goes_on_as_well),
+		TEST(a_loader_without_memory_to_take_over_ends),
 	};
 
 	if (argc > 1)
