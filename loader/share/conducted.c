@@ -66,6 +66,10 @@ int conducted_open(struct share_server *server, struct error *err)
 
 	if (!conducted_is(server))
 		return 0;
+	if (server->config.takeover) /* it measures the pipeline that is there now */
+		return error_set(err, EINVAL,
+				 "a loader that dsa run measures in step with its jobs "
+				 "cannot take over: leave out takeover");
 	server->shape = (struct ring_shape){
 		.slots = parts.options->prefetch,
 		.batch = parts.options->batch,

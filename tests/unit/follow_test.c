@@ -103,6 +103,20 @@ static int begin(void **state)
 	return 0;
 }
 
+/* The pipeline that it measures is the one that it began with. */
+static void a_loader_that_is_led_takes_nothing_over(void **state)
+{
+	(void)state;
+	setenv("XDG_CACHE_HOME", scratch_path(), 1);
+	serving_init(&serving);
+	serving.config.takeover = true;
+	served = session_of("served");
+	assert_false(serving_start(&serving));
+	assert_non_null(strstr(serving.err.message, "leave out takeover"));
+	unsetenv("DSA_SESSION");
+	trace_unmap(served);
+}
+
 static int end(void **state)
 {
 	atomic_store(&served->stop, 1);
@@ -199,6 +213,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		IN_STEP(each_window_s_batches_are_what_it_is_of),
 		IN_STEP(what_the_loader_does_alone_takes_no_batch),
+		cmocka_unit_test_setup_teardown(a_loader_that_is_led_takes_nothing_over,
+						scratch_setup, scratch_teardown),
 	};
 
 	if (argc > 1)
