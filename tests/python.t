@@ -17,6 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "lib"))
 sys.path.insert(0, os.path.join(HERE, "../loader/python"))
 from house import BUILD, Scratch, Tap, measured, wait_until
+from interrupted import CUT_SHORT, INTERRUPTED
 
 PYTHON = "/usr/bin/python3"
 EXAMPLE = os.path.join(HERE, "../examples/train.py")
@@ -457,25 +458,6 @@ def test_threads(tap):
                "threads may share a loader", failed, len(seen))
 
 
-INTERRUPTED = """
-import os, signal, sys, threading
-import dsa
-loader = dsa.Loader("synthetic:64", batch=8, size=8, workers=1)
-def interrupt():
-    while not loader._core.lock.locked():
-        pass
-    os.kill(os.getpid(), signal.SIGINT)
-threading.Thread(target=interrupt).start()
-try:
-    loader.next()
-    print("no")
-except KeyboardInterrupt:
-    print("interrupted", loader.stats.epoch)
-if sys.argv[1:]:
-    print([batch.step for _, batch in zip(range(8), loader.batches())])
-"""
-
-
 def test_interrupt(tap, scratch):
     scratch.environment["DSA_LOADER"] = "prep_delay=1000s"
     told = scratch.run(PYTHON, "-c", INTERRUPTED)
@@ -486,6 +468,10 @@ def test_interrupt(tap, scratch):
     told = scratch.run(PYTHON, "-c", INTERRUPTED, "go on")
     tap.ok(told.stdout.startswith("interrupted 0\n[0, 1, 2, 3, 4, 5, 6, 7]"),
            "and a program that goes on has lost no batch", told)
+    for when in ("before", "after"):
+        told = scratch.run(PYTHON, "-c", CUT_SHORT, when)
+        tap.ok(told.stdout == "[0, 1, 2, 3, 4, 5, 6, 7]\n",
+               "nor one that is interrupted just %s it asks" % when, told)
     del scratch.environment["DSA_LOADER"]
 
 

@@ -210,11 +210,14 @@ class _Task:
         self.result = self.error = None
 
     def run(self):
+        function, self.function = self.function, None
+        if function is None:
+            return  # it was put twice
         try:
-            self.result = self.function()
+            self.result = function()
         except BaseException as error:
             self.error = error
-        self.function = None
+        del function
         self.finished = True
         self.done.release()
 
@@ -348,15 +351,16 @@ class _Core:
         return self.look(lambda pointer: [self.library.dsa_class(pointer, label)
                                           for label in range(count)])
 
-    def send(self, function, *arguments):
-        """Has another thread call."""
+    def task(self, function, *arguments):
+        return _Task(lambda: self.locked(function, *arguments))
+
+    def send(self, task):
+        """Has another thread call, once."""
         if self.tasks is None:
             self.tasks = queue.SimpleQueue()
             threading.Thread(target=_run_tasks, args=(self.tasks,), name="dsa",
                              daemon=True).start()
-        task = _Task(lambda: self.locked(function, *arguments))
         self.tasks.put(task)
-        return task
 
     def interruptible(self):
         """Not so a program that is measured: the thread that asks for batches is known
@@ -367,15 +371,19 @@ class _Core:
     def open(self, config):
         if not self.interruptible():
             return self.locked(self.open_now, config)
-        task = self.send(self.open_now, config)
+        task = self.task(self.open_now, config)
+        self.send(task)
         task.wait()
         return task.outcome()
 
     def ask(self):
         if not self.interruptible():
             return self.locked(self.next_now)
+        # It is known before it is sent, and sent again where an interrupt came in between:
+        # its batch is never nobody's.
         if self.asked is None:
-            self.asked = self.send(self.next_now)
+            self.asked = self.task(self.next_now)
+        self.send(self.asked)
         self.asked.wait()
         task, self.asked = self.asked, None
         return task.outcome()
