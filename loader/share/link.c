@@ -72,7 +72,7 @@ static int check_peer(int socket, const char *path, struct error *err)
 		return 0;
 	return error_set(err, EPERM,
 			 "DSA_SHARE: the loader at %.100s is user %u's: use one that "
-			 "root or user %u started",
+			 "user %u started",
 			 path, peer.uid, geteuid());
 }
 

@@ -66,6 +66,14 @@ static int open_peer(int socket, struct ucred *peer)
 	return pidfd >= 0 ? pidfd : -errno;
 }
 
+/* Why nobody is taken in; pidfd: what open_peer() said. */
+static enum refusal why_not(int pidfd)
+{
+	if (pidfd == -EPERM)
+		return REFUSED_USER;
+	return pidfd == -ESRCH ? REFUSED_GONE : REFUSED_FULL;
+}
+
 static void take_in(struct share_server *server, int socket)
 {
 	struct ucred peer = {0};
@@ -78,8 +86,7 @@ static void take_in(struct share_server *server, int socket)
 		close(socket);
 		if (pidfd >= 0)
 			close(pidfd);
-		member_refuse(server, pidfd == -EPERM ? REFUSED_USER : REFUSED_FULL,
-			      peer.pid);
+		member_refuse(server, why_not(pidfd), peer.pid);
 		return;
 	}
 	member->socket = socket;

@@ -17,6 +17,7 @@ void policy_refused(struct share_server *server, enum refusal why, uint64_t now)
 {
 	static const char *const reasons[REFUSALS] = {
 		[REFUSED_FULL] = "there are as many as there may be",
+		[REFUSED_GONE] = "their processes had ended",
 		[REFUSED_USER] = "of another user",
 		[REFUSED_GARBAGE] = "what they said is no message of dsa's",
 		[REFUSED_SILENT] = "they said nothing for 5 s",

@@ -138,7 +138,14 @@ struct listener {
 };
 
 /* What may happen often: told once a second, with a count. */
-enum refusal { REFUSED_FULL, REFUSED_USER, REFUSED_GARBAGE, REFUSED_SILENT, REFUSALS };
+enum refusal {
+	REFUSED_FULL,
+	REFUSED_GONE,
+	REFUSED_USER,
+	REFUSED_GARBAGE,
+	REFUSED_SILENT,
+	REFUSALS
+};
 
 struct refused {
 	uint64_t untold, all;
