@@ -1,15 +1,14 @@
 /*
- * ring.h - finished batches in shared memory: one writer, any number of readers.
+ * ring.h - finished batches in shared memory: one writer, one reader at a time.
  *
  *	memfd   +--------+---------------------------+--------+--------+ .. +--------+
  *	        | header | slot descriptors, labels, | slot 0 | slot 1 |    | slot n |
  *	        |        | sample numbers            |        |        |    |        |
  *	        +--------+---------------------------+--------+--------+ .. +--------+
- *	                   read-only for readers in other processes
  *
  *	cursor  +----------------------------------+
- *	        | released[slot]: number + 1 of    |  a page of each reader's own, the
- *	        | the batch it gave back last      |  only one that it may write
+ *	        | released[slot]: number + 1 of    |  a page of the reader's own, the
+ *	        | the batch it gave back last      |  only one that it writes
  *	        +----------------------------------+
  *
  * Protocol. Batches have numbers 0, 1, 2 ... in delivery order. The writer takes a free
@@ -17,9 +16,8 @@
  * published = number + 1 (release), then a futex wake. A reader waits until published
  * passes its own next number, takes order[], reads the slot, and gives it back by
  * storing released[slot] = number + 1 in its own page (release) and waking the writer.
- * A slot is free again when every reader has given back the batch it holds. Nobody
- * takes a lock, so nobody's death can leave one held; a dead reader's page is simply
- * left out of the count. Nothing is copied. Slots are page aligned, faulted in once
+ * A slot is free again when the reader has given back the batch it held, or when there is
+ * no reader. Nobody takes a lock. Nothing is copied. Slots are page aligned, faulted in once
  * and reused, so that they can be pinned.
  *
  * Of a struct ring the writer's side belongs to whoever holds the pipeline's lock;
