@@ -2,10 +2,24 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 
-/* A signal undoes what a call has allocated in memory: each call has to be short enough to
- * come to its end between two of a timer's. */
+/* A signal undoes what a call has allocated in memory, and waits for its end therefore; for
+ * no longer than that takes. */
 enum { CHUNK = 2 << 20 };
+
+static int allocate(int fd, size_t at, size_t bytes)
+{
+	sigset_t all, before;
+	int result;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	result = posix_fallocate(fd, (off_t)at, (off_t)bytes);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return result;
+}
 
 int allocate_file(int fd, size_t bytes)
 {
@@ -13,7 +27,7 @@ int allocate_file(int fd, size_t bytes)
 
 	while (at < bytes) {
 		size_t chunk = bytes - at < CHUNK ? bytes - at : CHUNK;
-		int result = posix_fallocate(fd, (off_t)at, (off_t)chunk);
+		int result = allocate(fd, at, chunk);
 
 		if (result == 0)
 			at += chunk;

@@ -16,12 +16,9 @@
 
 enum { BYTES = (96 << 20) + 100 };
 
-static volatile sig_atomic_t rung;
-
 static void ring(int number)
 {
 	(void)number;
-	rung = 1;
 }
 
 static void set_timer(long us)
@@ -42,7 +39,7 @@ static void signals_do_not_end_it(void **state)
 	(void)state;
 	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
 	set_timer(3000);
-	while (rung == 0) {
+	for (int i = 0; i < 5; i++) { /* each takes several of its periods */
 		assert_int_equal(ftruncate(fd, 0), 0);
 		assert_int_equal(allocate_file(fd, BYTES), 0);
 	}
