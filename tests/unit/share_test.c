@@ -1,23 +1,20 @@
-/* The shared loader: jobs that come, go, stop and die, and what each of them gets. */
+/* The shared loader: jobs that come, wait and go, and what each of them gets. */
 #include "loader/loader.h"
 #include "loader/share.h"
 #include "loader/share/link.h"
 #include "models/sharing.h"
-#include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/serving.h"
+#include "tests/lib/worker.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,37 +34,6 @@ static int setup(void **state)
 	setenv("XDG_CACHE_HOME", scratch_path(), 1);
 	serving_init(&serving);
 	return result;
-}
-
-/* A job in a thread of its own. */
-struct worker {
-	struct job job;
-	pthread_t thread;
-	unsigned epochs;
-	int result;
-};
-
-static void *work(void *context)
-{
-	struct worker *worker = context;
-
-	worker->result = job_run(&worker->job, worker->epochs);
-	return NULL;
-}
-
-static void start(struct worker *worker, unsigned epochs)
-{
-	worker->epochs = epochs;
-	assert_int_equal(pthread_create(&worker->thread, NULL, work, worker), 0);
-}
-
-static void finish(struct worker *worker)
-{
-	pthread_join(worker->thread, NULL);
-	assert_int_equal(worker->result, 0);
-	assert_int_equal(worker->job.epochs, worker->epochs);
-	assert_int_equal(worker->job.wrong, 0);
-	job_leave(&worker->job);
 }
 
 static void one_job_gets_every_epoch_exactly_once(void **state)
@@ -105,10 +71,10 @@ static void jobs_of_all_sizes_share_one_stream(void **state)
 	for (int i = 0; i < JOBS; i++) {
 		assert_int_equal(job_answer(&workers[i].job), PROTOCOL_WELCOME);
 		assert_int_equal(workers[i].job.welcome.start, 0);
-		start(&workers[i], 3 + (unsigned)i);
+		worker_start(&workers[i], 3 + (unsigned)i);
 	}
 	for (int i = 0; i < JOBS; i++)
-		finish(&workers[i]);
+		worker_finish(&workers[i]);
 	assert_int_equal(serving_stop(&serving), 0);
 	assert_true(serving_verdict("audit", "exactly once in 18 epochs of 4 jobs"));
 }
@@ -128,10 +94,10 @@ static void a_job_that_comes_late_begins_where_the_others_are(void **state)
 	assert_int_equal(job_join(&second.job, "socket"), PROTOCOL_WELCOME);
 	assert_true(second.job.welcome.start >= 30);
 	assert_true(second.job.welcome.start < SERVING_SAMPLES + 128);
-	start(&first, 4);
-	start(&second, 4);
-	finish(&first);
-	finish(&second);
+	worker_start(&first, 4);
+	worker_start(&second, 4);
+	worker_finish(&first);
+	worker_finish(&second);
 	assert_int_equal(serving_stop(&serving), 0);
 	assert_true(serving_verdict("audit", "exactly once in 8 epochs of 2 jobs"));
 }
@@ -151,9 +117,9 @@ static void a_job_that_leaves_holds_nobody_up(void **state)
 	assert_int_equal(job_join(&second, "socket"), PROTOCOL_WELCOME);
 	assert_int_equal(second.welcome.start % SERVING_SAMPLES, 0);
 	assert_int_equal(job_take(&second, 10 * SECOND, &held), 1);
-	start(&first, 6); /* it can't pass the window */
+	worker_start(&first, 6); /* it can't pass the window */
 	job_leave(&second);
-	finish(&first);
+	worker_finish(&first);
 	assert_int_equal(serving_stop(&serving), 0);
 	assert_int_equal(serving_told(&serving, "batches of 30"), 2);
 }
@@ -192,15 +158,15 @@ static void lockstep_jobs_begin_with_a_round(void **state)
 	assert_int_equal(job_step(&first.job, 10 * SECOND), 1);
 	assert_int_equal(job_connect(&second.job, "socket"), 0);
 	assert_int_equal(job_hello(&second.job, -1), 0);
-	start(&first, 5);
+	worker_start(&first, 5);
 	assert_int_equal(job_answer(&second.job), PROTOCOL_WELCOME);
 	assert_true(second.job.waits);
 	assert_true(second.job.welcome.start > 0);
 	assert_int_equal(second.job.welcome.start % SERVING_SAMPLES, 0);
 	assert_int_equal(second.job.welcome.remaining, SERVING_SAMPLES);
-	start(&second, 2);
-	finish(&second);
-	finish(&first);
+	worker_start(&second, 2);
+	worker_finish(&second);
+	worker_finish(&first);
 	assert_int_equal(serving_stop(&serving), 0);
 	assert_true(serving_verdict("audit", "exactly once in 7 epochs of 2 jobs"));
 }
@@ -228,7 +194,7 @@ static void lockstep_jobs_in_line_begin_when_the_round_has_nobody_left(void **st
 	assert_true(serving_start(&serving));
 	serving_job(&first, 10);
 	assert_int_equal(job_join(&first, "socket"), PROTOCOL_WELCOME);
-	assert_int_equal(job_step(&first, SECOND), 1);
+	assert_int_equal(job_step(&first, 10 * SECOND), 1);
 	for (int i = 0; i < 2; i++)
 		wait_in_line(&late[i].job, 10 + 6 * (uint32_t)i);
 	job_leave(&first);
@@ -238,9 +204,9 @@ static void lockstep_jobs_in_line_begin_when_the_round_has_nobody_left(void **st
 	}
 	assert_int_equal(late[0].job.welcome.start, late[1].job.welcome.start);
 	for (int i = 0; i < 2; i++)
-		start(&late[i], 3);
+		worker_start(&late[i], 3);
 	for (int i = 0; i < 2; i++)
-		finish(&late[i]);
+		worker_finish(&late[i]);
 	assert_int_equal(serving_stop(&serving), 0);
 	assert_true(serving_verdict("audit", "exactly once in 6 epochs of 3 jobs"));
 }
@@ -345,12 +311,12 @@ static void a_job_in_the_way_goes_on_alone(void **state)
 	serving_job(&second, 30);
 	assert_int_equal(job_join(&first.job, "socket"), PROTOCOL_WELCOME);
 	assert_int_equal(job_join(&second, "socket"), PROTOCOL_WELCOME);
-	start(&first, 20); /* the second may begin where there is no room yet */
+	worker_start(&first, 20); /* the second may begin where there is no room yet */
 	assert_int_equal(job_take(&second, 10 * SECOND, &held), 1);
 	assert_non_null(held.data);
 	memcpy(before, held.data, sizeof(before));
 	serving_wait(&serving, "goes on alone");
-	finish(&first);
+	worker_finish(&first);
 	/* What it holds is as it was; the rest is its own business. */
 	assert_memory_equal(held.data, before, sizeof(before));
 	job_release(&second, &held);
@@ -391,331 +357,12 @@ static void samples_that_can_not_be_read_are_in_no_epoch(void **state)
 				(void)job_step(&workers[j].job, SECOND / 1000);
 	}
 	for (int i = 0; i < JOBS; i++)
-		start(&workers[i], 6);
+		worker_start(&workers[i], 6);
 	for (int i = 0; i < JOBS; i++)
-		finish(&workers[i]);
+		worker_finish(&workers[i]);
 	assert_int_equal(serving_stop(&serving), 0);
 	assert_true(serving_verdict("audit", "exactly once"));
 	assert_int_equal(serving_told(&serving, "skipped"), GONE);
-}
-
-/* ---- processes ---- */
-
-/* A child that waits for a byte first: it must not be made when there are threads. */
-struct child {
-	pid_t pid;
-	int go, ready;
-};
-
-static void tell_child(const struct child *child)
-{
-	assert_int_equal(write(child->go, "", 1), 1);
-}
-
-static void hear_child(const struct child *child)
-{
-	char byte;
-
-	assert_int_equal(read(child->ready, &byte, 1), 1);
-}
-
-static void make_child(struct child *child, int (*does)(int go, int ready))
-{
-	int go[2], ready[2];
-
-	assert_int_equal(pipe(go), 0);
-	assert_int_equal(pipe(ready), 0);
-	child->pid = fork();
-	if (child->pid == 0) {
-		close(go[1]);
-		close(ready[0]);
-		_exit(does(go[0], ready[1]));
-	}
-	close(go[0]);
-	close(ready[1]);
-	child->go = go[1];
-	child->ready = ready[0];
-}
-
-static int end_child(struct child *child)
-{
-	int status;
-
-	assert_int_equal(waitpid(child->pid, &status, 0), child->pid);
-	close(child->go);
-	close(child->ready);
-	return status;
-}
-
-/* Joins, takes a batch, says so and waits. */
-static int hold_a_batch(int go, int ready)
-{
-	struct feed_batch held;
-	struct job job;
-	char byte;
-
-	serving_job(&job, 20);
-	if (read(go, &byte, 1) != 1 || job_join(&job, "socket") != PROTOCOL_WELCOME ||
-	    job_take(&job, 10 * SECOND, &held) != 1 || write(ready, "", 1) != 1)
-		return 1;
-	(void)!read(go, &byte, 1);
-	job_leave(&job);
-	return 0;
-}
-
-static void a_killed_job_holds_nobody_up(void **state)
-{
-	struct worker first;
-	struct child child;
-
-	(void)state;
-	make_child(&child, hold_a_batch);
-	serving.config.jobs = 2;
-	assert_true(serving_start(&serving));
-	tell_child(&child);
-	serving_job(&first.job, 10);
-	assert_int_equal(job_join(&first.job, "socket"), PROTOCOL_WELCOME);
-	hear_child(&child);
-	start(&first, 5);
-	kill(child.pid, SIGKILL);
-	finish(&first);
-	assert_true(WIFSIGNALED(end_child(&child)));
-	assert_int_equal(serving_stop(&serving), 0);
-	assert_true(serving_verdict("audit", "exactly once in 5 epochs of 2 jobs"));
-}
-
-/* Takes the rest of its epoch by itself once it may go on. */
-static int be_stopped(int go, int ready)
-{
-	struct feed_batch held;
-	struct job job;
-	char byte;
-
-	serving_job(&job, 20);
-	if (read(go, &byte, 1) != 1 || job_join(&job, "socket") != PROTOCOL_WELCOME ||
-	    job_take(&job, 10 * SECOND, &held) != 1 || write(ready, "", 1) != 1)
-		return 1;
-	kill(getpid(), SIGSTOP);
-	job_release(&job, &held);
-	if (job_step(&job, SECOND) != -ENOLINK || job_rest(&job) < 0)
-		return 2;
-	return job.epochs == 1 && job.wrong == 0 ? 0 : 3;
-}
-
-static void a_stopped_job_is_left_behind_and_loses_nothing(void **state)
-{
-	struct worker first;
-	struct child child;
-	int status;
-
-	(void)state;
-	make_child(&child, be_stopped);
-	serving.config.jobs = 2;
-	serving.config.drop_ns = SECOND / 2;
-	assert_true(serving_start(&serving));
-	tell_child(&child);
-	serving_job(&first.job, 10);
-	assert_int_equal(job_join(&first.job, "socket"), PROTOCOL_WELCOME);
-	hear_child(&child);
-	start(&first, 5);
-	serving_wait(&serving, "goes on alone");
-	finish(&first);
-	assert_int_equal(waitpid(child.pid, &status, WUNTRACED), child.pid);
-	assert_true(WIFSTOPPED(status));
-	kill(child.pid, SIGCONT);
-	assert_int_equal(end_child(&child), 0);
-	assert_int_equal(serving_stop(&serving), 0);
-	assert_true(serving_verdict("audit", "exactly once in 5 epochs"));
-}
-
-/* A loader that is killed after a batch or so; and the one after it. */
-static int serve(int go, int ready)
-{
-	char byte;
-
-	if (read(go, &byte, 1) != 1)
-		return 1;
-	serving.config.audit = NULL;
-	if (!serving_start(&serving) || write(ready, "", 1) != 1)
-		return 1;
-	pause();
-	return 0;
-}
-
-static int serve_in_a_hurry(int go, int ready)
-{
-	serving.config.drop_ns = SECOND / 2;
-	return serve(go, ready);
-}
-
-static void a_dropped_job_outlives_its_loader(void **state)
-{
-	struct worker first;
-	struct feed_batch held;
-	struct job second;
-	struct child child;
-	struct pollfd told;
-
-	(void)state;
-	make_child(&child, serve_in_a_hurry);
-	tell_child(&child);
-	hear_child(&child);
-	serving_job(&first.job, 10);
-	serving_job(&second, 20);
-	assert_int_equal(job_join(&first.job, "socket"), PROTOCOL_WELCOME);
-	assert_int_equal(job_join(&second, "socket"), PROTOCOL_WELCOME);
-	start(&first, UINT_MAX); /* the second may begin where there is no room yet */
-	assert_int_equal(job_take(&second, 10 * SECOND, &held), 1);
-	told = (struct pollfd){.fd = second.socket, .events = POLLIN};
-	assert_int_equal(poll(&told, 1, -1), 1);
-	kill(child.pid, SIGKILL);
-	assert_true(WIFSIGNALED(end_child(&child)));
-	pthread_join(first.thread, NULL);
-	assert_int_equal(first.result, -EPIPE);
-	assert_int_equal(job_rest(&second), SERVING_SAMPLES - 20);
-	assert_int_equal(second.wrong, 0);
-	job_release(&second, &held);
-	job_leave(&first.job);
-	job_leave(&second);
-}
-
-static void stand(struct job *job, const struct job *before)
-{
-	job->hello.stand = (struct protocol_stand){
-		.generation = before->welcome.generation,
-		.next = feed_next(before->reader),
-		.remaining = feed_remaining(before->reader),
-		.epoch_places = before->welcome.epoch_places,
-		.epoch = before->epochs,
-		.seat = before->welcome.seat,
-	};
-}
-
-/* What a consumer does: says where it stands, reads the old memory to its end, goes on
- * in the new one. */
-static void come_back(struct job *job, struct job *before)
-{
-	int result;
-
-	serving_job(job, before->hello.batch);
-	stand(job, before);
-	assert_int_equal(job_connect(job, "socket"), 0);
-	assert_int_equal(job_hello(job, before->memory), 0);
-	feed_orphan(before->reader);
-	do
-		result = job_step(before, 0);
-	while (result == 1);
-	job->remaining = feed_remaining(before->reader);
-	assert_int_equal(job_answer(job), PROTOCOL_WELCOME);
-	assert_int_equal(job->welcome.start, feed_next(before->reader));
-}
-
-/* The new reader begins where the old one ended. */
-static void go_on(struct job *job, struct job *before)
-{
-	uint32_t *seen = job->seen;
-
-	job->seen = before->seen;
-	before->seen = seen;
-	job->in_epoch = before->in_epoch;
-	job->wrong = before->wrong;
-}
-
-/* The second job comes when the first is at 60; the loader dies when that is at `end`. */
-static void take_over(uint64_t end)
-{
-	struct job before[2], after[2];
-	struct worker workers[2];
-	struct child child;
-
-	make_child(&child, serve);
-	tell_child(&child);
-	hear_child(&child);
-	for (int i = 0; i < 2; i++) {
-		serving_job(&before[i], 7 + 10 * (uint32_t)i);
-		assert_int_equal(job_join(&before[i], "socket"), PROTOCOL_WELCOME);
-		while (feed_next(before[0].reader) < (i == 0 ? 60 : end))
-			for (int j = 0; j <= i; j++)
-				(void)job_step(&before[j], SECOND / 1000);
-	}
-	kill(child.pid, SIGKILL);
-	assert_true(WIFSIGNALED(end_child(&child)));
-	serving.config.takeover = true;
-	assert_true(serving_start(&serving));
-	for (int i = 0; i < 2; i++) {
-		come_back(&after[i], &before[i]);
-		go_on(&after[i], &before[i]);
-	}
-	for (int i = 0; i < 2; i++) {
-		workers[i].job = after[i];
-		start(&workers[i], 2);
-	}
-	for (int i = 0; i < 2; i++) {
-		finish(&workers[i]);
-		job_leave(&before[i]);
-	}
-	assert_int_equal(serving_stop(&serving), 0);
-	assert_int_equal(serving_told(&serving, "took over"), 1);
-}
-
-static void a_loader_takes_over_where_one_was_killed(void **state)
-{
-	(void)state;
-	take_over(360);
-}
-
-/* Nothing of what the second job is to get was published. */
-static void a_job_that_had_only_joined_goes_on_as_well(void **state)
-{
-	(void)state;
-	take_over(0);
-}
-
-/* Says HELLO, and waits for the answer or the end, without what it needs the nth time. */
-static void knock_without_memory(struct job *job, const struct job *before,
-				 unsigned nth)
-{
-	struct pollfd told;
-
-	serving_job(job, before->hello.batch);
-	stand(job, before);
-	assert_int_equal(job_connect(job, "socket"), 0);
-	told = (struct pollfd){.fd = job->socket, .events = POLLIN};
-	nomem_at(nth);
-	job_hello(job, before->memory);
-	poll(&told, 1, -1);
-	nomem_at(0);
-}
-
-static void a_loader_without_memory_to_take_over_ends(void **state)
-{
-	enum { LEAST = 16 }; /* one of the first may be missed by nobody */
-	bool over = false;
-	unsigned failed = 0;
-
-	(void)state;
-	for (unsigned nth = 1; nth <= LEAST || !over; nth += 2) {
-		struct job before, after;
-		struct child child;
-
-		serving_init(&serving);
-		make_child(&child, serve);
-		tell_child(&child);
-		hear_child(&child);
-		serving_job(&before, 10);
-		assert_int_equal(job_join(&before, "socket"), PROTOCOL_WELCOME);
-		assert_int_equal(job_step(&before, SECOND), 1);
-		kill(child.pid, SIGKILL);
-		assert_true(WIFSIGNALED(end_child(&child)));
-		serving.config.takeover = true;
-		assert_true(serving_start(&serving));
-		knock_without_memory(&after, &before, nth);
-		over = job_answer(&after) == PROTOCOL_WELCOME;
-		failed += serving_stop(&serving) == -ENOMEM;
-		job_leave(&after);
-		job_leave(&before);
-	}
-	assert_true(failed > 2);
 }
 
 int main(int argc, char **argv)
@@ -735,12 +382,6 @@ int main(int argc, char **argv)
 		TEST(a_stopped_loader_ends_the_data),
 		TEST(a_job_in_the_way_goes_on_alone),
 		TEST(samples_that_can_not_be_read_are_in_no_epoch),
-		TEST(a_killed_job_holds_nobody_up),
-		TEST(a_stopped_job_is_left_behind_and_loses_nothing),
-		TEST(a_dropped_job_outlives_its_loader),
-		TEST(a_loader_takes_over_where_one_was_killed),
-		TEST(a_job_that_had_only_joined_goes_on_as_well),
-		TEST(a_loader_without_memory_to_take_over_ends),
 	};
 
 	if (argc > 1)

@@ -1,0 +1,370 @@
+/* The shared loader: jobs and loaders that are killed or stopped, and what the others get
+ * and keep. */
+#include "loader/loader.h"
+#include "loader/share.h"
+#include "tests/lib/nomem.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/serving.h"
+#include "tests/lib/worker.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SECOND UINT64_C(1000000000)
+
+static struct serving serving;
+
+static int setup(void **state)
+{
+	int result = scratch_setup(state);
+
+	setenv("XDG_CACHE_HOME", scratch_path(), 1);
+	serving_init(&serving);
+	return result;
+}
+
+/* A child that waits for a byte first: it must not be made when there are threads. */
+struct child {
+	pid_t pid;
+	int go, ready;
+};
+
+static void tell_child(const struct child *child)
+{
+	assert_int_equal(write(child->go, "", 1), 1);
+}
+
+static void hear_child(const struct child *child)
+{
+	char byte;
+
+	assert_int_equal(read(child->ready, &byte, 1), 1);
+}
+
+static void make_child(struct child *child, int (*does)(int go, int ready))
+{
+	int go[2], ready[2];
+
+	assert_int_equal(pipe(go), 0);
+	assert_int_equal(pipe(ready), 0);
+	child->pid = fork();
+	if (child->pid == 0) {
+		close(go[1]);
+		close(ready[0]);
+		_exit(does(go[0], ready[1]));
+	}
+	close(go[0]);
+	close(ready[1]);
+	child->go = go[1];
+	child->ready = ready[0];
+}
+
+static int end_child(struct child *child)
+{
+	int status;
+
+	assert_int_equal(waitpid(child->pid, &status, 0), child->pid);
+	close(child->go);
+	close(child->ready);
+	return status;
+}
+
+/* Joins, takes a batch, says so and waits. */
+static int hold_a_batch(int go, int ready)
+{
+	struct feed_batch held;
+	struct job job;
+	char byte;
+
+	serving_job(&job, 20);
+	if (read(go, &byte, 1) != 1 || job_join(&job, "socket") != PROTOCOL_WELCOME ||
+	    job_take(&job, 10 * SECOND, &held) != 1 || write(ready, "", 1) != 1)
+		return 1;
+	(void)!read(go, &byte, 1);
+	job_leave(&job);
+	return 0;
+}
+
+static void a_killed_job_holds_nobody_up(void **state)
+{
+	struct worker first;
+	struct child child;
+
+	(void)state;
+	make_child(&child, hold_a_batch);
+	serving.config.jobs = 2;
+	assert_true(serving_start(&serving));
+	tell_child(&child);
+	serving_job(&first.job, 10);
+	assert_int_equal(job_join(&first.job, "socket"), PROTOCOL_WELCOME);
+	hear_child(&child);
+	worker_start(&first, 5);
+	kill(child.pid, SIGKILL);
+	worker_finish(&first);
+	assert_true(WIFSIGNALED(end_child(&child)));
+	assert_int_equal(serving_stop(&serving), 0);
+	assert_true(serving_verdict("audit", "exactly once in 5 epochs of 2 jobs"));
+}
+
+/* Takes the rest of its epoch by itself once it may go on. */
+static int be_stopped(int go, int ready)
+{
+	struct feed_batch held;
+	struct job job;
+	char byte;
+
+	serving_job(&job, 20);
+	if (read(go, &byte, 1) != 1 || job_join(&job, "socket") != PROTOCOL_WELCOME ||
+	    job_take(&job, 10 * SECOND, &held) != 1 || write(ready, "", 1) != 1)
+		return 1;
+	kill(getpid(), SIGSTOP);
+	job_release(&job, &held);
+	if (job_step(&job, SECOND) != -ENOLINK || job_rest(&job) < 0)
+		return 2;
+	return job.epochs == 1 && job.wrong == 0 ? 0 : 3;
+}
+
+static void a_stopped_job_is_left_behind_and_loses_nothing(void **state)
+{
+	struct worker first;
+	struct child child;
+	int status;
+
+	(void)state;
+	make_child(&child, be_stopped);
+	serving.config.jobs = 2;
+	serving.config.drop_ns = SECOND / 2;
+	assert_true(serving_start(&serving));
+	tell_child(&child);
+	serving_job(&first.job, 10);
+	assert_int_equal(job_join(&first.job, "socket"), PROTOCOL_WELCOME);
+	hear_child(&child);
+	worker_start(&first, 5);
+	serving_wait(&serving, "goes on alone");
+	worker_finish(&first);
+	assert_int_equal(waitpid(child.pid, &status, WUNTRACED), child.pid);
+	assert_true(WIFSTOPPED(status));
+	kill(child.pid, SIGCONT);
+	assert_int_equal(end_child(&child), 0);
+	assert_int_equal(serving_stop(&serving), 0);
+	assert_true(serving_verdict("audit", "exactly once in 5 epochs"));
+}
+
+/* A loader that is killed after a batch or so; and the one after it. */
+static int serve(int go, int ready)
+{
+	char byte;
+
+	if (read(go, &byte, 1) != 1)
+		return 1;
+	serving.config.audit = NULL;
+	if (!serving_start(&serving) || write(ready, "", 1) != 1)
+		return 1;
+	pause();
+	return 0;
+}
+
+static int serve_in_a_hurry(int go, int ready)
+{
+	serving.config.drop_ns = SECOND / 2;
+	return serve(go, ready);
+}
+
+static void a_dropped_job_outlives_its_loader(void **state)
+{
+	struct worker first;
+	struct feed_batch held;
+	struct job second;
+	struct child child;
+	struct pollfd told;
+
+	(void)state;
+	make_child(&child, serve_in_a_hurry);
+	tell_child(&child);
+	hear_child(&child);
+	serving_job(&first.job, 10);
+	serving_job(&second, 20);
+	assert_int_equal(job_join(&first.job, "socket"), PROTOCOL_WELCOME);
+	assert_int_equal(job_join(&second, "socket"), PROTOCOL_WELCOME);
+	worker_start(&first,
+		     UINT_MAX); /* the second may begin where there is no room yet */
+	assert_int_equal(job_take(&second, 10 * SECOND, &held), 1);
+	told = (struct pollfd){.fd = second.socket, .events = POLLIN};
+	assert_int_equal(poll(&told, 1, -1), 1);
+	kill(child.pid, SIGKILL);
+	assert_true(WIFSIGNALED(end_child(&child)));
+	pthread_join(first.thread, NULL);
+	assert_int_equal(first.result, -EPIPE);
+	assert_int_equal(job_rest(&second), SERVING_SAMPLES - 20);
+	assert_int_equal(second.wrong, 0);
+	job_release(&second, &held);
+	job_leave(&first.job);
+	job_leave(&second);
+}
+
+static void stand(struct job *job, const struct job *before)
+{
+	job->hello.stand = (struct protocol_stand){
+		.generation = before->welcome.generation,
+		.next = feed_next(before->reader),
+		.remaining = feed_remaining(before->reader),
+		.epoch_places = before->welcome.epoch_places,
+		.epoch = before->epochs,
+		.seat = before->welcome.seat,
+	};
+}
+
+/* What a consumer does: says where it stands, reads the old memory to its end, goes on
+ * in the new one. */
+static void come_back(struct job *job, struct job *before)
+{
+	int result;
+
+	serving_job(job, before->hello.batch);
+	stand(job, before);
+	assert_int_equal(job_connect(job, "socket"), 0);
+	assert_int_equal(job_hello(job, before->memory), 0);
+	feed_orphan(before->reader);
+	do
+		result = job_step(before, 0);
+	while (result == 1);
+	job->remaining = feed_remaining(before->reader);
+	assert_int_equal(job_answer(job), PROTOCOL_WELCOME);
+	assert_int_equal(job->welcome.start, feed_next(before->reader));
+}
+
+/* The new reader begins where the old one ended. */
+static void go_on(struct job *job, struct job *before)
+{
+	uint32_t *seen = job->seen;
+
+	job->seen = before->seen;
+	before->seen = seen;
+	job->in_epoch = before->in_epoch;
+	job->wrong = before->wrong;
+}
+
+/* The second job comes when the first is at 60; the loader dies when that is at `end`. */
+static void take_over(uint64_t end)
+{
+	struct job before[2], after[2];
+	struct worker workers[2];
+	struct child child;
+
+	make_child(&child, serve);
+	tell_child(&child);
+	hear_child(&child);
+	for (int i = 0; i < 2; i++) {
+		serving_job(&before[i], 7 + 10 * (uint32_t)i);
+		assert_int_equal(job_join(&before[i], "socket"), PROTOCOL_WELCOME);
+		while (feed_next(before[0].reader) < (i == 0 ? 60 : end))
+			for (int j = 0; j <= i; j++)
+				(void)job_step(&before[j], SECOND / 1000);
+	}
+	kill(child.pid, SIGKILL);
+	assert_true(WIFSIGNALED(end_child(&child)));
+	serving.config.takeover = true;
+	assert_true(serving_start(&serving));
+	for (int i = 0; i < 2; i++) {
+		come_back(&after[i], &before[i]);
+		go_on(&after[i], &before[i]);
+	}
+	for (int i = 0; i < 2; i++) {
+		workers[i].job = after[i];
+		worker_start(&workers[i], 2);
+	}
+	for (int i = 0; i < 2; i++) {
+		worker_finish(&workers[i]);
+		job_leave(&before[i]);
+	}
+	assert_int_equal(serving_stop(&serving), 0);
+	assert_int_equal(serving_told(&serving, "took over"), 1);
+}
+
+static void a_loader_takes_over_where_one_was_killed(void **state)
+{
+	(void)state;
+	take_over(360);
+}
+
+/* Nothing of what the second job is to get was published. */
+static void a_job_that_had_only_joined_goes_on_as_well(void **state)
+{
+	(void)state;
+	take_over(0);
+}
+
+/* Says HELLO, and waits for the answer or the end, without what it needs the nth time. */
+static void knock_without_memory(struct job *job, const struct job *before,
+				 unsigned nth)
+{
+	struct pollfd told;
+
+	serving_job(job, before->hello.batch);
+	stand(job, before);
+	assert_int_equal(job_connect(job, "socket"), 0);
+	told = (struct pollfd){.fd = job->socket, .events = POLLIN};
+	nomem_at(nth);
+	job_hello(job, before->memory);
+	poll(&told, 1, -1);
+	nomem_at(0);
+}
+
+static void a_loader_without_memory_to_take_over_ends(void **state)
+{
+	enum { LEAST = 16 }; /* one of the first may be missed by nobody */
+	bool over = false;
+	unsigned failed = 0;
+
+	(void)state;
+	for (unsigned nth = 1; nth <= LEAST || !over; nth += 2) {
+		struct job before, after;
+		struct child child;
+
+		serving_init(&serving);
+		make_child(&child, serve);
+		tell_child(&child);
+		hear_child(&child);
+		serving_job(&before, 10);
+		assert_int_equal(job_join(&before, "socket"), PROTOCOL_WELCOME);
+		assert_int_equal(job_step(&before, 10 * SECOND), 1);
+		kill(child.pid, SIGKILL);
+		assert_true(WIFSIGNALED(end_child(&child)));
+		serving.config.takeover = true;
+		assert_true(serving_start(&serving));
+		knock_without_memory(&after, &before, nth);
+		over = job_answer(&after) == PROTOCOL_WELCOME;
+		failed += serving_stop(&serving) == -ENOMEM;
+		job_leave(&after);
+		job_leave(&before);
+	}
+	assert_true(failed > 2);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, scratch_teardown)
+		TEST(a_killed_job_holds_nobody_up),
+		TEST(a_stopped_job_is_left_behind_and_loses_nothing),
+		TEST(a_dropped_job_outlives_its_loader),
+		TEST(a_loader_takes_over_where_one_was_killed),
+		TEST(a_job_that_had_only_joined_goes_on_as_well),
+		TEST(a_loader_without_memory_to_take_over_ends),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
