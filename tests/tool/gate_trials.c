@@ -1,12 +1,13 @@
 /*
  * gate_trials.c - what a gate says of recorded repetitions (repeat.c), trial by trial.
  *
- *	gate_trials [-n PAIRS] [-m NAME] [-l LIMIT] [-s SIDE] [-v] FILE...
+ *	gate_trials [-n PAIRS] [-m NAME] [-l LIMIT] [-s SIDE] [-a] [-v] FILE...
  *
  * A trial is PAIRS (8) pairs of consecutive lines, in ABBA order; none is used twice. With
  * -s only lines of that side count, and both sides of a trial are drawn from them: nothing
  * differs. Else the lines' own sides count, if there are two. -m: that metric alone;
- * -l: its limit, or a list of them.
+ * -l: its limit, or a list of them. -a, with -s: each PAIRS consecutive lines are a baseline
+ * of one session, and all the others are held against it.
  *
  * Prints one JSON object for each limit: trials by outcome, trials in which the metric was
  * a regression, the medians of what was found and of what could have been.
@@ -38,6 +39,7 @@ struct trials {
 	size_t pairs;
 	int metric; /* -1: all */
 	int only;   /* side; -1: both as they are */
+	bool apart; /* the sides are sessions far from each other */
 	bool verbose;
 };
 
@@ -95,23 +97,30 @@ static bool two_sides(const struct trials *trials)
 	return false;
 }
 
-static void fill(const struct trials *trials, const struct line *lines,
-		 struct gate_side *sides)
+static void add(struct gate_side *side, const struct line *line)
 {
-	struct gate_session *sessions[2];
+	if (gate_session_add(&side->sessions[0], line->values) < 0)
+		err(3, "a trial");
+}
+
+/* Lines that are next to each other, in pairs. */
+static void fill_pairs(const struct trials *trials, size_t at, struct gate_side *sides)
+{
+	const struct line *lines = &trials->lines[at];
 	bool own = two_sides(trials);
 
+	for (size_t i = 0; i < 2 * trials->pairs; i++)
+		add(&sides[own ? (unsigned)lines[i].side : trial_side((unsigned)i)],
+		    &lines[i]);
+}
+
+static void begin(struct gate_side *sides)
+{
 	for (int i = 0; i < 2; i++) {
 		gate_side_init(&sides[i]);
-		sessions[i] = gate_side_add_session(&sides[i], "");
-		if (sessions[i] == NULL)
+		if (gate_side_add_session(&sides[i], "") == NULL)
 			err(3, "a trial");
 	}
-	for (size_t i = 0; i < 2 * trials->pairs; i++)
-		if (gate_session_add(sessions[own ? (unsigned)lines[i].side
-						  : trial_side((unsigned)i)],
-				     lines[i].values) < 0)
-			err(3, "a trial");
 }
 
 static const struct gate_finding *finding_of(const struct gate_verdict *verdict,
@@ -144,23 +153,54 @@ static void note(const struct trials *trials, const struct gate_verdict *verdict
 	putchar('\n');
 }
 
+/* Frees the sides. */
 static void judge(const struct trials *trials, const struct gate_config *config,
-		  struct found *found)
+		  struct gate_side *sides, struct found *found)
 {
-	*found = (struct found){0};
-	for (size_t at = 0; at + 2 * trials->pairs <= trials->count;
-	     at += 2 * trials->pairs) {
-		struct gate_verdict verdict = {0};
-		struct gate_side sides[2];
-		struct error error = {0};
+	struct gate_verdict verdict = {0};
+	struct error error = {0};
 
-		fill(trials, &trials->lines[at], sides);
-		if (gate_judge(config, &sides[0], &sides[1], &verdict, &error) < 0)
-			errx(3, "%s", error.message);
-		note(trials, &verdict, found);
-		gate_verdict_free(&verdict);
-		gate_side_free(&sides[0]);
-		gate_side_free(&sides[1]);
+	if (gate_judge(config, &sides[0], &sides[1], &verdict, &error) < 0)
+		errx(3, "%s", error.message);
+	note(trials, &verdict, found);
+	gate_verdict_free(&verdict);
+	gate_side_free(&sides[0]);
+	gate_side_free(&sides[1]);
+}
+
+static void judge_pairs(const struct trials *trials, const struct gate_config *config,
+			struct found *found)
+{
+	struct gate_side sides[2];
+	size_t lines = 2 * trials->pairs;
+
+	for (size_t at = 0; at + lines <= trials->count; at += lines) {
+		begin(sides);
+		fill_pairs(trials, at, sides);
+		judge(trials, config, sides, found);
+	}
+}
+
+static void judge_apart(const struct trials *trials, const struct gate_config *config,
+			struct found *found)
+{
+	size_t sessions = trials->count / trials->pairs;
+	struct gate_side sides[2];
+
+	if (sessions * sessions > MOST)
+		errx(3, "more than %d trials", MOST);
+	for (size_t i = 0; i < sessions * sessions; i++) {
+		const struct line *was = &trials->lines[i / sessions * trials->pairs];
+		const struct line *now = &trials->lines[i % sessions * trials->pairs];
+
+		if (was == now)
+			continue;
+		begin(sides);
+		for (size_t j = 0; j < trials->pairs; j++) {
+			add(&sides[0], &was[j]);
+			add(&sides[1], &now[j]);
+		}
+		judge(trials, config, sides, found);
 	}
 }
 
@@ -193,6 +233,7 @@ static void judge_all(const struct trials *trials, char *limits)
 	char *word = limits != NULL ? strtok(limits, ",") : NULL;
 
 	gate_config_init(&config);
+	config.paired = !trials->apart;
 	for (int i = 0; i < GATE_METRICS; i++)
 		if (gate_metrics[i].tier == GATE_EXACT ||
 		    (trials->metric >= 0 && i != trials->metric))
@@ -202,7 +243,8 @@ static void judge_all(const struct trials *trials, char *limits)
 
 		if (trials->metric >= 0)
 			config.limits[trials->metric] = limit;
-		judge(trials, &config, &found);
+		found = (struct found){0};
+		(trials->apart ? judge_apart : judge_pairs)(trials, &config, &found);
 		print(trials, limit, &found);
 		word = word != NULL ? strtok(NULL, ",") : NULL;
 	} while (word != NULL);
@@ -214,7 +256,7 @@ int main(int argc, char **argv)
 	char *limits = NULL;
 	int option;
 
-	while ((option = getopt(argc, argv, "n:m:l:s:v")) != -1)
+	while ((option = getopt(argc, argv, "n:m:l:s:av")) != -1)
 		switch (option) {
 		case 'n':
 			trials.pairs = strtoul(optarg, NULL, 10);
@@ -228,6 +270,9 @@ int main(int argc, char **argv)
 		case 's':
 			trials.only = (int)strtol(optarg, NULL, 10);
 			break;
+		case 'a':
+			trials.apart = true;
+			break;
 		case 'v':
 			trials.verbose = true;
 			break;
@@ -236,7 +281,7 @@ int main(int argc, char **argv)
 		}
 	if (optind == argc || trials.pairs == 0 || trials.pairs > GATE_PAIRS_MOST)
 		errx(2, "usage: gate_trials [-n PAIRS] [-m NAME] [-l LIMIT,...] "
-			"[-s SIDE] [-v] FILE...");
+			"[-s SIDE] [-a] [-v] FILE...");
 	trials.lines = calloc(MOST, sizeof(*trials.lines));
 	if (trials.lines == NULL)
 		err(3, "lines");
