@@ -74,7 +74,8 @@ int share_socket_path(char *path, size_t bytes, struct error *err);
 int share_status(const char *socket, char **json, struct error *err);
 
 /* The same in two steps, for who may not want to wait up to 10 s for the answer: shutdown(2)
- * of the connection, which is the caller's to close, ends the second one. */
+ * of the connection ends the second one. A descriptor, the caller's to close, or -errno;
+ * 0 or -errno. */
 int share_connect(const char *socket, struct error *err);
 int share_ask(int connection, char **json);
 

@@ -146,18 +146,16 @@ def unconfirmed(gate):
     if SLOW > 1:
         tap.skip("unconfirmed", "a sanitizer wants to come first")
         return
-    once = gate.scratch.at("once")
-    script = ("[ ! -e %s ] || exit 7; exec %s" % (once, " ".join(gate.train())))
-    junit = gate.scratch.at("unconfirmed.xml")
-    words = ("--confirm", "--junit", junit, "--", "sh", "-c", script)
+    junit, once = gate.scratch.at("unconfirmed.xml"), gate.scratch.at("once")
     before = written(gate, "before.json", lambda copy: copy["counted"].update(opens=500))
-    result = gate.run("--baseline", before, *EXACT, "--fetch", "pread-direct", "--metric",
-                      "opens_per_sample=0", *words)
+    words = ("--baseline", before, *EXACT, "--fetch", "pread-direct", "--confirm",
+             "--junit", junit, "--")
+    result = gate.run(*words, *gate.train())
     tap.ok(result.returncode == 1, "what is a regression twice is one", *said(result))
-    script = "touch %s.now; [ ! -e %s ] || exit 7; touch %s; exec %s" % (
-        once, once, once, " ".join(gate.train()))
-    result = gate.run("--baseline", before, *EXACT, "--fetch", "pread-direct", *words[:-1],
-                      script)
+    os.remove(junit)
+    script = "[ ! -e %s ] || exit 7; touch %s; exec %s" % (
+        once, once, " ".join(gate.train()))
+    result = gate.run(*words, "sh", "-c", script)
     tap.ok(result.returncode == 5 and "opens_per_sample" in result.stdout and
            os.path.exists(junit), "what could not be confirmed is told all the same",
            *said(result))

@@ -5,34 +5,18 @@
 #include <pthread.h>
 #include <signal.h>
 
-/* A signal undoes what a call has allocated in memory, and waits for its end therefore; for
- * no longer than that takes. */
-enum { CHUNK = 2 << 20 };
-
-static int allocate(int fd, size_t at, size_t bytes)
+int allocate_file(int fd, size_t bytes)
 {
 	sigset_t all, before;
 	int result;
 
+	/* in memory a signal would undo it, each time a timer rings; none can hold back
+	 * that the process is stopped */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	result = posix_fallocate(fd, (off_t)at, (off_t)bytes);
+	do
+		result = posix_fallocate(fd, 0, (off_t)bytes);
+	while (result == EINTR);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return result;
-}
-
-int allocate_file(int fd, size_t bytes)
-{
-	size_t at = 0;
-
-	while (at < bytes) {
-		size_t chunk = bytes - at < CHUNK ? bytes - at : CHUNK;
-		int result = allocate(fd, at, chunk);
-
-		if (result == 0)
-			at += chunk;
-		else if (result != EINTR)
-			return -result;
-	}
-	return 0;
+	return -result;
 }

@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* Allocates the first bytes of a file, which grows to hold them. Signals delay it and do
- * not end it. 0 or -errno. */
+/* Allocates the first bytes of a file, which grows to hold them. Signals to the calling
+ * thread wait for its end. 0 or -errno. */
 int allocate_file(int fd, size_t bytes);
 
 #endif

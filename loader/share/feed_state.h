@@ -39,9 +39,8 @@ struct feed_header {
 	struct feed_layout layout;
 
 	alignas(64) _Atomic uint64_t published; /* sequence number */
-	_Atomic uint32_t bell; /* futex: changes with each publish, drop and end */
-	_Atomic uint32_t
-		ended; /* enum feed_end; 0: not yet; `code` and `why` are there */
+	_Atomic uint32_t bell;  /* futex: changes with each publish, drop and end */
+	_Atomic uint32_t ended; /* enum feed_end; 0: no `code` and `why` yet */
 	int32_t code;
 	char why[FEED_WHY];
 
