@@ -89,7 +89,8 @@ source = $(sort $(shell find $1 -name '*.c' 2>/dev/null))
 object = $(patsubst %.c,$(B)/%.o,$(call source,$1))
 ROOMS    := loader profiler models reports
 LIB      := $(call object,$(ROOMS))
-UNIT     := $(patsubst tests/unit/%_test.c,$(B)/test/%,$(wildcard tests/unit/*_test.c))
+UNITS    := $(call source,tests/unit)
+UNIT     := $(patsubst %_test.c,$(B)/test/%,$(notdir $(UNITS)))
 FUZZ     := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 BENCH    := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
 PRELOADS := $(B)/tests/tool/odd_reads.so
@@ -147,11 +148,13 @@ $(B)/libtests.a: $(call object,tests/lib)
 	@echo '  AR  $@'
 	@rm -f $@; $(AR) rcs $@ $^
 
-$(B)/test/%: $(B)/tests/unit/%_test.o $(B)/libtests.a $(B)/libhouse.a
+# tests/unit mirrors the rooms; a test is run by its name alone.
+$(foreach test,$(UNITS),$(eval $(B)/test/$(notdir $(test:_test.c=)): $(B)/$(test:.c=.o)))
+$(UNIT): $(B)/libtests.a $(B)/libhouse.a
 	@mkdir -p $(@D)
 	@echo '  LD  $@'
-	@$(CC) $(CFLAGS) -o $@ $^ $(B)/libtests.a $(LINK) $(CMOCKA_LIBS) \
-		-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+	@$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(B)/libtests.a $(B)/libhouse.a $(B)/libtests.a \
+		$(LINK) $(CMOCKA_LIBS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 $(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $(B)/libhouse.a
 	@mkdir -p $(@D)
@@ -174,7 +177,7 @@ $(B)/%.o: %.c $(B)/flags
 	@echo '  CC  $<'
 	@$(CC) $(FLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/reports/html_style.o: reports/style.css
+$(B)/reports/html/html_style.o: reports/html/style.css
 
 # Everything is rebuilt when the flags change, and nothing when they do not.
 define flags

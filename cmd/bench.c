@@ -1,12 +1,12 @@
 /* bench.c - dsa bench fetch|prep|ring: one stage of the loader alone. */
-#include "cmd/cmd.h"
-#include "cmd/progress.h"
-#include "cmd/settings.h"
+#include "cmd/common/cmd.h"
+#include "cmd/common/progress.h"
+#include "cmd/common/settings.h"
 #include "loader/base/error.h"
 #include "loader/loader.h"
 #include "loader/options.h"
-#include "profiler/stage.h"
-#include "reports/escape.h"
+#include "profiler/bench/bench_stage.h"
+#include "reports/common/escape.h"
 
 #include <argp.h>
 #include <errno.h>

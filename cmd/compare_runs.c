@@ -1,11 +1,11 @@
 /* compare_runs.c - dsa compare: why two runs differ, and every number of both. */
-#include "cmd/cmd.h"
-#include "cmd/result.h"
+#include "cmd/common/cmd.h"
+#include "cmd/common/result.h"
 #include "loader/base/error.h"
 #include "profiler/profile.h"
-#include "reports/compare.h"
-#include "reports/file.h"
-#include "reports/terminal.h"
+#include "reports/common/file.h"
+#include "reports/compare/compare.h"
+#include "reports/terminal/terminal.h"
 
 #include <argp.h>
 #include <stddef.h>

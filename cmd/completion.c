@@ -4,7 +4,7 @@
  * What may follow an option is read from its argument in these tables: "a|b|c" are
  * words, FILE, DIR, RUN and DATASET are paths, anything else is free.
  */
-#include "cmd/cmd.h"
+#include "cmd/common/cmd.h"
 
 #include <argp.h>
 #include <ctype.h>

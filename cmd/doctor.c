@@ -1,5 +1,5 @@
-#include "profiler/doctor.h"
-#include "cmd/cmd.h"
+#include "profiler/doctor/doctor.h"
+#include "cmd/common/cmd.h"
 
 #include <argp.h>
 #include <jansson.h>

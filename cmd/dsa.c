@@ -1,8 +1,8 @@
 /* dsa.c - finds the command that is meant, and runs it. */
-#include "cmd/cmd.h"
-#include "cmd/defaults.h"
+#include "cmd/common/cmd.h"
+#include "cmd/common/defaults.h"
 #include "loader/base/error.h"
-#include "reports/escape.h"
+#include "reports/common/escape.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* report.c - shows the result of a run again, in the form that is asked for. */
-#include "cmd/cmd.h"
-#include "cmd/result.h"
+#include "cmd/common/cmd.h"
+#include "cmd/common/result.h"
 #include "loader/base/error.h"
 #include "profiler/profile.h"
 #include "reports/form.h"
-#include "reports/terminal.h"
+#include "reports/terminal/terminal.h"
 
 #include <argp.h>
 #include <stddef.h>

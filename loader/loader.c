@@ -4,9 +4,9 @@
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/trace.h"
-#include "loader/delivery.h"
-#include "loader/enlist.h"
+#include "loader/batch_source.h"
 #include "loader/options.h"
+#include "loader/session_join.h"
 
 #include <errno.h>
 #include <stdio.h>

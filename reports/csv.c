@@ -1,6 +1,6 @@
 #include "reports/csv.h"
 #include "profiler/profile.h"
-#include "reports/field.h"
+#include "reports/json/field.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 #include "reports/form.h"
 #include "loader/base/error.h"
+#include "reports/common/file.h"
 #include "reports/csv.h"
-#include "reports/file.h"
-#include "reports/html.h"
-#include "reports/json.h"
-#include "reports/terminal.h"
+#include "reports/html/html.h"
+#include "reports/json/json.h"
+#include "reports/terminal/terminal.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #include "loader/cache/entry.h"
-#include "loader/blob.h"
+#include "loader/base/blob.h"
 
 #define GIVEN_SHIFT  48
 #define ADDRESS_MASK ((UINT64_C(1) << GIVEN_SHIFT) - 1)

@@ -1,5 +1,5 @@
 #include "loader/cache/evict.h"
-#include "loader/blob.h"
+#include "loader/base/blob.h"
 #include "loader/cache.h"
 #include "loader/cache/entry.h"
 

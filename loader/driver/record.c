@@ -1,11 +1,11 @@
 /* record.c - what is written into the session beside the windows' outcome. */
 #include "loader/base/clock.h"
+#include "loader/base/throttle.h"
 #include "loader/cache.h"
 #include "loader/driver/driver_state.h"
 #include "loader/fetch.h"
 #include "loader/pipeline.h"
 #include "loader/ring.h"
-#include "loader/throttle.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 #include "loader/fetch.h"
+#include "loader/base/blob.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
-#include "loader/blob.h"
+#include "loader/base/throttle.h"
 #include "loader/fetch/engine.h"
 #include "loader/source.h"
-#include "loader/throttle.h"
 
 #include <errno.h>
 #include <limits.h>

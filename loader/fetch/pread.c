@@ -4,9 +4,9 @@
  * The threads take turns in asking the client for work, so that at most one waits
  * inside client->next() and a place is never given to more threads than the depth.
  */
+#include "loader/base/blob.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
-#include "loader/blob.h"
 #include "loader/fetch/engine.h"
 
 #include <errno.h>

@@ -5,9 +5,9 @@
  * drift of the machine hits both alike. The most bytes/s wins; where they are near,
  * the least CPU time a byte.
  */
+#include "loader/base/blob.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
-#include "loader/blob.h"
 #include "loader/fetch/engine.h"
 #include "loader/source.h"
 

@@ -1,5 +1,5 @@
 #include "loader/fetch/reader.h"
-#include "loader/blob.h"
+#include "loader/base/blob.h"
 #include "loader/fetch.h"
 #include "loader/source.h"
 

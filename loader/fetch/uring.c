@@ -10,9 +10,9 @@
  * file. Whatever is not exactly as the index says is read again by reader_read(),
  * which knows about grown and shrunk files, refused flags and the right errno.
  */
+#include "loader/base/blob.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
-#include "loader/blob.h"
 #include "loader/fetch/engine.h"
 #include "loader/fetch/uring_ring.h"
 #include "loader/source.h"

@@ -1,14 +1,14 @@
 /* pipeline.c - the threads of the loader and the turns they work in. */
 #include "loader/pipeline.h"
+#include "loader/base/blob.h"
 #include "loader/base/clock.h"
+#include "loader/base/throttle.h"
 #include "loader/base/trace.h"
-#include "loader/blob.h"
 #include "loader/cache.h"
 #include "loader/options.h"
-#include "loader/pipeline/state.h"
+#include "loader/pipeline/pipeline_state.h"
 #include "loader/sampler.h"
 #include "loader/source.h"
-#include "loader/throttle.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
 /* stream.c - cuts the stream into batches and gives each place its sample. */
-#include "loader/blob.h"
+#include "loader/base/blob.h"
 #include "loader/cache.h"
 #include "loader/options.h"
-#include "loader/pipeline/state.h"
+#include "loader/pipeline/pipeline_state.h"
 #include "loader/sampler.h"
 
 #include <errno.h>

@@ -33,7 +33,7 @@ static bool always(void)
 #define LANES 4
 #define TARGET
 #define NAME(x) x##_4
-#include "loader/prep/lanes.h"
+#include "loader/prep/simd.h"
 KERNEL(4, always);
 
 #ifdef __x86_64__
@@ -58,13 +58,13 @@ static bool has_avx512(void)
 #define LANES   8
 #define TARGET  __attribute__((target("avx2,f16c")))
 #define NAME(x) x##_8
-#include "loader/prep/lanes.h"
+#include "loader/prep/simd.h"
 KERNEL(8, has_avx2);
 
 #define LANES   16
 #define TARGET  __attribute__((target("avx512f,avx512dq")))
 #define NAME(x) x##_16
-#include "loader/prep/lanes.h"
+#include "loader/prep/simd.h"
 KERNEL(16, has_avx512);
 #endif
 

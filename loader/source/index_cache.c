@@ -1,9 +1,9 @@
 #include "loader/source/index_cache.h"
 #include "loader/base/clock.h"
 #include "loader/base/random.h"
-#include "loader/source/crew.h"
 #include "loader/source/indexed.h"
-#include "loader/source/whole.h"
+#include "loader/source/read_file.h"
+#include "loader/source/scan_pool.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,10 +3,10 @@
 #include "loader/base/error.h"
 #include "loader/base/name.h"
 #include "loader/base/number.h"
-#include "loader/source/crew.h"
 #include "loader/source/indexed.h"
 #include "loader/source/intern.h"
-#include "loader/source/whole.h"
+#include "loader/source/read_file.h"
+#include "loader/source/scan_pool.h"
 
 #include <errno.h>
 #include <fcntl.h>

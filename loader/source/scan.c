@@ -1,7 +1,7 @@
 #include "loader/source/scan.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"
-#include "loader/source/crew.h"
+#include "loader/source/scan_pool.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include "loader/base/error.h"
 #include "loader/base/number.h"
 #include "loader/base/random.h"
-#include "loader/source/crew.h"
+#include "loader/source/scan_pool.h"
 #include "loader/source/synthetic_jpeg.h"
 #include "loader/source/variant.h"
 

@@ -187,7 +187,7 @@ static double transfer(double *passed, double start, double seconds)
 	return *passed;
 }
 
-/* When the throttle lets a read go: throttle_release() of loader/throttle.c. All jobs'
+/* When the throttle lets a read go: throttle_release() of loader/base/throttle.c. All jobs'
  * reads meet at the storage, behind the throttle of each. */
 static double throttle_due(struct simulation *sim, struct pipeline *pipeline,
 			   const struct task *task)

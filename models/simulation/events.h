@@ -55,8 +55,9 @@ struct pipeline {
 	uint64_t published, released; /* batches; released by all consumers */
 	uint64_t credits;             /* loaded: batches that prep may open */
 	struct idle workers, reads;
-	unsigned issuing;       /* fetch threads at work */
-	double starved, passed; /* throttle: loader/fetch/fetch.c, loader/throttle.c */
+	unsigned issuing; /* fetch threads at work */
+	double starved,
+		passed; /* throttle: loader/fetch/fetch.c, loader/base/throttle.c */
 };
 
 struct simulation {

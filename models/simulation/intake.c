@@ -1,6 +1,6 @@
 /* intake.c - the stream of a simulation. */
 #include "models/simulation/intake.h"
-#include "loader/base/page_cache.h"
+#include "loader/base/math/page_cache.h"
 #include "loader/base/permutation.h"
 
 #include <errno.h>

@@ -10,8 +10,8 @@
 #ifndef DSA_SIMULATION_INTAKE_H
 #define DSA_SIMULATION_INTAKE_H
 
-#include "models/hits.h"
-#include "models/simulation.h"
+#include "models/cache/hits.h"
+#include "models/simulation/simulation.h"
 
 struct intake_place {
 	uint32_t sample;

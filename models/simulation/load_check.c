@@ -1,8 +1,8 @@
 /* load_check.c - refuses loads that nothing can be simulated of. */
 #include "models/simulation/load_check.h"
 #include "loader/base/error.h"
-#include "models/hits.h"
-#include "models/simulation.h"
+#include "models/cache/hits.h"
+#include "models/simulation/simulation.h"
 
 #include <errno.h>
 

@@ -1,5 +1,5 @@
 /* simulation.c - sets up a simulation, runs it, and says what came out. */
-#include "models/simulation.h"
+#include "models/simulation/simulation.h"
 #include "loader/base/error.h"
 #include "models/simulation/events.h"
 #include "models/simulation/load_check.h"

@@ -1,4 +1,4 @@
-#include "profiler/inspect.h"
+#include "profiler/dataset/inspect.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"
 #include "loader/source.h"

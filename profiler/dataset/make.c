@@ -1,4 +1,4 @@
-#include "profiler/make.h"
+#include "profiler/dataset/make.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"

@@ -2,7 +2,7 @@
 #ifndef DSA_DOCTOR_CHECK_H
 #define DSA_DOCTOR_CHECK_H
 
-#include "profiler/doctor.h"
+#include "profiler/doctor/doctor.h"
 
 /* What is examined. Names that were not given are NULL. */
 struct check_subject {

@@ -1,4 +1,4 @@
-#include "profiler/doctor.h"
+#include "profiler/doctor/doctor.h"
 
 #include "profiler/doctor/check.h"
 

@@ -1,6 +1,6 @@
-#include "profiler/counters.h"
 #include "profiler/doctor/check.h"
-#include "profiler/machine.h"
+#include "profiler/host/counters.h"
+#include "profiler/host/machine.h"
 #include "profiler/profile.h"
 
 #include <errno.h>

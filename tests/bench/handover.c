@@ -11,7 +11,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/number.h"
-#include "loader/share/feed.h"
+#include "loader/share/ring/feed.h"
 
 #include <err.h>
 #include <errno.h>

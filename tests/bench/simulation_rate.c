@@ -8,7 +8,7 @@
 #include "loader/base/error.h"
 #include "loader/base/number.h"
 #include "loader/base/random.h"
-#include "models/simulation.h"
+#include "models/simulation/simulation.h"
 
 #include <err.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * reading and writing it again changes nothing.
  */
 #include "loader/base/error.h"
-#include "reports/baseline.h"
+#include "reports/gate/baseline.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* classes_fuzz.c - names of classes from a loader: refused, or each can be read. */
 #include "loader/base/error.h"
-#include "loader/share/classes.h"
+#include "loader/share/wire/classes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * course_fuzz.c - the state of a shared loader that died, from anybody: it is refused,
  * or it is an order that every job can go on with.
  */
-#include "loader/share/course.h"
+#include "loader/share/wire/course.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * Input: a byte with the pages of memory, one with the number that the reader begins at,
  * 1024 bytes of header, then what lies from the second page on.
  */
-#include "loader/share/feed.h"
+#include "loader/share/ring/feed.h"
 
 #include <fcntl.h>
 #include <linux/memfd.h>

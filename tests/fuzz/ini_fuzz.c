@@ -1,6 +1,6 @@
 /* ini_fuzz.c - a settings file. */
 #include "loader/base/error.h"
-#include "loader/base/ini.h"
+#include "loader/base/text/ini.h"
 
 #include <stddef.h>
 #include <stdint.h>

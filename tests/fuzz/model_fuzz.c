@@ -3,9 +3,9 @@
  * and what is predicted from it is a number.
  */
 #include "loader/base/error.h"
-#include "models/model.h"
+#include "models/predict/model.h"
 #include "profiler/profile.h"
-#include "reports/json.h"
+#include "reports/json/json.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* prices_fuzz.c - a price list. */
 #include "loader/base/error.h"
-#include "models/prices.h"
+#include "models/whatif/prices.h"
 
 #include <stdlib.h>
 #include <string.h>

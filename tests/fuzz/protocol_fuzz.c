@@ -4,7 +4,7 @@
  * The input is a row of pieces: one byte of length and of descriptors (the two highest
  * bits), then the bytes, which are sent at once.
  */
-#include "loader/share/protocol.h"
+#include "loader/share/wire/protocol.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,9 +5,9 @@
  */
 #include "loader/base/error.h"
 #include "profiler/profile.h"
-#include "reports/compare.h"
+#include "reports/compare/compare.h"
 #include "reports/form.h"
-#include "reports/json.h"
+#include "reports/json/json.h"
 
 #include <stdlib.h>
 #include <string.h>

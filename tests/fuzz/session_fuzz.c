@@ -6,7 +6,7 @@
  */
 #include "loader/base/error.h"
 #include "loader/base/trace.h"
-#include "profiler/analyse.h"
+#include "profiler/analysis/analyse.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* shell_word_fuzz.c - a command line that somebody typed; its words survive writing. */
-#include "loader/base/shell_word.h"
+#include "loader/base/text/shell_word.h"
 
 #include <stddef.h>
 #include <stdint.h>

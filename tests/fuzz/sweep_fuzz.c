@@ -1,7 +1,7 @@
 /* sweep_fuzz.c - what people type as changes and as grids of them. */
 #include "loader/base/error.h"
-#include "models/hits.h"
-#include "models/sweep.h"
+#include "models/cache/hits.h"
+#include "models/whatif/sweep.h"
 
 #include <stddef.h>
 #include <stdlib.h>

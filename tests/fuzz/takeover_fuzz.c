@@ -3,7 +3,7 @@
  * where in which order to go on.
  */
 #include "loader/base/error.h"
-#include "loader/share/takeover.h"
+#include "loader/share/wire/takeover.h"
 
 #include <stddef.h>
 #include <stdlib.h>

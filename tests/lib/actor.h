@@ -5,8 +5,8 @@
 #ifndef DSA_TESTS_ACTOR_H
 #define DSA_TESTS_ACTOR_H
 
-#include "loader/share/feed.h"
-#include "loader/share/protocol.h"
+#include "loader/share/ring/feed.h"
+#include "loader/share/wire/protocol.h"
 
 #include <pthread.h>
 

@@ -1,7 +1,7 @@
 #include "tests/lib/client.h"
+#include "loader/base/blob.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
-#include "loader/blob.h"
 #include "loader/fetch.h"
 
 #include <setjmp.h>

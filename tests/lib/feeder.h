@@ -3,7 +3,7 @@
 #ifndef DSA_TESTS_FEEDER_H
 #define DSA_TESTS_FEEDER_H
 
-#include "loader/share/feed.h"
+#include "loader/share/ring/feed.h"
 
 enum {
 	FEEDER_BATCH = 8,

@@ -1,5 +1,5 @@
 #include "tests/lib/folder.h"
-#include "loader/blob.h"
+#include "loader/base/blob.h"
 
 #include <errno.h>
 #include <fcntl.h>

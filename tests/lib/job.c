@@ -1,6 +1,6 @@
 #include "tests/lib/job.h"
 #include "loader/base/error.h"
-#include "loader/share/rest_list.h"
+#include "loader/share/wire/rest_list.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,9 +6,9 @@
 #ifndef DSA_TESTS_JOB_H
 #define DSA_TESTS_JOB_H
 
-#include "loader/share/feed.h"
-#include "loader/share/numbers.h"
-#include "loader/share/protocol.h"
+#include "loader/share/ring/feed.h"
+#include "loader/share/wire/numbers.h"
+#include "loader/share/wire/protocol.h"
 
 #include <stdbool.h>
 

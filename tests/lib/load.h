@@ -2,7 +2,7 @@
 #ifndef DSA_TESTS_LOAD_H
 #define DSA_TESTS_LOAD_H
 
-#include "models/simulation.h"
+#include "models/simulation/simulation.h"
 
 enum { LOAD_BYTES = 100000 }; /* of a sample */
 

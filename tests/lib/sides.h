@@ -6,7 +6,7 @@
 #define DSA_TESTS_SIDES_H
 
 #include "loader/base/random.h"
-#include "models/gate.h"
+#include "models/gate/gate.h"
 
 struct sides {
 	struct gate_side base, now;

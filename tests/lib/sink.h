@@ -5,7 +5,7 @@
 #ifndef DSA_TESTS_SINK_H
 #define DSA_TESTS_SINK_H
 
-#include "loader/outlet.h"
+#include "loader/batch_sink.h"
 
 #include <pthread.h>
 

@@ -2,7 +2,7 @@
 #ifndef DSA_TESTS_VERDICT_H
 #define DSA_TESTS_VERDICT_H
 
-#include "reports/gate_form.h"
+#include "reports/gate/gate_form.h"
 
 /* A regression of fetch_stall with its cause, and one metric of each other status. Both
  * end with gate_verdict_free(). */

@@ -6,8 +6,8 @@
  */
 #include "loader/base/error.h"
 #include "loader/base/trace.h"
-#include "profiler/counted.h"
 #include "profiler/profile.h"
+#include "profiler/session/work_counts.h"
 
 #include <err.h>
 #include <inttypes.h>

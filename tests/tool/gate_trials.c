@@ -13,10 +13,10 @@
  * a regression, the medians of what was found and of what could have been.
  */
 #include "loader/base/error.h"
-#include "loader/base/median.h"
-#include "models/gate.h"
-#include "models/gate_test.h"
-#include "profiler/trial.h"
+#include "loader/base/math/median.h"
+#include "models/gate/gate.h"
+#include "models/gate/gate_statistics.h"
+#include "profiler/run/ab_trial.h"
 
 #include <err.h>
 #include <jansson.h>

@@ -3,7 +3,7 @@
  *
  * A line for each share of the data set: hits of the page cache, hits of a plain LRU.
  */
-#include "models/hits.h"
+#include "models/cache/hits.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* rate.c - measure_rate() as a command: FOLDER BUDGET_S PRECISION DSA_LOADER CMD... */
 #include "loader/base/error.h"
-#include "profiler/measure.h"
+#include "profiler/run/measure.h"
 
 #include <stdio.h>
 #include <stdlib.h>

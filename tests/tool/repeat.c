@@ -6,11 +6,11 @@
  * N repetitions of SECONDS each. With -o they are appended to FILE, and those that it has
  * count: after an interruption the same words go on. With -b every second repetition, in
  * ABBA order, has these loader settings too (-b prep_delay=2ms): its "side" is 1.
- * DSA_LOADER is of both sides. Metrics are those of models/gate_metric.h.
+ * DSA_LOADER is of both sides. Metrics are those of models/gate/gate_metric.h.
  */
 #include "loader/base/error.h"
-#include "models/gate_metric.h"
-#include "profiler/trial.h"
+#include "models/gate/gate_metric.h"
+#include "profiler/run/ab_trial.h"
 
 #include <err.h>
 #include <fcntl.h>

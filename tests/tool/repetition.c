@@ -10,8 +10,8 @@
  * Exit status 1: "ECHILD: what went wrong", by the name of the code.
  */
 #include "loader/base/error.h"
-#include "profiler/trial.h"
-#include "reports/json.h"
+#include "profiler/run/ab_trial.h"
+#include "reports/json/json.h"
 
 #include <errno.h>
 #include <stdio.h>

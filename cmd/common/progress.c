@@ -1,0 +1,44 @@
+#include "cmd/common/progress.h"
+#include "loader/base/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define SECOND 1000000000u
+
+void progress_begin(struct progress *progress, const char *things, uint64_t total)
+{
+	uint64_t now = clock_now();
+
+	*progress =
+		(struct progress){.things = things,
+				  .total = total,
+				  .start = now,
+				  .next = isatty(2) ? now + SECOND / 2 : UINT64_MAX};
+}
+
+void progress_show(struct progress *progress, uint64_t done)
+{
+	uint64_t now = clock_now();
+	double seconds = (double)(now - progress->start) / SECOND;
+	uint64_t left;
+
+	if (now < progress->next || done == 0)
+		return;
+	left = (uint64_t)(seconds / (double)done * (double)(progress->total - done));
+	fprintf(stderr,
+		"\r%" PRIu64 " of %" PRIu64 " %s, %.0f/s, %" PRIu64 ":%02" PRIu64
+		" left\033[K",
+		done, progress->total, progress->things, (double)done / seconds,
+		left / 60, left % 60);
+	progress->next = now + SECOND / 5;
+	progress->shown = 1;
+}
+
+void progress_end(struct progress *progress)
+{
+	if (progress->shown)
+		fputs("\r\033[K", stderr);
+	progress->shown = 0;
+}

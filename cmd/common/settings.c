@@ -1,0 +1,284 @@
+#include "cmd/common/settings.h"
+#include "loader/base/error.h"
+#include "loader/base/number.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Keys of argp: those of parents are letters, or below. */
+#define KEY(name) (1000 + SETTING_##name)
+
+static const struct argp_option table[] = {
+	{NULL, 0, NULL, 0, "The loader:", 10},
+	{"dataset", KEY(DATASET), "DIR", 0,
+	 "Samples: a folder per class, a list file, or synthetic[:COUNT]", 0},
+	{"batch", KEY(BATCH), "N", 0, "Samples a batch", 0},
+	{"workers", KEY(WORKERS), "N", 0, "Threads that prepare samples", 0},
+	{"cores", KEY(CORES), "N", 0, "Use only N cores", 0},
+	{"cache", KEY(CACHE), "SIZE", 0,
+	 "Bytes of the cache, or its share of the data: 35%", 0},
+	{"cache-policy", KEY(CACHE_POLICY), "none|page|minio|lru|fifo", 0,
+	 "What the cache keeps (with --cache: minio)", 0},
+	{"fetch", KEY(FETCH), "auto|pread|pread-direct|uring|uring-direct", 0,
+	 "How samples are read", 0},
+	{"fetch-depth", KEY(FETCH_DEPTH), "N", 0, "Reads in flight", 0},
+	{"on-error", KEY(ON_ERROR), "skip|fail", 0,
+	 "What to do about a sample that can't be read or decoded (skip)", 0},
+	{"prefetch", KEY(PREFETCH), "N", 0, "Batches prepared ahead", 0},
+	{"seed", KEY(SEED), "N", 0, "Draw order, crops and flips from N", 0},
+	{"steps", KEY(STEPS), "N", 0, "Stop after N batches", 0},
+	{"storage-bandwidth", KEY(BANDWIDTH), "RATE", 0,
+	 "Pretend that storage gives no more bytes a second", 0},
+	{"storage-latency", KEY(LATENCY), "TIME", 0,
+	 "Pretend that each read takes as long", 0},
+	{"prep-delay", KEY(DELAY), "TIME", 0,
+	 "Pretend that preparing a sample takes as long", 0},
+	{0},
+};
+
+/* The option's line in the table. */
+static const struct argp_option *line(int key)
+{
+	const struct argp_option *o = table;
+
+	while (o->key != key)
+		o++;
+	return o;
+}
+
+static void count(struct argp_state *state, int key, const char *arg, unsigned max,
+		  unsigned *value)
+{
+	if (!number_count(arg, max, value))
+		argp_error(state, "--%s is 1 to %u, not '%s'", line(key)->name, max,
+			   arg);
+}
+
+static void whole(struct argp_state *state, int key, const char *arg, uint64_t *value)
+{
+	if (!number_whole(arg, UINT64_MAX, value))
+		argp_error(state, "--%s is a whole number, not '%s'", line(key)->name,
+			   arg);
+}
+
+static void duration(struct argp_state *state, int key, const char *arg, uint64_t *ns)
+{
+	double seconds;
+
+	if (!number_time(arg, &seconds) || seconds > 3600)
+		argp_error(state, "--%s is a time up to 1h such as 5ms, not '%s'",
+			   line(key)->name, arg);
+	else
+		*ns = (uint64_t)(seconds * 1e9 + 0.5);
+}
+
+/* Takes "500M" and "500MB/s". */
+static void bandwidth(struct argp_state *state, const char *arg, uint64_t *rate)
+{
+	size_t length = strlen(arg);
+	char bytes[32] = "";
+
+	if (length > 2 && strcmp(arg + length - 2, "/s") == 0)
+		length -= 2;
+	if (length < sizeof(bytes))
+		memcpy(bytes, arg, length);
+	if (!number_size(bytes, rate) || *rate == 0)
+		argp_error(state,
+			   "--storage-bandwidth is bytes/s such as 500M, not '%s'",
+			   arg);
+}
+
+/* One of the words that the table names: "a|b|c". */
+static void word(struct argp_state *state, int key, const char *arg, const char **value)
+{
+	const char *words = line(key)->arg;
+	size_t length = strlen(arg);
+
+	for (const char *w = words; w != NULL; w = strchr(w, '|')) {
+		w += *w == '|';
+		if (length == strcspn(w, "|") && memcmp(w, arg, length) == 0) {
+			*value = arg;
+			return;
+		}
+	}
+	argp_error(state, "--%s is one of %s, not '%s'", line(key)->name, words, arg);
+}
+
+static void cache_size(struct argp_state *state, const char *arg, const char **value)
+{
+	uint64_t bytes;
+	double share;
+
+	*value = arg;
+	if (!number_size(arg, &bytes) && !number_percent(arg, &share))
+		argp_error(state,
+			   "--cache is bytes such as 2G or a share such as 35%%, "
+			   "not '%s'",
+			   arg);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct settings *settings = state->input;
+
+	switch (key) {
+	case KEY(DATASET):
+		settings->dataset = arg;
+		break;
+	case KEY(BATCH):
+		count(state, key, arg, 65536, &settings->batch);
+		break;
+	case KEY(WORKERS):
+		count(state, key, arg, 128, &settings->workers);
+		break;
+	case KEY(CORES):
+		count(state, key, arg, CPU_SETSIZE, &settings->cores);
+		break;
+	case KEY(CACHE):
+		cache_size(state, arg, &settings->cache_size);
+		break;
+	case KEY(CACHE_POLICY):
+		word(state, key, arg, &settings->cache);
+		break;
+	case KEY(FETCH):
+		word(state, key, arg, &settings->fetch);
+		break;
+	case KEY(ON_ERROR):
+		word(state, key, arg, &settings->on_error);
+		break;
+	case KEY(FETCH_DEPTH):
+		count(state, key, arg, 256, &settings->fetch_depth);
+		break;
+	case KEY(PREFETCH):
+		count(state, key, arg, 64, &settings->prefetch);
+		break;
+	case KEY(BANDWIDTH):
+		bandwidth(state, arg, &settings->bandwidth);
+		break;
+	case KEY(LATENCY):
+		duration(state, key, arg, &settings->latency_ns);
+		break;
+	case KEY(DELAY):
+		duration(state, key, arg, &settings->delay_ns);
+		break;
+	case KEY(STEPS):
+		whole(state, key, arg, &settings->steps);
+		break;
+	case KEY(SEED):
+		whole(state, key, arg, &settings->seed);
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	settings->given |= 1u << (key - KEY(DATASET));
+	if ((settings->given & settings->unfit) != 0)
+		argp_error(state, "--%s has no effect here", line(key)->name);
+	return 0;
+}
+
+const struct argp settings_argp = {.options = table, .parser = parse};
+
+static bool given(const struct settings *settings, enum setting which)
+{
+	return (settings->given >> which & 1) != 0;
+}
+
+/* A value of DSA_LOADER: what would end it is written as %XX. */
+static void put_text(FILE *to, const char *key, const char *value)
+{
+	fprintf(to, ",%s=", key);
+	for (; *value != '\0'; value++) {
+		unsigned char c = (unsigned char)*value;
+
+		if (c < ' ' || c == 127 || c == ',' || c == '%')
+			fprintf(to, "%%%02X", c);
+		else
+			putc(c, to);
+	}
+}
+
+static void put_all(FILE *to, const struct settings *o)
+{
+	const struct {
+		enum setting which;
+		const char *key, *unit;
+		uint64_t value;
+	} numbers[] = {
+		{SETTING_BATCH, "batch", "", o->batch},
+		{SETTING_WORKERS, "workers", "", o->workers},
+		{SETTING_PREFETCH, "prefetch", "", o->prefetch},
+		{SETTING_FETCH_DEPTH, "fetch_depth", "", o->fetch_depth},
+		{SETTING_SEED, "seed", "", o->seed},
+		{SETTING_BANDWIDTH, "storage_bandwidth", "", o->bandwidth},
+		{SETTING_LATENCY, "storage_latency", "ns", o->latency_ns},
+		{SETTING_DELAY, "prep_delay", "ns", o->delay_ns},
+	};
+
+	if (o->dataset != NULL)
+		put_text(to, "dataset", o->dataset);
+	if (o->fetch != NULL)
+		put_text(to, "fetch", o->fetch);
+	if (o->cache != NULL || o->cache_size != NULL)
+		put_text(to, "cache", o->cache != NULL ? o->cache : "minio");
+	if (o->cache_size != NULL)
+		put_text(to, "cache_size", o->cache_size);
+	if (o->on_error != NULL)
+		put_text(to, "on_error", o->on_error);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (given(o, numbers[i].which))
+			fprintf(to, ",%s=%" PRIu64 "%s", numbers[i].key,
+				numbers[i].value, numbers[i].unit);
+}
+
+char *settings_loader(const struct settings *settings, const char *before)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&text, &size);
+	bool failed;
+
+	if (to == NULL)
+		return NULL;
+	if (before != NULL)
+		fputs(before, to);
+	put_all(to, settings);
+	failed = ferror(to) != 0;
+	if (fclose(to) != 0 || failed) {
+		free(text);
+		return NULL;
+	}
+	if (text[0] == ',')
+		memmove(text, text + 1, size);
+	return text;
+}
+
+int settings_take_cores(const struct settings *settings, struct error *err)
+{
+	unsigned found = 0;
+	cpu_set_t have, take;
+
+	if (settings->cores == 0)
+		return 0;
+	if (sched_getaffinity(0, sizeof(have), &have) < 0)
+		return error_sys(err, errno, "cannot tell which cores may be used");
+	CPU_ZERO(&take);
+	for (int cpu = 0; cpu < CPU_SETSIZE && found < settings->cores; cpu++) {
+		if (!CPU_ISSET(cpu, &have))
+			continue;
+		CPU_SET(cpu, &take);
+		found++;
+	}
+	if (found < settings->cores)
+		return error_set(err, EINVAL, "--cores %u: there are only %u here",
+				 settings->cores, found);
+	if (sched_setaffinity(0, sizeof(take), &take) < 0)
+		return error_sys(err, errno, "cannot use %u cores only",
+				 settings->cores);
+	return 0;
+}

@@ -1,0 +1,25 @@
+#include "cmd/common/shell_quote.h"
+#include "loader/base/text/shell_word.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *quote_words(char *const *words)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&text, &size);
+
+	if (to == NULL)
+		return NULL;
+	fputs(words[0], to); /* "dsa run" */
+	for (words++; *words != NULL; words++) {
+		putc(' ', to);
+		shell_word(to, *words);
+	}
+	if (fclose(to) == 0)
+		return text;
+	free(text);
+	return NULL;
+}

@@ -1,0 +1,32 @@
+/* dataset.c - dsa dataset: makes a data set, or says what one holds. */
+#include "cmd/dataset/dataset.h"
+#include "cmd/common/cmd.h"
+#include "loader/base/number.h"
+#include "profiler/host/machine.h"
+
+#include <argp.h>
+#include <math.h>
+
+void dataset_count(struct argp_state *state, const char *arg, const char *name,
+		   unsigned max, unsigned *value)
+{
+	if (!number_count(arg, max, value))
+		argp_error(state, "--%s is 1 to %u, not '%s'", name, max, arg);
+}
+
+unsigned dataset_threads(void)
+{
+	struct machine machine;
+
+	machine_read(&machine, "");
+	return (unsigned)ceil(machine.cores);
+}
+
+static const struct command *const below[] = {&command_dataset_inspect,
+					      &command_dataset_make, NULL};
+
+const struct command command_dataset = {
+	.name = "dataset",
+	.summary = "make a data set, or say what one holds",
+	.below = below,
+};

@@ -1,0 +1,265 @@
+/* dataset_inspect.c - dsa dataset inspect: what a data set holds. */
+#include "cmd/common/cmd.h"
+#include "cmd/common/progress.h"
+#include "cmd/dataset/dataset.h"
+#include "loader/base/error.h"
+#include "loader/base/name.h"
+#include "loader/source.h"
+#include "profiler/dataset/inspect.h"
+
+#include <argp.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+
+enum { KEY_THREADS = 256, KEY_JSON, KEY_FULL };
+enum { LISTED = 20 }; /* classes and broken files that are listed in text */
+
+struct inspect_command {
+	struct inspect_config config;
+	struct progress progress;
+	bool json;
+};
+
+static const struct argp_option inspect_options[] = {
+	{"full", KEY_FULL, NULL, 0, "Decode every picture, to find all broken ones", 0},
+	{"threads", KEY_THREADS, "N", 0, "Look with N threads (default: one a core)",
+	 0},
+	{"json", KEY_JSON, NULL, 0, "Say it in JSON", 0},
+	{0},
+};
+
+static error_t parse_inspect(int key, char *arg, struct argp_state *state)
+{
+	struct inspect_command *command = state->input;
+
+	switch (key) {
+	case KEY_FULL:
+		command->config.full = true;
+		return 0;
+	case KEY_THREADS:
+		dataset_count(state, arg, "threads", 1024, &command->config.threads);
+		return 0;
+	case KEY_JSON:
+		command->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (command->config.dataset != NULL)
+			argp_error(state, "one DATASET at a time");
+		command->config.dataset = arg;
+		return 0;
+	case ARGP_KEY_NO_ARGS:
+		argp_error(state, "which DATASET?");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp inspect_argp = {
+	.options = inspect_options,
+	.parser = parse_inspect,
+	.args_doc = "DATASET",
+	.doc = "Say what DATASET, a folder or a list of 'path label', holds: classes, "
+	       "sizes, kinds of JPEG, broken files.",
+};
+
+static void show_done(void *arg, uint32_t done, uint32_t count)
+{
+	struct progress *progress = arg;
+
+	progress->total = count;
+	progress_show(progress, done);
+}
+
+static json_t *law_json(const struct inspect_law *law)
+{
+	static const char *const keys[INSPECT_QUANTILES] = {"min", "p5",  "p25", "p50",
+							    "p75", "p95", "max"};
+	json_t *json = json_pack("{s:f}", "mean", law->mean);
+
+	for (unsigned i = 0; i < INSPECT_QUANTILES; i++)
+		json_object_set_new(json, keys[i],
+				    json_integer((json_int_t)law->quantile[i]));
+	return json;
+}
+
+static json_t *classes_json(const struct inspect *result)
+{
+	json_t *json = json_object();
+
+	for (uint32_t i = 0; i < result->classes; i++) {
+		char name[NAME_SHOWN];
+
+		json_object_set_new(json, inspect_class(result, i, name, sizeof(name)),
+				    json_integer(result->per_class[i]));
+	}
+	return json;
+}
+
+static json_t *sampling_json(const struct inspect *result)
+{
+	json_t *json = json_object();
+
+	for (unsigned i = 0; i < INSPECT_SAMPLINGS; i++)
+		json_object_set_new(json, inspect_sampling_names[i],
+				    json_integer(result->sampling[i]));
+	return json;
+}
+
+static json_t *broken_json(const struct inspect *result)
+{
+	json_t *json = json_array();
+
+	for (uint32_t i = 0; i < result->broken; i++) {
+		char name[1024];
+
+		inspect_name(result, result->first[i].sample, name, sizeof(name));
+		json_array_append_new(json, json_pack("{s:s, s:s}", "path", name, "why",
+						      result->first[i].why));
+	}
+	return json;
+}
+
+static void print_json(const char *dataset, const struct inspect *result)
+{
+	char name[1024];
+	json_t *json = json_pack(
+		"{s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o}", "path",
+		name_escape(dataset, name, sizeof(name)), "images",
+		(json_int_t)result->count, "ignored",
+		(json_int_t)source_ignored(result->source), "bytes",
+		(json_int_t)result->bytes, "classes", classes_json(result),
+		"size_bytes", law_json(&result->size), "sampling",
+		sampling_json(result), "gray", (json_int_t)result->gray, "cmyk",
+		(json_int_t)result->cmyk, "progressive",
+		(json_int_t)result->progressive, "restart_markers",
+		(json_int_t)result->restarts, "broken", broken_json(result));
+
+	if (result->readable > 0) {
+		json_object_set_new(json, "width_pixels", law_json(&result->width));
+		json_object_set_new(json, "height_pixels", law_json(&result->height));
+	}
+	json_dumpf(json, stdout,
+		   JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(9));
+	putchar('\n');
+	json_decref(json);
+}
+
+static void print_law(const char *what, const struct inspect_law *law)
+{
+	printf("%-8s%9.0f", what, law->mean);
+	for (unsigned i = 0; i < INSPECT_QUANTILES; i++)
+		printf("%9" PRIu64, law->quantile[i]);
+	putchar('\n');
+}
+
+static void print_laws(const struct inspect *result)
+{
+	printf("%-8s%9s%9s", "", "mean", "least");
+	for (unsigned i = 1; i + 1 < INSPECT_QUANTILES; i++)
+		printf("%7.0f %%", 100 * inspect_shares[i]);
+	printf("%9s\n", "most");
+	print_law("bytes", &result->size);
+	if (result->readable > 0) {
+		print_law("width", &result->width);
+		print_law("height", &result->height);
+	}
+}
+
+static void print_kinds(const struct inspect *result)
+{
+	const struct {
+		const char *name;
+		uint32_t count;
+	} others[] = {{"gray", result->gray},
+		      {"CMYK", result->cmyk},
+		      {"progressive", result->progressive},
+		      {"with restart markers", result->restarts}};
+	const char *between = "";
+
+	printf("JPEG    ");
+	for (unsigned i = 0; i < INSPECT_SAMPLINGS; i++)
+		if (result->sampling[i] > 0) {
+			printf("%s%u %s", between, result->sampling[i],
+			       inspect_sampling_names[i]);
+			between = ", ";
+		}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (others[i].count > 0) {
+			printf("%s%u %s", between, others[i].count, others[i].name);
+			between = ", ";
+		}
+	putchar('\n');
+}
+
+static void print_classes(const struct inspect *result)
+{
+	char name[NAME_SHOWN];
+
+	printf("classes ");
+	for (uint32_t i = 0; i < result->classes && i < LISTED; i++)
+		printf("%s%s %u", i > 0 ? ", " : "",
+		       inspect_class(result, i, name, sizeof(name)),
+		       result->per_class[i]);
+	if (result->classes > LISTED)
+		printf(" and %u more; --json tells all", result->classes - LISTED);
+	putchar('\n');
+}
+
+static void print_broken(const struct inspect *result)
+{
+	char name[1024];
+
+	printf("broken  %u\n", result->broken);
+	for (uint32_t i = 0; i < result->broken && i < LISTED; i++)
+		printf("        %s: %s\n",
+		       inspect_name(result, result->first[i].sample, name,
+				    sizeof(name)),
+		       result->first[i].why);
+	if (result->broken > LISTED)
+		printf("        and %u more; --json names all\n",
+		       result->broken - LISTED);
+}
+
+static void print_text(const char *dataset, const struct inspect *result)
+{
+	char name[1024];
+
+	printf("%s: %u files of %u classes, %.1f MB\n",
+	       name_escape(dataset, name, sizeof(name)), result->count, result->classes,
+	       (double)result->bytes / 1e6);
+	print_laws(result);
+	if (result->readable > 0)
+		print_kinds(result);
+	print_classes(result);
+	printf("ignored %llu\n", (unsigned long long)source_ignored(result->source));
+	print_broken(result);
+}
+
+static int run_inspect(int argc, char **argv)
+{
+	struct inspect_command command = {
+		.config = {.threads = dataset_threads(), .progress = show_done}};
+	struct error err = {0};
+	struct inspect result;
+	int status;
+
+	command.config.arg = &command.progress;
+	argp_parse(&inspect_argp, argc, argv, 0, NULL, &command);
+	progress_begin(&command.progress, "files", 0);
+	status = inspect_run(&command.config, &result, &err);
+	progress_end(&command.progress);
+	if (status != 0)
+		return cmd_fail(&err);
+	(command.json ? print_json : print_text)(command.config.dataset, &result);
+	inspect_free(&result);
+	return 0;
+}
+
+const struct command command_dataset_inspect = {
+	.name = "inspect",
+	.summary = "say what a data set holds: sizes, kinds, broken files",
+	.argp = &inspect_argp,
+	.run = run_inspect,
+};

@@ -1,0 +1,167 @@
+/* gate_check.c - would this gate find a slowdown, and nothing where there is none? */
+#include "cmd/common/cmd.h"
+#include "cmd/gate/gate_options.h"
+#include "loader/base/error.h"
+#include "loader/base/math/median.h"
+#include "reports/gate/baseline.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What the baseline says of how it was measured; what was typed counts. */
+static void take_settings(struct gate_ask *ask, const struct gate_side *base)
+{
+	if (ask->measure.command == NULL && base->about.command != NULL &&
+	    base->about.command[0] != NULL)
+		ask->measure.command = base->about.command;
+	if (ask->measure.loader == NULL || ask->measure.loader[0] == '\0')
+		ask->measure.loader = base->about.loader;
+}
+
+/* Samples/s, as a repetition has them, in the middle. */
+static double rate_of(const struct gate_side *side)
+{
+	const struct gate_session *session = &side->sessions[side->session_count - 1];
+	int metric = gate_metric_find("samples_per_s");
+	double values[GATE_PAIRS_MOST];
+	size_t count = 0;
+
+	for (size_t i = 0; i < session->count && count < GATE_PAIRS_MOST; i++)
+		if (!isnan(session->values[i][metric]))
+			values[count++] = session->values[i][metric];
+	return count > 0 ? median(values, count) : NAN;
+}
+
+/*
+ * Each sample is prepared as slowly as makes all workers together deliver at the rate, so
+ * much slower: nothing that is faster beside them can hide it.
+ */
+static char *slowed(const struct gate_ask *ask, const struct gate_side *side)
+{
+	double delay_s =
+		(double)side->about.workers * (1 + ask->slowdown) / rate_of(side);
+	const char *before = ask->measure.loader;
+	char *text = NULL;
+
+	if (!isfinite(delay_s) || side->about.workers == UNKNOWN)
+		return NULL;
+	if (asprintf(&text, "%s%sprep_delay=%.0fns", before != NULL ? before : "",
+		     before != NULL && before[0] != '\0' ? "," : "", 1e9 * delay_s) < 0)
+		return NULL;
+	return text;
+}
+
+static int compare(struct gate_ask *ask, const struct measure_config *other,
+		   struct gate_side *sides, struct gate_verdict *verdict,
+		   struct error *err)
+{
+	int result;
+
+	gate_side_init(&sides[0]);
+	gate_side_init(&sides[1]);
+	result = gate_ask_measure(ask, other, NULL, sides, err);
+	if (result == 0)
+		result = gate_judge(&ask->config, &sides[1], &sides[0], verdict, err);
+	return result;
+}
+
+static void say(const struct gate_ask *ask, const char *what,
+		const struct gate_verdict *verdict, bool right)
+{
+	if (ask->quiet)
+		return;
+	printf("%-36s %s: %s%s\n", what, gate_outcome_name(verdict->outcome),
+	       verdict->why, right ? "" : "  <- wrong");
+	for (size_t i = 0; i < verdict->count; i++) {
+		const struct gate_finding *finding = &verdict->findings[i];
+
+		if (finding->tier != GATE_EXACT)
+			printf("  %-34s worse by %.1f%% (from %.1f%%), limit %.1f%%\n",
+			       finding->name, 100 * finding->worse.value,
+			       100 * finding->worse.low, 100 * finding->limit);
+	}
+}
+
+/* Both sides the same: a regression would be a false alarm. */
+static int without(struct gate_ask *ask, struct gate_side *sides, bool *right,
+		   struct error *err)
+{
+	struct gate_verdict verdict = {0};
+	int result = compare(ask, &ask->measure, sides, &verdict, err);
+
+	*right = verdict.outcome != GATE_REGRESSION;
+	if (result == 0)
+		say(ask, "nothing changed", &verdict, *right);
+	gate_verdict_free(&verdict);
+	return result;
+}
+
+/* The side that is judged is the slowed one. */
+static int with(struct gate_ask *ask, const struct gate_side *plain, bool *right,
+		struct error *err)
+{
+	struct measure_config usual = ask->measure;
+	struct gate_verdict verdict = {0};
+	struct gate_side sides[2];
+	char what[64], *loader = slowed(ask, plain);
+	int result;
+
+	if (loader == NULL)
+		return error_set(err, ENODATA,
+				 "the rate of the program is unknown: nothing can be "
+				 "slowed down by a known part of it");
+	ask->measure.loader = loader;
+	result = compare(ask, &usual, sides, &verdict, err);
+	ask->measure.loader = usual.loader;
+	free(loader);
+	*right = verdict.outcome == GATE_REGRESSION;
+	snprintf(what, sizeof(what), "prep slowed, by %.3g%% in all",
+		 100 * ask->slowdown);
+	if (result == 0)
+		say(ask, what, &verdict, *right);
+	gate_verdict_free(&verdict);
+	gate_side_free(&sides[0]);
+	gate_side_free(&sides[1]);
+	return result;
+}
+
+static int check(struct gate_ask *ask, bool *right, struct error *err)
+{
+	struct gate_side sides[2];
+	bool quiet_is_right, slow_is_right = false;
+	int result = without(ask, sides, &quiet_is_right, err);
+
+	if (result == 0)
+		result = with(ask, &sides[0], &slow_is_right, err);
+	*right = quiet_is_right && slow_is_right;
+	gate_side_free(&sides[0]);
+	gate_side_free(&sides[1]);
+	return result;
+}
+
+int gate_ask_check(struct gate_ask *ask)
+{
+	struct gate_side base;
+	struct error err = {0};
+	bool right = false;
+	int result = 0;
+
+	gate_side_init(&base);
+	if (ask->baseline != NULL)
+		result = baseline_load(ask->baseline, &base, &err);
+	take_settings(ask, &base);
+	if (result == 0 && ask->measure.command == NULL)
+		result = error_set(&err, EINVAL,
+				   "%s names no command: give one after --",
+				   ask->baseline);
+	if (result == 0)
+		result = check(ask, &right, &err);
+	gate_side_free(&base);
+	if (result < 0)
+		return gate_ask_fail(result, &err);
+	if (!ask->quiet)
+		puts(right ? "this gate finds it" : "this gate is of no use here");
+	return right ? 0 : 1;
+}

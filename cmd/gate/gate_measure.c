@@ -1,0 +1,160 @@
+/* gate_measure.c - the sides of a gate, as they are measured. */
+#include "cmd/gate/gate_options.h"
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+#include "models/gate/gate_config.h"
+#include "models/gate/gate_fit.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct measuring {
+	const struct gate_ask *ask;
+	const struct gate_side *base;
+	struct gate_side *sides;
+	struct gate_session *sessions[2];
+	bool shown; /* a progress line stands on the terminal */
+};
+
+static void clear_line(struct measuring *measuring)
+{
+	if (measuring->shown)
+		fputs("\r\033[K", stderr);
+	measuring->shown = false;
+}
+
+static void tell(void *context, const struct trial_news *news)
+{
+	struct measuring *measuring = context;
+
+	fprintf(stderr, "\r%u of %u launches", news->done, news->of);
+	if (!isnan(news->left_s))
+		fprintf(stderr, ", %.0f s left", news->left_s);
+	fputs("\033[K", stderr);
+	measuring->shown = true;
+}
+
+/* What does not fit need not be timed. */
+static int compare_early(const struct measuring *measuring, struct error *err)
+{
+	struct gate_fit fit;
+	int result;
+
+	if (measuring->base == NULL)
+		return 0;
+	result = gate_fit_check(&measuring->base->about, &measuring->sides[0].about,
+				&fit);
+	if (result < 0)
+		error_sys(err, -result, "comparing");
+	else if (fit.other_data || (fit.other_machine &&
+				    gate_config_wants_machine(&measuring->ask->config)))
+		result = -ECANCELED;
+	gate_fit_free(&fit);
+	return result;
+}
+
+static void say(unsigned side, const double values[GATE_METRICS])
+{
+	fprintf(stderr, "side %u:", side + 1);
+	for (int i = 0; i < GATE_METRICS; i++)
+		if (!isnan(values[i]))
+			fprintf(stderr, " %s %.6g", gate_metrics[i].name, values[i]);
+	putc('\n', stderr);
+}
+
+static int take(void *context, enum trial_what what, unsigned side,
+		const struct profile *profile, struct error *err)
+{
+	struct measuring *measuring = context;
+	double values[GATE_METRICS];
+	int result;
+
+	if (what == TRIAL_COUNTED) {
+		gate_metric_counted(profile, values);
+		result = gate_side_describe(&measuring->sides[side], profile);
+	} else {
+		gate_metric_timed(profile, values);
+		result = gate_session_add(measuring->sessions[side], values);
+	}
+	if (measuring->ask->verbose) {
+		clear_line(measuring);
+		say(side, values);
+	}
+	if (result < 0)
+		return error_sys(err, -result, "keeping what was measured");
+	return what == TRIAL_COUNTED ? compare_early(measuring, err) : 0;
+}
+
+static int add_sessions(struct measuring *measuring, unsigned count, struct error *err)
+{
+	char when[CLOCK_UTC];
+
+	clock_utc(when);
+	for (unsigned i = 0; i < count; i++) {
+		measuring->sessions[i] =
+			gate_side_add_session(&measuring->sides[i], when);
+		if (measuring->sessions[i] == NULL)
+			return error_sys(err, ENOMEM, "keeping what was measured");
+	}
+	return 0;
+}
+
+/* Sessions lie where nobody else sees them, and are gone afterwards. */
+static int make_folder(char folder[PATH_MAX], struct error *err)
+{
+	const char *parent = getenv("TMPDIR");
+
+	if (parent == NULL)
+		parent = "/tmp";
+	if (snprintf(folder, PATH_MAX, "%s/dsa-gate-XXXXXX", parent) >= PATH_MAX)
+		return error_sys(err, ENAMETOOLONG, "cannot make a folder in %.80s",
+				 parent);
+	return mkdtemp(folder) != NULL
+		       ? 0
+		       : error_sys(err, errno, "cannot make a folder in %s", parent);
+}
+
+/* Where its sessions lie; what it prints is not in the way of a verdict. */
+static void place(struct measure_config *config, const char *folder)
+{
+	config->folder = folder;
+	config->output_aside = true;
+}
+
+int gate_ask_measure(const struct gate_ask *ask, const struct measure_config *other,
+		     const struct gate_side *base, struct gate_side *sides,
+		     struct error *err)
+{
+	struct measuring measuring = {.ask = ask, .base = base, .sides = sides};
+	struct measure_config configs[2] = {ask->measure};
+	const struct trial_config trial = {
+		.sides = {&configs[0], &configs[1]},
+		.side_count = other != NULL ? 2 : 1,
+		.pairs = ask->pairs,
+		.seconds = ask->seconds,
+		.samples = ask->samples,
+		.take = take,
+		.tell = isatty(STDERR_FILENO) && !ask->quiet ? tell : NULL,
+		.context = &measuring,
+	};
+	char folder[PATH_MAX];
+	int result =
+		ask->pairs > 0 ? add_sessions(&measuring, trial.side_count, err) : 0;
+
+	if (result == 0)
+		result = make_folder(folder, err);
+	if (result < 0)
+		return result;
+	if (other != NULL)
+		configs[1] = *other;
+	place(&configs[0], folder);
+	place(&configs[1], folder);
+	result = trial_run(&trial, err);
+	clear_line(&measuring);
+	rmdir(folder);
+	return result;
+}

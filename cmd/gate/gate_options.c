@@ -1,0 +1,421 @@
+/* gate_options.c - fails a build when training waits longer for its data than it did. */
+#include "cmd/gate/gate_options.h"
+#include "cmd/common/argument.h"
+#include "cmd/common/cmd.h"
+#include "cmd/common/shell_quote.h"
+#include "loader/base/error.h"
+#include "loader/base/number.h"
+#include "loader/base/text/shell_word.h"
+#include "models/gate/gate_config.h"
+
+#include <argp.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	BASELINE = 300,
+	UPDATE,
+	AGAINST,
+	RUN,
+	METRIC,
+	REGRESSION,
+	PAIRS,
+	ALPHA,
+	REPETITION,
+	SAMPLES,
+	CONFIRM,
+	INCONCLUSIVE,
+	SELF_TEST,
+	ENVIRONMENT,
+	TIMEOUT,
+	GRACE,
+	JUNIT,
+	MARKDOWN,
+	GITHUB,
+	JSON
+};
+
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "What it is compared with:", 1},
+	{"baseline", BASELINE, "FILE", 0, "What was measured before, and committed", 0},
+	{"update", UPDATE, NULL, 0,
+	 "Measure, and write it into the baseline, as one more session of it", 0},
+	{"against", AGAINST, "CMD", 0,
+	 "Another command, run in turns with this one, so that drift cancels", 0},
+	{"run", RUN, "FILE", 0,
+	 "Judge what was measured already (run.json, or a baseline), run nothing", 0},
+	{"self-test", SELF_TEST, "PERCENT", OPTION_ARG_OPTIONAL,
+	 "See whether a slowdown of that size (default 30%) would be found here", 0},
+	{"allow-env-change", ENVIRONMENT, NULL, 0,
+	 "Another machine is allowed; what is timed only informs then", 0},
+	{NULL, 0, NULL, 0, "What is a regression:", 2},
+	{"metric", METRIC, "NAME=LIMIT", 0,
+	 "How much worse that metric may get (5%), or off; all are in dsa-gate(1)", 0},
+	{"max-regression", REGRESSION, "LIMIT", 0,
+	 "The limit of every timed metric that has none of its own", 0},
+	{"alpha", ALPHA, "P", 0, "Level of all tests together (default 0.05)", 0},
+	{"confirm", CONFIRM, NULL, 0, "Measure once more before the build fails", 0},
+	{"inconclusive", INCONCLUSIVE, "pass|fail", 0,
+	 "What that ends with, instead of status 4", 0},
+	{NULL, 0, NULL, 0, "The measurement:", 3},
+	{"pairs", PAIRS, "N", 0,
+	 "Repetitions of each side (default 8); 0: exact counts alone", 0},
+	{"repetition", REPETITION, "TIME", 0, "Length of each (default 2s)", 0},
+	{"samples", SAMPLES, "N", 0,
+	 "Count what so many samples take (default: the data set, at most 4096)", 0},
+	{"timeout", TIMEOUT, "TIME", 0, "The program hangs after that time (60s)", 0},
+	{"grace", GRACE, "TIME", 0,
+	 "Let the program take so long to leave when its data ended (default 10s)", 0},
+	{NULL, 0, NULL, 0, "The result:", 4},
+	{"output", 'o', "DIR", 0, "Keep what was measured, and the verdict, there", 0},
+	{"junit", JUNIT, "FILE", 0, "Write a test case for each metric", 0},
+	{"markdown", MARKDOWN, "FILE", 0, "Write it as a comment; - is standard output",
+	 0},
+	{"github", GITHUB, NULL, 0, "Annotations, and a step summary", 0},
+	{"json", JSON, NULL, 0, "Print the verdict as JSON", 0},
+	{"quiet", 'q', NULL, 0, "Print nothing but errors", 0},
+	{"verbose", 'v', NULL, 0, "Print each repetition", 0},
+	{0},
+};
+
+/* "5%" and "0.05"; off. */
+static bool read_limit(const char *text, double *limit)
+{
+	if (strcmp(text, "off") == 0)
+		*limit = INFINITY;
+	else if (!number_percent(text, limit) && !number_real(text, limit))
+		return false;
+	return *limit >= 0;
+}
+
+static void set_metric(struct argp_state *state, struct gate_ask *ask, char *arg)
+{
+	char name[64], *equals = strchr(arg, '=');
+	double limit;
+	int metric;
+
+	if (equals == NULL || (size_t)(equals - arg) >= sizeof(name) ||
+	    !read_limit(equals + 1, &limit)) {
+		argp_error(state,
+			   "--metric is NAME=LIMIT, as samples_per_s=5%%, or "
+			   "NAME=off, not '%s'",
+			   arg);
+		return;
+	}
+	memcpy(name, arg, (size_t)(equals - arg));
+	name[equals - arg] = '\0';
+	metric = gate_metric_find(name);
+	if (metric < 0)
+		argp_error(state, "no metric is called '%s'; see dsa-gate(1)", name);
+	else
+		ask->config.limits[metric] = limit;
+}
+
+static void set_regression(struct argp_state *state, struct gate_ask *ask, char *arg)
+{
+	double limit;
+
+	if (!read_limit(arg, &limit) || isinf(limit))
+		argp_error(state, "--max-regression is a limit such as 5%%, not '%s'",
+			   arg);
+	ask->regression = limit;
+}
+
+/* Of timed metrics that are on and have no limit of their own. */
+static void apply_regression(struct gate_ask *ask)
+{
+	for (int i = 0; !isnan(ask->regression) && i < GATE_METRICS; i++)
+		if (gate_metrics[i].tier != GATE_EXACT &&
+		    !isinf(gate_metrics[i].limit) && isnan(ask->config.limits[i]))
+			ask->config.limits[i] = ask->regression;
+}
+
+static void set_against(struct argp_state *state, struct gate_ask *ask, const char *arg)
+{
+	struct error err = {0};
+
+	free(ask->against); /* what was typed overrides what a file says */
+	ask->against = shell_split(arg, &err);
+	if (ask->against == NULL)
+		argp_error(state, "--against='%s': %s", arg, err.message);
+}
+
+static void set_inconclusive(struct argp_state *state, struct gate_ask *ask,
+			     const char *arg)
+{
+	if (strcmp(arg, "pass") == 0)
+		ask->inconclusive = 0;
+	else if (strcmp(arg, "fail") == 0)
+		ask->inconclusive = 1;
+	else
+		argp_error(state, "--inconclusive is pass or fail, not '%s'", arg);
+}
+
+/* "30%", "300%". */
+static bool read_slowdown(const char *text, double *slowdown)
+{
+	char number[32];
+	size_t length = strlen(text);
+
+	if (length < 2 || length > sizeof(number) || text[length - 1] != '%')
+		return false;
+	memcpy(number, text, length - 1);
+	number[length - 1] = '\0';
+	if (!number_real(number, slowdown))
+		return false;
+	*slowdown /= 100;
+	return *slowdown > 0 && *slowdown <= 100;
+}
+
+static void set_self_test(struct argp_state *state, struct gate_ask *ask,
+			  const char *arg)
+{
+	ask->self_test = true;
+	if (arg != NULL && !read_slowdown(arg, &ask->slowdown))
+		argp_error(state, "--self-test is a slowdown such as 30%%, not '%s'",
+			   arg);
+}
+
+static void set_alpha(struct argp_state *state, struct gate_ask *ask, const char *arg)
+{
+	if (!number_real(arg, &ask->config.alpha) || ask->config.alpha <= 0 ||
+	    ask->config.alpha > .5)
+		argp_error(state, "--alpha is above 0, up to 0.5, not '%s'", arg);
+}
+
+static void set_pairs(struct argp_state *state, struct gate_ask *ask, const char *arg)
+{
+	if (strcmp(arg, "0") == 0)
+		ask->pairs = 0;
+	else if (!number_count(arg, GATE_PAIRS_MOST, &ask->pairs))
+		argp_error(state, "--pairs is 0 to %d, not '%s'", GATE_PAIRS_MOST, arg);
+}
+
+static error_t parse_rules(int key, char *arg, struct argp_state *state)
+{
+	struct gate_ask *ask = state->input;
+
+	switch (key) {
+	case METRIC:
+		set_metric(state, ask, arg);
+		return 0;
+	case REGRESSION:
+		set_regression(state, ask, arg);
+		return 0;
+	case ALPHA:
+		set_alpha(state, ask, arg);
+		return 0;
+	case CONFIRM:
+		ask->confirm = true;
+		return 0;
+	case INCONCLUSIVE:
+		set_inconclusive(state, ask, arg);
+		return 0;
+	case PAIRS:
+		set_pairs(state, ask, arg);
+		return 0;
+	case REPETITION:
+		argument_time(state, "repetition", arg, &ask->seconds);
+		return 0;
+	case SAMPLES:
+		if (!number_whole(arg, UINT64_MAX - 1, &ask->samples) ||
+		    ask->samples == 0)
+			argp_error(state, "--samples is a number, not '%s'", arg);
+		return 0;
+	case TIMEOUT:
+		argument_time(state, "timeout", arg, &ask->measure.timeout_s);
+		return 0;
+	case GRACE:
+		argument_time(state, "grace", arg, &ask->measure.grace_s);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse_result(int key, char *arg, struct argp_state *state)
+{
+	struct gate_ask *ask = state->input;
+
+	switch (key) {
+	case 'o':
+		ask->output = arg;
+		return 0;
+	case JUNIT:
+		ask->junit = arg;
+		return 0;
+	case MARKDOWN:
+		ask->markdown = arg;
+		return 0;
+	case GITHUB:
+		ask->github = true;
+		return 0;
+	case JSON:
+		ask->json = true;
+		return 0;
+	case 'q':
+		ask->quiet = true;
+		return 0;
+	case 'v':
+		ask->verbose = true;
+		return 0;
+	default:
+		return parse_rules(key, arg, state);
+	}
+}
+
+/* What is compared with what. */
+static void check_sides(struct argp_state *state, const struct gate_ask *ask)
+{
+	bool program = ask->measure.command != NULL;
+
+	if (ask->baseline == NULL && (ask->update || ask->against == NULL))
+		argp_error(state, "compared with what? Give --baseline FILE, or "
+				  "--against CMD");
+	if (ask->baseline != NULL && ask->against != NULL)
+		argp_error(state, "--baseline and --against are two things to compare "
+				  "with: give one of them");
+	if (ask->run != NULL && (program || ask->against != NULL || ask->update ||
+				 ask->confirm || ask->self_test))
+		argp_error(state, "--run judges what was measured already: nothing is "
+				  "run beside it");
+	if (ask->run == NULL && !program && !ask->self_test)
+		argp_error(state, "which program? (dsa gate [OPTION...] -- CMD...)");
+}
+
+/* What can't go together. */
+static void check(struct argp_state *state, const struct gate_ask *ask)
+{
+	check_sides(state, ask);
+	if (ask->self_test && (ask->against != NULL || ask->update))
+		argp_error(state, "--self-test needs no --against and no --update");
+	if (ask->self_test && ask->pairs == 0)
+		argp_error(state, "--self-test is of what is timed: it needs --pairs");
+	if (ask->json + ask->github + gate_ask_is_standard(ask->markdown) +
+		    gate_ask_is_standard(ask->junit) >
+	    1)
+		argp_error(state, "--json, --github, --markdown=- and --junit=- all "
+				  "want standard output: give one of them");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct gate_ask *ask = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &ask->settings;
+		return 0;
+	case BASELINE:
+		ask->baseline = arg;
+		return 0;
+	case UPDATE:
+		ask->update = true;
+		return 0;
+	case AGAINST:
+		set_against(state, ask, arg);
+		return 0;
+	case RUN:
+		ask->run = arg;
+		return 0;
+	case SELF_TEST:
+		set_self_test(state, ask, arg);
+		return 0;
+	case ENVIRONMENT:
+		ask->config.any_environment = true;
+		return 0;
+	case ARGP_KEY_ARG: /* and all that follow are the program's */
+		ask->measure.command = &state->argv[state->next - 1];
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_END:
+		check(state, ask);
+		apply_regression(ask);
+		return 0;
+	default:
+		return parse_result(key, arg, state);
+	}
+}
+
+static const struct argp_child children[] = {{&settings_argp, 0, NULL, 0}, {0}};
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "-- CMD...",
+	.doc = "Fail a build when training waits longer for its data than it did.",
+	.children = children,
+};
+
+/* With --pairs=0 nothing is timed; where no timed metric is compared nothing need be. */
+static void leave_out_timed(struct gate_ask *ask)
+{
+	for (int i = 0; ask->pairs == 0 && i < GATE_METRICS; i++)
+		if (gate_metrics[i].tier != GATE_EXACT)
+			ask->config.limits[i] = INFINITY;
+	if (!ask->update && !ask->self_test && !gate_config_is_timed(&ask->config))
+		ask->pairs = 0;
+}
+
+static int answer(struct gate_ask *ask)
+{
+	struct error err = {0};
+	int result;
+
+	leave_out_timed(ask);
+	ask->config.paired = ask->against != NULL || ask->self_test;
+	result = ask->pairs > 0 && !ask->update
+			 ? gate_check(&ask->config, NULL, ask->pairs, &err)
+			 : 0;
+	if (result < 0)
+		return cmd_fail(&err), 2;
+	if (gate_ask_writable(ask, &err) < 0)
+		return cmd_fail(&err);
+	if (ask->self_test)
+		return gate_ask_check(ask);
+	return ask->update ? gate_ask_update(ask) : gate_ask_judge(ask);
+}
+
+static int gate_main(int argc, char **argv)
+{
+	struct gate_ask ask = {
+		.settings = {.unfit = 1u << SETTING_STEPS},
+		.measure = {.timeout_s = 60, .grace_s = 10, .precision = .01},
+		.pairs = 8,
+		.seconds = 2,
+		.slowdown = .3,
+		.regression = NAN,
+		.inconclusive = GATE_STATUS_INCONCLUSIVE,
+	};
+	struct error err = {0};
+	char *loader, *again;
+	int status;
+
+	gate_config_init(&ask.config);
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &ask);
+	loader = settings_loader(&ask.settings, getenv("DSA_LOADER"));
+	again = quote_words(argv);
+	ask.measure.loader = loader;
+	ask.measure.repeat = ask.again = again;
+	ask.measure.dataset = ask.settings.dataset;
+	ask.measure.seed = ask.settings.seed;
+	ask.measure.cores = ask.settings.cores;
+	if (loader != NULL && again != NULL) {
+		status = answer(&ask);
+	} else {
+		error_sys(&err, ENOMEM, "starting");
+		status = cmd_fail(&err);
+	}
+	free(loader);
+	free(again);
+	free(ask.against);
+	return status;
+}
+
+const struct command command_gate = {
+	.name = "gate",
+	.summary = "fail a build when training waits longer than it did",
+	.argp = &argp,
+	.run = gate_main,
+};

@@ -1,0 +1,74 @@
+/*
+ * gate_options.h - what dsa gate is asked for, and the parts that answer it.
+ *
+ *	gate_ask.c      options
+ *	gate_measure.c  sides, as they are measured
+ *	gate_run.c      measure -> judge -> confirm -> tell; --update
+ *	gate_check.c    --self-test
+ *	gate_tell.c     every form that was asked for; the exit status
+ */
+#ifndef DSA_GATE_OPTIONS_H
+#define DSA_GATE_OPTIONS_H
+
+#include "cmd/common/settings.h"
+#include "models/gate/gate.h"
+#include "models/gate/gate_statistics.h"
+#include "profiler/run/ab_trial.h"
+
+struct error;
+
+enum {
+	GATE_STATUS_INCONCLUSIVE = 4,
+	GATE_STATUS_TARGET = 5, /* failed, hung, asked for no batch */
+	GATE_STATUS_MISMATCH = 6
+};
+
+struct gate_ask {
+	struct settings settings;
+	struct measure_config measure; /* of the command that is judged */
+	struct gate_config config;
+	const char *baseline, *run; /* files; NULL: none */
+	char **against;             /* the other command; NULL: none */
+	unsigned pairs;
+	double seconds; /* of a repetition */
+	uint64_t samples;
+	bool update, confirm, self_test;
+	double regression;  /* --max-regression; NAN: none */
+	double slowdown;    /* that the self-test injects, a ratio - 1 */
+	int inconclusive;   /* exit status for it */
+	const char *output; /* folder; NULL: none is kept */
+	const char *junit, *markdown;
+	bool github, json, quiet, verbose;
+	const char *again; /* a command line that does the same */
+};
+
+/* Each returns the exit status, and has said why when it is not 0. */
+int gate_ask_judge(struct gate_ask *ask);
+int gate_ask_update(struct gate_ask *ask);
+int gate_ask_check(struct gate_ask *ask);
+
+/*
+ * Measures sides[0], and with `other` sides[1] beside it in turns: exact counts, then
+ * ask->pairs repetitions each, if there are any, as one more session. `base`: stops as
+ * soon as that does not fit (NULL: it is not looked at). 0 or -errno as trial_run();
+ * -ECANCELED: it does not fit.
+ */
+int gate_ask_measure(const struct gate_ask *ask, const struct measure_config *other,
+		     const struct gate_side *base, struct gate_side *sides,
+		     struct error *err);
+
+/* Tells it in every form asked for, and returns the exit status. */
+int gate_ask_tell(const struct gate_ask *ask, const struct gate_verdict *verdict,
+		  double seconds);
+
+/* "-": standard output. NULL is not. */
+bool gate_ask_is_standard(const char *path);
+
+/* Before anything is measured: whether what is asked for can be written. 0 or -errno. */
+int gate_ask_writable(const struct gate_ask *ask, struct error *err);
+
+/* Says why it could not be measured, or judged. Returns the exit status: 5 when it is the
+ * target's fault, 2 when what was asked for can't be. */
+int gate_ask_fail(int code, const struct error *err);
+
+#endif

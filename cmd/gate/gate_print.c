@@ -1,0 +1,183 @@
+/* gate_print.c - a verdict in every form that was asked for, and as an exit status. */
+#include "cmd/common/cmd.h"
+#include "cmd/common/result.h"
+#include "cmd/gate/gate_options.h"
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+#include "reports/gate/gate_form.h"
+#include "reports/terminal/terminal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+bool gate_ask_is_standard(const char *path)
+{
+	return path != NULL && strcmp(path, "-") == 0;
+}
+
+/* The folder that a file is to be made in. */
+static int writable_beside(const char *path, struct error *err)
+{
+	char folder[PATH_MAX];
+	char *slash;
+
+	if (path == NULL || gate_ask_is_standard(path))
+		return 0;
+	if (snprintf(folder, sizeof(folder), "%s", path) >= (int)sizeof(folder))
+		return error_sys(err, ENAMETOOLONG, "cannot write %.80s", path);
+	slash = strrchr(folder, '/');
+	if (slash == NULL)
+		strcpy(folder, ".");
+	else
+		slash[slash == folder] = '\0';
+	if (access(folder, W_OK | X_OK) < 0)
+		return error_sys(err, errno, "cannot write %s", path);
+	return 0;
+}
+
+static const char *summary_file(const struct gate_ask *ask)
+{
+	const char *path = ask->github ? getenv("GITHUB_STEP_SUMMARY") : NULL;
+
+	return path != NULL && path[0] != '\0' ? path : NULL;
+}
+
+int gate_ask_writable(const struct gate_ask *ask, struct error *err)
+{
+	int result = ask->output != NULL ? result_folder(ask->output, err) : 0;
+
+	if (result == 0 && ask->update)
+		result = writable_beside(ask->baseline, err);
+	if (result == 0)
+		result = writable_beside(ask->junit, err);
+	if (result == 0)
+		result = writable_beside(ask->markdown, err);
+	if (result == 0)
+		result = writable_beside(summary_file(ask), err);
+	return result;
+}
+
+static int write_files(const struct gate_ask *ask, const struct gate_told *told,
+		       struct error *err)
+{
+	char path[PATH_MAX];
+	int result = 0;
+
+	if (ask->output != NULL) {
+		snprintf(path, sizeof(path), "%s/gate.json", ask->output);
+		result = gate_form_save("json", told, path, false, err);
+	}
+	if (result == 0 && ask->junit != NULL)
+		result = gate_form_save("junit", told, ask->junit, false, err);
+	if (result == 0 && ask->markdown != NULL)
+		result = gate_form_save("markdown", told, ask->markdown, false, err);
+	if (result == 0 && summary_file(ask) != NULL)
+		result = gate_form_save("summary", told, summary_file(ask), true, err);
+	return result;
+}
+
+static void print_hex(const unsigned char *bytes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		printf("%02x", bytes[i]);
+}
+
+static int show(const char *name, const struct gate_told *told, struct error *err)
+{
+	struct form_style style = terminal_style(stdout);
+
+	return gate_form_find(name)->write(told, &style, stdout, err);
+}
+
+/* GitHub looks for commands in every line; names of files may look like one. */
+static int show_text_on_github(const struct gate_told *told, struct error *err)
+{
+	unsigned char token[16];
+	int result;
+
+	if (getrandom(token, sizeof(token), 0) < 0)
+		return error_sys(err, errno, "a token for GitHub");
+	fputs("::stop-commands::", stdout);
+	print_hex(token, sizeof(token));
+	putchar('\n');
+	result = show("text", told, err);
+	fputs("::", stdout);
+	print_hex(token, sizeof(token));
+	fputs("::\n", stdout);
+	return result;
+}
+
+/* What a person, or the next program, reads. */
+static int print(const struct gate_ask *ask, const struct gate_told *told,
+		 struct error *err)
+{
+	int result = 0;
+
+	if (ask->json)
+		result = show("json", told, err);
+	else if (!ask->quiet && !gate_ask_is_standard(ask->markdown) &&
+		 !gate_ask_is_standard(ask->junit))
+		result = ask->github ? show_text_on_github(told, err)
+				     : show("text", told, err);
+	if (result == 0 && ask->github)
+		result = show("github", told, err);
+	return result;
+}
+
+/* It is that noise allowed no answer, not that nothing was asked. */
+static bool is_noise_alone(const struct gate_verdict *verdict)
+{
+	bool undecided = false;
+
+	for (size_t i = 0; i < verdict->count; i++) {
+		if (verdict->findings[i].status == GATE_MISSING)
+			return false;
+		undecided |= verdict->findings[i].status == GATE_UNDECIDED;
+	}
+	return undecided;
+}
+
+static int status_of(const struct gate_ask *ask, const struct gate_verdict *verdict)
+{
+	switch (verdict->outcome) {
+	case GATE_PASS:
+		return 0;
+	case GATE_REGRESSION:
+		return 1;
+	case GATE_MISMATCH:
+		return GATE_STATUS_MISMATCH;
+	case GATE_INCONCLUSIVE:
+	default:
+		return ask->inconclusive == 0 && !is_noise_alone(verdict)
+			       ? GATE_STATUS_INCONCLUSIVE
+			       : ask->inconclusive;
+	}
+}
+
+int gate_ask_tell(const struct gate_ask *ask, const struct gate_verdict *verdict,
+		  double seconds)
+{
+	struct error err = {0};
+	char when[CLOCK_UTC];
+	const struct gate_told told = {
+		.verdict = verdict,
+		.name = ask->baseline != NULL ? ask->baseline : "the other command",
+		.command = ask->again,
+		.report = ask->output,
+		.seconds = seconds,
+		.when = when,
+	};
+	int result;
+
+	clock_utc(when);
+	result = write_files(ask, &told, &err);
+	if (result == 0)
+		result = print(ask, &told, &err);
+	return result < 0 ? cmd_fail(&err) : status_of(ask, verdict);
+}

@@ -1,0 +1,250 @@
+/* gate_run.c - measures, judges, and measures once more before a build fails. */
+#include "cmd/common/cmd.h"
+#include "cmd/gate/gate_options.h"
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+#include "models/gate/gate_fit.h"
+#include "reports/gate/baseline.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int gate_ask_fail(int code, const struct error *err)
+{
+	int status = cmd_fail(err);
+
+	if (code == -EINVAL) /* what so few repetitions can't reach */
+		return 2;
+	return code == -ECHILD || code == -ETIMEDOUT ? GATE_STATUS_TARGET : status;
+}
+
+/* The command that --against names, where and how the other one is run. */
+static struct measure_config other(const struct gate_ask *ask)
+{
+	struct measure_config config = ask->measure;
+
+	config.command = ask->against;
+	return config;
+}
+
+/* What is compared with what. With --against both are measured, the base second. */
+struct sides {
+	struct gate_side now, base;
+};
+
+static int load(const struct gate_ask *ask, struct sides *sides, struct error *err)
+{
+	int result = 0;
+
+	if (ask->baseline != NULL)
+		result = baseline_load(ask->baseline, &sides->base, err);
+	if (result == -ENOENT)
+		error_set(err, ENOENT,
+			  "there is no baseline %s: make one: dsa gate --baseline %s "
+			  "--update -- CMD",
+			  ask->baseline, ask->baseline);
+	if (result == 0 && ask->run != NULL)
+		result = baseline_load_any(ask->run, &sides->now, err);
+	return result;
+}
+
+/* -ECANCELED, that they do not fit, is for the judge to tell. */
+static int measure_sides(struct gate_ask *ask, struct sides *sides, struct error *err)
+{
+	struct measure_config against = other(ask);
+	struct gate_side measured[2];
+	int result;
+
+	gate_side_init(&measured[0]);
+	gate_side_init(&measured[1]);
+	result = gate_ask_measure(ask, ask->against != NULL ? &against : NULL,
+				  ask->baseline != NULL ? &sides->base : NULL, measured,
+				  err);
+	gate_side_free(&sides->now);
+	sides->now = measured[0];
+	if (ask->against != NULL) {
+		gate_side_free(&sides->base);
+		sides->base = measured[1];
+	}
+	return result == -ECANCELED ? 0 : result;
+}
+
+/* Both sides once more: what is no regression again is none. */
+static int confirm(struct gate_ask *ask, struct sides *sides,
+		   struct gate_verdict *verdict, struct error *err)
+{
+	struct gate_verdict again = {0};
+	int result = measure_sides(ask, sides, err);
+
+	if (result == 0)
+		result = gate_judge(&ask->config, &sides->base, &sides->now, &again,
+				    err);
+	if (result == 0 &&
+	    gate_verdict_confirm(&again, verdict, &sides->base, &sides->now) < 0)
+		result = error_sys(err, ENOMEM, "judging two sides once more");
+	if (result == 0) {
+		gate_verdict_free(verdict);
+		*verdict = again;
+	} else {
+		gate_verdict_free(&again);
+	}
+	return result;
+}
+
+static int keep(const struct gate_ask *ask, const struct gate_side *side,
+		struct error *err)
+{
+	char path[4096];
+
+	if (ask->output == NULL || ask->run != NULL)
+		return 0;
+	snprintf(path, sizeof(path), "%s/measured.json", ask->output);
+	return baseline_save(side, path, err);
+}
+
+static int judge(struct gate_ask *ask, struct sides *sides,
+		 struct gate_verdict *verdict, struct error *err)
+{
+	int result = load(ask, sides, err);
+
+	if (result == 0 && ask->run == NULL && ask->against == NULL && ask->pairs > 0)
+		result = gate_check(&ask->config, &sides->base, ask->pairs, err);
+	if (result == 0 && ask->run == NULL)
+		result = measure_sides(ask, sides, err);
+	if (result == 0)
+		result = gate_judge(&ask->config, &sides->base, &sides->now, verdict,
+				    err);
+	if (result == 0 && ask->confirm && verdict->outcome == GATE_REGRESSION)
+		result = confirm(ask, sides, verdict, err);
+	return result == 0 ? keep(ask, &sides->now, err) : result;
+}
+
+int gate_ask_judge(struct gate_ask *ask)
+{
+	struct gate_verdict verdict = {0};
+	uint64_t began = clock_now();
+	struct error err = {0};
+	struct sides sides;
+	int result, status = 0;
+
+	gate_side_init(&sides.now);
+	gate_side_init(&sides.base);
+	result = judge(ask, &sides, &verdict, &err);
+	if (result == 0 || verdict.count > 0) /* one that could not be confirmed, too */
+		status = gate_ask_tell(ask, &verdict,
+				       (double)(clock_now() - began) * 1e-9);
+	if (result < 0)
+		status = gate_ask_fail(result, &err);
+	gate_verdict_free(&verdict);
+	gate_side_free(&sides.now);
+	gate_side_free(&sides.base);
+	return status;
+}
+
+/* ---- the baseline ---- */
+
+static void say_updated(const struct gate_ask *ask, const struct gate_side *side)
+{
+	size_t sessions = gate_side_separate_count(side);
+
+	if (ask->quiet)
+		return;
+	printf("%s: counts of %llu samples", ask->baseline,
+	       (unsigned long long)side->about.counted.samples);
+	if (sessions > 0)
+		printf(", %zu %s", sessions, sessions == 1 ? "session" : "sessions");
+	if (sessions > 0 && sessions < GATE_SESSIONS)
+		printf("; %zu more, an hour apart, and rates can fail a build",
+		       GATE_SESSIONS - sessions);
+	putchar('\n');
+}
+
+/* 1: there is one; 0: not yet. */
+static int take_old(const struct gate_ask *ask, struct gate_side *old,
+		    struct error *err)
+{
+	int result = baseline_load(ask->baseline, old, err);
+
+	if (result == 0)
+		return 1;
+	if (result != -ENOENT)
+		return result;
+	*err = (struct error){0};
+	return 0;
+}
+
+/* A program that reads otherwise than it did is another one to a clock, too. */
+static bool reads_alike(const struct profile_counted *old,
+			const struct profile_counted *now)
+{
+	return old->samples == now->samples && old->opens == now->opens &&
+	       old->reads == now->reads && old->read_bytes == now->read_bytes &&
+	       old->hits == now->hits;
+}
+
+/* Of the same data on the same machine, and loaded alike? Then its sessions count on. */
+static bool fits(const struct gate_side *old, const struct gate_side *side)
+{
+	struct gate_fit fit;
+	bool same = gate_fit_check(&old->about, &side->about, &fit) == 0 &&
+		    !fit.other_data && !fit.other_machine &&
+		    reads_alike(&old->about.counted, &side->about.counted);
+
+	gate_fit_free(&fit);
+	return same;
+}
+
+/* Its sessions come after those there are; what was counted and where is the new one's. */
+static int append(struct gate_side *to, const struct gate_side *side)
+{
+	int result = gate_side_describe(to, &side->about);
+
+	for (size_t i = 0; result == 0 && i < side->session_count; i++) {
+		const struct gate_session *from = &side->sessions[i];
+		struct gate_session *session = gate_side_add_session(to, from->when);
+
+		result = session == NULL ? -ENOMEM : 0;
+		for (size_t j = 0; result == 0 && j < from->count; j++)
+			result = gate_session_add(session, from->values[j]);
+	}
+	return result;
+}
+
+static int update(struct gate_ask *ask, struct gate_side *old, struct gate_side *side,
+		  struct error *err)
+{
+	int had = take_old(ask, old, err), result = had;
+	bool anew;
+
+	if (result >= 0)
+		result = gate_ask_measure(ask, NULL, NULL, side, err);
+	if (result < 0)
+		return result;
+	anew = had == 0 || !fits(old, side);
+	if (!anew && append(old, side) < 0)
+		return error_sys(err, ENOMEM, "adding to the baseline");
+	result = baseline_save(anew ? side : old, ask->baseline, err);
+	if (result == 0 && anew && had > 0 && !ask->quiet)
+		fprintf(stderr,
+			"dsa: %s was of another machine or other data, or was read "
+			"otherwise: it begins anew\n",
+			ask->baseline);
+	if (result == 0)
+		say_updated(ask, anew ? side : old);
+	return result;
+}
+
+int gate_ask_update(struct gate_ask *ask)
+{
+	struct gate_side old, side;
+	struct error err = {0};
+	int result;
+
+	gate_side_init(&old);
+	gate_side_init(&side);
+	result = update(ask, &old, &side, &err);
+	gate_side_free(&old);
+	gate_side_free(&side);
+	return result < 0 ? gate_ask_fail(result, &err) : 0;
+}

@@ -1,0 +1,379 @@
+/* run.c - runs a training program, measures where it waits for data, and says so. */
+#include "cmd/common/argument.h"
+#include "cmd/common/cmd.h"
+#include "cmd/common/result.h"
+#include "cmd/common/settings.h"
+#include "cmd/common/shell_quote.h"
+#include "cmd/run/run_end.h"
+#include "loader/base/error.h"
+#include "loader/base/number.h"
+#include "loader/base/text/shell_word.h"
+#include "profiler/analysis/analyse.h"
+#include "profiler/analysis/statistics.h"
+#include "profiler/run/barrier.h"
+#include "profiler/run/measure.h"
+#include "reports/form.h"
+#include "reports/terminal/terminal.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct run {
+	struct settings settings;
+	struct measure_config measure;
+	char **jobs[BARRIER_JOBS]; /* commands of --job */
+	unsigned job_count;
+	struct run_end end;
+	bool shown; /* a progress line stands on the terminal */
+};
+
+/* Keys without a letter; settings.c has its own from 1000 on. */
+enum {
+	JOBS = 300,
+	JOB,
+	SHARE,
+	PRECISION,
+	BUDGET,
+	PROTOCOL,
+	OBSERVE,
+	EXIT_STATUS,
+	GRACE,
+	TIMEOUT,
+	JSON,
+	SWEEP,
+	SWEEP_BUDGET
+};
+
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "Several jobs at once:", 1},
+	{"jobs", JOBS, "N", 0,
+	 "Run N copies of the program; {job} in its words and DSA_JOB is the number",
+	 0},
+	{"job", JOB, "CMD", 0, "Run this command beside those of the other --job", 0},
+	{"share", SHARE, NULL, 0, "One loader for all of them", 0},
+	{NULL, 0, NULL, 0, "The measurement:", 1},
+	{"precision", PRECISION, "POINTS", 0,
+	 "Stop when each share is known to so many points (default 1)", 0},
+	{"budget", BUDGET, "TIME", 0, "Stop after that time anyway (default 60s)", 0},
+	{"protocol", PROTOCOL, "interleaved|separate", 0,
+	 "One launch that switches, or one for each kind of window (default "
+	 "interleaved)",
+	 0},
+	{"observe", OBSERVE, NULL, 0, "Change nothing, only watch the whole training",
+	 0},
+	{"timeout", TIMEOUT, "TIME", 0,
+	 "Wait so long for the first batch to be asked for (default 60s)", 0},
+	{"grace", GRACE, "TIME", 0,
+	 "Let the program take so long to leave when its data ended (default 10s)", 0},
+	{NULL, 0, NULL, 0, "Then:", 2},
+	{"sweep", SWEEP, "KEY=VALUES", 0,
+	 "Try these changes too, each with each: cores=1,2 or cache=0%..100%; keys are "
+	 "the options of dsa whatif",
+	 0},
+	{"sweep-budget", SWEEP_BUDGET, "TIME", 0,
+	 "Measure each of them for so long (default 20s)", 0},
+	{NULL, 0, NULL, 0, "The result:", 3},
+	{"output", 'o', "DIR", 0, "Write run.json and report.html there (dsa-out)", 0},
+	{"json", JSON, NULL, 0, "Print run.json instead of the verdict", 0},
+	{"exit-status", EXIT_STATUS, "own|target", 0,
+	 "End with dsa's own status, or the program's (default own)", 0},
+	{"quiet", 'q', NULL, 0, "Print nothing but errors", 0},
+	{"verbose", 'v', NULL, 0, "Print each window", 0},
+	{0},
+};
+
+/* Which of two words it is: 0 or 1. */
+static int either(struct argp_state *state, const char *name, const char *arg,
+		  const char *const words[2])
+{
+	for (int i = 0; i < 2; i++)
+		if (strcmp(arg, words[i]) == 0)
+			return i;
+	argp_error(state, "--%s is %s or %s, not '%s'", name, words[0], words[1], arg);
+	return 0;
+}
+
+static void set_protocol(struct argp_state *state, struct run *run, const char *arg)
+{
+	static const char *const words[] = {"interleaved", "separate"};
+
+	if (either(state, "protocol", arg, words) == 1)
+		run->measure.protocol = MEASURE_SEPARATE;
+}
+
+static void set_exit_status(struct argp_state *state, struct run *run, const char *arg)
+{
+	static const char *const words[] = {"own", "target"};
+
+	run->end.target_status = either(state, "exit-status", arg, words) == 1;
+}
+
+static void set_sweep(struct argp_state *state, struct run *run, const char *arg)
+{
+	struct error err = {0};
+
+	if (sweep_set_pair(&run->end.sweep, arg, &err) < 0)
+		argp_error(state, "--sweep: %s", err.message);
+}
+
+static void set_jobs(struct argp_state *state, struct run *run, const char *arg)
+{
+	if (!number_count(arg, BARRIER_JOBS, &run->measure.jobs))
+		argp_error(state, "--jobs is 1 to %d, not '%s'", BARRIER_JOBS, arg);
+}
+
+static void add_job(struct argp_state *state, struct run *run, const char *arg)
+{
+	struct error err = {0};
+
+	if (run->job_count == BARRIER_JOBS)
+		argp_error(state, "--job may be given %d times", BARRIER_JOBS);
+	run->jobs[run->job_count] = shell_split(arg, &err);
+	if (run->jobs[run->job_count] == NULL)
+		argp_error(state, "--job='%s': %s", arg, err.message);
+	run->job_count++;
+}
+
+/* What can't go together. */
+static void check(struct argp_state *state, const struct run *run)
+{
+	unsigned jobs = run->job_count + run->measure.jobs;
+
+	if (run->job_count > 0 && run->measure.jobs > 0)
+		argp_error(state, "--jobs counts copies of one program, --job names "
+				  "different ones: give one of them");
+	if (run->job_count > 0 && run->measure.command != NULL)
+		argp_error(state, "--job names all programs: '%s' is one too many",
+			   run->measure.command[0]);
+	if (run->job_count == 0 && run->measure.command == NULL)
+		argp_error(state, "which program? (dsa run [OPTION...] -- CMD...)");
+	if (jobs > 1 && run->measure.protocol == MEASURE_SEPARATE)
+		argp_error(state, "several jobs are measured with "
+				  "--protocol=interleaved or --observe");
+	if (run->measure.share && run->measure.protocol != MEASURE_INTERLEAVED)
+		argp_error(state, "a shared loader is measured with "
+				  "--protocol=interleaved");
+	if ((jobs > 1 || run->measure.share) && run_end_sweeps(&run->end))
+		argp_error(state, "--sweep measures one job: leave the others out");
+}
+
+static error_t parse_measure(int key, char *arg, struct argp_state *state)
+{
+	struct run *run = state->input;
+
+	switch (key) {
+	case JOBS:
+		set_jobs(state, run, arg);
+		return 0;
+	case JOB:
+		add_job(state, run, arg);
+		return 0;
+	case SHARE:
+		run->measure.share = true;
+		return 0;
+	case PRECISION:
+		argument_precision(state, arg, &run->measure.precision);
+		return 0;
+	case BUDGET:
+		argument_time(state, "budget", arg, &run->measure.budget_s);
+		return 0;
+	case PROTOCOL:
+		set_protocol(state, run, arg);
+		return 0;
+	case OBSERVE:
+		run->measure.protocol = MEASURE_OBSERVE;
+		return 0;
+	case TIMEOUT:
+		argument_time(state, "timeout", arg, &run->measure.timeout_s);
+		return 0;
+	case GRACE:
+		argument_time(state, "grace", arg, &run->measure.grace_s);
+		return 0;
+	case SWEEP:
+		set_sweep(state, run, arg);
+		return 0;
+	case SWEEP_BUDGET:
+		argument_time(state, "sweep-budget", arg, &run->end.trials.budget_s);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct run *run = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &run->settings;
+		return 0;
+	case 'o':
+		run->end.output = arg;
+		return 0;
+	case JSON:
+		run->end.json = true;
+		return 0;
+	case EXIT_STATUS:
+		set_exit_status(state, run, arg);
+		return 0;
+	case 'q':
+		run->end.quiet = true;
+		return 0;
+	case 'v':
+		run->end.verbose = true;
+		return 0;
+	case ARGP_KEY_ARG: /* and all that follow are the program's */
+		run->measure.command = &state->argv[state->next - 1];
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_END:
+		check(state, run);
+		return 0;
+	default:
+		return parse_measure(key, arg, state);
+	}
+}
+
+static const struct argp_child children[] = {{&settings_argp, 0, NULL, 0}, {0}};
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "-- CMD...\n--job=CMD --job=CMD...",
+	.doc = "Run a training program and measure where it waits for data.",
+	.children = children,
+};
+
+/* ---- progress ---- */
+
+static void clear_line(struct run *run)
+{
+	if (run->shown)
+		fputs("\r\033[K", stderr);
+	run->shown = false;
+}
+
+static void tell(void *context, const struct conductor_news *news)
+{
+	struct run *run = context;
+	const struct shares *shares = news->shares;
+	double left = fmax(0, news->budget_s - news->elapsed_s);
+
+	fprintf(stderr, "\r%u windows, %u blocks", news->windows, shares->blocks);
+	if (shares->blocks >= 2)
+		fprintf(stderr, ": compute %.1f%%, prep %.1f%%, fetch %.1f%% ±%.1f",
+			100 * shares->compute.value, 100 * shares->prep.value,
+			100 * shares->fetch.value,
+			100 * fmax(statistics_half(shares->prep),
+				   statistics_half(shares->fetch)));
+	fprintf(stderr, "; at most %.0f s left\033[K", left);
+	run->shown = true;
+}
+
+/* ---- the run ---- */
+
+static int keep_job(void *context, const char *folder, const struct profile *own,
+		    struct error *err)
+{
+	(void)context;
+	return result_save(folder, own, err);
+}
+
+static void prepare(struct run *run)
+{
+	const struct settings *settings = &run->settings;
+	struct measure_config *config = &run->measure;
+
+	config->folder = run->end.output;
+	config->dataset = settings->dataset;
+	config->seed = settings->seed;
+	config->steps = settings->steps;
+	config->cores = settings->cores;
+	config->output_aside = run->end.json;
+	config->keep = keep_job;
+	if (run->job_count > 0) {
+		config->jobs = run->job_count;
+		config->commands = (char *const *const *)run->jobs;
+		config->command = run->jobs[0];
+	}
+	run->end.trials.quiet = run->end.quiet;
+	run->end.trials.verbose = run->end.verbose;
+	if (isatty(STDERR_FILENO) && !run->end.quiet) {
+		config->tell = tell;
+		config->context = run;
+	}
+	if (config->protocol != MEASURE_OBSERVE && !run->end.quiet)
+		fputs("dsa: windows repeat data and end it early: the model that is "
+		      "trained is not for use\n",
+		      stderr);
+}
+
+static int measure_and_conclude(struct run *run)
+{
+	struct profile profile;
+	struct error err = {0};
+	int status;
+
+	profile_init(&profile);
+	prepare(run);
+	if (measure(&run->measure, &profile, &err) < 0) {
+		clear_line(run);
+		status = cmd_fail(&err);
+	} else {
+		clear_line(run);
+		status = run_end(&run->end, &profile);
+	}
+	profile_free(&profile);
+	return status;
+}
+
+static int run_main(int argc, char **argv)
+{
+	struct run run = {
+		.measure = {.budget_s = 60,
+			    .precision = .01,
+			    .timeout_s = 60,
+			    .grace_s = 10},
+		.end = {.output = "dsa-out",
+			.trials = {.budget_s = 20, .precision = .01}},
+	};
+	struct error err = {0};
+	char *loader, *repeat;
+	int status;
+
+	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &run);
+	run.end.observed = run.measure.protocol == MEASURE_OBSERVE;
+	status = run_end_check(&run.end, &err);
+	if (status < 0)
+		return cmd_fail(&err), status == -EINVAL ? 2 : 3;
+	if (result_folder(run.end.output, &err) < 0)
+		return cmd_fail(&err);
+	loader = settings_loader(&run.settings, getenv("DSA_LOADER"));
+	repeat = quote_words(argv);
+	run.measure.loader = loader;
+	run.measure.repeat = repeat;
+	if (loader != NULL && repeat != NULL) {
+		status = measure_and_conclude(&run);
+	} else {
+		error_sys(&err, ENOMEM, "starting the run");
+		status = cmd_fail(&err);
+	}
+	free(loader);
+	free(repeat);
+	for (unsigned i = 0; i < run.job_count; i++)
+		free(run.jobs[i]);
+	return status;
+}
+
+const struct command command_run = {
+	.name = "run",
+	.summary = "measure where a training program waits for data",
+	.argp = &argp,
+	.run = run_main,
+};

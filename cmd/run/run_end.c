@@ -1,0 +1,196 @@
+#include "cmd/run/run_end.h"
+#include "cmd/common/cmd.h"
+#include "cmd/common/result.h"
+#include "loader/base/error.h"
+#include "models/predict/model.h"
+#include "models/whatif/advice.h"
+#include "models/whatif/forecast.h"
+#include "profiler/analysis/analyse.h"
+#include "profiler/run/measure.h"
+#include "reports/common/whatif.h"
+#include "reports/form.h"
+#include "reports/terminal/terminal.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the model ---- */
+
+/* Puts the advice into the profile, or why there is none. NULL: there is no model. */
+static struct model *predict(const struct run_end *end, struct profile *profile)
+{
+	struct error err = {0};
+	struct model *model;
+
+	if (end->observed)
+		return NULL;
+	model = model_new(profile, &err);
+	if (model == NULL || advise(profile, model, end->output, &err) < 0)
+		profile_text(&profile->model.why, "%s", err.message);
+	return model;
+}
+
+/* ---- the result ---- */
+
+static void print_windows(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->window_count; i++) {
+		const struct profile_window *window = &profile->windows[i];
+
+		fprintf(stderr, "%7.2f s %-9s", window->start_s, window->kind);
+		if (window->steps != UNKNOWN)
+			fprintf(stderr, " %6.0f samples/s %5.2f s", window->per_s,
+				window->length_s);
+		fprintf(stderr, "  %s\n", window->why);
+	}
+}
+
+static int print(const struct run_end *end, const char *form,
+		 const struct profile *profile, struct error *err)
+{
+	struct form_style style = terminal_style(stdout);
+	char report[PATH_MAX];
+
+	snprintf(report, sizeof(report), "%s/report.html", end->output);
+	style.where = report;
+	return form_find(form, err)->write(profile, &style, stdout, err);
+}
+
+static int status_of(const struct run_end *end, const struct profile *profile)
+{
+	if (end->target_status && profile->target_status >= 0)
+		return profile->target_status;
+	if (analyse_complete(profile))
+		return 0;
+	fprintf(stderr, "dsa: not all three shares were measured: %s%s%s\n",
+		profile->status, profile->status_why != NULL ? ": " : "",
+		profile->status_why != NULL ? profile->status_why : "");
+	return 3;
+}
+
+/* ---- the sweep ---- */
+
+bool run_end_sweeps(const struct run_end *end)
+{
+	for (size_t i = 0; i < SWEEP_KEYS; i++)
+		if (end->sweep.keys[i].count > 0)
+			return true;
+	return false;
+}
+
+/* What is not known before the run is taken as what suits most. */
+int run_end_check(const struct run_end *end, struct error *err)
+{
+	struct sweep_list list = {0};
+	struct profile guess;
+	int result = -ENOMEM;
+
+	if (end->observed && run_end_sweeps(end))
+		return error_set(err, EINVAL,
+				 "--sweep changes the training, --observe does not: "
+				 "give one of them");
+	profile_init(&guess);
+	guess.dataset_bytes = 1;
+	guess.emulated_per_s = 1;
+	guess.command = calloc(2, sizeof(*guess.command));
+	if (guess.command != NULL)
+		guess.command[0] = strdup("");
+	if (guess.command != NULL && guess.command[0] != NULL &&
+	    profile_text(&guess.directory, "/") == 0 &&
+	    profile_text(&guess.cache, "minio") == 0)
+		result = sweep_changes(&end->sweep, &guess, &list, err);
+	else
+		error_sys(err, ENOMEM, "reading the sweep");
+	if (result == 0)
+		result = trials_check(&guess, list.changes, list.count, err);
+	sweep_list_free(&list);
+	profile_free(&guess);
+	return result;
+}
+
+static int try_list(const struct run_end *end, struct profile *profile,
+		    const struct model *model, const struct sweep_list *list,
+		    struct error *err)
+{
+	const struct forecast config = {.model = model, .run = end->output};
+	struct trials trials = end->trials;
+	struct form_style style = terminal_style(stdout);
+	struct profile asked; /* its predictions */
+	size_t from = 0;
+	int result;
+
+	trials.folder = end->output;
+	profile_init(&asked);
+	result = forecast(&config, list, &asked, err);
+	if (result == 0 || result == -ENODATA)
+		result = trials_run(&trials, profile, asked.predictions,
+				    asked.prediction_count, &from, err);
+	profile_free(&asked);
+	if (!end->json && !end->quiet)
+		whatif_print_verifications(profile, from, &style, stdout);
+	return result;
+}
+
+static int try_sweep(const struct run_end *end, struct profile *profile,
+		     const struct model *model, struct error *err)
+{
+	struct sweep_list list;
+	int result = sweep_changes(&end->sweep, profile, &list, err);
+
+	if (result == 0)
+		result = trials_check(profile, list.changes, list.count, err);
+	if (result == 0 && !end->quiet)
+		fprintf(stderr, "dsa: measuring %zu changes\n", list.count);
+	if (result == 0) {
+		fflush(stdout);
+		result = try_list(end, profile, model, &list, err);
+	}
+	sweep_list_free(&list);
+	return result;
+}
+
+/* ---- all of it ---- */
+
+/* Keeps and shows the result; the sessions go only when it is safe. */
+static int keep(const struct run_end *end, const struct profile *profile,
+		struct error *err)
+{
+	int result = result_save(end->output, profile, err);
+
+	if (result == 0)
+		measure_forget(end->output);
+	if (end->verbose)
+		print_windows(profile);
+	if (!end->json && !end->quiet &&
+	    print(end, "text", profile, result == 0 ? err : NULL) < 0)
+		result = -EIO;
+	return result;
+}
+
+static int end_run(const struct run_end *end, struct profile *profile,
+		   const struct model *model)
+{
+	struct error err = {0};
+	int result = keep(end, profile, &err), status = 3;
+
+	if (result == 0) {
+		status = status_of(end, profile);
+		if (run_end_sweeps(end) && analyse_complete(profile))
+			result = try_sweep(end, profile, model, &err);
+	}
+	if (end->json && print(end, "json", profile, result == 0 ? &err : NULL) < 0)
+		result = -EIO;
+	return result < 0 ? cmd_fail(&err) : status;
+}
+
+int run_end(const struct run_end *end, struct profile *profile)
+{
+	struct model *model = predict(end, profile);
+	int status = end_run(end, profile, model);
+
+	model_free(model);
+	return status;
+}

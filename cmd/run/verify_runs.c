@@ -1,0 +1,338 @@
+#include "cmd/run/verify_runs.h"
+#include "cmd/common/result.h"
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+#include "loader/base/permutation.h"
+#include "models/whatif/verify.h"
+#include "profiler/run/apply.h"
+#include "profiler/run/measure.h"
+#include "reports/common/escape.h"
+#include "reports/common/whatif.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TIMEOUT_S 60.0 /* for the first batch, as of a run */
+#define GRACE_S   10.0 /* to leave */
+
+/* All that go on while they are tried. */
+struct trying {
+	const struct trials *trials;
+	struct profile *profile;
+	const struct profile_prediction *predictions;
+	uint32_t *order; /* of the predictions that are to be tried */
+	size_t count, done, missing;
+	unsigned cores;        /* here */
+	char folder[PATH_MAX]; /* absolute: the program's own folder is entered */
+	uint64_t began;        /* clock_now() */
+	bool progress, shown;  /* on a terminal; a line stands there */
+};
+
+int trials_check(const struct profile *profile, const struct profile_change *changes,
+		 size_t count, struct error *err)
+{
+	unsigned cores = apply_cores();
+
+	for (size_t i = 0; i < count; i++) {
+		struct apply apply;
+		int result = apply_change(profile, &changes[i], cores, &apply, err);
+
+		apply_fini(&apply);
+		if (result < 0)
+			return result;
+	}
+	return 0;
+}
+
+/* ---- progress ---- */
+
+static void clear_line(struct trying *trying)
+{
+	if (trying->shown)
+		fputs("\r\033[K", stderr);
+	trying->shown = false;
+}
+
+/* By what the ones before took; the first by its budget. */
+static double seconds_left(const struct trying *trying, double elapsed_s)
+{
+	double since = (double)(clock_now() - trying->began) * 1e-9;
+	double each = trying->trials->budget_s;
+
+	if (trying->done > 0)
+		each = (since - elapsed_s) / (double)trying->done;
+	return fmax(0, each * (double)(trying->count - trying->done) - elapsed_s);
+}
+
+static void tell(void *context, const struct conductor_news *news)
+{
+	struct trying *trying = context;
+	double left = seconds_left(trying, news->elapsed_s);
+
+	fprintf(stderr, "\rverifying %zu of %zu, ", trying->done + 1, trying->count);
+	if (left < 90)
+		fprintf(stderr, "%.0f s left\033[K", left);
+	else
+		fprintf(stderr, "%.0f min left\033[K", left / 60);
+	trying->shown = true;
+}
+
+static void say(struct trying *trying, const struct profile_change *change,
+		const char *text)
+{
+	char words[WHATIF_WORDS];
+
+	clear_line(trying);
+	fprintf(stderr, "dsa: %s: ", whatif_change_words(words, change));
+	escape_plain(stderr, text);
+	putc('\n', stderr);
+}
+
+/* ---- one of them ---- */
+
+static int measure_change(struct trying *trying, const struct apply *apply,
+			  struct measure_rate *rate, struct error *err)
+{
+	const struct profile *profile = trying->profile;
+	const struct measure_config config = {
+		.command = profile->command,
+		.folder = trying->folder,
+		.jobs = apply->jobs,
+		.share = apply->share,
+		.loader = apply->loader,
+		.loaders = apply->loaders,
+		.dataset = profile->dataset,
+		.repeat = profile->repeat,
+		.budget_s = trying->trials->budget_s,
+		.precision = trying->trials->precision,
+		.timeout_s = TIMEOUT_S,
+		.grace_s = GRACE_S,
+		.seed = profile->seed != UNKNOWN ? profile->seed : 0,
+		.cores = apply->cores,
+		.output_aside = true,
+		.tell = trying->progress ? tell : NULL,
+		.context = trying,
+	};
+
+	return measure_rate(&config, rate, err);
+}
+
+static int note(struct trying *trying, const struct profile_prediction *prediction,
+		const struct measure_rate *rate, struct error *err)
+{
+	char when[CLOCK_UTC];
+	const struct verify_facts facts = {
+		.per_s = rate->per_s,
+		.hit_ratio = rate->hit_ratio,
+		.when = when,
+		.why = rate->why,
+	};
+	int result;
+
+	clock_utc(when);
+	result = verify_note(trying->profile, prediction, &facts, err);
+	if (result == 0)
+		result = result_save(trying->folder, trying->profile, err);
+	if (result == 0 && trying->trials->verbose)
+		say(trying, &prediction->change, rate->why);
+	return result;
+}
+
+static int try_one(struct trying *trying, const struct profile_prediction *prediction,
+		   struct error *err)
+{
+	struct measure_rate rate = {.hit_ratio = NAN};
+	struct apply apply;
+	int result = apply_change(trying->profile, &prediction->change, trying->cores,
+				  &apply, err);
+
+	if (result == 0)
+		result = measure_change(trying, &apply, &rate, err);
+	apply_fini(&apply);
+	return result < 0 ? result : note(trying, prediction, &rate, err);
+}
+
+/* True when another change may well be measured where this one was not. */
+static bool goes_on(int result)
+{
+	return result == -ENODATA || result == -ETIMEDOUT;
+}
+
+static int try_all(struct trying *trying, struct error *err)
+{
+	for (trying->done = 0; trying->done < trying->count; trying->done++) {
+		const struct profile_prediction *prediction =
+			&trying->predictions[trying->order[trying->done]];
+		struct error why = {0};
+		int result = try_one(trying, prediction, &why);
+
+		clear_line(trying);
+		if (result < 0 && !goes_on(result)) {
+			if (err != NULL)
+				*err = why;
+			return result;
+		}
+		if (result < 0) {
+			say(trying, &prediction->change, why.message);
+			trying->missing++;
+		}
+	}
+	return 0;
+}
+
+/* ---- all ---- */
+
+/* Those that are to be tried, in the order of their trial. */
+static int draw_order(struct trying *trying, size_t count, struct error *err)
+{
+	const struct profile *profile = trying->profile;
+	uint32_t *order = calloc(count, sizeof(*order));
+
+	if (order == NULL)
+		return error_sys(err, ENOMEM, "trying changes");
+	permutation_fill(order, (uint32_t)count, profile->seed, 0);
+	for (size_t i = 0; i < count; i++)
+		if (!trying->trials->resume ||
+		    !verify_done(profile, &trying->predictions[order[i]].change))
+			order[trying->count++] = order[i];
+	trying->order = order;
+	return 0;
+}
+
+static void lock_path(const struct trying *trying, char path[PATH_MAX + 16])
+{
+	snprintf(path, PATH_MAX + 16, "%s/verify.lock", trying->folder);
+}
+
+/* A file of its own: the folder itself is locked by a shared loader that begins there. */
+static int try_lock(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600), error = errno;
+	struct stat at;
+
+	if (fd < 0)
+		return -error;
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &at) == 0) {
+		if (at.st_nlink > 0)
+			return fd;
+		errno = EAGAIN; /* the last one has just removed it */
+	}
+	error = errno;
+	close(fd);
+	return -error;
+}
+
+/* Two that write the same result would lose each other's. Returns a file descriptor. */
+static int lock_folder(struct trying *trying, struct error *err)
+{
+	const char *folder = trying->trials->folder;
+	char path[PATH_MAX + 16];
+	int fd;
+
+	if (realpath(folder, trying->folder) == NULL)
+		return error_sys(err, errno, "cannot use the folder %s", folder);
+	lock_path(trying, path);
+	fd = try_lock(path);
+	if (fd == -EWOULDBLOCK)
+		return error_set(err, EBUSY, "another dsa is verifying into %s",
+				 folder);
+	return fd < 0 ? error_sys(err, -fd, "cannot use the folder %s", folder) : fd;
+}
+
+static void unlock_folder(const struct trying *trying, int lock)
+{
+	char path[PATH_MAX + 16];
+
+	lock_path(trying, path);
+	unlink(path);
+	close(lock);
+}
+
+/* From the folder that the program ran in. */
+static int try_there(struct trying *trying, struct error *err)
+{
+	const char *directory = trying->profile->directory;
+	int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC), result = 0;
+
+	if (chdir(directory) < 0)
+		result = error_sys(err, errno, "cannot enter %s, where the run was",
+				   directory);
+	if (result == 0)
+		result = try_all(trying, err);
+	if (here >= 0 && fchdir(here) == 0)
+		close(here);
+	return result;
+}
+
+static int conclude(const struct trying *trying, int result, struct error *err)
+{
+	size_t left = trying->count - trying->done;
+
+	if (result == -EINTR)
+		return error_set(err, EINTR,
+				 "interrupted: %zu of %zu are measured and kept; "
+				 "--resume measures the others",
+				 trying->done - trying->missing, trying->count);
+	if (result < 0 && left < trying->count)
+		return error_within(err, result, "%zu not measured", left);
+	if (result == 0 && trying->missing > 0)
+		return error_set(err, EAGAIN, "%zu of %zu could not be measured",
+				 trying->missing, trying->count);
+	return result;
+}
+
+/* Their newest ones, one for each, behind all others. */
+static int sort(struct trying *trying, size_t count, size_t *from, struct error *err)
+{
+	struct profile *profile = trying->profile;
+	struct profile_change *changes = calloc(count, sizeof(*changes));
+
+	if (changes == NULL)
+		return error_sys(err, ENOMEM, "trying changes");
+	for (size_t i = 0; i < count; i++)
+		changes[i] = trying->predictions[i].change;
+	*from = verify_sort(profile, changes, count);
+	free(changes);
+	return trying->done == trying->missing
+		       ? 0
+		       : result_save(trying->folder, profile, err);
+}
+
+int trials_run(const struct trials *trials, struct profile *profile,
+	       const struct profile_prediction *predictions, size_t count, size_t *from,
+	       struct error *err)
+{
+	struct trying trying = {
+		.trials = trials,
+		.profile = profile,
+		.predictions = predictions,
+		.cores = apply_cores(),
+		.began = clock_now(),
+		.progress = isatty(STDERR_FILENO) && !trials->quiet,
+	};
+	int lock = lock_folder(&trying, err), result = lock < 0 ? lock : 0, sorted;
+
+	*from = profile->verification_count;
+	if (lock < 0)
+		return result;
+	if (count == 0) {
+		unlock_folder(&trying, lock);
+		return 0;
+	}
+	unsetenv("DSA_LOADER"); /* the run's own is in its result */
+	result = draw_order(&trying, count, err);
+	if (result == 0) {
+		result = conclude(&trying, try_there(&trying, err), err);
+		sorted = sort(&trying, count, from, result == 0 ? err : NULL);
+		result = result == 0 ? sorted : result;
+	}
+	free(trying.order);
+	unlock_folder(&trying, lock);
+	return result;
+}

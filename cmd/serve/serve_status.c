@@ -1,0 +1,274 @@
+#include "cmd/serve/serve_status.h"
+#include "loader/base/error.h"
+#include "loader/base/text/shell_word.h"
+#include "reports/common/escape.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { JOB_WIDTH = 20, CELL = 32 };
+
+static json_t *parse(const char *json, struct error *err)
+{
+	json_t *root = json_loads(json, 0, NULL);
+	const char *schema = json_string_value(json_object_get(root, "schema"));
+
+	if (schema != NULL && strcmp(schema, "dsa.share/1") == 0)
+		return root;
+	json_decref(root);
+	error_set(err, EBADMSG, "the loader's status is none that this dsa can read");
+	return NULL;
+}
+
+/* NAN: it is not told. */
+static double number(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static const char *text(const json_t *object, const char *key)
+{
+	const char *value = json_string_value(json_object_get(object, key));
+
+	return value != NULL ? value : "n/a";
+}
+
+static const char *whole(const json_t *object, const char *key, char cell[CELL])
+{
+	double value = number(object, key);
+
+	snprintf(cell, CELL, isnan(value) ? "n/a" : "%.0f", value);
+	return cell;
+}
+
+static const char *bytes(const json_t *object, const char *key, char cell[CELL])
+{
+	static const struct {
+		double size;
+		const char *unit;
+	} units[] = {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
+	double value = number(object, key);
+
+	snprintf(cell, CELL, isnan(value) ? "n/a" : "%.0f B", value);
+	for (size_t i = sizeof(units) / sizeof(units[0]); i-- > 0;)
+		if (value >= units[i].size)
+			snprintf(cell, CELL, "%.1f %s", value / units[i].size,
+				 units[i].unit);
+	return cell;
+}
+
+static const char *seconds(const json_t *object, const char *key, char cell[CELL])
+{
+	double value = number(object, key);
+	unsigned long long s =
+		value >= 0 && value < 1e15 ? (unsigned long long)value : 0;
+
+	if (isnan(value))
+		snprintf(cell, CELL, "n/a");
+	else if (value < 60)
+		snprintf(cell, CELL, "%.1f s", value);
+	else
+		snprintf(cell, CELL, "%llu:%02llu:%02llu", s / 3600, s / 60 % 60,
+			 s % 60);
+	return cell;
+}
+
+static void put_datasets(FILE *to, const json_t *root)
+{
+	const json_t *datasets = json_object_get(root, "datasets");
+
+	for (size_t i = 0; i < json_array_size(datasets); i++) {
+		const char *name = json_string_value(json_array_get(datasets, i));
+
+		fputs(i > 0 ? ", " : "", to);
+		escape_plain(to, name != NULL ? name : "n/a");
+	}
+}
+
+/* ---- beginning ---- */
+
+/* A job may run in another folder. */
+static void put_socket(FILE *to, const char *socket)
+{
+	char *path = realpath(socket, NULL);
+
+	shell_word(to, path != NULL ? path : socket);
+	free(path);
+}
+
+static void put_window(FILE *to, const json_t *root)
+{
+	char cell[CELL];
+
+	fprintf(to, "%s mode, %s workers, ", text(root, "mode"),
+		whole(root, "workers", cell));
+	fprintf(to, "a window of %s samples: ", whole(root, "window_samples", cell));
+	fprintf(to, "%s of shared memory\n", bytes(root, "memory_bytes", cell));
+}
+
+int serve_status_begin(FILE *to, const char *json, struct error *err)
+{
+	json_t *root = parse(json, err);
+	char cell[CELL];
+
+	if (root == NULL)
+		return -EBADMSG;
+	put_datasets(to, root);
+	fprintf(to, ": %s samples, ", whole(root, "dataset_samples", cell));
+	fprintf(to, "%s\n", bytes(root, "dataset_bytes", cell));
+	put_window(to, root);
+	fputs("start a job with: DSA_SHARE=", to);
+	put_socket(to, text(root, "socket"));
+	fputs(" ./train\n", to);
+	json_decref(root);
+	return 0;
+}
+
+/* ---- table ---- */
+
+static void put_all(FILE *to, const json_t *root)
+{
+	double hits = number(root, "cache_hits"), misses = number(root, "cache_misses");
+	double cpu = number(root, "prep_cpu_s"), samples = number(root, "samples");
+	char cell[CELL];
+
+	put_datasets(to, root);
+	fprintf(to, ": %s mode, process %s, ", text(root, "mode"),
+		whole(root, "pid", cell));
+	fprintf(to, "up %s\n", seconds(root, "uptime_s", cell));
+	fprintf(to, "%-18s%12s\n", "samples/s", whole(root, "samples_per_s", cell));
+	fprintf(to, "%-18s%12s\n", "samples", whole(root, "samples", cell));
+	fprintf(to, "%-18s%12s\n", "skipped", whole(root, "skipped", cell));
+	if (hits + misses > 0)
+		fprintf(to, "%-18s%11.1f%%\n", "cache hits",
+			100 * hits / (hits + misses));
+	fprintf(to, "%-18s%12s\n", "read from storage",
+		bytes(root, "fetched_bytes", cell));
+	if (samples > 0 && !isnan(cpu))
+		fprintf(to, "%-18s%12.1f\n", "CPU us/sample", 1e6 * cpu / samples);
+	fprintf(to, "%-18s%12s\n", "shared memory", bytes(root, "memory_bytes", cell));
+	fprintf(to, "%-18s%12s\n", "full for", seconds(root, "full_s", cell));
+	fprintf(to, "%-18s", "jobs");
+	fprintf(to, "%12s came", whole(root, "jobs_came", cell));
+	fprintf(to, ", %s left", whole(root, "jobs_left", cell));
+	fprintf(to, ", %s dropped", whole(root, "jobs_dropped", cell));
+	fprintf(to, ", %s refused\n", whole(root, "jobs_refused", cell));
+}
+
+static void put_name(FILE *to, const char *name)
+{
+	const char *cut, *end = escape_tail(name, JOB_WIDTH, &cut);
+	size_t width = strlen(cut) + escape_width(end);
+
+	fputs(cut, to);
+	escape_plain(to, end);
+	fprintf(to, "%*s", (int)(JOB_WIDTH - width), "");
+}
+
+static const struct column {
+	const char *title, *key;
+	int width;
+	const char *(*show)(const json_t *job, const char *key, char cell[CELL]);
+} columns[] = {
+	{"pid", "pid", 8, whole},           {"batch", "batch_samples", 6, whole},
+	{"epoch", "epoch", 6, whole},       {"position", "position_samples", 9, whole},
+	{"lag", "lag_batches", 5, whole},   {"waits", "waits", 7, whole},
+	{"waited", "waited_s", 9, seconds}, {"batches", "batches", 9, whole},
+	{"data", "data_bytes", 9, bytes},
+};
+
+static void put_job(FILE *to, const json_t *job)
+{
+	char cell[CELL];
+
+	put_name(to, text(job, "job"));
+	fprintf(to, " %-8s", text(job, "state"));
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+		fprintf(to, " %*s", columns[i].width,
+			columns[i].show(job, columns[i].key, cell));
+	putc('\n', to);
+}
+
+static void put_jobs(FILE *to, const json_t *jobs)
+{
+	if (json_array_size(jobs) == 0)
+		return;
+	fprintf(to, "\n%-*s %-8s", JOB_WIDTH, "job", "state");
+	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+		fprintf(to, " %*s", columns[i].width, columns[i].title);
+	putc('\n', to);
+	for (size_t i = 0; i < json_array_size(jobs); i++)
+		put_job(to, json_array_get(jobs, i));
+}
+
+int serve_status_table(FILE *to, const char *json, struct error *err)
+{
+	json_t *root = parse(json, err);
+
+	if (root == NULL)
+		return -EBADMSG;
+	put_all(to, root);
+	put_jobs(to, json_object_get(root, "jobs"));
+	json_decref(root);
+	return 0;
+}
+
+/* ---- one line ---- */
+
+/* The job that is furthest behind, if others wait for it; else the one with most lag. */
+static const json_t *last_job(const json_t *jobs)
+{
+	const json_t *last = NULL;
+	bool behind = false;
+
+	for (size_t i = 0; i < json_array_size(jobs); i++) {
+		const json_t *job = json_array_get(jobs, i);
+		bool is_behind = strcmp(text(job, "state"), "behind") == 0;
+		double lag = number(job, "lag_samples");
+
+		if (isnan(lag) || lag <= 0 || (behind && !is_behind))
+			continue;
+		if (last != NULL && behind == is_behind &&
+		    lag <= number(last, "lag_samples"))
+			continue;
+		last = job;
+		behind = is_behind;
+	}
+	return last;
+}
+
+static unsigned jobs_there(const json_t *jobs)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < json_array_size(jobs); i++)
+		count += strcmp(text(json_array_get(jobs, i), "state"), "left") != 0;
+	return count;
+}
+
+void serve_status_line(FILE *to, const char *json)
+{
+	json_t *root = parse(json, NULL);
+	const json_t *jobs = json_object_get(root, "jobs"), *last = last_job(jobs);
+	unsigned count = jobs_there(jobs);
+	char cell[CELL];
+
+	if (root == NULL)
+		return;
+	if (!isnan(number(root, "samples_per_s")))
+		fprintf(to, "%s samples/s, ", whole(root, "samples_per_s", cell));
+	fprintf(to, "%u job%s", count, count == 1 ? "" : "s");
+	if (last != NULL && count > 1) {
+		fputs("; last is ", to);
+		escape_plain(to, text(last, "job"));
+		fprintf(to, ", behind by %s", whole(last, "lag_batches", cell));
+	}
+	json_decref(root);
+}

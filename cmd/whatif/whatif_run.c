@@ -1,0 +1,309 @@
+#include "cmd/whatif/whatif_run.h"
+#include "cmd/common/cmd.h"
+#include "cmd/common/progress.h"
+#include "cmd/common/result.h"
+#include "cmd/whatif/pricelist.h"
+#include "loader/base/error.h"
+#include "models/predict/cost.h"
+#include "models/predict/model.h"
+#include "models/whatif/advice.h"
+#include "models/whatif/forecast.h"
+#include "profiler/run/measure.h"
+#include "reports/common/escape.h"
+#include "reports/common/whatif.h"
+#include "reports/form.h"
+#include "reports/terminal/terminal.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Predictions while they are not the profile's. */
+struct held {
+	struct profile_prediction *predictions;
+	size_t count;
+};
+
+/* What it takes to answer, and the answer. */
+struct answer {
+	const struct question *asked;
+	struct profile profile;
+	struct held other; /* the result's own, while the profile has the answer */
+	struct sweep_list list;
+	struct prices prices;
+	struct model *model; /* NULL: the run can't be modelled */
+	char folder[PATH_MAX];
+};
+
+static void exchange(struct answer *answer)
+{
+	struct profile *profile = &answer->profile;
+	struct held other = answer->other;
+
+	answer->other = (struct held){profile->predictions, profile->prediction_count};
+	profile->predictions = other.predictions;
+	profile->prediction_count = other.count;
+}
+
+static void end(struct answer *answer)
+{
+	model_free(answer->model);
+	sweep_list_free(&answer->list);
+	profile_drop_predictions(&answer->profile);
+	exchange(answer);
+	profile_free(&answer->profile);
+}
+
+static void warn(const char *what, const struct error *err)
+{
+	fprintf(stderr, "dsa: %s: ", what);
+	escape_plain(stderr, err->message);
+	putc('\n', stderr);
+}
+
+/* ---- the answer ---- */
+
+static void tell(void *context, size_t done)
+{
+	progress_show(context, done);
+}
+
+static int predict_list(struct answer *answer, struct error *err)
+{
+	struct progress progress;
+	const struct forecast config = {
+		.model = answer->model,
+		.run = answer->asked->run,
+		.tell = answer->asked->quiet ? NULL : tell,
+		.context = &progress,
+	};
+	int result;
+
+	progress_begin(&progress, "changes predicted", answer->list.count);
+	result = forecast(&config, &answer->list, &answer->profile, err);
+	progress_end(&progress);
+	return result;
+}
+
+static int predict(struct answer *answer, struct error *err)
+{
+	struct profile *profile = &answer->profile;
+	int result;
+
+	if (answer->list.count > 0)
+		return predict_list(answer, err);
+	result = advise(profile, answer->model, answer->asked->run, err);
+	if (result == 0 && profile->model.why != NULL)
+		return error_set(err, ENODATA, "%s", profile->model.why);
+	return result;
+}
+
+static int make_model(struct answer *answer, struct error *err)
+{
+	answer->model = model_new(&answer->profile, err);
+	if (answer->model == NULL && err->code == EINVAL) /* no fault of a change */
+		return error_within(err, -EIO, "this run can't be simulated");
+	if (answer->model == NULL)
+		return -err->code;
+	if (answer->asked->prices != NULL)
+		model_price(answer->model, &answer->prices);
+	return model_note(answer->model, &answer->profile) < 0
+		       ? error_sys(err, ENOMEM, "making a model of the run")
+		       : 0;
+}
+
+static int find(struct answer *answer, struct error *err)
+{
+	bool measures = answer->asked->verify && answer->list.count > 0;
+	int result;
+
+	exchange(answer);
+	result = make_model(answer, err);
+	if (result == 0)
+		result = predict(answer, err);
+	if (result != -ENODATA || !measures)
+		return result;
+	/* What can't be predicted can be measured all the same. */
+	warn("cannot predict", err);
+	return answer->model != NULL ? 0 : predict_list(answer, err);
+}
+
+/* ---- the proof ---- */
+
+/* The predictions that are to be tried: all that were asked for, or those advised that
+ * can be tried here. Returns an array that shares their texts, NULL: no memory. */
+static struct profile_prediction *choose(const struct answer *answer, size_t *count)
+{
+	const struct profile *profile = &answer->profile;
+	struct profile_prediction *chosen =
+		calloc(profile->prediction_count + 1, sizeof(*chosen));
+	bool asked = answer->list.count > 0;
+
+	*count = 0;
+	for (size_t i = 0; chosen != NULL && i < profile->prediction_count; i++) {
+		const struct profile_prediction *prediction = &profile->predictions[i];
+
+		if (asked || (prediction->rank != UNKNOWN &&
+			      trials_check(profile, &prediction->change, 1, NULL) == 0))
+			chosen[(*count)++] = *prediction;
+	}
+	return chosen;
+}
+
+/* What the file says beside the verifications is its advice. */
+static int restore_advice(struct answer *answer, struct error *err)
+{
+	struct profile *profile = &answer->profile;
+
+	exchange(answer);
+	if (profile->prediction_count > 0 || answer->model == NULL)
+		return 0;
+	return advise(profile, answer->model, answer->asked->run, err);
+}
+
+static int try_chosen(struct answer *answer, const struct profile_prediction *chosen,
+		      size_t count, size_t *from, struct error *err)
+{
+	struct trials trials = answer->asked->trials;
+	struct profile *profile = &answer->profile;
+	bool asked = answer->list.count > 0;
+	int result = asked ? restore_advice(answer, err) : 0;
+
+	trials.folder = answer->folder;
+	if (result == 0)
+		result = trials_run(&trials, profile, chosen, count, from, err);
+	if (asked)
+		exchange(answer);
+	if (answer->asked->output == NULL && *from < profile->verification_count)
+		measure_forget(answer->folder); /* run.json has it now */
+	return result;
+}
+
+static int verify(struct answer *answer, size_t *from, struct error *err)
+{
+	struct profile_prediction *chosen;
+	size_t count;
+	int result = 0;
+
+	chosen = choose(answer, &count);
+	if (chosen == NULL)
+		return error_sys(err, ENOMEM, "verifying");
+	if (count == 0 && !answer->asked->quiet)
+		fputs("dsa: nothing is advised that could be tried here\n", stderr);
+	if (count > 0)
+		result = try_chosen(answer, chosen, count, from, err);
+	free(chosen);
+	return result;
+}
+
+/* ---- the result ---- */
+
+/* The predictions, unless they will stand beside what is measured. */
+static int print_answer(const struct answer *answer, struct error *err)
+{
+	const struct question *asked = answer->asked;
+	struct form_style style = terminal_style(stdout);
+	bool changes = answer->list.count > 0;
+
+	if (asked->json || asked->quiet || (asked->verify && changes))
+		return 0;
+	if ((changes ? whatif_print : whatif_print_advice)(&answer->profile, &style,
+							   stdout) < 0)
+		return error_sys(err, ENOMEM, "cannot print");
+	fflush(stdout); /* before the program prints */
+	return 0;
+}
+
+static int print_proof(const struct answer *answer, size_t from, struct error *err)
+{
+	const struct profile *profile = &answer->profile;
+	struct form_style style = terminal_style(stdout);
+
+	if (answer->asked->json)
+		return form_find("json", err)->write(profile, &style, stdout, err);
+	if (answer->asked->quiet ||
+	    whatif_print_verifications(profile, from, &style, stdout) == 0)
+		return 0;
+	return error_sys(err, ENOMEM, "cannot print");
+}
+
+static int conclude(struct answer *answer, struct error *err)
+{
+	size_t from = answer->profile.verification_count;
+	int result = print_answer(answer, err), printed;
+
+	if (result == 0 && answer->asked->verify)
+		result = verify(answer, &from, err);
+	else if (result == 0 && answer->asked->output != NULL)
+		result = result_save(answer->folder, &answer->profile, err);
+	printed = print_proof(answer, from, result == 0 ? err : NULL);
+	return result < 0 ? result : printed;
+}
+
+/* Where it is written, if it is. */
+static int place(struct answer *answer, struct error *err)
+{
+	const struct question *asked = answer->asked;
+	int result = 0;
+
+	if (asked->output != NULL)
+		result = snprintf(answer->folder, PATH_MAX, "%s", asked->output) <
+					 PATH_MAX
+				 ? 0
+				 : error_set(err, ENAMETOOLONG, "%s", asked->output);
+	else if (asked->verify)
+		result = result_where(asked->run, answer->folder, err);
+	if (result == 0 && answer->folder[0] != '\0')
+		result = result_folder(answer->folder, err);
+	return result;
+}
+
+static int load(struct answer *answer, struct error *err)
+{
+	const struct question *asked = answer->asked;
+	struct profile *profile = &answer->profile;
+	int result = result_load(asked->run, profile, err);
+
+	if (result == 0 && asked->prices != NULL)
+		result = pricelist_read(asked->prices, &answer->prices, err);
+	if (result == 0 && asked->prices != NULL &&
+	    profile_text(&profile->currency, "%s", answer->prices.currency) < 0)
+		result = error_sys(err, ENOMEM, "reading prices");
+	return result;
+}
+
+static int work(struct answer *answer, struct error *err)
+{
+	int result = sweep_changes(&answer->asked->sweep, &answer->profile,
+				   &answer->list, err);
+
+	if (result == 0 && answer->asked->verify)
+		result = trials_check(&answer->profile, answer->list.changes,
+				      answer->list.count, err);
+	if (result == 0)
+		result = place(answer, err);
+	if (result == 0)
+		result = find(answer, err);
+	return result < 0 ? result : conclude(answer, err);
+}
+
+int question_answer(const struct question *asked)
+{
+	struct answer answer = {.asked = asked};
+	struct error err = {0};
+	int result, status = 0;
+
+	profile_init(&answer.profile);
+	if (load(&answer, &err) < 0) {
+		status = cmd_fail(&err);
+	} else {
+		result = work(&answer, &err);
+		if (result < 0)
+			status = cmd_fail(&err);
+		if (result == -EINVAL) /* a change that makes no sense */
+			status = 2;
+	}
+	end(&answer);
+	return status;
+}

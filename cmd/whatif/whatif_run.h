@@ -1,0 +1,25 @@
+/*
+ * whatif_run.h - what if? One question to the result of a run, answered: changes are
+ * predicted, or really tried, and the answer is printed and kept.
+ */
+#ifndef DSA_WHATIF_RUN_H
+#define DSA_WHATIF_RUN_H
+
+#include "cmd/run/verify_runs.h"
+#include "models/whatif/sweep.h"
+
+struct question {
+	const char *run;      /* a folder, or a run.json */
+	struct sweep sweep;   /* the changes; none: what would help? */
+	bool verify;          /* try them too; none: what is advised */
+	struct trials trials; /* how; its folder does not count */
+	const char
+		*output; /* folder for the answer; NULL: where the run is, if tried */
+	const char *prices; /* file of a price list, or NULL */
+	bool json, quiet;
+};
+
+/* Returns the exit status, and has said why when it is not 0. */
+int question_answer(const struct question *asked);
+
+#endif

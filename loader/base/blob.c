@@ -1,0 +1,172 @@
+#include "loader/base/blob.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+enum {
+	SMALLEST_BITS = 12,
+	STEP_BITS =
+		3, /* eight sizes between two powers of two: at most 1/8 is wasted */
+	STEPS = 1 << STEP_BITS,
+	OCTAVES = 20,
+	CLASSES = 1 + OCTAVES * STEPS, /* the first: up to 1 << SMALLEST_BITS */
+};
+
+struct blob_pool {
+	atomic_uint references; /* the owner's, and one for each blob in use */
+	size_t alignment;
+	pthread_mutex_t lock; /* guards the rest */
+	size_t idle, most_idle;
+	struct blob *free[CLASSES];
+};
+
+struct blob *blob_new(size_t size)
+{
+	return blob_new_aligned(size, 1);
+}
+
+struct blob *blob_new_aligned(size_t size, size_t alignment)
+{
+	struct blob *blob;
+	size_t gap;
+
+	if (size > SIZE_MAX - sizeof(*blob) - alignment)
+		return NULL;
+	blob = malloc(sizeof(*blob) + alignment - 1 + size);
+	if (blob == NULL)
+		return NULL;
+	gap = -(uintptr_t)(blob + 1) & (alignment - 1);
+	atomic_init(&blob->references, 1);
+	blob->size = size;
+	blob->data = (unsigned char *)(blob + 1) + gap;
+	blob->pool = NULL;
+	return blob;
+}
+
+struct blob_pool *blob_pool_new(size_t alignment, size_t most_idle)
+{
+	struct blob_pool *pool = calloc(1, sizeof(*pool));
+
+	if (pool == NULL)
+		return NULL;
+	atomic_init(&pool->references, 1);
+	pthread_mutex_init(&pool->lock, NULL);
+	pool->alignment = alignment;
+	pool->most_idle = most_idle;
+	return pool;
+}
+
+static void pool_unref(struct blob_pool *pool)
+{
+	if (atomic_fetch_sub(&pool->references, 1) != 1)
+		return;
+	pthread_mutex_destroy(&pool->lock);
+	free(pool);
+}
+
+void blob_pool_free(struct blob_pool *pool)
+{
+	if (pool == NULL)
+		return;
+	pthread_mutex_lock(&pool->lock);
+	pool->most_idle = 0;
+	for (int i = 0; i < CLASSES; i++) {
+		struct blob *next, *blob = pool->free[i];
+
+		for (; blob != NULL; blob = next) {
+			next = blob->next;
+			free(blob);
+		}
+		pool->free[i] = NULL;
+	}
+	pthread_mutex_unlock(&pool->lock);
+	pool_unref(pool);
+}
+
+/* The class that holds `size` bytes, and how many its blobs hold. */
+static unsigned class_of(size_t size, size_t *capacity)
+{
+	unsigned octave, step;
+
+	if (size <= (size_t)1 << SMALLEST_BITS) {
+		*capacity = (size_t)1 << SMALLEST_BITS;
+		return 0;
+	}
+	octave = 63 - (unsigned)__builtin_clzll(size - 1);
+	step = octave - STEP_BITS;
+	*capacity = (((size - 1) >> step) + 1) << step;
+	return 1 + (octave - SMALLEST_BITS) * STEPS + ((size - 1) >> step) % STEPS;
+}
+
+struct blob *blob_pool_take(struct blob_pool *pool, size_t size)
+{
+	struct blob *blob;
+	size_t capacity;
+	unsigned class;
+
+	if (size > (size_t)1 << (SMALLEST_BITS + OCTAVES - 1))
+		return NULL;
+	class = class_of(size, &capacity);
+	pthread_mutex_lock(&pool->lock);
+	blob = pool->free[class];
+	if (blob != NULL) {
+		pool->free[class] = blob->next;
+		pool->idle -= capacity;
+	}
+	pthread_mutex_unlock(&pool->lock);
+	if (blob == NULL)
+		blob = blob_new_aligned(capacity, pool->alignment);
+	if (blob == NULL)
+		return NULL;
+	atomic_init(&blob->references, 1);
+	atomic_fetch_add_explicit(&pool->references, 1, memory_order_relaxed);
+	blob->size = size;
+	blob->room = size;
+	blob->pool = pool;
+	return blob;
+}
+
+static void give_back(struct blob_pool *pool, struct blob *blob)
+{
+	size_t capacity;
+	unsigned class = class_of(blob->room, &capacity);
+
+	pthread_mutex_lock(&pool->lock);
+	if (pool->idle + capacity <= pool->most_idle) {
+		blob->next = pool->free[class];
+		pool->free[class] = blob;
+		pool->idle += capacity;
+		blob = NULL;
+	}
+	pthread_mutex_unlock(&pool->lock);
+	free(blob);
+	pool_unref(pool);
+}
+
+struct blob *blob_ref(struct blob *blob)
+{
+	blob_ref_many(blob, 1);
+	return blob;
+}
+
+void blob_put(struct blob *blob)
+{
+	if (blob != NULL)
+		blob_put_many(blob, 1);
+}
+
+void blob_ref_many(struct blob *blob, unsigned count)
+{
+	atomic_fetch_add_explicit(&blob->references, count, memory_order_relaxed);
+}
+
+void blob_put_many(struct blob *blob, unsigned count)
+{
+	if (atomic_fetch_sub(&blob->references, count) != count)
+		return;
+	if (blob->pool != NULL)
+		give_back(blob->pool, blob);
+	else
+		free(blob);
+}

@@ -1,0 +1,68 @@
+#include "loader/base/math/student.h"
+
+#include <math.h>
+
+/* Keeps Lentz's method away from division by 0. */
+static double away_from_zero(double x)
+{
+	return fabs(x) < 1e-300 ? 1e-300 : x;
+}
+
+/* The continued fraction of the incomplete beta function, by Lentz's method. */
+static double beta_fraction(double a, double b, double x)
+{
+	double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), sum = d;
+
+	for (int m = 1; m <= 300; m++) {
+		double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+		double odd =
+			-(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+		double before = sum;
+
+		d = 1 / away_from_zero(1 + even * d);
+		c = away_from_zero(1 + even / c);
+		sum *= c * d;
+		d = 1 / away_from_zero(1 + odd * d);
+		c = away_from_zero(1 + odd / c);
+		sum *= c * d;
+		if (fabs(sum - before) < 1e-15 * fabs(sum))
+			break;
+	}
+	return sum;
+}
+
+/* The regularized incomplete beta function I_x(a, b). */
+static double beta(double a, double b, double x)
+{
+	double front =
+		exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+
+	if (x < (a + 1) / (a + b + 2))
+		return front * beta_fraction(a, b, x) / a;
+	return 1 - front * beta_fraction(b, a, 1 - x) / b;
+}
+
+/* Share of the distribution outside -t .. t. */
+static double outside(double t, double freedom)
+{
+	return beta(freedom / 2, .5, freedom / (freedom + t * t));
+}
+
+double student_t(double inside, unsigned freedom)
+{
+	double low = 1e-6, high = 1;
+
+	if (freedom == 0)
+		return NAN;
+	while (outside(high, freedom) > 1 - inside && high < 1e9)
+		high *= 2;
+	while (high - low > 1e-12 * high) {
+		double middle = (low + high) / 2;
+
+		if (outside(middle, freedom) > 1 - inside)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
+}

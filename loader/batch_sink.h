@@ -1,0 +1,69 @@
+/*
+ * batch_sink.h - where the pipeline puts finished batches: a ring of its own process, or
+ * the feed that other processes read.
+ *
+ * Batches are made in slots 0..slots-1, several at once, and leave in the order in which
+ * they were opened. Each slot goes: reserve -> sample() for its places -> publish or
+ * discard. All calls with the pipeline's lock held, but sample(), whose pointers are
+ * written to without it. A variant is one table of operations.
+ */
+#ifndef DSA_BATCH_SINK_H
+#define DSA_BATCH_SINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct outlet;
+
+/* One place of a finished batch, in order. */
+struct outlet_sample {
+	uint32_t sample, label; /* UINT32_MAX of a hole */
+	uint64_t seats;         /* who it is for; UINT64_MAX: all */
+	bool hole;              /* no sample could be had for this place */
+};
+
+struct outlet_batch {
+	uint64_t epoch, step;
+	uint32_t count; /* places, holes too: as reserved */
+	uint32_t good;  /* samples: places 0..good-1; the holes come last, but where the
+			    * plan has seats: there each stays where it is */
+	bool repeated;  /* not part of the stream */
+	uint32_t turn;  /* pipeline_turn.number */
+	uint64_t lap;   /* of the plan; and where the stream stands after it: */
+	uint32_t position; /* next position of the lap, */
+	uint32_t stolen;   /* positions used beyond it */
+};
+
+struct outlet_ops {
+	/* Takes room for `count` samples for this slot. False: there is none now.
+	 * thrown: the batch will be discarded, not published. */
+	bool (*reserve)(struct outlet *outlet, uint32_t slot, uint32_t count,
+			bool thrown);
+
+	/* Where sample `at` of the slot goes. */
+	void *(*sample)(struct outlet *outlet, uint32_t slot, uint32_t at);
+
+	/* The oldest reserved batch is finished; samples: batch->count of them. */
+	void (*publish)(struct outlet *outlet, uint32_t slot,
+			const struct outlet_batch *batch,
+			const struct outlet_sample *samples);
+
+	/* The oldest reserved batch is not wanted. */
+	void (*discard)(struct outlet *outlet, uint32_t slot);
+
+	/* Nothing that is reserved will be published: the stream goes back. */
+	void (*rewind)(struct outlet *outlet);
+
+	/* Wakes readers that wait: the data ended, or failed. */
+	void (*wake)(struct outlet *outlet);
+
+	/* True: what is published counts as delivered, nobody takes it back. */
+	bool final;
+};
+
+/* The first member of every outlet. */
+struct outlet {
+	const struct outlet_ops *ops;
+};
+
+#endif

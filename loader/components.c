@@ -1,0 +1,59 @@
+#include "loader/components.h"
+#include "loader/base/error.h"
+#include "loader/base/throttle.h"
+#include "loader/cache.h"
+#include "loader/options.h"
+#include "loader/prep.h"
+#include "loader/source.h"
+
+#include <errno.h>
+
+static int open_cache(struct parts *parts, struct options *options, struct error *err)
+{
+	if (options->cache_share > 0)
+		options->cache_bytes = (uint64_t)(options->cache_share *
+						  (double)source_bytes(parts->source));
+	parts->cache = cache_open(options->cache, source_count(parts->source),
+				  options->cache_bytes, err);
+	return parts->cache != NULL ? 0 : -err->code;
+}
+
+static int open_throttle(struct parts *parts, const struct options *options,
+			 struct error *err)
+{
+	if (!(options->storage_bandwidth > 0 || options->storage_latency > 0))
+		return 0;
+	parts->throttle =
+		throttle_new(options->storage_bandwidth, options->storage_latency);
+	return parts->throttle != NULL
+		       ? 0
+		       : error_sys(err, ENOMEM, "cannot open the throttle");
+}
+
+int parts_open(struct parts *parts, struct options *options, struct source *source,
+	       struct error *err)
+{
+	const struct source_config config = {.seed = options->seed};
+	int result;
+
+	*parts = (struct parts){.source = source};
+	if (source == NULL)
+		parts->source = source_open(options->dataset, &config, err);
+	if (parts->source == NULL)
+		return -err->code;
+	result = open_cache(parts, options, err);
+	if (result < 0)
+		return result;
+	parts->prep = prep_open(&options->image, err);
+	if (parts->prep == NULL)
+		return -err->code;
+	return open_throttle(parts, options, err);
+}
+
+void parts_close(struct parts *parts)
+{
+	throttle_free(parts->throttle);
+	prep_close(parts->prep);
+	cache_close(parts->cache);
+	source_close(parts->source);
+}

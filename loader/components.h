@@ -1,0 +1,31 @@
+/*
+ * components.h - what every pipeline of ours is fed from: data set, cache, prep and emulated
+ * storage, as a loader's options say.
+ */
+#ifndef DSA_COMPONENTS_H
+#define DSA_COMPONENTS_H
+
+struct cache;
+struct error;
+struct options;
+struct prep;
+struct source;
+struct throttle;
+
+struct parts {
+	struct source *source;
+	struct cache *cache;
+	struct prep *prep;
+	struct throttle *throttle; /* NULL: none */
+};
+
+/*
+ * Opens them, and turns a cache size that is a share of the data set into bytes. source:
+ * the data set, the parts' from now on; NULL: the options say. Returns 0, or -errno and
+ * what failed. parts_close() ends them either way.
+ */
+int parts_open(struct parts *parts, struct options *options, struct source *source,
+	       struct error *err);
+void parts_close(struct parts *parts);
+
+#endif

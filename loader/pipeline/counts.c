@@ -1,0 +1,77 @@
+/* counts.c - what the samples of a batch took, by the batch they are delivered in. */
+#include "loader/base/trace.h"
+#include "loader/pipeline/pipeline_state.h"
+
+static void add_place(struct tally *tally, const struct place *place)
+{
+	tally->opens += place->calls.opens;
+	tally->reads += place->calls.reads;
+	tally->read_bytes += place->calls.bytes;
+	tally->hits += place->hit;
+	tally->pixels += place->pixels;
+}
+
+static void add(struct tally *tally, const struct tally *more)
+{
+	tally->opens += more->opens;
+	tally->reads += more->reads;
+	tally->read_bytes += more->read_bytes;
+	tally->hits += more->hits;
+	tally->pixels += more->pixels;
+	tally->skipped += more->skipped;
+}
+
+/*
+ * A sample that can't be used may be in the stream again before that is found out, and
+ * then it is a matter of luck whether it is tried again: so only its first time counts.
+ */
+void tally_vain(struct pipeline *p, struct batch *head, struct place *hole)
+{
+	uint64_t *word = &p->skipped[hole->sample / 64];
+	uint64_t bit = UINT64_C(1) << (hole->sample % 64);
+
+	if (!hole->failed || p->turn.mode != PIPELINE_STREAM)
+		return;
+	hole->failed = false;
+	if ((*word & bit) != 0)
+		return;
+	*word |= bit;
+	add_place(&head->vain, hole);
+	head->vain.skipped++;
+}
+
+static void add_batch(struct tally *tally, const struct batch *batch)
+{
+	add(tally, &batch->vain);
+	for (uint32_t i = 0; i < batch->count; i++)
+		if (batch->places[i].state == PLACE_DONE)
+			add_place(tally, &batch->places[i]);
+}
+
+void tally_discarded(struct pipeline *p, const struct batch *batch)
+{
+	if (p->turn.mode == PIPELINE_STREAM)
+		add_batch(&p->owed, batch);
+}
+
+void tally_published(struct pipeline *p, struct batch *batch)
+{
+	add(&batch->vain, &p->owed);
+	p->owed = (struct tally){0};
+}
+
+void tally_delivered(struct pipeline *p, const struct batch *batch)
+{
+	struct trace_process *process = p->parts.process;
+	struct tally tally = {0};
+
+	if (p->turn.mode != PIPELINE_STREAM)
+		return;
+	add_batch(&tally, batch);
+	trace_add(process, TRACE_counted_opens, tally.opens);
+	trace_add(process, TRACE_counted_reads, tally.reads);
+	trace_add(process, TRACE_counted_read_bytes, tally.read_bytes);
+	trace_add(process, TRACE_counted_hits, tally.hits);
+	trace_add(process, TRACE_counted_pixels, tally.pixels);
+	trace_add(process, TRACE_counted_skipped, tally.skipped);
+}

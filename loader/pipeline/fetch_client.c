@@ -1,0 +1,205 @@
+/* fetch_client.c - what the fetch engine reads for the pipeline, and what becomes of it. */
+#include "loader/base/blob.h"
+#include "loader/base/clock.h"
+#include "loader/base/trace.h"
+#include "loader/cache.h"
+#include "loader/options.h"
+#include "loader/pipeline/pipeline_state.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { LAST = 2048 }; /* samples to try fetch engines on, at the most */
+
+static uint64_t tag_of(const struct pipeline *p, const struct batch *batch,
+		       const struct place *place)
+{
+	return (uint64_t)stream_slot(p, batch) << 32 |
+	       (uint64_t)(place - batch->places);
+}
+
+/* A read that the present turn wants, or one for an errand. */
+static bool find_job(struct pipeline *p, struct fetch_job *job)
+{
+	struct batch *batch;
+	struct place *place;
+
+	if (errand_next(p, job))
+		return true;
+	if (!p->on)
+		return false;
+	if (p->turn.mode == PIPELINE_FETCH) {
+		*job = (struct fetch_job){.tag = TAG_PROBE,
+					  .sample = stream_probe(p),
+					  .unthrottled = p->turn.unthrottled};
+		p->in_flight++;
+		return true;
+	}
+	place = stream_oldest(p, PLACE_WAITING, &batch);
+	if (place == NULL && stream_open(p))
+		place = stream_oldest(p, PLACE_WAITING, &batch);
+	if (place == NULL)
+		return false;
+	place->state = PLACE_READING;
+	batch->waiting--;
+	p->in_flight++;
+	*job = (struct fetch_job){.tag = tag_of(p, batch, place),
+				  .sample = place->sample,
+				  .unthrottled = p->turn.mode == PIPELINE_STAGED};
+	return true;
+}
+
+static bool next_job(void *context, bool wait, struct fetch_job *job)
+{
+	struct pipeline *p = context;
+	bool found = false;
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->closing && !(found = find_job(p, job)) && wait)
+		pthread_cond_wait(&p->wanted, &p->lock);
+	p->kick = false; /* the engine is awake: it is calling */
+	pthread_mutex_unlock(&p->lock);
+	return found;
+}
+
+static void count_read(struct pipeline *p, const struct fetch_job *job,
+		       const struct blob *blob, uint64_t took)
+{
+	struct trace_process *process = p->parts.process;
+
+	if (job->unthrottled && (job->tag & TAG_PROBE) == 0) {
+		trace_add(process, TRACE_staged_samples, 1);
+		trace_add(process, TRACE_staged_bytes, blob->size);
+		return;
+	}
+	trace_add(process, TRACE_fetched_samples, 1);
+	trace_add(process, TRACE_fetched_bytes, blob->size);
+	if (p->turn.bare)
+		return;
+	trace_add(process, TRACE_fetch_ns, took);
+	trace_histogram(process, TRACE_FETCH_NS, took);
+}
+
+/* A read for a place came back. */
+static void supply_place(struct pipeline *p, const struct fetch_job *job,
+			 struct blob *blob, int result)
+{
+	struct batch *batch = &p->batches[job->tag >> 32];
+	struct place *place = &batch->places[(uint32_t)job->tag];
+
+	place->calls = job->calls;
+	if (!p->on) { /* the turn ended meanwhile */
+		blob_put(blob);
+	} else if (blob == NULL) {
+		finish_place(p, batch, place, -result,
+			     result == -EBADMSG ? "the file is empty"
+						: strerrordesc_np(-result));
+	} else {
+		place->blob = blob;
+		place->fetch_ns = pipeline_ns(clock_now() - job->start);
+		place->state = PLACE_READY;
+		batch->ready++;
+		pthread_cond_signal(&p->work);
+	}
+}
+
+static void halve(struct probes *probes)
+{
+	probes->count /= 2;
+	for (uint32_t i = 0; i < probes->count; i++)
+		probes->kept[i] = probes->kept[2 * i];
+	probes->stride *= 2;
+}
+
+/* A read that measures storage came back. */
+static void keep_probe(struct pipeline *p, const struct fetch_job *job,
+		       const struct blob *blob, uint64_t took)
+{
+	struct probes *probes = &p->probes;
+	unsigned depth =
+		p->turn.depth > 0 ? p->turn.depth : p->parts.options->fetch_depth;
+
+	if (depth != 1 || probes->seen++ % probes->stride != 0)
+		return;
+	if (probes->count == PIPELINE_PROBES)
+		halve(probes);
+	probes->kept[probes->count++] = (struct pipeline_sample){
+		.sample = job->sample,
+		.bytes = (uint32_t)blob->size,
+		.fetch_ns = pipeline_ns(took),
+	};
+}
+
+uint32_t pipeline_probes(struct pipeline *p,
+			 struct pipeline_sample probes[PIPELINE_PROBES])
+{
+	uint32_t count;
+
+	pthread_mutex_lock(&p->lock);
+	count = p->probes.count;
+	memcpy(probes, p->probes.kept, count * sizeof(*probes));
+	pthread_mutex_unlock(&p->lock);
+	return count;
+}
+
+static void job_done(void *context, const struct fetch_job *job, struct blob *blob,
+		     int result)
+{
+	struct pipeline *p = context;
+	uint64_t took = clock_now() - job->start;
+
+	pthread_mutex_lock(&p->lock);
+	if ((job->tag & TAG_ERRAND) != 0) {
+		errand_done(p, job, blob);
+	} else {
+		if (blob != NULL)
+			count_read(p, job, blob, took);
+		if (blob != NULL && (job->tag & TAG_PROBE) != 0)
+			keep_probe(p, job, blob, took);
+		if ((job->tag & TAG_PROBE) != 0)
+			blob_put(blob);
+		else
+			supply_place(p, job, blob, result);
+	}
+	pipeline_landed(p);
+	p->kick = false;
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void fetch_thread_started(void *context)
+{
+	const struct pipeline *p = context;
+
+	trace_thread(p->parts.process, TRACE_STAGE_FETCH);
+}
+
+/* What the stream wants last in its lap: for auto to try engines on. */
+static uint32_t list_last(struct pipeline *p, uint32_t *samples, uint32_t most)
+{
+	struct plan_lap lap;
+	uint32_t count = 0;
+
+	stream_lap(p, &p->next, &lap);
+	for (uint32_t at = lap.length; at > 0 && count < most; count++)
+		samples[count] = plan_sample(p->parts.plan, p->next.lap, --at);
+	return count;
+}
+
+int supply_start(struct pipeline *p, struct error *err)
+{
+	uint32_t last[LAST];
+	const struct fetch_client client = {
+		.context = p, .next = next_job, .done = job_done};
+	const struct fetch_config config = {
+		.engine = p->parts.options->fetch,
+		.kernel_cache = cache_kernel(p->parts.cache),
+		.depth = p->parts.options->fetch_depth,
+		.throttle = p->parts.throttle,
+		.thread_started = fetch_thread_started,
+		.probe = last,
+		.probes = list_last(p, last, LAST),
+	};
+
+	p->fetch = fetch_open(&config, p->parts.source, &client, err);
+	return p->fetch != NULL ? 0 : -1;
+}

@@ -1,0 +1,245 @@
+/*
+ * pipeline_state.h - what the parts of the pipeline share. Private to loader/pipeline/.
+ *
+ * Everything is guarded by pipeline.lock unless it says otherwise; functions here are
+ * called with it held.
+ */
+#ifndef DSA_PIPELINE_STATE_H
+#define DSA_PIPELINE_STATE_H
+
+#include "loader/base/error.h"
+#include "loader/base/random.h"
+#include "loader/batch_sink.h"
+#include "loader/fetch.h"
+#include "loader/pipeline.h"
+#include "loader/plan.h"
+#include "loader/ring.h"
+
+#include <pthread.h>
+
+struct blob;
+struct prep_worker;
+struct sampler;
+
+enum place_state {
+	PLACE_WAITING,   /* for a fetch thread */
+	PLACE_READING,   /* by one */
+	PLACE_READY,     /* for a prep worker: it has its bytes */
+	PLACE_PREPARING, /* by one, without the lock */
+	PLACE_DONE,      /* its numbers are in the outlet */
+	PLACE_HOLE,      /* its sample can't be used, or went to an earlier batch */
+};
+
+struct place {
+	enum place_state state;
+	bool hit;
+	bool failed; /* a hole whose sample could not be used, and is not counted yet */
+	uint32_t sample;
+	uint32_t fetch_ns, prep_ns;
+	uint32_t pixels;          /* decoded for it; */
+	struct fetch_calls calls; /* and what reading it took */
+	uint64_t seed;            /* of crop and flip */
+	uint64_t seats;           /* who it is for */
+	struct blob *blob;        /* kept until the slot is opened again */
+};
+
+/* What samples took: the counted_* of trace.h. */
+struct tally {
+	uint64_t opens, reads, read_bytes, hits, pixels, skipped;
+};
+
+/* One for each slot of the outlet. */
+struct batch {
+	uint64_t lap, epoch;
+	uint64_t base;  /* global position of the lap's first */
+	uint32_t first; /* position of place 0 in the lap */
+	uint32_t count; /* places */
+	uint32_t waiting, ready, done,
+		holes;   /* places in that state; done counts holes */
+	bool stream;     /* its samples are the stream's own; else repeats */
+	bool open;       /* being filled */
+	bool delivered;  /* the reader took it */
+	uint32_t stolen; /* of pipeline_point after it, when published */
+	uint32_t failed; /* on_error=fail: its first place that can't be used */
+	int failed_code; /* and why; 0: none */
+	char failed_why[120];
+	struct tally vain; /* of samples that are not in its places */
+	struct place *places;
+};
+
+/* Bytes read ahead: samples at global positions first, first+1, ... */
+struct staged {
+	uint64_t first;
+	uint32_t count;
+	uint32_t *samples;
+	struct blob **blobs;
+};
+
+/* Every `stride`th read of a fetch turn; twice the stride when there is no more room. */
+struct probes {
+	uint32_t count, stride;
+	uint64_t seen;
+	struct pipeline_sample kept[PIPELINE_PROBES];
+};
+
+enum errand_kind { ERRAND_NONE, ERRAND_STAGE, ERRAND_WARM, ERRAND_FILL };
+
+struct errand {
+	enum errand_kind kind;
+	uint32_t count, next, finished,
+		read;      /* next: to be asked; finished: came back */
+	uint64_t deadline; /* 0: none */
+	const uint32_t *samples;
+	struct blob **blobs; /* stage */
+};
+
+struct worker {
+	struct pipeline *pipeline;
+	pthread_t thread;
+	unsigned index;
+	unsigned pairs;           /* samples prepared twice; its own */
+	struct prep_worker *prep; /* its scratch memory; its own */
+};
+
+struct pipeline {
+	struct pipeline_parts parts;
+	uint32_t batch;        /* places in a full batch */
+	uint64_t delay_ns;     /* --prep-delay */
+	struct sampler *probe; /* unread files for measurements */
+
+	pthread_mutex_t lock;
+	pthread_cond_t work;   /* prep workers: a place is ready, or a slot is free */
+	pthread_cond_t wanted; /* fetch threads: the same of places that wait */
+	pthread_cond_t idle;   /* nothing is in flight; or an errand is finished */
+	bool closing, on;      /* on: a turn is */
+	bool kick;             /* wake the fetch engine when the lock is left */
+	struct pipeline_turn turn;
+	uint32_t in_flight; /* places, reads and errands that a thread works on */
+	uint64_t credits;
+	struct error failure; /* code 0: none */
+
+	struct pipeline_point next, /* to open; its `stolen` is below */
+		delivered;          /* after the last batch delivered */
+	uint64_t head_lap;          /* lap of the oldest open batch, and its `stolen` */
+	uint32_t stolen;
+	uint64_t steps;            /* batches in the longest lap so far */
+	uint64_t barren;           /* places in a row that had no good sample */
+	uint32_t fifo[RING_SLOTS]; /* open slots, oldest first: head .. head+open-1 */
+	uint32_t head, open;
+	uint32_t slot_hint;
+	struct batch *batches;         /* of each slot */
+	struct outlet_sample *samples; /* of a batch that is being published */
+
+	struct staged staged;
+	uint32_t cycle;  /* next staged sample to repeat */
+	uint64_t probed; /* position in the probe stream */
+	struct probes probes;
+	uint64_t repeats; /* samples delivered that way in this turn */
+	struct random draw;
+	struct errand errand;
+
+	uint64_t *bad;     /* bit of each sample known to be unusable, */
+	uint64_t *skipped; /* and counted as such, in the order of the stream */
+	struct tally owed; /* of batches that were thrown away: the next one's */
+	void (*tell)(void *context, uint32_t sample, int code, const char *reason);
+	void *tell_context;
+
+	struct fetch *fetch;
+	struct worker *workers;
+	unsigned worker_count;
+};
+
+/* stream.c */
+
+/* The lap of a point of the stream. Past a lap's end that is the start of the next one;
+ * at the end of the data its length is 0. */
+void stream_lap(struct pipeline *pipeline, struct pipeline_point *point,
+		struct plan_lap *lap);
+
+/* Opens as many batches as there are free slots for. True if one was opened. */
+bool stream_open(struct pipeline *pipeline);
+
+/* The oldest place in that state and its batch; NULL when there is none. */
+struct place *stream_oldest(struct pipeline *pipeline, enum place_state state,
+			    struct batch **batch);
+
+/* Gives a place the stream's sample at this position of its batch's lap. */
+void stream_supply(struct pipeline *pipeline, struct batch *batch, struct place *place,
+		   uint32_t position);
+
+/* Gives a place one outside the stream. False when no sample is any good. */
+bool stream_supply_repeat(struct pipeline *pipeline, struct batch *batch,
+			  struct place *place);
+
+/* The sample is known to be unusable. */
+bool stream_bad(const struct pipeline *pipeline, uint32_t sample);
+
+/* Records what ends the data, unless something did before. Returns false. */
+bool stream_fail(struct pipeline *pipeline, int code, const char *reason);
+
+/* Drops what is open and puts the stream back behind the last delivered batch. */
+void stream_rewind(struct pipeline *pipeline);
+
+bool stream_ended(struct pipeline *pipeline);
+uint32_t stream_slot(const struct pipeline *pipeline, const struct batch *batch);
+
+/* A sample for a read that measures storage: every one before any comes again. */
+uint32_t stream_probe(struct pipeline *pipeline);
+
+/* What is published counts as delivered. */
+static inline bool pipeline_final(const struct pipeline *pipeline)
+{
+	return pipeline->parts.outlet->ops->final;
+}
+
+/* finish.c */
+
+/* The place's sample is in its slot, or (code != 0) can't be used. */
+void finish_place(struct pipeline *pipeline, struct batch *batch, struct place *place,
+		  int code, const char *reason);
+
+/* Publishes the oldest batches as far as they are finished. */
+void finish_heads(struct pipeline *pipeline);
+
+/* The stream moves past a batch that was published. */
+void finish_delivered(struct pipeline *pipeline, struct batch *batch);
+
+/* tally.c: counts what belongs to a batch, however far ahead it was made. */
+
+/* A hole of the head, or one that the head passes by: what it cost is the head's. */
+void tally_vain(struct pipeline *pipeline, struct batch *head, struct place *hole);
+
+/* The batch is thrown away: what it cost is the next one's that is not. */
+void tally_discarded(struct pipeline *pipeline, const struct batch *batch);
+void tally_published(struct pipeline *pipeline, struct batch *batch);
+
+/* The reader took the batch: its counts go into the session. */
+void tally_delivered(struct pipeline *pipeline, const struct batch *batch);
+
+/* errand.c */
+bool errand_next(struct pipeline *pipeline, struct fetch_job *job);
+void errand_done(struct pipeline *pipeline, const struct fetch_job *job,
+		 struct blob *blob);
+void errand_forget(struct pipeline *pipeline); /* what is staged */
+
+/* supply.c: opens the fetch engine. work.c: starts the prep threads. Without the lock.
+ */
+int supply_start(struct pipeline *pipeline, struct error *err);
+int work_start(struct pipeline *pipeline, struct error *err);
+
+/* Leaves the lock; the fetch engine is woken outside of it. */
+void pipeline_leave(struct pipeline *pipeline);
+
+/* What was in flight is not any more. */
+void pipeline_landed(struct pipeline *pipeline);
+
+/* Nanoseconds as records keep them. */
+static inline uint32_t pipeline_ns(uint64_t ns)
+{
+	return ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+}
+
+#define TAG_ERRAND (UINT64_C(1) << 63)
+#define TAG_PROBE  (UINT64_C(1) << 62)
+
+#endif

@@ -1,0 +1,193 @@
+/* prep_pool.c - the prep threads. */
+#include "loader/base/blob.h"
+#include "loader/base/clock.h"
+#include "loader/base/trace.h"
+#include "loader/options.h"
+#include "loader/pipeline/pipeline_state.h"
+#include "loader/prep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+
+static void count_prepared(const struct worker *worker, const struct blob *blob,
+			   uint64_t took)
+{
+	struct trace_process *process = worker->pipeline->parts.process;
+
+	trace_add(process, TRACE_prep_ns, took);
+	trace_histogram(process, TRACE_PREP_NS, took);
+	trace_histogram(process, TRACE_BYTES, blob->size);
+}
+
+/* Pads what began at `start` to --prep-delay, if that is on. */
+static void pad(const struct pipeline *p, uint64_t start)
+{
+	if (p->delay_ns == 0 || p->turn.undelayed)
+		return;
+	trace_add(p->parts.process, TRACE_prep_padded,
+		  clock_now() < start + p->delay_ns);
+	clock_sleep_until(start + p->delay_ns);
+}
+
+/* Prepares one sample into its slot; `bare`: and leaves no trace of it. */
+static int prepare(struct worker *worker, const struct batch *batch,
+		   struct place *place, bool bare, struct error *err)
+{
+	struct pipeline *p = worker->pipeline;
+	struct outlet *outlet = p->parts.outlet;
+	void *out = outlet->ops->sample(outlet, stream_slot(p, batch),
+					(uint32_t)(place - batch->places));
+	uint64_t start = bare && p->delay_ns == 0 ? 0 : clock_now(), took;
+	int result = prep_run(worker->prep, place->blob->data, place->blob->size,
+			      place->seed, out, err);
+
+	place->pixels = (uint32_t)prep_pixels(worker->prep); /* JPEG_PIXELS_MAX */
+	pad(p, start);
+	if (bare)
+		return result;
+	took = clock_now() - start;
+	place->prep_ns = pipeline_ns(took);
+	count_prepared(worker, place->blob, took);
+	return result;
+}
+
+/*
+ * Twice, bare and not; which is first, and so the one that finds cold caches, turns with
+ * every sample. The same work side by side: what differs is the cost of measuring.
+ */
+static int prepare_pair(struct worker *worker, const struct batch *batch,
+			struct place *place, struct error *err)
+{
+	struct trace_process *process = worker->pipeline->parts.process;
+	bool bare = worker->pairs++ % 2 == 0;
+	int result = 0;
+
+	for (int i = 0; i < 2 && result == 0; i++, bare = !bare) {
+		uint64_t before = clock_thread_cpu();
+
+		result = prepare(worker, batch, place, bare, err);
+		trace_add(process, bare ? TRACE_bare_cpu_ns : TRACE_full_cpu_ns,
+			  clock_thread_cpu() - before);
+	}
+	return result;
+}
+
+/* Called, and returns, without the lock. */
+static int work_on(struct worker *worker, const struct batch *batch,
+		   struct place *place, struct error *err)
+{
+	const struct pipeline *p = worker->pipeline;
+
+	trace_add(p->parts.process, TRACE_prepared_samples, p->turn.paired ? 2 : 1);
+	if (p->turn.paired)
+		return prepare_pair(worker, batch, place, err);
+	return prepare(worker, batch, place, p->turn.bare, err);
+}
+
+/* A place for this worker, or NULL when it is to rest. */
+static struct place *find_work(struct worker *worker, struct batch **batch)
+{
+	struct pipeline *p = worker->pipeline;
+	struct place *place;
+
+	if (!p->on || (p->turn.workers > 0 && worker->index >= p->turn.workers))
+		return NULL;
+	place = stream_oldest(p, PLACE_READY, batch);
+	if (place == NULL && stream_open(p))
+		place = stream_oldest(p, PLACE_READY, batch);
+	if (place == NULL)
+		return NULL;
+	place->state = PLACE_PREPARING;
+	(*batch)->ready--;
+	p->in_flight++;
+	return place;
+}
+
+static void rest(struct worker *worker)
+{
+	struct pipeline *p = worker->pipeline;
+
+	if (p->kick) { /* a batch was opened that waits for fetch */
+		pipeline_leave(p);
+		pthread_mutex_lock(&p->lock);
+		return; /* look again: things may have changed */
+	}
+	pthread_cond_wait(&p->work, &p->lock);
+}
+
+static void work(struct worker *worker)
+{
+	struct pipeline *p = worker->pipeline;
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->closing) {
+		struct error err = {0};
+		struct batch *batch;
+		struct place *place = find_work(worker, &batch);
+		int result;
+
+		if (place == NULL) {
+			rest(worker);
+			continue;
+		}
+		pipeline_leave(p);
+		result = work_on(worker, batch, place, &err);
+		pthread_mutex_lock(&p->lock);
+		if (p->on)
+			finish_place(p, batch, place, -result, err.message);
+		pipeline_landed(p);
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void *worker_main(void *context)
+{
+	struct worker *worker = context;
+	struct pipeline *p = worker->pipeline;
+
+	pthread_setname_np(pthread_self(), "dsa-prep");
+	prctl(PR_SET_TIMERSLACK, 1); /* --prep-delay is to be kept to the microsecond */
+	trace_thread(p->parts.process, TRACE_STAGE_PREP);
+	worker->prep = prep_worker_new(p->parts.prep);
+	if (worker->prep != NULL) {
+		work(worker);
+	} else {
+		pthread_mutex_lock(&p->lock);
+		error_sys(&p->failure, ENOMEM, "a prep worker cannot start");
+		pthread_mutex_unlock(&p->lock);
+		p->parts.outlet->ops->wake(p->parts.outlet);
+	}
+	prep_worker_free(worker->prep);
+	return NULL;
+}
+
+int work_start(struct pipeline *p, struct error *err)
+{
+	unsigned count = p->parts.options->workers;
+
+	p->workers = calloc(count, sizeof(*p->workers));
+	if (p->workers == NULL)
+		return error_sys(err, ENOMEM, "cannot start %u prep workers", count);
+	for (; p->worker_count < count; p->worker_count++) {
+		struct worker *worker = &p->workers[p->worker_count];
+		int code;
+
+		worker->pipeline = p;
+		worker->index = p->worker_count;
+		code = pthread_create(&worker->thread, NULL, worker_main, worker);
+		if (code != 0)
+			return error_sys(err, code, "cannot start prep worker %u of %u",
+					 worker->index + 1, count);
+	}
+	return 0;
+}
+
+uint64_t pipeline_prep_cpu(const struct pipeline *p)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < p->worker_count; i++)
+		sum += clock_cpu_of(p->workers[i].thread);
+	return sum;
+}

@@ -1,0 +1,333 @@
+/* publish.c - puts finished batches into the outlet, whole and in order. */
+#include "loader/base/blob.h"
+#include "loader/base/name.h"
+#include "loader/base/trace.h"
+#include "loader/options.h"
+#include "loader/pipeline/pipeline_state.h"
+#include "loader/prep.h"
+#include "loader/sampler.h"
+#include "loader/source.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The open batch of the head's lap that owns a position; NULL if it is not open. */
+static struct batch *owner(struct pipeline *p, const struct batch *head,
+			   uint32_t position)
+{
+	uint32_t ahead = (position - head->first) / p->batch;
+	struct batch *batch;
+
+	if (ahead >= p->open)
+		return NULL;
+	batch = &p->batches[p->fifo[(p->head + ahead) % RING_SLOTS]];
+	return batch->stream && batch->lap == head->lap ? batch : NULL;
+}
+
+/* The hole goes where the sample was. */
+static void move_sample(struct pipeline *p, struct batch *to, uint32_t at,
+			struct batch *from, uint32_t index)
+{
+	struct place *place = &to->places[at], *donor = &from->places[index];
+	struct place hole = *place;
+	struct outlet *outlet = p->parts.outlet;
+
+	blob_put(hole.blob);
+	hole.blob = NULL;
+	*place = *donor;
+	*donor = hole;
+	memcpy(outlet->ops->sample(outlet, stream_slot(p, to), at),
+	       outlet->ops->sample(outlet, stream_slot(p, from), index),
+	       prep_sample_bytes(p->parts.prep));
+}
+
+/*
+ * Fills one hole of the oldest batch with the next position nobody used. Returns false
+ * when that sample must be waited for.
+ */
+static bool fill_hole(struct pipeline *p, struct batch *head, uint32_t at)
+{
+	uint32_t end = head->first + head->count;
+	struct place *place = &head->places[at];
+	struct plan_lap lap;
+
+	plan_lap(p->parts.plan, head->lap, &lap);
+	for (;;) {
+		uint32_t donor = p->stolen > end ? p->stolen : end;
+		struct batch *from;
+		struct place *other;
+
+		if (donor >= lap.length + lap.spare)
+			return true; /* the lap has no more: it stays a hole */
+		from = owner(p, head, donor);
+		if (from == NULL) {
+			p->stolen = donor + 1;
+			head->holes--;
+			head->done--;
+			blob_put(place->blob);
+			place->blob = NULL;
+			stream_supply(p, head, place, donor);
+			p->kick = true;
+			pthread_cond_broadcast(&p->wanted);
+			pthread_cond_broadcast(&p->work);
+			if (place->state == PLACE_HOLE) {
+				tally_vain(p, head, place);
+				continue;
+			}
+			return false;
+		}
+		other = &from->places[donor - from->first];
+		if (other->state != PLACE_DONE && other->state != PLACE_HOLE)
+			return false;
+		p->stolen = donor + 1;
+		if (other->state == PLACE_HOLE) {
+			tally_vain(p, head, other);
+			continue;
+		}
+		move_sample(p, head, at, from, donor - from->first);
+		head->holes--;
+		from->holes++;
+		return true;
+	}
+}
+
+/* Bytes that are no good must not get into the cache. */
+static void empty_holes(struct batch *batch)
+{
+	for (uint32_t i = 0; i < batch->count; i++) {
+		struct place *place = &batch->places[i];
+
+		if (place->state != PLACE_HOLE)
+			continue;
+		blob_put(place->blob);
+		place->blob = NULL;
+	}
+}
+
+/* Moves the holes that nothing is left to fill behind the samples. */
+static void compact(struct pipeline *p, struct batch *batch)
+{
+	uint32_t good = 0;
+
+	for (uint32_t i = 0; i < batch->count; i++) {
+		if (batch->places[i].state == PLACE_HOLE)
+			continue;
+		if (good != i)
+			move_sample(p, batch, good, batch, i);
+		good++;
+	}
+}
+
+/* A repeat has no next position: any other staged sample does. */
+static bool fill_repeat(struct pipeline *p, struct batch *head, struct place *place)
+{
+	head->holes--;
+	head->done--;
+	blob_put(place->blob);
+	place->blob = NULL;
+	if (!stream_supply_repeat(p, head, place))
+		return stream_fail(p, EBADMSG,
+				   "none of the samples read ahead can be used");
+	p->kick = true;
+	pthread_cond_broadcast(&p->wanted);
+	pthread_cond_broadcast(&p->work);
+	return false;
+}
+
+static bool fill_holes(struct pipeline *p, struct batch *head)
+{
+	if (head->stream && p->parts.plan->ops->seats != NULL) {
+		empty_holes(head); /* a place is one for its own seats, where it is */
+		return true;
+	}
+	for (uint32_t i = 0; head->holes > 0 && i < head->count; i++) {
+		if (head->places[i].state != PLACE_HOLE)
+			continue;
+		tally_vain(p, head, &head->places[i]);
+		if (head->stream ? !fill_hole(p, head, i)
+				 : !fill_repeat(p, head, &head->places[i]))
+			return false;
+	}
+	empty_holes(head);
+	if (head->holes > 0)
+		compact(p, head);
+	return true;
+}
+
+static struct pipeline_point point_after(const struct batch *batch)
+{
+	return (struct pipeline_point){batch->lap, batch->first + batch->count,
+				       batch->stolen};
+}
+
+static void list_samples(struct pipeline *p, const struct batch *batch)
+{
+	for (uint32_t i = 0; i < batch->count; i++) {
+		const struct place *place = &batch->places[i];
+		struct outlet_sample *sample = &p->samples[i];
+
+		sample->hole = place->state == PLACE_HOLE;
+		sample->seats = place->seats;
+		sample->sample = sample->hole ? UINT32_MAX : place->sample;
+		sample->label = sample->hole
+					? UINT32_MAX
+					: source_label(p->parts.source, place->sample);
+	}
+}
+
+static void publish(struct pipeline *p, struct batch *batch)
+{
+	struct outlet *outlet = p->parts.outlet;
+	struct pipeline_point after;
+	struct outlet_batch told = {
+		.epoch = batch->epoch,
+		.step = batch->first / p->batch,
+		.count = batch->count,
+		.good = batch->count - batch->holes,
+		.repeated = !batch->stream,
+		.turn = p->turn.number,
+	};
+
+	tally_published(p, batch);
+	batch->stolen = p->stolen;
+	after = batch->stream ? point_after(batch) : p->delivered;
+	told.lap = after.lap;
+	told.position = after.position;
+	told.stolen = after.stolen;
+	list_samples(p, batch);
+	outlet->ops->publish(outlet, stream_slot(p, batch), &told, p->samples);
+	if (!outlet->ops->final)
+		return;
+	finish_delivered(p, batch);
+	pthread_cond_broadcast(&p->work); /* its slot is free again */
+	pthread_cond_signal(&p->wanted);
+	p->kick = true;
+}
+
+static void discard(struct pipeline *p, struct batch *batch)
+{
+	tally_discarded(p, batch);
+	p->parts.outlet->ops->discard(p->parts.outlet, stream_slot(p, batch));
+	pthread_cond_broadcast(&p->work); /* its slot is free again */
+}
+
+void finish_delivered(struct pipeline *p, struct batch *batch)
+{
+	batch->delivered = true;
+	if (batch->stream)
+		p->delivered = point_after(batch);
+	else
+		p->repeats += batch->count - batch->holes;
+}
+
+/* True, and a failure: as many places as an epoch has, and not one good sample. */
+static bool is_barren(struct pipeline *p, const struct batch *batch)
+{
+	p->barren = batch->holes == batch->count ? p->barren + batch->count : 0;
+	if (p->barren <= sampler_length(p->probe))
+		return false;
+	stream_fail(p, EBADMSG, "no sample of a whole epoch could be read and decoded");
+	return true;
+}
+
+/* False: thrown away anyhow, a lap's short rest that the program does not want, or
+ * nothing at all. */
+static bool wanted(const struct pipeline *p, const struct batch *batch)
+{
+	uint32_t good = batch->count - batch->holes;
+
+	if (p->turn.mode == PIPELINE_PREP)
+		return false;
+	return pipeline_final(p) ||
+	       (p->parts.options->drop_last ? good == p->batch : good > 0);
+}
+
+static void mark_bad(struct pipeline *p, uint32_t sample, int code, const char *reason)
+{
+	if (stream_bad(p, sample))
+		return;
+	p->bad[sample / 64] |= UINT64_C(1) << (sample % 64);
+	trace_add(p->parts.process, TRACE_skipped_samples, 1);
+	if (p->tell != NULL)
+		p->tell(p->tell_context, sample, code, reason);
+}
+
+/* --on-error=fail: the first sample of the stream that can't be used ends the data,
+ * whichever was found first. */
+static void note_failure(struct batch *batch, const struct place *place, int code,
+			 const char *reason)
+{
+	uint32_t at = (uint32_t)(place - batch->places);
+
+	if (batch->failed_code != 0 && batch->failed < at)
+		return;
+	batch->failed = at;
+	batch->failed_code = code;
+	snprintf(batch->failed_why, sizeof(batch->failed_why), "%s", reason);
+}
+
+static void end_with_failure(struct pipeline *p, const struct batch *head)
+{
+	char path[PATH_MAX], name[NAME_SHOWN], text[sizeof(p->failure.message)];
+	uint32_t sample = head->places[head->failed].sample;
+	struct source_place where;
+
+	mark_bad(p, sample, head->failed_code, head->failed_why);
+	source_place(p->parts.source, sample, path, &where);
+	name_escape(where.path != NULL ? where.path : "a sample in memory", name,
+		    sizeof(name));
+	snprintf(text, sizeof(text), "%s: %s", name, head->failed_why);
+	stream_fail(p, head->failed_code, text);
+}
+
+/* Publishes the oldest batches as far as they are finished. */
+void finish_heads(struct pipeline *p)
+{
+	while (p->open > 0 && p->failure.code == 0) {
+		struct batch *head = &p->batches[p->fifo[p->head]];
+
+		if (head->done < head->count)
+			return;
+		if (head->failed_code != 0) {
+			end_with_failure(p, head);
+			return;
+		}
+		if (head->stream && head->lap != p->head_lap) {
+			p->head_lap = head->lap;
+			p->stolen = 0;
+		}
+		if (head->holes > 0 && !fill_holes(p, head))
+			return;
+		head->open = false;
+		p->head = (p->head + 1) % RING_SLOTS;
+		p->open--;
+		if (is_barren(p, head))
+			return;
+		if (wanted(p, head))
+			publish(p, head);
+		else
+			discard(p, head);
+	}
+	if (p->open == 0 && stream_ended(p))
+		p->parts.outlet->ops->wake(p->parts.outlet);
+}
+
+void finish_place(struct pipeline *p, struct batch *batch, struct place *place,
+		  int code, const char *reason)
+{
+	batch->done++;
+	place->state = PLACE_DONE;
+	if (code != 0) {
+		batch->holes++;
+		place->state = PLACE_HOLE;
+		place->failed = true;
+		if (p->parts.options->fail)
+			note_failure(batch, place, code, reason);
+		else
+			mark_bad(p, place->sample, code, reason);
+	}
+	if (batch->done == batch->count)
+		finish_heads(p);
+}

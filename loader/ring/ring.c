@@ -1,0 +1,336 @@
+#include "loader/ring.h"
+#include "loader/base/error.h"
+#include "loader/base/futex.h"
+#include "loader/base/shared_memory.h"
+#include "loader/batch_sink.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define RING_MAGIC 0x676e697261736401u /* "\1dsaring" */
+
+/* At offset 0 of the memfd. Everything a reader in another process needs is in it. */
+struct header {
+	uint64_t magic;
+	struct ring_shape shape;
+	uint64_t descriptors, labels, samples, slots; /* offsets */
+	uint64_t slot_bytes;                          /* from slot to slot */
+	_Atomic uint64_t published;                   /* batches so far */
+	_Atomic uint32_t bell; /* futex: changes with each publish and wake */
+	_Atomic uint32_t order[RING_SLOTS];
+};
+
+/* A reader's own page. */
+struct cursor {
+	_Atomic uint32_t bell; /* futex: changes with each release */
+	_Atomic uint64_t released[RING_SLOTS];
+};
+
+struct ring {
+	struct outlet outlet; /* first: the pipeline's view of it */
+	struct header *header;
+	struct shared_memory memory;
+	struct ring_reader *reader; /* the one of this process */
+};
+
+struct ring_reader {
+	struct ring *ring;
+	struct cursor *cursor;
+	uint64_t next; /* number of the batch to take */
+	unsigned held;
+	bool taken[RING_SLOTS];
+};
+
+static void *at(const struct ring *ring, uint64_t offset)
+{
+	return (char *)ring->header + offset;
+}
+
+/* Offsets of the parts; false when the sizes overflow. */
+static bool lay_out(const struct ring_shape *shape, struct header *header,
+		    size_t *bytes)
+{
+	size_t numbers = (size_t)shape->slots * shape->batch * sizeof(uint32_t);
+	size_t slot, total;
+
+	if (shape->slots < 1 || shape->slots > RING_SLOTS || shape->batch < 1 ||
+	    __builtin_mul_overflow(shape->sample_bytes, (size_t)shape->batch, &slot) ||
+	    slot > SIZE_MAX / 2)
+		return false;
+	slot = shared_round_up(slot, slot >= 2 * SHARED_HUGE_PAGE ? SHARED_HUGE_PAGE
+								  : SHARED_PAGE);
+	if (__builtin_mul_overflow(slot, (size_t)shape->slots, &total) ||
+	    total > SIZE_MAX / 2)
+		return false;
+	header->magic = RING_MAGIC;
+	header->shape = *shape;
+	header->descriptors = shared_round_up(sizeof(*header), SHARED_PAGE);
+	header->labels = shared_round_up(
+		header->descriptors + shape->slots * sizeof(struct ring_batch),
+		SHARED_PAGE);
+	header->samples = shared_round_up(header->labels + numbers, SHARED_PAGE);
+	header->slots = shared_round_up(header->samples + numbers, SHARED_HUGE_PAGE);
+	header->slot_bytes = slot;
+	*bytes = header->slots + total;
+	return true;
+}
+
+static int make_memory(struct ring *ring, const struct header *plan, size_t bytes)
+{
+	const struct shared_memory_config config = {
+		.name = "dsa-ring",
+		.bytes = bytes,
+		.huge_from =
+			plan->slot_bytes % SHARED_HUGE_PAGE == 0 ? plan->slots : bytes,
+	};
+	int result = shared_memory_make(&ring->memory, &config);
+
+	if (result < 0)
+		return result;
+	ring->header = ring->memory.start;
+	*ring->header = *plan;
+	return 0;
+}
+
+struct ring *ring_open(const struct ring_shape *shape, struct error *err)
+{
+	struct ring *ring = calloc(1, sizeof(*ring));
+	struct header plan = {0};
+	size_t bytes;
+	int result;
+
+	if (ring == NULL) {
+		error_sys(err, ENOMEM, "cannot make the ring");
+		return NULL;
+	}
+	ring->memory.fd = -1;
+	if (!lay_out(shape, &plan, &bytes)) {
+		error_set(err, EINVAL,
+			  "a ring of %u slots of %u x %zu bytes is too big",
+			  shape->slots, shape->batch, shape->sample_bytes);
+		goto fail;
+	}
+	result = make_memory(ring, &plan, bytes);
+	if (result == 0)
+		return ring;
+	error_sys(err, -result,
+		  "cannot make %zu MB of shared memory for %u batches (smaller --batch "
+		  "or --prefetch?)",
+		  bytes >> 20, shape->slots);
+fail:
+	ring_close(ring);
+	return NULL;
+}
+
+void ring_close(struct ring *ring)
+{
+	if (ring == NULL)
+		return;
+	shared_memory_free(&ring->memory);
+	free(ring);
+}
+
+bool ring_huge(const struct ring *ring)
+{
+	return ring->memory.huge;
+}
+
+struct ring_batch *ring_batch(const struct ring *ring, uint32_t slot)
+{
+	return (struct ring_batch *)at(ring, ring->header->descriptors) + slot;
+}
+
+void *ring_sample(const struct ring *ring, uint32_t slot, uint32_t index)
+{
+	const struct header *header = ring->header;
+
+	return at(ring, header->slots + slot * header->slot_bytes +
+				index * header->shape.sample_bytes);
+}
+
+uint32_t *ring_labels(const struct ring *ring, uint32_t slot)
+{
+	return (uint32_t *)at(ring, ring->header->labels) +
+	       (size_t)slot * ring->header->shape.batch;
+}
+
+uint32_t *ring_samples(const struct ring *ring, uint32_t slot)
+{
+	return (uint32_t *)at(ring, ring->header->samples) +
+	       (size_t)slot * ring->header->shape.batch;
+}
+
+bool ring_free(const struct ring *ring, uint32_t slot)
+{
+	uint64_t number = ring_batch(ring, slot)->number;
+	const struct ring_reader *reader = ring->reader;
+
+	/* number is that of the last batch + 1, and 0 before the first. */
+	return number == 0 || reader == NULL ||
+	       atomic_load_explicit(&reader->cursor->released[slot],
+				    memory_order_acquire) >= number;
+}
+
+void ring_publish(struct ring *ring, uint32_t slot)
+{
+	struct header *header = ring->header;
+	uint64_t number =
+		atomic_load_explicit(&header->published, memory_order_relaxed);
+
+	ring_batch(ring, slot)->number = number + 1;
+	atomic_store_explicit(&header->order[number % header->shape.slots], slot,
+			      memory_order_relaxed);
+	atomic_store_explicit(&header->published, number + 1, memory_order_release);
+	ring_wake(ring);
+}
+
+void ring_wake(struct ring *ring)
+{
+	atomic_fetch_add(&ring->header->bell, 1);
+	futex_wake(&ring->header->bell);
+}
+
+/* ---- the pipeline's outlet ---- */
+
+static struct ring *ring_of(struct outlet *outlet)
+{
+	return (struct ring *)outlet;
+}
+
+/* A slot always has room for a full batch. */
+static bool reserve(struct outlet *outlet, uint32_t slot, uint32_t count, bool thrown)
+{
+	(void)count;
+	(void)thrown;
+	return ring_free(ring_of(outlet), slot);
+}
+
+static void *place(struct outlet *outlet, uint32_t slot, uint32_t index)
+{
+	return ring_sample(ring_of(outlet), slot, index);
+}
+
+static void publish(struct outlet *outlet, uint32_t slot,
+		    const struct outlet_batch *batch,
+		    const struct outlet_sample *samples)
+{
+	struct ring *ring = ring_of(outlet);
+	struct ring_batch *shared = ring_batch(ring, slot);
+	uint32_t *labels = ring_labels(ring, slot), *numbers = ring_samples(ring, slot);
+
+	for (uint32_t i = 0; i < batch->good; i++) {
+		numbers[i] = samples[i].sample;
+		labels[i] = samples[i].label;
+	}
+	shared->epoch = batch->epoch;
+	shared->step = batch->step;
+	shared->count = batch->good;
+	shared->repeated = batch->repeated;
+	ring_publish(ring, slot);
+}
+
+/* What was never published is free. */
+static void discard(struct outlet *outlet, uint32_t slot)
+{
+	(void)outlet;
+	(void)slot;
+}
+
+static void rewind_nothing(struct outlet *outlet)
+{
+	(void)outlet;
+}
+
+static void wake(struct outlet *outlet)
+{
+	ring_wake(ring_of(outlet));
+}
+
+static const struct outlet_ops ops = {
+	.reserve = reserve,
+	.sample = place,
+	.publish = publish,
+	.discard = discard,
+	.rewind = rewind_nothing,
+	.wake = wake,
+};
+
+struct outlet *ring_outlet(struct ring *ring)
+{
+	ring->outlet.ops = &ops;
+	return &ring->outlet;
+}
+
+struct ring_reader *ring_join(struct ring *ring, struct error *err)
+{
+	struct ring_reader *reader = calloc(1, sizeof(*reader));
+
+	if (reader == NULL) {
+		error_sys(err, ENOMEM, "cannot join the ring");
+		return NULL;
+	}
+	reader->cursor = mmap(NULL, sizeof(*reader->cursor), PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (reader->cursor == MAP_FAILED) {
+		error_sys(err, errno, "cannot join the ring");
+		free(reader);
+		return NULL;
+	}
+	reader->ring = ring;
+	reader->next = atomic_load(&ring->header->published);
+	ring->reader = reader;
+	return reader;
+}
+
+void ring_leave(struct ring_reader *reader)
+{
+	if (reader == NULL)
+		return;
+	reader->ring->reader = NULL;
+	munmap(reader->cursor, sizeof(*reader->cursor));
+	free(reader);
+}
+
+static bool ready(const struct ring_reader *reader)
+{
+	return atomic_load_explicit(&reader->ring->header->published,
+				    memory_order_acquire) > reader->next;
+}
+
+int ring_take(struct ring_reader *reader, uint64_t timeout_ns, uint32_t *slot)
+{
+	struct header *header = reader->ring->header;
+	uint32_t bell = atomic_load(&header->bell);
+
+	if (!ready(reader) && timeout_ns > 0)
+		futex_wait(&header->bell, bell, timeout_ns);
+	if (!ready(reader))
+		return -EAGAIN;
+	*slot = atomic_load_explicit(&header->order[reader->next % header->shape.slots],
+				     memory_order_relaxed);
+	reader->next++;
+	reader->taken[*slot] = true;
+	reader->held++;
+	return 0;
+}
+
+int ring_release(struct ring_reader *reader, uint32_t slot)
+{
+	const struct ring *ring = reader->ring;
+
+	if (slot >= ring->header->shape.slots || !reader->taken[slot])
+		return -EINVAL;
+	reader->taken[slot] = false;
+	reader->held--;
+	atomic_store_explicit(&reader->cursor->released[slot],
+			      ring_batch(ring, slot)->number, memory_order_release);
+	atomic_fetch_add(&reader->cursor->bell, 1);
+	return 0;
+}
+
+unsigned ring_held(const struct ring_reader *reader)
+{
+	return reader->held;
+}

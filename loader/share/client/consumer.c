@@ -1,0 +1,518 @@
+/* consumer.c - batches of a loader that several programs share (DSA_SHARE). */
+#include "loader/base/clock.h"
+#include "loader/base/trace.h"
+#include "loader/share/client/consumer_state.h"
+#include "loader/share/client/tail.h"
+#include "loader/share/wire/classes.h"
+#include "loader/share/wire/hello.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOK_NS = 50000000 }; /* how long a loader's death may go unseen */
+
+/* ---- links ---- */
+
+static void let_go(struct link **at)
+{
+	struct link *link = *at;
+
+	if (link->held > 0)
+		return;
+	*at = link->next;
+	link_close(link);
+}
+
+void consumer_leave(struct consumer *consumer)
+{
+	struct link *link = consumer->link;
+
+	consumer->link = NULL;
+	if (link == NULL)
+		return;
+	link->next = consumer->old;
+	consumer->old = link;
+	let_go(&consumer->old);
+}
+
+static void given_back(struct consumer *consumer, struct link *link)
+{
+	struct link **at = &consumer->old;
+
+	link->held--;
+	while (*at != NULL && *at != link)
+		at = &(*at)->next;
+	if (*at != NULL)
+		let_go(at);
+}
+
+/* ---- batches ---- */
+
+/* Places of the stream that held no sample for us: how many of them were skipped. */
+static uint64_t skipped(struct consumer *consumer, uint64_t voids)
+{
+	uint64_t stolen = voids < consumer->stolen ? voids : consumer->stolen;
+
+	consumer->stolen -= stolen;
+	trace_add(consumer->config.process, TRACE_skipped_samples, voids - stolen);
+	return voids - stolen;
+}
+
+int consumer_take(struct consumer *consumer, const struct holding *holding,
+		  uint64_t timeout_ns, struct feed_batch *batch, struct error *err)
+{
+	struct feed_reader *reader = consumer->link->reader;
+	uint64_t before = consumer->remaining, places;
+	uint32_t *labels = holding->labels + holding->count;
+	uint32_t *samples = holding->samples + holding->count;
+	int result = feed_take(reader, consumer->holdings.batch - holding->count,
+			       timeout_ns, batch, labels, samples, err);
+
+	if (result == 1)
+		result = link_own(consumer->link, batch->count, labels, samples, err);
+	if (result != 1 || batch->repeated)
+		return result;
+	consumer->remaining = feed_remaining(reader);
+	places = before - (batch->epoch_ends ? 0 : consumer->remaining);
+	trace_add(consumer->config.process, TRACE_shared_samples, batch->count);
+	if (skipped(consumer, places - batch->count) > 0 &&
+	    consumer->config.options->fail)
+		return error_set(
+			err, EBADMSG,
+			"a sample of epoch %llu, step %llu could not be read or "
+			"decoded: dsa serve --status names it",
+			(unsigned long long)consumer->epoch,
+			(unsigned long long)consumer->step);
+	return 1;
+}
+
+static void end_step(struct consumer *consumer, const struct feed_batch *batch)
+{
+	if (batch->repeated)
+		return;
+	consumer->step++;
+	if (!batch->epoch_ends)
+		return;
+	consumer->step = 0;
+	consumer->epoch++;
+	consumer->stolen = 0;
+	consumer->done = consumer->epoch >= consumer->end_epoch;
+}
+
+/* The last batch of an epoch has no samples, or too few of them: 0, or -errno. */
+static int pass_over(struct consumer *consumer, struct holding *holding,
+		     const struct feed_batch *batch)
+{
+	holding->count = 0;
+	end_step(consumer, batch);
+	return batch->count > 0 ? feed_release(consumer->link->reader, batch) : 0;
+}
+
+/* A run measures, and it is not of the window that is on. */
+static bool is_stale(const struct consumer *consumer, const struct feed_batch *batch)
+{
+	uint32_t turn = consumer->driver != NULL ? driver_turn(consumer->driver) : 0;
+
+	return turn != 0 && batch->turn != turn;
+}
+
+/* Throws away what is published. */
+static void drain(void *context)
+{
+	struct consumer *consumer = context;
+	struct holding *holding = holdings_free(&consumer->holdings);
+	struct feed_batch batch;
+
+	while (holding != NULL && consumer->link != NULL && !consumer->done &&
+	       consumer_take(consumer, holding, 0, &batch, NULL) == 1)
+		pass_over(consumer, holding, &batch);
+}
+
+static int start_driving(struct consumer *consumer, struct error *err)
+{
+	const struct driver_parts parts = {
+		.trace = consumer->config.trace,
+		.process = consumer->config.process,
+		.options = consumer->config.options,
+		.drain = drain,
+		.context = consumer,
+	};
+	struct error failure = {0};
+
+	consumer->asked = true;
+	if (consumer->config.trace == NULL || consumer->config.undriven)
+		return 0;
+	consumer->driver = driver_open(&parts, &failure);
+	if (failure.code != 0)
+		*err = failure;
+	return -failure.code;
+}
+
+/* Makes a batch of what was taken. 1; 0: it is not complete, or none; -errno. */
+static int keep(struct consumer *consumer, struct holding *holding,
+		const struct feed_batch *batch)
+{
+	struct link *link = consumer->link;
+	uint32_t had = holding->count, all = had + batch->count;
+	bool full = all == consumer->holdings.batch || batch->repeated;
+	int result;
+
+	holding->batch = *batch;
+	if (all == 0 ||
+	    (!full && batch->epoch_ends && consumer->config.options->drop_last))
+		return pass_over(consumer, holding, batch);
+	if (had == 0 && batch->data != NULL && !batch->partial && !link_copies(link)) {
+		holding->count = all;
+		holding->link = link;
+		link->held++;
+		return 1;
+	}
+	result = holdings_copy(&consumer->holdings, holding, link, batch);
+	trace_add(consumer->config.process, TRACE_copied_bytes,
+		  batch->count * consumer->holdings.sample_bytes);
+	return result < 0 ? result : !batch->partial;
+}
+
+/* The link had no batch in time. *blocked: because we hold what its loader needs. */
+static int look_around(struct consumer *consumer, struct holding *holding,
+		       bool *blocked, struct error *err)
+{
+	struct link *link = consumer->link;
+	bool again = *blocked;
+
+	if (link->gone)
+		return consumer_recover(consumer, holding, -ECONNRESET, err);
+	link_look(link);
+	*blocked = !link->gone && link->held > 0 && feed_blocks(link->reader);
+	return again && *blocked ? -EBUSY : 0;
+}
+
+static int no_batch(struct consumer *consumer, struct holding *holding, int reason,
+		    struct error *err)
+{
+	if (reason == -ENODATA || reason == -ENOLINK)
+		return consumer_recover(consumer, holding, reason, err);
+	if (reason == -EPIPE)
+		error_within(err, 0, "the shared loader failed");
+	return reason;
+}
+
+/* Waits for a batch of the link: 1; 0 when there is no link any more; -errno. */
+static int wait_batch(struct consumer *consumer, struct holding *holding,
+		      struct error *err)
+{
+	bool blocked = false;
+
+	while (consumer->link != NULL && !consumer->done && !consumer->ended) {
+		bool now = consumer->link->gone || blocked; /* or never */
+		struct feed_batch batch;
+		int result = consumer_take(consumer, holding, now ? 0 : LOOK_NS, &batch,
+					   err);
+
+		if (result == 1)
+			result = is_stale(consumer, &batch)
+					 ? pass_over(consumer, holding, &batch)
+					 : keep(consumer, holding, &batch);
+		else if (result == -EAGAIN)
+			result = look_around(consumer, holding, &blocked, err);
+		else
+			result = no_batch(consumer, holding, result, err);
+		if (result != 0)
+			return result;
+		if (consumer->driver != NULL && driver_stopped(consumer->driver))
+			return 0;
+	}
+	/* a loader that ended may leave less than a batch */
+	return consumer->alone == NULL && holding->count > 0 &&
+	       !consumer->config.options->drop_last;
+}
+
+static void show(struct consumer *consumer, struct holding *holding,
+		 struct dsa_batch *batch)
+{
+	*batch = (struct dsa_batch){
+		.data = holding->link != NULL ? holding->batch.data : holding->copy,
+		.labels = holding->labels,
+		.samples = holding->samples,
+		.sample_bytes = consumer->holdings.sample_bytes,
+		.count = holding->count,
+		.slot = (uint32_t)(holding - consumer->holdings.slot),
+		.epoch = consumer->epoch,
+		.step = consumer->step,
+		.repeated = holding->batch.repeated,
+	};
+	if (consumer->link != NULL)
+		trace_add(consumer->config.process, TRACE_ahead_samples,
+			  feed_ahead(consumer->link->reader));
+	holding->taken = true;
+	consumer->holdings.taken++;
+	end_step(consumer, &holding->batch);
+}
+
+/* Batches of the own pipeline, with numbers as if the shared loader had gone on. */
+static int next_alone(struct consumer *consumer, struct dsa_batch *batch,
+		      struct delivery_wait *wait, struct error *err)
+{
+	struct delivery *alone = consumer->alone;
+	int result;
+
+	if (consumer->ended) /* it was told while this one was opened */
+		return 0;
+	result = alone->ops->next(alone, batch, wait, err);
+	if (result != 1)
+		return result;
+	batch->slot += consumer->holdings.slots;
+	if (batch->epoch == consumer->alone_epoch)
+		batch->step += consumer->alone_step;
+	return 1;
+}
+
+static int next_shared(struct consumer *consumer, struct dsa_batch *batch,
+		       struct delivery_wait *wait, struct error *err)
+{
+	struct holding *holding = holdings_free(&consumer->holdings);
+	struct error *failure = &consumer->failure;
+	int result;
+
+	if (holding == NULL)
+		return -EBUSY;
+	result = failure->code != 0 ? -failure->code
+				    : wait_batch(consumer, holding, failure);
+	if (result == 1)
+		show(consumer, holding, batch);
+	if (result == -EBUSY)
+		return result;
+	if (result < 0 && failure->code == 0)
+		error_sys(failure, -result, "cannot take a batch of the shared loader");
+	if (result < 0)
+		*err = *failure;
+	if (consumer->done || result < 0)
+		consumer_leave(consumer);
+	wait->delivered_ns = clock_now();
+	return result < 0 ? -failure->code : result;
+}
+
+static int consumer_next(struct delivery *delivery, struct dsa_batch *batch,
+			 struct delivery_wait *wait, struct error *err)
+{
+	struct consumer *consumer = (struct consumer *)delivery;
+	uint64_t asked;
+	int result = 0;
+
+	if (!consumer->asked && (result = start_driving(consumer, err)) < 0)
+		return result;
+	if (consumer->driver != NULL && driver_request(consumer->driver) == 0)
+		return 0;
+	asked = clock_now();
+	if (consumer->alone == NULL)
+		result = next_shared(consumer, batch, wait, err);
+	if (result == 0 && consumer->alone != NULL)
+		result = next_alone(consumer, batch, wait, err);
+	wait->asked_ns = asked;
+	if (result == 1 && consumer->driver != NULL)
+		driver_delivered(consumer->driver, 0, batch->count,
+				 wait->delivered_ns - asked);
+	return result;
+}
+
+static int consumer_release(struct delivery *delivery, const struct dsa_batch *batch,
+			    struct error *err)
+{
+	struct consumer *consumer = (struct consumer *)delivery;
+	struct delivery *alone = consumer->alone;
+	struct dsa_batch its = *batch;
+	struct holding *holding;
+	struct link *link;
+	int result = 0;
+
+	if (batch->slot >= consumer->holdings.slots) {
+		its.slot -= consumer->holdings.slots;
+		return alone != NULL ? alone->ops->release(alone, &its, err) : -EINVAL;
+	}
+	holding = &consumer->holdings.slot[batch->slot];
+	if (!holding->taken)
+		return -EINVAL;
+	link = holding->link;
+	holding->taken = false;
+	holding->link = NULL;
+	holding->count = 0;
+	consumer->holdings.taken--;
+	if (link == NULL)
+		return 0;
+	result = feed_release(link->reader, &holding->batch);
+	if (result == -EBADMSG)
+		error_set(
+			err, EBADMSG,
+			"the batch of epoch %llu, step %llu changed while it was held",
+			(unsigned long long)batch->epoch,
+			(unsigned long long)batch->step);
+	given_back(consumer, link);
+	return result;
+}
+
+static unsigned consumer_held(const struct delivery *delivery)
+{
+	const struct consumer *consumer = (const struct consumer *)delivery;
+	const struct delivery *alone = consumer->alone;
+
+	return consumer->holdings.taken + (alone != NULL ? alone->ops->held(alone) : 0);
+}
+
+static void consumer_stop(struct delivery *delivery)
+{
+	struct consumer *consumer = (struct consumer *)delivery;
+	struct delivery *alone;
+
+	consumer->ended = true;
+	alone = consumer->alone;
+	if (alone != NULL)
+		alone->ops->stop(alone);
+}
+
+static void consumer_emulated(struct delivery *delivery, double rate)
+{
+	const struct consumer *consumer = (const struct consumer *)delivery;
+
+	if (consumer->driver != NULL)
+		driver_emulated(consumer->driver, rate);
+}
+
+/* ---- looking ---- */
+
+static void consumer_stats(const struct delivery *delivery, struct dsa_stats *stats)
+{
+	const struct consumer *consumer = (const struct consumer *)delivery;
+	const struct delivery *alone = consumer->alone;
+	const struct dsa_stats *about = &consumer->about;
+
+	if (alone != NULL) {
+		alone->ops->stats(alone, stats);
+		if (stats->epoch == consumer->alone_epoch)
+			stats->step += consumer->alone_step;
+	} else {
+		stats->epoch = consumer->epoch;
+		stats->step = consumer->step;
+		stats->workers = about->workers;
+	}
+	stats->shared = alone != NULL ? 2 : 1;
+	stats->steps_per_epoch = about->steps_per_epoch;
+	stats->dataset_samples = about->dataset_samples;
+	stats->dataset_bytes = about->dataset_bytes;
+	stats->classes = about->classes;
+}
+
+static const char *consumer_class(const struct delivery *delivery, uint32_t label)
+{
+	const struct consumer *consumer = (const struct consumer *)delivery;
+
+	return classes_name(consumer->classes, consumer->about.classes, label);
+}
+
+/* ---- opening ---- */
+
+static void consumer_close(struct delivery *delivery)
+{
+	struct consumer *consumer = (struct consumer *)delivery;
+	struct delivery *alone = consumer->alone;
+
+	driver_close(consumer->driver);
+	if (alone != NULL)
+		alone->ops->close(alone);
+	consumer_leave(consumer);
+	while (consumer->old != NULL) {
+		consumer->old->held = 0;
+		let_go(&consumer->old);
+	}
+	holdings_fini(&consumer->holdings);
+	free(consumer->classes);
+	free(consumer->path);
+	free(consumer);
+}
+
+static const struct delivery_ops consumer_ops = {
+	.next = consumer_next,
+	.release = consumer_release,
+	.held = consumer_held,
+	.stop = consumer_stop,
+	.emulated = consumer_emulated,
+	.stats = consumer_stats,
+	.class_name = consumer_class,
+	.close = consumer_close,
+};
+
+static void describe(struct consumer *consumer)
+{
+	const struct protocol_welcome *welcome = &consumer->link->welcome;
+	const struct options *options = consumer->config.options;
+	uint64_t steps = welcome->epoch_places / options->batch;
+
+	if (!options->drop_last && welcome->epoch_places % options->batch > 0)
+		steps++;
+	consumer->about = (struct dsa_stats){
+		.steps_per_epoch = steps,
+		.dataset_samples = welcome->dataset_samples,
+		.dataset_bytes = welcome->dataset_bytes,
+		.classes = welcome->classes,
+		.workers = welcome->workers,
+	};
+	consumer->classes = consumer->link->classes;
+	consumer->link->classes = NULL;
+	consumer->decoded = welcome->decoded != 0;
+	consumer->seed = welcome->seed;
+}
+
+static int join(struct consumer *consumer, const char *path, struct error *err)
+{
+	const struct options *options = consumer->config.options;
+	int result = hello_fill(&consumer->hello, options, err);
+
+	if (result < 0)
+		return result;
+	consumer->path = strdup(path);
+	if (consumer->path == NULL)
+		return error_sys(err, ENOMEM, "cannot open the loader");
+	consumer->link = consumer_reach(consumer, -1, err);
+	if (consumer->link == NULL)
+		return -err->code;
+	if (holdings_init(&consumer->holdings, options->prefetch + 1, options->batch,
+			  consumer->link->welcome.sample_bytes) < 0)
+		return error_sys(err, ENOMEM, "cannot open the loader");
+	consumer->epoch = options->start_epoch;
+	consumer->remaining = consumer->link->welcome.remaining;
+	if (consumer->remaining > consumer->link->welcome.epoch_places)
+		consumer->stolen =
+			consumer->remaining - consumer->link->welcome.epoch_places;
+	consumer->end_epoch = options->epochs > 0
+				      ? options->start_epoch + options->epochs
+				      : UINT64_MAX;
+	describe(consumer);
+	if (consumer->decoded && strcmp(options->prep, "image") != 0)
+		return error_set(err, EINVAL,
+				 "DSA_SHARE: the shared loader delivers decoded "
+				 "pictures, this program wants prep=%s",
+				 options->prep);
+	return 0;
+}
+
+struct delivery *consumer_open(const struct delivery_config *config, const char *path,
+			       struct error *err)
+{
+	struct consumer *consumer = calloc(1, sizeof(*consumer));
+
+	if (consumer == NULL) {
+		error_sys(err, ENOMEM, "cannot open the loader");
+		return NULL;
+	}
+	consumer->base.ops = &consumer_ops;
+	consumer->config = *config;
+	if (join(consumer, path, err) == 0)
+		return consumer->decoded ? tail_open(&consumer->base, config, err)
+					 : &consumer->base;
+	consumer_close(&consumer->base);
+	if (!config->options->alone || !link_unreachable(err->code))
+		return NULL;
+	*err = (struct error){0};
+	trace_add(config->process, TRACE_went_alone, 1);
+	return own_open(config, err);
+}

@@ -1,0 +1,69 @@
+/*
+ * consumer_state.h - what the parts of a consumer share. Private to loader/share/.
+ *
+ *	link --feed_take()--> batch, batch, .. the end of its epochs
+ *	  | dropped, or the loader ended
+ *	  +--> another link (takeover): the same batch goes on
+ *	  +--> a pipeline of its own: the rest of the epoch, then whole ones
+ *
+ * Epochs and steps are counted over all of these: for the program it is one stream.
+ */
+#ifndef DSA_SHARE_CONSUMER_STATE_H
+#define DSA_SHARE_CONSUMER_STATE_H
+
+#include "loader/base/error.h"
+#include "loader/batch_source.h"
+#include "loader/driver.h"
+#include "loader/loader.h"
+#include "loader/options.h"
+#include "loader/share/client/holding.h"
+#include "loader/share/client/link.h"
+
+struct consumer {
+	struct delivery base;
+	struct delivery_config config;
+	struct options options; /* for the pipeline of its own: from where it begins */
+	char *path;             /* of the socket */
+	struct protocol_hello hello;
+	struct dsa_stats about; /* what never changes */
+	char *classes;
+	uint64_t seed; /* the shared loader's */
+	bool decoded;  /* samples are canvases, for tail.h */
+	struct holdings holdings;
+	struct link *link; /* NULL: none any more */
+	struct link *old;  /* ended, but batches in their feeds are held */
+	uint64_t end_epoch;
+	uint64_t remaining;    /* places of this epoch, when a batch was taken last */
+	uint64_t stolen;       /* of them those whose samples are not for it */
+	struct driver *driver; /* NULL: not ours to drive, or not asked yet */
+	bool asked;            /* for a batch */
+	_Atomic bool ended;    /* the program wants no more */
+	bool done;             /* the program has had all its epochs */
+	struct error failure;  /* code 0: none; after one comes no batch */
+	_Atomic uint64_t epoch, step;     /* of the next batch */
+	_Atomic(struct delivery *) alone; /* the pipeline of its own; NULL: none */
+	uint64_t alone_epoch, alone_step; /* where that one began */
+};
+
+/* Lets a link go as soon as nothing in its feed is held. */
+void consumer_leave(struct consumer *consumer);
+
+/* Takes what the holding lacks of a batch from the link's feed; as feed_take(). Counts
+ * what the loader skipped. */
+int consumer_take(struct consumer *consumer, const struct holding *holding,
+		  uint64_t timeout_ns, struct feed_batch *batch, struct error *err);
+
+/* recover.c: joins a loader at the path, of which there may be none yet: tries as long as
+ * options->takeover. before: memfd of the one that hello.stand tells of, or -1. */
+struct link *consumer_reach(struct consumer *consumer, int before, struct error *err);
+
+/*
+ * recover.c: the link brings no more batches, for the reason (-errno) that
+ * consumer_take() gave, -ECONNRESET for a loader that is gone. 0: there is another link,
+ * or a pipeline of its own, and nothing is lost; the holding has what is taken already.
+ * -errno: the data ends.
+ */
+int consumer_recover(struct consumer *consumer, struct holding *holding, int reason,
+		     struct error *err);
+
+#endif

@@ -1,0 +1,95 @@
+/*
+ * tap.c - sits between the pipeline and the feed, and sees what is published: where laps
+ * begin, so that jobs can begin there too, and which samples, for the audit.
+ */
+#include "loader/share/server/server_state.h"
+
+#include <unistd.h>
+
+static struct tap *tap_of(struct outlet *outlet)
+{
+	return (struct tap *)outlet; /* its first member */
+}
+
+static bool reserve(struct outlet *outlet, uint32_t slot, uint32_t count, bool thrown)
+{
+	struct tap *tap = tap_of(outlet);
+
+	if (!tap->server->order->wanted(tap->server))
+		return false;
+	return tap->feed->ops->reserve(tap->feed, slot, count, thrown);
+}
+
+static void *sample(struct outlet *outlet, uint32_t slot, uint32_t at)
+{
+	struct outlet *feed = tap_of(outlet)->feed;
+
+	return feed->ops->sample(feed, slot, at);
+}
+
+static void discard(struct outlet *outlet, uint32_t slot)
+{
+	struct outlet *feed = tap_of(outlet)->feed;
+
+	feed->ops->discard(feed, slot);
+}
+
+static void rewind_all(struct outlet *outlet)
+{
+	struct outlet *feed = tap_of(outlet)->feed;
+
+	feed->ops->rewind(feed);
+}
+
+void tap_news(const struct tap *tap)
+{
+	uint64_t one = 1;
+
+	while (write(tap->server->news, &one, sizeof(one)) < 0)
+		break; /* full: it will be read */
+}
+
+static void publish(struct outlet *outlet, uint32_t slot,
+		    const struct outlet_batch *batch,
+		    const struct outlet_sample *samples)
+{
+	struct tap *tap = tap_of(outlet);
+	struct share_server *server = tap->server;
+	uint64_t first = feed_published(server->feed);
+
+	if (!batch->repeated && batch->lap != tap->lap) {
+		tap->lap = batch->lap;
+		server->order->lap(server, batch->lap);
+	}
+	tap->feed->ops->publish(tap->feed, slot, batch, samples);
+	if (server->audit != NULL)
+		audit_note(server->audit, server->feed, first);
+}
+
+static void wake(struct outlet *outlet)
+{
+	struct tap *tap = tap_of(outlet);
+
+	tap->feed->ops->wake(tap->feed);
+	tap_news(tap);
+}
+
+void tap_open(struct tap *tap, struct share_server *server, uint64_t lap)
+{
+	static const struct outlet_ops ops = {
+		.reserve = reserve,
+		.sample = sample,
+		.publish = publish,
+		.discard = discard,
+		.rewind = rewind_all,
+		.wake = wake,
+		.final = true,
+	};
+
+	*tap = (struct tap){
+		.base.ops = &ops,
+		.feed = feed_outlet(server->feed),
+		.server = server,
+		.lap = lap,
+	};
+}

@@ -1,0 +1,49 @@
+#include "models/cache/hits.h"
+#include "loader/base/math/steady.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const names[HITS_POLICIES] = {
+	[HITS_NONE] = "none",       [HITS_PAGE] = "page", [HITS_MINIO] = "minio",
+	[HITS_LRU] = "lru",         [HITS_FIFO] = "fifo", [HITS_RANDOM] = "random",
+	[HITS_NEXTUSE] = "nextuse",
+};
+
+int hits_policy(const char *name)
+{
+	for (int i = 0; i < HITS_POLICIES; i++)
+		if (strcmp(names[i], name) == 0)
+			return i;
+	return -1;
+}
+
+const char *hits_policy_name(enum hits_policy policy)
+{
+	return names[policy];
+}
+
+int hits_over(enum hits_policy policy, double x, uint64_t dataset_bytes, double *hit,
+	      uint32_t parts)
+{
+	return steady_over(names[policy], x, dataset_bytes, hit, parts);
+}
+
+double hits_mean(enum hits_policy policy, double x, uint64_t dataset_bytes)
+{
+	return steady_mean(names[policy], x, dataset_bytes);
+}
+
+double hits_share(enum hits_policy policy, double mean, uint64_t dataset_bytes)
+{
+	double low = 0, high = 1;
+
+	while (high - low > 1e-4) {
+		double x = (low + high) / 2, now = hits_mean(policy, x, dataset_bytes);
+
+		if (isnan(now))
+			return NAN;
+		*(now < mean ? &low : &high) = x;
+	}
+	return high;
+}

@@ -1,0 +1,86 @@
+/*
+ * hits.h - how much of the reads a cache answers.
+ *
+ * The streams of training: every sample once an epoch, in a fresh uniform order. x is
+ * the cache's share of the data set. Closed forms for one reader, in the steady state:
+ * those of loader/base/math/steady.h; minio is the cache that never evicts (CoorDL, VLDB
+ * 2021), which nobody beats there, even with the future known.
+ */
+#ifndef DSA_HITS_H
+#define DSA_HITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+
+enum hits_policy {
+	HITS_NONE,
+	HITS_PAGE,
+	HITS_MINIO,
+	HITS_LRU,
+	HITS_FIFO,
+	HITS_RANDOM,  /* evicts any */
+	HITS_NEXTUSE, /* evicts, or does not keep, what is used last of all (Belady) */
+	HITS_POLICIES
+};
+
+/* -1: there is none of that name. */
+int hits_policy(const char *name);
+const char *hits_policy_name(enum hits_policy policy);
+
+/*
+ * Mean hit ratio of one reader over an epoch, and that of each of `parts` equal parts of
+ * it, as steady_mean() and steady_over() promise; x in 0..1.
+ */
+double hits_mean(enum hits_policy policy, double x, uint64_t dataset_bytes);
+int hits_over(enum hits_policy policy, double x, uint64_t dataset_bytes, double *hit,
+	      uint32_t parts);
+
+/* The least x of that mean hit ratio, to .0001. NAN: memory is short. */
+double hits_share(enum hits_policy policy, double mean, uint64_t dataset_bytes);
+
+/* A cache of `capacity` bytes that is read through, in a simulation. */
+struct hits_cache;
+
+/* Samples are 0 .. samples-1. NULL: memory is short. nextuse needs hits_replay(). */
+struct hits_cache *hits_cache_new(enum hits_policy policy, uint32_t samples,
+				  uint64_t capacity, uint64_t seed);
+void hits_cache_free(struct hits_cache *cache);
+
+/*
+ * Reads a sample of so many bytes through it: true when it was held. O(1). For page,
+ * whose lists' balance depends on their size, the samples' bytes should add up to those
+ * of the real data set even where there are less of them. page_cache.h tells after how
+ * many epochs it is steady; others take four.
+ */
+bool hits_cache_read(struct hits_cache *cache, uint32_t sample, uint64_t bytes);
+
+/* The halves of it, for a reader that offers only later what it missed. Not page. */
+bool hits_cache_find(struct hits_cache *cache, uint32_t sample);
+void hits_cache_offer(struct hits_cache *cache, uint32_t sample, uint64_t bytes);
+
+/* Several readers, each with a share of every epoch's fresh global shuffle. */
+struct hits_stream {
+	enum hits_policy policy;
+	uint32_t samples; /* in the data set, all of one size */
+	uint32_t
+		readers; /* ranks with a cache each; position p goes to rank p % readers */
+	double x;        /* of each cache, of the data set */
+	uint64_t sample_bytes; /* matters to page alone */
+	bool partitioned; /* a sample held by any rank is a hit for all; each sample has
+			   * one home (CoorDL) */
+	uint32_t warm, epochs; /* epochs before counting, and counted */
+	uint64_t seed;
+};
+
+struct hits_ratio {
+	double all;           /* hits / reads */
+	double local, remote; /* partitioned: in the reader's own cache, in another's */
+};
+
+/* Replays the seeded stream. 0; -EINVAL (err) or -ENOMEM. */
+int hits_replay(const struct hits_stream *stream, struct hits_ratio *ratio,
+		struct error *err);
+
+#endif

@@ -1,0 +1,176 @@
+/*
+ * hits_cache.c - caches that hold numbers of samples, and no samples.
+ *
+ *	lru, fifo	a ring of links through `next` and `prev`, whose place `samples` is
+ *			no sample but the end: next of it is the newest, prev the next to go
+ *	random		held[0 .. count-1], and where in it a sample is
+ *	minio		nothing more than the sizes
+ *	page		page_cache.h
+ */
+#include "loader/base/math/page_cache.h"
+#include "loader/base/random.h"
+#include "models/cache/hits.h"
+
+#include <stdlib.h>
+
+struct hits_cache {
+	enum hits_policy policy;
+	uint32_t samples, count;
+	uint64_t capacity, bytes;
+	uint64_t *size; /* of a sample that is held; 0: it is not */
+	uint32_t *next, *prev;
+	uint32_t *held, *where;
+	struct random random;
+	struct page_cache *page;
+};
+
+static bool has_links(enum hits_policy policy)
+{
+	return policy == HITS_LRU || policy == HITS_FIFO;
+}
+
+static void unlink_sample(struct hits_cache *cache, uint32_t sample)
+{
+	cache->next[cache->prev[sample]] = cache->next[sample];
+	cache->prev[cache->next[sample]] = cache->prev[sample];
+}
+
+static void link_newest(struct hits_cache *cache, uint32_t sample)
+{
+	uint32_t end = cache->samples, newest = cache->next[end];
+
+	cache->next[sample] = newest;
+	cache->prev[sample] = end;
+	cache->prev[newest] = sample;
+	cache->next[end] = sample;
+}
+
+/* Into the order of eviction, and out of it. */
+static void enter(struct hits_cache *cache, uint32_t sample)
+{
+	if (has_links(cache->policy))
+		link_newest(cache, sample);
+	if (cache->policy == HITS_RANDOM) {
+		cache->where[sample] = cache->count;
+		cache->held[cache->count] = sample;
+	}
+	cache->count++;
+}
+
+static void leave(struct hits_cache *cache, uint32_t sample)
+{
+	cache->count--;
+	if (has_links(cache->policy))
+		unlink_sample(cache, sample);
+	if (cache->policy == HITS_RANDOM) {
+		uint32_t last = cache->held[cache->count];
+
+		cache->held[cache->where[sample]] = last;
+		cache->where[last] = cache->where[sample];
+	}
+}
+
+/* False when nothing may go. */
+static bool evict(struct hits_cache *cache)
+{
+	uint32_t sample;
+
+	if (cache->policy == HITS_MINIO)
+		return false;
+	sample = has_links(cache->policy)
+			 ? cache->prev[cache->samples]
+			 : cache->held[random_below(&cache->random, cache->count)];
+	leave(cache, sample);
+	cache->bytes -= cache->size[sample];
+	cache->size[sample] = 0;
+	return true;
+}
+
+void hits_cache_offer(struct hits_cache *cache, uint32_t sample, uint64_t bytes)
+{
+	if (bytes == 0)
+		bytes = 1; /* that it is held must show */
+	if (cache->policy == HITS_NONE || cache->size[sample] > 0 ||
+	    bytes > cache->capacity)
+		return;
+	while (cache->bytes > cache->capacity - bytes)
+		if (!evict(cache))
+			return;
+	cache->size[sample] = bytes;
+	cache->bytes += bytes;
+	enter(cache, sample);
+}
+
+bool hits_cache_find(struct hits_cache *cache, uint32_t sample)
+{
+	if (cache->policy == HITS_NONE || cache->size[sample] == 0)
+		return false;
+	if (cache->policy == HITS_LRU) {
+		unlink_sample(cache, sample);
+		link_newest(cache, sample);
+	}
+	return true;
+}
+
+bool hits_cache_read(struct hits_cache *cache, uint32_t sample, uint64_t bytes)
+{
+	if (cache->policy == HITS_PAGE)
+		return page_cache_read(cache->page, sample, bytes);
+	if (hits_cache_find(cache, sample))
+		return true;
+	hits_cache_offer(cache, sample, bytes);
+	return false;
+}
+
+void hits_cache_free(struct hits_cache *cache)
+{
+	if (cache == NULL)
+		return;
+	page_cache_free(cache->page);
+	free(cache->size);
+	free(cache->next);
+	free(cache->prev);
+	free(cache->held);
+	free(cache->where);
+	free(cache);
+}
+
+static bool allocate(struct hits_cache *cache)
+{
+	size_t count = (size_t)cache->samples + 1;
+
+	if (cache->policy == HITS_PAGE) {
+		cache->page = page_cache_new(cache->samples, cache->capacity);
+		return cache->page != NULL;
+	}
+	cache->size = calloc(count, sizeof(*cache->size));
+	if (has_links(cache->policy)) {
+		cache->next = calloc(count, sizeof(*cache->next));
+		cache->prev = calloc(count, sizeof(*cache->prev));
+		return cache->size != NULL && cache->next != NULL &&
+		       cache->prev != NULL;
+	}
+	cache->held = calloc(count, sizeof(*cache->held));
+	cache->where = calloc(count, sizeof(*cache->where));
+	return cache->size != NULL && cache->held != NULL && cache->where != NULL;
+}
+
+struct hits_cache *hits_cache_new(enum hits_policy policy, uint32_t samples,
+				  uint64_t capacity, uint64_t seed)
+{
+	struct hits_cache *cache = calloc(1, sizeof(*cache));
+
+	if (cache == NULL)
+		return NULL;
+	cache->policy = policy;
+	cache->samples = samples;
+	cache->capacity = capacity;
+	cache->random.state = random_seed(seed, policy, samples);
+	if (!allocate(cache)) {
+		hits_cache_free(cache);
+		return NULL;
+	}
+	if (has_links(policy))
+		cache->next[samples] = cache->prev[samples] = samples;
+	return cache;
+}

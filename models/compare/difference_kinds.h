@@ -1,0 +1,54 @@
+/*
+ * difference_kinds.h - what the finders of differences share. Only
+ * models/differences*.c use it.
+ */
+#ifndef DSA_DIFFERENCE_KINDS_H
+#define DSA_DIFFERENCE_KINDS_H
+
+#include "models/compare/amount_text.h"
+#include "models/compare/differences.h"
+
+#define DIFFERENCE_EXACT 1e-6 /* nearer to 1 a ratio is none: rounding of a quotient */
+
+/* Short, as tables of them are wide. */
+enum { SLOW = DIFFERENCE_SLOWER, FAST = DIFFERENCE_FASTER, EITHER = DIFFERENCE_EITHER };
+
+/* More of it makes fetch, prep and compute slower, faster, or nobody knows. */
+struct difference_kind {
+	const char *name;
+	enum difference_rank rank;
+	signed char more[DIFFERENCE_STAGES]; /* enum difference_way */
+	enum amount_unit unit;
+	double least; /* |ln| of a ratio that is none */
+};
+
+/* What is no number: which stages it may slow, or speed up. */
+struct difference_words {
+	const char *name;
+	enum difference_rank rank;
+	bool stage[DIFFERENCE_STAGES];
+};
+
+/* NULL: there is no room for more of them. */
+struct difference *difference_add(struct differences *all, enum difference_rank rank);
+
+/* Adds that one if it is one. NULL: unknown, as good as equal, or no room. */
+struct difference *difference_number(struct differences *all,
+				     const struct difference_kind *kind, double base,
+				     double now);
+struct difference *difference_words(struct differences *all,
+				    const struct difference_words *kind,
+				    const char *base, const char *now);
+
+/* |ln| of the ratio; infinite where one of them is 0 or has no end. */
+double difference_size(double base, double now);
+
+/* NAN for UNKNOWN. */
+double difference_known(uint64_t count);
+
+/* Each adds what it finds: in what was counted and the data; in settings; in machines. */
+typedef void difference_finder(struct differences *all, const struct profile *base,
+			       const struct profile *now);
+difference_finder differences_of_data, differences_of_settings, differences_of_machines;
+
+#endif

@@ -1,0 +1,245 @@
+/* differences_data.c - what was counted, the same each time, and of which data. */
+#include "models/compare/difference_kinds.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TIMED .05  /* what a run of the same differs by in a number without interval */
+#define DRAWN .25  /* the same of the sizes of some samples that were drawn */
+#define SIZES .005 /* of means over a data set */
+
+static double per(uint64_t count, uint64_t of)
+{
+	return of == 0 ? NAN : difference_known(count) / difference_known(of);
+}
+
+/* "shards/" of "/data/shards". */
+static void where(char *to, size_t size, const char *path)
+{
+	size_t end = path == NULL ? 0 : strlen(path), begin;
+
+	while (end > 0 && path[end - 1] == '/')
+		end--;
+	for (begin = end; begin > 0 && path[begin - 1] != '/'; begin--)
+		;
+	*to = '\0';
+	if (begin == end)
+		return;
+	differences_append(to, size, " in %.*s/", (int)(end - begin), path + begin);
+}
+
+/* Two counts, each a sample of its stream. */
+struct stream {
+	const struct profile *base, *now;
+	double least; /* what samples that are others differ by */
+};
+
+/* Counts of other samples are exact, too, but say nothing of the program. */
+static bool is_same_stream(const struct profile *base, const struct profile *now)
+{
+	return base->seed == now->seed &&
+	       base->counted.samples == now->counted.samples &&
+	       (base->digest == NULL || now->digest == NULL ||
+		strcmp(base->digest, now->digest) == 0);
+}
+
+static struct difference *count_of(struct differences *all, const struct stream *stream,
+				   const struct difference_kind *kind, double base,
+				   double now)
+{
+	struct difference_kind of = *kind;
+
+	of.least = stream->least;
+	return difference_number(all, &of, base, now);
+}
+
+static const struct difference_kind more_reads = {
+	"reads per sample", DIFFERENCE_COUNTED, {SLOW, 0, 0}, AMOUNT_COUNT, 0};
+static const struct difference_kind more_bytes = {
+	"bytes read per sample", DIFFERENCE_COUNTED, {SLOW, 0, 0}, AMOUNT_BYTES, 0};
+static const struct difference_kind mean_read = {
+	"mean read", DIFFERENCE_COUNTED, {FAST, 0, 0}, AMOUNT_BYTES, 0};
+
+/* A file opened once more is read once more: then that is told, and not its reads. */
+static bool follow_opens(const struct profile_counted *base,
+			 const struct profile_counted *now)
+{
+	double opens = per(now->opens, now->samples) - per(base->opens, base->samples);
+	double reads = per(now->reads, now->samples) - per(base->reads, base->samples);
+
+	return opens > 0 && reads <= opens * fmax(1, per(now->reads, now->opens));
+}
+
+/* As many bytes in more reads are smaller reads. Where both changed, each is told. */
+static void reads(struct differences *all, const struct stream *stream)
+{
+	const struct profile_counted *a = &stream->base->counted,
+				     *b = &stream->now->counted;
+	double reads_a = per(a->reads, a->samples), reads_b = per(b->reads, b->samples);
+	double bytes_a = per(a->read_bytes, a->samples),
+	       bytes_b = per(b->read_bytes, b->samples);
+	bool same_bytes = difference_size(bytes_a, bytes_b) <
+			  difference_size(reads_a, reads_b) / 4;
+	struct difference *found;
+	char place[64];
+
+	if (same_bytes && follow_opens(a, b))
+		return;
+	if (!same_bytes) {
+		count_of(all, stream, &more_bytes, bytes_a, bytes_b);
+		count_of(all, stream, &more_reads, reads_a, reads_b);
+		return;
+	}
+	found = count_of(all, stream, &mean_read, per(a->read_bytes, a->reads),
+			 per(b->read_bytes, b->reads));
+	if (found == NULL)
+		return;
+	where(place, sizeof(place), stream->now->dataset);
+	differences_append(found->text, sizeof(found->text), "%s", place);
+	if (reads_b >= 1.5 * reads_a && isfinite(reads_b / reads_a))
+		snprintf(found->aside, sizeof(found->aside), "%.4g times as many reads",
+			 round(reads_b / reads_a * 10) / 10);
+}
+
+static const struct {
+	struct difference_kind kind;
+	size_t at; /* in struct profile_counted */
+} counts[] = {
+#define COUNT(name, member, fetch, prep, unit)                                         \
+	{                                                                              \
+		{name, DIFFERENCE_COUNTED, {fetch, prep, 0}, unit, 0},                 \
+			offsetof(struct profile_counted, member)                       \
+	}
+	COUNT("files opened per sample", opens, SLOW, 0, AMOUNT_COUNT),
+	COUNT("hit ratio of the cache", hits, FAST, 0, AMOUNT_SHARE),
+	COUNT("decoded pixels per sample", decoded_pixels, 0, SLOW, AMOUNT_COUNT),
+	COUNT("samples that can't be used", skipped, SLOW, SLOW, AMOUNT_SHARE),
+#undef COUNT
+};
+
+static double counted_of(const struct profile_counted *counted, size_t at)
+{
+	return per(*(const uint64_t *)((const char *)counted + at), counted->samples);
+}
+
+static void counted(struct differences *all, const struct profile *base,
+		    const struct profile *now)
+{
+	const struct stream stream = {
+		base, now, is_same_stream(base, now) ? DIFFERENCE_EXACT : DRAWN};
+
+	reads(all, &stream);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		count_of(all, &stream, &counts[i].kind,
+			 counted_of(&base->counted, counts[i].at),
+			 counted_of(&now->counted, counts[i].at));
+}
+
+static void other_data(struct differences *all, const struct profile *base,
+		       const struct profile *now)
+{
+	struct difference *found;
+	char from[64], to[64];
+
+	if (base->digest == NULL || now->digest == NULL ||
+	    strcmp(base->digest, now->digest) == 0)
+		return;
+	found = difference_add(all, DIFFERENCE_SET);
+	if (found == NULL)
+		return;
+	found->way[DIFFERENCE_FETCH] = found->way[DIFFERENCE_PREP] = DIFFERENCE_EITHER;
+	where(from, sizeof(from), base->dataset);
+	where(to, sizeof(to), now->dataset);
+	differences_append(found->text, sizeof(found->text),
+			   strcmp(from, to) == 0
+				   ? "the data%s is other data"
+				   : "the data%s is other data than that%s",
+			   to, from);
+}
+
+static void data_set(struct differences *all, const struct profile *base,
+		     const struct profile *now)
+{
+	static const struct difference_kind mean = {"mean size of a sample",
+						    DIFFERENCE_SET,
+						    {SLOW, SLOW, 0},
+						    AMOUNT_BYTES,
+						    SIZES};
+	static const struct difference_kind samples = {"samples of the data set",
+						       DIFFERENCE_BESIDE,
+						       {EITHER, 0, 0},
+						       AMOUNT_COUNT,
+						       DIFFERENCE_EXACT};
+
+	other_data(all, base, now);
+	difference_number(all, &mean, per(base->dataset_bytes, base->dataset_samples),
+			  per(now->dataset_bytes, now->dataset_samples));
+	difference_number(all, &samples, difference_known(base->dataset_samples),
+			  difference_known(now->dataset_samples));
+}
+
+static void hits(struct differences *all, const struct profile *base,
+		 const struct profile *now)
+{
+	static const struct difference_kind kind = {"hit ratio of the cache",
+						    DIFFERENCE_MEASURED,
+						    {FAST, 0, 0},
+						    AMOUNT_SHARE,
+						    0};
+
+	if (differences_are_clear(&base->hit_ratio, &now->hit_ratio, SIZES))
+		difference_number(all, &kind, base->hit_ratio.value,
+				  now->hit_ratio.value);
+}
+
+/* Bytes that the storage had to give for a sample of real windows. */
+static double stored_per_sample(const struct profile *profile)
+{
+	double bytes = 0, samples = 0;
+
+	for (size_t i = 0; i < profile->window_count; i++) {
+		const struct profile_window *window = &profile->windows[i];
+
+		if (!window->used || window->kind == NULL ||
+		    strcmp(window->kind, "real") != 0)
+			continue;
+		bytes += difference_known(window->read_bytes);
+		samples += difference_known(window->samples);
+	}
+	return samples > 0 ? bytes / samples : NAN;
+}
+
+static bool was_counted(const struct profile *profile)
+{
+	return profile->counted.read_bytes != UNKNOWN;
+}
+
+static void measured(struct differences *all, const struct profile *base,
+		     const struct profile *now)
+{
+	static const struct difference_kind stored = {"bytes from storage per sample",
+						      DIFFERENCE_MEASURED,
+						      {SLOW, 0, 0},
+						      AMOUNT_BYTES,
+						      DRAWN};
+	static const struct difference_kind cpu = {"CPU time per sample",
+						   DIFFERENCE_BESIDE,
+						   {0, SLOW, 0},
+						   AMOUNT_SECONDS,
+						   TIMED};
+
+	if (!was_counted(base) || !was_counted(now)) {
+		hits(all, base, now);
+		difference_number(all, &stored, stored_per_sample(base),
+				  stored_per_sample(now));
+	}
+	difference_number(all, &cpu, base->cpu_s_per_sample, now->cpu_s_per_sample);
+}
+
+void differences_of_data(struct differences *all, const struct profile *base,
+			 const struct profile *now)
+{
+	counted(all, base, now);
+	data_set(all, base, now);
+	measured(all, base, now);
+}

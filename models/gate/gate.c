@@ -1,0 +1,383 @@
+#include "models/gate/gate.h"
+#include "loader/base/error.h"
+#include "models/gate/gate_causes.h"
+#include "models/gate/gate_config.h"
+#include "models/gate/gate_fit.h"
+#include "models/gate/gate_statistics.h"
+#include "models/gate/gate_timed.h"
+#include "models/gate/gate_words.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDING 1e-9 /* of a quotient of counts */
+
+/* ---- the verdict ---- */
+
+void gate_verdict_free(struct gate_verdict *verdict)
+{
+	for (size_t i = 0; i < verdict->count; i++) {
+		free(verdict->findings[i].name);
+		free(verdict->findings[i].unit);
+	}
+	for (size_t i = 0; i < verdict->cause_count; i++)
+		free(verdict->causes[i]);
+	for (size_t i = 0; i < verdict->mismatch_count; i++)
+		free(verdict->mismatches[i]);
+	free(verdict->findings);
+	free(verdict->causes);
+	free(verdict->mismatches);
+	*verdict = (struct gate_verdict){.outcome = GATE_INCONCLUSIVE};
+}
+
+struct gate_finding *gate_verdict_add(struct gate_verdict *verdict)
+{
+	size_t count = verdict->count;
+	struct gate_finding *findings = verdict->findings;
+
+	if ((count & (count - 1)) == 0) { /* room for as many again */
+		findings = realloc(findings,
+				   (count > 0 ? 2 * count : 1) * sizeof(*findings));
+		if (findings == NULL)
+			return NULL;
+		verdict->findings = findings;
+	}
+	findings[verdict->count] = (struct gate_finding){
+		.status = GATE_MISSING,
+		.base = NAN,
+		.now = NAN,
+		.worse = INTERVAL_UNKNOWN,
+		.p = NAN,
+		.limit = NAN,
+		.floor = NAN,
+		.detectable = NAN,
+	};
+	return &findings[verdict->count++];
+}
+
+struct gate_finding *gate_verdict_find(const struct gate_verdict *verdict,
+				       const char *name)
+{
+	for (size_t i = 0; i < verdict->count; i++)
+		if (strcmp(verdict->findings[i].name, name) == 0)
+			return &verdict->findings[i];
+	return NULL;
+}
+
+/* ---- judging ---- */
+
+static bool is_timed(int metric)
+{
+	return gate_metrics[metric].tier != GATE_EXACT;
+}
+
+struct judge {
+	const struct gate_config *config;
+	const struct gate_side *base, *now;
+	struct gate_verdict *verdict;
+	bool other_machine, other_data;
+	struct gate_timed timed[GATE_METRICS]; /* of those that are on */
+	double p[GATE_METRICS];                /* adjusted; NAN: it does not decide */
+	unsigned deciding;
+};
+
+static struct gate_finding *add_finding(struct judge *judge, int which)
+{
+	const struct gate_metric *metric = &gate_metrics[which];
+	struct gate_finding *finding = gate_verdict_add(judge->verdict);
+
+	if (finding == NULL || profile_text(&finding->name, "%s", metric->name) < 0 ||
+	    profile_text(&finding->unit, "%s", metric->unit) < 0)
+		return NULL;
+	finding->tier = metric->tier;
+	finding->more_is_worse = metric->more_is_worse;
+	finding->points = metric->points;
+	finding->limit = gate_config_limit(judge->config, which);
+	return finding;
+}
+
+/* On by default, but nothing that either of these programs has. */
+static bool is_of_neither(const struct judge *judge, int metric, bool base, bool now)
+{
+	return !base && !now && isnan(judge->config->limits[metric]);
+}
+
+static void say_missing(struct gate_finding *finding, bool base, bool now)
+{
+	gate_words_say(finding, "%s; --metric %s=off leaves it out",
+		       base  ? "not measured now, the base has it"
+		       : now ? "the base does not have it"
+			     : "neither side has it",
+		       finding->name);
+}
+
+/* ---- exact ones ---- */
+
+/* A mean of no reads is no number, but nothing is missing. */
+static bool is_mean_of_none(const struct gate_side *side, int metric)
+{
+	return metric == gate_metric_find("mean_read_bytes") &&
+	       side->about.counted.reads == 0;
+}
+
+/* Counts of the first samples of a stream are of these samples alone; and what of a picture
+ * is decoded, its crop, is drawn by the seed. False: of others, and the finding says so. */
+static bool are_of_same_samples(const struct judge *judge, int metric,
+				struct gate_finding *finding)
+{
+	const struct profile *base = &judge->base->about, *now = &judge->now->about;
+	bool drawn = metric == gate_metric_find("decoded_pixels_per_sample") ||
+		     now->counted.samples != now->dataset_samples;
+
+	if (base->counted.samples != now->counted.samples)
+		gate_words_say(finding,
+			       "counted over %.9g samples, was over %.9g: --samples as "
+			       "it was",
+			       (double)now->counted.samples,
+			       (double)base->counted.samples);
+	else if (base->seed != now->seed && drawn)
+		gate_words_say(finding, "another seed draws %s: --seed as it was",
+			       now->counted.samples == now->dataset_samples
+				       ? "other crops"
+				       : "other samples");
+	else
+		return true;
+	return false;
+}
+
+/* From 0 on, what any share of it is can't be told: one more is too many. */
+static bool is_beyond(const struct gate_finding *finding)
+{
+	if (isnan(finding->worse.value))
+		return (finding->now > finding->base) == finding->more_is_worse;
+	return finding->worse.value > finding->limit + ROUNDING;
+}
+
+static void decide_exact(const struct judge *judge, struct gate_finding *finding)
+{
+	finding->status = is_beyond(finding) ? GATE_REGRESSED : GATE_PASSED;
+	gate_words_exact(finding);
+	if (judge->other_data)
+		finding->status = GATE_INFORMS;
+}
+
+static int judge_exact(struct judge *judge, int metric, double was, double is)
+{
+	struct gate_finding *finding;
+
+	if (is_of_neither(judge, metric, !isnan(was), !isnan(is)) ||
+	    is_mean_of_none(judge->base, metric) || is_mean_of_none(judge->now, metric))
+		return 0;
+	finding = add_finding(judge, metric);
+	if (finding == NULL)
+		return -ENOMEM;
+	finding->base = was;
+	finding->now = is;
+	if (isnan(was) || isnan(is)) {
+		say_missing(finding, !isnan(was), !isnan(is));
+	} else if (are_of_same_samples(judge, metric, finding)) {
+		finding->worse.value =
+			gate_metric_worse(&gate_metrics[metric], was, is);
+		decide_exact(judge, finding);
+	}
+	return 0;
+}
+
+static int judge_all_exact(struct judge *judge)
+{
+	double was[GATE_METRICS], is[GATE_METRICS];
+
+	gate_metric_counted(&judge->base->about, was);
+	gate_metric_counted(&judge->now->about, is);
+	for (int i = 0; i < GATE_METRICS; i++)
+		if (!is_timed(i) && gate_config_compares(judge->config, i) &&
+		    judge_exact(judge, i, was[i], is[i]) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+/* ---- timed ones ---- */
+
+/* Why it can't fail a build here; NULL: it can. */
+static const char *why_informs(const struct judge *judge, int metric)
+{
+	if (judge->other_data)
+		return "another data set";
+	if (judge->other_machine)
+		return "another machine";
+	if (!judge->config->paired && judge->timed[metric].sessions < GATE_SESSIONS &&
+	    isnan(gate_metrics[metric].drift))
+		return "machines drift, and the base has fewer than 5 sessions";
+	return NULL;
+}
+
+static int compare_timed(struct judge *judge)
+{
+	for (int i = 0; i < GATE_METRICS; i++) {
+		struct gate_timed *timed = &judge->timed[i];
+
+		judge->p[i] = NAN;
+		if (!is_timed(i) || !gate_config_compares(judge->config, i))
+			continue;
+		if (gate_timed_compare(judge->base, judge->now, i,
+				       judge->config->paired, judge->config->alpha,
+				       timed) < 0)
+			return -ENOMEM;
+		if (why_informs(judge, i) != NULL || timed->base_count == 0 ||
+		    timed->count == 0)
+			continue;
+		judge->p[i] = timed->p;
+		judge->deciding++;
+	}
+	gate_test_holm(judge->p, GATE_METRICS);
+	for (int i = 0; i < GATE_METRICS; i++)
+		if (!isnan(judge->p[i]))
+			gate_timed_set_floor(&judge->timed[i], i, judge->config->paired,
+					     judge->config->alpha / judge->deciding);
+	return 0;
+}
+
+static void decide_timed(const struct judge *judge, int metric,
+			 struct gate_finding *finding)
+{
+	const struct gate_timed *timed = &judge->timed[metric];
+	double line = fmax(finding->limit, isnan(timed->floor) ? 0 : timed->floor);
+
+	finding->p = judge->p[metric];
+	finding->detectable =
+		gate_timed_detectable(timed, finding->limit, judge->config->alpha,
+				      judge->deciding > 0 ? judge->deciding : 1);
+	if (finding->p < judge->config->alpha && finding->worse.low > line)
+		finding->status = GATE_REGRESSED;
+	else if (finding->worse.high <= finding->limit)
+		finding->status = GATE_PASSED;
+	else
+		finding->status = GATE_UNDECIDED;
+	gate_words_timed(finding);
+}
+
+static void inform(struct gate_finding *finding, const char *why)
+{
+	finding->status = GATE_INFORMS;
+	gate_words_say(finding, "told only: %s", why);
+}
+
+static int judge_timed(struct judge *judge, int metric)
+{
+	const struct gate_timed *timed = &judge->timed[metric];
+	bool was = timed->base_count > 0, is = timed->count > 0;
+	struct gate_finding *finding;
+
+	if (is_of_neither(judge, metric, was, is))
+		return 0;
+	finding = add_finding(judge, metric);
+	if (finding == NULL)
+		return -ENOMEM;
+	finding->base = timed->base;
+	finding->now = timed->now;
+	finding->worse = timed->worse;
+	finding->floor = timed->floor;
+	finding->p = timed->p;
+	if (!was || !is)
+		say_missing(finding, was, is);
+	else if (why_informs(judge, metric) != NULL)
+		inform(finding, why_informs(judge, metric));
+	else
+		decide_timed(judge, metric, finding);
+	return 0;
+}
+
+static int judge_all_timed(struct judge *judge, struct error *err)
+{
+	struct gate_verdict *verdict = judge->verdict;
+	int result = compare_timed(judge);
+
+	if (result < 0)
+		return result;
+	result = gate_config_reaches(judge->config, verdict->base_repetitions,
+				     verdict->repetitions, judge->deciding, err);
+	for (int i = 0; result == 0 && i < GATE_METRICS; i++)
+		if (is_timed(i) && gate_config_compares(judge->config, i))
+			result = judge_timed(judge, i);
+	return result;
+}
+
+/* ---- together ---- */
+
+static bool any(const struct gate_verdict *verdict, enum gate_status status)
+{
+	for (size_t i = 0; i < verdict->count; i++)
+		if (verdict->findings[i].status == status)
+			return true;
+	return false;
+}
+
+static enum gate_outcome outcome_of(const struct judge *judge)
+{
+	const struct gate_verdict *verdict = judge->verdict;
+
+	if (judge->other_data ||
+	    (judge->other_machine && gate_config_wants_machine(judge->config)))
+		return GATE_MISMATCH;
+	if (any(verdict, GATE_REGRESSED))
+		return GATE_REGRESSION;
+	if (any(verdict, GATE_UNDECIDED) || any(verdict, GATE_MISSING) ||
+	    !any(verdict, GATE_PASSED))
+		return GATE_INCONCLUSIVE;
+	return GATE_PASS;
+}
+
+/* Moves the lines to the verdict. 0 or -ENOMEM. */
+static int check_fit(struct judge *judge)
+{
+	struct gate_fit fit;
+	int result = gate_fit_check(&judge->base->about, &judge->now->about, &fit);
+
+	judge->other_data = fit.other_data;
+	judge->other_machine = fit.other_machine;
+	judge->verdict->mismatches = fit.lines;
+	judge->verdict->mismatch_count = fit.count;
+	return result;
+}
+
+static int judge_sides(struct judge *judge, struct error *err)
+{
+	int result = check_fit(judge);
+
+	if (result == 0)
+		result = judge_all_exact(judge);
+	if (result == 0)
+		result = judge_all_timed(judge, err);
+	if (result < 0)
+		return result;
+	judge->verdict->outcome = outcome_of(judge);
+	if (judge->verdict->outcome != GATE_MISMATCH)
+		result = gate_causes_list(judge->base, judge->now, judge->verdict);
+	gate_words_verdict(judge->verdict);
+	return result;
+}
+
+int gate_judge(const struct gate_config *config, const struct gate_side *base,
+	       const struct gate_side *now, struct gate_verdict *verdict,
+	       struct error *err)
+{
+	struct judge judge = {
+		.config = config, .base = base, .now = now, .verdict = verdict};
+	int result;
+
+	*verdict = (struct gate_verdict){
+		.outcome = GATE_INCONCLUSIVE,
+		.alpha = config->alpha,
+		.base_repetitions = gate_timed_base(base, config->paired),
+		.repetitions = gate_timed_now(now),
+		.base_sessions = gate_side_separate_count(base),
+		.paired = config->paired,
+	};
+	result = gate_config_check(config, err);
+	if (result == 0)
+		result = judge_sides(&judge, err);
+	if (result == -ENOMEM)
+		error_sys(err, ENOMEM, "judging two sides");
+	return result;
+}

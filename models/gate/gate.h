@@ -1,0 +1,104 @@
+/*
+ * gate.h - did it get worse? A pure function of two sides.
+ *
+ *	exact            worse by more than its limit: a regression. No statistics
+ *	ratio, rate      a regression if p (adjusted for all of them) < alpha and the near
+ *	                 end of the interval is beyond max(limit, floor); a pass if the far
+ *	                 end is within the limit; else inconclusive
+ *	rate             against a stored baseline only informs, unless its floor comes from
+ *	                 GATE_SESSIONS sessions: machines drift between sessions
+ *
+ * floor: what identical code differs by, with a chance of alpha over all metrics
+ * (gate_timed_set_floor()). A limit below what noise does would else leave false alarms to
+ * alpha alone.
+ *
+ * On another machine timed metrics only inform, on another data set all of them do.
+ */
+#ifndef DSA_GATE_H
+#define DSA_GATE_H
+
+#include "models/gate/gate_side.h"
+
+enum { GATE_WHY = 320 };
+
+struct gate_config {
+	double limits[GATE_METRICS]; /* NAN: the metric's own; INFINITY: not compared */
+	double alpha;                /* .05 */
+	bool paired; /* repetition i of both sides was measured next to each other */
+	bool any_environment; /* another machine is allowed, as it is where nothing is timed:
+			       * then timed ones only inform */
+};
+
+/* Every limit the metric's own, alpha .05, paired. */
+void gate_config_init(struct gate_config *config);
+
+enum gate_status {
+	GATE_PASSED,
+	GATE_REGRESSED,
+	GATE_UNDECIDED,
+	GATE_MISSING, /* one side does not have it, or has nothing to compare it with */
+	GATE_INFORMS, /* told only: it can't fail a build here */
+};
+
+/* One metric. Numbers NAN where unknown. */
+struct gate_finding {
+	char *name, *unit;
+	enum gate_tier tier;
+	enum gate_status status;
+	bool more_is_worse, points;
+	double base, now;      /* medians, or counts */
+	struct interval worse; /* positive is worse; one-sided bounds */
+	double p;              /* adjusted */
+	double limit, floor;
+	double detectable; /* the smallest change beyond the limit that would be found */
+	char why[GATE_WHY]; /* one line */
+};
+
+enum gate_outcome { GATE_PASS, GATE_REGRESSION, GATE_INCONCLUSIVE, GATE_MISMATCH };
+
+struct gate_verdict {
+	enum gate_outcome outcome;
+	char why[GATE_WHY]; /* one line; of a regression its first cause, if one is known */
+	struct gate_finding *findings;
+	size_t count;
+	char **causes; /* why it changed, the largest first; ends with a NULL; NULL: none
+			*/
+	size_t cause_count;
+	char **mismatches; /* "cpu: AMD EPYC 7763, was Xeon 8370C"; the same; told also
+			      where any_environment allows them */
+	size_t mismatch_count;
+	double alpha;
+	size_t base_repetitions, repetitions;
+	size_t base_sessions; /* separate ones */
+	bool paired;
+};
+
+/* 0; -EINVAL: limits, alpha and repetitions can't go together (err says what can);
+ * -ENOMEM. gate_verdict_free() in any case. */
+int gate_judge(const struct gate_config *config, const struct gate_side *base,
+	       const struct gate_side *now, struct gate_verdict *verdict,
+	       struct error *err);
+void gate_verdict_free(struct gate_verdict *verdict);
+
+/* A finding more, all unknown; NULL: memory is short. */
+struct gate_finding *gate_verdict_add(struct gate_verdict *verdict);
+
+/* NULL: there is none of that name. */
+struct gate_finding *gate_verdict_find(const struct gate_verdict *verdict,
+				       const char *name);
+
+/* What was measured again, of both sides, counts, and is a regression only where it was
+ * one in the first verdict, too. 0 or -ENOMEM. */
+int gate_verdict_confirm(struct gate_verdict *again, const struct gate_verdict *first,
+			 const struct gate_side *base, const struct gate_side *now);
+
+/* Before anything is measured: -EINVAL when so many repetitions, pairs of them or against
+ * those of a base (NULL: not known yet), can't reach alpha. */
+int gate_check(const struct gate_config *config, const struct gate_side *base,
+	       size_t repetitions, struct error *err);
+
+const char *gate_tier_name(enum gate_tier tier);       /* "exact", "ratio", "rate" */
+const char *gate_status_name(enum gate_status status); /* "pass", "regression", ... */
+const char *gate_outcome_name(enum gate_outcome outcome); /* as it is written in JSON */
+
+#endif

@@ -1,0 +1,138 @@
+#include "models/gate/gate_fit.h"
+#include "loader/base/number.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NUMBER = 32 };
+
+/* The kernel keeps some for itself, and more or less of it from version to version. */
+#define SAME_MEMORY .02
+
+/* What an environment must agree in, and what its absence means. */
+static const struct {
+	const char *key, *absent;
+} facts[] = {
+	{"cpu", "unknown"},       {"cpu_threads_allowed", "unknown"},
+	{"cpu_quota", "none"},    {"memory", "unknown"},
+	{"memory_limit", "none"}, {"dataset_storage", "unknown"},
+};
+
+/* "23.47 GiB": its number, and what comes after it. */
+static const char *split(const char *text, double *number)
+{
+	size_t length = strcspn(text, " ");
+	char digits[NUMBER];
+
+	if (length >= sizeof(digits))
+		return NULL;
+	memcpy(digits, text, length);
+	digits[length] = '\0';
+	return number_real(digits, number) ? text + length : NULL;
+}
+
+static bool same_amount(const char *a, const char *b)
+{
+	double left, right;
+	const char *left_unit = split(a, &left), *right_unit = split(b, &right);
+
+	return left_unit != NULL && right_unit != NULL &&
+	       strcmp(left_unit, right_unit) == 0 &&
+	       fabs(left - right) <= SAME_MEMORY * fmax(left, right);
+}
+
+static bool same_fact(const char *key, const char *a, const char *b)
+{
+	if (a == NULL || b == NULL)
+		return a == b;
+	return strcmp(a, b) == 0 || (strcmp(key, "memory") == 0 && same_amount(a, b));
+}
+
+static int add_line(struct gate_fit *fit, const char *what, const char *now,
+		    const char *was)
+{
+	char **lines = realloc(fit->lines, (fit->count + 2) * sizeof(*lines));
+
+	if (lines == NULL)
+		return -ENOMEM;
+	fit->lines = lines;
+	lines[fit->count] = lines[fit->count + 1] = NULL;
+	if (profile_text(&lines[fit->count], "%s: %s, was %s", what, now, was) < 0)
+		return -ENOMEM;
+	fit->count++;
+	return 0;
+}
+
+static int check_machine(const struct profile *base, const struct profile *now,
+			 struct gate_fit *fit)
+{
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+		const char *was = profile_fact_of(base, facts[i].key);
+		const char *is = profile_fact_of(now, facts[i].key);
+
+		if (same_fact(facts[i].key, was, is))
+			continue;
+		fit->other_machine = true;
+		if (add_line(fit, facts[i].key, is == NULL ? facts[i].absent : is,
+			     was == NULL ? facts[i].absent : was) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static const char *count_text(uint64_t count, char text[NUMBER])
+{
+	if (count == UNKNOWN)
+		return "unknown";
+	snprintf(text, NUMBER, "%" PRIu64, count);
+	return text;
+}
+
+static int check_count(const char *what, uint64_t was, uint64_t is,
+		       struct gate_fit *fit)
+{
+	char old[NUMBER], new[NUMBER];
+
+	if (was == is)
+		return 0;
+	fit->other_data = true;
+	return add_line(fit, what, count_text(is, new), count_text(was, old));
+}
+
+static int check_data(const struct profile *base, const struct profile *now,
+		      struct gate_fit *fit)
+{
+	const char *was = base->digest == NULL ? "unknown" : base->digest;
+	const char *is = now->digest == NULL ? "unknown" : now->digest;
+
+	if (strcmp(was, is) != 0) {
+		fit->other_data = true;
+		if (add_line(fit, "data set's digest", is, was) < 0)
+			return -ENOMEM;
+	}
+	if (check_count("data set's samples", base->dataset_samples,
+			now->dataset_samples, fit) < 0)
+		return -ENOMEM;
+	return check_count("data set's bytes", base->dataset_bytes, now->dataset_bytes,
+			   fit);
+}
+
+int gate_fit_check(const struct profile *base, const struct profile *now,
+		   struct gate_fit *fit)
+{
+	*fit = (struct gate_fit){0};
+	if (check_data(base, now, fit) < 0)
+		return -ENOMEM;
+	return check_machine(base, now, fit);
+}
+
+void gate_fit_free(struct gate_fit *fit)
+{
+	for (size_t i = 0; i < fit->count; i++)
+		free(fit->lines[i]);
+	free(fit->lines);
+	*fit = (struct gate_fit){0};
+}

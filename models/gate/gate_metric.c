@@ -1,0 +1,100 @@
+#include "models/gate/gate_metric.h"
+
+#include <string.h>
+
+/* Numbers of the metrics in the table and in arrays of values. */
+enum {
+	OPENS,
+	READS,
+	READ_BYTES,
+	MEAN_READ,
+	HITS,
+	PIXELS,
+	SKIPPED,
+	FETCH_STALL,
+	PREP_STALL,
+	CPU,
+	RATE,
+};
+
+const struct gate_metric gate_metrics[GATE_METRICS] = {
+	[OPENS] = {"opens_per_sample", "", "files opened to read a sample", GATE_EXACT,
+		   true, false, 0, NAN},
+	[READS] = {"reads_per_sample", "", "calls that read for a sample", GATE_EXACT,
+		   true, false, 0, NAN},
+	[READ_BYTES] = {"read_bytes_per_sample", "B", "bytes read for a sample",
+			GATE_EXACT, true, false, 0, NAN},
+	[MEAN_READ] = {"mean_read_bytes", "B", "what one read brings", GATE_EXACT,
+		       false, false, 0, NAN},
+	[HITS] = {"hits_per_sample", "share",
+		  "samples that came out of the loader's cache", GATE_EXACT, false,
+		  true, 0, NAN},
+	[PIXELS] = {"decoded_pixels_per_sample", "", "pixels decoded for a sample",
+		    GATE_EXACT, true, false, 0, NAN},
+	[SKIPPED] = {"skipped_samples", "", "samples that could not be used",
+		     GATE_EXACT, true, false, 0, NAN},
+	[FETCH_STALL] = {"fetch_stall", "share", "share of a step that waits for bytes",
+			 GATE_RATIO, true, true, .05, .10},
+	[PREP_STALL] = {"prep_stall", "share", "share of a step that waits for prep",
+			GATE_RATIO, true, true, .05, .10},
+	[CPU] = {"cpu_s_per_sample", "s", "CPU time of the whole process for a sample",
+		 GATE_RATIO, true, false, INFINITY, .25},
+	[RATE] = {"samples_per_s", "samples/s", "samples trained on a second",
+		  GATE_RATE, false, false, .10, NAN},
+};
+
+int gate_metric_find(const char *name)
+{
+	for (int i = 0; i < GATE_METRICS; i++)
+		if (strcmp(gate_metrics[i].name, name) == 0)
+			return i;
+	return -1;
+}
+
+static void forget(double values[GATE_METRICS])
+{
+	for (int i = 0; i < GATE_METRICS; i++)
+		values[i] = NAN;
+}
+
+static double quotient(uint64_t count, uint64_t of)
+{
+	return count == UNKNOWN || of == UNKNOWN || of == 0
+		       ? NAN
+		       : (double)count / (double)of;
+}
+
+void gate_metric_counted(const struct profile *counted, double values[GATE_METRICS])
+{
+	const struct profile_counted *count = &counted->counted;
+
+	forget(values);
+	values[OPENS] = quotient(count->opens, count->samples);
+	values[READS] = quotient(count->reads, count->samples);
+	values[READ_BYTES] = quotient(count->read_bytes, count->samples);
+	values[MEAN_READ] = quotient(count->read_bytes, count->reads);
+	values[HITS] = quotient(count->hits, count->samples);
+	values[PIXELS] = quotient(count->decoded_pixels, count->samples);
+	values[SKIPPED] = quotient(count->skipped, 1);
+}
+
+void gate_metric_timed(const struct profile *repetition, double values[GATE_METRICS])
+{
+	forget(values);
+	values[FETCH_STALL] = repetition->stalls.fetch.value;
+	values[PREP_STALL] = repetition->stalls.prep.value;
+	values[CPU] = repetition->cpu_s_per_sample;
+	values[RATE] = repetition->rates.real.value;
+}
+
+double gate_metric_worse(const struct gate_metric *metric, double base, double now)
+{
+	double good = metric->more_is_worse ? base : now;
+	double bad = metric->more_is_worse ? now : base;
+
+	if (metric->points)
+		return bad - good;
+	if (bad == good)
+		return 0;
+	return good > 0 && bad >= 0 ? bad / good - 1 : NAN;
+}

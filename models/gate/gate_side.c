@@ -1,0 +1,325 @@
+#include "models/gate/gate_side.h"
+#include "loader/base/trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define APART_S 3600.
+
+void gate_side_init(struct gate_side *side)
+{
+	*side = (struct gate_side){0};
+	profile_init(&side->about);
+}
+
+void gate_side_free(struct gate_side *side)
+{
+	for (size_t i = 0; i < side->session_count; i++) {
+		free(side->sessions[i].when);
+		free(side->sessions[i].values);
+	}
+	free(side->sessions);
+	profile_free(&side->about);
+	gate_side_init(side);
+}
+
+struct gate_session *gate_side_add_session(struct gate_side *side, const char *when)
+{
+	size_t size = (side->session_count + 1) * sizeof(*side->sessions);
+	struct gate_session *sessions = realloc(side->sessions, size);
+	struct gate_session fresh = {0};
+
+	if (sessions == NULL)
+		return NULL;
+	side->sessions = sessions;
+	if (profile_text(&fresh.when, "%s", when) < 0)
+		return NULL;
+	sessions[side->session_count] = fresh;
+	return &sessions[side->session_count++];
+}
+
+int gate_session_add(struct gate_session *session, const double values[GATE_METRICS])
+{
+	size_t size = sizeof(*session->values);
+	void *grown = realloc(session->values, (session->count + 1) * size);
+
+	if (grown == NULL)
+		return -ENOMEM;
+	session->values = grown;
+	memcpy(session->values[session->count++], values, size);
+	return 0;
+}
+
+/* ---- separate sessions ---- */
+
+/* Seconds since 1970; false: it is no time. */
+static bool read_time(const char *text, time_t *seconds)
+{
+	struct tm parts = {0};
+	const char *end =
+		text == NULL ? NULL : strptime(text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+
+	if (end == NULL || *end != '\0')
+		return false;
+	*seconds = timegm(&parts);
+	return true;
+}
+
+static bool are_apart(const struct gate_session *a, const struct gate_session *b)
+{
+	time_t left, right;
+
+	return read_time(a->when, &left) && read_time(b->when, &right) &&
+	       fabs(difftime(left, right)) >= APART_S;
+}
+
+size_t gate_side_separate(const struct gate_side *side, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < side->session_count &&
+	       !are_apart(&side->sessions[first], &side->sessions[end]))
+		end++;
+	return end;
+}
+
+size_t gate_side_separate_count(const struct gate_side *side)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < side->session_count; i = gate_side_separate(side, i))
+		count++;
+	return count;
+}
+
+/* ---- about what ---- */
+
+static int copy_texts(struct profile *to, const struct profile *from)
+{
+	struct {
+		char **to;
+		const char *from;
+	} texts[] = {
+		{&to->version, from->version},
+		{&to->started, from->started},
+		{&to->protocol, from->protocol},
+		{&to->loader, from->loader},
+		{&to->directory, from->directory},
+		{&to->dataset, from->dataset},
+		{&to->source, from->source},
+		{&to->digest, from->digest},
+		{&to->engine, from->engine},
+		{&to->engine_reason, from->engine_reason},
+		{&to->cache, from->cache},
+		{&to->prep, from->prep},
+		{&to->output, from->output},
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		free(*texts[i].to);
+		*texts[i].to = NULL;
+		if (texts[i].from != NULL &&
+		    profile_text(texts[i].to, "%s", texts[i].from) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void copy_numbers(struct profile *to, const struct profile *from)
+{
+	to->seed = from->seed;
+	to->dataset_samples = from->dataset_samples;
+	to->dataset_bytes = from->dataset_bytes;
+	to->classes = from->classes;
+	to->batch = from->batch;
+	to->workers = from->workers;
+	to->fetch_depth = from->fetch_depth;
+	to->prefetch = from->prefetch;
+	to->cores = from->cores;
+	to->cache_capacity_bytes = from->cache_capacity_bytes;
+	to->sample_bytes = from->sample_bytes;
+	to->cache_share = from->cache_share;
+	to->storage_bandwidth = from->storage_bandwidth;
+	to->storage_latency_s = from->storage_latency_s;
+	to->prep_delay_s = from->prep_delay_s;
+	to->emulated_per_s = from->emulated_per_s;
+	to->storage_is_memory = from->storage_is_memory;
+	to->huge_pages = from->huge_pages;
+	if (from->counted.samples != UNKNOWN)
+		to->counted = from->counted;
+}
+
+static void drop_command(struct profile *profile)
+{
+	for (char **word = profile->command; word != NULL && *word != NULL; word++)
+		free(*word);
+	free(profile->command);
+	profile->command = NULL;
+}
+
+static int copy_command(struct profile *to, char *const *command)
+{
+	size_t count = 0;
+
+	drop_command(to);
+	if (command == NULL)
+		return 0;
+	while (command[count] != NULL)
+		count++;
+	to->command = calloc(count + 1, sizeof(*to->command));
+	if (to->command == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (profile_text(&to->command[i], "%s", command[i]) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+static void drop_facts(struct profile *profile)
+{
+	for (size_t i = 0; i < profile->fact_count; i++) {
+		free(profile->environment[i].key);
+		free(profile->environment[i].value);
+	}
+	free(profile->environment);
+	profile->environment = NULL;
+	profile->fact_count = 0;
+}
+
+static int copy_facts(struct profile *to, const struct profile *from)
+{
+	drop_facts(to);
+	for (size_t i = 0; i < from->fact_count; i++) {
+		const struct profile_fact *old = &from->environment[i];
+		struct profile_fact *fact = profile_add_fact(to);
+
+		if (fact == NULL || profile_text(&fact->key, "%s", old->key) < 0 ||
+		    profile_text(&fact->value, "%s", old->value) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int gate_side_describe(struct gate_side *side, const struct profile *profile)
+{
+	copy_numbers(&side->about, profile);
+	if (copy_texts(&side->about, profile) < 0 ||
+	    copy_command(&side->about, profile->command) < 0)
+		return -ENOMEM;
+	return copy_facts(&side->about, profile);
+}
+
+/* ---- a run's blocks ---- */
+
+enum { REAL, CACHED, SYNTHETIC, KINDS };
+
+/* What the windows of a block took together. */
+struct block {
+	double seconds[KINDS], samples[KINDS];
+	double cpu_s; /* of the real ones */
+};
+
+static int kind_of(const struct profile_window *window)
+{
+	static const char *const names[KINDS] = {"real", "cached", "synthetic"};
+
+	for (int kind = 0; kind < KINDS; kind++)
+		if (window->kind != NULL && strcmp(window->kind, names[kind]) == 0)
+			return kind;
+	return -1;
+}
+
+static bool counts(const struct profile_window *window)
+{
+	return window->block >= 0 && window->used && window->certified &&
+	       kind_of(window) >= 0 && window->samples != UNKNOWN && window->per_s > 0;
+}
+
+static void add_window(struct block *block, const struct profile_window *window)
+{
+	int kind = kind_of(window);
+
+	block->samples[kind] += (double)window->samples;
+	block->seconds[kind] += (double)window->samples / window->per_s;
+	if (kind == REAL)
+		block->cpu_s += window->cpu_s;
+}
+
+/* A session holds no more; a file may say anything, and blocks are searched for. */
+static size_t window_count(const struct profile *run)
+{
+	return run->window_count < TRACE_WINDOWS ? run->window_count : TRACE_WINDOWS;
+}
+
+/* The block that begins with this window, whose others come after it. */
+static struct block block_from(const struct profile *run, size_t first)
+{
+	struct block block = {0};
+
+	for (size_t i = first; i < window_count(run); i++)
+		if (counts(&run->windows[i]) &&
+		    run->windows[i].block == run->windows[first].block)
+			add_window(&block, &run->windows[i]);
+	return block;
+}
+
+static bool begins_block(const struct profile *run, size_t at)
+{
+	if (!counts(&run->windows[at]))
+		return false;
+	for (size_t i = 0; i < at; i++)
+		if (counts(&run->windows[i]) &&
+		    run->windows[i].block == run->windows[at].block)
+			return false;
+	return true;
+}
+
+static bool complete(const struct block *block)
+{
+	for (int kind = 0; kind < KINDS; kind++)
+		if (!(block->samples[kind] > 0))
+			return false;
+	return true;
+}
+
+/* As the shares of a whole run, of one block: profiler/analysis/shares.h. */
+static void block_values(const struct block *block, double values[GATE_METRICS])
+{
+	struct profile repetition;
+	double times[KINDS];
+
+	for (int kind = 0; kind < KINDS; kind++)
+		times[kind] = block->seconds[kind] / block->samples[kind];
+	profile_init(&repetition);
+	repetition.stalls.fetch.value = (times[REAL] - times[CACHED]) / times[REAL];
+	repetition.stalls.prep.value = (times[CACHED] - times[SYNTHETIC]) / times[REAL];
+	repetition.rates.real.value = 1 / times[REAL];
+	repetition.cpu_s_per_sample = block->cpu_s / block->samples[REAL];
+	gate_metric_timed(&repetition, values);
+}
+
+int gate_side_of_run(struct gate_side *side, const struct profile *run)
+{
+	const char *when = run->started == NULL ? "" : run->started;
+	struct gate_session *session;
+
+	if (gate_side_describe(side, run) < 0)
+		return -ENOMEM;
+	session = gate_side_add_session(side, when);
+	for (size_t i = 0; session != NULL && i < window_count(run); i++) {
+		double values[GATE_METRICS];
+		struct block block;
+
+		if (!begins_block(run, i))
+			continue;
+		block = block_from(run, i);
+		if (!complete(&block))
+			continue;
+		block_values(&block, values);
+		if (gate_session_add(session, values) < 0)
+			return -ENOMEM;
+	}
+	return session == NULL ? -ENOMEM : 0;
+}

@@ -1,0 +1,249 @@
+#include "models/gate/gate_timed.h"
+#include "loader/base/math/median.h"
+#include "loader/base/math/student.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { MOST = GATE_PAIRS_MOST };
+
+struct sample {
+	double values[MOST];
+	size_t count;
+};
+
+static size_t usable(const struct gate_session *session)
+{
+	return session->count < MOST ? session->count : MOST;
+}
+
+/* The first of the base's sessions that are compared. */
+static size_t first_session(const struct gate_side *side, bool paired)
+{
+	size_t first = side->session_count, total = 0;
+
+	while (first > 0) {
+		total += usable(&side->sessions[first - 1]);
+		if (total > MOST || (paired && first < side->session_count))
+			break;
+		first--;
+	}
+	return first;
+}
+
+size_t gate_timed_base(const struct gate_side *base, bool paired)
+{
+	size_t total = 0;
+
+	for (size_t i = first_session(base, paired); i < base->session_count; i++)
+		total += usable(&base->sessions[i]);
+	return total;
+}
+
+size_t gate_timed_now(const struct gate_side *now)
+{
+	return gate_timed_base(now, true);
+}
+
+/* ---- values ---- */
+
+static void add(struct sample *sample, double value)
+{
+	if (isfinite(value))
+		sample->values[sample->count++] = value;
+}
+
+static void add_session(struct sample *sample, const struct gate_session *session,
+			int metric)
+{
+	for (size_t i = 0; i < usable(session); i++)
+		add(sample, session->values[i][metric]);
+}
+
+static double middle(struct sample sample)
+{
+	return median(sample.values, sample.count);
+}
+
+/* How bad a value is, such that differences say how much worse. */
+static double badness(const struct gate_metric *metric, double value)
+{
+	double sign = metric->more_is_worse ? 1 : -1;
+
+	if (metric->points)
+		return sign * value;
+	return value > 0 ? sign * log(value) : NAN;
+}
+
+static struct sample badnesses(const struct sample *sample, int metric)
+{
+	struct sample bad = {.count = 0};
+
+	for (size_t i = 0; i < sample->count; i++)
+		add(&bad, badness(&gate_metrics[metric], sample->values[i]));
+	return bad;
+}
+
+static double measure(const struct gate_timed *timed, double shift)
+{
+	return timed->logarithms ? expm1(shift) : shift;
+}
+
+static double known(double value)
+{
+	return isfinite(value) ? value : NAN;
+}
+
+static void tell(struct gate_timed *timed)
+{
+	timed->p = timed->shift.p;
+	timed->worse = (struct interval){
+		measure(timed, timed->shift.value),
+		known(measure(timed, timed->shift.low)),
+		known(measure(timed, timed->shift.high)),
+	};
+}
+
+/* ---- pairs ---- */
+
+static void compare_pairs(const struct gate_session *base,
+			  const struct gate_session *now, int metric, double alpha,
+			  struct gate_timed *timed)
+{
+	struct sample worse = {.count = 0};
+	size_t pairs = usable(base) < usable(now) ? usable(base) : usable(now);
+
+	for (size_t i = 0; i < pairs; i++)
+		add(&worse,
+		    gate_metric_worse(&gate_metrics[metric], base->values[i][metric],
+				      now->values[i][metric]));
+	gate_test_paired(worse.values, worse.count, alpha, &timed->shift);
+	timed->pairs = worse.count;
+	tell(timed);
+}
+
+/* ---- sessions ---- */
+
+/* The mean of the sessions from first to end; NAN: none knows the metric. */
+static double middle_of(const struct gate_side *base, size_t first, size_t end,
+			int metric)
+{
+	double sum = 0, count = 0;
+
+	for (size_t i = first; i < end; i++) {
+		struct sample sample = {.count = 0}, bad;
+
+		add_session(&sample, &base->sessions[i], metric);
+		bad = badnesses(&sample, metric);
+		if (bad.count == 0)
+			continue;
+		sum += middle(bad);
+		count++;
+	}
+	return count > 0 ? sum / count : NAN;
+}
+
+/* Medians of sessions scatter as sessions do; a further one is as far from their mean. */
+static void set_drift(const struct gate_side *base, int metric,
+		      struct gate_timed *timed)
+{
+	double mean = 0, squares = 0, count = 0;
+
+	for (size_t i = 0, end; i < base->session_count; i = end) {
+		double value, step;
+
+		end = gate_side_separate(base, i);
+		value = middle_of(base, i, end, metric);
+		if (isnan(value))
+			continue;
+		count++;
+		step = value - mean; /* Welford's recurrence */
+		mean += step / count;
+		squares += step * step * (count - 1) / count;
+	}
+	timed->sessions = (size_t)count;
+	timed->drift = count < 2 ? NAN : sqrt(squares / (count - 1) * (1 + 1 / count));
+}
+
+static int compare_samples(const struct gate_side *base, const struct sample *was,
+			   const struct sample *is, int metric, double alpha,
+			   struct gate_timed *timed)
+{
+	struct sample old = badnesses(was, metric), new = badnesses(is, metric);
+	double together = (double)(old.count + new.count);
+
+	timed->logarithms = !gate_metrics[metric].points;
+	if (gate_test_unpaired(old.values, old.count, new.values, new.count, alpha,
+			       &timed->shift) < 0)
+		return -ENOMEM;
+	if (together > 0)
+		timed->pairs = (size_t)(2 * (double)(old.count * new.count) / together);
+	tell(timed);
+	set_drift(base, metric, timed);
+	return 0;
+}
+
+int gate_timed_compare(const struct gate_side *base, const struct gate_side *now,
+		       int metric, bool paired, double alpha, struct gate_timed *timed)
+{
+	struct sample was = {.count = 0}, is = {.count = 0};
+
+	*timed = (struct gate_timed){
+		.worse = INTERVAL_UNKNOWN,
+		.p = NAN,
+		.floor = NAN,
+		.drift = NAN,
+	};
+	for (size_t i = first_session(base, paired); i < base->session_count; i++)
+		add_session(&was, &base->sessions[i], metric);
+	if (now->session_count > 0)
+		add_session(&is, &now->sessions[now->session_count - 1], metric);
+	timed->base_count = was.count;
+	timed->count = is.count;
+	timed->base = middle(was);
+	timed->now = middle(is);
+	if (was.count == 0 || is.count == 0)
+		return 0;
+	if (!paired)
+		return compare_samples(base, &was, &is, metric, alpha, timed);
+	compare_pairs(&base->sessions[base->session_count - 1],
+		      &now->sessions[now->session_count - 1], metric, alpha, timed);
+	return 0;
+}
+
+void gate_timed_set_floor(struct gate_timed *timed, int metric, bool paired,
+			  double alpha)
+{
+	unsigned freedom = (unsigned)timed->sessions - 1;
+
+	timed->noise = paired ? alpha : 0;
+	if (paired)
+		timed->floor = measure(timed, gate_test_noise(timed->shift.spread,
+							      timed->pairs, alpha));
+	else if (timed->sessions >= GATE_SESSIONS)
+		timed->floor = measure(
+			timed, timed->drift * student_t(1 - 2 * alpha, freedom));
+	else
+		timed->floor = gate_metrics[metric].drift;
+}
+
+static double detectable(const struct gate_timed *timed, double alpha, double noise)
+{
+	return gate_test_detectable(timed->shift.spread, timed->pairs, alpha, noise);
+}
+
+/* All have to be: the bound beyond limit and floor, and p below Holm's first level. */
+double gate_timed_detectable(const struct gate_timed *timed, double limit, double alpha,
+			     unsigned metrics)
+{
+	bool drifts = timed->noise == 0 && !isnan(timed->floor);
+	double beyond = drifts ? fmax(limit, timed->floor) : limit, most;
+
+	if (timed->logarithms)
+		beyond = log1p(beyond);
+	most = fmax(beyond + detectable(timed, alpha, 0),
+		    detectable(timed, alpha / metrics, 0));
+	if (timed->noise > 0)
+		most = fmax(most, detectable(timed, alpha, timed->noise));
+	return known(measure(timed, most)) - limit;
+}

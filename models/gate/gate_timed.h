@@ -1,0 +1,50 @@
+/*
+ * gate_timed.h - what the repetitions of two sides say of one timed metric.
+ *
+ *	paired     the last session of each, repetition by repetition
+ *	else       the last session against those of the base, newest first, as many as
+ *	           a test takes; ratios by their logarithms
+ */
+#ifndef DSA_GATE_TIMED_H
+#define DSA_GATE_TIMED_H
+
+#include "models/gate/gate_side.h"
+#include "models/gate/gate_statistics.h"
+
+/* In the metric's measure, positive is worse. Numbers NAN where unknown. */
+struct gate_timed {
+	size_t base_count, count; /* repetitions that know it */
+	size_t sessions;          /* of the base that do, separate ones */
+	double base, now;         /* medians */
+	struct interval worse;    /* one-sided bounds */
+	double p;                 /* not adjusted */
+	double floor; /* what the same code may differ by: gate_timed_set_floor() */
+	double noise; /* the level that the floor of pairs has; 0: it has none */
+	double drift; /* standard deviation of a session's median from the mean of those
+		       * there are, as tested; NAN: fewer than 2 */
+	struct gate_shift shift; /* as tested */
+	size_t pairs;            /* the test is worth so many */
+	bool logarithms;         /* of ratios were tested */
+};
+
+/* 0 or -ENOMEM. */
+int gate_timed_compare(const struct gate_side *base, const struct gate_side *now,
+		       int metric, bool paired, double alpha, struct gate_timed *timed);
+
+/*
+ * What this metric may differ by at this level where nothing changed. Of pairs, what as many
+ * that scatter so are found to differ by; between sessions a one-sided prediction of one
+ * session more, and below GATE_SESSIONS of them what the metric says.
+ */
+void gate_timed_set_floor(struct gate_timed *timed, int metric, bool paired,
+			  double alpha);
+
+/* The smallest change beyond the limit that would be found, with `metrics` at once. */
+double gate_timed_detectable(const struct gate_timed *timed, double limit, double alpha,
+			     unsigned metrics);
+
+/* Repetitions of these sides that are compared. */
+size_t gate_timed_base(const struct gate_side *base, bool paired);
+size_t gate_timed_now(const struct gate_side *now);
+
+#endif

@@ -1,0 +1,254 @@
+#include "models/gate/gate_words.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NUMBER = 48 };
+
+const char *gate_tier_name(enum gate_tier tier)
+{
+	static const char *const names[] = {"exact", "ratio", "rate"};
+
+	return names[tier];
+}
+
+const char *gate_status_name(enum gate_status status)
+{
+	static const char *const names[] = {"pass", "regression", "inconclusive",
+					    "missing", "informs"};
+
+	return names[status];
+}
+
+const char *gate_outcome_name(enum gate_outcome outcome)
+{
+	static const char *const names[] = {"pass", "regression", "inconclusive",
+					    "mismatch"};
+
+	return names[outcome];
+}
+
+void gate_words_say(struct gate_finding *finding, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(finding->why, sizeof(finding->why), format, args);
+	va_end(args);
+}
+
+/* ---- numbers ---- */
+
+struct number {
+	char text[NUMBER];
+};
+
+/* Of what is measured: "131072 B", "12.1%". */
+static struct number value_text(const struct gate_finding *finding, double value)
+{
+	struct number number;
+
+	if (isnan(value))
+		snprintf(number.text, NUMBER, "n/a");
+	else if (strcmp(finding->unit, "share") == 0)
+		snprintf(number.text, NUMBER, "%.4g%%", value * 100);
+	else
+		snprintf(number.text, NUMBER, "%.6g%s%.10s", value,
+			 finding->unit[0] == '\0' ? "" : " ", finding->unit);
+	return number;
+}
+
+/* Of a change: "3.1%", "3.1 points"; from as much again on "27.1 times". */
+static struct number change_text(const struct gate_finding *finding, double change)
+{
+	struct number number;
+
+	if (!finding->points && change >= 1)
+		snprintf(number.text, NUMBER, "%.3g times", 1 + change);
+	else
+		snprintf(number.text, NUMBER, "%.3g%s", change * 100,
+			 finding->points ? " points" : "%");
+	return number;
+}
+
+/* "3.1% worse" or "3.1% better". */
+static struct number worse_text(const struct gate_finding *finding, double worse)
+{
+	struct number number, change = change_text(finding, fabs(worse));
+
+	snprintf(number.text, NUMBER, "%.38s %s", change.text,
+		 worse < 0 ? "better" : "worse");
+	return number;
+}
+
+/* ---- findings ---- */
+
+void gate_words_exact(struct gate_finding *finding)
+{
+	struct number now = value_text(finding, finding->now);
+	struct number was = value_text(finding, finding->base);
+	struct number limit = change_text(finding, finding->limit);
+	bool better = (finding->now < finding->base) == finding->more_is_worse;
+
+	if (finding->now == finding->base)
+		gate_words_say(finding, "%s, as it was", now.text);
+	else if (finding->status == GATE_REGRESSED && isnan(finding->worse.value))
+		gate_words_say(finding, "%s, was %s", now.text, was.text);
+	else if (finding->status == GATE_REGRESSED)
+		gate_words_say(finding, "%s, was %s: %s, limit %s", now.text, was.text,
+			       worse_text(finding, finding->worse.value).text,
+			       limit.text);
+	else if (better)
+		gate_words_say(finding, "%s, was %s: better", now.text, was.text);
+	else
+		gate_words_say(finding, "%s, was %s: within the limit of %s", now.text,
+			       was.text, limit.text);
+}
+
+/* What a change has to be beyond: "limit 5%". */
+static struct number line_text(const struct gate_finding *finding)
+{
+	bool noisy = finding->floor > finding->limit;
+	struct number number,
+		line = change_text(finding, noisy ? finding->floor : finding->limit);
+
+	snprintf(number.text, NUMBER, "%s %.38s", noisy ? "noise" : "limit", line.text);
+	return number;
+}
+
+static void say_undecided(struct gate_finding *finding)
+{
+	struct number line = line_text(finding);
+
+	if (isnan(finding->worse.low) || isnan(finding->worse.high))
+		gate_words_say(finding,
+			       "%s, was %s; %s: too few repetitions can be compared",
+			       value_text(finding, finding->now).text,
+			       value_text(finding, finding->base).text, line.text);
+	else
+		gate_words_say(finding,
+			       "between %s and %s, %s, p %.2g: these repetitions "
+			       "can't tell",
+			       worse_text(finding, finding->worse.low).text,
+			       worse_text(finding, finding->worse.high).text, line.text,
+			       finding->p);
+}
+
+void gate_words_timed(struct gate_finding *finding)
+{
+	struct number line = line_text(finding);
+
+	if (finding->status == GATE_UNDECIDED)
+		say_undecided(finding);
+	else if (finding->status == GATE_REGRESSED)
+		gate_words_say(finding, "%s, was %s: %s, at least %s; %s, p %.2g",
+			       value_text(finding, finding->now).text,
+			       value_text(finding, finding->base).text,
+			       worse_text(finding, finding->worse.value).text,
+			       change_text(finding, finding->worse.low).text, line.text,
+			       finding->p);
+	else if (finding->worse.high <= 0)
+		gate_words_say(finding, "%s, was %s: no worse",
+			       value_text(finding, finding->now).text,
+			       value_text(finding, finding->base).text);
+	else
+		gate_words_say(finding, "at most %s, %s",
+			       worse_text(finding, finding->worse.high).text,
+			       line.text);
+}
+
+/* ---- the verdict ---- */
+
+static size_t count_status(const struct gate_verdict *verdict, enum gate_status status)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < verdict->count; i++)
+		count += verdict->findings[i].status == status;
+	return count;
+}
+
+static const struct gate_finding *first(const struct gate_verdict *verdict,
+					enum gate_status status)
+{
+	for (size_t i = 0; i < verdict->count; i++)
+		if (verdict->findings[i].status == status)
+			return &verdict->findings[i];
+	return NULL;
+}
+
+/* The first of a kind speaks for all. */
+static void say_first(struct gate_verdict *verdict, enum gate_status status,
+		      const char *what)
+{
+	const struct gate_finding *finding = first(verdict, status);
+	size_t more = count_status(verdict, status) - 1;
+	int length = snprintf(verdict->why, GATE_WHY, "%s%s: %.170s", what,
+			      finding->name, finding->why);
+
+	if (more > 0)
+		snprintf(verdict->why + length, GATE_WHY - (size_t)length,
+			 "; and %zu more", more);
+}
+
+/* "fetch stall +18.2 points: mean read fell ... (fetch_stall and 2 more)". */
+static void say_cause(struct gate_verdict *verdict)
+{
+	size_t more = count_status(verdict, GATE_REGRESSED) - 1;
+	int length = snprintf(verdict->why, GATE_WHY, "%.240s (%.48s",
+			      verdict->causes[0], first(verdict, GATE_REGRESSED)->name);
+
+	if (more > 0)
+		snprintf(verdict->why + length, GATE_WHY - (size_t)length,
+			 " and %zu more)", more);
+	else
+		strcat(verdict->why, ")");
+}
+
+static void say_inconclusive(struct gate_verdict *verdict)
+{
+	if (first(verdict, GATE_MISSING) != NULL)
+		say_first(verdict, GATE_MISSING, "missing ");
+	else if (first(verdict, GATE_UNDECIDED) != NULL)
+		say_first(verdict, GATE_UNDECIDED, "");
+	else if (verdict->count > 0)
+		say_first(verdict, GATE_INFORMS, "nothing that was compared decides; ");
+	else
+		snprintf(verdict->why, GATE_WHY,
+			 "nothing was compared: every metric is off or unknown");
+}
+
+static void say_pass(struct gate_verdict *verdict)
+{
+	size_t inform = count_status(verdict, GATE_INFORMS);
+	int length = snprintf(verdict->why, GATE_WHY,
+			      "%zu of %zu metrics within their limits",
+			      count_status(verdict, GATE_PASSED), verdict->count);
+
+	if (inform > 0)
+		snprintf(verdict->why + length, GATE_WHY - (size_t)length,
+			 "; %zu can't decide here", inform);
+}
+
+void gate_words_verdict(struct gate_verdict *verdict)
+{
+	switch (verdict->outcome) {
+	case GATE_PASS:
+		say_pass(verdict);
+		break;
+	case GATE_REGRESSION:
+		if (verdict->cause_count > 0)
+			say_cause(verdict);
+		else
+			say_first(verdict, GATE_REGRESSED, "");
+		break;
+	case GATE_INCONCLUSIVE:
+		say_inconclusive(verdict);
+		break;
+	case GATE_MISMATCH:
+		snprintf(verdict->why, GATE_WHY, "not comparable: %s",
+			 verdict->mismatches[0]);
+		break;
+	}
+}

@@ -1,0 +1,327 @@
+#include "models/predict/cores.h"
+#include "loader/base/error.h"
+#include "loader/base/number.h"
+
+#include <errno.h>
+
+/* An interval of two or three windows is too rough to weigh by: a point is a point. */
+#define MOST_ERROR .05
+#define NORMAL_95  1.959964
+
+/* ---- the machine ---- */
+
+/* A number of the environment; NAN: not told. */
+static double fact_of(const struct profile *profile, const char *key)
+{
+	const char *text = profile_fact_of(profile, key);
+	double value;
+
+	return text != NULL && number_real(text, &value) ? value : NAN;
+}
+
+static bool counts(const struct profile_point *point)
+{
+	return !point->with_consumer && point->x >= 1 && point->x <= CORES_MAX &&
+	       point->per_s.value > 0 && isfinite(point->per_s.value);
+}
+
+static double most_workers(const struct profile *profile)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < profile->prep_points; i++)
+		if (counts(&profile->prep_curve[i]))
+			most = fmax(most, profile->prep_curve[i].x);
+	return most;
+}
+
+/* Cores that the run was told of, quota left out. */
+static double cores_told(const struct profile *profile)
+{
+	double allowed = fact_of(profile, "cpu_threads_allowed");
+
+	if (profile->cores != UNKNOWN)
+		return (double)profile->cores;
+	return isnan(allowed) ? most_workers(profile) : allowed;
+}
+
+/* Which threads the run had is known only when it had all, or all are cores. */
+static unsigned physical_of(const struct profile *profile, double told, unsigned have)
+{
+	double threads = fact_of(profile, "cpu_threads");
+	double physical = fact_of(profile, "cpu_cores");
+
+	if (have == 1 || (physical > 0 && physical == threads))
+		return have;
+	if (!(physical >= 1) || !(told >= threads))
+		return 0;
+	return physical < have ? (unsigned)physical : have;
+}
+
+static void read_machine(const struct profile *profile, struct cores *cores)
+{
+	double told = cores_told(profile), have;
+
+	cores->quota = fact_of(profile, "cpu_quota");
+	have = isnan(cores->quota) ? told : floor(fmin(told, cores->quota));
+	cores->have = (unsigned)fmax(1, fmin(have, UINT16_MAX));
+	cores->physical = physical_of(profile, told, cores->have);
+}
+
+/* ---- the points ---- */
+
+static bool measured(const struct cores *cores, unsigned k)
+{
+	return k <= CORES_MAX && !isnan(cores->rate[k].value);
+}
+
+static void read_points(const struct profile *profile, struct cores *cores)
+{
+	for (unsigned k = 0; k <= CORES_MAX; k++)
+		cores->rate[k] = INTERVAL_UNKNOWN;
+	for (size_t i = 0; i < profile->prep_points; i++) {
+		const struct profile_point *point = &profile->prep_curve[i];
+
+		if (!counts(point) || point->x > cores->have ||
+		    measured(cores, point->x))
+			continue;
+		cores->rate[point->x] = point->per_s;
+		cores->points++;
+		if (cores->first == 0 || point->x < cores->first)
+			cores->first = point->x;
+		if (point->x > cores->last)
+			cores->last = point->x;
+	}
+}
+
+/* Points measured once have the error of the scatter; no rate is below 0. */
+static void complete_points(struct cores *cores)
+{
+	double error =
+		fmax(USL_LEAST_ERROR, isnan(cores->scatter) ? 0 : cores->scatter);
+
+	for (unsigned k = cores->first; k <= cores->last; k++) {
+		struct interval *rate = &cores->rate[k];
+		double half = NORMAL_95 * error * rate->value;
+
+		if (!measured(cores, k))
+			continue;
+		if (isnan(rate->low) || isnan(rate->high)) {
+			rate->low = rate->value - half;
+			rate->high = rate->value + half;
+		}
+		rate->low = fmax(rate->low, 0);
+	}
+}
+
+/* ---- beyond them ---- */
+
+/* Relative standard error of a point, by its own interval. */
+static double error_of(struct interval rate)
+{
+	double own = (rate.high - rate.low) / 2 / NORMAL_95 / rate.value;
+
+	if (isnan(own))
+		return USL_LEAST_ERROR;
+	return fmin(fmax(own, USL_LEAST_ERROR), MOST_ERROR);
+}
+
+static bool shares_cores(const struct cores *cores)
+{
+	return cores->physical > 0 && cores->physical < cores->have;
+}
+
+/* The law of cores is fitted where no two threads share one. */
+static void fit(struct cores *cores)
+{
+	unsigned end = shares_cores(cores) && cores->physical < cores->last
+			       ? cores->physical
+			       : cores->last;
+	struct usl_point points[CORES_MAX];
+	size_t count = 0;
+
+	for (unsigned k = cores->first; k <= end; k++)
+		if (measured(cores, k))
+			points[count++] = (struct usl_point){k, cores->rate[k].value,
+							     error_of(cores->rate[k])};
+	if (!usl_fit(points, count, &cores->law))
+		return;
+	cores->a = 1 / cores->law.terms[0];
+	cores->s = cores->law.terms[1] * cores->a;
+	cores->c = cores->law.terms[2] * cores->a;
+	cores->scatter = cores->law.scatter;
+}
+
+/* The product of two whose errors are independent. */
+static struct interval times(struct interval x, struct interval y)
+{
+	double value = x.value * y.value;
+	double below = hypot(1 - x.low / x.value, 1 - y.low / y.value);
+	double above = hypot(x.high / x.value - 1, y.high / y.value - 1);
+
+	return (struct interval){value, value * fmax(0, 1 - below),
+				 value * (1 + above)};
+}
+
+static struct interval inverse(struct interval x)
+{
+	return (struct interval){1 / x.value, 1 / x.high, 1 / x.low};
+}
+
+/* Without the gain of second threads the law of cores tells nothing of threads. */
+static void measure_second(struct cores *cores)
+{
+	cores->second = (struct interval){1, 1, 1};
+	if (!shares_cores(cores) || cores->law.freedom == 0)
+		return;
+	if (cores->last == cores->have)
+		cores->second =
+			times(cores->rate[cores->have],
+			      inverse(cores_rate(cores, cores->physical, NULL)));
+	else
+		cores->law.freedom = 0;
+}
+
+int cores_of(const struct profile *profile, struct cores *cores, struct error *err)
+{
+	*cores = (struct cores){.a = NAN, .s = NAN, .c = NAN, .scatter = NAN};
+	read_machine(profile, cores);
+	read_points(profile, cores);
+	if (cores->points == 0)
+		return error_set(
+			err, ENODATA,
+			"the run measured no prep alone, on at most its cores");
+	fit(cores);
+	complete_points(cores);
+	measure_second(cores);
+	return 0;
+}
+
+/* ---- P(k) ---- */
+
+/* On a line in P(k)/k between two points. */
+static struct interval between(const struct cores *cores, unsigned k)
+{
+	unsigned below = k, above = k;
+	const struct interval *low, *high;
+	double share, x, y;
+
+	while (!measured(cores, below))
+		below--;
+	while (!measured(cores, above))
+		above++;
+	low = &cores->rate[below];
+	high = &cores->rate[above];
+	share = (double)(k - below) / (double)(above - below);
+	x = (1 - share) * k / below;
+	y = share * k / above;
+	return (struct interval){x * low->value + y * high->value,
+				 x * low->low + y * high->low,
+				 x * low->high + y * high->high};
+}
+
+/* Threads when the cores that they are on are all counted whole. */
+static double whole(const struct cores *cores, unsigned k)
+{
+	double threads =
+		shares_cores(cores) ? (double)cores->have / cores->physical : 1;
+
+	return threads * ceil(k / threads);
+}
+
+/* More cores are no loss, and no more than linear gain; fewer the other way round. */
+static struct interval bounds(const struct cores *cores, unsigned k)
+{
+	unsigned n = k < cores->first ? cores->first : cores->last;
+	struct interval end = cores->rate[n];
+	double share = k < n ? (double)k / n : whole(cores, k) / n;
+
+	if (k < n)
+		return (struct interval){NAN, end.low * share, end.high};
+	return (struct interval){NAN, end.low, end.high * share};
+}
+
+/*
+ * The law's interval, but no more than linear gain. It may lie below P(n): where the law
+ * turns down, more cores are a loss.
+ */
+static struct interval fitted(const struct cores *cores, unsigned k)
+{
+	double threads =
+		shares_cores(cores) ? (double)cores->have / cores->physical : 1;
+	struct interval rate = times(usl_rate(&cores->law, k / threads), cores->second);
+
+	rate.high = fmin(rate.high, bounds(cores, k).high);
+	rate.value = fmin(rate.value, rate.high);
+	return rate;
+}
+
+struct interval cores_rate(const struct cores *cores, unsigned k,
+			   enum cores_basis *basis)
+{
+	enum cores_basis found = CORES_BOUNDS;
+
+	if (measured(cores, k))
+		found = CORES_MEASURED;
+	else if (k > cores->first && k < cores->last)
+		found = CORES_BETWEEN;
+	else if (k > cores->last && cores->law.freedom > 0)
+		found = CORES_FITTED;
+	if (basis != NULL)
+		*basis = found;
+	switch (found) {
+	case CORES_MEASURED:
+		return cores->rate[k];
+	case CORES_BETWEEN:
+		return between(cores, k);
+	case CORES_FITTED:
+		return fitted(cores, k);
+	case CORES_BOUNDS:
+		break;
+	}
+	return bounds(cores, k);
+}
+
+/* ---- what follows from it ---- */
+
+/* An end of the interval, or the value; the middle where there is none. */
+static double side_of(struct interval rate, int side)
+{
+	if (side != 0)
+		return side < 0 ? rate.low : rate.high;
+	return isnan(rate.value) ? (rate.low + rate.high) / 2 : rate.value;
+}
+
+/* P(1); where it was not measured a core is taken to give what one of `first` does. */
+static double alone(const struct cores *cores)
+{
+	return cores->rate[cores->first].value / cores->first;
+}
+
+/* What m threads together give on these cores, in threads that run alone. */
+static double together(const struct cores *cores, unsigned m, unsigned available,
+		       int side)
+{
+	struct interval rate;
+	double least;
+
+	if (m > available && available == cores->have && cores->quota > available)
+		return together(cores, available, available, side) *
+		       fmin(m, cores->quota) / available;
+	m = m < available ? m : available;
+	if (m <= 1)
+		return m;
+	rate = cores_rate(cores, m, NULL);
+	/* A rough interval is no evidence that many do less than one does alone. */
+	least = fmin(alone(cores), side_of(rate, 0));
+	return fmin(fmax(side_of(rate, side), least) / alone(cores), m);
+}
+
+void cores_speeds(const struct cores *cores, unsigned available, int side,
+		  double *speed, size_t count)
+{
+	for (size_t m = 0; m < count; m++)
+		speed[m] = m < 1 ? 1
+				 : together(cores, (unsigned)m, available, side) /
+					   (double)m;
+}

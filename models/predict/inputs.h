@@ -1,0 +1,59 @@
+/*
+ * inputs.h - what one run measured of its stages alone, each with how sure it is. It
+ * takes nothing from real windows. Private to models/.
+ */
+#ifndef DSA_INPUTS_H
+#define DSA_INPUTS_H
+
+#include "models/cache/hits.h"
+#include "models/predict/cores.h"
+#include "models/predict/storage.h"
+
+struct error;
+
+enum { SPEEDS = 1024 }; /* of the tables that cores_speeds() fills here */
+
+/* What can be off, each by a factor 1 +- its half-width. */
+enum input {
+	INPUT_COMPUTE,  /* the consumer's time */
+	INPUT_PREP,     /* CPU work of a sample */
+	INPUT_STORAGE,  /* its latency, and 1 / bandwidth */
+	INPUT_FETCH,    /* CPU work of a read */
+	INPUT_CORES,    /* what several cores give together */
+	INPUT_HANDOVER, /* what a step loses at its edge to threads that it wakes */
+	INPUTS
+};
+
+struct inputs {
+	struct cores cores;
+	struct storage storage;
+	bool fetched; /* storage is known */
+
+	/* The consumer, for a sample: time by the clock, of which fixed_s does not
+	 * depend on how fast the accelerator is; and CPU work at speed 1 within it, that
+	 * threads share. */
+	double compute_s, fixed_s, compute_cpu_s;
+	unsigned compute_threads;
+	double slowed_s; /* what a step of a cached window was longer than a synthetic
+			  * one, waiting for a batch left out; NAN: unknown */
+
+	/* Prep: CPU work of a sample at speed 1 on average, what a draw's prep_s is to be
+	 * multiplied by to give it, and --prep-delay. */
+	double prep_s, prep_scale, delay_s;
+
+	double fetch_cpu_s; /* CPU work of a read */
+	unsigned fetch_threads;
+
+	enum hits_policy policy;
+	double share; /* of the data set that the cache holds */
+
+	struct profile_draw *draws; /* own */
+	size_t draw_count;
+	double half[INPUTS]; /* relative half-widths of 95 % */
+};
+
+/* -ENODATA (err: which measurement is missing) or -ENOMEM. */
+int inputs_of(const struct profile *profile, struct inputs *inputs, struct error *err);
+void inputs_free(struct inputs *inputs);
+
+#endif

@@ -1,0 +1,255 @@
+#include "models/predict/model.h"
+#include "loader/base/error.h"
+#include "models/predict/model_state.h"
+#include "models/predict/sharing.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES = 12288 }; /* simulated for a rate, at the least */
+
+#define SAME                                                                           \
+	.02 /* what run and model may differ by: nor is an answer surer than that */
+
+/* ---- rates ---- */
+
+/* The fewer cores, the likelier is it that a thread that was woken takes the consumer's. */
+static double handover(const struct model *model, const struct profile_change *change,
+		       const struct aspect *aspect)
+{
+	const struct scene_parts parts = {model->profile, &model->inputs};
+	double factor = aspect->input == INPUT_HANDOVER ? aspect->factor : 1;
+
+	return factor * model->handover_s * (double)model->profile->cores /
+	       scene_cores(&parts, change);
+}
+
+int model_rate(const struct model *model, const struct profile_change *change,
+	       const struct aspect *aspect, enum model_kind kind,
+	       struct simulation_outcome *outcome, struct error *err)
+{
+	const struct scene_parts parts = {model->profile, &model->inputs};
+	struct scene scene;
+
+	scene_set(&parts, change, aspect, &scene);
+	scene.load.all_hits = kind == MODEL_CACHED;
+	scene.load.no_prep = kind == MODEL_SYNTHETIC;
+	if (kind != MODEL_SYNTHETIC)
+		scene_delay(&scene, handover(model, change, aspect));
+	return simulate(&scene.load, SAMPLES, outcome, err);
+}
+
+static struct aspect aspect_of(const struct model *model, int i, int side)
+{
+	double half = model->inputs.half[i / 2];
+
+	return (struct aspect){i / 2, i % 2 == 0 ? 1 + half : 1 / (1 + half), side};
+}
+
+int model_rates(const struct model *model, const struct profile_change *change,
+		int side, double all[MODEL_OFF], struct error *err)
+{
+	for (int i = 0; i < MODEL_OFF; i++) {
+		struct aspect aspect = aspect_of(model, i, side);
+		struct simulation_outcome outcome;
+		int result =
+			model_rate(model, change, &aspect, MODEL_REAL, &outcome, err);
+
+		if (result < 0)
+			return result;
+		all[i] = outcome.per_s;
+	}
+	return 0;
+}
+
+struct interval model_spread(double value, const double all[MODEL_OFF], double half)
+{
+	double low = half * half, high = low;
+
+	for (int i = 0; i < INPUTS; i++) {
+		double a = all[2 * i] / value - 1, b = all[2 * i + 1] / value - 1;
+		double down = fmin(0, fmin(a, b)), up = fmax(0, fmax(a, b));
+
+		low += down * down;
+		high += up * up;
+	}
+	return (struct interval){value, value * (1 - fmin(1, sqrt(low))),
+				 value * (1 + sqrt(high))};
+}
+
+/* ---- the run itself ---- */
+
+static double off(double modelled, struct interval measured)
+{
+	return modelled / measured.value - 1;
+}
+
+/* How far model and run may be apart: max(the run's interval, SAME). */
+static double allowed(struct interval measured)
+{
+	double half = (measured.high - measured.low) / 2 / measured.value;
+
+	return isfinite(half) ? fmax(half, SAME) : SAME;
+}
+
+struct interval model_a_job(struct interval all, double jobs)
+{
+	return (struct interval){all.value / jobs, all.low / jobs, all.high / jobs};
+}
+
+static struct interval measured(const struct profile *profile)
+{
+	if (profile->job_count < 2 || isnan(profile->together.value))
+		return profile->rates.real;
+	return model_a_job(profile->together, (double)profile->job_count);
+}
+
+static void judge(struct model *model)
+{
+	struct profile_model *self = &model->self;
+	struct interval real = measured(model->profile);
+
+	self->real_error = off(self->real.value, real);
+	self->cached_error = off(self->cached.value, model->profile->rates.cached);
+	if (fabs(self->real_error) <= allowed(real))
+		return;
+	snprintf(model->why, sizeof(model->why),
+		 "not identifiable: from its stages alone the run should reach %.0f "
+		 "samples/s, and it reached %.0f (%+.1f%%, %.1f%% allowed)",
+		 self->real.value, real.value, 100 * self->real_error,
+		 100 * allowed(real));
+	self->why = model->why;
+}
+
+/*
+ * When a step gives its batch back it wakes threads, and these may take its core before
+ * it asks for the next one: that is not shared evenly, as the simulation has it. Of what
+ * cached windows were slowed and the simulation does not explain, half: the other half
+ * is as likely theirs alone, for all of their bytes come from memory.
+ */
+static int find_handover(struct model *model, struct error *err)
+{
+	const struct aspect plain = {-1, 1, 0};
+	double batch = (double)model->profile->batch, simulated;
+	struct simulation_outcome cached, synthetic;
+	struct profile_change none;
+	int result;
+
+	profile_change_init(&none);
+	result = model_rate(model, &none, &plain, MODEL_CACHED, &cached, err);
+	if (result == 0)
+		result = model_rate(model, &none, &plain, MODEL_SYNTHETIC, &synthetic,
+				    err);
+	if (result < 0)
+		return result;
+	batch *= sharing_jobs(model->profile, &none);
+	simulated =
+		batch / cached.per_s * (1 - cached.blocked) - batch / synthetic.per_s;
+	if (model->inputs.slowed_s > simulated)
+		model->handover_s = (model->inputs.slowed_s - simulated) / 2;
+	return 0;
+}
+
+static int know_self(struct model *model, struct error *err)
+{
+	const struct aspect plain = {-1, 1, 0};
+	struct simulation_outcome real, cached;
+	struct profile_change none;
+	int result = find_handover(model, err);
+
+	if (result < 0)
+		return result;
+	profile_change_init(&none);
+	result = model_rate(model, &none, &plain, MODEL_REAL, &real, err);
+	if (result == 0)
+		result = model_rate(model, &none, &plain, MODEL_CACHED, &cached, err);
+	if (result == 0)
+		result = model_rates(model, &none, 0, model->bases, err);
+	if (result < 0)
+		return result;
+	model->base = real.per_s;
+	model->self.real = model_a_job(model_spread(real.per_s, model->bases, SAME),
+				       sharing_jobs(model->profile, &none));
+	model->self.cached = (struct interval){
+		cached.per_s / sharing_jobs(model->profile, &none), NAN, NAN};
+	judge(model);
+	model->half = hypot(SAME, model->self.real_error);
+	return 0;
+}
+
+static int check(const struct profile *profile, struct error *err)
+{
+	if (profile->shared)
+		return error_set(err, ENODATA,
+				 "the jobs share a loader: run one of them alone, and "
+				 "ask what several would do");
+	if (isnan(profile->rates.real.value))
+		return error_set(err, ENODATA,
+				 "the run has no real windows that count: there is "
+				 "nothing to hold a model against");
+	return 0;
+}
+
+struct model *model_new(const struct profile *profile, struct error *err)
+{
+	struct model *model = calloc(1, sizeof(*model));
+	int result;
+
+	if (model == NULL) {
+		error_sys(err, ENOMEM, "making a model of the run");
+		return NULL;
+	}
+	model->profile = profile;
+	result = check(profile, err);
+	if (result == 0)
+		result = inputs_of(profile, &model->inputs, err);
+	if (result == 0)
+		result = know_self(model, err);
+	if (result == 0)
+		return model;
+	model_free(model);
+	return NULL;
+}
+
+void model_free(struct model *model)
+{
+	if (model != NULL)
+		inputs_free(&model->inputs);
+	free(model);
+}
+
+void model_price(struct model *model, const struct prices *prices)
+{
+	model->prices = prices;
+}
+
+/* What an epoch costs when nothing changes. 0 or -ENOMEM. */
+static int note_cost(const struct model *model, struct profile *profile)
+{
+	struct profile_prediction same = {.rank = UNKNOWN};
+	struct profile_change none;
+	int result;
+
+	profile->cost = INTERVAL_UNKNOWN;
+	if (model->prices == NULL)
+		return 0;
+	profile_change_init(&none);
+	result = model_predict(model, &none, &same, NULL);
+	if (result == 0)
+		profile->cost = same.cost;
+	profile_prediction_free(&same);
+	return result == -ENOMEM ? result : 0;
+}
+
+int model_note(const struct model *model, struct profile *profile)
+{
+	free(profile->model.why);
+	profile->model = model->self;
+	profile->model.why = NULL;
+	if (model->self.why != NULL &&
+	    profile_text(&profile->model.why, "%s", model->self.why) < 0)
+		return -ENOMEM;
+	return note_cost(model, profile);
+}

@@ -1,0 +1,42 @@
+/* model_state.h - what the parts of the model share. Private to models/. */
+#ifndef DSA_MODEL_STATE_H
+#define DSA_MODEL_STATE_H
+
+#include "models/predict/model.h"
+#include "models/predict/sim_setup.h"
+
+enum { MODEL_OFF = 2 * INPUTS }; /* each input higher and lower */
+
+struct model {
+	const struct profile *profile;
+	struct inputs inputs;
+	const struct prices *prices;
+	double half;       /* relative, of the model as such */
+	double handover_s; /* what a step loses to threads that it wakes, as the run was */
+	double base;       /* the run as it was, simulated, samples/s */
+	double bases[MODEL_OFF]; /* the same with each input off */
+	struct profile_model self;
+	char why[256];
+};
+
+/* The three windows, simulated. */
+enum model_kind { MODEL_REAL, MODEL_CACHED, MODEL_SYNTHETIC };
+
+int model_rate(const struct model *model, const struct profile_change *change,
+	       const struct aspect *aspect, enum model_kind kind,
+	       struct simulation_outcome *outcome, struct error *err);
+
+/* Real rates with each input off, one after another, at one side of bounds. */
+int model_rates(const struct model *model, const struct profile_change *change,
+		int side, double all[MODEL_OFF], struct error *err);
+
+/*
+ * From a value and what it becomes with each input off: deviations to either side add
+ * up in squares, and the model's own `half` with them.
+ */
+struct interval model_spread(double value, const double all[MODEL_OFF], double half);
+
+/* The mean of so many jobs. */
+struct interval model_a_job(struct interval all, double jobs);
+
+#endif

@@ -1,0 +1,350 @@
+/* predict.c - the model's answer to one change. */
+#include "loader/base/error.h"
+#include "models/predict/cost.h"
+#include "models/predict/model_state.h"
+#include "models/predict/rates.h"
+#include "models/predict/sharing.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_CORES = 512, MOST_WORKERS = 128, MOST_BATCH = 65536 };
+
+#define STALL  0.01 /* below that it is none */
+#define FULL   1.01 /* the cores have nothing left when prep has all it wants */
+#define ON_CPU 0.5  /* of a step is CPU work: it computes there */
+#define CLOSE  0.02 /* bounds so close together are a value */
+
+static const struct aspect plain = {-1, 1, 0};
+
+/* ---- does it make sense ---- */
+
+static int refuse(struct error *err, const char *what)
+{
+	return error_set(err, EINVAL, "no such change: %s", what);
+}
+
+static int check_numbers(const struct profile_change *change, struct error *err)
+{
+	if (change->cores > MOST_CORES)
+		return refuse(err, "cores are 1 to 512");
+	if (change->workers > MOST_WORKERS)
+		return refuse(err, "workers are 1 to 128");
+	if (change->batch > MOST_BATCH)
+		return refuse(err, "a batch holds 1 to 65536 samples");
+	if (change->cache_share < 0 || change->cache_share > 1)
+		return refuse(err, "a cache holds 0% to 100% of the data set");
+	if (change->gpu_speed < .001 || change->gpu_speed > 1000)
+		return refuse(err, "an accelerator's speed is 0.001 to 1000 times what "
+				   "it was");
+	if (change->storage_bandwidth < 0 || isinf(change->storage_bandwidth))
+		return refuse(err, "a bandwidth is a number of bytes/s, or none");
+	if (change->storage_latency_s < 0 || change->storage_latency_s > 3600)
+		return refuse(err, "a latency is a time up to 1h, or none");
+	if (change->cache_policy != NULL && hits_policy(change->cache_policy) < 0)
+		return error_set(err, EINVAL, "no such change: no cache policy '%s'",
+				 change->cache_policy);
+	return 0;
+}
+
+static bool on_cpu(const struct inputs *inputs)
+{
+	return inputs->compute_cpu_s >
+	       ON_CPU * inputs->compute_s * inputs->compute_threads;
+}
+
+/* Or slower: another accelerator than the run's. */
+static bool is_faster(const struct profile_change *change)
+{
+	double speed = isnan(change->gpu_speed) ? 1 : change->gpu_speed;
+
+	for (unsigned i = 0; i < PROFILE_SPEEDS; i++)
+		if (speed * sharing_speed(change, i) != 1)
+			return true;
+	return false;
+}
+
+/* What this run has not shown, no model makes up. */
+static int check_known(const struct model *model, const struct profile_change *change,
+		       struct error *err)
+{
+	const struct inputs *inputs = &model->inputs;
+	bool faster = is_faster(change);
+	bool lifted = (change->storage_bandwidth == 0 &&
+		       model->profile->storage_bandwidth > 0) ||
+		      (change->storage_latency_s == 0 &&
+		       model->profile->storage_latency_s > 0);
+
+	if (faster && on_cpu(inputs))
+		return error_set(
+			err, ENODATA,
+			"this run computes on the CPU: there is no accelerator "
+			"that could be faster");
+	if (lifted && !inputs->storage.native)
+		return error_set(err, ENODATA,
+				 "the run saw its storage only slowed: what it gives "
+				 "without, is not known");
+	if (change->cache_policy != NULL && isnan(change->cache_share) &&
+	    inputs->share <= 0 && strcmp(change->cache_policy, "none") != 0)
+		return error_set(err, EINVAL,
+				 "no such change: how large is the %s cache? (--cache)",
+				 change->cache_policy);
+	return 0;
+}
+
+bool model_is_bounded(const struct model *model, unsigned cores)
+{
+	const struct cores *have = &model->inputs.cores;
+
+	return cores > have->have && isnan(cores_rate(have, cores, NULL).value);
+}
+
+/* True where the run gives bounds, and no value between them. */
+static bool is_bounded(const struct model *model, const struct profile_change *change)
+{
+	const struct inputs *inputs = &model->inputs;
+	bool other_batch = change->batch > 0 && change->batch != model->profile->batch;
+
+	if (model_is_bounded(model, change->cores))
+		return true;
+	return other_batch && isnan(model->profile->emulated_per_s) && !on_cpu(inputs);
+}
+
+/* ---- rates ---- */
+
+/* The interval at one side of bounds, and the same of the gain over the run. */
+static int predict_side(const struct model *model, const struct profile_change *change,
+			int side, struct interval *per_s, struct interval *speedup,
+			struct error *err)
+{
+	const struct aspect aspect = {-1, 1, side};
+	struct simulation_outcome outcome;
+	double all[MODEL_OFF], gains[MODEL_OFF];
+	int result = model_rate(model, change, &aspect, MODEL_REAL, &outcome, err);
+
+	if (result == 0)
+		result = model_rates(model, change, side, all, err);
+	if (result < 0)
+		return result;
+	for (int i = 0; i < MODEL_OFF; i++)
+		gains[i] = all[i] / model->bases[i];
+	*per_s = model_spread(outcome.per_s, all, model->half);
+	*speedup = model_spread(outcome.per_s / model->base, gains, model->half);
+	return 0;
+}
+
+/* One interval of two: with a value where they hardly differ. */
+static struct interval join(struct interval slow, struct interval fast)
+{
+	struct interval all = {NAN, fmin(slow.low, fast.low),
+			       fmax(slow.high, fast.high)};
+
+	if (fabs(fast.value / slow.value - 1) <= CLOSE)
+		all.value = (slow.value + fast.value) / 2;
+	return all;
+}
+
+static int predict_rate(const struct model *model, const struct profile_change *change,
+			struct profile_prediction *out, struct error *err)
+{
+	struct interval slow[2], fast[2];
+	int result;
+
+	if (!is_bounded(model, change))
+		return predict_side(model, change, 0, &out->per_s, &out->speedup, err);
+	result = predict_side(model, change, -1, &slow[0], &slow[1], err);
+	if (result == 0)
+		result = predict_side(model, change, 1, &fast[0], &fast[1], err);
+	if (result < 0)
+		return result;
+	out->per_s = join(slow[0], fast[0]);
+	out->speedup = join(slow[1], fast[1]);
+	return 0;
+}
+
+/* The mean of the jobs. */
+static void split_rate(const struct model *model, const struct profile_change *change,
+		       struct profile_prediction *out)
+{
+	if (sharing_is_asked(model->profile, change))
+		out->per_job =
+			model_a_job(out->per_s, sharing_jobs(model->profile, change));
+}
+
+/* ---- what remains ---- */
+
+/* What limits: a stall by its cause; and of prep, whether the cores have more to give. */
+static const char *limit_of(const struct model *model,
+			    const struct profile_change *change,
+			    const struct profile_stalls *stalls)
+{
+	const struct scene_parts parts = {model->profile, &model->inputs};
+	double prep = stalls->prep.value, fetch = stalls->fetch.value;
+	struct scene scene;
+	struct rates rates;
+
+	if (fetch > STALL && fetch >= prep)
+		return "fetch";
+	if (prep <= STALL)
+		return "compute";
+	scene_set(&parts, change, &plain, &scene);
+	rates_of(&scene.load, &rates);
+	return rates.cores <= FULL * rates.prep ? "cores" : "prep";
+}
+
+static int find_stalls(const struct model *model, const struct profile_change *change,
+		       int side, struct profile_stalls *stalls,
+		       struct simulation_outcome *real, struct error *err)
+{
+	const struct aspect aspect = {-1, 1, side};
+	struct simulation_outcome cached, synthetic;
+	int result = model_rate(model, change, &aspect, MODEL_REAL, real, err);
+
+	if (result == 0)
+		result = model_rate(model, change, &aspect, MODEL_CACHED, &cached, err);
+	if (result == 0)
+		result = model_rate(model, change, &aspect, MODEL_SYNTHETIC, &synthetic,
+				    err);
+	if (result < 0)
+		return result;
+	stalls->compute.value = real->per_s / synthetic.per_s;
+	stalls->prep.value = real->per_s / cached.per_s - stalls->compute.value;
+	stalls->fetch.value = 1 - real->per_s / cached.per_s;
+	return 0;
+}
+
+static int predict_stalls(const struct model *model,
+			  const struct profile_change *change,
+			  struct profile_prediction *out,
+			  struct simulation_outcome *real, struct error *err)
+{
+	int result = find_stalls(model, change, is_bounded(model, change), &out->stalls,
+				 real, err);
+
+	if (result < 0)
+		return result;
+	out->hit_ratio = real->hit_ratio;
+	return profile_text(&out->limit, "%s", limit_of(model, change, &out->stalls));
+}
+
+static void predict_cost(const struct model *model, const struct profile_change *change,
+			 struct profile_prediction *out)
+{
+	const struct scene_parts parts = {model->profile, &model->inputs};
+	struct scene scene;
+	struct cost_use use;
+
+	if (model->prices == NULL)
+		return;
+	scene_set(&parts, change, &plain, &scene);
+	use = (struct cost_use){
+		.samples = (double)model->profile->dataset_samples,
+		.dataset_bytes = (double)model->profile->dataset_bytes,
+		.cores = scene_cores(&parts, change),
+		.cache_bytes = scene.load.share * (double)model->profile->dataset_bytes,
+		.misses = 1 - out->hit_ratio,
+	};
+	sharing_split(&scene, &use);
+	out->cost = cost_interval(
+		model->prices, &use,
+		sharing_is_asked(model->profile, change) ? out->per_job : out->per_s);
+}
+
+/* ---- in words ---- */
+
+static const char *cores_words(const struct model *model,
+			       const struct profile_change *change)
+{
+	enum cores_basis basis = CORES_MEASURED;
+
+	if (change->cores == 0)
+		return NULL;
+	cores_rate(&model->inputs.cores, change->cores, &basis);
+	return basis == CORES_BOUNDS
+		       ? "more cores than the run had: each gives between nothing and "
+			 "as much as those; stalls are of the better end"
+	       : basis == CORES_FITTED ? "more cores than the run had: by the "
+					 "scalability law that fits "
+					 "its P(k)"
+				       : NULL;
+}
+
+static const char *basis_words(const struct model *model,
+			       const struct profile_change *change,
+			       const struct profile_prediction *out)
+{
+	const char *words = cores_words(model, change);
+	bool real_gpu =
+		!isnan(change->gpu_speed) && isnan(model->profile->emulated_per_s);
+
+	if (words == NULL && real_gpu)
+		words = "all of the step's time beside the CPU gets faster";
+	if (words == NULL && isnan(out->per_s.value))
+		words = "of a step with another batch only bounds are known";
+	return words;
+}
+
+static int say_why(const struct model *model, const struct profile_change *change,
+		   const struct simulation_outcome *real,
+		   struct profile_prediction *out)
+{
+	const struct scene_parts parts = {model->profile, &model->inputs};
+	const char *words = basis_words(model, change, out);
+	char *jobs = NULL;
+	struct scene scene;
+	int result;
+
+	if (!sharing_is_asked(model->profile, change))
+		return words == NULL ? 0 : profile_text(&out->why, "%s", words);
+	scene_set(&parts, change, &plain, &scene);
+	result = sharing_say(model->profile, &scene, real, &jobs);
+	if (result == 0)
+		result = profile_text(&out->why, "%s%s%s", jobs,
+				      words != NULL ? "; " : "",
+				      words != NULL ? words : "");
+	free(jobs);
+	return result;
+}
+
+static int check(const struct model *model, const struct profile_change *change,
+		 struct error *err)
+{
+	int result = check_numbers(change, err);
+
+	if (result == 0)
+		result = sharing_check(model->profile, change, err);
+	if (result == 0 && model->self.why != NULL)
+		result = error_set(err, ENODATA, "%s", model->self.why);
+	return result < 0 ? result : check_known(model, change, err);
+}
+
+int model_stalls(const struct model *model, const struct profile_change *change,
+		 int side, struct profile_stalls *stalls, struct error *err)
+{
+	struct simulation_outcome real;
+	int result = check(model, change, err);
+
+	return result < 0 ? result
+			  : find_stalls(model, change, side, stalls, &real, err);
+}
+
+int model_predict(const struct model *model, const struct profile_change *change,
+		  struct profile_prediction *out, struct error *err)
+{
+	struct simulation_outcome real;
+	int result = check(model, change, err);
+
+	if (result == 0)
+		result = predict_rate(model, change, out, err);
+	if (result == 0)
+		result = predict_stalls(model, change, out, &real, err);
+	if (result < 0)
+		return result;
+	split_rate(model, change, out);
+	predict_cost(model, change, out);
+	if (profile_change_copy(&out->change, change) < 0 ||
+	    say_why(model, change, &real, out) < 0)
+		return error_sys(err, ENOMEM, "predicting");
+	return 0;
+}

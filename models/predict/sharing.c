@@ -1,0 +1,241 @@
+#include "models/predict/sharing.h"
+#include "loader/base/error.h"
+#include "models/predict/cost.h"
+#include "models/predict/sim_setup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MB 1e6
+
+#define SPEED_LEAST .1
+#define SPEED_MOST  10
+#define SAME        .005 /* rates of jobs that differ by less are the same */
+
+/* ---- what is asked ---- */
+
+static int refuse(struct error *err, const char *what)
+{
+	return error_set(err, EINVAL, "no such change: %s", what);
+}
+
+static unsigned speeds_of(const struct profile_change *change)
+{
+	unsigned count = 0;
+
+	while (count < PROFILE_SPEEDS && change->job_speed[count] != 0)
+		count++;
+	return count;
+}
+
+int sharing_check(const struct profile *profile, const struct profile_change *change,
+		  struct error *err)
+{
+	unsigned speeds = speeds_of(change);
+
+	if (change->jobs > SIMULATION_JOBS)
+		return refuse(err, "jobs are 1 to 64");
+	if (change->share && change->jobs == 0 && profile->job_count < 2)
+		return refuse(err, "how many jobs share a loader? (--jobs)");
+	if (speeds > 0 && speeds != change->jobs)
+		return refuse(err, "a speed for each job, or for none");
+	for (unsigned i = 0; i < speeds; i++)
+		if (!(change->job_speed[i] >= SPEED_LEAST &&
+		      change->job_speed[i] <= SPEED_MOST))
+			return refuse(err, "a job's accelerator is 0.1 to 10 times as "
+					   "fast as it was");
+	return 0;
+}
+
+/* Of the run. */
+static unsigned jobs_then(const struct profile *profile)
+{
+	if (profile->job_count < 1)
+		return 1;
+	return profile->job_count < SIMULATION_JOBS ? (unsigned)profile->job_count
+						    : SIMULATION_JOBS;
+}
+
+unsigned sharing_jobs(const struct profile *profile,
+		      const struct profile_change *change)
+{
+	return change->jobs > 0 ? change->jobs : jobs_then(profile);
+}
+
+bool sharing_is_shared(const struct profile *profile,
+		       const struct profile_change *change)
+{
+	return change->share || (change->jobs == 0 && profile->shared);
+}
+
+double sharing_speed(const struct profile_change *change, unsigned job)
+{
+	return job < PROFILE_SPEEDS && change->job_speed[job] > 0
+		       ? change->job_speed[job]
+		       : 1;
+}
+
+bool sharing_is_asked(const struct profile *profile,
+		      const struct profile_change *change)
+{
+	return change->jobs > 0 || jobs_then(profile) > 1;
+}
+
+/* ---- what it takes ---- */
+
+void sharing_split(const struct scene *scene, struct cost_use *use)
+{
+	const struct simulation_load *load = &scene->load;
+
+	use->cores /= load->jobs;
+	use->dataset_bytes /= load->jobs;
+	if (!load->shared)
+		return;
+	use->cache_bytes /= load->jobs;
+	use->misses /= load->jobs;
+}
+
+/* Of rings and caches; NAN: unknown. The kernel's cache is nobody's. */
+static double memory_of(const struct profile *profile,
+			const struct simulation_load *load, bool shared)
+{
+	bool cached = load->share > 0 && strcmp(load->policy, "page") != 0;
+	double batch = (double)load->batch * (double)profile->sample_bytes;
+	double cache = cached ? load->share * (double)profile->dataset_bytes : 0;
+
+	if (profile->sample_bytes == UNKNOWN ||
+	    (cached && profile->dataset_bytes == UNKNOWN))
+		return NAN;
+	return shared ? load->window * batch + cache
+		      : load->jobs * (scene_slots(profile) * batch + cache);
+}
+
+static int digits(double value)
+{
+	return value < 10;
+}
+
+/* What a loader for all takes, and what one for each would. */
+static void say_either(FILE *to, const struct simulation_load *load, const char *what,
+		       double shared, double own, const char *unit)
+{
+	fprintf(to, "; %s %.*f %s", what, digits(load->shared ? shared : own),
+		load->shared ? shared : own, unit);
+	if (load->shared && load->jobs > 1)
+		fprintf(to, ", not %.*f", digits(own), own);
+}
+
+static void say_memory(FILE *to, const struct profile *profile,
+		       const struct simulation_load *load)
+{
+	double own = memory_of(profile, load, false);
+	double shared = memory_of(profile, load, true);
+
+	if (isnan(own))
+		return;
+	say_either(to, load, "memory", shared / MB, own / MB, "MB");
+}
+
+static void say_reads(FILE *to, const struct profile *profile,
+		      const struct simulation_load *load,
+		      const struct simulation_outcome *outcome)
+{
+	double bytes =
+		(double)profile->dataset_bytes / (double)profile->dataset_samples;
+	double all = outcome->per_s * (1 - outcome->hit_ratio) * bytes;
+
+	if (profile->dataset_bytes == UNKNOWN)
+		return;
+	say_either(to, load, "reads", all / load->jobs / MB, all / MB, "MB/s");
+}
+
+/* Cores that prep keeps busy; those it would, if each job did it for itself as fast. */
+static void say_cores(FILE *to, const struct scene *scene,
+		      const struct simulation_outcome *outcome)
+{
+	const struct simulation_load *load = &scene->load;
+	double each = 0;
+
+	for (size_t i = 0; i < load->draw_count; i++)
+		each += load->prep_scale * load->draws[i].prep_s /
+			(double)load->draw_count;
+	each *= outcome->per_s;
+	say_either(to, load, "prep", each / load->jobs, each, "cores");
+}
+
+static bool differ(const struct simulation_load *load,
+		   const struct simulation_outcome *outcome)
+{
+	for (unsigned i = 1; i < load->jobs; i++)
+		if (fabs(outcome->job_per_s[i] / outcome->job_per_s[0] - 1) > SAME)
+			return true;
+	return false;
+}
+
+/* Where they are not all the same. */
+static void say_rates(FILE *to, const struct simulation_load *load,
+		      const struct simulation_outcome *outcome)
+{
+	if (!differ(load, outcome))
+		return;
+	fputs("; jobs get", to);
+	for (unsigned i = 0; i < load->jobs; i++)
+		fprintf(to, "%s %.0f", i > 0 ? "," : "", outcome->job_per_s[i]);
+	fputs(" samples/s", to);
+}
+
+static bool is_uneven(const struct simulation_load *load)
+{
+	for (unsigned i = 1; i < load->jobs; i++)
+		if (load->job_compute_s[i] != load->job_compute_s[0])
+			return true;
+	return false;
+}
+
+/* What is taken for granted. */
+static void say_assumed(FILE *to, const struct profile *profile,
+			const struct simulation_load *load)
+{
+	bool page = load->share > 0 && strcmp(load->policy, "page") == 0;
+
+	if (load->shared) {
+		fputs("an accelerator for each job; one loader for all", to);
+		if (is_uneven(load))
+			fputs(", at the pace of the slowest", to);
+		return;
+	}
+	fputs("an accelerator and a loader for each job", to);
+	if (load->throttled)
+		fputs(", each with the emulated storage to itself", to);
+	else if (!profile->storage_is_memory)
+		fputs(", one storage for all", to);
+	if (page)
+		fputs("; they read in one order, and what one reads the kernel's cache "
+		      "has for the others",
+		      to);
+}
+
+int sharing_say(const struct profile *profile, const struct scene *scene,
+		const struct simulation_outcome *outcome, char **text)
+{
+	char *fresh = NULL;
+	size_t size;
+	FILE *to = open_memstream(&fresh, &size);
+
+	if (to == NULL)
+		return -ENOMEM;
+	say_assumed(to, profile, &scene->load);
+	say_rates(to, &scene->load, outcome);
+	say_memory(to, profile, &scene->load);
+	say_reads(to, profile, &scene->load, outcome);
+	say_cores(to, scene, outcome);
+	if (fclose(to) != 0) {
+		free(fresh);
+		return -ENOMEM;
+	}
+	free(*text);
+	*text = fresh;
+	return 0;
+}

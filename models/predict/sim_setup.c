@@ -1,0 +1,200 @@
+#include "models/predict/sim_setup.h"
+#include "models/predict/sharing.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SPARE_SLOTS = 2 }; /* of the ring beyond --prefetch (loader/local.c) */
+
+static double factor_of(const struct aspect *aspect, enum input input)
+{
+	return aspect->input == (int)input ? aspect->factor : 1;
+}
+
+unsigned scene_cores(const struct scene_parts *parts,
+		     const struct profile_change *change)
+{
+	return change->cores > 0 ? change->cores : (unsigned)parts->profile->cores;
+}
+
+uint32_t scene_slots(const struct profile *profile)
+{
+	return (uint32_t)profile->prefetch + SPARE_SLOTS;
+}
+
+/* ---- from inputs and a change to a load ---- */
+
+static void set_cores(const struct scene_parts *parts,
+		      const struct profile_change *change, const struct aspect *aspect,
+		      struct scene *scene)
+{
+	double factor = factor_of(aspect, INPUT_CORES);
+
+	cores_speeds(&parts->inputs->cores, scene_cores(parts, change), aspect->side,
+		     scene->speed, SPEEDS);
+	for (size_t m = 2; m < SPEEDS; m++)
+		scene->speed[m] /= factor;
+	scene->load.speed = scene->speed;
+	scene->load.speeds = SPEEDS;
+	scene->load.workers = profile_change_workers(parts->profile, change);
+}
+
+/* Time of a step by the clock on an accelerator `faster` than the run's; in proportion
+ * to the batch where it is the emulated one's. `side` tells apart what other batches could
+ * do elsewhere. */
+static double step_s(const struct scene_parts *parts, const struct aspect *aspect,
+		     double n, double faster)
+{
+	const struct inputs *inputs = parts->inputs;
+	double from = (double)parts->profile->batch;
+	double fixed = inputs->fixed_s * from;
+	double clock = (inputs->compute_s - inputs->fixed_s) * n / faster;
+
+	if (isnan(parts->profile->emulated_per_s) && n != from) {
+		/* All of it fixed, or all of it by the sample: nothing in between is known. */
+		double least = fmin(n, from), most = fmax(n, from);
+
+		clock *= (aspect->side < 0 ? most : aspect->side > 0 ? least : n) / n;
+	}
+	return (clock + fixed) * factor_of(aspect, INPUT_COMPUTE);
+}
+
+static void set_compute(const struct scene_parts *parts,
+			const struct profile_change *change,
+			const struct aspect *aspect, struct simulation_load *load)
+{
+	const struct inputs *inputs = parts->inputs;
+	double faster = isnan(change->gpu_speed) ? 1 : change->gpu_speed;
+
+	load->compute_s = step_s(parts, aspect, load->batch, faster);
+	load->compute_cpu_s =
+		inputs->compute_cpu_s * load->batch * factor_of(aspect, INPUT_COMPUTE);
+	load->compute_threads = inputs->compute_threads;
+}
+
+static void set_prep(const struct scene_parts *parts, const struct aspect *aspect,
+		     struct simulation_load *load)
+{
+	load->draws = parts->inputs->draws;
+	load->draw_count = parts->inputs->draw_count;
+	load->prep_scale = parts->inputs->prep_scale * factor_of(aspect, INPUT_PREP);
+	load->delay_s = parts->inputs->delay_s;
+}
+
+/* Of what was emulated, and is to be, the later word; none lets the storage itself. */
+static double emulated(double then, double now, double none)
+{
+	if (isnan(then))
+		return now > 0 ? now : none;
+	return then > 0 ? then : none;
+}
+
+/* What the storage itself gives with that many reads in flight, in bytes/s; INFINITY:
+ * no more is known of it than that it is slowed. */
+static double native_bandwidth(const struct storage *storage, unsigned depth)
+{
+	double rate = storage->native ? storage_rate(storage, depth, INFINITY, 0) : NAN;
+
+	return isnan(rate) ? INFINITY : rate * storage->mean_bytes;
+}
+
+static void set_fetch(const struct scene_parts *parts,
+		      const struct profile_change *change, const struct aspect *aspect,
+		      struct simulation_load *load)
+{
+	const struct profile *profile = parts->profile;
+	const struct inputs *inputs = parts->inputs;
+	double factor = factor_of(aspect, INPUT_STORAGE);
+	double bandwidth = emulated(change->storage_bandwidth,
+				    profile->storage_bandwidth, INFINITY);
+
+	load->depth = (unsigned)profile->fetch_depth;
+	load->fetch_threads = inputs->fetch_threads;
+	load->fetch_cpu_s = inputs->fetch_cpu_s * factor_of(aspect, INPUT_FETCH);
+	load->fetch_scale = inputs->storage.native ? factor : 0;
+	load->latency_s =
+		emulated(change->storage_latency_s, profile->storage_latency_s, 0);
+	load->throttled = load->latency_s > 0 || isfinite(bandwidth);
+	bandwidth = fmin(bandwidth,
+			 native_bandwidth(&inputs->storage, load->depth) / factor);
+	load->bandwidth = bandwidth;
+}
+
+static void set_cache(const struct scene_parts *parts,
+		      const struct profile_change *change, struct simulation_load *load)
+{
+	bool sized = !isnan(change->cache_share);
+
+	load->policy = hits_policy_name(parts->inputs->policy);
+	load->share = parts->inputs->share;
+	if (change->cache_policy != NULL)
+		load->policy = change->cache_policy;
+	else if (sized && (parts->inputs->policy == HITS_NONE ||
+			   parts->inputs->policy == HITS_PAGE))
+		load->policy = hits_policy_name(HITS_MINIO);
+	if (sized)
+		load->share = change->cache_share;
+	if (strcmp(load->policy, hits_policy_name(HITS_NONE)) == 0)
+		load->share = 0;
+}
+
+/*
+ * A storage that is emulated is emulated in each process, so that each job has one to
+ * itself; the one below is the same for all of them.
+ */
+static void set_storage(const struct scene_parts *parts, const struct aspect *aspect,
+			struct simulation_load *load)
+{
+	double all =
+		native_bandwidth(&parts->inputs->storage, load->jobs * load->depth) /
+		factor_of(aspect, INPUT_STORAGE);
+
+	load->joint_bandwidth = isfinite(all) ? all : 0;
+}
+
+static void set_jobs(const struct scene_parts *parts,
+		     const struct profile_change *change, const struct aspect *aspect,
+		     struct scene *scene)
+{
+	struct simulation_load *load = &scene->load;
+	double faster = isnan(change->gpu_speed) ? 1 : change->gpu_speed;
+
+	load->jobs = sharing_jobs(parts->profile, change);
+	load->shared = sharing_is_shared(parts->profile, change);
+	load->window = SHARING_WINDOW;
+	if (load->shared) /* loader/share/server/server.c */
+		load->ahead = (uint32_t)fmax(
+			1, fmin((double)parts->profile->prefetch, SHARING_WINDOW));
+	if (load->jobs > 1 && !load->shared)
+		set_storage(parts, aspect, load);
+	for (unsigned i = 0; i < load->jobs; i++)
+		scene->job_compute_s[i] = step_s(parts, aspect, load->batch,
+						 faster * sharing_speed(change, i));
+	load->job_compute_s = scene->job_compute_s;
+}
+
+void scene_delay(struct scene *scene, double seconds)
+{
+	for (unsigned i = 0; i < scene->load.jobs; i++)
+		scene->job_compute_s[i] += seconds;
+	scene->load.compute_s += seconds;
+}
+
+void scene_set(const struct scene_parts *parts, const struct profile_change *change,
+	       const struct aspect *aspect, struct scene *scene)
+{
+	const struct profile *profile = parts->profile;
+	struct simulation_load *load = &scene->load;
+
+	memset(load, 0, sizeof(*load));
+	load->dataset = (uint32_t)fmin((double)profile->dataset_samples, UINT32_MAX);
+	load->batch = change->batch > 0 ? change->batch : (uint32_t)profile->batch;
+	load->ahead = scene_slots(profile);
+	load->seed = profile->seed;
+	set_cores(parts, change, aspect, scene);
+	set_compute(parts, change, aspect, load);
+	set_prep(parts, aspect, load);
+	set_fetch(parts, change, aspect, load);
+	set_cache(parts, change, load);
+	set_jobs(parts, change, aspect, scene);
+}

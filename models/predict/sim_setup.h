@@ -1,0 +1,44 @@
+/*
+ * sim_setup.h - what is to be simulated: the inputs of a run, a change, and which input is
+ * taken lower or higher than it was measured. Private to models/.
+ */
+#ifndef DSA_SIM_SETUP_H
+#define DSA_SIM_SETUP_H
+
+#include "models/predict/inputs.h"
+#include "models/simulation/simulation.h"
+
+/* The inputs as they are, or one of them off by a factor; and which end holds where
+ * only bounds are known: -1 the slower, 1 the faster, 0 between. */
+struct aspect {
+	int input; /* -1: none */
+	double factor;
+	int side;
+};
+
+struct scene_parts {
+	const struct profile *profile;
+	const struct inputs *inputs;
+};
+
+/* A load, and the tables that it points to: it can't be copied. */
+struct scene {
+	struct simulation_load load;
+	double speed[SPEEDS];
+	double job_compute_s[SIMULATION_JOBS];
+};
+
+void scene_set(const struct scene_parts *parts, const struct profile_change *change,
+	       const struct aspect *aspect, struct scene *scene);
+
+/* Every step of every job takes so much longer. */
+void scene_delay(struct scene *scene, double seconds);
+
+/* Batches in the ring of a loader that a job has to itself. */
+uint32_t scene_slots(const struct profile *profile);
+
+/* Cores after a change. */
+unsigned scene_cores(const struct scene_parts *parts,
+		     const struct profile_change *change);
+
+#endif

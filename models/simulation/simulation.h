@@ -1,0 +1,125 @@
+/*
+ * simulation.h - our pipeline as a discrete-event simulation: one load, a number of
+ * samples, and the rate that comes out.
+ *
+ *	stream -> [a slot is free] -> cache? -> fetch thread(s) -> storage -> prep workers
+ *	       -> batch complete, in order -> consumer takes it -> computes -> gives it back
+ *
+ * What it follows is said in loader/pipeline.h and loader/base/throttle.h. CPU work (prep,
+ * the fetch threads' share of a read, the consumer's computing) shares the cores by
+ * processor sharing: with m threads that want to run, each runs at speed[m]. Storage,
+ * emulated delays and an accelerator's time go by the clock, beside them.
+ *
+ * Several jobs at once: each has a pipeline as above for itself, on the same cores and
+ * the same storage; or one pipeline feeds them all, and a batch is given back when the
+ * last of them has used it:
+ *
+ *	... -> batch complete, in order -> kept for those behind -+-> job 0 computes
+ *	                                                          +-> job 1 computes
+ *
+ * Pure and deterministic: the same load, the same numbers.
+ */
+#ifndef DSA_SIMULATION_H
+#define DSA_SIMULATION_H
+
+#include "profiler/profile.h"
+
+struct error;
+
+enum {
+	SIMULATION_THREADS = 512, /* workers + depth + compute threads of a job */
+	SIMULATION_JOBS = 64,
+};
+
+struct simulation_load {
+	/* The stream. A sample's draw is fixed, and draws are shared out evenly:
+	 * sample i has draws[i * draw_count / dataset]. */
+	uint32_t dataset; /* samples in an epoch */
+	uint32_t batch;   /* samples in a full batch; an epoch's last may be short */
+	uint32_t ahead;   /* slots: batches open, published or held at once */
+	uint64_t seed;
+	const struct profile_draw *draws;
+	size_t draw_count;
+
+	/* The cache of encoded samples; no hits when share is 0. nextuse hits as minio
+	 * does: for one reader nothing hits more. */
+	const char *policy; /* as hits.h names them */
+	double share;       /* of the data set's bytes */
+
+	/* Fetch: a read costs its thread CPU work, then storage has it: its latency, and
+	 * its turn on the transfer, one after another at bandwidth (throttle.h). */
+	unsigned depth;         /* reads in flight, at the most */
+	unsigned fetch_threads; /* 1: io_uring; depth: pread */
+	double fetch_cpu_s;     /* CPU work of a read, at speed 1 */
+	double fetch_scale; /* x the draw's fetch_s: what a read takes of the storage
+				 * itself, alone, its CPU work included; none where
+				 * that is NAN */
+	double latency_s;   /* emulated: a read takes at least so long */
+	double bandwidth;   /* bytes/s of all transfers together; INFINITY: no end */
+	bool throttled; /* latency_s and bandwidth are the throttle's: policy "page"'s
+			   * hits, which are reads too, wait as long. Else these cost
+			   * the thread's CPU work alone */
+
+	/* Prep: CPU work prep_scale x the draw's prep_s; done delay_s after it began,
+	 * if the work is done earlier. */
+	unsigned workers;
+	double prep_scale;
+	double delay_s;
+
+	/* The consumer, for a full batch; for a short one in proportion. A step takes
+	 * compute_s by the clock from the batch's delivery on, and longer where its CPU
+	 * work takes longer: threads share that evenly, and end together. */
+	double compute_cpu_s; /* CPU work at speed 1, of all threads together */
+	double compute_s;
+	unsigned compute_threads;
+
+	/* speed[m], m = 1 .. speeds-1: how fast a thread runs when m want to, as a share
+	 * of one that runs alone; beyond them m * speed[m] stays as it is at the end. */
+	const double *speed;
+	size_t speeds;
+
+	/* Jobs. All read the same data set; where each has its own cache in an order of
+	 * its own, where they share the kernel's (policy "page") in the same order. */
+	unsigned jobs; /* 0 or 1: one */
+	const double
+		*job_compute_s; /* of each job, in the place of compute_s; NULL: the
+				      * same for all */
+	bool shared; /* one pipeline feeds them all: `ahead` of its batches are open
+			  * at once, at the most, */
+	uint32_t
+		window; /* and so many are open, or kept until the last job used them */
+	double joint_bandwidth; /* not shared: bytes/s of the transfers of all jobs, each
+				 * of which has `bandwidth` to itself; 0: no end */
+
+	bool all_hits;    /* every sample is a hit: a cached window */
+	bool no_prep;     /* nothing to fetch or prepare: a synthetic window */
+	bool loaded;      /* the same, while prep works at the consumer's pace */
+	bool no_consumer; /* batches are thrown away at once: a prep-only or fetch-only
+			   * window, with all_hits or without prep; its slots count */
+};
+
+struct simulation_outcome {
+	double per_s; /* samples delivered a second, after the pipeline settled; of
+			   * all jobs, one that is delivered to two counting twice */
+	double job_per_s[SIMULATION_JOBS]; /* the same of each of them */
+	double hit_ratio;                  /* of the samples counted in that */
+	double blocked; /* share of the time that the consumer waited for a batch;
+			   * mean of the jobs */
+	double prep_busy, fetch_busy; /* mean workers preparing; mean reads in flight;
+				       * of all jobs */
+	double cpu_busy;              /* CPU work a second, in cores at speed 1 */
+	double prep_per_s;            /* samples prepared a second */
+};
+
+/*
+ * Runs about `samples` samples after the cache was brought to its steady state and the
+ * pipeline was left to settle. Counts whole epochs, one at least, so that hits and
+ * draws are averaged over all of it. A data set of more samples than asked for is
+ * scaled down to these, with the share that it has in the cache; but to no less than
+ * 2^14, nor than 2^16 where hits change over the epoch, and for policy "page" always to
+ * 2^16. 0; -EINVAL when the load makes no sense (err names the member); -ENOMEM.
+ */
+int simulate(const struct simulation_load *load, uint64_t samples,
+	     struct simulation_outcome *outcome, struct error *err);
+
+#endif

@@ -1,0 +1,318 @@
+#include "models/whatif/calibration.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOKED_AT = 2000 }; /* verifications, for workloads: every pair is compared */
+
+/* Shares are rounded to bytes, so what differs by less is the same. */
+#define SAME 1e-3
+
+/* What may be changed alone, such that more is faster. */
+enum member { CORES, WORKERS, CACHE, POLICY, GPU, BANDWIDTH, LATENCY, MEMBERS };
+
+/* A setting with nothing left out. */
+struct setting {
+	double member[MEMBERS];
+	double batch, jobs;
+	bool share;
+	const double *job_speed;
+	const char *policy; /* NULL: there is no cache */
+	const struct profile_verification *found;
+};
+
+static bool has_value(const struct profile_verification *verification)
+{
+	return verification->predicted.value > 0 && verification->measured.value > 0 &&
+	       isfinite(verification->predicted.value) &&
+	       isfinite(verification->measured.value);
+}
+
+/* ---- errors ---- */
+
+static int ascending(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
+/* Counts one, and returns its error. */
+static double add_error(const struct profile_verification *verification,
+			struct score *score)
+{
+	double error = verification->predicted.value / verification->measured.value - 1;
+
+	score->count++;
+	score->bias += error;
+	score->mean += fabs(error);
+	return fabs(error);
+}
+
+static void finish_errors(double *errors, size_t intervals, struct score *score)
+{
+	double count = (double)score->count;
+
+	qsort(errors, score->count, sizeof(*errors), ascending);
+	score->mean /= count;
+	score->bias /= count;
+	score->p95 = errors[(size_t)ceil(.95 * count) - 1];
+	score->worst = errors[score->count - 1];
+	score->covered = intervals > 0 ? score->covered / (double)intervals : NAN;
+}
+
+static int score_errors(const struct profile *profile, struct score *score)
+{
+	double *errors = malloc(profile->verification_count * sizeof(*errors));
+	size_t intervals = 0;
+
+	if (errors == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < profile->verification_count; i++) {
+		const struct profile_verification *verification =
+			&profile->verifications[i];
+		size_t at = score->count;
+
+		if (!has_value(verification))
+			continue;
+		errors[at] = add_error(verification, score);
+		if (verification->covered >= 0) {
+			intervals++;
+			score->covered += verification->covered;
+		}
+	}
+	if (score->count > 0)
+		finish_errors(errors, intervals, score);
+	free(errors);
+	return 0;
+}
+
+/* ---- settings ---- */
+
+static double number_or(uint64_t changed, uint64_t own)
+{
+	return changed > 0 ? (double)changed : own == UNKNOWN ? 0 : (double)own;
+}
+
+static double value_or(double changed, double own, double none)
+{
+	double value = isnan(changed) ? own : changed;
+
+	return isnan(value) ? none : value;
+}
+
+static double bandwidth_of(const struct profile *profile,
+			   const struct profile_change *change)
+{
+	double value =
+		value_or(change->storage_bandwidth, profile->storage_bandwidth, 0);
+
+	return value > 0 ? value : INFINITY;
+}
+
+static bool is_text(const char *text, const char *wanted)
+{
+	return text != NULL && strcmp(text, wanted) == 0;
+}
+
+static void take_cache(const struct profile *profile,
+		       const struct profile_change *change, struct setting *setting)
+{
+	const char *policy =
+		change->cache_policy != NULL ? change->cache_policy : profile->cache;
+	bool minio = is_text(policy, "minio");
+
+	/* The page cache has no share that is known, and is not without. */
+	setting->member[CACHE] =
+		value_or(change->cache_share, profile->cache_share, -1);
+	if (setting->member[CACHE] == 0 || policy == NULL || is_text(policy, "none")) {
+		setting->member[CACHE] = 0;
+		return;
+	}
+	setting->policy = policy;
+	setting->member[POLICY] = minio ? 1 : 0;
+}
+
+static struct setting setting_of(const struct profile *profile,
+				 const struct profile_verification *verification)
+{
+	const struct profile_change *change = &verification->change;
+	struct setting setting = {
+		.member = {[CORES] = number_or(change->cores, profile->cores),
+			   [WORKERS] = number_or(change->workers, profile->workers),
+			   [GPU] = value_or(change->gpu_speed, 1, 1),
+			   [BANDWIDTH] = bandwidth_of(profile, change),
+			   [LATENCY] = -value_or(change->storage_latency_s,
+						 profile->storage_latency_s, 0)},
+		.batch = number_or(change->batch, profile->batch),
+		.jobs = number_or(change->jobs, profile->job_count),
+		.share = change->share || (change->jobs == 0 && profile->shared),
+		.job_speed = change->job_speed,
+		.found = verification};
+
+	take_cache(profile, change, &setting);
+	return setting;
+}
+
+static bool same(double a, double b)
+{
+	double difference = fabs(a - b);
+
+	return a == b ||
+	       (isfinite(difference) && difference <= SAME * fmax(fabs(a), fabs(b)));
+}
+
+/* Policies in which one step can be taken, and what is the same in both. */
+static bool same_policy(const struct setting *a, const struct setting *b)
+{
+	return a->policy == NULL || b->policy == NULL ||
+	       strcmp(a->policy, b->policy) == 0;
+}
+
+/* What has no side, and is no step therefore. */
+static bool same_rest(const struct setting *a, const struct setting *b)
+{
+	for (int i = 0; i < PROFILE_SPEEDS; i++)
+		if (!same(a->job_speed[i], b->job_speed[i]))
+			return false;
+	return a->batch == b->batch && a->jobs == b->jobs && a->share == b->share;
+}
+
+static bool equal(const struct setting *a, const struct setting *b)
+{
+	for (int i = 0; i < MEMBERS; i++)
+		if (!same(a->member[i], b->member[i]))
+			return false;
+	return same_rest(a, b) && same_policy(a, b);
+}
+
+/* The member in which alone `to` is on the faster side of `from`; MEMBERS: no step. */
+static enum member step(const struct setting *from, const struct setting *to)
+{
+	bool cacheless = from->policy == NULL || to->policy == NULL;
+	enum member changed = MEMBERS;
+
+	for (enum member i = 0; i < MEMBERS; i++) {
+		if (same(from->member[i], to->member[i]) || (i == POLICY && cacheless))
+			continue;
+		if (changed != MEMBERS || to->member[i] < from->member[i])
+			return MEMBERS;
+		changed = i;
+	}
+	if (!same_rest(from, to) || (changed != POLICY && !same_policy(from, to)))
+		return MEMBERS;
+	return changed;
+}
+
+/* ---- workloads ---- */
+
+static double predicted(const struct setting *setting)
+{
+	return setting->found->predicted.value;
+}
+
+static double measured(const struct setting *setting)
+{
+	return setting->found->measured.value;
+}
+
+/* Of two steps in one member the smaller; of equal ones the one predicted faster. */
+static bool nearer(const struct setting *step, const struct setting *than,
+		   enum member member)
+{
+	if (than == NULL)
+		return true;
+	if (!same(step->member[member], than->member[member]))
+		return step->member[member] < than->member[member];
+	return predicted(step) > predicted(than);
+}
+
+static double half_of(const struct setting *setting)
+{
+	struct interval rate = setting->found->measured;
+	double half = (rate.high - rate.low) / 2;
+
+	return isnan(half) ? 0 : half;
+}
+
+/* Counts a workload by its steps, one of each member at most. */
+static void judge(const struct setting *const steps[MEMBERS], struct score *score)
+{
+	const struct setting *first = NULL, *best = NULL;
+	size_t count = 0;
+
+	for (int i = 0; i < MEMBERS; i++) {
+		if (steps[i] == NULL)
+			continue;
+		count++;
+		if (first == NULL || predicted(steps[i]) > predicted(first))
+			first = steps[i];
+		if (best == NULL || measured(steps[i]) > measured(best))
+			best = steps[i];
+	}
+	if (count < 2)
+		return;
+	score->workloads++;
+	if (first == best)
+		score->first_right++;
+	if (first == best ||
+	    measured(best) - measured(first) <= hypot(half_of(first), half_of(best)))
+		score->first_within++;
+}
+
+static void judge_from(const struct setting *from, const struct setting *settings,
+		       size_t count, struct score *score)
+{
+	const struct setting *steps[MEMBERS] = {NULL};
+
+	for (size_t i = 0; i < count; i++) {
+		enum member member = step(from, &settings[i]);
+
+		if (member != MEMBERS && has_value(settings[i].found) &&
+		    nearer(&settings[i], steps[member], member))
+			steps[member] = &settings[i];
+	}
+	judge(steps, score);
+}
+
+/* Adds it, or takes the place of an earlier one. Returns how many there are. */
+static size_t put(struct setting *settings, size_t count, struct setting setting)
+{
+	for (size_t i = 0; i < count; i++)
+		if (equal(&settings[i], &setting)) {
+			settings[i] = setting;
+			return count;
+		}
+	settings[count] = setting;
+	return count + 1;
+}
+
+static int score_workloads(const struct profile *profile, struct score *score)
+{
+	size_t all = profile->verification_count;
+	size_t begin = all > LOOKED_AT ? all - LOOKED_AT : 0, count = 0;
+	struct setting *settings = malloc((all - begin) * sizeof(*settings));
+
+	if (settings == NULL)
+		return -ENOMEM;
+	for (size_t i = begin; i < all; i++)
+		count = put(settings, count,
+			    setting_of(profile, &profile->verifications[i]));
+	for (size_t i = 0; i < count; i++)
+		judge_from(&settings[i], settings, count, score);
+	free(settings);
+	return 0;
+}
+
+int score_verifications(const struct profile *profile, struct score *score)
+{
+	*score = (struct score){.count = 0};
+	if (profile->verification_count > 0 &&
+	    (score_errors(profile, score) < 0 || score_workloads(profile, score) < 0))
+		return -ENOMEM;
+	if (score->count == 0)
+		score->mean = score->p95 = score->worst = score->bias = score->covered =
+			NAN;
+	return 0;
+}

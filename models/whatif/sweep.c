@@ -1,0 +1,385 @@
+#include "models/whatif/sweep.h"
+#include "loader/base/error.h"
+#include "loader/base/number.h"
+#include "models/cache/hits.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Values of a range that is not walked by ones or by points. */
+enum { RANGE_VALUES = 5, ONES = 16 };
+
+#define CORES_MOST   512
+#define WORKERS_MOST 128 /* of the loader */
+#define BATCH_MOST   65536
+#define SPEED_LEAST  .01
+#define SPEED_MOST   100
+#define LATENCY_MOST 3600.0
+#define JOBS_MOST    64
+#define PACE_LEAST   .1 /* of a job's accelerator, over the run's */
+#define PACE_MOST    10
+
+const char *const sweep_names[] = {
+	[SWEEP_CACHE] = "cache",
+	[SWEEP_POLICY] = "cache-policy",
+	[SWEEP_CORES] = "cores",
+	[SWEEP_WORKERS] = "workers",
+	[SWEEP_SPEED] = "gpu-speed",
+	[SWEEP_BATCH] = "batch",
+	[SWEEP_BANDWIDTH] = "storage-bandwidth",
+	[SWEEP_LATENCY] = "storage-latency",
+	[SWEEP_JOBS] = "jobs",
+	[SWEEP_SHARE] = "share",
+};
+
+/* ---- one value ---- */
+
+static bool read_cache(const char *text, struct sweep_value *value)
+{
+	uint64_t bytes;
+
+	if (number_percent(text, &value->number))
+		return true;
+	if (!number_size(text, &bytes))
+		return false;
+	value->number = (double)bytes;
+	value->bytes = true;
+	return true;
+}
+
+static bool read_policy(const char *text, struct sweep_value *value)
+{
+	int policy = hits_policy(text);
+
+	value->number = policy;
+	return policy >= 0;
+}
+
+static bool read_count(const char *text, unsigned most, struct sweep_value *value)
+{
+	unsigned count;
+
+	if (!number_count(text, most, &count))
+		return false;
+	value->number = count;
+	return true;
+}
+
+static bool read_cores(const char *text, struct sweep_value *value)
+{
+	return read_count(text, CORES_MOST, value);
+}
+
+static bool read_workers(const char *text, struct sweep_value *value)
+{
+	return read_count(text, WORKERS_MOST, value);
+}
+
+static bool read_batch(const char *text, struct sweep_value *value)
+{
+	return read_count(text, BATCH_MOST, value);
+}
+
+/* Copies text without its ending, where it has it, into `to`; false: no room. */
+static bool without(const char *text, const char *ending, char *to, size_t room)
+{
+	size_t length = strlen(text), tail = strlen(ending);
+
+	if (length > tail && strcmp(text + length - tail, ending) == 0)
+		length -= tail;
+	if (length >= room)
+		return false;
+	memcpy(to, text, length);
+	to[length] = '\0';
+	return true;
+}
+
+static bool read_factor(const char *text, double *factor)
+{
+	char number[32];
+
+	return without(text, "x", number, sizeof(number)) &&
+	       number_real(number, factor);
+}
+
+static bool read_speed(const char *text, struct sweep_value *value)
+{
+	return read_factor(text, &value->number) && value->number >= SPEED_LEAST &&
+	       value->number <= SPEED_MOST;
+}
+
+/* One of those that "+" joins; *rest goes on behind it, NULL after the last. */
+static bool read_pace(const char **rest, double *pace)
+{
+	size_t length = strcspn(*rest, "+");
+	char word[32];
+
+	if (length >= sizeof(word))
+		return false;
+	memcpy(word, *rest, length);
+	word[length] = '\0';
+	*rest = (*rest)[length] == '+' ? *rest + length + 1 : NULL;
+	return read_factor(word, pace) && *pace >= PACE_LEAST && *pace <= PACE_MOST;
+}
+
+/* "1x+0.5x": jobs of these speeds. */
+static bool read_paces(const char *text, struct sweep_value *value)
+{
+	bool differ = false;
+	size_t count = 0;
+
+	for (; text != NULL; count++) {
+		if (count == PROFILE_SPEEDS ||
+		    !read_pace(&text, &value->job_speed[count]))
+			return false;
+		differ |= value->job_speed[count] != 1;
+	}
+	value->number = (double)count;
+	if (!differ)
+		memset(value->job_speed, 0, sizeof(value->job_speed));
+	return true;
+}
+
+static bool read_jobs(const char *text, struct sweep_value *value)
+{
+	return strpbrk(text, "+x") != NULL ? read_paces(text, value)
+					   : read_count(text, JOBS_MOST, value);
+}
+
+static bool read_share(const char *text, struct sweep_value *value)
+{
+	value->number = strcmp(text, "yes") == 0;
+	return value->number == 1 || strcmp(text, "no") == 0;
+}
+
+static bool is_none(const char *text)
+{
+	return strcmp(text, "none") == 0;
+}
+
+static bool read_bandwidth(const char *text, struct sweep_value *value)
+{
+	char size[32];
+	uint64_t bytes;
+
+	if (is_none(text)) /* 0 stands for it: as fast as it is */
+		return true;
+	if (!without(text, "/s", size, sizeof(size)) || !number_size(size, &bytes) ||
+	    bytes == 0)
+		return false;
+	value->number = (double)bytes;
+	return true;
+}
+
+static bool read_latency(const char *text, struct sweep_value *value)
+{
+	return is_none(text) ||
+	       (number_time(text, &value->number) && value->number <= LATENCY_MOST);
+}
+
+/* ---- ranges ---- */
+
+static double between(double from, double to, int i, int steps)
+{
+	return i == 0 ? from : i == steps ? to : from + (to - from) * i / steps;
+}
+
+/* With as many digits as people like to read. */
+static double by_factor(double from, double to, int i, int steps)
+{
+	double value = from * pow(to / from, (double)i / steps), unit;
+
+	if (i == 0 || i == steps)
+		return i == 0 ? from : to;
+	unit = pow(10, floor(log10(value)) - 2);
+	return round(value / unit) * unit;
+}
+
+/* Appends to the values; false when there are too many. */
+static bool append_value(struct sweep_values *values, const struct sweep_value *value)
+{
+	if (values->count == SWEEP_VALUES)
+		return false;
+	values->value[values->count++] = *value;
+	return true;
+}
+
+static bool append(struct sweep_values *values, double number, bool bytes)
+{
+	const struct sweep_value value = {.number = number, .bytes = bytes};
+
+	return append_value(values, &value);
+}
+
+typedef bool spread(struct sweep_values *values, const struct sweep_value *from,
+		    const struct sweep_value *to);
+
+static bool spread_evenly(struct sweep_values *values, const struct sweep_value *from,
+			  const struct sweep_value *to)
+{
+	for (int i = 0; i < RANGE_VALUES; i++)
+		if (!append(values,
+			    between(from->number, to->number, i, RANGE_VALUES - 1),
+			    from->bytes))
+			return false;
+	return true;
+}
+
+static bool spread_by_factor(struct sweep_values *values,
+			     const struct sweep_value *from,
+			     const struct sweep_value *to)
+{
+	for (int i = 0; i < RANGE_VALUES; i++)
+		if (!append(values,
+			    by_factor(from->number, to->number, i, RANGE_VALUES - 1),
+			    false))
+			return false;
+	return true;
+}
+
+static bool spread_cache(struct sweep_values *values, const struct sweep_value *from,
+			 const struct sweep_value *to)
+{
+	if (from->bytes)
+		return spread_evenly(values, from, to);
+	for (int i = 0; from->number + .1 * i < to->number - 1e-9; i++)
+		if (!append(values, from->number + .1 * i, false))
+			return false;
+	return append(values, to->number, false);
+}
+
+static bool spread_count(struct sweep_values *values, const struct sweep_value *from,
+			 const struct sweep_value *to)
+{
+	double ratio = to->number / from->number;
+	bool ones = to->number - from->number < ONES;
+	int steps = ones ? (int)(to->number - from->number)
+			 : (int)fmax(RANGE_VALUES - 1, round(log2(ratio)));
+
+	for (int i = 0; i <= steps; i++)
+		if (!append(values,
+			    ones ? from->number + i
+				 : round(from->number * pow(ratio, (double)i / steps)),
+			    false))
+			return false;
+	return true;
+}
+
+/* Of speeds there is no range. */
+static bool spread_jobs(struct sweep_values *values, const struct sweep_value *from,
+			const struct sweep_value *to)
+{
+	return from->job_speed[0] == 0 && to->job_speed[0] == 0 &&
+	       spread_count(values, from, to);
+}
+
+/* ---- the values of a key ---- */
+
+struct key {
+	bool (*read)(const char *text, struct sweep_value *value);
+	spread *spread; /* NULL: values without an order */
+	const char *may_be;
+};
+
+#define POLICIES "none, page, minio, lru, fifo, random or nextuse"
+
+static const struct key keys[SWEEP_KEYS] = {
+	[SWEEP_CACHE] = {read_cache, spread_cache,
+			 "a share 0% to 100%, or bytes such as 2G"},
+	[SWEEP_POLICY] = {read_policy, NULL, POLICIES},
+	[SWEEP_CORES] = {read_cores, spread_count, "1 to 512"},
+	[SWEEP_WORKERS] = {read_workers, spread_count, "1 to 128"},
+	[SWEEP_SPEED] = {read_speed, spread_by_factor, "a factor 0.01 to 100"},
+	[SWEEP_BATCH] = {read_batch, spread_count, "1 to 65536"},
+	[SWEEP_BANDWIDTH] = {read_bandwidth, spread_by_factor,
+			     "bytes/s such as 500M, or none"},
+	[SWEEP_LATENCY] = {read_latency, spread_evenly,
+			   "a time up to 1h such as 5ms, or none"},
+	[SWEEP_JOBS] =
+		{read_jobs, spread_jobs,
+		 "1 to 64, or the speeds 0.1x to 10x of up to 16 such as 1x+0.5x"},
+	[SWEEP_SHARE] = {read_share, NULL, "yes or no"},
+};
+
+/* "1..16", both ends read by the key, `dots` at the dots. */
+static bool read_range(const struct key *key, char *text, char *dots,
+		       struct sweep_values *values)
+{
+	struct sweep_value from = {0}, to = {0};
+
+	*dots = '\0';
+	return key->spread != NULL && !is_none(text) && !is_none(dots + 2) &&
+	       key->read(text, &from) && key->read(dots + 2, &to) &&
+	       from.bytes == to.bytes && from.number < to.number &&
+	       key->spread(values, &from, &to);
+}
+
+static bool read_item(const struct key *key, char *text, struct sweep_values *values)
+{
+	struct sweep_value value = {0};
+	char *dots = strstr(text, "..");
+
+	if (dots != NULL)
+		return read_range(key, text, dots, values);
+	return key->read(text, &value) && append_value(values, &value);
+}
+
+static int refuse(int which, const char *values, struct error *err)
+{
+	const struct key *key = &keys[which];
+
+	return error_set(err, EINVAL, "%s is %s, or a list%s of these, not '%.64s'",
+			 sweep_names[which], key->may_be,
+			 key->spread != NULL ? " or range" : "", values);
+}
+
+static int set_values(struct sweep *sweep, int which, const char *text,
+		      struct error *err)
+{
+	struct sweep_values values = {.count = 0};
+	char *copy = strdup(text), *rest = copy, *item;
+	int result = 0;
+
+	if (copy == NULL)
+		return error_sys(err, ENOMEM, "reading %s", sweep_names[which]);
+	while (result == 0 && (item = strsep(&rest, ",")) != NULL)
+		if (!read_item(&keys[which], item, &values))
+			result = values.count == SWEEP_VALUES
+					 ? error_set(err, EINVAL,
+						     "%s: more than %d values",
+						     sweep_names[which], SWEEP_VALUES)
+					 : refuse(which, text, err);
+	if (result == 0)
+		sweep->keys[which] = values;
+	free(copy);
+	return result;
+}
+
+int sweep_set(struct sweep *sweep, const char *key, const char *values,
+	      struct error *err)
+{
+	for (int i = 0; i < SWEEP_KEYS; i++)
+		if (strcmp(key, sweep_names[i]) == 0)
+			return set_values(sweep, i, values, err);
+	return error_set(err, EINVAL,
+			 "no change is called '%.32s'; there are cache, cache-policy, "
+			 "cores, workers, gpu-speed, batch, storage-bandwidth, "
+			 "storage-latency, jobs and share",
+			 key);
+}
+
+int sweep_set_pair(struct sweep *sweep, const char *pair, struct error *err)
+{
+	const char *equals = strchr(pair, '=');
+	char key[32];
+
+	if (equals == NULL)
+		return error_set(err, EINVAL,
+				 "a sweep is KEY=VALUES such as cores=1,2, not '%.64s'",
+				 pair);
+	snprintf(key, sizeof(key), "%.*s", (int)(equals - pair), pair);
+	return sweep_set(sweep, key, equals + 1, err);
+}

@@ -1,0 +1,87 @@
+/*
+ * sweep.h - what is to be different, as people type it, over a grid of values.
+ *
+ *	"cores" "1,2" and "cache" "0%..100%"  ->  22 changes
+ *
+ * A value, a list "1,2,4", a range "1..16", or a list of both:
+ *
+ *	cache             share 35%, or bytes 2G    by 10 points; bytes 5 values, evenly
+ *	cache-policy      as models/cache/hits.h names it
+ *	cores, workers, batch                       by 1 up to 16 values, else about doubling
+ *	gpu-speed         factor: 2, 2x, 0.5x       5 values, each by the same factor
+ *	storage-bandwidth bytes/s: 500M, or none    5 values, each by the same factor
+ *	storage-latency   5ms, or none              5 values, evenly
+ *	jobs              4; or their speeds: 1x+0.5x    by 1 up to 16 values, else ..
+ *	share             yes, no
+ *
+ * Both ends of a range belong to it.
+ */
+#ifndef DSA_SWEEP_H
+#define DSA_SWEEP_H
+
+#include "profiler/profile.h"
+
+struct error;
+
+enum sweep_key {
+	SWEEP_CACHE,
+	SWEEP_POLICY,
+	SWEEP_CORES,
+	SWEEP_WORKERS,
+	SWEEP_SPEED,
+	SWEEP_BATCH,
+	SWEEP_BANDWIDTH,
+	SWEEP_LATENCY,
+	SWEEP_JOBS,
+	SWEEP_SHARE,
+	SWEEP_KEYS
+};
+
+enum { SWEEP_VALUES = 128, SWEEP_CHANGES = 4096 };
+
+struct sweep_value {
+	double number; /* in the unit of the key: share, bytes, bytes/s, s, policy */
+	bool bytes;    /* of a cache: number is bytes */
+	double job_speed[PROFILE_SPEEDS]; /* of jobs: as in a change */
+};
+
+/* The values of each key; all 0 is no change. */
+struct sweep {
+	struct sweep_values {
+		struct sweep_value value[SWEEP_VALUES];
+		size_t count;
+	} keys[SWEEP_KEYS];
+};
+
+extern const char *const sweep_names[SWEEP_KEYS];
+
+/*
+ * Reads the values of a key, in the place of those it had. 0, or -EINVAL and err says
+ * what they may be; then the key is as it was.
+ */
+int sweep_set(struct sweep *sweep, const char *key, const char *values,
+	      struct error *err);
+
+/* The same of "KEY=VALUES". */
+int sweep_set_pair(struct sweep *sweep, const char *pair, struct error *err);
+
+/* Every combination, each once. No changes at all where nothing was set. */
+struct sweep_list {
+	struct profile_change *changes;
+	size_t count;
+};
+
+/*
+ * Makes the changes for that run: bytes of a cache become a share of its data set, a
+ * cache without a policy keeps the run's, or is minio's where it had none, and without
+ * a cache no policy counts. Jobs that share a loader without a number are those of the
+ * run. Numbers keep the digits that a result file keeps, so that
+ * a change can be found again there. 0; -EINVAL: the change makes no sense for this
+ * run, or there are more than SWEEP_CHANGES; -ENODATA: the result lacks what is
+ * needed; -ENOMEM. End the list with sweep_list_free() in either case.
+ */
+int sweep_changes(const struct sweep *sweep, const struct profile *profile,
+		  struct sweep_list *list, struct error *err);
+void sweep_list_free(struct sweep_list *list);
+
+#endif

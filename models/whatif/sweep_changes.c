@@ -1,0 +1,239 @@
+/* sweep_changes.c - every combination of a sweep's values, as changes of one run. */
+#include "loader/base/error.h"
+#include "models/cache/hits.h"
+#include "models/whatif/sweep.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a result file makes of it. */
+static double kept(double number)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.9g", number);
+	return strtod(text, NULL);
+}
+
+static int set_cache(struct profile_change *change, const struct sweep_value *value,
+		     const struct profile *profile, struct error *err)
+{
+	double bytes = (double)profile->dataset_bytes;
+
+	if (!value->bytes || value->number == 0) {
+		change->cache_share = kept(value->number);
+		return 0;
+	}
+	if (profile->dataset_bytes == UNKNOWN || profile->dataset_bytes == 0)
+		return error_set(err, ENODATA,
+				 "the result does not tell the size of its data set: "
+				 "give the cache as a share of it");
+	change->cache_share = kept(fmin(1, value->number / bytes));
+	return 0;
+}
+
+static int set_policy(struct profile_change *change, const struct sweep_value *value,
+		      struct error *err)
+{
+	const char *name = hits_policy_name((enum hits_policy)value->number);
+
+	change->cache_policy = strdup(name);
+	return change->cache_policy != NULL
+		       ? 0
+		       : error_sys(err, ENOMEM, "reading the changes");
+}
+
+static void set_jobs(struct profile_change *change, const struct sweep_value *value)
+{
+	change->jobs = (unsigned)value->number;
+	for (int i = 0; i < PROFILE_SPEEDS; i++)
+		change->job_speed[i] = kept(value->job_speed[i]);
+}
+
+static int set_member(struct profile_change *change, int which,
+		      const struct sweep_value *value, const struct profile *profile,
+		      struct error *err)
+{
+	switch (which) {
+	case SWEEP_CACHE:
+		return set_cache(change, value, profile, err);
+	case SWEEP_POLICY:
+		return set_policy(change, value, err);
+	case SWEEP_CORES:
+		change->cores = (unsigned)value->number;
+		return 0;
+	case SWEEP_WORKERS:
+		change->workers = (unsigned)value->number;
+		return 0;
+	case SWEEP_BATCH:
+		change->batch = (unsigned)value->number;
+		return 0;
+	case SWEEP_SPEED:
+		change->gpu_speed = kept(value->number);
+		return 0;
+	case SWEEP_BANDWIDTH:
+		change->storage_bandwidth = kept(value->number);
+		return 0;
+	case SWEEP_JOBS:
+		set_jobs(change, value);
+		return 0;
+	case SWEEP_SHARE:
+		change->share = value->number == 1;
+		return 0;
+	default:
+		change->storage_latency_s = kept(value->number);
+		return 0;
+	}
+}
+
+static bool is_policy(const char *name, enum hits_policy policy)
+{
+	return name != NULL && strcmp(name, hits_policy_name(policy)) == 0;
+}
+
+/* The loader's own cache, whose size somebody chose. */
+static bool has_cache(const struct profile *profile)
+{
+	return profile->cache != NULL && !is_policy(profile->cache, HITS_NONE) &&
+	       !is_policy(profile->cache, HITS_PAGE);
+}
+
+/* Which jobs share. */
+static int normalise_jobs(struct profile_change *change, const struct profile *profile,
+			  struct error *err)
+{
+	if (!change->share || change->jobs > 0)
+		return 0;
+	if (profile->job_count < 2)
+		return error_set(err, EINVAL,
+				 "how many jobs share a loader? the run had one: give "
+				 "jobs too, such as 4");
+	change->jobs = (unsigned)fmin((double)profile->job_count, UINT16_MAX);
+	return 0;
+}
+
+static int normalise_cache(struct profile_change *change, const struct profile *profile,
+			   struct error *err)
+{
+	if (change->cache_share == 0 || is_policy(change->cache_policy, HITS_NONE)) {
+		free(change->cache_policy);
+		change->cache_policy = NULL;
+		change->cache_share = 0;
+		return 0;
+	}
+	if (change->cache_policy == NULL && !isnan(change->cache_share) &&
+	    !has_cache(profile)) {
+		change->cache_policy = strdup(hits_policy_name(HITS_MINIO));
+		if (change->cache_policy == NULL)
+			return error_sys(err, ENOMEM, "reading the changes");
+	}
+	if (change->cache_policy != NULL && isnan(change->cache_share) &&
+	    !is_policy(change->cache_policy, HITS_PAGE) && !has_cache(profile))
+		return error_set(err, EINVAL,
+				 "how large is the %s cache? the run had none: give "
+				 "cache too, such as 50%%",
+				 change->cache_policy);
+	return 0;
+}
+
+/* One way to say each thing, so that the same changes are equal. */
+static int normalise(struct profile_change *change, const struct profile *profile,
+		     struct error *err)
+{
+	int result = normalise_jobs(change, profile, err);
+
+	return result < 0 ? result : normalise_cache(change, profile, err);
+}
+
+/* One combination: key i has its at[i]-th value. */
+static int combine(const struct sweep *sweep, const size_t *at,
+		   const struct profile *profile, struct profile_change *change,
+		   struct error *err)
+{
+	int result = 0;
+
+	profile_change_init(change);
+	for (int i = 0; result == 0 && i < SWEEP_KEYS; i++)
+		if (sweep->keys[i].count > 0)
+			result = set_member(change, i, &sweep->keys[i].value[at[i]],
+					    profile, err);
+	if (result == 0)
+		result = normalise(change, profile, err);
+	if (result < 0)
+		profile_change_free(change);
+	return result;
+}
+
+/* The next combination; false after the last. The last key turns fastest. */
+static bool turn(const struct sweep *sweep, size_t *at)
+{
+	for (int i = SWEEP_KEYS - 1; i >= 0; i--) {
+		if (++at[i] < sweep->keys[i].count)
+			return true;
+		at[i] = 0;
+	}
+	return false;
+}
+
+/* How many combinations; 0: nothing was set. May end early when they are too many. */
+static size_t combinations(const struct sweep *sweep)
+{
+	size_t product = 1;
+	bool any = false;
+
+	for (int i = 0; i < SWEEP_KEYS && product <= SWEEP_CHANGES; i++) {
+		if (sweep->keys[i].count == 0)
+			continue;
+		product *= sweep->keys[i].count;
+		any = true;
+	}
+	return any ? product : 0;
+}
+
+/* Takes over the change, unless the list has it. */
+static void keep(struct sweep_list *list, struct profile_change *change)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (profile_change_equal(&list->changes[i], change)) {
+			profile_change_free(change);
+			return;
+		}
+	list->changes[list->count++] = *change;
+}
+
+int sweep_changes(const struct sweep *sweep, const struct profile *profile,
+		  struct sweep_list *list, struct error *err)
+{
+	size_t most = combinations(sweep), at[SWEEP_KEYS] = {0};
+	int result = 0;
+
+	*list = (struct sweep_list){0};
+	if (most == 0)
+		return 0;
+	if (most > SWEEP_CHANGES)
+		return error_set(err, EINVAL,
+				 "more than %d combinations: give fewer values",
+				 SWEEP_CHANGES);
+	list->changes = calloc(most, sizeof(*list->changes));
+	if (list->changes == NULL)
+		return error_sys(err, ENOMEM, "reading the changes");
+	do {
+		struct profile_change change;
+
+		result = combine(sweep, at, profile, &change, err);
+		if (result == 0)
+			keep(list, &change);
+	} while (result == 0 && turn(sweep, at));
+	return result;
+}
+
+void sweep_list_free(struct sweep_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		profile_change_free(&list->changes[i]);
+	free(list->changes);
+	*list = (struct sweep_list){0};
+}

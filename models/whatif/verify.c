@@ -1,0 +1,81 @@
+#include "models/whatif/verify.h"
+#include "loader/base/error.h"
+
+#include <errno.h>
+
+/* 1: inside the interval that was predicted, bounds included; -1: there was none. */
+static int is_covered(const struct interval *predicted, double measured)
+{
+	if (isnan(predicted->low) || isnan(predicted->high) || isnan(measured))
+		return -1;
+	return measured >= predicted->low && measured <= predicted->high;
+}
+
+/* The element is the profile's already: profile_free() ends what is half made. */
+static int fill(struct profile_verification *made,
+		const struct profile_prediction *prediction,
+		const struct verify_facts *facts)
+{
+	made->predicted = prediction->per_s;
+	made->measured = facts->per_s;
+	made->error = prediction->per_s.value / facts->per_s.value - 1;
+	made->covered = is_covered(&prediction->per_s, facts->per_s.value);
+	made->hit_ratio = facts->hit_ratio;
+	made->hit_ratio_predicted = prediction->hit_ratio;
+	if (profile_change_copy(&made->change, &prediction->change) < 0 ||
+	    profile_text(&made->when, "%s", facts->when) < 0)
+		return -ENOMEM;
+	return profile_text(&made->why, "%s", facts->why);
+}
+
+int verify_note(struct profile *profile, const struct profile_prediction *prediction,
+		const struct verify_facts *facts, struct error *err)
+{
+	struct profile_verification *made = profile_add_verification(profile);
+
+	if (made == NULL || fill(made, prediction, facts) < 0)
+		return error_sys(err, ENOMEM, "keeping a verification");
+	return 0;
+}
+
+/* Index of the newest one before `end`; `end` itself: there is none. */
+static size_t newest(const struct profile *profile, size_t end,
+		     const struct profile_change *change)
+{
+	for (size_t i = end; i-- > 0;)
+		if (profile_change_equal(&profile->verifications[i].change, change))
+			return i;
+	return end;
+}
+
+bool verify_done(const struct profile *profile, const struct profile_change *change)
+{
+	size_t count = profile->verification_count;
+
+	return newest(profile, count, change) < count;
+}
+
+/* Moves element `from` to `to`, behind it; those between move up. */
+static void move(struct profile_verification *all, size_t from, size_t to)
+{
+	struct profile_verification moved = all[from];
+
+	for (size_t i = from; i < to; i++)
+		all[i] = all[i + 1];
+	all[to] = moved;
+}
+
+size_t verify_sort(struct profile *profile, const struct profile_change *changes,
+		   size_t count)
+{
+	size_t first = profile->verification_count;
+
+	/* The last change goes to the end, the one before it in front of that ... */
+	while (count-- > 0) {
+		size_t at = newest(profile, first, &changes[count]);
+
+		if (at < first)
+			move(profile->verifications, at, --first);
+	}
+	return first;
+}

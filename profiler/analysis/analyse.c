@@ -1,0 +1,318 @@
+#include "profiler/analysis/analyse.h"
+#include "loader/base/error.h"
+#include "loader/base/trace.h"
+#include "profiler/analysis/curves.h"
+#include "profiler/analysis/proof.h"
+#include "profiler/analysis/shares.h"
+#include "profiler/analysis/statistics.h"
+#include "profiler/analysis/verdict.h"
+#include "profiler/analysis/window.h"
+#include "profiler/session/profile_fill.h"
+#include "profiler/session/run_metadata.h"
+#include "profiler/session/sample_times.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* All windows of all sessions. */
+struct evidence {
+	struct window *windows;
+	size_t count;
+	bool observed;
+};
+
+static int gather(const struct trace *const *sessions, unsigned count,
+		  struct evidence *evidence)
+{
+	size_t total = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		total += window_count(sessions[i]);
+	evidence->windows = calloc(total + 1, sizeof(*evidence->windows));
+	if (evidence->windows == NULL)
+		return -ENOMEM;
+	for (unsigned i = 0; i < count; i++)
+		for (unsigned j = 0; j < window_count(sessions[i]); j++)
+			window_measure(sessions[i], j,
+				       &evidence->windows[evidence->count++]);
+	evidence->observed = sessions[0]->observe;
+	return 0;
+}
+
+static bool in_curve(const struct window *window)
+{
+	return window->certified &&
+	       (window->kind == TRACE_PREP || window->kind == TRACE_FETCH ||
+		window->kind == TRACE_LOADED);
+}
+
+static int add_windows(const struct evidence *evidence, struct profile *profile)
+{
+	for (size_t i = 0; i < evidence->count; i++) {
+		const struct window *window = &evidence->windows[i];
+		bool used = shares_uses(window) || in_curve(window);
+
+		if (figures_window(window, used, profile) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Time of the windows in blocks, switches included. */
+static double blocks_seconds(const struct evidence *evidence)
+{
+	double seconds = 0;
+
+	for (size_t i = 0; i < evidence->count; i++) {
+		const struct window *window = &evidence->windows[i];
+		const struct trace_window *raw = &window->trace->windows[window->index];
+
+		if (window->ended && window->block >= 0)
+			seconds += (double)(raw->end.time_ns - raw->switch_ns) * 1e-9;
+	}
+	return seconds;
+}
+
+static void say_precision(const struct evidence *evidence, const struct shares *shares,
+			  struct profile *profile)
+{
+	double half = shares_half(shares), blocks_s = blocks_seconds(evidence);
+
+	if (half <= profile->precision && shares->blocks >= 8)
+		return;
+	/* What blocks do not take: start, curves, the end. */
+	profile->budget_needed_s =
+		verdict_budget(half, shares->floor, profile->precision, shares->blocks,
+			       blocks_s, fmax(0, profile->budget_s - blocks_s));
+}
+
+static int add_shares(const struct evidence *evidence, struct profile *profile)
+{
+	struct shares shares;
+
+	if (shares_measure(evidence->windows, evidence->count, &shares) < 0)
+		return -ENOMEM;
+	if (isnan(shares.real.value))
+		return 0;
+	profile->stalls =
+		(struct profile_stalls){shares.compute, shares.prep, shares.fetch};
+	profile->rates.real = shares.real;
+	profile->rates.cached = shares.cached;
+	profile->rates.synthetic = shares.synthetic;
+	profile->overhead_floor = shares.floor;
+	profile->blocks = shares.blocks;
+	say_precision(evidence, &shares, profile);
+	return 0;
+}
+
+/* Hits of the loader's cache in real windows that count. */
+static void add_hits(const struct evidence *evidence, struct profile *profile)
+{
+	double ratios[TRACE_WINDOWS];
+	size_t used = 0;
+
+	for (size_t i = 0; i < evidence->count && used < TRACE_WINDOWS; i++) {
+		const struct window *window = &evidence->windows[i];
+		const struct trace_window *raw = &window->trace->windows[window->index];
+		double hits = (double)window_counted(raw, TRACE_hit_samples);
+		double misses = (double)window_counted(raw, TRACE_fetched_samples);
+
+		if (window->kind != TRACE_REAL || !shares_uses(window))
+			continue;
+		profile->cache_emulated |= (window->flags & TRACE_DRAW) != 0;
+		if (hits + misses > 0)
+			ratios[used++] = hits / (hits + misses);
+	}
+	if (profile->cache_emulated || profile->cache_capacity_bytes != UNKNOWN)
+		profile->hit_ratio = statistics_mean(ratios, used);
+}
+
+static struct interval scaled(struct interval rate, double by)
+{
+	return (struct interval){rate.value * by, rate.low * by, rate.high * by};
+}
+
+static int add_curves(const struct evidence *evidence, struct profile *profile)
+{
+	const struct trace_loader *loader = &evidence->windows[0].trace->loader;
+	double misses =
+		1 - (isnan(profile->hit_ratio.value) ? 0 : profile->hit_ratio.value);
+	struct interval unread;
+
+	if (curves_add(evidence->windows, evidence->count, profile) < 0)
+		return -ENOMEM;
+	profile->rates.loaded = curves_loaded(evidence->windows, evidence->count);
+	profile->rates.prep =
+		curves_at(profile->prep_curve, profile->prep_points, loader->workers);
+	unread = curves_at(profile->fetch_curve, profile->fetch_points,
+			   loader->fetch_depth);
+	if (misses > 0)
+		profile->rates.fetch = scaled(unread, 1 / misses);
+	if (!isnan(unread.value) && !isnan(profile->rates.cached.value))
+		profile->first_epoch_per_s =
+			fmin(unread.value, profile->rates.cached.value);
+	profile->overhead = curves_overhead(evidence->windows, evidence->count);
+	return 0;
+}
+
+/* Prep stall = consumer blocked + consumer slowed; the second is seen when loaded. */
+static void split_prep(struct profile *profile)
+{
+	const struct profile_rates *rates = &profile->rates;
+
+	if (isnan(rates->loaded.value) || isnan(rates->real.value))
+		return;
+	profile->prep_contention =
+		(1 / rates->loaded.value - 1 / rates->synthetic.value) *
+		rates->real.value;
+	profile->prep_waiting = profile->stalls.prep.value - profile->prep_contention;
+}
+
+/* Blocked time can't see the consumer slowed; that part is taken from loaded windows.
+ */
+static int add_proof(const struct evidence *evidence, struct profile *profile)
+{
+	struct proof proof;
+	double slowed = isnan(profile->prep_contention) ? 0 : profile->prep_contention;
+
+	proof_measure(evidence->windows, evidence->count, evidence->observed, &proof);
+	if (isnan(proof.prep))
+		return 0;
+	profile->proof.prep = proof.prep + slowed;
+	profile->proof.fetch = proof.fetch;
+	if (!isnan(profile->stalls.prep.value))
+		profile->proof_gap =
+			fmax(fabs(profile->proof.prep - profile->stalls.prep.value),
+			     fabs(proof.fetch - profile->stalls.fetch.value));
+	return profile_text(&profile->proof.basis, "%s%s", proof.basis,
+			    slowed == 0 ? "" : "; contention from loaded windows");
+}
+
+/* Of an observed run the proof is all there is: shares without an interval. */
+static int say_observed(const struct evidence *evidence, struct profile *profile)
+{
+	double prep = profile->proof.prep, fetch = profile->proof.fetch;
+	double seconds = 0, samples = 0;
+
+	if (!evidence->observed || isnan(prep))
+		return 0;
+	for (size_t i = 0; i < evidence->count; i++) {
+		seconds += evidence->windows[i].seconds;
+		samples += evidence->windows[i].samples;
+	}
+	profile->rates.real = (struct interval){samples / seconds, NAN, NAN};
+	profile->stalls.compute = (struct interval){1 - prep - fetch, NAN, NAN};
+	profile->stalls.prep = (struct interval){prep, NAN, NAN};
+	profile->stalls.fetch = (struct interval){fetch, NAN, NAN};
+	if (profile_text(&profile->limit, "%s",
+			 fetch > prep && fetch > .01 ? "fetch"
+			 : prep > .01                ? "prep"
+						     : "compute") < 0)
+		return -ENOMEM;
+	return profile_text(&profile->limit_why,
+			    "observed: time blocked in dsa_next(); for a program that "
+			    "computes while it asks, an upper bound");
+}
+
+static void add_outside(const struct trace *const *sessions, unsigned count,
+			const struct evidence *evidence, struct profile *profile)
+{
+	double outside = 0, span = 0;
+
+	for (size_t i = 0; i < evidence->count; i++)
+		outside += evidence->windows[i].outside_s;
+	for (unsigned i = 0; i < count; i++)
+		if (sessions[i]->last_request_ns > sessions[i]->first_request_ns)
+			span += (double)(sessions[i]->last_request_ns -
+					 sessions[i]->first_request_ns) *
+				1e-9;
+	if (span <= 0)
+		return;
+	profile->outside_s = outside;
+	profile->outside_share = outside / span;
+}
+
+static void add_cpu(const struct evidence *evidence, struct profile *profile)
+{
+	double cpu_s = 0, samples = 0;
+
+	for (size_t i = 0; i < evidence->count; i++) {
+		const struct window *window = &evidence->windows[i];
+		const struct trace_window *raw = &window->trace->windows[window->index];
+
+		if (window->kind != TRACE_REAL || !shares_uses(window))
+			continue;
+		cpu_s += (double)(raw->end.cpu_ns - raw->begin.cpu_ns) * 1e-9;
+		samples += (double)raw->samples;
+	}
+	if (samples > 0)
+		profile->cpu_s_per_sample = cpu_s / samples;
+}
+
+static void add_totals(const struct trace *const *sessions, unsigned count,
+		       struct profile *profile)
+{
+	profile->skipped = profile->dropped_records = 0;
+	for (unsigned i = 0; i < count; i++) {
+		profile->skipped += figures_total(sessions[i], TRACE_skipped_samples);
+		profile->dropped_records +=
+			sessions[i]->dropped_steps + sessions[i]->dropped_samples;
+	}
+}
+
+/* What only the first session tells: with several launches they all load alike. */
+static int add_figures(const struct trace *trace, struct profile *profile)
+{
+	if (figures_loader(trace, profile) < 0 ||
+	    figures_histograms(trace, profile) < 0 ||
+	    figures_epochs(trace, profile) < 0 || figures_skips(trace, profile) < 0)
+		return -ENOMEM;
+	return figures_processes(trace, profile);
+}
+
+static int find(const struct trace *const *sessions, unsigned count,
+		const struct evidence *evidence, struct profile *profile)
+{
+	if (add_figures(sessions[0], profile) < 0 || add_windows(evidence, profile) < 0)
+		return -ENOMEM;
+	add_totals(sessions, count, profile);
+	if (add_shares(evidence, profile) < 0)
+		return -ENOMEM;
+	add_hits(evidence, profile);
+	add_cpu(evidence, profile);
+	add_outside(sessions, count, evidence, profile);
+	if (evidence->count > 0 && add_curves(evidence, profile) < 0)
+		return -ENOMEM;
+	if (draws_add(evidence->windows, evidence->count, profile) < 0)
+		return -ENOMEM;
+	split_prep(profile);
+	if (add_proof(evidence, profile) < 0 || verdict_limit(profile) < 0)
+		return -ENOMEM;
+	return say_observed(evidence, profile);
+}
+
+int analyse(const struct trace *const *sessions, unsigned count,
+	    struct profile *profile, struct error *err)
+{
+	struct evidence evidence = {0};
+	char *about = strndup(sessions[0]->about, TRACE_ABOUT);
+	int result = about == NULL ? -ENOMEM : about_read(about, profile, err);
+
+	free(about);
+	if (result == 0)
+		result = gather(sessions, count, &evidence);
+	if (result == 0)
+		result = find(sessions, count, &evidence, profile);
+	free(evidence.windows);
+	if (result == -ENOMEM)
+		return error_sys(err, ENOMEM, "analysing the session");
+	return result;
+}
+
+bool analyse_complete(const struct profile *profile)
+{
+	return !isnan(profile->stalls.compute.value) &&
+	       !isnan(profile->stalls.prep.value) &&
+	       !isnan(profile->stalls.fetch.value);
+}

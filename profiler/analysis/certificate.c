@@ -1,0 +1,172 @@
+#include "profiler/analysis/certificate.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* A read takes whole blocks, and may take one more at each end of a file. */
+#define BLOCK_BYTES 8192
+
+/* Share of the bytes that a warm page cache may lack. */
+#define WARM_MISSES .01
+
+/* Writes the reason down and returns the verdict. */
+__attribute__((format(printf, 3, 4))) static bool
+judge(struct window *window, bool proven, const char *reason, ...)
+{
+	va_list args;
+
+	va_start(args, reason);
+	vsnprintf(window->why, sizeof(window->why), reason, args);
+	va_end(args);
+	return proven;
+}
+
+/* Bytes the process read from storage in the measured part; UNKNOWN if unknown. */
+static uint64_t storage_bytes(const struct trace_window *raw)
+{
+	if (raw->begin.read_bytes == UINT64_MAX || raw->end.read_bytes == UINT64_MAX ||
+	    raw->end.read_bytes < raw->begin.read_bytes)
+		return UINT64_MAX;
+	return raw->end.read_bytes - raw->begin.read_bytes;
+}
+
+static bool check_no_bytes(const struct trace *trace, const struct trace_window *raw,
+			   struct window *window)
+{
+	uint64_t bytes = storage_bytes(raw);
+
+	if (trace->loader.memory)
+		return judge(window, true, "storage is memory");
+	if (bytes == UINT64_MAX)
+		return judge(window, false, "void: bytes from storage are not known");
+	if (bytes > 0)
+		return judge(window, false, "void: %" PRIu64 " bytes came from storage",
+			     bytes);
+	return judge(window, true, "0 bytes from storage in %.0f samples",
+		     window->samples);
+}
+
+/*
+ * Payload and the kernel's count are taken at different moments of a read, so the two
+ * may differ by what is in flight at the window's two ends.
+ */
+static double slack_bytes(const struct trace *trace, const struct trace_window *raw,
+			  double reads, double payload)
+{
+	unsigned depth = raw->depth > 0 ? raw->depth : trace->loader.fetch_depth;
+
+	return 2 * (depth + 1) * (reads > 0 ? payload / reads : 0);
+}
+
+/* What is warm may still miss a page here and there, as it does in a training. */
+static bool check_warm(const struct trace *trace, const struct trace_window *raw,
+		       struct window *window)
+{
+	double payload = (double)window_counted(raw, TRACE_fetched_bytes);
+	uint64_t bytes = storage_bytes(raw);
+
+	if (bytes == 0 || bytes == UINT64_MAX || trace->loader.memory)
+		return check_no_bytes(trace, raw, window);
+	return judge(window, (double)bytes <= WARM_MISSES * payload,
+		     "%s%" PRIu64 " of %.0f bytes came from storage",
+		     (double)bytes <= WARM_MISSES * payload ? "" : "void: ", bytes,
+		     payload);
+}
+
+static bool check_bytes(const struct trace *trace, const struct trace_window *raw,
+			struct window *window)
+{
+	double reads = (double)window_counted(raw, TRACE_fetched_samples);
+	double payload = (double)window_counted(raw, TRACE_fetched_bytes);
+	double slack = slack_bytes(trace, raw, reads, payload);
+	uint64_t bytes = storage_bytes(raw);
+
+	if (trace->loader.memory)
+		return judge(window, true, "storage is memory");
+	if (bytes == UINT64_MAX)
+		return judge(window, false, "void: bytes from storage are not known");
+	if ((double)bytes < payload - slack)
+		return judge(window, false,
+			     "void: %.0f bytes fetched, only %" PRIu64
+			     " of them from storage",
+			     payload, bytes);
+	if ((double)bytes > payload + reads * BLOCK_BYTES + slack)
+		return judge(window, false,
+			     "void: %" PRIu64 " bytes from storage for %.0f fetched",
+			     bytes, payload);
+	return judge(window, true, "%" PRIu64 " bytes from storage for %.0f misses",
+		     bytes, reads);
+}
+
+/* Whole epochs through the kernel's cache: what it had is the result. */
+static bool check_kernel(const struct trace *trace, const struct trace_window *raw,
+			 struct window *window)
+{
+	double payload = (double)window_counted(raw, TRACE_fetched_bytes);
+	uint64_t bytes = storage_bytes(raw);
+
+	if (trace->loader.memory)
+		return judge(window, true, "storage is memory");
+	if (bytes == UINT64_MAX)
+		return judge(window, true, "bytes from storage are not known");
+	return judge(window, true, "%" PRIu64 " of %.0f bytes came from storage", bytes,
+		     payload);
+}
+
+static bool check_synthetic(const struct trace_window *raw, struct window *window)
+{
+	uint64_t fetched = window_counted(raw, TRACE_fetched_samples);
+	uint64_t prepared = window_counted(raw, TRACE_prepared_samples);
+
+	if (fetched + prepared > 0)
+		return judge(window, false,
+			     "void: %" PRIu64 " samples fetched, %" PRIu64 " prepared",
+			     fetched, prepared);
+	return judge(window, true, "nothing fetched or prepared in %.0f samples",
+		     window->samples);
+}
+
+static bool check_unfetched(const struct trace *trace, const struct trace_window *raw,
+			    struct window *window)
+{
+	uint64_t fetched = window_counted(raw, TRACE_fetched_samples);
+
+	if (fetched > 0)
+		return judge(window, false, "void: %" PRIu64 " samples fetched",
+			     fetched);
+	return check_no_bytes(trace, raw, window);
+}
+
+bool certificate_check(const struct trace *trace, const struct trace_window *raw,
+		       struct window *window)
+{
+	if (raw->state == TRACE_REFUSED && (raw->flags & TRACE_EPOCH))
+		return judge(window, false, "void: it ended within an epoch");
+	if (raw->state == TRACE_REFUSED)
+		return judge(window, false, "void: the loader could not do it");
+	if (raw->state != TRACE_DONE)
+		return judge(window, false, "void: it did not end");
+	if (window->kind == TRACE_FILL)
+		return judge(window, true, "fills the cache, measures nothing");
+	if (window->samples < 1 || window->seconds <= 0)
+		return judge(window, false, "void: no step was measured");
+	switch (window->kind) {
+	case TRACE_REAL:
+		if (raw->flags & TRACE_WARM)
+			return check_warm(trace, raw, window);
+		if ((raw->flags & TRACE_EPOCH) && !trace->loader.direct)
+			return check_kernel(trace, raw, window);
+		return check_bytes(trace, raw, window);
+	case TRACE_FETCH:
+		return check_bytes(trace, raw, window);
+	case TRACE_SYNTHETIC:
+		return check_synthetic(raw, window);
+	case TRACE_CACHED:
+	case TRACE_PREP:
+	case TRACE_LOADED:
+		return check_unfetched(trace, raw, window);
+	default:
+		return judge(window, false, "void: of no known kind");
+	}
+}

@@ -1,0 +1,26 @@
+/*
+ * certificate.h - does a window's own evidence prove what it claims to have measured?
+ */
+#ifndef DSA_CERTIFICATE_H
+#define DSA_CERTIFICATE_H
+
+#include "loader/base/trace.h"
+#include "profiler/analysis/window.h"
+
+/*
+ * Judges a measured window and writes the reason into window->why. False: it is void,
+ * and must not be used.
+ *
+ *	cached, prep	no bytes from storage while it was measured
+ *	synthetic	nothing fetched, nothing prepared
+ *	loaded		nothing fetched, no bytes from storage
+ *	real, fetch	bytes from storage match the payload fetched, in whole blocks;
+ *			real windows on a warm page cache: at most 1 % of it
+ *
+ * When storage is memory the kernel counts no bytes, and what the engine counted must
+ * do.
+ */
+bool certificate_check(const struct trace *trace, const struct trace_window *raw,
+		       struct window *window);
+
+#endif

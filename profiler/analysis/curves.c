@@ -1,0 +1,163 @@
+#include "profiler/analysis/curves.h"
+#include "profiler/analysis/statistics.h"
+
+#include <errno.h>
+
+/* Rates of the windows of one point, and what they counted together. */
+struct point {
+	double rates[TRACE_WINDOWS];
+	size_t windows;
+	double seconds, samples, bytes, cpu_s;
+};
+
+static unsigned place_of(const struct window *window)
+{
+	const struct trace_loader *loader = &window->trace->loader;
+
+	if (window->kind == TRACE_FETCH)
+		return window->depth > 0 ? window->depth : loader->fetch_depth;
+	return window->workers > 0 ? window->workers : loader->workers;
+}
+
+static double counted(const struct window *window, enum trace_counter counter)
+{
+	return (double)window_counted(&window->trace->windows[window->index], counter);
+}
+
+/* Windows of one kind and, of fetch, with the emulated storage or without. */
+struct curve {
+	enum trace_kind kind;
+	unsigned flags;
+};
+
+static bool of_curve(const struct window *window, const struct curve *curve)
+{
+	return window->kind == curve->kind && window->certified &&
+	       (window->flags & (TRACE_PAIRED | TRACE_WARMUP | TRACE_UNTHROTTLED)) ==
+		       curve->flags;
+}
+
+/* In loaded windows it is what was prepared beside that makes the point. */
+static double samples_of(const struct window *window)
+{
+	return window->kind == TRACE_LOADED ? counted(window, TRACE_prepared_samples)
+					    : window->samples;
+}
+
+static void gather(const struct window *windows, size_t count,
+		   const struct curve *curve, unsigned x, struct point *point)
+{
+	enum trace_counter cpu =
+		curve->kind == TRACE_FETCH ? TRACE_fetch_cpu_ns : TRACE_prep_cpu_ns;
+
+	*point = (struct point){.windows = 0};
+	for (size_t i = 0; i < count && point->windows < TRACE_WINDOWS; i++) {
+		const struct window *window = &windows[i];
+		double samples;
+
+		if (!of_curve(window, curve) || place_of(window) != x)
+			continue;
+		samples = samples_of(window);
+		point->rates[point->windows++] = samples / window->seconds;
+		point->seconds += window->seconds;
+		point->samples += samples;
+		point->bytes += counted(window, TRACE_fetched_bytes);
+		point->cpu_s += counted(window, cpu) * 1e-9;
+	}
+}
+
+static void fill_point(struct profile_point *out, const struct curve *curve, unsigned x,
+		       const struct point *point)
+{
+	out->x = x;
+	out->per_s = statistics_mean(point->rates, point->windows);
+	if (point->bytes > 0)
+		out->bytes_per_s = point->bytes / point->seconds;
+	if (point->cpu_s > 0 && point->samples > 0)
+		out->cpu_s_per_sample = point->cpu_s / point->samples;
+	out->with_consumer = curve->kind == TRACE_LOADED;
+	out->unthrottled = (curve->flags & TRACE_UNTHROTTLED) != 0;
+}
+
+/* The smallest place of a kind's windows above `above`; 0: none. */
+static unsigned next_place(const struct window *windows, size_t count,
+			   const struct curve *curve, unsigned above)
+{
+	unsigned next = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		unsigned x = of_curve(&windows[i], curve) ? place_of(&windows[i]) : 0;
+
+		if (x > above && (next == 0 || x < next))
+			next = x;
+	}
+	return next;
+}
+
+static int add_curve(const struct window *windows, size_t count,
+		     const struct curve *curve, struct profile *profile)
+{
+	struct point point;
+	unsigned x = 0;
+
+	while ((x = next_place(windows, count, curve, x)) > 0) {
+		struct profile_point *out = curve->kind == TRACE_FETCH
+						    ? profile_add_fetch_point(profile)
+						    : profile_add_prep_point(profile);
+
+		if (out == NULL)
+			return -ENOMEM;
+		gather(windows, count, curve, x, &point);
+		fill_point(out, curve, x, &point);
+	}
+	return 0;
+}
+
+int curves_add(const struct window *windows, size_t count, struct profile *profile)
+{
+	static const struct curve curves[] = {{TRACE_PREP, 0},
+					      {TRACE_LOADED, 0},
+					      {TRACE_FETCH, 0},
+					      {TRACE_FETCH, TRACE_UNTHROTTLED}};
+
+	for (size_t i = 0; i < sizeof(curves) / sizeof(curves[0]); i++)
+		if (add_curve(windows, count, &curves[i], profile) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+struct interval curves_at(const struct profile_point *points, size_t count, unsigned x)
+{
+	for (size_t i = 0; i < count; i++)
+		if (points[i].x == x && !points[i].with_consumer &&
+		    !points[i].unthrottled)
+			return points[i].per_s;
+	return INTERVAL_UNKNOWN;
+}
+
+struct interval curves_loaded(const struct window *windows, size_t count)
+{
+	const struct curve loaded = {TRACE_LOADED, 0};
+	double rates[TRACE_WINDOWS];
+	size_t used = 0;
+
+	for (size_t i = 0; i < count && used < TRACE_WINDOWS; i++)
+		if (of_curve(&windows[i], &loaded))
+			rates[used++] = windows[i].samples / windows[i].seconds;
+	return statistics_mean(rates, used);
+}
+
+struct interval curves_overhead(const struct window *windows, size_t count)
+{
+	double shares[TRACE_WINDOWS];
+	size_t used = 0;
+
+	for (size_t i = 0; i < count && used < TRACE_WINDOWS; i++) {
+		double bare = counted(&windows[i], TRACE_bare_cpu_ns);
+		double full = counted(&windows[i], TRACE_full_cpu_ns);
+
+		if (windows[i].certified && bare > 0 && full > 0)
+			shares[used++] = (full - bare) / full;
+	}
+	return statistics_mean(shares, used);
+}

@@ -1,0 +1,30 @@
+/*
+ * curves.h - what each stage sustains alone: P(k), S(q), G under interference, and what
+ * the instrumentation costs.
+ */
+#ifndef DSA_CURVES_H
+#define DSA_CURVES_H
+
+#include "profiler/analysis/window.h"
+#include "profiler/profile.h"
+
+/*
+ * Adds the points of P(k) and S(q), in order of k and q, of prep beside the training
+ * step and of fetch without the emulated storage, from the certified windows. Windows of one k or q give a mean with an
+ * interval when there are several. 0 or -ENOMEM.
+ */
+int curves_add(const struct window *windows, size_t count, struct profile *profile);
+
+/* The point at x, without the consumer, emulated storage and all; unknown when there is none. */
+struct interval curves_at(const struct profile_point *points, size_t count, unsigned x);
+
+/* Samples/s of synthetic batches while workers prepare as much. */
+struct interval curves_loaded(const struct window *windows, size_t count);
+
+/*
+ * Share of prep's CPU time per sample that clocks, counters and histograms take, from
+ * paired windows: each sample prepared with them and without, side by side.
+ */
+struct interval curves_overhead(const struct window *windows, size_t count);
+
+#endif

@@ -1,0 +1,164 @@
+#include "profiler/analysis/proof.h"
+#include "profiler/analysis/replay.h"
+#include "profiler/analysis/shares.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Sums over windows; of drawn ones each window weighs alike. */
+struct sums {
+	double wall, blocked, samples; /* s */
+	double replayed;               /* wait with fetch at zero */
+	unsigned windows;
+};
+
+static double weight(const struct window *window)
+{
+	return window->flags & TRACE_DRAW ? 1 / window->samples : 1;
+}
+
+static void add(struct sums *sums, const struct window *window, double replayed)
+{
+	double one = weight(window);
+
+	sums->wall += one * window->seconds;
+	sums->blocked += one * window->blocked_s;
+	sums->samples += one * window->samples;
+	sums->replayed += one * replayed;
+	sums->windows++;
+}
+
+/* Compute parts of the measured steps, spread evenly over merged ones. Returns how
+ * many. */
+static size_t measured_steps(const struct trace_step *records, size_t count,
+			     double *compute_s, size_t room)
+{
+	size_t steps = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		double wall = (double)(records[i].end_ns - records[i].request_ns);
+		double compute = (wall - (double)records[i].blocked_ns) * 1e-9;
+
+		for (uint32_t j = 0; j < records[i].steps && steps < room; j++)
+			compute_s[steps++] = compute / records[i].steps;
+	}
+	return steps;
+}
+
+/* Fewer than these say nothing of a pipeline. */
+enum { STEPS_ENOUGH = 8 };
+
+/*
+ * Replays the steps that sample records cover, and scales to all. `compute_s` has room
+ * for the settling steps and TRACE_STEPS. -1: it can't be told.
+ */
+static double replay_into(const struct window *window, size_t settle, double *compute_s)
+{
+	const struct trace_loader *loader = &window->trace->loader;
+	struct replay replay = {.workers = loader->workers,
+				.slots = loader->slots,
+				.compute_s = compute_s};
+	size_t count, steps, covered;
+	const struct trace_step *records =
+		window_steps(window->trace, window->index, &count);
+	double wait;
+
+	steps = measured_steps(records, count, compute_s + settle, TRACE_STEPS);
+	replay.samples =
+		window_samples(window->trace, window->index, &replay.sample_count);
+	if (steps == 0 || replay.sample_count == 0)
+		return -1;
+	for (size_t i = 0; i < settle; i++)
+		compute_s[i] = compute_s[settle];
+	replay.steps = replay.samples[replay.sample_count - 1].batch;
+	if (replay.steps > settle + steps)
+		replay.steps = settle + steps;
+	if (replay.steps < settle + STEPS_ENOUGH)
+		return -1;
+	covered = replay.steps - settle;
+	wait = replay_wait(&replay, settle);
+	return wait < 0 ? -1 : wait * (double)steps / (double)covered;
+}
+
+/* What the window's steps would have waited without fetch, s; -1: can't be told. */
+static double replay_window(const struct window *window)
+{
+	const struct trace_loader *loader = &window->trace->loader;
+	size_t settle = window->trace->windows[window->index].settle;
+	double *compute_s, wait;
+
+	if (loader->workers == 0 || loader->workers > REPLAY_WORKERS ||
+	    loader->slots == 0 || settle > TRACE_STEPS)
+		return -1;
+	compute_s = malloc((settle + TRACE_STEPS) * sizeof(*compute_s));
+	if (compute_s == NULL)
+		return -1;
+	wait = replay_into(window, settle, compute_s);
+	free(compute_s);
+	return wait;
+}
+
+static bool counts(const struct window *window, enum trace_kind kind, bool observed)
+{
+	if (window->kind != kind || window->seconds <= 0)
+		return false;
+	return observed || shares_uses(window);
+}
+
+/* Real windows by replay; false when none has records enough. */
+static bool by_replay(const struct window *windows, size_t count, bool observed,
+		      struct proof *proof)
+{
+	struct sums real = {0};
+
+	for (size_t i = 0; i < count; i++) {
+		double replayed;
+
+		if (!counts(&windows[i], TRACE_REAL, observed))
+			continue;
+		replayed = replay_window(&windows[i]);
+		if (replayed >= 0)
+			add(&real, &windows[i], replayed);
+	}
+	if (real.windows == 0)
+		return false;
+	proof->prep = real.replayed / real.wall;
+	proof->fetch = (real.blocked - real.replayed) / real.wall;
+	snprintf(
+		proof->basis, sizeof(proof->basis),
+		"time blocked in dsa_next() in %u real windows, replayed without fetch",
+		real.windows);
+	return true;
+}
+
+/* Blocked time of cached windows is prep; what real ones add is fetch. */
+static void by_difference(const struct window *windows, size_t count,
+			  struct proof *proof)
+{
+	struct sums real = {0}, cached = {0};
+	double wall;
+
+	for (size_t i = 0; i < count; i++) {
+		if (counts(&windows[i], TRACE_REAL, false))
+			add(&real, &windows[i], 0);
+		if (counts(&windows[i], TRACE_CACHED, false))
+			add(&cached, &windows[i], 0);
+	}
+	if (real.windows == 0 || cached.windows == 0)
+		return;
+	wall = real.wall / real.samples;
+	proof->prep = cached.blocked / cached.samples / wall;
+	proof->fetch = real.blocked / real.samples / wall - proof->prep;
+	snprintf(proof->basis, sizeof(proof->basis),
+		 "time blocked in dsa_next() in %u cached and %u real windows",
+		 cached.windows, real.windows);
+}
+
+void proof_measure(const struct window *windows, size_t count, bool observed,
+		   struct proof *proof)
+{
+	*proof = (struct proof){.prep = NAN, .fetch = NAN};
+	if (!by_replay(windows, count, observed, proof) && !observed)
+		by_difference(windows, count, proof);
+}

@@ -1,0 +1,23 @@
+/*
+ * proof.h - the stalls once more, from other evidence: time blocked in dsa_next().
+ *
+ * What a real window's steps were blocked is split by replaying its samples with fetch
+ * set to zero: the wait that vanishes is fetch, the rest prep. Where sample records are
+ * missing, what cached windows were blocked is prep. A program that works while it asks
+ * (asynchronous compute) makes this an upper bound.
+ */
+#ifndef DSA_PROOF_H
+#define DSA_PROOF_H
+
+#include "profiler/analysis/window.h"
+
+struct proof {
+	double prep, fetch; /* shares of wall time; NAN: no evidence */
+	char basis[160];
+};
+
+/* Only windows that shares_uses() and, with `observed`, real ones without a block. */
+void proof_measure(const struct window *windows, size_t count, bool observed,
+		   struct proof *proof);
+
+#endif

@@ -1,0 +1,112 @@
+#include "profiler/analysis/rate.h"
+#include "profiler/analysis/shares.h"
+#include "profiler/analysis/statistics.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Windows that count, one a block: sums of them and of all others. */
+struct blocks {
+	double seconds[TRACE_WINDOWS], samples[TRACE_WINDOWS];
+	double hit[TRACE_WINDOWS]; /* asked of drawn ones */
+	size_t count;
+	bool drawn, whole;
+	double all_seconds, all_samples;
+	double hits, looked; /* samples in the loader's cache, and looked for */
+	double read,
+		fetched; /* bytes from storage, NAN: unknown; asked of the kernel */
+};
+
+static double storage_bytes(const struct trace_window *raw)
+{
+	if (raw->begin.read_bytes == UINT64_MAX || raw->end.read_bytes == UINT64_MAX)
+		return NAN;
+	return (double)(raw->end.read_bytes - raw->begin.read_bytes);
+}
+
+static void add(struct blocks *blocks, const struct window *window)
+{
+	const struct trace_window *raw = &window->trace->windows[window->index];
+	bool drawn = (window->flags & TRACE_DRAW) != 0;
+	double scale = drawn ? 1 / window->samples : 1;
+
+	blocks->seconds[blocks->count] = scale * window->seconds;
+	blocks->samples[blocks->count] = scale * window->samples;
+	blocks->hit[blocks->count++] = window->hit;
+	blocks->all_seconds += scale * window->seconds;
+	blocks->all_samples += scale * window->samples;
+	blocks->drawn |= drawn;
+	blocks->whole |= (window->flags & TRACE_EPOCH) != 0;
+	scale = drawn ? 1 / (double)raw->samples : 1;
+	blocks->hits += scale * (double)window_counted(raw, TRACE_hit_samples);
+	blocks->looked += scale * (double)raw->samples;
+	blocks->fetched += (double)window_counted(raw, TRACE_fetched_bytes);
+	blocks->read += storage_bytes(raw);
+}
+
+static struct interval rate_of(const struct blocks *blocks)
+{
+	double without[TRACE_WINDOWS];
+	double full = blocks->all_samples / blocks->all_seconds;
+	/* Whole epochs follow one another without settling. */
+	double floor = blocks->whole ? 0 : full * SHARES_SETTLE;
+
+	for (size_t i = 0; i < blocks->count; i++)
+		without[i] = (blocks->all_samples - blocks->samples[i]) /
+			     (blocks->all_seconds - blocks->seconds[i]);
+	if (blocks->drawn)
+		return statistics_ordered(full, without, blocks->hit, blocks->count,
+					  floor);
+	return statistics_jackknife(full, without, blocks->count, floor);
+}
+
+/* Of whole epochs through the kernel's cache: what did not come from storage. */
+static double hit_ratio(const struct trace_loader *loader, const struct blocks *blocks)
+{
+	bool page = strcmp(loader->cache, "page") == 0;
+
+	if (loader->cache_capacity > 0 || blocks->drawn)
+		return blocks->hits / blocks->looked;
+	if (!page || !blocks->whole || loader->memory || blocks->fetched <= 0)
+		return NAN;
+	return isnan(blocks->read) ? NAN : fmax(0, 1 - blocks->read / blocks->fetched);
+}
+
+static void say_how(const struct trace_loader *loader, const struct blocks *blocks,
+		    struct measure_rate *rate)
+{
+	double epochs = blocks->all_samples / (double)loader->dataset_samples;
+
+	if (blocks->whole)
+		snprintf(rate->why, sizeof(rate->why),
+			 "%.0f whole epochs in %zu windows", epochs, blocks->count);
+	else
+		snprintf(rate->why, sizeof(rate->why), "%zu windows%s", blocks->count,
+			 blocks->drawn ? ", hits drawn" : "");
+}
+
+int rate_measure(const struct trace *trace, struct measure_rate *rate)
+{
+	struct blocks *blocks = calloc(1, sizeof(*blocks));
+
+	*rate = (struct measure_rate){.per_s = INTERVAL_UNKNOWN, .hit_ratio = NAN};
+	if (blocks == NULL)
+		return -ENOMEM;
+	for (unsigned i = 0; i < window_count(trace); i++) {
+		struct window window;
+
+		window_measure(trace, i, &window);
+		if (window.kind == TRACE_REAL && shares_uses(&window))
+			add(blocks, &window);
+	}
+	rate->windows = (unsigned)blocks->count;
+	if (blocks->count > 0) {
+		rate->per_s = rate_of(blocks);
+		rate->hit_ratio = hit_ratio(&trace->loader, blocks);
+		say_how(&trace->loader, blocks, rate);
+	}
+	free(blocks);
+	return 0;
+}

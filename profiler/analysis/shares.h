@@ -1,0 +1,39 @@
+/*
+ * shares.h - the three shares of a step's wall time, by difference over blocks.
+ *
+ *	compute = synthetic / real	prep = (cached - synthetic) / real
+ *	fetch = (real - cached) / real	each the wall time of a sample in those windows
+ *
+ * A block holds one certified window of each kind. Times and samples are summed over
+ * blocks before they are divided. Windows whose cache hits were drawn stand for equal
+ * parts of an epoch, so their times per sample are summed instead, and the change of
+ * the hits over the epoch does not count as noise.
+ */
+#ifndef DSA_SHARES_H
+#define DSA_SHARES_H
+
+#include "profiler/analysis/window.h"
+#include "profiler/profile.h"
+
+/* Floor of a relative interval that no spread of windows shows: queues not steady after
+ * the settling steps, and a consumer that wakes up late; what truth.t sees of both. */
+#define SHARES_SETTLE 2.5e-3
+
+struct shares {
+	unsigned blocks; /* complete ones; 0 with values: of what there was */
+	struct interval compute, prep, fetch;
+	struct interval real, cached, synthetic; /* samples/s */
+	double step_s;                           /* of a real step */
+	double floor;                            /* widening of each share's interval */
+};
+
+/* 0, with unknown shares when a kind has no window that may be used; or -ENOMEM. */
+int shares_measure(const struct window *windows, size_t count, struct shares *shares);
+
+/* True when the window counts: certified, of the three kinds, of a block. */
+bool shares_uses(const struct window *window);
+
+/* The widest half-width of the three shares; INFINITY when there is none. */
+double shares_half(const struct shares *shares);
+
+#endif

@@ -1,0 +1,82 @@
+#include "profiler/analysis/verdict.h"
+#include "profiler/analysis/statistics.h"
+
+#include <stdio.h>
+
+/* Fewer blocks than these say too little of their own spread. */
+enum { BLOCKS_ENOUGH = 8 };
+
+/* Stalls below this share limit nothing that anyone would act on. */
+#define NOTICED .01
+
+double verdict_budget(double half, double floor, double precision, unsigned blocks,
+		      double blocks_s, double other_s)
+{
+	double ratio, times;
+
+	if (blocks < 2 || !(precision > floor) || !isfinite(half))
+		return NAN;
+	ratio = (half - floor) / (precision - floor);
+	times = fmax(ratio * ratio, (double)BLOCKS_ENOUGH / blocks);
+	return blocks_s * times + other_s;
+}
+
+/* True when the stall is there, beyond its interval. */
+static bool stalls(struct interval share)
+{
+	double half = statistics_half(share);
+
+	return share.value > NOTICED && (isnan(half) || share.value > half);
+}
+
+static int say_fetch(struct profile *profile)
+{
+	char sustained[64] = "", emulated[64] = "";
+
+	if (!isnan(profile->rates.fetch.value))
+		snprintf(sustained, sizeof(sustained),
+			 "; fetch alone sustains %.0f samples/s",
+			 profile->rates.fetch.value);
+	if (!isnan(profile->storage_bandwidth) || !isnan(profile->storage_latency_s))
+		snprintf(emulated, sizeof(emulated), " (storage is emulated)");
+	return profile_text(&profile->limit_why,
+			    "%.0f samples/s with all samples in memory, %.0f as stored"
+			    "%s%s",
+			    profile->rates.cached.value, profile->rates.real.value,
+			    sustained, emulated);
+}
+
+static int say_prep(struct profile *profile)
+{
+	return profile_text(&profile->limit_why,
+			    "%.0f samples/s from prepared batches, %.0f when %d "
+			    "workers prepare them",
+			    profile->rates.synthetic.value, profile->rates.cached.value,
+			    profile->workers == UNKNOWN ? 0 : (int)profile->workers);
+}
+
+static int say_compute(struct profile *profile)
+{
+	return profile_text(
+		&profile->limit_why,
+		"%.0f samples/s with data as stored, %.0f with batches ready",
+		profile->rates.real.value, profile->rates.synthetic.value);
+}
+
+int verdict_limit(struct profile *profile)
+{
+	const struct profile_stalls *shares = &profile->stalls;
+	const char *limit = "compute";
+
+	if (isnan(profile->rates.real.value))
+		return 0;
+	if (stalls(shares->fetch))
+		limit = "fetch";
+	else if (stalls(shares->prep))
+		limit = "prep";
+	if (profile_text(&profile->limit, "%s", limit) < 0)
+		return -1;
+	if (limit[0] == 'f')
+		return say_fetch(profile);
+	return limit[0] == 'p' ? say_prep(profile) : say_compute(profile);
+}

@@ -1,0 +1,157 @@
+#include "profiler/analysis/window.h"
+#include "loader/base/math/median.h"
+#include "profiler/analysis/certificate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What tells a pause from a step. */
+#define PAUSE_NS    50e6
+#define PAUSE_TIMES 8
+
+unsigned window_count(const struct trace *trace)
+{
+	unsigned count = trace->window_count;
+
+	return count < TRACE_WINDOWS ? count : TRACE_WINDOWS;
+}
+
+bool window_delivers(enum trace_kind kind)
+{
+	return kind == TRACE_REAL || kind == TRACE_CACHED || kind == TRACE_SYNTHETIC ||
+	       kind == TRACE_LOADED;
+}
+
+uint64_t window_counted(const struct trace_window *window, enum trace_counter counter)
+{
+	uint64_t begin = window->begin.counters[counter];
+	uint64_t end = window->end.counters[counter];
+
+	return end > begin ? end - begin : 0;
+}
+
+/* How many of `count` records from `first` on lie among the `written` ones. */
+static size_t present(uint64_t first, uint64_t count, uint64_t written, size_t room)
+{
+	if (written > room)
+		written = room;
+	if (first >= written)
+		return 0;
+	return count < written - first ? count : written - first;
+}
+
+const struct trace_step *window_steps(const struct trace *trace, unsigned index,
+				      size_t *count)
+{
+	const struct trace_window *window = &trace->windows[index];
+
+	*count = present(window->first_step, window->step_records, trace->step_count,
+			 TRACE_STEPS);
+	if (*count > TRACE_WINDOW_STEPS)
+		*count = TRACE_WINDOW_STEPS;
+	return *count == 0 ? NULL : &trace->steps[window->first_step];
+}
+
+const struct trace_sample *window_samples(const struct trace *trace, unsigned index,
+					  size_t *count)
+{
+	const struct trace_window *window = &trace->windows[index];
+
+	*count = present(window->first_sample, window->sample_records,
+			 trace->sample_count, TRACE_SAMPLES);
+	return *count == 0 ? NULL : &trace->samples[window->first_sample];
+}
+
+/* Compute part of a record's average step, in nanoseconds. */
+static double compute_ns(const struct trace_step *step)
+{
+	double wall = (double)(step->end_ns - step->request_ns);
+
+	return (wall - (double)step->blocked_ns) / (step->steps > 0 ? step->steps : 1);
+}
+
+static double typical_ns(const struct trace_step *steps, size_t count)
+{
+	double compute[TRACE_WINDOW_STEPS];
+
+	for (size_t i = 0; i < count; i++)
+		compute[i] = compute_ns(&steps[i]);
+	return median(compute, count);
+}
+
+static bool holds_pause(const struct trace_step *step, double typical)
+{
+	return (double)step->longest_ns > PAUSE_NS &&
+	       (double)step->longest_ns > PAUSE_TIMES * typical;
+}
+
+/* Adds a record to the window; of one with a pause in it, all but the pause. */
+static void add_step(struct window *window, const struct trace_step *step,
+		     double typical)
+{
+	double wall = (double)(step->end_ns - step->request_ns);
+	double left_out = 0;
+
+	if (holds_pause(step, typical)) {
+		if (step->steps <= 1) {
+			window->outside_s += wall * 1e-9;
+			return;
+		}
+		left_out = (double)step->longest_ns - typical;
+	}
+	window->steps += step->steps;
+	window->samples += step->samples;
+	window->seconds += (wall - left_out) * 1e-9;
+	window->blocked_s += (double)step->blocked_ns * 1e-9;
+	window->outside_s += left_out * 1e-9;
+}
+
+static void add_steps(struct window *window, const struct trace *trace, unsigned index)
+{
+	size_t count;
+	const struct trace_step *steps = window_steps(trace, index, &count);
+	double typical = count == 0 ? 0 : typical_ns(steps, count);
+
+	for (size_t i = 0; i < count; i++)
+		add_step(window, &steps[i], typical);
+}
+
+/* Windows that deliver nothing have no steps, only a beginning and an end. */
+static void add_span(struct window *window, const struct trace_window *raw)
+{
+	window->steps = raw->steps;
+	window->samples = (double)raw->samples;
+	window->seconds = window->end_s - window->begin_s;
+}
+
+static double since(const struct trace *trace, uint64_t time)
+{
+	return time < trace->created_ns ? NAN
+					: (double)(time - trace->created_ns) * 1e-9;
+}
+
+void window_measure(const struct trace *trace, unsigned index, struct window *window)
+{
+	const struct trace_window *raw = &trace->windows[index];
+	bool ended = raw->state == TRACE_DONE;
+
+	*window = (struct window){
+		.trace = trace,
+		.index = index,
+		.kind = raw->kind,
+		.flags = raw->flags,
+		.block = raw->block < TRACE_WINDOWS ? (int)raw->block : -1,
+		.ended = ended,
+		.hit = raw->hit,
+		.workers = raw->workers,
+		.depth = raw->depth,
+		.begin_s = since(trace, raw->begin.time_ns),
+		.end_s = since(trace, raw->end.time_ns),
+	};
+	if (window_delivers(window->kind))
+		add_steps(window, trace, index);
+	else if (ended)
+		add_span(window, raw);
+	window->certified = certificate_check(trace, raw, window);
+}

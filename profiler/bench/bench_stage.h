@@ -1,0 +1,89 @@
+/*
+ * bench_stage.h - one stage of the loader measured alone: what fetch, prep or the ring can
+ * do on this machine when nothing else holds it up.
+ */
+#ifndef DSA_BENCH_STAGE_H
+#define DSA_BENCH_STAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct error;
+struct options;
+
+/* What was done between two moments, by the whole process. */
+struct stage_work {
+	uint64_t samples, bytes, failures;
+	double seconds, cpu_seconds; /* wall; user and system of all threads */
+	uint64_t storage_bytes;      /* that the kernel read from devices for us */
+	double samples_per_s, bytes_per_s, samples_per_cpu_s;
+};
+
+/* ---- fetch: the engine alone, without a cache of our own ---- */
+
+struct stage_fetch;
+
+/*
+ * Opens source and engine. With options->cache "page" reads go through the kernel's
+ * page cache, where they find all they want: the first `samples` of the seeded order
+ * are read once here (0: about 1 GiB), and runs go round and round over them. Else
+ * reads bypass it where they can. Throttled as the options say. NULL: see err.
+ */
+struct stage_fetch *stage_fetch_open(const struct options *options, uint64_t samples,
+				     struct error *err);
+void stage_fetch_close(struct stage_fetch *stage);
+
+const char *stage_fetch_engine(const struct stage_fetch *stage);
+const char *stage_fetch_reason(const struct stage_fetch *stage);
+
+/* Samples that runs go over before they begin again. */
+uint32_t stage_fetch_length(const struct stage_fetch *stage);
+
+/*
+ * Reads with `depth` reads in flight: `samples` samples, or for half a second when
+ * that is 0. Samples are read in the seeded order, each run going on where the last
+ * one ended. Returns 0 or -errno.
+ */
+int stage_fetch_run(struct stage_fetch *stage, unsigned depth, uint64_t samples,
+		    struct stage_work *work, struct error *err);
+
+/* ---- prep: files in the page cache -> batches, through the public interface ---- */
+
+struct stage_prep {
+	struct stage_work work;
+	uint64_t batches;
+	unsigned workers;
+	uint64_t dataset_samples;
+};
+
+/* Called now and then with the share that is done, 0..1. */
+typedef void stage_progress(void *context, double share);
+
+/*
+ * Delivers `batches` batches, or for five seconds when that is 0. The loader reads
+ * DSA_LOADER, and options say what it will make of it. The samples wanted are read
+ * once before, so that storage does not matter. Returns 0 or -errno.
+ */
+int stage_prep_run(const struct options *options, uint64_t batches,
+		   stage_progress *progress, void *context, struct stage_prep *result,
+		   struct error *err);
+
+/* ---- ring: finished batches from one thread to another ---- */
+
+struct stage_ring {
+	uint64_t batches;
+	uint64_t batch_bytes;
+	double seconds, cpu_seconds, batches_per_s;
+	double p50_s, p99_s; /* between two batches */
+	bool huge;           /* in huge pages */
+};
+
+/*
+ * Hands `batches` prepared batches over (0: 100000), shaped as options say. Nothing is
+ * copied: the reader finds each where the writer left it, and checks that it is the
+ * right one. Returns 0 or -errno.
+ */
+int stage_ring_run(const struct options *options, uint64_t batches,
+		   struct stage_ring *result, struct error *err);
+
+#endif

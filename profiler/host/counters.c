@@ -1,0 +1,271 @@
+/*
+ * A poll reads every thread and adds the difference to its stage, and the difference of
+ * the session's sample counters beside it, so that both sides of "per sample" always
+ * cover the same time:
+ *
+ *	thread -> metric -> last reading     (threads come and go)
+ *	stage  -> metric -> sum of differences, samples
+ *
+ * The difference between two polls counts only when every known thread was followed all
+ * the time, and no paired window was on at either.
+ */
+#include "profiler/host/counters.h"
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+#include "loader/base/trace.h"
+#include "profiler/host/counter_metrics.h"
+#include "profiler/profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	OPENED_A_POLL = 8, /* each costs about 50 us */
+	REST = 200,        /* times its own cost that a poll waits for the next */
+	SHORTEST_REST_NS = 50000000,
+};
+
+enum stage { FETCH, PREP, CONSUMER, PROCESS, STAGES };
+
+struct thread {
+	uint32_t tid; /* 0: this place is free */
+	enum stage stage;
+	struct metrics_target target;
+	struct metrics_reading last;
+};
+
+struct total {
+	struct metrics_value sum;
+	enum metrics_rung rung; /* lowest that any thread used */
+	bool missing;           /* some thread had none: the sum is no sum */
+};
+
+struct counters {
+	struct metrics metrics;
+	struct thread *threads; /* TRACE_THREADS + 1 places a process; the last is the
+				 * process itself */
+	struct total totals[STAGES][METRICS];
+	uint64_t samples[STAGES];
+	uint64_t samples_last[STAGES];
+	uint64_t due;
+	bool counted; /* the last poll may start a difference */
+};
+
+enum { PLACES = TRACE_THREADS + 1 };
+
+struct counters *counters_open(const struct counters_config *config, struct error *err)
+{
+	static const struct counters_config real = {0};
+	struct counters *counters = calloc(1, sizeof(*counters));
+
+	if (counters == NULL)
+		goto no_memory;
+	counters->threads = calloc(TRACE_PROCESSES * PLACES, sizeof(struct thread));
+	if (counters->threads == NULL)
+		goto no_memory;
+	metrics_init(&counters->metrics, config != NULL ? config : &real);
+	return counters;
+
+no_memory:
+	counters_close(counters);
+	error_sys(err, ENOMEM, "cannot count events");
+	return NULL;
+}
+
+void counters_close(struct counters *counters)
+{
+	if (counters == NULL)
+		return;
+	for (size_t i = 0; counters->threads != NULL && i < TRACE_PROCESSES * PLACES;
+	     i++)
+		if (counters->threads[i].tid != 0)
+			metrics_detach(&counters->threads[i].target);
+	free(counters->threads);
+	free(counters);
+}
+
+void counters_support(const struct counters *counters, struct counters_support *support)
+{
+	metrics_support(&counters->metrics, support);
+}
+
+/* Adds what the thread did since its last reading; nothing when it is gone. */
+static void read_thread(struct counters *counters, struct thread *thread, bool count)
+{
+	struct metrics_reading now = thread->last;
+
+	if (!metrics_read(&counters->metrics, &thread->target, &now))
+		return;
+	for (int i = 0; i < METRICS; i++) {
+		struct total *total = &counters->totals[thread->stage][i];
+
+		if (count && now.rung[i] == thread->last.rung[i])
+			metrics_add(&total->sum, &thread->last.value[i], &now.value[i]);
+		if (now.rung[i] > total->rung)
+			total->rung = now.rung[i];
+		total->missing |= now.rung[i] == METRICS_NONE;
+	}
+	thread->last = now;
+}
+
+/* Makes place `thread` follow `tid`. False when that has to wait for the next poll. */
+static bool follow(struct counters *counters, struct thread *thread, uint32_t pid,
+		   uint32_t tid, unsigned *budget)
+{
+	if (thread->tid == tid)
+		return true;
+	if (*budget == 0)
+		return false;
+	--*budget;
+	if (thread->tid != 0)
+		metrics_detach(&thread->target);
+	thread->tid = tid;
+	thread->last = (struct metrics_reading){0};
+	metrics_attach(&counters->metrics, &thread->target, pid,
+		       thread->stage == PROCESS ? 0 : tid);
+	return true;
+}
+
+/* False when some of its threads are not followed yet. */
+static bool follow_process(struct counters *counters, struct thread *places,
+			   const struct trace_process *process, unsigned *budget)
+{
+	static const enum stage stages[] = {
+		[TRACE_STAGE_FETCH] = FETCH,
+		[TRACE_STAGE_PREP] = PREP,
+		[TRACE_STAGE_CONSUMER] = CONSUMER,
+	};
+	uint32_t pid = process->pid;
+	bool all = true;
+
+	for (unsigned i = 0; i < TRACE_THREADS; i++) {
+		uint32_t tid = process->threads[i].tid;
+		uint32_t stage = process->threads[i].stage;
+
+		if (tid == 0) /* places are taken in order */
+			break;
+		if (stage < TRACE_STAGE_FETCH || stage > TRACE_STAGE_CONSUMER)
+			continue;
+		places[i].stage = stages[stage];
+		all &= follow(counters, &places[i], pid, tid, budget);
+	}
+	if (process->role != 1)
+		return all;
+	places[TRACE_THREADS].stage = PROCESS;
+	return follow(counters, &places[TRACE_THREADS], pid, pid, budget) && all;
+}
+
+/* False when some thread is not followed yet; *opened tells how many are new. */
+static bool follow_all(struct counters *counters, const struct trace *trace,
+		       unsigned *opened)
+{
+	unsigned budget = OPENED_A_POLL;
+	bool all = true;
+
+	for (unsigned i = 0; i < TRACE_PROCESSES; i++)
+		if (trace->processes[i].pid != 0)
+			all &= follow_process(counters, &counters->threads[i * PLACES],
+					      &trace->processes[i], &budget);
+	*opened = OPENED_A_POLL - budget;
+	return all;
+}
+
+/* What the stage's threads worked for. */
+static uint64_t process_samples(const struct trace_process *process, int stage)
+{
+	switch (stage) {
+	case FETCH:
+		return process->counters[TRACE_fetched_samples] +
+		       process->counters[TRACE_staged_samples];
+	case PREP:
+		return process->counters[TRACE_prepared_samples];
+	case CONSUMER:
+		return process->counters[TRACE_delivered_samples];
+	default: /* the driver's process */
+		return process->role == 1 ? process->counters[TRACE_delivered_samples]
+					  : 0;
+	}
+}
+
+static void count_samples(struct counters *counters, const struct trace *trace,
+			  bool count)
+{
+	for (int stage = 0; stage < STAGES; stage++) {
+		uint64_t now = 0;
+
+		for (unsigned i = 0; i < TRACE_PROCESSES; i++)
+			now += process_samples(&trace->processes[i], stage);
+		if (count)
+			counters->samples[stage] += now - counters->samples_last[stage];
+		counters->samples_last[stage] = now;
+	}
+}
+
+static bool in_paired_window(const struct trace *trace)
+{
+	uint32_t begun = trace->window_now;
+
+	return begun > 0 && begun <= TRACE_WINDOWS &&
+	       (trace->windows[begun - 1].flags & TRACE_PAIRED) != 0;
+}
+
+void counters_poll_now(struct counters *counters, const struct trace *trace)
+{
+	uint64_t start = clock_now(), took;
+	unsigned opened;
+	bool countable =
+		follow_all(counters, trace, &opened) && !in_paired_window(trace);
+	bool count = countable && opened == 0 && counters->counted;
+
+	for (size_t i = 0; i < TRACE_PROCESSES * PLACES; i++)
+		if (counters->threads[i].tid != 0)
+			read_thread(counters, &counters->threads[i], count);
+	count_samples(counters, trace, count);
+	counters->counted = countable;
+	took = clock_now() - start;
+	counters->due = start + (took * REST > SHORTEST_REST_NS ? took * REST
+								: SHORTEST_REST_NS);
+}
+
+void counters_poll(struct counters *counters, const struct trace *trace)
+{
+	if (clock_now() >= counters->due)
+		counters_poll_now(counters, trace);
+}
+
+static int add_result(struct profile *profile, enum stage stage, int metric,
+		      const struct total *total, uint64_t samples)
+{
+	static const char *const stages[STAGES] = {"fetch", "prep", "consumer",
+						   "process"};
+	double running, value = metrics_scaled(&total->sum, metric, &running);
+	struct profile_counter *counter;
+
+	if (isnan(value))
+		return 0;
+	counter = profile_add_counter(profile);
+	if (counter == NULL)
+		return -ENOMEM;
+	counter->per_sample = value / (double)samples;
+	counter->running = running;
+	if (profile_text(&counter->stage, "%s", stages[stage]) < 0 ||
+	    profile_text(&counter->name, "%s", metrics_name(metric)) < 0)
+		return -ENOMEM;
+	return profile_text(&counter->rung, "%s", metrics_rung_name(total->rung));
+}
+
+int counters_result(const struct counters *counters, struct profile *profile)
+{
+	for (int stage = 0; stage < STAGES; stage++)
+		for (int i = 0; i < METRICS && counters->samples[stage] > 0; i++) {
+			const struct total *total = &counters->totals[stage][i];
+
+			if (total->missing || total->rung == METRICS_UNREAD)
+				continue;
+			if (add_result(profile, (enum stage)stage, i, total,
+				       counters->samples[stage]) < 0)
+				return -ENOMEM;
+		}
+	return 0;
+}

@@ -1,0 +1,242 @@
+#include "loader/base/clock.h"
+#include "profiler/host/machine.h"
+#include "profiler/host/procfs.h"
+#include "profiler/profile.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/utsname.h>
+
+/* A list being filled; after the first failure nothing more is added. */
+struct facts {
+	struct profile *profile;
+	const char *root;
+	int result;
+};
+
+__attribute__((format(printf, 3, 4))) static void
+add(struct facts *facts, const char *key, const char *format, ...)
+{
+	struct profile_fact *fact;
+	char value[512];
+	va_list args;
+
+	if (facts->result < 0)
+		return;
+	va_start(args, format);
+	vsnprintf(value, sizeof(value), format, args);
+	va_end(args);
+	fact = profile_add_fact(facts->profile);
+	if (fact != NULL && profile_text(&fact->key, "%s", key) == 0 &&
+	    profile_text(&fact->value, "%s", value) == 0)
+		return;
+	if (fact != NULL) { /* no half of a fact */
+		free(fact->key);
+		facts->profile->fact_count--;
+	}
+	facts->result = -ENOMEM;
+}
+
+static void add_count(struct facts *facts, const char *key, uint64_t count)
+{
+	if (count != UNKNOWN)
+		add(facts, key, "%llu", (unsigned long long)count);
+}
+
+static void add_bytes(struct facts *facts, const char *key, uint64_t bytes)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	double value = (double)bytes;
+	size_t unit = 0;
+
+	if (bytes == UNKNOWN)
+		return;
+	for (; value >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++)
+		value /= 1024;
+	add(facts, key, "%.4g %s", value, units[unit]);
+}
+
+/* A file's first line as it is, when there is one. */
+static void add_line(struct facts *facts, const char *key, const char *path)
+{
+	char text[256];
+
+	if (procfs_line(text, sizeof(text), facts->root, "%s", path) > 0)
+		add(facts, key, "%s", text);
+}
+
+/* "key : value" in /proc/cpuinfo: the value of the first CPU, or NULL. */
+static char *cpuinfo_value(char *text, const char *key)
+{
+	char *line = strstr(text, key), *value;
+
+	if (line == NULL || (line != text && line[-1] != '\n'))
+		return NULL;
+	value = strchr(line, ':');
+	if (value == NULL)
+		return NULL;
+	value += 1 + strspn(value + 1, " \t");
+	value[strcspn(value, "\n")] = '\0';
+	return *value != '\0' ? value : NULL;
+}
+
+static void add_cpu_model(struct facts *facts)
+{
+	char text[8192], *value;
+
+	if (procfs_read(text, sizeof(text), facts->root, "/proc/cpuinfo") <= 0)
+		return;
+	value = strstr(text, "\nflags\t");
+	if (value != NULL) {
+		char *end = strchr(value + 1, '\n');
+
+		if (end != NULL)
+			*end = '\0';
+		/* Only x86 has such a list; elsewhere it stays unknown. */
+		add(facts, "virtual_machine", "%s",
+		    strstr(value, " hypervisor") != NULL ? "yes" : "no");
+		if (end != NULL)
+			*end = '\n';
+	}
+	value = cpuinfo_value(text, "model name");
+	if (value != NULL)
+		add(facts, "cpu", "%s", value);
+}
+
+static void add_cpu(struct facts *facts, const struct machine *machine)
+{
+	add_cpu_model(facts);
+	add_count(facts, "cpu_sockets", machine->sockets);
+	add_count(facts, "cpu_cores", machine->physical_cores);
+	add_count(facts, "cpu_threads", machine->threads);
+	add_count(facts, "cpu_threads_allowed", machine->allowed);
+	if (!isnan(machine->quota))
+		add(facts, "cpu_quota", "%.4g", machine->quota);
+	add(facts, "cpu_usable", "%.4g", machine->cores);
+	add_line(facts, "cpu_smt", "/sys/devices/system/cpu/smt/control");
+	add_line(facts, "cpu_governor",
+		 "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+	add_bytes(facts, "cpu_last_level_cache", machine->llc_bytes);
+}
+
+static void add_memory(struct facts *facts, const struct machine *machine)
+{
+	add_bytes(facts, "memory", machine->memory_bytes);
+	add_bytes(facts, "memory_limit", machine->memory_limit_bytes);
+	add_bytes(facts, "memory_available", machine->memory_available_bytes);
+	add_count(facts, "memory_nodes", machine->numa_nodes);
+}
+
+static void add_system(struct facts *facts, const struct machine *machine)
+{
+	char release[4096], when[CLOCK_UTC], *name;
+	struct utsname system;
+
+	if (uname(&system) == 0)
+		add(facts, "kernel", "%s %s %s", system.sysname, system.release,
+		    system.machine);
+	if (procfs_read(release, sizeof(release), facts->root, "/etc/os-release") > 0 &&
+	    (name = strstr(release, "PRETTY_NAME=\"")) != NULL) {
+		name += strlen("PRETTY_NAME=\"");
+		name[strcspn(name, "\"\n")] = '\0';
+		add(facts, "system", "%s", name);
+	}
+	add_line(facts, "clock_source",
+		 "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	if (machine->cgroup_version > 0)
+		add(facts, "control_groups", "version %u", machine->cgroup_version);
+	clock_utc(when);
+	add(facts, "time", "%s", when);
+}
+
+/* True for the mount that holds the path: the longest, and of equals the topmost. */
+static bool holds_path(const struct procfs_mount *mount,
+		       const struct procfs_mount *best, const void *path)
+{
+	size_t length = strlen(mount->point);
+
+	if (best != NULL && strlen(best->point) > length)
+		return false;
+	if (strcmp(mount->point, "/") == 0)
+		return true;
+	return strncmp(path, mount->point, length) == 0 &&
+	       (((const char *)path)[length] == '/' ||
+		((const char *)path)[length] == '\0');
+}
+
+static bool one_of(const char *text, const char *const *words)
+{
+	for (; *words != NULL; words++)
+		if (strncmp(text, *words, strlen(*words)) == 0)
+			return true;
+	return false;
+}
+
+/* What kind of storage it is; NULL when nothing tells. */
+static const char *storage_kind(const struct procfs_mount *mount, const char *root)
+{
+	static const char *const network[] = {"nfs",    "cifs",    "smb",        "ceph",
+					      "lustre", "gpfs",    "9p",         "afs",
+					      "beegfs", "fuse.s3", "fuse.sshfs", NULL};
+	static const char *const unreal[] = {"/dev/vd",   "/dev/xvd", "/dev/nbd",
+					     "/dev/loop", "/dev/dm-", NULL};
+	unsigned major = mount->major, minor = mount->minor;
+	uint64_t rotates;
+	struct stat status;
+
+	if (strcmp(mount->type, "tmpfs") == 0 || strcmp(mount->type, "ramfs") == 0)
+		return "memory";
+	if (one_of(mount->type, network))
+		return "network";
+	if (strncmp(mount->device, "/dev/nvme", 9) == 0)
+		return "NVMe";
+	if (one_of(mount->device, unreal)) /* what they say of rotation is not true */
+		return "virtual disk";
+	if (major == 0 && stat(mount->device, &status) == 0 &&
+	    S_ISBLK(status.st_mode)) {
+		major = major(status.st_rdev); /* btrfs shows a number of its own */
+		minor = minor(status.st_rdev);
+	}
+	/* A partition has no queue; the disk it lies on does. */
+	if (!procfs_number(&rotates, root, "/sys/dev/block/%u:%u/queue/rotational",
+			   major, minor) &&
+	    !procfs_number(&rotates, root, "/sys/dev/block/%u:%u/../queue/rotational",
+			   major, minor))
+		return NULL;
+	return rotates != 0 ? "rotating disk" : "solid state disk";
+}
+
+static void add_storage(struct facts *facts, const char *dataset)
+{
+	struct procfs_mount mount;
+	char path[PATH_MAX];
+	const char *kind;
+
+	if (dataset == NULL || realpath(dataset, path) == NULL ||
+	    !procfs_mount_find(facts->root, &mount, holds_path, path))
+		return;
+	add(facts, "dataset_filesystem", "%s", mount.type);
+	add(facts, "dataset_device", "%s", mount.device);
+	kind = storage_kind(&mount, facts->root);
+	if (kind != NULL)
+		add(facts, "dataset_storage", "%s", kind);
+	free(mount.line);
+}
+
+int machine_facts(struct profile *profile, const struct machine *machine,
+		  const char *dataset, const char *root)
+{
+	struct facts facts = {profile, root, 0};
+
+	add_cpu(&facts, machine);
+	add_memory(&facts, machine);
+	add_system(&facts, machine);
+	add_storage(&facts, dataset);
+	return facts.result;
+}

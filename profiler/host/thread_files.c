@@ -1,0 +1,142 @@
+#include "profiler/host/thread_files.h"
+#include "profiler/host/procfs.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Fields of a stat file, numbered as in proc(5). */
+enum { STAT_STATE = 3, STAT_MINFLT = 10, STAT_MAJFLT = 12, STAT_UTIME = 14 };
+
+static int read_file(const struct thread_files *files, const char *name, char *text,
+		     size_t size)
+{
+	if (files->tid == 0)
+		return procfs_read(text, size, files->root, "/proc/%u/%s", files->pid,
+				   name);
+	return procfs_read(text, size, files->root, "/proc/%u/task/%u/%s", files->pid,
+			   files->tid, name);
+}
+
+/* Field number `field` and those after it; NULL when there is none. */
+static const char *stat_field(struct thread_files *files, int field)
+{
+	const char *at;
+
+	if (!files->have_stat)
+		read_file(files, "stat", files->stat, sizeof(files->stat));
+	files->have_stat = true;
+	at = strrchr(files->stat, ')'); /* the name before it may hold anything */
+	for (int i = STAT_STATE - 1; at != NULL && i < field; i++) {
+		at = strchr(at, ' ');
+		at = at != NULL ? at + 1 : NULL;
+	}
+	return at;
+}
+
+static bool stat_number(struct thread_files *files, int field, uint64_t *value)
+{
+	const char *text = stat_field(files, field);
+	unsigned long long number;
+
+	if (text == NULL || sscanf(text, "%19llu", &number) != 1)
+		return false;
+	*value = number;
+	return true;
+}
+
+static bool schedstat_numbers(struct thread_files *files, uint64_t *ran,
+			      uint64_t *waited)
+{
+	unsigned long long on_cpu, queued, slices;
+
+	if (files->tid == 0) /* the process's file is its first thread's */
+		return false;
+	if (!files->have_schedstat)
+		read_file(files, "schedstat", files->schedstat,
+			  sizeof(files->schedstat));
+	files->have_schedstat = true;
+	/* All zero: a kernel without CONFIG_SCHED_INFO. */
+	if (sscanf(files->schedstat, "%19llu %19llu %19llu", &on_cpu, &queued,
+		   &slices) != 3 ||
+	    slices == 0)
+		return false;
+	*ran = on_cpu;
+	*waited = queued;
+	return true;
+}
+
+static bool status_number(struct thread_files *files, const char *key, uint64_t *value)
+{
+	if (files->tid == 0) /* of its first thread again */
+		return false;
+	if (!files->have_status)
+		read_file(files, "status", files->status, sizeof(files->status));
+	files->have_status = true;
+	return procfs_value(files->status, key, value);
+}
+
+bool thread_files_task_clock(struct thread_files *files, uint64_t *value)
+{
+	uint64_t user, kernel, waited;
+
+	if (schedstat_numbers(files, value, &waited))
+		return true;
+	if (!stat_number(files, STAT_UTIME, &user) ||
+	    !stat_number(files, STAT_UTIME + 1, &kernel))
+		return false;
+	*value = (user + kernel) * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+	return true;
+}
+
+bool thread_files_minor_faults(struct thread_files *files, uint64_t *value)
+{
+	return stat_number(files, STAT_MINFLT, value);
+}
+
+bool thread_files_major_faults(struct thread_files *files, uint64_t *value)
+{
+	return stat_number(files, STAT_MAJFLT, value);
+}
+
+bool thread_files_voluntary(struct thread_files *files, uint64_t *value)
+{
+	return status_number(files, "voluntary_ctxt_switches:", value);
+}
+
+bool thread_files_switches(struct thread_files *files, uint64_t *value)
+{
+	uint64_t voluntary, forced;
+
+	if (!thread_files_voluntary(files, &voluntary) ||
+	    !status_number(files, "nonvoluntary_ctxt_switches:", &forced))
+		return false;
+	*value = voluntary + forced;
+	return true;
+}
+
+bool thread_files_queue_wait(struct thread_files *files, uint64_t *value)
+{
+	uint64_t ran;
+
+	return schedstat_numbers(files, &ran, value);
+}
+
+bool thread_files_read_bytes(struct thread_files *files, uint64_t *value)
+{
+	if (files->tid != 0) /* io_uring reads in threads of the kernel's own */
+		return false;
+	if (!files->have_io)
+		read_file(files, "io", files->io, sizeof(files->io));
+	files->have_io = true;
+	return procfs_value(files->io, "read_bytes:", value);
+}
+
+bool thread_files_alive(struct thread_files *files)
+{
+	uint64_t any;
+
+	/* Of a thread we want the switches anyway, and its status has them. */
+	return files->tid == 0 ? stat_number(files, STAT_MINFLT, &any)
+			       : thread_files_voluntary(files, &any);
+}

@@ -1,0 +1,106 @@
+#include "profiler/run/ab_trial.h"
+#include "loader/base/clock.h"
+
+#include <math.h>
+
+struct trial {
+	const struct trial_config *config;
+	unsigned counted, timed; /* launches of each kind that there are */
+	unsigned done;           /* of both */
+	uint64_t began, timing;  /* the first launch, and the first timed one */
+};
+
+unsigned trial_side(unsigned index)
+{
+	return (index + 1) / 2 % 2;
+}
+
+static double seconds_since(uint64_t then)
+{
+	return (double)(clock_now() - then) * 1e-9;
+}
+
+/* By what the timed launches so far took; there are no others once they began. */
+static double seconds_left(const struct trial *trial)
+{
+	unsigned timed = trial->done - trial->counted;
+
+	if (trial->done <= trial->counted)
+		return NAN;
+	return seconds_since(trial->timing) / timed * (trial->timed - timed);
+}
+
+static void tell(const struct trial *trial, enum trial_what what, unsigned side)
+{
+	const struct trial_news news = {
+		.what = what,
+		.side = side,
+		.done = trial->done,
+		.of = trial->counted + trial->timed,
+		.elapsed_s = seconds_since(trial->began),
+		.left_s = seconds_left(trial),
+	};
+
+	if (trial->config->tell != NULL)
+		trial->config->tell(trial->config->context, &news);
+}
+
+/* One launch, and what the caller makes of it. */
+static int attempt(struct trial *trial, enum trial_what what, unsigned side,
+		   const struct repetition *repetition, struct error *err)
+{
+	const struct trial_config *config = trial->config;
+	struct profile profile;
+	int result;
+
+	tell(trial, what, side);
+	profile_init(&profile);
+	result = what == TRIAL_COUNTED ? repetition_count(repetition, &profile, err)
+				       : repetition_time(repetition, &profile, err);
+	if (result == 0)
+		result = config->take(config->context, what, side, &profile, err);
+	profile_free(&profile);
+	trial->done += result == 0;
+	return result;
+}
+
+static int count(struct trial *trial, unsigned side, struct error *err)
+{
+	const struct repetition repetition = {
+		.config = trial->config->sides[side],
+		.samples = trial->config->samples,
+	};
+
+	return attempt(trial, TRIAL_COUNTED, side, &repetition, err);
+}
+
+/* Both of a pair have their windows in the same order. */
+static int repeat(struct trial *trial, unsigned index, struct error *err)
+{
+	const struct trial_config *config = trial->config;
+	unsigned side = config->side_count > 1 ? trial_side(index) : 0;
+	struct measure_config own = *config->sides[side];
+	const struct repetition repetition = {
+		.config = &own, .seconds = config->seconds, .tries = TRIAL_TRIES};
+
+	own.seed += index / config->side_count;
+	return attempt(trial, TRIAL_TIMED, side, &repetition, err);
+}
+
+int trial_run(const struct trial_config *config, struct error *err)
+{
+	struct trial trial = {
+		.config = config,
+		.counted = config->samples != UNKNOWN ? config->side_count : 0,
+		.timed = config->pairs * config->side_count,
+		.began = clock_now(),
+	};
+	int result = 0;
+
+	for (unsigned i = 0; result == 0 && i < trial.counted; i++)
+		result = count(&trial, i, err);
+	trial.timing = clock_now();
+	for (unsigned i = 0; result == 0 && i < trial.timed; i++)
+		result = repeat(&trial, i, err);
+	return result;
+}

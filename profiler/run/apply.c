@@ -1,0 +1,267 @@
+#include "profiler/run/apply.h"
+#include "loader/base/error.h"
+#include "loader/base/number.h"
+#include "profiler/host/machine.h"
+#include "profiler/run/barrier.h"
+#include "profiler/run/jobs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SPEED_KEY "gpu_speed="
+
+unsigned apply_cores(void)
+{
+	struct machine machine;
+
+	machine_read(&machine, "");
+	return (unsigned)fmax(1, machine.cores);
+}
+
+/* ---- what can't be done ---- */
+
+static int check_run(const struct profile *profile, struct error *err)
+{
+	if (profile->command == NULL || profile->command[0] == NULL)
+		return error_set(err, ENOTSUP,
+				 "the result does not tell which program ran");
+	if (profile->directory == NULL)
+		return error_set(err, ENOTSUP,
+				 "the result does not tell in which folder its program "
+				 "ran: measure it again with this dsa");
+	return 0;
+}
+
+static int check_cores(const struct profile *profile,
+		       const struct profile_change *change, unsigned cores,
+		       struct error *err)
+{
+	if (change->cores > cores)
+		return error_set(
+			err, ENOTSUP, "%u cores can't be tried here: there %s %u",
+			change->cores, cores == 1 ? "is only" : "are only", cores);
+	if (change->cores == 0 && profile->cores != UNKNOWN && profile->cores > cores)
+		return error_set(err, ENOTSUP,
+				 "the run had %llu cores and can't be repeated here: "
+				 "there %s %u",
+				 (unsigned long long)profile->cores,
+				 cores == 1 ? "is only" : "are only", cores);
+	return 0;
+}
+
+static int check_cache(const struct profile_change *change, struct error *err)
+{
+	static const char *const policies[] = {"none", "page", "minio", "lru", "fifo"};
+	const char *policy = change->cache_policy;
+	bool known = policy == NULL;
+
+	for (size_t i = 0; !known && i < sizeof(policies) / sizeof(policies[0]); i++)
+		known = strcmp(policy, policies[i]) == 0;
+	if (!known)
+		return error_set(err, ENOTSUP,
+				 "cache-policy %s can't be tried: the loader has none, "
+				 "page, minio, lru and fifo",
+				 policy);
+	if (policy != NULL && strcmp(policy, "page") == 0 && change->cache_share > 0)
+		return error_set(err, ENOTSUP,
+				 "a page cache of a given size can't be tried: the "
+				 "kernel's is as large as memory lets it be");
+	return 0;
+}
+
+/* Another accelerator than the run's. */
+static bool has_speed(const struct profile_change *change)
+{
+	return !isnan(change->gpu_speed) || change->job_speed[0] > 0;
+}
+
+static unsigned jobs_of(const struct profile *profile,
+			const struct profile_change *change)
+{
+	if (change->jobs > 0)
+		return change->jobs;
+	return profile->job_count < BARRIER_JOBS ? (unsigned)profile->job_count
+						 : BARRIER_JOBS;
+}
+
+/* True when all jobs of the run were copies of its program; -ENOMEM. */
+static int are_copies(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->job_count; i++) {
+		const struct profile_job *job = &profile->jobs[i];
+		char *copy = jobs_text(profile->command, (unsigned)job->job);
+		bool same = copy != NULL && job->command != NULL &&
+			    strcmp(copy, job->command) == 0;
+
+		free(copy);
+		if (copy == NULL)
+			return -ENOMEM;
+		if (!same)
+			return 0;
+	}
+	return 1;
+}
+
+static int check_jobs(const struct profile *profile,
+		      const struct profile_change *change, struct error *err)
+{
+	int copies = are_copies(profile);
+
+	if (copies < 0)
+		return error_sys(err, ENOMEM, "applying the change");
+	if (copies == 0)
+		return error_set(err, ENOTSUP,
+				 "the run's jobs were different programs: only copies "
+				 "of one can be tried");
+	if (jobs_of(profile, change) > BARRIER_JOBS)
+		return error_set(err, ENOTSUP, "at most %d jobs can be tried at once",
+				 BARRIER_JOBS);
+	return 0;
+}
+
+static int check(const struct profile *profile, const struct profile_change *change,
+		 unsigned cores, struct error *err)
+{
+	int result = check_run(profile, err);
+
+	if (result == 0)
+		result = check_cores(profile, change, cores, err);
+	if (result == 0)
+		result = check_cache(change, err);
+	if (result == 0)
+		result = check_jobs(profile, change, err);
+	if (result == 0 && has_speed(change) && isnan(profile->emulated_per_s))
+		result = error_set(err, ENOTSUP,
+				   "gpu-speed can't be tried: only an emulated "
+				   "accelerator can be made faster or slower, and this "
+				   "run's was real");
+	return result;
+}
+
+/* ---- what the loader is told ---- */
+
+static void put_cache(FILE *to, const struct profile *profile,
+		      const struct profile_change *change)
+{
+	const char *policy = change->cache_policy;
+
+	if (policy == NULL)
+		policy = change->cache_share == 0 ? "none" : profile->cache;
+	/* Also where nothing changes: a default depends on how fast storage is. */
+	if (policy != NULL)
+		fprintf(to, ",cache=%s", policy);
+	if (change->cache_share > 0)
+		fprintf(to, ",cache_size=%.9g%%", 100 * change->cache_share);
+}
+
+/* Of the last word about it; 1 where there is none. */
+static double speed_before(const char *loader)
+{
+	double speed = 1;
+	char word[32];
+
+	for (; loader != NULL; loader = strchr(loader, ',')) {
+		loader += *loader == ',';
+		if (strncmp(loader, SPEED_KEY, strlen(SPEED_KEY)) != 0)
+			continue;
+		loader += strlen(SPEED_KEY);
+		snprintf(word, sizeof(word), "%.*s", (int)strcspn(loader, ","), loader);
+		number_real(word, &speed);
+	}
+	return speed;
+}
+
+/* What `job` has: its own speed times that of all. */
+static double speed_of(const struct profile_change *change, unsigned job)
+{
+	double all = isnan(change->gpu_speed) ? 1 : change->gpu_speed;
+
+	return job < PROFILE_SPEEDS && change->job_speed[job] > 0
+		       ? all * change->job_speed[job]
+		       : all;
+}
+
+static void put_all(FILE *to, const struct profile *profile,
+		    const struct profile_change *change, unsigned job)
+{
+	unsigned workers = profile_change_workers(profile, change);
+
+	if (profile->loader != NULL)
+		fputs(profile->loader, to);
+	put_cache(to, profile, change);
+	if (workers > 0)
+		fprintf(to, ",workers=%u", workers);
+	if (change->batch > 0)
+		fprintf(to, ",batch=%u", change->batch);
+	if (has_speed(change))
+		fprintf(to, "," SPEED_KEY "%.9g",
+			speed_of(change, job) * speed_before(profile->loader));
+	if (!isnan(change->storage_bandwidth))
+		fprintf(to, ",storage_bandwidth=%.9g", change->storage_bandwidth);
+	if (!isnan(change->storage_latency_s))
+		fprintf(to, ",storage_latency=%.9gs", change->storage_latency_s);
+}
+
+static char *loader_text(const struct profile *profile,
+			 const struct profile_change *change, unsigned job)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&text, &size);
+	bool failed;
+
+	if (to == NULL)
+		return NULL;
+	put_all(to, profile, change, job);
+	failed = ferror(to) != 0;
+	if (fclose(to) == 0 && !failed)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* For jobs of different speeds. */
+static int set_loaders(const struct profile *profile,
+		       const struct profile_change *change, struct apply *apply)
+{
+	if (change->job_speed[0] == 0)
+		return 0;
+	apply->loaders = calloc(apply->jobs + 1, sizeof(*apply->loaders));
+	if (apply->loaders == NULL)
+		return -ENOMEM;
+	for (unsigned i = 0; i < apply->jobs; i++) {
+		apply->loaders[i] = loader_text(profile, change, i);
+		if (apply->loaders[i] == NULL)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int apply_change(const struct profile *profile, const struct profile_change *change,
+		 unsigned cores, struct apply *apply, struct error *err)
+{
+	int result = check(profile, change, cores, err);
+
+	*apply = (struct apply){.cores = change->cores, .share = change->share};
+	if (result < 0)
+		return result;
+	if (apply->cores == 0 && profile->cores < cores)
+		apply->cores = (unsigned)profile->cores;
+	apply->jobs = jobs_of(profile, change);
+	apply->loader = loader_text(profile, change, 0);
+	if (apply->loader == NULL || set_loaders(profile, change, apply) < 0)
+		return error_sys(err, ENOMEM, "applying the change");
+	return 0;
+}
+
+void apply_fini(struct apply *apply)
+{
+	for (char **loader = apply->loaders; loader != NULL && *loader != NULL;
+	     loader++)
+		free(*loader);
+	free(apply->loaders);
+	free(apply->loader);
+	*apply = (struct apply){0};
+}

@@ -1,0 +1,260 @@
+#include "profiler/run/conductor.h"
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+#include "loader/base/trace.h"
+#include "profiler/host/counters.h"
+#include "profiler/run/barrier.h"
+#include "profiler/run/conductor_state.h"
+#include "profiler/session/merge_shared.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define POLL_NS UINT64_C(30000000)
+#define STEP_NS UINT64_C(4000000) /* where jobs wait for one another */
+#define START_NS                                                                       \
+	UINT64_C(2000000) /* until the loader is open, whose first step waits
+				    * for no window */
+
+static void keep_in_step(struct conductor *conductor)
+{
+	int lost;
+
+	if (conductor->count == 1 || conductor->config->observe)
+		return;
+	for (unsigned i = 0; conductor->loader != NULL && i < conductor->count; i++)
+		if (!conductor_is_loader(conductor, i))
+			shared_turn(conductor->jobs[i].trace, conductor->loader->trace);
+	barrier_pass(&conductor->barrier);
+	lost = barrier_lost(&conductor->barrier, clock_now());
+	if (lost >= 0)
+		conductor_leave(conductor, (unsigned)lost, CONDUCTOR_DIED,
+				"came no further for too long");
+}
+
+/* ---- the loop ---- */
+
+static bool all_ready(const struct conductor *conductor)
+{
+	for (unsigned i = 0; i < conductor->count; i++)
+		if (!conductor->jobs[i].trace->loader_ready)
+			return false;
+	return true;
+}
+
+/* Sleeps until the next poll, or a signal; passes on what is the target's as well. */
+static void wait_a_little(struct conductor *conductor, const sigset_t *signals)
+{
+	uint64_t poll = conductor->count > 1 ? STEP_NS : POLL_NS;
+	struct timespec timeout = {0, (long)(all_ready(conductor) ? poll : START_NS)};
+	int number = sigtimedwait(signals, NULL, &timeout);
+
+	if (number <= 0 || number == SIGCHLD || number == SIGTTOU)
+		return;
+	for (unsigned i = 0; i < conductor->count; i++)
+		target_signal(&conductor->targets[i], number);
+	conductor->end->signal = number;
+	conductor_stop(conductor, CONDUCTOR_INTERRUPTED, "%s", strsignal(number));
+}
+
+static void tell(const struct conductor *conductor)
+{
+	struct conductor_news news = {
+		.elapsed_s = conductor_elapsed(conductor),
+		.budget_s = conductor->config->schedule.budget_s,
+		.shares = schedule_shares(conductor->jobs[0].schedule),
+		.windows = conductor->jobs[0].trace->window_now,
+	};
+
+	if (conductor->config->tell != NULL && news.elapsed_s > 0)
+		conductor->config->tell(conductor->config->context, &news);
+}
+
+/* What need not be done at every step. */
+static void poll_slowly(struct conductor *conductor)
+{
+	struct counters *counters = conductor->config->counters;
+	uint64_t now = clock_now();
+
+	if (now - conductor->polled < POLL_NS)
+		return;
+	conductor->polled = now;
+	if (counters != NULL)
+		counters_poll(counters, conductor->jobs[0].trace);
+	if (!conductor->stopping)
+		tell(conductor);
+}
+
+static bool any_runs(const struct conductor *conductor)
+{
+	for (unsigned i = 0; i < conductor->count; i++)
+		if (conductor->targets[i].running)
+			return true;
+	return false;
+}
+
+static void lead(struct conductor *conductor, const sigset_t *signals)
+{
+	while (any_runs(conductor)) {
+		wait_a_little(conductor, signals);
+		target_poll(conductor->targets, conductor->count);
+		conductor_note_data_end(conductor);
+		for (unsigned i = 0; i < conductor->count; i++)
+			conductor_note_end(conductor, i);
+		if (!conductor->stopping) {
+			keep_in_step(conductor);
+			conductor_check(conductor);
+			conductor_extend(conductor);
+		}
+		poll_slowly(conductor);
+		for (unsigned i = 0; i < conductor->count; i++)
+			conductor_escalate(conductor, i);
+	}
+}
+
+/* While it is blocked it would be queued all the same. */
+static bool is_ignored(int number)
+{
+	struct sigaction action;
+
+	return number != SIGCHLD && sigaction(number, NULL, &action) == 0 &&
+	       action.sa_handler == SIG_IGN;
+}
+
+/* What we wait for instead of being interrupted by it; the target is not to inherit it.
+ * Who started us to outlive a signal, as nohup(1) does, is obeyed. */
+static void block_signals(sigset_t *signals, sigset_t *target)
+{
+	static const int numbers[] = {SIGINT,  SIGTERM, SIGHUP,
+				      SIGQUIT, SIGCHLD, SIGTTOU};
+
+	sigprocmask(SIG_BLOCK, NULL, target);
+	sigemptyset(signals);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		if (is_ignored(numbers[i]))
+			continue;
+		sigaddset(signals, numbers[i]);
+		sigdelset(target, numbers[i]);
+	}
+	sigprocmask(SIG_BLOCK, signals, NULL);
+}
+
+static void limit(struct trace *trace, uint64_t samples)
+{
+	trace->until_once = samples == UNKNOWN;
+	trace->until_samples = samples == UNKNOWN ? CONDUCTOR_SAMPLES : samples;
+}
+
+static int take_in(struct conductor *conductor, struct conductor_job *said)
+{
+	struct job *job = &conductor->jobs[conductor->count];
+	bool observe = conductor->config->observe;
+
+	job->said = said;
+	job->trace = said->trace;
+	said->target_status = -1;
+	said->forced = false;
+	said->left[0] = '\0';
+	job->schedule = schedule_new(&conductor->config->schedule);
+	if (job->schedule == NULL)
+		return -ENOMEM;
+	conductor->count++;
+	conductor->targets[conductor->count - 1].gone = true; /* not there yet */
+	barrier_join(&conductor->barrier, job->trace);
+	job->trace->in_step = conductor->config->schedule.in_step && !observe;
+	if (observe)
+		conductor_observe(job->trace);
+	limit(job->trace, conductor->config->samples);
+	return 0;
+}
+
+static int start_one(struct conductor *conductor, unsigned number, const sigset_t *mask,
+		     struct error *err)
+{
+	struct target_config *target = &conductor->jobs[number].said->target;
+
+	target->mask = mask;
+	return target_start(&conductor->targets[number], target, err);
+}
+
+/* Waits until the loader can be asked for batches. */
+static int await_loader(struct conductor *conductor, const sigset_t *signals,
+			struct error *err)
+{
+	const struct trace *trace = conductor->loader->trace;
+	struct target *target = &conductor->targets[conductor->count - 1];
+	double timeout_s = conductor->config->timeout_s;
+
+	while (!trace->loader_ready && target->running && !conductor->stopping &&
+	       conductor_since(conductor->started) < timeout_s) {
+		wait_a_little(conductor, signals);
+		target_poll(target, 1);
+	}
+	if (trace->loader_ready || conductor->stopping)
+		return 0;
+	return error_set(err, ECHILD, "the shared loader %s",
+			 target->running ? "did not begin in time" : "did not begin");
+}
+
+/* Starts all, or none: those that run already are ended. The loader comes first. */
+static int start(struct conductor *conductor, const sigset_t *signals,
+		 const sigset_t *mask, struct error *err)
+{
+	unsigned jobs = conductor->count - (conductor->loader != NULL), started = 0;
+	int result = 0;
+
+	if (conductor->loader != NULL)
+		result = start_one(conductor, jobs, mask, err);
+	if (conductor->loader != NULL && result == 0)
+		result = await_loader(conductor, signals, err);
+	while (result == 0 && started < jobs) {
+		result = start_one(conductor, started, mask, err);
+		started += result == 0;
+	}
+	if (result < 0)
+		target_clear(conductor->targets, conductor->count);
+	return result;
+}
+
+static void conclude(struct conductor *conductor)
+{
+	for (unsigned i = 0; i < conductor->count; i++)
+		conductor->jobs[i].said->target_status = conductor->targets[i].status;
+	target_clear(conductor->targets, conductor->count);
+}
+
+int conduct(const struct conductor_config *config, struct conductor_job *jobs,
+	    unsigned count, struct conductor_end *end, struct error *err)
+{
+	uint64_t now = clock_now();
+	struct conductor conductor = {
+		.config = config, .end = end, .started = now, .checked = now};
+	sigset_t signals, mask;
+	int result = 0;
+
+	*end = (struct conductor_end){0};
+	for (unsigned i = 0; result == 0 && i < count; i++)
+		result = take_in(&conductor, &jobs[i]);
+	if (result == 0 && config->loader != NULL) {
+		conductor.loader = &conductor.jobs[conductor.count];
+		result = take_in(&conductor, config->loader);
+	}
+	if (result < 0) {
+		error_sys(err, ENOMEM, "planning the windows");
+		goto out;
+	}
+	block_signals(&signals, &mask);
+	conductor_extend(&conductor);
+	result = start(&conductor, &signals, &mask, err);
+	if (result == 0) {
+		lead(&conductor, &signals);
+		conclude(&conductor);
+	}
+out:
+	for (unsigned i = 0; i < conductor.count; i++)
+		schedule_free(conductor.jobs[i].schedule);
+	return result;
+}

@@ -1,0 +1,259 @@
+/* conductor_end.c - how a launch ends, or one of its programs before. */
+#include "loader/base/clock.h"
+#include "loader/base/trace.h"
+#include "profiler/run/conductor_state.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define KILL_S    5.            /* after SIGTERM */
+#define ASLEEP_NS 1000000000ULL /* between two looks that are milliseconds apart */
+
+bool conductor_has(const struct conductor *conductor, unsigned job)
+{
+	return conductor->barrier.jobs[job].in;
+}
+
+bool conductor_is_loader(const struct conductor *conductor, unsigned job)
+{
+	return &conductor->jobs[job] == conductor->loader;
+}
+
+/* The first job that is in; -1: none. */
+int conductor_first(const struct conductor *conductor)
+{
+	int first = barrier_first(&conductor->barrier);
+
+	return first >= 0 && conductor_is_loader(conductor, (unsigned)first) ? -1
+									     : first;
+}
+
+/* Since all had asked for a batch. */
+double conductor_elapsed(const struct conductor *conductor)
+{
+	uint64_t latest = 0;
+
+	for (unsigned i = 0; i < conductor->count; i++) {
+		uint64_t first = conductor->jobs[i].trace->first_request_ns;
+
+		if (!conductor_has(conductor, i))
+			continue;
+		if (first == 0)
+			return 0;
+		latest = first > latest ? first : latest;
+	}
+	return latest == 0 ? 0 : conductor_since(latest);
+}
+
+static uint64_t in(double seconds)
+{
+	return clock_now() + (uint64_t)(seconds * 1e9);
+}
+
+/* Ends the job's data, and later, should its program not leave, the program. */
+static void end_job(struct conductor *conductor, struct job *job,
+		    enum conductor_why why)
+{
+	if (job->stopping)
+		return;
+	job->stopping = true;
+	job->trace->stop = 1;
+	job->terminate = in(why == CONDUCTOR_SILENT || why == CONDUCTOR_HUNG
+				    ? 0
+				    : conductor->config->grace_s);
+}
+
+__attribute__((format(printf, 3, 4))) void conductor_stop(struct conductor *conductor,
+							  enum conductor_why why,
+							  const char *text, ...)
+{
+	va_list args;
+
+	if (conductor->stopping)
+		return;
+	conductor->stopping = true;
+	conductor->end->why = why;
+	va_start(args, text);
+	vsnprintf(conductor->end->text, sizeof(conductor->end->text), text, args);
+	va_end(args);
+	for (unsigned i = 0; i < conductor->count; i++)
+		end_job(conductor, &conductor->jobs[i], why);
+}
+
+static bool any_asked(const struct conductor *conductor)
+{
+	for (unsigned i = 0; i < conductor->count; i++)
+		if (conductor->jobs[i].trace->first_request_ns != 0)
+			return true;
+	return false;
+}
+
+/* The others go on without it; the last one ends the run. */
+__attribute__((format(printf, 4, 5))) void conductor_leave(struct conductor *conductor,
+							   unsigned number,
+							   enum conductor_why why,
+							   const char *text, ...)
+{
+	struct job *job = &conductor->jobs[number];
+	char who[24] = "the program";
+	bool loader = conductor_is_loader(conductor, number);
+	va_list args;
+
+	if (!conductor_has(conductor, number))
+		return;
+	barrier_leave(&conductor->barrier, number);
+	va_start(args, text);
+	vsnprintf(job->said->left, sizeof(job->said->left), text, args);
+	va_end(args);
+	end_job(conductor, job, why);
+	if (conductor_first(conductor) >= 0 && !loader)
+		return;
+	if (why == CONDUCTOR_SILENT && any_asked(conductor))
+		why = CONDUCTOR_DIED;
+	if (loader)
+		snprintf(who, sizeof(who), "the shared loader");
+	else if (conductor->count > 1)
+		snprintf(who, sizeof(who), "job %u", number);
+	conductor_stop(conductor, why, "%s %s", who, job->said->left);
+}
+
+void conductor_escalate(struct conductor *conductor, unsigned number)
+{
+	struct job *job = &conductor->jobs[number];
+	const struct target *target = &conductor->targets[number];
+	uint64_t now = clock_now();
+
+	if (job->terminate != 0 && now >= job->terminate) {
+		job->terminate = 0;
+		job->kill = in(KILL_S);
+		job->said->forced |= target->running;
+		target_signal(target, SIGTERM);
+		target_signal(target, SIGCONT); /* it may be stopped */
+	}
+	if (job->kill != 0 && now >= job->kill) {
+		job->kill = in(KILL_S);
+		target_signal(target, SIGKILL);
+	}
+}
+
+/* The program ended before it was told to. What it left behind is ended too. */
+void conductor_note_end(struct conductor *conductor, unsigned number)
+{
+	const struct target *target = &conductor->targets[number];
+	bool asked = conductor->jobs[number].trace->first_request_ns != 0;
+	enum conductor_why why = !asked                ? CONDUCTOR_SILENT
+				 : target->status == 0 ? CONDUCTOR_ENDED
+						       : CONDUCTOR_DIED;
+
+	if (target->running || conductor->stopping)
+		return;
+	if (target->status > 128)
+		conductor_leave(conductor, number, why, "was ended by %s",
+				strsignal(target->status - 128));
+	else
+		conductor_leave(conductor, number, why, "ended with status %d%s",
+				target->status,
+				asked ? "" : " before it asked for a batch");
+}
+
+/* What the driver counted; 0: there is none yet. */
+static uint64_t counted(const struct trace *trace, enum trace_counter counter)
+{
+	unsigned driver = trace->driver;
+
+	return driver == 0 || driver > TRACE_PROCESSES
+		       ? 0
+		       : trace->processes[driver - 1].counters[counter];
+}
+
+/* Another number whenever the program asks, the driver goes on, or its loader works. */
+static uint64_t progress(const struct trace *trace)
+{
+	uint64_t sum = trace->last_request_ns + trace->window_now;
+
+	for (unsigned i = 0; i < TRACE_COUNT; i++)
+		sum += counted(trace, (enum trace_counter)i);
+	return sum;
+}
+
+static void check_stall(struct conductor *conductor, unsigned number)
+{
+	struct job *job = &conductor->jobs[number];
+	double stall_s = conductor->config->stall_s;
+	uint64_t now = progress(job->trace);
+
+	if (stall_s <= 0 || job->trace->first_request_ns == 0)
+		return;
+	if (now != job->progress || job->moved == 0) {
+		job->progress = now;
+		job->moved = clock_now();
+	} else if (conductor_since(job->moved) > stall_s) {
+		conductor_leave(
+			conductor, number, CONDUCTOR_HUNG,
+			"hangs: it came no further in %g s (--timeout waits longer)",
+			stall_s);
+	}
+}
+
+/* The data of each ended with the samples it was to have: what its program does now is
+ * its way out. */
+void conductor_note_data_end(struct conductor *conductor)
+{
+	bool all = conductor->config->samples > 0;
+
+	for (unsigned i = 0; i < conductor->count; i++) {
+		const struct trace *trace = conductor->jobs[i].trace;
+
+		if (conductor_has(conductor, i) && !conductor_is_loader(conductor, i))
+			all &= trace->loader_ready &&
+			       counted(trace, TRACE_delivered_samples) >=
+				       trace_end(trace);
+	}
+	if (all)
+		conductor_stop(conductor, CONDUCTOR_STEPS, "%s", "");
+}
+
+/* When we did not run the programs may not have run, too: the machine slept, or all of us
+ * were stopped. That is nobody's silence. */
+static void forgive_sleep(struct conductor *conductor)
+{
+	uint64_t now = clock_now(), before = conductor->checked;
+
+	conductor->checked = now;
+	if (now - before < ASLEEP_NS)
+		return;
+	conductor->started += now - before;
+	for (unsigned i = 0; i < conductor->count; i++)
+		if (conductor->jobs[i].moved > 0)
+			conductor->jobs[i].moved += now - before;
+}
+
+void conductor_check(struct conductor *conductor)
+{
+	const struct conductor_config *config = conductor->config;
+	bool steps = config->steps > 0;
+
+	forgive_sleep(conductor);
+	for (unsigned i = 0; i < conductor->count; i++) {
+		const struct trace *trace = conductor->jobs[i].trace;
+
+		if (!conductor_has(conductor, i) || conductor_is_loader(conductor, i))
+			continue;
+		if (trace->first_request_ns == 0 &&
+		    conductor_since(conductor->started) > config->timeout_s)
+			conductor_leave(
+				conductor, i, CONDUCTOR_SILENT,
+				"asked for no batch in %.0f s; does it use libdsa? "
+				"(--timeout waits longer)",
+				config->timeout_s);
+		check_stall(conductor, i);
+		steps &= counted(trace, TRACE_delivered_batches) >= config->steps;
+	}
+	if (!config->observe &&
+	    conductor_elapsed(conductor) > config->schedule.budget_s)
+		conductor_stop(conductor, CONDUCTOR_BUDGET, "%s", "");
+	if (steps)
+		conductor_stop(conductor, CONDUCTOR_STEPS, "%s", "");
+}

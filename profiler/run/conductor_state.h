@@ -1,0 +1,83 @@
+/*
+ * conductor_state.h - what the parts of the conductor share; private to them.
+ *
+ *	conductor.c		starts the programs, waits, looks
+ *	conductor_windows.c	asks for windows
+ *	conductor_end.c		ends them
+ */
+#ifndef DSA_CONDUCTOR_STATE_H
+#define DSA_CONDUCTOR_STATE_H
+
+#include "loader/base/clock.h"
+#include "profiler/run/conductor.h"
+
+struct job {
+	struct conductor_job *said;
+	struct trace *trace;
+	struct schedule *schedule; /* the first one's leads */
+	bool stopping;
+	uint64_t terminate, kill; /* when to send these; 0: sent, or not yet */
+	uint64_t progress;        /* how far it was, */
+	uint64_t moved;           /* and when it came that far; 0: not seen */
+};
+
+struct conductor {
+	const struct conductor_config *config;
+	/* The jobs, and behind them the loader that they share, if they do. */
+	struct job jobs[BARRIER_MEMBERS];
+	struct target targets[BARRIER_MEMBERS];
+	unsigned count;           /* of both */
+	const struct job *loader; /* NULL: none */
+	unsigned merged;        /* windows whose outcome the jobs know of the loader */
+	struct barrier barrier; /* who is in, in step or alone */
+	struct conductor_end *end;
+	uint64_t started;         /* later by what the machine slept */
+	uint64_t polled, checked; /* when that was done last */
+	bool stopping;
+};
+
+static inline double conductor_since(uint64_t then)
+{
+	uint64_t now = clock_now();
+
+	return now > then ? (double)(now - then) * 1e-9 : 0;
+}
+
+/* ---- conductor_end.c ---- */
+
+/* True while the job is part of the launch. */
+bool conductor_has(const struct conductor *conductor, unsigned job);
+bool conductor_is_loader(const struct conductor *conductor, unsigned job);
+
+/* The first job that is in; -1: none. */
+int conductor_first(const struct conductor *conductor);
+
+/* Seconds since all had asked for a batch. */
+double conductor_elapsed(const struct conductor *conductor);
+
+/* Ends the data of all, and says why; the first to say so is right. */
+void conductor_stop(struct conductor *conductor, enum conductor_why why,
+		    const char *text, ...) __attribute__((format(printf, 3, 4)));
+
+/* The others go on without it; the last one ends the run. */
+void conductor_leave(struct conductor *conductor, unsigned number,
+		     enum conductor_why why, const char *text, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Sends what is due to a program that does not leave. */
+void conductor_escalate(struct conductor *conductor, unsigned number);
+
+/* The data ended with its samples; a program ended; time, steps or patience did. */
+void conductor_note_data_end(struct conductor *conductor);
+void conductor_note_end(struct conductor *conductor, unsigned number);
+void conductor_check(struct conductor *conductor);
+
+/* ---- conductor_windows.c ---- */
+
+/* Asks for windows while the schedule has some; stops when it says so. */
+void conductor_extend(struct conductor *conductor);
+
+/* One window that lasts as long as the program. */
+void conductor_observe(struct trace *trace);
+
+#endif

@@ -1,0 +1,116 @@
+/* conductor_windows.c - asks every program of a launch for its windows. */
+#include "loader/base/trace.h"
+#include "profiler/run/conductor_state.h"
+#include "profiler/session/merge_shared.h"
+
+/* ---- windows ---- */
+
+static void append(struct trace *trace, const struct trace_window *ask)
+{
+	unsigned count = trace->window_count;
+
+	trace->windows[count] = *ask;
+	atomic_store_explicit(&trace->window_count, count + 1, memory_order_release);
+}
+
+static bool delivers_nothing(const struct trace_window *ask)
+{
+	return ask->kind == TRACE_PREP || ask->kind == TRACE_FETCH;
+}
+
+/* What delivers nothing only `lead` does, or the loader that all share. */
+static bool stands_aside(const struct conductor *conductor, unsigned job, unsigned lead,
+			 const struct trace_window *ask)
+{
+	if (conductor->loader != NULL)
+		return !conductor_is_loader(conductor, job) &&
+		       (delivers_nothing(ask) || ask->kind == TRACE_FILL);
+	return job != lead && delivers_nothing(ask);
+}
+
+/* Asks every job for the window. */
+static void append_all(struct conductor *conductor, unsigned lead,
+		       const struct trace_window *ask)
+{
+	for (unsigned i = 0; i < conductor->count; i++) {
+		struct job *job = &conductor->jobs[i];
+		struct trace_window own = *ask;
+
+		if (!conductor_has(conductor, i))
+			continue;
+		if (i > 0 && !conductor_is_loader(conductor, i))
+			schedule_follow(job->schedule, job->trace, ask, &own);
+		if (conductor->loader != NULL)
+			own = *ask; /* there is one cache, and one to stage */
+		if (stands_aside(conductor, i, lead, ask))
+			own.flags |= TRACE_ASIDE;
+		append(job->trace, &own);
+	}
+}
+
+static void heed_followers(struct conductor *conductor)
+{
+	struct schedule *followers[BARRIER_JOBS];
+	size_t count = 0;
+
+	for (unsigned i = 1; i < conductor->count; i++)
+		if (conductor_has(conductor, i) && !conductor_is_loader(conductor, i))
+			followers[count++] = conductor->jobs[i].schedule;
+	schedule_heed(conductor->jobs[0].schedule, followers, count);
+}
+
+/* All are over with what was asked for: the jobs learn what the loader did. */
+static void merge(struct conductor *conductor, int lead)
+{
+	const struct trace *loader = conductor->loader->trace;
+	unsigned count = loader->window_count;
+
+	for (unsigned i = 0; i < conductor->count; i++) {
+		struct trace *job = conductor->jobs[i].trace;
+
+		if (conductor_is_loader(conductor, i) || !conductor_has(conductor, i))
+			continue;
+		if (count == 0)
+			shared_describe(job, loader);
+		for (unsigned at = conductor->merged; at < count; at++)
+			shared_window(job, loader, at, (int)i == lead);
+	}
+	conductor->merged = count;
+}
+
+/* Asks for windows while the schedule has some; stops when it says so. */
+void conductor_extend(struct conductor *conductor)
+{
+	struct schedule *schedule = conductor->jobs[0].schedule;
+	int lead = conductor_first(conductor);
+	enum schedule_step step = SCHEDULE_WAIT;
+	struct trace_window ask;
+
+	while (!conductor->config->observe && lead >= 0 &&
+	       conductor->jobs[lead].trace->window_count < TRACE_WINDOWS &&
+	       (conductor->count == 1 || barrier_over(&conductor->barrier))) {
+		if (conductor->loader != NULL)
+			merge(conductor, lead);
+		heed_followers(conductor);
+		step = schedule_next(schedule, conductor->jobs[lead].trace,
+				     conductor_elapsed(conductor), &ask);
+		if (step != SCHEDULE_ASK)
+			break;
+		append_all(conductor, (unsigned)lead, &ask);
+	}
+	if (step == SCHEDULE_DONE)
+		conductor_stop(conductor, CONDUCTOR_PRECISE, "%s", "");
+	if (step == SCHEDULE_OUT)
+		conductor_stop(conductor, CONDUCTOR_BUDGET, "%s", "");
+	if (step == SCHEDULE_VOID)
+		conductor_stop(conductor, CONDUCTOR_VOID, "%s", schedule_why(schedule));
+}
+
+void conductor_observe(struct trace *trace)
+{
+	const struct trace_window all = {
+		.kind = TRACE_REAL, .block = UINT32_MAX, .length_ns = UINT64_MAX};
+
+	trace->observe = 1;
+	append(trace, &all);
+}

@@ -1,0 +1,74 @@
+#include "profiler/run/describe_run.h"
+#include "loader/base/clock.h"
+#include "loader/base/trace.h"
+#include "profiler/run/jobs.h"
+#include "profiler/run/launch.h"
+#include "profiler/session/run_metadata.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int say_started(struct profile *profile)
+{
+	char text[CLOCK_UTC];
+
+	clock_utc(text);
+	return profile_text(&profile->started, "%s", text);
+}
+
+/* Where the program runs; a folder that is gone stays unknown. */
+static int say_directory(struct profile *profile)
+{
+	char *directory = getcwd(NULL, 0);
+	int result = 0;
+
+	if (directory == NULL)
+		return errno == ENOMEM ? -ENOMEM : 0;
+	result = profile_text(&profile->directory, "%s", directory);
+	free(directory);
+	return result;
+}
+
+/* A text that may be missing. */
+static int say(char **text, const char *value)
+{
+	return value == NULL ? 0 : profile_text(text, "%s", value);
+}
+
+static int describe(const struct describe_run *run, unsigned job, const char *dataset,
+		    struct profile *profile)
+{
+	const struct measure_config *config = run->config;
+	unsigned cores = config->cores;
+
+	/* Job 0 tells for all of them. */
+	profile->command = job > 0 ? launch_command(config, job)
+				   : jobs_command(config->command, 0, false);
+	profile->budget_s = run->budget_s;
+	profile->precision = run->precision;
+	profile->cores = cores > 0 ? cores : (uint64_t)fmax(1, run->machine->cores);
+	if (say(&profile->version, DSA_VERSION) < 0 ||
+	    say(&profile->protocol, run->protocol) < 0 ||
+	    say(&profile->repeat, config->repeat) < 0 ||
+	    say(&profile->loader, config->loader) < 0 || say_directory(profile) < 0 ||
+	    say_started(profile) < 0 || profile->command == NULL)
+		return -ENOMEM;
+	return machine_facts(profile, run->machine, dataset, "");
+}
+
+int describe_run(const struct describe_run *run, unsigned job, struct trace *trace)
+{
+	const char *dataset = run->config->dataset;
+	struct profile about;
+	int result;
+
+	profile_init(&about);
+	if (dataset == NULL && trace->loader_ready)
+		dataset = trace->loader.dataset;
+	result = describe(run, job, dataset, &about);
+	if (result == 0)
+		result = about_write(&about, trace->about, sizeof(trace->about));
+	profile_free(&about);
+	return result;
+}

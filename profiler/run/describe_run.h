@@ -1,0 +1,23 @@
+/*
+ * describe_run.h - what is known of a run without any measurement: when, what, where.
+ */
+#ifndef DSA_DESCRIBE_RUN_H
+#define DSA_DESCRIBE_RUN_H
+
+#include "profiler/host/machine.h"
+#include "profiler/run/measure.h"
+
+struct describe_run {
+	const struct measure_config *config;
+	const struct machine *machine;
+	const char *protocol;
+	double budget_s, precision; /* NAN: it has none */
+};
+
+/*
+ * Writes into a job's session what it is of (about.h): version, time, command, settings,
+ * environment; of the storage too once a data set is known. 0 or -ENOMEM.
+ */
+int describe_run(const struct describe_run *run, unsigned job, struct trace *trace);
+
+#endif

@@ -1,0 +1,317 @@
+#include "profiler/run/jobs.h"
+#include "loader/base/text/shell_word.h"
+#include "profiler/analysis/shares.h"
+#include "profiler/analysis/statistics.h"
+#include "profiler/run/conductor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- commands ---- */
+
+/* The word with {job} replaced. */
+static char *replace(const char *word, unsigned job)
+{
+	static const char mark[] = "{job}";
+	char *text = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&text, &size);
+	const char *at;
+
+	if (to == NULL)
+		return NULL;
+	while ((at = strstr(word, mark)) != NULL) {
+		fprintf(to, "%.*s%u", (int)(at - word), word, job);
+		word = at + sizeof(mark) - 1;
+	}
+	fputs(word, to);
+	if (fclose(to) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+char **jobs_command(char *const *command, unsigned job, bool numbered)
+{
+	size_t count = 0;
+	char **words;
+
+	while (command[count] != NULL)
+		count++;
+	words = calloc(count + 1, sizeof(*words));
+	for (size_t i = 0; words != NULL && i < count; i++) {
+		words[i] = numbered ? replace(command[i], job) : strdup(command[i]);
+		if (words[i] == NULL) {
+			jobs_free(words);
+			return NULL;
+		}
+	}
+	return words;
+}
+
+void jobs_free(char *const *command)
+{
+	for (char *const *word = command; word != NULL && *word != NULL; word++)
+		free(*word);
+	free((void *)(uintptr_t)command);
+}
+
+/* As a shell reads it. */
+static void write_words(FILE *to, char *const *words)
+{
+	for (char *const *word = words; *word != NULL; word++) {
+		if (word != words)
+			putc(' ', to);
+		shell_word(to, *word);
+	}
+}
+
+char *jobs_text(char *const *command, unsigned job)
+{
+	char **words = jobs_command(command, job, true), *text = NULL;
+	size_t size = 0;
+	FILE *to = words == NULL ? NULL : open_memstream(&text, &size);
+
+	if (to != NULL)
+		write_words(to, words);
+	jobs_free(words);
+	if (to == NULL || fclose(to) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* ---- all of them together ---- */
+
+/* A block's real window of one job. */
+struct cell {
+	double seconds, samples, hit;
+	bool drawn;
+};
+
+struct table {
+	struct cell *cells; /* TRACE_WINDOWS a job */
+	unsigned jobs;
+	unsigned blocks[TRACE_WINDOWS]; /* those that all jobs have */
+	size_t count;
+};
+
+static struct cell *cell(const struct table *table, unsigned job, unsigned block)
+{
+	return &table->cells[(size_t)job * TRACE_WINDOWS + block];
+}
+
+struct sums {
+	double prep_cpu_s, samples;
+};
+
+static void add_job(struct table *table, unsigned job, const struct trace *trace,
+		    struct sums *sums)
+{
+	for (unsigned i = 0; i < window_count(trace); i++) {
+		const struct trace_window *raw = &trace->windows[i];
+		struct window window;
+		struct cell *to;
+
+		window_measure(trace, i, &window);
+		if (window.kind != TRACE_REAL || !shares_uses(&window))
+			continue;
+		to = cell(table, job, (unsigned)window.block);
+		to->seconds += window.seconds;
+		to->samples += window.samples;
+		to->hit = window.hit;
+		to->drawn |= (window.flags & TRACE_DRAW) != 0;
+		/* Of a shared loader each job's session holds all of it. */
+		if (job == 0 || !trace->loader.shared)
+			sums->prep_cpu_s +=
+				(double)window_counted(raw, TRACE_prep_cpu_ns) * 1e-9;
+		sums->samples += (double)raw->samples;
+	}
+}
+
+/* Positions of the epoch weigh alike, however many samples a window got through. */
+static void weigh_alike(struct cell *cell)
+{
+	if (!cell->drawn || cell->samples <= 0)
+		return;
+	cell->seconds /= cell->samples;
+	cell->samples = 1;
+}
+
+static void find_blocks(struct table *table)
+{
+	for (unsigned block = 0; block < TRACE_WINDOWS; block++) {
+		bool all = true;
+
+		for (unsigned job = 0; job < table->jobs; job++) {
+			all &= cell(table, job, block)->samples > 0;
+			weigh_alike(cell(table, job, block));
+		}
+		if (all)
+			table->blocks[table->count++] = block;
+	}
+}
+
+/* The jobs' rates added up, over all blocks but one. */
+static double rate_without(const struct table *table, size_t without)
+{
+	double rate = 0;
+
+	for (unsigned job = 0; job < table->jobs; job++) {
+		double seconds = 0, samples = 0;
+
+		for (size_t i = 0; i < table->count; i++) {
+			if (i == without)
+				continue;
+			seconds += cell(table, job, table->blocks[i])->seconds;
+			samples += cell(table, job, table->blocks[i])->samples;
+		}
+		rate += samples / seconds;
+	}
+	return rate;
+}
+
+static struct interval rate_of(const struct table *table)
+{
+	double without[TRACE_WINDOWS], hit[TRACE_WINDOWS], full, floor;
+	bool drawn = false;
+
+	if (table->count == 0)
+		return INTERVAL_UNKNOWN;
+	full = rate_without(table, SIZE_MAX);
+	floor = full * SHARES_SETTLE;
+	for (size_t i = 0; i < table->count; i++) {
+		const struct cell *first = cell(table, 0, table->blocks[i]);
+
+		without[i] = rate_without(table, i);
+		hit[i] = first->hit;
+		drawn |= first->drawn;
+	}
+	if (drawn)
+		return statistics_ordered(full, without, hit, table->count, floor);
+	return statistics_jackknife(full, without, table->count, floor);
+}
+
+int jobs_together(const struct trace *const *traces, unsigned count,
+		  struct interval *per_s, double *prep_cpu_s)
+{
+	struct table table = {.jobs = count};
+	struct sums sums = {0};
+
+	table.cells = calloc((size_t)count * TRACE_WINDOWS, sizeof(*table.cells));
+	if (table.cells == NULL)
+		return -ENOMEM;
+	for (unsigned job = 0; job < count; job++)
+		add_job(&table, job, traces[job], &sums);
+	find_blocks(&table);
+	*per_s = rate_of(&table);
+	*prep_cpu_s = sums.samples > 0 ? sums.prep_cpu_s / sums.samples : NAN;
+	free(table.cells);
+	return 0;
+}
+
+/* ---- one of them ---- */
+
+/* Of the wall time of the windows of a kind that count. */
+static double blocked_share(const struct profile *own, const char *kind)
+{
+	double blocked_s = 0, length_s = 0;
+
+	for (size_t i = 0; i < own->window_count; i++) {
+		const struct profile_window *window = &own->windows[i];
+
+		if (!window->used || strcmp(window->kind, kind) != 0 ||
+		    isnan(window->blocked_s))
+			continue;
+		blocked_s += window->blocked_s;
+		length_s += window->length_s;
+	}
+	return length_s > 0 ? blocked_s / length_s : NAN;
+}
+
+static int say_limit(struct profile_job *job, const struct profile *own)
+{
+	bool waits = own->limit != NULL && (strcmp(own->limit, "prep") == 0 ||
+					    strcmp(own->limit, "fetch") == 0);
+
+	return waits ? profile_text(&job->waits_for, "%s", own->limit) : 0;
+}
+
+static int say_why(struct profile_job *job, const struct conductor_job *ended)
+{
+	if (ended == NULL || ended->left[0] == '\0')
+		return 0;
+	return profile_text(&job->why, "it %s before the others", ended->left);
+}
+
+int jobs_add(struct profile *profile, unsigned number, const struct profile *own,
+	     const struct conductor_job *ended)
+{
+	struct profile_job *job = profile_add_job(profile);
+
+	if (job == NULL)
+		return -ENOMEM;
+	job->job = number;
+	job->target_status = ended != NULL ? ended->target_status : -1;
+	job->real = own->rates.real;
+	job->cached = own->rates.cached;
+	job->synthetic = own->rates.synthetic;
+	job->stalls = own->stalls;
+	job->blocked_share = blocked_share(own, "real");
+	if (own->command != NULL)
+		job->command = jobs_text(own->command, number);
+	if ((own->command != NULL && job->command == NULL) || say_limit(job, own) < 0 ||
+	    say_why(job, ended) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+/* ---- who waits for whom ---- */
+
+#define NOTICED .02 /* of its time */
+
+double jobs_held_up(const struct profile *own)
+{
+	return blocked_share(own, "synthetic");
+}
+
+double jobs_ahead(const struct trace *trace)
+{
+	double ahead = 0, batches = 0;
+
+	for (unsigned i = 0; i < window_count(trace); i++) {
+		const struct trace_window *raw = &trace->windows[i];
+		struct window window;
+
+		window_measure(trace, i, &window);
+		if (window.kind != TRACE_REAL || !shares_uses(&window))
+			continue;
+		ahead += (double)window_counted(raw, TRACE_ahead_samples);
+		batches += (double)window_counted(raw, TRACE_delivered_batches);
+	}
+	return batches > 0 && trace->loader.batch > 0
+		       ? ahead / batches / trace->loader.batch
+		       : NAN;
+}
+
+int jobs_say_waits(struct profile *profile, const double *held_up)
+{
+	size_t pace = 0; /* the job that sets it */
+
+	for (size_t i = 1; i < profile->job_count; i++)
+		if (held_up[i] < held_up[pace] || isnan(held_up[pace]))
+			pace = i;
+	for (size_t i = 0; i < profile->job_count; i++) {
+		struct profile_job *job = &profile->jobs[i];
+
+		if (i == pace || !(held_up[i] > held_up[pace] + NOTICED))
+			continue;
+		if (profile_text(&job->waits_for, "job %zu", pace) < 0 ||
+		    (job->why == NULL &&
+		     profile_text(&job->why, "of its compute share %.0f%% is that wait",
+				  100 * held_up[i]) < 0))
+			return -ENOMEM;
+	}
+	return 0;
+}

@@ -1,0 +1,152 @@
+#include "profiler/run/launch.h"
+#include "loader/base/error.h"
+#include "profiler/run/jobs.h"
+#include "profiler/run/share_job.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* What staging may take of the memory that is free, and the page cache grow to. */
+#define STAGED_SHARE .125
+#define CACHED_SHARE .8
+#define MEMORY_LEAST (1u << 28) /* when nobody can tell */
+
+static uint64_t memory(const struct machine *machine, double share)
+{
+	uint64_t bytes = machine->memory_available_bytes;
+
+	return (uint64_t)fmax(bytes == UNKNOWN ? 0 : share * (double)bytes,
+			      MEMORY_LEAST);
+}
+
+static struct conductor_config conductor_config(const struct launch *launch)
+{
+	const struct measure_config *config = launch->config;
+	unsigned jobs = launch_jobs(config);
+
+	return (struct conductor_config){
+		.schedule =
+			{
+				.budget_s = launch->budget_s,
+				.precision = config->precision,
+				.block_s = launch->block_s,
+				.seed = config->seed,
+				.only = launch->only,
+				.rate = launch->rate,
+				.in_step = jobs > 1 || config->share,
+				.memory_bytes =
+					memory(launch->machine, STAGED_SHARE / jobs),
+				.cache_bytes = memory(launch->machine, CACHED_SHARE),
+			},
+		.observe = launch->observe,
+		.timeout_s = config->timeout_s,
+		.stall_s = launch->stall_s,
+		.grace_s = config->grace_s,
+		.steps = config->steps,
+		.samples = launch->samples,
+		.counters = launch->counters,
+		.tell = config->tell,
+		.context = config->context,
+	};
+}
+
+int launch_folder(const char *folder, char path[LAUNCH_FOLDER], struct error *err)
+{
+	char whole[PATH_MAX];
+
+	if (realpath(folder, whole) == NULL)
+		return error_sys(err, errno, "cannot use the folder %s", folder);
+	if (strlen(whole) >= LAUNCH_FOLDER)
+		return error_sys(err, ENAMETOOLONG, "cannot use the folder %s", folder);
+	memcpy(path, whole, strlen(whole) + 1);
+	return 0;
+}
+
+unsigned launch_jobs(const struct measure_config *config)
+{
+	return config->jobs > 0 ? config->jobs : 1;
+}
+
+int launch_session(const char *folder, const char *name, unsigned job, char *path,
+		   struct error *err)
+{
+	if (job == 0) {
+		snprintf(path, PATH_MAX, "%s/%s", folder, name);
+		return 0;
+	}
+	snprintf(path, PATH_MAX, "%s/job-%u", folder, job);
+	if (mkdir(path, 0777) < 0 && errno != EEXIST)
+		return error_sys(err, errno, "cannot make the folder %s", path);
+	snprintf(path, PATH_MAX, "%s/job-%u/session", folder, job);
+	return 0;
+}
+
+char **launch_command(const struct measure_config *config, unsigned job)
+{
+	char *const *command =
+		config->commands != NULL ? config->commands[job] : config->command;
+
+	return jobs_command(command, job, config->jobs > 0);
+}
+
+/* What the programs are started with, but for their sessions. */
+static int fill_targets(const struct measure_config *config, struct conductor_job *jobs,
+			char (*numbers)[4])
+{
+	for (unsigned i = 0; i < launch_jobs(config); i++) {
+		struct target_config *target = &jobs[i].target;
+
+		snprintf(numbers[i], sizeof(numbers[i]), "%u", i % 100);
+		target->command = launch_command(config, i);
+		if (target->command == NULL)
+			return -ENOMEM;
+		target->loader =
+			config->loaders != NULL ? config->loaders[i] : config->loader;
+		target->job = config->jobs > 0 ? numbers[i] : NULL;
+		target->cores = config->cores;
+		target->background = config->jobs > 1 || config->share;
+		target->output_aside = config->output_aside;
+	}
+	return 0;
+}
+
+/* With one loader for all of them. */
+static int conduct_shared(const struct launch *launch, struct conductor_job *jobs,
+			  struct conductor_end *end, struct error *err)
+{
+	struct conductor_config conductor = conductor_config(launch);
+	unsigned count = launch_jobs(launch->config);
+	struct share_job share;
+	int result = share_job_open(&share, launch, err);
+
+	for (unsigned i = 0; i < count; i++)
+		jobs[i].target.share = share.socket;
+	conductor.loader = &share.job;
+	if (result == 0)
+		result = conduct(&conductor, jobs, count, end, err);
+	share_job_close(&share);
+	return result;
+}
+
+int launch_run(const struct launch *launch, struct conductor_job *jobs,
+	       struct conductor_end *end, struct error *err)
+{
+	const struct conductor_config conductor = conductor_config(launch);
+	unsigned count = launch_jobs(launch->config);
+	char numbers[BARRIER_JOBS][4];
+	int result = fill_targets(launch->config, jobs, numbers);
+
+	if (result < 0)
+		error_sys(err, ENOMEM, "starting the program");
+	else if (launch->config->share)
+		result = conduct_shared(launch, jobs, end, err);
+	else
+		result = conduct(&conductor, jobs, count, end, err);
+	for (unsigned i = 0; i < count; i++)
+		jobs_free(jobs[i].target.command);
+	return result;
+}

@@ -1,0 +1,55 @@
+/*
+ * launch.h - one launch of the program with a session of its own.
+ */
+#ifndef DSA_LAUNCH_H
+#define DSA_LAUNCH_H
+
+#include "profiler/host/machine.h"
+#include "profiler/run/conductor.h"
+#include "profiler/run/measure.h"
+
+#include <limits.h>
+
+struct counters;
+struct error;
+
+enum { LAUNCH_FOLDER = PATH_MAX - 32 }; /* a session's name has room behind it */
+
+struct launch {
+	const struct measure_config *config; /* its budget and protocol apart */
+	const struct machine *machine;
+	struct counters *counters; /* to poll; NULL: none */
+	double budget_s;
+	int only;  /* the one kind of window; -1: all */
+	bool rate; /* only is TRACE_REAL, in whole epochs where they fit */
+	bool observe;
+	uint64_t samples; /* the data ends with them, as conductor_config has it */
+	double block_s; /* one block of windows, about so long, whatever the budget; 0:
+			 * as many as the precision takes */
+	double stall_s; /* without a step forward: it hangs; 0: it may */
+};
+
+/* The folder's path as the program finds it from anywhere. 0 or -errno. */
+int launch_folder(const char *folder, char path[LAUNCH_FOLDER], struct error *err);
+
+/* How many programs it runs at once: 1 to BARRIER_JOBS. */
+unsigned launch_jobs(const struct measure_config *config);
+
+/* A job's command, to be ended with jobs_free(). NULL: memory is short. */
+char **launch_command(const struct measure_config *config, unsigned job);
+
+/*
+ * Where a job's session lies, PATH_MAX bytes; makes the folder that it is to lie in.
+ * `name` is that of job 0's, "session" of all others. 0 or -errno.
+ */
+int launch_session(const char *folder, const char *name, unsigned job, char *path,
+		   struct error *err);
+
+/*
+ * Runs the programs to their end. Of each of `jobs` trace and target.session, the path
+ * it was made at, are set. 0 or -errno as conduct().
+ */
+int launch_run(const struct launch *launch, struct conductor_job *jobs,
+	       struct conductor_end *end, struct error *err);
+
+#endif

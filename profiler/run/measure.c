@@ -1,0 +1,433 @@
+#include "profiler/run/measure.h"
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+#include "loader/base/trace.h"
+#include "profiler/analysis/analyse.h"
+#include "profiler/host/counters.h"
+#include "profiler/run/describe_run.h"
+#include "profiler/run/jobs.h"
+#include "profiler/run/launch.h"
+#include "profiler/run/share_job.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct measurement {
+	const struct measure_config *config;
+	struct machine machine;
+	struct profile *profile;
+	struct trace *traces[ANALYSE_SESSIONS]; /* of launches */
+	unsigned launches;
+	struct conductor_job jobs[BARRIER_JOBS]; /* of the last launch */
+	unsigned opened;                         /* of their sessions; and where: */
+	char paths[BARRIER_JOBS][PATH_MAX];
+	struct counters *counters;
+	struct conductor_end end;
+	uint64_t started;
+};
+
+static void session_name(char name[16], unsigned launch)
+{
+	if (launch == 0)
+		strcpy(name, "session");
+	else
+		snprintf(name, 16, "session.%u", launch % 100 + 1);
+}
+
+static void session_path(char *path, const char *folder, unsigned launch)
+{
+	char name[16];
+
+	session_name(name, launch);
+	snprintf(path, PATH_MAX, "%s/%s", folder, name);
+}
+
+static void job_path(char *path, const char *folder, unsigned job, const char *name)
+{
+	snprintf(path, PATH_MAX, "%s/job-%u%s", folder, job, name);
+}
+
+/* Writes into a session what it is of. */
+static int write_about(const struct measurement *m, unsigned job, struct trace *trace)
+{
+	static const char *const protocols[] = {"interleaved", "separate", "observe"};
+	const struct describe_run run = {
+		.config = m->config,
+		.machine = &m->machine,
+		.protocol = protocols[m->config->protocol],
+		.budget_s = m->config->budget_s,
+		.precision = m->config->precision,
+	};
+
+	return describe_run(&run, job, trace);
+}
+
+static int open_session(struct measurement *m, const char *folder, unsigned job,
+			struct error *err)
+{
+	char name[16], *path = m->paths[job];
+	struct trace *trace;
+	int result;
+
+	session_name(name, m->launches);
+	result = launch_session(folder, name, job, path, err);
+	if (result < 0)
+		return result;
+	trace = trace_create(path, m->config->seed, err);
+	if (trace == NULL)
+		return -EIO;
+	m->jobs[job] = (struct conductor_job){.trace = trace};
+	m->jobs[job].target.session = path;
+	if (job == 0)
+		m->traces[m->launches++] = trace;
+	else
+		m->opened = job + 1;
+	return write_about(m, job, trace) < 0
+		       ? error_sys(err, ENOMEM, "describing the run")
+		       : 0;
+}
+
+static int open_sessions(struct measurement *m, struct error *err)
+{
+	char folder[LAUNCH_FOLDER];
+	int result = launch_folder(m->config->folder, folder, err);
+
+	for (unsigned i = 0; result == 0 && i < launch_jobs(m->config); i++)
+		result = open_session(m, folder, i, err);
+	return result;
+}
+
+/* One launch with a session of its own for each job. */
+static int launch(struct measurement *m, int only, struct error *err)
+{
+	const struct measure_config *config = m->config;
+	unsigned launches = config->protocol == MEASURE_SEPARATE ? ANALYSE_SESSIONS : 1;
+	const struct launch launch = {
+		.config = config,
+		.machine = &m->machine,
+		.counters = m->launches == 0 ? m->counters : NULL,
+		.only = only,
+		.budget_s = config->budget_s / launches,
+		.observe = config->protocol == MEASURE_OBSERVE,
+	};
+	int result = open_sessions(m, err);
+
+	return result < 0 ? result : launch_run(&launch, m->jobs, &m->end, err);
+}
+
+static int silent(const struct measurement *m, struct error *err)
+{
+	return error_set(err, ETIMEDOUT, "%s", m->end.text);
+}
+
+static int launch_all(struct measurement *m, struct error *err)
+{
+	static const int kinds[] = {TRACE_REAL, TRACE_CACHED, TRACE_SYNTHETIC};
+	unsigned launches = m->config->protocol == MEASURE_SEPARATE ? 3 : 1;
+	int result = 0;
+
+	for (unsigned i = 0; result == 0 && i < launches; i++) {
+		result = launch(m, launches > 1 ? kinds[i] : -1, err);
+		if (result == 0 && m->end.why == CONDUCTOR_SILENT)
+			result = silent(m, err);
+		if (m->end.why == CONDUCTOR_INTERRUPTED)
+			break;
+	}
+	return result;
+}
+
+static bool any_forced(const struct measurement *m)
+{
+	for (unsigned i = 0; i < launch_jobs(m->config); i++)
+		if (m->jobs[i].forced)
+			return true;
+	return false;
+}
+
+/* What the status of the result says of the last launch's end. */
+static int say_status(const struct measurement *m, struct profile *profile)
+{
+	static const char *const words[] = {
+		[CONDUCTOR_PRECISE] = "complete",
+		[CONDUCTOR_BUDGET] = "budget",
+		[CONDUCTOR_STEPS] = "steps",
+		[CONDUCTOR_VOID] = "void",
+		[CONDUCTOR_INTERRUPTED] = "interrupted",
+		[CONDUCTOR_ENDED] = "target ended",
+		[CONDUCTOR_DIED] = "target died",
+		[CONDUCTOR_SILENT] = "no batch",
+		[CONDUCTOR_HUNG] = "target hung",
+	};
+	const struct conductor_end *end = &m->end;
+	bool forced = any_forced(m);
+	bool seen_all =
+		m->config->protocol == MEASURE_OBSERVE && end->why == CONDUCTOR_ENDED;
+
+	profile->target_status = m->jobs[0].target_status;
+	profile->wall_s = (double)(clock_now() - m->started) * 1e-9;
+	if (profile_text(&profile->status, "%s",
+			 seen_all ? "complete" : words[end->why]) < 0)
+		return -ENOMEM;
+	if (end->why == CONDUCTOR_BUDGET && !analyse_complete(profile))
+		return profile_text(&profile->status_why,
+				    "%g s were too short%s: try a longer --budget",
+				    m->config->budget_s,
+				    forced ? ", and the program had to be stopped"
+					   : "");
+	if (seen_all || (end->text[0] == '\0' && !forced))
+		return 0;
+	return profile_text(&profile->status_why, "%s%s%s", end->text,
+			    forced && end->text[0] != '\0' ? "; " : "",
+			    forced ? "the program did not leave when its data "
+				     "ended, and was stopped"
+				   : "");
+}
+
+/* The result of one job that is not the first. */
+static int conclude_job(struct measurement *m, unsigned job, struct profile *profile,
+			double *held_up, struct error *err)
+{
+	const struct trace *trace = m->jobs[job].trace;
+	const struct measure_config *config = m->config;
+	char folder[PATH_MAX];
+	struct profile own;
+	int result;
+
+	profile_init(&own);
+	job_path(folder, config->folder, job, "");
+	result = write_about(m, job, m->jobs[job].trace);
+	if (result == 0)
+		result = analyse(&trace, 1, &own, err);
+	if (result == 0)
+		result = say_status(m, &own);
+	own.target_status = m->jobs[job].target_status;
+	if (result == 0)
+		result = jobs_add(profile, job, &own, &m->jobs[job]);
+	held_up[job] = jobs_held_up(&own);
+	if (result == 0)
+		result = jobs_add(&own, job, &own, &m->jobs[job]);
+	if (result == 0 && config->keep != NULL)
+		result = config->keep(config->context, folder, &own, err);
+	profile_free(&own);
+	return result;
+}
+
+/* Nothing was switched, so there are no blocks and no interval. */
+static struct interval sum_observed(const struct profile *profile)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < profile->job_count; i++)
+		sum += profile->jobs[i].real.value;
+	return (struct interval){sum, NAN, NAN};
+}
+
+static int conclude_jobs(struct measurement *m, struct profile *profile,
+			 struct error *err)
+{
+	unsigned count = launch_jobs(m->config);
+	const struct trace *traces[BARRIER_JOBS] = {NULL};
+	double held_up[BARRIER_JOBS] = {jobs_held_up(profile)};
+	int result = jobs_add(profile, 0, profile, &m->jobs[0]);
+
+	for (unsigned i = 0; i < count; i++)
+		traces[i] = m->jobs[i].trace;
+	for (unsigned i = 1; result == 0 && i < count; i++)
+		result = conclude_job(m, i, profile, held_up, err);
+	if (result == 0)
+		result = jobs_together(traces, count, &profile->together,
+				       &profile->prep_cpu_per_delivered_s);
+	profile->shared = m->config->share;
+	for (unsigned i = 0; profile->shared && i < count && i < profile->job_count;
+	     i++)
+		profile->jobs[i].ahead_batches = jobs_ahead(traces[i]);
+	if (profile->job_count > 1 && m->config->protocol == MEASURE_OBSERVE)
+		profile->together = sum_observed(profile);
+	if (result == 0 && profile->shared)
+		result = jobs_say_waits(profile, held_up);
+	return result;
+}
+
+static int conclude(struct measurement *m, struct profile *profile, struct error *err)
+{
+	int result = 0;
+
+	for (unsigned i = 0; result == 0 && i < m->launches; i++)
+		result = write_about(m, 0, m->traces[i]);
+	if (result == 0)
+		result = analyse((const struct trace *const *)m->traces, m->launches,
+				 profile, err);
+	if (result == 0 && m->counters != NULL)
+		result = counters_result(m->counters, profile);
+	if (result == 0)
+		result = say_status(m, profile);
+	if (result == 0 && (m->config->jobs > 1 || m->config->share))
+		result = conclude_jobs(m, profile, err);
+	return result == -ENOMEM ? error_sys(err, ENOMEM, "concluding the run")
+				 : result;
+}
+
+/* Removes what a dead dsa left; refuses while one lives. */
+static int take_folder(const char *folder, struct error *err)
+{
+	char path[PATH_MAX];
+	struct trace *trace;
+	bool alive;
+
+	session_path(path, folder, 0);
+	trace = trace_map(path, false, NULL);
+	alive = trace != NULL && trace_dsa_alive(trace);
+	trace_unmap(trace);
+	if (alive)
+		return error_set(err, EBUSY, "another run is writing into %s", folder);
+	measure_forget(folder);
+	return 0;
+}
+
+int measure(const struct measure_config *config, struct profile *profile,
+	    struct error *err)
+{
+	struct measurement m = {.config = config, .started = clock_now()};
+	int result = take_folder(config->folder, err);
+
+	if (result < 0)
+		return result;
+	machine_read(&m.machine, "");
+	m.counters = counters_open(NULL, NULL);
+	result = launch_all(&m, err);
+	if (result == 0)
+		result = conclude(&m, profile, err);
+	counters_close(m.counters);
+	for (unsigned i = 0; i < m.launches; i++)
+		trace_unmap(m.traces[i]);
+	for (unsigned i = 1; i < m.opened; i++)
+		trace_unmap(m.jobs[i].trace);
+	if (result < 0)
+		measure_forget(config->folder);
+	return result;
+}
+
+/* Maps the sessions of a folder; returns how many, 0 with err when there is none. */
+static unsigned map_all(const char *folder, const struct trace **traces,
+			struct error *err)
+{
+	char path[PATH_MAX];
+	unsigned count = 0;
+
+	while (count < ANALYSE_SESSIONS) {
+		session_path(path, folder, count);
+		if (count > 0 && access(path, F_OK) < 0)
+			break;
+		traces[count] = trace_map(path, false, err);
+		if (traces[count] == NULL)
+			break;
+		count++;
+	}
+	return count;
+}
+
+/* Maps those of the jobs beside the first, behind it in `traces`; returns how many. */
+static unsigned map_jobs(const char *folder, const struct trace **traces)
+{
+	char path[PATH_MAX];
+	unsigned count = 1;
+
+	for (; count < BARRIER_JOBS; count++) {
+		job_path(path, folder, count, "/session");
+		traces[count] = trace_map(path, false, NULL);
+		if (traces[count] == NULL)
+			break;
+	}
+	return count;
+}
+
+static void unmap_all(const struct trace *const *traces, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		trace_unmap((struct trace *)(uintptr_t)traces[i]);
+}
+
+static int recover_job(const struct trace *trace, unsigned job, struct profile *profile,
+		       struct error *err)
+{
+	struct profile own;
+	int result;
+
+	profile_init(&own);
+	result = analyse(&trace, 1, &own, err);
+	if (result == 0)
+		result = jobs_add(profile, job, &own, NULL);
+	profile_free(&own);
+	return result;
+}
+
+static int recover_jobs(const char *folder, const struct trace *first,
+			struct profile *profile, struct error *err)
+{
+	const struct trace *traces[BARRIER_JOBS] = {first};
+	unsigned count = map_jobs(folder, traces);
+	int result = count > 1 ? jobs_add(profile, 0, profile, NULL) : 0;
+
+	for (unsigned i = 1; result == 0 && i < count; i++)
+		result = recover_job(traces[i], i, profile, err);
+	if (result == 0 && count > 1)
+		result = jobs_together(traces, count, &profile->together,
+				       &profile->prep_cpu_per_delivered_s);
+	profile->shared = first->loader.shared != 0;
+	unmap_all(traces + 1, count - 1);
+	return result;
+}
+
+static int say_recovered(struct profile *profile)
+{
+	if (profile_text(&profile->status, "dsa died") < 0)
+		return -ENOMEM;
+	return profile_text(&profile->status_why,
+			    "dsa ended before the run did; this is what its session "
+			    "holds");
+}
+
+int measure_recover(const char *folder, struct profile *profile, struct error *err)
+{
+	const struct trace *traces[ANALYSE_SESSIONS];
+	struct error why = {0};
+	unsigned count = map_all(folder, traces, &why);
+	int result = count == 0 ? -why.code : 0;
+
+	if (result < 0 && err != NULL)
+		*err = why;
+	if (result == 0 && trace_dsa_alive(traces[0]))
+		result = error_set(err, EBUSY, "the run in %s is still going on",
+				   folder);
+	if (result == 0)
+		result = analyse(traces, count, profile, err);
+	if (result == 0)
+		result = recover_jobs(folder, traces[0], profile, err);
+	if (result == 0)
+		result = say_recovered(profile);
+	unmap_all(traces, count);
+	return result == -ENOMEM ? error_sys(err, ENOMEM, "recovering the run")
+				 : result;
+}
+
+void measure_forget(const char *folder)
+{
+	char path[PATH_MAX];
+
+	for (unsigned i = 0; i < ANALYSE_SESSIONS; i++) {
+		session_path(path, folder, i);
+		unlink(path);
+	}
+	share_job_forget(folder);
+	for (unsigned i = 1; i < BARRIER_JOBS; i++) {
+		job_path(path, folder, i, "/session");
+		unlink(path);
+		job_path(path, folder, i, "");
+		rmdir(path); /* stays where it holds a result */
+	}
+}

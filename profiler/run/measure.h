@@ -1,0 +1,79 @@
+/*
+ * measure.h - a whole run: sessions, launches of the program, analysis.
+ *
+ * The sessions lie in the run's folder until measure_forget(); of a run whose dsa died
+ * they are still there, and measure_recover() makes a result of them. Those of jobs
+ * other than 0 lie in folders job-1, job-2 ... in it.
+ */
+#ifndef DSA_MEASURE_H
+#define DSA_MEASURE_H
+
+#include "profiler/profile.h"
+#include "profiler/run/conductor.h"
+
+enum measure_protocol { MEASURE_INTERLEAVED, MEASURE_SEPARATE, MEASURE_OBSERVE };
+
+struct measure_config {
+	char *const *command;
+	unsigned
+		jobs; /* so many at once, in step, with their numbers for {job} in their
+			* words and as DSA_JOB; 0: one program, without a number */
+	bool share; /* they have one loader; the program is started once more before, to
+		     * see what it loads */
+	char *const *const *commands; /* one for each job; NULL: all run `command` */
+	const char *folder;           /* of the run; exists */
+	const char *loader;           /* DSA_LOADER for the program */
+	char *const *loaders;         /* one for each job; NULL: `loader` for all */
+	const char *dataset;          /* as asked for; NULL: the program's own */
+	const char *repeat;           /* command line that measures this again */
+	enum measure_protocol protocol;
+	double budget_s, precision;
+	double timeout_s, grace_s;
+	uint64_t seed, steps;
+	unsigned cores;    /* for the program; 0: all */
+	bool output_aside; /* the program's standard output goes to standard error */
+	void (*tell)(void *context, const struct conductor_news *news);
+	/* NULL, or keeps the result of a job other than 0 in a folder of its own. */
+	int (*keep)(void *context, const char *folder, const struct profile *own,
+		    struct error *err);
+	void *context;
+};
+
+/*
+ * Measures. 0 with the result in *profile, which profile_init() made; it may be
+ * incomplete (analyse_complete()), and then its status says why. -errno when there is
+ * nothing to tell: the program can't be started, or asked for no batch. Of several jobs
+ * it is the result of job 0, with all of them in profile->jobs.
+ */
+int measure(const struct measure_config *config, struct profile *profile,
+	    struct error *err);
+
+/* How fast training is in one configuration. */
+struct measure_rate {
+	struct interval
+		per_s;    /* samples/s of real windows, of all jobs together; blocks
+				* are windows */
+	double hit_ratio; /* of the loader's cache, or by whole epochs of the
+				* kernel's; NAN: it has none, or nobody knows */
+	unsigned windows; /* counted */
+	char why[160]; /* how: "6 whole epochs in 4 windows", "12 windows, hits drawn"
+			*/
+};
+
+/*
+ * Measures real windows alone, after the cache came to its steady state: whole epochs
+ * with the real cache where the budget holds enough of them, else windows as measure()
+ * has them. Ends at config.precision (relative half-width of the rate) or with the
+ * budget. protocol is left aside. 0, or -errno when nothing was measured; -EINTR when
+ * somebody sent us a signal.
+ */
+int measure_rate(const struct measure_config *config, struct measure_rate *rate,
+		 struct error *err);
+
+/* Makes a result of the sessions in `folder`. -ENOENT: there is none. */
+int measure_recover(const char *folder, struct profile *profile, struct error *err);
+
+/* Removes the sessions: their result is kept elsewhere. */
+void measure_forget(const char *folder);
+
+#endif

@@ -1,0 +1,127 @@
+/* measure_rate.c - one launch with real windows alone. */
+#include "loader/base/error.h"
+#include "loader/base/trace.h"
+#include "profiler/analysis/rate.h"
+#include "profiler/run/jobs.h"
+#include "profiler/run/launch.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What became of it, when there is no window to tell of. */
+static int fail(const struct measure_config *config, const struct conductor_end *end,
+		struct error *err)
+{
+	if (end->text[0] != '\0')
+		return error_set(err, ENODATA, "no rate was measured: %s", end->text);
+	return error_set(err, ETIMEDOUT,
+			 "%g s were too short to measure a rate: try a longer --budget",
+			 config->budget_s);
+}
+
+/* Of the first job, or of all together: then hits are the mean of theirs. */
+static int conclude_rate(const struct conductor_job *jobs, unsigned count,
+			 struct measure_rate *rate)
+{
+	const struct trace *traces[BARRIER_JOBS];
+	double hits = 0, prep_cpu_s;
+	int result = rate_measure(jobs[0].trace, rate);
+
+	if (result < 0 || count == 1)
+		return result;
+	for (unsigned i = 0; result == 0 && i < count; i++) {
+		struct measure_rate own;
+
+		traces[i] = jobs[i].trace;
+		result = rate_measure(jobs[i].trace, &own);
+		hits += own.hit_ratio / count;
+	}
+	if (result == 0)
+		result = jobs_together(traces, count, &rate->per_s, &prep_cpu_s);
+	rate->hit_ratio = hits;
+	if (isnan(rate->per_s.value))
+		rate->windows = 0;
+	return result;
+}
+
+static const char *who_left(const struct conductor_job *jobs, unsigned count)
+{
+	for (unsigned i = 0; count > 1 && i < count; i++)
+		if (jobs[i].left[0] != '\0')
+			return jobs[i].left;
+	return NULL;
+}
+
+static int conclude(const struct launch *launch, const struct conductor_job *jobs,
+		    const struct conductor_end *end, struct measure_rate *rate,
+		    struct error *err)
+{
+	unsigned count = launch_jobs(launch->config);
+	const char *left = who_left(jobs, count);
+
+	if (end->why == CONDUCTOR_INTERRUPTED)
+		return error_set(err, EINTR, "interrupted: %s", end->text);
+	if (left != NULL)
+		return error_set(err, ENODATA, "no rate was measured: a job %s", left);
+	if (conclude_rate(jobs, count, rate) < 0)
+		return error_sys(err, ENOMEM, "measuring a rate");
+	return rate->windows > 0 ? 0 : fail(launch->config, end, err);
+}
+
+static int open_sessions(const struct measure_config *config,
+			 struct conductor_job *jobs, char (*paths)[PATH_MAX],
+			 struct error *err)
+{
+	char folder[LAUNCH_FOLDER];
+	int result = launch_folder(config->folder, folder, err);
+
+	for (unsigned i = 0; result == 0 && i < launch_jobs(config); i++) {
+		result = launch_session(folder, "session.rate", i, paths[i], err);
+		if (result < 0)
+			break;
+		jobs[i].trace = trace_create(paths[i], config->seed, err);
+		jobs[i].target.session = paths[i];
+		result = jobs[i].trace == NULL ? -EIO : 0;
+	}
+	return result;
+}
+
+static void close_sessions(const struct conductor_job *jobs, unsigned count,
+			   char (*paths)[PATH_MAX])
+{
+	for (unsigned i = 0; i < count && jobs[i].trace != NULL; i++) {
+		trace_unmap(jobs[i].trace);
+		unlink(paths[i]);
+		*strrchr(paths[i], '/') = '\0';
+		if (i > 0)
+			rmdir(paths[i]); /* stays where it holds a result */
+	}
+}
+
+int measure_rate(const struct measure_config *config, struct measure_rate *rate,
+		 struct error *err)
+{
+	struct conductor_job jobs[BARRIER_JOBS] = {0};
+	char paths[BARRIER_JOBS][PATH_MAX];
+	struct machine machine;
+	const struct launch launch = {
+		.config = config,
+		.machine = &machine,
+		.budget_s = config->budget_s,
+		.only = TRACE_REAL,
+		.rate = true,
+	};
+	struct conductor_end end;
+	int result = open_sessions(config, jobs, paths, err);
+
+	if (result == 0) {
+		machine_read(&machine, "");
+		result = launch_run(&launch, jobs, &end, err);
+	}
+	if (result == 0)
+		result = conclude(&launch, jobs, &end, rate, err);
+	close_sessions(jobs, launch_jobs(config), paths);
+	return result;
+}

@@ -1,0 +1,249 @@
+#include "profiler/run/share_job.h"
+#include "loader/base/error.h"
+#include "loader/base/number.h"
+#include "loader/base/trace.h"
+#include "loader/loader.h"
+#include "loader/share.h"
+#include "profiler/run/jobs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { COULD_NOT = 3 }; /* exit status */
+
+/* ---- what the program loads ---- */
+
+/* The programs, each with a loader of its own. */
+struct look {
+	struct conductor_job jobs[BARRIER_JOBS];
+	char paths[BARRIER_JOBS][PATH_MAX];
+	unsigned count;
+};
+
+/* Their first batches. */
+static int run_once(const struct launch *launch, struct look *look, struct error *err)
+{
+	const struct measure_config *config = launch->config;
+	const struct conductor_config conductor = {
+		.schedule = {.budget_s = config->budget_s, .only = -1},
+		.observe = true,
+		.timeout_s = config->timeout_s,
+		.grace_s = config->grace_s,
+		.steps = 1,
+	};
+	struct conductor_end end;
+	int result = conduct(&conductor, look->jobs, look->count, &end, err);
+
+	if (result == 0 && end.why == CONDUCTOR_INTERRUPTED)
+		return error_set(err, EINTR, "interrupted: %s", end.text);
+	for (unsigned i = 0; result == 0 && i < look->count; i++)
+		if (!look->jobs[i].trace->loader_ready)
+			return error_set(err, ETIMEDOUT, "%s",
+					 end.text[0] != '\0' ? end.text
+							     : look->jobs[i].left);
+	return result;
+}
+
+/* The program's own settings, as a loader is told them. "float32 NCHW 224" is taken
+ * apart: its words in lower case are values too. */
+static char *settings_of(const struct trace_loader *loader, uint32_t batch,
+			 const char *given)
+{
+	char *text = NULL, type[16] = "", layout[16] = "";
+	unsigned image = 0;
+	size_t size = 0;
+	FILE *to = open_memstream(&text, &size);
+
+	if (to == NULL)
+		return NULL;
+	fprintf(to, "batch=%u,workers=%u,fetch_depth=%u,prefetch=%u,seed=%" PRIu64,
+		batch, loader->workers, loader->fetch_depth, loader->prefetch,
+		loader->seed);
+	fprintf(to, ",prep=%s,cache=%s", loader->prep, loader->cache);
+	if (loader->cache_capacity > 0)
+		fprintf(to, ",cache_size=%" PRIu64, loader->cache_capacity);
+	if (sscanf(loader->output, "%15s %15s %u", type, layout, &image) == 3)
+		fprintf(to, ",type=%s,layout=%s,size=%u", type,
+			strcmp(layout, "NHWC") == 0 ? "nhwc" : "nchw", image);
+	if (given != NULL && given[0] != '\0')
+		fprintf(to, ",%s", given);
+	if (fclose(to) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static void look_path(char *path, const char *folder, unsigned job)
+{
+	snprintf(path, PATH_MAX, "%s/loader/look-%u", folder, job % BARRIER_JOBS);
+}
+
+static int open_look(struct look *look, const struct launch *launch, const char *folder,
+		     struct error *err)
+{
+	const struct measure_config *config = launch->config;
+
+	/* Copies of one program load alike. */
+	look->count = config->commands != NULL ? config->jobs : 1;
+	for (unsigned i = 0; i < look->count; i++) {
+		struct conductor_job *job = &look->jobs[i];
+
+		look_path(look->paths[i], folder, i);
+		job->target = (struct target_config){
+			.command = launch_command(config, i),
+			.loader = config->loader,
+			.session = look->paths[i],
+			.share = "",
+			.job = config->jobs > 0 ? "0" : NULL,
+			.cores = config->cores,
+			.background = true,
+			.output_aside = config->output_aside,
+		};
+		if (job->target.command == NULL)
+			return error_sys(err, ENOMEM, "starting the program");
+		job->trace = trace_create(look->paths[i], config->seed, err);
+		if (job->trace == NULL)
+			return -EIO;
+	}
+	return 0;
+}
+
+static void close_look(struct look *look)
+{
+	for (unsigned i = 0; i < look->count; i++) {
+		jobs_free(look->jobs[i].target.command);
+		trace_unmap(look->jobs[i].trace);
+	}
+}
+
+/* The first program decides but for the batch: the largest one finds room. */
+static int take_settings(struct share_job *share, const struct look *look,
+			 const char *given, struct error *err)
+{
+	const struct trace_loader *loader = &look->jobs[0].trace->loader;
+	uint32_t batch = 0;
+
+	for (unsigned i = 0; i < look->count; i++)
+		if (look->jobs[i].trace->loader.batch > batch)
+			batch = look->jobs[i].trace->loader.batch;
+	memcpy(share->dataset, loader->dataset, sizeof(share->dataset));
+	share->settings = settings_of(loader, batch, given);
+	return share->settings != NULL ? 0
+				       : error_sys(err, ENOMEM, "sharing the loader");
+}
+
+static int look_at(struct share_job *share, const struct launch *launch,
+		   struct error *err)
+{
+	struct look *look = calloc(1, sizeof(*look));
+	int result;
+
+	if (look == NULL)
+		return error_sys(err, ENOMEM, "sharing the loader");
+	result = open_look(look, launch, share->folder, err);
+	if (result == 0)
+		result = run_once(launch, look, err);
+	if (result == 0)
+		result = take_settings(share, look, launch->config->loader, err);
+	close_look(look);
+	free(look);
+	return result;
+}
+
+/* ---- the loader ---- */
+
+/* In a process of its own. */
+static int serve(void *context)
+{
+	const struct share_job *share = context;
+	const struct dsa_config loader = {.dataset = share->dataset};
+	const struct share_config config = {
+		.loader = &loader,
+		.settings = share->settings,
+		.socket = share->socket,
+		.mode = SHARE_FREE,
+		.jobs = 1, /* the run begins when all are there */
+		.leave = true,
+	};
+	struct error err = {0};
+	struct share_server *server = share_server_open(&config, &err);
+	int result = server != NULL ? share_server_run(server, &err) : -err.code;
+
+	share_server_close(server);
+	if (result < 0)
+		fprintf(stderr, "dsa: the shared loader: %s\n", err.message);
+	return result < 0 ? COULD_NOT : 0;
+}
+
+static int make_session(struct share_job *share, const struct launch *launch,
+			struct error *err)
+{
+	const struct measure_config *config = launch->config;
+	struct target_config *target = &share->job.target;
+
+	share->job.trace = trace_create(share->session, config->seed, err);
+	if (share->job.trace == NULL)
+		return -EIO;
+	target->run = serve;
+	target->context = share;
+	target->session = share->session;
+	target->cores = config->cores;
+	target->background = true;
+	target->output_aside = config->output_aside;
+	return 0;
+}
+
+int share_job_open(struct share_job *share, const struct launch *launch,
+		   struct error *err)
+{
+	char inner[PATH_MAX];
+	int result;
+
+	*share = (struct share_job){0};
+	result = launch_folder(launch->config->folder, share->folder, err);
+	if (result < 0)
+		return result;
+	/* In a folder of its own: who makes a socket locks the folder it is to lie in. */
+	snprintf(inner, PATH_MAX, "%s/loader", share->folder);
+	snprintf(share->session, PATH_MAX, "%s/loader/session", share->folder);
+	snprintf(share->socket, PATH_MAX, "%s/loader/socket", share->folder);
+	if (strlen(share->socket) >= sizeof((struct sockaddr_un){0}.sun_path))
+		return error_set(err, ENAMETOOLONG,
+				 "the path of %s is too long for a socket in it: use "
+				 "another folder (-o)",
+				 share->folder);
+	if (mkdir(inner, 0700) < 0 && errno != EEXIST)
+		return error_sys(err, errno, "cannot make the folder %s", inner);
+	result = look_at(share, launch, err);
+	return result < 0 ? result : make_session(share, launch, err);
+}
+
+void share_job_close(struct share_job *share)
+{
+	trace_unmap(share->job.trace);
+	free(share->settings);
+	if (share->folder[0] != '\0')
+		share_job_forget(share->folder);
+}
+
+void share_job_forget(const char *folder)
+{
+	char path[PATH_MAX];
+
+	for (unsigned i = 0; i < BARRIER_JOBS; i++) {
+		look_path(path, folder, i);
+		unlink(path);
+	}
+	snprintf(path, PATH_MAX, "%s/loader/session", folder);
+	unlink(path);
+	snprintf(path, PATH_MAX, "%s/loader/socket", folder);
+	unlink(path);
+	snprintf(path, PATH_MAX, "%s/loader", folder);
+	rmdir(path);
+}

@@ -1,0 +1,33 @@
+/*
+ * share_job.h - the loader that the jobs of a run share, as one more process of it.
+ */
+#ifndef DSA_SHARE_JOB_H
+#define DSA_SHARE_JOB_H
+
+#include "profiler/run/conductor.h"
+#include "profiler/run/launch.h"
+
+#include <limits.h>
+
+struct error;
+
+struct share_job {
+	struct conductor_job job;
+	char folder[LAUNCH_FOLDER], session[PATH_MAX], socket[PATH_MAX];
+	char dataset[512], *settings;
+};
+
+/*
+ * Finds out what the programs load and how: starts each that is different with a loader
+ * of its own, for one batch. Then makes the session for the loader that it is to share, in the run's folder,
+ * with the socket. -EINTR: somebody sent us a signal; -errno. share_job_close() ends it
+ * either way.
+ */
+int share_job_open(struct share_job *share, const struct launch *launch,
+		   struct error *err);
+void share_job_close(struct share_job *share);
+
+/* Removes what it left in a run's folder when its dsa died. */
+void share_job_forget(const char *folder);
+
+#endif

@@ -1,0 +1,245 @@
+#include "profiler/run/target.h"
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MS UINT64_C(1000000)
+
+/* How long leftovers may take to end after SIGTERM. */
+#define LEFTOVER_MS 2000
+
+/* Keeps the first `cores` of the CPUs that we may use. */
+static void keep_cores(unsigned cores)
+{
+	cpu_set_t set;
+	unsigned kept = 0;
+
+	if (cores == 0 || sched_getaffinity(0, sizeof(set), &set) < 0)
+		return;
+	for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &set) && kept++ >= cores)
+			CPU_CLR(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+static int set_environment(const struct target_config *config)
+{
+	if (setenv("DSA_SESSION", config->session, 1) < 0 ||
+	    (config->job != NULL && setenv("DSA_JOB", config->job, 1) < 0) ||
+	    (config->share != NULL && setenv("DSA_SHARE", config->share, 1) < 0))
+		return -1;
+	if (config->loader == NULL || config->loader[0] == '\0')
+		return 0;
+	return setenv("DSA_LOADER", config->loader, 1);
+}
+
+/* Or reading from the terminal would stop it. */
+static void close_input(void)
+{
+	int fd = open("/dev/null", O_RDONLY);
+
+	if (fd < 0)
+		return;
+	dup2(fd, STDIN_FILENO);
+	if (fd != STDIN_FILENO)
+		close(fd);
+}
+
+/* In the child. Says errno on the pipe when the program can't be started. */
+__attribute__((noreturn)) static void become(const struct target_config *config,
+					     bool foreground, int pipe)
+{
+	int code;
+
+	setpgid(0, 0);
+	if (foreground)
+		tcsetpgrp(STDIN_FILENO, getpid());
+	keep_cores(config->cores);
+	if (config->background)
+		close_input();
+	if (config->output_aside)
+		dup2(STDERR_FILENO, STDOUT_FILENO);
+	signal(SIGPIPE, SIG_DFL);
+	if (set_environment(config) == 0) {
+		sigprocmask(SIG_SETMASK, config->mask, NULL);
+		if (config->run != NULL) {
+			close(pipe);
+			_exit(config->run(config->context));
+		}
+		execvp(config->command[0], config->command);
+	}
+	code = errno;
+	if (write(pipe, &code, sizeof(code)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+/* Waits until the child runs the program: 0, or the errno value it says. */
+static int hear(int pipe)
+{
+	int code = 0;
+	ssize_t length;
+
+	do
+		length = read(pipe, &code, sizeof(code));
+	while (length < 0 && errno == EINTR);
+	return length == sizeof(code) ? code : 0;
+}
+
+static int not_started(struct error *err, int code, const char *name)
+{
+	if (code == ENOENT)
+		return error_set(err, code, "no program is called '%s'", name);
+	return error_sys(err, code, "cannot start '%s'", name);
+}
+
+int target_start(struct target *target, const struct target_config *config,
+		 struct error *err)
+{
+	int ends[2], code;
+
+	*target = (struct target){
+		.foreground = !config->background && isatty(STDIN_FILENO) &&
+			      tcgetpgrp(STDIN_FILENO) == getpgrp(),
+	};
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	target->gone = true;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return not_started(err, errno, config->command[0]);
+	target->pid = fork();
+	if (target->pid == 0)
+		become(config, target->foreground, ends[1]);
+	code = target->pid < 0 ? errno : 0;
+	close(ends[1]);
+	if (target->pid > 0) {
+		setpgid(target->pid, target->pid); /* whoever of us is first */
+		code = hear(ends[0]);
+		if (code != 0)
+			waitpid(target->pid, NULL, 0);
+	}
+	close(ends[0]);
+	if (code != 0) {
+		if (target->foreground)
+			tcsetpgrp(STDIN_FILENO, getpgrp());
+		return not_started(err, code, config->command[0]);
+	}
+	target->running = true;
+	target->gone = false;
+	return 0;
+}
+
+/* Ctrl-Z stopped the program: we stop as well, and go on when the shell says so. */
+static void stop_too(struct target *target)
+{
+	if (!target->foreground)
+		return;
+	tcsetpgrp(STDIN_FILENO, getpgrp());
+	raise(SIGSTOP);
+	tcsetpgrp(STDIN_FILENO, target->pid);
+	target_signal(target, SIGCONT);
+}
+
+static void take_note(struct target *target, int status)
+{
+	if (WIFSTOPPED(status)) {
+		stop_too(target);
+		return;
+	}
+	target->running = false;
+	target->status =
+		WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void target_poll(struct target *targets, unsigned count)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0)
+		for (unsigned i = 0; i < count; i++)
+			if (pid == targets[i].pid && targets[i].running)
+				take_note(&targets[i], status);
+	for (unsigned i = 0; i < count; i++)
+		if (!targets[i].running && !targets[i].gone &&
+		    kill(-targets[i].pid, 0) < 0)
+			targets[i].gone = true; /* its number may be another's soon */
+}
+
+void target_signal(const struct target *target, int number)
+{
+	if (!target->gone)
+		kill(-target->pid, number);
+}
+
+/* Kills children of ours that left the group: none of them was started by us. */
+static void kill_children(void)
+{
+	char path[64], text[4096], *at = text, *end;
+	int fd;
+	ssize_t length;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[length > 0 ? length : 0] = '\0';
+	for (;;) {
+		long pid = strtol(at, &end, 10);
+
+		if (end == at)
+			return;
+		kill((pid_t)pid, SIGKILL);
+		at = end;
+	}
+}
+
+/* True when the groups are empty and we have no child. */
+static bool cleared(struct target *targets, unsigned count)
+{
+	bool empty;
+	int status;
+
+	while (waitpid(-1, &status, WNOHANG) > 0)
+		;
+	empty = errno == ECHILD;
+	for (unsigned i = 0; i < count; i++) {
+		targets[i].gone = targets[i].gone || kill(-targets[i].pid, 0) < 0;
+		empty &= targets[i].gone;
+	}
+	return empty;
+}
+
+static void signal_all(const struct target *targets, unsigned count, int number)
+{
+	for (unsigned i = 0; i < count; i++)
+		target_signal(&targets[i], number);
+}
+
+void target_clear(struct target *targets, unsigned count)
+{
+	uint64_t deadline = clock_now() + LEFTOVER_MS * MS;
+
+	if (!cleared(targets, count))
+		signal_all(targets, count, SIGTERM);
+	while (!cleared(targets, count)) {
+		if (clock_now() >= deadline) {
+			signal_all(targets, count, SIGKILL);
+			kill_children();
+		}
+		clock_sleep_until(clock_now() + 5 * MS);
+	}
+	for (unsigned i = 0; i < count; i++)
+		if (targets[i].foreground)
+			tcsetpgrp(STDIN_FILENO, getpgrp());
+}

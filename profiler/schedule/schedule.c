@@ -1,0 +1,302 @@
+#include "profiler/schedule/schedule.h"
+#include "profiler/analysis/statistics.h"
+#include "profiler/schedule/schedule_state.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	AHEAD = 3,         /* windows asked for and not done */
+	VOID_IN_A_ROW = 6, /* of one kind: it will not get better; */
+	VOID_IN_SINGLE = 3 /* of a single block */
+};
+
+#define EXTRAS_SHARE .2 /* of the budget, for all of them */
+#define FILLED       .9 /* of its capacity: the cache is full */
+
+struct schedule *schedule_new(const struct schedule_config *config)
+{
+	struct schedule *schedule = calloc(1, sizeof(*schedule));
+
+	if (schedule == NULL)
+		return NULL;
+	schedule->config = *config;
+	schedule->length_s = SCHEDULE_LENGTH_S;
+	schedule->extras.budget_s = EXTRAS_SHARE * config->budget_s;
+	schedule->extras.memory_bytes = config->memory_bytes;
+	schedule->windows = calloc(TRACE_WINDOWS, sizeof(*schedule->windows));
+	if (schedule->windows == NULL ||
+	    shares_measure(schedule->windows, 0, &schedule->shares) < 0) {
+		schedule_free(schedule);
+		return NULL;
+	}
+	return schedule;
+}
+
+void schedule_free(struct schedule *schedule)
+{
+	if (schedule != NULL)
+		free(schedule->windows);
+	free(schedule);
+}
+
+const struct shares *schedule_shares(const struct schedule *schedule)
+{
+	return &schedule->shares;
+}
+
+const char *schedule_why(const struct schedule *schedule)
+{
+	return schedule->why;
+}
+
+/* ---- what has been done ---- */
+
+static bool is_extra(const struct trace_window *raw)
+{
+	return raw->block >= TRACE_WINDOWS && raw->kind != TRACE_FILL &&
+	       (raw->flags & TRACE_WARMUP) == 0;
+}
+
+static bool over(const struct trace_window *raw)
+{
+	return raw->state == TRACE_DONE || raw->state == TRACE_REFUSED;
+}
+
+/* A request as it was, without the answer. */
+static struct trace_window request_of(const struct trace_window *raw)
+{
+	return (struct trace_window){
+		.kind = raw->kind,
+		.flags = raw->flags,
+		.block = raw->block,
+		.settle = raw->settle,
+		.min_steps = raw->min_steps,
+		.hit = raw->hit,
+	};
+}
+
+static void note_void(struct schedule *schedule, const struct trace_window *raw,
+		      const struct window *window)
+{
+	memcpy(schedule->why, window->why, sizeof(schedule->why));
+	schedule->voids[raw->kind]++;
+	if (schedule->again_count < SCHEDULE_AGAINS)
+		schedule->again[schedule->again_count++] = request_of(raw);
+}
+
+static void see(struct schedule *schedule, const struct trace *trace, unsigned index)
+{
+	const struct trace_window *raw = &trace->windows[index];
+	struct window *window = &schedule->windows[index];
+
+	window_measure(trace, index, window);
+	pace_learn(&schedule->pace, window);
+	if (is_extra(raw))
+		schedule->extras.spent_s +=
+			(double)(raw->end.time_ns - raw->switch_ns) * 1e-9;
+	if (raw->kind == TRACE_FILL && trace->loader.cache_capacity > 0) {
+		schedule->filled = (double)raw->end.cache_bytes >=
+				   FILLED * fmin((double)trace->loader.cache_capacity,
+						 (double)trace->loader.dataset_bytes);
+		schedule->drawn = !schedule->filled;
+	}
+	if (raw->block >= TRACE_WINDOWS)
+		return;
+	if (window->certified)
+		schedule->voids[raw->kind] = 0;
+	else
+		note_void(schedule, raw, window);
+}
+
+int schedule_look(struct schedule *schedule, const struct trace *trace)
+{
+	bool news = false;
+
+	while (schedule->seen < window_count(trace) &&
+	       over(&trace->windows[schedule->seen])) {
+		see(schedule, trace, schedule->seen++);
+		news = true;
+	}
+	return !news ? 0
+		     : shares_measure(schedule->windows, schedule->seen,
+				      &schedule->shares);
+}
+
+/* Half-width of the one kind's time per sample, relative to it. */
+static double half_of_one(const struct schedule *schedule)
+{
+	double times[TRACE_WINDOWS];
+	struct interval mean;
+	size_t count = 0;
+
+	for (unsigned i = 0; i < schedule->seen; i++)
+		if (shares_uses(&schedule->windows[i]))
+			times[count++] = schedule->windows[i].seconds /
+					 schedule->windows[i].samples;
+	if (count < (schedule->epochs.on ? EPOCHS_ENOUGH : SCHEDULE_BLOCKS_ENOUGH))
+		return INFINITY;
+	mean = statistics_mean(times, count);
+	return statistics_half(mean) / mean.value;
+}
+
+bool schedule_precise(const struct schedule *schedule)
+{
+	if (schedule->config.block_s > 0)
+		return schedule->shares.blocks > 0;
+	if (schedule->config.only >= 0)
+		return half_of_one(schedule) <=
+		       schedule->config.precision / (schedule->config.rate ? 1 : 2);
+	return schedule->shares.blocks >= SCHEDULE_BLOCKS_ENOUGH &&
+	       shares_half(&schedule->shares) <= schedule->config.precision;
+}
+
+bool schedule_given_up(const struct schedule *schedule)
+{
+	unsigned most = schedule->config.block_s > 0 ? VOID_IN_SINGLE : VOID_IN_A_ROW;
+
+	for (unsigned i = 0; i < TRACE_KINDS; i++)
+		if (schedule->voids[i] >= most)
+			return true;
+	return false;
+}
+
+/* True when a block fits; beyond the eighth not one of shortened windows. */
+static bool fits(struct schedule *schedule, double left_s)
+{
+	schedule_set_length(schedule, left_s);
+	if (schedule->blocks >= SCHEDULE_BLOCKS_ENOUGH &&
+	    schedule->length_s < SCHEDULE_LENGTH_S / 2)
+		return false;
+	return schedule_block_s(schedule) <= left_s;
+}
+
+/* Between windows: extras that are due, blocks, or the end. */
+static enum schedule_step choose(struct schedule *schedule, const struct trace *trace,
+				 double left_s, struct trace_window *ask)
+{
+	bool enough = schedule_precise(schedule) && !schedule->behind;
+
+	if (schedule->in_block == 0 && (schedule->extras_due > 0 || enough)) {
+		schedule->extras_due -= schedule->extras_due > 0;
+		if (extras_ask(&schedule->extras, &schedule->pace, &trace->loader,
+			       left_s, ask))
+			return SCHEDULE_ASK;
+	}
+	if (enough)
+		return SCHEDULE_DONE;
+	if (schedule_ask_again(schedule, trace, left_s, ask))
+		return SCHEDULE_ASK;
+	if (schedule->config.block_s > 0 && schedule->blocks > 0)
+		return SCHEDULE_WAIT; /* for the only one */
+	if (schedule->in_block == 0 && schedule->shares.blocks > 0 &&
+	    !fits(schedule, left_s))
+		return SCHEDULE_OUT;
+	schedule_ask_block(schedule, trace, left_s, ask);
+	return SCHEDULE_ASK;
+}
+
+/* Whole epochs, when all of them fit: then nothing about the cache is drawn. */
+static void plan_epochs(struct schedule *schedule, const struct trace *trace,
+			double left_s)
+{
+	const struct trace_loader *loader = &trace->loader;
+	bool cached = loader->cache_capacity > 0 || strcmp(loader->cache, "page") == 0;
+
+	schedule->warmed = true;
+	if (!schedule->config.rate || schedule->config.in_step)
+		return;
+	epochs_plan(&schedule->epochs, loader, pace_step_s(&schedule->pace, TRACE_REAL),
+		    schedule->filled || !cached, left_s);
+	if (schedule->epochs.on)
+		schedule->drawn = schedule->warm = false;
+}
+
+/* The end counts only when what was asked for is done. */
+static enum schedule_step settled(const struct schedule *schedule,
+				  enum schedule_step step)
+{
+	if ((step == SCHEDULE_DONE || step == SCHEDULE_OUT) &&
+	    schedule->seen < schedule->asked)
+		return SCHEDULE_WAIT;
+	return step;
+}
+
+/* An epoch that is under way need not end when those before it are enough. */
+static enum schedule_step choose_epoch(struct schedule *schedule,
+				       const struct trace *trace, double left_s,
+				       struct trace_window *ask)
+{
+	double step_s = pace_step_s(&schedule->pace, TRACE_REAL);
+
+	if (schedule_precise(schedule))
+		return SCHEDULE_DONE;
+	if (epochs_ask(&schedule->epochs, &trace->loader, step_s, left_s, ask))
+		return SCHEDULE_ASK;
+	return settled(schedule, SCHEDULE_OUT);
+}
+
+static enum schedule_step decide(struct schedule *schedule, const struct trace *trace,
+				 double left_s, struct trace_window *ask)
+{
+	if (!trace->loader_ready) /* what it loads, and how, decides the rest */
+		return SCHEDULE_WAIT;
+	if (!schedule->planned) {
+		schedule->planned = true;
+		if (schedule_ask_fill(schedule, trace, ask))
+			return SCHEDULE_ASK;
+	}
+	if (!schedule->begun) {
+		schedule->begun = true;
+		schedule_ask_warmup(schedule, ask);
+		return SCHEDULE_ASK;
+	}
+	/* What the fill and the warm-up show is needed. */
+	if (!schedule->warmed && schedule->seen < schedule->asked)
+		return SCHEDULE_WAIT;
+	if (!schedule->warmed)
+		plan_epochs(schedule, trace, left_s);
+	if (schedule_given_up(schedule))
+		return SCHEDULE_VOID;
+	if (schedule->asked == TRACE_WINDOWS)
+		return SCHEDULE_OUT;
+	if (schedule->asked >= schedule->seen + AHEAD)
+		return SCHEDULE_WAIT;
+	if (schedule->epochs.on)
+		return choose_epoch(schedule, trace, left_s, ask);
+	return settled(schedule, choose(schedule, trace, left_s, ask));
+}
+
+/* What windows take that were asked for and are not done. */
+static double pending_s(const struct schedule *schedule, const struct trace *trace)
+{
+	double seconds = 0;
+
+	for (unsigned i = schedule->seen; i < schedule->asked; i++) {
+		const struct trace_window *raw = &trace->windows[i];
+		double step = pace_step_s(&schedule->pace, raw->kind);
+
+		if (raw->flags & TRACE_EPOCH)
+			seconds += epochs_window_s(&trace->loader, step);
+		else
+			seconds += pace_switch_s(&schedule->pace) +
+				   fmax((double)raw->length_ns * 1e-9,
+					raw->min_steps * step);
+	}
+	return seconds;
+}
+
+enum schedule_step schedule_next(struct schedule *schedule, const struct trace *trace,
+				 double elapsed_s, struct trace_window *ask)
+{
+	enum schedule_step step;
+	double left_s;
+
+	if (schedule_look(schedule, trace) < 0)
+		return SCHEDULE_OUT;
+	left_s = schedule->config.budget_s - elapsed_s - pending_s(schedule, trace);
+	step = decide(schedule, trace, left_s, ask);
+	schedule->asked += step == SCHEDULE_ASK;
+	return step;
+}

@@ -1,0 +1,258 @@
+/* schedule_ask.c - the windows that a schedule asks for. */
+#include "loader/base/math/steady.h"
+#include "loader/base/permutation.h"
+#include "loader/share.h"
+#include "profiler/schedule/schedule_state.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+	KINDS_IN_BLOCK = 3, /* windows of a block */
+	STEPS_SETTLE = 2,   /* thrown away after a switch */
+	STEPS_LEAST = 8,    /* measured in a window */
+	STEPS_WARMUP = 4,   /* of the program's start */
+	STRATA = 8,         /* parts of the epoch for drawn hits */
+	EXTRAS_AT_ONCE = 2, /* after a block */
+};
+
+#define ROOM_SHARE   .95 /* of the time left is planned with */
+#define FILL_SHARE   .1  /* of the budget, to fill a cache */
+#define FASTEST_FILL 8e9 /* bytes/s: what can't be read at that is not tried */
+
+/* Of the seconds of a single block: */
+#define REAL_SHARE   .5 /* what is judged; the other kinds have the rest */
+#define WARMUP_SHARE .1 /* and so long comes before */
+
+/* Orders of a block's windows: each is followed by its mirror, so that a linear drift
+ * cancels over the two, and each kind comes first, second and last as often. */
+static const enum trace_kind orders[6][KINDS_IN_BLOCK] = {
+	{TRACE_SYNTHETIC, TRACE_CACHED, TRACE_REAL},
+	{TRACE_REAL, TRACE_CACHED, TRACE_SYNTHETIC},
+	{TRACE_CACHED, TRACE_REAL, TRACE_SYNTHETIC},
+	{TRACE_SYNTHETIC, TRACE_REAL, TRACE_CACHED},
+	{TRACE_REAL, TRACE_SYNTHETIC, TRACE_CACHED},
+	{TRACE_CACHED, TRACE_SYNTHETIC, TRACE_REAL},
+};
+
+static uint64_t ns(double seconds)
+{
+	return (uint64_t)(fmax(0, seconds) * 1e9);
+}
+
+static bool is_single(const struct schedule *schedule)
+{
+	return schedule->config.block_s > 0;
+}
+
+uint32_t schedule_stage(const struct schedule *schedule, const struct trace *trace,
+			enum trace_kind kind)
+{
+	return pace_stage(&schedule->pace, &trace->loader, kind, schedule->length_s,
+			  schedule->config.memory_bytes);
+}
+
+/* The cache's share of the data set; of page: what memory it may grow to. */
+static double cache_share(const struct schedule *schedule, const struct trace *trace)
+{
+	const struct trace_loader *loader = &trace->loader;
+	double bytes = (double)loader->cache_capacity;
+
+	if (strcmp(loader->cache, "page") == 0)
+		bytes = (double)schedule->config.cache_bytes;
+	return loader->dataset_bytes > 0 ? bytes / (double)loader->dataset_bytes : 0;
+}
+
+/* Hits of the part of the epoch that block number `block` stands for. */
+static double drawn_hit(const struct schedule *schedule, const struct trace *trace,
+			unsigned block)
+{
+	uint32_t order[STRATA];
+	double hit[STRATA];
+
+	permutation_fill(order, STRATA, schedule->config.seed, block / STRATA);
+	if (steady_over(trace->loader.cache, cache_share(schedule, trace),
+			trace->loader.dataset_bytes, hit, STRATA) < 0)
+		return 0;
+	return hit[order[block % STRATA]];
+}
+
+void schedule_set_real(const struct schedule *schedule, const struct trace *trace,
+		       struct trace_window *ask)
+{
+	if (schedule->warm) {
+		ask->flags |= TRACE_WARM;
+		ask->stage = schedule_stage(schedule, trace, TRACE_CACHED);
+	} else if (schedule->drawn) {
+		ask->flags |= TRACE_DRAW;
+		ask->hit = drawn_hit(schedule, trace, ask->block);
+		ask->stage = schedule_stage(schedule, trace, TRACE_REAL);
+	}
+}
+
+/* Jobs of one loader settle when the slowest has gone through its window: until then a
+ * faster one runs ahead, which it can only once. */
+static uint32_t steps_to_settle(const struct trace *trace)
+{
+	return trace->loader.shared ? STEPS_SETTLE + SHARE_WINDOW : STEPS_SETTLE;
+}
+
+static void set_block(struct schedule *schedule, const struct trace *trace,
+		      struct trace_window *ask, double left_s)
+{
+	double share = ask->kind == TRACE_REAL ? REAL_SHARE : (1 - REAL_SHARE) / 2;
+
+	if (is_single(schedule))
+		schedule->length_s = share * schedule->config.block_s;
+	ask->settle = steps_to_settle(trace);
+	ask->min_steps = STEPS_LEAST;
+	ask->length_ns = ns(schedule->length_s);
+	ask->limit_ns = is_single(schedule) ? 0 : ns(left_s + SCHEDULE_LENGTH_S);
+	if (ask->kind == TRACE_SYNTHETIC && is_single(schedule))
+		ask->stage =
+			pace_ready(&schedule->pace, &trace->loader, schedule->length_s);
+	if (ask->kind == TRACE_CACHED)
+		ask->stage = schedule_stage(schedule, trace, TRACE_CACHED);
+	if (ask->kind == TRACE_REAL)
+		schedule_set_real(schedule, trace, ask);
+}
+
+/* How long a window may be for 8 blocks to fit into what is left. */
+void schedule_set_length(struct schedule *schedule, double left_s)
+{
+	unsigned missing = schedule->blocks < SCHEDULE_BLOCKS_ENOUGH
+				   ? SCHEDULE_BLOCKS_ENOUGH - schedule->blocks
+				   : 1;
+	double kinds = schedule->config.only >= 0 ? 1 : KINDS_IN_BLOCK;
+	double room = ROOM_SHARE * (left_s - extras_left_s(&schedule->extras)) /
+		      (missing * kinds);
+	schedule->length_s =
+		fmin(SCHEDULE_LENGTH_S, fmax(0, room - pace_switch_s(&schedule->pace)));
+}
+
+static enum trace_kind kind_now(const struct schedule *schedule)
+{
+	uint64_t seed = schedule->config.seed;
+	uint64_t order = is_single(schedule) ? seed : schedule->blocks + 2 * (seed % 3);
+
+	if (schedule->config.only >= 0)
+		return (enum trace_kind)schedule->config.only;
+	return orders[order % 6][schedule->in_block];
+}
+
+/* The next window of the present block. */
+void schedule_ask_block(struct schedule *schedule, const struct trace *trace,
+			double left_s, struct trace_window *ask)
+{
+	unsigned kinds = schedule->config.only >= 0 ? 1 : KINDS_IN_BLOCK;
+
+	if (schedule->in_block == 0 && !is_single(schedule))
+		schedule_set_length(schedule, left_s);
+	*ask = (struct trace_window){.kind = kind_now(schedule),
+				     .block = schedule->blocks};
+	set_block(schedule, trace, ask, left_s);
+	if (++schedule->in_block < kinds)
+		return;
+	schedule->in_block = 0;
+	schedule->blocks++;
+	schedule->extras_due = EXTRAS_AT_ONCE;
+}
+
+void schedule_ask_warmup(const struct schedule *schedule, struct trace_window *ask)
+{
+	const struct schedule_config *config = &schedule->config;
+
+	*ask = (struct trace_window){
+		.kind = TRACE_REAL,
+		.flags = TRACE_WARMUP,
+		.block = UINT32_MAX,
+		.min_steps = STEPS_WARMUP,
+	};
+	if (is_single(schedule)) {
+		ask->length_ns = ns(WARMUP_SHARE * config->block_s);
+		return;
+	}
+	ask->length_ns = ns(fmin(SCHEDULE_LENGTH_S, config->budget_s / 20));
+	ask->limit_ns = ns(config->budget_s / 2);
+}
+
+/* What a fill may take. */
+static double fill_s(const struct schedule *schedule)
+{
+	return is_single(schedule) ? schedule->config.block_s
+				   : FILL_SHARE * schedule->config.budget_s;
+}
+
+/* True when the real windows of this cache need it full, and it can be tried. */
+bool schedule_wants_fill(const struct schedule *schedule, const struct trace *trace)
+{
+	const struct trace_loader *loader = &trace->loader;
+	double bytes =
+		fmin((double)loader->cache_capacity, (double)loader->dataset_bytes);
+
+	if (schedule->config.only >= 0 && schedule->config.only != TRACE_REAL)
+		return false;
+	return loader->cache_capacity > 0 && bytes < fill_s(schedule) * FASTEST_FILL &&
+	       (strcmp(loader->cache, "minio") == 0 ||
+		cache_share(schedule, trace) >= 1);
+}
+
+/* How real windows get at the cache in its steady state. */
+void schedule_choose_cache(struct schedule *schedule, const struct trace *trace)
+{
+	const struct trace_loader *loader = &trace->loader;
+	/* what reads around it has none */
+	bool page = strcmp(loader->cache, "page") == 0 && !loader->direct;
+	bool slowed = loader->storage_bandwidth > 0 || loader->storage_latency > 0;
+
+	if (loader->memory && !slowed)
+		return; /* nothing is faster than memory */
+	schedule->warm = page && !slowed && cache_share(schedule, trace) >= 1;
+	schedule->drawn = !schedule->warm && (page || loader->cache_capacity > 0) &&
+			  !schedule_wants_fill(schedule, trace);
+}
+
+/* First of all, or a cache that never evicts would hold what the warm-up just used. */
+bool schedule_ask_fill(struct schedule *schedule, const struct trace *trace,
+		       struct trace_window *ask)
+{
+	schedule_choose_cache(schedule, trace);
+	if (schedule->config.only < 0 && !is_single(schedule))
+		extras_plan(&schedule->extras, &trace->loader);
+	if (!schedule_wants_fill(schedule, trace))
+		return false;
+	*ask = (struct trace_window){
+		.kind = TRACE_FILL,
+		.block = UINT32_MAX,
+		.limit_ns = ns(fill_s(schedule)),
+	};
+	return true;
+}
+
+bool schedule_ask_again(struct schedule *schedule, const struct trace *trace,
+			double left_s, struct trace_window *ask)
+{
+	if (schedule->again_count == 0)
+		return false;
+	*ask = schedule->again[--schedule->again_count];
+	ask->flags &= TRACE_WARMUP; /* set anew */
+	set_block(schedule, trace, ask, left_s);
+	return true;
+}
+
+/* What a block takes, by the paces seen. */
+double schedule_block_s(const struct schedule *schedule)
+{
+	double seconds = 0;
+
+	for (int i = 0; i < KINDS_IN_BLOCK; i++) {
+		enum trace_kind kind = orders[0][i];
+
+		if (schedule->config.only >= 0 && (int)kind != schedule->config.only)
+			continue;
+		seconds += pace_switch_s(&schedule->pace) +
+			   fmax(schedule->length_s,
+				STEPS_LEAST * pace_step_s(&schedule->pace, kind));
+	}
+	return seconds;
+}

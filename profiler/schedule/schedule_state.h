@@ -1,0 +1,91 @@
+/*
+ * schedule_state.h - what the parts of the schedule share; private to them.
+ *
+ *	schedule.c	what was done, and what that calls for: another window, or the end
+ *	schedule_ask.c	the windows themselves: kind, length, staging, cache
+ *	schedule_follow.c	jobs in step
+ */
+#ifndef DSA_SCHEDULE_STATE_H
+#define DSA_SCHEDULE_STATE_H
+
+#include "profiler/schedule/curve_windows.h"
+#include "profiler/schedule/epochs.h"
+#include "profiler/schedule/schedule.h"
+#include "profiler/schedule/window_cost.h"
+
+enum {
+	SCHEDULE_BLOCKS_ENOUGH = 8,         /* before the stop rule may say stop */
+	SCHEDULE_AGAINS = TRACE_WINDOWS / 4 /* void windows that wait for another try */
+};
+
+#define SCHEDULE_LENGTH_S 1. /* of a window, if the budget allows */
+
+struct schedule {
+	struct schedule_config config;
+	struct window *windows; /* measured ones, TRACE_WINDOWS of room */
+	unsigned seen;          /* windows that ended: those before windows[seen] */
+	unsigned asked;
+	struct pace pace;
+	struct shares shares;
+
+	struct trace_window again[SCHEDULE_AGAINS]; /* void, to be asked again */
+	unsigned again_count;
+	unsigned voids[TRACE_KINDS]; /* in a row */
+	char why[160];
+
+	bool begun, planned, warmed;
+	bool behind;               /* a job in step is not precise yet */
+	bool filled;               /* the cache was */
+	bool drawn;                /* real windows draw their hits */
+	bool warm;                 /* or read through a warm page cache */
+	unsigned blocks, in_block; /* whole ones asked for; windows of the next one */
+	struct extras extras;
+	unsigned extras_due;
+	struct epochs epochs;
+	double length_s; /* of a window */
+};
+
+/* ---- schedule.c ---- */
+
+/* Takes note of windows that ended. 0 or -ENOMEM. */
+int schedule_look(struct schedule *schedule, const struct trace *trace);
+
+bool schedule_precise(const struct schedule *schedule);
+
+/* True when windows of a kind were void so often that they will not get better. */
+bool schedule_given_up(const struct schedule *schedule);
+
+/* ---- schedule_ask.c: all fill a request ---- */
+
+/* First of all, if the cache's steady state is to be reached by it. */
+bool schedule_ask_fill(struct schedule *schedule, const struct trace *trace,
+		       struct trace_window *ask);
+void schedule_ask_warmup(const struct schedule *schedule, struct trace_window *ask);
+
+/* The next window of the present block. */
+void schedule_ask_block(struct schedule *schedule, const struct trace *trace,
+			double left_s, struct trace_window *ask);
+
+/* One that was void. False: there is none. */
+bool schedule_ask_again(struct schedule *schedule, const struct trace *trace,
+			double left_s, struct trace_window *ask);
+
+/* How long a window may be for 8 blocks to fit into what is left. */
+void schedule_set_length(struct schedule *schedule, double left_s);
+
+/* What a block takes, by the paces seen. */
+double schedule_block_s(const struct schedule *schedule);
+
+/* How real windows get at the cache in its steady state, and whether by a fill. */
+void schedule_choose_cache(struct schedule *schedule, const struct trace *trace);
+bool schedule_wants_fill(const struct schedule *schedule, const struct trace *trace);
+
+/* What a real window needs for that. */
+void schedule_set_real(const struct schedule *schedule, const struct trace *trace,
+		       struct trace_window *ask);
+
+/* Samples to stage for a window of the kind and of schedule->length_s. */
+uint32_t schedule_stage(const struct schedule *schedule, const struct trace *trace,
+			enum trace_kind kind);
+
+#endif

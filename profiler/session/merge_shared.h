@@ -1,0 +1,26 @@
+/*
+ * merge_shared.h - sessions of jobs that share a loader: what its own session says of the data
+ * and of a window goes into theirs, as if each had loaded alone. Then all that reads
+ * sessions reads these too. Pure.
+ */
+#ifndef DSA_MERGE_SHARED_H
+#define DSA_MERGE_SHARED_H
+
+#include <stdbool.h>
+
+struct trace;
+
+/* What is loaded and how; batch and accelerator stay the job's. */
+void shared_describe(struct trace *job, const struct trace *loader);
+
+/* The number of the turn that the job's last window waits for, if it is known by now. */
+void shared_turn(struct trace *job, const struct trace *loader);
+
+/*
+ * A window that both are over with: what the loader counted. What it did alone becomes
+ * the job's own where `lead` is set.
+ */
+void shared_window(struct trace *job, const struct trace *loader, unsigned index,
+		   bool lead);
+
+#endif

@@ -1,0 +1,246 @@
+#include "profiler/session/profile_fill.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Text of a fixed array in a session that may be damaged: it need not end. */
+#define COPY(to, from) profile_text(to, "%.*s", (int)sizeof(from) - 1, from)
+
+static double positive(double value)
+{
+	return value > 0 ? value : NAN;
+}
+
+static int loader_texts(const struct trace_loader *loader, struct profile *profile)
+{
+	int result = 0;
+
+	result |= COPY(&profile->dataset, loader->dataset);
+	result |= COPY(&profile->source, loader->source);
+	result |= COPY(&profile->engine, loader->engine);
+	result |= COPY(&profile->engine_reason, loader->engine_reason);
+	result |= COPY(&profile->cache, loader->cache);
+	result |= COPY(&profile->prep, loader->prep);
+	result |= COPY(&profile->output, loader->output);
+	result |= profile_text(&profile->digest, "%016" PRIx64, loader->digest);
+	return result;
+}
+
+int figures_loader(const struct trace *trace, struct profile *profile)
+{
+	const struct trace_loader *loader = &trace->loader;
+
+	if (trace->loader_ready == 0)
+		return 0;
+	profile->seed = loader->seed;
+	profile->dataset_samples = loader->dataset_samples;
+	profile->dataset_bytes = loader->dataset_bytes;
+	profile->classes = loader->classes;
+	profile->batch = loader->batch;
+	profile->workers = loader->workers;
+	profile->fetch_depth = loader->fetch_depth;
+	profile->prefetch = loader->prefetch;
+	profile->sample_bytes = loader->sample_bytes;
+	if (loader->cache_capacity > 0 && loader->dataset_bytes > 0) {
+		profile->cache_capacity_bytes = loader->cache_capacity;
+		profile->cache_share =
+			(double)loader->cache_capacity / (double)loader->dataset_bytes;
+	}
+	profile->storage_bandwidth = positive(loader->storage_bandwidth);
+	profile->storage_latency_s = positive(loader->storage_latency);
+	profile->prep_delay_s = positive(loader->prep_delay);
+	profile->emulated_per_s = positive(loader->emulated_per_s);
+	profile->storage_is_memory = loader->memory;
+	profile->huge_pages = loader->huge_pages;
+	return loader_texts(loader, profile);
+}
+
+uint64_t figures_total(const struct trace *trace, enum trace_counter counter)
+{
+	uint64_t total = 0;
+
+	for (unsigned i = 0; i < TRACE_PROCESSES; i++)
+		total += trace->processes[i].counters[counter];
+	return total;
+}
+
+static uint64_t bucket_total(const struct trace *trace, enum trace_histogram which,
+			     unsigned bucket)
+{
+	uint64_t total = 0;
+
+	for (unsigned i = 0; i < TRACE_PROCESSES; i++)
+		total += trace->processes[i].histograms[which][bucket];
+	return total;
+}
+
+/* One histogram, cut to the buckets that count something. */
+static int add_histogram(const struct trace *trace, enum trace_histogram which,
+			 double unit, struct profile_histogram *histogram)
+{
+	unsigned first = 0, end = TRACE_BUCKETS;
+
+	while (first < end && bucket_total(trace, which, first) == 0)
+		first++;
+	while (end > first && bucket_total(trace, which, end - 1) == 0)
+		end--;
+	if (first == end)
+		return 0;
+	histogram->count = calloc(end - first, sizeof(*histogram->count));
+	if (histogram->count == NULL)
+		return -ENOMEM;
+	histogram->low = ldexp(unit, (int)first);
+	histogram->buckets = end - first;
+	for (unsigned i = first; i < end; i++)
+		histogram->count[i - first] = bucket_total(trace, which, i);
+	return 0;
+}
+
+int figures_histograms(const struct trace *trace, struct profile *profile)
+{
+	if (add_histogram(trace, TRACE_FETCH_NS, 1e-9, &profile->fetch_s) < 0 ||
+	    add_histogram(trace, TRACE_PREP_NS, 1e-9, &profile->prep_s) < 0)
+		return -ENOMEM;
+	return add_histogram(trace, TRACE_BYTES, 1, &profile->bytes);
+}
+
+int figures_epochs(const struct trace *trace, struct profile *profile)
+{
+	for (unsigned i = 0; i < TRACE_EPOCHS; i++) {
+		const struct trace_epoch *raw = &trace->epochs[i];
+		struct profile_epoch *epoch;
+
+		if (raw->hits == 0 && raw->misses == 0)
+			continue;
+		epoch = profile_add_epoch(profile);
+		if (epoch == NULL)
+			return -ENOMEM;
+		epoch->epoch = i;
+		epoch->hits = raw->hits;
+		epoch->misses = raw->misses;
+		epoch->miss_bytes = raw->miss_bytes;
+	}
+	return 0;
+}
+
+int figures_skips(const struct trace *trace, struct profile *profile)
+{
+	unsigned count = trace->skip_count;
+
+	for (unsigned i = 0; i < count && i < TRACE_SKIPS; i++) {
+		const struct trace_skip *raw = &trace->skips[i];
+		struct profile_skip *skip = profile_add_skip(profile);
+
+		if (skip == NULL || COPY(&skip->name, raw->name) < 0 ||
+		    COPY(&skip->reason, raw->reason) < 0)
+			return -ENOMEM;
+		skip->sample = raw->sample;
+	}
+	return 0;
+}
+
+/* Threads of a process that entered themselves. */
+static uint64_t thread_count(const struct trace_process *process)
+{
+	uint64_t count = 0;
+
+	for (unsigned i = 0; i < TRACE_THREADS; i++)
+		count += process->threads[i].tid != 0;
+	return count;
+}
+
+/* The last snapshot that the driver took: what it had used until then. */
+static const struct trace_snapshot *last_snapshot(const struct trace *trace)
+{
+	const struct trace_snapshot *last = NULL;
+
+	for (unsigned i = 0; i < window_count(trace); i++)
+		if (trace->windows[i].state == TRACE_DONE)
+			last = &trace->windows[i].end;
+	return last;
+}
+
+int figures_processes(const struct trace *trace, struct profile *profile)
+{
+	const struct trace_snapshot *last = last_snapshot(trace);
+
+	for (unsigned i = 0; i < TRACE_PROCESSES; i++) {
+		const struct trace_process *raw = &trace->processes[i];
+		bool driver = trace->driver == i + 1;
+		struct profile_process *process;
+
+		if (raw->pid == 0)
+			continue;
+		process = profile_add_process(profile);
+		if (process == NULL ||
+		    profile_text(&process->role, driver ? "driver" : "loader") < 0)
+			return -ENOMEM;
+		process->pid = raw->pid;
+		process->threads = thread_count(raw);
+		process->samples = raw->counters[TRACE_delivered_samples];
+		if (driver && last != NULL) {
+			process->cpu_s = (double)last->cpu_ns * 1e-9;
+			process->read_bytes = last->read_bytes;
+		}
+	}
+	return 0;
+}
+
+/* What the driver's two snapshots say. */
+static void fill_counted(const struct trace_window *raw, struct profile_window *window)
+{
+	window->cpu_s = (double)(raw->end.cpu_ns - raw->begin.cpu_ns) * 1e-9;
+	window->prep_cpu_s = (double)window_counted(raw, TRACE_prep_cpu_ns) * 1e-9;
+	window->fetch_cpu_s = (double)window_counted(raw, TRACE_fetch_cpu_ns) * 1e-9;
+	if (raw->begin.read_bytes != UINT64_MAX && raw->end.read_bytes != UINT64_MAX)
+		window->read_bytes = raw->end.read_bytes - raw->begin.read_bytes;
+	window->fetched_bytes = window_counted(raw, TRACE_fetched_bytes);
+	window->hits = window_counted(raw, TRACE_hit_samples);
+	window->misses = window_counted(raw, TRACE_fetched_samples);
+	window->prepared = window_counted(raw, TRACE_prepared_samples);
+	window->prep_padded = window_counted(raw, TRACE_prep_padded);
+	window->prep_busy_s = (double)window_counted(raw, TRACE_prep_ns) * 1e-9;
+	window->throttle_reads = window_counted(raw, TRACE_throttle_reads);
+	window->throttle_busy_s =
+		(double)window_counted(raw, TRACE_throttle_busy_ns) * 1e-9;
+	window->emulated_samples = window_counted(raw, TRACE_emulated_samples);
+	window->emulated_busy_s =
+		(double)window_counted(raw, TRACE_emulated_busy_ns) * 1e-9;
+}
+
+int figures_window(const struct window *window, bool used, struct profile *profile)
+{
+	const struct trace_window *raw = &window->trace->windows[window->index];
+	struct profile_window *out = profile_add_window(profile);
+
+	if (out == NULL ||
+	    profile_text(&out->kind, "%s", trace_kind_name(raw->kind)) < 0)
+		return -ENOMEM;
+	out->block = window->block;
+	out->used = used;
+	out->certified = window->certified;
+	out->drawn = raw->flags & TRACE_DRAW;
+	out->workers = window->workers;
+	out->depth = window->depth;
+	if (window->ended) {
+		out->start_s = window->begin_s;
+		out->length_s = window->end_s - window->begin_s;
+		out->switch_s = (double)(raw->begin.time_ns - raw->switch_ns) * 1e-9;
+		out->staged = raw->staged;
+		out->staged_repeats = raw->staged_repeats;
+		fill_counted(raw, out);
+	}
+	if (window->seconds > 0) {
+		out->steps = (uint64_t)window->steps;
+		out->samples = (uint64_t)window->samples;
+		out->per_s = window->samples / window->seconds;
+		out->outside_s = window->outside_s;
+		if (window_delivers(window->kind))
+			out->blocked_s = window->blocked_s;
+	}
+	return profile_text(&out->why, "%s%s%s", window->why,
+			    raw->flags & TRACE_UNTHROTTLED ? "; unthrottled" : "",
+			    raw->flags & TRACE_WARMUP ? "; warm-up, not used" : "");
+}

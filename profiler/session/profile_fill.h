@@ -1,0 +1,23 @@
+/*
+ * profile_fill.h - copies what a session holds as it is into the result: what was loaded and
+ * how, windows, histograms, epochs, skipped samples, processes. 0 or -ENOMEM each.
+ */
+#ifndef DSA_PROFILE_FILL_H
+#define DSA_PROFILE_FILL_H
+
+#include "profiler/analysis/window.h"
+#include "profiler/profile.h"
+
+int figures_loader(const struct trace *trace, struct profile *profile);
+int figures_histograms(const struct trace *trace, struct profile *profile);
+int figures_epochs(const struct trace *trace, struct profile *profile);
+int figures_skips(const struct trace *trace, struct profile *profile);
+int figures_processes(const struct trace *trace, struct profile *profile);
+
+/* One window; `used` says whether it counts in a share or a curve. */
+int figures_window(const struct window *window, bool used, struct profile *profile);
+
+/* Total of a counter over the session's processes. */
+uint64_t figures_total(const struct trace *trace, enum trace_counter counter);
+
+#endif

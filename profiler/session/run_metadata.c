@@ -1,0 +1,162 @@
+#include "profiler/session/run_metadata.h"
+#include "loader/base/error.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Texts and numbers of the profile that travel; unknown ones stay behind. */
+#define TEXTS(X) X(version) X(started) X(protocol) X(repeat) X(loader) X(directory)
+#define REALS(X) X(budget_s) X(precision)
+
+static json_t *command_json(char *const *command)
+{
+	json_t *words = json_array();
+
+	for (char *const *word = command; word != NULL && *word != NULL; word++)
+		if (json_array_append_new(words, json_string(*word)) < 0)
+			/* An argument that is no UTF-8 can't be kept as it is. */
+			json_array_append_new(words, json_string("?"));
+	return words;
+}
+
+static json_t *environment_json(const struct profile *profile)
+{
+	json_t *facts = json_object();
+
+	for (size_t i = 0; i < profile->fact_count; i++)
+		json_object_set_new(facts, profile->environment[i].key,
+				    json_string(profile->environment[i].value));
+	return facts;
+}
+
+static json_t *about_json(const struct profile *profile)
+{
+	json_t *about = json_object();
+
+#define TEXT(name)                                                                     \
+	if (profile->name != NULL)                                                     \
+		json_object_set_new(about, #name, json_string(profile->name));
+#define REAL(name)                                                                     \
+	if (!isnan(profile->name))                                                     \
+		json_object_set_new(about, #name, json_real(profile->name));
+	TEXTS(TEXT)
+	REALS(REAL)
+#undef TEXT
+#undef REAL
+	if (profile->cores != UNKNOWN)
+		json_object_set_new(about, "cores",
+				    json_integer((json_int_t)profile->cores));
+	json_object_set_new(about, "command", command_json(profile->command));
+	json_object_set_new(about, "environment", environment_json(profile));
+	return about;
+}
+
+int about_write(const struct profile *profile, char *text, size_t size)
+{
+	static const char *const spare[] = {"environment", "command", "loader", NULL};
+	json_t *about = about_json(profile);
+	int result = -ENOMEM;
+
+	for (size_t i = 0; about != NULL; i++) {
+		size_t length = json_dumpb(about, text, size, JSON_COMPACT);
+
+		if (length > 0 && length < size) {
+			text[length] = '\0';
+			result = 0;
+			break;
+		}
+		if (length == 0 || spare[i] == NULL)
+			break;
+		json_object_del(about, spare[i]);
+	}
+	json_decref(about);
+	return result;
+}
+
+static int read_text(const json_t *about, const char *key, char **text)
+{
+	const char *value = json_string_value(json_object_get(about, key));
+
+	return value == NULL ? 0 : profile_text(text, "%s", value);
+}
+
+static int read_command(const json_t *words, struct profile *profile)
+{
+	size_t count = json_array_size(words);
+
+	if (count == 0)
+		return 0;
+	profile->command = calloc(count + 1, sizeof(*profile->command));
+	if (profile->command == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const char *word = json_string_value(json_array_get(words, i));
+
+		profile->command[i] = strdup(word == NULL ? "?" : word);
+		if (profile->command[i] == NULL)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int read_environment(json_t *facts, struct profile *profile)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(facts, key, value)
+	{
+		struct profile_fact *fact = profile_add_fact(profile);
+		const char *text = json_string_value(value);
+
+		if (fact == NULL || profile_text(&fact->key, "%s", key) < 0 ||
+		    profile_text(&fact->value, "%s", text == NULL ? "?" : text) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int fill(const json_t *about, struct profile *profile)
+{
+	const json_t *cores = json_object_get(about, "cores");
+	int result = 0;
+
+#define TEXT(name)                                                                     \
+	if (result == 0)                                                               \
+		result = read_text(about, #name, &profile->name);
+#define REAL(name)                                                                     \
+	if (json_is_number(json_object_get(about, #name)))                             \
+		profile->name = json_number_value(json_object_get(about, #name));
+	TEXTS(TEXT)
+	REALS(REAL)
+#undef TEXT
+#undef REAL
+	if (json_is_integer(cores) && json_integer_value(cores) > 0)
+		profile->cores = (uint64_t)json_integer_value(cores);
+	if (result == 0)
+		result = read_command(json_object_get(about, "command"), profile);
+	if (result == 0)
+		result = read_environment(json_object_get(about, "environment"),
+					  profile);
+	return result;
+}
+
+int about_read(const char *text, struct profile *profile, struct error *err)
+{
+	json_error_t where;
+	json_t *about = json_loads(text, 0, &where);
+	int result;
+
+	if (!json_is_object(about)) {
+		json_decref(about);
+		return error_set(err, EBADMSG, "what the session says of its run: %s",
+				 where.text);
+	}
+	result = fill(about, profile);
+	json_decref(about);
+	if (result < 0)
+		error_sys(err, -result, "reading what the session says of its run");
+	return result;
+}

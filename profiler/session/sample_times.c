@@ -1,0 +1,113 @@
+#include "profiler/session/sample_times.h"
+#include "profiler/analysis/shares.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct timed {
+	uint32_t bytes, ns;
+	size_t order; /* of recording: among samples of one size */
+};
+
+struct timed_list {
+	struct timed *items;
+	size_t count;
+};
+
+static bool of_prep(const struct window *window)
+{
+	return window->kind == TRACE_CACHED && shares_uses(window);
+}
+
+static bool of_fetch(const struct window *window)
+{
+	const struct trace_loader *loader = &window->trace->loader;
+	bool emulated = loader->storage_bandwidth > 0 || loader->storage_latency > 0;
+	bool without = (window->flags & TRACE_UNTHROTTLED) != 0;
+	unsigned depth = window->depth > 0 ? window->depth : loader->fetch_depth;
+
+	return window->kind == TRACE_FETCH && window->certified && depth == 1 &&
+	       without == emulated;
+}
+
+static int by_bytes(const void *left, const void *right)
+{
+	const struct timed *a = left, *b = right;
+
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? 1 : -1;
+	return (a->order > b->order) - (a->order < b->order);
+}
+
+/* Records of the windows that are asked for, in order of size. 0 or -ENOMEM. */
+static int list(const struct window *windows, size_t count,
+		bool (*wanted)(const struct window *window), struct timed_list *list)
+{
+	*list = (struct timed_list){0};
+	for (size_t i = 0; i < count; i++) {
+		size_t records, room = TRACE_SAMPLES - list->count;
+		const struct trace_sample *samples =
+			window_samples(windows[i].trace, windows[i].index, &records);
+		struct timed *items;
+
+		if (records > room)
+			records = room; /* a damaged session names some twice */
+		if (records == 0 || !wanted(&windows[i]))
+			continue;
+		items = realloc(list->items, (list->count + records) * sizeof(*items));
+		if (items == NULL)
+			return -ENOMEM;
+		list->items = items;
+		for (size_t j = 0; j < records; j++, list->count++)
+			items[list->count] = (struct timed){
+				.bytes = samples[j].bytes,
+				.ns = wanted == of_prep ? samples[j].prep_ns
+							: samples[j].fetch_ns,
+				.order = list->count,
+			};
+	}
+	if (list->count > 0)
+		qsort(list->items, list->count, sizeof(*list->items), by_bytes);
+	return 0;
+}
+
+/* The middle of part `i` of `parts` equal ones of the list. */
+static const struct timed *pick(const struct timed_list *list, size_t i, size_t parts)
+{
+	return &list->items[(2 * i + 1) * list->count / (2 * parts)];
+}
+
+static int join(const struct timed_list *prep, const struct timed_list *fetch,
+		struct profile *profile)
+{
+	size_t draws = prep->count;
+
+	if (draws > DRAWS)
+		draws = DRAWS;
+	for (size_t i = 0; i < draws; i++) {
+		struct profile_draw *draw = profile_add_draw(profile);
+		const struct timed *one = pick(prep, i, draws);
+
+		if (draw == NULL)
+			return -ENOMEM;
+		draw->bytes = one->bytes;
+		draw->prep_s = one->ns * 1e-9;
+		if (fetch->count > 0)
+			draw->fetch_s = pick(fetch, i, draws)->ns * 1e-9;
+	}
+	return 0;
+}
+
+int draws_add(const struct window *windows, size_t count, struct profile *profile)
+{
+	struct timed_list prep, fetch = {0};
+	int result = list(windows, count, of_prep, &prep);
+
+	if (result == 0)
+		result = list(windows, count, of_fetch, &fetch);
+	if (result == 0)
+		result = join(&prep, &fetch, profile);
+	free(prep.items);
+	free(fetch.items);
+	return result;
+}

@@ -1,0 +1,33 @@
+#include "profiler/session/work_counts.h"
+#include "loader/base/trace.h"
+#include "profiler/profile.h"
+
+#include <errno.h>
+
+/* NULL when there is none; a session may be damaged. */
+static const struct trace_process *driver_of(const struct trace *trace)
+{
+	uint32_t driver = trace->driver;
+
+	return driver > 0 && driver <= TRACE_PROCESSES ? &trace->processes[driver - 1]
+						       : NULL;
+}
+
+int counted_read(const struct trace *trace, struct profile_counted *counted)
+{
+	const struct trace_process *driver = driver_of(trace);
+
+	if (driver == NULL || driver->counters[TRACE_delivered_samples] == 0 ||
+	    driver->counters[TRACE_shared_samples] > 0)
+		return -ENODATA;
+	*counted = (struct profile_counted){
+		.samples = driver->counters[TRACE_delivered_samples],
+		.opens = driver->counters[TRACE_counted_opens],
+		.reads = driver->counters[TRACE_counted_reads],
+		.read_bytes = driver->counters[TRACE_counted_read_bytes],
+		.hits = driver->counters[TRACE_counted_hits],
+		.decoded_pixels = driver->counters[TRACE_counted_pixels],
+		.skipped = driver->counters[TRACE_counted_skipped],
+	};
+	return 0;
+}

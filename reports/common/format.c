@@ -1,0 +1,362 @@
+#include "reports/common/format.h"
+#include "profiler/profile.h"
+#include "reports/common/escape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const double WIDE = .04; /* an interval: then no tenths are told */
+
+enum { MAX_SHARE = 100 }; /* beyond it, shares are no shares of anything */
+
+static const char *unknown(char *to)
+{
+	snprintf(to, FORMAT_SIZE, "n/a");
+	return to;
+}
+
+/* Three digits or so. */
+static int decimals(double value)
+{
+	value = fabs(value);
+	return value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+}
+
+const char *format_rate(char *to, double per_s)
+{
+	if (!isfinite(per_s))
+		return unknown(to);
+	snprintf(to, FORMAT_SIZE, fabs(per_s) < 1e12 ? "%.*f" : "%.*e", decimals(per_s),
+		 per_s);
+	return to;
+}
+
+const char *format_percent(char *to, double share)
+{
+	if (!isfinite(share))
+		return unknown(to);
+	return format_tenth(to, lround(fmax(-1e6, fmin(1e6, share)) * 1000));
+}
+
+const char *format_tenth(char *to, long tenth)
+{
+	snprintf(to, FORMAT_SIZE, "%s%ld.%ld%%", tenth < 0 ? "-" : "", labs(tenth) / 10,
+		 labs(tenth) % 10);
+	return to;
+}
+
+const char *format_points(char *to, const struct interval *interval)
+{
+	double half = 50 * (interval->high - interval->low);
+
+	to[0] = '\0';
+	if (isfinite(half))
+		snprintf(to, FORMAT_SIZE, fabs(half) < 1e4 ? "±%.1f" : "±%.0e", half);
+	return to;
+}
+
+/* The largest unit of `units` that value reaches, each `step` above the one before. */
+static const char *scaled(char *to, double value, double step, const char *const *units)
+{
+	while (fabs(value) >= step * 0.9995 && units[1] != NULL) {
+		value /= step;
+		units++;
+	}
+	if (fabs(value) < 999.5)
+		snprintf(to, FORMAT_SIZE, "%.3g %s", value, *units);
+	else
+		snprintf(to, FORMAT_SIZE, fabs(value) < 1e9 ? "%.0f %s" : "%.0e %s",
+			 value, *units);
+	return to;
+}
+
+const char *format_bytes(char *to, double bytes)
+{
+	static const char *const units[] = {"KB", "MB", "GB", "TB", "PB", NULL};
+
+	if (!isfinite(bytes))
+		return unknown(to);
+	if (fabs(bytes) < 1000) {
+		snprintf(to, FORMAT_SIZE, "%.0f B", bytes);
+		return to;
+	}
+	return scaled(to, bytes / 1000, 1000, units);
+}
+
+const char *format_seconds(char *to, double seconds)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s", NULL};
+
+	if (!isfinite(seconds))
+		return unknown(to);
+	return scaled(to, seconds * 1e9, 1000, units);
+}
+
+const char *format_cost(char *to, double cost)
+{
+	if (!isfinite(cost))
+		return unknown(to);
+	snprintf(to, FORMAT_SIZE,
+		 fabs(cost) < 999.5  ? "%.3g"
+		 : fabs(cost) < 1e12 ? "%.0f"
+				     : "%.2e",
+		 cost);
+	return to;
+}
+
+const char *format_count(char *to, uint64_t count)
+{
+	char digits[24];
+	size_t length, at = 0;
+
+	if (count == UNKNOWN)
+		return unknown(to);
+	length = (size_t)snprintf(digits, sizeof(digits), "%llu",
+				  (unsigned long long)count);
+	for (size_t i = 0; i < length; i++) {
+		if (i > 0 && (length - i) % 3 == 0)
+			to[at++] = ',';
+		to[at++] = digits[i];
+	}
+	to[at] = '\0';
+	return to;
+}
+
+/* Moves tenths until they sum to 1000, each time the one that is furthest off. */
+static void balance(const double *shares, int count, long *tenths)
+{
+	for (;;) {
+		long sum = 0, step;
+		int worst = 0;
+		double most = -INFINITY;
+
+		for (int i = 0; i < count; i++)
+			sum += tenths[i];
+		if (sum == 1000)
+			return;
+		step = sum < 1000 ? 1 : -1;
+		for (int i = 0; i < count; i++) {
+			double off =
+				((shares[i] * 1000) - (double)tenths[i]) * (double)step;
+
+			if (off > most) {
+				most = off;
+				worst = i;
+			}
+		}
+		tenths[worst] += step;
+	}
+}
+
+int format_tenths(const double *shares, int count, long *tenths)
+{
+	double sum = 0;
+	bool sane = true;
+
+	for (int i = 0; i < count; i++) {
+		double share = isfinite(shares[i]) ? shares[i] : 0;
+
+		sum += shares[i];
+		sane = sane && fabs(share) < MAX_SHARE;
+		tenths[i] = lround(fmax(-1e6, fmin(1e6, share)) * 1000);
+	}
+	if (!sane || !(fabs(sum - 1) < 1e-3))
+		return 0;
+	balance(shares, count, tenths);
+	return 1;
+}
+
+int format_stalls(const struct profile *profile, long tenths[3])
+{
+	const struct profile_stalls *stalls = &profile->stalls;
+	double shares[] = {stalls->compute.value, stalls->prep.value,
+			   stalls->fetch.value};
+
+	return format_tenths(shares, 3, tenths);
+}
+
+char *format_string(format_words *words, const struct profile *profile)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (out == NULL)
+		return NULL;
+	words(out, profile);
+	if (fclose(out) == EOF) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+void format_setup(FILE *out, const struct profile *profile)
+{
+	const char *cache = profile->cache;
+
+	if (profile->workers != UNKNOWN)
+		fprintf(out, "%llu worker%s", (unsigned long long)profile->workers,
+			profile->workers == 1 ? "" : "s");
+	if (cache == NULL)
+		return;
+	if (profile->workers != UNKNOWN)
+		fputs(" · ", out);
+	escape_plain(out, strcmp(cache, "none") == 0 ? "no" : cache);
+	fputs(" cache", out);
+	if (isfinite(profile->cache_share))
+		fprintf(out, " %.3g%%", 100 * profile->cache_share);
+}
+
+void format_emulated(FILE *out, const struct profile *profile)
+{
+	char number[FORMAT_SIZE];
+	int parts = 0;
+
+	if (isfinite(profile->emulated_per_s)) {
+		fprintf(out, "accelerator %s samples/s",
+			format_rate(number, profile->emulated_per_s));
+		parts++;
+	}
+	if (isfinite(profile->storage_bandwidth))
+		fprintf(out, "%sstorage %s/s", parts++ ? ", " : "",
+			format_bytes(number, profile->storage_bandwidth));
+	if (isfinite(profile->storage_latency_s))
+		fprintf(out, "%sstorage latency %s", parts++ ? ", " : "",
+			format_seconds(number, profile->storage_latency_s));
+	if (isfinite(profile->prep_delay_s))
+		fprintf(out, "%sprep of %s a sample", parts++ ? ", " : "",
+			format_seconds(number, profile->prep_delay_s));
+	if (profile->cache_emulated)
+		fprintf(out, "%scache (its hits are drawn)", parts > 0 ? ", " : "");
+}
+
+/* True when a stall is told from zero by its interval. */
+static bool is_seen(const struct interval *stall)
+{
+	return isfinite(stall->low) ? stall->low > 0 : stall->value > 0;
+}
+
+/* "50.2%", or as wide as it is: "15% to 49%". */
+static void stall_share(FILE *out, const struct profile_stalls *stalls)
+{
+	double stall = stalls->prep.value + stalls->fetch.value;
+	double low = 1 - stalls->compute.high, high = 1 - stalls->compute.low;
+	char number[FORMAT_SIZE];
+
+	if (isfinite(low) && isfinite(high) && high - low > WIDE)
+		fprintf(out, "%.0f%% to %.0f%%", 100 * fmax(0, low),
+			100 * fmin(1, high));
+	else
+		fputs(format_percent(number, stall), out);
+}
+
+/* Where neither stall is told from zero. */
+static void no_stall_verdict(FILE *out, const struct interval *compute)
+{
+	double most = 1 - compute->low;
+
+	if (!isfinite(most))
+		fputs("Training was not seen to wait for data; the measurement was too "
+		      "short for an interval.",
+		      out);
+	else if (most > WIDE)
+		fprintf(out,
+			"Whether training waits for data is not known yet: it may be "
+			"anything up to %.0f%% of its time.",
+			100 * fmin(1, most));
+	else
+		fputs("Training does not wait for data: what it waits is within "
+		      "the measurement's interval of zero.",
+		      out);
+}
+
+static void stall_verdict(FILE *out, const struct profile *profile)
+{
+	const struct profile_stalls *stalls = &profile->stalls;
+	double stall = stalls->prep.value + stalls->fetch.value;
+	char number[FORMAT_SIZE], other[FORMAT_SIZE];
+	const struct interval *less;
+	bool more_prep;
+
+	if (!is_seen(&stalls->prep) && !is_seen(&stalls->fetch)) {
+		no_stall_verdict(out, &stalls->compute);
+		return;
+	}
+	if (stall < profile->overhead.high) {
+		fprintf(out,
+			"No verdict: the wait found (%s) is smaller than what "
+			"measuring "
+			"may cost (%s).",
+			format_percent(number, stall),
+			format_percent(other, profile->overhead.high));
+		return;
+	}
+	more_prep = stalls->prep.value > stalls->fetch.value;
+	less = more_prep ? &stalls->fetch : &stalls->prep;
+	fputs("Training waits for data ", out);
+	stall_share(out, stalls);
+	fprintf(out, " of its time, %s for %s%s.",
+		is_seen(less) || less->high > WIDE ? "mostly" : "all of it",
+		more_prep ? "preparation" : "storage",
+		isfinite(stalls->compute.low) ? "" : "; no interval is known");
+}
+
+bool format_is_observed(const struct profile *profile)
+{
+	return profile->protocol != NULL && strcmp(profile->protocol, "observe") == 0;
+}
+
+void format_overhead(FILE *out, const struct profile *profile)
+{
+	const struct interval *overhead = &profile->overhead;
+
+	if (!isfinite(overhead->value))
+		return;
+	if (overhead->value > 0)
+		fprintf(out, "%.2f%%", 100 * overhead->value);
+	else
+		fputs("none seen", out);
+	if (overhead->high > 0)
+		fprintf(out, ", at most %.2f%%,",
+			100 * fmin(MAX_SHARE, overhead->high));
+	fputs(" of the CPU time of a sample", out);
+}
+
+static bool ended_on_budget(const struct profile *profile)
+{
+	return strcmp(profile->status, "budget") == 0 && isfinite(profile->budget_s);
+}
+
+void format_ending(FILE *out, const struct profile *profile)
+{
+	if (profile->status == NULL || strcmp(profile->status, "complete") == 0)
+		return;
+	if (ended_on_budget(profile))
+		fprintf(out, "the budget of %.4g s was spent", profile->budget_s);
+	else
+		escape_plain(out, profile->status);
+	if (profile->status_why != NULL) {
+		fputs(": ", out);
+		escape_plain(out, profile->status_why);
+	}
+	if (isfinite(profile->budget_needed_s) && isfinite(profile->precision))
+		fprintf(out, "; ±%.3g points would need --budget %.0fs",
+			100 * profile->precision, ceil(profile->budget_needed_s));
+}
+
+void format_verdict(FILE *out, const struct profile *profile)
+{
+	const struct profile_stalls *stalls = &profile->stalls;
+
+	if (isfinite(stalls->prep.value) && isfinite(stalls->fetch.value)) {
+		stall_verdict(out, profile);
+		return;
+	}
+	fputs("How long training waits for data was not measured", out);
+	if (profile->status_why != NULL) {
+		fputs(": ", out);
+		escape_plain(out, profile->status_why);
+	}
+	fputs(".", out);
+}

@@ -1,0 +1,97 @@
+#include "reports/common/whatif_curve.h"
+#include "loader/base/error.h"
+#include "models/predict/model.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { CORES_POINTS = 16, CACHE_POINTS = 10 }; /* at most, but for the first */
+
+/* What the run can't tell stays unknown. */
+static int add(const struct model *model, const struct profile_change *change,
+	       struct profile *curve)
+{
+	struct profile_prediction *prediction = profile_add_prediction(curve);
+	struct error err = {0};
+
+	if (prediction == NULL ||
+	    model_predict(model, change, prediction, &err) == -ENOMEM)
+		return -ENOMEM;
+	return 0;
+}
+
+static int add_cores(const struct model *model, uint64_t own, struct profile *curve)
+{
+	unsigned most =
+		own < WHATIF_MOST_CORES / 2 ? 2 * (unsigned)own : WHATIF_MOST_CORES;
+	unsigned last = 0, count;
+	int result = 0;
+
+	most = most < 8 ? 8 : most;
+	count = most < CORES_POINTS ? most : CORES_POINTS;
+	for (unsigned i = 0; result == 0 && i <= count; i++) {
+		struct profile_change change;
+
+		profile_change_init(&change);
+		change.cores = i == 0 ? 1 : most * i / count;
+		if (change.cores > last)
+			result = add(model, &change, curve);
+		last = change.cores;
+	}
+	return result;
+}
+
+static int add_cache(const struct model *model, struct whatif_curves *curves,
+		     bool same_policy)
+{
+	int result = 0;
+
+	for (int i = 0; result == 0 && i <= CACHE_POINTS; i++) {
+		struct profile_change change;
+		char *policy = NULL;
+
+		if (!same_policy && profile_text(&policy, "%s", curves->policy) < 0)
+			return -ENOMEM;
+		profile_change_init(&change);
+		change.cache_share = i / (double)CACHE_POINTS;
+		change.cache_policy = policy;
+		result = add(model, &change, &curves->cache);
+		profile_change_free(&change);
+	}
+	return result;
+}
+
+/* A cache that holds samples for this program alone, whose size can be set. */
+static bool has_size(const char *policy)
+{
+	return policy != NULL && strcmp(policy, "none") != 0 &&
+	       strcmp(policy, "page") != 0;
+}
+
+int whatif_curves_make(const struct profile *profile, struct whatif_curves *curves)
+{
+	bool same = has_size(profile->cache);
+	struct error err = {0};
+	struct model *model;
+	int result;
+
+	profile_init(&curves->cores);
+	profile_init(&curves->cache);
+	curves->policy = same ? profile->cache : "minio";
+	model = model_new(profile, &err);
+	if (model == NULL)
+		return err.code == ENOMEM ? -ENOMEM : 0;
+	result = add_cores(model, profile->cores, &curves->cores);
+	if (result == 0)
+		result = add_cache(model, curves, same);
+	model_free(model);
+	if (result < 0)
+		whatif_curves_free(curves);
+	return result;
+}
+
+void whatif_curves_free(struct whatif_curves *curves)
+{
+	profile_free(&curves->cores);
+	profile_free(&curves->cache);
+}

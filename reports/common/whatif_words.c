@@ -1,0 +1,190 @@
+/* whatif_words.c - a change and its gain, the same words in every report. */
+#include "reports/common/format.h"
+#include "reports/common/whatif.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+struct words {
+	char *to;
+	size_t used;
+};
+
+static void add(struct words *words, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Adds to the list, with a comma before all but the first. */
+static void add(struct words *words, const char *format, ...)
+{
+	size_t room = WHATIF_WORDS - words->used;
+	va_list args;
+	int length;
+
+	length = snprintf(words->to + words->used, room, "%s",
+			  words->used > 0 ? ", " : "");
+	words->used += (size_t)length < room ? (size_t)length : room - 1;
+	room = WHATIF_WORDS - words->used;
+	va_start(args, format);
+	length = vsnprintf(words->to + words->used, room, format, args);
+	va_end(args);
+	if (length > 0)
+		words->used += (size_t)length < room ? (size_t)length : room - 1;
+}
+
+static void add_count(struct words *words, unsigned count, const char *what)
+{
+	if (count > 0)
+		add(words, "%u %s%s", count, what, count == 1 ? "" : "s");
+}
+
+/* A policy as it stands in a change, unless that is no name at all. */
+static const char *policy_name(const char *policy)
+{
+	size_t length = strspn(policy, "abcdefghijklmnopqrstuvwxyz0123456789-");
+
+	return length > 0 && length <= 16 && policy[length] == '\0' ? policy
+								    : "unknown";
+}
+
+static void add_cache(struct words *words, const struct profile_change *change)
+{
+	const char *policy = change->cache_policy;
+
+	if (change->cache_share == 0 || (policy != NULL && strcmp(policy, "none") == 0))
+		add(words, "no cache");
+	else if (policy != NULL && isfinite(change->cache_share))
+		add(words, "%s cache %.3g%%", policy_name(policy),
+		    100 * change->cache_share);
+	else if (policy != NULL)
+		add(words, "%s cache", policy_name(policy));
+	else if (isfinite(change->cache_share))
+		add(words, "cache %.3g%%", 100 * change->cache_share);
+}
+
+static void add_storage(struct words *words, const struct profile_change *change)
+{
+	char number[FORMAT_SIZE];
+
+	if (change->storage_bandwidth == 0)
+		add(words, "unthrottled storage");
+	else if (isfinite(change->storage_bandwidth))
+		add(words, "storage %s/s",
+		    format_bytes(number, change->storage_bandwidth));
+	if (change->storage_latency_s == 0)
+		add(words, "no storage latency");
+	else if (isfinite(change->storage_latency_s))
+		add(words, "storage latency %s",
+		    format_seconds(number, change->storage_latency_s));
+}
+
+/* "1x+0.5x" */
+static const char *speeds(char to[WHATIF_WORDS], const double *speed)
+{
+	size_t used = 0;
+
+	to[0] = '\0';
+	for (int i = 0; i < PROFILE_SPEEDS && speed[i] > 0; i++) {
+		int length = snprintf(to + used, WHATIF_WORDS - used, "%s%.3gx",
+				      i > 0 ? "+" : "", speed[i]);
+
+		used = used + (size_t)length < WHATIF_WORDS ? used + (size_t)length
+							    : WHATIF_WORDS - 1;
+	}
+	return to;
+}
+
+static void add_jobs(struct words *words, const struct profile_change *change)
+{
+	char list[WHATIF_WORDS];
+	bool uneven = change->job_speed[0] > 0;
+
+	if (uneven)
+		add(words, "jobs %s", speeds(list, change->job_speed));
+	else if (!change->share)
+		add_count(words, change->jobs, "job");
+	if (change->share && (uneven || change->jobs == 0))
+		add(words, "one loader");
+	else if (change->share)
+		add(words, "share the loader x%u", change->jobs);
+}
+
+const char *whatif_change_words(char to[WHATIF_WORDS],
+				const struct profile_change *change)
+{
+	struct words words = {to, 0};
+
+	add_count(&words, change->cores, "core");
+	add_count(&words, change->workers, "worker");
+	add_cache(&words, change);
+	if (isfinite(change->gpu_speed))
+		add(&words, "accelerator %.3gx", change->gpu_speed);
+	if (change->batch > 0)
+		add(&words, "batch %u", change->batch);
+	add_storage(&words, change);
+	add_jobs(&words, change);
+	if (words.used == 0)
+		add(&words, "as it was");
+	return to;
+}
+
+bool whatif_is_per_job(const struct profile *profile,
+		       const struct profile_change *change)
+{
+	return profile->job_count > 1 &&
+	       (change->jobs == 0 || change->jobs == profile->job_count);
+}
+
+/* Bounds are rough, and look so. */
+static const char *format_bound(char *to, double factor)
+{
+	snprintf(to, FORMAT_SIZE, fabs(factor) < 1e6 ? "%.1f" : "%.1e", factor);
+	return to;
+}
+
+/* How a gain is spelled: 1.57 <times><open>1.52 <to> 1.61). */
+struct spelling {
+	const char *times, *open, *to;
+};
+
+static const char *spell(char *to, const struct interval *speedup,
+			 const struct spelling *as)
+{
+	char value[FORMAT_SIZE], low[FORMAT_SIZE], high[FORMAT_SIZE];
+	bool bounded = isfinite(speedup->low) && isfinite(speedup->high);
+
+	if (isfinite(speedup->value) && bounded)
+		snprintf(to, WHATIF_SPEED, "%.20s%s%s%.20s %s %.20s)",
+			 format_rate(value, speedup->value), as->times, as->open,
+			 format_rate(low, speedup->low), as->to,
+			 format_rate(high, speedup->high));
+	else if (bounded)
+		snprintf(to, WHATIF_SPEED, "%.20s%s %s %.20s%s (bounds)",
+			 format_bound(low, speedup->low), as->times, as->to,
+			 format_bound(high, speedup->high), as->times);
+	else if (isfinite(speedup->value))
+		snprintf(to, WHATIF_SPEED, "%.20s%s",
+			 format_rate(value, speedup->value), as->times);
+	else
+		snprintf(to, WHATIF_SPEED, "n/a");
+	return to;
+}
+
+const char *whatif_speedup(char to[WHATIF_SPEED], const struct interval *speedup)
+{
+	static const struct spelling terminal = {"x", "  (", ".."};
+
+	return spell(to, speedup, &terminal);
+}
+
+const char *whatif_gain(char to[WHATIF_SPEED], const struct interval *speedup)
+{
+	static const struct spelling page = {"×", " (", "to"};
+
+	return spell(to, speedup, &page);
+}
+
+bool whatif_was_asked(const struct profile *profile)
+{
+	return profile->model.why != NULL || isfinite(profile->model.real.value) ||
+	       profile->prediction_count > 0;
+}

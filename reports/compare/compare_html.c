@@ -1,0 +1,286 @@
+/* compare_html.c - a comparison as one HTML page, in the look of the report. */
+#include "loader/base/error.h"
+#include "reports/compare/compare_part.h"
+#include "reports/html/html_part.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct page {
+	const struct compare *compare;
+	const struct compare_rows *rows;
+	FILE *out;
+};
+
+/* ---- what it comes to ---- */
+
+static const struct compare_row *find(const struct compare_rows *rows, const char *path)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		if (strcmp(rows->rows[i].path, path) == 0)
+			return &rows->rows[i];
+	return NULL;
+}
+
+static void verdict(const struct page *page)
+{
+	const struct compare_row *rate = find(page->rows, "rates.real_per_s");
+	FILE *out = page->out;
+
+	if (rate == NULL || rate->verdict == COMPARE_UNKNOWN)
+		fputs("How fast training is was not measured of both", out);
+	else if (rate->verdict == COMPARE_CLEAR && isfinite(rate->change))
+		fprintf(out, "Training got %.1f%% %s", 100 * fabs(rate->change),
+			rate->change < 0 ? "slower" : "faster");
+	else if (rate->verdict == COMPARE_UNSURE)
+		fputs("Whether training got slower is not known: no interval is", out);
+	else
+		fputs("Training is as fast as it was, as far as can be told", out);
+	putc('.', out);
+}
+
+static void side(FILE *out, const char *mark, const char *name,
+		 const struct profile *profile)
+{
+	fprintf(out, "<p class=\"how\"><strong>%s</strong> ", mark);
+	html_text(out, name);
+	if (profile->started != NULL) {
+		fputs(" · ", out);
+		html_text(out, profile->started);
+	}
+	fputs("</p>\n", out);
+}
+
+static void head(const struct page *page)
+{
+	FILE *out = page->out;
+
+	fputs("<header>\n<p class=\"top\"><span class=\"brand\">dsa compare</span>"
+	      "</p>\n<h1>",
+	      out);
+	verdict(page);
+	fputs("</h1>\n", out);
+	side(out, "A", page->compare->a_name, page->compare->a);
+	side(out, "B", page->compare->b_name, page->compare->b);
+	fputs("</header>\n", out);
+}
+
+static void causes(const struct page *page)
+{
+	const struct causes *causes = &page->rows->causes;
+	FILE *out = page->out;
+
+	fputs("<section aria-labelledby=\"why\">\n<h2 id=\"why\">Why B differs from "
+	      "A</h2>\n",
+	      out);
+	if (causes->count == 0)
+		fputs("<p>" COMPARE_NOTHING "</p>\n", out);
+	else
+		fputs("<ol class=\"advice\">\n", out);
+	for (unsigned i = 0; i < causes->count; i++) {
+		fputs("<li>", out);
+		html_text(out, causes->text[i]);
+		fputs("</li>\n", out);
+	}
+	if (causes->count > 0)
+		fputs("</ol>\n", out);
+	fputs("</section>\n", out);
+}
+
+/* ---- the bars ---- */
+
+static void bar(FILE *out, const char *mark, const struct profile *profile, bool first)
+{
+	if (!isfinite(profile->stalls.compute.value)) {
+		fprintf(out, "<h3>%s</h3>\n<p>Its shares were not measured.</p>\n",
+			mark);
+		return;
+	}
+	fprintf(out, "<h3>%s</h3>\n", mark);
+	html_bar(out, profile, mark, first);
+}
+
+static void legend(FILE *out)
+{
+	fputs("<ul class=\"legend\">", out);
+	for (int i = 0; i < 3; i++) {
+		fputs("<li>", out);
+		html_swatch(out, i);
+		fprintf(out, "%s</li>", html_parts[i].name);
+	}
+	fputs("</ul>\n", out);
+}
+
+static void bars(const struct page *page)
+{
+	const struct profile *a = page->compare->a, *b = page->compare->b;
+	bool both = isfinite(a->stalls.compute.value);
+
+	if (!both && !isfinite(b->stalls.compute.value))
+		return;
+	fputs("<section aria-labelledby=\"time\">\n<h2 id=\"time\">Where the time of a "
+	      "step goes</h2>\n",
+	      page->out);
+	bar(page->out, "A", a, true);
+	bar(page->out, "B", b, !both);
+	legend(page->out);
+	fputs("</section>\n", page->out);
+}
+
+/* ---- the numbers ---- */
+
+static bool is_told(const struct compare_row *row)
+{
+	return row->group <= COMPARE_COUNTS || row->verdict != COMPARE_SAME;
+}
+
+static void value(FILE *out, const struct compare_row *row,
+		  const struct compare_value *value)
+{
+	char number[COMPARE_CELL];
+
+	if (row->unit != COMPARE_TEXT && row->group <= COMPARE_COUNTS)
+		html_number(out, compare_number(number, row, value));
+	else if (row->unit != COMPARE_TEXT)
+		html_cell(out, compare_number(number, row, value));
+	else
+		html_cell(out, value->text == NULL    ? "n/a"
+			       : *value->text == '\0' ? "none"
+						      : value->text);
+}
+
+static void name(FILE *out, const struct compare_row *row)
+{
+	fputs("<tr><th scope=\"row\">", out);
+	html_text(out, row->name);
+	fputs("</th>", out);
+}
+
+static void row(FILE *out, const struct compare_row *row)
+{
+	bool clear = row->verdict == COMPARE_CLEAR || row->verdict == COMPARE_DIFFERS;
+	char change[FORMAT_SIZE];
+
+	name(out, row);
+	value(out, row, &row->a);
+	value(out, row, &row->b);
+	if (row->group <= COMPARE_COUNTS) {
+		html_number(out, compare_change(change, row));
+		fprintf(out, clear ? "<td><strong>%s</strong></td>" : "<td>%s</td>",
+			compare_verdict_name(row->verdict));
+	}
+	fputs("</tr>\n", out);
+}
+
+/* A table of those rows of a group that are told. */
+static void group(const struct page *page, enum compare_group group, const char *heads)
+{
+	bool begun = false;
+
+	for (size_t i = 0; i < page->rows->count; i++) {
+		const struct compare_row *of = &page->rows->rows[i];
+
+		if (of->group != group || !is_told(of))
+			continue;
+		if (!begun)
+			html_table(page->out, compare_group_name(group), heads);
+		begun = true;
+		row(page->out, of);
+	}
+	if (begun)
+		html_table_end(page->out);
+}
+
+static void measured(const struct page *page)
+{
+	fputs("<section aria-labelledby=\"measured\">\n<h2 id=\"measured\">What was "
+	      "measured</h2>\n",
+	      page->out);
+	for (int i = COMPARE_RATES; i <= COMPARE_COUNTS; i++)
+		group(page, (enum compare_group)i, "Number|A#|B#|Change#|Is it clear?");
+	fputs("<p class=\"small\">± is half of a 95% interval. A difference is clear "
+	      "where "
+	      "the intervals do not overlap and it is at least half a "
+	      "percent.</p>\n</section>\n",
+	      page->out);
+}
+
+static size_t count(const struct compare_rows *rows, bool told)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		count += rows->rows[i].group > COMPARE_COUNTS &&
+			 is_told(&rows->rows[i]) == told;
+	return count;
+}
+
+static void same(const struct page *page)
+{
+	size_t some = count(page->rows, false);
+
+	if (some == 0)
+		return;
+	fprintf(page->out, "<details><summary>%zu are the same</summary>\n", some);
+	html_table(page->out, "Settings and facts that are the same", "What|A and B");
+	for (size_t i = 0; i < page->rows->count; i++) {
+		const struct compare_row *of = &page->rows->rows[i];
+
+		if (is_told(of))
+			continue;
+		name(page->out, of);
+		value(page->out, of, &of->a);
+		fputs("</tr>\n", page->out);
+	}
+	html_table_end(page->out);
+	fputs("</details>\n", page->out);
+}
+
+static void settings(const struct page *page)
+{
+	fputs("<section aria-labelledby=\"settings\">\n<h2 id=\"settings\">Settings, "
+	      "data and machine</h2>\n",
+	      page->out);
+	if (count(page->rows, true) == 0)
+		fputs("<p>None of them differs.</p>\n", page->out);
+	for (int i = COMPARE_LOADER; i < COMPARE_GROUPS; i++)
+		group(page, (enum compare_group)i, "What|A|B");
+	same(page);
+	fputs("</section>\n", page->out);
+}
+
+static int fill_json(FILE *out, const void *context, struct error *err)
+{
+	const struct page *page = context;
+
+	return compare_json(page->compare, page->rows, NULL, out, err);
+}
+
+int compare_html(const struct compare *compare, const struct compare_rows *rows,
+		 const struct form_style *style, FILE *out, struct error *err)
+{
+	const struct page page = {compare, rows, out};
+	char *title;
+	int result;
+
+	(void)style;
+	if (asprintf(&title, "%s and %s", compare->a_name, compare->b_name) < 0)
+		return error_set(err, ENOMEM, "no memory for the comparison");
+	html_begin(out, title);
+	free(title);
+	head(&page);
+	fputs("<main>\n", out);
+	causes(&page);
+	bars(&page);
+	measured(&page);
+	settings(&page);
+	fputs("</main>\n<footer><p>Made by dsa " DSA_VERSION
+	      ". This file holds the whole comparison as JSON, in the element "
+	      "<code>#result</code>; <code>dsa compare --json</code> writes it "
+	      "too.</p></footer>\n",
+	      out);
+	result = html_embed(out, fill_json, &page, err);
+	fputs("</body>\n</html>\n", out);
+	return result;
+}

@@ -1,0 +1,59 @@
+/* compare_markdown.c - a comparison for a comment on a change: causes, what was measured. */
+#include "reports/common/markdown.h"
+#include "reports/compare/compare_part.h"
+
+static void causes(FILE *out, const struct causes *causes)
+{
+	if (causes->count == 0)
+		fputs(COMPARE_NOTHING "\n", out);
+	for (unsigned i = 0; i < causes->count; i++) {
+		fprintf(out, "%u. ", i + 1);
+		markdown_text(out, causes->text[i]);
+		putc('\n', out);
+	}
+}
+
+static void row(FILE *out, const struct compare_row *row)
+{
+	bool clear = row->verdict == COMPARE_CLEAR || row->verdict == COMPARE_DIFFERS;
+	char a[COMPARE_CELL], b[COMPARE_CELL], change[FORMAT_SIZE];
+
+	fprintf(out, "| %s | %s | %s | %s | %s%s%s |\n", row->name,
+		compare_number(a, row, &row->a), compare_number(b, row, &row->b),
+		compare_change(change, row), clear ? "**" : "",
+		compare_verdict_name(row->verdict), clear ? "**" : "");
+}
+
+/* Those rows of a group that there are, as a table. */
+static void group(FILE *out, const struct compare_rows *rows, enum compare_group group)
+{
+	bool begun = false;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		if (rows->rows[i].group != group)
+			continue;
+		if (!begun)
+			fprintf(out,
+				"\n| %s | A | B | change | |\n"
+				"|---|---:|---:|---:|---|\n",
+				compare_group_name(group));
+		begun = true;
+		row(out, &rows->rows[i]);
+	}
+}
+
+int compare_markdown(const struct compare *compare, const struct compare_rows *rows,
+		     const struct form_style *style, FILE *out, struct error *err)
+{
+	(void)style;
+	(void)err;
+	fputs("**A** ", out);
+	markdown_text(out, compare->a_name);
+	fputs("\\\n**B** ", out);
+	markdown_text(out, compare->b_name);
+	fputs("\n\n", out);
+	causes(out, &rows->causes);
+	for (int i = COMPARE_RATES; i <= COMPARE_COUNTS; i++)
+		group(out, rows, (enum compare_group)i);
+	return 0;
+}

@@ -1,0 +1,419 @@
+/* compare_rows.c - which numbers and texts of two results stand beside each other. */
+#include "models/compare/differences.h"
+#include "profiler/profile.h"
+#include "reports/compare/compare_part.h"
+#include "reports/json/field.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST .005 /* as causes.h has it */
+
+/* What is compared of a result: what begins with `path`, in this order. */
+static const struct chosen {
+	const char *path;
+	enum compare_group group;
+	const char *name; /* NULL: made of the rest of the path */
+	bool measured;    /* without an interval a difference says little */
+} chosen[] = {
+	{"rates.real_per_s", COMPARE_RATES, "real", true},
+	{"rates.cached_per_s", COMPARE_RATES, "cached", true},
+	{"rates.synthetic_per_s", COMPARE_RATES, "synthetic", true},
+	{"rates.loaded_per_s", COMPARE_RATES, "synthetic, prep busy", true},
+	{"rates.prep_per_s", COMPARE_RATES, "prep alone", true},
+	{"rates.fetch_per_s", COMPARE_RATES, "fetch alone", true},
+	{"cache.first_epoch_per_s", COMPARE_RATES, "first epoch", true},
+	{"together.rate_per_s", COMPARE_RATES, "all jobs together", true},
+	{"stalls.compute", COMPARE_STALLS, "compute", true},
+	{"stalls.prep", COMPARE_STALLS, "prep stall", true},
+	{"prep_split.waiting_share", COMPARE_STALLS, "prep: step waits", true},
+	{"prep_split.contention_share", COMPARE_STALLS, "prep: step slowed", true},
+	{"stalls.fetch", COMPARE_STALLS, "fetch stall", true},
+	{"outside.share", COMPARE_STALLS, "outside the loop", true},
+	{"cache.hit_ratio", COMPARE_COUNTS, "hit ratio of the cache", true},
+	{"counters.cpu_s_per_sample", COMPARE_COUNTS, "CPU time per sample", true},
+	{"together.prep_cpu_s_per_sample", COMPARE_COUNTS, "prep CPU per sample", true},
+	{"run.skipped_samples", COMPARE_COUNTS, "skipped samples", true},
+	{"overhead", COMPARE_COUNTS, NULL, true},
+	{"configuration.", COMPARE_LOADER, NULL, false},
+	{"emulated.", COMPARE_LOADER, NULL, false},
+	{"run.loader", COMPARE_LOADER, "options of the loader", false},
+	{"dataset.", COMPARE_DATA, NULL, false},
+	{"run.repeat", COMPARE_RUN, "command", false},
+	{"run.protocol", COMPARE_RUN, "protocol", false},
+	{"run.seed", COMPARE_RUN, "seed", false},
+	{"run.status", COMPARE_RUN, NULL, false},
+	{"limit.what", COMPARE_RUN, "limited by", false},
+	{"version", COMPARE_RUN, "dsa", false},
+};
+
+const char *compare_group_name(enum compare_group group)
+{
+	static const char *const names[] = {
+		[COMPARE_RATES] = "Samples per second",
+		[COMPARE_STALLS] = "Shares of the time of a step",
+		[COMPARE_COUNTS] = "Counted",
+		[COMPARE_LOADER] = "Loader",
+		[COMPARE_DATA] = "Data set",
+		[COMPARE_RUN] = "Run",
+		[COMPARE_MACHINE] = "Machine",
+	};
+
+	return names[group];
+}
+
+const char *compare_verdict_name(enum compare_verdict verdict)
+{
+	static const char *const names[] = {
+		[COMPARE_SAME] = "same",          [COMPARE_DIFFERS] = "differs",
+		[COMPARE_CLEAR] = "clear",        [COMPARE_NOISE] = "within noise",
+		[COMPARE_UNSURE] = "no interval", [COMPARE_UNKNOWN] = "n/a",
+	};
+
+	return names[verdict];
+}
+
+static bool ends(const char *text, const char *end)
+{
+	size_t length = strlen(text), size = strlen(end);
+
+	return length >= size && strcmp(text + length - size, end) == 0;
+}
+
+/* Units are in the keys' names. */
+static enum compare_unit unit_of(const struct field *field)
+{
+	static const struct {
+		const char *end;
+		enum compare_unit unit;
+	} table[] = {
+		{"bytes_per_s", COMPARE_BYTES_PER_S},
+		{"_per_s", COMPARE_RATE},
+		{"_s_per_sample", COMPARE_SECONDS},
+		{"bytes", COMPARE_BYTES},
+		{"share", COMPARE_SHARE},
+		{"hit_ratio", COMPARE_SHARE},
+		{"_s", COMPARE_SECONDS},
+	};
+
+	if (field->type == FIELD_TEXT || field->type == FIELD_FLAG)
+		return COMPARE_TEXT;
+	if (field->type == FIELD_SHARE)
+		return COMPARE_SHARE;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (ends(field->path, table[i].end))
+			return table[i].unit;
+	return COMPARE_NUMBER;
+}
+
+static struct interval plain(double value)
+{
+	return (struct interval){value, NAN, NAN};
+}
+
+static void value_of(struct compare_value *value, const struct field *field,
+		     const struct profile *profile)
+{
+	const void *at = (const char *)profile + field->offset;
+
+	*value = (struct compare_value){.number = INTERVAL_UNKNOWN};
+	switch (field->type) {
+	case FIELD_TEXT:
+		value->text = *(char *const *)at;
+		break;
+	case FIELD_FLAG:
+		value->text = *(const bool *)at ? "yes" : "no";
+		break;
+	case FIELD_COUNT:
+		if (*(const uint64_t *)at != UNKNOWN)
+			value->number = plain((double)*(const uint64_t *)at);
+		break;
+	case FIELD_NUMBER:
+		value->number = plain(*(const double *)at);
+		break;
+	case FIELD_SHARE:
+	case FIELD_ESTIMATE:
+		value->number = *(const struct interval *)at;
+		break;
+	default:
+		break;
+	}
+}
+
+static bool is_known(const struct compare_value *value)
+{
+	return value->text != NULL || isfinite(value->number.value);
+}
+
+static bool has_interval(const struct compare_value *value)
+{
+	return isfinite(value->number.low) && isfinite(value->number.high);
+}
+
+static enum compare_verdict judge(const struct compare_row *row, bool measured)
+{
+	const struct compare_value *a = &row->a, *b = &row->b;
+	double least = row->unit == COMPARE_SHARE ? LEAST : LEAST * a->number.value;
+
+	if (!is_known(a) || !is_known(b))
+		return row->none != NULL ? COMPARE_DIFFERS : COMPARE_UNKNOWN;
+	if (row->unit == COMPARE_TEXT)
+		return strcmp(a->text, b->text) == 0 ? COMPARE_SAME : COMPARE_DIFFERS;
+	if (a->number.value == b->number.value)
+		return COMPARE_SAME;
+	if (!measured)
+		return COMPARE_DIFFERS;
+	if (!has_interval(a) && !has_interval(b))
+		return COMPARE_UNSURE;
+	return differences_are_clear(&a->number, &b->number, least) ? COMPARE_CLEAR
+								    : COMPARE_NOISE;
+}
+
+static double change_of(const struct compare_row *row)
+{
+	double a = row->a.number.value, b = row->b.number.value;
+
+	return row->unit == COMPARE_SHARE ? b - a : a == 0 ? NAN : b / a - 1;
+}
+
+/* NULL: memory is short. */
+static struct compare_row *add(struct compare_rows *rows)
+{
+	size_t count = rows->count;
+	struct compare_row *grown = rows->rows;
+
+	if ((count & (count - 1)) == 0) { /* full at each power of two */
+		grown = realloc(grown, (count == 0 ? 1 : 2 * count) * sizeof(*grown));
+		if (grown == NULL)
+			return NULL;
+		rows->rows = grown;
+	}
+	rows->count++;
+	return &grown[count];
+}
+
+/* "first_epoch_per_s" as "first epoch". */
+static void name_of(struct compare_row *row, const char *path)
+{
+	static const char *const units[] = {"_bytes_per_s", "_per_s", "_share", "_s"};
+	size_t length;
+
+	snprintf(row->name, sizeof(row->name), "%s", path);
+	length = strlen(row->name);
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (ends(row->name, units[i])) {
+			row->name[length - strlen(units[i])] = '\0';
+			break;
+		}
+	for (char *at = row->name; *at != '\0'; at++)
+		if (*at == '_' || *at == '.')
+			*at = ' ';
+}
+
+/* A row, unless neither side knows it. 0 or -ENOMEM. */
+static int add_row(struct compare_rows *rows, const struct compare_row *row,
+		   bool measured)
+{
+	struct compare_row *added;
+
+	if (!is_known(&row->a) && !is_known(&row->b))
+		return 0;
+	added = add(rows);
+	if (added == NULL)
+		return -ENOMEM;
+	*added = *row;
+	added->verdict = judge(added, measured);
+	added->change = change_of(added);
+	return 0;
+}
+
+static int add_field(struct compare_rows *rows, const struct compare *compare,
+		     const struct chosen *of, const struct field *field)
+{
+	struct compare_row row = {
+		.group = of->group, .unit = unit_of(field), .path = field->path};
+	const char *dot = strchr(field->path, '.');
+
+	if (strncmp(field->path, "emulated.", strlen("emulated.")) == 0)
+		row.none = "none";
+	value_of(&row.a, field, compare->a);
+	value_of(&row.b, field, compare->b);
+	name_of(&row, of->name != NULL ? of->name
+		      : dot == NULL    ? field->path
+				       : dot + 1);
+	return add_row(rows, &row, of->measured);
+}
+
+static int add_chosen(struct compare_rows *rows, const struct compare *compare,
+		      const struct chosen *of)
+{
+	size_t length = strlen(of->path);
+	bool all = of->path[length - 1] == '.';
+	int result = 0;
+
+	for (const struct field *field = field_profile;
+	     result == 0 && field->path != NULL; field++)
+		if (strncmp(field->path, of->path, length) == 0 &&
+		    (all || field->path[length] == '\0'))
+			result = add_field(rows, compare, of, field);
+	return result;
+}
+
+/* ---- counts of the stream, a sample each ---- */
+
+static struct interval per_sample(const struct profile_counted *counted, size_t at)
+{
+	uint64_t count = *(const uint64_t *)((const char *)counted + at);
+
+	if (count == UNKNOWN || counted->samples == UNKNOWN || counted->samples == 0)
+		return INTERVAL_UNKNOWN;
+	return plain((double)count / (double)counted->samples);
+}
+
+static int add_counted(struct compare_rows *rows, const struct compare *compare)
+{
+	static const struct {
+		const char *path, *name;
+		enum compare_unit unit;
+		size_t at;
+	} table[] = {
+		{"counted.opens_per_sample", "files opened per sample", COMPARE_NUMBER,
+		 offsetof(struct profile_counted, opens)},
+		{"counted.reads_per_sample", "reads per sample", COMPARE_NUMBER,
+		 offsetof(struct profile_counted, reads)},
+		{"counted.read_bytes_per_sample", "bytes read per sample",
+		 COMPARE_BYTES, offsetof(struct profile_counted, read_bytes)},
+		{"counted.hits_per_sample", "cache hits per sample", COMPARE_NUMBER,
+		 offsetof(struct profile_counted, hits)},
+		{"counted.decoded_pixels_per_sample", "decoded pixels per sample",
+		 COMPARE_NUMBER, offsetof(struct profile_counted, decoded_pixels)},
+	};
+	int result = 0;
+
+	for (size_t i = 0; result == 0 && i < sizeof(table) / sizeof(table[0]); i++) {
+		struct compare_row row = {.group = COMPARE_COUNTS,
+					  .unit = table[i].unit,
+					  .path = table[i].path};
+
+		row.a.number = per_sample(&compare->a->counted, table[i].at);
+		row.b.number = per_sample(&compare->b->counted, table[i].at);
+		name_of(&row, table[i].name);
+		result = add_row(rows, &row, false);
+	}
+	return result;
+}
+
+/* ---- the machine ---- */
+
+static int add_fact(struct compare_rows *rows, const struct compare *compare,
+		    const char *key)
+{
+	struct compare_row row = {.group = COMPARE_MACHINE, .path = key};
+
+	row.a = (struct compare_value){profile_fact_of(compare->a, key),
+				       INTERVAL_UNKNOWN};
+	row.b = (struct compare_value){profile_fact_of(compare->b, key),
+				       INTERVAL_UNKNOWN};
+	name_of(&row, key);
+	return add_row(rows, &row, false);
+}
+
+/* These differ always, and say nothing. */
+static bool is_passing(const char *key)
+{
+	return strcmp(key, "time") == 0 || strcmp(key, "memory_available") == 0;
+}
+
+/* Those of a, then those that only b has. */
+static int add_facts(struct compare_rows *rows, const struct compare *compare)
+{
+	const struct profile *a = compare->a, *b = compare->b;
+	int result = 0;
+
+	for (size_t i = 0; result == 0 && i < a->fact_count; i++)
+		if (!is_passing(a->environment[i].key))
+			result = add_fact(rows, compare, a->environment[i].key);
+	for (size_t i = 0; result == 0 && i < b->fact_count; i++)
+		if (!is_passing(b->environment[i].key) &&
+		    profile_fact_of(a, b->environment[i].key) == NULL)
+			result = add_fact(rows, compare, b->environment[i].key);
+	return result;
+}
+
+int compare_rows_init(const struct compare *compare, struct compare_rows *rows)
+{
+	int result = 0;
+
+	*rows = (struct compare_rows){0};
+	causes_find(compare->a, compare->b, &rows->causes);
+	for (size_t i = 0; result == 0 && i < sizeof(chosen) / sizeof(chosen[0]); i++)
+		result = add_chosen(rows, compare, &chosen[i]);
+	if (result == 0)
+		result = add_counted(rows, compare);
+	return result < 0 ? result : add_facts(rows, compare);
+}
+
+void compare_rows_fini(struct compare_rows *rows)
+{
+	free(rows->rows);
+	*rows = (struct compare_rows){0};
+}
+
+/* ---- in words ---- */
+
+static const char *amount(char *to, enum compare_unit unit, double value)
+{
+	switch (unit) {
+	case COMPARE_SHARE:
+		return format_percent(to, value);
+	case COMPARE_BYTES:
+		return format_bytes(to, value);
+	case COMPARE_BYTES_PER_S:
+		format_bytes(to, value);
+		strcat(to, isfinite(value) ? "/s" : "");
+		return to;
+	case COMPARE_SECONDS:
+		return format_seconds(to, value);
+	case COMPARE_RATE:
+		return format_rate(to, value);
+	default:
+		if (value >= 0 && value < 1e15 && value == floor(value))
+			return format_count(to, (uint64_t)value);
+		return format_rate(to, value);
+	}
+}
+
+const char *compare_number(char to[COMPARE_CELL], const struct compare_row *row,
+			   const struct compare_value *value)
+{
+	char number[FORMAT_SIZE], half[FORMAT_SIZE];
+	const struct interval *of = &value->number;
+
+	amount(number, row->unit, of->value);
+	if (!isfinite(of->value) && row->none != NULL)
+		snprintf(to, COMPARE_CELL, "%s", row->none);
+	else if (!isfinite(of->value) || !has_interval(value))
+		snprintf(to, COMPARE_CELL, "%s", number);
+	else if (row->unit == COMPARE_SHARE)
+		snprintf(to, COMPARE_CELL, "%s %s", number, format_points(half, of));
+	else
+		snprintf(to, COMPARE_CELL, "%s ±%s", number,
+			 amount(half, row->unit, (of->high - of->low) / 2));
+	return to;
+}
+
+const char *compare_change(char to[FORMAT_SIZE], const struct compare_row *row)
+{
+	double percent = 100 * row->change;
+
+	*to = '\0';
+	if (!isfinite(percent) || row->verdict == COMPARE_SAME)
+		return to;
+	if (row->unit == COMPARE_SHARE)
+		snprintf(to, FORMAT_SIZE, "%+.1f points", percent);
+	else
+		snprintf(to, FORMAT_SIZE, fabs(percent) < 1e6 ? "%+.1f%%" : "%+.1e%%",
+			 percent);
+	return to;
+}

@@ -1,0 +1,137 @@
+/* compare_text.c - a comparison for a terminal, 80 columns. */
+#include "loader/base/error.h"
+#include "reports/common/escape.h"
+#include "reports/compare/compare_part.h"
+#include "reports/terminal/box.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Columns: name 26, both numbers 14, change 13, what it is 11. */
+enum { NAME = 25, CELL = 14, CHANGE = 13, UNDER = BOX_INDENT + 3 };
+
+/* Left of a column, or right of it; what is wider pushes on. */
+static void cell(struct box *box, const char *text, int width)
+{
+	int length = (int)escape_width(text);
+
+	if (width < 0)
+		fprintf(box->out, "%*s", -width > length ? -width - length : 0, "");
+	escape_plain(box->out, text);
+	fprintf(box->out, "%*s", width > length ? width - length : 0, "");
+}
+
+static void causes(struct box *box, const struct causes *causes)
+{
+	if (causes->count == 0)
+		fprintf(box->out, "%*s%s\n", BOX_INDENT, "", COMPARE_NOTHING);
+	for (unsigned i = 0; i < causes->count; i++) {
+		fprintf(box->out, "%*s%s%-3u%s", BOX_INDENT, "", box_ink(box, BOX_BOLD),
+			i + 1, box_ink(box, BOX_PLAIN));
+		box_wrap(box, causes->text[i], UNDER);
+		putc('\n', box->out);
+	}
+}
+
+static bool is_clear(const struct compare_row *row)
+{
+	return row->verdict == COMPARE_CLEAR || row->verdict == COMPARE_DIFFERS;
+}
+
+static void number_row(struct box *box, const struct compare_row *row)
+{
+	char text[COMPARE_CELL];
+
+	fprintf(box->out, "%*s", BOX_INDENT, "");
+	cell(box, row->name, NAME);
+	cell(box, compare_number(text, row, &row->a), -CELL);
+	cell(box, compare_number(text, row, &row->b), -CELL);
+	cell(box, compare_change(text, row), -CHANGE);
+	fprintf(box->out, "  %s%s%s\n",
+		box_ink(box, is_clear(row) ? BOX_BOLD : BOX_DIM),
+		compare_verdict_name(row->verdict), box_ink(box, BOX_PLAIN));
+}
+
+static void text_line(struct box *box, const char *side, const char *text)
+{
+	fprintf(box->out, "%*s%s ", UNDER + 2, "", side);
+	box_wrap(box, text == NULL ? "n/a" : *text == '\0' ? "none" : text, UNDER + 4);
+	putc('\n', box->out);
+}
+
+static void text_row(struct box *box, const struct compare_row *row)
+{
+	fprintf(box->out, "%*s", BOX_INDENT, "");
+	cell(box, row->name, 0);
+	putc('\n', box->out);
+	text_line(box, "A", row->a.text);
+	text_line(box, "B", row->b.text);
+}
+
+/* Measured numbers are told in any case, settings where they differ. */
+static bool is_told(const struct compare_row *row)
+{
+	return row->group <= COMPARE_COUNTS || row->verdict == COMPARE_DIFFERS ||
+	       row->verdict == COMPARE_UNKNOWN;
+}
+
+static void group(struct box *box, const struct compare_rows *rows,
+		  enum compare_group group)
+{
+	bool begun = false;
+
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct compare_row *row = &rows->rows[i];
+
+		if (row->group != group || !is_told(row))
+			continue;
+		if (!begun)
+			fprintf(box->out, "\n%*s%s%s%s\n", BOX_INDENT, "",
+				box_ink(box, BOX_DIM), compare_group_name(group),
+				box_ink(box, BOX_PLAIN));
+		begun = true;
+		if (row->unit == COMPARE_TEXT)
+			text_row(box, row);
+		else
+			number_row(box, row);
+	}
+}
+
+static void same(struct box *box, const struct compare_rows *rows)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < rows->count; i++)
+		count += !is_told(&rows->rows[i]);
+	if (count > 0)
+		fprintf(box->out, "\n%*s%zu settings and facts are the same.\n",
+			BOX_INDENT, "", count);
+}
+
+static void heads(struct box *box)
+{
+	fprintf(box->out, "\n%*s%*s%*s%*s\n", BOX_INDENT + NAME, "", CELL, "A", CELL,
+		"B", CHANGE, "change");
+}
+
+int compare_text(const struct compare *compare, const struct compare_rows *rows,
+		 const struct form_style *style, FILE *out, struct error *err)
+{
+	struct box box;
+
+	if (box_open(&box, style) < 0)
+		return error_set(err, ENOMEM, "no memory for the text");
+	putc('\n', box.out);
+	fprintf(box.out, "%*sA  ", BOX_INDENT, "");
+	box_wrap(&box, compare->a_name, UNDER);
+	fprintf(box.out, "\n%*sB  ", BOX_INDENT, "");
+	box_wrap(&box, compare->b_name, UNDER);
+	fputs("\n\n", box.out);
+	causes(&box, &rows->causes);
+	heads(&box);
+	for (int i = 0; i < COMPARE_GROUPS; i++)
+		group(&box, rows, (enum compare_group)i);
+	same(&box, rows);
+	putc('\n', box.out);
+	return box_close(&box, out, err);
+}

@@ -1,0 +1,414 @@
+#include "reports/gate/baseline.h"
+#include "loader/base/error.h"
+#include "reports/common/file.h"
+#include "reports/json/json.h"
+#include "reports/json/json_part.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct json_part_kind kind = {BASELINE_SCHEMA, "a baseline of dsa",
+					   "write a new one with dsa gate --update"};
+
+/* No rate, time or size of a real machine; sums and ratios of such stay finite. */
+static const double MOST = 1e15;
+
+static const double MOST_SHARE = 100; /* an estimate of a share may lie beside 0 .. 1 */
+
+#define AT(path, type, member) FIELD_AT(profile, path, type, member)
+
+const struct field baseline_fields[] = {
+	AT("version", TEXT, version),
+	AT("command", WORDS, command),
+	AT("loader", TEXT, loader),
+	AT("dataset.name", TEXT, dataset),
+	AT("dataset.source", TEXT, source),
+	AT("dataset.digest", TEXT, digest),
+	AT("dataset.samples", COUNT, dataset_samples),
+	AT("dataset.bytes", COUNT, dataset_bytes),
+	AT("dataset.classes", COUNT, classes),
+	AT("settings.seed", COUNT, seed),
+	AT("settings.batch", COUNT, batch),
+	AT("settings.workers", COUNT, workers),
+	AT("settings.fetch_depth", COUNT, fetch_depth),
+	AT("settings.prefetch", COUNT, prefetch),
+	AT("settings.cores", COUNT, cores),
+	AT("settings.engine", TEXT, engine),
+	AT("settings.cache", TEXT, cache),
+	AT("settings.cache_capacity_bytes", COUNT, cache_capacity_bytes),
+	AT("settings.cache_share", NUMBER, cache_share),
+	AT("settings.prep", TEXT, prep),
+	AT("settings.output", TEXT, output),
+	AT("settings.sample_bytes", COUNT, sample_bytes),
+	AT("settings.storage_is_memory", FLAG, storage_is_memory),
+	AT("settings.huge_pages", FLAG, huge_pages),
+	AT("emulated.accelerator_per_s", NUMBER, emulated_per_s),
+	AT("emulated.storage_bytes_per_s", NUMBER, storage_bandwidth),
+	AT("emulated.storage_latency_s", NUMBER, storage_latency_s),
+	AT("emulated.prep_delay_s", NUMBER, prep_delay_s),
+	AT("counted.samples", COUNT, counted.samples),
+	AT("counted.opens", COUNT, counted.opens),
+	AT("counted.reads", COUNT, counted.reads),
+	AT("counted.read_bytes", COUNT, counted.read_bytes),
+	AT("counted.hits", COUNT, counted.hits),
+	AT("counted.decoded_pixels", COUNT, counted.decoded_pixels),
+	AT("counted.skipped", COUNT, counted.skipped),
+	{NULL, FIELD_END, 0},
+};
+
+/* What differs from one launch to the next on the same machine says nothing of it. */
+static bool is_lasting(const char *key)
+{
+	static const char *const passing[] = {"time", "memory_available",
+					      "dataset_device"};
+
+	for (size_t i = 0; i < sizeof(passing) / sizeof(*passing); i++)
+		if (strcmp(key, passing[i]) == 0)
+			return false;
+	return true;
+}
+
+/* The last name of a path, to be freed: where a checkout lies differs. */
+static char *last_name(const char *path)
+{
+	size_t length = strlen(path);
+	const char *name;
+
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	name = length > 1 ? memrchr(path, '/', length) : NULL;
+	name = name == NULL ? path : name + 1;
+	return strndup(name, (size_t)(path + length - name));
+}
+
+static int place_about(json_t *root, const struct profile *about)
+{
+	struct profile shown = *about;
+	int result;
+
+	if (about->dataset != NULL) {
+		shown.dataset = last_name(about->dataset);
+		if (shown.dataset == NULL)
+			return -1;
+	}
+	result = json_part_place(root, baseline_fields, &shown);
+	if (about->dataset != NULL)
+		free(shown.dataset);
+	return result < 0 ? result : json_part_place_facts(root, about, is_lasting);
+}
+
+static size_t repetitions(const struct gate_session *session)
+{
+	return session->count < BASELINE_REPETITIONS ? session->count
+						     : BASELINE_REPETITIONS;
+}
+
+static bool has_metric(const struct gate_session *session, size_t metric)
+{
+	for (size_t i = 0; i < repetitions(session); i++)
+		if (isfinite(session->values[i][metric]))
+			return gate_metrics[metric].tier != GATE_EXACT;
+	return false;
+}
+
+/* The samples of one metric, null where unknown; NULL: no memory. */
+static json_t *samples_value(const struct gate_session *session, size_t metric)
+{
+	json_t *samples = json_array();
+
+	for (size_t i = 0; samples != NULL && i < repetitions(session); i++) {
+		double value = session->values[i][metric];
+		json_t *sample = isfinite(value) ? json_real(value) : json_null();
+
+		if (json_array_append_new(samples, sample) < 0) {
+			json_decref(samples);
+			return NULL;
+		}
+	}
+	return samples;
+}
+
+static json_t *session_value(const struct gate_session *session)
+{
+	json_t *samples = json_object(), *value;
+
+	for (size_t i = 0; samples != NULL && i < GATE_METRICS; i++)
+		if (has_metric(session, i) &&
+		    json_object_set_new(samples, gate_metrics[i].name,
+					samples_value(session, i)) < 0) {
+			json_decref(samples);
+			return NULL;
+		}
+	value = json_object();
+	if (json_object_set_new(value, "samples", samples) == 0 &&
+	    json_object_set_new(
+		    value, "when",
+		    json_part_text(session->when == NULL ? "" : session->when)) == 0)
+		return value;
+	json_decref(value);
+	return NULL;
+}
+
+static int place_sessions(json_t *root, const struct gate_side *side)
+{
+	size_t count = side->session_count;
+	json_t *sessions = json_array();
+
+	for (size_t i = count > BASELINE_SESSIONS ? count - BASELINE_SESSIONS : 0;
+	     sessions != NULL && i < count; i++)
+		if (json_array_append_new(sessions, session_value(&side->sessions[i])) <
+		    0) {
+			json_decref(sessions);
+			return -1;
+		}
+	return json_object_set_new(root, "sessions", sessions);
+}
+
+static json_t *baseline_value(const struct gate_side *side)
+{
+	json_t *root = json_pack("{s:s}", "schema", BASELINE_SCHEMA);
+
+	if (root != NULL && place_about(root, &side->about) == 0 &&
+	    place_sessions(root, side) == 0)
+		return root;
+	json_decref(root);
+	return NULL;
+}
+
+static int is_between(const json_t *value, double least, double most)
+{
+	double number = json_number_value(value);
+
+	return json_is_number(value) && number >= least && number <= most;
+}
+
+/* Samples of one metric into a column of rows; *count of them, as of those before, which
+ * is SIZE_MAX for the first. */
+static int read_samples(const json_t *samples, size_t metric, size_t *count,
+			double (*rows)[GATE_METRICS], struct error *err)
+{
+	bool points = gate_metrics[metric].points;
+	size_t i;
+
+	if (!json_is_array(samples) || json_array_size(samples) > BASELINE_REPETITIONS)
+		return json_part_wrong(err, "an array of at most 64 numbers");
+	if (*count != SIZE_MAX && json_array_size(samples) != *count)
+		return json_part_wrong(err, "as long as the other arrays of its "
+					    "session");
+	*count = json_array_size(samples);
+	for (i = 0; i < *count; i++) {
+		const json_t *value = json_array_get(samples, i);
+
+		if (is_between(value, points ? -MOST_SHARE : 0,
+			       points ? MOST_SHARE : MOST))
+			rows[i][metric] = json_number_value(value);
+		else if (!json_is_null(value))
+			break;
+	}
+	if (i == *count)
+		return 0;
+	json_part_wrong(err, points ? "a share from -100 to 100, or null"
+				    : "a number from 0 to 1e15, or null");
+	return error_within(err, -EBADMSG, "[%zu]", i);
+}
+
+static int read_rows(const json_t *samples, double (*rows)[GATE_METRICS], size_t *count,
+		     struct error *err)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < GATE_METRICS && result == 0; i++) {
+		const char *name = gate_metrics[i].name;
+		const json_t *column = json_object_get(samples, name);
+
+		if (column == NULL || gate_metrics[i].tier == GATE_EXACT)
+			continue;
+		result = read_samples(column, i, count, rows, err);
+		if (result < 0)
+			error_within(err, result, "samples.%s", name);
+	}
+	return result;
+}
+
+static int read_session(const json_t *value, struct gate_side *side, struct error *err)
+{
+	const char *when = json_string_value(json_object_get(value, "when"));
+	const json_t *samples = json_object_get(value, "samples");
+	double rows[BASELINE_REPETITIONS][GATE_METRICS];
+	struct gate_session *session;
+	size_t count = SIZE_MAX;
+	int result;
+
+	if (when == NULL || !json_is_object(samples))
+		return json_part_wrong(err, "an object with the text \"when\" and the "
+					    "object \"samples\"");
+	for (size_t i = 0; i < BASELINE_REPETITIONS * GATE_METRICS; i++)
+		rows[i / GATE_METRICS][i % GATE_METRICS] = NAN;
+	result = read_rows(samples, rows, &count, err);
+	if (result < 0)
+		return result;
+	session = gate_side_add_session(side, when);
+	for (size_t i = 0;
+	     session != NULL && count != SIZE_MAX && i < count && result == 0; i++)
+		result = gate_session_add(session, rows[i]);
+	return session == NULL || result < 0 ? error_set(err, ENOMEM, "no memory") : 0;
+}
+
+static int read_sessions(const json_t *root, struct gate_side *side, struct error *err)
+{
+	const json_t *sessions = json_object_get(root, "sessions");
+	size_t count = json_array_size(sessions);
+	int result = 0;
+
+	if (sessions == NULL)
+		return 0;
+	if (!json_is_array(sessions) || count > BASELINE_SESSIONS) {
+		json_part_wrong(err, "an array of at most 64 sessions");
+		return error_within(err, -EBADMSG, "sessions");
+	}
+	for (size_t i = 0; i < count && result == 0; i++) {
+		result = read_session(json_array_get(sessions, i), side, err);
+		if (result < 0)
+			error_within(err, result, "sessions[%zu]", i);
+	}
+	return result;
+}
+
+static int check_numbers(const struct profile *about, struct error *err)
+{
+	for (const struct field *field = baseline_fields; field->path != NULL;
+	     field++) {
+		const void *at = (const char *)about + field->offset;
+		double number = field->type == FIELD_NUMBER ? *(const double *)at : 0;
+
+		if (!(number < 0 || number > MOST))
+			continue;
+		json_part_wrong(err, "a number from 0 to 1e15");
+		return error_within(err, -EBADMSG, "%s", field->path);
+	}
+	return 0;
+}
+
+static int read_root(json_t *root, struct gate_side *side, struct error *err)
+{
+	int result = json_part_schema(root, &kind, err);
+
+	if (result == 0)
+		result = json_part_read(root, baseline_fields, &side->about, err);
+	if (result == 0)
+		result = check_numbers(&side->about, err);
+	if (result == 0)
+		result = json_part_read_facts(root, &side->about, err);
+	return result < 0 ? result : read_sessions(root, side, err);
+}
+
+/* What is written can be read: else the next run would find it damaged. */
+static int check_root(json_t *root, struct error *err)
+{
+	struct gate_side read;
+	int result;
+
+	gate_side_init(&read);
+	result = read_root(root, &read, err);
+	gate_side_free(&read);
+	return result < 0 ? error_within(err, result, "the baseline can't hold this")
+			  : 0;
+}
+
+int baseline_write(const struct gate_side *side, FILE *out, struct error *err)
+{
+	json_t *root = baseline_value(side);
+	int result;
+
+	if (root == NULL)
+		return error_set(err, ENOMEM, "no memory to write the baseline");
+	result = check_root(root, err);
+	errno = ENOMEM;
+	if (result == 0 &&
+	    (json_dumpf(root, out, JSON_PART_FLAGS) < 0 || putc('\n', out) == EOF))
+		result = error_sys(err, errno, "can't write the baseline");
+	json_decref(root);
+	return result;
+}
+
+static int fill(FILE *out, const void *side, struct error *err)
+{
+	return baseline_write(side, out, err);
+}
+
+int baseline_save(const struct gate_side *side, const char *path, struct error *err)
+{
+	return file_save(path, fill, side, err);
+}
+
+int baseline_read(const char *text, size_t size, struct gate_side *side,
+		  struct error *err)
+{
+	json_t *root = json_part_parse(text, size, err);
+	int result;
+
+	gate_side_init(side);
+	if (root == NULL)
+		return -EBADMSG;
+	result = read_root(root, side, err);
+	json_decref(root);
+	if (result < 0)
+		gate_side_free(side);
+	return result;
+}
+
+static int read_run(const char *text, size_t size, struct gate_side *side,
+		    struct error *err)
+{
+	struct profile run;
+	int result = json_result_read(text, size, &run, err);
+
+	if (result < 0)
+		return result;
+	if (gate_side_of_run(side, &run) < 0)
+		result = error_set(err, ENOMEM, "no memory");
+	profile_free(&run);
+	return result;
+}
+
+/* A run.json says so; what is no JSON at all is refused as a baseline. */
+static bool is_run(const char *text, size_t size)
+{
+	json_t *root = json_part_parse(text, size, NULL);
+	const char *schema = json_string_value(json_object_get(root, "schema"));
+	bool run = schema != NULL && strcmp(schema, JSON_RESULT_SCHEMA) == 0;
+
+	json_decref(root);
+	return run;
+}
+
+static int load(const char *path, bool any, struct gate_side *side, struct error *err)
+{
+	size_t size = 0;
+	int result;
+	char *text = json_part_slurp(path, kind.what, &size, &result, err);
+
+	gate_side_init(side);
+	if (text == NULL)
+		return result;
+	if (any && is_run(text, size))
+		result = read_run(text, size, side, err);
+	else
+		result = baseline_read(text, size, side, err);
+	free(text);
+	if (result == 0)
+		return 0;
+	gate_side_free(side);
+	return error_within(err, result, "%s", path);
+}
+
+int baseline_load(const char *path, struct gate_side *side, struct error *err)
+{
+	return load(path, false, side, err);
+}
+
+int baseline_load_any(const char *path, struct gate_side *side, struct error *err)
+{
+	return load(path, true, side, err);
+}

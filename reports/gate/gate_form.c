@@ -1,0 +1,132 @@
+#include "reports/gate/gate_form.h"
+#include "loader/base/error.h"
+#include "reports/common/file.h"
+#include "reports/gate/gate_part.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const struct gate_form gate_forms[] = {
+	{"text", gate_text_write},
+	{"json", gate_json_write},
+	{"junit", gate_junit_write},
+	{"markdown", gate_comment_write},
+	{"summary", gate_summary_write},
+	{"github", gate_github_write},
+	{NULL, NULL},
+};
+
+struct saving {
+	const struct gate_form *form;
+	const struct gate_told *told;
+};
+
+static int fill(FILE *out, const void *context, struct error *err)
+{
+	const struct saving *saving = context;
+	const struct form_style style = {0};
+
+	return saving->form->write(saving->told, &style, out, err);
+}
+
+static int write_all(int fd, const char *text, size_t size)
+{
+	for (size_t at = 0; at < size;) {
+		ssize_t wrote = write(fd, text + at, size - at);
+
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote <= 0)
+			return wrote < 0 ? -errno : -EIO;
+		at += (size_t)wrote;
+	}
+	return 0;
+}
+
+/* Half of it would hide what follows: then the file is as long as it was. */
+static int write_after(int fd, off_t before, const char *text, size_t size,
+		       struct error *err)
+{
+	int result = write_all(fd, text, size);
+
+	if (result == 0)
+		return 0;
+	if (ftruncate(fd, before) < 0 && errno != EINVAL)
+		return error_sys(err, errno, "can't take back half a verdict");
+	return error_sys(err, -result, "can't write");
+}
+
+static int append_to(int fd, const struct saving *saving, struct error *err)
+{
+	struct gate_told told = *saving->told;
+	const struct form_style style = {0};
+	struct stat about;
+	char *text = NULL;
+	size_t size;
+	FILE *out;
+	int result;
+
+	if (fstat(fd, &about) < 0)
+		return error_sys(err, errno, "can't write");
+	told.before = S_ISREG(about.st_mode) ? (size_t)about.st_size : 0;
+	out = open_memstream(&text, &size);
+	if (out == NULL)
+		return error_set(err, ENOMEM, "no memory");
+	result = saving->form->write(&told, &style, out, err);
+	if (fclose(out) == EOF && result == 0)
+		result = error_set(err, ENOMEM, "no memory");
+	if (result == 0)
+		result = write_after(fd, about.st_size, text, size, err);
+	free(text);
+	return result;
+}
+
+static int append(const struct saving *saving, const char *path, struct error *err)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	int result;
+
+	if (fd < 0)
+		return error_sys(err, errno, "%s: can't write", path);
+	result = append_to(fd, saving, err);
+	if (close(fd) < 0 && result == 0)
+		return error_sys(err, errno, "%s: can't write", path);
+	return result < 0 ? error_within(err, result, "%s", path) : 0;
+}
+
+static int print(const struct saving *saving, struct error *err)
+{
+	int result = fill(stdout, saving, err);
+
+	errno = 0;
+	if (result == 0 && (fflush(stdout) == EOF || ferror(stdout)))
+		result = error_sys(err, errno == 0 ? EIO : errno,
+				   "standard output: can't write");
+	return result;
+}
+
+const struct gate_form *gate_form_find(const char *name)
+{
+	const struct gate_form *form = gate_forms;
+
+	while (form->name != NULL && strcmp(form->name, name) != 0)
+		form++;
+	return form->name != NULL ? form : NULL;
+}
+
+int gate_form_save(const char *name, const struct gate_told *told, const char *path,
+		   bool after, struct error *err)
+{
+	const struct saving saving = {gate_form_find(name), told};
+
+	if (saving.form == NULL)
+		return error_set(err, EINVAL, "no form of a verdict is called '%s'",
+				 name);
+	if (strcmp(path, "-") == 0)
+		return print(&saving, err);
+	return after ? append(&saving, path, err) : file_save(path, fill, &saving, err);
+}

@@ -1,0 +1,129 @@
+/*
+ * gate_github.c - the verdict of a gate as workflow commands of GitHub, which become
+ * annotations of the run:
+ *
+ *	::error title=dsa gate%3A fetch_stall::12.1% to 30.3%, limit 5 pt%0Awhy
+ */
+#include "loader/base/error.h"
+#include "reports/common/escape.h"
+#include "reports/gate/gate_part.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Visible text; what would end a command's part is written in hexadecimal. */
+static void write_text(FILE *out, const char *text, const char *ends)
+{
+	char shown[GATE_PART_TEXT];
+
+	for (const char *at = escape_to(shown, sizeof(shown), text); *at != '\0'; at++)
+		if (strchr(ends, *at) != NULL)
+			fprintf(out, "%%%02X", (unsigned char)*at);
+		else
+			putc(*at, out);
+}
+
+static void begin(FILE *out, const char *level, const char *title)
+{
+	fprintf(out, "::%s title=dsa gate%%3A ", level);
+	write_text(out, title, "%:,");
+	fputs("::", out);
+}
+
+static void write_lines(FILE *out, char *const *lines, size_t count)
+{
+	for (size_t i = 0; i < count && i < GATE_PART_LINES; i++) {
+		fputs("%0A", out);
+		write_text(out, lines[i], "%");
+	}
+	if (count > GATE_PART_LINES)
+		fprintf(out, "%%0Aand %zu more", count - GATE_PART_LINES);
+}
+
+static void write_verdict(FILE *out, const struct gate_verdict *verdict)
+{
+	bool told = verdict->outcome == GATE_INCONCLUSIVE;
+	size_t count;
+	char *const *causes = gate_part_causes(verdict, &count);
+
+	begin(out, told ? "warning" : "error", gate_outcome_name(verdict->outcome));
+	write_text(out, verdict->why, "%");
+	write_lines(out, verdict->mismatches, verdict->mismatch_count);
+	write_lines(out, causes, count);
+	putc('\n', out);
+}
+
+/* NULL: nobody need be told of it. */
+static const char *level(const struct gate_finding *finding)
+{
+	switch (finding->status) {
+	case GATE_REGRESSED:
+	case GATE_MISSING:
+		return "error";
+	case GATE_UNDECIDED:
+		return "warning";
+	case GATE_INFORMS:
+		return finding->worse.value > finding->limit ? "notice" : NULL;
+	default:
+		return NULL;
+	}
+}
+
+static void write_finding(FILE *out, const struct gate_finding *finding)
+{
+	struct gate_cells cells;
+
+	gate_part_cells(finding, &cells);
+	begin(out, level(finding), finding->name);
+	write_text(out, cells.base, "%");
+	fputs(" to ", out);
+	write_text(out, cells.now, "%");
+	fputs(", worse by ", out);
+	write_text(out, cells.worse, "%");
+	fputs(", limit ", out);
+	write_text(out, cells.limit, "%");
+	fputs("%0A", out);
+	write_text(out, finding->why, "%");
+	putc('\n', out);
+}
+
+static void write_ranked(const struct gate_verdict *verdict,
+			 const struct gate_finding **ranked, FILE *out)
+{
+	size_t told = 0, more = 0;
+
+	if (verdict->outcome != GATE_PASS) {
+		write_verdict(out, verdict);
+		told++;
+	}
+	for (size_t i = 0; i < verdict->count; i++) {
+		if (level(ranked[i]) == NULL)
+			continue;
+		if (told == GATE_ANNOTATIONS) {
+			more++;
+			continue;
+		}
+		write_finding(out, ranked[i]);
+		told++;
+	}
+	if (more > 0)
+		fprintf(out,
+			"dsa gate: %zu more metrics are not annotated; the summary and "
+			"the "
+			"report tell of them\n",
+			more);
+}
+
+int gate_github_write(const struct gate_told *told, const struct form_style *style,
+		      FILE *out, struct error *err)
+{
+	const struct gate_finding **ranked = gate_part_rank(told->verdict);
+
+	(void)style;
+	if (ranked == NULL)
+		return error_set(err, ENOMEM, "no memory to write the verdict");
+	write_ranked(told->verdict, ranked, out);
+	free(ranked);
+	return 0;
+}

@@ -1,0 +1,267 @@
+/*
+ * gate_junit.c - the verdict of a gate as JUnit XML, as Jenkins, GitLab and GitHub's
+ * actions read it: a suite, a test case a metric.
+ */
+#include "loader/base/error.h"
+#include "reports/common/escape.h"
+#include "reports/gate/gate_part.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What stands around the test cases: texts are short, and escaped at most six times as
+ * long. */
+enum { AROUND = (2 * GATE_PART_LINES + 16) * 6 * GATE_PART_TEXT, NAME = 160 };
+
+/* NAME="text", cut if it is long. */
+static void attribute(FILE *out, const char *name, const char *text)
+{
+	char shown[GATE_PART_TEXT];
+
+	fprintf(out, " %s=\"", name);
+	escape_html(out, escape_to(shown, sizeof(shown), text));
+	putc('"', out);
+}
+
+/* The element that says that it did not pass, or NULL. */
+static const char *element(enum gate_status status)
+{
+	switch (status) {
+	case GATE_REGRESSED:
+		return "failure";
+	case GATE_UNDECIDED:
+	case GATE_MISSING:
+		return "error";
+	case GATE_INFORMS:
+		return "skipped";
+	default:
+		return NULL;
+	}
+}
+
+static void write_result(FILE *out, const struct gate_finding *finding)
+{
+	const char *name = element(finding->status);
+
+	if (name == NULL)
+		return;
+	fprintf(out, "   <%s", name);
+	if (finding->status != GATE_INFORMS)
+		attribute(out, "type", gate_status_name(finding->status));
+	attribute(out, "message", finding->why);
+	fputs("/>\n", out);
+}
+
+/* Names are numbered where two are the same: of these only one would be kept. */
+static void write_case(FILE *out, const struct gate_finding *finding, size_t number)
+{
+	struct gate_cells cells;
+	char shown[NAME];
+
+	gate_part_cells(finding, &cells);
+	fputs("  <testcase classname=\"dsa.gate\" name=\"", out);
+	escape_html(out, escape_to(shown, sizeof(shown), finding->name));
+	if (number > 0)
+		fprintf(out, " #%zu", number);
+	fputs("\" time=\"0\">\n", out);
+	write_result(out, finding);
+	fprintf(out,
+		"   <system-out>before %s, now %s, worse by %s%s%s%s, limit "
+		"%s</system-out>\n  </testcase>\n",
+		cells.base, cells.now, cells.worse, *cells.range == '\0' ? "" : " (",
+		cells.range, *cells.range == '\0' ? "" : ")", cells.limit);
+}
+
+static void write_plain(FILE *out, const struct gate_finding *finding, size_t place)
+{
+	(void)place;
+	write_case(out, finding, 0);
+}
+
+static void write_numbered(FILE *out, const struct gate_finding *finding, size_t place)
+{
+	write_case(out, finding, place + 1);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	char left[NAME], right[NAME];
+
+	return strcmp(escape_to(left, sizeof(left),
+				(*(const struct gate_finding *const *)a)->name),
+		      escape_to(right, sizeof(right),
+				(*(const struct gate_finding *const *)b)->name));
+}
+
+/* 1: two metrics are shown by the same name; 0: none are; -ENOMEM. */
+static int has_twins(const struct gate_finding *const *ranked, size_t count)
+{
+	const struct gate_finding **sorted = calloc(count + 1, sizeof(*sorted));
+	int twins = 0;
+
+	if (sorted == NULL)
+		return -ENOMEM;
+	memcpy(sorted, ranked, count * sizeof(*sorted));
+	qsort(sorted, count, sizeof(*sorted), by_name);
+	for (size_t i = 1; i < count && !twins; i++)
+		twins = by_name(&sorted[i - 1], &sorted[i]) == 0;
+	free(sorted);
+	return twins;
+}
+
+/* The verdict as a finding: a whole that did not pass is no suite that passed. */
+static struct gate_finding whole(const struct gate_verdict *verdict)
+{
+	static const enum gate_status statuses[] = {
+		[GATE_PASS] = GATE_PASSED,
+		[GATE_REGRESSION] = GATE_REGRESSED,
+		[GATE_INCONCLUSIVE] = GATE_UNDECIDED,
+		[GATE_MISMATCH] = GATE_MISSING,
+	};
+
+	return (struct gate_finding){.status = statuses[verdict->outcome]};
+}
+
+struct totals {
+	size_t tests, failures, errors, skipped;
+};
+
+static void count(struct totals *totals, enum gate_status status)
+{
+	totals->tests++;
+	totals->failures += status == GATE_REGRESSED;
+	totals->errors += status == GATE_UNDECIDED || status == GATE_MISSING;
+	totals->skipped += status == GATE_INFORMS;
+}
+
+static void write_totals(FILE *out, const struct totals *totals, double seconds)
+{
+	fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\"", totals->tests,
+		totals->failures, totals->errors);
+	if (isfinite(seconds) && seconds >= 0 && seconds < 1e12)
+		fprintf(out, " time=\"%.3f\"", seconds);
+}
+
+static void write_head(FILE *out, const struct gate_told *told,
+		       const struct totals *totals)
+{
+	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"dsa "
+	      "gate\"",
+	      out);
+	write_totals(out, totals, told->seconds);
+	fputs(">\n <testsuite", out);
+	attribute(out, "name", told->name == NULL ? "dsa gate" : told->name);
+	write_totals(out, totals, told->seconds);
+	fprintf(out, " skipped=\"%zu\"", totals->skipped);
+	if (told->when != NULL)
+		attribute(out, "timestamp", told->when);
+	fputs(">\n", out);
+}
+
+static void write_property(FILE *out, const char *name, const char *value)
+{
+	if (value == NULL || *value == '\0')
+		return;
+	fprintf(out, "   <property name=\"%s\"", name);
+	attribute(out, "value", value);
+	fputs("/>\n", out);
+}
+
+static int write_properties(FILE *out, const struct gate_told *told)
+{
+	char *basis = gate_part_basis(told->verdict, told->seconds);
+	char *seen = gate_part_seen(told->verdict);
+
+	fputs("  <properties>\n", out);
+	write_property(out, "outcome", gate_outcome_name(told->verdict->outcome));
+	write_property(out, "command", told->command);
+	write_property(out, "report", told->report);
+	write_property(out, "rests on", basis);
+	write_property(out, "can see", seen);
+	fputs("  </properties>\n", out);
+	free(seen);
+	free(basis);
+	return seen == NULL || basis == NULL ? -ENOMEM : 0;
+}
+
+static void write_verdict(FILE *out, const struct gate_verdict *verdict)
+{
+	struct gate_finding verdict_case = whole(verdict);
+	const char *name = element(verdict_case.status);
+
+	fputs("  <testcase classname=\"dsa\" name=\"gate\" time=\"0\">\n", out);
+	if (name != NULL) {
+		fprintf(out, "   <%s type=\"%s\"", name,
+			gate_outcome_name(verdict->outcome));
+		attribute(out, "message", verdict->why);
+		fputs("/>\n", out);
+	}
+	fputs("  </testcase>\n", out);
+}
+
+static void write_lines(FILE *out, char *const *lines, size_t count)
+{
+	char shown[GATE_PART_TEXT];
+
+	for (size_t i = 0; i < count && i < GATE_PART_LINES; i++) {
+		escape_html(out, escape_to(shown, sizeof(shown), lines[i]));
+		putc('\n', out);
+	}
+	if (count > GATE_PART_LINES)
+		fprintf(out, "and %zu more\n", count - GATE_PART_LINES);
+}
+
+static void write_foot(FILE *out, const struct gate_verdict *verdict, size_t left_out)
+{
+	size_t count;
+	char *const *causes = gate_part_causes(verdict, &count);
+
+	fputs("  <system-out>", out);
+	escape_html(out, verdict->why);
+	putc('\n', out);
+	write_lines(out, verdict->mismatches, verdict->mismatch_count);
+	write_lines(out, causes, count);
+	if (left_out > 0)
+		fprintf(out, "%zu metrics are left out here, the worst are shown\n",
+			left_out);
+	fputs("</system-out>\n </testsuite>\n</testsuites>\n", out);
+}
+
+static int write_ranked(const struct gate_told *told,
+			const struct gate_finding **ranked, FILE *out)
+{
+	const struct gate_verdict *verdict = told->verdict;
+	int twins = has_twins(ranked, verdict->count), result;
+	struct totals totals = {0};
+	struct gate_rows rows;
+
+	if (twins < 0)
+		return twins;
+	result = gate_part_rows(ranked, verdict->count, GATE_JUNIT_MOST - AROUND,
+				twins ? write_numbered : write_plain, &rows);
+	if (result < 0)
+		return result;
+	count(&totals, whole(verdict).status);
+	for (size_t i = 0; i < rows.shown; i++)
+		count(&totals, ranked[i]->status);
+	write_head(out, told, &totals);
+	result = write_properties(out, told);
+	write_verdict(out, verdict);
+	fwrite(rows.text, 1, rows.size, out);
+	write_foot(out, verdict, verdict->count - rows.shown);
+	free(rows.text);
+	return result;
+}
+
+int gate_junit_write(const struct gate_told *told, const struct form_style *style,
+		     FILE *out, struct error *err)
+{
+	const struct gate_finding **ranked = gate_part_rank(told->verdict);
+	int result = ranked == NULL ? -ENOMEM : write_ranked(told, ranked, out);
+
+	(void)style;
+	free(ranked);
+	return result < 0 ? error_set(err, ENOMEM, "no memory to write the verdict")
+			  : 0;
+}

@@ -1,0 +1,257 @@
+#include "reports/gate/gate_part.h"
+#include "reports/common/escape.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *gate_part_outcome_sign(enum gate_outcome outcome, bool plain)
+{
+	static const char *const signs[][2] = {
+		[GATE_PASS] = {"✓", "+"},
+		[GATE_REGRESSION] = {"✗", "X"},
+		[GATE_INCONCLUSIVE] = {"?", "?"},
+		[GATE_MISMATCH] = {"≠", "!"},
+	};
+
+	return signs[outcome][plain];
+}
+
+const char *gate_part_status_sign(enum gate_status status, bool plain)
+{
+	static const char *const signs[][2] = {
+		[GATE_PASSED] = {"✓", "+"},    [GATE_REGRESSED] = {"✗", "X"},
+		[GATE_UNDECIDED] = {"?", "?"}, [GATE_MISSING] = {"∅", "!"},
+		[GATE_INFORMS] = {"·", "."},
+	};
+
+	return signs[status][plain];
+}
+
+/* Exact ones with all their digits: one open more in a thousand samples is to be seen. */
+static void value(char *to, const struct gate_finding *finding, double number)
+{
+	bool share = strcmp(finding->unit, "share") == 0;
+
+	if (!isfinite(number))
+		snprintf(to, FORMAT_SIZE, "n/a");
+	else if (finding->tier == GATE_EXACT)
+		snprintf(to, FORMAT_SIZE, share ? "%.8g%%" : "%.8g",
+			 share ? 100 * number : number);
+	else if (share)
+		format_percent(to, number);
+	else if (strcmp(finding->unit, "s") == 0)
+		format_seconds(to, number);
+	else if (strcmp(finding->unit, "B") == 0)
+		format_bytes(to, number);
+	else
+		format_rate(to, number);
+}
+
+static const char *measure(const struct gate_finding *finding)
+{
+	return finding->points ? " pt" : "%";
+}
+
+/* "+18.2", in hundredths; small ones keep two digits. */
+static void change(char *to, double share)
+{
+	double hundredths = 100 * share;
+
+	if (!isfinite(share))
+		snprintf(to, FORMAT_SIZE, "%s",
+			 isnan(share) ? "n/a"
+			 : share > 0  ? "+inf"
+				      : "-inf");
+	else if (share == 0)
+		snprintf(to, FORMAT_SIZE, "0");
+	else if (fabs(hundredths) < .05 || fabs(hundredths) >= 1e5)
+		snprintf(to, FORMAT_SIZE, "%+.2g", hundredths);
+	else
+		snprintf(to, FORMAT_SIZE, "%+.*f", fabs(hundredths) < 999.5,
+			 hundredths);
+}
+
+/* A size of a change, without a sign: "5", "0.1". */
+static void amount(char *to, double share)
+{
+	snprintf(to, FORMAT_SIZE, "%.3g", 100 * share);
+}
+
+static void range(char *to, size_t size, const struct gate_finding *finding)
+{
+	char low[FORMAT_SIZE], high[FORMAT_SIZE];
+	size_t at = 0;
+
+	to[0] = '\0';
+	if (finding->tier == GATE_EXACT || isnan(finding->worse.low) ||
+	    isnan(finding->worse.high))
+		return;
+	change(low, finding->worse.low);
+	change(high, finding->worse.high);
+	at = (size_t)snprintf(to, size, "%s .. %s%s", low, high, measure(finding));
+	if (isfinite(finding->p))
+		snprintf(to + at, size - at, ", p %.2g", finding->p);
+}
+
+void gate_part_cells(const struct gate_finding *finding, struct gate_cells *cells)
+{
+	value(cells->base, finding, finding->base);
+	value(cells->now, finding, finding->now);
+	change(cells->worse, finding->worse.value);
+	if (isfinite(finding->worse.value))
+		strcat(cells->worse, measure(finding));
+	range(cells->range, sizeof(cells->range), finding);
+	snprintf(cells->limit, sizeof(cells->limit), "none");
+	if (isfinite(finding->limit)) {
+		amount(cells->limit, finding->limit);
+		strcat(cells->limit, measure(finding));
+	}
+}
+
+char *const *gate_part_causes(const struct gate_verdict *verdict, size_t *count)
+{
+	bool told =
+		verdict->cause_count > 0 && strncmp(verdict->why, verdict->causes[0],
+						    strlen(verdict->causes[0])) == 0;
+
+	*count = verdict->cause_count - told;
+	return told ? verdict->causes + 1 : verdict->causes;
+}
+
+static int severity(enum gate_status status)
+{
+	static const int order[] = {
+		[GATE_REGRESSED] = 0, [GATE_MISSING] = 1, [GATE_UNDECIDED] = 2,
+		[GATE_INFORMS] = 3,   [GATE_PASSED] = 4,
+	};
+
+	return order[status];
+}
+
+/* How much worse it got; what is not known is told last. */
+static double excess(const struct gate_finding *finding)
+{
+	return isnan(finding->worse.value) ? -INFINITY : finding->worse.value;
+}
+
+static int by_severity(const void *a, const void *b)
+{
+	const struct gate_finding *const *left = a, *const *right = b;
+	int order = severity((*left)->status) - severity((*right)->status);
+
+	if (order == 0 && excess(*left) != excess(*right))
+		order = excess(*left) > excess(*right) ? -1 : 1;
+	return order != 0 ? order : (*left > *right) - (*left < *right);
+}
+
+const struct gate_finding **gate_part_rank(const struct gate_verdict *verdict)
+{
+	const struct gate_finding **ranked =
+		calloc(verdict->count + 1, sizeof(*ranked));
+
+	for (size_t i = 0; ranked != NULL && i < verdict->count; i++)
+		ranked[i] = &verdict->findings[i];
+	if (ranked != NULL)
+		qsort(ranked, verdict->count, sizeof(*ranked), by_severity);
+	return ranked;
+}
+
+int gate_part_rows(const struct gate_finding **ranked, size_t count, size_t most,
+		   gate_part_row *row, struct gate_rows *rows)
+{
+	FILE *out;
+	size_t end = 0;
+	int failed;
+
+	*rows = (struct gate_rows){0};
+	out = open_memstream(&rows->text, &rows->size);
+	if (out == NULL)
+		return -ENOMEM;
+	for (; rows->shown < count; rows->shown++) {
+		row(out, ranked[rows->shown], rows->shown);
+		if (fflush(out) == EOF || rows->size > most)
+			break;
+		end = rows->size;
+	}
+	failed = ferror(out);
+	if (fclose(out) == EOF || failed) {
+		free(rows->text);
+		return -ENOMEM;
+	}
+	rows->size = end;
+	rows->text[end] = '\0';
+	return 0;
+}
+
+static void see_timed(FILE *out, const struct gate_finding *finding)
+{
+	bool noisy = finding->floor > finding->limit;
+	double from = noisy ? finding->floor : finding->limit;
+	double least = finding->limit + finding->detectable;
+	char all[FORMAT_SIZE], part[FORMAT_SIZE], more[FORMAT_SIZE], name[64];
+
+	amount(all, least);
+	amount(part, from);
+	amount(more, least - from);
+	fprintf(out, "%s from %s%s on (%s %s + %s)",
+		escape_to(name, sizeof(name), finding->name), all, measure(finding),
+		noisy ? "noise" : "limit", part, more);
+}
+
+static void see(FILE *out, const struct gate_verdict *verdict)
+{
+	size_t exact = 0, timed = 0;
+
+	for (size_t i = 0; i < verdict->count; i++) {
+		const struct gate_finding *finding = &verdict->findings[i];
+
+		exact += finding->tier == GATE_EXACT && isfinite(finding->worse.value);
+		if (finding->tier == GATE_EXACT || !isfinite(finding->detectable) ||
+		    !isfinite(finding->limit) || timed == GATE_TIMED_MOST)
+			continue;
+		fputs(timed++ > 0 ? ", " : "", out);
+		see_timed(out, finding);
+	}
+	if (exact > 0)
+		fprintf(out, "%sany change of %zu exact count%s beyond its limit",
+			timed > 0 ? "; " : "", exact, exact == 1 ? "" : "s");
+}
+
+char *gate_part_seen(const struct gate_verdict *verdict)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (out == NULL)
+		return NULL;
+	see(out, verdict);
+	if (fclose(out) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+char *gate_part_basis(const struct gate_verdict *verdict, double seconds)
+{
+	char against[96] = " pairs", alpha[32] = "", time[FORMAT_SIZE], *text = NULL;
+	int length;
+
+	if (!verdict->paired)
+		snprintf(against, sizeof(against),
+			 " repetitions against %zu of %zu session%s",
+			 verdict->base_repetitions, verdict->base_sessions,
+			 verdict->base_sessions == 1 ? "" : "s");
+	if (isfinite(verdict->alpha))
+		snprintf(alpha, sizeof(alpha), ", alpha %.3g", verdict->alpha);
+	format_seconds(time, seconds);
+	length = verdict->repetitions == 0
+			 ? asprintf(&text, "exact counts alone%s%s",
+				    isfinite(seconds) ? ", " : "",
+				    isfinite(seconds) ? time : "")
+			 : asprintf(&text, "%zu%s%s%s%s", verdict->repetitions, against,
+				    alpha, isfinite(seconds) ? ", " : "",
+				    isfinite(seconds) ? time : "");
+	return length < 0 ? NULL : text;
+}

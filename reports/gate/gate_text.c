@@ -1,0 +1,145 @@
+/* gate_text.c - the verdict of a gate for a terminal. */
+#include "loader/base/error.h"
+#include "reports/common/escape.h"
+#include "reports/gate/gate_part.h"
+#include "reports/terminal/box.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME = 25, COMMAND_INDENT = 13 };
+
+/* "X regression: fetch_stall is 18.2 points worse" */
+static void head(struct box *box, const struct gate_verdict *verdict)
+{
+	const char *word = gate_outcome_name(verdict->outcome);
+
+	fprintf(box->out, "\n%*s%s%s %s%s: ", BOX_INDENT, "", box_ink(box, BOX_BOLD),
+		gate_part_outcome_sign(verdict->outcome, box->style->ascii), word,
+		box_ink(box, BOX_PLAIN));
+	/* The first line is shorter by what stands there already. */
+	box_wrap(box, verdict->why, BOX_INDENT + 4 + strlen(word));
+	fputs("\n\n", box->out);
+}
+
+static void lines(struct box *box, const char *label, char *const *texts, size_t count)
+{
+	char shown[GATE_PART_TEXT];
+
+	for (size_t i = 0; i < count && i < GATE_PART_LINES; i++)
+		box_line(box, i == 0 ? label : "", "%s",
+			 escape_to(shown, sizeof(shown), texts[i]));
+	if (count > GATE_PART_LINES)
+		box_line(box, "", "and %zu more", count - GATE_PART_LINES);
+	if (count > 0)
+		putc('\n', box->out);
+}
+
+static void name(const struct box *box, const char *text)
+{
+	const char *cut;
+
+	text = escape_tail(text, NAME, &cut);
+	fputs(cut, box->out);
+	escape_plain(box->out, text);
+	fprintf(box->out, "%*s", (int)(NAME - strlen(cut) - escape_width(text)), "");
+}
+
+/* An exact count as it was: there is nothing more to say. */
+static bool is_plain(const struct gate_finding *finding)
+{
+	return finding->tier == GATE_EXACT && finding->status == GATE_PASSED &&
+	       finding->now == finding->base;
+}
+
+static void row(struct box *box, const struct gate_finding *finding)
+{
+	const char *sign = gate_part_status_sign(finding->status, box->style->ascii);
+	bool bold = finding->status == GATE_REGRESSED;
+	struct gate_cells cells;
+	char more[GATE_WHY + sizeof(cells.range) + 8];
+
+	gate_part_cells(finding, &cells);
+	fprintf(box->out, "%*s%s%s ", BOX_INDENT, "",
+		bold ? box_ink(box, BOX_BOLD) : "", sign);
+	name(box, finding->name);
+	fprintf(box->out, " %9s %9s %9s %6s  %s%s\n", cells.base, cells.now,
+		cells.worse, cells.limit, gate_status_name(finding->status),
+		bold ? box_ink(box, BOX_PLAIN) : "");
+	snprintf(more, sizeof(more), "%s%s%s", cells.range,
+		 *cells.range != '\0' && *finding->why != '\0' ? ": " : "",
+		 finding->why);
+	if (*more == '\0' || is_plain(finding))
+		return;
+	fprintf(box->out, "%*s%s", BOX_INDENT + 4, "", box_ink(box, BOX_DIM));
+	box_wrap(box, more, BOX_INDENT + 4);
+	fprintf(box->out, "%s\n", box_ink(box, BOX_PLAIN));
+}
+
+static void table(struct box *box, const struct gate_verdict *verdict)
+{
+	const struct gate_finding **ranked = gate_part_rank(verdict);
+
+	box->failed |= ranked == NULL;
+	if (verdict->count > 0)
+		fprintf(box->out, "%*s  %s%-*s %9s %9s %9s %6s  %s%s\n", BOX_INDENT, "",
+			box_ink(box, BOX_DIM), NAME, "metric", "before", "now",
+			"worse by", "limit", "verdict", box_ink(box, BOX_PLAIN));
+	for (size_t i = 0; ranked != NULL && i < verdict->count; i++)
+		row(box, ranked[i]);
+	if (verdict->count > 0)
+		putc('\n', box->out);
+	free(ranked);
+}
+
+/* A line of the sentence, which is freed. */
+static void sentence(struct box *box, const char *label, char *text)
+{
+	box->failed |= text == NULL;
+	if (text != NULL && *text != '\0')
+		box_line(box, label, "%s", text);
+	free(text);
+}
+
+/* A command is not broken into lines, so that it can be copied. */
+static void again(struct box *box, const char *command)
+{
+	if (command == NULL)
+		return;
+	fprintf(box->out, "%*s%sagain%s%*s", BOX_INDENT, "", box_ink(box, BOX_DIM),
+		box_ink(box, BOX_PLAIN), COMMAND_INDENT - BOX_INDENT - 5, "");
+	escape_plain(box->out, command);
+	putc('\n', box->out);
+}
+
+static void write_box(struct box *box, const struct gate_told *told)
+{
+	const struct gate_verdict *verdict = told->verdict;
+	size_t count;
+	char *const *causes = gate_part_causes(verdict, &count);
+
+	head(box, verdict);
+	lines(box, "not equal", verdict->mismatches, verdict->mismatch_count);
+	lines(box, "causes", causes, count);
+	table(box, verdict);
+	sentence(box, "can see", gate_part_seen(verdict));
+	sentence(box, "rests on", gate_part_basis(verdict, told->seconds));
+	if (told->name != NULL)
+		box_line(box, "against", "%s", told->name);
+	again(box, told->command);
+	if (told->report != NULL)
+		box_line(box, "report", "%s", told->report);
+	putc('\n', box->out);
+}
+
+int gate_text_write(const struct gate_told *told, const struct form_style *style,
+		    FILE *out, struct error *err)
+{
+	struct box box;
+
+	if (box_open(&box, style) < 0)
+		return error_set(err, ENOMEM, "no memory for the text");
+	write_box(&box, told);
+	return box_close(&box, out, err);
+}

@@ -1,0 +1,97 @@
+/* html_bar.c - the shares of a step as a stacked bar. */
+#include "reports/html/html_part.h"
+
+/* Patterns over the colours: the parts differ without colour, too. */
+static void patterns(FILE *out)
+{
+	fputs("<defs><pattern id=\"hatch\" width=\"9\" height=\"9\" "
+	      "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
+	      "<path d=\"M0 0V9\" stroke=\"var(--surface)\" stroke-width=\"5\" "
+	      "stroke-opacity=\".38\"/></pattern>"
+	      "<pattern id=\"dots\" width=\"10\" height=\"10\" "
+	      "patternUnits=\"userSpaceOnUse\"><circle cx=\"5\" cy=\"5\" r=\"2.2\" "
+	      "fill=\"var(--surface)\" fill-opacity=\".6\"/></pattern></defs>\n",
+	      out);
+}
+
+const struct html_share html_parts[] = {
+	{"compute", "--compute", NULL, "Compute", "the training step itself"},
+	{"prep", "--prep", "hatch", "Prep stall",
+	 "waiting for decoding, cropping, normalising"},
+	{"fetch", "--fetch", "dots", "Fetch stall",
+	 "waiting for bytes from storage or cache"},
+};
+
+/* Lengths are percent of the bar, so that patterns and strokes keep their shape. */
+static void segment(FILE *out, const struct html_share *part, double from, double to)
+{
+	fprintf(out,
+		"<rect x=\"%.2f%%\" y=\"16\" width=\"%.2f%%\" height=\"44\" "
+		"fill=\"var(%s)\"/>\n",
+		from, to - from, part->ink);
+	if (part->pattern != NULL)
+		fprintf(out,
+			"<rect x=\"%.2f%%\" y=\"16\" width=\"%.2f%%\" height=\"44\" "
+			"fill=\"url(#%s)\"/>\n",
+			from, to - from, part->pattern);
+}
+
+/* The interval of a border between two parts, at the height y. */
+static void whisker(FILE *out, double low, double high, int y)
+{
+	low = 100 * fmax(0, fmin(1, low));
+	high = 100 * fmax(0, fmin(1, high));
+	if (!(high > low))
+		return;
+	fprintf(out,
+		"<g stroke=\"var(--text)\" stroke-width=\"1.5\">"
+		"<line x1=\"%.2f%%\" y1=\"%d\" x2=\"%.2f%%\" y2=\"%d\"/>"
+		"<line x1=\"%.2f%%\" y1=\"%d\" x2=\"%.2f%%\" y2=\"%d\"/>"
+		"<line x1=\"%.2f%%\" y1=\"%d\" x2=\"%.2f%%\" y2=\"%d\"/></g>\n",
+		low, y, high, y, low, y - 5, low, y + 5, high, y - 5, high, y + 5);
+}
+
+void html_bar(FILE *out, const struct profile *profile, const char *id, bool first)
+{
+	const struct profile_stalls *stalls = &profile->stalls;
+	double sum = 0, from = 0;
+	long tenths[3];
+
+	format_stalls(profile, tenths);
+	for (int i = 0; i < 3; i++)
+		sum += tenths[i] > 0 ? (double)tenths[i] : 0;
+	fprintf(out,
+		"<svg class=\"bar\" role=\"img\" aria-labelledby=\"%s-title "
+		"%s-about\">\n"
+		"<title id=\"%s-title\">Shares of the time of a training step</title>\n"
+		"<desc id=\"%s-about\">Compute, prep stall and fetch stall from left "
+		"to "
+		"right, above and under the borders their 95%% intervals; the numbers "
+		"stand below.</desc>\n",
+		id, id, id, id);
+	if (first)
+		patterns(out);
+	for (int i = 0; i < 3 && sum > 0; i++) {
+		double to = from + 100 * (tenths[i] > 0 ? (double)tenths[i] : 0) / sum;
+
+		segment(out, &html_parts[i], from, to);
+		from = to;
+	}
+	whisker(out, stalls->compute.low, stalls->compute.high, 7);
+	whisker(out, 1 - stalls->fetch.high, 1 - stalls->fetch.low, 69);
+	fputs("</svg>\n", out);
+}
+
+void html_swatch(FILE *out, int i)
+{
+	const struct html_share *part = &html_parts[i];
+
+	fprintf(out,
+		"<svg class=\"swatch\" viewBox=\"0 0 20 20\" aria-hidden=\"true\">"
+		"<path d=\"M0 0H20V20H0z\" fill=\"var(%s)\"/>",
+		part->ink);
+	if (part->pattern != NULL)
+		fprintf(out, "<path d=\"M0 0H20V20H0z\" fill=\"url(#%s)\"/>",
+			part->pattern);
+	fputs("</svg>", out);
+}

@@ -1,0 +1,163 @@
+/* html_evidence.c - why the numbers may be believed, and where they come from. */
+#include "reports/common/format.h"
+#include "reports/html/html_part.h"
+
+#include <string.h>
+
+static void proof_row(const struct html *html, const char *name,
+		      const struct interval *stall, long tenth, double share)
+{
+	char text[FORMAT_SIZE], half[FORMAT_SIZE];
+
+	fprintf(html->out, "<tr><th scope=\"row\">%s</th><td class=\"n\">%s %s</td>",
+		name, isfinite(stall->value) ? format_tenth(text, tenth) : "n/a",
+		format_points(half, stall));
+	html_number(html->out, format_percent(text, share));
+	if (isfinite(stall->value) && isfinite(share))
+		snprintf(text, sizeof(text), "%+.1f points",
+			 100 * (share - stall->value));
+	else
+		snprintf(text, sizeof(text), "n/a");
+	html_number(html->out, text);
+	fputs("</tr>\n", html->out);
+}
+
+void html_proof(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+	long tenths[3];
+
+	if ((!isfinite(profile->proof.prep) && !isfinite(profile->proof.fetch)) ||
+	    format_is_observed(profile))
+		return;
+	format_stalls(profile, tenths);
+	fputs("<section aria-labelledby=\"proof\">\n<h2 id=\"proof\">Second "
+	      "proof</h2>\n"
+	      "<p>The same shares from other evidence: ",
+	      html->out);
+	html_text(html->out, profile->proof.basis == NULL ? "the time blocked"
+							  : profile->proof.basis);
+	fputs(".</p>\n", html->out);
+	html_table(html->out, "Both proofs side by side",
+		   "Share of a step|By difference#|By blocked time#|Apart#");
+	proof_row(html, "Prep stall", &profile->stalls.prep, tenths[1],
+		  profile->proof.prep);
+	proof_row(html, "Fetch stall", &profile->stalls.fetch, tenths[2],
+		  profile->proof.fetch);
+	html_table_end(html->out);
+	fputs("</section>\n", html->out);
+}
+
+static void window_row(const struct html *html, const struct profile_window *window)
+{
+	FILE *out = html->out;
+	char text[FORMAT_SIZE];
+
+	fprintf(out, "<tr><td class=\"n\">%.1f</td>", window->start_s);
+	html_cell(out, window->kind);
+	html_number(out, format_seconds(text, window->length_s));
+	html_number(out, format_count(text, window->samples));
+	html_number(out, format_rate(text, window->per_s));
+	html_number(out, format_percent(text, window->blocked_s / window->length_s));
+	html_number(out, window->read_bytes == UNKNOWN
+				 ? "n/a"
+				 : format_bytes(text, (double)window->read_bytes));
+	fprintf(out, "<td><span class=\"%s\">%s%s</span></td>",
+		window->certified ? "ok" : "void",
+		window->certified ? "certified" : "not certified",
+		window->used ? "" : ", not used");
+	html_cell(out, window->why);
+	fputs("</tr>\n", out);
+}
+
+static void windows(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+
+	fputs("<details><summary>Every window</summary>\n", html->out);
+	html_table(html->out, "Windows and their certificates",
+		   "Start, s#|Kind|Length#|Samples#|Samples/s#|Blocked#|"
+		   "From storage#|Certificate|Why");
+	for (size_t i = 0; i < profile->window_count; i++)
+		window_row(html, &profile->windows[i]);
+	html_table_end(html->out);
+	fputs("</details>\n", html->out);
+}
+
+static void overhead(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+
+	if (!isfinite(profile->overhead.value))
+		return;
+	fputs("<p>What measuring itself cost, found from windows with and without it: "
+	      "<strong>",
+	      html->out);
+	html_words(html, format_overhead);
+	fputs("</strong>.", html->out);
+	if (isfinite(profile->overhead_floor))
+		fprintf(html->out,
+			" Every interval of the shares is widened by %.2f points for "
+			"what repetition can't show: clock, oversleep, settling.",
+			100 * profile->overhead_floor);
+	fputs("</p>\n", html->out);
+}
+
+void html_certificates(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+	size_t used = 0, certified = 0;
+
+	if (profile->window_count == 0)
+		return;
+	for (size_t i = 0; i < profile->window_count; i++) {
+		used += profile->windows[i].used;
+		certified += profile->windows[i].used && profile->windows[i].certified;
+	}
+	fprintf(html->out,
+		"<section aria-labelledby=\"validity\">\n<h2 id=\"validity\">Can this "
+		"be "
+		"believed?</h2>\n<p>%zu windows were measured and %zu of them used; "
+		"<strong>%zu of the %zu used are certified</strong>: what they read "
+		"from storage is what they should have read.</p>\n",
+		profile->window_count, used, certified, used);
+	overhead(html);
+	if (profile->cache_emulated)
+		fputs("<p>The cache is emulated: its hits were drawn as its policy "
+		      "would give them in its steady state, from a resident "
+		      "pool.</p>\n",
+		      html->out);
+	if (profile->dropped_records != UNKNOWN && profile->dropped_records > 0)
+		fprintf(html->out,
+			"<p>%llu records found no room and were left out.</p>\n",
+			(unsigned long long)profile->dropped_records);
+	windows(html);
+	fputs("</section>\n", html->out);
+}
+
+void html_skips(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+	char text[FORMAT_SIZE];
+
+	if (profile->skipped == UNKNOWN || profile->skipped == 0)
+		return;
+	fprintf(html->out,
+		"<section aria-labelledby=\"skipped\">\n<h2 id=\"skipped\">Skipped "
+		"samples</h2>\n<p>%s sample%s could not be read or decoded; the next "
+		"one of the stream took the place.</p>\n",
+		format_count(text, profile->skipped), profile->skipped == 1 ? "" : "s");
+	if (profile->skip_count > 0) {
+		html_table(html->out, "The first of them", "Sample#|Name|Reason");
+		for (size_t i = 0; i < profile->skip_count; i++) {
+			fputs("<tr>", html->out);
+			html_number(html->out,
+				    format_count(text, profile->skips[i].sample));
+			html_cell(html->out, profile->skips[i].name);
+			html_cell(html->out, profile->skips[i].reason);
+			fputs("</tr>\n", html->out);
+		}
+		html_table_end(html->out);
+	}
+	fputs("</section>\n", html->out);
+}

@@ -1,0 +1,66 @@
+/* html_jobs.c - jobs that were measured together, each in a row. */
+#include "reports/common/format.h"
+#include "reports/html/html_part.h"
+
+static void row(const struct html *html, const struct profile_job *job)
+{
+	const struct profile_stalls *stalls = &job->stalls;
+	FILE *out = html->out;
+	char text[FORMAT_SIZE];
+
+	fputs("<tr>", out);
+	html_number(out, format_count(text, job->job));
+	html_number(out, format_rate(text, job->real.value));
+	html_number(out, html_range(text, &job->real));
+	html_number(out, format_percent(text, stalls->compute.value));
+	html_number(out, format_percent(text, stalls->prep.value));
+	html_number(out, format_percent(text, stalls->fetch.value));
+	html_number(out, format_percent(text, job->blocked_share));
+	if (isfinite(job->ahead_batches))
+		snprintf(text, sizeof(text), "%.1f", job->ahead_batches);
+	else
+		snprintf(text, sizeof(text), "n/a");
+	html_number(out, text);
+	html_cell(out, job->waits_for);
+	html_cell(out, job->command);
+	html_cell(out, job->why);
+	fputs("</tr>\n", out);
+}
+
+static void together(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+	char rate[FORMAT_SIZE], range[FORMAT_SIZE], cpu[FORMAT_SIZE];
+
+	if (!isfinite(profile->together.value))
+		return;
+	fprintf(html->out,
+		"<p>Together <strong>%s samples/s</strong> (%s); preparing a sample "
+		"that a job got took %s of CPU time.</p>\n",
+		format_rate(rate, profile->together.value),
+		html_range(range, &profile->together),
+		format_seconds(cpu, profile->prep_cpu_per_delivered_s));
+}
+
+void html_jobs(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+
+	if (profile->job_count == 0)
+		return;
+	fprintf(html->out,
+		"<section aria-labelledby=\"jobs\">\n<h2 id=\"jobs\">Jobs side by "
+		"side</h2>\n<p>Measured in the same windows%s. All else in this "
+		"report is of %s.</p>\n",
+		profile->shared ? ", with one loader for all of them" : "",
+		profile->shared ? "the first one, and of that loader"
+				: "the first one");
+	together(html);
+	html_table(html->out, "Each job",
+		   "Job#|Samples/s#|Interval#|Compute#|Prep#|Fetch#|Blocked#|"
+		   "Ahead, batches#|Waits for|Command|Note");
+	for (size_t i = 0; i < profile->job_count; i++)
+		row(html, &profile->jobs[i]);
+	html_table_end(html->out);
+	fputs("</section>\n", html->out);
+}

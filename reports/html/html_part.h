@@ -1,0 +1,85 @@
+/*
+ * html_part.h - what the parts of HTML pages share. Only those who write one use it.
+ *
+ * Every text from outside goes through html_text() or a cell; all else in the page is
+ * a constant of this program.
+ */
+#ifndef DSA_HTML_PART_H
+#define DSA_HTML_PART_H
+
+#include "profiler/profile.h"
+#include "reports/common/file.h"
+#include "reports/common/format.h"
+
+#include <stdio.h>
+
+struct plot;
+
+struct html {
+	const struct profile *profile;
+	FILE *out;
+	bool *failed;  /* set when memory was short and something is missing */
+	bool *by_hand; /* gnuplot failed once: it gets no other chance */
+};
+
+extern const char html_style[]; /* reports/html/style.css */
+
+/* Parts, in the order of the page. Those without numbers write nothing. */
+void html_head(const struct html *html);         /* verdict, how it was loaded */
+void html_shares(const struct html *html);       /* stacked bar with intervals */
+void html_limit(const struct html *html);        /* what limits it, the rates */
+void html_jobs(const struct html *html);         /* those beside, together */
+void html_whatif(const struct html *html);       /* predictions and their proofs */
+void html_plots(const struct html *html);        /* curves, distributions */
+void html_proof(const struct html *html);        /* second proof */
+void html_certificates(const struct html *html); /* windows, overhead */
+void html_skips(const struct html *html);
+void html_setting(const struct html *html); /* configuration, machine, counters */
+void html_repeat(const struct html *html);  /* the command */
+
+/* Begins the page: all up to <body>, with the end of a title from outside. */
+void html_begin(FILE *out, const char *title);
+
+/* JSON that `fill` writes, in the element #result. 0 or -errno. */
+int html_embed(FILE *out, file_fill *fill, const void *context, struct error *err);
+
+/* Compute, prep and fetch, as they lie in the bar. */
+struct html_share {
+	const char *class, *ink, *pattern, *name, *about;
+};
+extern const struct html_share html_parts[3];
+
+/* The shares as one bar, which need a compute share. `id` begins its ids; the patterns
+ * of all bars and swatches of a page come with the first one. */
+void html_bar(FILE *out, const struct profile *profile, const char *id, bool first);
+
+/* A small square that looks like part i. */
+void html_swatch(FILE *out, int i);
+
+/* Text from outside, escaped; nothing for NULL. */
+void html_text(FILE *out, const char *text);
+
+/* What format writes, escaped. */
+void html_words(const struct html *html, format_words *format);
+
+/*
+ * A table that scrolls where the page is narrow. heads: "Workers#|Samples/s#|Why",
+ * "#" marks a column of numbers.
+ */
+void html_table(FILE *out, const char *caption, const char *heads);
+void html_table_end(FILE *out);
+void html_cell(FILE *out, const char *text);   /* escaped; NULL is a dash */
+void html_number(FILE *out, const char *text); /* from format.h */
+
+/* A plot with its legend, and to be opened what `numbers` writes of it, if not NULL. */
+typedef void html_numbers(const struct html *html);
+void html_figure(const struct html *html, const struct plot *plot,
+		 html_numbers *numbers);
+
+/* A row of two cells: a name and escaped text; nothing when text is NULL. */
+void html_pair(FILE *out, const char *name, const char *text);
+
+/* "1890 to 1935", or "n/a". */
+const char *html_range(char *to, const struct interval *interval);
+
+#endif

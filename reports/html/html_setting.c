@@ -1,0 +1,211 @@
+/* html_setting.c - what was measured and where: configuration, machine, counters. */
+#include "reports/common/format.h"
+#include "reports/html/html_part.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void begin_facts(FILE *out, const char *title, const char *caption)
+{
+	fprintf(out,
+		"<div class=\"group\">\n<h3>%s</h3>\n<section class=\"scroll "
+		"facts-table\" tabindex=\"0\" "
+		"aria-label=\"%s\">\n<table>\n<tbody>\n",
+		title, caption);
+}
+
+static void end_facts(FILE *out)
+{
+	html_table_end(out);
+	fputs("</div>\n", out);
+}
+
+static void count(FILE *out, const char *name, uint64_t number)
+{
+	char text[FORMAT_SIZE];
+
+	if (number != UNKNOWN)
+		html_pair(out, name, format_count(text, number));
+}
+
+static void bytes(FILE *out, const char *name, uint64_t number)
+{
+	char text[FORMAT_SIZE];
+
+	if (number != UNKNOWN)
+		html_pair(out, name, format_bytes(text, (double)number));
+}
+
+static void data_set(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+
+	begin_facts(html->out, "Data set", "Data set");
+	html_pair(html->out, "Path", profile->dataset);
+	html_pair(html->out, "Source", profile->source);
+	count(html->out, "Samples", profile->dataset_samples);
+	bytes(html->out, "Bytes", profile->dataset_bytes);
+	count(html->out, "Classes", profile->classes);
+	html_pair(html->out, "Digest", profile->digest);
+	end_facts(html->out);
+}
+
+static void configuration(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+	FILE *out = html->out;
+
+	begin_facts(out, "Loader", "Loader");
+	count(out, "Batch", profile->batch);
+	count(out, "Workers", profile->workers);
+	count(out, "Cores", profile->cores);
+	count(out, "Reads in flight", profile->fetch_depth);
+	count(out, "Batches ahead", profile->prefetch);
+	html_pair(out, "Fetch engine", profile->engine);
+	html_pair(out, "Chosen because", profile->engine_reason);
+	html_pair(out, "Cache", profile->cache);
+	bytes(out, "Cache capacity", profile->cache_capacity_bytes);
+	html_pair(out, "Preparation", profile->prep);
+	html_pair(out, "Output", profile->output);
+	bytes(out, "Prepared sample", profile->sample_bytes);
+	html_pair(out, "Huge pages", profile->huge_pages ? "yes" : "no");
+	html_pair(out, "Storage is memory", profile->storage_is_memory ? "yes" : NULL);
+	end_facts(out);
+}
+
+static void run_facts(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+	char text[FORMAT_SIZE];
+
+	begin_facts(html->out, "Run", "Run");
+	html_pair(html->out, "Protocol", profile->protocol);
+	html_pair(html->out, "Took",
+		  isfinite(profile->wall_s) ? format_seconds(text, profile->wall_s)
+					    : NULL);
+	count(html->out, "Balanced blocks", profile->blocks);
+	count(html->out, "Seed", profile->seed);
+	if (profile->target_status >= 0)
+		count(html->out, "Exit status of the program",
+		      (uint64_t)profile->target_status);
+	end_facts(html->out);
+}
+
+/* "cpu_cores" as "CPU cores". */
+static void fact_name(const struct html *html, const char *key)
+{
+	char *name = strdup(key), *at;
+
+	*html->failed |= name == NULL;
+	if (name != NULL && strncmp(name, "cpu", 3) == 0)
+		memcpy(name, "CPU", 3);
+	while (name != NULL && (at = strchr(name, '_')) != NULL)
+		*at = ' ';
+	html_text(html->out, name);
+	free(name);
+}
+
+static void machine(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+
+	if (profile->fact_count == 0)
+		return;
+	begin_facts(html->out, "Machine", "Machine");
+	for (size_t i = 0; i < profile->fact_count; i++) {
+		fputs("<tr><th scope=\"row\">", html->out);
+		fact_name(html, profile->environment[i].key);
+		fputs("</th>", html->out);
+		html_cell(html->out, profile->environment[i].value);
+		fputs("</tr>\n", html->out);
+	}
+	end_facts(html->out);
+}
+
+static void counters(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+	char text[FORMAT_SIZE];
+
+	if (profile->counter_count == 0)
+		return;
+	fputs("<details><summary>Counters of every stage</summary>\n", html->out);
+	html_table(html->out, "Per sample, and by which way each was counted",
+		   "Stage|Counter|Per sample#|Counted by|Of the time#");
+	for (size_t i = 0; i < profile->counter_count; i++) {
+		const struct profile_counter *counter = &profile->counters[i];
+
+		fputs("<tr>", html->out);
+		html_cell(html->out, counter->stage);
+		html_cell(html->out, counter->name);
+		if (isfinite(counter->per_sample))
+			snprintf(text, sizeof(text), "%.4g", counter->per_sample);
+		else
+			snprintf(text, sizeof(text), "n/a");
+		html_number(html->out, text);
+		html_cell(html->out, counter->rung);
+		html_number(html->out, format_percent(text, counter->running));
+		fputs("</tr>\n", html->out);
+	}
+	html_table_end(html->out);
+	fputs("</details>\n", html->out);
+}
+
+static void processes(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+	char text[FORMAT_SIZE];
+
+	if (profile->process_count == 0)
+		return;
+	fputs("<details><summary>Processes</summary>\n", html->out);
+	html_table(html->out, "Processes of the program that loaded data",
+		   "Process#|Role|Threads#|CPU#|From storage#|Samples#");
+	for (size_t i = 0; i < profile->process_count; i++) {
+		const struct profile_process *process = &profile->processes[i];
+
+		fprintf(html->out, "<tr><td class=\"n\">%llu</td>",
+			(unsigned long long)process->pid);
+		html_cell(html->out, process->role);
+		html_number(html->out, format_count(text, process->threads));
+		html_number(html->out, format_seconds(text, process->cpu_s));
+		html_number(html->out,
+			    process->read_bytes == UNKNOWN
+				    ? "n/a"
+				    : format_bytes(text, (double)process->read_bytes));
+		html_number(html->out, format_count(text, process->samples));
+		fputs("</tr>\n", html->out);
+	}
+	html_table_end(html->out);
+	fputs("</details>\n", html->out);
+}
+
+void html_setting(const struct html *html)
+{
+	fputs("<section aria-labelledby=\"setting\">\n<h2 id=\"setting\">What was "
+	      "measured, and where</h2>\n<div class=\"groups\">\n",
+	      html->out);
+	if (html->profile->dataset != NULL) {
+		data_set(html);
+		configuration(html);
+	}
+	run_facts(html);
+	machine(html);
+	fputs("</div>\n", html->out);
+	counters(html);
+	processes(html);
+	fputs("</section>\n", html->out);
+}
+
+void html_repeat(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+
+	if (profile->repeat == NULL)
+		return;
+	fputs("<section aria-labelledby=\"repeat\">\n<h2 id=\"repeat\">Measure this "
+	      "again</h2>\n<pre><code>",
+	      html->out);
+	html_text(html->out, profile->repeat);
+	fputs("</code></pre>\n</section>\n", html->out);
+}

@@ -1,0 +1,255 @@
+/* html_verdict.c - the top of the report: verdict, shares, what limits. */
+#include "reports/common/format.h"
+#include "reports/html/html_part.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A note of what format writes, if it does. */
+static void note(const struct html *html, const char *title, format_words *format,
+		 const char *more)
+{
+	char *text = format_string(format, html->profile);
+
+	*html->failed |= text == NULL;
+	if (text != NULL && *text != '\0') {
+		fprintf(html->out, "<p class=\"note\"><strong>%s:</strong> ", title);
+		html_text(html->out, text);
+		fprintf(html->out, ".%s</p>\n", more);
+	}
+	free(text);
+}
+
+static void fact(FILE *out, const char *name, const char *number, const char *unit)
+{
+	fprintf(out,
+		"<div><dt>%s</dt><dd class=\"big\">%s <small>%s</small></dd></div>\n",
+		name, number, unit);
+}
+
+static void facts(const struct html *html)
+{
+	const struct profile_rates *rates = &html->profile->rates;
+	double gain = rates->synthetic.value / rates->real.value;
+	char number[FORMAT_SIZE];
+
+	if (!isfinite(rates->real.value))
+		return;
+	fputs("<dl class=\"facts\">\n", html->out);
+	fact(html->out, "Today", format_rate(number, rates->real.value), "samples/s");
+	if (isfinite(rates->synthetic.value))
+		fact(html->out, "Without any wait",
+		     format_rate(number, rates->synthetic.value), "samples/s");
+	if (isfinite(gain)) {
+		snprintf(number, sizeof(number), "%.2f×", gain);
+		fact(html->out, "To be won at most", number, "the speed");
+	}
+	fputs("</dl>\n", html->out);
+}
+
+/* "2026-11-20T10:21:07Z" as "20 November 2026, 10:21 UTC". */
+static void started(const struct html *html)
+{
+	static const char *const months[] = {
+		"January", "February", "March",     "April",   "May",      "June",
+		"July",    "August",   "September", "October", "November", "December"};
+	const char *text = html->profile->started;
+	unsigned year, month, day, hour, minute;
+
+	if (text == NULL)
+		return;
+	fputs(" <span>", html->out);
+	if (sscanf(text, "%4u-%2u-%2uT%2u:%2u", &year, &month, &day, &hour, &minute) ==
+		    5 &&
+	    month >= 1 && month <= 12)
+		fprintf(html->out, "%u %s %u, %02u:%02u UTC", day, months[month - 1],
+			year, hour, minute);
+	else
+		html_text(html->out, text);
+	fputs("</span>", html->out);
+}
+
+void html_head(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+	FILE *out = html->out;
+
+	fputs("<header>\n<p class=\"top\"><span class=\"brand\">dsa report</span>",
+	      out);
+	started(html);
+	fputs("</p>\n<h1>", out);
+	html_words(html, format_verdict);
+	fputs("</h1>\n<p class=\"how\">", out);
+	html_text(out, profile->dataset);
+	if (profile->dataset != NULL)
+		fputs(" · ", out);
+	html_words(html, format_setup);
+	fputs("</p>\n", out);
+	note(html, "Ended early", format_ending, "");
+	note(html, "Emulated", format_emulated,
+	     isfinite(profile->emulated_per_s)
+		     ? " The step took its batches at this pace without computing "
+		       "anything."
+		     : "");
+	facts(html);
+	fputs("</header>\n", out);
+}
+
+static void share(const struct html *html, int i, const struct interval *interval,
+		  long tenth)
+{
+	char number[FORMAT_SIZE], half[FORMAT_SIZE];
+
+	fprintf(html->out, "<li class=\"%s\"><div class=\"name\">",
+		html_parts[i].class);
+	html_swatch(html->out, i);
+	fprintf(html->out,
+		"%s%s</div><p class=\"big\">%s <small>%s</small></p>"
+		"<p class=\"small\">%s</p></li>\n",
+		html_parts[i].name,
+		i == 0 && isfinite(html->profile->emulated_per_s) ? " (emulated)" : "",
+		format_tenth(number, tenth), format_points(half, interval),
+		html_parts[i].about);
+}
+
+static void outside(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+	char time[FORMAT_SIZE], percent[FORMAT_SIZE];
+
+	if (!isfinite(profile->outside_share) || !(profile->outside_share > 0))
+		return;
+	fprintf(html->out,
+		"<h3>Outside the loop of steps</h3>\n"
+		"<svg class=\"bar thin\" aria-hidden=\"true\">"
+		"<rect width=\"100%%\" height=\"12\" fill=\"var(--grid)\"/>"
+		"<rect width=\"%.2f%%\" height=\"12\" fill=\"var(--muted)\"/></svg>\n"
+		"<p class=\"small\">%s of the time from the first to the last request "
+		"(%s) went to warm-up, evaluation, checkpoints or pauses. It is in "
+		"none "
+		"of the shares above.</p>\n",
+		100 * fmin(1, profile->outside_share),
+		format_percent(percent, profile->outside_share),
+		format_seconds(time, profile->outside_s));
+}
+
+static void split(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+	char waiting[FORMAT_SIZE], contention[FORMAT_SIZE];
+
+	if (isfinite(profile->prep_waiting) && isfinite(profile->prep_contention))
+		fprintf(html->out,
+			"<p class=\"small\">Of the prep stall, the step waits for "
+			"batches %s of its time; %s is the step itself slowed down, as "
+			"preparation takes its cores.</p>\n",
+			format_percent(waiting, profile->prep_waiting),
+			format_percent(contention, profile->prep_contention));
+}
+
+void html_shares(const struct html *html)
+{
+	const struct profile_stalls *stalls = &html->profile->stalls;
+	long tenths[3];
+	int sums;
+
+	if (!isfinite(stalls->compute.value))
+		return;
+	sums = format_stalls(html->profile, tenths);
+	fputs("<section aria-labelledby=\"time\">\n<h2 id=\"time\">Where the time of a "
+	      "step goes</h2>\n",
+	      html->out);
+	html_bar(html->out, html->profile, "bar", true);
+	fputs("<ul class=\"shares\">\n", html->out);
+	share(html, 0, &stalls->compute, tenths[0]);
+	share(html, 1, &stalls->prep, tenths[1]);
+	share(html, 2, &stalls->fetch, tenths[2]);
+	fprintf(html->out, "</ul>\n<p class=\"small\">%s%s</p>\n",
+		sums ? "The three sum to 100%. " : "",
+		isfinite(stalls->compute.low) ? "± is half of a 95% interval, in "
+						"points of the time of a step."
+					      : "");
+	split(html);
+	outside(html);
+	fputs("</section>\n", html->out);
+}
+
+static void rate(const struct html *html, const char *name, const char *ink,
+		 const struct interval *interval, double most)
+{
+	char number[FORMAT_SIZE], range[FORMAT_SIZE];
+
+	if (!isfinite(interval->value))
+		return;
+	fprintf(html->out,
+		"<tr><th scope=\"row\">%s</th><td class=\"rate\">"
+		"<svg viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" "
+		"aria-hidden=\"true\"><path d=\"M0 0H100V10H0z\" fill=\"var(--grid)\"/>"
+		"<path d=\"M0 0H%.2fV10H0z\" fill=\"var(%s)\"/></svg></td>",
+		name, fmax(0, fmin(100, 100 * interval->value / most)), ink);
+	html_number(html->out, format_rate(number, interval->value));
+	html_number(html->out, html_range(range, interval));
+	fputs("</tr>\n", html->out);
+}
+
+static double highest(const struct profile_rates *rates)
+{
+	const double all[] = {rates->real.value,      rates->cached.value,
+			      rates->synthetic.value, rates->loaded.value,
+			      rates->prep.value,      rates->fetch.value};
+	double most = 0;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		most = fmax(most, all[i]);
+	return most;
+}
+
+static void rates(const struct html *html)
+{
+	const struct profile_rates *rates = &html->profile->rates;
+	double most = highest(rates);
+
+	if (!(most > 0))
+		return;
+	html_table(html->out, "Samples per second, with 95% intervals",
+		   "What was measured|Compared|Samples/s#|Interval#");
+	rate(html, "Real: storage and cache as asked", "--fetch", &rates->real, most);
+	rate(html, "Cached: files from memory, really prepared", "--prep",
+	     &rates->cached, most);
+	rate(html, "Synthetic: batches prepared before", "--compute", &rates->synthetic,
+	     most);
+	rate(html, "Synthetic, workers as busy as usual", "--compute", &rates->loaded,
+	     most);
+	rate(html, "Preparation alone, workers as configured", "--prep", &rates->prep,
+	     most);
+	rate(html, "Fetching alone, cache hits counted", "--fetch", &rates->fetch,
+	     most);
+	html_table_end(html->out);
+}
+
+void html_limit(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+
+	if (profile->limit == NULL && !(highest(&profile->rates) > 0))
+		return;
+	fputs("<section aria-labelledby=\"limit\">\n<h2 id=\"limit\">What limits "
+	      "it</h2>"
+	      "\n",
+	      html->out);
+	if (profile->limit != NULL) {
+		fputs("<p><strong>", html->out);
+		html_text(html->out, profile->limit);
+		fputs("</strong>", html->out);
+		if (profile->limit_why != NULL)
+			fputs(": ", html->out);
+		html_text(html->out, profile->limit_why);
+		fputs(".</p>\n", html->out);
+	}
+	rates(html);
+	if (isfinite(profile->rates.cached.value))
+		fputs("<p class=\"small\">The differences between the real, the cached "
+		      "and the synthetic windows are the stalls.</p>\n",
+		      html->out);
+	fputs("</section>\n", html->out);
+}

@@ -1,0 +1,423 @@
+/* html_whatif.c - what each change would bring, and how right such words were. */
+#include "models/whatif/calibration.h"
+#include "reports/common/format.h"
+#include "reports/common/whatif.h"
+#include "reports/common/whatif_curve.h"
+#include "reports/html/html_part.h"
+#include "reports/plot/plot.h"
+
+#include <string.h>
+
+static void change_head(FILE *out, const struct profile_change *change)
+{
+	char words[WHATIF_WORDS];
+
+	fprintf(out, "<th scope=\"row\">%s</th>", whatif_change_words(words, change));
+}
+
+/* Two cells: "1912" and "1890 to 1935". */
+static void estimate(FILE *out, const struct interval *estimate, const char *unit)
+{
+	char text[FORMAT_SIZE], with_unit[2 * FORMAT_SIZE];
+
+	snprintf(with_unit, sizeof(with_unit), "%s%s",
+		 format_rate(text, estimate->value), unit);
+	if (isfinite(estimate->value))
+		html_number(out, with_unit);
+	else
+		html_number(out, isfinite(estimate->low) ? "bounds" : "n/a");
+	html_number(out, html_range(text, estimate));
+}
+
+static void stalls(FILE *out, const struct profile_stalls *stalls)
+{
+	const double shares[] = {stalls->compute.value, stalls->prep.value,
+				 stalls->fetch.value};
+	char text[FORMAT_SIZE];
+	long tenths[3];
+
+	format_tenths(shares, 3, tenths);
+	for (int i = 0; i < 3; i++)
+		html_number(out, isfinite(shares[i]) ? format_tenth(text, tenths[i])
+						     : "n/a");
+}
+
+/* "0.0131 to 0.0145", or a dash. */
+static void cost_range(FILE *out, const struct interval *cost)
+{
+	char low[FORMAT_SIZE], high[FORMAT_SIZE], text[3 * FORMAT_SIZE];
+
+	snprintf(text, sizeof(text), "%s to %s", format_cost(low, cost->low),
+		 format_cost(high, cost->high));
+	html_number(out, isfinite(cost->low) && isfinite(cost->high) ? text : "n/a");
+}
+
+/* Columns that not every table has. */
+struct columns {
+	bool jobs, costs;
+};
+
+static void prediction_row(FILE *out, const struct profile_prediction *prediction,
+			   struct columns columns)
+{
+	char text[FORMAT_SIZE];
+
+	fputs("<tr>", out);
+	change_head(out, &prediction->change);
+	estimate(out, &prediction->per_s, "");
+	estimate(out, &prediction->speedup, "×");
+	stalls(out, &prediction->stalls);
+	html_cell(out, prediction->limit);
+	if (columns.jobs)
+		html_number(out, format_rate(text, prediction->per_job.value));
+	if (columns.costs)
+		html_number(out, format_cost(text, prediction->cost.value));
+	fputs("</tr>\n", out);
+}
+
+#define HEADS                                                                          \
+	"Change|Samples/s#|Interval#|Speed#|Interval#|Compute#|Prep#|Fetch#|Limits "   \
+	"then"
+
+static bool any_cost(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->prediction_count; i++)
+		if (isfinite(profile->predictions[i].cost.value))
+			return true;
+	return false;
+}
+
+static bool any_jobs(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->prediction_count; i++)
+		if (isfinite(profile->predictions[i].per_job.high))
+			return true;
+	return false;
+}
+
+static void predictions(const struct html *html)
+{
+	static const char *const heads[2][2] = {
+		{HEADS, HEADS "|Epoch#"},
+		{HEADS "|A job, samples/s#", HEADS "|A job, samples/s#|Epoch#"}};
+	const struct profile *profile = html->profile;
+	bool costs = any_cost(profile), jobs = any_jobs(profile);
+
+	html_table(html->out, "Predicted, with 95% intervals", heads[jobs][costs]);
+	for (size_t i = 0; i < profile->prediction_count; i++)
+		prediction_row(html->out, &profile->predictions[i],
+			       (struct columns){jobs, costs});
+	html_table_end(html->out);
+	fputs("<p class=\"small\">Compute, prep and fetch are the shares of a step "
+	      "that would remain.",
+	      html->out);
+	if (costs) {
+		char now[FORMAT_SIZE];
+
+		fputs(" An epoch costs that much in ", html->out);
+		html_text(html->out, profile->currency == NULL ? "the prices' currency"
+							       : profile->currency);
+		if (isfinite(profile->cost.value))
+			fprintf(html->out, "; as the run was, %s",
+				format_cost(now, profile->cost.value));
+		fputs(".", html->out);
+	}
+	fputs("</p>\n", html->out);
+}
+
+static void command_cell(FILE *out, const char *command)
+{
+	if (command == NULL) {
+		html_cell(out, NULL);
+		return;
+	}
+	fputs("<td><code>", out);
+	html_text(out, command);
+	fputs("</code></td>", out);
+}
+
+static void reasons(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+
+	fputs("<details><summary>What each assumes, and what verifies it</summary>\n",
+	      html->out);
+	html_table(html->out, "Assumptions and commands",
+		   "Change|An epoch costs#|Why|Command");
+	for (size_t i = 0; i < profile->prediction_count; i++) {
+		const struct profile_prediction *prediction = &profile->predictions[i];
+
+		fputs("<tr>", html->out);
+		change_head(html->out, &prediction->change);
+		cost_range(html->out, &prediction->cost);
+		html_cell(html->out, prediction->why);
+		command_cell(html->out, prediction->command);
+		fputs("</tr>\n", html->out);
+	}
+	html_table_end(html->out);
+	fputs("</details>\n", html->out);
+}
+
+/* Its place in the advice. */
+static void advised(const struct html *html,
+		    const struct profile_prediction *prediction)
+{
+	FILE *out = html->out;
+	char words[WHATIF_WORDS], gain[WHATIF_SPEED];
+
+	fprintf(out, "<li><p><strong>%s</strong>, %s%s",
+		whatif_change_words(words, &prediction->change),
+		whatif_gain(gain, &prediction->speedup),
+		whatif_is_per_job(html->profile, &prediction->change) ? " per job"
+								      : "");
+	fputs(prediction->advice == NULL ? "" : ": ", out);
+	html_text(out, prediction->advice);
+	fputs(prediction->limit == NULL ? "" : "; then limited by ", out);
+	html_text(out, prediction->limit);
+	fputs(".</p>", out);
+	if (prediction->command != NULL) {
+		fputs("<pre>", out);
+		html_text(out, prediction->command);
+		fputs("</pre>", out);
+	}
+	fputs("</li>\n", out);
+}
+
+static void advice(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+	size_t ranked = 0;
+
+	for (size_t i = 0; i < profile->prediction_count; i++) {
+		if (profile->predictions[i].rank == UNKNOWN)
+			continue;
+		if (ranked++ == 0)
+			fputs("<ol class=\"advice\">\n", html->out);
+		advised(html, &profile->predictions[i]);
+	}
+	if (ranked > 0)
+		fputs("</ol>\n<p>Nothing else that was looked at helps above the "
+		      "noise.</p>\n",
+		      html->out);
+	else if (profile->prediction_count > 0)
+		fputs("<p>No change is advised: none helps above the noise.</p>\n",
+		      html->out);
+}
+
+/* How well the model tells the run itself. */
+static void trust(const struct html *html)
+{
+	const struct profile_model *model = &html->profile->model;
+	char off[FORMAT_SIZE];
+
+	if (model->why != NULL) {
+		fputs("<p>Nothing can be predicted from this run: ", html->out);
+		html_text(html->out, model->why);
+		fputs(".</p>\n", html->out);
+	} else if (isfinite(model->real_error)) {
+		fprintf(html->out,
+			"<p class=\"small\">From the stages alone the models tell the "
+			"real windows, which they have not seen, with an error of "
+			"%s.</p>\n",
+			format_percent(off, fabs(model->real_error)));
+	}
+}
+
+/* "35.0% / 35.2%": predicted and measured. */
+static void hits(FILE *out, const struct profile_verification *one)
+{
+	char predicted[FORMAT_SIZE], measured[FORMAT_SIZE], text[3 * FORMAT_SIZE];
+
+	snprintf(text, sizeof(text), "%s / %s",
+		 format_percent(predicted, one->hit_ratio_predicted),
+		 format_percent(measured, one->hit_ratio));
+	html_number(out, isfinite(one->hit_ratio) ? text : "n/a");
+}
+
+/* "2026-11-20T10:31:40Z" as "2026-11-20 10:31". */
+static void when_cell(FILE *out, const char *when)
+{
+	char date[FORMAT_SIZE];
+
+	if (when != NULL && strlen(when) >= 16 && when[10] == 'T') {
+		snprintf(date, sizeof(date), "%.10s %.5s", when, when + 11);
+		when = date;
+	}
+	fputs("<td class=\"when\">", out);
+	html_text(out, when == NULL ? "–" : when);
+	fputs("</td>", out);
+}
+
+static void verification_row(FILE *out, const struct profile_verification *one)
+{
+	static const char *const answers[] = {NULL, "no", "yes"};
+	char text[FORMAT_SIZE] = "n/a";
+
+	fputs("<tr>", out);
+	change_head(out, &one->change);
+	estimate(out, &one->predicted, "");
+	estimate(out, &one->measured, "");
+	if (isfinite(one->error))
+		snprintf(text, sizeof(text), "%+.1f%%", 100 * one->error);
+	html_number(out, text);
+	html_cell(out, answers[one->covered + 1]);
+	hits(out, one);
+	when_cell(out, one->when);
+	html_cell(out, one->why);
+	fputs("</tr>\n", out);
+}
+
+static void verifications(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+
+	html_table(
+		html->out,
+		"Every change that was really run; cache hits as predicted / as "
+		"measured",
+		"Change|Predicted#|Interval#|Measured#|Interval#|Error#|Inside|Hits#|"
+		"When|How");
+	for (size_t i = 0; i < profile->verification_count; i++)
+		verification_row(html->out, &profile->verifications[i]);
+	html_table_end(html->out);
+}
+
+static void show(const struct html *html, struct plot *plot, int result)
+{
+	*html->failed |= result < 0;
+	if (result == 0 && plot_has_points(plot))
+		html_figure(html, plot, NULL);
+	plot_free(plot);
+}
+
+static void figure(const struct html *html, plot_maker *make)
+{
+	struct plot plot = {0};
+	int result = make(html->profile, &plot);
+
+	show(html, &plot, result);
+}
+
+static void curve(const struct html *html, const struct whatif_curves *curves,
+		  plot_curve_maker *make)
+{
+	struct plot plot = {0};
+	int result = make(html->profile, curves, &plot);
+
+	show(html, &plot, result);
+}
+
+static bool has_any(const struct profile *curve)
+{
+	for (size_t i = 0; i < curve->prediction_count; i++)
+		if (isfinite(curve->predictions[i].per_s.low))
+			return true;
+	return false;
+}
+
+/* The points of a curve. */
+static void curve_numbers(const struct html *html, const char *caption,
+			  const struct profile *curve)
+{
+	if (!has_any(curve))
+		return;
+	html_table(html->out, caption, HEADS);
+	for (size_t i = 0; i < curve->prediction_count; i++)
+		if (isfinite(curve->predictions[i].per_s.low))
+			prediction_row(html->out, &curve->predictions[i],
+				       (struct columns){false, false});
+	html_table_end(html->out);
+}
+
+static void curves(const struct html *html, const struct whatif_curves *curves)
+{
+	if (!has_any(&curves->cores) && !has_any(&curves->cache))
+		return;
+	fputs("<details><summary>The numbers of the curves</summary>\n", html->out);
+	curve_numbers(html, "Predicted over cores", &curves->cores);
+	curve_numbers(html, "Predicted over the size of the cache", &curves->cache);
+	fputs("</details>\n", html->out);
+}
+
+static void predicted(const struct html *html)
+{
+	struct whatif_curves all;
+	int result = whatif_curves_make(html->profile, &all);
+
+	*html->failed |= result < 0;
+	advice(html);
+	trust(html);
+	fputs("<div class=\"figures few\">\n", html->out);
+	figure(html, plot_gains);
+	if (result == 0) {
+		curve(html, &all, plot_cores);
+		curve(html, &all, plot_shares);
+	}
+	fputs("</div>\n", html->out);
+	predictions(html);
+	if (result == 0)
+		curves(html, &all);
+	reasons(html);
+	whatif_curves_free(&all);
+}
+
+static void fact(FILE *out, const char *name, const char *number)
+{
+	fprintf(out, "<div><dt>%s</dt><dd class=\"big\">%s</dd></div>\n", name, number);
+}
+
+/* How good they were. */
+static void score(const struct html *html)
+{
+	struct score score;
+	char text[FORMAT_SIZE];
+
+	if (score_verifications(html->profile, &score) < 0) {
+		*html->failed = true;
+		return;
+	}
+	if (score.count == 0)
+		return;
+	fputs("<dl class=\"facts\">\n", html->out);
+	fact(html->out, "Mean error of the rate", format_percent(text, score.mean));
+	fact(html->out, "95% of them within", format_percent(text, score.p95));
+	fact(html->out, "Inside their 95% intervals",
+	     format_percent(text, score.covered));
+	fputs("</dl>\n", html->out);
+	if (score.workloads > 0)
+		fprintf(html->out,
+			"<p>The step that was predicted best measured best, or not "
+			"measurably worse, in %zu of %zu settings.</p>\n",
+			score.first_within, score.workloads);
+}
+
+static void verified(const struct html *html)
+{
+	fputs("<section aria-labelledby=\"verified\">\n<h2 id=\"verified\">Predicted, "
+	      "then measured</h2>\n",
+	      html->out);
+	score(html);
+	fputs("<div class=\"figures few\">\n", html->out);
+	figure(html, plot_verifications);
+	fputs("</div>\n", html->out);
+	verifications(html);
+	fputs("</section>\n", html->out);
+}
+
+void html_whatif(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+
+	if (whatif_was_asked(profile)) {
+		fputs("<section aria-labelledby=\"whatif\">\n<h2 "
+		      "id=\"whatif\">What would help</h2>\n",
+		      html->out);
+		if (profile->model.why == NULL && profile->prediction_count > 0)
+			predicted(html);
+		else
+			trust(html);
+		fputs("</section>\n", html->out);
+	}
+	if (profile->verification_count > 0)
+		verified(html);
+}

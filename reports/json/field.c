@@ -1,0 +1,305 @@
+#include "reports/json/field.h"
+#include "profiler/profile.h"
+
+#define AT(path, type, member) FIELD_AT(profile, path, type, member)
+
+const struct field field_profile[] = {
+	AT("version", TEXT, version),
+	AT("run.started", TEXT, started),
+	AT("run.status", TEXT, status),
+	AT("run.status_why", TEXT, status_why),
+	AT("run.protocol", TEXT, protocol),
+	AT("run.command", WORDS, command),
+	AT("run.repeat", TEXT, repeat),
+	AT("run.loader", TEXT, loader),
+	AT("run.directory", TEXT, directory),
+	AT("run.wall_s", NUMBER, wall_s),
+	AT("run.budget_s", NUMBER, budget_s),
+	AT("run.budget_needed_s", NUMBER, budget_needed_s),
+	AT("run.precision_share", NUMBER, precision),
+	AT("run.target_status", INDEX, target_status),
+	AT("run.seed", COUNT, seed),
+	AT("run.blocks", COUNT, blocks),
+	AT("run.skipped_samples", COUNT, skipped),
+	AT("run.dropped_records", COUNT, dropped_records),
+	AT("dataset.path", TEXT, dataset),
+	AT("dataset.source", TEXT, source),
+	AT("dataset.digest", TEXT, digest),
+	AT("dataset.samples", COUNT, dataset_samples),
+	AT("dataset.bytes", COUNT, dataset_bytes),
+	AT("dataset.classes", COUNT, classes),
+	AT("configuration.batch", COUNT, batch),
+	AT("configuration.workers", COUNT, workers),
+	AT("configuration.fetch_depth", COUNT, fetch_depth),
+	AT("configuration.prefetch", COUNT, prefetch),
+	AT("configuration.cores", COUNT, cores),
+	AT("configuration.engine", TEXT, engine),
+	AT("configuration.engine_reason", TEXT, engine_reason),
+	AT("configuration.cache", TEXT, cache),
+	AT("configuration.cache_capacity_bytes", COUNT, cache_capacity_bytes),
+	AT("configuration.cache_share", NUMBER, cache_share),
+	AT("configuration.prep", TEXT, prep),
+	AT("configuration.output", TEXT, output),
+	AT("configuration.sample_bytes", COUNT, sample_bytes),
+	AT("configuration.storage_is_memory", FLAG, storage_is_memory),
+	AT("configuration.huge_pages", FLAG, huge_pages),
+	AT("emulated.accelerator_per_s", NUMBER, emulated_per_s),
+	AT("emulated.storage_bytes_per_s", NUMBER, storage_bandwidth),
+	AT("emulated.storage_latency_s", NUMBER, storage_latency_s),
+	AT("emulated.prep_delay_s", NUMBER, prep_delay_s),
+	AT("stalls.compute", SHARE, stalls.compute),
+	AT("stalls.prep", SHARE, stalls.prep),
+	AT("stalls.fetch", SHARE, stalls.fetch),
+	AT("prep_split.waiting_share", NUMBER, prep_waiting),
+	AT("prep_split.contention_share", NUMBER, prep_contention),
+	AT("outside.time_s", NUMBER, outside_s),
+	AT("outside.share", NUMBER, outside_share),
+	AT("rates.real_per_s", ESTIMATE, rates.real),
+	AT("rates.cached_per_s", ESTIMATE, rates.cached),
+	AT("rates.synthetic_per_s", ESTIMATE, rates.synthetic),
+	AT("rates.loaded_per_s", ESTIMATE, rates.loaded),
+	AT("rates.prep_per_s", ESTIMATE, rates.prep),
+	AT("rates.fetch_per_s", ESTIMATE, rates.fetch),
+	AT("second_proof.prep.share", NUMBER, proof.prep),
+	AT("second_proof.fetch.share", NUMBER, proof.fetch),
+	AT("second_proof.basis", TEXT, proof.basis),
+	AT("second_proof.gap_share", NUMBER, proof_gap),
+	AT("limit.what", TEXT, limit),
+	AT("limit.why", TEXT, limit_why),
+	AT("overhead", SHARE, overhead),
+	AT("overhead.floor_share", NUMBER, overhead_floor),
+	AT("cache.hit_ratio", ESTIMATE, hit_ratio),
+	AT("cache.emulated", FLAG, cache_emulated),
+	AT("cache.first_epoch_per_s", NUMBER, first_epoch_per_s),
+	AT("counters.cpu_s_per_sample", NUMBER, cpu_s_per_sample),
+	AT("counted.samples", COUNT, counted.samples),
+	AT("counted.opens", COUNT, counted.opens),
+	AT("counted.reads", COUNT, counted.reads),
+	AT("counted.read_bytes", COUNT, counted.read_bytes),
+	AT("counted.hits", COUNT, counted.hits),
+	AT("counted.decoded_pixels", COUNT, counted.decoded_pixels),
+	AT("counted.skipped", COUNT, counted.skipped),
+	AT("histograms.fetch_s", HISTOGRAM, fetch_s),
+	AT("histograms.prep_s", HISTOGRAM, prep_s),
+	AT("histograms.sample_bytes", HISTOGRAM, bytes),
+	AT("together.shared", YES, shared),
+	AT("together.rate_per_s", ESTIMATE, together),
+	AT("together.prep_cpu_s_per_sample", NUMBER, prep_cpu_per_delivered_s),
+	AT("model.real_per_s", ESTIMATE, model.real),
+	AT("model.cached_per_s", ESTIMATE, model.cached),
+	AT("model.real_error", NUMBER, model.real_error),
+	AT("model.cached_error", NUMBER, model.cached_error),
+	AT("model.why", TEXT, model.why),
+	AT("currency", TEXT, currency),
+	AT("cost", ESTIMATE, cost),
+	{NULL, FIELD_END, 0},
+};
+
+#undef AT
+#define AT(path, type, member) FIELD_AT(profile_window, path, type, member)
+
+const struct field field_window[] = {
+	AT("kind", TEXT, kind),
+	AT("block", INDEX, block),
+	AT("used", FLAG, used),
+	AT("certified", FLAG, certified),
+	AT("drawn", FLAG, drawn),
+	AT("why", TEXT, why),
+	AT("workers", UNSIGNED, workers),
+	AT("depth", UNSIGNED, depth),
+	AT("start_s", NUMBER, start_s),
+	AT("length_s", NUMBER, length_s),
+	AT("switch_s", NUMBER, switch_s),
+	AT("steps", COUNT, steps),
+	AT("samples", COUNT, samples),
+	AT("rate_per_s", NUMBER, per_s),
+	AT("blocked_s", NUMBER, blocked_s),
+	AT("outside_s", NUMBER, outside_s),
+	AT("cpu_s", NUMBER, cpu_s),
+	AT("prep_cpu_s", NUMBER, prep_cpu_s),
+	AT("fetch_cpu_s", NUMBER, fetch_cpu_s),
+	AT("read_bytes", COUNT, read_bytes),
+	AT("fetched_bytes", COUNT, fetched_bytes),
+	AT("hits", COUNT, hits),
+	AT("misses", COUNT, misses),
+	AT("staged", COUNT, staged),
+	AT("staged_repeats", COUNT, staged_repeats),
+	AT("prepared", COUNT, prepared),
+	AT("prep_padded", COUNT, prep_padded),
+	AT("prep_busy_s", NUMBER, prep_busy_s),
+	AT("throttle_reads", COUNT, throttle_reads),
+	AT("throttle_busy_s", NUMBER, throttle_busy_s),
+	AT("emulated_samples", COUNT, emulated_samples),
+	AT("emulated_busy_s", NUMBER, emulated_busy_s),
+	{NULL, FIELD_END, 0},
+};
+
+#undef AT
+#define AT(path, type, member) FIELD_AT(profile_point, path, type, member)
+#define POINT(x_name)                                                                  \
+	{                                                                              \
+		AT(x_name, UNSIGNED, x), AT("rate_per_s", ESTIMATE, per_s),            \
+			AT("bytes_per_s", NUMBER, bytes_per_s),                        \
+			AT("cpu_s_per_sample", NUMBER, cpu_s_per_sample),              \
+			AT("with_consumer", FLAG, with_consumer),                      \
+			AT("unthrottled", FLAG, unthrottled), {NULL, FIELD_END, 0},    \
+	}
+
+static const struct field prep_point[] = POINT("workers");
+static const struct field fetch_point[] = POINT("depth");
+
+#undef AT
+#define AT(path, type, member) FIELD_AT(profile_epoch, path, type, member)
+
+static const struct field epoch[] = {
+	AT("epoch", COUNT, epoch),   AT("hits", COUNT, hits),
+	AT("misses", COUNT, misses), AT("miss_bytes", COUNT, miss_bytes),
+	{NULL, FIELD_END, 0},
+};
+
+#undef AT
+#define AT(path, type, member) FIELD_AT(profile_skip, path, type, member)
+
+static const struct field skip[] = {
+	AT("sample", COUNT, sample),
+	AT("name", TEXT, name),
+	AT("reason", TEXT, reason),
+	{NULL, FIELD_END, 0},
+};
+
+#undef AT
+#define AT(path, type, member) FIELD_AT(profile_counter, path, type, member)
+
+static const struct field counter[] = {
+	AT("stage", TEXT, stage),
+	AT("name", TEXT, name),
+	AT("rung", TEXT, rung),
+	AT("per_sample", NUMBER, per_sample),
+	AT("running_share", NUMBER, running),
+	{NULL, FIELD_END, 0},
+};
+
+#undef AT
+#define AT(path, type, member) FIELD_AT(profile_process, path, type, member)
+
+static const struct field process[] = {
+	AT("pid", COUNT, pid),
+	AT("role", TEXT, role),
+	AT("threads", COUNT, threads),
+	AT("cpu_s", NUMBER, cpu_s),
+	AT("read_bytes", COUNT, read_bytes),
+	AT("samples", COUNT, samples),
+	{NULL, FIELD_END, 0},
+};
+
+#undef AT
+#define AT(path, type, member) FIELD_AT(profile_job, path, type, member)
+
+static const struct field job[] = {
+	AT("job", COUNT, job),
+	AT("command", TEXT, command),
+	AT("target_status", INDEX, target_status),
+	AT("rates.real_per_s", ESTIMATE, real),
+	AT("rates.cached_per_s", ESTIMATE, cached),
+	AT("rates.synthetic_per_s", ESTIMATE, synthetic),
+	AT("stalls.compute", SHARE, stalls.compute),
+	AT("stalls.prep", SHARE, stalls.prep),
+	AT("stalls.fetch", SHARE, stalls.fetch),
+	AT("blocked_share", NUMBER, blocked_share),
+	AT("ahead_batches", NUMBER, ahead_batches),
+	AT("dropped", YES, dropped),
+	AT("waits_for", TEXT, waits_for),
+	AT("why", TEXT, why),
+	{NULL, FIELD_END, 0},
+};
+
+#undef AT
+#define AT(path, type, member) FIELD_AT(profile_prediction, path, type, member)
+#define CHANGE                                                                         \
+	AT("change.cores", UNSIGNED, change.cores),                                    \
+		AT("change.workers", UNSIGNED, change.workers),                        \
+		AT("change.batch", UNSIGNED, change.batch),                            \
+		AT("change.cache_share", NUMBER, change.cache_share),                  \
+		AT("change.cache_policy", TEXT, change.cache_policy),                  \
+		AT("change.gpu_speed", NUMBER, change.gpu_speed),                      \
+		AT("change.storage_bytes_per_s", NUMBER, change.storage_bandwidth),    \
+		AT("change.storage_latency_s", NUMBER, change.storage_latency_s),      \
+		AT("change.jobs", UNSIGNED, change.jobs),                              \
+		AT("change.job_speeds", SPEEDS, change.job_speed),                     \
+		AT("change.share", YES, change.share)
+
+static const struct field prediction[] = {
+	CHANGE,
+	AT("rate_per_s", ESTIMATE, per_s),
+	AT("job_rate_per_s", ESTIMATE, per_job),
+	AT("speedup", ESTIMATE, speedup),
+	AT("stalls.compute", SHARE, stalls.compute),
+	AT("stalls.prep", SHARE, stalls.prep),
+	AT("stalls.fetch", SHARE, stalls.fetch),
+	AT("hit_ratio", NUMBER, hit_ratio),
+	AT("cost", ESTIMATE, cost),
+	AT("limit", TEXT, limit),
+	AT("advice", TEXT, advice),
+	AT("why", TEXT, why),
+	AT("command", TEXT, command),
+	AT("rank", COUNT, rank),
+	{NULL, FIELD_END, 0},
+};
+
+#undef AT
+#define AT(path, type, member) FIELD_AT(profile_verification, path, type, member)
+
+static const struct field verification[] = {
+	CHANGE,
+	AT("when", TEXT, when),
+	AT("predicted_per_s", ESTIMATE, predicted),
+	AT("measured_per_s", ESTIMATE, measured),
+	AT("error", NUMBER, error),
+	AT("covered", ANSWER, covered),
+	AT("hit_ratio", NUMBER, hit_ratio),
+	AT("predicted_hit_ratio", NUMBER, hit_ratio_predicted),
+	AT("why", TEXT, why),
+	{NULL, FIELD_END, 0},
+};
+
+#define ADD(name)                                                                      \
+	static void *add_##name(struct profile *profile)                               \
+	{                                                                              \
+		return profile_add_##name(profile);                                    \
+	}
+
+ADD(window)
+ADD(prep_point)
+ADD(fetch_point)
+ADD(epoch)
+ADD(skip)
+ADD(counter)
+ADD(process)
+ADD(job)
+ADD(prediction)
+ADD(verification)
+
+#define LIST(path, fields, element, array, count, adder)                               \
+	{                                                                              \
+		path, fields, sizeof(struct element), offsetof(struct profile, array), \
+			offsetof(struct profile, count), add_##adder                   \
+	}
+
+const struct field_list field_lists[] = {
+	LIST("windows", field_window, profile_window, windows, window_count, window),
+	LIST("curves.prep", prep_point, profile_point, prep_curve, prep_points,
+	     prep_point),
+	LIST("curves.fetch", fetch_point, profile_point, fetch_curve, fetch_points,
+	     fetch_point),
+	LIST("cache.epochs", epoch, profile_epoch, epochs, epoch_count, epoch),
+	LIST("run.skips", skip, profile_skip, skips, skip_count, skip),
+	LIST("counters.stages", counter, profile_counter, counters, counter_count,
+	     counter),
+	LIST("processes", process, profile_process, processes, process_count, process),
+	LIST("jobs", job, profile_job, jobs, job_count, job),
+	LIST("predictions", prediction, profile_prediction, predictions,
+	     prediction_count, prediction),
+	LIST("verifications", verification, profile_verification, verifications,
+	     verification_count, verification),
+	{0},
+};

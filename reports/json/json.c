@@ -1,0 +1,380 @@
+/* json.c - writes a profile as run.json; json_read.c reads it. */
+#include "reports/json/json.h"
+#include "loader/base/error.h"
+#include "models/whatif/calibration.h"
+#include "profiler/profile.h"
+#include "reports/common/escape.h"
+#include "reports/json/field.h"
+#include "reports/json/json_part.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+json_t *json_part_text(const char *text)
+{
+	char *clean = escape_utf8(text);
+	json_t *value = clean == NULL ? NULL : json_string(clean);
+
+	free(clean);
+	return value;
+}
+
+int json_part_number(json_t *object, const char *key, double number)
+{
+	return isfinite(number) ? json_object_set_new(object, key, json_real(number))
+				: 0;
+}
+
+json_t *json_part_interval(const struct interval *interval, const char *name)
+{
+	json_t *value = json_object();
+
+	if (value == NULL || json_part_number(value, name, interval->value) < 0 ||
+	    json_part_number(value, "low", interval->low) < 0 ||
+	    json_part_number(value, "high", interval->high) < 0) {
+		json_decref(value);
+		return NULL;
+	}
+	return value;
+}
+
+json_t *json_part_words(char *const *words)
+{
+	json_t *array = json_array();
+
+	for (; array != NULL && *words != NULL; words++)
+		if (json_array_append_new(array, json_part_text(*words)) < 0) {
+			json_decref(array);
+			return NULL;
+		}
+	return array;
+}
+
+static json_t *histogram_value(const struct profile_histogram *histogram)
+{
+	json_t *counts = json_array();
+
+	for (size_t i = 0; counts != NULL && i < histogram->buckets; i++)
+		if (json_array_append_new(
+			    counts, json_integer((json_int_t)histogram->count[i])) <
+		    0) {
+			json_decref(counts);
+			return NULL;
+		}
+	return counts == NULL ? NULL
+			      : json_pack("{s:o, s:f}", "counts", counts, "low",
+					  histogram->low);
+}
+
+static json_t *speeds_value(const double *speeds)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; array != NULL && i < PROFILE_SPEEDS && speeds[i] > 0; i++)
+		if (json_array_append_new(array, json_real(speeds[i])) < 0) {
+			json_decref(array);
+			return NULL;
+		}
+	return array;
+}
+
+static bool is_interval_known(const struct interval *interval)
+{
+	return isfinite(interval->value) || isfinite(interval->low) ||
+	       isfinite(interval->high);
+}
+
+/* True when the member at `at` holds something to write. */
+static bool is_known(enum field_type type, const void *at)
+{
+	switch (type) {
+	case FIELD_TEXT:
+		return *(char *const *)at != NULL;
+	case FIELD_WORDS:
+		return *(char **const *)at != NULL;
+	case FIELD_COUNT:
+		return *(const uint64_t *)at <= INT64_MAX;
+	case FIELD_UNSIGNED:
+		return *(const unsigned *)at > 0;
+	case FIELD_INDEX:
+	case FIELD_ANSWER:
+		return *(const int *)at >= 0;
+	case FIELD_YES:
+		return *(const bool *)at;
+	case FIELD_NUMBER:
+		return isfinite(*(const double *)at);
+	case FIELD_SPEEDS:
+		return *(const double *)at > 0;
+	case FIELD_SHARE:
+	case FIELD_ESTIMATE:
+		return is_interval_known(at);
+	case FIELD_HISTOGRAM:
+		return ((const struct profile_histogram *)at)->buckets > 0;
+	default:
+		return true;
+	}
+}
+
+/* A new value for a member that is known, or NULL: no memory. */
+static json_t *field_value(enum field_type type, const void *at)
+{
+	switch (type) {
+	case FIELD_TEXT:
+		return json_part_text(*(char *const *)at);
+	case FIELD_WORDS:
+		return json_part_words(*(char **const *)at);
+	case FIELD_COUNT:
+		return json_integer((json_int_t) * (const uint64_t *)at);
+	case FIELD_UNSIGNED:
+		return json_integer(*(const unsigned *)at);
+	case FIELD_INDEX:
+		return json_integer(*(const int *)at);
+	case FIELD_FLAG:
+	case FIELD_YES:
+		return json_boolean(*(const bool *)at);
+	case FIELD_ANSWER:
+		return json_boolean(*(const int *)at);
+	case FIELD_NUMBER:
+		return json_real(*(const double *)at);
+	case FIELD_SPEEDS:
+		return speeds_value(at);
+	case FIELD_SHARE:
+		return json_part_interval(at, "share");
+	case FIELD_ESTIMATE:
+		return json_part_interval(at, "value");
+	case FIELD_HISTOGRAM:
+		return histogram_value(at);
+	default:
+		return NULL;
+	}
+}
+
+/* Gives value to the key that path names, making the objects on the way. */
+static int place(json_t *object, const char *path, json_t *value)
+{
+	const char *dot;
+
+	while ((dot = strchr(path, '.')) != NULL) {
+		size_t length = (size_t)(dot - path);
+		json_t *inner = json_object_getn(object, path, length);
+
+		if (inner == NULL) {
+			inner = json_object();
+			if (json_object_setn_new(object, path, length, inner) < 0)
+				break;
+		}
+		object = inner;
+		path = dot + 1;
+	}
+	if (dot == NULL)
+		return json_object_set_new(object, path, value);
+	json_decref(value);
+	return -1;
+}
+
+int json_part_place(json_t *object, const struct field *fields, const void *from)
+{
+	for (const struct field *field = fields; field->path != NULL; field++) {
+		const void *at = (const char *)from + field->offset;
+
+		if (is_known(field->type, at) &&
+		    place(object, field->path, field_value(field->type, at)) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int place_list(json_t *root, const struct field_list *list,
+		      const struct profile *profile)
+{
+	const char *const *array = (const void *)((const char *)profile + list->array);
+	const size_t *count = (const void *)((const char *)profile + list->count);
+	json_t *values = json_array();
+
+	for (size_t i = 0; values != NULL && i < *count; i++) {
+		json_t *value = json_object();
+
+		if (json_array_append_new(values, value) < 0 ||
+		    json_part_place(value, list->fields, *array + i * list->size) < 0) {
+			json_decref(values);
+			return -1;
+		}
+	}
+	return place(root, list->path, values);
+}
+
+/* How good the predictions were: of what the result holds, and never read back. */
+static int place_score(json_t *root, const struct profile *profile)
+{
+	struct score score;
+	json_t *value;
+
+	if (profile->verification_count == 0)
+		return 0;
+	if (score_verifications(profile, &score) < 0)
+		return -1;
+	value = json_pack("{s:I, s:I, s:I, s:I}", "count", (json_int_t)score.count,
+			  "workloads", (json_int_t)score.workloads, "first_right",
+			  (json_int_t)score.first_right, "first_within",
+			  (json_int_t)score.first_within);
+	if (value == NULL ||
+	    json_part_number(value, "mean_absolute_error", score.mean) < 0 ||
+	    json_part_number(value, "p95_absolute_error", score.p95) < 0 ||
+	    json_part_number(value, "worst_absolute_error", score.worst) < 0 ||
+	    json_part_number(value, "mean_error", score.bias) < 0 ||
+	    json_part_number(value, "covered_share", score.covered) < 0) {
+		json_decref(value);
+		return -1;
+	}
+	return json_object_set_new(root, "score", value);
+}
+
+int json_part_place_facts(json_t *root, const struct profile *profile,
+			  bool (*keep)(const char *key))
+{
+	json_t *facts = json_object();
+
+	for (size_t i = 0; facts != NULL && i < profile->fact_count; i++) {
+		const struct profile_fact *fact = &profile->environment[i];
+
+		if (keep != NULL && !keep(fact->key))
+			continue;
+		if (json_object_set_new(facts, fact->key, json_part_text(fact->value)) <
+		    0) {
+			json_decref(facts);
+			return -1;
+		}
+	}
+	return json_object_set_new(root, "environment", facts);
+}
+
+/* A number of a draw, where null stands for what was not measured. */
+static json_t *draw_number(double number)
+{
+	return isfinite(number) ? json_real(number) : json_null();
+}
+
+static json_t *draw_bytes(uint64_t bytes)
+{
+	return bytes <= INT64_MAX ? json_integer((json_int_t)bytes) : json_null();
+}
+
+/* {"bytes": [...], "fetch_s": [...], "prep_s": [...]}: an element a draw. */
+static int place_draws(json_t *root, const struct profile *profile)
+{
+	json_t *bytes = json_array(), *fetch = json_array(), *prep = json_array();
+	json_t *draws = json_pack("{s:o, s:o, s:o}", "bytes", bytes, "fetch_s", fetch,
+				  "prep_s", prep);
+
+	for (size_t i = 0;
+	     draws != NULL && i < profile->draw_count && i < JSON_RESULT_DRAWS; i++) {
+		const struct profile_draw *draw = &profile->draws[i];
+
+		if (json_array_append_new(bytes, draw_bytes(draw->bytes)) < 0 ||
+		    json_array_append_new(fetch, draw_number(draw->fetch_s)) < 0 ||
+		    json_array_append_new(prep, draw_number(draw->prep_s)) < 0) {
+			json_decref(draws);
+			return -1;
+		}
+	}
+	return json_object_set_new(root, "draws", draws);
+}
+
+static json_t *result_value(const struct profile *profile)
+{
+	json_t *root = json_pack("{s:s}", "schema", JSON_RESULT_SCHEMA);
+	int result = root == NULL ? -1 : json_part_place(root, field_profile, profile);
+
+	for (size_t i = 0; result == 0 && field_lists[i].path != NULL; i++)
+		result = place_list(root, &field_lists[i], profile);
+	if (result == 0)
+		result = json_part_place_facts(root, profile, NULL);
+	if (result == 0)
+		result = place_score(root, profile);
+	if (result == 0 && profile->draw_count > 0)
+		result = place_draws(root, profile);
+	if (result == 0)
+		return root;
+	json_decref(root);
+	return NULL;
+}
+
+/*
+ * jansson puts each element on a line of its own; numbers get one line together. What
+ * stands between "[" and its first element is held back until that is known.
+ */
+struct packer {
+	FILE *out;
+	bool in_text, escaped;
+	bool in_numbers; /* of an array */
+	bool opened;     /* "[" was the last but for white space */
+	int indent;      /* spaces held back after a line's end; -1: no line's end */
+};
+
+static void release(struct packer *packer)
+{
+	if (packer->indent >= 0)
+		fprintf(packer->out, "\n%*s", packer->indent, "");
+	packer->indent = -1;
+	packer->opened = false;
+}
+
+/* A character that is no white space, outside of texts. */
+static void pack_mark(struct packer *packer, char c)
+{
+	if (packer->opened && strchr("{[\"]", c) == NULL) {
+		packer->in_numbers = true;
+		packer->indent = -1;
+	}
+	if (packer->in_numbers && c == ']')
+		packer->in_numbers = false;
+	release(packer);
+	packer->in_text = c == '"';
+	packer->opened = c == '[';
+	putc(c, packer->out);
+	if (packer->in_numbers && c == ',')
+		putc(' ', packer->out);
+}
+
+static void pack(struct packer *packer, char c)
+{
+	if (packer->in_text) {
+		packer->in_text = packer->escaped || c != '"';
+		packer->escaped = !packer->escaped && c == '\\';
+		putc(c, packer->out);
+	} else if (c == '\n') {
+		packer->indent = packer->in_numbers ? -1 : 0;
+	} else if (c == ' ' && packer->indent >= 0) {
+		packer->indent++;
+	} else if (c == ' ' && packer->in_numbers) {
+		return;
+	} else if (c == ' ') {
+		putc(c, packer->out);
+	} else {
+		pack_mark(packer, c);
+	}
+}
+
+static int pack_all(const char *text, size_t size, void *data)
+{
+	for (size_t i = 0; i < size; i++)
+		pack(data, text[i]);
+	return ferror(((struct packer *)data)->out) ? -1 : 0;
+}
+
+int json_result_write(const struct profile *profile, FILE *out, struct error *err)
+{
+	json_t *root = result_value(profile);
+	struct packer packer = {.out = out, .indent = -1};
+	int result = 0;
+
+	if (root == NULL)
+		return error_set(err, ENOMEM, "no memory to write the result");
+	errno = ENOMEM;
+	if (json_dump_callback(root, pack_all, &packer, JSON_PART_FLAGS) < 0 ||
+	    putc('\n', out) == EOF)
+		result = error_sys(err, errno, "can't write the result");
+	json_decref(root);
+	return result;
+}

@@ -1,0 +1,259 @@
+/* plot_make.c - the plots of a report, from the numbers of a profile. */
+#include "profiler/profile.h"
+#include "reports/common/format.h"
+#include "reports/plot/plot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What the training step could take, as a level to compare a curve with. */
+static int add_possible(const struct profile *profile, struct plot *plot)
+{
+	double rate = profile->rates.synthetic.value;
+	struct plot_series *level = plot_add(plot, "what the training step could take",
+					     PLOT_LEVEL, PLOT_COMPUTE);
+
+	if (plot_point(level, plot->x.low, rate, rate, rate) < 0)
+		return -1;
+	return plot_point(level, plot->x.high, rate, rate, rate);
+}
+
+/* Points without the emulated storage would dwarf the others: a table has them. */
+static int add_points(struct plot_series *series, const struct profile_point *points,
+		      size_t count, bool with_consumer, bool log2_x)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct interval *rate = &points[i].per_s;
+		double x = log2_x ? log2(points[i].x) : points[i].x;
+
+		if (points[i].with_consumer == with_consumer &&
+		    !points[i].unthrottled &&
+		    plot_point(series, x, rate->value, rate->low, rate->high) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* A tick under each x that was measured, or under some of them when there are many. */
+static void tick_points(struct plot_axis *axis, const struct profile_point *points,
+			size_t count, bool log2_x)
+{
+	double every, last = -INFINITY;
+
+	for (size_t i = 0; i < count; i++)
+		axis->high = fmax(axis->high, log2_x ? log2(points[i].x) : points[i].x);
+	every = fmax(1, axis->high / (PLOT_TICKS - 2));
+	for (size_t i = 0; i < count; i++) {
+		double x = log2_x ? log2(points[i].x) : points[i].x;
+		char label[16];
+
+		if (!isfinite(x) || x < last + every)
+			continue;
+		snprintf(label, sizeof(label), "%u", points[i].x);
+		plot_tick(axis, x, label);
+		last = x;
+	}
+	axis->low = log2_x ? -.4 : 0;
+	axis->high += log2_x ? .4 : .04 * axis->high + .3;
+}
+
+int plot_prep_curve(const struct profile *profile, struct plot *plot)
+{
+	struct plot_series *alone, *beside;
+
+	plot->id = "prep-curve";
+	plot->title = "Preparation by workers, P(k)";
+	plot->about =
+		"Samples per second that k workers prepare from memory, alone and "
+		"beside the training step, with 95% intervals.";
+	plot->x.label = "workers";
+	plot->y.label = "samples/s";
+	tick_points(&plot->x, profile->prep_curve, profile->prep_points, false);
+	alone = plot_add(plot, "preparation alone", PLOT_CURVE, PLOT_PREP);
+	beside = plot_add(plot, "beside the training step", PLOT_DASHED, PLOT_PREP);
+	if (add_points(alone, profile->prep_curve, profile->prep_points, false, false) <
+		    0 ||
+	    add_points(beside, profile->prep_curve, profile->prep_points, true, false) <
+		    0 ||
+	    add_possible(profile, plot) < 0)
+		return -1;
+	plot_scale_y(plot);
+	return 0;
+}
+
+int plot_fetch_curve(const struct profile *profile, struct plot *plot)
+{
+	struct plot_series *alone;
+
+	plot->id = "fetch-curve";
+	plot->title = "Storage by reads in flight, S(q)";
+	plot->about = "Samples per second that storage gives with q reads in flight, "
+		      "files unread and caches bypassed, with 95% intervals.";
+	plot->x.label = "reads in flight";
+	plot->y.label = "samples/s";
+	tick_points(&plot->x, profile->fetch_curve, profile->fetch_points, true);
+	alone = plot_add(plot, "storage alone", PLOT_CURVE, PLOT_FETCH);
+	if (add_points(alone, profile->fetch_curve, profile->fetch_points, false,
+		       true) < 0 ||
+	    add_possible(profile, plot) < 0)
+		return -1;
+	plot_scale_y(plot);
+	return 0;
+}
+
+/* The windows of one kind: those used are filled, the others hollow. */
+static int add_windows(const struct profile *profile, struct plot *plot,
+		       const char *kind, enum plot_ink ink, bool used)
+{
+	struct plot_series *series =
+		plot_add(plot, used ? kind : "not used", PLOT_POINTS, ink);
+
+	series->hollow = !used;
+	for (size_t i = 0; i < profile->window_count; i++) {
+		const struct profile_window *window = &profile->windows[i];
+		double middle = window->start_s + window->length_s / 2;
+
+		if (window->kind != NULL && strcmp(window->kind, kind) == 0 &&
+		    window->used == used &&
+		    plot_point(series, middle, window->per_s, NAN, NAN) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int plot_windows(const struct profile *profile, struct plot *plot)
+{
+	static const struct {
+		const char *kind;
+		enum plot_ink ink;
+	} kinds[] = {{"synthetic", PLOT_COMPUTE},
+		     {"cached", PLOT_PREP},
+		     {"real", PLOT_FETCH}};
+
+	plot->id = "windows";
+	plot->title = "Every window over time";
+	plot->about = "Samples per second of each window of the schedule. Levels that "
+		      "stay level mean that nothing drifted.";
+	plot->x.label = "seconds since the run began";
+	plot->y.label = "samples/s";
+	for (size_t i = 0; i < 3; i++)
+		if (add_windows(profile, plot, kinds[i].kind, kinds[i].ink, true) < 0 ||
+		    add_windows(profile, plot, kinds[i].kind, kinds[i].ink, false) < 0)
+			return -1;
+	plot_scale_x(plot);
+	plot_scale_y(plot);
+	return 0;
+}
+
+/* What the kernel's cache has, nobody counts sample by sample. */
+static bool counts_hits(const char *cache)
+{
+	return cache != NULL && strcmp(cache, "none") != 0 &&
+	       strcmp(cache, "page") != 0;
+}
+
+/* Whole epochs, with room at both ends. */
+static void tick_epochs(struct plot_axis *axis, const struct profile *profile)
+{
+	uint64_t last = 0, every;
+	char label[FORMAT_SIZE];
+
+	for (size_t i = 0; i < profile->epoch_count; i++)
+		if (profile->epochs[i].epoch > last)
+			last = profile->epochs[i].epoch;
+	every = last / 8 + 1;
+	for (uint64_t epoch = 0; epoch <= last && axis->count < PLOT_TICKS;
+	     epoch += every)
+		plot_tick(axis, (double)epoch, format_count(label, epoch));
+	axis->low = -.04 * (double)last - .1;
+	axis->high = 1.04 * (double)last + .1;
+}
+
+int plot_cache(const struct profile *profile, struct plot *plot)
+{
+	struct plot_series *hits = plot_add(plot, "hits", PLOT_CURVE, PLOT_FETCH);
+
+	plot->id = "cache";
+	plot->title = "Cache hits by epoch";
+	plot->about = "Share of the samples that the cache had, in the real windows of "
+		      "each epoch. The first epoch fills it.";
+	plot->x.label = "epoch";
+	plot->y.label = "hits, %";
+	if (!counts_hits(profile->cache))
+		return 0;
+	for (size_t i = 0; i < profile->epoch_count; i++) {
+		const struct profile_epoch *epoch = &profile->epochs[i];
+		double seen = (double)epoch->hits + (double)epoch->misses;
+
+		if (epoch->hits != UNKNOWN && epoch->misses != UNKNOWN && seen > 0 &&
+		    plot_point(hits, (double)epoch->epoch,
+			       100 * (double)epoch->hits / seen, NAN, NAN) < 0)
+			return -1;
+	}
+	tick_epochs(&plot->x, profile);
+	plot_scale_y(plot);
+	return 0;
+}
+
+/* Bars of the buckets from the first to the last that counts something, in percent. */
+static int add_histogram(struct plot *plot, const struct profile_histogram *histogram,
+			 const char *(*format)(char *to, double value))
+{
+	struct plot_series *bars = &plot->series[0];
+	size_t begin = 0, end = histogram->buckets, every;
+	char label[FORMAT_SIZE];
+	double all = 0;
+
+	for (size_t i = 0; i < histogram->buckets; i++)
+		all += (double)histogram->count[i];
+	while (begin < end && histogram->count[begin] == 0)
+		begin++;
+	while (end > begin && histogram->count[end - 1] == 0)
+		end--;
+	for (size_t i = begin; i < end; i++)
+		if (plot_point(bars, (double)i + .5,
+			       100 * (double)histogram->count[i] / all, NAN, NAN) < 0)
+			return -1;
+	plot->x.low = (double)begin - .5;
+	plot->x.high = (double)end + .5;
+	every = (end - begin) / 6 + 1;
+	for (size_t i = begin; i <= end && begin < end; i += every)
+		plot_tick(&plot->x, (double)i,
+			  format(label, ldexp(histogram->low, (int)i)));
+	plot->y.label = "samples, %";
+	plot_scale_y(plot);
+	return 0;
+}
+
+int plot_prep_times(const struct profile *profile, struct plot *plot)
+{
+	plot->id = "prep-times";
+	plot->title = "Preparation time of a sample";
+	plot->about = "How long decoding, cropping and normalising took, share of the "
+		      "samples in each doubling of time.";
+	plot->x.label = "time in a worker";
+	plot_add(plot, "samples", PLOT_BARS, PLOT_PREP);
+	return add_histogram(plot, &profile->prep_s, format_seconds);
+}
+
+int plot_fetch_times(const struct profile *profile, struct plot *plot)
+{
+	plot->id = "fetch-times";
+	plot->title = "Fetch time of a sample";
+	plot->about = "How long opening and reading a sample that was not cached took, "
+		      "share of the samples in each doubling of time.";
+	plot->x.label = "time from start to bytes";
+	plot_add(plot, "samples", PLOT_BARS, PLOT_FETCH);
+	return add_histogram(plot, &profile->fetch_s, format_seconds);
+}
+
+int plot_sizes(const struct profile *profile, struct plot *plot)
+{
+	plot->id = "sizes";
+	plot->title = "Size of a sample";
+	plot->about = "Encoded bytes of the samples that were loaded, share of them in "
+		      "each doubling of size.";
+	plot->x.label = "encoded size";
+	plot_add(plot, "samples", PLOT_BARS, PLOT_COMPUTE);
+	return add_histogram(plot, &profile->bytes, format_bytes);
+}

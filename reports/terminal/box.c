@@ -1,0 +1,128 @@
+#include "reports/terminal/box.h"
+#include "loader/base/error.h"
+#include "profiler/profile.h"
+#include "reports/common/escape.h"
+#include "reports/common/format.h"
+#include "reports/form.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LABEL = 11 };
+
+int box_open(struct box *box, const struct form_style *style)
+{
+	*box = (struct box){.style = style};
+	box->out = open_memstream(&box->text, &box->size);
+	return box->out == NULL ? -ENOMEM : 0;
+}
+
+/* Everything beyond ASCII becomes something like it. */
+static void write_ascii(FILE *out, const char *text)
+{
+	static const struct {
+		const char *character, *like;
+	} table[] = {{"±", "+-"}, {"·", "|"}, {"█", "#"}, {"▒", "="}, {"░", "."}};
+	char piece[ESCAPE_PIECE];
+
+	while (*text != '\0') {
+		const char *like = "?";
+		size_t length = 1;
+
+		if ((unsigned char)*text < 0x80) {
+			putc(*text++, out);
+			continue;
+		}
+		length = escape_next(text, piece);
+		for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+			if (strcmp(piece, table[i].character) == 0)
+				like = table[i].like;
+		fputs(like, out);
+		text += length;
+	}
+}
+
+int box_close(struct box *box, FILE *out, struct error *err)
+{
+	if (fclose(box->out) == EOF || box->text == NULL || box->failed) {
+		free(box->text);
+		return error_set(err, ENOMEM, "no memory for the text");
+	}
+	if (box->style->ascii)
+		write_ascii(out, box->text);
+	else
+		fputs(box->text, out);
+	free(box->text);
+	return 0;
+}
+
+const char *box_ink(const struct box *box, enum box_ink ink)
+{
+	static const char *const sequences[] = {
+		[BOX_PLAIN] = "\x1b[0m", [BOX_BOLD] = "\x1b[1m",
+		[BOX_DIM] = "\x1b[2m",   [BOX_COMPUTE] = "\x1b[32m",
+		[BOX_PREP] = "\x1b[33m", [BOX_FETCH] = "\x1b[34m",
+	};
+
+	return box->style->colour ? sequences[ink] : "";
+}
+
+void box_wrap(struct box *box, const char *words, size_t at)
+{
+	size_t column = at;
+
+	while (*words != '\0') {
+		size_t length = strcspn(words, " ");
+		size_t width = escape_width_part(words, length);
+
+		if (column > at && column + 1 + width > BOX_COLUMNS) {
+			fprintf(box->out, "\n%*s", (int)at, "");
+			column = at;
+		} else if (column > at) {
+			putc(' ', box->out);
+			column++;
+		}
+		escape_part(box->out, words, length);
+		column += width;
+		words += length + strspn(words + length, " ");
+	}
+}
+
+void box_line(struct box *box, const char *label, const char *format, ...)
+{
+	char *words = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&words, format, args) < 0) {
+		box->failed = true;
+		words = NULL;
+	}
+	va_end(args);
+	fprintf(box->out, "%*s%s%-*s%s", BOX_INDENT, "", box_ink(box, BOX_DIM), LABEL,
+		label, box_ink(box, BOX_PLAIN));
+	if (words != NULL)
+		box_wrap(box, words, BOX_INDENT + LABEL);
+	putc('\n', box->out);
+	free(words);
+}
+
+void box_estimate(struct box *box, const struct interval *estimate, const char *unit)
+{
+	char value[FORMAT_SIZE], low[FORMAT_SIZE], high[FORMAT_SIZE];
+	char range[2 * FORMAT_SIZE] = "-", number[2 * FORMAT_SIZE] = "-";
+	bool bounded = isfinite(estimate->low) && isfinite(estimate->high);
+
+	if (bounded)
+		snprintf(range, sizeof(range), "%s .. %s",
+			 format_rate(low, estimate->low),
+			 format_rate(high, estimate->high));
+	if (isfinite(estimate->value))
+		snprintf(number, sizeof(number), "%s%s",
+			 format_rate(value, estimate->value), unit);
+	else if (bounded)
+		snprintf(number, sizeof(number), "bounds");
+	fprintf(box->out, "  %6s  %14s", number, range);
+}

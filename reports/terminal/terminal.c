@@ -1,0 +1,301 @@
+#include "reports/terminal/terminal.h"
+#include "loader/base/error.h"
+#include "profiler/profile.h"
+#include "reports/common/escape.h"
+#include "reports/common/format.h"
+#include "reports/common/whatif.h"
+#include "reports/terminal/box.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ADVICE = 3 }; /* lines of it; dsa whatif shows all */
+
+static bool says_utf8(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *value = getenv(names[i]);
+
+		if (value != NULL && *value != '\0')
+			return strcasestr(value, "utf-8") != NULL ||
+			       strcasestr(value, "utf8") != NULL;
+	}
+	return false;
+}
+
+struct form_style terminal_style(FILE *out)
+{
+	const char *none = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+	return (struct form_style){
+		.colour = (none == NULL || *none == '\0') && terminal != NULL &&
+			  strcmp(terminal, "dumb") != 0 && isatty(fileno(out)),
+		.ascii = !says_utf8(),
+	};
+}
+
+/* "1912 of a possible 3840 samples/s", to be freed; empty where unknown. */
+static char *rates(struct box *box, const struct profile *profile)
+{
+	const struct profile_rates *known = &profile->rates;
+	char real[FORMAT_SIZE], possible[FORMAT_SIZE], *text = NULL;
+	int length;
+
+	format_rate(real, known->real.value);
+	format_rate(possible, known->synthetic.value);
+	if (!isfinite(known->real.value))
+		length = asprintf(&text, "%s", "");
+	else if (!isfinite(known->synthetic.value))
+		length = asprintf(&text, "%s samples/s", real);
+	else
+		length = asprintf(&text, "%s of a possible %s samples/s", real,
+				  possible);
+	box->failed |= length < 0;
+	return length < 0 ? NULL : text;
+}
+
+/* Writes at most `room` characters, the end of text. Returns how many. */
+static size_t fit(const struct box *box, const char *text, size_t room)
+{
+	const char *cut;
+
+	text = escape_tail(text, room, &cut);
+	fputs(cut, box->out);
+	escape_plain(box->out, text);
+	return strlen(cut) + escape_width(text);
+}
+
+/* "images/ · 4 workers · minio cache 35%      1912 of a possible 3840 samples/s" */
+static void head(struct box *box, const struct profile *profile)
+{
+	const char *dataset = profile->dataset;
+	char *how = format_string(format_setup, profile), *rate = rates(box, profile);
+	size_t right = rate == NULL ? 0 : strlen(rate), left, room;
+
+	box->failed |= how == NULL;
+	left = how == NULL ? 0 : escape_width(how);
+	room = BOX_WIDTH > right + left + 5 ? BOX_WIDTH - right - left - 5 : 0;
+	fprintf(box->out, "%*s%s", BOX_INDENT, "", box_ink(box, BOX_BOLD));
+	room = fit(box, dataset == NULL ? "no data set known" : dataset,
+		   room > 12 ? room : 12);
+	fputs(box_ink(box, BOX_PLAIN), box->out);
+	if (left > 0) {
+		fputs(" · ", box->out);
+		room += 3 + fit(box, how, BOX_WIDTH - 16);
+	}
+	if (room + 2 + right > BOX_WIDTH)
+		fprintf(box->out, "\n%*s%s\n", BOX_INDENT, "",
+			rate == NULL ? "" : rate);
+	else
+		fprintf(box->out, "%*s\n", (int)(BOX_WIDTH - room),
+			rate == NULL ? "" : rate);
+	free(how);
+	free(rate);
+}
+
+static void shares(const struct box *box, const struct profile *profile,
+		   const long tenths[3])
+{
+	static const char *const names[] = {"compute", "prep stall", "fetch stall"};
+	const struct profile_stalls *stalls = &profile->stalls;
+	const struct interval *all[] = {&stalls->compute, &stalls->prep,
+					&stalls->fetch};
+	char share[FORMAT_SIZE], half[FORMAT_SIZE];
+
+	fprintf(box->out, "%*s", BOX_INDENT, "");
+	for (int i = 0; i < 3; i++) {
+		format_points(half, all[i]);
+		fprintf(box->out, "%s%s %s%s%s%s%s", i == 0 ? "" : " | ", names[i],
+			box_ink(box, BOX_BOLD), format_tenth(share, tenths[i]),
+			box_ink(box, BOX_PLAIN), *half == '\0' ? "" : " ", half);
+	}
+	putc('\n', box->out);
+}
+
+/* The shares as a bar; negative ones have no length. */
+static void bar(const struct box *box, const long tenths[3], bool sums)
+{
+	static const char *const cells[] = {"█", "▒", "░"};
+	enum { CELLS = BOX_WIDTH - 16 };
+	static const enum box_ink inks[] = {BOX_COMPUTE, BOX_PREP, BOX_FETCH};
+	double part[3], sum = 0;
+	long length[3];
+
+	for (int i = 0; i < 3; i++)
+		sum += part[i] = tenths[i] > 0 ? (double)tenths[i] : 0;
+	for (int i = 0; i < 3; i++)
+		part[i] /= sum;
+	if (!format_tenths(part, 3, length))
+		return;
+	fprintf(box->out, "%*s", BOX_INDENT, "");
+	for (int i = 0, begin = 0; i < 3; i++) {
+		long end = begin + length[i];
+
+		fputs(box_ink(box, inks[i]), box->out);
+		for (long at = begin * CELLS / 1000; at < end * CELLS / 1000; at++)
+			fputs(cells[i], box->out);
+		begin = (int)end;
+	}
+	fprintf(box->out, "%s%s\n", box_ink(box, BOX_PLAIN),
+		sums ? "  sums to 100.0%" : "");
+}
+
+static void stalls(struct box *box, const struct profile *profile)
+{
+	char *verdict = format_string(format_verdict, profile);
+	long tenths[3];
+
+	if (isfinite(profile->stalls.compute.value)) {
+		bool sums = format_stalls(profile, tenths);
+
+		shares(box, profile, tenths);
+		bar(box, tenths, sums);
+	}
+	box->failed |= verdict == NULL;
+	fprintf(box->out, "\n%*s", BOX_INDENT, "");
+	box_wrap(box, verdict == NULL ? "" : verdict, BOX_INDENT);
+	fputs("\n\n", box->out);
+	free(verdict);
+}
+
+static void together(struct box *box, const struct profile *profile)
+{
+	const struct interval *all = &profile->together;
+	char rate[FORMAT_SIZE], low[FORMAT_SIZE], high[FORMAT_SIZE], cpu[FORMAT_SIZE];
+	char range[2 * FORMAT_SIZE + 8] = "";
+
+	if (!isfinite(all->value))
+		return;
+	if (isfinite(all->low) && isfinite(all->high))
+		snprintf(range, sizeof(range), " (%s .. %s)",
+			 format_rate(low, all->low), format_rate(high, all->high));
+	box_line(box, "together", "%s samples/s%s%s; prep takes %s of CPU a sample",
+		 format_rate(rate, all->value), range,
+		 profile->shared ? " with one loader" : "",
+		 format_seconds(cpu, profile->prep_cpu_per_delivered_s));
+}
+
+static void job(struct box *box, const struct profile_job *job)
+{
+	const struct profile_stalls *stalls = &job->stalls;
+	char label[24], rate[FORMAT_SIZE], compute[FORMAT_SIZE], prep[FORMAT_SIZE],
+		fetch[FORMAT_SIZE];
+
+	snprintf(label, sizeof(label), "job %u", (unsigned)job->job);
+	box_line(box, label, "%s samples/s: compute %s, prep %s, fetch %s%s%s%s%s%s",
+		 format_rate(rate, job->real.value),
+		 format_percent(compute, stalls->compute.value),
+		 format_percent(prep, stalls->prep.value),
+		 format_percent(fetch, stalls->fetch.value),
+		 job->waits_for == NULL ? "" : "; waits for ",
+		 job->waits_for == NULL ? "" : job->waits_for,
+		 job->dropped ? "; left the shared loader" : "",
+		 job->why == NULL ? "" : "; ", job->why == NULL ? "" : job->why);
+}
+
+/* One line each, where several were measured. */
+static void jobs(struct box *box, const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->job_count; i++)
+		job(box, &profile->jobs[i]);
+	together(box, profile);
+}
+
+static void limit(struct box *box, const struct profile *profile)
+{
+	if (profile->limit != NULL)
+		box_line(box, "limit", "%s%s%s", profile->limit,
+			 profile->limit_why == NULL ? "" : ": ",
+			 profile->limit_why == NULL ? "" : profile->limit_why);
+}
+
+/* A line of what format writes, if it does. */
+static void sentence(struct box *box, const struct profile *profile, const char *label,
+		     format_words *format)
+{
+	char *text = format_string(format, profile);
+
+	box->failed |= text == NULL;
+	if (text != NULL && *text != '\0')
+		box_line(box, label, "%s", text);
+	free(text);
+}
+
+static void proof(struct box *box, const struct profile *profile)
+{
+	char prep[FORMAT_SIZE], fetch[FORMAT_SIZE], gap[FORMAT_SIZE] = "";
+
+	if ((!isfinite(profile->proof.prep) && !isfinite(profile->proof.fetch)) ||
+	    format_is_observed(profile))
+		return;
+	if (isfinite(profile->proof_gap))
+		snprintf(gap, sizeof(gap), "; within %.1f points",
+			 100 * profile->proof_gap);
+	box_line(box, "proof", "prep %s, fetch %s, from the time blocked%s",
+		 format_percent(prep, profile->proof.prep),
+		 format_percent(fetch, profile->proof.fetch), gap);
+}
+
+static void certificates(struct box *box, const struct profile *profile)
+{
+	size_t used = 0, certified = 0;
+
+	for (size_t i = 0; i < profile->window_count; i++) {
+		used += profile->windows[i].used;
+		certified += profile->windows[i].used && profile->windows[i].certified;
+	}
+	if (profile->window_count > 0)
+		box_line(box, "windows", "%zu of %zu used, %zu of them certified", used,
+			 profile->window_count, certified);
+}
+
+static void skips(struct box *box, const struct profile *profile)
+{
+	const struct profile_skip *first = profile->skips;
+	char count[FORMAT_SIZE];
+
+	if (profile->skipped == UNKNOWN || profile->skipped == 0)
+		return;
+	if (profile->skip_count == 0 || first->name == NULL)
+		box_line(box, "skipped", "%s samples",
+			 format_count(count, profile->skipped));
+	else
+		box_line(box, "skipped", "%s sample%s, first: %s: %s",
+			 format_count(count, profile->skipped),
+			 profile->skipped == 1 ? "" : "s", first->name,
+			 first->reason == NULL ? "no reason known" : first->reason);
+}
+
+static void write_box(struct box *box, const struct profile *profile)
+{
+	putc('\n', box->out);
+	head(box, profile);
+	stalls(box, profile);
+	whatif_ranking(box, profile, ADVICE);
+	jobs(box, profile);
+	limit(box, profile);
+	sentence(box, profile, "emulated", format_emulated);
+	proof(box, profile);
+	certificates(box, profile);
+	sentence(box, profile, "overhead", format_overhead);
+	skips(box, profile);
+	sentence(box, profile, "ended", format_ending);
+	if (box->style->where != NULL)
+		box_line(box, "report", "%s", box->style->where);
+	putc('\n', box->out);
+}
+
+int terminal_write(const struct profile *profile, const struct form_style *style,
+		   FILE *out, struct error *err)
+{
+	struct box box;
+
+	if (box_open(&box, style) < 0)
+		return error_set(err, ENOMEM, "no memory for the text");
+	write_box(&box, profile);
+	return box_close(&box, out, err);
+}

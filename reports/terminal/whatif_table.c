@@ -1,0 +1,359 @@
+#include "reports/common/escape.h"
+#include "reports/common/format.h"
+#include "reports/common/whatif.h"
+#include "reports/form.h"
+#include "reports/terminal/box.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME = 34 }; /* columns of a change, where all of them are shorter */
+
+/* The columns that the longest change needs. */
+static int name_width(const struct profile *profile)
+{
+	char words[WHATIF_WORDS];
+	size_t width = strlen("change");
+
+	for (size_t i = 0; i < profile->prediction_count; i++) {
+		const struct profile_change *change = &profile->predictions[i].change;
+		size_t length = strlen(whatif_change_words(words, change));
+
+		width = length > width ? length : width;
+	}
+	return width < NAME ? (int)width : NAME;
+}
+
+/* "1  8 cores   1.57x  (1.52 .. 1.61)" */
+static void head(struct box *box, const char *mark, const struct profile *profile,
+		 const struct profile_prediction *prediction, int width)
+{
+	bool per_job = whatif_is_per_job(profile, &prediction->change);
+	char words[WHATIF_WORDS], speed[WHATIF_SPEED];
+
+	fprintf(box->out, "%*s%-2s %s%-*s%s  %s%s\n", BOX_INDENT, "", mark,
+		box_ink(box, BOX_BOLD), width,
+		whatif_change_words(words, &prediction->change),
+		box_ink(box, BOX_PLAIN), whatif_speedup(speed, &prediction->speedup),
+		per_job ? " per job" : "");
+}
+
+enum { UNDER = BOX_INDENT + 3 }; /* where the lines under a head begin */
+
+static void under(struct box *box, const char *words)
+{
+	fprintf(box->out, "%*s", UNDER, "");
+	box_wrap(box, words, UNDER);
+	putc('\n', box->out);
+}
+
+/* What a prediction leaves, as one line; "" where nothing is known. */
+static void write_rest(FILE *out, const struct profile_prediction *prediction,
+		       const char *currency)
+{
+	const struct profile_stalls *stalls = &prediction->stalls;
+	const double shares[] = {stalls->compute.value, stalls->prep.value,
+				 stalls->fetch.value};
+	char parts[3][FORMAT_SIZE], cost[FORMAT_SIZE];
+	const char *between = "";
+	long tenths[3];
+
+	if (isfinite(shares[0]) && isfinite(shares[1]) && isfinite(shares[2])) {
+		format_tenths(shares, 3, tenths);
+		fprintf(out, "compute %s | prep stall %s | fetch stall %s",
+			format_tenth(parts[0], tenths[0]),
+			format_tenth(parts[1], tenths[1]),
+			format_tenth(parts[2], tenths[2]));
+		between = "; ";
+	}
+	if (isfinite(prediction->per_job.value)) {
+		fprintf(out, "%s%s samples/s a job", between,
+			format_rate(parts[0], prediction->per_job.value));
+		between = "; ";
+	}
+	if (prediction->limit != NULL) {
+		fprintf(out, "%sthen limited by %s", between, prediction->limit);
+		between = "; ";
+	}
+	if (isfinite(prediction->cost.value))
+		fprintf(out, "%s%s %s an epoch", between,
+			format_cost(cost, prediction->cost.value),
+			currency == NULL ? "" : currency);
+}
+
+static void rest(struct box *box, const struct profile *profile,
+		 const struct profile_prediction *prediction)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (out != NULL)
+		write_rest(out, prediction, profile->currency);
+	if (out == NULL || fclose(out) == EOF)
+		box->failed = true;
+	else if (size > 0)
+		under(box, text);
+	free(text);
+}
+
+/* A command is not broken into lines, so that it can be copied. */
+static void command(struct box *box, const char *text)
+{
+	fprintf(box->out, "%*s%sverify:%s ", UNDER, "", box_ink(box, BOX_DIM),
+		box_ink(box, BOX_PLAIN));
+	escape_plain(box->out, text);
+	putc('\n', box->out);
+}
+
+static void advised(struct box *box, const struct profile *profile,
+		    const struct profile_prediction *prediction, int width)
+{
+	char rank[FORMAT_SIZE];
+
+	head(box, format_count(rank, prediction->rank), profile, prediction, width);
+	if (prediction->advice != NULL)
+		under(box, prediction->advice);
+	rest(box, profile, prediction);
+	if (prediction->command != NULL)
+		command(box, prediction->command);
+	putc('\n', box->out);
+}
+
+static size_t count_advised(const struct profile *profile)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < profile->prediction_count; i++)
+		count += profile->predictions[i].rank != UNKNOWN;
+	return count;
+}
+
+static void sentence(struct box *box, const char *words)
+{
+	fprintf(box->out, "%*s", BOX_INDENT, "");
+	box_wrap(box, words, BOX_INDENT);
+	putc('\n', box->out);
+}
+
+/* Why nothing can be predicted, if so. */
+static bool refuse(struct box *box, const struct profile *profile)
+{
+	if (profile->model.why == NULL)
+		return false;
+	box_line(box, "what-if", "%s", profile->model.why);
+	return true;
+}
+
+/* What changes are to be held against. */
+static void cost_now(struct box *box, const struct profile *profile)
+{
+	char cost[FORMAT_SIZE];
+
+	if (isfinite(profile->cost.value))
+		box_line(box, "epoch", "costs %s %s as the run was",
+			 format_cost(cost, profile->cost.value),
+			 profile->currency == NULL ? "" : profile->currency);
+}
+
+static void write_advice(struct box *box, const struct profile *profile)
+{
+	size_t ranked = count_advised(profile);
+	int width = name_width(profile);
+
+	putc('\n', box->out);
+	if (refuse(box, profile))
+		return;
+	for (size_t i = 0; i < profile->prediction_count; i++)
+		if (profile->predictions[i].rank != UNKNOWN)
+			advised(box, profile, &profile->predictions[i], width);
+	sentence(box, ranked == 0 ? "Nothing helps above the noise."
+				  : "Nothing else helps above the noise.");
+	if (ranked < profile->prediction_count)
+		sentence(box, "Looked at, and not advised:");
+	for (size_t i = 0; i < profile->prediction_count; i++) {
+		const struct profile_prediction *prediction = &profile->predictions[i];
+
+		if (prediction->rank != UNKNOWN)
+			continue;
+		head(box, "-", profile, prediction, width);
+		if (prediction->why != NULL)
+			under(box, prediction->why);
+	}
+}
+
+static void stalls(struct box *box, const struct profile_stalls *stalls)
+{
+	const double shares[] = {stalls->compute.value, stalls->prep.value,
+				 stalls->fetch.value};
+	static const int width[] = {9, 7, 7};
+	char text[FORMAT_SIZE];
+	long tenths[3];
+
+	format_tenths(shares, 3, tenths);
+	for (int i = 0; i < 3; i++)
+		fprintf(box->out, "%*s", width[i],
+			isfinite(shares[i]) ? format_tenth(text, tenths[i]) : "-");
+}
+
+/* True when some are of several jobs. */
+static bool any_jobs(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->prediction_count; i++)
+		if (isfinite(profile->predictions[i].per_job.high))
+			return true;
+	return false;
+}
+
+static bool any_cost(const struct profile *profile)
+{
+	for (size_t i = 0; i < profile->prediction_count; i++)
+		if (isfinite(profile->predictions[i].cost.value))
+			return true;
+	return false;
+}
+
+/* Of the table: those that not every one has. */
+struct columns {
+	int width; /* of a change */
+	bool jobs, costs;
+};
+
+static void table_row(struct box *box, const struct profile_prediction *prediction,
+		      const struct columns *columns)
+{
+	char words[WHATIF_WORDS], text[FORMAT_SIZE];
+
+	fprintf(box->out, "%*s%-*s", BOX_INDENT, "", columns->width,
+		whatif_change_words(words, &prediction->change));
+	box_estimate(box, &prediction->per_s, "");
+	if (columns->jobs)
+		fprintf(box->out, "%9s",
+			isfinite(prediction->per_job.value)
+				? format_rate(text, prediction->per_job.value)
+				: "-");
+	box_estimate(box, &prediction->speedup, "x");
+	stalls(box, &prediction->stalls);
+	if (columns->costs)
+		fprintf(box->out, "  %8s",
+			isfinite(prediction->cost.value)
+				? format_cost(text, prediction->cost.value)
+				: "-");
+	fputs("  ", box->out);
+	escape_plain(box->out, prediction->limit == NULL ? "-" : prediction->limit);
+	putc('\n', box->out);
+}
+
+/* True when something is known of the rate. */
+static bool is_told(const struct profile_prediction *prediction)
+{
+	return isfinite(prediction->per_s.value) || isfinite(prediction->per_s.low);
+}
+
+/* What predictions assume; once what one after the other says. Of jobs each has its own
+ * to tell. */
+static void assumptions(struct box *box, const struct profile *profile)
+{
+	char words[WHATIF_WORDS];
+	const char *last = NULL;
+
+	for (size_t i = 0; i < profile->prediction_count; i++) {
+		const char *why = profile->predictions[i].why;
+
+		if (why == NULL || !is_told(&profile->predictions[i]) ||
+		    (last != NULL && strcmp(why, last) == 0))
+			continue;
+		whatif_change_words(words, &profile->predictions[i].change);
+		box_line(box, last == NULL ? "assumed" : "", "%s%s%s",
+			 profile->predictions[i].change.jobs > 0 ? words : "",
+			 profile->predictions[i].change.jobs > 0 ? ": " : "", why);
+		last = why;
+	}
+}
+
+/* Why there is nothing to tell of some. */
+static void untold(struct box *box, const struct profile *profile)
+{
+	const char *label = "not known";
+	char words[WHATIF_WORDS];
+
+	for (size_t i = 0; i < profile->prediction_count; i++) {
+		const struct profile_prediction *prediction = &profile->predictions[i];
+
+		if (is_told(prediction) || prediction->why == NULL)
+			continue;
+		box_line(box, label, "%s: %s",
+			 whatif_change_words(words, &prediction->change),
+			 prediction->why);
+		label = "";
+	}
+}
+
+static void write_table(struct box *box, const struct profile *profile)
+{
+	const struct columns columns = {name_width(profile), any_jobs(profile),
+					any_cost(profile)};
+
+	putc('\n', box->out);
+	if (refuse(box, profile) || profile->prediction_count == 0)
+		return;
+	fprintf(box->out, "%*s%s%-*s%24s%s%24s%9s%7s%7s%s  limit%s\n", BOX_INDENT, "",
+		box_ink(box, BOX_DIM), columns.width, "change", "samples/s        95%",
+		columns.jobs ? "    a job" : "", "speed-up        95%", "compute",
+		"prep", "fetch", columns.costs ? "     epoch" : "",
+		box_ink(box, BOX_PLAIN));
+	for (size_t i = 0; i < profile->prediction_count; i++)
+		table_row(box, &profile->predictions[i], &columns);
+	putc('\n', box->out);
+	cost_now(box, profile);
+	assumptions(box, profile);
+	untold(box, profile);
+}
+
+typedef void write_part(struct box *box, const struct profile *profile);
+
+static int print(const struct profile *profile, const struct form_style *style,
+		 FILE *out, write_part *part)
+{
+	struct box box;
+
+	if (box_open(&box, style) < 0)
+		return -ENOMEM;
+	part(&box, profile);
+	putc('\n', box.out);
+	return box_close(&box, out, NULL);
+}
+
+int whatif_print_advice(const struct profile *profile, const struct form_style *style,
+			FILE *out)
+{
+	return print(profile, style, out, write_advice);
+}
+
+int whatif_print(const struct profile *profile, const struct form_style *style,
+		 FILE *out)
+{
+	return print(profile, style, out, write_table);
+}
+
+void whatif_ranking(struct box *box, const struct profile *profile, uint64_t most)
+{
+	size_t ranked = count_advised(profile);
+	int width = name_width(profile);
+	char rank[FORMAT_SIZE];
+
+	if (!whatif_was_asked(profile) || refuse(box, profile))
+		return;
+	for (size_t i = 0; i < profile->prediction_count; i++)
+		if (profile->predictions[i].rank <= most)
+			head(box, format_count(rank, profile->predictions[i].rank),
+			     profile, &profile->predictions[i], width);
+	if (ranked == 0)
+		sentence(box, "nothing that was looked at helps above the noise");
+	else if (ranked <= most)
+		sentence(box, "nothing else helps above the noise");
+	else
+		sentence(box, "dsa whatif tells of more");
+	putc('\n', box->out);
+}

@@ -1,0 +1,169 @@
+#include "loader/base/blob.h"
+#include "tests/lib/nomem.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { IDLE = 1 << 20 };
+
+static void assert_fits(struct blob *blob, size_t size, size_t alignment)
+{
+	const unsigned char *end = (unsigned char *)blob + malloc_usable_size(blob);
+
+	assert_non_null(blob);
+	assert_int_equal(blob->size, size);
+	assert_int_equal((uintptr_t)blob->data % alignment, 0);
+	assert_true(blob->data >= (unsigned char *)(blob + 1));
+	assert_true(blob->data + size <= end);
+	memset(blob->data, 0xa5, size);
+}
+
+static void every_size_has_room_however_often_it_is_reused(void **state)
+{
+	struct blob_pool *pool = blob_pool_new(512, IDLE);
+
+	(void)state;
+	for (size_t size = 1; size < 40000; size += 7) {
+		struct blob *blob = blob_pool_take(pool, size);
+
+		assert_fits(blob, size, 512);
+		blob_put(blob);
+	}
+	for (size_t size = 40000; size > 0; size -= size > 4100 ? 11 : 1) {
+		struct blob *blob = blob_pool_take(pool, size);
+
+		assert_fits(blob, size, 512);
+		blob_put(blob);
+	}
+	blob_pool_free(pool);
+}
+
+static void sizes_at_the_edges_have_room(void **state)
+{
+	struct blob_pool *pool = blob_pool_new(1, IDLE);
+	struct blob *blob;
+
+	(void)state;
+	for (unsigned bits = 0; bits < 24; bits++) {
+		for (size_t size = (1u << bits) + 1; size + 1 >= 1u << bits; size--) {
+			if (size == 0)
+				break;
+			blob = blob_pool_take(pool, size);
+			assert_fits(blob, size, 1);
+			blob_put(blob);
+		}
+	}
+	assert_null(blob_pool_take(pool, SIZE_MAX));
+	assert_null(blob_pool_take(pool, ((size_t)1 << 31) + 1));
+	assert_null(blob_new(SIZE_MAX - 8));
+	blob_pool_free(pool);
+}
+
+static void memory_is_used_again(void **state)
+{
+	struct blob_pool *pool = blob_pool_new(1, IDLE);
+	struct blob *first = blob_pool_take(pool, 100000), *second;
+
+	(void)state;
+	first->size = 50000; /* as a reader does that got less */
+	blob_put(first);
+	second = blob_pool_take(pool, 99999);
+	assert_ptr_equal(second, first);
+	blob_put(second);
+	blob_pool_free(pool);
+}
+
+static void no_more_is_kept_than_allowed(void **state)
+{
+	struct blob_pool *pool = blob_pool_new(1, 150000);
+	struct blob *a = blob_pool_take(pool, 100000),
+		    *b = blob_pool_take(pool, 100000);
+	struct blob *one, *two;
+
+	(void)state;
+	blob_put(a);
+	nomem_at(1); /* the second was not kept, so the next but one needs memory */
+	blob_put(b);
+	one = blob_pool_take(pool, 100000);
+	assert_ptr_equal(one, a);
+	two = blob_pool_take(pool, 100000);
+	assert_null(two);
+	nomem_at(0);
+	blob_put(one);
+	blob_pool_free(pool);
+}
+
+static void a_blob_outlives_its_pool(void **state)
+{
+	struct blob_pool *pool = blob_pool_new(1, IDLE);
+	struct blob *blob = blob_pool_take(pool, 5000);
+
+	(void)state;
+	blob_pool_free(pool);
+	assert_fits(blob, 5000, 1);
+	blob_put(blob_ref(blob));
+	blob_put(blob);
+}
+
+static void *take_and_put(void *pool)
+{
+	for (size_t i = 0; i < 2000; i++) {
+		struct blob *blob = blob_pool_take(pool, 1 + i * 37 % 20000);
+
+		memset(blob->data, 1, blob->size);
+		blob_put(blob);
+	}
+	return NULL;
+}
+
+static void threads_may_share_a_pool(void **state)
+{
+	struct blob_pool *pool = blob_pool_new(64, IDLE);
+	pthread_t thread[4];
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		pthread_create(&thread[i], NULL, take_and_put, pool);
+	for (int i = 0; i < 4; i++)
+		pthread_join(thread[i], NULL);
+	blob_pool_free(pool);
+}
+
+static void short_memory_is_told(void **state)
+{
+	struct blob_pool *pool;
+
+	(void)state;
+	nomem_at(1);
+	assert_null(blob_pool_new(1, IDLE));
+	pool = blob_pool_new(1, IDLE);
+	nomem_at(1);
+	assert_null(blob_pool_take(pool, 1));
+	nomem_at(1);
+	assert_null(blob_new(1));
+	nomem_at(0);
+	blob_pool_free(pool);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_size_has_room_however_often_it_is_reused),
+		cmocka_unit_test(sizes_at_the_edges_have_room),
+		cmocka_unit_test(memory_is_used_again),
+		cmocka_unit_test(no_more_is_kept_than_allowed),
+		cmocka_unit_test(a_blob_outlives_its_pool),
+		cmocka_unit_test(threads_may_share_a_pool),
+		cmocka_unit_test(short_memory_is_told),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("blob", tests, NULL, NULL);
+}

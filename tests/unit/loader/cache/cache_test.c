@@ -1,0 +1,394 @@
+#include "loader/base/blob.h"
+#include "loader/base/error.h"
+#include "loader/base/permutation.h"
+#include "loader/base/random.h"
+#include "loader/cache.h"
+#include "tests/lib/nomem.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SAMPLES = 64, SIZE = 100 };
+
+static bool offer(struct cache *cache, size_t sample, size_t size)
+{
+	struct blob *blob = blob_new(size);
+	bool admitted = cache_offer(cache, sample, blob);
+
+	blob_put(blob);
+	return admitted;
+}
+
+static bool holds(struct cache *cache, size_t sample)
+{
+	struct blob *blob = cache_get(cache, sample);
+
+	blob_put(blob);
+	return blob != NULL;
+}
+
+static void minio_admits_until_full_and_never_evicts(void **state)
+{
+	struct cache *cache = cache_open("minio", SAMPLES, 3 * SIZE, NULL);
+
+	(void)state;
+	for (size_t i = 0; i < SAMPLES; i++)
+		assert_int_equal(offer(cache, i, SIZE), i < 3);
+	for (size_t i = 0; i < SAMPLES; i++)
+		assert_int_equal(holds(cache, i), i < 3);
+	cache_close(cache);
+}
+
+static void minio_counts_a_sample_once(void **state)
+{
+	struct cache *cache = cache_open("minio", SAMPLES, 2 * SIZE, NULL);
+
+	(void)state;
+	assert_true(offer(cache, 0, SIZE));
+	assert_false(offer(cache, 0, SIZE));
+	assert_true(offer(cache, 1, SIZE));
+	cache_close(cache);
+}
+
+static void lru_evicts_what_was_read_longest_ago(void **state)
+{
+	struct cache *cache = cache_open("lru", SAMPLES, 3 * SIZE, NULL);
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		assert_true(offer(cache, i, SIZE));
+	assert_true(holds(cache, 0));
+	assert_true(offer(cache, 3, SIZE));
+	assert_false(holds(cache, 1));
+	assert_true(holds(cache, 2));
+	assert_true(offer(cache, 4, SIZE));
+	assert_false(holds(cache, 0));
+	cache_close(cache);
+}
+
+static void fifo_evicts_what_was_admitted_longest_ago(void **state)
+{
+	struct cache *cache = cache_open("fifo", SAMPLES, 3 * SIZE, NULL);
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		assert_true(offer(cache, i, SIZE));
+	assert_true(holds(cache, 0));
+	assert_true(offer(cache, 3, SIZE));
+	assert_false(holds(cache, 0));
+	assert_true(holds(cache, 1));
+	cache_close(cache);
+}
+
+static void eviction_makes_room_for_a_large_sample(void **state)
+{
+	struct cache *cache = cache_open(*state, SAMPLES, 4 * SIZE, NULL);
+	struct cache_stats stats;
+
+	for (size_t i = 0; i < 4; i++)
+		assert_true(offer(cache, i, SIZE));
+	assert_true(offer(cache, 9, 3 * SIZE));
+	cache_stats(cache, &stats);
+	assert_int_equal(stats.resident, 2);
+	assert_int_equal(stats.resident_bytes, 4 * SIZE);
+	assert_true(holds(cache, 3));
+	assert_true(holds(cache, 9));
+	cache_close(cache);
+}
+
+static void what_is_larger_than_the_cache_evicts_nothing(void **state)
+{
+	struct cache *cache = cache_open(*state, SAMPLES, SIZE, NULL);
+
+	assert_true(offer(cache, 0, SIZE));
+	assert_false(offer(cache, 1, SIZE + 1));
+	assert_true(holds(cache, 0));
+	cache_close(cache);
+}
+
+static void none_and_page_keep_nothing(void **state)
+{
+	static const char *const names[] = {"none", "page"};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct cache *cache = cache_open(names[i], SAMPLES, SIZE, NULL);
+		struct cache_stats stats;
+
+		assert_int_equal(cache_kernel(cache), i);
+		assert_false(offer(cache, 0, SIZE));
+		assert_false(holds(cache, 0));
+		cache_stats(cache, &stats);
+		assert_int_equal(stats.misses, 1);
+		assert_int_equal(stats.hits + stats.resident + stats.resident_bytes, 0);
+		cache_close(cache);
+	}
+}
+
+/* Mean hit ratio of two epochs after a warm one: each sample once, freshly shuffled. */
+static double replay(const char *policy, double share)
+{
+	enum { COUNT = 20000, EPOCHS = 3 };
+	struct cache *cache =
+		cache_open(policy, COUNT, (size_t)(share * COUNT) * SIZE, NULL);
+	uint32_t *order = malloc(COUNT * sizeof(*order));
+	struct cache_stats cold, stats;
+
+	for (unsigned epoch = 0; epoch < EPOCHS; epoch++) {
+		permutation_fill(order, COUNT, 7, epoch);
+		for (size_t i = 0; i < COUNT; i++)
+			if (!holds(cache, order[i]))
+				offer(cache, order[i], SIZE);
+		if (epoch == 0)
+			cache_stats(cache, &cold);
+	}
+	cache_stats(cache, &stats);
+	free(order);
+	cache_close(cache);
+	assert_int_equal(cold.hits, 0);
+	assert_int_equal(stats.hits + stats.misses, COUNT * EPOCHS);
+	return (double)(stats.hits - cold.hits) / (COUNT * (EPOCHS - 1));
+}
+
+/* x + (1-x) ln (1-x) for lru; fifo has no closed form above .632: by replay. */
+static void hit_ratios_are_those_of_the_policies(void **state)
+{
+	static const struct {
+		double share, lru, fifo;
+	} row[] = {
+		{.25, .034, .038}, {.35, .070, .081}, {.50, .153, .193},
+		{.65, .283, .399}, {.80, .478, .656},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		assert_float_equal(replay("minio", row[i].share), row[i].share, 1e-6);
+		assert_float_equal(replay("lru", row[i].share), row[i].lru, .01);
+		assert_float_equal(replay("fifo", row[i].share), row[i].fifo, .01);
+	}
+}
+
+static void a_blob_outlives_its_cache(void **state)
+{
+	struct cache *cache = cache_open("minio", SAMPLES, SIZE, NULL);
+	struct blob *blob;
+
+	(void)state;
+	offer(cache, 7, SIZE);
+	blob = cache_get(cache, 7);
+	cache_close(cache);
+	assert_int_equal(blob->size, SIZE);
+	blob_put(blob);
+}
+
+static void a_blob_outlives_its_eviction(void **state)
+{
+	struct cache *cache = cache_open(*state, SAMPLES, SIZE, NULL);
+	struct blob *blob;
+
+	offer(cache, 7, SIZE);
+	blob = cache_get(cache, 7);
+	offer(cache, 8, SIZE);
+	assert_false(holds(cache, 7));
+	memset(blob->data, 1, blob->size);
+	blob_put(blob);
+	cache_close(cache);
+}
+
+/* More than an entry's stock of references, so that it must be restocked twice. */
+static void a_sample_can_be_held_by_very_many(void **state)
+{
+	enum { HOLDERS = 100000 };
+	struct cache *cache = cache_open(*state, SAMPLES, SIZE, NULL);
+	struct blob *blob = NULL;
+
+	offer(cache, 7, SIZE);
+	for (int i = 0; i < HOLDERS; i++)
+		assert_non_null(blob = cache_get(cache, 7));
+	cache_close(cache);
+	assert_int_equal(blob->references, HOLDERS);
+	blob_put_many(blob, HOLDERS);
+}
+
+struct churn {
+	struct cache *cache;
+	uint64_t seed;
+	atomic_bool *over;
+	uint64_t gets, wrong;
+};
+
+/* Bytes that say which sample they are. */
+static bool is_sample(const struct blob *blob, size_t sample)
+{
+	return blob->data[0] == sample && blob->data[blob->size - 1] == sample;
+}
+
+static void *churn(void *argument)
+{
+	struct churn *churn = argument;
+	struct random random = {churn->seed};
+
+	for (int i = 0; i < 20000; i++) {
+		size_t sample = random_below(&random, SAMPLES);
+		struct blob *blob = cache_get(churn->cache, sample);
+
+		churn->gets++;
+		if (blob == NULL) {
+			blob = blob_new(1 + random_below(&random, 2 * SIZE));
+			memset(blob->data, (int)sample, blob->size);
+			cache_offer(churn->cache, sample, blob);
+		}
+		churn->wrong += !is_sample(blob, sample);
+		blob_put(blob);
+	}
+	return NULL;
+}
+
+static void *watch(void *argument)
+{
+	struct churn *churn = argument;
+	struct cache_stats stats;
+
+	while (!*churn->over) {
+		cache_stats(churn->cache, &stats);
+		churn->wrong += stats.resident_bytes > 8 * SIZE;
+		churn->gets++;
+	}
+	return NULL;
+}
+
+/* Threads get, hold and evict the same few samples; the sanitizers look on. */
+static void threads_may_get_what_others_evict(void **state)
+{
+	enum { THREADS = 4 };
+	struct cache *cache = cache_open(*state, SAMPLES, 8 * SIZE, NULL);
+	atomic_bool over = false;
+	struct churn job[THREADS + 1] = {0};
+	pthread_t thread[THREADS + 1];
+	struct cache_stats stats;
+	uint64_t gets = 0;
+
+	for (unsigned i = 0; i <= THREADS; i++) {
+		job[i] = (struct churn){.cache = cache, .seed = i, .over = &over};
+		pthread_create(&thread[i], NULL, i < THREADS ? churn : watch, &job[i]);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(thread[i], NULL);
+		assert_int_equal(job[i].wrong, 0);
+		gets += job[i].gets;
+	}
+	over = true;
+	pthread_join(thread[THREADS], NULL);
+	assert_int_equal(job[THREADS].wrong, 0);
+	cache_stats(cache, &stats);
+	assert_int_equal(stats.hits + stats.misses, gets);
+	assert_true(stats.hits > 0);
+	cache_close(cache);
+}
+
+static void *offer_all(void *cache)
+{
+	for (size_t i = 0; i < SAMPLES; i++)
+		offer(cache, i, SIZE);
+	return NULL;
+}
+
+static void minio_stays_within_capacity_under_many_threads(void **state)
+{
+	struct cache *cache = cache_open("minio", SAMPLES, SAMPLES / 2 * SIZE, NULL);
+	pthread_t thread[8];
+	size_t held = 0;
+
+	(void)state;
+	for (int i = 0; i < 8; i++)
+		pthread_create(&thread[i], NULL, offer_all, cache);
+	for (int i = 0; i < 8; i++)
+		pthread_join(thread[i], NULL);
+	for (size_t i = 0; i < SAMPLES; i++)
+		held += holds(cache, i);
+	assert_true(held <= SAMPLES / 2);
+	cache_close(cache);
+}
+
+static void an_unknown_policy_is_named(void **state)
+{
+	struct error err = {0};
+
+	(void)state;
+	assert_null(cache_open("belady", SAMPLES, SIZE, &err));
+	assert_int_equal(err.code, EINVAL);
+	assert_string_equal(err.message, "no cache policy is called 'belady': none, "
+					 "page, minio, lru and fifo are");
+}
+
+static unsigned failures_until_open(const char *policy)
+{
+	struct cache *cache = NULL;
+	unsigned failures = 0;
+
+	while (cache == NULL) {
+		struct error err = {0};
+
+		nomem_at(failures + 1);
+		cache = cache_open(policy, SAMPLES, SIZE, &err);
+		assert_int_equal(err.code, cache == NULL ? ENOMEM : 0);
+		failures += cache == NULL;
+	}
+	nomem_at(0);
+	cache_close(cache);
+	return failures;
+}
+
+static void cache_open_says_so_when_memory_runs_out(void **state)
+{
+	(void)state;
+	assert_int_equal(failures_until_open("none"), 1);
+	assert_int_equal(failures_until_open("minio"), 2);
+	assert_int_equal(failures_until_open("fifo"), 3);
+	assert_int_equal(failures_until_open("lru"), 5);
+}
+
+#define EACH(test, policy)                                                             \
+	{                                                                              \
+#test " (" #policy ")", test, NULL, NULL, (char[])                     \
+		{                                                                      \
+#policy                                                        \
+		}                                                                      \
+	}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(minio_admits_until_full_and_never_evicts),
+		cmocka_unit_test(minio_counts_a_sample_once),
+		cmocka_unit_test(lru_evicts_what_was_read_longest_ago),
+		cmocka_unit_test(fifo_evicts_what_was_admitted_longest_ago),
+		EACH(eviction_makes_room_for_a_large_sample, lru),
+		EACH(eviction_makes_room_for_a_large_sample, fifo),
+		EACH(what_is_larger_than_the_cache_evicts_nothing, lru),
+		EACH(what_is_larger_than_the_cache_evicts_nothing, fifo),
+		cmocka_unit_test(none_and_page_keep_nothing),
+		cmocka_unit_test(hit_ratios_are_those_of_the_policies),
+		cmocka_unit_test(a_blob_outlives_its_cache),
+		EACH(a_blob_outlives_its_eviction, lru),
+		EACH(a_blob_outlives_its_eviction, fifo),
+		EACH(a_sample_can_be_held_by_very_many, lru),
+		EACH(a_sample_can_be_held_by_very_many, fifo),
+		EACH(threads_may_get_what_others_evict, lru),
+		EACH(threads_may_get_what_others_evict, fifo),
+		cmocka_unit_test(minio_stays_within_capacity_under_many_threads),
+		cmocka_unit_test(an_unknown_policy_is_named),
+		cmocka_unit_test(cache_open_says_so_when_memory_runs_out),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("cache", tests, NULL, NULL);
+}

@@ -1,0 +1,324 @@
+/* Which engine is opened, and what when it cannot be. */
+#include "loader/base/blob.h"
+#include "loader/base/error.h"
+#include "loader/fetch.h"
+#include "tests/lib/client.h"
+#include "tests/lib/folder.h"
+#include "tests/lib/nomem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const char *const engines[] = {"pread", "pread-direct", "uring", "uring-direct"};
+
+enum { ENGINES = sizeof(engines) / sizeof(engines[0]) };
+
+static void auto_takes_an_engine_that_fits_and_says_why(void **state)
+{
+	struct source *source = folder_of_one("/tmp");
+	struct client client;
+	struct fetch_config config = {.engine = "auto", .depth = 4};
+	struct fetch_client calls = {&client, client_next, client_done};
+
+	(void)state;
+	client_init(&client, 0);
+	client.closed = true;
+	for (int i = 0; i < 2; i++) {
+		struct fetch_stats stats;
+		struct fetch *fetch;
+		bool direct;
+
+		config.kernel_cache = i == 0;
+		fetch = fetch_open(&config, source, &calls, NULL);
+		assert_non_null(fetch);
+		direct = strstr(fetch_engine(fetch), "-direct") != NULL;
+		assert_int_equal(direct, !config.kernel_cache);
+		assert_ptr_equal(strstr(fetch_reason(fetch), fetch_engine(fetch)),
+				 fetch_reason(fetch));
+		assert_non_null(strstr(fetch_reason(fetch), " MB/s"));
+		fetch_stats(fetch, &stats);
+		assert_int_equal(stats.reads, 0);
+		fetch_close(fetch);
+	}
+	client_fini(&client);
+	folder_free(source);
+}
+
+static void auto_reads_only_the_samples_it_may(void **state)
+{
+	static const uint32_t probe[] = {590, 591, 592, 593, 594, 595};
+	struct source *source = folder_of_one("/tmp");
+	struct client client;
+	struct fetch_config config = {
+		.engine = "auto", .depth = 4, .probe = probe, .probes = 6};
+	struct fetch_client calls = {&client, client_next, client_done};
+	unsigned asked = 0;
+
+	(void)state;
+	client_init(&client, 0);
+	client.closed = true;
+	fetch_close(fetch_open(&config, source, &calls, NULL));
+	for (uint32_t i = 0; i < FOLDER_MOST; i++)
+		if (source->asked[i] && i != 0) /* 0: to learn about the file system */
+			asked += i >= 590 && i <= 595 ? 1 : FOLDER_MOST;
+	assert_in_range(asked, 1, 6);
+	client_fini(&client);
+	folder_free(source);
+}
+
+static bool filter_calls(struct sock_filter *code, unsigned short length)
+{
+	struct sock_fprog program = {.len = length, .filter = code};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* From here on io_uring_setup() is refused, as in many containers. */
+static bool refuse_io_uring(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	return filter_calls(code, 4);
+}
+
+/* From here on openat() refuses O_DIRECT, as some file systems do. */
+static bool refuse_direct(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_DIRECT, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+
+	return filter_calls(code, 6);
+}
+
+/* Runs the test, which returns 0 if all is well, in a process that it may spoil. */
+static int in_a_child(int (*test)(const struct source *), const struct source *source)
+{
+	int status = -1;
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	if (child == 0)
+		_exit(test(source));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static int without_io_uring(const struct source *source)
+{
+	struct client client;
+	struct fetch_config config = {.engine = "uring", .depth = 4};
+	struct fetch_client calls = {&client, client_next, client_done};
+	struct error err = {0};
+	struct fetch *fetch;
+	bool well;
+
+	client_init(&client, 0);
+	client.closed = true;
+	if (!refuse_io_uring())
+		return 1;
+	if (fetch_open(&config, source, &calls, &err) != NULL || err.code != EPERM ||
+	    strstr(err.message, "seccomp") == NULL)
+		return 2;
+	config.engine = "auto";
+	fetch = fetch_open(&config, source, &calls, &err);
+	well = fetch != NULL && strcmp(fetch_engine(fetch), "pread-direct") == 0 &&
+	       strstr(fetch_reason(fetch), "io_uring is not allowed") != NULL;
+	fetch_close(fetch);
+	client_fini(&client);
+	return well ? 0 : 3;
+}
+
+static void without_io_uring_auto_takes_pread(void **state)
+{
+	struct source *source = folder_of_one("/tmp");
+
+	(void)state;
+	assert_int_equal(in_a_child(without_io_uring, source), 0);
+	folder_free(source);
+}
+
+/* Pages of the folder's files that are in the page cache. */
+static size_t resident(const struct source *source)
+{
+	unsigned char page[1024];
+	size_t sum = 0;
+
+	for (uint32_t i = 0; i < source->count; i++) {
+		size_t size = source->place[i].size;
+		int fd = openat(source->dir, source->place[i].path, O_RDONLY);
+		void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+
+		fsync(fd); /* dirty pages can't be dropped */
+		close(fd);
+		if (map == MAP_FAILED || mincore(map, size, page) < 0)
+			return SIZE_MAX;
+		for (size_t p = 0; p < (size + 4095) / 4096; p++)
+			sum += page[p] & 1;
+		munmap(map, size);
+	}
+	return sum;
+}
+
+static int without_direct(const struct source *source)
+{
+	if (!refuse_direct())
+		return 1;
+	for (int e = 1; e < ENGINES; e += 2) {
+		struct client client;
+		struct fetch *fetch;
+		bool told;
+
+		client_init(&client, FOLDER_FILES);
+		fetch = client_open(&client, source, engines[e], 4, NULL);
+		told = !fetch_direct(fetch) &&
+		       strstr(fetch_reason(fetch), "dropped from the page cache");
+		client_wait(&client, &client.done, FOLDER_FILES);
+		client_set(&client, &client.closed, true);
+		fetch_close(fetch);
+		for (int i = 0; i < FOLDER_FILES; i++)
+			folder_check(client.blob[i], folder_names[i], folder_sizes[i]);
+		client_fini(&client);
+		if (!told || resident(source) != 0)
+			return 2;
+	}
+	return 0;
+}
+
+static void where_direct_is_refused_nothing_stays_in_the_page_cache(void **state)
+{
+	struct source *source = folder_usual("/var/tmp");
+	struct client client;
+	struct fetch *fetch;
+	bool memory;
+
+	(void)state;
+	client_init(&client, 0);
+	client.closed = true;
+	fetch = client_open(&client, source, "pread", 1, NULL);
+	memory = fetch_memory(fetch);
+	fetch_close(fetch);
+	client_fini(&client);
+	assert_true(resident(source) > 0);
+	if (!memory)
+		assert_int_equal(in_a_child(without_direct, source), 0);
+	folder_free(source);
+}
+
+/* A link leads to a file system that has no O_DIRECT. */
+static void one_file_may_refuse_direct(void **state)
+{
+	struct source *source = folder_new("/var/tmp");
+
+	(void)state;
+	folder_add(source, "first", 100, 100);
+	assert_int_equal(symlinkat("/proc/version", source->dir, "second"), 0);
+	source->place[1] = (struct source_place){.path = "second", .size = 10000};
+	source->count = 2;
+	for (int e = 0; e < ENGINES; e++) {
+		struct client client;
+
+		client_read(&client, source, engines[e], 2);
+		folder_check(client.blob[0], "first", 100);
+		assert_non_null(client.blob[1]);
+		assert_memory_equal(client.blob[1]->data, "Linux version", 13);
+		client_fini(&client);
+	}
+	folder_free(source);
+}
+
+static void nonsense_is_refused(void **state)
+{
+	struct source source = {.dir = -1, .count = 0};
+	struct fetch_config config = {.engine = "carrier-pigeon", .depth = 1};
+	struct fetch_client client = {0};
+	struct error err = {0};
+
+	(void)state;
+	assert_null(fetch_open(&config, &source, &client, &err));
+	assert_int_equal(err.code, EINVAL);
+	assert_non_null(strstr(err.message, "'carrier-pigeon'"));
+	config = (struct fetch_config){.engine = "pread", .depth = 257};
+	assert_null(fetch_open(&config, &source, &client, &err));
+	assert_int_equal(err.code, EINVAL);
+	assert_non_null(strstr(err.message, "257"));
+}
+
+static void short_memory_is_told_and_nothing_leaks(void **state)
+{
+	struct source *source = folder_usual("/tmp");
+
+	(void)state;
+	for (int e = 0; e < ENGINES; e++) {
+		struct fetch_config config = {.engine = engines[e], .depth = 1};
+		unsigned failures = 0;
+		struct client client;
+		struct fetch_client calls = {&client, client_next, client_done};
+		struct fetch *fetch = NULL;
+
+		client_init(&client, 1);
+		for (; fetch == NULL; failures += fetch == NULL) {
+			struct error err = {0};
+
+			nomem_at(failures + 1);
+			fetch = fetch_open(&config, source, &calls, &err);
+			assert_int_equal(err.code, fetch == NULL ? ENOMEM : 0);
+		}
+		assert_true(failures >= 2);
+		/* The next to fail is the blob of the first sample. */
+		client_wait(&client, &client.done, 1);
+		assert_int_equal(client.result[0], -ENOMEM);
+		client_set(&client, &client.closed, true);
+		fetch_close(fetch);
+		nomem_at(0);
+		client_fini(&client);
+	}
+	folder_free(source);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(auto_takes_an_engine_that_fits_and_says_why),
+		cmocka_unit_test(auto_reads_only_the_samples_it_may),
+		cmocka_unit_test(without_io_uring_auto_takes_pread),
+		cmocka_unit_test(
+			where_direct_is_refused_nothing_stays_in_the_page_cache),
+		cmocka_unit_test(one_file_may_refuse_direct),
+		cmocka_unit_test(nonsense_is_refused),
+		cmocka_unit_test(short_memory_is_told_and_nothing_leaks),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("fetch_open", tests, NULL, NULL);
+}

@@ -1,0 +1,390 @@
+/* The shared loader: jobs that come, wait and go, and what each of them gets. */
+#include "loader/loader.h"
+#include "loader/share.h"
+#include "loader/share/client/link.h"
+#include "models/predict/sharing.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/serving.h"
+#include "tests/lib/worker.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SECOND UINT64_C(1000000000)
+
+_Static_assert((int)SHARING_WINDOW == (int)SHARE_WINDOW,
+	       "the model predicts another window");
+
+static struct serving serving;
+
+static int setup(void **state)
+{
+	int result = scratch_setup(state);
+
+	setenv("XDG_CACHE_HOME", scratch_path(), 1);
+	serving_init(&serving);
+	return result;
+}
+
+static void one_job_gets_every_epoch_exactly_once(void **state)
+{
+	struct job job;
+
+	(void)state;
+	assert_true(serving_start(&serving));
+	serving_job(&job, 7); /* does not divide 16, nor 100 */
+	assert_int_equal(job_join(&job, "socket"), PROTOCOL_WELCOME);
+	assert_int_equal(job.welcome.dataset_samples, SERVING_SAMPLES);
+	assert_int_equal(job_run(&job, 5), 0);
+	assert_int_equal(job.wrong, 0);
+	job_leave(&job);
+	serving_wait(&serving, "left");
+	assert_int_equal(serving_stop(&serving), 0);
+	assert_true(serving_verdict("audit", "exactly once in 5 epochs of 1 jobs"));
+	assert_int_equal(access("socket", F_OK), -1);
+}
+
+static void jobs_of_all_sizes_share_one_stream(void **state)
+{
+	static const uint32_t batches[] = {1, 16, 23, 40};
+	enum { JOBS = 4 };
+	struct worker workers[JOBS];
+
+	(void)state;
+	serving.config.jobs = JOBS;
+	assert_true(serving_start(&serving));
+	for (int i = 0; i < JOBS; i++) {
+		serving_job(&workers[i].job, batches[i]);
+		assert_int_equal(job_connect(&workers[i].job, "socket"), 0);
+		assert_int_equal(job_hello(&workers[i].job, -1), 0);
+	}
+	for (int i = 0; i < JOBS; i++) {
+		assert_int_equal(job_answer(&workers[i].job), PROTOCOL_WELCOME);
+		assert_int_equal(workers[i].job.welcome.start, 0);
+		worker_start(&workers[i], 3 + (unsigned)i);
+	}
+	for (int i = 0; i < JOBS; i++)
+		worker_finish(&workers[i]);
+	assert_int_equal(serving_stop(&serving), 0);
+	assert_true(serving_verdict("audit", "exactly once in 18 epochs of 4 jobs"));
+}
+
+static void a_job_that_comes_late_begins_where_the_others_are(void **state)
+{
+	struct worker first, second;
+
+	(void)state;
+	assert_true(serving_start(&serving));
+	serving_job(&first.job, 10);
+	serving_job(&second.job, 9);
+	assert_int_equal(job_join(&first.job, "socket"), PROTOCOL_WELCOME);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(job_step(&first.job, 10 * SECOND), 1);
+	/* The beginning is gone: what is not prepared yet is where it begins. */
+	assert_int_equal(job_join(&second.job, "socket"), PROTOCOL_WELCOME);
+	assert_true(second.job.welcome.start >= 30);
+	assert_true(second.job.welcome.start < SERVING_SAMPLES + 128);
+	worker_start(&first, 4);
+	worker_start(&second, 4);
+	worker_finish(&first);
+	worker_finish(&second);
+	assert_int_equal(serving_stop(&serving), 0);
+	assert_true(serving_verdict("audit", "exactly once in 8 epochs of 2 jobs"));
+}
+
+static void a_job_that_leaves_holds_nobody_up(void **state)
+{
+	struct feed_batch held;
+	struct worker first;
+	struct job second;
+
+	(void)state;
+	serving.loader.dataset = "synthetic:1000"; /* more than the window */
+	assert_true(serving_start(&serving));
+	serving_job(&first.job, 10);
+	serving_job(&second, 30);
+	assert_int_equal(job_join(&first.job, "socket"), PROTOCOL_WELCOME);
+	assert_int_equal(job_join(&second, "socket"), PROTOCOL_WELCOME);
+	assert_int_equal(second.welcome.start % SERVING_SAMPLES, 0);
+	assert_int_equal(job_take(&second, 10 * SECOND, &held), 1);
+	worker_start(&first, 6); /* it can't pass the window */
+	job_leave(&second);
+	worker_finish(&first);
+	assert_int_equal(serving_stop(&serving), 0);
+	assert_int_equal(serving_told(&serving, "batches of 30"), 2);
+}
+
+static void a_job_has_left_though_another_process_has_its_socket(void **state)
+{
+	const _Atomic bool ended = false;
+	struct job job;
+	const struct link_config config = {"socket", &job.hello, -1, &ended};
+	struct error err = {0};
+	struct link *link;
+	int copy;
+
+	(void)state;
+	assert_true(serving_start(&serving));
+	serving_job(&job, 16);
+	link = link_open(&config, &err);
+	assert_non_null(link);
+	copy = dup(link->socket); /* as a child has it */
+	link_close(link);
+	serving_wait(&serving, "left");
+	close(copy);
+	assert_int_equal(serving_stop(&serving), 0);
+}
+
+static void lockstep_jobs_begin_with_a_round(void **state)
+{
+	struct worker first, second;
+
+	(void)state;
+	serving.config.mode = SHARE_LOCKSTEP;
+	assert_true(serving_start(&serving));
+	serving_job(&first.job, 10);
+	serving_job(&second.job, 16);
+	assert_int_equal(job_join(&first.job, "socket"), PROTOCOL_WELCOME);
+	assert_int_equal(job_step(&first.job, 10 * SECOND), 1);
+	assert_int_equal(job_connect(&second.job, "socket"), 0);
+	assert_int_equal(job_hello(&second.job, -1), 0);
+	worker_start(&first, 5);
+	assert_int_equal(job_answer(&second.job), PROTOCOL_WELCOME);
+	assert_true(second.job.waits);
+	assert_true(second.job.welcome.start > 0);
+	assert_int_equal(second.job.welcome.start % SERVING_SAMPLES, 0);
+	assert_int_equal(second.job.welcome.remaining, SERVING_SAMPLES);
+	worker_start(&second, 2);
+	worker_finish(&second);
+	worker_finish(&first);
+	assert_int_equal(serving_stop(&serving), 0);
+	assert_true(serving_verdict("audit", "exactly once in 7 epochs of 2 jobs"));
+}
+
+/* Says HELLO, and is told to wait. */
+static void wait_in_line(struct job *job, uint32_t batch)
+{
+	struct pollfd told;
+
+	serving_job(job, batch);
+	assert_int_equal(job_connect(job, "socket"), 0);
+	assert_int_equal(job_hello(job, -1), 0);
+	told = (struct pollfd){.fd = job->socket, .events = POLLIN};
+	assert_int_equal(poll(&told, 1, -1), 1);
+}
+
+static void lockstep_jobs_in_line_begin_when_the_round_has_nobody_left(void **state)
+{
+	struct worker late[2];
+	struct job first;
+
+	(void)state;
+	serving.config.mode = SHARE_LOCKSTEP;
+	serving.loader.dataset = "synthetic:1000"; /* more than the window */
+	assert_true(serving_start(&serving));
+	serving_job(&first, 10);
+	assert_int_equal(job_join(&first, "socket"), PROTOCOL_WELCOME);
+	assert_int_equal(job_step(&first, 10 * SECOND), 1);
+	for (int i = 0; i < 2; i++)
+		wait_in_line(&late[i].job, 10 + 6 * (uint32_t)i);
+	job_leave(&first);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(job_answer(&late[i].job), PROTOCOL_WELCOME);
+		assert_true(late[i].job.waits);
+	}
+	assert_int_equal(late[0].job.welcome.start, late[1].job.welcome.start);
+	for (int i = 0; i < 2; i++)
+		worker_start(&late[i], 3);
+	for (int i = 0; i < 2; i++)
+		worker_finish(&late[i]);
+	assert_int_equal(serving_stop(&serving), 0);
+	assert_true(serving_verdict("audit", "exactly once in 6 epochs of 3 jobs"));
+}
+
+static void read_until(struct job *job, uint64_t end)
+{
+	while (feed_next(job->reader) < end)
+		assert_int_equal(job_step(job, 10 * SECOND), 1);
+}
+
+/* A lap begins, and there is no seat for who waits for it. */
+static void who_finds_no_seat_waits_for_the_next_round(void **state)
+{
+	static struct job jobs[FEED_SEATS];
+	struct job late;
+
+	(void)state;
+	serving.config.mode = SHARE_LOCKSTEP;
+	serving.config.jobs = FEED_SEATS;
+	assert_true(serving_start(&serving));
+	for (int i = 0; i < FEED_SEATS; i++) {
+		serving_job(&jobs[i], 10);
+		assert_int_equal(job_connect(&jobs[i], "socket"), 0);
+		assert_int_equal(job_hello(&jobs[i], -1), 0);
+	}
+	for (int i = 0; i < FEED_SEATS; i++)
+		assert_int_equal(job_answer(&jobs[i]), PROTOCOL_WELCOME);
+	wait_in_line(&late, 10);
+	for (int i = 0; i < FEED_SEATS; i++)
+		read_until(&jobs[i], 100);
+	read_until(&jobs[1], 210); /* the third lap began */
+	job_leave(&jobs[0]);
+	for (int i = 1; i < FEED_SEATS; i++)
+		read_until(&jobs[i], 210);
+	assert_int_equal(job_answer(&late), PROTOCOL_WELCOME);
+	assert_int_equal(late.welcome.start, 300);
+	for (int i = 1; i < FEED_SEATS; i++)
+		job_leave(&jobs[i]);
+	assert_int_equal(job_run(&late, 2), 0);
+	assert_int_equal(late.wrong, 0);
+	job_leave(&late);
+	assert_int_equal(serving_stop(&serving), 0);
+}
+
+static void the_data_ends_for_all(void **state)
+{
+	struct job job;
+
+	(void)state;
+	serving.loader.epochs = 2;
+	assert_true(serving_start(&serving));
+	serving_job(&job, 16);
+	assert_int_equal(job_join(&job, "socket"), PROTOCOL_WELCOME);
+	assert_int_equal(job_run(&job, 3), -ENODATA);
+	assert_int_equal(job.epochs, 2);
+	assert_int_equal(job.wrong, 0);
+	job_leave(&job);
+	assert_int_equal(serving_join(&serving), 0);
+	assert_true(serving_verdict("audit", "exactly once in 2 epochs of 1 jobs"));
+}
+
+static void it_ends_with_the_last_job_if_that_is_asked_for(void **state)
+{
+	struct job job;
+
+	(void)state;
+	serving.config.leave = true;
+	assert_true(serving_start(&serving));
+	serving_job(&job, 16);
+	assert_int_equal(job_join(&job, "socket"), PROTOCOL_WELCOME);
+	job_leave(&job);
+	assert_int_equal(serving_join(&serving), 0);
+}
+
+static void a_stopped_loader_ends_the_data(void **state)
+{
+	struct job job;
+
+	(void)state;
+	serving.loader.dataset = "synthetic:1000"; /* more than the window */
+	assert_true(serving_start(&serving));
+	serving_job(&job, 16);
+	assert_int_equal(job_join(&job, "socket"), PROTOCOL_WELCOME);
+	assert_int_equal(job_step(&job, 10 * SECOND), 1);
+	assert_int_equal(serving_stop(&serving), 0);
+	assert_int_equal(job_run(&job, 100), -ENODATA);
+	job_leave(&job);
+	assert_true(serving_verdict("audit", "none twice in 1 unfinished"));
+}
+
+static void a_job_in_the_way_goes_on_alone(void **state)
+{
+	struct worker first;
+	struct feed_batch held;
+	struct job second;
+	unsigned char before[30 * 192];
+
+	(void)state;
+	serving.config.drop_ns = SECOND / 2;
+	assert_true(serving_start(&serving));
+	serving_job(&first.job, 10);
+	serving_job(&second, 30);
+	assert_int_equal(job_join(&first.job, "socket"), PROTOCOL_WELCOME);
+	assert_int_equal(job_join(&second, "socket"), PROTOCOL_WELCOME);
+	worker_start(&first, 20); /* the second may begin where there is no room yet */
+	assert_int_equal(job_take(&second, 10 * SECOND, &held), 1);
+	assert_non_null(held.data);
+	memcpy(before, held.data, sizeof(before));
+	serving_wait(&serving, "goes on alone");
+	worker_finish(&first);
+	/* What it holds is as it was; the rest is its own business. */
+	assert_memory_equal(held.data, before, sizeof(before));
+	job_release(&second, &held);
+	assert_int_equal(job_step(&second, SECOND), -ENOLINK);
+	assert_int_equal(job_rest(&second), 70);
+	assert_int_equal(second.epochs, 1);
+	assert_int_equal(second.wrong, 0);
+	job_leave(&second);
+	assert_int_equal(serving_stop(&serving), 0);
+	assert_true(serving_verdict("audit", "exactly once in 20 epochs"));
+}
+
+/* Places move where a sample can't be had, and late jobs begin behind them. */
+static void samples_that_can_not_be_read_are_in_no_epoch(void **state)
+{
+	enum { FILES = 60, GONE = 7, JOBS = 5 };
+	struct worker workers[JOBS];
+	char path[32];
+
+	(void)state;
+	for (int i = 0; i < FILES; i++) {
+		snprintf(path, sizeof(path), "data/class/%02d.jpg", i);
+		scratch_text(path, "some bytes");
+	}
+	serving.loader.dataset = "data";
+	assert_true(serving_start(&serving));
+	for (int i = 0; i < GONE; i++) {
+		snprintf(path, sizeof(path), "data/class/%02d.jpg", 8 * i);
+		assert_int_equal(unlink(path), 0);
+	}
+	for (int i = 0; i < JOBS; i++) {
+		serving_job(&workers[i].job, 4 + (uint32_t)i);
+		assert_int_equal(job_join(&workers[i].job, "socket"), PROTOCOL_WELCOME);
+		assert_int_equal(workers[i].job.welcome.dataset_samples, FILES);
+		workers[i].job.unreadable = GONE;
+		for (int j = 0; j <= i; j++)
+			for (int step = 0; step < 3; step++)
+				(void)job_step(&workers[j].job, SECOND / 1000);
+	}
+	for (int i = 0; i < JOBS; i++)
+		worker_start(&workers[i], 6);
+	for (int i = 0; i < JOBS; i++)
+		worker_finish(&workers[i]);
+	assert_int_equal(serving_stop(&serving), 0);
+	assert_true(serving_verdict("audit", "exactly once"));
+	assert_int_equal(serving_told(&serving, "skipped"), GONE);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, scratch_teardown)
+		TEST(one_job_gets_every_epoch_exactly_once),
+		TEST(jobs_of_all_sizes_share_one_stream),
+		TEST(a_job_that_comes_late_begins_where_the_others_are),
+		TEST(a_job_that_leaves_holds_nobody_up),
+		TEST(a_job_has_left_though_another_process_has_its_socket),
+		TEST(lockstep_jobs_begin_with_a_round),
+		TEST(lockstep_jobs_in_line_begin_when_the_round_has_nobody_left),
+		TEST(who_finds_no_seat_waits_for_the_next_round),
+		TEST(the_data_ends_for_all),
+		TEST(it_ends_with_the_last_job_if_that_is_asked_for),
+		TEST(a_stopped_loader_ends_the_data),
+		TEST(a_job_in_the_way_goes_on_alone),
+		TEST(samples_that_can_not_be_read_are_in_no_epoch),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

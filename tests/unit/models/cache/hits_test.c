@@ -1,0 +1,419 @@
+#include "loader/base/error.h"
+#include "loader/base/math/page_cache.h"
+#include "loader/base/permutation.h"
+#include "models/cache/hits.h"
+#include "tests/lib/nomem.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SAMPLES = 4000, STRATA = 8, PAGE = 4096, PICTURE = 27 * PAGE };
+
+static struct hits_ratio replay(enum hits_policy policy, uint32_t readers, double x,
+				uint64_t seed)
+{
+	struct hits_stream stream = {
+		.policy = policy,
+		.samples = SAMPLES,
+		.readers = readers,
+		.x = x,
+		.sample_bytes = PICTURE,
+		.warm = 8 * readers,
+		.epochs = 16,
+		.seed = seed,
+	};
+	struct hits_ratio ratio;
+
+	assert_int_equal(hits_replay(&stream, &ratio, NULL), 0);
+	return ratio;
+}
+
+static void names_and_policies_agree(void **state)
+{
+	(void)state;
+	for (int i = 0; i < HITS_POLICIES; i++)
+		assert_int_equal(hits_policy(hits_policy_name(i)), i);
+	assert_int_equal(hits_policy("arc"), -1);
+}
+
+static void closed_forms_match_replay(void **state)
+{
+	static const enum hits_policy policies[] = {
+		HITS_NONE, HITS_MINIO, HITS_LRU, HITS_FIFO, HITS_RANDOM, HITS_NEXTUSE};
+
+	(void)state;
+	for (int i = 0; i < 6; i++)
+		for (double x = .1; x < 1; x += .1) {
+			double all = replay(policies[i], 1, x, 7).all;
+
+			assert_true(fabs(all - hits_mean(policies[i], x, 0)) < .005);
+		}
+}
+
+/* Hits of each stratum of the epoch's positions. */
+static void strata(enum hits_policy policy, double x, double ratio[STRATA])
+{
+	struct hits_cache *cache =
+		hits_cache_new(policy, SAMPLES, (uint64_t)(x * SAMPLES), 3);
+	uint32_t *order = calloc(SAMPLES, sizeof(*order));
+	enum { WARM = 8, EPOCHS = 24 };
+
+	for (int epoch = 0; epoch < WARM + EPOCHS; epoch++) {
+		permutation_fill(order, SAMPLES, 3, (uint64_t)epoch);
+		for (int i = 0; i < SAMPLES; i++) {
+			bool hit = hits_cache_read(cache, order[i], 1);
+
+			if (hit && epoch >= WARM)
+				ratio[i * STRATA / SAMPLES] +=
+					(double)STRATA / SAMPLES / EPOCHS;
+		}
+	}
+	free(order);
+	hits_cache_free(cache);
+}
+
+static void positions_match_replay(void **state)
+{
+	static const enum hits_policy policies[] = {HITS_MINIO, HITS_LRU, HITS_FIFO,
+						    HITS_RANDOM};
+	static const double shares[] = {.3, .6, .9};
+	enum { N = 200 };
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		for (int j = 0; j < 3; j++) {
+			double ratio[STRATA] = {0}, fine[STRATA * N];
+
+			strata(policies[i], shares[j], ratio);
+			hits_over(policies[i], shares[j], 0, fine, STRATA * N);
+			for (int k = 0; k < STRATA; k++) {
+				double mean = 0;
+
+				for (int n = 0; n < N; n++)
+					mean += fine[k * N + n] / N;
+				assert_true(fabs(mean - ratio[k]) < .02);
+			}
+		}
+}
+
+static void the_future_known_never_beats_minio_for_one_reader(void **state)
+{
+	(void)state;
+	for (double x = .05; x < 1; x += .05)
+		for (uint64_t seed = 1; seed <= 5; seed++) {
+			double minio = replay(HITS_MINIO, 1, x, seed).all;
+
+			assert_true(replay(HITS_NEXTUSE, 1, x, seed).all <= minio);
+			assert_true(replay(HITS_NEXTUSE, 1, x, seed).all >
+				    minio - .001);
+		}
+}
+
+static void the_future_known_beats_minio_for_several_readers(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 3; seed++) {
+		assert_true(fabs(replay(HITS_MINIO, 2, .25, seed).all - .25) < .006);
+		assert_true(fabs(replay(HITS_NEXTUSE, 2, .25, seed).all - .50) < .01);
+		assert_true(fabs(replay(HITS_MINIO, 4, .25, seed).all - .25) < .006);
+		assert_true(fabs(replay(HITS_NEXTUSE, 4, .25, seed).all - .55) < .015);
+	}
+}
+
+static struct hits_ratio partitioned(uint32_t readers, double x)
+{
+	struct hits_stream stream = {
+		.policy = HITS_MINIO,
+		.samples = SAMPLES,
+		.readers = readers,
+		.x = x,
+		.partitioned = true,
+		.warm = 1,
+		.epochs = 4,
+		.seed = 1,
+	};
+	struct hits_ratio ratio;
+
+	assert_int_equal(hits_replay(&stream, &ratio, NULL), 0);
+	return ratio;
+}
+
+static void a_partitioned_cache_holds_the_sum(void **state)
+{
+	struct hits_ratio ratio = partitioned(4, .125);
+
+	(void)state;
+	assert_true(fabs(ratio.all - .5) < 1e-9);
+	assert_true(fabs(ratio.local - .125) < .01);
+	assert_true(fabs(ratio.remote - .375) < .01);
+	assert_true(fabs(ratio.all - ratio.local - ratio.remote) < 1e-12);
+	assert_true(partitioned(4, .25).all == 1);
+	assert_true(partitioned(4, .5).all == 1);
+}
+
+/*
+ * NoPFS (SC 2021), section 3: one of N = 16 nodes reads a sample in each of E = 90
+ * epochs with chance 1/N, so of 1,281,167 samples about 31,635 more than ten times.
+ */
+static void readers_meet_samples_as_often_as_dice_say(void **state)
+{
+	enum { N = 16, E = 90, OFTEN = 10, FEW = 40000 };
+	uint32_t *order = calloc(FEW, sizeof(*order));
+	uint8_t *met = calloc(FEW, 1);
+	double chance = pow(1 - 1. / N, E), beyond = 1 - chance;
+	int often = 0;
+
+	(void)state;
+	for (int k = 1; k <= OFTEN; k++) {
+		chance *= (E - k + 1.) / k / (N - 1);
+		beyond -= chance;
+	}
+	assert_true(fabs(beyond * 1281167 - 31635) < 20);
+	for (int epoch = 0; epoch < E; epoch++) {
+		permutation_fill(order, FEW, 1, (uint64_t)epoch);
+		for (int i = 0; i < FEW; i += N)
+			met[order[i]]++;
+	}
+	for (int i = 0; i < FEW; i++)
+		often += met[i] > OFTEN;
+	assert_true(fabs(often - beyond * FEW) < 4 * sqrt(beyond * FEW));
+	free(order);
+	free(met);
+}
+
+static void samples_of_any_size_fit_or_make_room(void **state)
+{
+	static const enum hits_policy policies[] = {HITS_PAGE, HITS_MINIO, HITS_LRU,
+						    HITS_FIFO, HITS_RANDOM};
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		struct hits_cache *cache =
+			hits_cache_new(policies[i], 4, 100 * PAGE, 1);
+
+		assert_false(hits_cache_read(cache, 0, 60 * PAGE));
+		assert_true(hits_cache_read(cache, 0, 60 * PAGE));
+		assert_false(
+			hits_cache_read(cache, 1, 100 * PAGE + 1)); /* never fits */
+		assert_false(hits_cache_read(cache, 1, 100 * PAGE + 1));
+		assert_true(
+			hits_cache_read(cache, 0, 60 * PAGE)); /* nothing has gone */
+		assert_false(hits_cache_read(cache, 2, 50 * PAGE));
+		assert_int_equal(hits_cache_read(cache, 0, 60 * PAGE),
+				 policies[i] == HITS_MINIO);
+		assert_false(hits_cache_read(cache, 3, 0));
+		hits_cache_free(cache);
+	}
+}
+
+static void lru_and_fifo_differ_in_what_a_hit_does(void **state)
+{
+	struct hits_cache *lru = hits_cache_new(HITS_LRU, 4, 2, 1);
+	struct hits_cache *fifo = hits_cache_new(HITS_FIFO, 4, 2, 1);
+	static const uint32_t reads[] = {0, 1, 0, 2};
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		assert_true(hits_cache_read(lru, reads[i], 1) ==
+			    hits_cache_read(fifo, reads[i], 1));
+	assert_true(hits_cache_read(lru, 0, 1));
+	assert_false(hits_cache_read(fifo, 0, 1));
+	hits_cache_free(lru);
+	hits_cache_free(fifo);
+}
+
+/* A read, of a cluster of pages; whether it hit. */
+static bool touch(struct hits_cache *cache, uint32_t sample)
+{
+	return hits_cache_read(cache, sample, 32 * PAGE);
+}
+
+static void page_keeps_what_was_read_twice(void **state)
+{
+	static const enum hits_policy policies[] = {HITS_PAGE, HITS_LRU};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct hits_cache *cache =
+			hits_cache_new(policies[i], 24, 320 * PAGE, 0);
+
+		for (uint32_t sample = 0; sample < 10; sample++)
+			assert_false(touch(cache, sample));
+		assert_true(touch(cache, 0));
+		for (uint32_t sample = 10; sample < 24; sample++)
+			assert_false(touch(cache, sample));
+		assert_int_equal(touch(cache, 0), policies[i] == HITS_PAGE);
+		hits_cache_free(cache);
+	}
+}
+
+/* Read twice, 0 and 1 are active; 2, gone and come back after two others, gets there at
+ * once and is spared too. 3 comes back too late for that. */
+static void page_keeps_what_comes_back_soon(void **state)
+{
+	struct hits_cache *cache = hits_cache_new(HITS_PAGE, 40, 256 * PAGE, 0);
+
+	(void)state;
+	for (uint32_t sample = 0; sample < 8; sample++)
+		assert_false(touch(cache, sample));
+	assert_true(touch(cache, 0));
+	assert_true(touch(cache, 1));
+	assert_false(touch(cache, 8)); /* 2 goes */
+	assert_false(touch(cache, 2)); /* 3 goes */
+	for (uint32_t sample = 9; sample < 20; sample++)
+		assert_false(touch(cache, sample));
+	assert_true(touch(cache, 2));
+	assert_false(touch(cache, 3));
+	for (uint32_t sample = 20; sample < 32; sample++)
+		assert_false(touch(cache, sample));
+	assert_false(touch(cache, 3));
+	hits_cache_free(cache);
+}
+
+static void page_positions_make_up_its_mean(void **state)
+{
+	double hit[STRATA], sum = 0;
+
+	(void)state;
+	assert_int_equal(hits_over(HITS_PAGE, .6, 1 << 30, hit, STRATA), 0);
+	for (int i = 0; i < STRATA; i++)
+		sum += hit[i] / STRATA;
+	assert_true(fabs(sum - hits_mean(HITS_PAGE, .6, 1 << 30)) < 1e-9);
+	assert_true(hit[0] > .5 && hit[STRATA - 1] < .2);
+	assert_true(fabs(replay(HITS_PAGE, 1, .6, 1).all -
+			 hits_mean(HITS_PAGE, .6, 1 << 28)) < .01);
+}
+
+static double page_after(double x, uint64_t sample_bytes, uint32_t epochs)
+{
+	const struct hits_stream stream = {
+		.policy = HITS_PAGE,
+		.samples = SAMPLES,
+		.readers = 1,
+		.x = x,
+		.sample_bytes = sample_bytes,
+		.warm = epochs,
+		.epochs = 10,
+		.seed = 1,
+	};
+	struct hits_ratio ratio;
+
+	assert_int_equal(hits_replay(&stream, &ratio, NULL), 0);
+	return ratio.all;
+}
+
+static void page_is_steady_after_its_epochs(void **state)
+{
+	static const double shares[] = {.1, .2, .35, .5, .65, .8, .95};
+	static const uint64_t sizes[] = {PICTURE, 1 << 20, 1 << 24};
+
+	(void)state;
+	for (int i = 0; i < 7; i++)
+		for (int j = 0; j < 3; j++) {
+			uint32_t warm = page_cache_warm(shares[i]);
+			double soon = page_after(shares[i], sizes[j], warm);
+			double late = page_after(shares[i], sizes[j], warm + 20);
+
+			assert_true(fabs(soon - late) < .01);
+		}
+}
+
+static void a_share_is_found_from_its_hits(void **state)
+{
+	(void)state;
+	for (double x = .2; x < 1; x += .2) {
+		for (int policy = HITS_PAGE; policy < HITS_POLICIES; policy++) {
+			double mean = hits_mean(policy, x, 1 << 30);
+
+			assert_true(fabs(hits_share(policy, mean, 1 << 30) - x) < .005);
+		}
+	}
+	assert_true(hits_mean(HITS_PAGE, .5, UINT64_MAX / 2) > .3); /* and ends */
+	assert_true(hits_share(HITS_LRU, 1, 0) == 1);
+	assert_true(hits_share(HITS_LRU, 0, 0) < .001);
+}
+
+static void what_makes_no_sense_is_refused(void **state)
+{
+	const struct hits_stream good = {
+		.policy = HITS_LRU, .samples = 10, .readers = 1, .x = .5, .epochs = 1};
+	struct hits_stream bad[7];
+	struct hits_ratio ratio;
+
+	(void)state;
+	for (int i = 0; i < 7; i++)
+		bad[i] = good;
+	bad[0].samples = 0;
+	bad[1].readers = 0;
+	bad[2].epochs = 0;
+	bad[3].x = NAN;
+	bad[4].policy = HITS_POLICIES;
+	bad[5].epochs = UINT32_MAX;
+	assert_int_equal(hits_replay(&good, &ratio, NULL), 0);
+	bad[6].policy = HITS_PAGE; /* and of no size */
+	for (int i = 0; i < 7; i++) {
+		struct error err = {0};
+
+		assert_int_equal(hits_replay(&bad[i], &ratio, &err), -EINVAL);
+		assert_true(strlen(err.message) > 0);
+	}
+}
+
+/* Until an allocation that is not reached no longer fails. */
+static void memory_short_is_told(void **state)
+{
+	struct hits_stream stream = {.policy = HITS_NEXTUSE,
+				     .samples = 10,
+				     .readers = 2,
+				     .x = .5,
+				     .sample_bytes = PAGE,
+				     .epochs = 1};
+	struct hits_ratio ratio;
+	unsigned nth;
+	int rc;
+
+	(void)state;
+	for (int policy = HITS_PAGE; policy < HITS_POLICIES; policy++) {
+		stream.policy = policy;
+		for (nth = 1, rc = -ENOMEM; rc == -ENOMEM; nth++) {
+			nomem_at(nth);
+			rc = hits_replay(&stream, &ratio, NULL);
+			nomem_at(0);
+		}
+		assert_int_equal(rc, 0);
+		assert_true(nth > 4);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_and_policies_agree),
+		cmocka_unit_test(closed_forms_match_replay),
+		cmocka_unit_test(positions_match_replay),
+		cmocka_unit_test(the_future_known_never_beats_minio_for_one_reader),
+		cmocka_unit_test(the_future_known_beats_minio_for_several_readers),
+		cmocka_unit_test(a_partitioned_cache_holds_the_sum),
+		cmocka_unit_test(readers_meet_samples_as_often_as_dice_say),
+		cmocka_unit_test(samples_of_any_size_fit_or_make_room),
+		cmocka_unit_test(lru_and_fifo_differ_in_what_a_hit_does),
+		cmocka_unit_test(page_keeps_what_was_read_twice),
+		cmocka_unit_test(page_keeps_what_comes_back_soon),
+		cmocka_unit_test(page_positions_make_up_its_mean),
+		cmocka_unit_test(page_is_steady_after_its_epochs),
+		cmocka_unit_test(a_share_is_found_from_its_hits),
+		cmocka_unit_test(what_makes_no_sense_is_refused),
+		cmocka_unit_test(memory_short_is_told),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("hits", tests, NULL, NULL);
+}

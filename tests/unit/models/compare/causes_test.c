@@ -1,0 +1,374 @@
+#include "models/compare/amount_text.h"
+#include "models/compare/causes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct profile base, now;
+static struct causes causes;
+
+static void count(struct profile *profile)
+{
+	profile->counted = (struct profile_counted){
+		.samples = 1000,
+		.opens = 1000,
+		.reads = 1000,
+		.read_bytes = 1000 * 128 * 1024,
+		.hits = 0,
+		.decoded_pixels = 1000 * 50176,
+		.skipped = 0,
+	};
+}
+
+static void fill(struct profile *profile)
+{
+	profile_init(profile);
+	profile->dataset = strdup("/data/shards/");
+	profile->digest = strdup("xxh3:1");
+	profile->engine = strdup("uring");
+	profile->dataset_samples = 1000;
+	profile->dataset_bytes = 1000 * 128 * 1024;
+	profile->workers = 4;
+	profile->batch = 64;
+	profile->stalls.compute = (struct interval){.60, .595, .605};
+	profile->stalls.prep = (struct interval){.20, .195, .205};
+	profile->stalls.fetch = (struct interval){.20, .195, .205};
+	profile->rates.synthetic = (struct interval){1000, 995, 1005};
+	profile->rates.real = (struct interval){600, 597, 603};
+	count(profile);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	fill(&base);
+	fill(&now);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	profile_free(&base);
+	profile_free(&now);
+	return 0;
+}
+
+/* A stage of `now` takes `ms` more of each sample. */
+static void slow(double fetch_ms, double prep_ms, double compute_ms)
+{
+	double compute = .6 / 600 + compute_ms / 1000, prep = .2 / 600 + prep_ms / 1000,
+	       fetch = .2 / 600 + fetch_ms / 1000, step = compute + prep + fetch;
+
+	now.stalls.compute = (struct interval){compute / step, compute / step - .005,
+					       compute / step + .005};
+	now.stalls.prep =
+		(struct interval){prep / step, prep / step - .005, prep / step + .005};
+	now.stalls.fetch = (struct interval){fetch / step, fetch / step - .005,
+					     fetch / step + .005};
+	now.rates.synthetic =
+		(struct interval){1 / compute, .995 / compute, 1.005 / compute};
+	now.rates.real = (struct interval){1 / step, .995 / step, 1.005 / step};
+}
+
+static void without_time(struct profile *profile)
+{
+	profile->stalls.compute = profile->stalls.prep = profile->stalls.fetch =
+		INTERVAL_UNKNOWN;
+	profile->rates.synthetic = profile->rates.real = INTERVAL_UNKNOWN;
+}
+
+static void are(unsigned count, const char *const *texts)
+{
+	causes_find(&base, &now, &causes);
+	for (unsigned i = 0; i < count && i < causes.count; i++)
+		assert_string_equal(causes.text[i], texts[i]);
+	assert_int_equal(causes.count, count);
+}
+
+#define ARE(...)                                                                       \
+	are(sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *),               \
+	    (const char *const[]){__VA_ARGS__})
+
+static void nothing_changed_and_nothing_is_said(void **state)
+{
+	(void)state;
+	are(0, NULL);
+	profile_text(&now.engine, "pread"); /* the one change there is */
+	ARE("fetch engine changed from uring to pread");
+}
+
+static void small_reads_explain_a_fetch_stall(void **state)
+{
+	(void)state;
+	now.counted.reads = 32000;
+	slow(1, 0, 0);
+	profile_text(&now.engine, "pread");
+	profile_text(&now.engine_reason, "pread: as asked");
+	now.workers = 2; /* does not touch fetch */
+	ARE("fetch stall +30.0 points: mean read fell from 128 KiB to 4 KiB in "
+	    "shards/; fetch engine changed from uring to pread (as asked)",
+	    "prep stall -7.5 points: 333 us a sample after 333 us, of a longer step",
+	    "600 -> 375 samples/s (-37.5%): 1 ms a sample longer, all of it in the "
+	    "fetch stall");
+}
+
+static void counts_alone_are_told_with_what_they_come_to(void **state)
+{
+	(void)state;
+	without_time(&base);
+	without_time(&now);
+	now.counted.reads = 32000;
+	now.counted.opens = 2000;
+	now.counted.decoded_pixels *= 4;
+	ARE("mean read fell from 128 KiB to 4 KiB in shards/: 32 times as many reads",
+	    "decoded pixels per sample grew from 50176 to 200704",
+	    "files opened per sample grew from 1 to 2");
+}
+
+static void files_opened_again_are_no_smaller_reads(void **state)
+{
+	(void)state;
+	without_time(&now);
+	now.counted.opens++;
+	now.counted.reads++;
+	ARE("files opened per sample grew from 1 to 1.001");
+	assert_true(causes.slows[0]);
+	now.counted.reads = 4000;
+	ARE("mean read fell from 128 KiB to 32 KiB in shards/: 4 times as many reads",
+	    "files opened per sample grew from 1 to 1.001");
+}
+
+static void more_bytes_are_no_smaller_reads(void **state)
+{
+	(void)state;
+	without_time(&now);
+	now.counted.reads = 4000;
+	now.counted.read_bytes *= 2;
+	ARE("reads per sample grew from 1 to 4",
+	    "bytes read per sample grew from 128 KiB to 256 KiB");
+}
+
+static void a_change_for_the_better_is_no_cause_of_a_stall(void **state)
+{
+	(void)state;
+	slow(0, 1, 0);
+	now.workers = 8;
+	now.fetch_depth = 1; /* of fetch */
+	causes_find(&base, &now, &causes);
+	assert_string_equal(causes.text[0], "prep stall +30.0 points: nothing that was "
+					    "counted explains it");
+	now.workers = 2;
+	causes_find(&base, &now, &causes);
+	assert_string_equal(causes.text[0],
+			    "prep stall +30.0 points: workers fell from 4 to 2");
+}
+
+static void the_kernel_is_named_where_nothing_else_is(void **state)
+{
+	struct profile *both[] = {&base, &now};
+	const char *const kernels[] = {"Linux 6.1", "Linux 6.2"};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct profile_fact *fact = profile_add_fact(both[i]);
+
+		profile_text(&fact->key, "kernel");
+		profile_text(&fact->value, "%s", kernels[i]);
+	}
+	are(0, NULL);
+	slow(0, 1, 0);
+	causes_find(&base, &now, &causes);
+	assert_string_equal(causes.text[0], "prep stall +30.0 points: kernel changed "
+					    "from Linux 6.1 to Linux 6.2");
+	now.prep_delay_s = .008;
+	causes_find(&base, &now, &causes);
+	assert_string_equal(causes.text[0],
+			    "prep stall +30.0 points: emulated delay of "
+			    "prep grew from none to 8 ms");
+}
+
+static void a_slower_step_hides_loading(void **state)
+{
+	(void)state;
+	slow(-.3, -.1, .6);
+	ARE("the training step itself got slower: 1000 -> 625 samples/s without any "
+	    "loading; nothing that was counted explains it",
+	    "fetch stall -18.2 points: slower compute hides more of it",
+	    "prep stall -7.5 points: slower compute hides more of it",
+	    "600 -> 536 samples/s (-10.7%): 200 us a sample longer, all of it in the "
+	    "step itself");
+}
+
+static void a_small_effect_explains_no_large_one(void **state)
+{
+	(void)state;
+	slow(-.3, 0, .02);
+	causes_find(&base, &now, &causes);
+	assert_string_equal(causes.text[0], "fetch stall -17.6 points: nothing that "
+					    "was counted explains it");
+	slow(-.3, .4, 0);
+	causes_find(&base, &now, &causes);
+	assert_string_equal(causes.text[1], "fetch stall -18.1 points: slower prep "
+					    "hides more of it");
+}
+
+static void settings_come_before_what_came_of_them(void **state)
+{
+	(void)state;
+	base.counted.samples = now.counted.samples = UNKNOWN;
+	base.counted.read_bytes = now.counted.read_bytes = UNKNOWN;
+	base.hit_ratio = (struct interval){.5, .49, .51};
+	now.hit_ratio = (struct interval){.1, .09, .11};
+	base.cache_capacity_bytes = 1000000;
+	now.cache_capacity_bytes = 500000;
+	slow(1, 0, 0);
+	causes_find(&base, &now, &causes);
+	assert_string_equal(causes.text[0],
+			    "fetch stall +30.0 points: capacity of the cache fell from "
+			    "1 MB to 500 KB; hit ratio of the cache fell from 50% to "
+			    "10%");
+}
+
+static void what_is_within_the_interval_of_both_is_not_told(void **state)
+{
+	(void)state;
+	now.stalls.fetch = (struct interval){.209, .204, .214};
+	are(0, NULL);
+	now.stalls.fetch = (struct interval){.211, .206, .216};
+	causes_find(&base, &now, &causes);
+	assert_int_equal(causes.count, 1);
+	/* Without intervals half a point. */
+	base.stalls.fetch = (struct interval){.2, NAN, NAN};
+	now.stalls.fetch = (struct interval){.2049, NAN, NAN};
+	are(0, NULL);
+	now.stalls.fetch.value = .206;
+	causes_find(&base, &now, &causes);
+	assert_int_equal(causes.count, 1);
+}
+
+static void other_data_is_told_by_the_size_of_its_samples(void **state)
+{
+	(void)state;
+	without_time(&now);
+	profile_text(&now.dataset, "/data/more");
+	profile_text(&now.digest, "xxh3:2");
+	now.dataset_bytes *= 2;
+	ARE("mean size of a sample grew from 128 KiB to 256 KiB",
+	    "the data in more/ is other data than that in shards/");
+}
+
+static void counts_of_other_samples_are_no_cause(void **state)
+{
+	(void)state;
+	now.counted.decoded_pixels += 1000 * 5000;
+	ARE("decoded pixels per sample grew from 50176 to 55176");
+	now.seed = 1;
+	base.seed = 0;
+	are(0, NULL);
+	now.counted.reads = 32000; /* no other seed makes that */
+	ARE("mean read fell from 128 KiB to 4 KiB in shards/: 32 times as many reads");
+}
+
+static void jobs_beside_explain(void **state)
+{
+	(void)state;
+	slow(1, 0, 0);
+	profile_add_job(&now);
+	profile_add_job(&now);
+	causes_find(&base, &now, &causes);
+	assert_string_equal(causes.text[0],
+			    "fetch stall +30.0 points: jobs at once grew from 1 to 2");
+}
+
+static void a_rate_alone_is_explained_by_anything(void **state)
+{
+	(void)state;
+	without_time(&base);
+	without_time(&now);
+	base.rates.real = (struct interval){600, 590, 610};
+	now.rates.real = (struct interval){500, 490, 510};
+	now.workers = 2;
+	now.counted.hits = 1; /* would be faster */
+	ARE("600 -> 500 samples/s (-16.7%): workers fell from 4 to 2",
+	    "hit ratio of the cache grew from none to 0.1%");
+}
+
+static void long_names_are_cut_between_characters(void **state)
+{
+	char name[1200] = "", *at = name;
+
+	(void)state;
+	for (int i = 0; i < 300; i++)
+		at = stpcpy(at, "日");
+	profile_text(&now.engine, "%s", name);
+	profile_text(&now.cache, "%s", name);
+	profile_text(&base.cache, "%s%s", name, "x");
+	profile_text(&now.dataset, "/%s", name);
+	slow(1, 0, 0);
+	now.counted.reads = 32000;
+	causes_find(&base, &now, &causes);
+	assert_true(strlen(causes.text[0]) < CAUSE_TEXT);
+	at = strstr(causes.text[0], "...");
+	assert_non_null(at);
+	assert_memory_equal(at - 3, "日", 3);
+}
+
+static void as(enum amount_unit unit, double from, double to, const char *first,
+	       const char *second)
+{
+	struct amount_pair pair;
+
+	amount_pair(&pair, unit, from, to);
+	assert_string_equal(pair.from, first);
+	assert_string_equal(pair.to, second);
+}
+
+static void amounts_read_well(void **state)
+{
+	(void)state;
+	as(AMOUNT_BYTES, 131072, 4096, "128 KiB", "4 KiB");
+	as(AMOUNT_BYTES, 131072, 110300, "131 KB", "110 KB");
+	as(AMOUNT_BYTES, 1001, 1002, "1.001 KB", "1.002 KB");
+	as(AMOUNT_SECONDS, 0, .0085, "none", "8.5 ms");
+	as(AMOUNT_BYTES_PER_S, INFINITY, 2e8, "unlimited", "200 MB/s");
+	as(AMOUNT_SHARE, .351, 0, "35.1%", "none");
+	as(AMOUNT_COUNT, 1.0625, 1.0626, "1.062", "1.063");
+	as(AMOUNT_COUNT, 0, 0, "0", "0");
+	as(AMOUNT_SAMPLES_PER_S, 4000, 3500, "4000 samples/s", "3500 samples/s");
+	as(AMOUNT_COUNT, 1e300, -1e300, "1e+300", "-1e+300");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(nothing_changed_and_nothing_is_said),
+		TEST(small_reads_explain_a_fetch_stall),
+		TEST(counts_alone_are_told_with_what_they_come_to),
+		TEST(files_opened_again_are_no_smaller_reads),
+		TEST(more_bytes_are_no_smaller_reads),
+		TEST(a_change_for_the_better_is_no_cause_of_a_stall),
+		TEST(the_kernel_is_named_where_nothing_else_is),
+		TEST(a_slower_step_hides_loading),
+		TEST(a_small_effect_explains_no_large_one),
+		TEST(settings_come_before_what_came_of_them),
+		TEST(what_is_within_the_interval_of_both_is_not_told),
+		TEST(other_data_is_told_by_the_size_of_its_samples),
+		TEST(counts_of_other_samples_are_no_cause),
+		TEST(jobs_beside_explain),
+		TEST(a_rate_alone_is_explained_by_anything),
+		TEST(long_names_are_cut_between_characters),
+		TEST(amounts_read_well),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("causes", tests, NULL, NULL);
+}

@@ -1,0 +1,102 @@
+#include "models/predict/cost.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Easy to sum by hand: 3600 samples at 1 a second are an hour. */
+static const struct prices all = {.currency = "USD",
+				  .core_hour = .04,
+				  .memory_gb_hour = .005,
+				  .gpu_hour = 2,
+				  .storage_gb_month = .73,
+				  .request = 1e-6,
+				  .accelerators = 3};
+static const struct cost_use use = {.samples = 3600,
+				    .dataset_bytes = 200e9,
+				    .cores = 8,
+				    .cache_bytes = 50e9,
+				    .misses = .25};
+static const struct prices none = {.core_hour = NAN,
+				   .memory_gb_hour = NAN,
+				   .gpu_hour = NAN,
+				   .storage_gb_month = NAN,
+				   .request = NAN,
+				   .accelerators = 1};
+
+static void close_to(double value, double want)
+{
+	if (!(fabs(value - want) <= 1e-12 * fabs(want)))
+		fail_msg("%.12g is not %.12g", value, want);
+}
+
+static void an_epoch_costs_what_its_parts_do(void **state)
+{
+	(void)state;
+	/* 8 cores, 50 GB of memory, 3 accelerators, 200 GB of storage; 900 reads */
+	close_to(cost_epoch(&all, &use, 1), .32 + .25 + 6 + .2 + 900e-6);
+	close_to(cost_epoch(&all, &use, 10), (.32 + .25 + 6 + .2) / 10 + 900e-6);
+}
+
+static void each_part_alone(void **state)
+{
+	struct prices one[5] = {none, none, none, none, none};
+	static const double costs[5] = {.32, .25, 6, .2, 900e-6};
+
+	(void)state;
+	one[0].core_hour = all.core_hour;
+	one[1].memory_gb_hour = all.memory_gb_hour;
+	one[2].gpu_hour = all.gpu_hour;
+	one[2].accelerators = all.accelerators;
+	one[3].storage_gb_month = all.storage_gb_month;
+	one[4].request = all.request;
+	for (int i = 0; i < 5; i++)
+		close_to(cost_epoch(&one[i], &use, 1), costs[i]);
+}
+
+static void nothing_known_is_no_cost_of_0(void **state)
+{
+	struct cost_use unknown = use;
+	struct prices prices = none;
+
+	(void)state;
+	assert_true(isnan(cost_epoch(&none, &use, 1)));
+	assert_true(isnan(cost_epoch(&all, &use, 0)));
+	assert_true(isnan(cost_epoch(&all, &use, -1)));
+	assert_true(isnan(cost_epoch(&all, &use, NAN)));
+	unknown.cache_bytes = NAN;
+	assert_true(isnan(cost_epoch(&all, &unknown, 1)));
+	prices.core_hour = 0;
+	close_to(cost_epoch(&prices, &unknown, 1) + 1, 1);
+}
+
+static void the_faster_the_cheaper(void **state)
+{
+	struct interval rate = {10, 8, 20};
+	struct interval cost = cost_interval(&all, &use, rate);
+
+	(void)state;
+	close_to(cost.value, cost_epoch(&all, &use, 10));
+	close_to(cost.low, cost_epoch(&all, &use, 20));
+	close_to(cost.high, cost_epoch(&all, &use, 8));
+	assert_true(cost.low < cost.value && cost.value < cost.high);
+	rate.value = NAN; /* only bounds are known */
+	cost = cost_interval(&all, &use, rate);
+	assert_true(isnan(cost.value) && cost.low < cost.high);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_epoch_costs_what_its_parts_do),
+		cmocka_unit_test(each_part_alone),
+		cmocka_unit_test(nothing_known_is_no_cost_of_0),
+		cmocka_unit_test(the_faster_the_cheaper),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("cost", tests, NULL, NULL);
+}

@@ -1,0 +1,492 @@
+#include "models/simulation/simulation.h"
+#include "tests/lib/load.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+#define MS 1e-3
+
+static const double one_core[] = {1, 1};
+static const double two_cores[] = {1, 1, 1};
+
+static void assert_near(double value, double expected, double relative)
+{
+	if (!(fabs(value - expected) <= relative * fabs(expected)))
+		fail_msg("%.6g is not %.6g", value, expected);
+}
+
+/* ---- one stage limits ---------------------------------------------------------- */
+
+static void the_accelerator_limits(void **state)
+{
+	struct simulation_load load = load_plain();
+	struct simulation_outcome outcome;
+
+	(void)state;
+	load.compute_s = 20 * MS;
+	outcome = load_run(&load, 5000);
+	assert_near(outcome.per_s, 500, 1e-9);
+	assert_near(outcome.blocked, 0, 0);
+	load.no_prep = true;
+	assert_near(load_run(&load, 5000).per_s, 500, 1e-9);
+}
+
+static void prep_limits(void **state)
+{
+	const struct profile_draw draw = {LOAD_BYTES, NAN, 10 * MS};
+	struct simulation_load load = load_plain();
+	struct simulation_outcome outcome;
+
+	(void)state;
+	load.draws = &draw;
+	load.compute_s = 5 * MS;
+	outcome = load_run(&load, 5000);
+	assert_near(outcome.per_s, 400, 1e-3);
+	assert_near(outcome.prep_busy, 4, 1e-3);
+	assert_near(outcome.prep_per_s, 400, 1e-2);
+	assert_near(outcome.blocked, 1 - 400 * 0.5 * MS, 1e-2);
+	load.prep_scale = 0.5;
+	assert_near(load_run(&load, 5000).per_s, 800, 1e-3);
+}
+
+static void a_delay_pads_prep_without_using_a_core(void **state)
+{
+	const struct profile_draw draw = {LOAD_BYTES, NAN, 4 * MS};
+	struct simulation_load load = load_plain();
+	struct simulation_outcome outcome;
+
+	(void)state;
+	load.draws = &draw;
+	load.delay_s = 10 * MS;
+	outcome = load_run(&load, 5000);
+	assert_near(outcome.per_s, 400, 1e-3);
+	assert_near(outcome.cpu_busy, 400 * 4 * MS, 1e-2);
+	load.speed = one_core; /* four threads, of which about 1.6 want it */
+	load.speeds = 2;
+	assert_near(load_run(&load, 5000).per_s, 250, 1e-3);
+}
+
+static void bandwidth_limits(void **state)
+{
+	struct simulation_load load = load_plain();
+
+	(void)state;
+	load.bandwidth = 30e6;
+	assert_near(load_run(&load, 5000).per_s, 300, 1e-3);
+	load.latency_s = 10 * MS; /* side by side with the transfers */
+	assert_near(load_run(&load, 5000).per_s, 300, 1e-3);
+}
+
+static void latency_limits_by_littles_law(void **state)
+{
+	const struct profile_draw slow = {LOAD_BYTES, 20 * MS, 0};
+	struct simulation_load load = load_plain();
+	struct simulation_outcome outcome;
+
+	(void)state;
+	load.latency_s = 20 * MS;
+	outcome = load_run(&load, 50000);
+	assert_near(outcome.per_s, 800, 1e-3);
+	assert_near(outcome.fetch_busy, 16, 1e-3);
+	load.latency_s = 0;
+	load.draws = &slow;
+	assert_near(load_run(&load, 50000).per_s, 800, 1e-3);
+	load.fetch_scale = 2;
+	assert_near(load_run(&load, 50000).per_s, 400, 1e-3);
+	load.fetch_cpu_s = 10 * MS; /* a part of these times */
+	assert_near(load_run(&load, 50000).per_s, 400, 1e-3);
+	load.latency_s = 80 * MS; /* a read takes at least so long */
+	assert_near(load_run(&load, 50000).per_s, 200, 1e-3);
+}
+
+static void one_fetch_thread_issues_reads_one_by_one(void **state)
+{
+	struct simulation_load load = load_plain();
+
+	(void)state;
+	load.fetch_cpu_s = 1 * MS;
+	load.latency_s = 1 * MS;
+	load.fetch_threads = 1;
+	assert_near(load_run(&load, 50000).per_s, 1000, 1e-3);
+	load.fetch_threads = 16;
+	load.speed = two_cores;
+	load.speeds = 3;
+	assert_near(load_run(&load, 50000).per_s, 2000, 1e-3);
+}
+
+/* As the fetch engine does: the throttle's rates are met whatever a read had to wait
+ * for its thread. */
+static void the_throttle_makes_up_for_what_was_waited(void **state)
+{
+	static const struct profile_draw draws[] = {{LOAD_BYTES, NAN, 0.1 * MS},
+						    {LOAD_BYTES, NAN, 0.1 * MS},
+						    {LOAD_BYTES, NAN, 1.3 * MS}};
+	struct simulation_load load = load_plain();
+
+	(void)state;
+	load.draws = draws;
+	load.draw_count = 3;
+	load.depth = 8;
+	load.fetch_threads = 1;
+	load.fetch_cpu_s = 0.5 * MS;
+	load.latency_s = 10 * MS;
+	load.throttled = true;
+	load.speed = one_core;
+	load.speeds = 2;
+	assert_near(load_run(&load, 50000).per_s, 800, 4e-3);
+}
+
+/* ---- shared cores --------------------------------------------------------------- */
+
+static void one_core_does_all_work_one_after_another(void **state)
+{
+	const struct profile_draw draw = {LOAD_BYTES, NAN, 3 * MS};
+	struct simulation_load load = load_plain();
+	struct simulation_outcome outcome;
+
+	(void)state;
+	load.draws = &draw;
+	load.fetch_cpu_s = 0.5 * MS;
+	load.compute_cpu_s = 10 * 1.5 * MS;
+	load.speed = one_core;
+	load.speeds = 2;
+	outcome = load_run(&load, 5000);
+	assert_near(outcome.per_s, 200, 1e-3);
+	assert_near(outcome.cpu_busy, 1, 1e-9);
+}
+
+static void threads_share_two_cores(void **state)
+{
+	const struct profile_draw draw = {LOAD_BYTES, NAN, 4 * MS};
+	struct simulation_load load = load_plain();
+
+	(void)state;
+	load.draws = &draw;
+	load.workers = 2;
+	load.compute_threads = 2;
+	load.compute_cpu_s = 10 * 2 * MS;
+	load.speed = two_cores;
+	load.speeds = 3;
+	assert_near(load_run(&load, 5000).per_s, 2 / (6 * MS), 1e-2);
+	load.no_prep = true;
+	assert_near(load_run(&load, 5000).per_s, 2 / (2 * MS), 1e-9);
+	load.speed = one_core;
+	load.speeds = 2;
+	assert_near(load_run(&load, 5000).per_s, 1 / (2 * MS), 1e-9);
+}
+
+static void work_and_accelerator_run_side_by_side(void **state)
+{
+	struct simulation_load load = load_plain();
+
+	(void)state;
+	load.no_prep = true;
+	load.compute_cpu_s = 5 * MS;
+	load.compute_s = 20 * MS;
+	assert_near(load_run(&load, 5000).per_s, 500, 1e-9);
+	load.compute_cpu_s = 40 * MS;
+	assert_near(load_run(&load, 5000).per_s, 250, 1e-9);
+}
+
+/* Prep of a batch is paid for by the consumer's batch that asked for it. */
+static void loaded_prep_takes_the_cores_of_the_consumer(void **state)
+{
+	const struct profile_draw draw = {LOAD_BYTES, NAN, 1 * MS};
+	struct simulation_load load = load_plain();
+	struct simulation_outcome outcome;
+
+	(void)state;
+	load.draws = &draw;
+	load.loaded = true;
+	load.workers = 1;
+	load.compute_cpu_s = 10 * 3 * MS;
+	load.speed = one_core;
+	load.speeds = 2;
+	outcome = load_run(&load, 5000);
+	assert_near(outcome.per_s, 250, 1e-3);
+	assert_near(outcome.prep_per_s, 250, 1e-2);
+	load.compute_cpu_s = 10 * 0.5 * MS; /* faster than prep: it gets half */
+	outcome = load_run(&load, 5000);
+	assert_near(outcome.per_s, 1000, 1e-3);
+	assert_near(outcome.prep_per_s, 500, 1e-2);
+}
+
+/* ---- caches -------------------------------------------------------------------- */
+
+static void minio_leaves_a_fixed_share_to_fetch(void **state)
+{
+	struct simulation_load load = load_plain();
+	struct simulation_outcome outcome;
+
+	(void)state;
+	load.bandwidth = 30e6;
+	load.policy = "minio";
+	load.share = 0.4;
+	outcome = load_run(&load, 5000);
+	assert_near(outcome.hit_ratio, 0.4, 1e-9);
+	assert_near(outcome.per_s, 300 / 0.6, 1e-3);
+	load.share = 1;
+	load.compute_s = 10 * MS;
+	assert_near(load_run(&load, 5000).per_s, 1000, 1e-9);
+	load.share = 0;
+	assert_near(load_run(&load, 5000).per_s, 300, 1e-3);
+	load.all_hits = true;
+	assert_near(load_run(&load, 5000).per_s, 1000, 1e-9);
+}
+
+static double lru_at(double x, double s)
+{
+	return s < x ? 1 - (1 - x) / (1 - s) : 0;
+}
+
+/*
+ * Hits come early in the epoch, and what they save there beyond the consumer's pace is
+ * lost: the rate is that of the integral over the epoch, below that of the mean.
+ */
+static void lru_is_followed_through_the_epoch(void **state)
+{
+	double x = 0.5, mean = x + (1 - x) * log(1 - x), fetch = 300, time = 0;
+	double compute = fetch / (1 - mean);
+	struct simulation_load load = load_plain();
+	struct simulation_outcome outcome;
+
+	(void)state;
+	load.dataset = 40000;
+	load.bandwidth = fetch * LOAD_BYTES;
+	load.policy = "lru";
+	load.share = x;
+	load.compute_s = load.batch / compute;
+	for (int i = 0; i < 10000; i++)
+		time += fmax(1 / compute, (1 - lru_at(x, (i + 0.5) / 10000)) / fetch) /
+			10000;
+	outcome = load_run(&load, 40000);
+	assert_near(outcome.hit_ratio, mean, 0.03);
+	assert_near(outcome.per_s, 1 / time, 0.005);
+	assert_true(outcome.per_s < 0.96 * fetch / (1 - mean));
+}
+
+static void fewer_samples_than_an_epoch_are_a_whole_one(void **state)
+{
+	struct simulation_load load = load_plain();
+	double whole;
+
+	(void)state;
+	load.dataset = 20000;
+	load.bandwidth = 30e6;
+	load.policy = "lru";
+	load.share = 0.5;
+	whole = load_run(&load, 20000).per_s;
+	assert_near(load_run(&load, 100).per_s, whole, 1e-9);
+}
+
+static void the_kernels_cache_is_steady_from_the_first_epoch(void **state)
+{
+	struct simulation_load load = load_plain();
+	double later;
+
+	(void)state;
+	load.dataset = 20000;
+	load.bandwidth = 30e6;
+	load.policy = "page";
+	load.share = 0.5;
+	later = load_run(&load, 200000).hit_ratio;
+	assert_near(load_run(&load, 20000).hit_ratio, later, 0.03);
+}
+
+static void a_huge_data_set_is_scaled_down(void **state)
+{
+	double mean = 0.5 + 0.5 * log(0.5);
+	struct simulation_load load = load_plain();
+
+	(void)state;
+	load.dataset = 4000000000u;
+	load.bandwidth = 30e6;
+	load.policy = "lru";
+	load.share = 0.5;
+	assert_near(load_run(&load, 1000).hit_ratio, mean, 0.02);
+	load.policy = "minio";
+	assert_near(load_run(&load, 1000).hit_ratio, 0.5, 0.001);
+	load.batch = 1000000; /* and the data set is no smaller than that */
+	load.ahead = 1;
+	assert_near(load_run(&load, 1000).per_s, 600, 0.01);
+}
+
+/*
+ * The loader offers what it missed only when the batch's slot is opened again. So what
+ * an epoch's last batches missed does not yet drive out what the next epoch's first
+ * ones want.
+ */
+static void batches_ahead_raise_the_hits_of_lru(void **state)
+{
+	double closed = 0.5 + 0.5 * log(0.5);
+	struct simulation_load load = load_plain();
+
+	(void)state;
+	load.bandwidth = 30e6;
+	load.policy = "lru";
+	load.share = 0.5;
+	load.ahead = 1;
+	assert_near(load_run(&load, 50000).hit_ratio, closed, 0.03);
+	load.ahead = 16; /* 0.228 in 50 epochs of the loader itself */
+	assert_near(load_run(&load, 50000).hit_ratio, 0.228, 0.03);
+}
+
+static void hits_of_the_kernel_are_reads(void **state)
+{
+	const struct profile_draw draw = {LOAD_BYTES, 50 * MS, 0};
+	struct simulation_load load = load_plain();
+
+	(void)state;
+	load.draws = &draw;
+	load.policy = "page";
+	load.share = 1;
+	load.fetch_cpu_s = 2 * MS;
+	load.fetch_threads = 1;
+	load.bandwidth = 10e6; /* of the storage, which does not see them */
+	assert_near(load_run(&load, 5000).per_s, 500, 1e-3);
+	load.bandwidth = INFINITY;
+	load.latency_s = 64 * MS;
+	load.throttled = true;
+	assert_near(load_run(&load, 5000).per_s, 250, 1e-3);
+}
+
+/* ---- order, and what is ahead --------------------------------------------------- */
+
+static void make_jitter(struct profile_draw *draws, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		draws[i] = (struct profile_draw){LOAD_BYTES, NAN,
+						 i % 10 == 0 ? 46 * MS : 6 * MS};
+}
+
+/* Whatever part of a large data set is simulated: all draws have their share in it. */
+static void the_seed_hardly_matters(void **state)
+{
+	struct profile_draw draws[100];
+	struct simulation_load load = load_plain();
+
+	(void)state;
+	make_jitter(draws, 100);
+	load.draws = draws;
+	load.draw_count = 100;
+	load.dataset = 1000000;
+	for (load.seed = 0; load.seed < 10; load.seed++)
+		assert_near(load_run(&load, 1000).per_s, 400, 0.004);
+}
+
+static void batches_ahead_absorb_jitter(void **state)
+{
+	struct profile_draw draws[100];
+	struct simulation_load load = load_plain();
+	double one, many;
+
+	(void)state;
+	make_jitter(draws, 100);
+	load.draws = draws;
+	load.draw_count = 100;
+	load.compute_s = 25 * MS; /* prep gives 400 on average, too */
+	load.ahead = 2;
+	one = load_run(&load, 20000).per_s;
+	load.ahead = 30;
+	many = load_run(&load, 20000).per_s;
+	assert_true(many > 1.1 * one);
+	assert_true(many > 0.95 * 400 && many < 400 * (1 + 1e-9));
+}
+
+/* Two batches an epoch, one at a time: 10 ms for the one with the slow sample, 1 ms
+ * for the other. */
+static void a_slow_sample_delays_its_batch(void **state)
+{
+	struct profile_draw draws[8];
+	struct simulation_load load = load_plain();
+
+	(void)state;
+	for (int i = 0; i < 8; i++)
+		draws[i] = (struct profile_draw){LOAD_BYTES, NAN,
+						 i == 3 ? 10 * MS : 1 * MS};
+	load.draws = draws;
+	load.draw_count = 8;
+	load.dataset = 8;
+	load.batch = 4;
+	load.ahead = 1;
+	load.no_consumer = true;
+	load.all_hits = true;
+	assert_near(load_run(&load, 8000).per_s, 8 / (11 * MS), 2e-3);
+}
+
+/* A held batch has a slot: with one slot nothing is prepared while it is computed on. */
+static void a_held_batch_occupies_its_slot(void **state)
+{
+	const struct profile_draw draw = {LOAD_BYTES, NAN, 10 * MS};
+	struct simulation_load load = load_plain();
+
+	(void)state;
+	load.draws = &draw;
+	load.workers = load.batch;
+	load.compute_s = 15 * MS;
+	load.ahead = 1;
+	assert_near(load_run(&load, 5000).per_s, 10 / (25 * MS), 1e-9);
+	load.ahead = 2;
+	assert_near(load_run(&load, 5000).per_s, 10 / (15 * MS), 1e-9);
+	load.ahead = 1;
+	load.latency_s = 20 * MS; /* nor does an idle storage save up anything */
+	assert_near(load_run(&load, 5000).per_s, 10 / (45 * MS), 1e-9);
+}
+
+/* 4, 4 and 2 samples take a latency each. */
+static void the_last_batch_of_an_epoch_is_short(void **state)
+{
+	struct simulation_load load = load_plain();
+
+	(void)state;
+	load.dataset = 10;
+	load.batch = 4;
+	load.ahead = 1;
+	load.latency_s = 10 * MS;
+	load.no_consumer = true;
+	assert_near(load_run(&load, 1000).per_s, 10 / (30 * MS), 1e-6);
+	load.latency_s = 0;
+	load.no_consumer = false;
+	load.compute_s = 40 * MS; /* for a short one in proportion */
+	assert_near(load_run(&load, 1000).per_s, 100, 1e-9);
+	load.compute_cpu_s = 80 * MS;
+	assert_near(load_run(&load, 1000).per_s, 50, 1e-9);
+	load.compute_cpu_s = 0;
+	load.batch = 100; /* more than there are */
+	assert_near(load_run(&load, 1000).per_s, 2500, 1e-9);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_accelerator_limits),
+		cmocka_unit_test(prep_limits),
+		cmocka_unit_test(a_delay_pads_prep_without_using_a_core),
+		cmocka_unit_test(bandwidth_limits),
+		cmocka_unit_test(latency_limits_by_littles_law),
+		cmocka_unit_test(one_fetch_thread_issues_reads_one_by_one),
+		cmocka_unit_test(the_throttle_makes_up_for_what_was_waited),
+		cmocka_unit_test(one_core_does_all_work_one_after_another),
+		cmocka_unit_test(threads_share_two_cores),
+		cmocka_unit_test(work_and_accelerator_run_side_by_side),
+		cmocka_unit_test(loaded_prep_takes_the_cores_of_the_consumer),
+		cmocka_unit_test(minio_leaves_a_fixed_share_to_fetch),
+		cmocka_unit_test(lru_is_followed_through_the_epoch),
+		cmocka_unit_test(fewer_samples_than_an_epoch_are_a_whole_one),
+		cmocka_unit_test(the_kernels_cache_is_steady_from_the_first_epoch),
+		cmocka_unit_test(a_huge_data_set_is_scaled_down),
+		cmocka_unit_test(batches_ahead_raise_the_hits_of_lru),
+		cmocka_unit_test(hits_of_the_kernel_are_reads),
+		cmocka_unit_test(the_seed_hardly_matters),
+		cmocka_unit_test(batches_ahead_absorb_jitter),
+		cmocka_unit_test(a_slow_sample_delays_its_batch),
+		cmocka_unit_test(a_held_batch_occupies_its_slot),
+		cmocka_unit_test(the_last_batch_of_an_epoch_is_short),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("simulation", tests, NULL, NULL);
+}

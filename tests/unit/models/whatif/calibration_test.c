@@ -1,0 +1,278 @@
+#include "models/whatif/calibration.h"
+#include "tests/lib/nomem.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void close_to(double value, double want)
+{
+	if (!(fabs(value - want) <= 1e-9))
+		fail_msg("%.12g is not %.12g", value, want);
+}
+
+/* A run on 1 core with a minio cache of half, over a throttle, with 4 workers. */
+static void begin(struct profile *profile)
+{
+	profile_init(profile);
+	profile->cores = 1;
+	profile->workers = 4;
+	profile->batch = 64;
+	profile->cache_share = .4999999;
+	profile->storage_bandwidth = 100e6;
+	assert_int_equal(profile_text(&profile->cache, "minio"), 0);
+}
+
+/* The change of the last one, to be filled in. */
+static struct profile_change *add(struct profile *profile, double predicted,
+				  double measured, double half)
+{
+	struct profile_verification *verification = profile_add_verification(profile);
+
+	assert_non_null(verification);
+	verification->predicted.value = predicted;
+	verification->measured =
+		(struct interval){measured, measured - half, measured + half};
+	return &verification->change;
+}
+
+static struct score score_of(const struct profile *profile)
+{
+	struct score score;
+
+	assert_int_equal(score_verifications(profile, &score), 0);
+	return score;
+}
+
+static void nothing_to_score_is_unknown(void **state)
+{
+	struct profile profile;
+	struct score score;
+
+	(void)state;
+	begin(&profile);
+	score = score_of(&profile);
+	assert_int_equal(score.count, 0);
+	assert_true(isnan(score.mean) && isnan(score.p95) && isnan(score.worst));
+	add(&profile, NAN, 100, 1);
+	score = score_of(&profile);
+	assert_int_equal(score.count, 0);
+	assert_true(isnan(score.bias) && isnan(score.covered));
+	profile_free(&profile);
+}
+
+/* 20 errors: -1 %, 2 %, -3 % .. 20 %. The 95th percentile of 20 is the 19th. */
+static void errors_are_summed_up(void **state)
+{
+	struct profile profile;
+	struct score score;
+
+	(void)state;
+	begin(&profile);
+	for (int i = 1; i <= 20; i++) {
+		add(&profile, i % 2 == 0 ? 100 + i : 100 - i, 100, 1);
+		profile.verifications[i - 1].covered = i <= 4 ? -1 : i % 4 != 0;
+	}
+	score = score_of(&profile);
+	assert_int_equal(score.count, 20);
+	close_to(score.mean, .105);
+	close_to(score.bias, .005);
+	close_to(score.worst, .2);
+	close_to(score.p95, .19);
+	close_to(score.covered, .75);
+	profile_free(&profile);
+}
+
+static void a_few_have_their_worst_for_percentile(void **state)
+{
+	struct profile profile;
+	struct score score;
+
+	(void)state;
+	begin(&profile);
+	add(&profile, 110, 100, 1);
+	score = score_of(&profile);
+	close_to(score.p95, .1);
+	assert_true(isnan(score.covered));
+	profile_free(&profile);
+}
+
+/* The run, and from it three steps: cores, cache, storage. */
+static void add_steps(struct profile *profile, double cores, double cache,
+		      double storage)
+{
+	add(profile, 100, 100, 1);
+	add(profile, cores, 150, 2)->cores = 2;
+	add(profile, cache, 148, 2)->cache_share = 1;
+	add(profile, storage, 110, 2)->storage_bandwidth = 0;
+}
+
+static void the_first_advice_is_judged_by_what_measured_best(void **state)
+{
+	static const struct {
+		double cores, cache, storage;
+		size_t right, within;
+	} table[] = {
+		{151, 140, 111, 1, 1}, /* as measured */
+		{140, 151, 111, 0, 1}, /* the other is as good, within the noise */
+		{120, 115, 160, 0, 0}, /* wrong */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct profile profile;
+		struct score score;
+
+		begin(&profile);
+		add_steps(&profile, table[i].cores, table[i].cache, table[i].storage);
+		score = score_of(&profile);
+		assert_int_equal(score.workloads, 1);
+		assert_int_equal(score.first_right, table[i].right);
+		assert_int_equal(score.first_within, table[i].within);
+		profile_free(&profile);
+	}
+}
+
+/* Steps to the slower side, of two members at once, or of what has no side. */
+static void other_changes_are_no_steps(void **state)
+{
+	struct profile_change *change;
+	struct profile profile;
+
+	(void)state;
+	begin(&profile);
+	add(&profile, 100, 100, 1);
+	add(&profile, 150, 150, 1)->cores = 2;
+	add(&profile, 90, 90, 1)->cache_share = .25;
+	add(&profile, 80, 80, 1)->storage_latency_s = .01;
+	add(&profile, 70, 70, 1)->gpu_speed = .5;
+	add(&profile, 120, 120, 1)->batch = 128;
+	add(&profile, 110, 110, 1)->jobs = 2;
+	change = add(&profile, 190, 190, 1);
+	change->jobs = 2;
+	change->share = true;
+	change = add(&profile, 125, 125, 1);
+	change->batch = 128;
+	change->gpu_speed = 1.5;
+	change = add(&profile, 200, 200, 1);
+	change->cache_share = 1;
+	change->gpu_speed = 2;
+	change = add(&profile, 95, 95, 1);
+	assert_int_equal(profile_text(&change->cache_policy, "lru"), 0);
+	/* From lru there is one step, to minio; from .25 one, to the run. */
+	assert_int_equal(score_of(&profile).workloads, 0);
+	profile_free(&profile);
+}
+
+/* Told with the run's own values it is the run: one workload, its last verification. */
+static void what_is_as_in_the_run_is_the_run(void **state)
+{
+	struct profile_change *change;
+	struct profile profile;
+	struct score score;
+
+	(void)state;
+	begin(&profile);
+	add_steps(&profile, 151, 140, 111);
+	change = add(&profile, 120, 150, 1);
+	change->cores = 2;
+	change->workers = 4;
+	change->batch = 64;
+	change->cache_share = .5;
+	change->gpu_speed = 1;
+	change->storage_bandwidth = 100e6;
+	change->storage_latency_s = 0;
+	assert_int_equal(profile_text(&change->cache_policy, "minio"), 0);
+	score = score_of(&profile);
+	assert_int_equal(score.workloads, 1);
+	assert_int_equal(score.first_right, 0); /* by the last, cache would be first */
+	assert_int_equal(score.first_within, 1);
+	profile_free(&profile);
+}
+
+/* Only the nearest of several sizes is a step, and each member gives one. */
+static void the_nearest_is_the_step(void **state)
+{
+	struct profile profile;
+	struct score score;
+
+	(void)state;
+	begin(&profile);
+	add(&profile, 100, 100, 1);
+	add(&profile, 110, 130, 1)->cache_share = .75;
+	add(&profile, 160, 160, 1)->cache_share = 1;
+	add(&profile, 120, 120, 1)->gpu_speed = 2;
+	/* From .75 a step leads to 1 alone; from the run to .75 and the accelerator. */
+	score = score_of(&profile);
+	assert_int_equal(score.workloads, 1);
+	assert_int_equal(score.first_right, 0);
+	profile_free(&profile);
+}
+
+/* No cache has no policy, so any cache is one step from it. */
+static void a_cache_is_a_step_from_none(void **state)
+{
+	struct profile_change *change;
+	struct profile profile;
+	struct score score;
+
+	(void)state;
+	begin(&profile);
+	change = add(&profile, 50, 50, 1);
+	change->cache_share = 0;
+	change = add(&profile, 55, 55, 1);
+	change->cache_share = .25;
+	assert_int_equal(profile_text(&change->cache_policy, "lru"), 0);
+	change = add(&profile, 57, 60, 1);
+	change->cache_share = .25;
+	change = add(&profile, 58, 58, 1);
+	change->cache_share = 0;
+	change->cores = 2;
+	change = add(&profile, 51, 51, 1);
+	change->cache_share = .25;
+	change->cores = 2;
+	assert_int_equal(profile_text(&change->cache_policy, "lru"), 0);
+	score = score_of(&profile);
+	/* From none: .25 of minio or cores. From .25 of lru: to minio or cores. */
+	assert_int_equal(score.workloads, 2);
+	assert_int_equal(score.first_right, 1);
+	profile_free(&profile);
+}
+
+static void memory_that_runs_out_is_said(void **state)
+{
+	struct profile profile;
+	struct score score;
+
+	(void)state;
+	begin(&profile);
+	add(&profile, 110, 100, 1);
+	for (unsigned nth = 1; nth <= 2; nth++) {
+		nomem_at(nth);
+		assert_int_equal(score_verifications(&profile, &score), -ENOMEM);
+	}
+	nomem_at(0);
+	profile_free(&profile);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_to_score_is_unknown),
+		cmocka_unit_test(errors_are_summed_up),
+		cmocka_unit_test(a_few_have_their_worst_for_percentile),
+		cmocka_unit_test(the_first_advice_is_judged_by_what_measured_best),
+		cmocka_unit_test(other_changes_are_no_steps),
+		cmocka_unit_test(what_is_as_in_the_run_is_the_run),
+		cmocka_unit_test(the_nearest_is_the_step),
+		cmocka_unit_test(a_cache_is_a_step_from_none),
+		cmocka_unit_test(memory_that_runs_out_is_said),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("score", tests, NULL, NULL);
+}

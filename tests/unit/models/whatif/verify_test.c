@@ -1,0 +1,169 @@
+#include "loader/base/error.h"
+#include "models/whatif/verify.h"
+#include "tests/lib/nomem.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct profile profile;
+static struct profile_prediction prediction;
+static struct error err;
+
+static int setup(void **state)
+{
+	(void)state;
+	err = (struct error){0};
+	profile_init(&profile);
+	memset(&prediction, 0, sizeof(prediction));
+	profile_change_init(&prediction.change);
+	prediction.per_s = (struct interval){110, 95, 120};
+	prediction.hit_ratio = .5;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	profile_free(&profile);
+	return 0;
+}
+
+static int note(unsigned cores, double per_s)
+{
+	const struct verify_facts facts = {
+		.per_s = {per_s, per_s - 1, per_s + 1},
+		.hit_ratio = .25,
+		.when = "2026-11-20T12:00:00Z",
+		.why = "6 whole epochs",
+	};
+
+	prediction.change.cores = cores;
+	return verify_note(&profile, &prediction, &facts, &err);
+}
+
+static const struct profile_verification *last(void)
+{
+	return &profile.verifications[profile.verification_count - 1];
+}
+
+static void a_prediction_stands_beside_what_was_measured(void **state)
+{
+	(void)state;
+	assert_int_equal(note(2, 100), 0);
+	assert_int_equal(profile.verification_count, 1);
+	assert_int_equal(last()->change.cores, 2);
+	assert_true(fabs(last()->error - .1) < 1e-12);
+	assert_int_equal(last()->covered, 1);
+	assert_true(last()->measured.value == 100 && last()->predicted.value == 110);
+	assert_true(last()->hit_ratio == .25 && last()->hit_ratio_predicted == .5);
+	assert_string_equal(last()->when, "2026-11-20T12:00:00Z");
+	assert_string_equal(last()->why, "6 whole epochs");
+}
+
+static void an_interval_covers_its_ends_and_no_more(void **state)
+{
+	(void)state;
+	assert_int_equal(note(1, 95), 0);
+	assert_int_equal(last()->covered, 1);
+	assert_int_equal(note(1, 120), 0);
+	assert_int_equal(last()->covered, 1);
+	assert_int_equal(note(1, 94.9), 0);
+	assert_int_equal(last()->covered, 0);
+	assert_int_equal(note(1, 120.1), 0);
+	assert_int_equal(last()->covered, 0);
+}
+
+static void bounds_cover_without_an_error(void **state)
+{
+	(void)state;
+	prediction.per_s.value = NAN;
+	assert_int_equal(note(4, 100), 0);
+	assert_true(isnan(last()->error));
+	assert_int_equal(last()->covered, 1);
+}
+
+static void without_a_prediction_nothing_is_made_up(void **state)
+{
+	(void)state;
+	prediction.per_s = INTERVAL_UNKNOWN;
+	assert_int_equal(note(4, 100), 0);
+	assert_true(isnan(last()->error));
+	assert_int_equal(last()->covered, -1);
+	assert_true(last()->measured.value == 100);
+}
+
+static void the_newest_of_each_come_last_in_order(void **state)
+{
+	struct profile_change wanted[3];
+	static const double in_order[] = {9, 3, 6, 5, 4};
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		profile_change_init(&wanted[i]);
+		wanted[i].cores = 3 - i;
+	}
+	assert_int_equal(note(9, 9), 0); /* none of these */
+	assert_int_equal(note(2, 3), 0); /* an older one */
+	assert_int_equal(note(1, 4), 0);
+	assert_int_equal(note(2, 5), 0);
+	assert_int_equal(note(3, 6), 0);
+	assert_true(verify_done(&profile, &wanted[0]));
+	assert_int_equal(verify_sort(&profile, wanted, 3), 2);
+	for (size_t i = 0; i < 5; i++)
+		assert_true(profile.verifications[i].measured.value == in_order[i]);
+}
+
+static void what_was_not_measured_is_not_there(void **state)
+{
+	struct profile_change wanted;
+
+	(void)state;
+	profile_change_init(&wanted);
+	assert_false(verify_done(&profile, &wanted));
+	assert_int_equal(verify_sort(&profile, &wanted, 1), 0);
+	assert_int_equal(note(9, 9), 0);
+	assert_int_equal(verify_sort(&profile, &wanted, 1), 1);
+}
+
+static void memory_may_be_short(void **state)
+{
+	int result = -ENOMEM;
+
+	(void)state;
+	for (unsigned n = 1; result == -ENOMEM; n++) {
+		nomem_at(n);
+		result = note(2, 100);
+		nomem_at(0);
+		assert_true(n < 20);
+	}
+	assert_int_equal(result, 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			a_prediction_stands_beside_what_was_measured, setup, teardown),
+		cmocka_unit_test_setup_teardown(an_interval_covers_its_ends_and_no_more,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(bounds_cover_without_an_error, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(without_a_prediction_nothing_is_made_up,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(the_newest_of_each_come_last_in_order,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(what_was_not_measured_is_not_there,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(memory_may_be_short, setup, teardown),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("verify", tests, NULL, NULL);
+}

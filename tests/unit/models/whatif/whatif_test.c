@@ -1,0 +1,322 @@
+#include "reports/common/whatif.h"
+#include "reports/form.h"
+#include "reports/json/json.h"
+#include "tests/lib/nomem.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct profile kept;
+
+static int load(void **state)
+{
+	(void)state;
+	return json_result_load("tests/data/run-whatif.json", &kept, NULL);
+}
+
+static int unload(void **state)
+{
+	(void)state;
+	profile_free(&kept);
+	return 0;
+}
+
+static const struct profile_change none = {
+	.cache_share = NAN,
+	.gpu_speed = NAN,
+	.storage_bandwidth = NAN,
+	.storage_latency_s = NAN,
+};
+
+static void is_called(const struct profile_change *change, const char *want)
+{
+	char words[WHATIF_WORDS];
+
+	assert_string_equal(whatif_change_words(words, change), want);
+}
+
+static void every_member_of_a_change_is_told(void **state)
+{
+	struct profile_change change = none;
+	char minio[] = "minio", no[] = "none";
+
+	(void)state;
+	is_called(&change, "as it was");
+	change.cores = 2;
+	change.workers = 1;
+	is_called(&change, "2 cores, 1 worker");
+	change = none;
+	change.cache_policy = minio;
+	is_called(&change, "minio cache");
+	change.cache_share = .5;
+	is_called(&change, "minio cache 50%");
+	change.cache_policy = NULL;
+	is_called(&change, "cache 50%");
+	change.cache_share = 0;
+	is_called(&change, "no cache");
+	change = none;
+	change.cache_policy = no;
+	is_called(&change, "no cache");
+	change = none;
+	change.gpu_speed = 2;
+	change.batch = 128;
+	is_called(&change, "accelerator 2x, batch 128");
+	change = none;
+	change.storage_bandwidth = 200e6;
+	change.storage_latency_s = .005;
+	is_called(&change, "storage 200 MB/s, storage latency 5 ms");
+	change.storage_bandwidth = change.storage_latency_s = 0;
+	is_called(&change, "unthrottled storage, no storage latency");
+	change = none;
+	change.jobs = 4;
+	is_called(&change, "4 jobs");
+	change.share = true;
+	is_called(&change, "share the loader x4");
+	change.jobs = 2;
+	change.job_speed[0] = 1;
+	change.job_speed[1] = .5;
+	is_called(&change, "jobs 1x+0.5x, one loader");
+	for (int i = 0; i < PROFILE_SPEEDS; i++)
+		change.job_speed[i] = 1.2345e300;
+	change.share = false;
+	is_called(&change, "jobs 1.23e+300x+1.23e+300x+1.23e+300x+1.23e+300x+"
+			   "1.23e+300x+1.23e+300x+1.23e+300x+1.23e+300x+1.23e+300x+"
+			   "1.23e+300x+1.23e+300x+1.23e+300x+1.23e+300x+1.23e+300x+"
+			   "1.23e+300x+1.23e+300x");
+}
+
+/* Whatever a file holds, nothing of it acts in a terminal, in HTML or in gnuplot. */
+static void a_strange_policy_is_not_repeated(void **state)
+{
+	struct profile_change change = none;
+	char strange[] = "{/Symbol=40 a}<b>\x1b[31m", endless[400];
+
+	(void)state;
+	change.cache_policy = strange;
+	is_called(&change, "unknown cache");
+	memset(endless, 'a', sizeof(endless) - 1);
+	endless[sizeof(endless) - 1] = '\0';
+	change.cache_policy = endless;
+	is_called(&change, "unknown cache");
+	change.cache_share = -1e300;
+	change.gpu_speed = change.storage_bandwidth = 1e300;
+	change.storage_latency_s = 1e290;
+	change.cores = change.workers = change.batch = UINT_MAX;
+	is_called(&change,
+		  "4294967295 cores, 4294967295 workers, unknown cache -1e+302%, "
+		  "accelerator 1e+300x, batch 4294967295, storage 1e+285 PB/s, storage "
+		  "latency 1e+290 s");
+}
+
+static void gains_show_how_sure_they_are(void **state)
+{
+	static const struct {
+		struct interval speedup;
+		const char *words;
+	} cases[] = {
+		{{1.57, 1.52, 1.61}, "1.57x  (1.52 .. 1.61)"},
+		{{NAN, 1, 1.9}, "1.0x .. 1.9x (bounds)"},
+		{{12, NAN, NAN}, "12.0x"},
+		{{NAN, NAN, NAN}, "n/a"},
+		{{NAN, 1, NAN}, "n/a"},
+	};
+	char words[WHATIF_SPEED];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_string_equal(whatif_speedup(words, &cases[i].speedup),
+				    cases[i].words);
+}
+
+typedef int print(const struct profile *profile, const struct form_style *style,
+		  FILE *out);
+
+static int all_verifications(const struct profile *profile,
+			     const struct form_style *style, FILE *out)
+{
+	return whatif_print_verifications(profile, 0, style, out);
+}
+
+/* To be freed. */
+static char *printed(print *what, const struct profile *profile)
+{
+	struct form_style style = {.ascii = true};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(what(profile, &style, out), 0);
+	fclose(out);
+	return text;
+}
+
+static void has(const char *text, const char *what)
+{
+	if (strstr(text, what) == NULL)
+		fail_msg("no '%s' in:\n%s", what, text);
+}
+
+static void advice_comes_first_then_what_is_not_advised(void **state)
+{
+	char *text = printed(whatif_print_advice, &kept);
+	const char *else_nothing = strstr(text, "Nothing else helps above the noise");
+
+	(void)state;
+	assert_non_null(else_nothing);
+	assert_true(strstr(text, "2  cache 85%") < else_nothing);
+	assert_true(strstr(text, "-  accelerator 2x") > else_nothing);
+	has(text, "verify: dsa whatif out --cores 8 --cache 85% --verify\n");
+	has(text, "1.0x .. 2.0x (bounds)\n");
+	free(text);
+}
+
+/* Of jobs all is told of one beside all; a gain is each one's while they are as many. */
+static void jobs_have_their_own_column(void **state)
+{
+	struct profile_prediction *prediction;
+	struct profile profile;
+	char *text;
+
+	(void)state;
+	profile_init(&profile);
+	assert_non_null(profile_add_job(&profile));
+	assert_non_null(profile_add_job(&profile));
+	prediction = profile_add_prediction(&profile);
+	prediction->change.jobs = 2;
+	prediction->change.share = true;
+	prediction->per_s = (struct interval){2468, 2400, 2500};
+	prediction->per_job = (struct interval){1234, 1200, 1250};
+	prediction->speedup = (struct interval){2, 1.9, 2.1};
+	profile_text(&prediction->why, "one loader");
+	text = printed(whatif_print, &profile);
+	has(text, "a job");
+	has(text, " 1234 ");
+	has(text, "share the loader x2: one loader");
+	free(text);
+	prediction->rank = 1;
+	text = printed(whatif_print_advice, &profile);
+	has(text, "(1.90 .. 2.10) per job");
+	has(text, "1234 samples/s a job");
+	free(text);
+	prediction->change.jobs = 4;
+	text = printed(whatif_print_advice, &profile);
+	assert_null(strstr(text, "per job"));
+	free(text);
+	profile_free(&profile);
+}
+
+static void what_is_not_ranked_is_a_table(void **state)
+{
+	struct profile profile;
+	char *text;
+
+	(void)state;
+	profile_init(&profile);
+	profile_add_prediction(&profile)->per_s = (struct interval){1912, 1890, 1935};
+	text = printed(whatif_print, &profile);
+	has(text, "as it was    1912    1890 .. 1935       -               -");
+	free(text);
+	text = printed(whatif_print_advice, &profile);
+	has(text, "Nothing helps above the noise.");
+	free(text);
+	profile_free(&profile);
+}
+
+static void what_can_not_be_told_says_why(void **state)
+{
+	struct profile profile;
+	struct profile_prediction *prediction;
+	char *text;
+
+	(void)state;
+	profile_init(&profile);
+	prediction = profile_add_prediction(&profile);
+	prediction->per_s.value = 100;
+	profile_text(&prediction->why, "the same storage");
+	prediction = profile_add_prediction(&profile);
+	prediction->change.storage_bandwidth = 0;
+	profile_text(&prediction->why, "storage was seen only slowed");
+	text = printed(whatif_print, &profile);
+	has(text, "assumed    the same storage\n");
+	has(text, "not known  unthrottled storage: storage was seen only slowed\n");
+	free(text);
+	profile_free(&profile);
+}
+
+static void a_model_that_may_not_predict_says_why(void **state)
+{
+	struct profile profile = kept;
+	char why[] = "not identifiable: real windows are 9% slower than their stages "
+		     "explain";
+	print *const all[] = {whatif_print, whatif_print_advice};
+
+	(void)state;
+	profile.model.why = why;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		char *text = printed(all[i], &profile);
+
+		has(text, "not identifiable: real windows are 9% slower");
+		assert_null(strstr(text, "cores"));
+		free(text);
+	}
+}
+
+static void predicted_stands_beside_measured(void **state)
+{
+	char *text = printed(all_verifications, &kept);
+
+	(void)state;
+	has(text, "2 cores                  1039    1015 .. 1063    1052    1040 .. "
+		  "1064   -1.2%  yes      35.0%   35.0%\n");
+	has(text, "lru cache                1346    1332 .. 1359    1383    1374 .. "
+		  "1392   -2.7%  no        8.1%    8.4%\n");
+	has(text, "of all     5 predicted and measured: mean error 1.1%, 95% of them "
+		  "within 2.7%,\n             80.0% inside their intervals\n");
+	has(text, "storage latency 50 ms       -               -     412      400 .. "
+		  "424       -  -\n");
+	free(text);
+}
+
+static void short_memory_is_an_error(void **state)
+{
+	struct form_style style = {0};
+	FILE *out = fopen("/dev/null", "w");
+	int result = -ENOMEM;
+	unsigned nth = 0;
+
+	(void)state;
+	while (result != 0) {
+		nomem_at(++nth);
+		result = whatif_print(&kept, &style, out);
+		nomem_at(0);
+		assert_true(result == 0 || result == -ENOMEM);
+	}
+	fclose(out);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_member_of_a_change_is_told),
+		cmocka_unit_test(a_strange_policy_is_not_repeated),
+		cmocka_unit_test(gains_show_how_sure_they_are),
+		cmocka_unit_test(advice_comes_first_then_what_is_not_advised),
+		cmocka_unit_test(jobs_have_their_own_column),
+		cmocka_unit_test(what_is_not_ranked_is_a_table),
+		cmocka_unit_test(what_can_not_be_told_says_why),
+		cmocka_unit_test(a_model_that_may_not_predict_says_why),
+		cmocka_unit_test(predicted_stands_beside_measured),
+		cmocka_unit_test(short_memory_is_an_error),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("whatif", tests, load, unload);
+}

@@ -1,0 +1,532 @@
+#include "loader/base/error.h"
+#include "loader/base/random.h"
+#include "profiler/analysis/analyse.h"
+#include "profiler/analysis/shares.h"
+#include "profiler/analysis/statistics.h"
+#include "profiler/session/run_metadata.h"
+#include "tests/lib/close_to.h"
+#include "tests/lib/nomem.h"
+#include "tests/lib/session.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BATCH = 32, STEPS = 20 };
+
+static const enum trace_kind orders[6][3] = {
+	{TRACE_SYNTHETIC, TRACE_CACHED, TRACE_REAL},
+	{TRACE_REAL, TRACE_CACHED, TRACE_SYNTHETIC},
+	{TRACE_CACHED, TRACE_REAL, TRACE_SYNTHETIC},
+	{TRACE_SYNTHETIC, TRACE_REAL, TRACE_CACHED},
+	{TRACE_REAL, TRACE_SYNTHETIC, TRACE_CACHED},
+	{TRACE_CACHED, TRACE_SYNTHETIC, TRACE_REAL},
+};
+
+/* 10 ms of compute, 15 with prep, 20 with fetch; `slower` times as long. */
+static struct session_window ask(enum trace_kind kind, int block, double slower)
+{
+	struct session_window window = {
+		.kind = kind,
+		.block = block,
+		.steps = STEPS,
+		.samples = BATCH,
+		.step_ms = 10 * slower,
+	};
+
+	if (kind == TRACE_CACHED || kind == TRACE_REAL) {
+		window.step_ms = 15 * slower;
+		window.blocked_ms = 5 * slower;
+		window.prepared = STEPS * BATCH;
+	}
+	if (kind == TRACE_REAL) {
+		window.step_ms = 20 * slower;
+		window.blocked_ms = 10 * slower;
+		window.fetched = STEPS * BATCH;
+	}
+	return window;
+}
+
+/* Blocks in mirrored orders; each window is `drift` slower than the one before. */
+static struct trace *run_of(unsigned blocks, double drift)
+{
+	struct trace *trace = session_new();
+	unsigned number = 0;
+
+	for (unsigned block = 0; block < blocks; block++)
+		for (unsigned i = 0; i < 3; i++) {
+			struct session_window window = ask(
+				orders[block % 6][i], (int)block, 1 + drift * number++);
+
+			session_add(trace, &window);
+		}
+	return trace;
+}
+
+static void analysed(const struct trace *trace, struct profile *profile)
+{
+	struct error err = {0};
+
+	profile_init(profile);
+	if (analyse(&trace, 1, profile, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+static void shares_and_rates_are_the_constructed_ones(void **state)
+{
+	struct trace *trace = run_of(8, 0);
+	struct profile profile;
+
+	(void)state;
+	analysed(trace, &profile);
+	assert_true(analyse_complete(&profile));
+	assert_int_equal(profile.blocks, 8);
+	close_to(profile.stalls.compute.value, .5, 1e-9);
+	close_to(profile.stalls.prep.value, .25, 1e-9);
+	close_to(profile.stalls.fetch.value, .25, 1e-9);
+	close_to(profile.rates.real.value, BATCH / 20e-3, 1e-6);
+	close_to(profile.rates.cached.value, BATCH / 15e-3, 1e-6);
+	close_to(profile.rates.synthetic.value, BATCH / 10e-3, 1e-6);
+	/* Blocks without spread leave the systematic floor alone. */
+	close_to(statistics_half(profile.stalls.fetch), profile.overhead_floor, 1e-9);
+	assert_true(profile.overhead_floor > 0 && profile.overhead_floor < .005);
+	assert_string_equal(profile.limit, "fetch");
+	for (size_t i = 0; i < profile.window_count; i++)
+		assert_true(profile.windows[i].used && profile.windows[i].certified);
+	profile_free(&profile);
+	session_free(trace);
+}
+
+static void linear_drift_cancels_in_mirrored_blocks(void **state)
+{
+	struct trace *trace = run_of(12, .01);
+	struct profile profile;
+
+	(void)state;
+	analysed(trace, &profile);
+	/* The last window is 36 % slower than the first. */
+	close_to(profile.stalls.compute.value, .5, 1e-6);
+	close_to(profile.stalls.prep.value, .25, 1e-6);
+	close_to(profile.stalls.fetch.value, .25, 1e-6);
+	profile_free(&profile);
+	session_free(trace);
+}
+
+static void negative_estimates_stay_as_they_are(void **state)
+{
+	struct trace *trace = session_new();
+	struct profile profile;
+
+	(void)state;
+	for (int block = 0; block < 8; block++)
+		for (int i = 0; i < 3; i++) {
+			struct session_window window = ask(orders[0][i], block, 1);
+
+			if (window.kind == TRACE_REAL)
+				window.step_ms = 14.9;
+			session_add(trace, &window);
+		}
+	analysed(trace, &profile);
+	close_to(profile.stalls.fetch.value, (14.9 - 15) / 14.9, 1e-9);
+	close_to(profile.stalls.compute.value + profile.stalls.prep.value +
+			 profile.stalls.fetch.value,
+		 1, 1e-12);
+	assert_string_equal(profile.limit, "prep");
+	profile_free(&profile);
+	session_free(trace);
+}
+
+static void void_windows_are_named_and_not_used(void **state)
+{
+	struct trace *trace = run_of(9, 0);
+	struct profile profile;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		struct trace_window *window = &trace->windows[i];
+
+		if (window->kind == TRACE_CACHED)
+			window->end.read_bytes += 4096;
+		if (window->kind == TRACE_REAL) /* all came from the page cache */
+			window->end.read_bytes = window->begin.read_bytes;
+		if (window->kind == TRACE_SYNTHETIC)
+			window->end.counters[TRACE_prepared_samples]++;
+	}
+	analysed(trace, &profile);
+	assert_int_equal(profile.blocks, 8);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_false(profile.windows[i].used || profile.windows[i].certified);
+		assert_non_null(strstr(profile.windows[i].why, "void: "));
+	}
+	close_to(profile.stalls.compute.value, .5, 1e-9);
+	profile_free(&profile);
+	session_free(trace);
+}
+
+static void real_windows_may_not_read_more_than_they_fetched(void **state)
+{
+	struct trace *trace = run_of(1, 0);
+	struct window window;
+
+	(void)state;
+	window_measure(trace, 2, &window);
+	assert_int_equal(window.kind, TRACE_REAL);
+	assert_true(window.certified);
+	trace->windows[2].end.read_bytes *= 2;
+	window_measure(trace, 2, &window);
+	assert_false(window.certified);
+	trace->loader.memory = 1;
+	window_measure(trace, 2, &window);
+	assert_true(window.certified);
+	assert_string_equal(window.why, "storage is memory");
+	session_free(trace);
+}
+
+static void unknown_storage_bytes_prove_nothing(void **state)
+{
+	struct trace *trace = run_of(1, 0);
+	struct profile profile;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		trace->windows[i].end.read_bytes = UINT64_MAX;
+	analysed(trace, &profile);
+	assert_false(analyse_complete(&profile));
+	assert_true(isnan(profile.rates.real.value));
+	profile_free(&profile);
+	session_free(trace);
+}
+
+static void pauses_are_left_out_and_counted(void **state)
+{
+	struct trace *trace = run_of(8, 0);
+	struct profile profile;
+	struct trace_step *step = &trace->steps[trace->windows[4].first_step + 3];
+
+	(void)state;
+	/* A checkpoint of 2 s in one step, and the same in a merged record. */
+	step->end_ns += 2000000000;
+	step->longest_ns += 2000000000;
+	step = &trace->steps[trace->windows[7].first_step + 5];
+	step->steps = 4;
+	step->samples *= 4;
+	step->end_ns += 3 * (step->end_ns - step->request_ns) + 2000000000;
+	step->blocked_ns *= 4;
+	step->longest_ns += 2000000000;
+	analysed(trace, &profile);
+	close_to(profile.stalls.compute.value, .5, 1e-9);
+	close_to(profile.stalls.fetch.value, .25, 1e-9);
+	close_to(profile.outside_s, 4, .03);
+	profile_free(&profile);
+	session_free(trace);
+}
+
+static void the_second_proof_agrees(void **state)
+{
+	struct trace *trace = run_of(8, 0);
+	struct profile profile;
+
+	(void)state;
+	/* 15 ms of prep a batch over 4 workers: 5 ms more than compute. */
+	for (unsigned i = 0; i < trace->window_count; i++)
+		if (trace->windows[i].kind == TRACE_REAL)
+			session_samples(trace, &trace->windows[i], 15. * 4 / BATCH);
+	analysed(trace, &profile);
+	close_to(profile.proof.prep, .25, 1e-6);
+	close_to(profile.proof.fetch, .25, 1e-6);
+	close_to(profile.proof_gap, 0, 1e-6);
+	assert_non_null(strstr(profile.proof.basis, "replayed"));
+	profile_free(&profile);
+	session_free(trace);
+}
+
+static void without_sample_records_cached_windows_prove_prep(void **state)
+{
+	struct trace *trace = run_of(8, 0);
+	struct profile profile;
+
+	(void)state;
+	analysed(trace, &profile);
+	close_to(profile.proof.prep, .25, 1e-9);
+	close_to(profile.proof.fetch, .25, 1e-9);
+	profile_free(&profile);
+	session_free(trace);
+}
+
+static void loaded_windows_split_prep(void **state)
+{
+	struct trace *trace = run_of(8, 0);
+	struct session_window window = ask(TRACE_LOADED, -1, 1.2);
+	struct profile profile;
+
+	(void)state;
+	window.prepared = STEPS * BATCH;
+	session_add(trace, &window);
+	analysed(trace, &profile);
+	close_to(profile.rates.loaded.value, BATCH / 12e-3, 1e-6);
+	close_to(profile.prep_contention, 2 / 20., 1e-9);
+	close_to(profile.prep_waiting, 3 / 20., 1e-9);
+	profile_free(&profile);
+	session_free(trace);
+}
+
+static void curves_have_a_point_each(void **state)
+{
+	struct trace *trace = run_of(2, 0);
+	struct profile profile;
+
+	(void)state;
+	for (unsigned x = 8; x > 0; x /= 2) {
+		struct session_window prep = {TRACE_PREP,       .block = -1,
+					      .workers = x,     .steps = 10,
+					      .samples = BATCH, .step_ms = 80. / x};
+		struct session_window fetch = {TRACE_FETCH,          .block = -1,
+					       .depth = 2 * x,       .steps = 10,
+					       .samples = BATCH,     .step_ms = 40. / x,
+					       .fetched = 10 * BATCH};
+
+		session_add(trace, &prep);
+		session_add(trace, &fetch);
+		session_add(trace, &fetch);
+		fetch.flags = TRACE_UNTHROTTLED;
+		fetch.step_ms = 1;
+		if (x == 8)
+			session_add(trace, &fetch);
+	}
+	analysed(trace, &profile);
+	assert_int_equal(profile.prep_points, 4);
+	assert_int_equal(profile.fetch_points, 5);
+	assert_int_equal(profile.fetch_curve[4].x, 16);
+	assert_true(profile.fetch_curve[4].unthrottled);
+	close_to(profile.fetch_curve[4].per_s.value, 32000, 1e-3);
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(profile.prep_curve[i].x, 1 << i);
+		close_to(profile.prep_curve[i].per_s.value, 400 << i, 1e-6);
+		assert_true(isnan(profile.prep_curve[i].per_s.low));
+		assert_int_equal(profile.fetch_curve[i].x, 2 << i);
+		assert_false(profile.fetch_curve[i].unthrottled);
+		close_to(profile.fetch_curve[i].per_s.low, 800 << i, 1e-3);
+		close_to(profile.fetch_curve[i].bytes_per_s, 8e7 * (1 << i), 1);
+	}
+	/* Four workers and depth 16 are the configured ones. */
+	close_to(profile.rates.prep.value, 1600, 1e-6);
+	close_to(profile.rates.fetch.value, 6400, 1e-6);
+	profile_free(&profile);
+	session_free(trace);
+}
+
+static void overhead_compares_the_same_samples(void **state)
+{
+	struct trace *trace = run_of(2, 0);
+	struct profile profile;
+
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		struct session_window prep = {TRACE_PREP, .block = -1, .steps = 10,
+					      .samples = BATCH, .step_ms = 20};
+		struct trace_window *window;
+
+		prep.flags = TRACE_PAIRED;
+		window = session_add(trace, &prep);
+		window->end.counters[TRACE_bare_cpu_ns] += 1000000;
+		window->end.counters[TRACE_full_cpu_ns] += 1005000;
+	}
+	analysed(trace, &profile);
+	close_to(profile.overhead.value, 5 / 1005., 1e-9);
+	assert_int_equal(profile.prep_points, 0); /* no point of P(k) */
+	profile_free(&profile);
+	session_free(trace);
+}
+
+static void drawn_windows_weigh_alike_over_the_epoch(void **state)
+{
+	struct trace *trace = session_new();
+	struct profile profile;
+
+	(void)state;
+	for (int block = 0; block < 8; block++)
+		for (int i = 0; i < 3; i++) {
+			struct session_window window = ask(orders[0][i], block, 1);
+
+			if (window.kind == TRACE_REAL) {
+				/* The fast end of the epoch gets more steps in. */
+				window.flags = TRACE_DRAW;
+				window.hit = block / 8.;
+				window.step_ms = 30 - 10. * block / 7;
+				window.steps = 20 + (unsigned)block * 5;
+			}
+			session_add(trace, &window);
+		}
+	analysed(trace, &profile);
+	assert_true(profile.cache_emulated);
+	close_to(profile.rates.real.value, BATCH / 25e-3, 1e-3);
+	close_to(profile.stalls.compute.value, .4, 1e-6);
+	/* Blocks differ by 33 %, but smoothly. */
+	assert_true(statistics_half(profile.stalls.fetch) < .05);
+	profile_free(&profile);
+	session_free(trace);
+}
+
+static void a_dead_target_leaves_what_was_measured(void **state)
+{
+	struct trace *trace = run_of(3, 0);
+	struct profile profile;
+
+	(void)state;
+	trace->windows[8].state = TRACE_RUNNING;
+	analysed(trace, &profile);
+	assert_int_equal(profile.blocks, 2);
+	assert_true(analyse_complete(&profile));
+	profile_free(&profile);
+	/* Not one block is whole, but each kind was measured: values, no bounds. */
+	trace->window_count = 5;
+	for (unsigned i = 0; i < 5; i++)
+		trace->windows[i].state = TRACE_RUNNING;
+	trace->windows[0].state = trace->windows[1].state = TRACE_DONE;
+	trace->windows[3].state = TRACE_DONE;
+	analysed(trace, &profile);
+	assert_int_equal(profile.blocks, 0);
+	assert_true(analyse_complete(&profile));
+	close_to(profile.stalls.fetch.value, .25, 1e-9);
+	assert_true(isnan(profile.stalls.fetch.low));
+	profile_free(&profile);
+	session_free(trace);
+}
+
+static void a_damaged_session_is_read_within_its_bounds(void **state)
+{
+	struct trace *trace = run_of(3, 0);
+	struct random random = {5};
+	struct profile profile;
+
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		unsigned char *bytes = (unsigned char *)trace->windows;
+
+		for (int j = 0; j < 40; j++)
+			bytes[random_below(&random, 10 * sizeof(trace->windows[0]))] =
+				(unsigned char)random_next(&random);
+		trace->window_count = i % 2 == 0 ? UINT32_MAX : 9;
+		trace->step_count = i % 3 == 0 ? UINT32_MAX : 180;
+		trace->sample_count = UINT32_MAX;
+		memset(trace->loader.dataset, 'x', sizeof(trace->loader.dataset));
+		analysed(trace, &profile);
+		profile_free(&profile);
+	}
+	session_free(trace);
+}
+
+static void about_comes_back(void **state)
+{
+	struct trace *trace = run_of(1, 0);
+	struct profile out, in;
+	struct profile_fact *fact;
+	char *command[] = {(char[]){"./train"}, (char[]){"--x=\"1\""}, NULL};
+
+	(void)state;
+	profile_init(&out);
+	profile_text(&out.protocol, "interleaved");
+	profile_text(&out.loader, "dataset=a%%2Cb,workers=2");
+	profile_text(&out.directory, "/home/someone");
+	out.command = command;
+	out.precision = .01;
+	out.cores = 2;
+	fact = profile_add_fact(&out);
+	profile_text(&fact->key, "cpu");
+	profile_text(&fact->value, "fast");
+	assert_int_equal(about_write(&out, trace->about, TRACE_ABOUT), 0);
+	out.command = NULL;
+	analysed(trace, &in);
+	assert_string_equal(in.protocol, "interleaved");
+	assert_string_equal(in.loader, "dataset=a%2Cb,workers=2");
+	assert_string_equal(in.directory, "/home/someone");
+	assert_string_equal(in.command[1], "--x=\"1\"");
+	assert_null(in.command[2]);
+	close_to(in.precision, .01, 0);
+	assert_true(isnan(in.budget_s));
+	assert_int_equal(in.cores, 2);
+	assert_string_equal(in.environment[0].value, "fast");
+	profile_free(&in);
+	/* Too long for the room: the environment goes first, loader last. */
+	assert_int_equal(about_write(&out, trace->about, 130), 0);
+	assert_null(strstr(trace->about, "fast"));
+	assert_non_null(strstr(trace->about, "workers=2"));
+	assert_int_equal(about_write(&out, trace->about, 96), 0);
+	assert_null(strstr(trace->about, "workers=2"));
+	assert_non_null(strstr(trace->about, "someone"));
+	assert_int_equal(about_write(&out, trace->about, 8), -ENOMEM);
+	profile_free(&out);
+	session_free(trace);
+}
+
+static void a_broken_about_is_told(void **state)
+{
+	struct trace *trace = run_of(1, 0);
+	const struct trace *sessions[] = {trace};
+	struct error err = {0};
+	struct profile profile;
+
+	(void)state;
+	memcpy(trace->about, "{\"version\"", 11);
+	profile_init(&profile);
+	assert_int_equal(analyse(sessions, 1, &profile, &err), -EBADMSG);
+	profile_free(&profile);
+	session_free(trace);
+}
+
+static void running_out_of_memory_is_told(void **state)
+{
+	struct trace *trace = run_of(2, 0);
+	const struct trace *sessions[] = {trace};
+	int result = -1, failures = 0;
+
+	(void)state;
+	for (unsigned nth = 1; nth < 40; nth++) {
+		struct error err = {0};
+		struct profile profile;
+
+		profile_init(&profile);
+		nomem_at(nth);
+		result = analyse(sessions, 1, &profile, &err);
+		nomem_at(0);
+		failures += result < 0;
+		if (result < 0)
+			assert_true(err.code == ENOMEM && err.message[0] != '\0');
+		profile_free(&profile);
+	}
+	assert_int_equal(result, 0);
+	assert_true(failures >= 2);
+	session_free(trace);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shares_and_rates_are_the_constructed_ones),
+		cmocka_unit_test(linear_drift_cancels_in_mirrored_blocks),
+		cmocka_unit_test(negative_estimates_stay_as_they_are),
+		cmocka_unit_test(void_windows_are_named_and_not_used),
+		cmocka_unit_test(real_windows_may_not_read_more_than_they_fetched),
+		cmocka_unit_test(unknown_storage_bytes_prove_nothing),
+		cmocka_unit_test(pauses_are_left_out_and_counted),
+		cmocka_unit_test(the_second_proof_agrees),
+		cmocka_unit_test(without_sample_records_cached_windows_prove_prep),
+		cmocka_unit_test(loaded_windows_split_prep),
+		cmocka_unit_test(curves_have_a_point_each),
+		cmocka_unit_test(overhead_compares_the_same_samples),
+		cmocka_unit_test(drawn_windows_weigh_alike_over_the_epoch),
+		cmocka_unit_test(a_dead_target_leaves_what_was_measured),
+		cmocka_unit_test(a_damaged_session_is_read_within_its_bounds),
+		cmocka_unit_test(about_comes_back),
+		cmocka_unit_test(a_broken_about_is_told),
+		cmocka_unit_test(running_out_of_memory_is_told),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("analyse", tests, NULL, NULL);
+}

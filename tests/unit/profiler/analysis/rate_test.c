@@ -1,0 +1,170 @@
+#include "profiler/analysis/rate.h"
+#include "profiler/analysis/statistics.h"
+#include "tests/lib/nomem.h"
+#include "tests/lib/session.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int make_session(void **state)
+{
+	*state = session_new();
+	return *state != NULL ? 0 : -1;
+}
+
+static int drop_session(void **state)
+{
+	session_free(*state);
+	return 0;
+}
+
+/* A window of 31 steps, 992 samples: about an epoch of the 1000 there are. */
+static struct trace_window *add(struct trace *trace, unsigned flags, int block,
+				double step_ms)
+{
+	const struct session_window window = {.kind = TRACE_REAL,
+					      .flags = flags,
+					      .block = block,
+					      .steps = 31,
+					      .samples = 32,
+					      .step_ms = step_ms,
+					      .fetched = 992,
+					      .prepared = 992};
+
+	return session_add(trace, &window);
+}
+
+static void whole_epochs_give_their_rate_and_its_scatter(void **state)
+{
+	struct trace *trace = *state;
+	struct measure_rate rate;
+
+	add(trace, TRACE_WARMUP, -1, 90);
+	add(trace, TRACE_EPOCH | TRACE_WARMUP, -1, 50);
+	for (int i = 0; i < 4; i++)
+		add(trace, TRACE_EPOCH, i, i % 2 == 0 ? 19 : 21);
+	assert_int_equal(rate_measure(trace, &rate), 0);
+	assert_int_equal(rate.windows, 4);
+	assert_true(fabs(rate.per_s.value - 32 / .020) < 1);
+	/* t of 3 degrees of freedom, and a standard error of 1.15 ms / 2. */
+	assert_true(fabs(statistics_half(rate.per_s) / rate.per_s.value -
+			 3.18 * 1.1547 / 2 / 20) < .002);
+	assert_true(isnan(rate.hit_ratio));
+	assert_non_null(strstr(rate.why, "4 whole epochs in 4 windows"));
+}
+
+static void hits_are_the_loader_s_own(void **state)
+{
+	struct trace *trace = *state;
+	struct measure_rate rate;
+
+	strcpy(trace->loader.cache, "lru");
+	trace->loader.cache_capacity = 1000000;
+	for (int i = 0; i < 4; i++)
+		add(trace, TRACE_EPOCH, i, 20)->end.counters[TRACE_hit_samples] += 248;
+	assert_int_equal(rate_measure(trace, &rate), 0);
+	assert_true(fabs(rate.hit_ratio - .25) < 1e-9);
+}
+
+static void of_the_kernel_s_cache_hits_are_what_did_not_come_from_storage(void **state)
+{
+	struct trace *trace = *state;
+	struct measure_rate rate;
+
+	strcpy(trace->loader.cache, "page");
+	for (int i = 0; i < 4; i++) {
+		struct trace_window *window = add(trace, TRACE_EPOCH, i, 20);
+
+		window->end.read_bytes =
+			window->begin.read_bytes +
+			window_counted(window, TRACE_fetched_bytes) / 4;
+	}
+	assert_int_equal(rate_measure(trace, &rate), 0);
+	assert_int_equal(rate.windows, 4);
+	assert_true(fabs(rate.hit_ratio - .75) < 1e-9);
+	trace->windows[0].end.read_bytes = UINT64_MAX;
+	assert_int_equal(rate_measure(trace, &rate), 0);
+	assert_true(isnan(rate.hit_ratio));
+}
+
+static void drawn_windows_stand_for_equal_parts_of_an_epoch(void **state)
+{
+	static const double step_ms[] = {10, 30};
+	struct trace *trace = *state;
+	struct measure_rate rate;
+
+	strcpy(trace->loader.cache, "lru");
+	trace->loader.cache_capacity = 1000000;
+	for (int i = 0; i < 8; i++) {
+		/* Where steps are short there are more of them. */
+		const struct session_window drawn = {.kind = TRACE_REAL,
+						     .flags = TRACE_DRAW,
+						     .block = i,
+						     .hit = i % 2 == 0 ? .5 : 0,
+						     .steps = i % 2 == 0 ? 60 : 20,
+						     .samples = 32,
+						     .step_ms = step_ms[i % 2],
+						     .fetched = 600};
+		struct trace_window *window = session_add(trace, &drawn);
+
+		window->end.counters[TRACE_hit_samples] += i % 2 == 0 ? 960 : 0;
+	}
+	assert_int_equal(rate_measure(trace, &rate), 0);
+	assert_true(fabs(rate.per_s.value - 32 / .020) < 1);
+	assert_true(fabs(rate.hit_ratio - .25) < 1e-9);
+	assert_non_null(strstr(rate.why, "8 windows, hits drawn"));
+	/* Windows of one position are alike: that positions differ is no scatter, but
+	 * one difference of neighbours and the floor remain. */
+	assert_true(rate.per_s.high - rate.per_s.low > 2 * .0025 * rate.per_s.value);
+}
+
+static void void_windows_do_not_count(void **state)
+{
+	struct trace *trace = *state;
+	struct measure_rate rate;
+
+	add(trace, TRACE_EPOCH, 0, 20);
+	add(trace, TRACE_EPOCH, 1, 20)->state = TRACE_REFUSED;
+	trace->loader.direct = 1;
+	add(trace, TRACE_EPOCH, 2, 20)->end.read_bytes = 0;
+	assert_int_equal(rate_measure(trace, &rate), 0);
+	assert_int_equal(rate.windows, 1);
+	assert_true(isnan(rate.per_s.low));
+}
+
+static void nothing_measured_is_no_rate(void **state)
+{
+	struct measure_rate rate;
+
+	assert_int_equal(rate_measure(*state, &rate), 0);
+	assert_int_equal(rate.windows, 0);
+	assert_true(isnan(rate.per_s.value));
+	nomem_at(1);
+	assert_true(rate_measure(*state, &rate) < 0);
+	nomem_at(0);
+}
+
+#define WITH_SESSION(test)                                                             \
+	cmocka_unit_test_setup_teardown(test, make_session, drop_session)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_SESSION(whole_epochs_give_their_rate_and_its_scatter),
+		WITH_SESSION(hits_are_the_loader_s_own),
+		WITH_SESSION(
+			of_the_kernel_s_cache_hits_are_what_did_not_come_from_storage),
+		WITH_SESSION(drawn_windows_stand_for_equal_parts_of_an_epoch),
+		WITH_SESSION(void_windows_do_not_count),
+		WITH_SESSION(nothing_measured_is_no_rate),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("rate", tests, NULL, NULL);
+}

@@ -1,0 +1,108 @@
+#include "profiler/analysis/replay.h"
+#include "tests/lib/nomem.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BATCH = 8, STEPS = 100, SAMPLES = BATCH * STEPS };
+
+static struct trace_sample samples[SAMPLES];
+static double compute[STEPS];
+
+/* Every sample takes prep_ms, every step compute_ms. */
+static struct replay pipeline(double prep_ms, double compute_ms, unsigned workers)
+{
+	for (unsigned i = 0; i < SAMPLES; i++)
+		samples[i] = (struct trace_sample){
+			.batch = i / BATCH,
+			.prep_ns = (uint32_t)(prep_ms * 1e6),
+		};
+	for (unsigned i = 0; i < STEPS; i++)
+		compute[i] = compute_ms * 1e-3;
+	return (struct replay){samples, SAMPLES, compute, STEPS, workers, 4};
+}
+
+static void close_to(double value, double want)
+{
+	if (!(fabs(value - want) <= 1e-9))
+		fail_msg("%.9g is not %.9g", value, want);
+}
+
+static void prep_faster_than_compute_never_waits(void **state)
+{
+	struct replay replay = pipeline(1, 10, 2);
+
+	(void)state;
+	/* Prep takes 4 ms a batch and compute 10: only the first batch is waited for.
+	 */
+	close_to(replay_wait(&replay, 0), 4e-3);
+	close_to(replay_wait(&replay, 1), 0);
+}
+
+static void prep_slower_than_compute_waits_the_difference(void **state)
+{
+	struct replay replay = pipeline(5, 10, 2);
+
+	(void)state;
+	/* A batch takes 20 ms, a step computes 10 of them: 10 ms of wait a step. */
+	close_to(replay_wait(&replay, 2), 98 * 10e-3);
+	replay.workers = 4;
+	close_to(replay_wait(&replay, 2), 0);
+}
+
+static void one_slow_sample_hides_behind_the_queue(void **state)
+{
+	struct replay replay = pipeline(1, 5, 4);
+
+	(void)state;
+	/* Batches take 2 ms. A sample of 12 is covered by the batches ahead; 40 is not.
+	 */
+	samples[50 * BATCH].prep_ns = 12000000;
+	close_to(replay_wait(&replay, 10), 0);
+	samples[50 * BATCH].prep_ns = 40000000;
+	assert_true(replay_wait(&replay, 10) > 10e-3);
+}
+
+static void one_slot_lets_nothing_overlap(void **state)
+{
+	struct replay replay = pipeline(1, 5, 4);
+
+	(void)state;
+	replay.slots = 1;
+	close_to(replay_wait(&replay, 10), 90 * 2e-3);
+}
+
+static void missing_samples_and_memory_are_told(void **state)
+{
+	struct replay replay = pipeline(1, 5, 4);
+
+	(void)state;
+	replay.sample_count -= BATCH;
+	close_to(replay_wait(&replay, 0), -1);
+	replay.sample_count += BATCH;
+	for (unsigned nth = 1; nth <= 2; nth++) {
+		nomem_at(nth);
+		close_to(replay_wait(&replay, 0), -1);
+		nomem_at(0);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(prep_faster_than_compute_never_waits),
+		cmocka_unit_test(prep_slower_than_compute_waits_the_difference),
+		cmocka_unit_test(one_slow_sample_hides_behind_the_queue),
+		cmocka_unit_test(one_slot_lets_nothing_overlap),
+		cmocka_unit_test(missing_samples_and_memory_are_told),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("replay", tests, NULL, NULL);
+}

@@ -1,0 +1,239 @@
+#include "loader/base/error.h"
+#include "profiler/dataset/make.h"
+#include "tests/lib/nomem.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct folder {
+	char top[32], path[64]; /* path does not exist yet */
+};
+
+/* Runs a shell command with $1 and $2; true if it succeeds. */
+static bool shell(const char *script, const char *one, const char *two)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command), "set -- %s %s; %s", one, two, script);
+	return system(command) == 0; /* NOLINT(cert-env33-c): a test's own words */
+}
+
+static int set_up(void **state)
+{
+	struct folder *folder = calloc(1, sizeof(*folder));
+
+	strcpy(folder->top, "/tmp/dsa-make.XXXXXX");
+	*state = folder;
+	if (mkdtemp(folder->top) == NULL)
+		return -1;
+	snprintf(folder->path, sizeof(folder->path), "%s/set", folder->top);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct folder *folder = *state;
+	bool removed = shell("rm -rf $1", folder->top, "");
+
+	free(folder);
+	return removed ? 0 : -1;
+}
+
+static struct make_config config_of(const struct folder *folder, unsigned threads)
+{
+	return (struct make_config){.dir = folder->path,
+				    .count = 24,
+				    .seed = 3,
+				    .size_mean = 8e3,
+				    .quality = 91,
+				    .classes = 10,
+				    .threads = threads};
+}
+
+static void make_it(const struct make_config *config, uint64_t *bytes)
+{
+	struct make_result result;
+	struct error err = {0};
+
+	assert_int_equal(make_run(config, &result, &err), 0);
+	*bytes = result.bytes;
+}
+
+static void any_number_of_threads_makes_the_same_bytes(void **state)
+{
+	const struct folder *folder = *state;
+	struct make_config one = config_of(folder, 1), many = config_of(folder, 5);
+	char other[80];
+	uint64_t bytes[2];
+
+	snprintf(other, sizeof(other), "%s-2", folder->path);
+	many.dir = other;
+	make_it(&one, &bytes[0]);
+	make_it(&many, &bytes[1]);
+	assert_int_equal(bytes[0], bytes[1]);
+	assert_true(shell("diff -r $1 $2", folder->path, other));
+	assert_true(shell("test $(find $1 -type f | wc -l) = 24", folder->path, ""));
+	assert_true(shell("test $(ls $1 | wc -l) = 10", folder->path, ""));
+}
+
+static void another_seed_makes_other_pictures(void **state)
+{
+	const struct folder *folder = *state;
+	struct make_config config = config_of(folder, 1);
+	char other[80];
+	uint64_t bytes;
+
+	make_it(&config, &bytes);
+	snprintf(other, sizeof(other), "%s-2", folder->path);
+	config.dir = other;
+	config.seed++;
+	make_it(&config, &bytes);
+	assert_false(shell("cmp -s $1/bricks/000000.jpg $2/bricks/000000.jpg",
+			   folder->path, other));
+}
+
+static void a_list_names_every_picture_and_its_class(void **state)
+{
+	const struct folder *folder = *state;
+	struct make_config config = config_of(folder, 2);
+	uint64_t bytes;
+
+	config.list = true;
+	make_it(&config, &bytes);
+	assert_true(shell("test $(wc -l <$1/list.txt) = 24", folder->path, ""));
+	assert_true(shell("grep -qx 'images/000012.jpg crosses' $1/list.txt",
+			  folder->path, ""));
+	assert_true(shell("cd $1 && cut -d' ' -f1 list.txt | xargs ls >/dev/null",
+			  folder->path, ""));
+}
+
+static void what_is_there_is_never_touched(void **state)
+{
+	const struct folder *folder = *state;
+	struct make_config config = config_of(folder, 1);
+	struct make_result result;
+	struct error err = {0};
+
+	assert_true(shell("mkdir $1 && echo mine >$1/notes", folder->path, ""));
+	assert_int_equal(make_run(&config, &result, &err), -ENOTEMPTY);
+	assert_non_null(strstr(err.message, "is not empty"));
+	assert_true(shell("test $(ls $1) = notes", folder->path, ""));
+}
+
+static void an_empty_folder_is_used_and_kept(void **state)
+{
+	const struct folder *folder = *state;
+	struct make_config config = config_of(folder, 1);
+	uint64_t bytes;
+
+	assert_int_equal(mkdir(folder->path, 0777), 0);
+	make_it(&config, &bytes);
+	assert_true(shell("test $(find $1 -type f | wc -l) = 24", folder->path, ""));
+}
+
+static void stop_after_five(void *arg, uint32_t made)
+{
+	if (made == 5)
+		atomic_store((atomic_bool *)arg, true);
+}
+
+static void stopped_it_leaves_nothing(void **state)
+{
+	const struct folder *folder = *state;
+	struct make_config config = config_of(folder, 2);
+	struct make_result result;
+	struct error err = {0};
+	atomic_bool stop = false;
+
+	config.stop = &stop;
+	config.progress = stop_after_five;
+	config.arg = &stop;
+	assert_int_equal(make_run(&config, &result, &err), -ECANCELED);
+	assert_int_equal(access(folder->path, F_OK), -1);
+}
+
+/* A limit of the file size does what a full disk does: write() fails. */
+static void a_failed_write_is_named_and_leaves_nothing(void **state)
+{
+	const struct folder *folder = *state;
+	struct make_config config = config_of(folder, 2);
+	struct rlimit before, limit;
+	struct make_result result;
+	struct error err = {0};
+
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &before);
+	limit = before;
+	limit.rlim_cur = 9000;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	assert_int_equal(make_run(&config, &result, &err), -EFBIG);
+	setrlimit(RLIMIT_FSIZE, &before);
+	assert_non_null(strstr(err.message, "set/"));
+	assert_non_null(strstr(err.message, ".jpg: File too large"));
+	assert_int_equal(access(folder->path, F_OK), -1);
+}
+
+static void an_impossible_folder_is_named_in_one_line(void **state)
+{
+	const struct folder *folder = *state;
+	struct make_config config = config_of(folder, 1);
+	struct make_result result;
+	struct error err = {0};
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/no/such\n\"place\"", folder->top);
+	config.dir = path;
+	assert_int_equal(make_run(&config, &result, &err), -ENOENT);
+	assert_non_null(strstr(err.message, "/no/such\\n\\\"place\\\": No such file"));
+}
+
+static void make_says_so_when_memory_runs_out(void **state)
+{
+	const struct folder *folder = *state;
+	struct make_config config = config_of(folder, 1);
+	struct make_result result;
+	struct error err = {0};
+	unsigned failures = 0;
+
+	config.count = 1;
+	config.list = true;
+	for (;; failures++) {
+		nomem_at(failures + 1);
+		if (make_run(&config, &result, &err) == 0)
+			break;
+		assert_int_equal(err.code, ENOMEM);
+		assert_int_equal(access(folder->path, F_OK), -1);
+	}
+	nomem_at(0);
+	assert_in_range(failures, 5, 100);
+}
+
+int main(int argc, char **argv)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(any_number_of_threads_makes_the_same_bytes),
+		TEST(another_seed_makes_other_pictures),
+		TEST(a_list_names_every_picture_and_its_class),
+		TEST(what_is_there_is_never_touched),
+		TEST(an_empty_folder_is_used_and_kept),
+		TEST(stopped_it_leaves_nothing),
+		TEST(a_failed_write_is_named_and_leaves_nothing),
+		TEST(an_impossible_folder_is_named_in_one_line),
+		TEST(make_says_so_when_memory_runs_out),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("make", tests, NULL, NULL);
+}

@@ -1,0 +1,189 @@
+/* The doctor sees what is there, and what is taken away. */
+#include "profiler/doctor/doctor.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/dsa-doctor-XXXXXX";
+
+static const struct doctor_line *line(const struct doctor *doctor, const char *name)
+{
+	for (size_t i = 0; i < doctor->count; i++)
+		if (strcmp(doctor->lines[i].name, name) == 0)
+			return &doctor->lines[i];
+	return NULL;
+}
+
+static void write_file(const char *path, const void *bytes, size_t size, mode_t mode)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, mode);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, size), size);
+	close(fd);
+}
+
+static enum doctor_status status_of(const char *dataset, const char *program,
+				    const char *name)
+{
+	struct doctor doctor;
+
+	doctor_examine(&doctor, dataset, program);
+	assert_non_null(line(&doctor, name));
+	return line(&doctor, name)->status;
+}
+
+static void only_what_was_named_is_examined(void **state)
+{
+	struct doctor doctor;
+
+	(void)state;
+	doctor_examine(&doctor, NULL, NULL);
+	assert_null(line(&doctor, "data set"));
+	assert_null(line(&doctor, "program"));
+	assert_non_null(line(&doctor, "kernel"));
+}
+
+static void every_line_that_is_not_ok_says_how_to_mend_it(void **state)
+{
+	struct doctor doctor;
+
+	(void)state;
+	doctor_examine(&doctor, "/no/such/place", "/no/such/program");
+	for (size_t i = 0; i < doctor.count; i++) {
+		assert_true(doctor.lines[i].found[0] != '\0');
+		if (doctor.lines[i].status != DOCTOR_OK)
+			assert_true(doctor.lines[i].fix[0] != '\0');
+	}
+}
+
+static void a_data_set_must_hold_a_file(void **state)
+{
+	struct doctor doctor;
+	char file[64];
+
+	(void)state;
+	assert_int_equal(status_of("/no/such/place", NULL, "data set"), DOCTOR_BROKEN);
+	assert_int_equal(status_of(folder, NULL, "data set"), DOCTOR_BROKEN);
+	snprintf(file, sizeof(file), "%s/image", folder);
+	write_file(file, "JPEG", 4, 0600);
+	doctor_examine(&doctor, folder, NULL);
+	assert_int_equal(line(&doctor, "data set")->status, DOCTOR_OK);
+	assert_int_equal(line(&doctor, "residency")->status, DOCTOR_OK);
+	assert_true(doctor_fit(&doctor));
+	unlink(file);
+}
+
+static void a_program_must_start(void **state)
+{
+	char file[64];
+
+	(void)state;
+	snprintf(file, sizeof(file), "%s/program", folder);
+	assert_int_equal(status_of(NULL, file, "program"), DOCTOR_BROKEN);
+	write_file(file, "#!/bin/sh\n", 10, 0600);
+	assert_int_equal(status_of(NULL, file, "program"), DOCTOR_BROKEN);
+	chmod(file, 0700);
+	assert_int_equal(status_of(NULL, file, "program"), DOCTOR_OK);
+	unlink(file);
+	assert_int_equal(status_of(NULL, folder, "program"), DOCTOR_BROKEN);
+}
+
+static void a_program_without_the_loader_is_told(void **state)
+{
+	char file[64];
+
+	(void)state;
+	assert_int_equal(status_of(NULL, "true", "program"), DOCTOR_LIMITED);
+	snprintf(file, sizeof(file), "%s/program", folder);
+	write_file(file, "\177ELF...libdsa.so.1", 19, 0700);
+	assert_int_equal(status_of(NULL, file, "program"), DOCTOR_OK);
+	unlink(file);
+}
+
+static void a_tool_that_is_not_in_the_path_is_missing(void **state)
+{
+	char *path = strdup(getenv("PATH"));
+
+	(void)state;
+	setenv("PATH", folder, 1);
+	assert_int_equal(status_of(NULL, NULL, "gnuplot"), DOCTOR_LIMITED);
+	setenv("PATH", path, 1);
+	free(path);
+}
+
+static void a_limit_of_locked_memory_is_seen(void **state)
+{
+	struct rlimit limit, less;
+
+	(void)state;
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	less = limit;
+	less.rlim_cur = 4096;
+	setrlimit(RLIMIT_MEMLOCK, &less);
+	assert_int_equal(status_of(NULL, NULL, "locked memory"), DOCTOR_LIMITED);
+	setrlimit(RLIMIT_MEMLOCK, &limit);
+}
+
+static void a_narrow_affinity_is_seen(void **state)
+{
+	cpu_set_t all, one;
+	int first = 0;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+	if (CPU_COUNT(&all) < 2)
+		skip();
+	while (!CPU_ISSET(first, &all))
+		first++;
+	CPU_ZERO(&one);
+	CPU_SET(first, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	assert_int_equal(status_of(NULL, NULL, "cores"), DOCTOR_LIMITED);
+	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+}
+
+static void a_name_stays_on_one_line(void **state)
+{
+	struct doctor doctor;
+
+	(void)state;
+	doctor_examine(&doctor, "no\nsuch\nplace", "no\033[31mprogram");
+	assert_null(strchr(line(&doctor, "data set")->found, '\n'));
+	assert_null(strchr(line(&doctor, "program")->found, '\033'));
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_what_was_named_is_examined),
+		cmocka_unit_test(every_line_that_is_not_ok_says_how_to_mend_it),
+		cmocka_unit_test(a_data_set_must_hold_a_file),
+		cmocka_unit_test(a_program_must_start),
+		cmocka_unit_test(a_program_without_the_loader_is_told),
+		cmocka_unit_test(a_tool_that_is_not_in_the_path_is_missing),
+		cmocka_unit_test(a_limit_of_locked_memory_is_seen),
+		cmocka_unit_test(a_narrow_affinity_is_seen),
+		cmocka_unit_test(a_name_stays_on_one_line),
+	};
+	int failed;
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	if (mkdtemp(folder) == NULL)
+		return 1;
+	failed = cmocka_run_group_tests_name("doctor", tests, NULL, NULL);
+	rmdir(folder);
+	return failed;
+}

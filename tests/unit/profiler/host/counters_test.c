@@ -1,0 +1,580 @@
+#include "loader/base/error.h"
+#include "loader/base/trace.h"
+#include "profiler/host/counter_metrics.h"
+#include "profiler/host/counters.h"
+#include "profiler/host/procfs.h"
+#include "profiler/profile.h"
+#include "tests/lib/nomem.h"
+#include "tests/lib/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PAGE = 4096, PAGES = 256 }; /* 1 MiB */
+
+/* Opens an event that every machine has in the place of the one asked for. */
+static int open_any(const struct perf_event_attr *attr, pid_t tid, int group)
+{
+	struct perf_event_attr dummy = *attr;
+	long fd;
+
+	dummy.type = PERF_TYPE_SOFTWARE;
+	dummy.config = PERF_COUNT_SW_DUMMY;
+	dummy.exclude_kernel = 1;
+	fd = syscall(SYS_perf_event_open, &dummy, tid, -1, group, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static int open_no_names(const struct perf_event_attr *attr, pid_t tid, int group)
+{
+	return attr->type == PERF_TYPE_RAW ? -EINVAL : open_any(attr, tid, group);
+}
+
+static int open_no_hardware(const struct perf_event_attr *attr, pid_t tid, int group)
+{
+	return attr->type == PERF_TYPE_SOFTWARE ? open_any(attr, tid, group) : -ENOENT;
+}
+
+static int open_user_only(const struct perf_event_attr *attr, pid_t tid, int group)
+{
+	return attr->exclude_kernel ? open_any(attr, tid, group) : -EACCES;
+}
+
+static int open_forbidden(const struct perf_event_attr *attr, pid_t tid, int group)
+{
+	(void)attr, (void)tid, (void)group;
+	return -EACCES;
+}
+
+static int open_unknown(const struct perf_event_attr *attr, pid_t tid, int group)
+{
+	(void)attr, (void)tid, (void)group;
+	return -ENOSYS;
+}
+
+/* The kernel's own events, without hardware: what a virtual machine has. */
+static int open_kernel(const struct perf_event_attr *attr, pid_t tid, int group)
+{
+	struct perf_event_attr copy;
+	long fd;
+
+	if (attr->type != PERF_TYPE_SOFTWARE)
+		return -ENOENT;
+	copy = *attr; /* the kernel may write into it */
+	fd = syscall(SYS_perf_event_open, &copy, tid, -1, group, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/* As open_kernel, but on the thread itself alone: no descriptors left for others. */
+static int open_only_self(const struct perf_event_attr *attr, pid_t tid, int group)
+{
+	return tid != 0 ? -EMFILE : open_kernel(attr, tid, group);
+}
+
+static bool may_open_kernel(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CONTEXT_SWITCHES,
+		.size = sizeof(attr),
+	};
+	int fd = open_kernel(&attr, 0, -1);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static struct counters_support
+support_with(int (*open)(const struct perf_event_attr *, pid_t, int), const char *root)
+{
+	struct counters_config config = {.root = root, .open = open};
+	struct counters *counters = counters_open(&config, NULL);
+	struct counters_support support;
+
+	assert_non_null(counters);
+	counters_support(counters, &support);
+	counters_close(counters);
+	return support;
+}
+
+static void the_ladder_starts_with_the_names_of_the_cpu(void **state)
+{
+	struct counters_support support = support_with(open_any, "");
+
+	(void)state;
+	assert_string_equal(support.hardware, "libpfm4");
+	assert_string_equal(support.kernel, "software");
+	assert_string_equal(support.why, "");
+}
+
+static void generic_events_serve_where_names_do_not(void **state)
+{
+	struct counters_support support = support_with(open_no_names, "");
+
+	(void)state;
+	assert_string_equal(support.hardware, "generic");
+	assert_string_equal(support.why, "");
+}
+
+static void a_machine_without_a_pmu_says_so(void **state)
+{
+	struct counters_support support = support_with(open_no_hardware, "");
+
+	(void)state;
+	assert_null(support.hardware);
+	assert_string_equal(support.kernel, "software");
+	assert_non_null(strstr(support.why, "no hardware counters"));
+}
+
+static void a_refusal_names_value_need_and_command(void **state)
+{
+	const char *file = "/proc/sys/kernel/perf_event_paranoid";
+	struct counters_support user, none;
+	char root[TREE_PATH];
+
+	(void)state;
+	tree_make(root);
+	tree_put(root, file, "2\n");
+	user = support_with(open_user_only, root);
+	assert_string_equal(user.hardware, "libpfm4");
+	assert_string_equal(user.kernel, "proc");
+	assert_non_null(strstr(user.why, "perf_event_paranoid is 2;"));
+	assert_string_equal(user.fix, "sysctl -w kernel.perf_event_paranoid=1");
+
+	/* At 2 user code may be counted: something else has refused that. */
+	none = support_with(open_forbidden, root);
+	assert_null(none.hardware);
+	assert_non_null(strstr(none.why, "Permission denied"));
+	assert_non_null(strstr(none.fix, "seccomp"));
+
+	tree_put(root, file, "4\n");
+	none = support_with(open_forbidden, root);
+	tree_remove(root);
+	assert_non_null(strstr(none.why, "perf_event_paranoid is 4;"));
+}
+
+static void a_kernel_without_perf_events_says_so(void **state)
+{
+	struct counters_support support = support_with(open_unknown, "");
+
+	(void)state;
+	assert_null(support.hardware);
+	assert_string_equal(support.kernel, "proc");
+	assert_non_null(strstr(support.why, "no perf events"));
+}
+
+static void counts_are_scaled_and_keep_their_share(void **state)
+{
+	struct metrics_value from = {50, 100, 100}, to = {150, 300, 150}, sum = {0};
+	double running;
+
+	(void)state;
+	metrics_add(&sum, &from, &to);
+	assert_true(metrics_scaled(&sum, METRICS_CYCLES, &running) == 400);
+	assert_true(running == 0.25);
+
+	sum = (struct metrics_value){0, 100, 0}; /* wanted, never on a counter */
+	assert_true(isnan(metrics_scaled(&sum, METRICS_CYCLES, &running)));
+	sum = (struct metrics_value){0}; /* the thread never ran */
+	assert_true(isnan(metrics_scaled(&sum, METRICS_CYCLES, &running)));
+	assert_true(metrics_scaled(&sum, METRICS_MAJOR_FAULTS, &running) == 0);
+}
+
+/* A thread of a session that touches fresh memory when told. */
+struct toucher {
+	struct trace_process *process;
+	enum trace_stage stage;
+	pthread_t thread;
+	pid_t tid;
+	sem_t go, done;
+	char *memory; /* NULL: end */
+};
+
+__attribute__((no_sanitize("address", "thread"))) static void
+touch(volatile char *memory)
+{
+	for (size_t i = 0; i < PAGES; i++)
+		memory[i * PAGE] = 1;
+}
+
+static void *toucher_run(void *arg)
+{
+	struct toucher *toucher = arg;
+
+	toucher->tid = gettid();
+	trace_thread(toucher->process, toucher->stage);
+	for (;;) {
+		sem_post(&toucher->done);
+		while (sem_wait(&toucher->go) < 0)
+			;
+		if (toucher->memory == NULL)
+			return NULL;
+		usleep(1); /* a voluntary switch, for certain */
+		touch(toucher->memory);
+	}
+}
+
+static void toucher_touch(struct toucher *toucher)
+{
+	char *memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(memory != MAP_FAILED);
+	madvise(memory, PAGES * PAGE, MADV_NOHUGEPAGE);
+	toucher->memory = memory;
+	sem_post(&toucher->go);
+	while (sem_wait(&toucher->done) < 0)
+		;
+	munmap(memory, PAGES * PAGE);
+}
+
+static void toucher_start(struct toucher *toucher, struct trace_process *process,
+			  enum trace_stage stage)
+{
+	toucher->process = process;
+	toucher->stage = stage;
+	sem_init(&toucher->go, 0, 0);
+	sem_init(&toucher->done, 0, 0);
+	assert_int_equal(pthread_create(&toucher->thread, NULL, toucher_run, toucher),
+			 0);
+	while (sem_wait(&toucher->done) < 0)
+		;
+	toucher_touch(toucher); /* what faults only once does so now */
+}
+
+static void toucher_end(struct toucher *toucher)
+{
+	toucher->memory = NULL;
+	sem_post(&toucher->go);
+	pthread_join(toucher->thread, NULL);
+	/* The kernel removes the thread a moment after its exit woke the join. */
+	while (tgkill(getpid(), toucher->tid, 0) == 0)
+		sched_yield();
+}
+
+static struct trace *new_session(void)
+{
+	struct trace *trace = mmap(NULL, sizeof(*trace), PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	assert_true(trace != MAP_FAILED);
+	trace_claim(trace)->role = 1;
+	return trace;
+}
+
+static const struct profile_counter *find(const struct profile *profile,
+					  const char *stage, const char *name)
+{
+	for (size_t i = 0; i < profile->counter_count; i++)
+		if (strcmp(profile->counters[i].stage, stage) == 0 &&
+		    strcmp(profile->counters[i].name, name) == 0)
+			return &profile->counters[i];
+	return NULL;
+}
+
+/* One thread of stage prep that touches 1 MiB while `samples` are prepared. */
+static void touch_counted(struct counters *counters, struct trace *trace,
+			  struct toucher *toucher, uint64_t samples)
+{
+	counters_poll_now(counters, trace);
+	toucher_touch(toucher);
+	trace_add(&trace->processes[0], TRACE_prepared_samples, samples);
+	counters_poll_now(counters, trace);
+}
+
+/* Whether the faults are those that were caused, to the number. */
+static bool faults_fit(const char *rung,
+		       int (*open)(const struct perf_event_attr *, pid_t, int))
+{
+	struct counters_config config = {.open = open};
+	struct counters *counters = counters_open(&config, NULL);
+	const struct profile_counter *faults, *switches, *clock;
+	struct trace *trace = new_session();
+	struct toucher toucher;
+	struct profile profile;
+	bool fit;
+
+	toucher_start(&toucher, &trace->processes[0], TRACE_STAGE_PREP);
+	touch_counted(counters, trace, &toucher, 2 * PAGES);
+	toucher_end(&toucher);
+	profile_init(&profile);
+	assert_int_equal(counters_result(counters, &profile), 0);
+	faults = find(&profile, "prep", "minor_faults");
+	switches = find(&profile, "prep", "voluntary_switches");
+	clock = find(&profile, "prep", "task_clock_s");
+	assert_non_null(faults);
+	assert_string_equal(faults->rung, rung);
+	fit = faults->per_sample == 0.5 && faults->running == 1;
+	assert_non_null(switches);
+	assert_string_equal(switches->rung, "proc");
+	assert_true(switches->per_sample >= 1.0 / (2 * PAGES));
+	assert_non_null(clock);
+	assert_string_equal(clock->rung, rung);
+	assert_true(clock->per_sample > 0);
+	assert_null(find(&profile, "prep", "cycles")); /* not there: absent, not 0 */
+	assert_null(find(&profile, "fetch", "minor_faults"));
+	profile_free(&profile);
+	counters_close(counters);
+	munmap(trace, sizeof(*trace));
+	return fit;
+}
+
+/* The kernel may have taken another of the thread's pages, but hardly each time. */
+static void faults_are_exact(const char *rung,
+			     int (*open)(const struct perf_event_attr *, pid_t, int))
+{
+	bool fit = false;
+
+	for (int i = 0; i < 3 && !fit; i++)
+		fit = faults_fit(rung, open);
+	assert_true(fit);
+}
+
+static void faults_are_exact_by_the_kernels_events(void **state)
+{
+	(void)state;
+	if (!may_open_kernel())
+		skip();
+	faults_are_exact("software", open_kernel);
+}
+
+static void faults_are_exact_by_proc(void **state)
+{
+	(void)state;
+	faults_are_exact("proc", open_forbidden);
+}
+
+static void a_thread_without_descriptors_is_counted_by_proc(void **state)
+{
+	(void)state;
+	if (!may_open_kernel())
+		skip();
+	faults_are_exact("proc", open_only_self);
+}
+
+static void paired_windows_are_left_out(void **state)
+{
+	struct counters *counters = counters_open(NULL, NULL);
+	struct trace *trace = new_session();
+	struct toucher toucher;
+	struct profile profile;
+
+	(void)state;
+	toucher_start(&toucher, &trace->processes[0], TRACE_STAGE_PREP);
+	touch_counted(counters, trace, &toucher, PAGES);
+	trace->windows[0].flags = TRACE_PAIRED;
+	trace->window_now = 1;
+	touch_counted(counters, trace, &toucher, 1000 * PAGES);
+	trace->window_now = 2;
+	touch_counted(counters, trace, &toucher, PAGES);
+	toucher_end(&toucher);
+	profile_init(&profile);
+	assert_int_equal(counters_result(counters, &profile), 0);
+	assert_true(find(&profile, "prep", "minor_faults")->per_sample == 1);
+	profile_free(&profile);
+	counters_close(counters);
+	munmap(trace, sizeof(*trace));
+}
+
+static unsigned open_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned count = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir) != NULL)
+		count++;
+	closedir(dir);
+	return count;
+}
+
+static void what_a_thread_did_before_it_was_found_is_left_out(void **state)
+{
+	struct counters *counters = counters_open(NULL, NULL);
+	struct trace *trace = new_session();
+	struct toucher first, second;
+	struct profile profile;
+
+	(void)state;
+	toucher_start(&first, &trace->processes[0], TRACE_STAGE_PREP);
+	touch_counted(counters, trace, &first, PAGES);
+	toucher_start(&second, &trace->processes[0], TRACE_STAGE_PREP);
+	trace_add(&trace->processes[0], TRACE_prepared_samples, 1000 * PAGES);
+	touch_counted(counters, trace, &second, PAGES);
+	toucher_end(&first);
+	toucher_end(&second);
+	profile_init(&profile);
+	assert_int_equal(counters_result(counters, &profile), 0);
+	assert_true(find(&profile, "prep", "minor_faults")->per_sample == 1);
+	profile_free(&profile);
+	counters_close(counters);
+	munmap(trace, sizeof(*trace));
+}
+
+static void a_dead_thread_keeps_what_it_counted(void **state)
+{
+	unsigned before = open_descriptors();
+	struct counters *counters = counters_open(NULL, NULL);
+	struct trace *trace = new_session();
+	struct toucher toucher;
+	struct profile profile;
+
+	(void)state;
+	toucher_start(&toucher, &trace->processes[0], TRACE_STAGE_PREP);
+	touch_counted(counters, trace, &toucher, PAGES);
+	toucher_end(&toucher);
+	counters_poll_now(counters, trace);
+	counters_poll_now(counters, trace);
+	assert_int_equal(open_descriptors(), before);
+	profile_init(&profile);
+	assert_int_equal(counters_result(counters, &profile), 0);
+	assert_true(find(&profile, "prep", "minor_faults")->per_sample >= 1);
+	assert_non_null(find(&profile, "prep", "voluntary_switches"));
+	profile_free(&profile);
+	counters_close(counters);
+	munmap(trace, sizeof(*trace));
+}
+
+static void new_threads_are_found_and_nothing_stays_open(void **state)
+{
+	enum { THREADS = 20 };
+	unsigned before = open_descriptors();
+	struct counters *counters = counters_open(NULL, NULL);
+	struct trace *trace = new_session();
+	struct toucher touchers[THREADS];
+	struct profile profile;
+
+	(void)state;
+	for (int i = 0; i < THREADS; i++)
+		toucher_start(&touchers[i], &trace->processes[0], TRACE_STAGE_FETCH);
+	for (int i = 0; i < 4; i++) /* a few a poll */
+		counters_poll_now(counters, trace);
+	for (int i = 0; i < THREADS; i++)
+		toucher_touch(&touchers[i]);
+	trace_add(&trace->processes[0], TRACE_fetched_samples, PAGES);
+	trace_add(&trace->processes[0], TRACE_staged_samples, (THREADS - 1) * PAGES);
+	counters_poll_now(counters, trace);
+	profile_init(&profile);
+	assert_int_equal(counters_result(counters, &profile), 0);
+	assert_true(find(&profile, "fetch", "minor_faults")->per_sample == 1);
+	profile_free(&profile);
+	for (int i = 0; i < THREADS; i++)
+		toucher_end(&touchers[i]);
+	counters_close(counters);
+	assert_int_equal(open_descriptors(), before);
+	munmap(trace, sizeof(*trace));
+}
+
+static void the_process_is_a_stage_by_proc(void **state)
+{
+	struct counters *counters = counters_open(NULL, NULL);
+	const struct profile_counter *faults;
+	struct trace *trace = new_session();
+	struct toucher stranger; /* a thread that the session does not know */
+	struct trace_process elsewhere = {0};
+	struct profile profile;
+
+	(void)state;
+	toucher_start(&stranger, &elsewhere, TRACE_STAGE_PREP);
+	counters_poll_now(counters, trace);
+	toucher_touch(&stranger);
+	trace_add(&trace->processes[0], TRACE_delivered_samples, PAGES);
+	counters_poll_now(counters, trace);
+	toucher_end(&stranger);
+	profile_init(&profile);
+	assert_int_equal(counters_result(counters, &profile), 0);
+	faults = find(&profile, "process", "minor_faults");
+	assert_non_null(faults);
+	assert_string_equal(faults->rung, "proc");
+	assert_true(faults->per_sample >= 1);
+	assert_null(find(&profile, "process", "context_switches"));
+	profile_free(&profile);
+	counters_close(counters);
+	munmap(trace, sizeof(*trace));
+}
+
+static void a_poll_waits_until_it_is_due(void **state)
+{
+	struct counters *counters = counters_open(NULL, NULL);
+	struct trace *trace = new_session();
+	struct profile profile;
+
+	(void)state;
+	counters_poll(counters, trace);
+	trace_add(&trace->processes[0], TRACE_delivered_samples, 1);
+	counters_poll(counters, trace); /* far too early */
+	profile_init(&profile);
+	assert_int_equal(counters_result(counters, &profile), 0);
+	assert_int_equal(profile.counter_count, 0);
+	profile_free(&profile);
+	counters_close(counters);
+	munmap(trace, sizeof(*trace));
+}
+
+static void counters_open_says_so_when_memory_runs_out(void **state)
+{
+	(void)state;
+	for (unsigned i = 1; i <= 2; i++) {
+		struct error err = {0};
+
+		nomem_at(i);
+		assert_null(counters_open(NULL, &err));
+		nomem_at(0);
+		assert_int_equal(err.code, ENOMEM);
+	}
+}
+
+static void the_manual_tells_of_every_metric(void **state)
+{
+	char manual[1 << 16];
+
+	(void)state;
+	assert_true(procfs_read(manual, sizeof(manual), "", "man/dsa-result.5") > 0);
+	for (int i = 0; i < METRICS; i++)
+		if (strstr(manual, metrics_name(i)) == NULL)
+			fail_msg("man/dsa-result.5 does not tell of %s",
+				 metrics_name(i));
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_ladder_starts_with_the_names_of_the_cpu),
+		cmocka_unit_test(generic_events_serve_where_names_do_not),
+		cmocka_unit_test(a_machine_without_a_pmu_says_so),
+		cmocka_unit_test(a_refusal_names_value_need_and_command),
+		cmocka_unit_test(a_kernel_without_perf_events_says_so),
+		cmocka_unit_test(counts_are_scaled_and_keep_their_share),
+		cmocka_unit_test(faults_are_exact_by_the_kernels_events),
+		cmocka_unit_test(faults_are_exact_by_proc),
+		cmocka_unit_test(a_thread_without_descriptors_is_counted_by_proc),
+		cmocka_unit_test(paired_windows_are_left_out),
+		cmocka_unit_test(what_a_thread_did_before_it_was_found_is_left_out),
+		cmocka_unit_test(a_dead_thread_keeps_what_it_counted),
+		cmocka_unit_test(new_threads_are_found_and_nothing_stays_open),
+		cmocka_unit_test(the_process_is_a_stage_by_proc),
+		cmocka_unit_test(a_poll_waits_until_it_is_due),
+		cmocka_unit_test(the_manual_tells_of_every_metric),
+		cmocka_unit_test(counters_open_says_so_when_memory_runs_out),
+	};
+
+	/* libpfm4 need not know this CPU to be tried: let it take it for another. */
+	setenv("LIBPFM_FORCE_PMU", "amd64_fam17h_zen1", 1);
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("counters", tests, NULL, NULL);
+}

@@ -1,0 +1,42 @@
+#include "profiler/run/ab_trial.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void each_pair_has_both_sides_and_mirrors_the_one_before(void **state)
+{
+	(void)state;
+	assert_int_equal(trial_side(0), 0);
+	for (unsigned pair = 0; pair < 100; pair++) {
+		assert_int_equal(trial_side(2 * pair) + trial_side(2 * pair + 1), 1);
+		assert_int_equal(trial_side(2 * pair + 1), trial_side(2 * pair + 2));
+	}
+}
+
+/* What grows by as much from launch to launch adds as much to both sides. */
+static void a_linear_drift_cancels_over_two_pairs(void **state)
+{
+	int difference = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 64; i++) {
+		difference += trial_side(i) == 0 ? (int)i : -(int)i;
+		if (i % 4 == 3)
+			assert_int_equal(difference, 0);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_pair_has_both_sides_and_mirrors_the_one_before),
+		cmocka_unit_test(a_linear_drift_cancels_over_two_pairs),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("trial", tests, NULL, NULL);
+}

@@ -1,0 +1,280 @@
+#include "loader/base/error.h"
+#include "loader/options.h"
+#include "profiler/run/apply.h"
+#include "profiler/run/barrier.h"
+#include "tests/lib/nomem.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { HERE = 2 }; /* cores */
+
+static struct profile profile;
+static struct profile_change change;
+static struct apply apply;
+static struct options options; /* what the loader makes of it */
+static struct error err;
+
+/* A run of `train` on 2 cores with as many workers and a minio cache of 35 %. */
+static int setup(void **state)
+{
+	(void)state;
+	err = (struct error){0};
+	profile_init(&profile);
+	profile_change_init(&change);
+	profile.command = calloc(2, sizeof(*profile.command));
+	profile.command[0] = strdup("train");
+	profile.cores = profile.workers = HERE;
+	profile.emulated_per_s = 1000;
+	profile_text(&profile.directory, "/");
+	profile_text(&profile.cache, "minio");
+	profile_text(&profile.loader, "dataset=a%%2Cb,workers=2,cache=minio,"
+				      "cache_size=35%%,storage_bandwidth=5000000");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	apply_fini(&apply);
+	profile_change_free(&change);
+	profile_free(&profile);
+	return 0;
+}
+
+static int try(void)
+{
+	apply_fini(&apply);
+	return apply_change(&profile, &change, HERE, &apply, &err);
+}
+
+static void assert_applied(void)
+{
+	const struct dsa_config config = {.batch = 64};
+
+	assert_int_equal(try(), 0);
+	assert_int_equal(options_resolve(&options, &config, apply.loader, NULL), 0);
+	assert_string_equal(options.dataset, "a,b");
+}
+
+static void assert_refused(const char *why)
+{
+	assert_int_equal(try(), -ENOTSUP);
+	assert_non_null(strstr(err.message, why));
+}
+
+static void what_does_not_change_stays(void **state)
+{
+	(void)state;
+	assert_applied();
+	assert_int_equal(apply.cores, 0);
+	assert_int_equal(options.workers, 2);
+	assert_string_equal(options.cache, "minio");
+	assert_true(fabs(options.cache_share - .35) < 1e-12);
+	assert_true(options.storage_bandwidth == 5e6);
+	assert_int_equal(options.batch, 64);
+}
+
+static void a_change_overrides_the_run(void **state)
+{
+	(void)state;
+	change.workers = 5;
+	change.batch = 32;
+	change.cache_share = .333333333;
+	change.cache_policy = strdup("lru");
+	change.storage_bandwidth = 2.5e10;
+	change.storage_latency_s = .00175;
+	assert_applied();
+	assert_int_equal(options.workers, 5);
+	assert_int_equal(options.batch, 32);
+	assert_string_equal(options.cache, "lru");
+	assert_true(fabs(options.cache_share - .333333333) < 1e-12);
+	assert_true(options.storage_bandwidth == 2.5e10);
+	assert_true(fabs(options.storage_latency - .00175) < 1e-12);
+}
+
+static void storage_without_emulation_keeps_the_cache(void **state)
+{
+	(void)state;
+	profile_text(&profile.cache, "none");
+	profile_text(&profile.loader, "dataset=a%%2Cb,storage_bandwidth=5000000");
+	change.storage_bandwidth = 0;
+	change.storage_latency_s = 0;
+	assert_applied();
+	assert_true(options.storage_bandwidth == 0 && options.storage_latency == 0);
+	assert_string_equal(options.cache, "none");
+}
+
+static void no_cache_is_none(void **state)
+{
+	(void)state;
+	change.cache_share = 0;
+	assert_applied();
+	assert_string_equal(options.cache, "none");
+}
+
+static void workers_follow_the_cores_where_they_did(void **state)
+{
+	(void)state;
+	change.cores = 1;
+	assert_applied();
+	assert_int_equal(apply.cores, 1);
+	assert_int_equal(options.workers, 1);
+	profile.workers = 3;
+	assert_applied();
+	assert_int_equal(options.workers, 3);
+	change.workers = 4;
+	assert_applied();
+	assert_int_equal(options.workers, 4);
+}
+
+static void a_run_on_fewer_cores_stays_there(void **state)
+{
+	(void)state;
+	profile.cores = 1;
+	assert_applied();
+	assert_int_equal(apply.cores, 1);
+}
+
+static void an_accelerator_is_faster_than_it_was(void **state)
+{
+	(void)state;
+	change.gpu_speed = 2;
+	assert_int_equal(try(), 0);
+	assert_non_null(strstr(apply.loader, ",gpu_speed=2"));
+	profile_text(&profile.loader, "gpu_speed=3,gpu_speed=1.5,batch=8");
+	assert_int_equal(try(), 0);
+	assert_non_null(strstr(apply.loader, ",gpu_speed=3"));
+	assert_non_null(strstr(strstr(apply.loader, "batch=8"), "gpu_speed=3"));
+}
+
+static void jobs_are_as_many_as_asked_or_as_they_were(void **state)
+{
+	(void)state;
+	assert_applied();
+	assert_int_equal(apply.jobs, 0);
+	assert_null(apply.loaders);
+	change.jobs = 3;
+	assert_applied();
+	assert_int_equal(apply.jobs, 3);
+	change.jobs = BARRIER_JOBS + 1;
+	assert_refused("at most 32 jobs");
+	change.jobs = 0;
+	for (uint64_t i = 0; i < 2; i++) {
+		struct profile_job *job = profile_add_job(&profile);
+
+		job->job = i;
+		profile_text(&job->command, "train");
+	}
+	assert_applied();
+	assert_int_equal(apply.jobs, 2);
+	profile_text(&profile.jobs[1].command, "other");
+	assert_refused("different programs");
+	profile_text(&profile.jobs[1].command, "train --seed 1");
+	free(profile.command[0]);
+	profile.command[0] = strdup("train --seed {job}"); /* a word with blanks */
+	assert_refused("different programs");
+}
+
+static void jobs_have_speeds_of_their_own(void **state)
+{
+	(void)state;
+	profile_text(&profile.loader, "gpu_speed=3");
+	change.jobs = 2;
+	change.job_speed[0] = 1;
+	change.job_speed[1] = .5;
+	change.gpu_speed = 2;
+	assert_int_equal(try(), 0);
+	assert_non_null(strstr(apply.loaders[0], ",gpu_speed=6"));
+	assert_non_null(strstr(apply.loaders[1], ",gpu_speed=3"));
+	assert_null(apply.loaders[2]);
+	change.gpu_speed = NAN;
+	profile.emulated_per_s = NAN;
+	assert_refused("only an emulated accelerator");
+}
+
+static void what_can_t_be_done_here_is_refused(void **state)
+{
+	(void)state;
+	change.cores = HERE + 1;
+	assert_refused("3 cores can't be tried here: there are only 2");
+	change.cores = 0;
+	change.cache_policy = strdup("nextuse");
+	assert_refused("cache-policy nextuse can't be tried");
+	strcpy(change.cache_policy, "page");
+	assert_int_equal(try(), 0);
+	change.cache_share = .5;
+	assert_refused("a page cache of a given size");
+	profile_change_free(&change);
+	change.gpu_speed = 2;
+	profile.emulated_per_s = NAN;
+	assert_refused("only an emulated accelerator");
+}
+
+static void a_result_without_its_program_is_refused(void **state)
+{
+	(void)state;
+	profile.cores = HERE + 1;
+	assert_refused("the run had 3 cores");
+	free(profile.directory);
+	profile.directory = NULL;
+	assert_refused("in which folder");
+	free(profile.command[0]);
+	profile.command[0] = NULL;
+	assert_refused("which program");
+}
+
+static void memory_may_be_short(void **state)
+{
+	int result = -ENOMEM;
+
+	(void)state;
+	change.jobs = 2;
+	change.job_speed[0] = change.job_speed[1] = .5;
+	profile_text(&profile_add_job(&profile)->command, "train");
+	for (unsigned n = 1; result == -ENOMEM; n++) {
+		nomem_at(n);
+		result = try();
+		nomem_at(0);
+		assert_true(n < 40);
+	}
+	assert_int_equal(result, 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(what_does_not_change_stays, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_change_overrides_the_run, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(
+			storage_without_emulation_keeps_the_cache, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_cache_is_none, setup, teardown),
+		cmocka_unit_test_setup_teardown(workers_follow_the_cores_where_they_did,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(a_run_on_fewer_cores_stays_there, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(an_accelerator_is_faster_than_it_was,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			jobs_are_as_many_as_asked_or_as_they_were, setup, teardown),
+		cmocka_unit_test_setup_teardown(jobs_have_speeds_of_their_own, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(what_can_t_be_done_here_is_refused,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(a_result_without_its_program_is_refused,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(memory_may_be_short, setup, teardown),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("apply", tests, NULL, NULL);
+}

@@ -1,0 +1,210 @@
+#include "profiler/run/conductor.h"
+#include "profiler/run/jobs.h"
+#include "tests/lib/nomem.h"
+#include "tests/lib/session.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BATCH = 32 };
+
+/* A session of `blocks` real windows of 10 steps each, from block `first` on. */
+static struct trace *job_of(double step_ms, int first, int blocks)
+{
+	struct trace *trace = session_new();
+
+	assert_non_null(trace);
+	for (int block = first; block < first + blocks; block++) {
+		const struct session_window did = {.kind = TRACE_REAL,
+						   .block = block,
+						   .steps = 10,
+						   .samples = BATCH,
+						   .step_ms = step_ms,
+						   .fetched = 10 * BATCH,
+						   .prepared = 10 * BATCH};
+		struct trace_window *window = session_add(trace, &did);
+
+		window->end.counters[TRACE_prep_cpu_ns] =
+			window->begin.counters[TRACE_prep_cpu_ns] +
+			10 * BATCH * 1000000;
+	}
+	return trace;
+}
+
+static char **copy(const char *const *words, unsigned job, bool numbered)
+{
+	return jobs_command((char *const *)(uintptr_t)words, job, numbered);
+}
+
+static void the_number_replaces_its_mark(void **state)
+{
+	static const char *const command[] = {"./train", "--out=run-{job}",
+					      "{job}{job}", "{jo}", NULL};
+	char **words = copy(command, 17, true);
+
+	(void)state;
+	assert_string_equal(words[0], "./train");
+	assert_string_equal(words[1], "--out=run-17");
+	assert_string_equal(words[2], "1717");
+	assert_string_equal(words[3], "{jo}");
+	assert_null(words[4]);
+	jobs_free(words);
+	words = copy(command, 17, false);
+	assert_string_equal(words[1], "--out=run-{job}");
+	jobs_free(words);
+}
+
+static void rates_of_common_blocks_add_up(void **state)
+{
+	struct trace *jobs[] = {job_of(32, 0, 10), job_of(16, 0, 10)};
+	struct interval all;
+	double cpu_s;
+
+	(void)state;
+	assert_int_equal(
+		jobs_together((const struct trace *const *)jobs, 2, &all, &cpu_s), 0);
+	assert_true(fabs(all.value - 3000) < 1e-6);
+	assert_true(all.low < 3000 && all.high > 3000 && all.high < 3030);
+	assert_true(fabs(cpu_s - 1e-3) < 1e-9);
+	session_free(jobs[0]);
+	session_free(jobs[1]);
+}
+
+static void blocks_that_one_has_not_do_not_count(void **state)
+{
+	struct trace *jobs[] = {job_of(32, 0, 10), job_of(16, 4, 10)};
+	const struct session_window slow = {.kind = TRACE_REAL,
+					    .block = 20,
+					    .steps = 10,
+					    .samples = BATCH,
+					    .step_ms = 320,
+					    .fetched = 10 * BATCH,
+					    .prepared = 10 * BATCH};
+	struct interval all;
+	double cpu_s;
+
+	(void)state;
+	session_add(jobs[0], &slow); /* the other left before */
+	jobs_together((const struct trace *const *)jobs, 2, &all, &cpu_s);
+	assert_true(fabs(all.value - 3000) < 1e-6);
+	session_free(jobs[1]);
+	jobs[1] = job_of(16, 30, 4);
+	jobs_together((const struct trace *const *)jobs, 2, &all, &cpu_s);
+	assert_true(isnan(all.value));
+	session_free(jobs[0]);
+	session_free(jobs[1]);
+}
+
+static void a_job_is_told_from_its_own_result(void **state)
+{
+	const struct conductor_job ended = {.target_status = 137,
+					    .left = "was ended by Killed"};
+	static const char *const command[] = {"train", "--seed={job}", "a b", NULL};
+	struct profile profile, own;
+	struct profile_window *window;
+
+	(void)state;
+	profile_init(&profile);
+	profile_init(&own);
+	own.command = copy(command, 0, false);
+	own.rates.real = (struct interval){900, 890, 910};
+	own.stalls.prep = (struct interval){.3, .29, .31};
+	profile_text(&own.limit, "prep");
+	window = profile_add_window(&own);
+	profile_text(&window->kind, "real");
+	window->used = true;
+	window->length_s = 2;
+	window->blocked_s = .5;
+	assert_int_equal(jobs_add(&profile, 3, &own, &ended), 0);
+	assert_int_equal(profile.job_count, 1);
+	assert_int_equal(profile.jobs[0].job, 3);
+	assert_string_equal(profile.jobs[0].command, "train --seed=3 'a b'");
+	assert_int_equal(profile.jobs[0].target_status, 137);
+	assert_true(profile.jobs[0].real.low == 890);
+	assert_true(profile.jobs[0].blocked_share == .25);
+	assert_string_equal(profile.jobs[0].waits_for, "prep");
+	assert_string_equal(profile.jobs[0].why,
+			    "it was ended by Killed before the others");
+	profile_text(&own.limit, "compute");
+	assert_int_equal(jobs_add(&profile, 4, &own, NULL), 0);
+	assert_null(profile.jobs[1].waits_for);
+	assert_null(profile.jobs[1].why);
+	profile_free(&own);
+	profile_free(&profile);
+}
+
+static void batches_ahead_are_of_the_job_s_own_size(void **state)
+{
+	struct trace *job = job_of(10, 0, 2);
+
+	(void)state;
+	assert_true(isnan(jobs_ahead(job)));
+	for (int i = 0; i < 2; i++) {
+		job->windows[i].end.counters[TRACE_delivered_batches] += 10;
+		job->windows[i].end.counters[TRACE_ahead_samples] +=
+			10 * BATCH * (i + 1);
+	}
+	assert_true(jobs_ahead(job) == 1.5);
+	session_free(job);
+}
+
+static void who_is_held_up_waits_for_the_one_that_is_least(void **state)
+{
+	static const double held_up[] = {.8, .01, .5, .02};
+	struct profile profile;
+
+	(void)state;
+	profile_init(&profile);
+	for (int i = 0; i < 4; i++)
+		assert_non_null(profile_add_job(&profile));
+	profile_text(&profile.jobs[3].waits_for, "prep");
+	assert_int_equal(jobs_say_waits(&profile, held_up), 0);
+	assert_string_equal(profile.jobs[0].waits_for, "job 1");
+	assert_non_null(strstr(profile.jobs[0].why, "80%"));
+	assert_null(profile.jobs[1].waits_for);
+	assert_string_equal(profile.jobs[2].waits_for, "job 1");
+	assert_string_equal(profile.jobs[3].waits_for, "prep");
+	profile_free(&profile);
+}
+
+static void memory_short_is_told(void **state)
+{
+	static const char *const command[] = {"train", NULL};
+	struct trace *job = job_of(10, 0, 2);
+	struct interval all;
+	double cpu_s;
+
+	(void)state;
+	nomem_at(1);
+	assert_null(copy(command, 1, false));
+	nomem_at(1);
+	assert_int_equal(
+		jobs_together((const struct trace *const[]){job}, 1, &all, &cpu_s),
+		-ENOMEM);
+	nomem_at(0);
+	session_free(job);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_number_replaces_its_mark),
+		cmocka_unit_test(rates_of_common_blocks_add_up),
+		cmocka_unit_test(blocks_that_one_has_not_do_not_count),
+		cmocka_unit_test(a_job_is_told_from_its_own_result),
+		cmocka_unit_test(batches_ahead_are_of_the_job_s_own_size),
+		cmocka_unit_test(who_is_held_up_waits_for_the_one_that_is_least),
+		cmocka_unit_test(memory_short_is_told),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("jobs", tests, NULL, NULL);
+}

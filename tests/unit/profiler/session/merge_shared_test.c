@@ -1,0 +1,166 @@
+#include "profiler/analysis/window.h"
+#include "profiler/session/merge_shared.h"
+#include "tests/lib/session.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BATCH = 32 };
+
+static struct trace *job, *loader;
+
+static int make_sessions(void **state)
+{
+	(void)state;
+	job = session_new();
+	loader = session_new();
+	return job != NULL && loader != NULL ? 0 : -1;
+}
+
+static int drop_sessions(void **state)
+{
+	(void)state;
+	session_free(job);
+	session_free(loader);
+	return 0;
+}
+
+static void a_job_loads_what_the_loader_does_in_batches_of_its_own(void **state)
+{
+	(void)state;
+	job->loader.batch = 24;
+	job->loader.emulated_per_s = 500;
+	loader->loader.batch = 64;
+	loader->loader.workers = 7;
+	loader->loader.dataset_samples = 100;
+	strcpy(loader->loader.dataset, "images/");
+	shared_describe(job, loader);
+	assert_int_equal(job->loader.batch, 24);
+	assert_int_equal(job->loader.steps_per_epoch, 5);
+	assert_true(job->loader.emulated_per_s == 500);
+	assert_int_equal(job->loader.workers, 7);
+	assert_int_equal(job->loader.shared, 1);
+	assert_string_equal(job->loader.dataset, "images/");
+}
+
+/* The same window in both: the job has steps, the loader reads and prepares. */
+static void add_window(enum trace_kind kind, unsigned fetched, unsigned prepared)
+{
+	const struct session_window did = {
+		.kind = kind, .block = 0, .steps = 10, .samples = BATCH, .step_ms = 20};
+	const struct session_window worked = {.kind = kind,
+					      .block = 0,
+					      .steps = 1,
+					      .step_ms = 200,
+					      .fetched = fetched,
+					      .prepared = prepared};
+
+	session_add(job, &did);
+	session_add(loader, &worked);
+}
+
+static bool certified(const char **why)
+{
+	static struct window window;
+
+	window_measure(job, 0, &window);
+	*why = window.why;
+	return window.certified;
+}
+
+static void a_window_is_proven_by_what_the_loader_counted(void **state)
+{
+	const char *why;
+
+	(void)state;
+	add_window(TRACE_REAL, 320, 320);
+	shared_window(job, loader, 0, true);
+	assert_true(certified(&why));
+	assert_non_null(strstr(why, "for 320 misses"));
+	assert_int_equal(window_counted(&job->windows[0], TRACE_prepared_samples), 320);
+	assert_int_equal(job->windows[0].steps, 10);
+}
+
+static void synthetic_windows_in_which_the_loader_worked_are_void(void **state)
+{
+	const char *why;
+
+	(void)state;
+	add_window(TRACE_SYNTHETIC, 0, 5);
+	assert_true(certified(&why)); /* as far as the job itself knows */
+	shared_window(job, loader, 0, true);
+	assert_false(certified(&why));
+	assert_non_null(strstr(why, "5 prepared"));
+}
+
+static void what_the_loader_refused_counts_for_nobody(void **state)
+{
+	const char *why;
+
+	(void)state;
+	add_window(TRACE_CACHED, 0, 320);
+	loader->windows[0].state = TRACE_REFUSED;
+	shared_window(job, loader, 0, false);
+	assert_false(certified(&why));
+}
+
+static void what_the_loader_does_alone_is_the_first_job_s(void **state)
+{
+	const char *why;
+
+	(void)state;
+	add_window(TRACE_PREP, 0, 700);
+	loader->windows[0].samples = 700;
+	job->windows[0].state = TRACE_REFUSED;
+	job->windows[0].flags = TRACE_ASIDE;
+	shared_window(job, loader, 0, false);
+	assert_int_equal(job->windows[0].state, TRACE_REFUSED);
+	shared_window(job, loader, 0, true);
+	assert_int_equal(job->windows[0].state, TRACE_DONE);
+	assert_int_equal(job->windows[0].flags, 0);
+	assert_int_equal(job->windows[0].samples, 700);
+	assert_true(certified(&why));
+}
+
+static void the_turn_is_passed_on_for_the_same_window(void **state)
+{
+	(void)state;
+	shared_turn(job, loader); /* no window yet */
+	job->window_count = 2;
+	loader->window_count = 1;
+	loader->windows[0].turn = 8;
+	shared_turn(job, loader);
+	assert_int_equal(job->windows[1].turn, 0);
+	loader->window_count = 2;
+	shared_turn(job, loader);
+	assert_int_equal(job->windows[1].turn, 0);
+	loader->windows[1].turn = 9;
+	shared_turn(job, loader);
+	assert_int_equal(job->windows[1].turn, 9);
+	assert_int_equal(job->windows[0].turn, 0);
+}
+
+#define WITH_SESSIONS(test)                                                            \
+	cmocka_unit_test_setup_teardown(test, make_sessions, drop_sessions)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_SESSIONS(a_job_loads_what_the_loader_does_in_batches_of_its_own),
+		WITH_SESSIONS(a_window_is_proven_by_what_the_loader_counted),
+		WITH_SESSIONS(synthetic_windows_in_which_the_loader_worked_are_void),
+		WITH_SESSIONS(what_the_loader_refused_counts_for_nobody),
+		WITH_SESSIONS(what_the_loader_does_alone_is_the_first_job_s),
+		WITH_SESSIONS(the_turn_is_passed_on_for_the_same_window),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("shared", tests, NULL, NULL);
+}

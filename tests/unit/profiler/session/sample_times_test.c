@@ -1,0 +1,210 @@
+#include "profiler/session/sample_times.h"
+#include "tests/lib/nomem.h"
+#include "tests/lib/session.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int make_session(void **state)
+{
+	*state = session_new();
+	return *state != NULL ? 0 : -1;
+}
+
+static int drop_session(void **state)
+{
+	session_free(*state);
+	return 0;
+}
+
+/* A window with `records` samples of 1000, 2000, .. bytes, the largest first; of each
+ * thousand bytes prep and fetch take so long. */
+static void add(struct trace *trace, const struct session_window *asked,
+		unsigned records, uint32_t fetch_ns, uint32_t prep_ns)
+{
+	struct trace_window *window = session_add(trace, asked);
+
+	window->first_sample = trace->sample_count;
+	window->sample_records = records;
+	for (unsigned size = records; size > 0; size--)
+		trace->samples[trace->sample_count++] = (struct trace_sample){
+			.window = (uint32_t)(window - trace->windows),
+			.bytes = 1000 * size,
+			.fetch_ns = fetch_ns * size,
+			.prep_ns = prep_ns * size,
+		};
+}
+
+static const struct session_window cached = {.kind = TRACE_CACHED,
+					     .steps = 10,
+					     .samples = 32,
+					     .step_ms = 10,
+					     .prepared = 320};
+
+static struct session_window fetch(unsigned depth, unsigned flags)
+{
+	return (struct session_window){.kind = TRACE_FETCH,
+				       .block = -1,
+				       .flags = flags,
+				       .depth = depth,
+				       .steps = 10,
+				       .samples = 32,
+				       .step_ms = 10,
+				       .fetched = 320};
+}
+
+/* The profile's draws of the session's windows. */
+static int draw(const struct trace *trace, struct profile *profile)
+{
+	static struct window windows[TRACE_WINDOWS];
+	unsigned count = window_count(trace);
+
+	for (unsigned i = 0; i < count; i++)
+		window_measure(trace, i, &windows[i]);
+	profile_init(profile);
+	return draws_add(windows, count, profile);
+}
+
+static void sizes_join_what_was_measured_apart(void **state)
+{
+	const struct session_window one = fetch(1, 0), two = fetch(2, 0);
+	struct trace *trace = *state;
+	struct profile profile;
+
+	add(trace, &cached, 100, 0, 50);
+	add(trace, &one, 400, 7, 0);
+	add(trace, &two, 400, 900, 0);
+	assert_int_equal(draw(trace, &profile), 0);
+	assert_int_equal(profile.draw_count, 100);
+	for (unsigned i = 0; i < 100; i++) {
+		const struct profile_draw *got = &profile.draws[i];
+
+		assert_int_equal(got->bytes, 1000 * (i + 1));
+		assert_true(fabs(got->prep_s - 50e-9 * (i + 1)) < 1e-12);
+		/* The middle of four as large a share of their list. */
+		assert_true(fabs(got->fetch_s - 7e-9 * (4 * i + 3)) < 1e-12);
+	}
+	profile_free(&profile);
+}
+
+static void many_are_thinned_and_keep_their_law(void **state)
+{
+	struct trace *trace = *state;
+	struct profile profile;
+	double sum = 0;
+
+	for (int i = 0; i < 5; i++) {
+		struct session_window window = cached;
+
+		window.block = i;
+		add(trace, &window, 512, 0, 50);
+	}
+	assert_int_equal(draw(trace, &profile), 0);
+	assert_int_equal(profile.draw_count, DRAWS);
+	for (size_t i = 0; i < DRAWS; i++) {
+		assert_true(isnan(profile.draws[i].fetch_s));
+		sum += (double)profile.draws[i].bytes / DRAWS;
+	}
+	assert_true(fabs(sum / 256500 - 1) < .002);
+	profile_free(&profile);
+}
+
+static void an_emulated_storage_is_left_out(void **state)
+{
+	const struct session_window with = fetch(1, 0);
+	const struct session_window without = fetch(1, TRACE_UNTHROTTLED);
+	struct trace *trace = *state;
+	struct profile profile;
+
+	trace->loader.storage_bandwidth = 1e6;
+	add(trace, &cached, 10, 0, 50);
+	add(trace, &with, 10, 1000, 0);
+	assert_int_equal(draw(trace, &profile), 0);
+	assert_true(isnan(profile.draws[0].fetch_s));
+	profile_free(&profile);
+	add(trace, &without, 10, 7, 0);
+	assert_int_equal(draw(trace, &profile), 0);
+	assert_true(fabs(profile.draws[0].fetch_s - 7e-9) < 1e-12);
+	profile_free(&profile);
+}
+
+static void what_is_void_or_of_another_kind_is_not_drawn(void **state)
+{
+	struct session_window real = cached, warmup = cached, none = cached;
+	struct trace *trace = *state;
+	struct profile profile;
+
+	real.kind = TRACE_REAL;
+	real.fetched = 320;
+	warmup.flags = TRACE_WARMUP;
+	none.fetched = 1; /* a cached window must not */
+	add(trace, &real, 10, 5, 50);
+	add(trace, &warmup, 10, 0, 50);
+	add(trace, &none, 10, 0, 50);
+	assert_int_equal(draw(trace, &profile), 0);
+	assert_int_equal(profile.draw_count, 0);
+	profile_free(&profile);
+}
+
+/* Windows that all claim the whole of the records are cut, not trusted. */
+static void a_damaged_session_does_no_harm(void **state)
+{
+	struct trace *trace = *state;
+	struct profile profile;
+
+	add(trace, &cached, 10, 0, 50);
+	trace->sample_count = UINT32_MAX;
+	for (unsigned i = 1; i < 1000; i++)
+		session_add(trace, &cached);
+	for (unsigned i = 0; i < 1000; i++) {
+		trace->windows[i].first_sample = 0;
+		trace->windows[i].sample_records = UINT32_MAX;
+	}
+	assert_int_equal(draw(trace, &profile), 0);
+	assert_int_equal(profile.draw_count, DRAWS);
+	profile_free(&profile);
+}
+
+static void memory_short_is_told(void **state)
+{
+	const struct session_window one = fetch(1, 0);
+	struct trace *trace = *state;
+	struct profile profile;
+	int result = -ENOMEM;
+
+	add(trace, &cached, 10, 0, 50);
+	add(trace, &one, 10, 7, 0);
+	for (unsigned nth = 1; result == -ENOMEM; nth++) {
+		nomem_at(nth);
+		result = draw(trace, &profile);
+		nomem_at(0);
+		profile_free(&profile);
+		assert_true(nth < 100);
+	}
+	assert_int_equal(result, 0);
+}
+
+#define WITH_SESSION(test)                                                             \
+	cmocka_unit_test_setup_teardown(test, make_session, drop_session)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_SESSION(sizes_join_what_was_measured_apart),
+		WITH_SESSION(many_are_thinned_and_keep_their_law),
+		WITH_SESSION(an_emulated_storage_is_left_out),
+		WITH_SESSION(what_is_void_or_of_another_kind_is_not_drawn),
+		WITH_SESSION(a_damaged_session_does_no_harm),
+		WITH_SESSION(memory_short_is_told),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("draws", tests, NULL, NULL);
+}

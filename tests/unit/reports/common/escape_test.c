@@ -1,0 +1,116 @@
+#include "reports/common/escape.h"
+#include "tests/lib/nomem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char *written(void (*write)(FILE *out, const char *text), const char *text)
+{
+	char *result = NULL;
+	size_t size;
+	FILE *out = open_memstream(&result, &size);
+
+	write(out, text);
+	fclose(out);
+	return result;
+}
+
+static void becomes(void (*write)(FILE *out, const char *text), const char *text,
+		    const char *expected)
+{
+	char *result = written(write, text);
+
+	assert_string_equal(result, expected);
+	free(result);
+}
+
+static void what_would_act_becomes_visible(void **state)
+{
+	(void)state;
+	becomes(escape_plain, "a b", "a b");
+	becomes(escape_plain, "a\nb\tc\r", "a\\nb\\tc\\r");
+	becomes(escape_plain, "\x1b[31mred", "\\x1b[31mred");
+	becomes(escape_plain, "gr\xc3\xbc\xc3\x9f \xf0\x9f\x90\xa7",
+		"gr\xc3\xbc\xc3\x9f \xf0\x9f\x90\xa7");
+	becomes(escape_plain, "\xe2\x80\xaegpj.exe", "\\u202egpj.exe");
+	becomes(escape_plain,
+		"\xc2\x9b"
+		"31m",
+		"\\x9b31m");
+}
+
+static void what_is_not_utf8_becomes_hexadecimal(void **state)
+{
+	(void)state;
+	becomes(escape_plain, "\xff", "\\xff");
+	becomes(escape_plain, "\xc3", "\\xc3");
+	becomes(escape_plain, "\xc0\xaf", "\\xc0\\xaf");          /* "/", overlong */
+	becomes(escape_plain, "\xed\xa0\x80", "\\xed\\xa0\\x80"); /* a surrogate */
+	becomes(escape_plain, "\xf5\x80\x80\x80", "\\xf5\\x80\\x80\\x80");
+	becomes(escape_plain, "\xe2\x82", "\\xe2\\x82");
+}
+
+static void html_has_no_markup_left(void **state)
+{
+	(void)state;
+	becomes(escape_html, "<a href=\"x\" b='y'>&amp;\n",
+		"&lt;a href=&quot;x&quot; b=&#39;y&#39;&gt;&amp;amp;\\n");
+}
+
+static void width_counts_characters(void **state)
+{
+	(void)state;
+	assert_int_equal(escape_width("abc"), 3);
+	assert_int_equal(escape_width("a\n"), 3);
+	assert_int_equal(escape_width("\xc3\xbc"), 1);
+	assert_int_equal(escape_width_part("\xc3\xbc"
+					   "abc",
+					   3),
+			 2);
+}
+
+static void a_tail_fits(void **state)
+{
+	const char *cut;
+
+	(void)state;
+	assert_string_equal(escape_tail("images/", 7, &cut), "images/");
+	assert_string_equal(cut, "");
+	assert_string_equal(escape_tail("/data/images/", 10, &cut), "images/");
+	assert_string_equal(cut, "...");
+	assert_string_equal(escape_tail("\n\n\n", 5, &cut), "\n");
+	assert_string_equal(escape_tail("abc", 0, &cut), "");
+}
+
+static void a_copy_is_utf8(void **state)
+{
+	char *copy = escape_utf8("a\n\xff\xc3\xbc");
+
+	(void)state;
+	assert_string_equal(copy, "a\n\\xff\xc3\xbc");
+	free(copy);
+	nomem_at(1);
+	assert_null(escape_utf8("a"));
+	nomem_at(0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_would_act_becomes_visible),
+		cmocka_unit_test(what_is_not_utf8_becomes_hexadecimal),
+		cmocka_unit_test(html_has_no_markup_left),
+		cmocka_unit_test(width_counts_characters),
+		cmocka_unit_test(a_tail_fits),
+		cmocka_unit_test(a_copy_is_utf8),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("escape", tests, NULL, NULL);
+}

@@ -1,0 +1,228 @@
+#include "loader/base/error.h"
+#include "reports/common/file.h"
+#include "tests/lib/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PATH_SIZE = TREE_PATH + 16 };
+
+static int put_text(FILE *out, const void *context, struct error *err)
+{
+	(void)err;
+	fputs(context, out);
+	return 0;
+}
+
+static int put_much(FILE *out, const void *context, struct error *err)
+{
+	(void)err;
+	for (size_t i = 0; i < *(const size_t *)context; i++)
+		putc('x', out);
+	return 0;
+}
+
+static int put_half(FILE *out, const void *context, struct error *err)
+{
+	fputs("half", out);
+	return error_set(err, EPROTO, "%s", (const char *)context);
+}
+
+static size_t files_in(const char *folder)
+{
+	DIR *dir = opendir(folder);
+	size_t count = 0;
+
+	while (readdir(dir) != NULL)
+		count++;
+	closedir(dir);
+	return count - 2;
+}
+
+static void holds(const char *path, const char *text)
+{
+	char held[64] = "";
+	FILE *in = fopen(path, "r");
+
+	assert_non_null(in);
+	assert_true(fread(held, 1, sizeof(held) - 1, in) > 0);
+	fclose(in);
+	assert_string_equal(held, text);
+}
+
+static void a_file_is_replaced_whole(void **state)
+{
+	char root[TREE_PATH], path[PATH_SIZE];
+	struct stat about;
+
+	(void)state;
+	tree_make(root);
+	snprintf(path, sizeof(path), "%s/run.json", root);
+	assert_int_equal(file_save(path, put_text, "first", NULL), 0);
+	assert_int_equal(file_save(path, put_text, "second", NULL), 0);
+	holds(path, "second");
+	assert_int_equal(files_in(root), 1);
+	assert_int_equal(stat(path, &about), 0);
+	assert_true(about.st_mode & S_IRUSR);
+	tree_remove(root);
+}
+
+static void a_failure_leaves_the_old_file_and_nothing_else(void **state)
+{
+	char root[TREE_PATH], path[PATH_SIZE], line[256];
+	struct error err = {0};
+
+	(void)state;
+	tree_make(root);
+	snprintf(path, sizeof(path), "%s/run.json", root);
+	assert_int_equal(file_save(path, put_text, "first", NULL), 0);
+	assert_int_equal(file_save(path, put_half, "no more", &err), -EPROTO);
+	snprintf(line, sizeof(line), "%s: no more", path);
+	assert_string_equal(err.message, line);
+	holds(path, "first");
+	assert_int_equal(files_in(root), 1);
+	tree_remove(root);
+}
+
+static void what_a_killed_writer_left_is_replaced(void **state)
+{
+	char root[TREE_PATH], path[PATH_SIZE], left[64];
+
+	(void)state;
+	tree_make(root);
+	snprintf(path, sizeof(path), "%s/run.json", root);
+	snprintf(left, sizeof(left), "/.run.json.%ld.tmp", (long)getpid());
+	tree_put(root, left, "half of a longer file");
+	assert_int_equal(file_save(path, put_text, "whole", NULL), 0);
+	holds(path, "whole");
+	assert_int_equal(files_in(root), 1);
+	tree_remove(root);
+}
+
+static void a_device_is_written_to_and_not_replaced(void **state)
+{
+	struct error err = {0};
+	struct stat about;
+
+	(void)state;
+	assert_int_equal(file_save("/dev/null", put_text, "text", NULL), 0);
+	assert_int_equal(file_save("/dev/full", put_text, "text", &err), -ENOSPC);
+	assert_string_equal(err.message,
+			    "/dev/full: can't write: No space left on device");
+	assert_int_equal(stat("/dev/full", &about), 0);
+	assert_true(S_ISCHR(about.st_mode));
+}
+
+static void a_folder_that_is_not_there_is_named(void **state)
+{
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(file_save("/nowhere/run.json", put_text, "", &err), -ENOENT);
+	assert_string_equal(err.message, "/nowhere/run.json: can't write: No such file "
+					 "or directory");
+	assert_int_equal(file_save("/tmp", put_text, "", &err), -EISDIR);
+}
+
+/* In a child: limits stay with it. Exit status 0: nothing half-written is left. */
+static int save_too_much(const char *root, const char *path, int code)
+{
+	size_t much = 1 << 20;
+	int result = file_save(path, put_much, &much, NULL);
+
+	if (result != -code)
+		return 1;
+	if (files_in(root) != 1)
+		return 2;
+	holds(path, "first");
+	return 0;
+}
+
+static int status_of(pid_t child)
+{
+	int status = -1;
+
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void a_file_too_large_is_taken_back(void **state)
+{
+	char root[TREE_PATH], path[PATH_SIZE];
+	pid_t child;
+
+	(void)state;
+	tree_make(root);
+	snprintf(path, sizeof(path), "%s/run.json", root);
+	assert_int_equal(file_save(path, put_text, "first", NULL), 0);
+	child = fork();
+	if (child == 0) {
+		struct rlimit limit = {65536, 65536};
+
+		signal(SIGXFSZ, SIG_IGN);
+		setrlimit(RLIMIT_FSIZE, &limit);
+		_exit(save_too_much(root, path, EFBIG));
+	}
+	assert_int_equal(status_of(child), 0);
+	tree_remove(root);
+}
+
+enum { NO_MOUNT = 77 };
+
+static void a_full_disk_is_taken_back(void **state)
+{
+	char root[TREE_PATH], path[PATH_SIZE];
+	pid_t child;
+	int status;
+
+	(void)state;
+	tree_make(root);
+	snprintf(path, sizeof(path), "%s/run.json", root);
+	child = fork();
+	if (child == 0) {
+		if (unshare(CLONE_NEWNS) < 0 ||
+		    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+		    mount("none", root, "tmpfs", 0, "size=64k") < 0)
+			_exit(NO_MOUNT);
+		if (file_save(path, put_text, "first", NULL) < 0)
+			_exit(3);
+		_exit(save_too_much(root, path, ENOSPC));
+	}
+	status = status_of(child);
+	tree_remove(root);
+	if (status == NO_MOUNT)
+		skip();
+	assert_int_equal(status, 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_is_replaced_whole),
+		cmocka_unit_test(a_failure_leaves_the_old_file_and_nothing_else),
+		cmocka_unit_test(what_a_killed_writer_left_is_replaced),
+		cmocka_unit_test(a_device_is_written_to_and_not_replaced),
+		cmocka_unit_test(a_folder_that_is_not_there_is_named),
+		cmocka_unit_test(a_file_too_large_is_taken_back),
+		cmocka_unit_test(a_full_disk_is_taken_back),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("file", tests, NULL, NULL);
+}

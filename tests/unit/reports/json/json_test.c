@@ -1,0 +1,475 @@
+#include "loader/base/error.h"
+#include "profiler/profile.h"
+#include "reports/json/field.h"
+#include "reports/json/json.h"
+#include "tests/lib/nomem.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define KEPT "tests/data/run-whatif.json"
+
+static char *write_text(const struct profile *profile)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(json_result_write(profile, out, NULL), 0);
+	fclose(out);
+	return text;
+}
+
+static char *read_file(const char *path)
+{
+	char *text = calloc(1, JSON_RESULT_MAX);
+	FILE *in = fopen(path, "r");
+
+	assert_non_null(in);
+	assert_true(fread(text, 1, JSON_RESULT_MAX - 1, in) > 0);
+	fclose(in);
+	return text;
+}
+
+static void what_is_read_is_written_again_unchanged(void **state)
+{
+	struct profile profile;
+	char *kept = read_file(KEPT), *text;
+
+	(void)state;
+	assert_int_equal(json_result_load(KEPT, &profile, NULL), 0);
+	text = write_text(&profile);
+	assert_string_equal(text, kept);
+	free(text);
+	free(kept);
+	profile_free(&profile);
+}
+
+/* Puts something known into every member that the tables name. */
+static void fill(const struct field *fields, void *to)
+{
+	static uint64_t number = 7;
+
+	for (; fields->path != NULL; fields++) {
+		void *at = (char *)to + fields->offset;
+
+		number++;
+		switch (fields->type) {
+		case FIELD_TEXT:
+			profile_text(at, "text %s", fields->path);
+			break;
+		case FIELD_COUNT:
+			*(uint64_t *)at = number;
+			break;
+		case FIELD_UNSIGNED:
+		case FIELD_INDEX:
+			*(unsigned *)at = (unsigned)number;
+			break;
+		case FIELD_FLAG:
+		case FIELD_YES:
+			*(bool *)at = true;
+			break;
+		case FIELD_ANSWER:
+			*(int *)at = number % 2;
+			break;
+		case FIELD_NUMBER:
+			*(double *)at = -.125 * (double)number;
+			break;
+		case FIELD_SPEEDS:
+			memcpy(at, (double[]){1, .5}, 2 * sizeof(double));
+			break;
+		case FIELD_SHARE:
+		case FIELD_ESTIMATE:
+			*(struct interval *)at =
+				(struct interval){(double)number, .25, NAN};
+			break;
+		case FIELD_WORDS:
+			*(char ***)at = calloc(3, sizeof(char *));
+			profile_text(&(*(char ***)at)[0], "./train");
+			profile_text(&(*(char ***)at)[1], "a\nb \"\xff\"");
+			break;
+		case FIELD_HISTOGRAM:
+			*(struct profile_histogram *)at =
+				(struct profile_histogram){.5, 2, calloc(2, 8)};
+			break;
+		case FIELD_END:
+			break;
+		}
+	}
+}
+
+static void every_member_finds_its_way_back(void **state)
+{
+	struct profile profile, again;
+	char *text, *second;
+
+	(void)state;
+	profile_init(&profile);
+	fill(field_profile, &profile);
+	for (const struct field_list *list = field_lists; list->path != NULL; list++)
+		fill(list->fields, list->add(&profile));
+	text = write_text(&profile);
+	for (const struct field *field = field_profile; field->path != NULL; field++) {
+		const char *dot = strrchr(field->path, '.');
+
+		assert_non_null(strstr(text, dot == NULL ? field->path : dot + 1));
+	}
+	assert_int_equal(json_result_read(text, strlen(text), &again, NULL), 0);
+	assert_string_equal(again.command[1], "a\nb \"\\xff\"");
+	assert_int_equal(again.windows[0].misses, profile.windows[0].misses);
+	assert_true(again.stalls.prep.value == profile.stalls.prep.value);
+	assert_true(isnan(again.stalls.prep.high));
+	second = write_text(&again);
+	assert_string_equal(second, text);
+	free(text);
+	free(second);
+	profile_free(&profile);
+	profile_free(&again);
+}
+
+static void the_unknown_is_absent(void **state)
+{
+	struct profile profile;
+	char *text;
+
+	(void)state;
+	profile_init(&profile);
+	text = write_text(&profile);
+	assert_null(strstr(text, "stalls\": {"));
+	assert_null(strstr(text, "null"));
+	assert_null(strstr(text, "target_status"));
+	free(text);
+	profile_free(&profile);
+}
+
+/* Beyond the machine's cores a prediction may have bounds and no value. */
+static void bounds_without_a_value_are_kept(void **state)
+{
+	struct profile profile, again;
+	struct profile_prediction *prediction;
+	char *text;
+
+	(void)state;
+	profile_init(&profile);
+	prediction = profile_add_prediction(&profile);
+	prediction->change.cache_share = 0;
+	prediction->per_s = (struct interval){NAN, 100, 190};
+	text = write_text(&profile);
+	assert_null(strstr(text, "\"value\""));
+	assert_int_equal(json_result_read(text, strlen(text), &again, NULL), 0);
+	assert_true(isnan(again.predictions[0].per_s.value));
+	assert_true(again.predictions[0].per_s.low == 100);
+	assert_true(again.predictions[0].per_s.high == 190);
+	assert_true(again.predictions[0].change.cache_share == 0);
+	assert_true(profile_change_equal(&again.predictions[0].change,
+					 &profile.predictions[0].change));
+	free(text);
+	profile_free(&profile);
+	profile_free(&again);
+}
+
+static void speeds_of_jobs_are_numbers_above_0(void **state)
+{
+	static const char *const wrong[] = {"[1, 0]", "[-1]", "[\"fast\"]", "2",
+					    "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		struct error err = {0};
+		struct profile profile;
+		char text[160];
+
+		snprintf(text, sizeof(text),
+			 "{\"schema\": \"dsa.result/1\", \"predictions\": "
+			 "[{\"change\": {\"job_speeds\": %s}}]}",
+			 wrong[i]);
+		assert_int_equal(json_result_read(text, strlen(text), &profile, &err),
+				 -EBADMSG);
+		assert_non_null(strstr(err.message, "change.job_speeds"));
+	}
+}
+
+static void changes_of_jobs_are_told_apart(void **state)
+{
+	struct profile_change a, b;
+
+	(void)state;
+	profile_change_init(&a);
+	profile_change_init(&b);
+	a.jobs = b.jobs = 2;
+	a.share = true;
+	assert_false(profile_change_equal(&a, &b));
+	b.share = true;
+	a.job_speed[0] = a.job_speed[1] = b.job_speed[0] = 1;
+	b.job_speed[1] = .5;
+	assert_false(profile_change_equal(&a, &b));
+	a.job_speed[1] = .5;
+	assert_true(profile_change_equal(&a, &b));
+}
+
+static void draws_are_kept_side_by_side(void **state)
+{
+	struct profile profile, again;
+	char *text;
+
+	(void)state;
+	profile_init(&profile);
+	*profile_add_draw(&profile) = (struct profile_draw){110000, .0025, .004};
+	*profile_add_draw(&profile) = (struct profile_draw){UNKNOWN, NAN, .005};
+	text = write_text(&profile);
+	assert_non_null(strstr(text, "    \"bytes\": [110000, null],\n"
+				     "    \"fetch_s\": [0.0025, null],\n"
+				     "    \"prep_s\": [0.004, 0.005]\n  },\n"));
+	assert_int_equal(json_result_read(text, strlen(text), &again, NULL), 0);
+	assert_int_equal(again.draw_count, 2);
+	assert_int_equal(again.draws[0].bytes, 110000);
+	assert_true(again.draws[0].fetch_s == .0025);
+	assert_int_equal(again.draws[1].bytes, UNKNOWN);
+	assert_true(isnan(again.draws[1].fetch_s) && again.draws[1].prep_s == .005);
+	free(text);
+	profile_free(&profile);
+	profile_free(&again);
+}
+
+static void whether_it_was_covered_may_be_unknown(void **state)
+{
+	struct profile profile, again;
+	char *text;
+
+	(void)state;
+	profile_init(&profile);
+	for (int covered = -1; covered <= 1; covered++)
+		profile_add_verification(&profile)->covered = covered;
+	text = write_text(&profile);
+	assert_int_equal(json_result_read(text, strlen(text), &again, NULL), 0);
+	assert_int_equal(again.verification_count, 3);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(again.verifications[i].covered, i - 1);
+	free(text);
+	profile_free(&profile);
+	profile_free(&again);
+}
+
+static void refuses(const char *text, int code, const char *message)
+{
+	struct error err = {0};
+	struct profile profile;
+
+	assert_int_equal(json_result_read(text, strlen(text), &profile, &err), -code);
+	assert_string_equal(err.message, message);
+	assert_null(profile.version);
+	profile_free(&profile);
+}
+
+static void other_schemas_are_refused_by_name(void **state)
+{
+	(void)state;
+	refuses("{\"schema\": \"dsa.result/2\"}", EPROTO,
+		"has schema \"dsa.result/2\", this dsa reads \"dsa.result/1\"; use the "
+		"dsa that wrote it");
+	refuses("{\"schema\": 1}", EBADMSG,
+		"has no \"schema\": it is not a result of dsa");
+	refuses("[]", EBADMSG, "has no \"schema\": it is not a result of dsa");
+}
+
+static void broken_files_are_named(void **state)
+{
+	(void)state;
+	refuses("{\"schema\": \"dsa.res", EBADMSG,
+		"line 1, column 19: premature end of input near '\"dsa.res'");
+	refuses("", EBADMSG, "line 1, column 0: '[' or '{' expected near end of file");
+	refuses("{\"schema\": NaN}", EBADMSG,
+		"line 1, column 14: invalid token near 'NaN'");
+	refuses("{\"schema\": 1e999}", EBADMSG,
+		"line 1, column 16: real number overflow near '1e999'");
+}
+
+#define RESULT(member) "{\"schema\": \"dsa.result/1\", " member "}"
+
+static void wrong_kinds_are_named(void **state)
+{
+	(void)state;
+	refuses(RESULT("\"rates\": {\"real_per_s\": {\"value\": \"x\"}}"), EBADMSG,
+		"rates.real_per_s: value: should be a number");
+	refuses(RESULT("\"rates\": []"), EBADMSG,
+		"rates.real_per_s: should be in an object");
+	refuses(RESULT("\"run\": {\"seed\": -1}"), EBADMSG,
+		"run.seed: should be a whole number that is not negative");
+	refuses(RESULT("\"run\": {\"command\": [1]}"), EBADMSG,
+		"run.command: should be a text");
+	refuses(RESULT("\"windows\": [{}, {\"used\": 1}]"), EBADMSG,
+		"windows[1]: used: should be true or false");
+	refuses(RESULT("\"windows\": {}"), EBADMSG, "windows: should be an array");
+	refuses(RESULT("\"environment\": {\"cpu\": 1}"), EBADMSG,
+		"environment.cpu: should be a text");
+	refuses(RESULT("\"histograms\": {\"prep_s\": {\"counts\": [1, -1]}}"), EBADMSG,
+		"histograms.prep_s: should be a whole number that is not negative");
+	refuses(RESULT("\"predictions\": [{\"change\": {\"cores\": -1}}]"), EBADMSG,
+		"predictions[0]: change.cores: should be a whole number that is not "
+		"negative");
+	refuses(RESULT("\"verifications\": [{\"covered\": 1}]"), EBADMSG,
+		"verifications[0]: covered: should be true or false");
+}
+
+#define DRAWS(bytes, fetch, prep)                                                      \
+	RESULT("\"draws\": {\"bytes\": [" bytes "], \"fetch_s\": [" fetch              \
+	       "], \"prep_s\": [" prep "]}")
+#define LENGTHS                                                                        \
+	"draws: should be an object of three arrays, bytes, fetch_s and prep_s, of "   \
+	"one length that is at most 65536"
+
+static void draws_that_do_not_fit_are_refused(void **state)
+{
+	struct error err = {0};
+	struct profile profile;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	refuses(DRAWS("1, 2", "1, 2", "1"), EBADMSG, LENGTHS);
+	refuses(RESULT("\"draws\": []"), EBADMSG, LENGTHS);
+	refuses(RESULT("\"draws\": {\"bytes\": []}"), EBADMSG, LENGTHS);
+	refuses(DRAWS("-1", "1", "1"), EBADMSG,
+		"draws: bytes: should be a whole number that is not negative");
+	refuses(DRAWS("1", "1", "-1"), EBADMSG,
+		"draws: prep_s: should be an array of numbers that are not negative");
+	refuses(DRAWS("1", "\"\"", "1"), EBADMSG,
+		"draws: fetch_s: should be an array of numbers that are not negative");
+	fputs("{\"schema\": \"dsa.result/1\", \"draws\": {\"bytes\": [0", out);
+	for (int i = 0; i < 65536; i++)
+		fputs(",0", out);
+	fputs("], \"fetch_s\": [], \"prep_s\": []}}", out);
+	fclose(out);
+	assert_int_equal(json_result_read(text, size, &profile, &err), -EBADMSG);
+	assert_string_equal(err.message, LENGTHS);
+	free(text);
+}
+
+static void deep_nesting_is_refused(void **state)
+{
+	char *text = malloc(100001);
+	struct profile profile;
+
+	(void)state;
+	memset(text, '[', 100000);
+	text[100000] = '\0';
+	assert_int_equal(json_result_read(text, 100000, &profile, NULL), -EBADMSG);
+	free(text);
+}
+
+static void load_names_the_file(void **state)
+{
+	struct error err = {0};
+	struct profile profile;
+
+	(void)state;
+	assert_int_equal(json_result_load("/nowhere/run.json", &profile, &err),
+			 -ENOENT);
+	assert_string_equal(err.message,
+			    "can't open /nowhere/run.json: No such file or directory");
+	assert_int_equal(json_result_load("/dev/null", &profile, &err), -EBADMSG);
+	assert_string_equal(err.message, "/dev/null: is not a file");
+}
+
+static void is_told(const char *manual, const char *key)
+{
+	const char *at = manual;
+	char entry[128];
+
+	snprintf(entry, sizeof(entry), "Va %s", key);
+	while ((at = strstr(at, entry)) != NULL) {
+		at += strlen(entry);
+		if (*at == '\n' || *at == ' ')
+			return;
+	}
+	fail_msg("man/dsa-result.5 does not tell of %s", key);
+}
+
+static void the_manual_tells_every_key(void **state)
+{
+	char *manual = read_file("man/dsa-result.5");
+
+	(void)state;
+	for (const struct field *field = field_profile; field->path != NULL; field++)
+		is_told(manual, field->path);
+	for (const struct field_list *list = field_lists; list->path != NULL; list++) {
+		is_told(manual, list->path);
+		for (const struct field *field = list->fields; field->path != NULL;
+		     field++)
+			is_told(manual, field->path);
+	}
+	free(manual);
+}
+
+static void *wrapped_malloc(size_t size)
+{
+	return malloc(size);
+}
+
+/* Every allocation of jansson and of ours fails once. */
+static void short_memory_is_an_error(void **state)
+{
+	char *kept = read_file(KEPT);
+	struct profile profile;
+	unsigned nth = 0, step = 1;
+	int result = -1;
+
+	(void)state;
+	json_set_alloc_funcs(wrapped_malloc, free);
+	for (; result != 0; nth += step) {
+		nomem_at(nth + 1);
+		result = json_result_read(kept, strlen(kept), &profile, NULL);
+		nomem_at(0);
+		if (result != 0)
+			assert_true(result == -ENOMEM || result == -EBADMSG);
+		step = nth < 100 ? 1 : 37;
+	}
+	for (nth = 0, result = -1; result != 0; nth += step) {
+		FILE *out = fopen("/dev/null", "w");
+
+		nomem_at(nth + 1);
+		result = json_result_write(&profile, out, NULL);
+		nomem_at(0);
+		assert_true(result == 0 || result == -ENOMEM);
+		fclose(out);
+		step = nth < 100 ? 1 : 37;
+	}
+	assert_true(nth > 1000);
+	json_set_alloc_funcs(malloc, free);
+	profile_free(&profile);
+	free(kept);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_read_is_written_again_unchanged),
+		cmocka_unit_test(every_member_finds_its_way_back),
+		cmocka_unit_test(the_unknown_is_absent),
+		cmocka_unit_test(bounds_without_a_value_are_kept),
+		cmocka_unit_test(speeds_of_jobs_are_numbers_above_0),
+		cmocka_unit_test(changes_of_jobs_are_told_apart),
+		cmocka_unit_test(draws_are_kept_side_by_side),
+		cmocka_unit_test(whether_it_was_covered_may_be_unknown),
+		cmocka_unit_test(other_schemas_are_refused_by_name),
+		cmocka_unit_test(broken_files_are_named),
+		cmocka_unit_test(wrong_kinds_are_named),
+		cmocka_unit_test(draws_that_do_not_fit_are_refused),
+		cmocka_unit_test(deep_nesting_is_refused),
+		cmocka_unit_test(load_names_the_file),
+		cmocka_unit_test(the_manual_tells_every_key),
+		cmocka_unit_test(short_memory_is_an_error),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("json", tests, NULL, NULL);
+}

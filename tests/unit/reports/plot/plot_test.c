@@ -1,0 +1,469 @@
+#include "loader/base/error.h"
+#include "profiler/profile.h"
+#include "reports/common/whatif_curve.h"
+#include "reports/json/json.h"
+#include "reports/plot/plot.h"
+#include "tests/lib/nomem.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static plot_maker *const makers[] = {
+	plot_prep_curve, plot_fetch_curve, plot_windows,
+	plot_cache,      plot_prep_times,  plot_fetch_times,
+	plot_sizes,      plot_gains,       plot_verifications};
+enum { MAKERS = sizeof(makers) / sizeof(makers[0]) };
+
+static struct profile kept;
+
+static int load(void **state)
+{
+	(void)state;
+	return json_result_load("tests/data/run-whatif.json", &kept, NULL);
+}
+
+static int unload(void **state)
+{
+	(void)state;
+	profile_free(&kept);
+	return 0;
+}
+
+static size_t occurrences(const char *text, const char *what)
+{
+	size_t count = 0;
+
+	for (; (text = strstr(text, what)) != NULL; text += strlen(what))
+		count++;
+	return count;
+}
+
+static char *by_hand(const struct plot *plot)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	plot_by_hand(plot, out);
+	fclose(out);
+	return text;
+}
+
+static void every_point_is_within_the_axes(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < MAKERS; i++) {
+		struct plot plot = {0};
+
+		assert_int_equal(makers[i](&kept, &plot), 0);
+		assert_true(plot_has_points(&plot));
+		assert_true(plot.y.low == 0 && plot.x.low < plot.x.high);
+		for (size_t at = 0; at < plot.count; at++)
+			for (size_t n = 0; n < plot.series[at].count; n++) {
+				const struct plot_point *point =
+					&plot.series[at].points[n];
+
+				assert_in_range((int64_t)point->y, 0,
+						(int64_t)plot.y.high);
+				assert_true(point->x >= plot.x.low &&
+					    point->x <= plot.x.high);
+			}
+		for (size_t at = 1; at < plot.y.count; at++)
+			assert_true(plot.y.ticks[at].at > plot.y.ticks[at - 1].at);
+		plot_free(&plot);
+	}
+}
+
+static void ticks_are_round(void **state)
+{
+	static const struct {
+		double most, high;
+		const char *second;
+	} cases[] = {{1912, 2000, "500"},
+		     {3840, 4000, "1000"},
+		     {.37, .4, "0.1"},
+		     {100, 100, "50"},
+		     {0, 1, "0.5"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct plot plot = {0};
+		struct plot_series *series = plot_add(&plot, "", PLOT_CURVE, PLOT_PREP);
+
+		assert_int_equal(plot_point(series, 1, cases[i].most, NAN, NAN), 0);
+		plot_scale_y(&plot);
+		assert_true(fabs(plot.y.high - cases[i].high) < 1e-9);
+		assert_string_equal(plot.y.ticks[1].label, cases[i].second);
+		plot_free(&plot);
+	}
+}
+
+static void a_histogram_shows_only_what_was_counted(void **state)
+{
+	struct profile profile;
+	struct plot plot = {0};
+	static const uint64_t counts[] = {0, 0, 1, 0, 3, 0};
+
+	(void)state;
+	profile_init(&profile);
+	profile.prep_s.low = .001;
+	profile.prep_s.buckets = 6;
+	profile.prep_s.count = calloc(6, sizeof(*profile.prep_s.count));
+	memcpy(profile.prep_s.count, counts, sizeof(counts));
+	assert_int_equal(plot_prep_times(&profile, &plot), 0);
+	assert_int_equal(plot.series[0].count, 3);
+	assert_true(plot.series[0].points[0].y == 25);
+	assert_true(plot.series[0].points[2].y == 75);
+	assert_string_equal(plot.x.ticks[0].label, "4 ms");
+	plot_free(&plot);
+	profile_free(&profile);
+}
+
+static void what_cannot_be_drawn_is_left_out(void **state)
+{
+	struct plot plot = {0};
+	struct plot_series *series = plot_add(&plot, "", PLOT_POINTS, PLOT_PREP);
+
+	(void)state;
+	assert_int_equal(plot_point(series, 1, NAN, 0, 0), 0);
+	assert_int_equal(plot_point(series, INFINITY, 1, 0, 0), 0);
+	assert_int_equal(plot_point(series, 1, 1e300, 0, 0), 0);
+	assert_false(plot_has_points(&plot));
+	assert_int_equal(plot_point(series, 1, 2, NAN, INFINITY), 0);
+	assert_true(series->points[0].low == 2 && series->points[0].high == 2);
+	plot_free(&plot);
+}
+
+static void the_kernels_cache_has_no_hits_to_show(void **state)
+{
+	struct profile profile = kept;
+	struct plot plot = {0};
+	char page[] = "page";
+
+	(void)state;
+	profile.cache = page;
+	assert_int_equal(plot_cache(&profile, &plot), 0);
+	assert_false(plot_has_points(&plot));
+	plot_free(&plot);
+}
+
+static void a_scale_may_begin_anywhere(void **state)
+{
+	struct plot_axis axis = {0};
+
+	(void)state;
+	plot_scale(&axis, .93, 1.95, "×");
+	assert_true(axis.low == .5 && axis.high == 2);
+	assert_int_equal(axis.count, 4);
+	assert_string_equal(axis.ticks[1].label, "1×");
+}
+
+static void add_gain(struct profile *profile, double low, double value, double high)
+{
+	struct profile_prediction *prediction = profile_add_prediction(profile);
+
+	prediction->change.cores = (unsigned)profile->prediction_count;
+	prediction->speedup = (struct interval){value, low, high};
+}
+
+/* Best first, losses and bounds apart, and what has no number not at all. */
+static void gains_stand_in_their_order(void **state)
+{
+	struct profile profile;
+	struct plot plot = {0};
+	char *text;
+
+	(void)state;
+	profile_init(&profile);
+	add_gain(&profile, .5, .6, .7);
+	add_gain(&profile, 1, NAN, 1.9);
+	add_gain(&profile, 1.9, 2, 2.1);
+	profile.predictions[2].change.workers = 128;
+	profile.predictions[2].change.batch = 4096;
+	profile.predictions[2].change.gpu_speed = 2;
+	add_gain(&profile, NAN, NAN, NAN);
+	add_gain(&profile, 1e299, 1e300, 1e301);
+	assert_int_equal(plot_gains(&profile, &plot), 0);
+	assert_int_equal(plot.rows, 3);
+	assert_int_equal(plot.series[0].count, 1);
+	assert_true(plot.series[0].points[0].y == 2.5);
+	assert_true(plot.series[0].points[0].low == 1.9);
+	assert_true(plot.series[1].points[0].y == .5);
+	assert_true(plot.series[2].points[0].y == 1.5);
+	assert_int_equal(plot.label_count, 6);
+	assert_string_equal(plot.labels[0].text,
+			    "3 cores, 128 workers, accelerator...");
+	assert_string_equal(plot.labels[5].text, "0.60× (0.50 to 0.70)");
+	text = by_hand(&plot);
+	assert_int_equal(occurrences(text, "stroke-dasharray=\"3 2\""), 1);
+	free(text);
+	plot_free(&plot);
+	profile_free(&profile);
+}
+
+/* More than there is room for: those that change least are left out. */
+static void the_largest_gains_are_shown(void **state)
+{
+	struct profile profile;
+	struct plot plot = {0};
+
+	(void)state;
+	profile_init(&profile);
+	for (int i = 0; i < 40; i++)
+		add_gain(&profile, NAN, 1 + i / 100., NAN);
+	assert_int_equal(plot_gains(&profile, &plot), 0);
+	assert_int_equal(plot.rows, 12);
+	assert_int_equal(plot.series[0].count, 12);
+	assert_true(fabs(plot.series[0].points[0].x - 1.39) < 1e-9);
+	plot_free(&plot);
+	profile_free(&profile);
+}
+
+static void the_diagonal_is_where_predictions_are_right(void **state)
+{
+	struct plot plot = {0};
+	const struct plot_series *line = &plot.series[2];
+
+	(void)state;
+	assert_int_equal(plot_verifications(&kept, &plot), 0);
+	assert_int_equal(plot.series[0].count + plot.series[1].count, 5);
+	assert_int_equal(plot.series[1].count, 1);
+	assert_true(plot.x.high == plot.y.high);
+	assert_true(line->points[1].x == line->points[1].y);
+	plot_free(&plot);
+}
+
+static const struct plot_series *series_of(const struct plot *plot, const char *name)
+{
+	for (size_t i = 0; i < plot->count; i++)
+		if (strcmp(plot->series[i].name, name) == 0)
+			return &plot->series[i];
+	fail_msg("no series '%s'", name);
+	return NULL;
+}
+
+/* Cores from 1 to 8 for a run of 4; changes of more than one thing are not on it. */
+static void curves_run_through_the_run_itself(void **state)
+{
+	struct whatif_curves curves;
+	struct plot cores = {0}, shares = {0};
+	const struct plot_point *own;
+
+	(void)state;
+	assert_int_equal(whatif_curves_make(&kept, &curves), 0);
+	assert_int_equal(curves.cores.prediction_count, 8);
+	assert_int_equal(curves.cache.prediction_count, 11);
+	assert_int_equal(plot_cores(&kept, &curves, &cores), 0);
+	assert_int_equal(series_of(&cores, "predicted")->count, 8);
+	assert_int_equal(series_of(&cores, "measured")->count, 2);
+	own = series_of(&cores, "this run")->points;
+	assert_true(own->x == 4 && own->y == kept.rates.real.value);
+	assert_int_equal(plot_shares(&kept, &curves, &shares), 0);
+	assert_int_equal(series_of(&shares, "predicted")->count, 11);
+	assert_int_equal(series_of(&shares, "measured")->count, 2);
+	assert_true(series_of(&shares, "this run")->points->x == 35);
+	plot_free(&cores);
+	plot_free(&shares);
+	whatif_curves_free(&curves);
+}
+
+/* At least to 8, at most 17 points, however many cores a file says. */
+static void curves_have_few_points(void **state)
+{
+	static const struct {
+		uint64_t cores;
+		size_t points;
+	} cases[] = {{1, 8}, {5, 10}, {64, 17}, {1 << 20, 17}};
+	struct profile profile = kept;
+
+	(void)state;
+	profile.rates.real.value = 1; /* the model won't agree: nothing to simulate */
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct whatif_curves curves;
+
+		profile.cores = cases[i].cores;
+		assert_int_equal(whatif_curves_make(&profile, &curves), 0);
+		assert_int_equal(curves.cores.prediction_count, cases[i].points);
+		whatif_curves_free(&curves);
+	}
+}
+
+static void bounds_are_an_area_of_their_own(void **state)
+{
+	struct whatif_curves curves = {.policy = "minio"};
+	struct plot plot = {0};
+	const char *pale;
+	char *text;
+
+	(void)state;
+	profile_init(&curves.cores);
+	for (unsigned i = 1; i <= 4; i++) {
+		struct profile_prediction *prediction =
+			profile_add_prediction(&curves.cores);
+
+		prediction->change.cores = i;
+		prediction->per_s =
+			(struct interval){i < 3 ? 10 * i : NAN, 9 * i, 20 * i};
+	}
+	assert_int_equal(plot_cores(&kept, &curves, &plot), 0);
+	assert_int_equal(series_of(&plot, "predicted")->count, 2);
+	assert_int_equal(series_of(&plot, "only bounds are known")->count, 2);
+	text = by_hand(&plot);
+	pale = strstr(text, "fill-opacity=\".12\"");
+	assert_non_null(pale);
+	free(text);
+	plot_free(&plot);
+	profile_free(&curves.cores);
+}
+
+static void a_run_that_can_not_tell_has_no_curves(void **state)
+{
+	struct profile profile = kept;
+	struct whatif_curves curves;
+	struct plot plot = {0};
+
+	(void)state;
+	profile.window_count = 0;
+	assert_int_equal(whatif_curves_make(&profile, &curves), 0);
+	assert_int_equal(curves.cores.prediction_count, 0);
+	assert_int_equal(plot_cores(&profile, &curves, &plot), 0);
+	assert_int_equal(series_of(&plot, "predicted")->count, 0);
+	plot_free(&plot);
+	whatif_curves_free(&curves);
+}
+
+static void short_memory_makes_no_plot(void **state)
+{
+	struct plot plot = {0};
+	int result;
+
+	(void)state;
+	nomem_at(1);
+	result = plot_gains(&kept, &plot);
+	nomem_at(0);
+	assert_int_equal(result, -ENOMEM);
+	plot_free(&plot);
+}
+
+static void short_memory_makes_no_curve(void **state)
+{
+	(void)state;
+	for (unsigned nth = 1; nth < 40; nth++) {
+		struct whatif_curves curves;
+		int result;
+
+		nomem_at(nth);
+		result = whatif_curves_make(&kept, &curves);
+		nomem_at(0);
+		assert_int_equal(result, -ENOMEM);
+		assert_int_equal(curves.cores.prediction_count, 0);
+	}
+}
+
+static void every_window_has_its_mark(void **state)
+{
+	struct plot plot = {0};
+	size_t circles = 0, hollow = 0;
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < kept.window_count; i++) {
+		circles += strcmp(kept.windows[i].kind, "synthetic") == 0;
+		hollow += strcmp(kept.windows[i].kind, "real") == 0 &&
+			  !kept.windows[i].used;
+	}
+	assert_int_equal(plot_windows(&kept, &plot), 0);
+	text = by_hand(&plot);
+	assert_int_equal(occurrences(text, "<circle"), circles);
+	assert_int_equal(occurrences(text, "fill=\"var(--surface)\""), hollow);
+	free(text);
+	plot_free(&plot);
+}
+
+/* Colours are the page's, ids begin with the plot's, nothing of gnuplot's own is left. */
+static void gnuplot_draws_for_the_page(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < MAKERS; i++) {
+		struct plot plot = {0};
+		struct error err = {0};
+		char *text = NULL, id[64];
+		size_t size;
+		FILE *out = open_memstream(&text, &size);
+		int result;
+
+		makers[i](&kept, &plot);
+		result = plot_by_gnuplot(&plot, out, &err);
+		fclose(out);
+		if (result == -ENOENT) {
+			free(text);
+			plot_free(&plot);
+			skip();
+		}
+		assert_int_equal(result, 0);
+		snprintf(id, sizeof(id), "id=\"%s-", plot.id);
+		assert_int_equal(occurrences(text, "id=\""), occurrences(text, id));
+		snprintf(id, sizeof(id), "id='%s-", plot.id);
+		assert_int_equal(occurrences(text, "id='"), occurrences(text, id));
+		assert_int_equal(occurrences(text, "rgb("), 0);
+		assert_int_equal(occurrences(text, "xlink"), 0);
+		assert_int_equal(occurrences(text, "<title"), 1);
+		assert_int_equal(occurrences(text, "</svg>"), 1);
+		free(text);
+		plot_free(&plot);
+	}
+}
+
+static void a_missing_gnuplot_is_an_error(void **state)
+{
+	char *path = strdup(getenv("PATH"));
+	struct plot plot = {0};
+	struct error err = {0};
+	FILE *out = fopen("/dev/null", "w");
+
+	(void)state;
+	plot_prep_curve(&kept, &plot);
+	setenv("PATH", "/nowhere", 1);
+	assert_int_equal(plot_by_gnuplot(&plot, out, &err), -ENOENT);
+	assert_string_equal(err.message,
+			    "gnuplot drew nothing: No such file or directory");
+	setenv("PATH", path, 1);
+	plot_free(&plot);
+	free(path);
+	fclose(out);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_point_is_within_the_axes),
+		cmocka_unit_test(ticks_are_round),
+		cmocka_unit_test(a_histogram_shows_only_what_was_counted),
+		cmocka_unit_test(what_cannot_be_drawn_is_left_out),
+		cmocka_unit_test(the_kernels_cache_has_no_hits_to_show),
+		cmocka_unit_test(a_scale_may_begin_anywhere),
+		cmocka_unit_test(gains_stand_in_their_order),
+		cmocka_unit_test(the_largest_gains_are_shown),
+		cmocka_unit_test(the_diagonal_is_where_predictions_are_right),
+		cmocka_unit_test(curves_run_through_the_run_itself),
+		cmocka_unit_test(curves_have_few_points),
+		cmocka_unit_test(bounds_are_an_area_of_their_own),
+		cmocka_unit_test(a_run_that_can_not_tell_has_no_curves),
+		cmocka_unit_test(short_memory_makes_no_plot),
+		cmocka_unit_test(short_memory_makes_no_curve),
+		cmocka_unit_test(every_window_has_its_mark),
+		cmocka_unit_test(gnuplot_draws_for_the_page),
+		cmocka_unit_test(a_missing_gnuplot_is_an_error),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("plot", tests, load, unload);
+}
