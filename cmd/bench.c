@@ -101,7 +101,7 @@ static json_t *path_json(const char *path)
 	return text;
 }
 
-static json_t *work_json(const struct stage_work *work)
+static json_t *work_json(const struct bench_work *work)
 {
 	return json_pack("{s:I,s:I,s:I,s:f,s:f,s:I,s:f,s:f,s:f}", "samples",
 			 (json_int_t)work->samples, "bytes", (json_int_t)work->bytes,
@@ -112,7 +112,7 @@ static json_t *work_json(const struct stage_work *work)
 			 "samples_per_cpu_s", work->samples_per_cpu_s);
 }
 
-static void name_failures(const struct stage_work *work)
+static void name_failures(const struct bench_work *work)
 {
 	if (work->failures > 0)
 		fprintf(stderr, "samples that could not be used: %" PRIu64 "\n",
@@ -121,8 +121,8 @@ static void name_failures(const struct stage_work *work)
 
 /* ---- fetch ---- */
 
-static int fetch_json(const struct bench *bench, const struct stage_fetch *stage,
-		      const unsigned *depths, const struct stage_work *work,
+static int fetch_json(const struct bench *bench, const struct bench_fetch *stage,
+		      const unsigned *depths, const struct bench_work *work,
 		      unsigned count)
 {
 	json_t *points = json_array();
@@ -136,11 +136,11 @@ static int fetch_json(const struct bench *bench, const struct stage_fetch *stage
 	return finish_json(json_pack("{s:s,s:o,s:s,s:s,s:s,s:o}", "stage", "fetch",
 				     "dataset", path_json(bench->options.dataset),
 				     "cache", bench->options.cache, "engine",
-				     stage_fetch_engine(stage), "reason",
-				     stage_fetch_reason(stage), "points", points));
+				     bench_fetch_engine(stage), "reason",
+				     bench_fetch_reason(stage), "points", points));
 }
 
-static void fetch_line(unsigned depth, const struct stage_work *work)
+static void fetch_line(unsigned depth, const struct bench_work *work)
 {
 	printf("%5u %9.1f %12.0f %14.1f %14.1f\n", depth, work->bytes_per_s / MILLION,
 	       work->samples_per_s, MILLION / work->samples_per_cpu_s,
@@ -148,23 +148,23 @@ static void fetch_line(unsigned depth, const struct stage_work *work)
 	fflush(stdout);
 }
 
-static int measure_fetch(const struct bench *bench, struct stage_fetch *stage,
+static int measure_fetch(const struct bench *bench, struct bench_fetch *stage,
 			 struct error *err)
 {
 	unsigned depths[DEPTHS] = {1, 2, 4, 8, 16, 32}, count = DEPTHS;
-	struct stage_work work[DEPTHS];
+	struct bench_work work[DEPTHS];
 	int rc = 0;
 
 	if (bench->settings.fetch_depth > 0) {
 		depths[0] = bench->settings.fetch_depth;
 		count = 1;
 	}
-	fprintf(stderr, "%s\n", stage_fetch_reason(stage));
+	fprintf(stderr, "%s\n", bench_fetch_reason(stage));
 	if (!bench->json)
 		printf("%5s %9s %12s %14s %14s\n", "depth", "MB/s", "samples/s",
 		       "CPU us/sample", "MB of storage");
 	for (unsigned i = 0; rc == 0 && i < count; i++) {
-		rc = stage_fetch_run(stage, depths[i],
+		rc = bench_fetch_run(stage, depths[i],
 				     bench->settings.steps * bench->options.batch,
 				     &work[i], err);
 		if (rc == 0 && !bench->json)
@@ -192,7 +192,7 @@ static int run_fetch(int argc, char **argv)
 				      1u << SETTING_WORKERS | 1u << SETTING_CACHE |
 				      1u << SETTING_PREFETCH | 1u << SETTING_DELAY};
 	const struct dsa_config config = {.cache = "none"};
-	struct stage_fetch *stage;
+	struct bench_fetch *stage;
 	struct error err = {0};
 	int status;
 
@@ -209,12 +209,12 @@ static int run_fetch(int argc, char **argv)
 		cmd_fail(&err);
 		return 2;
 	}
-	stage = stage_fetch_open(&bench.options,
+	stage = bench_fetch_open(&bench.options,
 				 bench.settings.steps * bench.options.batch, &err);
 	if (stage == NULL)
 		return cmd_fail(&err);
 	status = measure_fetch(&bench, stage, &err);
-	stage_fetch_close(stage);
+	bench_fetch_close(stage);
 	return status;
 }
 
@@ -227,7 +227,7 @@ static const struct command command_fetch = {
 
 /* ---- prep ---- */
 
-static int prep_json(const struct bench *bench, const struct stage_prep *prep)
+static int prep_json(const struct bench *bench, const struct bench_prep *prep)
 {
 	json_t *all = work_json(&prep->work);
 	json_t *more = json_pack(
@@ -242,9 +242,9 @@ static int prep_json(const struct bench *bench, const struct stage_prep *prep)
 	return finish_json(all);
 }
 
-static void prep_text(const struct stage_prep *prep)
+static void prep_text(const struct bench_prep *prep)
 {
-	const struct stage_work *work = &prep->work;
+	const struct bench_work *work = &prep->work;
 
 	printf("%-18s%12u\n", "workers", prep->workers);
 	printf("%-18s%12" PRIu64 "\n", "samples", work->samples);
@@ -269,7 +269,7 @@ static const struct argp prep_argp = {
 static int run_prep(int argc, char **argv)
 {
 	const struct dsa_config config = {0};
-	struct stage_prep prep = {0};
+	struct bench_prep prep = {0};
 	struct bench bench = {0};
 	struct progress progress;
 	struct error err = {0};
@@ -280,7 +280,7 @@ static int run_prep(int argc, char **argv)
 	if (status != 0)
 		return status;
 	progress_begin(&progress, "percent", 100);
-	status = stage_prep_run(&bench.options, bench.settings.steps, show, &progress,
+	status = bench_prep_run(&bench.options, bench.settings.steps, show, &progress,
 				&prep, &err);
 	progress_end(&progress);
 	if (status < 0)
@@ -301,7 +301,7 @@ static const struct command command_prep = {
 
 /* ---- ring ---- */
 
-static int ring_json(const struct stage_ring *ring)
+static int ring_json(const struct bench_ring *ring)
 {
 	return finish_json(json_pack(
 		"{s:s,s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:b}", "stage", "ring", "batches",
@@ -311,7 +311,7 @@ static int ring_json(const struct stage_ring *ring)
 		ring->p99_s, "huge_pages", (int)ring->huge));
 }
 
-static void ring_text(const struct stage_ring *ring)
+static void ring_text(const struct bench_ring *ring)
 {
 	printf("%-18s%12.1f\n", "MB a batch", (double)ring->batch_bytes / MILLION);
 	printf("%-18s%12.0f\n", "batches/s", ring->batches_per_s);
@@ -333,7 +333,7 @@ static int run_ring(int argc, char **argv)
 				      ~(1u << SETTING_BATCH | 1u << SETTING_CORES |
 					1u << SETTING_PREFETCH | 1u << SETTING_STEPS)};
 	const struct dsa_config config = {.dataset = "synthetic"};
-	struct stage_ring ring = {0};
+	struct bench_ring ring = {0};
 	struct error err = {0};
 	int status;
 
@@ -341,7 +341,7 @@ static int run_ring(int argc, char **argv)
 	status = prepare(&bench, &config);
 	if (status != 0)
 		return status;
-	if (stage_ring_run(&bench.options, bench.settings.steps, &ring, &err) < 0)
+	if (bench_ring_run(&bench.options, bench.settings.steps, &ring, &err) < 0)
 		return cmd_fail(&err);
 	if (bench.json)
 		return ring_json(&ring);

@@ -13,16 +13,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct outlet;
+struct batch_sink;
 
 /* One place of a finished batch, in order. */
-struct outlet_sample {
+struct batch_sink_sample {
 	uint32_t sample, label; /* UINT32_MAX of a hole */
 	uint64_t seats;         /* who it is for; UINT64_MAX: all */
 	bool hole;              /* no sample could be had for this place */
 };
 
-struct outlet_batch {
+struct batch_sink_batch {
 	uint64_t epoch, step;
 	uint32_t count; /* places, holes too: as reserved */
 	uint32_t good;  /* samples: places 0..good-1; the holes come last, but where the
@@ -34,36 +34,36 @@ struct outlet_batch {
 	uint32_t stolen;   /* positions used beyond it */
 };
 
-struct outlet_ops {
+struct batch_sink_ops {
 	/* Takes room for `count` samples for this slot. False: there is none now.
 	 * thrown: the batch will be discarded, not published. */
-	bool (*reserve)(struct outlet *outlet, uint32_t slot, uint32_t count,
+	bool (*reserve)(struct batch_sink *sink, uint32_t slot, uint32_t count,
 			bool thrown);
 
 	/* Where sample `at` of the slot goes. */
-	void *(*sample)(struct outlet *outlet, uint32_t slot, uint32_t at);
+	void *(*sample)(struct batch_sink *sink, uint32_t slot, uint32_t at);
 
 	/* The oldest reserved batch is finished; samples: batch->count of them. */
-	void (*publish)(struct outlet *outlet, uint32_t slot,
-			const struct outlet_batch *batch,
-			const struct outlet_sample *samples);
+	void (*publish)(struct batch_sink *sink, uint32_t slot,
+			const struct batch_sink_batch *batch,
+			const struct batch_sink_sample *samples);
 
 	/* The oldest reserved batch is not wanted. */
-	void (*discard)(struct outlet *outlet, uint32_t slot);
+	void (*discard)(struct batch_sink *sink, uint32_t slot);
 
 	/* Nothing that is reserved will be published: the stream goes back. */
-	void (*rewind)(struct outlet *outlet);
+	void (*rewind)(struct batch_sink *sink);
 
 	/* Wakes readers that wait: the data ended, or failed. */
-	void (*wake)(struct outlet *outlet);
+	void (*wake)(struct batch_sink *sink);
 
 	/* True: what is published counts as delivered, nobody takes it back. */
 	bool final;
 };
 
-/* The first member of every outlet. */
-struct outlet {
-	const struct outlet_ops *ops;
+/* The first member of every sink. */
+struct batch_sink {
+	const struct batch_sink_ops *ops;
 };
 
 #endif

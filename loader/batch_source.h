@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct delivery;
+struct batch_source;
 struct dsa_batch;
 struct dsa_stats;
 struct error;
@@ -21,10 +21,10 @@ struct plan_rest;
 struct trace;
 struct trace_process;
 
-enum { DELIVERY_SLOTS = 1024 }; /* dsa_batch.slot is below it */
+enum { BATCH_SOURCE_SLOTS = 1024 }; /* dsa_batch.slot is below it */
 
 /* All outlive the delivery. */
-struct delivery_config {
+struct batch_source_config {
 	struct options *options;
 	struct trace *trace;           /* NULL: no session */
 	struct trace_process *process; /* counters go here */
@@ -34,42 +34,43 @@ struct delivery_config {
 };
 
 /* From when to when the caller waited. CLOCK_MONOTONIC, nanoseconds. */
-struct delivery_wait {
+struct batch_source_wait {
 	uint64_t asked_ns, delivered_ns;
 };
 
-struct delivery_ops {
+struct batch_source_ops {
 	/* As dsa_next() (err instead of dsa_why()), without the batch's number. */
-	int (*next)(struct delivery *delivery, struct dsa_batch *batch,
-		    struct delivery_wait *wait, struct error *err);
-	int (*release)(struct delivery *delivery, const struct dsa_batch *batch,
+	int (*next)(struct batch_source *delivery, struct dsa_batch *batch,
+		    struct batch_source_wait *wait, struct error *err);
+	int (*release)(struct batch_source *delivery, const struct dsa_batch *batch,
 		       struct error *err);
-	unsigned (*held)(const struct delivery *delivery); /* batches */
+	unsigned (*held)(const struct batch_source *delivery); /* batches */
 
 	/* A next() that waits, and all later ones, return 0 soon. */
-	void (*stop)(struct delivery *delivery);
+	void (*stop)(struct batch_source *delivery);
 
 	/* dsa_compute() was busy at this rate, samples/s. */
-	void (*emulated)(struct delivery *delivery, double rate);
+	void (*emulated)(struct batch_source *delivery, double rate);
 
 	/* Fills what the process's counters do not say. */
-	void (*stats)(const struct delivery *delivery, struct dsa_stats *stats);
+	void (*stats)(const struct batch_source *delivery, struct dsa_stats *stats);
 
-	const char *(*class_name)(const struct delivery *delivery, uint32_t label);
-	void (*close)(struct delivery *delivery);
+	const char *(*class_name)(const struct batch_source *delivery, uint32_t label);
+	void (*close)(struct batch_source *delivery);
 };
 
 /* The first member of every delivery. */
-struct delivery {
-	const struct delivery_ops *ops;
+struct batch_source {
+	const struct batch_source_ops *ops;
 };
 
 /* A pipeline of its own. NULL and err. */
-struct delivery *own_open(const struct delivery_config *config, struct error *err);
+struct batch_source *local_open(const struct batch_source_config *config,
+				struct error *err);
 
 /* What the shared loader at a socket delivers (DSA_SHARE); or, if options->alone says so
- * and there is none, own_open(). NULL and err. */
-struct delivery *consumer_open(const struct delivery_config *config, const char *path,
-			       struct error *err);
+ * and there is none, local_open(). NULL and err. */
+struct batch_source *consumer_open(const struct batch_source_config *config,
+				   const char *path, struct error *err);
 
 #endif

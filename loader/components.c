@@ -8,7 +8,8 @@
 
 #include <errno.h>
 
-static int open_cache(struct parts *parts, struct options *options, struct error *err)
+static int open_cache(struct components *parts, struct options *options,
+		      struct error *err)
 {
 	if (options->cache_share > 0)
 		options->cache_bytes = (uint64_t)(options->cache_share *
@@ -18,7 +19,7 @@ static int open_cache(struct parts *parts, struct options *options, struct error
 	return parts->cache != NULL ? 0 : -err->code;
 }
 
-static int open_throttle(struct parts *parts, const struct options *options,
+static int open_throttle(struct components *parts, const struct options *options,
 			 struct error *err)
 {
 	if (!(options->storage_bandwidth > 0 || options->storage_latency > 0))
@@ -30,13 +31,13 @@ static int open_throttle(struct parts *parts, const struct options *options,
 		       : error_sys(err, ENOMEM, "cannot open the throttle");
 }
 
-int parts_open(struct parts *parts, struct options *options, struct source *source,
-	       struct error *err)
+int components_open(struct components *parts, struct options *options,
+		    struct source *source, struct error *err)
 {
 	const struct source_config config = {.seed = options->seed};
 	int result;
 
-	*parts = (struct parts){.source = source};
+	*parts = (struct components){.source = source};
 	if (source == NULL)
 		parts->source = source_open(options->dataset, &config, err);
 	if (parts->source == NULL)
@@ -50,7 +51,7 @@ int parts_open(struct parts *parts, struct options *options, struct source *sour
 	return open_throttle(parts, options, err);
 }
 
-void parts_close(struct parts *parts)
+void components_close(struct components *parts)
 {
 	throttle_free(parts->throttle);
 	prep_close(parts->prep);

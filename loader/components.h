@@ -12,7 +12,7 @@ struct prep;
 struct source;
 struct throttle;
 
-struct parts {
+struct components {
 	struct source *source;
 	struct cache *cache;
 	struct prep *prep;
@@ -22,10 +22,10 @@ struct parts {
 /*
  * Opens them, and turns a cache size that is a share of the data set into bytes. source:
  * the data set, the parts' from now on; NULL: the options say. Returns 0, or -errno and
- * what failed. parts_close() ends them either way.
+ * what failed. components_close() ends them either way.
  */
-int parts_open(struct parts *parts, struct options *options, struct source *source,
-	       struct error *err);
-void parts_close(struct parts *parts);
+int components_open(struct components *parts, struct options *options,
+		    struct source *source, struct error *err);
+void components_close(struct components *parts);
 
 #endif

@@ -1,5 +1,5 @@
 /* loader.c - libdsa's public interface: numbers, counts and hands out what a delivery
- * (delivery.h) brings. */
+ * (batch_source.h) brings. */
 #include "loader/loader.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
@@ -19,10 +19,11 @@
 struct dsa_loader {
 	struct options options;
 	pid_t pid; /* of the process that opened it */
-	struct delivery *delivery;
+	struct batch_source *delivery;
 	struct enlisted session;
-	uint64_t number;                       /* of the next batch */
-	uint64_t delivered_ns[DELIVERY_SLOTS]; /* when a slot's batch was delivered */
+	uint64_t number; /* of the next batch */
+	uint64_t delivered_ns
+		[BATCH_SOURCE_SLOTS]; /* when a slot's batch was delivered */
 	struct error failure;
 };
 
@@ -31,7 +32,7 @@ struct dsa_loader {
 static int open_delivery(struct dsa_loader *loader, const char *share,
 			 struct error *err)
 {
-	const struct delivery_config config = {
+	const struct batch_source_config config = {
 		.options = &loader->options,
 		.trace = loader->session.trace,
 		.process = loader->session.process,
@@ -39,7 +40,7 @@ static int open_delivery(struct dsa_loader *loader, const char *share,
 
 	loader->delivery = share != NULL && *share != '\0'
 				   ? consumer_open(&config, share, err)
-				   : own_open(&config, err);
+				   : local_open(&config, err);
 	return loader->delivery != NULL ? 0 : -err->code;
 }
 
@@ -50,7 +51,7 @@ static int open_parts(struct dsa_loader *loader, const struct dsa_config *config
 		options_resolve(&loader->options, config, getenv("DSA_LOADER"), err);
 
 	if (result == 0)
-		result = enlist_open(&loader->session, err);
+		result = session_join_open(&loader->session, err);
 	if (result == 0)
 		result = open_delivery(loader,
 				       config->share != NULL ? config->share
@@ -90,7 +91,7 @@ EXPORT void dsa_close(struct dsa_loader *loader)
 		return;
 	if (loader->delivery != NULL)
 		loader->delivery->ops->close(loader->delivery);
-	enlist_close(&loader->session);
+	session_join_close(&loader->session);
 	free(loader);
 }
 
@@ -98,8 +99,8 @@ EXPORT void dsa_close(struct dsa_loader *loader)
 
 EXPORT int dsa_next(struct dsa_loader *loader, struct dsa_batch *batch)
 {
-	struct delivery *delivery = loader->delivery;
-	struct delivery_wait wait;
+	struct batch_source *delivery = loader->delivery;
+	struct batch_source_wait wait;
 	int result;
 
 	if (loader->pid != getpid())
@@ -136,7 +137,7 @@ EXPORT int dsa_compute(struct dsa_loader *loader, const struct dsa_batch *batch,
 	if (loader->pid != getpid())
 		return -EOWNERDEAD;
 	rate *= loader->options.gpu_speed;
-	if (!(rate > 0) || batch->slot >= DELIVERY_SLOTS)
+	if (!(rate > 0) || batch->slot >= BATCH_SOURCE_SLOTS)
 		return -EINVAL;
 	start = loader->delivered_ns[batch->slot];
 	busy = (uint64_t)(batch->count / rate * 1e9 + 0.5);

@@ -20,12 +20,13 @@
  * one that is being filled meanwhile. */
 enum { SPARE_SLOTS = 2 };
 
-_Static_assert(2 * RING_SLOTS <= DELIVERY_SLOTS, "the ring's slots, then the pool's");
+_Static_assert(2 * RING_SLOTS <= BATCH_SOURCE_SLOTS,
+	       "the ring's slots, then the pool's");
 
 struct own {
-	struct delivery base;
-	struct delivery_config config;
-	struct parts parts;
+	struct batch_source base;
+	struct batch_source_config config;
+	struct components parts;
 	struct ring_shape shape;
 	struct ring *ring;
 	struct ring_reader *reader;
@@ -115,7 +116,7 @@ static int open_pipeline(struct own *own, struct error *err)
 		.prep = own->parts.prep,
 		.plan = own->plan,
 		.start = start_point(own),
-		.outlet = ring_outlet(own->ring),
+		.sink = ring_outlet(own->ring),
 		.slots = own->shape.slots,
 		.throttle = own->parts.throttle,
 		.process = own->config.process,
@@ -130,7 +131,7 @@ static int open_pipeline(struct own *own, struct error *err)
 	return 0;
 }
 
-static void own_close(struct delivery *delivery)
+static void own_close(struct batch_source *delivery)
 {
 	struct own *own = (struct own *)delivery;
 
@@ -139,7 +140,7 @@ static void own_close(struct delivery *delivery)
 	plan_free(own->plan);
 	ring_leave(own->reader);
 	ring_close(own->ring);
-	parts_close(&own->parts);
+	components_close(&own->parts);
 	free(own);
 }
 
@@ -208,8 +209,8 @@ static void show(const struct own *own, struct ring *ring, uint32_t slot,
 	};
 }
 
-static int take(struct own *own, struct dsa_batch *batch, struct delivery_wait *wait,
-		struct error *err)
+static int take(struct own *own, struct dsa_batch *batch,
+		struct batch_source_wait *wait, struct error *err)
 {
 	struct ring_reader *pool =
 		own->driver != NULL ? driver_pool(own->driver) : NULL;
@@ -234,8 +235,8 @@ static int take(struct own *own, struct dsa_batch *batch, struct delivery_wait *
 	return 1;
 }
 
-static int own_next(struct delivery *delivery, struct dsa_batch *batch,
-		    struct delivery_wait *wait, struct error *err)
+static int own_next(struct batch_source *delivery, struct dsa_batch *batch,
+		    struct batch_source_wait *wait, struct error *err)
 {
 	struct own *own = (struct own *)delivery;
 	int result;
@@ -252,7 +253,7 @@ static struct ring_reader *pool_reader(const struct own *own)
 	return own->driver != NULL ? driver_pool_reader(own->driver) : NULL;
 }
 
-static int own_release(struct delivery *delivery, const struct dsa_batch *batch,
+static int own_release(struct batch_source *delivery, const struct dsa_batch *batch,
 		       struct error *err)
 {
 	struct own *own = (struct own *)delivery;
@@ -272,7 +273,7 @@ static int own_release(struct delivery *delivery, const struct dsa_batch *batch,
 }
 
 /* Of its own ring and of the synthetic ones. */
-static unsigned own_held(const struct delivery *delivery)
+static unsigned own_held(const struct batch_source *delivery)
 {
 	const struct own *own = (const struct own *)delivery;
 	const struct ring_reader *pool = pool_reader(own);
@@ -280,14 +281,14 @@ static unsigned own_held(const struct delivery *delivery)
 	return ring_held(own->reader) + (pool != NULL ? ring_held(pool) : 0);
 }
 
-static void own_stop(struct delivery *delivery)
+static void own_stop(struct batch_source *delivery)
 {
 	struct own *own = (struct own *)delivery;
 
 	own->stopped = true;
 }
 
-static void own_emulated(struct delivery *delivery, double rate)
+static void own_emulated(struct batch_source *delivery, double rate)
 {
 	const struct own *own = (const struct own *)delivery;
 
@@ -297,7 +298,7 @@ static void own_emulated(struct delivery *delivery, double rate)
 
 /* ---- looking ---- */
 
-static void own_stats(const struct delivery *delivery, struct dsa_stats *stats)
+static void own_stats(const struct batch_source *delivery, struct dsa_stats *stats)
 {
 	const struct own *own = (const struct own *)delivery;
 	struct cache_stats cache;
@@ -314,7 +315,7 @@ static void own_stats(const struct delivery *delivery, struct dsa_stats *stats)
 	pipeline_position(own->pipeline, &stats->epoch, &stats->step);
 }
 
-static const char *own_class(const struct delivery *delivery, uint32_t label)
+static const char *own_class(const struct batch_source *delivery, uint32_t label)
 {
 	const struct own *own = (const struct own *)delivery;
 
@@ -323,7 +324,7 @@ static const char *own_class(const struct delivery *delivery, uint32_t label)
 		       : NULL;
 }
 
-static const struct delivery_ops own_ops = {
+static const struct batch_source_ops own_ops = {
 	.next = own_next,
 	.release = own_release,
 	.held = own_held,
@@ -334,7 +335,8 @@ static const struct delivery_ops own_ops = {
 	.close = own_close,
 };
 
-struct delivery *own_open(const struct delivery_config *config, struct error *err)
+struct batch_source *local_open(const struct batch_source_config *config,
+				struct error *err)
 {
 	struct own *own = calloc(1, sizeof(*own));
 	int result;
@@ -345,7 +347,7 @@ struct delivery *own_open(const struct delivery_config *config, struct error *er
 	}
 	own->base.ops = &own_ops;
 	own->config = *config;
-	result = parts_open(&own->parts, config->options, NULL, err);
+	result = components_open(&own->parts, config->options, NULL, err);
 	if (result == 0)
 		result = open_ring(own, err);
 	if (result == 0)

@@ -15,7 +15,7 @@
  * holds depends on the data and the seed, not on the number of threads or their speed.
  * Workers take the oldest ready sample, whichever batch it is in.
  *
- * Batches leave through an outlet (outlet.h): the ring of this process, from which the
+ * Batches leave through a sink (batch_sink.h): the ring of this process, from which the
  * reader takes them and says so with pipeline_delivered(), or a final one, where to be
  * published is to be delivered. A final one gets every batch of the stream, whole, holes
  * too; of others, one without a good sample is discarded, and with drop_last one that is
@@ -37,7 +37,7 @@ struct cache;
 struct error;
 struct fetch;
 struct options;
-struct outlet;
+struct batch_sink;
 struct pipeline;
 struct plan;
 struct prep;
@@ -60,8 +60,8 @@ struct pipeline_parts {
 	const struct prep *prep;
 	struct plan *plan;
 	struct pipeline_point start;
-	struct outlet *outlet;
-	uint32_t slots;                /* of the outlet; RING_SLOTS at the most */
+	struct batch_sink *sink;
+	uint32_t slots;                /* of the sink; RING_SLOTS at the most */
 	struct throttle *throttle;     /* NULL: none */
 	struct trace_process *process; /* counters go here */
 };
@@ -85,7 +85,7 @@ struct pipeline_turn {
 	bool unthrottled; /* fetch: nor does the throttle */
 	bool bare;        /* no clocks, histograms and times of samples */
 	bool paired;      /* each sample twice: bare and not */
-	uint32_t number;  /* whatever the caller counts: outlet_batch.turn */
+	uint32_t number;  /* whatever the caller counts: batch_sink_batch.turn */
 };
 
 /* One delivered sample, for the records of a run. */
@@ -114,19 +114,19 @@ void pipeline_start(struct pipeline *pipeline, const struct pipeline_turn *turn)
 /*
  * Ends the turn: waits for samples in flight, empties the stages, and puts every sample
  * that was not delivered back into the stream. The reader has taken what it wants: of an
- * outlet that is not final the caller discards what is published and not taken.
+ * sink that is not final the caller discards what is published and not taken.
  */
 void pipeline_stop(struct pipeline *pipeline);
 
 /* The reader took the batch in this slot: the stream moves past it. Not for a final
- * outlet. */
+ * sink. */
 void pipeline_delivered(struct pipeline *pipeline, uint32_t slot);
 
 /* What the batch in a taken slot was made of; `at` is below its count. */
 void pipeline_sample(const struct pipeline *pipeline, uint32_t slot, uint32_t at,
 		     struct pipeline_sample *sample);
 
-/* There is room again in the outlet. */
+/* There is room again in the sink. */
 void pipeline_released(struct pipeline *pipeline);
 
 /* One more batch for a metered turn. */

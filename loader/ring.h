@@ -31,7 +31,7 @@
 #include <stdint.h>
 
 struct error;
-struct outlet;
+struct batch_sink;
 struct ring;
 struct ring_reader;
 
@@ -58,7 +58,7 @@ void ring_close(struct ring *ring);
 bool ring_huge(const struct ring *ring);
 
 /* The writer's side as the pipeline uses it; slots are the ring's. */
-struct outlet *ring_outlet(struct ring *ring);
+struct batch_sink *ring_outlet(struct ring *ring);
 
 /* The writer's side. */
 struct ring_batch *ring_batch(const struct ring *ring, uint32_t slot);

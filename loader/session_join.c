@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int enlist_open(struct enlisted *enlisted, struct error *err)
+int session_join_open(struct enlisted *enlisted, struct error *err)
 {
 	const char *path = getenv("DSA_SESSION");
 
@@ -33,7 +33,7 @@ int enlist_open(struct enlisted *enlisted, struct error *err)
 	return 0;
 }
 
-void enlist_close(struct enlisted *enlisted)
+void session_join_close(struct enlisted *enlisted)
 {
 	trace_unmap(enlisted->trace);
 	free(enlisted->own);

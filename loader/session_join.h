@@ -14,8 +14,8 @@ struct enlisted {
 	struct trace_process *own;
 };
 
-/* 0, or -errno: a session of another version, no memory. enlist_close() either way. */
-int enlist_open(struct enlisted *enlisted, struct error *err);
-void enlist_close(struct enlisted *enlisted);
+/* 0, or -errno: a session of another version, no memory. session_join_close() either way. */
+int session_join_open(struct enlisted *enlisted, struct error *err);
+void session_join_close(struct enlisted *enlisted);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *quote_words(char *const *words)
+char *shell_quote_words(char *const *words)
 {
 	char *text = NULL;
 	size_t size = 0;

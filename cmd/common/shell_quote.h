@@ -3,6 +3,6 @@
 #define DSA_SHELL_QUOTE_H
 
 /* The words, all but the first quoted where they need it. To be freed; NULL: no memory. */
-char *quote_words(char *const *words);
+char *shell_quote_words(char *const *words);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 /* What the baseline says of how it was measured; what was typed counts. */
-static void take_settings(struct gate_ask *ask, const struct gate_side *base)
+static void take_settings(struct gate_options *ask, const struct gate_side *base)
 {
 	if (ask->measure.command == NULL && base->about.command != NULL &&
 	    base->about.command[0] != NULL)
@@ -38,7 +38,7 @@ static double rate_of(const struct gate_side *side)
  * Each sample is prepared as slowly as makes all workers together deliver at the rate, so
  * much slower: nothing that is faster beside them can hide it.
  */
-static char *slowed(const struct gate_ask *ask, const struct gate_side *side)
+static char *slowed(const struct gate_options *ask, const struct gate_side *side)
 {
 	double delay_s =
 		(double)side->about.workers * (1 + ask->slowdown) / rate_of(side);
@@ -53,7 +53,7 @@ static char *slowed(const struct gate_ask *ask, const struct gate_side *side)
 	return text;
 }
 
-static int compare(struct gate_ask *ask, const struct measure_config *other,
+static int compare(struct gate_options *ask, const struct measure_config *other,
 		   struct gate_side *sides, struct gate_verdict *verdict,
 		   struct error *err)
 {
@@ -61,13 +61,13 @@ static int compare(struct gate_ask *ask, const struct measure_config *other,
 
 	gate_side_init(&sides[0]);
 	gate_side_init(&sides[1]);
-	result = gate_ask_measure(ask, other, NULL, sides, err);
+	result = gate_options_measure(ask, other, NULL, sides, err);
 	if (result == 0)
 		result = gate_judge(&ask->config, &sides[1], &sides[0], verdict, err);
 	return result;
 }
 
-static void say(const struct gate_ask *ask, const char *what,
+static void say(const struct gate_options *ask, const char *what,
 		const struct gate_verdict *verdict, bool right)
 {
 	if (ask->quiet)
@@ -85,7 +85,7 @@ static void say(const struct gate_ask *ask, const char *what,
 }
 
 /* Both sides the same: a regression would be a false alarm. */
-static int without(struct gate_ask *ask, struct gate_side *sides, bool *right,
+static int without(struct gate_options *ask, struct gate_side *sides, bool *right,
 		   struct error *err)
 {
 	struct gate_verdict verdict = {0};
@@ -99,7 +99,7 @@ static int without(struct gate_ask *ask, struct gate_side *sides, bool *right,
 }
 
 /* The side that is judged is the slowed one. */
-static int with(struct gate_ask *ask, const struct gate_side *plain, bool *right,
+static int with(struct gate_options *ask, const struct gate_side *plain, bool *right,
 		struct error *err)
 {
 	struct measure_config usual = ask->measure;
@@ -127,7 +127,7 @@ static int with(struct gate_ask *ask, const struct gate_side *plain, bool *right
 	return result;
 }
 
-static int check(struct gate_ask *ask, bool *right, struct error *err)
+static int check(struct gate_options *ask, bool *right, struct error *err)
 {
 	struct gate_side sides[2];
 	bool quiet_is_right, slow_is_right = false;
@@ -141,7 +141,7 @@ static int check(struct gate_ask *ask, bool *right, struct error *err)
 	return result;
 }
 
-int gate_ask_check(struct gate_ask *ask)
+int gate_options_check(struct gate_options *ask)
 {
 	struct gate_side base;
 	struct error err = {0};
@@ -160,7 +160,7 @@ int gate_ask_check(struct gate_ask *ask)
 		result = check(ask, &right, &err);
 	gate_side_free(&base);
 	if (result < 0)
-		return gate_ask_fail(result, &err);
+		return gate_options_fail(result, &err);
 	if (!ask->quiet)
 		puts(right ? "this gate finds it" : "this gate is of no use here");
 	return right ? 0 : 1;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 struct measuring {
-	const struct gate_ask *ask;
+	const struct gate_options *ask;
 	const struct gate_side *base;
 	struct gate_side *sides;
 	struct gate_session *sessions[2];
@@ -27,7 +27,7 @@ static void clear_line(struct measuring *measuring)
 	measuring->shown = false;
 }
 
-static void tell(void *context, const struct trial_news *news)
+static void tell(void *context, const struct ab_trial_news *news)
 {
 	struct measuring *measuring = context;
 
@@ -66,14 +66,14 @@ static void say(unsigned side, const double values[GATE_METRICS])
 	putc('\n', stderr);
 }
 
-static int take(void *context, enum trial_what what, unsigned side,
+static int take(void *context, enum ab_trial_what what, unsigned side,
 		const struct profile *profile, struct error *err)
 {
 	struct measuring *measuring = context;
 	double values[GATE_METRICS];
 	int result;
 
-	if (what == TRIAL_COUNTED) {
+	if (what == AB_TRIAL_COUNTED) {
 		gate_metric_counted(profile, values);
 		result = gate_side_describe(&measuring->sides[side], profile);
 	} else {
@@ -86,7 +86,7 @@ static int take(void *context, enum trial_what what, unsigned side,
 	}
 	if (result < 0)
 		return error_sys(err, -result, "keeping what was measured");
-	return what == TRIAL_COUNTED ? compare_early(measuring, err) : 0;
+	return what == AB_TRIAL_COUNTED ? compare_early(measuring, err) : 0;
 }
 
 static int add_sessions(struct measuring *measuring, unsigned count, struct error *err)
@@ -125,13 +125,14 @@ static void place(struct measure_config *config, const char *folder)
 	config->output_aside = true;
 }
 
-int gate_ask_measure(const struct gate_ask *ask, const struct measure_config *other,
-		     const struct gate_side *base, struct gate_side *sides,
-		     struct error *err)
+int gate_options_measure(const struct gate_options *ask,
+			 const struct measure_config *other,
+			 const struct gate_side *base, struct gate_side *sides,
+			 struct error *err)
 {
 	struct measuring measuring = {.ask = ask, .base = base, .sides = sides};
 	struct measure_config configs[2] = {ask->measure};
-	const struct trial_config trial = {
+	const struct ab_trial_config trial = {
 		.sides = {&configs[0], &configs[1]},
 		.side_count = other != NULL ? 2 : 1,
 		.pairs = ask->pairs,
@@ -153,7 +154,7 @@ int gate_ask_measure(const struct gate_ask *ask, const struct measure_config *ot
 		configs[1] = *other;
 	place(&configs[0], folder);
 	place(&configs[1], folder);
-	result = trial_run(&trial, err);
+	result = ab_trial_run(&trial, err);
 	clear_line(&measuring);
 	rmdir(folder);
 	return result;

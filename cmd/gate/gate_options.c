@@ -89,7 +89,7 @@ static bool read_limit(const char *text, double *limit)
 	return *limit >= 0;
 }
 
-static void set_metric(struct argp_state *state, struct gate_ask *ask, char *arg)
+static void set_metric(struct argp_state *state, struct gate_options *ask, char *arg)
 {
 	char name[64], *equals = strchr(arg, '=');
 	double limit;
@@ -112,7 +112,8 @@ static void set_metric(struct argp_state *state, struct gate_ask *ask, char *arg
 		ask->config.limits[metric] = limit;
 }
 
-static void set_regression(struct argp_state *state, struct gate_ask *ask, char *arg)
+static void set_regression(struct argp_state *state, struct gate_options *ask,
+			   char *arg)
 {
 	double limit;
 
@@ -123,7 +124,7 @@ static void set_regression(struct argp_state *state, struct gate_ask *ask, char 
 }
 
 /* Of timed metrics that are on and have no limit of their own. */
-static void apply_regression(struct gate_ask *ask)
+static void apply_regression(struct gate_options *ask)
 {
 	for (int i = 0; !isnan(ask->regression) && i < GATE_METRICS; i++)
 		if (gate_metrics[i].tier != GATE_EXACT &&
@@ -131,7 +132,8 @@ static void apply_regression(struct gate_ask *ask)
 			ask->config.limits[i] = ask->regression;
 }
 
-static void set_against(struct argp_state *state, struct gate_ask *ask, const char *arg)
+static void set_against(struct argp_state *state, struct gate_options *ask,
+			const char *arg)
 {
 	struct error err = {0};
 
@@ -141,7 +143,7 @@ static void set_against(struct argp_state *state, struct gate_ask *ask, const ch
 		argp_error(state, "--against='%s': %s", arg, err.message);
 }
 
-static void set_inconclusive(struct argp_state *state, struct gate_ask *ask,
+static void set_inconclusive(struct argp_state *state, struct gate_options *ask,
 			     const char *arg)
 {
 	if (strcmp(arg, "pass") == 0)
@@ -168,7 +170,7 @@ static bool read_slowdown(const char *text, double *slowdown)
 	return *slowdown > 0 && *slowdown <= 100;
 }
 
-static void set_self_test(struct argp_state *state, struct gate_ask *ask,
+static void set_self_test(struct argp_state *state, struct gate_options *ask,
 			  const char *arg)
 {
 	ask->self_test = true;
@@ -177,14 +179,16 @@ static void set_self_test(struct argp_state *state, struct gate_ask *ask,
 			   arg);
 }
 
-static void set_alpha(struct argp_state *state, struct gate_ask *ask, const char *arg)
+static void set_alpha(struct argp_state *state, struct gate_options *ask,
+		      const char *arg)
 {
 	if (!number_real(arg, &ask->config.alpha) || ask->config.alpha <= 0 ||
 	    ask->config.alpha > .5)
 		argp_error(state, "--alpha is above 0, up to 0.5, not '%s'", arg);
 }
 
-static void set_pairs(struct argp_state *state, struct gate_ask *ask, const char *arg)
+static void set_pairs(struct argp_state *state, struct gate_options *ask,
+		      const char *arg)
 {
 	if (strcmp(arg, "0") == 0)
 		ask->pairs = 0;
@@ -194,7 +198,7 @@ static void set_pairs(struct argp_state *state, struct gate_ask *ask, const char
 
 static error_t parse_rules(int key, char *arg, struct argp_state *state)
 {
-	struct gate_ask *ask = state->input;
+	struct gate_options *ask = state->input;
 
 	switch (key) {
 	case METRIC:
@@ -236,7 +240,7 @@ static error_t parse_rules(int key, char *arg, struct argp_state *state)
 
 static error_t parse_result(int key, char *arg, struct argp_state *state)
 {
-	struct gate_ask *ask = state->input;
+	struct gate_options *ask = state->input;
 
 	switch (key) {
 	case 'o':
@@ -266,7 +270,7 @@ static error_t parse_result(int key, char *arg, struct argp_state *state)
 }
 
 /* What is compared with what. */
-static void check_sides(struct argp_state *state, const struct gate_ask *ask)
+static void check_sides(struct argp_state *state, const struct gate_options *ask)
 {
 	bool program = ask->measure.command != NULL;
 
@@ -285,15 +289,15 @@ static void check_sides(struct argp_state *state, const struct gate_ask *ask)
 }
 
 /* What can't go together. */
-static void check(struct argp_state *state, const struct gate_ask *ask)
+static void check(struct argp_state *state, const struct gate_options *ask)
 {
 	check_sides(state, ask);
 	if (ask->self_test && (ask->against != NULL || ask->update))
 		argp_error(state, "--self-test needs no --against and no --update");
 	if (ask->self_test && ask->pairs == 0)
 		argp_error(state, "--self-test is of what is timed: it needs --pairs");
-	if (ask->json + ask->github + gate_ask_is_standard(ask->markdown) +
-		    gate_ask_is_standard(ask->junit) >
+	if (ask->json + ask->github + gate_options_is_standard(ask->markdown) +
+		    gate_options_is_standard(ask->junit) >
 	    1)
 		argp_error(state, "--json, --github, --markdown=- and --junit=- all "
 				  "want standard output: give one of them");
@@ -301,7 +305,7 @@ static void check(struct argp_state *state, const struct gate_ask *ask)
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct gate_ask *ask = state->input;
+	struct gate_options *ask = state->input;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -349,7 +353,7 @@ static const struct argp argp = {
 };
 
 /* With --pairs=0 nothing is timed; where no timed metric is compared nothing need be. */
-static void leave_out_timed(struct gate_ask *ask)
+static void leave_out_timed(struct gate_options *ask)
 {
 	for (int i = 0; ask->pairs == 0 && i < GATE_METRICS; i++)
 		if (gate_metrics[i].tier != GATE_EXACT)
@@ -358,7 +362,7 @@ static void leave_out_timed(struct gate_ask *ask)
 		ask->pairs = 0;
 }
 
-static int answer(struct gate_ask *ask)
+static int answer(struct gate_options *ask)
 {
 	struct error err = {0};
 	int result;
@@ -370,16 +374,16 @@ static int answer(struct gate_ask *ask)
 			 : 0;
 	if (result < 0)
 		return cmd_fail(&err), 2;
-	if (gate_ask_writable(ask, &err) < 0)
+	if (gate_options_writable(ask, &err) < 0)
 		return cmd_fail(&err);
 	if (ask->self_test)
-		return gate_ask_check(ask);
-	return ask->update ? gate_ask_update(ask) : gate_ask_judge(ask);
+		return gate_options_check(ask);
+	return ask->update ? gate_options_update(ask) : gate_options_judge(ask);
 }
 
 static int gate_main(int argc, char **argv)
 {
-	struct gate_ask ask = {
+	struct gate_options ask = {
 		.settings = {.unfit = 1u << SETTING_STEPS},
 		.measure = {.timeout_s = 60, .grace_s = 10, .precision = .01},
 		.pairs = 8,
@@ -395,7 +399,7 @@ static int gate_main(int argc, char **argv)
 	gate_config_init(&ask.config);
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &ask);
 	loader = settings_loader(&ask.settings, getenv("DSA_LOADER"));
-	again = quote_words(argv);
+	again = shell_quote_words(argv);
 	ask.measure.loader = loader;
 	ask.measure.repeat = ask.again = again;
 	ask.measure.dataset = ask.settings.dataset;

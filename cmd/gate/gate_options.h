@@ -23,7 +23,7 @@ enum {
 	GATE_STATUS_MISMATCH = 6
 };
 
-struct gate_ask {
+struct gate_options {
 	struct settings settings;
 	struct measure_config measure; /* of the command that is judged */
 	struct gate_config config;
@@ -43,32 +43,33 @@ struct gate_ask {
 };
 
 /* Each returns the exit status, and has said why when it is not 0. */
-int gate_ask_judge(struct gate_ask *ask);
-int gate_ask_update(struct gate_ask *ask);
-int gate_ask_check(struct gate_ask *ask);
+int gate_options_judge(struct gate_options *ask);
+int gate_options_update(struct gate_options *ask);
+int gate_options_check(struct gate_options *ask);
 
 /*
  * Measures sides[0], and with `other` sides[1] beside it in turns: exact counts, then
  * ask->pairs repetitions each, if there are any, as one more session. `base`: stops as
- * soon as that does not fit (NULL: it is not looked at). 0 or -errno as trial_run();
+ * soon as that does not fit (NULL: it is not looked at). 0 or -errno as ab_trial_run();
  * -ECANCELED: it does not fit.
  */
-int gate_ask_measure(const struct gate_ask *ask, const struct measure_config *other,
-		     const struct gate_side *base, struct gate_side *sides,
-		     struct error *err);
+int gate_options_measure(const struct gate_options *ask,
+			 const struct measure_config *other,
+			 const struct gate_side *base, struct gate_side *sides,
+			 struct error *err);
 
 /* Tells it in every form asked for, and returns the exit status. */
-int gate_ask_tell(const struct gate_ask *ask, const struct gate_verdict *verdict,
-		  double seconds);
+int gate_print(const struct gate_options *ask, const struct gate_verdict *verdict,
+	       double seconds);
 
 /* "-": standard output. NULL is not. */
-bool gate_ask_is_standard(const char *path);
+bool gate_options_is_standard(const char *path);
 
 /* Before anything is measured: whether what is asked for can be written. 0 or -errno. */
-int gate_ask_writable(const struct gate_ask *ask, struct error *err);
+int gate_options_writable(const struct gate_options *ask, struct error *err);
 
 /* Says why it could not be measured, or judged. Returns the exit status: 5 when it is the
  * target's fault, 2 when what was asked for can't be. */
-int gate_ask_fail(int code, const struct error *err);
+int gate_options_fail(int code, const struct error *err);
 
 #endif

@@ -16,7 +16,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-bool gate_ask_is_standard(const char *path)
+bool gate_options_is_standard(const char *path)
 {
 	return path != NULL && strcmp(path, "-") == 0;
 }
@@ -27,7 +27,7 @@ static int writable_beside(const char *path, struct error *err)
 	char folder[PATH_MAX];
 	char *slash;
 
-	if (path == NULL || gate_ask_is_standard(path))
+	if (path == NULL || gate_options_is_standard(path))
 		return 0;
 	if (snprintf(folder, sizeof(folder), "%s", path) >= (int)sizeof(folder))
 		return error_sys(err, ENAMETOOLONG, "cannot write %.80s", path);
@@ -41,14 +41,14 @@ static int writable_beside(const char *path, struct error *err)
 	return 0;
 }
 
-static const char *summary_file(const struct gate_ask *ask)
+static const char *summary_file(const struct gate_options *ask)
 {
 	const char *path = ask->github ? getenv("GITHUB_STEP_SUMMARY") : NULL;
 
 	return path != NULL && path[0] != '\0' ? path : NULL;
 }
 
-int gate_ask_writable(const struct gate_ask *ask, struct error *err)
+int gate_options_writable(const struct gate_options *ask, struct error *err)
 {
 	int result = ask->output != NULL ? result_folder(ask->output, err) : 0;
 
@@ -63,7 +63,7 @@ int gate_ask_writable(const struct gate_ask *ask, struct error *err)
 	return result;
 }
 
-static int write_files(const struct gate_ask *ask, const struct gate_told *told,
+static int write_files(const struct gate_options *ask, const struct gate_told *told,
 		       struct error *err)
 {
 	char path[PATH_MAX];
@@ -114,15 +114,15 @@ static int show_text_on_github(const struct gate_told *told, struct error *err)
 }
 
 /* What a person, or the next program, reads. */
-static int print(const struct gate_ask *ask, const struct gate_told *told,
+static int print(const struct gate_options *ask, const struct gate_told *told,
 		 struct error *err)
 {
 	int result = 0;
 
 	if (ask->json)
 		result = show("json", told, err);
-	else if (!ask->quiet && !gate_ask_is_standard(ask->markdown) &&
-		 !gate_ask_is_standard(ask->junit))
+	else if (!ask->quiet && !gate_options_is_standard(ask->markdown) &&
+		 !gate_options_is_standard(ask->junit))
 		result = ask->github ? show_text_on_github(told, err)
 				     : show("text", told, err);
 	if (result == 0 && ask->github)
@@ -143,7 +143,7 @@ static bool is_noise_alone(const struct gate_verdict *verdict)
 	return undecided;
 }
 
-static int status_of(const struct gate_ask *ask, const struct gate_verdict *verdict)
+static int status_of(const struct gate_options *ask, const struct gate_verdict *verdict)
 {
 	switch (verdict->outcome) {
 	case GATE_PASS:
@@ -160,8 +160,8 @@ static int status_of(const struct gate_ask *ask, const struct gate_verdict *verd
 	}
 }
 
-int gate_ask_tell(const struct gate_ask *ask, const struct gate_verdict *verdict,
-		  double seconds)
+int gate_print(const struct gate_options *ask, const struct gate_verdict *verdict,
+	       double seconds)
 {
 	struct error err = {0};
 	char when[CLOCK_UTC];

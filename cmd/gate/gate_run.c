@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-int gate_ask_fail(int code, const struct error *err)
+int gate_options_fail(int code, const struct error *err)
 {
 	int status = cmd_fail(err);
 
@@ -20,7 +20,7 @@ int gate_ask_fail(int code, const struct error *err)
 }
 
 /* The command that --against names, where and how the other one is run. */
-static struct measure_config other(const struct gate_ask *ask)
+static struct measure_config other(const struct gate_options *ask)
 {
 	struct measure_config config = ask->measure;
 
@@ -33,7 +33,7 @@ struct sides {
 	struct gate_side now, base;
 };
 
-static int load(const struct gate_ask *ask, struct sides *sides, struct error *err)
+static int load(const struct gate_options *ask, struct sides *sides, struct error *err)
 {
 	int result = 0;
 
@@ -50,7 +50,8 @@ static int load(const struct gate_ask *ask, struct sides *sides, struct error *e
 }
 
 /* -ECANCELED, that they do not fit, is for the judge to tell. */
-static int measure_sides(struct gate_ask *ask, struct sides *sides, struct error *err)
+static int measure_sides(struct gate_options *ask, struct sides *sides,
+			 struct error *err)
 {
 	struct measure_config against = other(ask);
 	struct gate_side measured[2];
@@ -58,9 +59,9 @@ static int measure_sides(struct gate_ask *ask, struct sides *sides, struct error
 
 	gate_side_init(&measured[0]);
 	gate_side_init(&measured[1]);
-	result = gate_ask_measure(ask, ask->against != NULL ? &against : NULL,
-				  ask->baseline != NULL ? &sides->base : NULL, measured,
-				  err);
+	result = gate_options_measure(ask, ask->against != NULL ? &against : NULL,
+				      ask->baseline != NULL ? &sides->base : NULL,
+				      measured, err);
 	gate_side_free(&sides->now);
 	sides->now = measured[0];
 	if (ask->against != NULL) {
@@ -71,7 +72,7 @@ static int measure_sides(struct gate_ask *ask, struct sides *sides, struct error
 }
 
 /* Both sides once more: what is no regression again is none. */
-static int confirm(struct gate_ask *ask, struct sides *sides,
+static int confirm(struct gate_options *ask, struct sides *sides,
 		   struct gate_verdict *verdict, struct error *err)
 {
 	struct gate_verdict again = {0};
@@ -92,7 +93,7 @@ static int confirm(struct gate_ask *ask, struct sides *sides,
 	return result;
 }
 
-static int keep(const struct gate_ask *ask, const struct gate_side *side,
+static int keep(const struct gate_options *ask, const struct gate_side *side,
 		struct error *err)
 {
 	char path[4096];
@@ -103,7 +104,7 @@ static int keep(const struct gate_ask *ask, const struct gate_side *side,
 	return baseline_save(side, path, err);
 }
 
-static int judge(struct gate_ask *ask, struct sides *sides,
+static int judge(struct gate_options *ask, struct sides *sides,
 		 struct gate_verdict *verdict, struct error *err)
 {
 	int result = load(ask, sides, err);
@@ -120,7 +121,7 @@ static int judge(struct gate_ask *ask, struct sides *sides,
 	return result == 0 ? keep(ask, &sides->now, err) : result;
 }
 
-int gate_ask_judge(struct gate_ask *ask)
+int gate_options_judge(struct gate_options *ask)
 {
 	struct gate_verdict verdict = {0};
 	uint64_t began = clock_now();
@@ -132,10 +133,10 @@ int gate_ask_judge(struct gate_ask *ask)
 	gate_side_init(&sides.base);
 	result = judge(ask, &sides, &verdict, &err);
 	if (result == 0 || verdict.count > 0) /* one that could not be confirmed, too */
-		status = gate_ask_tell(ask, &verdict,
-				       (double)(clock_now() - began) * 1e-9);
+		status =
+			gate_print(ask, &verdict, (double)(clock_now() - began) * 1e-9);
 	if (result < 0)
-		status = gate_ask_fail(result, &err);
+		status = gate_options_fail(result, &err);
 	gate_verdict_free(&verdict);
 	gate_side_free(&sides.now);
 	gate_side_free(&sides.base);
@@ -144,7 +145,7 @@ int gate_ask_judge(struct gate_ask *ask)
 
 /* ---- the baseline ---- */
 
-static void say_updated(const struct gate_ask *ask, const struct gate_side *side)
+static void say_updated(const struct gate_options *ask, const struct gate_side *side)
 {
 	size_t sessions = gate_side_separate_count(side);
 
@@ -161,7 +162,7 @@ static void say_updated(const struct gate_ask *ask, const struct gate_side *side
 }
 
 /* 1: there is one; 0: not yet. */
-static int take_old(const struct gate_ask *ask, struct gate_side *old,
+static int take_old(const struct gate_options *ask, struct gate_side *old,
 		    struct error *err)
 {
 	int result = baseline_load(ask->baseline, old, err);
@@ -211,14 +212,14 @@ static int append(struct gate_side *to, const struct gate_side *side)
 	return result;
 }
 
-static int update(struct gate_ask *ask, struct gate_side *old, struct gate_side *side,
-		  struct error *err)
+static int update(struct gate_options *ask, struct gate_side *old,
+		  struct gate_side *side, struct error *err)
 {
 	int had = take_old(ask, old, err), result = had;
 	bool anew;
 
 	if (result >= 0)
-		result = gate_ask_measure(ask, NULL, NULL, side, err);
+		result = gate_options_measure(ask, NULL, NULL, side, err);
 	if (result < 0)
 		return result;
 	anew = had == 0 || !fits(old, side);
@@ -235,7 +236,7 @@ static int update(struct gate_ask *ask, struct gate_side *old, struct gate_side 
 	return result;
 }
 
-int gate_ask_update(struct gate_ask *ask)
+int gate_options_update(struct gate_options *ask)
 {
 	struct gate_side old, side;
 	struct error err = {0};
@@ -246,5 +247,5 @@ int gate_ask_update(struct gate_ask *ask)
 	result = update(ask, &old, &side, &err);
 	gate_side_free(&old);
 	gate_side_free(&side);
-	return result < 0 ? gate_ask_fail(result, &err) : 0;
+	return result < 0 ? gate_options_fail(result, &err) : 0;
 }

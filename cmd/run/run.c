@@ -355,7 +355,7 @@ static int run_main(int argc, char **argv)
 	if (result_folder(run.end.output, &err) < 0)
 		return cmd_fail(&err);
 	loader = settings_loader(&run.settings, getenv("DSA_LOADER"));
-	repeat = quote_words(argv);
+	repeat = shell_quote_words(argv);
 	run.measure.loader = loader;
 	run.measure.repeat = repeat;
 	if (loader != NULL && repeat != NULL) {

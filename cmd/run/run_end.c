@@ -105,7 +105,7 @@ int run_end_check(const struct run_end *end, struct error *err)
 	else
 		error_sys(err, ENOMEM, "reading the sweep");
 	if (result == 0)
-		result = trials_check(&guess, list.changes, list.count, err);
+		result = verify_runs_check(&guess, list.changes, list.count, err);
 	sweep_list_free(&list);
 	profile_free(&guess);
 	return result;
@@ -116,7 +116,7 @@ static int try_list(const struct run_end *end, struct profile *profile,
 		    struct error *err)
 {
 	const struct forecast config = {.model = model, .run = end->output};
-	struct trials trials = end->trials;
+	struct verify_runs trials = end->trials;
 	struct form_style style = terminal_style(stdout);
 	struct profile asked; /* its predictions */
 	size_t from = 0;
@@ -126,8 +126,8 @@ static int try_list(const struct run_end *end, struct profile *profile,
 	profile_init(&asked);
 	result = forecast(&config, list, &asked, err);
 	if (result == 0 || result == -ENODATA)
-		result = trials_run(&trials, profile, asked.predictions,
-				    asked.prediction_count, &from, err);
+		result = verify_runs_run(&trials, profile, asked.predictions,
+					 asked.prediction_count, &from, err);
 	profile_free(&asked);
 	if (!end->json && !end->quiet)
 		whatif_print_verifications(profile, from, &style, stdout);
@@ -141,7 +141,7 @@ static int try_sweep(const struct run_end *end, struct profile *profile,
 	int result = sweep_changes(&end->sweep, profile, &list, err);
 
 	if (result == 0)
-		result = trials_check(profile, list.changes, list.count, err);
+		result = verify_runs_check(profile, list.changes, list.count, err);
 	if (result == 0 && !end->quiet)
 		fprintf(stderr, "dsa: measuring %zu changes\n", list.count);
 	if (result == 0) {

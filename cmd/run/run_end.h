@@ -17,7 +17,7 @@ struct run_end {
 	bool observed; /* nothing was switched: nothing can be predicted */
 	bool target_status;
 	struct sweep sweep;
-	struct trials trials;
+	struct verify_runs trials;
 };
 
 /*

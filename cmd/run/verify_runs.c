@@ -23,7 +23,7 @@
 
 /* All that go on while they are tried. */
 struct trying {
-	const struct trials *trials;
+	const struct verify_runs *trials;
 	struct profile *profile;
 	const struct profile_prediction *predictions;
 	uint32_t *order; /* of the predictions that are to be tried */
@@ -34,8 +34,9 @@ struct trying {
 	bool progress, shown;  /* on a terminal; a line stands there */
 };
 
-int trials_check(const struct profile *profile, const struct profile_change *changes,
-		 size_t count, struct error *err)
+int verify_runs_check(const struct profile *profile,
+		      const struct profile_change *changes, size_t count,
+		      struct error *err)
 {
 	unsigned cores = apply_cores();
 
@@ -304,9 +305,9 @@ static int sort(struct trying *trying, size_t count, size_t *from, struct error 
 		       : result_save(trying->folder, profile, err);
 }
 
-int trials_run(const struct trials *trials, struct profile *profile,
-	       const struct profile_prediction *predictions, size_t count, size_t *from,
-	       struct error *err)
+int verify_runs_run(const struct verify_runs *trials, struct profile *profile,
+		    const struct profile_prediction *predictions, size_t count,
+		    size_t *from, struct error *err)
 {
 	struct trying trying = {
 		.trials = trials,

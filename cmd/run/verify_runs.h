@@ -17,7 +17,7 @@ struct profile;
 struct profile_change;
 struct profile_prediction;
 
-struct trials {
+struct verify_runs {
 	const char *folder; /* run.json and report.html there are written after each */
 	double budget_s, precision; /* of each: seconds, relative half-width */
 	bool resume;                /* leave out what the result has already */
@@ -25,8 +25,9 @@ struct trials {
 };
 
 /* 0, or -ENOTSUP (err: which change, and why) when one of them can't be tried here. */
-int trials_check(const struct profile *profile, const struct profile_change *changes,
-		 size_t count, struct error *err);
+int verify_runs_check(const struct profile *profile,
+		      const struct profile_change *changes, size_t count,
+		      struct error *err);
 
 /*
  * Tries all of them and appends what they gave to profile.verifications, those of these
@@ -34,8 +35,8 @@ int trials_check(const struct profile *profile, const struct profile_change *cha
  * on standard error, and left out. 0; -EINTR: somebody sent a signal; -EAGAIN: some are
  * missing; or -errno. What was measured is kept whatever it returns.
  */
-int trials_run(const struct trials *trials, struct profile *profile,
-	       const struct profile_prediction *predictions, size_t count, size_t *from,
-	       struct error *err);
+int verify_runs_run(const struct verify_runs *trials, struct profile *profile,
+		    const struct profile_prediction *predictions, size_t count,
+		    size_t *from, struct error *err);
 
 #endif

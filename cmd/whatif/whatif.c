@@ -29,7 +29,7 @@ static const struct argp_option options[] = {
 
 static error_t parse_proof(int key, char *arg, struct argp_state *state)
 {
-	struct question *asked = state->input;
+	struct whatif_run *asked = state->input;
 
 	switch (key) {
 	case VERIFY:
@@ -54,7 +54,7 @@ static error_t parse_proof(int key, char *arg, struct argp_state *state)
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct question *asked = state->input;
+	struct whatif_run *asked = state->input;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -93,7 +93,7 @@ static const struct argp_option own_options[] = {
 
 static error_t parse_own(int key, char *arg, struct argp_state *state)
 {
-	struct question *asked = state->input;
+	struct whatif_run *asked = state->input;
 
 	switch (key) {
 	case ARGP_KEY_INIT:
@@ -122,10 +122,10 @@ static const struct argp argp = {
 
 static int whatif_main(int argc, char **argv)
 {
-	struct question asked = {.trials = {.budget_s = 20, .precision = .01}};
+	struct whatif_run asked = {.trials = {.budget_s = 20, .precision = .01}};
 
 	argp_parse(&argp, argc, argv, 0, NULL, &asked);
-	return question_answer(&asked);
+	return whatif_run_answer(&asked);
 }
 
 const struct command command_whatif = {

@@ -27,7 +27,7 @@ struct held {
 
 /* What it takes to answer, and the answer. */
 struct answer {
-	const struct question *asked;
+	const struct whatif_run *asked;
 	struct profile profile;
 	struct held other; /* the result's own, while the profile has the answer */
 	struct sweep_list list;
@@ -144,8 +144,9 @@ static struct profile_prediction *choose(const struct answer *answer, size_t *co
 	for (size_t i = 0; chosen != NULL && i < profile->prediction_count; i++) {
 		const struct profile_prediction *prediction = &profile->predictions[i];
 
-		if (asked || (prediction->rank != UNKNOWN &&
-			      trials_check(profile, &prediction->change, 1, NULL) == 0))
+		if (asked ||
+		    (prediction->rank != UNKNOWN &&
+		     verify_runs_check(profile, &prediction->change, 1, NULL) == 0))
 			chosen[(*count)++] = *prediction;
 	}
 	return chosen;
@@ -165,14 +166,14 @@ static int restore_advice(struct answer *answer, struct error *err)
 static int try_chosen(struct answer *answer, const struct profile_prediction *chosen,
 		      size_t count, size_t *from, struct error *err)
 {
-	struct trials trials = answer->asked->trials;
+	struct verify_runs trials = answer->asked->trials;
 	struct profile *profile = &answer->profile;
 	bool asked = answer->list.count > 0;
 	int result = asked ? restore_advice(answer, err) : 0;
 
 	trials.folder = answer->folder;
 	if (result == 0)
-		result = trials_run(&trials, profile, chosen, count, from, err);
+		result = verify_runs_run(&trials, profile, chosen, count, from, err);
 	if (asked)
 		exchange(answer);
 	if (answer->asked->output == NULL && *from < profile->verification_count)
@@ -202,7 +203,7 @@ static int verify(struct answer *answer, size_t *from, struct error *err)
 /* The predictions, unless they will stand beside what is measured. */
 static int print_answer(const struct answer *answer, struct error *err)
 {
-	const struct question *asked = answer->asked;
+	const struct whatif_run *asked = answer->asked;
 	struct form_style style = terminal_style(stdout);
 	bool changes = answer->list.count > 0;
 
@@ -244,7 +245,7 @@ static int conclude(struct answer *answer, struct error *err)
 /* Where it is written, if it is. */
 static int place(struct answer *answer, struct error *err)
 {
-	const struct question *asked = answer->asked;
+	const struct whatif_run *asked = answer->asked;
 	int result = 0;
 
 	if (asked->output != NULL)
@@ -261,7 +262,7 @@ static int place(struct answer *answer, struct error *err)
 
 static int load(struct answer *answer, struct error *err)
 {
-	const struct question *asked = answer->asked;
+	const struct whatif_run *asked = answer->asked;
 	struct profile *profile = &answer->profile;
 	int result = result_load(asked->run, profile, err);
 
@@ -279,8 +280,8 @@ static int work(struct answer *answer, struct error *err)
 				   &answer->list, err);
 
 	if (result == 0 && answer->asked->verify)
-		result = trials_check(&answer->profile, answer->list.changes,
-				      answer->list.count, err);
+		result = verify_runs_check(&answer->profile, answer->list.changes,
+					   answer->list.count, err);
 	if (result == 0)
 		result = place(answer, err);
 	if (result == 0)
@@ -288,7 +289,7 @@ static int work(struct answer *answer, struct error *err)
 	return result < 0 ? result : conclude(answer, err);
 }
 
-int question_answer(const struct question *asked)
+int whatif_run_answer(const struct whatif_run *asked)
 {
 	struct answer answer = {.asked = asked};
 	struct error err = {0};

@@ -8,11 +8,11 @@
 #include "cmd/run/verify_runs.h"
 #include "models/whatif/sweep.h"
 
-struct question {
-	const char *run;      /* a folder, or a run.json */
-	struct sweep sweep;   /* the changes; none: what would help? */
-	bool verify;          /* try them too; none: what is advised */
-	struct trials trials; /* how; its folder does not count */
+struct whatif_run {
+	const char *run;           /* a folder, or a run.json */
+	struct sweep sweep;        /* the changes; none: what would help? */
+	bool verify;               /* try them too; none: what is advised */
+	struct verify_runs trials; /* how; its folder does not count */
 	const char
 		*output; /* folder for the answer; NULL: where the run is, if tried */
 	const char *prices; /* file of a price list, or NULL */
@@ -20,6 +20,6 @@ struct question {
 };
 
 /* Returns the exit status, and has said why when it is not 0. */
-int question_answer(const struct question *asked);
+int whatif_run_answer(const struct whatif_run *asked);
 
 #endif

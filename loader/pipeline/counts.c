@@ -2,7 +2,7 @@
 #include "loader/base/trace.h"
 #include "loader/pipeline/pipeline_state.h"
 
-static void add_place(struct tally *tally, const struct place *place)
+static void add_place(struct pipeline_counts *tally, const struct place *place)
 {
 	tally->opens += place->calls.opens;
 	tally->reads += place->calls.reads;
@@ -11,7 +11,7 @@ static void add_place(struct tally *tally, const struct place *place)
 	tally->pixels += place->pixels;
 }
 
-static void add(struct tally *tally, const struct tally *more)
+static void add(struct pipeline_counts *tally, const struct pipeline_counts *more)
 {
 	tally->opens += more->opens;
 	tally->reads += more->reads;
@@ -25,7 +25,7 @@ static void add(struct tally *tally, const struct tally *more)
  * A sample that can't be used may be in the stream again before that is found out, and
  * then it is a matter of luck whether it is tried again: so only its first time counts.
  */
-void tally_vain(struct pipeline *p, struct batch *head, struct place *hole)
+void counts_vain(struct pipeline *p, struct batch *head, struct place *hole)
 {
 	uint64_t *word = &p->skipped[hole->sample / 64];
 	uint64_t bit = UINT64_C(1) << (hole->sample % 64);
@@ -40,7 +40,7 @@ void tally_vain(struct pipeline *p, struct batch *head, struct place *hole)
 	head->vain.skipped++;
 }
 
-static void add_batch(struct tally *tally, const struct batch *batch)
+static void add_batch(struct pipeline_counts *tally, const struct batch *batch)
 {
 	add(tally, &batch->vain);
 	for (uint32_t i = 0; i < batch->count; i++)
@@ -48,22 +48,22 @@ static void add_batch(struct tally *tally, const struct batch *batch)
 			add_place(tally, &batch->places[i]);
 }
 
-void tally_discarded(struct pipeline *p, const struct batch *batch)
+void counts_discarded(struct pipeline *p, const struct batch *batch)
 {
 	if (p->turn.mode == PIPELINE_STREAM)
 		add_batch(&p->owed, batch);
 }
 
-void tally_published(struct pipeline *p, struct batch *batch)
+void counts_published(struct pipeline *p, struct batch *batch)
 {
 	add(&batch->vain, &p->owed);
-	p->owed = (struct tally){0};
+	p->owed = (struct pipeline_counts){0};
 }
 
-void tally_delivered(struct pipeline *p, const struct batch *batch)
+void counts_delivered(struct pipeline *p, const struct batch *batch)
 {
 	struct trace_process *process = p->parts.process;
-	struct tally tally = {0};
+	struct pipeline_counts tally = {0};
 
 	if (p->turn.mode != PIPELINE_STREAM)
 		return;

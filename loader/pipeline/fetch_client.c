@@ -24,7 +24,7 @@ static bool find_job(struct pipeline *p, struct fetch_job *job)
 	struct batch *batch;
 	struct place *place;
 
-	if (errand_next(p, job))
+	if (readahead_next(p, job))
 		return true;
 	if (!p->on)
 		return false;
@@ -91,9 +91,9 @@ static void supply_place(struct pipeline *p, const struct fetch_job *job,
 	if (!p->on) { /* the turn ended meanwhile */
 		blob_put(blob);
 	} else if (blob == NULL) {
-		finish_place(p, batch, place, -result,
-			     result == -EBADMSG ? "the file is empty"
-						: strerrordesc_np(-result));
+		publish_place(p, batch, place, -result,
+			      result == -EBADMSG ? "the file is empty"
+						 : strerrordesc_np(-result));
 	} else {
 		place->blob = blob;
 		place->fetch_ns = pipeline_ns(clock_now() - job->start);
@@ -150,7 +150,7 @@ static void job_done(void *context, const struct fetch_job *job, struct blob *bl
 
 	pthread_mutex_lock(&p->lock);
 	if ((job->tag & TAG_ERRAND) != 0) {
-		errand_done(p, job, blob);
+		readahead_done(p, job, blob);
 	} else {
 		if (blob != NULL)
 			count_read(p, job, blob, took);
@@ -185,7 +185,7 @@ static uint32_t list_last(struct pipeline *p, uint32_t *samples, uint32_t most)
 	return count;
 }
 
-int supply_start(struct pipeline *p, struct error *err)
+int fetch_client_start(struct pipeline *p, struct error *err)
 {
 	uint32_t last[LAST];
 	const struct fetch_client client = {

@@ -27,7 +27,7 @@ void pipeline_leave(struct pipeline *p)
 void pipeline_landed(struct pipeline *p)
 {
 	p->in_flight--;
-	if (p->in_flight == 0 || p->errand.kind != ERRAND_NONE)
+	if (p->in_flight == 0 || p->errand.kind != READAHEAD_NONE)
 		pthread_cond_broadcast(&p->idle);
 }
 
@@ -39,9 +39,9 @@ static int start_threads(struct pipeline *p, struct error *err)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	result = supply_start(p, err);
+	result = fetch_client_start(p, err);
 	if (result == 0)
-		result = work_start(p, err);
+		result = prep_pool_start(p, err);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return result;
 }
@@ -152,7 +152,7 @@ void pipeline_close(struct pipeline *p)
 	if (p == NULL)
 		return;
 	stop_threads(p);
-	errand_forget(p);
+	readahead_forget(p);
 	for (uint32_t i = 0; p->batches != NULL && i < p->parts.slots; i++) {
 		for (uint32_t j = 0; p->batches[i].places != NULL && j < p->batch; j++)
 			blob_put(p->batches[i].places[j].blob);
@@ -217,15 +217,15 @@ void pipeline_stop(struct pipeline *p)
 	while (p->in_flight > 0)
 		pthread_cond_wait(&p->idle, &p->lock);
 	stream_rewind(p);
-	p->parts.outlet->ops->rewind(p->parts.outlet);
+	p->parts.sink->ops->rewind(p->parts.sink);
 	pthread_mutex_unlock(&p->lock);
 }
 
 void pipeline_delivered(struct pipeline *p, uint32_t slot)
 {
 	pthread_mutex_lock(&p->lock);
-	finish_delivered(p, &p->batches[slot]);
-	tally_delivered(p, &p->batches[slot]);
+	publish_delivered(p, &p->batches[slot]);
+	counts_delivered(p, &p->batches[slot]);
 	pthread_mutex_unlock(&p->lock);
 }
 

@@ -26,7 +26,7 @@ enum place_state {
 	PLACE_READING,   /* by one */
 	PLACE_READY,     /* for a prep worker: it has its bytes */
 	PLACE_PREPARING, /* by one, without the lock */
-	PLACE_DONE,      /* its numbers are in the outlet */
+	PLACE_DONE,      /* its numbers are in the sink */
 	PLACE_HOLE,      /* its sample can't be used, or went to an earlier batch */
 };
 
@@ -44,11 +44,11 @@ struct place {
 };
 
 /* What samples took: the counted_* of trace.h. */
-struct tally {
+struct pipeline_counts {
 	uint64_t opens, reads, read_bytes, hits, pixels, skipped;
 };
 
-/* One for each slot of the outlet. */
+/* One for each slot of the sink. */
 struct batch {
 	uint64_t lap, epoch;
 	uint64_t base;  /* global position of the lap's first */
@@ -63,7 +63,7 @@ struct batch {
 	uint32_t failed; /* on_error=fail: its first place that can't be used */
 	int failed_code; /* and why; 0: none */
 	char failed_why[120];
-	struct tally vain; /* of samples that are not in its places */
+	struct pipeline_counts vain; /* of samples that are not in its places */
 	struct place *places;
 };
 
@@ -82,10 +82,10 @@ struct probes {
 	struct pipeline_sample kept[PIPELINE_PROBES];
 };
 
-enum errand_kind { ERRAND_NONE, ERRAND_STAGE, ERRAND_WARM, ERRAND_FILL };
+enum readahead_kind { READAHEAD_NONE, READAHEAD_STAGE, READAHEAD_WARM, READAHEAD_FILL };
 
-struct errand {
-	enum errand_kind kind;
+struct readahead {
+	enum readahead_kind kind;
 	uint32_t count, next, finished,
 		read;      /* next: to be asked; finished: came back */
 	uint64_t deadline; /* 0: none */
@@ -127,8 +127,8 @@ struct pipeline {
 	uint32_t fifo[RING_SLOTS]; /* open slots, oldest first: head .. head+open-1 */
 	uint32_t head, open;
 	uint32_t slot_hint;
-	struct batch *batches;         /* of each slot */
-	struct outlet_sample *samples; /* of a batch that is being published */
+	struct batch *batches;             /* of each slot */
+	struct batch_sink_sample *samples; /* of a batch that is being published */
 
 	struct staged staged;
 	uint32_t cycle;  /* next staged sample to repeat */
@@ -136,11 +136,12 @@ struct pipeline {
 	struct probes probes;
 	uint64_t repeats; /* samples delivered that way in this turn */
 	struct random draw;
-	struct errand errand;
+	struct readahead errand;
 
 	uint64_t *bad;     /* bit of each sample known to be unusable, */
 	uint64_t *skipped; /* and counted as such, in the order of the stream */
-	struct tally owed; /* of batches that were thrown away: the next one's */
+	struct pipeline_counts
+		owed; /* of batches that were thrown away: the next one's */
 	void (*tell)(void *context, uint32_t sample, int code, const char *reason);
 	void *tell_context;
 
@@ -189,43 +190,43 @@ uint32_t stream_probe(struct pipeline *pipeline);
 /* What is published counts as delivered. */
 static inline bool pipeline_final(const struct pipeline *pipeline)
 {
-	return pipeline->parts.outlet->ops->final;
+	return pipeline->parts.sink->ops->final;
 }
 
-/* finish.c */
+/* publish.c */
 
 /* The place's sample is in its slot, or (code != 0) can't be used. */
-void finish_place(struct pipeline *pipeline, struct batch *batch, struct place *place,
-		  int code, const char *reason);
+void publish_place(struct pipeline *pipeline, struct batch *batch, struct place *place,
+		   int code, const char *reason);
 
 /* Publishes the oldest batches as far as they are finished. */
-void finish_heads(struct pipeline *pipeline);
+void publish_heads(struct pipeline *pipeline);
 
 /* The stream moves past a batch that was published. */
-void finish_delivered(struct pipeline *pipeline, struct batch *batch);
+void publish_delivered(struct pipeline *pipeline, struct batch *batch);
 
-/* tally.c: counts what belongs to a batch, however far ahead it was made. */
+/* counts.c: counts what belongs to a batch, however far ahead it was made. */
 
 /* A hole of the head, or one that the head passes by: what it cost is the head's. */
-void tally_vain(struct pipeline *pipeline, struct batch *head, struct place *hole);
+void counts_vain(struct pipeline *pipeline, struct batch *head, struct place *hole);
 
 /* The batch is thrown away: what it cost is the next one's that is not. */
-void tally_discarded(struct pipeline *pipeline, const struct batch *batch);
-void tally_published(struct pipeline *pipeline, struct batch *batch);
+void counts_discarded(struct pipeline *pipeline, const struct batch *batch);
+void counts_published(struct pipeline *pipeline, struct batch *batch);
 
 /* The reader took the batch: its counts go into the session. */
-void tally_delivered(struct pipeline *pipeline, const struct batch *batch);
+void counts_delivered(struct pipeline *pipeline, const struct batch *batch);
 
-/* errand.c */
-bool errand_next(struct pipeline *pipeline, struct fetch_job *job);
-void errand_done(struct pipeline *pipeline, const struct fetch_job *job,
-		 struct blob *blob);
-void errand_forget(struct pipeline *pipeline); /* what is staged */
+/* readahead.c */
+bool readahead_next(struct pipeline *pipeline, struct fetch_job *job);
+void readahead_done(struct pipeline *pipeline, const struct fetch_job *job,
+		    struct blob *blob);
+void readahead_forget(struct pipeline *pipeline); /* what is staged */
 
-/* supply.c: opens the fetch engine. work.c: starts the prep threads. Without the lock.
+/* fetch_client.c: opens the fetch engine. prep_pool.c: starts the prep threads. Without the lock.
  */
-int supply_start(struct pipeline *pipeline, struct error *err);
-int work_start(struct pipeline *pipeline, struct error *err);
+int fetch_client_start(struct pipeline *pipeline, struct error *err);
+int prep_pool_start(struct pipeline *pipeline, struct error *err);
 
 /* Leaves the lock; the fetch engine is woken outside of it. */
 void pipeline_leave(struct pipeline *pipeline);

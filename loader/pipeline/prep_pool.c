@@ -35,9 +35,9 @@ static int prepare(struct worker *worker, const struct batch *batch,
 		   struct place *place, bool bare, struct error *err)
 {
 	struct pipeline *p = worker->pipeline;
-	struct outlet *outlet = p->parts.outlet;
-	void *out = outlet->ops->sample(outlet, stream_slot(p, batch),
-					(uint32_t)(place - batch->places));
+	struct batch_sink *sink = p->parts.sink;
+	void *out = sink->ops->sample(sink, stream_slot(p, batch),
+				      (uint32_t)(place - batch->places));
 	uint64_t start = bare && p->delay_ns == 0 ? 0 : clock_now(), took;
 	int result = prep_run(worker->prep, place->blob->data, place->blob->size,
 			      place->seed, out, err);
@@ -135,7 +135,7 @@ static void work(struct worker *worker)
 		result = work_on(worker, batch, place, &err);
 		pthread_mutex_lock(&p->lock);
 		if (p->on)
-			finish_place(p, batch, place, -result, err.message);
+			publish_place(p, batch, place, -result, err.message);
 		pipeline_landed(p);
 	}
 	pthread_mutex_unlock(&p->lock);
@@ -156,13 +156,13 @@ static void *worker_main(void *context)
 		pthread_mutex_lock(&p->lock);
 		error_sys(&p->failure, ENOMEM, "a prep worker cannot start");
 		pthread_mutex_unlock(&p->lock);
-		p->parts.outlet->ops->wake(p->parts.outlet);
+		p->parts.sink->ops->wake(p->parts.sink);
 	}
 	prep_worker_free(worker->prep);
 	return NULL;
 }
 
-int work_start(struct pipeline *p, struct error *err)
+int prep_pool_start(struct pipeline *p, struct error *err)
 {
 	unsigned count = p->parts.options->workers;
 

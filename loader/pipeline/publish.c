@@ -1,4 +1,4 @@
-/* publish.c - puts finished batches into the outlet, whole and in order. */
+/* publish.c - puts finished batches into the sink, whole and in order. */
 #include "loader/base/blob.h"
 #include "loader/base/name.h"
 #include "loader/base/trace.h"
@@ -32,14 +32,14 @@ static void move_sample(struct pipeline *p, struct batch *to, uint32_t at,
 {
 	struct place *place = &to->places[at], *donor = &from->places[index];
 	struct place hole = *place;
-	struct outlet *outlet = p->parts.outlet;
+	struct batch_sink *sink = p->parts.sink;
 
 	blob_put(hole.blob);
 	hole.blob = NULL;
 	*place = *donor;
 	*donor = hole;
-	memcpy(outlet->ops->sample(outlet, stream_slot(p, to), at),
-	       outlet->ops->sample(outlet, stream_slot(p, from), index),
+	memcpy(sink->ops->sample(sink, stream_slot(p, to), at),
+	       sink->ops->sample(sink, stream_slot(p, from), index),
 	       prep_sample_bytes(p->parts.prep));
 }
 
@@ -73,7 +73,7 @@ static bool fill_hole(struct pipeline *p, struct batch *head, uint32_t at)
 			pthread_cond_broadcast(&p->wanted);
 			pthread_cond_broadcast(&p->work);
 			if (place->state == PLACE_HOLE) {
-				tally_vain(p, head, place);
+				counts_vain(p, head, place);
 				continue;
 			}
 			return false;
@@ -83,7 +83,7 @@ static bool fill_hole(struct pipeline *p, struct batch *head, uint32_t at)
 			return false;
 		p->stolen = donor + 1;
 		if (other->state == PLACE_HOLE) {
-			tally_vain(p, head, other);
+			counts_vain(p, head, other);
 			continue;
 		}
 		move_sample(p, head, at, from, donor - from->first);
@@ -145,7 +145,7 @@ static bool fill_holes(struct pipeline *p, struct batch *head)
 	for (uint32_t i = 0; head->holes > 0 && i < head->count; i++) {
 		if (head->places[i].state != PLACE_HOLE)
 			continue;
-		tally_vain(p, head, &head->places[i]);
+		counts_vain(p, head, &head->places[i]);
 		if (head->stream ? !fill_hole(p, head, i)
 				 : !fill_repeat(p, head, &head->places[i]))
 			return false;
@@ -166,7 +166,7 @@ static void list_samples(struct pipeline *p, const struct batch *batch)
 {
 	for (uint32_t i = 0; i < batch->count; i++) {
 		const struct place *place = &batch->places[i];
-		struct outlet_sample *sample = &p->samples[i];
+		struct batch_sink_sample *sample = &p->samples[i];
 
 		sample->hole = place->state == PLACE_HOLE;
 		sample->seats = place->seats;
@@ -179,9 +179,9 @@ static void list_samples(struct pipeline *p, const struct batch *batch)
 
 static void publish(struct pipeline *p, struct batch *batch)
 {
-	struct outlet *outlet = p->parts.outlet;
+	struct batch_sink *sink = p->parts.sink;
 	struct pipeline_point after;
-	struct outlet_batch told = {
+	struct batch_sink_batch told = {
 		.epoch = batch->epoch,
 		.step = batch->first / p->batch,
 		.count = batch->count,
@@ -190,17 +190,17 @@ static void publish(struct pipeline *p, struct batch *batch)
 		.turn = p->turn.number,
 	};
 
-	tally_published(p, batch);
+	counts_published(p, batch);
 	batch->stolen = p->stolen;
 	after = batch->stream ? point_after(batch) : p->delivered;
 	told.lap = after.lap;
 	told.position = after.position;
 	told.stolen = after.stolen;
 	list_samples(p, batch);
-	outlet->ops->publish(outlet, stream_slot(p, batch), &told, p->samples);
-	if (!outlet->ops->final)
+	sink->ops->publish(sink, stream_slot(p, batch), &told, p->samples);
+	if (!sink->ops->final)
 		return;
-	finish_delivered(p, batch);
+	publish_delivered(p, batch);
 	pthread_cond_broadcast(&p->work); /* its slot is free again */
 	pthread_cond_signal(&p->wanted);
 	p->kick = true;
@@ -208,12 +208,12 @@ static void publish(struct pipeline *p, struct batch *batch)
 
 static void discard(struct pipeline *p, struct batch *batch)
 {
-	tally_discarded(p, batch);
-	p->parts.outlet->ops->discard(p->parts.outlet, stream_slot(p, batch));
+	counts_discarded(p, batch);
+	p->parts.sink->ops->discard(p->parts.sink, stream_slot(p, batch));
 	pthread_cond_broadcast(&p->work); /* its slot is free again */
 }
 
-void finish_delivered(struct pipeline *p, struct batch *batch)
+void publish_delivered(struct pipeline *p, struct batch *batch)
 {
 	batch->delivered = true;
 	if (batch->stream)
@@ -283,7 +283,7 @@ static void end_with_failure(struct pipeline *p, const struct batch *head)
 }
 
 /* Publishes the oldest batches as far as they are finished. */
-void finish_heads(struct pipeline *p)
+void publish_heads(struct pipeline *p)
 {
 	while (p->open > 0 && p->failure.code == 0) {
 		struct batch *head = &p->batches[p->fifo[p->head]];
@@ -311,11 +311,11 @@ void finish_heads(struct pipeline *p)
 			discard(p, head);
 	}
 	if (p->open == 0 && stream_ended(p))
-		p->parts.outlet->ops->wake(p->parts.outlet);
+		p->parts.sink->ops->wake(p->parts.sink);
 }
 
-void finish_place(struct pipeline *p, struct batch *batch, struct place *place,
-		  int code, const char *reason)
+void publish_place(struct pipeline *p, struct batch *batch, struct place *place,
+		   int code, const char *reason)
 {
 	batch->done++;
 	place->state = PLACE_DONE;
@@ -329,5 +329,5 @@ void finish_place(struct pipeline *p, struct batch *batch, struct place *place,
 			mark_bad(p, place->sample, code, reason);
 	}
 	if (batch->done == batch->count)
-		finish_heads(p);
+		publish_heads(p);
 }

@@ -14,16 +14,16 @@
 #include <time.h>
 #include <unistd.h>
 
-static bool expired(const struct errand *errand)
+static bool expired(const struct readahead *errand)
 {
 	return errand->deadline != 0 && clock_now() >= errand->deadline;
 }
 
-bool errand_next(struct pipeline *p, struct fetch_job *job)
+bool readahead_next(struct pipeline *p, struct fetch_job *job)
 {
-	struct errand *errand = &p->errand;
+	struct readahead *errand = &p->errand;
 
-	if (errand->kind == ERRAND_NONE || errand->next == errand->count ||
+	if (errand->kind == READAHEAD_NONE || errand->next == errand->count ||
 	    expired(errand))
 		return false;
 	*job = (struct fetch_job){
@@ -36,9 +36,9 @@ bool errand_next(struct pipeline *p, struct fetch_job *job)
 	return true;
 }
 
-void errand_done(struct pipeline *p, const struct fetch_job *job, struct blob *blob)
+void readahead_done(struct pipeline *p, const struct fetch_job *job, struct blob *blob)
 {
-	struct errand *errand = &p->errand;
+	struct readahead *errand = &p->errand;
 
 	errand->finished++;
 	if (blob == NULL)
@@ -46,16 +46,16 @@ void errand_done(struct pipeline *p, const struct fetch_job *job, struct blob *b
 	errand->read++;
 	trace_add(p->parts.process, TRACE_staged_samples, 1);
 	trace_add(p->parts.process, TRACE_staged_bytes, blob->size);
-	if (errand->kind == ERRAND_STAGE) {
+	if (errand->kind == READAHEAD_STAGE) {
 		errand->blobs[job->tag & ~TAG_ERRAND] = blob;
 		return;
 	}
-	if (errand->kind == ERRAND_FILL)
+	if (errand->kind == READAHEAD_FILL)
 		cache_offer(p->parts.cache, job->sample, blob);
 	blob_put(blob);
 }
 
-void errand_forget(struct pipeline *p)
+void readahead_forget(struct pipeline *p)
 {
 	for (uint32_t i = 0; i < p->staged.count; i++)
 		blob_put(p->staged.blobs[i]);
@@ -65,7 +65,7 @@ void errand_forget(struct pipeline *p)
 }
 
 /* Hands the errand to the fetch threads and waits until it is done or out of time. */
-static void run(struct pipeline *p, struct errand *errand, uint64_t limit_ns)
+static void run(struct pipeline *p, struct readahead *errand, uint64_t limit_ns)
 {
 	errand->deadline = limit_ns > 0 ? clock_now() + limit_ns : 0;
 	p->errand = *errand;
@@ -86,7 +86,7 @@ static void run(struct pipeline *p, struct errand *errand, uint64_t limit_ns)
 		pthread_cond_timedwait(&p->idle, &p->lock, &soon);
 	}
 	*errand = p->errand;
-	p->errand = (struct errand){0};
+	p->errand = (struct readahead){0};
 }
 
 /* Global position of the next batch. */
@@ -136,14 +136,14 @@ static uint32_t *list_next(struct pipeline *p, uint32_t count)
 
 uint32_t pipeline_stage(struct pipeline *p, uint32_t count, uint64_t limit_ns)
 {
-	struct errand errand = {.kind = ERRAND_STAGE, .count = count};
+	struct readahead errand = {.kind = READAHEAD_STAGE, .count = count};
 	uint64_t first;
 
 	pthread_mutex_lock(&p->lock);
 	first = position(p);
 	if (count > 0 && first == p->staged.first && count <= p->staged.count)
 		goto out;
-	errand_forget(p);
+	readahead_forget(p);
 	if (count == 0)
 		goto out;
 	p->staged.samples = list_next(p, count);
@@ -165,7 +165,7 @@ out:
 
 uint32_t pipeline_warm(struct pipeline *p, uint32_t count, uint64_t limit_ns)
 {
-	struct errand errand = {.kind = ERRAND_WARM, .count = count};
+	struct readahead errand = {.kind = READAHEAD_WARM, .count = count};
 	uint32_t *samples;
 
 	if (count == 0)
@@ -218,7 +218,7 @@ static uint32_t *list_last(struct pipeline *p, uint64_t bytes, uint32_t *count)
 
 uint32_t pipeline_fill(struct pipeline *p, uint64_t bytes, uint64_t limit_ns)
 {
-	struct errand errand = {.kind = ERRAND_FILL};
+	struct readahead errand = {.kind = READAHEAD_FILL};
 	uint32_t *samples;
 
 	pthread_mutex_lock(&p->lock);

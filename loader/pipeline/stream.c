@@ -173,14 +173,14 @@ bool stream_fail(struct pipeline *p, int code, const char *reason)
 {
 	if (p->failure.code == 0)
 		error_set(&p->failure, code, "%s", reason);
-	p->parts.outlet->ops->wake(p->parts.outlet);
+	p->parts.sink->ops->wake(p->parts.sink);
 	return false;
 }
 
 /* A slot with room for a batch of so many, or RING_SLOTS. */
 static uint32_t reserve_slot(struct pipeline *p, uint32_t count)
 {
-	struct outlet *outlet = p->parts.outlet;
+	struct batch_sink *sink = p->parts.sink;
 	bool thrown = p->turn.mode == PIPELINE_PREP;
 
 	for (uint32_t i = 0; i < p->parts.slots; i++) {
@@ -188,11 +188,11 @@ static uint32_t reserve_slot(struct pipeline *p, uint32_t count)
 
 		if (p->batches[slot].open)
 			continue;
-		if (outlet->ops->reserve(outlet, slot, count, thrown)) {
+		if (sink->ops->reserve(sink, slot, count, thrown)) {
 			p->slot_hint = slot + 1;
 			return slot;
 		}
-		if (outlet->ops->final) /* no slot of it is held: it has no room */
+		if (sink->ops->final) /* no slot of it is held: it has no room */
 			break;
 	}
 	return RING_SLOTS;
@@ -291,7 +291,7 @@ static struct batch *open_next(struct pipeline *p)
 	retire(p, batch);
 	batch->waiting = batch->ready = batch->done = batch->holes = 0;
 	batch->failed_code = 0;
-	batch->vain = (struct tally){0};
+	batch->vain = (struct pipeline_counts){0};
 	batch->count = count;
 	if (stream)
 		open_stream(p, batch, &lap);
@@ -315,7 +315,7 @@ bool stream_open(struct pipeline *p)
 		p->kick |= batch->waiting > 0;
 		opened = true;
 		if (batch->done == batch->count) /* every sample known to be bad */
-			finish_heads(p);
+			publish_heads(p);
 	}
 	if (opened) {
 		pthread_cond_broadcast(&p->work);
@@ -349,5 +349,5 @@ void stream_rewind(struct pipeline *p)
 	p->next = p->delivered;
 	p->head_lap = p->next.lap;
 	p->stolen = p->next.stolen;
-	p->owed = (struct tally){0}; /* it was beyond what was delivered */
+	p->owed = (struct pipeline_counts){0}; /* it was beyond what was delivered */
 }

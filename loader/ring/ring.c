@@ -29,7 +29,7 @@ struct cursor {
 };
 
 struct ring {
-	struct outlet outlet; /* first: the pipeline's view of it */
+	struct batch_sink sink; /* first: the pipeline's view of it */
 	struct header *header;
 	struct shared_memory memory;
 	struct ring_reader *reader; /* the one of this process */
@@ -192,31 +192,31 @@ void ring_wake(struct ring *ring)
 	futex_wake(&ring->header->bell);
 }
 
-/* ---- the pipeline's outlet ---- */
+/* ---- the pipeline's sink ---- */
 
-static struct ring *ring_of(struct outlet *outlet)
+static struct ring *ring_of(struct batch_sink *sink)
 {
-	return (struct ring *)outlet;
+	return (struct ring *)sink;
 }
 
 /* A slot always has room for a full batch. */
-static bool reserve(struct outlet *outlet, uint32_t slot, uint32_t count, bool thrown)
+static bool reserve(struct batch_sink *sink, uint32_t slot, uint32_t count, bool thrown)
 {
 	(void)count;
 	(void)thrown;
-	return ring_free(ring_of(outlet), slot);
+	return ring_free(ring_of(sink), slot);
 }
 
-static void *place(struct outlet *outlet, uint32_t slot, uint32_t index)
+static void *place(struct batch_sink *sink, uint32_t slot, uint32_t index)
 {
-	return ring_sample(ring_of(outlet), slot, index);
+	return ring_sample(ring_of(sink), slot, index);
 }
 
-static void publish(struct outlet *outlet, uint32_t slot,
-		    const struct outlet_batch *batch,
-		    const struct outlet_sample *samples)
+static void publish(struct batch_sink *sink, uint32_t slot,
+		    const struct batch_sink_batch *batch,
+		    const struct batch_sink_sample *samples)
 {
-	struct ring *ring = ring_of(outlet);
+	struct ring *ring = ring_of(sink);
 	struct ring_batch *shared = ring_batch(ring, slot);
 	uint32_t *labels = ring_labels(ring, slot), *numbers = ring_samples(ring, slot);
 
@@ -232,23 +232,23 @@ static void publish(struct outlet *outlet, uint32_t slot,
 }
 
 /* What was never published is free. */
-static void discard(struct outlet *outlet, uint32_t slot)
+static void discard(struct batch_sink *sink, uint32_t slot)
 {
-	(void)outlet;
+	(void)sink;
 	(void)slot;
 }
 
-static void rewind_nothing(struct outlet *outlet)
+static void rewind_nothing(struct batch_sink *sink)
 {
-	(void)outlet;
+	(void)sink;
 }
 
-static void wake(struct outlet *outlet)
+static void wake(struct batch_sink *sink)
 {
-	ring_wake(ring_of(outlet));
+	ring_wake(ring_of(sink));
 }
 
-static const struct outlet_ops ops = {
+static const struct batch_sink_ops ops = {
 	.reserve = reserve,
 	.sample = place,
 	.publish = publish,
@@ -257,10 +257,10 @@ static const struct outlet_ops ops = {
 	.wake = wake,
 };
 
-struct outlet *ring_outlet(struct ring *ring)
+struct batch_sink *ring_outlet(struct ring *ring)
 {
-	ring->outlet.ops = &ops;
-	return &ring->outlet;
+	ring->sink.ops = &ops;
+	return &ring->sink;
 }
 
 struct ring_reader *ring_join(struct ring *ring, struct error *err)

@@ -95,7 +95,7 @@ static void *read_own(const char *path, size_t *size)
 		*size = (size_t)status.st_size;
 		block = malloc(*size + 1);
 	}
-	if (block != NULL && whole_read(fd, block, *size) < 0) {
+	if (block != NULL && read_file_read(fd, block, *size) < 0) {
 		free(block);
 		block = NULL;
 	}
@@ -169,7 +169,7 @@ static bool fits(const struct index *index, const struct index_origin *origin)
 		.first = random_below(&random, count),
 	};
 
-	crew_run(origin->threads, compare, &check);
+	scan_pool_run(origin->threads, compare, &check);
 	return !check.stale;
 }
 
@@ -233,7 +233,7 @@ void index_cache_save(const struct index_cache *cache, const struct index *index
 	fd = create(path);
 	if (fd < 0)
 		return;
-	result = whole_write(fd, index->head, index_size(index));
+	result = read_file_write(fd, index->head, index_size(index));
 	if (close(fd) < 0 || result < 0 || rename(path, cache->path) < 0)
 		unlink(path);
 }

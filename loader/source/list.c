@@ -288,7 +288,7 @@ static int set_sizes(const struct index_origin *origin, struct index *index,
 	struct sizes sizes = {.index = index, .base = origin->base};
 	char list[NAME_SHOWN / 2], first[NAME_SHOWN / 2];
 
-	crew_run(origin->threads, find_sizes, &sizes);
+	scan_pool_run(origin->threads, find_sizes, &sizes);
 	if (sizes.reached > 0)
 		return 0;
 	return error_sys(
@@ -311,7 +311,7 @@ static int parse(const struct index_origin *origin, const struct stat *status,
 	if (text == NULL)
 		return error_sys(err, ENOMEM, "cannot read the list");
 	index_stamp_set(&stamp, status);
-	result = whole_read(origin->dataset_fd, text, size);
+	result = read_file_read(origin->dataset_fd, text, size);
 	if (result == 0) {
 		result = list_parse(text, size, origin->dataset, &stamp, index, err);
 	} else {

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-int whole_read(int fd, void *bytes, size_t size)
+int read_file_read(int fd, void *bytes, size_t size)
 {
 	char *at = bytes;
 
@@ -22,7 +22,7 @@ int whole_read(int fd, void *bytes, size_t size)
 	return 0;
 }
 
-int whole_write(int fd, const void *bytes, size_t size)
+int read_file_write(int fd, const void *bytes, size_t size)
 {
 	const char *at = bytes;
 

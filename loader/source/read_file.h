@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /* 0 or -errno; -EIO if the file ends before `size` bytes are read. */
-int whole_read(int fd, void *bytes, size_t size);
+int read_file_read(int fd, void *bytes, size_t size);
 
 /* 0 or -errno. Returns when the bytes are on the disk. */
-int whole_write(int fd, const void *bytes, size_t size);
+int read_file_write(int fd, const void *bytes, size_t size);
 
 #endif

@@ -361,7 +361,7 @@ struct scan_folder *scan_tree(int root, const char *dataset, unsigned threads,
 		no_memory(err);
 		return NULL;
 	}
-	crew_run(threads, work, &scan);
+	scan_pool_run(threads, work, &scan);
 	if (!scan.failed)
 		return top;
 	error_set(err, scan.err.code, "%s", scan.err.message);

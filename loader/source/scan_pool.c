@@ -44,16 +44,16 @@ static unsigned start(struct crew *crew, pthread_t *thread, unsigned count)
 	return started;
 }
 
-void crew_run(unsigned threads, void (*work)(void *context), void *context)
+void scan_pool_run(unsigned threads, void (*work)(void *context), void *context)
 {
 	struct crew crew = {work, context};
-	pthread_t thread[CREW_MAX];
+	pthread_t thread[SCAN_POOL_MAX];
 	unsigned started;
 
 	if (threads == 0)
 		threads = enough();
-	if (threads > CREW_MAX)
-		threads = CREW_MAX;
+	if (threads > SCAN_POOL_MAX)
+		threads = SCAN_POOL_MAX;
 	started = start(&crew, thread, threads - 1);
 	work(context);
 	while (started > 0)

@@ -101,7 +101,7 @@ static void *synthetic_open(const char *dataset, const struct source_config *con
 	if (synthetic == NULL)
 		goto no_memory;
 	synthetic->seed = config->seed;
-	crew_run(config->threads, make_pictures, synthetic);
+	scan_pool_run(config->threads, make_pictures, synthetic);
 	if (synthetic->failed)
 		goto no_memory;
 	*facts = (struct source_facts){

@@ -92,8 +92,8 @@ static double in_first_unit(enum amount_unit unit, double value)
 				      : value;
 }
 
-void amount_pair(struct amount_pair *pair, enum amount_unit unit, double from,
-		 double to)
+void amount_text_pair(struct amount_text_pair *pair, enum amount_unit unit, double from,
+		      double to)
 {
 	struct scale scale = scale_of(unit, from, to);
 	int digits = DIGITS;

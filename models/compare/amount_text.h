@@ -13,7 +13,7 @@ enum amount_unit {
 
 enum { AMOUNT_SIZE = 40 };
 
-struct amount_pair {
+struct amount_text_pair {
 	char from[AMOUNT_SIZE], to[AMOUNT_SIZE];
 };
 
@@ -21,7 +21,7 @@ struct amount_pair {
  * Both as they are read: three digits, or as many as tell them apart. "none" for 0 and
  * "unlimited" for what is infinite, unless the other one is that, too.
  */
-void amount_pair(struct amount_pair *pair, enum amount_unit unit, double from,
-		 double to);
+void amount_text_pair(struct amount_text_pair *pair, enum amount_unit unit, double from,
+		      double to);
 
 #endif

@@ -52,7 +52,7 @@ static void dilute(const struct finding *finding, const struct interval *base,
 	struct interval was = time_of(finding->base, base),
 			is = time_of(finding->now, now);
 	double step = 1 / finding->base->rates.real.value;
-	struct amount_pair pair;
+	struct amount_text_pair pair;
 
 	if (!isfinite(was.value) || !isfinite(is.value))
 		return;
@@ -60,7 +60,7 @@ static void dilute(const struct finding *finding, const struct interval *base,
 	    (is.value > was.value) == effect->slower)
 		return;
 	effect->diluted = true;
-	amount_pair(&pair, AMOUNT_SECONDS, was.value, is.value);
+	amount_text_pair(&pair, AMOUNT_SECONDS, was.value, is.value);
 	append(effect->text, ": %s a sample after %s, of a %s step", pair.to, pair.from,
 	       finding->now->rates.real.value < finding->base->rates.real.value
 		       ? "longer"
@@ -89,13 +89,13 @@ static void find_step(struct finding *finding)
 	const struct interval *now = &finding->now->rates.synthetic;
 	double share = finding->base->stalls.compute.value;
 	struct effect *effect = &finding->effects[finding->effect_count];
-	struct amount_pair pair;
+	struct amount_text_pair pair;
 
 	if (!(base->value > 0) || !(now->value > 0) ||
 	    !differences_are_clear(base, now, LEAST * base->value))
 		return;
 	finding->effect_count++;
-	amount_pair(&pair, AMOUNT_COUNT, base->value, now->value);
+	amount_text_pair(&pair, AMOUNT_COUNT, base->value, now->value);
 	*effect = (struct effect){
 		.stage = DIFFERENCE_COMPUTE,
 		.slower = now->value < base->value,
@@ -244,7 +244,7 @@ static void split(const struct finding *finding, bool slower, char *text)
 			  1 / finding->base->rates.real.value);
 	double most = 0;
 	const char *name = NULL;
-	struct amount_pair pair;
+	struct amount_text_pair pair;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		double more = time_of(finding->now, parts[i].now).value -
@@ -258,7 +258,7 @@ static void split(const struct finding *finding, bool slower, char *text)
 	}
 	if (name == NULL)
 		return;
-	amount_pair(&pair, AMOUNT_SECONDS, all, most);
+	amount_text_pair(&pair, AMOUNT_SECONDS, all, most);
 	append(text, ": %s a sample %s, %s of it in %s", pair.from,
 	       slower ? "longer" : "shorter", most > .99 * all ? "all" : pair.to, name);
 }
@@ -268,7 +268,7 @@ static void tell_rate(struct finding *finding)
 	const struct interval *base = &finding->base->rates.real;
 	const struct interval *now = &finding->now->rates.real;
 	bool slower = now->value < base->value;
-	struct amount_pair pair;
+	struct amount_text_pair pair;
 	char *text;
 
 	if (!(base->value > 0) || !(now->value > 0) ||
@@ -277,7 +277,7 @@ static void tell_rate(struct finding *finding)
 	text = add(finding, slower);
 	if (text == NULL)
 		return;
-	amount_pair(&pair, AMOUNT_COUNT, base->value, now->value);
+	amount_text_pair(&pair, AMOUNT_COUNT, base->value, now->value);
 	append(text, "%s -> %s samples/s (%+.1f%%)", pair.from, pair.to,
 	       100 * (now->value / base->value - 1));
 	if (finding->effect_count > 0)

@@ -52,7 +52,7 @@ struct difference *difference_number(struct differences *all,
 				     double now)
 {
 	struct difference *difference;
-	struct amount_pair pair;
+	struct amount_text_pair pair;
 
 	if (isnan(base) || isnan(now) || !(difference_size(base, now) > kind->least))
 		return NULL;
@@ -62,7 +62,7 @@ struct difference *difference_number(struct differences *all,
 	for (int i = 0; i < DIFFERENCE_STAGES; i++)
 		difference->way[i] = way_of(kind->more[i], now > base);
 	difference->size = difference_size(base, now);
-	amount_pair(&pair, kind->unit, base, now);
+	amount_text_pair(&pair, kind->unit, base, now);
 	differences_append(difference->text, sizeof(difference->text),
 			   "%s %s from %s to %s", kind->name,
 			   now > base ? "grew" : "fell", pair.from, pair.to);

@@ -230,7 +230,7 @@ static int compare_timed(struct judge *judge)
 		judge->p[i] = timed->p;
 		judge->deciding++;
 	}
-	gate_test_holm(judge->p, GATE_METRICS);
+	gate_statistics_holm(judge->p, GATE_METRICS);
 	for (int i = 0; i < GATE_METRICS; i++)
 		if (!isnan(judge->p[i]))
 			gate_timed_set_floor(&judge->timed[i], i, judge->config->paired,

@@ -72,8 +72,8 @@ int gate_config_check(const struct gate_config *config, struct error *err)
 
 static double least_p(const struct gate_config *config, size_t base, size_t now)
 {
-	return config->paired ? gate_test_least_paired(base < now ? base : now)
-			      : gate_test_least_unpaired(base, now);
+	return config->paired ? gate_statistics_least_paired(base < now ? base : now)
+			      : gate_statistics_least_unpaired(base, now);
 }
 
 /* The smallest number of repetitions of the new side that can reach alpha; more than
@@ -83,7 +83,7 @@ static size_t pairs_for(const struct gate_config *config, size_t base, unsigned 
 	size_t pairs = 1;
 
 	if (config->paired)
-		return gate_test_pairs_for(config->alpha, metrics);
+		return gate_statistics_pairs_for(config->alpha, metrics);
 	while (pairs <= GATE_PAIRS_MOST &&
 	       metrics * least_p(config, base, pairs) >= config->alpha)
 		pairs++;

@@ -122,8 +122,8 @@ static double robust_sd(const double *values, size_t n)
 static const struct gate_shift unknown = {NAN, -INFINITY, INFINITY, NAN, NAN};
 
 /* Estimates are the means of any two differences, or one with itself (Walsh). */
-void gate_test_paired(const double *worse, size_t n, double alpha,
-		      struct gate_shift *shift)
+void gate_statistics_paired(const double *worse, size_t n, double alpha,
+			    struct gate_shift *shift)
 {
 	double walsh[WALSH_MOST], null[WALSH_MOST + 1];
 	unsigned ranks[MOST];
@@ -212,8 +212,8 @@ static int drawn_tail(size_t n, size_t m, double alpha, size_t *k)
 	return 0;
 }
 
-int gate_test_unpaired(const double *base, size_t n, const double *now, size_t m,
-		       double alpha, struct gate_shift *shift)
+int gate_statistics_unpaired(const double *base, size_t n, const double *now, size_t m,
+			     double alpha, struct gate_shift *shift)
 {
 	double estimates[MOST * MOST], all[2 * MOST];
 	size_t count = 0, k;
@@ -236,12 +236,12 @@ int gate_test_unpaired(const double *base, size_t n, const double *now, size_t m
 
 /* ---- what can be reached ---- */
 
-double gate_test_least_paired(size_t n)
+double gate_statistics_least_paired(size_t n)
 {
 	return ldexp(1, -(int)n);
 }
 
-double gate_test_least_unpaired(size_t n, size_t m)
+double gate_statistics_least_unpaired(size_t n, size_t m)
 {
 	double least = 1;
 
@@ -250,16 +250,16 @@ double gate_test_least_unpaired(size_t n, size_t m)
 	return least;
 }
 
-size_t gate_test_pairs_for(double alpha, unsigned metrics)
+size_t gate_statistics_pairs_for(double alpha, unsigned metrics)
 {
 	size_t n = 1;
 
-	while (n < 1024 && metrics * gate_test_least_paired(n) >= alpha)
+	while (n < 1024 && metrics * gate_statistics_least_paired(n) >= alpha)
 		n++;
 	return n;
 }
 
-void gate_test_holm(double *p, size_t count)
+void gate_statistics_holm(double *p, size_t count)
 {
 	double raw[MOST], before = -1, adjusted = 0;
 	size_t left = 0;
@@ -304,11 +304,11 @@ static double noncentral_t(double noncentrality, double unbiased)
  * mean and s are their own: together about normal. What that is in deviations of the n
  * that were seen, which are as uncertain, is noncentral t.
  */
-double gate_test_detectable(double spread, size_t n, double alpha, double noise)
+double gate_statistics_detectable(double spread, size_t n, double alpha, double noise)
 {
 	double t, unbiased, mean, sd;
 
-	if (n < 4 || gate_test_least_paired(n) > alpha)
+	if (n < 4 || gate_statistics_least_paired(n) > alpha)
 		return INFINITY;
 	t = student_t(1 - 2 * alpha, (unsigned)n - 1);
 	if (noise > 0)
@@ -320,7 +320,7 @@ double gate_test_detectable(double spread, size_t n, double alpha, double noise)
 	       sqrt((double)n * 3 / PI);
 }
 
-double gate_test_noise(double spread, size_t n, double alpha)
+double gate_statistics_noise(double spread, size_t n, double alpha)
 {
 	if (n < 4)
 		return NAN;

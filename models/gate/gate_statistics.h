@@ -27,39 +27,39 @@ enum { GATE_PAIRS_MOST = 64 };
 
 /* Differences of n <= GATE_PAIRS_MOST pairs, each one of both sides measured next to each
  * other. */
-void gate_test_paired(const double *worse, size_t n, double alpha,
-		      struct gate_shift *shift);
+void gate_statistics_paired(const double *worse, size_t n, double alpha,
+			    struct gate_shift *shift);
 
 /* Two independent samples: values that say how bad each is, so that now - base is how
  * much worse it got. At most GATE_PAIRS_MOST each. 0 or -ENOMEM. */
-int gate_test_unpaired(const double *base, size_t n, const double *now, size_t m,
-		       double alpha, struct gate_shift *shift);
+int gate_statistics_unpaired(const double *base, size_t n, const double *now, size_t m,
+			     double alpha, struct gate_shift *shift);
 
 /* The smallest p that n pairs, or groups of n and m, can reach. */
-double gate_test_least_paired(size_t n);
-double gate_test_least_unpaired(size_t n, size_t m);
+double gate_statistics_least_paired(size_t n);
+double gate_statistics_least_unpaired(size_t n, size_t m);
 
 /* Pairs whose smallest p is below alpha > 0 with `metrics` of them at once, all at the
  * first of Holm's levels. */
-size_t gate_test_pairs_for(double alpha, unsigned metrics);
+size_t gate_statistics_pairs_for(double alpha, unsigned metrics);
 
 /* At most GATE_PAIRS_MOST p values adjusted for each other, in place; NAN stays. */
-void gate_test_holm(double *p, size_t count);
+void gate_statistics_holm(double *p, size_t count);
 
 /*
  * The smallest change beyond the limit that n pairs like those which had this spread find
  * with probability .95: what their one-sided bound at level alpha < .5 lies below the
  * estimate, and what that moves (Student's t, and 3/pi for the efficiency of ranks).
  * That the spread itself is an estimate is in it. With noise > 0 the bound is to be beyond
- * gate_test_noise() at that level, and not beyond a limit. Infinite where n pairs have no
+ * gate_statistics_noise() at that level, and not beyond a limit. Infinite where n pairs have no
  * bound, and for fewer than 4.
  */
-double gate_test_detectable(double spread, size_t n, double alpha, double noise);
+double gate_statistics_detectable(double spread, size_t n, double alpha, double noise);
 
 /*
  * What n pairs that differ in nothing, with this spread, are found to differ by, or by
  * more, with probability alpha < .5. NAN for fewer than 4.
  */
-double gate_test_noise(double spread, size_t n, double alpha);
+double gate_statistics_noise(double spread, size_t n, double alpha);
 
 #endif

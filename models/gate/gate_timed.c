@@ -117,7 +117,7 @@ static void compare_pairs(const struct gate_session *base,
 		add(&worse,
 		    gate_metric_worse(&gate_metrics[metric], base->values[i][metric],
 				      now->values[i][metric]));
-	gate_test_paired(worse.values, worse.count, alpha, &timed->shift);
+	gate_statistics_paired(worse.values, worse.count, alpha, &timed->shift);
 	timed->pairs = worse.count;
 	tell(timed);
 }
@@ -173,8 +173,8 @@ static int compare_samples(const struct gate_side *base, const struct sample *wa
 	double together = (double)(old.count + new.count);
 
 	timed->logarithms = !gate_metrics[metric].points;
-	if (gate_test_unpaired(old.values, old.count, new.values, new.count, alpha,
-			       &timed->shift) < 0)
+	if (gate_statistics_unpaired(old.values, old.count, new.values, new.count,
+				     alpha, &timed->shift) < 0)
 		return -ENOMEM;
 	if (together > 0)
 		timed->pairs = (size_t)(2 * (double)(old.count * new.count) / together);
@@ -218,8 +218,9 @@ void gate_timed_set_floor(struct gate_timed *timed, int metric, bool paired,
 
 	timed->noise = paired ? alpha : 0;
 	if (paired)
-		timed->floor = measure(timed, gate_test_noise(timed->shift.spread,
-							      timed->pairs, alpha));
+		timed->floor =
+			measure(timed, gate_statistics_noise(timed->shift.spread,
+							     timed->pairs, alpha));
 	else if (timed->sessions >= GATE_SESSIONS)
 		timed->floor = measure(
 			timed, timed->drift * student_t(1 - 2 * alpha, freedom));
@@ -229,7 +230,8 @@ void gate_timed_set_floor(struct gate_timed *timed, int metric, bool paired,
 
 static double detectable(const struct gate_timed *timed, double alpha, double noise)
 {
-	return gate_test_detectable(timed->shift.spread, timed->pairs, alpha, noise);
+	return gate_statistics_detectable(timed->shift.spread, timed->pairs, alpha,
+					  noise);
 }
 
 /* All have to be: the bound beyond limit and floor, and p below Holm's first level. */

@@ -19,26 +19,26 @@ enum { SAMPLES = 12288 }; /* simulated for a rate, at the least */
 static double handover(const struct model *model, const struct profile_change *change,
 		       const struct aspect *aspect)
 {
-	const struct scene_parts parts = {model->profile, &model->inputs};
+	const struct sim_setup_parts parts = {model->profile, &model->inputs};
 	double factor = aspect->input == INPUT_HANDOVER ? aspect->factor : 1;
 
 	return factor * model->handover_s * (double)model->profile->cores /
-	       scene_cores(&parts, change);
+	       sim_setup_cores(&parts, change);
 }
 
 int model_rate(const struct model *model, const struct profile_change *change,
 	       const struct aspect *aspect, enum model_kind kind,
 	       struct simulation_outcome *outcome, struct error *err)
 {
-	const struct scene_parts parts = {model->profile, &model->inputs};
-	struct scene scene;
+	const struct sim_setup_parts parts = {model->profile, &model->inputs};
+	struct sim_setup setup;
 
-	scene_set(&parts, change, aspect, &scene);
-	scene.load.all_hits = kind == MODEL_CACHED;
-	scene.load.no_prep = kind == MODEL_SYNTHETIC;
+	sim_setup_set(&parts, change, aspect, &setup);
+	setup.load.all_hits = kind == MODEL_CACHED;
+	setup.load.no_prep = kind == MODEL_SYNTHETIC;
 	if (kind != MODEL_SYNTHETIC)
-		scene_delay(&scene, handover(model, change, aspect));
-	return simulate(&scene.load, SAMPLES, outcome, err);
+		sim_setup_delay(&setup, handover(model, change, aspect));
+	return simulate(&setup.load, SAMPLES, outcome, err);
 }
 
 static struct aspect aspect_of(const struct model *model, int i, int side)

@@ -179,17 +179,17 @@ static const char *limit_of(const struct model *model,
 			    const struct profile_change *change,
 			    const struct profile_stalls *stalls)
 {
-	const struct scene_parts parts = {model->profile, &model->inputs};
+	const struct sim_setup_parts parts = {model->profile, &model->inputs};
 	double prep = stalls->prep.value, fetch = stalls->fetch.value;
-	struct scene scene;
+	struct sim_setup setup;
 	struct rates rates;
 
 	if (fetch > STALL && fetch >= prep)
 		return "fetch";
 	if (prep <= STALL)
 		return "compute";
-	scene_set(&parts, change, &plain, &scene);
-	rates_of(&scene.load, &rates);
+	sim_setup_set(&parts, change, &plain, &setup);
+	rates_of(&setup.load, &rates);
 	return rates.cores <= FULL * rates.prep ? "cores" : "prep";
 }
 
@@ -231,21 +231,21 @@ static int predict_stalls(const struct model *model,
 static void predict_cost(const struct model *model, const struct profile_change *change,
 			 struct profile_prediction *out)
 {
-	const struct scene_parts parts = {model->profile, &model->inputs};
-	struct scene scene;
+	const struct sim_setup_parts parts = {model->profile, &model->inputs};
+	struct sim_setup setup;
 	struct cost_use use;
 
 	if (model->prices == NULL)
 		return;
-	scene_set(&parts, change, &plain, &scene);
+	sim_setup_set(&parts, change, &plain, &setup);
 	use = (struct cost_use){
 		.samples = (double)model->profile->dataset_samples,
 		.dataset_bytes = (double)model->profile->dataset_bytes,
-		.cores = scene_cores(&parts, change),
-		.cache_bytes = scene.load.share * (double)model->profile->dataset_bytes,
+		.cores = sim_setup_cores(&parts, change),
+		.cache_bytes = setup.load.share * (double)model->profile->dataset_bytes,
 		.misses = 1 - out->hit_ratio,
 	};
-	sharing_split(&scene, &use);
+	sharing_split(&setup, &use);
 	out->cost = cost_interval(
 		model->prices, &use,
 		sharing_is_asked(model->profile, change) ? out->per_job : out->per_s);
@@ -289,16 +289,16 @@ static int say_why(const struct model *model, const struct profile_change *chang
 		   const struct simulation_outcome *real,
 		   struct profile_prediction *out)
 {
-	const struct scene_parts parts = {model->profile, &model->inputs};
+	const struct sim_setup_parts parts = {model->profile, &model->inputs};
 	const char *words = basis_words(model, change, out);
 	char *jobs = NULL;
-	struct scene scene;
+	struct sim_setup setup;
 	int result;
 
 	if (!sharing_is_asked(model->profile, change))
 		return words == NULL ? 0 : profile_text(&out->why, "%s", words);
-	scene_set(&parts, change, &plain, &scene);
-	result = sharing_say(model->profile, &scene, real, &jobs);
+	sim_setup_set(&parts, change, &plain, &setup);
+	result = sharing_say(model->profile, &setup, real, &jobs);
 	if (result == 0)
 		result = profile_text(&out->why, "%s%s%s", jobs,
 				      words != NULL ? "; " : "",

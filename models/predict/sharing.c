@@ -85,9 +85,9 @@ bool sharing_is_asked(const struct profile *profile,
 
 /* ---- what it takes ---- */
 
-void sharing_split(const struct scene *scene, struct cost_use *use)
+void sharing_split(const struct sim_setup *setup, struct cost_use *use)
 {
-	const struct simulation_load *load = &scene->load;
+	const struct simulation_load *load = &setup->load;
 
 	use->cores /= load->jobs;
 	use->dataset_bytes /= load->jobs;
@@ -109,7 +109,7 @@ static double memory_of(const struct profile *profile,
 	    (cached && profile->dataset_bytes == UNKNOWN))
 		return NAN;
 	return shared ? load->window * batch + cache
-		      : load->jobs * (scene_slots(profile) * batch + cache);
+		      : load->jobs * (sim_setup_slots(profile) * batch + cache);
 }
 
 static int digits(double value)
@@ -152,10 +152,10 @@ static void say_reads(FILE *to, const struct profile *profile,
 }
 
 /* Cores that prep keeps busy; those it would, if each job did it for itself as fast. */
-static void say_cores(FILE *to, const struct scene *scene,
+static void say_cores(FILE *to, const struct sim_setup *setup,
 		      const struct simulation_outcome *outcome)
 {
-	const struct simulation_load *load = &scene->load;
+	const struct simulation_load *load = &setup->load;
 	double each = 0;
 
 	for (size_t i = 0; i < load->draw_count; i++)
@@ -217,7 +217,7 @@ static void say_assumed(FILE *to, const struct profile *profile,
 		      to);
 }
 
-int sharing_say(const struct profile *profile, const struct scene *scene,
+int sharing_say(const struct profile *profile, const struct sim_setup *setup,
 		const struct simulation_outcome *outcome, char **text)
 {
 	char *fresh = NULL;
@@ -226,11 +226,11 @@ int sharing_say(const struct profile *profile, const struct scene *scene,
 
 	if (to == NULL)
 		return -ENOMEM;
-	say_assumed(to, profile, &scene->load);
-	say_rates(to, &scene->load, outcome);
-	say_memory(to, profile, &scene->load);
-	say_reads(to, profile, &scene->load, outcome);
-	say_cores(to, scene, outcome);
+	say_assumed(to, profile, &setup->load);
+	say_rates(to, &setup->load, outcome);
+	say_memory(to, profile, &setup->load);
+	say_reads(to, profile, &setup->load, outcome);
+	say_cores(to, setup, outcome);
 	if (fclose(to) != 0) {
 		free(fresh);
 		return -ENOMEM;

@@ -19,7 +19,7 @@
 
 struct cost_use;
 struct error;
-struct scene;
+struct sim_setup;
 struct simulation_outcome;
 
 enum { SHARING_WINDOW = 8 }; /* batches: dsa serve's default */
@@ -41,11 +41,11 @@ bool sharing_is_asked(const struct profile *profile,
 
 /* What one of so many jobs takes up of what they all do: of an epoch that each goes
  * through. */
-void sharing_split(const struct scene *scene, struct cost_use *use);
+void sharing_split(const struct sim_setup *setup, struct cost_use *use);
 
 /* Memory, reads and cores that it takes, and what it assumes, as one line into *text,
  * freeing what was there. 0 or -ENOMEM. */
-int sharing_say(const struct profile *profile, const struct scene *scene,
+int sharing_say(const struct profile *profile, const struct sim_setup *setup,
 		const struct simulation_outcome *outcome, char **text);
 
 #endif

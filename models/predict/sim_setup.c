@@ -11,38 +11,38 @@ static double factor_of(const struct aspect *aspect, enum input input)
 	return aspect->input == (int)input ? aspect->factor : 1;
 }
 
-unsigned scene_cores(const struct scene_parts *parts,
-		     const struct profile_change *change)
+unsigned sim_setup_cores(const struct sim_setup_parts *parts,
+			 const struct profile_change *change)
 {
 	return change->cores > 0 ? change->cores : (unsigned)parts->profile->cores;
 }
 
-uint32_t scene_slots(const struct profile *profile)
+uint32_t sim_setup_slots(const struct profile *profile)
 {
 	return (uint32_t)profile->prefetch + SPARE_SLOTS;
 }
 
 /* ---- from inputs and a change to a load ---- */
 
-static void set_cores(const struct scene_parts *parts,
+static void set_cores(const struct sim_setup_parts *parts,
 		      const struct profile_change *change, const struct aspect *aspect,
-		      struct scene *scene)
+		      struct sim_setup *setup)
 {
 	double factor = factor_of(aspect, INPUT_CORES);
 
-	cores_speeds(&parts->inputs->cores, scene_cores(parts, change), aspect->side,
-		     scene->speed, SPEEDS);
+	cores_speeds(&parts->inputs->cores, sim_setup_cores(parts, change),
+		     aspect->side, setup->speed, SPEEDS);
 	for (size_t m = 2; m < SPEEDS; m++)
-		scene->speed[m] /= factor;
-	scene->load.speed = scene->speed;
-	scene->load.speeds = SPEEDS;
-	scene->load.workers = profile_change_workers(parts->profile, change);
+		setup->speed[m] /= factor;
+	setup->load.speed = setup->speed;
+	setup->load.speeds = SPEEDS;
+	setup->load.workers = profile_change_workers(parts->profile, change);
 }
 
 /* Time of a step by the clock on an accelerator `faster` than the run's; in proportion
  * to the batch where it is the emulated one's. `side` tells apart what other batches could
  * do elsewhere. */
-static double step_s(const struct scene_parts *parts, const struct aspect *aspect,
+static double step_s(const struct sim_setup_parts *parts, const struct aspect *aspect,
 		     double n, double faster)
 {
 	const struct inputs *inputs = parts->inputs;
@@ -59,7 +59,7 @@ static double step_s(const struct scene_parts *parts, const struct aspect *aspec
 	return (clock + fixed) * factor_of(aspect, INPUT_COMPUTE);
 }
 
-static void set_compute(const struct scene_parts *parts,
+static void set_compute(const struct sim_setup_parts *parts,
 			const struct profile_change *change,
 			const struct aspect *aspect, struct simulation_load *load)
 {
@@ -72,7 +72,7 @@ static void set_compute(const struct scene_parts *parts,
 	load->compute_threads = inputs->compute_threads;
 }
 
-static void set_prep(const struct scene_parts *parts, const struct aspect *aspect,
+static void set_prep(const struct sim_setup_parts *parts, const struct aspect *aspect,
 		     struct simulation_load *load)
 {
 	load->draws = parts->inputs->draws;
@@ -98,7 +98,7 @@ static double native_bandwidth(const struct storage *storage, unsigned depth)
 	return isnan(rate) ? INFINITY : rate * storage->mean_bytes;
 }
 
-static void set_fetch(const struct scene_parts *parts,
+static void set_fetch(const struct sim_setup_parts *parts,
 		      const struct profile_change *change, const struct aspect *aspect,
 		      struct simulation_load *load)
 {
@@ -120,7 +120,7 @@ static void set_fetch(const struct scene_parts *parts,
 	load->bandwidth = bandwidth;
 }
 
-static void set_cache(const struct scene_parts *parts,
+static void set_cache(const struct sim_setup_parts *parts,
 		      const struct profile_change *change, struct simulation_load *load)
 {
 	bool sized = !isnan(change->cache_share);
@@ -142,8 +142,8 @@ static void set_cache(const struct scene_parts *parts,
  * A storage that is emulated is emulated in each process, so that each job has one to
  * itself; the one below is the same for all of them.
  */
-static void set_storage(const struct scene_parts *parts, const struct aspect *aspect,
-			struct simulation_load *load)
+static void set_storage(const struct sim_setup_parts *parts,
+			const struct aspect *aspect, struct simulation_load *load)
 {
 	double all =
 		native_bandwidth(&parts->inputs->storage, load->jobs * load->depth) /
@@ -152,11 +152,11 @@ static void set_storage(const struct scene_parts *parts, const struct aspect *as
 	load->joint_bandwidth = isfinite(all) ? all : 0;
 }
 
-static void set_jobs(const struct scene_parts *parts,
+static void set_jobs(const struct sim_setup_parts *parts,
 		     const struct profile_change *change, const struct aspect *aspect,
-		     struct scene *scene)
+		     struct sim_setup *setup)
 {
-	struct simulation_load *load = &scene->load;
+	struct simulation_load *load = &setup->load;
 	double faster = isnan(change->gpu_speed) ? 1 : change->gpu_speed;
 
 	load->jobs = sharing_jobs(parts->profile, change);
@@ -168,33 +168,34 @@ static void set_jobs(const struct scene_parts *parts,
 	if (load->jobs > 1 && !load->shared)
 		set_storage(parts, aspect, load);
 	for (unsigned i = 0; i < load->jobs; i++)
-		scene->job_compute_s[i] = step_s(parts, aspect, load->batch,
+		setup->job_compute_s[i] = step_s(parts, aspect, load->batch,
 						 faster * sharing_speed(change, i));
-	load->job_compute_s = scene->job_compute_s;
+	load->job_compute_s = setup->job_compute_s;
 }
 
-void scene_delay(struct scene *scene, double seconds)
+void sim_setup_delay(struct sim_setup *setup, double seconds)
 {
-	for (unsigned i = 0; i < scene->load.jobs; i++)
-		scene->job_compute_s[i] += seconds;
-	scene->load.compute_s += seconds;
+	for (unsigned i = 0; i < setup->load.jobs; i++)
+		setup->job_compute_s[i] += seconds;
+	setup->load.compute_s += seconds;
 }
 
-void scene_set(const struct scene_parts *parts, const struct profile_change *change,
-	       const struct aspect *aspect, struct scene *scene)
+void sim_setup_set(const struct sim_setup_parts *parts,
+		   const struct profile_change *change, const struct aspect *aspect,
+		   struct sim_setup *setup)
 {
 	const struct profile *profile = parts->profile;
-	struct simulation_load *load = &scene->load;
+	struct simulation_load *load = &setup->load;
 
 	memset(load, 0, sizeof(*load));
 	load->dataset = (uint32_t)fmin((double)profile->dataset_samples, UINT32_MAX);
 	load->batch = change->batch > 0 ? change->batch : (uint32_t)profile->batch;
-	load->ahead = scene_slots(profile);
+	load->ahead = sim_setup_slots(profile);
 	load->seed = profile->seed;
-	set_cores(parts, change, aspect, scene);
+	set_cores(parts, change, aspect, setup);
 	set_compute(parts, change, aspect, load);
 	set_prep(parts, aspect, load);
 	set_fetch(parts, change, aspect, load);
 	set_cache(parts, change, load);
-	set_jobs(parts, change, aspect, scene);
+	set_jobs(parts, change, aspect, setup);
 }

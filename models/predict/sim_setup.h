@@ -16,29 +16,30 @@ struct aspect {
 	int side;
 };
 
-struct scene_parts {
+struct sim_setup_parts {
 	const struct profile *profile;
 	const struct inputs *inputs;
 };
 
 /* A load, and the tables that it points to: it can't be copied. */
-struct scene {
+struct sim_setup {
 	struct simulation_load load;
 	double speed[SPEEDS];
 	double job_compute_s[SIMULATION_JOBS];
 };
 
-void scene_set(const struct scene_parts *parts, const struct profile_change *change,
-	       const struct aspect *aspect, struct scene *scene);
+void sim_setup_set(const struct sim_setup_parts *parts,
+		   const struct profile_change *change, const struct aspect *aspect,
+		   struct sim_setup *setup);
 
 /* Every step of every job takes so much longer. */
-void scene_delay(struct scene *scene, double seconds);
+void sim_setup_delay(struct sim_setup *setup, double seconds);
 
 /* Batches in the ring of a loader that a job has to itself. */
-uint32_t scene_slots(const struct profile *profile);
+uint32_t sim_setup_slots(const struct profile *profile);
 
 /* Cores after a change. */
-unsigned scene_cores(const struct scene_parts *parts,
-		     const struct profile_change *change);
+unsigned sim_setup_cores(const struct sim_setup_parts *parts,
+			 const struct profile_change *change);
 
 #endif

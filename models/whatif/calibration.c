@@ -40,7 +40,7 @@ static int ascending(const void *left, const void *right)
 
 /* Counts one, and returns its error. */
 static double add_error(const struct profile_verification *verification,
-			struct score *score)
+			struct calibration *score)
 {
 	double error = verification->predicted.value / verification->measured.value - 1;
 
@@ -50,7 +50,7 @@ static double add_error(const struct profile_verification *verification,
 	return fabs(error);
 }
 
-static void finish_errors(double *errors, size_t intervals, struct score *score)
+static void finish_errors(double *errors, size_t intervals, struct calibration *score)
 {
 	double count = (double)score->count;
 
@@ -62,7 +62,7 @@ static void finish_errors(double *errors, size_t intervals, struct score *score)
 	score->covered = intervals > 0 ? score->covered / (double)intervals : NAN;
 }
 
-static int score_errors(const struct profile *profile, struct score *score)
+static int score_errors(const struct profile *profile, struct calibration *score)
 {
 	double *errors = malloc(profile->verification_count * sizeof(*errors));
 	size_t intervals = 0;
@@ -237,7 +237,7 @@ static double half_of(const struct setting *setting)
 }
 
 /* Counts a workload by its steps, one of each member at most. */
-static void judge(const struct setting *const steps[MEMBERS], struct score *score)
+static void judge(const struct setting *const steps[MEMBERS], struct calibration *score)
 {
 	const struct setting *first = NULL, *best = NULL;
 	size_t count = 0;
@@ -262,7 +262,7 @@ static void judge(const struct setting *const steps[MEMBERS], struct score *scor
 }
 
 static void judge_from(const struct setting *from, const struct setting *settings,
-		       size_t count, struct score *score)
+		       size_t count, struct calibration *score)
 {
 	const struct setting *steps[MEMBERS] = {NULL};
 
@@ -288,7 +288,7 @@ static size_t put(struct setting *settings, size_t count, struct setting setting
 	return count + 1;
 }
 
-static int score_workloads(const struct profile *profile, struct score *score)
+static int score_workloads(const struct profile *profile, struct calibration *score)
 {
 	size_t all = profile->verification_count;
 	size_t begin = all > LOOKED_AT ? all - LOOKED_AT : 0, count = 0;
@@ -305,9 +305,9 @@ static int score_workloads(const struct profile *profile, struct score *score)
 	return 0;
 }
 
-int score_verifications(const struct profile *profile, struct score *score)
+int calibration_measure(const struct profile *profile, struct calibration *score)
 {
-	*score = (struct score){.count = 0};
+	*score = (struct calibration){.count = 0};
 	if (profile->verification_count > 0 &&
 	    (score_errors(profile, score) < 0 || score_workloads(profile, score) < 0))
 		return -ENOMEM;

@@ -11,7 +11,7 @@
  * else the same. What a change leaves out is as in the run, and of a setting verified
  * more than once the last counts. Looks at the last 2000 verifications for them.
  */
-struct score {
+struct calibration {
 	size_t count;       /* verifications with a prediction that has a value */
 	double mean;        /* absolute error of the rate, relative */
 	double p95, worst;  /* of the same; the 95th percentile by nearest rank */
@@ -24,6 +24,6 @@ struct score {
 };
 
 /* 0 or -ENOMEM. All NAN and 0 when there is nothing to score. */
-int score_verifications(const struct profile *profile, struct score *score);
+int calibration_measure(const struct profile *profile, struct calibration *score);
 
 #endif

@@ -53,7 +53,7 @@ static int add_windows(const struct evidence *evidence, struct profile *profile)
 		const struct window *window = &evidence->windows[i];
 		bool used = shares_uses(window) || in_curve(window);
 
-		if (figures_window(window, used, profile) < 0)
+		if (profile_fill_window(window, used, profile) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -255,7 +255,8 @@ static void add_totals(const struct trace *const *sessions, unsigned count,
 {
 	profile->skipped = profile->dropped_records = 0;
 	for (unsigned i = 0; i < count; i++) {
-		profile->skipped += figures_total(sessions[i], TRACE_skipped_samples);
+		profile->skipped +=
+			profile_fill_total(sessions[i], TRACE_skipped_samples);
 		profile->dropped_records +=
 			sessions[i]->dropped_steps + sessions[i]->dropped_samples;
 	}
@@ -264,11 +265,12 @@ static void add_totals(const struct trace *const *sessions, unsigned count,
 /* What only the first session tells: with several launches they all load alike. */
 static int add_figures(const struct trace *trace, struct profile *profile)
 {
-	if (figures_loader(trace, profile) < 0 ||
-	    figures_histograms(trace, profile) < 0 ||
-	    figures_epochs(trace, profile) < 0 || figures_skips(trace, profile) < 0)
+	if (profile_fill_loader(trace, profile) < 0 ||
+	    profile_fill_histograms(trace, profile) < 0 ||
+	    profile_fill_epochs(trace, profile) < 0 ||
+	    profile_fill_skips(trace, profile) < 0)
 		return -ENOMEM;
-	return figures_processes(trace, profile);
+	return profile_fill_processes(trace, profile);
 }
 
 static int find(const struct trace *const *sessions, unsigned count,
@@ -284,7 +286,7 @@ static int find(const struct trace *const *sessions, unsigned count,
 	add_outside(sessions, count, evidence, profile);
 	if (evidence->count > 0 && add_curves(evidence, profile) < 0)
 		return -ENOMEM;
-	if (draws_add(evidence->windows, evidence->count, profile) < 0)
+	if (sample_times_add(evidence->windows, evidence->count, profile) < 0)
 		return -ENOMEM;
 	split_prep(profile);
 	if (add_proof(evidence, profile) < 0 || verdict_limit(profile) < 0)
@@ -297,7 +299,7 @@ int analyse(const struct trace *const *sessions, unsigned count,
 {
 	struct evidence evidence = {0};
 	char *about = strndup(sessions[0]->about, TRACE_ABOUT);
-	int result = about == NULL ? -ENOMEM : about_read(about, profile, err);
+	int result = about == NULL ? -ENOMEM : run_metadata_read(about, profile, err);
 
 	free(about);
 	if (result == 0)

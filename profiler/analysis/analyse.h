@@ -18,7 +18,7 @@ enum { ANALYSE_SESSIONS = 3 }; /* at the most: one launch per kind of window */
  * Fills a profile that profile_init() made from 1 to ANALYSE_SESSIONS sessions of one
  * run: what was loaded and how, windows, shares, rates, curves, proofs. Of its status
  * only dsa knows: status, target_status and wall_s are left alone, and so is what about
- * (about.h) does not hold. What was not measured stays unknown. 0 or -errno.
+ * (run_metadata.h) does not hold. What was not measured stays unknown. 0 or -errno.
  */
 int analyse(const struct trace *const *sessions, unsigned count,
 	    struct profile *profile, struct error *err);

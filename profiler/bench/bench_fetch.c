@@ -20,7 +20,7 @@ enum {
 	WARM = 1 << 30,     /* bytes that are enough to read from the page cache */
 };
 
-struct stage_fetch {
+struct bench_fetch {
 	struct source *source;
 	struct sampler *sampler;
 	struct throttle *throttle;
@@ -39,7 +39,7 @@ struct stage_fetch {
 
 static bool next(void *context, bool wait, struct fetch_job *job)
 {
-	struct stage_fetch *stage = context;
+	struct bench_fetch *stage = context;
 	bool got = false;
 
 	pthread_mutex_lock(&stage->lock);
@@ -65,7 +65,7 @@ static bool next(void *context, bool wait, struct fetch_job *job)
 static void done(void *context, const struct fetch_job *job, struct blob *blob,
 		 int result)
 {
-	struct stage_fetch *stage = context;
+	struct bench_fetch *stage = context;
 
 	(void)job;
 	pthread_mutex_lock(&stage->lock);
@@ -78,12 +78,12 @@ static void done(void *context, const struct fetch_job *job, struct blob *blob,
 }
 
 /* Reads on from where the last run ended, until one of the limits. */
-static void read_on(struct stage_fetch *stage, uint64_t samples, uint64_t deadline,
-		    struct stage_work *work)
+static void read_on(struct bench_fetch *stage, uint64_t samples, uint64_t deadline,
+		    struct bench_work *work)
 {
 	uint64_t first;
 
-	stage_work_now(work);
+	bench_work_now(work);
 	pthread_mutex_lock(&stage->lock);
 	first = stage->position;
 	stage->bytes = stage->failed = 0;
@@ -97,11 +97,11 @@ static void read_on(struct stage_fetch *stage, uint64_t samples, uint64_t deadli
 	work->bytes = stage->bytes;
 	work->failures = stage->failed;
 	pthread_mutex_unlock(&stage->lock);
-	stage_work_since(work);
+	bench_work_since(work);
 }
 
 /* How many samples from the head of the order are enough to be warm. */
-static uint32_t warm_length(const struct stage_fetch *stage, uint64_t samples)
+static uint32_t warm_length(const struct bench_fetch *stage, uint64_t samples)
 {
 	uint32_t all = sampler_length(stage->sampler), n = 0;
 	uint64_t bytes = 0;
@@ -115,7 +115,7 @@ static uint32_t warm_length(const struct stage_fetch *stage, uint64_t samples)
 }
 
 /* To the start of the order, with nothing wanted yet. */
-static void start_over(struct stage_fetch *stage, uint32_t length, bool warming)
+static void start_over(struct bench_fetch *stage, uint32_t length, bool warming)
 {
 	pthread_mutex_lock(&stage->lock);
 	stage->position = stage->end = 0;
@@ -124,10 +124,10 @@ static void start_over(struct stage_fetch *stage, uint32_t length, bool warming)
 	pthread_mutex_unlock(&stage->lock);
 }
 
-static void warm_up(struct stage_fetch *stage, uint64_t samples)
+static void warm_up(struct bench_fetch *stage, uint64_t samples)
 {
 	uint32_t length = warm_length(stage, samples);
-	struct stage_work work;
+	struct bench_work work;
 
 	start_over(stage, length, true);
 	read_on(stage, length, UINT64_MAX, &work);
@@ -135,7 +135,7 @@ static void warm_up(struct stage_fetch *stage, uint64_t samples)
 }
 
 /* The samples that the runs reach last. */
-static uint32_t list_probes(struct stage_fetch *stage)
+static uint32_t list_probes(struct bench_fetch *stage)
 {
 	uint32_t count = 0;
 
@@ -147,7 +147,7 @@ static uint32_t list_probes(struct stage_fetch *stage)
 	return count;
 }
 
-static int open_samples(struct stage_fetch *stage, const struct options *options,
+static int open_samples(struct bench_fetch *stage, const struct options *options,
 			struct error *err)
 {
 	const struct source_config source = {.seed = options->seed};
@@ -170,7 +170,7 @@ static int open_samples(struct stage_fetch *stage, const struct options *options
 	return 0;
 }
 
-static int open_engine(struct stage_fetch *stage, const struct options *options,
+static int open_engine(struct bench_fetch *stage, const struct options *options,
 		       struct error *err)
 {
 	const struct fetch_client client = {stage, next, done};
@@ -193,10 +193,10 @@ static int open_engine(struct stage_fetch *stage, const struct options *options,
 	return stage->fetch != NULL ? 0 : -1;
 }
 
-struct stage_fetch *stage_fetch_open(const struct options *options, uint64_t samples,
+struct bench_fetch *bench_fetch_open(const struct options *options, uint64_t samples,
 				     struct error *err)
 {
-	struct stage_fetch *stage = calloc(1, sizeof(*stage));
+	struct bench_fetch *stage = calloc(1, sizeof(*stage));
 
 	if (stage == NULL) {
 		error_sys(err, ENOMEM, "cannot measure fetch");
@@ -206,7 +206,7 @@ struct stage_fetch *stage_fetch_open(const struct options *options, uint64_t sam
 	pthread_cond_init(&stage->changed, NULL);
 	if (open_samples(stage, options, err) < 0 ||
 	    open_engine(stage, options, err) < 0) {
-		stage_fetch_close(stage);
+		bench_fetch_close(stage);
 		return NULL;
 	}
 	if (strcmp(options->cache, "page") == 0)
@@ -214,7 +214,7 @@ struct stage_fetch *stage_fetch_open(const struct options *options, uint64_t sam
 	return stage;
 }
 
-void stage_fetch_close(struct stage_fetch *stage)
+void bench_fetch_close(struct bench_fetch *stage)
 {
 	if (stage == NULL)
 		return;
@@ -232,23 +232,23 @@ void stage_fetch_close(struct stage_fetch *stage)
 	free(stage);
 }
 
-const char *stage_fetch_engine(const struct stage_fetch *stage)
+const char *bench_fetch_engine(const struct bench_fetch *stage)
 {
 	return fetch_engine(stage->fetch);
 }
 
-const char *stage_fetch_reason(const struct stage_fetch *stage)
+const char *bench_fetch_reason(const struct bench_fetch *stage)
 {
 	return fetch_reason(stage->fetch);
 }
 
-uint32_t stage_fetch_length(const struct stage_fetch *stage)
+uint32_t bench_fetch_length(const struct bench_fetch *stage)
 {
 	return stage->length;
 }
 
-int stage_fetch_run(struct stage_fetch *stage, unsigned depth, uint64_t samples,
-		    struct stage_work *work, struct error *err)
+int bench_fetch_run(struct bench_fetch *stage, unsigned depth, uint64_t samples,
+		    struct bench_work *work, struct error *err)
 {
 	uint64_t deadline = samples > 0 ? UINT64_MAX : clock_now() + RUN_NS;
 	int rc = fetch_set_depth(stage->fetch, depth);

@@ -18,25 +18,25 @@ static int warm_up(const struct options *options, uint64_t samples, uint32_t *le
 		   struct error *err)
 {
 	struct options warm = *options;
-	struct stage_fetch *stage;
+	struct bench_fetch *stage;
 
 	strcpy(warm.fetch, "pread");
 	strcpy(warm.cache, "page");
-	stage = stage_fetch_open(&warm, samples, err);
+	stage = bench_fetch_open(&warm, samples, err);
 	if (stage == NULL)
 		return -err->code;
-	*length = stage_fetch_length(stage);
-	stage_fetch_close(stage);
+	*length = bench_fetch_length(stage);
+	bench_fetch_close(stage);
 	return 0;
 }
 
 struct listener {
-	stage_progress *progress;
+	bench_progress *progress;
 	void *context;
 };
 
 /* The next batch, counted. Returns 1, 0 at the end, or -errno. */
-static int take_one(struct dsa_loader *loader, struct stage_prep *result,
+static int take_one(struct dsa_loader *loader, struct bench_prep *result,
 		    struct error *err)
 {
 	struct dsa_batch batch;
@@ -54,7 +54,7 @@ static int take_one(struct dsa_loader *loader, struct stage_prep *result,
 }
 
 /* Progress is by time or by count, whichever is further. */
-static double share_done(const struct stage_prep *result, uint64_t batches,
+static double share_done(const struct bench_prep *result, uint64_t batches,
 			 uint64_t elapsed)
 {
 	double by_time = (double)elapsed / (double)run_ns;
@@ -65,14 +65,14 @@ static double share_done(const struct stage_prep *result, uint64_t batches,
 
 /* `timed`: at most run_ns. */
 static int deliver(struct dsa_loader *loader, uint64_t batches, bool timed,
-		   const struct listener *listener, struct stage_prep *result,
+		   const struct listener *listener, struct bench_prep *result,
 		   struct error *err)
 {
 	uint64_t start = clock_now(), elapsed = 0;
 	int rc = 1;
 
-	*result = (struct stage_prep){0};
-	stage_work_now(&result->work);
+	*result = (struct bench_prep){0};
+	bench_work_now(&result->work);
 	while (rc > 0 && result->batches < batches && (!timed || elapsed < run_ns)) {
 		rc = take_one(loader, result, err);
 		elapsed = clock_now() - start;
@@ -81,7 +81,7 @@ static int deliver(struct dsa_loader *loader, uint64_t batches, bool timed,
 				listener->context,
 				share_done(result, batches, timed ? elapsed : 0));
 	}
-	stage_work_since(&result->work);
+	bench_work_since(&result->work);
 	if (rc >= 0 && result->batches == 0)
 		return error_set(err, ENODATA, "no batch was delivered");
 	return rc < 0 ? rc : 0;
@@ -98,15 +98,15 @@ static uint64_t batches_warm(const struct dsa_stats *stats, uint32_t length,
 	return whole > DISCARDED ? whole - DISCARDED : 1;
 }
 
-int stage_prep_run(const struct options *options, uint64_t batches,
-		   stage_progress *progress, void *context, struct stage_prep *result,
+int bench_prep_run(const struct options *options, uint64_t batches,
+		   bench_progress *progress, void *context, struct bench_prep *result,
 		   struct error *err)
 {
 	const struct dsa_config config = {0};
 	const struct listener listener = {progress, context}, nobody = {NULL, NULL};
 	uint64_t wanted = (batches + DISCARDED) * options->batch;
 	bool timed = batches == 0;
-	struct stage_prep ignored;
+	struct bench_prep ignored;
 	struct dsa_loader *loader;
 	struct dsa_stats stats;
 	char why[DSA_WHY];

@@ -77,23 +77,23 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static int run(struct handover *hand, struct stage_ring *result, struct error *err)
+static int run(struct handover *hand, struct bench_ring *result, struct error *err)
 {
 	struct ring_reader *reader = ring_join(hand->ring, err);
-	struct stage_work work;
+	struct bench_work work;
 	pthread_t writer;
 	int rc;
 
 	if (reader == NULL)
 		return -err->code;
 	sem_init(&hand->free, 0, hand->slots);
-	stage_work_now(&work);
+	bench_work_now(&work);
 	rc = pthread_create(&writer, NULL, write_all, hand);
 	if (rc == 0) {
 		rc = read_all(hand, reader);
 		pthread_join(writer, NULL);
 	}
-	stage_work_since(&work);
+	bench_work_since(&work);
 	sem_destroy(&hand->free);
 	ring_leave(reader);
 	if (rc != 0)
@@ -109,8 +109,8 @@ static int run(struct handover *hand, struct stage_ring *result, struct error *e
 	return 0;
 }
 
-int stage_ring_run(const struct options *options, uint64_t batches,
-		   struct stage_ring *result, struct error *err)
+int bench_ring_run(const struct options *options, uint64_t batches,
+		   struct bench_ring *result, struct error *err)
 {
 	struct prep *prep = prep_open(&options->image, err);
 	struct ring_shape shape = {.slots = options->prefetch + 1,

@@ -12,7 +12,7 @@ struct error;
 struct options;
 
 /* What was done between two moments, by the whole process. */
-struct stage_work {
+struct bench_work {
 	uint64_t samples, bytes, failures;
 	double seconds, cpu_seconds; /* wall; user and system of all threads */
 	uint64_t storage_bytes;      /* that the kernel read from devices for us */
@@ -21,7 +21,7 @@ struct stage_work {
 
 /* ---- fetch: the engine alone, without a cache of our own ---- */
 
-struct stage_fetch;
+struct bench_fetch;
 
 /*
  * Opens source and engine. With options->cache "page" reads go through the kernel's
@@ -29,48 +29,48 @@ struct stage_fetch;
  * are read once here (0: about 1 GiB), and runs go round and round over them. Else
  * reads bypass it where they can. Throttled as the options say. NULL: see err.
  */
-struct stage_fetch *stage_fetch_open(const struct options *options, uint64_t samples,
+struct bench_fetch *bench_fetch_open(const struct options *options, uint64_t samples,
 				     struct error *err);
-void stage_fetch_close(struct stage_fetch *stage);
+void bench_fetch_close(struct bench_fetch *stage);
 
-const char *stage_fetch_engine(const struct stage_fetch *stage);
-const char *stage_fetch_reason(const struct stage_fetch *stage);
+const char *bench_fetch_engine(const struct bench_fetch *stage);
+const char *bench_fetch_reason(const struct bench_fetch *stage);
 
 /* Samples that runs go over before they begin again. */
-uint32_t stage_fetch_length(const struct stage_fetch *stage);
+uint32_t bench_fetch_length(const struct bench_fetch *stage);
 
 /*
  * Reads with `depth` reads in flight: `samples` samples, or for half a second when
  * that is 0. Samples are read in the seeded order, each run going on where the last
  * one ended. Returns 0 or -errno.
  */
-int stage_fetch_run(struct stage_fetch *stage, unsigned depth, uint64_t samples,
-		    struct stage_work *work, struct error *err);
+int bench_fetch_run(struct bench_fetch *stage, unsigned depth, uint64_t samples,
+		    struct bench_work *work, struct error *err);
 
 /* ---- prep: files in the page cache -> batches, through the public interface ---- */
 
-struct stage_prep {
-	struct stage_work work;
+struct bench_prep {
+	struct bench_work work;
 	uint64_t batches;
 	unsigned workers;
 	uint64_t dataset_samples;
 };
 
 /* Called now and then with the share that is done, 0..1. */
-typedef void stage_progress(void *context, double share);
+typedef void bench_progress(void *context, double share);
 
 /*
  * Delivers `batches` batches, or for five seconds when that is 0. The loader reads
  * DSA_LOADER, and options say what it will make of it. The samples wanted are read
  * once before, so that storage does not matter. Returns 0 or -errno.
  */
-int stage_prep_run(const struct options *options, uint64_t batches,
-		   stage_progress *progress, void *context, struct stage_prep *result,
+int bench_prep_run(const struct options *options, uint64_t batches,
+		   bench_progress *progress, void *context, struct bench_prep *result,
 		   struct error *err);
 
 /* ---- ring: finished batches from one thread to another ---- */
 
-struct stage_ring {
+struct bench_ring {
 	uint64_t batches;
 	uint64_t batch_bytes;
 	double seconds, cpu_seconds, batches_per_s;
@@ -83,7 +83,7 @@ struct stage_ring {
  * copied: the reader finds each where the writer left it, and checks that it is the
  * right one. Returns 0 or -errno.
  */
-int stage_ring_run(const struct options *options, uint64_t batches,
-		   struct stage_ring *result, struct error *err);
+int bench_ring_run(const struct options *options, uint64_t batches,
+		   struct bench_ring *result, struct error *err);
 
 #endif

@@ -4,21 +4,21 @@
 
 #include <unistd.h>
 
-void stage_work_now(struct stage_work *work)
+void bench_work_now(struct bench_work *work)
 {
 	struct thread_files files = {.root = "", .pid = (uint32_t)getpid()};
 
-	*work = (struct stage_work){0};
+	*work = (struct bench_work){0};
 	thread_files_read_bytes(&files, &work->storage_bytes);
 	work->seconds = (double)clock_now() / 1e9;
 	work->cpu_seconds = (double)clock_process_cpu() / 1e9;
 }
 
-void stage_work_since(struct stage_work *from)
+void bench_work_since(struct bench_work *from)
 {
-	struct stage_work now;
+	struct bench_work now;
 
-	stage_work_now(&now);
+	bench_work_now(&now);
 	from->seconds = now.seconds - from->seconds;
 	from->cpu_seconds = now.cpu_seconds - from->cpu_seconds;
 	from->storage_bytes = now.storage_bytes - from->storage_bytes;

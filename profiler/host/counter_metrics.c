@@ -21,74 +21,74 @@ static const struct {
 	uint32_t type;        /* of the kernel's event, or NO_EVENT */
 	uint64_t config;
 	bool (*proc)(struct thread_files *files, uint64_t *value);
-} table[METRICS] = {
-	[METRICS_CYCLES] = {"cycles",
-			    1,
-			    {"UNHALTED_CORE_CYCLES", "CYCLES_NOT_IN_HALT",
-			     "CPU_CYCLES"},
-			    PERF_TYPE_HARDWARE,
-			    PERF_COUNT_HW_CPU_CYCLES,
-			    NULL},
-	[METRICS_INSTRUCTIONS] = {"instructions",
-				  1,
-				  {"INSTRUCTION_RETIRED", "RETIRED_INSTRUCTIONS",
-				   "INST_RETIRED"},
-				  PERF_TYPE_HARDWARE,
-				  PERF_COUNT_HW_INSTRUCTIONS,
-				  NULL},
-	[METRICS_CACHE_MISSES] = {"cache_misses",
-				  1,
-				  {"LLC_MISSES", "LONGEST_LAT_CACHE:MISS"},
-				  PERF_TYPE_HARDWARE,
-				  PERF_COUNT_HW_CACHE_MISSES,
-				  NULL},
-	[METRICS_BRANCH_MISSES] = {"branch_misses",
-				   1,
-				   {"MISPREDICTED_BRANCH_RETIRED",
-				    "RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED",
-				    "BR_MIS_PRED"},
-				   PERF_TYPE_HARDWARE,
-				   PERF_COUNT_HW_BRANCH_MISSES,
-				   NULL},
-	[METRICS_TASK_CLOCK] = {"task_clock_s",
-				1e-9,
-				{NULL},
-				PERF_TYPE_SOFTWARE,
-				PERF_COUNT_SW_TASK_CLOCK,
-				thread_files_task_clock},
-	[METRICS_MINOR_FAULTS] = {"minor_faults",
-				  1,
-				  {NULL},
-				  PERF_TYPE_SOFTWARE,
-				  PERF_COUNT_SW_PAGE_FAULTS_MIN,
-				  thread_files_minor_faults},
-	[METRICS_MAJOR_FAULTS] = {"major_faults",
-				  1,
-				  {NULL},
-				  PERF_TYPE_SOFTWARE,
-				  PERF_COUNT_SW_PAGE_FAULTS_MAJ,
-				  thread_files_major_faults},
-	[METRICS_SWITCHES] = {"context_switches",
-			      1,
-			      {NULL},
-			      PERF_TYPE_SOFTWARE,
-			      PERF_COUNT_SW_CONTEXT_SWITCHES,
-			      thread_files_switches},
-	[METRICS_MIGRATIONS] = {"migrations",
-				1,
-				{NULL},
-				PERF_TYPE_SOFTWARE,
-				PERF_COUNT_SW_CPU_MIGRATIONS,
-				NULL},
-	[METRICS_VOLUNTARY] =
+} table[COUNTER_METRICS] = {
+	[COUNTER_METRICS_CYCLES] = {"cycles",
+				    1,
+				    {"UNHALTED_CORE_CYCLES", "CYCLES_NOT_IN_HALT",
+				     "CPU_CYCLES"},
+				    PERF_TYPE_HARDWARE,
+				    PERF_COUNT_HW_CPU_CYCLES,
+				    NULL},
+	[COUNTER_METRICS_INSTRUCTIONS] = {"instructions",
+					  1,
+					  {"INSTRUCTION_RETIRED",
+					   "RETIRED_INSTRUCTIONS", "INST_RETIRED"},
+					  PERF_TYPE_HARDWARE,
+					  PERF_COUNT_HW_INSTRUCTIONS,
+					  NULL},
+	[COUNTER_METRICS_CACHE_MISSES] = {"cache_misses",
+					  1,
+					  {"LLC_MISSES", "LONGEST_LAT_CACHE:MISS"},
+					  PERF_TYPE_HARDWARE,
+					  PERF_COUNT_HW_CACHE_MISSES,
+					  NULL},
+	[COUNTER_METRICS_BRANCH_MISSES] = {"branch_misses",
+					   1,
+					   {"MISPREDICTED_BRANCH_RETIRED",
+					    "RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED",
+					    "BR_MIS_PRED"},
+					   PERF_TYPE_HARDWARE,
+					   PERF_COUNT_HW_BRANCH_MISSES,
+					   NULL},
+	[COUNTER_METRICS_TASK_CLOCK] = {"task_clock_s",
+					1e-9,
+					{NULL},
+					PERF_TYPE_SOFTWARE,
+					PERF_COUNT_SW_TASK_CLOCK,
+					thread_files_task_clock},
+	[COUNTER_METRICS_MINOR_FAULTS] = {"minor_faults",
+					  1,
+					  {NULL},
+					  PERF_TYPE_SOFTWARE,
+					  PERF_COUNT_SW_PAGE_FAULTS_MIN,
+					  thread_files_minor_faults},
+	[COUNTER_METRICS_MAJOR_FAULTS] = {"major_faults",
+					  1,
+					  {NULL},
+					  PERF_TYPE_SOFTWARE,
+					  PERF_COUNT_SW_PAGE_FAULTS_MAJ,
+					  thread_files_major_faults},
+	[COUNTER_METRICS_SWITCHES] = {"context_switches",
+				      1,
+				      {NULL},
+				      PERF_TYPE_SOFTWARE,
+				      PERF_COUNT_SW_CONTEXT_SWITCHES,
+				      thread_files_switches},
+	[COUNTER_METRICS_MIGRATIONS] = {"migrations",
+					1,
+					{NULL},
+					PERF_TYPE_SOFTWARE,
+					PERF_COUNT_SW_CPU_MIGRATIONS,
+					NULL},
+	[COUNTER_METRICS_VOLUNTARY] =
 		{"voluntary_switches", 1, {NULL}, NO_EVENT, 0, thread_files_voluntary},
-	[METRICS_QUEUE_WAIT] = {"run_queue_wait_s",
-				1e-9,
-				{NULL},
-				NO_EVENT,
-				0,
-				thread_files_queue_wait},
-	[METRICS_READ_BYTES] =
+	[COUNTER_METRICS_QUEUE_WAIT] = {"run_queue_wait_s",
+					1e-9,
+					{NULL},
+					NO_EVENT,
+					0,
+					thread_files_queue_wait},
+	[COUNTER_METRICS_READ_BYTES] =
 		{"storage_read_bytes", 1, {NULL}, NO_EVENT, 0, thread_files_read_bytes},
 };
 
@@ -158,14 +158,15 @@ static bool try_generic(struct metrics *metrics, int metric)
 			 hardware ? &metrics->hardware_code : &metrics->software_code);
 }
 
-static enum metrics_rung find_rung(struct metrics *metrics, int metric)
+static enum counter_metrics_rung find_rung(struct metrics *metrics, int metric)
 {
 	if (try_named(metrics, metric))
-		return METRICS_LIBPFM4;
+		return COUNTER_METRICS_LIBPFM4;
 	if (try_generic(metrics, metric))
-		return table[metric].type == PERF_TYPE_HARDWARE ? METRICS_GENERIC
-								: METRICS_SOFTWARE;
-	return table[metric].proc != NULL ? METRICS_PROC : METRICS_NONE;
+		return table[metric].type == PERF_TYPE_HARDWARE
+			       ? COUNTER_METRICS_GENERIC
+			       : COUNTER_METRICS_SOFTWARE;
+	return table[metric].proc != NULL ? COUNTER_METRICS_PROC : COUNTER_METRICS_NONE;
 }
 
 /* Fills groups with the events of one kind, from group number `next` on. */
@@ -173,12 +174,12 @@ static int make_groups(struct metrics *metrics, bool hardware, int next)
 {
 	int used = 0;
 
-	for (int i = 0; i < METRICS && next < METRICS_GROUPS; i++) {
-		if (metrics->rung[i] > METRICS_SOFTWARE ||
-		    (metrics->rung[i] < METRICS_SOFTWARE) != hardware)
+	for (int i = 0; i < COUNTER_METRICS && next < COUNTER_METRICS_GROUPS; i++) {
+		if (metrics->rung[i] > COUNTER_METRICS_SOFTWARE ||
+		    (metrics->rung[i] < COUNTER_METRICS_SOFTWARE) != hardware)
 			continue;
 		metrics->group[next][used++] = i;
-		if (used == METRICS_GROUP) {
+		if (used == COUNTER_METRICS_GROUP) {
 			used = 0;
 			next++;
 		}
@@ -186,13 +187,13 @@ static int make_groups(struct metrics *metrics, bool hardware, int next)
 	return next + (used > 0);
 }
 
-void metrics_init(struct metrics *metrics, const struct counters_config *config)
+void counter_metrics_init(struct metrics *metrics, const struct counters_config *config)
 {
 	memset(metrics, 0, sizeof(*metrics));
 	metrics->root = config->root != NULL ? config->root : "";
 	metrics->open = config->open != NULL ? config->open : perf_open;
 	pfm_initialize(); /* on failure no name is known, and the next rung serves */
-	for (int i = 0; i < METRICS; i++)
+	for (int i = 0; i < COUNTER_METRICS; i++)
 		metrics->rung[i] = find_rung(metrics, i);
 	memset(metrics->group, -1, sizeof(metrics->group));
 	make_groups(metrics, false, make_groups(metrics, true, 0));
@@ -238,13 +239,17 @@ static void explain_refusal(const struct metrics *metrics,
 			"perf_event_open is refused: %s", strerrordesc_np(code));
 }
 
-void metrics_support(const struct metrics *metrics, struct counters_support *support)
+void counter_metrics_support(const struct metrics *metrics,
+			     struct counters_support *support)
 {
-	enum metrics_rung rung = metrics->rung[METRICS_INSTRUCTIONS];
+	enum counter_metrics_rung rung = metrics->rung[COUNTER_METRICS_INSTRUCTIONS];
 
 	*support = (struct counters_support){
-		.hardware = rung < METRICS_SOFTWARE ? metrics_rung_name(rung) : NULL,
-		.kernel = metrics_rung_name(metrics->rung[METRICS_TASK_CLOCK]),
+		.hardware = rung < COUNTER_METRICS_SOFTWARE
+				    ? counter_metrics_rung_name(rung)
+				    : NULL,
+		.kernel = counter_metrics_rung_name(
+			metrics->rung[COUNTER_METRICS_TASK_CLOCK]),
 	};
 	if (refused(metrics->hardware_code) || refused(metrics->software_code))
 		explain_refusal(metrics, support);
@@ -258,15 +263,16 @@ void metrics_support(const struct metrics *metrics, struct counters_support *sup
 			"the machine shows no hardware counters");
 }
 
-void metrics_attach(const struct metrics *metrics, struct metrics_target *target,
-		    uint32_t pid, uint32_t tid)
+void counter_metrics_attach(const struct metrics *metrics,
+			    struct counter_metrics_target *target, uint32_t pid,
+			    uint32_t tid)
 {
-	*target = (struct metrics_target){.pid = pid, .tid = tid};
+	*target = (struct counter_metrics_target){.pid = pid, .tid = tid};
 	memset(target->fd, -1, sizeof(target->fd));
-	for (int group = 0; group < METRICS_GROUPS && tid != 0; group++) {
+	for (int group = 0; group < COUNTER_METRICS_GROUPS && tid != 0; group++) {
 		int leader = -1;
 
-		for (int i = 0; i < METRICS_GROUP; i++) {
+		for (int i = 0; i < COUNTER_METRICS_GROUP; i++) {
 			int fd, metric = metrics->group[group][i];
 
 			if (metric < 0)
@@ -279,10 +285,10 @@ void metrics_attach(const struct metrics *metrics, struct metrics_target *target
 	}
 }
 
-void metrics_detach(struct metrics_target *target)
+void counter_metrics_detach(struct counter_metrics_target *target)
 {
-	for (int group = 0; group < METRICS_GROUPS; group++)
-		for (int i = METRICS_GROUP - 1; i >= 0; i--) {
+	for (int group = 0; group < COUNTER_METRICS_GROUPS; group++)
+		for (int i = COUNTER_METRICS_GROUP - 1; i >= 0; i--) {
 			if (target->fd[group][i] >= 0)
 				close(target->fd[group][i]);
 			target->fd[group][i] = -1;
@@ -292,80 +298,83 @@ void metrics_detach(struct metrics_target *target)
 
 /* One read brings the whole group, in the order in which its events were opened. */
 static void read_group(const struct metrics *metrics,
-		       const struct metrics_target *target, int group,
-		       struct metrics_reading *now)
+		       const struct counter_metrics_target *target, int group,
+		       struct counter_metrics_reading *now)
 {
 	struct {
-		uint64_t count, enabled, running, value[METRICS_GROUP];
+		uint64_t count, enabled, running, value[COUNTER_METRICS_GROUP];
 	} data;
 	const int *fd = target->fd[group];
 	uint64_t next = 0;
 	int leader = 0;
 
-	while (leader < METRICS_GROUP && fd[leader] < 0)
+	while (leader < COUNTER_METRICS_GROUP && fd[leader] < 0)
 		leader++;
-	if (leader == METRICS_GROUP || read(fd[leader], &data, sizeof(data)) <= 0)
+	if (leader == COUNTER_METRICS_GROUP ||
+	    read(fd[leader], &data, sizeof(data)) <= 0)
 		return;
-	for (int i = leader; i < METRICS_GROUP && next < data.count; i++) {
+	for (int i = leader; i < COUNTER_METRICS_GROUP && next < data.count; i++) {
 		int metric = metrics->group[group][i];
 
 		if (fd[i] < 0)
 			continue;
-		now->value[metric] = (struct metrics_value){data.value[next++],
-							    data.enabled, data.running};
+		now->value[metric] = (struct counter_metrics_value){
+			data.value[next++], data.enabled, data.running};
 		now->rung[metric] = metrics->rung[metric];
 	}
 }
 
 static void read_proc(struct thread_files *files, int metric,
-		      struct metrics_reading *now)
+		      struct counter_metrics_reading *now)
 {
 	uint64_t count;
 
 	if (table[metric].proc == NULL || !table[metric].proc(files, &count)) {
-		now->rung[metric] = METRICS_NONE;
+		now->rung[metric] = COUNTER_METRICS_NONE;
 		return;
 	}
-	now->value[metric] = (struct metrics_value){.count = count};
-	now->rung[metric] = METRICS_PROC;
+	now->value[metric] = (struct counter_metrics_value){.count = count};
+	now->rung[metric] = COUNTER_METRICS_PROC;
 }
 
-bool metrics_read(const struct metrics *metrics, struct metrics_target *target,
-		  struct metrics_reading *last)
+bool counter_metrics_read(const struct metrics *metrics,
+			  struct counter_metrics_target *target,
+			  struct counter_metrics_reading *last)
 {
 	struct thread_files files = {
 		.root = metrics->root, .pid = target->pid, .tid = target->tid};
-	struct metrics_reading now = {0};
-	bool first = last->rung[0] == METRICS_UNREAD;
+	struct counter_metrics_reading now = {0};
+	bool first = last->rung[0] == COUNTER_METRICS_UNREAD;
 
 	if (target->dead)
 		return false;
-	for (int group = 0; group < METRICS_GROUPS; group++)
+	for (int group = 0; group < COUNTER_METRICS_GROUPS; group++)
 		read_group(metrics, target, group, &now);
 	target->dead = !thread_files_alive(&files);
-	for (int i = 0; i < METRICS; i++) {
-		if (now.rung[i] == METRICS_UNREAD && !target->dead)
+	for (int i = 0; i < COUNTER_METRICS; i++) {
+		if (now.rung[i] == COUNTER_METRICS_UNREAD && !target->dead)
 			read_proc(&files, i, &now);
-		if (now.rung[i] != METRICS_UNREAD) {
+		if (now.rung[i] != COUNTER_METRICS_UNREAD) {
 			last->value[i] = now.value[i];
 			last->rung[i] = now.rung[i];
 		}
 	}
 	if (target->dead)
-		metrics_detach(target);
+		counter_metrics_detach(target);
 	return !(first && target->dead);
 }
 
-void metrics_add(struct metrics_value *sum, const struct metrics_value *from,
-		 const struct metrics_value *to)
+void counter_metrics_add(struct counter_metrics_value *sum,
+			 const struct counter_metrics_value *from,
+			 const struct counter_metrics_value *to)
 {
 	sum->count += to->count - from->count;
 	sum->enabled += to->enabled - from->enabled;
 	sum->running += to->running - from->running;
 }
 
-double metrics_scaled(const struct metrics_value *sum, enum metrics_metric metric,
-		      double *running)
+double counter_metrics_scaled(const struct counter_metrics_value *sum,
+			      enum counter_metrics_metric metric, double *running)
 {
 	bool hardware = table[metric].type == PERF_TYPE_HARDWARE;
 
@@ -378,17 +387,20 @@ double metrics_scaled(const struct metrics_value *sum, enum metrics_metric metri
 	return (double)sum->count / *running * table[metric].unit;
 }
 
-const char *metrics_name(enum metrics_metric metric)
+const char *counter_metrics_name(enum counter_metrics_metric metric)
 {
 	return table[metric].name;
 }
 
-const char *metrics_rung_name(enum metrics_rung rung)
+const char *counter_metrics_rung_name(enum counter_metrics_rung rung)
 {
 	static const char *const names[] = {
-		[METRICS_UNREAD] = "unread",   [METRICS_LIBPFM4] = "libpfm4",
-		[METRICS_GENERIC] = "generic", [METRICS_SOFTWARE] = "software",
-		[METRICS_PROC] = "proc",       [METRICS_NONE] = "none",
+		[COUNTER_METRICS_UNREAD] = "unread",
+		[COUNTER_METRICS_LIBPFM4] = "libpfm4",
+		[COUNTER_METRICS_GENERIC] = "generic",
+		[COUNTER_METRICS_SOFTWARE] = "software",
+		[COUNTER_METRICS_PROC] = "proc",
+		[COUNTER_METRICS_NONE] = "none",
 	};
 
 	return names[rung];

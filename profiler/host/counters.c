@@ -31,21 +31,21 @@ enum stage { FETCH, PREP, CONSUMER, PROCESS, STAGES };
 struct thread {
 	uint32_t tid; /* 0: this place is free */
 	enum stage stage;
-	struct metrics_target target;
-	struct metrics_reading last;
+	struct counter_metrics_target target;
+	struct counter_metrics_reading last;
 };
 
 struct total {
-	struct metrics_value sum;
-	enum metrics_rung rung; /* lowest that any thread used */
-	bool missing;           /* some thread had none: the sum is no sum */
+	struct counter_metrics_value sum;
+	enum counter_metrics_rung rung; /* lowest that any thread used */
+	bool missing;                   /* some thread had none: the sum is no sum */
 };
 
 struct counters {
 	struct metrics metrics;
 	struct thread *threads; /* TRACE_THREADS + 1 places a process; the last is the
 				 * process itself */
-	struct total totals[STAGES][METRICS];
+	struct total totals[STAGES][COUNTER_METRICS];
 	uint64_t samples[STAGES];
 	uint64_t samples_last[STAGES];
 	uint64_t due;
@@ -64,7 +64,7 @@ struct counters *counters_open(const struct counters_config *config, struct erro
 	counters->threads = calloc(TRACE_PROCESSES * PLACES, sizeof(struct thread));
 	if (counters->threads == NULL)
 		goto no_memory;
-	metrics_init(&counters->metrics, config != NULL ? config : &real);
+	counter_metrics_init(&counters->metrics, config != NULL ? config : &real);
 	return counters;
 
 no_memory:
@@ -80,31 +80,32 @@ void counters_close(struct counters *counters)
 	for (size_t i = 0; counters->threads != NULL && i < TRACE_PROCESSES * PLACES;
 	     i++)
 		if (counters->threads[i].tid != 0)
-			metrics_detach(&counters->threads[i].target);
+			counter_metrics_detach(&counters->threads[i].target);
 	free(counters->threads);
 	free(counters);
 }
 
 void counters_support(const struct counters *counters, struct counters_support *support)
 {
-	metrics_support(&counters->metrics, support);
+	counter_metrics_support(&counters->metrics, support);
 }
 
 /* Adds what the thread did since its last reading; nothing when it is gone. */
 static void read_thread(struct counters *counters, struct thread *thread, bool count)
 {
-	struct metrics_reading now = thread->last;
+	struct counter_metrics_reading now = thread->last;
 
-	if (!metrics_read(&counters->metrics, &thread->target, &now))
+	if (!counter_metrics_read(&counters->metrics, &thread->target, &now))
 		return;
-	for (int i = 0; i < METRICS; i++) {
+	for (int i = 0; i < COUNTER_METRICS; i++) {
 		struct total *total = &counters->totals[thread->stage][i];
 
 		if (count && now.rung[i] == thread->last.rung[i])
-			metrics_add(&total->sum, &thread->last.value[i], &now.value[i]);
+			counter_metrics_add(&total->sum, &thread->last.value[i],
+					    &now.value[i]);
 		if (now.rung[i] > total->rung)
 			total->rung = now.rung[i];
-		total->missing |= now.rung[i] == METRICS_NONE;
+		total->missing |= now.rung[i] == COUNTER_METRICS_NONE;
 	}
 	thread->last = now;
 }
@@ -119,11 +120,11 @@ static bool follow(struct counters *counters, struct thread *thread, uint32_t pi
 		return false;
 	--*budget;
 	if (thread->tid != 0)
-		metrics_detach(&thread->target);
+		counter_metrics_detach(&thread->target);
 	thread->tid = tid;
-	thread->last = (struct metrics_reading){0};
-	metrics_attach(&counters->metrics, &thread->target, pid,
-		       thread->stage == PROCESS ? 0 : tid);
+	thread->last = (struct counter_metrics_reading){0};
+	counter_metrics_attach(&counters->metrics, &thread->target, pid,
+			       thread->stage == PROCESS ? 0 : tid);
 	return true;
 }
 
@@ -239,7 +240,7 @@ static int add_result(struct profile *profile, enum stage stage, int metric,
 {
 	static const char *const stages[STAGES] = {"fetch", "prep", "consumer",
 						   "process"};
-	double running, value = metrics_scaled(&total->sum, metric, &running);
+	double running, value = counter_metrics_scaled(&total->sum, metric, &running);
 	struct profile_counter *counter;
 
 	if (isnan(value))
@@ -250,18 +251,20 @@ static int add_result(struct profile *profile, enum stage stage, int metric,
 	counter->per_sample = value / (double)samples;
 	counter->running = running;
 	if (profile_text(&counter->stage, "%s", stages[stage]) < 0 ||
-	    profile_text(&counter->name, "%s", metrics_name(metric)) < 0)
+	    profile_text(&counter->name, "%s", counter_metrics_name(metric)) < 0)
 		return -ENOMEM;
-	return profile_text(&counter->rung, "%s", metrics_rung_name(total->rung));
+	return profile_text(&counter->rung, "%s",
+			    counter_metrics_rung_name(total->rung));
 }
 
 int counters_result(const struct counters *counters, struct profile *profile)
 {
 	for (int stage = 0; stage < STAGES; stage++)
-		for (int i = 0; i < METRICS && counters->samples[stage] > 0; i++) {
+		for (int i = 0; i < COUNTER_METRICS && counters->samples[stage] > 0;
+		     i++) {
 			const struct total *total = &counters->totals[stage][i];
 
-			if (total->missing || total->rung == METRICS_UNREAD)
+			if (total->missing || total->rung == COUNTER_METRICS_UNREAD)
 				continue;
 			if (add_result(profile, (enum stage)stage, i, total,
 				       counters->samples[stage]) < 0)

@@ -4,13 +4,13 @@
 #include <math.h>
 
 struct trial {
-	const struct trial_config *config;
+	const struct ab_trial_config *config;
 	unsigned counted, timed; /* launches of each kind that there are */
 	unsigned done;           /* of both */
 	uint64_t began, timing;  /* the first launch, and the first timed one */
 };
 
-unsigned trial_side(unsigned index)
+unsigned ab_trial_side(unsigned index)
 {
 	return (index + 1) / 2 % 2;
 }
@@ -30,9 +30,9 @@ static double seconds_left(const struct trial *trial)
 	return seconds_since(trial->timing) / timed * (trial->timed - timed);
 }
 
-static void tell(const struct trial *trial, enum trial_what what, unsigned side)
+static void tell(const struct trial *trial, enum ab_trial_what what, unsigned side)
 {
-	const struct trial_news news = {
+	const struct ab_trial_news news = {
 		.what = what,
 		.side = side,
 		.done = trial->done,
@@ -46,17 +46,17 @@ static void tell(const struct trial *trial, enum trial_what what, unsigned side)
 }
 
 /* One launch, and what the caller makes of it. */
-static int attempt(struct trial *trial, enum trial_what what, unsigned side,
-		   const struct repetition *repetition, struct error *err)
+static int attempt(struct trial *trial, enum ab_trial_what what, unsigned side,
+		   const struct short_run *repetition, struct error *err)
 {
-	const struct trial_config *config = trial->config;
+	const struct ab_trial_config *config = trial->config;
 	struct profile profile;
 	int result;
 
 	tell(trial, what, side);
 	profile_init(&profile);
-	result = what == TRIAL_COUNTED ? repetition_count(repetition, &profile, err)
-				       : repetition_time(repetition, &profile, err);
+	result = what == AB_TRIAL_COUNTED ? short_run_count(repetition, &profile, err)
+					  : short_run_time(repetition, &profile, err);
 	if (result == 0)
 		result = config->take(config->context, what, side, &profile, err);
 	profile_free(&profile);
@@ -66,28 +66,28 @@ static int attempt(struct trial *trial, enum trial_what what, unsigned side,
 
 static int count(struct trial *trial, unsigned side, struct error *err)
 {
-	const struct repetition repetition = {
+	const struct short_run repetition = {
 		.config = trial->config->sides[side],
 		.samples = trial->config->samples,
 	};
 
-	return attempt(trial, TRIAL_COUNTED, side, &repetition, err);
+	return attempt(trial, AB_TRIAL_COUNTED, side, &repetition, err);
 }
 
 /* Both of a pair have their windows in the same order. */
 static int repeat(struct trial *trial, unsigned index, struct error *err)
 {
-	const struct trial_config *config = trial->config;
-	unsigned side = config->side_count > 1 ? trial_side(index) : 0;
+	const struct ab_trial_config *config = trial->config;
+	unsigned side = config->side_count > 1 ? ab_trial_side(index) : 0;
 	struct measure_config own = *config->sides[side];
-	const struct repetition repetition = {
-		.config = &own, .seconds = config->seconds, .tries = TRIAL_TRIES};
+	const struct short_run repetition = {
+		.config = &own, .seconds = config->seconds, .tries = AB_TRIAL_TRIES};
 
 	own.seed += index / config->side_count;
-	return attempt(trial, TRIAL_TIMED, side, &repetition, err);
+	return attempt(trial, AB_TRIAL_TIMED, side, &repetition, err);
 }
 
-int trial_run(const struct trial_config *config, struct error *err)
+int ab_trial_run(const struct ab_trial_config *config, struct error *err)
 {
 	struct trial trial = {
 		.config = config,

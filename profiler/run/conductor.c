@@ -27,7 +27,8 @@ static void keep_in_step(struct conductor *conductor)
 		return;
 	for (unsigned i = 0; conductor->loader != NULL && i < conductor->count; i++)
 		if (!conductor_is_loader(conductor, i))
-			shared_turn(conductor->jobs[i].trace, conductor->loader->trace);
+			merge_shared_turn(conductor->jobs[i].trace,
+					  conductor->loader->trace);
 	barrier_pass(&conductor->barrier);
 	lost = barrier_lost(&conductor->barrier, clock_now());
 	if (lost >= 0)

@@ -71,9 +71,9 @@ static void merge(struct conductor *conductor, int lead)
 		if (conductor_is_loader(conductor, i) || !conductor_has(conductor, i))
 			continue;
 		if (count == 0)
-			shared_describe(job, loader);
+			merge_shared_describe(job, loader);
 		for (unsigned at = conductor->merged; at < count; at++)
-			shared_window(job, loader, at, (int)i == lead);
+			merge_shared_window(job, loader, at, (int)i == lead);
 	}
 	conductor->merged = count;
 }

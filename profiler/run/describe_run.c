@@ -68,7 +68,7 @@ int describe_run(const struct describe_run *run, unsigned job, struct trace *tra
 		dataset = trace->loader.dataset;
 	result = describe(run, job, dataset, &about);
 	if (result == 0)
-		result = about_write(&about, trace->about, sizeof(trace->about));
+		result = run_metadata_write(&about, trace->about, sizeof(trace->about));
 	profile_free(&about);
 	return result;
 }

@@ -15,7 +15,7 @@ struct describe_run {
 };
 
 /*
- * Writes into a job's session what it is of (about.h): version, time, command, settings,
+ * Writes into a job's session what it is of (run_metadata.h): version, time, command, settings,
  * environment; of the storage too once a data set is known. 0 or -ENOMEM.
  */
 int describe_run(const struct describe_run *run, unsigned job, struct trace *trace);

@@ -131,7 +131,7 @@ static struct attempt begin(const struct measure_config *config, const char *pro
 	return attempt;
 }
 
-static int time_once(const struct repetition *repetition, struct profile *profile,
+static int time_once(const struct short_run *repetition, struct profile *profile,
 		     struct error *err)
 {
 	struct attempt attempt = begin(repetition->config, "repetition");
@@ -153,8 +153,8 @@ static int time_once(const struct repetition *repetition, struct profile *profil
 	return result;
 }
 
-int repetition_time(const struct repetition *repetition, struct profile *profile,
-		    struct error *err)
+int short_run_time(const struct short_run *repetition, struct profile *profile,
+		   struct error *err)
 {
 	int result = time_once(repetition, profile, err);
 
@@ -169,7 +169,7 @@ int repetition_time(const struct repetition *repetition, struct profile *profile
 static int count(const struct attempt *attempt, struct profile *profile,
 		 struct error *err)
 {
-	if (counted_read(attempt->job.trace, &profile->counted) == 0)
+	if (work_counts_read(attempt->job.trace, &profile->counted) == 0)
 		return 0;
 	return error_set(err, ENODATA, "the loader counted nothing: %s",
 			 attempt->job.trace->loader.shared
@@ -177,8 +177,8 @@ static int count(const struct attempt *attempt, struct profile *profile,
 				 : "it delivered no sample");
 }
 
-int repetition_count(const struct repetition *repetition, struct profile *profile,
-		     struct error *err)
+int short_run_count(const struct short_run *repetition, struct profile *profile,
+		    struct error *err)
 {
 	struct attempt attempt = begin(repetition->config, "counted");
 	const struct launch launch = {

@@ -11,7 +11,7 @@
 
 #include "profiler/run/measure.h"
 
-struct repetition {
+struct short_run {
 	const struct measure_config
 		*config; /* of one program; its budget, precision, steps, protocol and
 			   * callbacks apart */
@@ -33,9 +33,9 @@ struct repetition {
  * The order of the windows turns with config->seed. The session lies in config->folder
  * meanwhile, one at a time.
  */
-int repetition_time(const struct repetition *repetition, struct profile *profile,
+int short_run_time(const struct short_run *repetition, struct profile *profile,
+		   struct error *err);
+int short_run_count(const struct short_run *repetition, struct profile *profile,
 		    struct error *err);
-int repetition_count(const struct repetition *repetition, struct profile *profile,
-		     struct error *err);
 
 #endif

@@ -8,7 +8,8 @@ enum { STEPS_SETTLE = 2, STEPS_LEAST = 8 }; /* of windows with steps */
 #define SHORTEST_S .1
 #define MEASURED   .7 /* of a window's time; the rest is its switch */
 
-static void add(struct extras *extras, enum trace_kind kind, unsigned flags, unsigned x)
+static void add(struct curve_windows *extras, enum trace_kind kind, unsigned flags,
+		unsigned x)
 {
 	struct trace_window *ask = &extras->asks[extras->count];
 
@@ -26,7 +27,7 @@ static void add(struct extras *extras, enum trace_kind kind, unsigned flags, uns
 	};
 }
 
-void extras_plan(struct extras *extras, const struct trace_loader *loader)
+void curve_windows_plan(struct curve_windows *extras, const struct trace_loader *loader)
 {
 	bool alone = !loader->shared; /* it works in the job's own process */
 
@@ -55,23 +56,23 @@ void extras_plan(struct extras *extras, const struct trace_loader *loader)
 	}
 }
 
-double extras_left_s(const struct extras *extras)
+double curve_windows_left_s(const struct curve_windows *extras)
 {
 	if (extras->next == extras->count)
 		return 0;
 	return fmax(0, extras->budget_s - extras->spent_s);
 }
 
-static double length_s(const struct extras *extras)
+static double length_s(const struct curve_windows *extras)
 {
 	double each = MEASURED * extras->budget_s / fmax(1, extras->count);
 
 	return fmin(LONGEST_S, fmax(SHORTEST_S, each));
 }
 
-bool extras_ask(struct extras *extras, const struct pace *pace,
-		const struct trace_loader *loader, double left_s,
-		struct trace_window *ask)
+bool curve_windows_ask(struct curve_windows *extras, const struct window_cost *pace,
+		       const struct trace_loader *loader, double left_s,
+		       struct trace_window *ask)
 {
 	double length = length_s(extras);
 
@@ -82,7 +83,7 @@ bool extras_ask(struct extras *extras, const struct pace *pace,
 	ask->length_ns = (uint64_t)(length * 1e9);
 	ask->limit_ns = (uint64_t)((left_s + LONGEST_S) * 1e9);
 	if (ask->kind != TRACE_FETCH)
-		ask->stage = pace_stage(pace, loader, ask->kind, length,
-					extras->memory_bytes);
+		ask->stage = window_cost_stage(pace, loader, ask->kind, length,
+					       extras->memory_bytes);
 	return true;
 }

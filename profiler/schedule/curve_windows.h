@@ -15,7 +15,7 @@
 
 enum { EXTRAS = 40 };
 
-struct extras {
+struct curve_windows {
 	double budget_s;       /* for all of them */
 	double spent_s;        /* on those that ended */
 	uint64_t memory_bytes; /* that staged samples may take */
@@ -24,14 +24,15 @@ struct extras {
 };
 
 /* Plans them for this loader. budget_s and memory_bytes are set. */
-void extras_plan(struct extras *extras, const struct trace_loader *loader);
+void curve_windows_plan(struct curve_windows *extras,
+			const struct trace_loader *loader);
 
 /* The next one, when there is one and time for it. */
-bool extras_ask(struct extras *extras, const struct pace *pace,
-		const struct trace_loader *loader, double left_s,
-		struct trace_window *ask);
+bool curve_windows_ask(struct curve_windows *extras, const struct window_cost *pace,
+		       const struct trace_loader *loader, double left_s,
+		       struct trace_window *ask);
 
 /* Time that is still theirs. */
-double extras_left_s(const struct extras *extras);
+double curve_windows_left_s(const struct curve_windows *extras);
 
 #endif

@@ -92,7 +92,7 @@ static void see(struct schedule *schedule, const struct trace *trace, unsigned i
 	struct window *window = &schedule->windows[index];
 
 	window_measure(trace, index, window);
-	pace_learn(&schedule->pace, window);
+	window_cost_learn(&schedule->pace, window);
 	if (is_extra(raw))
 		schedule->extras.spent_s +=
 			(double)(raw->end.time_ns - raw->switch_ns) * 1e-9;
@@ -180,8 +180,8 @@ static enum schedule_step choose(struct schedule *schedule, const struct trace *
 
 	if (schedule->in_block == 0 && (schedule->extras_due > 0 || enough)) {
 		schedule->extras_due -= schedule->extras_due > 0;
-		if (extras_ask(&schedule->extras, &schedule->pace, &trace->loader,
-			       left_s, ask))
+		if (curve_windows_ask(&schedule->extras, &schedule->pace,
+				      &trace->loader, left_s, ask))
 			return SCHEDULE_ASK;
 	}
 	if (enough)
@@ -207,7 +207,8 @@ static void plan_epochs(struct schedule *schedule, const struct trace *trace,
 	schedule->warmed = true;
 	if (!schedule->config.rate || schedule->config.in_step)
 		return;
-	epochs_plan(&schedule->epochs, loader, pace_step_s(&schedule->pace, TRACE_REAL),
+	epochs_plan(&schedule->epochs, loader,
+		    window_cost_step_s(&schedule->pace, TRACE_REAL),
 		    schedule->filled || !cached, left_s);
 	if (schedule->epochs.on)
 		schedule->drawn = schedule->warm = false;
@@ -228,7 +229,7 @@ static enum schedule_step choose_epoch(struct schedule *schedule,
 				       const struct trace *trace, double left_s,
 				       struct trace_window *ask)
 {
-	double step_s = pace_step_s(&schedule->pace, TRACE_REAL);
+	double step_s = window_cost_step_s(&schedule->pace, TRACE_REAL);
 
 	if (schedule_precise(schedule))
 		return SCHEDULE_DONE;
@@ -275,12 +276,12 @@ static double pending_s(const struct schedule *schedule, const struct trace *tra
 
 	for (unsigned i = schedule->seen; i < schedule->asked; i++) {
 		const struct trace_window *raw = &trace->windows[i];
-		double step = pace_step_s(&schedule->pace, raw->kind);
+		double step = window_cost_step_s(&schedule->pace, raw->kind);
 
 		if (raw->flags & TRACE_EPOCH)
 			seconds += epochs_window_s(&trace->loader, step);
 		else
-			seconds += pace_switch_s(&schedule->pace) +
+			seconds += window_cost_switch_s(&schedule->pace) +
 				   fmax((double)raw->length_ns * 1e-9,
 					raw->min_steps * step);
 	}

@@ -48,8 +48,8 @@ static bool is_single(const struct schedule *schedule)
 uint32_t schedule_stage(const struct schedule *schedule, const struct trace *trace,
 			enum trace_kind kind)
 {
-	return pace_stage(&schedule->pace, &trace->loader, kind, schedule->length_s,
-			  schedule->config.memory_bytes);
+	return window_cost_stage(&schedule->pace, &trace->loader, kind,
+				 schedule->length_s, schedule->config.memory_bytes);
 }
 
 /* The cache's share of the data set; of page: what memory it may grow to. */
@@ -109,8 +109,8 @@ static void set_block(struct schedule *schedule, const struct trace *trace,
 	ask->length_ns = ns(schedule->length_s);
 	ask->limit_ns = is_single(schedule) ? 0 : ns(left_s + SCHEDULE_LENGTH_S);
 	if (ask->kind == TRACE_SYNTHETIC && is_single(schedule))
-		ask->stage =
-			pace_ready(&schedule->pace, &trace->loader, schedule->length_s);
+		ask->stage = window_cost_ready(&schedule->pace, &trace->loader,
+					       schedule->length_s);
 	if (ask->kind == TRACE_CACHED)
 		ask->stage = schedule_stage(schedule, trace, TRACE_CACHED);
 	if (ask->kind == TRACE_REAL)
@@ -124,10 +124,11 @@ void schedule_set_length(struct schedule *schedule, double left_s)
 				   ? SCHEDULE_BLOCKS_ENOUGH - schedule->blocks
 				   : 1;
 	double kinds = schedule->config.only >= 0 ? 1 : KINDS_IN_BLOCK;
-	double room = ROOM_SHARE * (left_s - extras_left_s(&schedule->extras)) /
+	double room = ROOM_SHARE * (left_s - curve_windows_left_s(&schedule->extras)) /
 		      (missing * kinds);
 	schedule->length_s =
-		fmin(SCHEDULE_LENGTH_S, fmax(0, room - pace_switch_s(&schedule->pace)));
+		fmin(SCHEDULE_LENGTH_S,
+		     fmax(0, room - window_cost_switch_s(&schedule->pace)));
 }
 
 static enum trace_kind kind_now(const struct schedule *schedule)
@@ -218,7 +219,7 @@ bool schedule_ask_fill(struct schedule *schedule, const struct trace *trace,
 {
 	schedule_choose_cache(schedule, trace);
 	if (schedule->config.only < 0 && !is_single(schedule))
-		extras_plan(&schedule->extras, &trace->loader);
+		curve_windows_plan(&schedule->extras, &trace->loader);
 	if (!schedule_wants_fill(schedule, trace))
 		return false;
 	*ask = (struct trace_window){
@@ -250,9 +251,10 @@ double schedule_block_s(const struct schedule *schedule)
 
 		if (schedule->config.only >= 0 && (int)kind != schedule->config.only)
 			continue;
-		seconds += pace_switch_s(&schedule->pace) +
-			   fmax(schedule->length_s,
-				STEPS_LEAST * pace_step_s(&schedule->pace, kind));
+		seconds +=
+			window_cost_switch_s(&schedule->pace) +
+			fmax(schedule->length_s,
+			     STEPS_LEAST * window_cost_step_s(&schedule->pace, kind));
 	}
 	return seconds;
 }

@@ -25,7 +25,7 @@ struct schedule {
 	struct window *windows; /* measured ones, TRACE_WINDOWS of room */
 	unsigned seen;          /* windows that ended: those before windows[seen] */
 	unsigned asked;
-	struct pace pace;
+	struct window_cost pace;
 	struct shares shares;
 
 	struct trace_window again[SCHEDULE_AGAINS]; /* void, to be asked again */
@@ -39,7 +39,7 @@ struct schedule {
 	bool drawn;                /* real windows draw their hits */
 	bool warm;                 /* or read through a warm page cache */
 	unsigned blocks, in_block; /* whole ones asked for; windows of the next one */
-	struct extras extras;
+	struct curve_windows extras;
 	unsigned extras_due;
 	struct epochs epochs;
 	double length_s; /* of a window */

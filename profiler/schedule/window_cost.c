@@ -12,7 +12,7 @@ enum {
 	REPEATED = 1024 /* samples that are prepared over and over */
 };
 
-static void learn_switch(struct pace *pace, const struct trace_window *raw)
+static void learn_switch(struct window_cost *pace, const struct trace_window *raw)
 {
 	double took = (double)(raw->begin.time_ns - raw->switch_ns) * 1e-9;
 
@@ -22,7 +22,7 @@ static void learn_switch(struct pace *pace, const struct trace_window *raw)
 		pace->staged_per_s = fmax(pace->staged_per_s, raw->staged / took);
 }
 
-static void learn_prep(struct pace *pace, const struct window *window,
+static void learn_prep(struct window_cost *pace, const struct window *window,
 		       const struct trace_window *raw)
 {
 	uint64_t prepared = window_counted(raw, TRACE_prepared_samples);
@@ -33,7 +33,7 @@ static void learn_prep(struct pace *pace, const struct window *window,
 		pace->prep_s = (double)took * 1e-9 / (double)prepared;
 }
 
-void pace_learn(struct pace *pace, const struct window *window)
+void window_cost_learn(struct window_cost *pace, const struct window *window)
 {
 	const struct trace_window *raw = &window->trace->windows[window->index];
 
@@ -48,7 +48,7 @@ void pace_learn(struct pace *pace, const struct window *window)
 	pace->compute_s = (window->seconds - window->blocked_s) / window->steps;
 }
 
-double pace_step_s(const struct pace *pace, enum trace_kind kind)
+double window_cost_step_s(const struct window_cost *pace, enum trace_kind kind)
 {
 	if (pace->step_s[kind] > 0)
 		return pace->step_s[kind];
@@ -56,7 +56,7 @@ double pace_step_s(const struct pace *pace, enum trace_kind kind)
 	return kind == TRACE_SYNTHETIC ? pace->compute_s : pace->step_s[TRACE_REAL];
 }
 
-double pace_switch_s(const struct pace *pace)
+double window_cost_switch_s(const struct window_cost *pace)
 {
 	if (pace->switches > 0)
 		return pace->switch_s;
@@ -64,8 +64,8 @@ double pace_switch_s(const struct pace *pace)
 }
 
 /* Samples a cached window uses in length_s, at the pace it may have. */
-static double cached_use(const struct pace *pace, const struct trace_loader *loader,
-			 double length_s)
+static double cached_use(const struct window_cost *pace,
+			 const struct trace_loader *loader, double length_s)
 {
 	double step = pace->step_s[TRACE_CACHED], steps = STEPS;
 
@@ -90,8 +90,9 @@ static double most_staged(const struct trace_loader *loader, uint64_t memory_byt
 		    (double)memory_bytes / (double)loader->dataset_bytes * samples);
 }
 
-uint32_t pace_stage(const struct pace *pace, const struct trace_loader *loader,
-		    enum trace_kind kind, double length_s, uint64_t memory_bytes)
+uint32_t window_cost_stage(const struct window_cost *pace,
+			   const struct trace_loader *loader, enum trace_kind kind,
+			   double length_s, uint64_t memory_bytes)
 {
 	double batch = loader->batch, samples;
 
@@ -107,10 +108,10 @@ uint32_t pace_stage(const struct pace *pace, const struct trace_loader *loader,
 	return samples < 1 ? 1 : (uint32_t)samples;
 }
 
-uint32_t pace_ready(const struct pace *pace, const struct trace_loader *loader,
-		    double length_s)
+uint32_t window_cost_ready(const struct window_cost *pace,
+			   const struct trace_loader *loader, double length_s)
 {
-	double step = pace_step_s(pace, TRACE_SYNTHETIC);
+	double step = window_cost_step_s(pace, TRACE_SYNTHETIC);
 
 	if (!(step > 0))
 		return 0;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* Zero at first; 0 in a member: not seen yet. */
-struct pace {
+struct window_cost {
 	double step_s[TRACE_KINDS]; /* of a step, in the last window of the kind */
 	double compute_s;           /* of a step without its wait */
 	double prep_s;              /* of a sample in one worker, s */
@@ -20,25 +20,26 @@ struct pace {
 };
 
 /* A window ended. */
-void pace_learn(struct pace *pace, const struct window *window);
+void window_cost_learn(struct window_cost *pace, const struct window *window);
 
 /* Expected time of a step in a window of this kind; 0 when nothing was seen. */
-double pace_step_s(const struct pace *pace, enum trace_kind kind);
+double window_cost_step_s(const struct window_cost *pace, enum trace_kind kind);
 
 /* Expected time of a switch with its settling steps. */
-double pace_switch_s(const struct pace *pace);
+double window_cost_switch_s(const struct window_cost *pace);
 
 /*
  * Samples to stage for a window of this kind and length: what it will use and what is in
  * flight, but no more than the data set has, than fit memory_bytes, and than 2 s of
  * reading.
  */
-uint32_t pace_stage(const struct pace *pace, const struct trace_loader *loader,
-		    enum trace_kind kind, double length_s, uint64_t memory_bytes);
+uint32_t window_cost_stage(const struct window_cost *pace,
+			   const struct trace_loader *loader, enum trace_kind kind,
+			   double length_s, uint64_t memory_bytes);
 
 /* Samples to have ready for a synthetic window of this length: none comes twice. 0: there is
  * no saying. */
-uint32_t pace_ready(const struct pace *pace, const struct trace_loader *loader,
-		    double length_s);
+uint32_t window_cost_ready(const struct window_cost *pace,
+			   const struct trace_loader *loader, double length_s);
 
 #endif

@@ -13,7 +13,7 @@ static const enum trace_counter of_loader[] = {
 	TRACE_bare_cpu_ns,      TRACE_full_cpu_ns,
 };
 
-void shared_describe(struct trace *job, const struct trace *loader)
+void merge_shared_describe(struct trace *job, const struct trace *loader)
 {
 	uint32_t batch = job->loader.batch;
 	double emulated_per_s = job->loader.emulated_per_s;
@@ -27,7 +27,7 @@ void shared_describe(struct trace *job, const struct trace *loader)
 			(loader->loader.dataset_samples + batch - 1) / batch;
 }
 
-void shared_turn(struct trace *job, const struct trace *loader)
+void merge_shared_turn(struct trace *job, const struct trace *loader)
 {
 	uint32_t count = job->window_count, turn;
 
@@ -65,8 +65,8 @@ static void take_over(struct trace_window *job, const struct trace_window *loade
 	job->state = loader->state;
 }
 
-void shared_window(struct trace *job, const struct trace *loader, unsigned index,
-		   bool lead)
+void merge_shared_window(struct trace *job, const struct trace *loader, unsigned index,
+			 bool lead)
 {
 	const struct trace_window *from = &loader->windows[index];
 	struct trace_window *to = &job->windows[index];

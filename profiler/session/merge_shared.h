@@ -11,16 +11,16 @@
 struct trace;
 
 /* What is loaded and how; batch and accelerator stay the job's. */
-void shared_describe(struct trace *job, const struct trace *loader);
+void merge_shared_describe(struct trace *job, const struct trace *loader);
 
 /* The number of the turn that the job's last window waits for, if it is known by now. */
-void shared_turn(struct trace *job, const struct trace *loader);
+void merge_shared_turn(struct trace *job, const struct trace *loader);
 
 /*
  * A window that both are over with: what the loader counted. What it did alone becomes
  * the job's own where `lead` is set.
  */
-void shared_window(struct trace *job, const struct trace *loader, unsigned index,
-		   bool lead);
+void merge_shared_window(struct trace *job, const struct trace *loader, unsigned index,
+			 bool lead);
 
 #endif

@@ -28,7 +28,7 @@ static int loader_texts(const struct trace_loader *loader, struct profile *profi
 	return result;
 }
 
-int figures_loader(const struct trace *trace, struct profile *profile)
+int profile_fill_loader(const struct trace *trace, struct profile *profile)
 {
 	const struct trace_loader *loader = &trace->loader;
 
@@ -57,7 +57,7 @@ int figures_loader(const struct trace *trace, struct profile *profile)
 	return loader_texts(loader, profile);
 }
 
-uint64_t figures_total(const struct trace *trace, enum trace_counter counter)
+uint64_t profile_fill_total(const struct trace *trace, enum trace_counter counter)
 {
 	uint64_t total = 0;
 
@@ -98,7 +98,7 @@ static int add_histogram(const struct trace *trace, enum trace_histogram which,
 	return 0;
 }
 
-int figures_histograms(const struct trace *trace, struct profile *profile)
+int profile_fill_histograms(const struct trace *trace, struct profile *profile)
 {
 	if (add_histogram(trace, TRACE_FETCH_NS, 1e-9, &profile->fetch_s) < 0 ||
 	    add_histogram(trace, TRACE_PREP_NS, 1e-9, &profile->prep_s) < 0)
@@ -106,7 +106,7 @@ int figures_histograms(const struct trace *trace, struct profile *profile)
 	return add_histogram(trace, TRACE_BYTES, 1, &profile->bytes);
 }
 
-int figures_epochs(const struct trace *trace, struct profile *profile)
+int profile_fill_epochs(const struct trace *trace, struct profile *profile)
 {
 	for (unsigned i = 0; i < TRACE_EPOCHS; i++) {
 		const struct trace_epoch *raw = &trace->epochs[i];
@@ -125,7 +125,7 @@ int figures_epochs(const struct trace *trace, struct profile *profile)
 	return 0;
 }
 
-int figures_skips(const struct trace *trace, struct profile *profile)
+int profile_fill_skips(const struct trace *trace, struct profile *profile)
 {
 	unsigned count = trace->skip_count;
 
@@ -162,7 +162,7 @@ static const struct trace_snapshot *last_snapshot(const struct trace *trace)
 	return last;
 }
 
-int figures_processes(const struct trace *trace, struct profile *profile)
+int profile_fill_processes(const struct trace *trace, struct profile *profile)
 {
 	const struct trace_snapshot *last = last_snapshot(trace);
 
@@ -210,7 +210,7 @@ static void fill_counted(const struct trace_window *raw, struct profile_window *
 		(double)window_counted(raw, TRACE_emulated_busy_ns) * 1e-9;
 }
 
-int figures_window(const struct window *window, bool used, struct profile *profile)
+int profile_fill_window(const struct window *window, bool used, struct profile *profile)
 {
 	const struct trace_window *raw = &window->trace->windows[window->index];
 	struct profile_window *out = profile_add_window(profile);

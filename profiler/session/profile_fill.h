@@ -8,16 +8,17 @@
 #include "profiler/analysis/window.h"
 #include "profiler/profile.h"
 
-int figures_loader(const struct trace *trace, struct profile *profile);
-int figures_histograms(const struct trace *trace, struct profile *profile);
-int figures_epochs(const struct trace *trace, struct profile *profile);
-int figures_skips(const struct trace *trace, struct profile *profile);
-int figures_processes(const struct trace *trace, struct profile *profile);
+int profile_fill_loader(const struct trace *trace, struct profile *profile);
+int profile_fill_histograms(const struct trace *trace, struct profile *profile);
+int profile_fill_epochs(const struct trace *trace, struct profile *profile);
+int profile_fill_skips(const struct trace *trace, struct profile *profile);
+int profile_fill_processes(const struct trace *trace, struct profile *profile);
 
 /* One window; `used` says whether it counts in a share or a curve. */
-int figures_window(const struct window *window, bool used, struct profile *profile);
+int profile_fill_window(const struct window *window, bool used,
+			struct profile *profile);
 
 /* Total of a counter over the session's processes. */
-uint64_t figures_total(const struct trace *trace, enum trace_counter counter);
+uint64_t profile_fill_total(const struct trace *trace, enum trace_counter counter);
 
 #endif

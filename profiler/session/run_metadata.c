@@ -53,7 +53,7 @@ static json_t *about_json(const struct profile *profile)
 	return about;
 }
 
-int about_write(const struct profile *profile, char *text, size_t size)
+int run_metadata_write(const struct profile *profile, char *text, size_t size)
 {
 	static const char *const spare[] = {"environment", "command", "loader", NULL};
 	json_t *about = about_json(profile);
@@ -143,7 +143,7 @@ static int fill(const json_t *about, struct profile *profile)
 	return result;
 }
 
-int about_read(const char *text, struct profile *profile, struct error *err)
+int run_metadata_read(const char *text, struct profile *profile, struct error *err)
 {
 	json_error_t where;
 	json_t *about = json_loads(text, 0, &where);

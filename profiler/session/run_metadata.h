@@ -16,9 +16,9 @@ struct error;
  * precision, cores and environment of the profile as one JSON object, ended by 0. When `size` bytes can't
  * hold it the environment is left out, then the command, then loader. 0 or -errno.
  */
-int about_write(const struct profile *profile, char *text, size_t size);
+int run_metadata_write(const struct profile *profile, char *text, size_t size);
 
 /* Fills these members from such a text; anything in it may be missing. 0 or -errno. */
-int about_read(const char *text, struct profile *profile, struct error *err);
+int run_metadata_read(const char *text, struct profile *profile, struct error *err);
 
 #endif

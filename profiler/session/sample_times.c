@@ -82,8 +82,8 @@ static int join(const struct timed_list *prep, const struct timed_list *fetch,
 {
 	size_t draws = prep->count;
 
-	if (draws > DRAWS)
-		draws = DRAWS;
+	if (draws > SAMPLE_TIMES)
+		draws = SAMPLE_TIMES;
 	for (size_t i = 0; i < draws; i++) {
 		struct profile_draw *draw = profile_add_draw(profile);
 		const struct timed *one = pick(prep, i, draws);
@@ -98,7 +98,8 @@ static int join(const struct timed_list *prep, const struct timed_list *fetch,
 	return 0;
 }
 
-int draws_add(const struct window *windows, size_t count, struct profile *profile)
+int sample_times_add(const struct window *windows, size_t count,
+		     struct profile *profile)
 {
 	struct timed_list prep, fetch = {0};
 	int result = list(windows, count, of_prep, &prep);

@@ -7,7 +7,7 @@
 #include "profiler/analysis/window.h"
 #include "profiler/profile.h"
 
-enum { DRAWS = 1024 }; /* at the most */
+enum { SAMPLE_TIMES = 1024 }; /* at the most */
 
 /*
  * Adds draws to the profile, from certified windows that recorded samples: bytes and
@@ -16,6 +16,7 @@ enum { DRAWS = 1024 }; /* at the most */
  * their size: the i-th smallest of the one goes with the i-th smallest of the other,
  * both being uniform draws from one data set. In order of size. 0 or -ENOMEM.
  */
-int draws_add(const struct window *windows, size_t count, struct profile *profile);
+int sample_times_add(const struct window *windows, size_t count,
+		     struct profile *profile);
 
 #endif

@@ -13,7 +13,7 @@ static const struct trace_process *driver_of(const struct trace *trace)
 						       : NULL;
 }
 
-int counted_read(const struct trace *trace, struct profile_counted *counted)
+int work_counts_read(const struct trace *trace, struct profile_counted *counted)
 {
 	const struct trace_process *driver = driver_of(trace);
 

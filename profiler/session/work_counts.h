@@ -12,6 +12,6 @@ struct trace;
  * delivered nothing, or what it did was counted by a loader that it shared: *counted is
  * then left alone.
  */
-int counted_read(const struct trace *trace, struct profile_counted *counted);
+int work_counts_read(const struct trace *trace, struct profile_counted *counted);
 
 #endif

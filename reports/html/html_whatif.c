@@ -369,10 +369,10 @@ static void fact(FILE *out, const char *name, const char *number)
 /* How good they were. */
 static void score(const struct html *html)
 {
-	struct score score;
+	struct calibration score;
 	char text[FORMAT_SIZE];
 
-	if (score_verifications(html->profile, &score) < 0) {
+	if (calibration_measure(html->profile, &score) < 0) {
 		*html->failed = true;
 		return;
 	}

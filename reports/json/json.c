@@ -207,12 +207,12 @@ static int place_list(json_t *root, const struct field_list *list,
 /* How good the predictions were: of what the result holds, and never read back. */
 static int place_score(json_t *root, const struct profile *profile)
 {
-	struct score score;
+	struct calibration score;
 	json_t *value;
 
 	if (profile->verification_count == 0)
 		return 0;
-	if (score_verifications(profile, &score) < 0)
+	if (calibration_measure(profile, &score) < 0)
 		return -1;
 	value = json_pack("{s:I, s:I, s:I, s:I}", "count", (json_int_t)score.count,
 			  "workloads", (json_int_t)score.workloads, "first_right",

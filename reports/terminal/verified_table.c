@@ -55,10 +55,10 @@ static void row(struct box *box, const struct profile_verification *verification
 /* How good they were; how often the best advice was, where that can be told. */
 static void summary(struct box *box, const struct profile *profile)
 {
-	struct score score;
+	struct calibration score;
 	char mean[FORMAT_SIZE], most[FORMAT_SIZE], inside[FORMAT_SIZE];
 
-	if (score_verifications(profile, &score) < 0) {
+	if (calibration_measure(profile, &score) < 0) {
 		box->failed = true;
 		return;
 	}

@@ -163,23 +163,24 @@ static struct feed *open_feed(void)
 	};
 	struct error error = {0};
 	struct feed *feed = feed_open(&config, &error);
-	struct outlet *outlet;
+	struct batch_sink *sink;
 
 	if (feed == NULL)
 		errx(1, "%s", error.message);
-	outlet = feed_outlet(feed);
-	while (outlet->ops->reserve(outlet, 0, BATCH, false)) {
-		const struct outlet_batch batch = {.count = BATCH, .good = BATCH};
-		struct outlet_sample samples[BATCH];
+	sink = feed_outlet(feed);
+	while (sink->ops->reserve(sink, 0, BATCH, false)) {
+		const struct batch_sink_batch batch = {.count = BATCH, .good = BATCH};
+		struct batch_sink_sample samples[BATCH];
 
 		for (uint32_t i = 0; i < BATCH; i++) {
-			float *values = outlet->ops->sample(outlet, 0, i);
+			float *values = sink->ops->sample(sink, 0, i);
 
 			for (uint32_t k = 0; k < SAMPLE / sizeof(*values); k++)
 				values[k] = (float)(i * k);
-			samples[i] = (struct outlet_sample){i, i, UINT64_MAX, false};
+			samples[i] =
+				(struct batch_sink_sample){i, i, UINT64_MAX, false};
 		}
-		outlet->ops->publish(outlet, 0, &batch, samples);
+		sink->ops->publish(sink, 0, &batch, samples);
 	}
 	return feed;
 }

@@ -235,21 +235,21 @@ unsigned char actor_pixel(uint32_t sample, size_t at)
 
 bool actor_put(struct actor *actor, uint32_t first, uint32_t count, uint32_t holes)
 {
-	struct outlet *outlet = feed_outlet(actor->feed);
-	struct outlet_sample list[ACTOR_PIECE] = {{0}};
-	const struct outlet_batch batch = {.count = count + holes, .good = count};
+	struct batch_sink *sink = feed_outlet(actor->feed);
+	struct batch_sink_sample list[ACTOR_PIECE] = {{0}};
+	const struct batch_sink_batch batch = {.count = count + holes, .good = count};
 
-	if (!outlet->ops->reserve(outlet, 0, count + holes, false))
+	if (!sink->ops->reserve(sink, 0, count + holes, false))
 		return false;
 	for (uint32_t i = 0; i < count + holes; i++) {
-		unsigned char *to = outlet->ops->sample(outlet, 0, i);
+		unsigned char *to = sink->ops->sample(sink, 0, i);
 
 		for (size_t at = 0; i < count && at < ACTOR_BYTES; at++)
 			to[at] = actor_pixel(first + i, at);
-		list[i] = (struct outlet_sample){first + i, (first + i) % ACTOR_NAMES,
-						 UINT64_MAX, i >= count};
+		list[i] = (struct batch_sink_sample){
+			first + i, (first + i) % ACTOR_NAMES, UINT64_MAX, i >= count};
 	}
-	outlet->ops->publish(outlet, 0, &batch, list);
+	sink->ops->publish(sink, 0, &batch, list);
 	return true;
 }
 

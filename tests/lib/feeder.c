@@ -19,10 +19,10 @@ uint32_t feeder_labels[FEEDER_ROOM], feeder_samples[FEEDER_ROOM];
 
 void feeder_fill(struct feed *feed, uint32_t slot, uint32_t count, uint32_t first)
 {
-	struct outlet *outlet = feed_outlet(feed);
+	struct batch_sink *sink = feed_outlet(feed);
 
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t *words = outlet->ops->sample(outlet, slot, i);
+		uint32_t *words = sink->ops->sample(sink, slot, i);
 
 		for (uint32_t w = 0; w < FEEDER_WORDS; w++)
 			words[w] = (first + i) * 1000 + w;
@@ -32,9 +32,9 @@ void feeder_fill(struct feed *feed, uint32_t slot, uint32_t count, uint32_t firs
 bool feeder_put(struct feed *feed, uint32_t first, uint32_t count, uint32_t holes,
 		bool repeated)
 {
-	struct outlet *outlet = feed_outlet(feed);
-	struct outlet_sample list[FEEDER_BATCH];
-	const struct outlet_batch batch = {
+	struct batch_sink *sink = feed_outlet(feed);
+	struct batch_sink_sample list[FEEDER_BATCH];
+	const struct batch_sink_batch batch = {
 		.count = count + holes,
 		.good = count,
 		.repeated = repeated,
@@ -42,13 +42,13 @@ bool feeder_put(struct feed *feed, uint32_t first, uint32_t count, uint32_t hole
 		.position = first + count,
 	};
 
-	if (!outlet->ops->reserve(outlet, 0, count + holes, false))
+	if (!sink->ops->reserve(sink, 0, count + holes, false))
 		return false;
 	feeder_fill(feed, 0, count, first);
 	for (uint32_t i = 0; i < count + holes; i++)
-		list[i] = (struct outlet_sample){first + i, first + i + 5, UINT64_MAX,
-						 i >= count};
-	outlet->ops->publish(outlet, 0, &batch, list);
+		list[i] = (struct batch_sink_sample){first + i, first + i + 5,
+						     UINT64_MAX, i >= count};
+	sink->ops->publish(sink, 0, &batch, list);
 	return true;
 }
 

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-static struct sink *lock(struct outlet *outlet)
+static struct sink *lock(struct batch_sink *base)
 {
-	struct sink *sink = (struct sink *)outlet;
+	struct sink *sink = (struct sink *)base;
 
 	pthread_mutex_lock(&sink->lock);
 	return sink;
@@ -25,9 +25,9 @@ static void expect(struct sink *sink, bool kept, const char *promise)
 		sink->breach = promise;
 }
 
-static bool reserve(struct outlet *outlet, uint32_t slot, uint32_t count, bool thrown)
+static bool reserve(struct batch_sink *base, uint32_t slot, uint32_t count, bool thrown)
 {
-	struct sink *sink = lock(outlet);
+	struct sink *sink = lock(base);
 	bool room = sink->used + count <= sink->room;
 
 	expect(sink, slot < SINK_SLOTS && !sink->slot[slot].reserved,
@@ -44,9 +44,9 @@ static bool reserve(struct outlet *outlet, uint32_t slot, uint32_t count, bool t
 	return room;
 }
 
-static void *sample(struct outlet *outlet, uint32_t slot, uint32_t at)
+static void *sample(struct batch_sink *base, uint32_t slot, uint32_t at)
 {
-	struct sink *sink = lock(outlet);
+	struct sink *sink = lock(base);
 	void *bytes = sink->slot[slot].bytes[at];
 
 	expect(sink, sink->slot[slot].reserved && at < sink->slot[slot].count,
@@ -65,11 +65,11 @@ static void end_oldest(struct sink *sink, uint32_t slot)
 		sink->reserved * sizeof(sink->order[0]));
 }
 
-static void publish(struct outlet *outlet, uint32_t slot,
-		    const struct outlet_batch *batch,
-		    const struct outlet_sample *samples)
+static void publish(struct batch_sink *base, uint32_t slot,
+		    const struct batch_sink_batch *batch,
+		    const struct batch_sink_sample *samples)
 {
-	struct sink *sink = lock(outlet);
+	struct sink *sink = lock(base);
 	const struct sink_slot *from = &sink->slot[slot];
 
 	expect(sink, !from->thrown, "what is thrown is not published");
@@ -90,9 +90,9 @@ static void publish(struct outlet *outlet, uint32_t slot,
 	unlock(sink, true);
 }
 
-static void discard(struct outlet *outlet, uint32_t slot)
+static void discard(struct batch_sink *base, uint32_t slot)
 {
-	struct sink *sink = lock(outlet);
+	struct sink *sink = lock(base);
 
 	expect(sink, sink->slot[slot].thrown, "only what is thrown is discarded");
 	end_oldest(sink, slot);
@@ -100,9 +100,9 @@ static void discard(struct outlet *outlet, uint32_t slot)
 	unlock(sink, true);
 }
 
-static void back(struct outlet *outlet)
+static void back(struct batch_sink *base)
 {
-	struct sink *sink = lock(outlet);
+	struct sink *sink = lock(base);
 
 	for (uint32_t i = 0; i < SINK_SLOTS; i++)
 		sink->slot[i].reserved = false;
@@ -112,12 +112,12 @@ static void back(struct outlet *outlet)
 	unlock(sink, false);
 }
 
-static void wake(struct outlet *outlet)
+static void wake(struct batch_sink *base)
 {
-	unlock(lock(outlet), true);
+	unlock(lock(base), true);
 }
 
-static const struct outlet_ops ops = {
+static const struct batch_sink_ops ops = {
 	.reserve = reserve,
 	.sample = sample,
 	.publish = publish,
@@ -130,7 +130,7 @@ static const struct outlet_ops ops = {
 void sink_init(struct sink *sink, uint32_t room)
 {
 	memset(sink, 0, sizeof(*sink));
-	sink->outlet.ops = &ops;
+	sink->base.ops = &ops;
 	sink->room = room;
 	pthread_mutex_init(&sink->lock, NULL);
 	pthread_cond_init(&sink->changed, NULL);

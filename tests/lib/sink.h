@@ -1,6 +1,6 @@
 /*
- * sink.h - a final outlet for tests: keeps what it gets, and notes the first breach of
- * what outlet.h says.
+ * sink.h - a final batch sink for tests: keeps what it gets, and notes the first breach of
+ * what batch_sink.h says.
  */
 #ifndef DSA_TESTS_SINK_H
 #define DSA_TESTS_SINK_H
@@ -12,7 +12,7 @@
 enum { SINK_SLOTS = 8, SINK_BATCH = 64, SINK_BYTES = 16, SINK_PLACES = 4096 };
 
 struct sink_batch {
-	struct outlet_batch told;
+	struct batch_sink_batch told;
 	uint32_t first; /* of its places */
 };
 
@@ -23,7 +23,7 @@ struct sink_slot {
 };
 
 struct sink {
-	struct outlet outlet;
+	struct batch_sink base;
 	uint32_t room;      /* places until sink_wait(); */
 	uint32_t used;      /* of them */
 	const char *breach; /* NULL: none */
@@ -32,7 +32,7 @@ struct sink {
 	uint32_t order[SINK_SLOTS], reserved; /* slots, oldest first */
 	uint32_t batches, places;
 	struct sink_batch batch[SINK_PLACES];
-	struct outlet_sample place[SINK_PLACES];
+	struct batch_sink_sample place[SINK_PLACES];
 	bool seated; /* the plan has seats: holes stay where they are */
 	unsigned char bytes[SINK_PLACES][SINK_BYTES];
 	pthread_mutex_t lock;

@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 		errx(1, "%s", why.message);
 	trace->observe = 1;
 	run(argv[1], argv + 2);
-	if (counted_read(trace, &counted) < 0)
+	if (work_counts_read(trace, &counted) < 0)
 		errx(1, "nothing was counted");
 	trace_unmap(trace);
 	printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64

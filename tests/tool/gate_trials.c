@@ -33,7 +33,7 @@ struct line {
 	double values[GATE_METRICS];
 };
 
-struct trials {
+struct verify_runs {
 	struct line *lines;
 	size_t count;
 	size_t pairs;
@@ -55,7 +55,7 @@ static double number(const json_t *line, const char *key)
 	return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static void add_line(struct trials *trials, const char *text, const char *path)
+static void add_line(struct verify_runs *trials, const char *text, const char *path)
 {
 	json_error_t why;
 	json_t *line = json_loads(text, 0, &why);
@@ -75,7 +75,7 @@ static void add_line(struct trials *trials, const char *text, const char *path)
 		errx(3, "more than %d lines", MOST);
 }
 
-static void read_lines(struct trials *trials, const char *path)
+static void read_lines(struct verify_runs *trials, const char *path)
 {
 	FILE *in = fopen(path, "r");
 	char *text = NULL;
@@ -89,7 +89,7 @@ static void read_lines(struct trials *trials, const char *path)
 	fclose(in);
 }
 
-static bool two_sides(const struct trials *trials)
+static bool two_sides(const struct verify_runs *trials)
 {
 	for (size_t i = 0; i < trials->count; i++)
 		if (trials->lines[i].side != trials->lines[0].side)
@@ -104,13 +104,14 @@ static void add(struct gate_side *side, const struct line *line)
 }
 
 /* Lines that are next to each other, in pairs. */
-static void fill_pairs(const struct trials *trials, size_t at, struct gate_side *sides)
+static void fill_pairs(const struct verify_runs *trials, size_t at,
+		       struct gate_side *sides)
 {
 	const struct line *lines = &trials->lines[at];
 	bool own = two_sides(trials);
 
 	for (size_t i = 0; i < 2 * trials->pairs; i++)
-		add(&sides[own ? (unsigned)lines[i].side : trial_side((unsigned)i)],
+		add(&sides[own ? (unsigned)lines[i].side : ab_trial_side((unsigned)i)],
 		    &lines[i]);
 }
 
@@ -130,7 +131,7 @@ static const struct gate_finding *finding_of(const struct gate_verdict *verdict,
 			  : gate_verdict_find(verdict, gate_metrics[metric].name);
 }
 
-static void note(const struct trials *trials, const struct gate_verdict *verdict,
+static void note(const struct verify_runs *trials, const struct gate_verdict *verdict,
 		 struct found *found)
 {
 	const struct gate_finding *finding = finding_of(verdict, trials->metric);
@@ -154,7 +155,7 @@ static void note(const struct trials *trials, const struct gate_verdict *verdict
 }
 
 /* Frees the sides. */
-static void judge(const struct trials *trials, const struct gate_config *config,
+static void judge(const struct verify_runs *trials, const struct gate_config *config,
 		  struct gate_side *sides, struct found *found)
 {
 	struct gate_verdict verdict = {0};
@@ -168,8 +169,8 @@ static void judge(const struct trials *trials, const struct gate_config *config,
 	gate_side_free(&sides[1]);
 }
 
-static void judge_pairs(const struct trials *trials, const struct gate_config *config,
-			struct found *found)
+static void judge_pairs(const struct verify_runs *trials,
+			const struct gate_config *config, struct found *found)
 {
 	struct gate_side sides[2];
 	size_t lines = 2 * trials->pairs;
@@ -181,8 +182,8 @@ static void judge_pairs(const struct trials *trials, const struct gate_config *c
 	}
 }
 
-static void judge_apart(const struct trials *trials, const struct gate_config *config,
-			struct found *found)
+static void judge_apart(const struct verify_runs *trials,
+			const struct gate_config *config, struct found *found)
 {
 	size_t sessions = trials->count / trials->pairs;
 	struct gate_side sides[2];
@@ -204,7 +205,7 @@ static void judge_apart(const struct trials *trials, const struct gate_config *c
 	}
 }
 
-static void print(const struct trials *trials, double limit, struct found *found)
+static void print(const struct verify_runs *trials, double limit, struct found *found)
 {
 	json_t *object = json_object();
 
@@ -226,7 +227,7 @@ static void print(const struct trials *trials, double limit, struct found *found
 	json_decref(object);
 }
 
-static void judge_all(const struct trials *trials, char *limits)
+static void judge_all(const struct verify_runs *trials, char *limits)
 {
 	static struct found found;
 	struct gate_config config;
@@ -252,7 +253,7 @@ static void judge_all(const struct trials *trials, char *limits)
 
 int main(int argc, char **argv)
 {
-	struct trials trials = {.pairs = 8, .metric = -1, .only = -1};
+	struct verify_runs trials = {.pairs = 8, .metric = -1, .only = -1};
 	char *limits = NULL;
 	int option;
 

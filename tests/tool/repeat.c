@@ -93,17 +93,17 @@ static void append(int fd, const struct profile *profile, unsigned index, unsign
 static int repeat(const struct record *record, int fd, unsigned index,
 		  struct error *error)
 {
-	unsigned side = record->other == NULL ? 0 : trial_side(index);
+	unsigned side = record->other == NULL ? 0 : ab_trial_side(index);
 	struct measure_config config = record->config;
-	const struct repetition repetition = {
-		.config = &config, .seconds = record->seconds, .tries = TRIAL_TRIES};
+	const struct short_run repetition = {
+		.config = &config, .seconds = record->seconds, .tries = AB_TRIAL_TRIES};
 	struct profile profile;
 	int result;
 
 	config.loader = record->loaders[side];
 	config.seed = record->other == NULL ? index : index / 2;
 	profile_init(&profile);
-	result = repetition_time(&repetition, &profile, error);
+	result = short_run_time(&repetition, &profile, error);
 	if (result == 0)
 		append(fd, &profile, index, side);
 	profile_free(&profile);

@@ -1,5 +1,5 @@
 /*
- * repetition.c - repetition_time(), repetition_count() and trial_run() as a command.
+ * repetition.c - short_run_time(), short_run_count() and ab_trial_run() as a command.
  *
  *	repetition time SECONDS ...	the result as run.json has it
  *	repetition count SAMPLES ...	the same; 0: as many as usual
@@ -26,7 +26,7 @@ static int write_result(int result, const struct profile *profile, struct error 
 static int once(const struct measure_config *config, bool timed, double amount,
 		struct error *err)
 {
-	const struct repetition repetition = {
+	const struct short_run repetition = {
 		.config = config,
 		.seconds = amount,
 		.samples = (uint64_t)amount,
@@ -35,19 +35,19 @@ static int once(const struct measure_config *config, bool timed, double amount,
 	int result;
 
 	profile_init(&profile);
-	result = timed ? repetition_time(&repetition, &profile, err)
-		       : repetition_count(&repetition, &profile, err);
+	result = timed ? short_run_time(&repetition, &profile, err)
+		       : short_run_count(&repetition, &profile, err);
 	result = write_result(result, &profile, err);
 	profile_free(&profile);
 	return result;
 }
 
-static int take(void *context, enum trial_what what, unsigned side,
+static int take(void *context, enum ab_trial_what what, unsigned side,
 		const struct profile *profile, struct error *err)
 {
 	(void)context;
 	(void)err;
-	if (what == TRIAL_COUNTED)
+	if (what == AB_TRIAL_COUNTED)
 		printf("counted %u %llu\n", side,
 		       (unsigned long long)profile->counted.samples);
 	else
@@ -57,7 +57,7 @@ static int take(void *context, enum trial_what what, unsigned side,
 	return 0;
 }
 
-static void tell(void *context, const struct trial_news *news)
+static void tell(void *context, const struct ab_trial_news *news)
 {
 	(void)context;
 	printf("of %u: %u done, %s\n", news->of, news->done,
@@ -67,7 +67,7 @@ static void tell(void *context, const struct trial_news *news)
 
 static int trial(const struct measure_config *config, double pairs, struct error *err)
 {
-	const struct trial_config trial = {
+	const struct ab_trial_config trial = {
 		.sides = {config, config},
 		.side_count = 2,
 		.pairs = (unsigned)pairs,
@@ -77,7 +77,7 @@ static int trial(const struct measure_config *config, double pairs, struct error
 		.tell = tell,
 	};
 
-	return trial_run(&trial, err);
+	return ab_trial_run(&trial, err);
 }
 
 int main(int argc, char **argv)

@@ -252,9 +252,9 @@ static void show(struct consumer *consumer, struct holding *holding,
 
 /* Batches of the own pipeline, with numbers as if the shared loader had gone on. */
 static int next_alone(struct consumer *consumer, struct dsa_batch *batch,
-		      struct delivery_wait *wait, struct error *err)
+		      struct batch_source_wait *wait, struct error *err)
 {
-	struct delivery *alone = consumer->alone;
+	struct batch_source *alone = consumer->alone;
 	int result;
 
 	if (consumer->ended) /* it was told while this one was opened */
@@ -269,7 +269,7 @@ static int next_alone(struct consumer *consumer, struct dsa_batch *batch,
 }
 
 static int next_shared(struct consumer *consumer, struct dsa_batch *batch,
-		       struct delivery_wait *wait, struct error *err)
+		       struct batch_source_wait *wait, struct error *err)
 {
 	struct holding *holding = holdings_free(&consumer->holdings);
 	struct error *failure = &consumer->failure;
@@ -293,8 +293,8 @@ static int next_shared(struct consumer *consumer, struct dsa_batch *batch,
 	return result < 0 ? -failure->code : result;
 }
 
-static int consumer_next(struct delivery *delivery, struct dsa_batch *batch,
-			 struct delivery_wait *wait, struct error *err)
+static int consumer_next(struct batch_source *delivery, struct dsa_batch *batch,
+			 struct batch_source_wait *wait, struct error *err)
 {
 	struct consumer *consumer = (struct consumer *)delivery;
 	uint64_t asked;
@@ -316,11 +316,11 @@ static int consumer_next(struct delivery *delivery, struct dsa_batch *batch,
 	return result;
 }
 
-static int consumer_release(struct delivery *delivery, const struct dsa_batch *batch,
-			    struct error *err)
+static int consumer_release(struct batch_source *delivery,
+			    const struct dsa_batch *batch, struct error *err)
 {
 	struct consumer *consumer = (struct consumer *)delivery;
-	struct delivery *alone = consumer->alone;
+	struct batch_source *alone = consumer->alone;
 	struct dsa_batch its = *batch;
 	struct holding *holding;
 	struct link *link;
@@ -351,18 +351,18 @@ static int consumer_release(struct delivery *delivery, const struct dsa_batch *b
 	return result;
 }
 
-static unsigned consumer_held(const struct delivery *delivery)
+static unsigned consumer_held(const struct batch_source *delivery)
 {
 	const struct consumer *consumer = (const struct consumer *)delivery;
-	const struct delivery *alone = consumer->alone;
+	const struct batch_source *alone = consumer->alone;
 
 	return consumer->holdings.taken + (alone != NULL ? alone->ops->held(alone) : 0);
 }
 
-static void consumer_stop(struct delivery *delivery)
+static void consumer_stop(struct batch_source *delivery)
 {
 	struct consumer *consumer = (struct consumer *)delivery;
-	struct delivery *alone;
+	struct batch_source *alone;
 
 	consumer->ended = true;
 	alone = consumer->alone;
@@ -370,7 +370,7 @@ static void consumer_stop(struct delivery *delivery)
 		alone->ops->stop(alone);
 }
 
-static void consumer_emulated(struct delivery *delivery, double rate)
+static void consumer_emulated(struct batch_source *delivery, double rate)
 {
 	const struct consumer *consumer = (const struct consumer *)delivery;
 
@@ -380,10 +380,10 @@ static void consumer_emulated(struct delivery *delivery, double rate)
 
 /* ---- looking ---- */
 
-static void consumer_stats(const struct delivery *delivery, struct dsa_stats *stats)
+static void consumer_stats(const struct batch_source *delivery, struct dsa_stats *stats)
 {
 	const struct consumer *consumer = (const struct consumer *)delivery;
-	const struct delivery *alone = consumer->alone;
+	const struct batch_source *alone = consumer->alone;
 	const struct dsa_stats *about = &consumer->about;
 
 	if (alone != NULL) {
@@ -402,7 +402,7 @@ static void consumer_stats(const struct delivery *delivery, struct dsa_stats *st
 	stats->classes = about->classes;
 }
 
-static const char *consumer_class(const struct delivery *delivery, uint32_t label)
+static const char *consumer_class(const struct batch_source *delivery, uint32_t label)
 {
 	const struct consumer *consumer = (const struct consumer *)delivery;
 
@@ -411,10 +411,10 @@ static const char *consumer_class(const struct delivery *delivery, uint32_t labe
 
 /* ---- opening ---- */
 
-static void consumer_close(struct delivery *delivery)
+static void consumer_close(struct batch_source *delivery)
 {
 	struct consumer *consumer = (struct consumer *)delivery;
-	struct delivery *alone = consumer->alone;
+	struct batch_source *alone = consumer->alone;
 
 	driver_close(consumer->driver);
 	if (alone != NULL)
@@ -430,7 +430,7 @@ static void consumer_close(struct delivery *delivery)
 	free(consumer);
 }
 
-static const struct delivery_ops consumer_ops = {
+static const struct batch_source_ops consumer_ops = {
 	.next = consumer_next,
 	.release = consumer_release,
 	.held = consumer_held,
@@ -495,8 +495,8 @@ static int join(struct consumer *consumer, const char *path, struct error *err)
 	return 0;
 }
 
-struct delivery *consumer_open(const struct delivery_config *config, const char *path,
-			       struct error *err)
+struct batch_source *consumer_open(const struct batch_source_config *config,
+				   const char *path, struct error *err)
 {
 	struct consumer *consumer = calloc(1, sizeof(*consumer));
 
@@ -514,5 +514,5 @@ struct delivery *consumer_open(const struct delivery_config *config, const char 
 		return NULL;
 	*err = (struct error){0};
 	trace_add(config->process, TRACE_went_alone, 1);
-	return own_open(config, err);
+	return local_open(config, err);
 }

@@ -20,8 +20,8 @@
 #include "loader/share/client/link.h"
 
 struct consumer {
-	struct delivery base;
-	struct delivery_config config;
+	struct batch_source base;
+	struct batch_source_config config;
 	struct options options; /* for the pipeline of its own: from where it begins */
 	char *path;             /* of the socket */
 	struct protocol_hello hello;
@@ -40,9 +40,9 @@ struct consumer {
 	_Atomic bool ended;    /* the program wants no more */
 	bool done;             /* the program has had all its epochs */
 	struct error failure;  /* code 0: none; after one comes no batch */
-	_Atomic uint64_t epoch, step;     /* of the next batch */
-	_Atomic(struct delivery *) alone; /* the pipeline of its own; NULL: none */
-	uint64_t alone_epoch, alone_step; /* where that one began */
+	_Atomic uint64_t epoch, step;         /* of the next batch */
+	_Atomic(struct batch_source *) alone; /* the pipeline of its own; NULL: none */
+	uint64_t alone_epoch, alone_step;     /* where that one began */
 };
 
 /* Lets a link go as soon as nothing in its feed is held. */

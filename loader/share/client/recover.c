@@ -16,8 +16,8 @@ enum { RETRY_NS = 20000000 };
 
 /* The numbers of a sample mean the same to both loaders only if their data set is the
  * same still. */
-static int check_dataset(const struct consumer *consumer, const struct delivery *alone,
-			 struct error *err)
+static int check_dataset(const struct consumer *consumer,
+			 const struct batch_source *alone, struct error *err)
 {
 	const struct dsa_stats *about = &consumer->about;
 	struct dsa_stats stats = {0};
@@ -39,9 +39,9 @@ static int check_dataset(const struct consumer *consumer, const struct delivery 
 static int open_alone(struct consumer *consumer, const struct plan_rest *rest,
 		      struct error *err)
 {
-	struct delivery_config config = consumer->config;
+	struct batch_source_config config = consumer->config;
 	struct options *options = &consumer->options;
-	struct delivery *alone;
+	struct batch_source *alone;
 
 	*options = *config.options;
 	options->start_epoch = rest->epoch;
@@ -53,7 +53,7 @@ static int open_alone(struct consumer *consumer, const struct plan_rest *rest,
 	config.options = options;
 	config.undriven = true;
 	config.rest = rest->count > 0 ? rest : NULL;
-	alone = own_open(&config, err);
+	alone = local_open(&config, err);
 	if (alone == NULL)
 		return -err->code;
 	if (check_dataset(consumer, alone, err) < 0) {

@@ -33,9 +33,9 @@ struct worker {
 };
 
 struct tail {
-	struct delivery base;
-	struct delivery *from; /* the feeder's, but for what any thread may call */
-	struct delivery_config config;
+	struct batch_source base;
+	struct batch_source *from; /* the feeder's, but for what any thread may call */
+	struct batch_source_config config;
 	struct prep *prep;
 	size_t sample_bytes;
 	uint32_t slot_count;
@@ -171,8 +171,8 @@ static void describe(struct tail *tail, const struct dsa_batch *in, struct slot 
 /* Brings one batch: 1, 0 at the end of the data, -errno. */
 static int feed(struct tail *tail, struct slot *slot, struct error *err)
 {
-	struct delivery *from = tail->from;
-	struct delivery_wait wait;
+	struct batch_source *from = tail->from;
+	struct batch_source_wait wait;
 	struct dsa_batch in;
 	int result = from->ops->next(from, &in, &wait, err), released;
 
@@ -217,8 +217,8 @@ static void *feeder_main(void *context)
 
 /* ---- the program ---- */
 
-static int tail_next(struct delivery *delivery, struct dsa_batch *batch,
-		     struct delivery_wait *wait, struct error *err)
+static int tail_next(struct batch_source *delivery, struct dsa_batch *batch,
+		     struct batch_source_wait *wait, struct error *err)
 {
 	struct tail *tail = (struct tail *)delivery;
 	int result = 0;
@@ -247,7 +247,7 @@ static int tail_next(struct delivery *delivery, struct dsa_batch *batch,
 	return result;
 }
 
-static int tail_release(struct delivery *delivery, const struct dsa_batch *batch,
+static int tail_release(struct batch_source *delivery, const struct dsa_batch *batch,
 			struct error *err)
 {
 	struct tail *tail = (struct tail *)delivery;
@@ -267,12 +267,12 @@ static int tail_release(struct delivery *delivery, const struct dsa_batch *batch
 	return result;
 }
 
-static unsigned tail_held(const struct delivery *delivery)
+static unsigned tail_held(const struct batch_source *delivery)
 {
 	return ((const struct tail *)delivery)->held; /* the program's thread's own */
 }
 
-static void tail_stop(struct delivery *delivery)
+static void tail_stop(struct batch_source *delivery)
 {
 	struct tail *tail = (struct tail *)delivery;
 
@@ -282,13 +282,13 @@ static void tail_stop(struct delivery *delivery)
 	pthread_mutex_unlock(&tail->lock);
 }
 
-static void tail_emulated(struct delivery *delivery, double rate)
+static void tail_emulated(struct batch_source *delivery, double rate)
 {
 	(void)delivery;
 	(void)rate; /* no session is driven here */
 }
 
-static void tail_stats(const struct delivery *delivery, struct dsa_stats *stats)
+static void tail_stats(const struct batch_source *delivery, struct dsa_stats *stats)
 {
 	struct tail *tail = (struct tail *)(uintptr_t)delivery; /* its lock */
 
@@ -299,9 +299,9 @@ static void tail_stats(const struct delivery *delivery, struct dsa_stats *stats)
 	pthread_mutex_unlock(&tail->lock);
 }
 
-static const char *tail_class(const struct delivery *delivery, uint32_t label)
+static const char *tail_class(const struct batch_source *delivery, uint32_t label)
 {
-	const struct delivery *from = ((const struct tail *)delivery)->from;
+	const struct batch_source *from = ((const struct tail *)delivery)->from;
 
 	return from->ops->class_name(from, label);
 }
@@ -387,7 +387,7 @@ static void stop_threads(struct tail *tail)
 	}
 }
 
-static void tail_close(struct delivery *delivery)
+static void tail_close(struct batch_source *delivery)
 {
 	struct tail *tail = (struct tail *)delivery;
 
@@ -409,7 +409,7 @@ static void tail_close(struct delivery *delivery)
 	free(tail);
 }
 
-static const struct delivery_ops tail_ops = {
+static const struct batch_source_ops tail_ops = {
 	.next = tail_next,
 	.release = tail_release,
 	.held = tail_held,
@@ -441,8 +441,9 @@ static int open_parts(struct tail *tail, struct error *err)
 			   : error_sys(err, -result, "cannot prepare shared pictures");
 }
 
-struct delivery *tail_open(struct delivery *from, const struct delivery_config *config,
-			   struct error *err)
+struct batch_source *tail_open(struct batch_source *from,
+			       const struct batch_source_config *config,
+			       struct error *err)
 {
 	struct tail *tail = calloc(1, sizeof(*tail));
 

@@ -13,13 +13,14 @@
 #ifndef DSA_SHARE_TAIL_H
 #define DSA_SHARE_TAIL_H
 
-struct delivery;
-struct delivery_config;
+struct batch_source;
+struct batch_source_config;
 struct error;
 
 /* Samples as config's options want them, of the canvases that `from` delivers. `from` is
  * the tail's from now on, failed or not. NULL and err. */
-struct delivery *tail_open(struct delivery *from, const struct delivery_config *config,
-			   struct error *err);
+struct batch_source *tail_open(struct batch_source *from,
+			       const struct batch_source_config *config,
+			       struct error *err);
 
 #endif

@@ -125,9 +125,9 @@ void feed_close(struct feed *feed)
 	free(feed);
 }
 
-struct outlet *feed_outlet(struct feed *feed)
+struct batch_sink *feed_outlet(struct feed *feed)
 {
-	return &feed->outlet;
+	return &feed->sink;
 }
 
 uint32_t feed_places(const struct feed *feed)

@@ -53,7 +53,7 @@ struct feed_place {
 	_Atomic uint64_t sequence; /* + 1; 0: never used */
 	uint64_t seats;            /* who it is for */
 	uint64_t checksum;         /* XXH3-64 of the sample with audit, else 0 */
-	uint64_t lap;              /* of the last place of a batch: outlet_batch's */
+	uint64_t lap; /* of the last place of a batch: batch_sink_batch's */
 	uint64_t epoch;
 	uint32_t position, stolen;
 	uint32_t sample, label;
@@ -76,7 +76,7 @@ struct feed_config {
 struct feed *feed_open(const struct feed_config *config, struct error *err);
 void feed_close(struct feed *feed);
 
-struct outlet *feed_outlet(struct feed *feed);
+struct batch_sink *feed_outlet(struct feed *feed);
 uint32_t feed_places(const struct feed *feed); /* S */
 uint64_t feed_bytes(const struct feed *feed);  /* of memory, all in all */
 int feed_fd(const struct feed *feed);          /* of the memfd: passed to readers */

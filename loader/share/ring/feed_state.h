@@ -100,7 +100,7 @@ struct feed_slot {
 };
 
 struct feed {
-	struct outlet outlet;
+	struct batch_sink sink;
 	struct feed_layout layout;
 	struct shared_memory memory;
 	struct feed_header *header;

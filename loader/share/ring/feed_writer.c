@@ -1,12 +1,12 @@
-/* feed_writer.c - the feed as the pipeline's outlet. */
+/* feed_writer.c - the feed as the pipeline's sink. */
 #include "loader/base/clock.h"
 #include "loader/share/ring/feed_state.h"
 
 #include <xxhash.h>
 
-static struct feed *feed_of(struct outlet *outlet)
+static struct feed *feed_of(struct batch_sink *sink)
 {
-	return (struct feed *)outlet; /* its first member */
+	return (struct feed *)sink; /* its first member */
 }
 
 static struct feed_slot *open_slot(const struct feed *feed, uint32_t at)
@@ -123,9 +123,10 @@ static void enter(struct feed *feed, uint32_t slot, const uint64_t *sequences)
 		feed_set_reserved(feed, entered->end);
 }
 
-static bool reserve(struct outlet *outlet, uint32_t number, uint32_t count, bool thrown)
+static bool reserve(struct batch_sink *sink, uint32_t number, uint32_t count,
+		    bool thrown)
 {
-	struct feed *feed = feed_of(outlet);
+	struct feed *feed = feed_of(sink);
 	struct feed_slot *slot = &feed->slots[number];
 	uint64_t *sequences = &feed->sequences[(size_t)number * feed->batch];
 	bool room;
@@ -145,9 +146,9 @@ static bool reserve(struct outlet *outlet, uint32_t number, uint32_t count, bool
 	return room;
 }
 
-static void *sample(struct outlet *outlet, uint32_t slot, uint32_t at)
+static void *sample(struct batch_sink *sink, uint32_t slot, uint32_t at)
 {
-	struct feed *feed = feed_of(outlet);
+	struct feed *feed = feed_of(sink);
 
 	return bytes_of(feed, feed->sequences[(size_t)slot * feed->batch + at]);
 }
@@ -198,8 +199,8 @@ static uint64_t count_early(struct feed *feed, uint64_t seats)
 }
 
 static void describe_sample(struct feed *feed, uint64_t sequence,
-			    const struct outlet_batch *batch,
-			    const struct outlet_sample *one, uint64_t early)
+			    const struct batch_sink_batch *batch,
+			    const struct batch_sink_sample *one, uint64_t early)
 {
 	struct feed_place content = {
 		.seats = one->seats & ~count_early(feed, early),
@@ -237,12 +238,12 @@ static struct feed_slot *leave(struct feed *feed)
 }
 
 /* Numbers that no place of the batch has are islands, or were discarded. */
-static void publish(struct outlet *outlet, uint32_t number,
-		    const struct outlet_batch *batch,
-		    const struct outlet_sample *samples)
+static void publish(struct batch_sink *sink, uint32_t number,
+		    const struct batch_sink_batch *batch,
+		    const struct batch_sink_sample *samples)
 {
 	const struct feed_place island = {.flags = FEED_ISLAND};
-	struct feed *feed = feed_of(outlet);
+	struct feed *feed = feed_of(sink);
 	const struct feed_slot *slot = leave(feed);
 	const uint64_t *sequences = &feed->sequences[(size_t)number * feed->batch];
 	uint64_t early;
@@ -261,10 +262,10 @@ static void publish(struct outlet *outlet, uint32_t number,
 }
 
 /* Its numbers, which may be before those of others, become voids with the next batch. */
-static void discard(struct outlet *outlet, uint32_t number)
+static void discard(struct batch_sink *sink, uint32_t number)
 {
 	(void)number;
-	leave(feed_of(outlet));
+	leave(feed_of(sink));
 }
 
 static uint32_t places_before(const struct feed *feed, uint64_t start)
@@ -287,9 +288,9 @@ static uint32_t places_before(const struct feed *feed, uint64_t start)
  * has it now. So numbers do not go back then, and what comes again before that batch is
  * not for the reader.
  */
-static void rewind_all(struct outlet *outlet)
+static void rewind_all(struct batch_sink *sink)
 {
-	struct feed *feed = feed_of(outlet);
+	struct feed *feed = feed_of(sink);
 	uint64_t published = feed_published(feed);
 	bool awaited = false;
 
@@ -311,14 +312,14 @@ static void rewind_all(struct outlet *outlet)
 	atomic_store(&feed->full_since, 0);
 }
 
-static void wake(struct outlet *outlet)
+static void wake(struct batch_sink *sink)
 {
-	feed_ring(feed_of(outlet));
+	feed_ring(feed_of(sink));
 }
 
 void feed_outlet_init(struct feed *feed)
 {
-	static const struct outlet_ops ops = {
+	static const struct batch_sink_ops ops = {
 		.reserve = reserve,
 		.sample = sample,
 		.publish = publish,
@@ -328,5 +329,5 @@ void feed_outlet_init(struct feed *feed)
 		.final = true,
 	};
 
-	feed->outlet.ops = &ops;
+	feed->sink.ops = &ops;
 }

@@ -221,7 +221,7 @@ static int open_pipeline(struct share_server *server, struct error *err)
 		.prep = server->parts.prep,
 		.plan = server->order->plan(server),
 		.start = server->start,
-		.outlet = &server->tap.base,
+		.sink = &server->tap.base,
 		.slots = slots(server),
 		.throttle = server->parts.throttle,
 		.process = server->session.process,
@@ -365,7 +365,7 @@ static int open_data(struct share_server *server, struct error *err)
 	int result = offers_source(server, &source, err);
 
 	if (result == 0)
-		result = parts_open(&server->parts, &server->options, source, err);
+		result = components_open(&server->parts, &server->options, source, err);
 	if (result == 0)
 		result = offers_open(server, err);
 	if (result < 0)
@@ -400,7 +400,7 @@ static int open_all(struct share_server *server, struct error *err)
 	if (result == 0)
 		result = open_events(server, err);
 	if (result == 0)
-		result = enlist_open(&server->session, err);
+		result = session_join_open(&server->session, err);
 	if (result == 0)
 		result = open_data(server, err);
 	if (result < 0)
@@ -515,8 +515,8 @@ void share_server_close(struct share_server *server)
 	feed_wreck_close(&server->wreck);
 	audit_close(server->audit, NULL);
 	offers_close(server);
-	parts_close(&server->parts);
-	enlist_close(&server->session);
+	components_close(&server->parts);
+	session_join_close(&server->session);
 	free(server->last);
 	close_fd(server->stop);
 	close_fd(server->news);

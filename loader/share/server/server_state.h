@@ -155,8 +155,8 @@ struct refused {
 
 /* See tap.c. */
 struct tap {
-	struct outlet base;
-	struct outlet *feed;
+	struct batch_sink base;
+	struct batch_sink *feed;
 	struct share_server *server;
 	uint64_t lap; /* of the last batch published; UINT64_MAX: none. Lock */
 };
@@ -178,7 +178,7 @@ struct share_server {
 	unsigned offer_count;
 	char output[PREP_OUTPUT];
 	struct enlisted session;
-	struct parts parts;
+	struct components parts;
 	uint64_t digest; /* of the data set */
 	struct listener listener;
 	int epoll, stop, news; /* news: the tap has something to tell */
@@ -293,7 +293,7 @@ void listener_close(struct listener *listener);
 /* The next connection; -1: none waits now. refused: there was one, and no descriptor. */
 int listener_accept(struct listener *listener, bool *refused);
 
-/* ---- tap.c: the pipeline's outlet. lap: what the next batch goes on with. ---- */
+/* ---- tap.c: the pipeline's sink. lap: what the next batch goes on with. ---- */
 
 void tap_open(struct tap *tap, struct share_server *server, uint64_t lap);
 void tap_news(const struct tap *tap); /* wakes the server */

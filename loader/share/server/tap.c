@@ -6,37 +6,37 @@
 
 #include <unistd.h>
 
-static struct tap *tap_of(struct outlet *outlet)
+static struct tap *tap_of(struct batch_sink *sink)
 {
-	return (struct tap *)outlet; /* its first member */
+	return (struct tap *)sink; /* its first member */
 }
 
-static bool reserve(struct outlet *outlet, uint32_t slot, uint32_t count, bool thrown)
+static bool reserve(struct batch_sink *sink, uint32_t slot, uint32_t count, bool thrown)
 {
-	struct tap *tap = tap_of(outlet);
+	struct tap *tap = tap_of(sink);
 
 	if (!tap->server->order->wanted(tap->server))
 		return false;
 	return tap->feed->ops->reserve(tap->feed, slot, count, thrown);
 }
 
-static void *sample(struct outlet *outlet, uint32_t slot, uint32_t at)
+static void *sample(struct batch_sink *sink, uint32_t slot, uint32_t at)
 {
-	struct outlet *feed = tap_of(outlet)->feed;
+	struct batch_sink *feed = tap_of(sink)->feed;
 
 	return feed->ops->sample(feed, slot, at);
 }
 
-static void discard(struct outlet *outlet, uint32_t slot)
+static void discard(struct batch_sink *sink, uint32_t slot)
 {
-	struct outlet *feed = tap_of(outlet)->feed;
+	struct batch_sink *feed = tap_of(sink)->feed;
 
 	feed->ops->discard(feed, slot);
 }
 
-static void rewind_all(struct outlet *outlet)
+static void rewind_all(struct batch_sink *sink)
 {
-	struct outlet *feed = tap_of(outlet)->feed;
+	struct batch_sink *feed = tap_of(sink)->feed;
 
 	feed->ops->rewind(feed);
 }
@@ -49,11 +49,11 @@ void tap_news(const struct tap *tap)
 		break; /* full: it will be read */
 }
 
-static void publish(struct outlet *outlet, uint32_t slot,
-		    const struct outlet_batch *batch,
-		    const struct outlet_sample *samples)
+static void publish(struct batch_sink *sink, uint32_t slot,
+		    const struct batch_sink_batch *batch,
+		    const struct batch_sink_sample *samples)
 {
-	struct tap *tap = tap_of(outlet);
+	struct tap *tap = tap_of(sink);
 	struct share_server *server = tap->server;
 	uint64_t first = feed_published(server->feed);
 
@@ -66,9 +66,9 @@ static void publish(struct outlet *outlet, uint32_t slot,
 		audit_note(server->audit, server->feed, first);
 }
 
-static void wake(struct outlet *outlet)
+static void wake(struct batch_sink *sink)
 {
-	struct tap *tap = tap_of(outlet);
+	struct tap *tap = tap_of(sink);
 
 	tap->feed->ops->wake(tap->feed);
 	tap_news(tap);
@@ -76,7 +76,7 @@ static void wake(struct outlet *outlet)
 
 void tap_open(struct tap *tap, struct share_server *server, uint64_t lap)
 {
-	static const struct outlet_ops ops = {
+	static const struct batch_sink_ops ops = {
 		.reserve = reserve,
 		.sample = sample,
 		.publish = publish,

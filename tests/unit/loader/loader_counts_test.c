@@ -117,7 +117,7 @@ static void take(struct dsa_loader *loader, const struct trace *trace,
 		unsigned at = course->steps++;
 
 		assert_true(at < STEPS);
-		assert_int_equal(counted_read(trace, &course->counted[at]), 0);
+		assert_int_equal(work_counts_read(trace, &course->counted[at]), 0);
 		course->epoch[at] = batch.epoch;
 		course->count[at] = batch.count;
 		memcpy(course->sample[at], batch.samples,
@@ -140,7 +140,7 @@ static struct course run(const struct dsa_config *config)
 	setenv("DSA_SESSION", session, 1);
 	if (dsa_open(config, &loader, why) < 0)
 		fail_msg("%s", why);
-	assert_int_equal(counted_read(trace, &none), -ENODATA);
+	assert_int_equal(work_counts_read(trace, &none), -ENODATA);
 	take(loader, trace, &course);
 	dsa_close(loader);
 	unsetenv("DSA_SESSION");
@@ -374,7 +374,7 @@ static void what_windows_do_beside_the_stream_is_not_counted(void **state)
 	assert_int_equal(dsa_open(&config, &loader, NULL), 0);
 	unsetenv("DSA_SESSION");
 	samples = real_samples(loader, trace, &sum);
-	assert_int_equal(counted_read(trace, &counted), 0);
+	assert_int_equal(work_counts_read(trace, &counted), 0);
 	assert_true(samples < counted.samples);
 	assert_int_equal(counted.opens, samples);
 	assert_int_equal(counted.reads, samples);
@@ -503,18 +503,18 @@ static void a_shared_loader_does_not_say(void **state)
 
 	(void)state;
 	assert_non_null(trace);
-	assert_int_equal(counted_read(trace, &counted), -ENODATA);
+	assert_int_equal(work_counts_read(trace, &counted), -ENODATA);
 	trace->driver = TRACE_PROCESSES + 1; /* damaged */
-	assert_int_equal(counted_read(trace, &counted), -ENODATA);
+	assert_int_equal(work_counts_read(trace, &counted), -ENODATA);
 	trace->driver = 2;
-	assert_int_equal(counted_read(trace, &counted), -ENODATA);
+	assert_int_equal(work_counts_read(trace, &counted), -ENODATA);
 	trace_add(&trace->processes[1], TRACE_delivered_samples, 40);
 	trace_add(&trace->processes[1], TRACE_shared_samples, 1);
-	assert_int_equal(counted_read(trace, &counted), -ENODATA);
+	assert_int_equal(work_counts_read(trace, &counted), -ENODATA);
 	assert_int_equal(counted.opens, 5);
 	trace->processes[1].counters[TRACE_shared_samples] = 0;
 	trace_add(&trace->processes[1], TRACE_counted_hits, 40);
-	assert_int_equal(counted_read(trace, &counted), 0);
+	assert_int_equal(work_counts_read(trace, &counted), 0);
 	assert_int_equal(counted.samples, 40);
 	assert_int_equal(counted.hits, 40);
 	assert_int_equal(counted.opens, 0);

@@ -52,7 +52,7 @@ static void *conduct(void *context)
 {
 	(void)context;
 	while (!atomic_load(&job->stop)) {
-		shared_turn(job, served);
+		merge_shared_turn(job, served);
 		barrier_pass(&barrier);
 		if (barrier_over(&barrier)) {
 			if (served->window_count == script_length)

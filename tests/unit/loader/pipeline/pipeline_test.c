@@ -1,4 +1,4 @@
-/* The pipeline between a plan of laps and a final outlet. */
+/* The pipeline between a plan of laps and a final sink. */
 #include "loader/base/error.h"
 #include "loader/base/random.h"
 #include "loader/base/trace.h"
@@ -111,7 +111,7 @@ static void start_at(struct rig *rig, const struct pipeline_point *start)
 		.prep = rig->prep,
 		.plan = &rig->laps.plan,
 		.start = *start,
-		.outlet = &rig->sink.outlet,
+		.sink = &rig->sink.base,
 		.slots = SINK_SLOTS,
 		.process = rig->process,
 	};
@@ -242,7 +242,7 @@ static void check_content(const struct sink *sink, uint32_t at)
 static void check_batch(const struct sink *sink, const struct sink_batch *batch,
 			const struct row *row)
 {
-	const struct outlet_batch *told = &batch->told;
+	const struct batch_sink_batch *told = &batch->told;
 
 	assert_int_equal(told->lap, row->lap);
 	assert_int_equal(told->epoch, 100 + row->lap);
@@ -254,7 +254,7 @@ static void check_batch(const struct sink *sink, const struct sink_batch *batch,
 	assert_int_equal(told->turn, 77);
 	assert_false(told->repeated);
 	for (uint32_t i = 0; i < row->count; i++) {
-		const struct outlet_sample *place = &sink->place[batch->first + i];
+		const struct batch_sink_sample *place = &sink->place[batch->first + i];
 
 		assert_true(place->seats == UINT64_MAX);
 		assert_int_equal(place->sample,
@@ -334,7 +334,7 @@ static void a_stream_goes_on_from_after_any_batch(void **state)
 	assert_int_equal(run_to_end(whole, NULL), 1);
 	model_all(&model, &whole->laps, bad_file);
 	for (uint32_t i = 0; i < whole->sink.batches; i++) {
-		const struct outlet_batch *told = &whole->sink.batch[i].told;
+		const struct batch_sink_batch *told = &whole->sink.batch[i].told;
 		const struct pipeline_point start = {told->lap, told->position,
 						     told->stolen};
 		struct rig *rig = calloc(1, sizeof(*rig));
@@ -372,7 +372,7 @@ static void check_once(const struct sink *sink, const bool *is_bad)
 }
 
 /* The end of a lap is the start of the next one. */
-static uint64_t stands_at(const struct laps *laps, const struct outlet_batch *told)
+static uint64_t stands_at(const struct laps *laps, const struct batch_sink_batch *told)
 {
 	return (told->lap > 0 ? laps->end[told->lap - 1] : 0) + told->position;
 }
@@ -383,7 +383,7 @@ static void check_row(const struct sink *sink, const struct laps *laps)
 	uint64_t at = 0, lap = 0;
 
 	for (uint32_t i = 0; i < sink->batches; i++) {
-		const struct outlet_batch *told = &sink->batch[i].told;
+		const struct batch_sink_batch *told = &sink->batch[i].told;
 
 		if (at == laps->end[lap])
 			lap++;
@@ -468,7 +468,7 @@ static void places_keep_their_seats(void **state)
 	assert_int_equal(run_to_end(rig, NULL), 1);
 	check_once(&rig->sink, bad_file);
 	for (uint32_t i = 0; i < FILES; i++) { /* each where it is in the lap */
-		const struct outlet_sample *place = &rig->sink.place[i];
+		const struct batch_sink_sample *place = &rig->sink.place[i];
 		uint32_t sample = laps_sample(&rig->laps, i);
 
 		assert_int_equal(place->seats, laps_seats(i));
@@ -527,7 +527,7 @@ static void repeats_leave_the_stream_alone(void **state)
 	assert_int_equal(pipeline_stage(rig->pipeline, 2 * N, 0), 2 * N);
 	run_batches(rig, &staged, 6);
 	for (uint32_t i = 0; i < rig->sink.batches; i++) {
-		const struct outlet_batch *told = &rig->sink.batch[i].told;
+		const struct batch_sink_batch *told = &rig->sink.batch[i].told;
 
 		assert_int_equal(told->repeated, i > 1);
 		assert_int_equal(stands_at(&rig->laps, told), i > 0 ? 8 : 1);

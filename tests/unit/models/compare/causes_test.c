@@ -322,9 +322,9 @@ static void long_names_are_cut_between_characters(void **state)
 static void as(enum amount_unit unit, double from, double to, const char *first,
 	       const char *second)
 {
-	struct amount_pair pair;
+	struct amount_text_pair pair;
 
-	amount_pair(&pair, unit, from, to);
+	amount_text_pair(&pair, unit, from, to);
 	assert_string_equal(pair.from, first);
 	assert_string_equal(pair.to, second);
 }

@@ -40,7 +40,7 @@ static double paired_p(const double *worse, size_t n)
 {
 	struct gate_shift shift;
 
-	gate_test_paired(worse, n, .05, &shift);
+	gate_statistics_paired(worse, n, .05, &shift);
 	return shift.p;
 }
 
@@ -48,7 +48,7 @@ static double unpaired_p(const double *base, size_t n, const double *now, size_t
 {
 	struct gate_shift shift;
 
-	assert_int_equal(gate_test_unpaired(base, n, now, m, .05, &shift), 0);
+	assert_int_equal(gate_statistics_unpaired(base, n, now, m, .05, &shift), 0);
 	return shift.p;
 }
 
@@ -155,12 +155,12 @@ static void smallest_p_is_one_of_all_signs_or_groupings(void **state)
 	for (size_t n = 1; n <= GATE_PAIRS_MOST; n++) {
 		worse[n - 1] = (double)n * n;
 		close_to(paired_p(worse, n), ldexp(1, -(int)n), 0);
-		close_to(gate_test_least_paired(n), ldexp(1, -(int)n), 0);
+		close_to(gate_statistics_least_paired(n), ldexp(1, -(int)n), 0);
 	}
-	close_to(gate_test_least_paired(8), 1. / 256, 0);
+	close_to(gate_statistics_least_paired(8), 1. / 256, 0);
 	close_to(unpaired_p(base, 4, now, 4), 1. / 70, 1e-15);
-	close_to(gate_test_least_unpaired(4, 4), 1. / 70, 1e-15);
-	close_to(gate_test_least_unpaired(40, 8), 1. / 377348994, 1e-20);
+	close_to(gate_statistics_least_unpaired(4, 4), 1. / 70, 1e-15);
+	close_to(gate_statistics_least_unpaired(40, 8), 1. / 377348994, 1e-20);
 	close_to(unpaired_p(now, 4, base, 4), 1, 1e-12);
 }
 
@@ -230,9 +230,9 @@ static void estimate_is_the_median_of_all_pairs(void **state)
 	struct gate_shift shift;
 
 	(void)state;
-	gate_test_paired(worse, 3, .05, &shift);
+	gate_statistics_paired(worse, 3, .05, &shift);
 	close_to(shift.value, 3.75, 1e-15); /* 1 1.5 2 5.5 6 10 */
-	assert_int_equal(gate_test_unpaired(base, 2, now, 2, .05, &shift), 0);
+	assert_int_equal(gate_statistics_unpaired(base, 2, now, 2, .05, &shift), 0);
 	close_to(shift.value, 5.5, 1e-15); /* 2 3 8 9 */
 }
 
@@ -247,16 +247,16 @@ static void bounds_are_what_the_test_does_not_refuse(void **state)
 	for (unsigned round = 0; round < 50; round++) {
 		for (size_t i = 0; i < 9; i++)
 			worse[i] = normal(&random);
-		gate_test_paired(worse, 9, .05, &shift);
+		gate_statistics_paired(worse, 9, .05, &shift);
 		assert_true(shift.low < shift.value && shift.value < shift.high);
 		for (int side = -1; side <= 1; side += 2) {
 			for (size_t i = 0; i < 9; i++)
 				moved[i] = worse[i] - shift.low - side * 1e-9;
-			gate_test_paired(moved, 9, .05, &at);
+			gate_statistics_paired(moved, 9, .05, &at);
 			assert_true((at.p <= .05) == (side < 0));
 			for (size_t i = 0; i < 9; i++)
 				moved[i] = shift.high + side * 1e-9 - worse[i];
-			gate_test_paired(moved, 9, .05, &at);
+			gate_statistics_paired(moved, 9, .05, &at);
 			assert_true((at.p <= .05) == (side > 0));
 		}
 	}
@@ -274,18 +274,21 @@ static void unpaired_bounds_are_what_the_test_does_not_refuse(void **state)
 			now[i] = normal(&random);
 		for (size_t i = 0; i < 5; i++)
 			base[i] = normal(&random);
-		assert_int_equal(gate_test_unpaired(base, 5, now, 7, .05, &shift), 0);
+		assert_int_equal(gate_statistics_unpaired(base, 5, now, 7, .05, &shift),
+				 0);
 		assert_true(shift.low < shift.value && shift.value < shift.high);
 		for (int side = -1; side <= 1; side += 2) {
 			for (size_t i = 0; i < 7; i++)
 				moved[i] = now[i] - shift.low - side * 1e-9;
 			assert_int_equal(
-				gate_test_unpaired(base, 5, moved, 7, .05, &at), 0);
+				gate_statistics_unpaired(base, 5, moved, 7, .05, &at),
+				0);
 			assert_true((at.p <= .05) == (side < 0));
 			for (size_t i = 0; i < 7; i++)
 				moved[i] = now[i] - shift.high - side * 1e-9;
 			assert_int_equal(
-				gate_test_unpaired(moved, 7, base, 5, .05, &at), 0);
+				gate_statistics_unpaired(moved, 7, base, 5, .05, &at),
+				0);
 			assert_true((at.p <= .05) == (side > 0));
 		}
 	}
@@ -306,7 +309,7 @@ static void bounds_hold_as_often_as_they_say(void **state)
 		for (size_t i = 0; i < 8; i++)
 			worse[i] = trial % 2 ? normal(&random)
 					     : round(normal(&random) * 1.5);
-		gate_test_paired(worse, 8, .05, &shift);
+		gate_statistics_paired(worse, 8, .05, &shift);
 		low += shift.low <= 0;
 		high += shift.high >= 0;
 	}
@@ -319,17 +322,18 @@ static void too_few_have_no_bounds(void **state)
 	struct gate_shift shift;
 
 	(void)state;
-	gate_test_paired(worse, 4, .05, &shift);
+	gate_statistics_paired(worse, 4, .05, &shift);
 	assert_true(shift.low == -INFINITY && shift.high == INFINITY);
 	close_to(shift.value, 2.5, 1e-15);
-	gate_test_paired(worse, 0, .05, &shift);
+	gate_statistics_paired(worse, 0, .05, &shift);
 	assert_true(isnan(shift.value) && isnan(shift.p) && shift.low == -INFINITY);
-	gate_test_paired(worse, 1, .05, &shift);
+	gate_statistics_paired(worse, 1, .05, &shift);
 	assert_true(isnan(shift.spread));
 	close_to(shift.value, 1, 0);
-	assert_int_equal(gate_test_unpaired(worse, 2, worse + 2, 2, .05, &shift), 0);
+	assert_int_equal(gate_statistics_unpaired(worse, 2, worse + 2, 2, .05, &shift),
+			 0);
 	assert_true(shift.low == -INFINITY && shift.high == INFINITY);
-	assert_int_equal(gate_test_unpaired(worse, 0, worse, 4, .05, &shift), 0);
+	assert_int_equal(gate_statistics_unpaired(worse, 0, worse, 4, .05, &shift), 0);
 	assert_true(isnan(shift.value) && isnan(shift.p));
 }
 
@@ -339,13 +343,13 @@ static void no_difference_at_all_is_no_evidence(void **state)
 	struct gate_shift shift;
 
 	(void)state;
-	gate_test_paired(same, 8, .05, &shift);
+	gate_statistics_paired(same, 8, .05, &shift);
 	close_to(shift.p, 1, 0);
 	close_to(shift.value, 0, 0);
 	close_to(shift.low, 0, 0);
 	close_to(shift.high, 0, 0);
 	close_to(shift.spread, 0, 0);
-	assert_int_equal(gate_test_unpaired(same, 8, same, 8, .05, &shift), 0);
+	assert_int_equal(gate_statistics_unpaired(same, 8, same, 8, .05, &shift), 0);
 	close_to(shift.p, 1, 1e-12);
 	close_to(shift.spread, 0, 0);
 }
@@ -364,11 +368,11 @@ static void spread_is_robust_but_never_blind(void **state)
 		for (size_t i = 0; i < GATE_PAIRS_MOST; i++)
 			worse[i] = 3 * normal(&random);
 		worse[0] = 1e6; /* somebody else's job */
-		gate_test_paired(worse, GATE_PAIRS_MOST, .05, &shift);
+		gate_statistics_paired(worse, GATE_PAIRS_MOST, .05, &shift);
 		mean += shift.spread / 200;
 	}
 	close_to(mean, 3, .1);
-	gate_test_paired(coarse_clock, 8, .05, &shift);
+	gate_statistics_paired(coarse_clock, 8, .05, &shift);
 	close_to(shift.spread, sqrt(.125), 1e-12);
 }
 
@@ -389,16 +393,16 @@ static double found(double draw(struct random *), double sd, double limit)
 		for (unsigned other = 0; other < 3; other++) {
 			for (size_t i = 0; i < 8; i++)
 				worse[i] = draw(&random);
-			gate_test_paired(worse, 8, .05, &shift);
+			gate_statistics_paired(worse, 8, .05, &shift);
 			p[other] = shift.p;
 			spread = isnan(sd) ? shift.spread : sd;
 		}
 		for (size_t i = 0; i < 8; i++)
 			worse[i] = draw(&random) + limit +
-				   gate_test_detectable(spread, 8, .05, 0);
-		gate_test_paired(worse, 8, .05, &shift);
+				   gate_statistics_detectable(spread, 8, .05, 0);
+		gate_statistics_paired(worse, 8, .05, &shift);
 		p[0] = shift.p;
-		gate_test_holm(p, 3);
+		gate_statistics_holm(p, 3);
 		count += p[0] < .05 && shift.low > limit;
 	}
 	return 100. * count / ROUNDS;
@@ -422,7 +426,7 @@ static void what_is_called_detectable_is_found(void **state)
 static void noise_is_what_nothing_is_found_to_be(void **state)
 {
 	enum { ROUNDS = 4000 };
-	double change = gate_test_detectable(1, 8, .05, .05);
+	double change = gate_statistics_detectable(1, 8, .05, .05);
 	unsigned above = 0, beyond = 0, hits = 0;
 	struct random random = {10};
 
@@ -433,13 +437,13 @@ static void noise_is_what_nothing_is_found_to_be(void **state)
 
 		for (size_t i = 0; i < 8; i++)
 			worse[i] = normal(&random);
-		gate_test_paired(worse, 8, .05, &shift);
-		above += shift.value > gate_test_noise(shift.spread, 8, .05);
-		beyond += shift.low > gate_test_noise(shift.spread, 8, .05);
+		gate_statistics_paired(worse, 8, .05, &shift);
+		above += shift.value > gate_statistics_noise(shift.spread, 8, .05);
+		beyond += shift.low > gate_statistics_noise(shift.spread, 8, .05);
 		for (size_t i = 0; i < 8; i++)
 			worse[i] += change;
-		gate_test_paired(worse, 8, .05, &shift);
-		hits += shift.low > gate_test_noise(shift.spread, 8, .05);
+		gate_statistics_paired(worse, 8, .05, &shift);
+		hits += shift.low > gate_statistics_noise(shift.spread, 8, .05);
 	}
 	print_message("of 1000: %.1f above noise, %.1f beyond it; %.1f found\n",
 		      1000. * above / ROUNDS, 1000. * beyond / ROUNDS,
@@ -447,14 +451,14 @@ static void noise_is_what_nothing_is_found_to_be(void **state)
 	close_to(1000. * above / ROUNDS, 50, 20);
 	assert_true(1000. * beyond / ROUNDS < 10);
 	assert_true(1000. * hits / ROUNDS > 930);
-	assert_true(isnan(gate_test_noise(1, 3, .05)));
+	assert_true(isnan(gate_statistics_noise(1, 3, .05)));
 }
 
 /* Were it larger than it has to be, that would be no help either. */
 static void half_of_what_is_detectable_is_mostly_missed(void **state)
 {
 	enum { ROUNDS = 4000 };
-	double half = gate_test_detectable(1, 8, .05, 0) / 2;
+	double half = gate_statistics_detectable(1, 8, .05, 0) / 2;
 	struct random random = {9};
 	unsigned count = 0;
 
@@ -465,7 +469,7 @@ static void half_of_what_is_detectable_is_mostly_missed(void **state)
 
 		for (size_t i = 0; i < 8; i++)
 			worse[i] = normal(&random) + half;
-		gate_test_paired(worse, 8, .05, &shift);
+		gate_statistics_paired(worse, 8, .05, &shift);
 		count += shift.low > 0;
 	}
 	assert_in_range(100 * count / ROUNDS, 30, 70);
@@ -474,17 +478,17 @@ static void half_of_what_is_detectable_is_mostly_missed(void **state)
 static void more_pairs_or_less_noise_see_more(void **state)
 {
 	(void)state;
-	assert_true(gate_test_detectable(1, 4, .05, 0) == INFINITY);
-	assert_true(gate_test_detectable(1, 5, .05, 0) >
-		    gate_test_detectable(1, 8, .05, 0));
-	assert_true(gate_test_detectable(1, 8, .05, 0) >
-		    gate_test_detectable(1, 64, .05, 0));
-	assert_true(gate_test_detectable(1, 8, .01, 0) >
-		    gate_test_detectable(1, 8, .05, 0));
-	close_to(gate_test_detectable(2, 8, .05, 0),
-		 2 * gate_test_detectable(1, 8, .05, 0), 1e-12);
-	assert_true(gate_test_detectable(0, 1, .05, 0) == INFINITY);
-	assert_true(isnan(gate_test_detectable(NAN, 8, .05, 0)));
+	assert_true(gate_statistics_detectable(1, 4, .05, 0) == INFINITY);
+	assert_true(gate_statistics_detectable(1, 5, .05, 0) >
+		    gate_statistics_detectable(1, 8, .05, 0));
+	assert_true(gate_statistics_detectable(1, 8, .05, 0) >
+		    gate_statistics_detectable(1, 64, .05, 0));
+	assert_true(gate_statistics_detectable(1, 8, .01, 0) >
+		    gate_statistics_detectable(1, 8, .05, 0));
+	close_to(gate_statistics_detectable(2, 8, .05, 0),
+		 2 * gate_statistics_detectable(1, 8, .05, 0), 1e-12);
+	assert_true(gate_statistics_detectable(0, 1, .05, 0) == INFINITY);
+	assert_true(isnan(gate_statistics_detectable(NAN, 8, .05, 0)));
 }
 
 /* ---- several at once ---- */
@@ -495,30 +499,30 @@ static void holm_adjusts_each_for_those_not_refused_yet(void **state)
 	double large[] = {.5, .6}, none[] = {NAN};
 
 	(void)state;
-	gate_test_holm(three, 3);
+	gate_statistics_holm(three, 3);
 	close_to(three[0], .03, 1e-15);
 	close_to(three[1], .06, 1e-15);
 	close_to(three[2], .06, 1e-15);
-	gate_test_holm(some, 5);
+	gate_statistics_holm(some, 5);
 	assert_true(isnan(some[0]) && isnan(some[2]));
 	close_to(some[1], .06, 1e-15);
 	close_to(some[3], .06, 1e-15);
 	close_to(some[4], .9, 1e-15);
-	gate_test_holm(large, 2);
+	gate_statistics_holm(large, 2);
 	close_to(large[0], 1, 0);
 	close_to(large[1], 1, 0);
-	gate_test_holm(none, 1);
+	gate_statistics_holm(none, 1);
 	assert_true(isnan(none[0]));
 }
 
 static void pairs_that_an_alpha_needs(void **state)
 {
 	(void)state;
-	assert_int_equal(gate_test_pairs_for(.05, 1), 5);
-	assert_int_equal(gate_test_pairs_for(.05, 3), 6);
-	assert_int_equal(gate_test_pairs_for(.01, 3), 9);
-	assert_int_equal(gate_test_pairs_for(.001, 3), 12);
-	assert_int_equal(gate_test_pairs_for(.5, 1), 2); /* 1/2 is not below */
+	assert_int_equal(gate_statistics_pairs_for(.05, 1), 5);
+	assert_int_equal(gate_statistics_pairs_for(.05, 3), 6);
+	assert_int_equal(gate_statistics_pairs_for(.01, 3), 9);
+	assert_int_equal(gate_statistics_pairs_for(.001, 3), 12);
+	assert_int_equal(gate_statistics_pairs_for(.5, 1), 2); /* 1/2 is not below */
 }
 
 static void no_memory_is_said(void **state)
@@ -530,7 +534,8 @@ static void no_memory_is_said(void **state)
 	(void)state;
 	for (unsigned nth = 1; nth < 9; nth++) {
 		nomem_at(nth);
-		if (gate_test_unpaired(values, 2, values, 4, .05, &shift) == -ENOMEM)
+		if (gate_statistics_unpaired(values, 2, values, 4, .05, &shift) ==
+		    -ENOMEM)
 			failures++;
 		nomem_at(0);
 	}

@@ -39,18 +39,18 @@ static struct profile_change *add(struct profile *profile, double predicted,
 	return &verification->change;
 }
 
-static struct score score_of(const struct profile *profile)
+static struct calibration score_of(const struct profile *profile)
 {
-	struct score score;
+	struct calibration score;
 
-	assert_int_equal(score_verifications(profile, &score), 0);
+	assert_int_equal(calibration_measure(profile, &score), 0);
 	return score;
 }
 
 static void nothing_to_score_is_unknown(void **state)
 {
 	struct profile profile;
-	struct score score;
+	struct calibration score;
 
 	(void)state;
 	begin(&profile);
@@ -68,7 +68,7 @@ static void nothing_to_score_is_unknown(void **state)
 static void errors_are_summed_up(void **state)
 {
 	struct profile profile;
-	struct score score;
+	struct calibration score;
 
 	(void)state;
 	begin(&profile);
@@ -89,7 +89,7 @@ static void errors_are_summed_up(void **state)
 static void a_few_have_their_worst_for_percentile(void **state)
 {
 	struct profile profile;
-	struct score score;
+	struct calibration score;
 
 	(void)state;
 	begin(&profile);
@@ -124,7 +124,7 @@ static void the_first_advice_is_judged_by_what_measured_best(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		struct profile profile;
-		struct score score;
+		struct calibration score;
 
 		begin(&profile);
 		add_steps(&profile, table[i].cores, table[i].cache, table[i].storage);
@@ -172,7 +172,7 @@ static void what_is_as_in_the_run_is_the_run(void **state)
 {
 	struct profile_change *change;
 	struct profile profile;
-	struct score score;
+	struct calibration score;
 
 	(void)state;
 	begin(&profile);
@@ -197,7 +197,7 @@ static void what_is_as_in_the_run_is_the_run(void **state)
 static void the_nearest_is_the_step(void **state)
 {
 	struct profile profile;
-	struct score score;
+	struct calibration score;
 
 	(void)state;
 	begin(&profile);
@@ -217,7 +217,7 @@ static void a_cache_is_a_step_from_none(void **state)
 {
 	struct profile_change *change;
 	struct profile profile;
-	struct score score;
+	struct calibration score;
 
 	(void)state;
 	begin(&profile);
@@ -245,14 +245,14 @@ static void a_cache_is_a_step_from_none(void **state)
 static void memory_that_runs_out_is_said(void **state)
 {
 	struct profile profile;
-	struct score score;
+	struct calibration score;
 
 	(void)state;
 	begin(&profile);
 	add(&profile, 110, 100, 1);
 	for (unsigned nth = 1; nth <= 2; nth++) {
 		nomem_at(nth);
-		assert_int_equal(score_verifications(&profile, &score), -ENOMEM);
+		assert_int_equal(calibration_measure(&profile, &score), -ENOMEM);
 	}
 	nomem_at(0);
 	profile_free(&profile);

@@ -438,7 +438,7 @@ static void about_comes_back(void **state)
 	fact = profile_add_fact(&out);
 	profile_text(&fact->key, "cpu");
 	profile_text(&fact->value, "fast");
-	assert_int_equal(about_write(&out, trace->about, TRACE_ABOUT), 0);
+	assert_int_equal(run_metadata_write(&out, trace->about, TRACE_ABOUT), 0);
 	out.command = NULL;
 	analysed(trace, &in);
 	assert_string_equal(in.protocol, "interleaved");
@@ -452,13 +452,13 @@ static void about_comes_back(void **state)
 	assert_string_equal(in.environment[0].value, "fast");
 	profile_free(&in);
 	/* Too long for the room: the environment goes first, loader last. */
-	assert_int_equal(about_write(&out, trace->about, 130), 0);
+	assert_int_equal(run_metadata_write(&out, trace->about, 130), 0);
 	assert_null(strstr(trace->about, "fast"));
 	assert_non_null(strstr(trace->about, "workers=2"));
-	assert_int_equal(about_write(&out, trace->about, 96), 0);
+	assert_int_equal(run_metadata_write(&out, trace->about, 96), 0);
 	assert_null(strstr(trace->about, "workers=2"));
 	assert_non_null(strstr(trace->about, "someone"));
-	assert_int_equal(about_write(&out, trace->about, 8), -ENOMEM);
+	assert_int_equal(run_metadata_write(&out, trace->about, 8), -ENOMEM);
 	profile_free(&out);
 	session_free(trace);
 }

@@ -23,61 +23,61 @@ static const struct options *read_options(struct options *options, const char *t
 static void fetch_reads_as_many_as_it_is_told(void **state)
 {
 	struct options options;
-	struct stage_fetch *stage =
-		stage_fetch_open(read_options(&options, "fetch=pread"), 0, NULL);
+	struct bench_fetch *stage =
+		bench_fetch_open(read_options(&options, "fetch=pread"), 0, NULL);
 
 	(void)state;
 	assert_non_null(stage);
-	assert_string_equal(stage_fetch_engine(stage), "pread");
-	assert_int_equal(stage_fetch_length(stage), 40);
+	assert_string_equal(bench_fetch_engine(stage), "pread");
+	assert_int_equal(bench_fetch_length(stage), 40);
 	for (unsigned depth = 1; depth <= 64; depth *= 4) {
-		struct stage_work work;
+		struct bench_work work;
 
-		assert_int_equal(stage_fetch_run(stage, depth, 100, &work, NULL), 0);
+		assert_int_equal(bench_fetch_run(stage, depth, 100, &work, NULL), 0);
 		assert_int_equal(work.samples, 100);
 		assert_int_equal(work.failures, 0);
 		assert_true(work.bytes > 100);
 		assert_true(work.samples_per_s > 0 && work.samples_per_cpu_s > 0);
 	}
-	stage_fetch_close(stage);
+	bench_fetch_close(stage);
 }
 
 static void a_warm_run_keeps_to_what_was_read_before(void **state)
 {
 	struct options options;
-	struct stage_fetch *stage = stage_fetch_open(
+	struct bench_fetch *stage = bench_fetch_open(
 		read_options(&options, "fetch=pread,cache=page"), 7, NULL);
-	struct stage_work seven, more;
+	struct bench_work seven, more;
 
 	(void)state;
-	assert_int_equal(stage_fetch_length(stage), 7);
-	assert_int_equal(stage_fetch_run(stage, 2, 7, &seven, NULL), 0);
-	assert_int_equal(stage_fetch_run(stage, 2, 21, &more, NULL), 0);
+	assert_int_equal(bench_fetch_length(stage), 7);
+	assert_int_equal(bench_fetch_run(stage, 2, 7, &seven, NULL), 0);
+	assert_int_equal(bench_fetch_run(stage, 2, 21, &more, NULL), 0);
 	assert_int_equal(more.bytes, 3 * seven.bytes);
-	stage_fetch_close(stage);
+	bench_fetch_close(stage);
 }
 
 static void a_throttle_is_obeyed_but_not_while_warming_up(void **state)
 {
 	struct options options;
 	/* Warming up at this rate would take hours. */
-	struct stage_fetch *stage = stage_fetch_open(
+	struct bench_fetch *stage = bench_fetch_open(
 		read_options(&options, "fetch=pread,cache=page,storage_latency=10m"),
 		40, NULL);
 
 	(void)state;
 	assert_non_null(stage);
-	stage_fetch_close(stage);
+	bench_fetch_close(stage);
 
-	stage = stage_fetch_open(
+	stage = bench_fetch_open(
 		read_options(&options, "fetch=pread,storage_latency=4ms"), 0, NULL);
 	for (int i = 0; i < 2; i++) {
-		struct stage_work work;
+		struct bench_work work;
 
-		assert_int_equal(stage_fetch_run(stage, 2, 20, &work, NULL), 0);
+		assert_int_equal(bench_fetch_run(stage, 2, 20, &work, NULL), 0);
 		assert_true(work.samples_per_s <= 500);
 	}
-	stage_fetch_close(stage);
+	bench_fetch_close(stage);
 }
 
 static void fetch_says_what_it_lacks(void **state)
@@ -87,16 +87,16 @@ static void fetch_says_what_it_lacks(void **state)
 
 	(void)state;
 	read_options(&options, "world=50,rank=45");
-	assert_null(stage_fetch_open(&options, 0, &err));
+	assert_null(bench_fetch_open(&options, 0, &err));
 	assert_string_equal(err.message, "rank 45 of 50 has no samples");
 	strcpy(options.dataset, "/nowhere");
-	assert_null(stage_fetch_open(&options, 0, &err));
+	assert_null(bench_fetch_open(&options, 0, &err));
 	assert_int_equal(err.code, ENOENT);
 }
 
 static void fetch_says_so_when_memory_runs_out(void **state)
 {
-	struct stage_fetch *stage = NULL;
+	struct bench_fetch *stage = NULL;
 	struct options options;
 	unsigned failures = 0;
 
@@ -106,25 +106,25 @@ static void fetch_says_so_when_memory_runs_out(void **state)
 		struct error err = {0};
 
 		nomem_at(failures + 1);
-		stage = stage_fetch_open(&options, 0, &err);
+		stage = bench_fetch_open(&options, 0, &err);
 		/* Without room for its samples, auto may try any. */
 		assert_int_equal(err.code, stage == NULL ? ENOMEM : 0);
 		failures += stage == NULL;
 	}
 	nomem_at(0);
 	assert_true(failures > 4);
-	stage_fetch_close(stage);
+	bench_fetch_close(stage);
 }
 
 static void prep_delivers_as_many_as_it_is_told(void **state)
 {
-	struct stage_prep prep;
+	struct bench_prep prep;
 	struct options options;
 
 	(void)state;
 	setenv("DSA_LOADER", "dataset=synthetic:40,batch=8,workers=2,size=32", 1);
 	read_options(&options, getenv("DSA_LOADER"));
-	assert_int_equal(stage_prep_run(&options, 9, NULL, NULL, &prep, NULL), 0);
+	assert_int_equal(bench_prep_run(&options, 9, NULL, NULL, &prep, NULL), 0);
 	assert_int_equal(prep.batches, 9);
 	assert_int_equal(prep.work.samples, 72);
 	assert_int_equal(prep.work.bytes, 72 * 3 * 32 * 32 * 4);
@@ -143,14 +143,14 @@ static void last_share(void *context, double share)
 
 static void prep_tells_how_far_it_is(void **state)
 {
-	struct stage_prep prep;
+	struct bench_prep prep;
 	struct options options;
 	double last = 0;
 
 	(void)state;
 	setenv("DSA_LOADER", "dataset=synthetic:40,batch=8,workers=1,size=32", 1);
 	read_options(&options, getenv("DSA_LOADER"));
-	assert_int_equal(stage_prep_run(&options, 3, last_share, &last, &prep, NULL),
+	assert_int_equal(bench_prep_run(&options, 3, last_share, &last, &prep, NULL),
 			 0);
 	assert_true(last == 1);
 	unsetenv("DSA_LOADER");
@@ -158,12 +158,12 @@ static void prep_tells_how_far_it_is(void **state)
 
 static void the_ring_hands_every_batch_over(void **state)
 {
-	struct stage_ring ring;
+	struct bench_ring ring;
 	struct options options;
 
 	(void)state;
 	read_options(&options, "batch=2,prefetch=3,size=32");
-	assert_int_equal(stage_ring_run(&options, 5000, &ring, NULL), 0);
+	assert_int_equal(bench_ring_run(&options, 5000, &ring, NULL), 0);
 	assert_int_equal(ring.batches, 5000);
 	assert_int_equal(ring.batch_bytes, 2 * 3 * 32 * 32 * 4);
 	assert_true(ring.p50_s <= ring.p99_s);
@@ -172,7 +172,7 @@ static void the_ring_hands_every_batch_over(void **state)
 
 static void the_ring_says_so_when_memory_runs_out(void **state)
 {
-	struct stage_ring ring;
+	struct bench_ring ring;
 	struct options options;
 	unsigned failures = 0;
 	int rc = -1;
@@ -183,7 +183,7 @@ static void the_ring_says_so_when_memory_runs_out(void **state)
 		struct error err = {0};
 
 		nomem_at(failures + 1);
-		rc = stage_ring_run(&options, 10, &ring, &err);
+		rc = bench_ring_run(&options, 10, &ring, &err);
 		assert_int_equal(err.code, rc < 0 ? ENOMEM : 0);
 		failures += rc < 0;
 	}

@@ -179,19 +179,25 @@ static void a_kernel_without_perf_events_says_so(void **state)
 
 static void counts_are_scaled_and_keep_their_share(void **state)
 {
-	struct metrics_value from = {50, 100, 100}, to = {150, 300, 150}, sum = {0};
+	struct counter_metrics_value from = {50, 100, 100}, to = {150, 300, 150},
+				     sum = {0};
 	double running;
 
 	(void)state;
-	metrics_add(&sum, &from, &to);
-	assert_true(metrics_scaled(&sum, METRICS_CYCLES, &running) == 400);
+	counter_metrics_add(&sum, &from, &to);
+	assert_true(counter_metrics_scaled(&sum, COUNTER_METRICS_CYCLES, &running) ==
+		    400);
 	assert_true(running == 0.25);
 
-	sum = (struct metrics_value){0, 100, 0}; /* wanted, never on a counter */
-	assert_true(isnan(metrics_scaled(&sum, METRICS_CYCLES, &running)));
-	sum = (struct metrics_value){0}; /* the thread never ran */
-	assert_true(isnan(metrics_scaled(&sum, METRICS_CYCLES, &running)));
-	assert_true(metrics_scaled(&sum, METRICS_MAJOR_FAULTS, &running) == 0);
+	sum = (struct counter_metrics_value){0, 100,
+					     0}; /* wanted, never on a counter */
+	assert_true(
+		isnan(counter_metrics_scaled(&sum, COUNTER_METRICS_CYCLES, &running)));
+	sum = (struct counter_metrics_value){0}; /* the thread never ran */
+	assert_true(
+		isnan(counter_metrics_scaled(&sum, COUNTER_METRICS_CYCLES, &running)));
+	assert_true(counter_metrics_scaled(&sum, COUNTER_METRICS_MAJOR_FAULTS,
+					   &running) == 0);
 }
 
 /* A thread of a session that touches fresh memory when told. */
@@ -544,10 +550,10 @@ static void the_manual_tells_of_every_metric(void **state)
 
 	(void)state;
 	assert_true(procfs_read(manual, sizeof(manual), "", "man/dsa-result.5") > 0);
-	for (int i = 0; i < METRICS; i++)
-		if (strstr(manual, metrics_name(i)) == NULL)
+	for (int i = 0; i < COUNTER_METRICS; i++)
+		if (strstr(manual, counter_metrics_name(i)) == NULL)
 			fail_msg("man/dsa-result.5 does not tell of %s",
-				 metrics_name(i));
+				 counter_metrics_name(i));
 }
 
 int main(int argc, char **argv)

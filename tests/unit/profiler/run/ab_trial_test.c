@@ -9,10 +9,12 @@
 static void each_pair_has_both_sides_and_mirrors_the_one_before(void **state)
 {
 	(void)state;
-	assert_int_equal(trial_side(0), 0);
+	assert_int_equal(ab_trial_side(0), 0);
 	for (unsigned pair = 0; pair < 100; pair++) {
-		assert_int_equal(trial_side(2 * pair) + trial_side(2 * pair + 1), 1);
-		assert_int_equal(trial_side(2 * pair + 1), trial_side(2 * pair + 2));
+		assert_int_equal(ab_trial_side(2 * pair) + ab_trial_side(2 * pair + 1),
+				 1);
+		assert_int_equal(ab_trial_side(2 * pair + 1),
+				 ab_trial_side(2 * pair + 2));
 	}
 }
 
@@ -23,7 +25,7 @@ static void a_linear_drift_cancels_over_two_pairs(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 64; i++) {
-		difference += trial_side(i) == 0 ? (int)i : -(int)i;
+		difference += ab_trial_side(i) == 0 ? (int)i : -(int)i;
 		if (i % 4 == 3)
 			assert_int_equal(difference, 0);
 	}

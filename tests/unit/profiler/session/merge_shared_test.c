@@ -40,7 +40,7 @@ static void a_job_loads_what_the_loader_does_in_batches_of_its_own(void **state)
 	loader->loader.workers = 7;
 	loader->loader.dataset_samples = 100;
 	strcpy(loader->loader.dataset, "images/");
-	shared_describe(job, loader);
+	merge_shared_describe(job, loader);
 	assert_int_equal(job->loader.batch, 24);
 	assert_int_equal(job->loader.steps_per_epoch, 5);
 	assert_true(job->loader.emulated_per_s == 500);
@@ -80,7 +80,7 @@ static void a_window_is_proven_by_what_the_loader_counted(void **state)
 
 	(void)state;
 	add_window(TRACE_REAL, 320, 320);
-	shared_window(job, loader, 0, true);
+	merge_shared_window(job, loader, 0, true);
 	assert_true(certified(&why));
 	assert_non_null(strstr(why, "for 320 misses"));
 	assert_int_equal(window_counted(&job->windows[0], TRACE_prepared_samples), 320);
@@ -94,7 +94,7 @@ static void synthetic_windows_in_which_the_loader_worked_are_void(void **state)
 	(void)state;
 	add_window(TRACE_SYNTHETIC, 0, 5);
 	assert_true(certified(&why)); /* as far as the job itself knows */
-	shared_window(job, loader, 0, true);
+	merge_shared_window(job, loader, 0, true);
 	assert_false(certified(&why));
 	assert_non_null(strstr(why, "5 prepared"));
 }
@@ -106,7 +106,7 @@ static void what_the_loader_refused_counts_for_nobody(void **state)
 	(void)state;
 	add_window(TRACE_CACHED, 0, 320);
 	loader->windows[0].state = TRACE_REFUSED;
-	shared_window(job, loader, 0, false);
+	merge_shared_window(job, loader, 0, false);
 	assert_false(certified(&why));
 }
 
@@ -119,9 +119,9 @@ static void what_the_loader_does_alone_is_the_first_job_s(void **state)
 	loader->windows[0].samples = 700;
 	job->windows[0].state = TRACE_REFUSED;
 	job->windows[0].flags = TRACE_ASIDE;
-	shared_window(job, loader, 0, false);
+	merge_shared_window(job, loader, 0, false);
 	assert_int_equal(job->windows[0].state, TRACE_REFUSED);
-	shared_window(job, loader, 0, true);
+	merge_shared_window(job, loader, 0, true);
 	assert_int_equal(job->windows[0].state, TRACE_DONE);
 	assert_int_equal(job->windows[0].flags, 0);
 	assert_int_equal(job->windows[0].samples, 700);
@@ -131,17 +131,17 @@ static void what_the_loader_does_alone_is_the_first_job_s(void **state)
 static void the_turn_is_passed_on_for_the_same_window(void **state)
 {
 	(void)state;
-	shared_turn(job, loader); /* no window yet */
+	merge_shared_turn(job, loader); /* no window yet */
 	job->window_count = 2;
 	loader->window_count = 1;
 	loader->windows[0].turn = 8;
-	shared_turn(job, loader);
+	merge_shared_turn(job, loader);
 	assert_int_equal(job->windows[1].turn, 0);
 	loader->window_count = 2;
-	shared_turn(job, loader);
+	merge_shared_turn(job, loader);
 	assert_int_equal(job->windows[1].turn, 0);
 	loader->windows[1].turn = 9;
-	shared_turn(job, loader);
+	merge_shared_turn(job, loader);
 	assert_int_equal(job->windows[1].turn, 9);
 	assert_int_equal(job->windows[0].turn, 0);
 }

@@ -68,7 +68,7 @@ static int draw(const struct trace *trace, struct profile *profile)
 	for (unsigned i = 0; i < count; i++)
 		window_measure(trace, i, &windows[i]);
 	profile_init(profile);
-	return draws_add(windows, count, profile);
+	return sample_times_add(windows, count, profile);
 }
 
 static void sizes_join_what_was_measured_apart(void **state)
@@ -106,10 +106,10 @@ static void many_are_thinned_and_keep_their_law(void **state)
 		add(trace, &window, 512, 0, 50);
 	}
 	assert_int_equal(draw(trace, &profile), 0);
-	assert_int_equal(profile.draw_count, DRAWS);
-	for (size_t i = 0; i < DRAWS; i++) {
+	assert_int_equal(profile.draw_count, SAMPLE_TIMES);
+	for (size_t i = 0; i < SAMPLE_TIMES; i++) {
 		assert_true(isnan(profile.draws[i].fetch_s));
-		sum += (double)profile.draws[i].bytes / DRAWS;
+		sum += (double)profile.draws[i].bytes / SAMPLE_TIMES;
 	}
 	assert_true(fabs(sum / 256500 - 1) < .002);
 	profile_free(&profile);
@@ -167,7 +167,7 @@ static void a_damaged_session_does_no_harm(void **state)
 		trace->windows[i].sample_records = UINT32_MAX;
 	}
 	assert_int_equal(draw(trace, &profile), 0);
-	assert_int_equal(profile.draw_count, DRAWS);
+	assert_int_equal(profile.draw_count, SAMPLE_TIMES);
 	profile_free(&profile);
 }
 

@@ -24,7 +24,7 @@ enum { PICTURES = 3, BATCH = 4, SIDE = 16, BYTES = 3 * SIDE * SIDE, MOST = 10 };
 
 /* Delivers batches of canvases; as many as are allowed, then waits. */
 struct source_of {
-	struct delivery base;
+	struct batch_source base;
 	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t changed;
 	unsigned allowed, end, delivered, released;
@@ -96,13 +96,13 @@ static int teardown(void **state)
 
 /* ---- who delivers them ---- */
 
-static int next(struct delivery *delivery, struct dsa_batch *batch,
-		struct delivery_wait *wait, struct error *why)
+static int next(struct batch_source *delivery, struct dsa_batch *batch,
+		struct batch_source_wait *wait, struct error *why)
 {
 	struct source_of *from = (struct source_of *)delivery;
 	int result = 1;
 
-	*wait = (struct delivery_wait){0};
+	*wait = (struct batch_source_wait){0};
 	pthread_mutex_lock(&from->lock);
 	while (!from->stopped && from->delivered < from->end &&
 	       from->delivered == from->allowed)
@@ -135,7 +135,7 @@ static int next(struct delivery *delivery, struct dsa_batch *batch,
 	return result;
 }
 
-static int release(struct delivery *delivery, const struct dsa_batch *batch,
+static int release(struct batch_source *delivery, const struct dsa_batch *batch,
 		   struct error *why)
 {
 	struct source_of *from = (struct source_of *)delivery;
@@ -152,7 +152,7 @@ static int release(struct delivery *delivery, const struct dsa_batch *batch,
 	return result;
 }
 
-static void stop(struct delivery *delivery)
+static void stop(struct batch_source *delivery)
 {
 	struct source_of *from = (struct source_of *)delivery;
 
@@ -162,7 +162,7 @@ static void stop(struct delivery *delivery)
 	pthread_mutex_unlock(&from->lock);
 }
 
-static void stats(const struct delivery *delivery, struct dsa_stats *stats)
+static void stats(const struct batch_source *delivery, struct dsa_stats *stats)
 {
 	struct source_of *from = (struct source_of *)(uintptr_t)delivery;
 
@@ -173,13 +173,13 @@ static void stats(const struct delivery *delivery, struct dsa_stats *stats)
 	pthread_mutex_unlock(&from->lock);
 }
 
-static const char *class_name(const struct delivery *delivery, uint32_t label)
+static const char *class_name(const struct batch_source *delivery, uint32_t label)
 {
 	(void)delivery;
 	return label == 6 ? "emu" : NULL;
 }
 
-static void closes(struct delivery *delivery)
+static void closes(struct batch_source *delivery)
 {
 	struct source_of *from = (struct source_of *)delivery;
 
@@ -198,7 +198,7 @@ static void allow(struct source_of *from, unsigned allowed)
 
 static void source_init(struct source_of *from, unsigned allowed, unsigned end)
 {
-	static const struct delivery_ops ops = {
+	static const struct batch_source_ops ops = {
 		.next = next,
 		.release = release,
 		.stop = stop,
@@ -219,17 +219,18 @@ static void source_init(struct source_of *from, unsigned allowed, unsigned end)
 
 /* ---- tests ---- */
 
-static struct delivery *open_tail(struct source_of *from)
+static struct batch_source *open_tail(struct source_of *from)
 {
-	const struct delivery_config config = {.options = &options, .process = process};
+	const struct batch_source_config config = {.options = &options,
+						   .process = process};
 
 	err = (struct error){0};
 	return tail_open(&from->base, &config, &err);
 }
 
-static int take(struct delivery *tail, struct dsa_batch *batch)
+static int take(struct batch_source *tail, struct dsa_batch *batch)
 {
-	struct delivery_wait wait;
+	struct batch_source_wait wait;
 	int result;
 
 	err = (struct error){0};
@@ -263,7 +264,7 @@ static void check(const struct dsa_batch *batch, unsigned number)
 static void pictures_become_the_programs_own_samples(void **state)
 {
 	struct source_of from;
-	struct delivery *tail;
+	struct batch_source *tail;
 	struct dsa_batch batch;
 	struct dsa_stats after = {0};
 
@@ -293,7 +294,7 @@ static void pictures_become_the_programs_own_samples(void **state)
 static void batches_that_are_held_stay_as_they_are(void **state)
 {
 	struct source_of from;
-	struct delivery *tail;
+	struct batch_source *tail;
 	struct dsa_batch held[3], more;
 
 	(void)state;
@@ -317,7 +318,7 @@ static void batches_that_are_held_stay_as_they_are(void **state)
 static void a_failure_comes_after_what_was_made(void **state)
 {
 	struct source_of from;
-	struct delivery *tail;
+	struct batch_source *tail;
 	struct dsa_batch batch;
 
 	(void)state;
@@ -336,7 +337,7 @@ static void a_failure_comes_after_what_was_made(void **state)
 static void a_batch_that_changed_meanwhile_is_not_delivered(void **state)
 {
 	struct source_of from;
-	struct delivery *tail;
+	struct batch_source *tail;
 	struct dsa_batch batch;
 
 	(void)state;
@@ -351,7 +352,7 @@ static void a_batch_that_changed_meanwhile_is_not_delivered(void **state)
 static void what_is_no_picture_is_named(void **state)
 {
 	struct source_of from;
-	struct delivery *tail;
+	struct batch_source *tail;
 	struct dsa_batch batch;
 	uint32_t *magic = (uint32_t *)(void *)canvases[1];
 
@@ -368,7 +369,7 @@ static void what_is_no_picture_is_named(void **state)
 static void close_waits_for_nobody(void **state)
 {
 	struct source_of from;
-	struct delivery *tail;
+	struct batch_source *tail;
 	struct dsa_batch batch;
 
 	(void)state;
@@ -394,7 +395,7 @@ static void close_waits_for_nobody(void **state)
 static void memory_that_runs_out_is_told(void **state)
 {
 	struct source_of from;
-	struct delivery *tail = NULL;
+	struct batch_source *tail = NULL;
 	unsigned nth = 0;
 
 	(void)state;

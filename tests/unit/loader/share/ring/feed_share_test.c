@@ -99,11 +99,11 @@ static uint32_t free_slot(const struct writer *writer)
 
 static bool begin_batch(struct writer *writer, bool thrown)
 {
-	struct outlet *outlet = feed_outlet(writer->feed);
+	struct batch_sink *sink = feed_outlet(writer->feed);
 	uint32_t slot = free_slot(writer), left = writer->samples - writer->next;
 	uint32_t count = left < BATCH ? left : BATCH;
 
-	if (slot == SLOTS || !outlet->ops->reserve(outlet, slot, count, thrown))
+	if (slot == SLOTS || !sink->ops->reserve(sink, slot, count, thrown))
 		return false;
 	writer->pieces[slot] = (struct piece){writer->next, count, thrown};
 	writer->fifo[writer->open++] = slot;
@@ -121,38 +121,38 @@ static void pop(struct writer *writer)
 /* Samples that can be read come first, as the pipeline has it. */
 static void finish_batch(struct writer *writer)
 {
-	struct outlet *outlet = feed_outlet(writer->feed);
+	struct batch_sink *sink = feed_outlet(writer->feed);
 	uint32_t slot = writer->fifo[0], good = 0;
 	const struct piece *piece = &writer->pieces[slot];
-	struct outlet_batch batch = {.count = piece->count};
-	struct outlet_sample list[BATCH];
+	struct batch_sink_batch batch = {.count = piece->count};
+	struct batch_sink_sample list[BATCH];
 	uint32_t hole = piece->count;
 
 	for (uint32_t i = 0; i < piece->count; i++) {
 		uint32_t sample = piece->position + i;
 		uint32_t at = bad(sample) ? --hole : good++;
 
-		list[at] =
-			(struct outlet_sample){sample, sample, UINT64_MAX, bad(sample)};
+		list[at] = (struct batch_sink_sample){sample, sample, UINT64_MAX,
+						      bad(sample)};
 		if (!bad(sample))
-			fill(outlet->ops->sample(outlet, slot, at), sample,
+			fill(sink->ops->sample(sink, slot, at), sample,
 			     ++writer->stamp);
 	}
 	batch.good = good;
 	pop(writer);
 	if (piece->thrown) {
-		outlet->ops->discard(outlet, slot);
+		sink->ops->discard(sink, slot);
 		return;
 	}
-	outlet->ops->publish(outlet, slot, &batch, list);
+	sink->ops->publish(sink, slot, &batch, list);
 	writer->shown = (piece->position + piece->count) % writer->samples;
 }
 
 static void rewind_all(struct writer *writer)
 {
-	struct outlet *outlet = feed_outlet(writer->feed);
+	struct batch_sink *sink = feed_outlet(writer->feed);
 
-	outlet->ops->rewind(outlet);
+	sink->ops->rewind(sink);
 	writer->open = 0;
 	writer->next = writer->shown;
 }

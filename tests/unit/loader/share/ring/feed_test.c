@@ -141,7 +141,7 @@ static void repeats_show_what_is_there_and_nothing_else(void **state)
 {
 	struct feed *feed = feed_open(&feeder_config, NULL);
 	struct feed_reader *reader = feeder_join(feed, 0, false, NULL);
-	struct outlet *outlet = feed_outlet(feed);
+	struct batch_sink *sink = feed_outlet(feed);
 	struct feed_batch batch;
 	uint32_t repeats = 0;
 
@@ -152,12 +152,12 @@ static void repeats_show_what_is_there_and_nothing_else(void **state)
 			feed_release(reader, &batch);
 	}
 	/* two batches were begun and given up: what lay there is gone */
-	assert_true(outlet->ops->reserve(outlet, 0, FEEDER_BATCH, false));
+	assert_true(sink->ops->reserve(sink, 0, FEEDER_BATCH, false));
 	assert_int_equal(feed_repeat(feed, 1, 0), 0);
-	assert_true(outlet->ops->reserve(outlet, 1, FEEDER_BATCH, false));
+	assert_true(sink->ops->reserve(sink, 1, FEEDER_BATCH, false));
 	feeder_fill(feed, 0, FEEDER_BATCH, 900);
 	feeder_fill(feed, 1, FEEDER_BATCH, 950);
-	outlet->ops->rewind(outlet);
+	sink->ops->rewind(sink);
 	for (int round = 0; round < 20; round++) {
 		uint32_t more = feed_repeat(feed, 10, 3);
 
@@ -204,27 +204,27 @@ static void what_is_thrown_away_takes_no_numbers(void **state)
 {
 	struct feed *feed = feed_open(&feeder_config, NULL);
 	struct feed_reader *reader = feeder_join(feed, 0, false, NULL);
-	struct outlet *outlet = feed_outlet(feed);
+	struct batch_sink *sink = feed_outlet(feed);
 	struct feed_batch batch;
 
 	(void)state;
 	feeder_put(feed, 0, FEEDER_BATCH, 0, false);
 	for (uint32_t slot = 0; slot < FEEDER_SLOTS; slot++)
-		assert_true(outlet->ops->reserve(outlet, slot, FEEDER_BATCH, true));
+		assert_true(sink->ops->reserve(sink, slot, FEEDER_BATCH, true));
 	for (uint32_t round = 0; round < 100; round++) {
 		for (uint32_t slot = 0; slot < FEEDER_SLOTS; slot++)
 			feeder_fill(feed, slot, FEEDER_BATCH, 100 * slot);
 		for (uint32_t slot = 0; slot < FEEDER_SLOTS; slot++) {
 			uint32_t *last =
-				outlet->ops->sample(outlet, slot, FEEDER_BATCH - 1);
+				sink->ops->sample(sink, slot, FEEDER_BATCH - 1);
 
 			assert_int_equal(*last, (100 * slot + FEEDER_BATCH - 1) * 1000);
 		}
-		outlet->ops->discard(outlet, round % FEEDER_SLOTS);
-		assert_true(outlet->ops->reserve(outlet, round % FEEDER_SLOTS,
-						 FEEDER_BATCH, true));
+		sink->ops->discard(sink, round % FEEDER_SLOTS);
+		assert_true(sink->ops->reserve(sink, round % FEEDER_SLOTS, FEEDER_BATCH,
+					       true));
 	}
-	outlet->ops->rewind(outlet);
+	sink->ops->rewind(sink);
 	assert_int_equal(feed_published(feed), FEEDER_BATCH);
 	assert_int_equal(feed_reserved(feed), FEEDER_BATCH);
 	assert_int_equal(feeder_take(reader, FEEDER_BATCH, &batch), 1);
@@ -236,18 +236,18 @@ static void a_discarded_batch_leaves_voids_before_later_ones(void **state)
 {
 	struct feed *feed = feed_open(&feeder_config, NULL);
 	struct feed_reader *reader = feeder_join(feed, 0, false, NULL);
-	struct outlet *outlet = feed_outlet(feed);
-	const struct outlet_batch head = {.count = 2, .good = 2};
-	const struct outlet_sample two[2] = {{1, 6, UINT64_MAX, false},
-					     {2, 7, UINT64_MAX, false}};
+	struct batch_sink *sink = feed_outlet(feed);
+	const struct batch_sink_batch head = {.count = 2, .good = 2};
+	const struct batch_sink_sample two[2] = {{1, 6, UINT64_MAX, false},
+						 {2, 7, UINT64_MAX, false}};
 	struct feed_batch batch;
 
 	(void)state;
-	assert_true(outlet->ops->reserve(outlet, 0, 3, false));
-	assert_true(outlet->ops->reserve(outlet, 1, 2, false));
+	assert_true(sink->ops->reserve(sink, 0, 3, false));
+	assert_true(sink->ops->reserve(sink, 1, 2, false));
 	feeder_fill(feed, 1, 2, 1);
-	outlet->ops->discard(outlet, 0);
-	outlet->ops->publish(outlet, 1, &head, two);
+	sink->ops->discard(sink, 0);
+	sink->ops->publish(sink, 1, &head, two);
 	assert_int_equal(feeder_take(reader, 2, &batch), 1);
 	assert_int_equal(batch.first, 3);
 	assert_int_equal(feed_remaining(reader), FEEDER_EPOCH - 2);
@@ -261,20 +261,19 @@ static void a_reader_begins_where_it_was_told_even_if_the_stream_goes_back(void 
 {
 	struct feed *feed = feed_open(&feeder_config, NULL);
 	struct feed_reader *early = feeder_join(feed, 0, false, NULL), *late;
-	struct outlet *outlet = feed_outlet(feed);
+	struct batch_sink *sink = feed_outlet(feed);
 	struct feed_batch batch;
 
 	(void)state;
 	feeder_put(feed, 0, FEEDER_BATCH, 0, false);
-	assert_true(outlet->ops->reserve(outlet, 1, FEEDER_BATCH, false)); /* 8 .. 15 */
-	assert_true(
-		outlet->ops->reserve(outlet, 2, FEEDER_BATCH, false)); /* 16 .. 23 */
+	assert_true(sink->ops->reserve(sink, 1, FEEDER_BATCH, false)); /* 8 .. 15 */
+	assert_true(sink->ops->reserve(sink, 2, FEEDER_BATCH, false)); /* 16 .. 23 */
 	late = feeder_join(feed, feed_reserved(feed), false, NULL);
-	outlet->ops->rewind(outlet);
-	outlet->ops->rewind(outlet);
+	sink->ops->rewind(sink);
+	sink->ops->rewind(sink);
 	feeder_put(feed, 90, 2, 0, true);
 	feeder_put(feed, 8, FEEDER_BATCH, 0, false);
-	outlet->ops->rewind(outlet);
+	sink->ops->rewind(sink);
 	feeder_put(feed, 16, FEEDER_BATCH, 0, false);
 	feeder_put(feed, 24, FEEDER_BATCH, 0, false);
 	assert_int_equal(feeder_take(late, 2, &batch), 1);
@@ -297,16 +296,16 @@ static void places_are_for_those_whose_bit_they_carry(void **state)
 	struct feed *feed = feed_open(&feeder_config, NULL);
 	struct feed_reader *first = feeder_join(feed, 0, false, NULL);
 	struct feed_reader *second = feeder_join(feed, 0, false, NULL);
-	struct outlet *outlet = feed_outlet(feed);
-	const struct outlet_batch head = {.count = 4, .good = 4};
-	const struct outlet_sample list[4] = {
+	struct batch_sink *sink = feed_outlet(feed);
+	const struct batch_sink_batch head = {.count = 4, .good = 4};
+	const struct batch_sink_sample list[4] = {
 		{1, 6, 1, false}, {2, 7, 2, false}, {3, 8, 3, false}, {4, 9, 2, false}};
 	struct feed_batch batch;
 
 	(void)state;
-	assert_true(outlet->ops->reserve(outlet, 0, 4, false));
+	assert_true(sink->ops->reserve(sink, 0, 4, false));
 	feeder_fill(feed, 0, 4, 1);
-	outlet->ops->publish(outlet, 0, &head, list);
+	sink->ops->publish(sink, 0, &head, list);
 	assert_int_equal(feeder_take(first, 2, &batch), 1);
 	assert_int_equal(feeder_samples[1], 3);
 	assert_null(batch.data);

@@ -110,7 +110,7 @@ static void expect(const char *text, const char *part)
 		fail_msg("no '%s' in:\n%s", part, text);
 }
 
-static void metrics_have_type_unit_help_and_an_end(void **state)
+static void counter_metrics_have_type_unit_help_and_an_end(void **state)
 {
 	const struct share_figures all = figures();
 	char *text;
@@ -213,7 +213,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_json_is_json_with_all_figures),
-		cmocka_unit_test(metrics_have_type_unit_help_and_an_end),
+		cmocka_unit_test(counter_metrics_have_type_unit_help_and_an_end),
 		cmocka_unit_test(no_family_comes_twice),
 		cmocka_unit_test(http_has_two_pages),
 		cmocka_unit_test(memory_may_run_out),
