@@ -30,7 +30,7 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t bench_parse(int key, char *arg, struct argp_state *state)
 {
 	struct bench *bench = state->input;
 
@@ -53,7 +53,7 @@ static const struct argp_child children[] = {{&settings_argp, 0, NULL, 0}, {0}};
  * Brings options and environment together; `config` holds the command's own defaults.
  * Returns 0 or the exit status.
  */
-static int prepare(struct bench *bench, const struct dsa_config *config)
+static int bench_prepare(struct bench *bench, const struct dsa_config *config)
 {
 	char *text = settings_loader(&bench->settings, getenv("DSA_LOADER"));
 	struct error err = {0};
@@ -70,7 +70,7 @@ static int prepare(struct bench *bench, const struct dsa_config *config)
 	return settings_take_cores(&bench->settings, &err) < 0 ? cmd_fail(&err) : 0;
 }
 
-static int print_json(json_t *object)
+static int bench_print_json(json_t *object)
 {
 	int rc = object == NULL ? -1
 				: json_dumpf(object, stdout,
@@ -88,7 +88,7 @@ static int finish_json(json_t *object)
 {
 	const struct error err = {ENOMEM, "no memory for the figures"};
 
-	return print_json(object) == 0 ? 0 : cmd_fail(&err);
+	return bench_print_json(object) == 0 ? 0 : cmd_fail(&err);
 }
 
 /* A path may hold any bytes, JSON only Unicode. */
@@ -179,7 +179,7 @@ static int measure_fetch(const struct bench *bench, struct bench_fetch *stage,
 
 static const struct argp fetch_argp = {
 	.options = options,
-	.parser = parse,
+	.parser = bench_parse,
 	.children = children,
 	.doc = "Read samples as fast as storage gives them, past the page cache or, "
 	       "with "
@@ -197,7 +197,7 @@ static int run_fetch(int argc, char **argv)
 	int status;
 
 	argp_parse(&fetch_argp, argc, argv, 0, NULL, &bench);
-	status = prepare(&bench, &config);
+	status = bench_prepare(&bench, &config);
 	if (status != 0)
 		return status;
 	if (strcmp(bench.options.cache, "none") != 0 &&
@@ -253,14 +253,14 @@ static void prep_text(const struct bench_prep *prep)
 	printf("%-18s%12.1f\n", "MB of storage", (double)work->storage_bytes / MILLION);
 }
 
-static void show(void *context, double share)
+static void bench_show(void *context, double share)
 {
 	progress_show(context, (uint64_t)(share * 100));
 }
 
 static const struct argp prep_argp = {
 	.options = options,
-	.parser = parse,
+	.parser = bench_parse,
 	.children = children,
 	.doc = "Prepare batches from files in the page cache: opened, read, decoded, "
 	       "cropped, resized, flipped, normalised, through the ring.",
@@ -276,12 +276,12 @@ static int run_prep(int argc, char **argv)
 	int status;
 
 	argp_parse(&prep_argp, argc, argv, 0, NULL, &bench);
-	status = prepare(&bench, &config);
+	status = bench_prepare(&bench, &config);
 	if (status != 0)
 		return status;
 	progress_begin(&progress, "percent", 100);
-	status = bench_prep_run(&bench.options, bench.settings.steps, show, &progress,
-				&prep, &err);
+	status = bench_prep_run(&bench.options, bench.settings.steps, bench_show,
+				&progress, &prep, &err);
 	progress_end(&progress);
 	if (status < 0)
 		return cmd_fail(&err);
@@ -322,7 +322,7 @@ static void ring_text(const struct bench_ring *ring)
 
 static const struct argp ring_argp = {
 	.options = options,
-	.parser = parse,
+	.parser = bench_parse,
 	.children = children,
 	.doc = "Hand batches that are ready from one thread to another, in place.",
 };
@@ -338,7 +338,7 @@ static int run_ring(int argc, char **argv)
 	int status;
 
 	argp_parse(&ring_argp, argc, argv, 0, NULL, &bench);
-	status = prepare(&bench, &config);
+	status = bench_prepare(&bench, &config);
 	if (status != 0)
 		return status;
 	if (bench_ring_run(&bench.options, bench.settings.steps, &ring, &err) < 0)

@@ -24,7 +24,7 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t compare_runs_parse(int key, char *arg, struct argp_state *state)
 {
 	struct comparison *comparison = state->input;
 	struct error err = {0};
@@ -58,7 +58,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
 	.options = options,
-	.parser = parse,
+	.parser = compare_runs_parse,
 	.args_doc = "RUN RUN",
 	.doc = "Say why the second run differs from the first one: causes first, then "
 	       "every number of both.",
@@ -69,7 +69,7 @@ struct saving {
 	const struct compare *compare;
 };
 
-static int fill(FILE *out, const void *context, struct error *err)
+static int compare_runs_fill(FILE *out, const void *context, struct error *err)
 {
 	const struct saving *saving = context;
 	const struct form_style style = {0};
@@ -78,14 +78,14 @@ static int fill(FILE *out, const void *context, struct error *err)
 			     err);
 }
 
-static int tell(const struct comparison *comparison, const struct compare *compare,
-		struct error *err)
+static int compare_runs_tell(const struct comparison *comparison,
+			     const struct compare *compare, struct error *err)
 {
 	const struct saving saving = {comparison, compare};
 	struct form_style style = terminal_style(stdout);
 
 	if (comparison->output != NULL)
-		return file_save(comparison->output, fill, &saving, err);
+		return file_save(comparison->output, compare_runs_fill, &saving, err);
 	return compare_write(comparison->format, compare, &style, stdout, err);
 }
 
@@ -106,7 +106,7 @@ static int compare_main(int argc, char **argv)
 	if (result == 0)
 		result = result_load(asked.runs[1], &b, &err);
 	if (result == 0)
-		result = tell(&asked, &compare, &err);
+		result = compare_runs_tell(&asked, &compare, &err);
 	profile_free(&a);
 	profile_free(&b);
 	return result < 0 ? cmd_fail(&err) : 0;

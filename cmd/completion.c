@@ -59,12 +59,12 @@ static void put_quoted(const char *text, const char *special)
 	}
 }
 
-static bool last(const struct argp_option *o)
+static bool completion_last(const struct argp_option *o)
 {
 	return o->name == NULL && o->key == 0 && o->doc == NULL && o->group == 0;
 }
 
-static bool shown(const struct argp_option *o)
+static bool completion_shown(const struct argp_option *o)
 {
 	return o->name != NULL && (o->flags & (OPTION_HIDDEN | OPTION_DOC)) == 0;
 }
@@ -74,8 +74,8 @@ static void each_option(const struct argp *argp, const char *path, visit_option 
 	const struct argp_option *o = argp->options;
 	const struct argp_child *child = argp->children;
 
-	for (; o != NULL && !last(o); o++)
-		if (shown(o))
+	for (; o != NULL && !completion_last(o); o++)
+		if (completion_shown(o))
 			visit(o, path);
 	for (; child != NULL && child->argp != NULL; child++)
 		each_option(child->argp, path, visit);
@@ -341,7 +341,7 @@ static const struct shell shells[] = {
 	{"fish", fish_begin, "", fish_command},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t completion_parse(int key, char *arg, struct argp_state *state)
 {
 	const struct shell **chosen = state->input;
 
@@ -362,12 +362,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 static const struct argp argp = {
-	.parser = parse,
+	.parser = completion_parse,
 	.args_doc = "bash|zsh|fish",
 	.doc = "Write completion for a shell to standard output.",
 };
 
-static int run(int argc, char **argv)
+static int completion_run(int argc, char **argv)
 {
 	const struct shell *shell = NULL;
 
@@ -382,5 +382,5 @@ const struct command command_completion = {
 	.name = "completion",
 	.summary = "write completion for bash, zsh or fish",
 	.argp = &argp,
-	.run = run,
+	.run = completion_run,
 };

@@ -19,7 +19,7 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t doctor_parse(int key, char *arg, struct argp_state *state)
 {
 	struct doctor_options *doctor = state->input;
 
@@ -41,12 +41,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
 	.options = options,
-	.parser = parse,
+	.parser = doctor_parse,
 	.args_doc = "[-- CMD...]",
 	.doc = "Say what works on this machine, and how to mend what does not.",
 };
 
-static void print(const struct doctor *doctor)
+static void doctor_print(const struct doctor *doctor)
 {
 	for (size_t i = 0; i < doctor->count; i++) {
 		const struct doctor_line *line = &doctor->lines[i];
@@ -58,7 +58,7 @@ static void print(const struct doctor *doctor)
 	}
 }
 
-static int print_json(const struct doctor *doctor)
+static int doctor_print_json(const struct doctor *doctor)
 {
 	json_t *checks = json_array(), *all;
 	int failed;
@@ -82,7 +82,7 @@ static int print_json(const struct doctor *doctor)
 	return failed ? 3 : 0;
 }
 
-static int run(int argc, char **argv)
+static int doctor_run(int argc, char **argv)
 {
 	struct doctor_options asked = {0};
 	struct doctor doctor;
@@ -91,9 +91,9 @@ static int run(int argc, char **argv)
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &asked);
 	doctor_examine(&doctor, asked.dataset, asked.program);
 	if (asked.json)
-		status = print_json(&doctor);
+		status = doctor_print_json(&doctor);
 	else
-		print(&doctor);
+		doctor_print(&doctor);
 	return doctor_fit(&doctor) ? status : 3;
 }
 
@@ -101,5 +101,5 @@ const struct command command_doctor = {
 	.name = "doctor",
 	.summary = "say what works on this machine, each line with the exact fix",
 	.argp = &argp,
-	.run = run,
+	.run = doctor_run,
 };

@@ -30,7 +30,7 @@ int cmd_fail(const struct error *err)
 }
 
 /* A full disk must not look like success. */
-static int finish(int status)
+static int dsa_finish(int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
@@ -40,7 +40,7 @@ static int finish(int status)
 	return 3;
 }
 
-static void usage(FILE *to, const struct command *command, const char *title)
+static void dsa_usage(FILE *to, const struct command *command, const char *title)
 {
 	fprintf(to, "usage: %s COMMAND [OPTION...]\n%s\n\n", title, command->summary);
 	for (size_t i = 0; command->below[i] != NULL; i++)
@@ -49,7 +49,7 @@ static void usage(FILE *to, const struct command *command, const char *title)
 	fprintf(to, "\n'%s help COMMAND' says more about one of them.\n", title);
 }
 
-static const struct command *find(const struct command *command, const char *name)
+static const struct command *dsa_find(const struct command *command, const char *name)
 {
 	for (size_t i = 0; command->below[i] != NULL; i++)
 		if (strcmp(command->below[i]->name, name) == 0)
@@ -84,7 +84,8 @@ static int turn_help(int argc, char **argv)
 	return argc;
 }
 
-static int run(const struct command *command, const char *title, int argc, char **argv)
+static int dsa_run(const struct command *command, const char *title, int argc,
+		   char **argv)
 {
 	const struct command *next;
 	char longer[64]; /* what argp calls us in messages */
@@ -92,16 +93,16 @@ static int run(const struct command *command, const char *title, int argc, char 
 	if (command->run != NULL)
 		return run_command(command, argc, argv);
 	if (argc < 2) {
-		usage(stderr, command, title);
+		dsa_usage(stderr, command, title);
 		return 2;
 	}
 	if (strcmp(argv[1], "help") == 0)
 		argc = turn_help(argc, argv);
 	if (strcmp(argv[1], "--help") == 0) {
-		usage(stdout, command, title);
+		dsa_usage(stdout, command, title);
 		return 0;
 	}
-	next = find(command, argv[1]);
+	next = dsa_find(command, argv[1]);
 	if (next == NULL) {
 		fprintf(stderr, "dsa: no command is called '%s'; see %s --help\n",
 			argv[1], title);
@@ -109,7 +110,7 @@ static int run(const struct command *command, const char *title, int argc, char 
 	}
 	snprintf(longer, sizeof(longer), "%s %s", title, next->name);
 	argv[1] = longer;
-	return run(next, longer, argc - 1, argv + 1);
+	return dsa_run(next, longer, argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv)
@@ -117,7 +118,7 @@ int main(int argc, char **argv)
 	argp_err_exit_status = 2;
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
 		puts("dsa " DSA_VERSION);
-		return finish(0);
+		return dsa_finish(0);
 	}
-	return finish(run(&command_dsa, "dsa", argc, argv));
+	return dsa_finish(dsa_run(&command_dsa, "dsa", argc, argv));
 }

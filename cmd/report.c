@@ -21,7 +21,7 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t report_parse(int key, char *arg, struct argp_state *state)
 {
 	struct report *report = state->input;
 	struct error err = {0};
@@ -50,13 +50,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp argp = {
 	.options = options,
-	.parser = parse,
+	.parser = report_parse,
 	.args_doc = "RUN",
 	.doc = "Show the result of a run, in text, HTML, JSON or CSV.",
 };
 
-static int show(const struct report *report, const struct profile *profile,
-		struct error *err)
+static int report_show(const struct report *report, const struct profile *profile,
+		       struct error *err)
 {
 	struct form_style style = terminal_style(stdout);
 
@@ -65,7 +65,7 @@ static int show(const struct report *report, const struct profile *profile,
 	return form_find(report->format, err)->write(profile, &style, stdout, err);
 }
 
-static int run(int argc, char **argv)
+static int report_run(int argc, char **argv)
 {
 	struct report report = {.format = "text"};
 	struct profile profile;
@@ -76,7 +76,7 @@ static int run(int argc, char **argv)
 	profile_init(&profile);
 	result = result_load(report.run, &profile, &err);
 	if (result == 0)
-		result = show(&report, &profile, &err);
+		result = report_show(&report, &profile, &err);
 	profile_free(&profile);
 	return result < 0 ? cmd_fail(&err) : 0;
 }
@@ -85,5 +85,5 @@ const struct command command_report = {
 	.name = "report",
 	.summary = "show the result of a run as text, HTML, JSON or CSV",
 	.argp = &argp,
-	.run = run,
+	.run = report_run,
 };

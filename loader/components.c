@@ -8,8 +8,8 @@
 
 #include <errno.h>
 
-static int open_cache(struct components *parts, struct options *options,
-		      struct error *err)
+static int components_open_cache(struct components *parts, struct options *options,
+				 struct error *err)
 {
 	if (options->cache_share > 0)
 		options->cache_bytes = (uint64_t)(options->cache_share *
@@ -42,7 +42,7 @@ int components_open(struct components *parts, struct options *options,
 		parts->source = source_open(options->dataset, &config, err);
 	if (parts->source == NULL)
 		return -err->code;
-	result = open_cache(parts, options, err);
+	result = components_open_cache(parts, options, err);
 	if (result < 0)
 		return result;
 	parts->prep = prep_open(&options->image, err);

@@ -44,8 +44,8 @@ static int open_delivery(struct dsa_loader *loader, const char *share,
 	return loader->delivery != NULL ? 0 : -err->code;
 }
 
-static int open_parts(struct dsa_loader *loader, const struct dsa_config *config,
-		      struct error *err)
+static int loader_open_parts(struct dsa_loader *loader, const struct dsa_config *config,
+			     struct error *err)
 {
 	int result =
 		options_resolve(&loader->options, config, getenv("DSA_LOADER"), err);
@@ -73,7 +73,7 @@ EXPORT int dsa_open(const struct dsa_config *config, struct dsa_loader **opened,
 		return -ENOMEM;
 	}
 	loader->pid = getpid();
-	result = open_parts(loader, config, &err);
+	result = loader_open_parts(loader, config, &err);
 	if (result == 0) {
 		*opened = loader;
 		return 0;
@@ -153,7 +153,8 @@ EXPORT int dsa_compute(struct dsa_loader *loader, const struct dsa_batch *batch,
 
 /* ---- looking ---- */
 
-static uint64_t counter(const struct dsa_loader *loader, enum trace_counter which)
+static uint64_t loader_counter(const struct dsa_loader *loader,
+			       enum trace_counter which)
 {
 	return atomic_load_explicit(&loader->session.process->counters[which],
 				    memory_order_relaxed);
@@ -164,12 +165,12 @@ EXPORT int dsa_stats(const struct dsa_loader *loader, struct dsa_stats *stats)
 	if (loader->pid != getpid())
 		return -EOWNERDEAD;
 	*stats = (struct dsa_stats){
-		.samples = counter(loader, TRACE_delivered_samples),
-		.batches = counter(loader, TRACE_delivered_batches),
-		.skipped = counter(loader, TRACE_skipped_samples),
-		.fetched_bytes = counter(loader, TRACE_fetched_bytes),
-		.blocked_ns = counter(loader, TRACE_blocked_ns),
-		.copied_bytes = counter(loader, TRACE_copied_bytes),
+		.samples = loader_counter(loader, TRACE_delivered_samples),
+		.batches = loader_counter(loader, TRACE_delivered_batches),
+		.skipped = loader_counter(loader, TRACE_skipped_samples),
+		.fetched_bytes = loader_counter(loader, TRACE_fetched_bytes),
+		.blocked_ns = loader_counter(loader, TRACE_blocked_ns),
+		.copied_bytes = loader_counter(loader, TRACE_copied_bytes),
 	};
 	loader->delivery->ops->stats(loader->delivery, stats);
 	return 0;

@@ -106,7 +106,7 @@ static struct pipeline_point start_point(const struct own *own)
 	return start;
 }
 
-static int open_pipeline(struct own *own, struct error *err)
+static int local_open_pipeline(struct own *own, struct error *err)
 {
 	const struct pipeline_turn stream = {.mode = PIPELINE_STREAM};
 	const struct pipeline_parts parts = {
@@ -146,7 +146,7 @@ static void own_close(struct batch_source *delivery)
 
 /* ---- batches ---- */
 
-static int start_driving(struct own *own, struct error *err)
+static int local_start_driving(struct own *own, struct error *err)
 {
 	const struct driver_parts parts = {
 		.trace = own->config.trace,
@@ -172,7 +172,7 @@ static int start_driving(struct own *own, struct error *err)
 }
 
 /* Waits for the next batch of the loader's own ring: 1, 0 at the end, -errno. */
-static int wait_batch(struct own *own, uint32_t *slot, struct error *err)
+static int local_wait_batch(struct own *own, uint32_t *slot, struct error *err)
 {
 	for (uint64_t wait = 0;; wait = 100000000) {
 		int status;
@@ -190,8 +190,8 @@ static int wait_batch(struct own *own, uint32_t *slot, struct error *err)
 	}
 }
 
-static void show(const struct own *own, struct ring *ring, uint32_t slot,
-		 struct dsa_batch *batch)
+static void local_show(const struct own *own, struct ring *ring, uint32_t slot,
+		       struct dsa_batch *batch)
 {
 	const struct ring_batch *shared = ring_batch(ring, slot);
 	bool pooled = ring != own->ring;
@@ -209,8 +209,8 @@ static void show(const struct own *own, struct ring *ring, uint32_t slot,
 	};
 }
 
-static int take(struct own *own, struct dsa_batch *batch,
-		struct batch_source_wait *wait, struct error *err)
+static int local_take(struct own *own, struct dsa_batch *batch,
+		      struct batch_source_wait *wait, struct error *err)
 {
 	struct ring_reader *pool =
 		own->driver != NULL ? driver_pool(own->driver) : NULL;
@@ -219,14 +219,14 @@ static int take(struct own *own, struct dsa_batch *batch,
 	wait->asked_ns = clock_now();
 	if (pool != NULL) {
 		ring_take(pool, 0, &slot);
-		show(own, driver_pool_ring(own->driver), slot, batch);
+		local_show(own, driver_pool_ring(own->driver), slot, batch);
 	} else {
-		int result = wait_batch(own, &slot, err);
+		int result = local_wait_batch(own, &slot, err);
 
 		if (result <= 0)
 			return result;
 		pipeline_delivered(own->pipeline, slot);
-		show(own, own->ring, slot, batch);
+		local_show(own, own->ring, slot, batch);
 	}
 	wait->delivered_ns = clock_now();
 	if (own->driver != NULL)
@@ -241,11 +241,11 @@ static int own_next(struct batch_source *delivery, struct dsa_batch *batch,
 	struct own *own = (struct own *)delivery;
 	int result;
 
-	if (!own->asked && (result = start_driving(own, err)) < 0)
+	if (!own->asked && (result = local_start_driving(own, err)) < 0)
 		return result;
 	if (own->driver != NULL && driver_request(own->driver) == 0)
 		return 0;
-	return take(own, batch, wait, err);
+	return local_take(own, batch, wait, err);
 }
 
 static struct ring_reader *pool_reader(const struct own *own)
@@ -353,7 +353,7 @@ struct batch_source *local_open(const struct batch_source_config *config,
 	if (result == 0)
 		result = open_plan(own, err);
 	if (result == 0)
-		result = open_pipeline(own, err);
+		result = local_open_pipeline(own, err);
 	if (result == 0)
 		return &own->base;
 	own_close(&own->base);

@@ -230,7 +230,7 @@ void profile_free(struct profile *profile)
 }
 
 /* One more element of `size` bytes at the end of *array, zeroed. */
-static void *append(void *array, size_t *count, size_t size)
+static void *profile_append(void *array, size_t *count, size_t size)
 {
 	void *old, *grown;
 
@@ -244,7 +244,7 @@ static void *append(void *array, size_t *count, size_t size)
 
 struct profile_window *profile_add_window(struct profile *profile)
 {
-	struct profile_window *window = append(
+	struct profile_window *window = profile_append(
 		&profile->windows, &profile->window_count, sizeof(*profile->windows));
 
 	if (window == NULL)
@@ -263,9 +263,10 @@ struct profile_window *profile_add_window(struct profile *profile)
 	return window;
 }
 
-static struct profile_point *add_point(struct profile_point **points, size_t *count)
+static struct profile_point *profile_add_point(struct profile_point **points,
+					       size_t *count)
 {
-	struct profile_point *point = append(points, count, sizeof(**points));
+	struct profile_point *point = profile_append(points, count, sizeof(**points));
 
 	if (point == NULL)
 		return NULL;
@@ -276,18 +277,18 @@ static struct profile_point *add_point(struct profile_point **points, size_t *co
 
 struct profile_point *profile_add_prep_point(struct profile *profile)
 {
-	return add_point(&profile->prep_curve, &profile->prep_points);
+	return profile_add_point(&profile->prep_curve, &profile->prep_points);
 }
 
 struct profile_point *profile_add_fetch_point(struct profile *profile)
 {
-	return add_point(&profile->fetch_curve, &profile->fetch_points);
+	return profile_add_point(&profile->fetch_curve, &profile->fetch_points);
 }
 
 struct profile_epoch *profile_add_epoch(struct profile *profile)
 {
-	struct profile_epoch *epoch = append(&profile->epochs, &profile->epoch_count,
-					     sizeof(*profile->epochs));
+	struct profile_epoch *epoch = profile_append(
+		&profile->epochs, &profile->epoch_count, sizeof(*profile->epochs));
 
 	if (epoch == NULL)
 		return NULL;
@@ -297,14 +298,15 @@ struct profile_epoch *profile_add_epoch(struct profile *profile)
 
 struct profile_skip *profile_add_skip(struct profile *profile)
 {
-	return append(&profile->skips, &profile->skip_count, sizeof(*profile->skips));
+	return profile_append(&profile->skips, &profile->skip_count,
+			      sizeof(*profile->skips));
 }
 
 struct profile_counter *profile_add_counter(struct profile *profile)
 {
 	struct profile_counter *counter =
-		append(&profile->counters, &profile->counter_count,
-		       sizeof(*profile->counters));
+		profile_append(&profile->counters, &profile->counter_count,
+			       sizeof(*profile->counters));
 
 	if (counter == NULL)
 		return NULL;
@@ -315,8 +317,8 @@ struct profile_counter *profile_add_counter(struct profile *profile)
 struct profile_process *profile_add_process(struct profile *profile)
 {
 	struct profile_process *process =
-		append(&profile->processes, &profile->process_count,
-		       sizeof(*profile->processes));
+		profile_append(&profile->processes, &profile->process_count,
+			       sizeof(*profile->processes));
 
 	if (process == NULL)
 		return NULL;
@@ -327,8 +329,8 @@ struct profile_process *profile_add_process(struct profile *profile)
 
 struct profile_fact *profile_add_fact(struct profile *profile)
 {
-	return append(&profile->environment, &profile->fact_count,
-		      sizeof(*profile->environment));
+	return profile_append(&profile->environment, &profile->fact_count,
+			      sizeof(*profile->environment));
 }
 
 const char *profile_fact_of(const struct profile *profile, const char *key)
@@ -341,8 +343,8 @@ const char *profile_fact_of(const struct profile *profile, const char *key)
 
 struct profile_job *profile_add_job(struct profile *profile)
 {
-	struct profile_job *job =
-		append(&profile->jobs, &profile->job_count, sizeof(*profile->jobs));
+	struct profile_job *job = profile_append(&profile->jobs, &profile->job_count,
+						 sizeof(*profile->jobs));
 
 	if (job == NULL)
 		return NULL;
@@ -356,8 +358,8 @@ struct profile_job *profile_add_job(struct profile *profile)
 
 struct profile_draw *profile_add_draw(struct profile *profile)
 {
-	struct profile_draw *draw =
-		append(&profile->draws, &profile->draw_count, sizeof(*profile->draws));
+	struct profile_draw *draw = profile_append(
+		&profile->draws, &profile->draw_count, sizeof(*profile->draws));
 
 	if (draw == NULL)
 		return NULL;
@@ -369,8 +371,8 @@ struct profile_draw *profile_add_draw(struct profile *profile)
 struct profile_prediction *profile_add_prediction(struct profile *profile)
 {
 	struct profile_prediction *prediction =
-		append(&profile->predictions, &profile->prediction_count,
-		       sizeof(*profile->predictions));
+		profile_append(&profile->predictions, &profile->prediction_count,
+			       sizeof(*profile->predictions));
 
 	if (prediction == NULL)
 		return NULL;
@@ -387,8 +389,8 @@ struct profile_prediction *profile_add_prediction(struct profile *profile)
 struct profile_verification *profile_add_verification(struct profile *profile)
 {
 	struct profile_verification *verification =
-		append(&profile->verifications, &profile->verification_count,
-		       sizeof(*profile->verifications));
+		profile_append(&profile->verifications, &profile->verification_count,
+			       sizeof(*profile->verifications));
 
 	if (verification == NULL)
 		return NULL;

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void write_text(FILE *out, const char *text)
+static void csv_write_text(FILE *out, const char *text)
 {
 	if (text == NULL)
 		return;
@@ -26,7 +26,7 @@ static void write_cell(FILE *out, enum field_type type, const void *at)
 {
 	switch (type) {
 	case FIELD_TEXT:
-		write_text(out, *(char *const *)at);
+		csv_write_text(out, *(char *const *)at);
 		break;
 	case FIELD_COUNT:
 		if (*(const uint64_t *)at != UNKNOWN)

@@ -9,15 +9,15 @@
 #include <errno.h>
 #include <string.h>
 
-static int json(const struct profile *profile, const struct form_style *style,
-		FILE *out, struct error *err)
+static int form_json(const struct profile *profile, const struct form_style *style,
+		     FILE *out, struct error *err)
 {
 	(void)style;
 	return json_result_write(profile, out, err);
 }
 
 const struct form forms[] = {
-	{"text", terminal_write}, {"html", html_write}, {"json", json},
+	{"text", terminal_write}, {"html", html_write}, {"json", form_json},
 	{"csv", csv_write},       {NULL, NULL},
 };
 
@@ -42,7 +42,7 @@ struct saving {
 	const struct profile *profile;
 };
 
-static int fill(FILE *out, const void *context, struct error *err)
+static int form_fill(FILE *out, const void *context, struct error *err)
 {
 	const struct saving *saving = context;
 	const struct form_style style = {0};
@@ -55,5 +55,5 @@ int form_save(const char *name, const struct profile *profile, const char *path,
 {
 	struct saving saving = {form_find(name, err), profile};
 
-	return saving.form == NULL ? -EINVAL : file_save(path, fill, &saving, err);
+	return saving.form == NULL ? -EINVAL : file_save(path, form_fill, &saving, err);
 }

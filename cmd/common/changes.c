@@ -28,7 +28,7 @@ static const struct argp_option table[] = {
 	{0},
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t changes_parse(int key, char *arg, struct argp_state *state)
 {
 	struct error err = {0};
 
@@ -40,4 +40,4 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
-const struct argp changes_argp = {.options = table, .parser = parse};
+const struct argp changes_argp = {.options = table, .parser = changes_parse};

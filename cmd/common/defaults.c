@@ -65,8 +65,8 @@ struct asker {
 };
 
 /* 0 or more when it is done; -ENOENT: the command has no such option. */
-static int add(struct defaults *defaults, const struct asker *asker, const char *name,
-	       const char *value, struct error *err)
+static int defaults_add(struct defaults *defaults, const struct asker *asker,
+			const char *name, const char *value, struct error *err)
 {
 	const struct argp_option *option = option_of(asker->command->argp, name);
 
@@ -95,7 +95,7 @@ static int add_setting(struct defaults *defaults, const struct asker *asker,
 
 	if (!mine && (ini->section[0] != '\0' || !is_shared(asker, name)))
 		return 0;
-	result = add(defaults, asker, name, value, err);
+	result = defaults_add(defaults, asker, name, value, err);
 	if (result == -ENOENT && mine)
 		return error_set(err, EINVAL,
 				 FILE_NAME " line %u: dsa %s has no option '%s'",
@@ -123,8 +123,8 @@ static int add_lines(struct defaults *defaults, const struct asker *asker, char 
 }
 
 /* dsa.ini; none is no error. */
-static int add_file(struct defaults *defaults, const struct asker *asker,
-		    struct error *err)
+static int defaults_add_file(struct defaults *defaults, const struct asker *asker,
+			     struct error *err)
 {
 	struct error missing = *err;
 	char *text;
@@ -168,7 +168,8 @@ static int add_environment(struct defaults *defaults, const struct asker *asker,
 		if (!option_name(*variable, name, sizeof(name)) ||
 		    !is_shared(asker, name))
 			continue;
-		result = add(defaults, asker, name, strchr(*variable, '=') + 1, err);
+		result = defaults_add(defaults, asker, name, strchr(*variable, '=') + 1,
+				      err);
 		if (result < 0 && result != -ENOENT)
 			return error_within(err, result, "DSA_OPT_ variable");
 	}
@@ -187,7 +188,7 @@ int defaults_init(struct defaults *defaults, const struct command *command, int 
 	};
 	if (defaults->argv == NULL || defaults->added == NULL)
 		return error_sys(err, ENOMEM, "reading options");
-	result = add_file(defaults, &asker, err);
+	result = defaults_add_file(defaults, &asker, err);
 	if (result == 0)
 		result = add_environment(defaults, &asker, err);
 	if (result < 0)

@@ -63,7 +63,7 @@ int result_where(const char *run, char *folder, struct error *err)
 	return length < PATH_MAX ? 0 : error_sys(err, ENAMETOOLONG, "%s", run);
 }
 
-static int make_folder(const char *folder, struct error *err)
+static int result_make_folder(const char *folder, struct error *err)
 {
 	char path[PATH_MAX];
 	size_t length = strlen(folder);
@@ -99,7 +99,7 @@ static int try_folder(const char *folder, struct error *err)
 
 int result_folder(const char *folder, struct error *err)
 {
-	int result = make_folder(folder, err);
+	int result = result_make_folder(folder, err);
 
 	return result < 0 ? result : try_folder(folder, err);
 }

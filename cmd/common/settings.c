@@ -43,7 +43,7 @@ static const struct argp_option table[] = {
 };
 
 /* The option's line in the table. */
-static const struct argp_option *line(int key)
+static const struct argp_option *settings_line(int key)
 {
 	const struct argp_option *o = table;
 
@@ -52,34 +52,37 @@ static const struct argp_option *line(int key)
 	return o;
 }
 
-static void count(struct argp_state *state, int key, const char *arg, unsigned max,
-		  unsigned *value)
+static void settings_count(struct argp_state *state, int key, const char *arg,
+			   unsigned max, unsigned *value)
 {
 	if (!number_count(arg, max, value))
-		argp_error(state, "--%s is 1 to %u, not '%s'", line(key)->name, max,
-			   arg);
+		argp_error(state, "--%s is 1 to %u, not '%s'", settings_line(key)->name,
+			   max, arg);
 }
 
-static void whole(struct argp_state *state, int key, const char *arg, uint64_t *value)
+static void settings_whole(struct argp_state *state, int key, const char *arg,
+			   uint64_t *value)
 {
 	if (!number_whole(arg, UINT64_MAX, value))
-		argp_error(state, "--%s is a whole number, not '%s'", line(key)->name,
-			   arg);
+		argp_error(state, "--%s is a whole number, not '%s'",
+			   settings_line(key)->name, arg);
 }
 
-static void duration(struct argp_state *state, int key, const char *arg, uint64_t *ns)
+static void settings_duration(struct argp_state *state, int key, const char *arg,
+			      uint64_t *ns)
 {
 	double seconds;
 
 	if (!number_time(arg, &seconds) || seconds > 3600)
 		argp_error(state, "--%s is a time up to 1h such as 5ms, not '%s'",
-			   line(key)->name, arg);
+			   settings_line(key)->name, arg);
 	else
 		*ns = (uint64_t)(seconds * 1e9 + 0.5);
 }
 
 /* Takes "500M" and "500MB/s". */
-static void bandwidth(struct argp_state *state, const char *arg, uint64_t *rate)
+static void settings_bandwidth(struct argp_state *state, const char *arg,
+			       uint64_t *rate)
 {
 	size_t length = strlen(arg);
 	char bytes[32] = "";
@@ -95,9 +98,10 @@ static void bandwidth(struct argp_state *state, const char *arg, uint64_t *rate)
 }
 
 /* One of the words that the table names: "a|b|c". */
-static void word(struct argp_state *state, int key, const char *arg, const char **value)
+static void settings_word(struct argp_state *state, int key, const char *arg,
+			  const char **value)
 {
-	const char *words = line(key)->arg;
+	const char *words = settings_line(key)->arg;
 	size_t length = strlen(arg);
 
 	for (const char *w = words; w != NULL; w = strchr(w, '|')) {
@@ -107,7 +111,8 @@ static void word(struct argp_state *state, int key, const char *arg, const char 
 			return;
 		}
 	}
-	argp_error(state, "--%s is one of %s, not '%s'", line(key)->name, words, arg);
+	argp_error(state, "--%s is one of %s, not '%s'", settings_line(key)->name,
+		   words, arg);
 }
 
 static void cache_size(struct argp_state *state, const char *arg, const char **value)
@@ -123,7 +128,7 @@ static void cache_size(struct argp_state *state, const char *arg, const char **v
 			   arg);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t settings_parse(int key, char *arg, struct argp_state *state)
 {
 	struct settings *settings = state->input;
 
@@ -132,65 +137,65 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		settings->dataset = arg;
 		break;
 	case KEY(BATCH):
-		count(state, key, arg, 65536, &settings->batch);
+		settings_count(state, key, arg, 65536, &settings->batch);
 		break;
 	case KEY(WORKERS):
-		count(state, key, arg, 128, &settings->workers);
+		settings_count(state, key, arg, 128, &settings->workers);
 		break;
 	case KEY(CORES):
-		count(state, key, arg, CPU_SETSIZE, &settings->cores);
+		settings_count(state, key, arg, CPU_SETSIZE, &settings->cores);
 		break;
 	case KEY(CACHE):
 		cache_size(state, arg, &settings->cache_size);
 		break;
 	case KEY(CACHE_POLICY):
-		word(state, key, arg, &settings->cache);
+		settings_word(state, key, arg, &settings->cache);
 		break;
 	case KEY(FETCH):
-		word(state, key, arg, &settings->fetch);
+		settings_word(state, key, arg, &settings->fetch);
 		break;
 	case KEY(ON_ERROR):
-		word(state, key, arg, &settings->on_error);
+		settings_word(state, key, arg, &settings->on_error);
 		break;
 	case KEY(FETCH_DEPTH):
-		count(state, key, arg, 256, &settings->fetch_depth);
+		settings_count(state, key, arg, 256, &settings->fetch_depth);
 		break;
 	case KEY(PREFETCH):
-		count(state, key, arg, 64, &settings->prefetch);
+		settings_count(state, key, arg, 64, &settings->prefetch);
 		break;
 	case KEY(BANDWIDTH):
-		bandwidth(state, arg, &settings->bandwidth);
+		settings_bandwidth(state, arg, &settings->bandwidth);
 		break;
 	case KEY(LATENCY):
-		duration(state, key, arg, &settings->latency_ns);
+		settings_duration(state, key, arg, &settings->latency_ns);
 		break;
 	case KEY(DELAY):
-		duration(state, key, arg, &settings->delay_ns);
+		settings_duration(state, key, arg, &settings->delay_ns);
 		break;
 	case KEY(STEPS):
-		whole(state, key, arg, &settings->steps);
+		settings_whole(state, key, arg, &settings->steps);
 		break;
 	case KEY(SEED):
-		whole(state, key, arg, &settings->seed);
+		settings_whole(state, key, arg, &settings->seed);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
 	settings->given |= 1u << (key - KEY(DATASET));
 	if ((settings->given & settings->unfit) != 0)
-		argp_error(state, "--%s has no effect here", line(key)->name);
+		argp_error(state, "--%s has no effect here", settings_line(key)->name);
 	return 0;
 }
 
-const struct argp settings_argp = {.options = table, .parser = parse};
+const struct argp settings_argp = {.options = table, .parser = settings_parse};
 
-static bool given(const struct settings *settings, enum setting which)
+static bool settings_given(const struct settings *settings, enum setting which)
 {
 	return (settings->given >> which & 1) != 0;
 }
 
 /* A value of DSA_LOADER: what would end it is written as %XX. */
-static void put_text(FILE *to, const char *key, const char *value)
+static void settings_put_text(FILE *to, const char *key, const char *value)
 {
 	fprintf(to, ",%s=", key);
 	for (; *value != '\0'; value++) {
@@ -203,7 +208,7 @@ static void put_text(FILE *to, const char *key, const char *value)
 	}
 }
 
-static void put_all(FILE *to, const struct settings *o)
+static void settings_put_all(FILE *to, const struct settings *o)
 {
 	const struct {
 		enum setting which;
@@ -221,17 +226,17 @@ static void put_all(FILE *to, const struct settings *o)
 	};
 
 	if (o->dataset != NULL)
-		put_text(to, "dataset", o->dataset);
+		settings_put_text(to, "dataset", o->dataset);
 	if (o->fetch != NULL)
-		put_text(to, "fetch", o->fetch);
+		settings_put_text(to, "fetch", o->fetch);
 	if (o->cache != NULL || o->cache_size != NULL)
-		put_text(to, "cache", o->cache != NULL ? o->cache : "minio");
+		settings_put_text(to, "cache", o->cache != NULL ? o->cache : "minio");
 	if (o->cache_size != NULL)
-		put_text(to, "cache_size", o->cache_size);
+		settings_put_text(to, "cache_size", o->cache_size);
 	if (o->on_error != NULL)
-		put_text(to, "on_error", o->on_error);
+		settings_put_text(to, "on_error", o->on_error);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (given(o, numbers[i].which))
+		if (settings_given(o, numbers[i].which))
 			fprintf(to, ",%s=%" PRIu64 "%s", numbers[i].key,
 				numbers[i].value, numbers[i].unit);
 }
@@ -247,7 +252,7 @@ char *settings_loader(const struct settings *settings, const char *before)
 		return NULL;
 	if (before != NULL)
 		fputs(before, to);
-	put_all(to, settings);
+	settings_put_all(to, settings);
 	failed = ferror(to) != 0;
 	if (fclose(to) != 0 || failed) {
 		free(text);

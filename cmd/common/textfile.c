@@ -8,7 +8,7 @@
 
 enum { TEXT_MAX = 1 << 16 };
 
-static int fill(FILE *file, const char *path, char *text, struct error *err)
+static int textfile_fill(FILE *file, const char *path, char *text, struct error *err)
 {
 	size_t length = fread(text, 1, TEXT_MAX + 1, file);
 
@@ -33,7 +33,7 @@ int textfile_read(const char *path, char **text, struct error *err)
 		return error_sys(err, errno, "%s", path);
 	*text = malloc(TEXT_MAX + 1);
 	if (*text != NULL)
-		result = fill(file, path, *text, err);
+		result = textfile_fill(file, path, *text, err);
 	else
 		error_sys(err, ENOMEM, "%s", path);
 	if (result < 0)

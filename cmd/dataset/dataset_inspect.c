@@ -121,7 +121,8 @@ static json_t *broken_json(const struct inspect *result)
 	return json;
 }
 
-static void print_json(const char *dataset, const struct inspect *result)
+static void dataset_inspect_print_json(const char *dataset,
+				       const struct inspect *result)
 {
 	char name[1024];
 	json_t *json = json_pack(
@@ -222,7 +223,8 @@ static void print_broken(const struct inspect *result)
 		       result->broken - LISTED);
 }
 
-static void print_text(const char *dataset, const struct inspect *result)
+static void dataset_inspect_print_text(const char *dataset,
+				       const struct inspect *result)
 {
 	char name[1024];
 
@@ -252,7 +254,8 @@ static int run_inspect(int argc, char **argv)
 	progress_end(&command.progress);
 	if (status != 0)
 		return cmd_fail(&err);
-	(command.json ? print_json : print_text)(command.config.dataset, &result);
+	(command.json ? dataset_inspect_print_json
+		      : dataset_inspect_print_text)(command.config.dataset, &result);
 	inspect_free(&result);
 	return 0;
 }

@@ -125,8 +125,8 @@ static void show_made(void *arg, uint32_t made)
 	progress_show(arg, made);
 }
 
-static void print_json(const struct make_config *config,
-		       const struct make_result *result)
+static void dataset_make_print_json(const struct make_config *config,
+				    const struct make_result *result)
 {
 	char name[256];
 	json_t *json = json_pack(
@@ -145,8 +145,8 @@ static void print_json(const struct make_config *config,
 	json_decref(json);
 }
 
-static void print_text(const struct make_config *config,
-		       const struct make_result *result)
+static void dataset_make_print_text(const struct make_config *config,
+				    const struct make_result *result)
 {
 	char name[256];
 
@@ -181,7 +181,8 @@ static int run_make(int argc, char **argv)
 	progress_end(&progress);
 	if (status != 0)
 		return cmd_fail(&err);
-	(make.json ? print_json : print_text)(&make.config, &result);
+	(make.json ? dataset_make_print_json : dataset_make_print_text)(&make.config,
+									&result);
 	return 0;
 }
 

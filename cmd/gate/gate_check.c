@@ -11,7 +11,8 @@
 #include <stdlib.h>
 
 /* What the baseline says of how it was measured; what was typed counts. */
-static void take_settings(struct gate_options *ask, const struct gate_side *base)
+static void gate_check_take_settings(struct gate_options *ask,
+				     const struct gate_side *base)
 {
 	if (ask->measure.command == NULL && base->about.command != NULL &&
 	    base->about.command[0] != NULL)
@@ -21,7 +22,7 @@ static void take_settings(struct gate_options *ask, const struct gate_side *base
 }
 
 /* Samples/s, as a repetition has them, in the middle. */
-static double rate_of(const struct gate_side *side)
+static double gate_check_rate_of(const struct gate_side *side)
 {
 	const struct gate_session *session = &side->sessions[side->session_count - 1];
 	int metric = gate_metric_find("samples_per_s");
@@ -38,10 +39,11 @@ static double rate_of(const struct gate_side *side)
  * Each sample is prepared as slowly as makes all workers together deliver at the rate, so
  * much slower: nothing that is faster beside them can hide it.
  */
-static char *slowed(const struct gate_options *ask, const struct gate_side *side)
+static char *gate_check_slowed(const struct gate_options *ask,
+			       const struct gate_side *side)
 {
-	double delay_s =
-		(double)side->about.workers * (1 + ask->slowdown) / rate_of(side);
+	double delay_s = (double)side->about.workers * (1 + ask->slowdown) /
+			 gate_check_rate_of(side);
 	const char *before = ask->measure.loader;
 	char *text = NULL;
 
@@ -53,9 +55,10 @@ static char *slowed(const struct gate_options *ask, const struct gate_side *side
 	return text;
 }
 
-static int compare(struct gate_options *ask, const struct measure_config *other,
-		   struct gate_side *sides, struct gate_verdict *verdict,
-		   struct error *err)
+static int gate_check_compare(struct gate_options *ask,
+			      const struct measure_config *other,
+			      struct gate_side *sides, struct gate_verdict *verdict,
+			      struct error *err)
 {
 	int result;
 
@@ -67,8 +70,8 @@ static int compare(struct gate_options *ask, const struct measure_config *other,
 	return result;
 }
 
-static void say(const struct gate_options *ask, const char *what,
-		const struct gate_verdict *verdict, bool right)
+static void gate_check_say(const struct gate_options *ask, const char *what,
+			   const struct gate_verdict *verdict, bool right)
 {
 	if (ask->quiet)
 		return;
@@ -85,27 +88,27 @@ static void say(const struct gate_options *ask, const char *what,
 }
 
 /* Both sides the same: a regression would be a false alarm. */
-static int without(struct gate_options *ask, struct gate_side *sides, bool *right,
-		   struct error *err)
+static int gate_check_without(struct gate_options *ask, struct gate_side *sides,
+			      bool *right, struct error *err)
 {
 	struct gate_verdict verdict = {0};
-	int result = compare(ask, &ask->measure, sides, &verdict, err);
+	int result = gate_check_compare(ask, &ask->measure, sides, &verdict, err);
 
 	*right = verdict.outcome != GATE_REGRESSION;
 	if (result == 0)
-		say(ask, "nothing changed", &verdict, *right);
+		gate_check_say(ask, "nothing changed", &verdict, *right);
 	gate_verdict_free(&verdict);
 	return result;
 }
 
 /* The side that is judged is the slowed one. */
-static int with(struct gate_options *ask, const struct gate_side *plain, bool *right,
-		struct error *err)
+static int gate_check_with(struct gate_options *ask, const struct gate_side *plain,
+			   bool *right, struct error *err)
 {
 	struct measure_config usual = ask->measure;
 	struct gate_verdict verdict = {0};
 	struct gate_side sides[2];
-	char what[64], *loader = slowed(ask, plain);
+	char what[64], *loader = gate_check_slowed(ask, plain);
 	int result;
 
 	if (loader == NULL)
@@ -113,28 +116,28 @@ static int with(struct gate_options *ask, const struct gate_side *plain, bool *r
 				 "the rate of the program is unknown: nothing can be "
 				 "slowed down by a known part of it");
 	ask->measure.loader = loader;
-	result = compare(ask, &usual, sides, &verdict, err);
+	result = gate_check_compare(ask, &usual, sides, &verdict, err);
 	ask->measure.loader = usual.loader;
 	free(loader);
 	*right = verdict.outcome == GATE_REGRESSION;
 	snprintf(what, sizeof(what), "prep slowed, by %.3g%% in all",
 		 100 * ask->slowdown);
 	if (result == 0)
-		say(ask, what, &verdict, *right);
+		gate_check_say(ask, what, &verdict, *right);
 	gate_verdict_free(&verdict);
 	gate_side_free(&sides[0]);
 	gate_side_free(&sides[1]);
 	return result;
 }
 
-static int check(struct gate_options *ask, bool *right, struct error *err)
+static int gate_check_answer(struct gate_options *ask, bool *right, struct error *err)
 {
 	struct gate_side sides[2];
 	bool quiet_is_right, slow_is_right = false;
-	int result = without(ask, sides, &quiet_is_right, err);
+	int result = gate_check_without(ask, sides, &quiet_is_right, err);
 
 	if (result == 0)
-		result = with(ask, &sides[0], &slow_is_right, err);
+		result = gate_check_with(ask, &sides[0], &slow_is_right, err);
 	*right = quiet_is_right && slow_is_right;
 	gate_side_free(&sides[0]);
 	gate_side_free(&sides[1]);
@@ -151,13 +154,13 @@ int gate_options_check(struct gate_options *ask)
 	gate_side_init(&base);
 	if (ask->baseline != NULL)
 		result = baseline_load(ask->baseline, &base, &err);
-	take_settings(ask, &base);
+	gate_check_take_settings(ask, &base);
 	if (result == 0 && ask->measure.command == NULL)
 		result = error_set(&err, EINVAL,
 				   "%s names no command: give one after --",
 				   ask->baseline);
 	if (result == 0)
-		result = check(ask, &right, &err);
+		result = gate_check_answer(ask, &right, &err);
 	gate_side_free(&base);
 	if (result < 0)
 		return gate_options_fail(result, &err);

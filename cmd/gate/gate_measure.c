@@ -20,14 +20,14 @@ struct measuring {
 	bool shown; /* a progress line stands on the terminal */
 };
 
-static void clear_line(struct measuring *measuring)
+static void gate_measure_clear_line(struct measuring *measuring)
 {
 	if (measuring->shown)
 		fputs("\r\033[K", stderr);
 	measuring->shown = false;
 }
 
-static void tell(void *context, const struct ab_trial_news *news)
+static void gate_measure_tell(void *context, const struct ab_trial_news *news)
 {
 	struct measuring *measuring = context;
 
@@ -57,7 +57,7 @@ static int compare_early(const struct measuring *measuring, struct error *err)
 	return result;
 }
 
-static void say(unsigned side, const double values[GATE_METRICS])
+static void gate_measure_say(unsigned side, const double values[GATE_METRICS])
 {
 	fprintf(stderr, "side %u:", side + 1);
 	for (int i = 0; i < GATE_METRICS; i++)
@@ -66,8 +66,8 @@ static void say(unsigned side, const double values[GATE_METRICS])
 	putc('\n', stderr);
 }
 
-static int take(void *context, enum ab_trial_what what, unsigned side,
-		const struct profile *profile, struct error *err)
+static int gate_measure_take(void *context, enum ab_trial_what what, unsigned side,
+			     const struct profile *profile, struct error *err)
 {
 	struct measuring *measuring = context;
 	double values[GATE_METRICS];
@@ -81,8 +81,8 @@ static int take(void *context, enum ab_trial_what what, unsigned side,
 		result = gate_session_add(measuring->sessions[side], values);
 	}
 	if (measuring->ask->verbose) {
-		clear_line(measuring);
-		say(side, values);
+		gate_measure_clear_line(measuring);
+		gate_measure_say(side, values);
 	}
 	if (result < 0)
 		return error_sys(err, -result, "keeping what was measured");
@@ -104,7 +104,7 @@ static int add_sessions(struct measuring *measuring, unsigned count, struct erro
 }
 
 /* Sessions lie where nobody else sees them, and are gone afterwards. */
-static int make_folder(char folder[PATH_MAX], struct error *err)
+static int gate_measure_make_folder(char folder[PATH_MAX], struct error *err)
 {
 	const char *parent = getenv("TMPDIR");
 
@@ -119,7 +119,7 @@ static int make_folder(char folder[PATH_MAX], struct error *err)
 }
 
 /* Where its sessions lie; what it prints is not in the way of a verdict. */
-static void place(struct measure_config *config, const char *folder)
+static void gate_measure_place(struct measure_config *config, const char *folder)
 {
 	config->folder = folder;
 	config->output_aside = true;
@@ -138,8 +138,8 @@ int gate_options_measure(const struct gate_options *ask,
 		.pairs = ask->pairs,
 		.seconds = ask->seconds,
 		.samples = ask->samples,
-		.take = take,
-		.tell = isatty(STDERR_FILENO) && !ask->quiet ? tell : NULL,
+		.take = gate_measure_take,
+		.tell = isatty(STDERR_FILENO) && !ask->quiet ? gate_measure_tell : NULL,
 		.context = &measuring,
 	};
 	char folder[PATH_MAX];
@@ -147,15 +147,15 @@ int gate_options_measure(const struct gate_options *ask,
 		ask->pairs > 0 ? add_sessions(&measuring, trial.side_count, err) : 0;
 
 	if (result == 0)
-		result = make_folder(folder, err);
+		result = gate_measure_make_folder(folder, err);
 	if (result < 0)
 		return result;
 	if (other != NULL)
 		configs[1] = *other;
-	place(&configs[0], folder);
-	place(&configs[1], folder);
+	gate_measure_place(&configs[0], folder);
+	gate_measure_place(&configs[1], folder);
 	result = ab_trial_run(&trial, err);
-	clear_line(&measuring);
+	gate_measure_clear_line(&measuring);
 	rmdir(folder);
 	return result;
 }

@@ -289,7 +289,8 @@ static void check_sides(struct argp_state *state, const struct gate_options *ask
 }
 
 /* What can't go together. */
-static void check(struct argp_state *state, const struct gate_options *ask)
+static void gate_options_check_only(struct argp_state *state,
+				    const struct gate_options *ask)
 {
 	check_sides(state, ask);
 	if (ask->self_test && (ask->against != NULL || ask->update))
@@ -303,7 +304,7 @@ static void check(struct argp_state *state, const struct gate_options *ask)
 				  "want standard output: give one of them");
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t gate_options_parse(int key, char *arg, struct argp_state *state)
 {
 	struct gate_options *ask = state->input;
 
@@ -334,7 +335,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->next = state->argc;
 		return 0;
 	case ARGP_KEY_END:
-		check(state, ask);
+		gate_options_check_only(state, ask);
 		apply_regression(ask);
 		return 0;
 	default:
@@ -346,7 +347,7 @@ static const struct argp_child children[] = {{&settings_argp, 0, NULL, 0}, {0}};
 
 static const struct argp argp = {
 	.options = options,
-	.parser = parse,
+	.parser = gate_options_parse,
 	.args_doc = "-- CMD...",
 	.doc = "Fail a build when training waits longer for its data than it did.",
 	.children = children,
@@ -362,7 +363,7 @@ static void leave_out_timed(struct gate_options *ask)
 		ask->pairs = 0;
 }
 
-static int answer(struct gate_options *ask)
+static int gate_options_answer(struct gate_options *ask)
 {
 	struct error err = {0};
 	int result;
@@ -406,7 +407,7 @@ static int gate_main(int argc, char **argv)
 	ask.measure.seed = ask.settings.seed;
 	ask.measure.cores = ask.settings.cores;
 	if (loader != NULL && again != NULL) {
-		status = answer(&ask);
+		status = gate_options_answer(&ask);
 	} else {
 		error_sys(&err, ENOMEM, "starting");
 		status = cmd_fail(&err);

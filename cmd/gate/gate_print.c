@@ -88,7 +88,8 @@ static void print_hex(const unsigned char *bytes, size_t count)
 		printf("%02x", bytes[i]);
 }
 
-static int show(const char *name, const struct gate_told *told, struct error *err)
+static int gate_print_show(const char *name, const struct gate_told *told,
+			   struct error *err)
 {
 	struct form_style style = terminal_style(stdout);
 
@@ -106,7 +107,7 @@ static int show_text_on_github(const struct gate_told *told, struct error *err)
 	fputs("::stop-commands::", stdout);
 	print_hex(token, sizeof(token));
 	putchar('\n');
-	result = show("text", told, err);
+	result = gate_print_show("text", told, err);
 	fputs("::", stdout);
 	print_hex(token, sizeof(token));
 	fputs("::\n", stdout);
@@ -114,19 +115,19 @@ static int show_text_on_github(const struct gate_told *told, struct error *err)
 }
 
 /* What a person, or the next program, reads. */
-static int print(const struct gate_options *ask, const struct gate_told *told,
-		 struct error *err)
+static int gate_print_forms(const struct gate_options *ask,
+			    const struct gate_told *told, struct error *err)
 {
 	int result = 0;
 
 	if (ask->json)
-		result = show("json", told, err);
+		result = gate_print_show("json", told, err);
 	else if (!ask->quiet && !gate_options_is_standard(ask->markdown) &&
 		 !gate_options_is_standard(ask->junit))
 		result = ask->github ? show_text_on_github(told, err)
-				     : show("text", told, err);
+				     : gate_print_show("text", told, err);
 	if (result == 0 && ask->github)
-		result = show("github", told, err);
+		result = gate_print_show("github", told, err);
 	return result;
 }
 
@@ -143,7 +144,8 @@ static bool is_noise_alone(const struct gate_verdict *verdict)
 	return undecided;
 }
 
-static int status_of(const struct gate_options *ask, const struct gate_verdict *verdict)
+static int gate_print_status_of(const struct gate_options *ask,
+				const struct gate_verdict *verdict)
 {
 	switch (verdict->outcome) {
 	case GATE_PASS:
@@ -178,6 +180,6 @@ int gate_print(const struct gate_options *ask, const struct gate_verdict *verdic
 	clock_utc(when);
 	result = write_files(ask, &told, &err);
 	if (result == 0)
-		result = print(ask, &told, &err);
-	return result < 0 ? cmd_fail(&err) : status_of(ask, verdict);
+		result = gate_print_forms(ask, &told, &err);
+	return result < 0 ? cmd_fail(&err) : gate_print_status_of(ask, verdict);
 }

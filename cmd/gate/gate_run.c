@@ -20,7 +20,7 @@ int gate_options_fail(int code, const struct error *err)
 }
 
 /* The command that --against names, where and how the other one is run. */
-static struct measure_config other(const struct gate_options *ask)
+static struct measure_config gate_run_other(const struct gate_options *ask)
 {
 	struct measure_config config = ask->measure;
 
@@ -33,7 +33,8 @@ struct sides {
 	struct gate_side now, base;
 };
 
-static int load(const struct gate_options *ask, struct sides *sides, struct error *err)
+static int gate_run_load(const struct gate_options *ask, struct sides *sides,
+			 struct error *err)
 {
 	int result = 0;
 
@@ -53,7 +54,7 @@ static int load(const struct gate_options *ask, struct sides *sides, struct erro
 static int measure_sides(struct gate_options *ask, struct sides *sides,
 			 struct error *err)
 {
-	struct measure_config against = other(ask);
+	struct measure_config against = gate_run_other(ask);
 	struct gate_side measured[2];
 	int result;
 
@@ -72,8 +73,8 @@ static int measure_sides(struct gate_options *ask, struct sides *sides,
 }
 
 /* Both sides once more: what is no regression again is none. */
-static int confirm(struct gate_options *ask, struct sides *sides,
-		   struct gate_verdict *verdict, struct error *err)
+static int gate_run_confirm(struct gate_options *ask, struct sides *sides,
+			    struct gate_verdict *verdict, struct error *err)
 {
 	struct gate_verdict again = {0};
 	int result = measure_sides(ask, sides, err);
@@ -93,8 +94,8 @@ static int confirm(struct gate_options *ask, struct sides *sides,
 	return result;
 }
 
-static int keep(const struct gate_options *ask, const struct gate_side *side,
-		struct error *err)
+static int gate_run_keep(const struct gate_options *ask, const struct gate_side *side,
+			 struct error *err)
 {
 	char path[4096];
 
@@ -104,10 +105,10 @@ static int keep(const struct gate_options *ask, const struct gate_side *side,
 	return baseline_save(side, path, err);
 }
 
-static int judge(struct gate_options *ask, struct sides *sides,
-		 struct gate_verdict *verdict, struct error *err)
+static int gate_run_judge(struct gate_options *ask, struct sides *sides,
+			  struct gate_verdict *verdict, struct error *err)
 {
-	int result = load(ask, sides, err);
+	int result = gate_run_load(ask, sides, err);
 
 	if (result == 0 && ask->run == NULL && ask->against == NULL && ask->pairs > 0)
 		result = gate_check(&ask->config, &sides->base, ask->pairs, err);
@@ -117,8 +118,8 @@ static int judge(struct gate_options *ask, struct sides *sides,
 		result = gate_judge(&ask->config, &sides->base, &sides->now, verdict,
 				    err);
 	if (result == 0 && ask->confirm && verdict->outcome == GATE_REGRESSION)
-		result = confirm(ask, sides, verdict, err);
-	return result == 0 ? keep(ask, &sides->now, err) : result;
+		result = gate_run_confirm(ask, sides, verdict, err);
+	return result == 0 ? gate_run_keep(ask, &sides->now, err) : result;
 }
 
 int gate_options_judge(struct gate_options *ask)
@@ -131,7 +132,7 @@ int gate_options_judge(struct gate_options *ask)
 
 	gate_side_init(&sides.now);
 	gate_side_init(&sides.base);
-	result = judge(ask, &sides, &verdict, &err);
+	result = gate_run_judge(ask, &sides, &verdict, &err);
 	if (result == 0 || verdict.count > 0) /* one that could not be confirmed, too */
 		status =
 			gate_print(ask, &verdict, (double)(clock_now() - began) * 1e-9);
@@ -185,7 +186,7 @@ static bool reads_alike(const struct profile_counted *old,
 }
 
 /* Of the same data on the same machine, and loaded alike? Then its sessions count on. */
-static bool fits(const struct gate_side *old, const struct gate_side *side)
+static bool gate_run_fits(const struct gate_side *old, const struct gate_side *side)
 {
 	struct gate_fit fit;
 	bool same = gate_fit_check(&old->about, &side->about, &fit) == 0 &&
@@ -197,7 +198,7 @@ static bool fits(const struct gate_side *old, const struct gate_side *side)
 }
 
 /* Its sessions come after those there are; what was counted and where is the new one's. */
-static int append(struct gate_side *to, const struct gate_side *side)
+static int gate_run_append(struct gate_side *to, const struct gate_side *side)
 {
 	int result = gate_side_describe(to, &side->about);
 
@@ -212,8 +213,8 @@ static int append(struct gate_side *to, const struct gate_side *side)
 	return result;
 }
 
-static int update(struct gate_options *ask, struct gate_side *old,
-		  struct gate_side *side, struct error *err)
+static int gate_run_update(struct gate_options *ask, struct gate_side *old,
+			   struct gate_side *side, struct error *err)
 {
 	int had = take_old(ask, old, err), result = had;
 	bool anew;
@@ -222,8 +223,8 @@ static int update(struct gate_options *ask, struct gate_side *old,
 		result = gate_options_measure(ask, NULL, NULL, side, err);
 	if (result < 0)
 		return result;
-	anew = had == 0 || !fits(old, side);
-	if (!anew && append(old, side) < 0)
+	anew = had == 0 || !gate_run_fits(old, side);
+	if (!anew && gate_run_append(old, side) < 0)
 		return error_sys(err, ENOMEM, "adding to the baseline");
 	result = baseline_save(anew ? side : old, ask->baseline, err);
 	if (result == 0 && anew && had > 0 && !ask->quiet)
@@ -244,7 +245,7 @@ int gate_options_update(struct gate_options *ask)
 
 	gate_side_init(&old);
 	gate_side_init(&side);
-	result = update(ask, &old, &side, &err);
+	result = gate_run_update(ask, &old, &side, &err);
 	gate_side_free(&old);
 	gate_side_free(&side);
 	return result < 0 ? gate_options_fail(result, &err) : 0;

@@ -88,8 +88,8 @@ static const struct argp_option options[] = {
 };
 
 /* Which of two words it is: 0 or 1. */
-static int either(struct argp_state *state, const char *name, const char *arg,
-		  const char *const words[2])
+static int run_either(struct argp_state *state, const char *name, const char *arg,
+		      const char *const words[2])
 {
 	for (int i = 0; i < 2; i++)
 		if (strcmp(arg, words[i]) == 0)
@@ -102,7 +102,7 @@ static void set_protocol(struct argp_state *state, struct run *run, const char *
 {
 	static const char *const words[] = {"interleaved", "separate"};
 
-	if (either(state, "protocol", arg, words) == 1)
+	if (run_either(state, "protocol", arg, words) == 1)
 		run->measure.protocol = MEASURE_SEPARATE;
 }
 
@@ -110,7 +110,7 @@ static void set_exit_status(struct argp_state *state, struct run *run, const cha
 {
 	static const char *const words[] = {"own", "target"};
 
-	run->end.target_status = either(state, "exit-status", arg, words) == 1;
+	run->end.target_status = run_either(state, "exit-status", arg, words) == 1;
 }
 
 static void set_sweep(struct argp_state *state, struct run *run, const char *arg)
@@ -121,13 +121,13 @@ static void set_sweep(struct argp_state *state, struct run *run, const char *arg
 		argp_error(state, "--sweep: %s", err.message);
 }
 
-static void set_jobs(struct argp_state *state, struct run *run, const char *arg)
+static void run_set_jobs(struct argp_state *state, struct run *run, const char *arg)
 {
 	if (!number_count(arg, BARRIER_JOBS, &run->measure.jobs))
 		argp_error(state, "--jobs is 1 to %d, not '%s'", BARRIER_JOBS, arg);
 }
 
-static void add_job(struct argp_state *state, struct run *run, const char *arg)
+static void run_add_job(struct argp_state *state, struct run *run, const char *arg)
 {
 	struct error err = {0};
 
@@ -140,7 +140,7 @@ static void add_job(struct argp_state *state, struct run *run, const char *arg)
 }
 
 /* What can't go together. */
-static void check(struct argp_state *state, const struct run *run)
+static void run_check(struct argp_state *state, const struct run *run)
 {
 	unsigned jobs = run->job_count + run->measure.jobs;
 
@@ -168,10 +168,10 @@ static error_t parse_measure(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case JOBS:
-		set_jobs(state, run, arg);
+		run_set_jobs(state, run, arg);
 		return 0;
 	case JOB:
-		add_job(state, run, arg);
+		run_add_job(state, run, arg);
 		return 0;
 	case SHARE:
 		run->measure.share = true;
@@ -205,7 +205,7 @@ static error_t parse_measure(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t run_parse(int key, char *arg, struct argp_state *state)
 {
 	struct run *run = state->input;
 
@@ -233,7 +233,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->next = state->argc;
 		return 0;
 	case ARGP_KEY_END:
-		check(state, run);
+		run_check(state, run);
 		return 0;
 	default:
 		return parse_measure(key, arg, state);
@@ -244,7 +244,7 @@ static const struct argp_child children[] = {{&settings_argp, 0, NULL, 0}, {0}};
 
 static const struct argp argp = {
 	.options = options,
-	.parser = parse,
+	.parser = run_parse,
 	.args_doc = "-- CMD...\n--job=CMD --job=CMD...",
 	.doc = "Run a training program and measure where it waits for data.",
 	.children = children,
@@ -252,14 +252,14 @@ static const struct argp argp = {
 
 /* ---- progress ---- */
 
-static void clear_line(struct run *run)
+static void run_clear_line(struct run *run)
 {
 	if (run->shown)
 		fputs("\r\033[K", stderr);
 	run->shown = false;
 }
 
-static void tell(void *context, const struct conductor_news *news)
+static void run_tell(void *context, const struct conductor_news *news)
 {
 	struct run *run = context;
 	const struct shares *shares = news->shares;
@@ -285,7 +285,7 @@ static int keep_job(void *context, const char *folder, const struct profile *own
 	return result_save(folder, own, err);
 }
 
-static void prepare(struct run *run)
+static void run_prepare(struct run *run)
 {
 	const struct settings *settings = &run->settings;
 	struct measure_config *config = &run->measure;
@@ -305,7 +305,7 @@ static void prepare(struct run *run)
 	run->end.trials.quiet = run->end.quiet;
 	run->end.trials.verbose = run->end.verbose;
 	if (isatty(STDERR_FILENO) && !run->end.quiet) {
-		config->tell = tell;
+		config->tell = run_tell;
 		config->context = run;
 	}
 	if (config->protocol != MEASURE_OBSERVE && !run->end.quiet)
@@ -321,12 +321,12 @@ static int measure_and_conclude(struct run *run)
 	int status;
 
 	profile_init(&profile);
-	prepare(run);
+	run_prepare(run);
 	if (measure(&run->measure, &profile, &err) < 0) {
-		clear_line(run);
+		run_clear_line(run);
 		status = cmd_fail(&err);
 	} else {
-		clear_line(run);
+		run_clear_line(run);
 		status = run_end(&run->end, &profile);
 	}
 	profile_free(&profile);

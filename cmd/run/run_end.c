@@ -20,7 +20,7 @@
 /* ---- the model ---- */
 
 /* Puts the advice into the profile, or why there is none. NULL: there is no model. */
-static struct model *predict(const struct run_end *end, struct profile *profile)
+static struct model *run_end_predict(const struct run_end *end, struct profile *profile)
 {
 	struct error err = {0};
 	struct model *model;
@@ -48,8 +48,8 @@ static void print_windows(const struct profile *profile)
 	}
 }
 
-static int print(const struct run_end *end, const char *form,
-		 const struct profile *profile, struct error *err)
+static int run_end_print(const struct run_end *end, const char *form,
+			 const struct profile *profile, struct error *err)
 {
 	struct form_style style = terminal_style(stdout);
 	char report[PATH_MAX];
@@ -59,7 +59,7 @@ static int print(const struct run_end *end, const char *form,
 	return form_find(form, err)->write(profile, &style, stdout, err);
 }
 
-static int status_of(const struct run_end *end, const struct profile *profile)
+static int run_end_status_of(const struct run_end *end, const struct profile *profile)
 {
 	if (end->target_status && profile->target_status >= 0)
 		return profile->target_status;
@@ -155,8 +155,8 @@ static int try_sweep(const struct run_end *end, struct profile *profile,
 /* ---- all of it ---- */
 
 /* Keeps and shows the result; the sessions go only when it is safe. */
-static int keep(const struct run_end *end, const struct profile *profile,
-		struct error *err)
+static int run_end_keep(const struct run_end *end, const struct profile *profile,
+			struct error *err)
 {
 	int result = result_save(end->output, profile, err);
 
@@ -165,7 +165,7 @@ static int keep(const struct run_end *end, const struct profile *profile,
 	if (end->verbose)
 		print_windows(profile);
 	if (!end->json && !end->quiet &&
-	    print(end, "text", profile, result == 0 ? err : NULL) < 0)
+	    run_end_print(end, "text", profile, result == 0 ? err : NULL) < 0)
 		result = -EIO;
 	return result;
 }
@@ -174,21 +174,22 @@ static int end_run(const struct run_end *end, struct profile *profile,
 		   const struct model *model)
 {
 	struct error err = {0};
-	int result = keep(end, profile, &err), status = 3;
+	int result = run_end_keep(end, profile, &err), status = 3;
 
 	if (result == 0) {
-		status = status_of(end, profile);
+		status = run_end_status_of(end, profile);
 		if (run_end_sweeps(end) && analyse_complete(profile))
 			result = try_sweep(end, profile, model, &err);
 	}
-	if (end->json && print(end, "json", profile, result == 0 ? &err : NULL) < 0)
+	if (end->json &&
+	    run_end_print(end, "json", profile, result == 0 ? &err : NULL) < 0)
 		result = -EIO;
 	return result < 0 ? cmd_fail(&err) : status;
 }
 
 int run_end(const struct run_end *end, struct profile *profile)
 {
-	struct model *model = predict(end, profile);
+	struct model *model = run_end_predict(end, profile);
 	int status = end_run(end, profile, model);
 
 	model_free(model);

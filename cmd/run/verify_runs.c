@@ -53,7 +53,7 @@ int verify_runs_check(const struct profile *profile,
 
 /* ---- progress ---- */
 
-static void clear_line(struct trying *trying)
+static void verify_runs_clear_line(struct trying *trying)
 {
 	if (trying->shown)
 		fputs("\r\033[K", stderr);
@@ -61,7 +61,7 @@ static void clear_line(struct trying *trying)
 }
 
 /* By what the ones before took; the first by its budget. */
-static double seconds_left(const struct trying *trying, double elapsed_s)
+static double verify_runs_seconds_left(const struct trying *trying, double elapsed_s)
 {
 	double since = (double)(clock_now() - trying->began) * 1e-9;
 	double each = trying->trials->budget_s;
@@ -71,10 +71,10 @@ static double seconds_left(const struct trying *trying, double elapsed_s)
 	return fmax(0, each * (double)(trying->count - trying->done) - elapsed_s);
 }
 
-static void tell(void *context, const struct conductor_news *news)
+static void verify_runs_tell(void *context, const struct conductor_news *news)
 {
 	struct trying *trying = context;
-	double left = seconds_left(trying, news->elapsed_s);
+	double left = verify_runs_seconds_left(trying, news->elapsed_s);
 
 	fprintf(stderr, "\rverifying %zu of %zu, ", trying->done + 1, trying->count);
 	if (left < 90)
@@ -84,12 +84,12 @@ static void tell(void *context, const struct conductor_news *news)
 	trying->shown = true;
 }
 
-static void say(struct trying *trying, const struct profile_change *change,
-		const char *text)
+static void verify_runs_say(struct trying *trying, const struct profile_change *change,
+			    const char *text)
 {
 	char words[WHATIF_WORDS];
 
-	clear_line(trying);
+	verify_runs_clear_line(trying);
 	fprintf(stderr, "dsa: %s: ", whatif_change_words(words, change));
 	escape_plain(stderr, text);
 	putc('\n', stderr);
@@ -117,15 +117,16 @@ static int measure_change(struct trying *trying, const struct apply *apply,
 		.seed = profile->seed != UNKNOWN ? profile->seed : 0,
 		.cores = apply->cores,
 		.output_aside = true,
-		.tell = trying->progress ? tell : NULL,
+		.tell = trying->progress ? verify_runs_tell : NULL,
 		.context = trying,
 	};
 
 	return measure_rate(&config, rate, err);
 }
 
-static int note(struct trying *trying, const struct profile_prediction *prediction,
-		const struct measure_rate *rate, struct error *err)
+static int verify_runs_note(struct trying *trying,
+			    const struct profile_prediction *prediction,
+			    const struct measure_rate *rate, struct error *err)
 {
 	char when[CLOCK_UTC];
 	const struct verify_facts facts = {
@@ -141,7 +142,7 @@ static int note(struct trying *trying, const struct profile_prediction *predicti
 	if (result == 0)
 		result = result_save(trying->folder, trying->profile, err);
 	if (result == 0 && trying->trials->verbose)
-		say(trying, &prediction->change, rate->why);
+		verify_runs_say(trying, &prediction->change, rate->why);
 	return result;
 }
 
@@ -156,7 +157,7 @@ static int try_one(struct trying *trying, const struct profile_prediction *predi
 	if (result == 0)
 		result = measure_change(trying, &apply, &rate, err);
 	apply_fini(&apply);
-	return result < 0 ? result : note(trying, prediction, &rate, err);
+	return result < 0 ? result : verify_runs_note(trying, prediction, &rate, err);
 }
 
 /* True when another change may well be measured where this one was not. */
@@ -173,14 +174,14 @@ static int try_all(struct trying *trying, struct error *err)
 		struct error why = {0};
 		int result = try_one(trying, prediction, &why);
 
-		clear_line(trying);
+		verify_runs_clear_line(trying);
 		if (result < 0 && !goes_on(result)) {
 			if (err != NULL)
 				*err = why;
 			return result;
 		}
 		if (result < 0) {
-			say(trying, &prediction->change, why.message);
+			verify_runs_say(trying, &prediction->change, why.message);
 			trying->missing++;
 		}
 	}
@@ -190,7 +191,8 @@ static int try_all(struct trying *trying, struct error *err)
 /* ---- all ---- */
 
 /* Those that are to be tried, in the order of their trial. */
-static int draw_order(struct trying *trying, size_t count, struct error *err)
+static int verify_runs_draw_order(struct trying *trying, size_t count,
+				  struct error *err)
 {
 	const struct profile *profile = trying->profile;
 	uint32_t *order = calloc(count, sizeof(*order));
@@ -230,7 +232,7 @@ static int try_lock(const char *path)
 }
 
 /* Two that write the same result would lose each other's. Returns a file descriptor. */
-static int lock_folder(struct trying *trying, struct error *err)
+static int verify_runs_lock_folder(struct trying *trying, struct error *err)
 {
 	const char *folder = trying->trials->folder;
 	char path[PATH_MAX + 16];
@@ -271,7 +273,8 @@ static int try_there(struct trying *trying, struct error *err)
 	return result;
 }
 
-static int conclude(const struct trying *trying, int result, struct error *err)
+static int verify_runs_conclude(const struct trying *trying, int result,
+				struct error *err)
 {
 	size_t left = trying->count - trying->done;
 
@@ -289,7 +292,8 @@ static int conclude(const struct trying *trying, int result, struct error *err)
 }
 
 /* Their newest ones, one for each, behind all others. */
-static int sort(struct trying *trying, size_t count, size_t *from, struct error *err)
+static int verify_runs_sort(struct trying *trying, size_t count, size_t *from,
+			    struct error *err)
 {
 	struct profile *profile = trying->profile;
 	struct profile_change *changes = calloc(count, sizeof(*changes));
@@ -317,7 +321,8 @@ int verify_runs_run(const struct verify_runs *trials, struct profile *profile,
 		.began = clock_now(),
 		.progress = isatty(STDERR_FILENO) && !trials->quiet,
 	};
-	int lock = lock_folder(&trying, err), result = lock < 0 ? lock : 0, sorted;
+	int lock = verify_runs_lock_folder(&trying, err), result = lock < 0 ? lock : 0,
+	    sorted;
 
 	*from = profile->verification_count;
 	if (lock < 0)
@@ -327,10 +332,11 @@ int verify_runs_run(const struct verify_runs *trials, struct profile *profile,
 		return 0;
 	}
 	unsetenv("DSA_LOADER"); /* the run's own is in its result */
-	result = draw_order(&trying, count, err);
+	result = verify_runs_draw_order(&trying, count, err);
 	if (result == 0) {
-		result = conclude(&trying, try_there(&trying, err), err);
-		sorted = sort(&trying, count, from, result == 0 ? err : NULL);
+		result = verify_runs_conclude(&trying, try_there(&trying, err), err);
+		sorted = verify_runs_sort(&trying, count, from,
+					  result == 0 ? err : NULL);
 		result = result == 0 ? sorted : result;
 	}
 	free(trying.order);

@@ -115,8 +115,8 @@ static void set_mode(struct argp_state *state, const char *arg, enum share_mode 
 	argp_error(state, "--mode is lockstep, free or joader, not '%s'", arg);
 }
 
-static void set_count(struct argp_state *state, const char *name, const char *arg,
-		      unsigned least, unsigned most, unsigned *count)
+static void serve_set_count(struct argp_state *state, const char *name, const char *arg,
+			    unsigned least, unsigned most, unsigned *count)
 {
 	if (!number_count(arg, most, count) || *count < least)
 		argp_error(state, "--%s is %u to %u, not '%s'", name, least, most, arg);
@@ -140,7 +140,7 @@ static void add_dataset(struct argp_state *state, struct serve *serve, const cha
 }
 
 /* What fits together; the first data set is the loader's. */
-static void check(struct argp_state *state, struct serve *serve)
+static void serve_check(struct argp_state *state, struct serve *serve)
 {
 	if (serve->status && serve->dataset_count > 0)
 		argp_error(state, "--status takes no data set: --socket says of which "
@@ -191,7 +191,7 @@ static void add_number(struct argp_state *state, struct serve *serve, const char
 	char digits[16];
 	unsigned number = 0;
 
-	set_count(state, key, value, 1, most, &number);
+	serve_set_count(state, key, value, 1, most, &number);
 	snprintf(digits, sizeof(digits), "%u", number);
 	add_form(state, serve, key, digits);
 }
@@ -239,10 +239,10 @@ static error_t parse_jobs(int key, char *arg, struct argp_state *state)
 		set_mode(state, arg, &share->mode);
 		return 0;
 	case WINDOW:
-		set_count(state, "window", arg, 3, 4096, &share->window);
+		serve_set_count(state, "window", arg, 3, 4096, &share->window);
 		return 0;
 	case JOBS:
-		set_count(state, "jobs", arg, 1, 64, &share->jobs);
+		serve_set_count(state, "jobs", arg, 1, 64, &share->jobs);
 		return 0;
 	case SLOW:
 		set_slow(state, arg, &share->drop_ns);
@@ -266,7 +266,7 @@ static error_t parse_jobs(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t serve_parse(int key, char *arg, struct argp_state *state)
 {
 	struct serve *serve = state->input;
 
@@ -290,7 +290,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		add_dataset(state, serve, arg);
 		return 0;
 	case ARGP_KEY_END:
-		check(state, serve);
+		serve_check(state, serve);
 		return 0;
 	default:
 		return parse_jobs(key, arg, state);
@@ -301,7 +301,7 @@ static const struct argp_child children[] = {{&settings_argp, 0, NULL, 0}, {0}};
 
 static const struct argp argp = {
 	.options = options,
-	.parser = parse,
+	.parser = serve_parse,
 	.args_doc = "DATASET...",
 	.doc = "Read and prepare a data set once for all training jobs on this "
 	       "machine.",
@@ -419,7 +419,7 @@ static int serve_all(struct serve *serve, const char *text, struct error *err)
 }
 
 /* The options as DSA_LOADER says them, after what it says; NULL: no memory. */
-static char *loader_text(const struct serve *serve)
+static char *serve_loader_text(const struct serve *serve)
 {
 	char *settings = settings_loader(&serve->settings, getenv("DSA_LOADER"));
 	const char *form = serve->form;
@@ -436,7 +436,7 @@ static char *loader_text(const struct serve *serve)
 /* Wrong options are told before anything is opened. Returns the exit status. */
 static int check_and_serve(struct serve *serve)
 {
-	char *text = loader_text(serve);
+	char *text = serve_loader_text(serve);
 	const struct dsa_config config = {0};
 	static struct options resolved;
 	struct error err = {0};
@@ -472,7 +472,7 @@ static int find_socket(struct serve *serve, struct error *err)
 	return 0;
 }
 
-static int run(int argc, char **argv)
+static int serve_run(int argc, char **argv)
 {
 	struct serve serve = {
 		.settings.unfit = 1u << SETTING_STEPS,
@@ -490,5 +490,5 @@ const struct command command_serve = {
 	.name = "serve",
 	.summary = "one loader for many training jobs",
 	.argp = &argp,
-	.run = run,
+	.run = serve_run,
 };

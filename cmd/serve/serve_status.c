@@ -13,7 +13,7 @@
 
 enum { JOB_WIDTH = 20, CELL = 32 };
 
-static json_t *parse(const char *json, struct error *err)
+static json_t *serve_status_parse(const char *json, struct error *err)
 {
 	json_t *root = json_loads(json, 0, NULL);
 	const char *schema = json_string_value(json_object_get(root, "schema"));
@@ -26,35 +26,37 @@ static json_t *parse(const char *json, struct error *err)
 }
 
 /* NAN: it is not told. */
-static double number(const json_t *object, const char *key)
+static double serve_status_number(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
 
 	return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static const char *text(const json_t *object, const char *key)
+static const char *serve_status_text(const json_t *object, const char *key)
 {
 	const char *value = json_string_value(json_object_get(object, key));
 
 	return value != NULL ? value : "n/a";
 }
 
-static const char *whole(const json_t *object, const char *key, char cell[CELL])
+static const char *serve_status_whole(const json_t *object, const char *key,
+				      char cell[CELL])
 {
-	double value = number(object, key);
+	double value = serve_status_number(object, key);
 
 	snprintf(cell, CELL, isnan(value) ? "n/a" : "%.0f", value);
 	return cell;
 }
 
-static const char *bytes(const json_t *object, const char *key, char cell[CELL])
+static const char *serve_status_bytes(const json_t *object, const char *key,
+				      char cell[CELL])
 {
 	static const struct {
 		double size;
 		const char *unit;
 	} units[] = {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
-	double value = number(object, key);
+	double value = serve_status_number(object, key);
 
 	snprintf(cell, CELL, isnan(value) ? "n/a" : "%.0f B", value);
 	for (size_t i = sizeof(units) / sizeof(units[0]); i-- > 0;)
@@ -64,9 +66,10 @@ static const char *bytes(const json_t *object, const char *key, char cell[CELL])
 	return cell;
 }
 
-static const char *seconds(const json_t *object, const char *key, char cell[CELL])
+static const char *serve_status_seconds(const json_t *object, const char *key,
+					char cell[CELL])
 {
-	double value = number(object, key);
+	double value = serve_status_number(object, key);
 	unsigned long long s =
 		value >= 0 && value < 1e15 ? (unsigned long long)value : 0;
 
@@ -107,25 +110,28 @@ static void put_window(FILE *to, const json_t *root)
 {
 	char cell[CELL];
 
-	fprintf(to, "%s mode, %s workers, ", text(root, "mode"),
-		whole(root, "workers", cell));
-	fprintf(to, "a window of %s samples: ", whole(root, "window_samples", cell));
-	fprintf(to, "%s of shared memory\n", bytes(root, "memory_bytes", cell));
+	fprintf(to, "%s mode, %s workers, ", serve_status_text(root, "mode"),
+		serve_status_whole(root, "workers", cell));
+	fprintf(to, "a window of %s samples: ",
+		serve_status_whole(root, "window_samples", cell));
+	fprintf(to, "%s of shared memory\n",
+		serve_status_bytes(root, "memory_bytes", cell));
 }
 
 int serve_status_begin(FILE *to, const char *json, struct error *err)
 {
-	json_t *root = parse(json, err);
+	json_t *root = serve_status_parse(json, err);
 	char cell[CELL];
 
 	if (root == NULL)
 		return -EBADMSG;
 	put_datasets(to, root);
-	fprintf(to, ": %s samples, ", whole(root, "dataset_samples", cell));
-	fprintf(to, "%s\n", bytes(root, "dataset_bytes", cell));
+	fprintf(to, ": %s samples, ",
+		serve_status_whole(root, "dataset_samples", cell));
+	fprintf(to, "%s\n", serve_status_bytes(root, "dataset_bytes", cell));
 	put_window(to, root);
 	fputs("start a job with: DSA_SHARE=", to);
-	put_socket(to, text(root, "socket"));
+	put_socket(to, serve_status_text(root, "socket"));
 	fputs(" ./train\n", to);
 	json_decref(root);
 	return 0;
@@ -133,36 +139,43 @@ int serve_status_begin(FILE *to, const char *json, struct error *err)
 
 /* ---- table ---- */
 
-static void put_all(FILE *to, const json_t *root)
+static void serve_status_put_all(FILE *to, const json_t *root)
 {
-	double hits = number(root, "cache_hits"), misses = number(root, "cache_misses");
-	double cpu = number(root, "prep_cpu_s"), samples = number(root, "samples");
+	double hits = serve_status_number(root, "cache_hits"),
+	       misses = serve_status_number(root, "cache_misses");
+	double cpu = serve_status_number(root, "prep_cpu_s"),
+	       samples = serve_status_number(root, "samples");
 	char cell[CELL];
 
 	put_datasets(to, root);
-	fprintf(to, ": %s mode, process %s, ", text(root, "mode"),
-		whole(root, "pid", cell));
-	fprintf(to, "up %s\n", seconds(root, "uptime_s", cell));
-	fprintf(to, "%-18s%12s\n", "samples/s", whole(root, "samples_per_s", cell));
-	fprintf(to, "%-18s%12s\n", "samples", whole(root, "samples", cell));
-	fprintf(to, "%-18s%12s\n", "skipped", whole(root, "skipped", cell));
+	fprintf(to, ": %s mode, process %s, ", serve_status_text(root, "mode"),
+		serve_status_whole(root, "pid", cell));
+	fprintf(to, "up %s\n", serve_status_seconds(root, "uptime_s", cell));
+	fprintf(to, "%-18s%12s\n", "samples/s",
+		serve_status_whole(root, "samples_per_s", cell));
+	fprintf(to, "%-18s%12s\n", "samples",
+		serve_status_whole(root, "samples", cell));
+	fprintf(to, "%-18s%12s\n", "skipped",
+		serve_status_whole(root, "skipped", cell));
 	if (hits + misses > 0)
 		fprintf(to, "%-18s%11.1f%%\n", "cache hits",
 			100 * hits / (hits + misses));
 	fprintf(to, "%-18s%12s\n", "read from storage",
-		bytes(root, "fetched_bytes", cell));
+		serve_status_bytes(root, "fetched_bytes", cell));
 	if (samples > 0 && !isnan(cpu))
 		fprintf(to, "%-18s%12.1f\n", "CPU us/sample", 1e6 * cpu / samples);
-	fprintf(to, "%-18s%12s\n", "shared memory", bytes(root, "memory_bytes", cell));
-	fprintf(to, "%-18s%12s\n", "full for", seconds(root, "full_s", cell));
+	fprintf(to, "%-18s%12s\n", "shared memory",
+		serve_status_bytes(root, "memory_bytes", cell));
+	fprintf(to, "%-18s%12s\n", "full for",
+		serve_status_seconds(root, "full_s", cell));
 	fprintf(to, "%-18s", "jobs");
-	fprintf(to, "%12s came", whole(root, "jobs_came", cell));
-	fprintf(to, ", %s left", whole(root, "jobs_left", cell));
-	fprintf(to, ", %s dropped", whole(root, "jobs_dropped", cell));
-	fprintf(to, ", %s refused\n", whole(root, "jobs_refused", cell));
+	fprintf(to, "%12s came", serve_status_whole(root, "jobs_came", cell));
+	fprintf(to, ", %s left", serve_status_whole(root, "jobs_left", cell));
+	fprintf(to, ", %s dropped", serve_status_whole(root, "jobs_dropped", cell));
+	fprintf(to, ", %s refused\n", serve_status_whole(root, "jobs_refused", cell));
 }
 
-static void put_name(FILE *to, const char *name)
+static void serve_status_put_name(FILE *to, const char *name)
 {
 	const char *cut, *end = escape_tail(name, JOB_WIDTH, &cut);
 	size_t width = strlen(cut) + escape_width(end);
@@ -177,26 +190,30 @@ static const struct column {
 	int width;
 	const char *(*show)(const json_t *job, const char *key, char cell[CELL]);
 } columns[] = {
-	{"pid", "pid", 8, whole},           {"batch", "batch_samples", 6, whole},
-	{"epoch", "epoch", 6, whole},       {"position", "position_samples", 9, whole},
-	{"lag", "lag_batches", 5, whole},   {"waits", "waits", 7, whole},
-	{"waited", "waited_s", 9, seconds}, {"batches", "batches", 9, whole},
-	{"data", "data_bytes", 9, bytes},
+	{"pid", "pid", 8, serve_status_whole},
+	{"batch", "batch_samples", 6, serve_status_whole},
+	{"epoch", "epoch", 6, serve_status_whole},
+	{"position", "position_samples", 9, serve_status_whole},
+	{"lag", "lag_batches", 5, serve_status_whole},
+	{"waits", "waits", 7, serve_status_whole},
+	{"waited", "waited_s", 9, serve_status_seconds},
+	{"batches", "batches", 9, serve_status_whole},
+	{"data", "data_bytes", 9, serve_status_bytes},
 };
 
 static void put_job(FILE *to, const json_t *job)
 {
 	char cell[CELL];
 
-	put_name(to, text(job, "job"));
-	fprintf(to, " %-8s", text(job, "state"));
+	serve_status_put_name(to, serve_status_text(job, "job"));
+	fprintf(to, " %-8s", serve_status_text(job, "state"));
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
 		fprintf(to, " %*s", columns[i].width,
 			columns[i].show(job, columns[i].key, cell));
 	putc('\n', to);
 }
 
-static void put_jobs(FILE *to, const json_t *jobs)
+static void serve_status_put_jobs(FILE *to, const json_t *jobs)
 {
 	if (json_array_size(jobs) == 0)
 		return;
@@ -210,12 +227,12 @@ static void put_jobs(FILE *to, const json_t *jobs)
 
 int serve_status_table(FILE *to, const char *json, struct error *err)
 {
-	json_t *root = parse(json, err);
+	json_t *root = serve_status_parse(json, err);
 
 	if (root == NULL)
 		return -EBADMSG;
-	put_all(to, root);
-	put_jobs(to, json_object_get(root, "jobs"));
+	serve_status_put_all(to, root);
+	serve_status_put_jobs(to, json_object_get(root, "jobs"));
 	json_decref(root);
 	return 0;
 }
@@ -230,13 +247,13 @@ static const json_t *last_job(const json_t *jobs)
 
 	for (size_t i = 0; i < json_array_size(jobs); i++) {
 		const json_t *job = json_array_get(jobs, i);
-		bool is_behind = strcmp(text(job, "state"), "behind") == 0;
-		double lag = number(job, "lag_samples");
+		bool is_behind = strcmp(serve_status_text(job, "state"), "behind") == 0;
+		double lag = serve_status_number(job, "lag_samples");
 
 		if (isnan(lag) || lag <= 0 || (behind && !is_behind))
 			continue;
 		if (last != NULL && behind == is_behind &&
-		    lag <= number(last, "lag_samples"))
+		    lag <= serve_status_number(last, "lag_samples"))
 			continue;
 		last = job;
 		behind = is_behind;
@@ -249,26 +266,29 @@ static unsigned jobs_there(const json_t *jobs)
 	unsigned count = 0;
 
 	for (size_t i = 0; i < json_array_size(jobs); i++)
-		count += strcmp(text(json_array_get(jobs, i), "state"), "left") != 0;
+		count += strcmp(serve_status_text(json_array_get(jobs, i), "state"),
+				"left") != 0;
 	return count;
 }
 
 void serve_status_line(FILE *to, const char *json)
 {
-	json_t *root = parse(json, NULL);
+	json_t *root = serve_status_parse(json, NULL);
 	const json_t *jobs = json_object_get(root, "jobs"), *last = last_job(jobs);
 	unsigned count = jobs_there(jobs);
 	char cell[CELL];
 
 	if (root == NULL)
 		return;
-	if (!isnan(number(root, "samples_per_s")))
-		fprintf(to, "%s samples/s, ", whole(root, "samples_per_s", cell));
+	if (!isnan(serve_status_number(root, "samples_per_s")))
+		fprintf(to, "%s samples/s, ",
+			serve_status_whole(root, "samples_per_s", cell));
 	fprintf(to, "%u job%s", count, count == 1 ? "" : "s");
 	if (last != NULL && count > 1) {
 		fputs("; last is ", to);
-		escape_plain(to, text(last, "job"));
-		fprintf(to, ", behind by %s", whole(last, "lag_batches", cell));
+		escape_plain(to, serve_status_text(last, "job"));
+		fprintf(to, ", behind by %s",
+			serve_status_whole(last, "lag_batches", cell));
 	}
 	json_decref(root);
 }

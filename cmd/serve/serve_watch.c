@@ -26,7 +26,7 @@ void serve_watch_init(struct serve_watch *watch, bool quiet)
 	pthread_condattr_destroy(&attributes);
 }
 
-static void clear_line(struct serve_watch *watch)
+static void serve_watch_clear_line(struct serve_watch *watch)
 {
 	if (watch->shown)
 		fputs("\r\033[K", stderr);
@@ -40,15 +40,15 @@ void serve_watch_tell(void *context, const char *line)
 	if (watch->quiet)
 		return;
 	pthread_mutex_lock(&watch->lock);
-	clear_line(watch);
+	serve_watch_clear_line(watch);
 	escape_plain(stderr, line);
 	putc('\n', stderr);
 	pthread_mutex_unlock(&watch->lock);
 }
 
-static void show(struct serve_watch *watch, const char *json)
+static void serve_watch_show(struct serve_watch *watch, const char *json)
 {
-	clear_line(watch);
+	serve_watch_clear_line(watch);
 	serve_status_line(stderr, json);
 	if (!watch->terminal)
 		putc('\n', stderr);
@@ -56,7 +56,7 @@ static void show(struct serve_watch *watch, const char *json)
 }
 
 /* Waits until the next line is due. False: there is none any more. With the lock. */
-static bool wait_for(struct serve_watch *watch, uint64_t due)
+static bool serve_watch_wait_for(struct serve_watch *watch, uint64_t due)
 {
 	const struct timespec until = {.tv_sec = (time_t)(due / SECOND),
 				       .tv_nsec = (long)(due % SECOND)};
@@ -68,7 +68,7 @@ static bool wait_for(struct serve_watch *watch, uint64_t due)
 
 /* Its figures; NULL: there are none. With the lock, but not while it waits: a loader whose
  * end is near may take the connection and not answer. */
-static char *ask(struct serve_watch *watch)
+static char *serve_watch_ask(struct serve_watch *watch)
 {
 	char *json = NULL;
 	int fd;
@@ -96,14 +96,14 @@ static void *watch_loader(void *context)
 	uint64_t due = clock_now() + watch->period_ns;
 
 	pthread_mutex_lock(&watch->lock);
-	for (; wait_for(watch, due); due += watch->period_ns) {
-		char *json = ask(watch);
+	for (; serve_watch_wait_for(watch, due); due += watch->period_ns) {
+		char *json = serve_watch_ask(watch);
 
 		if (json != NULL && !watch->ending)
-			show(watch, json);
+			serve_watch_show(watch, json);
 		free(json);
 	}
-	clear_line(watch);
+	serve_watch_clear_line(watch);
 	pthread_mutex_unlock(&watch->lock);
 	return NULL;
 }

@@ -52,7 +52,7 @@ static error_t parse_proof(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static error_t whatif_parse(int key, char *arg, struct argp_state *state)
 {
 	struct whatif_run *asked = state->input;
 
@@ -114,7 +114,7 @@ static const struct argp_child children[] = {{&own, 0, NULL, 0}, {0}};
 
 static const struct argp argp = {
 	.options = options,
-	.parser = parse,
+	.parser = whatif_parse,
 	.args_doc = "RUN",
 	.doc = "Predict what changes would bring, from the result of one run.",
 	.children = children,

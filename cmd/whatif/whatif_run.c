@@ -36,7 +36,7 @@ struct answer {
 	char folder[PATH_MAX];
 };
 
-static void exchange(struct answer *answer)
+static void whatif_run_exchange(struct answer *answer)
 {
 	struct profile *profile = &answer->profile;
 	struct held other = answer->other;
@@ -46,16 +46,16 @@ static void exchange(struct answer *answer)
 	profile->prediction_count = other.count;
 }
 
-static void end(struct answer *answer)
+static void whatif_run_end(struct answer *answer)
 {
 	model_free(answer->model);
 	sweep_list_free(&answer->list);
 	profile_drop_predictions(&answer->profile);
-	exchange(answer);
+	whatif_run_exchange(answer);
 	profile_free(&answer->profile);
 }
 
-static void warn(const char *what, const struct error *err)
+static void whatif_run_warn(const char *what, const struct error *err)
 {
 	fprintf(stderr, "dsa: %s: ", what);
 	escape_plain(stderr, err->message);
@@ -64,7 +64,7 @@ static void warn(const char *what, const struct error *err)
 
 /* ---- the answer ---- */
 
-static void tell(void *context, size_t done)
+static void whatif_run_tell(void *context, size_t done)
 {
 	progress_show(context, done);
 }
@@ -75,7 +75,7 @@ static int predict_list(struct answer *answer, struct error *err)
 	const struct forecast config = {
 		.model = answer->model,
 		.run = answer->asked->run,
-		.tell = answer->asked->quiet ? NULL : tell,
+		.tell = answer->asked->quiet ? NULL : whatif_run_tell,
 		.context = &progress,
 	};
 	int result;
@@ -86,7 +86,7 @@ static int predict_list(struct answer *answer, struct error *err)
 	return result;
 }
 
-static int predict(struct answer *answer, struct error *err)
+static int whatif_run_predict(struct answer *answer, struct error *err)
 {
 	struct profile *profile = &answer->profile;
 	int result;
@@ -113,19 +113,19 @@ static int make_model(struct answer *answer, struct error *err)
 		       : 0;
 }
 
-static int find(struct answer *answer, struct error *err)
+static int whatif_run_find(struct answer *answer, struct error *err)
 {
 	bool measures = answer->asked->verify && answer->list.count > 0;
 	int result;
 
-	exchange(answer);
+	whatif_run_exchange(answer);
 	result = make_model(answer, err);
 	if (result == 0)
-		result = predict(answer, err);
+		result = whatif_run_predict(answer, err);
 	if (result != -ENODATA || !measures)
 		return result;
 	/* What can't be predicted can be measured all the same. */
-	warn("cannot predict", err);
+	whatif_run_warn("cannot predict", err);
 	return answer->model != NULL ? 0 : predict_list(answer, err);
 }
 
@@ -133,7 +133,8 @@ static int find(struct answer *answer, struct error *err)
 
 /* The predictions that are to be tried: all that were asked for, or those advised that
  * can be tried here. Returns an array that shares their texts, NULL: no memory. */
-static struct profile_prediction *choose(const struct answer *answer, size_t *count)
+static struct profile_prediction *whatif_run_choose(const struct answer *answer,
+						    size_t *count)
 {
 	const struct profile *profile = &answer->profile;
 	struct profile_prediction *chosen =
@@ -157,7 +158,7 @@ static int restore_advice(struct answer *answer, struct error *err)
 {
 	struct profile *profile = &answer->profile;
 
-	exchange(answer);
+	whatif_run_exchange(answer);
 	if (profile->prediction_count > 0 || answer->model == NULL)
 		return 0;
 	return advise(profile, answer->model, answer->asked->run, err);
@@ -175,19 +176,19 @@ static int try_chosen(struct answer *answer, const struct profile_prediction *ch
 	if (result == 0)
 		result = verify_runs_run(&trials, profile, chosen, count, from, err);
 	if (asked)
-		exchange(answer);
+		whatif_run_exchange(answer);
 	if (answer->asked->output == NULL && *from < profile->verification_count)
 		measure_forget(answer->folder); /* run.json has it now */
 	return result;
 }
 
-static int verify(struct answer *answer, size_t *from, struct error *err)
+static int whatif_run_verify(struct answer *answer, size_t *from, struct error *err)
 {
 	struct profile_prediction *chosen;
 	size_t count;
 	int result = 0;
 
-	chosen = choose(answer, &count);
+	chosen = whatif_run_choose(answer, &count);
 	if (chosen == NULL)
 		return error_sys(err, ENOMEM, "verifying");
 	if (count == 0 && !answer->asked->quiet)
@@ -229,13 +230,13 @@ static int print_proof(const struct answer *answer, size_t from, struct error *e
 	return error_sys(err, ENOMEM, "cannot print");
 }
 
-static int conclude(struct answer *answer, struct error *err)
+static int whatif_run_conclude(struct answer *answer, struct error *err)
 {
 	size_t from = answer->profile.verification_count;
 	int result = print_answer(answer, err), printed;
 
 	if (result == 0 && answer->asked->verify)
-		result = verify(answer, &from, err);
+		result = whatif_run_verify(answer, &from, err);
 	else if (result == 0 && answer->asked->output != NULL)
 		result = result_save(answer->folder, &answer->profile, err);
 	printed = print_proof(answer, from, result == 0 ? err : NULL);
@@ -243,7 +244,7 @@ static int conclude(struct answer *answer, struct error *err)
 }
 
 /* Where it is written, if it is. */
-static int place(struct answer *answer, struct error *err)
+static int whatif_run_place(struct answer *answer, struct error *err)
 {
 	const struct whatif_run *asked = answer->asked;
 	int result = 0;
@@ -260,7 +261,7 @@ static int place(struct answer *answer, struct error *err)
 	return result;
 }
 
-static int load(struct answer *answer, struct error *err)
+static int whatif_run_load(struct answer *answer, struct error *err)
 {
 	const struct whatif_run *asked = answer->asked;
 	struct profile *profile = &answer->profile;
@@ -274,7 +275,7 @@ static int load(struct answer *answer, struct error *err)
 	return result;
 }
 
-static int work(struct answer *answer, struct error *err)
+static int whatif_run_work(struct answer *answer, struct error *err)
 {
 	int result = sweep_changes(&answer->asked->sweep, &answer->profile,
 				   &answer->list, err);
@@ -283,10 +284,10 @@ static int work(struct answer *answer, struct error *err)
 		result = verify_runs_check(&answer->profile, answer->list.changes,
 					   answer->list.count, err);
 	if (result == 0)
-		result = place(answer, err);
+		result = whatif_run_place(answer, err);
 	if (result == 0)
-		result = find(answer, err);
-	return result < 0 ? result : conclude(answer, err);
+		result = whatif_run_find(answer, err);
+	return result < 0 ? result : whatif_run_conclude(answer, err);
 }
 
 int whatif_run_answer(const struct whatif_run *asked)
@@ -296,15 +297,15 @@ int whatif_run_answer(const struct whatif_run *asked)
 	int result, status = 0;
 
 	profile_init(&answer.profile);
-	if (load(&answer, &err) < 0) {
+	if (whatif_run_load(&answer, &err) < 0) {
 		status = cmd_fail(&err);
 	} else {
-		result = work(&answer, &err);
+		result = whatif_run_work(&answer, &err);
 		if (result < 0)
 			status = cmd_fail(&err);
 		if (result == -EINVAL) /* a change that makes no sense */
 			status = 2;
 	}
-	end(&answer);
+	whatif_run_end(&answer);
 	return status;
 }

@@ -31,7 +31,7 @@ size_t name_character(const char *name, uint32_t *point)
 }
 
 /* True for what moves the cursor, ends the line or turns its direction. */
-static bool unsafe(uint32_t point)
+static bool name_unsafe(uint32_t point)
 {
 	return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c ||
 	       (point >= 0x200b && point <= 0x200f) ||
@@ -40,7 +40,7 @@ static bool unsafe(uint32_t point)
 }
 
 /* Writes the character at text as it is shown. Returns the bytes it took of text. */
-static size_t show(const char *text, char piece[PIECE])
+static size_t name_show(const char *text, char piece[PIECE])
 {
 	static const char letters[] = "\nn\tt\rr\\\\''\"\"";
 	uint32_t point;
@@ -51,7 +51,7 @@ static size_t show(const char *text, char piece[PIECE])
 			snprintf(piece, PIECE, "\\%c", at[1]);
 			return 1;
 		}
-	if (length > 0 && !unsafe(point)) {
+	if (length > 0 && !name_unsafe(point)) {
 		memcpy(piece, text, length);
 		piece[length] = '\0';
 		return length;
@@ -70,7 +70,7 @@ static size_t shown_length(const char *text)
 	size_t total = 0;
 
 	while (*text != '\0') {
-		text += show(text, piece);
+		text += name_show(text, piece);
 		total += strlen(piece);
 	}
 	return total;
@@ -88,11 +88,11 @@ const char *name_escape(const char *name, char *buffer, size_t size)
 		used = 3;
 	}
 	while (total + used >= size) {
-		text += show(text, piece);
+		text += name_show(text, piece);
 		total -= strlen(piece);
 	}
 	while (*text != '\0') {
-		text += show(text, piece);
+		text += name_show(text, piece);
 		memcpy(buffer + used, piece, strlen(piece));
 		used += strlen(piece);
 	}

@@ -80,7 +80,7 @@ static long take_digits(const char *text, double *value, long *dropped)
 }
 
 /* value * 10^scale, also where 10^scale is no double. */
-static double scaled(double value, long scale)
+static double number_scaled(double value, long scale)
 {
 	if (scale < -300) {
 		value *= 1e-300;
@@ -112,7 +112,7 @@ static double decimal_value(const char *text, size_t length)
 			 : exponent < -99999 ? -99999
 					     : exponent;
 	}
-	return scaled(value, scale);
+	return number_scaled(value, scale);
 }
 
 static bool with_unit(const char *text, const struct unit *units, double *value)

@@ -57,7 +57,8 @@ static int fault_in(struct shared_memory *memory, size_t huge_from)
 	return 0;
 }
 
-static int make(struct shared_memory *memory, const struct shared_memory_config *config)
+static int shared_memory_create(struct shared_memory *memory,
+				const struct shared_memory_config *config)
 {
 	int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL |
 		    (config->read_only ? F_SEAL_FUTURE_WRITE : 0);
@@ -87,7 +88,7 @@ int shared_memory_make(struct shared_memory *memory,
 	int result;
 
 	*memory = (struct shared_memory){.fd = -1};
-	result = make(memory, config);
+	result = shared_memory_create(memory, config);
 	if (result < 0)
 		shared_memory_free(memory);
 	return result;

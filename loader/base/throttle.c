@@ -32,7 +32,8 @@ void throttle_free(struct throttle *throttle)
  * saved up while the bucket lies idle is at most one such time: the burst. Wall time
  * has no say, so that what a caller oversleeps is caught up.
  */
-static uint64_t pass(struct throttle *throttle, uint64_t start, uint64_t transfer_ns)
+static uint64_t throttle_pass(struct throttle *throttle, uint64_t start,
+			      uint64_t transfer_ns)
 {
 	uint_fast64_t last = throttle->passed;
 	uint_fast64_t next;
@@ -50,7 +51,7 @@ uint64_t throttle_release(struct throttle *throttle, uint64_t start, uint64_t by
 	uint64_t now = clock_now();
 
 	if (transfer_ns > 0) {
-		uint64_t passed = pass(throttle, start, transfer_ns);
+		uint64_t passed = throttle_pass(throttle, start, transfer_ns);
 
 		if (due < passed)
 			due = passed;

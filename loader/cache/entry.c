@@ -19,7 +19,7 @@ static unsigned word_given(uint64_t word)
  * is replaced by (blob, given - HALF) has to be matched by HALF more references; it
  * does not matter whether it is still the word that made us come here.
  */
-static void restock(struct entry *entry, struct blob *blob)
+static void entry_restock(struct entry *entry, struct blob *blob)
 {
 	uint64_t word = atomic_load(&entry->word);
 
@@ -44,7 +44,7 @@ struct blob *entry_get(struct entry *entry)
 					       word + (UINT64_C(1) << GIVEN_SHIFT)));
 	blob = word_blob(word);
 	if (word_given(word) + 1 >= ENTRY_HALF)
-		restock(entry, blob);
+		entry_restock(entry, blob);
 	return blob;
 }
 

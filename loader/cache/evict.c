@@ -68,7 +68,7 @@ static void make_room(struct evict *evict, size_t size)
 	}
 }
 
-static bool admit(struct evict *evict, size_t sample, struct blob *blob)
+static bool evict_admit(struct evict *evict, size_t sample, struct blob *blob)
 {
 	if (entry_full(&evict->entries[sample]))
 		return false;
@@ -89,7 +89,7 @@ bool evict_offer(void *state, size_t sample, struct blob *blob)
 	if (blob->size > evict->capacity)
 		return false;
 	pthread_mutex_lock(&evict->lock);
-	admitted = admit(evict, sample, blob);
+	admitted = evict_admit(evict, sample, blob);
 	pthread_mutex_unlock(&evict->lock);
 	return admitted;
 }

@@ -43,14 +43,14 @@ static const struct evict_order order = {
 	.pop = fifo_pop,
 };
 
-static void *open_cache(size_t samples, size_t capacity)
+static void *fifo_open_cache(size_t samples, size_t capacity)
 {
 	return evict_open(&order, samples, capacity);
 }
 
 const struct cache_policy cache_fifo = {
 	.name = "fifo",
-	.open = open_cache,
+	.open = fifo_open_cache,
 	.close = evict_close,
 	.get = evict_get,
 	.offer = evict_offer,

@@ -50,7 +50,7 @@ static void *lru_open(uint32_t samples)
 }
 
 /* A read now. Returns its time. */
-static uint64_t stamp(struct lru *lru, uint32_t sample)
+static uint64_t lru_stamp(struct lru *lru, uint32_t sample)
 {
 	uint64_t now = atomic_fetch_add_explicit(&lru->now, 1, memory_order_relaxed);
 
@@ -60,7 +60,7 @@ static uint64_t stamp(struct lru *lru, uint32_t sample)
 
 static void lru_touch(void *state, uint32_t sample)
 {
-	stamp(state, sample);
+	lru_stamp(state, sample);
 }
 
 static uint64_t last_read(const struct lru *lru, uint32_t sample)
@@ -69,7 +69,7 @@ static uint64_t last_read(const struct lru *lru, uint32_t sample)
 }
 
 /* Puts `moved` into the heap, whose top is free. */
-static void sink(struct seen *heap, uint32_t length, struct seen moved)
+static void lru_sink(struct seen *heap, uint32_t length, struct seen moved)
 {
 	uint64_t at = 0;
 
@@ -89,7 +89,7 @@ static void lru_push(void *state, uint32_t sample)
 	struct lru *lru = state;
 
 	/* No stamp in the heap is as late as this one, so the last place is right. */
-	lru->heap[lru->length++] = (struct seen){stamp(lru, sample), sample};
+	lru->heap[lru->length++] = (struct seen){lru_stamp(lru, sample), sample};
 }
 
 static uint32_t lru_pop(void *state)
@@ -103,11 +103,11 @@ static uint32_t lru_pop(void *state)
 		if (read == top.stamp)
 			break;
 		top.stamp = read;
-		sink(lru->heap, lru->length, top);
+		lru_sink(lru->heap, lru->length, top);
 		top = lru->heap[0];
 	}
 	lru->length--;
-	sink(lru->heap, lru->length, lru->heap[lru->length]);
+	lru_sink(lru->heap, lru->length, lru->heap[lru->length]);
 	return top.sample;
 }
 
@@ -119,14 +119,14 @@ static const struct evict_order order = {
 	.pop = lru_pop,
 };
 
-static void *open_cache(size_t samples, size_t capacity)
+static void *lru_open_cache(size_t samples, size_t capacity)
 {
 	return evict_open(&order, samples, capacity);
 }
 
 const struct cache_policy cache_lru = {
 	.name = "lru",
-	.open = open_cache,
+	.open = lru_open_cache,
 	.close = evict_close,
 	.get = evict_get,
 	.offer = evict_offer,

@@ -12,7 +12,8 @@
 
 enum { EVICT = 4096 }; /* files put out of the page cache before a cold window */
 
-static uint64_t counted(const struct trace_window *window, enum trace_counter counter)
+static uint64_t driver_counted(const struct trace_window *window,
+			       enum trace_counter counter)
 {
 	return window->end.counters[counter] - window->begin.counters[counter];
 }
@@ -20,7 +21,7 @@ static uint64_t counted(const struct trace_window *window, enum trace_counter co
 /* ---- turns ---- */
 
 /* Puts aside what is published and not taken: those samples are the stream's again. */
-static void discard(const struct driver *driver)
+static void driver_discard(const struct driver *driver)
 {
 	uint32_t slot;
 
@@ -33,7 +34,7 @@ static void discard(const struct driver *driver)
 void driver_stop_turn(struct driver *driver)
 {
 	pipeline_stop(driver->parts.pipeline);
-	discard(driver);
+	driver_discard(driver);
 	driver->real = false;
 	driver->synthetic = false;
 	driver->delivers = false;
@@ -72,7 +73,7 @@ static uint64_t stage_limit(const struct trace_window *window)
 	return limit > 2000 * MS ? limit : 2000 * MS;
 }
 
-static int stage(struct driver *driver)
+static int driver_stage(struct driver *driver)
 {
 	struct trace_window *window = driver->window;
 
@@ -81,7 +82,7 @@ static int stage(struct driver *driver)
 	return window->staged > 0 ? 0 : -EIO;
 }
 
-static void evict(const struct driver *driver)
+static void driver_evict(const struct driver *driver)
 {
 	if (!fetch_direct(pipeline_fetch(driver->parts.pipeline)))
 		pipeline_evict(driver->parts.pipeline, EVICT);
@@ -95,9 +96,9 @@ static int prepare_real(struct driver *driver, struct pipeline_turn *turn)
 	if ((window->flags & TRACE_DRAW) != 0) {
 		turn->mode = PIPELINE_DRAWN;
 		turn->hit = window->hit;
-		if (stage(driver) < 0)
+		if (driver_stage(driver) < 0)
 			return -EIO;
-		evict(driver); /* after staging, which reads some of them */
+		driver_evict(driver); /* after staging, which reads some of them */
 		return 0;
 	}
 	turn->mode = PIPELINE_STREAM;
@@ -121,21 +122,21 @@ static int prepare_turn(struct driver *driver, struct pipeline_turn *turn)
 		return prepare_real(driver, turn);
 	case TRACE_CACHED:
 		turn->mode = PIPELINE_STAGED;
-		return stage(driver);
+		return driver_stage(driver);
 	case TRACE_LOADED:
 		turn->metered = true;
 		turn->mode = PIPELINE_PREP;
 		if (pool_make(driver) < 0)
 			return -ENOMEM;
-		return stage(driver);
+		return driver_stage(driver);
 	case TRACE_PREP:
 		turn->mode = PIPELINE_PREP;
-		return stage(driver);
+		return driver_stage(driver);
 	case TRACE_FETCH:
 		turn->mode = PIPELINE_FETCH;
 		turn->bare = true; /* its times belong to another depth */
 		turn->unthrottled = (window->flags & TRACE_UNTHROTTLED) != 0;
-		evict(driver);
+		driver_evict(driver);
 		return 0;
 	case TRACE_SYNTHETIC:
 		/* A shared loader publishes again what it has. */
@@ -159,7 +160,7 @@ void driver_begin_measuring(struct driver *driver)
 }
 
 /* A window of whole epochs may end here, and begin. */
-static bool is_whole(const struct driver *driver)
+static bool driver_is_whole(const struct driver *driver)
 {
 	return driver->edge || (driver->window->flags & TRACE_EPOCH) == 0;
 }
@@ -178,13 +179,14 @@ void driver_end_window(struct driver *driver, uint64_t now)
 			window->staged_repeats =
 				(uint32_t)pipeline_repeats(driver->parts.pipeline);
 		if (window->kind == TRACE_PREP)
-			window->samples = counted(window, TRACE_prepared_samples);
+			window->samples =
+				driver_counted(window, TRACE_prepared_samples);
 		if (window->kind == TRACE_FETCH) {
-			window->samples = counted(window, TRACE_fetched_samples);
+			window->samples = driver_counted(window, TRACE_fetched_samples);
 			record_probes(driver);
 		}
 	}
-	publish_state(window, (driver->measuring && is_whole(driver)) ||
+	publish_state(window, (driver->measuring && driver_is_whole(driver)) ||
 					      window->kind == TRACE_FILL
 				      ? TRACE_DONE
 				      : TRACE_REFUSED);
@@ -210,7 +212,7 @@ static void sit_out(struct driver *driver, uint64_t length_ns, uint64_t most)
 }
 
 /* Reads that are sure to be of files that are not in the page cache. */
-static uint64_t unread(const struct driver *driver)
+static uint64_t driver_unread(const struct driver *driver)
 {
 	uint64_t count = source_count(driver->parts.source);
 
@@ -223,7 +225,7 @@ static void run_alone(struct driver *driver)
 {
 	const struct trace_window *window = driver->window;
 	bool fetch = window->kind == TRACE_FETCH;
-	uint64_t most = fetch ? unread(driver) : UINT32_MAX;
+	uint64_t most = fetch ? driver_unread(driver) : UINT32_MAX;
 
 	sit_out(driver, 60 * MS, most / 4);
 	driver_begin_measuring(driver);
@@ -262,7 +264,7 @@ static void open_window(struct driver *driver, uint32_t index)
 			      memory_order_release);
 }
 
-static bool is_alone(const struct trace_window *window)
+static bool driver_is_alone(const struct trace_window *window)
 {
 	return window->kind == TRACE_PREP || window->kind == TRACE_FETCH;
 }
@@ -280,7 +282,7 @@ static bool stand_back(struct driver *driver)
 		driver_end_window(driver, 0);
 		return false;
 	}
-	if (is_alone(driver->window))
+	if (driver_is_alone(driver->window))
 		in_step_wait(driver, TRACE_SETTLED, &trace->may_begin);
 	return true;
 }
@@ -321,7 +323,7 @@ static void begin_window(struct driver *driver, uint32_t index)
 		pipeline_start(driver->parts.pipeline, &turn);
 	driver->real = turn.mode == PIPELINE_STREAM && !driver->synthetic;
 	driver->metered = turn.metered;
-	if (is_alone(driver->window))
+	if (driver_is_alone(driver->window))
 		run_alone(driver);
 	else
 		driver->delivers = true;
@@ -329,7 +331,7 @@ static void begin_window(struct driver *driver, uint32_t index)
 
 static bool has_settled(struct driver *driver)
 {
-	return driver->settle == 0 && is_whole(driver) &&
+	return driver->settle == 0 && driver_is_whole(driver) &&
 	       in_step_passed(driver, TRACE_SETTLED, &driver->trace->may_begin);
 }
 
@@ -343,7 +345,7 @@ static bool has_enough(const struct driver *driver, uint64_t now)
 	if (window->limit_ns > 0 && length >= window->limit_ns)
 		return true;
 	return length >= window->length_ns && window->steps >= window->min_steps &&
-	       is_whole(driver);
+	       driver_is_whole(driver);
 }
 
 static bool window_over(struct driver *driver, uint64_t now)

@@ -60,8 +60,8 @@ static void keep_up(struct driver *driver)
 	clock_sleep_until(clock_now() + (driver->synthetic ? REPEAT_NS : MS));
 }
 
-static void wait_for(struct driver *driver, enum trace_progress progress,
-		     const _Atomic uint32_t *passed)
+static void follow_wait_for(struct driver *driver, enum trace_progress progress,
+			    const _Atomic uint32_t *passed)
 {
 	while (!in_step_passed(driver, progress, passed) && !driver_stopped(driver))
 		keep_up(driver);
@@ -72,9 +72,9 @@ static void serve_window(struct driver *driver)
 	struct trace *trace = driver->trace;
 
 	driver->window->turn = driver->turn;
-	wait_for(driver, TRACE_SETTLED, &trace->may_begin);
+	follow_wait_for(driver, TRACE_SETTLED, &trace->may_begin);
 	driver_begin_measuring(driver);
-	wait_for(driver, TRACE_ENOUGH, &trace->may_end);
+	follow_wait_for(driver, TRACE_ENOUGH, &trace->may_end);
 	driver_end_window(driver, 0);
 }
 

@@ -22,7 +22,7 @@ static const struct fetch_engine *const engines[] = {
 	&fetch_uring_direct,
 };
 
-static const struct fetch_engine *find(const char *name)
+static const struct fetch_engine *fetch_find(const char *name)
 {
 	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++)
 		if (strcmp(engines[i]->name, name) == 0)
@@ -55,8 +55,8 @@ void fetch_thread_started(const struct fetch *fetch)
  * not the storage's. But a real storage that is slower than the throttle must not
  * earn a burst, so little is caught up at a time.
  */
-static uint64_t throttle_start(const struct fetch *fetch,
-			       const struct fetch_place *place)
+static uint64_t fetch_throttle_start(const struct fetch *fetch,
+				     const struct fetch_place *place)
 {
 	uint64_t now = place->job.start;
 
@@ -78,7 +78,7 @@ bool fetch_take(struct fetch *fetch, bool wait, struct fetch_place *place)
 	}
 	place->job.start = clock_now();
 	place->job.calls = (struct fetch_calls){0};
-	place->start = throttle_start(fetch, place);
+	place->start = fetch_throttle_start(fetch, place);
 	return true;
 }
 
@@ -110,7 +110,7 @@ void fetch_done(struct fetch *fetch, const struct fetch_place *place, struct blo
 }
 
 /* Adds what the engine's name does not promise. */
-static void explain(struct fetch *fetch, const char *reason)
+static void fetch_explain(struct fetch *fetch, const char *reason)
 {
 	const char *note = "";
 
@@ -166,7 +166,7 @@ struct fetch *fetch_open(const struct fetch_config *config, const struct source 
 	if (strcmp(config->engine, "auto") == 0) {
 		engine = fetch_probe(config, source, reason, sizeof(reason));
 	} else {
-		engine = find(config->engine);
+		engine = fetch_find(config->engine);
 		snprintf(reason, sizeof(reason), "%s: as asked", config->engine);
 	}
 	if (engine == NULL) {
@@ -178,7 +178,7 @@ struct fetch *fetch_open(const struct fetch_config *config, const struct source 
 	}
 	fetch = fetch_start(engine, config, source, client, err);
 	if (fetch != NULL)
-		explain(fetch, reason);
+		fetch_explain(fetch, reason);
 	return fetch;
 }
 

@@ -28,7 +28,7 @@ struct pool {
 };
 
 /* Gives back the place of a finished read, if any, and takes one for the next. */
-static struct fetch_place *turn(struct pool *pool, struct fetch_place *place)
+static struct fetch_place *pread_turn(struct pool *pool, struct fetch_place *place)
 {
 	bool got;
 
@@ -60,7 +60,7 @@ static struct fetch_place *turn(struct pool *pool, struct fetch_place *place)
 }
 
 /* Sleeps until the throttle lets the read go, or a flush does. */
-static void hold_back(struct pool *pool, const struct fetch_place *place)
+static void pread_hold_back(struct pool *pool, const struct fetch_place *place)
 {
 	const struct timespec at = {
 		.tv_sec = (time_t)(place->due / 1000000000u),
@@ -75,31 +75,31 @@ static void hold_back(struct pool *pool, const struct fetch_place *place)
 	pthread_mutex_unlock(&pool->hold);
 }
 
-static void *run(void *arg)
+static void *pread_run(void *arg)
 {
 	struct pool *pool = arg;
 	struct fetch_place *place = NULL;
 
 	fetch_thread_started(pool->fetch);
-	while ((place = turn(pool, place)) != NULL) {
+	while ((place = pread_turn(pool, place)) != NULL) {
 		struct blob *blob = NULL;
 		int rc = reader_read(&pool->fetch->reader, place->job.sample, &blob,
 				     &place->job.calls);
 
 		fetch_due(pool->fetch, place, blob);
-		hold_back(pool, place);
+		pread_hold_back(pool, place);
 		fetch_done(pool->fetch, place, blob, rc);
 	}
 	return NULL;
 }
 
 /* Starts the threads that the depth needs and that are not there yet, under lock. */
-static int grow(struct pool *pool)
+static int pread_grow(struct pool *pool)
 {
 	int rc = 0;
 
 	while (rc == 0 && pool->threads < pool->fetch->depth) {
-		rc = fetch_thread(&pool->thread[pool->threads], run, pool);
+		rc = fetch_thread(&pool->thread[pool->threads], pread_run, pool);
 		pool->threads += rc == 0;
 	}
 	return rc;
@@ -111,7 +111,7 @@ static int pool_set_depth(struct fetch *fetch)
 	int rc;
 
 	pthread_mutex_lock(&pool->lock);
-	rc = grow(pool);
+	rc = pread_grow(pool);
 	pthread_cond_broadcast(&pool->turn);
 	pthread_mutex_unlock(&pool->lock);
 	return rc;
@@ -160,7 +160,7 @@ static int pool_open(struct fetch *fetch, struct error *err)
 	pthread_condattr_destroy(&monotonic);
 	fetch->state = pool;
 	pthread_mutex_lock(&pool->lock);
-	rc = grow(pool);
+	rc = pread_grow(pool);
 	pool->over = rc < 0; /* before any of them has asked the client */
 	pthread_mutex_unlock(&pool->lock);
 	if (rc < 0) {

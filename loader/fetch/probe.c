@@ -42,7 +42,7 @@ struct round {
 	bool ended, closed;
 };
 
-static uint32_t pick(const struct round *round, uint32_t i)
+static uint32_t probe_pick(const struct round *round, uint32_t i)
 {
 	if (round->config->probes > 0)
 		return round->config->probe[i % round->config->probes];
@@ -62,7 +62,7 @@ static bool round_next(void *context, bool wait, struct fetch_job *job)
 	}
 	got = round->next < round->end && clock_now() < round->deadline;
 	if (got) {
-		*job = (struct fetch_job){.sample = pick(round, round->next++),
+		*job = (struct fetch_job){.sample = probe_pick(round, round->next++),
 					  .unthrottled = true};
 		round->out++;
 	} else {
@@ -115,7 +115,8 @@ static void round_close(struct round *round)
 }
 
 /* One round of one engine. False if it cannot be opened. */
-static bool run(struct contender *one, struct round *round, const struct source *source)
+static bool probe_run(struct contender *one, struct round *round,
+		      const struct source *source)
 {
 	const struct fetch_config config = {.depth = round->config->depth};
 	const struct fetch_client client = {round, round_next, round_done};
@@ -136,35 +137,36 @@ static bool run(struct contender *one, struct round *round, const struct source 
 	return true;
 }
 
-static double speed(const struct contender *one)
+static double probe_speed(const struct contender *one)
 {
 	return one->wall_ns > 0 ? one->bytes * 1e3 / one->wall_ns : 0; /* MB/s */
 }
 
 /* How much CPU a byte costs a, as a share of b's. */
-static double cost(const struct contender *a, const struct contender *b)
+static double probe_cost(const struct contender *a, const struct contender *b)
 {
 	return a->cpu_ns * b->bytes / (b->cpu_ns * a->bytes);
 }
 
-static const struct contender *
-judge(const struct contender *a, const struct contender *b, char *reason, size_t size)
+static const struct contender *probe_judge(const struct contender *a,
+					   const struct contender *b, char *reason,
+					   size_t size)
 {
-	const struct contender *best = speed(a) >= speed(b) ? a : b;
+	const struct contender *best = probe_speed(a) >= probe_speed(b) ? a : b;
 	const struct contender *other = best == a ? b : a;
 
-	if (other->bytes > 0 && speed(other) >= speed(best) * (1 - tie)) {
-		if (cost(best, other) > 1) {
+	if (other->bytes > 0 && probe_speed(other) >= probe_speed(best) * (1 - tie)) {
+		if (probe_cost(best, other) > 1) {
 			best = other;
 			other = best == a ? b : a;
 		}
 		snprintf(reason, size, "%s: %.0f MB/s, as %s, with %.0f %% of its CPU",
-			 best->engine->name, speed(best), other->engine->name,
-			 100 * cost(best, other));
+			 best->engine->name, probe_speed(best), other->engine->name,
+			 100 * probe_cost(best, other));
 	} else if (best->bytes > 0) {
 		snprintf(reason, size, "%s: %.0f MB/s against %s %.0f",
-			 best->engine->name, speed(best), other->engine->name,
-			 speed(other));
+			 best->engine->name, probe_speed(best), other->engine->name,
+			 probe_speed(other));
 	} else {
 		snprintf(reason, size, "%s: no sample could be read",
 			 best->engine->name);
@@ -199,12 +201,12 @@ const struct fetch_engine *fetch_probe(const struct fetch_config *config,
 	bool able;
 
 	round.length = round_length(config, round.samples);
-	able = run(&uring, &round, source);
+	able = probe_run(&uring, &round, source);
 	for (int i = 0; able && i < 2; i++)
-		able = run(&pread, &round, source);
-	able = able && run(&uring, &round, source);
+		able = probe_run(&pread, &round, source);
+	able = able && probe_run(&uring, &round, source);
 	if (able)
-		best = judge(&uring, &pread, reason, size);
+		best = probe_judge(&uring, &pread, reason, size);
 	else
 		snprintf(reason, size, "%s: %s", pread.engine->name,
 			 uring.why_not.message);

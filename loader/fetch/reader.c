@@ -51,8 +51,8 @@ struct blob *reader_room(const struct reader *reader, uint32_t size)
  * Reads from the start until the blob is full or the file ends. A read that ends where
  * the index says, or off the alignment, has met the end: no need to ask once more.
  */
-static ssize_t fill(const struct reader *reader, int fd, struct blob *blob, size_t hint,
-		    struct fetch_calls *calls)
+static ssize_t reader_fill(const struct reader *reader, int fd, struct blob *blob,
+			   size_t hint, struct fetch_calls *calls)
 {
 	size_t have = 0;
 
@@ -97,7 +97,7 @@ static int read_open(const struct reader *reader, int fd, uint32_t size,
 
 		if (blob == NULL)
 			return -ENOMEM;
-		got = fill(reader, fd, blob, size, calls);
+		got = reader_fill(reader, fd, blob, size, calls);
 		if (got > 0 && (size_t)got < blob->size) {
 			blob->size = (size_t)got;
 			*out = blob;
@@ -129,8 +129,8 @@ static int read_place(const struct reader *reader, const struct source_place *pl
 	return rc;
 }
 
-static int copy(const struct reader *reader, const struct source_place *place,
-		struct blob **blob)
+static int reader_copy(const struct reader *reader, const struct source_place *place,
+		       struct blob **blob)
 {
 	if (place->size == 0)
 		return -EBADMSG;
@@ -154,11 +154,11 @@ int reader_read(const struct reader *reader, uint32_t sample, struct blob **blob
 
 	source_place(reader->source, sample, path, &place);
 	if (place.memory != NULL)
-		return copy(reader, &place, blob);
+		return reader_copy(reader, &place, blob);
 	rc = read_place(reader, &place, blob, calls);
 	if (rc != -EINVAL || reader->mode != READER_DIRECT)
 		return rc;
-	/* This file lies elsewhere than the one that look_around() found. */
+	/* This file lies elsewhere than the one that reader_look_around() found. */
 	drop.mode = READER_DROP;
 	drop.align = 1;
 	return read_place(&drop, &place, blob, calls);
@@ -187,7 +187,8 @@ static size_t direct_alignment(int fd)
 }
 
 /* Learns from one file. False if it cannot be opened. */
-static bool look(struct reader *reader, const struct source_place *place, bool direct)
+static bool reader_look(struct reader *reader, const struct source_place *place,
+			bool direct)
 {
 	int fd = openat(place->dir, place->path, flags_of[READER_BUFFERED]);
 
@@ -210,7 +211,7 @@ static bool look(struct reader *reader, const struct source_place *place, bool d
 	return true;
 }
 
-static void look_around(struct reader *reader, bool direct)
+static void reader_look_around(struct reader *reader, bool direct)
 {
 	uint32_t count = source_count(reader->source);
 	struct source_place place;
@@ -219,7 +220,7 @@ static void look_around(struct reader *reader, bool direct)
 	for (uint32_t i = 0; i < count && i < LOOKS; i++) {
 		source_place(reader->source, i, path, &place);
 		reader->memory = place.memory != NULL;
-		if (place.memory != NULL || look(reader, &place, direct))
+		if (place.memory != NULL || reader_look(reader, &place, direct))
 			return;
 	}
 }
@@ -227,7 +228,7 @@ static void look_around(struct reader *reader, bool direct)
 int reader_init(struct reader *reader, const struct source *source, bool direct)
 {
 	*reader = (struct reader){.source = source, .align = 1};
-	look_around(reader, direct);
+	reader_look_around(reader, direct);
 	reader->pool = blob_pool_new(reader->align, IDLE);
 	return reader->pool != NULL ? 0 : -ENOMEM;
 }

@@ -61,8 +61,8 @@ struct loop {
 };
 
 /* Marks what a prep function has just written. */
-static void mark(const struct loop *loop, const struct slot *slot,
-		 struct io_uring_sqe *sqe, int op, unsigned flags)
+static void uring_mark(const struct loop *loop, const struct slot *slot,
+		       struct io_uring_sqe *sqe, int op, unsigned flags)
 {
 	uint64_t index = (uint64_t)(slot - loop->slot);
 
@@ -82,23 +82,24 @@ static void submit_chain(struct loop *loop, struct slot *slot,
 		io_uring_submit(&loop->ring);
 	sqe = io_uring_get_sqe(&loop->ring);
 	io_uring_prep_openat_direct(sqe, place->dir, place->path, flags, 0, index);
-	mark(loop, slot, sqe, OPEN, IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS);
+	uring_mark(loop, slot, sqe, OPEN, IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS);
 
 	sqe = io_uring_get_sqe(&loop->ring);
 	io_uring_prep_read(sqe, (int)index, slot->blob->data,
 			   (unsigned)slot->blob->size, 0);
-	mark(loop, slot, sqe, READ, IOSQE_FIXED_FILE | IOSQE_IO_HARDLINK);
+	uring_mark(loop, slot, sqe, READ, IOSQE_FIXED_FILE | IOSQE_IO_HARDLINK);
 
 	if (loop->fetch->reader.mode == READER_DROP) {
 		sqe = io_uring_get_sqe(&loop->ring);
 		io_uring_prep_fadvise(sqe, (int)index, 0, 0, POSIX_FADV_DONTNEED);
-		mark(loop, slot, sqe, DROP,
-		     IOSQE_FIXED_FILE | IOSQE_IO_HARDLINK | IOSQE_CQE_SKIP_SUCCESS);
+		uring_mark(loop, slot, sqe, DROP,
+			   IOSQE_FIXED_FILE | IOSQE_IO_HARDLINK |
+				   IOSQE_CQE_SKIP_SUCCESS);
 	}
 
 	sqe = io_uring_get_sqe(&loop->ring);
 	io_uring_prep_close_direct(sqe, index);
-	mark(loop, slot, sqe, CLOSE, 0);
+	uring_mark(loop, slot, sqe, CLOSE, 0);
 	slot->place.job.calls.opens++;
 }
 
@@ -113,7 +114,7 @@ static void submit_event(struct loop *loop)
 	sqe->user_data = EVENT;
 }
 
-static void hand_on(struct loop *loop, struct slot *slot, int result)
+static void uring_hand_on(struct loop *loop, struct slot *slot, int result)
 {
 	struct blob *blob = slot->blob;
 
@@ -123,7 +124,7 @@ static void hand_on(struct loop *loop, struct slot *slot, int result)
 	loop->free[--loop->busy] = slot;
 }
 
-static void hold_back(struct loop *loop, struct slot *slot)
+static void uring_hold_back(struct loop *loop, struct slot *slot)
 {
 	unsigned i = loop->holding++;
 
@@ -133,7 +134,7 @@ static void hold_back(struct loop *loop, struct slot *slot)
 }
 
 /* Hands on what need not be held back any more. */
-static void let_go(struct loop *loop)
+static void uring_let_go(struct loop *loop)
 {
 	unsigned kept = 0;
 
@@ -141,18 +142,18 @@ static void let_go(struct loop *loop)
 		if (fetch_held(loop->fetch, &loop->held[i]->place))
 			loop->held[kept++] = loop->held[i];
 		else
-			hand_on(loop, loop->held[i], 0);
+			uring_hand_on(loop, loop->held[i], 0);
 	}
 	loop->holding = kept;
 }
 
-static void complete(struct loop *loop, struct slot *slot, int result)
+static void uring_complete(struct loop *loop, struct slot *slot, int result)
 {
 	fetch_due(loop->fetch, &slot->place, slot->blob);
 	if (fetch_held(loop->fetch, &slot->place))
-		hold_back(loop, slot);
+		uring_hold_back(loop, slot);
 	else
-		hand_on(loop, slot, result);
+		uring_hand_on(loop, slot, result);
 }
 
 /* Reads in this thread: samples in memory, and all that is out of the ordinary. */
@@ -162,10 +163,10 @@ static void read_here(struct loop *loop, struct slot *slot)
 	int rc = reader_read(&loop->fetch->reader, job->sample, &slot->blob,
 			     &job->calls);
 
-	complete(loop, slot, rc);
+	uring_complete(loop, slot, rc);
 }
 
-static void start(struct loop *loop, struct slot *slot)
+static void uring_start(struct loop *loop, struct slot *slot)
 {
 	const struct reader *reader = &loop->fetch->reader;
 	struct source_place place;
@@ -178,7 +179,7 @@ static void start(struct loop *loop, struct slot *slot)
 	slot->size = place.size;
 	slot->blob = reader_room(reader, place.size);
 	if (slot->blob == NULL)
-		complete(loop, slot, -ENOMEM);
+		uring_complete(loop, slot, -ENOMEM);
 	else
 		submit_chain(loop, slot, &place);
 }
@@ -187,7 +188,7 @@ static void start(struct loop *loop, struct slot *slot)
  * Fills the free slots. Only with none busy does it wait for the client, since its
  * reads in flight and held back need the thread.
  */
-static void fill(struct loop *loop)
+static void uring_fill(struct loop *loop)
 {
 	const atomic_uint *depth = &loop->fetch->depth; /* may fall meanwhile */
 
@@ -200,7 +201,7 @@ static void fill(struct loop *loop)
 		loop->more = fetch_take(loop->fetch, wait, &slot->place);
 		if (loop->more) {
 			loop->busy++;
-			start(loop, slot);
+			uring_start(loop, slot);
 		} else {
 			loop->over = wait;
 		}
@@ -214,7 +215,7 @@ static void finish_read(struct loop *loop, struct slot *slot)
 
 	if (as_indexed) {
 		slot->blob->size = slot->size;
-		complete(loop, slot, 0);
+		uring_complete(loop, slot, 0);
 		return;
 	}
 	blob_put(slot->blob);
@@ -222,7 +223,7 @@ static void finish_read(struct loop *loop, struct slot *slot)
 	read_here(loop, slot);
 }
 
-static void count_read(struct fetch_calls *calls, int got)
+static void uring_count_read(struct fetch_calls *calls, int got)
 {
 	calls->reads++;
 	calls->bytes += got > 0 ? (unsigned)got : 0;
@@ -241,7 +242,7 @@ static void reap_one(struct loop *loop, const struct io_uring_cqe *cqe)
 	if (slot->turn != (uint32_t)(cqe->user_data >> (OP_BITS + SLOT_BITS)))
 		return;
 	if (op == READ) {
-		count_read(&slot->place.job.calls, cqe->res);
+		uring_count_read(&slot->place.job.calls, cqe->res);
 		slot->got = cqe->res;
 	} else if (op == OPEN || op == CLOSE) {
 		if (op == OPEN)
@@ -250,7 +251,7 @@ static void reap_one(struct loop *loop, const struct io_uring_cqe *cqe)
 	}
 }
 
-static void reap(struct loop *loop)
+static void uring_reap(struct loop *loop)
 {
 	struct io_uring_cqe *cqe;
 	unsigned head, count = 0;
@@ -285,7 +286,7 @@ static void submit_and_wait(struct loop *loop)
 					 NULL);
 }
 
-static void *run(void *arg)
+static void *uring_run(void *arg)
 {
 	struct loop *loop = arg;
 
@@ -293,15 +294,15 @@ static void *run(void *arg)
 	ring_enable(&loop->ring);
 	submit_event(loop);
 	while (!loop->over) {
-		fill(loop);
+		uring_fill(loop);
 		submit_and_wait(loop);
-		reap(loop);
-		let_go(loop);
+		uring_reap(loop);
+		uring_let_go(loop);
 	}
 	return NULL;
 }
 
-static void wake(struct loop *loop)
+static void uring_wake(struct loop *loop)
 {
 	eventfd_write(loop->event, 1);
 }
@@ -312,17 +313,17 @@ static void uring_kick(struct fetch *fetch)
 	struct loop *loop = fetch->state;
 
 	if (loop->idle && atomic_exchange(&loop->idle, false))
-		wake(loop);
+		uring_wake(loop);
 }
 
 static void uring_flush(struct fetch *fetch)
 {
-	wake(fetch->state);
+	uring_wake(fetch->state);
 }
 
 static int uring_set_depth(struct fetch *fetch)
 {
-	wake(fetch->state);
+	uring_wake(fetch->state);
 	return 0;
 }
 
@@ -345,7 +346,7 @@ static int uring_open(struct fetch *fetch, struct error *err)
 		goto no_event;
 	}
 	fetch->state = loop;
-	rc = fetch_thread(&loop->thread, run, loop);
+	rc = fetch_thread(&loop->thread, uring_run, loop);
 	if (rc == 0)
 		return 0;
 	error_sys(err, -rc, "cannot start the fetch thread");
@@ -361,7 +362,7 @@ static void uring_close(struct fetch *fetch)
 {
 	struct loop *loop = fetch->state;
 
-	wake(loop);
+	uring_wake(loop);
 	pthread_join(loop->thread, NULL);
 	io_uring_queue_exit(&loop->ring);
 	close(loop->event);

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int unavailable(struct error *err, int rc)
+static int uring_ring_unavailable(struct error *err, int rc)
 {
 	if (rc == -ENOSYS || rc == -EPERM || rc == -EACCES)
 		return error_sys(err, -rc,
@@ -33,11 +33,11 @@ int ring_init(struct io_uring *ring, unsigned entries, unsigned files,
 	for (unsigned i = 0; rc == -EINVAL && i < 2; i++)
 		rc = io_uring_queue_init(entries, ring, flags[i]);
 	if (rc < 0)
-		return unavailable(err, rc);
+		return uring_ring_unavailable(err, rc);
 	rc = io_uring_register_files_sparse(ring, files);
 	if (rc < 0) {
 		io_uring_queue_exit(ring);
-		return unavailable(err, rc);
+		return uring_ring_unavailable(err, rc);
 	}
 	return 0;
 }

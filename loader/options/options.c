@@ -16,7 +16,7 @@ struct key {
 	const char *range; /* "1 to 65536": for the error */
 };
 
-static bool copy(char *to, size_t room, const char *text)
+static bool options_copy(char *to, size_t room, const char *text)
 {
 	return (size_t)snprintf(to, room, "%s", text) < room;
 }
@@ -89,7 +89,7 @@ static void size_to(struct prep_config *image, unsigned size)
 	image->resize = (size * 8 + 6) / 7;
 }
 
-static int set_size(struct options *options, const char *value)
+static int options_set_size(struct options *options, const char *value)
 {
 	unsigned size;
 
@@ -112,7 +112,7 @@ static int set_gpu_speed(struct options *options, const char *value)
 #define TEXT(member)                                                                   \
 	static int set_##member(struct options *options, const char *value)            \
 	{                                                                              \
-		return copy(options->member, sizeof(options->member), value)           \
+		return options_copy(options->member, sizeof(options->member), value)   \
 			       ? 0                                                     \
 			       : -EINVAL;                                              \
 	}
@@ -191,7 +191,7 @@ static const struct key keys[] = {
 	{"evaluate", set_evaluate, "0 or 1"},
 	{"on_error", set_on_error, "skip or fail"},
 	{"prep", set_prep, "image or raw"},
-	{"size", set_size, "1 to 4096"},
+	{"size", options_set_size, "1 to 4096"},
 	{"layout", set_layout, "nchw or nhwc"},
 	{"type", set_type, "float32, float16 or uint8"},
 	{"storage_bandwidth", set_bandwidth, "bytes a second such as 100M, or 0"},
@@ -218,7 +218,7 @@ static int set_key(struct options *options, const char *name, const char *value,
 }
 
 /* Turns %XX into bytes, in place. False when a % is not followed by two digits. */
-static bool decode(char *text)
+static bool options_decode(char *text)
 {
 	char *to = text;
 
@@ -257,17 +257,18 @@ static int apply_text(struct options *options, const char *text, struct error *e
 			break;
 		}
 		*value++ = '\0';
-		result = decode(value) ? set_key(options, item, value, err)
-				       : error_set(err, EINVAL,
-						   "DSA_LOADER: %s: a %% in '%s' is "
-						   "not followed by two hex digits",
-						   item, value);
+		result = options_decode(value)
+				 ? set_key(options, item, value, err)
+				 : error_set(err, EINVAL,
+					     "DSA_LOADER: %s: a %% in '%s' is "
+					     "not followed by two hex digits",
+					     item, value);
 	}
 	free(copied);
 	return result;
 }
 
-static unsigned usable_cores(void)
+static unsigned options_usable_cores(void)
 {
 	cpu_set_t set;
 	int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
@@ -275,22 +276,22 @@ static unsigned usable_cores(void)
 	return count < 1 ? 1 : count > 128 ? 128 : (unsigned)count;
 }
 
-static int copy_texts(struct options *options, const struct dsa_config *config,
-		      struct error *err)
+static int options_copy_texts(struct options *options, const struct dsa_config *config,
+			      struct error *err)
 {
 	if (config->dataset != NULL &&
-	    !copy(options->dataset, sizeof(options->dataset), config->dataset))
+	    !options_copy(options->dataset, sizeof(options->dataset), config->dataset))
 		return error_set(err, EINVAL, "dataset: the path is too long");
-	if (!copy(options->fetch, sizeof(options->fetch),
-		  config->fetch != NULL ? config->fetch : "auto"))
+	if (!options_copy(options->fetch, sizeof(options->fetch),
+			  config->fetch != NULL ? config->fetch : "auto"))
 		return error_set(err, EINVAL, "fetch is %s, not '%s'", ENGINES,
 				 config->fetch);
 	if (config->cache != NULL &&
-	    !copy(options->cache, sizeof(options->cache), config->cache))
+	    !options_copy(options->cache, sizeof(options->cache), config->cache))
 		return error_set(err, EINVAL, "no cache policy is called '%s'",
 				 config->cache);
-	if (!copy(options->prep, sizeof(options->prep),
-		  config->prep != NULL ? config->prep : "image"))
+	if (!options_copy(options->prep, sizeof(options->prep),
+			  config->prep != NULL ? config->prep : "image"))
 		return error_set(err, EINVAL, "prep is image or raw, not '%s'",
 				 config->prep);
 	if (config->cache_size != NULL &&
@@ -323,10 +324,12 @@ static void copy_image(struct options *options, const struct dsa_config *config)
 	}
 }
 
-static void copy_numbers(struct options *options, const struct dsa_config *config)
+static void options_copy_numbers(struct options *options,
+				 const struct dsa_config *config)
 {
 	options->batch = config->batch != 0 ? config->batch : 64;
-	options->workers = config->workers != 0 ? config->workers : usable_cores();
+	options->workers =
+		config->workers != 0 ? config->workers : options_usable_cores();
 	options->prefetch = config->prefetch != 0 ? config->prefetch : 4;
 	options->fetch_depth = config->fetch_depth != 0 ? config->fetch_depth : 16;
 	options->seed = config->seed;
@@ -341,7 +344,7 @@ static void copy_numbers(struct options *options, const struct dsa_config *confi
 	options->gpu_speed = 1;
 }
 
-static int check(const struct options *options, struct error *err)
+static int options_check(const struct options *options, struct error *err)
 {
 	if (options->dataset[0] == '\0')
 		return error_set(err, EINVAL, "which data set? dataset is not set");
@@ -372,9 +375,9 @@ int options_resolve(struct options *options, const struct dsa_config *config,
 	int result;
 
 	*options = (struct options){0};
-	copy_numbers(options, config);
+	options_copy_numbers(options, config);
 	copy_image(options, config);
-	result = copy_texts(options, config, err);
+	result = options_copy_texts(options, config, err);
 	if (result == 0 && text != NULL)
 		result = apply_text(options, text, err);
 	if (result < 0)
@@ -384,7 +387,7 @@ int options_resolve(struct options *options, const struct dsa_config *config,
 	if (strcmp(options->cache, "none") == 0 || strcmp(options->cache, "page") == 0)
 		set_cache_size(options, "0"); /* whatever an earlier key said */
 	options->image.op = options->prep;
-	return check(options, err);
+	return options_check(options, err);
 }
 
 void options_shape(const struct options *options, char *text, size_t bytes)

@@ -11,7 +11,8 @@ static void add_place(struct pipeline_counts *tally, const struct place *place)
 	tally->pixels += place->pixels;
 }
 
-static void add(struct pipeline_counts *tally, const struct pipeline_counts *more)
+static void counts_add(struct pipeline_counts *tally,
+		       const struct pipeline_counts *more)
 {
 	tally->opens += more->opens;
 	tally->reads += more->reads;
@@ -42,7 +43,7 @@ void counts_vain(struct pipeline *p, struct batch *head, struct place *hole)
 
 static void add_batch(struct pipeline_counts *tally, const struct batch *batch)
 {
-	add(tally, &batch->vain);
+	counts_add(tally, &batch->vain);
 	for (uint32_t i = 0; i < batch->count; i++)
 		if (batch->places[i].state == PLACE_DONE)
 			add_place(tally, &batch->places[i]);
@@ -56,7 +57,7 @@ void counts_discarded(struct pipeline *p, const struct batch *batch)
 
 void counts_published(struct pipeline *p, struct batch *batch)
 {
-	add(&batch->vain, &p->owed);
+	counts_add(&batch->vain, &p->owed);
 	p->owed = (struct pipeline_counts){0};
 }
 

@@ -62,8 +62,8 @@ static bool next_job(void *context, bool wait, struct fetch_job *job)
 	return found;
 }
 
-static void count_read(struct pipeline *p, const struct fetch_job *job,
-		       const struct blob *blob, uint64_t took)
+static void fetch_client_count_read(struct pipeline *p, const struct fetch_job *job,
+				    const struct blob *blob, uint64_t took)
 {
 	struct trace_process *process = p->parts.process;
 
@@ -103,7 +103,7 @@ static void supply_place(struct pipeline *p, const struct fetch_job *job,
 	}
 }
 
-static void halve(struct probes *probes)
+static void fetch_client_halve(struct probes *probes)
 {
 	probes->count /= 2;
 	for (uint32_t i = 0; i < probes->count; i++)
@@ -122,7 +122,7 @@ static void keep_probe(struct pipeline *p, const struct fetch_job *job,
 	if (depth != 1 || probes->seen++ % probes->stride != 0)
 		return;
 	if (probes->count == PIPELINE_PROBES)
-		halve(probes);
+		fetch_client_halve(probes);
 	probes->kept[probes->count++] = (struct pipeline_sample){
 		.sample = job->sample,
 		.bytes = (uint32_t)blob->size,
@@ -153,7 +153,7 @@ static void job_done(void *context, const struct fetch_job *job, struct blob *bl
 		readahead_done(p, job, blob);
 	} else {
 		if (blob != NULL)
-			count_read(p, job, blob, took);
+			fetch_client_count_read(p, job, blob, took);
 		if (blob != NULL && (job->tag & TAG_PROBE) != 0)
 			keep_probe(p, job, blob, took);
 		if ((job->tag & TAG_PROBE) != 0)
@@ -174,7 +174,8 @@ static void fetch_thread_started(void *context)
 }
 
 /* What the stream wants last in its lap: for auto to try engines on. */
-static uint32_t list_last(struct pipeline *p, uint32_t *samples, uint32_t most)
+static uint32_t fetch_client_list_last(struct pipeline *p, uint32_t *samples,
+				       uint32_t most)
 {
 	struct plan_lap lap;
 	uint32_t count = 0;
@@ -197,7 +198,7 @@ int fetch_client_start(struct pipeline *p, struct error *err)
 		.throttle = p->parts.throttle,
 		.thread_started = fetch_thread_started,
 		.probe = last,
-		.probes = list_last(p, last, LAST),
+		.probes = fetch_client_list_last(p, last, LAST),
 	};
 
 	p->fetch = fetch_open(&config, p->parts.source, &client, err);

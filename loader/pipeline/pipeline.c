@@ -32,7 +32,7 @@ void pipeline_landed(struct pipeline *p)
 }
 
 /* The host's signals are for its own threads. */
-static int start_threads(struct pipeline *p, struct error *err)
+static int pipeline_start_threads(struct pipeline *p, struct error *err)
 {
 	sigset_t all, before;
 	int result;
@@ -123,7 +123,7 @@ struct pipeline *pipeline_open(const struct pipeline_parts *parts, struct error 
 		goto fail;
 	}
 	set_stream(p);
-	if (start_threads(p, err) < 0)
+	if (pipeline_start_threads(p, err) < 0)
 		goto fail;
 	return p;
 fail:
@@ -131,7 +131,7 @@ fail:
 	return NULL;
 }
 
-static void stop_threads(struct pipeline *p)
+static void pipeline_stop_threads(struct pipeline *p)
 {
 	pthread_mutex_lock(&p->lock);
 	p->closing = true;
@@ -151,7 +151,7 @@ void pipeline_close(struct pipeline *p)
 {
 	if (p == NULL)
 		return;
-	stop_threads(p);
+	pipeline_stop_threads(p);
 	readahead_forget(p);
 	for (uint32_t i = 0; p->batches != NULL && i < p->parts.slots; i++) {
 		for (uint32_t j = 0; p->batches[i].places != NULL && j < p->batch; j++)

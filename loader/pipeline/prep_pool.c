@@ -21,7 +21,7 @@ static void count_prepared(const struct worker *worker, const struct blob *blob,
 }
 
 /* Pads what began at `start` to --prep-delay, if that is on. */
-static void pad(const struct pipeline *p, uint64_t start)
+static void prep_pool_pad(const struct pipeline *p, uint64_t start)
 {
 	if (p->delay_ns == 0 || p->turn.undelayed)
 		return;
@@ -31,8 +31,8 @@ static void pad(const struct pipeline *p, uint64_t start)
 }
 
 /* Prepares one sample into its slot; `bare`: and leaves no trace of it. */
-static int prepare(struct worker *worker, const struct batch *batch,
-		   struct place *place, bool bare, struct error *err)
+static int prep_pool_prepare(struct worker *worker, const struct batch *batch,
+			     struct place *place, bool bare, struct error *err)
 {
 	struct pipeline *p = worker->pipeline;
 	struct batch_sink *sink = p->parts.sink;
@@ -43,7 +43,7 @@ static int prepare(struct worker *worker, const struct batch *batch,
 			      place->seed, out, err);
 
 	place->pixels = (uint32_t)prep_pixels(worker->prep); /* JPEG_PIXELS_MAX */
-	pad(p, start);
+	prep_pool_pad(p, start);
 	if (bare)
 		return result;
 	took = clock_now() - start;
@@ -66,7 +66,7 @@ static int prepare_pair(struct worker *worker, const struct batch *batch,
 	for (int i = 0; i < 2 && result == 0; i++, bare = !bare) {
 		uint64_t before = clock_thread_cpu();
 
-		result = prepare(worker, batch, place, bare, err);
+		result = prep_pool_prepare(worker, batch, place, bare, err);
 		trace_add(process, bare ? TRACE_bare_cpu_ns : TRACE_full_cpu_ns,
 			  clock_thread_cpu() - before);
 	}
@@ -82,7 +82,7 @@ static int work_on(struct worker *worker, const struct batch *batch,
 	trace_add(p->parts.process, TRACE_prepared_samples, p->turn.paired ? 2 : 1);
 	if (p->turn.paired)
 		return prepare_pair(worker, batch, place, err);
-	return prepare(worker, batch, place, p->turn.bare, err);
+	return prep_pool_prepare(worker, batch, place, p->turn.bare, err);
 }
 
 /* A place for this worker, or NULL when it is to rest. */
@@ -104,7 +104,7 @@ static struct place *find_work(struct worker *worker, struct batch **batch)
 	return place;
 }
 
-static void rest(struct worker *worker)
+static void prep_pool_rest(struct worker *worker)
 {
 	struct pipeline *p = worker->pipeline;
 
@@ -116,7 +116,7 @@ static void rest(struct worker *worker)
 	pthread_cond_wait(&p->work, &p->lock);
 }
 
-static void work(struct worker *worker)
+static void prep_pool_work(struct worker *worker)
 {
 	struct pipeline *p = worker->pipeline;
 
@@ -128,7 +128,7 @@ static void work(struct worker *worker)
 		int result;
 
 		if (place == NULL) {
-			rest(worker);
+			prep_pool_rest(worker);
 			continue;
 		}
 		pipeline_leave(p);
@@ -141,7 +141,7 @@ static void work(struct worker *worker)
 	pthread_mutex_unlock(&p->lock);
 }
 
-static void *worker_main(void *context)
+static void *prep_pool_worker_main(void *context)
 {
 	struct worker *worker = context;
 	struct pipeline *p = worker->pipeline;
@@ -151,7 +151,7 @@ static void *worker_main(void *context)
 	trace_thread(p->parts.process, TRACE_STAGE_PREP);
 	worker->prep = prep_worker_new(p->parts.prep);
 	if (worker->prep != NULL) {
-		work(worker);
+		prep_pool_work(worker);
 	} else {
 		pthread_mutex_lock(&p->lock);
 		error_sys(&p->failure, ENOMEM, "a prep worker cannot start");
@@ -175,7 +175,8 @@ int prep_pool_start(struct pipeline *p, struct error *err)
 
 		worker->pipeline = p;
 		worker->index = p->worker_count;
-		code = pthread_create(&worker->thread, NULL, worker_main, worker);
+		code = pthread_create(&worker->thread, NULL, prep_pool_worker_main,
+				      worker);
 		if (code != 0)
 			return error_sys(err, code, "cannot start prep worker %u of %u",
 					 worker->index + 1, count);

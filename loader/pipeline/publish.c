@@ -14,8 +14,8 @@
 #include <string.h>
 
 /* The open batch of the head's lap that owns a position; NULL if it is not open. */
-static struct batch *owner(struct pipeline *p, const struct batch *head,
-			   uint32_t position)
+static struct batch *publish_owner(struct pipeline *p, const struct batch *head,
+				   uint32_t position)
 {
 	uint32_t ahead = (position - head->first) / p->batch;
 	struct batch *batch;
@@ -61,7 +61,7 @@ static bool fill_hole(struct pipeline *p, struct batch *head, uint32_t at)
 
 		if (donor >= lap.length + lap.spare)
 			return true; /* the lap has no more: it stays a hole */
-		from = owner(p, head, donor);
+		from = publish_owner(p, head, donor);
 		if (from == NULL) {
 			p->stolen = donor + 1;
 			head->holes--;
@@ -107,7 +107,7 @@ static void empty_holes(struct batch *batch)
 }
 
 /* Moves the holes that nothing is left to fill behind the samples. */
-static void compact(struct pipeline *p, struct batch *batch)
+static void publish_compact(struct pipeline *p, struct batch *batch)
 {
 	uint32_t good = 0;
 
@@ -152,7 +152,7 @@ static bool fill_holes(struct pipeline *p, struct batch *head)
 	}
 	empty_holes(head);
 	if (head->holes > 0)
-		compact(p, head);
+		publish_compact(p, head);
 	return true;
 }
 
@@ -177,7 +177,7 @@ static void list_samples(struct pipeline *p, const struct batch *batch)
 	}
 }
 
-static void publish(struct pipeline *p, struct batch *batch)
+static void publish_batch(struct pipeline *p, struct batch *batch)
 {
 	struct batch_sink *sink = p->parts.sink;
 	struct pipeline_point after;
@@ -206,7 +206,7 @@ static void publish(struct pipeline *p, struct batch *batch)
 	p->kick = true;
 }
 
-static void discard(struct pipeline *p, struct batch *batch)
+static void publish_discard(struct pipeline *p, struct batch *batch)
 {
 	counts_discarded(p, batch);
 	p->parts.sink->ops->discard(p->parts.sink, stream_slot(p, batch));
@@ -234,7 +234,7 @@ static bool is_barren(struct pipeline *p, const struct batch *batch)
 
 /* False: thrown away anyhow, a lap's short rest that the program does not want, or
  * nothing at all. */
-static bool wanted(const struct pipeline *p, const struct batch *batch)
+static bool publish_wanted(const struct pipeline *p, const struct batch *batch)
 {
 	uint32_t good = batch->count - batch->holes;
 
@@ -305,10 +305,10 @@ void publish_heads(struct pipeline *p)
 		p->open--;
 		if (is_barren(p, head))
 			return;
-		if (wanted(p, head))
-			publish(p, head);
+		if (publish_wanted(p, head))
+			publish_batch(p, head);
 		else
-			discard(p, head);
+			publish_discard(p, head);
 	}
 	if (p->open == 0 && stream_ended(p))
 		p->parts.sink->ops->wake(p->parts.sink);

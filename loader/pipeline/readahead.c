@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static bool expired(const struct readahead *errand)
+static bool readahead_expired(const struct readahead *errand)
 {
 	return errand->deadline != 0 && clock_now() >= errand->deadline;
 }
@@ -24,7 +24,7 @@ bool readahead_next(struct pipeline *p, struct fetch_job *job)
 	struct readahead *errand = &p->errand;
 
 	if (errand->kind == READAHEAD_NONE || errand->next == errand->count ||
-	    expired(errand))
+	    readahead_expired(errand))
 		return false;
 	*job = (struct fetch_job){
 		.tag = TAG_ERRAND | errand->next,
@@ -65,7 +65,8 @@ void readahead_forget(struct pipeline *p)
 }
 
 /* Hands the errand to the fetch threads and waits until it is done or out of time. */
-static void run(struct pipeline *p, struct readahead *errand, uint64_t limit_ns)
+static void readahead_run(struct pipeline *p, struct readahead *errand,
+			  uint64_t limit_ns)
 {
 	errand->deadline = limit_ns > 0 ? clock_now() + limit_ns : 0;
 	p->errand = *errand;
@@ -74,7 +75,7 @@ static void run(struct pipeline *p, struct readahead *errand, uint64_t limit_ns)
 	fetch_kick(p->fetch);
 	pthread_mutex_lock(&p->lock);
 	while (p->in_flight > 0 || (p->errand.next < p->errand.count &&
-				    !expired(&p->errand) && !p->closing)) {
+				    !readahead_expired(&p->errand) && !p->closing)) {
 		struct timespec soon;
 
 		clock_gettime(CLOCK_MONOTONIC, &soon);
@@ -90,7 +91,7 @@ static void run(struct pipeline *p, struct readahead *errand, uint64_t limit_ns)
 }
 
 /* Global position of the next batch. */
-static uint64_t position(struct pipeline *p)
+static uint64_t readahead_position(struct pipeline *p)
 {
 	struct plan_lap lap;
 
@@ -140,7 +141,7 @@ uint32_t pipeline_stage(struct pipeline *p, uint32_t count, uint64_t limit_ns)
 	uint64_t first;
 
 	pthread_mutex_lock(&p->lock);
-	first = position(p);
+	first = readahead_position(p);
 	if (count > 0 && first == p->staged.first && count <= p->staged.count)
 		goto out;
 	readahead_forget(p);
@@ -151,7 +152,7 @@ uint32_t pipeline_stage(struct pipeline *p, uint32_t count, uint64_t limit_ns)
 	if (p->staged.samples != NULL && p->staged.blobs != NULL) {
 		errand.samples = p->staged.samples;
 		errand.blobs = p->staged.blobs;
-		run(p, &errand, limit_ns);
+		readahead_run(p, &errand, limit_ns);
 	}
 	/* Reads end out of order, but they are asked for in order. */
 	p->staged.first = first;
@@ -174,7 +175,7 @@ uint32_t pipeline_warm(struct pipeline *p, uint32_t count, uint64_t limit_ns)
 	samples = list_next(p, count);
 	if (samples != NULL) {
 		errand.samples = samples;
-		run(p, &errand, limit_ns);
+		readahead_run(p, &errand, limit_ns);
 	}
 	pthread_mutex_unlock(&p->lock);
 	free(samples);
@@ -191,7 +192,8 @@ static uint32_t sample_before(struct pipeline *p, uint64_t epoch, uint32_t at)
 }
 
 /* The last samples of the epoch before this one, in its order, up to `bytes`. */
-static uint32_t *list_last(struct pipeline *p, uint64_t bytes, uint32_t *count)
+static uint32_t *readahead_list_last(struct pipeline *p, uint64_t bytes,
+				     uint32_t *count)
 {
 	uint32_t length = sampler_length(p->probe), first = length;
 	uint32_t *samples = calloc(length, sizeof(*samples));
@@ -222,10 +224,10 @@ uint32_t pipeline_fill(struct pipeline *p, uint64_t bytes, uint64_t limit_ns)
 	uint32_t *samples;
 
 	pthread_mutex_lock(&p->lock);
-	samples = list_last(p, bytes, &errand.count);
+	samples = readahead_list_last(p, bytes, &errand.count);
 	if (samples != NULL) {
 		errand.samples = samples;
-		run(p, &errand, limit_ns);
+		readahead_run(p, &errand, limit_ns);
 	}
 	pthread_mutex_unlock(&p->lock);
 	free(samples);

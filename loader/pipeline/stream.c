@@ -46,7 +46,7 @@ uint32_t stream_probe(struct pipeline *p)
 			      (uint32_t)(at % length));
 }
 
-static void ready(struct batch *batch, struct place *place, struct blob *blob)
+static void stream_ready(struct batch *batch, struct place *place, struct blob *blob)
 {
 	place->blob = blob;
 	place->state = PLACE_READY;
@@ -60,7 +60,7 @@ static void wait_for_fetch(struct batch *batch, struct place *place)
 }
 
 /* Failed: its sample is one that can't be used; else it went to an earlier batch. */
-static void hole(struct batch *batch, struct place *place, bool failed)
+static void stream_hole(struct batch *batch, struct place *place, bool failed)
 {
 	place->state = PLACE_HOLE;
 	place->failed = failed;
@@ -97,7 +97,7 @@ void stream_supply(struct pipeline *p, struct batch *batch, struct place *place,
 	place->pixels = 0;
 	place->calls = (struct fetch_calls){0};
 	if (stream_bad(p, place->sample)) {
-		hole(batch, place, true);
+		stream_hole(batch, place, true);
 		return;
 	}
 	if (p->turn.mode == PIPELINE_STAGED) {
@@ -107,7 +107,7 @@ void stream_supply(struct pipeline *p, struct batch *batch, struct place *place,
 		place->hit = blob != NULL;
 	}
 	if (blob != NULL)
-		ready(batch, place, blob);
+		stream_ready(batch, place, blob);
 	else
 		wait_for_fetch(batch, place);
 }
@@ -124,7 +124,7 @@ static bool supply_again(struct pipeline *p, struct batch *batch, struct place *
 		place->seed = random_seed(p->parts.options->seed, turn, place->sample);
 		place->fetch_ns = 0;
 		place->hit = true;
-		ready(batch, place, blob_ref(p->staged.blobs[at]));
+		stream_ready(batch, place, blob_ref(p->staged.blobs[at]));
 		return true;
 	}
 	return false;
@@ -154,7 +154,7 @@ bool stream_supply_repeat(struct pipeline *p, struct batch *batch, struct place 
  * Ends with a slot's last batch. Delivered samples of the stream are offered to the
  * cache only now: what was read ahead and then put back leaves no trace in it.
  */
-static void retire(struct pipeline *p, struct batch *batch)
+static void stream_retire(struct pipeline *p, struct batch *batch)
 {
 	for (uint32_t i = 0; i < p->batch; i++) {
 		struct place *place = &batch->places[i];
@@ -220,7 +220,7 @@ static void open_stream(struct pipeline *p, struct batch *batch,
 
 		place->seats = UINT64_MAX;
 		if (first + i < stolen)
-			hole(batch, place, false);
+			stream_hole(batch, place, false);
 		else
 			stream_supply(p, batch, place, first + i);
 	}
@@ -257,14 +257,14 @@ static bool wants_stream(const struct pipeline *p, const struct plan_lap *lap)
 	       start + p->batch <= staged->first + staged->count && lap->length > 0;
 }
 
-static uint32_t places(const struct pipeline *p, const struct plan_lap *lap)
+static uint32_t stream_places(const struct pipeline *p, const struct plan_lap *lap)
 {
 	uint32_t left = lap->length - p->next.position;
 
 	return left < p->batch ? left : p->batch;
 }
 
-static bool may_open(struct pipeline *p)
+static bool stream_may_open(struct pipeline *p)
 {
 	if (!p->on || p->failure.code != 0 || p->turn.mode == PIPELINE_FETCH)
 		return false;
@@ -283,12 +283,12 @@ static struct batch *open_next(struct pipeline *p)
 
 	stream_lap(p, &p->next, &lap);
 	stream = wants_stream(p, &lap);
-	count = stream ? places(p, &lap) : p->batch;
+	count = stream ? stream_places(p, &lap) : p->batch;
 	slot = reserve_slot(p, count);
 	if (slot == RING_SLOTS)
 		return NULL;
 	batch = &p->batches[slot];
-	retire(p, batch);
+	stream_retire(p, batch);
 	batch->waiting = batch->ready = batch->done = batch->holes = 0;
 	batch->failed_code = 0;
 	batch->vain = (struct pipeline_counts){0};
@@ -304,7 +304,7 @@ bool stream_open(struct pipeline *p)
 {
 	bool opened = false;
 
-	while (may_open(p)) {
+	while (stream_may_open(p)) {
 		struct batch *batch = open_next(p);
 
 		if (batch == NULL)

@@ -40,8 +40,8 @@ static void *tail_new(const struct prep_config *config)
 }
 
 /* Its header, looked at once: whoever wrote it may write again meanwhile. */
-static int read_header(const struct prep_sample *sample, struct canvas *canvas,
-		       struct error *err)
+static int canvas_read_header(const struct prep_sample *sample, struct canvas *canvas,
+			      struct error *err)
 {
 	uint64_t pixels;
 
@@ -65,7 +65,7 @@ static int read_header(const struct prep_sample *sample, struct canvas *canvas,
 }
 
 /* R G B to R G B and anything. */
-static void unpack(const uint8_t *from, unsigned width, uint8_t *to)
+static void canvas_unpack(const uint8_t *from, unsigned width, uint8_t *to)
 {
 	for (; width > 1; width--, from += 3, to += 4)
 		memcpy(to, from, 4);
@@ -73,8 +73,8 @@ static void unpack(const uint8_t *from, unsigned width, uint8_t *to)
 }
 
 /* Streams the part that the filters read into the resampler. */
-static int stream(struct tail *tail, const uint8_t *pixels, size_t stride,
-		  const struct filter *x, const struct filter *y)
+static int canvas_stream(struct tail *tail, const uint8_t *pixels, size_t stride,
+			 const struct filter *x, const struct filter *y)
 {
 	const unsigned at_once = resampler_rows(tail->resampler);
 	const size_t room = ((size_t)x->length + 3) / 4 * 16;
@@ -88,8 +88,8 @@ static int stream(struct tail *tail, const uint8_t *pixels, size_t stride,
 		for (unsigned i = 0; i < at_once; i++) {
 			row[i] = unpacked + i * room;
 			if (done + i < y->length)
-				unpack(pixels + (done + i) * stride, x->length,
-				       unpacked + i * room);
+				canvas_unpack(pixels + (done + i) * stride, x->length,
+					      unpacked + i * room);
 		}
 		resampler_feed(tail->resampler, row);
 	}
@@ -104,7 +104,7 @@ static int tail_run(void *state, const struct prep_sample *sample, void *out,
 	struct canvas canvas = {0};
 	struct crop crop;
 	struct filter x, y;
-	int result = read_header(sample, &canvas, err);
+	int result = canvas_read_header(sample, &canvas, err);
 
 	if (result < 0)
 		return result;
@@ -112,8 +112,8 @@ static int tail_run(void *state, const struct prep_sample *sample, void *out,
 			 sample->seed);
 	result = resampler_begin(tail->resampler, &crop, out, &x, &y);
 	if (result == 0)
-		result = stream(tail, sample->bytes + CANVAS_HEADER,
-				(size_t)3 * canvas.width, &x, &y);
+		result = canvas_stream(tail, sample->bytes + CANVAS_HEADER,
+				       (size_t)3 * canvas.width, &x, &y);
 	if (result < 0)
 		return error_sys(err, ENOMEM,
 				 "cannot resample a picture of %ux%u pixels",

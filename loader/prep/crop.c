@@ -10,7 +10,7 @@ struct box {
 	unsigned left, top, width, height;
 };
 
-static double uniform(struct random *random, double low, double high)
+static double crop_uniform(struct random *random, double low, double high)
 {
 	return low + (high - low) * random_unit(random);
 }
@@ -22,9 +22,9 @@ static bool draw_box(const struct prep_config *config, struct random *random,
 
 	for (int i = 0; i < TRIES; i++) {
 		double target =
-			area * uniform(random, config->scale[0], config->scale[1]);
-		double aspect = exp(
-			uniform(random, log(config->ratio[0]), log(config->ratio[1])));
+			area * crop_uniform(random, config->scale[0], config->scale[1]);
+		double aspect = exp(crop_uniform(random, log(config->ratio[0]),
+						 log(config->ratio[1])));
 		double w = rint(sqrt(target * aspect));
 		double h = rint(sqrt(target / aspect));
 
@@ -39,7 +39,7 @@ static bool draw_box(const struct prep_config *config, struct random *random,
 	return false;
 }
 
-static unsigned rounded(double length)
+static unsigned crop_rounded(double length)
 {
 	return length < 1 ? 1 : (unsigned)rint(length);
 }
@@ -52,22 +52,22 @@ static struct box central_box(const struct prep_config *config, unsigned width,
 	struct box box = {.width = width, .height = height};
 
 	if (aspect < config->ratio[0])
-		box.height = rounded(width / config->ratio[0]);
+		box.height = crop_rounded(width / config->ratio[0]);
 	else if (aspect > config->ratio[1])
-		box.width = rounded(height * config->ratio[1]);
+		box.width = crop_rounded(height * config->ratio[1]);
 	box.left = (width - box.width) / 2;
 	box.top = (height - box.height) / 2;
 	return box;
 }
 
-static struct span part(unsigned first, unsigned length, unsigned size)
+static struct span crop_part(unsigned first, unsigned length, unsigned size)
 {
 	return (struct span){
 		.first = first, .length = length, .outputs = size, .count = size};
 }
 
-static struct crop train(const struct prep_config *config, unsigned width,
-			 unsigned height, uint64_t seed)
+static struct crop crop_train(const struct prep_config *config, unsigned width,
+			      unsigned height, uint64_t seed)
 {
 	struct random random = {.state = seed};
 	struct crop crop = {0};
@@ -75,13 +75,13 @@ static struct crop train(const struct prep_config *config, unsigned width,
 
 	if (!draw_box(config, &random, width, height, &box))
 		box = central_box(config, width, height);
-	crop.x = part(box.left, box.width, config->size);
-	crop.y = part(box.top, box.height, config->size);
+	crop.x = crop_part(box.left, box.width, config->size);
+	crop.y = crop_part(box.top, box.height, config->size);
 	crop.x.mirrored = random_unit(&random) < config->flip;
 	return crop;
 }
 
-static struct span centre(unsigned length, unsigned outputs, unsigned size)
+static struct span crop_centre(unsigned length, unsigned outputs, unsigned size)
 {
 	return (struct span){
 		.length = length,
@@ -91,21 +91,22 @@ static struct span centre(unsigned length, unsigned outputs, unsigned size)
 	};
 }
 
-static struct crop evaluate(const struct prep_config *config, unsigned width,
-			    unsigned height)
+static struct crop crop_evaluate(const struct prep_config *config, unsigned width,
+				 unsigned height)
 {
 	unsigned shorter = width < height ? width : height;
 	uint64_t resize = config->resize;
 
 	return (struct crop){
-		.x = centre(width, (unsigned)(resize * width / shorter), config->size),
-		.y = centre(height, (unsigned)(resize * height / shorter),
-			    config->size),
+		.x = crop_centre(width, (unsigned)(resize * width / shorter),
+				 config->size),
+		.y = crop_centre(height, (unsigned)(resize * height / shorter),
+				 config->size),
 	};
 }
 
 /* The same pixels, counted from the other end of an axis `image` pixels long. */
-static void mirror(struct span *span, unsigned image)
+static void crop_mirror(struct span *span, unsigned image)
 {
 	span->first = image - span->first - span->length;
 	span->skip = span->outputs - span->skip - span->count;
@@ -113,8 +114,8 @@ static void mirror(struct span *span, unsigned image)
 }
 
 /* From the upright frame to the stored one; exif.h has the table. */
-static void turn(struct crop *crop, unsigned width, unsigned height,
-		 unsigned orientation)
+static void crop_turn(struct crop *crop, unsigned width, unsigned height,
+		      unsigned orientation)
 {
 	if (orientation >= 5) {
 		struct span x = crop->x;
@@ -124,10 +125,10 @@ static void turn(struct crop *crop, unsigned width, unsigned height,
 		crop->y = x;
 	}
 	if (orientation == 2 || orientation == 3 || orientation >= 7)
-		mirror(&crop->x, width);
+		crop_mirror(&crop->x, width);
 	if (orientation == 3 || orientation == 4 || orientation == 6 ||
 	    orientation == 7)
-		mirror(&crop->y, height);
+		crop_mirror(&crop->y, height);
 }
 
 struct crop crop_draw(const struct prep_config *config, unsigned width, unsigned height,
@@ -135,9 +136,9 @@ struct crop crop_draw(const struct prep_config *config, unsigned width, unsigned
 {
 	bool lies = orientation >= 5;
 	unsigned w = lies ? height : width, h = lies ? width : height;
-	struct crop crop =
-		config->evaluate ? evaluate(config, w, h) : train(config, w, h, seed);
+	struct crop crop = config->evaluate ? crop_evaluate(config, w, h)
+					    : crop_train(config, w, h, seed);
 
-	turn(&crop, width, height, orientation);
+	crop_turn(&crop, width, height, orientation);
 	return crop;
 }

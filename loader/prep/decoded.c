@@ -29,32 +29,34 @@ static void decoded_free(void *state)
 	jpeg_free(state);
 }
 
-static unsigned divided(unsigned length, unsigned by)
+static unsigned decoded_divided(unsigned length, unsigned by)
 {
 	return (length + by - 1) / by;
 }
 
-static bool fits(unsigned width, unsigned height)
+static bool decoded_fits(unsigned width, unsigned height)
 {
 	return (uint64_t)width * height <= CANVAS_PIXELS;
 }
 
-static struct fit fit(unsigned width, unsigned height)
+static struct fit decoded_fit(unsigned width, unsigned height)
 {
 	struct fit fit = {.eighths = EIGHTHS, .box = 1};
 
-	while (fit.eighths > 1 && !fits(divided(width * fit.eighths, EIGHTHS),
-					divided(height * fit.eighths, EIGHTHS)))
+	while (fit.eighths > 1 &&
+	       !decoded_fits(decoded_divided(width * fit.eighths, EIGHTHS),
+			     decoded_divided(height * fit.eighths, EIGHTHS)))
 		fit.eighths--;
-	width = divided(width * fit.eighths, EIGHTHS);
-	height = divided(height * fit.eighths, EIGHTHS);
-	while (!fits(divided(width, fit.box), divided(height, fit.box)))
+	width = decoded_divided(width * fit.eighths, EIGHTHS);
+	height = decoded_divided(height * fit.eighths, EIGHTHS);
+	while (!decoded_fits(decoded_divided(width, fit.box),
+			     decoded_divided(height, fit.box)))
 		fit.box++;
 	return fit;
 }
 
 /* R G B and anything to R G B. The fourth byte is overwritten by the next pixel. */
-static void pack(const uint8_t *from, unsigned width, uint8_t *to)
+static void decoded_pack(const uint8_t *from, unsigned width, uint8_t *to)
 {
 	for (; width > 1; width--, from += 4, to += 3)
 		memcpy(to, from, 4);
@@ -62,8 +64,8 @@ static void pack(const uint8_t *from, unsigned width, uint8_t *to)
 }
 
 /* A row of means of box x box pixels, of what there is of them at the edges. */
-static void average(const uint8_t *const *rows, unsigned count, unsigned width,
-		    unsigned box, uint8_t *to)
+static void decoded_average(const uint8_t *const *rows, unsigned count, unsigned width,
+			    unsigned box, uint8_t *to)
 {
 	for (unsigned x = 0; x < width; x += box) {
 		unsigned end = width - x < box ? width : x + box;
@@ -79,10 +81,10 @@ static void average(const uint8_t *const *rows, unsigned count, unsigned width,
 }
 
 /* Decodes all rows of an image of these dimensions to `to`. */
-static int decode(struct jpeg *jpeg, const struct jpeg_info *info, unsigned box,
-		  uint8_t *to, struct error *err)
+static int decoded_decode(struct jpeg *jpeg, const struct jpeg_info *info, unsigned box,
+			  uint8_t *to, struct error *err)
 {
-	const size_t stride = (size_t)3 * divided(info->width, box);
+	const size_t stride = (size_t)3 * decoded_divided(info->width, box);
 	const unsigned step = box > 1 ? box : ROWS;
 	const uint8_t *row[ROWS];
 
@@ -94,12 +96,12 @@ static int decode(struct jpeg *jpeg, const struct jpeg_info *info, unsigned box,
 		if (result < 0)
 			return result;
 		if (box > 1) {
-			average(row, count, info->width, box, to);
+			decoded_average(row, count, info->width, box, to);
 			to += stride;
 			continue;
 		}
 		for (unsigned i = 0; i < count; i++, to += stride)
-			pack(row[i], info->width, to);
+			decoded_pack(row[i], info->width, to);
 	}
 	return 0;
 }
@@ -116,17 +118,17 @@ static int decoded_run(void *state, const struct prep_sample *sample, void *out,
 
 	if (result < 0)
 		return result;
-	reduced = fit(info.width, info.height);
+	reduced = decoded_fit(info.width, info.height);
 	jpeg_reduce(jpeg, reduced.eighths, &info);
-	canvas.width = divided(info.width, reduced.box);
-	canvas.height = divided(info.height, reduced.box);
+	canvas.width = decoded_divided(info.width, reduced.box);
+	canvas.height = decoded_divided(info.height, reduced.box);
 	canvas.orientation = info.orientation;
 	memcpy(out, &canvas, sizeof(canvas));
 	result = jpeg_begin(jpeg, &(struct jpeg_region){0, 0, info.width, info.height},
 			    err);
 	if (result == 0)
-		result = decode(jpeg, &info, reduced.box,
-				(uint8_t *)out + CANVAS_HEADER, err);
+		result = decoded_decode(jpeg, &info, reduced.box,
+					(uint8_t *)out + CANVAS_HEADER, err);
 	if (result == 0)
 		result = jpeg_end(jpeg, err);
 	end = CANVAS_HEADER + (size_t)3 * canvas.width * canvas.height;

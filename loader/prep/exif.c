@@ -19,7 +19,7 @@ struct tiff {
 	bool big_endian;
 };
 
-static unsigned two(const struct tiff *tiff, size_t at)
+static unsigned exif_two(const struct tiff *tiff, size_t at)
 {
 	const unsigned char *p = tiff->data + at;
 
@@ -27,9 +27,9 @@ static unsigned two(const struct tiff *tiff, size_t at)
 				: (unsigned)p[1] << 8 | p[0];
 }
 
-static size_t four(const struct tiff *tiff, size_t at)
+static size_t exif_four(const struct tiff *tiff, size_t at)
 {
-	size_t first = two(tiff, at), second = two(tiff, at + 2);
+	size_t first = exif_two(tiff, at), second = exif_two(tiff, at + 2);
 
 	return tiff->big_endian ? first << 16 | second : second << 16 | first;
 }
@@ -44,14 +44,15 @@ static unsigned orientation_in(struct tiff *tiff)
 	tiff->big_endian = memcmp(tiff->data, "MM\0*", 4) == 0;
 	if (!tiff->big_endian && memcmp(tiff->data, "II*\0", 4) != 0)
 		return 1;
-	at = four(tiff, 4);
+	at = exif_four(tiff, 4);
 	if (at > tiff->size - 2)
 		return 1;
-	entries = two(tiff, at);
+	entries = exif_two(tiff, at);
 	for (at += 2; entries > 0 && at + ENTRY <= tiff->size; entries--, at += ENTRY) {
-		if (two(tiff, at) == ORIENTATION) {
-			size_t value = two(tiff, at + 2) == LONG ? four(tiff, at + 8)
-								 : two(tiff, at + 8);
+		if (exif_two(tiff, at) == ORIENTATION) {
+			size_t value = exif_two(tiff, at + 2) == LONG
+					       ? exif_four(tiff, at + 8)
+					       : exif_two(tiff, at + 8);
 
 			return value >= 1 && value <= 8 ? (unsigned)value : 1;
 		}

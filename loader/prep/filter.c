@@ -28,7 +28,7 @@ static struct window window_of(const struct triangle *t, unsigned i)
 	};
 }
 
-static unsigned widest(const struct triangle *t, const struct span *span)
+static unsigned filter_widest(const struct triangle *t, const struct span *span)
 {
 	unsigned taps = 1;
 
@@ -42,8 +42,8 @@ static unsigned widest(const struct triangle *t, const struct span *span)
 }
 
 /* The triangle's heights over `taps` pixels from start on, summing to 1. */
-static void weigh(const struct triangle *t, const struct window *window, unsigned start,
-		  float *weight, unsigned taps)
+static void filter_weigh(const struct triangle *t, const struct window *window,
+			 unsigned start, float *weight, unsigned taps)
 {
 	double steep = 1 / t->support, from = (start + .5 - window->centre) * steep;
 	float sum = 0, share;
@@ -67,7 +67,7 @@ int filter_init(struct filter *filter, const struct span *span, struct scratch *
 				   .length = span->length};
 	unsigned begin = window_of(&t, span->skip).begin;
 	unsigned end = window_of(&t, span->skip + span->count - 1).end;
-	unsigned taps = widest(&t, span);
+	unsigned taps = filter_widest(&t, span);
 	size_t room = (size_t)span->count + 3;
 	uint32_t *start = scratch_get(scratch, room * sizeof(*start) +
 						       room * taps * sizeof(float));
@@ -84,7 +84,7 @@ int filter_init(struct filter *filter, const struct span *span, struct scratch *
 		unsigned from = window.begin < end - taps ? window.begin : end - taps;
 
 		start[i] = from - begin;
-		weigh(&t, &window, from, weight + (size_t)i * taps, taps);
+		filter_weigh(&t, &window, from, weight + (size_t)i * taps, taps);
 	}
 	*filter = (struct filter){
 		.first = span->first + begin,

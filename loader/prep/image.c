@@ -40,7 +40,7 @@ static void *image_new(const struct prep_config *config)
 }
 
 /* Streams `rows` rows from the decoder into the resampler. */
-static int stream(struct image *image, unsigned rows, struct error *err)
+static int image_stream(struct image *image, unsigned rows, struct error *err)
 {
 	const unsigned at_once = resampler_rows(image->resampler);
 	const uint8_t *row[KERNEL_ROWS_MAX];
@@ -78,7 +78,7 @@ static int image_run(void *state, const struct prep_sample *sample, void *out,
 			    &(struct jpeg_region){x.first, y.first, x.length, y.length},
 			    err);
 	if (result == 0)
-		result = stream(image, y.length, err);
+		result = image_stream(image, y.length, err);
 	if (result == 0)
 		result = jpeg_end(image->jpeg, err);
 	if (result == 0)

@@ -51,7 +51,7 @@ struct jpeg {
 	char why[JMSG_LENGTH_MAX];
 };
 
-static struct jpeg *of(j_common_ptr lib)
+static struct jpeg *jpeg_of(j_common_ptr lib)
 {
 	return lib->client_data;
 }
@@ -64,7 +64,7 @@ static void give_up(struct jpeg *jpeg, int code)
 
 static void on_error(j_common_ptr lib)
 {
-	struct jpeg *jpeg = of(lib);
+	struct jpeg *jpeg = jpeg_of(lib);
 
 	lib->err->format_message(lib, jpeg->why);
 	give_up(jpeg, lib->err->msg_code == JERR_OUT_OF_MEMORY ? ENOMEM : EBADMSG);
@@ -79,7 +79,8 @@ static bool is_harmless(j_common_ptr lib)
 	case JWRN_NOT_SEQUENTIAL:
 		return true;
 	case JWRN_EXTRANEOUS_DATA: /* between markers, or padding at the end */
-		return of(lib)->scan == 0 || lib->err->msg_parm.i[1] == END_OF_IMAGE;
+		return jpeg_of(lib)->scan == 0 ||
+		       lib->err->msg_parm.i[1] == END_OF_IMAGE;
 	default:
 		return false;
 	}
@@ -110,7 +111,7 @@ static boolean source_fill(j_decompress_ptr lib)
 {
 	static const JOCTET end[] = {0xff, END_OF_IMAGE};
 
-	of((j_common_ptr)lib)->ended = true;
+	jpeg_of((j_common_ptr)lib)->ended = true;
 	lib->src->next_input_byte = end;
 	lib->src->bytes_in_buffer = sizeof(end);
 	return TRUE;
@@ -133,7 +134,7 @@ static void source_skip(j_decompress_ptr lib, long count)
 /* A few bytes of empty scans can cost seconds, so they are counted while they come. */
 static void on_progress(j_common_ptr common)
 {
-	struct jpeg *jpeg = of(common);
+	struct jpeg *jpeg = jpeg_of(common);
 	int scans = jpeg->lib.input_scan_number;
 
 	if (scans <= JPEG_SCANS_MAX)
@@ -147,7 +148,7 @@ struct jpeg *jpeg_new(void)
 	return calloc(1, sizeof(struct jpeg));
 }
 
-static void destroy(struct jpeg *jpeg)
+static void jpeg_free_parts(struct jpeg *jpeg)
 {
 	if (jpeg->created)
 		jpeg_destroy_decompress(&jpeg->lib);
@@ -158,13 +159,14 @@ void jpeg_free(struct jpeg *jpeg)
 {
 	if (jpeg == NULL)
 		return;
-	destroy(jpeg);
+	jpeg_free_parts(jpeg);
 	scratch_fini(&jpeg->rows);
 	free(jpeg);
 }
 
 /* Runs one step of decoding; libjpeg leaves it by longjmp() when it fails. */
-static int attempt(struct jpeg *jpeg, void (*step)(struct jpeg *), struct error *err)
+static int jpeg_attempt(struct jpeg *jpeg, void (*step)(struct jpeg *),
+			struct error *err)
 {
 	if (setjmp(jpeg->escape) == 0) {
 		step(jpeg);
@@ -183,7 +185,7 @@ static int attempt(struct jpeg *jpeg, void (*step)(struct jpeg *), struct error 
 	return error_set(err, EBADMSG, "corrupt JPEG: %s", jpeg->why);
 }
 
-static void create(struct jpeg *jpeg)
+static void jpeg_create(struct jpeg *jpeg)
 {
 	jpeg->lib.err = jpeg_std_error(&jpeg->report);
 	jpeg->report.error_exit = on_error;
@@ -206,9 +208,9 @@ static void create(struct jpeg *jpeg)
 	jpeg->lib.progress = &jpeg->progress;
 }
 
-static void read_header(struct jpeg *jpeg)
+static void jpeg_parse_header(struct jpeg *jpeg)
 {
-	create(jpeg);
+	jpeg_create(jpeg);
 	jpeg_read_header(&jpeg->lib, TRUE);
 }
 
@@ -239,13 +241,13 @@ int jpeg_open(struct jpeg *jpeg, const void *bytes, size_t size, struct jpeg_inf
 {
 	int result;
 
-	destroy(jpeg);
+	jpeg_free_parts(jpeg);
 	jpeg->bytes = bytes;
 	jpeg->size = size;
 	jpeg->scan = 0;
 	jpeg->ended = false;
 	jpeg->pixels = 0;
-	result = attempt(jpeg, read_header, err);
+	result = jpeg_attempt(jpeg, jpeg_parse_header, err);
 	if (result < 0)
 		return result;
 	jpeg->scan = size - jpeg->source.bytes_in_buffer;
@@ -270,7 +272,7 @@ static bool is_inked(const struct jpeg *jpeg)
 }
 
 /* Entropy-coded data never hold a marker, so the last end marker is the image's. */
-static bool ends(const struct jpeg *jpeg)
+static bool jpeg_ends(const struct jpeg *jpeg)
 {
 	for (size_t end = jpeg->size; end >= jpeg->scan + 2; end--)
 		if (jpeg->bytes[end - 2] == 0xff &&
@@ -279,7 +281,7 @@ static bool ends(const struct jpeg *jpeg)
 	return false;
 }
 
-static void start(struct jpeg *jpeg)
+static void jpeg_start(struct jpeg *jpeg)
 {
 	const struct jpeg_region *region = &jpeg->region;
 	JDIMENSION x = region->x < MARGIN ? 0 : region->x - MARGIN;
@@ -304,7 +306,7 @@ int jpeg_begin(struct jpeg *jpeg, const struct jpeg_region *region, struct error
 	int result;
 
 	jpeg->region = *region;
-	result = attempt(jpeg, start, err);
+	result = jpeg_attempt(jpeg, jpeg_start, err);
 	/* Several scans end without a sign when bytes are missing between them. */
 	if (result == 0 && jpeg->ended && jpeg_has_multiple_scans(&jpeg->lib))
 		return error_set(err, EBADMSG, "truncated JPEG: ends after %zu bytes",
@@ -312,7 +314,7 @@ int jpeg_begin(struct jpeg *jpeg, const struct jpeg_region *region, struct error
 	return result;
 }
 
-static unsigned multiply(unsigned a, unsigned b)
+static unsigned jpeg_multiply(unsigned a, unsigned b)
 {
 	unsigned product = a * b + 128;
 
@@ -328,13 +330,14 @@ static void remove_ink(const struct jpeg *jpeg, uint8_t *pixel)
 		unsigned light = pixel[3] ^ absent;
 
 		for (int c = 0; c < 3; c++)
-			pixel[c] = (uint8_t)(light -
-					     multiply(255 ^ absent ^ pixel[c], light));
+			pixel[c] =
+				(uint8_t)(light - jpeg_multiply(255 ^ absent ^ pixel[c],
+								light));
 	}
 }
 
 /* Bytes from one row to the next. */
-static size_t stride(const struct jpeg *jpeg)
+static size_t jpeg_stride(const struct jpeg *jpeg)
 {
 	size_t bytes = (size_t)jpeg->lib.output_width * CHANNELS;
 
@@ -347,7 +350,7 @@ static void read_row(struct jpeg *jpeg, JSAMPROW row)
 	jpeg->pixels += jpeg->lib.output_width;
 }
 
-static void read_rows(struct jpeg *jpeg)
+static void jpeg_read_rows(struct jpeg *jpeg)
 {
 	JSAMPROW row = jpeg->row;
 
@@ -355,7 +358,7 @@ static void read_rows(struct jpeg *jpeg)
 		read_row(jpeg, row);
 		if (is_inked(jpeg))
 			remove_ink(jpeg, row);
-		row += stride(jpeg);
+		row += jpeg_stride(jpeg);
 	}
 }
 
@@ -364,16 +367,16 @@ int jpeg_rows(struct jpeg *jpeg, unsigned count, const uint8_t **rows,
 {
 	int result;
 
-	jpeg->row =
-		scratch_get(&jpeg->rows, MISALIGNED + count * stride(jpeg) + OVERHANG);
+	jpeg->row = scratch_get(&jpeg->rows,
+				MISALIGNED + count * jpeg_stride(jpeg) + OVERHANG);
 	if (jpeg->row == NULL)
 		return error_sys(err, ENOMEM, "cannot hold %u rows of %u pixels", count,
 				 jpeg->lib.output_width);
 	jpeg->row += MISALIGNED;
 	jpeg->wanted = count;
-	result = attempt(jpeg, read_rows, err);
+	result = jpeg_attempt(jpeg, jpeg_read_rows, err);
 	for (unsigned i = 0; i < count; i++)
-		rows[i] = jpeg->row + i * stride(jpeg) + jpeg->left * CHANNELS;
+		rows[i] = jpeg->row + i * jpeg_stride(jpeg) + jpeg->left * CHANNELS;
 	return result;
 }
 
@@ -390,9 +393,9 @@ static void read_rest(struct jpeg *jpeg)
 
 int jpeg_end(struct jpeg *jpeg, struct error *err)
 {
-	if (jpeg_has_multiple_scans(&jpeg->lib) || ends(jpeg))
+	if (jpeg_has_multiple_scans(&jpeg->lib) || jpeg_ends(jpeg))
 		return 0;
-	return attempt(jpeg, read_rest, err);
+	return jpeg_attempt(jpeg, read_rest, err);
 }
 
 uint64_t jpeg_pixels(const struct jpeg *jpeg)

@@ -25,7 +25,7 @@
 		.to_halves = to_halves_##lanes,                                        \
 	}
 
-static bool always(void)
+static bool kernel_always(void)
 {
 	return true;
 }
@@ -34,7 +34,7 @@ static bool always(void)
 #define TARGET
 #define NAME(x) x##_4
 #include "loader/prep/simd.h"
-KERNEL(4, always);
+KERNEL(4, kernel_always);
 
 #ifdef __x86_64__
 /* __builtin_cpu_supports() of clang 14 does not know F16C. */

@@ -14,7 +14,8 @@ static bool is_default(const struct prep_config *config)
 	return true;
 }
 
-static void normalisation(const struct prep_config *config, char *text, size_t room)
+static void output_normalisation(const struct prep_config *config, char *text,
+				 size_t room)
 {
 	const float *mean = config->mean, *std = config->std;
 	float six[6];
@@ -50,7 +51,7 @@ void prep_output(const struct prep_config *config, char text[PREP_OUTPUT])
 		 types[config->type], config->layout == PREP_NHWC ? "NHWC" : "NCHW",
 		 config->size);
 	if (strcmp(config->op, "image") == 0 || strcmp(config->op, "canvas") == 0)
-		normalisation(config, norm, sizeof(norm));
+		output_normalisation(config, norm, sizeof(norm));
 	else
 		snprintf(norm, sizeof(norm), " %.16s", config->op);
 	snprintf(text, PREP_OUTPUT, "%.32s%s", shape, norm);

@@ -39,7 +39,7 @@ static const struct prep_op *const ops[] = {
 	&prep_canvas,
 };
 
-static const struct prep_op *find(const char *name)
+static const struct prep_op *prep_find(const char *name)
 {
 	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
 		if (strcmp(ops[i]->name, name) == 0)
@@ -60,7 +60,7 @@ static bool is_normalisation(const struct prep_config *config)
 	return true;
 }
 
-static int check(const struct prep_config *config, struct error *err)
+static int prep_check(const struct prep_config *config, struct error *err)
 {
 	if (config->size < 1 || config->size > SIZE_MAX_PIXELS)
 		return error_set(err, EINVAL, "prep size %u is not from 1 to %d",
@@ -84,14 +84,14 @@ static int check(const struct prep_config *config, struct error *err)
 
 struct prep *prep_open(const struct prep_config *config, struct error *err)
 {
-	const struct prep_op *op = find(config->op);
+	const struct prep_op *op = prep_find(config->op);
 	struct prep *prep;
 
 	if (op == NULL) {
 		error_set(err, EINVAL, "no prep op is called '%s'", config->op);
 		return NULL;
 	}
-	if (check(config, err) < 0)
+	if (prep_check(config, err) < 0)
 		return NULL;
 	prep = malloc(sizeof(*prep));
 	if (prep == NULL) {

@@ -99,7 +99,7 @@ static unsigned power_of_two(unsigned least)
 	return power;
 }
 
-static int take_memory(struct resampler *r)
+static int resample_take_memory(struct resampler *r)
 {
 	size_t columns = ((size_t)r->x.length + 3) / 4 * 4;
 
@@ -135,7 +135,7 @@ int resampler_begin(struct resampler *r, const struct crop *crop, void *out,
 		      (uintptr_t)out % 64 == 0 && row_bytes % 64 == 0;
 	*x = r->x;
 	*y = r->y;
-	return take_memory(r);
+	return resample_take_memory(r);
 }
 
 /* Columns `column` on of the ring's rows become values `at` on of the sample. */
@@ -152,7 +152,7 @@ static void write_columns(const struct resampler *r, struct kernel_sum *sum, siz
 		r->kernel->to_halves(r->line, sum->count, (uint16_t *)(void *)out);
 }
 
-static void write_row(struct resampler *r, unsigned y)
+static void resample_write_row(struct resampler *r, unsigned y)
 {
 	const size_t size = r->config->size;
 	const size_t row = r->mirrored ? size - 1 - y : y;
@@ -194,12 +194,12 @@ void resampler_feed(struct resampler *r, const uint8_t *const *rows)
 	kernel->horizontal(&r->x, r->block, &to);
 	r->fed += kernel->rows;
 	while (r->done < r->y.outputs && r->y.start[r->done] + r->y.taps <= r->fed)
-		write_row(r, r->done++);
+		resample_write_row(r, r->done++);
 }
 
 /* out[x][y] = square[y][x], for elements of `bytes`. */
-static void transpose(const unsigned char *square, size_t size, size_t bytes,
-		      unsigned char *out)
+static void resample_transpose(const unsigned char *square, size_t size, size_t bytes,
+			       unsigned char *out)
 {
 	for (size_t y = 0; y < size; y++)
 		for (size_t x = 0; x < size; x++, square += bytes)
@@ -212,11 +212,11 @@ void resampler_end(struct resampler *r)
 	const size_t plane_bytes = size * size * bytes;
 
 	if (r->transposed && r->config->layout == PREP_NHWC)
-		transpose(r->square, size, 3 * bytes, r->out);
+		resample_transpose(r->square, size, 3 * bytes, r->out);
 	else if (r->transposed)
 		for (size_t c = 0; c < 3; c++)
-			transpose(r->square + c * plane_bytes, size, bytes,
-				  r->out + c * plane_bytes);
+			resample_transpose(r->square + c * plane_bytes, size, bytes,
+					   r->out + c * plane_bytes);
 	if (r->streamed)
 		kernel_fence();
 }

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-static void *align(void *memory)
+static void *scratch_align(void *memory)
 {
 	uintptr_t address = (uintptr_t)memory;
 	uintptr_t past = address % SCRATCH_ALIGN;
@@ -23,7 +23,7 @@ void *scratch_get(struct scratch *scratch, size_t size)
 			return NULL;
 		scratch->size = room;
 	}
-	return align(scratch->memory);
+	return scratch_align(scratch->memory);
 }
 
 void scratch_fini(struct scratch *scratch)

@@ -43,14 +43,14 @@ struct ring_reader {
 	bool taken[RING_SLOTS];
 };
 
-static void *at(const struct ring *ring, uint64_t offset)
+static void *ring_at(const struct ring *ring, uint64_t offset)
 {
 	return (char *)ring->header + offset;
 }
 
 /* Offsets of the parts; false when the sizes overflow. */
-static bool lay_out(const struct ring_shape *shape, struct header *header,
-		    size_t *bytes)
+static bool ring_lay_out(const struct ring_shape *shape, struct header *header,
+			 size_t *bytes)
 {
 	size_t numbers = (size_t)shape->slots * shape->batch * sizeof(uint32_t);
 	size_t slot, total;
@@ -77,7 +77,7 @@ static bool lay_out(const struct ring_shape *shape, struct header *header,
 	return true;
 }
 
-static int make_memory(struct ring *ring, const struct header *plan, size_t bytes)
+static int ring_make_memory(struct ring *ring, const struct header *plan, size_t bytes)
 {
 	const struct shared_memory_config config = {
 		.name = "dsa-ring",
@@ -106,13 +106,13 @@ struct ring *ring_open(const struct ring_shape *shape, struct error *err)
 		return NULL;
 	}
 	ring->memory.fd = -1;
-	if (!lay_out(shape, &plan, &bytes)) {
+	if (!ring_lay_out(shape, &plan, &bytes)) {
 		error_set(err, EINVAL,
 			  "a ring of %u slots of %u x %zu bytes is too big",
 			  shape->slots, shape->batch, shape->sample_bytes);
 		goto fail;
 	}
-	result = make_memory(ring, &plan, bytes);
+	result = ring_make_memory(ring, &plan, bytes);
 	if (result == 0)
 		return ring;
 	error_sys(err, -result,
@@ -139,26 +139,26 @@ bool ring_huge(const struct ring *ring)
 
 struct ring_batch *ring_batch(const struct ring *ring, uint32_t slot)
 {
-	return (struct ring_batch *)at(ring, ring->header->descriptors) + slot;
+	return (struct ring_batch *)ring_at(ring, ring->header->descriptors) + slot;
 }
 
 void *ring_sample(const struct ring *ring, uint32_t slot, uint32_t index)
 {
 	const struct header *header = ring->header;
 
-	return at(ring, header->slots + slot * header->slot_bytes +
-				index * header->shape.sample_bytes);
+	return ring_at(ring, header->slots + slot * header->slot_bytes +
+				     index * header->shape.sample_bytes);
 }
 
 uint32_t *ring_labels(const struct ring *ring, uint32_t slot)
 {
-	return (uint32_t *)at(ring, ring->header->labels) +
+	return (uint32_t *)ring_at(ring, ring->header->labels) +
 	       (size_t)slot * ring->header->shape.batch;
 }
 
 uint32_t *ring_samples(const struct ring *ring, uint32_t slot)
 {
-	return (uint32_t *)at(ring, ring->header->samples) +
+	return (uint32_t *)ring_at(ring, ring->header->samples) +
 	       (size_t)slot * ring->header->shape.batch;
 }
 
@@ -200,21 +200,22 @@ static struct ring *ring_of(struct batch_sink *sink)
 }
 
 /* A slot always has room for a full batch. */
-static bool reserve(struct batch_sink *sink, uint32_t slot, uint32_t count, bool thrown)
+static bool ring_reserve(struct batch_sink *sink, uint32_t slot, uint32_t count,
+			 bool thrown)
 {
 	(void)count;
 	(void)thrown;
 	return ring_free(ring_of(sink), slot);
 }
 
-static void *place(struct batch_sink *sink, uint32_t slot, uint32_t index)
+static void *ring_place(struct batch_sink *sink, uint32_t slot, uint32_t index)
 {
 	return ring_sample(ring_of(sink), slot, index);
 }
 
-static void publish(struct batch_sink *sink, uint32_t slot,
-		    const struct batch_sink_batch *batch,
-		    const struct batch_sink_sample *samples)
+static void ring_publish_slot(struct batch_sink *sink, uint32_t slot,
+			      const struct batch_sink_batch *batch,
+			      const struct batch_sink_sample *samples)
 {
 	struct ring *ring = ring_of(sink);
 	struct ring_batch *shared = ring_batch(ring, slot);
@@ -232,7 +233,7 @@ static void publish(struct batch_sink *sink, uint32_t slot,
 }
 
 /* What was never published is free. */
-static void discard(struct batch_sink *sink, uint32_t slot)
+static void ring_discard(struct batch_sink *sink, uint32_t slot)
 {
 	(void)sink;
 	(void)slot;
@@ -243,18 +244,18 @@ static void rewind_nothing(struct batch_sink *sink)
 	(void)sink;
 }
 
-static void wake(struct batch_sink *sink)
+static void ring_wake_all(struct batch_sink *sink)
 {
 	ring_wake(ring_of(sink));
 }
 
 static const struct batch_sink_ops ops = {
-	.reserve = reserve,
-	.sample = place,
-	.publish = publish,
-	.discard = discard,
+	.reserve = ring_reserve,
+	.sample = ring_place,
+	.publish = ring_publish_slot,
+	.discard = ring_discard,
 	.rewind = rewind_nothing,
-	.wake = wake,
+	.wake = ring_wake_all,
 };
 
 struct batch_sink *ring_outlet(struct ring *ring)
@@ -293,7 +294,7 @@ void ring_leave(struct ring_reader *reader)
 	free(reader);
 }
 
-static bool ready(const struct ring_reader *reader)
+static bool ring_ready(const struct ring_reader *reader)
 {
 	return atomic_load_explicit(&reader->ring->header->published,
 				    memory_order_acquire) > reader->next;
@@ -304,9 +305,9 @@ int ring_take(struct ring_reader *reader, uint64_t timeout_ns, uint32_t *slot)
 	struct header *header = reader->ring->header;
 	uint32_t bell = atomic_load(&header->bell);
 
-	if (!ready(reader) && timeout_ns > 0)
+	if (!ring_ready(reader) && timeout_ns > 0)
 		futex_wait(&header->bell, bell, timeout_ns);
-	if (!ready(reader))
+	if (!ring_ready(reader))
 		return -EAGAIN;
 	*slot = atomic_load_explicit(&header->order[reader->next % header->shape.slots],
 				     memory_order_relaxed);

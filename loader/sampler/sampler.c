@@ -17,7 +17,7 @@ struct sampler {
 	unsigned last; /* of order[]: asked for last */
 };
 
-static int check(const struct sampler_config *config, struct error *err)
+static int sampler_check(const struct sampler_config *config, struct error *err)
 {
 	if (config->count == 0)
 		return error_set(err, EINVAL, "there are no samples to draw from");
@@ -28,7 +28,7 @@ static int check(const struct sampler_config *config, struct error *err)
 	return 0;
 }
 
-static bool allocate(struct sampler *sampler)
+static bool sampler_allocate(struct sampler *sampler)
 {
 	for (int i = 0; i < 2; i++) {
 		sampler->order[i].row =
@@ -43,13 +43,13 @@ struct sampler *sampler_open(const struct sampler_config *config, struct error *
 {
 	struct sampler *sampler;
 
-	if (check(config, err) < 0)
+	if (sampler_check(config, err) < 0)
 		return NULL;
 	sampler = calloc(1, sizeof(*sampler));
 	if (sampler == NULL)
 		goto no_memory;
 	sampler->config = *config;
-	if (!config->in_order && !allocate(sampler))
+	if (!config->in_order && !sampler_allocate(sampler))
 		goto no_memory;
 	return sampler;
 
@@ -79,7 +79,7 @@ uint32_t sampler_length(const struct sampler *sampler)
 	return (config->count - config->rank - 1) / config->world + 1;
 }
 
-static const uint32_t *row(struct sampler *sampler, uint64_t epoch)
+static const uint32_t *sampler_row(struct sampler *sampler, uint64_t epoch)
 {
 	struct order *order = &sampler->order[sampler->last];
 
@@ -101,5 +101,5 @@ uint32_t sampler_sample(struct sampler *sampler, uint64_t epoch, uint32_t positi
 	const struct sampler_config *config = &sampler->config;
 	uint32_t number = position * config->world + config->rank;
 
-	return config->in_order ? number : row(sampler, epoch)[number];
+	return config->in_order ? number : sampler_row(sampler, epoch)[number];
 }

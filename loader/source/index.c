@@ -13,7 +13,7 @@
 static const uint64_t magic = UINT64_C(0x01587865646e4944);
 
 /* Pointers into the block, whose head says where its parts begin. */
-static void lay_out(struct index *index, void *block)
+static void index_lay_out(struct index *index, void *block)
 {
 	index->head = block;
 	index->folders = (struct index_folder *)(index->head + 1);
@@ -52,7 +52,7 @@ int index_new(struct index *index, const struct index_plan *plan, struct error *
 	memcpy(head.magic, &magic, sizeof(magic));
 	memcpy(block, &head, sizeof(head));
 	*index = (struct index){0};
-	lay_out(index, block);
+	index_lay_out(index, block);
 	return 0;
 }
 
@@ -109,7 +109,7 @@ const char *index_path(const struct index *index, uint32_t sample, char *buffer)
 	return buffer;
 }
 
-static void put32(unsigned char *to, uint32_t value)
+static void index_put32(unsigned char *to, uint32_t value)
 {
 	for (int i = 0; i < 4; i++)
 		to[i] = (unsigned char)(value >> 8 * i);
@@ -124,8 +124,8 @@ static void digest_sample(const struct index *index, uint32_t sample,
 	char buffer[PATH_MAX];
 	const char *path = index_path(index, sample, buffer);
 
-	put32(numbers, at->size);
-	put32(numbers + 4, at->label);
+	index_put32(numbers, at->size);
+	index_put32(numbers + 4, at->label);
 	XXH3_64bits_update(state, path, strlen(path) + 1);
 	XXH3_64bits_update(state, numbers, sizeof(numbers));
 }
@@ -148,7 +148,7 @@ int index_finish(struct index *index, struct error *err)
 	return 0;
 }
 
-static uint64_t checksum(const void *block, size_t size)
+static uint64_t index_checksum(const void *block, size_t size)
 {
 	size_t skip = offsetof(struct index_head, folders);
 
@@ -159,16 +159,16 @@ void index_seal(void *block, size_t size)
 {
 	struct index_head *head = block;
 
-	head->checksum = checksum(block, size);
+	head->checksum = index_checksum(block, size);
 }
 
-static bool head_fits(const struct index_head *head, size_t size)
+static bool index_head_fits(const struct index_head *head, size_t size)
 {
 	return size >= sizeof(*head) &&
 	       memcmp(head->magic, &magic, sizeof(magic)) == 0 &&
-	       size == block_size(head) && head->checksum == checksum(head, size) &&
-	       head->folders > 0 && head->samples > 0 && head->classes > 0 &&
-	       head->text > 0;
+	       size == block_size(head) &&
+	       head->checksum == index_checksum(head, size) && head->folders > 0 &&
+	       head->samples > 0 && head->classes > 0 && head->text > 0;
 }
 
 static bool folders_fit(const struct index *index)
@@ -202,9 +202,9 @@ bool index_adopt(struct index *index, void *block, size_t size)
 {
 	struct index found = {0};
 
-	if (!head_fits(block, size))
+	if (!index_head_fits(block, size))
 		return false;
-	lay_out(&found, block);
+	index_lay_out(&found, block);
 	if (found.text[found.head->text - 1] != '\0' || !folders_fit(&found) ||
 	    !samples_fit(&found))
 		return false;
@@ -212,7 +212,7 @@ bool index_adopt(struct index *index, void *block, size_t size)
 	return true;
 }
 
-static int64_t nanoseconds(const struct timespec *time)
+static int64_t index_nanoseconds(const struct timespec *time)
 {
 	return (int64_t)((uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec);
 }
@@ -222,8 +222,8 @@ void index_stamp_set(struct index_stamp *stamp, const struct stat *status)
 	*stamp = (struct index_stamp){
 		.device = status->st_dev,
 		.inode = status->st_ino,
-		.modified_ns = nanoseconds(&status->st_mtim),
-		.changed_ns = nanoseconds(&status->st_ctim),
+		.modified_ns = index_nanoseconds(&status->st_mtim),
+		.changed_ns = index_nanoseconds(&status->st_ctim),
 	};
 }
 

@@ -24,7 +24,7 @@ enum {
 
 static const int64_t settled_ns = 2000000000;
 
-static bool join(char *path, const char *folder, const char *name)
+static bool index_cache_join(char *path, const char *folder, const char *name)
 {
 	return snprintf(path, PATH_MAX, "%s/%s", folder, name) < PATH_MAX;
 }
@@ -37,12 +37,13 @@ static bool user_folder(char *folder)
 	char path[PATH_MAX];
 
 	if (base == NULL || base[0] != '/') {
-		if (home == NULL || home[0] != '/' || !join(path, home, ".cache"))
+		if (home == NULL || home[0] != '/' ||
+		    !index_cache_join(path, home, ".cache"))
 			return false;
 		base = path;
 	}
 	mkdir(base, 0700);
-	return join(folder, base, "dsa");
+	return index_cache_join(folder, base, "dsa");
 }
 
 /* A list has the name of its file besides: one folder may hold several. */
@@ -77,7 +78,7 @@ void index_cache_open(struct index_cache *cache, const char *index_dir,
 		return;
 	mkdir(folder, 0700);
 	snprintf(name, sizeof(name), "index-%016llx", (unsigned long long)hash);
-	if (!join(cache->path, folder, name))
+	if (!index_cache_join(cache->path, folder, name))
 		cache->path[0] = '\0';
 }
 
@@ -143,7 +144,7 @@ static bool sample_fits(const struct check *check, uint64_t number)
 	return size == check->index->samples[sample].size;
 }
 
-static void compare(void *context)
+static void index_cache_compare(void *context)
 {
 	struct check *check = context;
 	uint64_t folders = check->index->head->folders;
@@ -158,7 +159,8 @@ static void compare(void *context)
 				check->stale = true;
 }
 
-static bool fits(const struct index *index, const struct index_origin *origin)
+static bool index_cache_fits(const struct index *index,
+			     const struct index_origin *origin)
 {
 	uint32_t count = index->head->samples;
 	struct random random = {clock_now()};
@@ -169,7 +171,7 @@ static bool fits(const struct index *index, const struct index_origin *origin)
 		.first = random_below(&random, count),
 	};
 
-	scan_pool_run(origin->threads, compare, &check);
+	scan_pool_run(origin->threads, index_cache_compare, &check);
 	return !check.stale;
 }
 
@@ -188,13 +190,13 @@ bool index_cache_load(const struct index_cache *cache,
 		free(block);
 		return false;
 	}
-	if (fits(index, origin))
+	if (index_cache_fits(index, origin))
 		return true;
 	index_free(index);
 	return false;
 }
 
-static bool settled(const struct index *index, int64_t began_ns)
+static bool index_cache_settled(const struct index *index, int64_t began_ns)
 {
 	for (uint32_t i = 0; i < index->head->folders; i++) {
 		const struct index_stamp *stamp = &index->folders[i].stamp;
@@ -210,7 +212,7 @@ static bool settled(const struct index *index, int64_t began_ns)
  * Creates the file to write into. Its name is always the same, so that a crash leaves
  * one behind at the most, and the next writer but one finds it abandoned.
  */
-static int create(const char *path)
+static int index_cache_create(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	struct stat status;
@@ -227,10 +229,10 @@ void index_cache_save(const struct index_cache *cache, const struct index *index
 	char path[PATH_MAX + 8];
 	int fd, result;
 
-	if (cache->path[0] == '\0' || !settled(index, began_ns))
+	if (cache->path[0] == '\0' || !index_cache_settled(index, began_ns))
 		return;
 	snprintf(path, sizeof(path), "%s.new", cache->path);
-	fd = create(path);
+	fd = index_cache_create(path);
 	if (fd < 0)
 		return;
 	result = read_file_write(fd, index->head, index_size(index));

@@ -6,7 +6,7 @@
 #include <xxhash.h>
 
 /* Where the string is in the table, or would be. */
-static uint32_t *find(const struct intern *intern, const char *string)
+static uint32_t *intern_find(const struct intern *intern, const char *string)
 {
 	uint32_t mask = intern->room - 1;
 	uint32_t at = (uint32_t)XXH3_64bits(string, strlen(string)) & mask;
@@ -17,7 +17,7 @@ static uint32_t *find(const struct intern *intern, const char *string)
 	return &intern->table[at];
 }
 
-static bool grow(struct intern *intern)
+static bool intern_grow(struct intern *intern)
 {
 	struct intern more = {
 		.room = intern->room == 0 ? 64 : intern->room * 2,
@@ -35,7 +35,7 @@ static bool grow(struct intern *intern)
 	}
 	for (uint32_t i = 0; i < intern->count; i++) {
 		more.strings[i] = intern->strings[i];
-		*find(&more, more.strings[i]) = i + 1;
+		*intern_find(&more, more.strings[i]) = i + 1;
 	}
 	old = *intern;
 	*intern = more;
@@ -47,9 +47,9 @@ uint32_t intern_add(struct intern *intern, const char *string)
 {
 	uint32_t *slot;
 
-	if (intern->count == intern->room / 2 && !grow(intern))
+	if (intern->count == intern->room / 2 && !intern_grow(intern))
 		return INTERN_FULL;
-	slot = find(intern, string);
+	slot = intern_find(intern, string);
 	if (*slot == 0) {
 		intern->strings[intern->count] = string;
 		*slot = ++intern->count;

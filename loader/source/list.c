@@ -42,23 +42,23 @@ static int at_line(const struct list *list, size_t line, const char *what,
 			 name_escape(list->file, shown, sizeof(shown)), line, what);
 }
 
-static bool blank(char c)
+static bool list_blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
 
 /* Cuts a line into path and label, in place. NULL: there are not two fields. */
-static char *cut(char *line)
+static char *list_cut(char *line)
 {
 	char *end = line + strlen(line);
 	char *label;
 
-	while (end > line && (blank(end[-1]) || end[-1] == '\r'))
+	while (end > line && (list_blank(end[-1]) || end[-1] == '\r'))
 		*--end = '\0';
-	while (end > line && !blank(end[-1]))
+	while (end > line && !list_blank(end[-1]))
 		end--;
 	label = end;
-	while (end > line && blank(end[-1]))
+	while (end > line && list_blank(end[-1]))
 		*--end = '\0';
 	return end > line ? label : NULL;
 }
@@ -91,14 +91,15 @@ static int64_t number_label(struct list *list, const char *label, size_t line,
 	return (int64_t)value;
 }
 
-static int add_line(struct list *list, char *line, size_t number, struct error *err)
+static int list_add_line(struct list *list, char *line, size_t number,
+			 struct error *err)
 {
 	const char *label;
 	int64_t value;
 
 	if (line[0] == '#' || line[strspn(line, " \t\r")] == '\0')
 		return 0;
-	label = cut(line);
+	label = list_cut(line);
 	if (label == NULL)
 		return at_line(list, number,
 			       "no label: a line is 'path label', with a blank between",
@@ -129,7 +130,7 @@ static int read_lines(struct list *list, char *text, size_t size, struct error *
 			return at_line(
 				list, number,
 				"a 0 byte: this is no list of lines 'path label'", err);
-		result = add_line(list, line, number, err);
+		result = list_add_line(list, line, number, err);
 		line = end + 1;
 	}
 	return result;
@@ -183,8 +184,8 @@ static const char *class_name(const struct list *list, uint32_t label, char buff
 	return buffer;
 }
 
-static int fill(const struct list *list, const struct index_stamp *stamp,
-		struct index *index, struct error *err)
+static int list_fill(const struct list *list, const struct index_stamp *stamp,
+		     struct index *index, struct error *err)
 {
 	struct index_plan plan = {
 		.folders = 1,
@@ -214,8 +215,8 @@ static int fill(const struct list *list, const struct index_stamp *stamp,
 	return 0;
 }
 
-static int make_index(struct list *list, const struct index_stamp *stamp,
-		      struct index *index, struct error *err)
+static int list_make_index(struct list *list, const struct index_stamp *stamp,
+			   struct index *index, struct error *err)
 {
 	int result = 0;
 
@@ -230,7 +231,7 @@ static int make_index(struct list *list, const struct index_stamp *stamp,
 	if (!list->numbers)
 		result = rank_words(list, err);
 	if (result == 0)
-		result = fill(list, stamp, index, err);
+		result = list_fill(list, stamp, index, err);
 	return result;
 }
 
@@ -245,7 +246,7 @@ int list_parse(char *text, size_t size, const char *file,
 		return error_sys(err, ENOMEM, "cannot read the list");
 	result = read_lines(&list, text, size, err);
 	if (result == 0)
-		result = make_index(&list, stamp, index, err);
+		result = list_make_index(&list, stamp, index, err);
 	intern_fini(&list.words);
 	free(list.lines);
 	return result;
@@ -300,8 +301,8 @@ static int set_sizes(const struct index_origin *origin, struct index *index,
 			    sizeof(first)));
 }
 
-static int parse(const struct index_origin *origin, const struct stat *status,
-		 struct index *index, struct error *err)
+static int list_parse_text(const struct index_origin *origin, const struct stat *status,
+			   struct index *index, struct error *err)
 {
 	size_t size = (size_t)status->st_size;
 	struct index_stamp stamp;
@@ -324,21 +325,21 @@ static int parse(const struct index_origin *origin, const struct stat *status,
 	return result;
 }
 
-static int build(const struct index_origin *origin, struct index *index,
-		 struct error *err)
+static int list_build(const struct index_origin *origin, struct index *index,
+		      struct error *err)
 {
 	struct stat status;
 	int result;
 
 	if (fstat(origin->dataset_fd, &status) < 0)
 		return error_sys(err, errno, "cannot read the list");
-	result = parse(origin, &status, index, err);
+	result = list_parse_text(origin, &status, index, err);
 	if (result == 0)
 		result = set_sizes(origin, index, err);
 	return result;
 }
 
-static bool claims(const char *dataset, const struct stat *status)
+static bool list_claims(const char *dataset, const struct stat *status)
 {
 	(void)dataset;
 	return status != NULL && S_ISREG(status->st_mode);
@@ -353,12 +354,12 @@ static void *open_list(const char *dataset, const struct source_config *config,
 	if (slash != NULL)
 		snprintf(folder, sizeof(folder), "%.*s",
 			 (int)(slash == dataset ? 1 : slash - dataset), dataset);
-	return indexed_open(dataset, folder, build, config, facts, err);
+	return indexed_open(dataset, folder, list_build, config, facts, err);
 }
 
 const struct source_variant source_list = {
 	.kind = "list",
-	.claims = claims,
+	.claims = list_claims,
 	.open = open_list,
 	.close = indexed_close,
 	.size = indexed_size,

@@ -91,7 +91,7 @@ void scan_free(struct scan_folder *folder)
 }
 
 /* items with room for `wanted` of `size` bytes, moved if need be; NULL: no memory. */
-static void *grow(void *items, size_t *room, size_t wanted, size_t size)
+static void *scan_grow(void *items, size_t *room, size_t wanted, size_t size)
 {
 	size_t more = *room < 16 ? 16 : *room;
 	void *moved;
@@ -111,8 +111,8 @@ static int no_memory(struct error *err)
 	return error_sys(err, ENOMEM, "cannot index the data set");
 }
 
-static const char *shown(const struct scan *scan, const char *path,
-			 char buffer[NAME_SHOWN])
+static const char *scan_shown(const struct scan *scan, const char *path,
+			      char buffer[NAME_SHOWN])
 {
 	char whole[2 * PATH_MAX];
 
@@ -133,18 +133,19 @@ static bool is_picture(const char *name)
 	return false;
 }
 
-static int add_file(struct scan_folder *folder, const char *name, uint32_t size,
-		    struct error *err)
+static int scan_add_file(struct scan_folder *folder, const char *name, uint32_t size,
+			 struct error *err)
 {
 	size_t length = strlen(name) + 1;
-	struct scan_file *files = grow(folder->files, &folder->file_room,
-				       folder->file_count + 1ul, sizeof(*files));
+	struct scan_file *files = scan_grow(folder->files, &folder->file_room,
+					    folder->file_count + 1ul, sizeof(*files));
 	char *text;
 
 	if (files == NULL)
 		return no_memory(err);
 	folder->files = files;
-	text = grow(folder->text, &folder->text_room, folder->text_used + length, 1);
+	text = scan_grow(folder->text, &folder->text_room, folder->text_used + length,
+			 1);
 	if (text == NULL)
 		return no_memory(err);
 	folder->text = text;
@@ -155,11 +156,12 @@ static int add_file(struct scan_folder *folder, const char *name, uint32_t size,
 	return 0;
 }
 
-static int add_folder(struct scan_folder *folder, const char *name, struct error *err)
+static int scan_add_folder(struct scan_folder *folder, const char *name,
+			   struct error *err)
 {
 	struct scan_folder **folders =
-		grow(folder->folders, &folder->folder_room, folder->folder_count + 1ul,
-		     sizeof(*folders));
+		scan_grow(folder->folders, &folder->folder_room,
+			  folder->folder_count + 1ul, sizeof(*folders));
 
 	if (folders == NULL)
 		return no_memory(err);
@@ -183,9 +185,9 @@ static int add_other(struct scan_folder *folder, int fd, const struct dirent64 *
 		 * failed, and named. */
 		(void)fstatat(fd, entry->d_name, &status, 0);
 	if (S_ISDIR(status.st_mode))
-		return add_folder(folder, entry->d_name, err);
+		return scan_add_folder(folder, entry->d_name, err);
 	if (picture && S_ISREG(status.st_mode))
-		return add_file(folder, entry->d_name, index_bytes(&status), err);
+		return scan_add_file(folder, entry->d_name, index_bytes(&status), err);
 	folder->ignored++;
 	return 0;
 }
@@ -207,7 +209,7 @@ static int add_entry(struct scan_folder *folder, int fd, const struct dirent64 *
 				 "folders closer to its top",
 				 PATH_MAX - 1);
 	if (entry->d_type == DT_DIR)
-		return add_folder(folder, name, err);
+		return scan_add_folder(folder, name, err);
 	return add_other(folder, fd, entry, err);
 }
 
@@ -242,7 +244,7 @@ static int refuse_loop(const struct scan *scan, const struct scan_folder *folder
 			return error_set(err, ELOOP,
 					 "%s leads back to %s, which it lies in: "
 					 "remove the link",
-					 shown(scan, folder->path, link),
+					 scan_shown(scan, folder->path, link),
 					 above->path[0] == '\0'
 						 ? "the data set itself"
 						 : name_escape(above->path, target,
@@ -250,7 +252,7 @@ static int refuse_loop(const struct scan *scan, const struct scan_folder *folder
 	return 0;
 }
 
-static void sort(struct scan_folder *folder)
+static void scan_sort(struct scan_folder *folder)
 {
 	for (uint32_t i = 0; i < folder->file_count; i++)
 		folder->files[i].name = folder->text + folder->files[i].at;
@@ -273,7 +275,7 @@ static int read_folder(const struct scan *scan, struct scan_folder *folder,
 
 	if (fd < 0 || fstat(fd, &status) < 0) {
 		result = error_sys(err, errno, "cannot read the folder %s",
-				   shown(scan, folder->path, buffer));
+				   scan_shown(scan, folder->path, buffer));
 		goto out;
 	}
 	index_stamp_set(&folder->stamp, &status);
@@ -282,8 +284,8 @@ static int read_folder(const struct scan *scan, struct scan_folder *folder,
 		goto out;
 	result = read_entries(folder, fd, err);
 	if (result < 0)
-		error_within(err, result, "%s", shown(scan, folder->path, buffer));
-	sort(folder);
+		error_within(err, result, "%s", scan_shown(scan, folder->path, buffer));
+	scan_sort(folder);
 out:
 	if (fd >= 0)
 		close(fd);
@@ -291,7 +293,7 @@ out:
 }
 
 /* The next folder to read; waits while others may still find some. Under the lock. */
-static struct scan_folder *take(struct scan *scan)
+static struct scan_folder *scan_take(struct scan *scan)
 {
 	struct scan_folder *folder;
 
@@ -327,13 +329,13 @@ static void hand_in(struct scan *scan, const struct scan_folder *folder, int res
 	pthread_cond_broadcast(&scan->news);
 }
 
-static void work(void *context)
+static void scan_work(void *context)
 {
 	struct scan *scan = context;
 	struct scan_folder *folder;
 
 	pthread_mutex_lock(&scan->lock);
-	while ((folder = take(scan)) != NULL) {
+	while ((folder = scan_take(scan)) != NULL) {
 		struct error err = {0};
 		int result;
 
@@ -361,7 +363,7 @@ struct scan_folder *scan_tree(int root, const char *dataset, unsigned threads,
 		no_memory(err);
 		return NULL;
 	}
-	scan_pool_run(threads, work, &scan);
+	scan_pool_run(threads, scan_work, &scan);
 	if (!scan.failed)
 		return top;
 	error_set(err, scan.err.code, "%s", scan.err.message);

@@ -9,7 +9,7 @@ struct crew {
 	void *context;
 };
 
-static void *member(void *argument)
+static void *scan_pool_member(void *argument)
 {
 	const struct crew *crew = argument;
 
@@ -21,7 +21,7 @@ static void *member(void *argument)
  * Listing waits for the disk more than it computes: 16 threads list a tree whose
  * metadata is cold three times as fast as two, on two cores, and a warm one no slower.
  */
-static unsigned enough(void)
+static unsigned scan_pool_enough(void)
 {
 	cpu_set_t set;
 
@@ -30,7 +30,7 @@ static unsigned enough(void)
 	return (unsigned)CPU_COUNT(&set);
 }
 
-static unsigned start(struct crew *crew, pthread_t *thread, unsigned count)
+static unsigned scan_pool_start(struct crew *crew, pthread_t *thread, unsigned count)
 {
 	sigset_t all, before;
 	unsigned started = 0;
@@ -38,7 +38,7 @@ static unsigned start(struct crew *crew, pthread_t *thread, unsigned count)
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (started < count &&
-	       pthread_create(&thread[started], NULL, member, crew) == 0)
+	       pthread_create(&thread[started], NULL, scan_pool_member, crew) == 0)
 		started++;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return started;
@@ -51,10 +51,10 @@ void scan_pool_run(unsigned threads, void (*work)(void *context), void *context)
 	unsigned started;
 
 	if (threads == 0)
-		threads = enough();
+		threads = scan_pool_enough();
 	if (threads > SCAN_POOL_MAX)
 		threads = SCAN_POOL_MAX;
-	started = start(&crew, thread, threads - 1);
+	started = scan_pool_start(&crew, thread, threads - 1);
 	work(context);
 	while (started > 0)
 		pthread_join(thread[--started], NULL);

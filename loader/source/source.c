@@ -21,7 +21,7 @@ static const struct source_variant *const variants[] = {
 	&source_list,
 };
 
-static const struct source_variant *find(const char *dataset, struct error *err)
+static const struct source_variant *source_find(const char *dataset, struct error *err)
 {
 	char shown[NAME_SHOWN];
 	struct stat status;
@@ -48,7 +48,7 @@ static const struct source_variant *find(const char *dataset, struct error *err)
 struct source *source_open(const char *dataset, const struct source_config *config,
 			   struct error *err)
 {
-	const struct source_variant *variant = find(dataset, err);
+	const struct source_variant *variant = source_find(dataset, err);
 	struct source *source;
 
 	if (variant == NULL)

@@ -26,7 +26,7 @@ struct synthetic {
 
 static const char prefix[] = "synthetic";
 
-static bool claims(const char *dataset, const struct stat *status)
+static bool synthetic_claims(const char *dataset, const struct stat *status)
 {
 	size_t length = sizeof(prefix) - 1;
 
@@ -35,7 +35,7 @@ static bool claims(const char *dataset, const struct stat *status)
 	       (dataset[length] == '\0' || dataset[length] == ':');
 }
 
-static bool read_count(const char *dataset, uint32_t *count)
+static bool synthetic_read_count(const char *dataset, uint32_t *count)
 {
 	const char *text = dataset + sizeof(prefix) - 1;
 
@@ -63,7 +63,7 @@ static void synthetic_close(void *state)
 	free(synthetic);
 }
 
-static uint64_t bytes(const struct synthetic *synthetic, uint32_t count)
+static uint64_t synthetic_bytes(const struct synthetic *synthetic, uint32_t count)
 {
 	uint64_t sum = 0;
 
@@ -73,7 +73,7 @@ static uint64_t bytes(const struct synthetic *synthetic, uint32_t count)
 	return sum;
 }
 
-static uint64_t digest(const struct synthetic *synthetic, uint32_t count)
+static uint64_t synthetic_digest(const struct synthetic *synthetic, uint32_t count)
 {
 	uint64_t hash = count;
 
@@ -89,7 +89,7 @@ static void *synthetic_open(const char *dataset, const struct source_config *con
 	struct synthetic *synthetic;
 	uint32_t count;
 
-	if (!read_count(dataset, &count)) {
+	if (!synthetic_read_count(dataset, &count)) {
 		error_set(
 			err, EINVAL,
 			"'%.60s' is no synthetic data set: give synthetic:COUNT, COUNT "
@@ -107,8 +107,8 @@ static void *synthetic_open(const char *dataset, const struct source_config *con
 	*facts = (struct source_facts){
 		.count = count,
 		.classes = CLASSES,
-		.bytes = bytes(synthetic, count),
-		.digest = digest(synthetic, count),
+		.bytes = synthetic_bytes(synthetic, count),
+		.digest = synthetic_digest(synthetic, count),
 	};
 	return synthetic;
 
@@ -119,36 +119,37 @@ no_memory:
 	return NULL;
 }
 
-static const struct synthetic_jpeg *picture(const void *state, uint32_t sample)
+static const struct synthetic_jpeg *synthetic_picture(const void *state,
+						      uint32_t sample)
 {
 	const struct synthetic *synthetic = state;
 
 	return &synthetic->pictures[sample % PICTURES];
 }
 
-static uint32_t size(const void *state, uint32_t sample)
+static uint32_t synthetic_size(const void *state, uint32_t sample)
 {
-	return (uint32_t)picture(state, sample)->size;
+	return (uint32_t)synthetic_picture(state, sample)->size;
 }
 
-static uint32_t label(const void *state, uint32_t sample)
+static uint32_t synthetic_label(const void *state, uint32_t sample)
 {
 	(void)state;
 	return sample % CLASSES;
 }
 
-static void place(const void *state, uint32_t sample, char *buffer,
-		  struct source_place *place)
+static void synthetic_place(const void *state, uint32_t sample, char *buffer,
+			    struct source_place *place)
 {
 	(void)buffer;
 	*place = (struct source_place){
 		.dir = -1,
-		.memory = picture(state, sample)->data,
-		.size = size(state, sample),
+		.memory = synthetic_picture(state, sample)->data,
+		.size = synthetic_size(state, sample),
 	};
 }
 
-static const char *class(const void *state, uint32_t number)
+static const char *synthetic_class(const void *state, uint32_t number)
 {
 	static const char *const names[CLASSES] = {"0", "1", "2", "3", "4",
 						   "5", "6", "7", "8", "9"};
@@ -159,11 +160,11 @@ static const char *class(const void *state, uint32_t number)
 
 const struct source_variant source_synthetic = {
 	.kind = "synthetic",
-	.claims = claims,
+	.claims = synthetic_claims,
 	.open = synthetic_open,
 	.close = synthetic_close,
-	.size = size,
-	.label = label,
-	.place = place,
-	.class = class,
+	.size = synthetic_size,
+	.label = synthetic_label,
+	.place = synthetic_place,
+	.class = synthetic_class,
 };

@@ -19,7 +19,7 @@ static const struct {
 	unsigned width, height;
 } shapes[] = {{500, 375}, {375, 500}, {500, 333}, {500, 375}, {500, 400}, {480, 360}};
 
-static void fail(j_common_ptr jpeg)
+static void synthetic_jpeg_fail(j_common_ptr jpeg)
 {
 	struct failure *failure = (struct failure *)jpeg->err;
 
@@ -27,7 +27,7 @@ static void fail(j_common_ptr jpeg)
 }
 
 /* -1 .. 1, the same for the same corner of a lattice. */
-static float corner(uint64_t seed, unsigned x, unsigned y)
+static float synthetic_jpeg_corner(uint64_t seed, unsigned x, unsigned y)
 {
 	return (float)(random_seed(seed, x, y) >> 40) * 0x1p-23f - 1;
 }
@@ -36,8 +36,8 @@ static float corner(uint64_t seed, unsigned x, unsigned y)
  * Adds value noise to a row: smooth between the corners of a lattice of 2^level pixels,
  * which are joined down the lattice first and then along the row.
  */
-static void add_noise(float *row, unsigned width, uint64_t seed, unsigned level,
-		      unsigned y, float amplitude)
+static void synthetic_jpeg_add_noise(float *row, unsigned width, uint64_t seed,
+				     unsigned level, unsigned y, float amplitude)
 {
 	float joined[WIDEST + 2];
 	unsigned top = y >> level, mask = (1u << level) - 1;
@@ -45,8 +45,9 @@ static void add_noise(float *row, unsigned width, uint64_t seed, unsigned level,
 	float v = (float)(y & mask) * scale;
 
 	for (unsigned i = 0; i < (width >> level) + 2; i++)
-		joined[i] = amplitude * (corner(seed, i, top) * (1 - v) +
-					 (v > 0 ? corner(seed, i, top + 1) * v : 0));
+		joined[i] = amplitude *
+			    (synthetic_jpeg_corner(seed, i, top) * (1 - v) +
+			     (v > 0 ? synthetic_jpeg_corner(seed, i, top + 1) * v : 0));
 	for (unsigned x = 0; x < width; x++) {
 		float u = (float)(x & mask) * scale;
 
@@ -54,7 +55,7 @@ static void add_noise(float *row, unsigned width, uint64_t seed, unsigned level,
 	}
 }
 
-static JSAMPLE clamp(float value)
+static JSAMPLE synthetic_jpeg_clamp(float value)
 {
 	return value < 0 ? 0 : value > 255 ? 255 : (JSAMPLE)value;
 }
@@ -66,19 +67,21 @@ static JSAMPLE clamp(float value)
 static void draw_row(uint64_t seed, unsigned y, unsigned width, JSAMPLE *row)
 {
 	float light[WIDEST] = {0}, warmth[WIDEST] = {0};
-	float amplitude = 41 + 22 * corner(seed, 0, 0);
+	float amplitude = 41 + 22 * synthetic_jpeg_corner(seed, 0, 0);
 
 	for (unsigned level = 0; level <= COARSEST; level += 2, amplitude *= 1.1f)
-		add_noise(light, width, seed + level, level, y, amplitude);
-	add_noise(warmth, width, seed + COARSEST + 1, COARSEST, y, 40);
+		synthetic_jpeg_add_noise(light, width, seed + level, level, y,
+					 amplitude);
+	synthetic_jpeg_add_noise(warmth, width, seed + COARSEST + 1, COARSEST, y, 40);
 	for (unsigned x = 0; x < width; x++) {
-		*row++ = clamp(128 + light[x] + warmth[x]);
-		*row++ = clamp(128 + light[x]);
-		*row++ = clamp(128 + light[x] - warmth[x]);
+		*row++ = synthetic_jpeg_clamp(128 + light[x] + warmth[x]);
+		*row++ = synthetic_jpeg_clamp(128 + light[x]);
+		*row++ = synthetic_jpeg_clamp(128 + light[x] - warmth[x]);
 	}
 }
 
-static void encode(struct jpeg_compress_struct *jpeg, uint64_t seed, JSAMPLE *row)
+static void synthetic_jpeg_encode(struct jpeg_compress_struct *jpeg, uint64_t seed,
+				  JSAMPLE *row)
 {
 	unsigned shape = (unsigned)(seed % (sizeof(shapes) / sizeof(shapes[0])));
 
@@ -105,14 +108,14 @@ int synthetic_jpeg_make(uint64_t seed, struct synthetic_jpeg *made)
 	unsigned long size = 0;
 
 	jpeg.err = jpeg_std_error(&failure.manager);
-	failure.manager.error_exit = fail;
+	failure.manager.error_exit = synthetic_jpeg_fail;
 	if (setjmp(failure.out) != 0) {
 		jpeg_destroy_compress(&jpeg);
 		return -ENOMEM;
 	}
 	jpeg_create_compress(&jpeg);
 	jpeg_mem_dest(&jpeg, &data, &size);
-	encode(&jpeg, random_mix(seed), row);
+	synthetic_jpeg_encode(&jpeg, random_mix(seed), row);
 	jpeg_destroy_compress(&jpeg);
 	*made = (struct synthetic_jpeg){data, size};
 	return 0;

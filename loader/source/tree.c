@@ -16,19 +16,19 @@
 #include <sys/stat.h>
 
 /* What all folders below hold, folder included. */
-static void count(const struct scan_folder *folder, struct index_plan *plan,
-		  uint64_t *ignored)
+static void tree_count(const struct scan_folder *folder, struct index_plan *plan,
+		       uint64_t *ignored)
 {
 	plan->folders++;
 	plan->samples += folder->file_count;
 	plan->text += folder->text_used + strlen(folder->path) + 1;
 	*ignored += folder->ignored;
 	for (uint32_t i = 0; i < folder->folder_count; i++)
-		count(folder->folders[i], plan, ignored);
+		tree_count(folder->folders[i], plan, ignored);
 }
 
-static void add_file(struct index *index, uint32_t folder, uint32_t label,
-		     const struct scan_file *file)
+static void tree_add_file(struct index *index, uint32_t folder, uint32_t label,
+			  const struct scan_file *file)
 {
 	const struct index_sample sample = {
 		.name = index_add_text(index, file->name),
@@ -50,20 +50,20 @@ static bool file_is_next(const struct scan_folder *folder, uint32_t file,
 }
 
 /* Adds what a folder holds in path order; both its lists are in that order already. */
-static void add_folder(struct index *index, const struct scan_folder *folder,
-		       uint32_t label)
+static void tree_add_folder(struct index *index, const struct scan_folder *folder,
+			    uint32_t label)
 {
 	uint32_t number = index_add_folder(index, folder->path, &folder->stamp);
 	uint32_t file = 0, below = 0;
 
 	while (file < folder->file_count || below < folder->folder_count)
 		if (file_is_next(folder, file, below)) {
-			add_file(index, number, label, &folder->files[file++]);
+			tree_add_file(index, number, label, &folder->files[file++]);
 		} else {
 			const struct scan_folder *next = folder->folders[below++];
 
-			add_folder(index, next,
-				   folder->parent != NULL ? label : next->label);
+			tree_add_folder(index, next,
+					folder->parent != NULL ? label : next->label);
 		}
 }
 
@@ -112,8 +112,8 @@ static int refuse_empty(const char *dataset, uint64_t ignored, struct error *err
 		(unsigned long long)ignored);
 }
 
-static int fill(struct index *index, struct index_plan *plan, const char **names,
-		const struct scan_folder *top, struct error *err)
+static int tree_fill(struct index *index, struct index_plan *plan, const char **names,
+		     const struct scan_folder *top, struct error *err)
 {
 	int result;
 
@@ -124,12 +124,12 @@ static int fill(struct index *index, struct index_plan *plan, const char **names
 		return result;
 	for (uint64_t i = 0; i < plan->classes; i++)
 		index_add_class(index, names[i]);
-	add_folder(index, top, 0);
+	tree_add_folder(index, top, 0);
 	return 0;
 }
 
-static int make_index(const struct index_origin *origin, struct scan_folder *top,
-		      struct index *index, struct error *err)
+static int tree_make_index(const struct index_origin *origin, struct scan_folder *top,
+			   struct index *index, struct error *err)
 {
 	static const char *only[] = {"."};
 	struct index_plan plan = {.classes = 1};
@@ -137,7 +137,7 @@ static int make_index(const struct index_origin *origin, struct scan_folder *top
 	uint64_t ignored = 0;
 	int result;
 
-	count(top, &plan, &ignored);
+	tree_count(top, &plan, &ignored);
 	if (plan.samples == 0)
 		return refuse_empty(origin->dataset, ignored, err);
 	if (plan.samples > top->file_count) {
@@ -149,15 +149,15 @@ static int make_index(const struct index_origin *origin, struct scan_folder *top
 		ignored += top->file_count;
 		top->file_count = 0;
 	}
-	result = fill(index, &plan, names != NULL ? names : only, top, err);
+	result = tree_fill(index, &plan, names != NULL ? names : only, top, err);
 	if (result == 0)
 		index->head->ignored = ignored;
 	free(names);
 	return result;
 }
 
-static int build(const struct index_origin *origin, struct index *index,
-		 struct error *err)
+static int tree_build(const struct index_origin *origin, struct index *index,
+		      struct error *err)
 {
 	struct scan_folder *top =
 		scan_tree(origin->base, origin->dataset, origin->threads, err);
@@ -165,12 +165,12 @@ static int build(const struct index_origin *origin, struct index *index,
 
 	if (top == NULL)
 		return -1;
-	result = make_index(origin, top, index, err);
+	result = tree_make_index(origin, top, index, err);
 	scan_free(top);
 	return result;
 }
 
-static bool claims(const char *dataset, const struct stat *status)
+static bool tree_claims(const char *dataset, const struct stat *status)
 {
 	(void)dataset;
 	return status != NULL && S_ISDIR(status->st_mode);
@@ -179,12 +179,12 @@ static bool claims(const char *dataset, const struct stat *status)
 static void *open_tree(const char *dataset, const struct source_config *config,
 		       struct source_facts *facts, struct error *err)
 {
-	return indexed_open(dataset, dataset, build, config, facts, err);
+	return indexed_open(dataset, dataset, tree_build, config, facts, err);
 }
 
 const struct source_variant source_tree = {
 	.kind = "tree",
-	.claims = claims,
+	.claims = tree_claims,
 	.open = open_tree,
 	.close = indexed_close,
 	.size = indexed_size,

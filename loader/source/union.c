@@ -38,7 +38,7 @@ static void union_close(void *state)
 	free(joined);
 }
 
-static void identify(const struct source *source, struct entry *entry)
+static void union_identify(const struct source *source, struct entry *entry)
 {
 	char path[PATH_MAX];
 	struct source_place place;
@@ -51,7 +51,7 @@ static void identify(const struct source *source, struct entry *entry)
 	entry->inode = status.st_ino;
 }
 
-static int compare(uint64_t a, uint64_t b)
+static int union_compare(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
 }
@@ -61,13 +61,13 @@ static int by_file(const void *left, const void *right)
 {
 	const struct entry *a = *(struct entry *const *)left;
 	const struct entry *b = *(struct entry *const *)right;
-	int order = compare(a->device, b->device);
+	int order = union_compare(a->device, b->device);
 
 	if (order == 0)
-		order = compare(a->inode, b->inode);
+		order = union_compare(a->inode, b->inode);
 	if (order == 0)
-		order = compare(a->part, b->part);
-	return order != 0 ? order : compare(a->sample, b->sample);
+		order = union_compare(a->part, b->part);
+	return order != 0 ? order : union_compare(a->sample, b->sample);
 }
 
 static bool same_file(const struct entry *a, const struct entry *b)
@@ -80,8 +80,8 @@ static bool same_file(const struct entry *a, const struct entry *b)
  * Finds for the entries of one file, sorted, the first of each turn: a part that has a
  * file twice shares it twice with another that does. firsts has room for count.
  */
-static void match(const struct entry *entries, struct entry **row, size_t count,
-		  uint32_t *firsts)
+static void union_match(const struct entry *entries, struct entry **row, size_t count,
+			uint32_t *firsts)
 {
 	uint32_t turns = 0;
 
@@ -107,12 +107,12 @@ static void match_all(const struct entry *entries, struct entry **row, size_t co
 		for (end = begin + 1; end < count; end++)
 			if (!same_file(row[begin], row[end]))
 				break;
-		match(entries, row + begin, end - begin, firsts);
+		union_match(entries, row + begin, end - begin, firsts);
 	}
 }
 
 /* Entries of all parts, in their order, matched. NULL: no memory. */
-static struct entry *list(const struct joined *joined, size_t count)
+static struct entry *union_list(const struct joined *joined, size_t count)
 {
 	struct entry *entries = calloc(count, sizeof(*entries));
 	struct entry **row = calloc(count, sizeof(*row));
@@ -127,7 +127,7 @@ static struct entry *list(const struct joined *joined, size_t count)
 	for (unsigned part = 0; part < joined->count; part++)
 		for (uint32_t i = 0; i < source_count(joined->parts[part]); i++) {
 			entries[at] = (struct entry){.part = part, .sample = i};
-			identify(joined->parts[part], &entries[at]);
+			union_identify(joined->parts[part], &entries[at]);
 			row[at] = &entries[at];
 			at++;
 		}
@@ -138,7 +138,7 @@ out:
 	return entries;
 }
 
-static bool allocate(struct joined *joined, uint32_t samples)
+static bool union_allocate(struct joined *joined, uint32_t samples)
 {
 	joined->in = calloc((size_t)samples + 1, sizeof(*joined->in));
 	for (unsigned i = 0; i < joined->count; i++) {
@@ -153,13 +153,13 @@ static bool allocate(struct joined *joined, uint32_t samples)
 }
 
 /* Numbers the files, and enters who has them. */
-static int number(struct joined *joined, struct entry *entries, size_t count)
+static int union_number(struct joined *joined, struct entry *entries, size_t count)
 {
 	uint32_t samples = 0;
 
 	for (size_t i = 0; i < count; i++)
 		samples += entries[i].first == i;
-	if (!allocate(joined, samples))
+	if (!union_allocate(joined, samples))
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		struct entry *entry = &entries[i];
@@ -174,7 +174,7 @@ static int number(struct joined *joined, struct entry *entries, size_t count)
 }
 
 /* The first part that has the sample, and its number there. */
-static const struct source *where(const struct joined *joined, uint32_t *sample)
+static const struct source *union_where(const struct joined *joined, uint32_t *sample)
 {
 	unsigned part = (unsigned)__builtin_ctzll(joined->in[*sample]);
 
@@ -184,7 +184,7 @@ static const struct source *where(const struct joined *joined, uint32_t *sample)
 
 static uint32_t union_size(const void *state, uint32_t sample)
 {
-	const struct source *source = where(state, &sample);
+	const struct source *source = union_where(state, &sample);
 
 	return source_size(source, sample);
 }
@@ -228,8 +228,8 @@ void *union_open(struct source *const *parts, unsigned count,
 			  entry_count, UINT32_MAX);
 		goto fail;
 	}
-	entries = list(joined, entry_count);
-	if (entries == NULL || number(joined, entries, entry_count) < 0)
+	entries = union_list(joined, entry_count);
+	if (entries == NULL || union_number(joined, entries, entry_count) < 0)
 		goto no_memory;
 	free(entries);
 	tell_facts(joined, facts);
@@ -266,7 +266,7 @@ uint32_t union_in_part(const void *state, unsigned part, uint32_t sample)
 
 static uint32_t union_label(const void *state, uint32_t sample)
 {
-	const struct source *source = where(state, &sample);
+	const struct source *source = union_where(state, &sample);
 
 	return source_label(source, sample);
 }
@@ -274,7 +274,7 @@ static uint32_t union_label(const void *state, uint32_t sample)
 static void union_place(const void *state, uint32_t sample, char *buffer,
 			struct source_place *place)
 {
-	const struct source *source = where(state, &sample);
+	const struct source *source = union_where(state, &sample);
 
 	source_place(source, sample, buffer, place);
 }

@@ -46,7 +46,7 @@ static void link_newest(struct hits_cache *cache, uint32_t sample)
 }
 
 /* Into the order of eviction, and out of it. */
-static void enter(struct hits_cache *cache, uint32_t sample)
+static void hits_cache_enter(struct hits_cache *cache, uint32_t sample)
 {
 	if (has_links(cache->policy))
 		link_newest(cache, sample);
@@ -57,7 +57,7 @@ static void enter(struct hits_cache *cache, uint32_t sample)
 	cache->count++;
 }
 
-static void leave(struct hits_cache *cache, uint32_t sample)
+static void hits_cache_leave(struct hits_cache *cache, uint32_t sample)
 {
 	cache->count--;
 	if (has_links(cache->policy))
@@ -71,7 +71,7 @@ static void leave(struct hits_cache *cache, uint32_t sample)
 }
 
 /* False when nothing may go. */
-static bool evict(struct hits_cache *cache)
+static bool hits_cache_evict(struct hits_cache *cache)
 {
 	uint32_t sample;
 
@@ -80,7 +80,7 @@ static bool evict(struct hits_cache *cache)
 	sample = has_links(cache->policy)
 			 ? cache->prev[cache->samples]
 			 : cache->held[random_below(&cache->random, cache->count)];
-	leave(cache, sample);
+	hits_cache_leave(cache, sample);
 	cache->bytes -= cache->size[sample];
 	cache->size[sample] = 0;
 	return true;
@@ -94,11 +94,11 @@ void hits_cache_offer(struct hits_cache *cache, uint32_t sample, uint64_t bytes)
 	    bytes > cache->capacity)
 		return;
 	while (cache->bytes > cache->capacity - bytes)
-		if (!evict(cache))
+		if (!hits_cache_evict(cache))
 			return;
 	cache->size[sample] = bytes;
 	cache->bytes += bytes;
-	enter(cache, sample);
+	hits_cache_enter(cache, sample);
 }
 
 bool hits_cache_find(struct hits_cache *cache, uint32_t sample)
@@ -135,7 +135,7 @@ void hits_cache_free(struct hits_cache *cache)
 	free(cache);
 }
 
-static bool allocate(struct hits_cache *cache)
+static bool hits_cache_allocate(struct hits_cache *cache)
 {
 	size_t count = (size_t)cache->samples + 1;
 
@@ -166,7 +166,7 @@ struct hits_cache *hits_cache_new(enum hits_policy policy, uint32_t samples,
 	cache->samples = samples;
 	cache->capacity = capacity;
 	cache->random.state = random_seed(seed, policy, samples);
-	if (!allocate(cache)) {
+	if (!hits_cache_allocate(cache)) {
 		hits_cache_free(cache);
 		return NULL;
 	}

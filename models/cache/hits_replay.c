@@ -41,27 +41,27 @@ struct replay {
 	uint64_t reads, local, remote;
 };
 
-static void place(struct future *future, uint32_t at, uint32_t sample)
+static void hits_replay_place(struct future *future, uint32_t at, uint32_t sample)
 {
 	future->heap[at] = sample;
 	future->where[sample] = at;
 }
 
-static void rise(struct future *future, uint32_t at, uint32_t sample)
+static void hits_replay_rise(struct future *future, uint32_t at, uint32_t sample)
 {
 	while (at > 0) {
 		uint32_t above = future->heap[(at - 1) / 2];
 
 		if (future->next[above] >= future->next[sample])
 			break;
-		place(future, at, above);
+		hits_replay_place(future, at, above);
 		at = (at - 1) / 2;
 	}
-	place(future, at, sample);
+	hits_replay_place(future, at, sample);
 }
 
 /* Puts the sample on top, in place of what is there. */
-static void sink(struct future *future, uint32_t sample)
+static void hits_replay_sink(struct future *future, uint32_t sample)
 {
 	uint64_t at = 0;
 
@@ -72,10 +72,10 @@ static void sink(struct future *future, uint32_t sample)
 			child++;
 		if (future->next[sample] >= future->next[future->heap[child]])
 			break;
-		place(future, (uint32_t)at, future->heap[child]);
+		hits_replay_place(future, (uint32_t)at, future->heap[child]);
 		at = child;
 	}
-	place(future, (uint32_t)at, sample);
+	hits_replay_place(future, (uint32_t)at, sample);
 }
 
 static bool future_read(struct future *future, uint32_t capacity, uint32_t sample,
@@ -86,11 +86,11 @@ static bool future_read(struct future *future, uint32_t capacity, uint32_t sampl
 
 	future->next[sample] = next;
 	if (held)
-		rise(future, at, sample);
+		hits_replay_rise(future, at, sample);
 	else if (future->count < capacity)
-		rise(future, future->count++, sample);
+		hits_replay_rise(future, future->count++, sample);
 	else if (capacity > 0 && future->next[future->heap[0]] > next)
-		sink(future, sample);
+		hits_replay_sink(future, sample);
 	return held;
 }
 
@@ -110,8 +110,8 @@ static void future_fini(struct future *future)
 }
 
 /* Whose cache the sample at this position of an epoch is read through. */
-static uint32_t owner(const struct hits_stream *stream, uint32_t position,
-		      uint32_t sample)
+static uint32_t hits_replay_owner(const struct hits_stream *stream, uint32_t position,
+				  uint32_t sample)
 {
 	return (stream->partitioned ? sample : position) % stream->readers;
 }
@@ -141,7 +141,9 @@ static int look_ahead(struct replay *replay)
 		permutation_fill(replay->order, samples, stream->seed, epoch);
 		for (uint32_t i = samples; i-- > 0;) {
 			uint32_t sample = replay->order[i];
-			size_t at = (size_t)owner(stream, i, sample) * samples + sample;
+			size_t at =
+				(size_t)hits_replay_owner(stream, i, sample) * samples +
+				sample;
 
 			replay->next[(size_t)epoch * samples + i] = seen[at];
 			seen[at] = epoch * samples + i;
@@ -167,7 +169,8 @@ static void run_epoch(struct replay *replay, uint32_t epoch)
 
 	permutation_fill(replay->order, stream->samples, stream->seed, epoch);
 	for (uint32_t i = 0; i < stream->samples; i++) {
-		uint32_t sample = replay->order[i], home = owner(stream, i, sample);
+		uint32_t sample = replay->order[i],
+			 home = hits_replay_owner(stream, i, sample);
 		bool hit = read_sample(replay, home, sample,
 				       (size_t)epoch * stream->samples + i);
 
@@ -221,7 +224,7 @@ static void replay_fini(struct replay *replay)
 	free(replay->order);
 }
 
-static int check(const struct hits_stream *stream, struct error *err)
+static int hits_replay_check(const struct hits_stream *stream, struct error *err)
 {
 	if (stream->samples == 0 || stream->readers == 0 || stream->epochs == 0)
 		return error_set(err, EINVAL,
@@ -249,7 +252,7 @@ int hits_replay(const struct hits_stream *stream, struct hits_ratio *ratio,
 		struct error *err)
 {
 	struct replay replay = {.stream = stream};
-	int rc = check(stream, err);
+	int rc = hits_replay_check(stream, err);
 
 	if (rc < 0)
 		return rc;

@@ -48,7 +48,8 @@ static void digits_text(char *to, double value, int digits)
 	drop_zeros(to);
 }
 
-static void text(char *to, const struct scale *scale, double value, int digits)
+static void amount_text_one(char *to, const struct scale *scale, double value,
+			    int digits)
 {
 	const char *const *unit = scale->units;
 	char number[AMOUNT_SIZE];
@@ -99,8 +100,8 @@ void amount_text_pair(struct amount_text_pair *pair, enum amount_unit unit, doub
 	int digits = DIGITS;
 
 	do {
-		text(pair->from, &scale, in_first_unit(unit, from), digits);
-		text(pair->to, &scale, in_first_unit(unit, to), digits);
+		amount_text_one(pair->from, &scale, in_first_unit(unit, from), digits);
+		amount_text_one(pair->to, &scale, in_first_unit(unit, to), digits);
 	} while (from != to && strcmp(pair->from, pair->to) == 0 &&
 		 ++digits <= DIGITS_MOST);
 	if (from == 0 && to != 0)

@@ -46,8 +46,8 @@ static struct interval time_of(const struct profile *profile,
 }
 
 /* A share also changes when the rest of the step does: then there is nothing to find. */
-static void dilute(const struct finding *finding, const struct interval *base,
-		   const struct interval *now, struct effect *effect)
+static void causes_dilute(const struct finding *finding, const struct interval *base,
+			  const struct interval *now, struct effect *effect)
 {
 	struct interval was = time_of(finding->base, base),
 			is = time_of(finding->now, now);
@@ -80,7 +80,7 @@ static void find_stall(struct finding *finding, enum difference_stage stage,
 		.stage = stage, .slower = points > 0, .size = fabs(points)};
 	append(effect->text, "%s stall %+.1f points",
 	       stage == DIFFERENCE_FETCH ? "fetch" : "prep", 100 * points);
-	dilute(finding, base, now, effect);
+	causes_dilute(finding, base, now, effect);
 }
 
 static void find_step(struct finding *finding)
@@ -121,8 +121,8 @@ static const struct effect *effect_on(const struct finding *finding,
 
 /* What got slower hides some of what comes before it. A small effect explains no large
  * one. */
-static void hide(struct finding *finding, const struct effect *by, const char *what,
-		 enum difference_stage stage)
+static void causes_hide(struct finding *finding, const struct effect *by,
+			const char *what, enum difference_stage stage)
 {
 	const struct effect *stall = effect_on(finding, stage);
 	struct difference *difference =
@@ -145,17 +145,17 @@ static void explain_by_effects(struct finding *finding)
 	const struct effect *prep = effect_on(finding, DIFFERENCE_PREP);
 
 	if (step != NULL) {
-		hide(finding, step, "compute", DIFFERENCE_FETCH);
-		hide(finding, step, "compute", DIFFERENCE_PREP);
+		causes_hide(finding, step, "compute", DIFFERENCE_FETCH);
+		causes_hide(finding, step, "compute", DIFFERENCE_PREP);
 	}
 	if (prep != NULL)
-		hide(finding, prep, "prep", DIFFERENCE_FETCH);
+		causes_hide(finding, prep, "prep", DIFFERENCE_FETCH);
 	differences_sort(&finding->differences);
 }
 
 /* ---- causes ---- */
 
-static char *add(struct finding *finding, bool slows)
+static char *causes_add(struct finding *finding, bool slows)
 {
 	struct causes *causes = finding->causes;
 	char *text;
@@ -169,8 +169,8 @@ static char *add(struct finding *finding, bool slows)
 }
 
 /* stage DIFFERENCE_STAGES: any of them. */
-static bool explains(const struct difference *difference, enum difference_stage stage,
-		     bool slower)
+static bool causes_explains(const struct difference *difference,
+			    enum difference_stage stage, bool slower)
 {
 	enum difference_way want = slower ? DIFFERENCE_SLOWER : DIFFERENCE_FASTER;
 
@@ -186,15 +186,15 @@ static bool explains(const struct difference *difference, enum difference_stage 
  * The surest and largest differences that can have this effect; what only may matter
  * if there are no others.
  */
-static void explain(struct finding *finding, enum difference_stage stage, bool slower,
-		    char *text)
+static void causes_explain(struct finding *finding, enum difference_stage stage,
+			   bool slower, char *text)
 {
 	unsigned told = 0;
 
 	for (unsigned i = 0; i < finding->differences.count && told < EXPLAINED; i++) {
 		const struct difference *difference = &finding->differences.list[i];
 
-		if (!explains(difference, stage, slower) ||
+		if (!causes_explains(difference, stage, slower) ||
 		    (difference->rank == DIFFERENCE_BESIDE && told > 0))
 			continue;
 		append(text, "%s%s", told++ == 0 ? ": " : "; ", difference->text);
@@ -218,11 +218,11 @@ static void tell_effects(struct finding *finding)
 				largest = &finding->effects[i];
 		if (largest == NULL)
 			return;
-		text = add(finding, largest->slower);
+		text = causes_add(finding, largest->slower);
 		if (text != NULL)
 			append(text, "%s", largest->text);
 		if (text != NULL && !largest->diluted)
-			explain(finding, largest->stage, largest->slower, text);
+			causes_explain(finding, largest->stage, largest->slower, text);
 		largest->size = 0;
 	}
 }
@@ -230,7 +230,7 @@ static void tell_effects(struct finding *finding)
 /* ---- the rate, and what no effect was seen of ---- */
 
 /* "; 120 us a sample longer, 100 us of it in the fetch stall". */
-static void split(const struct finding *finding, bool slower, char *text)
+static void causes_split(const struct finding *finding, bool slower, char *text)
 {
 	const struct profile_stalls *a = &finding->base->stalls,
 				    *b = &finding->now->stalls;
@@ -274,16 +274,16 @@ static void tell_rate(struct finding *finding)
 	if (!(base->value > 0) || !(now->value > 0) ||
 	    !differences_are_clear(base, now, LEAST * base->value))
 		return;
-	text = add(finding, slower);
+	text = causes_add(finding, slower);
 	if (text == NULL)
 		return;
 	amount_text_pair(&pair, AMOUNT_COUNT, base->value, now->value);
 	append(text, "%s -> %s samples/s (%+.1f%%)", pair.from, pair.to,
 	       100 * (now->value / base->value - 1));
 	if (finding->effect_count > 0)
-		split(finding, slower, text);
+		causes_split(finding, slower, text);
 	else
-		explain(finding, DIFFERENCE_STAGES, slower, text);
+		causes_explain(finding, DIFFERENCE_STAGES, slower, text);
 }
 
 static void tell_rest(struct finding *finding)
@@ -297,7 +297,8 @@ static void tell_rest(struct finding *finding)
 
 		if (difference->rank > last || finding->told[i])
 			continue;
-		text = add(finding, explains(difference, DIFFERENCE_STAGES, true));
+		text = causes_add(finding,
+				  causes_explains(difference, DIFFERENCE_STAGES, true));
 		if (text == NULL)
 			return;
 		append(text, "%s%s%s", difference->text,

@@ -8,13 +8,13 @@
 #define DRAWN .25  /* the same of the sizes of some samples that were drawn */
 #define SIZES .005 /* of means over a data set */
 
-static double per(uint64_t count, uint64_t of)
+static double differences_data_per(uint64_t count, uint64_t of)
 {
 	return of == 0 ? NAN : difference_known(count) / difference_known(of);
 }
 
 /* "shards/" of "/data/shards". */
-static void where(char *to, size_t size, const char *path)
+static void differences_data_where(char *to, size_t size, const char *path)
 {
 	size_t end = path == NULL ? 0 : strlen(path), begin;
 
@@ -64,20 +64,24 @@ static const struct difference_kind mean_read = {
 static bool follow_opens(const struct profile_counted *base,
 			 const struct profile_counted *now)
 {
-	double opens = per(now->opens, now->samples) - per(base->opens, base->samples);
-	double reads = per(now->reads, now->samples) - per(base->reads, base->samples);
+	double opens = differences_data_per(now->opens, now->samples) -
+		       differences_data_per(base->opens, base->samples);
+	double reads = differences_data_per(now->reads, now->samples) -
+		       differences_data_per(base->reads, base->samples);
 
-	return opens > 0 && reads <= opens * fmax(1, per(now->reads, now->opens));
+	return opens > 0 &&
+	       reads <= opens * fmax(1, differences_data_per(now->reads, now->opens));
 }
 
 /* As many bytes in more reads are smaller reads. Where both changed, each is told. */
-static void reads(struct differences *all, const struct stream *stream)
+static void differences_data_reads(struct differences *all, const struct stream *stream)
 {
 	const struct profile_counted *a = &stream->base->counted,
 				     *b = &stream->now->counted;
-	double reads_a = per(a->reads, a->samples), reads_b = per(b->reads, b->samples);
-	double bytes_a = per(a->read_bytes, a->samples),
-	       bytes_b = per(b->read_bytes, b->samples);
+	double reads_a = differences_data_per(a->reads, a->samples),
+	       reads_b = differences_data_per(b->reads, b->samples);
+	double bytes_a = differences_data_per(a->read_bytes, a->samples),
+	       bytes_b = differences_data_per(b->read_bytes, b->samples);
 	bool same_bytes = difference_size(bytes_a, bytes_b) <
 			  difference_size(reads_a, reads_b) / 4;
 	struct difference *found;
@@ -90,11 +94,12 @@ static void reads(struct differences *all, const struct stream *stream)
 		count_of(all, stream, &more_reads, reads_a, reads_b);
 		return;
 	}
-	found = count_of(all, stream, &mean_read, per(a->read_bytes, a->reads),
-			 per(b->read_bytes, b->reads));
+	found = count_of(all, stream, &mean_read,
+			 differences_data_per(a->read_bytes, a->reads),
+			 differences_data_per(b->read_bytes, b->reads));
 	if (found == NULL)
 		return;
-	where(place, sizeof(place), stream->now->dataset);
+	differences_data_where(place, sizeof(place), stream->now->dataset);
 	differences_append(found->text, sizeof(found->text), "%s", place);
 	if (reads_b >= 1.5 * reads_a && isfinite(reads_b / reads_a))
 		snprintf(found->aside, sizeof(found->aside), "%.4g times as many reads",
@@ -119,16 +124,18 @@ static const struct {
 
 static double counted_of(const struct profile_counted *counted, size_t at)
 {
-	return per(*(const uint64_t *)((const char *)counted + at), counted->samples);
+	return differences_data_per(*(const uint64_t *)((const char *)counted + at),
+				    counted->samples);
 }
 
-static void counted(struct differences *all, const struct profile *base,
-		    const struct profile *now)
+static void differences_data_counted(struct differences *all,
+				     const struct profile *base,
+				     const struct profile *now)
 {
 	const struct stream stream = {
 		base, now, is_same_stream(base, now) ? DIFFERENCE_EXACT : DRAWN};
 
-	reads(all, &stream);
+	differences_data_reads(all, &stream);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		count_of(all, &stream, &counts[i].kind,
 			 counted_of(&base->counted, counts[i].at),
@@ -148,8 +155,8 @@ static void other_data(struct differences *all, const struct profile *base,
 	if (found == NULL)
 		return;
 	found->way[DIFFERENCE_FETCH] = found->way[DIFFERENCE_PREP] = DIFFERENCE_EITHER;
-	where(from, sizeof(from), base->dataset);
-	where(to, sizeof(to), now->dataset);
+	differences_data_where(from, sizeof(from), base->dataset);
+	differences_data_where(to, sizeof(to), now->dataset);
 	differences_append(found->text, sizeof(found->text),
 			   strcmp(from, to) == 0
 				   ? "the data%s is other data"
@@ -157,8 +164,8 @@ static void other_data(struct differences *all, const struct profile *base,
 			   to, from);
 }
 
-static void data_set(struct differences *all, const struct profile *base,
-		     const struct profile *now)
+static void differences_data_set(struct differences *all, const struct profile *base,
+				 const struct profile *now)
 {
 	static const struct difference_kind mean = {"mean size of a sample",
 						    DIFFERENCE_SET,
@@ -172,14 +179,16 @@ static void data_set(struct differences *all, const struct profile *base,
 						       DIFFERENCE_EXACT};
 
 	other_data(all, base, now);
-	difference_number(all, &mean, per(base->dataset_bytes, base->dataset_samples),
-			  per(now->dataset_bytes, now->dataset_samples));
+	difference_number(
+		all, &mean,
+		differences_data_per(base->dataset_bytes, base->dataset_samples),
+		differences_data_per(now->dataset_bytes, now->dataset_samples));
 	difference_number(all, &samples, difference_known(base->dataset_samples),
 			  difference_known(now->dataset_samples));
 }
 
-static void hits(struct differences *all, const struct profile *base,
-		 const struct profile *now)
+static void differences_data_hits(struct differences *all, const struct profile *base,
+				  const struct profile *now)
 {
 	static const struct difference_kind kind = {"hit ratio of the cache",
 						    DIFFERENCE_MEASURED,
@@ -214,8 +223,9 @@ static bool was_counted(const struct profile *profile)
 	return profile->counted.read_bytes != UNKNOWN;
 }
 
-static void measured(struct differences *all, const struct profile *base,
-		     const struct profile *now)
+static void differences_data_measured(struct differences *all,
+				      const struct profile *base,
+				      const struct profile *now)
 {
 	static const struct difference_kind stored = {"bytes from storage per sample",
 						      DIFFERENCE_MEASURED,
@@ -229,7 +239,7 @@ static void measured(struct differences *all, const struct profile *base,
 						   TIMED};
 
 	if (!was_counted(base) || !was_counted(now)) {
-		hits(all, base, now);
+		differences_data_hits(all, base, now);
 		difference_number(all, &stored, stored_per_sample(base),
 				  stored_per_sample(now));
 	}
@@ -239,7 +249,7 @@ static void measured(struct differences *all, const struct profile *base,
 void differences_of_data(struct differences *all, const struct profile *base,
 			 const struct profile *now)
 {
-	counted(all, base, now);
-	data_set(all, base, now);
-	measured(all, base, now);
+	differences_data_counted(all, base, now);
+	differences_data_set(all, base, now);
+	differences_data_measured(all, base, now);
 }

@@ -51,7 +51,8 @@ static const struct setting {
 #undef REAL_NUMBER
 };
 
-static double setting_of(const struct setting *setting, const struct profile *profile)
+static double differences_set_setting_of(const struct setting *setting,
+					 const struct profile *profile)
 {
 	const void *at = (const char *)profile + setting->at;
 	double value = setting->source == WHOLE
@@ -68,7 +69,7 @@ static bool was_loaded(const struct profile *profile)
 }
 
 /* A run alone has none in its list. */
-static double jobs_of(const struct profile *profile)
+static double differences_set_jobs_of(const struct profile *profile)
 {
 	return profile->job_count == 0 ? 1 : (double)profile->job_count;
 }
@@ -84,17 +85,18 @@ static void numbers_set(struct differences *all, const struct profile *base,
 
 	if (!was_loaded(base) || !was_loaded(now))
 		return;
-	difference_number(all, &jobs, jobs_of(base), jobs_of(now));
+	difference_number(all, &jobs, differences_set_jobs_of(base),
+			  differences_set_jobs_of(now));
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
 		difference_number(all, &settings[i].kind,
-				  setting_of(&settings[i], base),
-				  setting_of(&settings[i], now));
+				  differences_set_setting_of(&settings[i], base),
+				  differences_set_setting_of(&settings[i], now));
 }
 
 /* ---- settings that are words ---- */
 
-static void engine(struct differences *all, const struct profile *base,
-		   const struct profile *now)
+static void differences_set_engine(struct differences *all, const struct profile *base,
+				   const struct profile *now)
 {
 	static const struct difference_words kind = {
 		"fetch engine", DIFFERENCE_SET, {true, false, false}};
@@ -134,7 +136,7 @@ static void words_set(struct differences *all, const struct profile *base,
 	static const struct difference_words shared = {
 		"one loader for all jobs", DIFFERENCE_SET, {true, true, true}};
 
-	engine(all, base, now);
+	differences_set_engine(all, base, now);
 	difference_words(all, &cache, base->cache, now->cache);
 	difference_words(all, &prep, base->prep, now->prep);
 	difference_words(all, &output, base->output, now->output);

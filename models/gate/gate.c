@@ -257,7 +257,7 @@ static void decide_timed(const struct judge *judge, int metric,
 	gate_words_timed(finding);
 }
 
-static void inform(struct gate_finding *finding, const char *why)
+static void gate_inform(struct gate_finding *finding, const char *why)
 {
 	finding->status = GATE_INFORMS;
 	gate_words_say(finding, "told only: %s", why);
@@ -282,7 +282,7 @@ static int judge_timed(struct judge *judge, int metric)
 	if (!was || !is)
 		say_missing(finding, was, is);
 	else if (why_informs(judge, metric) != NULL)
-		inform(finding, why_informs(judge, metric));
+		gate_inform(finding, why_informs(judge, metric));
 	else
 		decide_timed(judge, metric, finding);
 	return 0;
@@ -305,7 +305,7 @@ static int judge_all_timed(struct judge *judge, struct error *err)
 
 /* ---- together ---- */
 
-static bool any(const struct gate_verdict *verdict, enum gate_status status)
+static bool gate_any(const struct gate_verdict *verdict, enum gate_status status)
 {
 	for (size_t i = 0; i < verdict->count; i++)
 		if (verdict->findings[i].status == status)
@@ -320,10 +320,10 @@ static enum gate_outcome outcome_of(const struct judge *judge)
 	if (judge->other_data ||
 	    (judge->other_machine && gate_config_wants_machine(judge->config)))
 		return GATE_MISMATCH;
-	if (any(verdict, GATE_REGRESSED))
+	if (gate_any(verdict, GATE_REGRESSED))
 		return GATE_REGRESSION;
-	if (any(verdict, GATE_UNDECIDED) || any(verdict, GATE_MISSING) ||
-	    !any(verdict, GATE_PASSED))
+	if (gate_any(verdict, GATE_UNDECIDED) || gate_any(verdict, GATE_MISSING) ||
+	    !gate_any(verdict, GATE_PASSED))
 		return GATE_INCONCLUSIVE;
 	return GATE_PASS;
 }

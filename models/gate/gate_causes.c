@@ -29,7 +29,7 @@ static void show_rate(const struct gate_finding *finding, struct interval *base,
 }
 
 /* Appends it, before the NULL that ends the list. */
-static int add(struct gate_verdict *verdict, const char *text)
+static int gate_causes_add(struct gate_verdict *verdict, const char *text)
 {
 	size_t count = verdict->cause_count;
 	char **causes = realloc(verdict->causes, (count + 2) * sizeof(*causes));
@@ -44,7 +44,7 @@ static int add(struct gate_verdict *verdict, const char *text)
 	return 0;
 }
 
-static void forget(struct gate_verdict *verdict)
+static void gate_causes_forget(struct gate_verdict *verdict)
 {
 	for (size_t i = 0; i < verdict->cause_count; i++)
 		free(verdict->causes[i]);
@@ -60,7 +60,7 @@ int gate_causes_list(const struct gate_side *base, const struct gate_side *now,
 	bool regressed = verdict->outcome == GATE_REGRESSION;
 	struct causes causes;
 
-	forget(verdict);
+	gate_causes_forget(verdict);
 	if (verdict->outcome == GATE_PASS)
 		return 0;
 	show_stall(gate_verdict_find(verdict, "fetch_stall"), &was.stalls.fetch,
@@ -71,7 +71,8 @@ int gate_causes_list(const struct gate_side *base, const struct gate_side *now,
 		  &is.rates.real);
 	causes_find(&was, &is, &causes);
 	for (unsigned i = 0; i < causes.count; i++)
-		if ((causes.slows[i] || !regressed) && add(verdict, causes.text[i]) < 0)
+		if ((causes.slows[i] || !regressed) &&
+		    gate_causes_add(verdict, causes.text[i]) < 0)
 			return -ENOMEM;
 	return 0;
 }

@@ -112,7 +112,8 @@ int gate_config_reaches(const struct gate_config *config, size_t base, size_t no
 }
 
 /* Those that can fail a build. */
-static unsigned deciding(const struct gate_config *config, const struct gate_side *base)
+static unsigned gate_config_deciding(const struct gate_config *config,
+				     const struct gate_side *base)
 {
 	bool few = !config->paired && gate_side_separate_count(base) < GATE_SESSIONS;
 	unsigned count = 0;
@@ -133,7 +134,7 @@ int gate_check(const struct gate_config *config, const struct gate_side *base,
 				 GATE_PAIRS_MOST);
 	if (result < 0 || (base == NULL && !config->paired))
 		return result;
-	return gate_config_reaches(config,
-				   config->paired ? 0 : gate_timed_base(base, false),
-				   repetitions, deciding(config, base), err);
+	return gate_config_reaches(
+		config, config->paired ? 0 : gate_timed_base(base, false), repetitions,
+		gate_config_deciding(config, base), err);
 }

@@ -22,7 +22,7 @@ static const struct {
 };
 
 /* "23.47 GiB": its number, and what comes after it. */
-static const char *split(const char *text, double *number)
+static const char *gate_fit_split(const char *text, double *number)
 {
 	size_t length = strcspn(text, " ");
 	char digits[NUMBER];
@@ -37,7 +37,8 @@ static const char *split(const char *text, double *number)
 static bool same_amount(const char *a, const char *b)
 {
 	double left, right;
-	const char *left_unit = split(a, &left), *right_unit = split(b, &right);
+	const char *left_unit = gate_fit_split(a, &left),
+		   *right_unit = gate_fit_split(b, &right);
 
 	return left_unit != NULL && right_unit != NULL &&
 	       strcmp(left_unit, right_unit) == 0 &&
@@ -51,8 +52,8 @@ static bool same_fact(const char *key, const char *a, const char *b)
 	return strcmp(a, b) == 0 || (strcmp(key, "memory") == 0 && same_amount(a, b));
 }
 
-static int add_line(struct gate_fit *fit, const char *what, const char *now,
-		    const char *was)
+static int gate_fit_add_line(struct gate_fit *fit, const char *what, const char *now,
+			     const char *was)
 {
 	char **lines = realloc(fit->lines, (fit->count + 2) * sizeof(*lines));
 
@@ -76,8 +77,9 @@ static int check_machine(const struct profile *base, const struct profile *now,
 		if (same_fact(facts[i].key, was, is))
 			continue;
 		fit->other_machine = true;
-		if (add_line(fit, facts[i].key, is == NULL ? facts[i].absent : is,
-			     was == NULL ? facts[i].absent : was) < 0)
+		if (gate_fit_add_line(fit, facts[i].key,
+				      is == NULL ? facts[i].absent : is,
+				      was == NULL ? facts[i].absent : was) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -99,7 +101,7 @@ static int check_count(const char *what, uint64_t was, uint64_t is,
 	if (was == is)
 		return 0;
 	fit->other_data = true;
-	return add_line(fit, what, count_text(is, new), count_text(was, old));
+	return gate_fit_add_line(fit, what, count_text(is, new), count_text(was, old));
 }
 
 static int check_data(const struct profile *base, const struct profile *now,
@@ -110,7 +112,7 @@ static int check_data(const struct profile *base, const struct profile *now,
 
 	if (strcmp(was, is) != 0) {
 		fit->other_data = true;
-		if (add_line(fit, "data set's digest", is, was) < 0)
+		if (gate_fit_add_line(fit, "data set's digest", is, was) < 0)
 			return -ENOMEM;
 	}
 	if (check_count("data set's samples", base->dataset_samples,

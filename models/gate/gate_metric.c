@@ -51,13 +51,13 @@ int gate_metric_find(const char *name)
 	return -1;
 }
 
-static void forget(double values[GATE_METRICS])
+static void gate_metric_forget(double values[GATE_METRICS])
 {
 	for (int i = 0; i < GATE_METRICS; i++)
 		values[i] = NAN;
 }
 
-static double quotient(uint64_t count, uint64_t of)
+static double gate_metric_quotient(uint64_t count, uint64_t of)
 {
 	return count == UNKNOWN || of == UNKNOWN || of == 0
 		       ? NAN
@@ -68,19 +68,19 @@ void gate_metric_counted(const struct profile *counted, double values[GATE_METRI
 {
 	const struct profile_counted *count = &counted->counted;
 
-	forget(values);
-	values[OPENS] = quotient(count->opens, count->samples);
-	values[READS] = quotient(count->reads, count->samples);
-	values[READ_BYTES] = quotient(count->read_bytes, count->samples);
-	values[MEAN_READ] = quotient(count->read_bytes, count->reads);
-	values[HITS] = quotient(count->hits, count->samples);
-	values[PIXELS] = quotient(count->decoded_pixels, count->samples);
-	values[SKIPPED] = quotient(count->skipped, 1);
+	gate_metric_forget(values);
+	values[OPENS] = gate_metric_quotient(count->opens, count->samples);
+	values[READS] = gate_metric_quotient(count->reads, count->samples);
+	values[READ_BYTES] = gate_metric_quotient(count->read_bytes, count->samples);
+	values[MEAN_READ] = gate_metric_quotient(count->read_bytes, count->reads);
+	values[HITS] = gate_metric_quotient(count->hits, count->samples);
+	values[PIXELS] = gate_metric_quotient(count->decoded_pixels, count->samples);
+	values[SKIPPED] = gate_metric_quotient(count->skipped, 1);
 }
 
 void gate_metric_timed(const struct profile *repetition, double values[GATE_METRICS])
 {
-	forget(values);
+	gate_metric_forget(values);
 	values[FETCH_STALL] = repetition->stalls.fetch.value;
 	values[PREP_STALL] = repetition->stalls.prep.value;
 	values[CPU] = repetition->cpu_s_per_sample;

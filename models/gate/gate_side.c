@@ -96,7 +96,7 @@ size_t gate_side_separate_count(const struct gate_side *side)
 
 /* ---- about what ---- */
 
-static int copy_texts(struct profile *to, const struct profile *from)
+static int gate_side_copy_texts(struct profile *to, const struct profile *from)
 {
 	struct {
 		char **to;
@@ -127,7 +127,7 @@ static int copy_texts(struct profile *to, const struct profile *from)
 	return 0;
 }
 
-static void copy_numbers(struct profile *to, const struct profile *from)
+static void gate_side_copy_numbers(struct profile *to, const struct profile *from)
 {
 	to->seed = from->seed;
 	to->dataset_samples = from->dataset_samples;
@@ -204,8 +204,8 @@ static int copy_facts(struct profile *to, const struct profile *from)
 
 int gate_side_describe(struct gate_side *side, const struct profile *profile)
 {
-	copy_numbers(&side->about, profile);
-	if (copy_texts(&side->about, profile) < 0 ||
+	gate_side_copy_numbers(&side->about, profile);
+	if (gate_side_copy_texts(&side->about, profile) < 0 ||
 	    copy_command(&side->about, profile->command) < 0)
 		return -ENOMEM;
 	return copy_facts(&side->about, profile);
@@ -221,7 +221,7 @@ struct block {
 	double cpu_s; /* of the real ones */
 };
 
-static int kind_of(const struct profile_window *window)
+static int gate_side_kind_of(const struct profile_window *window)
 {
 	static const char *const names[KINDS] = {"real", "cached", "synthetic"};
 
@@ -231,15 +231,17 @@ static int kind_of(const struct profile_window *window)
 	return -1;
 }
 
-static bool counts(const struct profile_window *window)
+static bool gate_side_counts(const struct profile_window *window)
 {
 	return window->block >= 0 && window->used && window->certified &&
-	       kind_of(window) >= 0 && window->samples != UNKNOWN && window->per_s > 0;
+	       gate_side_kind_of(window) >= 0 && window->samples != UNKNOWN &&
+	       window->per_s > 0;
 }
 
-static void add_window(struct block *block, const struct profile_window *window)
+static void gate_side_add_window(struct block *block,
+				 const struct profile_window *window)
 {
-	int kind = kind_of(window);
+	int kind = gate_side_kind_of(window);
 
 	block->samples[kind] += (double)window->samples;
 	block->seconds[kind] += (double)window->samples / window->per_s;
@@ -259,24 +261,24 @@ static struct block block_from(const struct profile *run, size_t first)
 	struct block block = {0};
 
 	for (size_t i = first; i < window_count(run); i++)
-		if (counts(&run->windows[i]) &&
+		if (gate_side_counts(&run->windows[i]) &&
 		    run->windows[i].block == run->windows[first].block)
-			add_window(&block, &run->windows[i]);
+			gate_side_add_window(&block, &run->windows[i]);
 	return block;
 }
 
 static bool begins_block(const struct profile *run, size_t at)
 {
-	if (!counts(&run->windows[at]))
+	if (!gate_side_counts(&run->windows[at]))
 		return false;
 	for (size_t i = 0; i < at; i++)
-		if (counts(&run->windows[i]) &&
+		if (gate_side_counts(&run->windows[i]) &&
 		    run->windows[i].block == run->windows[at].block)
 			return false;
 	return true;
 }
 
-static bool complete(const struct block *block)
+static bool gate_side_complete(const struct block *block)
 {
 	for (int kind = 0; kind < KINDS; kind++)
 		if (!(block->samples[kind] > 0))
@@ -315,7 +317,7 @@ int gate_side_of_run(struct gate_side *side, const struct profile *run)
 		if (!begins_block(run, i))
 			continue;
 		block = block_from(run, i);
-		if (!complete(&block))
+		if (!gate_side_complete(&block))
 			continue;
 		block_values(&block, values);
 		if (gate_session_add(session, values) < 0)

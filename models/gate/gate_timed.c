@@ -12,7 +12,7 @@ struct sample {
 	size_t count;
 };
 
-static size_t usable(const struct gate_session *session)
+static size_t gate_timed_usable(const struct gate_session *session)
 {
 	return session->count < MOST ? session->count : MOST;
 }
@@ -23,7 +23,7 @@ static size_t first_session(const struct gate_side *side, bool paired)
 	size_t first = side->session_count, total = 0;
 
 	while (first > 0) {
-		total += usable(&side->sessions[first - 1]);
+		total += gate_timed_usable(&side->sessions[first - 1]);
 		if (total > MOST || (paired && first < side->session_count))
 			break;
 		first--;
@@ -36,7 +36,7 @@ size_t gate_timed_base(const struct gate_side *base, bool paired)
 	size_t total = 0;
 
 	for (size_t i = first_session(base, paired); i < base->session_count; i++)
-		total += usable(&base->sessions[i]);
+		total += gate_timed_usable(&base->sessions[i]);
 	return total;
 }
 
@@ -47,7 +47,7 @@ size_t gate_timed_now(const struct gate_side *now)
 
 /* ---- values ---- */
 
-static void add(struct sample *sample, double value)
+static void gate_timed_add(struct sample *sample, double value)
 {
 	if (isfinite(value))
 		sample->values[sample->count++] = value;
@@ -56,17 +56,17 @@ static void add(struct sample *sample, double value)
 static void add_session(struct sample *sample, const struct gate_session *session,
 			int metric)
 {
-	for (size_t i = 0; i < usable(session); i++)
-		add(sample, session->values[i][metric]);
+	for (size_t i = 0; i < gate_timed_usable(session); i++)
+		gate_timed_add(sample, session->values[i][metric]);
 }
 
-static double middle(struct sample sample)
+static double gate_timed_middle(struct sample sample)
 {
 	return median(sample.values, sample.count);
 }
 
 /* How bad a value is, such that differences say how much worse. */
-static double badness(const struct gate_metric *metric, double value)
+static double gate_timed_badness(const struct gate_metric *metric, double value)
 {
 	double sign = metric->more_is_worse ? 1 : -1;
 
@@ -75,32 +75,33 @@ static double badness(const struct gate_metric *metric, double value)
 	return value > 0 ? sign * log(value) : NAN;
 }
 
-static struct sample badnesses(const struct sample *sample, int metric)
+static struct sample gate_timed_badnesses(const struct sample *sample, int metric)
 {
 	struct sample bad = {.count = 0};
 
 	for (size_t i = 0; i < sample->count; i++)
-		add(&bad, badness(&gate_metrics[metric], sample->values[i]));
+		gate_timed_add(&bad, gate_timed_badness(&gate_metrics[metric],
+							sample->values[i]));
 	return bad;
 }
 
-static double measure(const struct gate_timed *timed, double shift)
+static double gate_timed_measure(const struct gate_timed *timed, double shift)
 {
 	return timed->logarithms ? expm1(shift) : shift;
 }
 
-static double known(double value)
+static double gate_timed_known(double value)
 {
 	return isfinite(value) ? value : NAN;
 }
 
-static void tell(struct gate_timed *timed)
+static void gate_timed_tell(struct gate_timed *timed)
 {
 	timed->p = timed->shift.p;
 	timed->worse = (struct interval){
-		measure(timed, timed->shift.value),
-		known(measure(timed, timed->shift.low)),
-		known(measure(timed, timed->shift.high)),
+		gate_timed_measure(timed, timed->shift.value),
+		gate_timed_known(gate_timed_measure(timed, timed->shift.low)),
+		gate_timed_known(gate_timed_measure(timed, timed->shift.high)),
 	};
 }
 
@@ -111,15 +112,17 @@ static void compare_pairs(const struct gate_session *base,
 			  struct gate_timed *timed)
 {
 	struct sample worse = {.count = 0};
-	size_t pairs = usable(base) < usable(now) ? usable(base) : usable(now);
+	size_t pairs = gate_timed_usable(base) < gate_timed_usable(now)
+			       ? gate_timed_usable(base)
+			       : gate_timed_usable(now);
 
 	for (size_t i = 0; i < pairs; i++)
-		add(&worse,
-		    gate_metric_worse(&gate_metrics[metric], base->values[i][metric],
-				      now->values[i][metric]));
+		gate_timed_add(&worse, gate_metric_worse(&gate_metrics[metric],
+							 base->values[i][metric],
+							 now->values[i][metric]));
 	gate_statistics_paired(worse.values, worse.count, alpha, &timed->shift);
 	timed->pairs = worse.count;
-	tell(timed);
+	gate_timed_tell(timed);
 }
 
 /* ---- sessions ---- */
@@ -134,10 +137,10 @@ static double middle_of(const struct gate_side *base, size_t first, size_t end,
 		struct sample sample = {.count = 0}, bad;
 
 		add_session(&sample, &base->sessions[i], metric);
-		bad = badnesses(&sample, metric);
+		bad = gate_timed_badnesses(&sample, metric);
 		if (bad.count == 0)
 			continue;
-		sum += middle(bad);
+		sum += gate_timed_middle(bad);
 		count++;
 	}
 	return count > 0 ? sum / count : NAN;
@@ -169,7 +172,8 @@ static int compare_samples(const struct gate_side *base, const struct sample *wa
 			   const struct sample *is, int metric, double alpha,
 			   struct gate_timed *timed)
 {
-	struct sample old = badnesses(was, metric), new = badnesses(is, metric);
+	struct sample old = gate_timed_badnesses(was, metric),
+		      new = gate_timed_badnesses(is, metric);
 	double together = (double)(old.count + new.count);
 
 	timed->logarithms = !gate_metrics[metric].points;
@@ -178,7 +182,7 @@ static int compare_samples(const struct gate_side *base, const struct sample *wa
 		return -ENOMEM;
 	if (together > 0)
 		timed->pairs = (size_t)(2 * (double)(old.count * new.count) / together);
-	tell(timed);
+	gate_timed_tell(timed);
 	set_drift(base, metric, timed);
 	return 0;
 }
@@ -200,8 +204,8 @@ int gate_timed_compare(const struct gate_side *base, const struct gate_side *now
 		add_session(&is, &now->sessions[now->session_count - 1], metric);
 	timed->base_count = was.count;
 	timed->count = is.count;
-	timed->base = middle(was);
-	timed->now = middle(is);
+	timed->base = gate_timed_middle(was);
+	timed->now = gate_timed_middle(is);
 	if (was.count == 0 || is.count == 0)
 		return 0;
 	if (!paired)
@@ -218,17 +222,18 @@ void gate_timed_set_floor(struct gate_timed *timed, int metric, bool paired,
 
 	timed->noise = paired ? alpha : 0;
 	if (paired)
-		timed->floor =
-			measure(timed, gate_statistics_noise(timed->shift.spread,
-							     timed->pairs, alpha));
+		timed->floor = gate_timed_measure(
+			timed, gate_statistics_noise(timed->shift.spread, timed->pairs,
+						     alpha));
 	else if (timed->sessions >= GATE_SESSIONS)
-		timed->floor = measure(
+		timed->floor = gate_timed_measure(
 			timed, timed->drift * student_t(1 - 2 * alpha, freedom));
 	else
 		timed->floor = gate_metrics[metric].drift;
 }
 
-static double detectable(const struct gate_timed *timed, double alpha, double noise)
+static double gate_timed_smallest(const struct gate_timed *timed, double alpha,
+				  double noise)
 {
 	return gate_statistics_detectable(timed->shift.spread, timed->pairs, alpha,
 					  noise);
@@ -243,9 +248,9 @@ double gate_timed_detectable(const struct gate_timed *timed, double limit, doubl
 
 	if (timed->logarithms)
 		beyond = log1p(beyond);
-	most = fmax(beyond + detectable(timed, alpha, 0),
-		    detectable(timed, alpha / metrics, 0));
+	most = fmax(beyond + gate_timed_smallest(timed, alpha, 0),
+		    gate_timed_smallest(timed, alpha / metrics, 0));
 	if (timed->noise > 0)
-		most = fmax(most, detectable(timed, alpha, timed->noise));
-	return known(measure(timed, most)) - limit;
+		most = fmax(most, gate_timed_smallest(timed, alpha, timed->noise));
+	return gate_timed_known(gate_timed_measure(timed, most)) - limit;
 }

@@ -19,7 +19,7 @@ static double fact_of(const struct profile *profile, const char *key)
 	return text != NULL && number_real(text, &value) ? value : NAN;
 }
 
-static bool counts(const struct profile_point *point)
+static bool cores_counts(const struct profile_point *point)
 {
 	return !point->with_consumer && point->x >= 1 && point->x <= CORES_MAX &&
 	       point->per_s.value > 0 && isfinite(point->per_s.value);
@@ -30,7 +30,7 @@ static double most_workers(const struct profile *profile)
 	double most = 0;
 
 	for (size_t i = 0; i < profile->prep_points; i++)
-		if (counts(&profile->prep_curve[i]))
+		if (cores_counts(&profile->prep_curve[i]))
 			most = fmax(most, profile->prep_curve[i].x);
 	return most;
 }
@@ -70,7 +70,7 @@ static void read_machine(const struct profile *profile, struct cores *cores)
 
 /* ---- the points ---- */
 
-static bool measured(const struct cores *cores, unsigned k)
+static bool cores_measured(const struct cores *cores, unsigned k)
 {
 	return k <= CORES_MAX && !isnan(cores->rate[k].value);
 }
@@ -82,8 +82,8 @@ static void read_points(const struct profile *profile, struct cores *cores)
 	for (size_t i = 0; i < profile->prep_points; i++) {
 		const struct profile_point *point = &profile->prep_curve[i];
 
-		if (!counts(point) || point->x > cores->have ||
-		    measured(cores, point->x))
+		if (!cores_counts(point) || point->x > cores->have ||
+		    cores_measured(cores, point->x))
 			continue;
 		cores->rate[point->x] = point->per_s;
 		cores->points++;
@@ -104,7 +104,7 @@ static void complete_points(struct cores *cores)
 		struct interval *rate = &cores->rate[k];
 		double half = NORMAL_95 * error * rate->value;
 
-		if (!measured(cores, k))
+		if (!cores_measured(cores, k))
 			continue;
 		if (isnan(rate->low) || isnan(rate->high)) {
 			rate->low = rate->value - half;
@@ -117,7 +117,7 @@ static void complete_points(struct cores *cores)
 /* ---- beyond them ---- */
 
 /* Relative standard error of a point, by its own interval. */
-static double error_of(struct interval rate)
+static double cores_error_of(struct interval rate)
 {
 	double own = (rate.high - rate.low) / 2 / NORMAL_95 / rate.value;
 
@@ -132,7 +132,7 @@ static bool shares_cores(const struct cores *cores)
 }
 
 /* The law of cores is fitted where no two threads share one. */
-static void fit(struct cores *cores)
+static void cores_fit(struct cores *cores)
 {
 	unsigned end = shares_cores(cores) && cores->physical < cores->last
 			       ? cores->physical
@@ -141,9 +141,10 @@ static void fit(struct cores *cores)
 	size_t count = 0;
 
 	for (unsigned k = cores->first; k <= end; k++)
-		if (measured(cores, k))
-			points[count++] = (struct usl_point){k, cores->rate[k].value,
-							     error_of(cores->rate[k])};
+		if (cores_measured(cores, k))
+			points[count++] =
+				(struct usl_point){k, cores->rate[k].value,
+						   cores_error_of(cores->rate[k])};
 	if (!usl_fit(points, count, &cores->law))
 		return;
 	cores->a = 1 / cores->law.terms[0];
@@ -153,7 +154,7 @@ static void fit(struct cores *cores)
 }
 
 /* The product of two whose errors are independent. */
-static struct interval times(struct interval x, struct interval y)
+static struct interval cores_times(struct interval x, struct interval y)
 {
 	double value = x.value * y.value;
 	double below = hypot(1 - x.low / x.value, 1 - y.low / y.value);
@@ -163,7 +164,7 @@ static struct interval times(struct interval x, struct interval y)
 				 value * (1 + above)};
 }
 
-static struct interval inverse(struct interval x)
+static struct interval cores_inverse(struct interval x)
 {
 	return (struct interval){1 / x.value, 1 / x.high, 1 / x.low};
 }
@@ -175,9 +176,9 @@ static void measure_second(struct cores *cores)
 	if (!shares_cores(cores) || cores->law.freedom == 0)
 		return;
 	if (cores->last == cores->have)
-		cores->second =
-			times(cores->rate[cores->have],
-			      inverse(cores_rate(cores, cores->physical, NULL)));
+		cores->second = cores_times(
+			cores->rate[cores->have],
+			cores_inverse(cores_rate(cores, cores->physical, NULL)));
 	else
 		cores->law.freedom = 0;
 }
@@ -191,7 +192,7 @@ int cores_of(const struct profile *profile, struct cores *cores, struct error *e
 		return error_set(
 			err, ENODATA,
 			"the run measured no prep alone, on at most its cores");
-	fit(cores);
+	cores_fit(cores);
 	complete_points(cores);
 	measure_second(cores);
 	return 0;
@@ -200,15 +201,15 @@ int cores_of(const struct profile *profile, struct cores *cores, struct error *e
 /* ---- P(k) ---- */
 
 /* On a line in P(k)/k between two points. */
-static struct interval between(const struct cores *cores, unsigned k)
+static struct interval cores_between(const struct cores *cores, unsigned k)
 {
 	unsigned below = k, above = k;
 	const struct interval *low, *high;
 	double share, x, y;
 
-	while (!measured(cores, below))
+	while (!cores_measured(cores, below))
 		below--;
-	while (!measured(cores, above))
+	while (!cores_measured(cores, above))
 		above++;
 	low = &cores->rate[below];
 	high = &cores->rate[above];
@@ -221,7 +222,7 @@ static struct interval between(const struct cores *cores, unsigned k)
 }
 
 /* Threads when the cores that they are on are all counted whole. */
-static double whole(const struct cores *cores, unsigned k)
+static double cores_whole(const struct cores *cores, unsigned k)
 {
 	double threads =
 		shares_cores(cores) ? (double)cores->have / cores->physical : 1;
@@ -230,11 +231,11 @@ static double whole(const struct cores *cores, unsigned k)
 }
 
 /* More cores are no loss, and no more than linear gain; fewer the other way round. */
-static struct interval bounds(const struct cores *cores, unsigned k)
+static struct interval cores_bounds(const struct cores *cores, unsigned k)
 {
 	unsigned n = k < cores->first ? cores->first : cores->last;
 	struct interval end = cores->rate[n];
-	double share = k < n ? (double)k / n : whole(cores, k) / n;
+	double share = k < n ? (double)k / n : cores_whole(cores, k) / n;
 
 	if (k < n)
 		return (struct interval){NAN, end.low * share, end.high};
@@ -245,13 +246,14 @@ static struct interval bounds(const struct cores *cores, unsigned k)
  * The law's interval, but no more than linear gain. It may lie below P(n): where the law
  * turns down, more cores are a loss.
  */
-static struct interval fitted(const struct cores *cores, unsigned k)
+static struct interval cores_fitted(const struct cores *cores, unsigned k)
 {
 	double threads =
 		shares_cores(cores) ? (double)cores->have / cores->physical : 1;
-	struct interval rate = times(usl_rate(&cores->law, k / threads), cores->second);
+	struct interval rate =
+		cores_times(usl_rate(&cores->law, k / threads), cores->second);
 
-	rate.high = fmin(rate.high, bounds(cores, k).high);
+	rate.high = fmin(rate.high, cores_bounds(cores, k).high);
 	rate.value = fmin(rate.value, rate.high);
 	return rate;
 }
@@ -261,7 +263,7 @@ struct interval cores_rate(const struct cores *cores, unsigned k,
 {
 	enum cores_basis found = CORES_BOUNDS;
 
-	if (measured(cores, k))
+	if (cores_measured(cores, k))
 		found = CORES_MEASURED;
 	else if (k > cores->first && k < cores->last)
 		found = CORES_BETWEEN;
@@ -273,13 +275,13 @@ struct interval cores_rate(const struct cores *cores, unsigned k,
 	case CORES_MEASURED:
 		return cores->rate[k];
 	case CORES_BETWEEN:
-		return between(cores, k);
+		return cores_between(cores, k);
 	case CORES_FITTED:
-		return fitted(cores, k);
+		return cores_fitted(cores, k);
 	case CORES_BOUNDS:
 		break;
 	}
-	return bounds(cores, k);
+	return cores_bounds(cores, k);
 }
 
 /* ---- what follows from it ---- */
@@ -293,28 +295,28 @@ static double side_of(struct interval rate, int side)
 }
 
 /* P(1); where it was not measured a core is taken to give what one of `first` does. */
-static double alone(const struct cores *cores)
+static double cores_alone(const struct cores *cores)
 {
 	return cores->rate[cores->first].value / cores->first;
 }
 
 /* What m threads together give on these cores, in threads that run alone. */
-static double together(const struct cores *cores, unsigned m, unsigned available,
-		       int side)
+static double cores_together(const struct cores *cores, unsigned m, unsigned available,
+			     int side)
 {
 	struct interval rate;
 	double least;
 
 	if (m > available && available == cores->have && cores->quota > available)
-		return together(cores, available, available, side) *
+		return cores_together(cores, available, available, side) *
 		       fmin(m, cores->quota) / available;
 	m = m < available ? m : available;
 	if (m <= 1)
 		return m;
 	rate = cores_rate(cores, m, NULL);
 	/* A rough interval is no evidence that many do less than one does alone. */
-	least = fmin(alone(cores), side_of(rate, 0));
-	return fmin(fmax(side_of(rate, side), least) / alone(cores), m);
+	least = fmin(cores_alone(cores), side_of(rate, 0));
+	return fmin(fmax(side_of(rate, side), least) / cores_alone(cores), m);
 }
 
 void cores_speeds(const struct cores *cores, unsigned available, int side,
@@ -322,6 +324,6 @@ void cores_speeds(const struct cores *cores, unsigned available, int side,
 {
 	for (size_t m = 0; m < count; m++)
 		speed[m] = m < 1 ? 1
-				 : together(cores, (unsigned)m, available, side) /
+				 : cores_together(cores, (unsigned)m, available, side) /
 					   (double)m;
 }

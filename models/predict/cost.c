@@ -5,12 +5,12 @@
 
 /* A part whose price is not given is left out; one whose amount is not known makes the
  * sum unknown. */
-static double part(double price, double amount)
+static double cost_part(double price, double amount)
 {
 	return isnan(price) ? 0 : price * amount;
 }
 
-static bool any_price(const struct prices *prices)
+static bool cost_any_price(const struct prices *prices)
 {
 	return !isnan(prices->core_hour) || !isnan(prices->memory_gb_hour) ||
 	       !isnan(prices->gpu_hour) || !isnan(prices->storage_gb_month) ||
@@ -20,15 +20,15 @@ static bool any_price(const struct prices *prices)
 double cost_epoch(const struct prices *prices, const struct cost_use *use, double per_s)
 {
 	double hours = use->samples / per_s / 3600;
-	double an_hour =
-		part(prices->core_hour, use->cores) +
-		part(prices->memory_gb_hour, use->cache_bytes / GB) +
-		part(prices->gpu_hour, prices->accelerators) +
-		part(prices->storage_gb_month / MONTH_HOURS, use->dataset_bytes / GB);
+	double an_hour = cost_part(prices->core_hour, use->cores) +
+			 cost_part(prices->memory_gb_hour, use->cache_bytes / GB) +
+			 cost_part(prices->gpu_hour, prices->accelerators) +
+			 cost_part(prices->storage_gb_month / MONTH_HOURS,
+				   use->dataset_bytes / GB);
 
-	if (!any_price(prices) || !(per_s > 0))
+	if (!cost_any_price(prices) || !(per_s > 0))
 		return NAN;
-	return hours * an_hour + part(prices->request, use->samples * use->misses);
+	return hours * an_hour + cost_part(prices->request, use->samples * use->misses);
 }
 
 struct interval cost_interval(const struct prices *prices, const struct cost_use *use,

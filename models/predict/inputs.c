@@ -24,20 +24,21 @@ struct sum {
 #define DRIFT         .5   /* of the windows' scatter: another run finds another mean */
 #define ALMOST_CORES  .15  /* CPU time of another thread that is worth one */
 
-static bool is(const struct profile_window *window, const char *kind)
+static bool inputs_is(const struct profile_window *window, const char *kind)
 {
 	return window->kind != NULL && strcmp(window->kind, kind) == 0;
 }
 
 /* The windows that show the step alone. */
-static struct sum synthetic(const struct profile *profile)
+static struct sum inputs_synthetic(const struct profile *profile)
 {
 	struct sum sum = {0};
 
 	for (size_t i = 0; i < profile->window_count; i++) {
 		const struct profile_window *window = &profile->windows[i];
 
-		if (!is(window, "synthetic") || !window->used || isnan(window->cpu_s))
+		if (!inputs_is(window, "synthetic") || !window->used ||
+		    isnan(window->cpu_s))
 			continue;
 		sum.samples += (double)window->samples;
 		sum.wall_s += window->length_s;
@@ -57,8 +58,9 @@ static struct sum prep_cpu(const struct profile *profile, const char *kind)
 		const struct profile_window *window = &profile->windows[i];
 		double each;
 
-		if (!is(window, kind) || !window->used || !(window->prep_cpu_s > 0) ||
-		    window->prepared == UNKNOWN || window->prepared == 0)
+		if (!inputs_is(window, kind) || !window->used ||
+		    !(window->prep_cpu_s > 0) || window->prepared == UNKNOWN ||
+		    window->prepared == 0)
 			continue;
 		each = window->prep_cpu_s / (double)window->prepared;
 		sum.samples += (double)window->prepared;
@@ -91,7 +93,7 @@ static unsigned threads_of(double busy)
 }
 
 /* How fast each of m threads runs on the cores of the run. */
-static double speed_of(const struct inputs *inputs, unsigned m)
+static double inputs_speed_of(const struct inputs *inputs, unsigned m)
 {
 	double speed[SPEEDS];
 
@@ -100,14 +102,15 @@ static double speed_of(const struct inputs *inputs, unsigned m)
 }
 
 /* A step's time in cached windows, without what it was blocked, against 1/G. */
-static double slowed(const struct profile *profile)
+static double inputs_slowed(const struct profile *profile)
 {
 	double steps = 0, seconds = 0;
 
 	for (size_t i = 0; i < profile->window_count; i++) {
 		const struct profile_window *window = &profile->windows[i];
 
-		if (!is(window, "cached") || !window->used || isnan(window->blocked_s))
+		if (!inputs_is(window, "cached") || !window->used ||
+		    isnan(window->blocked_s))
 			continue;
 		steps += (double)window->samples / (double)profile->batch;
 		seconds += window->length_s - window->blocked_s;
@@ -120,7 +123,7 @@ static double slowed(const struct profile *profile)
 static int find_compute(const struct profile *profile, struct inputs *inputs,
 			struct error *err)
 {
-	struct sum sum = synthetic(profile);
+	struct sum sum = inputs_synthetic(profile);
 	double rate = profile->rates.synthetic.value, cpu_s;
 
 	if (!(rate > 0) || sum.samples <= 0 || sum.wall_s <= 0)
@@ -132,10 +135,10 @@ static int find_compute(const struct profile *profile, struct inputs *inputs,
 	inputs->compute_threads = threads_of(sum.cpu_s / sum.wall_s);
 	inputs->compute_s = 1 / rate;
 	inputs->compute_cpu_s = fmin(cpu_s, inputs->compute_threads / rate) *
-				speed_of(inputs, inputs->compute_threads);
+				inputs_speed_of(inputs, inputs->compute_threads);
 	if (profile->emulated_per_s > 0)
 		inputs->fixed_s = fmax(0, 1 / rate - 1 / profile->emulated_per_s);
-	inputs->slowed_s = slowed(profile);
+	inputs->slowed_s = inputs_slowed(profile);
 	inputs->half[INPUT_COMPUTE] = relative_half(profile->rates.synthetic);
 	inputs->half[INPUT_HANDOVER] = HANDOVER_HALF;
 	return 0;
@@ -143,7 +146,7 @@ static int find_compute(const struct profile *profile, struct inputs *inputs,
 
 /* Wall time over CPU time of prep alone: locks, wake-ups. With an emulated delay it is
  * that, which the simulation has of its own. */
-static double waiting(const struct profile *profile)
+static double inputs_waiting(const struct profile *profile)
 {
 	double wall = 0, cpu = 0;
 
@@ -154,8 +157,8 @@ static double waiting(const struct profile *profile)
 		unsigned k = window->workers > 0 ? window->workers
 						 : (unsigned)profile->workers;
 
-		if (!is(window, "prep") || !window->used || !(window->prep_cpu_s > 0) ||
-		    k > profile->cores)
+		if (!inputs_is(window, "prep") || !window->used ||
+		    !(window->prep_cpu_s > 0) || k > profile->cores)
 			continue;
 		wall += k * window->length_s;
 		cpu += window->prep_cpu_s;
@@ -181,11 +184,12 @@ static int find_prep(const struct profile *profile, struct inputs *inputs,
 		       : (double)profile->workers;
 	at_once = (unsigned)fmax(1, fmin(round(busy), (double)profile->cores));
 	inputs->prep_s =
-		(cached.cpu_s * speed_of(inputs, at_once) +
+		(cached.cpu_s * inputs_speed_of(inputs, at_once) +
 		 alone.cpu_s *
-			 speed_of(inputs, (unsigned)fmin((double)profile->workers,
-							 (double)profile->cores))) /
-		(cached.samples + alone.samples) * waiting(profile);
+			 inputs_speed_of(inputs,
+					 (unsigned)fmin((double)profile->workers,
+							(double)profile->cores))) /
+		(cached.samples + alone.samples) * inputs_waiting(profile);
 	spread = cached.windows > 1 ? cached.spread : alone.spread;
 	inputs->half[INPUT_PREP] =
 		fmax(LEAST_HALF,
@@ -195,7 +199,7 @@ static int find_prep(const struct profile *profile, struct inputs *inputs,
 }
 
 /* Bytes of a sample on average; NAN: unknown. */
-static double mean_bytes(const struct profile *profile)
+static double inputs_mean_bytes(const struct profile *profile)
 {
 	if (profile->dataset_bytes == UNKNOWN || profile->dataset_samples == UNKNOWN ||
 	    profile->dataset_samples == 0)
@@ -220,7 +224,7 @@ static int find_draws(const struct profile *profile, struct inputs *inputs,
 		      struct error *err)
 {
 	size_t count = profile->draw_count > 0 ? profile->draw_count : 1;
-	double sum = 0, mean = mean_bytes(profile);
+	double sum = 0, mean = inputs_mean_bytes(profile);
 
 	inputs->draws = calloc(count, sizeof(*inputs->draws));
 	if (inputs->draws == NULL)
@@ -245,7 +249,7 @@ static int find_draws(const struct profile *profile, struct inputs *inputs,
 }
 
 /* True when real windows read from storage. */
-static bool reads(const struct profile *profile)
+static bool inputs_reads(const struct profile *profile)
 {
 	return !(profile->hit_ratio.value >= 1);
 }
@@ -277,7 +281,7 @@ static int find_fetch(const struct profile *profile, struct inputs *inputs,
 	struct error why = {0};
 
 	inputs->fetched = storage_of(profile, &inputs->storage, &why) == 0;
-	if (!inputs->fetched && reads(profile)) {
+	if (!inputs->fetched && inputs_reads(profile)) {
 		if (err != NULL)
 			*err = why;
 		return -ENODATA;
@@ -294,7 +298,7 @@ static int find_fetch(const struct profile *profile, struct inputs *inputs,
 }
 
 /* Known, and no nonsense from a file. */
-static bool sound(uint64_t count)
+static bool inputs_sound(uint64_t count)
 {
 	return count > 0 && count <= MOST_COUNT;
 }
@@ -314,8 +318,8 @@ static double page_share(const struct profile *profile)
 							    : 0);
 }
 
-static int find_cache(const struct profile *profile, struct inputs *inputs,
-		      struct error *err)
+static int inputs_find_cache(const struct profile *profile, struct inputs *inputs,
+			     struct error *err)
 {
 	int policy = profile->cache == NULL ? -1 : hits_policy(profile->cache);
 
@@ -343,8 +347,8 @@ int inputs_of(const struct profile *profile, struct inputs *inputs, struct error
 				 "an observed run measures no stage alone: run it "
 				 "without --observe");
 	if (profile->dataset_samples == UNKNOWN || profile->dataset_samples == 0 ||
-	    !sound(profile->batch) || !sound(profile->workers) ||
-	    !sound(profile->cores) || !sound(profile->fetch_depth) ||
+	    !inputs_sound(profile->batch) || !inputs_sound(profile->workers) ||
+	    !inputs_sound(profile->cores) || !inputs_sound(profile->fetch_depth) ||
 	    profile->prefetch > MOST_COUNT)
 		return error_set(err, ENODATA,
 				 "the result does not say how the data was loaded");
@@ -356,7 +360,7 @@ int inputs_of(const struct profile *profile, struct inputs *inputs, struct error
 	if (result == 0)
 		result = find_fetch(profile, inputs, err);
 	if (result == 0)
-		result = find_cache(profile, inputs, err);
+		result = inputs_find_cache(profile, inputs, err);
 	if (result == 0)
 		result = find_draws(profile, inputs, err);
 	if (result < 0)

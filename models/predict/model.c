@@ -16,8 +16,9 @@ enum { SAMPLES = 12288 }; /* simulated for a rate, at the least */
 /* ---- rates ---- */
 
 /* The fewer cores, the likelier is it that a thread that was woken takes the consumer's. */
-static double handover(const struct model *model, const struct profile_change *change,
-		       const struct aspect *aspect)
+static double model_handover(const struct model *model,
+			     const struct profile_change *change,
+			     const struct aspect *aspect)
 {
 	const struct sim_setup_parts parts = {model->profile, &model->inputs};
 	double factor = aspect->input == INPUT_HANDOVER ? aspect->factor : 1;
@@ -37,7 +38,7 @@ int model_rate(const struct model *model, const struct profile_change *change,
 	setup.load.all_hits = kind == MODEL_CACHED;
 	setup.load.no_prep = kind == MODEL_SYNTHETIC;
 	if (kind != MODEL_SYNTHETIC)
-		sim_setup_delay(&setup, handover(model, change, aspect));
+		sim_setup_delay(&setup, model_handover(model, change, aspect));
 	return simulate(&setup.load, SAMPLES, outcome, err);
 }
 
@@ -81,13 +82,13 @@ struct interval model_spread(double value, const double all[MODEL_OFF], double h
 
 /* ---- the run itself ---- */
 
-static double off(double modelled, struct interval measured)
+static double model_off(double modelled, struct interval measured)
 {
 	return modelled / measured.value - 1;
 }
 
 /* How far model and run may be apart: max(the run's interval, SAME). */
-static double allowed(struct interval measured)
+static double model_allowed(struct interval measured)
 {
 	double half = (measured.high - measured.low) / 2 / measured.value;
 
@@ -99,27 +100,28 @@ struct interval model_a_job(struct interval all, double jobs)
 	return (struct interval){all.value / jobs, all.low / jobs, all.high / jobs};
 }
 
-static struct interval measured(const struct profile *profile)
+static struct interval model_measured(const struct profile *profile)
 {
 	if (profile->job_count < 2 || isnan(profile->together.value))
 		return profile->rates.real;
 	return model_a_job(profile->together, (double)profile->job_count);
 }
 
-static void judge(struct model *model)
+static void model_judge(struct model *model)
 {
 	struct profile_model *self = &model->self;
-	struct interval real = measured(model->profile);
+	struct interval real = model_measured(model->profile);
 
-	self->real_error = off(self->real.value, real);
-	self->cached_error = off(self->cached.value, model->profile->rates.cached);
-	if (fabs(self->real_error) <= allowed(real))
+	self->real_error = model_off(self->real.value, real);
+	self->cached_error =
+		model_off(self->cached.value, model->profile->rates.cached);
+	if (fabs(self->real_error) <= model_allowed(real))
 		return;
 	snprintf(model->why, sizeof(model->why),
 		 "not identifiable: from its stages alone the run should reach %.0f "
 		 "samples/s, and it reached %.0f (%+.1f%%, %.1f%% allowed)",
 		 self->real.value, real.value, 100 * self->real_error,
-		 100 * allowed(real));
+		 100 * model_allowed(real));
 	self->why = model->why;
 }
 
@@ -174,12 +176,12 @@ static int know_self(struct model *model, struct error *err)
 				       sharing_jobs(model->profile, &none));
 	model->self.cached = (struct interval){
 		cached.per_s / sharing_jobs(model->profile, &none), NAN, NAN};
-	judge(model);
+	model_judge(model);
 	model->half = hypot(SAME, model->self.real_error);
 	return 0;
 }
 
-static int check(const struct profile *profile, struct error *err)
+static int model_check(const struct profile *profile, struct error *err)
 {
 	if (profile->shared)
 		return error_set(err, ENODATA,
@@ -202,7 +204,7 @@ struct model *model_new(const struct profile *profile, struct error *err)
 		return NULL;
 	}
 	model->profile = profile;
-	result = check(profile, err);
+	result = model_check(profile, err);
 	if (result == 0)
 		result = inputs_of(profile, &model->inputs, err);
 	if (result == 0)

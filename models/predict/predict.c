@@ -20,28 +20,30 @@ static const struct aspect plain = {-1, 1, 0};
 
 /* ---- does it make sense ---- */
 
-static int refuse(struct error *err, const char *what)
+static int predict_refuse(struct error *err, const char *what)
 {
 	return error_set(err, EINVAL, "no such change: %s", what);
 }
 
-static int check_numbers(const struct profile_change *change, struct error *err)
+static int predict_check_numbers(const struct profile_change *change, struct error *err)
 {
 	if (change->cores > MOST_CORES)
-		return refuse(err, "cores are 1 to 512");
+		return predict_refuse(err, "cores are 1 to 512");
 	if (change->workers > MOST_WORKERS)
-		return refuse(err, "workers are 1 to 128");
+		return predict_refuse(err, "workers are 1 to 128");
 	if (change->batch > MOST_BATCH)
-		return refuse(err, "a batch holds 1 to 65536 samples");
+		return predict_refuse(err, "a batch holds 1 to 65536 samples");
 	if (change->cache_share < 0 || change->cache_share > 1)
-		return refuse(err, "a cache holds 0% to 100% of the data set");
+		return predict_refuse(err, "a cache holds 0% to 100% of the data set");
 	if (change->gpu_speed < .001 || change->gpu_speed > 1000)
-		return refuse(err, "an accelerator's speed is 0.001 to 1000 times what "
-				   "it was");
+		return predict_refuse(
+			err, "an accelerator's speed is 0.001 to 1000 times what "
+			     "it was");
 	if (change->storage_bandwidth < 0 || isinf(change->storage_bandwidth))
-		return refuse(err, "a bandwidth is a number of bytes/s, or none");
+		return predict_refuse(err,
+				      "a bandwidth is a number of bytes/s, or none");
 	if (change->storage_latency_s < 0 || change->storage_latency_s > 3600)
-		return refuse(err, "a latency is a time up to 1h, or none");
+		return predict_refuse(err, "a latency is a time up to 1h, or none");
 	if (change->cache_policy != NULL && hits_policy(change->cache_policy) < 0)
 		return error_set(err, EINVAL, "no such change: no cache policy '%s'",
 				 change->cache_policy);
@@ -135,7 +137,7 @@ static int predict_side(const struct model *model, const struct profile_change *
 }
 
 /* One interval of two: with a value where they hardly differ. */
-static struct interval join(struct interval slow, struct interval fast)
+static struct interval predict_join(struct interval slow, struct interval fast)
 {
 	struct interval all = {NAN, fmin(slow.low, fast.low),
 			       fmax(slow.high, fast.high)};
@@ -158,8 +160,8 @@ static int predict_rate(const struct model *model, const struct profile_change *
 		result = predict_side(model, change, 1, &fast[0], &fast[1], err);
 	if (result < 0)
 		return result;
-	out->per_s = join(slow[0], fast[0]);
-	out->speedup = join(slow[1], fast[1]);
+	out->per_s = predict_join(slow[0], fast[0]);
+	out->speedup = predict_join(slow[1], fast[1]);
 	return 0;
 }
 
@@ -285,9 +287,10 @@ static const char *basis_words(const struct model *model,
 	return words;
 }
 
-static int say_why(const struct model *model, const struct profile_change *change,
-		   const struct simulation_outcome *real,
-		   struct profile_prediction *out)
+static int predict_say_why(const struct model *model,
+			   const struct profile_change *change,
+			   const struct simulation_outcome *real,
+			   struct profile_prediction *out)
 {
 	const struct sim_setup_parts parts = {model->profile, &model->inputs};
 	const char *words = basis_words(model, change, out);
@@ -307,10 +310,10 @@ static int say_why(const struct model *model, const struct profile_change *chang
 	return result;
 }
 
-static int check(const struct model *model, const struct profile_change *change,
-		 struct error *err)
+static int predict_check(const struct model *model, const struct profile_change *change,
+			 struct error *err)
 {
-	int result = check_numbers(change, err);
+	int result = predict_check_numbers(change, err);
 
 	if (result == 0)
 		result = sharing_check(model->profile, change, err);
@@ -323,7 +326,7 @@ int model_stalls(const struct model *model, const struct profile_change *change,
 		 int side, struct profile_stalls *stalls, struct error *err)
 {
 	struct simulation_outcome real;
-	int result = check(model, change, err);
+	int result = predict_check(model, change, err);
 
 	return result < 0 ? result
 			  : find_stalls(model, change, side, stalls, &real, err);
@@ -333,7 +336,7 @@ int model_predict(const struct model *model, const struct profile_change *change
 		  struct profile_prediction *out, struct error *err)
 {
 	struct simulation_outcome real;
-	int result = check(model, change, err);
+	int result = predict_check(model, change, err);
 
 	if (result == 0)
 		result = predict_rate(model, change, out, err);
@@ -344,7 +347,7 @@ int model_predict(const struct model *model, const struct profile_change *change
 	split_rate(model, change, out);
 	predict_cost(model, change, out);
 	if (profile_change_copy(&out->change, change) < 0 ||
-	    say_why(model, change, &real, out) < 0)
+	    predict_say_why(model, change, &real, out) < 0)
 		return error_sys(err, ENOMEM, "predicting");
 	return 0;
 }

@@ -27,43 +27,44 @@ static struct means means_of(const struct simulation_load *load)
 }
 
 /* CPU work a second that m threads get done together. */
-static double together(const struct simulation_load *load, unsigned m)
+static double rates_together(const struct simulation_load *load, unsigned m)
 {
 	size_t last = load->speeds - 1;
 
 	return m <= last ? m * load->speed[m] : (double)last * load->speed[last];
 }
 
-static unsigned jobs_of(const struct simulation_load *load)
+static unsigned rates_jobs_of(const struct simulation_load *load)
 {
 	return load->jobs > 1 ? load->jobs : 1;
 }
 
 static unsigned pipelines_of(const struct simulation_load *load)
 {
-	return load->shared ? 1 : jobs_of(load);
+	return load->shared ? 1 : rates_jobs_of(load);
 }
 
 /* How many jobs get a sample that one pipeline prepared. */
 static unsigned readers_of(const struct simulation_load *load)
 {
-	return jobs_of(load) / pipelines_of(load);
+	return rates_jobs_of(load) / pipelines_of(load);
 }
 
 static double most_together(const struct simulation_load *load)
 {
 	unsigned threads = pipelines_of(load) * (load->workers + load->fetch_threads) +
-			   jobs_of(load) * load->compute_threads;
+			   rates_jobs_of(load) * load->compute_threads;
 	double most = 0;
 
 	for (unsigned m = 1; m <= threads; m++)
-		most = fmax(most, together(load, m));
+		most = fmax(most, rates_together(load, m));
 	return most;
 }
 
 static double compute_rate(const struct simulation_load *load, unsigned job)
 {
-	double cpu_s = load->compute_cpu_s / together(load, load->compute_threads);
+	double cpu_s =
+		load->compute_cpu_s / rates_together(load, load->compute_threads);
 	double step_s = load->job_compute_s != NULL ? load->job_compute_s[job]
 						    : load->compute_s;
 
@@ -75,13 +76,13 @@ static double compute_rates(const struct simulation_load *load, double most)
 {
 	double sum = 0, least = INFINITY;
 
-	for (unsigned i = 0; i < jobs_of(load); i++) {
+	for (unsigned i = 0; i < rates_jobs_of(load); i++) {
 		double rate = fmin(most, compute_rate(load, i));
 
 		sum += rate;
 		least = fmin(least, rate);
 	}
-	return load->shared ? jobs_of(load) * least : sum;
+	return load->shared ? rates_jobs_of(load) * least : sum;
 }
 
 /* Of so many pipelines at once. */
@@ -89,7 +90,7 @@ static double prep_rate(const struct simulation_load *load, const struct means *
 			unsigned pipelines)
 {
 	unsigned workers = pipelines * load->workers;
-	double each_s = means->prep_s * workers / together(load, workers);
+	double each_s = means->prep_s * workers / rates_together(load, workers);
 
 	return workers / fmax(each_s, load->delay_s);
 }

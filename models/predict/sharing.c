@@ -16,7 +16,7 @@
 
 /* ---- what is asked ---- */
 
-static int refuse(struct error *err, const char *what)
+static int sharing_refuse(struct error *err, const char *what)
 {
 	return error_set(err, EINVAL, "no such change: %s", what);
 }
@@ -36,16 +36,17 @@ int sharing_check(const struct profile *profile, const struct profile_change *ch
 	unsigned speeds = speeds_of(change);
 
 	if (change->jobs > SIMULATION_JOBS)
-		return refuse(err, "jobs are 1 to 64");
+		return sharing_refuse(err, "jobs are 1 to 64");
 	if (change->share && change->jobs == 0 && profile->job_count < 2)
-		return refuse(err, "how many jobs share a loader? (--jobs)");
+		return sharing_refuse(err, "how many jobs share a loader? (--jobs)");
 	if (speeds > 0 && speeds != change->jobs)
-		return refuse(err, "a speed for each job, or for none");
+		return sharing_refuse(err, "a speed for each job, or for none");
 	for (unsigned i = 0; i < speeds; i++)
 		if (!(change->job_speed[i] >= SPEED_LEAST &&
 		      change->job_speed[i] <= SPEED_MOST))
-			return refuse(err, "a job's accelerator is 0.1 to 10 times as "
-					   "fast as it was");
+			return sharing_refuse(
+				err, "a job's accelerator is 0.1 to 10 times as "
+				     "fast as it was");
 	return 0;
 }
 
@@ -112,7 +113,7 @@ static double memory_of(const struct profile *profile,
 		      : load->jobs * (sim_setup_slots(profile) * batch + cache);
 }
 
-static int digits(double value)
+static int sharing_digits(double value)
 {
 	return value < 10;
 }
@@ -121,10 +122,10 @@ static int digits(double value)
 static void say_either(FILE *to, const struct simulation_load *load, const char *what,
 		       double shared, double own, const char *unit)
 {
-	fprintf(to, "; %s %.*f %s", what, digits(load->shared ? shared : own),
+	fprintf(to, "; %s %.*f %s", what, sharing_digits(load->shared ? shared : own),
 		load->shared ? shared : own, unit);
 	if (load->shared && load->jobs > 1)
-		fprintf(to, ", not %.*f", digits(own), own);
+		fprintf(to, ", not %.*f", sharing_digits(own), own);
 }
 
 static void say_memory(FILE *to, const struct profile *profile,
@@ -165,8 +166,8 @@ static void say_cores(FILE *to, const struct sim_setup *setup,
 	say_either(to, load, "prep", each / load->jobs, each, "cores");
 }
 
-static bool differ(const struct simulation_load *load,
-		   const struct simulation_outcome *outcome)
+static bool sharing_differ(const struct simulation_load *load,
+			   const struct simulation_outcome *outcome)
 {
 	for (unsigned i = 1; i < load->jobs; i++)
 		if (fabs(outcome->job_per_s[i] / outcome->job_per_s[0] - 1) > SAME)
@@ -178,7 +179,7 @@ static bool differ(const struct simulation_load *load,
 static void say_rates(FILE *to, const struct simulation_load *load,
 		      const struct simulation_outcome *outcome)
 {
-	if (!differ(load, outcome))
+	if (!sharing_differ(load, outcome))
 		return;
 	fputs("; jobs get", to);
 	for (unsigned i = 0; i < load->jobs; i++)

@@ -24,9 +24,9 @@ uint32_t sim_setup_slots(const struct profile *profile)
 
 /* ---- from inputs and a change to a load ---- */
 
-static void set_cores(const struct sim_setup_parts *parts,
-		      const struct profile_change *change, const struct aspect *aspect,
-		      struct sim_setup *setup)
+static void sim_setup_set_cores(const struct sim_setup_parts *parts,
+				const struct profile_change *change,
+				const struct aspect *aspect, struct sim_setup *setup)
 {
 	double factor = factor_of(aspect, INPUT_CORES);
 
@@ -82,7 +82,7 @@ static void set_prep(const struct sim_setup_parts *parts, const struct aspect *a
 }
 
 /* Of what was emulated, and is to be, the later word; none lets the storage itself. */
-static double emulated(double then, double now, double none)
+static double sim_setup_emulated(double then, double now, double none)
 {
 	if (isnan(then))
 		return now > 0 ? now : none;
@@ -105,23 +105,24 @@ static void set_fetch(const struct sim_setup_parts *parts,
 	const struct profile *profile = parts->profile;
 	const struct inputs *inputs = parts->inputs;
 	double factor = factor_of(aspect, INPUT_STORAGE);
-	double bandwidth = emulated(change->storage_bandwidth,
-				    profile->storage_bandwidth, INFINITY);
+	double bandwidth = sim_setup_emulated(change->storage_bandwidth,
+					      profile->storage_bandwidth, INFINITY);
 
 	load->depth = (unsigned)profile->fetch_depth;
 	load->fetch_threads = inputs->fetch_threads;
 	load->fetch_cpu_s = inputs->fetch_cpu_s * factor_of(aspect, INPUT_FETCH);
 	load->fetch_scale = inputs->storage.native ? factor : 0;
-	load->latency_s =
-		emulated(change->storage_latency_s, profile->storage_latency_s, 0);
+	load->latency_s = sim_setup_emulated(change->storage_latency_s,
+					     profile->storage_latency_s, 0);
 	load->throttled = load->latency_s > 0 || isfinite(bandwidth);
 	bandwidth = fmin(bandwidth,
 			 native_bandwidth(&inputs->storage, load->depth) / factor);
 	load->bandwidth = bandwidth;
 }
 
-static void set_cache(const struct sim_setup_parts *parts,
-		      const struct profile_change *change, struct simulation_load *load)
+static void sim_setup_set_cache(const struct sim_setup_parts *parts,
+				const struct profile_change *change,
+				struct simulation_load *load)
 {
 	bool sized = !isnan(change->cache_share);
 
@@ -152,9 +153,9 @@ static void set_storage(const struct sim_setup_parts *parts,
 	load->joint_bandwidth = isfinite(all) ? all : 0;
 }
 
-static void set_jobs(const struct sim_setup_parts *parts,
-		     const struct profile_change *change, const struct aspect *aspect,
-		     struct sim_setup *setup)
+static void sim_setup_set_jobs(const struct sim_setup_parts *parts,
+			       const struct profile_change *change,
+			       const struct aspect *aspect, struct sim_setup *setup)
 {
 	struct simulation_load *load = &setup->load;
 	double faster = isnan(change->gpu_speed) ? 1 : change->gpu_speed;
@@ -192,10 +193,10 @@ void sim_setup_set(const struct sim_setup_parts *parts,
 	load->batch = change->batch > 0 ? change->batch : (uint32_t)profile->batch;
 	load->ahead = sim_setup_slots(profile);
 	load->seed = profile->seed;
-	set_cores(parts, change, aspect, setup);
+	sim_setup_set_cores(parts, change, aspect, setup);
 	set_compute(parts, change, aspect, load);
 	set_prep(parts, aspect, load);
 	set_fetch(parts, change, aspect, load);
-	set_cache(parts, change, load);
-	set_jobs(parts, change, aspect, setup);
+	sim_setup_set_cache(parts, change, load);
+	sim_setup_set_jobs(parts, change, aspect, setup);
 }

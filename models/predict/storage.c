@@ -9,7 +9,7 @@
 
 /* ---- what the profile tells ---- */
 
-static bool counts(const struct profile_point *point)
+static bool storage_counts(const struct profile_point *point)
 {
 	return point->x > 0 && point->per_s.value > 0 && isfinite(point->per_s.value);
 }
@@ -20,7 +20,7 @@ static bool is_emulated(const struct storage *storage)
 }
 
 /* Bytes of the samples that a point's windows happened to read; NAN: not counted. */
-static double bytes_of(const struct profile_point *point)
+static double storage_bytes_of(const struct profile_point *point)
 {
 	return point->bytes_per_s > 0 ? point->bytes_per_s / point->per_s.value : NAN;
 }
@@ -30,7 +30,7 @@ static double mean_of_points(const struct profile *profile)
 	double bytes = 0, samples = 0;
 
 	for (size_t i = 0; i < profile->fetch_points; i++)
-		if (counts(&profile->fetch_curve[i]) &&
+		if (storage_counts(&profile->fetch_curve[i]) &&
 		    profile->fetch_curve[i].bytes_per_s > 0) {
 			bytes += profile->fetch_curve[i].bytes_per_s;
 			samples += profile->fetch_curve[i].per_s.value;
@@ -38,7 +38,7 @@ static double mean_of_points(const struct profile *profile)
 	return bytes / samples;
 }
 
-static double mean_bytes(const struct profile *profile)
+static double storage_mean_bytes(const struct profile *profile)
 {
 	if (profile->dataset_bytes != UNKNOWN && profile->dataset_samples != UNKNOWN &&
 	    profile->dataset_samples > 0)
@@ -72,7 +72,8 @@ static double cpu_of(const struct profile *profile)
 		double away =
 			fabs(log(point->x / depth)) + (point->unthrottled ? 1 : 0);
 
-		if (counts(point) && point->cpu_s_per_sample > 0 && away < least) {
+		if (storage_counts(point) && point->cpu_s_per_sample > 0 &&
+		    away < least) {
 			least = away;
 			cpu_s = point->cpu_s_per_sample;
 		}
@@ -82,7 +83,7 @@ static double cpu_of(const struct profile *profile)
 
 /* ---- S(q) of what lies below ---- */
 
-static void insert(struct storage *storage, struct storage_point point)
+static void storage_insert(struct storage *storage, struct storage_point point)
 {
 	size_t at = storage->points;
 
@@ -136,7 +137,7 @@ static double for_mean(const struct storage *storage, const struct profile_point
 		       double fixed_s)
 {
 	double read_s = point->x / point->per_s.value;
-	double bytes = bytes_of(point);
+	double bytes = storage_bytes_of(point);
 
 	if (isnan(bytes) || read_s <= fixed_s)
 		return read_s;
@@ -152,17 +153,17 @@ static double fixed_of(const struct profile *profile, bool unthrottled)
 	for (size_t i = 0; i < profile->fetch_points; i++) {
 		const struct profile_point *point = &profile->fetch_curve[i];
 
-		if (!counts(point) || point->unthrottled != unthrottled)
+		if (!storage_counts(point) || point->unthrottled != unthrottled)
 			continue;
 		if (point->bytes_per_s > most)
 			most = point->bytes_per_s;
 		if (first == NULL || point->x < first->x)
 			first = point;
 	}
-	if (first == NULL || !(most > 0) || isnan(bytes_of(first)))
+	if (first == NULL || !(most > 0) || isnan(storage_bytes_of(first)))
 		return 0;
-	return fmax(0,
-		    first->x / first->per_s.value - first->x * bytes_of(first) / most);
+	return fmax(0, first->x / first->per_s.value -
+			       first->x * storage_bytes_of(first) / most);
 }
 
 static void take_points(const struct profile *profile, bool unthrottled,
@@ -173,10 +174,11 @@ static void take_points(const struct profile *profile, bool unthrottled,
 	for (size_t i = 0; i < profile->fetch_points; i++) {
 		const struct profile_point *point = &profile->fetch_curve[i];
 
-		if (counts(point) && point->unthrottled == unthrottled)
-			insert(storage,
-			       (struct storage_point){
-				       point->x, for_mean(storage, point, fixed_s)});
+		if (storage_counts(point) && point->unthrottled == unthrottled)
+			storage_insert(
+				storage,
+				(struct storage_point){
+					point->x, for_mean(storage, point, fixed_s)});
 	}
 }
 
@@ -189,7 +191,7 @@ static void take_native(const struct profile *profile, struct storage *storage)
 		return;
 	storage->native = true;
 	if (alone_s > 0) /* unless it was measured: a point is kept as it is */
-		insert(storage, (struct storage_point){1, alone_s});
+		storage_insert(storage, (struct storage_point){1, alone_s});
 	take_bandwidth(storage);
 }
 
@@ -203,8 +205,8 @@ static void take_emulated(const struct profile *profile, struct storage *storage
 /* ---- how sure ---- */
 
 /* Relative: its own half-width, or how far from the model it is. */
-static double error_of(const struct storage *storage, const struct profile_point *point,
-		       double fixed_s)
+static double storage_error_of(const struct storage *storage,
+			       const struct profile_point *point, double fixed_s)
 {
 	double own = (point->per_s.high - point->per_s.low) / 2 / point->per_s.value;
 	double model = storage_rate(storage, point->x, storage->emulated_bandwidth,
@@ -225,7 +227,9 @@ static double uncertainty_of(const struct profile *profile,
 
 	for (size_t i = 0; i < profile->fetch_points; i++) {
 		const struct profile_point *point = &profile->fetch_curve[i];
-		double error = counts(point) ? error_of(storage, point, fixed_s) : NAN;
+		double error = storage_counts(point)
+				       ? storage_error_of(storage, point, fixed_s)
+				       : NAN;
 
 		if (isnan(error))
 			continue;
@@ -239,7 +243,7 @@ int storage_of(const struct profile *profile, struct storage *storage,
 	       struct error *err)
 {
 	*storage = (struct storage){
-		.mean_bytes = mean_bytes(profile),
+		.mean_bytes = storage_mean_bytes(profile),
 		.cpu_s = cpu_of(profile),
 		.emulated_bandwidth = profile->storage_bandwidth > 0
 					      ? profile->storage_bandwidth
@@ -265,7 +269,7 @@ int storage_of(const struct profile *profile, struct storage *storage,
 /* ---- what follows from it ---- */
 
 /* Deeper than any point: the rate stays, or the time of a read does. */
-static double beyond(const struct storage *storage, unsigned q)
+static double storage_beyond(const struct storage *storage, unsigned q)
 {
 	const struct storage_point *last = &storage->seen[storage->points - 1];
 
@@ -283,7 +287,7 @@ static double seen_rate(const struct storage *storage, unsigned q)
 	if (storage->points == 0)
 		return INFINITY;
 	if (above == storage->points)
-		return beyond(storage, q);
+		return storage_beyond(storage, q);
 	if (seen[above].q == q)
 		return q / seen[above].read_s;
 	if (above == 0)

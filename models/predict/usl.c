@@ -16,12 +16,12 @@ static void factors_of(double k, double factors[3])
 	factors[2] = k * (k - 1);
 }
 
-static double dot(const double a[3], const double b[3])
+static double usl_dot(const double a[3], const double b[3])
 {
 	return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-static void add_point(struct system *system, const struct usl_point *point)
+static void usl_add_point(struct system *system, const struct usl_point *point)
 {
 	double y = point->k / point->rate;
 	double weight = 1 / (y * point->error * y * point->error);
@@ -36,7 +36,7 @@ static void add_point(struct system *system, const struct usl_point *point)
 }
 
 /* Makes column i that of the unit matrix. Positive definite: no need to swap rows. */
-static bool eliminate(double work[3][3], double inverse[3][3], int i)
+static bool usl_eliminate(double work[3][3], double inverse[3][3], int i)
 {
 	double pivot = work[i][i];
 
@@ -61,7 +61,7 @@ static bool eliminate(double work[3][3], double inverse[3][3], int i)
  * Inverts the part of the matrix whose rows are in `free` (bits); the rest becomes 0.
  * Scaled to a diagonal of 1 first, since k (k-1) grows large. False: singular.
  */
-static bool invert(double matrix[3][3], unsigned free, double inverse[3][3])
+static bool usl_invert(double matrix[3][3], unsigned free, double inverse[3][3])
 {
 	double scale[3], work[3][3];
 
@@ -77,7 +77,7 @@ static bool invert(double matrix[3][3], unsigned free, double inverse[3][3])
 					     : inverse[i][j];
 		}
 	for (int i = 0; i < 3; i++)
-		if (!eliminate(work, inverse, i))
+		if (!usl_eliminate(work, inverse, i))
 			return false;
 	for (int i = 0; i < 3; i++)
 		for (int j = 0; j < 3; j++)
@@ -94,7 +94,7 @@ static double squares_of(const double terms[3], const struct usl_point *points,
 		double factors[3], residual;
 
 		factors_of(points[i].k, factors);
-		residual = dot(terms, factors) * points[i].rate / points[i].k - 1;
+		residual = usl_dot(terms, factors) * points[i].rate / points[i].k - 1;
 		residual /= points[i].error;
 		squares += residual * residual;
 	}
@@ -102,15 +102,15 @@ static double squares_of(const double terms[3], const struct usl_point *points,
 }
 
 /* Least squares of the terms in `free`, the others 0; false: one comes out negative. */
-static bool solve(struct system *system, unsigned free, const struct usl_point *points,
-		  size_t count)
+static bool usl_solve(struct system *system, unsigned free,
+		      const struct usl_point *points, size_t count)
 {
 	double inverse[3][3];
 
-	if (!invert(system->normal, free, inverse))
+	if (!usl_invert(system->normal, free, inverse))
 		return false;
 	for (int i = 0; i < 3; i++) {
-		system->terms[i] = dot(inverse[i], system->right);
+		system->terms[i] = usl_dot(inverse[i], system->right);
 		if (system->terms[i] < 0)
 			return false;
 	}
@@ -125,7 +125,7 @@ static bool solve_bounded(struct system *system, const struct usl_point *points,
 	struct system best = {.squares = INFINITY};
 
 	for (unsigned free = 1; free < 8; free += 2)
-		if (solve(system, free, points, count) &&
+		if (usl_solve(system, free, points, count) &&
 		    system->squares < best.squares)
 			best = *system;
 	*system = best;
@@ -139,11 +139,11 @@ static bool solve_bounded(struct system *system, const struct usl_point *points,
  * fit Student's t with as many freedoms more. The covariance is that of all three
  * terms even where one is held at 0: it could be a little more.
  */
-static bool take(struct system *system, size_t count, struct usl *usl)
+static bool usl_take(struct system *system, size_t count, struct usl *usl)
 {
 	double inverse[3][3], variance;
 
-	if (!invert(system->normal, 7, inverse))
+	if (!usl_invert(system->normal, 7, inverse))
 		return false;
 	usl->freedom = (unsigned)count - 3 + PRIOR_WEIGHT;
 	variance = (PRIOR_WEIGHT + system->squares) / usl->freedom;
@@ -164,12 +164,12 @@ bool usl_fit(const struct usl_point *points, size_t count, struct usl *usl)
 	if (count < USL_POINTS)
 		return false;
 	for (size_t i = 0; i < count; i++)
-		add_point(&system, &points[i]);
-	return solve_bounded(&system, points, count) && take(&system, count, usl);
+		usl_add_point(&system, &points[i]);
+	return solve_bounded(&system, points, count) && usl_take(&system, count, usl);
 }
 
 /* Student's t, .975, from 2 freedoms on (Abramowitz and Stegun, 26.7.5): within 3 %. */
-static double student(double freedom)
+static double usl_student(double freedom)
 {
 	static const double z = 1.959964;
 	double z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
@@ -184,10 +184,10 @@ struct interval usl_rate(const struct usl *usl, double k)
 	double factors[3], y, variance = 0, half;
 
 	factors_of(k, factors);
-	y = dot(usl->terms, factors);
+	y = usl_dot(usl->terms, factors);
 	for (int i = 0; i < 3; i++)
-		variance += factors[i] * dot(usl->covariance[i], factors);
-	half = student(usl->freedom) * sqrt(variance);
+		variance += factors[i] * usl_dot(usl->covariance[i], factors);
+	half = usl_student(usl->freedom) * sqrt(variance);
 	return (struct interval){k / y, k / (y + half),
 				 half < y ? k / (y - half) : INFINITY};
 }

@@ -21,7 +21,7 @@ static void begin_work(struct simulation *sim, uint32_t who, double work,
 	agenda_put(&sim->cpu, sim->worked + work / threads, who);
 }
 
-static void account(struct simulation *sim, double seconds)
+static void events_account(struct simulation *sim, double seconds)
 {
 	struct sums *sums = &sim->sums;
 
@@ -33,7 +33,8 @@ static void account(struct simulation *sim, double seconds)
 
 /* ---- opening and publishing batches ------------------------------------------- */
 
-static bool may_open(const struct simulation *sim, const struct pipeline *pipeline)
+static bool events_may_open(const struct simulation *sim,
+			    const struct pipeline *pipeline)
 {
 	const struct simulation_load *load = sim->load;
 	uint64_t opened = pipeline->intake.opened;
@@ -50,7 +51,7 @@ static void make_ready(struct pipeline *pipeline, uint64_t position, uint32_t pl
 	agenda_put(&pipeline->ready, (double)position, place);
 }
 
-static void supply(struct pipeline *pipeline, uint64_t position, uint32_t place)
+static void events_supply(struct pipeline *pipeline, uint64_t position, uint32_t place)
 {
 	const struct intake *intake = &pipeline->intake;
 
@@ -66,12 +67,12 @@ static bool open_batches(struct simulation *sim, struct pipeline *pipeline)
 	struct intake *intake = &pipeline->intake;
 	bool opened = false;
 
-	while (may_open(sim, pipeline)) {
+	while (events_may_open(sim, pipeline)) {
 		uint64_t first = intake->opened * intake->batch;
 		uint32_t slot = intake_next(intake);
 
 		for (uint32_t i = 0; i < intake->batches[slot].count; i++)
-			supply(pipeline, first + i, slot * intake->batch + i);
+			events_supply(pipeline, first + i, slot * intake->batch + i);
 		pipeline->credits -= sim->load->loaded;
 		opened = true;
 	}
@@ -84,7 +85,7 @@ static struct intake_batch *batch_of(struct pipeline *pipeline, uint64_t number)
 }
 
 /* Whole, and in order. */
-static void publish(const struct simulation *sim, struct pipeline *pipeline)
+static void events_publish(const struct simulation *sim, struct pipeline *pipeline)
 {
 	while (pipeline->published < pipeline->intake.opened) {
 		const struct intake_batch *head =
@@ -122,7 +123,7 @@ static void prep_done(struct simulation *sim, struct pipeline *pipeline, uint32_
 	pipeline->workers.who[pipeline->workers.count++] = who;
 	sim->sums.prepared++;
 	pipeline->intake.batches[slot].done++;
-	publish(sim, pipeline);
+	events_publish(sim, pipeline);
 }
 
 static bool start_preps(struct simulation *sim, struct pipeline *pipeline)
@@ -141,9 +142,10 @@ static bool start_preps(struct simulation *sim, struct pipeline *pipeline)
 
 /* ---- fetch ------------------------------------------------------------------- */
 
-/* When a read begins for the throttle: throttle_start() of loader/fetch/fetch.c. */
-static double throttle_start(const struct simulation *sim,
-			     const struct pipeline *pipeline, const struct task *task)
+/* When a read begins for the throttle: events_throttle_start() of loader/fetch/fetch.c. */
+static double events_throttle_start(const struct simulation *sim,
+				    const struct pipeline *pipeline,
+				    const struct task *task)
 {
 	if (task->until <= pipeline->starved || task->until > sim->now)
 		return sim->now;
@@ -158,7 +160,7 @@ static void start_read(struct simulation *sim, struct pipeline *pipeline)
 	sim->reading++;
 	task->place = pipeline->waiting[pipeline->wait_head++ % pipeline->places];
 	task->stored = false;
-	task->start = throttle_start(sim, pipeline, task);
+	task->start = events_throttle_start(sim, pipeline, task);
 	pipeline->issuing++;
 	begin_work(sim, who, sim->load->fetch_cpu_s, 1);
 }
@@ -181,7 +183,7 @@ static bool start_reads(struct simulation *sim, struct pipeline *pipeline)
 }
 
 /* When the bytes of a read have had their turn on what passed *passed before. */
-static double transfer(double *passed, double start, double seconds)
+static double events_transfer(double *passed, double start, double seconds)
 {
 	*passed = fmax(*passed + seconds, start);
 	return *passed;
@@ -199,14 +201,16 @@ static double throttle_due(struct simulation *sim, struct pipeline *pipeline,
 	if (hit && !load->throttled)
 		return sim->now;
 	due = fmax(task->start + load->latency_s,
-		   transfer(&pipeline->passed, task->start, bytes / load->bandwidth));
+		   events_transfer(&pipeline->passed, task->start,
+				   bytes / load->bandwidth));
 	if (hit || !(load->joint_bandwidth > 0))
 		return due;
-	return fmax(due,
-		    transfer(&sim->passed, task->start, bytes / load->joint_bandwidth));
+	return fmax(due, events_transfer(&sim->passed, task->start,
+					 bytes / load->joint_bandwidth));
 }
 
-static void hand_on(struct simulation *sim, struct pipeline *pipeline, uint32_t who)
+static void events_hand_on(struct simulation *sim, struct pipeline *pipeline,
+			   uint32_t who)
 {
 	uint32_t place = sim->tasks[who].place, size = pipeline->intake.batch;
 	uint64_t number = pipeline->intake.batches[place / size].number;
@@ -216,7 +220,8 @@ static void hand_on(struct simulation *sim, struct pipeline *pipeline, uint32_t 
 	make_ready(pipeline, number * size + place % size, place);
 }
 
-static void stored(struct simulation *sim, struct pipeline *pipeline, uint32_t who)
+static void events_stored(struct simulation *sim, struct pipeline *pipeline,
+			  uint32_t who)
 {
 	struct task *task = &sim->tasks[who];
 
@@ -225,7 +230,7 @@ static void stored(struct simulation *sim, struct pipeline *pipeline, uint32_t w
 	if (task->until > sim->now)
 		agenda_put(&sim->clock, task->until, who);
 	else
-		hand_on(sim, pipeline, who);
+		events_hand_on(sim, pipeline, who);
 }
 
 /*
@@ -243,7 +248,8 @@ static double own_latency(const struct simulation *sim, const struct intake *int
 	return alone - load->fetch_cpu_s;
 }
 
-static void issued(struct simulation *sim, struct pipeline *pipeline, uint32_t who)
+static void events_issued(struct simulation *sim, struct pipeline *pipeline,
+			  uint32_t who)
 {
 	double latency = own_latency(sim, &pipeline->intake, sim->tasks[who].place);
 
@@ -251,7 +257,7 @@ static void issued(struct simulation *sim, struct pipeline *pipeline, uint32_t w
 	if (latency > 0)
 		agenda_put(&sim->clock, sim->now + latency, who);
 	else
-		stored(sim, pipeline, who);
+		events_stored(sim, pipeline, who);
 }
 
 /* ---- the consumers ------------------------------------------------------------- */
@@ -273,8 +279,8 @@ static void count_batch(struct simulation *sim, struct consumer *consumer,
 	consumer->found += batch->hits;
 }
 
-static void release(const struct simulation *sim, struct pipeline *pipeline,
-		    struct consumer *consumer)
+static void events_release(const struct simulation *sim, struct pipeline *pipeline,
+			   struct consumer *consumer)
 {
 	uint64_t least = ++consumer->released;
 
@@ -286,8 +292,8 @@ static void release(const struct simulation *sim, struct pipeline *pipeline,
 }
 
 /* Takes a batch and computes on it. */
-static void take(struct simulation *sim, struct pipeline *pipeline, uint32_t index,
-		 const struct intake_batch *batch)
+static void events_take(struct simulation *sim, struct pipeline *pipeline,
+			uint32_t index, const struct intake_batch *batch)
 {
 	const struct simulation_load *load = sim->load;
 	struct consumer *consumer = &pipeline->consumers[index];
@@ -300,7 +306,7 @@ static void take(struct simulation *sim, struct pipeline *pipeline, uint32_t ind
 	consumer->taken++;
 	pipeline->credits += load->loaded;
 	if (load->no_consumer) {
-		release(sim, pipeline, consumer);
+		events_release(sim, pipeline, consumer);
 		return;
 	}
 	consumer->computing = true;
@@ -309,17 +315,19 @@ static void take(struct simulation *sim, struct pipeline *pipeline, uint32_t ind
 	begin_work(sim, who, load->compute_cpu_s * share, load->compute_threads);
 }
 
-static void computed(struct simulation *sim, struct pipeline *pipeline, uint32_t who)
+static void events_computed(struct simulation *sim, struct pipeline *pipeline,
+			    uint32_t who)
 {
 	struct consumer *consumer = &pipeline->consumers[who - pipeline->first];
 
 	consumer->computing = false;
 	sim->computing--;
-	release(sim, pipeline, consumer);
+	events_release(sim, pipeline, consumer);
 }
 
 /* Asks for a batch. True if one was there. */
-static bool ask(struct simulation *sim, struct pipeline *pipeline, uint32_t index)
+static bool events_ask(struct simulation *sim, struct pipeline *pipeline,
+		       uint32_t index)
 {
 	const struct simulation_load *load = sim->load;
 	const struct consumer *consumer = &pipeline->consumers[index];
@@ -330,24 +338,24 @@ static bool ask(struct simulation *sim, struct pipeline *pipeline, uint32_t inde
 		return false;
 	if (load->loaded || (load->no_prep && consumer->taken - pipeline->released <
 						      pipeline->intake.ahead)) {
-		take(sim, pipeline, index, &synthetic);
+		events_take(sim, pipeline, index, &synthetic);
 		return true;
 	}
 	if (load->no_prep || consumer->taken == pipeline->published)
 		return false;
-	take(sim, pipeline, index, batch_of(pipeline, consumer->taken));
+	events_take(sim, pipeline, index, batch_of(pipeline, consumer->taken));
 	return true;
 }
 
 /* ---- what happens ------------------------------------------------------------- */
 
-static bool begin(struct simulation *sim, struct pipeline *pipeline)
+static bool events_begin_parts(struct simulation *sim, struct pipeline *pipeline)
 {
 	bool more = start_preps(sim, pipeline);
 
 	more |= start_reads(sim, pipeline);
 	for (uint32_t i = 0; i < pipeline->consumer_count; i++)
-		more |= ask(sim, pipeline, i);
+		more |= events_ask(sim, pipeline, i);
 	return more;
 }
 
@@ -358,7 +366,7 @@ void events_begin(struct simulation *sim)
 	do {
 		more = false;
 		for (uint32_t i = 0; i < sim->pipeline_count; i++)
-			more |= begin(sim, &sim->pipelines[i]);
+			more |= events_begin_parts(sim, &sim->pipelines[i]);
 	} while (more);
 }
 
@@ -381,33 +389,33 @@ static bool is_worker(const struct simulation *sim, const struct pipeline *pipel
 }
 
 /* By the clock. */
-static void passed(struct simulation *sim, uint32_t who)
+static void events_passed(struct simulation *sim, uint32_t who)
 {
 	struct pipeline *pipeline = pipeline_of(sim, who);
 
 	if (is_consumer(pipeline, who))
-		computed(sim, pipeline, who);
+		events_computed(sim, pipeline, who);
 	else if (is_worker(sim, pipeline, who))
 		prep_done(sim, pipeline, who);
 	else if (sim->tasks[who].stored)
-		hand_on(sim, pipeline, who);
+		events_hand_on(sim, pipeline, who);
 	else
-		stored(sim, pipeline, who);
+		events_stored(sim, pipeline, who);
 }
 
 /* The CPU work is done. */
-static void worked(struct simulation *sim, uint32_t who)
+static void events_worked(struct simulation *sim, uint32_t who)
 {
 	struct pipeline *pipeline = pipeline_of(sim, who);
 	bool computes = is_consumer(pipeline, who);
 
 	sim->running -= computes ? sim->load->compute_threads : 1;
 	if (!computes && !is_worker(sim, pipeline, who))
-		issued(sim, pipeline, who);
+		events_issued(sim, pipeline, who);
 	else if (sim->tasks[who].until > sim->now)
 		agenda_put(&sim->clock, sim->tasks[who].until, who);
 	else
-		passed(sim, who);
+		events_passed(sim, who);
 }
 
 void events_step(struct simulation *sim)
@@ -417,14 +425,14 @@ void events_step(struct simulation *sim)
 	double end = sim->now + (next - sim->worked) / speed;
 
 	if (end <= clock) {
-		account(sim, end - sim->now);
+		events_account(sim, end - sim->now);
 		sim->now = end;
 		sim->worked = next;
-		worked(sim, agenda_take(&sim->cpu));
+		events_worked(sim, agenda_take(&sim->cpu));
 	} else {
-		account(sim, clock - sim->now);
+		events_account(sim, clock - sim->now);
 		sim->worked = fmin(sim->worked + (clock - sim->now) * speed, next);
 		sim->now = clock;
-		passed(sim, agenda_take(&sim->clock));
+		events_passed(sim, agenda_take(&sim->clock));
 	}
 }

@@ -27,7 +27,7 @@ static uint64_t most_samples(const struct intake *intake, uint64_t samples)
  * of it, and of a whole epoch all draws are used alike. Whole batches, since one short
  * one in so many does not count.
  */
-static void set_size(struct intake *intake, uint64_t samples)
+static void intake_set_size(struct intake *intake, uint64_t samples)
 {
 	const struct simulation_load *load = intake->load;
 	uint64_t most = most_samples(intake, samples);
@@ -43,7 +43,7 @@ static void set_size(struct intake *intake, uint64_t samples)
 	intake->steps = (intake->dataset - 1) / intake->batch + 1;
 }
 
-static uint64_t bytes_of(const struct intake *intake, uint32_t sample)
+static uint64_t intake_bytes_of(const struct intake *intake, uint32_t sample)
 {
 	uint64_t at = (uint64_t)sample * intake->load->draw_count;
 
@@ -53,7 +53,8 @@ static uint64_t bytes_of(const struct intake *intake, uint32_t sample)
 /* As the cache sees them: of a data set scaled down they add up to those of it all. */
 static uint64_t scaled_bytes(const struct intake *intake, uint32_t sample)
 {
-	return bytes_of(intake, sample) * intake->load->dataset / intake->dataset;
+	return intake_bytes_of(intake, sample) * intake->load->dataset /
+	       intake->dataset;
 }
 
 static int make_cache(struct intake *intake)
@@ -71,8 +72,8 @@ static int make_cache(struct intake *intake)
 }
 
 /* All but the cache. */
-static int prepare(struct intake *intake, const struct simulation_load *load,
-		   uint64_t samples)
+static int intake_prepare(struct intake *intake, const struct simulation_load *load,
+			  uint64_t samples)
 {
 	intake->load = load;
 	intake->seed = load->seed;
@@ -85,7 +86,7 @@ static int prepare(struct intake *intake, const struct simulation_load *load,
 	if (intake->policy == HITS_NEXTUSE)
 		intake->policy = HITS_MINIO;
 	intake->late = intake->policy != HITS_PAGE;
-	set_size(intake, samples);
+	intake_set_size(intake, samples);
 	intake->order = calloc(intake->dataset, sizeof(*intake->order));
 	intake->places =
 		calloc((size_t)intake->ahead * intake->batch, sizeof(*intake->places));
@@ -99,7 +100,7 @@ static int prepare(struct intake *intake, const struct simulation_load *load,
 int intake_init(struct intake *intake, const struct simulation_load *load,
 		uint64_t samples)
 {
-	int result = prepare(intake, load, samples);
+	int result = intake_prepare(intake, load, samples);
 
 	return result < 0 ? result : make_cache(intake);
 }
@@ -107,7 +108,7 @@ int intake_init(struct intake *intake, const struct simulation_load *load,
 int intake_init_beside(struct intake *intake, const struct intake *first,
 		       uint64_t samples, uint32_t job)
 {
-	int result = prepare(intake, first->load, samples);
+	int result = intake_prepare(intake, first->load, samples);
 
 	if (result < 0)
 		return result;
@@ -129,7 +130,7 @@ void intake_fini(struct intake *intake)
 	free(intake->batches);
 }
 
-static bool ask(struct intake *intake, uint32_t sample)
+static bool intake_ask(struct intake *intake, uint32_t sample)
 {
 	if (intake->cache == NULL)
 		return intake->all_hits;
@@ -139,7 +140,7 @@ static bool ask(struct intake *intake, uint32_t sample)
 }
 
 /* Offers what that batch missed, before the one `late_by` after it is opened. */
-static void retire(struct intake *intake, uint64_t number)
+static void intake_retire(struct intake *intake, uint64_t number)
 {
 	uint32_t slot =
 		(uint32_t)((number + intake->ahead - intake->late_by) % intake->ahead);
@@ -166,13 +167,13 @@ uint32_t intake_next(struct intake *intake)
 	if (first == 0)
 		permutation_fill(intake->order, intake->dataset, intake->seed,
 				 number / intake->steps);
-	retire(intake, number);
+	intake_retire(intake, number);
 	batch->number = number;
 	batch->count = left < intake->batch ? left : intake->batch;
 	batch->hits = batch->done = 0;
 	for (uint32_t i = 0; i < batch->count; i++) {
 		places[i].sample = intake->order[first + i];
-		places[i].hit = ask(intake, places[i].sample);
+		places[i].hit = intake_ask(intake, places[i].sample);
 		batch->hits += places[i].hit;
 	}
 	return slot;

@@ -17,12 +17,12 @@ struct rule {
 #define PACE_MOST   100
 #define AMOUNT_MOST 1e9 /* more than any time; sums and products stay finite */
 
-static bool amount(double value)
+static bool load_check_amount(double value)
 {
 	return value >= 0 && value <= AMOUNT_MOST;
 }
 
-static int check(const struct rule *rules, size_t count, struct error *err)
+static int load_check_number(const struct rule *rules, size_t count, struct error *err)
 {
 	for (size_t i = 0; i < count; i++)
 		if (!rules[i].kept)
@@ -32,7 +32,8 @@ static int check(const struct rule *rules, size_t count, struct error *err)
 	return 0;
 }
 
-#define CHECK(rules, err) check(rules, sizeof(rules) / sizeof((rules)[0]), err)
+#define CHECK(rules, err)                                                              \
+	load_check_number(rules, sizeof(rules) / sizeof((rules)[0]), err)
 
 static int check_stream(const struct simulation_load *load, struct error *err)
 {
@@ -56,9 +57,10 @@ static int check_draws(const struct simulation_load *load, struct error *err)
 {
 	for (size_t i = 0; i < load->draw_count; i++) {
 		const struct profile_draw *draw = &load->draws[i];
-		bool timed = isnan(draw->fetch_s) || amount(draw->fetch_s);
+		bool timed = isnan(draw->fetch_s) || load_check_amount(draw->fetch_s);
 
-		if (!timed || !amount(draw->prep_s) || draw->bytes > INT32_MAX)
+		if (!timed || !load_check_amount(draw->prep_s) ||
+		    draw->bytes > INT32_MAX)
 			return error_set(err, EINVAL,
 					 "the simulated load's draws[%zu] must have "
 					 "times of 0 s or more, and less than 2 GiB",
@@ -73,15 +75,15 @@ static int check_stages(const struct simulation_load *load, struct error *err)
 		{load->depth > 0, "depth", "1 read at least"},
 		{load->fetch_threads > 0 && load->fetch_threads <= load->depth,
 		 "fetch_threads", "1 to depth"},
-		{amount(load->fetch_cpu_s), "fetch_cpu_s", "0 to 1e9 s"},
-		{amount(load->fetch_scale), "fetch_scale", "0 to 1e9"},
-		{amount(load->latency_s), "latency_s", "0 to 1e9 s"},
+		{load_check_amount(load->fetch_cpu_s), "fetch_cpu_s", "0 to 1e9 s"},
+		{load_check_amount(load->fetch_scale), "fetch_scale", "0 to 1e9"},
+		{load_check_amount(load->latency_s), "latency_s", "0 to 1e9 s"},
 		{load->bandwidth >= 1, "bandwidth", "1 byte/s at least, or INFINITY"},
 		{load->workers > 0, "workers", "1 at least"},
-		{amount(load->prep_scale), "prep_scale", "0 to 1e9"},
-		{amount(load->delay_s), "delay_s", "0 to 1e9 s"},
-		{amount(load->compute_cpu_s), "compute_cpu_s", "0 to 1e9 s"},
-		{amount(load->compute_s), "compute_s", "0 to 1e9 s"},
+		{load_check_amount(load->prep_scale), "prep_scale", "0 to 1e9"},
+		{load_check_amount(load->delay_s), "delay_s", "0 to 1e9 s"},
+		{load_check_amount(load->compute_cpu_s), "compute_cpu_s", "0 to 1e9 s"},
+		{load_check_amount(load->compute_s), "compute_s", "0 to 1e9 s"},
 		{load->compute_threads > 0, "compute_threads", "1 at least"},
 		{load->workers <= SIMULATION_THREADS &&
 			 load->depth <= SIMULATION_THREADS &&
@@ -111,7 +113,7 @@ static int check_speeds(const struct simulation_load *load, struct error *err)
 	return 0;
 }
 
-static uint64_t jobs_of(const struct simulation_load *load)
+static uint64_t load_check_jobs_of(const struct simulation_load *load)
 {
 	return load->jobs > 1 ? load->jobs : 1;
 }
@@ -119,10 +121,10 @@ static uint64_t jobs_of(const struct simulation_load *load)
 /* Slots of all pipelines. */
 static uint64_t slots_of(const struct simulation_load *load)
 {
-	return load->shared ? load->window : jobs_of(load) * load->ahead;
+	return load->shared ? load->window : load_check_jobs_of(load) * load->ahead;
 }
 
-static int check_jobs(const struct simulation_load *load, struct error *err)
+static int load_check_jobs(const struct simulation_load *load, struct error *err)
 {
 	const struct rule rules[] = {
 		{load->jobs <= SIMULATION_JOBS, "jobs", "1 to 64"},
@@ -132,14 +134,15 @@ static int check_jobs(const struct simulation_load *load, struct error *err)
 		 "as many as ahead at least"},
 		{load->joint_bandwidth == 0 || load->joint_bandwidth >= 1,
 		 "joint_bandwidth", "1 byte/s at least, or 0"},
-		{jobs_of(load) == 1 || !(load->loaded || load->no_consumer), "jobs",
-		 "1 where prep is alone"},
+		{load_check_jobs_of(load) == 1 || !(load->loaded || load->no_consumer),
+		 "jobs", "1 where prep is alone"},
 	};
 
 	if (CHECK(rules, err) < 0)
 		return -EINVAL;
-	for (unsigned i = 0; load->job_compute_s != NULL && i < jobs_of(load); i++)
-		if (!amount(load->job_compute_s[i]))
+	for (unsigned i = 0;
+	     load->job_compute_s != NULL && i < load_check_jobs_of(load); i++)
+		if (!load_check_amount(load->job_compute_s[i]))
 			return error_set(
 				err, EINVAL,
 				"the simulated load's job_compute_s[%u] must be "
@@ -173,7 +176,7 @@ int simulation_check(const struct simulation_load *load, uint64_t samples,
 	    (result = check_draws(load, err)) < 0 ||
 	    (result = check_stages(load, err)) < 0 ||
 	    (result = check_speeds(load, err)) < 0 ||
-	    (result = check_jobs(load, err)) < 0)
+	    (result = load_check_jobs(load, err)) < 0)
 		return result;
 	return check_modes(load, err);
 }

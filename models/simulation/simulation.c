@@ -93,7 +93,7 @@ static void free_simulation(struct simulation *sim)
 }
 
 /* Batches to count: whole epochs. */
-static uint64_t counted(const struct intake *intake, uint64_t samples)
+static uint64_t simulation_counted(const struct intake *intake, uint64_t samples)
 {
 	uint64_t epochs = samples / intake->dataset;
 
@@ -104,7 +104,7 @@ static uint64_t counted(const struct intake *intake, uint64_t samples)
  * Until the batches ahead are as many as they will be: slow where the stages are nearly
  * as fast as the consumer, but then it matters little; so it is bounded.
  */
-static uint64_t settling(const struct intake *intake, uint64_t count)
+static uint64_t simulation_settling(const struct intake *intake, uint64_t count)
 {
 	uint64_t least = 2 * (uint64_t)intake->ahead + 16, most = 8 * least;
 
@@ -112,7 +112,7 @@ static uint64_t settling(const struct intake *intake, uint64_t count)
 }
 
 /* All caches go through as much in turns, as their jobs run at the same time. */
-static void warm(struct simulation *sim, uint64_t settle)
+static void simulation_warm(struct simulation *sim, uint64_t settle)
 {
 	uint64_t batches = intake_warm(&sim->pipelines->intake, settle);
 
@@ -141,7 +141,7 @@ static void place_consumers(struct simulation *sim)
 	}
 }
 
-static int make_all(struct simulation *sim, uint64_t samples)
+static int simulation_make_all(struct simulation *sim, uint64_t samples)
 {
 	uint32_t everybody = sim->pipeline_count * sim->threads;
 
@@ -170,13 +170,13 @@ static struct simulation *new_simulation(const struct simulation_load *load,
 	sim->pipeline_count = load->shared ? 1 : sim->consumers;
 	sim->threads =
 		sim->consumers / sim->pipeline_count + load->workers + load->depth;
-	if (make_all(sim, samples) < 0) {
+	if (simulation_make_all(sim, samples) < 0) {
 		free_simulation(sim);
 		return NULL;
 	}
-	count = counted(&sim->pipelines->intake, samples);
-	settle = settling(&sim->pipelines->intake, count);
-	warm(sim, settle);
+	count = simulation_counted(&sim->pipelines->intake, samples);
+	settle = simulation_settling(&sim->pipelines->intake, count);
+	simulation_warm(sim, settle);
 	place_consumers(sim);
 	sim->first = sim->pipelines->published + settle;
 	sim->last = sim->first + count;
@@ -204,7 +204,8 @@ static void count_jobs(const struct simulation *sim, struct simulation_outcome *
 	outcome->hit_ratio = hits / samples;
 }
 
-static void conclude(const struct simulation *sim, struct simulation_outcome *outcome)
+static void simulation_conclude(const struct simulation *sim,
+				struct simulation_outcome *outcome)
 {
 	const struct sums *sums = &sim->sums;
 	double seconds = sim->now - sums->begin;
@@ -244,7 +245,7 @@ int simulate(const struct simulation_load *load, uint64_t samples,
 	for (events_begin(sim); !simulation_done(sim); events_begin(sim))
 		events_step(sim);
 	if (took_time(sim))
-		conclude(sim, outcome);
+		simulation_conclude(sim, outcome);
 	else
 		result = error_set(err, EINVAL,
 				   "nothing in the simulated load takes any time");

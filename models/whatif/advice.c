@@ -22,14 +22,14 @@ struct adviser {
 	double noise; /* a gain has to be larger */
 };
 
-static bool stalled(const struct adviser *adviser, struct interval share)
+static bool advice_stalled(const struct adviser *adviser, struct interval share)
 {
 	return share.value > GONE && !(share.low <= 0) &&
 	       share.value > adviser->noise / 2;
 }
 
 /* By what they are ranked: of mere bounds only the lower end is certain. */
-static double likely(const struct profile_prediction *prediction)
+static double advice_likely(const struct profile_prediction *prediction)
 {
 	const struct interval *speedup = &prediction->speedup;
 
@@ -52,8 +52,9 @@ static bool is_worth(const struct adviser *adviser,
  * Adds the prediction of a change to the profile. 1; 0: this run can't tell, and it is
  * left out; -ENOMEM.
  */
-static int ask(const struct adviser *adviser, const struct profile_change *change,
-	       struct profile_prediction **out, struct error *err)
+static int advice_ask(const struct adviser *adviser,
+		      const struct profile_change *change,
+		      struct profile_prediction **out, struct error *err)
 {
 	struct profile_prediction *prediction =
 		profile_add_prediction(adviser->profile);
@@ -77,8 +78,8 @@ static int ask(const struct adviser *adviser, const struct profile_change *chang
 
 /* ---- how much of it ---- */
 
-static void set_cache(const struct adviser *adviser, unsigned twentieths,
-		      struct profile_change *change)
+static void advice_set_cache(const struct adviser *adviser, unsigned twentieths,
+			     struct profile_change *change)
 {
 	const char *policy = adviser->profile->cache;
 
@@ -87,8 +88,8 @@ static void set_cache(const struct adviser *adviser, unsigned twentieths,
 		change->cache_policy = (char *)(uintptr_t) "minio";
 }
 
-static void set_cores(const struct adviser *adviser, unsigned cores,
-		      struct profile_change *change)
+static void advice_set_cores(const struct adviser *adviser, unsigned cores,
+			     struct profile_change *change)
 {
 	(void)adviser;
 	change->cores = cores;
@@ -101,8 +102,8 @@ struct remedy {
 	bool fetch; /* the fetch stall; else prep's */
 };
 
-static const struct remedy cache_remedy = {set_cache, true};
-static const struct remedy cores_remedy = {set_cores, false};
+static const struct remedy cache_remedy = {advice_set_cache, true};
+static const struct remedy cores_remedy = {advice_set_cores, false};
 
 /* Whether that much of it leaves no stall: 1 or 0; or -errno. */
 static int is_enough(const struct adviser *adviser, const struct remedy *remedy,
@@ -142,8 +143,8 @@ static int set_least(const struct adviser *adviser, const struct remedy *remedy,
 }
 
 /* The smallest cache that leaves no fetch stall; with all of the data there is none. */
-static int find_cache(const struct adviser *adviser, struct profile_change *change,
-		      struct error *err)
+static int advice_find_cache(const struct adviser *adviser,
+			     struct profile_change *change, struct error *err)
 {
 	double share = adviser->profile->cache_share;
 
@@ -172,8 +173,8 @@ static int find_cores(const struct adviser *adviser, struct profile_change *chan
 
 /* ---- candidates ---- */
 
-static int say(struct profile_prediction *prediction, const char *advice, bool worth,
-	       const char *unless)
+static int advice_say(struct profile_prediction *prediction, const char *advice,
+		      bool worth, const char *unless)
 {
 	if (profile_text(&prediction->advice, "%s", advice) < 0)
 		return -ENOMEM;
@@ -185,17 +186,17 @@ static int say(struct profile_prediction *prediction, const char *advice, bool w
 }
 
 /* A candidate that helps where there is a stall; it has to gain more than `beyond`. */
-static int propose(struct adviser *adviser, const struct profile_change *change,
-		   const char *advice, double beyond, struct error *err)
+static int advice_propose(struct adviser *adviser, const struct profile_change *change,
+			  const char *advice, double beyond, struct error *err)
 {
 	struct profile_prediction *prediction;
-	int result = ask(adviser, change, &prediction, err);
+	int result = advice_ask(adviser, change, &prediction, err);
 
 	if (result <= 0)
 		return result;
-	if (say(prediction, advice, is_worth(adviser, prediction, beyond),
-		beyond > 1 ? "a part of it gains as much"
-			   : "what it gains is below the noise") < 0)
+	if (advice_say(prediction, advice, is_worth(adviser, prediction, beyond),
+		       beyond > 1 ? "a part of it gains as much"
+				  : "what it gains is below the noise") < 0)
 		return error_sys(err, ENOMEM, "ranking what would help");
 	return 0;
 }
@@ -207,7 +208,7 @@ static double best_of(const struct profile *profile)
 
 	for (size_t i = 0; i < profile->prediction_count; i++)
 		if (profile->predictions[i].rank == 0)
-			best = fmax(best, likely(&profile->predictions[i]));
+			best = fmax(best, advice_likely(&profile->predictions[i]));
 	return best;
 }
 
@@ -224,13 +225,13 @@ static int propose_cache(struct adviser *adviser, struct error *err)
 	int result;
 
 	profile_change_init(&change);
-	result = find_cache(adviser, &change, err);
+	result = advice_find_cache(adviser, &change, err);
 	if (result < 0)
 		return unless_unknown(result);
 	snprintf(advice, sizeof(advice),
 		 "a minio cache of %.0f%% removes the fetch stall",
 		 100 * change.cache_share);
-	return propose(adviser, &change, advice, 1, err);
+	return advice_propose(adviser, &change, advice, 1, err);
 }
 
 /* Cores beyond the run's are counted as if each gave as much as those. */
@@ -251,7 +252,7 @@ static int propose_cores(struct adviser *adviser, struct error *err)
 		return unless_unknown(result);
 	snprintf(advice, sizeof(advice), "%s%u cores remove the prep stall",
 		 at_least(adviser, change.cores), change.cores);
-	return propose(adviser, &change, advice, 1, err);
+	return advice_propose(adviser, &change, advice, 1, err);
 }
 
 /* More cores want more data: first the cores as if all of it were in memory. */
@@ -262,10 +263,10 @@ static int propose_both(struct adviser *adviser, struct error *err)
 	int result;
 
 	profile_change_init(&change);
-	set_cache(adviser, CACHE_STEPS, &change);
+	advice_set_cache(adviser, CACHE_STEPS, &change);
 	result = find_cores(adviser, &change, err);
 	if (result == 0)
-		result = find_cache(adviser, &change, err);
+		result = advice_find_cache(adviser, &change, err);
 	if (result < 0)
 		return unless_unknown(result);
 	if (change.cache_share <= 1. / CACHE_STEPS)
@@ -274,7 +275,7 @@ static int propose_both(struct adviser *adviser, struct error *err)
 		 "%s%u cores and a minio cache of %.0f%% remove both stalls",
 		 at_least(adviser, change.cores), change.cores,
 		 100 * change.cache_share);
-	return propose(adviser, &change, advice, best_of(adviser->profile), err);
+	return advice_propose(adviser, &change, advice, best_of(adviser->profile), err);
 }
 
 /* Fewer workers than cores leave cores idle. */
@@ -289,7 +290,7 @@ static int propose_workers(struct adviser *adviser, struct error *err)
 	change.workers = (unsigned)adviser->profile->cores;
 	snprintf(advice, sizeof(advice), "a prep worker for each of the %u cores",
 		 change.workers);
-	return propose(adviser, &change, advice, 1, err);
+	return advice_propose(adviser, &change, advice, 1, err);
 }
 
 /* A cache that keeps what it has beats those that evict, at the same size. */
@@ -303,7 +304,8 @@ static int propose_policy(struct adviser *adviser, struct error *err)
 		return 0;
 	profile_change_init(&change);
 	change.cache_policy = (char *)(uintptr_t) "minio";
-	return propose(adviser, &change, "the same cache never evicts (minio)", 1, err);
+	return advice_propose(adviser, &change, "the same cache never evicts (minio)",
+			      1, err);
 }
 
 /* What every job prepares for itself now. */
@@ -320,7 +322,7 @@ static int propose_sharing(struct adviser *adviser, struct error *err)
 	change.share = true;
 	snprintf(advice, sizeof(advice),
 		 "one loader prepares each sample once for all %u jobs", change.jobs);
-	return propose(adviser, &change, advice, 1, err);
+	return advice_propose(adviser, &change, advice, 1, err);
 }
 
 /* Emulated storage, lifted. */
@@ -336,7 +338,8 @@ static int propose_storage(struct adviser *adviser, struct error *err)
 		change.storage_latency_s = 0;
 	if (isnan(change.storage_bandwidth) && isnan(change.storage_latency_s))
 		return 0;
-	return propose(adviser, &change, "the storage itself, not slowed down", 1, err);
+	return advice_propose(adviser, &change, "the storage itself, not slowed down",
+			      1, err);
 }
 
 /* No advice, but always asked: a faster accelerator. */
@@ -349,10 +352,10 @@ static int look_at_gpu(struct adviser *adviser, struct error *err)
 
 	profile_change_init(&change);
 	change.gpu_speed = FASTER;
-	result = ask(adviser, &change, &prediction, err);
+	result = advice_ask(adviser, &change, &prediction, err);
 	if (result <= 0)
 		return result;
-	wasted = likely(prediction) - 1 <= adviser->noise;
+	wasted = advice_likely(prediction) - 1 <= adviser->noise;
 	if (profile_text(&prediction->advice, "an accelerator %.0fx as fast%s", FASTER,
 			 wasted ? " would be wasted" : "") < 0 ||
 	    profile_text(&prediction->why, "%s",
@@ -374,11 +377,11 @@ static int look_at_less(struct adviser *adviser, struct error *err)
 		return 0;
 	profile_change_init(&change);
 	change.cores = (unsigned)profile->cores / 2;
-	result = ask(adviser, &change, &prediction, err);
+	result = advice_ask(adviser, &change, &prediction, err);
 	if (result <= 0)
 		return result;
 	return profile_text(&prediction->why, "%s",
-			    likely(prediction) > 1 - adviser->noise
+			    advice_likely(prediction) > 1 - adviser->noise
 				    ? "half of the cores would do as well"
 				    : "half of the cores would not do") < 0
 		       ? error_sys(err, ENOMEM, "ranking what would help")
@@ -388,8 +391,8 @@ static int look_at_less(struct adviser *adviser, struct error *err)
 static int propose_all(struct adviser *adviser, struct error *err)
 {
 	const struct profile_stalls *stalls = &adviser->profile->stalls;
-	bool fetch = stalled(adviser, stalls->fetch);
-	bool prep = stalled(adviser, stalls->prep);
+	bool fetch = advice_stalled(adviser, stalls->fetch);
+	bool prep = advice_stalled(adviser, stalls->prep);
 	int result = 0;
 
 	if (fetch || prep)
@@ -419,10 +422,10 @@ static bool goes_before(const struct profile_prediction *a,
 {
 	if (a->rank != b->rank)
 		return a->rank < b->rank;
-	return a->rank == 0 && likely(a) > likely(b);
+	return a->rank == 0 && advice_likely(a) > advice_likely(b);
 }
 
-static void rank(struct profile *profile)
+static void advice_rank(struct profile *profile)
 {
 	struct profile_prediction *all = profile->predictions;
 	uint64_t next = 1;
@@ -458,6 +461,6 @@ int advise(struct profile *profile, const struct model *model, const char *run,
 		return 0;
 	result = propose_all(&adviser, err);
 	if (result == 0)
-		rank(profile);
+		advice_rank(profile);
 	return result;
 }

@@ -31,7 +31,7 @@ static bool has_value(const struct profile_verification *verification)
 
 /* ---- errors ---- */
 
-static int ascending(const void *left, const void *right)
+static int calibration_ascending(const void *left, const void *right)
 {
 	double a = *(const double *)left, b = *(const double *)right;
 
@@ -54,7 +54,7 @@ static void finish_errors(double *errors, size_t intervals, struct calibration *
 {
 	double count = (double)score->count;
 
-	qsort(errors, score->count, sizeof(*errors), ascending);
+	qsort(errors, score->count, sizeof(*errors), calibration_ascending);
 	score->mean /= count;
 	score->bias /= count;
 	score->p95 = errors[(size_t)ceil(.95 * count) - 1];
@@ -134,8 +134,9 @@ static void take_cache(const struct profile *profile,
 	setting->member[POLICY] = minio ? 1 : 0;
 }
 
-static struct setting setting_of(const struct profile *profile,
-				 const struct profile_verification *verification)
+static struct setting
+calibration_setting_of(const struct profile *profile,
+		       const struct profile_verification *verification)
 {
 	const struct profile_change *change = &verification->change;
 	struct setting setting = {
@@ -155,7 +156,7 @@ static struct setting setting_of(const struct profile *profile,
 	return setting;
 }
 
-static bool same(double a, double b)
+static bool calibration_same(double a, double b)
 {
 	double difference = fabs(a - b);
 
@@ -174,27 +175,29 @@ static bool same_policy(const struct setting *a, const struct setting *b)
 static bool same_rest(const struct setting *a, const struct setting *b)
 {
 	for (int i = 0; i < PROFILE_SPEEDS; i++)
-		if (!same(a->job_speed[i], b->job_speed[i]))
+		if (!calibration_same(a->job_speed[i], b->job_speed[i]))
 			return false;
 	return a->batch == b->batch && a->jobs == b->jobs && a->share == b->share;
 }
 
-static bool equal(const struct setting *a, const struct setting *b)
+static bool calibration_equal(const struct setting *a, const struct setting *b)
 {
 	for (int i = 0; i < MEMBERS; i++)
-		if (!same(a->member[i], b->member[i]))
+		if (!calibration_same(a->member[i], b->member[i]))
 			return false;
 	return same_rest(a, b) && same_policy(a, b);
 }
 
 /* The member in which alone `to` is on the faster side of `from`; MEMBERS: no step. */
-static enum member step(const struct setting *from, const struct setting *to)
+static enum member calibration_step(const struct setting *from,
+				    const struct setting *to)
 {
 	bool cacheless = from->policy == NULL || to->policy == NULL;
 	enum member changed = MEMBERS;
 
 	for (enum member i = 0; i < MEMBERS; i++) {
-		if (same(from->member[i], to->member[i]) || (i == POLICY && cacheless))
+		if (calibration_same(from->member[i], to->member[i]) ||
+		    (i == POLICY && cacheless))
 			continue;
 		if (changed != MEMBERS || to->member[i] < from->member[i])
 			return MEMBERS;
@@ -207,25 +210,25 @@ static enum member step(const struct setting *from, const struct setting *to)
 
 /* ---- workloads ---- */
 
-static double predicted(const struct setting *setting)
+static double calibration_predicted(const struct setting *setting)
 {
 	return setting->found->predicted.value;
 }
 
-static double measured(const struct setting *setting)
+static double calibration_measured(const struct setting *setting)
 {
 	return setting->found->measured.value;
 }
 
 /* Of two steps in one member the smaller; of equal ones the one predicted faster. */
-static bool nearer(const struct setting *step, const struct setting *than,
-		   enum member member)
+static bool calibration_nearer(const struct setting *step, const struct setting *than,
+			       enum member member)
 {
 	if (than == NULL)
 		return true;
-	if (!same(step->member[member], than->member[member]))
+	if (!calibration_same(step->member[member], than->member[member]))
 		return step->member[member] < than->member[member];
-	return predicted(step) > predicted(than);
+	return calibration_predicted(step) > calibration_predicted(than);
 }
 
 static double half_of(const struct setting *setting)
@@ -237,7 +240,8 @@ static double half_of(const struct setting *setting)
 }
 
 /* Counts a workload by its steps, one of each member at most. */
-static void judge(const struct setting *const steps[MEMBERS], struct calibration *score)
+static void calibration_judge(const struct setting *const steps[MEMBERS],
+			      struct calibration *score)
 {
 	const struct setting *first = NULL, *best = NULL;
 	size_t count = 0;
@@ -246,9 +250,11 @@ static void judge(const struct setting *const steps[MEMBERS], struct calibration
 		if (steps[i] == NULL)
 			continue;
 		count++;
-		if (first == NULL || predicted(steps[i]) > predicted(first))
+		if (first == NULL ||
+		    calibration_predicted(steps[i]) > calibration_predicted(first))
 			first = steps[i];
-		if (best == NULL || measured(steps[i]) > measured(best))
+		if (best == NULL ||
+		    calibration_measured(steps[i]) > calibration_measured(best))
 			best = steps[i];
 	}
 	if (count < 2)
@@ -256,8 +262,8 @@ static void judge(const struct setting *const steps[MEMBERS], struct calibration
 	score->workloads++;
 	if (first == best)
 		score->first_right++;
-	if (first == best ||
-	    measured(best) - measured(first) <= hypot(half_of(first), half_of(best)))
+	if (first == best || calibration_measured(best) - calibration_measured(first) <=
+				     hypot(half_of(first), half_of(best)))
 		score->first_within++;
 }
 
@@ -267,20 +273,21 @@ static void judge_from(const struct setting *from, const struct setting *setting
 	const struct setting *steps[MEMBERS] = {NULL};
 
 	for (size_t i = 0; i < count; i++) {
-		enum member member = step(from, &settings[i]);
+		enum member member = calibration_step(from, &settings[i]);
 
 		if (member != MEMBERS && has_value(settings[i].found) &&
-		    nearer(&settings[i], steps[member], member))
+		    calibration_nearer(&settings[i], steps[member], member))
 			steps[member] = &settings[i];
 	}
-	judge(steps, score);
+	calibration_judge(steps, score);
 }
 
 /* Adds it, or takes the place of an earlier one. Returns how many there are. */
-static size_t put(struct setting *settings, size_t count, struct setting setting)
+static size_t calibration_put(struct setting *settings, size_t count,
+			      struct setting setting)
 {
 	for (size_t i = 0; i < count; i++)
-		if (equal(&settings[i], &setting)) {
+		if (calibration_equal(&settings[i], &setting)) {
 			settings[i] = setting;
 			return count;
 		}
@@ -297,8 +304,9 @@ static int score_workloads(const struct profile *profile, struct calibration *sc
 	if (settings == NULL)
 		return -ENOMEM;
 	for (size_t i = begin; i < all; i++)
-		count = put(settings, count,
-			    setting_of(profile, &profile->verifications[i]));
+		count = calibration_put(
+			settings, count,
+			calibration_setting_of(profile, &profile->verifications[i]));
 	for (size_t i = 0; i < count; i++)
 		judge_from(&settings[i], settings, count, score);
 	free(settings);

@@ -22,7 +22,7 @@ static void put_storage(FILE *to, const char *option, double value, const char *
 }
 
 /* "4", or their speeds: "1x+0.5x". */
-static void put_jobs(FILE *to, const struct profile_change *change)
+static void command_put_jobs(FILE *to, const struct profile_change *change)
 {
 	if (change->job_speed[0] == 0) {
 		put_count(to, "jobs", change->jobs);
@@ -48,7 +48,7 @@ static void put_change(FILE *to, const struct profile_change *change)
 		fprintf(to, " --gpu-speed %.6gx", change->gpu_speed);
 	put_storage(to, "storage-bandwidth", change->storage_bandwidth, "");
 	put_storage(to, "storage-latency", change->storage_latency_s * 1e6, "us");
-	put_jobs(to, change);
+	command_put_jobs(to, change);
 }
 
 int command_verify(const struct profile_change *change, const char *run, char **command)

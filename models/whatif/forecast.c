@@ -18,8 +18,8 @@ static int say_unknown(struct profile_prediction *made,
 }
 
 /* One change. -ENODATA: the run can't tell, and the prediction says so. */
-static int predict(struct profile_prediction *made, const struct model *model,
-		   const struct profile_change *change, struct error *err)
+static int forecast_predict(struct profile_prediction *made, const struct model *model,
+			    const struct profile_change *change, struct error *err)
 {
 	int result;
 
@@ -31,14 +31,15 @@ static int predict(struct profile_prediction *made, const struct model *model,
 	return result;
 }
 
-static int add(const struct forecast *forecast, const struct profile_change *change,
-	       struct profile *profile, struct error *err)
+static int forecast_add(const struct forecast *forecast,
+			const struct profile_change *change, struct profile *profile,
+			struct error *err)
 {
 	struct profile_prediction *made = profile_add_prediction(profile);
 
 	if (made == NULL || command_verify(change, forecast->run, &made->command) < 0)
 		return error_sys(err, ENOMEM, "predicting");
-	return predict(made, forecast->model, change, err);
+	return forecast_predict(made, forecast->model, change, err);
 }
 
 int forecast(const struct forecast *forecast, const struct sweep_list *list,
@@ -52,7 +53,7 @@ int forecast(const struct forecast *forecast, const struct sweep_list *list,
 	for (size_t i = 0; i < list->count; i++) {
 		struct error why = {0};
 
-		result = add(forecast, &list->changes[i], profile, &why);
+		result = forecast_add(forecast, &list->changes[i], profile, &why);
 		told += result == 0;
 		if (result < 0 && (first.code == 0 || result != -ENODATA))
 			first = why;

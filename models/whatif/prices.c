@@ -19,7 +19,7 @@ struct key {
 	const char *wants;
 };
 
-static bool capitals(const char *text, size_t count)
+static bool prices_capitals(const char *text, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (text[i] < 'A' || text[i] > 'Z')
@@ -29,7 +29,7 @@ static bool capitals(const char *text, size_t count)
 
 static bool read_currency(const char *value, void *member)
 {
-	if (!capitals(value, 3))
+	if (!prices_capitals(value, 3))
 		return false;
 	memcpy(member, value, 4);
 	return true;
@@ -89,7 +89,7 @@ static const struct key keys[] = {
 enum { KEYS = sizeof(keys) / sizeof(keys[0]), CURRENCY = 0 };
 
 /* The key's place in the table; KEYS: there is no such key. */
-static unsigned place_of(const char *name)
+static unsigned prices_place_of(const char *name)
 {
 	unsigned i = 0;
 
@@ -99,10 +99,10 @@ static unsigned place_of(const char *name)
 }
 
 /* Takes one line; `given` has a bit for each key so far. */
-static int take(struct prices *prices, const char *name, const char *value,
-		unsigned *given, struct error *err)
+static int prices_take(struct prices *prices, const char *name, const char *value,
+		       unsigned *given, struct error *err)
 {
-	unsigned i = place_of(name);
+	unsigned i = prices_place_of(name);
 	char shown[NAME_SHOWN];
 
 	if (i == KEYS)
@@ -127,14 +127,14 @@ static int take_lines(char *text, struct prices *prices, unsigned *given,
 	int result;
 
 	while ((result = ini_next(&ini, &name, &value, err)) > 0) {
-		result = take(prices, name, value, given, err);
+		result = prices_take(prices, name, value, given, err);
 		if (result < 0)
 			return error_within(err, result, "line %u", ini.line);
 	}
 	return result;
 }
 
-static bool any_price(unsigned given)
+static bool prices_any_price(unsigned given)
 {
 	for (unsigned i = 0; i < KEYS; i++)
 		if (keys[i].read == read_price && (given & 1u << i) != 0)
@@ -162,7 +162,7 @@ int prices_read(const char *text, struct prices *prices, struct error *err)
 	free(copy);
 	if (result < 0)
 		return result;
-	if (!any_price(given))
+	if (!prices_any_price(given))
 		return error_set(err, EINVAL, "it holds no price");
 	if ((given & 1u << CURRENCY) == 0)
 		return error_set(err, EINVAL, "it names no currency: currency = USD");

@@ -58,7 +58,7 @@ static bool read_policy(const char *text, struct sweep_value *value)
 	return policy >= 0;
 }
 
-static bool read_count(const char *text, unsigned most, struct sweep_value *value)
+static bool sweep_read_count(const char *text, unsigned most, struct sweep_value *value)
 {
 	unsigned count;
 
@@ -70,21 +70,21 @@ static bool read_count(const char *text, unsigned most, struct sweep_value *valu
 
 static bool read_cores(const char *text, struct sweep_value *value)
 {
-	return read_count(text, CORES_MOST, value);
+	return sweep_read_count(text, CORES_MOST, value);
 }
 
 static bool read_workers(const char *text, struct sweep_value *value)
 {
-	return read_count(text, WORKERS_MOST, value);
+	return sweep_read_count(text, WORKERS_MOST, value);
 }
 
 static bool read_batch(const char *text, struct sweep_value *value)
 {
-	return read_count(text, BATCH_MOST, value);
+	return sweep_read_count(text, BATCH_MOST, value);
 }
 
 /* Copies text without its ending, where it has it, into `to`; false: no room. */
-static bool without(const char *text, const char *ending, char *to, size_t room)
+static bool sweep_without(const char *text, const char *ending, char *to, size_t room)
 {
 	size_t length = strlen(text), tail = strlen(ending);
 
@@ -101,7 +101,7 @@ static bool read_factor(const char *text, double *factor)
 {
 	char number[32];
 
-	return without(text, "x", number, sizeof(number)) &&
+	return sweep_without(text, "x", number, sizeof(number)) &&
 	       number_real(number, factor);
 }
 
@@ -146,7 +146,7 @@ static bool read_paces(const char *text, struct sweep_value *value)
 static bool read_jobs(const char *text, struct sweep_value *value)
 {
 	return strpbrk(text, "+x") != NULL ? read_paces(text, value)
-					   : read_count(text, JOBS_MOST, value);
+					   : sweep_read_count(text, JOBS_MOST, value);
 }
 
 static bool read_share(const char *text, struct sweep_value *value)
@@ -167,8 +167,8 @@ static bool read_bandwidth(const char *text, struct sweep_value *value)
 
 	if (is_none(text)) /* 0 stands for it: as fast as it is */
 		return true;
-	if (!without(text, "/s", size, sizeof(size)) || !number_size(size, &bytes) ||
-	    bytes == 0)
+	if (!sweep_without(text, "/s", size, sizeof(size)) ||
+	    !number_size(size, &bytes) || bytes == 0)
 		return false;
 	value->number = (double)bytes;
 	return true;
@@ -182,7 +182,7 @@ static bool read_latency(const char *text, struct sweep_value *value)
 
 /* ---- ranges ---- */
 
-static double between(double from, double to, int i, int steps)
+static double sweep_between(double from, double to, int i, int steps)
 {
 	return i == 0 ? from : i == steps ? to : from + (to - from) * i / steps;
 }
@@ -207,7 +207,7 @@ static bool append_value(struct sweep_values *values, const struct sweep_value *
 	return true;
 }
 
-static bool append(struct sweep_values *values, double number, bool bytes)
+static bool sweep_append(struct sweep_values *values, double number, bool bytes)
 {
 	const struct sweep_value value = {.number = number, .bytes = bytes};
 
@@ -221,9 +221,10 @@ static bool spread_evenly(struct sweep_values *values, const struct sweep_value 
 			  const struct sweep_value *to)
 {
 	for (int i = 0; i < RANGE_VALUES; i++)
-		if (!append(values,
-			    between(from->number, to->number, i, RANGE_VALUES - 1),
-			    from->bytes))
+		if (!sweep_append(values,
+				  sweep_between(from->number, to->number, i,
+						RANGE_VALUES - 1),
+				  from->bytes))
 			return false;
 	return true;
 }
@@ -233,7 +234,8 @@ static bool spread_by_factor(struct sweep_values *values,
 			     const struct sweep_value *to)
 {
 	for (int i = 0; i < RANGE_VALUES; i++)
-		if (!append(values,
+		if (!sweep_append(
+			    values,
 			    by_factor(from->number, to->number, i, RANGE_VALUES - 1),
 			    false))
 			return false;
@@ -246,9 +248,9 @@ static bool spread_cache(struct sweep_values *values, const struct sweep_value *
 	if (from->bytes)
 		return spread_evenly(values, from, to);
 	for (int i = 0; from->number + .1 * i < to->number - 1e-9; i++)
-		if (!append(values, from->number + .1 * i, false))
+		if (!sweep_append(values, from->number + .1 * i, false))
 			return false;
-	return append(values, to->number, false);
+	return sweep_append(values, to->number, false);
 }
 
 static bool spread_count(struct sweep_values *values, const struct sweep_value *from,
@@ -260,7 +262,8 @@ static bool spread_count(struct sweep_values *values, const struct sweep_value *
 			 : (int)fmax(RANGE_VALUES - 1, round(log2(ratio)));
 
 	for (int i = 0; i <= steps; i++)
-		if (!append(values,
+		if (!sweep_append(
+			    values,
 			    ones ? from->number + i
 				 : round(from->number * pow(ratio, (double)i / steps)),
 			    false))
@@ -327,7 +330,7 @@ static bool read_item(const struct key *key, char *text, struct sweep_values *va
 	return key->read(text, &value) && append_value(values, &value);
 }
 
-static int refuse(int which, const char *values, struct error *err)
+static int sweep_refuse(int which, const char *values, struct error *err)
 {
 	const struct key *key = &keys[which];
 
@@ -351,7 +354,7 @@ static int set_values(struct sweep *sweep, int which, const char *text,
 					 ? error_set(err, EINVAL,
 						     "%s: more than %d values",
 						     sweep_names[which], SWEEP_VALUES)
-					 : refuse(which, text, err);
+					 : sweep_refuse(which, text, err);
 	if (result == 0)
 		sweep->keys[which] = values;
 	free(copy);

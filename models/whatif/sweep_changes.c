@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* What a result file makes of it. */
-static double kept(double number)
+static double sweep_changes_kept(double number)
 {
 	char text[32];
 
@@ -18,20 +18,21 @@ static double kept(double number)
 	return strtod(text, NULL);
 }
 
-static int set_cache(struct profile_change *change, const struct sweep_value *value,
-		     const struct profile *profile, struct error *err)
+static int sweep_changes_set_cache(struct profile_change *change,
+				   const struct sweep_value *value,
+				   const struct profile *profile, struct error *err)
 {
 	double bytes = (double)profile->dataset_bytes;
 
 	if (!value->bytes || value->number == 0) {
-		change->cache_share = kept(value->number);
+		change->cache_share = sweep_changes_kept(value->number);
 		return 0;
 	}
 	if (profile->dataset_bytes == UNKNOWN || profile->dataset_bytes == 0)
 		return error_set(err, ENODATA,
 				 "the result does not tell the size of its data set: "
 				 "give the cache as a share of it");
-	change->cache_share = kept(fmin(1, value->number / bytes));
+	change->cache_share = sweep_changes_kept(fmin(1, value->number / bytes));
 	return 0;
 }
 
@@ -46,11 +47,12 @@ static int set_policy(struct profile_change *change, const struct sweep_value *v
 		       : error_sys(err, ENOMEM, "reading the changes");
 }
 
-static void set_jobs(struct profile_change *change, const struct sweep_value *value)
+static void sweep_changes_set_jobs(struct profile_change *change,
+				   const struct sweep_value *value)
 {
 	change->jobs = (unsigned)value->number;
 	for (int i = 0; i < PROFILE_SPEEDS; i++)
-		change->job_speed[i] = kept(value->job_speed[i]);
+		change->job_speed[i] = sweep_changes_kept(value->job_speed[i]);
 }
 
 static int set_member(struct profile_change *change, int which,
@@ -59,7 +61,7 @@ static int set_member(struct profile_change *change, int which,
 {
 	switch (which) {
 	case SWEEP_CACHE:
-		return set_cache(change, value, profile, err);
+		return sweep_changes_set_cache(change, value, profile, err);
 	case SWEEP_POLICY:
 		return set_policy(change, value, err);
 	case SWEEP_CORES:
@@ -72,19 +74,19 @@ static int set_member(struct profile_change *change, int which,
 		change->batch = (unsigned)value->number;
 		return 0;
 	case SWEEP_SPEED:
-		change->gpu_speed = kept(value->number);
+		change->gpu_speed = sweep_changes_kept(value->number);
 		return 0;
 	case SWEEP_BANDWIDTH:
-		change->storage_bandwidth = kept(value->number);
+		change->storage_bandwidth = sweep_changes_kept(value->number);
 		return 0;
 	case SWEEP_JOBS:
-		set_jobs(change, value);
+		sweep_changes_set_jobs(change, value);
 		return 0;
 	case SWEEP_SHARE:
 		change->share = value->number == 1;
 		return 0;
 	default:
-		change->storage_latency_s = kept(value->number);
+		change->storage_latency_s = sweep_changes_kept(value->number);
 		return 0;
 	}
 }
@@ -140,8 +142,8 @@ static int normalise_cache(struct profile_change *change, const struct profile *
 }
 
 /* One way to say each thing, so that the same changes are equal. */
-static int normalise(struct profile_change *change, const struct profile *profile,
-		     struct error *err)
+static int sweep_changes_normalise(struct profile_change *change,
+				   const struct profile *profile, struct error *err)
 {
 	int result = normalise_jobs(change, profile, err);
 
@@ -149,9 +151,9 @@ static int normalise(struct profile_change *change, const struct profile *profil
 }
 
 /* One combination: key i has its at[i]-th value. */
-static int combine(const struct sweep *sweep, const size_t *at,
-		   const struct profile *profile, struct profile_change *change,
-		   struct error *err)
+static int sweep_changes_combine(const struct sweep *sweep, const size_t *at,
+				 const struct profile *profile,
+				 struct profile_change *change, struct error *err)
 {
 	int result = 0;
 
@@ -161,14 +163,14 @@ static int combine(const struct sweep *sweep, const size_t *at,
 			result = set_member(change, i, &sweep->keys[i].value[at[i]],
 					    profile, err);
 	if (result == 0)
-		result = normalise(change, profile, err);
+		result = sweep_changes_normalise(change, profile, err);
 	if (result < 0)
 		profile_change_free(change);
 	return result;
 }
 
 /* The next combination; false after the last. The last key turns fastest. */
-static bool turn(const struct sweep *sweep, size_t *at)
+static bool sweep_changes_turn(const struct sweep *sweep, size_t *at)
 {
 	for (int i = SWEEP_KEYS - 1; i >= 0; i--) {
 		if (++at[i] < sweep->keys[i].count)
@@ -179,7 +181,7 @@ static bool turn(const struct sweep *sweep, size_t *at)
 }
 
 /* How many combinations; 0: nothing was set. May end early when they are too many. */
-static size_t combinations(const struct sweep *sweep)
+static size_t sweep_changes_combinations(const struct sweep *sweep)
 {
 	size_t product = 1;
 	bool any = false;
@@ -194,7 +196,7 @@ static size_t combinations(const struct sweep *sweep)
 }
 
 /* Takes over the change, unless the list has it. */
-static void keep(struct sweep_list *list, struct profile_change *change)
+static void sweep_changes_keep(struct sweep_list *list, struct profile_change *change)
 {
 	for (size_t i = 0; i < list->count; i++)
 		if (profile_change_equal(&list->changes[i], change)) {
@@ -207,7 +209,7 @@ static void keep(struct sweep_list *list, struct profile_change *change)
 int sweep_changes(const struct sweep *sweep, const struct profile *profile,
 		  struct sweep_list *list, struct error *err)
 {
-	size_t most = combinations(sweep), at[SWEEP_KEYS] = {0};
+	size_t most = sweep_changes_combinations(sweep), at[SWEEP_KEYS] = {0};
 	int result = 0;
 
 	*list = (struct sweep_list){0};
@@ -223,10 +225,10 @@ int sweep_changes(const struct sweep *sweep, const struct profile *profile,
 	do {
 		struct profile_change change;
 
-		result = combine(sweep, at, profile, &change, err);
+		result = sweep_changes_combine(sweep, at, profile, &change, err);
 		if (result == 0)
-			keep(list, &change);
-	} while (result == 0 && turn(sweep, at));
+			sweep_changes_keep(list, &change);
+	} while (result == 0 && sweep_changes_turn(sweep, at));
 	return result;
 }
 

@@ -12,9 +12,9 @@ static int is_covered(const struct interval *predicted, double measured)
 }
 
 /* The element is the profile's already: profile_free() ends what is half made. */
-static int fill(struct profile_verification *made,
-		const struct profile_prediction *prediction,
-		const struct verify_facts *facts)
+static int verify_fill(struct profile_verification *made,
+		       const struct profile_prediction *prediction,
+		       const struct verify_facts *facts)
 {
 	made->predicted = prediction->per_s;
 	made->measured = facts->per_s;
@@ -33,14 +33,14 @@ int verify_note(struct profile *profile, const struct profile_prediction *predic
 {
 	struct profile_verification *made = profile_add_verification(profile);
 
-	if (made == NULL || fill(made, prediction, facts) < 0)
+	if (made == NULL || verify_fill(made, prediction, facts) < 0)
 		return error_sys(err, ENOMEM, "keeping a verification");
 	return 0;
 }
 
 /* Index of the newest one before `end`; `end` itself: there is none. */
-static size_t newest(const struct profile *profile, size_t end,
-		     const struct profile_change *change)
+static size_t verify_newest(const struct profile *profile, size_t end,
+			    const struct profile_change *change)
 {
 	for (size_t i = end; i-- > 0;)
 		if (profile_change_equal(&profile->verifications[i].change, change))
@@ -52,11 +52,11 @@ bool verify_done(const struct profile *profile, const struct profile_change *cha
 {
 	size_t count = profile->verification_count;
 
-	return newest(profile, count, change) < count;
+	return verify_newest(profile, count, change) < count;
 }
 
 /* Moves element `from` to `to`, behind it; those between move up. */
-static void move(struct profile_verification *all, size_t from, size_t to)
+static void verify_move(struct profile_verification *all, size_t from, size_t to)
 {
 	struct profile_verification moved = all[from];
 
@@ -72,10 +72,10 @@ size_t verify_sort(struct profile *profile, const struct profile_change *changes
 
 	/* The last change goes to the end, the one before it in front of that ... */
 	while (count-- > 0) {
-		size_t at = newest(profile, first, &changes[count]);
+		size_t at = verify_newest(profile, first, &changes[count]);
 
 		if (at < first)
-			move(profile->verifications, at, --first);
+			verify_move(profile->verifications, at, --first);
 	}
 	return first;
 }

@@ -22,8 +22,8 @@ struct evidence {
 	bool observed;
 };
 
-static int gather(const struct trace *const *sessions, unsigned count,
-		  struct evidence *evidence)
+static int analyse_gather(const struct trace *const *sessions, unsigned count,
+			  struct evidence *evidence)
 {
 	size_t total = 0;
 
@@ -47,7 +47,7 @@ static bool in_curve(const struct window *window)
 		window->kind == TRACE_LOADED);
 }
 
-static int add_windows(const struct evidence *evidence, struct profile *profile)
+static int analyse_add_windows(const struct evidence *evidence, struct profile *profile)
 {
 	for (size_t i = 0; i < evidence->count; i++) {
 		const struct window *window = &evidence->windows[i];
@@ -128,7 +128,7 @@ static void add_hits(const struct evidence *evidence, struct profile *profile)
 		profile->hit_ratio = statistics_mean(ratios, used);
 }
 
-static struct interval scaled(struct interval rate, double by)
+static struct interval analyse_scaled(struct interval rate, double by)
 {
 	return (struct interval){rate.value * by, rate.low * by, rate.high * by};
 }
@@ -148,7 +148,7 @@ static int add_curves(const struct evidence *evidence, struct profile *profile)
 	unread = curves_at(profile->fetch_curve, profile->fetch_points,
 			   loader->fetch_depth);
 	if (misses > 0)
-		profile->rates.fetch = scaled(unread, 1 / misses);
+		profile->rates.fetch = analyse_scaled(unread, 1 / misses);
 	if (!isnan(unread.value) && !isnan(profile->rates.cached.value))
 		profile->first_epoch_per_s =
 			fmin(unread.value, profile->rates.cached.value);
@@ -233,7 +233,7 @@ static void add_outside(const struct trace *const *sessions, unsigned count,
 	profile->outside_share = outside / span;
 }
 
-static void add_cpu(const struct evidence *evidence, struct profile *profile)
+static void analyse_add_cpu(const struct evidence *evidence, struct profile *profile)
 {
 	double cpu_s = 0, samples = 0;
 
@@ -273,16 +273,17 @@ static int add_figures(const struct trace *trace, struct profile *profile)
 	return profile_fill_processes(trace, profile);
 }
 
-static int find(const struct trace *const *sessions, unsigned count,
-		const struct evidence *evidence, struct profile *profile)
+static int analyse_find(const struct trace *const *sessions, unsigned count,
+			const struct evidence *evidence, struct profile *profile)
 {
-	if (add_figures(sessions[0], profile) < 0 || add_windows(evidence, profile) < 0)
+	if (add_figures(sessions[0], profile) < 0 ||
+	    analyse_add_windows(evidence, profile) < 0)
 		return -ENOMEM;
 	add_totals(sessions, count, profile);
 	if (add_shares(evidence, profile) < 0)
 		return -ENOMEM;
 	add_hits(evidence, profile);
-	add_cpu(evidence, profile);
+	analyse_add_cpu(evidence, profile);
 	add_outside(sessions, count, evidence, profile);
 	if (evidence->count > 0 && add_curves(evidence, profile) < 0)
 		return -ENOMEM;
@@ -303,9 +304,9 @@ int analyse(const struct trace *const *sessions, unsigned count,
 
 	free(about);
 	if (result == 0)
-		result = gather(sessions, count, &evidence);
+		result = analyse_gather(sessions, count, &evidence);
 	if (result == 0)
-		result = find(sessions, count, &evidence, profile);
+		result = analyse_find(sessions, count, &evidence, profile);
 	free(evidence.windows);
 	if (result == -ENOMEM)
 		return error_sys(err, ENOMEM, "analysing the session");

@@ -10,7 +10,7 @@ struct point {
 	double seconds, samples, bytes, cpu_s;
 };
 
-static unsigned place_of(const struct window *window)
+static unsigned curves_place_of(const struct window *window)
 {
 	const struct trace_loader *loader = &window->trace->loader;
 
@@ -19,7 +19,7 @@ static unsigned place_of(const struct window *window)
 	return window->workers > 0 ? window->workers : loader->workers;
 }
 
-static double counted(const struct window *window, enum trace_counter counter)
+static double curves_counted(const struct window *window, enum trace_counter counter)
 {
 	return (double)window_counted(&window->trace->windows[window->index], counter);
 }
@@ -40,12 +40,13 @@ static bool of_curve(const struct window *window, const struct curve *curve)
 /* In loaded windows it is what was prepared beside that makes the point. */
 static double samples_of(const struct window *window)
 {
-	return window->kind == TRACE_LOADED ? counted(window, TRACE_prepared_samples)
-					    : window->samples;
+	return window->kind == TRACE_LOADED
+		       ? curves_counted(window, TRACE_prepared_samples)
+		       : window->samples;
 }
 
-static void gather(const struct window *windows, size_t count,
-		   const struct curve *curve, unsigned x, struct point *point)
+static void curves_gather(const struct window *windows, size_t count,
+			  const struct curve *curve, unsigned x, struct point *point)
 {
 	enum trace_counter cpu =
 		curve->kind == TRACE_FETCH ? TRACE_fetch_cpu_ns : TRACE_prep_cpu_ns;
@@ -55,14 +56,14 @@ static void gather(const struct window *windows, size_t count,
 		const struct window *window = &windows[i];
 		double samples;
 
-		if (!of_curve(window, curve) || place_of(window) != x)
+		if (!of_curve(window, curve) || curves_place_of(window) != x)
 			continue;
 		samples = samples_of(window);
 		point->rates[point->windows++] = samples / window->seconds;
 		point->seconds += window->seconds;
 		point->samples += samples;
-		point->bytes += counted(window, TRACE_fetched_bytes);
-		point->cpu_s += counted(window, cpu) * 1e-9;
+		point->bytes += curves_counted(window, TRACE_fetched_bytes);
+		point->cpu_s += curves_counted(window, cpu) * 1e-9;
 	}
 }
 
@@ -86,7 +87,8 @@ static unsigned next_place(const struct window *windows, size_t count,
 	unsigned next = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		unsigned x = of_curve(&windows[i], curve) ? place_of(&windows[i]) : 0;
+		unsigned x =
+			of_curve(&windows[i], curve) ? curves_place_of(&windows[i]) : 0;
 
 		if (x > above && (next == 0 || x < next))
 			next = x;
@@ -107,7 +109,7 @@ static int add_curve(const struct window *windows, size_t count,
 
 		if (out == NULL)
 			return -ENOMEM;
-		gather(windows, count, curve, x, &point);
+		curves_gather(windows, count, curve, x, &point);
 		fill_point(out, curve, x, &point);
 	}
 	return 0;
@@ -153,8 +155,8 @@ struct interval curves_overhead(const struct window *windows, size_t count)
 	size_t used = 0;
 
 	for (size_t i = 0; i < count && used < TRACE_WINDOWS; i++) {
-		double bare = counted(&windows[i], TRACE_bare_cpu_ns);
-		double full = counted(&windows[i], TRACE_full_cpu_ns);
+		double bare = curves_counted(&windows[i], TRACE_bare_cpu_ns);
+		double full = curves_counted(&windows[i], TRACE_full_cpu_ns);
 
 		if (windows[i].certified && bare > 0 && full > 0)
 			shares[used++] = (full - bare) / full;

@@ -13,14 +13,14 @@ struct sums {
 	unsigned windows;
 };
 
-static double weight(const struct window *window)
+static double proof_weight(const struct window *window)
 {
 	return window->flags & TRACE_DRAW ? 1 / window->samples : 1;
 }
 
-static void add(struct sums *sums, const struct window *window, double replayed)
+static void proof_add(struct sums *sums, const struct window *window, double replayed)
 {
-	double one = weight(window);
+	double one = proof_weight(window);
 
 	sums->wall += one * window->seconds;
 	sums->blocked += one * window->blocked_s;
@@ -99,7 +99,8 @@ static double replay_window(const struct window *window)
 	return wait;
 }
 
-static bool counts(const struct window *window, enum trace_kind kind, bool observed)
+static bool proof_counts(const struct window *window, enum trace_kind kind,
+			 bool observed)
 {
 	if (window->kind != kind || window->seconds <= 0)
 		return false;
@@ -115,11 +116,11 @@ static bool by_replay(const struct window *windows, size_t count, bool observed,
 	for (size_t i = 0; i < count; i++) {
 		double replayed;
 
-		if (!counts(&windows[i], TRACE_REAL, observed))
+		if (!proof_counts(&windows[i], TRACE_REAL, observed))
 			continue;
 		replayed = replay_window(&windows[i]);
 		if (replayed >= 0)
-			add(&real, &windows[i], replayed);
+			proof_add(&real, &windows[i], replayed);
 	}
 	if (real.windows == 0)
 		return false;
@@ -140,10 +141,10 @@ static void by_difference(const struct window *windows, size_t count,
 	double wall;
 
 	for (size_t i = 0; i < count; i++) {
-		if (counts(&windows[i], TRACE_REAL, false))
-			add(&real, &windows[i], 0);
-		if (counts(&windows[i], TRACE_CACHED, false))
-			add(&cached, &windows[i], 0);
+		if (proof_counts(&windows[i], TRACE_REAL, false))
+			proof_add(&real, &windows[i], 0);
+		if (proof_counts(&windows[i], TRACE_CACHED, false))
+			proof_add(&cached, &windows[i], 0);
 	}
 	if (real.windows == 0 || cached.windows == 0)
 		return;

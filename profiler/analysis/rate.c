@@ -19,14 +19,14 @@ struct blocks {
 		fetched; /* bytes from storage, NAN: unknown; asked of the kernel */
 };
 
-static double storage_bytes(const struct trace_window *raw)
+static double rate_storage_bytes(const struct trace_window *raw)
 {
 	if (raw->begin.read_bytes == UINT64_MAX || raw->end.read_bytes == UINT64_MAX)
 		return NAN;
 	return (double)(raw->end.read_bytes - raw->begin.read_bytes);
 }
 
-static void add(struct blocks *blocks, const struct window *window)
+static void rate_add(struct blocks *blocks, const struct window *window)
 {
 	const struct trace_window *raw = &window->trace->windows[window->index];
 	bool drawn = (window->flags & TRACE_DRAW) != 0;
@@ -43,7 +43,7 @@ static void add(struct blocks *blocks, const struct window *window)
 	blocks->hits += scale * (double)window_counted(raw, TRACE_hit_samples);
 	blocks->looked += scale * (double)raw->samples;
 	blocks->fetched += (double)window_counted(raw, TRACE_fetched_bytes);
-	blocks->read += storage_bytes(raw);
+	blocks->read += rate_storage_bytes(raw);
 }
 
 static struct interval rate_of(const struct blocks *blocks)
@@ -99,7 +99,7 @@ int rate_measure(const struct trace *trace, struct measure_rate *rate)
 
 		window_measure(trace, i, &window);
 		if (window.kind == TRACE_REAL && shares_uses(&window))
-			add(blocks, &window);
+			rate_add(blocks, &window);
 	}
 	rate->windows = (unsigned)blocks->count;
 	if (blocks->count > 0) {

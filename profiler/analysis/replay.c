@@ -14,8 +14,8 @@ static double first_free(const double *free_at, unsigned workers, unsigned *whic
 }
 
 /* Prepares the samples of `batch` from *next on; returns when the last is done. */
-static double prepare(const struct replay *replay, uint32_t batch, double opened,
-		      double *free_at, size_t *next)
+static double replay_prepare(const struct replay *replay, uint32_t batch, double opened,
+			     double *free_at, size_t *next)
 {
 	double done = opened;
 
@@ -44,7 +44,8 @@ double replay_wait(const struct replay *replay, size_t from)
 		double opened =
 			step < replay->slots ? 0 : requested[step - replay->slots + 1];
 		size_t first = next;
-		double done = prepare(replay, (uint32_t)step, opened, free_at, &next);
+		double done =
+			replay_prepare(replay, (uint32_t)step, opened, free_at, &next);
 		double delivered = fmax(done, requested[step]);
 
 		if (next == first && step >= from) {

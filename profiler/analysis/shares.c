@@ -17,7 +17,7 @@ struct block {
 	bool drawn;
 };
 
-static int kind_of(const struct window *window)
+static int shares_kind_of(const struct window *window)
 {
 	switch (window->kind) {
 	case TRACE_REAL:
@@ -33,13 +33,13 @@ static int kind_of(const struct window *window)
 
 bool shares_uses(const struct window *window)
 {
-	return window->certified && window->block >= 0 && kind_of(window) >= 0 &&
+	return window->certified && window->block >= 0 && shares_kind_of(window) >= 0 &&
 	       (window->flags & TRACE_WARMUP) == 0;
 }
 
-static void add_window(struct block *block, const struct window *window)
+static void shares_add_window(struct block *block, const struct window *window)
 {
-	int kind = kind_of(window);
+	int kind = shares_kind_of(window);
 
 	block->seconds[kind] += window->seconds;
 	block->samples[kind] += window->samples;
@@ -49,7 +49,7 @@ static void add_window(struct block *block, const struct window *window)
 	}
 }
 
-static bool complete(const struct block *block)
+static bool shares_complete(const struct block *block)
 {
 	for (int kind = 0; kind < KINDS; kind++)
 		if (block->samples[kind] <= 0)
@@ -58,7 +58,7 @@ static bool complete(const struct block *block)
 }
 
 /* Positions of the epoch weigh alike, however many samples a window got through. */
-static void weigh_alike(struct block *block)
+static void shares_weigh_alike(struct block *block)
 {
 	if (!block->drawn)
 		return;
@@ -80,15 +80,15 @@ static size_t make_blocks(const struct window *windows, size_t count,
 	for (size_t i = 0; i < count; i++) {
 		if (!shares_uses(&windows[i]))
 			continue;
-		add_window(&blocks[windows[i].block], &windows[i]);
-		add_window(&all, &windows[i]);
+		shares_add_window(&blocks[windows[i].block], &windows[i]);
+		shares_add_window(&all, &windows[i]);
 	}
 	for (size_t i = 0; i < TRACE_WINDOWS; i++) {
 		struct block block = blocks[i];
 
-		if (!complete(&block))
+		if (!shares_complete(&block))
 			continue;
-		weigh_alike(&block);
+		shares_weigh_alike(&block);
 		blocks[used++] = block;
 	}
 	if (used == 0)
@@ -115,7 +115,7 @@ static void times_without(const struct block *blocks, size_t count, size_t witho
 
 enum { COMPUTE, PREP, FETCH, REAL_RATE, CACHED_RATE, SYNTHETIC_RATE, FIGURES };
 
-static double figure(const double times[KINDS], int which)
+static double shares_figure(const double times[KINDS], int which)
 {
 	switch (which) {
 	case COMPUTE:
@@ -133,17 +133,17 @@ static double figure(const double times[KINDS], int which)
 	}
 }
 
-static struct interval estimate(const struct block *blocks, size_t count, int which,
-				double floor)
+static struct interval shares_estimate(const struct block *blocks, size_t count,
+				       int which, double floor)
 {
 	double without[TRACE_WINDOWS], place[TRACE_WINDOWS], times[KINDS], full;
 	bool drawn = false;
 
 	times_without(blocks, count, SIZE_MAX, times);
-	full = figure(times, which);
+	full = shares_figure(times, which);
 	for (size_t i = 0; count > 1 && i < count; i++) {
 		times_without(blocks, count, i, times);
-		without[i] = figure(times, which);
+		without[i] = shares_figure(times, which);
 		place[i] = blocks[i].hit;
 		drawn |= blocks[i].drawn;
 	}
@@ -169,18 +169,19 @@ static void real_lengths(const struct window *windows, size_t count, double *win
 	*step_s = seconds / steps;
 }
 
-static void fill(struct shares *shares, const struct block *blocks, size_t count)
+static void shares_fill(struct shares *shares, const struct block *blocks, size_t count)
 {
 	double floor = shares->floor, times[KINDS];
 
 	times_without(blocks, count, SIZE_MAX, times);
-	shares->compute = estimate(blocks, count, COMPUTE, floor);
-	shares->prep = estimate(blocks, count, PREP, floor);
-	shares->fetch = estimate(blocks, count, FETCH, floor);
-	shares->real = estimate(blocks, count, REAL_RATE, floor / times[REAL]);
-	shares->cached = estimate(blocks, count, CACHED_RATE, floor / times[CACHED]);
-	shares->synthetic =
-		estimate(blocks, count, SYNTHETIC_RATE, floor / times[SYNTHETIC]);
+	shares->compute = shares_estimate(blocks, count, COMPUTE, floor);
+	shares->prep = shares_estimate(blocks, count, PREP, floor);
+	shares->fetch = shares_estimate(blocks, count, FETCH, floor);
+	shares->real = shares_estimate(blocks, count, REAL_RATE, floor / times[REAL]);
+	shares->cached =
+		shares_estimate(blocks, count, CACHED_RATE, floor / times[CACHED]);
+	shares->synthetic = shares_estimate(blocks, count, SYNTHETIC_RATE,
+					    floor / times[SYNTHETIC]);
 }
 
 int shares_measure(const struct window *windows, size_t count, struct shares *shares)
@@ -201,11 +202,11 @@ int shares_measure(const struct window *windows, size_t count, struct shares *sh
 	if (blocks == NULL)
 		return -ENOMEM;
 	shares->blocks = (unsigned)make_blocks(windows, count, blocks);
-	if (complete(&blocks[0])) {
+	if (shares_complete(&blocks[0])) {
 		real_lengths(windows, count, &window_s, &shares->step_s);
 		shares->floor = SHARES_SETTLE + FLOOR_EDGE_S / window_s +
 				FLOOR_STEP_S / shares->step_s;
-		fill(shares, blocks, shares->blocks > 0 ? shares->blocks : 1);
+		shares_fill(shares, blocks, shares->blocks > 0 ? shares->blocks : 1);
 	}
 	free(blocks);
 	return 0;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static struct interval around(double value, double half)
+static struct interval statistics_around(double value, double half)
 {
 	return (struct interval){value, value - half, value + half};
 }
@@ -21,7 +21,8 @@ struct interval statistics_jackknife(double full, const double *without, size_t 
 	for (size_t i = 0; i < n; i++)
 		squares += (without[i] - mean) * (without[i] - mean);
 	squares *= (double)(n - 1) / (double)n;
-	return around(full, student_t(.95, (unsigned)(n - 1)) * sqrt(squares) + floor);
+	return statistics_around(
+		full, student_t(.95, (unsigned)(n - 1)) * sqrt(squares) + floor);
 }
 
 struct placed {
@@ -56,7 +57,7 @@ struct interval statistics_ordered(double full, const double *without,
 	/* The differences overlap: together they are worth about two thirds of n - 1.
 	 */
 	freedom = n < 4 ? 1 : (unsigned)(2 * (n - 1) / 3);
-	return around(full, student_t(.95, freedom) * sqrt(squares) + floor);
+	return statistics_around(full, student_t(.95, freedom) * sqrt(squares) + floor);
 }
 
 struct interval statistics_mean(const double *values, size_t n)
@@ -69,8 +70,9 @@ struct interval statistics_mean(const double *values, size_t n)
 		return (struct interval){n == 0 ? NAN : mean, NAN, NAN};
 	for (size_t i = 0; i < n; i++)
 		squares += (values[i] - mean) * (values[i] - mean);
-	return around(mean, student_t(.95, (unsigned)(n - 1)) *
-				    sqrt(squares / ((double)n * (double)(n - 1))));
+	return statistics_around(mean,
+				 student_t(.95, (unsigned)(n - 1)) *
+					 sqrt(squares / ((double)n * (double)(n - 1))));
 }
 
 double statistics_half(struct interval interval)

@@ -22,7 +22,7 @@ double verdict_budget(double half, double floor, double precision, unsigned bloc
 }
 
 /* True when the stall is there, beyond its interval. */
-static bool stalls(struct interval share)
+static bool verdict_stalls(struct interval share)
 {
 	double half = statistics_half(share);
 
@@ -70,9 +70,9 @@ int verdict_limit(struct profile *profile)
 
 	if (isnan(profile->rates.real.value))
 		return 0;
-	if (stalls(shares->fetch))
+	if (verdict_stalls(shares->fetch))
 		limit = "fetch";
-	else if (stalls(shares->prep))
+	else if (verdict_stalls(shares->prep))
 		limit = "prep";
 	if (profile_text(&profile->limit, "%s", limit) < 0)
 		return -1;

@@ -32,7 +32,8 @@ uint64_t window_counted(const struct trace_window *window, enum trace_counter co
 }
 
 /* How many of `count` records from `first` on lie among the `written` ones. */
-static size_t present(uint64_t first, uint64_t count, uint64_t written, size_t room)
+static size_t window_present(uint64_t first, uint64_t count, uint64_t written,
+			     size_t room)
 {
 	if (written > room)
 		written = room;
@@ -46,8 +47,8 @@ const struct trace_step *window_steps(const struct trace *trace, unsigned index,
 {
 	const struct trace_window *window = &trace->windows[index];
 
-	*count = present(window->first_step, window->step_records, trace->step_count,
-			 TRACE_STEPS);
+	*count = window_present(window->first_step, window->step_records,
+				trace->step_count, TRACE_STEPS);
 	if (*count > TRACE_WINDOW_STEPS)
 		*count = TRACE_WINDOW_STEPS;
 	return *count == 0 ? NULL : &trace->steps[window->first_step];
@@ -58,8 +59,8 @@ const struct trace_sample *window_samples(const struct trace *trace, unsigned in
 {
 	const struct trace_window *window = &trace->windows[index];
 
-	*count = present(window->first_sample, window->sample_records,
-			 trace->sample_count, TRACE_SAMPLES);
+	*count = window_present(window->first_sample, window->sample_records,
+				trace->sample_count, TRACE_SAMPLES);
 	return *count == 0 ? NULL : &trace->samples[window->first_sample];
 }
 
@@ -125,7 +126,7 @@ static void add_span(struct window *window, const struct trace_window *raw)
 	window->seconds = window->end_s - window->begin_s;
 }
 
-static double since(const struct trace *trace, uint64_t time)
+static double window_since(const struct trace *trace, uint64_t time)
 {
 	return time < trace->created_ns ? NAN
 					: (double)(time - trace->created_ns) * 1e-9;
@@ -146,8 +147,8 @@ void window_measure(const struct trace *trace, unsigned index, struct window *wi
 		.hit = raw->hit,
 		.workers = raw->workers,
 		.depth = raw->depth,
-		.begin_s = since(trace, raw->begin.time_ns),
-		.end_s = since(trace, raw->end.time_ns),
+		.begin_s = window_since(trace, raw->begin.time_ns),
+		.end_s = window_since(trace, raw->end.time_ns),
 	};
 	if (window_delivers(window->kind))
 		add_steps(window, trace, index);

@@ -37,7 +37,7 @@ struct bench_fetch {
 	bool warming, ended, closed;
 };
 
-static bool next(void *context, bool wait, struct fetch_job *job)
+static bool bench_fetch_next(void *context, bool wait, struct fetch_job *job)
 {
 	struct bench_fetch *stage = context;
 	bool got = false;
@@ -62,8 +62,8 @@ static bool next(void *context, bool wait, struct fetch_job *job)
 	return got;
 }
 
-static void done(void *context, const struct fetch_job *job, struct blob *blob,
-		 int result)
+static void bench_fetch_done(void *context, const struct fetch_job *job,
+			     struct blob *blob, int result)
 {
 	struct bench_fetch *stage = context;
 
@@ -124,7 +124,7 @@ static void start_over(struct bench_fetch *stage, uint32_t length, bool warming)
 	pthread_mutex_unlock(&stage->lock);
 }
 
-static void warm_up(struct bench_fetch *stage, uint64_t samples)
+static void bench_fetch_warm_up(struct bench_fetch *stage, uint64_t samples)
 {
 	uint32_t length = warm_length(stage, samples);
 	struct bench_work work;
@@ -173,7 +173,7 @@ static int open_samples(struct bench_fetch *stage, const struct options *options
 static int open_engine(struct bench_fetch *stage, const struct options *options,
 		       struct error *err)
 {
-	const struct fetch_client client = {stage, next, done};
+	const struct fetch_client client = {stage, bench_fetch_next, bench_fetch_done};
 	struct fetch_config config = {
 		.engine = options->fetch,
 		.kernel_cache = strcmp(options->cache, "page") == 0,
@@ -210,7 +210,7 @@ struct bench_fetch *bench_fetch_open(const struct options *options, uint64_t sam
 		return NULL;
 	}
 	if (strcmp(options->cache, "page") == 0)
-		warm_up(stage, samples);
+		bench_fetch_warm_up(stage, samples);
 	return stage;
 }
 

@@ -14,8 +14,8 @@ static const uint64_t run_ns = 5000000000; /* when no length is given */
 
 /* Reads what will be delivered into the page cache. Returns how many samples that is.
  */
-static int warm_up(const struct options *options, uint64_t samples, uint32_t *length,
-		   struct error *err)
+static int bench_prep_warm_up(const struct options *options, uint64_t samples,
+			      uint32_t *length, struct error *err)
 {
 	struct options warm = *options;
 	struct bench_fetch *stage;
@@ -64,9 +64,9 @@ static double share_done(const struct bench_prep *result, uint64_t batches,
 }
 
 /* `timed`: at most run_ns. */
-static int deliver(struct dsa_loader *loader, uint64_t batches, bool timed,
-		   const struct listener *listener, struct bench_prep *result,
-		   struct error *err)
+static int bench_prep_deliver(struct dsa_loader *loader, uint64_t batches, bool timed,
+			      const struct listener *listener,
+			      struct bench_prep *result, struct error *err)
 {
 	uint64_t start = clock_now(), elapsed = 0;
 	int rc = 1;
@@ -111,7 +111,7 @@ int bench_prep_run(const struct options *options, uint64_t batches,
 	struct dsa_stats stats;
 	char why[DSA_WHY];
 	uint32_t length = 0;
-	int rc = warm_up(options, timed ? 0 : wanted, &length, err);
+	int rc = bench_prep_warm_up(options, timed ? 0 : wanted, &length, err);
 
 	if (rc < 0)
 		return rc;
@@ -121,9 +121,9 @@ int bench_prep_run(const struct options *options, uint64_t batches,
 	dsa_stats(loader, &stats);
 	if (timed)
 		batches = batches_warm(&stats, length, options->batch);
-	rc = deliver(loader, DISCARDED, false, &nobody, &ignored, err);
+	rc = bench_prep_deliver(loader, DISCARDED, false, &nobody, &ignored, err);
 	if (rc == 0)
-		rc = deliver(loader, batches, timed, &listener, result, err);
+		rc = bench_prep_deliver(loader, batches, timed, &listener, result, err);
 	dsa_stats(loader, &stats);
 	result->work.failures = stats.skipped;
 	result->workers = stats.workers;

@@ -23,7 +23,7 @@ struct handover {
 };
 
 /* The writer: as soon as a slot is free, it numbers the batch in it and publishes. */
-static void *write_all(void *arg)
+static void *bench_ring_write_all(void *arg)
 {
 	struct handover *hand = arg;
 
@@ -70,14 +70,15 @@ static int read_all(struct handover *hand, struct ring_reader *reader)
 	return rc;
 }
 
-static int compare(const void *a, const void *b)
+static int bench_ring_compare(const void *a, const void *b)
 {
 	const double *x = a, *y = b;
 
 	return (*x > *y) - (*x < *y);
 }
 
-static int run(struct handover *hand, struct bench_ring *result, struct error *err)
+static int bench_ring_consume(struct handover *hand, struct bench_ring *result,
+			      struct error *err)
 {
 	struct ring_reader *reader = ring_join(hand->ring, err);
 	struct bench_work work;
@@ -88,7 +89,7 @@ static int run(struct handover *hand, struct bench_ring *result, struct error *e
 		return -err->code;
 	sem_init(&hand->free, 0, hand->slots);
 	bench_work_now(&work);
-	rc = pthread_create(&writer, NULL, write_all, hand);
+	rc = pthread_create(&writer, NULL, bench_ring_write_all, hand);
 	if (rc == 0) {
 		rc = read_all(hand, reader);
 		pthread_join(writer, NULL);
@@ -100,7 +101,7 @@ static int run(struct handover *hand, struct bench_ring *result, struct error *e
 		return error_set(err, rc < 0 ? -rc : rc,
 				 rc < 0 ? "the ring handed over a wrong batch"
 					: "cannot start the writer");
-	qsort(hand->gap_s, hand->gaps, sizeof(hand->gap_s[0]), compare);
+	qsort(hand->gap_s, hand->gaps, sizeof(hand->gap_s[0]), bench_ring_compare);
 	result->seconds = work.seconds;
 	result->cpu_seconds = work.cpu_seconds;
 	result->batches_per_s = (double)hand->batches / work.seconds;
@@ -129,7 +130,7 @@ int bench_ring_run(const struct options *options, uint64_t batches,
 		return error_sys(err, ENOMEM, "cannot keep the times of batches");
 	hand.ring = ring_open(&shape, err);
 	if (hand.ring != NULL)
-		rc = run(&hand, result, err);
+		rc = bench_ring_consume(&hand, result, err);
 	result->batches = hand.batches;
 	result->batch_bytes = shape.sample_bytes * shape.batch;
 	result->huge = hand.ring != NULL && ring_huge(hand.ring);

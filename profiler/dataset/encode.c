@@ -15,7 +15,7 @@ struct encoder {
 	unsigned long size;
 };
 
-static void fail(j_common_ptr jpeg)
+static void encode_fail(j_common_ptr jpeg)
 {
 	struct encoder *encoder = jpeg->client_data;
 
@@ -28,10 +28,10 @@ static void say_nothing(j_common_ptr jpeg)
 }
 
 /* jpeg_create_compress() that reports a failure instead of leaving. */
-static bool prepare(struct encoder *encoder)
+static bool encode_prepare(struct encoder *encoder)
 {
 	encoder->jpeg.err = jpeg_std_error(&encoder->errors);
-	encoder->errors.error_exit = fail;
+	encoder->errors.error_exit = encode_fail;
 	encoder->errors.output_message = say_nothing;
 	encoder->jpeg.client_data = encoder;
 	if (setjmp(encoder->failed) != 0)
@@ -44,7 +44,7 @@ struct encoder *encoder_new(void)
 {
 	struct encoder *encoder = calloc(1, sizeof(*encoder));
 
-	if (encoder == NULL || prepare(encoder))
+	if (encoder == NULL || encode_prepare(encoder))
 		return encoder;
 	encoder_free(encoder);
 	return NULL;
@@ -59,7 +59,7 @@ void encoder_free(struct encoder *encoder)
 	free(encoder);
 }
 
-static void compress(struct encoder *encoder, const uint8_t *rgb, int quality)
+static void encode_compress(struct encoder *encoder, const uint8_t *rgb, int quality)
 {
 	struct jpeg_compress_struct *jpeg = &encoder->jpeg;
 
@@ -92,7 +92,7 @@ const uint8_t *encoder_run(struct encoder *encoder, const uint8_t *rgb,
 	jpeg_mem_dest(&encoder->jpeg, &encoder->bytes, &encoder->size);
 	encoder->jpeg.image_width = sides[0];
 	encoder->jpeg.image_height = sides[1];
-	compress(encoder, rgb, quality);
+	encode_compress(encoder, rgb, quality);
 	*size = encoder->size;
 	return encoder->bytes;
 }

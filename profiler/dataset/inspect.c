@@ -75,7 +75,7 @@ static void look_at_some(struct inspection *inspection, struct eye *eye, uint32_
 	pthread_mutex_unlock(&inspection->lock);
 }
 
-static void *work(void *arg)
+static void *inspect_work(void *arg)
 {
 	struct inspection *inspection = arg;
 	uint32_t count = source_count(inspection->source);
@@ -102,7 +102,7 @@ static int by_sample(const void *a, const void *b)
 }
 
 /* Threads that cannot be had are done without. */
-static int work_together(struct inspection *inspection, struct error *err)
+static int inspect_work_together(struct inspection *inspection, struct error *err)
 {
 	unsigned wanted = inspection->config->threads, started = 0;
 	pthread_t *threads = calloc(wanted, sizeof(*threads));
@@ -110,9 +110,9 @@ static int work_together(struct inspection *inspection, struct error *err)
 	if (threads == NULL)
 		return error_set(err, ENOMEM, "no memory for threads");
 	while (started + 1 < wanted &&
-	       pthread_create(&threads[started], NULL, work, inspection) == 0)
+	       pthread_create(&threads[started], NULL, inspect_work, inspection) == 0)
 		started++;
-	work(inspection);
+	inspect_work(inspection);
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
 	free(threads);
@@ -175,9 +175,9 @@ static uint64_t look_height(const struct look *look)
 }
 
 /* The law of one number of the looks; those that could not be read left out. */
-static void law_of(const struct inspect *result, const struct look *looks,
-		   uint64_t (*number)(const struct look *), uint64_t *values,
-		   struct inspect_law *law)
+static void inspect_law_of(const struct inspect *result, const struct look *looks,
+			   uint64_t (*number)(const struct look *), uint64_t *values,
+			   struct inspect_law *law)
 {
 	uint32_t count = 0;
 
@@ -207,15 +207,15 @@ static int sum_up(const struct inspection *inspection, struct inspect *result,
 		if (looks[i].header.width > 0)
 			count_kinds(&looks[i], result);
 	}
-	law_of(result, looks, look_size, values, &result->size);
-	law_of(result, looks, look_width, values, &result->width);
-	law_of(result, looks, look_height, values, &result->height);
+	inspect_law_of(result, looks, look_size, values, &result->size);
+	inspect_law_of(result, looks, look_width, values, &result->width);
+	inspect_law_of(result, looks, look_height, values, &result->height);
 	free(values);
 	return 0;
 }
 
-static int inspect(struct inspection *inspection, struct inspect *result,
-		   struct error *err)
+static int inspect_sample(struct inspection *inspection, struct inspect *result,
+			  struct error *err)
 {
 	int status;
 
@@ -224,7 +224,7 @@ static int inspect(struct inspection *inspection, struct inspect *result,
 		return error_set(err, ENOMEM, "no memory to inspect %u files",
 				 result->count);
 	pthread_mutex_init(&inspection->lock, NULL);
-	status = work_together(inspection, err);
+	status = inspect_work_together(inspection, err);
 	pthread_mutex_destroy(&inspection->lock);
 	if (status != 0)
 		return status;
@@ -249,7 +249,7 @@ int inspect_run(const struct inspect_config *config, struct inspect *result,
 	inspection.source = result->source;
 	result->count = source_count(result->source);
 	result->classes = source_classes(result->source);
-	status = inspect(&inspection, result, &own);
+	status = inspect_sample(&inspection, result, &own);
 	result->first = inspection.list;
 	free(inspection.looks);
 	if (status != 0)

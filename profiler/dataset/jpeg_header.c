@@ -17,7 +17,7 @@ enum {
 	DRI = 0xdd,
 };
 
-static unsigned get16(const uint8_t *bytes)
+static unsigned jpeg_header_get16(const uint8_t *bytes)
 {
 	return (unsigned)bytes[0] << 8 | bytes[1];
 }
@@ -54,8 +54,8 @@ static int read_frame(const uint8_t *frame, size_t size, uint8_t marker,
 {
 	if (size < 6 || size < 6 + 3 * (size_t)frame[5])
 		return -EBADMSG;
-	header->height = get16(frame + 1);
-	header->width = get16(frame + 3);
+	header->height = jpeg_header_get16(frame + 1);
+	header->width = jpeg_header_get16(frame + 3);
 	header->components = frame[5];
 	header->progressive = (marker & 3) == 2;
 	if (header->height == 0 || header->width == 0 || header->components == 0)
@@ -89,7 +89,7 @@ static int read_body(const uint8_t *bytes, size_t size, uint8_t marker, size_t *
 
 	if (size - *at < 2)
 		return -EAGAIN;
-	length = get16(bytes + *at);
+	length = jpeg_header_get16(bytes + *at);
 	if (length < 2)
 		return -EBADMSG;
 	if (size - *at < length)
@@ -97,7 +97,7 @@ static int read_body(const uint8_t *bytes, size_t size, uint8_t marker, size_t *
 	body = bytes + *at + 2;
 	*at += length;
 	if (marker == DRI && length >= 4)
-		header->restarts = get16(body) > 0;
+		header->restarts = jpeg_header_get16(body) > 0;
 	return is_frame(marker) ? read_frame(body, length - 2, marker, header) : 0;
 }
 
@@ -124,7 +124,7 @@ int jpeg_header_read(const uint8_t *bytes, size_t size, struct jpeg_header *head
 	int result = 0;
 
 	*header = (struct jpeg_header){0};
-	if (size >= 2 && get16(bytes) != (0xff00 | SOI))
+	if (size >= 2 && jpeg_header_get16(bytes) != (0xff00 | SOI))
 		return -EBADMSG;
 	while (result == 0)
 		result = at < size ? read_segment(bytes, size, &at, header) : -EAGAIN;

@@ -124,7 +124,8 @@ static int open_object(const struct source *source, uint32_t sample,
 	return 0;
 }
 
-static int read_whole(struct eye *eye, const struct object *object, struct error *err)
+static int look_read_whole(struct eye *eye, const struct object *object,
+			   struct error *err)
 {
 	int result;
 
@@ -136,8 +137,8 @@ static int read_whole(struct eye *eye, const struct object *object, struct error
 	return result == 0 ? 0 : error_sys(err, -result, "cannot be read");
 }
 
-static int read_header(struct eye *eye, const struct object *object,
-		       struct jpeg_header *header, struct error *err)
+static int look_read_header(struct eye *eye, const struct object *object,
+			    struct jpeg_header *header, struct error *err)
 {
 	size_t head = object->size < HEAD ? (size_t)object->size : HEAD;
 	int result = read_at(object, 0, eye->head, head);
@@ -146,7 +147,7 @@ static int read_header(struct eye *eye, const struct object *object,
 		return error_sys(err, -result, "cannot be read");
 	result = jpeg_header_read(eye->head, head, header);
 	if (result == -EAGAIN && head < object->size) {
-		result = read_whole(eye, object, err);
+		result = look_read_whole(eye, object, err);
 		if (result != 0)
 			return result;
 		result = jpeg_header_read(eye->whole, (size_t)object->size, header);
@@ -172,7 +173,7 @@ static int check_pixels(struct eye *eye, const struct object *object, bool full,
 
 	if (!full && has_end(object))
 		return 0;
-	result = read_whole(eye, object, err);
+	result = look_read_whole(eye, object, err);
 	if (result != 0)
 		return result;
 	return prep_run(eye->worker, eye->whole, (size_t)object->size, 0, eye->out,
@@ -188,7 +189,7 @@ int eye_look(struct eye *eye, const struct source *source, uint32_t sample, bool
 
 	if (result == 0) {
 		look->size = object.size;
-		result = read_header(eye, &object, &header, err);
+		result = look_read_header(eye, &object, &header, err);
 	}
 	if (result == 0) {
 		look->header = header;

@@ -37,8 +37,8 @@ struct make {
 };
 
 /* Where picture `number` lies below the data set's folder. */
-static void place(const struct make_config *config, uint32_t number,
-		  char path[PATH_LEN])
+static void make_place(const struct make_config *config, uint32_t number,
+		       char path[PATH_LEN])
 {
 	char class[PATTERN_NAME] = "images";
 
@@ -47,7 +47,7 @@ static void place(const struct make_config *config, uint32_t number,
 	snprintf(path, PATH_LEN, "%s/%06u.jpg", class, number);
 }
 
-static int write_all(int fd, const uint8_t *bytes, size_t size)
+static int make_write_all(int fd, const uint8_t *bytes, size_t size)
 {
 	while (size > 0) {
 		ssize_t written = write(fd, bytes, size);
@@ -72,7 +72,7 @@ static int write_file(int dir, const char *path, const uint8_t *bytes, size_t si
 	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return -errno;
-	result = write_all(fd, bytes, size);
+	result = make_write_all(fd, bytes, size);
 	if (close(fd) != 0 && result == 0)
 		result = -errno;
 	if (result == 0 && renameat(dir, temp, dir, path) != 0)
@@ -82,7 +82,7 @@ static int write_file(int dir, const char *path, const uint8_t *bytes, size_t si
 	return result;
 }
 
-static void fail(struct make *make, int code, const char *path)
+static void make_fail(struct make *make, int code, const char *path)
 {
 	pthread_mutex_lock(&make->lock);
 	if (!atomic_exchange(&make->failed, true)) {
@@ -104,11 +104,11 @@ static int make_picture(struct make *make, struct photo *photo, uint32_t number)
 	size_t size;
 	int result;
 
-	place(config, number, path);
+	make_place(config, number, path);
 	bytes = photo_take(photo, number, &size);
 	result = bytes != NULL ? write_file(make->dir, path, bytes, size) : -ENOMEM;
 	if (result != 0) {
-		fail(make, -result, path);
+		make_fail(make, -result, path);
 		return result;
 	}
 	pthread_mutex_lock(&make->lock);
@@ -120,14 +120,14 @@ static int make_picture(struct make *make, struct photo *photo, uint32_t number)
 	return 0;
 }
 
-static bool over(struct make *make)
+static bool make_over(struct make *make)
 {
 	const atomic_bool *stop = make->config->stop;
 
 	return atomic_load(&make->failed) || (stop != NULL && atomic_load(stop));
 }
 
-static void *work(void *arg)
+static void *make_work(void *arg)
 {
 	struct make *make = arg;
 	const struct make_config *config = make->config;
@@ -138,8 +138,8 @@ static void *work(void *arg)
 	struct photo *photo = photo_new(&law);
 
 	if (photo == NULL)
-		fail(make, ENOMEM, "");
-	while (!over(make)) {
+		make_fail(make, ENOMEM, "");
+	while (!make_over(make)) {
 		uint_fast32_t number = atomic_fetch_add(&make->next, 1);
 
 		if (number >= config->count || make_picture(make, photo, number) != 0)
@@ -150,7 +150,7 @@ static void *work(void *arg)
 }
 
 /* Threads that cannot be had are done without: the pictures are the same. */
-static int work_together(struct make *make)
+static int make_work_together(struct make *make)
 {
 	unsigned wanted = make->config->threads, started = 0;
 	pthread_t *threads = calloc(wanted, sizeof(*threads));
@@ -158,15 +158,15 @@ static int work_together(struct make *make)
 	if (threads == NULL)
 		return error_set(&make->error, ENOMEM, "no memory for threads");
 	while (started + 1 < wanted &&
-	       pthread_create(&threads[started], NULL, work, make) == 0)
+	       pthread_create(&threads[started], NULL, make_work, make) == 0)
 		started++;
-	work(make);
+	make_work(make);
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
 	free(threads);
 	if (atomic_load(&make->failed))
 		return -make->error.code;
-	if (over(make) && make->made < make->config->count)
+	if (make_over(make) && make->made < make->config->count)
 		return error_set(
 			&make->error, ECANCELED,
 			"stopped after %u of %u pictures; they are removed again",
@@ -183,14 +183,14 @@ static int each_folder(const struct make *make, int (*call)(int dir, const char 
 	for (unsigned i = 0; i < folders && result == 0; i++) {
 		char path[PATH_LEN];
 
-		place(make->config, i, path);
+		make_place(make->config, i, path);
 		*strchr(path, '/') = '\0';
 		result = call(make->dir, path);
 	}
 	return result;
 }
 
-static int add_folder(int dir, const char *name)
+static int make_add_folder(int dir, const char *name)
 {
 	return mkdirat(dir, name, 0777) == 0 ? 0 : -errno;
 }
@@ -214,7 +214,7 @@ static int write_list(const struct make *make)
 	for (uint32_t i = 0; i < config->count; i++) {
 		char path[PATH_LEN], class[PATTERN_NAME];
 
-		place(config, i, path);
+		make_place(config, i, path);
 		pattern_name(i % config->classes, class);
 		fprintf(stream, "%s %s\n", path, class);
 	}
@@ -231,7 +231,7 @@ static void remove_all(struct make *make)
 	for (uint32_t i = 0; i < begun && i < make->config->count; i++) {
 		char path[PATH_LEN];
 
-		place(make->config, i, path);
+		make_place(make->config, i, path);
 		unlinkat(make->dir, path, 0);
 	}
 	each_folder(make, remove_folder);
@@ -239,14 +239,14 @@ static void remove_all(struct make *make)
 		rmdir(make->config->dir);
 }
 
-static int fill(struct make *make)
+static int make_fill(struct make *make)
 {
-	int result = each_folder(make, add_folder);
+	int result = each_folder(make, make_add_folder);
 
 	if (result != 0)
 		return error_sys(&make->error, -result, "cannot make a folder in %s",
 				 make->name);
-	result = work_together(make);
+	result = make_work_together(make);
 	if (result != 0 || !make->config->list)
 		return result;
 	result = write_list(make);
@@ -307,7 +307,7 @@ int make_run(const struct make_config *config, struct make_result *result,
 	if (status != 0)
 		goto out;
 	pthread_mutex_init(&make.lock, NULL);
-	status = fill(&make);
+	status = make_fill(&make);
 	pthread_mutex_destroy(&make.lock);
 	if (status != 0) {
 		remove_all(&make);

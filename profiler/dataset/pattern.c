@@ -42,12 +42,12 @@ static float floor_of(float x)
 	return whole > x ? whole - 1 : whole;
 }
 
-static float least(float a, float b)
+static float pattern_least(float a, float b)
 {
 	return a < b ? a : b;
 }
 
-static float most(float a, float b)
+static float pattern_most(float a, float b)
 {
 	return a > b ? a : b;
 }
@@ -84,7 +84,7 @@ static struct cell cell_at(float u, float v, uint32_t seed)
 	return (struct cell){.x = (x + slope * y) * norm, .y = (y - slope * x) * norm};
 }
 
-static float bricks(float u, float v, float share, uint32_t seed)
+static float pattern_bricks(float u, float v, float share, uint32_t seed)
 {
 	float row = floor_of(2 * v);
 	float shift = 0.5f * (float)((int32_t)row & 1);
@@ -93,28 +93,29 @@ static float bricks(float u, float v, float share, uint32_t seed)
 	      above = 0.25f - off_middle(2 * v) / 2;
 
 	(void)seed;
-	return joint - least(beside, above);
+	return joint - pattern_least(beside, above);
 }
 
-static float checks(float u, float v, float share, uint32_t seed)
+static float pattern_checks(float u, float v, float share, uint32_t seed)
 {
 	float x = 0.25f - off_middle(u), y = 0.25f - off_middle(v);
-	float depth = least(fabsf(x), fabsf(y));
+	float depth = pattern_least(fabsf(x), fabsf(y));
 
 	(void)seed;
 	return ((x > 0) == (y > 0) ? depth : -depth) + 0.1f * (share - 0.5f);
 }
 
-static float crosses(float u, float v, float share, uint32_t seed)
+static float pattern_crosses(float u, float v, float share, uint32_t seed)
 {
 	struct cell at = cell_at(u, v, seed);
 	float x = fabsf(at.x), y = fabsf(at.y);
 	float arm = 0.36f, half = 0.06f + 0.06f * share;
 
-	return most(least(arm - x, half - y), least(half - x, arm - y));
+	return pattern_most(pattern_least(arm - x, half - y),
+			    pattern_least(half - x, arm - y));
 }
 
-static float dots(float u, float v, float share, uint32_t seed)
+static float pattern_dots(float u, float v, float share, uint32_t seed)
 {
 	struct cell at = cell_at(u, v, seed);
 
@@ -122,7 +123,7 @@ static float dots(float u, float v, float share, uint32_t seed)
 }
 
 /* Distance to the nearest wall between the points of a triangular lattice. */
-static float honeycomb(float u, float v, float share, uint32_t seed)
+static float pattern_honeycomb(float u, float v, float share, uint32_t seed)
 {
 	const float root = 1.7320508f;
 	float near[2];
@@ -133,12 +134,12 @@ static float honeycomb(float u, float v, float share, uint32_t seed)
 
 		x -= floor_of(x) + 0.5f;
 		y = (y - floor_of(y) - 0.5f) * root;
-		near[i] = most(fabsf(x), 0.5f * fabsf(x) + root / 2 * fabsf(y));
+		near[i] = pattern_most(fabsf(x), 0.5f * fabsf(x) + root / 2 * fabsf(y));
 	}
-	return 0.04f + 0.06f * share - (0.5f - least(near[0], near[1]));
+	return 0.04f + 0.06f * share - (0.5f - pattern_least(near[0], near[1]));
 }
 
-static float rings(float u, float v, float share, uint32_t seed)
+static float pattern_rings(float u, float v, float share, uint32_t seed)
 {
 	struct cell at = cell_at(u, v, seed);
 	float radius = sqrtf(at.x * at.x + at.y * at.y);
@@ -147,7 +148,7 @@ static float rings(float u, float v, float share, uint32_t seed)
 }
 
 /* Rows of half circles; where two of a row meet, the next row's has its top. */
-static float scales(float u, float v, float share, uint32_t seed)
+static float pattern_scales(float u, float v, float share, uint32_t seed)
 {
 	float row = floor_of(2 * v);
 	float x = u + 0.5f * (float)((int32_t)row & 1), y = v - row / 2;
@@ -157,21 +158,21 @@ static float scales(float u, float v, float share, uint32_t seed)
 	return 0.04f + 0.05f * share - fabsf(sqrtf(x * x + y * y) - 0.5f);
 }
 
-static float stripes(float u, float v, float share, uint32_t seed)
+static float pattern_stripes(float u, float v, float share, uint32_t seed)
 {
 	(void)v, (void)seed;
 	return 0.15f + 0.2f * share - off_middle(u);
 }
 
-static float triangles(float u, float v, float share, uint32_t seed)
+static float pattern_triangles(float u, float v, float share, uint32_t seed)
 {
 	struct cell at = cell_at(u, v, seed);
 	float side = 0.866f * fabsf(at.x) + 0.5f * at.y;
 
-	return 0.14f + 0.07f * share - most(side, -at.y);
+	return 0.14f + 0.07f * share - pattern_most(side, -at.y);
 }
 
-static float waves(float u, float v, float share, uint32_t seed)
+static float pattern_waves(float u, float v, float share, uint32_t seed)
 {
 	float along = v * 0.7f;
 	float bend = 1 - 4 * off_middle(along); /* a triangle wave, -1 .. 1 .. -1 */
@@ -184,8 +185,9 @@ static float waves(float u, float v, float share, uint32_t seed)
 float pattern_depth(unsigned kind, float u, float v, float share, uint32_t seed)
 {
 	static float (*const depth[KINDS])(float, float, float, uint32_t) = {
-		bricks, checks, crosses, dots,      honeycomb,
-		rings,  scales, stripes, triangles, waves};
+		pattern_bricks,    pattern_checks, pattern_crosses, pattern_dots,
+		pattern_honeycomb, pattern_rings,  pattern_scales,  pattern_stripes,
+		pattern_triangles, pattern_waves};
 
 	return depth[kind](u, v, share, seed);
 }

@@ -80,8 +80,8 @@ static unsigned whole_side(double side)
 	return side < SHORTEST ? SHORTEST : (unsigned)(side + 0.5);
 }
 
-static struct order draw_order(const struct photo_config *config, uint32_t number,
-			       struct random *random)
+static struct order photo_draw_order(const struct photo_config *config, uint32_t number,
+				     struct random *random)
 {
 	double common = sqrt(area_of(config, config->size_mean) * 4 / 3);
 	double bytes = log_normal(config->size_mean, size_share(config->seed, number));
@@ -131,8 +131,8 @@ void photo_free(struct photo *photo)
  * Develops with more or less detail until the file is within a twentieth of its size,
  * or TRIES are used up: the law of the sizes is what counts, not each one.
  */
-static const uint8_t *develop(struct photo *photo, const struct order *order,
-			      size_t *size)
+static const uint8_t *photo_develop(struct photo *photo, const struct order *order,
+				    size_t *size)
 {
 	double pixels = (double)order->sides[0] * order->sides[1];
 	double detail = 0.8 * pow(8 * order->bytes / pixels, 2.3);
@@ -158,9 +158,9 @@ const uint8_t *photo_take(struct photo *photo, uint32_t number, size_t *size)
 {
 	uint64_t seed = random_seed(photo->config.seed, number, 1);
 	struct random random = {.state = seed};
-	struct order order = draw_order(&photo->config, number, &random);
+	struct order order = photo_draw_order(&photo->config, number, &random);
 
 	picture_draw(photo->picture, order.sides[0], order.sides[1],
 		     number % photo->config.classes, random_next(&random));
-	return develop(photo, &order, size);
+	return photo_develop(photo, &order, size);
 }

@@ -61,19 +61,19 @@ void picture_free(struct picture *picture)
 }
 
 /* fminf() and fmaxf() would be calls. */
-static float clamp(float value, float low, float high)
+static float picture_clamp(float value, float low, float high)
 {
 	return value < low ? low : value > high ? high : value;
 }
 
-static float between(struct random *random, float low, float high)
+static float picture_between(struct random *random, float low, float high)
 {
 	return low + (high - low) * (float)random_unit(random);
 }
 
 /* Adds noise in -amplitude .. amplitude: four numbers out of one draw. */
-static void add_noise(float *field, size_t count, float amplitude,
-		      struct random *random)
+static void picture_add_noise(float *field, size_t count, float amplitude,
+			      struct random *random)
 {
 	const float scale = amplitude / 32768;
 
@@ -87,8 +87,8 @@ static void add_noise(float *field, size_t count, float amplitude,
 
 /* Twice the resolution, linearly. Sizes are (side >> level) + 2, which just suffices.
  */
-static void enlarge(const float *from, size_t stride, float *to, size_t columns,
-		    size_t rows)
+static void picture_enlarge(const float *from, size_t stride, float *to, size_t columns,
+			    size_t rows)
 {
 	for (size_t y = 0; y < rows; y++) {
 		const float *above = from + y / 2 * stride;
@@ -126,9 +126,9 @@ static void fill_noise(struct picture *picture, float *field, const int octaves[
 		if (stride == 0)
 			memset(now, 0, columns * rows * sizeof(float));
 		else
-			enlarge(next, stride, now, columns, rows);
+			picture_enlarge(next, stride, now, columns, rows);
 		if (level >= octaves[1])
-			add_noise(now, columns * rows, amplitude, random);
+			picture_add_noise(now, columns * rows, amplitude, random);
 		amplitude *= fall;
 		stride = columns;
 		now = next;
@@ -136,17 +136,19 @@ static void fill_noise(struct picture *picture, float *field, const int octaves[
 	}
 }
 
-static float luma(const float colour[3])
+static float picture_luma(const float colour[3])
 {
 	return 0.299f * colour[0] + 0.587f * colour[1] + 0.114f * colour[2];
 }
 
 static void draw_colour(float colour[3], struct random *random)
 {
-	float level = between(random, 20, 235), spread = between(random, 10, 90);
+	float level = picture_between(random, 20, 235),
+	      spread = picture_between(random, 10, 90);
 
 	for (int c = 0; c < 3; c++)
-		colour[c] = clamp(level + between(random, -spread, spread), 0, 255);
+		colour[c] = picture_clamp(
+			level + picture_between(random, -spread, spread), 0, 255);
 }
 
 /* Figure and ground differ enough to be told apart in the dark; either is brighter. */
@@ -155,16 +157,17 @@ static void draw_colours(struct surface *surface, struct random *random)
 	do {
 		draw_colour(surface->colour[0], random);
 		draw_colour(surface->colour[2], random);
-	} while (fabsf(luma(surface->colour[0]) - luma(surface->colour[2])) < 60);
+	} while (fabsf(picture_luma(surface->colour[0]) -
+		       picture_luma(surface->colour[2])) < 60);
 	for (int i = 0; i < 4; i += 2)
 		for (int c = 0; c < 3; c++)
-			surface->colour[i + 1][c] =
-				surface->colour[i][c] + between(random, -25, 25);
+			surface->colour[i + 1][c] = surface->colour[i][c] +
+						    picture_between(random, -25, 25);
 }
 
 static void draw_turn(float turn[2], struct random *random)
 {
-	float angle = between(random, 0, 6.2831853f);
+	float angle = picture_between(random, 0, 6.2831853f);
 
 	turn[0] = cosf(angle);
 	turn[1] = sinf(angle);
@@ -180,22 +183,22 @@ static void draw_surface(struct surface *surface, float side, struct random *ran
 	for (int i = 0; i < 2; i++) {
 		surface->zoom[i] = 1 / period;
 		draw_turn(surface->turn[i], random);
-		surface->shift[i] = between(random, 0, 64);
-		surface->slant[i] = between(random, -0.35f, 0.35f) / side;
-		surface->light[i] = between(random, -0.45f, 0.45f) / side;
+		surface->shift[i] = picture_between(random, 0, 64);
+		surface->slant[i] = picture_between(random, -0.35f, 0.35f) / side;
+		surface->light[i] = picture_between(random, -0.45f, 0.45f) / side;
 		period *= 2;
 	}
 	surface->share = (float)random_unit(random);
-	surface->bend = between(random, 0.05f, 0.22f);
-	surface->soft = between(random, 0.8f, 2.5f) * fmaxf(side / 375, 0.6f);
-	surface->light_level = between(random, 0.75f, 1.15f);
+	surface->bend = picture_between(random, 0.05f, 0.22f);
+	surface->soft = picture_between(random, 0.8f, 2.5f) * fmaxf(side / 375, 0.6f);
+	surface->light_level = picture_between(random, 0.75f, 1.15f);
 	surface->seed = (uint32_t)random_next(random);
 	draw_colours(surface, random);
 }
 
 /* How much of the pixel is figure, 0 .. 1. */
-static float coverage(const struct surface *surface, unsigned i, float x, float y,
-		      const float bend[2])
+static float picture_coverage(const struct surface *surface, unsigned i, float x,
+			      float y, const float bend[2])
 {
 	float zoom = surface->zoom[i];
 	const float *turn = surface->turn[i];
@@ -207,21 +210,21 @@ static float coverage(const struct surface *surface, unsigned i, float x, float 
 	v += surface->shift[1] + surface->bend * bend[1];
 	depth = pattern_depth(surface->kinds[i], u, v, surface->share, surface->seed);
 	depth = depth / (zoom * surface->soft * near) + 0.5f;
-	return clamp(depth, 0, 1);
+	return picture_clamp(depth, 0, 1);
 }
 
-static void paint(const struct picture *picture, const struct surface *surface, float x,
-		  float y, size_t at, float *rgb)
+static void picture_paint(const struct picture *picture, const struct surface *surface,
+			  float x, float y, size_t at, float *rgb)
 {
 	const float bend[2] = {picture->bend[0][at], picture->bend[1][at]};
 	float mottle = picture->mottle[at];
-	float figure = coverage(surface, 0, x, y, bend);
+	float figure = picture_coverage(surface, 0, x, y, bend);
 	float light =
 		surface->light_level + surface->light[0] * x + surface->light[1] * y;
 
 	light += 0.10f * bend[0] + 0.06f * mottle;
 	if (surface->count == 2)
-		light *= 1 - 0.45f * coverage(surface, 1, x, y, bend);
+		light *= 1 - 0.45f * picture_coverage(surface, 1, x, y, bend);
 	for (int c = 0; c < 3; c++) {
 		const float(*colour)[3] = surface->colour;
 		float ground = colour[0][c] + mottle * (colour[1][c] - colour[0][c]);
@@ -232,7 +235,7 @@ static void paint(const struct picture *picture, const struct surface *surface, 
 }
 
 /* The highest octave whose features still fit into the picture a few times. */
-static int coarsest(float side)
+static int picture_coarsest(float side)
 {
 	return (int)fmaxf(log2f(side / 3), 1);
 }
@@ -253,7 +256,8 @@ void picture_draw(struct picture *picture, unsigned width, unsigned height,
 {
 	struct random random = {.state = seed};
 	float side = (float)(width < height ? width : height);
-	const int all[2] = {coarsest(side), 0}, smooth[2] = {all[0], all[0] - 2};
+	const int all[2] = {picture_coarsest(side), 0},
+		  smooth[2] = {all[0], all[0] - 2};
 	struct surface surface;
 
 	picture->width = width;
@@ -269,15 +273,15 @@ void picture_draw(struct picture *picture, unsigned width, unsigned height,
 			size_t at = (size_t)y * (width + 2) + x;
 			size_t pixel = (size_t)y * width + x;
 
-			paint(picture, &surface, (float)x - (float)width / 2,
-			      (float)y - (float)height / 2, at,
-			      picture->base + 3 * pixel);
+			picture_paint(picture, &surface, (float)x - (float)width / 2,
+				      (float)y - (float)height / 2, at,
+				      picture->base + 3 * pixel);
 		}
 }
 
 static uint8_t whole_level(float value)
 {
-	return (uint8_t)(clamp(value, 0, 255) + 0.5f);
+	return (uint8_t)(picture_clamp(value, 0, 255) + 0.5f);
 }
 
 void picture_develop(const struct picture *picture, float detail, uint8_t *rgb)

@@ -52,7 +52,7 @@ void check_say(struct doctor_line *line, enum doctor_status status, const char *
 	snprintf(line->fix, sizeof(line->fix), "%s", fix != NULL ? fix : "");
 }
 
-static bool asked(enum needs needs, const struct check_subject *subject)
+static bool examine_asked(enum needs needs, const struct check_subject *subject)
 {
 	return needs == ALWAYS || (needs == A_DATASET && subject->dataset != NULL) ||
 	       (needs == A_PROGRAM && subject->program != NULL);
@@ -68,7 +68,7 @@ void doctor_examine(struct doctor *doctor, const char *dataset, const char *prog
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		struct doctor_line *line = &doctor->lines[doctor->count];
 
-		if (!asked(checks[i].needs, &subject))
+		if (!examine_asked(checks[i].needs, &subject))
 			continue;
 		line->name = checks[i].name;
 		checks[i].run(line, &subject);

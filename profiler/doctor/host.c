@@ -92,7 +92,7 @@ void check_memory_file(struct doctor_line *line, const struct check_subject *sub
 }
 
 /* Whether the kernel turns an aligned piece of a memory file into a huge page. */
-static bool collapses(void)
+static bool host_collapses(void)
 {
 	size_t size = (size_t)2 * HUGE_PAGE;
 	char *room = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -123,7 +123,7 @@ void check_huge_pages(struct doctor_line *line, const struct check_subject *subj
 		munmap(at, HUGE_PAGE);
 		check_say(line, DOCTOR_OK, NULL, "reserved ones can be had");
 	} else if (strstr(enabled, "[always]") != NULL ||
-		   strstr(enabled, "[advise]") != NULL || collapses()) {
+		   strstr(enabled, "[advise]") != NULL || host_collapses()) {
 		check_say(line, DOCTOR_OK, NULL, "transparent ones for memory files");
 	} else {
 		check_say(line, DOCTOR_LIMITED,

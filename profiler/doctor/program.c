@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool executable(const char *path)
+static bool program_executable(const char *path)
 {
 	struct stat found;
 
@@ -25,14 +25,14 @@ bool check_find_program(const char *name, char *path, size_t size)
 
 	if (strchr(name, '/') != NULL) {
 		snprintf(path, size, "%s", name);
-		return executable(path);
+		return program_executable(path);
 	}
 	while (at != NULL && *at != '\0') {
 		size_t length = strcspn(at, ":");
 
 		if (snprintf(path, size, "%.*s/%s", (int)length, at, name) <
 			    (int)size &&
-		    executable(path))
+		    program_executable(path))
 			return true;
 		at += length + (at[length] == ':');
 	}
@@ -42,7 +42,7 @@ bool check_find_program(const char *name, char *path, size_t size)
 enum kind { UNREADABLE, SCRIPT, USES_DSA, USES_NO_DSA };
 
 /* The loader looks for DSA_SESSION itself; a program linked to it names it. */
-static enum kind kind_of(const char *bytes, size_t size)
+static enum kind program_kind_of(const char *bytes, size_t size)
 {
 	static const char soname[] = "libdsa.so.", inside[] = "DSA_SESSION";
 
@@ -67,7 +67,7 @@ static enum kind read_kind(const char *path)
 		void *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 
 		if (bytes != MAP_FAILED) {
-			kind = kind_of(bytes, size);
+			kind = program_kind_of(bytes, size);
 			munmap(bytes, size);
 		}
 	}

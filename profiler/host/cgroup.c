@@ -89,7 +89,7 @@ static bool find_group(struct group *group, const char *root, const char *contro
 	return find_version(group, root, controller) || find_version(group, root, NULL);
 }
 
-static bool climb(struct group *group)
+static bool cgroup_climb(struct group *group)
 {
 	char *slash = strrchr(group->path, '/');
 
@@ -122,7 +122,7 @@ static double group_cpus(const struct group *group, const char *root)
 }
 
 /* Page cache that nobody used lately goes before anything is refused. */
-static uint64_t droppable(const struct group *group, const char *root)
+static uint64_t cgroup_droppable(const struct group *group, const char *root)
 {
 	char text[8192];
 	uint64_t bytes;
@@ -137,8 +137,8 @@ static uint64_t droppable(const struct group *group, const char *root)
 		       : 0;
 }
 
-static void take_memory(struct cgroup *cgroup, const struct group *group,
-			const char *root)
+static void cgroup_take_memory(struct cgroup *cgroup, const struct group *group,
+			       const char *root)
 {
 	const char *limit_file =
 		group->version == 1 ? "memory.limit_in_bytes" : "memory.max";
@@ -153,7 +153,7 @@ static void take_memory(struct cgroup *cgroup, const struct group *group,
 		cgroup->memory_bytes = limit;
 	if (!procfs_number(&usage, root, "%s/%s", group->path, usage_file))
 		return;
-	drop = droppable(group, root);
+	drop = cgroup_droppable(group, root);
 	usage = usage > drop ? usage - drop : 0;
 	room = limit > usage ? limit - usage : 0;
 	if (room < cgroup->room_bytes)
@@ -172,10 +172,10 @@ void cgroup_read(struct cgroup *cgroup, const char *root)
 
 			if (!isnan(cpus) && !(cgroup->cpus <= cpus))
 				cgroup->cpus = cpus;
-		} while (climb(&group));
+		} while (cgroup_climb(&group));
 	}
 	if (find_group(&group, root, "memory"))
 		do
-			take_memory(cgroup, &group, root);
-		while (climb(&group));
+			cgroup_take_memory(cgroup, &group, root);
+		while (cgroup_climb(&group));
 }

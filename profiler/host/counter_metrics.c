@@ -199,16 +199,17 @@ void counter_metrics_init(struct metrics *metrics, const struct counters_config 
 	make_groups(metrics, false, make_groups(metrics, true, 0));
 }
 
-static bool refused(int code)
+static bool counter_metrics_refused(int code)
 {
 	return code == EACCES || code == EPERM;
 }
 
-static void explain(struct counters_support *support, const char *fix, const char *why,
-		    ...) __attribute__((format(printf, 3, 4)));
+static void counter_metrics_explain(struct counters_support *support, const char *fix,
+				    const char *why, ...)
+	__attribute__((format(printf, 3, 4)));
 
-static void explain(struct counters_support *support, const char *fix, const char *why,
-		    ...)
+static void counter_metrics_explain(struct counters_support *support, const char *fix,
+				    const char *why, ...)
 {
 	va_list args;
 
@@ -221,19 +222,21 @@ static void explain(struct counters_support *support, const char *fix, const cha
 static void explain_refusal(const struct metrics *metrics,
 			    struct counters_support *support)
 {
-	bool hardware = refused(metrics->hardware_code);
+	bool hardware = counter_metrics_refused(metrics->hardware_code);
 	int code = hardware ? metrics->hardware_code : metrics->software_code;
 	uint64_t paranoid, needed = hardware ? 2 : 1;
 
 	if (procfs_number(&paranoid, metrics->root,
 			  "/proc/sys/kernel/perf_event_paranoid") &&
 	    paranoid > needed)
-		explain(support, "sysctl -w kernel.perf_event_paranoid=1",
+		counter_metrics_explain(
+			support, "sysctl -w kernel.perf_event_paranoid=1",
 			"kernel.perf_event_paranoid is %llu; user code needs 2, the "
 			"kernel's events 1",
 			(unsigned long long)paranoid);
 	else
-		explain(support,
+		counter_metrics_explain(
+			support,
 			"docker run --cap-add PERFMON, and a seccomp profile that "
 			"allows perf_event_open",
 			"perf_event_open is refused: %s", strerrordesc_np(code));
@@ -251,13 +254,15 @@ void counter_metrics_support(const struct metrics *metrics,
 		.kernel = counter_metrics_rung_name(
 			metrics->rung[COUNTER_METRICS_TASK_CLOCK]),
 	};
-	if (refused(metrics->hardware_code) || refused(metrics->software_code))
+	if (counter_metrics_refused(metrics->hardware_code) ||
+	    counter_metrics_refused(metrics->software_code))
 		explain_refusal(metrics, support);
 	else if (metrics->hardware_code == ENOSYS)
-		explain(support, "a kernel with CONFIG_PERF_EVENTS",
-			"this kernel has no perf events");
+		counter_metrics_explain(support, "a kernel with CONFIG_PERF_EVENTS",
+					"this kernel has no perf events");
 	else if (support->hardware == NULL)
-		explain(support,
+		counter_metrics_explain(
+			support,
 			"the bare machine, or a virtual one whose host passes the PMU "
 			"on",
 			"the machine shows no hardware counters");

@@ -111,8 +111,8 @@ static void read_thread(struct counters *counters, struct thread *thread, bool c
 }
 
 /* Makes place `thread` follow `tid`. False when that has to wait for the next poll. */
-static bool follow(struct counters *counters, struct thread *thread, uint32_t pid,
-		   uint32_t tid, unsigned *budget)
+static bool counters_follow(struct counters *counters, struct thread *thread,
+			    uint32_t pid, uint32_t tid, unsigned *budget)
 {
 	if (thread->tid == tid)
 		return true;
@@ -149,12 +149,13 @@ static bool follow_process(struct counters *counters, struct thread *places,
 		if (stage < TRACE_STAGE_FETCH || stage > TRACE_STAGE_CONSUMER)
 			continue;
 		places[i].stage = stages[stage];
-		all &= follow(counters, &places[i], pid, tid, budget);
+		all &= counters_follow(counters, &places[i], pid, tid, budget);
 	}
 	if (process->role != 1)
 		return all;
 	places[TRACE_THREADS].stage = PROCESS;
-	return follow(counters, &places[TRACE_THREADS], pid, pid, budget) && all;
+	return counters_follow(counters, &places[TRACE_THREADS], pid, pid, budget) &&
+	       all;
 }
 
 /* False when some thread is not followed yet; *opened tells how many are new. */

@@ -60,7 +60,7 @@ static void read_threads(struct machine *machine, const char *root)
 			    &machine->allowed);
 }
 
-static double usable_cores(const struct machine *machine)
+static double machine_usable_cores(const struct machine *machine)
 {
 	double cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -109,6 +109,6 @@ void machine_read(struct machine *machine, const char *root)
 	machine->quota = cgroup.cpus;
 	read_topology(machine);
 	read_threads(machine, root);
-	machine->cores = usable_cores(machine);
+	machine->cores = machine_usable_cores(machine);
 	read_memory(machine, &cgroup, root);
 }

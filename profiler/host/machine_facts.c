@@ -43,7 +43,7 @@ add(struct facts *facts, const char *key, const char *format, ...)
 	facts->result = -ENOMEM;
 }
 
-static void add_count(struct facts *facts, const char *key, uint64_t count)
+static void facts_add_count(struct facts *facts, const char *key, uint64_t count)
 {
 	if (count != UNKNOWN)
 		add(facts, key, "%llu", (unsigned long long)count);
@@ -63,7 +63,7 @@ static void add_bytes(struct facts *facts, const char *key, uint64_t bytes)
 }
 
 /* A file's first line as it is, when there is one. */
-static void add_line(struct facts *facts, const char *key, const char *path)
+static void facts_add_line(struct facts *facts, const char *key, const char *path)
 {
 	char text[256];
 
@@ -109,19 +109,19 @@ static void add_cpu_model(struct facts *facts)
 		add(facts, "cpu", "%s", value);
 }
 
-static void add_cpu(struct facts *facts, const struct machine *machine)
+static void facts_add_cpu(struct facts *facts, const struct machine *machine)
 {
 	add_cpu_model(facts);
-	add_count(facts, "cpu_sockets", machine->sockets);
-	add_count(facts, "cpu_cores", machine->physical_cores);
-	add_count(facts, "cpu_threads", machine->threads);
-	add_count(facts, "cpu_threads_allowed", machine->allowed);
+	facts_add_count(facts, "cpu_sockets", machine->sockets);
+	facts_add_count(facts, "cpu_cores", machine->physical_cores);
+	facts_add_count(facts, "cpu_threads", machine->threads);
+	facts_add_count(facts, "cpu_threads_allowed", machine->allowed);
 	if (!isnan(machine->quota))
 		add(facts, "cpu_quota", "%.4g", machine->quota);
 	add(facts, "cpu_usable", "%.4g", machine->cores);
-	add_line(facts, "cpu_smt", "/sys/devices/system/cpu/smt/control");
-	add_line(facts, "cpu_governor",
-		 "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+	facts_add_line(facts, "cpu_smt", "/sys/devices/system/cpu/smt/control");
+	facts_add_line(facts, "cpu_governor",
+		       "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
 	add_bytes(facts, "cpu_last_level_cache", machine->llc_bytes);
 }
 
@@ -130,7 +130,7 @@ static void add_memory(struct facts *facts, const struct machine *machine)
 	add_bytes(facts, "memory", machine->memory_bytes);
 	add_bytes(facts, "memory_limit", machine->memory_limit_bytes);
 	add_bytes(facts, "memory_available", machine->memory_available_bytes);
-	add_count(facts, "memory_nodes", machine->numa_nodes);
+	facts_add_count(facts, "memory_nodes", machine->numa_nodes);
 }
 
 static void add_system(struct facts *facts, const struct machine *machine)
@@ -147,8 +147,9 @@ static void add_system(struct facts *facts, const struct machine *machine)
 		name[strcspn(name, "\"\n")] = '\0';
 		add(facts, "system", "%s", name);
 	}
-	add_line(facts, "clock_source",
-		 "/sys/devices/system/clocksource/clocksource0/current_clocksource");
+	facts_add_line(
+		facts, "clock_source",
+		"/sys/devices/system/clocksource/clocksource0/current_clocksource");
 	if (machine->cgroup_version > 0)
 		add(facts, "control_groups", "version %u", machine->cgroup_version);
 	clock_utc(when);
@@ -212,7 +213,7 @@ static const char *storage_kind(const struct procfs_mount *mount, const char *ro
 	return rotates != 0 ? "rotating disk" : "solid state disk";
 }
 
-static void add_storage(struct facts *facts, const char *dataset)
+static void facts_add_storage(struct facts *facts, const char *dataset)
 {
 	struct procfs_mount mount;
 	char path[PATH_MAX];
@@ -234,9 +235,9 @@ int machine_facts(struct profile *profile, const struct machine *machine,
 {
 	struct facts facts = {profile, root, 0};
 
-	add_cpu(&facts, machine);
+	facts_add_cpu(&facts, machine);
 	add_memory(&facts, machine);
 	add_system(&facts, machine);
-	add_storage(&facts, dataset);
+	facts_add_storage(&facts, dataset);
 	return facts.result;
 }

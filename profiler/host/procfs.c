@@ -130,7 +130,7 @@ bool procfs_list(const char *text, uint64_t *count)
 }
 
 /* The kernel writes space, tab, line end and backslash as \ooo. */
-static char *decode(char *text)
+static char *procfs_decode(char *text)
 {
 	char *to = text;
 
@@ -166,8 +166,8 @@ bool procfs_mount_parse(char *line, struct procfs_mount *mount)
 	    sscanf(fields[DEVICE], "%9u:%9u", &mount->major, &mount->minor) != 2)
 		return false;
 	mount->line = line;
-	mount->root = decode(fields[ROOT]);
-	mount->point = decode(fields[POINT]);
+	mount->root = procfs_decode(fields[ROOT]);
+	mount->point = procfs_decode(fields[POINT]);
 	return true;
 }
 

@@ -21,7 +21,7 @@ static double seconds_since(uint64_t then)
 }
 
 /* By what the timed launches so far took; there are no others once they began. */
-static double seconds_left(const struct trial *trial)
+static double ab_trial_seconds_left(const struct trial *trial)
 {
 	unsigned timed = trial->done - trial->counted;
 
@@ -30,7 +30,8 @@ static double seconds_left(const struct trial *trial)
 	return seconds_since(trial->timing) / timed * (trial->timed - timed);
 }
 
-static void tell(const struct trial *trial, enum ab_trial_what what, unsigned side)
+static void ab_trial_tell(const struct trial *trial, enum ab_trial_what what,
+			  unsigned side)
 {
 	const struct ab_trial_news news = {
 		.what = what,
@@ -38,7 +39,7 @@ static void tell(const struct trial *trial, enum ab_trial_what what, unsigned si
 		.done = trial->done,
 		.of = trial->counted + trial->timed,
 		.elapsed_s = seconds_since(trial->began),
-		.left_s = seconds_left(trial),
+		.left_s = ab_trial_seconds_left(trial),
 	};
 
 	if (trial->config->tell != NULL)
@@ -46,14 +47,14 @@ static void tell(const struct trial *trial, enum ab_trial_what what, unsigned si
 }
 
 /* One launch, and what the caller makes of it. */
-static int attempt(struct trial *trial, enum ab_trial_what what, unsigned side,
-		   const struct short_run *repetition, struct error *err)
+static int ab_trial_attempt(struct trial *trial, enum ab_trial_what what, unsigned side,
+			    const struct short_run *repetition, struct error *err)
 {
 	const struct ab_trial_config *config = trial->config;
 	struct profile profile;
 	int result;
 
-	tell(trial, what, side);
+	ab_trial_tell(trial, what, side);
 	profile_init(&profile);
 	result = what == AB_TRIAL_COUNTED ? short_run_count(repetition, &profile, err)
 					  : short_run_time(repetition, &profile, err);
@@ -64,18 +65,18 @@ static int attempt(struct trial *trial, enum ab_trial_what what, unsigned side,
 	return result;
 }
 
-static int count(struct trial *trial, unsigned side, struct error *err)
+static int ab_trial_count(struct trial *trial, unsigned side, struct error *err)
 {
 	const struct short_run repetition = {
 		.config = trial->config->sides[side],
 		.samples = trial->config->samples,
 	};
 
-	return attempt(trial, AB_TRIAL_COUNTED, side, &repetition, err);
+	return ab_trial_attempt(trial, AB_TRIAL_COUNTED, side, &repetition, err);
 }
 
 /* Both of a pair have their windows in the same order. */
-static int repeat(struct trial *trial, unsigned index, struct error *err)
+static int ab_trial_repeat(struct trial *trial, unsigned index, struct error *err)
 {
 	const struct ab_trial_config *config = trial->config;
 	unsigned side = config->side_count > 1 ? ab_trial_side(index) : 0;
@@ -84,7 +85,7 @@ static int repeat(struct trial *trial, unsigned index, struct error *err)
 		.config = &own, .seconds = config->seconds, .tries = AB_TRIAL_TRIES};
 
 	own.seed += index / config->side_count;
-	return attempt(trial, AB_TRIAL_TIMED, side, &repetition, err);
+	return ab_trial_attempt(trial, AB_TRIAL_TIMED, side, &repetition, err);
 }
 
 int ab_trial_run(const struct ab_trial_config *config, struct error *err)
@@ -98,9 +99,9 @@ int ab_trial_run(const struct ab_trial_config *config, struct error *err)
 	int result = 0;
 
 	for (unsigned i = 0; result == 0 && i < trial.counted; i++)
-		result = count(&trial, i, err);
+		result = ab_trial_count(&trial, i, err);
 	trial.timing = clock_now();
 	for (unsigned i = 0; result == 0 && i < trial.timed; i++)
-		result = repeat(&trial, i, err);
+		result = ab_trial_repeat(&trial, i, err);
 	return result;
 }

@@ -77,8 +77,8 @@ static bool has_speed(const struct profile_change *change)
 	return !isnan(change->gpu_speed) || change->job_speed[0] > 0;
 }
 
-static unsigned jobs_of(const struct profile *profile,
-			const struct profile_change *change)
+static unsigned apply_jobs_of(const struct profile *profile,
+			      const struct profile_change *change)
 {
 	if (change->jobs > 0)
 		return change->jobs;
@@ -104,8 +104,8 @@ static int are_copies(const struct profile *profile)
 	return 1;
 }
 
-static int check_jobs(const struct profile *profile,
-		      const struct profile_change *change, struct error *err)
+static int apply_check_jobs(const struct profile *profile,
+			    const struct profile_change *change, struct error *err)
 {
 	int copies = are_copies(profile);
 
@@ -115,14 +115,15 @@ static int check_jobs(const struct profile *profile,
 		return error_set(err, ENOTSUP,
 				 "the run's jobs were different programs: only copies "
 				 "of one can be tried");
-	if (jobs_of(profile, change) > BARRIER_JOBS)
+	if (apply_jobs_of(profile, change) > BARRIER_JOBS)
 		return error_set(err, ENOTSUP, "at most %d jobs can be tried at once",
 				 BARRIER_JOBS);
 	return 0;
 }
 
-static int check(const struct profile *profile, const struct profile_change *change,
-		 unsigned cores, struct error *err)
+static int apply_check(const struct profile *profile,
+		       const struct profile_change *change, unsigned cores,
+		       struct error *err)
 {
 	int result = check_run(profile, err);
 
@@ -131,7 +132,7 @@ static int check(const struct profile *profile, const struct profile_change *cha
 	if (result == 0)
 		result = check_cache(change, err);
 	if (result == 0)
-		result = check_jobs(profile, change, err);
+		result = apply_check_jobs(profile, change, err);
 	if (result == 0 && has_speed(change) && isnan(profile->emulated_per_s))
 		result = error_set(err, ENOTSUP,
 				   "gpu-speed can't be tried: only an emulated "
@@ -174,7 +175,7 @@ static double speed_before(const char *loader)
 }
 
 /* What `job` has: its own speed times that of all. */
-static double speed_of(const struct profile_change *change, unsigned job)
+static double apply_speed_of(const struct profile_change *change, unsigned job)
 {
 	double all = isnan(change->gpu_speed) ? 1 : change->gpu_speed;
 
@@ -183,8 +184,8 @@ static double speed_of(const struct profile_change *change, unsigned job)
 		       : all;
 }
 
-static void put_all(FILE *to, const struct profile *profile,
-		    const struct profile_change *change, unsigned job)
+static void apply_put_all(FILE *to, const struct profile *profile,
+			  const struct profile_change *change, unsigned job)
 {
 	unsigned workers = profile_change_workers(profile, change);
 
@@ -197,15 +198,15 @@ static void put_all(FILE *to, const struct profile *profile,
 		fprintf(to, ",batch=%u", change->batch);
 	if (has_speed(change))
 		fprintf(to, "," SPEED_KEY "%.9g",
-			speed_of(change, job) * speed_before(profile->loader));
+			apply_speed_of(change, job) * speed_before(profile->loader));
 	if (!isnan(change->storage_bandwidth))
 		fprintf(to, ",storage_bandwidth=%.9g", change->storage_bandwidth);
 	if (!isnan(change->storage_latency_s))
 		fprintf(to, ",storage_latency=%.9gs", change->storage_latency_s);
 }
 
-static char *loader_text(const struct profile *profile,
-			 const struct profile_change *change, unsigned job)
+static char *apply_loader_text(const struct profile *profile,
+			       const struct profile_change *change, unsigned job)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -214,7 +215,7 @@ static char *loader_text(const struct profile *profile,
 
 	if (to == NULL)
 		return NULL;
-	put_all(to, profile, change, job);
+	apply_put_all(to, profile, change, job);
 	failed = ferror(to) != 0;
 	if (fclose(to) == 0 && !failed)
 		return text;
@@ -232,7 +233,7 @@ static int set_loaders(const struct profile *profile,
 	if (apply->loaders == NULL)
 		return -ENOMEM;
 	for (unsigned i = 0; i < apply->jobs; i++) {
-		apply->loaders[i] = loader_text(profile, change, i);
+		apply->loaders[i] = apply_loader_text(profile, change, i);
 		if (apply->loaders[i] == NULL)
 			return -ENOMEM;
 	}
@@ -242,15 +243,15 @@ static int set_loaders(const struct profile *profile,
 int apply_change(const struct profile *profile, const struct profile_change *change,
 		 unsigned cores, struct apply *apply, struct error *err)
 {
-	int result = check(profile, change, cores, err);
+	int result = apply_check(profile, change, cores, err);
 
 	*apply = (struct apply){.cores = change->cores, .share = change->share};
 	if (result < 0)
 		return result;
 	if (apply->cores == 0 && profile->cores < cores)
 		apply->cores = (unsigned)profile->cores;
-	apply->jobs = jobs_of(profile, change);
-	apply->loader = loader_text(profile, change, 0);
+	apply->jobs = apply_jobs_of(profile, change);
+	apply->loader = apply_loader_text(profile, change, 0);
 	if (apply->loader == NULL || set_loaders(profile, change, apply) < 0)
 		return error_sys(err, ENOMEM, "applying the change");
 	return 0;

@@ -27,7 +27,7 @@ int barrier_first(const struct barrier *barrier)
 }
 
 /* The last window asked for; NULL: none was. */
-static const struct trace_window *last(const struct barrier_job *job)
+static const struct trace_window *barrier_last(const struct barrier_job *job)
 {
 	uint32_t count = job->trace->window_count;
 
@@ -36,7 +36,7 @@ static const struct trace_window *last(const struct barrier_job *job)
 
 static bool is_over(const struct barrier_job *job)
 {
-	const struct trace_window *window = last(job);
+	const struct trace_window *window = barrier_last(job);
 
 	return job->trace->first_request_ns != 0 &&
 	       (window == NULL || window->state == TRACE_DONE ||
@@ -44,9 +44,9 @@ static bool is_over(const struct barrier_job *job)
 }
 
 /* How far it is with its window; a window that is over was far enough. */
-static enum trace_progress progress(const struct barrier_job *job)
+static enum trace_progress barrier_progress(const struct barrier_job *job)
 {
-	const struct trace_window *window = last(job);
+	const struct trace_window *window = barrier_last(job);
 
 	return is_over(job)     ? TRACE_ENOUGH
 	       : window == NULL ? TRACE_SWITCHING
@@ -62,19 +62,19 @@ bool barrier_over(const struct barrier *barrier)
 }
 
 /* How far the slowest is. */
-static enum trace_progress least(const struct barrier *barrier)
+static enum trace_progress barrier_least(const struct barrier *barrier)
 {
 	enum trace_progress least = TRACE_ENOUGH;
 
 	for (unsigned i = 0; i < barrier->count; i++)
-		if (barrier->jobs[i].in && progress(&barrier->jobs[i]) < least)
-			least = progress(&barrier->jobs[i]);
+		if (barrier->jobs[i].in && barrier_progress(&barrier->jobs[i]) < least)
+			least = barrier_progress(&barrier->jobs[i]);
 	return least;
 }
 
 void barrier_pass(struct barrier *barrier)
 {
-	enum trace_progress all = least(barrier);
+	enum trace_progress all = barrier_least(barrier);
 
 	for (unsigned i = 0; i < barrier->count; i++) {
 		struct trace *trace = barrier->jobs[i].trace;
@@ -114,13 +114,13 @@ static bool is_lost(struct barrier_job *job, uint64_t now_ns)
 
 int barrier_lost(struct barrier *barrier, uint64_t now_ns)
 {
-	enum trace_progress slowest = least(barrier);
+	enum trace_progress slowest = barrier_least(barrier);
 	int lost = -1;
 
 	for (unsigned i = 0; i < barrier->count; i++) {
 		struct barrier_job *job = &barrier->jobs[i];
 
-		if (!job->in || is_over(job) || progress(job) > slowest ||
+		if (!job->in || is_over(job) || barrier_progress(job) > slowest ||
 		    job->trace->first_request_ns == 0)
 			job->seen_ns = now_ns; /* nobody waits for it */
 		else if (is_lost(job, now_ns))

@@ -61,7 +61,7 @@ static void wait_a_little(struct conductor *conductor, const sigset_t *signals)
 	conductor_stop(conductor, CONDUCTOR_INTERRUPTED, "%s", strsignal(number));
 }
 
-static void tell(const struct conductor *conductor)
+static void conductor_tell(const struct conductor *conductor)
 {
 	struct conductor_news news = {
 		.elapsed_s = conductor_elapsed(conductor),
@@ -86,7 +86,7 @@ static void poll_slowly(struct conductor *conductor)
 	if (counters != NULL)
 		counters_poll(counters, conductor->jobs[0].trace);
 	if (!conductor->stopping)
-		tell(conductor);
+		conductor_tell(conductor);
 }
 
 static bool any_runs(const struct conductor *conductor)
@@ -97,7 +97,7 @@ static bool any_runs(const struct conductor *conductor)
 	return false;
 }
 
-static void lead(struct conductor *conductor, const sigset_t *signals)
+static void conductor_lead(struct conductor *conductor, const sigset_t *signals)
 {
 	while (any_runs(conductor)) {
 		wait_a_little(conductor, signals);
@@ -143,13 +143,13 @@ static void block_signals(sigset_t *signals, sigset_t *target)
 	sigprocmask(SIG_BLOCK, signals, NULL);
 }
 
-static void limit(struct trace *trace, uint64_t samples)
+static void conductor_limit(struct trace *trace, uint64_t samples)
 {
 	trace->until_once = samples == UNKNOWN;
 	trace->until_samples = samples == UNKNOWN ? CONDUCTOR_SAMPLES : samples;
 }
 
-static int take_in(struct conductor *conductor, struct conductor_job *said)
+static int conductor_take_in(struct conductor *conductor, struct conductor_job *said)
 {
 	struct job *job = &conductor->jobs[conductor->count];
 	bool observe = conductor->config->observe;
@@ -168,7 +168,7 @@ static int take_in(struct conductor *conductor, struct conductor_job *said)
 	job->trace->in_step = conductor->config->schedule.in_step && !observe;
 	if (observe)
 		conductor_observe(job->trace);
-	limit(job->trace, conductor->config->samples);
+	conductor_limit(job->trace, conductor->config->samples);
 	return 0;
 }
 
@@ -201,8 +201,8 @@ static int await_loader(struct conductor *conductor, const sigset_t *signals,
 }
 
 /* Starts all, or none: those that run already are ended. The loader comes first. */
-static int start(struct conductor *conductor, const sigset_t *signals,
-		 const sigset_t *mask, struct error *err)
+static int conductor_start(struct conductor *conductor, const sigset_t *signals,
+			   const sigset_t *mask, struct error *err)
 {
 	unsigned jobs = conductor->count - (conductor->loader != NULL), started = 0;
 	int result = 0;
@@ -220,7 +220,7 @@ static int start(struct conductor *conductor, const sigset_t *signals,
 	return result;
 }
 
-static void conclude(struct conductor *conductor)
+static void conductor_conclude(struct conductor *conductor)
 {
 	for (unsigned i = 0; i < conductor->count; i++)
 		conductor->jobs[i].said->target_status = conductor->targets[i].status;
@@ -238,10 +238,10 @@ int conduct(const struct conductor_config *config, struct conductor_job *jobs,
 
 	*end = (struct conductor_end){0};
 	for (unsigned i = 0; result == 0 && i < count; i++)
-		result = take_in(&conductor, &jobs[i]);
+		result = conductor_take_in(&conductor, &jobs[i]);
 	if (result == 0 && config->loader != NULL) {
 		conductor.loader = &conductor.jobs[conductor.count];
-		result = take_in(&conductor, config->loader);
+		result = conductor_take_in(&conductor, config->loader);
 	}
 	if (result < 0) {
 		error_sys(err, ENOMEM, "planning the windows");
@@ -249,10 +249,10 @@ int conduct(const struct conductor_config *config, struct conductor_job *jobs,
 	}
 	block_signals(&signals, &mask);
 	conductor_extend(&conductor);
-	result = start(&conductor, &signals, &mask, err);
+	result = conductor_start(&conductor, &signals, &mask, err);
 	if (result == 0) {
-		lead(&conductor, &signals);
-		conclude(&conductor);
+		conductor_lead(&conductor, &signals);
+		conductor_conclude(&conductor);
 	}
 out:
 	for (unsigned i = 0; i < conductor.count; i++)

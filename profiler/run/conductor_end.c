@@ -47,7 +47,7 @@ double conductor_elapsed(const struct conductor *conductor)
 	return latest == 0 ? 0 : conductor_since(latest);
 }
 
-static uint64_t in(double seconds)
+static uint64_t conductor_end_in(double seconds)
 {
 	return clock_now() + (uint64_t)(seconds * 1e9);
 }
@@ -60,9 +60,10 @@ static void end_job(struct conductor *conductor, struct job *job,
 		return;
 	job->stopping = true;
 	job->trace->stop = 1;
-	job->terminate = in(why == CONDUCTOR_SILENT || why == CONDUCTOR_HUNG
-				    ? 0
-				    : conductor->config->grace_s);
+	job->terminate =
+		conductor_end_in(why == CONDUCTOR_SILENT || why == CONDUCTOR_HUNG
+					 ? 0
+					 : conductor->config->grace_s);
 }
 
 __attribute__((format(printf, 3, 4))) void conductor_stop(struct conductor *conductor,
@@ -127,13 +128,13 @@ void conductor_escalate(struct conductor *conductor, unsigned number)
 
 	if (job->terminate != 0 && now >= job->terminate) {
 		job->terminate = 0;
-		job->kill = in(KILL_S);
+		job->kill = conductor_end_in(KILL_S);
 		job->said->forced |= target->running;
 		target_signal(target, SIGTERM);
 		target_signal(target, SIGCONT); /* it may be stopped */
 	}
 	if (job->kill != 0 && now >= job->kill) {
-		job->kill = in(KILL_S);
+		job->kill = conductor_end_in(KILL_S);
 		target_signal(target, SIGKILL);
 	}
 }
@@ -159,7 +160,8 @@ void conductor_note_end(struct conductor *conductor, unsigned number)
 }
 
 /* What the driver counted; 0: there is none yet. */
-static uint64_t counted(const struct trace *trace, enum trace_counter counter)
+static uint64_t conductor_end_counted(const struct trace *trace,
+				      enum trace_counter counter)
 {
 	unsigned driver = trace->driver;
 
@@ -169,12 +171,12 @@ static uint64_t counted(const struct trace *trace, enum trace_counter counter)
 }
 
 /* Another number whenever the program asks, the driver goes on, or its loader works. */
-static uint64_t progress(const struct trace *trace)
+static uint64_t conductor_end_progress(const struct trace *trace)
 {
 	uint64_t sum = trace->last_request_ns + trace->window_now;
 
 	for (unsigned i = 0; i < TRACE_COUNT; i++)
-		sum += counted(trace, (enum trace_counter)i);
+		sum += conductor_end_counted(trace, (enum trace_counter)i);
 	return sum;
 }
 
@@ -182,7 +184,7 @@ static void check_stall(struct conductor *conductor, unsigned number)
 {
 	struct job *job = &conductor->jobs[number];
 	double stall_s = conductor->config->stall_s;
-	uint64_t now = progress(job->trace);
+	uint64_t now = conductor_end_progress(job->trace);
 
 	if (stall_s <= 0 || job->trace->first_request_ns == 0)
 		return;
@@ -208,7 +210,7 @@ void conductor_note_data_end(struct conductor *conductor)
 
 		if (conductor_has(conductor, i) && !conductor_is_loader(conductor, i))
 			all &= trace->loader_ready &&
-			       counted(trace, TRACE_delivered_samples) >=
+			       conductor_end_counted(trace, TRACE_delivered_samples) >=
 				       trace_end(trace);
 	}
 	if (all)
@@ -249,7 +251,8 @@ void conductor_check(struct conductor *conductor)
 				"(--timeout waits longer)",
 				config->timeout_s);
 		check_stall(conductor, i);
-		steps &= counted(trace, TRACE_delivered_batches) >= config->steps;
+		steps &= conductor_end_counted(trace, TRACE_delivered_batches) >=
+			 config->steps;
 	}
 	if (!config->observe &&
 	    conductor_elapsed(conductor) > config->schedule.budget_s)

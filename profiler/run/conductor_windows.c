@@ -5,7 +5,8 @@
 
 /* ---- windows ---- */
 
-static void append(struct trace *trace, const struct trace_window *ask)
+static void conductor_windows_append(struct trace *trace,
+				     const struct trace_window *ask)
 {
 	unsigned count = trace->window_count;
 
@@ -44,7 +45,7 @@ static void append_all(struct conductor *conductor, unsigned lead,
 			own = *ask; /* there is one cache, and one to stage */
 		if (stands_aside(conductor, i, lead, ask))
 			own.flags |= TRACE_ASIDE;
-		append(job->trace, &own);
+		conductor_windows_append(job->trace, &own);
 	}
 }
 
@@ -60,7 +61,7 @@ static void heed_followers(struct conductor *conductor)
 }
 
 /* All are over with what was asked for: the jobs learn what the loader did. */
-static void merge(struct conductor *conductor, int lead)
+static void conductor_windows_merge(struct conductor *conductor, int lead)
 {
 	const struct trace *loader = conductor->loader->trace;
 	unsigned count = loader->window_count;
@@ -90,7 +91,7 @@ void conductor_extend(struct conductor *conductor)
 	       conductor->jobs[lead].trace->window_count < TRACE_WINDOWS &&
 	       (conductor->count == 1 || barrier_over(&conductor->barrier))) {
 		if (conductor->loader != NULL)
-			merge(conductor, lead);
+			conductor_windows_merge(conductor, lead);
 		heed_followers(conductor);
 		step = schedule_next(schedule, conductor->jobs[lead].trace,
 				     conductor_elapsed(conductor), &ask);
@@ -112,5 +113,5 @@ void conductor_observe(struct trace *trace)
 		.kind = TRACE_REAL, .block = UINT32_MAX, .length_ns = UINT64_MAX};
 
 	trace->observe = 1;
-	append(trace, &all);
+	conductor_windows_append(trace, &all);
 }

@@ -31,13 +31,13 @@ static int say_directory(struct profile *profile)
 }
 
 /* A text that may be missing. */
-static int say(char **text, const char *value)
+static int describe_run_say(char **text, const char *value)
 {
 	return value == NULL ? 0 : profile_text(text, "%s", value);
 }
 
-static int describe(const struct describe_run *run, unsigned job, const char *dataset,
-		    struct profile *profile)
+static int describe_run_describe(const struct describe_run *run, unsigned job,
+				 const char *dataset, struct profile *profile)
 {
 	const struct measure_config *config = run->config;
 	unsigned cores = config->cores;
@@ -48,11 +48,12 @@ static int describe(const struct describe_run *run, unsigned job, const char *da
 	profile->budget_s = run->budget_s;
 	profile->precision = run->precision;
 	profile->cores = cores > 0 ? cores : (uint64_t)fmax(1, run->machine->cores);
-	if (say(&profile->version, DSA_VERSION) < 0 ||
-	    say(&profile->protocol, run->protocol) < 0 ||
-	    say(&profile->repeat, config->repeat) < 0 ||
-	    say(&profile->loader, config->loader) < 0 || say_directory(profile) < 0 ||
-	    say_started(profile) < 0 || profile->command == NULL)
+	if (describe_run_say(&profile->version, DSA_VERSION) < 0 ||
+	    describe_run_say(&profile->protocol, run->protocol) < 0 ||
+	    describe_run_say(&profile->repeat, config->repeat) < 0 ||
+	    describe_run_say(&profile->loader, config->loader) < 0 ||
+	    say_directory(profile) < 0 || say_started(profile) < 0 ||
+	    profile->command == NULL)
 		return -ENOMEM;
 	return machine_facts(profile, run->machine, dataset, "");
 }
@@ -66,7 +67,7 @@ int describe_run(const struct describe_run *run, unsigned job, struct trace *tra
 	profile_init(&about);
 	if (dataset == NULL && trace->loader_ready)
 		dataset = trace->loader.dataset;
-	result = describe(run, job, dataset, &about);
+	result = describe_run_describe(run, job, dataset, &about);
 	if (result == 0)
 		result = run_metadata_write(&about, trace->about, sizeof(trace->about));
 	profile_free(&about);

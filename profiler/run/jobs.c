@@ -11,7 +11,7 @@
 /* ---- commands ---- */
 
 /* The word with {job} replaced. */
-static char *replace(const char *word, unsigned job)
+static char *jobs_replace(const char *word, unsigned job)
 {
 	static const char mark[] = "{job}";
 	char *text = NULL;
@@ -41,7 +41,8 @@ char **jobs_command(char *const *command, unsigned job, bool numbered)
 		count++;
 	words = calloc(count + 1, sizeof(*words));
 	for (size_t i = 0; words != NULL && i < count; i++) {
-		words[i] = numbered ? replace(command[i], job) : strdup(command[i]);
+		words[i] =
+			numbered ? jobs_replace(command[i], job) : strdup(command[i]);
 		if (words[i] == NULL) {
 			jobs_free(words);
 			return NULL;
@@ -97,7 +98,7 @@ struct table {
 	size_t count;
 };
 
-static struct cell *cell(const struct table *table, unsigned job, unsigned block)
+static struct cell *jobs_cell(const struct table *table, unsigned job, unsigned block)
 {
 	return &table->cells[(size_t)job * TRACE_WINDOWS + block];
 }
@@ -106,8 +107,8 @@ struct sums {
 	double prep_cpu_s, samples;
 };
 
-static void add_job(struct table *table, unsigned job, const struct trace *trace,
-		    struct sums *sums)
+static void jobs_add_job(struct table *table, unsigned job, const struct trace *trace,
+			 struct sums *sums)
 {
 	for (unsigned i = 0; i < window_count(trace); i++) {
 		const struct trace_window *raw = &trace->windows[i];
@@ -117,7 +118,7 @@ static void add_job(struct table *table, unsigned job, const struct trace *trace
 		window_measure(trace, i, &window);
 		if (window.kind != TRACE_REAL || !shares_uses(&window))
 			continue;
-		to = cell(table, job, (unsigned)window.block);
+		to = jobs_cell(table, job, (unsigned)window.block);
 		to->seconds += window.seconds;
 		to->samples += window.samples;
 		to->hit = window.hit;
@@ -131,7 +132,7 @@ static void add_job(struct table *table, unsigned job, const struct trace *trace
 }
 
 /* Positions of the epoch weigh alike, however many samples a window got through. */
-static void weigh_alike(struct cell *cell)
+static void jobs_weigh_alike(struct cell *cell)
 {
 	if (!cell->drawn || cell->samples <= 0)
 		return;
@@ -145,8 +146,8 @@ static void find_blocks(struct table *table)
 		bool all = true;
 
 		for (unsigned job = 0; job < table->jobs; job++) {
-			all &= cell(table, job, block)->samples > 0;
-			weigh_alike(cell(table, job, block));
+			all &= jobs_cell(table, job, block)->samples > 0;
+			jobs_weigh_alike(jobs_cell(table, job, block));
 		}
 		if (all)
 			table->blocks[table->count++] = block;
@@ -164,15 +165,15 @@ static double rate_without(const struct table *table, size_t without)
 		for (size_t i = 0; i < table->count; i++) {
 			if (i == without)
 				continue;
-			seconds += cell(table, job, table->blocks[i])->seconds;
-			samples += cell(table, job, table->blocks[i])->samples;
+			seconds += jobs_cell(table, job, table->blocks[i])->seconds;
+			samples += jobs_cell(table, job, table->blocks[i])->samples;
 		}
 		rate += samples / seconds;
 	}
 	return rate;
 }
 
-static struct interval rate_of(const struct table *table)
+static struct interval jobs_rate_of(const struct table *table)
 {
 	double without[TRACE_WINDOWS], hit[TRACE_WINDOWS], full, floor;
 	bool drawn = false;
@@ -182,7 +183,7 @@ static struct interval rate_of(const struct table *table)
 	full = rate_without(table, SIZE_MAX);
 	floor = full * SHARES_SETTLE;
 	for (size_t i = 0; i < table->count; i++) {
-		const struct cell *first = cell(table, 0, table->blocks[i]);
+		const struct cell *first = jobs_cell(table, 0, table->blocks[i]);
 
 		without[i] = rate_without(table, i);
 		hit[i] = first->hit;
@@ -203,9 +204,9 @@ int jobs_together(const struct trace *const *traces, unsigned count,
 	if (table.cells == NULL)
 		return -ENOMEM;
 	for (unsigned job = 0; job < count; job++)
-		add_job(&table, job, traces[job], &sums);
+		jobs_add_job(&table, job, traces[job], &sums);
 	find_blocks(&table);
-	*per_s = rate_of(&table);
+	*per_s = jobs_rate_of(&table);
 	*prep_cpu_s = sums.samples > 0 ? sums.prep_cpu_s / sums.samples : NAN;
 	free(table.cells);
 	return 0;
@@ -238,7 +239,7 @@ static int say_limit(struct profile_job *job, const struct profile *own)
 	return waits ? profile_text(&job->waits_for, "%s", own->limit) : 0;
 }
 
-static int say_why(struct profile_job *job, const struct conductor_job *ended)
+static int jobs_say_why(struct profile_job *job, const struct conductor_job *ended)
 {
 	if (ended == NULL || ended->left[0] == '\0')
 		return 0;
@@ -262,7 +263,7 @@ int jobs_add(struct profile *profile, unsigned number, const struct profile *own
 	if (own->command != NULL)
 		job->command = jobs_text(own->command, number);
 	if ((own->command != NULL && job->command == NULL) || say_limit(job, own) < 0 ||
-	    say_why(job, ended) < 0)
+	    jobs_say_why(job, ended) < 0)
 		return -ENOMEM;
 	return 0;
 }

@@ -15,7 +15,7 @@
 #define CACHED_SHARE .8
 #define MEMORY_LEAST (1u << 28) /* when nobody can tell */
 
-static uint64_t memory(const struct machine *machine, double share)
+static uint64_t launch_memory(const struct machine *machine, double share)
 {
 	uint64_t bytes = machine->memory_available_bytes;
 
@@ -38,9 +38,10 @@ static struct conductor_config conductor_config(const struct launch *launch)
 				.only = launch->only,
 				.rate = launch->rate,
 				.in_step = jobs > 1 || config->share,
-				.memory_bytes =
-					memory(launch->machine, STAGED_SHARE / jobs),
-				.cache_bytes = memory(launch->machine, CACHED_SHARE),
+				.memory_bytes = launch_memory(launch->machine,
+							      STAGED_SHARE / jobs),
+				.cache_bytes =
+					launch_memory(launch->machine, CACHED_SHARE),
 			},
 		.observe = launch->observe,
 		.timeout_s = config->timeout_s,

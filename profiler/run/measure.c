@@ -67,8 +67,8 @@ static int write_about(const struct measurement *m, unsigned job, struct trace *
 	return describe_run(&run, job, trace);
 }
 
-static int open_session(struct measurement *m, const char *folder, unsigned job,
-			struct error *err)
+static int measure_open_session(struct measurement *m, const char *folder, unsigned job,
+				struct error *err)
 {
 	char name[16], *path = m->paths[job];
 	struct trace *trace;
@@ -92,18 +92,18 @@ static int open_session(struct measurement *m, const char *folder, unsigned job,
 		       : 0;
 }
 
-static int open_sessions(struct measurement *m, struct error *err)
+static int measure_open_sessions(struct measurement *m, struct error *err)
 {
 	char folder[LAUNCH_FOLDER];
 	int result = launch_folder(m->config->folder, folder, err);
 
 	for (unsigned i = 0; result == 0 && i < launch_jobs(m->config); i++)
-		result = open_session(m, folder, i, err);
+		result = measure_open_session(m, folder, i, err);
 	return result;
 }
 
 /* One launch with a session of its own for each job. */
-static int launch(struct measurement *m, int only, struct error *err)
+static int measure_launch(struct measurement *m, int only, struct error *err)
 {
 	const struct measure_config *config = m->config;
 	unsigned launches = config->protocol == MEASURE_SEPARATE ? ANALYSE_SESSIONS : 1;
@@ -115,12 +115,12 @@ static int launch(struct measurement *m, int only, struct error *err)
 		.budget_s = config->budget_s / launches,
 		.observe = config->protocol == MEASURE_OBSERVE,
 	};
-	int result = open_sessions(m, err);
+	int result = measure_open_sessions(m, err);
 
 	return result < 0 ? result : launch_run(&launch, m->jobs, &m->end, err);
 }
 
-static int silent(const struct measurement *m, struct error *err)
+static int measure_silent(const struct measurement *m, struct error *err)
 {
 	return error_set(err, ETIMEDOUT, "%s", m->end.text);
 }
@@ -132,9 +132,9 @@ static int launch_all(struct measurement *m, struct error *err)
 	int result = 0;
 
 	for (unsigned i = 0; result == 0 && i < launches; i++) {
-		result = launch(m, launches > 1 ? kinds[i] : -1, err);
+		result = measure_launch(m, launches > 1 ? kinds[i] : -1, err);
 		if (result == 0 && m->end.why == CONDUCTOR_SILENT)
-			result = silent(m, err);
+			result = measure_silent(m, err);
 		if (m->end.why == CONDUCTOR_INTERRUPTED)
 			break;
 	}
@@ -253,7 +253,8 @@ static int conclude_jobs(struct measurement *m, struct profile *profile,
 	return result;
 }
 
-static int conclude(struct measurement *m, struct profile *profile, struct error *err)
+static int measure_conclude(struct measurement *m, struct profile *profile,
+			    struct error *err)
 {
 	int result = 0;
 
@@ -301,7 +302,7 @@ int measure(const struct measure_config *config, struct profile *profile,
 	m.counters = counters_open(NULL, NULL);
 	result = launch_all(&m, err);
 	if (result == 0)
-		result = conclude(&m, profile, err);
+		result = measure_conclude(&m, profile, err);
 	counters_close(m.counters);
 	for (unsigned i = 0; i < m.launches; i++)
 		trace_unmap(m.traces[i]);

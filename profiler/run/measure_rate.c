@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 /* What became of it, when there is no window to tell of. */
-static int fail(const struct measure_config *config, const struct conductor_end *end,
-		struct error *err)
+static int measure_rate_fail(const struct measure_config *config,
+			     const struct conductor_end *end, struct error *err)
 {
 	if (end->text[0] != '\0')
 		return error_set(err, ENODATA, "no rate was measured: %s", end->text);
@@ -54,9 +54,10 @@ static const char *who_left(const struct conductor_job *jobs, unsigned count)
 	return NULL;
 }
 
-static int conclude(const struct launch *launch, const struct conductor_job *jobs,
-		    const struct conductor_end *end, struct measure_rate *rate,
-		    struct error *err)
+static int measure_rate_conclude(const struct launch *launch,
+				 const struct conductor_job *jobs,
+				 const struct conductor_end *end,
+				 struct measure_rate *rate, struct error *err)
 {
 	unsigned count = launch_jobs(launch->config);
 	const char *left = who_left(jobs, count);
@@ -67,12 +68,12 @@ static int conclude(const struct launch *launch, const struct conductor_job *job
 		return error_set(err, ENODATA, "no rate was measured: a job %s", left);
 	if (conclude_rate(jobs, count, rate) < 0)
 		return error_sys(err, ENOMEM, "measuring a rate");
-	return rate->windows > 0 ? 0 : fail(launch->config, end, err);
+	return rate->windows > 0 ? 0 : measure_rate_fail(launch->config, end, err);
 }
 
-static int open_sessions(const struct measure_config *config,
-			 struct conductor_job *jobs, char (*paths)[PATH_MAX],
-			 struct error *err)
+static int measure_rate_open_sessions(const struct measure_config *config,
+				      struct conductor_job *jobs,
+				      char (*paths)[PATH_MAX], struct error *err)
 {
 	char folder[LAUNCH_FOLDER];
 	int result = launch_folder(config->folder, folder, err);
@@ -114,14 +115,14 @@ int measure_rate(const struct measure_config *config, struct measure_rate *rate,
 		.rate = true,
 	};
 	struct conductor_end end;
-	int result = open_sessions(config, jobs, paths, err);
+	int result = measure_rate_open_sessions(config, jobs, paths, err);
 
 	if (result == 0) {
 		machine_read(&machine, "");
 		result = launch_run(&launch, jobs, &end, err);
 	}
 	if (result == 0)
-		result = conclude(&launch, jobs, &end, rate, err);
+		result = measure_rate_conclude(&launch, jobs, &end, rate, err);
 	close_sessions(jobs, launch_jobs(config), paths);
 	return result;
 }

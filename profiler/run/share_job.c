@@ -123,8 +123,8 @@ static void close_look(struct look *look)
 }
 
 /* The first program decides but for the batch: the largest one finds room. */
-static int take_settings(struct share_job *share, const struct look *look,
-			 const char *given, struct error *err)
+static int share_job_take_settings(struct share_job *share, const struct look *look,
+				   const char *given, struct error *err)
 {
 	const struct trace_loader *loader = &look->jobs[0].trace->loader;
 	uint32_t batch = 0;
@@ -150,7 +150,8 @@ static int look_at(struct share_job *share, const struct launch *launch,
 	if (result == 0)
 		result = run_once(launch, look, err);
 	if (result == 0)
-		result = take_settings(share, look, launch->config->loader, err);
+		result = share_job_take_settings(share, look, launch->config->loader,
+						 err);
 	close_look(look);
 	free(look);
 	return result;
@@ -159,7 +160,7 @@ static int look_at(struct share_job *share, const struct launch *launch,
 /* ---- the loader ---- */
 
 /* In a process of its own. */
-static int serve(void *context)
+static int share_job_serve(void *context)
 {
 	const struct share_job *share = context;
 	const struct dsa_config loader = {.dataset = share->dataset};
@@ -190,7 +191,7 @@ static int make_session(struct share_job *share, const struct launch *launch,
 	share->job.trace = trace_create(share->session, config->seed, err);
 	if (share->job.trace == NULL)
 		return -EIO;
-	target->run = serve;
+	target->run = share_job_serve;
 	target->context = share;
 	target->session = share->session;
 	target->cores = config->cores;

@@ -23,7 +23,7 @@ struct attempt {
 	uint64_t started;
 };
 
-static int open_session(struct attempt *attempt, struct error *err)
+static int short_run_open_session(struct attempt *attempt, struct error *err)
 {
 	const struct measure_config *config = &attempt->config;
 	char folder[LAUNCH_FOLDER];
@@ -49,7 +49,7 @@ static void close_session(const struct attempt *attempt)
 
 /* Why there is nothing to analyse, or 0. After the data ended a program may leave as it
  * likes. */
-static int judge(const struct attempt *attempt, struct error *err)
+static int short_run_judge(const struct attempt *attempt, struct error *err)
 {
 	const char *text = attempt->end.text;
 
@@ -79,9 +79,10 @@ static int judge(const struct attempt *attempt, struct error *err)
 	return -EINVAL;
 }
 
-static int run(struct attempt *attempt, const struct launch *launch, struct error *err)
+static int short_run_launch(struct attempt *attempt, const struct launch *launch,
+			    struct error *err)
 {
-	int result = open_session(attempt, err);
+	int result = short_run_open_session(attempt, err);
 
 	if (result < 0)
 		return result;
@@ -96,11 +97,11 @@ static int run(struct attempt *attempt, const struct launch *launch, struct erro
 /* Of a program that ended by itself too: what it had is always the same. */
 static int judge_counted(const struct attempt *attempt, struct error *err)
 {
-	return attempt->end.why == CONDUCTOR_ENDED ? 0 : judge(attempt, err);
+	return attempt->end.why == CONDUCTOR_ENDED ? 0 : short_run_judge(attempt, err);
 }
 
-static int conclude(const struct attempt *attempt, struct profile *profile,
-		    struct error *err)
+static int short_run_conclude(const struct attempt *attempt, struct profile *profile,
+			      struct error *err)
 {
 	const struct describe_run about = {
 		.config = &attempt->config,
@@ -121,7 +122,8 @@ static int conclude(const struct attempt *attempt, struct profile *profile,
 	return analyse(&trace, 1, profile, err);
 }
 
-static struct attempt begin(const struct measure_config *config, const char *protocol)
+static struct attempt short_run_begin(const struct measure_config *config,
+				      const char *protocol)
 {
 	struct attempt attempt = {
 		.config = *config, .protocol = protocol, .started = clock_now()};
@@ -134,7 +136,7 @@ static struct attempt begin(const struct measure_config *config, const char *pro
 static int time_once(const struct short_run *repetition, struct profile *profile,
 		     struct error *err)
 {
-	struct attempt attempt = begin(repetition->config, "repetition");
+	struct attempt attempt = short_run_begin(repetition->config, "repetition");
 	const struct launch launch = {
 		.config = &attempt.config,
 		.machine = &attempt.machine,
@@ -143,12 +145,12 @@ static int time_once(const struct short_run *repetition, struct profile *profile
 		.block_s = repetition->seconds,
 		.stall_s = repetition->config->timeout_s,
 	};
-	int result = run(&attempt, &launch, err);
+	int result = short_run_launch(&attempt, &launch, err);
 
 	if (result == 0)
-		result = judge(&attempt, err);
+		result = short_run_judge(&attempt, err);
 	if (result == 0)
-		result = conclude(&attempt, profile, err);
+		result = short_run_conclude(&attempt, profile, err);
 	close_session(&attempt);
 	return result;
 }
@@ -166,8 +168,8 @@ int short_run_time(const struct short_run *repetition, struct profile *profile,
 	return result;
 }
 
-static int count(const struct attempt *attempt, struct profile *profile,
-		 struct error *err)
+static int short_run_count_once(const struct attempt *attempt, struct profile *profile,
+				struct error *err)
 {
 	if (work_counts_read(attempt->job.trace, &profile->counted) == 0)
 		return 0;
@@ -180,7 +182,7 @@ static int count(const struct attempt *attempt, struct profile *profile,
 int short_run_count(const struct short_run *repetition, struct profile *profile,
 		    struct error *err)
 {
-	struct attempt attempt = begin(repetition->config, "counted");
+	struct attempt attempt = short_run_begin(repetition->config, "counted");
 	const struct launch launch = {
 		.config = &attempt.config,
 		.machine = &attempt.machine,
@@ -190,14 +192,14 @@ int short_run_count(const struct short_run *repetition, struct profile *profile,
 		.samples = repetition->samples > 0 ? repetition->samples : UNKNOWN,
 		.stall_s = attempt.config.timeout_s,
 	};
-	int result = run(&attempt, &launch, err);
+	int result = short_run_launch(&attempt, &launch, err);
 
 	if (result == 0)
 		result = judge_counted(&attempt, err);
 	if (result == 0)
-		result = conclude(&attempt, profile, err);
+		result = short_run_conclude(&attempt, profile, err);
 	if (result == 0)
-		result = count(&attempt, profile, err);
+		result = short_run_count_once(&attempt, profile, err);
 	close_session(&attempt);
 	return result;
 }

@@ -84,7 +84,7 @@ __attribute__((noreturn)) static void become(const struct target_config *config,
 }
 
 /* Waits until the child runs the program: 0, or the errno value it says. */
-static int hear(int pipe)
+static int target_hear(int pipe)
 {
 	int code = 0;
 	ssize_t length;
@@ -122,7 +122,7 @@ int target_start(struct target *target, const struct target_config *config,
 	close(ends[1]);
 	if (target->pid > 0) {
 		setpgid(target->pid, target->pid); /* whoever of us is first */
-		code = hear(ends[0]);
+		code = target_hear(ends[0]);
 		if (code != 0)
 			waitpid(target->pid, NULL, 0);
 	}
@@ -205,7 +205,7 @@ static void kill_children(void)
 }
 
 /* True when the groups are empty and we have no child. */
-static bool cleared(struct target *targets, unsigned count)
+static bool target_cleared(struct target *targets, unsigned count)
 {
 	bool empty;
 	int status;
@@ -230,9 +230,9 @@ void target_clear(struct target *targets, unsigned count)
 {
 	uint64_t deadline = clock_now() + LEFTOVER_MS * MS;
 
-	if (!cleared(targets, count))
+	if (!target_cleared(targets, count))
 		signal_all(targets, count, SIGTERM);
-	while (!cleared(targets, count)) {
+	while (!target_cleared(targets, count)) {
 		if (clock_now() >= deadline) {
 			signal_all(targets, count, SIGKILL);
 			kill_children();

@@ -8,8 +8,8 @@ enum { STEPS_SETTLE = 2, STEPS_LEAST = 8 }; /* of windows with steps */
 #define SHORTEST_S .1
 #define MEASURED   .7 /* of a window's time; the rest is its switch */
 
-static void add(struct curve_windows *extras, enum trace_kind kind, unsigned flags,
-		unsigned x)
+static void curve_windows_add(struct curve_windows *extras, enum trace_kind kind,
+			      unsigned flags, unsigned x)
 {
 	struct trace_window *ask = &extras->asks[extras->count];
 
@@ -32,27 +32,27 @@ void curve_windows_plan(struct curve_windows *extras, const struct trace_loader 
 	bool alone = !loader->shared; /* it works in the job's own process */
 
 	if (alone)
-		add(extras, TRACE_LOADED, 0, 0);
-	add(extras, TRACE_FETCH, 0, 0);
-	add(extras, TRACE_PREP, 0, 0);
+		curve_windows_add(extras, TRACE_LOADED, 0, 0);
+	curve_windows_add(extras, TRACE_FETCH, 0, 0);
+	curve_windows_add(extras, TRACE_PREP, 0, 0);
 	for (int i = 0; i < 3; i++)
-		add(extras, TRACE_PREP, TRACE_PAIRED, 0);
+		curve_windows_add(extras, TRACE_PREP, TRACE_PAIRED, 0);
 	if (loader->storage_bandwidth > 0 || loader->storage_latency > 0) {
-		add(extras, TRACE_FETCH, TRACE_UNTHROTTLED, 0);
+		curve_windows_add(extras, TRACE_FETCH, TRACE_UNTHROTTLED, 0);
 		if (loader->fetch_depth > 1)
-			add(extras, TRACE_FETCH, TRACE_UNTHROTTLED, 1);
+			curve_windows_add(extras, TRACE_FETCH, TRACE_UNTHROTTLED, 1);
 	}
 	for (unsigned k = 1; k < loader->workers && k <= 64; k *= 2)
-		add(extras, TRACE_PREP, 0, k);
+		curve_windows_add(extras, TRACE_PREP, 0, k);
 	for (unsigned q = 1; q <= 32; q *= 2)
 		if (q != loader->fetch_depth)
-			add(extras, TRACE_FETCH, 0, q);
+			curve_windows_add(extras, TRACE_FETCH, 0, q);
 	for (int i = 0; i < 2; i++) {
 		if (alone)
-			add(extras, TRACE_LOADED, 0, 0);
-		add(extras, TRACE_PREP, 0, 0);
-		add(extras, TRACE_PREP, TRACE_PAIRED, 0);
-		add(extras, TRACE_PREP, TRACE_PAIRED, 0);
+			curve_windows_add(extras, TRACE_LOADED, 0, 0);
+		curve_windows_add(extras, TRACE_PREP, 0, 0);
+		curve_windows_add(extras, TRACE_PREP, TRACE_PAIRED, 0);
+		curve_windows_add(extras, TRACE_PREP, TRACE_PAIRED, 0);
 	}
 }
 

@@ -59,7 +59,7 @@ static bool is_extra(const struct trace_window *raw)
 	       (raw->flags & TRACE_WARMUP) == 0;
 }
 
-static bool over(const struct trace_window *raw)
+static bool schedule_over(const struct trace_window *raw)
 {
 	return raw->state == TRACE_DONE || raw->state == TRACE_REFUSED;
 }
@@ -86,7 +86,8 @@ static void note_void(struct schedule *schedule, const struct trace_window *raw,
 		schedule->again[schedule->again_count++] = request_of(raw);
 }
 
-static void see(struct schedule *schedule, const struct trace *trace, unsigned index)
+static void schedule_see(struct schedule *schedule, const struct trace *trace,
+			 unsigned index)
 {
 	const struct trace_window *raw = &trace->windows[index];
 	struct window *window = &schedule->windows[index];
@@ -115,8 +116,8 @@ int schedule_look(struct schedule *schedule, const struct trace *trace)
 	bool news = false;
 
 	while (schedule->seen < window_count(trace) &&
-	       over(&trace->windows[schedule->seen])) {
-		see(schedule, trace, schedule->seen++);
+	       schedule_over(&trace->windows[schedule->seen])) {
+		schedule_see(schedule, trace, schedule->seen++);
 		news = true;
 	}
 	return !news ? 0
@@ -163,7 +164,7 @@ bool schedule_given_up(const struct schedule *schedule)
 }
 
 /* True when a block fits; beyond the eighth not one of shortened windows. */
-static bool fits(struct schedule *schedule, double left_s)
+static bool schedule_fits(struct schedule *schedule, double left_s)
 {
 	schedule_set_length(schedule, left_s);
 	if (schedule->blocks >= SCHEDULE_BLOCKS_ENOUGH &&
@@ -173,8 +174,9 @@ static bool fits(struct schedule *schedule, double left_s)
 }
 
 /* Between windows: extras that are due, blocks, or the end. */
-static enum schedule_step choose(struct schedule *schedule, const struct trace *trace,
-				 double left_s, struct trace_window *ask)
+static enum schedule_step schedule_choose(struct schedule *schedule,
+					  const struct trace *trace, double left_s,
+					  struct trace_window *ask)
 {
 	bool enough = schedule_precise(schedule) && !schedule->behind;
 
@@ -191,7 +193,7 @@ static enum schedule_step choose(struct schedule *schedule, const struct trace *
 	if (schedule->config.block_s > 0 && schedule->blocks > 0)
 		return SCHEDULE_WAIT; /* for the only one */
 	if (schedule->in_block == 0 && schedule->shares.blocks > 0 &&
-	    !fits(schedule, left_s))
+	    !schedule_fits(schedule, left_s))
 		return SCHEDULE_OUT;
 	schedule_ask_block(schedule, trace, left_s, ask);
 	return SCHEDULE_ASK;
@@ -215,8 +217,8 @@ static void plan_epochs(struct schedule *schedule, const struct trace *trace,
 }
 
 /* The end counts only when what was asked for is done. */
-static enum schedule_step settled(const struct schedule *schedule,
-				  enum schedule_step step)
+static enum schedule_step schedule_settled(const struct schedule *schedule,
+					   enum schedule_step step)
 {
 	if ((step == SCHEDULE_DONE || step == SCHEDULE_OUT) &&
 	    schedule->seen < schedule->asked)
@@ -235,11 +237,12 @@ static enum schedule_step choose_epoch(struct schedule *schedule,
 		return SCHEDULE_DONE;
 	if (epochs_ask(&schedule->epochs, &trace->loader, step_s, left_s, ask))
 		return SCHEDULE_ASK;
-	return settled(schedule, SCHEDULE_OUT);
+	return schedule_settled(schedule, SCHEDULE_OUT);
 }
 
-static enum schedule_step decide(struct schedule *schedule, const struct trace *trace,
-				 double left_s, struct trace_window *ask)
+static enum schedule_step schedule_decide(struct schedule *schedule,
+					  const struct trace *trace, double left_s,
+					  struct trace_window *ask)
 {
 	if (!trace->loader_ready) /* what it loads, and how, decides the rest */
 		return SCHEDULE_WAIT;
@@ -266,7 +269,8 @@ static enum schedule_step decide(struct schedule *schedule, const struct trace *
 		return SCHEDULE_WAIT;
 	if (schedule->epochs.on)
 		return choose_epoch(schedule, trace, left_s, ask);
-	return settled(schedule, choose(schedule, trace, left_s, ask));
+	return schedule_settled(schedule,
+				schedule_choose(schedule, trace, left_s, ask));
 }
 
 /* What windows take that were asked for and are not done. */
@@ -297,7 +301,7 @@ enum schedule_step schedule_next(struct schedule *schedule, const struct trace *
 	if (schedule_look(schedule, trace) < 0)
 		return SCHEDULE_OUT;
 	left_s = schedule->config.budget_s - elapsed_s - pending_s(schedule, trace);
-	step = decide(schedule, trace, left_s, ask);
+	step = schedule_decide(schedule, trace, left_s, ask);
 	schedule->asked += step == SCHEDULE_ASK;
 	return step;
 }

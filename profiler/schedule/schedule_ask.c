@@ -35,7 +35,7 @@ static const enum trace_kind orders[6][KINDS_IN_BLOCK] = {
 	{TRACE_CACHED, TRACE_SYNTHETIC, TRACE_REAL},
 };
 
-static uint64_t ns(double seconds)
+static uint64_t schedule_ask_ns(double seconds)
 {
 	return (uint64_t)(fmax(0, seconds) * 1e9);
 }
@@ -106,8 +106,9 @@ static void set_block(struct schedule *schedule, const struct trace *trace,
 		schedule->length_s = share * schedule->config.block_s;
 	ask->settle = steps_to_settle(trace);
 	ask->min_steps = STEPS_LEAST;
-	ask->length_ns = ns(schedule->length_s);
-	ask->limit_ns = is_single(schedule) ? 0 : ns(left_s + SCHEDULE_LENGTH_S);
+	ask->length_ns = schedule_ask_ns(schedule->length_s);
+	ask->limit_ns =
+		is_single(schedule) ? 0 : schedule_ask_ns(left_s + SCHEDULE_LENGTH_S);
 	if (ask->kind == TRACE_SYNTHETIC && is_single(schedule))
 		ask->stage = window_cost_ready(&schedule->pace, &trace->loader,
 					       schedule->length_s);
@@ -170,11 +171,12 @@ void schedule_ask_warmup(const struct schedule *schedule, struct trace_window *a
 		.min_steps = STEPS_WARMUP,
 	};
 	if (is_single(schedule)) {
-		ask->length_ns = ns(WARMUP_SHARE * config->block_s);
+		ask->length_ns = schedule_ask_ns(WARMUP_SHARE * config->block_s);
 		return;
 	}
-	ask->length_ns = ns(fmin(SCHEDULE_LENGTH_S, config->budget_s / 20));
-	ask->limit_ns = ns(config->budget_s / 2);
+	ask->length_ns =
+		schedule_ask_ns(fmin(SCHEDULE_LENGTH_S, config->budget_s / 20));
+	ask->limit_ns = schedule_ask_ns(config->budget_s / 2);
 }
 
 /* What a fill may take. */
@@ -225,7 +227,7 @@ bool schedule_ask_fill(struct schedule *schedule, const struct trace *trace,
 	*ask = (struct trace_window){
 		.kind = TRACE_FILL,
 		.block = UINT32_MAX,
-		.limit_ns = ns(fill_s(schedule)),
+		.limit_ns = schedule_ask_ns(fill_s(schedule)),
 	};
 	return true;
 }

@@ -48,13 +48,14 @@ static void add_snapshot(struct trace_snapshot *job,
 	job->cpu_ns += loader->cpu_ns;
 }
 
-static bool is_alone(const struct trace_window *window)
+static bool merge_shared_is_alone(const struct trace_window *window)
 {
 	return window->kind == TRACE_PREP || window->kind == TRACE_FETCH ||
 	       window->kind == TRACE_FILL;
 }
 
-static void take_over(struct trace_window *job, const struct trace_window *loader)
+static void merge_shared_take_over(struct trace_window *job,
+				   const struct trace_window *loader)
 {
 	job->flags = loader->flags;
 	job->steps = 0;
@@ -73,12 +74,12 @@ void merge_shared_window(struct trace *job, const struct trace *loader, unsigned
 
 	to->staged = from->staged;
 	to->staged_repeats = from->staged_repeats;
-	if (!is_alone(from)) {
+	if (!merge_shared_is_alone(from)) {
 		add_snapshot(&to->begin, &from->begin);
 		add_snapshot(&to->end, &from->end);
 		if (from->state == TRACE_REFUSED)
 			to->state = TRACE_REFUSED;
 	} else if (lead) {
-		take_over(to, from);
+		merge_shared_take_over(to, from);
 	}
 }

@@ -8,7 +8,7 @@
 /* Text of a fixed array in a session that may be damaged: it need not end. */
 #define COPY(to, from) profile_text(to, "%.*s", (int)sizeof(from) - 1, from)
 
-static double positive(double value)
+static double profile_fill_positive(double value)
 {
 	return value > 0 ? value : NAN;
 }
@@ -48,10 +48,10 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 		profile->cache_share =
 			(double)loader->cache_capacity / (double)loader->dataset_bytes;
 	}
-	profile->storage_bandwidth = positive(loader->storage_bandwidth);
-	profile->storage_latency_s = positive(loader->storage_latency);
-	profile->prep_delay_s = positive(loader->prep_delay);
-	profile->emulated_per_s = positive(loader->emulated_per_s);
+	profile->storage_bandwidth = profile_fill_positive(loader->storage_bandwidth);
+	profile->storage_latency_s = profile_fill_positive(loader->storage_latency);
+	profile->prep_delay_s = profile_fill_positive(loader->prep_delay);
+	profile->emulated_per_s = profile_fill_positive(loader->emulated_per_s);
 	profile->storage_is_memory = loader->memory;
 	profile->huge_pages = loader->huge_pages;
 	return loader_texts(loader, profile);
@@ -77,8 +77,9 @@ static uint64_t bucket_total(const struct trace *trace, enum trace_histogram whi
 }
 
 /* One histogram, cut to the buckets that count something. */
-static int add_histogram(const struct trace *trace, enum trace_histogram which,
-			 double unit, struct profile_histogram *histogram)
+static int profile_fill_add_histogram(const struct trace *trace,
+				      enum trace_histogram which, double unit,
+				      struct profile_histogram *histogram)
 {
 	unsigned first = 0, end = TRACE_BUCKETS;
 
@@ -100,10 +101,12 @@ static int add_histogram(const struct trace *trace, enum trace_histogram which,
 
 int profile_fill_histograms(const struct trace *trace, struct profile *profile)
 {
-	if (add_histogram(trace, TRACE_FETCH_NS, 1e-9, &profile->fetch_s) < 0 ||
-	    add_histogram(trace, TRACE_PREP_NS, 1e-9, &profile->prep_s) < 0)
+	if (profile_fill_add_histogram(trace, TRACE_FETCH_NS, 1e-9, &profile->fetch_s) <
+		    0 ||
+	    profile_fill_add_histogram(trace, TRACE_PREP_NS, 1e-9, &profile->prep_s) <
+		    0)
 		return -ENOMEM;
-	return add_histogram(trace, TRACE_BYTES, 1, &profile->bytes);
+	return profile_fill_add_histogram(trace, TRACE_BYTES, 1, &profile->bytes);
 }
 
 int profile_fill_epochs(const struct trace *trace, struct profile *profile)

@@ -118,7 +118,7 @@ static int read_environment(json_t *facts, struct profile *profile)
 	return 0;
 }
 
-static int fill(const json_t *about, struct profile *profile)
+static int run_metadata_fill(const json_t *about, struct profile *profile)
 {
 	const json_t *cores = json_object_get(about, "cores");
 	int result = 0;
@@ -154,7 +154,7 @@ int run_metadata_read(const char *text, struct profile *profile, struct error *e
 		return error_set(err, EBADMSG, "what the session says of its run: %s",
 				 where.text);
 	}
-	result = fill(about, profile);
+	result = run_metadata_fill(about, profile);
 	json_decref(about);
 	if (result < 0)
 		error_sys(err, -result, "reading what the session says of its run");

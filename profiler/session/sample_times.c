@@ -40,8 +40,9 @@ static int by_bytes(const void *left, const void *right)
 }
 
 /* Records of the windows that are asked for, in order of size. 0 or -ENOMEM. */
-static int list(const struct window *windows, size_t count,
-		bool (*wanted)(const struct window *window), struct timed_list *list)
+static int sample_times_list(const struct window *windows, size_t count,
+			     bool (*wanted)(const struct window *window),
+			     struct timed_list *list)
 {
 	*list = (struct timed_list){0};
 	for (size_t i = 0; i < count; i++) {
@@ -72,13 +73,14 @@ static int list(const struct window *windows, size_t count,
 }
 
 /* The middle of part `i` of `parts` equal ones of the list. */
-static const struct timed *pick(const struct timed_list *list, size_t i, size_t parts)
+static const struct timed *sample_times_pick(const struct timed_list *list, size_t i,
+					     size_t parts)
 {
 	return &list->items[(2 * i + 1) * list->count / (2 * parts)];
 }
 
-static int join(const struct timed_list *prep, const struct timed_list *fetch,
-		struct profile *profile)
+static int sample_times_join(const struct timed_list *prep,
+			     const struct timed_list *fetch, struct profile *profile)
 {
 	size_t draws = prep->count;
 
@@ -86,14 +88,14 @@ static int join(const struct timed_list *prep, const struct timed_list *fetch,
 		draws = SAMPLE_TIMES;
 	for (size_t i = 0; i < draws; i++) {
 		struct profile_draw *draw = profile_add_draw(profile);
-		const struct timed *one = pick(prep, i, draws);
+		const struct timed *one = sample_times_pick(prep, i, draws);
 
 		if (draw == NULL)
 			return -ENOMEM;
 		draw->bytes = one->bytes;
 		draw->prep_s = one->ns * 1e-9;
 		if (fetch->count > 0)
-			draw->fetch_s = pick(fetch, i, draws)->ns * 1e-9;
+			draw->fetch_s = sample_times_pick(fetch, i, draws)->ns * 1e-9;
 	}
 	return 0;
 }
@@ -102,12 +104,12 @@ int sample_times_add(const struct window *windows, size_t count,
 		     struct profile *profile)
 {
 	struct timed_list prep, fetch = {0};
-	int result = list(windows, count, of_prep, &prep);
+	int result = sample_times_list(windows, count, of_prep, &prep);
 
 	if (result == 0)
-		result = list(windows, count, of_fetch, &fetch);
+		result = sample_times_list(windows, count, of_fetch, &fetch);
 	if (result == 0)
-		result = join(&prep, &fetch, profile);
+		result = sample_times_join(&prep, &fetch, profile);
 	free(prep.items);
 	free(fetch.items);
 	return result;

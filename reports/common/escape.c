@@ -14,7 +14,7 @@ static int is_hidden(uint32_t point)
 	       (point >= 0xfff0 && point <= 0xfffb) || (point & 0xfffe) == 0xfffe;
 }
 
-static void spell(uint32_t point, char piece[ESCAPE_PIECE])
+static void escape_spell(uint32_t point, char piece[ESCAPE_PIECE])
 {
 	if (point == '\n' || point == '\t' || point == '\r')
 		snprintf(piece, ESCAPE_PIECE, "\\%c",
@@ -38,7 +38,7 @@ size_t escape_next(const char *text, char piece[ESCAPE_PIECE])
 		piece[length] = '\0';
 		return length;
 	}
-	spell(length > 0 ? point : (unsigned char)*text, piece);
+	escape_spell(length > 0 ? point : (unsigned char)*text, piece);
 	return length > 0 ? length : 1;
 }
 
@@ -75,7 +75,7 @@ const char *escape_to(char *to, size_t size, const char *text)
 	return to;
 }
 
-static const char *entity(const char *piece)
+static const char *escape_entity(const char *piece)
 {
 	switch (piece[0]) {
 	case '&':
@@ -99,7 +99,7 @@ void escape_html(FILE *out, const char *text)
 	size_t length;
 
 	for (; (length = escape_next(text, piece)) > 0; text += length)
-		fputs(entity(piece), out);
+		fputs(escape_entity(piece), out);
 }
 
 static size_t piece_width(const char *piece)

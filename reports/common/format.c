@@ -9,14 +9,14 @@ static const double WIDE = .04; /* an interval: then no tenths are told */
 
 enum { MAX_SHARE = 100 }; /* beyond it, shares are no shares of anything */
 
-static const char *unknown(char *to)
+static const char *format_unknown(char *to)
 {
 	snprintf(to, FORMAT_SIZE, "n/a");
 	return to;
 }
 
 /* Three digits or so. */
-static int decimals(double value)
+static int format_decimals(double value)
 {
 	value = fabs(value);
 	return value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
@@ -25,16 +25,16 @@ static int decimals(double value)
 const char *format_rate(char *to, double per_s)
 {
 	if (!isfinite(per_s))
-		return unknown(to);
-	snprintf(to, FORMAT_SIZE, fabs(per_s) < 1e12 ? "%.*f" : "%.*e", decimals(per_s),
-		 per_s);
+		return format_unknown(to);
+	snprintf(to, FORMAT_SIZE, fabs(per_s) < 1e12 ? "%.*f" : "%.*e",
+		 format_decimals(per_s), per_s);
 	return to;
 }
 
 const char *format_percent(char *to, double share)
 {
 	if (!isfinite(share))
-		return unknown(to);
+		return format_unknown(to);
 	return format_tenth(to, lround(fmax(-1e6, fmin(1e6, share)) * 1000));
 }
 
@@ -56,7 +56,8 @@ const char *format_points(char *to, const struct interval *interval)
 }
 
 /* The largest unit of `units` that value reaches, each `step` above the one before. */
-static const char *scaled(char *to, double value, double step, const char *const *units)
+static const char *format_scaled(char *to, double value, double step,
+				 const char *const *units)
 {
 	while (fabs(value) >= step * 0.9995 && units[1] != NULL) {
 		value /= step;
@@ -75,12 +76,12 @@ const char *format_bytes(char *to, double bytes)
 	static const char *const units[] = {"KB", "MB", "GB", "TB", "PB", NULL};
 
 	if (!isfinite(bytes))
-		return unknown(to);
+		return format_unknown(to);
 	if (fabs(bytes) < 1000) {
 		snprintf(to, FORMAT_SIZE, "%.0f B", bytes);
 		return to;
 	}
-	return scaled(to, bytes / 1000, 1000, units);
+	return format_scaled(to, bytes / 1000, 1000, units);
 }
 
 const char *format_seconds(char *to, double seconds)
@@ -88,14 +89,14 @@ const char *format_seconds(char *to, double seconds)
 	static const char *const units[] = {"ns", "us", "ms", "s", NULL};
 
 	if (!isfinite(seconds))
-		return unknown(to);
-	return scaled(to, seconds * 1e9, 1000, units);
+		return format_unknown(to);
+	return format_scaled(to, seconds * 1e9, 1000, units);
 }
 
 const char *format_cost(char *to, double cost)
 {
 	if (!isfinite(cost))
-		return unknown(to);
+		return format_unknown(to);
 	snprintf(to, FORMAT_SIZE,
 		 fabs(cost) < 999.5  ? "%.3g"
 		 : fabs(cost) < 1e12 ? "%.0f"
@@ -110,7 +111,7 @@ const char *format_count(char *to, uint64_t count)
 	size_t length, at = 0;
 
 	if (count == UNKNOWN)
-		return unknown(to);
+		return format_unknown(to);
 	length = (size_t)snprintf(digits, sizeof(digits), "%llu",
 				  (unsigned long long)count);
 	for (size_t i = 0; i < length; i++) {
@@ -123,7 +124,7 @@ const char *format_count(char *to, uint64_t count)
 }
 
 /* Moves tenths until they sum to 1000, each time the one that is furthest off. */
-static void balance(const double *shares, int count, long *tenths)
+static void format_balance(const double *shares, int count, long *tenths)
 {
 	for (;;) {
 		long sum = 0, step;
@@ -162,7 +163,7 @@ int format_tenths(const double *shares, int count, long *tenths)
 	}
 	if (!sane || !(fabs(sum - 1) < 1e-3))
 		return 0;
-	balance(shares, count, tenths);
+	format_balance(shares, count, tenths);
 	return 1;
 }
 

@@ -8,7 +8,7 @@
 #define APART "&#8203;"
 
 /* Marks that sites join with what follows: mentions, numbers of issues, links. */
-static bool joins(char mark, char next)
+static bool markdown_joins(char mark, char next)
 {
 	return strchr("@#!$%&~:", mark) != NULL && isgraph((unsigned char)next);
 }
@@ -35,7 +35,7 @@ void markdown_text(FILE *out, const char *text)
 			fprintf(out, "&#%d;", piece[0]);
 		else
 			putc(piece[0], out);
-		if (joins(piece[0], text[1]))
+		if (markdown_joins(piece[0], text[1]))
 			fputs(APART, out);
 	}
 }

@@ -8,8 +8,8 @@
 enum { CORES_POINTS = 16, CACHE_POINTS = 10 }; /* at most, but for the first */
 
 /* What the run can't tell stays unknown. */
-static int add(const struct model *model, const struct profile_change *change,
-	       struct profile *curve)
+static int whatif_curve_add(const struct model *model,
+			    const struct profile_change *change, struct profile *curve)
 {
 	struct profile_prediction *prediction = profile_add_prediction(curve);
 	struct error err = {0};
@@ -35,14 +35,14 @@ static int add_cores(const struct model *model, uint64_t own, struct profile *cu
 		profile_change_init(&change);
 		change.cores = i == 0 ? 1 : most * i / count;
 		if (change.cores > last)
-			result = add(model, &change, curve);
+			result = whatif_curve_add(model, &change, curve);
 		last = change.cores;
 	}
 	return result;
 }
 
-static int add_cache(const struct model *model, struct whatif_curves *curves,
-		     bool same_policy)
+static int whatif_curve_add_cache(const struct model *model,
+				  struct whatif_curves *curves, bool same_policy)
 {
 	int result = 0;
 
@@ -55,7 +55,7 @@ static int add_cache(const struct model *model, struct whatif_curves *curves,
 		profile_change_init(&change);
 		change.cache_share = i / (double)CACHE_POINTS;
 		change.cache_policy = policy;
-		result = add(model, &change, &curves->cache);
+		result = whatif_curve_add(model, &change, &curves->cache);
 		profile_change_free(&change);
 	}
 	return result;
@@ -83,7 +83,7 @@ int whatif_curves_make(const struct profile *profile, struct whatif_curves *curv
 		return err.code == ENOMEM ? -ENOMEM : 0;
 	result = add_cores(model, profile->cores, &curves->cores);
 	if (result == 0)
-		result = add_cache(model, curves, same);
+		result = whatif_curve_add_cache(model, curves, same);
 	model_free(model);
 	if (result < 0)
 		whatif_curves_free(curves);

@@ -10,11 +10,11 @@ struct words {
 	size_t used;
 };
 
-static void add(struct words *words, const char *format, ...)
+static void whatif_words_add(struct words *words, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Adds to the list, with a comma before all but the first. */
-static void add(struct words *words, const char *format, ...)
+static void whatif_words_add(struct words *words, const char *format, ...)
 {
 	size_t room = WHATIF_WORDS - words->used;
 	va_list args;
@@ -31,10 +31,11 @@ static void add(struct words *words, const char *format, ...)
 		words->used += (size_t)length < room ? (size_t)length : room - 1;
 }
 
-static void add_count(struct words *words, unsigned count, const char *what)
+static void whatif_words_add_count(struct words *words, unsigned count,
+				   const char *what)
 {
 	if (count > 0)
-		add(words, "%u %s%s", count, what, count == 1 ? "" : "s");
+		whatif_words_add(words, "%u %s%s", count, what, count == 1 ? "" : "s");
 }
 
 /* A policy as it stands in a change, unless that is no name at all. */
@@ -46,39 +47,41 @@ static const char *policy_name(const char *policy)
 								    : "unknown";
 }
 
-static void add_cache(struct words *words, const struct profile_change *change)
+static void whatif_words_add_cache(struct words *words,
+				   const struct profile_change *change)
 {
 	const char *policy = change->cache_policy;
 
 	if (change->cache_share == 0 || (policy != NULL && strcmp(policy, "none") == 0))
-		add(words, "no cache");
+		whatif_words_add(words, "no cache");
 	else if (policy != NULL && isfinite(change->cache_share))
-		add(words, "%s cache %.3g%%", policy_name(policy),
-		    100 * change->cache_share);
+		whatif_words_add(words, "%s cache %.3g%%", policy_name(policy),
+				 100 * change->cache_share);
 	else if (policy != NULL)
-		add(words, "%s cache", policy_name(policy));
+		whatif_words_add(words, "%s cache", policy_name(policy));
 	else if (isfinite(change->cache_share))
-		add(words, "cache %.3g%%", 100 * change->cache_share);
+		whatif_words_add(words, "cache %.3g%%", 100 * change->cache_share);
 }
 
-static void add_storage(struct words *words, const struct profile_change *change)
+static void whatif_words_add_storage(struct words *words,
+				     const struct profile_change *change)
 {
 	char number[FORMAT_SIZE];
 
 	if (change->storage_bandwidth == 0)
-		add(words, "unthrottled storage");
+		whatif_words_add(words, "unthrottled storage");
 	else if (isfinite(change->storage_bandwidth))
-		add(words, "storage %s/s",
-		    format_bytes(number, change->storage_bandwidth));
+		whatif_words_add(words, "storage %s/s",
+				 format_bytes(number, change->storage_bandwidth));
 	if (change->storage_latency_s == 0)
-		add(words, "no storage latency");
+		whatif_words_add(words, "no storage latency");
 	else if (isfinite(change->storage_latency_s))
-		add(words, "storage latency %s",
-		    format_seconds(number, change->storage_latency_s));
+		whatif_words_add(words, "storage latency %s",
+				 format_seconds(number, change->storage_latency_s));
 }
 
 /* "1x+0.5x" */
-static const char *speeds(char to[WHATIF_WORDS], const double *speed)
+static const char *whatif_words_speeds(char to[WHATIF_WORDS], const double *speed)
 {
 	size_t used = 0;
 
@@ -99,13 +102,14 @@ static void add_jobs(struct words *words, const struct profile_change *change)
 	bool uneven = change->job_speed[0] > 0;
 
 	if (uneven)
-		add(words, "jobs %s", speeds(list, change->job_speed));
+		whatif_words_add(words, "jobs %s",
+				 whatif_words_speeds(list, change->job_speed));
 	else if (!change->share)
-		add_count(words, change->jobs, "job");
+		whatif_words_add_count(words, change->jobs, "job");
 	if (change->share && (uneven || change->jobs == 0))
-		add(words, "one loader");
+		whatif_words_add(words, "one loader");
 	else if (change->share)
-		add(words, "share the loader x%u", change->jobs);
+		whatif_words_add(words, "share the loader x%u", change->jobs);
 }
 
 const char *whatif_change_words(char to[WHATIF_WORDS],
@@ -113,17 +117,17 @@ const char *whatif_change_words(char to[WHATIF_WORDS],
 {
 	struct words words = {to, 0};
 
-	add_count(&words, change->cores, "core");
-	add_count(&words, change->workers, "worker");
-	add_cache(&words, change);
+	whatif_words_add_count(&words, change->cores, "core");
+	whatif_words_add_count(&words, change->workers, "worker");
+	whatif_words_add_cache(&words, change);
 	if (isfinite(change->gpu_speed))
-		add(&words, "accelerator %.3gx", change->gpu_speed);
+		whatif_words_add(&words, "accelerator %.3gx", change->gpu_speed);
 	if (change->batch > 0)
-		add(&words, "batch %u", change->batch);
-	add_storage(&words, change);
+		whatif_words_add(&words, "batch %u", change->batch);
+	whatif_words_add_storage(&words, change);
 	add_jobs(&words, change);
 	if (words.used == 0)
-		add(&words, "as it was");
+		whatif_words_add(&words, "as it was");
 	return to;
 }
 
@@ -146,8 +150,8 @@ struct spelling {
 	const char *times, *open, *to;
 };
 
-static const char *spell(char *to, const struct interval *speedup,
-			 const struct spelling *as)
+static const char *whatif_words_spell(char *to, const struct interval *speedup,
+				      const struct spelling *as)
 {
 	char value[FORMAT_SIZE], low[FORMAT_SIZE], high[FORMAT_SIZE];
 	bool bounded = isfinite(speedup->low) && isfinite(speedup->high);
@@ -173,14 +177,14 @@ const char *whatif_speedup(char to[WHATIF_SPEED], const struct interval *speedup
 {
 	static const struct spelling terminal = {"x", "  (", ".."};
 
-	return spell(to, speedup, &terminal);
+	return whatif_words_spell(to, speedup, &terminal);
 }
 
 const char *whatif_gain(char to[WHATIF_SPEED], const struct interval *speedup)
 {
 	static const struct spelling page = {"×", " (", "to"};
 
-	return spell(to, speedup, &page);
+	return whatif_words_spell(to, speedup, &page);
 }
 
 bool whatif_was_asked(const struct profile *profile)

@@ -18,7 +18,7 @@ static const struct {
 enum { FORMS = sizeof(table) / sizeof(table[0]) };
 
 /* FORMS: none. */
-static size_t find(const char *form)
+static size_t compare_find(const char *form)
 {
 	size_t at = 0;
 
@@ -31,7 +31,7 @@ int compare_check(const char *form, struct error *err)
 {
 	char names[64] = "";
 
-	if (find(form) < FORMS)
+	if (compare_find(form) < FORMS)
 		return 0;
 	for (size_t i = 0; i < FORMS; i++) {
 		strcat(names, " ");
@@ -54,7 +54,8 @@ int compare_write(const char *form, const struct compare *compare,
 	if (result < 0)
 		error_set(err, -result, "no memory for the comparison");
 	else
-		result = table[find(form)].write(compare, &rows, style, out, err);
+		result = table[compare_find(form)].write(compare, &rows, style, out,
+							 err);
 	compare_rows_fini(&rows);
 	return result;
 }

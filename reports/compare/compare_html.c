@@ -15,7 +15,8 @@ struct page {
 
 /* ---- what it comes to ---- */
 
-static const struct compare_row *find(const struct compare_rows *rows, const char *path)
+static const struct compare_row *compare_html_find(const struct compare_rows *rows,
+						   const char *path)
 {
 	for (size_t i = 0; i < rows->count; i++)
 		if (strcmp(rows->rows[i].path, path) == 0)
@@ -23,9 +24,10 @@ static const struct compare_row *find(const struct compare_rows *rows, const cha
 	return NULL;
 }
 
-static void verdict(const struct page *page)
+static void compare_html_verdict(const struct page *page)
 {
-	const struct compare_row *rate = find(page->rows, "rates.real_per_s");
+	const struct compare_row *rate =
+		compare_html_find(page->rows, "rates.real_per_s");
 	FILE *out = page->out;
 
 	if (rate == NULL || rate->verdict == COMPARE_UNKNOWN)
@@ -40,8 +42,8 @@ static void verdict(const struct page *page)
 	putc('.', out);
 }
 
-static void side(FILE *out, const char *mark, const char *name,
-		 const struct profile *profile)
+static void compare_html_side(FILE *out, const char *mark, const char *name,
+			      const struct profile *profile)
 {
 	fprintf(out, "<p class=\"how\"><strong>%s</strong> ", mark);
 	html_text(out, name);
@@ -52,21 +54,21 @@ static void side(FILE *out, const char *mark, const char *name,
 	fputs("</p>\n", out);
 }
 
-static void head(const struct page *page)
+static void compare_html_head(const struct page *page)
 {
 	FILE *out = page->out;
 
 	fputs("<header>\n<p class=\"top\"><span class=\"brand\">dsa compare</span>"
 	      "</p>\n<h1>",
 	      out);
-	verdict(page);
+	compare_html_verdict(page);
 	fputs("</h1>\n", out);
-	side(out, "A", page->compare->a_name, page->compare->a);
-	side(out, "B", page->compare->b_name, page->compare->b);
+	compare_html_side(out, "A", page->compare->a_name, page->compare->a);
+	compare_html_side(out, "B", page->compare->b_name, page->compare->b);
 	fputs("</header>\n", out);
 }
 
-static void causes(const struct page *page)
+static void compare_html_causes(const struct page *page)
 {
 	const struct causes *causes = &page->rows->causes;
 	FILE *out = page->out;
@@ -90,7 +92,8 @@ static void causes(const struct page *page)
 
 /* ---- the bars ---- */
 
-static void bar(FILE *out, const char *mark, const struct profile *profile, bool first)
+static void compare_html_bar(FILE *out, const char *mark, const struct profile *profile,
+			     bool first)
 {
 	if (!isfinite(profile->stalls.compute.value)) {
 		fprintf(out, "<h3>%s</h3>\n<p>Its shares were not measured.</p>\n",
@@ -101,7 +104,7 @@ static void bar(FILE *out, const char *mark, const struct profile *profile, bool
 	html_bar(out, profile, mark, first);
 }
 
-static void legend(FILE *out)
+static void compare_html_legend(FILE *out)
 {
 	fputs("<ul class=\"legend\">", out);
 	for (int i = 0; i < 3; i++) {
@@ -112,7 +115,7 @@ static void legend(FILE *out)
 	fputs("</ul>\n", out);
 }
 
-static void bars(const struct page *page)
+static void compare_html_bars(const struct page *page)
 {
 	const struct profile *a = page->compare->a, *b = page->compare->b;
 	bool both = isfinite(a->stalls.compute.value);
@@ -122,21 +125,21 @@ static void bars(const struct page *page)
 	fputs("<section aria-labelledby=\"time\">\n<h2 id=\"time\">Where the time of a "
 	      "step goes</h2>\n",
 	      page->out);
-	bar(page->out, "A", a, true);
-	bar(page->out, "B", b, !both);
-	legend(page->out);
+	compare_html_bar(page->out, "A", a, true);
+	compare_html_bar(page->out, "B", b, !both);
+	compare_html_legend(page->out);
 	fputs("</section>\n", page->out);
 }
 
 /* ---- the numbers ---- */
 
-static bool is_told(const struct compare_row *row)
+static bool compare_html_is_told(const struct compare_row *row)
 {
 	return row->group <= COMPARE_COUNTS || row->verdict != COMPARE_SAME;
 }
 
-static void value(FILE *out, const struct compare_row *row,
-		  const struct compare_value *value)
+static void compare_html_value(FILE *out, const struct compare_row *row,
+			       const struct compare_value *value)
 {
 	char number[COMPARE_CELL];
 
@@ -150,21 +153,21 @@ static void value(FILE *out, const struct compare_row *row,
 						      : value->text);
 }
 
-static void name(FILE *out, const struct compare_row *row)
+static void compare_html_name(FILE *out, const struct compare_row *row)
 {
 	fputs("<tr><th scope=\"row\">", out);
 	html_text(out, row->name);
 	fputs("</th>", out);
 }
 
-static void row(FILE *out, const struct compare_row *row)
+static void compare_html_row(FILE *out, const struct compare_row *row)
 {
 	bool clear = row->verdict == COMPARE_CLEAR || row->verdict == COMPARE_DIFFERS;
 	char change[FORMAT_SIZE];
 
-	name(out, row);
-	value(out, row, &row->a);
-	value(out, row, &row->b);
+	compare_html_name(out, row);
+	compare_html_value(out, row, &row->a);
+	compare_html_value(out, row, &row->b);
 	if (row->group <= COMPARE_COUNTS) {
 		html_number(out, compare_change(change, row));
 		fprintf(out, clear ? "<td><strong>%s</strong></td>" : "<td>%s</td>",
@@ -174,31 +177,33 @@ static void row(FILE *out, const struct compare_row *row)
 }
 
 /* A table of those rows of a group that are told. */
-static void group(const struct page *page, enum compare_group group, const char *heads)
+static void compare_html_group(const struct page *page, enum compare_group group,
+			       const char *heads)
 {
 	bool begun = false;
 
 	for (size_t i = 0; i < page->rows->count; i++) {
 		const struct compare_row *of = &page->rows->rows[i];
 
-		if (of->group != group || !is_told(of))
+		if (of->group != group || !compare_html_is_told(of))
 			continue;
 		if (!begun)
 			html_table(page->out, compare_group_name(group), heads);
 		begun = true;
-		row(page->out, of);
+		compare_html_row(page->out, of);
 	}
 	if (begun)
 		html_table_end(page->out);
 }
 
-static void measured(const struct page *page)
+static void compare_html_measured(const struct page *page)
 {
 	fputs("<section aria-labelledby=\"measured\">\n<h2 id=\"measured\">What was "
 	      "measured</h2>\n",
 	      page->out);
 	for (int i = COMPARE_RATES; i <= COMPARE_COUNTS; i++)
-		group(page, (enum compare_group)i, "Number|A#|B#|Change#|Is it clear?");
+		compare_html_group(page, (enum compare_group)i,
+				   "Number|A#|B#|Change#|Is it clear?");
 	fputs("<p class=\"small\">± is half of a 95% interval. A difference is clear "
 	      "where "
 	      "the intervals do not overlap and it is at least half a "
@@ -206,19 +211,19 @@ static void measured(const struct page *page)
 	      page->out);
 }
 
-static size_t count(const struct compare_rows *rows, bool told)
+static size_t compare_html_count(const struct compare_rows *rows, bool told)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < rows->count; i++)
 		count += rows->rows[i].group > COMPARE_COUNTS &&
-			 is_told(&rows->rows[i]) == told;
+			 compare_html_is_told(&rows->rows[i]) == told;
 	return count;
 }
 
-static void same(const struct page *page)
+static void compare_html_same(const struct page *page)
 {
-	size_t some = count(page->rows, false);
+	size_t some = compare_html_count(page->rows, false);
 
 	if (some == 0)
 		return;
@@ -227,26 +232,26 @@ static void same(const struct page *page)
 	for (size_t i = 0; i < page->rows->count; i++) {
 		const struct compare_row *of = &page->rows->rows[i];
 
-		if (is_told(of))
+		if (compare_html_is_told(of))
 			continue;
-		name(page->out, of);
-		value(page->out, of, &of->a);
+		compare_html_name(page->out, of);
+		compare_html_value(page->out, of, &of->a);
 		fputs("</tr>\n", page->out);
 	}
 	html_table_end(page->out);
 	fputs("</details>\n", page->out);
 }
 
-static void settings(const struct page *page)
+static void compare_html_settings(const struct page *page)
 {
 	fputs("<section aria-labelledby=\"settings\">\n<h2 id=\"settings\">Settings, "
 	      "data and machine</h2>\n",
 	      page->out);
-	if (count(page->rows, true) == 0)
+	if (compare_html_count(page->rows, true) == 0)
 		fputs("<p>None of them differs.</p>\n", page->out);
 	for (int i = COMPARE_LOADER; i < COMPARE_GROUPS; i++)
-		group(page, (enum compare_group)i, "What|A|B");
-	same(page);
+		compare_html_group(page, (enum compare_group)i, "What|A|B");
+	compare_html_same(page);
 	fputs("</section>\n", page->out);
 }
 
@@ -269,12 +274,12 @@ int compare_html(const struct compare *compare, const struct compare_rows *rows,
 		return error_set(err, ENOMEM, "no memory for the comparison");
 	html_begin(out, title);
 	free(title);
-	head(&page);
+	compare_html_head(&page);
 	fputs("<main>\n", out);
-	causes(&page);
-	bars(&page);
-	measured(&page);
-	settings(&page);
+	compare_html_causes(&page);
+	compare_html_bars(&page);
+	compare_html_measured(&page);
+	compare_html_settings(&page);
 	fputs("</main>\n<footer><p>Made by dsa " DSA_VERSION
 	      ". This file holds the whole comparison as JSON, in the element "
 	      "<code>#result</code>; <code>dsa compare --json</code> writes it "

@@ -8,7 +8,7 @@
 #define SCHEMA "dsa.compare/1"
 
 /* A text, or {"value", "low", "high"}. */
-static json_t *value_of(const struct compare_value *value)
+static json_t *compare_json_value_of(const struct compare_value *value)
 {
 	return value->text != NULL ? json_part_text(value->text)
 				   : json_part_interval(&value->number, "value");
@@ -18,7 +18,7 @@ static int set_value(json_t *object, const char *key, const struct compare_value
 {
 	if (value->text == NULL && !isfinite(value->number.value))
 		return 0;
-	return json_object_set_new(object, key, value_of(value));
+	return json_object_set_new(object, key, compare_json_value_of(value));
 }
 
 static json_t *row_value(const struct compare_row *row)
@@ -74,7 +74,7 @@ static json_t *root_value(const struct compare *compare,
 	return NULL;
 }
 
-static int put(const char *text, size_t size, void *out)
+static int compare_json_put(const char *text, size_t size, void *out)
 {
 	return fwrite(text, 1, size, out) == size ? 0 : -1;
 }
@@ -89,7 +89,7 @@ int compare_json(const struct compare *compare, const struct compare_rows *rows,
 	if (root == NULL)
 		return error_set(err, ENOMEM, "no memory for the comparison");
 	errno = ENOMEM;
-	if (json_dump_callback(root, put, out, JSON_PART_FLAGS) < 0 ||
+	if (json_dump_callback(root, compare_json_put, out, JSON_PART_FLAGS) < 0 ||
 	    putc('\n', out) == EOF)
 		result = error_sys(err, errno, "can't write the comparison");
 	json_decref(root);

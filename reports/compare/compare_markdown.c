@@ -2,7 +2,7 @@
 #include "reports/common/markdown.h"
 #include "reports/compare/compare_part.h"
 
-static void causes(FILE *out, const struct causes *causes)
+static void compare_markdown_causes(FILE *out, const struct causes *causes)
 {
 	if (causes->count == 0)
 		fputs(COMPARE_NOTHING "\n", out);
@@ -13,7 +13,7 @@ static void causes(FILE *out, const struct causes *causes)
 	}
 }
 
-static void row(FILE *out, const struct compare_row *row)
+static void compare_markdown_row(FILE *out, const struct compare_row *row)
 {
 	bool clear = row->verdict == COMPARE_CLEAR || row->verdict == COMPARE_DIFFERS;
 	char a[COMPARE_CELL], b[COMPARE_CELL], change[FORMAT_SIZE];
@@ -25,7 +25,8 @@ static void row(FILE *out, const struct compare_row *row)
 }
 
 /* Those rows of a group that there are, as a table. */
-static void group(FILE *out, const struct compare_rows *rows, enum compare_group group)
+static void compare_markdown_group(FILE *out, const struct compare_rows *rows,
+				   enum compare_group group)
 {
 	bool begun = false;
 
@@ -38,7 +39,7 @@ static void group(FILE *out, const struct compare_rows *rows, enum compare_group
 				"|---|---:|---:|---:|---|\n",
 				compare_group_name(group));
 		begun = true;
-		row(out, &rows->rows[i]);
+		compare_markdown_row(out, &rows->rows[i]);
 	}
 }
 
@@ -52,8 +53,8 @@ int compare_markdown(const struct compare *compare, const struct compare_rows *r
 	fputs("\\\n**B** ", out);
 	markdown_text(out, compare->b_name);
 	fputs("\n\n", out);
-	causes(out, &rows->causes);
+	compare_markdown_causes(out, &rows->causes);
 	for (int i = COMPARE_RATES; i <= COMPARE_COUNTS; i++)
-		group(out, rows, (enum compare_group)i);
+		compare_markdown_group(out, rows, (enum compare_group)i);
 	return 0;
 }

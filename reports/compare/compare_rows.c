@@ -74,7 +74,7 @@ const char *compare_verdict_name(enum compare_verdict verdict)
 	return names[verdict];
 }
 
-static bool ends(const char *text, const char *end)
+static bool compare_rows_ends(const char *text, const char *end)
 {
 	size_t length = strlen(text), size = strlen(end);
 
@@ -102,18 +102,19 @@ static enum compare_unit unit_of(const struct field *field)
 	if (field->type == FIELD_SHARE)
 		return COMPARE_SHARE;
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (ends(field->path, table[i].end))
+		if (compare_rows_ends(field->path, table[i].end))
 			return table[i].unit;
 	return COMPARE_NUMBER;
 }
 
-static struct interval plain(double value)
+static struct interval compare_rows_plain(double value)
 {
 	return (struct interval){value, NAN, NAN};
 }
 
-static void value_of(struct compare_value *value, const struct field *field,
-		     const struct profile *profile)
+static void compare_rows_value_of(struct compare_value *value,
+				  const struct field *field,
+				  const struct profile *profile)
 {
 	const void *at = (const char *)profile + field->offset;
 
@@ -127,10 +128,11 @@ static void value_of(struct compare_value *value, const struct field *field,
 		break;
 	case FIELD_COUNT:
 		if (*(const uint64_t *)at != UNKNOWN)
-			value->number = plain((double)*(const uint64_t *)at);
+			value->number =
+				compare_rows_plain((double)*(const uint64_t *)at);
 		break;
 	case FIELD_NUMBER:
-		value->number = plain(*(const double *)at);
+		value->number = compare_rows_plain(*(const double *)at);
 		break;
 	case FIELD_SHARE:
 	case FIELD_ESTIMATE:
@@ -141,7 +143,7 @@ static void value_of(struct compare_value *value, const struct field *field,
 	}
 }
 
-static bool is_known(const struct compare_value *value)
+static bool compare_rows_is_known(const struct compare_value *value)
 {
 	return value->text != NULL || isfinite(value->number.value);
 }
@@ -151,12 +153,13 @@ static bool has_interval(const struct compare_value *value)
 	return isfinite(value->number.low) && isfinite(value->number.high);
 }
 
-static enum compare_verdict judge(const struct compare_row *row, bool measured)
+static enum compare_verdict compare_rows_judge(const struct compare_row *row,
+					       bool measured)
 {
 	const struct compare_value *a = &row->a, *b = &row->b;
 	double least = row->unit == COMPARE_SHARE ? LEAST : LEAST * a->number.value;
 
-	if (!is_known(a) || !is_known(b))
+	if (!compare_rows_is_known(a) || !compare_rows_is_known(b))
 		return row->none != NULL ? COMPARE_DIFFERS : COMPARE_UNKNOWN;
 	if (row->unit == COMPARE_TEXT)
 		return strcmp(a->text, b->text) == 0 ? COMPARE_SAME : COMPARE_DIFFERS;
@@ -178,7 +181,7 @@ static double change_of(const struct compare_row *row)
 }
 
 /* NULL: memory is short. */
-static struct compare_row *add(struct compare_rows *rows)
+static struct compare_row *compare_rows_add(struct compare_rows *rows)
 {
 	size_t count = rows->count;
 	struct compare_row *grown = rows->rows;
@@ -202,7 +205,7 @@ static void name_of(struct compare_row *row, const char *path)
 	snprintf(row->name, sizeof(row->name), "%s", path);
 	length = strlen(row->name);
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (ends(row->name, units[i])) {
+		if (compare_rows_ends(row->name, units[i])) {
 			row->name[length - strlen(units[i])] = '\0';
 			break;
 		}
@@ -217,13 +220,13 @@ static int add_row(struct compare_rows *rows, const struct compare_row *row,
 {
 	struct compare_row *added;
 
-	if (!is_known(&row->a) && !is_known(&row->b))
+	if (!compare_rows_is_known(&row->a) && !compare_rows_is_known(&row->b))
 		return 0;
-	added = add(rows);
+	added = compare_rows_add(rows);
 	if (added == NULL)
 		return -ENOMEM;
 	*added = *row;
-	added->verdict = judge(added, measured);
+	added->verdict = compare_rows_judge(added, measured);
 	added->change = change_of(added);
 	return 0;
 }
@@ -237,8 +240,8 @@ static int add_field(struct compare_rows *rows, const struct compare *compare,
 
 	if (strncmp(field->path, "emulated.", strlen("emulated.")) == 0)
 		row.none = "none";
-	value_of(&row.a, field, compare->a);
-	value_of(&row.b, field, compare->b);
+	compare_rows_value_of(&row.a, field, compare->a);
+	compare_rows_value_of(&row.b, field, compare->b);
 	name_of(&row, of->name != NULL ? of->name
 		      : dot == NULL    ? field->path
 				       : dot + 1);
@@ -268,7 +271,7 @@ static struct interval per_sample(const struct profile_counted *counted, size_t 
 
 	if (count == UNKNOWN || counted->samples == UNKNOWN || counted->samples == 0)
 		return INTERVAL_UNKNOWN;
-	return plain((double)count / (double)counted->samples);
+	return compare_rows_plain((double)count / (double)counted->samples);
 }
 
 static int add_counted(struct compare_rows *rows, const struct compare *compare)
@@ -362,7 +365,7 @@ void compare_rows_fini(struct compare_rows *rows)
 
 /* ---- in words ---- */
 
-static const char *amount(char *to, enum compare_unit unit, double value)
+static const char *compare_rows_amount(char *to, enum compare_unit unit, double value)
 {
 	switch (unit) {
 	case COMPARE_SHARE:
@@ -390,7 +393,7 @@ const char *compare_number(char to[COMPARE_CELL], const struct compare_row *row,
 	char number[FORMAT_SIZE], half[FORMAT_SIZE];
 	const struct interval *of = &value->number;
 
-	amount(number, row->unit, of->value);
+	compare_rows_amount(number, row->unit, of->value);
 	if (!isfinite(of->value) && row->none != NULL)
 		snprintf(to, COMPARE_CELL, "%s", row->none);
 	else if (!isfinite(of->value) || !has_interval(value))
@@ -398,8 +401,9 @@ const char *compare_number(char to[COMPARE_CELL], const struct compare_row *row,
 	else if (row->unit == COMPARE_SHARE)
 		snprintf(to, COMPARE_CELL, "%s %s", number, format_points(half, of));
 	else
-		snprintf(to, COMPARE_CELL, "%s ±%s", number,
-			 amount(half, row->unit, (of->high - of->low) / 2));
+		snprintf(
+			to, COMPARE_CELL, "%s ±%s", number,
+			compare_rows_amount(half, row->unit, (of->high - of->low) / 2));
 	return to;
 }
 

@@ -11,7 +11,7 @@
 enum { NAME = 25, CELL = 14, CHANGE = 13, UNDER = BOX_INDENT + 3 };
 
 /* Left of a column, or right of it; what is wider pushes on. */
-static void cell(struct box *box, const char *text, int width)
+static void compare_text_cell(struct box *box, const char *text, int width)
 {
 	int length = (int)escape_width(text);
 
@@ -21,7 +21,7 @@ static void cell(struct box *box, const char *text, int width)
 	fprintf(box->out, "%*s", width > length ? width - length : 0, "");
 }
 
-static void causes(struct box *box, const struct causes *causes)
+static void compare_text_causes(struct box *box, const struct causes *causes)
 {
 	if (causes->count == 0)
 		fprintf(box->out, "%*s%s\n", BOX_INDENT, "", COMPARE_NOTHING);
@@ -43,10 +43,10 @@ static void number_row(struct box *box, const struct compare_row *row)
 	char text[COMPARE_CELL];
 
 	fprintf(box->out, "%*s", BOX_INDENT, "");
-	cell(box, row->name, NAME);
-	cell(box, compare_number(text, row, &row->a), -CELL);
-	cell(box, compare_number(text, row, &row->b), -CELL);
-	cell(box, compare_change(text, row), -CHANGE);
+	compare_text_cell(box, row->name, NAME);
+	compare_text_cell(box, compare_number(text, row, &row->a), -CELL);
+	compare_text_cell(box, compare_number(text, row, &row->b), -CELL);
+	compare_text_cell(box, compare_change(text, row), -CHANGE);
 	fprintf(box->out, "  %s%s%s\n",
 		box_ink(box, is_clear(row) ? BOX_BOLD : BOX_DIM),
 		compare_verdict_name(row->verdict), box_ink(box, BOX_PLAIN));
@@ -62,28 +62,28 @@ static void text_line(struct box *box, const char *side, const char *text)
 static void text_row(struct box *box, const struct compare_row *row)
 {
 	fprintf(box->out, "%*s", BOX_INDENT, "");
-	cell(box, row->name, 0);
+	compare_text_cell(box, row->name, 0);
 	putc('\n', box->out);
 	text_line(box, "A", row->a.text);
 	text_line(box, "B", row->b.text);
 }
 
 /* Measured numbers are told in any case, settings where they differ. */
-static bool is_told(const struct compare_row *row)
+static bool compare_text_is_told(const struct compare_row *row)
 {
 	return row->group <= COMPARE_COUNTS || row->verdict == COMPARE_DIFFERS ||
 	       row->verdict == COMPARE_UNKNOWN;
 }
 
-static void group(struct box *box, const struct compare_rows *rows,
-		  enum compare_group group)
+static void compare_text_group(struct box *box, const struct compare_rows *rows,
+			       enum compare_group group)
 {
 	bool begun = false;
 
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct compare_row *row = &rows->rows[i];
 
-		if (row->group != group || !is_told(row))
+		if (row->group != group || !compare_text_is_told(row))
 			continue;
 		if (!begun)
 			fprintf(box->out, "\n%*s%s%s%s\n", BOX_INDENT, "",
@@ -97,18 +97,18 @@ static void group(struct box *box, const struct compare_rows *rows,
 	}
 }
 
-static void same(struct box *box, const struct compare_rows *rows)
+static void compare_text_same(struct box *box, const struct compare_rows *rows)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < rows->count; i++)
-		count += !is_told(&rows->rows[i]);
+		count += !compare_text_is_told(&rows->rows[i]);
 	if (count > 0)
 		fprintf(box->out, "\n%*s%zu settings and facts are the same.\n",
 			BOX_INDENT, "", count);
 }
 
-static void heads(struct box *box)
+static void compare_text_heads(struct box *box)
 {
 	fprintf(box->out, "\n%*s%*s%*s%*s\n", BOX_INDENT + NAME, "", CELL, "A", CELL,
 		"B", CHANGE, "change");
@@ -127,11 +127,11 @@ int compare_text(const struct compare *compare, const struct compare_rows *rows,
 	fprintf(box.out, "\n%*sB  ", BOX_INDENT, "");
 	box_wrap(&box, compare->b_name, UNDER);
 	fputs("\n\n", box.out);
-	causes(&box, &rows->causes);
-	heads(&box);
+	compare_text_causes(&box, &rows->causes);
+	compare_text_heads(&box);
 	for (int i = 0; i < COMPARE_GROUPS; i++)
-		group(&box, rows, (enum compare_group)i);
-	same(&box, rows);
+		compare_text_group(&box, rows, (enum compare_group)i);
+	compare_text_same(&box, rows);
 	putc('\n', box.out);
 	return box_close(&box, out, err);
 }

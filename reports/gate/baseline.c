@@ -98,7 +98,7 @@ static int place_about(json_t *root, const struct profile *about)
 	return result < 0 ? result : json_part_place_facts(root, about, is_lasting);
 }
 
-static size_t repetitions(const struct gate_session *session)
+static size_t baseline_write_repetitions(const struct gate_session *session)
 {
 	return session->count < BASELINE_REPETITIONS ? session->count
 						     : BASELINE_REPETITIONS;
@@ -106,7 +106,7 @@ static size_t repetitions(const struct gate_session *session)
 
 static bool has_metric(const struct gate_session *session, size_t metric)
 {
-	for (size_t i = 0; i < repetitions(session); i++)
+	for (size_t i = 0; i < baseline_write_repetitions(session); i++)
 		if (isfinite(session->values[i][metric]))
 			return gate_metrics[metric].tier != GATE_EXACT;
 	return false;
@@ -117,7 +117,8 @@ static json_t *samples_value(const struct gate_session *session, size_t metric)
 {
 	json_t *samples = json_array();
 
-	for (size_t i = 0; samples != NULL && i < repetitions(session); i++) {
+	for (size_t i = 0; samples != NULL && i < baseline_write_repetitions(session);
+	     i++) {
 		double value = session->values[i][metric];
 		json_t *sample = isfinite(value) ? json_real(value) : json_null();
 
@@ -213,8 +214,8 @@ static int read_samples(const json_t *samples, size_t metric, size_t *count,
 	return error_within(err, -EBADMSG, "[%zu]", i);
 }
 
-static int read_rows(const json_t *samples, double (*rows)[GATE_METRICS], size_t *count,
-		     struct error *err)
+static int baseline_read_rows(const json_t *samples, double (*rows)[GATE_METRICS],
+			      size_t *count, struct error *err)
 {
 	int result = 0;
 
@@ -245,7 +246,7 @@ static int read_session(const json_t *value, struct gate_side *side, struct erro
 					    "object \"samples\"");
 	for (size_t i = 0; i < BASELINE_REPETITIONS * GATE_METRICS; i++)
 		rows[i / GATE_METRICS][i % GATE_METRICS] = NAN;
-	result = read_rows(samples, rows, &count, err);
+	result = baseline_read_rows(samples, rows, &count, err);
 	if (result < 0)
 		return result;
 	session = gate_side_add_session(side, when);
@@ -275,7 +276,7 @@ static int read_sessions(const json_t *root, struct gate_side *side, struct erro
 	return result;
 }
 
-static int check_numbers(const struct profile *about, struct error *err)
+static int baseline_check_numbers(const struct profile *about, struct error *err)
 {
 	for (const struct field *field = baseline_fields; field->path != NULL;
 	     field++) {
@@ -297,7 +298,7 @@ static int read_root(json_t *root, struct gate_side *side, struct error *err)
 	if (result == 0)
 		result = json_part_read(root, baseline_fields, &side->about, err);
 	if (result == 0)
-		result = check_numbers(&side->about, err);
+		result = baseline_check_numbers(&side->about, err);
 	if (result == 0)
 		result = json_part_read_facts(root, &side->about, err);
 	return result < 0 ? result : read_sessions(root, side, err);
@@ -332,14 +333,14 @@ int baseline_write(const struct gate_side *side, FILE *out, struct error *err)
 	return result;
 }
 
-static int fill(FILE *out, const void *side, struct error *err)
+static int baseline_fill(FILE *out, const void *side, struct error *err)
 {
 	return baseline_write(side, out, err);
 }
 
 int baseline_save(const struct gate_side *side, const char *path, struct error *err)
 {
-	return file_save(path, fill, side, err);
+	return file_save(path, baseline_fill, side, err);
 }
 
 int baseline_read(const char *text, size_t size, struct gate_side *side,
@@ -383,7 +384,8 @@ static bool is_run(const char *text, size_t size)
 	return run;
 }
 
-static int load(const char *path, bool any, struct gate_side *side, struct error *err)
+static int baseline_parse(const char *path, bool any, struct gate_side *side,
+			  struct error *err)
 {
 	size_t size = 0;
 	int result;
@@ -405,10 +407,10 @@ static int load(const char *path, bool any, struct gate_side *side, struct error
 
 int baseline_load(const char *path, struct gate_side *side, struct error *err)
 {
-	return load(path, false, side, err);
+	return baseline_parse(path, false, side, err);
 }
 
 int baseline_load_any(const char *path, struct gate_side *side, struct error *err)
 {
-	return load(path, true, side, err);
+	return baseline_parse(path, true, side, err);
 }

@@ -25,7 +25,7 @@ struct saving {
 	const struct gate_told *told;
 };
 
-static int fill(FILE *out, const void *context, struct error *err)
+static int gate_form_fill(FILE *out, const void *context, struct error *err)
 {
 	const struct saving *saving = context;
 	const struct form_style style = {0};
@@ -33,7 +33,7 @@ static int fill(FILE *out, const void *context, struct error *err)
 	return saving->form->write(saving->told, &style, out, err);
 }
 
-static int write_all(int fd, const char *text, size_t size)
+static int gate_form_write_all(int fd, const char *text, size_t size)
 {
 	for (size_t at = 0; at < size;) {
 		ssize_t wrote = write(fd, text + at, size - at);
@@ -51,7 +51,7 @@ static int write_all(int fd, const char *text, size_t size)
 static int write_after(int fd, off_t before, const char *text, size_t size,
 		       struct error *err)
 {
-	int result = write_all(fd, text, size);
+	int result = gate_form_write_all(fd, text, size);
 
 	if (result == 0)
 		return 0;
@@ -85,7 +85,8 @@ static int append_to(int fd, const struct saving *saving, struct error *err)
 	return result;
 }
 
-static int append(const struct saving *saving, const char *path, struct error *err)
+static int gate_form_append(const struct saving *saving, const char *path,
+			    struct error *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	int result;
@@ -98,9 +99,9 @@ static int append(const struct saving *saving, const char *path, struct error *e
 	return result < 0 ? error_within(err, result, "%s", path) : 0;
 }
 
-static int print(const struct saving *saving, struct error *err)
+static int gate_form_print(const struct saving *saving, struct error *err)
 {
-	int result = fill(stdout, saving, err);
+	int result = gate_form_fill(stdout, saving, err);
 
 	errno = 0;
 	if (result == 0 && (fflush(stdout) == EOF || ferror(stdout)))
@@ -127,6 +128,7 @@ int gate_form_save(const char *name, const struct gate_told *told, const char *p
 		return error_set(err, EINVAL, "no form of a verdict is called '%s'",
 				 name);
 	if (strcmp(path, "-") == 0)
-		return print(&saving, err);
-	return after ? append(&saving, path, err) : file_save(path, fill, &saving, err);
+		return gate_form_print(&saving, err);
+	return after ? gate_form_append(&saving, path, err)
+		     : file_save(path, gate_form_fill, &saving, err);
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Visible text; what would end a command's part is written in hexadecimal. */
-static void write_text(FILE *out, const char *text, const char *ends)
+static void gate_github_write_text(FILE *out, const char *text, const char *ends)
 {
 	char shown[GATE_PART_TEXT];
 
@@ -24,38 +24,39 @@ static void write_text(FILE *out, const char *text, const char *ends)
 			putc(*at, out);
 }
 
-static void begin(FILE *out, const char *level, const char *title)
+static void gate_github_begin(FILE *out, const char *level, const char *title)
 {
 	fprintf(out, "::%s title=dsa gate%%3A ", level);
-	write_text(out, title, "%:,");
+	gate_github_write_text(out, title, "%:,");
 	fputs("::", out);
 }
 
-static void write_lines(FILE *out, char *const *lines, size_t count)
+static void gate_github_write_lines(FILE *out, char *const *lines, size_t count)
 {
 	for (size_t i = 0; i < count && i < GATE_PART_LINES; i++) {
 		fputs("%0A", out);
-		write_text(out, lines[i], "%");
+		gate_github_write_text(out, lines[i], "%");
 	}
 	if (count > GATE_PART_LINES)
 		fprintf(out, "%%0Aand %zu more", count - GATE_PART_LINES);
 }
 
-static void write_verdict(FILE *out, const struct gate_verdict *verdict)
+static void gate_github_write_verdict(FILE *out, const struct gate_verdict *verdict)
 {
 	bool told = verdict->outcome == GATE_INCONCLUSIVE;
 	size_t count;
 	char *const *causes = gate_part_causes(verdict, &count);
 
-	begin(out, told ? "warning" : "error", gate_outcome_name(verdict->outcome));
-	write_text(out, verdict->why, "%");
-	write_lines(out, verdict->mismatches, verdict->mismatch_count);
-	write_lines(out, causes, count);
+	gate_github_begin(out, told ? "warning" : "error",
+			  gate_outcome_name(verdict->outcome));
+	gate_github_write_text(out, verdict->why, "%");
+	gate_github_write_lines(out, verdict->mismatches, verdict->mismatch_count);
+	gate_github_write_lines(out, causes, count);
 	putc('\n', out);
 }
 
 /* NULL: nobody need be told of it. */
-static const char *level(const struct gate_finding *finding)
+static const char *gate_github_level(const struct gate_finding *finding)
 {
 	switch (finding->status) {
 	case GATE_REGRESSED:
@@ -75,30 +76,30 @@ static void write_finding(FILE *out, const struct gate_finding *finding)
 	struct gate_cells cells;
 
 	gate_part_cells(finding, &cells);
-	begin(out, level(finding), finding->name);
-	write_text(out, cells.base, "%");
+	gate_github_begin(out, gate_github_level(finding), finding->name);
+	gate_github_write_text(out, cells.base, "%");
 	fputs(" to ", out);
-	write_text(out, cells.now, "%");
+	gate_github_write_text(out, cells.now, "%");
 	fputs(", worse by ", out);
-	write_text(out, cells.worse, "%");
+	gate_github_write_text(out, cells.worse, "%");
 	fputs(", limit ", out);
-	write_text(out, cells.limit, "%");
+	gate_github_write_text(out, cells.limit, "%");
 	fputs("%0A", out);
-	write_text(out, finding->why, "%");
+	gate_github_write_text(out, finding->why, "%");
 	putc('\n', out);
 }
 
-static void write_ranked(const struct gate_verdict *verdict,
-			 const struct gate_finding **ranked, FILE *out)
+static void gate_github_write_ranked(const struct gate_verdict *verdict,
+				     const struct gate_finding **ranked, FILE *out)
 {
 	size_t told = 0, more = 0;
 
 	if (verdict->outcome != GATE_PASS) {
-		write_verdict(out, verdict);
+		gate_github_write_verdict(out, verdict);
 		told++;
 	}
 	for (size_t i = 0; i < verdict->count; i++) {
-		if (level(ranked[i]) == NULL)
+		if (gate_github_level(ranked[i]) == NULL)
 			continue;
 		if (told == GATE_ANNOTATIONS) {
 			more++;
@@ -123,7 +124,7 @@ int gate_github_write(const struct gate_told *told, const struct form_style *sty
 	(void)style;
 	if (ranked == NULL)
 		return error_set(err, ENOMEM, "no memory to write the verdict");
-	write_ranked(told->verdict, ranked, out);
+	gate_github_write_ranked(told->verdict, ranked, out);
 	free(ranked);
 	return 0;
 }

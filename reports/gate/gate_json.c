@@ -15,7 +15,7 @@ static int set_text(json_t *object, const char *key, const char *text)
 		       : json_object_set_new(object, key, json_part_text(text));
 }
 
-static int set_count(json_t *object, const char *key, size_t count)
+static int gate_json_set_count(json_t *object, const char *key, size_t count)
 {
 	return json_object_set_new(object, key, json_integer((json_int_t)count));
 }
@@ -79,9 +79,10 @@ static int fill_findings(json_t *root, const struct gate_verdict *verdict)
 static int fill_basis(json_t *root, const struct gate_verdict *verdict)
 {
 	if (json_part_number(root, "alpha", verdict->alpha) < 0 ||
-	    set_count(root, "repetitions", verdict->repetitions) < 0 ||
-	    set_count(root, "baseline_repetitions", verdict->base_repetitions) < 0 ||
-	    set_count(root, "baseline_sessions", verdict->base_sessions) < 0)
+	    gate_json_set_count(root, "repetitions", verdict->repetitions) < 0 ||
+	    gate_json_set_count(root, "baseline_repetitions",
+				verdict->base_repetitions) < 0 ||
+	    gate_json_set_count(root, "baseline_sessions", verdict->base_sessions) < 0)
 		return -1;
 	return json_object_set_new(root, "paired", json_boolean(verdict->paired));
 }

@@ -15,7 +15,7 @@
 enum { AROUND = (2 * GATE_PART_LINES + 16) * 6 * GATE_PART_TEXT, NAME = 160 };
 
 /* NAME="text", cut if it is long. */
-static void attribute(FILE *out, const char *name, const char *text)
+static void gate_junit_attribute(FILE *out, const char *name, const char *text)
 {
 	char shown[GATE_PART_TEXT];
 
@@ -25,7 +25,7 @@ static void attribute(FILE *out, const char *name, const char *text)
 }
 
 /* The element that says that it did not pass, or NULL. */
-static const char *element(enum gate_status status)
+static const char *gate_junit_element(enum gate_status status)
 {
 	switch (status) {
 	case GATE_REGRESSED:
@@ -42,14 +42,14 @@ static const char *element(enum gate_status status)
 
 static void write_result(FILE *out, const struct gate_finding *finding)
 {
-	const char *name = element(finding->status);
+	const char *name = gate_junit_element(finding->status);
 
 	if (name == NULL)
 		return;
 	fprintf(out, "   <%s", name);
 	if (finding->status != GATE_INFORMS)
-		attribute(out, "type", gate_status_name(finding->status));
-	attribute(out, "message", finding->why);
+		gate_junit_attribute(out, "type", gate_status_name(finding->status));
+	gate_junit_attribute(out, "message", finding->why);
 	fputs("/>\n", out);
 }
 
@@ -111,7 +111,7 @@ static int has_twins(const struct gate_finding *const *ranked, size_t count)
 }
 
 /* The verdict as a finding: a whole that did not pass is no suite that passed. */
-static struct gate_finding whole(const struct gate_verdict *verdict)
+static struct gate_finding gate_junit_whole(const struct gate_verdict *verdict)
 {
 	static const enum gate_status statuses[] = {
 		[GATE_PASS] = GATE_PASSED,
@@ -127,7 +127,7 @@ struct totals {
 	size_t tests, failures, errors, skipped;
 };
 
-static void count(struct totals *totals, enum gate_status status)
+static void gate_junit_count(struct totals *totals, enum gate_status status)
 {
 	totals->tests++;
 	totals->failures += status == GATE_REGRESSED;
@@ -143,19 +143,19 @@ static void write_totals(FILE *out, const struct totals *totals, double seconds)
 		fprintf(out, " time=\"%.3f\"", seconds);
 }
 
-static void write_head(FILE *out, const struct gate_told *told,
-		       const struct totals *totals)
+static void gate_junit_write_head(FILE *out, const struct gate_told *told,
+				  const struct totals *totals)
 {
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"dsa "
 	      "gate\"",
 	      out);
 	write_totals(out, totals, told->seconds);
 	fputs(">\n <testsuite", out);
-	attribute(out, "name", told->name == NULL ? "dsa gate" : told->name);
+	gate_junit_attribute(out, "name", told->name == NULL ? "dsa gate" : told->name);
 	write_totals(out, totals, told->seconds);
 	fprintf(out, " skipped=\"%zu\"", totals->skipped);
 	if (told->when != NULL)
-		attribute(out, "timestamp", told->when);
+		gate_junit_attribute(out, "timestamp", told->when);
 	fputs(">\n", out);
 }
 
@@ -164,7 +164,7 @@ static void write_property(FILE *out, const char *name, const char *value)
 	if (value == NULL || *value == '\0')
 		return;
 	fprintf(out, "   <property name=\"%s\"", name);
-	attribute(out, "value", value);
+	gate_junit_attribute(out, "value", value);
 	fputs("/>\n", out);
 }
 
@@ -185,22 +185,22 @@ static int write_properties(FILE *out, const struct gate_told *told)
 	return seen == NULL || basis == NULL ? -ENOMEM : 0;
 }
 
-static void write_verdict(FILE *out, const struct gate_verdict *verdict)
+static void gate_junit_write_verdict(FILE *out, const struct gate_verdict *verdict)
 {
-	struct gate_finding verdict_case = whole(verdict);
-	const char *name = element(verdict_case.status);
+	struct gate_finding verdict_case = gate_junit_whole(verdict);
+	const char *name = gate_junit_element(verdict_case.status);
 
 	fputs("  <testcase classname=\"dsa\" name=\"gate\" time=\"0\">\n", out);
 	if (name != NULL) {
 		fprintf(out, "   <%s type=\"%s\"", name,
 			gate_outcome_name(verdict->outcome));
-		attribute(out, "message", verdict->why);
+		gate_junit_attribute(out, "message", verdict->why);
 		fputs("/>\n", out);
 	}
 	fputs("  </testcase>\n", out);
 }
 
-static void write_lines(FILE *out, char *const *lines, size_t count)
+static void gate_junit_write_lines(FILE *out, char *const *lines, size_t count)
 {
 	char shown[GATE_PART_TEXT];
 
@@ -212,7 +212,8 @@ static void write_lines(FILE *out, char *const *lines, size_t count)
 		fprintf(out, "and %zu more\n", count - GATE_PART_LINES);
 }
 
-static void write_foot(FILE *out, const struct gate_verdict *verdict, size_t left_out)
+static void gate_junit_write_foot(FILE *out, const struct gate_verdict *verdict,
+				  size_t left_out)
 {
 	size_t count;
 	char *const *causes = gate_part_causes(verdict, &count);
@@ -220,16 +221,16 @@ static void write_foot(FILE *out, const struct gate_verdict *verdict, size_t lef
 	fputs("  <system-out>", out);
 	escape_html(out, verdict->why);
 	putc('\n', out);
-	write_lines(out, verdict->mismatches, verdict->mismatch_count);
-	write_lines(out, causes, count);
+	gate_junit_write_lines(out, verdict->mismatches, verdict->mismatch_count);
+	gate_junit_write_lines(out, causes, count);
 	if (left_out > 0)
 		fprintf(out, "%zu metrics are left out here, the worst are shown\n",
 			left_out);
 	fputs("</system-out>\n </testsuite>\n</testsuites>\n", out);
 }
 
-static int write_ranked(const struct gate_told *told,
-			const struct gate_finding **ranked, FILE *out)
+static int gate_junit_write_ranked(const struct gate_told *told,
+				   const struct gate_finding **ranked, FILE *out)
 {
 	const struct gate_verdict *verdict = told->verdict;
 	int twins = has_twins(ranked, verdict->count), result;
@@ -242,14 +243,14 @@ static int write_ranked(const struct gate_told *told,
 				twins ? write_numbered : write_plain, &rows);
 	if (result < 0)
 		return result;
-	count(&totals, whole(verdict).status);
+	gate_junit_count(&totals, gate_junit_whole(verdict).status);
 	for (size_t i = 0; i < rows.shown; i++)
-		count(&totals, ranked[i]->status);
-	write_head(out, told, &totals);
+		gate_junit_count(&totals, ranked[i]->status);
+	gate_junit_write_head(out, told, &totals);
 	result = write_properties(out, told);
-	write_verdict(out, verdict);
+	gate_junit_write_verdict(out, verdict);
 	fwrite(rows.text, 1, rows.size, out);
-	write_foot(out, verdict, verdict->count - rows.shown);
+	gate_junit_write_foot(out, verdict, verdict->count - rows.shown);
 	free(rows.text);
 	return result;
 }
@@ -258,7 +259,8 @@ int gate_junit_write(const struct gate_told *told, const struct form_style *styl
 		     FILE *out, struct error *err)
 {
 	const struct gate_finding **ranked = gate_part_rank(told->verdict);
-	int result = ranked == NULL ? -ENOMEM : write_ranked(told, ranked, out);
+	int result =
+		ranked == NULL ? -ENOMEM : gate_junit_write_ranked(told, ranked, out);
 
 	(void)style;
 	free(ranked);

@@ -14,7 +14,7 @@
 enum { COMMAND = 4096 /* bytes of the longest command that is shown */ };
 
 /* Cut if it is long. */
-static void write_text(FILE *out, const char *text)
+static void gate_markdown_write_text(FILE *out, const char *text)
 {
 	char shown[GATE_PART_TEXT];
 
@@ -33,7 +33,8 @@ static void write_name(FILE *out, const char *name)
 		markdown_text(out, escape_to(shown, 128, name));
 }
 
-static void write_row(FILE *out, const struct gate_finding *finding, size_t place)
+static void gate_markdown_write_row(FILE *out, const struct gate_finding *finding,
+				    size_t place)
 {
 	struct gate_cells cells;
 
@@ -47,18 +48,19 @@ static void write_row(FILE *out, const struct gate_finding *finding, size_t plac
 	fprintf(out, " | %s | %s", cells.limit, gate_status_name(finding->status));
 	if (*finding->why != '\0')
 		fputs(": ", out);
-	write_text(out, finding->why);
+	gate_markdown_write_text(out, finding->why);
 	fputs(" |\n", out);
 }
 
-static void write_lines(FILE *out, const char *title, char *const *lines, size_t count)
+static void gate_markdown_write_lines(FILE *out, const char *title, char *const *lines,
+				      size_t count)
 {
 	if (count == 0)
 		return;
 	fprintf(out, "**%s:**\n\n", title);
 	for (size_t i = 0; i < count && i < GATE_PART_LINES; i++) {
 		fputs("- ", out);
-		write_text(out, lines[i]);
+		gate_markdown_write_text(out, lines[i]);
 		putc('\n', out);
 	}
 	if (count > GATE_PART_LINES)
@@ -66,7 +68,7 @@ static void write_lines(FILE *out, const char *title, char *const *lines, size_t
 	putc('\n', out);
 }
 
-static void write_head(FILE *out, const struct gate_told *told)
+static void gate_markdown_write_head(FILE *out, const struct gate_told *told)
 {
 	const struct gate_verdict *verdict = told->verdict;
 	size_t count;
@@ -77,11 +79,12 @@ static void write_head(FILE *out, const struct gate_told *told)
 		gate_outcome_name(verdict->outcome));
 	if (*verdict->why != '\0') {
 		fputs("**Why:** ", out);
-		write_text(out, verdict->why);
+		gate_markdown_write_text(out, verdict->why);
 		fputs("\n\n", out);
 	}
-	write_lines(out, "Not equal", verdict->mismatches, verdict->mismatch_count);
-	write_lines(out, "Causes", causes, count);
+	gate_markdown_write_lines(out, "Not equal", verdict->mismatches,
+				  verdict->mismatch_count);
+	gate_markdown_write_lines(out, "Causes", causes, count);
 	if (verdict->count > 0)
 		fputs("| | metric | before | now | worse by | limit | verdict |\n"
 		      "|:-:|:--|--:|--:|--:|--:|:--|\n",
@@ -116,7 +119,7 @@ static void write_pointer(FILE *out, const char *title, const char *text)
 	if (text == NULL || *text == '\0')
 		return;
 	fprintf(out, "**%s:** ", title);
-	write_text(out, text);
+	gate_markdown_write_text(out, text);
 	fputs("\n\n", out);
 }
 
@@ -128,7 +131,7 @@ static int write_sentence(FILE *out, const char *title, char *text)
 	return text == NULL ? -ENOMEM : 0;
 }
 
-static int write_foot(FILE *out, const struct gate_told *told)
+static int gate_markdown_write_foot(FILE *out, const struct gate_told *told)
 {
 	const struct gate_verdict *verdict = told->verdict;
 
@@ -157,13 +160,13 @@ static int write_around(const struct gate_told *told, struct around *around)
 
 	if (out == NULL)
 		return -ENOMEM;
-	write_head(out, told);
+	gate_markdown_write_head(out, told);
 	if (fclose(out) == EOF)
 		return -ENOMEM;
 	out = open_memstream(&around->foot, &around->foot_size);
 	if (out == NULL)
 		return -ENOMEM;
-	result = write_foot(out, told);
+	result = gate_markdown_write_foot(out, told);
 	return fclose(out) == EOF ? -ENOMEM : result;
 }
 
@@ -173,9 +176,9 @@ static int write_between(const struct gate_told *told, const struct around *arou
 	const struct gate_finding **ranked = gate_part_rank(told->verdict);
 	size_t count = told->verdict->count;
 	struct gate_rows rows;
-	int result = ranked == NULL
-			     ? -ENOMEM
-			     : gate_part_rows(ranked, count, most, write_row, &rows);
+	int result = ranked == NULL ? -ENOMEM
+				    : gate_part_rows(ranked, count, most,
+						     gate_markdown_write_row, &rows);
 
 	free(ranked);
 	if (result < 0)

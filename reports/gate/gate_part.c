@@ -29,7 +29,7 @@ const char *gate_part_status_sign(enum gate_status status, bool plain)
 }
 
 /* Exact ones with all their digits: one open more in a thousand samples is to be seen. */
-static void value(char *to, const struct gate_finding *finding, double number)
+static void gate_part_value(char *to, const struct gate_finding *finding, double number)
 {
 	bool share = strcmp(finding->unit, "share") == 0;
 
@@ -48,13 +48,13 @@ static void value(char *to, const struct gate_finding *finding, double number)
 		format_rate(to, number);
 }
 
-static const char *measure(const struct gate_finding *finding)
+static const char *gate_part_measure(const struct gate_finding *finding)
 {
 	return finding->points ? " pt" : "%";
 }
 
 /* "+18.2", in hundredths; small ones keep two digits. */
-static void change(char *to, double share)
+static void gate_part_change(char *to, double share)
 {
 	double hundredths = 100 * share;
 
@@ -73,12 +73,12 @@ static void change(char *to, double share)
 }
 
 /* A size of a change, without a sign: "5", "0.1". */
-static void amount(char *to, double share)
+static void gate_part_amount(char *to, double share)
 {
 	snprintf(to, FORMAT_SIZE, "%.3g", 100 * share);
 }
 
-static void range(char *to, size_t size, const struct gate_finding *finding)
+static void gate_part_range(char *to, size_t size, const struct gate_finding *finding)
 {
 	char low[FORMAT_SIZE], high[FORMAT_SIZE];
 	size_t at = 0;
@@ -87,25 +87,26 @@ static void range(char *to, size_t size, const struct gate_finding *finding)
 	if (finding->tier == GATE_EXACT || isnan(finding->worse.low) ||
 	    isnan(finding->worse.high))
 		return;
-	change(low, finding->worse.low);
-	change(high, finding->worse.high);
-	at = (size_t)snprintf(to, size, "%s .. %s%s", low, high, measure(finding));
+	gate_part_change(low, finding->worse.low);
+	gate_part_change(high, finding->worse.high);
+	at = (size_t)snprintf(to, size, "%s .. %s%s", low, high,
+			      gate_part_measure(finding));
 	if (isfinite(finding->p))
 		snprintf(to + at, size - at, ", p %.2g", finding->p);
 }
 
 void gate_part_cells(const struct gate_finding *finding, struct gate_cells *cells)
 {
-	value(cells->base, finding, finding->base);
-	value(cells->now, finding, finding->now);
-	change(cells->worse, finding->worse.value);
+	gate_part_value(cells->base, finding, finding->base);
+	gate_part_value(cells->now, finding, finding->now);
+	gate_part_change(cells->worse, finding->worse.value);
 	if (isfinite(finding->worse.value))
-		strcat(cells->worse, measure(finding));
-	range(cells->range, sizeof(cells->range), finding);
+		strcat(cells->worse, gate_part_measure(finding));
+	gate_part_range(cells->range, sizeof(cells->range), finding);
 	snprintf(cells->limit, sizeof(cells->limit), "none");
 	if (isfinite(finding->limit)) {
-		amount(cells->limit, finding->limit);
-		strcat(cells->limit, measure(finding));
+		gate_part_amount(cells->limit, finding->limit);
+		strcat(cells->limit, gate_part_measure(finding));
 	}
 }
 
@@ -119,7 +120,7 @@ char *const *gate_part_causes(const struct gate_verdict *verdict, size_t *count)
 	return told ? verdict->causes + 1 : verdict->causes;
 }
 
-static int severity(enum gate_status status)
+static int gate_part_severity(enum gate_status status)
 {
 	static const int order[] = {
 		[GATE_REGRESSED] = 0, [GATE_MISSING] = 1, [GATE_UNDECIDED] = 2,
@@ -130,7 +131,7 @@ static int severity(enum gate_status status)
 }
 
 /* How much worse it got; what is not known is told last. */
-static double excess(const struct gate_finding *finding)
+static double gate_part_excess(const struct gate_finding *finding)
 {
 	return isnan(finding->worse.value) ? -INFINITY : finding->worse.value;
 }
@@ -138,10 +139,11 @@ static double excess(const struct gate_finding *finding)
 static int by_severity(const void *a, const void *b)
 {
 	const struct gate_finding *const *left = a, *const *right = b;
-	int order = severity((*left)->status) - severity((*right)->status);
+	int order = gate_part_severity((*left)->status) -
+		    gate_part_severity((*right)->status);
 
-	if (order == 0 && excess(*left) != excess(*right))
-		order = excess(*left) > excess(*right) ? -1 : 1;
+	if (order == 0 && gate_part_excess(*left) != gate_part_excess(*right))
+		order = gate_part_excess(*left) > gate_part_excess(*right) ? -1 : 1;
 	return order != 0 ? order : (*left > *right) - (*left < *right);
 }
 
@@ -191,15 +193,15 @@ static void see_timed(FILE *out, const struct gate_finding *finding)
 	double least = finding->limit + finding->detectable;
 	char all[FORMAT_SIZE], part[FORMAT_SIZE], more[FORMAT_SIZE], name[64];
 
-	amount(all, least);
-	amount(part, from);
-	amount(more, least - from);
+	gate_part_amount(all, least);
+	gate_part_amount(part, from);
+	gate_part_amount(more, least - from);
 	fprintf(out, "%s from %s%s on (%s %s + %s)",
-		escape_to(name, sizeof(name), finding->name), all, measure(finding),
-		noisy ? "noise" : "limit", part, more);
+		escape_to(name, sizeof(name), finding->name), all,
+		gate_part_measure(finding), noisy ? "noise" : "limit", part, more);
 }
 
-static void see(FILE *out, const struct gate_verdict *verdict)
+static void gate_part_see(FILE *out, const struct gate_verdict *verdict)
 {
 	size_t exact = 0, timed = 0;
 
@@ -226,7 +228,7 @@ char *gate_part_seen(const struct gate_verdict *verdict)
 
 	if (out == NULL)
 		return NULL;
-	see(out, verdict);
+	gate_part_see(out, verdict);
 	if (fclose(out) == 0)
 		return text;
 	free(text);

@@ -11,7 +11,7 @@
 enum { NAME = 25, COMMAND_INDENT = 13 };
 
 /* "X regression: fetch_stall is 18.2 points worse" */
-static void head(struct box *box, const struct gate_verdict *verdict)
+static void gate_text_head(struct box *box, const struct gate_verdict *verdict)
 {
 	const char *word = gate_outcome_name(verdict->outcome);
 
@@ -23,7 +23,8 @@ static void head(struct box *box, const struct gate_verdict *verdict)
 	fputs("\n\n", box->out);
 }
 
-static void lines(struct box *box, const char *label, char *const *texts, size_t count)
+static void gate_text_lines(struct box *box, const char *label, char *const *texts,
+			    size_t count)
 {
 	char shown[GATE_PART_TEXT];
 
@@ -36,7 +37,7 @@ static void lines(struct box *box, const char *label, char *const *texts, size_t
 		putc('\n', box->out);
 }
 
-static void name(const struct box *box, const char *text)
+static void gate_text_name(const struct box *box, const char *text)
 {
 	const char *cut;
 
@@ -53,7 +54,7 @@ static bool is_plain(const struct gate_finding *finding)
 	       finding->now == finding->base;
 }
 
-static void row(struct box *box, const struct gate_finding *finding)
+static void gate_text_row(struct box *box, const struct gate_finding *finding)
 {
 	const char *sign = gate_part_status_sign(finding->status, box->style->ascii);
 	bool bold = finding->status == GATE_REGRESSED;
@@ -63,7 +64,7 @@ static void row(struct box *box, const struct gate_finding *finding)
 	gate_part_cells(finding, &cells);
 	fprintf(box->out, "%*s%s%s ", BOX_INDENT, "",
 		bold ? box_ink(box, BOX_BOLD) : "", sign);
-	name(box, finding->name);
+	gate_text_name(box, finding->name);
 	fprintf(box->out, " %9s %9s %9s %6s  %s%s\n", cells.base, cells.now,
 		cells.worse, cells.limit, gate_status_name(finding->status),
 		bold ? box_ink(box, BOX_PLAIN) : "");
@@ -77,7 +78,7 @@ static void row(struct box *box, const struct gate_finding *finding)
 	fprintf(box->out, "%s\n", box_ink(box, BOX_PLAIN));
 }
 
-static void table(struct box *box, const struct gate_verdict *verdict)
+static void gate_text_table(struct box *box, const struct gate_verdict *verdict)
 {
 	const struct gate_finding **ranked = gate_part_rank(verdict);
 
@@ -87,14 +88,14 @@ static void table(struct box *box, const struct gate_verdict *verdict)
 			box_ink(box, BOX_DIM), NAME, "metric", "before", "now",
 			"worse by", "limit", "verdict", box_ink(box, BOX_PLAIN));
 	for (size_t i = 0; ranked != NULL && i < verdict->count; i++)
-		row(box, ranked[i]);
+		gate_text_row(box, ranked[i]);
 	if (verdict->count > 0)
 		putc('\n', box->out);
 	free(ranked);
 }
 
 /* A line of the sentence, which is freed. */
-static void sentence(struct box *box, const char *label, char *text)
+static void gate_text_sentence(struct box *box, const char *label, char *text)
 {
 	box->failed |= text == NULL;
 	if (text != NULL && *text != '\0')
@@ -103,7 +104,7 @@ static void sentence(struct box *box, const char *label, char *text)
 }
 
 /* A command is not broken into lines, so that it can be copied. */
-static void again(struct box *box, const char *command)
+static void gate_text_again(struct box *box, const char *command)
 {
 	if (command == NULL)
 		return;
@@ -113,21 +114,21 @@ static void again(struct box *box, const char *command)
 	putc('\n', box->out);
 }
 
-static void write_box(struct box *box, const struct gate_told *told)
+static void gate_text_write_box(struct box *box, const struct gate_told *told)
 {
 	const struct gate_verdict *verdict = told->verdict;
 	size_t count;
 	char *const *causes = gate_part_causes(verdict, &count);
 
-	head(box, verdict);
-	lines(box, "not equal", verdict->mismatches, verdict->mismatch_count);
-	lines(box, "causes", causes, count);
-	table(box, verdict);
-	sentence(box, "can see", gate_part_seen(verdict));
-	sentence(box, "rests on", gate_part_basis(verdict, told->seconds));
+	gate_text_head(box, verdict);
+	gate_text_lines(box, "not equal", verdict->mismatches, verdict->mismatch_count);
+	gate_text_lines(box, "causes", causes, count);
+	gate_text_table(box, verdict);
+	gate_text_sentence(box, "can see", gate_part_seen(verdict));
+	gate_text_sentence(box, "rests on", gate_part_basis(verdict, told->seconds));
 	if (told->name != NULL)
 		box_line(box, "against", "%s", told->name);
-	again(box, told->command);
+	gate_text_again(box, told->command);
 	if (told->report != NULL)
 		box_line(box, "report", "%s", told->report);
 	putc('\n', box->out);
@@ -140,6 +141,6 @@ int gate_text_write(const struct gate_told *told, const struct form_style *style
 
 	if (box_open(&box, style) < 0)
 		return error_set(err, ENOMEM, "no memory for the text");
-	write_box(&box, told);
+	gate_text_write_box(&box, told);
 	return box_close(&box, out, err);
 }

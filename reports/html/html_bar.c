@@ -2,7 +2,7 @@
 #include "reports/html/html_part.h"
 
 /* Patterns over the colours: the parts differ without colour, too. */
-static void patterns(FILE *out)
+static void html_bar_patterns(FILE *out)
 {
 	fputs("<defs><pattern id=\"hatch\" width=\"9\" height=\"9\" "
 	      "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
@@ -23,7 +23,8 @@ const struct html_share html_parts[] = {
 };
 
 /* Lengths are percent of the bar, so that patterns and strokes keep their shape. */
-static void segment(FILE *out, const struct html_share *part, double from, double to)
+static void html_bar_segment(FILE *out, const struct html_share *part, double from,
+			     double to)
 {
 	fprintf(out,
 		"<rect x=\"%.2f%%\" y=\"16\" width=\"%.2f%%\" height=\"44\" "
@@ -37,7 +38,7 @@ static void segment(FILE *out, const struct html_share *part, double from, doubl
 }
 
 /* The interval of a border between two parts, at the height y. */
-static void whisker(FILE *out, double low, double high, int y)
+static void html_bar_whisker(FILE *out, double low, double high, int y)
 {
 	low = 100 * fmax(0, fmin(1, low));
 	high = 100 * fmax(0, fmin(1, high));
@@ -70,15 +71,15 @@ void html_bar(FILE *out, const struct profile *profile, const char *id, bool fir
 		"stand below.</desc>\n",
 		id, id, id, id);
 	if (first)
-		patterns(out);
+		html_bar_patterns(out);
 	for (int i = 0; i < 3 && sum > 0; i++) {
 		double to = from + 100 * (tenths[i] > 0 ? (double)tenths[i] : 0) / sum;
 
-		segment(out, &html_parts[i], from, to);
+		html_bar_segment(out, &html_parts[i], from, to);
 		from = to;
 	}
-	whisker(out, stalls->compute.low, stalls->compute.high, 7);
-	whisker(out, 1 - stalls->fetch.high, 1 - stalls->fetch.low, 69);
+	html_bar_whisker(out, stalls->compute.low, stalls->compute.high, 7);
+	html_bar_whisker(out, 1 - stalls->fetch.high, 1 - stalls->fetch.low, 69);
 	fputs("</svg>\n", out);
 }
 

@@ -70,7 +70,7 @@ static void window_row(const struct html *html, const struct profile_window *win
 	fputs("</tr>\n", out);
 }
 
-static void windows(const struct html *html)
+static void html_evidence_windows(const struct html *html)
 {
 	const struct profile *profile = html->profile;
 
@@ -84,7 +84,7 @@ static void windows(const struct html *html)
 	fputs("</details>\n", html->out);
 }
 
-static void overhead(const struct html *html)
+static void html_evidence_overhead(const struct html *html)
 {
 	const struct profile *profile = html->profile;
 
@@ -121,7 +121,7 @@ void html_certificates(const struct html *html)
 		"<strong>%zu of the %zu used are certified</strong>: what they read "
 		"from storage is what they should have read.</p>\n",
 		profile->window_count, used, certified, used);
-	overhead(html);
+	html_evidence_overhead(html);
 	if (profile->cache_emulated)
 		fputs("<p>The cache is emulated: its hits were drawn as its policy "
 		      "would give them in its steady state, from a resident "
@@ -131,7 +131,7 @@ void html_certificates(const struct html *html)
 		fprintf(html->out,
 			"<p>%llu records found no room and were left out.</p>\n",
 			(unsigned long long)profile->dropped_records);
-	windows(html);
+	html_evidence_windows(html);
 	fputs("</section>\n", html->out);
 }
 

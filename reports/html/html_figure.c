@@ -2,7 +2,7 @@
 #include "reports/html/html_part.h"
 #include "reports/plot/plot.h"
 
-static void draw(const struct html *html, const struct plot *plot)
+static void html_figure_draw(const struct html *html, const struct plot *plot)
 {
 	if (!*html->by_hand && plot_by_gnuplot(plot, html->out, NULL) < 0)
 		*html->by_hand = true;
@@ -11,7 +11,7 @@ static void draw(const struct html *html, const struct plot *plot)
 }
 
 /* The dashes of its line; NULL: it has none. */
-static const char *dashes(enum plot_style style)
+static const char *html_figure_dashes(enum plot_style style)
 {
 	switch (style) {
 	case PLOT_CURVE:
@@ -32,7 +32,7 @@ static bool is_area(enum plot_style style)
 }
 
 /* A piece of an area or of a bar. */
-static void area(FILE *out, const struct plot_series *series)
+static void html_figure_area(FILE *out, const struct plot_series *series)
 {
 	if (series->style == PLOT_RANGE)
 		fprintf(out,
@@ -49,7 +49,7 @@ static void area(FILE *out, const struct plot_series *series)
 						   : ".25");
 }
 
-static void symbol(FILE *out, const struct plot_series *series)
+static void html_figure_symbol(FILE *out, const struct plot_series *series)
 {
 	static const char *const shapes[] = {
 		[PLOT_COMPUTE] = "<circle cx=\"16\" cy=\"8\" r=\"4.5\"",
@@ -64,7 +64,7 @@ static void symbol(FILE *out, const struct plot_series *series)
 
 static void legend_mark(FILE *out, const struct plot_series *series)
 {
-	const char *line = dashes(series->style);
+	const char *line = html_figure_dashes(series->style);
 
 	fputs("<svg viewBox=\"0 0 32 16\" aria-hidden=\"true\">", out);
 	if (line != NULL)
@@ -73,13 +73,13 @@ static void legend_mark(FILE *out, const struct plot_series *series)
 			"stroke-width=\"2\" stroke-dasharray=\"%s\"/>",
 			series->ink, line);
 	if (is_area(series->style))
-		area(out, series);
+		html_figure_area(out, series);
 	else if (series->style != PLOT_LEVEL && series->style != PLOT_LINE)
-		symbol(out, series);
+		html_figure_symbol(out, series);
 	fputs("</svg>", out);
 }
 
-static void legend(FILE *out, const struct plot *plot)
+static void html_figure_legend(FILE *out, const struct plot *plot)
 {
 	fputs("<ul class=\"legend\">", out);
 	for (size_t i = 0; i < plot->count; i++) {
@@ -99,9 +99,9 @@ void html_figure(const struct html *html, const struct plot *plot,
 {
 	fprintf(html->out, "<figure>\n<figcaption><h3>%s</h3><p>%s</p></figcaption>\n",
 		plot->title, plot->about);
-	draw(html, plot);
+	html_figure_draw(html, plot);
 	if (plot->series[0].style != PLOT_BARS)
-		legend(html->out, plot);
+		html_figure_legend(html->out, plot);
 	if (numbers != NULL) {
 		fputs("<details><summary>The numbers</summary>\n", html->out);
 		numbers(html);

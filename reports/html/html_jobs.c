@@ -2,7 +2,7 @@
 #include "reports/common/format.h"
 #include "reports/html/html_part.h"
 
-static void row(const struct html *html, const struct profile_job *job)
+static void html_jobs_row(const struct html *html, const struct profile_job *job)
 {
 	const struct profile_stalls *stalls = &job->stalls;
 	FILE *out = html->out;
@@ -27,7 +27,7 @@ static void row(const struct html *html, const struct profile_job *job)
 	fputs("</tr>\n", out);
 }
 
-static void together(const struct html *html)
+static void html_jobs_together(const struct html *html)
 {
 	const struct profile *profile = html->profile;
 	char rate[FORMAT_SIZE], range[FORMAT_SIZE], cpu[FORMAT_SIZE];
@@ -55,12 +55,12 @@ void html_jobs(const struct html *html)
 		profile->shared ? ", with one loader for all of them" : "",
 		profile->shared ? "the first one, and of that loader"
 				: "the first one");
-	together(html);
+	html_jobs_together(html);
 	html_table(html->out, "Each job",
 		   "Job#|Samples/s#|Interval#|Compute#|Prep#|Fetch#|Blocked#|"
 		   "Ahead, batches#|Waits for|Command|Note");
 	for (size_t i = 0; i < profile->job_count; i++)
-		row(html, &profile->jobs[i]);
+		html_jobs_row(html, &profile->jobs[i]);
 	html_table_end(html->out);
 	fputs("</section>\n", html->out);
 }

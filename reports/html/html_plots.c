@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 /* Makes a plot and shows it, if it has anything to show. */
-static void figure(const struct html *html, bool *begun, plot_maker *make,
-		   html_numbers *numbers)
+static void html_plots_figure(const struct html *html, bool *begun, plot_maker *make,
+			      html_numbers *numbers)
 {
 	struct plot plot = {0};
 	int result = make(html->profile, &plot);
@@ -25,8 +25,8 @@ static void figure(const struct html *html, bool *begun, plot_maker *make,
 	plot_free(&plot);
 }
 
-static void points(const struct html *html, const struct profile_point *points,
-		   size_t count)
+static void html_plots_points(const struct html *html,
+			      const struct profile_point *points, size_t count)
 {
 	FILE *out = html->out;
 	char text[FORMAT_SIZE];
@@ -51,14 +51,15 @@ static void prep_numbers(const struct html *html)
 {
 	html_table(html->out, "Preparation by workers",
 		   "Workers#|Samples/s#|Interval#|Bytes/s#|CPU/sample#|Beside it");
-	points(html, html->profile->prep_curve, html->profile->prep_points);
+	html_plots_points(html, html->profile->prep_curve, html->profile->prep_points);
 }
 
 static void fetch_numbers(const struct html *html)
 {
 	html_table(html->out, "Storage by reads in flight",
 		   "In flight#|Samples/s#|Interval#|Bytes/s#|CPU/sample#|Beside it");
-	points(html, html->profile->fetch_curve, html->profile->fetch_points);
+	html_plots_points(html, html->profile->fetch_curve,
+			  html->profile->fetch_points);
 }
 
 static void window_numbers(const struct html *html)
@@ -102,9 +103,9 @@ static void cache_numbers(const struct html *html)
 	html_table_end(html->out);
 }
 
-static void buckets(const struct html *html, const char *caption,
-		    const struct profile_histogram *histogram,
-		    const char *(*format)(char *to, double value))
+static void html_plots_buckets(const struct html *html, const char *caption,
+			       const struct profile_histogram *histogram,
+			       const char *(*format)(char *to, double value))
 {
 	char text[FORMAT_SIZE];
 
@@ -123,32 +124,33 @@ static void buckets(const struct html *html, const char *caption,
 
 static void prep_time_numbers(const struct html *html)
 {
-	buckets(html, "Preparation time of a sample", &html->profile->prep_s,
-		format_seconds);
+	html_plots_buckets(html, "Preparation time of a sample", &html->profile->prep_s,
+			   format_seconds);
 }
 
 static void fetch_time_numbers(const struct html *html)
 {
-	buckets(html, "Fetch time of a sample", &html->profile->fetch_s,
-		format_seconds);
+	html_plots_buckets(html, "Fetch time of a sample", &html->profile->fetch_s,
+			   format_seconds);
 }
 
 static void size_numbers(const struct html *html)
 {
-	buckets(html, "Size of a sample", &html->profile->bytes, format_bytes);
+	html_plots_buckets(html, "Size of a sample", &html->profile->bytes,
+			   format_bytes);
 }
 
 void html_plots(const struct html *html)
 {
 	bool begun = false;
 
-	figure(html, &begun, plot_prep_curve, prep_numbers);
-	figure(html, &begun, plot_fetch_curve, fetch_numbers);
-	figure(html, &begun, plot_windows, window_numbers);
-	figure(html, &begun, plot_cache, cache_numbers);
-	figure(html, &begun, plot_prep_times, prep_time_numbers);
-	figure(html, &begun, plot_fetch_times, fetch_time_numbers);
-	figure(html, &begun, plot_sizes, size_numbers);
+	html_plots_figure(html, &begun, plot_prep_curve, prep_numbers);
+	html_plots_figure(html, &begun, plot_fetch_curve, fetch_numbers);
+	html_plots_figure(html, &begun, plot_windows, window_numbers);
+	html_plots_figure(html, &begun, plot_cache, cache_numbers);
+	html_plots_figure(html, &begun, plot_prep_times, prep_time_numbers);
+	html_plots_figure(html, &begun, plot_fetch_times, fetch_time_numbers);
+	html_plots_figure(html, &begun, plot_sizes, size_numbers);
 	if (begun)
 		fputs("</div>\n</section>\n", html->out);
 }

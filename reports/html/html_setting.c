@@ -20,7 +20,7 @@ static void end_facts(FILE *out)
 	fputs("</div>\n", out);
 }
 
-static void count(FILE *out, const char *name, uint64_t number)
+static void html_setting_count(FILE *out, const char *name, uint64_t number)
 {
 	char text[FORMAT_SIZE];
 
@@ -28,7 +28,7 @@ static void count(FILE *out, const char *name, uint64_t number)
 		html_pair(out, name, format_count(text, number));
 }
 
-static void bytes(FILE *out, const char *name, uint64_t number)
+static void html_setting_bytes(FILE *out, const char *name, uint64_t number)
 {
 	char text[FORMAT_SIZE];
 
@@ -36,38 +36,38 @@ static void bytes(FILE *out, const char *name, uint64_t number)
 		html_pair(out, name, format_bytes(text, (double)number));
 }
 
-static void data_set(const struct html *html)
+static void html_setting_data_set(const struct html *html)
 {
 	const struct profile *profile = html->profile;
 
 	begin_facts(html->out, "Data set", "Data set");
 	html_pair(html->out, "Path", profile->dataset);
 	html_pair(html->out, "Source", profile->source);
-	count(html->out, "Samples", profile->dataset_samples);
-	bytes(html->out, "Bytes", profile->dataset_bytes);
-	count(html->out, "Classes", profile->classes);
+	html_setting_count(html->out, "Samples", profile->dataset_samples);
+	html_setting_bytes(html->out, "Bytes", profile->dataset_bytes);
+	html_setting_count(html->out, "Classes", profile->classes);
 	html_pair(html->out, "Digest", profile->digest);
 	end_facts(html->out);
 }
 
-static void configuration(const struct html *html)
+static void html_setting_configuration(const struct html *html)
 {
 	const struct profile *profile = html->profile;
 	FILE *out = html->out;
 
 	begin_facts(out, "Loader", "Loader");
-	count(out, "Batch", profile->batch);
-	count(out, "Workers", profile->workers);
-	count(out, "Cores", profile->cores);
-	count(out, "Reads in flight", profile->fetch_depth);
-	count(out, "Batches ahead", profile->prefetch);
+	html_setting_count(out, "Batch", profile->batch);
+	html_setting_count(out, "Workers", profile->workers);
+	html_setting_count(out, "Cores", profile->cores);
+	html_setting_count(out, "Reads in flight", profile->fetch_depth);
+	html_setting_count(out, "Batches ahead", profile->prefetch);
 	html_pair(out, "Fetch engine", profile->engine);
 	html_pair(out, "Chosen because", profile->engine_reason);
 	html_pair(out, "Cache", profile->cache);
-	bytes(out, "Cache capacity", profile->cache_capacity_bytes);
+	html_setting_bytes(out, "Cache capacity", profile->cache_capacity_bytes);
 	html_pair(out, "Preparation", profile->prep);
 	html_pair(out, "Output", profile->output);
-	bytes(out, "Prepared sample", profile->sample_bytes);
+	html_setting_bytes(out, "Prepared sample", profile->sample_bytes);
 	html_pair(out, "Huge pages", profile->huge_pages ? "yes" : "no");
 	html_pair(out, "Storage is memory", profile->storage_is_memory ? "yes" : NULL);
 	end_facts(out);
@@ -83,11 +83,11 @@ static void run_facts(const struct html *html)
 	html_pair(html->out, "Took",
 		  isfinite(profile->wall_s) ? format_seconds(text, profile->wall_s)
 					    : NULL);
-	count(html->out, "Balanced blocks", profile->blocks);
-	count(html->out, "Seed", profile->seed);
+	html_setting_count(html->out, "Balanced blocks", profile->blocks);
+	html_setting_count(html->out, "Seed", profile->seed);
 	if (profile->target_status >= 0)
-		count(html->out, "Exit status of the program",
-		      (uint64_t)profile->target_status);
+		html_setting_count(html->out, "Exit status of the program",
+				   (uint64_t)profile->target_status);
 	end_facts(html->out);
 }
 
@@ -105,7 +105,7 @@ static void fact_name(const struct html *html, const char *key)
 	free(name);
 }
 
-static void machine(const struct html *html)
+static void html_setting_machine(const struct html *html)
 {
 	const struct profile *profile = html->profile;
 
@@ -122,7 +122,7 @@ static void machine(const struct html *html)
 	end_facts(html->out);
 }
 
-static void counters(const struct html *html)
+static void html_setting_counters(const struct html *html)
 {
 	const struct profile *profile = html->profile;
 	char text[FORMAT_SIZE];
@@ -151,7 +151,7 @@ static void counters(const struct html *html)
 	fputs("</details>\n", html->out);
 }
 
-static void processes(const struct html *html)
+static void html_setting_processes(const struct html *html)
 {
 	const struct profile *profile = html->profile;
 	char text[FORMAT_SIZE];
@@ -186,14 +186,14 @@ void html_setting(const struct html *html)
 	      "measured, and where</h2>\n<div class=\"groups\">\n",
 	      html->out);
 	if (html->profile->dataset != NULL) {
-		data_set(html);
-		configuration(html);
+		html_setting_data_set(html);
+		html_setting_configuration(html);
 	}
 	run_facts(html);
-	machine(html);
+	html_setting_machine(html);
 	fputs("</div>\n", html->out);
-	counters(html);
-	processes(html);
+	html_setting_counters(html);
+	html_setting_processes(html);
 	fputs("</section>\n", html->out);
 }
 

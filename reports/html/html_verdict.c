@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* A note of what format writes, if it does. */
-static void note(const struct html *html, const char *title, format_words *format,
-		 const char *more)
+static void html_verdict_note(const struct html *html, const char *title,
+			      format_words *format, const char *more)
 {
 	char *text = format_string(format, html->profile);
 
@@ -20,14 +20,15 @@ static void note(const struct html *html, const char *title, format_words *forma
 	free(text);
 }
 
-static void fact(FILE *out, const char *name, const char *number, const char *unit)
+static void html_verdict_fact(FILE *out, const char *name, const char *number,
+			      const char *unit)
 {
 	fprintf(out,
 		"<div><dt>%s</dt><dd class=\"big\">%s <small>%s</small></dd></div>\n",
 		name, number, unit);
 }
 
-static void facts(const struct html *html)
+static void html_verdict_facts(const struct html *html)
 {
 	const struct profile_rates *rates = &html->profile->rates;
 	double gain = rates->synthetic.value / rates->real.value;
@@ -36,19 +37,21 @@ static void facts(const struct html *html)
 	if (!isfinite(rates->real.value))
 		return;
 	fputs("<dl class=\"facts\">\n", html->out);
-	fact(html->out, "Today", format_rate(number, rates->real.value), "samples/s");
+	html_verdict_fact(html->out, "Today", format_rate(number, rates->real.value),
+			  "samples/s");
 	if (isfinite(rates->synthetic.value))
-		fact(html->out, "Without any wait",
-		     format_rate(number, rates->synthetic.value), "samples/s");
+		html_verdict_fact(html->out, "Without any wait",
+				  format_rate(number, rates->synthetic.value),
+				  "samples/s");
 	if (isfinite(gain)) {
 		snprintf(number, sizeof(number), "%.2f×", gain);
-		fact(html->out, "To be won at most", number, "the speed");
+		html_verdict_fact(html->out, "To be won at most", number, "the speed");
 	}
 	fputs("</dl>\n", html->out);
 }
 
 /* "2026-11-20T10:21:07Z" as "20 November 2026, 10:21 UTC". */
-static void started(const struct html *html)
+static void html_verdict_started(const struct html *html)
 {
 	static const char *const months[] = {
 		"January", "February", "March",     "April",   "May",      "June",
@@ -76,7 +79,7 @@ void html_head(const struct html *html)
 
 	fputs("<header>\n<p class=\"top\"><span class=\"brand\">dsa report</span>",
 	      out);
-	started(html);
+	html_verdict_started(html);
 	fputs("</p>\n<h1>", out);
 	html_words(html, format_verdict);
 	fputs("</h1>\n<p class=\"how\">", out);
@@ -85,18 +88,19 @@ void html_head(const struct html *html)
 		fputs(" · ", out);
 	html_words(html, format_setup);
 	fputs("</p>\n", out);
-	note(html, "Ended early", format_ending, "");
-	note(html, "Emulated", format_emulated,
-	     isfinite(profile->emulated_per_s)
-		     ? " The step took its batches at this pace without computing "
-		       "anything."
-		     : "");
-	facts(html);
+	html_verdict_note(html, "Ended early", format_ending, "");
+	html_verdict_note(
+		html, "Emulated", format_emulated,
+		isfinite(profile->emulated_per_s)
+			? " The step took its batches at this pace without computing "
+			  "anything."
+			: "");
+	html_verdict_facts(html);
 	fputs("</header>\n", out);
 }
 
-static void share(const struct html *html, int i, const struct interval *interval,
-		  long tenth)
+static void html_verdict_share(const struct html *html, int i,
+			       const struct interval *interval, long tenth)
 {
 	char number[FORMAT_SIZE], half[FORMAT_SIZE];
 
@@ -112,7 +116,7 @@ static void share(const struct html *html, int i, const struct interval *interva
 		html_parts[i].about);
 }
 
-static void outside(const struct html *html)
+static void html_verdict_outside(const struct html *html)
 {
 	const struct profile *profile = html->profile;
 	char time[FORMAT_SIZE], percent[FORMAT_SIZE];
@@ -133,7 +137,7 @@ static void outside(const struct html *html)
 		format_seconds(time, profile->outside_s));
 }
 
-static void split(const struct html *html)
+static void html_verdict_split(const struct html *html)
 {
 	const struct profile *profile = html->profile;
 	char waiting[FORMAT_SIZE], contention[FORMAT_SIZE];
@@ -161,21 +165,22 @@ void html_shares(const struct html *html)
 	      html->out);
 	html_bar(html->out, html->profile, "bar", true);
 	fputs("<ul class=\"shares\">\n", html->out);
-	share(html, 0, &stalls->compute, tenths[0]);
-	share(html, 1, &stalls->prep, tenths[1]);
-	share(html, 2, &stalls->fetch, tenths[2]);
+	html_verdict_share(html, 0, &stalls->compute, tenths[0]);
+	html_verdict_share(html, 1, &stalls->prep, tenths[1]);
+	html_verdict_share(html, 2, &stalls->fetch, tenths[2]);
 	fprintf(html->out, "</ul>\n<p class=\"small\">%s%s</p>\n",
 		sums ? "The three sum to 100%. " : "",
 		isfinite(stalls->compute.low) ? "± is half of a 95% interval, in "
 						"points of the time of a step."
 					      : "");
-	split(html);
-	outside(html);
+	html_verdict_split(html);
+	html_verdict_outside(html);
 	fputs("</section>\n", html->out);
 }
 
-static void rate(const struct html *html, const char *name, const char *ink,
-		 const struct interval *interval, double most)
+static void html_verdict_rate(const struct html *html, const char *name,
+			      const char *ink, const struct interval *interval,
+			      double most)
 {
 	char number[FORMAT_SIZE], range[FORMAT_SIZE];
 
@@ -192,7 +197,7 @@ static void rate(const struct html *html, const char *name, const char *ink,
 	fputs("</tr>\n", html->out);
 }
 
-static double highest(const struct profile_rates *rates)
+static double html_verdict_highest(const struct profile_rates *rates)
 {
 	const double all[] = {rates->real.value,      rates->cached.value,
 			      rates->synthetic.value, rates->loaded.value,
@@ -204,26 +209,27 @@ static double highest(const struct profile_rates *rates)
 	return most;
 }
 
-static void rates(const struct html *html)
+static void html_verdict_rates(const struct html *html)
 {
 	const struct profile_rates *rates = &html->profile->rates;
-	double most = highest(rates);
+	double most = html_verdict_highest(rates);
 
 	if (!(most > 0))
 		return;
 	html_table(html->out, "Samples per second, with 95% intervals",
 		   "What was measured|Compared|Samples/s#|Interval#");
-	rate(html, "Real: storage and cache as asked", "--fetch", &rates->real, most);
-	rate(html, "Cached: files from memory, really prepared", "--prep",
-	     &rates->cached, most);
-	rate(html, "Synthetic: batches prepared before", "--compute", &rates->synthetic,
-	     most);
-	rate(html, "Synthetic, workers as busy as usual", "--compute", &rates->loaded,
-	     most);
-	rate(html, "Preparation alone, workers as configured", "--prep", &rates->prep,
-	     most);
-	rate(html, "Fetching alone, cache hits counted", "--fetch", &rates->fetch,
-	     most);
+	html_verdict_rate(html, "Real: storage and cache as asked", "--fetch",
+			  &rates->real, most);
+	html_verdict_rate(html, "Cached: files from memory, really prepared", "--prep",
+			  &rates->cached, most);
+	html_verdict_rate(html, "Synthetic: batches prepared before", "--compute",
+			  &rates->synthetic, most);
+	html_verdict_rate(html, "Synthetic, workers as busy as usual", "--compute",
+			  &rates->loaded, most);
+	html_verdict_rate(html, "Preparation alone, workers as configured", "--prep",
+			  &rates->prep, most);
+	html_verdict_rate(html, "Fetching alone, cache hits counted", "--fetch",
+			  &rates->fetch, most);
 	html_table_end(html->out);
 }
 
@@ -231,7 +237,7 @@ void html_limit(const struct html *html)
 {
 	const struct profile *profile = html->profile;
 
-	if (profile->limit == NULL && !(highest(&profile->rates) > 0))
+	if (profile->limit == NULL && !(html_verdict_highest(&profile->rates) > 0))
 		return;
 	fputs("<section aria-labelledby=\"limit\">\n<h2 id=\"limit\">What limits "
 	      "it</h2>"
@@ -246,7 +252,7 @@ void html_limit(const struct html *html)
 		html_text(html->out, profile->limit_why);
 		fputs(".</p>\n", html->out);
 	}
-	rates(html);
+	html_verdict_rates(html);
 	if (isfinite(profile->rates.cached.value))
 		fputs("<p class=\"small\">The differences between the real, the cached "
 		      "and the synthetic windows are the stalls.</p>\n",

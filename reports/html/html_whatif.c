@@ -16,7 +16,8 @@ static void change_head(FILE *out, const struct profile_change *change)
 }
 
 /* Two cells: "1912" and "1890 to 1935". */
-static void estimate(FILE *out, const struct interval *estimate, const char *unit)
+static void html_whatif_estimate(FILE *out, const struct interval *estimate,
+				 const char *unit)
 {
 	char text[FORMAT_SIZE], with_unit[2 * FORMAT_SIZE];
 
@@ -29,7 +30,7 @@ static void estimate(FILE *out, const struct interval *estimate, const char *uni
 	html_number(out, html_range(text, estimate));
 }
 
-static void stalls(FILE *out, const struct profile_stalls *stalls)
+static void html_whatif_stalls(FILE *out, const struct profile_stalls *stalls)
 {
 	const double shares[] = {stalls->compute.value, stalls->prep.value,
 				 stalls->fetch.value};
@@ -64,9 +65,9 @@ static void prediction_row(FILE *out, const struct profile_prediction *predictio
 
 	fputs("<tr>", out);
 	change_head(out, &prediction->change);
-	estimate(out, &prediction->per_s, "");
-	estimate(out, &prediction->speedup, "×");
-	stalls(out, &prediction->stalls);
+	html_whatif_estimate(out, &prediction->per_s, "");
+	html_whatif_estimate(out, &prediction->speedup, "×");
+	html_whatif_stalls(out, &prediction->stalls);
 	html_cell(out, prediction->limit);
 	if (columns.jobs)
 		html_number(out, format_rate(text, prediction->per_job.value));
@@ -79,7 +80,7 @@ static void prediction_row(FILE *out, const struct profile_prediction *predictio
 	"Change|Samples/s#|Interval#|Speed#|Interval#|Compute#|Prep#|Fetch#|Limits "   \
 	"then"
 
-static bool any_cost(const struct profile *profile)
+static bool html_whatif_any_cost(const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->prediction_count; i++)
 		if (isfinite(profile->predictions[i].cost.value))
@@ -87,7 +88,7 @@ static bool any_cost(const struct profile *profile)
 	return false;
 }
 
-static bool any_jobs(const struct profile *profile)
+static bool html_whatif_any_jobs(const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->prediction_count; i++)
 		if (isfinite(profile->predictions[i].per_job.high))
@@ -95,13 +96,14 @@ static bool any_jobs(const struct profile *profile)
 	return false;
 }
 
-static void predictions(const struct html *html)
+static void html_whatif_predictions(const struct html *html)
 {
 	static const char *const heads[2][2] = {
 		{HEADS, HEADS "|Epoch#"},
 		{HEADS "|A job, samples/s#", HEADS "|A job, samples/s#|Epoch#"}};
 	const struct profile *profile = html->profile;
-	bool costs = any_cost(profile), jobs = any_jobs(profile);
+	bool costs = html_whatif_any_cost(profile),
+	     jobs = html_whatif_any_jobs(profile);
 
 	html_table(html->out, "Predicted, with 95% intervals", heads[jobs][costs]);
 	for (size_t i = 0; i < profile->prediction_count; i++)
@@ -136,7 +138,7 @@ static void command_cell(FILE *out, const char *command)
 	fputs("</code></td>", out);
 }
 
-static void reasons(const struct html *html)
+static void html_whatif_reasons(const struct html *html)
 {
 	const struct profile *profile = html->profile;
 
@@ -159,8 +161,8 @@ static void reasons(const struct html *html)
 }
 
 /* Its place in the advice. */
-static void advised(const struct html *html,
-		    const struct profile_prediction *prediction)
+static void html_whatif_advised(const struct html *html,
+				const struct profile_prediction *prediction)
 {
 	FILE *out = html->out;
 	char words[WHATIF_WORDS], gain[WHATIF_SPEED];
@@ -183,7 +185,7 @@ static void advised(const struct html *html,
 	fputs("</li>\n", out);
 }
 
-static void advice(const struct html *html)
+static void html_whatif_advice(const struct html *html)
 {
 	const struct profile *profile = html->profile;
 	size_t ranked = 0;
@@ -193,7 +195,7 @@ static void advice(const struct html *html)
 			continue;
 		if (ranked++ == 0)
 			fputs("<ol class=\"advice\">\n", html->out);
-		advised(html, &profile->predictions[i]);
+		html_whatif_advised(html, &profile->predictions[i]);
 	}
 	if (ranked > 0)
 		fputs("</ol>\n<p>Nothing else that was looked at helps above the "
@@ -205,7 +207,7 @@ static void advice(const struct html *html)
 }
 
 /* How well the model tells the run itself. */
-static void trust(const struct html *html)
+static void html_whatif_trust(const struct html *html)
 {
 	const struct profile_model *model = &html->profile->model;
 	char off[FORMAT_SIZE];
@@ -224,7 +226,7 @@ static void trust(const struct html *html)
 }
 
 /* "35.0% / 35.2%": predicted and measured. */
-static void hits(FILE *out, const struct profile_verification *one)
+static void html_whatif_hits(FILE *out, const struct profile_verification *one)
 {
 	char predicted[FORMAT_SIZE], measured[FORMAT_SIZE], text[3 * FORMAT_SIZE];
 
@@ -255,19 +257,19 @@ static void verification_row(FILE *out, const struct profile_verification *one)
 
 	fputs("<tr>", out);
 	change_head(out, &one->change);
-	estimate(out, &one->predicted, "");
-	estimate(out, &one->measured, "");
+	html_whatif_estimate(out, &one->predicted, "");
+	html_whatif_estimate(out, &one->measured, "");
 	if (isfinite(one->error))
 		snprintf(text, sizeof(text), "%+.1f%%", 100 * one->error);
 	html_number(out, text);
 	html_cell(out, answers[one->covered + 1]);
-	hits(out, one);
+	html_whatif_hits(out, one);
 	when_cell(out, one->when);
 	html_cell(out, one->why);
 	fputs("</tr>\n", out);
 }
 
-static void verifications(const struct html *html)
+static void html_whatif_verifications(const struct html *html)
 {
 	const struct profile *profile = html->profile;
 
@@ -282,7 +284,7 @@ static void verifications(const struct html *html)
 	html_table_end(html->out);
 }
 
-static void show(const struct html *html, struct plot *plot, int result)
+static void html_whatif_show(const struct html *html, struct plot *plot, int result)
 {
 	*html->failed |= result < 0;
 	if (result == 0 && plot_has_points(plot))
@@ -290,21 +292,22 @@ static void show(const struct html *html, struct plot *plot, int result)
 	plot_free(plot);
 }
 
-static void figure(const struct html *html, plot_maker *make)
+static void html_whatif_figure(const struct html *html, plot_maker *make)
 {
 	struct plot plot = {0};
 	int result = make(html->profile, &plot);
 
-	show(html, &plot, result);
+	html_whatif_show(html, &plot, result);
 }
 
-static void curve(const struct html *html, const struct whatif_curves *curves,
-		  plot_curve_maker *make)
+static void html_whatif_curve(const struct html *html,
+			      const struct whatif_curves *curves,
+			      plot_curve_maker *make)
 {
 	struct plot plot = {0};
 	int result = make(html->profile, curves, &plot);
 
-	show(html, &plot, result);
+	html_whatif_show(html, &plot, result);
 }
 
 static bool has_any(const struct profile *curve)
@@ -329,7 +332,8 @@ static void curve_numbers(const struct html *html, const char *caption,
 	html_table_end(html->out);
 }
 
-static void curves(const struct html *html, const struct whatif_curves *curves)
+static void html_whatif_curves(const struct html *html,
+			       const struct whatif_curves *curves)
 {
 	if (!has_any(&curves->cores) && !has_any(&curves->cache))
 		return;
@@ -339,35 +343,35 @@ static void curves(const struct html *html, const struct whatif_curves *curves)
 	fputs("</details>\n", html->out);
 }
 
-static void predicted(const struct html *html)
+static void html_whatif_predicted(const struct html *html)
 {
 	struct whatif_curves all;
 	int result = whatif_curves_make(html->profile, &all);
 
 	*html->failed |= result < 0;
-	advice(html);
-	trust(html);
+	html_whatif_advice(html);
+	html_whatif_trust(html);
 	fputs("<div class=\"figures few\">\n", html->out);
-	figure(html, plot_gains);
+	html_whatif_figure(html, plot_gains);
 	if (result == 0) {
-		curve(html, &all, plot_cores);
-		curve(html, &all, plot_shares);
+		html_whatif_curve(html, &all, plot_cores);
+		html_whatif_curve(html, &all, plot_shares);
 	}
 	fputs("</div>\n", html->out);
-	predictions(html);
+	html_whatif_predictions(html);
 	if (result == 0)
-		curves(html, &all);
-	reasons(html);
+		html_whatif_curves(html, &all);
+	html_whatif_reasons(html);
 	whatif_curves_free(&all);
 }
 
-static void fact(FILE *out, const char *name, const char *number)
+static void html_whatif_fact(FILE *out, const char *name, const char *number)
 {
 	fprintf(out, "<div><dt>%s</dt><dd class=\"big\">%s</dd></div>\n", name, number);
 }
 
 /* How good they were. */
-static void score(const struct html *html)
+static void html_whatif_score(const struct html *html)
 {
 	struct calibration score;
 	char text[FORMAT_SIZE];
@@ -379,10 +383,12 @@ static void score(const struct html *html)
 	if (score.count == 0)
 		return;
 	fputs("<dl class=\"facts\">\n", html->out);
-	fact(html->out, "Mean error of the rate", format_percent(text, score.mean));
-	fact(html->out, "95% of them within", format_percent(text, score.p95));
-	fact(html->out, "Inside their 95% intervals",
-	     format_percent(text, score.covered));
+	html_whatif_fact(html->out, "Mean error of the rate",
+			 format_percent(text, score.mean));
+	html_whatif_fact(html->out, "95% of them within",
+			 format_percent(text, score.p95));
+	html_whatif_fact(html->out, "Inside their 95% intervals",
+			 format_percent(text, score.covered));
 	fputs("</dl>\n", html->out);
 	if (score.workloads > 0)
 		fprintf(html->out,
@@ -391,16 +397,16 @@ static void score(const struct html *html)
 			score.first_within, score.workloads);
 }
 
-static void verified(const struct html *html)
+static void html_whatif_verified(const struct html *html)
 {
 	fputs("<section aria-labelledby=\"verified\">\n<h2 id=\"verified\">Predicted, "
 	      "then measured</h2>\n",
 	      html->out);
-	score(html);
+	html_whatif_score(html);
 	fputs("<div class=\"figures few\">\n", html->out);
-	figure(html, plot_verifications);
+	html_whatif_figure(html, plot_verifications);
 	fputs("</div>\n", html->out);
-	verifications(html);
+	html_whatif_verifications(html);
 	fputs("</section>\n", html->out);
 }
 
@@ -413,11 +419,11 @@ void html_whatif(const struct html *html)
 		      "id=\"whatif\">What would help</h2>\n",
 		      html->out);
 		if (profile->model.why == NULL && profile->prediction_count > 0)
-			predicted(html);
+			html_whatif_predicted(html);
 		else
-			trust(html);
+			html_whatif_trust(html);
 		fputs("</section>\n", html->out);
 	}
 	if (profile->verification_count > 0)
-		verified(html);
+		html_whatif_verified(html);
 }

@@ -86,7 +86,7 @@ static bool is_interval_known(const struct interval *interval)
 }
 
 /* True when the member at `at` holds something to write. */
-static bool is_known(enum field_type type, const void *at)
+static bool json_is_known(enum field_type type, const void *at)
 {
 	switch (type) {
 	case FIELD_TEXT:
@@ -151,7 +151,7 @@ static json_t *field_value(enum field_type type, const void *at)
 }
 
 /* Gives value to the key that path names, making the objects on the way. */
-static int place(json_t *object, const char *path, json_t *value)
+static int json_place(json_t *object, const char *path, json_t *value)
 {
 	const char *dot;
 
@@ -178,8 +178,8 @@ int json_part_place(json_t *object, const struct field *fields, const void *from
 	for (const struct field *field = fields; field->path != NULL; field++) {
 		const void *at = (const char *)from + field->offset;
 
-		if (is_known(field->type, at) &&
-		    place(object, field->path, field_value(field->type, at)) < 0)
+		if (json_is_known(field->type, at) &&
+		    json_place(object, field->path, field_value(field->type, at)) < 0)
 			return -1;
 	}
 	return 0;
@@ -201,7 +201,7 @@ static int place_list(json_t *root, const struct field_list *list,
 			return -1;
 		}
 	}
-	return place(root, list->path, values);
+	return json_place(root, list->path, values);
 }
 
 /* How good the predictions were: of what the result holds, and never read back. */
@@ -312,7 +312,7 @@ struct packer {
 	int indent;      /* spaces held back after a line's end; -1: no line's end */
 };
 
-static void release(struct packer *packer)
+static void json_release(struct packer *packer)
 {
 	if (packer->indent >= 0)
 		fprintf(packer->out, "\n%*s", packer->indent, "");
@@ -329,7 +329,7 @@ static void pack_mark(struct packer *packer, char c)
 	}
 	if (packer->in_numbers && c == ']')
 		packer->in_numbers = false;
-	release(packer);
+	json_release(packer);
 	packer->in_text = c == '"';
 	packer->opened = c == '[';
 	putc(c, packer->out);
@@ -337,7 +337,7 @@ static void pack_mark(struct packer *packer, char c)
 		putc(' ', packer->out);
 }
 
-static void pack(struct packer *packer, char c)
+static void json_build(struct packer *packer, char c)
 {
 	if (packer->in_text) {
 		packer->in_text = packer->escaped || c != '"';
@@ -359,7 +359,7 @@ static void pack(struct packer *packer, char c)
 static int pack_all(const char *text, size_t size, void *data)
 {
 	for (size_t i = 0; i < size; i++)
-		pack(data, text[i]);
+		json_build(data, text[i]);
 	return ferror(((struct packer *)data)->out) ? -1 : 0;
 }
 

@@ -113,8 +113,8 @@ static int read_histogram(const json_t *value, struct profile_histogram *histogr
 	return result;
 }
 
-static int read_whole(const json_t *value, enum field_type type, void *at,
-		      struct error *err)
+static int json_read_whole(const json_t *value, enum field_type type, void *at,
+			   struct error *err)
 {
 	json_int_t number = 0;
 	int result = read_integer(value, type == FIELD_COUNT ? INT64_MAX : INT_MAX,
@@ -188,13 +188,13 @@ static int read_value(const json_t *value, enum field_type type, void *at,
 	case FIELD_HISTOGRAM:
 		return read_histogram(value, at, err);
 	default:
-		return read_whole(value, type, at, err);
+		return json_read_whole(value, type, at, err);
 	}
 }
 
 /* Follows path from object; *found is NULL when a key on the way is not there. */
-static int follow(const json_t *object, const char *path, const json_t **found,
-		  struct error *err)
+static int json_read_follow(const json_t *object, const char *path,
+			    const json_t **found, struct error *err)
 {
 	for (;;) {
 		size_t length = strcspn(path, ".");
@@ -216,7 +216,7 @@ int json_part_read(const json_t *object, const struct field *fields, void *to,
 {
 	for (const struct field *field = fields; field->path != NULL; field++) {
 		const json_t *value = NULL;
-		int result = follow(object, field->path, &value, err);
+		int result = json_read_follow(object, field->path, &value, err);
 
 		if (result == 0 && value != NULL)
 			result = read_value(value, field->type,
@@ -231,7 +231,7 @@ static int read_list(const json_t *root, const struct field_list *list,
 		     struct profile *profile, struct error *err)
 {
 	const json_t *values = NULL;
-	int result = follow(root, list->path, &values, err);
+	int result = json_read_follow(root, list->path, &values, err);
 
 	if (result == 0 && values != NULL && !json_is_array(values))
 		result = json_part_wrong(err, "an array");
@@ -291,7 +291,7 @@ static int read_draw(const json_t *bytes, const json_t *fetch, const json_t *pre
 		return error_set(err, ENOMEM, "no memory");
 	result = json_is_null(bytes)
 			 ? 0
-			 : read_whole(bytes, FIELD_COUNT, &draw->bytes, err);
+			 : json_read_whole(bytes, FIELD_COUNT, &draw->bytes, err);
 	if (result < 0)
 		return error_within(err, result, "bytes");
 	result = read_draw_time(fetch, &draw->fetch_s, err);
@@ -387,7 +387,7 @@ int json_result_read(const char *text, size_t size, struct profile *profile,
 }
 
 /* All of the file that fd is; NULL with err filled. */
-static char *slurp(int fd, const char *what, size_t *size, struct error *err)
+static char *json_read_slurp(int fd, const char *what, size_t *size, struct error *err)
 {
 	struct stat about;
 	char *text = NULL;
@@ -424,7 +424,7 @@ char *json_part_slurp(const char *path, const char *what, size_t *size, int *res
 		*result = error_sys(err, errno, "can't open %s", path);
 		return NULL;
 	}
-	text = slurp(fd, what, size, err);
+	text = json_read_slurp(fd, what, size, err);
 	close(fd);
 	*result = text == NULL ? error_within(err, -EBADMSG, "%s", path) : 0;
 	return text;

@@ -27,7 +27,7 @@
 enum { MAX_SVG = 8 << 20 };
 
 /* How gnuplot spells a marker, filled and hollow. */
-static int marker(const struct plot_series *series)
+static int plot_gnuplot_marker(const struct plot_series *series)
 {
 	int filled = series->ink == PLOT_COMPUTE ? 7 : series->ink == PLOT_PREP ? 5 : 9;
 
@@ -106,7 +106,7 @@ static void write_style(FILE *script, size_t number, const struct plot_series *s
 		styles[series->style], series->ink);
 	if (series->style != PLOT_LEVEL && series->style != PLOT_BARS &&
 	    series->style != PLOT_LINE)
-		fprintf(script, " pointtype %d", marker(series));
+		fprintf(script, " pointtype %d", plot_gnuplot_marker(series));
 }
 
 static void write_series(FILE *script, size_t number, const struct plot_series *series)
@@ -195,7 +195,7 @@ failed:
 }
 
 /* Starts gnuplot in a process group of its own. 0 or -errno. */
-static int start(int script, int svg, pid_t *pid)
+static int plot_gnuplot_start(int script, int svg, pid_t *pid)
 {
 	char name[] = "gnuplot", defaults[] = "-d";
 	char *const argv[] = {name, defaults, NULL};
@@ -217,7 +217,7 @@ static int start(int script, int svg, pid_t *pid)
 }
 
 /* Waits for its end, and makes it end when its time is up. 0 or -errno. */
-static int finish(pid_t pid)
+static int plot_gnuplot_finish(pid_t pid)
 {
 	uint64_t deadline = clock_now() + PLOT_SECONDS * 1000000000ull;
 	struct pollfd ended = {.fd = pidfd_open(pid, 0), .events = POLLIN};
@@ -242,7 +242,7 @@ static int finish(pid_t pid)
 }
 
 /* What was drawn, as a string; NULL: nothing that could be used. */
-static char *take(int svg)
+static char *plot_gnuplot_take(int svg)
 {
 	struct stat about;
 	char *text;
@@ -286,7 +286,7 @@ static const struct {
 	{" fill-opacity = '", " fill-opacity='"},
 };
 
-static size_t rewrite(const struct plot *plot, const char *text, FILE *out)
+static size_t plot_gnuplot_rewrite(const struct plot *plot, const char *text, FILE *out)
 {
 	int ink = 0;
 	size_t length = rgb_length(text, &ink);
@@ -318,7 +318,7 @@ static size_t rewrite(const struct plot *plot, const char *text, FILE *out)
 }
 
 /* Writes the canvas of gnuplot's SVG as an element of the page. */
-static int adopt(const struct plot *plot, char *svg, FILE *out)
+static int plot_gnuplot_adopt(const struct plot *plot, char *svg, FILE *out)
 {
 	char *canvas = strstr(svg, "<g id=\"gnuplot_canvas\">");
 	char *end = canvas == NULL ? NULL : strstr(canvas, "</svg>");
@@ -328,7 +328,7 @@ static int adopt(const struct plot *plot, char *svg, FILE *out)
 	*end = '\0';
 	plot_begin_svg(plot, out);
 	while (*canvas != '\0')
-		canvas += rewrite(plot, canvas, out);
+		canvas += plot_gnuplot_rewrite(plot, canvas, out);
 	fputs("</svg>\n", out);
 	return 0;
 }
@@ -338,13 +338,14 @@ int plot_by_gnuplot(const struct plot *plot, FILE *out, struct error *err)
 	int script = script_file(plot), svg = memfd_create("dsa-plot", MFD_CLOEXEC);
 	char *text = NULL;
 	pid_t pid = -1;
-	int result = script < 0 || svg < 0 ? -EIO : start(script, svg, &pid);
+	int result =
+		script < 0 || svg < 0 ? -EIO : plot_gnuplot_start(script, svg, &pid);
 
 	if (result == 0)
-		result = finish(pid);
+		result = plot_gnuplot_finish(pid);
 	if (result == 0) {
-		text = take(svg);
-		result = text == NULL ? -EBADMSG : adopt(plot, text, out);
+		text = plot_gnuplot_take(svg);
+		result = text == NULL ? -EBADMSG : plot_gnuplot_adopt(plot, text, out);
 	}
 	free(text);
 	if (script >= 0)

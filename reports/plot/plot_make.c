@@ -102,8 +102,8 @@ int plot_fetch_curve(const struct profile *profile, struct plot *plot)
 }
 
 /* The windows of one kind: those used are filled, the others hollow. */
-static int add_windows(const struct profile *profile, struct plot *plot,
-		       const char *kind, enum plot_ink ink, bool used)
+static int plot_make_add_windows(const struct profile *profile, struct plot *plot,
+				 const char *kind, enum plot_ink ink, bool used)
 {
 	struct plot_series *series =
 		plot_add(plot, used ? kind : "not used", PLOT_POINTS, ink);
@@ -137,8 +137,10 @@ int plot_windows(const struct profile *profile, struct plot *plot)
 	plot->x.label = "seconds since the run began";
 	plot->y.label = "samples/s";
 	for (size_t i = 0; i < 3; i++)
-		if (add_windows(profile, plot, kinds[i].kind, kinds[i].ink, true) < 0 ||
-		    add_windows(profile, plot, kinds[i].kind, kinds[i].ink, false) < 0)
+		if (plot_make_add_windows(profile, plot, kinds[i].kind, kinds[i].ink,
+					  true) < 0 ||
+		    plot_make_add_windows(profile, plot, kinds[i].kind, kinds[i].ink,
+					  false) < 0)
 			return -1;
 	plot_scale_x(plot);
 	plot_scale_y(plot);
@@ -196,8 +198,9 @@ int plot_cache(const struct profile *profile, struct plot *plot)
 }
 
 /* Bars of the buckets from the first to the last that counts something, in percent. */
-static int add_histogram(struct plot *plot, const struct profile_histogram *histogram,
-			 const char *(*format)(char *to, double value))
+static int plot_make_add_histogram(struct plot *plot,
+				   const struct profile_histogram *histogram,
+				   const char *(*format)(char *to, double value))
 {
 	struct plot_series *bars = &plot->series[0];
 	size_t begin = 0, end = histogram->buckets, every;
@@ -233,7 +236,7 @@ int plot_prep_times(const struct profile *profile, struct plot *plot)
 		      "samples in each doubling of time.";
 	plot->x.label = "time in a worker";
 	plot_add(plot, "samples", PLOT_BARS, PLOT_PREP);
-	return add_histogram(plot, &profile->prep_s, format_seconds);
+	return plot_make_add_histogram(plot, &profile->prep_s, format_seconds);
 }
 
 int plot_fetch_times(const struct profile *profile, struct plot *plot)
@@ -244,7 +247,7 @@ int plot_fetch_times(const struct profile *profile, struct plot *plot)
 		      "share of the samples in each doubling of time.";
 	plot->x.label = "time from start to bytes";
 	plot_add(plot, "samples", PLOT_BARS, PLOT_FETCH);
-	return add_histogram(plot, &profile->fetch_s, format_seconds);
+	return plot_make_add_histogram(plot, &profile->fetch_s, format_seconds);
 }
 
 int plot_sizes(const struct profile *profile, struct plot *plot)
@@ -255,5 +258,5 @@ int plot_sizes(const struct profile *profile, struct plot *plot)
 		      "each doubling of size.";
 	plot->x.label = "encoded size";
 	plot_add(plot, "samples", PLOT_BARS, PLOT_COMPUTE);
-	return add_histogram(plot, &profile->bytes, format_bytes);
+	return plot_make_add_histogram(plot, &profile->bytes, format_bytes);
 }

@@ -29,16 +29,16 @@ static double at_y(const struct pen *pen, double y)
 		       (height - PLOT_TOP - PLOT_BOTTOM);
 }
 
-static void line(const struct pen *pen, enum plot_ink ink, double x1, double y1,
-		 double x2, double y2)
+static void plot_svg_line(const struct pen *pen, enum plot_ink ink, double x1,
+			  double y1, double x2, double y2)
 {
 	fprintf(pen->out,
 		"<path d=\"M%.1f %.1fL%.1f %.1f\" stroke=\"var(--ink-%d)\"/>\n", x1, y1,
 		x2, y2, ink);
 }
 
-static void text(const struct pen *pen, double x, double y, const char *anchor,
-		 const char *words)
+static void plot_svg_text(const struct pen *pen, double x, double y, const char *anchor,
+			  const char *words)
 {
 	fprintf(pen->out,
 		"<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" "
@@ -46,7 +46,7 @@ static void text(const struct pen *pen, double x, double y, const char *anchor,
 		x, y, anchor, PLOT_TEXT, words);
 }
 
-static void axes(const struct pen *pen)
+static void plot_svg_axes(const struct pen *pen)
 {
 	const struct plot *plot = pen->plot;
 	int left = plot_left(plot), height = plot_height(plot);
@@ -55,22 +55,22 @@ static void axes(const struct pen *pen)
 	for (size_t i = 0; i < plot->y.count; i++) {
 		double y = at_y(pen, plot->y.ticks[i].at);
 
-		line(pen, PLOT_GRID, left, y, PLOT_WIDTH - PLOT_RIGHT, y);
-		text(pen, left - 6, y + 4, "end", plot->y.ticks[i].label);
+		plot_svg_line(pen, PLOT_GRID, left, y, PLOT_WIDTH - PLOT_RIGHT, y);
+		plot_svg_text(pen, left - 6, y + 4, "end", plot->y.ticks[i].label);
 	}
-	line(pen, PLOT_AXIS, left, floor, PLOT_WIDTH - PLOT_RIGHT, floor);
+	plot_svg_line(pen, PLOT_AXIS, left, floor, PLOT_WIDTH - PLOT_RIGHT, floor);
 	for (size_t i = 0; i < plot->x.count; i++) {
 		double x = at_x(pen, plot->x.ticks[i].at);
 
-		line(pen, PLOT_AXIS, x, floor, x, floor + 4);
-		text(pen, x, floor + 18, "middle", plot->x.ticks[i].label);
+		plot_svg_line(pen, PLOT_AXIS, x, floor, x, floor + 4);
+		plot_svg_text(pen, x, floor + 18, "middle", plot->x.ticks[i].label);
 	}
-	text(pen, (left + PLOT_WIDTH - PLOT_RIGHT) / 2.0, height - 8, "middle",
-	     plot->x.label);
+	plot_svg_text(pen, (left + PLOT_WIDTH - PLOT_RIGHT) / 2.0, height - 8, "middle",
+		      plot->x.label);
 }
 
-static void marker(const struct pen *pen, const struct plot_series *series, double x,
-		   double y)
+static void plot_svg_marker(const struct pen *pen, const struct plot_series *series,
+			    double x, double y)
 {
 	if (series->ink == PLOT_COMPUTE)
 		fprintf(pen->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%d\"", x, y,
@@ -89,7 +89,7 @@ static void marker(const struct pen *pen, const struct plot_series *series, doub
 		fprintf(pen->out, " fill=\"var(--ink-%d)\"/>\n", series->ink);
 }
 
-static void join(const struct pen *pen, const struct plot_series *series)
+static void plot_svg_join(const struct pen *pen, const struct plot_series *series)
 {
 	fputs("<path d=\"", pen->out);
 	for (size_t i = 0; i < series->count; i++)
@@ -103,8 +103,8 @@ static void join(const struct pen *pen, const struct plot_series *series)
 					      : "");
 }
 
-static void bar(const struct pen *pen, const struct plot_series *series,
-		const struct plot_point *point)
+static void plot_svg_bar(const struct pen *pen, const struct plot_series *series,
+			 const struct plot_point *point)
 {
 	double left = at_x(pen, point->x - .46), right = at_x(pen, point->x + .46);
 	double top = at_y(pen, point->y), floor = at_y(pen, 0);
@@ -115,7 +115,7 @@ static void bar(const struct pen *pen, const struct plot_series *series,
 }
 
 /* Along the low ends, and back along the high ones. */
-static void band(const struct pen *pen, const struct plot_series *series)
+static void plot_svg_band(const struct pen *pen, const struct plot_series *series)
 {
 	fputs("<path d=\"", pen->out);
 	for (size_t i = 0; i < series->count; i++)
@@ -130,83 +130,84 @@ static void band(const struct pen *pen, const struct plot_series *series)
 }
 
 /* A bar of a row, between two places on the x axis, and the line it is seen from. */
-static void row(const struct pen *pen, const struct plot_point *point, double from,
-		double to, const char *look)
+static void plot_svg_row(const struct pen *pen, const struct plot_point *point,
+			 double from, double to, const char *look)
 {
 	double left = at_x(pen, fmin(from, to)), right = at_x(pen, fmax(from, to));
 	double top = at_y(pen, point->y - PLOT_ROW_TOP);
 
 	fprintf(pen->out, "<path d=\"M%.1f %.1fH%.1fV%.1fH%.1fz\" %s/>\n", left, top,
 		right, at_y(pen, point->y - PLOT_ROW_END), left, look);
-	line(pen, PLOT_AXIS, at_x(pen, 1), top - MARK, at_x(pen, 1),
-	     at_y(pen, point->y - PLOT_ROW_END) + MARK);
+	plot_svg_line(pen, PLOT_AXIS, at_x(pen, 1), top - MARK, at_x(pen, 1),
+		      at_y(pen, point->y - PLOT_ROW_END) + MARK);
 }
 
-static void gain(const struct pen *pen, const struct plot_series *series,
-		 const struct plot_point *point)
+static void plot_svg_gain(const struct pen *pen, const struct plot_series *series,
+			  const struct plot_point *point)
 {
 	double y = at_y(pen, point->y - (PLOT_ROW_TOP + PLOT_ROW_END) / 2);
 	double low = at_x(pen, point->low), high = at_x(pen, point->high);
 	char look[64];
 
 	snprintf(look, sizeof(look), "fill=\"var(--ink-%d)\"", series->ink);
-	row(pen, point, 1, point->x, look);
+	plot_svg_row(pen, point, 1, point->x, look);
 	if (!(point->high > point->low))
 		return;
-	line(pen, PLOT_TEXT, low, y, high, y);
-	line(pen, PLOT_TEXT, low, y - MARK, low, y + MARK);
-	line(pen, PLOT_TEXT, high, y - MARK, high, y + MARK);
+	plot_svg_line(pen, PLOT_TEXT, low, y, high, y);
+	plot_svg_line(pen, PLOT_TEXT, low, y - MARK, low, y + MARK);
+	plot_svg_line(pen, PLOT_TEXT, high, y - MARK, high, y + MARK);
 }
 
-static void range(const struct pen *pen, const struct plot_series *series,
-		  const struct plot_point *point)
+static void plot_svg_range(const struct pen *pen, const struct plot_series *series,
+			   const struct plot_point *point)
 {
 	char look[96];
 
 	snprintf(look, sizeof(look),
 		 "fill=\"none\" stroke=\"var(--ink-%d)\" stroke-dasharray=\"3 2\"",
 		 series->ink);
-	row(pen, point, point->low, point->high, look);
+	plot_svg_row(pen, point, point->low, point->high, look);
 }
 
-static void mark(const struct pen *pen, const struct plot_series *series,
-		 const struct plot_point *point)
+static void plot_svg_mark(const struct pen *pen, const struct plot_series *series,
+			  const struct plot_point *point)
 {
 	double x = at_x(pen, point->x);
 
 	if (point->high > point->low)
-		line(pen, series->ink, x, at_y(pen, point->low), x,
-		     at_y(pen, point->high));
-	marker(pen, series, x, at_y(pen, point->y));
+		plot_svg_line(pen, series->ink, x, at_y(pen, point->low), x,
+			      at_y(pen, point->high));
+	plot_svg_marker(pen, series, x, at_y(pen, point->y));
 }
 
 typedef void draw_point(const struct pen *pen, const struct plot_series *series,
 			const struct plot_point *point);
 
-static void draw(const struct pen *pen, const struct plot_series *series)
+static void plot_svg_draw(const struct pen *pen, const struct plot_series *series)
 {
 	static draw_point *const draws[] = {
-		[PLOT_POINTS] = mark, [PLOT_CURVE] = mark,  [PLOT_DASHED] = mark,
-		[PLOT_BARS] = bar,    [PLOT_ERRORS] = mark, [PLOT_GAIN] = gain,
-		[PLOT_RANGE] = range, [PLOT_BAND] = NULL,
+		[PLOT_POINTS] = plot_svg_mark, [PLOT_CURVE] = plot_svg_mark,
+		[PLOT_DASHED] = plot_svg_mark, [PLOT_BARS] = plot_svg_bar,
+		[PLOT_ERRORS] = plot_svg_mark, [PLOT_GAIN] = plot_svg_gain,
+		[PLOT_RANGE] = plot_svg_range, [PLOT_BAND] = NULL,
 	};
 	draw_point *draw_one = draws[series->style];
 
 	if (series->count == 0)
 		return;
 	if (series->style == PLOT_BAND)
-		band(pen, series);
+		plot_svg_band(pen, series);
 	else if (series->style == PLOT_CURVE || series->style == PLOT_DASHED ||
 		 series->style == PLOT_LEVEL || series->style == PLOT_LINE)
-		join(pen, series);
+		plot_svg_join(pen, series);
 	for (size_t i = 0; draw_one != NULL && i < series->count; i++)
 		draw_one(pen, series, &series->points[i]);
 }
 
-static void label(const struct pen *pen, const struct plot_label *label)
+static void plot_svg_label(const struct pen *pen, const struct plot_label *label)
 {
-	text(pen, at_x(pen, label->x), at_y(pen, label->y) + 4,
-	     label->end ? "end" : "start", label->text);
+	plot_svg_text(pen, at_x(pen, label->x), at_y(pen, label->y) + 4,
+		      label->end ? "end" : "start", label->text);
 }
 
 void plot_by_hand(const struct plot *plot, FILE *out)
@@ -214,10 +215,10 @@ void plot_by_hand(const struct plot *plot, FILE *out)
 	struct pen pen = {plot, out};
 
 	plot_begin_svg(plot, out);
-	axes(&pen);
+	plot_svg_axes(&pen);
 	for (size_t i = 0; i < plot->count; i++)
-		draw(&pen, &plot->series[i]);
+		plot_svg_draw(&pen, &plot->series[i]);
 	for (size_t i = 0; i < plot->label_count; i++)
-		label(&pen, &plot->labels[i]);
+		plot_svg_label(&pen, &plot->labels[i]);
 	fputs("</svg>\n", out);
 }

@@ -40,8 +40,8 @@ static int by_gain(const void *a, const void *b)
 }
 
 /* Those that change most, at most GAINS, the best first; to be freed. */
-static const struct profile_prediction **choose(const struct profile *profile,
-						size_t *count)
+static const struct profile_prediction **
+plot_whatif_choose(const struct profile *profile, size_t *count)
 {
 	const struct profile_prediction **chosen =
 		calloc(profile->prediction_count + 1, sizeof(const void *));
@@ -107,7 +107,7 @@ static void label_gain(struct plot *plot, const struct profile_prediction *predi
 int plot_gains(const struct profile *profile, struct plot *plot)
 {
 	size_t count;
-	const struct profile_prediction **chosen = choose(profile, &count);
+	const struct profile_prediction **chosen = plot_whatif_choose(profile, &count);
 	int result = chosen == NULL ? -ENOMEM : 0;
 
 	plot->id = "gains";

@@ -39,7 +39,7 @@ struct form_style terminal_style(FILE *out)
 }
 
 /* "1912 of a possible 3840 samples/s", to be freed; empty where unknown. */
-static char *rates(struct box *box, const struct profile *profile)
+static char *terminal_rates(struct box *box, const struct profile *profile)
 {
 	const struct profile_rates *known = &profile->rates;
 	char real[FORMAT_SIZE], possible[FORMAT_SIZE], *text = NULL;
@@ -59,7 +59,7 @@ static char *rates(struct box *box, const struct profile *profile)
 }
 
 /* Writes at most `room` characters, the end of text. Returns how many. */
-static size_t fit(const struct box *box, const char *text, size_t room)
+static size_t terminal_fit(const struct box *box, const char *text, size_t room)
 {
 	const char *cut;
 
@@ -70,22 +70,23 @@ static size_t fit(const struct box *box, const char *text, size_t room)
 }
 
 /* "images/ · 4 workers · minio cache 35%      1912 of a possible 3840 samples/s" */
-static void head(struct box *box, const struct profile *profile)
+static void terminal_head(struct box *box, const struct profile *profile)
 {
 	const char *dataset = profile->dataset;
-	char *how = format_string(format_setup, profile), *rate = rates(box, profile);
+	char *how = format_string(format_setup, profile),
+	     *rate = terminal_rates(box, profile);
 	size_t right = rate == NULL ? 0 : strlen(rate), left, room;
 
 	box->failed |= how == NULL;
 	left = how == NULL ? 0 : escape_width(how);
 	room = BOX_WIDTH > right + left + 5 ? BOX_WIDTH - right - left - 5 : 0;
 	fprintf(box->out, "%*s%s", BOX_INDENT, "", box_ink(box, BOX_BOLD));
-	room = fit(box, dataset == NULL ? "no data set known" : dataset,
-		   room > 12 ? room : 12);
+	room = terminal_fit(box, dataset == NULL ? "no data set known" : dataset,
+			    room > 12 ? room : 12);
 	fputs(box_ink(box, BOX_PLAIN), box->out);
 	if (left > 0) {
 		fputs(" · ", box->out);
-		room += 3 + fit(box, how, BOX_WIDTH - 16);
+		room += 3 + terminal_fit(box, how, BOX_WIDTH - 16);
 	}
 	if (room + 2 + right > BOX_WIDTH)
 		fprintf(box->out, "\n%*s%s\n", BOX_INDENT, "",
@@ -97,8 +98,8 @@ static void head(struct box *box, const struct profile *profile)
 	free(rate);
 }
 
-static void shares(const struct box *box, const struct profile *profile,
-		   const long tenths[3])
+static void terminal_shares(const struct box *box, const struct profile *profile,
+			    const long tenths[3])
 {
 	static const char *const names[] = {"compute", "prep stall", "fetch stall"};
 	const struct profile_stalls *stalls = &profile->stalls;
@@ -117,7 +118,7 @@ static void shares(const struct box *box, const struct profile *profile,
 }
 
 /* The shares as a bar; negative ones have no length. */
-static void bar(const struct box *box, const long tenths[3], bool sums)
+static void terminal_bar(const struct box *box, const long tenths[3], bool sums)
 {
 	static const char *const cells[] = {"█", "▒", "░"};
 	enum { CELLS = BOX_WIDTH - 16 };
@@ -144,7 +145,7 @@ static void bar(const struct box *box, const long tenths[3], bool sums)
 		sums ? "  sums to 100.0%" : "");
 }
 
-static void stalls(struct box *box, const struct profile *profile)
+static void terminal_stalls(struct box *box, const struct profile *profile)
 {
 	char *verdict = format_string(format_verdict, profile);
 	long tenths[3];
@@ -152,8 +153,8 @@ static void stalls(struct box *box, const struct profile *profile)
 	if (isfinite(profile->stalls.compute.value)) {
 		bool sums = format_stalls(profile, tenths);
 
-		shares(box, profile, tenths);
-		bar(box, tenths, sums);
+		terminal_shares(box, profile, tenths);
+		terminal_bar(box, tenths, sums);
 	}
 	box->failed |= verdict == NULL;
 	fprintf(box->out, "\n%*s", BOX_INDENT, "");
@@ -162,7 +163,7 @@ static void stalls(struct box *box, const struct profile *profile)
 	free(verdict);
 }
 
-static void together(struct box *box, const struct profile *profile)
+static void terminal_together(struct box *box, const struct profile *profile)
 {
 	const struct interval *all = &profile->together;
 	char rate[FORMAT_SIZE], low[FORMAT_SIZE], high[FORMAT_SIZE], cpu[FORMAT_SIZE];
@@ -179,7 +180,7 @@ static void together(struct box *box, const struct profile *profile)
 		 format_seconds(cpu, profile->prep_cpu_per_delivered_s));
 }
 
-static void job(struct box *box, const struct profile_job *job)
+static void terminal_job(struct box *box, const struct profile_job *job)
 {
 	const struct profile_stalls *stalls = &job->stalls;
 	char label[24], rate[FORMAT_SIZE], compute[FORMAT_SIZE], prep[FORMAT_SIZE],
@@ -198,14 +199,14 @@ static void job(struct box *box, const struct profile_job *job)
 }
 
 /* One line each, where several were measured. */
-static void jobs(struct box *box, const struct profile *profile)
+static void terminal_jobs(struct box *box, const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->job_count; i++)
-		job(box, &profile->jobs[i]);
-	together(box, profile);
+		terminal_job(box, &profile->jobs[i]);
+	terminal_together(box, profile);
 }
 
-static void limit(struct box *box, const struct profile *profile)
+static void terminal_limit(struct box *box, const struct profile *profile)
 {
 	if (profile->limit != NULL)
 		box_line(box, "limit", "%s%s%s", profile->limit,
@@ -214,8 +215,8 @@ static void limit(struct box *box, const struct profile *profile)
 }
 
 /* A line of what format writes, if it does. */
-static void sentence(struct box *box, const struct profile *profile, const char *label,
-		     format_words *format)
+static void terminal_sentence(struct box *box, const struct profile *profile,
+			      const char *label, format_words *format)
 {
 	char *text = format_string(format, profile);
 
@@ -225,7 +226,7 @@ static void sentence(struct box *box, const struct profile *profile, const char 
 	free(text);
 }
 
-static void proof(struct box *box, const struct profile *profile)
+static void terminal_proof(struct box *box, const struct profile *profile)
 {
 	char prep[FORMAT_SIZE], fetch[FORMAT_SIZE], gap[FORMAT_SIZE] = "";
 
@@ -240,7 +241,7 @@ static void proof(struct box *box, const struct profile *profile)
 		 format_percent(fetch, profile->proof.fetch), gap);
 }
 
-static void certificates(struct box *box, const struct profile *profile)
+static void terminal_certificates(struct box *box, const struct profile *profile)
 {
 	size_t used = 0, certified = 0;
 
@@ -253,7 +254,7 @@ static void certificates(struct box *box, const struct profile *profile)
 			 profile->window_count, certified);
 }
 
-static void skips(struct box *box, const struct profile *profile)
+static void terminal_skips(struct box *box, const struct profile *profile)
 {
 	const struct profile_skip *first = profile->skips;
 	char count[FORMAT_SIZE];
@@ -270,20 +271,20 @@ static void skips(struct box *box, const struct profile *profile)
 			 first->reason == NULL ? "no reason known" : first->reason);
 }
 
-static void write_box(struct box *box, const struct profile *profile)
+static void terminal_write_box(struct box *box, const struct profile *profile)
 {
 	putc('\n', box->out);
-	head(box, profile);
-	stalls(box, profile);
+	terminal_head(box, profile);
+	terminal_stalls(box, profile);
 	whatif_ranking(box, profile, ADVICE);
-	jobs(box, profile);
-	limit(box, profile);
-	sentence(box, profile, "emulated", format_emulated);
-	proof(box, profile);
-	certificates(box, profile);
-	sentence(box, profile, "overhead", format_overhead);
-	skips(box, profile);
-	sentence(box, profile, "ended", format_ending);
+	terminal_jobs(box, profile);
+	terminal_limit(box, profile);
+	terminal_sentence(box, profile, "emulated", format_emulated);
+	terminal_proof(box, profile);
+	terminal_certificates(box, profile);
+	terminal_sentence(box, profile, "overhead", format_overhead);
+	terminal_skips(box, profile);
+	terminal_sentence(box, profile, "ended", format_ending);
 	if (box->style->where != NULL)
 		box_line(box, "report", "%s", box->style->where);
 	putc('\n', box->out);
@@ -296,6 +297,6 @@ int terminal_write(const struct profile *profile, const struct form_style *style
 
 	if (box_open(&box, style) < 0)
 		return error_set(err, ENOMEM, "no memory for the text");
-	write_box(&box, profile);
+	terminal_write_box(&box, profile);
 	return box_close(&box, out, err);
 }

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-static int name_width(const struct profile *profile, size_t from)
+static int verified_table_name_width(const struct profile *profile, size_t from)
 {
 	char words[WHATIF_WORDS];
 	size_t width = strlen("change");
@@ -22,8 +22,9 @@ static int name_width(const struct profile *profile, size_t from)
 }
 
 /* Hits of the cache, predicted and measured. */
-static void hits(struct box *box, const struct profile_verification *verification,
-		 int gap)
+static void verified_table_hits(struct box *box,
+				const struct profile_verification *verification,
+				int gap)
 {
 	char predicted[FORMAT_SIZE], measured[FORMAT_SIZE];
 
@@ -32,8 +33,9 @@ static void hits(struct box *box, const struct profile_verification *verificatio
 		format_percent(measured, verification->hit_ratio));
 }
 
-static void row(struct box *box, const struct profile_verification *verification,
-		int width)
+static void verified_table_row(struct box *box,
+			       const struct profile_verification *verification,
+			       int width)
 {
 	static const char *const answers[] = {"-", "no", "yes"};
 	const char *answer = answers[verification->covered + 1];
@@ -48,12 +50,13 @@ static void row(struct box *box, const struct profile_verification *verification
 	fprintf(box->out, "%8s  %s", error, answer);
 	if (isfinite(verification->hit_ratio) &&
 	    isfinite(verification->hit_ratio_predicted))
-		hits(box, verification, (int)(strlen("inside  ") - strlen(answer)));
+		verified_table_hits(box, verification,
+				    (int)(strlen("inside  ") - strlen(answer)));
 	putc('\n', box->out);
 }
 
 /* How good they were; how often the best advice was, where that can be told. */
-static void summary(struct box *box, const struct profile *profile)
+static void verified_table_summary(struct box *box, const struct profile *profile)
 {
 	struct calibration score;
 	char mean[FORMAT_SIZE], most[FORMAT_SIZE], inside[FORMAT_SIZE];
@@ -81,15 +84,15 @@ static void summary(struct box *box, const struct profile *profile)
 static void write_verifications(struct box *box, const struct profile *profile,
 				size_t from)
 {
-	int width = name_width(profile, from);
+	int width = verified_table_name_width(profile, from);
 
 	fprintf(box->out, "\n%*s%s%-*s%24s%24s%8s  inside  cache hits%s\n", BOX_INDENT,
 		"", box_ink(box, BOX_DIM), width, "change", "predicted        95%",
 		"measured        95%", "error", box_ink(box, BOX_PLAIN));
 	for (size_t i = from; i < profile->verification_count; i++)
-		row(box, &profile->verifications[i], width);
+		verified_table_row(box, &profile->verifications[i], width);
 	putc('\n', box->out);
-	summary(box, profile);
+	verified_table_summary(box, profile);
 }
 
 int whatif_print_verifications(const struct profile *profile, size_t from,

@@ -11,7 +11,7 @@
 enum { NAME = 34 }; /* columns of a change, where all of them are shorter */
 
 /* The columns that the longest change needs. */
-static int name_width(const struct profile *profile)
+static int whatif_table_name_width(const struct profile *profile)
 {
 	char words[WHATIF_WORDS];
 	size_t width = strlen("change");
@@ -26,8 +26,9 @@ static int name_width(const struct profile *profile)
 }
 
 /* "1  8 cores   1.57x  (1.52 .. 1.61)" */
-static void head(struct box *box, const char *mark, const struct profile *profile,
-		 const struct profile_prediction *prediction, int width)
+static void whatif_table_head(struct box *box, const char *mark,
+			      const struct profile *profile,
+			      const struct profile_prediction *prediction, int width)
 {
 	bool per_job = whatif_is_per_job(profile, &prediction->change);
 	char words[WHATIF_WORDS], speed[WHATIF_SPEED];
@@ -41,7 +42,7 @@ static void head(struct box *box, const char *mark, const struct profile *profil
 
 enum { UNDER = BOX_INDENT + 3 }; /* where the lines under a head begin */
 
-static void under(struct box *box, const char *words)
+static void whatif_table_under(struct box *box, const char *words)
 {
 	fprintf(box->out, "%*s", UNDER, "");
 	box_wrap(box, words, UNDER);
@@ -82,8 +83,8 @@ static void write_rest(FILE *out, const struct profile_prediction *prediction,
 			currency == NULL ? "" : currency);
 }
 
-static void rest(struct box *box, const struct profile *profile,
-		 const struct profile_prediction *prediction)
+static void whatif_table_rest(struct box *box, const struct profile *profile,
+			      const struct profile_prediction *prediction)
 {
 	char *text = NULL;
 	size_t size;
@@ -94,12 +95,12 @@ static void rest(struct box *box, const struct profile *profile,
 	if (out == NULL || fclose(out) == EOF)
 		box->failed = true;
 	else if (size > 0)
-		under(box, text);
+		whatif_table_under(box, text);
 	free(text);
 }
 
 /* A command is not broken into lines, so that it can be copied. */
-static void command(struct box *box, const char *text)
+static void whatif_table_command(struct box *box, const char *text)
 {
 	fprintf(box->out, "%*s%sverify:%s ", UNDER, "", box_ink(box, BOX_DIM),
 		box_ink(box, BOX_PLAIN));
@@ -107,17 +108,18 @@ static void command(struct box *box, const char *text)
 	putc('\n', box->out);
 }
 
-static void advised(struct box *box, const struct profile *profile,
-		    const struct profile_prediction *prediction, int width)
+static void whatif_table_advised(struct box *box, const struct profile *profile,
+				 const struct profile_prediction *prediction, int width)
 {
 	char rank[FORMAT_SIZE];
 
-	head(box, format_count(rank, prediction->rank), profile, prediction, width);
+	whatif_table_head(box, format_count(rank, prediction->rank), profile,
+			  prediction, width);
 	if (prediction->advice != NULL)
-		under(box, prediction->advice);
-	rest(box, profile, prediction);
+		whatif_table_under(box, prediction->advice);
+	whatif_table_rest(box, profile, prediction);
 	if (prediction->command != NULL)
-		command(box, prediction->command);
+		whatif_table_command(box, prediction->command);
 	putc('\n', box->out);
 }
 
@@ -130,7 +132,7 @@ static size_t count_advised(const struct profile *profile)
 	return count;
 }
 
-static void sentence(struct box *box, const char *words)
+static void whatif_table_sentence(struct box *box, const char *words)
 {
 	fprintf(box->out, "%*s", BOX_INDENT, "");
 	box_wrap(box, words, BOX_INDENT);
@@ -138,7 +140,7 @@ static void sentence(struct box *box, const char *words)
 }
 
 /* Why nothing can be predicted, if so. */
-static bool refuse(struct box *box, const struct profile *profile)
+static bool whatif_table_refuse(struct box *box, const struct profile *profile)
 {
 	if (profile->model.why == NULL)
 		return false;
@@ -160,30 +162,31 @@ static void cost_now(struct box *box, const struct profile *profile)
 static void write_advice(struct box *box, const struct profile *profile)
 {
 	size_t ranked = count_advised(profile);
-	int width = name_width(profile);
+	int width = whatif_table_name_width(profile);
 
 	putc('\n', box->out);
-	if (refuse(box, profile))
+	if (whatif_table_refuse(box, profile))
 		return;
 	for (size_t i = 0; i < profile->prediction_count; i++)
 		if (profile->predictions[i].rank != UNKNOWN)
-			advised(box, profile, &profile->predictions[i], width);
-	sentence(box, ranked == 0 ? "Nothing helps above the noise."
-				  : "Nothing else helps above the noise.");
+			whatif_table_advised(box, profile, &profile->predictions[i],
+					     width);
+	whatif_table_sentence(box, ranked == 0 ? "Nothing helps above the noise."
+					       : "Nothing else helps above the noise.");
 	if (ranked < profile->prediction_count)
-		sentence(box, "Looked at, and not advised:");
+		whatif_table_sentence(box, "Looked at, and not advised:");
 	for (size_t i = 0; i < profile->prediction_count; i++) {
 		const struct profile_prediction *prediction = &profile->predictions[i];
 
 		if (prediction->rank != UNKNOWN)
 			continue;
-		head(box, "-", profile, prediction, width);
+		whatif_table_head(box, "-", profile, prediction, width);
 		if (prediction->why != NULL)
-			under(box, prediction->why);
+			whatif_table_under(box, prediction->why);
 	}
 }
 
-static void stalls(struct box *box, const struct profile_stalls *stalls)
+static void whatif_table_stalls(struct box *box, const struct profile_stalls *stalls)
 {
 	const double shares[] = {stalls->compute.value, stalls->prep.value,
 				 stalls->fetch.value};
@@ -198,7 +201,7 @@ static void stalls(struct box *box, const struct profile_stalls *stalls)
 }
 
 /* True when some are of several jobs. */
-static bool any_jobs(const struct profile *profile)
+static bool whatif_table_any_jobs(const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->prediction_count; i++)
 		if (isfinite(profile->predictions[i].per_job.high))
@@ -206,7 +209,7 @@ static bool any_jobs(const struct profile *profile)
 	return false;
 }
 
-static bool any_cost(const struct profile *profile)
+static bool whatif_table_any_cost(const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->prediction_count; i++)
 		if (isfinite(profile->predictions[i].cost.value))
@@ -234,7 +237,7 @@ static void table_row(struct box *box, const struct profile_prediction *predicti
 				? format_rate(text, prediction->per_job.value)
 				: "-");
 	box_estimate(box, &prediction->speedup, "x");
-	stalls(box, &prediction->stalls);
+	whatif_table_stalls(box, &prediction->stalls);
 	if (columns->costs)
 		fprintf(box->out, "  %8s",
 			isfinite(prediction->cost.value)
@@ -246,14 +249,14 @@ static void table_row(struct box *box, const struct profile_prediction *predicti
 }
 
 /* True when something is known of the rate. */
-static bool is_told(const struct profile_prediction *prediction)
+static bool whatif_table_is_told(const struct profile_prediction *prediction)
 {
 	return isfinite(prediction->per_s.value) || isfinite(prediction->per_s.low);
 }
 
 /* What predictions assume; once what one after the other says. Of jobs each has its own
  * to tell. */
-static void assumptions(struct box *box, const struct profile *profile)
+static void whatif_table_assumptions(struct box *box, const struct profile *profile)
 {
 	char words[WHATIF_WORDS];
 	const char *last = NULL;
@@ -261,7 +264,7 @@ static void assumptions(struct box *box, const struct profile *profile)
 	for (size_t i = 0; i < profile->prediction_count; i++) {
 		const char *why = profile->predictions[i].why;
 
-		if (why == NULL || !is_told(&profile->predictions[i]) ||
+		if (why == NULL || !whatif_table_is_told(&profile->predictions[i]) ||
 		    (last != NULL && strcmp(why, last) == 0))
 			continue;
 		whatif_change_words(words, &profile->predictions[i].change);
@@ -273,7 +276,7 @@ static void assumptions(struct box *box, const struct profile *profile)
 }
 
 /* Why there is nothing to tell of some. */
-static void untold(struct box *box, const struct profile *profile)
+static void whatif_table_untold(struct box *box, const struct profile *profile)
 {
 	const char *label = "not known";
 	char words[WHATIF_WORDS];
@@ -281,7 +284,7 @@ static void untold(struct box *box, const struct profile *profile)
 	for (size_t i = 0; i < profile->prediction_count; i++) {
 		const struct profile_prediction *prediction = &profile->predictions[i];
 
-		if (is_told(prediction) || prediction->why == NULL)
+		if (whatif_table_is_told(prediction) || prediction->why == NULL)
 			continue;
 		box_line(box, label, "%s: %s",
 			 whatif_change_words(words, &prediction->change),
@@ -292,11 +295,12 @@ static void untold(struct box *box, const struct profile *profile)
 
 static void write_table(struct box *box, const struct profile *profile)
 {
-	const struct columns columns = {name_width(profile), any_jobs(profile),
-					any_cost(profile)};
+	const struct columns columns = {whatif_table_name_width(profile),
+					whatif_table_any_jobs(profile),
+					whatif_table_any_cost(profile)};
 
 	putc('\n', box->out);
-	if (refuse(box, profile) || profile->prediction_count == 0)
+	if (whatif_table_refuse(box, profile) || profile->prediction_count == 0)
 		return;
 	fprintf(box->out, "%*s%s%-*s%24s%s%24s%9s%7s%7s%s  limit%s\n", BOX_INDENT, "",
 		box_ink(box, BOX_DIM), columns.width, "change", "samples/s        95%",
@@ -307,14 +311,15 @@ static void write_table(struct box *box, const struct profile *profile)
 		table_row(box, &profile->predictions[i], &columns);
 	putc('\n', box->out);
 	cost_now(box, profile);
-	assumptions(box, profile);
-	untold(box, profile);
+	whatif_table_assumptions(box, profile);
+	whatif_table_untold(box, profile);
 }
 
 typedef void write_part(struct box *box, const struct profile *profile);
 
-static int print(const struct profile *profile, const struct form_style *style,
-		 FILE *out, write_part *part)
+static int whatif_table_print(const struct profile *profile,
+			      const struct form_style *style, FILE *out,
+			      write_part *part)
 {
 	struct box box;
 
@@ -328,32 +333,34 @@ static int print(const struct profile *profile, const struct form_style *style,
 int whatif_print_advice(const struct profile *profile, const struct form_style *style,
 			FILE *out)
 {
-	return print(profile, style, out, write_advice);
+	return whatif_table_print(profile, style, out, write_advice);
 }
 
 int whatif_print(const struct profile *profile, const struct form_style *style,
 		 FILE *out)
 {
-	return print(profile, style, out, write_table);
+	return whatif_table_print(profile, style, out, write_table);
 }
 
 void whatif_ranking(struct box *box, const struct profile *profile, uint64_t most)
 {
 	size_t ranked = count_advised(profile);
-	int width = name_width(profile);
+	int width = whatif_table_name_width(profile);
 	char rank[FORMAT_SIZE];
 
-	if (!whatif_was_asked(profile) || refuse(box, profile))
+	if (!whatif_was_asked(profile) || whatif_table_refuse(box, profile))
 		return;
 	for (size_t i = 0; i < profile->prediction_count; i++)
 		if (profile->predictions[i].rank <= most)
-			head(box, format_count(rank, profile->predictions[i].rank),
-			     profile, &profile->predictions[i], width);
+			whatif_table_head(
+				box, format_count(rank, profile->predictions[i].rank),
+				profile, &profile->predictions[i], width);
 	if (ranked == 0)
-		sentence(box, "nothing that was looked at helps above the noise");
+		whatif_table_sentence(
+			box, "nothing that was looked at helps above the noise");
 	else if (ranked <= most)
-		sentence(box, "nothing else helps above the noise");
+		whatif_table_sentence(box, "nothing else helps above the noise");
 	else
-		sentence(box, "dsa whatif tells of more");
+		whatif_table_sentence(box, "dsa whatif tells of more");
 	putc('\n', box->out);
 }

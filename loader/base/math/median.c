@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int ascending(const void *left, const void *right)
+static int median_ascending(const void *left, const void *right)
 {
 	double a = *(const double *)left, b = *(const double *)right;
 
@@ -14,6 +14,6 @@ double median(double *values, size_t n)
 {
 	if (n == 0)
 		return NAN;
-	qsort(values, n, sizeof(*values), ascending);
+	qsort(values, n, sizeof(*values), median_ascending);
 	return (values[(n - 1) / 2] + values[n / 2]) / 2;
 }

@@ -55,7 +55,7 @@ struct page_cache {
 	struct entry entry[];
 };
 
-static void take(struct page_cache *cache, uint32_t sample)
+static void page_cache_take(struct page_cache *cache, uint32_t sample)
 {
 	struct entry *entry = &cache->entry[sample];
 
@@ -64,7 +64,7 @@ static void take(struct page_cache *cache, uint32_t sample)
 	cache->bytes[entry->active] -= entry->bytes;
 }
 
-static void put(struct page_cache *cache, uint32_t sample, bool active)
+static void page_cache_put(struct page_cache *cache, uint32_t sample, bool active)
 {
 	uint32_t end = cache->samples + active, newest = cache->entry[end].next;
 	struct entry *entry = &cache->entry[sample];
@@ -84,14 +84,14 @@ static void mark_accessed(struct page_cache *cache, uint32_t sample)
 	if (!entry->referenced) {
 		entry->referenced = true;
 	} else if (!entry->active) {
-		take(cache, sample);
-		put(cache, sample, true);
+		page_cache_take(cache, sample);
+		page_cache_put(cache, sample, true);
 		entry->referenced = false;
 		cache->age += entry->bytes;
 	}
 }
 
-static void evict(struct page_cache *cache, uint32_t sample)
+static void page_cache_evict(struct page_cache *cache, uint32_t sample)
 {
 	struct entry *entry = &cache->entry[sample];
 
@@ -101,7 +101,7 @@ static void evict(struct page_cache *cache, uint32_t sample)
 	cache->age += entry->bytes;
 }
 
-static uint64_t held(const struct page_cache *cache)
+static uint64_t page_cache_held(const struct page_cache *cache)
 {
 	return cache->bytes[INACTIVE] + cache->bytes[ACTIVE];
 }
@@ -109,20 +109,20 @@ static uint64_t held(const struct page_cache *cache)
 /* inactive_is_low(): 1 below 1 GiB, then the square root of ten times the GiB. */
 static bool inactive_is_low(const struct page_cache *cache)
 {
-	uint64_t gib = held(cache) >> 30;
+	uint64_t gib = page_cache_held(cache) >> 30;
 	uint64_t ratio = gib > 0 ? (uint64_t)sqrt(10. * (double)gib) : 1;
 
 	return cache->bytes[INACTIVE] * ratio < cache->bytes[ACTIVE];
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t page_cache_least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
 /* shrink_list(): so many bytes from the end of a list, give or take a sample, for which
  * the next call makes up. */
-static void shrink(struct page_cache *cache, int list, uint64_t bytes)
+static void page_cache_shrink(struct page_cache *cache, int list, uint64_t bytes)
 {
 	uint32_t end = cache->samples + (uint32_t)list;
 
@@ -131,17 +131,17 @@ static void shrink(struct page_cache *cache, int list, uint64_t bytes)
 		uint32_t oldest = cache->entry[end].prev;
 
 		cache->due[list] -= (int64_t)cache->entry[oldest].bytes;
-		take(cache, oldest);
+		page_cache_take(cache, oldest);
 		if (list == ACTIVE)
-			put(cache, oldest, false);
+			page_cache_put(cache, oldest, false);
 		else
-			evict(cache, oldest);
+			page_cache_evict(cache, oldest);
 	}
 }
 
 /* shrink_lruvec(): one pass, which stops early when enough is freed; `times` in one. */
-static uint64_t scan(struct page_cache *cache, int priority, uint64_t freed,
-		     uint64_t times)
+static uint64_t page_cache_scan(struct page_cache *cache, int priority, uint64_t freed,
+				uint64_t times)
 {
 	uint64_t left[LISTS];
 	bool moves = inactive_is_low(cache);
@@ -151,12 +151,12 @@ static uint64_t scan(struct page_cache *cache, int priority, uint64_t freed,
 				     ? (cache->bytes[list] / PAGE >> priority) * PAGE
 				     : cache->bytes[list];
 	while (left[INACTIVE] + left[ACTIVE] > 0 && freed < CLUSTER) {
-		uint64_t inactive = least(left[INACTIVE], CLUSTER);
-		uint64_t active = least(left[ACTIVE], CLUSTER);
+		uint64_t inactive = page_cache_least(left[INACTIVE], CLUSTER);
+		uint64_t active = page_cache_least(left[ACTIVE], CLUSTER);
 
-		shrink(cache, INACTIVE, inactive * times);
+		page_cache_shrink(cache, INACTIVE, inactive * times);
 		if (moves)
-			shrink(cache, ACTIVE, active * times);
+			page_cache_shrink(cache, ACTIVE, active * times);
 		left[INACTIVE] -= inactive;
 		left[ACTIVE] -= active;
 		freed += inactive;
@@ -166,22 +166,22 @@ static uint64_t scan(struct page_cache *cache, int priority, uint64_t freed,
 
 /* try_to_free_mem_cgroup_pages() until so much is free. Of many clusters each would do
  * the same, for a sample is little beside the lists: so they are freed in one. */
-static void reclaim(struct page_cache *cache, uint64_t bytes)
+static void page_cache_reclaim(struct page_cache *cache, uint64_t bytes)
 {
 	uint64_t freed = 0, times = (bytes + CLUSTER - 1) / CLUSTER;
 
 	for (int priority = PRIORITY; freed < CLUSTER && priority >= 0; priority--)
-		freed = scan(cache, priority, freed, times);
+		freed = page_cache_scan(cache, priority, freed, times);
 }
 
-static void add(struct page_cache *cache, uint32_t sample, uint64_t bytes)
+static void page_cache_add(struct page_cache *cache, uint32_t sample, uint64_t bytes)
 {
 	struct entry *entry = &cache->entry[sample];
 	bool back = entry->shadow && cache->age - entry->went <= cache->bytes[ACTIVE];
 
 	entry->bytes = bytes;
 	entry->held = true;
-	put(cache, sample, back);
+	page_cache_put(cache, sample, back);
 	if (back)
 		cache->age += bytes;
 	mark_accessed(cache, sample);
@@ -198,9 +198,9 @@ bool page_cache_read(struct page_cache *cache, uint32_t sample, uint64_t bytes)
 	if (bytes == 0 || bytes > cache->capacity)
 		return false;
 	room = cache->capacity - bytes;
-	while (held(cache) > room)
-		reclaim(cache, held(cache) - room);
-	add(cache, sample, bytes);
+	while (page_cache_held(cache) > room)
+		page_cache_reclaim(cache, page_cache_held(cache) - room);
+	page_cache_add(cache, sample, bytes);
 	return false;
 }
 
@@ -220,7 +220,7 @@ struct page_cache *page_cache_new(uint32_t samples, uint64_t capacity)
 	if (cache == NULL)
 		return NULL;
 	cache->samples = samples;
-	cache->capacity = least(capacity, UINT64_C(1) << 62); /* sums fit */
+	cache->capacity = page_cache_least(capacity, UINT64_C(1) << 62); /* sums fit */
 	for (uint32_t end = samples; end < samples + LISTS; end++)
 		cache->entry[end].next = cache->entry[end].prev = end;
 	return cache;

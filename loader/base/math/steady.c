@@ -86,7 +86,7 @@ static const struct law laws[] = {
 	{"random", random_hit, random_mean}, {"page", NULL, NULL}, /* by replay */
 };
 
-static const struct law *law_of(const char *policy)
+static const struct law *steady_law_of(const char *policy)
 {
 	for (size_t i = 0; i < sizeof(laws) / sizeof(laws[0]); i++)
 		if (strcmp(laws[i].policy, policy) == 0)
@@ -132,7 +132,7 @@ static int page_over(double x, uint64_t dataset_bytes, double *hit, uint32_t par
 int steady_over(const char *policy, double x, uint64_t dataset_bytes, double *hit,
 		uint32_t parts)
 {
-	const struct law *law = law_of(policy);
+	const struct law *law = steady_law_of(policy);
 	bool between = law != NULL && x > 0 && x < 1;
 
 	if (between && law->hit == NULL)
@@ -145,7 +145,7 @@ int steady_over(const char *policy, double x, uint64_t dataset_bytes, double *hi
 
 double steady_mean(const char *policy, double x, uint64_t dataset_bytes)
 {
-	const struct law *law = law_of(policy);
+	const struct law *law = steady_law_of(policy);
 	double mean;
 
 	if (law == NULL || !(x > 0))

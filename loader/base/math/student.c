@@ -32,7 +32,7 @@ static double beta_fraction(double a, double b, double x)
 }
 
 /* The regularized incomplete beta function I_x(a, b). */
-static double beta(double a, double b, double x)
+static double student_beta(double a, double b, double x)
 {
 	double front =
 		exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
@@ -43,9 +43,9 @@ static double beta(double a, double b, double x)
 }
 
 /* Share of the distribution outside -t .. t. */
-static double outside(double t, double freedom)
+static double student_outside(double t, double freedom)
 {
-	return beta(freedom / 2, .5, freedom / (freedom + t * t));
+	return student_beta(freedom / 2, .5, freedom / (freedom + t * t));
 }
 
 double student_t(double inside, unsigned freedom)
@@ -54,12 +54,12 @@ double student_t(double inside, unsigned freedom)
 
 	if (freedom == 0)
 		return NAN;
-	while (outside(high, freedom) > 1 - inside && high < 1e9)
+	while (student_outside(high, freedom) > 1 - inside && high < 1e9)
 		high *= 2;
 	while (high - low > 1e-12 * high) {
 		double middle = (low + high) / 2;
 
-		if (outside(middle, freedom) > 1 - inside)
+		if (student_outside(middle, freedom) > 1 - inside)
 			low = middle;
 		else
 			high = middle;

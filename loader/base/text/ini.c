@@ -8,7 +8,7 @@
 static const char space[] = " \t\r\f\v";
 
 /* Cuts blanks off both ends. */
-static char *trim(char *text)
+static char *ini_trim(char *text)
 {
 	size_t length;
 
@@ -25,7 +25,7 @@ static char *next_line(struct ini *ini)
 	char *line = strsep(&ini->at, "\n");
 
 	ini->line++;
-	return trim(line);
+	return ini_trim(line);
 }
 
 /* [section]: remembers it. */
@@ -36,7 +36,7 @@ static bool take_section(struct ini *ini, char *line)
 	if (line[0] != '[' || length < 3 || line[length - 1] != ']')
 		return false;
 	line[length - 1] = '\0';
-	ini->section = trim(line + 1);
+	ini->section = ini_trim(line + 1);
 	return true;
 }
 
@@ -48,8 +48,8 @@ static bool take_setting(char *line, const char **name, const char **value)
 	if (equals == NULL)
 		return false;
 	*equals = '\0';
-	*name = trim(line);
-	*value = trim(equals + 1);
+	*name = ini_trim(line);
+	*value = ini_trim(equals + 1);
 	return **name != '\0';
 }
 

@@ -34,7 +34,7 @@ struct splitter {
 	char *to;       /* where the word under way goes on */
 };
 
-static int refuse(struct error *err, char c)
+static int shell_word_refuse(struct error *err, char c)
 {
 	return error_set(
 		err, EINVAL,
@@ -50,7 +50,7 @@ static int take_quoted(struct splitter *splitter, char quote, struct error *err)
 		if (*splitter->at == '\0')
 			return error_set(err, EINVAL, "a %c is not closed", quote);
 		if (quote == '"' && strchr("$`", *splitter->at) != NULL)
-			return refuse(err, *splitter->at);
+			return shell_word_refuse(err, *splitter->at);
 		if (quote == '"' && *splitter->at == '\\' && splitter->at[1] != '\0' &&
 		    strchr("$`\"\\", splitter->at[1]) != NULL)
 			splitter->at++;
@@ -81,7 +81,7 @@ static int take_word(struct splitter *splitter, struct error *err)
 		else if (c == '\\')
 			result = take_escaped(splitter, err);
 		else if (strchr(MEANINGS, c) != NULL)
-			result = refuse(err, c);
+			result = shell_word_refuse(err, c);
 		else
 			*splitter->to++ = c;
 	}

@@ -14,7 +14,7 @@ enum { LOOK_NS = 50000000 }; /* how long a loader's death may go unseen */
 
 /* ---- links ---- */
 
-static void let_go(struct link **at)
+static void consumer_let_go(struct link **at)
 {
 	struct link *link = *at;
 
@@ -33,7 +33,7 @@ void consumer_leave(struct consumer *consumer)
 		return;
 	link->next = consumer->old;
 	consumer->old = link;
-	let_go(&consumer->old);
+	consumer_let_go(&consumer->old);
 }
 
 static void given_back(struct consumer *consumer, struct link *link)
@@ -44,13 +44,13 @@ static void given_back(struct consumer *consumer, struct link *link)
 	while (*at != NULL && *at != link)
 		at = &(*at)->next;
 	if (*at != NULL)
-		let_go(at);
+		consumer_let_go(at);
 }
 
 /* ---- batches ---- */
 
 /* Places of the stream that held no sample for us: how many of them were skipped. */
-static uint64_t skipped(struct consumer *consumer, uint64_t voids)
+static uint64_t consumer_skipped(struct consumer *consumer, uint64_t voids)
 {
 	uint64_t stolen = voids < consumer->stolen ? voids : consumer->stolen;
 
@@ -76,7 +76,7 @@ int consumer_take(struct consumer *consumer, const struct holding *holding,
 	consumer->remaining = feed_remaining(reader);
 	places = before - (batch->epoch_ends ? 0 : consumer->remaining);
 	trace_add(consumer->config.process, TRACE_shared_samples, batch->count);
-	if (skipped(consumer, places - batch->count) > 0 &&
+	if (consumer_skipped(consumer, places - batch->count) > 0 &&
 	    consumer->config.options->fail)
 		return error_set(
 			err, EBADMSG,
@@ -118,7 +118,7 @@ static bool is_stale(const struct consumer *consumer, const struct feed_batch *b
 }
 
 /* Throws away what is published. */
-static void drain(void *context)
+static void consumer_drain(void *context)
 {
 	struct consumer *consumer = context;
 	struct holding *holding = holdings_free(&consumer->holdings);
@@ -129,13 +129,13 @@ static void drain(void *context)
 		pass_over(consumer, holding, &batch);
 }
 
-static int start_driving(struct consumer *consumer, struct error *err)
+static int consumer_start_driving(struct consumer *consumer, struct error *err)
 {
 	const struct driver_parts parts = {
 		.trace = consumer->config.trace,
 		.process = consumer->config.process,
 		.options = consumer->config.options,
-		.drain = drain,
+		.drain = consumer_drain,
 		.context = consumer,
 	};
 	struct error failure = {0};
@@ -150,8 +150,8 @@ static int start_driving(struct consumer *consumer, struct error *err)
 }
 
 /* Makes a batch of what was taken. 1; 0: it is not complete, or none; -errno. */
-static int keep(struct consumer *consumer, struct holding *holding,
-		const struct feed_batch *batch)
+static int consumer_keep(struct consumer *consumer, struct holding *holding,
+			 const struct feed_batch *batch)
 {
 	struct link *link = consumer->link;
 	uint32_t had = holding->count, all = had + batch->count;
@@ -175,8 +175,8 @@ static int keep(struct consumer *consumer, struct holding *holding,
 }
 
 /* The link had no batch in time. *blocked: because we hold what its loader needs. */
-static int look_around(struct consumer *consumer, struct holding *holding,
-		       bool *blocked, struct error *err)
+static int consumer_look_around(struct consumer *consumer, struct holding *holding,
+				bool *blocked, struct error *err)
 {
 	struct link *link = consumer->link;
 	bool again = *blocked;
@@ -199,8 +199,8 @@ static int no_batch(struct consumer *consumer, struct holding *holding, int reas
 }
 
 /* Waits for a batch of the link: 1; 0 when there is no link any more; -errno. */
-static int wait_batch(struct consumer *consumer, struct holding *holding,
-		      struct error *err)
+static int consumer_wait_batch(struct consumer *consumer, struct holding *holding,
+			       struct error *err)
 {
 	bool blocked = false;
 
@@ -213,9 +213,9 @@ static int wait_batch(struct consumer *consumer, struct holding *holding,
 		if (result == 1)
 			result = is_stale(consumer, &batch)
 					 ? pass_over(consumer, holding, &batch)
-					 : keep(consumer, holding, &batch);
+					 : consumer_keep(consumer, holding, &batch);
 		else if (result == -EAGAIN)
-			result = look_around(consumer, holding, &blocked, err);
+			result = consumer_look_around(consumer, holding, &blocked, err);
 		else
 			result = no_batch(consumer, holding, result, err);
 		if (result != 0)
@@ -228,8 +228,8 @@ static int wait_batch(struct consumer *consumer, struct holding *holding,
 	       !consumer->config.options->drop_last;
 }
 
-static void show(struct consumer *consumer, struct holding *holding,
-		 struct dsa_batch *batch)
+static void consumer_show(struct consumer *consumer, struct holding *holding,
+			  struct dsa_batch *batch)
 {
 	*batch = (struct dsa_batch){
 		.data = holding->link != NULL ? holding->batch.data : holding->copy,
@@ -278,9 +278,9 @@ static int next_shared(struct consumer *consumer, struct dsa_batch *batch,
 	if (holding == NULL)
 		return -EBUSY;
 	result = failure->code != 0 ? -failure->code
-				    : wait_batch(consumer, holding, failure);
+				    : consumer_wait_batch(consumer, holding, failure);
 	if (result == 1)
-		show(consumer, holding, batch);
+		consumer_show(consumer, holding, batch);
 	if (result == -EBUSY)
 		return result;
 	if (result < 0 && failure->code == 0)
@@ -300,7 +300,7 @@ static int consumer_next(struct batch_source *delivery, struct dsa_batch *batch,
 	uint64_t asked;
 	int result = 0;
 
-	if (!consumer->asked && (result = start_driving(consumer, err)) < 0)
+	if (!consumer->asked && (result = consumer_start_driving(consumer, err)) < 0)
 		return result;
 	if (consumer->driver != NULL && driver_request(consumer->driver) == 0)
 		return 0;
@@ -422,7 +422,7 @@ static void consumer_close(struct batch_source *delivery)
 	consumer_leave(consumer);
 	while (consumer->old != NULL) {
 		consumer->old->held = 0;
-		let_go(&consumer->old);
+		consumer_let_go(&consumer->old);
 	}
 	holdings_fini(&consumer->holdings);
 	free(consumer->classes);
@@ -441,7 +441,7 @@ static const struct batch_source_ops consumer_ops = {
 	.close = consumer_close,
 };
 
-static void describe(struct consumer *consumer)
+static void consumer_describe(struct consumer *consumer)
 {
 	const struct protocol_welcome *welcome = &consumer->link->welcome;
 	const struct options *options = consumer->config.options;
@@ -462,7 +462,7 @@ static void describe(struct consumer *consumer)
 	consumer->seed = welcome->seed;
 }
 
-static int join(struct consumer *consumer, const char *path, struct error *err)
+static int consumer_join(struct consumer *consumer, const char *path, struct error *err)
 {
 	const struct options *options = consumer->config.options;
 	int result = hello_fill(&consumer->hello, options, err);
@@ -486,7 +486,7 @@ static int join(struct consumer *consumer, const char *path, struct error *err)
 	consumer->end_epoch = options->epochs > 0
 				      ? options->start_epoch + options->epochs
 				      : UINT64_MAX;
-	describe(consumer);
+	consumer_describe(consumer);
 	if (consumer->decoded && strcmp(options->prep, "image") != 0)
 		return error_set(err, EINVAL,
 				 "DSA_SHARE: the shared loader delivers decoded "
@@ -506,7 +506,7 @@ struct batch_source *consumer_open(const struct batch_source_config *config,
 	}
 	consumer->base.ops = &consumer_ops;
 	consumer->config = *config;
-	if (join(consumer, path, err) == 0)
+	if (consumer_join(consumer, path, err) == 0)
 		return consumer->decoded ? tail_open(&consumer->base, config, err)
 					 : &consumer->base;
 	consumer_close(&consumer->base);

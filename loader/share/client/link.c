@@ -79,7 +79,7 @@ static int check_peer(int socket, const char *path, struct error *err)
 /* ---- messages ---- */
 
 /* The next message, until `deadline` (0: for ever): its type, or -errno. */
-static int await(struct link *link, uint64_t deadline)
+static int link_await(struct link *link, uint64_t deadline)
 {
 	for (;;) {
 		struct pollfd poll_for = {.fd = link->socket, .events = POLLIN};
@@ -99,11 +99,11 @@ static int await(struct link *link, uint64_t deadline)
 
 static int await_answer(struct link *link)
 {
-	int type = await(link, clock_now() + ANSWER_NS);
+	int type = link_await(link, clock_now() + ANSWER_NS);
 
 	while (type == PROTOCOL_WAIT) {
 		protocol_next(&link->inbox);
-		type = await(link, 0);
+		type = link_await(link, 0);
 	}
 	return type;
 }
@@ -211,14 +211,15 @@ static int open_reader(struct link *link, struct error *err)
 	return result;
 }
 
-static int refused(const struct link *link, struct error *err)
+static int link_refused(const struct link *link, struct error *err)
 {
 	const struct protocol_refused *body = protocol_body(&link->inbox);
 
 	return error_set(err, EACCES, "DSA_SHARE: %.*s", PROTOCOL_WHY - 1, body->why);
 }
 
-static int join(struct link *link, const struct link_config *config, struct error *err)
+static int link_join(struct link *link, const struct link_config *config,
+		     struct error *err)
 {
 	const struct protocol_hello *hello = config->hello;
 	int result = check_peer(link->socket, config->path, err);
@@ -230,7 +231,7 @@ static int join(struct link *link, const struct link_config *config, struct erro
 	if (result == 0)
 		result = await_answer(link);
 	if (result == PROTOCOL_REFUSED)
-		return refused(link, err);
+		return link_refused(link, err);
 	if (result != PROTOCOL_WELCOME)
 		return no_answer(result, config->path, err);
 	memcpy(&link->welcome, protocol_body(&link->inbox), sizeof(link->welcome));
@@ -253,7 +254,7 @@ struct link *link_open(const struct link_config *config, struct error *err)
 	link->ended = config->ended;
 	protocol_inbox_init(&link->inbox);
 	link->socket = open_socket(config->path, err);
-	if (link->socket >= 0 && join(link, config, err) == 0)
+	if (link->socket >= 0 && link_join(link, config, err) == 0)
 		return link;
 	link_close(link);
 	return NULL;
@@ -285,7 +286,7 @@ bool link_unreachable(int code)
 	       code == EPIPE;
 }
 
-static void hear(struct link *link)
+static void link_hear(struct link *link)
 {
 	if (protocol_type(&link->inbox) == PROTOCOL_REST && link->rest_fd < 0) {
 		memcpy(&link->rest, protocol_body(&link->inbox), sizeof(link->rest));
@@ -301,7 +302,7 @@ void link_look(struct link *link)
 	if (result < 0)
 		link->gone = true;
 	else if (result > 0)
-		hear(link);
+		link_hear(link);
 }
 
 /* ---- samples among those of others ---- */
@@ -375,8 +376,8 @@ int link_rest(struct link *link, uint32_t *samples, uint32_t *count, struct erro
 	uint32_t *numbers;
 	int result;
 
-	if (link->rest_fd < 0 && await(link, clock_now() + ANSWER_NS) >= 0)
-		hear(link);
+	if (link->rest_fd < 0 && link_await(link, clock_now() + ANSWER_NS) >= 0)
+		link_hear(link);
 	if (link->rest_fd < 0 || next < rest->first || next > rest->end ||
 	    rest->end - rest->first > link->welcome.places ||
 	    rest->count > link->welcome.dataset_samples)

@@ -109,8 +109,8 @@ static int rest_of_wreck(const struct link *link, uint32_t *samples, uint32_t *c
 }
 
 /* What is taken already, but not delivered, then what there was to come. */
-static int outlive(struct consumer *consumer, const struct holding *holding, int reason,
-		   struct error *err)
+static int recover_outlive(struct consumer *consumer, const struct holding *holding,
+			   int reason, struct error *err)
 {
 	struct link *link = consumer->link;
 	uint32_t had = holding->count, count = 0;
@@ -132,7 +132,8 @@ static int outlive(struct consumer *consumer, const struct holding *holding, int
 /* ---- another loader ---- */
 
 /* What is published, but less than a batch, goes into memory of our own. */
-static int drain(struct consumer *consumer, struct holding *holding, struct error *err)
+static int recover_drain(struct consumer *consumer, struct holding *holding,
+			 struct error *err)
 {
 	struct error none = {0};
 	struct feed_batch batch;
@@ -160,8 +161,8 @@ static int check_stand(const struct protocol_stand *stand,
 			 "one before ended");
 }
 
-static int adopt(struct consumer *consumer, struct link *link,
-		 const struct protocol_stand *stand, struct error *err)
+static int recover_adopt(struct consumer *consumer, struct link *link,
+			 const struct protocol_stand *stand, struct error *err)
 {
 	if (check_stand(stand, &link->welcome, err) < 0) {
 		link_close(link);
@@ -205,7 +206,7 @@ struct link *consumer_reach(struct consumer *consumer, int before, struct error 
 	}
 }
 
-static int rejoin(struct consumer *consumer, struct error *err)
+static int recover_rejoin(struct consumer *consumer, struct error *err)
 {
 	const struct link *before = consumer->link;
 	struct protocol_stand *stand = &consumer->hello.stand;
@@ -220,12 +221,13 @@ static int rejoin(struct consumer *consumer, struct error *err)
 		.seat = before->welcome.seat,
 	};
 	link = consumer_reach(consumer, before->memory, err);
-	return link != NULL ? adopt(consumer, link, stand, err) : -err->code;
+	return link != NULL ? recover_adopt(consumer, link, stand, err) : -err->code;
 }
 
 /* ---- what became of it ---- */
 
-static int tell_end(const struct consumer *consumer, int reason, struct error *err)
+static int recover_tell_end(const struct consumer *consumer, int reason,
+			    struct error *err)
 {
 	const struct link *link = consumer->link;
 	bool died = reason == -ECONNRESET;
@@ -266,24 +268,24 @@ int consumer_recover(struct consumer *consumer, struct holding *holding, int rea
 	int result;
 
 	if (reason == -ENOLINK)
-		return outlive(consumer, holding, reason, err);
+		return recover_outlive(consumer, holding, reason, err);
 	if (ends_here(consumer, reason)) {
 		consumer->done = true;
 		return 0;
 	}
-	result = drain(consumer, holding, err);
+	result = recover_drain(consumer, holding, err);
 	if (result == -ENOLINK) /* it was dropped before that loader died */
-		return outlive(consumer, holding, result, err);
+		return recover_outlive(consumer, holding, result, err);
 	if (result < 0)
 		return result;
 	if (link_copies(consumer->link)) /* its order is nowhere but in it */
-		return tell_end(consumer, reason, err);
-	if (options->takeover > 0 && rejoin(consumer, &why) == 0)
+		return recover_tell_end(consumer, reason, err);
+	if (options->takeover > 0 && recover_rejoin(consumer, &why) == 0)
 		return 0;
 	if (options->alone && !consumer->ended)
-		return outlive(consumer, holding, reason, err);
+		return recover_outlive(consumer, holding, reason, err);
 	if (why.code == 0 || link_unreachable(why.code))
-		return tell_end(consumer, reason, err);
+		return recover_tell_end(consumer, reason, err);
 	*err = why;
 	return -err->code;
 }

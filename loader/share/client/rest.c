@@ -11,8 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static uint32_t content(const struct share_server *server, const struct member *member,
-			const struct feed_place *place)
+static uint32_t rest_content(const struct share_server *server,
+			     const struct member *member,
+			     const struct feed_place *place)
 {
 	if (place == NULL || (place->flags & (FEED_ISLAND | FEED_REPEATED)) != 0 ||
 	    (place->seats >> member->seat & 1) == 0)
@@ -23,15 +24,15 @@ static uint32_t content(const struct share_server *server, const struct member *
 
 /* What lies in the feed, then what comes where the last place ends: an epoch of it, for
  * nobody needs more. */
-static void fill(const struct share_server *server, const struct member *member,
-		 struct protocol_rest *rest, uint32_t *numbers)
+static void rest_fill(const struct share_server *server, const struct member *member,
+		      struct protocol_rest *rest, uint32_t *numbers)
 {
 	const struct feed_place *last = feed_place(server->feed, rest->end - 1);
 	uint32_t *behind = numbers + (rest->end - rest->first);
 
 	for (uint64_t at = rest->first; at < rest->end; at++)
 		numbers[at - rest->first] =
-			content(server, member, feed_place(server->feed, at));
+			rest_content(server, member, feed_place(server->feed, at));
 	if (last != NULL)
 		rest->count =
 			server->order->rest(server, member, last, &rest->voids, behind);
@@ -78,7 +79,7 @@ int rest_drop(struct share_server *server, struct member *member)
 			 sizeof(*numbers));
 	if (numbers == NULL)
 		return -ENOMEM;
-	fill(server, member, &rest, numbers);
+	rest_fill(server, member, &rest, numbers);
 	/* First told, then dropped: whoever dies in between, nothing is lost. */
 	result = send_rest(member, &rest, numbers);
 	if (result == 0)

@@ -63,8 +63,8 @@ struct tail {
 
 /* ---- workers ---- */
 
-static void make(const struct worker *worker, const struct dsa_batch *in,
-		 const struct slot *out, uint32_t at, struct error *err)
+static void tail_make(const struct worker *worker, const struct dsa_batch *in,
+		      const struct slot *out, uint32_t at, struct error *err)
 {
 	const struct tail *tail = worker->tail;
 	uint64_t start = clock_now();
@@ -81,7 +81,7 @@ static void make(const struct worker *worker, const struct dsa_batch *in,
 			     in->samples[at]);
 }
 
-static void *worker_main(void *context)
+static void *tail_worker_main(void *context)
 {
 	struct worker *worker = context;
 	struct tail *tail = worker->tail;
@@ -100,7 +100,7 @@ static void *worker_main(void *context)
 		}
 		at = tail->begun++;
 		pthread_mutex_unlock(&tail->lock);
-		make(worker, in, tail->out, at, &err);
+		tail_make(worker, in, tail->out, at, &err);
 		pthread_mutex_lock(&tail->lock);
 		if (err.code != 0 && tail->failure.code == 0)
 			tail->failure = err;
@@ -134,7 +134,8 @@ static struct slot *await_room(struct tail *tail)
 }
 
 /* Has the workers make a batch; waits for them. 0, or -errno of the first failure. */
-static int make_all(struct tail *tail, const struct dsa_batch *in, struct slot *out)
+static int tail_make_all(struct tail *tail, const struct dsa_batch *in,
+			 struct slot *out)
 {
 	int result;
 
@@ -151,7 +152,8 @@ static int make_all(struct tail *tail, const struct dsa_batch *in, struct slot *
 	return result;
 }
 
-static void describe(struct tail *tail, const struct dsa_batch *in, struct slot *slot)
+static void tail_describe(struct tail *tail, const struct dsa_batch *in,
+			  struct slot *slot)
 {
 	struct dsa_stats stats = {0};
 
@@ -169,7 +171,7 @@ static void describe(struct tail *tail, const struct dsa_batch *in, struct slot 
 }
 
 /* Brings one batch: 1, 0 at the end of the data, -errno. */
-static int feed(struct tail *tail, struct slot *slot, struct error *err)
+static int tail_feed(struct tail *tail, struct slot *slot, struct error *err)
 {
 	struct batch_source *from = tail->from;
 	struct batch_source_wait wait;
@@ -178,14 +180,14 @@ static int feed(struct tail *tail, struct slot *slot, struct error *err)
 
 	if (result <= 0)
 		return result;
-	describe(tail, &in, slot);
-	result = make_all(tail, &in, slot);
+	tail_describe(tail, &in, slot);
+	result = tail_make_all(tail, &in, slot);
 	released = from->ops->release(from, &in, err);
 	return result < 0 ? result : released < 0 ? released : 1;
 }
 
-static void hand_on(struct tail *tail, const struct slot *slot, int result,
-		    const struct error *err)
+static void tail_hand_on(struct tail *tail, const struct slot *slot, int result,
+			 const struct error *err)
 {
 	pthread_mutex_lock(&tail->lock);
 	if (result == 1)
@@ -209,8 +211,8 @@ static void *feeder_main(void *context)
 	while (result == 1 && (slot = await_room(tail)) != NULL) {
 		struct error err = {0};
 
-		result = feed(tail, slot, &err);
-		hand_on(tail, slot, result, &err);
+		result = tail_feed(tail, slot, &err);
+		tail_hand_on(tail, slot, result, &err);
 	}
 	return NULL;
 }
@@ -344,7 +346,7 @@ static int start_workers(struct tail *tail)
 		worker->tail = tail;
 		worker->prep = prep_worker_new(tail->prep);
 		if (worker->prep != NULL)
-			code = pthread_create(&worker->thread, NULL, worker_main,
+			code = pthread_create(&worker->thread, NULL, tail_worker_main,
 					      worker);
 		if (code != 0) {
 			prep_worker_free(worker->prep);
@@ -355,7 +357,7 @@ static int start_workers(struct tail *tail)
 }
 
 /* The host's signals are for its own threads. */
-static int start_threads(struct tail *tail)
+static int tail_start_threads(struct tail *tail)
 {
 	sigset_t all, before;
 	int result;
@@ -370,7 +372,7 @@ static int start_threads(struct tail *tail)
 	return result;
 }
 
-static void stop_threads(struct tail *tail)
+static void tail_stop_threads(struct tail *tail)
 {
 	tail->from->ops->stop(tail->from);
 	pthread_mutex_lock(&tail->lock);
@@ -391,7 +393,7 @@ static void tail_close(struct batch_source *delivery)
 {
 	struct tail *tail = (struct tail *)delivery;
 
-	stop_threads(tail);
+	tail_stop_threads(tail);
 	for (uint32_t i = 0; tail->slots != NULL && i < tail->slot_count; i++) {
 		free(tail->slots[i].data);
 		free(tail->slots[i].labels);
@@ -420,7 +422,7 @@ static const struct batch_source_ops tail_ops = {
 	.close = tail_close,
 };
 
-static int open_parts(struct tail *tail, struct error *err)
+static int tail_open_parts(struct tail *tail, struct error *err)
 {
 	struct prep_config config = tail->config.options->image;
 	struct dsa_stats stats = {0};
@@ -436,7 +438,7 @@ static int open_parts(struct tail *tail, struct error *err)
 	tail->step = stats.step;
 	result = open_slots(tail);
 	if (result == 0)
-		result = start_threads(tail);
+		result = tail_start_threads(tail);
 	return result == 0 ? 0
 			   : error_sys(err, -result, "cannot prepare shared pictures");
 }
@@ -460,7 +462,7 @@ struct batch_source *tail_open(struct batch_source *from,
 	pthread_cond_init(&tail->made, NULL);
 	pthread_cond_init(&tail->work, NULL);
 	pthread_cond_init(&tail->idle, NULL);
-	if (open_parts(tail, err) == 0)
+	if (tail_open_parts(tail, err) == 0)
 		return &tail->base;
 	tail_close(&tail->base);
 	return NULL;

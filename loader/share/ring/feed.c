@@ -29,8 +29,8 @@ static uint64_t round_places(uint64_t places, size_t sample_bytes)
 	return huge - small <= small / 8 ? huge : small;
 }
 
-static int lay_out(struct feed *feed, const struct feed_config *config,
-		   struct error *err)
+static int feed_place_parts(struct feed *feed, const struct feed_config *config,
+			    struct error *err)
 {
 	uint64_t places = round_places(config->places, config->sample_bytes);
 
@@ -62,7 +62,7 @@ static int make_tables(struct feed *feed, const struct feed_config *config,
 	return 0;
 }
 
-static int make_memory(struct feed *feed, struct error *err)
+static int feed_make_memory(struct feed *feed, struct error *err)
 {
 	const struct feed_layout *layout = &feed->layout;
 	const struct shared_memory_config config = {
@@ -97,8 +97,8 @@ struct feed *feed_open(const struct feed_config *config, struct error *err)
 	}
 	pthread_mutex_init(&feed->lock, NULL);
 	feed->memory.fd = -1;
-	if (lay_out(feed, config, err) < 0 || make_tables(feed, config, err) < 0 ||
-	    make_memory(feed, err) < 0) {
+	if (feed_place_parts(feed, config, err) < 0 ||
+	    make_tables(feed, config, err) < 0 || feed_make_memory(feed, err) < 0) {
 		feed_close(feed);
 		return NULL;
 	}
@@ -183,7 +183,8 @@ void feed_save(struct feed *feed, const void *state, size_t bytes)
 	atomic_store(&header->state, other + 1);
 }
 
-static void end(struct feed *feed, enum feed_end how, int code, const char *why)
+static void feed_end_memory(struct feed *feed, enum feed_end how, int code,
+			    const char *why)
 {
 	struct feed_header *header = feed->header;
 
@@ -197,12 +198,12 @@ static void end(struct feed *feed, enum feed_end how, int code, const char *why)
 
 void feed_end(struct feed *feed, int code, const char *why)
 {
-	end(feed, FEED_ENDED, code, why);
+	feed_end_memory(feed, FEED_ENDED, code, why);
 }
 
 void feed_stop(struct feed *feed)
 {
-	end(feed, FEED_STOPPED, 0, NULL);
+	feed_end_memory(feed, FEED_STOPPED, 0, NULL);
 }
 
 static bool anyone_waits(struct feed *feed)

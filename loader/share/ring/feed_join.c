@@ -66,7 +66,8 @@ static int make_notes(struct feed_reader *reader, struct error *err)
 	return 0;
 }
 
-static int check_config(const struct feed_reader_config *config, struct error *err)
+static int feed_join_check_config(const struct feed_reader_config *config,
+				  struct error *err)
 {
 	struct stat status;
 
@@ -83,10 +84,10 @@ static int check_config(const struct feed_reader_config *config, struct error *e
 	return 0;
 }
 
-static int begin(struct feed_reader *reader, const struct feed_reader_config *config,
-		 struct error *err)
+static int feed_join_begin(struct feed_reader *reader,
+			   const struct feed_reader_config *config, struct error *err)
 {
-	int result = check_config(config, err);
+	int result = feed_join_check_config(config, err);
 
 	if (result == 0)
 		result = feed_look(config->memory, &reader->layout, &reader->header,
@@ -121,7 +122,7 @@ struct feed_reader *feed_read(const struct feed_reader_config *config,
 		reader->epoch_places = config->epoch_places;
 		reader->remaining = config->remaining;
 		reader->next = reader->released = config->start;
-		result = begin(reader, config, err);
+		result = feed_join_begin(reader, config, err);
 	}
 	close(config->memory);
 	close(config->page);
@@ -174,7 +175,7 @@ void feed_orphan(struct feed_reader *reader)
 	reader->orphan = true;
 }
 
-static void unmap(const struct feed_reader *reader)
+static void feed_join_unmap(const struct feed_reader *reader)
 {
 	size_t area = reader->layout.bytes - reader->layout.samples;
 
@@ -192,7 +193,7 @@ void feed_leave(struct feed_reader *reader)
 		return;
 	if (reader->header != NULL && reader->page != NULL)
 		feed_tell(reader, UINT64_MAX);
-	unmap(reader);
+	feed_join_unmap(reader);
 	close(reader->event);
 	free(reader->notes);
 	free(reader->checksums);

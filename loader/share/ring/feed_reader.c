@@ -20,15 +20,17 @@ struct walk {
 	uint32_t *labels, *samples;
 };
 
-static uint32_t place_of(const struct feed_reader *reader, uint64_t sequence)
+static uint32_t feed_reader_place_of(const struct feed_reader *reader,
+				     uint64_t sequence)
 {
 	return (uint32_t)(sequence % reader->layout.places);
 }
 
-static const char *bytes_of(const struct feed_reader *reader, uint64_t sequence)
+static const char *feed_reader_bytes_of(const struct feed_reader *reader,
+					uint64_t sequence)
 {
 	return reader->samples +
-	       place_of(reader, sequence) * reader->layout.sample_bytes;
+	       feed_reader_place_of(reader, sequence) * reader->layout.sample_bytes;
 }
 
 void feed_tell(struct feed_reader *reader, uint64_t released)
@@ -51,12 +53,12 @@ void feed_tell(struct feed_reader *reader, uint64_t released)
 }
 
 /* Moves `released` over what is not held. */
-static void settle(struct feed_reader *reader)
+static void feed_reader_settle(struct feed_reader *reader)
 {
 	uint64_t before = reader->released;
 
 	while (reader->released < reader->next &&
-	       !(reader->notes[place_of(reader, reader->released)] & HELD))
+	       !(reader->notes[feed_reader_place_of(reader, reader->released)] & HELD))
 		reader->released++;
 	if (reader->released != before)
 		feed_tell(reader, reader->released);
@@ -66,7 +68,7 @@ static void settle(struct feed_reader *reader)
  * Claims the next few places: not more, so that little is lost if this process is
  * stopped now and dropped. The order is told in feed_state.h.
  */
-static int claim(struct feed_reader *reader, struct walk *walk)
+static int feed_reader_claim(struct feed_reader *reader, struct walk *walk)
 {
 	uint64_t most = walk->at + (walk->wanted - walk->found) + 1;
 
@@ -80,7 +82,7 @@ static int claim(struct feed_reader *reader, struct walk *walk)
 	return -ENOLINK;
 }
 
-static void end_epoch(struct feed_reader *reader)
+static void feed_reader_end_epoch(struct feed_reader *reader)
 {
 	reader->epoch++;
 	reader->remaining = reader->epoch_places;
@@ -96,7 +98,7 @@ static void pass_by(struct feed_reader *reader, struct walk *walk)
 static void note_sample(struct feed_reader *reader, struct walk *walk,
 			const struct feed_place *place)
 {
-	uint32_t index = place_of(reader, walk->at);
+	uint32_t index = feed_reader_place_of(reader, walk->at);
 
 	if (walk->found == 0) {
 		walk->first = walk->at;
@@ -112,15 +114,15 @@ static void note_sample(struct feed_reader *reader, struct walk *walk,
 }
 
 /* Looks at one place. False: the batch ends before it. */
-static bool step(struct feed_reader *reader, struct walk *walk,
-		 const struct feed_place *place)
+static bool feed_reader_step(struct feed_reader *reader, struct walk *walk,
+			     const struct feed_place *place)
 {
 	bool repeated = place->flags & FEED_REPEATED;
 	bool bad = place->flags & FEED_BAD;
 
 	if ((place->flags & FEED_ISLAND) ||
 	    !(place->seats >> reader->seat & UINT64_C(1))) {
-		reader->notes[place_of(reader, walk->at)] = 0;
+		reader->notes[feed_reader_place_of(reader, walk->at)] = 0;
 		if (walk->found == 0)
 			pass_by(reader, walk);
 		return true;
@@ -133,7 +135,7 @@ static bool step(struct feed_reader *reader, struct walk *walk,
 	if (!bad) {
 		note_sample(reader, walk, place);
 	} else {
-		reader->notes[place_of(reader, walk->at)] = 0;
+		reader->notes[feed_reader_place_of(reader, walk->at)] = 0;
 		if (walk->found == 0)
 			pass_by(reader, walk);
 	}
@@ -141,7 +143,7 @@ static bool step(struct feed_reader *reader, struct walk *walk,
 	return true;
 }
 
-static int mismatch(const struct walk *walk, struct error *err)
+static int feed_reader_mismatch(const struct walk *walk, struct error *err)
 {
 	return error_set(err, EBADMSG,
 			 "the feed is broken at number %llu of its stream",
@@ -149,26 +151,28 @@ static int mismatch(const struct walk *walk, struct error *err)
 }
 
 /* 1: the batch is complete, and ends before walk->at. */
-static int look(struct feed_reader *reader, struct walk *walk, struct error *err)
+static int feed_reader_look(struct feed_reader *reader, struct walk *walk,
+			    struct error *err)
 {
-	int result = claim(reader, walk);
+	int result = feed_reader_claim(reader, walk);
 	bool over = false;
 
 	if (result < 0)
 		return result;
 	if (walk->published > reader->released &&
 	    walk->published - reader->released > reader->layout.places)
-		return mismatch(walk, err);
+		return feed_reader_mismatch(walk, err);
 	while (!over && walk->at < walk->published) {
 		const struct feed_place *place =
-			&reader->places[place_of(reader, walk->at)];
+			&reader->places[feed_reader_place_of(reader, walk->at)];
 
-		if (walk->at == walk->reach && (result = claim(reader, walk)) < 0)
+		if (walk->at == walk->reach &&
+		    (result = feed_reader_claim(reader, walk)) < 0)
 			return result;
 		if (atomic_load_explicit(&place->sequence, memory_order_acquire) !=
 		    walk->at + 1)
-			return mismatch(walk, err);
-		over = !step(reader, walk, place);
+			return feed_reader_mismatch(walk, err);
+		over = !feed_reader_step(reader, walk, place);
 		if (!over) {
 			walk->at++;
 			over = walk->epoch_ends;
@@ -177,14 +181,15 @@ static int look(struct feed_reader *reader, struct walk *walk, struct error *err
 	return over || walk->found == walk->wanted ? 1 : -EAGAIN;
 }
 
-static int verify(const struct feed_reader *reader, uint64_t first, uint64_t end,
-		  struct error *err)
+static int feed_reader_verify(const struct feed_reader *reader, uint64_t first,
+			      uint64_t end, struct error *err)
 {
 	for (uint64_t at = first; at < end; at++) {
-		uint32_t index = place_of(reader, at);
+		uint32_t index = feed_reader_place_of(reader, at);
 
 		if ((reader->notes[index] & OURS) &&
-		    XXH3_64bits(bytes_of(reader, at), reader->layout.sample_bytes) !=
+		    XXH3_64bits(feed_reader_bytes_of(reader, at),
+				reader->layout.sample_bytes) !=
 			    reader->checksums[index])
 			return error_set(err, EBADMSG,
 					 "the sample at number %llu of the feed is not "
@@ -204,23 +209,25 @@ static int hand_over(struct feed_reader *reader, const struct walk *walk,
 		.first = first,
 		.end = walk->at,
 		.count = walk->found,
-		.data = row ? bytes_of(reader, first) : NULL,
+		.data = row ? feed_reader_bytes_of(reader, first) : NULL,
 		.epoch = walk->repeated ? 0 : reader->epoch,
 		.epoch_ends = walk->epoch_ends,
 		.repeated = walk->repeated,
 		.turn = walk->turn,
 	};
 	for (uint64_t at = first; at < walk->at; at++)
-		reader->notes[place_of(reader, at)] |= HELD;
+		reader->notes[feed_reader_place_of(reader, at)] |= HELD;
 	reader->next = walk->at;
 	reader->remaining = walk->remaining;
 	if (walk->epoch_ends)
-		end_epoch(reader);
+		feed_reader_end_epoch(reader);
 	atomic_store(&reader->page->taken, walk->at);
-	return reader->audit && verify(reader, first, walk->at, err) < 0 ? -EBADMSG : 1;
+	return reader->audit && feed_reader_verify(reader, first, walk->at, err) < 0
+		       ? -EBADMSG
+		       : 1;
 }
 
-static int over(const struct feed_reader *reader, struct error *err)
+static int feed_reader_over(const struct feed_reader *reader, struct error *err)
 {
 	const struct feed_header *header = reader->header;
 	char why[FEED_WHY];
@@ -247,7 +254,7 @@ static int try_take(struct feed_reader *reader, struct walk *walk,
 	walk->remaining = reader->remaining;
 	walk->found = 0;
 	walk->epoch_ends = false;
-	result = look(reader, walk, err);
+	result = feed_reader_look(reader, walk, err);
 	if (result == 1)
 		return hand_over(reader, walk, batch, err);
 	if (result == -EAGAIN && walk->found > 0 && (ended || reader->partial)) {
@@ -257,15 +264,15 @@ static int try_take(struct feed_reader *reader, struct walk *walk,
 	}
 	if (result == -EAGAIN) {
 		atomic_store(&reader->page->taken, reader->next);
-		settle(reader);
+		feed_reader_settle(reader);
 		if (ended)
-			return over(reader, err);
+			return feed_reader_over(reader, err);
 	}
 	return result;
 }
 
 /* Nobody else writes to it. */
-static void tally(_Atomic uint64_t *figure, uint64_t more)
+static void feed_reader_tally(_Atomic uint64_t *figure, uint64_t more)
 {
 	uint64_t before = atomic_load_explicit(figure, memory_order_relaxed);
 
@@ -298,8 +305,8 @@ int feed_take(struct feed_reader *reader, uint32_t count, uint64_t timeout_ns,
 		waited = clock_now() - start;
 	}
 	atomic_store(&reader->page->waiting, 0);
-	tally(&reader->page->waits, 1);
-	tally(&reader->page->waited_ns, clock_now() - start);
+	feed_reader_tally(&reader->page->waits, 1);
+	feed_reader_tally(&reader->page->waited_ns, clock_now() - start);
 	return result;
 }
 
@@ -310,9 +317,9 @@ void feed_copy(const struct feed_reader *reader, const struct feed_batch *batch,
 	char *next = to;
 
 	for (uint64_t at = batch->first; at < batch->end; at++) {
-		if (!(reader->notes[place_of(reader, at)] & OURS))
+		if (!(reader->notes[feed_reader_place_of(reader, at)] & OURS))
 			continue;
-		memcpy(next, bytes_of(reader, at), bytes);
+		memcpy(next, feed_reader_bytes_of(reader, at), bytes);
 		next += bytes;
 	}
 }
@@ -323,14 +330,14 @@ int feed_release(struct feed_reader *reader, const struct feed_batch *batch)
 
 	if (batch->first < reader->released || batch->end > reader->next ||
 	    batch->first >= batch->end ||
-	    !(reader->notes[place_of(reader, batch->first)] & HELD))
+	    !(reader->notes[feed_reader_place_of(reader, batch->first)] & HELD))
 		return -EINVAL;
 	if (reader->audit)
-		result = verify(reader, batch->first, batch->end, NULL);
+		result = feed_reader_verify(reader, batch->first, batch->end, NULL);
 	for (uint64_t at = batch->first; at < batch->end; at++)
-		reader->notes[place_of(reader, at)] &= OURS;
-	tally(&reader->page->batches, !batch->partial);
-	tally(&reader->page->samples, batch->count);
-	settle(reader);
+		reader->notes[feed_reader_place_of(reader, at)] &= OURS;
+	feed_reader_tally(&reader->page->batches, !batch->partial);
+	feed_reader_tally(&reader->page->samples, batch->count);
+	feed_reader_settle(reader);
 	return result;
 }

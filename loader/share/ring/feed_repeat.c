@@ -26,7 +26,7 @@ static struct feed_place once_more(const struct feed *feed, uint64_t sequence,
 	return content;
 }
 
-static bool repeatable(const struct feed *feed, uint64_t sequence)
+static bool feed_repeat_repeatable(const struct feed *feed, uint64_t sequence)
 {
 	uint32_t place = (uint32_t)(sequence % feed->layout.places);
 
@@ -36,7 +36,8 @@ static bool repeatable(const struct feed *feed, uint64_t sequence)
 }
 
 /* Returns the number behind the last place that was repeated. With feed->lock. */
-static uint64_t repeat(struct feed *feed, uint32_t count, uint32_t turn, uint32_t *done)
+static uint64_t feed_repeat_batches(struct feed *feed, uint32_t count, uint32_t turn,
+				    uint32_t *done)
 {
 	const struct feed_place island = {.flags = FEED_ISLAND};
 	uint64_t shown = feed_published(feed), limit;
@@ -46,7 +47,7 @@ static uint64_t repeat(struct feed *feed, uint32_t count, uint32_t turn, uint32_
 	for (uint64_t at = shown; at < limit && *done < count; at++) {
 		struct feed_place content;
 
-		if (!repeatable(feed, at))
+		if (!feed_repeat_repeatable(feed, at))
 			continue;
 		content = once_more(feed, at, turn);
 		while (shown < at)
@@ -65,10 +66,10 @@ uint32_t feed_repeat(struct feed *feed, uint32_t count, uint32_t turn)
 	if (feed->open > 0)
 		return 0;
 	pthread_mutex_lock(&feed->lock);
-	shown = repeat(feed, count, turn, &done);
+	shown = feed_repeat_batches(feed, count, turn, &done);
 	if (done == 0) {
 		feed_starve(feed, shown + 1);
-		shown = repeat(feed, count, turn, &done);
+		shown = feed_repeat_batches(feed, count, turn, &done);
 	}
 	feed_note_room(feed, done > 0);
 	pthread_mutex_unlock(&feed->lock);

@@ -17,7 +17,7 @@ static uint32_t free_seat(const struct feed *feed)
 }
 
 /* A fresh page each time: a reader that was thrown out may still write to its own. */
-static int furnish(struct feed_seating *seat, uint64_t start, uint64_t pass)
+static int feed_seats_furnish(struct feed_seating *seat, uint64_t start, uint64_t pass)
 {
 	const struct shared_memory_config config = {
 		.name = "dsa-seat",
@@ -63,7 +63,7 @@ int feed_sit(struct feed *feed, uint64_t start, struct feed_seat *seat,
 	} else {
 		struct feed_seating *chosen = &feed->seats[number];
 
-		result = furnish(chosen, start, ++feed->passes);
+		result = feed_seats_furnish(chosen, start, ++feed->passes);
 		if (result < 0)
 			error_sys(err, -result, "cannot make a page for a reader");
 		*seat = (struct feed_seat){chosen->page.fd, chosen->event, start};
@@ -100,20 +100,21 @@ void feed_stand(struct feed *feed, uint32_t seat)
 }
 
 /* Numbers that a seat says, as far as they can be true. */
-static uint64_t believe(uint64_t said, uint64_t least, uint64_t most)
+static uint64_t feed_seats_believe(uint64_t said, uint64_t least, uint64_t most)
 {
 	return said < least ? least : said > most ? most : said;
 }
 
-static void listen(const struct feed *feed, struct feed_seating *seat)
+static void feed_seats_listen(const struct feed *feed, struct feed_seating *seat)
 {
 	const struct feed_page *page = seat->page.start;
 	uint64_t published = feed_published(feed);
 	uint64_t most = published > seat->start ? published : seat->start;
 	uint64_t taken;
 
-	seat->released = believe(atomic_load(&page->released), seat->released, most);
-	taken = believe(atomic_load(&page->taken), seat->released, most);
+	seat->released =
+		feed_seats_believe(atomic_load(&page->released), seat->released, most);
+	taken = feed_seats_believe(atomic_load(&page->taken), seat->released, most);
 	if (seat->dropped && taken < seat->held)
 		seat->held = taken;
 }
@@ -132,16 +133,17 @@ void feed_drop(struct feed *feed, uint32_t seat)
 		atomic_store(&feed->header->pass[seat], 0);
 		seating->held = feed_published(feed);
 		seating->dropped = true;
-		listen(feed, seating);
+		feed_seats_listen(feed, seating);
 	}
 	pthread_mutex_unlock(&feed->lock);
 	feed_ring(feed);
 }
 
 /* What a reader counts, as far as it can be. */
-static uint64_t figure(const _Atomic uint64_t *said, uint64_t most)
+static uint64_t feed_seats_figure(const _Atomic uint64_t *said, uint64_t most)
 {
-	return believe(atomic_load_explicit(said, memory_order_relaxed), 0, most);
+	return feed_seats_believe(atomic_load_explicit(said, memory_order_relaxed), 0,
+				  most);
 }
 
 void feed_seat_state(const struct feed *feed, uint32_t seat,
@@ -156,21 +158,22 @@ void feed_seat_state(const struct feed *feed, uint32_t seat,
 	*state = (struct feed_seat_state){0};
 	pthread_mutex_lock(&locked->lock);
 	if (seating->taken) {
-		listen(feed, seating);
+		feed_seats_listen(feed, seating);
 		page = seating->page.start;
 		left = atomic_load(&page->released) == UINT64_MAX; /* feed_leave() */
 		samples = feed_published(feed);
 		*state = (struct feed_seat_state){
-			.taken = believe(atomic_load(&page->taken),
-					 left ? seating->start : seating->released,
-					 feed_published(feed)),
+			.taken = feed_seats_believe(atomic_load(&page->taken),
+						    left ? seating->start
+							 : seating->released,
+						    feed_published(feed)),
 			.released = seating->released,
 			.waiting = atomic_load(&page->waiting) != 0,
 			.dropped = seating->dropped,
-			.batches = figure(&page->batches, samples),
-			.samples = figure(&page->samples, samples),
-			.waits = figure(&page->waits, INT64_MAX),
-			.waited_ns = figure(&page->waited_ns, INT64_MAX),
+			.batches = feed_seats_figure(&page->batches, samples),
+			.samples = feed_seats_figure(&page->samples, samples),
+			.waits = feed_seats_figure(&page->waits, INT64_MAX),
+			.waited_ns = feed_seats_figure(&page->waited_ns, INT64_MAX),
 		};
 	}
 	pthread_mutex_unlock(&locked->lock);
@@ -186,7 +189,7 @@ void feed_update(struct feed *feed)
 
 		if (!seat->taken)
 			continue;
-		listen(feed, seat);
+		feed_seats_listen(feed, seat);
 		if (!seat->dropped && seat->released < least)
 			least = seat->released;
 	}

@@ -14,7 +14,7 @@ static struct feed_slot *open_slot(const struct feed *feed, uint32_t at)
 	return &feed->slots[feed->fifo[(feed->head + at) % feed->slot_count]];
 }
 
-static void *bytes_of(const struct feed *feed, uint64_t sequence)
+static void *feed_writer_bytes_of(const struct feed *feed, uint64_t sequence)
 {
 	return feed->samples +
 	       sequence % feed->layout.places * feed->layout.sample_bytes;
@@ -22,8 +22,8 @@ static void *bytes_of(const struct feed *feed, uint64_t sequence)
 
 /* Finds the next `count` numbers from `from` on that may be written to. Returns the one
  * behind them; 0: there is no room. */
-static uint64_t gather(const struct feed *feed, uint64_t from, uint32_t count,
-		       uint64_t *sequences)
+static uint64_t feed_writer_gather(const struct feed *feed, uint64_t from,
+				   uint32_t count, uint64_t *sequences)
 {
 	uint64_t limit = feed->tail + feed->layout.places;
 	uint32_t found = 0;
@@ -38,7 +38,7 @@ static uint64_t gather(const struct feed *feed, uint64_t from, uint32_t count,
 	return found == count ? from : 0;
 }
 
-static bool overlaps(const struct feed *feed, uint64_t first, uint64_t end)
+static bool feed_writer_overlaps(const struct feed *feed, uint64_t first, uint64_t end)
 {
 	for (uint32_t i = 0; i < feed->open; i++) {
 		const struct feed_slot *other = open_slot(feed, i);
@@ -58,9 +58,9 @@ static uint64_t gather_thrown(const struct feed *feed, struct feed_slot *slot,
 {
 	for (uint32_t i = 0; i <= feed->open; i++) {
 		uint64_t first = i == 0 ? feed->reserved : open_slot(feed, i - 1)->end;
-		uint64_t end = gather(feed, first, slot->count, sequences);
+		uint64_t end = feed_writer_gather(feed, first, slot->count, sequences);
 
-		if (end != 0 && !overlaps(feed, first, end)) {
+		if (end != 0 && !feed_writer_overlaps(feed, first, end)) {
 			slot->first = first;
 			return end;
 		}
@@ -73,7 +73,8 @@ static bool place_batch(struct feed *feed, struct feed_slot *slot, uint64_t *seq
 	feed_update(feed);
 	slot->first = feed->reserved;
 	slot->end = slot->thrown ? gather_thrown(feed, slot, sequences)
-				 : gather(feed, slot->first, slot->count, sequences);
+				 : feed_writer_gather(feed, slot->first, slot->count,
+						      sequences);
 	return slot->end != 0;
 }
 
@@ -112,7 +113,8 @@ void feed_set_reserved(struct feed *feed, uint64_t reserved)
 	atomic_store(&feed->header->reserved, reserved);
 }
 
-static void enter(struct feed *feed, uint32_t slot, const uint64_t *sequences)
+static void feed_writer_enter(struct feed *feed, uint32_t slot,
+			      const uint64_t *sequences)
 {
 	const struct feed_slot *entered = &feed->slots[slot];
 
@@ -123,8 +125,8 @@ static void enter(struct feed *feed, uint32_t slot, const uint64_t *sequences)
 		feed_set_reserved(feed, entered->end);
 }
 
-static bool reserve(struct batch_sink *sink, uint32_t number, uint32_t count,
-		    bool thrown)
+static bool feed_writer_reserve(struct batch_sink *sink, uint32_t number,
+				uint32_t count, bool thrown)
 {
 	struct feed *feed = feed_of(sink);
 	struct feed_slot *slot = &feed->slots[number];
@@ -142,15 +144,16 @@ static bool reserve(struct batch_sink *sink, uint32_t number, uint32_t count,
 	feed_note_room(feed, room);
 	pthread_mutex_unlock(&feed->lock);
 	if (room)
-		enter(feed, number, sequences);
+		feed_writer_enter(feed, number, sequences);
 	return room;
 }
 
-static void *sample(struct batch_sink *sink, uint32_t slot, uint32_t at)
+static void *feed_writer_sample(struct batch_sink *sink, uint32_t slot, uint32_t at)
 {
 	struct feed *feed = feed_of(sink);
 
-	return bytes_of(feed, feed->sequences[(size_t)slot * feed->batch + at]);
+	return feed_writer_bytes_of(feed,
+				    feed->sequences[(size_t)slot * feed->batch + at]);
 }
 
 void feed_describe(struct feed *feed, uint64_t sequence,
@@ -216,7 +219,7 @@ static void describe_sample(struct feed *feed, uint64_t sequence,
 	};
 
 	if (feed->layout.audit && !one->hole)
-		content.checksum = XXH3_64bits(bytes_of(feed, sequence),
+		content.checksum = XXH3_64bits(feed_writer_bytes_of(feed, sequence),
 					       feed->layout.sample_bytes);
 	feed->dirty[sequence % feed->layout.places] = one->hole;
 	feed_describe(feed, sequence, &content);
@@ -228,7 +231,7 @@ void feed_show(struct feed *feed, uint64_t published)
 	feed_ring(feed);
 }
 
-static struct feed_slot *leave(struct feed *feed)
+static struct feed_slot *feed_writer_leave(struct feed *feed)
 {
 	struct feed_slot *slot = open_slot(feed, 0);
 
@@ -238,13 +241,13 @@ static struct feed_slot *leave(struct feed *feed)
 }
 
 /* Numbers that no place of the batch has are islands, or were discarded. */
-static void publish(struct batch_sink *sink, uint32_t number,
-		    const struct batch_sink_batch *batch,
-		    const struct batch_sink_sample *samples)
+static void feed_writer_publish(struct batch_sink *sink, uint32_t number,
+				const struct batch_sink_batch *batch,
+				const struct batch_sink_sample *samples)
 {
 	const struct feed_place island = {.flags = FEED_ISLAND};
 	struct feed *feed = feed_of(sink);
-	const struct feed_slot *slot = leave(feed);
+	const struct feed_slot *slot = feed_writer_leave(feed);
 	const uint64_t *sequences = &feed->sequences[(size_t)number * feed->batch];
 	uint64_t early;
 	uint32_t at = 0;
@@ -262,10 +265,10 @@ static void publish(struct batch_sink *sink, uint32_t number,
 }
 
 /* Its numbers, which may be before those of others, become voids with the next batch. */
-static void discard(struct batch_sink *sink, uint32_t number)
+static void feed_writer_discard(struct batch_sink *sink, uint32_t number)
 {
 	(void)number;
-	leave(feed_of(sink));
+	feed_writer_leave(feed_of(sink));
 }
 
 static uint32_t places_before(const struct feed *feed, uint64_t start)
@@ -288,7 +291,7 @@ static uint32_t places_before(const struct feed *feed, uint64_t start)
  * has it now. So numbers do not go back then, and what comes again before that batch is
  * not for the reader.
  */
-static void rewind_all(struct batch_sink *sink)
+static void feed_writer_rewind_all(struct batch_sink *sink)
 {
 	struct feed *feed = feed_of(sink);
 	uint64_t published = feed_published(feed);
@@ -312,7 +315,7 @@ static void rewind_all(struct batch_sink *sink)
 	atomic_store(&feed->full_since, 0);
 }
 
-static void wake(struct batch_sink *sink)
+static void feed_writer_wake(struct batch_sink *sink)
 {
 	feed_ring(feed_of(sink));
 }
@@ -320,12 +323,12 @@ static void wake(struct batch_sink *sink)
 void feed_outlet_init(struct feed *feed)
 {
 	static const struct batch_sink_ops ops = {
-		.reserve = reserve,
-		.sample = sample,
-		.publish = publish,
-		.discard = discard,
-		.rewind = rewind_all,
-		.wake = wake,
+		.reserve = feed_writer_reserve,
+		.sample = feed_writer_sample,
+		.publish = feed_writer_publish,
+		.discard = feed_writer_discard,
+		.rewind = feed_writer_rewind_all,
+		.wake = feed_writer_wake,
 		.final = true,
 	};
 

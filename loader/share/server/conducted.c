@@ -16,7 +16,7 @@ static void repeat_now(void *context, const struct pipeline_point *next)
 }
 
 /* Publishes again what is there, as far as there is room. */
-static void repeat(void *context, uint32_t turn)
+static void conducted_repeat(void *context, uint32_t turn)
 {
 	struct share_server *server = context;
 
@@ -24,7 +24,7 @@ static void repeat(void *context, uint32_t turn)
 	server_locked(server, repeat_now, server);
 }
 
-static void *conduct(void *context)
+static void *conducted_conduct(void *context)
 {
 	struct share_server *server = context;
 	uint64_t one = 1;
@@ -59,7 +59,7 @@ int conducted_open(struct share_server *server, struct error *err)
 		.cache = server->parts.cache,
 		.throttle = server->parts.throttle,
 		.shape = &server->shape,
-		.repeat = repeat,
+		.repeat = conducted_repeat,
 		.context = server,
 	};
 	int result;
@@ -79,7 +79,7 @@ int conducted_open(struct share_server *server, struct error *err)
 	if (server->driver == NULL)
 		return -err->code;
 	server->led = true;
-	result = pthread_create(&server->conducted, NULL, conduct, server);
+	result = pthread_create(&server->conducted, NULL, conducted_conduct, server);
 	if (result == 0)
 		return 0;
 	server->led = false;

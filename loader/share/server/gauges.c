@@ -19,8 +19,9 @@ struct gauges {
 };
 
 /* How far a job is in its own epochs, by the places that it gave back. */
-static void progress(const struct share_server *server, const struct member *member,
-		     uint64_t released, struct share_job_figures *job)
+static void gauges_progress(const struct share_server *server,
+			    const struct member *member, uint64_t released,
+			    struct share_job_figures *job)
 {
 	uint64_t gone = released - member->chair.start, voids = member->voids;
 
@@ -47,8 +48,8 @@ static void progress_by_samples(const struct share_server *server,
 }
 
 /* Samples that are ready for a job. */
-static uint64_t lag(const struct share_server *server, const struct member *member,
-		    uint64_t taken)
+static uint64_t gauges_lag(const struct share_server *server,
+			   const struct member *member, uint64_t taken)
 {
 	uint64_t published = feed_published(server->feed), count = 0;
 
@@ -72,14 +73,14 @@ static void seat_figures(const struct share_server *server, const struct member 
 	feed_seat_state(server->feed, member->seat, &seat);
 	job->seat = member->seat;
 	job->held_samples = seat.taken - seat.released;
-	job->lag_samples = lag(server, member, seat.taken);
+	job->lag_samples = gauges_lag(server, member, seat.taken);
 	job->lag_batches = job->lag_samples / member->hello.batch;
 	job->batches = seat.batches;
 	job->samples = seat.samples;
 	if (server->joader != NULL)
 		progress_by_samples(server, member, job);
 	else
-		progress(server, member, seat.released, job);
+		gauges_progress(server, member, seat.released, job);
 	job->bytes = seat.samples * prep_sample_bytes(server->parts.prep);
 	job->waits = seat.waits;
 	job->waited_ns = seat.waited_ns;
@@ -157,14 +158,15 @@ static const char *mode_name(enum share_mode mode)
 }
 
 /* Where nobody reads no tick comes that would see it stand still. */
-static uint64_t rate(const struct share_server *server, uint64_t now)
+static uint64_t gauges_rate(const struct share_server *server, uint64_t now)
 {
 	if (server->rated_ns == 0)
 		return SHARE_UNKNOWN;
 	return now - server->rated_ns < UINT64_C(3000000000) ? server->rate : 0;
 }
 
-static uint64_t counter(const struct share_server *server, enum trace_counter which)
+static uint64_t gauges_counter(const struct share_server *server,
+			       enum trace_counter which)
 {
 	return atomic_load_explicit(&server->session.process->counters[which],
 				    memory_order_relaxed);
@@ -192,7 +194,7 @@ static void fill_constant(struct gauges *gauges)
 	all->workers = server->options.workers;
 }
 
-static void fill(void *context, const struct pipeline_point *next)
+static void gauges_fill(void *context, const struct pipeline_point *next)
 {
 	struct gauges *gauges = context;
 	struct share_server *server = gauges->server;
@@ -207,11 +209,11 @@ static void fill(void *context, const struct pipeline_point *next)
 	all->parts =
 		server->course != NULL ? course_parts(server->course) : SHARE_UNKNOWN;
 	all->samples = feed_published(server->feed);
-	all->samples_per_1000s = rate(server, now);
+	all->samples_per_1000s = gauges_rate(server, now);
 	all->skipped = server->skipped;
 	all->hits = cache.hits;
 	all->misses = cache.misses;
-	all->fetched_bytes = counter(server, TRACE_fetched_bytes);
+	all->fetched_bytes = gauges_counter(server, TRACE_fetched_bytes);
 	all->full_ns = server->full_ns;
 	all->came = server->came;
 	all->left = server->left;
@@ -227,7 +229,7 @@ static int read_gauges(struct share_server *server, struct gauges *gauges)
 	*gauges = (struct gauges){.server = server};
 	if (server->pipeline == NULL) /* taking over failed */
 		return -ENODATA;
-	server_locked(server, fill, gauges);
+	server_locked(server, gauges_fill, gauges);
 	gauges->all.prep_cpu_ns = pipeline_prep_cpu(server->pipeline);
 	return 0;
 }

@@ -42,8 +42,9 @@ void heir_save(struct share_server *server)
 
 /* ---- going on ---- */
 
-static int check(const struct share_server *server, const struct takeover *takeover,
-		 uint64_t generation, struct error *err)
+static int heir_check(const struct share_server *server,
+		      const struct takeover *takeover, uint64_t generation,
+		      struct error *err)
 {
 	const struct takeover_head *head = &takeover->head;
 	const char *what = NULL;
@@ -125,8 +126,8 @@ static int go_on(struct share_server *server, struct takeover *takeover,
 	return back.result;
 }
 
-static int take_over(struct share_server *server, int fd, uint64_t generation,
-		     struct error *err)
+static int heir_take_over(struct share_server *server, int fd, uint64_t generation,
+			  struct error *err)
 {
 	struct takeover takeover = {0};
 	struct feed_wreck *wreck = &server->wreck;
@@ -136,7 +137,7 @@ static int take_over(struct share_server *server, int fd, uint64_t generation,
 		return result;
 	result = takeover_read(wreck, &takeover, err);
 	if (result == 0)
-		result = check(server, &takeover, generation, err);
+		result = heir_check(server, &takeover, generation, err);
 	if (result == 0) {
 		result = go_on(server, &takeover, wreck->published, err);
 		if (result < 0) /* the stream is gone: there is no way back */
@@ -183,7 +184,8 @@ static uint64_t remaining_here(const struct share_server *server,
 }
 
 /* What it says of itself must be possible. */
-static bool fits(const struct share_server *server, const struct protocol_stand *stand)
+static bool heir_fits(const struct share_server *server,
+		      const struct protocol_stand *stand)
 {
 	return server->taken_over == stand->generation && stand->seat < FEED_SEATS &&
 	       stand->next + server->wreck.count >= server->taken_over_at &&
@@ -225,7 +227,7 @@ static void take_seat(struct inheriting *inheriting)
 	ghost->sat = false;
 }
 
-static void inherit(void *context, const struct pipeline_point *next)
+static void heir_inherit(void *context, const struct pipeline_point *next)
 {
 	struct inheriting *inheriting = context;
 	struct member *ghost = inheriting->ghost, *heir = inheriting->heir;
@@ -257,17 +259,17 @@ int heir_hello(struct share_server *server, struct member *member, struct error 
 	if (server->awaiting)
 		result = fd < 0 ? error_set(err, EINVAL,
 					    "the job came without its memory")
-				: take_over(server, fd, stand->generation, err);
+				: heir_take_over(server, fd, stand->generation, err);
 	if (fd >= 0)
 		close(fd);
 	if (result < 0)
 		return result;
 	inheriting.ghost = find_ghost(server, stand->seat);
-	if (inheriting.ghost == NULL || !fits(server, stand))
+	if (inheriting.ghost == NULL || !heir_fits(server, stand))
 		return error_set(err, ESTALE,
 				 "this loader cannot go on where the one before "
 				 "stopped: it began anew or gave up waiting");
-	server_locked(server, inherit, &inheriting);
+	server_locked(server, heir_inherit, &inheriting);
 	if (inheriting.result < 0) {
 		*err = inheriting.err;
 		return inheriting.result;

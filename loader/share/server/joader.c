@@ -51,7 +51,7 @@ static uint32_t cell_size(const struct joader *joader, unsigned cell)
 }
 
 /* Sorts the samples into their cells. */
-static void sort(struct joader *joader)
+static void joader_sort(struct joader *joader)
 {
 	uint32_t next[CELLS] = {0};
 
@@ -69,7 +69,7 @@ static void sort(struct joader *joader)
 }
 
 /* Moves order[at] down to the cell `to`, one cell's edge after another. */
-static void move(struct joader *joader, uint32_t at, unsigned to)
+static void joader_move(struct joader *joader, uint32_t at, unsigned to)
 {
 	uint32_t sample = joader->order[at];
 
@@ -89,7 +89,7 @@ static bool in_set(const struct joader *joader, uint32_t sample, unsigned set)
 }
 
 /* The job wants all of its data set, or (want false) nothing any more. */
-static void want(struct joader *joader, unsigned job, bool want)
+static void joader_want(struct joader *joader, unsigned job, bool want)
 {
 	uint8_t bit = (uint8_t)(1u << job);
 	uint32_t left = 0;
@@ -102,7 +102,7 @@ static void want(struct joader *joader, unsigned job, bool want)
 		}
 	}
 	joader->jobs[job].left = left;
-	sort(joader);
+	joader_sort(joader);
 }
 
 /* The cell in which u (0 <= u < 1) falls for a job. */
@@ -125,7 +125,8 @@ static unsigned find_cell(const struct joader *joader, unsigned job, double u)
 }
 
 /* One sample of the cell for all jobs in `takers`. */
-static void pick(struct joader *joader, struct lap *lap, unsigned cell, unsigned takers)
+static void joader_pick(struct joader *joader, struct lap *lap, unsigned cell,
+			unsigned takers)
 {
 	uint32_t at = joader->start[cell] +
 		      random_below(&joader->random, cell_size(joader, cell));
@@ -138,26 +139,27 @@ static void pick(struct joader *joader, struct lap *lap, unsigned cell, unsigned
 		pick->seats |= UINT64_C(1) << joader->jobs[job].seat;
 		joader->jobs[job].left--;
 	}
-	move(joader, at, cell & ~takers);
+	joader_move(joader, at, cell & ~takers);
 }
 
 /* A sample for every job that is there. Cells of few jobs come first: what is taken goes to
  * a cell of fewer, and who has drawn that cell must not find it there. */
-static void step(struct joader *joader, struct lap *lap)
+static void joader_step(struct joader *joader, struct lap *lap)
 {
 	uint8_t takers[CELLS] = {0};
 	double u;
 
 	for (unsigned job = 0; job < JOADER_JOBS; job++)
 		if (joader->jobs[job].there && joader->jobs[job].left == 0)
-			want(joader, job, true);
+			joader_want(joader, job, true);
 	u = random_unit(&joader->random);
 	for (unsigned job = 0; job < JOADER_JOBS; job++)
 		if (joader->jobs[job].there)
 			takers[find_cell(joader, job, u)] |= (uint8_t)(1u << job);
 	for (unsigned i = CELLS; i-- > 0;)
 		if (takers[joader->walk[i]] != 0)
-			pick(joader, lap, joader->walk[i], takers[joader->walk[i]]);
+			joader_pick(joader, lap, joader->walk[i],
+				    takers[joader->walk[i]]);
 }
 
 static void draw_lap(struct joader *joader)
@@ -168,7 +170,7 @@ static void draw_lap(struct joader *joader)
 	lap->first = joader->laps == 0 ? 0 : before->first + before->length;
 	lap->length = 0;
 	for (unsigned i = 0; i < JOADER_STEPS; i++)
-		step(joader, lap);
+		joader_step(joader, lap);
 	if (lap->length == 0) /* nobody is there: a place for nobody */
 		lap->picks[lap->length++] = (struct pick){0};
 	joader->laps++;
@@ -185,7 +187,8 @@ static void joader_lap(struct plan *plan, uint64_t number, struct plan_lap *out)
 		.first = lap->first, .length = lap->length, .epoch = number};
 }
 
-static const struct pick *picked(struct plan *plan, uint64_t lap, uint32_t position)
+static const struct pick *joader_picked(struct plan *plan, uint64_t lap,
+					uint32_t position)
 {
 	const struct joader *joader = (struct joader *)plan;
 
@@ -194,12 +197,12 @@ static const struct pick *picked(struct plan *plan, uint64_t lap, uint32_t posit
 
 static uint32_t joader_sample(struct plan *plan, uint64_t lap, uint32_t position)
 {
-	return picked(plan, lap, position)->sample;
+	return joader_picked(plan, lap, position)->sample;
 }
 
 static uint64_t joader_seats(struct plan *plan, uint64_t lap, uint32_t position)
 {
-	return picked(plan, lap, position)->seats;
+	return joader_picked(plan, lap, position)->seats;
 }
 
 /* The joader's owner closes it. */
@@ -245,7 +248,7 @@ struct joader *joader_open(const struct joader_config *config, struct error *err
 	if (joader->order == NULL || joader->wanted == NULL || joader->lap == NULL)
 		goto no_memory;
 	order_cells(joader);
-	sort(joader);
+	joader_sort(joader);
 	return joader;
 no_memory:
 	error_sys(err, ENOMEM, "cannot draw from %u samples", config->count);
@@ -271,7 +274,7 @@ int64_t joader_join(struct joader *joader, uint32_t seat, unsigned set)
 		if (job->there)
 			continue;
 		*job = (struct job){.there = true, .seat = seat, .set = set};
-		want(joader, i, true);
+		joader_want(joader, i, true);
 		job->all = job->left;
 		job->there = job->left > 0;
 		return job->left;
@@ -318,7 +321,7 @@ static uint32_t list_wanted(const struct joader *joader, unsigned job, uint32_t 
 	return count;
 }
 
-static void shuffle(struct random random, uint32_t *samples, uint32_t count)
+static void joader_shuffle(struct random random, uint32_t *samples, uint32_t count)
 {
 	for (uint32_t i = count; i > 1; i--) {
 		uint32_t other = random_below(&random, i), sample = samples[i - 1];
@@ -342,7 +345,7 @@ uint32_t joader_rest(const struct joader *joader, uint32_t seat, uint64_t lap,
 	most = joader->jobs[job].all;
 	drawn = list_drawn(joader, seat, lap, position, most, samples);
 	wanted = list_wanted(joader, job, most - drawn, samples + drawn);
-	shuffle(joader->random, samples + drawn, wanted);
+	joader_shuffle(joader->random, samples + drawn, wanted);
 	return drawn + wanted;
 }
 
@@ -354,7 +357,7 @@ void joader_leave(struct joader *joader, uint32_t seat)
 		if (!joader->jobs[i].there || joader->jobs[i].seat != seat)
 			continue;
 		joader->jobs[i].there = false;
-		want(joader, i, false);
+		joader_want(joader, i, false);
 	}
 	for (unsigned i = 0; i < LAPS; i++)
 		for (uint32_t j = 0; j < joader->lap[i].length; j++)

@@ -41,8 +41,8 @@ static int check_batch(const struct share_server *server, uint32_t batch,
 		batch, places, most);
 }
 
-static int check(const struct share_server *server, struct member *member,
-		 struct error *err)
+static int join_check(const struct share_server *server, struct member *member,
+		      struct error *err)
 {
 	const struct protocol_hello *hello = &member->hello;
 
@@ -72,7 +72,7 @@ static int check(const struct share_server *server, struct member *member,
 
 /* ---- seats; with the lock ---- */
 
-static void open_audit(struct share_server *server, struct member *member)
+static void join_open_audit(struct share_server *server, struct member *member)
 {
 	const struct audit_config config = {
 		.name = member->name,
@@ -101,7 +101,7 @@ int join_sit(struct share_server *server, struct member *member, uint64_t start,
 	member->seat = (uint32_t)seat;
 	member->released = start;
 	member->sat = true;
-	open_audit(server, member);
+	join_open_audit(server, member);
 	return 0;
 }
 
@@ -140,8 +140,8 @@ static void join_locked(void *context, const struct pipeline_point *next)
 	}
 }
 
-static void refuse(struct share_server *server, struct member *member,
-		   const struct error *err)
+static void join_refuse(struct share_server *server, struct member *member,
+			const struct error *err)
 {
 	struct protocol_refused refused = {{0}};
 
@@ -153,13 +153,13 @@ static void refuse(struct share_server *server, struct member *member,
 	member_end(server, member, NULL);
 }
 
-static void join(struct share_server *server, struct member *member)
+static void join_client(struct share_server *server, struct member *member)
 {
 	struct joining joining = {.server = server, .member = member};
 
 	server_locked(server, join_locked, &joining);
 	if (joining.result < 0)
-		refuse(server, member, &joining.err);
+		join_refuse(server, member, &joining.err);
 	else if (joining.result == 0)
 		join_welcome(server, member);
 	/* with nobody there the window stayed full: what is behind it is free now */
@@ -205,15 +205,15 @@ void join_ready(struct share_server *server)
 		if (member->sat)
 			join_welcome(server, member); /* its round begins */
 		else if (!member->in_line)
-			join(server, member);
+			join_client(server, member);
 	}
 	server_begin(server);
 }
 
 /* ---- HELLO and its answer ---- */
 
-static void fill(const struct share_server *server, const struct member *member,
-		 struct protocol_welcome *welcome)
+static void join_fill(const struct share_server *server, const struct member *member,
+		      struct protocol_welcome *welcome)
 {
 	const struct source *source = member->offer->source;
 
@@ -247,7 +247,7 @@ void join_welcome(struct share_server *server, struct member *member)
 				       offer->numbers};
 	struct protocol_welcome welcome;
 
-	fill(server, member, &welcome);
+	join_fill(server, member, &welcome);
 	if (member->state != MEMBER_GHOST)
 		server->guests--;
 	server->seated++;
@@ -278,9 +278,10 @@ static void copy_hello(struct member *member, const struct protocol_hello *hello
 }
 
 /* 1: it has its answer. */
-static int hear(struct share_server *server, struct member *member, struct error *err)
+static int join_hear(struct share_server *server, struct member *member,
+		     struct error *err)
 {
-	int result = check(server, member, err);
+	int result = join_check(server, member, err);
 
 	if (result < 0)
 		return result;
@@ -311,9 +312,9 @@ void join_hello(struct share_server *server, struct member *member,
 	int result;
 
 	copy_hello(member, hello);
-	result = hear(server, member, &err);
+	result = join_hear(server, member, &err);
 	if (result < 0)
-		refuse(server, member, &err);
+		join_refuse(server, member, &err);
 	join_ready(server);
 	member = member_find(server, at, serial);
 	if (result == 0 && member != NULL)

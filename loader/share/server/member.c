@@ -74,7 +74,7 @@ static enum refusal why_not(int pidfd)
 	return pidfd == -ESRCH ? REFUSED_GONE : REFUSED_FULL;
 }
 
-static void take_in(struct share_server *server, int socket)
+static void member_take_in(struct share_server *server, int socket)
 {
 	struct ucred peer = {0};
 	int pidfd = open_peer(socket, &peer);
@@ -109,7 +109,7 @@ void member_connect(struct share_server *server)
 			member_refuse(server, REFUSED_FULL, 0);
 		if (socket < 0)
 			return;
-		take_in(server, socket);
+		member_take_in(server, socket);
 	}
 }
 
@@ -164,8 +164,9 @@ static void count_out(struct share_server *server, const struct member *member)
 }
 
 /* had: what gauges_keep() has just kept; NULL: it had no seat. */
-static void tell_end(const struct share_server *server, const struct member *member,
-		     const struct share_job_figures *had, const char *why)
+static void member_tell_end(const struct share_server *server,
+			    const struct member *member,
+			    const struct share_job_figures *had, const char *why)
 {
 	if (had != NULL)
 		server_tell(server,
@@ -192,7 +193,7 @@ void member_end(struct share_server *server, struct member *member, const char *
 	server->released = true;
 	count_out(server, member);
 	if (why != NULL)
-		tell_end(server, member, had, why);
+		member_tell_end(server, member, had, why);
 	if (member->socket >= 0)
 		close(member->socket);
 	if (member->pidfd >= 0)
@@ -272,7 +273,7 @@ static void answer_http(struct share_server *server, const struct member *member
 
 enum said { SAID_FINE, SAID_NONSENSE, SAID_LAST, SAID_HELLO };
 
-static enum said hear(struct share_server *server, struct member *member)
+static enum said member_hear(struct share_server *server, struct member *member)
 {
 	switch ((unsigned)protocol_type(&member->inbox)) {
 	case PROTOCOL_HELLO:
@@ -308,12 +309,12 @@ static void throw_out(struct share_server *server, struct member *member)
 }
 
 /* True: it is still there and there may be more. */
-static bool answer(struct share_server *server, struct member *member)
+static bool member_answer(struct share_server *server, struct member *member)
 {
 	unsigned at = member->at;
 	uint64_t serial = member->serial;
 
-	switch (hear(server, member)) {
+	switch (member_hear(server, member)) {
 	case SAID_HELLO:
 		join_hello(server, member, protocol_body(&member->inbox));
 		member = member_find(server, at, serial);
@@ -352,7 +353,7 @@ void member_receive(struct share_server *server, struct member *member)
 			hang_up(server, member);
 			return;
 		}
-		if (!answer(server, member))
+		if (!member_answer(server, member))
 			return;
 	}
 	throw_out(server, member);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *dataset(const struct share_server *server, unsigned at)
+static const char *offers_dataset(const struct share_server *server, unsigned at)
 {
 	const char *const *datasets = server->config.datasets;
 
@@ -29,12 +29,12 @@ int offers_source(struct share_server *server, struct source **source,
 
 	if (server->config.mode != SHARE_JOADER)
 		return 0;
-	for (; dataset(server, count) != NULL; count++) {
+	for (; offers_dataset(server, count) != NULL; count++) {
 		if (count == SHARE_DATASETS) {
 			error_set(err, EINVAL, "at most %d data sets", SHARE_DATASETS);
 			goto fail;
 		}
-		parts[count] = source_open(dataset(server, count), &config, err);
+		parts[count] = source_open(offers_dataset(server, count), &config, err);
 		if (parts[count] == NULL)
 			goto fail;
 	}
@@ -52,7 +52,7 @@ static int open_offer(struct share_server *server, unsigned at, struct error *er
 	bool joined = server->config.mode == SHARE_JOADER;
 	struct offer *offer = &server->offers[at];
 
-	hello_dataset(dataset(server, at), offer->name, sizeof(offer->name));
+	hello_dataset(offers_dataset(server, at), offer->name, sizeof(offer->name));
 	offer->source = joined ? source_part(all, at) : all;
 	offer->numbers = -1;
 	offer->classes = classes_write(offer->source, err);
@@ -68,7 +68,7 @@ int offers_open(struct share_server *server, struct error *err)
 {
 	int result = 0;
 
-	for (unsigned at = 0; dataset(server, at) != NULL && result == 0; at++)
+	for (unsigned at = 0; offers_dataset(server, at) != NULL && result == 0; at++)
 		result = open_offer(server, at, err);
 	return result;
 }

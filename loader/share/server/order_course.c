@@ -16,7 +16,7 @@ static struct course_config config_of(const struct share_server *server)
 	};
 }
 
-static int check(const struct share_server *server, struct error *err)
+static int order_course_check(const struct share_server *server, struct error *err)
 {
 	(void)server;
 	(void)err;
@@ -50,7 +50,7 @@ static void close_course(struct share_server *server)
 	server->state = NULL;
 }
 
-static struct plan *plan(const struct share_server *server)
+static struct plan *order_course_plan(const struct share_server *server)
 {
 	return course_plan(server->course);
 }
@@ -77,7 +77,7 @@ static void end_round(struct share_server *server)
 		tap_news(&server->tap);
 }
 
-static void leave(struct share_server *server, struct member *member)
+static void order_course_leave(struct share_server *server, struct member *member)
 {
 	if (member->cut < 0)
 		return;
@@ -144,8 +144,8 @@ static int sit_at(struct share_server *server, struct member *member, int cut,
 	return result;
 }
 
-static int begin(struct share_server *server, struct member *member,
-		 const struct pipeline_point *next, struct error *err)
+static int order_course_begin(struct share_server *server, struct member *member,
+			      const struct pipeline_point *next, struct error *err)
 {
 	int cut = recent_cut(server), result = -EINVAL;
 
@@ -207,8 +207,10 @@ static void begin_lap(struct share_server *server, uint64_t lap)
 
 /* ---- jobs that go on alone ---- */
 
-static uint32_t rest(const struct share_server *server, const struct member *member,
-		     const struct feed_place *last, uint32_t *voids, uint32_t *samples)
+static uint32_t order_course_rest(const struct share_server *server,
+				  const struct member *member,
+				  const struct feed_place *last, uint32_t *voids,
+				  uint32_t *samples)
 {
 	(void)member;
 	if (last->stolen > last->position)
@@ -217,20 +219,20 @@ static uint32_t rest(const struct share_server *server, const struct member *mem
 			   server_samples(server), samples);
 }
 
-static bool wanted(const struct share_server *server)
+static bool order_course_wanted(const struct share_server *server)
 {
 	(void)server;
 	return true;
 }
 
 const struct order_ops order_course = {
-	.check = check,
+	.check = order_course_check,
 	.open = open_course,
 	.close = close_course,
-	.plan = plan,
-	.begin = begin,
-	.leave = leave,
+	.plan = order_course_plan,
+	.begin = order_course_begin,
+	.leave = order_course_leave,
 	.lap = begin_lap,
-	.rest = rest,
-	.wanted = wanted,
+	.rest = order_course_rest,
+	.wanted = order_course_wanted,
 };

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-static int check(const struct share_server *server, struct error *err)
+static int order_joader_check(const struct share_server *server, struct error *err)
 {
 	const struct options *options = &server->options;
 
@@ -43,13 +43,13 @@ static void close_joader(struct share_server *server)
 	server->joader = NULL;
 }
 
-static struct plan *plan(const struct share_server *server)
+static struct plan *order_joader_plan(const struct share_server *server)
 {
 	return joader_plan(server->joader);
 }
 
-static int begin(struct share_server *server, struct member *member,
-		 const struct pipeline_point *next, struct error *err)
+static int order_joader_begin(struct share_server *server, struct member *member,
+			      const struct pipeline_point *next, struct error *err)
 {
 	unsigned set = (unsigned)(member->offer - server->offers);
 	int result;
@@ -67,38 +67,40 @@ static int begin(struct share_server *server, struct member *member,
 	return 0;
 }
 
-static void leave(struct share_server *server, struct member *member)
+static void order_joader_leave(struct share_server *server, struct member *member)
 {
 	joader_leave(server->joader, member->seat);
 }
 
-static void lap(struct share_server *server, uint64_t lap)
+static void order_joader_lap(struct share_server *server, uint64_t lap)
 {
 	(void)server;
 	(void)lap;
 }
 
-static uint32_t rest(const struct share_server *server, const struct member *member,
-		     const struct feed_place *last, uint32_t *voids, uint32_t *samples)
+static uint32_t order_joader_rest(const struct share_server *server,
+				  const struct member *member,
+				  const struct feed_place *last, uint32_t *voids,
+				  uint32_t *samples)
 {
 	(void)voids;
 	return joader_rest(server->joader, member->seat, last->lap, last->position,
 			   samples);
 }
 
-static bool wanted(const struct share_server *server)
+static bool order_joader_wanted(const struct share_server *server)
 {
 	return joader_jobs(server->joader) > 0;
 }
 
 const struct order_ops order_joader = {
-	.check = check,
+	.check = order_joader_check,
 	.open = open_joader,
 	.close = close_joader,
-	.plan = plan,
-	.begin = begin,
-	.leave = leave,
-	.lap = lap,
-	.rest = rest,
-	.wanted = wanted,
+	.plan = order_joader_plan,
+	.begin = order_joader_begin,
+	.leave = order_joader_leave,
+	.lap = order_joader_lap,
+	.rest = order_joader_rest,
+	.wanted = order_joader_wanted,
 };

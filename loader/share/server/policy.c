@@ -78,21 +78,21 @@ void policy_tell(struct share_server *server, uint64_t now)
 /* ---- who holds whom up ---- */
 
 /* It could take a batch, or give one back. */
-static bool idle(const struct feed_seat_state *seat, const struct member *member,
-		 uint64_t published)
+static bool policy_idle(const struct feed_seat_state *seat, const struct member *member,
+			uint64_t published)
 {
 	return seat->taken > seat->released ||
 	       published - seat->taken >= member->hello.batch;
 }
 
 /* It has taken all that there is for it. */
-static bool starving(const struct feed_seat_state *seat, const struct member *member,
-		     uint64_t published)
+static bool policy_starving(const struct feed_seat_state *seat,
+			    const struct member *member, uint64_t published)
 {
 	return seat->waiting && published - seat->taken < member->hello.batch;
 }
 
-static bool counts(const struct member *member)
+static bool policy_counts(const struct member *member)
 {
 	return member != NULL &&
 	       (member->state == MEMBER_READING || member->state == MEMBER_GHOST);
@@ -107,10 +107,10 @@ static bool somebody_starves(struct share_server *server, uint64_t published)
 		const struct member *member = server->members[i];
 		struct feed_seat_state seat;
 
-		if (!counts(member))
+		if (!policy_counts(member))
 			continue;
 		feed_seat_state(server->feed, member->seat, &seat);
-		if (starving(&seat, member, published))
+		if (policy_starving(&seat, member, published))
 			return true;
 	}
 	return false;
@@ -126,7 +126,7 @@ static void watch_member(struct share_server *server, struct member *member,
 
 	feed_seat_state(server->feed, member->seat, &seat);
 	blocks = starves && seat.released == feed_tail(server->feed) &&
-		 idle(&seat, member, published);
+		 policy_idle(&seat, member, published);
 	if (blocks && member->blocks)
 		member->in_the_way_ns += now - server->watched_ns;
 	if (!blocks)
@@ -150,7 +150,7 @@ static void watch_members(struct share_server *server, uint64_t now)
 	for (unsigned i = 0; i < MEMBERS; i++) {
 		struct member *member = server->members[i];
 
-		if (!counts(member))
+		if (!policy_counts(member))
 			continue;
 		watch_member(server, member, starves, now);
 		if (drop_ns > 0 && member->state == MEMBER_READING &&

@@ -70,7 +70,7 @@ int server_watch(struct share_server *server, int fd, enum event event,
 	return epoll_ctl(server->epoll, EPOLL_CTL_ADD, fd, &wanted) == 0 ? 0 : -errno;
 }
 
-static void drain(int fd)
+static void server_drain(int fd)
 {
 	uint64_t count;
 
@@ -89,7 +89,7 @@ static void handle_member(struct share_server *server, enum event event,
 			   member->sat ? "ended without leaving" : NULL);
 		break;
 	case EVENT_ROOM:
-		drain(member->chair.event);
+		server_drain(member->chair.event);
 		server->released = true;
 		break;
 	default:
@@ -97,7 +97,7 @@ static void handle_member(struct share_server *server, enum event event,
 	}
 }
 
-static void handle(struct share_server *server, uint64_t word)
+static void server_handle(struct share_server *server, uint64_t word)
 {
 	enum event event = (enum event)(word >> 56);
 	struct member *member;
@@ -110,7 +110,7 @@ static void handle(struct share_server *server, uint64_t word)
 		server->done = true;
 		break;
 	case EVENT_NEWS:
-		drain(server->news);
+		server_drain(server->news);
 		join_ready(server);
 		policy_end(server, clock_now());
 		break;
@@ -144,14 +144,14 @@ static bool all_left(const struct share_server *server)
 	       server->ghosts == 0;
 }
 
-static void turn(struct share_server *server)
+static void server_turn(struct share_server *server)
 {
 	struct epoll_event events[EVENTS];
 	int count = wait_for_events(server, events);
 	uint64_t interval, now;
 
 	for (int i = 0; i < count && server->pipeline != NULL; i++)
-		handle(server, events[i].data.u64);
+		server_handle(server, events[i].data.u64);
 	if (server->pipeline == NULL) /* taking over failed: there is no stream */
 		return;
 	interval = policy_interval(server);
@@ -189,7 +189,7 @@ static void note_skip(void *context, uint32_t sample, int code, const char *reas
 	snprintf(skip->reason, sizeof(skip->reason), "%s", reason);
 }
 
-static uint32_t slots(const struct share_server *server)
+static uint32_t server_slots(const struct share_server *server)
 {
 	return server->options.prefetch < server->config.window
 		       ? server->options.prefetch
@@ -200,7 +200,7 @@ static int open_feed(struct share_server *server, uint64_t sequence, struct erro
 {
 	const struct feed_config config = {
 		.places = server->config.window * server->options.batch,
-		.slots = slots(server),
+		.slots = server_slots(server),
 		.batch = server->options.batch,
 		.sample_bytes = prep_sample_bytes(server->parts.prep),
 		.state_bytes = server->state_bytes,
@@ -212,7 +212,7 @@ static int open_feed(struct share_server *server, uint64_t sequence, struct erro
 	return server->feed != NULL ? 0 : -err->code;
 }
 
-static int open_pipeline(struct share_server *server, struct error *err)
+static int server_open_pipeline(struct share_server *server, struct error *err)
 {
 	const struct pipeline_parts parts = {
 		.options = &server->options,
@@ -222,7 +222,7 @@ static int open_pipeline(struct share_server *server, struct error *err)
 		.plan = server->order->plan(server),
 		.start = server->start,
 		.sink = &server->tap.base,
-		.slots = slots(server),
+		.slots = server_slots(server),
 		.throttle = server->parts.throttle,
 		.process = server->session.process,
 	};
@@ -249,7 +249,7 @@ int server_open_stream(struct share_server *server, struct course *course,
 	if (result < 0)
 		return result;
 	tap_open(&server->tap, server, start->position > 0 ? start->lap : UINT64_MAX);
-	return open_pipeline(server, err);
+	return server_open_pipeline(server, err);
 }
 
 void server_close_stream(struct share_server *server)
@@ -273,7 +273,7 @@ void server_begin(struct share_server *server)
 		pipeline_start(server->pipeline, &stream);
 }
 
-static void end(struct share_server *server, int code, const char *why)
+static void server_finish(struct share_server *server, int code, const char *why)
 {
 	if (server->ended || server->feed == NULL)
 		return;
@@ -284,22 +284,22 @@ static void end(struct share_server *server, int code, const char *why)
 
 void server_end(struct share_server *server)
 {
-	end(server, 0, "");
+	server_finish(server, 0, "");
 }
 
 void server_fail(struct share_server *server, const struct error *err)
 {
 	server->failure = *err;
 	server->result = -err->code;
-	end(server, err->code, err->message);
+	server_finish(server, err->code, err->message);
 	if (server->pipeline == NULL)
 		server->done = true;
 }
 
 /* ---- opening ---- */
 
-static int check_config(const struct share_config *config,
-			const struct options *options, struct error *err)
+static int server_check_config(const struct share_config *config,
+			       const struct options *options, struct error *err)
 {
 	if (options->world != 1)
 		return error_set(err, EINVAL,
@@ -325,7 +325,7 @@ static int check_config(const struct share_config *config,
 	return 0;
 }
 
-static int resolve(struct share_server *server, struct error *err)
+static int server_resolve(struct share_server *server, struct error *err)
 {
 	struct share_config *config = &server->config;
 	struct options *options = &server->options;
@@ -338,7 +338,7 @@ static int resolve(struct share_server *server, struct error *err)
 	config->takeover_s = config->takeover_s > 0 ? config->takeover_s : 10;
 	options->drop_last = false; /* each job cuts its own batches */
 	server->order = config->mode == SHARE_JOADER ? &order_joader : &order_course;
-	result = check_config(config, options, err);
+	result = server_check_config(config, options, err);
 	if (result == 0)
 		result = server->order->check(server, err);
 	if (config->decoded) /* options.image.op points there */
@@ -375,7 +375,7 @@ static int open_data(struct share_server *server, struct error *err)
 }
 
 /* Once the socket is ours: another loader may be writing to that file. */
-static int open_audit(struct share_server *server, struct error *err)
+static int server_open_audit(struct share_server *server, struct error *err)
 {
 	if (server->config.audit == NULL)
 		return 0;
@@ -395,7 +395,7 @@ static void draw_generation(struct share_server *server)
 static int open_all(struct share_server *server, struct error *err)
 {
 	const struct pipeline_point start = {0};
-	int result = resolve(server, err);
+	int result = server_resolve(server, err);
 
 	if (result == 0)
 		result = open_events(server, err);
@@ -412,7 +412,7 @@ static int open_all(struct share_server *server, struct error *err)
 	if (result == 0)
 		result = server_watch(server, server->listener.fd, EVENT_CONNECT, NULL);
 	if (result == 0)
-		result = open_audit(server, err);
+		result = server_open_audit(server, err);
 	if (result == 0)
 		result = conducted_open(server, err);
 	return result;
@@ -467,7 +467,7 @@ static void close_audit(struct share_server *server)
 }
 
 /* The data did not end by itself; but a run's jobs end with it. */
-static void stop(struct share_server *server)
+static void server_stop(struct share_server *server)
 {
 	if (!conducted_over(server) && !server->ended && server->feed != NULL) {
 		server->ended = true;
@@ -479,9 +479,9 @@ static void stop(struct share_server *server)
 int share_server_run(struct share_server *server, struct error *err)
 {
 	while (!server->done)
-		turn(server);
+		server_turn(server);
 	conducted_close(server);
-	stop(server);
+	server_stop(server);
 	policy_tell(server, clock_now());
 	close_audit(server);
 	if (server->result < 0)

@@ -70,7 +70,7 @@ static int set_address(struct sockaddr_un *address, const char *path, struct err
 /* ---- listening ---- */
 
 /* Whether somebody answers there. *pid: who; 0: nobody knows. */
-static bool answers(const struct sockaddr_un *address, pid_t *pid)
+static bool socket_answers(const struct sockaddr_un *address, pid_t *pid)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct ucred peer = {0};
@@ -104,7 +104,7 @@ static int bind_to(struct listener *listener, struct error *err)
 	if (lstat(address->sun_path, &at) < 0 || !S_ISSOCK(at.st_mode))
 		return error_set(err, EEXIST, "%s is there and is no socket: remove it",
 				 address->sun_path);
-	if (answers(address, &pid))
+	if (socket_answers(address, &pid))
 		return error_set(
 			err, EADDRINUSE,
 			"process %d listens at %s already: --socket says where "
@@ -118,7 +118,7 @@ static int bind_to(struct listener *listener, struct error *err)
 
 /* Two loaders that start at once must not both find that nobody answers: the folder is
  * locked meanwhile. */
-static int lock_folder(const char *path, struct error *err)
+static int socket_lock_folder(const char *path, struct error *err)
 {
 	uint64_t limit = clock_now() + LOCK_NS;
 	char folder[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
@@ -152,7 +152,7 @@ static int lock_folder(const char *path, struct error *err)
 static int listen_at(struct listener *listener, struct error *err)
 {
 	const char *path = listener->address.sun_path;
-	int folder = lock_folder(path, err), result;
+	int folder = socket_lock_folder(path, err), result;
 	struct stat at;
 
 	if (folder < 0)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int nothing(const struct share_figures *figures, char **text)
+static int status_http_nothing(const struct share_figures *figures, char **text)
 {
 	(void)figures;
 	*text = strdup("Here are /metrics and /status.\n");
@@ -21,7 +21,7 @@ static const struct page {
 	 "application/openmetrics-text; version=1.0.0; charset=utf-8",
 	 share_status_metrics},
 	{"/status", "200 OK", "application/json", share_status_json},
-	{NULL, "404 Not Found", "text/plain", nothing},
+	{NULL, "404 Not Found", "text/plain", status_http_nothing},
 };
 
 static const struct page *page_of(const char *request)

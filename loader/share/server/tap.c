@@ -11,7 +11,8 @@ static struct tap *tap_of(struct batch_sink *sink)
 	return (struct tap *)sink; /* its first member */
 }
 
-static bool reserve(struct batch_sink *sink, uint32_t slot, uint32_t count, bool thrown)
+static bool tap_reserve(struct batch_sink *sink, uint32_t slot, uint32_t count,
+			bool thrown)
 {
 	struct tap *tap = tap_of(sink);
 
@@ -20,21 +21,21 @@ static bool reserve(struct batch_sink *sink, uint32_t slot, uint32_t count, bool
 	return tap->feed->ops->reserve(tap->feed, slot, count, thrown);
 }
 
-static void *sample(struct batch_sink *sink, uint32_t slot, uint32_t at)
+static void *tap_sample(struct batch_sink *sink, uint32_t slot, uint32_t at)
 {
 	struct batch_sink *feed = tap_of(sink)->feed;
 
 	return feed->ops->sample(feed, slot, at);
 }
 
-static void discard(struct batch_sink *sink, uint32_t slot)
+static void tap_discard(struct batch_sink *sink, uint32_t slot)
 {
 	struct batch_sink *feed = tap_of(sink)->feed;
 
 	feed->ops->discard(feed, slot);
 }
 
-static void rewind_all(struct batch_sink *sink)
+static void tap_rewind_all(struct batch_sink *sink)
 {
 	struct batch_sink *feed = tap_of(sink)->feed;
 
@@ -49,9 +50,9 @@ void tap_news(const struct tap *tap)
 		break; /* full: it will be read */
 }
 
-static void publish(struct batch_sink *sink, uint32_t slot,
-		    const struct batch_sink_batch *batch,
-		    const struct batch_sink_sample *samples)
+static void tap_publish(struct batch_sink *sink, uint32_t slot,
+			const struct batch_sink_batch *batch,
+			const struct batch_sink_sample *samples)
 {
 	struct tap *tap = tap_of(sink);
 	struct share_server *server = tap->server;
@@ -66,7 +67,7 @@ static void publish(struct batch_sink *sink, uint32_t slot,
 		audit_note(server->audit, server->feed, first);
 }
 
-static void wake(struct batch_sink *sink)
+static void tap_wake(struct batch_sink *sink)
 {
 	struct tap *tap = tap_of(sink);
 
@@ -77,12 +78,12 @@ static void wake(struct batch_sink *sink)
 void tap_open(struct tap *tap, struct share_server *server, uint64_t lap)
 {
 	static const struct batch_sink_ops ops = {
-		.reserve = reserve,
-		.sample = sample,
-		.publish = publish,
-		.discard = discard,
-		.rewind = rewind_all,
-		.wake = wake,
+		.reserve = tap_reserve,
+		.sample = tap_sample,
+		.publish = tap_publish,
+		.discard = tap_discard,
+		.rewind = tap_rewind_all,
+		.wake = tap_wake,
 		.final = true,
 	};
 

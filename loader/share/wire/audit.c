@@ -43,7 +43,7 @@ struct audit {
 
 /* ---- the file ---- */
 
-static void fail(struct audit *audit, int code)
+static void audit_fail(struct audit *audit, int code)
 {
 	if (audit->failure == 0)
 		audit->failure = code;
@@ -67,7 +67,7 @@ __attribute__((format(printf, 2, 3))) static void line(struct audit *audit,
 		if (wrote < 0 && errno == EINTR)
 			continue;
 		if (wrote <= 0) {
-			fail(audit, wrote < 0 ? errno : EIO);
+			audit_fail(audit, wrote < 0 ? errno : EIO);
 			return;
 		}
 		at += (int)wrote;
@@ -94,7 +94,7 @@ struct audit *audit_open(const char *path, uint32_t samples, struct error *err)
 	return audit;
 }
 
-static void verdict(struct audit *audit)
+static void audit_verdict(struct audit *audit)
 {
 	uint64_t begun = audit->epochs + audit->unfinished;
 
@@ -121,11 +121,11 @@ int audit_close(struct audit *audit, struct error *err)
 		return 0;
 	while (audit->jobs != NULL)
 		audit_leave(audit, audit->jobs);
-	verdict(audit);
+	audit_verdict(audit);
 	if (fsync(audit->fd) < 0 && errno != EINVAL && errno != EROFS)
-		fail(audit, errno); /* a pipe has no storage */
+		audit_fail(audit, errno); /* a pipe has no storage */
 	if (close(audit->fd) < 0)
-		fail(audit, errno);
+		audit_fail(audit, errno);
 	failure = audit->failure;
 	if (failure != 0)
 		error_sys(err, failure, "the audit %.100s is not complete",
@@ -137,13 +137,13 @@ int audit_close(struct audit *audit, struct error *err)
 
 /* ---- what was published ---- */
 
-static bool grow(struct audit *audit)
+static bool audit_grow(struct audit *audit)
 {
 	uint64_t room = audit->room == 0 ? 4096 : 2 * audit->room;
 	struct note *notes = calloc(room, sizeof(*notes));
 
 	if (notes == NULL) {
-		fail(audit, ENOMEM);
+		audit_fail(audit, ENOMEM);
 		return false;
 	}
 	for (uint64_t at = audit->first; audit->room > 0 && at < audit->end; at++)
@@ -161,7 +161,7 @@ void audit_note(struct audit *audit, const struct feed *feed, uint64_t first)
 
 		if (place == NULL || place->flags & (FEED_ISLAND | FEED_REPEATED))
 			continue;
-		if (audit->end - audit->first == audit->room && !grow(audit))
+		if (audit->end - audit->first == audit->room && !audit_grow(audit))
 			return;
 		audit->notes[audit->end++ % audit->room] = (struct note){
 			.sequence = at,
@@ -194,7 +194,7 @@ struct audit_job *audit_join(struct audit *audit, const struct audit_config *con
 	if (job == NULL || bits == NULL) {
 		free(job);
 		free(bits);
-		fail(audit, ENOMEM);
+		audit_fail(audit, ENOMEM);
 		return NULL;
 	}
 	job->config = *config;
@@ -220,7 +220,7 @@ void audit_inherit(struct audit_job *job, const char *name, uint64_t start,
 	job->remaining = remaining;
 }
 
-static void end_epoch(struct audit *audit, struct audit_job *job)
+static void audit_end_epoch(struct audit *audit, struct audit_job *job)
 {
 	uint64_t unreadable = job->bad - job->voids;
 	int64_t missing = (int64_t)(job->config.samples - job->seen - unreadable);
@@ -260,7 +260,8 @@ static bool is_its_own(const struct audit *audit, const struct audit_job *job,
 	       (sets == NULL || (sets[sample] >> job->config.set & 1) != 0);
 }
 
-static void count(struct audit *audit, struct audit_job *job, const struct note *note)
+static void audit_count(struct audit *audit, struct audit_job *job,
+			const struct note *note)
 {
 	uint64_t bit = UINT64_C(1) << (note->sample % 64);
 
@@ -276,7 +277,7 @@ static void count(struct audit *audit, struct audit_job *job, const struct note 
 		job->seen++;
 	}
 	if (--job->remaining == 0)
-		end_epoch(audit, job);
+		audit_end_epoch(audit, job);
 }
 
 void audit_released(struct audit *audit, struct audit_job *job,
@@ -290,7 +291,7 @@ void audit_released(struct audit *audit, struct audit_job *job,
 		if (note->sequence >= released)
 			return;
 		if (note->sequence >= job->config.start)
-			count(audit, job, note);
+			audit_count(audit, job, note);
 		job->at++;
 	}
 }

@@ -19,14 +19,14 @@
 #include <string.h>
 
 /* NULL: it is not laid out yet, or not kept any more. */
-static struct course_lap *find(struct course *course, uint64_t lap)
+static struct course_lap *course_find(struct course *course, uint64_t lap)
 {
 	if (lap >= course->laid || course->laid - lap > COURSE_LAPS)
 		return NULL;
 	return &course->laps[lap % COURSE_LAPS];
 }
 
-static unsigned before(const struct course *course, unsigned cut)
+static unsigned course_before(const struct course *course, unsigned cut)
 {
 	unsigned part = cut;
 
@@ -36,10 +36,10 @@ static unsigned before(const struct course *course, unsigned cut)
 }
 
 /* The part before a cut takes in the one that begins there. */
-static void merge(struct course *course, unsigned cut)
+static void course_merge(struct course *course, unsigned cut)
 {
 	struct course_part *gone = &course->parts[cut];
-	unsigned into = before(course, cut);
+	unsigned into = course_before(course, cut);
 	struct course_part *part = &course->parts[into];
 
 	part->next = gone->next;
@@ -58,21 +58,22 @@ static void merge(struct course *course, unsigned cut)
  * laid out last was the part before it, and it is still to come in this round. Nor at
  * `spare`.
  */
-static void sweep(struct course *course, unsigned spare)
+static void course_sweep(struct course *course, unsigned spare)
 {
 	for (unsigned i = 0; i < COURSE_CUTS; i++)
 		if (course->parts[i].live && course->parts[i].owners == 0 &&
 		    i != course->at && i != spare && course->parts[i].next != i)
-			merge(course, i);
+			course_merge(course, i);
 }
 
 static unsigned newest_cut(struct course *course)
 {
-	return course->laid > 0 ? find(course, course->laid - 1)->cut : course->at;
+	return course->laid > 0 ? course_find(course, course->laid - 1)->cut
+				: course->at;
 }
 
 /* The permutation of an epoch; the last one is kept for the parts of a round. */
-static const uint32_t *row(struct course *course, uint64_t epoch)
+static const uint32_t *course_row(struct course *course, uint64_t epoch)
 {
 	const struct course_config *config = &course->config;
 
@@ -90,7 +91,7 @@ static const uint32_t *row(struct course *course, uint64_t epoch)
 
 static void write_order(struct course *course, const struct course_lap *lap)
 {
-	const uint32_t *order = row(course, lap->epoch);
+	const uint32_t *order = course_row(course, lap->epoch);
 	uint64_t to = lap->first % course->room;
 
 	for (uint32_t i = 0; i < course->config.count; i++) {
@@ -111,14 +112,14 @@ static struct course_lap *add_lap(struct course *course, uint64_t first, uint64_
 	return lap;
 }
 
-static void lay(struct course *course)
+static void course_lay(struct course *course)
 {
 	const struct course_lap *last =
-		course->laid > 0 ? find(course, course->laid - 1) : NULL;
+		course->laid > 0 ? course_find(course, course->laid - 1) : NULL;
 	struct course_part *part = &course->parts[course->at];
 	struct course_lap *lap;
 
-	sweep(course, course->at);
+	course_sweep(course, course->at);
 	lap = add_lap(course, last != NULL ? last->first + last->length : 0,
 		      part->epoch, course->at);
 	if (part->epoch >= course->config.end_epoch)
@@ -129,21 +130,21 @@ static void lay(struct course *course)
 	course->at = part->next;
 }
 
-static struct course_lap *reach(struct course *course, uint64_t lap)
+static struct course_lap *course_reach(struct course *course, uint64_t lap)
 {
 	while (course->laid <= lap)
-		lay(course);
-	return find(course, lap);
+		course_lay(course);
+	return course_find(course, lap);
 }
 
-static struct course *of(struct plan *plan)
+static struct course *course_of(struct plan *plan)
 {
 	return (struct course *)plan;
 }
 
 static void plan_of_lap(struct plan *plan, uint64_t lap, struct plan_lap *out)
 {
-	const struct course_lap *found = reach(of(plan), lap);
+	const struct course_lap *found = course_reach(course_of(plan), lap);
 
 	*out = (struct plan_lap){0};
 	if (found != NULL)
@@ -160,7 +161,8 @@ static uint32_t at_position(const struct course *course, const struct course_lap
 
 static uint32_t plan_of_sample(struct plan *plan, uint64_t lap, uint32_t position)
 {
-	return at_position(of(plan), reach(of(plan), lap), position);
+	return at_position(course_of(plan), course_reach(course_of(plan), lap),
+			   position);
 }
 
 static const struct plan_ops ops = {.lap = plan_of_lap, .sample = plan_of_sample};
@@ -168,7 +170,7 @@ static const struct plan_ops ops = {.lap = plan_of_lap, .sample = plan_of_sample
 /* ---- what was laid out too early ---- */
 
 /* Nothing was cut or merged since the lap was laid out. */
-static bool is_whole(const struct course *course, const struct course_lap *lap)
+static bool course_is_whole(const struct course *course, const struct course_lap *lap)
 {
 	if (course->parts[lap->cut].length != lap->length)
 		return false;
@@ -192,15 +194,15 @@ static uint64_t last_of(const struct course *course, unsigned cut)
 
 static bool take_back(struct course *course)
 {
-	const struct course_lap *last = find(course, course->laid - 1);
-	const struct course_lap *before = find(course, course->laid - 2);
+	const struct course_lap *last = course_find(course, course->laid - 1);
+	const struct course_lap *before = course_find(course, course->laid - 2);
 	struct course_part *part = &course->parts[last->cut];
 
 	if (last->length > 0) { /* else: it is the end of the data */
 		if (before == NULL || before->length == 0 ||
 		    course->parts[before->cut].next != last->cut ||
 		    course->at != part->next || part->epoch != last->epoch + 1 ||
-		    !is_whole(course, before) || !is_whole(course, last))
+		    !course_is_whole(course, before) || !course_is_whole(course, last))
 			return false;
 		part->epoch--;
 		course->at = last->cut;
@@ -227,7 +229,8 @@ static int free_cut(const struct course *course)
 }
 
 /* Ends the newest lap at a position within it. */
-static int split(struct course *course, struct course_lap *lap, uint32_t position)
+static int course_split(struct course *course, struct course_lap *lap,
+			uint32_t position)
 {
 	struct course_part *part = &course->parts[lap->cut];
 	uint32_t rest = lap->length - position;
@@ -249,17 +252,17 @@ static int split(struct course *course, struct course_lap *lap, uint32_t positio
 
 int course_cut(struct course *course, uint64_t lap, uint32_t position)
 {
-	struct course_lap *found = reach(course, lap);
+	struct course_lap *found = course_reach(course, lap);
 	int cut;
 
 	course_take_back(course, lap);
 	if (found != NULL && position > 0 && position == found->length) {
-		found = reach(course, ++lap);
+		found = course_reach(course, ++lap);
 		position = 0;
 	}
 	if (found == NULL || lap + 1 != course->laid || position > found->length)
 		return -EINVAL;
-	cut = position == 0 ? (int)found->cut : split(course, found, position);
+	cut = position == 0 ? (int)found->cut : course_split(course, found, position);
 	if (cut >= 0)
 		course->parts[cut].owners++;
 	return cut;
@@ -273,7 +276,7 @@ void course_ref(struct course *course, unsigned cut)
 void course_put(struct course *course, unsigned cut)
 {
 	course->parts[cut].owners--;
-	sweep(course, newest_cut(course));
+	course_sweep(course, newest_cut(course));
 }
 
 uint64_t course_began(const struct course *course, unsigned cut)
@@ -283,7 +286,7 @@ uint64_t course_began(const struct course *course, unsigned cut)
 
 int course_cut_of(struct course *course, uint64_t lap)
 {
-	const struct course_lap *found = find(course, lap);
+	const struct course_lap *found = course_find(course, lap);
 
 	return found != NULL ? (int)found->cut : -1;
 }
@@ -309,7 +312,7 @@ static uint32_t rest_of_part(struct course *course, unsigned cut, uint32_t place
 
 	if (part->epoch >= course->config.end_epoch)
 		return 0;
-	order = row(course, part->epoch);
+	order = course_row(course, part->epoch);
 	for (uint32_t i = 0; i < course->config.count && found < places; i++)
 		if (course->part_of[order[i]] == cut)
 			samples[found++] = order[i];
@@ -319,11 +322,11 @@ static uint32_t rest_of_part(struct course *course, unsigned cut, uint32_t place
 uint32_t course_rest(struct course *course, uint64_t lap, uint32_t position,
 		     uint32_t stolen, uint32_t places, uint32_t *samples)
 {
-	const struct course_lap *at = reach(course, lap);
+	const struct course_lap *at = course_reach(course, lap);
 	unsigned part = course->at, parts = course_parts(course);
 	uint32_t found = 0, taken;
 
-	for (; at != NULL && places > 0; at = find(course, ++lap)) {
+	for (; at != NULL && places > 0; at = course_find(course, ++lap)) {
 		for (; position < at->length && places > 0; position++, places--)
 			if (position >= stolen)
 				samples[found++] = at_position(course, at, position);

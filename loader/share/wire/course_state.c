@@ -32,7 +32,7 @@ static const struct course_lap *lap_of(const struct course *course, uint64_t lap
 	return &course->laps[lap % COURSE_LAPS];
 }
 
-static uint64_t positions(const struct course *course, uint64_t lap)
+static uint64_t course_state_positions(const struct course *course, uint64_t lap)
 {
 	uint64_t total = 0;
 
@@ -50,12 +50,13 @@ static uint64_t first_kept(const struct course *course, uint64_t lap)
 		lap = course->laid - 1;
 	if (lap < oldest)
 		lap = oldest;
-	while (positions(course, lap) > course->room)
+	while (course_state_positions(course, lap) > course->room)
 		lap++;
 	return lap;
 }
 
-static unsigned char *put(unsigned char *to, const void *bytes, size_t count)
+static unsigned char *course_state_put(unsigned char *to, const void *bytes,
+				       size_t count)
 {
 	memcpy(to, bytes, count);
 	return to + count;
@@ -69,8 +70,8 @@ static unsigned char *put_stream(unsigned char *to, const struct course *course,
 
 	if (run > count)
 		run = count;
-	to = put(to, course->stream + at, run * sizeof(uint32_t));
-	return put(to, course->stream, (count - run) * sizeof(uint32_t));
+	to = course_state_put(to, course->stream + at, run * sizeof(uint32_t));
+	return course_state_put(to, course->stream, (count - run) * sizeof(uint32_t));
 }
 
 size_t course_save(const struct course *course, uint64_t lap, void *state)
@@ -86,14 +87,14 @@ size_t course_save(const struct course *course, uint64_t lap, void *state)
 	lap = course->laid > 0 ? first_kept(course, lap) : 0;
 	memcpy(head.magic, magic, sizeof(magic));
 	head.laps = (uint32_t)(course->laid - lap);
-	to = put(to, &head, sizeof(head));
-	to = put(to, course->parts, sizeof(course->parts));
+	to = course_state_put(to, &head, sizeof(head));
+	to = course_state_put(to, course->parts, sizeof(course->parts));
 	for (uint64_t i = lap; i < course->laid; i++)
-		to = put(to, lap_of(course, i), sizeof(struct course_lap));
+		to = course_state_put(to, lap_of(course, i), sizeof(struct course_lap));
 	if (head.laps > 0)
 		to = put_stream(to, course, lap_of(course, lap)->first,
-				positions(course, lap));
-	to = put(to, course->part_of, config->count);
+				course_state_positions(course, lap));
+	to = course_state_put(to, course->part_of, config->count);
 	return (size_t)(to - (unsigned char *)state);
 }
 
@@ -104,7 +105,7 @@ struct reader {
 	size_t left;
 };
 
-static bool get(struct reader *reader, void *to, size_t bytes)
+static bool course_state_get(struct reader *reader, void *to, size_t bytes)
 {
 	if (bytes > reader->left)
 		return false;
@@ -119,7 +120,7 @@ static bool get_head(struct reader *reader, struct course *course, uint32_t *lap
 	const struct course_config *config = &course->config;
 	struct head head;
 
-	if (!get(reader, &head, sizeof(head)) ||
+	if (!course_state_get(reader, &head, sizeof(head)) ||
 	    memcmp(head.magic, magic, sizeof(magic)) != 0 ||
 	    head.seed != config->seed || head.count != config->count ||
 	    head.in_order != config->in_order)
@@ -183,9 +184,10 @@ static bool get_laps(struct reader *reader, struct course *course, uint64_t lap)
 	for (uint64_t i = lap; i < course->laid; i++) {
 		struct course_lap *to = &course->laps[i % COURSE_LAPS];
 
-		if (!get(reader, to, sizeof(*to)) || to->cut >= COURSE_CUTS ||
-		    to->length > course->config.count || to->first > MOST ||
-		    to->epoch > MOST || (i > lap && to->first != first))
+		if (!course_state_get(reader, to, sizeof(*to)) ||
+		    to->cut >= COURSE_CUTS || to->length > course->config.count ||
+		    to->first > MOST || to->epoch > MOST ||
+		    (i > lap && to->first != first))
 			return false;
 		first = to->first + to->length;
 		total += to->length;
@@ -202,7 +204,7 @@ static bool get_order(struct reader *reader, struct course *course, uint64_t lap
 	for (uint32_t i = 0; i < at->length; i++) {
 		uint32_t sample;
 
-		if (!get(reader, &sample, sizeof(sample)) ||
+		if (!course_state_get(reader, &sample, sizeof(sample)) ||
 		    sample >= course->config.count || seen[sample] == mark)
 			return false;
 		seen[sample] = mark;
@@ -244,10 +246,10 @@ static bool get_all(struct reader *reader, struct course *course)
 	uint32_t laps;
 
 	return get_head(reader, course, &laps) &&
-	       get(reader, course->parts, sizeof(course->parts)) && parts_fit(course) &&
-	       get_laps(reader, course, course->laid - laps) &&
+	       course_state_get(reader, course->parts, sizeof(course->parts)) &&
+	       parts_fit(course) && get_laps(reader, course, course->laid - laps) &&
 	       get_stream(reader, course, course->laid - laps) &&
-	       get(reader, course->part_of, course->config.count) &&
+	       course_state_get(reader, course->part_of, course->config.count) &&
 	       members_fit(course) && (laps == 0 || newest_fits(course)) &&
 	       reader->left == 0;
 }

@@ -25,7 +25,7 @@ void hello_dataset(const char *dataset, char *name, size_t bytes)
 	snprintf(name, bytes, "%s", found ? path : dataset);
 }
 
-static int check(const struct options *options, struct error *err)
+static int hello_check(const struct options *options, struct error *err)
 {
 	if (options->world > 1)
 		return error_set(err, EINVAL,
@@ -51,7 +51,7 @@ int hello_fill(struct protocol_hello *hello, const struct options *options,
 	       struct error *err)
 {
 	struct prep *prep;
-	int result = check(options, err);
+	int result = hello_check(options, err);
 
 	if (result < 0)
 		return result;

@@ -23,7 +23,7 @@ static struct number number_of(const struct source *all, unsigned part, uint32_t
 	return (struct number){own, source_label(source_part(all, part), own)};
 }
 
-static int fill(int fd, const struct source *all, unsigned part)
+static int numbers_fill(int fd, const struct source *all, unsigned part)
 {
 	uint32_t count = source_count(all);
 	size_t bytes = count * sizeof(struct number);
@@ -48,7 +48,7 @@ int numbers_write(const struct source *all, unsigned part, struct error *err)
 
 	if (fd < 0)
 		return error_sys(err, errno, "cannot keep the numbers of a data set");
-	result = fill(fd, all, part);
+	result = numbers_fill(fd, all, part);
 	if (result == 0)
 		return fd;
 	close(fd);

@@ -37,8 +37,8 @@ size_t protocol_bytes(enum protocol_type type)
 
 /* ---- out ---- */
 
-static void attach(struct msghdr *message, struct cmsghdr *control, const int *fds,
-		   unsigned count)
+static void protocol_attach(struct msghdr *message, struct cmsghdr *control,
+			    const int *fds, unsigned count)
 {
 	if (count == 0)
 		return;
@@ -51,7 +51,7 @@ static void attach(struct msghdr *message, struct cmsghdr *control, const int *f
 }
 
 /* Moves the message's vectors past what was sent. False: nothing is left. */
-static bool advance(struct msghdr *message, size_t sent)
+static bool protocol_advance(struct msghdr *message, size_t sent)
 {
 	message->msg_control = NULL; /* they went with the first byte */
 	message->msg_controllen = 0;
@@ -77,7 +77,7 @@ static int send_all(int socket, struct msghdr *message)
 		while (sent < 0 && errno == EINTR);
 		if (sent < 0)
 			return errno == ECONNRESET ? -EPIPE : -errno;
-	} while (advance(message, (size_t)sent));
+	} while (protocol_advance(message, (size_t)sent));
 	return 0;
 }
 
@@ -99,7 +99,7 @@ int protocol_send(int socket, enum protocol_type type, const void *body, size_t 
 
 	if (bytes > PROTOCOL_STATUS_MOST || fd_count > PROTOCOL_FDS)
 		return -EMSGSIZE;
-	attach(&message, &control.align, fds, fd_count);
+	protocol_attach(&message, &control.align, fds, fd_count);
 	return send_all(socket, &message);
 }
 
@@ -142,7 +142,7 @@ static bool is_http(const struct protocol_inbox *inbox)
 	return inbox->have >= sizeof(uint32_t) && head_of(inbox).magic == PROTOCOL_HTTP;
 }
 
-static bool head_fits(const struct protocol_head *head)
+static bool protocol_head_fits(const struct protocol_head *head)
 {
 	size_t bytes = protocol_bytes(head->type);
 
@@ -186,7 +186,7 @@ static int look_at_message(struct protocol_inbox *inbox, size_t *wanted)
 		return -EPROTO;
 	if (inbox->have < HEAD)
 		return 0;
-	if (!head_fits(&head))
+	if (!protocol_head_fits(&head))
 		return -EPROTO;
 	*wanted = HEAD + head.bytes;
 	if (inbox->have < *wanted)
@@ -206,7 +206,7 @@ static int look_at_http(struct protocol_inbox *inbox, size_t *wanted)
 	return inbox->have < FULL ? 0 : -EPROTO;
 }
 
-static int look(struct protocol_inbox *inbox, size_t *wanted)
+static int protocol_look(struct protocol_inbox *inbox, size_t *wanted)
 {
 	return is_http(inbox) ? look_at_http(inbox, wanted)
 			      : look_at_message(inbox, wanted);
@@ -233,8 +233,8 @@ static bool keep_fds(struct protocol_inbox *inbox, const struct cmsghdr *control
 }
 
 /* Reads up to `wanted` bytes. How many came, or -errno. */
-static ssize_t receive(int socket, struct protocol_inbox *inbox, size_t wanted,
-		       int flags)
+static ssize_t protocol_receive_bytes(int socket, struct protocol_inbox *inbox,
+				      size_t wanted, int flags)
 {
 	union {
 		struct cmsghdr align;
@@ -267,8 +267,8 @@ int protocol_receive(int socket, struct protocol_inbox *inbox, int flags)
 	size_t wanted;
 	int whole;
 
-	while ((whole = look(inbox, &wanted)) == 0) {
-		ssize_t got = receive(socket, inbox, wanted, flags);
+	while ((whole = protocol_look(inbox, &wanted)) == 0) {
+		ssize_t got = protocol_receive_bytes(socket, inbox, wanted, flags);
 
 		if (got == -EAGAIN)
 			return 0;

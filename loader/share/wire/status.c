@@ -102,7 +102,8 @@ static const char *const states[STATES] = {
 };
 
 /* False: it is not known. */
-static bool value_of(const void *of, const struct figure *figure, uint64_t *value)
+static bool status_value_of(const void *of, const struct figure *figure,
+			    uint64_t *value)
 {
 	memcpy(value, (const char *)of + figure->offset, sizeof(*value));
 	return *value != SHARE_UNKNOWN;
@@ -149,7 +150,7 @@ static void put_character(FILE *to, const char *at, size_t length, uint32_t poin
 }
 
 /* A text in quotes, the same for both forms; what no text may hold becomes \\xNN. */
-static void put_text(FILE *to, const char *text)
+static void status_put_text(FILE *to, const char *text)
 {
 	uint32_t point;
 
@@ -179,7 +180,7 @@ static void put_figures(FILE *to, const struct figure *figures, size_t count,
 	uint64_t value;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!value_of(of, &figures[i], &value))
+		if (!status_value_of(of, &figures[i], &value))
 			continue;
 		fputs(between, to);
 		put_key(to, figures[i].name, kinds[figures[i].kind].key);
@@ -190,7 +191,7 @@ static void put_figures(FILE *to, const struct figure *figures, size_t count,
 static void put_json_job(FILE *to, const struct share_job_figures *job)
 {
 	fputs("\n    {\"job\": ", to);
-	put_text(to, job->job);
+	status_put_text(to, job->job);
 	fputs(", \"state\": \"", to);
 	fputs(states[job->state], to);
 	fputs("\", \"pid\": ", to);
@@ -210,13 +211,13 @@ static void put_json(FILE *to, const struct share_figures *figures)
 	fputs(",\n  \"generation\": \"", to); /* 64 bits: more than JSON may hold */
 	put_whole(to, figures->generation);
 	fputs("\",\n  \"mode\": ", to);
-	put_text(to, figures->mode);
+	status_put_text(to, figures->mode);
 	fputs(",\n  \"socket\": ", to);
-	put_text(to, figures->socket);
+	status_put_text(to, figures->socket);
 	fputs(",\n  \"datasets\": [", to);
 	for (size_t i = 0; figures->datasets[i] != NULL; i++) {
 		fputs(i > 0 ? ", " : "", to);
-		put_text(to, figures->datasets[i]);
+		status_put_text(to, figures->datasets[i]);
 	}
 	putc(']', to);
 	put_figures(to, profile_fill_of_all, ALL_FIGURES, figures, ",\n  ");
@@ -256,7 +257,7 @@ static void put_family(FILE *to, const char *of, const struct figure *figure)
 	fputs(".\n", to);
 }
 
-static void put_name(FILE *to, const char *of, const struct figure *figure)
+static void status_put_name(FILE *to, const char *of, const struct figure *figure)
 {
 	fputs(of, to);
 	fputs(figure->name, to);
@@ -267,7 +268,7 @@ static void put_name(FILE *to, const char *of, const struct figure *figure)
 
 static void put_metric(FILE *to, const struct figure *figure, uint64_t value)
 {
-	put_name(to, "dsa_share_", figure);
+	status_put_name(to, "dsa_share_", figure);
 	putc(' ', to);
 	put_value(to, figure->kind, value);
 	putc('\n', to);
@@ -277,7 +278,7 @@ static void put_metric(FILE *to, const struct figure *figure, uint64_t value)
 static void put_labels(FILE *to, const struct share_job_figures *job)
 {
 	fputs("{job=", to);
-	put_text(to, job->job);
+	status_put_text(to, job->job);
 	fputs(",pid=\"", to);
 	put_whole(to, job->pid);
 	fputs("\",seat=\"", to);
@@ -294,9 +295,9 @@ static void put_job_family(FILE *to, const struct figure *figure,
 	for (size_t i = 0; i < figures->job_count; i++) {
 		const struct share_job_figures *job = &figures->jobs[i];
 
-		if (job->seat == SHARE_UNKNOWN || !value_of(job, figure, &value))
+		if (job->seat == SHARE_UNKNOWN || !status_value_of(job, figure, &value))
 			continue;
-		put_name(to, "dsa_share_job_", figure);
+		status_put_name(to, "dsa_share_job_", figure);
 		put_labels(to, job);
 		fputs("} ", to);
 		put_value(to, figure->kind, value);
@@ -327,11 +328,11 @@ static void put_info(FILE *to, const struct share_figures *figures)
 	fputs("# TYPE dsa_share info\n# HELP dsa_share What is served.\n"
 	      "dsa_share_info{mode=",
 	      to);
-	put_text(to, figures->mode);
+	status_put_text(to, figures->mode);
 	fputs(",socket=", to);
-	put_text(to, figures->socket);
+	status_put_text(to, figures->socket);
 	fputs(",dataset=", to);
-	put_text(to, figures->datasets[0]);
+	status_put_text(to, figures->datasets[0]);
 	fputs(",pid=\"", to);
 	put_whole(to, figures->pid);
 	fputs("\"} 1\n", to);
@@ -343,7 +344,7 @@ static void put_metrics(FILE *to, const struct share_figures *figures)
 
 	put_info(to, figures);
 	for (size_t i = 0; i < ALL_FIGURES; i++) {
-		if (!value_of(figures, &profile_fill_of_all[i], &value))
+		if (!status_value_of(figures, &profile_fill_of_all[i], &value))
 			continue;
 		put_family(to, "dsa_share_", &profile_fill_of_all[i]);
 		put_metric(to, &profile_fill_of_all[i], value);

@@ -7,7 +7,7 @@
 
 #define MAGIC UINT64_C(0x3172656b61746164) /* "dataker1" */
 
-static uint64_t checksum(const void *state, size_t bytes)
+static uint64_t takeover_checksum(const void *state, size_t bytes)
 {
 	size_t before = offsetof(struct takeover_head, generation);
 
@@ -28,12 +28,12 @@ size_t takeover_write(struct takeover_head *head, const struct course *course, v
 	head->course_bytes = course_save(course, head->lap, behind);
 	bytes = sizeof(*head) + head->course_bytes;
 	memcpy(to, head, sizeof(*head));
-	head->checksum = checksum(to, bytes);
+	head->checksum = takeover_checksum(to, bytes);
 	memcpy(to, head, sizeof(*head));
 	return bytes;
 }
 
-static bool whole(const struct feed_wreck *wreck, struct takeover_head *head)
+static bool takeover_whole(const struct feed_wreck *wreck, struct takeover_head *head)
 {
 	if (wreck->state_bytes < sizeof(*head))
 		return false;
@@ -42,7 +42,7 @@ static bool whole(const struct feed_wreck *wreck, struct takeover_head *head)
 	return head->magic == MAGIC && head->samples > 0 &&
 	       head->samples <= head->course_bytes &&
 	       head->course_bytes == wreck->state_bytes - sizeof(*head) &&
-	       head->checksum == checksum(wreck->state, wreck->state_bytes);
+	       head->checksum == takeover_checksum(wreck->state, wreck->state_bytes);
 }
 
 static bool has_cuts(const struct takeover_head *head)
@@ -79,7 +79,7 @@ int takeover_read(const struct feed_wreck *wreck, struct takeover *takeover,
 	struct takeover_head *head = &takeover->head;
 	struct course_config config;
 
-	if (!whole(wreck, head) || !has_cuts(head))
+	if (!takeover_whole(wreck, head) || !has_cuts(head))
 		return error_set(err, EBADMSG,
 				 "the memory of the loader before is damaged");
 	config = (struct course_config){
