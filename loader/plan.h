@@ -36,7 +36,7 @@ struct plan_ops {
 	uint32_t (*sample)(struct plan *plan, uint64_t lap, uint32_t position);
 
 	/* Who the sample at a position is for: a bit for each seat of the shared loader
-	 * (loader/share/ring/feed.h). NULL: for all. Where it is not NULL no hole is filled: a
+	 * (loader/share/ring/bcast_ring.h). NULL: for all. Where it is not NULL no hole is filled: a
 	 * sample moved there would be one place too few for some seats, and one too many
 	 * for others. */
 	uint64_t (*seats)(struct plan *plan, uint64_t lap, uint32_t position);

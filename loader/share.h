@@ -1,12 +1,12 @@
 /*
  * share.h - one loader for many jobs: the server's side.
  *
- *	source -> cache -> fetch -> prep -> feed (shared memory) -> jobs
+ *	source -> cache -> fetch -> prep -> ring (shared memory) -> jobs
  *
  * A share_server holds a loader whose batches go to any number of consumers: programs
  * that call dsa_open() with DSA_SHARE naming its socket. It lives in one thread
  * (share_server_run()) beside the pipeline's own. It prints nothing: what is to be told
- * goes to `tell`, one line each.
+ * goes to `log`, one line each.
  */
 #ifndef DSA_SHARE_H
 #define DSA_SHARE_H
@@ -44,7 +44,7 @@ struct share_config {
 	const char *audit; /* file for the audit; NULL: none */
 	bool decoded; /* deliver decoded pictures: each job has a tail of its own */
 	bool leave;   /* end when the last job left */
-	void (*tell)(void *context, const char *line);
+	void (*log)(void *context, const char *line);
 	void *context;
 };
 

@@ -11,7 +11,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/number.h"
-#include "loader/share/ring/feed.h"
+#include "loader/share/ring/bcast_ring.h"
 
 #include <err.h>
 #include <errno.h>
@@ -26,7 +26,7 @@
 
 enum {
 	BATCH = 64,
-	BATCHES = 8, /* in the feed */
+	BATCHES = 8, /* in the ring */
 	SAMPLE = 3 * 224 * 224 * 4,
 	MOST = 8,        /* consumers */
 	STAMPS = 64,     /* batches whose times are kept: more than can be behind */
@@ -72,7 +72,7 @@ static uint64_t cpu_of_process(void)
 
 /* ---- a consumer ---- */
 
-static void use(const struct feed_batch *batch, struct result *result)
+static void use(const struct bcast_batch *batch, struct result *result)
 {
 	uint64_t cpu = clock_thread_cpu();
 
@@ -87,23 +87,23 @@ static void note_time(struct result *result, uint64_t ns)
 			ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
 }
 
-static void consume(struct feed_reader *reader, const struct run *run,
+static void consume(struct bcast_reader *reader, const struct run *run,
 		    struct board *board, struct result *result)
 {
 	uint32_t labels[BATCH], samples[BATCH];
-	struct feed_batch batch;
+	struct bcast_batch batch;
 	uint64_t cpu;
 
 	atomic_fetch_add(&board->ready, 1);
 	/* the first one is late: everybody has yet to come */
-	while (feed_take(reader, BATCH, PACE, &batch, labels, samples, NULL) != 1)
+	while (bcast_take(reader, BATCH, PACE, &batch, labels, samples, NULL) != 1)
 		;
-	feed_release(reader, &batch);
+	bcast_release(reader, &batch);
 	cpu = cpu_of_process();
 	result->started = clock_now();
 	while (!atomic_load_explicit(&board->stop, memory_order_relaxed)) {
-		if (feed_take(reader, BATCH, 100 * PACE, &batch, labels, samples,
-			      NULL) != 1)
+		if (bcast_take(reader, BATCH, 100 * PACE, &batch, labels, samples,
+			       NULL) != 1)
 			continue;
 		note_time(result,
 			  clock_now() -
@@ -112,17 +112,17 @@ static void consume(struct feed_reader *reader, const struct run *run,
 		if (run->touch && batch.data != NULL)
 			use(&batch, result);
 		result->batches++;
-		feed_release(reader, &batch);
+		bcast_release(reader, &batch);
 	}
 	result->ended = clock_now();
 	result->cpu_ns = cpu_of_process() - cpu;
 }
 
-static pid_t start_consumer(struct feed *feed, const struct run *run,
+static pid_t start_consumer(struct bcast_ring *ring, const struct run *run,
 			    struct board *board, unsigned number,
-			    struct feed_seat *seat)
+			    struct bcast_handles *slot)
 {
-	int got = feed_sit(feed, feed_published(feed), seat, NULL);
+	int got = bcast_attach(ring, bcast_published(ring), slot, NULL);
 	pid_t child;
 
 	if (got < 0)
@@ -131,17 +131,17 @@ static pid_t start_consumer(struct feed *feed, const struct run *run,
 	if (child < 0)
 		err(1, "cannot start a consumer");
 	if (child == 0) {
-		const struct feed_reader_config config = {
-			.memory = dup(feed_fd(feed)),
-			.page = dup(seat->page),
-			.event = dup(seat->event),
-			.seat = (uint32_t)got,
-			.start = seat->start,
+		const struct bcast_reader_config config = {
+			.memory = dup(bcast_fd(ring)),
+			.page = dup(slot->page),
+			.event = dup(slot->event),
+			.slot = (uint32_t)got,
+			.start = slot->start,
 			.epoch_places = UINT64_MAX,
 			.remaining = UINT64_MAX,
 		};
 		struct error error = {0};
-		struct feed_reader *reader = feed_read(&config, &error);
+		struct bcast_reader *reader = bcast_reader_open(&config, &error);
 
 		if (reader == NULL)
 			errx(1, "%s", error.message);
@@ -153,21 +153,21 @@ static pid_t start_consumer(struct feed *feed, const struct run *run,
 
 /* ---- the writer ---- */
 
-static struct feed *open_feed(void)
+static struct bcast_ring *open_feed(void)
 {
-	const struct feed_config config = {
+	const struct bcast_config config = {
 		.places = BATCHES * BATCH,
 		.slots = 1,
 		.batch = BATCH,
 		.sample_bytes = SAMPLE,
 	};
 	struct error error = {0};
-	struct feed *feed = feed_open(&config, &error);
+	struct bcast_ring *ring = bcast_open(&config, &error);
 	struct batch_sink *sink;
 
-	if (feed == NULL)
+	if (ring == NULL)
 		errx(1, "%s", error.message);
-	sink = feed_outlet(feed);
+	sink = bcast_sink(ring);
 	while (sink->ops->reserve(sink, 0, BATCH, false)) {
 		const struct batch_sink_batch batch = {.count = BATCH, .good = BATCH};
 		struct batch_sink_sample samples[BATCH];
@@ -182,10 +182,10 @@ static struct feed *open_feed(void)
 		}
 		sink->ops->publish(sink, 0, &batch, samples);
 	}
-	return feed;
+	return ring;
 }
 
-static void wait_for_room(const struct feed_seat *seats, unsigned count)
+static void wait_for_room(const struct bcast_handles *seats, unsigned count)
 {
 	struct pollfd events[MOST];
 	uint64_t value;
@@ -199,20 +199,21 @@ static void wait_for_room(const struct feed_seat *seats, unsigned count)
 			(void)!read(events[i].fd, &value, sizeof(value));
 }
 
-static void write_until(struct feed *feed, const struct run *run, struct board *board,
-			const struct feed_seat *seats, uint64_t end)
+static void write_until(struct bcast_ring *ring, const struct run *run,
+			struct board *board, const struct bcast_handles *seats,
+			uint64_t end)
 {
 	uint64_t pace = run->touch ? 10 * run->consumers * PACE : PACE;
 	uint64_t now = clock_now(), next = now;
 
 	for (; now < end; now = clock_now()) {
-		uint64_t batch = feed_published(feed) / BATCH;
+		uint64_t batch = bcast_published(ring) / BATCH;
 
 		if (run->paced)
 			clock_sleep_until(next += pace);
 		atomic_store_explicit(&board->published_at[batch % STAMPS], clock_now(),
 				      memory_order_relaxed);
-		if (feed_repeat(feed, BATCH, 0) == 0)
+		if (bcast_repeat(ring, BATCH, 0) == 0)
 			wait_for_room(seats, run->consumers);
 	}
 }
@@ -264,22 +265,22 @@ static void sum_up(struct board *board, const struct run *run, uint64_t writer_c
 	outcome->writer_us = (double)writer_cpu * 1e-3 / (double)batches;
 }
 
-static void measure(struct feed *feed, const struct run *run, double seconds,
+static void measure(struct bcast_ring *ring, const struct run *run, double seconds,
 		    struct outcome *outcome)
 {
 	struct board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
 				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct feed_seat seats[MOST];
+	struct bcast_handles seats[MOST];
 	uint64_t cpu;
 
 	if (board == MAP_FAILED)
 		err(1, "cannot map %zu bytes", sizeof(*board));
 	for (unsigned i = 0; i < run->consumers; i++)
-		start_consumer(feed, run, board, i, &seats[i]);
+		start_consumer(ring, run, board, i, &seats[i]);
 	while (atomic_load(&board->ready) < run->consumers)
 		usleep(1000);
 	cpu = cpu_of_process();
-	write_until(feed, run, board, seats, clock_now() + (uint64_t)(seconds * 1e9));
+	write_until(ring, run, board, seats, clock_now() + (uint64_t)(seconds * 1e9));
 	cpu = cpu_of_process() - cpu;
 	atomic_store(&board->stop, 1);
 	for (unsigned i = 0; i < run->consumers; i++) {
@@ -289,7 +290,7 @@ static void measure(struct feed *feed, const struct run *run, double seconds,
 			errx(1, "a consumer failed");
 	}
 	for (uint32_t i = 0; i < run->consumers; i++)
-		feed_stand(feed, i);
+		bcast_detach(ring, i);
 	sum_up(board, run, cpu, outcome);
 	munmap(board, sizeof(*board));
 }
@@ -318,19 +319,19 @@ int main(int argc, char **argv)
 {
 	static const unsigned counts[] = {1, 2, 4, 8};
 	struct outcome fast[8][ROUNDS], paced[8][ROUNDS];
-	struct feed *feed;
+	struct bcast_ring *ring;
 	double seconds = 0.5;
 
 	if (argc > 1 && !number_real(argv[1], &seconds))
 		errx(2, "'%s' is no number of seconds", argv[1]);
-	feed = open_feed();
+	ring = open_feed();
 	for (int round = 0; round < ROUNDS; round++)
 		for (unsigned i = 0; i < 8; i++) {
 			struct run run = {counts[i % 4], i >= 4, false};
 
-			measure(feed, &run, seconds, &fast[i][round]);
+			measure(ring, &run, seconds, &fast[i][round]);
 			run.paced = true;
-			measure(feed, &run, seconds, &paced[i][round]);
+			measure(ring, &run, seconds, &paced[i][round]);
 		}
 	puts("                 batches/s  us of CPU, a batch and consumer   published "
 	     "to "
@@ -344,6 +345,6 @@ int main(int argc, char **argv)
 		qsort(paced[i], ROUNDS, sizeof(paced[i][0]), by_rate);
 		print_row(&run, &fast[i][ROUNDS / 2], &paced[i][ROUNDS / 2]);
 	}
-	feed_close(feed);
+	bcast_close(ring);
 	return 0;
 }

@@ -16,10 +16,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void make_whole(void *state, size_t bytes)
 {
 	size_t before = offsetof(struct takeover_head, generation);
-	uint64_t course_bytes = bytes - sizeof(struct takeover_head), checksum;
+	uint64_t shared_epoch_bytes = bytes - sizeof(struct takeover_head), checksum;
 
-	memcpy((char *)state + offsetof(struct takeover_head, course_bytes),
-	       &course_bytes, sizeof(course_bytes));
+	memcpy((char *)state + offsetof(struct takeover_head, shared_epoch_bytes),
+	       &shared_epoch_bytes, sizeof(shared_epoch_bytes));
 	checksum = XXH3_64bits((char *)state + before, bytes - before);
 	memcpy((char *)state + offsetof(struct takeover_head, checksum), &checksum,
 	       sizeof(checksum));
@@ -30,40 +30,40 @@ static void check(const struct takeover *takeover)
 	const struct takeover_head *head = &takeover->head;
 	struct plan_lap lap;
 
-	for (int i = 0; i < FEED_SEATS; i++)
-		if (head->cuts[i] < -1 || head->cuts[i] >= COURSE_CUTS)
+	for (int i = 0; i < BCAST_READERS; i++)
+		if (head->cuts[i] < -1 || head->cuts[i] >= SHARED_EPOCH_ENTRIES)
 			abort();
-	plan_lap(course_plan(takeover->course), takeover->point.lap, &lap);
+	plan_lap(shared_epoch_plan(takeover->shared), takeover->point.lap, &lap);
 	if (takeover->point.position > lap.length ||
 	    takeover->point.stolen > lap.length)
 		abort();
 	for (uint32_t i = takeover->point.position; i < lap.length; i++)
-		if (plan_sample(course_plan(takeover->course), takeover->point.lap,
-				i) >= head->samples)
+		if (plan_sample(shared_epoch_plan(takeover->shared),
+				takeover->point.lap, i) >= head->samples)
 			abort();
 }
 
 /* The last place that was published, then the state. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct feed_wreck wreck = {0};
+	struct bcast_orphan orphan = {0};
 	struct takeover takeover = {0};
 	struct error err = {0};
 
-	if (size < sizeof(wreck.last))
+	if (size < sizeof(orphan.last))
 		return 0;
-	memcpy(&wreck.last, data, sizeof(wreck.last));
-	wreck.state_bytes = size - sizeof(wreck.last);
-	wreck.state = malloc(wreck.state_bytes + 1);
-	if (wreck.state == NULL)
+	memcpy(&orphan.last, data, sizeof(orphan.last));
+	orphan.state_bytes = size - sizeof(orphan.last);
+	orphan.state = malloc(orphan.state_bytes + 1);
+	if (orphan.state == NULL)
 		return 0;
-	memcpy(wreck.state, data + sizeof(wreck.last), wreck.state_bytes);
-	if (wreck.state_bytes >= sizeof(struct takeover_head))
-		make_whole(wreck.state, wreck.state_bytes);
-	if (takeover_read(&wreck, &takeover, &err) == 0) {
+	memcpy(orphan.state, data + sizeof(orphan.last), orphan.state_bytes);
+	if (orphan.state_bytes >= sizeof(struct takeover_head))
+		make_whole(orphan.state, orphan.state_bytes);
+	if (takeover_read(&orphan, &takeover, &err) == 0) {
 		check(&takeover);
 		takeover_fini(&takeover);
 	}
-	free(wreck.state);
+	free(orphan.state);
 	return 0;
 }

@@ -29,12 +29,12 @@ static uint64_t dataset_bytes(void)
 struct actor actor_of(const char *path, void (*script)(struct actor *),
 		      uint64_t sequence)
 {
-	const struct feed_config config = {.places = ACTOR_PLACES,
-					   .slots = 1,
-					   .batch = ACTOR_PIECE,
-					   .sample_bytes = ACTOR_BYTES,
-					   .state_bytes = 100,
-					   .sequence = sequence};
+	const struct bcast_config config = {.places = ACTOR_PLACES,
+					    .slots = 1,
+					    .batch = ACTOR_PIECE,
+					    .sample_bytes = ACTOR_BYTES,
+					    .state_bytes = 100,
+					    .sequence = sequence};
 	struct actor actor = {
 		.path = path,
 		.script = script,
@@ -54,8 +54,8 @@ struct actor actor_of(const char *path, void (*script)(struct actor *),
 			    .output = "uint8 NCHW 4"},
 	};
 
-	actor.feed = feed_open(&config, NULL);
-	assert_non_null(actor.feed);
+	actor.ring = bcast_open(&config, NULL);
+	assert_non_null(actor.ring);
 	snprintf(actor.welcome.dataset, sizeof(actor.welcome.dataset), "%s",
 		 actor_dataset);
 	return actor;
@@ -99,15 +99,15 @@ static int names(void)
 
 static void send_welcome(struct actor *actor)
 {
-	struct feed_seat seat;
+	struct bcast_handles slot;
 	int fds[PROTOCOL_FDS];
-	int number = feed_sit(actor->feed, actor->welcome.start, &seat, NULL);
+	int number = bcast_attach(actor->ring, actor->welcome.start, &slot, NULL);
 
 	assert_true(number >= 0);
-	actor->seat = actor->welcome.seat = (uint32_t)number;
-	fds[0] = feed_fd(actor->feed);
-	fds[1] = seat.page;
-	fds[2] = seat.event;
+	actor->slot = actor->welcome.slot = (uint32_t)number;
+	fds[0] = bcast_fd(actor->ring);
+	fds[1] = slot.page;
+	fds[2] = slot.event;
 	fds[3] = names();
 	fds[4] = actor->numbers;
 	assert_int_equal(protocol_send(actor->peer, PROTOCOL_WELCOME, &actor->welcome,
@@ -225,7 +225,7 @@ void actor_die(struct actor *actor)
 void actor_end(struct actor *actor)
 {
 	actor_die(actor);
-	feed_close(actor->feed);
+	bcast_close(actor->ring);
 }
 
 unsigned char actor_pixel(uint32_t sample, size_t at)
@@ -235,7 +235,7 @@ unsigned char actor_pixel(uint32_t sample, size_t at)
 
 bool actor_put(struct actor *actor, uint32_t first, uint32_t count, uint32_t holes)
 {
-	struct batch_sink *sink = feed_outlet(actor->feed);
+	struct batch_sink *sink = bcast_sink(actor->ring);
 	struct batch_sink_sample list[ACTOR_PIECE] = {{0}};
 	const struct batch_sink_batch batch = {.count = count + holes, .good = count};
 
@@ -261,16 +261,16 @@ void actor_put_all(struct actor *actor, uint32_t first, uint32_t end_at)
 
 void actor_give_rest(struct actor *actor)
 {
-	struct feed_seat_state seat;
-	struct protocol_rest rest = {.count = actor->rest_count};
+	struct bcast_reader_state slot;
+	struct protocol_remainder rest = {.count = actor->rest_count};
 	int fd = memfd_create("rest", MFD_CLOEXEC);
 
-	feed_seat_state(actor->feed, actor->seat, &seat);
-	rest.first = rest.end = seat.taken;
+	bcast_reader_state(actor->ring, actor->slot, &slot);
+	rest.first = rest.end = slot.taken;
 	assert_true(write(fd, actor->rest, rest.count * 4) ==
 		    (ssize_t)(rest.count * 4));
-	assert_int_equal(
-		protocol_send(actor->peer, PROTOCOL_REST, &rest, sizeof(rest), &fd, 1),
-		0);
+	assert_int_equal(protocol_send(actor->peer, PROTOCOL_REMAINDER, &rest,
+				       sizeof(rest), &fd, 1),
+			 0);
 	close(fd);
 }

@@ -5,7 +5,7 @@
 #ifndef DSA_TESTS_ACTOR_H
 #define DSA_TESTS_ACTOR_H
 
-#include "loader/share/ring/feed.h"
+#include "loader/share/ring/bcast_ring.h"
 #include "loader/share/wire/protocol.h"
 
 #include <pthread.h>
@@ -28,14 +28,14 @@ struct actor {
 	pthread_t thread;
 	struct protocol_hello hello;     /* as it came */
 	struct protocol_welcome welcome; /* as it goes */
-	struct feed *feed;
-	uint32_t seat;
+	struct bcast_ring *ring;
+	uint32_t slot;
 	int numbers;          /* of joader mode; -1: none */
 	const uint32_t *rest; /* what REST tells */
 	uint32_t rest_count;
 };
 
-/* Its feed begins at a sequence number; it does not listen yet. */
+/* Its ring begins at a sequence number; it does not listen yet. */
 struct actor actor_of(const char *path, void (*script)(struct actor *),
 		      uint64_t sequence);
 

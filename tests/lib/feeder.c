@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-const struct feed_config feeder_config = {
+const struct bcast_config feeder_config = {
 	.places = FEEDER_PLACES,
 	.slots = FEEDER_SLOTS,
 	.batch = FEEDER_BATCH,
@@ -17,9 +17,9 @@ const struct feed_config feeder_config = {
 
 uint32_t feeder_labels[FEEDER_ROOM], feeder_samples[FEEDER_ROOM];
 
-void feeder_fill(struct feed *feed, uint32_t slot, uint32_t count, uint32_t first)
+void feeder_fill(struct bcast_ring *ring, uint32_t slot, uint32_t count, uint32_t first)
 {
-	struct batch_sink *sink = feed_outlet(feed);
+	struct batch_sink *sink = bcast_sink(ring);
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t *words = sink->ops->sample(sink, slot, i);
@@ -29,10 +29,10 @@ void feeder_fill(struct feed *feed, uint32_t slot, uint32_t count, uint32_t firs
 	}
 }
 
-bool feeder_put(struct feed *feed, uint32_t first, uint32_t count, uint32_t holes,
+bool feeder_put(struct bcast_ring *ring, uint32_t first, uint32_t count, uint32_t holes,
 		bool repeated)
 {
-	struct batch_sink *sink = feed_outlet(feed);
+	struct batch_sink *sink = bcast_sink(ring);
 	struct batch_sink_sample list[FEEDER_BATCH];
 	const struct batch_sink_batch batch = {
 		.count = count + holes,
@@ -44,7 +44,7 @@ bool feeder_put(struct feed *feed, uint32_t first, uint32_t count, uint32_t hole
 
 	if (!sink->ops->reserve(sink, 0, count + holes, false))
 		return false;
-	feeder_fill(feed, 0, count, first);
+	feeder_fill(ring, 0, count, first);
 	for (uint32_t i = 0; i < count + holes; i++)
 		list[i] = (struct batch_sink_sample){first + i, first + i + 5,
 						     UINT64_MAX, i >= count};
@@ -52,16 +52,16 @@ bool feeder_put(struct feed *feed, uint32_t first, uint32_t count, uint32_t hole
 	return true;
 }
 
-struct feed_reader *feeder_join(struct feed *feed, uint64_t start, bool audit,
-				uint32_t *number)
+struct bcast_reader *feeder_join(struct bcast_ring *ring, uint64_t start, bool audit,
+				 uint32_t *number)
 {
-	struct feed_seat seat;
-	int got = feed_sit(feed, start, &seat, NULL);
-	const struct feed_reader_config config = {
-		.memory = dup(feed_fd(feed)),
-		.page = dup(seat.page),
-		.event = dup(seat.event),
-		.seat = (uint32_t)got,
+	struct bcast_handles slot;
+	int got = bcast_attach(ring, start, &slot, NULL);
+	const struct bcast_reader_config config = {
+		.memory = dup(bcast_fd(ring)),
+		.page = dup(slot.page),
+		.event = dup(slot.event),
+		.slot = (uint32_t)got,
 		.start = start,
 		.epoch_places = FEEDER_EPOCH,
 		.remaining = FEEDER_EPOCH,
@@ -71,16 +71,16 @@ struct feed_reader *feeder_join(struct feed *feed, uint64_t start, bool audit,
 	assert_true(got >= 0);
 	if (number != NULL)
 		*number = (uint32_t)got;
-	return feed_read(&config, NULL);
+	return bcast_reader_open(&config, NULL);
 }
 
-void feeder_check(const struct feed_reader *reader, const struct feed_batch *batch)
+void feeder_check(const struct bcast_reader *reader, const struct bcast_batch *batch)
 {
 	static uint32_t copy[FEEDER_ROOM * FEEDER_WORDS];
 	const uint32_t *words = batch->data;
 
 	if (words == NULL) {
-		feed_copy(reader, batch, copy);
+		bcast_copy(reader, batch, copy);
 		words = copy;
 	}
 	for (uint32_t i = 0; i < batch->count; i++)
@@ -89,10 +89,10 @@ void feeder_check(const struct feed_reader *reader, const struct feed_batch *bat
 					 feeder_samples[i] * 1000 + w);
 }
 
-int feeder_take(struct feed_reader *reader, uint32_t count, struct feed_batch *batch)
+int feeder_take(struct bcast_reader *reader, uint32_t count, struct bcast_batch *batch)
 {
-	int result =
-		feed_take(reader, count, 0, batch, feeder_labels, feeder_samples, NULL);
+	int result = bcast_take(reader, count, 0, batch, feeder_labels, feeder_samples,
+				NULL);
 
 	if (result == 1)
 		feeder_check(reader, batch);

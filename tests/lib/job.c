@@ -1,6 +1,6 @@
 #include "tests/lib/job.h"
 #include "loader/base/error.h"
-#include "loader/share/wire/rest_list.h"
+#include "loader/share/wire/remainder_list.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -57,8 +57,8 @@ static int read_feed(struct job *job)
 {
 	struct error err = {0};
 	int numbers;
-	struct feed_reader_config config = {
-		.seat = job->welcome.seat,
+	struct bcast_reader_config config = {
+		.slot = job->welcome.slot,
 		.start = job->welcome.start,
 		.epoch_places = job->welcome.epoch_places,
 		.remaining =
@@ -72,11 +72,11 @@ static int read_feed(struct job *job)
 	close(protocol_take_fd(&job->inbox)); /* classes */
 	numbers = protocol_take_fd(&job->inbox);
 	config.partial = numbers >= 0;
-	if (numbers >= 0 && numbers_read(numbers, &job->numbers, &err) < 0)
+	if (numbers >= 0 && id_map_read(numbers, &job->id_map, &err) < 0)
 		return -EIO;
 	close(numbers);
 	job->memory = dup(config.memory);
-	job->reader = feed_read(&config, &err);
+	job->reader = bcast_reader_open(&config, &err);
 	job->seen = calloc(job->welcome.dataset_samples, sizeof(*job->seen));
 	snprintf(job->why, sizeof(job->why), "%s", err.message);
 	return job->reader != NULL && job->seen != NULL ? 0 : -EIO;
@@ -121,14 +121,14 @@ static void count(struct job *job, const uint32_t *samples, uint32_t count)
 	job->in_epoch += count;
 }
 
-/* Samples of the feed become those of its data set; as many as are in there. */
+/* Samples of the ring become those of its data set; as many as are in there. */
 static uint32_t own(struct job *job, uint32_t *samples, uint32_t count)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		if (job->numbers.of != NULL)
-			samples[i] = numbers_own(&job->numbers, samples[i]).sample;
+		if (job->id_map.of != NULL)
+			samples[i] = id_map_find(&job->id_map, samples[i]).sample;
 		if (samples[i] < job->welcome.dataset_samples)
 			samples[kept++] = samples[i];
 	}
@@ -148,12 +148,12 @@ static void end_epoch(struct job *job)
 	memset(job->seen, 0, all * sizeof(*job->seen));
 }
 
-int job_take(struct job *job, uint64_t timeout_ns, struct feed_batch *batch)
+int job_take(struct job *job, uint64_t timeout_ns, struct bcast_batch *batch)
 {
 	uint32_t labels[MOST], samples[MOST];
 	struct error err = {0};
-	int result = feed_take(job->reader, job->hello.batch, timeout_ns, batch, labels,
-			       samples, &err);
+	int result = bcast_take(job->reader, job->hello.batch, timeout_ns, batch,
+				labels, samples, &err);
 
 	if (result != 1) {
 		snprintf(job->why, sizeof(job->why), "%s", err.message);
@@ -165,14 +165,14 @@ int job_take(struct job *job, uint64_t timeout_ns, struct feed_batch *batch)
 	return 1;
 }
 
-void job_release(struct job *job, const struct feed_batch *batch)
+void job_release(struct job *job, const struct bcast_batch *batch)
 {
-	job->wrong += feed_release(job->reader, batch) != 0;
+	job->wrong += bcast_release(job->reader, batch) != 0;
 }
 
 int job_step(struct job *job, uint64_t timeout_ns)
 {
-	struct feed_batch batch;
+	struct bcast_batch batch;
 	int result = job_take(job, timeout_ns, &batch);
 
 	if (result == 1)
@@ -205,10 +205,10 @@ int job_run(struct job *job, unsigned epochs)
 }
 
 /* The samples, of which it has room for all that remain. */
-static int read_rest(struct job *job, const struct protocol_rest *rest,
+static int read_rest(struct job *job, const struct protocol_remainder *rest,
 		     uint32_t *samples)
 {
-	size_t bytes = rest_numbers(rest) * sizeof(*samples);
+	size_t bytes = remainder_count(rest) * sizeof(*samples);
 	int fd = protocol_take_fd(&job->inbox);
 	uint32_t *numbers = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
 	uint32_t found;
@@ -216,8 +216,8 @@ static int read_rest(struct job *job, const struct protocol_rest *rest,
 	close(fd);
 	if (numbers == MAP_FAILED)
 		return -errno;
-	found = rest_list(rest, numbers, feed_next(job->reader),
-			  feed_remaining(job->reader), samples);
+	found = remainder_list(rest, numbers, bcast_next(job->reader),
+			       bcast_remaining(job->reader), samples);
 	munmap(numbers, bytes);
 	return (int)found;
 }
@@ -225,13 +225,13 @@ static int read_rest(struct job *job, const struct protocol_rest *rest,
 int job_rest(struct job *job)
 {
 	uint32_t *samples;
-	struct protocol_rest rest;
+	struct protocol_remainder rest;
 	int result = receive(job);
 
-	if (result < 0 || protocol_type(&job->inbox) != PROTOCOL_REST)
+	if (result < 0 || protocol_type(&job->inbox) != PROTOCOL_REMAINDER)
 		return result < 0 ? result : -EPROTO;
 	memcpy(&rest, protocol_body(&job->inbox), sizeof(rest));
-	samples = calloc(feed_remaining(job->reader), sizeof(*samples));
+	samples = calloc(bcast_remaining(job->reader), sizeof(*samples));
 	result = samples != NULL ? read_rest(job, &rest, samples) : -ENOMEM;
 	protocol_next(&job->inbox);
 	if (result >= 0) {
@@ -245,13 +245,13 @@ int job_rest(struct job *job)
 void job_leave(struct job *job)
 {
 	if (job->reader != NULL)
-		feed_leave(job->reader);
+		bcast_reader_close(job->reader);
 	if (job->socket >= 0)
 		close(job->socket);
 	if (job->memory >= 0)
 		close(job->memory);
 	protocol_inbox_fini(&job->inbox);
-	numbers_fini(&job->numbers);
+	id_map_fini(&job->id_map);
 	free(job->seen);
 	*job = (struct job){.socket = -1, .memory = -1};
 }

@@ -1,13 +1,13 @@
 /*
- * job.h - a job at a shared loader, made of protocol and feed alone: it counts what it
+ * job.h - a job at a shared loader, made of protocol and ring alone: it counts what it
  * gets, so that a test can say whether each epoch had every sample exactly once. Fails no
  * test by itself: it may be in any thread or process.
  */
 #ifndef DSA_TESTS_JOB_H
 #define DSA_TESTS_JOB_H
 
-#include "loader/share/ring/feed.h"
-#include "loader/share/wire/numbers.h"
+#include "loader/share/ring/bcast_ring.h"
+#include "loader/share/wire/id_map.h"
 #include "loader/share/wire/protocol.h"
 
 #include <stdbool.h>
@@ -19,15 +19,15 @@ struct job {
 	struct protocol_hello hello;
 	struct protocol_welcome welcome;
 	char why[PROTOCOL_WHY]; /* it was refused, or something failed */
-	struct feed_reader *reader;
-	struct numbers numbers; /* of its data set; none: they are the feed's */
-	uint32_t *seen;         /* of each sample, in this epoch */
-	uint64_t in_epoch;      /* samples */
-	unsigned epochs;        /* ended */
-	unsigned wrong;         /* epochs in which not every sample came exactly once */
-	unsigned unreadable;    /* samples that no epoch has */
-	bool waits;             /* was told to wait */
-	uint64_t remaining;     /* of its epoch where it joins; 0: as the loader says */
+	struct bcast_reader *reader;
+	struct id_map id_map; /* of its data set; none: they are the ring's */
+	uint32_t *seen;       /* of each sample, in this epoch */
+	uint64_t in_epoch;    /* samples */
+	unsigned epochs;      /* ended */
+	unsigned wrong;       /* epochs in which not every sample came exactly once */
+	unsigned unreadable;  /* samples that no epoch has */
+	bool waits;           /* was told to wait */
+	uint64_t remaining;   /* of its epoch where it joins; 0: as the loader says */
 };
 
 /* Fills hello for a data set of a loader with these options. */
@@ -41,12 +41,12 @@ int job_join(struct job *job, const char *path);
 int job_hello(struct job *job, int before);
 int job_answer(struct job *job);
 
-/* Takes a batch, counts and gives it back. What feed_take() says. */
+/* Takes a batch, counts and gives it back. What bcast_take() says. */
 int job_step(struct job *job, uint64_t timeout_ns);
 
 /* Takes one and keeps it. */
-int job_take(struct job *job, uint64_t timeout_ns, struct feed_batch *batch);
-void job_release(struct job *job, const struct feed_batch *batch);
+int job_take(struct job *job, uint64_t timeout_ns, struct bcast_batch *batch);
+void job_release(struct job *job, const struct bcast_batch *batch);
 
 /* Until so many epochs ended. 0 or -errno. */
 int job_run(struct job *job, unsigned epochs);

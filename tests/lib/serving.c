@@ -28,7 +28,7 @@ void serving_init(struct serving *serving)
 		.config = {.socket = "socket",
 			   .audit = "audit",
 			   .mode = SHARE_FREE,
-			   .tell = tell},
+			   .log = tell},
 	};
 	pthread_mutex_init(&serving->lock, NULL);
 	pthread_cond_init(&serving->changed, NULL);

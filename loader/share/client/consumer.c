@@ -1,10 +1,10 @@
 /* consumer.c - batches of a loader that several programs share (DSA_SHARE). */
 #include "loader/base/clock.h"
 #include "loader/base/trace.h"
+#include "loader/share/client/client_prep.h"
 #include "loader/share/client/consumer_state.h"
-#include "loader/share/client/tail.h"
-#include "loader/share/wire/classes.h"
-#include "loader/share/wire/hello.h"
+#include "loader/share/wire/class_names.h"
+#include "loader/share/wire/join_request.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,34 +14,35 @@ enum { LOOK_NS = 50000000 }; /* how long a loader's death may go unseen */
 
 /* ---- links ---- */
 
-static void consumer_let_go(struct link **at)
+static void consumer_let_go(struct connection **at)
 {
-	struct link *link = *at;
+	struct connection *connection = *at;
 
-	if (link->held > 0)
+	if (connection->held > 0)
 		return;
-	*at = link->next;
-	link_close(link);
+	*at = connection->next;
+	connection_close(connection);
 }
 
 void consumer_leave(struct consumer *consumer)
 {
-	struct link *link = consumer->link;
+	struct connection *connection = consumer->connection;
 
-	consumer->link = NULL;
-	if (link == NULL)
+	consumer->connection = NULL;
+	if (connection == NULL)
 		return;
-	link->next = consumer->old;
-	consumer->old = link;
+	connection->next = consumer->old;
+	consumer->old = connection;
 	consumer_let_go(&consumer->old);
 }
 
-static void given_back(struct consumer *consumer, struct link *link)
+static void consumer_given_back(struct consumer *consumer,
+				struct connection *connection)
 {
-	struct link **at = &consumer->old;
+	struct connection **at = &consumer->old;
 
-	link->held--;
-	while (*at != NULL && *at != link)
+	connection->held--;
+	while (*at != NULL && *at != connection)
 		at = &(*at)->next;
 	if (*at != NULL)
 		consumer_let_go(at);
@@ -59,21 +60,22 @@ static uint64_t consumer_skipped(struct consumer *consumer, uint64_t voids)
 	return voids - stolen;
 }
 
-int consumer_take(struct consumer *consumer, const struct holding *holding,
-		  uint64_t timeout_ns, struct feed_batch *batch, struct error *err)
+int consumer_take(struct consumer *consumer, const struct held_batch *held,
+		  uint64_t timeout_ns, struct bcast_batch *batch, struct error *err)
 {
-	struct feed_reader *reader = consumer->link->reader;
+	struct bcast_reader *reader = consumer->connection->reader;
 	uint64_t before = consumer->remaining, places;
-	uint32_t *labels = holding->labels + holding->count;
-	uint32_t *samples = holding->samples + holding->count;
-	int result = feed_take(reader, consumer->holdings.batch - holding->count,
-			       timeout_ns, batch, labels, samples, err);
+	uint32_t *labels = held->labels + held->count;
+	uint32_t *samples = held->samples + held->count;
+	int result = bcast_take(reader, consumer->batches.batch - held->count,
+				timeout_ns, batch, labels, samples, err);
 
 	if (result == 1)
-		result = link_own(consumer->link, batch->count, labels, samples, err);
+		result = connection_own(consumer->connection, batch->count, labels,
+					samples, err);
 	if (result != 1 || batch->repeated)
 		return result;
-	consumer->remaining = feed_remaining(reader);
+	consumer->remaining = bcast_remaining(reader);
 	places = before - (batch->epoch_ends ? 0 : consumer->remaining);
 	trace_add(consumer->config.process, TRACE_shared_samples, batch->count);
 	if (consumer_skipped(consumer, places - batch->count) > 0 &&
@@ -87,7 +89,7 @@ int consumer_take(struct consumer *consumer, const struct holding *holding,
 	return 1;
 }
 
-static void end_step(struct consumer *consumer, const struct feed_batch *batch)
+static void end_step(struct consumer *consumer, const struct bcast_batch *batch)
 {
 	if (batch->repeated)
 		return;
@@ -101,16 +103,17 @@ static void end_step(struct consumer *consumer, const struct feed_batch *batch)
 }
 
 /* The last batch of an epoch has no samples, or too few of them: 0, or -errno. */
-static int pass_over(struct consumer *consumer, struct holding *holding,
-		     const struct feed_batch *batch)
+static int pass_over(struct consumer *consumer, struct held_batch *held,
+		     const struct bcast_batch *batch)
 {
-	holding->count = 0;
+	held->count = 0;
 	end_step(consumer, batch);
-	return batch->count > 0 ? feed_release(consumer->link->reader, batch) : 0;
+	return batch->count > 0 ? bcast_release(consumer->connection->reader, batch)
+				: 0;
 }
 
 /* A run measures, and it is not of the window that is on. */
-static bool is_stale(const struct consumer *consumer, const struct feed_batch *batch)
+static bool is_stale(const struct consumer *consumer, const struct bcast_batch *batch)
 {
 	uint32_t turn = consumer->driver != NULL ? driver_turn(consumer->driver) : 0;
 
@@ -121,12 +124,12 @@ static bool is_stale(const struct consumer *consumer, const struct feed_batch *b
 static void consumer_drain(void *context)
 {
 	struct consumer *consumer = context;
-	struct holding *holding = holdings_free(&consumer->holdings);
-	struct feed_batch batch;
+	struct held_batch *held = held_batches_free(&consumer->batches);
+	struct bcast_batch batch;
 
-	while (holding != NULL && consumer->link != NULL && !consumer->done &&
-	       consumer_take(consumer, holding, 0, &batch, NULL) == 1)
-		pass_over(consumer, holding, &batch);
+	while (held != NULL && consumer->connection != NULL && !consumer->done &&
+	       consumer_take(consumer, held, 0, &batch, NULL) == 1)
+		pass_over(consumer, held, &batch);
 }
 
 static int consumer_start_driving(struct consumer *consumer, struct error *err)
@@ -150,104 +153,106 @@ static int consumer_start_driving(struct consumer *consumer, struct error *err)
 }
 
 /* Makes a batch of what was taken. 1; 0: it is not complete, or none; -errno. */
-static int consumer_keep(struct consumer *consumer, struct holding *holding,
-			 const struct feed_batch *batch)
+static int consumer_keep(struct consumer *consumer, struct held_batch *held,
+			 const struct bcast_batch *batch)
 {
-	struct link *link = consumer->link;
-	uint32_t had = holding->count, all = had + batch->count;
-	bool full = all == consumer->holdings.batch || batch->repeated;
+	struct connection *connection = consumer->connection;
+	uint32_t had = held->count, all = had + batch->count;
+	bool full = all == consumer->batches.batch || batch->repeated;
 	int result;
 
-	holding->batch = *batch;
+	held->batch = *batch;
 	if (all == 0 ||
 	    (!full && batch->epoch_ends && consumer->config.options->drop_last))
-		return pass_over(consumer, holding, batch);
-	if (had == 0 && batch->data != NULL && !batch->partial && !link_copies(link)) {
-		holding->count = all;
-		holding->link = link;
-		link->held++;
+		return pass_over(consumer, held, batch);
+	if (had == 0 && batch->data != NULL && !batch->partial &&
+	    !connection_copies(connection)) {
+		held->count = all;
+		held->connection = connection;
+		connection->held++;
 		return 1;
 	}
-	result = holdings_copy(&consumer->holdings, holding, link, batch);
+	result = held_batches_copy(&consumer->batches, held, connection, batch);
 	trace_add(consumer->config.process, TRACE_copied_bytes,
-		  batch->count * consumer->holdings.sample_bytes);
+		  batch->count * consumer->batches.sample_bytes);
 	return result < 0 ? result : !batch->partial;
 }
 
 /* The link had no batch in time. *blocked: because we hold what its loader needs. */
-static int consumer_look_around(struct consumer *consumer, struct holding *holding,
+static int consumer_look_around(struct consumer *consumer, struct held_batch *held,
 				bool *blocked, struct error *err)
 {
-	struct link *link = consumer->link;
+	struct connection *connection = consumer->connection;
 	bool again = *blocked;
 
-	if (link->gone)
-		return consumer_recover(consumer, holding, -ECONNRESET, err);
-	link_look(link);
-	*blocked = !link->gone && link->held > 0 && feed_blocks(link->reader);
+	if (connection->gone)
+		return consumer_recover(consumer, held, -ECONNRESET, err);
+	connection_look(connection);
+	*blocked = !connection->gone && connection->held > 0 &&
+		   bcast_blocks(connection->reader);
 	return again && *blocked ? -EBUSY : 0;
 }
 
-static int no_batch(struct consumer *consumer, struct holding *holding, int reason,
+static int no_batch(struct consumer *consumer, struct held_batch *held, int reason,
 		    struct error *err)
 {
 	if (reason == -ENODATA || reason == -ENOLINK)
-		return consumer_recover(consumer, holding, reason, err);
+		return consumer_recover(consumer, held, reason, err);
 	if (reason == -EPIPE)
 		error_within(err, 0, "the shared loader failed");
 	return reason;
 }
 
 /* Waits for a batch of the link: 1; 0 when there is no link any more; -errno. */
-static int consumer_wait_batch(struct consumer *consumer, struct holding *holding,
+static int consumer_wait_batch(struct consumer *consumer, struct held_batch *held,
 			       struct error *err)
 {
 	bool blocked = false;
 
-	while (consumer->link != NULL && !consumer->done && !consumer->ended) {
-		bool now = consumer->link->gone || blocked; /* or never */
-		struct feed_batch batch;
-		int result = consumer_take(consumer, holding, now ? 0 : LOOK_NS, &batch,
-					   err);
+	while (consumer->connection != NULL && !consumer->done && !consumer->ended) {
+		bool now = consumer->connection->gone || blocked; /* or never */
+		struct bcast_batch batch;
+		int result =
+			consumer_take(consumer, held, now ? 0 : LOOK_NS, &batch, err);
 
 		if (result == 1)
 			result = is_stale(consumer, &batch)
-					 ? pass_over(consumer, holding, &batch)
-					 : consumer_keep(consumer, holding, &batch);
+					 ? pass_over(consumer, held, &batch)
+					 : consumer_keep(consumer, held, &batch);
 		else if (result == -EAGAIN)
-			result = consumer_look_around(consumer, holding, &blocked, err);
+			result = consumer_look_around(consumer, held, &blocked, err);
 		else
-			result = no_batch(consumer, holding, result, err);
+			result = no_batch(consumer, held, result, err);
 		if (result != 0)
 			return result;
 		if (consumer->driver != NULL && driver_stopped(consumer->driver))
 			return 0;
 	}
 	/* a loader that ended may leave less than a batch */
-	return consumer->alone == NULL && holding->count > 0 &&
+	return consumer->alone == NULL && held->count > 0 &&
 	       !consumer->config.options->drop_last;
 }
 
-static void consumer_show(struct consumer *consumer, struct holding *holding,
+static void consumer_show(struct consumer *consumer, struct held_batch *held,
 			  struct dsa_batch *batch)
 {
 	*batch = (struct dsa_batch){
-		.data = holding->link != NULL ? holding->batch.data : holding->copy,
-		.labels = holding->labels,
-		.samples = holding->samples,
-		.sample_bytes = consumer->holdings.sample_bytes,
-		.count = holding->count,
-		.slot = (uint32_t)(holding - consumer->holdings.slot),
+		.data = held->connection != NULL ? held->batch.data : held->copy,
+		.labels = held->labels,
+		.samples = held->samples,
+		.sample_bytes = consumer->batches.sample_bytes,
+		.count = held->count,
+		.slot = (uint32_t)(held - consumer->batches.slot),
 		.epoch = consumer->epoch,
 		.step = consumer->step,
-		.repeated = holding->batch.repeated,
+		.repeated = held->batch.repeated,
 	};
-	if (consumer->link != NULL)
+	if (consumer->connection != NULL)
 		trace_add(consumer->config.process, TRACE_ahead_samples,
-			  feed_ahead(consumer->link->reader));
-	holding->taken = true;
-	consumer->holdings.taken++;
-	end_step(consumer, &holding->batch);
+			  bcast_ahead(consumer->connection->reader));
+	held->taken = true;
+	consumer->batches.taken++;
+	end_step(consumer, &held->batch);
 }
 
 /* Batches of the own pipeline, with numbers as if the shared loader had gone on. */
@@ -262,7 +267,7 @@ static int next_alone(struct consumer *consumer, struct dsa_batch *batch,
 	result = alone->ops->next(alone, batch, wait, err);
 	if (result != 1)
 		return result;
-	batch->slot += consumer->holdings.slots;
+	batch->slot += consumer->batches.slots;
 	if (batch->epoch == consumer->alone_epoch)
 		batch->step += consumer->alone_step;
 	return 1;
@@ -271,16 +276,16 @@ static int next_alone(struct consumer *consumer, struct dsa_batch *batch,
 static int next_shared(struct consumer *consumer, struct dsa_batch *batch,
 		       struct batch_source_wait *wait, struct error *err)
 {
-	struct holding *holding = holdings_free(&consumer->holdings);
+	struct held_batch *held = held_batches_free(&consumer->batches);
 	struct error *failure = &consumer->failure;
 	int result;
 
-	if (holding == NULL)
+	if (held == NULL)
 		return -EBUSY;
 	result = failure->code != 0 ? -failure->code
-				    : consumer_wait_batch(consumer, holding, failure);
+				    : consumer_wait_batch(consumer, held, failure);
 	if (result == 1)
-		consumer_show(consumer, holding, batch);
+		consumer_show(consumer, held, batch);
 	if (result == -EBUSY)
 		return result;
 	if (result < 0 && failure->code == 0)
@@ -322,32 +327,32 @@ static int consumer_release(struct batch_source *delivery,
 	struct consumer *consumer = (struct consumer *)delivery;
 	struct batch_source *alone = consumer->alone;
 	struct dsa_batch its = *batch;
-	struct holding *holding;
-	struct link *link;
+	struct held_batch *held;
+	struct connection *connection;
 	int result = 0;
 
-	if (batch->slot >= consumer->holdings.slots) {
-		its.slot -= consumer->holdings.slots;
+	if (batch->slot >= consumer->batches.slots) {
+		its.slot -= consumer->batches.slots;
 		return alone != NULL ? alone->ops->release(alone, &its, err) : -EINVAL;
 	}
-	holding = &consumer->holdings.slot[batch->slot];
-	if (!holding->taken)
+	held = &consumer->batches.slot[batch->slot];
+	if (!held->taken)
 		return -EINVAL;
-	link = holding->link;
-	holding->taken = false;
-	holding->link = NULL;
-	holding->count = 0;
-	consumer->holdings.taken--;
-	if (link == NULL)
+	connection = held->connection;
+	held->taken = false;
+	held->connection = NULL;
+	held->count = 0;
+	consumer->batches.taken--;
+	if (connection == NULL)
 		return 0;
-	result = feed_release(link->reader, &holding->batch);
+	result = bcast_release(connection->reader, &held->batch);
 	if (result == -EBADMSG)
 		error_set(
 			err, EBADMSG,
 			"the batch of epoch %llu, step %llu changed while it was held",
 			(unsigned long long)batch->epoch,
 			(unsigned long long)batch->step);
-	given_back(consumer, link);
+	consumer_given_back(consumer, connection);
 	return result;
 }
 
@@ -356,7 +361,7 @@ static unsigned consumer_held(const struct batch_source *delivery)
 	const struct consumer *consumer = (const struct consumer *)delivery;
 	const struct batch_source *alone = consumer->alone;
 
-	return consumer->holdings.taken + (alone != NULL ? alone->ops->held(alone) : 0);
+	return consumer->batches.taken + (alone != NULL ? alone->ops->held(alone) : 0);
 }
 
 static void consumer_stop(struct batch_source *delivery)
@@ -406,7 +411,7 @@ static const char *consumer_class(const struct batch_source *delivery, uint32_t 
 {
 	const struct consumer *consumer = (const struct consumer *)delivery;
 
-	return classes_name(consumer->classes, consumer->about.classes, label);
+	return class_names_get(consumer->classes, consumer->about.classes, label);
 }
 
 /* ---- opening ---- */
@@ -424,7 +429,7 @@ static void consumer_close(struct batch_source *delivery)
 		consumer->old->held = 0;
 		consumer_let_go(&consumer->old);
 	}
-	holdings_fini(&consumer->holdings);
+	held_batches_fini(&consumer->batches);
 	free(consumer->classes);
 	free(consumer->path);
 	free(consumer);
@@ -443,7 +448,7 @@ static const struct batch_source_ops consumer_ops = {
 
 static void consumer_describe(struct consumer *consumer)
 {
-	const struct protocol_welcome *welcome = &consumer->link->welcome;
+	const struct protocol_welcome *welcome = &consumer->connection->welcome;
 	const struct options *options = consumer->config.options;
 	uint64_t steps = welcome->epoch_places / options->batch;
 
@@ -456,8 +461,8 @@ static void consumer_describe(struct consumer *consumer)
 		.classes = welcome->classes,
 		.workers = welcome->workers,
 	};
-	consumer->classes = consumer->link->classes;
-	consumer->link->classes = NULL;
+	consumer->classes = consumer->connection->classes;
+	consumer->connection->classes = NULL;
 	consumer->decoded = welcome->decoded != 0;
 	consumer->seed = welcome->seed;
 }
@@ -465,24 +470,24 @@ static void consumer_describe(struct consumer *consumer)
 static int consumer_join(struct consumer *consumer, const char *path, struct error *err)
 {
 	const struct options *options = consumer->config.options;
-	int result = hello_fill(&consumer->hello, options, err);
+	int result = join_request_fill(&consumer->hello, options, err);
 
 	if (result < 0)
 		return result;
 	consumer->path = strdup(path);
 	if (consumer->path == NULL)
 		return error_sys(err, ENOMEM, "cannot open the loader");
-	consumer->link = consumer_reach(consumer, -1, err);
-	if (consumer->link == NULL)
+	consumer->connection = consumer_reach(consumer, -1, err);
+	if (consumer->connection == NULL)
 		return -err->code;
-	if (holdings_init(&consumer->holdings, options->prefetch + 1, options->batch,
-			  consumer->link->welcome.sample_bytes) < 0)
+	if (held_batches_init(&consumer->batches, options->prefetch + 1, options->batch,
+			      consumer->connection->welcome.sample_bytes) < 0)
 		return error_sys(err, ENOMEM, "cannot open the loader");
 	consumer->epoch = options->start_epoch;
-	consumer->remaining = consumer->link->welcome.remaining;
-	if (consumer->remaining > consumer->link->welcome.epoch_places)
-		consumer->stolen =
-			consumer->remaining - consumer->link->welcome.epoch_places;
+	consumer->remaining = consumer->connection->welcome.remaining;
+	if (consumer->remaining > consumer->connection->welcome.epoch_places)
+		consumer->stolen = consumer->remaining -
+				   consumer->connection->welcome.epoch_places;
 	consumer->end_epoch = options->epochs > 0
 				      ? options->start_epoch + options->epochs
 				      : UINT64_MAX;
@@ -507,10 +512,11 @@ struct batch_source *consumer_open(const struct batch_source_config *config,
 	consumer->base.ops = &consumer_ops;
 	consumer->config = *config;
 	if (consumer_join(consumer, path, err) == 0)
-		return consumer->decoded ? tail_open(&consumer->base, config, err)
-					 : &consumer->base;
+		return consumer->decoded
+			       ? client_prep_open(&consumer->base, config, err)
+			       : &consumer->base;
 	consumer_close(&consumer->base);
-	if (!config->options->alone || !link_unreachable(err->code))
+	if (!config->options->alone || !connection_unreachable(err->code))
 		return NULL;
 	*err = (struct error){0};
 	trace_add(config->process, TRACE_went_alone, 1);

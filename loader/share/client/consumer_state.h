@@ -1,7 +1,7 @@
 /*
  * consumer_state.h - what the parts of a consumer share. Private to loader/share/.
  *
- *	link --feed_take()--> batch, batch, .. the end of its epochs
+ *	link --bcast_take()--> batch, batch, .. the end of its epochs
  *	  | dropped, or the loader ended
  *	  +--> another link (takeover): the same batch goes on
  *	  +--> a pipeline of its own: the rest of the epoch, then whole ones
@@ -16,8 +16,8 @@
 #include "loader/driver.h"
 #include "loader/loader.h"
 #include "loader/options.h"
-#include "loader/share/client/holding.h"
-#include "loader/share/client/link.h"
+#include "loader/share/client/connection.h"
+#include "loader/share/client/held_batches.h"
 
 struct consumer {
 	struct batch_source base;
@@ -28,10 +28,10 @@ struct consumer {
 	struct dsa_stats about; /* what never changes */
 	char *classes;
 	uint64_t seed; /* the shared loader's */
-	bool decoded;  /* samples are canvases, for tail.h */
-	struct holdings holdings;
-	struct link *link; /* NULL: none any more */
-	struct link *old;  /* ended, but batches in their feeds are held */
+	bool decoded;  /* samples are canvases, for client_prep.h */
+	struct held_batches batches;
+	struct connection *connection; /* NULL: none any more */
+	struct connection *old;        /* ended, but batches in their rings are held */
 	uint64_t end_epoch;
 	uint64_t remaining;    /* places of this epoch, when a batch was taken last */
 	uint64_t stolen;       /* of them those whose samples are not for it */
@@ -45,17 +45,18 @@ struct consumer {
 	uint64_t alone_epoch, alone_step;     /* where that one began */
 };
 
-/* Lets a link go as soon as nothing in its feed is held. */
+/* Lets a link go as soon as nothing in its ring is held. */
 void consumer_leave(struct consumer *consumer);
 
-/* Takes what the holding lacks of a batch from the link's feed; as feed_take(). Counts
+/* Takes what the holding lacks of a batch from the link's ring; as bcast_take(). Counts
  * what the loader skipped. */
-int consumer_take(struct consumer *consumer, const struct holding *holding,
-		  uint64_t timeout_ns, struct feed_batch *batch, struct error *err);
+int consumer_take(struct consumer *consumer, const struct held_batch *held,
+		  uint64_t timeout_ns, struct bcast_batch *batch, struct error *err);
 
 /* recover.c: joins a loader at the path, of which there may be none yet: tries as long as
  * options->takeover. before: memfd of the one that hello.stand tells of, or -1. */
-struct link *consumer_reach(struct consumer *consumer, int before, struct error *err);
+struct connection *consumer_reach(struct consumer *consumer, int before,
+				  struct error *err);
 
 /*
  * recover.c: the link brings no more batches, for the reason (-errno) that
@@ -63,7 +64,7 @@ struct link *consumer_reach(struct consumer *consumer, int before, struct error 
  * or a pipeline of its own, and nothing is lost; the holding has what is taken already.
  * -errno: the data ends.
  */
-int consumer_recover(struct consumer *consumer, struct holding *holding, int reason,
+int consumer_recover(struct consumer *consumer, struct held_batch *held, int reason,
 		     struct error *err);
 
 #endif

@@ -86,43 +86,44 @@ static int go_alone(struct consumer *consumer, const uint32_t *samples, uint32_t
 }
 
 /* What the dead loader would have read. */
-static int rest_of_wreck(const struct link *link, uint32_t *samples, uint32_t *count,
-			 struct error *err)
+static int rest_of_orphan(const struct connection *connection, uint32_t *samples,
+			  uint32_t *count, struct error *err)
 {
-	struct feed_wreck wreck;
+	struct bcast_orphan orphan;
 	struct takeover takeover;
-	int result = feed_wreck_open(link->memory, &wreck, err);
+	int result = bcast_orphan_open(connection->memory, &orphan, err);
 
 	if (result < 0)
 		return result;
-	result = takeover_read(&wreck, &takeover, err);
+	result = takeover_read(&orphan, &takeover, err);
 	if (result == 0) {
 		const struct pipeline_point *point = &takeover.point;
 
-		*count = course_rest(takeover.course, point->lap, point->position,
-				     point->stolen,
-				     (uint32_t)feed_remaining(link->reader), samples);
+		*count = shared_epoch_rest(
+			takeover.shared, point->lap, point->position, point->stolen,
+			(uint32_t)bcast_remaining(connection->reader), samples);
 		takeover_fini(&takeover);
 	}
-	feed_wreck_close(&wreck);
+	bcast_orphan_close(&orphan);
 	return result;
 }
 
 /* What is taken already, but not delivered, then what there was to come. */
-static int recover_outlive(struct consumer *consumer, const struct holding *holding,
+static int recover_outlive(struct consumer *consumer, const struct held_batch *held,
 			   int reason, struct error *err)
 {
-	struct link *link = consumer->link;
-	uint32_t had = holding->count, count = 0;
+	struct connection *connection = consumer->connection;
+	uint32_t had = held->count, count = 0;
 	uint32_t *samples =
-		calloc(had + feed_remaining(link->reader), sizeof(*samples));
+		calloc(had + bcast_remaining(connection->reader), sizeof(*samples));
 	int result;
 
 	if (samples == NULL)
 		return error_sys(err, ENOMEM, "cannot load the rest of the epoch");
-	memcpy(samples, holding->samples, had * sizeof(*samples));
-	result = reason == -ENOLINK ? link_rest(link, samples + had, &count, err)
-				    : rest_of_wreck(link, samples + had, &count, err);
+	memcpy(samples, held->samples, had * sizeof(*samples));
+	result = reason == -ENOLINK
+			 ? connection_remainder(connection, samples + had, &count, err)
+			 : rest_of_orphan(connection, samples + had, &count, err);
 	if (result == 0)
 		result = go_alone(consumer, samples, had + count, err);
 	free(samples);
@@ -132,44 +133,44 @@ static int recover_outlive(struct consumer *consumer, const struct holding *hold
 /* ---- another loader ---- */
 
 /* What is published, but less than a batch, goes into memory of our own. */
-static int recover_drain(struct consumer *consumer, struct holding *holding,
+static int recover_drain(struct consumer *consumer, struct held_batch *held,
 			 struct error *err)
 {
 	struct error none = {0};
-	struct feed_batch batch;
+	struct bcast_batch batch;
 	int result;
 
-	feed_orphan(consumer->link->reader);
-	result = consumer_take(consumer, holding, 0, &batch, &none);
+	bcast_writer_died(consumer->connection->reader);
+	result = consumer_take(consumer, held, 0, &batch, &none);
 	if (result == 1)
-		return holdings_copy(&consumer->holdings, holding, consumer->link,
-				     &batch);
+		return held_batches_copy(&consumer->batches, held, consumer->connection,
+					 &batch);
 	if (result == -EPIPE || result == -ENODATA)
 		return 0;
 	*err = none;
 	return result;
 }
 
-static int check_stand(const struct protocol_stand *stand,
-		       const struct protocol_welcome *welcome, struct error *err)
+static int check_resume(const struct protocol_resume_point *resume,
+			const struct protocol_welcome *welcome, struct error *err)
 {
-	if (welcome->start == stand->next && welcome->remaining == stand->remaining &&
-	    welcome->epoch_places == stand->epoch_places)
+	if (welcome->start == resume->next && welcome->remaining == resume->remaining &&
+	    welcome->epoch_places == resume->epoch_places)
 		return 0;
 	return error_set(err, EPROTO,
 			 "the shared loader that took over does not go on where the "
 			 "one before ended");
 }
 
-static int recover_adopt(struct consumer *consumer, struct link *link,
-			 const struct protocol_stand *stand, struct error *err)
+static int recover_adopt(struct consumer *consumer, struct connection *connection,
+			 const struct protocol_resume_point *resume, struct error *err)
 {
-	if (check_stand(stand, &link->welcome, err) < 0) {
-		link_close(link);
+	if (check_resume(resume, &connection->welcome, err) < 0) {
+		connection_close(connection);
 		return -err->code;
 	}
 	consumer_leave(consumer);
-	consumer->link = link;
+	consumer->connection = connection;
 	return 0;
 }
 
@@ -179,24 +180,25 @@ static uint64_t keep_trying(const struct consumer *consumer, uint64_t since, int
 {
 	uint64_t wait = (uint64_t)(consumer->config.options->takeover * 1e9);
 
-	if (consumer->ended || !link_unreachable(code))
+	if (consumer->ended || !connection_unreachable(code))
 		return 0;
 	return since + (code == EPIPE && wait < KNOCK_NS ? KNOCK_NS : wait);
 }
 
-struct link *consumer_reach(struct consumer *consumer, int before, struct error *err)
+struct connection *consumer_reach(struct consumer *consumer, int before,
+				  struct error *err)
 {
-	const struct link_config config = {consumer->path, &consumer->hello, before,
-					   &consumer->ended};
+	const struct connection_config config = {consumer->path, &consumer->hello,
+						 before, &consumer->ended};
 	uint64_t began = clock_now(), now = began;
 
 	for (;; now = clock_now()) {
 		struct error failure = {0};
-		struct link *link = link_open(&config, &failure);
+		struct connection *connection = connection_open(&config, &failure);
 		bool nobody = failure.code == ENOENT || failure.code == ECONNREFUSED;
 
-		if (link != NULL)
-			return link;
+		if (connection != NULL)
+			return connection;
 		if (err->code != EPIPE ||
 		    !nobody) /* else: it ended while we joined it */
 			*err = failure;
@@ -208,30 +210,31 @@ struct link *consumer_reach(struct consumer *consumer, int before, struct error 
 
 static int recover_rejoin(struct consumer *consumer, struct error *err)
 {
-	const struct link *before = consumer->link;
-	struct protocol_stand *stand = &consumer->hello.stand;
-	struct link *link;
+	const struct connection *before = consumer->connection;
+	struct protocol_resume_point *resume = &consumer->hello.resume;
+	struct connection *connection;
 
-	*stand = (struct protocol_stand){
+	*resume = (struct protocol_resume_point){
 		.generation = before->welcome.generation,
-		.next = feed_next(before->reader),
-		.remaining = feed_remaining(before->reader),
+		.next = bcast_next(before->reader),
+		.remaining = bcast_remaining(before->reader),
 		.epoch_places = before->welcome.epoch_places,
 		.epoch = consumer->epoch,
-		.seat = before->welcome.seat,
+		.slot = before->welcome.slot,
 	};
-	link = consumer_reach(consumer, before->memory, err);
-	return link != NULL ? recover_adopt(consumer, link, stand, err) : -err->code;
+	connection = consumer_reach(consumer, before->memory, err);
+	return connection != NULL ? recover_adopt(consumer, connection, resume, err)
+				  : -err->code;
 }
 
 /* ---- what became of it ---- */
 
-static int recover_tell_end(const struct consumer *consumer, int reason,
-			    struct error *err)
+static int recover_no_loader(const struct consumer *consumer, int reason,
+			     struct error *err)
 {
-	const struct link *link = consumer->link;
+	const struct connection *connection = consumer->connection;
 	bool died = reason == -ECONNRESET;
-	const char *advice = link_copies(link)
+	const char *advice = connection_copies(connection)
 				     ? "begin that epoch again: in joader mode nobody "
 				       "knows what else it would have had"
 				     : "resume there, or set alone=load or "
@@ -240,7 +243,7 @@ static int recover_tell_end(const struct consumer *consumer, int reason,
 	return error_set(err, died ? EPIPE : ENODATA,
 			 "the shared loader at %.80s (process %u) %s before epoch "
 			 "%llu, step %llu: %s",
-			 consumer->path, link->welcome.server_pid,
+			 consumer->path, connection->welcome.server_pid,
 			 died ? "died" : "ended its data",
 			 (unsigned long long)consumer->epoch,
 			 (unsigned long long)consumer->step, advice);
@@ -251,16 +254,17 @@ static int recover_tell_end(const struct consumer *consumer, int reason,
 static bool ends_here(const struct consumer *consumer, int reason)
 {
 	const struct options *options = consumer->config.options;
-	const struct link *link = consumer->link;
+	const struct connection *connection = consumer->connection;
 
 	if (reason != -ENODATA || consumer->end_epoch != UINT64_MAX)
 		return false;
-	if (!feed_stopped(link->reader))
+	if (!bcast_stopped(connection->reader))
 		return true;
-	return options->takeover <= 0 && !options->alone && !link_copies(link);
+	return options->takeover <= 0 && !options->alone &&
+	       !connection_copies(connection);
 }
 
-int consumer_recover(struct consumer *consumer, struct holding *holding, int reason,
+int consumer_recover(struct consumer *consumer, struct held_batch *held, int reason,
 		     struct error *err)
 {
 	const struct options *options = consumer->config.options;
@@ -268,24 +272,25 @@ int consumer_recover(struct consumer *consumer, struct holding *holding, int rea
 	int result;
 
 	if (reason == -ENOLINK)
-		return recover_outlive(consumer, holding, reason, err);
+		return recover_outlive(consumer, held, reason, err);
 	if (ends_here(consumer, reason)) {
 		consumer->done = true;
 		return 0;
 	}
-	result = recover_drain(consumer, holding, err);
+	result = recover_drain(consumer, held, err);
 	if (result == -ENOLINK) /* it was dropped before that loader died */
-		return recover_outlive(consumer, holding, result, err);
+		return recover_outlive(consumer, held, result, err);
 	if (result < 0)
 		return result;
-	if (link_copies(consumer->link)) /* its order is nowhere but in it */
-		return recover_tell_end(consumer, reason, err);
+	if (connection_copies(
+		    consumer->connection)) /* its order is nowhere but in it */
+		return recover_no_loader(consumer, reason, err);
 	if (options->takeover > 0 && recover_rejoin(consumer, &why) == 0)
 		return 0;
 	if (options->alone && !consumer->ended)
-		return recover_outlive(consumer, holding, reason, err);
-	if (why.code == 0 || link_unreachable(why.code))
-		return recover_tell_end(consumer, reason, err);
+		return recover_outlive(consumer, held, reason, err);
+	if (why.code == 0 || connection_unreachable(why.code))
+		return recover_no_loader(consumer, reason, err);
 	*err = why;
 	return -err->code;
 }

@@ -29,7 +29,7 @@ static int other_output(const struct share_server *server,
 static int check_batch(const struct share_server *server, uint32_t batch,
 		       struct error *err)
 {
-	uint32_t places = feed_places(server->feed);
+	uint32_t places = bcast_places(server->ring);
 	uint32_t most = (places - server->options.batch) / 2;
 
 	if (batch >= 1 && batch <= most)
@@ -41,10 +41,10 @@ static int check_batch(const struct share_server *server, uint32_t batch,
 		batch, places, most);
 }
 
-static int join_check(const struct share_server *server, struct member *member,
+static int join_check(const struct share_server *server, struct client *client,
 		      struct error *err)
 {
-	const struct protocol_hello *hello = &member->hello;
+	const struct protocol_hello *hello = &client->hello;
 
 	if (hello->version != PROTOCOL_VERSION)
 		return error_set(
@@ -57,7 +57,7 @@ static int join_check(const struct share_server *server, struct member *member,
 				 "world is %u: a shared loader gives every job all of "
 				 "the data set",
 				 hello->world);
-	if (offers_find(server, member, err) < 0)
+	if (datasets_find(server, client, err) < 0)
 		return -err->code;
 	if (!server->config.decoded &&
 	    (strcmp(hello->output, server->output) != 0 ||
@@ -70,56 +70,56 @@ static int join_check(const struct share_server *server, struct member *member,
 	return check_batch(server, hello->batch, err);
 }
 
-/* ---- seats; with the lock ---- */
+/* ---- slots; with the lock ---- */
 
-static void join_open_audit(struct share_server *server, struct member *member)
+static void join_open_audit(struct share_server *server, struct client *client)
 {
 	const struct audit_config config = {
-		.name = member->name,
-		.seat = member->seat,
-		.start = member->chair.start,
-		.remaining = member->remaining,
-		.voids = member->voids,
-		.partial = member->state == MEMBER_GHOST,
-		.samples = source_count(member->offer->source),
+		.name = client->name,
+		.slot = client->slot,
+		.start = client->handles.start,
+		.remaining = client->remaining,
+		.voids = client->voids,
+		.partial = client->state == CLIENT_RESERVED,
+		.samples = source_count(client->dataset->source),
 		.sets = server->joader != NULL ? source_parts(server->parts.source)
 					       : NULL,
-		.set = (unsigned)(member->offer - server->offers),
+		.set = (unsigned)(client->dataset - server->datasets),
 	};
 
 	if (server->audit != NULL)
-		member->audit = audit_join(server->audit, &config);
+		client->audit = audit_join(server->audit, &config);
 }
 
-int join_sit(struct share_server *server, struct member *member, uint64_t start,
-	     struct error *err)
+int join_attach(struct share_server *server, struct client *client, uint64_t start,
+		struct error *err)
 {
-	int seat = feed_sit(server->feed, start, &member->chair, err);
+	int slot = bcast_attach(server->ring, start, &client->handles, err);
 
-	if (seat < 0)
-		return seat;
-	member->seat = (uint32_t)seat;
-	member->released = start;
-	member->sat = true;
-	join_open_audit(server, member);
+	if (slot < 0)
+		return slot;
+	client->slot = (uint32_t)slot;
+	client->released = start;
+	client->attached = true;
+	join_open_audit(server, client);
 	return 0;
 }
 
-void join_stand(struct share_server *server, struct member *member)
+void join_detach(struct share_server *server, struct client *client)
 {
-	/* Once the data ended nothing waits for a seat, and who is told of the end is not
+	/* Once the data ended nothing waits for a slot, and who is told of the end is not
 	 * to take it for a drop. */
 	if (!server->ended)
-		feed_stand(server->feed, member->seat);
-	member->sat = false;
-	server->order->leave(server, member);
+		bcast_detach(server->ring, client->slot);
+	client->attached = false;
+	server->scheduler->leave(server, client);
 }
 
 /* ---- those that wait ---- */
 
 struct joining {
 	struct share_server *server;
-	struct member *member;
+	struct client *client;
 	struct error err;
 	int result; /* 1: it waits for the next round */
 };
@@ -131,57 +131,57 @@ static void join_locked(void *context, const struct pipeline_point *next)
 
 	if (server->config.mode == SHARE_LOCKSTEP && server->begun &&
 	    server->round >= 0) {
-		server->in_line[server->in_line_count++] = joining->member;
-		joining->member->in_line = true;
+		server->queued[server->queued_count++] = joining->client;
+		joining->client->queued = true;
 		joining->result = 1;
 	} else {
-		joining->result = server->order->begin(server, joining->member, next,
-						       &joining->err);
+		joining->result = server->scheduler->begin(server, joining->client,
+							   next, &joining->err);
 	}
 }
 
-static void join_refuse(struct share_server *server, struct member *member,
+static void join_refuse(struct share_server *server, struct client *client,
 			const struct error *err)
 {
 	struct protocol_refused refused = {{0}};
 
 	snprintf(refused.why, sizeof(refused.why), "%s", err->message);
-	protocol_send(member->socket, PROTOCOL_REFUSED, &refused, sizeof(refused), NULL,
+	protocol_send(client->socket, PROTOCOL_REFUSED, &refused, sizeof(refused), NULL,
 		      0);
-	server_tell(server, "%s (pid %d) was refused: %s", member->name,
-		    (int)member->pid, err->message);
-	member_end(server, member, NULL);
+	server_log(server, "%s (pid %d) was refused: %s", client->name,
+		   (int)client->pid, err->message);
+	client_end(server, client, NULL);
 }
 
-static void join_client(struct share_server *server, struct member *member)
+static void join_client(struct share_server *server, struct client *client)
 {
-	struct joining joining = {.server = server, .member = member};
+	struct joining joining = {.server = server, .client = client};
 
 	server_locked(server, join_locked, &joining);
 	if (joining.result < 0)
-		join_refuse(server, member, &joining.err);
+		join_refuse(server, client, &joining.err);
 	else if (joining.result == 0)
-		join_welcome(server, member);
+		join_welcome(server, client);
 	/* with nobody there the window stayed full: what is behind it is free now */
 	server->released = true;
 }
 
 /* The jobs of the round left: those in line make one of their own, where the pipeline
- * stands. Who gets no seat is asked again, alone. */
-static void begin_line(void *context, const struct pipeline_point *next)
+ * stands. Who gets no slot is asked again, alone. */
+static void begin_queued(void *context, const struct pipeline_point *next)
 {
 	struct share_server *server = context;
 
-	if (server->round >= 0 || server->in_line_count == 0)
+	if (server->round >= 0 || server->queued_count == 0)
 		return;
-	for (unsigned i = 0; i < server->in_line_count; i++) {
-		struct member *member = server->in_line[i];
+	for (unsigned i = 0; i < server->queued_count; i++) {
+		struct client *client = server->queued[i];
 		struct error err = {0};
 
-		member->in_line = false;
-		(void)server->order->begin(server, member, next, &err);
+		client->queued = false;
+		(void)server->scheduler->begin(server, client, next, &err);
 	}
-	server->in_line_count = 0;
+	server->queued_count = 0;
 	server->released = true;
 }
 
@@ -191,39 +191,39 @@ void join_ready(struct share_server *server)
 
 	if (server->awaiting || server->ended)
 		return;
-	for (unsigned i = 0; i < MEMBERS; i++)
-		waiting += server->members[i] != NULL &&
-			   server->members[i]->state == MEMBER_WAITING;
+	for (unsigned i = 0; i < CLIENTS; i++)
+		waiting += server->clients[i] != NULL &&
+			   server->clients[i]->state == CLIENT_WAITING;
 	if (!server->begun && server->taken_over == 0 && waiting < server->config.jobs)
 		return;
-	server_locked(server, begin_line, server);
-	for (unsigned i = 0; i < MEMBERS; i++) {
-		struct member *member = server->members[i];
+	server_locked(server, begin_queued, server);
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		struct client *client = server->clients[i];
 
-		if (member == NULL || member->state != MEMBER_WAITING)
+		if (client == NULL || client->state != CLIENT_WAITING)
 			continue;
-		if (member->sat)
-			join_welcome(server, member); /* its round begins */
-		else if (!member->in_line)
-			join_client(server, member);
+		if (client->attached)
+			join_welcome(server, client); /* its round begins */
+		else if (!client->queued)
+			join_client(server, client);
 	}
 	server_begin(server);
 }
 
 /* ---- HELLO and its answer ---- */
 
-static void join_fill(const struct share_server *server, const struct member *member,
+static void join_fill(const struct share_server *server, const struct client *client,
 		      struct protocol_welcome *welcome)
 {
-	const struct source *source = member->offer->source;
+	const struct source *source = client->dataset->source;
 
 	*welcome = (struct protocol_welcome){
 		.version = PROTOCOL_VERSION,
-		.seat = member->seat,
+		.slot = client->slot,
 		.generation = server->generation,
-		.start = member->chair.start,
+		.start = client->handles.start,
 		.epoch_places = source_count(source),
-		.remaining = member->remaining,
+		.remaining = client->remaining,
 		.seed = server->options.seed,
 		.dataset_samples = source_count(source),
 		.dataset_bytes = source_bytes(source),
@@ -232,91 +232,91 @@ static void join_fill(const struct share_server *server, const struct member *me
 		.workers = server->options.workers,
 		.audit = server->audit != NULL,
 		.decoded = server->config.decoded,
-		.places = feed_places(server->feed),
+		.places = bcast_places(server->ring),
 		.server_pid = (uint32_t)getpid(),
 	};
 	memcpy(welcome->output, server->output, sizeof(welcome->output));
-	memcpy(welcome->dataset, member->offer->name, sizeof(welcome->dataset));
+	memcpy(welcome->dataset, client->dataset->name, sizeof(welcome->dataset));
 }
 
-void join_welcome(struct share_server *server, struct member *member)
+void join_welcome(struct share_server *server, struct client *client)
 {
-	const struct offer *offer = member->offer;
-	const int fds[PROTOCOL_FDS] = {feed_fd(server->feed), member->chair.page,
-				       member->chair.event, offer->classes,
-				       offer->numbers};
+	const struct dataset *dataset = client->dataset;
+	const int fds[PROTOCOL_FDS] = {bcast_fd(server->ring), client->handles.page,
+				       client->handles.event, dataset->classes,
+				       dataset->id_map};
 	struct protocol_welcome welcome;
 
-	join_fill(server, member, &welcome);
-	if (member->state != MEMBER_GHOST)
-		server->guests--;
-	server->seated++;
+	join_fill(server, client, &welcome);
+	if (client->state != CLIENT_RESERVED)
+		server->pending--;
+	server->attached++;
 	server->came++;
-	member->state = MEMBER_READING;
-	member->in_line = false;
-	member->since_ns = clock_now();
-	if (server_watch(server, member->chair.event, EVENT_ROOM, member) < 0 ||
-	    protocol_send(member->socket, PROTOCOL_WELCOME, &welcome, sizeof(welcome),
+	client->state = CLIENT_READING;
+	client->queued = false;
+	client->since_ns = clock_now();
+	if (server_watch(server, client->handles.event, EVENT_ROOM, client) < 0 ||
+	    protocol_send(client->socket, PROTOCOL_WELCOME, &welcome, sizeof(welcome),
 			  fds,
-			  offer->numbers >= 0 ? PROTOCOL_FDS : PROTOCOL_FDS - 1) < 0) {
-		member_end(server, member, "did not take its welcome");
+			  dataset->id_map >= 0 ? PROTOCOL_FDS : PROTOCOL_FDS - 1) < 0) {
+		client_end(server, client, "did not take its welcome");
 		return;
 	}
-	server_tell(server, "%s (pid %d) joined: batches of %u, %u %s now",
-		    member->name, (int)member->pid, member->hello.batch, server->seated,
-		    server->seated == 1 ? "job" : "jobs");
+	server_log(server, "%s (pid %d) joined: batches of %u, %u %s now", client->name,
+		   (int)client->pid, client->hello.batch, server->attached,
+		   server->attached == 1 ? "job" : "jobs");
 }
 
-static void copy_hello(struct member *member, const struct protocol_hello *hello)
+static void copy_hello(struct client *client, const struct protocol_hello *hello)
 {
-	member->hello = *hello;
-	member->hello.output[sizeof(hello->output) - 1] = '\0';
-	member->hello.dataset[sizeof(hello->dataset) - 1] = '\0';
-	member->hello.job[sizeof(hello->job) - 1] = '\0';
-	name_escape(member->hello.job[0] != '\0' ? member->hello.job : "a job",
-		    member->name, sizeof(member->name));
+	client->hello = *hello;
+	client->hello.output[sizeof(hello->output) - 1] = '\0';
+	client->hello.dataset[sizeof(hello->dataset) - 1] = '\0';
+	client->hello.job[sizeof(hello->job) - 1] = '\0';
+	name_escape(client->hello.job[0] != '\0' ? client->hello.job : "a job",
+		    client->name, sizeof(client->name));
 }
 
 /* 1: it has its answer. */
-static int join_hear(struct share_server *server, struct member *member,
+static int join_hear(struct share_server *server, struct client *client,
 		     struct error *err)
 {
-	int result = join_check(server, member, err);
+	int result = join_check(server, client, err);
 
 	if (result < 0)
 		return result;
 	if (server->ended)
 		return error_set(err, ENODATA, "the data of this loader ended");
-	if (member->hello.stand.generation != 0) {
-		result = heir_hello(server, member, err);
+	if (client->hello.resume.generation != 0) {
+		result = failover_join(server, client, err);
 		return result < 0 ? result : 1;
 	}
-	member->state = MEMBER_WAITING;
+	client->state = CLIENT_WAITING;
 	return 0;
 }
 
 /* It must not think that nobody is there. */
-static void tell_to_wait(struct share_server *server, struct member *member)
+static void send_wait(struct share_server *server, struct client *client)
 {
-	if (member->state == MEMBER_WAITING &&
-	    protocol_send(member->socket, PROTOCOL_WAIT, NULL, 0, NULL, 0) < 0)
-		member_end(server, member, NULL);
+	if (client->state == CLIENT_WAITING &&
+	    protocol_send(client->socket, PROTOCOL_WAIT, NULL, 0, NULL, 0) < 0)
+		client_end(server, client, NULL);
 }
 
-void join_hello(struct share_server *server, struct member *member,
+void join_hello(struct share_server *server, struct client *client,
 		const struct protocol_hello *hello)
 {
-	unsigned at = member->at;
-	uint64_t serial = member->serial;
+	unsigned at = client->at;
+	uint64_t serial = client->serial;
 	struct error err = {0};
 	int result;
 
-	copy_hello(member, hello);
-	result = join_hear(server, member, &err);
+	copy_hello(client, hello);
+	result = join_hear(server, client, &err);
 	if (result < 0)
-		join_refuse(server, member, &err);
+		join_refuse(server, client, &err);
 	join_ready(server);
-	member = member_find(server, at, serial);
-	if (result == 0 && member != NULL)
-		tell_to_wait(server, member);
+	client = client_find(server, at, serial);
+	if (result == 0 && client != NULL)
+		send_wait(server, client);
 }

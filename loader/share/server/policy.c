@@ -24,20 +24,20 @@ void policy_refused(struct share_server *server, enum refusal why, uint64_t now)
 	};
 	struct refused *refused = &server->refused[why];
 
-	if (refused->untold == 0 ||
-	    (refused->told_ns != 0 && !server->done && now - refused->told_ns < SECOND))
+	if (refused->unlogged == 0 || (refused->logged_ns != 0 && !server->done &&
+				       now - refused->logged_ns < SECOND))
 		return;
-	server_tell(server, "refused %llu %s: %s (the last one of pid %d)",
-		    (unsigned long long)refused->untold,
-		    refused->untold == 1 ? "connection" : "connections", reasons[why],
-		    (int)refused->pid);
-	refused->untold = 0;
-	refused->told_ns = now;
+	server_log(server, "refused %llu %s: %s (the last one of pid %d)",
+		   (unsigned long long)refused->unlogged,
+		   refused->unlogged == 1 ? "connection" : "connections", reasons[why],
+		   (int)refused->pid);
+	refused->unlogged = 0;
+	refused->logged_ns = now;
 }
 
 struct skip_lines {
 	struct share_server *server;
-	struct skip_told told[SKIPS_TOLD];
+	struct skip_line logged[SKIPS_LOGGED];
 	uint64_t count, more;
 };
 
@@ -48,131 +48,131 @@ static void take_skips(void *context, const struct pipeline_point *next)
 
 	(void)next;
 	lines->count = server->skip_count;
-	lines->more = server->skips_untold;
+	lines->more = server->skips_unlogged;
 	for (uint64_t i = 0; i < lines->count; i++)
-		lines->told[i] = server->skips[i];
+		lines->logged[i] = server->skips[i];
 	server->skip_count = 0;
-	server->skips_untold = 0;
+	server->skips_unlogged = 0;
 }
 
-static void tell_skips(struct share_server *server)
+static void log_skips(struct share_server *server)
 {
 	struct skip_lines lines = {.server = server};
 
 	server_locked(server, take_skips, &lines);
 	for (uint64_t i = 0; i < lines.count; i++)
-		server_tell(server, "skipped %s: %s", lines.told[i].name,
-			    lines.told[i].reason);
+		server_log(server, "skipped %s: %s", lines.logged[i].name,
+			   lines.logged[i].reason);
 	if (lines.more > 0)
-		server_tell(server, "skipped %llu more samples",
-			    (unsigned long long)lines.more);
+		server_log(server, "skipped %llu more samples",
+			   (unsigned long long)lines.more);
 }
 
-void policy_tell(struct share_server *server, uint64_t now)
+void policy_log(struct share_server *server, uint64_t now)
 {
 	for (int why = 0; why < REFUSALS; why++)
 		policy_refused(server, (enum refusal)why, now);
-	tell_skips(server);
+	log_skips(server);
 }
 
 /* ---- who holds whom up ---- */
 
 /* It could take a batch, or give one back. */
-static bool policy_idle(const struct feed_seat_state *seat, const struct member *member,
-			uint64_t published)
+static bool policy_idle(const struct bcast_reader_state *slot,
+			const struct client *client, uint64_t published)
 {
-	return seat->taken > seat->released ||
-	       published - seat->taken >= member->hello.batch;
+	return slot->taken > slot->released ||
+	       published - slot->taken >= client->hello.batch;
 }
 
 /* It has taken all that there is for it. */
-static bool policy_starving(const struct feed_seat_state *seat,
-			    const struct member *member, uint64_t published)
+static bool policy_starving(const struct bcast_reader_state *slot,
+			    const struct client *client, uint64_t published)
 {
-	return seat->waiting && published - seat->taken < member->hello.batch;
+	return slot->waiting && published - slot->taken < client->hello.batch;
 }
 
-static bool policy_counts(const struct member *member)
+static bool policy_counts(const struct client *client)
 {
-	return member != NULL &&
-	       (member->state == MEMBER_READING || member->state == MEMBER_GHOST);
+	return client != NULL &&
+	       (client->state == CLIENT_READING || client->state == CLIENT_RESERVED);
 }
 
 /* Somebody waits, and there is no room to prepare more for it. */
 static bool somebody_starves(struct share_server *server, uint64_t published)
 {
-	if (feed_full_since(server->feed) == 0)
+	if (bcast_full_since(server->ring) == 0)
 		return false;
-	for (unsigned i = 0; i < MEMBERS; i++) {
-		const struct member *member = server->members[i];
-		struct feed_seat_state seat;
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		const struct client *client = server->clients[i];
+		struct bcast_reader_state slot;
 
-		if (!policy_counts(member))
+		if (!policy_counts(client))
 			continue;
-		feed_seat_state(server->feed, member->seat, &seat);
-		if (policy_starving(&seat, member, published))
+		bcast_reader_state(server->ring, client->slot, &slot);
+		if (policy_starving(&slot, client, published))
 			return true;
 	}
 	return false;
 }
 
 /* Since when it has held others up, without giving anything back. */
-static void watch_member(struct share_server *server, struct member *member,
+static void watch_client(struct share_server *server, struct client *client,
 			 bool starves, uint64_t now)
 {
-	uint64_t published = feed_published(server->feed);
-	struct feed_seat_state seat;
+	uint64_t published = bcast_published(server->ring);
+	struct bcast_reader_state slot;
 	bool blocks;
 
-	feed_seat_state(server->feed, member->seat, &seat);
-	blocks = starves && seat.released == feed_tail(server->feed) &&
-		 policy_idle(&seat, member, published);
-	if (blocks && member->blocks)
-		member->in_the_way_ns += now - server->watched_ns;
+	bcast_reader_state(server->ring, client->slot, &slot);
+	blocks = starves && slot.released == bcast_tail(server->ring) &&
+		 policy_idle(&slot, client, published);
+	if (blocks && client->blocks)
+		client->in_the_way_ns += now - server->watched_ns;
 	if (!blocks)
-		member->blocking_ns = 0;
-	else if (member->blocking_ns == 0 || seat.released != member->released)
-		member->blocking_ns = now;
-	member->blocks = blocks;
-	if (seat.released != member->released)
+		client->blocking_ns = 0;
+	else if (client->blocking_ns == 0 || slot.released != client->released)
+		client->blocking_ns = now;
+	client->blocks = blocks;
+	if (slot.released != client->released)
 		server->progress_ns = now;
-	member->released = seat.released;
+	client->released = slot.released;
 }
 
-static void watch_members(struct share_server *server, uint64_t now)
+static void watch_clients(struct share_server *server, uint64_t now)
 {
-	bool starves = somebody_starves(server, feed_published(server->feed));
+	bool starves = somebody_starves(server, bcast_published(server->ring));
 	uint64_t drop_ns = server->config.drop_ns;
 
 	if (server->starves && starves)
 		server->full_ns += now - server->watched_ns;
 	server->starves = starves;
-	for (unsigned i = 0; i < MEMBERS; i++) {
-		struct member *member = server->members[i];
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		struct client *client = server->clients[i];
 
-		if (!policy_counts(member))
+		if (!policy_counts(client))
 			continue;
-		watch_member(server, member, starves, now);
-		if (drop_ns > 0 && member->state == MEMBER_READING &&
-		    member->blocking_ns != 0 && now - member->blocking_ns >= drop_ns)
-			member_drop(server, member);
+		watch_client(server, client, starves, now);
+		if (drop_ns > 0 && client->state == CLIENT_READING &&
+		    client->blocking_ns != 0 && now - client->blocking_ns >= drop_ns)
+			client_drop(server, client);
 	}
 }
 
 /* ---- guests, the end ---- */
 
-static void watch_guests(struct share_server *server, uint64_t now)
+static void watch_pending(struct share_server *server, uint64_t now)
 {
-	for (unsigned i = 0; i < MEMBERS; i++) {
-		struct member *member = server->members[i];
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		struct client *client = server->clients[i];
 		pid_t pid;
 
-		if (member == NULL || member->state != MEMBER_GUEST ||
-		    now - member->since_ns < HANDSHAKE_NS)
+		if (client == NULL || client->state != CLIENT_PENDING ||
+		    now - client->since_ns < HANDSHAKE_NS)
 			continue;
-		pid = member->pid;
-		member_end(server, member, NULL);
-		member_refuse(server, REFUSED_SILENT, pid);
+		pid = client->pid;
+		client_end(server, client, NULL);
+		client_refuse(server, REFUSED_SILENT, pid);
 	}
 }
 
@@ -182,7 +182,7 @@ void policy_end(struct share_server *server, uint64_t now)
 	int status;
 
 	if (server->ended) {
-		if (server->seated == 0 || now - server->progress_ns > END_NS)
+		if (server->attached == 0 || now - server->progress_ns > END_NS)
 			server->done = true;
 		return;
 	}
@@ -197,23 +197,23 @@ void policy_end(struct share_server *server, uint64_t now)
 
 static void watch_return(struct share_server *server, uint64_t now)
 {
-	if (server->ghosts_until_ns == 0 || now < server->ghosts_until_ns)
+	if (server->reserved_until_ns == 0 || now < server->reserved_until_ns)
 		return;
-	server->ghosts_until_ns = 0;
+	server->reserved_until_ns = 0;
 	if (server->awaiting) {
 		server->awaiting = false;
-		server_tell(server, "nobody came back: the data begins anew");
+		server_log(server, "nobody came back: the data begins anew");
 		join_ready(server);
-		if (server->config.leave && server->guests + server->seated == 0)
+		if (server->config.leave && server->pending + server->attached == 0)
 			server->done = true; /* the last job left before */
 	} else {
-		heir_give_up(server);
+		failover_give_up(server);
 	}
 }
 
 static void watch_rate(struct share_server *server, uint64_t now)
 {
-	uint64_t published = feed_published(server->feed),
+	uint64_t published = bcast_published(server->ring),
 		 past = now - server->rated_ns;
 
 	if (past < SECOND)
@@ -231,16 +231,16 @@ static void audit_all(void *context, const struct pipeline_point *next)
 	struct share_server *server = context;
 
 	(void)next;
-	for (unsigned i = 0; i < MEMBERS; i++) {
-		struct member *member = server->members[i];
-		struct feed_seat_state seat;
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		struct client *client = server->clients[i];
+		struct bcast_reader_state slot;
 
-		if (member == NULL || member->audit == NULL)
+		if (client == NULL || client->audit == NULL)
 			continue;
-		feed_seat_state(server->feed, member->seat, &seat);
-		audit_released(server->audit, member->audit, &seat);
+		bcast_reader_state(server->ring, client->slot, &slot);
+		audit_released(server->audit, client->audit, &slot);
 	}
-	audit_forget(server->audit, feed_tail(server->feed));
+	audit_forget(server->audit, bcast_tail(server->ring));
 }
 
 void policy_audit(struct share_server *server)
@@ -251,10 +251,10 @@ void policy_audit(struct share_server *server)
 
 void policy_tick(struct share_server *server, uint64_t now)
 {
-	policy_tell(server, now);
-	watch_guests(server, now);
+	policy_log(server, now);
+	watch_pending(server, now);
 	watch_return(server, now);
-	watch_members(server, now);
+	watch_clients(server, now);
 	policy_audit(server);
 	watch_rate(server, now);
 	policy_end(server, now);
@@ -264,15 +264,15 @@ void policy_tick(struct share_server *server, uint64_t now)
 uint64_t policy_interval(const struct share_server *server)
 {
 	uint64_t drop = server->config.drop_ns / 8;
-	bool untold = false;
+	bool unlogged = false;
 
 	for (int why = 0; why < REFUSALS; why++)
-		untold |= server->refused[why].untold > 0;
-	if (server->audit != NULL && server->seated > 0)
+		unlogged |= server->refused[why].unlogged > 0;
+	if (server->audit != NULL && server->attached > 0)
 		return 20 * MS;
-	if (drop > 0 && drop < 100 * MS && server->seated > 1)
+	if (drop > 0 && drop < 100 * MS && server->attached > 1)
 		return drop < 5 * MS ? 5 * MS : drop;
-	if (server->seated > 0 || server->ghosts_until_ns != 0)
+	if (server->attached > 0 || server->reserved_until_ns != 0)
 		return 100 * MS;
-	return server->guests > 0 || untold || server->ended ? 200 * MS : 0;
+	return server->pending > 0 || unlogged || server->ended ? 200 * MS : 0;
 }

@@ -29,17 +29,17 @@ uint64_t server_end_epoch(const struct share_server *server)
 	return server->options.epochs > 0 ? server->options.epochs : UINT64_MAX;
 }
 
-void server_tell(const struct share_server *server, const char *format, ...)
+void server_log(const struct share_server *server, const char *format, ...)
 {
 	char line[512];
 	va_list arguments;
 
-	if (server->config.tell == NULL)
+	if (server->config.log == NULL)
 		return;
 	va_start(arguments, format);
 	vsnprintf(line, sizeof(line), format, arguments);
 	va_end(arguments);
-	server->config.tell(server->config.context, line);
+	server->config.log(server->config.context, line);
 }
 
 void server_locked(struct share_server *server,
@@ -52,20 +52,20 @@ void server_locked(struct share_server *server,
 
 /* ---- events ---- */
 
-static uint64_t event_word(enum event event, const struct member *member)
+static uint64_t event_word(enum event event, const struct client *client)
 {
 	uint64_t word = (uint64_t)event << 56;
 
-	if (member != NULL)
-		word |= (uint64_t)member->at << 48 | (member->serial & 0xffffffffffff);
+	if (client != NULL)
+		word |= (uint64_t)client->at << 48 | (client->serial & 0xffffffffffff);
 	return word;
 }
 
 int server_watch(struct share_server *server, int fd, enum event event,
-		 const struct member *member)
+		 const struct client *client)
 {
 	struct epoll_event wanted = {.events = EPOLLIN,
-				     .data.u64 = event_word(event, member)};
+				     .data.u64 = event_word(event, client)};
 
 	return epoll_ctl(server->epoll, EPOLL_CTL_ADD, fd, &wanted) == 0 ? 0 : -errno;
 }
@@ -77,19 +77,19 @@ static void server_drain(int fd)
 	(void)!read(fd, &count, sizeof(count)); /* 0 of it is as good */
 }
 
-static void handle_member(struct share_server *server, enum event event,
-			  struct member *member)
+static void handle_client(struct share_server *server, enum event event,
+			  struct client *client)
 {
 	switch (event) {
 	case EVENT_PEER:
-		member_receive(server, member);
+		client_receive(server, client);
 		break;
 	case EVENT_DEATH:
-		member_end(server, member,
-			   member->sat ? "ended without leaving" : NULL);
+		client_end(server, client,
+			   client->attached ? "ended without leaving" : NULL);
 		break;
 	case EVENT_ROOM:
-		server_drain(member->chair.event);
+		server_drain(client->handles.event);
 		server->released = true;
 		break;
 	default:
@@ -100,24 +100,24 @@ static void handle_member(struct share_server *server, enum event event,
 static void server_handle(struct share_server *server, uint64_t word)
 {
 	enum event event = (enum event)(word >> 56);
-	struct member *member;
+	struct client *client;
 
 	switch (event) {
 	case EVENT_CONNECT:
-		member_connect(server);
+		client_connect(server);
 		break;
 	case EVENT_STOP:
 		server->done = true;
 		break;
-	case EVENT_NEWS:
-		server_drain(server->news);
+	case EVENT_NOTIFY:
+		server_drain(server->notify);
 		join_ready(server);
 		policy_end(server, clock_now());
 		break;
 	default:
-		member = member_find(server, word >> 48 & 0xff, word & 0xffffffffffff);
-		if (member != NULL)
-			handle_member(server, event, member);
+		client = client_find(server, word >> 48 & 0xff, word & 0xffffffffffff);
+		if (client != NULL)
+			handle_client(server, event, client);
 	}
 }
 
@@ -140,8 +140,8 @@ static bool all_left(const struct share_server *server)
 {
 	bool came = server->came > 0 || server->driver != NULL;
 
-	return came && !server->led && server->seated == 0 && server->guests == 0 &&
-	       server->ghosts == 0;
+	return came && !server->profiling && server->attached == 0 &&
+	       server->pending == 0 && server->reserved == 0;
 }
 
 static void server_turn(struct share_server *server)
@@ -171,15 +171,15 @@ static void note_skip(void *context, uint32_t sample, int code, const char *reas
 {
 	struct share_server *server = context;
 	struct source_place place;
-	struct skip_told *skip;
+	struct skip_line *skip;
 	char path[PATH_MAX];
 
 	server->skipped++;
 	if (server->session.trace != NULL)
 		driver_skip(server->session.trace, server->parts.source, sample, code,
 			    reason);
-	if (server->skip_count == SKIPS_TOLD) {
-		server->skips_untold++;
+	if (server->skip_count == SKIPS_LOGGED) {
+		server->skips_unlogged++;
 		return;
 	}
 	skip = &server->skips[server->skip_count++];
@@ -196,9 +196,9 @@ static uint32_t server_slots(const struct share_server *server)
 		       : server->config.window;
 }
 
-static int open_feed(struct share_server *server, uint64_t sequence, struct error *err)
+static int open_ring(struct share_server *server, uint64_t sequence, struct error *err)
 {
-	const struct feed_config config = {
+	const struct bcast_config config = {
 		.places = server->config.window * server->options.batch,
 		.slots = server_slots(server),
 		.batch = server->options.batch,
@@ -208,8 +208,8 @@ static int open_feed(struct share_server *server, uint64_t sequence, struct erro
 		.audit = server->config.audit != NULL,
 	};
 
-	server->feed = feed_open(&config, err);
-	return server->feed != NULL ? 0 : -err->code;
+	server->ring = bcast_open(&config, err);
+	return server->ring != NULL ? 0 : -err->code;
 }
 
 static int server_open_pipeline(struct share_server *server, struct error *err)
@@ -219,9 +219,9 @@ static int server_open_pipeline(struct share_server *server, struct error *err)
 		.source = server->parts.source,
 		.cache = server->parts.cache,
 		.prep = server->parts.prep,
-		.plan = server->order->plan(server),
+		.plan = server->scheduler->plan(server),
 		.start = server->start,
-		.sink = &server->tap.base,
+		.sink = &server->hook.base,
 		.slots = server_slots(server),
 		.throttle = server->parts.throttle,
 		.process = server->session.process,
@@ -234,52 +234,53 @@ static int server_open_pipeline(struct share_server *server, struct error *err)
 	return 0;
 }
 
-int server_open_stream(struct share_server *server, struct course *course,
+int server_open_stream(struct share_server *server, struct shared_epoch *shared,
 		       const struct pipeline_point *start, uint64_t sequence,
 		       struct error *err)
 {
 	int result;
 
-	server->course = course;
+	server->shared = shared;
 	server->start = *start;
-	result = server->order->open(server, err);
+	result = server->scheduler->open(server, err);
 	if (result < 0)
 		return result;
-	result = open_feed(server, sequence, err);
+	result = open_ring(server, sequence, err);
 	if (result < 0)
 		return result;
-	tap_open(&server->tap, server, start->position > 0 ? start->lap : UINT64_MAX);
+	publish_hook_open(&server->hook, server,
+			  start->position > 0 ? start->lap : UINT64_MAX);
 	return server_open_pipeline(server, err);
 }
 
 void server_close_stream(struct share_server *server)
 {
 	pipeline_close(server->pipeline);
-	feed_close(server->feed);
-	if (server->order != NULL)
-		server->order->close(server);
+	bcast_close(server->ring);
+	if (server->scheduler != NULL)
+		server->scheduler->close(server);
 	server->pipeline = NULL;
-	server->feed = NULL;
+	server->ring = NULL;
 }
 
 void server_begin(struct share_server *server)
 {
 	const struct pipeline_turn stream = {.mode = PIPELINE_STREAM};
 
-	if (server->begun || server->seated + server->ghosts == 0)
+	if (server->begun || server->attached + server->reserved == 0)
 		return;
 	server->begun = true;
-	if (!conducted_is(server))
+	if (!profiled_is(server))
 		pipeline_start(server->pipeline, &stream);
 }
 
 static void server_finish(struct share_server *server, int code, const char *why)
 {
-	if (server->ended || server->feed == NULL)
+	if (server->ended || server->ring == NULL)
 		return;
 	server->ended = true;
 	server->progress_ns = clock_now();
-	feed_end(server->feed, code, why);
+	bcast_end(server->ring, code, why);
 }
 
 void server_end(struct share_server *server)
@@ -319,8 +320,8 @@ static int server_check_config(const struct share_config *config,
 	if (config->decoded && strcmp(options->prep, "image") != 0)
 		return error_set(err, EINVAL, "prep=%s has no decoded pictures",
 				 options->prep);
-	if (config->jobs < 1 || config->jobs > FEED_SEATS)
-		return error_set(err, EINVAL, "jobs are 1 to %d, not %u", FEED_SEATS,
+	if (config->jobs < 1 || config->jobs > BCAST_READERS)
+		return error_set(err, EINVAL, "jobs are 1 to %d, not %u", BCAST_READERS,
 				 config->jobs);
 	return 0;
 }
@@ -337,10 +338,11 @@ static int server_resolve(struct share_server *server, struct error *err)
 	config->jobs = config->jobs > 0 ? config->jobs : 1;
 	config->takeover_s = config->takeover_s > 0 ? config->takeover_s : 10;
 	options->drop_last = false; /* each job cuts its own batches */
-	server->order = config->mode == SHARE_JOADER ? &order_joader : &order_course;
+	server->scheduler =
+		config->mode == SHARE_JOADER ? &scheduler_joader : &scheduler_epoch;
 	result = server_check_config(config, options, err);
 	if (result == 0)
-		result = server->order->check(server, err);
+		result = server->scheduler->check(server, err);
 	if (config->decoded) /* options.image.op points there */
 		strcpy(options->prep, "decoded");
 	prep_output(&options->image, server->output);
@@ -350,10 +352,10 @@ static int server_resolve(struct share_server *server, struct error *err)
 static int open_events(struct share_server *server, struct error *err)
 {
 	server->epoll = epoll_create1(EPOLL_CLOEXEC);
-	server->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	server->notify = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	server->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (server->epoll < 0 || server->news < 0 || server->stop < 0 ||
-	    server_watch(server, server->news, EVENT_NEWS, NULL) < 0 ||
+	if (server->epoll < 0 || server->notify < 0 || server->stop < 0 ||
+	    server_watch(server, server->notify, EVENT_NOTIFY, NULL) < 0 ||
 	    server_watch(server, server->stop, EVENT_STOP, NULL) < 0)
 		return error_sys(err, errno, "cannot open the shared loader");
 	return 0;
@@ -362,12 +364,12 @@ static int open_events(struct share_server *server, struct error *err)
 static int open_data(struct share_server *server, struct error *err)
 {
 	struct source *source = NULL;
-	int result = offers_source(server, &source, err);
+	int result = datasets_source(server, &source, err);
 
 	if (result == 0)
 		result = components_open(&server->parts, &server->options, source, err);
 	if (result == 0)
-		result = offers_open(server, err);
+		result = datasets_open(server, err);
 	if (result < 0)
 		return result;
 	server->digest = source_digest(server->parts.source);
@@ -414,7 +416,7 @@ static int open_all(struct share_server *server, struct error *err)
 	if (result == 0)
 		result = server_open_audit(server, err);
 	if (result == 0)
-		result = conducted_open(server, err);
+		result = profiled_open(server, err);
 	return result;
 }
 
@@ -428,7 +430,7 @@ struct share_server *share_server_open(const struct share_config *config,
 		return NULL;
 	}
 	server->config = *config;
-	server->epoll = server->news = server->stop = -1;
+	server->epoll = server->notify = server->stop = -1;
 	server->listener.fd = server->listener.spare = -1;
 	server->opened_ns = clock_now();
 	if (open_all(server, err) < 0) {
@@ -437,7 +439,7 @@ struct share_server *share_server_open(const struct share_config *config,
 	}
 	server->awaiting = config->takeover;
 	if (config->takeover)
-		server->ghosts_until_ns =
+		server->reserved_until_ns =
 			server->opened_ns + (uint64_t)(server->config.takeover_s * 1e9);
 	return server;
 }
@@ -453,10 +455,10 @@ static void close_audit(struct share_server *server)
 	if (server->audit == NULL)
 		return;
 	policy_audit(server);
-	for (unsigned i = 0; i < MEMBERS; i++)
-		if (server->members[i] != NULL)
-			server->members[i]->audit = NULL; /* ends with the audit */
-	gauges_json(server, &server->last);
+	for (unsigned i = 0; i < CLIENTS; i++)
+		if (server->clients[i] != NULL)
+			server->clients[i]->audit = NULL; /* ends with the audit */
+	share_metrics_json(server, &server->last);
 	server_close_stream(server); /* its notes come from there */
 	result = audit_close(server->audit, &err);
 	server->audit = NULL;
@@ -469,9 +471,9 @@ static void close_audit(struct share_server *server)
 /* The data did not end by itself; but a run's jobs end with it. */
 static void server_stop(struct share_server *server)
 {
-	if (!conducted_over(server) && !server->ended && server->feed != NULL) {
+	if (!profiled_over(server) && !server->ended && server->ring != NULL) {
 		server->ended = true;
-		feed_stop(server->feed);
+		bcast_stop(server->ring);
 	}
 	server_end(server);
 }
@@ -480,9 +482,9 @@ int share_server_run(struct share_server *server, struct error *err)
 {
 	while (!server->done)
 		server_turn(server);
-	conducted_close(server);
+	profiled_close(server);
 	server_stop(server);
-	policy_tell(server, clock_now());
+	policy_log(server, clock_now());
 	close_audit(server);
 	if (server->result < 0)
 		*err = server->failure;
@@ -506,20 +508,20 @@ void share_server_close(struct share_server *server)
 {
 	if (server == NULL)
 		return;
-	conducted_close(server);
+	profiled_close(server);
 	listener_close(&server->listener);
-	for (unsigned i = 0; i < MEMBERS; i++)
-		if (server->members[i] != NULL)
-			member_end(server, server->members[i], NULL);
+	for (unsigned i = 0; i < CLIENTS; i++)
+		if (server->clients[i] != NULL)
+			client_end(server, server->clients[i], NULL);
 	server_close_stream(server);
-	feed_wreck_close(&server->wreck);
+	bcast_orphan_close(&server->orphan);
 	audit_close(server->audit, NULL);
-	offers_close(server);
+	datasets_close(server);
 	components_close(&server->parts);
 	session_join_close(&server->session);
 	free(server->last);
 	close_fd(server->stop);
-	close_fd(server->news);
+	close_fd(server->notify);
 	close_fd(server->epoll);
 	free(server);
 }

@@ -13,7 +13,7 @@
  *	                                      <- WELCOME memfd, page, eventfd, classes,
  *	                                         numbers (joader)
  *	                                         or REFUSED
- *	(batches by shared memory: feed.h)
+ *	(batches by shared memory: bcast_ring.h)
  *	                                      <- REST memfd of samples (it is dropped)
  *	the end of the connection, or of the process: it left
  *	STATUS ->                             <- STATUS and JSON text
@@ -22,7 +22,7 @@
  * order of labels. REST's is one of uint32_t. Where jobs have data sets of their own
  * (joader), samples in the shared memory are those of all data sets as one, and `numbers`
  * is a sealed memfd with the number and the label that each has in this job's data set,
- * UINT32_MAX twice if it is not in there (struct number, numbers.h); classes, REST and all
+ * UINT32_MAX twice if it is not in there (struct number, id_map.h); classes, REST and all
  * that WELCOME says are of this job's data set.
  *
  * Everything that comes is checked before use; what does not fit ends the connection.
@@ -50,7 +50,7 @@ enum protocol_type {
 	PROTOCOL_HELLO = 1,
 	PROTOCOL_WELCOME,
 	PROTOCOL_REFUSED,
-	PROTOCOL_REST,
+	PROTOCOL_REMAINDER,
 	PROTOCOL_STATUS,
 	PROTOCOL_WAIT, /* no body: for other jobs, or for the next round */
 	PROTOCOL_TYPES,
@@ -62,11 +62,11 @@ struct protocol_head {
 };
 
 /* Where a consumer of a loader that died stands. */
-struct protocol_stand {
+struct protocol_resume_point {
 	uint64_t generation;      /* of the loader that died; 0: it begins anew */
 	uint64_t next, remaining; /* sequence number; places until its epoch's end */
 	uint64_t epoch_places, epoch; /* and its own count of epochs */
-	uint32_t seat, reserved;      /* that it had there */
+	uint32_t slot, reserved;      /* that it had there */
 };
 
 struct protocol_hello {
@@ -76,17 +76,17 @@ struct protocol_hello {
 	char output[64];       /* prep_output() of what it wants */
 	char dataset[4096];    /* real path; "": whatever there is */
 	char job[64];          /* name for tables: DSA_JOB, or the program's */
-	struct protocol_stand stand;
+	struct protocol_resume_point resume;
 };
 
 /*
- * Of one that stood somewhere, start is where the memory before ends, and remaining is
+ * Of one that old_slot somewhere, start is where the memory before ends, and remaining is
  * its own: it reads what lies between there first.
  */
 struct protocol_welcome {
-	uint32_t version, seat;
+	uint32_t version, slot;
 	uint64_t generation;
-	uint64_t start, epoch_places, remaining; /* feed_reader_config's */
+	uint64_t start, epoch_places, remaining; /* bcast_reader_config's */
 	uint64_t seed, dataset_samples, dataset_bytes;
 	uint64_t sample_bytes;
 	uint32_t classes, workers, audit,
@@ -104,9 +104,9 @@ struct protocol_refused {
  * A job is dropped: what it may still need of its epoch. The memfd's numbers are what the
  * places first..end hold, of which it has taken as many as it knows, and then `count`
  * samples, the first of them `voids` places behind `end`. It counts down to the end of its
- * epoch by itself (rest_list.h): nobody need be there to be asked.
+ * epoch by itself (remainder_list.h): nobody need be there to be asked.
  */
-struct protocol_rest {
+struct protocol_remainder {
 	uint64_t first, end; /* sequence numbers */
 	uint32_t count, voids;
 };

@@ -44,7 +44,7 @@ struct figure {
 	{                                                                              \
 		name, kind, offsetof(struct share_figures, member), help               \
 	}
-static const struct figure profile_fill_of_all[] = {
+static const struct figure figures_of_all[] = {
 	ALL("uptime", TIME, uptime_ns, "Time since the loader began"),
 	ALL("dataset_samples", COUNT, dataset_samples, "Samples in the data set"),
 	ALL("dataset", BYTES, dataset_bytes, "Size of the data set"),
@@ -74,7 +74,7 @@ static const struct figure profile_fill_of_all[] = {
 	{                                                                              \
 		name, kind, offsetof(struct share_job_figures, member), help           \
 	}
-static const struct figure profile_fill_of_job[] = {
+static const struct figure figures_of_job[] = {
 	JOB("batch_samples", COUNT, batch, "Samples in a batch of the job"),
 	JOB("epoch", COUNT, epoch, "Epochs that the job is through with"),
 	JOB("position_samples", COUNT, position, "Samples of its epoch that it had"),
@@ -90,8 +90,8 @@ static const struct figure profile_fill_of_job[] = {
 };
 
 enum {
-	ALL_FIGURES = sizeof(profile_fill_of_all) / sizeof(profile_fill_of_all[0]),
-	JOB_FIGURES = sizeof(profile_fill_of_job) / sizeof(profile_fill_of_job[0]),
+	ALL_FIGURES = sizeof(figures_of_all) / sizeof(figures_of_all[0]),
+	JOB_FIGURES = sizeof(figures_of_job) / sizeof(figures_of_job[0]),
 	STATES = 5,
 };
 
@@ -196,11 +196,11 @@ static void put_json_job(FILE *to, const struct share_job_figures *job)
 	fputs(states[job->state], to);
 	fputs("\", \"pid\": ", to);
 	put_whole(to, job->pid);
-	if (job->seat != SHARE_UNKNOWN) {
+	if (job->slot != SHARE_UNKNOWN) {
 		fputs(", \"seat\": ", to);
-		put_whole(to, job->seat);
+		put_whole(to, job->slot);
 	}
-	put_figures(to, profile_fill_of_job, JOB_FIGURES, job, ", ");
+	put_figures(to, figures_of_job, JOB_FIGURES, job, ", ");
 	putc('}', to);
 }
 
@@ -220,7 +220,7 @@ static void put_json(FILE *to, const struct share_figures *figures)
 		status_put_text(to, figures->datasets[i]);
 	}
 	putc(']', to);
-	put_figures(to, profile_fill_of_all, ALL_FIGURES, figures, ",\n  ");
+	put_figures(to, figures_of_all, ALL_FIGURES, figures, ",\n  ");
 	fputs(",\n  \"jobs\": [", to);
 	for (size_t i = 0; i < figures->job_count; i++) {
 		fputs(i > 0 ? "," : "", to);
@@ -274,7 +274,7 @@ static void put_metric(FILE *to, const struct figure *figure, uint64_t value)
 	putc('\n', to);
 }
 
-/* Of a job with a seat: that tells it from all others. */
+/* Of a job with a slot: that tells it from all others. */
 static void put_labels(FILE *to, const struct share_job_figures *job)
 {
 	fputs("{job=", to);
@@ -282,7 +282,7 @@ static void put_labels(FILE *to, const struct share_job_figures *job)
 	fputs(",pid=\"", to);
 	put_whole(to, job->pid);
 	fputs("\",seat=\"", to);
-	put_whole(to, job->seat);
+	put_whole(to, job->slot);
 	putc('"', to);
 }
 
@@ -295,7 +295,7 @@ static void put_job_family(FILE *to, const struct figure *figure,
 	for (size_t i = 0; i < figures->job_count; i++) {
 		const struct share_job_figures *job = &figures->jobs[i];
 
-		if (job->seat == SHARE_UNKNOWN || !status_value_of(job, figure, &value))
+		if (job->slot == SHARE_UNKNOWN || !status_value_of(job, figure, &value))
 			continue;
 		status_put_name(to, "dsa_share_job_", figure);
 		put_labels(to, job);
@@ -344,14 +344,14 @@ static void put_metrics(FILE *to, const struct share_figures *figures)
 
 	put_info(to, figures);
 	for (size_t i = 0; i < ALL_FIGURES; i++) {
-		if (!status_value_of(figures, &profile_fill_of_all[i], &value))
+		if (!status_value_of(figures, &figures_of_all[i], &value))
 			continue;
-		put_family(to, "dsa_share_", &profile_fill_of_all[i]);
-		put_metric(to, &profile_fill_of_all[i], value);
+		put_family(to, "dsa_share_", &figures_of_all[i]);
+		put_metric(to, &figures_of_all[i], value);
 	}
 	put_states(to, figures);
 	for (size_t i = 0; i < JOB_FIGURES; i++)
-		put_job_family(to, &profile_fill_of_job[i], figures);
+		put_job_family(to, &figures_of_job[i], figures);
 	fputs("# EOF\n", to);
 }
 

@@ -13,7 +13,7 @@
 #define SHARE_UNKNOWN UINT64_MAX /* of a number: it is left out */
 
 enum share_job_state {
-	SHARE_JOB_WAITING, /* for other jobs, or for the next round: it has no seat yet */
+	SHARE_JOB_WAITING, /* for other jobs, or for the next round: it has no slot yet */
 	SHARE_JOB_READING,
 	SHARE_JOB_BEHIND,  /* others wait for it */
 	SHARE_JOB_DROPPED, /* loads alone from where it was */
@@ -24,7 +24,7 @@ enum share_job_state {
 struct share_job_figures {
 	const char *job; /* name that it gave; any bytes */
 	enum share_job_state state;
-	uint64_t pid, seat;
+	uint64_t pid, slot;
 	uint64_t batch;           /* samples a batch that it asked for */
 	uint64_t epoch, position; /* its own: epochs done; samples of this one */
 	uint64_t lag_samples, lag_batches; /* published and not yet taken by it */
@@ -46,7 +46,7 @@ struct share_figures {
 	uint64_t window;        /* samples that the shared memory holds */
 	uint64_t drop_after_ns; /* SHARE_UNKNOWN: never */
 	uint64_t workers;
-	uint64_t lap, parts;        /* of the course */
+	uint64_t lap, parts;        /* of the shared epoch */
 	uint64_t samples;           /* published */
 	uint64_t samples_per_1000s; /* of late */
 	uint64_t skipped;           /* could not be read or decoded */

@@ -74,9 +74,9 @@ static void the_end_of_the_shared_data_is_the_end_of_endless_data(void **state)
 					stopped ? "" : "alone=load,takeover=60s");
 		actor_put_all(&server, 0, 20);
 		if (stopped)
-			feed_stop(server.feed);
+			bcast_stop(server.ring);
 		else
-			feed_end(server.feed, 0, NULL);
+			bcast_end(server.ring, 0, NULL);
 		actor_die(&server);
 		program_steps(loader, 3);
 		assert_int_equal(program.count, 20);
@@ -97,7 +97,7 @@ static void endless_data_of_a_stopped_loader_that_is_awaited_is_an_error(void **
 	config.epochs = 0;
 	loader = program_joined(&server, &config, "takeover=30ms");
 	actor_put_all(&server, 0, 16);
-	feed_stop(server.feed);
+	bcast_stop(server.ring);
 	actor_die(&server);
 	program_steps(loader, 2);
 	assert_int_equal(program_step(loader, true), -ENODATA);
@@ -115,7 +115,7 @@ static void an_end_before_the_programs_own_is_an_error(void **state)
 
 	(void)state;
 	actor_put_all(&server, 0, ACTOR_COUNT);
-	feed_end(server.feed, 0, NULL);
+	bcast_end(server.ring, 0, NULL);
 	actor_die(&server);
 	program_steps(loader, 8);
 	assert_int_equal(program_step(loader, true), -ENODATA);
@@ -133,7 +133,7 @@ static void the_loaders_failure_is_told_in_its_words(void **state)
 		program_joined(&server, &config, "alone=load,takeover=9s");
 
 	(void)state;
-	feed_end(server.feed, EIO, "cats/7.jpg: Input/output error");
+	bcast_end(server.ring, EIO, "cats/7.jpg: Input/output error");
 	actor_die(&server);
 	assert_int_equal(program_step(loader, true), -EPIPE);
 	assert_non_null(strstr(dsa_why(loader), "cats/7.jpg: Input/output error"));
@@ -169,7 +169,7 @@ static void a_program_that_was_dropped_goes_on_alone(void **state)
 	actor_put_all(&server, 0, ACTOR_COUNT);
 	program_steps(loader, 1);
 	assert_int_equal(dsa_next(loader, &held), 1);
-	feed_drop(server.feed, server.seat);
+	bcast_drop(server.ring, server.slot);
 	server.rest = rest;
 	server.rest_count = ACTOR_COUNT - 2 * PROGRAM_BATCH;
 	actor_play(&server, actor_give_rest);
@@ -206,7 +206,7 @@ static void a_drop_at_an_epochs_end_leaves_whole_epochs(void **state)
 	loader = program_joined(&server, &config, "");
 	actor_put_all(&server, 0, ACTOR_COUNT);
 	program_steps(loader, 7);
-	feed_drop(server.feed, server.seat);
+	bcast_drop(server.ring, server.slot);
 	server.rest = rest;
 	server.rest_count = 4;
 	actor_play(&server, actor_give_rest);
@@ -233,7 +233,7 @@ static void memory_that_runs_out_for_the_rest_is_told(void **state)
 
 		for (uint32_t i = 0; i < ACTOR_COUNT; i++)
 			rest[i] = i;
-		feed_drop(server.feed, server.seat);
+		bcast_drop(server.ring, server.slot);
 		server.rest = rest;
 		server.rest_count = nth > 1 ? ACTOR_COUNT : 0;
 		if (nth > 1)
@@ -258,7 +258,7 @@ static void a_lie_about_the_rest_is_refused(void **state)
 	uint32_t rest[ACTOR_COUNT] = {ACTOR_COUNT};
 
 	(void)state;
-	feed_drop(server.feed, server.seat);
+	bcast_drop(server.ring, server.slot);
 	server.rest = rest;
 	server.rest_count = ACTOR_COUNT;
 	actor_play(&server, actor_give_rest);
@@ -292,12 +292,12 @@ static void another_loader_goes_on_in_the_midst_of_a_batch(void **state)
 	assert_int_equal(dsa_next(loader, &batch), 1); /* 16 .. 19 of one, 20 .. 23 */
 	program_note(&batch, true);
 	actor_join(&second);
-	assert_int_equal(second.hello.stand.generation, 7);
-	assert_int_equal(second.hello.stand.next, 20);
-	assert_int_equal(second.hello.stand.remaining, ACTOR_COUNT - 20);
-	assert_int_equal(second.hello.stand.epoch_places, ACTOR_COUNT);
-	assert_int_equal(second.hello.stand.seat, first.seat);
-	feed_close(first.feed);
+	assert_int_equal(second.hello.resume.generation, 7);
+	assert_int_equal(second.hello.resume.next, 20);
+	assert_int_equal(second.hello.resume.remaining, ACTOR_COUNT - 20);
+	assert_int_equal(second.hello.resume.epoch_places, ACTOR_COUNT);
+	assert_int_equal(second.hello.resume.slot, first.slot);
+	bcast_close(first.ring);
 	assert_int_equal(dsa_release(loader, &held), 0);
 	assert_int_equal(dsa_release(loader, &batch), 0);
 	program_steps(loader, 5);

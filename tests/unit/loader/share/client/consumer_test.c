@@ -33,7 +33,7 @@ static void an_unchanged_program_gets_the_shared_batches(void **state)
 	assert_int_equal(server.hello.sample_bytes, ACTOR_BYTES);
 	assert_string_equal(server.hello.output, "uint8 NCHW 4");
 	assert_string_equal(server.hello.dataset, actor_dataset);
-	assert_int_equal(server.hello.stand.generation, 0);
+	assert_int_equal(server.hello.resume.generation, 0);
 	for (int epoch = 0; epoch < 2; epoch++) {
 		actor_put_all(&server, 0, ACTOR_COUNT);
 		program_steps(loader, 8);
@@ -248,7 +248,7 @@ static void batches_may_be_held_and_given_back_in_any_order(void **state)
 	program_note(&held[0], true);
 	program_note(&held[2], true);
 	program_note(&more, true);
-	assert_int_equal(feed_tail(server.feed), 0);
+	assert_int_equal(bcast_tail(server.ring), 0);
 	assert_int_equal(dsa_release(loader, &held[0]), 0);
 	more.slot = 77;
 	assert_int_equal(dsa_release(loader, &more), -EINVAL);
@@ -384,12 +384,12 @@ static void places_that_went_to_others_before_are_not_skipped(void **state)
 
 static void a_batch_that_changes_is_found(void **state)
 {
-	const struct feed_config checked = {.places = ACTOR_PLACES,
-					    .slots = 1,
-					    .batch = ACTOR_PIECE,
-					    .sample_bytes = ACTOR_BYTES,
-					    .state_bytes = 100,
-					    .audit = true};
+	const struct bcast_config checked = {.places = ACTOR_PLACES,
+					     .slots = 1,
+					     .batch = ACTOR_PIECE,
+					     .sample_bytes = ACTOR_BYTES,
+					     .state_bytes = 100,
+					     .audit = true};
 	struct actor server = actor_of("s", actor_welcome, 0);
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader;
@@ -397,18 +397,18 @@ static void a_batch_that_changes_is_found(void **state)
 	unsigned char *data;
 
 	(void)state;
-	feed_close(server.feed);
-	server.feed = feed_open(&checked, NULL);
+	bcast_close(server.ring);
+	server.ring = bcast_open(&checked, NULL);
 	server.welcome.audit = 1;
 	loader = program_joined(&server, &config, "");
 	actor_put_all(&server, 0, ACTOR_PIECE);
-	data = feed_outlet(server.feed)->ops->sample(feed_outlet(server.feed), 0, 7);
+	data = bcast_sink(server.ring)->ops->sample(bcast_sink(server.ring), 0, 7);
 	assert_int_equal(dsa_next(loader, &batch), 1);
 	data[5] ^= 1;
 	assert_int_equal(dsa_release(loader, &batch), -EBADMSG);
 	assert_non_null(strstr(dsa_why(loader), "epoch 0, step 0 changed"));
 	actor_put_all(&server, 10, 2 * ACTOR_PIECE);
-	data = feed_outlet(server.feed)->ops->sample(feed_outlet(server.feed), 0, 0);
+	data = bcast_sink(server.ring)->ops->sample(bcast_sink(server.ring), 0, 0);
 	data[5] ^= 1;
 	assert_int_equal(dsa_next(loader, &batch), -EBADMSG);
 	assert_true(strlen(dsa_why(loader)) > 0);

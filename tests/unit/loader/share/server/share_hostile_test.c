@@ -151,7 +151,7 @@ static void what_does_not_fit_is_refused_with_the_reason(void **state)
 	job.hello.in_order = 1;
 	assert_refused(&job, "shuffles");
 	serving_job(&job, 16);
-	job.hello.stand = (struct protocol_stand){
+	job.hello.resume = (struct protocol_resume_point){
 		.generation = 5, .next = 3, .remaining = 1, .epoch_places = 100};
 	assert_refused(&job, "began anew");
 	assert_serves();
@@ -159,16 +159,16 @@ static void what_does_not_fit_is_refused_with_the_reason(void **state)
 
 static void a_job_that_talks_nonsense_loses_its_seat(void **state)
 {
-	struct protocol_rest rest = {.first = 5, .end = 7};
+	struct protocol_remainder rest = {.first = 5, .end = 7};
 	struct job job;
 
 	(void)state;
 	assert_true(serving_start(&serving));
 	serving_job(&job, 16);
 	assert_int_equal(job_join(&job, "socket"), PROTOCOL_WELCOME);
-	assert_int_equal(
-		protocol_send(job.socket, PROTOCOL_REST, &rest, sizeof(rest), NULL, 0),
-		0); /* a loader says that */
+	assert_int_equal(protocol_send(job.socket, PROTOCOL_REMAINDER, &rest,
+				       sizeof(rest), NULL, 0),
+			 0); /* a loader says that */
 	assert_closed(&job);
 	job_leave(&job);
 	serving_job(&job, 16);
@@ -216,18 +216,18 @@ static void a_flood_of_connections_is_refused_in_few_words(void **state)
 
 static void all_seats_may_be_taken(void **state)
 {
-	struct job jobs[FEED_SEATS + 1];
+	struct job jobs[BCAST_READERS + 1];
 
 	(void)state;
 	assert_true(serving_start(&serving));
-	for (int i = 0; i < FEED_SEATS; i++) {
+	for (int i = 0; i < BCAST_READERS; i++) {
 		serving_job(&jobs[i], 1);
 		assert_int_equal(job_join(&jobs[i], "socket"), PROTOCOL_WELCOME);
 	}
-	serving_job(&jobs[FEED_SEATS], 1);
-	assert_int_equal(job_join(&jobs[FEED_SEATS], "socket"), PROTOCOL_REFUSED);
-	assert_non_null(strstr(jobs[FEED_SEATS].why, "64 seats"));
-	for (int i = 0; i <= FEED_SEATS; i++)
+	serving_job(&jobs[BCAST_READERS], 1);
+	assert_int_equal(job_join(&jobs[BCAST_READERS], "socket"), PROTOCOL_REFUSED);
+	assert_non_null(strstr(jobs[BCAST_READERS].why, "64 seats"));
+	for (int i = 0; i <= BCAST_READERS; i++)
 		job_leave(&jobs[i]);
 	assert_int_equal(serving_stop(&serving), 0);
 }

@@ -1,6 +1,6 @@
 /* The shared loader for jobs on data sets that overlap. */
 #include "loader/loader.h"
-#include "loader/share/server/joader.h"
+#include "loader/share/schedule/joader.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/serving.h"
 
@@ -195,7 +195,7 @@ static void a_job_that_is_dropped_is_told_its_rest(void **state)
 	serving.config.drop_ns = SECOND;
 	assert_true(serving_start(&serving));
 	for (unsigned steps = 1; steps < 60; steps += 7) {
-		struct feed_batch held;
+		struct bcast_batch held;
 		struct worker first;
 		struct job second;
 		unsigned before;

@@ -83,7 +83,7 @@ static int end_child(struct child *child)
 /* Joins, takes a batch, says so and waits. */
 static int hold_a_batch(int go, int ready)
 {
-	struct feed_batch held;
+	struct bcast_batch held;
 	struct job job;
 	char byte;
 
@@ -120,7 +120,7 @@ static void a_killed_job_holds_nobody_up(void **state)
 /* Takes the rest of its epoch by itself once it may go on. */
 static int be_stopped(int go, int ready)
 {
-	struct feed_batch held;
+	struct bcast_batch held;
 	struct job job;
 	char byte;
 
@@ -184,7 +184,7 @@ static int serve_in_a_hurry(int go, int ready)
 static void a_dropped_job_outlives_its_loader(void **state)
 {
 	struct worker first;
-	struct feed_batch held;
+	struct bcast_batch held;
 	struct job second;
 	struct child child;
 	struct pollfd told;
@@ -215,13 +215,13 @@ static void a_dropped_job_outlives_its_loader(void **state)
 
 static void stand(struct job *job, const struct job *before)
 {
-	job->hello.stand = (struct protocol_stand){
+	job->hello.resume = (struct protocol_resume_point){
 		.generation = before->welcome.generation,
-		.next = feed_next(before->reader),
-		.remaining = feed_remaining(before->reader),
+		.next = bcast_next(before->reader),
+		.remaining = bcast_remaining(before->reader),
 		.epoch_places = before->welcome.epoch_places,
 		.epoch = before->epochs,
-		.seat = before->welcome.seat,
+		.slot = before->welcome.slot,
 	};
 }
 
@@ -235,13 +235,13 @@ static void come_back(struct job *job, struct job *before)
 	stand(job, before);
 	assert_int_equal(job_connect(job, "socket"), 0);
 	assert_int_equal(job_hello(job, before->memory), 0);
-	feed_orphan(before->reader);
+	bcast_writer_died(before->reader);
 	do
 		result = job_step(before, 0);
 	while (result == 1);
-	job->remaining = feed_remaining(before->reader);
+	job->remaining = bcast_remaining(before->reader);
 	assert_int_equal(job_answer(job), PROTOCOL_WELCOME);
-	assert_int_equal(job->welcome.start, feed_next(before->reader));
+	assert_int_equal(job->welcome.start, bcast_next(before->reader));
 }
 
 /* The new reader begins where the old one ended. */
@@ -268,7 +268,7 @@ static void take_over(uint64_t end)
 	for (int i = 0; i < 2; i++) {
 		serving_job(&before[i], 7 + 10 * (uint32_t)i);
 		assert_int_equal(job_join(&before[i], "socket"), PROTOCOL_WELCOME);
-		while (feed_next(before[0].reader) < (i == 0 ? 60 : end))
+		while (bcast_next(before[0].reader) < (i == 0 ? 60 : end))
 			for (int j = 0; j <= i; j++)
 				(void)job_step(&before[j], SECOND / 1000);
 	}

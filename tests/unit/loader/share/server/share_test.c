@@ -1,7 +1,7 @@
 /* The shared loader: jobs that come, wait and go, and what each of them gets. */
 #include "loader/loader.h"
 #include "loader/share.h"
-#include "loader/share/client/link.h"
+#include "loader/share/client/connection.h"
 #include "models/predict/sharing.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/serving.h"
@@ -104,7 +104,7 @@ static void a_job_that_comes_late_begins_where_the_others_are(void **state)
 
 static void a_job_that_leaves_holds_nobody_up(void **state)
 {
-	struct feed_batch held;
+	struct bcast_batch held;
 	struct worker first;
 	struct job second;
 
@@ -128,18 +128,18 @@ static void a_job_has_left_though_another_process_has_its_socket(void **state)
 {
 	const _Atomic bool ended = false;
 	struct job job;
-	const struct link_config config = {"socket", &job.hello, -1, &ended};
+	const struct connection_config config = {"socket", &job.hello, -1, &ended};
 	struct error err = {0};
-	struct link *link;
+	struct connection *connection;
 	int copy;
 
 	(void)state;
 	assert_true(serving_start(&serving));
 	serving_job(&job, 16);
-	link = link_open(&config, &err);
-	assert_non_null(link);
-	copy = dup(link->socket); /* as a child has it */
-	link_close(link);
+	connection = connection_open(&config, &err);
+	assert_non_null(connection);
+	copy = dup(connection->socket); /* as a child has it */
+	connection_close(connection);
 	serving_wait(&serving, "left");
 	close(copy);
 	assert_int_equal(serving_stop(&serving), 0);
@@ -213,37 +213,37 @@ static void lockstep_jobs_in_line_begin_when_the_round_has_nobody_left(void **st
 
 static void read_until(struct job *job, uint64_t end)
 {
-	while (feed_next(job->reader) < end)
+	while (bcast_next(job->reader) < end)
 		assert_int_equal(job_step(job, 10 * SECOND), 1);
 }
 
-/* A lap begins, and there is no seat for who waits for it. */
+/* A lap begins, and there is no slot for who waits for it. */
 static void who_finds_no_seat_waits_for_the_next_round(void **state)
 {
-	static struct job jobs[FEED_SEATS];
+	static struct job jobs[BCAST_READERS];
 	struct job late;
 
 	(void)state;
 	serving.config.mode = SHARE_LOCKSTEP;
-	serving.config.jobs = FEED_SEATS;
+	serving.config.jobs = BCAST_READERS;
 	assert_true(serving_start(&serving));
-	for (int i = 0; i < FEED_SEATS; i++) {
+	for (int i = 0; i < BCAST_READERS; i++) {
 		serving_job(&jobs[i], 10);
 		assert_int_equal(job_connect(&jobs[i], "socket"), 0);
 		assert_int_equal(job_hello(&jobs[i], -1), 0);
 	}
-	for (int i = 0; i < FEED_SEATS; i++)
+	for (int i = 0; i < BCAST_READERS; i++)
 		assert_int_equal(job_answer(&jobs[i]), PROTOCOL_WELCOME);
 	wait_in_line(&late, 10);
-	for (int i = 0; i < FEED_SEATS; i++)
+	for (int i = 0; i < BCAST_READERS; i++)
 		read_until(&jobs[i], 100);
 	read_until(&jobs[1], 210); /* the third lap began */
 	job_leave(&jobs[0]);
-	for (int i = 1; i < FEED_SEATS; i++)
+	for (int i = 1; i < BCAST_READERS; i++)
 		read_until(&jobs[i], 210);
 	assert_int_equal(job_answer(&late), PROTOCOL_WELCOME);
 	assert_int_equal(late.welcome.start, 300);
-	for (int i = 1; i < FEED_SEATS; i++)
+	for (int i = 1; i < BCAST_READERS; i++)
 		job_leave(&jobs[i]);
 	assert_int_equal(job_run(&late, 2), 0);
 	assert_int_equal(late.wrong, 0);
@@ -300,7 +300,7 @@ static void a_stopped_loader_ends_the_data(void **state)
 static void a_job_in_the_way_goes_on_alone(void **state)
 {
 	struct worker first;
-	struct feed_batch held;
+	struct bcast_batch held;
 	struct job second;
 	unsigned char before[30 * 192];
 

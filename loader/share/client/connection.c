@@ -1,0 +1,404 @@
+#include "loader/share/client/connection.h"
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+#include "loader/share/ring/bcast_ring.h"
+#include "loader/share/wire/class_names.h"
+#include "loader/share/wire/join_request.h"
+#include "loader/share/wire/remainder_list.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { ANSWER_S = 10, LOOK_MS = 50 };
+#define ANSWER_NS (ANSWER_S * UINT64_C(1000000000))
+
+/* ---- the socket ---- */
+
+static int no_loader(const char *path, int code, struct error *err)
+{
+	if (code == ENOENT || code == ECONNREFUSED)
+		return error_set(err, code,
+				 "DSA_SHARE: no shared loader listens at %.100s: start "
+				 "one: dsa serve DATASET --socket %.100s",
+				 path, path);
+	return error_sys(err, code == EAGAIN ? ETIMEDOUT : code,
+			 "DSA_SHARE: cannot connect to %.100s", path);
+}
+
+static int open_socket(const char *path, struct error *err)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const struct timeval limit = {.tv_sec = ANSWER_S};
+	size_t length = strlen(path);
+	int fd, result;
+
+	if (length >= sizeof(address.sun_path))
+		return error_set(err, ENAMETOOLONG,
+				 "DSA_SHARE: a socket's path has at most %zu bytes, "
+				 "this one %zu",
+				 sizeof(address.sun_path) - 1, length);
+	memcpy(address.sun_path, path, length + 1);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return error_sys(err, errno, "DSA_SHARE: cannot make a socket");
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	do
+		result = connect(fd, (struct sockaddr *)&address, sizeof(address));
+	while (result < 0 && errno == EINTR);
+	if (result < 0) {
+		no_loader(path, errno, err);
+		close(fd);
+		return -err->code;
+	}
+	return fd;
+}
+
+/* Whoever serves us sees what we train on, and we believe its numbers. */
+static int check_peer(int socket, const char *path, struct error *err)
+{
+	struct ucred peer;
+	socklen_t length = sizeof(peer);
+
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0)
+		return error_sys(err, errno, "DSA_SHARE: who is at %.100s?", path);
+	if (peer.uid == geteuid() || peer.uid == 0)
+		return 0;
+	return error_set(err, EPERM,
+			 "DSA_SHARE: the loader at %.100s is user %u's: use one that "
+			 "user %u started",
+			 path, peer.uid, geteuid());
+}
+
+/* ---- messages ---- */
+
+/* The next message, until `deadline` (0: for ever): its type, or -errno. */
+static int connection_await(struct connection *connection, uint64_t deadline)
+{
+	for (;;) {
+		struct pollfd poll_for = {.fd = connection->socket, .events = POLLIN};
+		int result = protocol_receive(connection->socket, &connection->inbox,
+					      MSG_DONTWAIT);
+
+		if (result < 0)
+			return result;
+		if (result > 0)
+			return (int)protocol_type(&connection->inbox);
+		if (*connection->ended)
+			return -ECANCELED;
+		if (deadline != 0 && clock_now() >= deadline)
+			return -ETIMEDOUT;
+		poll(&poll_for, 1, LOOK_MS);
+	}
+}
+
+static int await_answer(struct connection *connection)
+{
+	int type = connection_await(connection, clock_now() + ANSWER_NS);
+
+	while (type == PROTOCOL_WAIT) {
+		protocol_next(&connection->inbox);
+		type = connection_await(connection, 0);
+	}
+	return type;
+}
+
+static int no_answer(int result, const char *path, struct error *err)
+{
+	if (result == -EPIPE || result == -ECONNRESET)
+		return error_set(err, EPIPE,
+				 "DSA_SHARE: the loader at %.100s ended while this "
+				 "program joined it",
+				 path);
+	if (result == -ETIMEDOUT || result == -EAGAIN)
+		return error_set(err, ETIMEDOUT,
+				 "DSA_SHARE: what listens at %.100s does not answer: "
+				 "is it dsa serve?",
+				 path);
+	if (result == -ENOMEM)
+		return error_sys(err, ENOMEM, "DSA_SHARE: cannot join %.100s", path);
+	return error_set(err, EPROTO,
+			 "DSA_SHARE: what listens at %.100s is no shared loader of "
+			 "this version",
+			 path);
+}
+
+/* ---- joining ---- */
+
+static int check_output(const struct protocol_welcome *welcome,
+			const struct protocol_hello *hello, struct error *err)
+{
+	bool fits;
+
+	if (hello->dataset[0] != '\0' && strcmp(welcome->dataset, hello->dataset) != 0)
+		return error_set(err, EINVAL,
+				 "DSA_SHARE: the shared loader reads %.90s, this "
+				 "program wants %.90s",
+				 welcome->dataset, hello->dataset);
+	fits = welcome->decoded
+		       ? join_request_decoded(welcome->output, welcome->sample_bytes)
+		       : strcmp(welcome->output, hello->output) == 0 &&
+				 welcome->sample_bytes == hello->sample_bytes;
+	if (!fits)
+		return error_set(err, EINVAL,
+				 "DSA_SHARE: the shared loader delivers %s, this "
+				 "program wants %s",
+				 welcome->output, hello->output);
+	return 0;
+}
+
+static int check_welcome(struct protocol_welcome *welcome,
+			 const struct protocol_hello *hello, struct error *err)
+{
+	welcome->output[sizeof(welcome->output) - 1] = '\0';
+	welcome->dataset[sizeof(welcome->dataset) - 1] = '\0';
+	if (welcome->version != PROTOCOL_VERSION)
+		return error_set(err, EPROTO,
+				 "DSA_SHARE: the shared loader speaks version %u, this "
+				 "program %d: use the same dsa for both",
+				 welcome->version, PROTOCOL_VERSION);
+	if (welcome->slot >= BCAST_READERS || welcome->epoch_places == 0 ||
+	    welcome->epoch_places > UINT32_MAX || welcome->remaining == 0 ||
+	    welcome->remaining > UINT32_MAX || welcome->sample_bytes == 0)
+		return error_set(
+			err, EPROTO,
+			"DSA_SHARE: the shared loader's numbers make no sense: "
+			"seat %u, %llu of %llu places",
+			welcome->slot, (unsigned long long)welcome->remaining,
+			(unsigned long long)welcome->epoch_places);
+	return check_output(welcome, hello, err);
+}
+
+static int open_reader(struct connection *connection, struct error *err)
+{
+	const struct protocol_welcome *welcome = &connection->welcome;
+	struct bcast_reader_config config = {
+		.memory = protocol_take_fd(&connection->inbox),
+		.page = protocol_take_fd(&connection->inbox),
+		.event = protocol_take_fd(&connection->inbox),
+		.slot = welcome->slot,
+		.start = welcome->start,
+		.epoch_places = welcome->epoch_places,
+		.remaining = welcome->remaining,
+		.audit = welcome->audit != 0,
+	};
+	int classes = protocol_take_fd(&connection->inbox);
+	int id_map = protocol_take_fd(&connection->inbox), result;
+
+	config.partial = id_map >= 0;
+	connection->memory = fcntl(config.memory, F_DUPFD_CLOEXEC, 3);
+	connection->reader = bcast_reader_open(&config, err);
+	if (connection->reader == NULL)
+		result = -err->code;
+	else if (bcast_sample_bytes(connection->reader) != welcome->sample_bytes)
+		result = error_set(err, EPROTO,
+				   "DSA_SHARE: the shared loader's memory has samples "
+				   "of %zu bytes, not %llu",
+				   bcast_sample_bytes(connection->reader),
+				   (unsigned long long)welcome->sample_bytes);
+	else
+		result = class_names_read(classes, welcome->classes,
+					  &connection->classes, err);
+	if (result == 0 && id_map >= 0)
+		result = id_map_read(id_map, &connection->id_map, err);
+	if (classes >= 0)
+		close(classes);
+	if (id_map >= 0)
+		close(id_map);
+	return result;
+}
+
+static int connection_refused(const struct connection *connection, struct error *err)
+{
+	const struct protocol_refused *body = protocol_body(&connection->inbox);
+
+	return error_set(err, EACCES, "DSA_SHARE: %.*s", PROTOCOL_WHY - 1, body->why);
+}
+
+static int connection_join(struct connection *connection,
+			   const struct connection_config *config, struct error *err)
+{
+	const struct protocol_hello *hello = config->hello;
+	int result = check_peer(connection->socket, config->path, err);
+
+	if (result < 0)
+		return result;
+	result = protocol_send(connection->socket, PROTOCOL_HELLO, hello,
+			       sizeof(*hello), &config->before, config->before >= 0);
+	if (result == 0)
+		result = await_answer(connection);
+	if (result == PROTOCOL_REFUSED)
+		return connection_refused(connection, err);
+	if (result != PROTOCOL_WELCOME)
+		return no_answer(result, config->path, err);
+	memcpy(&connection->welcome, protocol_body(&connection->inbox),
+	       sizeof(connection->welcome));
+	result = check_welcome(&connection->welcome, hello, err);
+	if (result == 0)
+		result = open_reader(connection, err);
+	protocol_next(&connection->inbox);
+	return result;
+}
+
+struct connection *connection_open(const struct connection_config *config,
+				   struct error *err)
+{
+	struct connection *connection = calloc(1, sizeof(*connection));
+
+	if (connection == NULL) {
+		error_sys(err, ENOMEM, "DSA_SHARE: cannot join %.100s", config->path);
+		return NULL;
+	}
+	connection->memory = connection->remainder_fd = -1;
+	connection->ended = config->ended;
+	protocol_inbox_init(&connection->inbox);
+	connection->socket = open_socket(config->path, err);
+	if (connection->socket >= 0 && connection_join(connection, config, err) == 0)
+		return connection;
+	connection_close(connection);
+	return NULL;
+}
+
+void connection_close(struct connection *connection)
+{
+	if (connection == NULL)
+		return;
+	bcast_reader_close(connection->reader);
+	protocol_inbox_fini(&connection->inbox);
+	if (connection->socket >= 0) {
+		/* a process that was forked may have it as well */
+		shutdown(connection->socket, SHUT_RDWR);
+		close(connection->socket);
+	}
+	if (connection->memory >= 0)
+		close(connection->memory);
+	if (connection->remainder_fd >= 0)
+		close(connection->remainder_fd);
+	id_map_fini(&connection->id_map);
+	free(connection->classes);
+	free(connection);
+}
+
+bool connection_unreachable(int code)
+{
+	return code == ENOENT || code == ECONNREFUSED || code == ETIMEDOUT ||
+	       code == EPIPE;
+}
+
+static void connection_hear(struct connection *connection)
+{
+	if (protocol_type(&connection->inbox) == PROTOCOL_REMAINDER &&
+	    connection->remainder_fd < 0) {
+		memcpy(&connection->rest, protocol_body(&connection->inbox),
+		       sizeof(connection->rest));
+		connection->remainder_fd = protocol_take_fd(&connection->inbox);
+	} /* nothing else is expected */
+	protocol_next(&connection->inbox);
+}
+
+void connection_look(struct connection *connection)
+{
+	int result =
+		protocol_receive(connection->socket, &connection->inbox, MSG_DONTWAIT);
+
+	if (result < 0)
+		connection->gone = true;
+	else if (result > 0)
+		connection_hear(connection);
+}
+
+/* ---- samples among those of others ---- */
+
+bool connection_copies(const struct connection *connection)
+{
+	return connection->id_map.of != NULL;
+}
+
+int connection_own(const struct connection *connection, uint32_t count,
+		   uint32_t *labels, uint32_t *samples, struct error *err)
+{
+	if (connection->id_map.of == NULL)
+		return 1;
+	for (uint32_t i = 0; i < count; i++) {
+		struct id_map_entry own = id_map_find(&connection->id_map, samples[i]);
+
+		if (own.sample >= connection->welcome.dataset_samples)
+			return error_set(err, EBADMSG,
+					 "the shared loader delivered a sample that is "
+					 "not in %.100s",
+					 connection->welcome.dataset);
+		samples[i] = own.sample;
+		labels[i] = own.label;
+	}
+	return 1;
+}
+
+/* ---- dropped ---- */
+
+static int no_remainder(struct error *err)
+{
+	return error_set(err, EPROTO,
+			 "the shared loader dropped this program and did not tell the "
+			 "rest of the epoch");
+}
+
+/* All numbers that were sent; the caller frees them. */
+static int read_numbers(const struct connection *connection, uint32_t **numbers,
+			struct error *err)
+{
+	size_t bytes = remainder_count(&connection->rest) * sizeof(**numbers);
+
+	*numbers = malloc(bytes + 1);
+	if (*numbers == NULL)
+		return error_sys(err, ENOMEM, "cannot load the rest of the epoch");
+	if (pread(connection->remainder_fd, *numbers, bytes, 0) == (ssize_t)bytes)
+		return 0;
+	free(*numbers);
+	no_remainder(err);
+	return -EPROTO;
+}
+
+static int check_samples(const struct connection *connection, const uint32_t *samples,
+			 uint32_t count, struct error *err)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (samples[i] >= connection->welcome.dataset_samples)
+			return error_set(err, EPROTO,
+					 "the rest of the epoch has a sample %u of "
+					 "%llu",
+					 samples[i],
+					 (unsigned long long)
+						 connection->welcome.dataset_samples);
+	return 0;
+}
+
+int connection_remainder(struct connection *connection, uint32_t *samples,
+			 uint32_t *count, struct error *err)
+{
+	const struct protocol_remainder *rest = &connection->rest;
+	uint64_t next = bcast_next(connection->reader);
+	uint32_t *numbers;
+	int result;
+
+	if (connection->remainder_fd < 0 &&
+	    connection_await(connection, clock_now() + ANSWER_NS) >= 0)
+		connection_hear(connection);
+	if (connection->remainder_fd < 0 || next < rest->first || next > rest->end ||
+	    rest->end - rest->first > connection->welcome.places ||
+	    rest->count > connection->welcome.dataset_samples)
+		return no_remainder(err);
+	result = read_numbers(connection, &numbers, err);
+	if (result < 0)
+		return result;
+	*count = remainder_list(rest, numbers, next,
+				bcast_remaining(connection->reader), samples);
+	result = check_samples(connection, samples, *count, err);
+	free(numbers);
+	return result;
+}

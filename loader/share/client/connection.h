@@ -1,0 +1,71 @@
+/*
+ * connection.h - a consumer's connection to one shared loader: its socket, its reader of the
+ * ring, and what it was told when it joined. Private to loader/share/.
+ *
+ * One thread at a time.
+ */
+#ifndef DSA_SHARE_CONNECTION_H
+#define DSA_SHARE_CONNECTION_H
+
+#include "loader/share/wire/id_map.h"
+#include "loader/share/wire/protocol.h"
+
+#include <stdatomic.h>
+
+struct bcast_reader;
+
+struct connection {
+	int socket;
+	int memory; /* the ring's memfd: for a loader that takes over */
+	struct bcast_reader *reader;
+	struct protocol_welcome welcome;
+	char *classes;        /* welcome.classes names, each ended by 0 */
+	struct id_map id_map; /* of our own data set; none: they are the ring's */
+	bool gone;            /* the loader died, or wants no more of us */
+	unsigned held;        /* batches in its ring; the caller's to count */
+	struct protocol_inbox inbox;
+	struct protocol_remainder rest; /* of our epoch: we are dropped; its id_map: */
+	int remainder_fd;               /* -1: we are not */
+	const _Atomic bool *ended;      /* connection_config's */
+	struct connection *next;        /* the caller's */
+};
+
+struct connection_config {
+	const char *path; /* of the socket */
+	const struct protocol_hello *hello;
+	int before; /* memfd of the loader that hello->stand tells of; -1 */
+	const _Atomic bool *ended; /* the program does not want it any more */
+};
+
+/*
+ * Joins the loader at a socket. May wait as long as that loader makes it wait, but for an
+ * answer at most 10 s, and no longer once it has ended. NULL and err, whose code is
+ * ENOENT, ECONNREFUSED, ETIMEDOUT or EPIPE (closed without a word) when there is no loader
+ * that answers, else something else.
+ */
+struct connection *connection_open(const struct connection_config *config,
+				   struct error *err);
+void connection_close(struct connection *connection); /* NULL is allowed */
+
+/* No loader answered; another try may find one. */
+bool connection_unreachable(int code);
+
+/* Sees whether the loader is still there: sets gone when it is not. */
+void connection_look(struct connection *connection);
+
+/* Samples and labels of the ring become those of our own data set. 1; -EBADMSG: one of
+ * them is not in there. */
+int connection_own(const struct connection *connection, uint32_t count,
+		   uint32_t *labels, uint32_t *samples, struct error *err);
+
+/* Whether samples lie among those of other jobs, and are to be copied as they come. */
+bool connection_copies(const struct connection *connection);
+
+/*
+ * What the loader said of the rest of this reader's epoch when it dropped it; samples has
+ * room for bcast_remaining(). 0 and *count, or -errno.
+ */
+int connection_remainder(struct connection *connection, uint32_t *samples,
+			 uint32_t *count, struct error *err);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * bcast_reader.h - a job's side of the ring, its notes.
+ *
+ *	released          next        reach       published
+ *	---|HHHHHHHHH..HHHHH|===========|-------------|
+ *	    held, given back  claimed: looked at now
+ */
+#ifndef DSA_SHARE_BCAST_READER_H
+#define DSA_SHARE_BCAST_READER_H
+
+#include "loader/share/ring/bcast_state.h"
+
+/* Of a place of the ring, the reader's own notes. */
+enum {
+	HELD = 1,
+	OURS = 2
+}; /* taken and not given back; and a sample for this reader */
+
+struct bcast_reader {
+	struct bcast_layout layout;
+	const struct bcast_header *header;
+	const struct bcast_place *places;
+	const char *samples; /* mapped twice */
+	struct bcast_reader_page *page;
+	int event;
+
+	uint32_t slot;
+	uint64_t token;
+	bool audit, orphan, partial;
+	uint64_t epoch_places;
+
+	uint64_t next, remaining, epoch;
+	uint64_t released;
+	uint64_t rung;       /* what the writer was last told it may have */
+	uint8_t *notes;      /* of each place */
+	uint64_t *checksums; /* audit: of what is held */
+};
+
+/* Says that all before `released` is given back; wakes the writer if it waits for that. */
+void bcast_report(struct bcast_reader *reader, uint64_t released);
+
+#endif

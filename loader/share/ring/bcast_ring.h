@@ -1,0 +1,228 @@
+/*
+ * bcast_ring.h - one stream of prepared samples in shared memory: one writer, up to 64 readers.
+ *
+ *	memfd, sealed, read-only for readers
+ *	+--------+--------------------+-----------+----------------------------------+
+ *	| header | place descriptors  | 2 x state | samples: place 0 | 1 | .. | S-1   |
+ *	+--------+--------------------+-----------+----------------------------------+
+ *	                                            mapped twice, one behind the other:
+ *	                                            any run of S places lies in a row
+ *
+ *	sequence   ..  c  c+1  c+2 ..          tail <= every reader's released
+ *	           ----|----------------|xxxxxxxxxxxx|--------
+ *	            tail            published     reserved     tail + S: no further
+ *
+ *	slot       +----------------------------+  a memfd of one page for each reader;
+ *	           | taken | released | waiting |  it and the writer may write it
+ *	           +----------------------------+
+ *
+ * Sequence numbers count places for ever; number q lies in place q % S. The writer fills
+ * places from `published` on and publishes whole batches of them; a reader walks over
+ * them in order and cuts them into batches of its own size: what it takes lies in a row
+ * in its mapping, and nothing is copied. It stores `taken` before it looks at a sample
+ * and `released` when it has given back all before; the least `released` is the tail.
+ *
+ * A place is void when it holds no sample: `BCAST_BAD`, one that could not be read or
+ * decoded (it counts in the epoch); `BCAST_GAP`, one that the writer went past because
+ * somebody who was dropped may still look at what is in there (it does not count).
+ *
+ * A reader counts its epoch down: of the places that carry its slot's bit, repeats and
+ * gaps apart, the first `epoch_places` are its first epoch, and so on.
+ *
+ * Wake-ups: `bell` in the header is a futex that changes with each publish; it is rung
+ * when some slot says `waiting`. A reader that releases writes to its slot's eventfd when
+ * the header says `hungry`. Nobody takes a lock, so nobody's death leaves one held.
+ */
+#ifndef DSA_SHARE_BCAST_RING_H
+#define DSA_SHARE_BCAST_RING_H
+
+#include "loader/batch_sink.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct bcast_ring;
+struct bcast_reader;
+
+enum { BCAST_READERS = 64, BCAST_BAD = 1, BCAST_GAP = 2, BCAST_REPEATED = 4 };
+
+/* What a place holds; 64 bytes. Shared, read-only for readers. */
+struct bcast_place {
+	_Atomic uint64_t sequence; /* + 1; 0: never used */
+	uint64_t readers;          /* who it is for */
+	uint64_t checksum;         /* XXH3-64 of the sample with audit, else 0 */
+	uint64_t lap; /* of the last place of a batch: batch_sink_batch's */
+	uint64_t epoch;
+	uint32_t position, stolen;
+	uint32_t sample, label;
+	uint32_t flags, turn;
+};
+
+/* ---- the writer: the shared loader ---- */
+
+struct bcast_config {
+	uint32_t
+		places; /* at the least; rounded up so that S samples fill whole pages */
+	uint32_t slots; /* of the pipeline; and places of one: */
+	uint32_t batch;
+	size_t sample_bytes;
+	size_t state_bytes; /* room for bcast_save() */
+	uint64_t sequence;  /* of the first place: 0, or where another one ended */
+	bool audit;         /* checksums */
+};
+
+struct bcast_ring *bcast_open(const struct bcast_config *config, struct error *err);
+void bcast_close(struct bcast_ring *ring);
+
+struct batch_sink *bcast_sink(struct bcast_ring *ring);
+uint32_t bcast_places(const struct bcast_ring *ring); /* S */
+uint64_t bcast_bytes(const struct bcast_ring *ring);  /* of memory, all in all */
+int bcast_fd(const struct bcast_ring *ring); /* of the memfd: passed to readers */
+
+/* Sequence numbers. Any thread. */
+uint64_t bcast_published(const struct bcast_ring *ring);
+uint64_t bcast_tail(const struct bcast_ring *ring);
+
+/* Of the next batch that is reserved, if no gap lies there. With the pipeline's lock
+ * held. */
+uint64_t bcast_reserved(const struct bcast_ring *ring);
+
+/* NULL: not published yet, or not kept any more. */
+const struct bcast_place *bcast_place(const struct bcast_ring *ring, uint64_t sequence);
+
+/* Publishes places that repeat what lies in them already, as far as there is room, at
+ * most `count` (a synthetic window). Returns how many. With the pipeline's lock held. */
+uint32_t bcast_repeat(struct bcast_ring *ring, uint32_t count, uint32_t turn);
+
+/* A slot: the page of one reader, and its eventfd. */
+struct bcast_handles {
+	int page, event; /* descriptors; the ring's */
+	uint64_t start;  /* its first sequence number */
+};
+
+/*
+ * Takes a slot free at the moment for a reader that begins at `start`, between tail and
+ * published or at any later number. -EBUSY: all are taken. Returns its number.
+ */
+int bcast_attach(struct bcast_ring *ring, uint64_t start, struct bcast_handles *slot,
+		 struct error *err);
+
+/* The reader is gone: what it held is free. */
+void bcast_detach(struct bcast_ring *ring, uint32_t slot);
+
+/* The reader lives, but does not count any more: what it has taken and not released
+ * stays as it is until it releases it or bcast_detach(). It finds out at its next take. */
+void bcast_drop(struct bcast_ring *ring, uint32_t slot);
+
+/* What a slot says, as far as it can be believed: taken between released and published,
+ * released never going back. Of a reader that left all is released, and taken is where it
+ * stopped. */
+struct bcast_reader_state {
+	uint64_t taken, released;
+	bool waiting, dropped;
+	/* For figures, and whatever the reader likes: given back; and times and time that it
+	 * waited. */
+	uint64_t batches, samples, waits, waited_ns;
+};
+void bcast_reader_state(const struct bcast_ring *ring, uint32_t slot,
+			struct bcast_reader_state *state);
+
+/* The writer is short of room, and has been since; 0: it is not. CLOCK_MONOTONIC, ns. */
+uint64_t bcast_full_since(const struct bcast_ring *ring);
+
+/* Keeps what a writer that takes over needs; whole or not at all, whatever happens. */
+void bcast_save(struct bcast_ring *ring, const void *state, size_t bytes);
+
+/* Ends the stream: readers that have taken all get -ENODATA, or the failure: its code
+ * and one line. */
+void bcast_end(struct bcast_ring *ring, int code, const char *why);
+void bcast_stop(struct bcast_ring *ring); /* -ENODATA, though there were more to come */
+
+/* ---- what a dead writer left ---- */
+
+/* Looks into another writer's memfd without trusting it: seals, sizes, state. */
+struct bcast_orphan {
+	void *state; /* a copy; valid until bcast_orphan_close(). NULL: none was saved */
+	size_t state_bytes;
+	uint64_t published;
+	struct bcast_place last;    /* the last place published; sequence 0: none was */
+	struct bcast_place *places; /* all of them, a copy; sequence q in q % count */
+	uint32_t count;
+};
+int bcast_orphan_open(int fd, struct bcast_orphan *orphan, struct error *err);
+void bcast_orphan_close(struct bcast_orphan *orphan);
+
+/* What lay there; NULL: it was not published, or is not kept any more. */
+const struct bcast_place *bcast_orphan_place(const struct bcast_orphan *orphan,
+					     uint64_t sequence);
+
+/* ---- the reader: one thread at a time ---- */
+
+struct bcast_reader_config {
+	int memory, page,
+		event; /* descriptors, the reader's from now on, failed or not */
+	uint32_t slot;
+	uint64_t start;
+	uint64_t epoch_places; /* N */
+	uint64_t remaining;    /* places until its first epoch's end: N, or less after a
+				* take-over */
+	bool audit;
+	bool partial; /* takes hand out what there is, even if it is less than wanted */
+};
+
+struct bcast_reader *bcast_reader_open(const struct bcast_reader_config *config,
+				       struct error *err);
+void bcast_reader_close(struct bcast_reader *reader);
+
+/* What was taken: sequence numbers [first, end) but for voids and other slots'. */
+struct bcast_batch {
+	uint64_t first, end;
+	uint32_t count;   /* samples */
+	const void *data; /* in a row; NULL: they are not (bcast_copy()) */
+	uint64_t epoch;   /* the reader's own, from 0; 0 for repeats */
+	bool epoch_ends;  /* the last one of its epoch */
+	bool repeated;
+	bool partial; /* fewer than wanted, because there were no more yet */
+	uint32_t turn;
+};
+
+/*
+ * Takes the next `count` samples, or what is left of an epoch, or what lies before
+ * repeats begin or end; no sample at all (and nothing to be released) where the last
+ * places of an epoch are void. Waits timeout_ns at the most. labels and samples: room for
+ * count.
+ * Returns 1; -EAGAIN: not yet (voids and other slots' places that come next are gone past
+ * all the same, so that bcast_next() is bcast_published() when nothing is left); -ENODATA:
+ * the data ended; -EPIPE: the writer failed (err);
+ * -ENOLINK: this reader was dropped, nothing was taken; -EBADMSG: checksums (audit) or
+ * the memory's own numbers do not fit.
+ */
+int bcast_take(struct bcast_reader *reader, uint32_t count, uint64_t timeout_ns,
+	       struct bcast_batch *batch, uint32_t *labels, uint32_t *samples,
+	       struct error *err);
+
+/* Copies the samples of a batch that do not lie in a row. */
+void bcast_copy(const struct bcast_reader *reader, const struct bcast_batch *batch,
+		void *to);
+
+/* Gives a batch back, in any order. -EBADMSG: it changed while it was held (audit). */
+int bcast_release(struct bcast_reader *reader, const struct bcast_batch *batch);
+
+/* The writer died: from now on takes do not wait, hand out what is there even if it is
+ * less than `count`, and then return -EPIPE. */
+void bcast_writer_died(struct bcast_reader *reader);
+
+/* Once the data ended: somebody stopped it before it did by itself. */
+bool bcast_stopped(const struct bcast_reader *reader);
+
+/* The writer can't go on before this reader gives something back. */
+bool bcast_blocks(const struct bcast_reader *reader);
+
+size_t bcast_sample_bytes(const struct bcast_reader *reader);
+uint64_t bcast_next(const struct bcast_reader *reader);      /* sequence number */
+uint64_t bcast_remaining(const struct bcast_reader *reader); /* places of this epoch */
+uint64_t bcast_ahead(const struct bcast_reader *reader);     /* published, not taken */
+
+#endif

@@ -1,0 +1,162 @@
+/*
+ * bcast_state.h - what the parts of the ring share: the memory's layout, and the writer.
+ *
+ * Two stores that must not both be missed are everywhere ordered in one way: each side
+ * stores its own word, then loads the other's, all four sequentially consistent. In
+ * their single order one of the two loads comes after both stores.
+ *
+ *	reader stores            then loads     writer stores      then loads
+ *	waiting                  published      published          waiting
+ *	released                 hungry         hungry             released
+ *	taken                    pass           pass (a drop)      taken
+ */
+#ifndef DSA_SHARE_BCAST_STATE_H
+#define DSA_SHARE_BCAST_STATE_H
+
+#include "loader/base/shared_memory.h"
+#include "loader/share/ring/bcast_ring.h"
+
+#include <pthread.h>
+#include <stdalign.h>
+
+#define BCAST_MAGIC 0x3164656566617364u /* "dsafeed1" */
+
+enum { BCAST_WHY = 240 };
+
+/* Does not change. All offsets follow from the first five. */
+struct bcast_layout {
+	uint64_t magic;
+	uint32_t places, audit;
+	uint64_t sample_bytes, state_bytes;
+	uint64_t descriptors, states, samples; /* offsets */
+	uint64_t bytes;                        /* in all */
+};
+
+enum bcast_end {
+	BCAST_ENDED = 1,
+	BCAST_STOPPED
+}; /* by itself or failed; by somebody */
+
+/* At offset 0. */
+struct bcast_header {
+	struct bcast_layout layout;
+
+	alignas(64) _Atomic uint64_t published; /* sequence number */
+	_Atomic uint32_t bell;  /* futex: changes with each publish, drop and end */
+	_Atomic uint32_t ended; /* enum bcast_end; 0: no `code` and `why` yet */
+	int32_t code;
+	char why[BCAST_WHY];
+
+	/* The tail that the writer waits for; 0: it does not. */
+	alignas(64) _Atomic uint64_t hungry;
+	_Atomic uint64_t reserved; /* what lies before it is published, or will be */
+
+	/* The pass of the reader that counts in each slot; 0: nobody's. */
+	alignas(64) _Atomic uint64_t token[BCAST_READERS];
+
+	/* Which of the two states is whole: 0 none, 1 or 2. */
+	alignas(64) _Atomic uint32_t state;
+	uint64_t state_used[2];
+};
+
+/* A reader's own page. */
+struct bcast_reader_page {
+	uint64_t token; /* of the slot while this reader counts; the writer's word */
+	_Atomic uint64_t taken, released;
+	_Atomic uint32_t waiting;
+	/* For figures alone. */
+	_Atomic uint64_t batches, samples, waits, waited_ns;
+};
+
+/* Offsets for exactly so many places; false when the sizes fit no memory. */
+bool bcast_lay_out(struct bcast_layout *layout, uint64_t places, uint64_t sample_bytes,
+		   uint64_t state_bytes);
+
+/* Room between the two states. */
+uint64_t bcast_state_step(const struct bcast_layout *layout);
+
+/*
+ * Takes a layout out of memory that nobody vouches for: fd must be sealed such that it
+ * neither shrinks nor can be written by others, and as big as it says. Maps what lies
+ * before the samples, read-only, at *header. 0 or -errno and err.
+ */
+int bcast_look(int fd, struct bcast_layout *layout, const struct bcast_header **header,
+	       struct error *err);
+void bcast_unlook(const struct bcast_header *header, const struct bcast_layout *layout);
+
+struct bcast_reader_slot {
+	bool taken;   /* by a reader */
+	bool dropped; /* it does not count any more */
+	struct shared_memory page;
+	int event;
+	uint64_t start;
+	uint64_t released; /* as far as it was believed */
+	uint64_t held;     /* dropped: the end of what it holds */
+	uint32_t ahead;    /* places of the stream that are not for it, to come yet */
+};
+
+/* A batch in a slot: its places have the numbers sequences[slot * batch + at]. */
+struct bcast_batch_slot {
+	uint64_t first, end; /* of what it took, gaps included */
+	uint32_t count;
+	bool thrown;
+};
+
+struct bcast_ring {
+	struct batch_sink sink;
+	struct bcast_layout layout;
+	struct shared_memory memory;
+	struct bcast_header *header;
+	struct bcast_place *places;
+	char *samples;
+	uint32_t batch;
+
+	/* The pipeline's lock. */
+	uint64_t reserved; /* and in the header */
+	struct bcast_batch_slot *slots;
+	uint64_t *sequences;
+	uint32_t *fifo; /* slots that are reserved, oldest first */
+	uint32_t slot_count, head, open;
+	bool *dirty; /* the place's bytes are not what its descriptor tells */
+
+	pthread_mutex_t lock; /* of the rest; taken after the pipeline's */
+	struct bcast_reader_slot readers[BCAST_READERS];
+	uint64_t tokens; /* given so far */
+	uint64_t tail;
+
+	_Atomic uint64_t full_since;
+};
+
+/* Reads what the slots say and moves the tail. With ring->lock. */
+void bcast_update(struct bcast_ring *ring);
+
+/* How far an gap goes on from a number that is to be reserved; 0: it is in none.
+ * With ring->lock, after bcast_update(). */
+uint64_t bcast_gap(const struct bcast_ring *ring, uint64_t sequence);
+
+/* The writer's end of a slot goes. */
+void bcast_vacate(struct bcast_reader_slot *reader);
+
+/* With the pipeline's lock. */
+void bcast_set_reserved(struct bcast_ring *ring, uint64_t reserved);
+
+/* Readers look again. */
+void bcast_wake(struct bcast_ring *ring);
+
+/* Asks to be told when the tail has come to where the numbers below `end` are free; where
+ * gaps are, or end is 0, any step may be enough. Then look once more. */
+void bcast_starve(struct bcast_ring *ring, uint64_t end);
+
+/* What came of it. */
+void bcast_note_room(struct bcast_ring *ring, bool room);
+
+/* Tells what a place holds; all but its sequence number is in `content`. */
+void bcast_describe(struct bcast_ring *ring, uint64_t sequence,
+		    const struct bcast_place *content);
+
+/* Publishes all numbers below this one. */
+void bcast_show(struct bcast_ring *ring, uint64_t published);
+
+void bcast_sink_init(struct bcast_ring *ring);
+
+#endif

@@ -1,0 +1,415 @@
+/*
+ * shared_epoch.c - laps are laid out one after another in a ring of positions.
+ *
+ *	stream   | lap 7      | lap 8 | lap 9          |        global position % room
+ *	         kept ..                newest         ^ the lap of part `at` comes here
+ *
+ * A lap is written in full when it is first asked for, so that a cut in its middle moves
+ * nothing: the rest of it becomes the next lap where it stands. What a lap holds is the
+ * permutation of its epoch without the samples of other parts: one walk over the data
+ * set's numbers.
+ */
+#include "loader/share/schedule/shared_epoch.h"
+#include "loader/base/error.h"
+#include "loader/base/permutation.h"
+#include "loader/share/schedule/shared_epoch_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* NULL: it is not laid out yet, or not kept any more. */
+static struct shared_epoch_lap *shared_epoch_find(struct shared_epoch *shared,
+						  uint64_t lap)
+{
+	if (lap >= shared->laid || shared->laid - lap > SHARED_EPOCH_LAPS)
+		return NULL;
+	return &shared->laps[lap % SHARED_EPOCH_LAPS];
+}
+
+static unsigned shared_epoch_before(const struct shared_epoch *shared, unsigned entry)
+{
+	unsigned part = entry;
+
+	while (shared->parts[part].next != entry)
+		part = shared->parts[part].next;
+	return part;
+}
+
+/* The part before a cut takes in the one that begins there. */
+static void shared_epoch_merge(struct shared_epoch *shared, unsigned entry)
+{
+	struct shared_epoch_part *gone = &shared->parts[entry];
+	unsigned into = shared_epoch_before(shared, entry);
+	struct shared_epoch_part *part = &shared->parts[into];
+
+	part->next = gone->next;
+	part->length += gone->length;
+	/* Of two epochs the later one, so that no sample has the same one twice. */
+	if (gone->epoch > part->epoch)
+		part->epoch = gone->epoch;
+	for (uint32_t i = 0; i < shared->config.count; i++)
+		if (shared->part_of[i] == entry)
+			shared->part_of[i] = (uint8_t)into;
+	*gone = (struct shared_epoch_part){0};
+}
+
+/*
+ * Merges at all cuts without an owner. Not at that of the part that comes next: what was
+ * laid out last was the part before it, and it is still to come in this round. Nor at
+ * `spare`.
+ */
+static void shared_epoch_sweep(struct shared_epoch *shared, unsigned spare)
+{
+	for (unsigned i = 0; i < SHARED_EPOCH_ENTRIES; i++)
+		if (shared->parts[i].live && shared->parts[i].owners == 0 &&
+		    i != shared->at && i != spare && shared->parts[i].next != i)
+			shared_epoch_merge(shared, i);
+}
+
+static unsigned newest_entry(struct shared_epoch *shared)
+{
+	return shared->laid > 0 ? shared_epoch_find(shared, shared->laid - 1)->entry
+				: shared->at;
+}
+
+/* The permutation of an epoch; the last one is kept for the parts of a round. */
+static const uint32_t *shared_epoch_row(struct shared_epoch *shared, uint64_t epoch)
+{
+	const struct shared_epoch_config *config = &shared->config;
+
+	if (shared->row_filled && (config->in_order || shared->row_epoch == epoch))
+		return shared->row;
+	if (config->in_order)
+		for (uint32_t i = 0; i < config->count; i++)
+			shared->row[i] = i;
+	else
+		permutation_fill(shared->row, config->count, config->seed, epoch);
+	shared->row_epoch = epoch;
+	shared->row_filled = true;
+	return shared->row;
+}
+
+static void write_order(struct shared_epoch *shared, const struct shared_epoch_lap *lap)
+{
+	const uint32_t *order = shared_epoch_row(shared, lap->epoch);
+	uint64_t to = lap->first % shared->room;
+
+	for (uint32_t i = 0; i < shared->config.count; i++) {
+		if (shared->part_of[order[i]] != lap->entry)
+			continue;
+		shared->stream[to] = order[i];
+		to = to + 1 < shared->room ? to + 1 : 0;
+	}
+}
+
+static struct shared_epoch_lap *add_lap(struct shared_epoch *shared, uint64_t first,
+					uint64_t epoch, unsigned entry)
+{
+	struct shared_epoch_lap *lap = &shared->laps[shared->laid % SHARED_EPOCH_LAPS];
+
+	*lap = (struct shared_epoch_lap){
+		.first = first, .epoch = epoch, .entry = entry};
+	shared->parts[entry].began = shared->laid++;
+	return lap;
+}
+
+static void shared_epoch_lay(struct shared_epoch *shared)
+{
+	const struct shared_epoch_lap *last =
+		shared->laid > 0 ? shared_epoch_find(shared, shared->laid - 1) : NULL;
+	struct shared_epoch_part *part = &shared->parts[shared->at];
+	struct shared_epoch_lap *lap;
+
+	shared_epoch_sweep(shared, shared->at);
+	lap = add_lap(shared, last != NULL ? last->first + last->length : 0,
+		      part->epoch, shared->at);
+	if (part->epoch >= shared->config.end_epoch)
+		return;
+	lap->length = part->length;
+	write_order(shared, lap);
+	part->epoch++;
+	shared->at = part->next;
+}
+
+static struct shared_epoch_lap *shared_epoch_reach(struct shared_epoch *shared,
+						   uint64_t lap)
+{
+	while (shared->laid <= lap)
+		shared_epoch_lay(shared);
+	return shared_epoch_find(shared, lap);
+}
+
+static struct shared_epoch *shared_epoch_of(struct plan *plan)
+{
+	return (struct shared_epoch *)plan;
+}
+
+static void plan_of_lap(struct plan *plan, uint64_t lap, struct plan_lap *out)
+{
+	const struct shared_epoch_lap *found =
+		shared_epoch_reach(shared_epoch_of(plan), lap);
+
+	*out = (struct plan_lap){0};
+	if (found != NULL)
+		*out = (struct plan_lap){.first = found->first,
+					 .length = found->length,
+					 .epoch = found->epoch};
+}
+
+static uint32_t at_position(const struct shared_epoch *shared,
+			    const struct shared_epoch_lap *lap, uint32_t position)
+{
+	return shared->stream[(lap->first + position) % shared->room];
+}
+
+static uint32_t plan_of_sample(struct plan *plan, uint64_t lap, uint32_t position)
+{
+	return at_position(shared_epoch_of(plan),
+			   shared_epoch_reach(shared_epoch_of(plan), lap), position);
+}
+
+static const struct plan_ops ops = {.lap = plan_of_lap, .sample = plan_of_sample};
+
+/* ---- what was laid out too early ---- */
+
+/* Nothing was cut or merged since the lap was laid out. */
+static bool shared_epoch_is_whole(const struct shared_epoch *shared,
+				  const struct shared_epoch_lap *lap)
+{
+	if (shared->parts[lap->entry].length != lap->length)
+		return false;
+	for (uint32_t i = 0; i < lap->length; i++)
+		if (shared->part_of[at_position(shared, lap, i)] != lap->entry)
+			return false;
+	return true;
+}
+
+static uint64_t last_of(const struct shared_epoch *shared, unsigned entry)
+{
+	for (uint64_t back = 1; back <= shared->laid && back <= SHARED_EPOCH_LAPS;
+	     back++) {
+		uint64_t lap = shared->laid - back;
+		const struct shared_epoch_lap *at =
+			&shared->laps[lap % SHARED_EPOCH_LAPS];
+
+		if (at->length > 0 && at->entry == entry)
+			return lap;
+	}
+	return UINT64_MAX;
+}
+
+static bool take_back(struct shared_epoch *shared)
+{
+	const struct shared_epoch_lap *last =
+		shared_epoch_find(shared, shared->laid - 1);
+	const struct shared_epoch_lap *before =
+		shared_epoch_find(shared, shared->laid - 2);
+	struct shared_epoch_part *part = &shared->parts[last->entry];
+
+	if (last->length > 0) { /* else: it is the end of the data */
+		if (before == NULL || before->length == 0 ||
+		    shared->parts[before->entry].next != last->entry ||
+		    shared->at != part->next || part->epoch != last->epoch + 1 ||
+		    !shared_epoch_is_whole(shared, before) ||
+		    !shared_epoch_is_whole(shared, last))
+			return false;
+		part->epoch--;
+		shared->at = last->entry;
+	}
+	shared->laid--;
+	part->began = last_of(shared, last->entry);
+	return true;
+}
+
+void shared_epoch_take_back(struct shared_epoch *shared, uint64_t lap)
+{
+	while (shared->laid > lap + 1 && take_back(shared))
+		;
+}
+
+/* ---- cuts ---- */
+
+static int free_entry(const struct shared_epoch *shared)
+{
+	for (int i = 0; i < SHARED_EPOCH_ENTRIES; i++)
+		if (!shared->parts[i].live)
+			return i;
+	return -EBUSY;
+}
+
+/* Ends the newest lap at a position within it. */
+static int shared_epoch_split(struct shared_epoch *shared, struct shared_epoch_lap *lap,
+			      uint32_t position)
+{
+	struct shared_epoch_part *part = &shared->parts[lap->entry];
+	uint32_t rest = lap->length - position;
+	int entry = free_entry(shared);
+
+	if (entry < 0)
+		return entry;
+	for (uint32_t i = position; i < lap->length; i++)
+		shared->part_of[at_position(shared, lap, i)] = (uint8_t)entry;
+	shared->parts[entry] = (struct shared_epoch_part){
+		.live = 1, .next = part->next, .length = rest, .epoch = part->epoch};
+	part->next = (uint32_t)entry;
+	part->length = position;
+	lap->length = position;
+	add_lap(shared, lap->first + position, lap->epoch, (unsigned)entry)->length =
+		rest;
+	return entry;
+}
+
+int shared_epoch_enter(struct shared_epoch *shared, uint64_t lap, uint32_t position)
+{
+	struct shared_epoch_lap *found = shared_epoch_reach(shared, lap);
+	int entry;
+
+	shared_epoch_take_back(shared, lap);
+	if (found != NULL && position > 0 && position == found->length) {
+		found = shared_epoch_reach(shared, ++lap);
+		position = 0;
+	}
+	if (found == NULL || lap + 1 != shared->laid || position > found->length)
+		return -EINVAL;
+	entry = position == 0 ? (int)found->entry
+			      : shared_epoch_split(shared, found, position);
+	if (entry >= 0)
+		shared->parts[entry].owners++;
+	return entry;
+}
+
+void shared_epoch_ref(struct shared_epoch *shared, unsigned entry)
+{
+	shared->parts[entry].owners++;
+}
+
+void shared_epoch_put(struct shared_epoch *shared, unsigned entry)
+{
+	shared->parts[entry].owners--;
+	shared_epoch_sweep(shared, newest_entry(shared));
+}
+
+uint64_t shared_epoch_began(const struct shared_epoch *shared, unsigned entry)
+{
+	return shared->parts[entry].began;
+}
+
+int shared_epoch_entry_of(struct shared_epoch *shared, uint64_t lap)
+{
+	const struct shared_epoch_lap *found = shared_epoch_find(shared, lap);
+
+	return found != NULL ? (int)found->entry : -1;
+}
+
+unsigned shared_epoch_parts(const struct shared_epoch *shared)
+{
+	unsigned parts = 0;
+
+	for (unsigned i = 0; i < SHARED_EPOCH_ENTRIES; i++)
+		parts += shared->parts[i].live != 0;
+	return parts;
+}
+
+/* ---- what is to come ---- */
+
+/* The next lap of a part, as far as there is room for it. */
+static uint32_t rest_of_part(struct shared_epoch *shared, unsigned entry,
+			     uint32_t places, uint32_t *samples)
+{
+	const struct shared_epoch_part *part = &shared->parts[entry];
+	uint32_t found = 0;
+	const uint32_t *order;
+
+	if (part->epoch >= shared->config.end_epoch)
+		return 0;
+	order = shared_epoch_row(shared, part->epoch);
+	for (uint32_t i = 0; i < shared->config.count && found < places; i++)
+		if (shared->part_of[order[i]] == entry)
+			samples[found++] = order[i];
+	return found;
+}
+
+uint32_t shared_epoch_rest(struct shared_epoch *shared, uint64_t lap, uint32_t position,
+			   uint32_t stolen, uint32_t places, uint32_t *samples)
+{
+	const struct shared_epoch_lap *at = shared_epoch_reach(shared, lap);
+	unsigned part = shared->at, parts = shared_epoch_parts(shared);
+	uint32_t found = 0, taken;
+
+	for (; at != NULL && places > 0; at = shared_epoch_find(shared, ++lap)) {
+		for (; position < at->length && places > 0; position++, places--)
+			if (position >= stolen)
+				samples[found++] = at_position(shared, at, position);
+		position = stolen = 0;
+	}
+	for (; parts > 0 && places > 0; parts--) {
+		taken = rest_of_part(shared, part, places, samples + found);
+		found += taken;
+		places -= taken;
+		part = shared->parts[part].next;
+	}
+	return found;
+}
+
+/* ---- life ---- */
+
+uint64_t shared_epoch_room(const struct shared_epoch_config *config)
+{
+	uint64_t count = config->count, wanted = 2 * count + SHARED_EPOCH_AHEAD;
+
+	return count * SHARED_EPOCH_LAPS < wanted ? count * SHARED_EPOCH_LAPS : wanted;
+}
+
+struct shared_epoch *shared_epoch_blank(const struct shared_epoch_config *config,
+					struct error *err)
+{
+	struct shared_epoch *shared;
+
+	if (config->count == 0) {
+		error_set(err, EINVAL, "there are no samples to draw from");
+		return NULL;
+	}
+	shared = calloc(1, sizeof(*shared));
+	if (shared == NULL)
+		goto no_memory;
+	shared->plan.ops = &ops;
+	shared->config = *config;
+	shared->room = shared_epoch_room(config);
+	shared->stream = calloc(shared->room, sizeof(*shared->stream));
+	shared->row = calloc(config->count, sizeof(*shared->row));
+	shared->part_of = calloc(config->count, sizeof(*shared->part_of));
+	if (shared->stream != NULL && shared->row != NULL && shared->part_of != NULL)
+		return shared;
+
+no_memory:
+	shared_epoch_close(shared);
+	error_sys(err, ENOMEM, "cannot shuffle %u samples", config->count);
+	return NULL;
+}
+
+struct shared_epoch *shared_epoch_open(const struct shared_epoch_config *config,
+				       struct error *err)
+{
+	struct shared_epoch *shared = shared_epoch_blank(config, err);
+
+	if (shared != NULL)
+		shared->parts[0] =
+			(struct shared_epoch_part){.live = 1, .length = config->count};
+	return shared;
+}
+
+struct plan *shared_epoch_plan(struct shared_epoch *shared)
+{
+	return &shared->plan;
+}
+
+void shared_epoch_close(struct shared_epoch *shared)
+{
+	if (shared == NULL)
+		return;
+	free(shared->stream);
+	free(shared->row);
+	free(shared->part_of);
+	free(shared);
+}

@@ -1,0 +1,104 @@
+/*
+ * shared_epoch.h - the order in which a shared loader reads its data set for many jobs.
+ *
+ * Jobs begin anywhere. A job that begins in the middle of an epoch begins at the running
+ * position and wraps round (circular join): its epoch is the rest of this one and then
+ * what went before it. So that all jobs go on sharing every sample, the data set is cut
+ * in two there: each part is shuffled in itself, anew each time, and the parts follow one
+ * another for ever.
+ *
+ *	first job   |-------- epoch 0 ---------|-------- epoch 1 ---------|--
+ *	second job            |-------- epoch 0 ---------|-------- epoch 1 -
+ *	laps        |    A    |       B        |    A'   |       B'       |  A''
+ *	            cut 0     cut 1            cut 0     cut 1
+ *
+ * A and A' hold the same samples in another order. Each job's first epoch is a rotation of
+ * a uniform permutation, so a uniform one itself; but samples of A and B are not mixed
+ * while a job begins at the cut between them. When the last job of a cut left, the parts
+ * beside it become one at the next lap that begins there. With one part, lap e is the
+ * permutation of epoch e that a loader of its own has (sampler.h), and with more it is
+ * that permutation, of each part those that are in it.
+ *
+ * All calls with the pipeline's lock held.
+ */
+#ifndef DSA_SHARED_EPOCH_H
+#define DSA_SHARED_EPOCH_H
+
+#include "loader/plan.h"
+
+#include <stddef.h>
+
+struct shared_epoch;
+
+struct shared_epoch_config {
+	uint32_t count; /* samples in the data set */
+	uint64_t seed;
+	bool in_order;
+	uint64_t end_epoch; /* rounds, then the data ends; UINT64_MAX: no end */
+};
+
+/* Cuts at a time; laps that are kept, the newest included, and at least two data sets
+ * of positions and so many more. */
+enum {
+	SHARED_EPOCH_ENTRIES = 64,
+	SHARED_EPOCH_LAPS = 512,
+	SHARED_EPOCH_AHEAD = 1 << 20
+};
+
+struct shared_epoch *shared_epoch_open(const struct shared_epoch_config *config,
+				       struct error *err);
+struct plan *
+shared_epoch_plan(struct shared_epoch *shared); /* freed by shared_epoch_close() */
+void shared_epoch_close(struct shared_epoch *shared);
+
+/*
+ * Laps beyond this one were asked for too early, by a pipeline that was put back, or by a
+ * loader that died: they are laid out again when they are asked for, with the same samples
+ * unless a job begins before. Those that parts have changed since stay.
+ */
+void shared_epoch_take_back(struct shared_epoch *shared, uint64_t lap);
+
+/*
+ * A job begins at this position of a lap, beyond which all are taken back; the lap ends
+ * there, unless position is 0 or its end (then the job begins with the next lap). What
+ * was asked for from there on was thrown away; the lap's positions keep their samples.
+ * Returns the cut's number (of which it is an owner now); -EBUSY: there are SHARED_EPOCH_ENTRIES;
+ * -EINVAL: that is no place to begin at, or a lap beyond stays.
+ */
+int shared_epoch_enter(struct shared_epoch *shared, uint64_t lap, uint32_t position);
+
+/* One more job, or one job less, that begins at a cut that has an owner. */
+void shared_epoch_ref(struct shared_epoch *shared, unsigned entry);
+void shared_epoch_put(struct shared_epoch *shared, unsigned entry);
+
+/* The lap in which a cut began last, or that is to begin with it. UINT64_MAX: it is to
+ * come, in a lap that nobody asked for yet. */
+uint64_t shared_epoch_began(const struct shared_epoch *shared, unsigned entry);
+
+/* The cut at which a lap begins, as it was then; -1: it was not asked for yet, or is not
+ * kept any more. */
+int shared_epoch_entry_of(struct shared_epoch *shared, uint64_t lap);
+
+/* Parts that the data set is in at the moment. */
+unsigned shared_epoch_parts(const struct shared_epoch *shared);
+
+/*
+ * The samples of `places` further places from a position on, of which the positions of
+ * this lap below `stolen` are used already. At most one data set beyond the newest lap.
+ * samples has room for `places`; returns how many there are.
+ */
+uint32_t shared_epoch_rest(struct shared_epoch *shared, uint64_t lap, uint32_t position,
+			   uint32_t stolen, uint32_t places, uint32_t *samples);
+
+/*
+ * For a loader that takes over. What is saved are the laps from `lap` on and all that
+ * comes after them, owners of cuts included; bytes are checked: -EBADMSG.
+ */
+size_t
+shared_epoch_state_bytes(const struct shared_epoch_config *config); /* at the most */
+size_t shared_epoch_save(const struct shared_epoch *shared, uint64_t lap, void *state);
+struct shared_epoch *shared_epoch_load(const struct shared_epoch_config *config,
+				       const void *state, size_t bytes,
+				       struct error *err);
+
+#endif

@@ -1,0 +1,269 @@
+/* share_metrics.c - what the server does, in figures. */
+#include "loader/base/clock.h"
+#include "loader/base/trace.h"
+#include "loader/cache.h"
+#include "loader/prep.h"
+#include "loader/share/server/server_state.h"
+#include "loader/share/wire/status.h"
+#include "loader/source.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+struct share_metrics {
+	struct share_server *server;
+	const char *datasets[SHARE_DATASETS + 1];
+	struct share_figures all;
+	struct share_job_figures jobs[CLIENTS + GONE];
+};
+
+/* How far a job is in its own epochs, by the places that it gave back. */
+static void share_metrics_progress(const struct share_server *server,
+				   const struct client *client, uint64_t released,
+				   struct share_job_figures *job)
+{
+	uint64_t gone = released - client->handles.start, voids = client->voids;
+
+	if (gone >= client->remaining) {
+		gone -= client->remaining;
+		job->epoch = 1 + gone / server_samples(server);
+		gone %= server_samples(server);
+		voids = 0;
+	}
+	job->position = gone > voids ? gone - voids : 0;
+}
+
+/* The same by its samples alone: where its places lie among those of others, or all of
+ * them were given back when it left. */
+static void progress_by_samples(const struct share_server *server,
+				const struct client *client,
+				struct share_job_figures *job)
+{
+	uint64_t all = source_count(client->dataset->source);
+	bool known = server->skipped == 0 && client->remaining - client->voids == all;
+
+	job->epoch = known ? job->samples / all : SHARE_UNKNOWN;
+	job->position = known ? job->samples % all : SHARE_UNKNOWN;
+}
+
+/* Samples that are ready for a job. */
+static uint64_t share_metrics_lag(const struct share_server *server,
+				  const struct client *client, uint64_t taken)
+{
+	uint64_t published = bcast_published(server->ring), count = 0;
+
+	if (published <= taken || client->state != CLIENT_READING)
+		return 0;
+	if (server->joader == NULL)
+		return published - taken;
+	for (uint64_t at = taken; at < published; at++) {
+		const struct bcast_place *place = bcast_place(server->ring, at);
+
+		count += place != NULL && (place->readers >> client->slot & 1) != 0;
+	}
+	return count;
+}
+
+static void slot_figures(const struct share_server *server, const struct client *client,
+			 struct share_job_figures *job)
+{
+	struct bcast_reader_state slot;
+
+	bcast_reader_state(server->ring, client->slot, &slot);
+	job->slot = client->slot;
+	job->held_samples = slot.taken - slot.released;
+	job->lag_samples = share_metrics_lag(server, client, slot.taken);
+	job->lag_batches = job->lag_samples / client->hello.batch;
+	job->batches = slot.batches;
+	job->samples = slot.samples;
+	if (server->joader != NULL)
+		progress_by_samples(server, client, job);
+	else
+		share_metrics_progress(server, client, slot.released, job);
+	job->bytes = slot.samples * prep_sample_bytes(server->parts.prep);
+	job->waits = slot.waits;
+	job->waited_ns = slot.waited_ns;
+}
+
+static void job_figures(const struct share_server *server, const struct client *client,
+			uint64_t now, struct share_job_figures *job)
+{
+	static const enum share_job_state states[] = {
+		[CLIENT_WAITING] = SHARE_JOB_WAITING,
+		[CLIENT_READING] = SHARE_JOB_READING,
+		[CLIENT_DROPPED] = SHARE_JOB_DROPPED,
+	};
+
+	*job = (struct share_job_figures){
+		.job = client->name,
+		.state = client->blocks ? SHARE_JOB_BEHIND : states[client->state],
+		.pid = (uint64_t)client->pid,
+		.slot = SHARE_UNKNOWN,
+		.batch = client->hello.batch,
+		.age_ns = now - client->since_ns,
+	};
+	if (client->attached)
+		slot_figures(server, client, job);
+}
+
+const struct share_job_figures *share_metrics_keep(struct share_server *server,
+						   const struct client *client)
+{
+	struct gone *gone = &server->gone[server->gone_count++ % GONE];
+
+	job_figures(server, client, clock_now(), &gone->figures);
+	progress_by_samples(server, client, &gone->figures);
+	memcpy(gone->name, client->name, sizeof(gone->name));
+	gone->figures.job = gone->name;
+	gone->figures.state = SHARE_JOB_LEFT;
+	gone->figures.slot = SHARE_UNKNOWN; /* somebody else's from now on */
+	gone->figures.lag_samples = gone->figures.lag_batches = SHARE_UNKNOWN;
+	gone->figures.held_samples = SHARE_UNKNOWN;
+	return &gone->figures;
+}
+
+static void fill_gone(struct share_metrics *metrics)
+{
+	const struct share_server *server = metrics->server;
+	uint64_t count = server->gone_count, i = count > GONE ? count - GONE : 0;
+
+	for (; i < count; i++)
+		metrics->jobs[metrics->all.job_count++] =
+			server->gone[i % GONE].figures;
+}
+
+static void fill_jobs(struct share_metrics *metrics, uint64_t now)
+{
+	const struct share_server *server = metrics->server;
+
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		const struct client *client = server->clients[i];
+
+		if (client == NULL || client->state == CLIENT_PENDING ||
+		    client->state == CLIENT_RESERVED)
+			continue;
+		job_figures(server, client, now,
+			    &metrics->jobs[metrics->all.job_count]);
+		metrics->all.job_count++;
+	}
+	metrics->all.jobs = metrics->jobs;
+}
+
+static const char *mode_name(enum share_mode mode)
+{
+	static const char *const names[] = {[SHARE_LOCKSTEP] = "lockstep",
+					    [SHARE_FREE] = "free",
+					    [SHARE_JOADER] = "joader"};
+
+	return names[mode];
+}
+
+/* Where nobody reads no tick comes that would see it stand still. */
+static uint64_t share_metrics_rate(const struct share_server *server, uint64_t now)
+{
+	if (server->rated_ns == 0)
+		return SHARE_UNKNOWN;
+	return now - server->rated_ns < UINT64_C(3000000000) ? server->rate : 0;
+}
+
+static uint64_t share_metrics_counter(const struct share_server *server,
+				      enum trace_counter which)
+{
+	return atomic_load_explicit(&server->session.process->counters[which],
+				    memory_order_relaxed);
+}
+
+static void fill_constant(struct share_metrics *metrics)
+{
+	const struct share_server *server = metrics->server;
+	struct share_figures *all = &metrics->all;
+
+	for (unsigned i = 0; i < server->dataset_count; i++)
+		metrics->datasets[i] = server->datasets[i].name;
+	all->mode = mode_name(server->config.mode);
+	all->socket = server->listener.address.sun_path;
+	all->datasets = metrics->datasets;
+	all->pid = (uint64_t)getpid();
+	all->generation = server->generation;
+	all->dataset_samples = server_samples(server);
+	all->dataset_bytes = source_bytes(server->parts.source);
+	all->memory_bytes = bcast_bytes(server->ring);
+	all->sample_bytes = prep_sample_bytes(server->parts.prep);
+	all->window = bcast_places(server->ring);
+	all->drop_after_ns =
+		server->config.drop_ns > 0 ? server->config.drop_ns : SHARE_UNKNOWN;
+	all->workers = server->options.workers;
+}
+
+static void share_metrics_fill(void *context, const struct pipeline_point *next)
+{
+	struct share_metrics *metrics = context;
+	struct share_server *server = metrics->server;
+	struct share_figures *all = &metrics->all;
+	uint64_t now = clock_now();
+	struct cache_stats cache;
+
+	cache_stats(server->parts.cache, &cache);
+	fill_constant(metrics);
+	all->uptime_ns = now - server->opened_ns;
+	all->lap = next->lap;
+	all->parts = server->shared != NULL ? shared_epoch_parts(server->shared)
+					    : SHARE_UNKNOWN;
+	all->samples = bcast_published(server->ring);
+	all->samples_per_1000s = share_metrics_rate(server, now);
+	all->skipped = server->skipped;
+	all->hits = cache.hits;
+	all->misses = cache.misses;
+	all->fetched_bytes = share_metrics_counter(server, TRACE_fetched_bytes);
+	all->full_ns = server->full_ns;
+	all->came = server->came;
+	all->left = server->left;
+	all->dropped = server->dropped;
+	for (int i = 0; i < REFUSALS; i++)
+		all->refused += server->refused[i].all;
+	fill_gone(metrics);
+	fill_jobs(metrics, now);
+}
+
+static int share_metrics_read(struct share_server *server,
+			      struct share_metrics *metrics)
+{
+	*metrics = (struct share_metrics){.server = server};
+	if (server->pipeline == NULL) /* taking over failed */
+		return -ENODATA;
+	server_locked(server, share_metrics_fill, metrics);
+	metrics->all.prep_cpu_ns = pipeline_prep_cpu(server->pipeline);
+	return 0;
+}
+
+int share_metrics_json(struct share_server *server, char **text)
+{
+	struct share_metrics metrics;
+	int result = share_metrics_read(server, &metrics);
+
+	return result < 0 ? result : share_status_json(&metrics.all, text);
+}
+
+int share_metrics_http(struct share_server *server, const char *request, char **answer,
+		       size_t *bytes)
+{
+	struct share_metrics metrics;
+	int result = share_metrics_read(server, &metrics);
+
+	return result < 0 ? result
+			  : share_status_http(&metrics.all, request, answer, bytes);
+}
+
+int share_server_status(struct share_server *server, char **json, struct error *err)
+{
+	int result;
+
+	if (server->ring != NULL) {
+		result = share_metrics_json(server, json);
+	} else {
+		*json = server->last != NULL ? strdup(server->last) : NULL;
+		result = *json != NULL ? 0 : -ENOMEM;
+	}
+	return result == 0 ? 0 : error_sys(err, -result, "cannot tell how it goes");
+}

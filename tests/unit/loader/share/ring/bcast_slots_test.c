@@ -1,0 +1,473 @@
+/* Who reads the ring, who must not, and what is left when one side goes. */
+#include "loader/base/error.h"
+#include "loader/share/ring/bcast_ring.h"
+#include "tests/lib/feeder.h"
+#include "tests/lib/nomem.h"
+
+#include <errno.h>
+#include <linux/memfd.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void the_slowest_reader_holds_the_writer_back(void **state)
+{
+	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
+	struct bcast_reader *fast = feeder_join(ring, 0, false, NULL);
+	struct bcast_reader *slow = feeder_join(ring, 0, false, NULL);
+	struct bcast_batch batch, first, second;
+	uint32_t published = 0;
+
+	(void)state;
+	while (feeder_put(ring, published, FEEDER_BATCH, 0, false))
+		published += FEEDER_BATCH;
+	assert_int_equal(published, FEEDER_PLACES);
+	assert_true(bcast_full_since(ring) > 0);
+	while (feeder_take(fast, FEEDER_BATCH, &batch) == 1)
+		bcast_release(fast, &batch);
+	assert_false(feeder_put(ring, published, FEEDER_BATCH, 0, false));
+	assert_int_equal(feeder_take(slow, FEEDER_BATCH, &first), 1);
+	assert_int_equal(feeder_take(slow, FEEDER_BATCH, &second), 1);
+	assert_int_equal(bcast_release(slow, &second), 0);
+	assert_int_equal(bcast_release(slow, &second), -EINVAL);
+	assert_false(feeder_put(ring, published, FEEDER_BATCH, 0,
+				false)); /* the first is held */
+	assert_int_equal(bcast_release(slow, &first), 0);
+	assert_int_equal(bcast_tail(ring), second.end);
+	assert_true(feeder_put(ring, published, FEEDER_BATCH, 0, false));
+	assert_int_equal(bcast_full_since(ring), 0);
+	bcast_reader_close(slow); /* what it held is free at once */
+	assert_int_equal(bcast_tail(ring), bcast_next(fast));
+	bcast_reader_close(fast);
+	bcast_close(ring);
+}
+
+static void a_dropped_reader_keeps_what_it_holds(void **state)
+{
+	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
+	uint32_t slot, published = 0, seen = 12;
+	struct bcast_reader *stopped = feeder_join(ring, 0, false, &slot);
+	struct bcast_reader *other = feeder_join(ring, 0, false, NULL);
+	struct bcast_reader_state said;
+	struct bcast_batch held, batch;
+
+	(void)state;
+	assert_true(feeder_put(ring, 0, FEEDER_BATCH, 0, false));
+	assert_true(feeder_put(ring, FEEDER_BATCH, FEEDER_BATCH, 0, false));
+	published = 2 * FEEDER_BATCH;
+	assert_int_equal(feeder_take(stopped, 5, &held), 1);
+	assert_int_equal(feeder_take(other, 12, &batch), 1);
+	bcast_release(other, &batch);
+	bcast_drop(ring, slot);
+	bcast_reader_state(ring, slot, &said);
+	assert_true(said.dropped);
+	assert_int_equal(said.released, 0);
+	assert_int_equal(said.taken, 5);
+	for (int round = 0; round < 100; round++) { /* many times round */
+		while (feeder_put(ring, published, FEEDER_BATCH, 0, false))
+			published += FEEDER_BATCH;
+		assert_int_equal(feeder_take(other, 7, &batch), 1);
+		assert_int_equal(feeder_samples[0], seen);
+		bcast_release(other, &batch);
+		seen += batch.count;
+	}
+	for (uint32_t i = 0; i < held.count; i++)
+		feeder_samples[i] = i;
+	feeder_check(stopped, &held);
+	assert_int_equal(feeder_take(stopped, 5, &batch), -ENOLINK);
+	assert_int_equal(bcast_next(stopped), 5);
+	bcast_reader_close(stopped);
+	bcast_reader_close(other);
+	bcast_close(ring);
+}
+
+/* Voids among the last FEEDER_PLACES numbers. */
+static uint32_t islands(const struct bcast_ring *ring)
+{
+	uint64_t end = bcast_published(ring);
+	uint32_t count = 0;
+
+	for (uint64_t at = end - FEEDER_PLACES; at < end; at++)
+		count += bcast_place(ring, at)->flags == BCAST_GAP;
+	return count;
+}
+
+static void an_island_is_gone_when_it_is_given_back(void **state)
+{
+	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
+	uint32_t slot, published = 0;
+	struct bcast_reader *stopped = feeder_join(ring, 0, false, &slot);
+	struct bcast_reader *other = feeder_join(ring, 0, false, NULL);
+	struct bcast_batch held, batch;
+
+	(void)state;
+	for (int round = 0; round < 60; round++) {
+		while (feeder_put(ring, published, FEEDER_BATCH, 0, false))
+			published += FEEDER_BATCH;
+		if (round == 1) {
+			assert_int_equal(feeder_take(stopped, 5, &held), 1);
+			bcast_drop(ring, slot);
+		}
+		if (round == 30) {
+			assert_int_equal(islands(ring), 5);
+			assert_int_equal(bcast_release(stopped, &held), 0);
+		}
+		assert_int_equal(feeder_take(other, 7, &batch), 1);
+		bcast_release(other, &batch);
+	}
+	assert_int_equal(islands(ring), 0);
+	bcast_reader_close(stopped);
+	bcast_reader_close(other);
+	bcast_close(ring);
+}
+
+static void a_seat_that_was_given_anew_does_not_take_its_old_reader_back(void **state)
+{
+	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
+	uint32_t first, second;
+	struct bcast_reader *old = feeder_join(ring, 0, false, &first), *fresh;
+	struct bcast_batch batch, held;
+
+	(void)state;
+	feeder_put(ring, 0, FEEDER_BATCH, 0, false);
+	assert_int_equal(feeder_take(old, 2, &held), 1);
+	bcast_detach(ring, first);
+	bcast_detach(ring, first);
+	fresh = feeder_join(ring, FEEDER_BATCH, false, &second);
+	assert_int_equal(first, second);
+	assert_int_equal(feeder_take(old, 2, &batch), -ENOLINK);
+	bcast_release(old, &held); /* writes to its own page alone */
+	assert_int_equal(bcast_tail(ring), FEEDER_BATCH);
+	bcast_reader_close(old);
+	feeder_put(ring, FEEDER_BATCH, FEEDER_BATCH, 0, false);
+	assert_int_equal(bcast_tail(ring), FEEDER_BATCH);
+	assert_int_equal(feeder_take(fresh, 2, &batch), 1);
+	bcast_reader_close(fresh);
+	bcast_close(ring);
+}
+
+static void seats_run_out_and_old_numbers_are_refused(void **state)
+{
+	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
+	struct bcast_handles slot;
+	struct error err = {0};
+
+	(void)state;
+	for (int i = 0; i < BCAST_READERS; i++)
+		assert_int_equal(bcast_attach(ring, 0, &slot, &err), i);
+	assert_int_equal(bcast_attach(ring, 0, &slot, &err), -EBUSY);
+	for (uint32_t i = 1; i < BCAST_READERS; i++)
+		bcast_detach(ring, i);
+	feeder_put(ring, 0, FEEDER_BATCH, 0, false);
+	bcast_detach(ring, 0);
+	assert_int_equal(bcast_tail(ring),
+			 0); /* it stays where the last one old_slot */
+	assert_int_equal(bcast_attach(ring, 0, &slot, &err), 0);
+	assert_int_equal(bcast_attach(ring, 5, &slot, &err), 1);
+	bcast_detach(ring, 0);
+	assert_int_equal(bcast_attach(ring, 4, &slot, &err), -EINVAL);
+	assert_int_equal(bcast_attach(ring, 1000, &slot, &err),
+			 0); /* later is allowed */
+	bcast_close(ring);
+}
+
+/* With nobody who reads, what is published stays as it is. */
+static void a_feed_without_readers_fills_and_stops(void **state)
+{
+	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
+	uint32_t published = 0;
+
+	(void)state;
+	while (feeder_put(ring, published, FEEDER_BATCH, 0, false))
+		published += FEEDER_BATCH;
+	assert_int_equal(published, FEEDER_PLACES);
+	bcast_close(ring);
+}
+
+static void lies_of_a_seat_are_not_believed(void **state)
+{
+	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
+	struct bcast_reader *honest = feeder_join(ring, 0, false, NULL);
+	struct bcast_handles slot;
+	int number = bcast_attach(ring, 0, &slot, NULL);
+	uint64_t *page =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, slot.page, 0);
+	struct bcast_reader_state said;
+	struct bcast_batch batch;
+
+	(void)state;
+	assert_true(page != MAP_FAILED && number >= 0);
+	assert_int_equal(ftruncate(slot.page, 0), -1); /* no SIGBUS for the writer */
+	feeder_put(ring, 0, FEEDER_BATCH, 0, false);
+	memset(page, 0xff, 4096);
+	bcast_reader_state(ring, (uint32_t)number, &said);
+	assert_int_equal(said.taken, FEEDER_BATCH);
+	assert_int_equal(said.released, FEEDER_BATCH);
+	memset(page, 0, 4096); /* and back again */
+	bcast_reader_state(ring, (uint32_t)number, &said);
+	assert_int_equal(said.released, FEEDER_BATCH);
+	assert_int_equal(bcast_tail(ring), 0); /* the honest one's */
+	assert_int_equal(feeder_take(honest, FEEDER_BATCH, &batch), 1);
+	munmap(page, 4096);
+	bcast_reader_close(honest);
+	bcast_close(ring);
+}
+
+static void a_reader_cannot_write_to_the_samples(void **state)
+{
+	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
+	struct bcast_reader *reader = feeder_join(ring, 0, false, NULL);
+	struct bcast_batch batch;
+	void *page;
+	int fd = dup(bcast_fd(ring));
+
+	(void)state;
+	feeder_put(ring, 0, FEEDER_BATCH, 0, false);
+	assert_int_equal(feeder_take(reader, 1, &batch), 1);
+	page = (void *)((uintptr_t)batch.data / 4096 * 4096);
+	assert_int_equal(mprotect(page, 4096, PROT_READ | PROT_WRITE), -1);
+	assert_true(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) ==
+		    MAP_FAILED);
+	assert_int_equal(pwrite(fd, "x", 1, 0), -1);
+	assert_int_equal(ftruncate(fd, 0), -1);
+	close(fd);
+	bcast_reader_close(reader);
+	bcast_close(ring);
+}
+
+static void the_end_comes_after_all_that_was_published(void **state)
+{
+	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
+	struct bcast_reader *reader = feeder_join(ring, 0, false, NULL);
+	struct bcast_batch batch;
+	struct error err = {0};
+
+	(void)state;
+	feeder_put(ring, 0, FEEDER_BATCH, 0, false);
+	bcast_end(ring, 0, NULL);
+	assert_int_equal(feeder_take(reader, 5, &batch), 1);
+	assert_int_equal(feeder_take(reader, 5, &batch), 1);
+	assert_int_equal(batch.count, 3);
+	assert_int_equal(feeder_take(reader, 5, &batch), -ENODATA);
+	bcast_reader_close(reader);
+	bcast_close(ring);
+
+	ring = bcast_open(&feeder_config, NULL);
+	reader = feeder_join(ring, 0, false, NULL);
+	bcast_end(ring, EIO, "the disk is gone");
+	bcast_close(ring); /* its memory outlives it */
+	assert_int_equal(
+		bcast_take(reader, 5, 0, &batch, feeder_labels, feeder_samples, &err),
+		-EPIPE);
+	assert_string_equal(err.message, "the disk is gone");
+	bcast_reader_close(reader);
+}
+
+static void an_orphan_takes_what_is_left(void **state)
+{
+	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
+	struct bcast_reader *reader = feeder_join(ring, 0, false, NULL);
+	struct bcast_batch batch;
+
+	(void)state;
+	feeder_put(ring, 0, FEEDER_BATCH, 0, false);
+	assert_int_equal(feeder_take(reader, 5, &batch), 1);
+	assert_int_equal(feeder_take(reader, 5, &batch), -EAGAIN);
+	bcast_writer_died(reader);
+	assert_int_equal(feeder_take(reader, 5, &batch), 1);
+	assert_int_equal(batch.count, 3);
+	assert_int_equal(feeder_take(reader, 5, &batch), -EPIPE);
+	assert_int_equal(bcast_next(reader), bcast_published(ring));
+	bcast_reader_close(reader);
+	bcast_close(ring);
+}
+
+static void another_writer_goes_on_where_one_ended(void **state)
+{
+	struct bcast_config later = feeder_config;
+	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
+	struct bcast_orphan orphan;
+	struct bcast_reader *reader;
+	struct bcast_batch batch;
+
+	(void)state;
+	feeder_put(ring, 0, FEEDER_BATCH, 0, false);
+	bcast_save(ring, "first", 6);
+	bcast_save(ring, "second state", 13);
+	bcast_save(ring, "too long", 101); /* not taken */
+	assert_int_equal(bcast_orphan_open(bcast_fd(ring), &orphan, NULL), 0);
+	bcast_close(ring);
+	assert_int_equal(orphan.state_bytes, 13);
+	assert_string_equal(orphan.state, "second state");
+	assert_int_equal(orphan.published, FEEDER_BATCH);
+	assert_int_equal(orphan.last.lap, 7);
+	assert_int_equal(orphan.last.position, FEEDER_BATCH);
+	later.sequence = orphan.published;
+	bcast_orphan_close(&orphan);
+
+	ring = bcast_open(&later, NULL);
+	assert_int_equal(bcast_tail(ring), FEEDER_BATCH);
+	assert_null(bcast_place(ring, FEEDER_BATCH - 1));
+	assert_int_equal(bcast_orphan_open(bcast_fd(ring), &orphan, NULL), 0);
+	assert_null(orphan.state);
+	assert_int_equal(orphan.last.sequence, 0);
+	bcast_orphan_close(&orphan);
+	reader = feeder_join(ring, FEEDER_BATCH, false, NULL);
+	feeder_put(ring, 40, FEEDER_BATCH, 0, false);
+	assert_int_equal(feeder_take(reader, 3, &batch), 1);
+	assert_int_equal(batch.first, FEEDER_BATCH);
+	assert_int_equal(feeder_samples[0], 40);
+	bcast_reader_close(reader);
+	bcast_close(ring);
+}
+
+static void checksums_find_what_was_changed(void **state)
+{
+	struct bcast_config config = feeder_config;
+	struct bcast_ring *ring;
+	struct bcast_reader *reader;
+	struct bcast_batch batch, held;
+	uint32_t *word;
+
+	(void)state;
+	config.audit = true;
+	ring = bcast_open(&config, NULL);
+	reader = feeder_join(ring, 0, true, NULL);
+	feeder_put(ring, 0, FEEDER_BATCH, 0, false);
+	/* the slot's places are where they were: this is the fault to be found */
+	word = bcast_sink(ring)->ops->sample(bcast_sink(ring), 0, 6);
+	assert_int_equal(feeder_take(reader, 4, &batch), 1);
+	assert_int_equal(bcast_release(reader, &batch), 0);
+	*word ^= 1;
+	assert_int_equal(
+		bcast_take(reader, 4, 0, &batch, feeder_labels, feeder_samples, NULL),
+		-EBADMSG);
+	*word ^= 1;
+	feeder_put(ring, FEEDER_BATCH, FEEDER_BATCH, 0, false);
+	assert_int_equal(feeder_take(reader, 4, &held), 1);
+	word = bcast_sink(ring)->ops->sample(bcast_sink(ring), 0, 1);
+	*word ^= 1;
+	assert_int_equal(bcast_release(reader, &held), -EBADMSG);
+	bcast_reader_close(reader);
+	bcast_close(ring);
+}
+
+static void a_reader_of_no_feed_is_refused(void **state)
+{
+	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
+	struct bcast_handles slot;
+	struct bcast_reader_config config = {.epoch_places = 1, .remaining = 1};
+	struct error err = {0};
+	int pipes[2];
+
+	(void)state;
+	assert_int_equal(bcast_attach(ring, 0, &slot, NULL), 0);
+	config.memory = dup(bcast_fd(ring));
+	config.page = dup(slot.page);
+	config.event = dup(slot.event);
+	config.audit = true; /* it has none */
+	assert_null(bcast_reader_open(&config, &err));
+	assert_int_equal(err.code, EINVAL);
+	config.audit = false;
+	config.memory = dup(slot.page); /* not sealed as a ring is */
+	config.page = dup(slot.page);
+	config.event = dup(slot.event);
+	assert_null(bcast_reader_open(&config, &err));
+	assert_int_equal(err.code, EBADMSG);
+	config.memory = memfd_create("empty", MFD_ALLOW_SEALING);
+	config.page = dup(slot.page);
+	config.event = dup(slot.event);
+	assert_null(bcast_reader_open(&config, &err));
+	assert_int_equal(err.code, EBADMSG);
+	assert_int_equal(pipe(pipes), 0); /* could kill with SIGPIPE */
+	config.memory = dup(bcast_fd(ring));
+	config.page = dup(slot.page);
+	config.event = pipes[1];
+	assert_null(bcast_reader_open(&config, &err));
+	assert_int_equal(err.code, EBADMSG);
+	close(pipes[0]);
+	bcast_close(ring);
+}
+
+static void impossible_feeds_are_refused(void **state)
+{
+	struct bcast_config bad[6];
+	struct error err = {0};
+
+	(void)state;
+	for (int i = 0; i < 6; i++)
+		bad[i] = feeder_config;
+	bad[0].places = FEEDER_BATCH - 1;
+	bad[1].slots = 0;
+	bad[2].sample_bytes = 0;
+	bad[3].sample_bytes = SIZE_MAX / 4;
+	bad[4].state_bytes = SIZE_MAX / 4;
+	bad[5].places = UINT32_MAX / 2;
+	for (int i = 0; i < 6; i++) {
+		assert_null(bcast_open(&bad[i], &err));
+		assert_int_equal(err.code, EINVAL);
+	}
+}
+
+static void memory_that_runs_out_is_an_error(void **state)
+{
+	struct bcast_config config = feeder_config;
+	struct bcast_ring *ring = NULL;
+	struct bcast_reader *reader;
+	struct bcast_orphan orphan;
+	struct error err = {0};
+	unsigned nth = 1;
+
+	(void)state;
+	config.audit = true;
+	for (; ring == NULL; nth++) {
+		nomem_at(nth);
+		ring = bcast_open(&config, &err);
+		nomem_at(0);
+		assert_true(ring != NULL || err.code == ENOMEM);
+	}
+	assert_true(nth > 4);
+	for (nth = 1, reader = NULL; reader == NULL; nth++) {
+		nomem_at(nth);
+		reader = feeder_join(ring, 0, true, NULL);
+		nomem_at(0);
+	}
+	assert_true(nth > 3);
+	bcast_save(ring, "state", 6);
+	nomem_at(1);
+	assert_int_equal(bcast_orphan_open(bcast_fd(ring), &orphan, &err), -ENOMEM);
+	nomem_at(0);
+	bcast_reader_close(reader);
+	bcast_close(ring);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_slowest_reader_holds_the_writer_back),
+		cmocka_unit_test(a_dropped_reader_keeps_what_it_holds),
+		cmocka_unit_test(an_island_is_gone_when_it_is_given_back),
+		cmocka_unit_test(
+			a_seat_that_was_given_anew_does_not_take_its_old_reader_back),
+		cmocka_unit_test(seats_run_out_and_old_numbers_are_refused),
+		cmocka_unit_test(a_feed_without_readers_fills_and_stops),
+		cmocka_unit_test(lies_of_a_seat_are_not_believed),
+		cmocka_unit_test(a_reader_cannot_write_to_the_samples),
+		cmocka_unit_test(the_end_comes_after_all_that_was_published),
+		cmocka_unit_test(an_orphan_takes_what_is_left),
+		cmocka_unit_test(another_writer_goes_on_where_one_ended),
+		cmocka_unit_test(checksums_find_what_was_changed),
+		cmocka_unit_test(a_reader_of_no_feed_is_refused),
+		cmocka_unit_test(impossible_feeds_are_refused),
+		cmocka_unit_test(memory_that_runs_out_is_an_error),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("feed_seat", tests, NULL, NULL);
+}

@@ -1,0 +1,686 @@
+/* shared_epoch_test.c - jobs come and go; each has every sample once an epoch. */
+#include "loader/base/error.h"
+#include "loader/base/random.h"
+#include "loader/sampler.h"
+#include "loader/share/schedule/shared_epoch.h"
+#include "tests/lib/nomem.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct shared_epoch *open_course(const struct shared_epoch_config *config)
+{
+	struct error err = {0};
+	struct shared_epoch *shared = shared_epoch_open(config, &err);
+
+	if (shared == NULL)
+		fail_msg("%s", err.message);
+	return shared;
+}
+
+static uint32_t sample_at(struct shared_epoch *shared, uint64_t lap, uint32_t position)
+{
+	return plan_sample(shared_epoch_plan(shared), lap, position);
+}
+
+static struct plan_lap lap_at(struct shared_epoch *shared, uint64_t lap)
+{
+	struct plan_lap out;
+
+	plan_lap(shared_epoch_plan(shared), lap, &out);
+	return out;
+}
+
+/* ---- by hand ---- */
+
+static void one_part_is_the_sampler(void **state)
+{
+	static const uint32_t counts[] = {1, 2, 7, 1000, 1281};
+
+	(void)state;
+	for (unsigned i = 0; i < 10; i++) {
+		const struct shared_epoch_config config = {.count = counts[i / 2],
+							   .seed = 9,
+							   .in_order = i % 2,
+							   .end_epoch = 600};
+		const struct sampler_config same = {.count = config.count,
+						    .seed = 9,
+						    .world = 1,
+						    .in_order = config.in_order};
+		struct sampler *sampler = sampler_open(&same, NULL);
+		struct shared_epoch *shared = open_course(&config);
+
+		assert_int_equal(shared_epoch_enter(shared, 0, 0), 0);
+		for (uint64_t lap = 0; lap < 600; lap++) {
+			struct plan_lap at = lap_at(shared, lap);
+
+			assert_int_equal(at.epoch, lap);
+			assert_int_equal(at.length, config.count);
+			assert_int_equal(at.first, lap * config.count);
+			for (uint32_t p = 0; p < config.count; p += 1 + p / 3)
+				assert_int_equal(sample_at(shared, lap, p),
+						 sampler_sample(sampler, lap, p));
+		}
+		assert_int_equal(lap_at(shared, 600).length, 0);
+		shared_epoch_close(shared);
+		sampler_close(sampler);
+	}
+}
+
+enum { TEN = 10 };
+
+static const struct shared_epoch_config ten = {
+	.count = TEN, .seed = 4, .end_epoch = UINT64_MAX};
+
+/* The permutation of an epoch of ten, of these samples only. */
+static void expect_part(struct shared_epoch *shared, uint64_t lap, uint64_t epoch,
+			unsigned members)
+{
+	const struct sampler_config config = {.count = TEN, .seed = 4, .world = 1};
+	struct sampler *sampler = sampler_open(&config, NULL);
+	uint32_t position = 0;
+
+	assert_int_equal(lap_at(shared, lap).epoch, epoch);
+	for (uint32_t i = 0; i < TEN; i++) {
+		uint32_t sample = sampler_sample(sampler, epoch, i);
+
+		if ((members >> sample & 1) != 0)
+			assert_int_equal(sample_at(shared, lap, position++), sample);
+	}
+	assert_int_equal(lap_at(shared, lap).length, position);
+	sampler_close(sampler);
+}
+
+static unsigned members(struct shared_epoch *shared, uint64_t lap)
+{
+	unsigned set = 0;
+
+	for (uint32_t i = 0; i < lap_at(shared, lap).length; i++)
+		set |= 1u << sample_at(shared, lap, i);
+	return set;
+}
+
+static void a_cut_leaves_what_is_to_come_where_it_is(void **state)
+{
+	struct shared_epoch *shared = open_course(&ten);
+	uint32_t before[TEN];
+	unsigned a, b;
+
+	(void)state;
+	assert_int_equal(shared_epoch_enter(shared, 0, 0), 0);
+	for (uint32_t i = 0; i < TEN; i++)
+		before[i] = sample_at(shared, 0, i);
+	assert_int_equal(shared_epoch_enter(shared, 0, 4), 1);
+	assert_int_equal(shared_epoch_parts(shared), 2);
+	assert_int_equal(lap_at(shared, 0).length, 4);
+	assert_int_equal(lap_at(shared, 1).first, 4);
+	assert_int_equal(lap_at(shared, 1).length, 6);
+	for (uint32_t i = 0; i < TEN; i++)
+		assert_int_equal(sample_at(shared, i >= 4, i < 4 ? i : i - 4),
+				 before[i]);
+	assert_int_equal(shared_epoch_began(shared, 1), 1);
+	a = members(shared, 0);
+	b = members(shared, 1);
+	for (uint64_t round = 1; round < 5; round++) {
+		expect_part(shared, 2 * round, round, a);
+		expect_part(shared, 2 * round + 1, round, b);
+		assert_int_equal(shared_epoch_began(shared, 1), 2 * round + 1);
+	}
+	shared_epoch_close(shared);
+}
+
+/* At a lap's beginning or end nothing is cut. */
+static void jobs_that_begin_together_share_a_cut(void **state)
+{
+	struct shared_epoch *shared = open_course(&ten);
+
+	(void)state;
+	assert_int_equal(shared_epoch_enter(shared, 0, 0), 0);
+	assert_int_equal(shared_epoch_enter(shared, 0, 0), 0);
+	shared_epoch_put(shared, 0);
+	assert_int_equal(shared_epoch_enter(shared, 0, 4), 1);
+	assert_int_equal(shared_epoch_enter(shared, 1, 0), 1);
+	assert_int_equal(shared_epoch_enter(shared, 1, 6), 0);
+	assert_int_equal(shared_epoch_began(shared, 0), 2);
+	assert_int_equal(shared_epoch_parts(shared), 2);
+	assert_int_equal(shared_epoch_enter(shared, 1, 2), 2);
+	assert_int_equal(shared_epoch_enter(shared, 2, 5), -EINVAL);
+	shared_epoch_close(shared);
+}
+
+/* A lap that began is a lap of its own yet: the jobs that are left have to have it. */
+static void parts_become_one_after_the_last_job_of_a_cut(void **state)
+{
+	struct shared_epoch *shared = open_course(&ten);
+	unsigned a, b;
+
+	(void)state;
+	shared_epoch_enter(shared, 0, 0);
+	shared_epoch_enter(shared, 0, 4);
+	shared_epoch_ref(shared, 1);
+	a = members(shared, 0);
+	b = members(shared, 1);
+	shared_epoch_put(shared, 1);
+	expect_part(shared, 2, 1, a);
+	assert_int_equal(shared_epoch_parts(shared), 2);
+	shared_epoch_put(shared, 1);
+	expect_part(shared, 3, 1, b);
+	expect_part(shared, 4, 2, a | b);
+	assert_int_equal(shared_epoch_parts(shared), 1);
+	expect_part(shared, 5, 3, a | b);
+	shared_epoch_close(shared);
+}
+
+/* The samples of the earlier part are an epoch ahead: no epoch is used twice. */
+static void the_first_job_may_leave_first(void **state)
+{
+	struct shared_epoch *shared = open_course(&ten);
+	unsigned a, b;
+
+	(void)state;
+	shared_epoch_enter(shared, 0, 0);
+	shared_epoch_enter(shared, 0, 4);
+	a = members(shared, 0);
+	b = members(shared, 1);
+	shared_epoch_put(shared, 0);
+	expect_part(shared, 2, 1, a);
+	expect_part(shared, 3, 2, a | b);
+	assert_int_equal(shared_epoch_began(shared, 1), 3);
+	shared_epoch_close(shared);
+}
+
+static void the_data_ends_after_the_rounds(void **state)
+{
+	struct shared_epoch_config two = ten;
+	struct shared_epoch *shared;
+	uint32_t rest[2 * TEN];
+
+	(void)state;
+	two.end_epoch = 2;
+	shared = open_course(&two);
+	shared_epoch_enter(shared, 0, 0);
+	shared_epoch_enter(shared, 0, 3);
+	for (uint64_t lap = 0; lap < 4; lap++)
+		assert_int_equal(lap_at(shared, lap).length, lap % 2 == 0 ? 3 : 7);
+	assert_int_equal(shared_epoch_rest(shared, 3, 5, 0, 12, rest), 2);
+	assert_int_equal(lap_at(shared, 4).length, 0);
+	assert_int_equal(lap_at(shared, 5).length, 0);
+	assert_int_equal(lap_at(shared, 5).first, 20);
+	assert_int_equal(shared_epoch_rest(shared, 3, 0, 0, 12, rest), 7);
+	shared_epoch_close(shared);
+}
+
+static void there_are_so_many_cuts(void **state)
+{
+	const struct shared_epoch_config config = {
+		.count = 2 * SHARED_EPOCH_ENTRIES, .seed = 1, .end_epoch = UINT64_MAX};
+	struct shared_epoch *shared = open_course(&config);
+
+	(void)state;
+	shared_epoch_enter(shared, 0, 0);
+	for (int i = 1; i < SHARED_EPOCH_ENTRIES; i++)
+		assert_int_equal(shared_epoch_enter(shared, (uint64_t)i - 1, 1), i);
+	assert_int_equal(shared_epoch_enter(shared, SHARED_EPOCH_ENTRIES - 1, 1),
+			 -EBUSY);
+	shared_epoch_put(shared, 7);
+	assert_int_equal(shared_epoch_enter(shared, SHARED_EPOCH_ENTRIES - 1, 1), 7);
+	shared_epoch_close(shared);
+}
+
+/* ---- random schedules ---- */
+
+/* What the jobs of a schedule see: places in the order of their sequence numbers. */
+enum {
+	HISTORY = 4000,
+	LAPS = 4000,
+	JOBS = 12,
+	MOST = 40, /* samples */
+};
+
+#define VOID UINT32_MAX /* no sample */
+
+struct job {
+	bool live;
+	unsigned entry;
+	unsigned next;      /* place of the history */
+	unsigned remaining; /* places until the epoch's end */
+	uint8_t seen[MOST];
+	uint8_t rest[MOST]; /* what was said to be left of its epoch; UINT8_MAX: n/a */
+	unsigned rest_end;  /* of that epoch; 0: none was said */
+};
+
+struct schedule {
+	struct random random;
+	struct shared_epoch_config config;
+	struct shared_epoch *shared;
+	uint64_t lap; /* where the pipeline stands */
+	uint32_t position, stolen;
+	uint32_t history[HISTORY];
+	unsigned places;
+	unsigned began[LAPS]; /* the place with which a lap began */
+	struct job jobs[JOBS];
+	enum {
+		NEVER,
+		SAVED,
+		LOST
+	} reload; /* now and then; LOST: with laps read ahead */
+	unsigned epochs, merged, joined, rests, refused;
+};
+
+static uint32_t below(struct schedule *s, uint32_t bound)
+{
+	return random_below(&s->random, bound);
+}
+
+/* Some can't be decoded, ever. */
+static bool broken(uint32_t sample)
+{
+	return sample % 11 == 5;
+}
+
+static void next_lap(struct schedule *s)
+{
+	s->lap++;
+	s->position = s->stolen = 0;
+	assert_true(s->lap < LAPS);
+	s->began[s->lap] = s->places;
+}
+
+static void add_place(struct schedule *s, uint32_t sample)
+{
+	assert_true(s->places < HISTORY);
+	s->history[s->places++] = sample;
+}
+
+/* A place: its own sample, or the next one of the lap that no other place has used. */
+static void fill_place(struct schedule *s, const struct plan_lap *lap)
+{
+	uint32_t sample = sample_at(s->shared, s->lap, s->position);
+
+	while (broken(sample) && s->stolen < lap->length)
+		sample = sample_at(s->shared, s->lap, s->stolen++);
+	add_place(s, broken(sample) ? VOID : sample);
+}
+
+static void read_batch(struct schedule *s)
+{
+	struct plan_lap lap = lap_at(s->shared, s->lap);
+	uint32_t end, used = s->stolen;
+
+	if (s->position == lap.length) {
+		next_lap(s);
+		used = 0;
+		lap = lap_at(s->shared, s->lap);
+	}
+	end = s->position + 1 + below(s, 6);
+	if (end > lap.length)
+		end = lap.length;
+	if (s->stolen < end)
+		s->stolen = end;
+	for (; s->position < end; s->position++)
+		if (s->position < used)
+			add_place(s, VOID); /* it was used before */
+		else
+			fill_place(s, &lap);
+}
+
+static struct job *free_job(struct schedule *s)
+{
+	for (int i = 0; i < JOBS; i++)
+		if (!s->jobs[i].live)
+			return &s->jobs[i];
+	return NULL;
+}
+
+static void begin(struct job *job, unsigned entry, unsigned place, unsigned places)
+{
+	*job = (struct job){
+		.live = true, .entry = entry, .next = place, .remaining = places};
+}
+
+/* A job begins as early as it can: with a cut that is in memory yet, or anew. */
+static void join(struct schedule *s, unsigned window)
+{
+	struct job *job = free_job(s);
+	uint32_t p = s->position > s->stolen ? s->position : s->stolen;
+	int entry;
+
+	if (job == NULL)
+		return;
+	for (int i = 0; i < JOBS; i++) {
+		const struct job *other = &s->jobs[i];
+		uint64_t lap;
+
+		if (!other->live)
+			continue;
+		lap = shared_epoch_began(s->shared, other->entry);
+		if (lap > s->lap || s->began[lap] + window < s->places)
+			continue;
+		shared_epoch_ref(s->shared, other->entry);
+		begin(job, other->entry, s->began[lap], s->config.count);
+		s->joined++;
+		return;
+	}
+	entry = shared_epoch_enter(s->shared, s->lap, p);
+	if (entry == -EINVAL &&
+	    s->reload == LOST) { /* a lap beyond has parts that changed */
+		s->refused++;
+		return;
+	}
+	assert_in_range(entry, 0, SHARED_EPOCH_ENTRIES - 1);
+	begin(job, (unsigned)entry, s->places, s->config.count + p - s->position);
+	for (; s->position < p; s->position++)
+		add_place(s, VOID);
+}
+
+static void end_epoch(struct schedule *s, struct job *job)
+{
+	for (uint32_t i = 0; i < s->config.count; i++)
+		assert_int_equal(job->seen[i], !broken(i));
+	memset(job->seen, 0, sizeof(job->seen));
+	job->remaining = s->config.count;
+	job->rest_end = 0;
+	s->epochs++;
+}
+
+static void check_rest(const struct schedule *s, const struct job *job)
+{
+	for (uint32_t i = 0; i < s->config.count; i++)
+		if (!broken(i))
+			assert_int_equal(job->seen[i] + job->rest[i], 1);
+}
+
+/* Reads up to the end of what there is, or a part of it. */
+static void consume(struct schedule *s, struct job *job, unsigned places)
+{
+	for (; places > 0 && job->next < s->places; places--) {
+		uint32_t sample = s->history[job->next++];
+
+		if (sample != VOID) {
+			assert_int_equal(job->seen[sample], 0);
+			job->seen[sample] = 1;
+		}
+		if (--job->remaining == 0)
+			end_epoch(s, job);
+	}
+}
+
+/* The rest of its epoch from here: with what it has had, every sample once. */
+static void ask_rest(struct schedule *s, struct job *job)
+{
+	uint32_t samples[2 * MOST];
+	uint32_t count;
+
+	consume(s, job, UINT32_MAX);
+	count = shared_epoch_rest(s->shared, s->lap, s->position, s->stolen,
+				  job->remaining, samples);
+	memset(job->rest, 0, sizeof(job->rest));
+	for (uint32_t i = 0; i < count; i++)
+		job->rest[samples[i]]++;
+	check_rest(s, job);
+	s->rests++;
+}
+
+static void leave(struct schedule *s, struct job *job)
+{
+	unsigned parts = shared_epoch_parts(s->shared);
+
+	consume(s, job, UINT32_MAX);
+	shared_epoch_put(s->shared, job->entry);
+	s->merged += shared_epoch_parts(s->shared) < parts;
+	job->live = false;
+}
+
+static void reload(struct schedule *s)
+{
+	size_t room = shared_epoch_state_bytes(&s->config), bytes;
+	void *state = malloc(room);
+	struct error err = {0};
+
+	if (s->reload == LOST)
+		lap_at(s->shared, s->lap + 1 + below(s, 3));
+	bytes = shared_epoch_save(s->shared, s->lap, state);
+	assert_true(bytes <= room);
+	shared_epoch_close(s->shared);
+	s->shared = shared_epoch_load(&s->config, state, bytes, &err);
+	if (s->shared == NULL)
+		fail_msg("%s", err.message);
+	free(state);
+	if (s->reload == LOST)
+		shared_epoch_take_back(s->shared, s->lap);
+}
+
+static void act(struct schedule *s)
+{
+	struct job *job = &s->jobs[below(s, JOBS)];
+
+	switch (below(s, 16)) {
+	case 0:
+	case 1:
+		join(s, below(s, 20));
+		break;
+	case 2:
+		if (job->live)
+			leave(s, job);
+		break;
+	case 3:
+		if (job->live)
+			ask_rest(s, job);
+		break;
+	case 4:
+		if (s->reload != NEVER)
+			reload(s);
+		break;
+	default:
+		read_batch(s);
+	}
+	if (job->live)
+		consume(s, job, below(s, 30));
+}
+
+static void run_schedule(struct schedule *s, uint64_t seed, unsigned reload)
+{
+	*s = (struct schedule){.random = {seed}, .reload = reload};
+	s->config = (struct shared_epoch_config){
+		.count = 1 + below(s, MOST), .seed = seed, .end_epoch = UINT64_MAX};
+	s->shared = open_course(&s->config);
+	while (s->places + 2 * MOST < HISTORY && s->lap + 2 < LAPS)
+		act(s);
+	for (int i = 0; i < JOBS; i++)
+		if (s->jobs[i].live)
+			leave(s, &s->jobs[i]);
+	shared_epoch_close(s->shared);
+}
+
+static void every_job_has_every_sample_once_an_epoch(void **state)
+{
+	static struct schedule s;
+	unsigned epochs = 0, merged = 0, shared = 0, rests = 0, refused = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 3000; seed++) {
+		run_schedule(&s, seed, seed % 3);
+		epochs += s.epochs;
+		merged += s.merged;
+		shared += s.joined;
+		rests += s.rests;
+		refused += s.refused;
+	}
+	/* The schedules do what they are for. */
+	assert_true(epochs > 100000 && merged > 1000 && shared > 1000 && rests > 10000);
+	assert_true(refused < 1000); /* of more than 20,000 */
+}
+
+static void a_loaded_course_goes_on_as_the_saved_one(void **state)
+{
+	static struct schedule plain, again;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		run_schedule(&plain, seed, NEVER);
+		run_schedule(&again, seed, SAVED);
+		assert_int_equal(plain.places, again.places);
+		assert_memory_equal(plain.history, again.history,
+				    plain.places * sizeof(plain.history[0]));
+	}
+}
+
+/* With parts, and two of them merged, from any place. */
+static void some_cuts(struct schedule *s)
+{
+	unsigned entries[5];
+
+	for (int i = 0; i < 5; i++) {
+		entries[i] =
+			(unsigned)shared_epoch_enter(s->shared, s->lap, s->position);
+		s->position += below(s, 5);
+		if (s->position > lap_at(s->shared, s->lap).length)
+			next_lap(s);
+	}
+	shared_epoch_put(s->shared, entries[1]);
+}
+
+static void the_rest_is_what_would_have_come(void **state)
+{
+	static struct schedule s;
+	uint32_t rest[MOST];
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 500; seed++) {
+		s = (struct schedule){.random = {seed}};
+		s.config =
+			(struct shared_epoch_config){.count = 8 + below(&s, MOST - 8),
+						     .seed = seed,
+						     .end_epoch = 99};
+		s.shared = open_course(&s.config);
+		some_cuts(&s);
+		assert_int_equal(shared_epoch_rest(s.shared, s.lap, s.position, 0,
+						   s.config.count, rest),
+				 s.config.count);
+		for (uint32_t i = 0; i < s.config.count; i++, s.position++) {
+			while (s.position >= lap_at(s.shared, s.lap).length)
+				next_lap(&s);
+			assert_int_equal(rest[i],
+					 sample_at(s.shared, s.lap, s.position));
+		}
+		shared_epoch_close(s.shared);
+	}
+}
+
+/* ---- statistics ---- */
+
+/*
+ * Of a job that came in the middle, any sample is at any place of its first epoch with
+ * the same probability: chi square over sample and place, expected 100 in each cell.
+ */
+static void the_order_of_a_job_that_joined_is_uniform(void **state)
+{
+	enum { SEEDS = 100 * TEN };
+	unsigned seen[TEN][TEN] = {0};
+	double chi = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		struct shared_epoch_config config = ten;
+		struct shared_epoch *shared;
+
+		config.seed = seed;
+		shared = open_course(&config);
+		shared_epoch_enter(shared, 0, 0);
+		shared_epoch_enter(shared, 0, 3);
+		for (uint32_t i = 0; i < TEN; i++)
+			seen[sample_at(shared, i < 7 ? 1 : 2, i < 7 ? i : i - 7)][i]++;
+		shared_epoch_close(shared);
+	}
+	for (unsigned i = 0; i < TEN; i++)
+		for (unsigned j = 0; j < TEN; j++) {
+			double off = seen[i][j] - (double)SEEDS / TEN;
+
+			chi += off * off * TEN / SEEDS;
+		}
+	/* 81 degrees of freedom: mean 81, and 1 in 1000 above 126. */
+	assert_true(chi > 45 && chi < 126);
+}
+
+/* ---- what may go wrong ---- */
+
+static void a_damaged_state_is_refused(void **state)
+{
+	size_t room = shared_epoch_state_bytes(&ten), bytes;
+	unsigned char *good = malloc(room), *bad = malloc(room);
+	struct shared_epoch_config other = ten;
+	struct shared_epoch *shared = open_course(&ten);
+	unsigned refused = 0;
+
+	(void)state;
+	shared_epoch_enter(shared, 0, 0);
+	shared_epoch_enter(shared, 0, 4);
+	lap_at(shared, 3);
+	bytes = shared_epoch_save(shared, 2, good);
+	shared_epoch_close(shared);
+	for (size_t i = 0; i < bytes; i++)
+		assert_null(shared_epoch_load(&ten, good, i, NULL));
+	for (size_t i = 0; i < bytes; i++) {
+		memcpy(bad, good, bytes);
+		bad[i] ^= 0x81;
+		shared = shared_epoch_load(&ten, bad, bytes, NULL);
+		refused += shared == NULL;
+		shared_epoch_close(shared);
+	}
+	assert_true(refused > bytes / 10);
+	other.seed++;
+	assert_null(shared_epoch_load(&other, good, bytes, NULL));
+	free(good);
+	free(bad);
+}
+
+static void shared_epoch_open_says_so_when_memory_runs_out(void **state)
+{
+	const struct shared_epoch_config empty = {0};
+	struct shared_epoch *shared = NULL;
+	unsigned failures = 0;
+	struct error err = {0};
+
+	(void)state;
+	while (shared == NULL) {
+		err = (struct error){0};
+		nomem_at(failures + 1);
+		shared = shared_epoch_open(&ten, &err);
+		nomem_at(0);
+		assert_int_equal(err.code, shared == NULL ? ENOMEM : 0);
+		failures += shared == NULL;
+	}
+	assert_int_equal(failures, 4);
+	shared_epoch_close(shared);
+	assert_null(shared_epoch_open(&empty, &err));
+	assert_string_equal(err.message, "there are no samples to draw from");
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_part_is_the_sampler),
+		cmocka_unit_test(a_cut_leaves_what_is_to_come_where_it_is),
+		cmocka_unit_test(jobs_that_begin_together_share_a_cut),
+		cmocka_unit_test(parts_become_one_after_the_last_job_of_a_cut),
+		cmocka_unit_test(the_first_job_may_leave_first),
+		cmocka_unit_test(the_data_ends_after_the_rounds),
+		cmocka_unit_test(there_are_so_many_cuts),
+		cmocka_unit_test(every_job_has_every_sample_once_an_epoch),
+		cmocka_unit_test(a_loaded_course_goes_on_as_the_saved_one),
+		cmocka_unit_test(the_rest_is_what_would_have_come),
+		cmocka_unit_test(the_order_of_a_job_that_joined_is_uniform),
+		cmocka_unit_test(a_damaged_state_is_refused),
+		cmocka_unit_test(shared_epoch_open_says_so_when_memory_runs_out),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("course", tests, NULL, NULL);
+}
