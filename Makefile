@@ -89,6 +89,8 @@ source = $(sort $(shell find $1 -name '*.c' 2>/dev/null))
 object = $(patsubst %.c,$(B)/%.o,$(call source,$1))
 ROOMS    := loader profiler models reports
 LIB      := $(call object,$(ROOMS))
+# The library does without what loader/base/ holds for the rooms above it alone.
+LIBDSA   := $(filter-out $(B)/loader/base/math/% $(B)/loader/base/text/%,$(call object,loader))
 UNITS    := $(call source,tests/unit)
 UNIT     := $(patsubst %_test.c,$(B)/test/%,$(notdir $(UNITS)))
 FUZZ     := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
@@ -115,7 +117,7 @@ $(B)/libhouse.a: $(LIB)
 	@echo '  AR  $@'
 	@rm -f $@; $(AR) rcs $@ $^
 
-$(B)/libdsa.so.$(ABI): $(call object,loader) loader/libdsa.map
+$(B)/libdsa.so.$(ABI): $(LIBDSA) loader/libdsa.map
 	@echo '  LD  $@'
 	@$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,-soname,$(@F) \
 		-Wl,--version-script=loader/libdsa.map $(if $(SAN),,-Wl,-z,defs) \
@@ -125,7 +127,7 @@ $(B)/libdsa.so: $(B)/libdsa.so.$(ABI)
 	@ln -sf $(<F) $@
 
 # One object, whose inner names no program can collide with.
-$(B)/libdsa.a: $(call object,loader)
+$(B)/libdsa.a: $(LIBDSA)
 	@echo '  AR  $@'
 	@$(LD) -r -o $(B)/libdsa.o $^
 	@objcopy --localize-hidden $(B)/libdsa.o
@@ -359,5 +361,6 @@ clean:
 FORCE:
 .PHONY: all bench bench-gate bench-models bench-page bench-share check clean demo deps fuzz fuzzers fuzzers-here \
         headers install lint $(LINTS:%=lint-%) soak tidy uninstall units FORCE
-.SECONDARY:
+# Kept, though only a chain of rules names them. All others are rebuilt when they are missing.
+.SECONDARY: $(patsubst %.c,$(B)/%.o,$(filter examples/%.c tests/%.c,$(SOURCES)))
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

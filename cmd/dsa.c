@@ -21,14 +21,6 @@ const struct command command_dsa = {
 	.below = commands,
 };
 
-int cmd_fail(const struct error *err)
-{
-	fputs("dsa: ", stderr);
-	escape_plain(stderr, err->message);
-	putc('\n', stderr);
-	return 3;
-}
-
 /* A full disk must not look like success. */
 static int dsa_finish(int status)
 {

@@ -5,7 +5,7 @@
 #ifndef DSA_CSV_H
 #define DSA_CSV_H
 
-#include "reports/form.h"
+#include "reports/common/form_style.h"
 
 form_write csv_write;
 

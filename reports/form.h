@@ -6,26 +6,7 @@
 #ifndef DSA_FORM_H
 #define DSA_FORM_H
 
-#include <stdbool.h>
-#include <stdio.h>
-
-struct error;
-struct profile;
-
-/* How to write. All zero is right for a file. */
-struct form_style {
-	bool colour; /* text: ANSI colours */
-	bool ascii;  /* text: nothing beyond ASCII */
-	const char
-		*where; /* text: the report's path, named in the last line; or NULL */
-};
-
-/*
- * Writes profile to out. Returns 0 or -errno; a failure of out may also show in
- * ferror(out) alone.
- */
-typedef int form_write(const struct profile *profile, const struct form_style *style,
-		       FILE *out, struct error *err);
+#include "reports/common/form_style.h"
 
 struct form {
 	const char *name;

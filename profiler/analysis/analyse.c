@@ -2,14 +2,14 @@
 #include "loader/base/error.h"
 #include "loader/base/trace.h"
 #include "profiler/analysis/curves.h"
+#include "profiler/analysis/profile_fill.h"
 #include "profiler/analysis/proof.h"
+#include "profiler/analysis/sample_times.h"
 #include "profiler/analysis/shares.h"
 #include "profiler/analysis/statistics.h"
 #include "profiler/analysis/verdict.h"
-#include "profiler/analysis/window.h"
-#include "profiler/session/profile_fill.h"
 #include "profiler/session/run_metadata.h"
-#include "profiler/session/sample_times.h"
+#include "profiler/session/window.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #ifndef DSA_CURVES_H
 #define DSA_CURVES_H
 
-#include "profiler/analysis/window.h"
 #include "profiler/profile.h"
+#include "profiler/session/window.h"
 
 /*
  * Adds the points of P(k) and S(q), in order of k and q, of prep beside the training

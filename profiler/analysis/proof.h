@@ -9,7 +9,7 @@
 #ifndef DSA_PROOF_H
 #define DSA_PROOF_H
 
-#include "profiler/analysis/window.h"
+#include "profiler/session/window.h"
 
 struct proof {
 	double prep, fetch; /* shares of wall time; NAN: no evidence */

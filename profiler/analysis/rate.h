@@ -5,7 +5,19 @@
 #define DSA_RATE_H
 
 #include "loader/base/trace.h"
-#include "profiler/run/measure.h"
+#include "profiler/profile.h"
+
+/* How fast training is in one configuration. */
+struct measure_rate {
+	struct interval
+		per_s;    /* samples/s of real windows, of all jobs together; blocks
+				* are windows */
+	double hit_ratio; /* of the loader's cache, or by whole epochs of the
+				* kernel's; NAN: it has none, or nobody knows */
+	unsigned windows; /* counted */
+	char why[160]; /* how: "6 whole epochs in 4 windows", "12 windows, hits drawn"
+			*/
+};
 
 /*
  * Certified windows of blocks count; blocks are windows. Of drawn ones each stands for

@@ -12,8 +12,8 @@
 #ifndef DSA_SHARES_H
 #define DSA_SHARES_H
 
-#include "profiler/analysis/window.h"
 #include "profiler/profile.h"
+#include "profiler/session/window.h"
 
 /* Floor of a relative interval that no spread of windows shows: queues not steady after
  * the settling steps, and a consumer that wakes up late; what truth.t sees of both. */

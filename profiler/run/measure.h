@@ -8,6 +8,7 @@
 #ifndef DSA_MEASURE_H
 #define DSA_MEASURE_H
 
+#include "profiler/analysis/rate.h"
 #include "profiler/profile.h"
 #include "profiler/run/conductor.h"
 
@@ -47,18 +48,6 @@ struct measure_config {
  */
 int measure(const struct measure_config *config, struct profile *profile,
 	    struct error *err);
-
-/* How fast training is in one configuration. */
-struct measure_rate {
-	struct interval
-		per_s;    /* samples/s of real windows, of all jobs together; blocks
-				* are windows */
-	double hit_ratio; /* of the loader's cache, or by whole epochs of the
-				* kernel's; NAN: it has none, or nobody knows */
-	unsigned windows; /* counted */
-	char why[160]; /* how: "6 whole epochs in 4 windows", "12 windows, hits drawn"
-			*/
-};
 
 /*
  * Measures real windows alone, after the cache came to its steady state: whole epochs

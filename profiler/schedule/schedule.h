@@ -16,7 +16,7 @@
 #define DSA_SCHEDULE_H
 
 #include "profiler/analysis/shares.h"
-#include "profiler/analysis/window.h"
+#include "profiler/session/window.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #ifndef DSA_WINDOW_COST_H
 #define DSA_WINDOW_COST_H
 
-#include "profiler/analysis/window.h"
+#include "profiler/session/window.h"
 
 #include <stdint.h>
 

@@ -5,7 +5,7 @@
 #ifndef DSA_COMPARE_H
 #define DSA_COMPARE_H
 
-#include "reports/form.h"
+#include "reports/common/form_style.h"
 
 struct compare {
 	const struct profile *a, *b;

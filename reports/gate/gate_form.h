@@ -19,7 +19,7 @@
 #define DSA_GATE_FORM_H
 
 #include "models/gate/gate.h"
-#include "reports/form.h"
+#include "reports/common/form_style.h"
 
 enum {
 	GATE_MARKDOWN_MOST = 64 << 10, /* bytes of a comment on GitHub */

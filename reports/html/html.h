@@ -5,7 +5,7 @@
 #ifndef DSA_HTML_H
 #define DSA_HTML_H
 
-#include "reports/form.h"
+#include "reports/common/form_style.h"
 
 form_write html_write;
 

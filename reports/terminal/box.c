@@ -2,8 +2,8 @@
 #include "loader/base/error.h"
 #include "profiler/profile.h"
 #include "reports/common/escape.h"
+#include "reports/common/form_style.h"
 #include "reports/common/format.h"
-#include "reports/form.h"
 
 #include <errno.h>
 #include <stdarg.h>

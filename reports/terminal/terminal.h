@@ -2,7 +2,7 @@
 #ifndef DSA_TERMINAL_H
 #define DSA_TERMINAL_H
 
-#include "reports/form.h"
+#include "reports/common/form_style.h"
 
 /*
  * How to write to out: colours when it is a terminal that has them and NO_COLOR is not

@@ -1,7 +1,7 @@
 #include "reports/common/escape.h"
+#include "reports/common/form_style.h"
 #include "reports/common/format.h"
 #include "reports/common/whatif.h"
-#include "reports/form.h"
 #include "reports/terminal/box.h"
 
 #include <errno.h>

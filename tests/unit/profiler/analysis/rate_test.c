@@ -1,5 +1,6 @@
 #include "profiler/analysis/rate.h"
 #include "profiler/analysis/statistics.h"
+#include "profiler/session/window.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/session.h"
 

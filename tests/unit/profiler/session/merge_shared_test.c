@@ -1,5 +1,5 @@
-#include "profiler/analysis/window.h"
 #include "profiler/session/merge_shared.h"
+#include "profiler/session/window.h"
 #include "tests/lib/session.h"
 
 #include <setjmp.h>

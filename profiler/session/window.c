@@ -1,6 +1,6 @@
-#include "profiler/analysis/window.h"
+#include "profiler/session/window.h"
 #include "loader/base/math/median.h"
-#include "profiler/analysis/certificate.h"
+#include "profiler/session/certificate.h"
 
 #include <math.h>
 #include <stdio.h>

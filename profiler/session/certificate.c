@@ -1,4 +1,4 @@
-#include "profiler/analysis/certificate.h"
+#include "profiler/session/certificate.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

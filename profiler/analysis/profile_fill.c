@@ -1,4 +1,4 @@
-#include "profiler/session/profile_fill.h"
+#include "profiler/analysis/profile_fill.h"
 
 #include <errno.h>
 #include <inttypes.h>

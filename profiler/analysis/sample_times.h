@@ -4,8 +4,8 @@
 #ifndef DSA_SAMPLE_TIMES_H
 #define DSA_SAMPLE_TIMES_H
 
-#include "profiler/analysis/window.h"
 #include "profiler/profile.h"
+#include "profiler/session/window.h"
 
 enum { SAMPLE_TIMES = 1024 }; /* at the most */
 

@@ -5,7 +5,7 @@
 #define DSA_CERTIFICATE_H
 
 #include "loader/base/trace.h"
-#include "profiler/analysis/window.h"
+#include "profiler/session/window.h"
 
 /*
  * Judges a measured window and writes the reason into window->why. False: it is void,

@@ -5,8 +5,8 @@
 #ifndef DSA_PROFILE_FILL_H
 #define DSA_PROFILE_FILL_H
 
-#include "profiler/analysis/window.h"
 #include "profiler/profile.h"
+#include "profiler/session/window.h"
 
 int profile_fill_loader(const struct trace *trace, struct profile *profile);
 int profile_fill_histograms(const struct trace *trace, struct profile *profile);

@@ -1,4 +1,4 @@
-#include "profiler/session/sample_times.h"
+#include "profiler/analysis/sample_times.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/session.h"
 
