@@ -50,35 +50,34 @@ static const char *summary_file(const struct gate_options *ask)
 
 int gate_options_writable(const struct gate_options *ask, struct error *err)
 {
+	const char *const paths[] = {ask->update ? ask->baseline : NULL, ask->junit,
+				     ask->markdown, summary_file(ask)};
 	int result = ask->output != NULL ? result_folder(ask->output, err) : 0;
 
-	if (result == 0 && ask->update)
-		result = writable_beside(ask->baseline, err);
-	if (result == 0)
-		result = writable_beside(ask->junit, err);
-	if (result == 0)
-		result = writable_beside(ask->markdown, err);
-	if (result == 0)
-		result = writable_beside(summary_file(ask), err);
+	for (size_t i = 0; result == 0 && i < sizeof(paths) / sizeof(paths[0]); i++)
+		result = writable_beside(paths[i], err);
 	return result;
 }
 
 static int write_files(const struct gate_options *ask, const struct gate_told *told,
 		       struct error *err)
 {
-	char path[PATH_MAX];
+	char json[PATH_MAX];
+	const struct {
+		const char *form, *path;
+		bool append;
+	} files[] = {{"json", ask->output != NULL ? json : NULL, false},
+		     {"junit", ask->junit, false},
+		     {"markdown", ask->markdown, false},
+		     {"summary", summary_file(ask), true}};
 	int result = 0;
 
-	if (ask->output != NULL) {
-		snprintf(path, sizeof(path), "%s/gate.json", ask->output);
-		result = gate_form_save("json", told, path, false, err);
-	}
-	if (result == 0 && ask->junit != NULL)
-		result = gate_form_save("junit", told, ask->junit, false, err);
-	if (result == 0 && ask->markdown != NULL)
-		result = gate_form_save("markdown", told, ask->markdown, false, err);
-	if (result == 0 && summary_file(ask) != NULL)
-		result = gate_form_save("summary", told, summary_file(ask), true, err);
+	snprintf(json, sizeof(json), "%s/gate.json",
+		 ask->output != NULL ? ask->output : "");
+	for (size_t i = 0; result == 0 && i < sizeof(files) / sizeof(files[0]); i++)
+		if (files[i].path != NULL)
+			result = gate_form_save(files[i].form, told, files[i].path,
+						files[i].append, err);
 	return result;
 }
 
@@ -131,17 +130,11 @@ static int gate_print_forms(const struct gate_options *ask,
 	return result;
 }
 
-/* It is that noise allowed no answer, not that nothing was asked. */
+/* True when noise allowed no answer; false when there was nothing to compare. */
 static bool is_noise_alone(const struct gate_verdict *verdict)
 {
-	bool undecided = false;
-
-	for (size_t i = 0; i < verdict->count; i++) {
-		if (verdict->findings[i].status == GATE_MISSING)
-			return false;
-		undecided |= verdict->findings[i].status == GATE_UNDECIDED;
-	}
-	return undecided;
+	return gate_verdict_first(verdict, GATE_MISSING) == NULL &&
+	       gate_verdict_first(verdict, GATE_UNDECIDED) != NULL;
 }
 
 static int gate_print_status_of(const struct gate_options *ask,

@@ -1,3 +1,4 @@
+/* gate.c - judges what was counted and what was timed, metric by metric. */
 #include "models/gate/gate.h"
 #include "loader/base/error.h"
 #include "models/gate/gate_causes.h"
@@ -8,64 +9,8 @@
 #include "models/gate/gate_words.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define ROUNDING 1e-9 /* of a quotient of counts */
-
-/* ---- the verdict ---- */
-
-void gate_verdict_free(struct gate_verdict *verdict)
-{
-	for (size_t i = 0; i < verdict->count; i++) {
-		free(verdict->findings[i].name);
-		free(verdict->findings[i].unit);
-	}
-	for (size_t i = 0; i < verdict->cause_count; i++)
-		free(verdict->causes[i]);
-	for (size_t i = 0; i < verdict->mismatch_count; i++)
-		free(verdict->mismatches[i]);
-	free(verdict->findings);
-	free(verdict->causes);
-	free(verdict->mismatches);
-	*verdict = (struct gate_verdict){.outcome = GATE_INCONCLUSIVE};
-}
-
-struct gate_finding *gate_verdict_add(struct gate_verdict *verdict)
-{
-	size_t count = verdict->count;
-	struct gate_finding *findings = verdict->findings;
-
-	if ((count & (count - 1)) == 0) { /* room for as many again */
-		findings = realloc(findings,
-				   (count > 0 ? 2 * count : 1) * sizeof(*findings));
-		if (findings == NULL)
-			return NULL;
-		verdict->findings = findings;
-	}
-	findings[verdict->count] = (struct gate_finding){
-		.status = GATE_MISSING,
-		.base = NAN,
-		.now = NAN,
-		.worse = INTERVAL_UNKNOWN,
-		.p = NAN,
-		.limit = NAN,
-		.floor = NAN,
-		.detectable = NAN,
-	};
-	return &findings[verdict->count++];
-}
-
-struct gate_finding *gate_verdict_find(const struct gate_verdict *verdict,
-				       const char *name)
-{
-	for (size_t i = 0; i < verdict->count; i++)
-		if (strcmp(verdict->findings[i].name, name) == 0)
-			return &verdict->findings[i];
-	return NULL;
-}
-
-/* ---- judging ---- */
 
 static bool is_timed(int metric)
 {
@@ -305,14 +250,6 @@ static int judge_all_timed(struct judge *judge, struct error *err)
 
 /* ---- together ---- */
 
-static bool gate_any(const struct gate_verdict *verdict, enum gate_status status)
-{
-	for (size_t i = 0; i < verdict->count; i++)
-		if (verdict->findings[i].status == status)
-			return true;
-	return false;
-}
-
 static enum gate_outcome outcome_of(const struct judge *judge)
 {
 	const struct gate_verdict *verdict = judge->verdict;
@@ -320,10 +257,11 @@ static enum gate_outcome outcome_of(const struct judge *judge)
 	if (judge->other_data ||
 	    (judge->other_machine && gate_config_wants_machine(judge->config)))
 		return GATE_MISMATCH;
-	if (gate_any(verdict, GATE_REGRESSED))
+	if (gate_verdict_first(verdict, GATE_REGRESSED) != NULL)
 		return GATE_REGRESSION;
-	if (gate_any(verdict, GATE_UNDECIDED) || gate_any(verdict, GATE_MISSING) ||
-	    !gate_any(verdict, GATE_PASSED))
+	if (gate_verdict_first(verdict, GATE_UNDECIDED) != NULL ||
+	    gate_verdict_first(verdict, GATE_MISSING) != NULL ||
+	    gate_verdict_first(verdict, GATE_PASSED) == NULL)
 		return GATE_INCONCLUSIVE;
 	return GATE_PASS;
 }

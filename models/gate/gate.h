@@ -83,9 +83,16 @@ void gate_verdict_free(struct gate_verdict *verdict);
 /* A finding more, all unknown; NULL: memory is short. */
 struct gate_finding *gate_verdict_add(struct gate_verdict *verdict);
 
-/* NULL: there is none of that name. */
+/* The finding of that name, and the first of that status; NULL: there is none. */
 struct gate_finding *gate_verdict_find(const struct gate_verdict *verdict,
 				       const char *name);
+const struct gate_finding *gate_verdict_first(const struct gate_verdict *verdict,
+					      enum gate_status status);
+
+/* Appends a printf to a list of lines that ends with a NULL. 0 or -ENOMEM. */
+int gate_lines_add(char ***lines, size_t *count, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+void gate_lines_free(char **lines);
 
 /* What was measured again, of both sides, counts, and is a regression only where it was
  * one in the first verdict, too. 0 or -ENOMEM. */

@@ -1,10 +1,11 @@
+/* gate_fit.c - lists what differs in the machine and in the data set. */
 #include "models/gate/gate_fit.h"
 #include "loader/base/number.h"
+#include "models/gate/gate.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NUMBER = 32 };
@@ -55,16 +56,8 @@ static bool same_fact(const char *key, const char *a, const char *b)
 static int gate_fit_add_line(struct gate_fit *fit, const char *what, const char *now,
 			     const char *was)
 {
-	char **lines = realloc(fit->lines, (fit->count + 2) * sizeof(*lines));
-
-	if (lines == NULL)
-		return -ENOMEM;
-	fit->lines = lines;
-	lines[fit->count] = lines[fit->count + 1] = NULL;
-	if (profile_text(&lines[fit->count], "%s: %s, was %s", what, now, was) < 0)
-		return -ENOMEM;
-	fit->count++;
-	return 0;
+	return gate_lines_add(&fit->lines, &fit->count, "%s: %s, was %s", what, now,
+			      was);
 }
 
 static int check_machine(const struct profile *base, const struct profile *now,
@@ -77,9 +70,9 @@ static int check_machine(const struct profile *base, const struct profile *now,
 		if (same_fact(facts[i].key, was, is))
 			continue;
 		fit->other_machine = true;
-		if (gate_fit_add_line(fit, facts[i].key,
-				      is == NULL ? facts[i].absent : is,
-				      was == NULL ? facts[i].absent : was) < 0)
+		was = was == NULL ? facts[i].absent : was;
+		is = is == NULL ? facts[i].absent : is;
+		if (gate_fit_add_line(fit, facts[i].key, is, was) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -133,8 +126,6 @@ int gate_fit_check(const struct profile *base, const struct profile *now,
 
 void gate_fit_free(struct gate_fit *fit)
 {
-	for (size_t i = 0; i < fit->count; i++)
-		free(fit->lines[i]);
-	free(fit->lines);
+	gate_lines_free(fit->lines);
 	*fit = (struct gate_fit){0};
 }

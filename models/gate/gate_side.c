@@ -1,3 +1,4 @@
+/* gate_side.c - copies what a profile says, and cuts a run into blocks. */
 #include "models/gate/gate_side.h"
 #include "loader/base/trace.h"
 
@@ -117,13 +118,10 @@ static int gate_side_copy_texts(struct profile *to, const struct profile *from)
 		{&to->output, from->output},
 	};
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		free(*texts[i].to);
-		*texts[i].to = NULL;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (texts[i].from != NULL &&
 		    profile_text(texts[i].to, "%s", texts[i].from) < 0)
 			return -ENOMEM;
-	}
 	return 0;
 }
 
@@ -147,23 +145,12 @@ static void gate_side_copy_numbers(struct profile *to, const struct profile *fro
 	to->emulated_per_s = from->emulated_per_s;
 	to->storage_is_memory = from->storage_is_memory;
 	to->huge_pages = from->huge_pages;
-	if (from->counted.samples != UNKNOWN)
-		to->counted = from->counted;
-}
-
-static void drop_command(struct profile *profile)
-{
-	for (char **word = profile->command; word != NULL && *word != NULL; word++)
-		free(*word);
-	free(profile->command);
-	profile->command = NULL;
 }
 
 static int copy_command(struct profile *to, char *const *command)
 {
 	size_t count = 0;
 
-	drop_command(to);
 	if (command == NULL)
 		return 0;
 	while (command[count] != NULL)
@@ -177,20 +164,8 @@ static int copy_command(struct profile *to, char *const *command)
 	return 0;
 }
 
-static void drop_facts(struct profile *profile)
-{
-	for (size_t i = 0; i < profile->fact_count; i++) {
-		free(profile->environment[i].key);
-		free(profile->environment[i].value);
-	}
-	free(profile->environment);
-	profile->environment = NULL;
-	profile->fact_count = 0;
-}
-
 static int copy_facts(struct profile *to, const struct profile *from)
 {
-	drop_facts(to);
 	for (size_t i = 0; i < from->fact_count; i++) {
 		const struct profile_fact *old = &from->environment[i];
 		struct profile_fact *fact = profile_add_fact(to);
@@ -204,11 +179,17 @@ static int copy_facts(struct profile *to, const struct profile *from)
 
 int gate_side_describe(struct gate_side *side, const struct profile *profile)
 {
-	gate_side_copy_numbers(&side->about, profile);
-	if (gate_side_copy_texts(&side->about, profile) < 0 ||
-	    copy_command(&side->about, profile->command) < 0)
+	struct profile *about = &side->about;
+	struct profile_counted counted =
+		profile->counted.samples != UNKNOWN ? profile->counted : about->counted;
+
+	profile_free(about);
+	about->counted = counted;
+	gate_side_copy_numbers(about, profile);
+	if (gate_side_copy_texts(about, profile) < 0 ||
+	    copy_command(about, profile->command) < 0)
 		return -ENOMEM;
-	return copy_facts(&side->about, profile);
+	return copy_facts(about, profile);
 }
 
 /* ---- a run's blocks ---- */

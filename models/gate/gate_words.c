@@ -1,3 +1,4 @@
+/* gate_words.c - composes the one-line reasons of findings and of a verdict. */
 #include "models/gate/gate_words.h"
 
 #include <stdarg.h>
@@ -169,20 +170,11 @@ static size_t count_status(const struct gate_verdict *verdict, enum gate_status 
 	return count;
 }
 
-static const struct gate_finding *gate_words_first(const struct gate_verdict *verdict,
-						   enum gate_status status)
-{
-	for (size_t i = 0; i < verdict->count; i++)
-		if (verdict->findings[i].status == status)
-			return &verdict->findings[i];
-	return NULL;
-}
-
 /* The first of a kind speaks for all. */
 static void say_first(struct gate_verdict *verdict, enum gate_status status,
 		      const char *what)
 {
-	const struct gate_finding *finding = gate_words_first(verdict, status);
+	const struct gate_finding *finding = gate_verdict_first(verdict, status);
 	size_t more = count_status(verdict, status) - 1;
 	int length = snprintf(verdict->why, GATE_WHY, "%s%s: %.170s", what,
 			      finding->name, finding->why);
@@ -198,7 +190,7 @@ static void say_cause(struct gate_verdict *verdict)
 	size_t more = count_status(verdict, GATE_REGRESSED) - 1;
 	int length =
 		snprintf(verdict->why, GATE_WHY, "%.240s (%.48s", verdict->causes[0],
-			 gate_words_first(verdict, GATE_REGRESSED)->name);
+			 gate_verdict_first(verdict, GATE_REGRESSED)->name);
 
 	if (more > 0)
 		snprintf(verdict->why + length, GATE_WHY - (size_t)length,
@@ -209,9 +201,9 @@ static void say_cause(struct gate_verdict *verdict)
 
 static void say_inconclusive(struct gate_verdict *verdict)
 {
-	if (gate_words_first(verdict, GATE_MISSING) != NULL)
+	if (gate_verdict_first(verdict, GATE_MISSING) != NULL)
 		say_first(verdict, GATE_MISSING, "missing ");
-	else if (gate_words_first(verdict, GATE_UNDECIDED) != NULL)
+	else if (gate_verdict_first(verdict, GATE_UNDECIDED) != NULL)
 		say_first(verdict, GATE_UNDECIDED, "");
 	else if (verdict->count > 0)
 		say_first(verdict, GATE_INFORMS, "nothing that was compared decides; ");

@@ -1,9 +1,6 @@
 /* compare_json.c - a comparison as "dsa.compare/1"; dsa-compare(1) describes its keys. */
-#include "loader/base/error.h"
 #include "reports/compare/compare_part.h"
 #include "reports/json/json_part.h"
-
-#include <errno.h>
 
 #define SCHEMA "dsa.compare/1"
 
@@ -40,58 +37,38 @@ static json_t *row_value(const struct compare_row *row)
 	return object;
 }
 
-static int append_rows(json_t *list, const struct compare_rows *rows, bool machine)
+static json_t *rows_value(const struct compare_rows *rows, bool machine)
 {
+	json_t *list = json_array();
+
 	for (size_t i = 0; i < rows->count; i++)
-		if ((rows->rows[i].group == COMPARE_MACHINE) == machine &&
-		    json_array_append_new(list, row_value(&rows->rows[i])) < 0)
-			return -1;
-	return 0;
+		if ((rows->rows[i].group == COMPARE_MACHINE) == machine)
+			list = json_part_append(list, row_value(&rows->rows[i]));
+	return list;
 }
 
-static int append_causes(json_t *list, const struct causes *causes)
+static json_t *causes_value(const struct causes *causes)
 {
+	json_t *list = json_array();
+
 	for (unsigned i = 0; i < causes->count; i++)
-		if (json_array_append_new(list, json_part_text(causes->text[i])) < 0)
-			return -1;
-	return 0;
+		list = json_part_append(list, json_part_text(causes->text[i]));
+	return list;
 }
 
 static json_t *root_value(const struct compare *compare,
 			  const struct compare_rows *rows)
 {
-	json_t *causes = json_array(), *numbers = json_array(), *machine = json_array();
-	json_t *root = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "schema", SCHEMA,
-				 "a", json_part_text(compare->a_name), "b",
-				 json_part_text(compare->b_name), "causes", causes,
-				 "compared", numbers, "environment", machine);
-
-	if (root != NULL && append_causes(causes, &rows->causes) == 0 &&
-	    append_rows(numbers, rows, false) == 0 &&
-	    append_rows(machine, rows, true) == 0)
-		return root;
-	json_decref(root);
-	return NULL;
-}
-
-static int compare_json_put(const char *text, size_t size, void *out)
-{
-	return fwrite(text, 1, size, out) == size ? 0 : -1;
+	return json_pack(
+		"{s:s, s:o, s:o, s:o, s:o, s:o}", "schema", SCHEMA, "a",
+		json_part_text(compare->a_name), "b", json_part_text(compare->b_name),
+		"causes", causes_value(&rows->causes), "compared",
+		rows_value(rows, false), "environment", rows_value(rows, true));
 }
 
 int compare_json(const struct compare *compare, const struct compare_rows *rows,
 		 const struct form_style *style, FILE *out, struct error *err)
 {
-	json_t *root = root_value(compare, rows);
-	int result = 0;
-
 	(void)style;
-	if (root == NULL)
-		return error_set(err, ENOMEM, "no memory for the comparison");
-	errno = ENOMEM;
-	if (json_dump_callback(root, compare_json_put, out, JSON_PART_FLAGS) < 0 ||
-	    putc('\n', out) == EOF)
-		result = error_sys(err, errno, "can't write the comparison");
-	json_decref(root);
-	return result;
+	return json_part_write(root_value(compare, rows), out, "the comparison", err);
 }

@@ -1,3 +1,4 @@
+/* baseline.c - writes a side of a comparison as a baseline, and reads it back. */
 #include "reports/gate/baseline.h"
 #include "loader/base/error.h"
 #include "reports/common/file.h"
@@ -87,14 +88,11 @@ static int place_about(json_t *root, const struct profile *about)
 	struct profile shown = *about;
 	int result;
 
-	if (about->dataset != NULL) {
-		shown.dataset = last_name(about->dataset);
-		if (shown.dataset == NULL)
-			return -1;
-	}
+	shown.dataset = about->dataset == NULL ? NULL : last_name(about->dataset);
+	if (shown.dataset == NULL && about->dataset != NULL)
+		return -1;
 	result = json_part_place(root, baseline_fields, &shown);
-	if (about->dataset != NULL)
-		free(shown.dataset);
+	free(shown.dataset);
 	return result < 0 ? result : json_part_place_facts(root, about, is_lasting);
 }
 
@@ -117,38 +115,28 @@ static json_t *samples_value(const struct gate_session *session, size_t metric)
 {
 	json_t *samples = json_array();
 
-	for (size_t i = 0; samples != NULL && i < baseline_write_repetitions(session);
-	     i++) {
+	for (size_t i = 0; i < baseline_write_repetitions(session); i++) {
 		double value = session->values[i][metric];
-		json_t *sample = isfinite(value) ? json_real(value) : json_null();
 
-		if (json_array_append_new(samples, sample) < 0) {
-			json_decref(samples);
-			return NULL;
-		}
+		samples = json_part_append(samples, isfinite(value) ? json_real(value)
+								    : json_null());
 	}
 	return samples;
 }
 
 static json_t *session_value(const struct gate_session *session)
 {
-	json_t *samples = json_object(), *value;
+	json_t *samples = json_object();
 
-	for (size_t i = 0; samples != NULL && i < GATE_METRICS; i++)
+	for (size_t i = 0; i < GATE_METRICS; i++)
 		if (has_metric(session, i) &&
 		    json_object_set_new(samples, gate_metrics[i].name,
 					samples_value(session, i)) < 0) {
 			json_decref(samples);
 			return NULL;
 		}
-	value = json_object();
-	if (json_object_set_new(value, "samples", samples) == 0 &&
-	    json_object_set_new(
-		    value, "when",
-		    json_part_text(session->when == NULL ? "" : session->when)) == 0)
-		return value;
-	json_decref(value);
-	return NULL;
+	return json_pack("{s:o, s:o}", "samples", samples, "when",
+			 json_part_text(session->when == NULL ? "" : session->when));
 }
 
 static int place_sessions(json_t *root, const struct gate_side *side)
@@ -157,12 +145,9 @@ static int place_sessions(json_t *root, const struct gate_side *side)
 	json_t *sessions = json_array();
 
 	for (size_t i = count > BASELINE_SESSIONS ? count - BASELINE_SESSIONS : 0;
-	     sessions != NULL && i < count; i++)
-		if (json_array_append_new(sessions, session_value(&side->sessions[i])) <
-		    0) {
-			json_decref(sessions);
-			return -1;
-		}
+	     i < count; i++)
+		sessions =
+			json_part_append(sessions, session_value(&side->sessions[i]));
 	return json_object_set_new(root, "sessions", sessions);
 }
 
@@ -177,19 +162,13 @@ static json_t *baseline_value(const struct gate_side *side)
 	return NULL;
 }
 
-static int is_between(const json_t *value, double least, double most)
-{
-	double number = json_number_value(value);
-
-	return json_is_number(value) && number >= least && number <= most;
-}
-
 /* Samples of one metric into a column of rows; *count of them, as of those before, which
  * is SIZE_MAX for the first. */
 static int read_samples(const json_t *samples, size_t metric, size_t *count,
 			double (*rows)[GATE_METRICS], struct error *err)
 {
 	bool points = gate_metrics[metric].points;
+	double least = points ? -MOST_SHARE : 0, most = points ? MOST_SHARE : MOST;
 	size_t i;
 
 	if (!json_is_array(samples) || json_array_size(samples) > BASELINE_REPETITIONS)
@@ -200,10 +179,10 @@ static int read_samples(const json_t *samples, size_t metric, size_t *count,
 	*count = json_array_size(samples);
 	for (i = 0; i < *count; i++) {
 		const json_t *value = json_array_get(samples, i);
+		double number = json_number_value(value);
 
-		if (is_between(value, points ? -MOST_SHARE : 0,
-			       points ? MOST_SHARE : MOST))
-			rows[i][metric] = json_number_value(value);
+		if (json_is_number(value) && number >= least && number <= most)
+			rows[i][metric] = number;
 		else if (!json_is_null(value))
 			break;
 	}
@@ -320,15 +299,10 @@ static int check_root(json_t *root, struct error *err)
 int baseline_write(const struct gate_side *side, FILE *out, struct error *err)
 {
 	json_t *root = baseline_value(side);
-	int result;
+	int result = root == NULL ? 0 : check_root(root, err);
 
-	if (root == NULL)
-		return error_set(err, ENOMEM, "no memory to write the baseline");
-	result = check_root(root, err);
-	errno = ENOMEM;
-	if (result == 0 &&
-	    (json_dumpf(root, out, JSON_PART_FLAGS) < 0 || putc('\n', out) == EOF))
-		result = error_sys(err, errno, "can't write the baseline");
+	if (result == 0)
+		return json_part_write(root, out, "the baseline", err);
 	json_decref(root);
 	return result;
 }

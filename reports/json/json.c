@@ -39,43 +39,52 @@ json_t *json_part_interval(const struct interval *interval, const char *name)
 	return value;
 }
 
+json_t *json_part_append(json_t *array, json_t *value)
+{
+	if (json_array_append_new(array, value) == 0)
+		return array;
+	json_decref(array);
+	return NULL;
+}
+
 json_t *json_part_words(char *const *words)
 {
 	json_t *array = json_array();
 
-	for (; array != NULL && *words != NULL; words++)
-		if (json_array_append_new(array, json_part_text(*words)) < 0) {
-			json_decref(array);
-			return NULL;
-		}
+	for (; words != NULL && *words != NULL; words++)
+		array = json_part_append(array, json_part_text(*words));
 	return array;
+}
+
+int json_part_write(json_t *root, FILE *out, const char *what, struct error *err)
+{
+	int result = 0;
+
+	if (root == NULL)
+		return error_set(err, ENOMEM, "no memory to write %s", what);
+	errno = ENOMEM;
+	if (json_dumpf(root, out, JSON_PART_FLAGS) < 0 || putc('\n', out) == EOF)
+		result = error_sys(err, errno, "can't write %s", what);
+	json_decref(root);
+	return result;
 }
 
 static json_t *histogram_value(const struct profile_histogram *histogram)
 {
 	json_t *counts = json_array();
 
-	for (size_t i = 0; counts != NULL && i < histogram->buckets; i++)
-		if (json_array_append_new(
-			    counts, json_integer((json_int_t)histogram->count[i])) <
-		    0) {
-			json_decref(counts);
-			return NULL;
-		}
-	return counts == NULL ? NULL
-			      : json_pack("{s:o, s:f}", "counts", counts, "low",
-					  histogram->low);
+	for (size_t i = 0; i < histogram->buckets; i++)
+		counts = json_part_append(
+			counts, json_integer((json_int_t)histogram->count[i]));
+	return json_pack("{s:o, s:f}", "counts", counts, "low", histogram->low);
 }
 
 static json_t *speeds_value(const double *speeds)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; array != NULL && i < PROFILE_SPEEDS && speeds[i] > 0; i++)
-		if (json_array_append_new(array, json_real(speeds[i])) < 0) {
-			json_decref(array);
-			return NULL;
-		}
+	for (size_t i = 0; i < PROFILE_SPEEDS && speeds[i] > 0; i++)
+		array = json_part_append(array, json_real(speeds[i]));
 	return array;
 }
 

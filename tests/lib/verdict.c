@@ -8,16 +8,9 @@ const char verdict_hostile[] =
 	"https://evil.example/ [x](javascript:x) *b* _i_ ~s~\n::error::no\r\x1b[31m"
 	"\xff\xed\xa0\x80\xe2\x80\xae%0A::set-output";
 
-static char **add_line(char **lines, size_t *count, const char *text)
-{
-	lines = realloc(lines, (*count + 1) * sizeof(*lines));
-	lines[(*count)++] = strdup(text);
-	return lines;
-}
-
 void verdict_add_cause(struct gate_verdict *verdict, const char *text)
 {
-	verdict->causes = add_line(verdict->causes, &verdict->cause_count, text);
+	gate_lines_add(&verdict->causes, &verdict->cause_count, "%s", text);
 }
 
 static struct gate_finding *add(struct gate_verdict *verdict, const char *name,
@@ -111,7 +104,7 @@ void verdict_make_hostile(struct gate_verdict *verdict, size_t count)
 	}
 	for (int i = 0; i < 40; i++) {
 		verdict_add_cause(verdict, verdict_hostile);
-		verdict->mismatches = add_line(
-			verdict->mismatches, &verdict->mismatch_count, verdict_hostile);
+		gate_lines_add(&verdict->mismatches, &verdict->mismatch_count, "%s",
+			       verdict_hostile);
 	}
 }
