@@ -1,7 +1,7 @@
+/* number.c - reads numbers with strtod(3), in the C locale. */
 #include "loader/base/number.h"
 
-#include <ctype.h>
-#include <errno.h>
+#include <locale.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -39,94 +39,22 @@ bool number_count(const char *text, unsigned max, unsigned *count)
 	return true;
 }
 
-/* Length of the digits, point and exponent at the head of text; 0 if there are none. */
-static size_t decimal_length(const char *text)
-{
-	size_t digits = strspn(text, "0123456789");
-	size_t length = digits;
-
-	if (text[length] == '.') {
-		size_t more = strspn(text + length + 1, "0123456789");
-
-		digits += more;
-		length += 1 + more;
-	}
-	if (digits == 0)
-		return 0;
-	if (text[length] == 'e' || text[length] == 'E') {
-		size_t sign = text[length + 1] == '+' || text[length + 1] == '-';
-		size_t more = strspn(text + length + 1 + sign, "0123456789");
-
-		if (more > 0)
-			length += 1 + sign + more;
-	}
-	return length;
-}
-
-/*
- * Takes digits into *value until it has as many as a double can tell apart. Returns how
- * many were read; *dropped is how many of them were not taken.
- */
-static long take_digits(const char *text, double *value, long *dropped)
-{
-	long count = 0;
-
-	for (*dropped = 0; isdigit((unsigned char)text[count]); count++)
-		if (*value < 1e18)
-			*value = *value * 10 + (text[count] - '0');
-		else
-			++*dropped;
-	return count;
-}
-
-/* value * 10^scale, also where 10^scale is no double. */
-static double number_scaled(double value, long scale)
-{
-	if (scale < -300) {
-		value *= 1e-300;
-		scale += 300;
-	}
-	return scale < 0 ? value / pow(10, (double)-scale)
-			 : value * pow(10, (double)scale);
-}
-
-/* strtod() reads the decimal point of the locale; this one reads '.'. */
-static double decimal_value(const char *text, size_t length)
-{
-	const char *end = text + length;
-	double value = 0;
-	long dropped, scale;
-
-	text += take_digits(text, &value, &dropped);
-	scale = dropped;
-	if (text < end && *text == '.') {
-		long count = take_digits(text + 1, &value, &dropped);
-
-		text += 1 + count;
-		scale -= count - dropped;
-	}
-	if (text < end) { /* strtol stops where decimal_length() did */
-		long exponent = strtol(text + 1, NULL, 10);
-
-		scale += exponent > 99999    ? 99999
-			 : exponent < -99999 ? -99999
-					     : exponent;
-	}
-	return number_scaled(value, scale);
-}
-
+/* A fraction whose point is '.' in every locale, and one of the units behind it. */
 static bool with_unit(const char *text, const struct unit *units, double *value)
 {
-	size_t length = decimal_length(text);
+	locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+	bool hexadecimal = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
 	double number;
+	char *unit;
 
-	if (length == 0)
+	if (plain == (locale_t)0 || hexadecimal ||
+	    strchr("0123456789.", text[0]) == NULL)
 		return false;
-	number = decimal_value(text, length);
-	for (; units->name != NULL; units++)
-		if (strcmp(text + length, units->name) == 0)
-			break;
-	if (units->name == NULL || !isfinite(number * units->factor))
+	number = strtod_l(text, &unit, plain);
+	freelocale(plain);
+	while (units->name != NULL && strcmp(unit, units->name) != 0)
+		units++;
+	if (unit == text || units->name == NULL || !isfinite(number * units->factor))
 		return false;
 	*value = number * units->factor;
 	return true;
