@@ -11,18 +11,19 @@ struct check_subject {
 	char sample[4096]; /* a regular file of the data set; "" if none was found */
 };
 
-typedef void check(struct doctor_line *line, const struct check_subject *subject);
+typedef void check_machine(struct doctor_line *line);
+typedef void check_named(struct doctor_line *line, const struct check_subject *subject);
 
 /* of this machine, in host.c */
-check check_kernel, check_clock, check_memory_file, check_huge_pages,
+check_machine check_kernel, check_clock, check_memory_file, check_huge_pages,
 	check_locked_memory, check_shared_memory, check_io_uring, check_counters,
 	check_accounting, check_gnuplot, check_cores, check_memory;
 
-/* of a data set, in storage.c */
-check check_dataset, check_direct, check_residency;
+/* of a data set, in filesystem.c */
+check_named check_dataset, check_direct, check_residency;
 
 /* of a program, in program.c */
-check check_program;
+check_named check_program;
 
 /* Finds the first regular file of subject->dataset, a few folders deep. */
 void check_find_sample(struct check_subject *subject);

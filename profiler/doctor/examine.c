@@ -1,3 +1,4 @@
+/* examine.c - runs the doctor's checks in turn. */
 #include "profiler/doctor/doctor.h"
 
 #include "profiler/doctor/check.h"
@@ -6,29 +7,28 @@
 #include <stdio.h>
 #include <string.h>
 
-enum needs { ALWAYS, A_DATASET, A_PROGRAM };
-
+/* The machine is always checked; a data set and a program where they are named. */
 static const struct {
 	const char *name;
-	check *run;
-	enum needs needs;
+	check_machine *machine;
+	check_named *dataset, *program;
 } checks[] = {
-	{"kernel", check_kernel, ALWAYS},
-	{"cores", check_cores, ALWAYS},
-	{"memory", check_memory, ALWAYS},
-	{"clock", check_clock, ALWAYS},
-	{"memory file", check_memory_file, ALWAYS},
-	{"huge pages", check_huge_pages, ALWAYS},
-	{"locked memory", check_locked_memory, ALWAYS},
-	{"shared memory", check_shared_memory, ALWAYS},
-	{"io_uring", check_io_uring, ALWAYS},
-	{"counters", check_counters, ALWAYS},
-	{"I/O accounting", check_accounting, ALWAYS},
-	{"gnuplot", check_gnuplot, ALWAYS},
-	{"data set", check_dataset, A_DATASET},
-	{"O_DIRECT", check_direct, A_DATASET},
-	{"residency", check_residency, A_DATASET},
-	{"program", check_program, A_PROGRAM},
+	{"kernel", check_kernel, NULL, NULL},
+	{"cores", check_cores, NULL, NULL},
+	{"memory", check_memory, NULL, NULL},
+	{"clock", check_clock, NULL, NULL},
+	{"memory file", check_memory_file, NULL, NULL},
+	{"huge pages", check_huge_pages, NULL, NULL},
+	{"locked memory", check_locked_memory, NULL, NULL},
+	{"shared memory", check_shared_memory, NULL, NULL},
+	{"io_uring", check_io_uring, NULL, NULL},
+	{"counters", check_counters, NULL, NULL},
+	{"I/O accounting", check_accounting, NULL, NULL},
+	{"gnuplot", check_gnuplot, NULL, NULL},
+	{"data set", NULL, check_dataset, NULL},
+	{"O_DIRECT", NULL, check_direct, NULL},
+	{"residency", NULL, check_residency, NULL},
+	{"program", NULL, NULL, check_program},
 };
 
 _Static_assert(sizeof(checks) / sizeof(checks[0]) <= DOCTOR_LINES, "room for all");
@@ -52,12 +52,6 @@ void check_say(struct doctor_line *line, enum doctor_status status, const char *
 	snprintf(line->fix, sizeof(line->fix), "%s", fix != NULL ? fix : "");
 }
 
-static bool examine_asked(enum needs needs, const struct check_subject *subject)
-{
-	return needs == ALWAYS || (needs == A_DATASET && subject->dataset != NULL) ||
-	       (needs == A_PROGRAM && subject->program != NULL);
-}
-
 void doctor_examine(struct doctor *doctor, const char *dataset, const char *program)
 {
 	struct check_subject subject = {.dataset = dataset, .program = program};
@@ -68,10 +62,15 @@ void doctor_examine(struct doctor *doctor, const char *dataset, const char *prog
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		struct doctor_line *line = &doctor->lines[doctor->count];
 
-		if (!examine_asked(checks[i].needs, &subject))
+		if (checks[i].machine != NULL)
+			checks[i].machine(line);
+		else if (checks[i].dataset != NULL && dataset != NULL)
+			checks[i].dataset(line, &subject);
+		else if (checks[i].program != NULL && program != NULL)
+			checks[i].program(line, &subject);
+		else
 			continue;
 		line->name = checks[i].name;
-		checks[i].run(line, &subject);
 		doctor->count++;
 	}
 }

@@ -1,3 +1,4 @@
+/* filesystem.c - the checks of a data set and of the storage that it lies on. */
 #include "profiler/doctor/check.h"
 
 #include "loader/base/name.h"

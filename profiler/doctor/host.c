@@ -1,10 +1,11 @@
+/* host.c - the checks of this machine. */
 #include "profiler/doctor/check.h"
 #include "profiler/host/counters.h"
 #include "profiler/host/machine.h"
+#include "profiler/host/procfs.h"
 #include "profiler/profile.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <liburing.h>
 #include <math.h>
 #include <stdint.h>
@@ -22,36 +23,21 @@
 
 enum { MIB = 1 << 20, HUGE_PAGE = 2 * MIB };
 
-/* First line of a small file, without its newline; "" if it can't be read. */
-static const char *first_line(const char *path, char *line, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t length = fd < 0 ? 0 : read(fd, line, size - 1);
-
-	if (fd >= 0)
-		close(fd);
-	line[length > 0 ? length : 0] = '\0';
-	line[strcspn(line, "\n")] = '\0';
-	return line;
-}
-
-void check_kernel(struct doctor_line *line, const struct check_subject *subject)
+void check_kernel(struct doctor_line *line)
 {
 	struct utsname name;
 
-	(void)subject;
 	uname(&name);
 	check_say(line, DOCTOR_OK, NULL, "%.32s %.64s on %.32s", name.sysname,
 		  name.release, name.machine);
 }
 
-void check_clock(struct doctor_line *line, const struct check_subject *subject)
+void check_clock(struct doctor_line *line)
 {
 	char source[64];
 
-	(void)subject;
-	first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource",
-		   source, sizeof(source));
+	procfs_line(source, sizeof(source), "",
+		    "/sys/devices/system/clocksource/clocksource0/current_clocksource");
 	if (strcmp(source, "hpet") == 0 || strcmp(source, "acpi_pm") == 0)
 		check_say(line, DOCTOR_LIMITED,
 			  "boot with clocksource=tsc if the processor's is stable",
@@ -76,11 +62,10 @@ static void *map_memory_file(void *where, size_t size, unsigned flags)
 	return at;
 }
 
-void check_memory_file(struct doctor_line *line, const struct check_subject *subject)
+void check_memory_file(struct doctor_line *line)
 {
 	void *at = map_memory_file(NULL, MIB, 0);
 
-	(void)subject;
 	if (at == MAP_FAILED) {
 		check_say(line, DOCTOR_BROKEN,
 			  "allow memfd_create in the container's seccomp profile",
@@ -111,14 +96,13 @@ static bool host_collapses(void)
 	return done;
 }
 
-void check_huge_pages(struct doctor_line *line, const struct check_subject *subject)
+void check_huge_pages(struct doctor_line *line)
 {
 	void *at = map_memory_file(NULL, HUGE_PAGE, MFD_HUGETLB);
 	char enabled[96];
 
-	(void)subject;
-	first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled", enabled,
-		   sizeof(enabled));
+	procfs_line(enabled, sizeof(enabled), "",
+		    "/sys/kernel/mm/transparent_hugepage/shmem_enabled");
 	if (at != MAP_FAILED) {
 		munmap(at, HUGE_PAGE);
 		check_say(line, DOCTOR_OK, NULL, "reserved ones can be had");
@@ -133,11 +117,10 @@ void check_huge_pages(struct doctor_line *line, const struct check_subject *subj
 	}
 }
 
-void check_locked_memory(struct doctor_line *line, const struct check_subject *subject)
+void check_locked_memory(struct doctor_line *line)
 {
 	struct rlimit limit = {0};
 
-	(void)subject;
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	if (limit.rlim_cur == RLIM_INFINITY)
 		check_say(line, DOCTOR_OK, NULL, "no limit");
@@ -150,12 +133,11 @@ void check_locked_memory(struct doctor_line *line, const struct check_subject *s
 			"limit of %llu KiB", (unsigned long long)limit.rlim_cur / 1024);
 }
 
-void check_shared_memory(struct doctor_line *line, const struct check_subject *subject)
+void check_shared_memory(struct doctor_line *line)
 {
 	struct statvfs shm;
 	unsigned long long size;
 
-	(void)subject;
 	if (statvfs("/dev/shm", &shm) < 0) {
 		check_say(line, DOCTOR_LIMITED, "mount -t tmpfs tmpfs /dev/shm",
 			  "no /dev/shm; dsa does without, other loaders do not");
@@ -179,18 +161,18 @@ static const char *why_no_ring(int code)
 		return "a kernel of 5.6 or later, or a container that allows io_uring";
 	if (code == ENOMEM)
 		return "raise the limit of locked memory: ulimit -l 65536";
-	first_line("/proc/sys/kernel/io_uring_disabled", disabled, sizeof(disabled));
+	procfs_line(disabled, sizeof(disabled), "",
+		    "/proc/sys/kernel/io_uring_disabled");
 	if (disabled[0] == '1' || disabled[0] == '2')
 		return "sysctl kernel.io_uring_disabled=0";
 	return "allow io_uring_setup in the container's seccomp profile";
 }
 
-void check_io_uring(struct doctor_line *line, const struct check_subject *subject)
+void check_io_uring(struct doctor_line *line)
 {
 	struct io_uring ring;
 	int code = io_uring_queue_init(8, &ring, 0);
 
-	(void)subject;
 	if (code < 0) {
 		check_say(line, DOCTOR_LIMITED, why_no_ring(-code),
 			  "refused: %s; pread threads are used", strerror(-code));
@@ -200,12 +182,11 @@ void check_io_uring(struct doctor_line *line, const struct check_subject *subjec
 	check_say(line, DOCTOR_OK, NULL, "works");
 }
 
-void check_counters(struct doctor_line *line, const struct check_subject *subject)
+void check_counters(struct doctor_line *line)
 {
 	struct counters *counters = counters_open(NULL, NULL);
 	struct counters_support support;
 
-	(void)subject;
 	if (counters == NULL) {
 		check_say(line, DOCTOR_LIMITED, "free some memory", "memory is short");
 		return;
@@ -222,11 +203,10 @@ void check_counters(struct doctor_line *line, const struct check_subject *subjec
 			  support.kernel);
 }
 
-void check_cores(struct doctor_line *line, const struct check_subject *subject)
+void check_cores(struct doctor_line *line)
 {
 	struct machine machine;
 
-	(void)subject;
 	machine_read(&machine, "");
 	if (isfinite(machine.quota) && machine.quota < (double)machine.allowed)
 		check_say(line, DOCTOR_LIMITED,
@@ -244,12 +224,11 @@ void check_cores(struct doctor_line *line, const struct check_subject *subject)
 			  (unsigned long long)machine.allowed);
 }
 
-void check_memory(struct doctor_line *line, const struct check_subject *subject)
+void check_memory(struct doctor_line *line)
 {
 	struct machine machine;
 	unsigned long long free_mib;
 
-	(void)subject;
 	machine_read(&machine, "");
 	if (machine.memory_available_bytes == UNKNOWN) {
 		check_say(line, DOCTOR_LIMITED, "mount /proc",
@@ -266,9 +245,8 @@ void check_memory(struct doctor_line *line, const struct check_subject *subject)
 			  : " under the control group's limit");
 }
 
-void check_accounting(struct doctor_line *line, const struct check_subject *subject)
+void check_accounting(struct doctor_line *line)
 {
-	(void)subject;
 	if (access("/proc/self/io", R_OK) == 0)
 		check_say(line, DOCTOR_OK, NULL, "/proc/self/io counts device reads");
 	else
@@ -277,11 +255,10 @@ void check_accounting(struct doctor_line *line, const struct check_subject *subj
 			  "no /proc/self/io: no window can be certified");
 }
 
-void check_gnuplot(struct doctor_line *line, const struct check_subject *subject)
+void check_gnuplot(struct doctor_line *line)
 {
 	char path[4096];
 
-	(void)subject;
 	if (check_find_program("gnuplot", path, sizeof(path)))
 		check_say(line, DOCTOR_OK, NULL, "%.160s", path);
 	else

@@ -1,3 +1,4 @@
+/* program.c - finds a program as a shell does, and whether it uses libdsa. */
 #include "profiler/doctor/check.h"
 
 #include "loader/base/name.h"

@@ -1,4 +1,6 @@
 /*
+ * counters.c - adds up what the threads of each stage used.
+ *
  * A poll reads every thread and adds the difference to its stage, and the difference of
  * the session's sample counters beside it, so that both sides of "per sample" always
  * cover the same time:
@@ -13,7 +15,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/trace.h"
-#include "profiler/host/counter_metrics.h"
+#include "profiler/host/metric.h"
 #include "profiler/profile.h"
 
 #include <errno.h>
@@ -26,26 +28,27 @@ enum {
 	SHORTEST_REST_NS = 50000000,
 };
 
+/* As enum trace_stage, and the whole process of the driver. */
 enum stage { FETCH, PREP, CONSUMER, PROCESS, STAGES };
 
 struct thread {
 	uint32_t tid; /* 0: this place is free */
 	enum stage stage;
-	struct counter_metrics_target target;
-	struct counter_metrics_reading last;
+	struct metric_target target;
+	struct metric_reading last;
 };
 
 struct total {
-	struct counter_metrics_value sum;
-	enum counter_metrics_rung rung; /* lowest that any thread used */
-	bool missing;                   /* some thread had none: the sum is no sum */
+	struct metric_value sum;
+	enum rung rung; /* lowest that any thread used */
+	bool missing;   /* some thread had none: the sum is no sum */
 };
 
 struct counters {
 	struct metrics metrics;
 	struct thread *threads; /* TRACE_THREADS + 1 places a process; the last is the
 				 * process itself */
-	struct total totals[STAGES][COUNTER_METRICS];
+	struct total totals[STAGES][METRICS];
 	uint64_t samples[STAGES];
 	uint64_t samples_last[STAGES];
 	uint64_t due;
@@ -64,7 +67,7 @@ struct counters *counters_open(const struct counters_config *config, struct erro
 	counters->threads = calloc(TRACE_PROCESSES * PLACES, sizeof(struct thread));
 	if (counters->threads == NULL)
 		goto no_memory;
-	counter_metrics_init(&counters->metrics, config != NULL ? config : &real);
+	metric_init(&counters->metrics, config != NULL ? config : &real);
 	return counters;
 
 no_memory:
@@ -80,32 +83,31 @@ void counters_close(struct counters *counters)
 	for (size_t i = 0; counters->threads != NULL && i < TRACE_PROCESSES * PLACES;
 	     i++)
 		if (counters->threads[i].tid != 0)
-			counter_metrics_detach(&counters->threads[i].target);
+			metric_detach(&counters->threads[i].target);
 	free(counters->threads);
 	free(counters);
 }
 
 void counters_support(const struct counters *counters, struct counters_support *support)
 {
-	counter_metrics_support(&counters->metrics, support);
+	metric_support(&counters->metrics, support);
 }
 
 /* Adds what the thread did since its last reading; nothing when it is gone. */
 static void read_thread(struct counters *counters, struct thread *thread, bool count)
 {
-	struct counter_metrics_reading now = thread->last;
+	struct metric_reading now = thread->last;
 
-	if (!counter_metrics_read(&counters->metrics, &thread->target, &now))
+	if (!metric_read(&counters->metrics, &thread->target, &now))
 		return;
-	for (int i = 0; i < COUNTER_METRICS; i++) {
+	for (int i = 0; i < METRICS; i++) {
 		struct total *total = &counters->totals[thread->stage][i];
 
 		if (count && now.rung[i] == thread->last.rung[i])
-			counter_metrics_add(&total->sum, &thread->last.value[i],
-					    &now.value[i]);
+			metric_add(&total->sum, &thread->last.value[i], &now.value[i]);
 		if (now.rung[i] > total->rung)
 			total->rung = now.rung[i];
-		total->missing |= now.rung[i] == COUNTER_METRICS_NONE;
+		total->missing |= now.rung[i] == RUNG_NONE;
 	}
 	thread->last = now;
 }
@@ -120,11 +122,11 @@ static bool counters_follow(struct counters *counters, struct thread *thread,
 		return false;
 	--*budget;
 	if (thread->tid != 0)
-		counter_metrics_detach(&thread->target);
+		metric_detach(&thread->target);
 	thread->tid = tid;
-	thread->last = (struct counter_metrics_reading){0};
-	counter_metrics_attach(&counters->metrics, &thread->target, pid,
-			       thread->stage == PROCESS ? 0 : tid);
+	thread->last = (struct metric_reading){0};
+	metric_attach(&counters->metrics, &thread->target, pid,
+		      thread->stage == PROCESS ? 0 : tid);
 	return true;
 }
 
@@ -132,11 +134,6 @@ static bool counters_follow(struct counters *counters, struct thread *thread,
 static bool follow_process(struct counters *counters, struct thread *places,
 			   const struct trace_process *process, unsigned *budget)
 {
-	static const enum stage stages[] = {
-		[TRACE_STAGE_FETCH] = FETCH,
-		[TRACE_STAGE_PREP] = PREP,
-		[TRACE_STAGE_CONSUMER] = CONSUMER,
-	};
 	uint32_t pid = process->pid;
 	bool all = true;
 
@@ -148,7 +145,7 @@ static bool follow_process(struct counters *counters, struct thread *places,
 			break;
 		if (stage < TRACE_STAGE_FETCH || stage > TRACE_STAGE_CONSUMER)
 			continue;
-		places[i].stage = stages[stage];
+		places[i].stage = (enum stage)(stage - TRACE_STAGE_FETCH);
 		all &= counters_follow(counters, &places[i], pid, tid, budget);
 	}
 	if (process->role != 1)
@@ -158,7 +155,7 @@ static bool follow_process(struct counters *counters, struct thread *places,
 	       all;
 }
 
-/* False when some thread is not followed yet; *opened tells how many are new. */
+/* False when some thread is not followed yet; *opened is how many are new. */
 static bool follow_all(struct counters *counters, const struct trace *trace,
 		       unsigned *opened)
 {
@@ -241,7 +238,7 @@ static int add_result(struct profile *profile, enum stage stage, int metric,
 {
 	static const char *const stages[STAGES] = {"fetch", "prep", "consumer",
 						   "process"};
-	double running, value = counter_metrics_scaled(&total->sum, metric, &running);
+	double running, value = metric_scaled(&total->sum, metric, &running);
 	struct profile_counter *counter;
 
 	if (isnan(value))
@@ -252,20 +249,18 @@ static int add_result(struct profile *profile, enum stage stage, int metric,
 	counter->per_sample = value / (double)samples;
 	counter->running = running;
 	if (profile_text(&counter->stage, "%s", stages[stage]) < 0 ||
-	    profile_text(&counter->name, "%s", counter_metrics_name(metric)) < 0)
+	    profile_text(&counter->name, "%s", metric_name(metric)) < 0)
 		return -ENOMEM;
-	return profile_text(&counter->rung, "%s",
-			    counter_metrics_rung_name(total->rung));
+	return profile_text(&counter->rung, "%s", rung_name(total->rung));
 }
 
 int counters_result(const struct counters *counters, struct profile *profile)
 {
 	for (int stage = 0; stage < STAGES; stage++)
-		for (int i = 0; i < COUNTER_METRICS && counters->samples[stage] > 0;
-		     i++) {
+		for (int i = 0; i < METRICS && counters->samples[stage] > 0; i++) {
 			const struct total *total = &counters->totals[stage][i];
 
-			if (total->missing || total->rung == COUNTER_METRICS_UNREAD)
+			if (total->missing || total->rung == RUNG_UNREAD)
 				continue;
 			if (add_result(profile, (enum stage)stage, i, total,
 				       counters->samples[stage]) < 0)

@@ -1,3 +1,4 @@
+/* thread_files.c - takes numbers out of the files in /proc of a thread or process. */
 #include "profiler/host/thread_files.h"
 #include "profiler/host/procfs.h"
 
@@ -8,25 +9,24 @@
 /* Fields of a stat file, numbered as in proc(5). */
 enum { STAT_STATE = 3, STAT_MINFLT = 10, STAT_MAJFLT = 12, STAT_UTIME = 14 };
 
-static int read_file(const struct thread_files *files, const char *name, char *text,
-		     size_t size)
+/* The text of a file, read when it is asked for first. */
+static const char *read_once(const struct thread_files *files, const char *name,
+			     char *text, size_t size)
 {
-	if (files->tid == 0)
-		return procfs_read(text, size, files->root, "/proc/%u/%s", files->pid,
-				   name);
-	return procfs_read(text, size, files->root, "/proc/%u/task/%u/%s", files->pid,
-			   files->tid, name);
+	if (text[0] == '\0' && files->tid == 0)
+		procfs_read(text, size, files->root, "/proc/%u/%s", files->pid, name);
+	else if (text[0] == '\0')
+		procfs_read(text, size, files->root, "/proc/%u/task/%u/%s", files->pid,
+			    files->tid, name);
+	return text;
 }
 
 /* Field number `field` and those after it; NULL when there is none. */
 static const char *stat_field(struct thread_files *files, int field)
 {
-	const char *at;
+	const char *text = read_once(files, "stat", files->stat, sizeof(files->stat));
+	const char *at = strrchr(text, ')'); /* the name before may hold anything */
 
-	if (!files->have_stat)
-		read_file(files, "stat", files->stat, sizeof(files->stat));
-	files->have_stat = true;
-	at = strrchr(files->stat, ')'); /* the name before it may hold anything */
 	for (int i = STAT_STATE - 1; at != NULL && i < field; i++) {
 		at = strchr(at, ' ');
 		at = at != NULL ? at + 1 : NULL;
@@ -49,16 +49,14 @@ static bool schedstat_numbers(struct thread_files *files, uint64_t *ran,
 			      uint64_t *waited)
 {
 	unsigned long long on_cpu, queued, slices;
+	const char *text;
 
 	if (files->tid == 0) /* the process's file is its first thread's */
 		return false;
-	if (!files->have_schedstat)
-		read_file(files, "schedstat", files->schedstat,
-			  sizeof(files->schedstat));
-	files->have_schedstat = true;
+	text = read_once(files, "schedstat", files->schedstat,
+			 sizeof(files->schedstat));
 	/* All zero: a kernel without CONFIG_SCHED_INFO. */
-	if (sscanf(files->schedstat, "%19llu %19llu %19llu", &on_cpu, &queued,
-		   &slices) != 3 ||
+	if (sscanf(text, "%19llu %19llu %19llu", &on_cpu, &queued, &slices) != 3 ||
 	    slices == 0)
 		return false;
 	*ran = on_cpu;
@@ -70,10 +68,9 @@ static bool status_number(struct thread_files *files, const char *key, uint64_t 
 {
 	if (files->tid == 0) /* of its first thread again */
 		return false;
-	if (!files->have_status)
-		read_file(files, "status", files->status, sizeof(files->status));
-	files->have_status = true;
-	return procfs_value(files->status, key, value);
+	return procfs_value(
+		read_once(files, "status", files->status, sizeof(files->status)), key,
+		value);
 }
 
 bool thread_files_task_clock(struct thread_files *files, uint64_t *value)
@@ -126,10 +123,8 @@ bool thread_files_read_bytes(struct thread_files *files, uint64_t *value)
 {
 	if (files->tid != 0) /* io_uring reads in threads of the kernel's own */
 		return false;
-	if (!files->have_io)
-		read_file(files, "io", files->io, sizeof(files->io));
-	files->have_io = true;
-	return procfs_value(files->io, "read_bytes:", value);
+	return procfs_value(read_once(files, "io", files->io, sizeof(files->io)),
+			    "read_bytes:", value);
 }
 
 bool thread_files_alive(struct thread_files *files)

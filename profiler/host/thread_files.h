@@ -14,13 +14,12 @@ struct thread_files {
 	const char *root;  /* in front of /proc */
 	uint32_t pid, tid; /* tid 0: the process */
 	char stat[1024], status[8192], schedstat[128], io[512];
-	bool have_stat, have_status, have_schedstat, have_io;
 };
 
 /* False once the kernel has removed the thread. */
 bool thread_files_alive(struct thread_files *files);
 
-/* Each since the thread began; false when the kernel doesn't tell. Times are ns. */
+/* Each since the thread began; false when the kernel does not count it. Times are ns. */
 bool thread_files_task_clock(struct thread_files *files, uint64_t *value);
 bool thread_files_queue_wait(struct thread_files *files, uint64_t *value);
 bool thread_files_minor_faults(struct thread_files *files, uint64_t *value);

@@ -1,7 +1,7 @@
 #include "loader/base/error.h"
 #include "loader/base/trace.h"
-#include "profiler/host/counter_metrics.h"
 #include "profiler/host/counters.h"
+#include "profiler/host/metric.h"
 #include "profiler/host/procfs.h"
 #include "profiler/profile.h"
 #include "tests/lib/nomem.h"
@@ -179,25 +179,19 @@ static void a_kernel_without_perf_events_says_so(void **state)
 
 static void counts_are_scaled_and_keep_their_share(void **state)
 {
-	struct counter_metrics_value from = {50, 100, 100}, to = {150, 300, 150},
-				     sum = {0};
+	struct metric_value from = {50, 100, 100}, to = {150, 300, 150}, sum = {0};
 	double running;
 
 	(void)state;
-	counter_metrics_add(&sum, &from, &to);
-	assert_true(counter_metrics_scaled(&sum, COUNTER_METRICS_CYCLES, &running) ==
-		    400);
+	metric_add(&sum, &from, &to);
+	assert_true(metric_scaled(&sum, METRIC_CYCLES, &running) == 400);
 	assert_true(running == 0.25);
 
-	sum = (struct counter_metrics_value){0, 100,
-					     0}; /* wanted, never on a counter */
-	assert_true(
-		isnan(counter_metrics_scaled(&sum, COUNTER_METRICS_CYCLES, &running)));
-	sum = (struct counter_metrics_value){0}; /* the thread never ran */
-	assert_true(
-		isnan(counter_metrics_scaled(&sum, COUNTER_METRICS_CYCLES, &running)));
-	assert_true(counter_metrics_scaled(&sum, COUNTER_METRICS_MAJOR_FAULTS,
-					   &running) == 0);
+	sum = (struct metric_value){0, 100, 0}; /* wanted, never on a counter */
+	assert_true(isnan(metric_scaled(&sum, METRIC_CYCLES, &running)));
+	sum = (struct metric_value){0}; /* the thread never ran */
+	assert_true(isnan(metric_scaled(&sum, METRIC_CYCLES, &running)));
+	assert_true(metric_scaled(&sum, METRIC_MAJOR_FAULTS, &running) == 0);
 }
 
 /* A thread of a session that touches fresh memory when told. */
@@ -550,10 +544,10 @@ static void the_manual_tells_of_every_metric(void **state)
 
 	(void)state;
 	assert_true(procfs_read(manual, sizeof(manual), "", "man/dsa-result.5") > 0);
-	for (int i = 0; i < COUNTER_METRICS; i++)
-		if (strstr(manual, counter_metrics_name(i)) == NULL)
+	for (int i = 0; i < METRICS; i++)
+		if (strstr(manual, metric_name(i)) == NULL)
 			fail_msg("man/dsa-result.5 does not tell of %s",
-				 counter_metrics_name(i));
+				 metric_name(i));
 }
 
 int main(int argc, char **argv)

@@ -1,4 +1,5 @@
-#include "profiler/host/counter_metrics.h"
+/* metric.c - finds the rung of each metric on this machine, and reads a thread's. */
+#include "profiler/host/metric.h"
 #include "profiler/host/counters.h"
 #include "profiler/host/procfs.h"
 #include "profiler/host/thread_files.h"
@@ -14,82 +15,52 @@
 
 #define NO_EVENT UINT32_MAX
 
-static const struct {
+struct known {
 	const char *name;
 	double unit;          /* of one count */
 	const char *named[4]; /* what makers of CPUs call it */
 	uint32_t type;        /* of the kernel's event, or NO_EVENT */
 	uint64_t config;
 	bool (*proc)(struct thread_files *files, uint64_t *value);
-} table[COUNTER_METRICS] = {
-	[COUNTER_METRICS_CYCLES] = {"cycles",
-				    1,
-				    {"UNHALTED_CORE_CYCLES", "CYCLES_NOT_IN_HALT",
-				     "CPU_CYCLES"},
-				    PERF_TYPE_HARDWARE,
-				    PERF_COUNT_HW_CPU_CYCLES,
-				    NULL},
-	[COUNTER_METRICS_INSTRUCTIONS] = {"instructions",
-					  1,
-					  {"INSTRUCTION_RETIRED",
-					   "RETIRED_INSTRUCTIONS", "INST_RETIRED"},
-					  PERF_TYPE_HARDWARE,
-					  PERF_COUNT_HW_INSTRUCTIONS,
-					  NULL},
-	[COUNTER_METRICS_CACHE_MISSES] = {"cache_misses",
-					  1,
-					  {"LLC_MISSES", "LONGEST_LAT_CACHE:MISS"},
-					  PERF_TYPE_HARDWARE,
-					  PERF_COUNT_HW_CACHE_MISSES,
-					  NULL},
-	[COUNTER_METRICS_BRANCH_MISSES] = {"branch_misses",
-					   1,
-					   {"MISPREDICTED_BRANCH_RETIRED",
-					    "RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED",
-					    "BR_MIS_PRED"},
-					   PERF_TYPE_HARDWARE,
-					   PERF_COUNT_HW_BRANCH_MISSES,
-					   NULL},
-	[COUNTER_METRICS_TASK_CLOCK] = {"task_clock_s",
-					1e-9,
-					{NULL},
-					PERF_TYPE_SOFTWARE,
-					PERF_COUNT_SW_TASK_CLOCK,
-					thread_files_task_clock},
-	[COUNTER_METRICS_MINOR_FAULTS] = {"minor_faults",
-					  1,
-					  {NULL},
-					  PERF_TYPE_SOFTWARE,
-					  PERF_COUNT_SW_PAGE_FAULTS_MIN,
-					  thread_files_minor_faults},
-	[COUNTER_METRICS_MAJOR_FAULTS] = {"major_faults",
-					  1,
-					  {NULL},
-					  PERF_TYPE_SOFTWARE,
-					  PERF_COUNT_SW_PAGE_FAULTS_MAJ,
-					  thread_files_major_faults},
-	[COUNTER_METRICS_SWITCHES] = {"context_switches",
-				      1,
-				      {NULL},
-				      PERF_TYPE_SOFTWARE,
-				      PERF_COUNT_SW_CONTEXT_SWITCHES,
-				      thread_files_switches},
-	[COUNTER_METRICS_MIGRATIONS] = {"migrations",
-					1,
-					{NULL},
-					PERF_TYPE_SOFTWARE,
-					PERF_COUNT_SW_CPU_MIGRATIONS,
-					NULL},
-	[COUNTER_METRICS_VOLUNTARY] =
-		{"voluntary_switches", 1, {NULL}, NO_EVENT, 0, thread_files_voluntary},
-	[COUNTER_METRICS_QUEUE_WAIT] = {"run_queue_wait_s",
-					1e-9,
-					{NULL},
-					NO_EVENT,
-					0,
-					thread_files_queue_wait},
-	[COUNTER_METRICS_READ_BYTES] =
-		{"storage_read_bytes", 1, {NULL}, NO_EVENT, 0, thread_files_read_bytes},
+};
+
+#define HARDWARE(what, event, ...)                                                     \
+	{                                                                              \
+		what, 1, {__VA_ARGS__}, PERF_TYPE_HARDWARE, PERF_COUNT_HW_##event,     \
+			NULL                                                           \
+	}
+#define KERNEL(what, unit, event, proc)                                                \
+	{                                                                              \
+		what, unit, {NULL}, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##event, proc    \
+	}
+#define PROC(what, unit, proc)                                                         \
+	{                                                                              \
+		what, unit, {NULL}, NO_EVENT, 0, proc                                  \
+	}
+
+static const struct known table[METRICS] = {
+	[METRIC_CYCLES] = HARDWARE("cycles", CPU_CYCLES, "UNHALTED_CORE_CYCLES",
+				   "CYCLES_NOT_IN_HALT", "CPU_CYCLES"),
+	[METRIC_INSTRUCTIONS] =
+		HARDWARE("instructions", INSTRUCTIONS, "INSTRUCTION_RETIRED",
+			 "RETIRED_INSTRUCTIONS", "INST_RETIRED"),
+	[METRIC_CACHE_MISSES] = HARDWARE("cache_misses", CACHE_MISSES, "LLC_MISSES",
+					 "LONGEST_LAT_CACHE:MISS"),
+	[METRIC_BRANCH_MISSES] =
+		HARDWARE("branch_misses", BRANCH_MISSES, "MISPREDICTED_BRANCH_RETIRED",
+			 "RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED", "BR_MIS_PRED"),
+	[METRIC_TASK_CLOCK] =
+		KERNEL("task_clock_s", 1e-9, TASK_CLOCK, thread_files_task_clock),
+	[METRIC_MINOR_FAULTS] =
+		KERNEL("minor_faults", 1, PAGE_FAULTS_MIN, thread_files_minor_faults),
+	[METRIC_MAJOR_FAULTS] =
+		KERNEL("major_faults", 1, PAGE_FAULTS_MAJ, thread_files_major_faults),
+	[METRIC_SWITCHES] =
+		KERNEL("context_switches", 1, CONTEXT_SWITCHES, thread_files_switches),
+	[METRIC_MIGRATIONS] = KERNEL("migrations", 1, CPU_MIGRATIONS, NULL),
+	[METRIC_VOLUNTARY] = PROC("voluntary_switches", 1, thread_files_voluntary),
+	[METRIC_QUEUE_WAIT] = PROC("run_queue_wait_s", 1e-9, thread_files_queue_wait),
+	[METRIC_READ_BYTES] = PROC("storage_read_bytes", 1, thread_files_read_bytes),
 };
 
 static int perf_open(const struct perf_event_attr *attr, pid_t tid, int group)
@@ -125,7 +96,7 @@ static bool try_named(struct metrics *metrics, int metric)
 	for (size_t i = 0; i < most && table[metric].named[i] != NULL; i++) {
 		struct perf_event_attr *attr = &metrics->attr[metric];
 		pfm_perf_encode_arg_t encode = {.attr = attr, .size = sizeof(encode)};
-		int ignored = 0; /* the generic event's reason is told */
+		int ignored = 0; /* the generic event's reason is reported */
 
 		memset(attr, 0, sizeof(*attr));
 		if (pfm_get_os_event_encoding(table[metric].named[i], PFM_PLM3,
@@ -158,15 +129,14 @@ static bool try_generic(struct metrics *metrics, int metric)
 			 hardware ? &metrics->hardware_code : &metrics->software_code);
 }
 
-static enum counter_metrics_rung find_rung(struct metrics *metrics, int metric)
+static enum rung find_rung(struct metrics *metrics, int metric)
 {
 	if (try_named(metrics, metric))
-		return COUNTER_METRICS_LIBPFM4;
+		return RUNG_LIBPFM4;
 	if (try_generic(metrics, metric))
-		return table[metric].type == PERF_TYPE_HARDWARE
-			       ? COUNTER_METRICS_GENERIC
-			       : COUNTER_METRICS_SOFTWARE;
-	return table[metric].proc != NULL ? COUNTER_METRICS_PROC : COUNTER_METRICS_NONE;
+		return table[metric].type == PERF_TYPE_HARDWARE ? RUNG_GENERIC
+								: RUNG_SOFTWARE;
+	return table[metric].proc != NULL ? RUNG_PROC : RUNG_NONE;
 }
 
 /* Fills groups with the events of one kind, from group number `next` on. */
@@ -174,12 +144,12 @@ static int make_groups(struct metrics *metrics, bool hardware, int next)
 {
 	int used = 0;
 
-	for (int i = 0; i < COUNTER_METRICS && next < COUNTER_METRICS_GROUPS; i++) {
-		if (metrics->rung[i] > COUNTER_METRICS_SOFTWARE ||
-		    (metrics->rung[i] < COUNTER_METRICS_SOFTWARE) != hardware)
+	for (int i = 0; i < METRICS && next < METRIC_GROUPS; i++) {
+		if (metrics->rung[i] > RUNG_SOFTWARE ||
+		    (metrics->rung[i] < RUNG_SOFTWARE) != hardware)
 			continue;
 		metrics->group[next][used++] = i;
-		if (used == COUNTER_METRICS_GROUP) {
+		if (used == METRIC_GROUP) {
 			used = 0;
 			next++;
 		}
@@ -187,29 +157,28 @@ static int make_groups(struct metrics *metrics, bool hardware, int next)
 	return next + (used > 0);
 }
 
-void counter_metrics_init(struct metrics *metrics, const struct counters_config *config)
+void metric_init(struct metrics *metrics, const struct counters_config *config)
 {
 	memset(metrics, 0, sizeof(*metrics));
 	metrics->root = config->root != NULL ? config->root : "";
 	metrics->open = config->open != NULL ? config->open : perf_open;
 	pfm_initialize(); /* on failure no name is known, and the next rung serves */
-	for (int i = 0; i < COUNTER_METRICS; i++)
+	for (int i = 0; i < METRICS; i++)
 		metrics->rung[i] = find_rung(metrics, i);
 	memset(metrics->group, -1, sizeof(metrics->group));
 	make_groups(metrics, false, make_groups(metrics, true, 0));
 }
 
-static bool counter_metrics_refused(int code)
+static bool metric_refused(int code)
 {
 	return code == EACCES || code == EPERM;
 }
 
-static void counter_metrics_explain(struct counters_support *support, const char *fix,
-				    const char *why, ...)
-	__attribute__((format(printf, 3, 4)));
+static void metric_explain(struct counters_support *support, const char *fix,
+			   const char *why, ...) __attribute__((format(printf, 3, 4)));
 
-static void counter_metrics_explain(struct counters_support *support, const char *fix,
-				    const char *why, ...)
+static void metric_explain(struct counters_support *support, const char *fix,
+			   const char *why, ...)
 {
 	va_list args;
 
@@ -222,62 +191,57 @@ static void counter_metrics_explain(struct counters_support *support, const char
 static void explain_refusal(const struct metrics *metrics,
 			    struct counters_support *support)
 {
-	bool hardware = counter_metrics_refused(metrics->hardware_code);
+	bool hardware = metric_refused(metrics->hardware_code);
 	int code = hardware ? metrics->hardware_code : metrics->software_code;
 	uint64_t paranoid, needed = hardware ? 2 : 1;
 
 	if (procfs_number(&paranoid, metrics->root,
 			  "/proc/sys/kernel/perf_event_paranoid") &&
 	    paranoid > needed)
-		counter_metrics_explain(
+		metric_explain(
 			support, "sysctl -w kernel.perf_event_paranoid=1",
 			"kernel.perf_event_paranoid is %llu; user code needs 2, the "
 			"kernel's events 1",
 			(unsigned long long)paranoid);
 	else
-		counter_metrics_explain(
+		metric_explain(
 			support,
 			"docker run --cap-add PERFMON, and a seccomp profile that "
 			"allows perf_event_open",
 			"perf_event_open is refused: %s", strerrordesc_np(code));
 }
 
-void counter_metrics_support(const struct metrics *metrics,
-			     struct counters_support *support)
+void metric_support(const struct metrics *metrics, struct counters_support *support)
 {
-	enum counter_metrics_rung rung = metrics->rung[COUNTER_METRICS_INSTRUCTIONS];
+	enum rung rung = metrics->rung[METRIC_INSTRUCTIONS];
 
 	*support = (struct counters_support){
-		.hardware = rung < COUNTER_METRICS_SOFTWARE
-				    ? counter_metrics_rung_name(rung)
-				    : NULL,
-		.kernel = counter_metrics_rung_name(
-			metrics->rung[COUNTER_METRICS_TASK_CLOCK]),
+		.hardware = rung < RUNG_SOFTWARE ? rung_name(rung) : NULL,
+		.kernel = rung_name(metrics->rung[METRIC_TASK_CLOCK]),
 	};
-	if (counter_metrics_refused(metrics->hardware_code) ||
-	    counter_metrics_refused(metrics->software_code))
+	if (metric_refused(metrics->hardware_code) ||
+	    metric_refused(metrics->software_code))
 		explain_refusal(metrics, support);
 	else if (metrics->hardware_code == ENOSYS)
-		counter_metrics_explain(support, "a kernel with CONFIG_PERF_EVENTS",
-					"this kernel has no perf events");
+		metric_explain(support, "a kernel with CONFIG_PERF_EVENTS",
+			       "this kernel has no perf events");
 	else if (support->hardware == NULL)
-		counter_metrics_explain(
+		metric_explain(
 			support,
 			"the bare machine, or a virtual one whose host passes the PMU "
 			"on",
 			"the machine shows no hardware counters");
 }
 
-void counter_metrics_attach(const struct metrics *metrics,
-			    struct counter_metrics_target *target, uint32_t pid,
-			    uint32_t tid)
+void metric_attach(const struct metrics *metrics, struct metric_target *target,
+		   uint32_t pid, uint32_t tid)
 {
-	*target = (struct counter_metrics_target){.pid = pid, .tid = tid};
+	*target = (struct metric_target){.pid = pid, .tid = tid};
 	memset(target->fd, -1, sizeof(target->fd));
-	for (int group = 0; group < COUNTER_METRICS_GROUPS && tid != 0; group++) {
+	for (int group = 0; group < METRIC_GROUPS && tid != 0; group++) {
 		int leader = -1;
 
-		for (int i = 0; i < COUNTER_METRICS_GROUP; i++) {
+		for (int i = 0; i < METRIC_GROUP; i++) {
 			int fd, metric = metrics->group[group][i];
 
 			if (metric < 0)
@@ -290,10 +254,10 @@ void counter_metrics_attach(const struct metrics *metrics,
 	}
 }
 
-void counter_metrics_detach(struct counter_metrics_target *target)
+void metric_detach(struct metric_target *target)
 {
-	for (int group = 0; group < COUNTER_METRICS_GROUPS; group++)
-		for (int i = COUNTER_METRICS_GROUP - 1; i >= 0; i--) {
+	for (int group = 0; group < METRIC_GROUPS; group++)
+		for (int i = METRIC_GROUP - 1; i >= 0; i--) {
 			if (target->fd[group][i] >= 0)
 				close(target->fd[group][i]);
 			target->fd[group][i] = -1;
@@ -303,83 +267,80 @@ void counter_metrics_detach(struct counter_metrics_target *target)
 
 /* One read brings the whole group, in the order in which its events were opened. */
 static void read_group(const struct metrics *metrics,
-		       const struct counter_metrics_target *target, int group,
-		       struct counter_metrics_reading *now)
+		       const struct metric_target *target, int group,
+		       struct metric_reading *now)
 {
 	struct {
-		uint64_t count, enabled, running, value[COUNTER_METRICS_GROUP];
+		uint64_t count, enabled, running, value[METRIC_GROUP];
 	} data;
 	const int *fd = target->fd[group];
 	uint64_t next = 0;
 	int leader = 0;
 
-	while (leader < COUNTER_METRICS_GROUP && fd[leader] < 0)
+	while (leader < METRIC_GROUP && fd[leader] < 0)
 		leader++;
-	if (leader == COUNTER_METRICS_GROUP ||
-	    read(fd[leader], &data, sizeof(data)) <= 0)
+	if (leader == METRIC_GROUP || read(fd[leader], &data, sizeof(data)) <= 0)
 		return;
-	for (int i = leader; i < COUNTER_METRICS_GROUP && next < data.count; i++) {
+	for (int i = leader; i < METRIC_GROUP && next < data.count; i++) {
 		int metric = metrics->group[group][i];
 
 		if (fd[i] < 0)
 			continue;
-		now->value[metric] = (struct counter_metrics_value){
-			data.value[next++], data.enabled, data.running};
+		now->value[metric] = (struct metric_value){data.value[next++],
+							   data.enabled, data.running};
 		now->rung[metric] = metrics->rung[metric];
 	}
 }
 
 static void read_proc(struct thread_files *files, int metric,
-		      struct counter_metrics_reading *now)
+		      struct metric_reading *now)
 {
 	uint64_t count;
 
 	if (table[metric].proc == NULL || !table[metric].proc(files, &count)) {
-		now->rung[metric] = COUNTER_METRICS_NONE;
+		now->rung[metric] = RUNG_NONE;
 		return;
 	}
-	now->value[metric] = (struct counter_metrics_value){.count = count};
-	now->rung[metric] = COUNTER_METRICS_PROC;
+	now->value[metric] = (struct metric_value){.count = count};
+	now->rung[metric] = RUNG_PROC;
 }
 
-bool counter_metrics_read(const struct metrics *metrics,
-			  struct counter_metrics_target *target,
-			  struct counter_metrics_reading *last)
+bool metric_read(const struct metrics *metrics, struct metric_target *target,
+		 struct metric_reading *last)
 {
 	struct thread_files files = {
 		.root = metrics->root, .pid = target->pid, .tid = target->tid};
-	struct counter_metrics_reading now = {0};
-	bool first = last->rung[0] == COUNTER_METRICS_UNREAD;
+	struct metric_reading now = {0};
+	bool first = last->rung[0] == RUNG_UNREAD;
 
 	if (target->dead)
 		return false;
-	for (int group = 0; group < COUNTER_METRICS_GROUPS; group++)
+	for (int group = 0; group < METRIC_GROUPS; group++)
 		read_group(metrics, target, group, &now);
 	target->dead = !thread_files_alive(&files);
-	for (int i = 0; i < COUNTER_METRICS; i++) {
-		if (now.rung[i] == COUNTER_METRICS_UNREAD && !target->dead)
+	for (int i = 0; i < METRICS; i++) {
+		if (now.rung[i] == RUNG_UNREAD && !target->dead)
 			read_proc(&files, i, &now);
-		if (now.rung[i] != COUNTER_METRICS_UNREAD) {
+		if (now.rung[i] != RUNG_UNREAD) {
 			last->value[i] = now.value[i];
 			last->rung[i] = now.rung[i];
 		}
 	}
 	if (target->dead)
-		counter_metrics_detach(target);
+		metric_detach(target);
 	return !(first && target->dead);
 }
 
-void counter_metrics_add(struct counter_metrics_value *sum,
-			 const struct counter_metrics_value *from,
-			 const struct counter_metrics_value *to)
+void metric_add(struct metric_value *sum, const struct metric_value *from,
+		const struct metric_value *to)
 {
 	sum->count += to->count - from->count;
 	sum->enabled += to->enabled - from->enabled;
 	sum->running += to->running - from->running;
 }
 
-double counter_metrics_scaled(const struct counter_metrics_value *sum,
-			      enum counter_metrics_metric metric, double *running)
+double metric_scaled(const struct metric_value *sum, enum metric metric,
+		     double *running)
 {
 	bool hardware = table[metric].type == PERF_TYPE_HARDWARE;
 
@@ -392,20 +353,17 @@ double counter_metrics_scaled(const struct counter_metrics_value *sum,
 	return (double)sum->count / *running * table[metric].unit;
 }
 
-const char *counter_metrics_name(enum counter_metrics_metric metric)
+const char *metric_name(enum metric metric)
 {
 	return table[metric].name;
 }
 
-const char *counter_metrics_rung_name(enum counter_metrics_rung rung)
+const char *rung_name(enum rung rung)
 {
 	static const char *const names[] = {
-		[COUNTER_METRICS_UNREAD] = "unread",
-		[COUNTER_METRICS_LIBPFM4] = "libpfm4",
-		[COUNTER_METRICS_GENERIC] = "generic",
-		[COUNTER_METRICS_SOFTWARE] = "software",
-		[COUNTER_METRICS_PROC] = "proc",
-		[COUNTER_METRICS_NONE] = "none",
+		[RUNG_UNREAD] = "unread",   [RUNG_LIBPFM4] = "libpfm4",
+		[RUNG_GENERIC] = "generic", [RUNG_SOFTWARE] = "software",
+		[RUNG_PROC] = "proc",       [RUNG_NONE] = "none",
 	};
 
 	return names[rung];
