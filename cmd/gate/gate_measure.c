@@ -27,7 +27,7 @@ static void gate_measure_clear_line(struct measuring *measuring)
 	measuring->shown = false;
 }
 
-static void gate_measure_tell(void *context, const struct ab_trial_news *news)
+static void gate_measure_progress(void *context, const struct ab_trial_news *news)
 {
 	struct measuring *measuring = context;
 
@@ -139,7 +139,8 @@ int gate_options_measure(const struct gate_options *ask,
 		.seconds = ask->seconds,
 		.samples = ask->samples,
 		.take = gate_measure_take,
-		.tell = isatty(STDERR_FILENO) && !ask->quiet ? gate_measure_tell : NULL,
+		.progress = isatty(STDERR_FILENO) && !ask->quiet ? gate_measure_progress
+								 : NULL,
 		.context = &measuring,
 	};
 	char folder[PATH_MAX];

@@ -259,7 +259,7 @@ static void run_clear_line(struct run *run)
 	run->shown = false;
 }
 
-static void run_tell(void *context, const struct conductor_news *news)
+static void run_progress(void *context, const struct conductor_news *news)
 {
 	struct run *run = context;
 	const struct shares *shares = news->shares;
@@ -305,7 +305,7 @@ static void run_prepare(struct run *run)
 	run->end.trials.quiet = run->end.quiet;
 	run->end.trials.verbose = run->end.verbose;
 	if (isatty(STDERR_FILENO) && !run->end.quiet) {
-		config->tell = run_tell;
+		config->progress = run_progress;
 		config->context = run;
 	}
 	if (config->protocol != MEASURE_OBSERVE && !run->end.quiet)

@@ -71,7 +71,7 @@ static double verify_runs_seconds_left(const struct trying *trying, double elaps
 	return fmax(0, each * (double)(trying->count - trying->done) - elapsed_s);
 }
 
-static void verify_runs_tell(void *context, const struct conductor_news *news)
+static void verify_runs_progress(void *context, const struct conductor_news *news)
 {
 	struct trying *trying = context;
 	double left = verify_runs_seconds_left(trying, news->elapsed_s);
@@ -117,7 +117,7 @@ static int measure_change(struct trying *trying, const struct apply *apply,
 		.seed = profile->seed != UNKNOWN ? profile->seed : 0,
 		.cores = apply->cores,
 		.output_aside = true,
-		.tell = trying->progress ? verify_runs_tell : NULL,
+		.progress = trying->progress ? verify_runs_progress : NULL,
 		.context = trying,
 	};
 

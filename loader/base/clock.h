@@ -8,10 +8,18 @@
 /* CLOCK_MONOTONIC, in nanoseconds. */
 uint64_t clock_now(void);
 
+/* Seconds since `then`, a past clock_now(); 0 if it lies ahead. */
+static inline double clock_since(uint64_t then)
+{
+	uint64_t now = clock_now();
+
+	return now > then ? (double)(now - then) * 1e-9 : 0;
+}
+
 /* CPU time of the calling thread, in nanoseconds. */
 uint64_t clock_thread_cpu(void);
 
-/* The same of a thread that was not joined yet; 0 when it can't be told. */
+/* The same of a thread that was not joined yet; 0 when it is unknown. */
 uint64_t clock_cpu_of(pthread_t thread);
 
 /* CPU time of the calling process, all its threads, user and system, in nanoseconds. */

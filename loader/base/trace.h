@@ -39,6 +39,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct error;
@@ -314,6 +315,15 @@ static inline uint64_t trace_end(const struct trace *trace)
 	if (wanted == 0)
 		return UINT64_MAX;
 	return trace->until_once && all < wanted ? all : wanted;
+}
+
+/* The slot of the process that drives; NULL: none does yet. */
+static inline const struct trace_process *trace_driver(const struct trace *trace)
+{
+	uint32_t driver = trace->driver;
+
+	return driver > 0 && driver <= TRACE_PROCESSES ? &trace->processes[driver - 1]
+						       : NULL;
 }
 
 /* Bucket of a histogram that counts value. */

@@ -316,7 +316,7 @@ int make_run(const struct make_config *config, struct make_result *result,
 		goto out;
 	}
 	result->bytes = make.bytes;
-	result->seconds = (double)(clock_now() - start) / 1e9;
+	result->seconds = clock_since(start);
 out:
 	if (make.dir >= 0)
 		close(make.dir);

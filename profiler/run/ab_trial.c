@@ -1,3 +1,4 @@
+/* ab_trial.c - launches the sides of a trial in turn. */
 #include "profiler/run/ab_trial.h"
 #include "loader/base/clock.h"
 
@@ -15,11 +16,6 @@ unsigned ab_trial_side(unsigned index)
 	return (index + 1) / 2 % 2;
 }
 
-static double seconds_since(uint64_t then)
-{
-	return (double)(clock_now() - then) * 1e-9;
-}
-
 /* By what the timed launches so far took; there are no others once they began. */
 static double ab_trial_seconds_left(const struct trial *trial)
 {
@@ -27,23 +23,23 @@ static double ab_trial_seconds_left(const struct trial *trial)
 
 	if (trial->done <= trial->counted)
 		return NAN;
-	return seconds_since(trial->timing) / timed * (trial->timed - timed);
+	return clock_since(trial->timing) / timed * (trial->timed - timed);
 }
 
-static void ab_trial_tell(const struct trial *trial, enum ab_trial_what what,
-			  unsigned side)
+static void ab_trial_report(const struct trial *trial, enum ab_trial_what what,
+			    unsigned side)
 {
 	const struct ab_trial_news news = {
 		.what = what,
 		.side = side,
 		.done = trial->done,
 		.of = trial->counted + trial->timed,
-		.elapsed_s = seconds_since(trial->began),
+		.elapsed_s = clock_since(trial->began),
 		.left_s = ab_trial_seconds_left(trial),
 	};
 
-	if (trial->config->tell != NULL)
-		trial->config->tell(trial->config->context, &news);
+	if (trial->config->progress != NULL)
+		trial->config->progress(trial->config->context, &news);
 }
 
 /* One launch, and what the caller makes of it. */
@@ -54,7 +50,7 @@ static int ab_trial_attempt(struct trial *trial, enum ab_trial_what what, unsign
 	struct profile profile;
 	int result;
 
-	ab_trial_tell(trial, what, side);
+	ab_trial_report(trial, what, side);
 	profile_init(&profile);
 	result = what == AB_TRIAL_COUNTED ? short_run_count(repetition, &profile, err)
 					  : short_run_time(repetition, &profile, err);

@@ -30,7 +30,7 @@ struct ab_trial_config {
 	/* Each result as it comes; not kept after the call. -errno ends the trial. */
 	int (*take)(void *context, enum ab_trial_what what, unsigned side,
 		    const struct profile *profile, struct error *err);
-	void (*tell)(void *context, const struct ab_trial_news *news); /* or NULL */
+	void (*progress)(void *context, const struct ab_trial_news *news); /* or NULL */
 	void *context;
 };
 

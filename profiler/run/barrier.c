@@ -1,3 +1,4 @@
+/* barrier.c - compares how far the jobs of a run are. */
 #include "profiler/run/barrier.h"
 #include "loader/base/trace.h"
 
@@ -88,20 +89,19 @@ void barrier_pass(struct barrier *barrier)
 	}
 }
 
-static uint64_t life_of(const struct trace *trace)
+uint64_t barrier_life(const struct trace *trace)
 {
+	const struct trace_process *driver = trace_driver(trace);
 	uint64_t life = trace->window_now + trace->last_request_ns;
-	uint32_t driver = trace->driver;
 
-	if (driver > 0 && driver <= TRACE_PROCESSES)
-		for (int i = 0; i < TRACE_COUNT; i++)
-			life += trace->processes[driver - 1].counters[i];
+	for (int i = 0; driver != NULL && i < TRACE_COUNT; i++)
+		life += driver->counters[i];
 	return life;
 }
 
 static bool is_lost(struct barrier_job *job, uint64_t now_ns)
 {
-	uint64_t life = life_of(job->trace), gap = now_ns - job->seen_ns;
+	uint64_t life = barrier_life(job->trace), gap = now_ns - job->seen_ns;
 
 	if (life != job->life) {
 		job->life = life;

@@ -18,9 +18,9 @@ enum { BARRIER_JOBS = 32, BARRIER_MEMBERS = BARRIER_JOBS + 1 /* a shared loader 
 struct barrier_job {
 	struct trace *trace;
 	bool in;
-	uint64_t life;    /* what it did so far, as a number that changes, */
-	uint64_t seen_ns; /* when that changed last, or nobody waited for it, */
-	uint64_t gap_ns;  /* and the longest that it took */
+	uint64_t life;    /* barrier_life() when it was seen last */
+	uint64_t seen_ns; /* when that changed last, or nobody waited for it */
+	uint64_t gap_ns;  /* the longest time that it took to change */
 };
 
 struct barrier {
@@ -48,6 +48,9 @@ void barrier_pass(struct barrier *barrier);
  * as long as it ever did before; -1: none. To be called often.
  */
 int barrier_lost(struct barrier *barrier, uint64_t now_ns);
+
+/* Another number whenever the program asks, the driver goes on, or its loader works. */
+uint64_t barrier_life(const struct trace *trace);
 
 /* The first job that is in; -1: none. */
 int barrier_first(const struct barrier *barrier);

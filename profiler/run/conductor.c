@@ -1,3 +1,4 @@
+/* conductor.c - starts the programs of a launch, waits for signals, polls. */
 #include "profiler/run/conductor.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
@@ -8,16 +9,13 @@
 #include "profiler/session/merge_shared.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #define POLL_NS UINT64_C(30000000)
 #define STEP_NS UINT64_C(4000000) /* where jobs wait for one another */
-#define START_NS                                                                       \
-	UINT64_C(2000000) /* until the loader is open, whose first step waits
-				    * for no window */
+/* Until the loader is open, whose first step waits for no window. */
+#define START_NS UINT64_C(2000000)
 
 static void keep_in_step(struct conductor *conductor)
 {
@@ -61,7 +59,7 @@ static void wait_a_little(struct conductor *conductor, const sigset_t *signals)
 	conductor_stop(conductor, CONDUCTOR_INTERRUPTED, "%s", strsignal(number));
 }
 
-static void conductor_tell(const struct conductor *conductor)
+static void conductor_report(const struct conductor *conductor)
 {
 	struct conductor_news news = {
 		.elapsed_s = conductor_elapsed(conductor),
@@ -70,8 +68,8 @@ static void conductor_tell(const struct conductor *conductor)
 		.windows = conductor->jobs[0].trace->window_now,
 	};
 
-	if (conductor->config->tell != NULL && news.elapsed_s > 0)
-		conductor->config->tell(conductor->config->context, &news);
+	if (conductor->config->progress != NULL && news.elapsed_s > 0)
+		conductor->config->progress(conductor->config->context, &news);
 }
 
 /* What need not be done at every step. */
@@ -86,7 +84,7 @@ static void poll_slowly(struct conductor *conductor)
 	if (counters != NULL)
 		counters_poll(counters, conductor->jobs[0].trace);
 	if (!conductor->stopping)
-		conductor_tell(conductor);
+		conductor_report(conductor);
 }
 
 static bool any_runs(const struct conductor *conductor)
@@ -175,10 +173,11 @@ static int conductor_take_in(struct conductor *conductor, struct conductor_job *
 static int start_one(struct conductor *conductor, unsigned number, const sigset_t *mask,
 		     struct error *err)
 {
-	struct target_config *target = &conductor->jobs[number].said->target;
+	struct conductor_job *said = conductor->jobs[number].said;
 
-	target->mask = mask;
-	return target_start(&conductor->targets[number], target, err);
+	said->target.mask = mask;
+	said->target.session = said->session;
+	return target_start(&conductor->targets[number], &said->target, err);
 }
 
 /* Waits until the loader can be asked for batches. */
@@ -190,7 +189,7 @@ static int await_loader(struct conductor *conductor, const sigset_t *signals,
 	double timeout_s = conductor->config->timeout_s;
 
 	while (!trace->loader_ready && target->running && !conductor->stopping &&
-	       conductor_since(conductor->started) < timeout_s) {
+	       clock_since(conductor->started) < timeout_s) {
 		wait_a_little(conductor, signals);
 		target_poll(target, 1);
 	}

@@ -21,6 +21,8 @@
 #include "profiler/run/target.h"
 #include "profiler/schedule/schedule.h"
 
+#include <limits.h>
+
 struct counters;
 struct error;
 struct trace;
@@ -46,7 +48,8 @@ struct conductor_config {
 	struct counters *counters; /* to poll, of the first job; NULL: none */
 	/* The loader that the jobs share, in a process of its own; NULL: each its own. */
 	struct conductor_job *loader;
-	void (*tell)(void *context, const struct conductor_news *news); /* or NULL */
+	void (*progress)(void *context,
+			 const struct conductor_news *news); /* or NULL */
 	void *context;
 };
 
@@ -74,8 +77,9 @@ enum { CONDUCTOR_LEFT = 160 };
 
 /* One program of the launch, and what became of it. */
 struct conductor_job {
-	struct target_config target; /* its mask is the conductor's */
+	struct target_config target; /* its mask and session are the conductor's */
 	struct trace *trace;
+	char session[PATH_MAX]; /* where the trace lies: absolute path */
 
 	int target_status;         /* 128 + n by signal; -1: it never ended */
 	bool forced;               /* it did not leave by its own door */

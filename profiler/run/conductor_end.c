@@ -21,7 +21,6 @@ bool conductor_is_loader(const struct conductor *conductor, unsigned job)
 	return &conductor->jobs[job] == conductor->loader;
 }
 
-/* The first job that is in; -1: none. */
 int conductor_first(const struct conductor *conductor)
 {
 	int first = barrier_first(&conductor->barrier);
@@ -30,7 +29,6 @@ int conductor_first(const struct conductor *conductor)
 									     : first;
 }
 
-/* Since all had asked for a batch. */
 double conductor_elapsed(const struct conductor *conductor)
 {
 	uint64_t latest = 0;
@@ -44,7 +42,7 @@ double conductor_elapsed(const struct conductor *conductor)
 			return 0;
 		latest = first > latest ? first : latest;
 	}
-	return latest == 0 ? 0 : conductor_since(latest);
+	return latest == 0 ? 0 : clock_since(latest);
 }
 
 static uint64_t conductor_end_in(double seconds)
@@ -91,7 +89,6 @@ static bool any_asked(const struct conductor *conductor)
 	return false;
 }
 
-/* The others go on without it; the last one ends the run. */
 __attribute__((format(printf, 4, 5))) void conductor_leave(struct conductor *conductor,
 							   unsigned number,
 							   enum conductor_why why,
@@ -139,7 +136,6 @@ void conductor_escalate(struct conductor *conductor, unsigned number)
 	}
 }
 
-/* The program ended before it was told to. What it left behind is ended too. */
 void conductor_note_end(struct conductor *conductor, unsigned number)
 {
 	const struct target *target = &conductor->targets[number];
@@ -163,35 +159,23 @@ void conductor_note_end(struct conductor *conductor, unsigned number)
 static uint64_t conductor_end_counted(const struct trace *trace,
 				      enum trace_counter counter)
 {
-	unsigned driver = trace->driver;
+	const struct trace_process *driver = trace_driver(trace);
 
-	return driver == 0 || driver > TRACE_PROCESSES
-		       ? 0
-		       : trace->processes[driver - 1].counters[counter];
-}
-
-/* Another number whenever the program asks, the driver goes on, or its loader works. */
-static uint64_t conductor_end_progress(const struct trace *trace)
-{
-	uint64_t sum = trace->last_request_ns + trace->window_now;
-
-	for (unsigned i = 0; i < TRACE_COUNT; i++)
-		sum += conductor_end_counted(trace, (enum trace_counter)i);
-	return sum;
+	return driver != NULL ? driver->counters[counter] : 0;
 }
 
 static void check_stall(struct conductor *conductor, unsigned number)
 {
 	struct job *job = &conductor->jobs[number];
 	double stall_s = conductor->config->stall_s;
-	uint64_t now = conductor_end_progress(job->trace);
+	uint64_t now = barrier_life(job->trace);
 
 	if (stall_s <= 0 || job->trace->first_request_ns == 0)
 		return;
 	if (now != job->progress || job->moved == 0) {
 		job->progress = now;
 		job->moved = clock_now();
-	} else if (conductor_since(job->moved) > stall_s) {
+	} else if (clock_since(job->moved) > stall_s) {
 		conductor_leave(
 			conductor, number, CONDUCTOR_HUNG,
 			"hangs: it came no further in %g s (--timeout waits longer)",
@@ -199,8 +183,6 @@ static void check_stall(struct conductor *conductor, unsigned number)
 	}
 }
 
-/* The data of each ended with the samples it was to have: what its program does now is
- * its way out. */
 void conductor_note_data_end(struct conductor *conductor)
 {
 	bool all = conductor->config->samples > 0;
@@ -244,7 +226,7 @@ void conductor_check(struct conductor *conductor)
 		if (!conductor_has(conductor, i) || conductor_is_loader(conductor, i))
 			continue;
 		if (trace->first_request_ns == 0 &&
-		    conductor_since(conductor->started) > config->timeout_s)
+		    clock_since(conductor->started) > config->timeout_s)
 			conductor_leave(
 				conductor, i, CONDUCTOR_SILENT,
 				"asked for no batch in %.0f s; does it use libdsa? "

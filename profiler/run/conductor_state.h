@@ -17,8 +17,8 @@ struct job {
 	struct schedule *schedule; /* the first one's leads */
 	bool stopping;
 	uint64_t terminate, kill; /* when to send these; 0: sent, or not yet */
-	uint64_t progress;        /* how far it was, */
-	uint64_t moved;           /* and when it came that far; 0: not seen */
+	uint64_t progress;        /* barrier_life() when it changed last */
+	uint64_t moved;           /* when that was; 0: not seen yet */
 };
 
 struct conductor {
@@ -28,20 +28,13 @@ struct conductor {
 	struct target targets[BARRIER_MEMBERS];
 	unsigned count;           /* of both */
 	const struct job *loader; /* NULL: none */
-	unsigned merged;        /* windows whose outcome the jobs know of the loader */
-	struct barrier barrier; /* who is in, in step or alone */
+	unsigned merged;        /* windows of the loader that the jobs' sessions have */
+	struct barrier barrier; /* which jobs take part, in step or alone */
 	struct conductor_end *end;
-	uint64_t started;         /* later by what the machine slept */
+	uint64_t started;         /* later by the time that the machine slept */
 	uint64_t polled, checked; /* when that was done last */
 	bool stopping;
 };
-
-static inline double conductor_since(uint64_t then)
-{
-	uint64_t now = clock_now();
-
-	return now > then ? (double)(now - then) * 1e-9 : 0;
-}
 
 /* ---- conductor_end.c ---- */
 
@@ -64,12 +57,18 @@ void conductor_leave(struct conductor *conductor, unsigned number,
 		     enum conductor_why why, const char *text, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Sends what is due to a program that does not leave. */
+/* Sends the signals that are due to a program that does not leave. */
 void conductor_escalate(struct conductor *conductor, unsigned number);
 
-/* The data ended with its samples; a program ended; time, steps or patience did. */
+/* Stops when the data of all jobs ended with the samples they were to have: what the
+ * programs do from then on is their way out. */
 void conductor_note_data_end(struct conductor *conductor);
+
+/* Lets a job leave whose program ended before its data did. */
 void conductor_note_end(struct conductor *conductor, unsigned number);
+
+/* Stops at the end of the budget or of the steps; lets jobs leave that ask for no batch,
+ * or hang. */
 void conductor_check(struct conductor *conductor);
 
 /* ---- conductor_windows.c ---- */

@@ -1,5 +1,6 @@
 #include "profiler/run/launch.h"
 #include "loader/base/error.h"
+#include "loader/base/trace.h"
 #include "profiler/run/jobs.h"
 #include "profiler/run/share_job.h"
 
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* What staging may take of the memory that is free, and the page cache grow to. */
 #define STAGED_SHARE .125
@@ -50,7 +52,7 @@ static struct conductor_config conductor_config(const struct launch *launch)
 		.steps = config->steps,
 		.samples = launch->samples,
 		.counters = launch->counters,
-		.tell = config->tell,
+		.progress = config->progress,
 		.context = config->context,
 	};
 }
@@ -72,18 +74,54 @@ unsigned launch_jobs(const struct measure_config *config)
 	return config->jobs > 0 ? config->jobs : 1;
 }
 
-int launch_session(const char *folder, const char *name, unsigned job, char *path,
-		   struct error *err)
+void launch_job_path(char *path, const char *folder, unsigned job, const char *file)
+{
+	snprintf(path, PATH_MAX, "%s/job-%u%s", folder, job, file);
+}
+
+static int launch_make_path(char *path, const char *folder, const char *name,
+			    unsigned job, struct error *err)
 {
 	if (job == 0) {
 		snprintf(path, PATH_MAX, "%s/%s", folder, name);
 		return 0;
 	}
-	snprintf(path, PATH_MAX, "%s/job-%u", folder, job);
+	launch_job_path(path, folder, job, "");
 	if (mkdir(path, 0777) < 0 && errno != EEXIST)
 		return error_sys(err, errno, "cannot make the folder %s", path);
-	snprintf(path, PATH_MAX, "%s/job-%u/session", folder, job);
+	launch_job_path(path, folder, job, "/session");
 	return 0;
+}
+
+int launch_open_sessions(const struct measure_config *config, const char *name,
+			 struct conductor_job *jobs, struct error *err)
+{
+	unsigned count = launch_jobs(config);
+	char folder[LAUNCH_FOLDER];
+	int result = launch_folder(config->folder, folder, err);
+
+	memset(jobs, 0, count * sizeof(*jobs));
+	for (unsigned i = 0; result == 0 && i < count; i++) {
+		char *path = jobs[i].session;
+
+		result = launch_make_path(path, folder, name, i, err);
+		if (result < 0)
+			break;
+		jobs[i].trace = trace_create(path, config->seed, err);
+		result = jobs[i].trace == NULL ? -EIO : 0;
+	}
+	return result;
+}
+
+void launch_remove_sessions(struct conductor_job *jobs, unsigned count)
+{
+	for (unsigned i = 0; i < count && jobs[i].trace != NULL; i++) {
+		trace_unmap(jobs[i].trace);
+		unlink(jobs[i].session);
+		*strrchr(jobs[i].session, '/') = '\0';
+		if (i > 0)
+			rmdir(jobs[i].session); /* stays where it holds a result */
+	}
 }
 
 char **launch_command(const struct measure_config *config, unsigned job)

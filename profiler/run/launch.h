@@ -38,16 +38,22 @@ unsigned launch_jobs(const struct measure_config *config);
 /* A job's command, to be ended with jobs_free(). NULL: memory is short. */
 char **launch_command(const struct measure_config *config, unsigned job);
 
-/*
- * Where a job's session lies, PATH_MAX bytes; makes the folder that it is to lie in.
- * `name` is that of job 0's, "session" of all others. 0 or -errno.
- */
-int launch_session(const char *folder, const char *name, unsigned job, char *path,
-		   struct error *err);
+/* A file of a job's in the run's folder, of a job other than 0: PATH_MAX bytes. */
+void launch_job_path(char *path, const char *folder, unsigned job, const char *file);
 
 /*
- * Runs the programs to their end. Of each of `jobs` trace and target.session, the path
- * it was made at, are set. 0 or -errno as conduct().
+ * Makes a session for each job in config->folder: `name` is that of job 0's, "session"
+ * those of all others, in folders job-1, job-2 ... . 0 or -errno; jobs whose trace is
+ * then NULL have none.
+ */
+int launch_open_sessions(const struct measure_config *config, const char *name,
+			 struct conductor_job *jobs, struct error *err);
+
+/* Removes them, and folders that hold nothing else. */
+void launch_remove_sessions(struct conductor_job *jobs, unsigned count);
+
+/*
+ * Runs the programs to their end. Each of `jobs` has a session. 0 or -errno as conduct().
  */
 int launch_run(const struct launch *launch, struct conductor_job *jobs,
 	       struct conductor_end *end, struct error *err);

@@ -24,8 +24,6 @@ struct measurement {
 	struct trace *traces[ANALYSE_SESSIONS]; /* of launches */
 	unsigned launches;
 	struct conductor_job jobs[BARRIER_JOBS]; /* of the last launch */
-	unsigned opened;                         /* of their sessions; and where: */
-	char paths[BARRIER_JOBS][PATH_MAX];
 	struct counters *counters;
 	struct conductor_end end;
 	uint64_t started;
@@ -47,11 +45,6 @@ static void session_path(char *path, const char *folder, unsigned launch)
 	snprintf(path, PATH_MAX, "%s/%s", folder, name);
 }
 
-static void job_path(char *path, const char *folder, unsigned job, const char *name)
-{
-	snprintf(path, PATH_MAX, "%s/job-%u%s", folder, job, name);
-}
-
 /* Writes into a session what it is of. */
 static int write_about(const struct measurement *m, unsigned job, struct trace *trace)
 {
@@ -67,38 +60,18 @@ static int write_about(const struct measurement *m, unsigned job, struct trace *
 	return describe_run(&run, job, trace);
 }
 
-static int measure_open_session(struct measurement *m, const char *folder, unsigned job,
-				struct error *err)
+static int measure_open_sessions(struct measurement *m, struct error *err)
 {
-	char name[16], *path = m->paths[job];
-	struct trace *trace;
+	char name[16];
 	int result;
 
 	session_name(name, m->launches);
-	result = launch_session(folder, name, job, path, err);
-	if (result < 0)
-		return result;
-	trace = trace_create(path, m->config->seed, err);
-	if (trace == NULL)
-		return -EIO;
-	m->jobs[job] = (struct conductor_job){.trace = trace};
-	m->jobs[job].target.session = path;
-	if (job == 0)
-		m->traces[m->launches++] = trace;
-	else
-		m->opened = job + 1;
-	return write_about(m, job, trace) < 0
-		       ? error_sys(err, ENOMEM, "describing the run")
-		       : 0;
-}
-
-static int measure_open_sessions(struct measurement *m, struct error *err)
-{
-	char folder[LAUNCH_FOLDER];
-	int result = launch_folder(m->config->folder, folder, err);
-
+	result = launch_open_sessions(m->config, name, m->jobs, err);
+	if (m->jobs[0].trace != NULL)
+		m->traces[m->launches++] = m->jobs[0].trace;
 	for (unsigned i = 0; result == 0 && i < launch_jobs(m->config); i++)
-		result = measure_open_session(m, folder, i, err);
+		if (write_about(m, i, m->jobs[i].trace) < 0)
+			result = error_sys(err, ENOMEM, "describing the run");
 	return result;
 }
 
@@ -169,7 +142,7 @@ static int say_status(const struct measurement *m, struct profile *profile)
 		m->config->protocol == MEASURE_OBSERVE && end->why == CONDUCTOR_ENDED;
 
 	profile->target_status = m->jobs[0].target_status;
-	profile->wall_s = (double)(clock_now() - m->started) * 1e-9;
+	profile->wall_s = clock_since(m->started);
 	if (profile_text(&profile->status, "%s",
 			 seen_all ? "complete" : words[end->why]) < 0)
 		return -ENOMEM;
@@ -199,7 +172,7 @@ static int conclude_job(struct measurement *m, unsigned job, struct profile *pro
 	int result;
 
 	profile_init(&own);
-	job_path(folder, config->folder, job, "");
+	launch_job_path(folder, config->folder, job, "");
 	result = write_about(m, job, m->jobs[job].trace);
 	if (result == 0)
 		result = analyse(&trace, 1, &own, err);
@@ -306,7 +279,7 @@ int measure(const struct measure_config *config, struct profile *profile,
 	counters_close(m.counters);
 	for (unsigned i = 0; i < m.launches; i++)
 		trace_unmap(m.traces[i]);
-	for (unsigned i = 1; i < m.opened; i++)
+	for (unsigned i = 1; i < launch_jobs(config); i++)
 		trace_unmap(m.jobs[i].trace);
 	if (result < 0)
 		measure_forget(config->folder);
@@ -339,7 +312,7 @@ static unsigned map_jobs(const char *folder, const struct trace **traces)
 	unsigned count = 1;
 
 	for (; count < BARRIER_JOBS; count++) {
-		job_path(path, folder, count, "/session");
+		launch_job_path(path, folder, count, "/session");
 		traces[count] = trace_map(path, false, NULL);
 		if (traces[count] == NULL)
 			break;
@@ -426,9 +399,9 @@ void measure_forget(const char *folder)
 	}
 	share_job_forget(folder);
 	for (unsigned i = 1; i < BARRIER_JOBS; i++) {
-		job_path(path, folder, i, "/session");
+		launch_job_path(path, folder, i, "/session");
 		unlink(path);
-		job_path(path, folder, i, "");
+		launch_job_path(path, folder, i, "");
 		rmdir(path); /* stays where it holds a result */
 	}
 }

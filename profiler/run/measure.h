@@ -33,7 +33,7 @@ struct measure_config {
 	uint64_t seed, steps;
 	unsigned cores;    /* for the program; 0: all */
 	bool output_aside; /* the program's standard output goes to standard error */
-	void (*tell)(void *context, const struct conductor_news *news);
+	void (*progress)(void *context, const struct conductor_news *news);
 	/* NULL, or keeps the result of a job other than 0 in a folder of its own. */
 	int (*keep)(void *context, const char *folder, const struct profile *own,
 		    struct error *err);

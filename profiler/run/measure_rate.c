@@ -7,8 +7,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
-#include <unistd.h>
 
 /* What became of it, when there is no window to tell of. */
 static int measure_rate_fail(const struct measure_config *config,
@@ -71,41 +69,10 @@ static int measure_rate_conclude(const struct launch *launch,
 	return rate->windows > 0 ? 0 : measure_rate_fail(launch->config, end, err);
 }
 
-static int measure_rate_open_sessions(const struct measure_config *config,
-				      struct conductor_job *jobs,
-				      char (*paths)[PATH_MAX], struct error *err)
-{
-	char folder[LAUNCH_FOLDER];
-	int result = launch_folder(config->folder, folder, err);
-
-	for (unsigned i = 0; result == 0 && i < launch_jobs(config); i++) {
-		result = launch_session(folder, "session.rate", i, paths[i], err);
-		if (result < 0)
-			break;
-		jobs[i].trace = trace_create(paths[i], config->seed, err);
-		jobs[i].target.session = paths[i];
-		result = jobs[i].trace == NULL ? -EIO : 0;
-	}
-	return result;
-}
-
-static void close_sessions(const struct conductor_job *jobs, unsigned count,
-			   char (*paths)[PATH_MAX])
-{
-	for (unsigned i = 0; i < count && jobs[i].trace != NULL; i++) {
-		trace_unmap(jobs[i].trace);
-		unlink(paths[i]);
-		*strrchr(paths[i], '/') = '\0';
-		if (i > 0)
-			rmdir(paths[i]); /* stays where it holds a result */
-	}
-}
-
 int measure_rate(const struct measure_config *config, struct measure_rate *rate,
 		 struct error *err)
 {
-	struct conductor_job jobs[BARRIER_JOBS] = {0};
-	char paths[BARRIER_JOBS][PATH_MAX];
+	struct conductor_job jobs[BARRIER_JOBS];
 	struct machine machine;
 	const struct launch launch = {
 		.config = config,
@@ -115,7 +82,7 @@ int measure_rate(const struct measure_config *config, struct measure_rate *rate,
 		.rate = true,
 	};
 	struct conductor_end end;
-	int result = measure_rate_open_sessions(config, jobs, paths, err);
+	int result = launch_open_sessions(config, "session.rate", jobs, err);
 
 	if (result == 0) {
 		machine_read(&machine, "");
@@ -123,6 +90,6 @@ int measure_rate(const struct measure_config *config, struct measure_rate *rate,
 	}
 	if (result == 0)
 		result = measure_rate_conclude(&launch, jobs, &end, rate, err);
-	close_sessions(jobs, launch_jobs(config), paths);
+	launch_remove_sessions(jobs, launch_jobs(config));
 	return result;
 }

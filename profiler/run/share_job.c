@@ -22,7 +22,6 @@ enum { COULD_NOT = 3 }; /* exit status */
 /* The programs, each with a loader of its own. */
 struct look {
 	struct conductor_job jobs[BARRIER_JOBS];
-	char paths[BARRIER_JOBS][PATH_MAX];
 	unsigned count;
 };
 
@@ -94,11 +93,10 @@ static int open_look(struct look *look, const struct launch *launch, const char 
 	for (unsigned i = 0; i < look->count; i++) {
 		struct conductor_job *job = &look->jobs[i];
 
-		look_path(look->paths[i], folder, i);
+		look_path(job->session, folder, i);
 		job->target = (struct target_config){
 			.command = launch_command(config, i),
 			.loader = config->loader,
-			.session = look->paths[i],
 			.share = "",
 			.job = config->jobs > 0 ? "0" : NULL,
 			.cores = config->cores,
@@ -107,7 +105,7 @@ static int open_look(struct look *look, const struct launch *launch, const char 
 		};
 		if (job->target.command == NULL)
 			return error_sys(err, ENOMEM, "starting the program");
-		job->trace = trace_create(look->paths[i], config->seed, err);
+		job->trace = trace_create(job->session, config->seed, err);
 		if (job->trace == NULL)
 			return -EIO;
 	}
@@ -188,12 +186,11 @@ static int make_session(struct share_job *share, const struct launch *launch,
 	const struct measure_config *config = launch->config;
 	struct target_config *target = &share->job.target;
 
-	share->job.trace = trace_create(share->session, config->seed, err);
+	share->job.trace = trace_create(share->job.session, config->seed, err);
 	if (share->job.trace == NULL)
 		return -EIO;
 	target->run = share_job_serve;
 	target->context = share;
-	target->session = share->session;
 	target->cores = config->cores;
 	target->background = true;
 	target->output_aside = config->output_aside;
@@ -212,7 +209,7 @@ int share_job_open(struct share_job *share, const struct launch *launch,
 		return result;
 	/* In a folder of its own: who makes a socket locks the folder it is to lie in. */
 	snprintf(inner, PATH_MAX, "%s/loader", share->folder);
-	snprintf(share->session, PATH_MAX, "%s/loader/session", share->folder);
+	snprintf(share->job.session, PATH_MAX, "%s/loader/session", share->folder);
 	snprintf(share->socket, PATH_MAX, "%s/loader/socket", share->folder);
 	if (strlen(share->socket) >= sizeof((struct sockaddr_un){0}.sun_path))
 		return error_set(err, ENAMETOOLONG,

@@ -7,21 +7,19 @@
 #include "profiler/run/conductor.h"
 #include "profiler/run/launch.h"
 
-#include <limits.h>
-
 struct error;
 
 struct share_job {
 	struct conductor_job job;
-	char folder[LAUNCH_FOLDER], session[PATH_MAX], socket[PATH_MAX];
+	char folder[LAUNCH_FOLDER], socket[PATH_MAX];
 	char dataset[512], *settings;
 };
 
 /*
  * Finds out what the programs load and how: starts each that is different with a loader
- * of its own, for one batch. Then makes the session for the loader that it is to share, in the run's folder,
- * with the socket. -EINTR: somebody sent us a signal; -errno. share_job_close() ends it
- * either way.
+ * of its own, for one batch. Then makes the session of the loader that they are to
+ * share, in the run's folder, with the socket. -EINTR: somebody sent us a signal;
+ * -errno. share_job_close() ends it either way.
  */
 int share_job_open(struct share_job *share, const struct launch *launch,
 		   struct error *err);

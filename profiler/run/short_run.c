@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 /* One launch, and what became of it. */
 struct attempt {
@@ -19,33 +18,8 @@ struct attempt {
 	struct machine machine;
 	struct conductor_job job;
 	struct conductor_end end;
-	char path[PATH_MAX]; /* of its session */
 	uint64_t started;
 };
-
-static int short_run_open_session(struct attempt *attempt, struct error *err)
-{
-	const struct measure_config *config = &attempt->config;
-	char folder[LAUNCH_FOLDER];
-	int result = launch_folder(config->folder, folder, err);
-
-	if (result < 0)
-		return result;
-	result = launch_session(folder, "session.repetition", 0, attempt->path, err);
-	if (result < 0)
-		return result;
-	attempt->job.trace = trace_create(attempt->path, config->seed, err);
-	attempt->job.target.session = attempt->path;
-	return attempt->job.trace == NULL ? -EIO : 0;
-}
-
-static void close_session(const struct attempt *attempt)
-{
-	if (attempt->job.trace == NULL)
-		return;
-	trace_unmap(attempt->job.trace);
-	unlink(attempt->path);
-}
 
 /* Why there is nothing to analyse, or 0. After the data ended a program may leave as it
  * likes. */
@@ -82,7 +56,8 @@ static int short_run_judge(const struct attempt *attempt, struct error *err)
 static int short_run_launch(struct attempt *attempt, const struct launch *launch,
 			    struct error *err)
 {
-	int result = short_run_open_session(attempt, err);
+	int result = launch_open_sessions(&attempt->config, "session.repetition",
+					  &attempt->job, err);
 
 	if (result < 0)
 		return result;
@@ -118,7 +93,7 @@ static int short_run_conclude(const struct attempt *attempt, struct profile *pro
 	if (result < 0)
 		return error_sys(err, ENOMEM, "describing a repetition");
 	profile->target_status = attempt->job.target_status;
-	profile->wall_s = (double)(clock_now() - attempt->started) * 1e-9;
+	profile->wall_s = clock_since(attempt->started);
 	return analyse(&trace, 1, profile, err);
 }
 
@@ -129,7 +104,7 @@ static struct attempt short_run_begin(const struct measure_config *config,
 		.config = *config, .protocol = protocol, .started = clock_now()};
 
 	attempt.config.steps = 0;
-	attempt.config.tell = NULL;
+	attempt.config.progress = NULL;
 	return attempt;
 }
 
@@ -151,7 +126,7 @@ static int time_once(const struct short_run *repetition, struct profile *profile
 		result = short_run_judge(&attempt, err);
 	if (result == 0)
 		result = short_run_conclude(&attempt, profile, err);
-	close_session(&attempt);
+	launch_remove_sessions(&attempt.job, 1);
 	return result;
 }
 
@@ -200,6 +175,6 @@ int short_run_count(const struct short_run *repetition, struct profile *profile,
 		result = short_run_conclude(&attempt, profile, err);
 	if (result == 0)
 		result = short_run_count_once(&attempt, profile, err);
-	close_session(&attempt);
+	launch_remove_sessions(&attempt.job, 1);
 	return result;
 }

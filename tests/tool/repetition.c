@@ -74,7 +74,7 @@ static int trial(const struct measure_config *config, double pairs, struct error
 		.seconds = .3,
 		.samples = 50,
 		.take = take,
-		.tell = tell,
+		.progress = tell,
 	};
 
 	return ab_trial_run(&trial, err);
