@@ -3,7 +3,7 @@
  *
  *	client.next() -> job -> open, read, close (engine) -> throttle -> client.done()
  *
- * An engine is one file in loader/fetch/ plus one line in fetch.c's table. It has
+ * An engine is one file in loader/fetch/ plus one line in loader/base/variants.h. It has
  * threads of its own and pulls its work, so nothing queues in front of it.
  */
 #ifndef DSA_FETCH_H
@@ -55,10 +55,10 @@ struct fetch_client {
 };
 
 struct fetch_config {
-	const char *engine; /* auto, pread, pread-direct, uring, uring-direct */
+	const char *engine; /* auto, or one of FETCH_ENGINES */
 	bool kernel_cache;  /* reads may use the page cache: auto takes a buffered
 			     * engine; else it takes a direct one */
-	unsigned depth;     /* reads in flight at the most, 1..256 */
+	unsigned depth;     /* reads in flight at the most, 1..LIMIT_FETCH_DEPTH */
 	struct throttle *throttle; /* NULL: none; outlives the fetch */
 	const uint32_t *probe;     /* samples that auto may read: those wanted last */
 	uint32_t probes;           /* how many; 0: it takes any */
@@ -95,7 +95,7 @@ bool fetch_direct(const struct fetch *fetch);
 bool fetch_memory(const struct fetch *fetch);
 
 /*
- * Changes the reads in flight, 1..256, for fetch-only windows. Returns 0, or -errno
+ * Changes the reads in flight, 1..LIMIT_FETCH_DEPTH, for fetch-only windows. Returns 0, or -errno
  * when the threads for it cannot be had. One thread at a time.
  */
 int fetch_set_depth(struct fetch *fetch, unsigned depth);

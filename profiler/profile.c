@@ -1,4 +1,5 @@
 #include "profiler/profile.h"
+#include "loader/base/limits.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -158,8 +159,6 @@ static void free_arrays(struct profile *profile)
 	}
 }
 
-enum { MOST_WORKERS = 128 };
-
 unsigned profile_change_workers(const struct profile *profile,
 				const struct profile_change *change)
 {
@@ -168,7 +167,7 @@ unsigned profile_change_workers(const struct profile *profile,
 	if (profile->workers == UNKNOWN)
 		return 0;
 	if (change->cores > 0 && profile->workers == profile->cores)
-		return change->cores < MOST_WORKERS ? change->cores : MOST_WORKERS;
+		return change->cores < LIMIT_WORKERS ? change->cores : LIMIT_WORKERS;
 	return (unsigned)profile->workers;
 }
 

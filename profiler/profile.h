@@ -154,7 +154,7 @@ enum { PROFILE_SPEEDS = 16 }; /* jobs that may differ in speed */
 struct profile_change {
 	unsigned cores, workers, batch;
 	double cache_share;       /* of the data set, 0..1; 0 is a change: no cache */
-	char *cache_policy;       /* none, page, minio, lru, fifo; random, nextuse */
+	char *cache_policy;       /* one of CACHE_POLICIES (loader/base/variants.h) */
 	double gpu_speed;         /* factor: 2 computes a step in half the time */
 	double storage_bandwidth; /* emulated, bytes/s; 0: as fast as it is */
 	double storage_latency_s; /* emulated, of a read; 0: as fast as it is */
@@ -340,7 +340,7 @@ bool profile_change_equal(const struct profile_change *a,
 
 /*
  * Prep workers after a change: they follow the cores where the run had one a core and
- * the change says nothing of them, up to the 128 of a loader. 0: the run's are unknown.
+ * the change says nothing of them, up to the LIMIT_WORKERS of a loader. 0: the run's are unknown.
  */
 unsigned profile_change_workers(const struct profile *profile,
 				const struct profile_change *change);

@@ -1,5 +1,6 @@
 #include "cmd/common/changes.h"
 #include "loader/base/error.h"
+#include "loader/base/variants.h"
 #include "models/whatif/sweep.h"
 
 #include <argp.h>
@@ -12,8 +13,7 @@ static const struct argp_option table[] = {
 	{"workers", KEY(WORKERS), "N", 0, "That many threads that prepare samples", 0},
 	{"cache", KEY(CACHE), "SIZE", 0,
 	 "A cache of so many bytes, or a share of the data: 0%..100%", 0},
-	{"cache-policy", KEY(POLICY), "none|page|minio|lru|fifo|random|nextuse", 0,
-	 "What the cache keeps", 0},
+	{"cache-policy", KEY(POLICY), CACHE_POLICY_NAMES, 0, "What the cache keeps", 0},
 	{"gpu-speed", KEY(SPEED), "FACTOR", 0,
 	 "An accelerator so many times as fast: 2x", 0},
 	{"batch", KEY(BATCH), "N", 0, "That many samples a batch", 0},

@@ -1,6 +1,9 @@
 #include "cmd/common/settings.h"
+#include "loader/base/choice.h"
 #include "loader/base/error.h"
+#include "loader/base/limits.h"
 #include "loader/base/number.h"
+#include "loader/base/variants.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -23,10 +26,9 @@ static const struct argp_option table[] = {
 	{"cores", KEY(CORES), "N", 0, "Use only N cores", 0},
 	{"cache", KEY(CACHE), "SIZE", 0,
 	 "Bytes of the cache, or its share of the data: 35%", 0},
-	{"cache-policy", KEY(CACHE_POLICY), "none|page|minio|lru|fifo", 0,
+	{"cache-policy", KEY(CACHE_POLICY), LOADER_CACHE_POLICY_NAMES, 0,
 	 "What the cache keeps (with --cache: minio)", 0},
-	{"fetch", KEY(FETCH), "auto|pread|pread-direct|uring|uring-direct", 0,
-	 "How samples are read", 0},
+	{"fetch", KEY(FETCH), FETCH_ENGINE_NAMES, 0, "How samples are read", 0},
 	{"fetch-depth", KEY(FETCH_DEPTH), "N", 0, "Reads in flight", 0},
 	{"on-error", KEY(ON_ERROR), "skip|fail", 0,
 	 "What to do about a sample that can't be read or decoded (skip)", 0},
@@ -101,18 +103,12 @@ static void settings_bandwidth(struct argp_state *state, const char *arg,
 static void settings_word(struct argp_state *state, int key, const char *arg,
 			  const char **value)
 {
-	const char *words = settings_line(key)->arg;
-	size_t length = strlen(arg);
+	const struct argp_option *line = settings_line(key);
 
-	for (const char *w = words; w != NULL; w = strchr(w, '|')) {
-		w += *w == '|';
-		if (length == strcspn(w, "|") && memcmp(w, arg, length) == 0) {
-			*value = arg;
-			return;
-		}
-	}
-	argp_error(state, "--%s is one of %s, not '%s'", settings_line(key)->name,
-		   words, arg);
+	if (choice_find(line->arg, arg) < 0)
+		argp_error(state, "--%s is one of %s, not '%s'", line->name, line->arg,
+			   arg);
+	*value = arg;
 }
 
 static void cache_size(struct argp_state *state, const char *arg, const char **value)
@@ -137,10 +133,10 @@ static error_t settings_parse(int key, char *arg, struct argp_state *state)
 		settings->dataset = arg;
 		break;
 	case KEY(BATCH):
-		settings_count(state, key, arg, 65536, &settings->batch);
+		settings_count(state, key, arg, LIMIT_BATCH, &settings->batch);
 		break;
 	case KEY(WORKERS):
-		settings_count(state, key, arg, 128, &settings->workers);
+		settings_count(state, key, arg, LIMIT_WORKERS, &settings->workers);
 		break;
 	case KEY(CORES):
 		settings_count(state, key, arg, CPU_SETSIZE, &settings->cores);
@@ -158,10 +154,11 @@ static error_t settings_parse(int key, char *arg, struct argp_state *state)
 		settings_word(state, key, arg, &settings->on_error);
 		break;
 	case KEY(FETCH_DEPTH):
-		settings_count(state, key, arg, 256, &settings->fetch_depth);
+		settings_count(state, key, arg, LIMIT_FETCH_DEPTH,
+			       &settings->fetch_depth);
 		break;
 	case KEY(PREFETCH):
-		settings_count(state, key, arg, 64, &settings->prefetch);
+		settings_count(state, key, arg, LIMIT_PREFETCH, &settings->prefetch);
 		break;
 	case KEY(BANDWIDTH):
 		settings_bandwidth(state, arg, &settings->bandwidth);

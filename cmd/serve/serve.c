@@ -6,6 +6,7 @@
 #include "cmd/serve/serve_status.h"
 #include "cmd/serve/serve_watch.h"
 #include "loader/base/error.h"
+#include "loader/base/limits.h"
 #include "loader/base/number.h"
 #include "loader/loader.h"
 #include "loader/options.h"
@@ -204,7 +205,7 @@ static error_t parse_form(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case SIZE:
-		add_number(state, serve, "size", arg, 4096);
+		add_number(state, serve, "size", arg, LIMIT_SIZE);
 		return 0;
 	case TYPE:
 		add_name(state, serve, "type", arg, types);
@@ -242,7 +243,7 @@ static error_t parse_jobs(int key, char *arg, struct argp_state *state)
 		serve_set_count(state, "window", arg, 3, 4096, &share->window);
 		return 0;
 	case JOBS:
-		serve_set_count(state, "jobs", arg, 1, 64, &share->jobs);
+		serve_set_count(state, "jobs", arg, 1, LIMIT_JOBS, &share->jobs);
 		return 0;
 	case SLOW:
 		set_slow(state, arg, &share->drop_ns);

@@ -10,13 +10,13 @@
 #ifndef DSA_FETCH_ENGINE_H
 #define DSA_FETCH_ENGINE_H
 
+#include "loader/base/limits.h"
+#include "loader/base/variants.h"
 #include "loader/fetch.h"
 #include "loader/fetch/reader.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-
-enum { FETCH_DEEPEST = 256 };
 
 struct fetch_engine {
 	const char *name;
@@ -30,8 +30,8 @@ struct fetch_engine {
 	uint64_t (*cpu_ns)(const struct fetch *fetch);
 };
 
-extern const struct fetch_engine fetch_pread, fetch_pread_direct;
-extern const struct fetch_engine fetch_uring, fetch_uring_direct;
+#define FETCH_DECLARE(name, text) extern const struct fetch_engine fetch_##name;
+FETCH_ENGINES(FETCH_DECLARE)
 
 struct fetch {
 	const struct fetch_engine *engine;

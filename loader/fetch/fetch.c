@@ -1,5 +1,6 @@
 #include "loader/fetch.h"
 #include "loader/base/blob.h"
+#include "loader/base/choice.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/throttle.h"
@@ -15,12 +16,8 @@
 
 enum { CATCH_UP_NS = 10000000 };
 
-static const struct fetch_engine *const engines[] = {
-	&fetch_pread,
-	&fetch_pread_direct,
-	&fetch_uring,
-	&fetch_uring_direct,
-};
+#define FETCH_ADDRESS(name, text) &fetch_##name,
+static const struct fetch_engine *const engines[] = {FETCH_ENGINES(FETCH_ADDRESS)};
 
 static const struct fetch_engine *fetch_find(const char *name)
 {
@@ -156,11 +153,11 @@ struct fetch *fetch_open(const struct fetch_config *config, const struct source 
 {
 	const struct fetch_engine *engine;
 	struct fetch *fetch;
-	char reason[192];
+	char reason[192], names[CHOICE_TEXT];
 
-	if (config->depth < 1 || config->depth > FETCH_DEEPEST) {
-		error_set(err, EINVAL, "fetch depth is 1 to %d, not %u", FETCH_DEEPEST,
-			  config->depth);
+	if (config->depth < 1 || config->depth > LIMIT_FETCH_DEPTH) {
+		error_set(err, EINVAL, "fetch depth is 1 to %d, not %u",
+			  LIMIT_FETCH_DEPTH, config->depth);
 		return NULL;
 	}
 	if (strcmp(config->engine, "auto") == 0) {
@@ -170,10 +167,8 @@ struct fetch *fetch_open(const struct fetch_config *config, const struct source 
 		snprintf(reason, sizeof(reason), "%s: as asked", config->engine);
 	}
 	if (engine == NULL) {
-		error_set(err, EINVAL,
-			  "no fetch engine is called '%s'; there are auto, pread, "
-			  "pread-direct, uring, uring-direct",
-			  config->engine);
+		error_set(err, EINVAL, "no fetch engine is called '%s'; there are %s",
+			  config->engine, choice_list(FETCH_ENGINE_NAMES, ", ", names));
 		return NULL;
 	}
 	fetch = fetch_start(engine, config, source, client, err);
@@ -214,7 +209,7 @@ bool fetch_memory(const struct fetch *fetch)
 
 int fetch_set_depth(struct fetch *fetch, unsigned depth)
 {
-	if (depth < 1 || depth > FETCH_DEEPEST)
+	if (depth < 1 || depth > LIMIT_FETCH_DEPTH)
 		return -EINVAL;
 	fetch->depth = depth;
 	fetch->starved = clock_now(); /* no place owes for the time it did not exist */

@@ -19,9 +19,9 @@ struct pool {
 	pthread_cond_t turn;  /* nobody is asking, and there is a free place */
 	bool asking, over;
 	unsigned threads, busy;
-	pthread_t thread[FETCH_DEEPEST];
-	struct fetch_place *free[FETCH_DEEPEST]; /* places, from [busy] on */
-	struct fetch_place place[FETCH_DEEPEST];
+	pthread_t thread[LIMIT_FETCH_DEPTH];
+	struct fetch_place *free[LIMIT_FETCH_DEPTH]; /* places, from [busy] on */
+	struct fetch_place place[LIMIT_FETCH_DEPTH];
 
 	pthread_mutex_t hold;
 	pthread_cond_t flushed; /* held reads may go */
@@ -149,7 +149,7 @@ static int pool_open(struct fetch *fetch, struct error *err)
 	if (pool == NULL)
 		return error_sys(err, ENOMEM, "cannot open the pread engine");
 	pool->fetch = fetch;
-	for (unsigned i = 0; i < FETCH_DEEPEST; i++)
+	for (unsigned i = 0; i < LIMIT_FETCH_DEPTH; i++)
 		pool->free[i] = &pool->place[i];
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

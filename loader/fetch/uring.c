@@ -55,9 +55,9 @@ struct loop {
 	bool over, more;  /* no more work ever; there may be more work right now */
 	unsigned busy;    /* slots in flight or held back */
 	unsigned holding;
-	struct slot *free[FETCH_DEEPEST]; /* slots, from [busy] on */
-	struct slot *held[FETCH_DEEPEST]; /* the first `holding` by due */
-	struct slot slot[FETCH_DEEPEST];
+	struct slot *free[LIMIT_FETCH_DEPTH]; /* slots, from [busy] on */
+	struct slot *held[LIMIT_FETCH_DEPTH]; /* the first `holding` by due */
+	struct slot slot[LIMIT_FETCH_DEPTH];
 };
 
 /* Marks what a prep function has just written. */
@@ -335,9 +335,9 @@ static int uring_open(struct fetch *fetch, struct error *err)
 	if (loop == NULL)
 		return error_sys(err, ENOMEM, "cannot open the uring engine");
 	loop->fetch = fetch;
-	for (unsigned i = 0; i < FETCH_DEEPEST; i++)
+	for (unsigned i = 0; i < LIMIT_FETCH_DEPTH; i++)
 		loop->free[i] = &loop->slot[i];
-	rc = ring_init(&loop->ring, FETCH_DEEPEST * CHAIN, FETCH_DEEPEST, err);
+	rc = ring_init(&loop->ring, LIMIT_FETCH_DEPTH * CHAIN, LIMIT_FETCH_DEPTH, err);
 	if (rc < 0)
 		goto no_ring;
 	loop->event = eventfd(0, EFD_CLOEXEC);

@@ -1,6 +1,9 @@
 #include "loader/options.h"
+#include "loader/base/choice.h"
 #include "loader/base/error.h"
+#include "loader/base/limits.h"
 #include "loader/base/number.h"
+#include "loader/base/variants.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,20 +16,12 @@
 struct key {
 	const char *name;
 	int (*set)(struct options *options, const char *value);
-	const char *range; /* "1 to 65536": for the error */
+	const char *range; /* "1 to 65536", or a choice: for the error */
 };
 
 static bool options_copy(char *to, size_t room, const char *text)
 {
 	return (size_t)snprintf(to, room, "%s", text) < room;
-}
-
-static int set_flag(bool *flag, const char *value)
-{
-	if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
-		return -EINVAL;
-	*flag = value[0] == '1';
-	return 0;
 }
 
 static int set_cache_size(struct options *options, const char *value)
@@ -38,24 +33,10 @@ static int set_cache_size(struct options *options, const char *value)
 	return number_size(value, &options->cache_bytes) ? 0 : -EINVAL;
 }
 
-static int set_on_error(struct options *options, const char *value)
-{
-	options->fail = strcmp(value, "fail") == 0;
-	return options->fail || strcmp(value, "skip") == 0 ? 0 : -EINVAL;
-}
-
 static int set_alone(struct options *options, const char *value)
 {
 	options->alone = strcmp(value, "load") == 0;
 	return options->alone || strcmp(value, "fail") == 0 ? 0 : -EINVAL;
-}
-
-static int set_layout(struct options *options, const char *value)
-{
-	options->image.layout = strcmp(value, "nhwc") == 0 ? PREP_NHWC : PREP_NCHW;
-	return options->image.layout == PREP_NHWC || strcmp(value, "nchw") == 0
-		       ? 0
-		       : -EINVAL;
 }
 
 static const char *const types[] = {
@@ -93,7 +74,7 @@ static int options_set_size(struct options *options, const char *value)
 {
 	unsigned size;
 
-	if (!number_count(value, 4096, &size))
+	if (!number_count(value, LIMIT_SIZE, &size))
 		return -EINVAL;
 	size_to(&options->image, size);
 	return 0;
@@ -127,10 +108,14 @@ static int set_gpu_speed(struct options *options, const char *value)
 		return number_whole(value, UINT64_MAX, &options->member) ? 0           \
 									 : -EINVAL;    \
 	}
-#define FLAG(name, member)                                                             \
+#define CHOICE(name, member, choices)                                                  \
 	static int set_##name(struct options *options, const char *value)              \
 	{                                                                              \
-		return set_flag(&options->member, value);                              \
+		int at = choice_find(choices, value);                                  \
+                                                                                       \
+		if (at >= 0)                                                           \
+			options->member = at;                                          \
+		return at < 0 ? -EINVAL : 0;                                           \
 	}
 #define TIME(member)                                                                   \
 	static int set_##member(struct options *options, const char *value)            \
@@ -142,19 +127,21 @@ TEXT(dataset)
 TEXT(fetch)
 TEXT(cache)
 TEXT(prep)
-COUNT(batch, batch, 65536)
-COUNT(workers, workers, 128)
-COUNT(prefetch, prefetch, 64)
-COUNT(fetch_depth, fetch_depth, 256)
-COUNT(world, world, 1u << 20)
+COUNT(batch, batch, LIMIT_BATCH)
+COUNT(workers, workers, LIMIT_WORKERS)
+COUNT(prefetch, prefetch, LIMIT_PREFETCH)
+COUNT(fetch_depth, fetch_depth, LIMIT_FETCH_DEPTH)
+COUNT(world, world, LIMIT_WORLD)
 COUNT(epochs, epochs, UINT32_MAX)
 WHOLE(seed)
 WHOLE(start_epoch)
 WHOLE(start_step)
 WHOLE(steps)
-FLAG(in_order, in_order)
-FLAG(drop_last, drop_last)
-FLAG(evaluate, image.evaluate)
+CHOICE(in_order, in_order, "0|1")
+CHOICE(drop_last, drop_last, "0|1")
+CHOICE(evaluate, image.evaluate, "0|1")
+CHOICE(on_error, fail, "skip|fail")
+CHOICE(layout, image.layout, "nchw|nhwc")
 TIME(storage_latency)
 TIME(prep_delay)
 TIME(takeover)
@@ -163,56 +150,56 @@ static int set_rank(struct options *options, const char *value)
 {
 	uint64_t rank;
 
-	if (!number_whole(value, (1u << 20) - 1, &rank))
+	if (!number_whole(value, LIMIT_WORLD - 1, &rank))
 		return -EINVAL;
 	options->rank = (unsigned)rank;
 	return 0;
 }
 
-#define ENGINES "auto, pread, pread-direct, uring or uring-direct"
-
 static const struct key keys[] = {
 	{"dataset", set_dataset, "a path shorter than 4096 bytes"},
-	{"batch", set_batch, "1 to 65536"},
-	{"workers", set_workers, "1 to 128"},
-	{"prefetch", set_prefetch, "1 to 64"},
-	{"fetch_depth", set_fetch_depth, "1 to 256"},
-	{"fetch", set_fetch, ENGINES},
-	{"cache", set_cache, "none, page, minio, lru or fifo"},
+	{"batch", set_batch, LIMIT_RANGE(LIMIT_BATCH)},
+	{"workers", set_workers, LIMIT_RANGE(LIMIT_WORKERS)},
+	{"prefetch", set_prefetch, LIMIT_RANGE(LIMIT_PREFETCH)},
+	{"fetch_depth", set_fetch_depth, LIMIT_RANGE(LIMIT_FETCH_DEPTH)},
+	{"fetch", set_fetch, FETCH_ENGINE_NAMES},
+	{"cache", set_cache, LOADER_CACHE_POLICY_NAMES},
 	{"cache_size", set_cache_size, "a size such as 2G, or 0% to 100%"},
 	{"seed", set_seed, "a whole number"},
 	{"rank", set_rank, "0 to world - 1"},
-	{"world", set_world, "1 to 1048576"},
+	{"world", set_world, LIMIT_RANGE(LIMIT_WORLD)},
 	{"epochs", set_epochs, "1 to 4294967295"},
 	{"start_epoch", set_start_epoch, "a whole number"},
 	{"start_step", set_start_step, "a whole number"},
-	{"in_order", set_in_order, "0 or 1"},
-	{"drop_last", set_drop_last, "0 or 1"},
-	{"evaluate", set_evaluate, "0 or 1"},
-	{"on_error", set_on_error, "skip or fail"},
-	{"prep", set_prep, "image or raw"},
-	{"size", options_set_size, "1 to 4096"},
-	{"layout", set_layout, "nchw or nhwc"},
-	{"type", set_type, "float32, float16 or uint8"},
+	{"in_order", set_in_order, "0|1"},
+	{"drop_last", set_drop_last, "0|1"},
+	{"evaluate", set_evaluate, "0|1"},
+	{"on_error", set_on_error, "skip|fail"},
+	{"prep", set_prep, PREP_OP_NAMES},
+	{"size", options_set_size, LIMIT_RANGE(LIMIT_SIZE)},
+	{"layout", set_layout, "nchw|nhwc"},
+	{"type", set_type, "float32|float16|uint8"},
 	{"storage_bandwidth", set_bandwidth, "bytes a second such as 100M, or 0"},
 	{"storage_latency", set_storage_latency, "a time such as 5ms, or 0"},
 	{"prep_delay", set_prep_delay, "a time such as 2ms"},
 	{"gpu_speed", set_gpu_speed, "a factor from 0.001 to 1000"},
 	{"steps", set_steps, "a whole number, or 0 for no limit"},
-	{"alone", set_alone, "load or fail"},
+	{"alone", set_alone, "load|fail"},
 	{"takeover", set_takeover, "a time such as 10s"},
 };
 
 static int set_key(struct options *options, const char *name, const char *value,
 		   struct error *err)
 {
+	char range[CHOICE_TEXT];
+
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		if (strcmp(keys[i].name, name) != 0)
 			continue;
 		if (keys[i].set(options, value) == 0)
 			return 0;
 		return error_set(err, EINVAL, "DSA_LOADER: %s is %s, not '%s'", name,
-				 keys[i].range, value);
+				 choice_list(keys[i].range, " or ", range), value);
 	}
 	return error_set(err, EINVAL, "DSA_LOADER: there is no key '%s'", name);
 }
@@ -273,18 +260,21 @@ static unsigned options_usable_cores(void)
 	cpu_set_t set;
 	int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 
-	return count < 1 ? 1 : count > 128 ? 128 : (unsigned)count;
+	return count < 1 ? 1 : count > LIMIT_WORKERS ? LIMIT_WORKERS : (unsigned)count;
 }
 
 static int options_copy_texts(struct options *options, const struct dsa_config *config,
 			      struct error *err)
 {
+	char names[CHOICE_TEXT];
+
 	if (config->dataset != NULL &&
 	    !options_copy(options->dataset, sizeof(options->dataset), config->dataset))
 		return error_set(err, EINVAL, "dataset: the path is too long");
 	if (!options_copy(options->fetch, sizeof(options->fetch),
 			  config->fetch != NULL ? config->fetch : "auto"))
-		return error_set(err, EINVAL, "fetch is %s, not '%s'", ENGINES,
+		return error_set(err, EINVAL, "fetch is %s, not '%s'",
+				 choice_list(FETCH_ENGINE_NAMES, " or ", names),
 				 config->fetch);
 	if (config->cache != NULL &&
 	    !options_copy(options->cache, sizeof(options->cache), config->cache))
@@ -292,7 +282,8 @@ static int options_copy_texts(struct options *options, const struct dsa_config *
 				 config->cache);
 	if (!options_copy(options->prep, sizeof(options->prep),
 			  config->prep != NULL ? config->prep : "image"))
-		return error_set(err, EINVAL, "prep is image or raw, not '%s'",
+		return error_set(err, EINVAL, "prep is %s, not '%s'",
+				 choice_list(PREP_OP_NAMES, " or ", names),
 				 config->prep);
 	if (config->cache_size != NULL &&
 	    set_cache_size(options, config->cache_size) < 0)
@@ -351,11 +342,19 @@ static int options_check(const struct options *options, struct error *err)
 	if (options->rank >= options->world)
 		return error_set(err, EINVAL, "rank %u of world %u: rank is 0 to %u",
 				 options->rank, options->world, options->world - 1);
-	if (options->batch > 65536 || options->workers > 128 ||
-	    options->prefetch > 64 || options->fetch_depth > 256)
-		return error_set(err, EINVAL,
-				 "batch is at most 65536, workers 128, prefetch 64, "
-				 "fetch_depth 256");
+	if (options->batch > LIMIT_BATCH || options->workers > LIMIT_WORKERS ||
+	    options->prefetch > LIMIT_PREFETCH ||
+	    options->fetch_depth > LIMIT_FETCH_DEPTH)
+		return error_set(
+			err, EINVAL,
+			"batch is at most " LIMIT_TEXT(
+				LIMIT_BATCH) ", "
+					     "workers"
+					     " " LIMIT_TEXT(
+						     LIMIT_WORKERS) ", "
+								    "prefetch"
+								    " " LIMIT_TEXT(LIMIT_PREFETCH) ", fetch_depth " LIMIT_TEXT(
+									    LIMIT_FETCH_DEPTH));
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 #ifndef DSA_PREP_OP_H
 #define DSA_PREP_OP_H
 
+#include "loader/base/variants.h"
 #include "loader/prep.h"
 
 /* One encoded sample. */
@@ -25,10 +26,8 @@ struct prep_op {
 	uint64_t (*pixels)(const void *state);
 };
 
-extern const struct prep_op prep_canvas;
-extern const struct prep_op prep_decoded;
-extern const struct prep_op prep_image;
-extern const struct prep_op prep_raw;
+#define PREP_DECLARE(name) extern const struct prep_op prep_##name;
+PREP_OPS(PREP_DECLARE)
 
 /* Bytes of the square that config asks for. */
 size_t prep_config_bytes(const struct prep_config *config);

@@ -1,13 +1,13 @@
 #include "loader/prep.h"
+#include "loader/base/choice.h"
 #include "loader/base/error.h"
+#include "loader/base/limits.h"
 #include "loader/prep/op.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { SIZE_MAX_PIXELS = 4096 };
 
 struct prep {
 	const struct prep_op *op;
@@ -32,12 +32,8 @@ const struct prep_config prep_defaults = {
 	.std = {.229f, .224f, .225f},
 };
 
-static const struct prep_op *const ops[] = {
-	&prep_image,
-	&prep_raw,
-	&prep_decoded,
-	&prep_canvas,
-};
+#define PREP_ADDRESS(name) &prep_##name,
+static const struct prep_op *const ops[] = {PREP_OPS(PREP_ADDRESS)};
 
 static const struct prep_op *prep_find(const char *name)
 {
@@ -62,11 +58,11 @@ static bool is_normalisation(const struct prep_config *config)
 
 static int prep_check(const struct prep_config *config, struct error *err)
 {
-	if (config->size < 1 || config->size > SIZE_MAX_PIXELS)
+	if (config->size < 1 || config->size > LIMIT_SIZE)
 		return error_set(err, EINVAL, "prep size %u is not from 1 to %d",
-				 config->size, SIZE_MAX_PIXELS);
+				 config->size, LIMIT_SIZE);
 	if (config->evaluate &&
-	    (config->resize < config->size || config->resize > 2 * SIZE_MAX_PIXELS))
+	    (config->resize < config->size || config->resize > 2 * LIMIT_SIZE))
 		return error_set(err, EINVAL,
 				 "prep cannot crop %u pixels out of a short side of %u",
 				 config->size, config->resize);
@@ -85,10 +81,12 @@ static int prep_check(const struct prep_config *config, struct error *err)
 struct prep *prep_open(const struct prep_config *config, struct error *err)
 {
 	const struct prep_op *op = prep_find(config->op);
+	char names[CHOICE_TEXT];
 	struct prep *prep;
 
 	if (op == NULL) {
-		error_set(err, EINVAL, "no prep op is called '%s'", config->op);
+		error_set(err, EINVAL, "no prep op is called '%.40s': %s are",
+			  config->op, choice_list(PREP_OP_NAMES, " and ", names));
 		return NULL;
 	}
 	if (prep_check(config, err) < 0)

@@ -14,12 +14,8 @@ struct source {
 	struct source_facts facts;
 };
 
-/* The first that claims a data set opens it. */
-static const struct source_variant *const variants[] = {
-	&source_synthetic,
-	&source_tree,
-	&source_list,
-};
+#define SOURCE_ADDRESS(name) &source_##name,
+static const struct source_variant *const variants[] = {SOURCES(SOURCE_ADDRESS)};
 
 static const struct source_variant *source_find(const char *dataset, struct error *err)
 {

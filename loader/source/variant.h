@@ -1,12 +1,13 @@
 /*
  * variant.h - what a kind of source provides. Private to loader/source/.
  *
- * A new source is one file with a struct source_variant, declared here and put into
- * source.c's table. synthetic.c is the template.
+ * A new source is one file with a struct source_variant and a line in
+ * loader/base/variants.h. synthetic.c is the template.
  */
 #ifndef DSA_SOURCE_VARIANT_H
 #define DSA_SOURCE_VARIANT_H
 
+#include "loader/base/variants.h"
 #include "loader/source.h"
 
 #include <stdbool.h>
@@ -38,8 +39,7 @@ struct source_variant {
 	const char *(*class)(const void *state, uint32_t label);
 };
 
-extern const struct source_variant source_tree;
-extern const struct source_variant source_list;
-extern const struct source_variant source_synthetic;
+#define SOURCE_DECLARE(name) extern const struct source_variant source_##name;
+SOURCES(SOURCE_DECLARE)
 
 #endif

@@ -1,21 +1,15 @@
 #include "models/cache/hits.h"
+#include "loader/base/choice.h"
 #include "loader/base/math/steady.h"
 
 #include <math.h>
-#include <string.h>
 
-static const char *const names[HITS_POLICIES] = {
-	[HITS_NONE] = "none",       [HITS_PAGE] = "page", [HITS_MINIO] = "minio",
-	[HITS_LRU] = "lru",         [HITS_FIFO] = "fifo", [HITS_RANDOM] = "random",
-	[HITS_NEXTUSE] = "nextuse",
-};
+#define HITS_NAME(name, NAME) #name,
+static const char *const names[HITS_POLICIES] = {CACHE_POLICIES(HITS_NAME)};
 
 int hits_policy(const char *name)
 {
-	for (int i = 0; i < HITS_POLICIES; i++)
-		if (strcmp(names[i], name) == 0)
-			return i;
-	return -1;
+	return choice_find(CACHE_POLICY_NAMES, name);
 }
 
 const char *hits_policy_name(enum hits_policy policy)

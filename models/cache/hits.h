@@ -9,21 +9,16 @@
 #ifndef DSA_HITS_H
 #define DSA_HITS_H
 
+#include "loader/base/variants.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
 struct error;
 
-enum hits_policy {
-	HITS_NONE,
-	HITS_PAGE,
-	HITS_MINIO,
-	HITS_LRU,
-	HITS_FIFO,
-	HITS_RANDOM,  /* evicts any */
-	HITS_NEXTUSE, /* evicts, or does not keep, what is used last of all (Belady) */
-	HITS_POLICIES
-};
+/* HITS_NONE, HITS_PAGE, ... */
+#define HITS_ENUM(name, NAME) HITS_##NAME,
+enum hits_policy { CACHE_POLICIES(HITS_ENUM) HITS_POLICIES };
 
 /* -1: there is none of that name. */
 int hits_policy(const char *name);

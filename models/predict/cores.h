@@ -13,12 +13,13 @@
 #ifndef DSA_CORES_H
 #define DSA_CORES_H
 
+#include "loader/base/limits.h"
 #include "models/predict/usl.h"
 #include "profiler/profile.h"
 
 struct error;
 
-enum { CORES_MAX = 512 }; /* workers that a point of P(k) may have */
+enum { CORES_MAX = LIMIT_CORES }; /* workers that a point of P(k) may have */
 
 enum cores_basis {
 	CORES_MEASURED,

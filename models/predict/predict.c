@@ -1,5 +1,6 @@
 /* predict.c - the model's answer to one change. */
 #include "loader/base/error.h"
+#include "loader/base/limits.h"
 #include "models/predict/cost.h"
 #include "models/predict/model_state.h"
 #include "models/predict/rates.h"
@@ -8,8 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST_CORES = 512, MOST_WORKERS = 128, MOST_BATCH = 65536 };
 
 #define STALL  0.01 /* below that it is none */
 #define FULL   1.01 /* the cores have nothing left when prep has all it wants */
@@ -27,12 +26,13 @@ static int predict_refuse(struct error *err, const char *what)
 
 static int predict_check_numbers(const struct profile_change *change, struct error *err)
 {
-	if (change->cores > MOST_CORES)
-		return predict_refuse(err, "cores are 1 to 512");
-	if (change->workers > MOST_WORKERS)
-		return predict_refuse(err, "workers are 1 to 128");
-	if (change->batch > MOST_BATCH)
-		return predict_refuse(err, "a batch holds 1 to 65536 samples");
+	if (change->cores > LIMIT_CORES)
+		return predict_refuse(err, "cores are " LIMIT_RANGE(LIMIT_CORES));
+	if (change->workers > LIMIT_WORKERS)
+		return predict_refuse(err, "workers are " LIMIT_RANGE(LIMIT_WORKERS));
+	if (change->batch > LIMIT_BATCH)
+		return predict_refuse(
+			err, "a batch holds " LIMIT_RANGE(LIMIT_BATCH) " samples");
 	if (change->cache_share < 0 || change->cache_share > 1)
 		return predict_refuse(err, "a cache holds 0% to 100% of the data set");
 	if (change->gpu_speed < .001 || change->gpu_speed > 1000)

@@ -1,5 +1,6 @@
 #include "models/predict/sharing.h"
 #include "loader/base/error.h"
+#include "loader/base/limits.h"
 #include "models/predict/cost.h"
 #include "models/predict/sim_setup.h"
 
@@ -35,8 +36,8 @@ int sharing_check(const struct profile *profile, const struct profile_change *ch
 {
 	unsigned speeds = speeds_of(change);
 
-	if (change->jobs > SIMULATION_JOBS)
-		return sharing_refuse(err, "jobs are 1 to 64");
+	if (change->jobs > LIMIT_JOBS)
+		return sharing_refuse(err, "jobs are " LIMIT_RANGE(LIMIT_JOBS));
 	if (change->share && change->jobs == 0 && profile->job_count < 2)
 		return sharing_refuse(err, "how many jobs share a loader? (--jobs)");
 	if (speeds > 0 && speeds != change->jobs)

@@ -1,6 +1,7 @@
 /* load_check.c - refuses loads that nothing can be simulated of. */
 #include "models/simulation/load_check.h"
 #include "loader/base/error.h"
+#include "loader/base/limits.h"
 #include "models/cache/hits.h"
 #include "models/simulation/simulation.h"
 
@@ -127,7 +128,7 @@ static uint64_t slots_of(const struct simulation_load *load)
 static int load_check_jobs(const struct simulation_load *load, struct error *err)
 {
 	const struct rule rules[] = {
-		{load->jobs <= SIMULATION_JOBS, "jobs", "1 to 64"},
+		{load->jobs <= SIMULATION_JOBS, "jobs", LIMIT_RANGE(LIMIT_JOBS)},
 		{slots_of(load) <= PLACES / load->batch, "jobs",
 		 "so few that their slots hold at most 2^26 samples in all"},
 		{!load->shared || load->window >= load->ahead, "window",

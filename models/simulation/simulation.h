@@ -22,13 +22,14 @@
 #ifndef DSA_SIMULATION_H
 #define DSA_SIMULATION_H
 
+#include "loader/base/limits.h"
 #include "profiler/profile.h"
 
 struct error;
 
 enum {
 	SIMULATION_THREADS = 512, /* workers + depth + compute threads of a job */
-	SIMULATION_JOBS = 64,
+	SIMULATION_JOBS = LIMIT_JOBS,
 };
 
 struct simulation_load {

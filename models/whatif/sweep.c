@@ -1,5 +1,7 @@
 #include "models/whatif/sweep.h"
+#include "loader/base/choice.h"
 #include "loader/base/error.h"
+#include "loader/base/limits.h"
 #include "loader/base/number.h"
 #include "models/cache/hits.h"
 
@@ -12,13 +14,9 @@
 /* Values of a range that is not walked by ones or by points. */
 enum { RANGE_VALUES = 5, ONES = 16 };
 
-#define CORES_MOST   512
-#define WORKERS_MOST 128 /* of the loader */
-#define BATCH_MOST   65536
 #define SPEED_LEAST  .01
 #define SPEED_MOST   100
 #define LATENCY_MOST 3600.0
-#define JOBS_MOST    64
 #define PACE_LEAST   .1 /* of a job's accelerator, over the run's */
 #define PACE_MOST    10
 
@@ -70,17 +68,17 @@ static bool sweep_read_count(const char *text, unsigned most, struct sweep_value
 
 static bool read_cores(const char *text, struct sweep_value *value)
 {
-	return sweep_read_count(text, CORES_MOST, value);
+	return sweep_read_count(text, LIMIT_CORES, value);
 }
 
 static bool read_workers(const char *text, struct sweep_value *value)
 {
-	return sweep_read_count(text, WORKERS_MOST, value);
+	return sweep_read_count(text, LIMIT_WORKERS, value);
 }
 
 static bool read_batch(const char *text, struct sweep_value *value)
 {
-	return sweep_read_count(text, BATCH_MOST, value);
+	return sweep_read_count(text, LIMIT_BATCH, value);
 }
 
 /* Copies text without its ending, where it has it, into `to`; false: no room. */
@@ -146,7 +144,7 @@ static bool read_paces(const char *text, struct sweep_value *value)
 static bool read_jobs(const char *text, struct sweep_value *value)
 {
 	return strpbrk(text, "+x") != NULL ? read_paces(text, value)
-					   : sweep_read_count(text, JOBS_MOST, value);
+					   : sweep_read_count(text, LIMIT_JOBS, value);
 }
 
 static bool read_share(const char *text, struct sweep_value *value)
@@ -283,28 +281,26 @@ static bool spread_jobs(struct sweep_values *values, const struct sweep_value *f
 
 struct key {
 	bool (*read)(const char *text, struct sweep_value *value);
-	spread *spread; /* NULL: values without an order */
-	const char *may_be;
+	spread *spread;     /* NULL: values without an order */
+	const char *may_be; /* in words, or a choice */
 };
-
-#define POLICIES "none, page, minio, lru, fifo, random or nextuse"
 
 static const struct key keys[SWEEP_KEYS] = {
 	[SWEEP_CACHE] = {read_cache, spread_cache,
 			 "a share 0% to 100%, or bytes such as 2G"},
-	[SWEEP_POLICY] = {read_policy, NULL, POLICIES},
-	[SWEEP_CORES] = {read_cores, spread_count, "1 to 512"},
-	[SWEEP_WORKERS] = {read_workers, spread_count, "1 to 128"},
+	[SWEEP_POLICY] = {read_policy, NULL, CACHE_POLICY_NAMES},
+	[SWEEP_CORES] = {read_cores, spread_count, LIMIT_RANGE(LIMIT_CORES)},
+	[SWEEP_WORKERS] = {read_workers, spread_count, LIMIT_RANGE(LIMIT_WORKERS)},
 	[SWEEP_SPEED] = {read_speed, spread_by_factor, "a factor 0.01 to 100"},
-	[SWEEP_BATCH] = {read_batch, spread_count, "1 to 65536"},
+	[SWEEP_BATCH] = {read_batch, spread_count, LIMIT_RANGE(LIMIT_BATCH)},
 	[SWEEP_BANDWIDTH] = {read_bandwidth, spread_by_factor,
 			     "bytes/s such as 500M, or none"},
 	[SWEEP_LATENCY] = {read_latency, spread_evenly,
 			   "a time up to 1h such as 5ms, or none"},
-	[SWEEP_JOBS] =
-		{read_jobs, spread_jobs,
-		 "1 to 64, or the speeds 0.1x to 10x of up to 16 such as 1x+0.5x"},
-	[SWEEP_SHARE] = {read_share, NULL, "yes or no"},
+	[SWEEP_JOBS] = {read_jobs, spread_jobs,
+			LIMIT_RANGE(LIMIT_JOBS) ", or the speeds 0.1x to 10x of up to "
+						"16 such as 1x+0.5x"},
+	[SWEEP_SHARE] = {read_share, NULL, "yes|no"},
 };
 
 /* "1..16", both ends read by the key, `dots` at the dots. */
@@ -333,9 +329,10 @@ static bool read_item(const struct key *key, char *text, struct sweep_values *va
 static int sweep_refuse(int which, const char *values, struct error *err)
 {
 	const struct key *key = &keys[which];
+	char may_be[CHOICE_TEXT];
 
 	return error_set(err, EINVAL, "%s is %s, or a list%s of these, not '%.64s'",
-			 sweep_names[which], key->may_be,
+			 sweep_names[which], choice_list(key->may_be, " or ", may_be),
 			 key->spread != NULL ? " or range" : "", values);
 }
 

@@ -6,7 +6,7 @@
  * A value, a list "1,2,4", a range "1..16", or a list of both:
  *
  *	cache             share 35%, or bytes 2G    by 10 points; bytes 5 values, evenly
- *	cache-policy      as models/cache/hits.h names it
+ *	cache-policy      one of CACHE_POLICIES
  *	cores, workers, batch                       by 1 up to 16 values, else about doubling
  *	gpu-speed         factor: 2, 2x, 0.5x       5 values, each by the same factor
  *	storage-bandwidth bytes/s: 500M, or none    5 values, each by the same factor

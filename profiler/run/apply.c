@@ -1,6 +1,8 @@
 #include "profiler/run/apply.h"
+#include "loader/base/choice.h"
 #include "loader/base/error.h"
 #include "loader/base/number.h"
+#include "loader/base/variants.h"
 #include "profiler/host/machine.h"
 #include "profiler/run/barrier.h"
 #include "profiler/run/jobs.h"
@@ -53,18 +55,17 @@ static int check_cores(const struct profile *profile,
 
 static int check_cache(const struct profile_change *change, struct error *err)
 {
-	static const char *const policies[] = {"none", "page", "minio", "lru", "fifo"};
 	const char *policy = change->cache_policy;
-	bool known = policy == NULL;
+	char names[CHOICE_TEXT];
 
-	for (size_t i = 0; !known && i < sizeof(policies) / sizeof(policies[0]); i++)
-		known = strcmp(policy, policies[i]) == 0;
-	if (!known)
-		return error_set(err, ENOTSUP,
-				 "cache-policy %s can't be tried: the loader has none, "
-				 "page, minio, lru and fifo",
-				 policy);
-	if (policy != NULL && strcmp(policy, "page") == 0 && change->cache_share > 0)
+	if (policy == NULL)
+		return 0;
+	if (choice_find(LOADER_CACHE_POLICY_NAMES, policy) < 0)
+		return error_set(
+			err, ENOTSUP,
+			"cache-policy %s can't be tried: the loader has %s", policy,
+			choice_list(LOADER_CACHE_POLICY_NAMES, " and ", names));
+	if (strcmp(policy, "page") == 0 && change->cache_share > 0)
 		return error_set(err, ENOTSUP,
 				 "a page cache of a given size can't be tried: the "
 				 "kernel's is as large as memory lets it be");

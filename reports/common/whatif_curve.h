@@ -6,9 +6,10 @@
 #ifndef DSA_WHATIF_CURVE_H
 #define DSA_WHATIF_CURVE_H
 
+#include "loader/base/limits.h"
 #include "profiler/profile.h"
 
-enum { WHATIF_MOST_CORES = 512 }; /* that a curve goes to */
+enum { WHATIF_MOST_CORES = LIMIT_CORES }; /* that a curve goes to */
 
 /* Of each only its predictions are used, along their cores or their cache_share. */
 struct whatif_curves {

@@ -1,0 +1,19 @@
+/* limits.h - the largest values of a loader's settings, and of the changes to them. */
+#ifndef DSA_LIMITS_H
+#define DSA_LIMITS_H
+
+#define LIMIT_BATCH       65536
+#define LIMIT_WORKERS     128
+#define LIMIT_PREFETCH    64
+#define LIMIT_FETCH_DEPTH 256
+#define LIMIT_WORLD       1048576
+#define LIMIT_SIZE        4096 /* pixels of a delivered picture's side */
+#define LIMIT_CORES       512  /* of a prediction */
+#define LIMIT_JOBS        64   /* that share a loader */
+
+/* For messages: "65536" and "1 to 65536". */
+#define LIMIT_TEXT(limit)  LIMIT_DIGITS(limit)
+#define LIMIT_DIGITS(most) #most
+#define LIMIT_RANGE(limit) "1 to " LIMIT_TEXT(limit)
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * variants.h - one table each of the variants that have a name: cache policies, fetch
+ * engines, prep ops, sources.
+ *
+ * Options, messages, shell completion, the loader's tables and the models' all come from
+ * these; tests/man.t compares the manual. A variant `name` of the loader is a constant
+ * cache_NAME, fetch_NAME, prep_NAME or source_NAME in a file of its own.
+ */
+#ifndef DSA_VARIANTS_H
+#define DSA_VARIANTS_H
+
+/* clang-format off */
+#define LOADER_CACHE_POLICIES(X) \
+	X(none, NONE) \
+	X(page, PAGE) \
+	X(minio, MINIO) /* never evicts */ \
+	X(lru, LRU) \
+	X(fifo, FIFO)
+
+/* Models predict those of the loader, and more. */
+#define CACHE_POLICIES(X) \
+	LOADER_CACHE_POLICIES(X) \
+	X(random, RANDOM)   /* evicts any */ \
+	X(nextuse, NEXTUSE) /* evicts, or does not keep, what is used last (Belady) */
+
+#define FETCH_ENGINES(X) \
+	X(pread, "pread") \
+	X(pread_direct, "pread-direct") \
+	X(uring, "uring") \
+	X(uring_direct, "uring-direct")
+
+/* The first that claims a data set opens it. */
+#define SOURCES(X) \
+	X(synthetic) \
+	X(tree) \
+	X(list)
+
+/* Those that a user names, and what the shared loader does by itself. */
+#define USER_PREP_OPS(X) \
+	X(image) \
+	X(raw)
+#define PREP_OPS(X) \
+	USER_PREP_OPS(X) \
+	X(decoded) \
+	X(canvas)
+/* clang-format on */
+
+/* As choice.h reads them: "none|page|minio". */
+#define VARIANT_POLICY(name, NAME) "|" #name
+#define VARIANT_ENGINE(name, text) "|" text
+#define VARIANT_OP(name)           "|" #name
+
+#define LOADER_CACHE_POLICY_NAMES (&LOADER_CACHE_POLICIES(VARIANT_POLICY)[1])
+#define CACHE_POLICY_NAMES        (&CACHE_POLICIES(VARIANT_POLICY)[1])
+#define FETCH_ENGINE_NAMES        "auto" FETCH_ENGINES(VARIANT_ENGINE)
+#define PREP_OP_NAMES             (&USER_PREP_OPS(VARIANT_OP)[1])
+
+#endif
