@@ -1,7 +1,7 @@
 # make                               dsa, its library and the examples
 # make demo                          a data set, a real training run, a verdict, a report
 # make check                         every test
-# make check SAN=address,undefined   every test under sanitizers; also SAN=thread
+# make check SAN=address,undefined   unit tests and more under sanitizers; also SAN=thread
 # make bench                         our loader against others, interleaved
 # make bench-models                  predictions against measurements (half an hour)
 # make bench-share                    one loader for several jobs, and its predictions
@@ -17,6 +17,13 @@ ABI     := 1
 SAN    ?=
 comma  := ,
 B      := build/$(or $(subst $(comma),-,$(SAN)),plain)$(if $(filter-out cc gcc,$(CC)),-$(notdir $(CC)))
+# The fuzzers need clang and both sanitizers; the unit tests under both share their objects.
+ifeq ($(SAN),address,undefined)
+override CC := clang
+B      := build/address-undefined
+FUZZED := $(comma)fuzzer-no-link
+CFLAGS ?= -O1 -g
+endif
 CFLAGS ?= -O2 -g
 TIME   ?= 60
 CORES  := $(shell nproc)
@@ -79,7 +86,7 @@ WARN  := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototy
          -Wpointer-arith -Wwrite-strings -Wcast-qual -Wundef -Wvla -Wformat=2 $(WERROR)
 FLAGS := -std=c11 -D_GNU_SOURCE -DDSA_VERSION='"$(VERSION)"' -I. -Ibuild/include $(WARN) -fPIC \
          -fvisibility=hidden -pthread $(call pkg-config,--cflags $(NEEDS)) \
-         $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+         $(if $(SAN),-fsanitize=$(SAN)$(FUZZED) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 LINK  := $(FLAGS) $(call pkg-config,--libs $(NEEDS)) -lpfm -lm
 CMOCKA_CFLAGS := $(call pkg-config,--cflags cmocka)
 CMOCKA_LIBS   := $(call pkg-config,--libs cmocka)
@@ -221,25 +228,26 @@ demo:
 
 check:
 	@$(MAKE) --no-print-directory deps GROUPS_WANTED='run check'
-	@$(parallel) all units headers $(if $(SAN),,fuzzers)
+	@$(parallel) all units headers fuzzers
 	@BUILD=$(CURDIR)/$(B) SAN='$(SAN)' tests/run
 
 units: $(UNIT) $(TOOLS) $(PRELOADS)
 	@:
 
-# The fuzzers have their own folder of objects and always both sanitizers.
-fuzzers:
-	@$(MAKE) --no-print-directory B=build/fuzz CC=clang SAN=address,undefined \
-		CFLAGS='-g -O1 -fsanitize=fuzzer-no-link' fuzzers-here
-fuzzers-here: $(FUZZ)
+ifeq ($(SAN),address,undefined)
+fuzzers: $(FUZZ)
 	@:
+else
+fuzzers:
+	@$(MAKE) --no-print-directory SAN=address,undefined fuzzers
+endif
 
 # TIME seconds each, from the kept inputs; what is new stays in build/fuzz/found.
 fuzz: fuzzers
 	@for fuzzer in $(notdir $(FUZZ)); do \
 		echo "  FUZZ  $$fuzzer"; \
 		mkdir -p build/fuzz/found/$$fuzzer tests/fuzz/corpus/$$fuzzer; \
-		build/fuzz/fuzz/$$fuzzer -max_total_time=$(TIME) -timeout=10 \
+		build/address-undefined/fuzz/$$fuzzer -max_total_time=$(TIME) -timeout=10 \
 			-rss_limit_mb=4096 -artifact_prefix=build/fuzz/$$fuzzer- \
 			build/fuzz/found/$$fuzzer tests/fuzz/corpus/$$fuzzer \
 			>build/fuzz/$$fuzzer.log 2>&1 || \
@@ -359,7 +367,7 @@ clean:
 	rm -rf build
 
 FORCE:
-.PHONY: all bench bench-gate bench-models bench-page bench-share check clean demo deps fuzz fuzzers fuzzers-here \
+.PHONY: all bench bench-gate bench-models bench-page bench-share check clean demo deps fuzz fuzzers \
         headers install lint $(LINTS:%=lint-%) soak tidy uninstall units FORCE
 # Kept, though only a chain of rules names them. All others are rebuilt when they are missing.
 .SECONDARY: $(patsubst %.c,$(B)/%.o,$(filter examples/%.c tests/%.c,$(SOURCES)))

@@ -1,0 +1,131 @@
+#!/usr/bin/python3
+"""One short life of each kind of process, for the sanitizers: a run, a shared loader, jobs,
+the gate, the library in Python. What they find is in the other scripts; here nobody may
+end as a sanitizer ends a process. Speaks TAP.
+
+	tests/sanitized.t		all of it
+	tests/sanitized.t gate		one of the tests below
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "lib"))
+from house import BUILD, DSA, TRAIN, Scratch, Tap, adopt_orphans, children
+from shared_loader import JOB, SharedLoader, finish
+
+# How a program that is not of this tree gets the sanitizer before its first thread.
+RUNTIMES = {"thread": ("gcc", "libtsan.so"),
+            "address,undefined": ("clang", f"libclang_rt.asan-{os.uname().machine}.so")}
+PYTHON = "/usr/bin/python3"
+BATCHES = """
+import sys
+import dsa
+with dsa.Loader(sys.argv[1], batch=16, size=32, epochs=2) as loader:
+    kept = next(iter(loader))
+    print(len(kept[1]) + sum(len(labels) for _ in range(2) for _, labels in loader))
+"""
+
+tap = Tap()
+
+
+def quiet(process_words):
+    """No line of a sanitizer."""
+    return not re.search("Sanitizer|runtime error", process_words)
+
+
+def trainer(images):
+    return [TRAIN, "--dataset", images, "--size", "32", "--batch", "8", "--emulate-gpu", "100"]
+
+
+def result_of(scratch, *names):
+    with open(scratch.at("out", *names, "run.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def kinds(result):
+    return {window["kind"] for window in result["windows"] if window["used"]}
+
+
+def run(scratch, images):
+    done = scratch.run(DSA, "run", "-o", "out", "--workers", "2", "--budget", "10s",
+                       "--precision", "5", "--", *trainer(images))
+    tap.ok(done.returncode == 0 and quiet(done.stderr) and
+           {"real", "cached", "synthetic"} <= kinds(result_of(scratch)),
+           "a run", done.stdout, done.stderr)
+    for form in ("text", "html", "csv", "json"):
+        done = scratch.run(DSA, "report", "--format", form, "out")
+        tap.ok(done.returncode == 0 and quiet(done.stderr), "its report as " + form,
+               done.stderr)
+    done = scratch.run(DSA, "whatif", "out", "--cores", "1", "--budget", "3s", "--resume")
+    tap.ok(done.returncode in (0, 3) and quiet(done.stderr), "a change that is tried",
+           done.stdout, done.stderr)
+
+
+def serve(scratch, images):
+    scratch.run(JOB, images, "table=" + scratch.at("table"))
+    for mode in ("lockstep", "joader"):
+        with SharedLoader(scratch, [images], "--batch", "16", "--jobs", "2", "--leave",
+                          "--mode", mode) as loader:
+            jobs = [loader.job(images, scratch.at("table"), f"batch={batch}", "epochs=2")
+                    for batch in (16, 7)]
+            results = [finish(job) for job in jobs]
+            tap.ok(all(status == 0 and "epochs 2" in said for status, said in results),
+                   "two jobs of a loader, " + mode, results, loader.words())
+            tap.ok(loader.process.wait(120) == 0 and quiet(loader.words()) and
+                   "exactly once" in loader.verdict(), "and the loader, " + mode,
+                   loader.words())
+
+
+def jobs(scratch, images):
+    done = scratch.run(DSA, "run", "-o", "out", "--workers", "1", "--budget", "8s",
+                       "--jobs", "2", "--share", "--", *trainer(images))
+    tap.ok(done.returncode == 0 and quiet(done.stderr) and
+           len(result_of(scratch)["jobs"]) == 2, "jobs that share a loader", done.stdout,
+           done.stderr)
+
+
+def gate(scratch, images):
+    words = [DSA, "gate", "--baseline", scratch.at("gate.json"), "--pairs", "0", "--fetch",
+             "pread"]
+    for name, more in (("a baseline", ["--update"]), ("the gate", [])):
+        done = scratch.run(*words, *more, "--", TRAIN, "--dataset", images, "--size", "32",
+                           "--emulate-gpu", "4000")
+        tap.ok(done.returncode == 0 and quiet(done.stderr), name, done.stdout, done.stderr)
+
+
+def python(scratch, images):
+    compiler, library = RUNTIMES.get(os.environ.get("SAN"), (None, None))
+    environment = dict(scratch.environment, DSA_LIBRARY=os.path.join(BUILD, "libdsa.so"),
+                       PYTHONPATH=os.path.join(HERE, "../loader/python"))
+    if compiler is not None:
+        environment["LD_PRELOAD"] = subprocess.run(
+            [compiler, "-print-file-name=" + library], text=True, check=True,
+            stdout=subprocess.PIPE).stdout.strip()
+        # Python itself leaks.
+        environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    done = subprocess.run([PYTHON, "-c", BATCHES, images], env=environment, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    tap.ok(done.returncode == 0 and done.stdout == "120\n" and quiet(done.stderr),
+           "the library in Python", done.stdout, done.stderr)
+
+
+TESTS = [run, serve, jobs, gate, python]
+
+
+def main():
+    adopt_orphans()
+    for test in TESTS:
+        if len(sys.argv) > 1 and test.__name__ not in sys.argv[1:]:
+            continue
+        with Scratch() as scratch:
+            test(scratch, scratch.images(count=60, size="6K"))
+        tap.ok(not children(), test.__name__ + " leaves nobody behind", children())
+    tap.done()
+
+
+main()
