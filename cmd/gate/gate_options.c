@@ -8,7 +8,6 @@
 #include "loader/base/text/shell_word.h"
 #include "models/gate/gate_config.h"
 
-#include <argp.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,17 +142,6 @@ static void set_against(struct argp_state *state, struct gate_options *ask,
 		argp_error(state, "--against='%s': %s", arg, err.message);
 }
 
-static void set_inconclusive(struct argp_state *state, struct gate_options *ask,
-			     const char *arg)
-{
-	if (strcmp(arg, "pass") == 0)
-		ask->inconclusive = 0;
-	else if (strcmp(arg, "fail") == 0)
-		ask->inconclusive = 1;
-	else
-		argp_error(state, "--inconclusive is pass or fail, not '%s'", arg);
-}
-
 /* "30%", "300%". */
 static bool read_slowdown(const char *text, double *slowdown)
 {
@@ -187,87 +175,28 @@ static void set_alpha(struct argp_state *state, struct gate_options *ask,
 		argp_error(state, "--alpha is above 0, up to 0.5, not '%s'", arg);
 }
 
-static void set_pairs(struct argp_state *state, struct gate_options *ask,
-		      const char *arg)
-{
-	if (strcmp(arg, "0") == 0)
-		ask->pairs = 0;
-	else if (!number_count(arg, GATE_PAIRS_MOST, &ask->pairs))
-		argp_error(state, "--pairs is 0 to %d, not '%s'", GATE_PAIRS_MOST, arg);
-}
-
-static error_t parse_rules(int key, char *arg, struct argp_state *state)
-{
-	struct gate_options *ask = state->input;
-
-	switch (key) {
-	case METRIC:
-		set_metric(state, ask, arg);
-		return 0;
-	case REGRESSION:
-		set_regression(state, ask, arg);
-		return 0;
-	case ALPHA:
-		set_alpha(state, ask, arg);
-		return 0;
-	case CONFIRM:
-		ask->confirm = true;
-		return 0;
-	case INCONCLUSIVE:
-		set_inconclusive(state, ask, arg);
-		return 0;
-	case PAIRS:
-		set_pairs(state, ask, arg);
-		return 0;
-	case REPETITION:
-		argument_time(state, "repetition", arg, &ask->seconds);
-		return 0;
-	case SAMPLES:
-		if (!number_whole(arg, UINT64_MAX - 1, &ask->samples) ||
-		    ask->samples == 0)
-			argp_error(state, "--samples is a number, not '%s'", arg);
-		return 0;
-	case TIMEOUT:
-		argument_time(state, "timeout", arg, &ask->measure.timeout_s);
-		return 0;
-	case GRACE:
-		argument_time(state, "grace", arg, &ask->measure.grace_s);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static error_t parse_result(int key, char *arg, struct argp_state *state)
-{
-	struct gate_options *ask = state->input;
-
-	switch (key) {
-	case 'o':
-		ask->output = arg;
-		return 0;
-	case JUNIT:
-		ask->junit = arg;
-		return 0;
-	case MARKDOWN:
-		ask->markdown = arg;
-		return 0;
-	case GITHUB:
-		ask->github = true;
-		return 0;
-	case JSON:
-		ask->json = true;
-		return 0;
-	case 'q':
-		ask->quiet = true;
-		return 0;
-	case 'v':
-		ask->verbose = true;
-		return 0;
-	default:
-		return parse_rules(key, arg, state);
-	}
-}
+static const struct argument arguments[] = {
+#define AT(key, kind, member) ARGUMENT(gate_options, key, kind, member)
+	AT(BASELINE, TEXT, baseline),
+	AT(UPDATE, FLAG, update),
+	AT(RUN, TEXT, run),
+	AT(ENVIRONMENT, FLAG, config.any_environment),
+	AT(CONFIRM, FLAG, confirm),
+	AT(INCONCLUSIVE, WORD, inconclusive),
+	ARGUMENT_NUMBER(gate_options, PAIRS, pairs, 0, GATE_PAIRS_MOST),
+	AT(REPETITION, TIME, seconds),
+	AT(TIMEOUT, TIME, measure.timeout_s),
+	AT(GRACE, TIME, measure.grace_s),
+	AT('o', TEXT, output),
+	AT(JUNIT, TEXT, junit),
+	AT(MARKDOWN, TEXT, markdown),
+	AT(GITHUB, FLAG, github),
+	AT(JSON, FLAG, json),
+	AT('q', FLAG, quiet),
+	AT('v', FLAG, verbose),
+	{0},
+#undef AT
+};
 
 /* What is compared with what. */
 static void check_sides(struct argp_state *state, const struct gate_options *ask)
@@ -312,23 +241,25 @@ static error_t gate_options_parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &ask->settings;
 		return 0;
-	case BASELINE:
-		ask->baseline = arg;
-		return 0;
-	case UPDATE:
-		ask->update = true;
-		return 0;
 	case AGAINST:
 		set_against(state, ask, arg);
-		return 0;
-	case RUN:
-		ask->run = arg;
 		return 0;
 	case SELF_TEST:
 		set_self_test(state, ask, arg);
 		return 0;
-	case ENVIRONMENT:
-		ask->config.any_environment = true;
+	case METRIC:
+		set_metric(state, ask, arg);
+		return 0;
+	case REGRESSION:
+		set_regression(state, ask, arg);
+		return 0;
+	case ALPHA:
+		set_alpha(state, ask, arg);
+		return 0;
+	case SAMPLES:
+		if (!number_whole(arg, UINT64_MAX - 1, &ask->samples) ||
+		    ask->samples == 0)
+			argp_error(state, "--samples is a number, not '%s'", arg);
 		return 0;
 	case ARGP_KEY_ARG: /* and all that follow are the program's */
 		ask->measure.command = &state->argv[state->next - 1];
@@ -339,7 +270,7 @@ static error_t gate_options_parse(int key, char *arg, struct argp_state *state)
 		apply_regression(ask);
 		return 0;
 	default:
-		return parse_result(key, arg, state);
+		return argument_take(options, arguments, key, arg, state);
 	}
 }
 

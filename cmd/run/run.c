@@ -87,44 +87,12 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-/* Which of two words it is: 0 or 1. */
-static int run_either(struct argp_state *state, const char *name, const char *arg,
-		      const char *const words[2])
-{
-	for (int i = 0; i < 2; i++)
-		if (strcmp(arg, words[i]) == 0)
-			return i;
-	argp_error(state, "--%s is %s or %s, not '%s'", name, words[0], words[1], arg);
-	return 0;
-}
-
-static void set_protocol(struct argp_state *state, struct run *run, const char *arg)
-{
-	static const char *const words[] = {"interleaved", "separate"};
-
-	if (run_either(state, "protocol", arg, words) == 1)
-		run->measure.protocol = MEASURE_SEPARATE;
-}
-
-static void set_exit_status(struct argp_state *state, struct run *run, const char *arg)
-{
-	static const char *const words[] = {"own", "target"};
-
-	run->end.target_status = run_either(state, "exit-status", arg, words) == 1;
-}
-
 static void set_sweep(struct argp_state *state, struct run *run, const char *arg)
 {
 	struct error err = {0};
 
 	if (sweep_set_pair(&run->end.sweep, arg, &err) < 0)
 		argp_error(state, "--sweep: %s", err.message);
-}
-
-static void run_set_jobs(struct argp_state *state, struct run *run, const char *arg)
-{
-	if (!number_count(arg, BARRIER_JOBS, &run->measure.jobs))
-		argp_error(state, "--jobs is 1 to %d, not '%s'", BARRIER_JOBS, arg);
 }
 
 static void run_add_job(struct argp_state *state, struct run *run, const char *arg)
@@ -162,48 +130,21 @@ static void run_check(struct argp_state *state, const struct run *run)
 		argp_error(state, "--sweep measures one job: leave the others out");
 }
 
-static error_t parse_measure(int key, char *arg, struct argp_state *state)
-{
-	struct run *run = state->input;
-
-	switch (key) {
-	case JOBS:
-		run_set_jobs(state, run, arg);
-		return 0;
-	case JOB:
-		run_add_job(state, run, arg);
-		return 0;
-	case SHARE:
-		run->measure.share = true;
-		return 0;
-	case PRECISION:
-		argument_precision(state, arg, &run->measure.precision);
-		return 0;
-	case BUDGET:
-		argument_time(state, "budget", arg, &run->measure.budget_s);
-		return 0;
-	case PROTOCOL:
-		set_protocol(state, run, arg);
-		return 0;
-	case OBSERVE:
-		run->measure.protocol = MEASURE_OBSERVE;
-		return 0;
-	case TIMEOUT:
-		argument_time(state, "timeout", arg, &run->measure.timeout_s);
-		return 0;
-	case GRACE:
-		argument_time(state, "grace", arg, &run->measure.grace_s);
-		return 0;
-	case SWEEP:
-		set_sweep(state, run, arg);
-		return 0;
-	case SWEEP_BUDGET:
-		argument_time(state, "sweep-budget", arg, &run->end.trials.budget_s);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
+static const struct argument arguments[] = {
+#define AT(key, kind, member) ARGUMENT(run, key, kind, member)
+	ARGUMENT_NUMBER(run, JOBS, measure.jobs, 1, BARRIER_JOBS),
+	AT(SHARE, FLAG, measure.share),
+	AT(BUDGET, TIME, measure.budget_s),
+	AT(TIMEOUT, TIME, measure.timeout_s),
+	AT(GRACE, TIME, measure.grace_s),
+	AT(SWEEP_BUDGET, TIME, end.trials.budget_s),
+	AT('o', TEXT, end.output),
+	AT(JSON, FLAG, end.json),
+	AT('q', FLAG, end.quiet),
+	AT('v', FLAG, end.verbose),
+	{0},
+#undef AT
+};
 
 static error_t run_parse(int key, char *arg, struct argp_state *state)
 {
@@ -213,20 +154,24 @@ static error_t run_parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &run->settings;
 		return 0;
-	case 'o':
-		run->end.output = arg;
+	case JOB:
+		run_add_job(state, run, arg);
 		return 0;
-	case JSON:
-		run->end.json = true;
+	case PRECISION:
+		argument_precision(state, arg, &run->measure.precision);
+		return 0;
+	case PROTOCOL:
+		if (argument_word(options, key, arg, state) == 1)
+			run->measure.protocol = MEASURE_SEPARATE;
+		return 0;
+	case OBSERVE:
+		run->measure.protocol = MEASURE_OBSERVE;
+		return 0;
+	case SWEEP:
+		set_sweep(state, run, arg);
 		return 0;
 	case EXIT_STATUS:
-		set_exit_status(state, run, arg);
-		return 0;
-	case 'q':
-		run->end.quiet = true;
-		return 0;
-	case 'v':
-		run->end.verbose = true;
+		run->end.target_status = argument_word(options, key, arg, state) == 1;
 		return 0;
 	case ARGP_KEY_ARG: /* and all that follow are the program's */
 		run->measure.command = &state->argv[state->next - 1];
@@ -236,7 +181,7 @@ static error_t run_parse(int key, char *arg, struct argp_state *state)
 		run_check(state, run);
 		return 0;
 	default:
-		return parse_measure(key, arg, state);
+		return argument_take(options, arguments, key, arg, state);
 	}
 }
 

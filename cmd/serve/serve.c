@@ -7,12 +7,10 @@
 #include "cmd/serve/serve_watch.h"
 #include "loader/base/error.h"
 #include "loader/base/limits.h"
-#include "loader/base/number.h"
 #include "loader/loader.h"
 #include "loader/options.h"
 #include "loader/share.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,8 +28,11 @@ struct serve {
 	unsigned dataset_count;
 	bool status, json, quiet, verbose;
 	char socket[SOCKET_MOST];
-	char form
-		[128]; /* what samples become and in which order, as DSA_LOADER says it */
+
+	/* What samples become, and in which order. NULL or 0: not given. */
+	const char *type, *layout;
+	unsigned size, epochs;
+	bool evaluate, in_order;
 };
 
 /* Keys without a letter; settings.c has its own from 1000 on. */
@@ -101,28 +102,6 @@ static void set_socket(struct argp_state *state, const char *arg, char *socket)
 		strcpy(socket, arg);
 }
 
-static void set_mode(struct argp_state *state, const char *arg, enum share_mode *mode)
-{
-	static const char *const names[] = {[SHARE_LOCKSTEP] = "lockstep",
-					    [SHARE_FREE] = "free",
-					    [SHARE_JOADER] = "joader"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(arg, names[i]) != 0)
-			continue;
-		*mode = (enum share_mode)i;
-		return;
-	}
-	argp_error(state, "--mode is lockstep, free or joader, not '%s'", arg);
-}
-
-static void serve_set_count(struct argp_state *state, const char *name, const char *arg,
-			    unsigned least, unsigned most, unsigned *count)
-{
-	if (!number_count(arg, most, count) || *count < least)
-		argp_error(state, "--%s is %u to %u, not '%s'", name, least, most, arg);
-}
-
 static void set_slow(struct argp_state *state, const char *arg, uint64_t *ns)
 {
 	double seconds = 0;
@@ -161,111 +140,27 @@ static void serve_check(struct argp_state *state, struct serve *serve)
 		argp_error(state, "which data set? (dsa serve DATASET)");
 }
 
-/* All fit: each comes from the table of names or is a number of at most ten digits, and
- * the last one counts. */
-static void add_form(struct argp_state *state, struct serve *serve, const char *key,
-		     const char *value)
-{
-	size_t used = strlen(serve->form), room = sizeof(serve->form) - used;
-
-	if ((size_t)snprintf(serve->form + used, room, ",%s=%s", key, value) >= room)
-		argp_error(state, "--%s is given too often", key);
-}
-
-static void add_name(struct argp_state *state, struct serve *serve, const char *key,
-		     const char *value, const char *const *names)
-{
-	for (size_t i = 0; names[i] != NULL; i++)
-		if (strcmp(value, names[i]) == 0) {
-			add_form(state, serve, key, value);
-			return;
-		}
-	argp_error(state, "--%s is %s%s%s%s%s, not '%s'", key, names[0],
-		   names[2] != NULL ? ", " : " or ", names[1],
-		   names[2] != NULL ? " or " : "", names[2] != NULL ? names[2] : "",
-		   value);
-}
-
-static void add_number(struct argp_state *state, struct serve *serve, const char *key,
-		       const char *value, unsigned most)
-{
-	char digits[16];
-	unsigned number = 0;
-
-	serve_set_count(state, key, value, 1, most, &number);
-	snprintf(digits, sizeof(digits), "%u", number);
-	add_form(state, serve, key, digits);
-}
-
-static error_t parse_form(int key, char *arg, struct argp_state *state)
-{
-	static const char *const types[] = {"float32", "float16", "uint8", NULL};
-	static const char *const layouts[] = {"nchw", "nhwc", NULL};
-	struct serve *serve = state->input;
-
-	switch (key) {
-	case SIZE:
-		add_number(state, serve, "size", arg, LIMIT_SIZE);
-		return 0;
-	case TYPE:
-		add_name(state, serve, "type", arg, types);
-		return 0;
-	case LAYOUT:
-		add_name(state, serve, "layout", arg, layouts);
-		return 0;
-	case EVALUATE:
-		add_form(state, serve, "evaluate", "1");
-		return 0;
-	case IN_ORDER:
-		add_form(state, serve, "in_order", "1");
-		return 0;
-	case EPOCHS:
-		add_number(state, serve, "epochs", arg, UINT32_MAX);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static error_t parse_jobs(int key, char *arg, struct argp_state *state)
-{
-	struct serve *serve = state->input;
-	struct share_config *share = &serve->share;
-
-	switch (key) {
-	case SOCKET:
-		set_socket(state, arg, serve->socket);
-		return 0;
-	case MODE:
-		set_mode(state, arg, &share->mode);
-		return 0;
-	case WINDOW:
-		serve_set_count(state, "window", arg, 3, 4096, &share->window);
-		return 0;
-	case JOBS:
-		serve_set_count(state, "jobs", arg, 1, LIMIT_JOBS, &share->jobs);
-		return 0;
-	case SLOW:
-		set_slow(state, arg, &share->drop_ns);
-		return 0;
-	case TAKEOVER:
-		share->takeover = true;
-		if (arg != NULL)
-			argument_time(state, "takeover", arg, &share->takeover_s);
-		return 0;
-	case AUDIT:
-		share->audit = arg;
-		return 0;
-	case DECODED:
-		share->decoded = true;
-		return 0;
-	case LEAVE:
-		share->leave = true;
-		return 0;
-	default:
-		return parse_form(key, arg, state);
-	}
-}
+static const struct argument arguments[] = {
+#define AT(key, kind, member) ARGUMENT(serve, key, kind, member)
+	AT(MODE, WORD, share.mode),
+	ARGUMENT_NUMBER(serve, WINDOW, share.window, 3, 4096),
+	ARGUMENT_NUMBER(serve, JOBS, share.jobs, 1, LIMIT_JOBS),
+	AT(AUDIT, TEXT, share.audit),
+	AT(DECODED, FLAG, share.decoded),
+	AT(LEAVE, FLAG, share.leave),
+	ARGUMENT_NUMBER(serve, SIZE, size, 1, LIMIT_SIZE),
+	AT(TYPE, NAME, type),
+	AT(LAYOUT, NAME, layout),
+	AT(EVALUATE, FLAG, evaluate),
+	AT(IN_ORDER, FLAG, in_order),
+	ARGUMENT_NUMBER(serve, EPOCHS, epochs, 1, UINT32_MAX),
+	AT(STATUS, FLAG, status),
+	AT(JSON, FLAG, json),
+	AT('q', FLAG, quiet),
+	AT('v', FLAG, verbose),
+	{0},
+#undef AT
+};
 
 static error_t serve_parse(int key, char *arg, struct argp_state *state)
 {
@@ -275,17 +170,16 @@ static error_t serve_parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &serve->settings;
 		return 0;
-	case STATUS:
-		serve->status = true;
+	case SOCKET:
+		set_socket(state, arg, serve->socket);
 		return 0;
-	case JSON:
-		serve->json = true;
+	case SLOW:
+		set_slow(state, arg, &serve->share.drop_ns);
 		return 0;
-	case 'q':
-		serve->quiet = true;
-		return 0;
-	case 'v':
-		serve->verbose = true;
+	case TAKEOVER:
+		serve->share.takeover = true;
+		if (arg != NULL)
+			argument_time(state, "takeover", arg, &serve->share.takeover_s);
 		return 0;
 	case ARGP_KEY_ARG:
 		add_dataset(state, serve, arg);
@@ -294,7 +188,7 @@ static error_t serve_parse(int key, char *arg, struct argp_state *state)
 		serve_check(state, serve);
 		return 0;
 	default:
-		return parse_jobs(key, arg, state);
+		return argument_take(options, arguments, key, arg, state);
 	}
 }
 
@@ -311,16 +205,22 @@ static const struct argp argp = {
 
 /* ---- status ---- */
 
+static int serve_print(const struct serve *serve, const char *json, struct error *err)
+{
+	if (!serve->json)
+		return serve_status_table(stdout, json, err);
+	fputs(json, stdout);
+	return 0;
+}
+
 static int show_status(const struct serve *serve)
 {
 	struct error err = {0};
 	char *json = NULL;
 	int rc = share_status(serve->socket, &json, &err);
 
-	if (rc == 0 && serve->json)
-		fputs(json, stdout);
-	else if (rc == 0)
-		rc = serve_status_table(stdout, json, &err);
+	if (rc == 0)
+		rc = serve_print(serve, json, &err);
 	free(json);
 	return rc < 0 ? cmd_fail(&err) : 0;
 }
@@ -370,10 +270,8 @@ static int show_end(const struct serve *serve, struct share_server *server,
 	if (serve->quiet && !serve->json)
 		return 0;
 	rc = share_server_status(server, &json, err);
-	if (rc == 0 && serve->json)
-		fputs(json, stdout);
-	else if (rc == 0)
-		rc = serve_status_table(stdout, json, err);
+	if (rc == 0)
+		rc = serve_print(serve, json, err);
 	free(json);
 	return rc;
 }
@@ -419,19 +317,42 @@ static int serve_all(struct serve *serve, const char *text, struct error *err)
 	return rc;
 }
 
+static void serve_put(FILE *to, const char *key, const char *value)
+{
+	if (value != NULL)
+		fprintf(to, "%s%s=%s", ftell(to) > 0 ? "," : "", key, value);
+}
+
+static void serve_put_number(FILE *to, const char *key, unsigned value)
+{
+	char digits[16];
+
+	snprintf(digits, sizeof(digits), "%u", value);
+	serve_put(to, key, value > 0 ? digits : NULL);
+}
+
 /* The options as DSA_LOADER says them, after what it says; NULL: no memory. */
 static char *serve_loader_text(const struct serve *serve)
 {
 	char *settings = settings_loader(&serve->settings, getenv("DSA_LOADER"));
-	const char *form = serve->form;
 	char *text = NULL;
+	size_t size;
+	FILE *to = settings == NULL ? NULL : open_memstream(&text, &size);
 
-	if (settings != NULL && *settings == '\0' && *form != '\0')
-		form++; /* its comma */
-	if (settings != NULL && asprintf(&text, "%s%s", settings, form) < 0)
-		text = NULL;
+	if (to != NULL) {
+		fputs(settings, to);
+		serve_put_number(to, "size", serve->size);
+		serve_put(to, "type", serve->type);
+		serve_put(to, "layout", serve->layout);
+		serve_put(to, "evaluate", serve->evaluate ? "1" : NULL);
+		serve_put(to, "in_order", serve->in_order ? "1" : NULL);
+		serve_put_number(to, "epochs", serve->epochs);
+	}
 	free(settings);
-	return text;
+	if (to != NULL && fclose(to) == 0)
+		return text;
+	free(text);
+	return NULL;
 }
 
 /* Wrong options are told before anything is opened. Returns the exit status. */

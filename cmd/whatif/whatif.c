@@ -27,30 +27,13 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-static error_t parse_proof(int key, char *arg, struct argp_state *state)
-{
-	struct whatif_run *asked = state->input;
-
-	switch (key) {
-	case VERIFY:
-		asked->verify = true;
-		return 0;
-	case RESUME:
-		asked->trials.resume = asked->verify = true;
-		return 0;
-	case BUDGET:
-		argument_time(state, "budget", arg, &asked->trials.budget_s);
-		return 0;
-	case PRECISION:
-		argument_precision(state, arg, &asked->trials.precision);
-		return 0;
-	case 'v':
-		asked->trials.verbose = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
+static const struct argument arguments[] = {
+#define AT(key, kind, member) ARGUMENT(whatif_run, key, kind, member)
+	AT(PRICES, TEXT, prices),          AT(VERIFY, FLAG, verify),
+	AT(BUDGET, TIME, trials.budget_s), AT(JSON, FLAG, json),
+	AT('v', FLAG, trials.verbose),     {0},
+#undef AT
+};
 
 static error_t whatif_parse(int key, char *arg, struct argp_state *state)
 {
@@ -60,11 +43,11 @@ static error_t whatif_parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = asked;
 		return 0;
-	case PRICES:
-		asked->prices = arg;
+	case RESUME:
+		asked->trials.resume = asked->verify = true;
 		return 0;
-	case JSON:
-		asked->json = true;
+	case PRECISION:
+		argument_precision(state, arg, &asked->trials.precision);
 		return 0;
 	case 'q':
 		asked->quiet = asked->trials.quiet = true;
@@ -78,7 +61,7 @@ static error_t whatif_parse(int key, char *arg, struct argp_state *state)
 		argp_error(state, "which RUN? (a run's folder or its run.json)");
 		return 0;
 	default:
-		return parse_proof(key, arg, state);
+		return argument_take(options, arguments, key, arg, state);
 	}
 }
 
