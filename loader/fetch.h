@@ -1,5 +1,5 @@
 /*
- * fetch.h - how bytes come: reads whole samples from a source, many in flight.
+ * fetch.h - how bytes come: reads samples from a source, many in flight.
  *
  *	client.next() -> job -> open, read, close (engine) -> throttle -> client.done()
  *
@@ -45,7 +45,7 @@ struct fetch_job {
  *	client closes; false means none now (without wait) or never again (with wait).
  * done: the job is finished: a blob whose one reference passes to the client, or NULL
  *	and result -errno (-ENOENT, -EIO, ...; -EBADMSG for an empty file or what is
- *	no file, -EFBIG beyond 1 GiB).
+ *	no file, -EFBIG beyond 1 GiB, -ENODATA where a file ends within its part).
  */
 struct fetch_client {
 	void *context;
@@ -102,6 +102,10 @@ int fetch_set_depth(struct fetch *fetch, unsigned depth);
 
 /* There may be new work: wakes an engine that waits only for its reads in flight. */
 void fetch_kick(struct fetch *fetch);
+
+/* Puts a sample's pages, which parts of a file may share with their neighbours, out of
+ * the page cache, as far as the kernel lets go of them. */
+void fetch_evict(const struct fetch *fetch, uint32_t sample);
 
 /*
  * Reads that have begun by now are not held back by the throttle any more. For the

@@ -22,6 +22,7 @@
 #ifndef DSA_SOURCE_H
 #define DSA_SOURCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,13 +36,18 @@ struct source_config {
 	uint64_t seed;         /* synthetic: of its pictures */
 };
 
-/* Where the bytes of a sample are. Exactly one of path and memory is not NULL. */
+/*
+ * Where the bytes of a sample are: a whole file, a part of a file (a member of a shard)
+ * or memory. Exactly one of path and memory is not NULL; another kind of object, such as
+ * a URL, would be a third member.
+ */
 struct source_place {
-	int dir; /* open directory that path is relative to */
-	const char
-		*path; /* of the file; its bytes may be anything but '/' runs and 0 */
-	const void *memory; /* the bytes themselves, valid until source_close() */
-	uint32_t size;      /* bytes, as found when indexed: a hint for files */
+	int dir;            /* open directory that path is relative to */
+	const char *path;   /* of the file: any bytes but '/' runs and 0 */
+	const void *memory; /* the sample itself, valid until source_close() */
+	uint64_t offset;    /* of the sample in the file; 0: a whole file */
+	uint32_t size;      /* bytes; of a whole file a hint, as found when indexed */
+	bool part;          /* of the file: offset and size are exact */
 };
 
 struct source *source_open(const char *dataset, const struct source_config *config,
@@ -70,8 +76,15 @@ void source_place(const struct source *source, uint32_t sample, char *buffer,
 		  struct source_place *place);
 
 /*
- * Several data sets as one: a file that lies in more than one of them (the same inode)
- * is one sample. Its samples are those of the first part, in its order, then those of the
+ * Writes the name of a sample as messages print it, escaped by name_escape(), into
+ * buffer; returns buffer. Of a file that is its path, relative to the data set.
+ */
+const char *source_name(const struct source *source, uint32_t sample, char *buffer,
+			size_t size);
+
+/*
+ * Several data sets as one: what lies in more than one of them (the same inode, at the
+ * same offset) is one sample. Its samples are those of the first part, in its order, then those of the
  * second that are new, and so on; labels are those of the first part that has the sample,
  * and classes those of the first part. Takes the parts (1..64), also when it fails.
  */

@@ -26,20 +26,26 @@ struct blob *blob_new(size_t size)
 	return blob_new_aligned(size, 1);
 }
 
+/* The first aligned byte behind the head. */
+static unsigned char *blob_start(struct blob *blob, size_t alignment)
+{
+	size_t gap = -(uintptr_t)(blob + 1) & (alignment - 1);
+
+	return (unsigned char *)(blob + 1) + gap;
+}
+
 struct blob *blob_new_aligned(size_t size, size_t alignment)
 {
 	struct blob *blob;
-	size_t gap;
 
 	if (size > SIZE_MAX - sizeof(*blob) - alignment)
 		return NULL;
 	blob = malloc(sizeof(*blob) + alignment - 1 + size);
 	if (blob == NULL)
 		return NULL;
-	gap = -(uintptr_t)(blob + 1) & (alignment - 1);
 	atomic_init(&blob->references, 1);
 	blob->size = size;
-	blob->data = (unsigned char *)(blob + 1) + gap;
+	blob->data = blob_start(blob, alignment);
 	blob->pool = NULL;
 	return blob;
 }
@@ -121,6 +127,7 @@ struct blob *blob_pool_take(struct blob_pool *pool, size_t size)
 		return NULL;
 	atomic_init(&blob->references, 1);
 	atomic_fetch_add_explicit(&pool->references, 1, memory_order_relaxed);
+	blob->data = blob_start(blob, pool->alignment);
 	blob->size = size;
 	blob->room = size;
 	blob->pool = pool;
@@ -142,6 +149,12 @@ static void give_back(struct blob_pool *pool, struct blob *blob)
 	pthread_mutex_unlock(&pool->lock);
 	free(blob);
 	pool_unref(pool);
+}
+
+void blob_cut(struct blob *blob, size_t skip, size_t size)
+{
+	blob->data += skip;
+	blob->size = size;
 }
 
 struct blob *blob_ref(struct blob *blob)

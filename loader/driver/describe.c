@@ -1,5 +1,4 @@
 /* describe.c - tells the session what is loaded and how, and what was skipped. */
-#include "loader/base/name.h"
 #include "loader/driver/driver_state.h"
 #include "loader/fetch.h"
 #include "loader/options.h"
@@ -7,7 +6,6 @@
 #include "loader/ring.h"
 #include "loader/source.h"
 
-#include <limits.h>
 #include <stdio.h>
 
 /* What dsa can't tell from the shared loader's own session. */
@@ -71,18 +69,14 @@ void describe_loader(const struct driver *driver)
 void driver_skip(struct trace *trace, const struct source *source, uint32_t sample,
 		 int code, const char *reason)
 {
-	char path[PATH_MAX];
-	struct source_place place;
 	uint32_t at = atomic_load(&trace->skip_count);
 
 	if (at < TRACE_SKIPS) {
 		struct trace_skip *skip = &trace->skips[at];
 
-		source_place(source, sample, path, &place);
 		skip->sample = sample;
 		skip->code = (uint32_t)code;
-		name_escape(place.path != NULL ? place.path : "in memory", skip->name,
-			    sizeof(skip->name));
+		source_name(source, sample, skip->name, sizeof(skip->name));
 		snprintf(skip->reason, sizeof(skip->reason), "%s", reason);
 	}
 	atomic_store(&trace->skip_count, at + 1);

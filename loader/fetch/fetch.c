@@ -222,6 +222,11 @@ void fetch_kick(struct fetch *fetch)
 		fetch->engine->kick(fetch);
 }
 
+void fetch_evict(const struct fetch *fetch, uint32_t sample)
+{
+	reader_evict(&fetch->reader, sample);
+}
+
 void fetch_flush(struct fetch *fetch)
 {
 	fetch->flushed = clock_now();

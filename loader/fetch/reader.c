@@ -1,3 +1,4 @@
+/* reader.c - reads a sample in the calling thread, and learns what its storage can do. */
 #include "loader/fetch/reader.h"
 #include "loader/base/blob.h"
 #include "loader/fetch.h"
@@ -16,7 +17,8 @@ enum {
 	ALIGNMENT = 4096, /* where statx does not tell; no device wants more */
 	LOOKS = 16,       /* samples to open before giving up on finding out */
 	ATTEMPTS = 4,     /* to read a file that grows meanwhile */
-	IDLE = 64 << 20,  /* bytes that the pool may keep: 256 reads of 256 KiB */
+	PAGE = 4096,
+	IDLE = 64 << 20, /* bytes that the pool may keep: 256 reads of 256 KiB */
 };
 
 /* O_NONBLOCK: a file that has become a pipe must not make the open wait for ever. */
@@ -36,29 +38,87 @@ static size_t round_up(size_t size, size_t align)
 	return (size + align - 1) / align * align;
 }
 
-struct blob *reader_room(const struct reader *reader, uint32_t size)
+void reader_span(const struct reader *reader, const struct source_place *place,
+		 struct reader_span *span)
 {
 	/* A size that is refused is not believed either: the file itself will tell. */
-	size_t hint = size <= READER_LARGEST ? size : 0;
-	size_t room = round_up(hint + 1, reader->align);
+	size_t hint = place->size <= READER_LARGEST ? place->size : 0;
 
+	*span = (struct reader_span){.size = place->size, .part = place->part};
+	if (place->part) {
+		span->skip = place->offset % reader->align;
+		span->from = (off_t)(place->offset - span->skip);
+		span->length = round_up(span->skip + hint, reader->align);
+	} else {
+		span->length = round_up(hint + 1, reader->align);
+	}
+}
+
+bool reader_complete(const struct reader_span *span, size_t got)
+{
+	size_t end = span->skip + span->size;
+
+	return span->part ? got >= end : got == end;
+}
+
+struct blob *reader_room(const struct reader *reader, const struct reader_span *span)
+{
 	if (reader->pool != NULL)
-		return blob_pool_take(reader->pool, room);
-	return blob_new_aligned(room, reader->align);
+		return blob_pool_take(reader->pool, span->length);
+	return blob_new_aligned(span->length, reader->align);
+}
+
+int reader_check(const struct source_place *place)
+{
+	if (place->path != NULL && !place->part)
+		return 0;
+	if (place->size == 0)
+		return -EBADMSG;
+	return place->size > READER_LARGEST ? -EFBIG : 0;
+}
+
+void reader_pages(const struct source_place *place, off_t *from, off_t *length)
+{
+	uint64_t end = round_up(place->offset + place->size, PAGE);
+
+	*from = (off_t)(place->offset / PAGE * PAGE);
+	*length = place->part ? (off_t)end - *from : 0;
+}
+
+void reader_evict(const struct reader *reader, uint32_t sample)
+{
+	struct source_place place;
+	char path[PATH_MAX];
+	off_t from, length;
+	int fd;
+
+	source_place(reader->source, sample, path, &place);
+	if (place.path == NULL)
+		return;
+	fd = openat(place.dir, place.path, flags_of[READER_BUFFERED]);
+	if (fd < 0)
+		return;
+	/* Dirty pages would stay. fdatasync() would wait for a journal too. */
+	reader_pages(&place, &from, &length);
+	sync_file_range(fd, from, length,
+			SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+				SYNC_FILE_RANGE_WAIT_AFTER);
+	posix_fadvise(fd, from, length, POSIX_FADV_DONTNEED);
+	close(fd);
 }
 
 /*
- * Reads from the start until the blob is full or the file ends. A read that ends where
- * the index says, or off the alignment, has met the end: no need to ask once more.
+ * Reads the span until the blob is full, all is there or the file ends. A read that ends
+ * off the alignment has met the end: no need to ask once more.
  */
 static ssize_t reader_fill(const struct reader *reader, int fd, struct blob *blob,
-			   size_t hint, struct fetch_calls *calls)
+			   const struct reader_span *span, struct fetch_calls *calls)
 {
 	size_t have = 0;
 
 	while (have < blob->size && have % reader->align == 0) {
-		ssize_t got =
-			pread(fd, blob->data + have, blob->size - have, (off_t)have);
+		ssize_t got = pread(fd, blob->data + have, blob->size - have,
+				    span->from + (off_t)have);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -67,7 +127,7 @@ static ssize_t reader_fill(const struct reader *reader, int fd, struct blob *blo
 			return -errno;
 		calls->bytes += (size_t)got;
 		have += (size_t)got;
-		if (got == 0 || have == hint)
+		if (got == 0 || have >= span->skip + span->size)
 			break;
 	}
 	return (ssize_t)have;
@@ -87,17 +147,43 @@ static int size_now(int fd, uint32_t *size)
 	return 0;
 }
 
-static int read_open(const struct reader *reader, int fd, uint32_t size,
-		     struct blob **out, struct fetch_calls *calls)
+/* A part has its size: the file may end right behind it, but not before. */
+static int read_part(const struct reader *reader, int fd,
+		     const struct source_place *place, struct blob **out,
+		     struct fetch_calls *calls)
+{
+	struct reader_span span;
+	struct blob *blob;
+	ssize_t got;
+
+	reader_span(reader, place, &span);
+	blob = reader_room(reader, &span);
+	if (blob == NULL)
+		return -ENOMEM;
+	got = reader_fill(reader, fd, blob, &span, calls);
+	if (got < (ssize_t)(span.skip + span.size)) {
+		blob_put(blob);
+		return got < 0 ? (int)got : -ENODATA;
+	}
+	blob_cut(blob, span.skip, span.size);
+	*out = blob;
+	return 0;
+}
+
+static int read_whole(const struct reader *reader, int fd, struct source_place place,
+		      struct blob **out, struct fetch_calls *calls)
 {
 	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-		struct blob *blob = reader_room(reader, size);
+		struct reader_span span;
+		struct blob *blob;
 		ssize_t got;
 		int rc;
 
+		reader_span(reader, &place, &span);
+		blob = reader_room(reader, &span);
 		if (blob == NULL)
 			return -ENOMEM;
-		got = reader_fill(reader, fd, blob, size, calls);
+		got = reader_fill(reader, fd, blob, &span, calls);
 		if (got > 0 && (size_t)got < blob->size) {
 			blob->size = (size_t)got;
 			*out = blob;
@@ -106,7 +192,7 @@ static int read_open(const struct reader *reader, int fd, uint32_t size,
 		blob_put(blob);
 		if (got <= 0)
 			return got < 0 ? (int)got : -EBADMSG;
-		rc = size_now(fd, &size); /* it is bigger than the index says */
+		rc = size_now(fd, &place.size); /* it is bigger than the index says */
 		if (rc < 0)
 			return rc;
 	}
@@ -117,14 +203,19 @@ static int read_place(const struct reader *reader, const struct source_place *pl
 		      struct blob **blob, struct fetch_calls *calls)
 {
 	int fd = openat(place->dir, place->path, flags_of[reader->mode]);
+	off_t from, length;
 	int rc;
 
 	calls->opens++;
 	if (fd < 0)
 		return -errno;
-	rc = read_open(reader, fd, place->size, blob, calls);
+	if (place->part)
+		rc = read_part(reader, fd, place, blob, calls);
+	else
+		rc = read_whole(reader, fd, *place, blob, calls);
+	reader_pages(place, &from, &length);
 	if (rc == 0 && reader->mode == READER_DROP)
-		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+		posix_fadvise(fd, from, length, POSIX_FADV_DONTNEED);
 	close(fd);
 	return rc;
 }
@@ -132,11 +223,10 @@ static int read_place(const struct reader *reader, const struct source_place *pl
 static int reader_copy(const struct reader *reader, const struct source_place *place,
 		       struct blob **blob)
 {
-	if (place->size == 0)
-		return -EBADMSG;
-	if (place->size > READER_LARGEST)
-		return -EFBIG;
-	*blob = reader_room(reader, place->size);
+	struct reader_span span;
+
+	reader_span(reader, place, &span);
+	*blob = reader_room(reader, &span);
 	if (*blob == NULL)
 		return -ENOMEM;
 	(*blob)->size = place->size;
@@ -153,6 +243,9 @@ int reader_read(const struct reader *reader, uint32_t sample, struct blob **blob
 	int rc;
 
 	source_place(reader->source, sample, path, &place);
+	rc = reader_check(&place);
+	if (rc < 0)
+		return rc;
 	if (place.memory != NULL)
 		return reader_copy(reader, &place, blob);
 	rc = read_place(reader, &place, blob, calls);

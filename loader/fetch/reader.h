@@ -1,6 +1,10 @@
 /*
- * reader.h - one whole sample from a source, read in the calling thread; and what the
- * engines need to know to do the same their own way. Private to loader/fetch/.
+ * reader.h - one sample from a source, read in the calling thread; and what the engines
+ * need to know to do the same their own way. Private to loader/fetch/.
+ *
+ *	whole file:	|<------------ length ------------>|  the file ends before that
+ *	part:		|<- skip ->|<- size ->|<- padding->|  O_DIRECT: at the alignment
+ *			from
  *
  * A reader never changes after reader_init() and may be shared by threads.
  */
@@ -10,10 +14,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct blob;
 struct fetch_calls;
 struct source;
+struct source_place;
 
 enum {
 	READER_LARGEST = 1 << 30, /* bytes; a bigger sample is refused */
@@ -28,7 +34,7 @@ enum reader_mode {
 struct reader {
 	const struct source *source;
 	enum reader_mode mode;
-	size_t align;           /* of memory and length for READER_DIRECT; else 1 */
+	size_t align; /* of memory, offset and length for READER_DIRECT; else 1 */
 	struct blob_pool *pool; /* where blobs come from; NULL: fresh */
 	bool memory; /* samples, or the file system they are on, are memory */
 };
@@ -48,14 +54,35 @@ void reader_fini(struct reader *reader);
  */
 int reader_ring_flags(const struct reader *reader);
 
-/*
- * Room for a file of `size` bytes and at least one byte more, so that one read also
- * tells that the file has not grown. Its size is the room: set it to what was read.
- */
-struct blob *reader_room(const struct reader *reader, uint32_t size);
+/* What to read of a sample's file. */
+struct reader_span {
+	off_t from;
+	size_t length;     /* of a whole file at least a byte more than it is to have */
+	size_t skip, size; /* where in these bytes the sample is; of a file a hint */
+	bool part;
+};
 
-/* Reads the sample whole, whatever its size is by now, and adds to *calls what that
- * took. Returns 0 or -errno. */
+void reader_span(const struct reader *reader, const struct source_place *place,
+		 struct reader_span *span);
+
+/* True if `got` bytes of the span, read at once, hold the sample, no more to ask. */
+bool reader_complete(const struct reader_span *span, size_t got);
+
+/* Room for the span. Its size is span->length: set it to what was read. */
+struct blob *reader_room(const struct reader *reader, const struct reader_span *span);
+
+/* 0, or -errno if the place alone says that the sample can't be read: an exact size of
+ * nothing or of too much. */
+int reader_check(const struct source_place *place);
+
+/* The pages of the file that the sample lies in; length 0: all of them. */
+void reader_pages(const struct source_place *place, off_t *from, off_t *length);
+
+/* Puts these pages out of the page cache, after writing back those that are dirty. */
+void reader_evict(const struct reader *reader, uint32_t sample);
+
+/* Reads the sample whole, of a whole file whatever its size is by now, and adds to
+ * *calls what that took. Returns 0 or -errno. */
 int reader_read(const struct reader *reader, uint32_t sample, struct blob **blob,
 		struct fetch_calls *calls);
 

@@ -7,7 +7,7 @@
  *
  * A failed open cuts the chain and completes alone. Otherwise the read completes with
  * what it got, which may be short, and the close completes last and frees the fixed
- * file. Whatever is not exactly as the index says is read again by reader_read(),
+ * file. Whatever is not exactly as the source says is read again by reader_read(),
  * which knows about grown and shrunk files, refused flags and the right errno.
  */
 #include "loader/base/blob.h"
@@ -39,7 +39,7 @@ enum {
 struct slot {
 	struct fetch_place place;
 	struct blob *blob;
-	uint32_t size; /* as indexed */
+	struct reader_span span;
 	uint32_t turn; /* of this slot: tells a late completion from one of now */
 	int got;       /* by the read: bytes or -errno */
 	char path[PATH_MAX];
@@ -77,6 +77,7 @@ static void submit_chain(struct loop *loop, struct slot *slot,
 	int flags = reader_ring_flags(&loop->fetch->reader);
 	unsigned index = (unsigned)(slot - loop->slot);
 	struct io_uring_sqe *sqe;
+	off_t from, length;
 
 	if (io_uring_sq_space_left(&loop->ring) < CHAIN)
 		io_uring_submit(&loop->ring);
@@ -86,12 +87,14 @@ static void submit_chain(struct loop *loop, struct slot *slot,
 
 	sqe = io_uring_get_sqe(&loop->ring);
 	io_uring_prep_read(sqe, (int)index, slot->blob->data,
-			   (unsigned)slot->blob->size, 0);
+			   (unsigned)slot->blob->size, (uint64_t)slot->span.from);
 	uring_mark(loop, slot, sqe, READ, IOSQE_FIXED_FILE | IOSQE_IO_HARDLINK);
 
 	if (loop->fetch->reader.mode == READER_DROP) {
+		reader_pages(place, &from, &length);
 		sqe = io_uring_get_sqe(&loop->ring);
-		io_uring_prep_fadvise(sqe, (int)index, 0, 0, POSIX_FADV_DONTNEED);
+		io_uring_prep_fadvise(sqe, (int)index, (uint64_t)from, length,
+				      POSIX_FADV_DONTNEED);
 		uring_mark(loop, slot, sqe, DROP,
 			   IOSQE_FIXED_FILE | IOSQE_IO_HARDLINK |
 				   IOSQE_CQE_SKIP_SUCCESS);
@@ -172,12 +175,12 @@ static void uring_start(struct loop *loop, struct slot *slot)
 	struct source_place place;
 
 	source_place(reader->source, slot->place.job.sample, slot->path, &place);
-	if (place.memory != NULL) {
+	if (place.memory != NULL || reader_check(&place) < 0) {
 		read_here(loop, slot);
 		return;
 	}
-	slot->size = place.size;
-	slot->blob = reader_room(reader, place.size);
+	reader_span(reader, &place, &slot->span);
+	slot->blob = reader_room(reader, &slot->span);
 	if (slot->blob == NULL)
 		uring_complete(loop, slot, -ENOMEM);
 	else
@@ -211,10 +214,10 @@ static void uring_fill(struct loop *loop)
 
 static void finish_read(struct loop *loop, struct slot *slot)
 {
-	bool as_indexed = slot->got > 0 && (uint32_t)slot->got == slot->size;
+	const struct reader_span *span = &slot->span;
 
-	if (as_indexed) {
-		slot->blob->size = slot->size;
+	if (slot->got > 0 && reader_complete(span, (size_t)slot->got)) {
+		blob_cut(slot->blob, span->skip, span->size);
 		uring_complete(loop, slot, 0);
 		return;
 	}

@@ -80,6 +80,14 @@ static void fetch_client_count_read(struct pipeline *p, const struct fetch_job *
 	trace_histogram(process, TRACE_FETCH_NS, took);
 }
 
+static const char *fetch_client_why(int code)
+{
+	if (code == EBADMSG)
+		return "the file is empty";
+	return code == ENODATA ? "the file ends before the sample does"
+			       : strerrordesc_np(code);
+}
+
 /* A read for a place came back. */
 static void supply_place(struct pipeline *p, const struct fetch_job *job,
 			 struct blob *blob, int result)
@@ -91,9 +99,7 @@ static void supply_place(struct pipeline *p, const struct fetch_job *job,
 	if (!p->on) { /* the turn ended meanwhile */
 		blob_put(blob);
 	} else if (blob == NULL) {
-		publish_place(p, batch, place, -result,
-			      result == -EBADMSG ? "the file is empty"
-						 : strerrordesc_np(-result));
+		publish_place(p, batch, place, -result, fetch_client_why(-result));
 	} else {
 		place->blob = blob;
 		place->fetch_ns = pipeline_ns(clock_now() - job->start);

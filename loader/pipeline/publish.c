@@ -9,7 +9,6 @@
 #include "loader/source.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -270,14 +269,11 @@ static void note_failure(struct batch *batch, const struct place *place, int cod
 
 static void end_with_failure(struct pipeline *p, const struct batch *head)
 {
-	char path[PATH_MAX], name[NAME_SHOWN], text[sizeof(p->failure.message)];
+	char name[NAME_SHOWN], text[sizeof(p->failure.message)];
 	uint32_t sample = head->places[head->failed].sample;
-	struct source_place where;
 
 	mark_bad(p, sample, head->failed_code, head->failed_why);
-	source_place(p->parts.source, sample, path, &where);
-	name_escape(where.path != NULL ? where.path : "a sample in memory", name,
-		    sizeof(name));
+	source_name(p->parts.source, sample, name, sizeof(name));
 	snprintf(text, sizeof(text), "%s: %s", name, head->failed_why);
 	stream_fail(p, head->failed_code, text);
 }

@@ -8,11 +8,8 @@
 #include "loader/sampler.h"
 #include "loader/source.h"
 
-#include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 static bool readahead_expired(const struct readahead *errand)
 {
@@ -236,8 +233,6 @@ uint32_t pipeline_fill(struct pipeline *p, uint64_t bytes, uint64_t limit_ns)
 
 uint32_t pipeline_evict(struct pipeline *p, uint32_t count)
 {
-	char buffer[PATH_MAX];
-	struct source_place place;
 	uint32_t length = sampler_length(p->probe);
 	uint64_t probed;
 
@@ -247,22 +242,8 @@ uint32_t pipeline_evict(struct pipeline *p, uint32_t count)
 	if (p->probed % length + count > length)
 		p->probed += length - p->probed % length;
 	probed = p->probed;
-	for (uint32_t i = 0; i < count; i++) {
-		int fd;
-
-		source_place(p->parts.source, stream_probe(p), buffer, &place);
-		if (place.path == NULL)
-			continue;
-		fd = openat(place.dir, place.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-		if (fd < 0)
-			continue;
-		/* Dirty pages would stay. fdatasync() would wait for a journal too. */
-		sync_file_range(fd, 0, 0,
-				SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
-					SYNC_FILE_RANGE_WAIT_AFTER);
-		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-		close(fd);
-	}
+	for (uint32_t i = 0; i < count; i++)
+		fetch_evict(p->fetch, stream_probe(p));
 	p->probed = probed;
 	pthread_mutex_unlock(&p->lock);
 	return count;

@@ -5,6 +5,7 @@
 #include "loader/source/variant.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -41,46 +42,42 @@ static const struct source_variant *source_find(const char *dataset, struct erro
 	return NULL;
 }
 
+struct source *source_of(const struct source_variant *variant, void *state,
+			 const struct source_facts *facts, struct error *err)
+{
+	struct source *source = malloc(sizeof(*source));
+
+	if (source == NULL) {
+		variant->close(state);
+		error_sys(err, ENOMEM, "cannot open the data set");
+		return NULL;
+	}
+	*source = (struct source){variant, state, *facts};
+	return source;
+}
+
 struct source *source_open(const char *dataset, const struct source_config *config,
 			   struct error *err)
 {
 	const struct source_variant *variant = source_find(dataset, err);
-	struct source *source;
+	struct source_facts facts;
+	void *state;
 
 	if (variant == NULL)
 		return NULL;
-	source = calloc(1, sizeof(*source));
-	if (source == NULL) {
-		error_sys(err, ENOMEM, "cannot open the data set");
-		return NULL;
-	}
-	source->variant = variant;
-	source->state = variant->open(dataset, config, &source->facts, err);
-	if (source->state == NULL) {
-		free(source);
-		return NULL;
-	}
-	return source;
+	state = variant->open(dataset, config, &facts, err);
+	return state != NULL ? source_of(variant, state, &facts, err) : NULL;
 }
 
 struct source *source_union(struct source *const *parts, unsigned count,
 			    struct error *err)
 {
-	struct source *source = calloc(1, sizeof(*source));
+	struct source_facts facts;
+	void *state = union_open(parts, count, &facts, err);
 
-	if (source == NULL) {
-		for (unsigned i = 0; i < count; i++)
-			source_close(parts[i]);
-		error_sys(err, ENOMEM, "cannot open the data sets");
+	if (state == NULL)
 		return NULL;
-	}
-	source->variant = &source_union_variant;
-	source->state = union_open(parts, count, &source->facts, err);
-	if (source->state == NULL) {
-		free(source);
-		return NULL;
-	}
-	return source;
+	return source_of(&source_union_variant, state, &facts, err);
 }
 
 const struct source *source_part(const struct source *source, unsigned part)
@@ -150,6 +147,18 @@ void source_place(const struct source *source, uint32_t sample, char *buffer,
 		  struct source_place *place)
 {
 	source->variant->place(source->state, sample, buffer, place);
+}
+
+const char *source_name(const struct source *source, uint32_t sample, char *buffer,
+			size_t size)
+{
+	struct source_place place;
+	char path[PATH_MAX];
+
+	if (source->variant->name != NULL)
+		return source->variant->name(source->state, sample, buffer, size);
+	source_place(source, sample, path, &place);
+	return name_escape(place.path, buffer, size);
 }
 
 const char *source_class(const struct source *source, uint32_t label)

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -158,6 +159,14 @@ static const char *synthetic_class(const void *state, uint32_t number)
 	return names[number];
 }
 
+static const char *synthetic_name(const void *state, uint32_t sample, char *buffer,
+				  size_t size)
+{
+	(void)state;
+	snprintf(buffer, size, "synthetic %u", sample);
+	return buffer;
+}
+
 const struct source_variant source_synthetic = {
 	.kind = "synthetic",
 	.claims = synthetic_claims,
@@ -167,4 +176,5 @@ const struct source_variant source_synthetic = {
 	.label = synthetic_label,
 	.place = synthetic_place,
 	.class = synthetic_class,
+	.name = synthetic_name,
 };

@@ -1,4 +1,4 @@
-/* Several data sets as one. */
+/* union.c - several data sets as one. */
 #include "loader/source/union.h"
 #include "loader/base/error.h"
 
@@ -10,12 +10,13 @@
 
 enum { PARTS = 64 };
 
-/* A sample of a part, and which file it is. */
+/* A sample of a part, and where in which file it is. */
 struct entry {
 	uint64_t device, inode; /* 0, 0: no file that can be reached: like no other */
+	uint64_t at;            /* 1 + offset in the file; 0: the whole file */
 	uint32_t part, sample;
-	uint32_t turn;  /* of the same file in the same part */
-	uint32_t first; /* entry with the same file and turn that comes first of all */
+	uint32_t turn;  /* of the same bytes in the same part */
+	uint32_t first; /* entry with the same bytes and turn that comes first of all */
 };
 
 struct joined {
@@ -49,6 +50,7 @@ static void union_identify(const struct source *source, struct entry *entry)
 		return;
 	entry->device = status.st_dev;
 	entry->inode = status.st_ino;
+	entry->at = place.part ? 1 + place.offset : 0;
 }
 
 static int union_compare(uint64_t a, uint64_t b)
@@ -56,8 +58,8 @@ static int union_compare(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* By file, then as the parts have them. */
-static int by_file(const void *left, const void *right)
+/* By file and offset, then as the parts have them. */
+static int by_bytes(const void *left, const void *right)
 {
 	const struct entry *a = *(struct entry *const *)left;
 	const struct entry *b = *(struct entry *const *)right;
@@ -66,19 +68,21 @@ static int by_file(const void *left, const void *right)
 	if (order == 0)
 		order = union_compare(a->inode, b->inode);
 	if (order == 0)
+		order = union_compare(a->at, b->at);
+	if (order == 0)
 		order = union_compare(a->part, b->part);
 	return order != 0 ? order : union_compare(a->sample, b->sample);
 }
 
-static bool same_file(const struct entry *a, const struct entry *b)
+static bool same_bytes(const struct entry *a, const struct entry *b)
 {
-	return a->device == b->device && a->inode == b->inode &&
+	return a->device == b->device && a->inode == b->inode && a->at == b->at &&
 	       (a->device != 0 || a->inode != 0);
 }
 
 /*
- * Finds for the entries of one file, sorted, the first of each turn: a part that has a
- * file twice shares it twice with another that does. firsts has room for count.
+ * Finds for the entries of the same bytes, sorted, the first of each turn: a part that
+ * has them twice shares them twice with another that does. firsts has room for count.
  */
 static void union_match(const struct entry *entries, struct entry **row, size_t count,
 			uint32_t *firsts)
@@ -102,10 +106,10 @@ static void match_all(const struct entry *entries, struct entry **row, size_t co
 {
 	size_t end;
 
-	qsort(row, count, sizeof(*row), by_file);
+	qsort(row, count, sizeof(*row), by_bytes);
 	for (size_t begin = 0; begin < count; begin = end) {
 		for (end = begin + 1; end < count; end++)
-			if (!same_file(row[begin], row[end]))
+			if (!same_bytes(row[begin], row[end]))
 				break;
 		union_match(entries, row + begin, end - begin, firsts);
 	}
@@ -152,7 +156,7 @@ static bool union_allocate(struct joined *joined, uint32_t samples)
 	return joined->in != NULL;
 }
 
-/* Numbers the files, and enters who has them. */
+/* Numbers the samples, and enters who has them. */
 static int union_number(struct joined *joined, struct entry *entries, size_t count)
 {
 	uint32_t samples = 0;
@@ -286,6 +290,14 @@ static const char *union_class(const void *state, uint32_t label)
 	return source_class(joined->parts[0], label);
 }
 
+static const char *union_name(const void *state, uint32_t sample, char *buffer,
+			      size_t size)
+{
+	const struct source *source = union_where(state, &sample);
+
+	return source_name(source, sample, buffer, size);
+}
+
 const struct source_variant source_union_variant = {
 	.kind = "union",
 	.close = union_close,
@@ -293,4 +305,5 @@ const struct source_variant source_union_variant = {
 	.label = union_label,
 	.place = union_place,
 	.class = union_class,
+	.name = union_name,
 };

@@ -37,9 +37,18 @@ struct source_variant {
 	void (*place)(const void *state, uint32_t sample, char *buffer,
 		      struct source_place *place);
 	const char *(*class)(const void *state, uint32_t label);
+
+	/* source_name(), of samples that have a better name than their file's path; may
+	 * be NULL if all have a path. */
+	const char *(*name)(const void *state, uint32_t sample, char *buffer,
+			    size_t size);
 };
 
 #define SOURCE_DECLARE(name) extern const struct source_variant source_##name;
 SOURCES(SOURCE_DECLARE)
+
+/* A source whose state is open already. NULL: no memory, and the state is closed. */
+struct source *source_of(const struct source_variant *variant, void *state,
+			 const struct source_facts *facts, struct error *err);
 
 #endif

@@ -5,7 +5,6 @@
 #include "profiler/dataset/look.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -271,15 +270,7 @@ void inspect_free(struct inspect *result)
 const char *inspect_name(const struct inspect *result, uint32_t sample, char *buffer,
 			 size_t size)
 {
-	struct source_place place;
-	char path[PATH_MAX];
-
-	source_place(result->source, sample, path, &place);
-	if (place.path == NULL)
-		snprintf(buffer, size, "synthetic %u", sample);
-	else
-		name_escape(place.path, buffer, size);
-	return buffer;
+	return source_name(result->source, sample, buffer, size);
 }
 
 const char *inspect_class(const struct inspect *result, uint32_t label, char *buffer,

@@ -67,11 +67,11 @@ void eye_free(struct eye *eye)
 	free(eye);
 }
 
-/* A file that is looked at. */
+/* A sample that is looked at. */
 struct object {
 	int fd; /* -1: in memory */
 	const uint8_t *memory;
-	uint64_t size;
+	uint64_t offset, size; /* in the file */
 };
 
 static int read_at(const struct object *object, uint64_t from, uint8_t *to, size_t size)
@@ -81,7 +81,8 @@ static int read_at(const struct object *object, uint64_t from, uint8_t *to, size
 		return 0;
 	}
 	while (size > 0) {
-		ssize_t got = pread(object->fd, to, size, (off_t)from);
+		ssize_t got =
+			pread(object->fd, to, size, (off_t)(object->offset + from));
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -107,7 +108,8 @@ static int open_file(const struct source_place *place, struct object *object,
 		return error_sys(err, errno, "cannot be read");
 	if (!S_ISREG(status.st_mode))
 		return error_set(err, EINVAL, "is no regular file");
-	object->size = (uint64_t)status.st_size;
+	object->offset = place->offset;
+	object->size = place->part ? place->size : (uint64_t)status.st_size;
 	return 0;
 }
 

@@ -103,9 +103,15 @@ struct source *folder_of_one(const char *where)
 
 void folder_check(const struct blob *blob, const char *name, size_t size)
 {
+	folder_check_part(blob, name, 0, size);
+}
+
+void folder_check_part(const struct blob *blob, const char *name, size_t offset,
+		       size_t size)
+{
 	assert_non_null(blob);
 	assert_int_equal(blob->size, size);
 	for (size_t i = 0; i < size; i++)
-		if (blob->data[i] != folder_byte(name, i))
+		if (blob->data[i] != folder_byte(name, offset + i))
 			fail_msg("%s: byte %zu is wrong", name, i);
 }

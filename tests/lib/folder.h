@@ -42,4 +42,8 @@ unsigned char folder_byte(const char *name, size_t i);
 /* Fails the test unless the blob holds such a file. */
 void folder_check(const struct blob *blob, const char *name, size_t size);
 
+/* The same for the part of it that begins at an offset. */
+void folder_check_part(const struct blob *blob, const char *name, size_t offset,
+		       size_t size);
+
 #endif

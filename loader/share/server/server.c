@@ -1,13 +1,11 @@
 /* server.c - one loader for many jobs: opens the parts, waits for what happens, ends. */
 #include "loader/base/clock.h"
-#include "loader/base/name.h"
 #include "loader/base/random.h"
 #include "loader/driver.h"
 #include "loader/share/server/server_state.h"
 #include "loader/source.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,9 +168,7 @@ static void server_turn(struct share_server *server)
 static void note_skip(void *context, uint32_t sample, int code, const char *reason)
 {
 	struct share_server *server = context;
-	struct source_place place;
 	struct skip_line *skip;
-	char path[PATH_MAX];
 
 	server->skipped++;
 	if (server->session.trace != NULL)
@@ -183,9 +179,7 @@ static void note_skip(void *context, uint32_t sample, int code, const char *reas
 		return;
 	}
 	skip = &server->skips[server->skip_count++];
-	source_place(server->parts.source, sample, path, &place);
-	name_escape(place.path != NULL ? place.path : "in memory", skip->name,
-		    sizeof(skip->name));
+	source_name(server->parts.source, sample, skip->name, sizeof(skip->name));
 	snprintf(skip->reason, sizeof(skip->reason), "%s", reason);
 }
 

@@ -167,26 +167,146 @@ static void without_io_uring_auto_takes_pread(void **state)
 	folder_free(source);
 }
 
+enum { PAGES = 1024 };
+
+/* Which pages of a file are in the page cache. */
+static bool resident_pages(const struct source *source, const char *path, size_t size,
+			   unsigned char page[PAGES])
+{
+	int fd = openat(source->dir, path, O_RDONLY);
+	void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	bool known;
+
+	fsync(fd); /* dirty pages can't be dropped */
+	close(fd);
+	if (map == MAP_FAILED)
+		return false;
+	known = mincore(map, size, page) == 0;
+	munmap(map, size);
+	return known;
+}
+
 /* Pages of the folder's files that are in the page cache. */
 static size_t resident(const struct source *source)
 {
-	unsigned char page[1024];
+	unsigned char page[PAGES];
 	size_t sum = 0;
 
 	for (uint32_t i = 0; i < source->count; i++) {
 		size_t size = source->place[i].size;
-		int fd = openat(source->dir, source->place[i].path, O_RDONLY);
-		void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
 
-		fsync(fd); /* dirty pages can't be dropped */
-		close(fd);
-		if (map == MAP_FAILED || mincore(map, size, page) < 0)
+		if (!resident_pages(source, source->place[i].path, size, page))
 			return SIZE_MAX;
 		for (size_t p = 0; p < (size + 4095) / 4096; p++)
 			sum += page[p] & 1;
-		munmap(map, size);
 	}
 	return sum;
+}
+
+/* A file of 32 pages; the sample is a part of pages 8 to 11. */
+static struct source *new_shard(void)
+{
+	struct source *source = folder_new("/var/tmp");
+
+	folder_add(source, "shard", 32 * 4096, 32 * 4096);
+	source->place[0].part = true;
+	source->place[0].offset = 8 * 4096 + 100;
+	source->place[0].size = 3 * 4096;
+	return source;
+}
+
+static bool all_but_the_part_resident(const struct source *source)
+{
+	unsigned char page[PAGES];
+
+	if (!resident_pages(source, "shard", 32 * 4096, page))
+		return false;
+	for (int i = 0; i < 32; i++)
+		if ((page[i] & 1) == (i >= 8 && i < 12))
+			return false;
+	return true;
+}
+
+/*
+ * Brings the shard into the page cache page by page: the kernel lets go of what it read
+ * at once only as a whole. With `dirty` each page is then written to.
+ */
+static bool bring_pages(const struct source *source, bool dirty)
+{
+	int fd = openat(source->dir, "shard", O_RDWR);
+	bool well = fsync(fd) == 0;
+
+	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
+	for (int i = 0; i < 32; i++) {
+		char byte;
+
+		well = well && pread(fd, &byte, 1, i * 4096) == 1 &&
+		       (!dirty || pwrite(fd, &byte, 1, i * 4096) == 1);
+	}
+	close(fd);
+	return well;
+}
+
+static int part_without_direct(const struct source *source)
+{
+	if (!refuse_direct())
+		return 1;
+	for (int e = 1; e < ENGINES; e += 2) {
+		struct client client;
+
+		if (!bring_pages(source, false))
+			return 2;
+		client_read(&client, source, engines[e], 1);
+		folder_check_part(client.blob[0], "shard", 8 * 4096 + 100, 3 * 4096);
+		client_fini(&client);
+		if (!all_but_the_part_resident(source))
+			return 3;
+	}
+	return 0;
+}
+
+static bool on_memory(const struct source *source)
+{
+	struct client client;
+	struct fetch *fetch;
+	bool memory;
+
+	client_init(&client, 0);
+	client.closed = true;
+	fetch = client_open(&client, source, "pread", 1, NULL);
+	memory = fetch_memory(fetch);
+	fetch_close(fetch);
+	client_fini(&client);
+	return memory;
+}
+
+static void of_a_part_its_own_pages_alone_leave_the_page_cache(void **state)
+{
+	struct source *source = new_shard();
+
+	(void)state;
+	if (!on_memory(source))
+		assert_int_equal(in_a_child(part_without_direct, source), 0);
+	folder_free(source);
+}
+
+static void a_part_is_evicted_alone(void **state)
+{
+	struct source *source = new_shard();
+	struct client client;
+	struct fetch *fetch;
+
+	(void)state;
+	client_init(&client, 0);
+	fetch = client_open(&client, source, "pread", 1, NULL);
+	assert_true(bring_pages(source, true));
+	fetch_evict(fetch, 0);
+	assert_true(fetch_memory(fetch) || all_but_the_part_resident(source));
+	client_set(&client, &client.closed, true);
+	fetch_close(fetch);
+	client_fini(&client);
+	folder_free(source);
 }
 
 static int without_direct(const struct source *source)
@@ -217,17 +337,9 @@ static int without_direct(const struct source *source)
 static void where_direct_is_refused_nothing_stays_in_the_page_cache(void **state)
 {
 	struct source *source = folder_usual("/var/tmp");
-	struct client client;
-	struct fetch *fetch;
-	bool memory;
+	bool memory = on_memory(source);
 
 	(void)state;
-	client_init(&client, 0);
-	client.closed = true;
-	fetch = client_open(&client, source, "pread", 1, NULL);
-	memory = fetch_memory(fetch);
-	fetch_close(fetch);
-	client_fini(&client);
 	assert_true(resident(source) > 0);
 	if (!memory)
 		assert_int_equal(in_a_child(without_direct, source), 0);
@@ -313,6 +425,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(without_io_uring_auto_takes_pread),
 		cmocka_unit_test(
 			where_direct_is_refused_nothing_stays_in_the_page_cache),
+		cmocka_unit_test(of_a_part_its_own_pages_alone_leave_the_page_cache),
+		cmocka_unit_test(a_part_is_evicted_alone),
 		cmocka_unit_test(one_file_may_refuse_direct),
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(short_memory_is_told_and_nothing_leaks),

@@ -69,6 +69,54 @@ static void a_file_of_another_size_than_indexed_is_read_whole(void **state)
 	folder_free(source);
 }
 
+static void samples_inside_one_file_are_read_at_their_offsets(void **state)
+{
+	enum { SIZE = 3000000 };
+	static const struct {
+		uint64_t offset;
+		uint32_t size;
+		int why;
+	} parts[] = {
+		{0, 512, 0},
+		{1, 1, 0},
+		{511, 513, 0},
+		{512, 4096, 0},
+		{4095, 2, 0},
+		{4096, 4096, 0},
+		{100001, 2000000, 0},
+		{SIZE - 1, 1, 0},
+		{SIZE - 10000, 10000, 0},
+		{SIZE - 1, 2, ENODATA},
+		{2 * SIZE, 1, ENODATA},
+		{0, 0, EBADMSG},
+		{0, (1u << 30) + 1, EFBIG},
+	};
+	enum { COUNT = sizeof(parts) / sizeof(parts[0]) };
+	struct source *source = folder_new("/tmp");
+
+	(void)state;
+	folder_add(source, "shard", SIZE, SIZE);
+	for (int i = 0; i < COUNT; i++)
+		source->place[i] = (struct source_place){.path = "shard",
+							 .offset = parts[i].offset,
+							 .size = parts[i].size,
+							 .part = true};
+	source->count = COUNT;
+	for (int e = 0; e < ENGINES; e++) {
+		struct client client;
+
+		client_read(&client, source, engines[e], COUNT);
+		for (int i = 0; i < COUNT; i++) {
+			assert_int_equal(client.result[i], -parts[i].why);
+			if (parts[i].why == 0)
+				folder_check_part(client.blob[i], "shard",
+						  parts[i].offset, parts[i].size);
+		}
+		client_fini(&client);
+	}
+	folder_free(source);
+}
+
 static void what_cannot_be_read_is_told(void **state)
 {
 	static const int why[] = {EBADMSG, ENOENT, EISDIR, ESPIPE, ELOOP, EFBIG, 0};
@@ -359,6 +407,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_engine_reads_every_file),
 		cmocka_unit_test(a_file_of_another_size_than_indexed_is_read_whole),
+		cmocka_unit_test(samples_inside_one_file_are_read_at_their_offsets),
 		cmocka_unit_test(what_cannot_be_read_is_told),
 		cmocka_unit_test(samples_in_memory_are_served_by_any_engine),
 		cmocka_unit_test(direct_engines_bypass_the_page_cache_where_they_can),

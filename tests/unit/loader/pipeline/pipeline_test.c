@@ -8,6 +8,7 @@
 #include "loader/prep.h"
 #include "loader/source.h"
 #include "tests/lib/laps.h"
+#include "tests/lib/shard.h"
 #include "tests/lib/sink.h"
 #include "tests/lib/tree.h"
 
@@ -33,6 +34,27 @@ static const uint32_t bad_at[] = {0,  7,  15, 16, 17, 18, 19, 20, 21, 22, 26,
 static bool bad_file[FILES];
 static char good[TREE_PATH], bad[TREE_PATH], none[TREE_PATH], home[TREE_PATH];
 
+/* The samples of the data set `good` in one file, some of them with a gap behind. */
+static const char one_file[] = "one.shard";
+static struct shard_member members[FILES];
+
+static void make_shard(void)
+{
+	char path[TREE_PATH + sizeof(one_file) + 1];
+	uint64_t at = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", home, one_file);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	for (unsigned i = 0; i < FILES; i++) {
+		members[i] = (struct shard_member){at, 3};
+		at += 3 + i % 5;
+		fprintf(file, "%03u%.*s", i, (int)(i % 5), "gaps");
+	}
+	fclose(file);
+}
+
 static int make_trees(void **state)
 {
 	char path[32], text[16];
@@ -54,6 +76,7 @@ static int make_trees(void **state)
 		tree_put(bad, path, bad_file[i] ? "" : text);
 		tree_put(none, path, "");
 	}
+	make_shard();
 	return 0;
 }
 
@@ -92,7 +115,8 @@ static void open_rig(struct rig *rig, const char *dataset, const char *text)
 				    .cache = "none"};
 
 	assert_int_equal(options_resolve(&rig->options, &config, text, NULL), 0);
-	rig->source = source_open(dataset, &source, NULL);
+	rig->source = dataset == one_file ? shard_open(home, one_file, members, FILES)
+					  : source_open(dataset, &source, NULL);
 	assert_non_null(rig->source);
 	assert_int_equal(source_count(rig->source), FILES);
 	rig->cache =
@@ -301,6 +325,26 @@ static void laps_of_any_length_are_cut_alike(void **state)
 		assert_int_equal(model.rows, 17);
 		check_against(&rig->sink, &model, 0);
 		assert_int_equal(pipeline_steps(rig->pipeline), 4);
+		close_rig(rig);
+	}
+}
+
+static void samples_may_be_parts_of_one_file(void **state)
+{
+	static const char *const engines[] = {
+		"fetch=pread", "fetch=pread-direct", "fetch=uring",
+		"fetch=uring-direct,cache=minio,cache_size=50%"};
+	struct model model;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct rig *rig = new_rig(one_file, engines[i]);
+
+		assert_int_equal(pipeline_stage(rig->pipeline, 2 * N, 0), 2 * N);
+		assert_int_equal(pipeline_evict(rig->pipeline, FILES), FILES);
+		assert_int_equal(run_to_end(rig, NULL), 1);
+		model_all(&model, &rig->laps, nothing_bad);
+		check_against(&rig->sink, &model, 0);
 		close_rig(rig);
 	}
 }
@@ -618,6 +662,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(laps_of_any_length_are_cut_alike),
+		cmocka_unit_test(samples_may_be_parts_of_one_file),
 		cmocka_unit_test(places_that_nothing_fills_are_published_as_holes),
 		cmocka_unit_test(a_stream_goes_on_from_after_any_batch),
 		cmocka_unit_test(a_lap_may_be_cut_short_under_way),

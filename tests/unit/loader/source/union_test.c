@@ -2,6 +2,7 @@
 #include "loader/source.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/shard.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -98,6 +99,32 @@ static void a_data_set_with_itself_is_itself(void **state)
 	source_close(source);
 }
 
+/* Of one file two parts, one of which both data sets have, and the file itself. */
+static void a_part_of_a_file_is_one_sample_by_its_offset(void **state)
+{
+	static const struct shard_member left[] = {{0, 100}, {512, 30}};
+	static const struct shard_member right[] = {{512, 30}, {600, 20}};
+	struct source *parts[3], *source;
+	char name[64];
+
+	(void)state;
+	scratch_file("t/x/shard.jpg", 1000);
+	parts[0] = shard_open("t/x", "shard.jpg", left, 2);
+	parts[1] = shard_open("t", "x/shard.jpg", right, 2);
+	parts[2] = open_source("t");
+	source = source_union(parts, 3, NULL);
+	assert_non_null(source);
+	assert_string_equal(listing(source),
+			    "shard.jpg 100 1 0 -1|shard.jpg 30 3 1 0|"
+			    "x/shard.jpg 20 2 -1 1|x/shard.jpg 1000 4 -1 -1|");
+	assert_string_equal(source_name(source, 1, name, sizeof(name)), "shard.jpg[1]");
+	assert_string_equal(source_name(source, 3, name, sizeof(name)), "x/shard.jpg");
+	source_close(source);
+	source = open_source("synthetic:3");
+	assert_string_equal(source_name(source, 2, name, sizeof(name)), "synthetic 2");
+	source_close(source);
+}
+
 static void no_memory_is_an_error(void **state)
 {
 	struct source *source = NULL;
@@ -127,6 +154,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(a_file_in_both_parts_is_one_sample),
 		TEST(a_data_set_with_itself_is_itself),
+		TEST(a_part_of_a_file_is_one_sample_by_its_offset),
 		TEST(no_memory_is_an_error),
 	};
 
