@@ -66,25 +66,24 @@ struct pipeline_parts {
 	struct trace_process *process; /* counters go here */
 };
 
-enum pipeline_mode {
-	PIPELINE_STREAM, /* the stream through cache and fetch; delivered */
-	PIPELINE_STAGED, /* the stream from staged bytes; delivered. Beyond them,
-			    repeats */
-	PIPELINE_DRAWN,  /* hits drawn from staged bytes, misses unread; repeats */
-	PIPELINE_PREP,   /* staged bytes over and over; prepared and thrown away */
-	PIPELINE_FETCH,  /* unread files; read and thrown away */
-};
+/* What a turn does: a table of operations each (loader/pipeline/turn.h). */
+struct turn_ops;
+extern const struct turn_ops
+	turn_stream, /* the stream through cache and fetch; delivered */
+	turn_staged, /* the stream from staged bytes; delivered. Beyond them, repeats */
+	turn_pool,   /* the same without clocks, times of samples and --prep-delay */
+	turn_drawn,  /* hits drawn from staged bytes, misses unread; repeats */
+	turn_prep,   /* staged bytes over and over; prepared and thrown away */
+	turn_paired, /* the same, each sample twice: untimed and timed */
+	turn_fetch;  /* unread files; read and thrown away */
 
 struct pipeline_turn {
-	enum pipeline_mode mode;
+	const struct turn_ops *ops;
 	unsigned workers; /* at work; 0: as configured */
 	unsigned depth;   /* reads in flight; 0: as configured */
 	double hit;       /* drawn: probability */
 	bool metered;     /* prep: one batch for each pipeline_credit() */
-	bool undelayed;   /* --prep-delay does not count */
-	bool unthrottled; /* fetch: nor does the throttle */
-	bool bare;        /* no clocks, histograms and times of samples */
-	bool paired;      /* each sample twice: bare and not */
+	bool unthrottled; /* fetch: the throttle does not count */
 	uint32_t number;  /* whatever the caller counts: batch_sink_batch.turn */
 };
 

@@ -43,7 +43,7 @@ void driver_stop_turn(struct driver *driver)
 
 static void start_real(struct driver *driver)
 {
-	const struct pipeline_turn turn = {.mode = PIPELINE_STREAM,
+	const struct pipeline_turn turn = {.ops = &turn_stream,
 					   .number = ++driver->turn};
 
 	pipeline_start(driver->parts.pipeline, &turn);
@@ -94,14 +94,14 @@ static int prepare_real(struct driver *driver, struct pipeline_turn *turn)
 	struct trace_window *window = driver->window;
 
 	if ((window->flags & TRACE_DRAW) != 0) {
-		turn->mode = PIPELINE_DRAWN;
+		turn->ops = &turn_drawn;
 		turn->hit = window->hit;
 		if (driver_stage(driver) < 0)
 			return -EIO;
 		driver_evict(driver); /* after staging, which reads some of them */
 		return 0;
 	}
-	turn->mode = PIPELINE_STREAM;
+	turn->ops = &turn_stream;
 	pipeline_stage(driver->parts.pipeline, 0, 0);
 	if ((window->flags & TRACE_WARM) != 0)
 		window->staged = pipeline_warm(driver->parts.pipeline, window->stage,
@@ -114,27 +114,26 @@ static int prepare_turn(struct driver *driver, struct pipeline_turn *turn)
 	struct trace_window *window = driver->window;
 
 	turn->number = ++driver->turn;
-	turn->paired = (window->flags & TRACE_PAIRED) != 0;
 	turn->workers = window->workers;
 	turn->depth = window->depth;
 	switch ((enum trace_kind)window->kind) {
 	case TRACE_REAL:
 		return prepare_real(driver, turn);
 	case TRACE_CACHED:
-		turn->mode = PIPELINE_STAGED;
+		turn->ops = &turn_staged;
 		return driver_stage(driver);
 	case TRACE_LOADED:
 		turn->metered = true;
-		turn->mode = PIPELINE_PREP;
+		turn->ops = &turn_prep;
 		if (pool_make(driver) < 0)
 			return -ENOMEM;
 		return driver_stage(driver);
 	case TRACE_PREP:
-		turn->mode = PIPELINE_PREP;
+		turn->ops =
+			(window->flags & TRACE_PAIRED) != 0 ? &turn_paired : &turn_prep;
 		return driver_stage(driver);
 	case TRACE_FETCH:
-		turn->mode = PIPELINE_FETCH;
-		turn->bare = true; /* its times belong to another depth */
+		turn->ops = &turn_fetch;
 		turn->unthrottled = (window->flags & TRACE_UNTHROTTLED) != 0;
 		driver_evict(driver);
 		return 0;
@@ -321,7 +320,7 @@ static void begin_window(struct driver *driver, uint32_t index)
 			    driver->window->kind == TRACE_LOADED;
 	if (driver->window->kind != TRACE_SYNTHETIC)
 		pipeline_start(driver->parts.pipeline, &turn);
-	driver->real = turn.mode == PIPELINE_STREAM && !driver->synthetic;
+	driver->real = turn.ops == &turn_stream && !driver->synthetic;
 	driver->metered = turn.metered;
 	if (driver_is_alone(driver->window))
 		run_alone(driver);

@@ -59,8 +59,7 @@ static void copy_batch(const struct driver *driver, uint32_t from, uint32_t to)
 /* Prepares the batches of the pool: the stream's next ones, which stay the next. */
 static int fill_pool(struct driver *driver)
 {
-	const struct pipeline_turn turn = {
-		.mode = PIPELINE_STAGED, .undelayed = true, .bare = true};
+	const struct pipeline_turn turn = {.ops = &turn_pool};
 	uint32_t filled = 0, slot;
 
 	pipeline_stage(driver->parts.pipeline,

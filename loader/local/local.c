@@ -108,7 +108,7 @@ static struct pipeline_point start_point(const struct own *own)
 
 static int local_open_pipeline(struct own *own, struct error *err)
 {
-	const struct pipeline_turn stream = {.mode = PIPELINE_STREAM};
+	const struct pipeline_turn stream = {.ops = &turn_stream};
 	const struct pipeline_parts parts = {
 		.options = own->config.options,
 		.source = own->parts.source,

@@ -31,7 +31,7 @@ void counts_vain(struct pipeline *p, struct batch *head, struct place *hole)
 	uint64_t *word = &p->skipped[hole->sample / 64];
 	uint64_t bit = UINT64_C(1) << (hole->sample % 64);
 
-	if (!hole->failed || p->turn.mode != PIPELINE_STREAM)
+	if (!hole->failed || !p->turn.ops->counted)
 		return;
 	hole->failed = false;
 	if ((*word & bit) != 0)
@@ -51,7 +51,7 @@ static void add_batch(struct pipeline_counts *tally, const struct batch *batch)
 
 void counts_discarded(struct pipeline *p, const struct batch *batch)
 {
-	if (p->turn.mode == PIPELINE_STREAM)
+	if (p->turn.ops->counted)
 		add_batch(&p->owed, batch);
 }
 
@@ -66,7 +66,7 @@ void counts_delivered(struct pipeline *p, const struct batch *batch)
 	struct trace_process *process = p->parts.process;
 	struct pipeline_counts tally = {0};
 
-	if (p->turn.mode != PIPELINE_STREAM)
+	if (!p->turn.ops->counted)
 		return;
 	add_batch(&tally, batch);
 	trace_add(process, TRACE_counted_opens, tally.opens);

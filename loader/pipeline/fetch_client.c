@@ -18,24 +18,11 @@ static uint64_t tag_of(const struct pipeline *p, const struct batch *batch,
 	       (uint64_t)(place - batch->places);
 }
 
-/* A read that the present turn wants, or one for an errand. */
-static bool find_job(struct pipeline *p, struct fetch_job *job)
+bool place_next_read(struct pipeline *p, struct fetch_job *job)
 {
 	struct batch *batch;
-	struct place *place;
+	struct place *place = stream_oldest(p, PLACE_WAITING, &batch);
 
-	if (readahead_next(p, job))
-		return true;
-	if (!p->on)
-		return false;
-	if (p->turn.mode == PIPELINE_FETCH) {
-		*job = (struct fetch_job){.tag = TAG_PROBE,
-					  .sample = stream_probe(p),
-					  .unthrottled = p->turn.unthrottled};
-		p->in_flight++;
-		return true;
-	}
-	place = stream_oldest(p, PLACE_WAITING, &batch);
 	if (place == NULL && stream_open(p))
 		place = stream_oldest(p, PLACE_WAITING, &batch);
 	if (place == NULL)
@@ -45,8 +32,13 @@ static bool find_job(struct pipeline *p, struct fetch_job *job)
 	p->in_flight++;
 	*job = (struct fetch_job){.tag = tag_of(p, batch, place),
 				  .sample = place->sample,
-				  .unthrottled = p->turn.mode == PIPELINE_STAGED};
+				  .unthrottled = p->turn.ops->staging};
 	return true;
+}
+
+static bool find_job(struct pipeline *p, struct fetch_job *job)
+{
+	return readahead_next(p, job) || (p->on && p->turn.ops->next_read(p, job));
 }
 
 static bool next_job(void *context, bool wait, struct fetch_job *job)
@@ -62,20 +54,18 @@ static bool next_job(void *context, bool wait, struct fetch_job *job)
 	return found;
 }
 
-static void fetch_client_count_read(struct pipeline *p, const struct fetch_job *job,
-				    const struct blob *blob, uint64_t took)
+static void fetch_client_count_read(struct pipeline *p, const struct blob *blob,
+				    uint64_t took)
 {
 	struct trace_process *process = p->parts.process;
 
-	if (job->unthrottled && (job->tag & TAG_PROBE) == 0) {
+	if (p->turn.ops->staging) {
 		trace_add(process, TRACE_staged_samples, 1);
 		trace_add(process, TRACE_staged_bytes, blob->size);
 		return;
 	}
 	trace_add(process, TRACE_fetched_samples, 1);
 	trace_add(process, TRACE_fetched_bytes, blob->size);
-	if (p->turn.bare)
-		return;
 	trace_add(process, TRACE_fetch_ns, took);
 	trace_histogram(process, TRACE_FETCH_NS, took);
 }
@@ -88,86 +78,38 @@ static const char *fetch_client_why(int code)
 			       : strerrordesc_np(code);
 }
 
-/* A read for a place came back. */
-static void supply_place(struct pipeline *p, const struct fetch_job *job,
-			 struct blob *blob, int result)
+void place_read_done(struct pipeline *p, const struct fetch_job *job, struct blob *blob,
+		     int result)
 {
 	struct batch *batch = &p->batches[job->tag >> 32];
 	struct place *place = &batch->places[(uint32_t)job->tag];
+	uint64_t took = clock_now() - job->start;
 
 	place->calls = job->calls;
+	if (blob != NULL)
+		fetch_client_count_read(p, blob, took);
 	if (!p->on) { /* the turn ended meanwhile */
 		blob_put(blob);
 	} else if (blob == NULL) {
 		publish_place(p, batch, place, -result, fetch_client_why(-result));
 	} else {
-		place->blob = blob;
-		place->fetch_ns = pipeline_ns(clock_now() - job->start);
-		place->state = PLACE_READY;
-		batch->ready++;
+		place->fetch_ns = pipeline_ns(took);
+		stream_ready(batch, place, blob);
 		pthread_cond_signal(&p->work);
 	}
-}
-
-static void fetch_client_halve(struct probes *probes)
-{
-	probes->count /= 2;
-	for (uint32_t i = 0; i < probes->count; i++)
-		probes->kept[i] = probes->kept[2 * i];
-	probes->stride *= 2;
-}
-
-/* A read that measures storage came back. */
-static void keep_probe(struct pipeline *p, const struct fetch_job *job,
-		       const struct blob *blob, uint64_t took)
-{
-	struct probes *probes = &p->probes;
-	unsigned depth =
-		p->turn.depth > 0 ? p->turn.depth : p->parts.options->fetch_depth;
-
-	if (depth != 1 || probes->seen++ % probes->stride != 0)
-		return;
-	if (probes->count == PIPELINE_PROBES)
-		fetch_client_halve(probes);
-	probes->kept[probes->count++] = (struct pipeline_sample){
-		.sample = job->sample,
-		.bytes = (uint32_t)blob->size,
-		.fetch_ns = pipeline_ns(took),
-	};
-}
-
-uint32_t pipeline_probes(struct pipeline *p,
-			 struct pipeline_sample probes[PIPELINE_PROBES])
-{
-	uint32_t count;
-
-	pthread_mutex_lock(&p->lock);
-	count = p->probes.count;
-	memcpy(probes, p->probes.kept, count * sizeof(*probes));
-	pthread_mutex_unlock(&p->lock);
-	return count;
 }
 
 static void job_done(void *context, const struct fetch_job *job, struct blob *blob,
 		     int result)
 {
 	struct pipeline *p = context;
-	uint64_t took = clock_now() - job->start;
 
 	pthread_mutex_lock(&p->lock);
-	if ((job->tag & TAG_ERRAND) != 0) {
+	if ((job->tag & TAG_READAHEAD) != 0)
 		readahead_done(p, job, blob);
-	} else {
-		if (blob != NULL)
-			fetch_client_count_read(p, job, blob, took);
-		if (blob != NULL && (job->tag & TAG_PROBE) != 0)
-			keep_probe(p, job, blob, took);
-		if ((job->tag & TAG_PROBE) != 0)
-			blob_put(blob);
-		else
-			supply_place(p, job, blob, result);
-	}
-	pipeline_landed(p);
+	else
+		p->turn.ops->read_done(p, job, blob, result);
+	pipeline_done(p);
 	p->kick = false;
 	pthread_mutex_unlock(&p->lock);
 }

@@ -14,23 +14,6 @@
 #include <signal.h>
 #include <stdlib.h>
 
-void pipeline_leave(struct pipeline *p)
-{
-	bool kick = p->kick;
-
-	p->kick = false;
-	pthread_mutex_unlock(&p->lock);
-	if (kick)
-		fetch_kick(p->fetch);
-}
-
-void pipeline_landed(struct pipeline *p)
-{
-	p->in_flight--;
-	if (p->in_flight == 0 || p->errand.kind != READAHEAD_NONE)
-		pthread_cond_broadcast(&p->idle);
-}
-
 /* The host's signals are for its own threads. */
 static int pipeline_start_threads(struct pipeline *p, struct error *err)
 {
@@ -59,7 +42,7 @@ static void init_sync(struct pipeline *p)
 	pthread_condattr_destroy(&monotonic);
 }
 
-static int open_probe(struct pipeline *p, struct error *err)
+static int open_unread(struct pipeline *p, struct error *err)
 {
 	const struct options *options = p->parts.options;
 	const struct sampler_config config = {
@@ -69,8 +52,11 @@ static int open_probe(struct pipeline *p, struct error *err)
 		.world = options->world,
 	};
 
-	p->probe = sampler_open(&config, err);
-	return p->probe != NULL ? 0 : -1;
+	p->measuring.unread = sampler_open(&config, err);
+	if (p->measuring.unread == NULL)
+		return -1;
+	p->epoch_samples = sampler_length(p->measuring.unread);
+	return 0;
 }
 
 static void set_stream(struct pipeline *p)
@@ -82,7 +68,7 @@ static void set_stream(struct pipeline *p)
 	plan_lap(p->parts.plan, p->delivered.lap, &lap);
 	p->steps = ((uint64_t)lap.length + p->batch - 1) / p->batch;
 	p->delay_ns = (uint64_t)(options->prep_delay * 1e9 + 0.5);
-	p->draw.state = options->seed;
+	p->measuring.draw.state = options->seed;
 	stream_rewind(p);
 }
 
@@ -115,13 +101,14 @@ struct pipeline *pipeline_open(const struct pipeline_parts *parts, struct error 
 	}
 	p->parts = *parts;
 	init_sync(p);
-	if (open_probe(p, err) < 0)
+	if (open_unread(p, err) < 0)
 		goto fail;
 	p->batch = parts->options->batch;
 	if (make_batches(p) < 0) {
 		error_sys(err, ENOMEM, "cannot open the pipeline");
 		goto fail;
 	}
+	p->turn.ops = &turn_stream;
 	set_stream(p);
 	if (pipeline_start_threads(p, err) < 0)
 		goto fail;
@@ -152,7 +139,7 @@ void pipeline_close(struct pipeline *p)
 	if (p == NULL)
 		return;
 	pipeline_stop_threads(p);
-	readahead_forget(p);
+	staged_forget(p);
 	for (uint32_t i = 0; p->batches != NULL && i < p->parts.slots; i++) {
 		for (uint32_t j = 0; p->batches[i].places != NULL && j < p->batch; j++)
 			blob_put(p->batches[i].places[j].blob);
@@ -163,7 +150,7 @@ void pipeline_close(struct pipeline *p)
 	free(p->skipped);
 	free(p->bad);
 	free(p->workers);
-	sampler_close(p->probe);
+	sampler_close(p->measuring.unread);
 	pthread_cond_destroy(&p->idle);
 	pthread_cond_destroy(&p->wanted);
 	pthread_cond_destroy(&p->work);
@@ -189,23 +176,25 @@ void pipeline_on_skip(struct pipeline *p,
 
 void pipeline_start(struct pipeline *p, const struct pipeline_turn *turn)
 {
-	fetch_set_depth(p->fetch,
-			turn->depth > 0 ? turn->depth : p->parts.options->fetch_depth);
+	const struct options *options = p->parts.options;
+	struct measuring *measuring = &p->measuring;
+
+	p->depth = turn->depth > 0 ? turn->depth : options->fetch_depth;
+	fetch_set_depth(p->fetch, p->depth);
 	if (p->parts.throttle != NULL)
 		throttle_reset(p->parts.throttle);
 	pthread_mutex_lock(&p->lock);
 	p->turn = *turn;
 	p->on = true;
-	p->repeats = 0;
-	p->probes.count = 0;
-	p->probes.stride = 1;
-	p->probes.seen = 0;
-	if (turn->mode == PIPELINE_PREP)
-		p->cycle = 0; /* two turns over the same samples do the same work */
-	p->credits = 0;
-	p->kick = true;
-	pthread_cond_broadcast(&p->work);
-	pthread_cond_broadcast(&p->wanted);
+	p->active = turn->workers > 0 ? turn->workers : options->workers;
+	p->opened = 0;
+	measuring->credits = measuring->repeats = 0;
+	measuring->probes.count = 0;
+	measuring->probes.seen = 0;
+	measuring->probes.stride = 1;
+	if (turn->ops->thrown) /* two turns over the same samples do the same work */
+		measuring->staged.next = 0;
+	pipeline_wake(p);
 	pipeline_leave(p);
 }
 
@@ -255,7 +244,7 @@ void pipeline_released(struct pipeline *p)
 void pipeline_credit(struct pipeline *p)
 {
 	pthread_mutex_lock(&p->lock);
-	p->credits++;
+	p->measuring.credits++;
 	pthread_cond_broadcast(&p->work);
 	pthread_mutex_unlock(&p->lock);
 }
@@ -281,7 +270,7 @@ uint64_t pipeline_repeats(struct pipeline *p)
 	uint64_t repeats;
 
 	pthread_mutex_lock(&p->lock);
-	repeats = p->repeats;
+	repeats = p->measuring.repeats;
 	pthread_mutex_unlock(&p->lock);
 	return repeats;
 }

@@ -8,10 +8,9 @@
 #define DSA_PIPELINE_STATE_H
 
 #include "loader/base/error.h"
-#include "loader/base/random.h"
 #include "loader/batch_sink.h"
 #include "loader/fetch.h"
-#include "loader/pipeline.h"
+#include "loader/pipeline/turn.h"
 #include "loader/plan.h"
 #include "loader/ring.h"
 
@@ -67,32 +66,6 @@ struct batch {
 	struct place *places;
 };
 
-/* Bytes read ahead: samples at global positions first, first+1, ... */
-struct staged {
-	uint64_t first;
-	uint32_t count;
-	uint32_t *samples;
-	struct blob **blobs;
-};
-
-/* Every `stride`th read of a fetch turn; twice the stride when there is no more room. */
-struct probes {
-	uint32_t count, stride;
-	uint64_t seen;
-	struct pipeline_sample kept[PIPELINE_PROBES];
-};
-
-enum readahead_kind { READAHEAD_NONE, READAHEAD_STAGE, READAHEAD_WARM, READAHEAD_FILL };
-
-struct readahead {
-	enum readahead_kind kind;
-	uint32_t count, next, finished,
-		read;      /* next: to be asked; finished: came back */
-	uint64_t deadline; /* 0: none */
-	const uint32_t *samples;
-	struct blob **blobs; /* stage */
-};
-
 struct worker {
 	struct pipeline *pipeline;
 	pthread_t thread;
@@ -103,19 +76,21 @@ struct worker {
 
 struct pipeline {
 	struct pipeline_parts parts;
-	uint32_t batch;        /* places in a full batch */
-	uint64_t delay_ns;     /* --prep-delay */
-	struct sampler *probe; /* unread files for measurements */
+	uint32_t batch;         /* places in a full batch */
+	uint32_t epoch_samples; /* of this rank */
+	uint64_t delay_ns;      /* --prep-delay */
 
 	pthread_mutex_t lock;
 	pthread_cond_t work;   /* prep workers: a place is ready, or a slot is free */
 	pthread_cond_t wanted; /* fetch threads: the same of places that wait */
-	pthread_cond_t idle;   /* nothing is in flight; or an errand is finished */
+	pthread_cond_t idle;   /* nothing is in flight; or a readahead is finished */
 	bool closing, on;      /* on: a turn is */
 	bool kick;             /* wake the fetch engine when the lock is left */
 	struct pipeline_turn turn;
-	uint32_t in_flight; /* places, reads and errands that a thread works on */
-	uint64_t credits;
+	unsigned active;      /* workers of the turn, */
+	unsigned depth;       /* its reads in flight, */
+	uint64_t opened;      /* and batches opened in it */
+	uint32_t in_flight;   /* places and reads that a thread works on */
 	struct error failure; /* code 0: none */
 
 	struct pipeline_point next, /* to open; its `stolen` is below */
@@ -130,13 +105,7 @@ struct pipeline {
 	struct batch *batches;             /* of each slot */
 	struct batch_sink_sample *samples; /* of a batch that is being published */
 
-	struct staged staged;
-	uint32_t cycle;  /* next staged sample to repeat */
-	uint64_t probed; /* position in the probe stream */
-	struct probes probes;
-	uint64_t repeats; /* samples delivered that way in this turn */
-	struct random draw;
-	struct readahead errand;
+	struct measuring measuring;
 
 	uint64_t *bad;     /* bit of each sample known to be unusable, */
 	uint64_t *skipped; /* and counted as such, in the order of the stream */
@@ -168,9 +137,11 @@ struct place *stream_oldest(struct pipeline *pipeline, enum place_state state,
 void stream_supply(struct pipeline *pipeline, struct batch *batch, struct place *place,
 		   uint32_t position);
 
-/* Gives a place one outside the stream. False when no sample is any good. */
-bool stream_supply_repeat(struct pipeline *pipeline, struct batch *batch,
-			  struct place *place);
+/* What becomes of an empty place: its bytes are at hand; they must be fetched; it gives
+ * back what it had and is empty again. */
+void stream_ready(struct batch *batch, struct place *place, struct blob *blob);
+void stream_wait(struct batch *batch, struct place *place);
+void stream_reopen(struct batch *batch, struct place *hole);
 
 /* The sample is known to be unusable. */
 bool stream_bad(const struct pipeline *pipeline, uint32_t sample);
@@ -183,9 +154,6 @@ void stream_rewind(struct pipeline *pipeline);
 
 bool stream_ended(struct pipeline *pipeline);
 uint32_t stream_slot(const struct pipeline *pipeline, const struct batch *batch);
-
-/* A sample for a read that measures storage: every one before any comes again. */
-uint32_t stream_probe(struct pipeline *pipeline);
 
 /* What is published counts as delivered. */
 static inline bool pipeline_final(const struct pipeline *pipeline)
@@ -217,22 +185,16 @@ void counts_published(struct pipeline *pipeline, struct batch *batch);
 /* The reader took the batch: its counts go into the session. */
 void counts_delivered(struct pipeline *pipeline, const struct batch *batch);
 
-/* readahead.c */
-bool readahead_next(struct pipeline *pipeline, struct fetch_job *job);
-void readahead_done(struct pipeline *pipeline, const struct fetch_job *job,
-		    struct blob *blob);
-void readahead_forget(struct pipeline *pipeline); /* what is staged */
-
-/* fetch_client.c: opens the fetch engine. prep_pool.c: starts the prep threads. Without the lock.
- */
+/* fetch_client.c: opens the fetch engine. prep_pool.c: starts the prep threads. Without
+ * the lock. */
 int fetch_client_start(struct pipeline *pipeline, struct error *err);
 int prep_pool_start(struct pipeline *pipeline, struct error *err);
 
-/* Leaves the lock; the fetch engine is woken outside of it. */
+/* wake.c: wakes whoever looks for work. Leaves the lock; the fetch engine is woken
+ * outside of it. A place or read that was in flight is not any more. */
+void pipeline_wake(struct pipeline *pipeline);
 void pipeline_leave(struct pipeline *pipeline);
-
-/* What was in flight is not any more. */
-void pipeline_landed(struct pipeline *pipeline);
+void pipeline_done(struct pipeline *pipeline);
 
 /* Nanoseconds as records keep them. */
 static inline uint32_t pipeline_ns(uint64_t ns)
@@ -240,7 +202,6 @@ static inline uint32_t pipeline_ns(uint64_t ns)
 	return ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
 }
 
-#define TAG_ERRAND (UINT64_C(1) << 63)
-#define TAG_PROBE  (UINT64_C(1) << 62)
+#define TAG_READAHEAD (UINT64_C(1) << 63)
 
 #endif

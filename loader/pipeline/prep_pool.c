@@ -20,56 +20,50 @@ static void count_prepared(const struct worker *worker, const struct blob *blob,
 	trace_histogram(process, TRACE_BYTES, blob->size);
 }
 
-/* Pads what began at `start` to --prep-delay, if that is on. */
-static void prep_pool_pad(const struct pipeline *p, uint64_t start)
+/* Where the sample goes in the sink. */
+static void *prep_pool_output(const struct pipeline *p, const struct batch *batch,
+			      const struct place *place)
 {
-	if (p->delay_ns == 0 || p->turn.undelayed)
-		return;
-	trace_add(p->parts.process, TRACE_prep_padded,
-		  clock_now() < start + p->delay_ns);
-	clock_sleep_until(start + p->delay_ns);
+	struct batch_sink *sink = p->parts.sink;
+
+	return sink->ops->sample(sink, stream_slot(p, batch),
+				 (uint32_t)(place - batch->places));
 }
 
-/* Prepares one sample into its slot; `bare`: and leaves no trace of it. */
-static int prep_pool_prepare(struct worker *worker, const struct batch *batch,
-			     struct place *place, bool bare, struct error *err)
+int prep_bare(struct worker *worker, const struct batch *batch, struct place *place,
+	      struct error *err)
 {
-	struct pipeline *p = worker->pipeline;
-	struct batch_sink *sink = p->parts.sink;
-	void *out = sink->ops->sample(sink, stream_slot(p, batch),
-				      (uint32_t)(place - batch->places));
-	uint64_t start = bare && p->delay_ns == 0 ? 0 : clock_now(), took;
 	int result = prep_run(worker->prep, place->blob->data, place->blob->size,
-			      place->seed, out, err);
+			      place->seed,
+			      prep_pool_output(worker->pipeline, batch, place), err);
 
 	place->pixels = (uint32_t)prep_pixels(worker->prep); /* JPEG_PIXELS_MAX */
-	prep_pool_pad(p, start);
-	if (bare)
-		return result;
-	took = clock_now() - start;
-	place->prep_ns = pipeline_ns(took);
-	count_prepared(worker, place->blob, took);
 	return result;
 }
 
-/*
- * Twice, bare and not; which is first, and so the one that finds cold caches, turns with
- * every sample. The same work side by side: what differs is the cost of measuring.
- */
-static int prepare_pair(struct worker *worker, const struct batch *batch,
-			struct place *place, struct error *err)
+int prep_delayed(struct worker *worker, const struct batch *batch, struct place *place,
+		 struct error *err)
 {
-	struct trace_process *process = worker->pipeline->parts.process;
-	bool bare = worker->pairs++ % 2 == 0;
-	int result = 0;
+	const struct pipeline *p = worker->pipeline;
+	uint64_t due = p->delay_ns > 0 ? clock_now() + p->delay_ns : 0;
+	int result = prep_bare(worker, batch, place, err);
 
-	for (int i = 0; i < 2 && result == 0; i++, bare = !bare) {
-		uint64_t before = clock_thread_cpu();
-
-		result = prep_pool_prepare(worker, batch, place, bare, err);
-		trace_add(process, bare ? TRACE_bare_cpu_ns : TRACE_full_cpu_ns,
-			  clock_thread_cpu() - before);
+	if (due > 0) {
+		trace_add(p->parts.process, TRACE_prep_padded, clock_now() < due);
+		clock_sleep_until(due);
 	}
+	return result;
+}
+
+int prep_timed(struct worker *worker, const struct batch *batch, struct place *place,
+	       struct error *err)
+{
+	uint64_t start = clock_now(), took;
+	int result = prep_delayed(worker, batch, place, err);
+
+	took = clock_now() - start;
+	place->prep_ns = pipeline_ns(took);
+	count_prepared(worker, place->blob, took);
 	return result;
 }
 
@@ -79,10 +73,8 @@ static int work_on(struct worker *worker, const struct batch *batch,
 {
 	const struct pipeline *p = worker->pipeline;
 
-	trace_add(p->parts.process, TRACE_prepared_samples, p->turn.paired ? 2 : 1);
-	if (p->turn.paired)
-		return prepare_pair(worker, batch, place, err);
-	return prep_pool_prepare(worker, batch, place, p->turn.bare, err);
+	trace_add(p->parts.process, TRACE_prepared_samples, 1);
+	return p->turn.ops->prepare(worker, batch, place, err);
 }
 
 /* A place for this worker, or NULL when it is to rest. */
@@ -91,7 +83,7 @@ static struct place *find_work(struct worker *worker, struct batch **batch)
 	struct pipeline *p = worker->pipeline;
 	struct place *place;
 
-	if (!p->on || (p->turn.workers > 0 && worker->index >= p->turn.workers))
+	if (!p->on || worker->index >= p->active)
 		return NULL;
 	place = stream_oldest(p, PLACE_READY, batch);
 	if (place == NULL && stream_open(p))
@@ -136,7 +128,7 @@ static void prep_pool_work(struct worker *worker)
 		pthread_mutex_lock(&p->lock);
 		if (p->on)
 			publish_place(p, batch, place, -result, err.message);
-		pipeline_landed(p);
+		pipeline_done(p);
 	}
 	pthread_mutex_unlock(&p->lock);
 }

@@ -5,7 +5,6 @@
 #include "loader/options.h"
 #include "loader/pipeline/pipeline_state.h"
 #include "loader/prep.h"
-#include "loader/sampler.h"
 #include "loader/source.h"
 
 #include <errno.h>
@@ -63,14 +62,9 @@ static bool fill_hole(struct pipeline *p, struct batch *head, uint32_t at)
 		from = publish_owner(p, head, donor);
 		if (from == NULL) {
 			p->stolen = donor + 1;
-			head->holes--;
-			head->done--;
-			blob_put(place->blob);
-			place->blob = NULL;
+			stream_reopen(head, place);
 			stream_supply(p, head, place, donor);
-			p->kick = true;
-			pthread_cond_broadcast(&p->wanted);
-			pthread_cond_broadcast(&p->work);
+			pipeline_wake(p);
 			if (place->state == PLACE_HOLE) {
 				counts_vain(p, head, place);
 				continue;
@@ -119,22 +113,6 @@ static void publish_compact(struct pipeline *p, struct batch *batch)
 	}
 }
 
-/* A repeat has no next position: any other staged sample does. */
-static bool fill_repeat(struct pipeline *p, struct batch *head, struct place *place)
-{
-	head->holes--;
-	head->done--;
-	blob_put(place->blob);
-	place->blob = NULL;
-	if (!stream_supply_repeat(p, head, place))
-		return stream_fail(p, EBADMSG,
-				   "none of the samples read ahead can be used");
-	p->kick = true;
-	pthread_cond_broadcast(&p->wanted);
-	pthread_cond_broadcast(&p->work);
-	return false;
-}
-
 static bool fill_holes(struct pipeline *p, struct batch *head)
 {
 	if (head->stream && p->parts.plan->ops->seats != NULL) {
@@ -146,7 +124,7 @@ static bool fill_holes(struct pipeline *p, struct batch *head)
 			continue;
 		counts_vain(p, head, &head->places[i]);
 		if (head->stream ? !fill_hole(p, head, i)
-				 : !fill_repeat(p, head, &head->places[i]))
+				 : !repeat_fill(p, head, &head->places[i]))
 			return false;
 	}
 	empty_holes(head);
@@ -218,14 +196,14 @@ void publish_delivered(struct pipeline *p, struct batch *batch)
 	if (batch->stream)
 		p->delivered = point_after(batch);
 	else
-		p->repeats += batch->count - batch->holes;
+		p->measuring.repeats += batch->count - batch->holes;
 }
 
 /* True, and a failure: as many places as an epoch has, and not one good sample. */
 static bool is_barren(struct pipeline *p, const struct batch *batch)
 {
 	p->barren = batch->holes == batch->count ? p->barren + batch->count : 0;
-	if (p->barren <= sampler_length(p->probe))
+	if (p->barren <= p->epoch_samples)
 		return false;
 	stream_fail(p, EBADMSG, "no sample of a whole epoch could be read and decoded");
 	return true;
@@ -237,7 +215,7 @@ static bool publish_wanted(const struct pipeline *p, const struct batch *batch)
 {
 	uint32_t good = batch->count - batch->holes;
 
-	if (p->turn.mode == PIPELINE_PREP)
+	if (p->turn.ops->thrown)
 		return false;
 	return pipeline_final(p) ||
 	       (p->parts.options->drop_last ? good == p->batch : good > 0);

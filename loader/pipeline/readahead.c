@@ -11,68 +11,60 @@
 #include <stdlib.h>
 #include <time.h>
 
-static bool readahead_expired(const struct readahead *errand)
+static bool readahead_expired(const struct readahead *readahead)
 {
-	return errand->deadline != 0 && clock_now() >= errand->deadline;
+	return readahead->deadline != 0 && clock_now() >= readahead->deadline;
 }
 
 bool readahead_next(struct pipeline *p, struct fetch_job *job)
 {
-	struct readahead *errand = &p->errand;
+	struct readahead *readahead = &p->measuring.readahead;
 
-	if (errand->kind == READAHEAD_NONE || errand->next == errand->count ||
-	    readahead_expired(errand))
+	if (readahead->kind == READAHEAD_NONE || readahead->next == readahead->count ||
+	    readahead_expired(readahead))
 		return false;
 	*job = (struct fetch_job){
-		.tag = TAG_ERRAND | errand->next,
-		.sample = errand->samples[errand->next],
+		.tag = TAG_READAHEAD | readahead->next,
+		.sample = readahead->samples[readahead->next],
 		.unthrottled = true,
 	};
-	errand->next++;
+	readahead->next++;
 	p->in_flight++;
 	return true;
 }
 
 void readahead_done(struct pipeline *p, const struct fetch_job *job, struct blob *blob)
 {
-	struct readahead *errand = &p->errand;
+	struct readahead *readahead = &p->measuring.readahead;
 
-	errand->finished++;
+	readahead->finished++;
 	if (blob == NULL)
 		return;
-	errand->read++;
+	readahead->read++;
 	trace_add(p->parts.process, TRACE_staged_samples, 1);
 	trace_add(p->parts.process, TRACE_staged_bytes, blob->size);
-	if (errand->kind == READAHEAD_STAGE) {
-		errand->blobs[job->tag & ~TAG_ERRAND] = blob;
+	if (readahead->kind == READAHEAD_STAGE) {
+		readahead->blobs[job->tag & ~TAG_READAHEAD] = blob;
 		return;
 	}
-	if (errand->kind == READAHEAD_FILL)
+	if (readahead->kind == READAHEAD_FILL)
 		cache_offer(p->parts.cache, job->sample, blob);
 	blob_put(blob);
 }
 
-void readahead_forget(struct pipeline *p)
-{
-	for (uint32_t i = 0; i < p->staged.count; i++)
-		blob_put(p->staged.blobs[i]);
-	free(p->staged.blobs);
-	free(p->staged.samples);
-	p->staged = (struct staged){0};
-}
-
-/* Hands the errand to the fetch threads and waits until it is done or out of time. */
-static void readahead_run(struct pipeline *p, struct readahead *errand,
+/* Hands the readahead to the fetch threads and waits until it is done or out of time. */
+static void readahead_run(struct pipeline *p, struct readahead *readahead,
 			  uint64_t limit_ns)
 {
-	errand->deadline = limit_ns > 0 ? clock_now() + limit_ns : 0;
-	p->errand = *errand;
+	readahead->deadline = limit_ns > 0 ? clock_now() + limit_ns : 0;
+	p->measuring.readahead = *readahead;
 	pthread_cond_broadcast(&p->wanted);
 	pthread_mutex_unlock(&p->lock);
 	fetch_kick(p->fetch);
 	pthread_mutex_lock(&p->lock);
-	while (p->in_flight > 0 || (p->errand.next < p->errand.count &&
-				    !readahead_expired(&p->errand) && !p->closing)) {
+	while (p->in_flight > 0 ||
+	       (p->measuring.readahead.next < p->measuring.readahead.count &&
+		!readahead_expired(&p->measuring.readahead) && !p->closing)) {
 		struct timespec soon;
 
 		clock_gettime(CLOCK_MONOTONIC, &soon);
@@ -83,8 +75,8 @@ static void readahead_run(struct pipeline *p, struct readahead *errand,
 		}
 		pthread_cond_timedwait(&p->idle, &p->lock, &soon);
 	}
-	*errand = p->errand;
-	p->errand = (struct readahead){0};
+	*readahead = p->measuring.readahead;
+	p->measuring.readahead = (struct readahead){0};
 }
 
 /* Global position of the next batch. */
@@ -134,36 +126,37 @@ static uint32_t *list_next(struct pipeline *p, uint32_t count)
 
 uint32_t pipeline_stage(struct pipeline *p, uint32_t count, uint64_t limit_ns)
 {
-	struct readahead errand = {.kind = READAHEAD_STAGE, .count = count};
+	struct readahead readahead = {.kind = READAHEAD_STAGE, .count = count};
+	struct staged *staged = &p->measuring.staged;
 	uint64_t first;
 
 	pthread_mutex_lock(&p->lock);
 	first = readahead_position(p);
-	if (count > 0 && first == p->staged.first && count <= p->staged.count)
+	if (count > 0 && first == staged->first && count <= staged->count)
 		goto out;
-	readahead_forget(p);
+	staged_forget(p);
 	if (count == 0)
 		goto out;
-	p->staged.samples = list_next(p, count);
-	p->staged.blobs = calloc(count, sizeof(struct blob *));
-	if (p->staged.samples != NULL && p->staged.blobs != NULL) {
-		errand.samples = p->staged.samples;
-		errand.blobs = p->staged.blobs;
-		readahead_run(p, &errand, limit_ns);
+	staged->samples = list_next(p, count);
+	staged->blobs = calloc(count, sizeof(struct blob *));
+	if (staged->samples != NULL && staged->blobs != NULL) {
+		readahead.samples = staged->samples;
+		readahead.blobs = staged->blobs;
+		readahead_run(p, &readahead, limit_ns);
 	}
 	/* Reads end out of order, but they are asked for in order. */
-	p->staged.first = first;
-	p->staged.count = errand.next;
-	p->cycle = 0;
+	staged->first = first;
+	staged->count = readahead.next;
+	staged->next = 0;
 out:
-	count = p->staged.count;
+	count = staged->count;
 	pthread_mutex_unlock(&p->lock);
 	return count;
 }
 
 uint32_t pipeline_warm(struct pipeline *p, uint32_t count, uint64_t limit_ns)
 {
-	struct readahead errand = {.kind = READAHEAD_WARM, .count = count};
+	struct readahead readahead = {.kind = READAHEAD_WARM, .count = count};
 	uint32_t *samples;
 
 	if (count == 0)
@@ -171,12 +164,12 @@ uint32_t pipeline_warm(struct pipeline *p, uint32_t count, uint64_t limit_ns)
 	pthread_mutex_lock(&p->lock);
 	samples = list_next(p, count);
 	if (samples != NULL) {
-		errand.samples = samples;
-		readahead_run(p, &errand, limit_ns);
+		readahead.samples = samples;
+		readahead_run(p, &readahead, limit_ns);
 	}
 	pthread_mutex_unlock(&p->lock);
 	free(samples);
-	return errand.read;
+	return readahead.read;
 }
 
 /* What the epoch before this one had at a position, whether there was one or not. */
@@ -185,14 +178,14 @@ static uint32_t sample_before(struct pipeline *p, uint64_t epoch, uint32_t at)
 	const struct options *options = p->parts.options;
 
 	return options->in_order ? at * options->world + options->rank
-				 : sampler_sample(p->probe, epoch - 1, at);
+				 : sampler_sample(p->measuring.unread, epoch - 1, at);
 }
 
 /* The last samples of the epoch before this one, in its order, up to `bytes`. */
 static uint32_t *readahead_list_last(struct pipeline *p, uint64_t bytes,
 				     uint32_t *count)
 {
-	uint32_t length = sampler_length(p->probe), first = length;
+	uint32_t length = sampler_length(p->measuring.unread), first = length;
 	uint32_t *samples = calloc(length, sizeof(*samples));
 	struct plan_lap lap;
 	uint64_t sum = 0;
@@ -217,34 +210,34 @@ static uint32_t *readahead_list_last(struct pipeline *p, uint64_t bytes,
 
 uint32_t pipeline_fill(struct pipeline *p, uint64_t bytes, uint64_t limit_ns)
 {
-	struct readahead errand = {.kind = READAHEAD_FILL};
+	struct readahead readahead = {.kind = READAHEAD_FILL};
 	uint32_t *samples;
 
 	pthread_mutex_lock(&p->lock);
-	samples = readahead_list_last(p, bytes, &errand.count);
+	samples = readahead_list_last(p, bytes, &readahead.count);
 	if (samples != NULL) {
-		errand.samples = samples;
-		readahead_run(p, &errand, limit_ns);
+		readahead.samples = samples;
+		readahead_run(p, &readahead, limit_ns);
 	}
 	pthread_mutex_unlock(&p->lock);
 	free(samples);
-	return errand.read;
+	return readahead.read;
 }
 
 uint32_t pipeline_evict(struct pipeline *p, uint32_t count)
 {
-	uint32_t length = sampler_length(p->probe);
+	uint32_t length = sampler_length(p->measuring.unread);
 	uint64_t probed;
 
 	pthread_mutex_lock(&p->lock);
 	count = count < length ? count : length;
 	/* From an epoch's edge on: across it some samples come twice. */
-	if (p->probed % length + count > length)
-		p->probed += length - p->probed % length;
-	probed = p->probed;
+	if (p->measuring.asked % length + count > length)
+		p->measuring.asked += length - p->measuring.asked % length;
+	probed = p->measuring.asked;
 	for (uint32_t i = 0; i < count; i++)
-		fetch_evict(p->fetch, stream_probe(p));
-	p->probed = probed;
+		fetch_evict(p->fetch, unread_sample(p));
+	p->measuring.asked = probed;
 	pthread_mutex_unlock(&p->lock);
 	return count;
 }

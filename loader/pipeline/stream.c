@@ -3,12 +3,8 @@
 #include "loader/cache.h"
 #include "loader/options.h"
 #include "loader/pipeline/pipeline_state.h"
-#include "loader/sampler.h"
 
 #include <errno.h>
-
-/* Epochs of the probe stream lie where no training gets to. */
-#define PROBE_EPOCH (UINT64_C(1) << 48)
 
 uint32_t stream_slot(const struct pipeline *p, const struct batch *batch)
 {
@@ -37,26 +33,25 @@ bool stream_ended(struct pipeline *p)
 	return lap.length == 0;
 }
 
-uint32_t stream_probe(struct pipeline *p)
-{
-	uint32_t length = sampler_length(p->probe);
-	uint64_t at = p->probed++;
-
-	return sampler_sample(p->probe, PROBE_EPOCH + at / length,
-			      (uint32_t)(at % length));
-}
-
-static void stream_ready(struct batch *batch, struct place *place, struct blob *blob)
+void stream_ready(struct batch *batch, struct place *place, struct blob *blob)
 {
 	place->blob = blob;
 	place->state = PLACE_READY;
 	batch->ready++;
 }
 
-static void wait_for_fetch(struct batch *batch, struct place *place)
+void stream_wait(struct batch *batch, struct place *place)
 {
 	place->state = PLACE_WAITING;
 	batch->waiting++;
+}
+
+void stream_reopen(struct batch *batch, struct place *hole)
+{
+	batch->holes--;
+	batch->done--;
+	blob_put(hole->blob);
+	hole->blob = NULL;
 }
 
 /* Failed: its sample is one that can't be used; else it went to an earlier batch. */
@@ -66,19 +61,6 @@ static void stream_hole(struct batch *batch, struct place *place, bool failed)
 	place->failed = failed;
 	batch->holes++;
 	batch->done++;
-}
-
-/* The staged bytes of a sample at this global position, with a reference; NULL if none.
- * Another sample lies there when the lap was cut after it was staged. */
-static struct blob *staged_at(const struct pipeline *p, uint64_t position,
-			      uint32_t sample)
-{
-	uint64_t at = position - p->staged.first;
-
-	if (at >= p->staged.count || p->staged.blobs[at] == NULL ||
-	    p->staged.samples[at] != sample)
-		return NULL;
-	return blob_ref(p->staged.blobs[at]);
 }
 
 void stream_supply(struct pipeline *p, struct batch *batch, struct place *place,
@@ -100,54 +82,11 @@ void stream_supply(struct pipeline *p, struct batch *batch, struct place *place,
 		stream_hole(batch, place, true);
 		return;
 	}
-	if (p->turn.mode == PIPELINE_STAGED) {
-		blob = staged_at(p, batch->base + position, place->sample);
-	} else {
-		blob = cache_get(p->parts.cache, place->sample);
-		place->hit = blob != NULL;
-	}
+	blob = p->turn.ops->find(p, batch, place, position);
 	if (blob != NULL)
 		stream_ready(batch, place, blob);
 	else
-		wait_for_fetch(batch, place);
-}
-
-/* Gives a place staged bytes, over and over. False when none of them is any good. */
-static bool supply_again(struct pipeline *p, struct batch *batch, struct place *place)
-{
-	for (uint32_t tries = 0; tries < p->staged.count; tries++) {
-		uint32_t turn = p->cycle++, at = turn % p->staged.count;
-
-		if (p->staged.blobs[at] == NULL || stream_bad(p, p->staged.samples[at]))
-			continue;
-		place->sample = p->staged.samples[at];
-		place->seed = random_seed(p->parts.options->seed, turn, place->sample);
-		place->fetch_ns = 0;
-		place->hit = true;
-		stream_ready(batch, place, blob_ref(p->staged.blobs[at]));
-		return true;
-	}
-	return false;
-}
-
-/* A place outside the stream: repeats, or draws of hits and misses. */
-bool stream_supply_repeat(struct pipeline *p, struct batch *batch, struct place *place)
-{
-	uint32_t length = sampler_length(p->probe);
-
-	place->seats = UINT64_MAX;
-	if (p->turn.mode != PIPELINE_DRAWN || random_unit(&p->draw) < p->turn.hit)
-		return supply_again(p, batch, place);
-	for (uint32_t tries = 0; tries < length; tries++) {
-		place->sample = stream_probe(p);
-		if (stream_bad(p, place->sample))
-			continue;
-		place->seed = random_next(&p->draw);
-		place->hit = false;
-		wait_for_fetch(batch, place);
-		return true;
-	}
-	return false;
+		stream_wait(batch, place);
 }
 
 /*
@@ -181,14 +120,13 @@ bool stream_fail(struct pipeline *p, int code, const char *reason)
 static uint32_t reserve_slot(struct pipeline *p, uint32_t count)
 {
 	struct batch_sink *sink = p->parts.sink;
-	bool thrown = p->turn.mode == PIPELINE_PREP;
 
 	for (uint32_t i = 0; i < p->parts.slots; i++) {
 		uint32_t slot = (p->slot_hint + i) % p->parts.slots;
 
 		if (p->batches[slot].open)
 			continue;
-		if (sink->ops->reserve(sink, slot, count, thrown)) {
+		if (sink->ops->reserve(sink, slot, count, p->turn.ops->thrown)) {
 			p->slot_hint = slot + 1;
 			return slot;
 		}
@@ -228,35 +166,6 @@ static void open_stream(struct pipeline *p, struct batch *batch,
 	p->steps = p->steps > steps ? p->steps : steps;
 }
 
-static bool open_repeat(struct pipeline *p, struct batch *batch)
-{
-	struct plan_lap lap;
-
-	stream_lap(p, &p->delivered, &lap);
-	batch->stream = false;
-	batch->lap = p->delivered.lap;
-	batch->epoch = lap.epoch;
-	batch->first = p->delivered.position;
-	for (uint32_t i = 0; i < batch->count; i++)
-		if (!stream_supply_repeat(p, batch, &batch->places[i]))
-			return stream_fail(
-				p, EBADMSG,
-				"none of the samples read ahead can be used");
-	return true;
-}
-
-/* The next batch is the stream's own; else it repeats. */
-static bool wants_stream(const struct pipeline *p, const struct plan_lap *lap)
-{
-	uint64_t start = lap->first + p->next.position;
-	const struct staged *staged = &p->staged;
-
-	if (p->turn.mode == PIPELINE_STREAM)
-		return true;
-	return p->turn.mode == PIPELINE_STAGED && start >= staged->first &&
-	       start + p->batch <= staged->first + staged->count && lap->length > 0;
-}
-
 static uint32_t stream_places(const struct pipeline *p, const struct plan_lap *lap)
 {
 	uint32_t left = lap->length - p->next.position;
@@ -266,23 +175,23 @@ static uint32_t stream_places(const struct pipeline *p, const struct plan_lap *l
 
 static bool stream_may_open(struct pipeline *p)
 {
-	if (!p->on || p->failure.code != 0 || p->turn.mode == PIPELINE_FETCH)
-		return false;
-	if (p->turn.mode == PIPELINE_STREAM)
-		return !stream_ended(p);
-	return !p->turn.metered || p->credits > 0;
+	const struct turn_ops *ops = p->turn.ops;
+
+	return p->on && p->failure.code == 0 && ops->may_open != NULL &&
+	       ops->may_open(p);
 }
 
 /* Opens the next batch, if there is room for it; NULL: it can't. */
 static struct batch *open_next(struct pipeline *p)
 {
+	const struct turn_ops *ops = p->turn.ops;
 	struct plan_lap lap;
 	struct batch *batch;
 	uint32_t slot, count;
 	bool stream;
 
 	stream_lap(p, &p->next, &lap);
-	stream = wants_stream(p, &lap);
+	stream = ops->streams != NULL && ops->streams(p, &lap);
 	count = stream ? stream_places(p, &lap) : p->batch;
 	slot = reserve_slot(p, count);
 	if (slot == RING_SLOTS)
@@ -295,7 +204,7 @@ static struct batch *open_next(struct pipeline *p)
 	batch->count = count;
 	if (stream)
 		open_stream(p, batch, &lap);
-	else if (!open_repeat(p, batch))
+	else if (!repeat_open(p, batch))
 		return NULL;
 	return batch;
 }
@@ -309,7 +218,7 @@ bool stream_open(struct pipeline *p)
 
 		if (batch == NULL)
 			break;
-		p->credits -= p->turn.metered;
+		p->opened++;
 		batch->open = true;
 		p->fifo[(p->head + p->open++) % RING_SLOTS] = stream_slot(p, batch);
 		p->kick |= batch->waiting > 0;

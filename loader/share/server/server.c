@@ -259,7 +259,7 @@ void server_close_stream(struct share_server *server)
 
 void server_begin(struct share_server *server)
 {
-	const struct pipeline_turn stream = {.mode = PIPELINE_STREAM};
+	const struct pipeline_turn stream = {.ops = &turn_stream};
 
 	if (server->begun || server->attached + server->reserved == 0)
 		return;

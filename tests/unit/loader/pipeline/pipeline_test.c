@@ -179,8 +179,7 @@ static void close_rig(struct rig *rig)
 
 static int run_to_end(struct rig *rig, struct error *err)
 {
-	static const struct pipeline_turn stream = {.mode = PIPELINE_STREAM,
-						    .number = 77};
+	static const struct pipeline_turn stream = {.ops = &turn_stream, .number = 77};
 	int status;
 
 	turn_on(rig, &stream);
@@ -463,7 +462,7 @@ static void cut_here(void *context, const struct pipeline_point *next)
 
 static void run_cutting(struct rig *rig, struct cutter *cutter)
 {
-	static const struct pipeline_turn stream = {.mode = PIPELINE_STREAM};
+	static const struct pipeline_turn stream = {.ops = &turn_stream};
 
 	cutter->laps = &rig->laps;
 	turn_on(rig, &stream);
@@ -524,8 +523,7 @@ static void places_keep_their_seats(void **state)
 
 static void turns_put_back_what_was_not_published(void **state)
 {
-	static const struct pipeline_turn stream = {.mode = PIPELINE_STREAM,
-						    .number = 77};
+	static const struct pipeline_turn stream = {.ops = &turn_stream, .number = 77};
 	struct rig *rig = new_rig(bad, "");
 	struct model model;
 	unsigned turns = 0;
@@ -559,8 +557,8 @@ static void run_batches(struct rig *rig, const struct pipeline_turn *turn,
  * it stood before them. */
 static void repeats_leave_the_stream_alone(void **state)
 {
-	const struct pipeline_turn staged = {.mode = PIPELINE_STAGED, .number = 77};
-	const struct pipeline_turn prep = {.mode = PIPELINE_PREP};
+	const struct pipeline_turn staged = {.ops = &turn_staged, .number = 77};
+	const struct pipeline_turn prep = {.ops = &turn_prep};
 	struct rig *rig = new_rig(good, "");
 	uint64_t epoch, step;
 	struct model model;
@@ -602,7 +600,7 @@ static void cut_at_five(void *context, const struct pipeline_point *next)
 /* What was staged for a position is not what the position holds any more. */
 static void staged_bytes_are_used_for_their_own_sample_alone(void **state)
 {
-	const struct pipeline_turn staged = {.mode = PIPELINE_STAGED};
+	const struct pipeline_turn staged = {.ops = &turn_staged};
 	static const struct pipeline_point start;
 	const uint32_t whole[] = {FILES};
 	struct rig *rig = calloc(1, sizeof(*rig));
@@ -625,7 +623,7 @@ static void staged_bytes_are_used_for_their_own_sample_alone(void **state)
 /* Staging goes past the last lap: what it reads then is only repeated. */
 static void staging_never_runs_out_of_samples(void **state)
 {
-	const struct pipeline_turn staged = {.mode = PIPELINE_STAGED};
+	const struct pipeline_turn staged = {.ops = &turn_staged};
 	struct rig *rig = new_rig(good, "");
 
 	(void)state;

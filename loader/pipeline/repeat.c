@@ -1,0 +1,37 @@
+/* repeat.c - batches of dsa's turns that are not the stream's. */
+#include "loader/base/blob.h"
+#include "loader/pipeline/pipeline_state.h"
+
+#include <errno.h>
+
+static bool repeat_supply(struct pipeline *p, struct batch *batch, struct place *place)
+{
+	place->seats = UINT64_MAX;
+	if (p->turn.ops->repeat(p, batch, place))
+		return true;
+	return stream_fail(p, EBADMSG, "none of the samples read ahead can be used");
+}
+
+bool repeat_open(struct pipeline *p, struct batch *batch)
+{
+	struct plan_lap lap;
+
+	stream_lap(p, &p->delivered, &lap);
+	batch->stream = false;
+	batch->lap = p->delivered.lap;
+	batch->epoch = lap.epoch;
+	batch->first = p->delivered.position;
+	for (uint32_t i = 0; i < batch->count; i++)
+		if (!repeat_supply(p, batch, &batch->places[i]))
+			return false;
+	return true;
+}
+
+/* A repeat has no next position: any other staged sample does. */
+bool repeat_fill(struct pipeline *p, struct batch *head, struct place *hole)
+{
+	stream_reopen(head, hole);
+	if (repeat_supply(p, head, hole))
+		pipeline_wake(p);
+	return false;
+}
