@@ -282,7 +282,7 @@ static int run_prep(int argc, char **argv)
 	progress_begin(&progress, "percent", 100);
 	status = bench_prep_run(&bench.options, bench.settings.steps, bench_show,
 				&progress, &prep, &err);
-	progress_end(&progress);
+	progress_clear();
 	if (status < 0)
 		return cmd_fail(&err);
 	name_failures(&prep.work);

@@ -7,15 +7,36 @@
 
 #define SECOND 1000000000u
 
+static bool progress_shown; /* a line stands there */
+
+bool progress_wanted(bool quiet)
+{
+	return !quiet && isatty(STDERR_FILENO);
+}
+
+FILE *progress_line(void)
+{
+	progress_shown = true;
+	fputs("\r\033[K", stderr);
+	return stderr;
+}
+
+void progress_clear(void)
+{
+	if (progress_shown)
+		fputs("\r\033[K", stderr);
+	progress_shown = false;
+}
+
 void progress_begin(struct progress *progress, const char *things, uint64_t total)
 {
 	uint64_t now = clock_now();
 
-	*progress =
-		(struct progress){.things = things,
-				  .total = total,
-				  .start = now,
-				  .next = isatty(2) ? now + SECOND / 2 : UINT64_MAX};
+	*progress = (struct progress){.things = things,
+				      .total = total,
+				      .start = now,
+				      .next = progress_wanted(false) ? now + SECOND / 2
+								     : UINT64_MAX};
 }
 
 void progress_show(struct progress *progress, uint64_t done)
@@ -27,18 +48,9 @@ void progress_show(struct progress *progress, uint64_t done)
 	if (now < progress->next || done == 0)
 		return;
 	left = (uint64_t)(seconds / (double)done * (double)(progress->total - done));
-	fprintf(stderr,
-		"\r%" PRIu64 " of %" PRIu64 " %s, %.0f/s, %" PRIu64 ":%02" PRIu64
-		" left\033[K",
+	fprintf(progress_line(),
+		"%" PRIu64 " of %" PRIu64 " %s, %.0f/s, %" PRIu64 ":%02" PRIu64 " left",
 		done, progress->total, progress->things, (double)done / seconds,
 		left / 60, left % 60);
 	progress->next = now + SECOND / 5;
-	progress->shown = 1;
-}
-
-void progress_end(struct progress *progress)
-{
-	if (progress->shown)
-		fputs("\r\033[K", stderr);
-	progress->shown = 0;
 }

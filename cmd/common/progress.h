@@ -1,25 +1,30 @@
-/*
- * progress.h - one line on a terminal that says how far a long job is and how long it
- * will still take. Says nothing when standard error is no terminal.
- */
+/* progress.h - one line on the terminal that is written over: how far a job is. */
 #ifndef DSA_PROGRESS_H
 #define DSA_PROGRESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
+/* True when standard error is a terminal, and the user does not want quiet. */
+bool progress_wanted(bool quiet);
+
+/* Wipes the line. Returns where the next one is to be written, without its end. */
+FILE *progress_line(void);
+
+/* Wipes the line, if one stands there: before other output, and at the end. */
+void progress_clear(void);
+
+/* Of a job that counts things, with the time left; nothing where there is no terminal. */
 struct progress {
 	const char *things; /* what is counted: "pictures" */
 	uint64_t total;
 	uint64_t start, next; /* clock_now(): of the job, of the next line */
-	int shown;            /* a line stands there */
 };
 
 void progress_begin(struct progress *progress, const char *things, uint64_t total);
 
 /* So many are done. May be called often; one thread at a time. */
 void progress_show(struct progress *progress, uint64_t done);
-
-/* Wipes the line. */
-void progress_end(struct progress *progress);
 
 #endif

@@ -251,7 +251,7 @@ static int run_inspect(int argc, char **argv)
 	argp_parse(&inspect_argp, argc, argv, 0, NULL, &command);
 	progress_begin(&command.progress, "files", 0);
 	status = inspect_run(&command.config, &result, &err);
-	progress_end(&command.progress);
+	progress_clear();
 	if (status != 0)
 		return cmd_fail(&err);
 	(command.json ? dataset_inspect_print_json

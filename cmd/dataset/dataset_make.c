@@ -178,7 +178,7 @@ static int run_make(int argc, char **argv)
 	progress_begin(&progress, "pictures", make.config.count);
 	make.config.arg = &progress;
 	status = make_run(&make.config, &result, &err);
-	progress_end(&progress);
+	progress_clear();
 	if (status != 0)
 		return cmd_fail(&err);
 	(make.json ? dataset_make_print_json : dataset_make_print_text)(&make.config,

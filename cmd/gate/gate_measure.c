@@ -1,4 +1,5 @@
 /* gate_measure.c - the sides of a gate, as they are measured. */
+#include "cmd/common/progress.h"
 #include "cmd/gate/gate_options.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
@@ -17,25 +18,16 @@ struct measuring {
 	const struct gate_side *base;
 	struct gate_side *sides;
 	struct gate_session *sessions[2];
-	bool shown; /* a progress line stands on the terminal */
 };
-
-static void gate_measure_clear_line(struct measuring *measuring)
-{
-	if (measuring->shown)
-		fputs("\r\033[K", stderr);
-	measuring->shown = false;
-}
 
 static void gate_measure_progress(void *context, const struct ab_trial_news *news)
 {
-	struct measuring *measuring = context;
+	FILE *to = progress_line();
 
-	fprintf(stderr, "\r%u of %u launches", news->done, news->of);
+	(void)context;
+	fprintf(to, "%u of %u launches", news->done, news->of);
 	if (!isnan(news->left_s))
-		fprintf(stderr, ", %.0f s left", news->left_s);
-	fputs("\033[K", stderr);
-	measuring->shown = true;
+		fprintf(to, ", %.0f s left", news->left_s);
 }
 
 /* What does not fit need not be timed. */
@@ -57,8 +49,9 @@ static int compare_early(const struct measuring *measuring, struct error *err)
 	return result;
 }
 
-static void gate_measure_say(unsigned side, const double values[GATE_METRICS])
+static void gate_measure_print(unsigned side, const double values[GATE_METRICS])
 {
+	progress_clear();
 	fprintf(stderr, "side %u:", side + 1);
 	for (int i = 0; i < GATE_METRICS; i++)
 		if (!isnan(values[i]))
@@ -80,10 +73,8 @@ static int gate_measure_take(void *context, enum ab_trial_what what, unsigned si
 		gate_metric_timed(profile, values);
 		result = gate_session_add(measuring->sessions[side], values);
 	}
-	if (measuring->ask->verbose) {
-		gate_measure_clear_line(measuring);
-		gate_measure_say(side, values);
-	}
+	if (measuring->ask->verbose)
+		gate_measure_print(side, values);
 	if (result < 0)
 		return error_sys(err, -result, "keeping what was measured");
 	return what == AB_TRIAL_COUNTED ? compare_early(measuring, err) : 0;
@@ -139,8 +130,7 @@ int gate_options_measure(const struct gate_options *ask,
 		.seconds = ask->seconds,
 		.samples = ask->samples,
 		.take = gate_measure_take,
-		.progress = isatty(STDERR_FILENO) && !ask->quiet ? gate_measure_progress
-								 : NULL,
+		.progress = progress_wanted(ask->quiet) ? gate_measure_progress : NULL,
 		.context = &measuring,
 	};
 	char folder[PATH_MAX];
@@ -156,7 +146,7 @@ int gate_options_measure(const struct gate_options *ask,
 	gate_measure_place(&configs[0], folder);
 	gate_measure_place(&configs[1], folder);
 	result = ab_trial_run(&trial, err);
-	gate_measure_clear_line(&measuring);
+	progress_clear();
 	rmdir(folder);
 	return result;
 }

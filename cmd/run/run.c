@@ -1,6 +1,7 @@
 /* run.c - runs a training program, measures where it waits for data, and says so. */
 #include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
+#include "cmd/common/progress.h"
 #include "cmd/common/result.h"
 #include "cmd/common/settings.h"
 #include "cmd/common/shell_quote.h"
@@ -21,7 +22,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct run {
 	struct settings settings;
@@ -29,7 +29,6 @@ struct run {
 	char **jobs[BARRIER_JOBS]; /* commands of --job */
 	unsigned job_count;
 	struct run_end end;
-	bool shown; /* a progress line stands on the terminal */
 };
 
 /* Keys without a letter; settings.c has its own from 1000 on. */
@@ -197,28 +196,20 @@ static const struct argp argp = {
 
 /* ---- progress ---- */
 
-static void run_clear_line(struct run *run)
-{
-	if (run->shown)
-		fputs("\r\033[K", stderr);
-	run->shown = false;
-}
-
 static void run_progress(void *context, const struct conductor_news *news)
 {
-	struct run *run = context;
 	const struct shares *shares = news->shares;
-	double left = fmax(0, news->budget_s - news->elapsed_s);
+	FILE *to = progress_line();
 
-	fprintf(stderr, "\r%u windows, %u blocks", news->windows, shares->blocks);
+	(void)context;
+	fprintf(to, "%u windows, %u blocks", news->windows, shares->blocks);
 	if (shares->blocks >= 2)
-		fprintf(stderr, ": compute %.1f%%, prep %.1f%%, fetch %.1f%% ±%.1f",
+		fprintf(to, ": compute %.1f%%, prep %.1f%%, fetch %.1f%% ±%.1f",
 			100 * shares->compute.value, 100 * shares->prep.value,
 			100 * shares->fetch.value,
 			100 * fmax(statistics_half(shares->prep),
 				   statistics_half(shares->fetch)));
-	fprintf(stderr, "; at most %.0f s left\033[K", left);
-	run->shown = true;
+	fprintf(to, "; at most %.0f s left", fmax(0, news->budget_s - news->elapsed_s));
 }
 
 /* ---- the run ---- */
@@ -249,10 +240,8 @@ static void run_prepare(struct run *run)
 	}
 	run->end.trials.quiet = run->end.quiet;
 	run->end.trials.verbose = run->end.verbose;
-	if (isatty(STDERR_FILENO) && !run->end.quiet) {
+	if (progress_wanted(run->end.quiet))
 		config->progress = run_progress;
-		config->context = run;
-	}
 	if (config->protocol != MEASURE_OBSERVE && !run->end.quiet)
 		fputs("dsa: windows repeat data and end it early: the model that is "
 		      "trained is not for use\n",
@@ -267,13 +256,9 @@ static int measure_and_conclude(struct run *run)
 
 	profile_init(&profile);
 	run_prepare(run);
-	if (measure(&run->measure, &profile, &err) < 0) {
-		run_clear_line(run);
-		status = cmd_fail(&err);
-	} else {
-		run_clear_line(run);
-		status = run_end(&run->end, &profile);
-	}
+	status = measure(&run->measure, &profile, &err);
+	progress_clear();
+	status = status < 0 ? cmd_fail(&err) : run_end(&run->end, &profile);
 	profile_free(&profile);
 	return status;
 }

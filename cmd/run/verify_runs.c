@@ -1,4 +1,5 @@
 #include "cmd/run/verify_runs.h"
+#include "cmd/common/progress.h"
 #include "cmd/common/result.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
@@ -31,7 +32,6 @@ struct trying {
 	unsigned cores;        /* here */
 	char folder[PATH_MAX]; /* absolute: the program's own folder is entered */
 	uint64_t began;        /* clock_now() */
-	bool progress, shown;  /* on a terminal; a line stands there */
 };
 
 int verify_runs_check(const struct profile *profile,
@@ -53,13 +53,6 @@ int verify_runs_check(const struct profile *profile,
 
 /* ---- progress ---- */
 
-static void verify_runs_clear_line(struct trying *trying)
-{
-	if (trying->shown)
-		fputs("\r\033[K", stderr);
-	trying->shown = false;
-}
-
 /* By what the ones before took; the first by its budget. */
 static double verify_runs_seconds_left(const struct trying *trying, double elapsed_s)
 {
@@ -73,23 +66,18 @@ static double verify_runs_seconds_left(const struct trying *trying, double elaps
 
 static void verify_runs_progress(void *context, const struct conductor_news *news)
 {
-	struct trying *trying = context;
+	const struct trying *trying = context;
 	double left = verify_runs_seconds_left(trying, news->elapsed_s);
 
-	fprintf(stderr, "\rverifying %zu of %zu, ", trying->done + 1, trying->count);
-	if (left < 90)
-		fprintf(stderr, "%.0f s left\033[K", left);
-	else
-		fprintf(stderr, "%.0f min left\033[K", left / 60);
-	trying->shown = true;
+	fprintf(progress_line(), "verifying %zu of %zu, %.0f %s left", trying->done + 1,
+		trying->count, left < 90 ? left : left / 60, left < 90 ? "s" : "min");
 }
 
-static void verify_runs_say(struct trying *trying, const struct profile_change *change,
-			    const char *text)
+static void verify_runs_print(const struct profile_change *change, const char *text)
 {
 	char words[WHATIF_WORDS];
 
-	verify_runs_clear_line(trying);
+	progress_clear();
 	fprintf(stderr, "dsa: %s: ", whatif_change_words(words, change));
 	escape_plain(stderr, text);
 	putc('\n', stderr);
@@ -117,7 +105,9 @@ static int measure_change(struct trying *trying, const struct apply *apply,
 		.seed = profile->seed != UNKNOWN ? profile->seed : 0,
 		.cores = apply->cores,
 		.output_aside = true,
-		.progress = trying->progress ? verify_runs_progress : NULL,
+		.progress = progress_wanted(trying->trials->quiet)
+				    ? verify_runs_progress
+				    : NULL,
 		.context = trying,
 	};
 
@@ -142,7 +132,7 @@ static int verify_runs_note(struct trying *trying,
 	if (result == 0)
 		result = result_save(trying->folder, trying->profile, err);
 	if (result == 0 && trying->trials->verbose)
-		verify_runs_say(trying, &prediction->change, rate->why);
+		verify_runs_print(&prediction->change, rate->why);
 	return result;
 }
 
@@ -174,14 +164,14 @@ static int try_all(struct trying *trying, struct error *err)
 		struct error why = {0};
 		int result = try_one(trying, prediction, &why);
 
-		verify_runs_clear_line(trying);
+		progress_clear();
 		if (result < 0 && !goes_on(result)) {
 			if (err != NULL)
 				*err = why;
 			return result;
 		}
 		if (result < 0) {
-			verify_runs_say(trying, &prediction->change, why.message);
+			verify_runs_print(&prediction->change, why.message);
 			trying->missing++;
 		}
 	}
@@ -319,7 +309,6 @@ int verify_runs_run(const struct verify_runs *trials, struct profile *profile,
 		.predictions = predictions,
 		.cores = apply_cores(),
 		.began = clock_now(),
-		.progress = isatty(STDERR_FILENO) && !trials->quiet,
 	};
 	int lock = verify_runs_lock_folder(&trying, err), result = lock < 0 ? lock : 0,
 	    sorted;

@@ -307,7 +307,7 @@ static int serve_all(struct serve *serve, const char *text, struct error *err)
 	if (serve->share.mode == SHARE_JOADER)
 		serve->share.datasets = serve->datasets;
 	serve_watch_init(&watch, serve->quiet);
-	serve->share.log = serve_watch_tell;
+	serve->share.log = serve_watch_print;
 	serve->share.context = &watch;
 	server = share_server_open(&serve->share, err);
 	if (server == NULL)

@@ -1,4 +1,5 @@
 #include "cmd/serve/serve_watch.h"
+#include "cmd/common/progress.h"
 #include "cmd/serve/serve_status.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
@@ -26,33 +27,24 @@ void serve_watch_init(struct serve_watch *watch, bool quiet)
 	pthread_condattr_destroy(&attributes);
 }
 
-static void serve_watch_clear_line(struct serve_watch *watch)
-{
-	if (watch->shown)
-		fputs("\r\033[K", stderr);
-	watch->shown = false;
-}
-
-void serve_watch_tell(void *context, const char *line)
+void serve_watch_print(void *context, const char *line)
 {
 	struct serve_watch *watch = context;
 
 	if (watch->quiet)
 		return;
 	pthread_mutex_lock(&watch->lock);
-	serve_watch_clear_line(watch);
+	progress_clear();
 	escape_plain(stderr, line);
 	putc('\n', stderr);
 	pthread_mutex_unlock(&watch->lock);
 }
 
-static void serve_watch_show(struct serve_watch *watch, const char *json)
+static void serve_watch_show(const struct serve_watch *watch, const char *json)
 {
-	serve_watch_clear_line(watch);
-	serve_status_line(stderr, json);
+	serve_status_line(watch->terminal ? progress_line() : stderr, json);
 	if (!watch->terminal)
 		putc('\n', stderr);
-	watch->shown = watch->terminal;
 }
 
 /* Waits until the next line is due. False: there is none any more. With the lock. */
@@ -103,7 +95,7 @@ static void *watch_loader(void *context)
 			serve_watch_show(watch, json);
 		free(json);
 	}
-	serve_watch_clear_line(watch);
+	progress_clear();
 	pthread_mutex_unlock(&watch->lock);
 	return NULL;
 }
@@ -115,7 +107,7 @@ int serve_watch_begin(struct serve_watch *watch, const char *socket, bool verbos
 	int rc;
 
 	watch->socket = socket;
-	watch->terminal = isatty(STDERR_FILENO) != 0;
+	watch->terminal = progress_wanted(watch->quiet);
 	watch->period_ns = watch->terminal ? SECOND : 10 * SECOND;
 	if (watch->quiet || (!watch->terminal && !verbose))
 		return 0;

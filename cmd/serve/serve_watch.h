@@ -1,6 +1,6 @@
 /*
  * serve_watch.h - what happens at a shared loader, on standard error: a line for each
- * event, and below them, on a terminal, one line that tells how it goes.
+ * event, and below them, on a terminal, one line of figures.
  */
 #ifndef DSA_SERVE_WATCH_H
 #define DSA_SERVE_WATCH_H
@@ -12,7 +12,7 @@
 struct error;
 
 struct serve_watch {
-	pthread_mutex_t lock;
+	pthread_mutex_t lock; /* of standard error, too */
 	pthread_cond_t wake;
 	pthread_t thread;
 	const char *socket;
@@ -21,7 +21,6 @@ struct serve_watch {
 	bool running;  /* there is a thread */
 	bool ending;   /* lock */
 	bool terminal; /* the line is written over */
-	bool shown;    /* a line stands there. Lock */
 	int asking;    /* connection that waits for an answer; -1: none. Lock */
 };
 
@@ -35,7 +34,7 @@ int serve_watch_begin(struct serve_watch *watch, const char *socket, bool verbos
 		      struct error *err);
 void serve_watch_end(struct serve_watch *watch);
 
-/* Prints an event. For share_config.tell, of a struct serve_watch. Any thread. */
-void serve_watch_tell(void *context, const char *line);
+/* Prints an event. For share_config.log, of a struct serve_watch. Any thread. */
+void serve_watch_print(void *context, const char *line);
 
 #endif

@@ -82,7 +82,7 @@ static int predict_list(struct answer *answer, struct error *err)
 
 	progress_begin(&progress, "changes predicted", answer->list.count);
 	result = forecast(&config, &answer->list, &answer->profile, err);
-	progress_end(&progress);
+	progress_clear();
 	return result;
 }
 
