@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void profile_forget(struct interval *intervals, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		intervals[i] = INTERVAL_UNKNOWN;
+}
+
 void profile_init(struct profile *profile)
 {
 	*profile = (struct profile){
@@ -32,10 +38,6 @@ void profile_init(struct profile *profile)
 		.storage_latency_s = NAN,
 		.prep_delay_s = NAN,
 		.emulated_per_s = NAN,
-		.stalls = {INTERVAL_UNKNOWN, INTERVAL_UNKNOWN, INTERVAL_UNKNOWN},
-		.rates = {INTERVAL_UNKNOWN, INTERVAL_UNKNOWN, INTERVAL_UNKNOWN,
-			  INTERVAL_UNKNOWN, INTERVAL_UNKNOWN, INTERVAL_UNKNOWN},
-		.proof = {NAN, NAN, NULL},
 		.proof_gap = NAN,
 		.prep_waiting = NAN,
 		.prep_contention = NAN,
@@ -54,6 +56,10 @@ void profile_init(struct profile *profile)
 		.together = INTERVAL_UNKNOWN,
 		.prep_cpu_per_delivered_s = NAN,
 	};
+	profile_forget(profile->stalls, STAGES);
+	profile_forget(profile->rates, TRACE_RATES);
+	for (int i = 0; i < STAGES; i++)
+		profile->proof.share[i] = NAN;
 }
 
 void profile_change_init(struct profile_change *change)
@@ -332,6 +338,11 @@ struct profile_fact *profile_add_fact(struct profile *profile)
 			      sizeof(*profile->environment));
 }
 
+bool profile_has_stage(const struct profile *profile, int stage)
+{
+	return !stage_table[stage].optional || isfinite(profile->stalls[stage].value);
+}
+
 const char *profile_fact_of(const struct profile *profile, const char *key)
 {
 	for (size_t i = 0; i < profile->fact_count; i++)
@@ -348,9 +359,8 @@ struct profile_job *profile_add_job(struct profile *profile)
 	if (job == NULL)
 		return NULL;
 	job->target_status = -1;
-	job->real = job->cached = job->synthetic = INTERVAL_UNKNOWN;
-	job->stalls = (struct profile_stalls){INTERVAL_UNKNOWN, INTERVAL_UNKNOWN,
-					      INTERVAL_UNKNOWN};
+	profile_forget(job->rates, TRACE_RATES);
+	profile_forget(job->stalls, STAGES);
 	job->blocked_share = job->ahead_batches = NAN;
 	return job;
 }
@@ -378,8 +388,7 @@ struct profile_prediction *profile_add_prediction(struct profile *profile)
 	profile_change_init(&prediction->change);
 	prediction->per_s = prediction->per_job = INTERVAL_UNKNOWN;
 	prediction->speedup = prediction->cost = INTERVAL_UNKNOWN;
-	prediction->stalls = (struct profile_stalls){INTERVAL_UNKNOWN, INTERVAL_UNKNOWN,
-						     INTERVAL_UNKNOWN};
+	profile_forget(prediction->stalls, STAGES);
 	prediction->hit_ratio = NAN;
 	prediction->rank = UNKNOWN;
 	return prediction;

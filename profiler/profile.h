@@ -11,6 +11,8 @@
 #ifndef DSA_PROFILE_H
 #define DSA_PROFILE_H
 
+#include "profiler/stage.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,18 +26,6 @@ struct interval {
 };
 
 #define INTERVAL_UNKNOWN ((struct interval){NAN, NAN, NAN})
-
-/* Shares of a step's wall time; value of the three sums to 1. May be negative. */
-struct profile_stalls {
-	struct interval compute, prep, fetch;
-};
-
-struct profile_rates {                           /* samples/s */
-	struct interval real, cached, synthetic; /* of the three windows */
-	struct interval loaded; /* synthetic while workers prepare as much */
-	struct interval prep;   /* what prep alone sustains, configured workers */
-	struct interval fetch;  /* what fetch alone sustains, cache hits counted */
-};
 
 /* One window of the schedule. Times in seconds since the session began. */
 struct profile_window {
@@ -144,8 +134,8 @@ struct profile_fact {
 
 /* The evidence beside the difference: what was blocked, and on what. */
 struct profile_proof {
-	double prep, fetch; /* shares of wall time */
-	char *basis;        /* how it was found, one line */
+	double share[STAGES]; /* of wall time */
+	char *basis;          /* how it was found, one line */
 };
 
 enum { PROFILE_SPEEDS = 16 }; /* jobs that may differ in speed */
@@ -168,9 +158,9 @@ struct profile_change {
 struct profile_job {
 	uint64_t job; /* its number, from 0 */
 	char *command;
-	int target_status;                       /* as profile.target_status */
-	struct interval real, cached, synthetic; /* samples/s */
-	struct profile_stalls stalls;
+	int target_status;                  /* as profile.target_status */
+	struct interval rates[TRACE_RATES]; /* samples/s */
+	struct interval stalls[STAGES];
 	double blocked_share; /* of wall time, waiting in dsa_next() */
 	double ahead_batches; /* shared: published and not taken yet, mean */
 	bool dropped;         /* left the shared loader and loaded alone */
@@ -185,7 +175,7 @@ struct profile_prediction {
 				       * known */
 	struct interval per_job; /* the same of one job; unknown unless jobs change */
 	struct interval speedup; /* over the run as it was, of the same model */
-	struct profile_stalls stalls; /* that remain */
+	struct interval stalls[STAGES]; /* that remain */
 	double hit_ratio;
 	struct interval cost; /* of an epoch, in profile.currency */
 	char *limit;   /* what limits then: "compute", "prep", "fetch", "cores" */
@@ -247,8 +237,13 @@ struct profile {
 	bool huge_pages;
 
 	/* What was found. */
-	struct profile_stalls stalls;
-	struct profile_rates rates;
+	/* Shares of a step's wall time; their values sum to 1, and may be negative. */
+	struct interval stalls[STAGES];
+
+	/* Samples/s of the kinds of windows that show the run; of loaded ones; and what
+	 * prep with the configured workers and fetch, cache hits counted, sustain alone.
+	 */
+	struct interval rates[TRACE_RATES];
 	struct profile_proof proof;
 	double proof_gap;       /* largest disagreement of the two proofs, share */
 	double prep_waiting;    /* prep stall: consumer blocked, share of wall time; */
@@ -323,6 +318,9 @@ struct profile_draw *profile_add_draw(struct profile *profile);
 struct profile_job *profile_add_job(struct profile *profile);
 struct profile_prediction *profile_add_prediction(struct profile *profile);
 struct profile_verification *profile_add_verification(struct profile *profile);
+
+/* True where reports show the stage: always, or where an optional one was measured. */
+bool profile_has_stage(const struct profile *profile, int stage);
 
 /* The value of a fact of the environment; it stays the profile's. NULL: not told. */
 const char *profile_fact_of(const struct profile *profile, const char *key);

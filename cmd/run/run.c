@@ -196,6 +196,16 @@ static const struct argp argp = {
 
 /* ---- progress ---- */
 
+/* The widest half-width of a stall. */
+static double run_widest(const struct shares *shares)
+{
+	double half = NAN;
+
+	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
+		half = fmax(half, statistics_half(shares->stalls[i]));
+	return half;
+}
+
 static void run_progress(void *context, const struct conductor_news *news)
 {
 	const struct shares *shares = news->shares;
@@ -203,12 +213,12 @@ static void run_progress(void *context, const struct conductor_news *news)
 
 	(void)context;
 	fprintf(to, "%u windows, %u blocks", news->windows, shares->blocks);
+	for (int i = 0; shares->blocks >= 2 && i < STAGES; i++)
+		if (!isnan(shares->stalls[i].value))
+			fprintf(to, "%s %s %.1f%%", i == 0 ? ":" : ",",
+				stage_table[i].key, 100 * shares->stalls[i].value);
 	if (shares->blocks >= 2)
-		fprintf(to, ": compute %.1f%%, prep %.1f%%, fetch %.1f%% ±%.1f",
-			100 * shares->compute.value, 100 * shares->prep.value,
-			100 * shares->fetch.value,
-			100 * fmax(statistics_half(shares->prep),
-				   statistics_half(shares->fetch)));
+		fprintf(to, " ±%.1f", 100 * run_widest(shares));
 	fprintf(to, "; at most %.0f s left", fmax(0, news->budget_s - news->elapsed_s));
 }
 

@@ -234,10 +234,10 @@ void trace_thread(struct trace_process *process, enum trace_stage stage)
 const char *trace_kind_name(enum trace_kind kind)
 {
 	static const char *const names[TRACE_KINDS] = {
-		[TRACE_REAL] = "real",           [TRACE_CACHED] = "cached",
-		[TRACE_SYNTHETIC] = "synthetic", [TRACE_LOADED] = "loaded",
-		[TRACE_PREP] = "prep",           [TRACE_FETCH] = "fetch",
-		[TRACE_FILL] = "fill",
+#define TRACE_NAME(id, name) [TRACE_##id] = name,
+		TRACE_RATED(TRACE_NAME)
+#undef TRACE_NAME
+			[TRACE_FILL] = "fill",
 	};
 
 	return (unsigned)kind < TRACE_KINDS ? names[kind] : "unknown";

@@ -61,14 +61,33 @@ enum {
 		48, /* bucket b counts values in [2^b, 2^(b+1)); 0 takes 0 too */
 };
 
+/*
+ * Kinds of windows, and their names in results. The first have a stage of a step each
+ * (profiler/stage.h); with LOADED they deliver batches; all but FILL show a rate.
+ * REAL		storage and cache as asked
+ * CACHED	the stream's next samples, staged in RAM, really prepared
+ * SYNTHETIC	batches prepared earlier, delivered again
+ * LOADED	synthetic, while workers prepare as much and throw it away
+ * PREP		prep only, from RAM, nothing delivered
+ * FETCH	fetch only, unread files, caches bypassed, nothing delivered
+ */
+#define TRACE_STAGED(X)                                                                \
+	X(REAL, "real")                                                                \
+	X(CACHED, "cached")                                                            \
+	X(SYNTHETIC, "synthetic")
+
+#define TRACE_RATED(X)                                                                 \
+	TRACE_STAGED(X)                                                                \
+	X(LOADED, "loaded")                                                            \
+	X(PREP, "prep")                                                                \
+	X(FETCH, "fetch")
+
 enum trace_kind {
-	TRACE_REAL,      /* storage and cache as asked */
-	TRACE_CACHED,    /* the stream's next samples, staged in RAM, really prepared */
-	TRACE_SYNTHETIC, /* batches prepared earlier, delivered again */
-	TRACE_LOADED, /* synthetic, while workers prepare as much and throw it away */
-	TRACE_PREP,   /* prep only, from RAM, nothing delivered */
-	TRACE_FETCH,  /* fetch only, unread files, caches bypassed, nothing delivered */
-	TRACE_FILL,   /* brings the cache to its steady state; nothing measured */
+#define TRACE_NUMBER(id, name) TRACE_##id,
+	TRACE_RATED(TRACE_NUMBER)
+#undef TRACE_NUMBER
+		TRACE_RATES,
+	TRACE_FILL = TRACE_RATES, /* brings the cache to its steady state */
 	TRACE_KINDS
 };
 

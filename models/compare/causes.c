@@ -11,14 +11,14 @@ enum { EXPLAINED = 3 /* differences that one effect is explained with */ };
 
 /* Something got slower or faster. */
 struct effect {
-	enum difference_stage stage;
+	enum stage stage;
 	bool slower;
 	bool diluted; /* it takes no other time than before, of another step */
 	double size;  /* share of a step's time */
 	char text[CAUSE_TEXT];
 };
 
-enum { EFFECTS = DIFFERENCE_STAGES };
+enum { EFFECTS = STAGES };
 
 struct finding {
 	const struct profile *base, *now;
@@ -37,7 +37,7 @@ struct finding {
 static struct interval time_of(const struct profile *profile,
 			       const struct interval *share)
 {
-	double per_s = profile->rates.real.value;
+	double per_s = profile->rates[TRACE_REAL].value;
 
 	if (!(per_s > 0))
 		return INTERVAL_UNKNOWN;
@@ -51,7 +51,7 @@ static void causes_dilute(const struct finding *finding, const struct interval *
 {
 	struct interval was = time_of(finding->base, base),
 			is = time_of(finding->now, now);
-	double step = 1 / finding->base->rates.real.value;
+	double step = 1 / finding->base->rates[TRACE_REAL].value;
 	struct amount_text_pair pair;
 
 	if (!isfinite(was.value) || !isfinite(is.value))
@@ -62,14 +62,16 @@ static void causes_dilute(const struct finding *finding, const struct interval *
 	effect->diluted = true;
 	amount_text_pair(&pair, AMOUNT_SECONDS, was.value, is.value);
 	append(effect->text, ": %s a sample after %s, of a %s step", pair.to, pair.from,
-	       finding->now->rates.real.value < finding->base->rates.real.value
+	       finding->now->rates[TRACE_REAL].value <
+			       finding->base->rates[TRACE_REAL].value
 		       ? "longer"
 		       : "shorter");
 }
 
-static void find_stall(struct finding *finding, enum difference_stage stage,
-		       const struct interval *base, const struct interval *now)
+static void find_stall(struct finding *finding, enum stage stage)
 {
+	const struct interval *base = &finding->base->stalls[stage];
+	const struct interval *now = &finding->now->stalls[stage];
 	struct effect *effect = &finding->effects[finding->effect_count];
 	double points = now->value - base->value;
 
@@ -78,16 +80,15 @@ static void find_stall(struct finding *finding, enum difference_stage stage,
 	finding->effect_count++;
 	*effect = (struct effect){
 		.stage = stage, .slower = points > 0, .size = fabs(points)};
-	append(effect->text, "%s stall %+.1f points",
-	       stage == DIFFERENCE_FETCH ? "fetch" : "prep", 100 * points);
+	append(effect->text, "%s %+.1f points", stage_table[stage].label, 100 * points);
 	causes_dilute(finding, base, now, effect);
 }
 
 static void find_step(struct finding *finding)
 {
-	const struct interval *base = &finding->base->rates.synthetic;
-	const struct interval *now = &finding->now->rates.synthetic;
-	double share = finding->base->stalls.compute.value;
+	const struct interval *base = &finding->base->rates[TRACE_SYNTHETIC];
+	const struct interval *now = &finding->now->rates[TRACE_SYNTHETIC];
+	double share = finding->base->stalls[STAGE_COMPUTE].value;
 	struct effect *effect = &finding->effects[finding->effect_count];
 	struct amount_text_pair pair;
 
@@ -97,7 +98,7 @@ static void find_step(struct finding *finding)
 	finding->effect_count++;
 	amount_text_pair(&pair, AMOUNT_COUNT, base->value, now->value);
 	*effect = (struct effect){
-		.stage = DIFFERENCE_COMPUTE,
+		.stage = STAGE_COMPUTE,
 		.slower = now->value < base->value,
 		.size = fabs(base->value / now->value - 1) *
 			(isfinite(share) ? share : 1),
@@ -110,8 +111,7 @@ static void find_step(struct finding *finding)
 
 /* ---- effects that explain others ---- */
 
-static const struct effect *effect_on(const struct finding *finding,
-				      enum difference_stage stage)
+static const struct effect *effect_on(const struct finding *finding, enum stage stage)
 {
 	for (unsigned i = 0; i < finding->effect_count; i++)
 		if (finding->effects[i].stage == stage)
@@ -122,7 +122,7 @@ static const struct effect *effect_on(const struct finding *finding,
 /* What got slower hides some of what comes before it. A small effect explains no large
  * one. */
 static void causes_hide(struct finding *finding, const struct effect *by,
-			const char *what, enum difference_stage stage)
+			enum stage stage)
 {
 	const struct effect *stall = effect_on(finding, stage);
 	struct difference *difference =
@@ -135,21 +135,19 @@ static void causes_hide(struct finding *finding, const struct effect *by,
 	*difference = (struct difference){.rank = DIFFERENCE_EFFECT};
 	difference->way[stage] = by->slower ? DIFFERENCE_FASTER : DIFFERENCE_SLOWER;
 	snprintf(difference->text, sizeof(difference->text), "%s %s hides %s of it",
-		 by->slower ? "slower" : "faster", what, by->slower ? "more" : "less");
+		 by->slower ? "slower" : "faster", stage_table[by->stage].key,
+		 by->slower ? "more" : "less");
 }
 
-/* Loading is hidden behind a slow step, and fetching behind slow prep. */
+/* Each stage hides those below it: a slow step loading, and slow prep fetching. */
 static void explain_by_effects(struct finding *finding)
 {
-	const struct effect *step = effect_on(finding, DIFFERENCE_COMPUTE);
-	const struct effect *prep = effect_on(finding, DIFFERENCE_PREP);
+	for (int by = 0; by < STAGES; by++) {
+		const struct effect *effect = effect_on(finding, (enum stage)by);
 
-	if (step != NULL) {
-		causes_hide(finding, step, "compute", DIFFERENCE_FETCH);
-		causes_hide(finding, step, "compute", DIFFERENCE_PREP);
+		for (int i = STAGES - 1; effect != NULL && i > by; i--)
+			causes_hide(finding, effect, (enum stage)i);
 	}
-	if (prep != NULL)
-		causes_hide(finding, prep, "prep", DIFFERENCE_FETCH);
 	differences_sort(&finding->differences);
 }
 
@@ -168,14 +166,14 @@ static char *causes_add(struct finding *finding, bool slows)
 	return text;
 }
 
-/* stage DIFFERENCE_STAGES: any of them. */
-static bool causes_explains(const struct difference *difference,
-			    enum difference_stage stage, bool slower)
+/* stage STAGES: any of them. */
+static bool causes_explains(const struct difference *difference, enum stage stage,
+			    bool slower)
 {
 	enum difference_way want = slower ? DIFFERENCE_SLOWER : DIFFERENCE_FASTER;
 
-	for (unsigned i = 0; i < DIFFERENCE_STAGES; i++)
-		if ((stage == i || stage == DIFFERENCE_STAGES) &&
+	for (unsigned i = 0; i < STAGES; i++)
+		if ((stage == i || stage == STAGES) &&
 		    (difference->way[i] == want ||
 		     difference->way[i] == DIFFERENCE_EITHER))
 			return true;
@@ -186,8 +184,8 @@ static bool causes_explains(const struct difference *difference,
  * The surest and largest differences that can have this effect; what only may matter
  * if there are no others.
  */
-static void causes_explain(struct finding *finding, enum difference_stage stage,
-			   bool slower, char *text)
+static void causes_explain(struct finding *finding, enum stage stage, bool slower,
+			   char *text)
 {
 	unsigned told = 0;
 
@@ -202,7 +200,7 @@ static void causes_explain(struct finding *finding, enum difference_stage stage,
 	}
 	if (told == 0)
 		append(text, "%snothing that was counted explains it",
-		       stage == DIFFERENCE_COMPUTE ? "; " : ": ");
+		       stage == STAGE_COMPUTE ? "; " : ": ");
 }
 
 static void tell_effects(struct finding *finding)
@@ -232,41 +230,34 @@ static void tell_effects(struct finding *finding)
 /* "; 120 us a sample longer, 100 us of it in the fetch stall". */
 static void causes_split(const struct finding *finding, bool slower, char *text)
 {
-	const struct profile_stalls *a = &finding->base->stalls,
-				    *b = &finding->now->stalls;
-	const struct {
-		const char *name;
-		const struct interval *base, *now;
-	} parts[] = {{"the fetch stall", &a->fetch, &b->fetch},
-		     {"the prep stall", &a->prep, &b->prep},
-		     {"the step itself", &a->compute, &b->compute}};
-	double all = fabs(1 / finding->now->rates.real.value -
-			  1 / finding->base->rates.real.value);
+	double all = fabs(1 / finding->now->rates[TRACE_REAL].value -
+			  1 / finding->base->rates[TRACE_REAL].value);
 	double most = 0;
-	const char *name = NULL;
+	int stage = -1;
 	struct amount_text_pair pair;
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		double more = time_of(finding->now, parts[i].now).value -
-			      time_of(finding->base, parts[i].base).value;
+	for (int i = STAGES - 1; i >= 0; i--) {
+		double more = time_of(finding->now, &finding->now->stalls[i]).value -
+			      time_of(finding->base, &finding->base->stalls[i]).value;
 
 		more = slower ? more : -more;
 		if (more > most) {
 			most = more;
-			name = parts[i].name;
+			stage = i;
 		}
 	}
-	if (name == NULL)
+	if (stage < 0)
 		return;
 	amount_text_pair(&pair, AMOUNT_SECONDS, all, most);
-	append(text, ": %s a sample %s, %s of it in %s", pair.from,
-	       slower ? "longer" : "shorter", most > .99 * all ? "all" : pair.to, name);
+	append(text, ": %s a sample %s, %s of it in the %s", pair.from,
+	       slower ? "longer" : "shorter", most > .99 * all ? "all" : pair.to,
+	       stage == STAGE_COMPUTE ? "step itself" : stage_table[stage].label);
 }
 
 static void tell_rate(struct finding *finding)
 {
-	const struct interval *base = &finding->base->rates.real;
-	const struct interval *now = &finding->now->rates.real;
+	const struct interval *base = &finding->base->rates[TRACE_REAL];
+	const struct interval *now = &finding->now->rates[TRACE_REAL];
 	bool slower = now->value < base->value;
 	struct amount_text_pair pair;
 	char *text;
@@ -283,7 +274,7 @@ static void tell_rate(struct finding *finding)
 	if (finding->effect_count > 0)
 		causes_split(finding, slower, text);
 	else
-		causes_explain(finding, DIFFERENCE_STAGES, slower, text);
+		causes_explain(finding, STAGES, slower, text);
 }
 
 static void tell_rest(struct finding *finding)
@@ -297,8 +288,7 @@ static void tell_rest(struct finding *finding)
 
 		if (difference->rank > last || finding->told[i])
 			continue;
-		text = causes_add(finding,
-				  causes_explains(difference, DIFFERENCE_STAGES, true));
+		text = causes_add(finding, causes_explains(difference, STAGES, true));
 		if (text == NULL)
 			return;
 		append(text, "%s%s%s", difference->text,
@@ -313,8 +303,8 @@ void causes_find(const struct profile *base, const struct profile *now,
 
 	causes->count = 0;
 	differences_find(base, now, &finding.differences);
-	find_stall(&finding, DIFFERENCE_FETCH, &base->stalls.fetch, &now->stalls.fetch);
-	find_stall(&finding, DIFFERENCE_PREP, &base->stalls.prep, &now->stalls.prep);
+	for (int i = STAGES - 1; i > STAGE_COMPUTE; i--)
+		find_stall(&finding, (enum stage)i);
 	find_step(&finding);
 	explain_by_effects(&finding);
 	tell_effects(&finding);

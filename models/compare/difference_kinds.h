@@ -13,11 +13,17 @@
 /* Short, as tables of them are wide. */
 enum { SLOW = DIFFERENCE_SLOWER, FAST = DIFFERENCE_FASTER, EITHER = DIFFERENCE_EITHER };
 
-/* More of it makes fetch, prep and compute slower, faster, or nobody knows. */
+/* Each stage's member of an array, in tables. */
+#define BY_STAGE(fetch, prep, compute)                                                 \
+	{                                                                              \
+		[STAGE_COMPUTE] = compute, [STAGE_PREP] = prep, [STAGE_FETCH] = fetch  \
+	}
+
+/* More of it makes a stage slower, faster, or nobody knows. */
 struct difference_kind {
 	const char *name;
 	enum difference_rank rank;
-	signed char more[DIFFERENCE_STAGES]; /* enum difference_way */
+	signed char more[STAGES]; /* enum difference_way */
 	enum amount_unit unit;
 	double least; /* |ln| of a ratio that is none */
 };
@@ -26,7 +32,7 @@ struct difference_kind {
 struct difference_words {
 	const char *name;
 	enum difference_rank rank;
-	bool stage[DIFFERENCE_STAGES];
+	bool stage[STAGES];
 };
 
 /* NULL: there is no room for more of them. */

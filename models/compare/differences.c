@@ -59,7 +59,7 @@ struct difference *difference_number(struct differences *all,
 	difference = difference_add(all, kind->rank);
 	if (difference == NULL)
 		return NULL;
-	for (int i = 0; i < DIFFERENCE_STAGES; i++)
+	for (int i = 0; i < STAGES; i++)
 		difference->way[i] = way_of(kind->more[i], now > base);
 	difference->size = difference_size(base, now);
 	amount_text_pair(&pair, kind->unit, base, now);
@@ -85,7 +85,7 @@ struct difference *difference_words(struct differences *all,
 	difference = difference_add(all, kind->rank);
 	if (difference == NULL)
 		return NULL;
-	for (int i = 0; i < DIFFERENCE_STAGES; i++)
+	for (int i = 0; i < STAGES; i++)
 		if (kind->stage[i])
 			difference->way[i] = DIFFERENCE_EITHER;
 	differences_append(difference->text, sizeof(difference->text),

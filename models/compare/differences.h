@@ -7,13 +7,6 @@
 
 #include "profiler/profile.h"
 
-enum difference_stage {
-	DIFFERENCE_FETCH,
-	DIFFERENCE_PREP,
-	DIFFERENCE_COMPUTE,
-	DIFFERENCE_STAGES
-};
-
 /* How sure it is that it matters: the surest first. */
 enum difference_rank {
 	DIFFERENCE_COUNTED,  /* exact: the same each time */
@@ -36,7 +29,7 @@ enum { DIFFERENCES_MOST = 64, DIFFERENCE_TEXT = 160 };
 
 struct difference {
 	enum difference_rank rank;
-	enum difference_way way[DIFFERENCE_STAGES];
+	enum difference_way way[STAGES];
 	double size;                /* |ln| of its ratio; 0: it is no number */
 	char text[DIFFERENCE_TEXT]; /* "mean read fell from 128 KiB to 4 KiB" */
 	char aside[48];             /* "32 times as many reads", or empty */

@@ -54,11 +54,12 @@ static struct difference *count_of(struct differences *all, const struct stream 
 }
 
 static const struct difference_kind more_reads = {
-	"reads per sample", DIFFERENCE_COUNTED, {SLOW, 0, 0}, AMOUNT_COUNT, 0};
+	"reads per sample", DIFFERENCE_COUNTED, BY_STAGE(SLOW, 0, 0), AMOUNT_COUNT, 0};
 static const struct difference_kind more_bytes = {
-	"bytes read per sample", DIFFERENCE_COUNTED, {SLOW, 0, 0}, AMOUNT_BYTES, 0};
-static const struct difference_kind mean_read = {
-	"mean read", DIFFERENCE_COUNTED, {FAST, 0, 0}, AMOUNT_BYTES, 0};
+	"bytes read per sample", DIFFERENCE_COUNTED, BY_STAGE(SLOW, 0, 0), AMOUNT_BYTES,
+	0};
+static const struct difference_kind mean_read = {"mean read", DIFFERENCE_COUNTED,
+						 BY_STAGE(FAST, 0, 0), AMOUNT_BYTES, 0};
 
 /* A file opened once more is read once more: then that is told, and not its reads. */
 static bool follow_opens(const struct profile_counted *base,
@@ -112,7 +113,7 @@ static const struct {
 } counts[] = {
 #define COUNT(name, member, fetch, prep, unit)                                         \
 	{                                                                              \
-		{name, DIFFERENCE_COUNTED, {fetch, prep, 0}, unit, 0},                 \
+		{name, DIFFERENCE_COUNTED, BY_STAGE(fetch, prep, 0), unit, 0},         \
 			offsetof(struct profile_counted, member)                       \
 	}
 	COUNT("files opened per sample", opens, SLOW, 0, AMOUNT_COUNT),
@@ -154,7 +155,7 @@ static void other_data(struct differences *all, const struct profile *base,
 	found = difference_add(all, DIFFERENCE_SET);
 	if (found == NULL)
 		return;
-	found->way[DIFFERENCE_FETCH] = found->way[DIFFERENCE_PREP] = DIFFERENCE_EITHER;
+	found->way[STAGE_FETCH] = found->way[STAGE_PREP] = DIFFERENCE_EITHER;
 	differences_data_where(from, sizeof(from), base->dataset);
 	differences_data_where(to, sizeof(to), now->dataset);
 	differences_append(found->text, sizeof(found->text),
@@ -167,16 +168,12 @@ static void other_data(struct differences *all, const struct profile *base,
 static void differences_data_set(struct differences *all, const struct profile *base,
 				 const struct profile *now)
 {
-	static const struct difference_kind mean = {"mean size of a sample",
-						    DIFFERENCE_SET,
-						    {SLOW, SLOW, 0},
-						    AMOUNT_BYTES,
-						    SIZES};
-	static const struct difference_kind samples = {"samples of the data set",
-						       DIFFERENCE_BESIDE,
-						       {EITHER, 0, 0},
-						       AMOUNT_COUNT,
-						       DIFFERENCE_EXACT};
+	static const struct difference_kind mean = {
+		"mean size of a sample", DIFFERENCE_SET, BY_STAGE(SLOW, SLOW, 0),
+		AMOUNT_BYTES, SIZES};
+	static const struct difference_kind samples = {
+		"samples of the data set", DIFFERENCE_BESIDE, BY_STAGE(EITHER, 0, 0),
+		AMOUNT_COUNT, DIFFERENCE_EXACT};
 
 	other_data(all, base, now);
 	difference_number(
@@ -190,11 +187,9 @@ static void differences_data_set(struct differences *all, const struct profile *
 static void differences_data_hits(struct differences *all, const struct profile *base,
 				  const struct profile *now)
 {
-	static const struct difference_kind kind = {"hit ratio of the cache",
-						    DIFFERENCE_MEASURED,
-						    {FAST, 0, 0},
-						    AMOUNT_SHARE,
-						    0};
+	static const struct difference_kind kind = {
+		"hit ratio of the cache", DIFFERENCE_MEASURED, BY_STAGE(FAST, 0, 0),
+		AMOUNT_SHARE, 0};
 
 	if (differences_are_clear(&base->hit_ratio, &now->hit_ratio, SIZES))
 		difference_number(all, &kind, base->hit_ratio.value,
@@ -227,16 +222,12 @@ static void differences_data_measured(struct differences *all,
 				      const struct profile *base,
 				      const struct profile *now)
 {
-	static const struct difference_kind stored = {"bytes from storage per sample",
-						      DIFFERENCE_MEASURED,
-						      {SLOW, 0, 0},
-						      AMOUNT_BYTES,
-						      DRAWN};
-	static const struct difference_kind cpu = {"CPU time per sample",
-						   DIFFERENCE_BESIDE,
-						   {0, SLOW, 0},
-						   AMOUNT_SECONDS,
-						   TIMED};
+	static const struct difference_kind stored = {
+		"bytes from storage per sample", DIFFERENCE_MEASURED,
+		BY_STAGE(SLOW, 0, 0), AMOUNT_BYTES, DRAWN};
+	static const struct difference_kind cpu = {
+		"CPU time per sample", DIFFERENCE_BESIDE, BY_STAGE(0, SLOW, 0),
+		AMOUNT_SECONDS, TIMED};
 
 	if (!was_counted(base) || !was_counted(now)) {
 		differences_data_hits(all, base, now);

@@ -16,19 +16,13 @@ static const struct setting {
 } settings[] = {
 #define WHOLE_NUMBER(name, member, fetch, prep, compute, unit)                         \
 	{                                                                              \
-		{name,                                                                 \
-		 DIFFERENCE_SET,                                                       \
-		 {fetch, prep, compute},                                               \
-		 unit,                                                                 \
+		{name, DIFFERENCE_SET, BY_STAGE(fetch, prep, compute), unit,           \
 		 DIFFERENCE_EXACT},                                                    \
 			WHOLE, offsetof(struct profile, member), NAN                   \
 	}
 #define REAL_NUMBER(name, member, fetch, prep, compute, unit, none)                    \
 	{                                                                              \
-		{name,                                                                 \
-		 DIFFERENCE_SET,                                                       \
-		 {fetch, prep, compute},                                               \
-		 unit,                                                                 \
+		{name, DIFFERENCE_SET, BY_STAGE(fetch, prep, compute), unit,           \
 		 DIFFERENCE_EXACT},                                                    \
 			REAL, offsetof(struct profile, member), none                   \
 	}
@@ -77,11 +71,9 @@ static double differences_set_jobs_of(const struct profile *profile)
 static void numbers_set(struct differences *all, const struct profile *base,
 			const struct profile *now)
 {
-	static const struct difference_kind jobs = {"jobs at once",
-						    DIFFERENCE_SET,
-						    {SLOW, SLOW, SLOW},
-						    AMOUNT_COUNT,
-						    DIFFERENCE_EXACT};
+	static const struct difference_kind jobs = {"jobs at once", DIFFERENCE_SET,
+						    BY_STAGE(SLOW, SLOW, SLOW),
+						    AMOUNT_COUNT, DIFFERENCE_EXACT};
 
 	if (!was_loaded(base) || !was_loaded(now))
 		return;
@@ -98,8 +90,8 @@ static void numbers_set(struct differences *all, const struct profile *base,
 static void differences_set_engine(struct differences *all, const struct profile *base,
 				   const struct profile *now)
 {
-	static const struct difference_words kind = {
-		"fetch engine", DIFFERENCE_SET, {true, false, false}};
+	static const struct difference_words kind = {"fetch engine", DIFFERENCE_SET,
+						     BY_STAGE(true, false, false)};
 	struct difference *found =
 		difference_words(all, &kind, base->engine, now->engine);
 	const char *why = now->engine_reason;
@@ -121,20 +113,20 @@ static const char *yes_or_no(bool flag)
 static void words_set(struct differences *all, const struct profile *base,
 		      const struct profile *now)
 {
-	static const struct difference_words cache = {
-		"cache", DIFFERENCE_SET, {true, false, false}};
-	static const struct difference_words prep = {
-		"prep", DIFFERENCE_SET, {false, true, true}};
-	static const struct difference_words output = {
-		"output of prep", DIFFERENCE_SET, {false, true, true}};
+	static const struct difference_words cache = {"cache", DIFFERENCE_SET,
+						      BY_STAGE(true, false, false)};
+	static const struct difference_words prep = {"prep", DIFFERENCE_SET,
+						     BY_STAGE(false, true, true)};
+	static const struct difference_words output = {"output of prep", DIFFERENCE_SET,
+						       BY_STAGE(false, true, true)};
 	static const struct difference_words memory = {
-		"storage is memory", DIFFERENCE_SET, {true, false, false}};
-	static const struct difference_words pages = {
-		"huge pages", DIFFERENCE_SET, {false, true, true}};
+		"storage is memory", DIFFERENCE_SET, BY_STAGE(true, false, false)};
+	static const struct difference_words pages = {"huge pages", DIFFERENCE_SET,
+						      BY_STAGE(false, true, true)};
 	static const struct difference_words accelerator = {
-		"emulated accelerator", DIFFERENCE_SET, {false, false, true}};
+		"emulated accelerator", DIFFERENCE_SET, BY_STAGE(false, false, true)};
 	static const struct difference_words shared = {
-		"one loader for all jobs", DIFFERENCE_SET, {true, true, true}};
+		"one loader for all jobs", DIFFERENCE_SET, BY_STAGE(true, true, true)};
 
 	differences_set_engine(all, base, now);
 	difference_words(all, &cache, base->cache, now->cache);
@@ -167,23 +159,24 @@ void differences_of_machines(struct differences *all, const struct profile *base
 		const char *key;
 		struct difference_words words;
 	} table[] = {
-		{"cpu", {"CPU", DIFFERENCE_MACHINE, {true, true, true}}},
+		{"cpu", {"CPU", DIFFERENCE_MACHINE, BY_STAGE(true, true, true)}},
 		{"dataset_storage",
-		 {"storage", DIFFERENCE_MACHINE, {true, false, false}}},
+		 {"storage", DIFFERENCE_MACHINE, BY_STAGE(true, false, false)}},
 		{"dataset_filesystem",
-		 {"file system", DIFFERENCE_MACHINE, {true, false, false}}},
+		 {"file system", DIFFERENCE_MACHINE, BY_STAGE(true, false, false)}},
 		{"dataset_device",
-		 {"device of the data", DIFFERENCE_BESIDE, {true, false, false}}},
-		{"memory", {"memory", DIFFERENCE_BESIDE, {true, false, false}}},
+		 {"device of the data", DIFFERENCE_BESIDE,
+		  BY_STAGE(true, false, false)}},
+		{"memory", {"memory", DIFFERENCE_BESIDE, BY_STAGE(true, false, false)}},
 		{"memory_limit",
-		 {"limit of memory", DIFFERENCE_BESIDE, {true, false, false}}},
+		 {"limit of memory", DIFFERENCE_BESIDE, BY_STAGE(true, false, false)}},
 		{"cpu_governor",
-		 {"CPU governor", DIFFERENCE_BESIDE, {true, true, true}}},
-		{"cpu_smt", {"SMT", DIFFERENCE_BESIDE, {true, true, true}}},
-		{"kernel", {"kernel", DIFFERENCE_BESIDE, {true, true, true}}},
+		 {"CPU governor", DIFFERENCE_BESIDE, BY_STAGE(true, true, true)}},
+		{"cpu_smt", {"SMT", DIFFERENCE_BESIDE, BY_STAGE(true, true, true)}},
+		{"kernel", {"kernel", DIFFERENCE_BESIDE, BY_STAGE(true, true, true)}},
 	};
-	static const struct difference_words version = {
-		"dsa", DIFFERENCE_BESIDE, {true, true, true}};
+	static const struct difference_words version = {"dsa", DIFFERENCE_BESIDE,
+							BY_STAGE(true, true, true)};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		difference_words(all, &table[i].words,

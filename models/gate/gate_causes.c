@@ -40,12 +40,12 @@ int gate_causes_list(const struct gate_side *base, const struct gate_side *now,
 	verdict->cause_count = 0;
 	if (verdict->outcome == GATE_PASS)
 		return 0;
-	show_stall(gate_verdict_find(verdict, "fetch_stall"), &was.stalls.fetch,
-		   &is.stalls.fetch);
-	show_stall(gate_verdict_find(verdict, "prep_stall"), &was.stalls.prep,
-		   &is.stalls.prep);
-	show_rate(gate_verdict_find(verdict, "samples_per_s"), &was.rates.real,
-		  &is.rates.real);
+	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
+		show_stall(gate_verdict_find(verdict,
+					     gate_metrics[gate_metric_stall(i)].name),
+			   &was.stalls[i], &is.stalls[i]);
+	show_rate(gate_verdict_find(verdict, "samples_per_s"), &was.rates[TRACE_REAL],
+		  &is.rates[TRACE_REAL]);
 	causes_find(&was, &is, &causes);
 	for (unsigned i = 0; i < causes.count; i++)
 		if ((causes.slows[i] || !regressed) &&

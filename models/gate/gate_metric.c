@@ -11,9 +11,8 @@ enum {
 	HITS,
 	PIXELS,
 	SKIPPED,
-	FETCH_STALL,
-	PREP_STALL,
-	CPU,
+	LAST_STALL,
+	CPU = LAST_STALL + STAGES - 1,
 	RATE,
 };
 
@@ -33,12 +32,19 @@ const struct gate_metric gate_metrics[GATE_METRICS] = {
 		    GATE_EXACT, true, false, 0, NAN},
 	[SKIPPED] = {"skipped_samples", "", "samples that could not be used",
 		     GATE_EXACT, true, false, 0, NAN},
-	[FETCH_STALL] = {"fetch_stall", "share", "share of a step that waits for bytes",
-			 GATE_RATIO, true, true, .05, .10},
-	[PREP_STALL] = {"prep_stall", "share", "share of a step that waits for prep",
-			GATE_RATIO, true, true, .05, .10},
-	[CPU] = {"cpu_s_per_sample", "s", "CPU time of the whole process for a sample",
-		 GATE_RATIO, true, false, INFINITY, .25},
+#define GATE_STALL(id, key, optional, waits, ...)                                      \
+	[LAST_STALL + STAGES - 1 - STAGE_##                                            \
+		id] = {key "_stall",                                                   \
+		       "share",                                                        \
+		       "share of a step that waits for " waits,                        \
+		       GATE_RATIO,                                                     \
+		       true,                                                           \
+		       true,                                                           \
+		       (optional) ? INFINITY : .05,                                    \
+		       .10},
+	STAGE_STALLS(GATE_STALL)[CPU] = {"cpu_s_per_sample", "s",
+					 "CPU time of the whole process for a sample",
+					 GATE_RATIO, true, false, INFINITY, .25},
 	[RATE] = {"samples_per_s", "samples/s", "samples trained on a second",
 		  GATE_RATE, false, false, .10, NAN},
 };
@@ -49,6 +55,11 @@ int gate_metric_find(const char *name)
 		if (strcmp(gate_metrics[i].name, name) == 0)
 			return i;
 	return -1;
+}
+
+int gate_metric_stall(int stage)
+{
+	return LAST_STALL + STAGES - 1 - stage;
 }
 
 static void gate_metric_forget(double values[GATE_METRICS])
@@ -81,10 +92,10 @@ void gate_metric_counted(const struct profile *counted, double values[GATE_METRI
 void gate_metric_timed(const struct profile *repetition, double values[GATE_METRICS])
 {
 	gate_metric_forget(values);
-	values[FETCH_STALL] = repetition->stalls.fetch.value;
-	values[PREP_STALL] = repetition->stalls.prep.value;
+	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
+		values[gate_metric_stall(i)] = repetition->stalls[i].value;
 	values[CPU] = repetition->cpu_s_per_sample;
-	values[RATE] = repetition->rates.real.value;
+	values[RATE] = repetition->rates[TRACE_REAL].value;
 }
 
 double gate_metric_worse(const struct gate_metric *metric, double base, double now)

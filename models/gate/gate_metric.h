@@ -28,12 +28,18 @@ struct gate_metric {
 		       * 6 % (standard deviation) */
 };
 
-enum { GATE_METRICS = 11, GATE_TIMED_MOST = 3 /* with statistics, in one gate */ };
+enum {
+	GATE_METRICS = 8 + STAGES,
+	GATE_TIMED_MOST = 3 /* with statistics, in one gate */
+};
 
 extern const struct gate_metric gate_metrics[GATE_METRICS];
 
 /* Its number, or -1. */
 int gate_metric_find(const char *name);
+
+/* The number of the metric of a stage's stall; STAGE_COMPUTE has none. */
+int gate_metric_stall(int stage);
 
 /* The exact metrics of a counted launch (profile.counted), NAN where unknown or timed. */
 void gate_metric_counted(const struct profile *counted, double values[GATE_METRICS]);

@@ -194,39 +194,35 @@ int gate_side_describe(struct gate_side *side, const struct profile *profile)
 
 /* ---- a run's blocks ---- */
 
-enum { REAL, CACHED, SYNTHETIC, KINDS };
-
-/* What the windows of a block took together. */
+/* What the windows of a block took together, of each stage. */
 struct block {
-	double seconds[KINDS], samples[KINDS];
+	double seconds[STAGES], samples[STAGES];
 	double cpu_s; /* of the real ones */
 };
 
-static int gate_side_kind_of(const struct profile_window *window)
+static int gate_side_stage(const struct profile_window *window)
 {
-	static const char *const names[KINDS] = {"real", "cached", "synthetic"};
-
-	for (int kind = 0; kind < KINDS; kind++)
-		if (window->kind != NULL && strcmp(window->kind, names[kind]) == 0)
-			return kind;
-	return -1;
+	for (int i = 0; window->kind != NULL && i < STAGES; i++)
+		if (strcmp(window->kind, trace_kind_name(stage_table[i].kind)) == 0)
+			return i;
+	return STAGES;
 }
 
 static bool gate_side_counts(const struct profile_window *window)
 {
 	return window->block >= 0 && window->used && window->certified &&
-	       gate_side_kind_of(window) >= 0 && window->samples != UNKNOWN &&
+	       gate_side_stage(window) < STAGES && window->samples != UNKNOWN &&
 	       window->per_s > 0;
 }
 
 static void gate_side_add_window(struct block *block,
 				 const struct profile_window *window)
 {
-	int kind = gate_side_kind_of(window);
+	int stage = gate_side_stage(window);
 
-	block->samples[kind] += (double)window->samples;
-	block->seconds[kind] += (double)window->samples / window->per_s;
-	if (kind == REAL)
+	block->samples[stage] += (double)window->samples;
+	block->seconds[stage] += (double)window->samples / window->per_s;
+	if (stage == STAGE_REAL)
 		block->cpu_s += window->cpu_s;
 }
 
@@ -261,8 +257,8 @@ static bool begins_block(const struct profile *run, size_t at)
 
 static bool gate_side_complete(const struct block *block)
 {
-	for (int kind = 0; kind < KINDS; kind++)
-		if (!(block->samples[kind] > 0))
+	for (int i = 0; i < STAGES; i++)
+		if (!(block->samples[i] > 0) && !stage_table[i].optional)
 			return false;
 	return true;
 }
@@ -271,15 +267,16 @@ static bool gate_side_complete(const struct block *block)
 static void block_values(const struct block *block, double values[GATE_METRICS])
 {
 	struct profile repetition;
-	double times[KINDS];
+	double times[STAGES], shares[STAGES];
 
-	for (int kind = 0; kind < KINDS; kind++)
-		times[kind] = block->seconds[kind] / block->samples[kind];
+	for (int i = 0; i < STAGES; i++)
+		times[i] = block->seconds[i] / block->samples[i];
+	stage_split(times, shares);
 	profile_init(&repetition);
-	repetition.stalls.fetch.value = (times[REAL] - times[CACHED]) / times[REAL];
-	repetition.stalls.prep.value = (times[CACHED] - times[SYNTHETIC]) / times[REAL];
-	repetition.rates.real.value = 1 / times[REAL];
-	repetition.cpu_s_per_sample = block->cpu_s / block->samples[REAL];
+	for (int i = 0; i < STAGES; i++)
+		repetition.stalls[i].value = shares[i];
+	repetition.rates[TRACE_REAL].value = 1 / times[STAGE_REAL];
+	repetition.cpu_s_per_sample = block->cpu_s / block->samples[STAGE_REAL];
 	gate_metric_timed(&repetition, values);
 }
 

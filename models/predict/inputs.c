@@ -115,16 +115,17 @@ static double inputs_slowed(const struct profile *profile)
 		steps += (double)window->samples / (double)profile->batch;
 		seconds += window->length_s - window->blocked_s;
 	}
-	return steps > 0 ? seconds / steps - (double)profile->batch /
-						     profile->rates.synthetic.value
-			 : NAN;
+	return steps > 0
+		       ? seconds / steps - (double)profile->batch /
+						   profile->rates[TRACE_SYNTHETIC].value
+		       : NAN;
 }
 
 static int find_compute(const struct profile *profile, struct inputs *inputs,
 			struct error *err)
 {
 	struct sum sum = inputs_synthetic(profile);
-	double rate = profile->rates.synthetic.value, cpu_s;
+	double rate = profile->rates[TRACE_SYNTHETIC].value, cpu_s;
 
 	if (!(rate > 0) || sum.samples <= 0 || sum.wall_s <= 0)
 		return error_set(
@@ -139,7 +140,7 @@ static int find_compute(const struct profile *profile, struct inputs *inputs,
 	if (profile->emulated_per_s > 0)
 		inputs->fixed_s = fmax(0, 1 / rate - 1 / profile->emulated_per_s);
 	inputs->slowed_s = inputs_slowed(profile);
-	inputs->half[INPUT_COMPUTE] = relative_half(profile->rates.synthetic);
+	inputs->half[INPUT_COMPUTE] = relative_half(profile->rates[TRACE_SYNTHETIC]);
 	inputs->half[INPUT_HANDOVER] = HANDOVER_HALF;
 	return 0;
 }
@@ -179,9 +180,9 @@ static int find_prep(const struct profile *profile, struct inputs *inputs,
 				 "the run has no cached or prep-only windows with the "
 				 "CPU time of prep (run it longer: --budget)");
 	/* So many run at once in cached windows, and slow each other as P(k) says. */
-	busy = cached.wall_s > 0
-		       ? profile->rates.cached.value * cached.wall_s / cached.samples
-		       : (double)profile->workers;
+	busy = cached.wall_s > 0 ? profile->rates[TRACE_CACHED].value * cached.wall_s /
+					   cached.samples
+				 : (double)profile->workers;
 	at_once = (unsigned)fmax(1, fmin(round(busy), (double)profile->cores));
 	inputs->prep_s =
 		(cached.cpu_s * inputs_speed_of(inputs, at_once) +

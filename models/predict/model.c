@@ -28,16 +28,16 @@ static double model_handover(const struct model *model,
 }
 
 int model_rate(const struct model *model, const struct profile_change *change,
-	       const struct aspect *aspect, enum model_kind kind,
+	       const struct aspect *aspect, enum stage stage,
 	       struct simulation_outcome *outcome, struct error *err)
 {
 	const struct sim_setup_parts parts = {model->profile, &model->inputs};
 	struct sim_setup setup;
 
 	sim_setup_set(&parts, change, aspect, &setup);
-	setup.load.all_hits = kind == MODEL_CACHED;
-	setup.load.no_prep = kind == MODEL_SYNTHETIC;
-	if (kind != MODEL_SYNTHETIC)
+	setup.load.all_hits = stage == STAGE_PREP;
+	setup.load.no_prep = stage == STAGE_COMPUTE;
+	if (stage != STAGE_COMPUTE)
 		sim_setup_delay(&setup, model_handover(model, change, aspect));
 	return simulate(&setup.load, SAMPLES, outcome, err);
 }
@@ -56,7 +56,7 @@ int model_rates(const struct model *model, const struct profile_change *change,
 		struct aspect aspect = aspect_of(model, i, side);
 		struct simulation_outcome outcome;
 		int result =
-			model_rate(model, change, &aspect, MODEL_REAL, &outcome, err);
+			model_rate(model, change, &aspect, STAGE_REAL, &outcome, err);
 
 		if (result < 0)
 			return result;
@@ -103,7 +103,7 @@ struct interval model_a_job(struct interval all, double jobs)
 static struct interval model_measured(const struct profile *profile)
 {
 	if (profile->job_count < 2 || isnan(profile->together.value))
-		return profile->rates.real;
+		return profile->rates[TRACE_REAL];
 	return model_a_job(profile->together, (double)profile->job_count);
 }
 
@@ -114,7 +114,7 @@ static void model_judge(struct model *model)
 
 	self->real_error = model_off(self->real.value, real);
 	self->cached_error =
-		model_off(self->cached.value, model->profile->rates.cached);
+		model_off(self->cached.value, model->profile->rates[TRACE_CACHED]);
 	if (fabs(self->real_error) <= model_allowed(real))
 		return;
 	snprintf(model->why, sizeof(model->why),
@@ -140,9 +140,9 @@ static int find_handover(struct model *model, struct error *err)
 	int result;
 
 	profile_change_init(&none);
-	result = model_rate(model, &none, &plain, MODEL_CACHED, &cached, err);
+	result = model_rate(model, &none, &plain, STAGE_PREP, &cached, err);
 	if (result == 0)
-		result = model_rate(model, &none, &plain, MODEL_SYNTHETIC, &synthetic,
+		result = model_rate(model, &none, &plain, STAGE_COMPUTE, &synthetic,
 				    err);
 	if (result < 0)
 		return result;
@@ -164,9 +164,9 @@ static int know_self(struct model *model, struct error *err)
 	if (result < 0)
 		return result;
 	profile_change_init(&none);
-	result = model_rate(model, &none, &plain, MODEL_REAL, &real, err);
+	result = model_rate(model, &none, &plain, STAGE_REAL, &real, err);
 	if (result == 0)
-		result = model_rate(model, &none, &plain, MODEL_CACHED, &cached, err);
+		result = model_rate(model, &none, &plain, STAGE_PREP, &cached, err);
 	if (result == 0)
 		result = model_rates(model, &none, 0, model->bases, err);
 	if (result < 0)
@@ -187,7 +187,7 @@ static int model_check(const struct profile *profile, struct error *err)
 		return error_set(err, ENODATA,
 				 "the jobs share a loader: run one of them alone, and "
 				 "ask what several would do");
-	if (isnan(profile->rates.real.value))
+	if (isnan(profile->rates[TRACE_REAL].value))
 		return error_set(err, ENODATA,
 				 "the run has no real windows that count: there is "
 				 "nothing to hold a model against");

@@ -45,7 +45,7 @@ int model_predict(const struct model *model, const struct profile_change *change
  * known, those of the middle (side 0) or of the better end (1). The same errors.
  */
 int model_stalls(const struct model *model, const struct profile_change *change,
-		 int side, struct profile_stalls *stalls, struct error *err);
+		 int side, struct interval *stalls, struct error *err);
 
 /* True where of so many cores only bounds are known. */
 bool model_is_bounded(const struct model *model, unsigned cores);

@@ -19,11 +19,9 @@ struct model {
 	char why[256];
 };
 
-/* The three windows, simulated. */
-enum model_kind { MODEL_REAL, MODEL_CACHED, MODEL_SYNTHETIC };
-
+/* The windows of a stage, simulated. */
 int model_rate(const struct model *model, const struct profile_change *change,
-	       const struct aspect *aspect, enum model_kind kind,
+	       const struct aspect *aspect, enum stage stage,
 	       struct simulation_outcome *outcome, struct error *err);
 
 /* Real rates with each input off, one after another, at one side of bounds. */

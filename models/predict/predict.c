@@ -123,7 +123,7 @@ static int predict_side(const struct model *model, const struct profile_change *
 	const struct aspect aspect = {-1, 1, side};
 	struct simulation_outcome outcome;
 	double all[MODEL_OFF], gains[MODEL_OFF];
-	int result = model_rate(model, change, &aspect, MODEL_REAL, &outcome, err);
+	int result = model_rate(model, change, &aspect, STAGE_REAL, &outcome, err);
 
 	if (result == 0)
 		result = model_rates(model, change, side, all, err);
@@ -179,40 +179,44 @@ static void split_rate(const struct model *model, const struct profile_change *c
 /* What limits: a stall by its cause; and of prep, whether the cores have more to give. */
 static const char *limit_of(const struct model *model,
 			    const struct profile_change *change,
-			    const struct profile_stalls *stalls)
+			    const struct interval *stalls)
 {
 	const struct sim_setup_parts parts = {model->profile, &model->inputs};
-	double prep = stalls->prep.value, fetch = stalls->fetch.value;
+	int limit = STAGE_COMPUTE;
 	struct sim_setup setup;
 	struct rates rates;
 
-	if (fetch > STALL && fetch >= prep)
-		return "fetch";
-	if (prep <= STALL)
-		return "compute";
+	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
+		if (stalls[i].value > STALL &&
+		    (limit == STAGE_COMPUTE || stalls[i].value >= stalls[limit].value))
+			limit = i;
+	if (limit != STAGE_PREP)
+		return stage_table[limit].key;
 	sim_setup_set(&parts, change, &plain, &setup);
 	rates_of(&setup.load, &rates);
 	return rates.cores <= FULL * rates.prep ? "cores" : "prep";
 }
 
 static int find_stalls(const struct model *model, const struct profile_change *change,
-		       int side, struct profile_stalls *stalls,
+		       int side, struct interval *stalls,
 		       struct simulation_outcome *real, struct error *err)
 {
 	const struct aspect aspect = {-1, 1, side};
-	struct simulation_outcome cached, synthetic;
-	int result = model_rate(model, change, &aspect, MODEL_REAL, real, err);
+	double times[STAGES], shares[STAGES];
+	int result = 0;
 
-	if (result == 0)
-		result = model_rate(model, change, &aspect, MODEL_CACHED, &cached, err);
-	if (result == 0)
-		result = model_rate(model, change, &aspect, MODEL_SYNTHETIC, &synthetic,
-				    err);
+	for (int i = 0; i < STAGES && result == 0; i++) {
+		times[i] = NAN;
+		if (stage_table[i].optional) /* no model has it */
+			continue;
+		result = model_rate(model, change, &aspect, (enum stage)i, real, err);
+		times[i] = 1 / real->per_s;
+	}
 	if (result < 0)
 		return result;
-	stalls->compute.value = real->per_s / synthetic.per_s;
-	stalls->prep.value = real->per_s / cached.per_s - stalls->compute.value;
-	stalls->fetch.value = 1 - real->per_s / cached.per_s;
+	stage_split(times, shares);
+	for (int i = 0; i < STAGES; i++)
+		stalls[i].value = shares[i];
 	return 0;
 }
 
@@ -221,13 +225,13 @@ static int predict_stalls(const struct model *model,
 			  struct profile_prediction *out,
 			  struct simulation_outcome *real, struct error *err)
 {
-	int result = find_stalls(model, change, is_bounded(model, change), &out->stalls,
+	int result = find_stalls(model, change, is_bounded(model, change), out->stalls,
 				 real, err);
 
 	if (result < 0)
 		return result;
 	out->hit_ratio = real->hit_ratio;
-	return profile_text(&out->limit, "%s", limit_of(model, change, &out->stalls));
+	return profile_text(&out->limit, "%s", limit_of(model, change, out->stalls));
 }
 
 static void predict_cost(const struct model *model, const struct profile_change *change,
@@ -323,7 +327,7 @@ static int predict_check(const struct model *model, const struct profile_change 
 }
 
 int model_stalls(const struct model *model, const struct profile_change *change,
-		 int side, struct profile_stalls *stalls, struct error *err)
+		 int side, struct interval *stalls, struct error *err)
 {
 	struct simulation_outcome real;
 	int result = predict_check(model, change, err);

@@ -99,24 +99,24 @@ static void advice_set_cores(const struct adviser *adviser, unsigned cores,
 struct remedy {
 	void (*set)(const struct adviser *adviser, unsigned amount,
 		    struct profile_change *change);
-	bool fetch; /* the fetch stall; else prep's */
+	enum stage stage; /* whose stall it is to remove */
 };
 
-static const struct remedy cache_remedy = {advice_set_cache, true};
-static const struct remedy cores_remedy = {advice_set_cores, false};
+static const struct remedy cache_remedy = {advice_set_cache, STAGE_FETCH};
+static const struct remedy cores_remedy = {advice_set_cores, STAGE_PREP};
 
 /* Whether that much of it leaves no stall: 1 or 0; or -errno. */
 static int is_enough(const struct adviser *adviser, const struct remedy *remedy,
 		     unsigned amount, struct profile_change change, struct error *err)
 {
-	struct profile_stalls stalls;
+	struct interval stalls[STAGES];
 	int result;
 
 	remedy->set(adviser, amount, &change);
-	result = model_stalls(adviser->model, &change, 1, &stalls, err);
+	result = model_stalls(adviser->model, &change, 1, stalls, err);
 	if (result < 0)
 		return result;
-	return (remedy->fetch ? stalls.fetch.value : stalls.prep.value) <= GONE;
+	return stalls[remedy->stage].value <= GONE;
 }
 
 /*
@@ -390,9 +390,9 @@ static int look_at_less(struct adviser *adviser, struct error *err)
 
 static int propose_all(struct adviser *adviser, struct error *err)
 {
-	const struct profile_stalls *stalls = &adviser->profile->stalls;
-	bool fetch = advice_stalled(adviser, stalls->fetch);
-	bool prep = advice_stalled(adviser, stalls->prep);
+	const struct interval *stalls = adviser->profile->stalls;
+	bool fetch = advice_stalled(adviser, stalls[STAGE_FETCH]);
+	bool prep = advice_stalled(adviser, stalls[STAGE_PREP]);
 	int result = 0;
 
 	if (fetch || prep)

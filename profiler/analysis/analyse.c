@@ -93,13 +93,12 @@ static int add_shares(const struct evidence *evidence, struct profile *profile)
 
 	if (shares_measure(evidence->windows, evidence->count, &shares) < 0)
 		return -ENOMEM;
-	if (isnan(shares.real.value))
+	if (isnan(shares.rates[STAGE_REAL].value))
 		return 0;
-	profile->stalls =
-		(struct profile_stalls){shares.compute, shares.prep, shares.fetch};
-	profile->rates.real = shares.real;
-	profile->rates.cached = shares.cached;
-	profile->rates.synthetic = shares.synthetic;
+	for (int i = 0; i < STAGES; i++) {
+		profile->stalls[i] = shares.stalls[i];
+		profile->rates[stage_table[i].kind] = shares.rates[i];
+	}
 	profile->overhead_floor = shares.floor;
 	profile->blocks = shares.blocks;
 	say_precision(evidence, &shares, profile);
@@ -142,16 +141,17 @@ static int add_curves(const struct evidence *evidence, struct profile *profile)
 
 	if (curves_add(evidence->windows, evidence->count, profile) < 0)
 		return -ENOMEM;
-	profile->rates.loaded = curves_loaded(evidence->windows, evidence->count);
-	profile->rates.prep =
+	profile->rates[TRACE_LOADED] =
+		curves_loaded(evidence->windows, evidence->count);
+	profile->rates[TRACE_PREP] =
 		curves_at(profile->prep_curve, profile->prep_points, loader->workers);
 	unread = curves_at(profile->fetch_curve, profile->fetch_points,
 			   loader->fetch_depth);
 	if (misses > 0)
-		profile->rates.fetch = analyse_scaled(unread, 1 / misses);
-	if (!isnan(unread.value) && !isnan(profile->rates.cached.value))
+		profile->rates[TRACE_FETCH] = analyse_scaled(unread, 1 / misses);
+	if (!isnan(unread.value) && !isnan(profile->rates[TRACE_CACHED].value))
 		profile->first_epoch_per_s =
-			fmin(unread.value, profile->rates.cached.value);
+			fmin(unread.value, profile->rates[TRACE_CACHED].value);
 	profile->overhead = curves_overhead(evidence->windows, evidence->count);
 	return 0;
 }
@@ -159,14 +159,15 @@ static int add_curves(const struct evidence *evidence, struct profile *profile)
 /* Prep stall = consumer blocked + consumer slowed; the second is seen when loaded. */
 static void split_prep(struct profile *profile)
 {
-	const struct profile_rates *rates = &profile->rates;
+	const struct interval *rates = profile->rates;
 
-	if (isnan(rates->loaded.value) || isnan(rates->real.value))
+	if (isnan(rates[TRACE_LOADED].value) || isnan(rates[TRACE_REAL].value))
 		return;
 	profile->prep_contention =
-		(1 / rates->loaded.value - 1 / rates->synthetic.value) *
-		rates->real.value;
-	profile->prep_waiting = profile->stalls.prep.value - profile->prep_contention;
+		(1 / rates[TRACE_LOADED].value - 1 / rates[TRACE_SYNTHETIC].value) *
+		rates[TRACE_REAL].value;
+	profile->prep_waiting =
+		profile->stalls[STAGE_PREP].value - profile->prep_contention;
 }
 
 /* Blocked time can't see the consumer slowed; that part is taken from loaded windows.
@@ -177,14 +178,15 @@ static int add_proof(const struct evidence *evidence, struct profile *profile)
 	double slowed = isnan(profile->prep_contention) ? 0 : profile->prep_contention;
 
 	proof_measure(evidence->windows, evidence->count, evidence->observed, &proof);
-	if (isnan(proof.prep))
+	if (isnan(proof.share[STAGE_PREP]))
 		return 0;
-	profile->proof.prep = proof.prep + slowed;
-	profile->proof.fetch = proof.fetch;
-	if (!isnan(profile->stalls.prep.value))
+	proof.share[STAGE_PREP] += slowed;
+	for (int i = 0; i < STAGES; i++) {
+		profile->proof.share[i] = proof.share[i];
 		profile->proof_gap =
-			fmax(fabs(profile->proof.prep - profile->stalls.prep.value),
-			     fabs(proof.fetch - profile->stalls.fetch.value));
+			fmax(profile->proof_gap,
+			     fabs(proof.share[i] - profile->stalls[i].value));
+	}
 	return profile_text(&profile->proof.basis, "%s%s", proof.basis,
 			    slowed == 0 ? "" : "; contention from loaded windows");
 }
@@ -192,23 +194,25 @@ static int add_proof(const struct evidence *evidence, struct profile *profile)
 /* Of an observed run the proof is all there is: shares without an interval. */
 static int say_observed(const struct evidence *evidence, struct profile *profile)
 {
-	double prep = profile->proof.prep, fetch = profile->proof.fetch;
-	double seconds = 0, samples = 0;
+	const double *shares = profile->proof.share;
+	double seconds = 0, samples = 0, stalled = 0;
+	int limit = STAGE_COMPUTE;
 
-	if (!evidence->observed || isnan(prep))
+	if (!evidence->observed || isnan(shares[STAGE_PREP]))
 		return 0;
 	for (size_t i = 0; i < evidence->count; i++) {
 		seconds += evidence->windows[i].seconds;
 		samples += evidence->windows[i].samples;
 	}
-	profile->rates.real = (struct interval){samples / seconds, NAN, NAN};
-	profile->stalls.compute = (struct interval){1 - prep - fetch, NAN, NAN};
-	profile->stalls.prep = (struct interval){prep, NAN, NAN};
-	profile->stalls.fetch = (struct interval){fetch, NAN, NAN};
-	if (profile_text(&profile->limit, "%s",
-			 fetch > prep && fetch > .01 ? "fetch"
-			 : prep > .01                ? "prep"
-						     : "compute") < 0)
+	profile->rates[TRACE_REAL] = (struct interval){samples / seconds, NAN, NAN};
+	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++) {
+		profile->stalls[i] = (struct interval){shares[i], NAN, NAN};
+		stalled += isnan(shares[i]) ? 0 : shares[i];
+		if (shares[i] > (limit == STAGE_COMPUTE ? .01 : shares[limit]))
+			limit = i;
+	}
+	profile->stalls[STAGE_COMPUTE] = (struct interval){1 - stalled, NAN, NAN};
+	if (profile_text(&profile->limit, "%s", stage_table[limit].key) < 0)
 		return -ENOMEM;
 	return profile_text(&profile->limit_why,
 			    "observed: time blocked in dsa_next(); for a program that "
@@ -315,7 +319,8 @@ int analyse(const struct trace *const *sessions, unsigned count,
 
 bool analyse_complete(const struct profile *profile)
 {
-	return !isnan(profile->stalls.compute.value) &&
-	       !isnan(profile->stalls.prep.value) &&
-	       !isnan(profile->stalls.fetch.value);
+	for (int i = 0; i < STAGES; i++)
+		if (!stage_table[i].optional && isnan(profile->stalls[i].value))
+			return false;
+	return true;
 }

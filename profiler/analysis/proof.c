@@ -124,8 +124,8 @@ static bool by_replay(const struct window *windows, size_t count, bool observed,
 	}
 	if (real.windows == 0)
 		return false;
-	proof->prep = real.replayed / real.wall;
-	proof->fetch = (real.blocked - real.replayed) / real.wall;
+	proof->share[STAGE_PREP] = real.replayed / real.wall;
+	proof->share[STAGE_FETCH] = (real.blocked - real.replayed) / real.wall;
 	snprintf(
 		proof->basis, sizeof(proof->basis),
 		"time blocked in dsa_next() in %u real windows, replayed without fetch",
@@ -133,33 +133,40 @@ static bool by_replay(const struct window *windows, size_t count, bool observed,
 	return true;
 }
 
-/* Blocked time of cached windows is prep; what real ones add is fetch. */
+/* What the windows of a stage are blocked more than those of the stage above. */
 static void by_difference(const struct window *windows, size_t count,
 			  struct proof *proof)
 {
-	struct sums real = {0}, cached = {0};
-	double wall;
+	struct sums sums[STAGES] = {0};
+	const struct sums *real = &sums[STAGE_REAL], *cached = &sums[STAGE_PREP];
+	double before = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		if (proof_counts(&windows[i], TRACE_REAL, false))
-			proof_add(&real, &windows[i], 0);
-		if (proof_counts(&windows[i], TRACE_CACHED, false))
-			proof_add(&cached, &windows[i], 0);
-	}
-	if (real.windows == 0 || cached.windows == 0)
+	for (size_t i = 0; i < count; i++)
+		if (proof_counts(&windows[i], windows[i].kind, false))
+			proof_add(&sums[stage_of_kind(windows[i].kind)], &windows[i],
+				  0);
+	if (real->windows == 0 || cached->windows == 0)
 		return;
-	wall = real.wall / real.samples;
-	proof->prep = cached.blocked / cached.samples / wall;
-	proof->fetch = real.blocked / real.samples / wall - proof->prep;
+	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++) {
+		double blocked = sums[i].blocked / sums[i].samples /
+				 (real->wall / real->samples);
+
+		if (sums[i].windows == 0)
+			continue;
+		proof->share[i] = blocked - before;
+		before = blocked;
+	}
 	snprintf(proof->basis, sizeof(proof->basis),
 		 "time blocked in dsa_next() in %u cached and %u real windows",
-		 cached.windows, real.windows);
+		 cached->windows, real->windows);
 }
 
 void proof_measure(const struct window *windows, size_t count, bool observed,
 		   struct proof *proof)
 {
-	*proof = (struct proof){.prep = NAN, .fetch = NAN};
+	*proof = (struct proof){0};
+	for (int i = 0; i < STAGES; i++)
+		proof->share[i] = NAN;
 	if (!by_replay(windows, count, observed, proof) && !observed)
 		by_difference(windows, count, proof);
 }

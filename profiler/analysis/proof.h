@@ -10,9 +10,10 @@
 #define DSA_PROOF_H
 
 #include "profiler/session/window.h"
+#include "profiler/stage.h"
 
 struct proof {
-	double prep, fetch; /* shares of wall time; NAN: no evidence */
+	double share[STAGES]; /* of wall time, of what stalls; NAN: no evidence */
 	char basis[160];
 };
 

@@ -5,54 +5,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REAL, CACHED, SYNTHETIC, KINDS };
-
 /* What can't be seen in the spread of blocks, beside SHARES_SETTLE: */
 #define FLOOR_EDGE_S 100e-6 /* two wake-ups, timer slack each, at a window's ends; */
 #define FLOOR_STEP_S 200e-9 /* two readings of the clock in a step. */
 
 struct block {
-	double seconds[KINDS], samples[KINDS];
+	double seconds[STAGES], samples[STAGES];
 	double hit; /* of its real window, when drawn */
 	bool drawn;
 };
 
-static int shares_kind_of(const struct window *window)
-{
-	switch (window->kind) {
-	case TRACE_REAL:
-		return REAL;
-	case TRACE_CACHED:
-		return CACHED;
-	case TRACE_SYNTHETIC:
-		return SYNTHETIC;
-	default:
-		return -1;
-	}
-}
-
 bool shares_uses(const struct window *window)
 {
-	return window->certified && window->block >= 0 && shares_kind_of(window) >= 0 &&
+	return window->certified && window->block >= 0 &&
+	       stage_of_kind(window->kind) < STAGES &&
 	       (window->flags & TRACE_WARMUP) == 0;
 }
 
 static void shares_add_window(struct block *block, const struct window *window)
 {
-	int kind = shares_kind_of(window);
+	enum stage stage = stage_of_kind(window->kind);
 
-	block->seconds[kind] += window->seconds;
-	block->samples[kind] += window->samples;
-	if (kind == REAL && (window->flags & TRACE_DRAW)) {
+	block->seconds[stage] += window->seconds;
+	block->samples[stage] += window->samples;
+	if (stage == STAGE_REAL && (window->flags & TRACE_DRAW)) {
 		block->drawn = true;
 		block->hit = window->hit;
 	}
 }
 
-static bool shares_complete(const struct block *block)
+/* True when it has windows of each stage; of an optional one if there are any at all. */
+static bool shares_complete(const struct block *block, const struct block *all)
 {
-	for (int kind = 0; kind < KINDS; kind++)
-		if (block->samples[kind] <= 0)
+	for (int i = 0; i < STAGES; i++)
+		if (block->samples[i] <= 0 &&
+		    (!stage_table[i].optional || all->samples[i] > 0))
 			return false;
 	return true;
 }
@@ -62,8 +49,8 @@ static void shares_weigh_alike(struct block *block)
 {
 	if (!block->drawn)
 		return;
-	block->seconds[REAL] /= block->samples[REAL];
-	block->samples[REAL] = 1;
+	block->seconds[STAGE_REAL] /= block->samples[STAGE_REAL];
+	block->samples[STAGE_REAL] = 1;
 }
 
 /*
@@ -86,7 +73,7 @@ static size_t make_blocks(const struct window *windows, size_t count,
 	for (size_t i = 0; i < TRACE_WINDOWS; i++) {
 		struct block block = blocks[i];
 
-		if (!shares_complete(&block))
+		if (!shares_complete(&block, &all))
 			continue;
 		shares_weigh_alike(&block);
 		blocks[used++] = block;
@@ -96,51 +83,44 @@ static size_t make_blocks(const struct window *windows, size_t count,
 	return used;
 }
 
-/* Seconds per sample of each kind over all blocks but one. */
+/* Seconds per sample of each stage's windows over all blocks but one. */
 static void times_without(const struct block *blocks, size_t count, size_t without,
-			  double times[KINDS])
+			  double times[STAGES])
 {
-	for (int kind = 0; kind < KINDS; kind++) {
+	for (int stage = 0; stage < STAGES; stage++) {
 		double seconds = 0, samples = 0;
 
 		for (size_t i = 0; i < count; i++) {
 			if (i == without)
 				continue;
-			seconds += blocks[i].seconds[kind];
-			samples += blocks[i].samples[kind];
+			seconds += blocks[i].seconds[stage];
+			samples += blocks[i].samples[stage];
 		}
-		times[kind] = seconds / samples;
+		times[stage] = seconds / samples;
 	}
 }
 
-enum { COMPUTE, PREP, FETCH, REAL_RATE, CACHED_RATE, SYNTHETIC_RATE, FIGURES };
-
-static double shares_figure(const double times[KINDS], int which)
+/* The first STAGES figures are shares, then rates. */
+static double shares_figure(const double times[STAGES], int which)
 {
-	switch (which) {
-	case COMPUTE:
-		return times[SYNTHETIC] / times[REAL];
-	case PREP:
-		return (times[CACHED] - times[SYNTHETIC]) / times[REAL];
-	case FETCH:
-		return (times[REAL] - times[CACHED]) / times[REAL];
-	case REAL_RATE:
-		return 1 / times[REAL];
-	case CACHED_RATE:
-		return 1 / times[CACHED];
-	default:
-		return 1 / times[SYNTHETIC];
-	}
+	double shares[STAGES];
+
+	if (which >= STAGES)
+		return 1 / times[which - STAGES];
+	stage_split(times, shares);
+	return shares[which];
 }
 
 static struct interval shares_estimate(const struct block *blocks, size_t count,
 				       int which, double floor)
 {
-	double without[TRACE_WINDOWS], place[TRACE_WINDOWS], times[KINDS], full;
+	double without[TRACE_WINDOWS], place[TRACE_WINDOWS], times[STAGES], full;
 	bool drawn = false;
 
 	times_without(blocks, count, SIZE_MAX, times);
 	full = shares_figure(times, which);
+	if (isnan(full))
+		return INTERVAL_UNKNOWN;
 	for (size_t i = 0; count > 1 && i < count; i++) {
 		times_without(blocks, count, i, times);
 		without[i] = shares_figure(times, which);
@@ -171,17 +151,14 @@ static void real_lengths(const struct window *windows, size_t count, double *win
 
 static void shares_fill(struct shares *shares, const struct block *blocks, size_t count)
 {
-	double floor = shares->floor, times[KINDS];
+	double floor = shares->floor, times[STAGES];
 
 	times_without(blocks, count, SIZE_MAX, times);
-	shares->compute = shares_estimate(blocks, count, COMPUTE, floor);
-	shares->prep = shares_estimate(blocks, count, PREP, floor);
-	shares->fetch = shares_estimate(blocks, count, FETCH, floor);
-	shares->real = shares_estimate(blocks, count, REAL_RATE, floor / times[REAL]);
-	shares->cached =
-		shares_estimate(blocks, count, CACHED_RATE, floor / times[CACHED]);
-	shares->synthetic = shares_estimate(blocks, count, SYNTHETIC_RATE,
-					    floor / times[SYNTHETIC]);
+	for (int i = 0; i < STAGES; i++) {
+		shares->stalls[i] = shares_estimate(blocks, count, i, floor);
+		shares->rates[i] =
+			shares_estimate(blocks, count, STAGES + i, floor / times[i]);
+	}
 }
 
 int shares_measure(const struct window *windows, size_t count, struct shares *shares)
@@ -189,20 +166,13 @@ int shares_measure(const struct window *windows, size_t count, struct shares *sh
 	struct block *blocks = malloc(TRACE_WINDOWS * sizeof(*blocks));
 	double window_s;
 
-	*shares = (struct shares){
-		.compute = INTERVAL_UNKNOWN,
-		.prep = INTERVAL_UNKNOWN,
-		.fetch = INTERVAL_UNKNOWN,
-		.real = INTERVAL_UNKNOWN,
-		.cached = INTERVAL_UNKNOWN,
-		.synthetic = INTERVAL_UNKNOWN,
-		.step_s = NAN,
-		.floor = NAN,
-	};
+	*shares = (struct shares){.step_s = NAN, .floor = NAN};
+	for (int i = 0; i < STAGES; i++)
+		shares->stalls[i] = shares->rates[i] = INTERVAL_UNKNOWN;
 	if (blocks == NULL)
 		return -ENOMEM;
 	shares->blocks = (unsigned)make_blocks(windows, count, blocks);
-	if (shares_complete(&blocks[0])) {
+	if (shares_complete(&blocks[0], &blocks[0])) {
 		real_lengths(windows, count, &window_s, &shares->step_s);
 		shares->floor = SHARES_SETTLE + FLOOR_EDGE_S / window_s +
 				FLOOR_STEP_S / shares->step_s;
@@ -214,9 +184,9 @@ int shares_measure(const struct window *windows, size_t count, struct shares *sh
 
 double shares_half(const struct shares *shares)
 {
-	double half = fmax(
-		fmax(statistics_half(shares->compute), statistics_half(shares->prep)),
-		statistics_half(shares->fetch));
+	double half = NAN;
 
+	for (int i = 0; i < STAGES; i++)
+		half = fmax(half, statistics_half(shares->stalls[i]));
 	return shares->blocks < 2 ? INFINITY : half;
 }

@@ -1,8 +1,10 @@
 /*
- * shares.h - the three shares of a step's wall time, by difference over blocks.
+ * shares.h - the shares of a step's wall time, by difference over blocks.
  *
  *	compute = synthetic / real	prep = (cached - synthetic) / real
  *	fetch = (real - cached) / real	each the wall time of a sample in those windows
+ *
+ * and so on for each stage of profiler/stage.h whose windows there are.
  *
  * A block holds one certified window of each kind. Times and samples are summed over
  * blocks before they are divided. Windows whose cache hits were drawn stand for equal
@@ -21,19 +23,19 @@
 
 struct shares {
 	unsigned blocks; /* complete ones; 0 with values: of what there was */
-	struct interval compute, prep, fetch;
-	struct interval real, cached, synthetic; /* samples/s */
-	double step_s;                           /* of a real step */
-	double floor;                            /* widening of each share's interval */
+	struct interval stalls[STAGES];
+	struct interval rates[STAGES]; /* samples/s in the windows of each */
+	double step_s;                 /* of a real step */
+	double floor;                  /* widening of each share's interval */
 };
 
 /* 0, with unknown shares when a kind has no window that may be used; or -ENOMEM. */
 int shares_measure(const struct window *windows, size_t count, struct shares *shares);
 
-/* True when the window counts: certified, of the three kinds, of a block. */
+/* True when the window counts: certified, of a stage, of a block. */
 bool shares_uses(const struct window *window);
 
-/* The widest half-width of the three shares; INFINITY when there is none. */
+/* The widest half-width of the shares; INFINITY when there is none. */
 double shares_half(const struct shares *shares);
 
 #endif

@@ -1,6 +1,7 @@
 #include "profiler/analysis/verdict.h"
 #include "profiler/analysis/statistics.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 /* Fewer blocks than these say too little of their own spread. */
@@ -33,17 +34,17 @@ static int say_fetch(struct profile *profile)
 {
 	char sustained[64] = "", emulated[64] = "";
 
-	if (!isnan(profile->rates.fetch.value))
+	if (!isnan(profile->rates[TRACE_FETCH].value))
 		snprintf(sustained, sizeof(sustained),
 			 "; fetch alone sustains %.0f samples/s",
-			 profile->rates.fetch.value);
+			 profile->rates[TRACE_FETCH].value);
 	if (!isnan(profile->storage_bandwidth) || !isnan(profile->storage_latency_s))
 		snprintf(emulated, sizeof(emulated), " (storage is emulated)");
 	return profile_text(&profile->limit_why,
 			    "%.0f samples/s with all samples in memory, %.0f as stored"
 			    "%s%s",
-			    profile->rates.cached.value, profile->rates.real.value,
-			    sustained, emulated);
+			    profile->rates[TRACE_CACHED].value,
+			    profile->rates[TRACE_REAL].value, sustained, emulated);
 }
 
 static int say_prep(struct profile *profile)
@@ -51,7 +52,8 @@ static int say_prep(struct profile *profile)
 	return profile_text(&profile->limit_why,
 			    "%.0f samples/s from prepared batches, %.0f when %d "
 			    "workers prepare them",
-			    profile->rates.synthetic.value, profile->rates.cached.value,
+			    profile->rates[TRACE_SYNTHETIC].value,
+			    profile->rates[TRACE_CACHED].value,
 			    profile->workers == UNKNOWN ? 0 : (int)profile->workers);
 }
 
@@ -60,23 +62,34 @@ static int say_compute(struct profile *profile)
 	return profile_text(
 		&profile->limit_why,
 		"%.0f samples/s with data as stored, %.0f with batches ready",
-		profile->rates.real.value, profile->rates.synthetic.value);
+		profile->rates[TRACE_REAL].value,
+		profile->rates[TRACE_SYNTHETIC].value);
+}
+
+static int verdict_say(struct profile *profile, int stage)
+{
+	switch (stage) {
+	case STAGE_COMPUTE:
+		return say_compute(profile);
+	case STAGE_PREP:
+		return say_prep(profile);
+	case STAGE_FETCH:
+		return say_fetch(profile);
+	default:
+		return profile_text(&profile->limit_why, "%s",
+				    stage_table[stage].about);
+	}
 }
 
 int verdict_limit(struct profile *profile)
 {
-	const struct profile_stalls *shares = &profile->stalls;
-	const char *limit = "compute";
+	int stage = STAGES - 1;
 
-	if (isnan(profile->rates.real.value))
+	if (isnan(profile->rates[TRACE_REAL].value))
 		return 0;
-	if (verdict_stalls(shares->fetch))
-		limit = "fetch";
-	else if (verdict_stalls(shares->prep))
-		limit = "prep";
-	if (profile_text(&profile->limit, "%s", limit) < 0)
-		return -1;
-	if (limit[0] == 'f')
-		return say_fetch(profile);
-	return limit[0] == 'p' ? say_prep(profile) : say_compute(profile);
+	while (stage > STAGE_COMPUTE && !verdict_stalls(profile->stalls[stage]))
+		stage--;
+	if (profile_text(&profile->limit, "%s", stage_table[stage].key) < 0)
+		return -ENOMEM;
+	return verdict_say(profile, stage);
 }

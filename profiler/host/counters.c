@@ -29,11 +29,11 @@ enum {
 };
 
 /* As enum trace_stage, and the whole process of the driver. */
-enum stage { FETCH, PREP, CONSUMER, PROCESS, STAGES };
+enum counters_stage { FETCH, PREP, CONSUMER, PROCESS, COUNTED };
 
 struct thread {
 	uint32_t tid; /* 0: this place is free */
-	enum stage stage;
+	enum counters_stage stage;
 	struct metric_target target;
 	struct metric_reading last;
 };
@@ -48,9 +48,9 @@ struct counters {
 	struct metrics metrics;
 	struct thread *threads; /* TRACE_THREADS + 1 places a process; the last is the
 				 * process itself */
-	struct total totals[STAGES][METRICS];
-	uint64_t samples[STAGES];
-	uint64_t samples_last[STAGES];
+	struct total totals[COUNTED][METRICS];
+	uint64_t samples[COUNTED];
+	uint64_t samples_last[COUNTED];
 	uint64_t due;
 	bool counted; /* the last poll may start a difference */
 };
@@ -145,7 +145,7 @@ static bool follow_process(struct counters *counters, struct thread *places,
 			break;
 		if (stage < TRACE_STAGE_FETCH || stage > TRACE_STAGE_CONSUMER)
 			continue;
-		places[i].stage = (enum stage)(stage - TRACE_STAGE_FETCH);
+		places[i].stage = (enum counters_stage)(stage - TRACE_STAGE_FETCH);
 		all &= counters_follow(counters, &places[i], pid, tid, budget);
 	}
 	if (process->role != 1)
@@ -190,7 +190,7 @@ static uint64_t process_samples(const struct trace_process *process, int stage)
 static void count_samples(struct counters *counters, const struct trace *trace,
 			  bool count)
 {
-	for (int stage = 0; stage < STAGES; stage++) {
+	for (int stage = 0; stage < COUNTED; stage++) {
 		uint64_t now = 0;
 
 		for (unsigned i = 0; i < TRACE_PROCESSES; i++)
@@ -233,11 +233,11 @@ void counters_poll(struct counters *counters, const struct trace *trace)
 		counters_poll_now(counters, trace);
 }
 
-static int add_result(struct profile *profile, enum stage stage, int metric,
+static int add_result(struct profile *profile, enum counters_stage stage, int metric,
 		      const struct total *total, uint64_t samples)
 {
-	static const char *const stages[STAGES] = {"fetch", "prep", "consumer",
-						   "process"};
+	static const char *const stages[COUNTED] = {"fetch", "prep", "consumer",
+						    "process"};
 	double running, value = metric_scaled(&total->sum, metric, &running);
 	struct profile_counter *counter;
 
@@ -256,13 +256,13 @@ static int add_result(struct profile *profile, enum stage stage, int metric,
 
 int counters_result(const struct counters *counters, struct profile *profile)
 {
-	for (int stage = 0; stage < STAGES; stage++)
+	for (int stage = 0; stage < COUNTED; stage++)
 		for (int i = 0; i < METRICS && counters->samples[stage] > 0; i++) {
 			const struct total *total = &counters->totals[stage][i];
 
 			if (total->missing || total->rung == RUNG_UNREAD)
 				continue;
-			if (add_result(profile, (enum stage)stage, i, total,
+			if (add_result(profile, (enum counters_stage)stage, i, total,
 				       counters->samples[stage]) < 0)
 				return -ENOMEM;
 		}

@@ -233,10 +233,10 @@ static double blocked_share(const struct profile *own, const char *kind)
 
 static int say_limit(struct profile_job *job, const struct profile *own)
 {
-	bool waits = own->limit != NULL && (strcmp(own->limit, "prep") == 0 ||
-					    strcmp(own->limit, "fetch") == 0);
-
-	return waits ? profile_text(&job->waits_for, "%s", own->limit) : 0;
+	for (int i = STAGE_COMPUTE + 1; own->limit != NULL && i < STAGES; i++)
+		if (strcmp(own->limit, stage_table[i].key) == 0)
+			return profile_text(&job->waits_for, "%s", own->limit);
+	return 0;
 }
 
 static int jobs_say_why(struct profile_job *job, const struct conductor_job *ended)
@@ -255,10 +255,10 @@ int jobs_add(struct profile *profile, unsigned number, const struct profile *own
 		return -ENOMEM;
 	job->job = number;
 	job->target_status = ended != NULL ? ended->target_status : -1;
-	job->real = own->rates.real;
-	job->cached = own->rates.cached;
-	job->synthetic = own->rates.synthetic;
-	job->stalls = own->stalls;
+	for (int i = 0; i < STAGES; i++) {
+		job->rates[stage_table[i].kind] = own->rates[stage_table[i].kind];
+		job->stalls[i] = own->stalls[i];
+	}
 	job->blocked_share = blocked_share(own, "real");
 	if (own->command != NULL)
 		job->command = jobs_text(own->command, number);

@@ -100,12 +100,13 @@ static int measure_silent(const struct measurement *m, struct error *err)
 
 static int launch_all(struct measurement *m, struct error *err)
 {
-	static const int kinds[] = {TRACE_REAL, TRACE_CACHED, TRACE_SYNTHETIC};
-	unsigned launches = m->config->protocol == MEASURE_SEPARATE ? 3 : 1;
+	unsigned launches = m->config->protocol == MEASURE_SEPARATE ? STAGES : 1;
 	int result = 0;
 
 	for (unsigned i = 0; result == 0 && i < launches; i++) {
-		result = measure_launch(m, launches > 1 ? kinds[i] : -1, err);
+		result = measure_launch(
+			m, launches > 1 ? (int)stage_table[STAGE_REAL - i].kind : -1,
+			err);
 		if (result == 0 && m->end.why == CONDUCTOR_SILENT)
 			result = measure_silent(m, err);
 		if (m->end.why == CONDUCTOR_INTERRUPTED)
@@ -196,7 +197,7 @@ static struct interval sum_observed(const struct profile *profile)
 	double sum = 0;
 
 	for (size_t i = 0; i < profile->job_count; i++)
-		sum += profile->jobs[i].real.value;
+		sum += profile->jobs[i].rates[TRACE_REAL].value;
 	return (struct interval){sum, NAN, NAN};
 }
 

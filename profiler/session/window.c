@@ -1,6 +1,7 @@
 #include "profiler/session/window.h"
 #include "loader/base/math/median.h"
 #include "profiler/session/certificate.h"
+#include "profiler/stage.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,8 +20,7 @@ unsigned window_count(const struct trace *trace)
 
 bool window_delivers(enum trace_kind kind)
 {
-	return kind == TRACE_REAL || kind == TRACE_CACHED || kind == TRACE_SYNTHETIC ||
-	       kind == TRACE_LOADED;
+	return stage_of_kind(kind) < STAGES || kind == TRACE_LOADED;
 }
 
 uint64_t window_counted(const struct trace_window *window, enum trace_counter counter)

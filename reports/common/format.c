@@ -167,13 +167,33 @@ int format_tenths(const double *shares, int count, long *tenths)
 	return 1;
 }
 
-int format_stalls(const struct profile *profile, long tenths[3])
+int format_stalls(const struct interval stalls[STAGES], long tenths[STAGES])
 {
-	const struct profile_stalls *stalls = &profile->stalls;
-	double shares[] = {stalls->compute.value, stalls->prep.value,
-			   stalls->fetch.value};
+	double shares[STAGES];
 
-	return format_tenths(shares, 3, tenths);
+	for (int i = 0; i < STAGES; i++)
+		shares[i] = isnan(stalls[i].value) && stage_table[i].optional
+				    ? 0
+				    : stalls[i].value;
+	return format_tenths(shares, STAGES, tenths);
+}
+
+const char *format_stages(char to[FORMAT_STAGES], const struct profile *profile,
+			  bool labels)
+{
+	size_t used = 0;
+
+	for (int i = 0; i < STAGES; i++)
+		if (profile_has_stage(profile, i))
+			used += (size_t)snprintf(to + used, FORMAT_STAGES - used,
+						 "%s%s",
+						 i == 0            ? ""
+						 : i == STAGES - 1 ? " and "
+								   : ", ",
+						 i == 0   ? stage_table[i].name
+						 : labels ? stage_table[i].label
+							  : stage_table[i].key);
+	return to;
 }
 
 char *format_string(format_words *words, const struct profile *profile)
@@ -238,11 +258,49 @@ static bool is_seen(const struct interval *stall)
 	return isfinite(stall->low) ? stall->low > 0 : stall->value > 0;
 }
 
-/* "50.2%", or as wide as it is: "15% to 49%". */
-static void stall_share(FILE *out, const struct profile_stalls *stalls)
+static bool any_seen(const struct interval *stalls)
 {
-	double stall = stalls->prep.value + stalls->fetch.value;
-	double low = 1 - stalls->compute.high, high = 1 - stalls->compute.low;
+	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
+		if (is_seen(&stalls[i]))
+			return true;
+	return false;
+}
+
+static double sum_of_stalls(const struct interval *stalls)
+{
+	double sum = 0;
+
+	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
+		sum += isnan(stalls[i].value) ? 0 : stalls[i].value;
+	return sum;
+}
+
+/* The larger of the stalls. */
+static int largest_stall(const struct interval *stalls)
+{
+	int largest = STAGES - 1;
+
+	for (int i = STAGES - 2; i > STAGE_COMPUTE; i--)
+		if (stalls[i].value > stalls[largest].value)
+			largest = i;
+	return largest;
+}
+
+/* True when something is seen of a stall besides that one, or may be. */
+static bool has_others(const struct interval *stalls, int stage)
+{
+	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
+		if (i != stage && (is_seen(&stalls[i]) || stalls[i].high > WIDE))
+			return true;
+	return false;
+}
+
+/* "50.2%", or as wide as it is: "15% to 49%". */
+static void stall_share(FILE *out, const struct interval *stalls)
+{
+	double stall = sum_of_stalls(stalls);
+	double low = 1 - stalls[STAGE_COMPUTE].high,
+	       high = 1 - stalls[STAGE_COMPUTE].low;
 	char number[FORMAT_SIZE];
 
 	if (isfinite(low) && isfinite(high) && high - low > WIDE)
@@ -252,7 +310,7 @@ static void stall_share(FILE *out, const struct profile_stalls *stalls)
 		fputs(format_percent(number, stall), out);
 }
 
-/* Where neither stall is told from zero. */
+/* Where no stall is told from zero. */
 static void no_stall_verdict(FILE *out, const struct interval *compute)
 {
 	double most = 1 - compute->low;
@@ -274,14 +332,13 @@ static void no_stall_verdict(FILE *out, const struct interval *compute)
 
 static void stall_verdict(FILE *out, const struct profile *profile)
 {
-	const struct profile_stalls *stalls = &profile->stalls;
-	double stall = stalls->prep.value + stalls->fetch.value;
+	const struct interval *stalls = profile->stalls;
+	double stall = sum_of_stalls(stalls);
+	int largest = largest_stall(stalls);
 	char number[FORMAT_SIZE], other[FORMAT_SIZE];
-	const struct interval *less;
-	bool more_prep;
 
-	if (!is_seen(&stalls->prep) && !is_seen(&stalls->fetch)) {
-		no_stall_verdict(out, &stalls->compute);
+	if (!any_seen(stalls)) {
+		no_stall_verdict(out, &stalls[STAGE_COMPUTE]);
 		return;
 	}
 	if (stall < profile->overhead.high) {
@@ -293,19 +350,26 @@ static void stall_verdict(FILE *out, const struct profile *profile)
 			format_percent(other, profile->overhead.high));
 		return;
 	}
-	more_prep = stalls->prep.value > stalls->fetch.value;
-	less = more_prep ? &stalls->fetch : &stalls->prep;
 	fputs("Training waits for data ", out);
 	stall_share(out, stalls);
 	fprintf(out, " of its time, %s for %s%s.",
-		is_seen(less) || less->high > WIDE ? "mostly" : "all of it",
-		more_prep ? "preparation" : "storage",
-		isfinite(stalls->compute.low) ? "" : "; no interval is known");
+		has_others(stalls, largest) ? "mostly" : "all of it",
+		stage_table[largest].cause,
+		isfinite(stalls[STAGE_COMPUTE].low) ? "" : "; no interval is known");
 }
 
 bool format_is_observed(const struct profile *profile)
 {
 	return profile->protocol != NULL && strcmp(profile->protocol, "observe") == 0;
+}
+
+bool format_has_proof(const struct profile *profile)
+{
+	bool any = false;
+
+	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
+		any |= isfinite(profile->proof.share[i]);
+	return any && !format_is_observed(profile);
 }
 
 void format_overhead(FILE *out, const struct profile *profile)
@@ -348,9 +412,9 @@ void format_ending(FILE *out, const struct profile *profile)
 
 void format_verdict(FILE *out, const struct profile *profile)
 {
-	const struct profile_stalls *stalls = &profile->stalls;
+	const struct interval *stalls = profile->stalls;
 
-	if (isfinite(stalls->prep.value) && isfinite(stalls->fetch.value)) {
+	if (isfinite(stalls[STAGE_PREP].value) && isfinite(stalls[STAGE_FETCH].value)) {
 		stall_verdict(out, profile);
 		return;
 	}

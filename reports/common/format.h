@@ -7,12 +7,11 @@
 #ifndef DSA_FORMAT_H
 #define DSA_FORMAT_H
 
+#include "profiler/profile.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-
-struct interval;
-struct profile;
 
 enum { FORMAT_SIZE = 48 };
 
@@ -31,8 +30,17 @@ const char *format_cost(char *to, double cost);                       /* "0.0131
  */
 int format_tenths(const double *shares, int count, long *tenths);
 
-/* The stall shares of profile: compute, prep, fetch. As format_tenths(). */
-int format_stalls(const struct profile *profile, long tenths[3]);
+/* Shares of the stages; an optional one that is unknown is 0. As format_tenths(). */
+int format_stalls(const struct interval stalls[STAGES], long tenths[STAGES]);
+
+enum { FORMAT_STAGES = 32 * STAGES }; /* room for words of all stages */
+
+/* True where the second proof has something to say beside the first. */
+bool format_has_proof(const struct profile *profile);
+
+/* "Compute, prep and fetch": those that the profile has; "..., prep stall": by labels. */
+const char *format_stages(char to[FORMAT_STAGES], const struct profile *profile,
+			  bool labels);
 
 /* 498 -> "49.8%". */
 const char *format_tenth(char *to, long tenth);

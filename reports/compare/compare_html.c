@@ -95,7 +95,7 @@ static void compare_html_causes(const struct page *page)
 static void compare_html_bar(FILE *out, const char *mark, const struct profile *profile,
 			     bool first)
 {
-	if (!isfinite(profile->stalls.compute.value)) {
+	if (!isfinite(profile->stalls[STAGE_COMPUTE].value)) {
 		fprintf(out, "<h3>%s</h3>\n<p>Its shares were not measured.</p>\n",
 			mark);
 		return;
@@ -104,13 +104,16 @@ static void compare_html_bar(FILE *out, const char *mark, const struct profile *
 	html_bar(out, profile, mark, first);
 }
 
-static void compare_html_legend(FILE *out)
+static void compare_html_legend(FILE *out, const struct compare *compare)
 {
 	fputs("<ul class=\"legend\">", out);
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < STAGES; i++) {
+		if (!profile_has_stage(compare->a, i) &&
+		    !profile_has_stage(compare->b, i))
+			continue;
 		fputs("<li>", out);
 		html_swatch(out, i);
-		fprintf(out, "%s</li>", html_parts[i].name);
+		fprintf(out, "%s</li>", stage_table[i].title);
 	}
 	fputs("</ul>\n", out);
 }
@@ -118,16 +121,16 @@ static void compare_html_legend(FILE *out)
 static void compare_html_bars(const struct page *page)
 {
 	const struct profile *a = page->compare->a, *b = page->compare->b;
-	bool both = isfinite(a->stalls.compute.value);
+	bool both = isfinite(a->stalls[STAGE_COMPUTE].value);
 
-	if (!both && !isfinite(b->stalls.compute.value))
+	if (!both && !isfinite(b->stalls[STAGE_COMPUTE].value))
 		return;
 	fputs("<section aria-labelledby=\"time\">\n<h2 id=\"time\">Where the time of a "
 	      "step goes</h2>\n",
 	      page->out);
 	compare_html_bar(page->out, "A", a, true);
 	compare_html_bar(page->out, "B", b, !both);
-	compare_html_legend(page->out);
+	compare_html_legend(page->out, page->compare);
 	fputs("</section>\n", page->out);
 }
 

@@ -10,6 +10,9 @@
 
 #define LEAST .005 /* as causes.h has it */
 
+#define CHOSEN_RATE(id, name)      {"rates." name "_per_s", COMPARE_RATES, NULL, true},
+#define CHOSEN_STALL(id, key, ...) {"stalls." key, COMPARE_STALLS, key " stall", true},
+
 /* What is compared of a result: what begins with `path`, in this order. */
 static const struct chosen {
 	const char *path;
@@ -17,20 +20,15 @@ static const struct chosen {
 	const char *name; /* NULL: made of the rest of the path */
 	bool measured;    /* without an interval a difference says little */
 } chosen[] = {
-	{"rates.real_per_s", COMPARE_RATES, "real", true},
-	{"rates.cached_per_s", COMPARE_RATES, "cached", true},
-	{"rates.synthetic_per_s", COMPARE_RATES, "synthetic", true},
-	{"rates.loaded_per_s", COMPARE_RATES, "synthetic, prep busy", true},
+	TRACE_STAGED(CHOSEN_RATE){"rates.loaded_per_s", COMPARE_RATES,
+				  "synthetic, prep busy", true},
 	{"rates.prep_per_s", COMPARE_RATES, "prep alone", true},
 	{"rates.fetch_per_s", COMPARE_RATES, "fetch alone", true},
 	{"cache.first_epoch_per_s", COMPARE_RATES, "first epoch", true},
 	{"together.rate_per_s", COMPARE_RATES, "all jobs together", true},
-	{"stalls.compute", COMPARE_STALLS, "compute", true},
-	{"stalls.prep", COMPARE_STALLS, "prep stall", true},
-	{"prep_split.waiting_share", COMPARE_STALLS, "prep: step waits", true},
-	{"prep_split.contention_share", COMPARE_STALLS, "prep: step slowed", true},
-	{"stalls.fetch", COMPARE_STALLS, "fetch stall", true},
-	{"outside.share", COMPARE_STALLS, "outside the loop", true},
+	{"stalls.compute", COMPARE_STALLS, NULL, true},
+	STAGE_STALLS(CHOSEN_STALL){"outside.share", COMPARE_STALLS, "outside the loop",
+				   true},
 	{"cache.hit_ratio", COMPARE_COUNTS, "hit ratio of the cache", true},
 	{"counters.cpu_s_per_sample", COMPARE_COUNTS, "CPU time per sample", true},
 	{"together.prep_cpu_s_per_sample", COMPARE_COUNTS, "prep CPU per sample", true},
@@ -46,6 +44,12 @@ static const struct chosen {
 	{"run.status", COMPARE_RUN, NULL, false},
 	{"limit.what", COMPARE_RUN, "limited by", false},
 	{"version", COMPARE_RUN, "dsa", false},
+};
+
+/* What the prep stall is split into, below it. */
+static const struct chosen split[] = {
+	{"prep_split.waiting_share", COMPARE_STALLS, "prep: step waits", true},
+	{"prep_split.contention_share", COMPARE_STALLS, "prep: step slowed", true},
 };
 
 const char *compare_group_name(enum compare_group group)
@@ -350,8 +354,14 @@ int compare_rows_init(const struct compare *compare, struct compare_rows *rows)
 
 	*rows = (struct compare_rows){0};
 	causes_find(compare->a, compare->b, &rows->causes);
-	for (size_t i = 0; result == 0 && i < sizeof(chosen) / sizeof(chosen[0]); i++)
+	for (size_t i = 0; result == 0 && i < sizeof(chosen) / sizeof(chosen[0]); i++) {
 		result = add_chosen(rows, compare, &chosen[i]);
+		if (strcmp(chosen[i].path, "stalls.prep") != 0)
+			continue;
+		for (size_t j = 0; result == 0 && j < sizeof(split) / sizeof(split[0]);
+		     j++)
+			result = add_chosen(rows, compare, &split[j]);
+	}
 	if (result == 0)
 		result = add_counted(rows, compare);
 	return result < 0 ? result : add_facts(rows, compare);

@@ -14,21 +14,13 @@ static void html_bar_patterns(FILE *out)
 	      out);
 }
 
-const struct html_share html_parts[] = {
-	{"compute", "--compute", NULL, "Compute", "the training step itself"},
-	{"prep", "--prep", "hatch", "Prep stall",
-	 "waiting for decoding, cropping, normalising"},
-	{"fetch", "--fetch", "dots", "Fetch stall",
-	 "waiting for bytes from storage or cache"},
-};
-
 /* Lengths are percent of the bar, so that patterns and strokes keep their shape. */
-static void html_bar_segment(FILE *out, const struct html_share *part, double from,
+static void html_bar_segment(FILE *out, const struct stage_info *part, double from,
 			     double to)
 {
 	fprintf(out,
 		"<rect x=\"%.2f%%\" y=\"16\" width=\"%.2f%%\" height=\"44\" "
-		"fill=\"var(%s)\"/>\n",
+		"fill=\"var(--ink-%d)\"/>\n",
 		from, to - from, part->ink);
 	if (part->pattern != NULL)
 		fprintf(out,
@@ -54,45 +46,73 @@ static void html_bar_whisker(FILE *out, double low, double high, int y)
 
 void html_bar(FILE *out, const struct profile *profile, const char *id, bool first)
 {
-	const struct profile_stalls *stalls = &profile->stalls;
+	const struct interval *stalls = profile->stalls;
+	char stages[FORMAT_STAGES];
 	double sum = 0, from = 0;
-	long tenths[3];
+	long tenths[STAGES];
 
-	format_stalls(profile, tenths);
-	for (int i = 0; i < 3; i++)
+	format_stalls(stalls, tenths);
+	for (int i = 0; i < STAGES; i++)
 		sum += tenths[i] > 0 ? (double)tenths[i] : 0;
 	fprintf(out,
 		"<svg class=\"bar\" role=\"img\" aria-labelledby=\"%s-title "
 		"%s-about\">\n"
 		"<title id=\"%s-title\">Shares of the time of a training step</title>\n"
-		"<desc id=\"%s-about\">Compute, prep stall and fetch stall from left "
-		"to "
-		"right, above and under the borders their 95%% intervals; the numbers "
+		"<desc id=\"%s-about\">%s from left to right, above and under the "
+		"borders their 95%% intervals; the numbers "
 		"stand below.</desc>\n",
-		id, id, id, id);
+		id, id, id, id, format_stages(stages, profile, true));
 	if (first)
 		html_bar_patterns(out);
-	for (int i = 0; i < 3 && sum > 0; i++) {
+	for (int i = 0; i < STAGES && sum > 0; i++) {
 		double to = from + 100 * (tenths[i] > 0 ? (double)tenths[i] : 0) / sum;
 
-		html_bar_segment(out, &html_parts[i], from, to);
+		if (profile_has_stage(profile, i))
+			html_bar_segment(out, &stage_table[i], from, to);
 		from = to;
 	}
-	html_bar_whisker(out, stalls->compute.low, stalls->compute.high, 7);
-	html_bar_whisker(out, 1 - stalls->fetch.high, 1 - stalls->fetch.low, 69);
+	html_bar_whisker(out, stalls[STAGE_COMPUTE].low, stalls[STAGE_COMPUTE].high, 7);
+	html_bar_whisker(out, 1 - stalls[STAGES - 1].high, 1 - stalls[STAGES - 1].low,
+			 69);
 	fputs("</svg>\n", out);
 }
 
 void html_swatch(FILE *out, int i)
 {
-	const struct html_share *part = &html_parts[i];
+	const struct stage_info *part = &stage_table[i];
 
 	fprintf(out,
 		"<svg class=\"swatch\" viewBox=\"0 0 20 20\" aria-hidden=\"true\">"
-		"<path d=\"M0 0H20V20H0z\" fill=\"var(%s)\"/>",
+		"<path d=\"M0 0H20V20H0z\" fill=\"var(--ink-%d)\"/>",
 		part->ink);
 	if (part->pattern != NULL)
 		fprintf(out, "<path d=\"M0 0H20V20H0z\" fill=\"url(#%s)\"/>",
 			part->pattern);
 	fputs("</svg>", out);
+}
+
+const char *html_stage_heads(char to[FORMAT_STAGES], const struct profile *profile)
+{
+	size_t used = 0;
+
+	for (int i = 0; i < STAGES; i++)
+		if (profile_has_stage(profile, i))
+			used += (size_t)snprintf(to + used, FORMAT_STAGES - used,
+						 "%s#|", stage_table[i].name);
+	return to;
+}
+
+void html_stage_cells(const struct html *html, const struct interval stalls[STAGES],
+		      bool balanced)
+{
+	char text[FORMAT_SIZE];
+	long tenths[STAGES];
+
+	format_stalls(stalls, tenths);
+	for (int i = 0; i < STAGES; i++)
+		if (profile_has_stage(html->profile, i))
+			html_number(html->out,
+				    balanced && isfinite(stalls[i].value)
+					    ? format_tenth(text, tenths[i])
+					    : format_percent(text, stalls[i].value));
 }

@@ -25,12 +25,11 @@ static void proof_row(const struct html *html, const char *name,
 void html_proof(const struct html *html)
 {
 	const struct profile *profile = html->profile;
-	long tenths[3];
+	long tenths[STAGES];
 
-	if ((!isfinite(profile->proof.prep) && !isfinite(profile->proof.fetch)) ||
-	    format_is_observed(profile))
+	if (!format_has_proof(profile))
 		return;
-	format_stalls(profile, tenths);
+	format_stalls(profile->stalls, tenths);
 	fputs("<section aria-labelledby=\"proof\">\n<h2 id=\"proof\">Second "
 	      "proof</h2>\n"
 	      "<p>The same shares from other evidence: ",
@@ -40,10 +39,10 @@ void html_proof(const struct html *html)
 	fputs(".</p>\n", html->out);
 	html_table(html->out, "Both proofs side by side",
 		   "Share of a step|By difference#|By blocked time#|Apart#");
-	proof_row(html, "Prep stall", &profile->stalls.prep, tenths[1],
-		  profile->proof.prep);
-	proof_row(html, "Fetch stall", &profile->stalls.fetch, tenths[2],
-		  profile->proof.fetch);
+	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
+		if (profile_has_stage(profile, i))
+			proof_row(html, stage_table[i].title, &profile->stalls[i],
+				  tenths[i], profile->proof.share[i]);
 	html_table_end(html->out);
 	fputs("</section>\n", html->out);
 }

@@ -4,17 +4,15 @@
 
 static void html_jobs_row(const struct html *html, const struct profile_job *job)
 {
-	const struct profile_stalls *stalls = &job->stalls;
+	const struct interval *real = &job->rates[TRACE_REAL];
 	FILE *out = html->out;
 	char text[FORMAT_SIZE];
 
 	fputs("<tr>", out);
 	html_number(out, format_count(text, job->job));
-	html_number(out, format_rate(text, job->real.value));
-	html_number(out, html_range(text, &job->real));
-	html_number(out, format_percent(text, stalls->compute.value));
-	html_number(out, format_percent(text, stalls->prep.value));
-	html_number(out, format_percent(text, stalls->fetch.value));
+	html_number(out, format_rate(text, real->value));
+	html_number(out, html_range(text, real));
+	html_stage_cells(html, job->stalls, false);
 	html_number(out, format_percent(text, job->blocked_share));
 	if (isfinite(job->ahead_batches))
 		snprintf(text, sizeof(text), "%.1f", job->ahead_batches);
@@ -45,6 +43,7 @@ static void html_jobs_together(const struct html *html)
 void html_jobs(const struct html *html)
 {
 	const struct profile *profile = html->profile;
+	char stages[FORMAT_STAGES], heads[sizeof(stages) + 96];
 
 	if (profile->job_count == 0)
 		return;
@@ -56,9 +55,11 @@ void html_jobs(const struct html *html)
 		profile->shared ? "the first one, and of that loader"
 				: "the first one");
 	html_jobs_together(html);
-	html_table(html->out, "Each job",
-		   "Job#|Samples/s#|Interval#|Compute#|Prep#|Fetch#|Blocked#|"
-		   "Ahead, batches#|Waits for|Command|Note");
+	snprintf(heads, sizeof(heads),
+		 "Job#|Samples/s#|Interval#|%sBlocked#|Ahead, batches#|Waits for|"
+		 "Command|Note",
+		 html_stage_heads(stages, profile));
+	html_table(html->out, "Each job", heads);
 	for (size_t i = 0; i < profile->job_count; i++)
 		html_jobs_row(html, &profile->jobs[i]);
 	html_table_end(html->out);

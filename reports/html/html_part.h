@@ -43,17 +43,11 @@ void html_begin(FILE *out, const char *title);
 /* JSON that `fill` writes, in the element #result. 0 or -errno. */
 int html_embed(FILE *out, file_fill *fill, const void *context, struct error *err);
 
-/* Compute, prep and fetch, as they lie in the bar. */
-struct html_share {
-	const char *class, *ink, *pattern, *name, *about;
-};
-extern const struct html_share html_parts[3];
-
 /* The shares as one bar, which need a compute share. `id` begins its ids; the patterns
  * of all bars and swatches of a page come with the first one. */
 void html_bar(FILE *out, const struct profile *profile, const char *id, bool first);
 
-/* A small square that looks like part i. */
+/* A small square that looks like stage i in the bar. */
 void html_swatch(FILE *out, int i);
 
 /* Text from outside, escaped; nothing for NULL. */
@@ -68,6 +62,12 @@ void html_words(const struct html *html, format_words *format);
  */
 void html_table(FILE *out, const char *caption, const char *heads);
 void html_table_end(FILE *out);
+
+/* Heads of the stages' columns, "Compute#|Prep#|Fetch#|"; and their cells. */
+const char *html_stage_heads(char to[FORMAT_STAGES], const struct profile *profile);
+void html_stage_cells(const struct html *html, const struct interval stalls[STAGES],
+		      bool balanced);
+
 void html_cell(FILE *out, const char *text);   /* escaped; NULL is a dash */
 void html_number(FILE *out, const char *text); /* from format.h */
 

@@ -30,18 +30,18 @@ static void html_verdict_fact(FILE *out, const char *name, const char *number,
 
 static void html_verdict_facts(const struct html *html)
 {
-	const struct profile_rates *rates = &html->profile->rates;
-	double gain = rates->synthetic.value / rates->real.value;
+	const struct interval *rates = html->profile->rates;
+	double gain = rates[TRACE_SYNTHETIC].value / rates[TRACE_REAL].value;
 	char number[FORMAT_SIZE];
 
-	if (!isfinite(rates->real.value))
+	if (!isfinite(rates[TRACE_REAL].value))
 		return;
 	fputs("<dl class=\"facts\">\n", html->out);
-	html_verdict_fact(html->out, "Today", format_rate(number, rates->real.value),
-			  "samples/s");
-	if (isfinite(rates->synthetic.value))
+	html_verdict_fact(html->out, "Today",
+			  format_rate(number, rates[TRACE_REAL].value), "samples/s");
+	if (isfinite(rates[TRACE_SYNTHETIC].value))
 		html_verdict_fact(html->out, "Without any wait",
-				  format_rate(number, rates->synthetic.value),
+				  format_rate(number, rates[TRACE_SYNTHETIC].value),
 				  "samples/s");
 	if (isfinite(gain)) {
 		snprintf(number, sizeof(number), "%.2f×", gain);
@@ -99,21 +99,20 @@ void html_head(const struct html *html)
 	fputs("</header>\n", out);
 }
 
-static void html_verdict_share(const struct html *html, int i,
-			       const struct interval *interval, long tenth)
+static void html_verdict_share(const struct html *html, int i, long tenth)
 {
+	const struct stage_info *stage = &stage_table[i];
 	char number[FORMAT_SIZE], half[FORMAT_SIZE];
 
-	fprintf(html->out, "<li class=\"%s\"><div class=\"name\">",
-		html_parts[i].class);
+	fprintf(html->out, "<li class=\"%s\"><div class=\"name\">", stage->key);
 	html_swatch(html->out, i);
 	fprintf(html->out,
 		"%s%s</div><p class=\"big\">%s <small>%s</small></p>"
 		"<p class=\"small\">%s</p></li>\n",
-		html_parts[i].name,
+		stage->title,
 		i == 0 && isfinite(html->profile->emulated_per_s) ? " (emulated)" : "",
-		format_tenth(number, tenth), format_points(half, interval),
-		html_parts[i].about);
+		format_tenth(number, tenth),
+		format_points(half, &html->profile->stalls[i]), stage->about);
 }
 
 static void html_verdict_outside(const struct html *html)
@@ -153,34 +152,37 @@ static void html_verdict_split(const struct html *html)
 
 void html_shares(const struct html *html)
 {
-	const struct profile_stalls *stalls = &html->profile->stalls;
-	long tenths[3];
-	int sums;
+	const struct interval *stalls = html->profile->stalls;
+	long tenths[STAGES];
+	int sums, shown = 0;
 
-	if (!isfinite(stalls->compute.value))
+	if (!isfinite(stalls[STAGE_COMPUTE].value))
 		return;
-	sums = format_stalls(html->profile, tenths);
+	sums = format_stalls(stalls, tenths);
 	fputs("<section aria-labelledby=\"time\">\n<h2 id=\"time\">Where the time of a "
 	      "step goes</h2>\n",
 	      html->out);
 	html_bar(html->out, html->profile, "bar", true);
 	fputs("<ul class=\"shares\">\n", html->out);
-	html_verdict_share(html, 0, &stalls->compute, tenths[0]);
-	html_verdict_share(html, 1, &stalls->prep, tenths[1]);
-	html_verdict_share(html, 2, &stalls->fetch, tenths[2]);
+	for (int i = 0; i < STAGES; i++)
+		if (profile_has_stage(html->profile, i)) {
+			html_verdict_share(html, i, tenths[i]);
+			shown++;
+		}
 	fprintf(html->out, "</ul>\n<p class=\"small\">%s%s</p>\n",
-		sums ? "The three sum to 100%. " : "",
-		isfinite(stalls->compute.low) ? "± is half of a 95% interval, in "
-						"points of the time of a step."
-					      : "");
+		!sums        ? ""
+		: shown == 3 ? "The three sum to 100%. "
+			     : "They sum to 100%. ",
+		isfinite(stalls[STAGE_COMPUTE].low) ? "± is half of a 95% interval, in "
+						      "points of the time of a step."
+						    : "");
 	html_verdict_split(html);
 	html_verdict_outside(html);
 	fputs("</section>\n", html->out);
 }
 
-static void html_verdict_rate(const struct html *html, const char *name,
-			      const char *ink, const struct interval *interval,
-			      double most)
+static void html_verdict_rate(const struct html *html, const char *name, int ink,
+			      const struct interval *interval, double most)
 {
 	char number[FORMAT_SIZE], range[FORMAT_SIZE];
 
@@ -190,46 +192,40 @@ static void html_verdict_rate(const struct html *html, const char *name,
 		"<tr><th scope=\"row\">%s</th><td class=\"rate\">"
 		"<svg viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" "
 		"aria-hidden=\"true\"><path d=\"M0 0H100V10H0z\" fill=\"var(--grid)\"/>"
-		"<path d=\"M0 0H%.2fV10H0z\" fill=\"var(%s)\"/></svg></td>",
+		"<path d=\"M0 0H%.2fV10H0z\" fill=\"var(--ink-%d)\"/></svg></td>",
 		name, fmax(0, fmin(100, 100 * interval->value / most)), ink);
 	html_number(html->out, format_rate(number, interval->value));
 	html_number(html->out, html_range(range, interval));
 	fputs("</tr>\n", html->out);
 }
 
-static double html_verdict_highest(const struct profile_rates *rates)
+static double html_verdict_highest(const struct interval *rates)
 {
-	const double all[] = {rates->real.value,      rates->cached.value,
-			      rates->synthetic.value, rates->loaded.value,
-			      rates->prep.value,      rates->fetch.value};
 	double most = 0;
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		most = fmax(most, all[i]);
+	for (int i = 0; i < TRACE_RATES; i++)
+		most = fmax(most, rates[i].value);
 	return most;
 }
 
 static void html_verdict_rates(const struct html *html)
 {
-	const struct profile_rates *rates = &html->profile->rates;
+	const struct interval *rates = html->profile->rates;
 	double most = html_verdict_highest(rates);
 
 	if (!(most > 0))
 		return;
 	html_table(html->out, "Samples per second, with 95% intervals",
 		   "What was measured|Compared|Samples/s#|Interval#");
-	html_verdict_rate(html, "Real: storage and cache as asked", "--fetch",
-			  &rates->real, most);
-	html_verdict_rate(html, "Cached: files from memory, really prepared", "--prep",
-			  &rates->cached, most);
-	html_verdict_rate(html, "Synthetic: batches prepared before", "--compute",
-			  &rates->synthetic, most);
-	html_verdict_rate(html, "Synthetic, workers as busy as usual", "--compute",
-			  &rates->loaded, most);
-	html_verdict_rate(html, "Preparation alone, workers as configured", "--prep",
-			  &rates->prep, most);
-	html_verdict_rate(html, "Fetching alone, cache hits counted", "--fetch",
-			  &rates->fetch, most);
+	for (int i = STAGES - 1; i >= 0; i--)
+		html_verdict_rate(html, stage_table[i].window, stage_table[i].ink,
+				  &rates[stage_table[i].kind], most);
+	html_verdict_rate(html, "Synthetic, workers as busy as usual",
+			  stage_table[STAGE_COMPUTE].ink, &rates[TRACE_LOADED], most);
+	html_verdict_rate(html, "Preparation alone, workers as configured",
+			  stage_table[STAGE_PREP].ink, &rates[TRACE_PREP], most);
+	html_verdict_rate(html, "Fetching alone, cache hits counted",
+			  stage_table[STAGE_FETCH].ink, &rates[TRACE_FETCH], most);
 	html_table_end(html->out);
 }
 
@@ -237,7 +233,7 @@ void html_limit(const struct html *html)
 {
 	const struct profile *profile = html->profile;
 
-	if (profile->limit == NULL && !(html_verdict_highest(&profile->rates) > 0))
+	if (profile->limit == NULL && !(html_verdict_highest(profile->rates) > 0))
 		return;
 	fputs("<section aria-labelledby=\"limit\">\n<h2 id=\"limit\">What limits "
 	      "it</h2>"
@@ -253,7 +249,7 @@ void html_limit(const struct html *html)
 		fputs(".</p>\n", html->out);
 	}
 	html_verdict_rates(html);
-	if (isfinite(profile->rates.cached.value))
+	if (isfinite(profile->rates[TRACE_CACHED].value))
 		fputs("<p class=\"small\">The differences between the real, the cached "
 		      "and the synthetic windows are the stalls.</p>\n",
 		      html->out);

@@ -30,19 +30,6 @@ static void html_whatif_estimate(FILE *out, const struct interval *estimate,
 	html_number(out, html_range(text, estimate));
 }
 
-static void html_whatif_stalls(FILE *out, const struct profile_stalls *stalls)
-{
-	const double shares[] = {stalls->compute.value, stalls->prep.value,
-				 stalls->fetch.value};
-	char text[FORMAT_SIZE];
-	long tenths[3];
-
-	format_tenths(shares, 3, tenths);
-	for (int i = 0; i < 3; i++)
-		html_number(out, isfinite(shares[i]) ? format_tenth(text, tenths[i])
-						     : "n/a");
-}
-
 /* "0.0131 to 0.0145", or a dash. */
 static void cost_range(FILE *out, const struct interval *cost)
 {
@@ -58,16 +45,18 @@ struct columns {
 	bool jobs, costs;
 };
 
-static void prediction_row(FILE *out, const struct profile_prediction *prediction,
+static void prediction_row(const struct html *html,
+			   const struct profile_prediction *prediction,
 			   struct columns columns)
 {
+	FILE *out = html->out;
 	char text[FORMAT_SIZE];
 
 	fputs("<tr>", out);
 	change_head(out, &prediction->change);
 	html_whatif_estimate(out, &prediction->per_s, "");
 	html_whatif_estimate(out, &prediction->speedup, "×");
-	html_whatif_stalls(out, &prediction->stalls);
+	html_stage_cells(html, prediction->stalls, true);
 	html_cell(out, prediction->limit);
 	if (columns.jobs)
 		html_number(out, format_rate(text, prediction->per_job.value));
@@ -76,9 +65,18 @@ static void prediction_row(FILE *out, const struct profile_prediction *predictio
 	fputs("</tr>\n", out);
 }
 
-#define HEADS                                                                          \
-	"Change|Samples/s#|Interval#|Speed#|Interval#|Compute#|Prep#|Fetch#|Limits "   \
-	"then"
+static void html_whatif_begin(const struct html *html, const char *caption,
+			      struct columns columns)
+{
+	char stages[FORMAT_STAGES], heads[sizeof(stages) + 128];
+
+	snprintf(heads, sizeof(heads),
+		 "Change|Samples/s#|Interval#|Speed#|Interval#|%sLimits then%s%s",
+		 html_stage_heads(stages, html->profile),
+		 columns.jobs ? "|A job, samples/s#" : "",
+		 columns.costs ? "|Epoch#" : "");
+	html_table(html->out, caption, heads);
+}
 
 static bool html_whatif_any_cost(const struct profile *profile)
 {
@@ -98,21 +96,19 @@ static bool html_whatif_any_jobs(const struct profile *profile)
 
 static void html_whatif_predictions(const struct html *html)
 {
-	static const char *const heads[2][2] = {
-		{HEADS, HEADS "|Epoch#"},
-		{HEADS "|A job, samples/s#", HEADS "|A job, samples/s#|Epoch#"}};
 	const struct profile *profile = html->profile;
 	bool costs = html_whatif_any_cost(profile),
 	     jobs = html_whatif_any_jobs(profile);
+	struct columns columns = {jobs, costs};
+	char stages[FORMAT_STAGES];
 
-	html_table(html->out, "Predicted, with 95% intervals", heads[jobs][costs]);
+	html_whatif_begin(html, "Predicted, with 95% intervals", columns);
 	for (size_t i = 0; i < profile->prediction_count; i++)
-		prediction_row(html->out, &profile->predictions[i],
-			       (struct columns){jobs, costs});
+		prediction_row(html, &profile->predictions[i], columns);
 	html_table_end(html->out);
-	fputs("<p class=\"small\">Compute, prep and fetch are the shares of a step "
-	      "that would remain.",
-	      html->out);
+	fprintf(html->out,
+		"<p class=\"small\">%s are the shares of a step that would remain.",
+		format_stages(stages, profile, false));
 	if (costs) {
 		char now[FORMAT_SIZE];
 
@@ -322,13 +318,14 @@ static bool has_any(const struct profile *curve)
 static void curve_numbers(const struct html *html, const char *caption,
 			  const struct profile *curve)
 {
+	const struct columns none = {false, false};
+
 	if (!has_any(curve))
 		return;
-	html_table(html->out, caption, HEADS);
+	html_whatif_begin(html, caption, none);
 	for (size_t i = 0; i < curve->prediction_count; i++)
 		if (isfinite(curve->predictions[i].per_s.low))
-			prediction_row(html->out, &curve->predictions[i],
-				       (struct columns){false, false});
+			prediction_row(html, &curve->predictions[i], none);
 	html_table_end(html->out);
 }
 

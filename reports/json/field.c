@@ -3,6 +3,12 @@
 
 #define AT(path, type, member) FIELD_AT(profile, path, type, member)
 
+/* What each stage and each kind of window has, of a profile and what is in it. */
+#define FIELD_STALL(id, key, ...) AT("stalls." key, SHARE, stalls[STAGE_##id]),
+#define FIELD_RATE(id, name)      AT("rates." name "_per_s", ESTIMATE, rates[TRACE_##id]),
+#define FIELD_PROOF(id, key, ...)                                                      \
+	AT("second_proof." key ".share", NUMBER, proof.share[STAGE_##id]),
+
 const struct field field_profile[] = {
 	AT("version", TEXT, version),
 	AT("run.started", TEXT, started),
@@ -47,22 +53,12 @@ const struct field field_profile[] = {
 	AT("emulated.storage_bytes_per_s", NUMBER, storage_bandwidth),
 	AT("emulated.storage_latency_s", NUMBER, storage_latency_s),
 	AT("emulated.prep_delay_s", NUMBER, prep_delay_s),
-	AT("stalls.compute", SHARE, stalls.compute),
-	AT("stalls.prep", SHARE, stalls.prep),
-	AT("stalls.fetch", SHARE, stalls.fetch),
-	AT("prep_split.waiting_share", NUMBER, prep_waiting),
+	STAGE_TABLE(FIELD_STALL) AT("prep_split.waiting_share", NUMBER, prep_waiting),
 	AT("prep_split.contention_share", NUMBER, prep_contention),
 	AT("outside.time_s", NUMBER, outside_s),
 	AT("outside.share", NUMBER, outside_share),
-	AT("rates.real_per_s", ESTIMATE, rates.real),
-	AT("rates.cached_per_s", ESTIMATE, rates.cached),
-	AT("rates.synthetic_per_s", ESTIMATE, rates.synthetic),
-	AT("rates.loaded_per_s", ESTIMATE, rates.loaded),
-	AT("rates.prep_per_s", ESTIMATE, rates.prep),
-	AT("rates.fetch_per_s", ESTIMATE, rates.fetch),
-	AT("second_proof.prep.share", NUMBER, proof.prep),
-	AT("second_proof.fetch.share", NUMBER, proof.fetch),
-	AT("second_proof.basis", TEXT, proof.basis),
+	TRACE_RATED(FIELD_RATE) STAGE_STALLS(FIELD_PROOF)
+		AT("second_proof.basis", TEXT, proof.basis),
 	AT("second_proof.gap_share", NUMBER, proof_gap),
 	AT("limit.what", TEXT, limit),
 	AT("limit.why", TEXT, limit_why),
@@ -199,13 +195,8 @@ static const struct field job[] = {
 	AT("job", COUNT, job),
 	AT("command", TEXT, command),
 	AT("target_status", INDEX, target_status),
-	AT("rates.real_per_s", ESTIMATE, real),
-	AT("rates.cached_per_s", ESTIMATE, cached),
-	AT("rates.synthetic_per_s", ESTIMATE, synthetic),
-	AT("stalls.compute", SHARE, stalls.compute),
-	AT("stalls.prep", SHARE, stalls.prep),
-	AT("stalls.fetch", SHARE, stalls.fetch),
-	AT("blocked_share", NUMBER, blocked_share),
+	TRACE_RATED(FIELD_RATE) STAGE_TABLE(FIELD_STALL)
+		AT("blocked_share", NUMBER, blocked_share),
 	AT("ahead_batches", NUMBER, ahead_batches),
 	AT("dropped", YES, dropped),
 	AT("waits_for", TEXT, waits_for),
@@ -233,10 +224,7 @@ static const struct field prediction[] = {
 	AT("rate_per_s", ESTIMATE, per_s),
 	AT("job_rate_per_s", ESTIMATE, per_job),
 	AT("speedup", ESTIMATE, speedup),
-	AT("stalls.compute", SHARE, stalls.compute),
-	AT("stalls.prep", SHARE, stalls.prep),
-	AT("stalls.fetch", SHARE, stalls.fetch),
-	AT("hit_ratio", NUMBER, hit_ratio),
+	STAGE_TABLE(FIELD_STALL) AT("hit_ratio", NUMBER, hit_ratio),
 	AT("cost", ESTIMATE, cost),
 	AT("limit", TEXT, limit),
 	AT("advice", TEXT, advice),

@@ -9,7 +9,7 @@
 /* What the training step could take, as a level to compare a curve with. */
 static int add_possible(const struct profile *profile, struct plot *plot)
 {
-	double rate = profile->rates.synthetic.value;
+	double rate = profile->rates[TRACE_SYNTHETIC].value;
 	struct plot_series *level = plot_add(plot, "what the training step could take",
 					     PLOT_LEVEL, PLOT_COMPUTE);
 
@@ -101,12 +101,13 @@ int plot_fetch_curve(const struct profile *profile, struct plot *plot)
 	return 0;
 }
 
-/* The windows of one kind: those used are filled, the others hollow. */
+/* The windows of one stage: those used are filled, the others hollow. */
 static int plot_make_add_windows(const struct profile *profile, struct plot *plot,
-				 const char *kind, enum plot_ink ink, bool used)
+				 int stage, bool used)
 {
-	struct plot_series *series =
-		plot_add(plot, used ? kind : "not used", PLOT_POINTS, ink);
+	const char *kind = trace_kind_name(stage_table[stage].kind);
+	struct plot_series *series = plot_add(plot, used ? kind : "not used",
+					      PLOT_POINTS, stage_table[stage].ink);
 
 	series->hollow = !used;
 	for (size_t i = 0; i < profile->window_count; i++) {
@@ -123,24 +124,16 @@ static int plot_make_add_windows(const struct profile *profile, struct plot *plo
 
 int plot_windows(const struct profile *profile, struct plot *plot)
 {
-	static const struct {
-		const char *kind;
-		enum plot_ink ink;
-	} kinds[] = {{"synthetic", PLOT_COMPUTE},
-		     {"cached", PLOT_PREP},
-		     {"real", PLOT_FETCH}};
-
 	plot->id = "windows";
 	plot->title = "Every window over time";
 	plot->about = "Samples per second of each window of the schedule. Levels that "
 		      "stay level mean that nothing drifted.";
 	plot->x.label = "seconds since the run began";
 	plot->y.label = "samples/s";
-	for (size_t i = 0; i < 3; i++)
-		if (plot_make_add_windows(profile, plot, kinds[i].kind, kinds[i].ink,
-					  true) < 0 ||
-		    plot_make_add_windows(profile, plot, kinds[i].kind, kinds[i].ink,
-					  false) < 0)
+	for (int i = 0; i < STAGES; i++)
+		if (profile_has_stage(profile, i) &&
+		    (plot_make_add_windows(profile, plot, i, true) < 0 ||
+		     plot_make_add_windows(profile, plot, i, false) < 0))
 			return -1;
 	plot_scale_x(plot);
 	plot_scale_y(plot);

@@ -61,9 +61,9 @@ int box_close(struct box *box, FILE *out, struct error *err)
 const char *box_ink(const struct box *box, enum box_ink ink)
 {
 	static const char *const sequences[] = {
-		[BOX_PLAIN] = "\x1b[0m", [BOX_BOLD] = "\x1b[1m",
-		[BOX_DIM] = "\x1b[2m",   [BOX_COMPUTE] = "\x1b[32m",
-		[BOX_PREP] = "\x1b[33m", [BOX_FETCH] = "\x1b[34m",
+		[BOX_PLAIN] = "\x1b[0m",
+		[BOX_BOLD] = "\x1b[1m",
+		[BOX_DIM] = "\x1b[2m",
 	};
 
 	return box->style->colour ? sequences[ink] : "";

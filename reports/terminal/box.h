@@ -29,7 +29,7 @@ int box_open(struct box *box, const struct form_style *style);
 /* Writes all of it to out, and frees it. 0 or -ENOMEM, with nothing written. */
 int box_close(struct box *box, FILE *out, struct error *err);
 
-enum box_ink { BOX_PLAIN, BOX_BOLD, BOX_DIM, BOX_COMPUTE, BOX_PREP, BOX_FETCH };
+enum box_ink { BOX_PLAIN, BOX_BOLD, BOX_DIM };
 
 /* The terminal's escape sequence, or "" without colours. */
 const char *box_ink(const struct box *box, enum box_ink ink);

@@ -41,15 +41,15 @@ struct form_style terminal_style(FILE *out)
 /* "1912 of a possible 3840 samples/s", to be freed; empty where unknown. */
 static char *terminal_rates(struct box *box, const struct profile *profile)
 {
-	const struct profile_rates *known = &profile->rates;
+	const struct interval *known = profile->rates;
 	char real[FORMAT_SIZE], possible[FORMAT_SIZE], *text = NULL;
 	int length;
 
-	format_rate(real, known->real.value);
-	format_rate(possible, known->synthetic.value);
-	if (!isfinite(known->real.value))
+	format_rate(real, known[TRACE_REAL].value);
+	format_rate(possible, known[TRACE_SYNTHETIC].value);
+	if (!isfinite(known[TRACE_REAL].value))
 		length = asprintf(&text, "%s", "");
-	else if (!isfinite(known->synthetic.value))
+	else if (!isfinite(known[TRACE_SYNTHETIC].value))
 		length = asprintf(&text, "%s samples/s", real);
 	else
 		length = asprintf(&text, "%s of a possible %s samples/s", real,
@@ -99,46 +99,45 @@ static void terminal_head(struct box *box, const struct profile *profile)
 }
 
 static void terminal_shares(const struct box *box, const struct profile *profile,
-			    const long tenths[3])
+			    const long tenths[STAGES])
 {
-	static const char *const names[] = {"compute", "prep stall", "fetch stall"};
-	const struct profile_stalls *stalls = &profile->stalls;
-	const struct interval *all[] = {&stalls->compute, &stalls->prep,
-					&stalls->fetch};
 	char share[FORMAT_SIZE], half[FORMAT_SIZE];
 
 	fprintf(box->out, "%*s", BOX_INDENT, "");
-	for (int i = 0; i < 3; i++) {
-		format_points(half, all[i]);
-		fprintf(box->out, "%s%s %s%s%s%s%s", i == 0 ? "" : " | ", names[i],
-			box_ink(box, BOX_BOLD), format_tenth(share, tenths[i]),
-			box_ink(box, BOX_PLAIN), *half == '\0' ? "" : " ", half);
+	for (int i = 0; i < STAGES; i++) {
+		if (!profile_has_stage(profile, i))
+			continue;
+		format_points(half, &profile->stalls[i]);
+		fprintf(box->out, "%s%s %s%s%s%s%s", i == 0 ? "" : " | ",
+			stage_table[i].label, box_ink(box, BOX_BOLD),
+			format_tenth(share, tenths[i]), box_ink(box, BOX_PLAIN),
+			*half == '\0' ? "" : " ", half);
 	}
 	putc('\n', box->out);
 }
 
 /* The shares as a bar; negative ones have no length. */
-static void terminal_bar(const struct box *box, const long tenths[3], bool sums)
+static void terminal_bar(const struct box *box, const long tenths[STAGES], bool sums)
 {
-	static const char *const cells[] = {"█", "▒", "░"};
 	enum { CELLS = BOX_WIDTH - 16 };
-	static const enum box_ink inks[] = {BOX_COMPUTE, BOX_PREP, BOX_FETCH};
-	double part[3], sum = 0;
-	long length[3];
+	double part[STAGES], sum = 0;
+	long length[STAGES];
 
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < STAGES; i++)
 		sum += part[i] = tenths[i] > 0 ? (double)tenths[i] : 0;
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < STAGES; i++)
 		part[i] /= sum;
-	if (!format_tenths(part, 3, length))
+	if (!format_tenths(part, STAGES, length))
 		return;
 	fprintf(box->out, "%*s", BOX_INDENT, "");
-	for (int i = 0, begin = 0; i < 3; i++) {
+	for (int i = 0, begin = 0; i < STAGES; i++) {
 		long end = begin + length[i];
 
-		fputs(box_ink(box, inks[i]), box->out);
+		if (length[i] > 0 || !stage_table[i].optional)
+			fputs(box->style->colour ? stage_table[i].colour : "",
+			      box->out);
 		for (long at = begin * CELLS / 1000; at < end * CELLS / 1000; at++)
-			fputs(cells[i], box->out);
+			fputs(stage_table[i].cell, box->out);
 		begin = (int)end;
 	}
 	fprintf(box->out, "%s%s\n", box_ink(box, BOX_PLAIN),
@@ -148,10 +147,10 @@ static void terminal_bar(const struct box *box, const long tenths[3], bool sums)
 static void terminal_stalls(struct box *box, const struct profile *profile)
 {
 	char *verdict = format_string(format_verdict, profile);
-	long tenths[3];
+	long tenths[STAGES];
 
-	if (isfinite(profile->stalls.compute.value)) {
-		bool sums = format_stalls(profile, tenths);
+	if (isfinite(profile->stalls[STAGE_COMPUTE].value)) {
+		bool sums = format_stalls(profile->stalls, tenths);
 
 		terminal_shares(box, profile, tenths);
 		terminal_bar(box, tenths, sums);
@@ -180,18 +179,35 @@ static void terminal_together(struct box *box, const struct profile *profile)
 		 format_seconds(cpu, profile->prep_cpu_per_delivered_s));
 }
 
-static void terminal_job(struct box *box, const struct profile_job *job)
+/* "prep 38.1%, fetch 12.1%": the stages from `first` on. */
+static const char *terminal_stages(char to[FORMAT_STAGES],
+				   const struct profile *profile,
+				   const double shares[STAGES], int first)
 {
-	const struct profile_stalls *stalls = &job->stalls;
-	char label[24], rate[FORMAT_SIZE], compute[FORMAT_SIZE], prep[FORMAT_SIZE],
-		fetch[FORMAT_SIZE];
+	char number[FORMAT_SIZE];
+	size_t used = 0;
 
+	for (int i = first; i < STAGES; i++)
+		if (profile_has_stage(profile, i))
+			used += (size_t)snprintf(to + used, FORMAT_STAGES - used,
+						 "%s%s %s", i == first ? "" : ", ",
+						 stage_table[i].key,
+						 format_percent(number, shares[i]));
+	return to;
+}
+
+static void terminal_job(struct box *box, const struct profile *profile,
+			 const struct profile_job *job)
+{
+	char label[24], rate[FORMAT_SIZE], stages[FORMAT_STAGES];
+	double shares[STAGES];
+
+	for (int i = 0; i < STAGES; i++)
+		shares[i] = job->stalls[i].value;
 	snprintf(label, sizeof(label), "job %u", (unsigned)job->job);
-	box_line(box, label, "%s samples/s: compute %s, prep %s, fetch %s%s%s%s%s%s",
-		 format_rate(rate, job->real.value),
-		 format_percent(compute, stalls->compute.value),
-		 format_percent(prep, stalls->prep.value),
-		 format_percent(fetch, stalls->fetch.value),
+	box_line(box, label, "%s samples/s: %s%s%s%s%s%s",
+		 format_rate(rate, job->rates[TRACE_REAL].value),
+		 terminal_stages(stages, profile, shares, STAGE_COMPUTE),
 		 job->waits_for == NULL ? "" : "; waits for ",
 		 job->waits_for == NULL ? "" : job->waits_for,
 		 job->dropped ? "; left the shared loader" : "",
@@ -202,7 +218,7 @@ static void terminal_job(struct box *box, const struct profile_job *job)
 static void terminal_jobs(struct box *box, const struct profile *profile)
 {
 	for (size_t i = 0; i < profile->job_count; i++)
-		terminal_job(box, &profile->jobs[i]);
+		terminal_job(box, profile, &profile->jobs[i]);
 	terminal_together(box, profile);
 }
 
@@ -228,17 +244,17 @@ static void terminal_sentence(struct box *box, const struct profile *profile,
 
 static void terminal_proof(struct box *box, const struct profile *profile)
 {
-	char prep[FORMAT_SIZE], fetch[FORMAT_SIZE], gap[FORMAT_SIZE] = "";
+	char stages[FORMAT_STAGES], gap[FORMAT_SIZE] = "";
 
-	if ((!isfinite(profile->proof.prep) && !isfinite(profile->proof.fetch)) ||
-	    format_is_observed(profile))
+	if (!format_has_proof(profile))
 		return;
 	if (isfinite(profile->proof_gap))
 		snprintf(gap, sizeof(gap), "; within %.1f points",
 			 100 * profile->proof_gap);
-	box_line(box, "proof", "prep %s, fetch %s, from the time blocked%s",
-		 format_percent(prep, profile->proof.prep),
-		 format_percent(fetch, profile->proof.fetch), gap);
+	box_line(box, "proof", "%s, from the time blocked%s",
+		 terminal_stages(stages, profile, profile->proof.share,
+				 STAGE_COMPUTE + 1),
+		 gap);
 }
 
 static void terminal_certificates(struct box *box, const struct profile *profile)

@@ -49,28 +49,35 @@ static void whatif_table_under(struct box *box, const char *words)
 	putc('\n', box->out);
 }
 
+/* "compute 60.0% | prep stall 30.0% | fetch stall 10.0%", where all are known. */
+static bool whatif_table_shares(FILE *out, const struct interval *stalls)
+{
+	char text[FORMAT_SIZE];
+	long tenths[STAGES];
+
+	for (int i = 0; i < STAGES; i++)
+		if (!isfinite(stalls[i].value) && !stage_table[i].optional)
+			return false;
+	format_stalls(stalls, tenths);
+	for (int i = 0; i < STAGES; i++)
+		if (isfinite(stalls[i].value))
+			fprintf(out, "%s%s %s", i == 0 ? "" : " | ",
+				stage_table[i].label, format_tenth(text, tenths[i]));
+	return true;
+}
+
 /* What a prediction leaves, as one line; "" where nothing is known. */
 static void write_rest(FILE *out, const struct profile_prediction *prediction,
 		       const char *currency)
 {
-	const struct profile_stalls *stalls = &prediction->stalls;
-	const double shares[] = {stalls->compute.value, stalls->prep.value,
-				 stalls->fetch.value};
-	char parts[3][FORMAT_SIZE], cost[FORMAT_SIZE];
+	char rate[FORMAT_SIZE], cost[FORMAT_SIZE];
 	const char *between = "";
-	long tenths[3];
 
-	if (isfinite(shares[0]) && isfinite(shares[1]) && isfinite(shares[2])) {
-		format_tenths(shares, 3, tenths);
-		fprintf(out, "compute %s | prep stall %s | fetch stall %s",
-			format_tenth(parts[0], tenths[0]),
-			format_tenth(parts[1], tenths[1]),
-			format_tenth(parts[2], tenths[2]));
+	if (whatif_table_shares(out, prediction->stalls))
 		between = "; ";
-	}
 	if (isfinite(prediction->per_job.value)) {
 		fprintf(out, "%s%s samples/s a job", between,
-			format_rate(parts[0], prediction->per_job.value));
+			format_rate(rate, prediction->per_job.value));
 		between = "; ";
 	}
 	if (prediction->limit != NULL) {
@@ -186,18 +193,27 @@ static void write_advice(struct box *box, const struct profile *profile)
 	}
 }
 
-static void whatif_table_stalls(struct box *box, const struct profile_stalls *stalls)
+/* Of a stage's column. */
+static int whatif_table_width(int stage)
 {
-	const double shares[] = {stalls->compute.value, stalls->prep.value,
-				 stalls->fetch.value};
-	static const int width[] = {9, 7, 7};
-	char text[FORMAT_SIZE];
-	long tenths[3];
+	int width = (int)strlen(stage_table[stage].key) + 2;
 
-	format_tenths(shares, 3, tenths);
-	for (int i = 0; i < 3; i++)
-		fprintf(box->out, "%*s", width[i],
-			isfinite(shares[i]) ? format_tenth(text, tenths[i]) : "-");
+	return width > 7 ? width : 7;
+}
+
+static void whatif_table_stalls(struct box *box, const struct profile *profile,
+				const struct interval *stalls)
+{
+	char text[FORMAT_SIZE];
+	long tenths[STAGES];
+
+	format_stalls(stalls, tenths);
+	for (int i = 0; i < STAGES; i++)
+		if (profile_has_stage(profile, i))
+			fprintf(box->out, "%*s", whatif_table_width(i),
+				isfinite(stalls[i].value)
+					? format_tenth(text, tenths[i])
+					: "-");
 }
 
 /* True when some are of several jobs. */
@@ -223,7 +239,8 @@ struct columns {
 	bool jobs, costs;
 };
 
-static void table_row(struct box *box, const struct profile_prediction *prediction,
+static void table_row(struct box *box, const struct profile *profile,
+		      const struct profile_prediction *prediction,
 		      const struct columns *columns)
 {
 	char words[WHATIF_WORDS], text[FORMAT_SIZE];
@@ -237,7 +254,7 @@ static void table_row(struct box *box, const struct profile_prediction *predicti
 				? format_rate(text, prediction->per_job.value)
 				: "-");
 	box_estimate(box, &prediction->speedup, "x");
-	whatif_table_stalls(box, &prediction->stalls);
+	whatif_table_stalls(box, profile, prediction->stalls);
 	if (columns->costs)
 		fprintf(box->out, "  %8s",
 			isfinite(prediction->cost.value)
@@ -302,13 +319,17 @@ static void write_table(struct box *box, const struct profile *profile)
 	putc('\n', box->out);
 	if (whatif_table_refuse(box, profile) || profile->prediction_count == 0)
 		return;
-	fprintf(box->out, "%*s%s%-*s%24s%s%24s%9s%7s%7s%s  limit%s\n", BOX_INDENT, "",
-		box_ink(box, BOX_DIM), columns.width, "change", "samples/s        95%",
-		columns.jobs ? "    a job" : "", "speed-up        95%", "compute",
-		"prep", "fetch", columns.costs ? "     epoch" : "",
+	fprintf(box->out, "%*s%s%-*s%24s%s%24s", BOX_INDENT, "", box_ink(box, BOX_DIM),
+		columns.width, "change", "samples/s        95%",
+		columns.jobs ? "    a job" : "", "speed-up        95%");
+	for (int i = 0; i < STAGES; i++)
+		if (profile_has_stage(profile, i))
+			fprintf(box->out, "%*s", whatif_table_width(i),
+				stage_table[i].key);
+	fprintf(box->out, "%s  limit%s\n", columns.costs ? "     epoch" : "",
 		box_ink(box, BOX_PLAIN));
 	for (size_t i = 0; i < profile->prediction_count; i++)
-		table_row(box, &profile->predictions[i], &columns);
+		table_row(box, profile, &profile->predictions[i], &columns);
 	putc('\n', box->out);
 	cost_now(box, profile);
 	whatif_table_assumptions(box, profile);

@@ -89,13 +89,13 @@ void sides_add_session(struct sides *sides, struct gate_side *side, size_t count
 		double values[GATE_METRICS];
 
 		profile_init(&repetition);
-		repetition.stalls.fetch.value =
+		repetition.stalls[STAGE_FETCH].value =
 			.10 + slower + noise * sides_normal(sides);
-		repetition.stalls.prep.value =
+		repetition.stalls[STAGE_PREP].value =
 			.30 + slower + noise * sides_normal(sides);
 		repetition.cpu_s_per_sample =
 			.001 * (1 + slower) * (1 + noise * sides_normal(sides));
-		repetition.rates.real.value =
+		repetition.rates[TRACE_REAL].value =
 			1000 / (1 + slower) * (1 + noise * sides_normal(sides));
 		gate_metric_timed(&repetition, values);
 		assert_int_equal(gate_session_add(session, values), 0);

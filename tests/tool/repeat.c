@@ -71,8 +71,8 @@ static char *line_of(const struct profile *profile, unsigned index, unsigned sid
 	gate_metric_timed(profile, values);
 	for (int i = 0; i < GATE_METRICS; i++)
 		set(line, gate_metrics[i].name, values[i]);
-	set(line, "cached_per_s", profile->rates.cached.value);
-	set(line, "synthetic_per_s", profile->rates.synthetic.value);
+	set(line, "cached_per_s", profile->rates[TRACE_CACHED].value);
+	set(line, "synthetic_per_s", profile->rates[TRACE_SYNTHETIC].value);
 	text = json_dumps(line, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(6));
 	json_decref(line);
 	return text;

@@ -51,7 +51,7 @@ static int take(void *context, enum ab_trial_what what, unsigned side,
 		printf("counted %u %llu\n", side,
 		       (unsigned long long)profile->counted.samples);
 	else
-		printf("timed %u %.6g %s\n", side, profile->rates.real.value,
+		printf("timed %u %.6g %s\n", side, profile->rates[TRACE_REAL].value,
 		       profile->window_count > 1 ? profile->windows[1].kind : "none");
 	fflush(stdout);
 	return 0;

@@ -35,11 +35,11 @@ static void fill(struct profile *profile)
 	profile->dataset_bytes = 1000 * 128 * 1024;
 	profile->workers = 4;
 	profile->batch = 64;
-	profile->stalls.compute = (struct interval){.60, .595, .605};
-	profile->stalls.prep = (struct interval){.20, .195, .205};
-	profile->stalls.fetch = (struct interval){.20, .195, .205};
-	profile->rates.synthetic = (struct interval){1000, 995, 1005};
-	profile->rates.real = (struct interval){600, 597, 603};
+	profile->stalls[STAGE_COMPUTE] = (struct interval){.60, .595, .605};
+	profile->stalls[STAGE_PREP] = (struct interval){.20, .195, .205};
+	profile->stalls[STAGE_FETCH] = (struct interval){.20, .195, .205};
+	profile->rates[TRACE_SYNTHETIC] = (struct interval){1000, 995, 1005};
+	profile->rates[TRACE_REAL] = (struct interval){600, 597, 603};
 	count(profile);
 }
 
@@ -65,22 +65,22 @@ static void slow(double fetch_ms, double prep_ms, double compute_ms)
 	double compute = .6 / 600 + compute_ms / 1000, prep = .2 / 600 + prep_ms / 1000,
 	       fetch = .2 / 600 + fetch_ms / 1000, step = compute + prep + fetch;
 
-	now.stalls.compute = (struct interval){compute / step, compute / step - .005,
-					       compute / step + .005};
-	now.stalls.prep =
+	now.stalls[STAGE_COMPUTE] = (struct interval){
+		compute / step, compute / step - .005, compute / step + .005};
+	now.stalls[STAGE_PREP] =
 		(struct interval){prep / step, prep / step - .005, prep / step + .005};
-	now.stalls.fetch = (struct interval){fetch / step, fetch / step - .005,
-					     fetch / step + .005};
-	now.rates.synthetic =
+	now.stalls[STAGE_FETCH] = (struct interval){fetch / step, fetch / step - .005,
+						    fetch / step + .005};
+	now.rates[TRACE_SYNTHETIC] =
 		(struct interval){1 / compute, .995 / compute, 1.005 / compute};
-	now.rates.real = (struct interval){1 / step, .995 / step, 1.005 / step};
+	now.rates[TRACE_REAL] = (struct interval){1 / step, .995 / step, 1.005 / step};
 }
 
 static void without_time(struct profile *profile)
 {
-	profile->stalls.compute = profile->stalls.prep = profile->stalls.fetch =
-		INTERVAL_UNKNOWN;
-	profile->rates.synthetic = profile->rates.real = INTERVAL_UNKNOWN;
+	profile->stalls[STAGE_COMPUTE] = profile->stalls[STAGE_PREP] =
+		profile->stalls[STAGE_FETCH] = INTERVAL_UNKNOWN;
+	profile->rates[TRACE_SYNTHETIC] = profile->rates[TRACE_REAL] = INTERVAL_UNKNOWN;
 }
 
 static void are(unsigned count, const char *const *texts)
@@ -238,16 +238,16 @@ static void settings_come_before_what_came_of_them(void **state)
 static void what_is_within_the_interval_of_both_is_not_told(void **state)
 {
 	(void)state;
-	now.stalls.fetch = (struct interval){.209, .204, .214};
+	now.stalls[STAGE_FETCH] = (struct interval){.209, .204, .214};
 	are(0, NULL);
-	now.stalls.fetch = (struct interval){.211, .206, .216};
+	now.stalls[STAGE_FETCH] = (struct interval){.211, .206, .216};
 	causes_find(&base, &now, &causes);
 	assert_int_equal(causes.count, 1);
 	/* Without intervals half a point. */
-	base.stalls.fetch = (struct interval){.2, NAN, NAN};
-	now.stalls.fetch = (struct interval){.2049, NAN, NAN};
+	base.stalls[STAGE_FETCH] = (struct interval){.2, NAN, NAN};
+	now.stalls[STAGE_FETCH] = (struct interval){.2049, NAN, NAN};
 	are(0, NULL);
-	now.stalls.fetch.value = .206;
+	now.stalls[STAGE_FETCH].value = .206;
 	causes_find(&base, &now, &causes);
 	assert_int_equal(causes.count, 1);
 }
@@ -291,8 +291,8 @@ static void a_rate_alone_is_explained_by_anything(void **state)
 	(void)state;
 	without_time(&base);
 	without_time(&now);
-	base.rates.real = (struct interval){600, 590, 610};
-	now.rates.real = (struct interval){500, 490, 510};
+	base.rates[TRACE_REAL] = (struct interval){600, 590, 610};
+	now.rates[TRACE_REAL] = (struct interval){500, 490, 510};
 	now.workers = 2;
 	now.counted.hits = 1; /* would be faster */
 	ARE("600 -> 500 samples/s (-16.7%): workers fell from 4 to 2",

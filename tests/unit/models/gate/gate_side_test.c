@@ -154,7 +154,7 @@ static void describe_run(struct profile *profile)
 	profile->cache_share = .35;
 	profile->counted.samples = 100;
 	profile->counted.opens = 200;
-	profile->stalls.fetch.value = .5;
+	profile->stalls[STAGE_FETCH].value = .5;
 	profile->storage_is_memory = true;
 }
 
@@ -175,7 +175,7 @@ static void description_is_a_copy_without_measurements(void **state)
 	close_to(side.about.cache_share, .35);
 	assert_int_equal(side.about.counted.opens, 200);
 	assert_true(side.about.storage_is_memory);
-	assert_true(isnan(side.about.stalls.fetch.value));
+	assert_true(isnan(side.about.stalls[STAGE_FETCH].value));
 }
 
 /* Timed repetitions count nothing. */

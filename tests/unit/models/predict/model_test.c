@@ -115,14 +115,15 @@ static void set_rates(struct profile *profile, const struct run *run)
 	double cached = fmin(run->compute_per_s, own_prep_rate(run));
 	double real = run->real > 0 ? run->real : closed_form(run);
 
-	profile->rates.synthetic = about(run->compute_per_s);
-	profile->rates.cached = about(cached);
-	profile->rates.real = about(real);
-	profile->stalls.compute = (struct interval){real / run->compute_per_s, 0, 1};
-	profile->stalls.prep.value = real / cached - real / run->compute_per_s;
-	profile->stalls.prep.low = profile->stalls.prep.value - .005;
-	profile->stalls.fetch.value = 1 - real / cached;
-	profile->stalls.fetch.low = profile->stalls.fetch.value - .005;
+	profile->rates[TRACE_SYNTHETIC] = about(run->compute_per_s);
+	profile->rates[TRACE_CACHED] = about(cached);
+	profile->rates[TRACE_REAL] = about(real);
+	profile->stalls[STAGE_COMPUTE] =
+		(struct interval){real / run->compute_per_s, 0, 1};
+	profile->stalls[STAGE_PREP].value = real / cached - real / run->compute_per_s;
+	profile->stalls[STAGE_PREP].low = profile->stalls[STAGE_PREP].value - .005;
+	profile->stalls[STAGE_FETCH].value = 1 - real / cached;
+	profile->stalls[STAGE_FETCH].low = profile->stalls[STAGE_FETCH].value - .005;
 	for (int i = 0; i < 8; i++) {
 		add_window(profile, "synthetic", run->compute_per_s, 5e-6, 0);
 		add_window(profile, "cached", cached, run->prep_s, run->prep_s);
@@ -131,13 +132,13 @@ static void set_rates(struct profile *profile, const struct run *run)
 
 static void set_jobs(struct profile *profile, const struct run *run)
 {
-	profile->together = about(run->jobs * profile->rates.real.value);
+	profile->together = about(run->jobs * profile->rates[TRACE_REAL].value);
 	for (uint64_t i = 0; i < run->jobs; i++) {
 		struct profile_job *job = profile_add_job(profile);
 
 		assert_non_null(job);
 		job->job = i;
-		job->real = profile->rates.real;
+		job->rates[TRACE_REAL] = profile->rates[TRACE_REAL];
 	}
 }
 
@@ -204,9 +205,9 @@ static void expect_rate(const struct run *run, const struct profile_change *chan
 		fail_msg("predicted %g, the truth is %g", prediction->per_s.value,
 			 truth);
 	assert_true(prediction->per_s.low < truth && truth < prediction->per_s.high);
-	assert_float_equal(prediction->stalls.compute.value +
-				   prediction->stalls.prep.value +
-				   prediction->stalls.fetch.value,
+	assert_float_equal(prediction->stalls[STAGE_COMPUTE].value +
+				   prediction->stalls[STAGE_PREP].value +
+				   prediction->stalls[STAGE_FETCH].value,
 			   1, 1e-9);
 	profile_free(&profile);
 }
@@ -274,7 +275,7 @@ static void predicts_workers_of_a_delayed_prep(void **state)
 	run.real = 200; /* 2 workers, 10 ms */
 	make(&profile, &run);
 	profile.prep_delay_s = .01;
-	profile.rates.cached = about(200);
+	profile.rates[TRACE_CACHED] = about(200);
 	add_window(&profile, "prep", 200, 1e-3, 1e-3);
 	profile_change_init(&change);
 	change.workers = 8;

@@ -85,14 +85,15 @@ static void shares_and_rates_are_the_constructed_ones(void **state)
 	analysed(trace, &profile);
 	assert_true(analyse_complete(&profile));
 	assert_int_equal(profile.blocks, 8);
-	close_to(profile.stalls.compute.value, .5, 1e-9);
-	close_to(profile.stalls.prep.value, .25, 1e-9);
-	close_to(profile.stalls.fetch.value, .25, 1e-9);
-	close_to(profile.rates.real.value, BATCH / 20e-3, 1e-6);
-	close_to(profile.rates.cached.value, BATCH / 15e-3, 1e-6);
-	close_to(profile.rates.synthetic.value, BATCH / 10e-3, 1e-6);
+	close_to(profile.stalls[STAGE_COMPUTE].value, .5, 1e-9);
+	close_to(profile.stalls[STAGE_PREP].value, .25, 1e-9);
+	close_to(profile.stalls[STAGE_FETCH].value, .25, 1e-9);
+	close_to(profile.rates[TRACE_REAL].value, BATCH / 20e-3, 1e-6);
+	close_to(profile.rates[TRACE_CACHED].value, BATCH / 15e-3, 1e-6);
+	close_to(profile.rates[TRACE_SYNTHETIC].value, BATCH / 10e-3, 1e-6);
 	/* Blocks without spread leave the systematic floor alone. */
-	close_to(statistics_half(profile.stalls.fetch), profile.overhead_floor, 1e-9);
+	close_to(statistics_half(profile.stalls[STAGE_FETCH]), profile.overhead_floor,
+		 1e-9);
 	assert_true(profile.overhead_floor > 0 && profile.overhead_floor < .005);
 	assert_string_equal(profile.limit, "fetch");
 	for (size_t i = 0; i < profile.window_count; i++)
@@ -109,9 +110,9 @@ static void linear_drift_cancels_in_mirrored_blocks(void **state)
 	(void)state;
 	analysed(trace, &profile);
 	/* The last window is 36 % slower than the first. */
-	close_to(profile.stalls.compute.value, .5, 1e-6);
-	close_to(profile.stalls.prep.value, .25, 1e-6);
-	close_to(profile.stalls.fetch.value, .25, 1e-6);
+	close_to(profile.stalls[STAGE_COMPUTE].value, .5, 1e-6);
+	close_to(profile.stalls[STAGE_PREP].value, .25, 1e-6);
+	close_to(profile.stalls[STAGE_FETCH].value, .25, 1e-6);
 	profile_free(&profile);
 	session_free(trace);
 }
@@ -131,9 +132,10 @@ static void negative_estimates_stay_as_they_are(void **state)
 			session_add(trace, &window);
 		}
 	analysed(trace, &profile);
-	close_to(profile.stalls.fetch.value, (14.9 - 15) / 14.9, 1e-9);
-	close_to(profile.stalls.compute.value + profile.stalls.prep.value +
-			 profile.stalls.fetch.value,
+	close_to(profile.stalls[STAGE_FETCH].value, (14.9 - 15) / 14.9, 1e-9);
+	close_to(profile.stalls[STAGE_COMPUTE].value +
+			 profile.stalls[STAGE_PREP].value +
+			 profile.stalls[STAGE_FETCH].value,
 		 1, 1e-12);
 	assert_string_equal(profile.limit, "prep");
 	profile_free(&profile);
@@ -162,7 +164,7 @@ static void void_windows_are_named_and_not_used(void **state)
 		assert_false(profile.windows[i].used || profile.windows[i].certified);
 		assert_non_null(strstr(profile.windows[i].why, "void: "));
 	}
-	close_to(profile.stalls.compute.value, .5, 1e-9);
+	close_to(profile.stalls[STAGE_COMPUTE].value, .5, 1e-9);
 	profile_free(&profile);
 	session_free(trace);
 }
@@ -196,7 +198,7 @@ static void unknown_storage_bytes_prove_nothing(void **state)
 		trace->windows[i].end.read_bytes = UINT64_MAX;
 	analysed(trace, &profile);
 	assert_false(analyse_complete(&profile));
-	assert_true(isnan(profile.rates.real.value));
+	assert_true(isnan(profile.rates[TRACE_REAL].value));
 	profile_free(&profile);
 	session_free(trace);
 }
@@ -218,8 +220,8 @@ static void pauses_are_left_out_and_counted(void **state)
 	step->blocked_ns *= 4;
 	step->longest_ns += 2000000000;
 	analysed(trace, &profile);
-	close_to(profile.stalls.compute.value, .5, 1e-9);
-	close_to(profile.stalls.fetch.value, .25, 1e-9);
+	close_to(profile.stalls[STAGE_COMPUTE].value, .5, 1e-9);
+	close_to(profile.stalls[STAGE_FETCH].value, .25, 1e-9);
 	close_to(profile.outside_s, 4, .03);
 	profile_free(&profile);
 	session_free(trace);
@@ -236,8 +238,8 @@ static void the_second_proof_agrees(void **state)
 		if (trace->windows[i].kind == TRACE_REAL)
 			session_samples(trace, &trace->windows[i], 15. * 4 / BATCH);
 	analysed(trace, &profile);
-	close_to(profile.proof.prep, .25, 1e-6);
-	close_to(profile.proof.fetch, .25, 1e-6);
+	close_to(profile.proof.share[STAGE_PREP], .25, 1e-6);
+	close_to(profile.proof.share[STAGE_FETCH], .25, 1e-6);
 	close_to(profile.proof_gap, 0, 1e-6);
 	assert_non_null(strstr(profile.proof.basis, "replayed"));
 	profile_free(&profile);
@@ -251,8 +253,8 @@ static void without_sample_records_cached_windows_prove_prep(void **state)
 
 	(void)state;
 	analysed(trace, &profile);
-	close_to(profile.proof.prep, .25, 1e-9);
-	close_to(profile.proof.fetch, .25, 1e-9);
+	close_to(profile.proof.share[STAGE_PREP], .25, 1e-9);
+	close_to(profile.proof.share[STAGE_FETCH], .25, 1e-9);
 	profile_free(&profile);
 	session_free(trace);
 }
@@ -267,7 +269,7 @@ static void loaded_windows_split_prep(void **state)
 	window.prepared = STEPS * BATCH;
 	session_add(trace, &window);
 	analysed(trace, &profile);
-	close_to(profile.rates.loaded.value, BATCH / 12e-3, 1e-6);
+	close_to(profile.rates[TRACE_LOADED].value, BATCH / 12e-3, 1e-6);
 	close_to(profile.prep_contention, 2 / 20., 1e-9);
 	close_to(profile.prep_waiting, 3 / 20., 1e-9);
 	profile_free(&profile);
@@ -313,8 +315,8 @@ static void curves_have_a_point_each(void **state)
 		close_to(profile.fetch_curve[i].bytes_per_s, 8e7 * (1 << i), 1);
 	}
 	/* Four workers and depth 16 are the configured ones. */
-	close_to(profile.rates.prep.value, 1600, 1e-6);
-	close_to(profile.rates.fetch.value, 6400, 1e-6);
+	close_to(profile.rates[TRACE_PREP].value, 1600, 1e-6);
+	close_to(profile.rates[TRACE_FETCH].value, 6400, 1e-6);
 	profile_free(&profile);
 	session_free(trace);
 }
@@ -363,10 +365,10 @@ static void drawn_windows_weigh_alike_over_the_epoch(void **state)
 		}
 	analysed(trace, &profile);
 	assert_true(profile.cache_emulated);
-	close_to(profile.rates.real.value, BATCH / 25e-3, 1e-3);
-	close_to(profile.stalls.compute.value, .4, 1e-6);
+	close_to(profile.rates[TRACE_REAL].value, BATCH / 25e-3, 1e-3);
+	close_to(profile.stalls[STAGE_COMPUTE].value, .4, 1e-6);
 	/* Blocks differ by 33 %, but smoothly. */
-	assert_true(statistics_half(profile.stalls.fetch) < .05);
+	assert_true(statistics_half(profile.stalls[STAGE_FETCH]) < .05);
 	profile_free(&profile);
 	session_free(trace);
 }
@@ -391,8 +393,8 @@ static void a_dead_target_leaves_what_was_measured(void **state)
 	analysed(trace, &profile);
 	assert_int_equal(profile.blocks, 0);
 	assert_true(analyse_complete(&profile));
-	close_to(profile.stalls.fetch.value, .25, 1e-9);
-	assert_true(isnan(profile.stalls.fetch.low));
+	close_to(profile.stalls[STAGE_FETCH].value, .25, 1e-9);
+	assert_true(isnan(profile.stalls[STAGE_FETCH].low));
 	profile_free(&profile);
 	session_free(trace);
 }

@@ -114,8 +114,8 @@ static void a_job_is_told_from_its_own_result(void **state)
 	profile_init(&profile);
 	profile_init(&own);
 	own.command = copy(command, 0, false);
-	own.rates.real = (struct interval){900, 890, 910};
-	own.stalls.prep = (struct interval){.3, .29, .31};
+	own.rates[TRACE_REAL] = (struct interval){900, 890, 910};
+	own.stalls[STAGE_PREP] = (struct interval){.3, .29, .31};
 	profile_text(&own.limit, "prep");
 	window = profile_add_window(&own);
 	profile_text(&window->kind, "real");
@@ -127,7 +127,7 @@ static void a_job_is_told_from_its_own_result(void **state)
 	assert_int_equal(profile.jobs[0].job, 3);
 	assert_string_equal(profile.jobs[0].command, "train --seed=3 'a b'");
 	assert_int_equal(profile.jobs[0].target_status, 137);
-	assert_true(profile.jobs[0].real.low == 890);
+	assert_true(profile.jobs[0].rates[TRACE_REAL].low == 890);
 	assert_true(profile.jobs[0].blocked_share == .25);
 	assert_string_equal(profile.jobs[0].waits_for, "prep");
 	assert_string_equal(profile.jobs[0].why,

@@ -675,8 +675,9 @@ static void half_of_a_single_block_is_the_real_window(void **state)
 	assert_true(fabs(seconds[TRACE_SYNTHETIC] - 1) < 1e-6);
 	shares = schedule_shares(schedule);
 	assert_int_equal(shares->blocks, 1);
-	assert_true(fabs(shares->real.value - 32 / .020) < 100);
-	assert_true(isnan(shares->real.low) && isnan(shares->compute.high));
+	assert_true(fabs(shares->rates[STAGE_REAL].value - 32 / .020) < 100);
+	assert_true(isnan(shares->rates[STAGE_REAL].low) &&
+		    isnan(shares->stalls[STAGE_COMPUTE].high));
 	schedule_free(schedule);
 	session_free(target.trace);
 }

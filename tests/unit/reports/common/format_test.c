@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -101,7 +102,7 @@ static void says(const struct profile *profile, const char *expected)
 static void verdicts(void **state)
 {
 	static const struct {
-		struct profile_stalls stalls;
+		struct interval stalls[STAGES];
 		const char *verdict;
 	} cases[] = {
 		{{{.5, .49, .51}, {.38, .37, .39}, {.12, .11, .13}},
@@ -139,7 +140,7 @@ static void verdicts(void **state)
 	says(&profile, "How long training waits for data was not measured.");
 	profile.overhead = (struct interval){.002, .001, .005};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		profile.stalls = cases[i].stalls;
+		memcpy(profile.stalls, cases[i].stalls, sizeof(profile.stalls));
 		says(&profile, cases[i].verdict);
 	}
 	profile_free(&profile);

@@ -92,16 +92,18 @@ static void a_difference_is_clear_where_intervals_are_apart(void **state)
 	json_t *root;
 
 	(void)state;
-	a.rates.real = (struct interval){100, 95, 105};
-	b.rates.real = (struct interval){111, 106, 116};
-	a.rates.cached = (struct interval){100, 95, 105};
-	b.rates.cached = (struct interval){109, 104, 114};
-	a.rates.synthetic = b.rates.synthetic = (struct interval){200, 199, 201};
-	a.rates.loaded = (struct interval){100, NAN, NAN};
-	b.rates.loaded = (struct interval){101, NAN, NAN};
-	a.rates.prep = (struct interval){100, 99.9, 100.1}; /* apart, but nothing */
-	b.rates.prep = (struct interval){100.4, 100.3, 100.5};
-	b.rates.fetch = (struct interval){100, 99, 101};
+	a.rates[TRACE_REAL] = (struct interval){100, 95, 105};
+	b.rates[TRACE_REAL] = (struct interval){111, 106, 116};
+	a.rates[TRACE_CACHED] = (struct interval){100, 95, 105};
+	b.rates[TRACE_CACHED] = (struct interval){109, 104, 114};
+	a.rates[TRACE_SYNTHETIC] = b.rates[TRACE_SYNTHETIC] =
+		(struct interval){200, 199, 201};
+	a.rates[TRACE_LOADED] = (struct interval){100, NAN, NAN};
+	b.rates[TRACE_LOADED] = (struct interval){101, NAN, NAN};
+	a.rates[TRACE_PREP] =
+		(struct interval){100, 99.9, 100.1}; /* apart, but nothing */
+	b.rates[TRACE_PREP] = (struct interval){100.4, 100.3, 100.5};
+	b.rates[TRACE_FETCH] = (struct interval){100, 99, 101};
 	a.workers = 2;
 	b.workers = 3;
 	a.batch = b.batch = 64;

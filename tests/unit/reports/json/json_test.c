@@ -124,8 +124,8 @@ static void every_member_finds_its_way_back(void **state)
 	assert_int_equal(json_result_read(text, strlen(text), &again, NULL), 0);
 	assert_string_equal(again.command[1], "a\nb \"\\xff\"");
 	assert_int_equal(again.windows[0].misses, profile.windows[0].misses);
-	assert_true(again.stalls.prep.value == profile.stalls.prep.value);
-	assert_true(isnan(again.stalls.prep.high));
+	assert_true(again.stalls[STAGE_PREP].value == profile.stalls[STAGE_PREP].value);
+	assert_true(isnan(again.stalls[STAGE_PREP].high));
 	second = write_text(&again);
 	assert_string_equal(second, text);
 	free(text);

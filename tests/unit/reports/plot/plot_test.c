@@ -264,7 +264,7 @@ static void curves_run_through_the_run_itself(void **state)
 	assert_int_equal(series_of(&cores, "predicted")->count, 8);
 	assert_int_equal(series_of(&cores, "measured")->count, 2);
 	own = series_of(&cores, "this run")->points;
-	assert_true(own->x == 4 && own->y == kept.rates.real.value);
+	assert_true(own->x == 4 && own->y == kept.rates[TRACE_REAL].value);
 	assert_int_equal(plot_shares(&kept, &curves, &shares), 0);
 	assert_int_equal(series_of(&shares, "predicted")->count, 11);
 	assert_int_equal(series_of(&shares, "measured")->count, 2);
@@ -284,7 +284,8 @@ static void curves_have_few_points(void **state)
 	struct profile profile = kept;
 
 	(void)state;
-	profile.rates.real.value = 1; /* the model won't agree: nothing to simulate */
+	profile.rates[TRACE_REAL].value =
+		1; /* the model won't agree: nothing to simulate */
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct whatif_curves curves;
 
