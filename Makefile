@@ -44,6 +44,7 @@ run    libjpeg62-turbo-dev     -               decodes JPEG
 run    libjansson-dev          -               JSON of results
 run    liburing-dev            -               io_uring fetch engine
 run    libxxhash-dev           -               digest of a data set
+run    uthash-dev              -               hash table of a list's labels (header only)
 run    libhwloc-dev            -               cores, caches, memory of the machine
 run    libpfm4-dev             -               names of hardware counters
 run    gnuplot-nox             gnuplot         plots of the report

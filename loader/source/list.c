@@ -4,7 +4,6 @@
 #include "loader/base/name.h"
 #include "loader/base/number.h"
 #include "loader/source/indexed.h"
-#include "loader/source/intern.h"
 #include "loader/source/read_file.h"
 #include "loader/source/scan_pool.h"
 
@@ -16,8 +15,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <xxhash.h>
+
+#define HASH_NONFATAL_OOM                1
+#define uthash_nonfatal_oom(word)        (full = true)
+#define HASH_FUNCTION(key, length, hash) ((hash) = (unsigned)XXH3_64bits(key, length))
+#include <uthash.h>
 
 enum { LABEL_MAX = (1 << 20) - 1 };
+
+/* A label that is no number. The hash table says when it is out of memory. */
+struct list_word {
+	const char *text;
+	uint32_t number; /* as they come */
+	UT_hash_handle hh;
+};
 
 /* The samples of a list while it is read. */
 struct list {
@@ -29,8 +41,9 @@ struct list {
 	size_t count;
 	bool numbers; /* labels are numbers, as the first one is */
 	uint32_t classes;
-	struct intern words;
-	uint64_t paths; /* bytes */
+	struct list_word *words; /* by text */
+	const char **names;      /* of classes, when labels are words */
+	uint64_t paths;          /* bytes */
 };
 
 static int at_line(const struct list *list, size_t line, const char *what,
@@ -63,12 +76,33 @@ static char *list_cut(char *line)
 	return end > line ? label : NULL;
 }
 
+/* The number of a word, a new one if need be; -ENOMEM. */
+static int64_t list_word_number(struct list *list, const char *text)
+{
+	struct list_word *word;
+	bool full = false;
+
+	HASH_FIND_STR(list->words, text, word);
+	if (word != NULL)
+		return word->number;
+	word = malloc(sizeof(*word));
+	if (word == NULL)
+		return -ENOMEM;
+	*word = (struct list_word){.text = text, .number = HASH_COUNT(list->words)};
+	HASH_ADD_KEYPTR(hh, list->words, text, strlen(text), word);
+	if (!full)
+		return word->number;
+	free(word);
+	return -ENOMEM;
+}
+
 /* The number a label stands for, until words are ranked. Negative: a failure. */
 static int64_t number_label(struct list *list, const char *label, size_t line,
 			    struct error *err)
 {
 	uint64_t value = 0;
 	bool number = number_whole(label, UINT64_MAX, &value);
+	int64_t word = number ? 0 : list_word_number(list, label);
 
 	if (list->count == 0)
 		list->numbers = number;
@@ -77,10 +111,10 @@ static int64_t number_label(struct list *list, const char *label, size_t line,
 			       number ? "a number among labels that are words"
 				      : "a word among labels that are numbers",
 			       err);
-	if (!number)
-		value = intern_add(&list->words, label);
-	if (!number && value == INTERN_FULL)
+	if (word < 0)
 		return error_sys(err, ENOMEM, "cannot read the list");
+	if (!number)
+		value = (uint64_t)word;
 	if (value > LABEL_MAX)
 		return at_line(list, line,
 			       number ? "a label above 1048575"
@@ -146,40 +180,49 @@ static size_t count_lines(const char *text, size_t size)
 	return count;
 }
 
-static int compare_strings(const void *a, const void *b)
+static int list_compare(const struct list_word *a, const struct list_word *b)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
+	return strcmp(a->text, b->text);
 }
 
 /* Words take the rank of their bytes as label: the same for a list in any order. */
 static int rank_words(struct list *list, struct error *err)
 {
-	uint32_t count = list->words.count;
-	uint32_t *rank = malloc(count * sizeof(*rank));
-	const char **sorted = malloc(count * sizeof(*sorted));
-	int result = 0;
+	uint32_t *rank = malloc(list->classes * sizeof(*rank)), next = 0;
 
-	if (rank == NULL || sorted == NULL) {
-		result = error_sys(err, ENOMEM, "cannot read the list");
-		goto out;
+	list->names = malloc(list->classes * sizeof(*list->names));
+	if (rank == NULL || list->names == NULL) {
+		free(rank);
+		return error_sys(err, ENOMEM, "cannot read the list");
 	}
-	memcpy(sorted, list->words.strings, count * sizeof(*sorted));
-	qsort(sorted, count, sizeof(*sorted), compare_strings);
-	for (uint32_t i = 0; i < count; i++)
-		rank[intern_add(&list->words, sorted[i])] = i;
-	memcpy(list->words.strings, sorted, count * sizeof(*sorted));
+	HASH_SORT(list->words, list_compare);
+	for (struct list_word *word = list->words; word != NULL; word = word->hh.next) {
+		list->names[next] = word->text;
+		rank[word->number] = next++;
+	}
 	for (size_t i = 0; i < list->count; i++)
 		list->lines[i].label = rank[list->lines[i].label];
-out:
 	free(rank);
-	free(sorted);
-	return result;
+	return 0;
+}
+
+static void list_fini(struct list *list)
+{
+	struct list_word *word = list->words, *next;
+
+	HASH_CLEAR(hh, list->words);
+	for (; word != NULL; word = next) {
+		next = word->hh.next;
+		free(word);
+	}
+	free(list->names);
+	free(list->lines);
 }
 
 static const char *class_name(const struct list *list, uint32_t label, char buffer[12])
 {
 	if (!list->numbers)
-		return list->words.strings[label];
+		return list->names[label];
 	snprintf(buffer, 12, "%u", label);
 	return buffer;
 }
@@ -247,8 +290,7 @@ int list_parse(char *text, size_t size, const char *file,
 	result = read_lines(&list, text, size, err);
 	if (result == 0)
 		result = list_make_index(&list, stamp, index, err);
-	intern_fini(&list.words);
-	free(list.lines);
+	list_fini(&list);
 	return result;
 }
 
