@@ -1,11 +1,11 @@
 /*
- * gate_options.h - what dsa gate is asked for, and the parts that answer it.
+ * gate_options.h - the options of dsa gate, and the parts that carry them out.
  *
- *	gate_ask.c      options
- *	gate_measure.c  sides, as they are measured
- *	gate_run.c      measure -> judge -> confirm -> tell; --update
+ *	gate_options.c  options
+ *	gate_measure.c  measures both sides
+ *	gate_run.c      measure -> judge -> confirm -> print; --update
  *	gate_check.c    --self-test
- *	gate_tell.c     every form that was asked for; the exit status
+ *	gate_print.c    every form that was asked for; the exit status
  */
 #ifndef DSA_GATE_OPTIONS_H
 #define DSA_GATE_OPTIONS_H
@@ -58,7 +58,7 @@ int gate_options_measure(const struct gate_options *ask,
 			 const struct gate_side *base, struct gate_side *sides,
 			 struct error *err);
 
-/* Tells it in every form asked for, and returns the exit status. */
+/* Prints and saves the verdict in every form asked for. Returns the exit status. */
 int gate_print(const struct gate_options *ask, const struct gate_verdict *verdict,
 	       double seconds);
 

@@ -59,7 +59,7 @@ int gate_options_writable(const struct gate_options *ask, struct error *err)
 	return result;
 }
 
-static int write_files(const struct gate_options *ask, const struct gate_told *told,
+static int write_files(const struct gate_options *ask, const struct gate_report *report,
 		       struct error *err)
 {
 	char json[PATH_MAX];
@@ -76,7 +76,7 @@ static int write_files(const struct gate_options *ask, const struct gate_told *t
 		 ask->output != NULL ? ask->output : "");
 	for (size_t i = 0; result == 0 && i < sizeof(files) / sizeof(files[0]); i++)
 		if (files[i].path != NULL)
-			result = gate_form_save(files[i].form, told, files[i].path,
+			result = gate_form_save(files[i].form, report, files[i].path,
 						files[i].append, err);
 	return result;
 }
@@ -87,16 +87,16 @@ static void print_hex(const unsigned char *bytes, size_t count)
 		printf("%02x", bytes[i]);
 }
 
-static int gate_print_show(const char *name, const struct gate_told *told,
+static int gate_print_show(const char *name, const struct gate_report *report,
 			   struct error *err)
 {
 	struct form_style style = terminal_style(stdout);
 
-	return gate_form_find(name)->write(told, &style, stdout, err);
+	return gate_form_find(name)->write(report, &style, stdout, err);
 }
 
 /* GitHub looks for commands in every line; names of files may look like one. */
-static int show_text_on_github(const struct gate_told *told, struct error *err)
+static int show_text_on_github(const struct gate_report *report, struct error *err)
 {
 	unsigned char token[16];
 	int result;
@@ -106,7 +106,7 @@ static int show_text_on_github(const struct gate_told *told, struct error *err)
 	fputs("::stop-commands::", stdout);
 	print_hex(token, sizeof(token));
 	putchar('\n');
-	result = gate_print_show("text", told, err);
+	result = gate_print_show("text", report, err);
 	fputs("::", stdout);
 	print_hex(token, sizeof(token));
 	fputs("::\n", stdout);
@@ -115,18 +115,18 @@ static int show_text_on_github(const struct gate_told *told, struct error *err)
 
 /* What a person, or the next program, reads. */
 static int gate_print_forms(const struct gate_options *ask,
-			    const struct gate_told *told, struct error *err)
+			    const struct gate_report *report, struct error *err)
 {
 	int result = 0;
 
 	if (ask->json)
-		result = gate_print_show("json", told, err);
+		result = gate_print_show("json", report, err);
 	else if (!ask->quiet && !gate_options_is_standard(ask->markdown) &&
 		 !gate_options_is_standard(ask->junit))
-		result = ask->github ? show_text_on_github(told, err)
-				     : gate_print_show("text", told, err);
+		result = ask->github ? show_text_on_github(report, err)
+				     : gate_print_show("text", report, err);
 	if (result == 0 && ask->github)
-		result = gate_print_show("github", told, err);
+		result = gate_print_show("github", report, err);
 	return result;
 }
 
@@ -160,19 +160,19 @@ int gate_print(const struct gate_options *ask, const struct gate_verdict *verdic
 {
 	struct error err = {0};
 	char when[CLOCK_UTC];
-	const struct gate_told told = {
+	const struct gate_report report = {
 		.verdict = verdict,
 		.name = ask->baseline != NULL ? ask->baseline : "the other command",
 		.command = ask->again,
-		.report = ask->output,
+		.link = ask->output,
 		.seconds = seconds,
 		.when = when,
 	};
 	int result;
 
 	clock_utc(when);
-	result = write_files(ask, &told, &err);
+	result = write_files(ask, &report, &err);
 	if (result == 0)
-		result = gate_print_forms(ask, &told, &err);
+		result = gate_print_forms(ask, &report, &err);
 	return result < 0 ? cmd_fail(&err) : gate_print_status_of(ask, verdict);
 }

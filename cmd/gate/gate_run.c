@@ -19,15 +19,6 @@ int gate_options_fail(int code, const struct error *err)
 	return code == -ECHILD || code == -ETIMEDOUT ? GATE_STATUS_TARGET : status;
 }
 
-/* The command that --against names, where and how the other one is run. */
-static struct measure_config gate_run_other(const struct gate_options *ask)
-{
-	struct measure_config config = ask->measure;
-
-	config.command = ask->against;
-	return config;
-}
-
 /* What is compared with what. With --against both are measured, the base second. */
 struct sides {
 	struct gate_side now, base;
@@ -50,14 +41,15 @@ static int gate_run_load(const struct gate_options *ask, struct sides *sides,
 	return result;
 }
 
-/* -ECANCELED, that they do not fit, is for the judge to tell. */
+/* -ECANCELED, that they do not fit, is not an error here: the verdict says so. */
 static int measure_sides(struct gate_options *ask, struct sides *sides,
 			 struct error *err)
 {
-	struct measure_config against = gate_run_other(ask);
+	struct measure_config against = ask->measure;
 	struct gate_side measured[2];
 	int result;
 
+	against.command = ask->against;
 	gate_side_init(&measured[0]);
 	gate_side_init(&measured[1]);
 	result = gate_options_measure(ask, ask->against != NULL ? &against : NULL,

@@ -8,42 +8,39 @@
 
 enum source { WHOLE, REAL };
 
+#define SET(name, fetch, prep, compute, unit)                                          \
+	{                                                                              \
+		name, DIFFERENCE_SET, BY_STAGE(fetch, prep, compute), unit,            \
+			DIFFERENCE_EXACT                                               \
+	}
+#define AT(source, member, none) source, offsetof(struct profile, member), none
+
 static const struct setting {
 	struct difference_kind kind;
 	enum source source;
 	size_t at;
 	double none; /* what NAN stands for */
 } settings[] = {
-#define WHOLE_NUMBER(name, member, fetch, prep, compute, unit)                         \
-	{                                                                              \
-		{name, DIFFERENCE_SET, BY_STAGE(fetch, prep, compute), unit,           \
-		 DIFFERENCE_EXACT},                                                    \
-			WHOLE, offsetof(struct profile, member), NAN                   \
-	}
-#define REAL_NUMBER(name, member, fetch, prep, compute, unit, none)                    \
-	{                                                                              \
-		{name, DIFFERENCE_SET, BY_STAGE(fetch, prep, compute), unit,           \
-		 DIFFERENCE_EXACT},                                                    \
-			REAL, offsetof(struct profile, member), none                   \
-	}
-	WHOLE_NUMBER("batch", batch, EITHER, EITHER, EITHER, AMOUNT_COUNT),
-	WHOLE_NUMBER("workers", workers, 0, FAST, 0, AMOUNT_COUNT),
-	WHOLE_NUMBER("cores", cores, FAST, FAST, FAST, AMOUNT_COUNT),
-	WHOLE_NUMBER("reads in flight", fetch_depth, FAST, 0, 0, AMOUNT_COUNT),
-	WHOLE_NUMBER("batches prefetched", prefetch, FAST, FAST, 0, AMOUNT_COUNT),
-	WHOLE_NUMBER("capacity of the cache", cache_capacity_bytes, FAST, 0, 0,
-		     AMOUNT_BYTES),
-	REAL_NUMBER("emulated bandwidth of the storage", storage_bandwidth, FAST, 0, 0,
-		    AMOUNT_BYTES_PER_S, INFINITY),
-	REAL_NUMBER("emulated latency of the storage", storage_latency_s, SLOW, 0, 0,
-		    AMOUNT_SECONDS, 0),
-	REAL_NUMBER("emulated delay of prep", prep_delay_s, 0, SLOW, 0, AMOUNT_SECONDS,
-		    0),
-	REAL_NUMBER("emulated accelerator", emulated_per_s, 0, 0, FAST,
-		    AMOUNT_SAMPLES_PER_S, NAN),
-#undef WHOLE_NUMBER
-#undef REAL_NUMBER
+	{SET("batch", EITHER, EITHER, EITHER, AMOUNT_COUNT), AT(WHOLE, batch, NAN)},
+	{SET("workers", 0, FAST, 0, AMOUNT_COUNT), AT(WHOLE, workers, NAN)},
+	{SET("cores", FAST, FAST, FAST, AMOUNT_COUNT), AT(WHOLE, cores, NAN)},
+	{SET("reads in flight", FAST, 0, 0, AMOUNT_COUNT), AT(WHOLE, fetch_depth, NAN)},
+	{SET("batches prefetched", FAST, FAST, 0, AMOUNT_COUNT),
+	 AT(WHOLE, prefetch, NAN)},
+	{SET("capacity of the cache", FAST, 0, 0, AMOUNT_BYTES),
+	 AT(WHOLE, cache_capacity_bytes, NAN)},
+	{SET("emulated bandwidth of the storage", FAST, 0, 0, AMOUNT_BYTES_PER_S),
+	 AT(REAL, storage_bandwidth, INFINITY)},
+	{SET("emulated latency of the storage", SLOW, 0, 0, AMOUNT_SECONDS),
+	 AT(REAL, storage_latency_s, 0)},
+	{SET("emulated delay of prep", 0, SLOW, 0, AMOUNT_SECONDS),
+	 AT(REAL, prep_delay_s, 0)},
+	{SET("emulated accelerator", 0, 0, FAST, AMOUNT_SAMPLES_PER_S),
+	 AT(REAL, emulated_per_s, NAN)},
 };
+
+static const struct difference_kind jobs_at_once =
+	SET("jobs at once", SLOW, SLOW, SLOW, AMOUNT_COUNT);
 
 static double differences_set_setting_of(const struct setting *setting,
 					 const struct profile *profile)
@@ -71,13 +68,9 @@ static double differences_set_jobs_of(const struct profile *profile)
 static void numbers_set(struct differences *all, const struct profile *base,
 			const struct profile *now)
 {
-	static const struct difference_kind jobs = {"jobs at once", DIFFERENCE_SET,
-						    BY_STAGE(SLOW, SLOW, SLOW),
-						    AMOUNT_COUNT, DIFFERENCE_EXACT};
-
 	if (!was_loaded(base) || !was_loaded(now))
 		return;
-	difference_number(all, &jobs, differences_set_jobs_of(base),
+	difference_number(all, &jobs_at_once, differences_set_jobs_of(base),
 			  differences_set_jobs_of(now));
 	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
 		difference_number(all, &settings[i].kind,
@@ -105,42 +98,43 @@ static void differences_set_engine(struct differences *all, const struct profile
 	differences_append(found->text, sizeof(found->text), " (%s)", why);
 }
 
-static const char *yes_or_no(bool flag)
+/* NULL: not known. */
+static const char *differences_set_flag(const struct profile *profile, bool flag)
 {
-	return flag ? "yes" : "no";
+	return !was_loaded(profile) ? NULL : flag ? "yes" : "no";
 }
+
+#define WORDS(name, fetch, prep, compute, base, now)                                   \
+	{                                                                              \
+		{name, DIFFERENCE_SET, BY_STAGE(fetch, prep, compute)}, base, now      \
+	}
+#define TEXT(name, fetch, prep, compute, member)                                       \
+	WORDS(name, fetch, prep, compute, base->member, now->member)
+#define FLAG(name, fetch, prep, compute, is)                                           \
+	WORDS(name, fetch, prep, compute, differences_set_flag(base, base->is),        \
+	      differences_set_flag(now, now->is))
 
 static void words_set(struct differences *all, const struct profile *base,
 		      const struct profile *now)
 {
-	static const struct difference_words cache = {"cache", DIFFERENCE_SET,
-						      BY_STAGE(true, false, false)};
-	static const struct difference_words prep = {"prep", DIFFERENCE_SET,
-						     BY_STAGE(false, true, true)};
-	static const struct difference_words output = {"output of prep", DIFFERENCE_SET,
-						       BY_STAGE(false, true, true)};
-	static const struct difference_words memory = {
-		"storage is memory", DIFFERENCE_SET, BY_STAGE(true, false, false)};
-	static const struct difference_words pages = {"huge pages", DIFFERENCE_SET,
-						      BY_STAGE(false, true, true)};
-	static const struct difference_words accelerator = {
-		"emulated accelerator", DIFFERENCE_SET, BY_STAGE(false, false, true)};
-	static const struct difference_words shared = {
-		"one loader for all jobs", DIFFERENCE_SET, BY_STAGE(true, true, true)};
+	const struct {
+		struct difference_words words;
+		const char *base, *now;
+	} table[] = {
+		TEXT("cache", true, false, false, cache),
+		TEXT("prep", false, true, true, prep),
+		TEXT("output of prep", false, true, true, output),
+		FLAG("storage is memory", true, false, false, storage_is_memory),
+		FLAG("huge pages", false, true, true, huge_pages),
+		WORDS("emulated accelerator", false, false, true,
+		      differences_set_flag(base, isfinite(base->emulated_per_s)),
+		      differences_set_flag(now, isfinite(now->emulated_per_s))),
+		FLAG("one loader for all jobs", true, true, true, shared),
+	};
 
 	differences_set_engine(all, base, now);
-	difference_words(all, &cache, base->cache, now->cache);
-	difference_words(all, &prep, base->prep, now->prep);
-	difference_words(all, &output, base->output, now->output);
-	if (!was_loaded(base) || !was_loaded(now))
-		return;
-	difference_words(all, &memory, yes_or_no(base->storage_is_memory),
-			 yes_or_no(now->storage_is_memory));
-	difference_words(all, &pages, yes_or_no(base->huge_pages),
-			 yes_or_no(now->huge_pages));
-	difference_words(all, &accelerator, yes_or_no(isfinite(base->emulated_per_s)),
-			 yes_or_no(isfinite(now->emulated_per_s)));
-	difference_words(all, &shared, yes_or_no(base->shared), yes_or_no(now->shared));
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		difference_words(all, &table[i].words, table[i].base, table[i].now);
 }
 
 void differences_of_settings(struct differences *all, const struct profile *base,
@@ -159,21 +153,23 @@ void differences_of_machines(struct differences *all, const struct profile *base
 		const char *key;
 		struct difference_words words;
 	} table[] = {
-		{"cpu", {"CPU", DIFFERENCE_MACHINE, BY_STAGE(true, true, true)}},
-		{"dataset_storage",
-		 {"storage", DIFFERENCE_MACHINE, BY_STAGE(true, false, false)}},
-		{"dataset_filesystem",
-		 {"file system", DIFFERENCE_MACHINE, BY_STAGE(true, false, false)}},
-		{"dataset_device",
-		 {"device of the data", DIFFERENCE_BESIDE,
-		  BY_STAGE(true, false, false)}},
-		{"memory", {"memory", DIFFERENCE_BESIDE, BY_STAGE(true, false, false)}},
-		{"memory_limit",
-		 {"limit of memory", DIFFERENCE_BESIDE, BY_STAGE(true, false, false)}},
-		{"cpu_governor",
-		 {"CPU governor", DIFFERENCE_BESIDE, BY_STAGE(true, true, true)}},
-		{"cpu_smt", {"SMT", DIFFERENCE_BESIDE, BY_STAGE(true, true, true)}},
-		{"kernel", {"kernel", DIFFERENCE_BESIDE, BY_STAGE(true, true, true)}},
+#define WHERE(key, name, rank, fetch, others)                                          \
+	{                                                                              \
+		key,                                                                   \
+		{                                                                      \
+			name, DIFFERENCE_##rank, BY_STAGE(fetch, others, others)       \
+		}                                                                      \
+	}
+		WHERE("cpu", "CPU", MACHINE, true, true),
+		WHERE("dataset_storage", "storage", MACHINE, true, false),
+		WHERE("dataset_filesystem", "file system", MACHINE, true, false),
+		WHERE("dataset_device", "device of the data", BESIDE, true, false),
+		WHERE("memory", "memory", BESIDE, true, false),
+		WHERE("memory_limit", "limit of memory", BESIDE, true, false),
+		WHERE("cpu_governor", "CPU governor", BESIDE, true, true),
+		WHERE("cpu_smt", "SMT", BESIDE, true, true),
+		WHERE("kernel", "kernel", BESIDE, true, true),
+#undef WHERE
 	};
 	static const struct difference_words version = {"dsa", DIFFERENCE_BESIDE,
 							BY_STAGE(true, true, true)};

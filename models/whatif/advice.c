@@ -1,3 +1,4 @@
+/* advice.c - proposes changes, asks the model about each, and ranks them. */
 #include "models/whatif/advice.h"
 #include "loader/base/error.h"
 #include "models/predict/cores.h"
@@ -20,6 +21,14 @@ struct adviser {
 	const struct model *model;
 	const char *run;
 	double noise; /* a gain has to be larger */
+	struct error *err;
+};
+
+/* A change that may help, and what is said for it. */
+struct candidate {
+	struct profile_change change;
+	char advice[96];
+	double beyond; /* the gain has to be larger than that of these */
 };
 
 static bool advice_stalled(const struct adviser *adviser, struct interval share)
@@ -36,7 +45,7 @@ static double advice_likely(const struct profile_prediction *prediction)
 	return isnan(speedup->value) ? speedup->low : speedup->value;
 }
 
-/* Bounds that reach above the noise are told, as bounds. */
+/* Bounds that reach above the noise are worth it, as bounds. */
 static bool is_worth(const struct adviser *adviser,
 		     const struct profile_prediction *prediction, double beyond)
 {
@@ -48,32 +57,34 @@ static bool is_worth(const struct adviser *adviser,
 
 /* ---- asking the model ---- */
 
+static int advice_short(const struct adviser *adviser)
+{
+	return error_sys(adviser->err, ENOMEM, "ranking what would help");
+}
+
 /*
  * Adds the prediction of a change to the profile. 1; 0: this run can't tell, and it is
  * left out; -ENOMEM.
  */
 static int advice_ask(const struct adviser *adviser,
 		      const struct profile_change *change,
-		      struct profile_prediction **out, struct error *err)
+		      struct profile_prediction **out)
 {
 	struct profile_prediction *prediction =
 		profile_add_prediction(adviser->profile);
 	int result = -ENOMEM;
 
 	if (prediction != NULL)
-		result = model_predict(adviser->model, change, prediction, err);
+		result =
+			model_predict(adviser->model, change, prediction, adviser->err);
 	if (result == -ENODATA || result == -EINVAL) {
 		adviser->profile->prediction_count--;
 		return 0;
 	}
 	if (result == 0)
 		result = command_verify(change, adviser->run, &prediction->command);
-	if (result < 0) {
-		error_sys(err, ENOMEM, "ranking what would help");
-		return -ENOMEM;
-	}
 	*out = prediction;
-	return 1;
+	return result < 0 ? advice_short(adviser) : 1;
 }
 
 /* ---- how much of it ---- */
@@ -107,13 +118,13 @@ static const struct remedy cores_remedy = {advice_set_cores, STAGE_PREP};
 
 /* Whether that much of it leaves no stall: 1 or 0; or -errno. */
 static int is_enough(const struct adviser *adviser, const struct remedy *remedy,
-		     unsigned amount, struct profile_change change, struct error *err)
+		     unsigned amount, struct profile_change change)
 {
 	struct interval stalls[STAGES];
 	int result;
 
 	remedy->set(adviser, amount, &change);
-	result = model_stalls(adviser->model, &change, 1, stalls, err);
+	result = model_stalls(adviser->model, &change, 1, stalls, adviser->err);
 	if (result < 0)
 		return result;
 	return stalls[remedy->stage].value <= GONE;
@@ -124,12 +135,11 @@ static int is_enough(const struct adviser *adviser, const struct remedy *remedy,
  * enough; what is in *change already stays. 0 or -errno.
  */
 static int set_least(const struct adviser *adviser, const struct remedy *remedy,
-		     unsigned low, unsigned high, struct profile_change *change,
-		     struct error *err)
+		     unsigned low, unsigned high, struct profile_change *change)
 {
 	while (high > low + 1) {
 		unsigned middle = low + (high - low) / 2;
-		int enough = is_enough(adviser, remedy, middle, *change, err);
+		int enough = is_enough(adviser, remedy, middle, *change);
 
 		if (enough < 0)
 			return enough;
@@ -144,18 +154,17 @@ static int set_least(const struct adviser *adviser, const struct remedy *remedy,
 
 /* The smallest cache that leaves no fetch stall; with all of the data there is none. */
 static int advice_find_cache(const struct adviser *adviser,
-			     struct profile_change *change, struct error *err)
+			     struct profile_change *change)
 {
 	double share = adviser->profile->cache_share;
 
 	share = isnan(share) ? 0 : fmax(0, fmin(share, 1));
 	return set_least(adviser, &cache_remedy, (unsigned)(share * CACHE_STEPS),
-			 CACHE_STEPS, change, err);
+			 CACHE_STEPS, change);
 }
 
 /* The fewest cores that leave no prep stall, at best. -ENODATA: so many make no difference. */
-static int find_cores(const struct adviser *adviser, struct profile_change *change,
-		      struct error *err)
+static int find_cores(const struct adviser *adviser, struct profile_change *change)
 {
 	unsigned low = (unsigned)adviser->profile->cores, high = low;
 	int enough = 0;
@@ -163,42 +172,33 @@ static int find_cores(const struct adviser *adviser, struct profile_change *chan
 	while (enough == 0 && high < MOST_CORES_TRIED) {
 		low = high;
 		high *= 2;
-		enough = is_enough(adviser, &cores_remedy, high, *change, err);
+		enough = is_enough(adviser, &cores_remedy, high, *change);
 	}
 	if (enough < 0)
 		return enough;
 	return enough == 0 ? -ENODATA
-			   : set_least(adviser, &cores_remedy, low, high, change, err);
+			   : set_least(adviser, &cores_remedy, low, high, change);
 }
 
 /* ---- candidates ---- */
 
-static int advice_say(struct profile_prediction *prediction, const char *advice,
-		      bool worth, const char *unless)
+/* Adds the prediction of a candidate; advised if it gains enough. */
+static int advice_propose(const struct adviser *adviser,
+			  const struct candidate *candidate)
 {
-	if (profile_text(&prediction->advice, "%s", advice) < 0)
-		return -ENOMEM;
-	if (worth)
-		prediction->rank = 0; /* gets its place later */
-	else if (prediction->why == NULL)
-		return profile_text(&prediction->why, "%s", unless);
-	return 0;
-}
-
-/* A candidate that helps where there is a stall; it has to gain more than `beyond`. */
-static int advice_propose(struct adviser *adviser, const struct profile_change *change,
-			  const char *advice, double beyond, struct error *err)
-{
+	const char *unless = candidate->beyond > 1 ? "a part of it gains as much"
+						   : "what it gains is below the noise";
 	struct profile_prediction *prediction;
-	int result = advice_ask(adviser, change, &prediction, err);
+	int result = advice_ask(adviser, &candidate->change, &prediction);
 
 	if (result <= 0)
 		return result;
-	if (advice_say(prediction, advice, is_worth(adviser, prediction, beyond),
-		       beyond > 1 ? "a part of it gains as much"
-				  : "what it gains is below the noise") < 0)
-		return error_sys(err, ENOMEM, "ranking what would help");
-	return 0;
+	result = profile_text(&prediction->advice, "%s", candidate->advice);
+	if (is_worth(adviser, prediction, candidate->beyond))
+		prediction->rank = 0; /* gets its place later */
+	else if (result == 0 && prediction->why == NULL)
+		result = profile_text(&prediction->why, "%s", unless);
+	return result < 0 ? advice_short(adviser) : 0;
 }
 
 /* The largest certain gain so far; 1: none. */
@@ -212,26 +212,17 @@ static double best_of(const struct profile *profile)
 	return best;
 }
 
-/* What the run can't tell is left out. */
-static int unless_unknown(int result)
-{
-	return result == -ENODATA || result == -EINVAL ? 0 : result;
-}
+/* Fills a candidate, whose change is none yet. 1; 0: there is none; -errno. */
+typedef int advice_make(const struct adviser *adviser, struct candidate *candidate);
 
-static int propose_cache(struct adviser *adviser, struct error *err)
+static int make_cache(const struct adviser *adviser, struct candidate *candidate)
 {
-	struct profile_change change;
-	char advice[96];
-	int result;
+	int result = advice_find_cache(adviser, &candidate->change);
 
-	profile_change_init(&change);
-	result = advice_find_cache(adviser, &change, err);
-	if (result < 0)
-		return unless_unknown(result);
-	snprintf(advice, sizeof(advice),
+	snprintf(candidate->advice, sizeof(candidate->advice),
 		 "a minio cache of %.0f%% removes the fetch stall",
-		 100 * change.cache_share);
-	return advice_propose(adviser, &change, advice, 1, err);
+		 100 * candidate->change.cache_share);
+	return result < 0 ? result : 1;
 }
 
 /* Cores beyond the run's are counted as if each gave as much as those. */
@@ -240,110 +231,86 @@ static const char *at_least(const struct adviser *adviser, unsigned cores)
 	return model_is_bounded(adviser->model, cores) ? "at least " : "";
 }
 
-static int propose_cores(struct adviser *adviser, struct error *err)
+static int make_cores(const struct adviser *adviser, struct candidate *candidate)
 {
-	struct profile_change change;
-	char advice[96];
-	int result;
+	struct profile_change *change = &candidate->change;
+	int result = find_cores(adviser, change);
 
-	profile_change_init(&change);
-	result = find_cores(adviser, &change, err);
-	if (result < 0)
-		return unless_unknown(result);
-	snprintf(advice, sizeof(advice), "%s%u cores remove the prep stall",
-		 at_least(adviser, change.cores), change.cores);
-	return advice_propose(adviser, &change, advice, 1, err);
+	snprintf(candidate->advice, sizeof(candidate->advice),
+		 "%s%u cores remove the prep stall", at_least(adviser, change->cores),
+		 change->cores);
+	return result < 0 ? result : 1;
 }
 
 /* More cores want more data: first the cores as if all of it were in memory. */
-static int propose_both(struct adviser *adviser, struct error *err)
+static int make_both(const struct adviser *adviser, struct candidate *candidate)
 {
-	struct profile_change change;
-	char advice[96];
+	struct profile_change *change = &candidate->change;
 	int result;
 
-	profile_change_init(&change);
-	advice_set_cache(adviser, CACHE_STEPS, &change);
-	result = find_cores(adviser, &change, err);
+	advice_set_cache(adviser, CACHE_STEPS, change);
+	result = find_cores(adviser, change);
 	if (result == 0)
-		result = advice_find_cache(adviser, &change, err);
+		result = advice_find_cache(adviser, change);
 	if (result < 0)
-		return unless_unknown(result);
-	if (change.cache_share <= 1. / CACHE_STEPS)
-		return 0; /* any cache would do: the cores alone are what helps */
-	snprintf(advice, sizeof(advice),
+		return result;
+	snprintf(candidate->advice, sizeof(candidate->advice),
 		 "%s%u cores and a minio cache of %.0f%% remove both stalls",
-		 at_least(adviser, change.cores), change.cores,
-		 100 * change.cache_share);
-	return advice_propose(adviser, &change, advice, best_of(adviser->profile), err);
+		 at_least(adviser, change->cores), change->cores,
+		 100 * change->cache_share);
+	candidate->beyond = best_of(adviser->profile);
+	/* Where any cache would do, the cores alone are what helps. */
+	return change->cache_share > 1. / CACHE_STEPS;
 }
 
 /* Fewer workers than cores leave cores idle. */
-static int propose_workers(struct adviser *adviser, struct error *err)
+static int make_workers(const struct adviser *adviser, struct candidate *candidate)
 {
-	struct profile_change change;
-	char advice[96];
+	unsigned cores = (unsigned)adviser->profile->cores;
 
-	if (adviser->profile->workers >= adviser->profile->cores)
-		return 0;
-	profile_change_init(&change);
-	change.workers = (unsigned)adviser->profile->cores;
-	snprintf(advice, sizeof(advice), "a prep worker for each of the %u cores",
-		 change.workers);
-	return advice_propose(adviser, &change, advice, 1, err);
+	candidate->change.workers = cores;
+	snprintf(candidate->advice, sizeof(candidate->advice),
+		 "a prep worker for each of the %u cores", cores);
+	return adviser->profile->workers < adviser->profile->cores;
 }
 
 /* A cache that keeps what it has beats those that evict, at the same size. */
-static int propose_policy(struct adviser *adviser, struct error *err)
+static int make_policy(const struct adviser *adviser, struct candidate *candidate)
 {
 	const char *policy = adviser->profile->cache;
-	struct profile_change change;
 
-	if (policy == NULL || !(adviser->profile->cache_share > 0) ||
-	    (strcmp(policy, "lru") != 0 && strcmp(policy, "fifo") != 0))
-		return 0;
-	profile_change_init(&change);
-	change.cache_policy = (char *)(uintptr_t) "minio";
-	return advice_propose(adviser, &change, "the same cache never evicts (minio)",
-			      1, err);
+	candidate->change.cache_policy = (char *)(uintptr_t) "minio";
+	strcpy(candidate->advice, "the same cache never evicts (minio)");
+	return policy != NULL && adviser->profile->cache_share > 0 &&
+	       (strcmp(policy, "lru") == 0 || strcmp(policy, "fifo") == 0);
 }
 
 /* What every job prepares for itself now. */
-static int propose_sharing(struct adviser *adviser, struct error *err)
+static int make_sharing(const struct adviser *adviser, struct candidate *candidate)
 {
-	const struct profile *profile = adviser->profile;
-	struct profile_change change;
-	char advice[96];
+	unsigned jobs = (unsigned)adviser->profile->job_count;
 
-	if (profile->job_count < 2 || profile->shared)
-		return 0;
-	profile_change_init(&change);
-	change.jobs = (unsigned)profile->job_count;
-	change.share = true;
-	snprintf(advice, sizeof(advice),
-		 "one loader prepares each sample once for all %u jobs", change.jobs);
-	return advice_propose(adviser, &change, advice, 1, err);
+	candidate->change.jobs = jobs;
+	candidate->change.share = true;
+	snprintf(candidate->advice, sizeof(candidate->advice),
+		 "one loader prepares each sample once for all %u jobs", jobs);
+	return jobs >= 2 && !adviser->profile->shared;
 }
 
 /* Emulated storage, lifted. */
-static int propose_storage(struct adviser *adviser, struct error *err)
+static int make_storage(const struct adviser *adviser, struct candidate *candidate)
 {
-	const struct profile *profile = adviser->profile;
-	struct profile_change change;
+	bool bandwidth = adviser->profile->storage_bandwidth > 0;
+	bool latency = adviser->profile->storage_latency_s > 0;
 
-	profile_change_init(&change);
-	if (profile->storage_bandwidth > 0)
-		change.storage_bandwidth = 0;
-	if (profile->storage_latency_s > 0)
-		change.storage_latency_s = 0;
-	if (isnan(change.storage_bandwidth) && isnan(change.storage_latency_s))
-		return 0;
-	return advice_propose(adviser, &change, "the storage itself, not slowed down",
-			      1, err);
+	candidate->change.storage_bandwidth = bandwidth ? 0 : NAN;
+	candidate->change.storage_latency_s = latency ? 0 : NAN;
+	strcpy(candidate->advice, "the storage itself, not slowed down");
+	return bandwidth || latency;
 }
 
 /* No advice, but always asked: a faster accelerator. */
-static int look_at_gpu(struct adviser *adviser, struct error *err)
+static int look_at_gpu(const struct adviser *adviser)
 {
 	struct profile_prediction *prediction;
 	struct profile_change change;
@@ -352,7 +319,7 @@ static int look_at_gpu(struct adviser *adviser, struct error *err)
 
 	profile_change_init(&change);
 	change.gpu_speed = FASTER;
-	result = advice_ask(adviser, &change, &prediction, err);
+	result = advice_ask(adviser, &change, &prediction);
 	if (result <= 0)
 		return result;
 	wasted = advice_likely(prediction) - 1 <= adviser->noise;
@@ -361,12 +328,12 @@ static int look_at_gpu(struct adviser *adviser, struct error *err)
 	    profile_text(&prediction->why, "%s",
 			 wasted ? "it would wait for data all the time that it saves"
 				: "no stall is removed by it: it computes faster") < 0)
-		return error_sys(err, ENOMEM, "ranking what would help");
+		return advice_short(adviser);
 	return 0;
 }
 
 /* What can be saved without a loss: half of the cores. */
-static int look_at_less(struct adviser *adviser, struct error *err)
+static int look_at_less(const struct adviser *adviser)
 {
 	const struct profile *profile = adviser->profile;
 	struct profile_prediction *prediction;
@@ -377,41 +344,53 @@ static int look_at_less(struct adviser *adviser, struct error *err)
 		return 0;
 	profile_change_init(&change);
 	change.cores = (unsigned)profile->cores / 2;
-	result = advice_ask(adviser, &change, &prediction, err);
+	result = advice_ask(adviser, &change, &prediction);
 	if (result <= 0)
 		return result;
 	return profile_text(&prediction->why, "%s",
 			    advice_likely(prediction) > 1 - adviser->noise
 				    ? "half of the cores would do as well"
 				    : "half of the cores would not do") < 0
-		       ? error_sys(err, ENOMEM, "ranking what would help")
+		       ? advice_short(adviser)
 		       : 0;
 }
 
-static int propose_all(struct adviser *adviser, struct error *err)
+/* What the run can't tell is left out. */
+static int propose_made(const struct adviser *adviser, advice_make *make)
+{
+	struct candidate candidate = {.beyond = 1};
+	int result;
+
+	profile_change_init(&candidate.change);
+	result = make(adviser, &candidate);
+	if (result == -ENODATA || result == -EINVAL)
+		return 0;
+	return result <= 0 ? result : advice_propose(adviser, &candidate);
+}
+
+/* In this order, as the last ones have to gain more than those before them. */
+static int propose_all(const struct adviser *adviser)
 {
 	const struct interval *stalls = adviser->profile->stalls;
 	bool fetch = advice_stalled(adviser, stalls[STAGE_FETCH]);
 	bool prep = advice_stalled(adviser, stalls[STAGE_PREP]);
+	const struct {
+		bool helps;
+		advice_make *make;
+	} all[] = {
+		{fetch || prep, make_sharing}, {fetch, make_cache},
+		{fetch, make_policy},          {fetch, make_storage},
+		{prep, make_workers},          {prep, make_cores},
+		{fetch && prep, make_both},
+	};
 	int result = 0;
 
-	if (fetch || prep)
-		result = propose_sharing(adviser, err);
-	if (result == 0 && fetch)
-		result = propose_cache(adviser, err);
-	if (result == 0 && fetch)
-		result = propose_policy(adviser, err);
-	if (result == 0 && fetch)
-		result = propose_storage(adviser, err);
-	if (result == 0 && prep)
-		result = propose_workers(adviser, err);
-	if (result == 0 && prep)
-		result = propose_cores(adviser, err);
-	if (result == 0 && fetch && prep)
-		result = propose_both(adviser, err);
+	for (size_t i = 0; result == 0 && i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i].helps)
+			result = propose_made(adviser, all[i].make);
 	if (result == 0)
-		result = look_at_gpu(adviser, err);
-	return result < 0 ? result : look_at_less(adviser, err);
+		result = look_at_gpu(adviser);
+	return result < 0 ? result : look_at_less(adviser);
 }
 
 /* ---- ranks ---- */
@@ -445,21 +424,22 @@ static void advice_rank(struct profile *profile)
 int advise(struct profile *profile, const struct model *model, const char *run,
 	   struct error *err)
 {
-	struct adviser adviser = {
+	const struct adviser adviser = {
 		.profile = profile,
 		.model = model,
 		.run = run,
 		.noise =
 			fmax(NOISE, isnan(profile->precision) ? 0 : profile->precision),
+		.err = err,
 	};
 	int result;
 
 	profile_drop_predictions(profile);
 	if (model_note(model, profile) < 0)
-		return error_sys(err, ENOMEM, "ranking what would help");
+		return advice_short(&adviser);
 	if (profile->model.why != NULL)
 		return 0;
-	result = propose_all(&adviser, err);
+	result = propose_all(&adviser);
 	if (result == 0)
 		advice_rank(profile);
 	return result;

@@ -1,3 +1,4 @@
+/* calibration.c - scores predictions by their errors and by their order. */
 #include "models/whatif/calibration.h"
 
 #include <errno.h>
@@ -164,14 +165,14 @@ static bool calibration_same(double a, double b)
 	       (isfinite(difference) && difference <= SAME * fmax(fabs(a), fabs(b)));
 }
 
-/* Policies in which one step can be taken, and what is the same in both. */
+/* Both have the same policy, or one has no cache. */
 static bool same_policy(const struct setting *a, const struct setting *b)
 {
 	return a->policy == NULL || b->policy == NULL ||
 	       strcmp(a->policy, b->policy) == 0;
 }
 
-/* What has no side, and is no step therefore. */
+/* What has no faster side, so that a change of it is no step. */
 static bool same_rest(const struct setting *a, const struct setting *b)
 {
 	for (int i = 0; i < PROFILE_SPEEDS; i++)
@@ -210,16 +211,6 @@ static enum member calibration_step(const struct setting *from,
 
 /* ---- workloads ---- */
 
-static double calibration_predicted(const struct setting *setting)
-{
-	return setting->found->predicted.value;
-}
-
-static double calibration_measured(const struct setting *setting)
-{
-	return setting->found->measured.value;
-}
-
 /* Of two steps in one member the smaller; of equal ones the one predicted faster. */
 static bool calibration_nearer(const struct setting *step, const struct setting *than,
 			       enum member member)
@@ -228,7 +219,7 @@ static bool calibration_nearer(const struct setting *step, const struct setting 
 		return true;
 	if (!calibration_same(step->member[member], than->member[member]))
 		return step->member[member] < than->member[member];
-	return calibration_predicted(step) > calibration_predicted(than);
+	return step->found->predicted.value > than->found->predicted.value;
 }
 
 static double half_of(const struct setting *setting)
@@ -251,10 +242,10 @@ static void calibration_judge(const struct setting *const steps[MEMBERS],
 			continue;
 		count++;
 		if (first == NULL ||
-		    calibration_predicted(steps[i]) > calibration_predicted(first))
+		    steps[i]->found->predicted.value > first->found->predicted.value)
 			first = steps[i];
 		if (best == NULL ||
-		    calibration_measured(steps[i]) > calibration_measured(best))
+		    steps[i]->found->measured.value > best->found->measured.value)
 			best = steps[i];
 	}
 	if (count < 2)
@@ -262,8 +253,9 @@ static void calibration_judge(const struct setting *const steps[MEMBERS],
 	score->workloads++;
 	if (first == best)
 		score->first_right++;
-	if (first == best || calibration_measured(best) - calibration_measured(first) <=
-				     hypot(half_of(first), half_of(best)))
+	if (first == best ||
+	    best->found->measured.value - first->found->measured.value <=
+		    hypot(half_of(first), half_of(best)))
 		score->first_within++;
 }
 

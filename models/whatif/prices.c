@@ -1,13 +1,14 @@
+/* prices.c - reads a price list, key by key. */
 #include "models/whatif/prices.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"
 #include "loader/base/number.h"
 #include "loader/base/text/ini.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { ACCELERATORS_MAX = 4096 };
 
@@ -19,37 +20,24 @@ struct key {
 	const char *wants;
 };
 
-static bool prices_capitals(const char *text, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (text[i] < 'A' || text[i] > 'Z')
-			return false;
-	return text[count] == '\0';
-}
-
 static bool read_currency(const char *value, void *member)
 {
-	if (!prices_capitals(value, 3))
+	if (strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != 3 || value[3] != '\0')
 		return false;
 	memcpy(member, value, 4);
 	return true;
 }
 
-/* Two digits as a number, else 0. */
-static int two_digits(const char *text)
-{
-	if (!isdigit((unsigned char)text[0]) || !isdigit((unsigned char)text[1]))
-		return 0;
-	return 10 * (text[0] - '0') + text[1] - '0';
-}
-
+/* As ISO 8601 writes it: what is read is written again to be sure of each digit. */
 static bool read_date(const char *value, void *member)
 {
-	if (strlen(value) != 10 || value[4] != '-' || value[7] != '-' ||
-	    two_digits(value) < 19 || !isdigit((unsigned char)value[2]) ||
-	    !isdigit((unsigned char)value[3]) || two_digits(value + 5) < 1 ||
-	    two_digits(value + 5) > 12 || two_digits(value + 8) < 1 ||
-	    two_digits(value + 8) > 31)
+	struct tm day = {0};
+	const char *end = strptime(value, "%Y-%m-%d", &day);
+	char again[16];
+
+	if (end == NULL || *end != '\0' || day.tm_year < 0 ||
+	    strftime(again, sizeof(again), "%Y-%m-%d", &day) != 10 ||
+	    strcmp(again, value) != 0)
 		return false;
 	memcpy(member, value, 11);
 	return true;

@@ -1,3 +1,4 @@
+/* gate_form.c - finds a form by its name, and writes it to a file. */
 #include "reports/gate/gate_form.h"
 #include "loader/base/error.h"
 #include "reports/common/file.h"
@@ -22,7 +23,7 @@ const struct gate_form gate_forms[] = {
 
 struct saving {
 	const struct gate_form *form;
-	const struct gate_told *told;
+	const struct gate_report *report;
 };
 
 static int gate_form_fill(FILE *out, const void *context, struct error *err)
@@ -30,7 +31,7 @@ static int gate_form_fill(FILE *out, const void *context, struct error *err)
 	const struct saving *saving = context;
 	const struct form_style style = {0};
 
-	return saving->form->write(saving->told, &style, out, err);
+	return saving->form->write(saving->report, &style, out, err);
 }
 
 static int gate_form_write_all(int fd, const char *text, size_t size)
@@ -62,7 +63,7 @@ static int write_after(int fd, off_t before, const char *text, size_t size,
 
 static int append_to(int fd, const struct saving *saving, struct error *err)
 {
-	struct gate_told told = *saving->told;
+	struct gate_report report = *saving->report;
 	const struct form_style style = {0};
 	struct stat about;
 	char *text = NULL;
@@ -72,11 +73,11 @@ static int append_to(int fd, const struct saving *saving, struct error *err)
 
 	if (fstat(fd, &about) < 0)
 		return error_sys(err, errno, "can't write");
-	told.before = S_ISREG(about.st_mode) ? (size_t)about.st_size : 0;
+	report.before = S_ISREG(about.st_mode) ? (size_t)about.st_size : 0;
 	out = open_memstream(&text, &size);
 	if (out == NULL)
 		return error_set(err, ENOMEM, "no memory");
-	result = saving->form->write(&told, &style, out, err);
+	result = saving->form->write(&report, &style, out, err);
 	if (fclose(out) == EOF && result == 0)
 		result = error_set(err, ENOMEM, "no memory");
 	if (result == 0)
@@ -119,10 +120,10 @@ const struct gate_form *gate_form_find(const char *name)
 	return form->name != NULL ? form : NULL;
 }
 
-int gate_form_save(const char *name, const struct gate_told *told, const char *path,
+int gate_form_save(const char *name, const struct gate_report *report, const char *path,
 		   bool after, struct error *err)
 {
-	const struct saving saving = {gate_form_find(name), told};
+	const struct saving saving = {gate_form_find(name), report};
 
 	if (saving.form == NULL)
 		return error_set(err, EINVAL, "no form of a verdict is called '%s'",

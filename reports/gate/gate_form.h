@@ -1,5 +1,5 @@
 /*
- * gate_form.h - every form in which the verdict of a gate is told.
+ * gate_form.h - the forms in which a gate reports its verdict.
  *
  *	text       a terminal, 80 columns: the cause, the table, what this gate can see
  *	json       "dsa.gate/1", sorted keys
@@ -8,7 +8,7 @@
  *	summary    GitHub's step summary: the same, below 1 MiB
  *	github     GitHub's workflow commands: at most 10 annotations, the worst first
  *
- * JUnit: a regression is a <failure>. What could not be told (inconclusive, missing, another
+ * JUnit: a regression is a <failure>. What has no answer (inconclusive, missing, another
  * machine or data set) is an <error>, so that it looks like no pass; a metric that only
  * informs is <skipped>. The verdict of the whole is a test case too, the first.
  *
@@ -28,19 +28,19 @@ enum {
 	GATE_JUNIT_MOST = 30 << 20,    /* of a report on GitLab */
 };
 
-/* What is told beside the verdict. NULL where there is nothing. */
-struct gate_told {
+/* A verdict and what a form says beside it. NULL where there is nothing. */
+struct gate_report {
 	const struct gate_verdict *verdict;
 	const char *name;    /* of the gate: the baseline's file, or the command */
 	const char *command; /* a dsa command line that does it again */
-	const char *report;  /* path of a report, to be linked */
+	const char *link;    /* path of a folder or file with more */
 	double seconds;      /* that it took; NAN: unknown */
 	const char *when;    /* ISO 8601, UTC */
 	size_t before; /* bytes of the file that this is appended to: they count in its
 			* limit. gate_form_save() looks itself */
 };
 
-typedef int gate_form_write(const struct gate_told *told,
+typedef int gate_form_write(const struct gate_report *report,
 			    const struct form_style *style, FILE *out,
 			    struct error *err);
 
@@ -56,7 +56,7 @@ const struct gate_form *gate_form_find(const char *name);
 
 /* Writes the form to a file, whole or not at all; "-" is standard output. `append`: after
  * what the file has (GITHUB_STEP_SUMMARY). 0 or -errno. */
-int gate_form_save(const char *name, const struct gate_told *told, const char *path,
+int gate_form_save(const char *name, const struct gate_report *report, const char *path,
 		   bool append, struct error *err);
 
 #endif

@@ -43,11 +43,11 @@ static void gate_github_write_lines(FILE *out, char *const *lines, size_t count)
 
 static void gate_github_write_verdict(FILE *out, const struct gate_verdict *verdict)
 {
-	bool told = verdict->outcome == GATE_INCONCLUSIVE;
+	bool unsure = verdict->outcome == GATE_INCONCLUSIVE;
 	size_t count;
 	char *const *causes = gate_part_causes(verdict, &count);
 
-	gate_github_begin(out, told ? "warning" : "error",
+	gate_github_begin(out, unsure ? "warning" : "error",
 			  gate_outcome_name(verdict->outcome));
 	gate_github_write_text(out, verdict->why, "%");
 	gate_github_write_lines(out, verdict->mismatches, verdict->mismatch_count);
@@ -55,35 +55,31 @@ static void gate_github_write_verdict(FILE *out, const struct gate_verdict *verd
 	putc('\n', out);
 }
 
-/* NULL: nobody need be told of it. */
+/* NULL: not worth an annotation. */
 static const char *gate_github_level(const struct gate_finding *finding)
 {
-	switch (finding->status) {
-	case GATE_REGRESSED:
-	case GATE_MISSING:
-		return "error";
-	case GATE_UNDECIDED:
-		return "warning";
-	case GATE_INFORMS:
-		return finding->worse.value > finding->limit ? "notice" : NULL;
-	default:
-		return NULL;
-	}
+	static const char *const levels[] = {
+		[GATE_PASSED] = NULL,         [GATE_REGRESSED] = "error",
+		[GATE_UNDECIDED] = "warning", [GATE_MISSING] = "error",
+		[GATE_INFORMS] = "notice",
+	};
+
+	return finding->status == GATE_INFORMS &&
+			       !(finding->worse.value > finding->limit)
+		       ? NULL
+		       : levels[finding->status];
 }
 
 static void write_finding(FILE *out, const struct gate_finding *finding)
 {
+	char change[GATE_PART_TEXT];
 	struct gate_cells cells;
 
 	gate_part_cells(finding, &cells);
 	gate_github_begin(out, gate_github_level(finding), finding->name);
-	gate_github_write_text(out, cells.base, "%");
-	fputs(" to ", out);
-	gate_github_write_text(out, cells.now, "%");
-	fputs(", worse by ", out);
-	gate_github_write_text(out, cells.worse, "%");
-	fputs(", limit ", out);
-	gate_github_write_text(out, cells.limit, "%");
+	snprintf(change, sizeof(change), "%s to %s, worse by %s, limit %s", cells.base,
+		 cells.now, cells.worse, cells.limit);
+	gate_github_write_text(out, change, "%");
 	fputs("%0A", out);
 	gate_github_write_text(out, finding->why, "%");
 	putc('\n', out);
@@ -92,21 +88,21 @@ static void write_finding(FILE *out, const struct gate_finding *finding)
 static void gate_github_write_ranked(const struct gate_verdict *verdict,
 				     const struct gate_finding **ranked, FILE *out)
 {
-	size_t told = 0, more = 0;
+	size_t written = 0, more = 0;
 
 	if (verdict->outcome != GATE_PASS) {
 		gate_github_write_verdict(out, verdict);
-		told++;
+		written++;
 	}
 	for (size_t i = 0; i < verdict->count; i++) {
 		if (gate_github_level(ranked[i]) == NULL)
 			continue;
-		if (told == GATE_ANNOTATIONS) {
+		if (written == GATE_ANNOTATIONS) {
 			more++;
 			continue;
 		}
 		write_finding(out, ranked[i]);
-		told++;
+		written++;
 	}
 	if (more > 0)
 		fprintf(out,
@@ -116,15 +112,15 @@ static void gate_github_write_ranked(const struct gate_verdict *verdict,
 			more);
 }
 
-int gate_github_write(const struct gate_told *told, const struct form_style *style,
+int gate_github_write(const struct gate_report *report, const struct form_style *style,
 		      FILE *out, struct error *err)
 {
-	const struct gate_finding **ranked = gate_part_rank(told->verdict);
+	const struct gate_finding **ranked = gate_part_rank(report->verdict);
 
 	(void)style;
 	if (ranked == NULL)
 		return error_set(err, ENOMEM, "no memory to write the verdict");
-	gate_github_write_ranked(told->verdict, ranked, out);
+	gate_github_write_ranked(report->verdict, ranked, out);
 	free(ranked);
 	return 0;
 }

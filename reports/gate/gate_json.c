@@ -63,25 +63,25 @@ static json_t *verdict_value(const struct gate_verdict *verdict)
 			 (json_int_t)verdict->base_sessions, "paired", verdict->paired);
 }
 
-static json_t *gate_value(const struct gate_told *told)
+static json_t *gate_value(const struct gate_report *report)
 {
-	json_t *root = verdict_value(told->verdict);
+	json_t *root = verdict_value(report->verdict);
 
-	if (root != NULL && set_text(root, "why", told->verdict->why) == 0 &&
-	    set_text(root, "name", told->name) == 0 &&
-	    set_text(root, "command", told->command) == 0 &&
-	    set_text(root, "report", told->report) == 0 &&
-	    set_text(root, "when", told->when) == 0 &&
-	    json_part_number(root, "alpha", told->verdict->alpha) == 0 &&
-	    json_part_number(root, "time_s", told->seconds) == 0)
+	if (root != NULL && set_text(root, "why", report->verdict->why) == 0 &&
+	    set_text(root, "name", report->name) == 0 &&
+	    set_text(root, "command", report->command) == 0 &&
+	    set_text(root, "report", report->link) == 0 &&
+	    set_text(root, "when", report->when) == 0 &&
+	    json_part_number(root, "alpha", report->verdict->alpha) == 0 &&
+	    json_part_number(root, "time_s", report->seconds) == 0)
 		return root;
 	json_decref(root);
 	return NULL;
 }
 
-int gate_json_write(const struct gate_told *told, const struct form_style *style,
+int gate_json_write(const struct gate_report *report, const struct form_style *style,
 		    FILE *out, struct error *err)
 {
 	(void)style;
-	return json_part_write(gate_value(told), out, "the verdict", err);
+	return json_part_write(gate_value(report), out, "the verdict", err);
 }

@@ -24,20 +24,16 @@ static void gate_junit_attribute(FILE *out, const char *name, const char *text)
 	putc('"', out);
 }
 
-/* The element that says that it did not pass, or NULL. */
+/* The element of what did not pass, or NULL. */
 static const char *gate_junit_element(enum gate_status status)
 {
-	switch (status) {
-	case GATE_REGRESSED:
-		return "failure";
-	case GATE_UNDECIDED:
-	case GATE_MISSING:
-		return "error";
-	case GATE_INFORMS:
-		return "skipped";
-	default:
-		return NULL;
-	}
+	static const char *const elements[] = {
+		[GATE_PASSED] = NULL,       [GATE_REGRESSED] = "failure",
+		[GATE_UNDECIDED] = "error", [GATE_MISSING] = "error",
+		[GATE_INFORMS] = "skipped",
+	};
+
+	return elements[status];
 }
 
 static void write_result(FILE *out, const struct gate_finding *finding)
@@ -110,8 +106,8 @@ static int has_twins(const struct gate_finding *const *ranked, size_t count)
 	return twins;
 }
 
-/* The verdict as a finding: a whole that did not pass is no suite that passed. */
-static struct gate_finding gate_junit_whole(const struct gate_verdict *verdict)
+/* The verdict as a status: a gate that did not pass is no suite that passed. */
+static enum gate_status gate_junit_whole(const struct gate_verdict *verdict)
 {
 	static const enum gate_status statuses[] = {
 		[GATE_PASS] = GATE_PASSED,
@@ -120,7 +116,7 @@ static struct gate_finding gate_junit_whole(const struct gate_verdict *verdict)
 		[GATE_MISMATCH] = GATE_MISSING,
 	};
 
-	return (struct gate_finding){.status = statuses[verdict->outcome]};
+	return statuses[verdict->outcome];
 }
 
 struct totals {
@@ -143,19 +139,20 @@ static void write_totals(FILE *out, const struct totals *totals, double seconds)
 		fprintf(out, " time=\"%.3f\"", seconds);
 }
 
-static void gate_junit_write_head(FILE *out, const struct gate_told *told,
+static void gate_junit_write_head(FILE *out, const struct gate_report *report,
 				  const struct totals *totals)
 {
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"dsa "
 	      "gate\"",
 	      out);
-	write_totals(out, totals, told->seconds);
+	write_totals(out, totals, report->seconds);
 	fputs(">\n <testsuite", out);
-	gate_junit_attribute(out, "name", told->name == NULL ? "dsa gate" : told->name);
-	write_totals(out, totals, told->seconds);
+	gate_junit_attribute(out, "name",
+			     report->name == NULL ? "dsa gate" : report->name);
+	write_totals(out, totals, report->seconds);
 	fprintf(out, " skipped=\"%zu\"", totals->skipped);
-	if (told->when != NULL)
-		gate_junit_attribute(out, "timestamp", told->when);
+	if (report->when != NULL)
+		gate_junit_attribute(out, "timestamp", report->when);
 	fputs(">\n", out);
 }
 
@@ -168,15 +165,15 @@ static void write_property(FILE *out, const char *name, const char *value)
 	fputs("/>\n", out);
 }
 
-static int write_properties(FILE *out, const struct gate_told *told)
+static int write_properties(FILE *out, const struct gate_report *report)
 {
-	char *basis = gate_part_basis(told->verdict, told->seconds);
-	char *seen = gate_part_seen(told->verdict);
+	char *basis = gate_part_basis(report->verdict, report->seconds);
+	char *seen = gate_part_seen(report->verdict);
 
 	fputs("  <properties>\n", out);
-	write_property(out, "outcome", gate_outcome_name(told->verdict->outcome));
-	write_property(out, "command", told->command);
-	write_property(out, "report", told->report);
+	write_property(out, "outcome", gate_outcome_name(report->verdict->outcome));
+	write_property(out, "command", report->command);
+	write_property(out, "report", report->link);
 	write_property(out, "rests on", basis);
 	write_property(out, "can see", seen);
 	fputs("  </properties>\n", out);
@@ -187,8 +184,7 @@ static int write_properties(FILE *out, const struct gate_told *told)
 
 static void gate_junit_write_verdict(FILE *out, const struct gate_verdict *verdict)
 {
-	struct gate_finding verdict_case = gate_junit_whole(verdict);
-	const char *name = gate_junit_element(verdict_case.status);
+	const char *name = gate_junit_element(gate_junit_whole(verdict));
 
 	fputs("  <testcase classname=\"dsa\" name=\"gate\" time=\"0\">\n", out);
 	if (name != NULL) {
@@ -229,10 +225,10 @@ static void gate_junit_write_foot(FILE *out, const struct gate_verdict *verdict,
 	fputs("</system-out>\n </testsuite>\n</testsuites>\n", out);
 }
 
-static int gate_junit_write_ranked(const struct gate_told *told,
+static int gate_junit_write_ranked(const struct gate_report *report,
 				   const struct gate_finding **ranked, FILE *out)
 {
-	const struct gate_verdict *verdict = told->verdict;
+	const struct gate_verdict *verdict = report->verdict;
 	int twins = has_twins(ranked, verdict->count), result;
 	struct totals totals = {0};
 	struct gate_rows rows;
@@ -243,11 +239,11 @@ static int gate_junit_write_ranked(const struct gate_told *told,
 				twins ? write_numbered : write_plain, &rows);
 	if (result < 0)
 		return result;
-	gate_junit_count(&totals, gate_junit_whole(verdict).status);
+	gate_junit_count(&totals, gate_junit_whole(verdict));
 	for (size_t i = 0; i < rows.shown; i++)
 		gate_junit_count(&totals, ranked[i]->status);
-	gate_junit_write_head(out, told, &totals);
-	result = write_properties(out, told);
+	gate_junit_write_head(out, report, &totals);
+	result = write_properties(out, report);
 	gate_junit_write_verdict(out, verdict);
 	fwrite(rows.text, 1, rows.size, out);
 	gate_junit_write_foot(out, verdict, verdict->count - rows.shown);
@@ -255,12 +251,12 @@ static int gate_junit_write_ranked(const struct gate_told *told,
 	return result;
 }
 
-int gate_junit_write(const struct gate_told *told, const struct form_style *style,
+int gate_junit_write(const struct gate_report *report, const struct form_style *style,
 		     FILE *out, struct error *err)
 {
-	const struct gate_finding **ranked = gate_part_rank(told->verdict);
+	const struct gate_finding **ranked = gate_part_rank(report->verdict);
 	int result =
-		ranked == NULL ? -ENOMEM : gate_junit_write_ranked(told, ranked, out);
+		ranked == NULL ? -ENOMEM : gate_junit_write_ranked(report, ranked, out);
 
 	(void)style;
 	free(ranked);

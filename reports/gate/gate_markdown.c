@@ -68,9 +68,9 @@ static void gate_markdown_write_lines(FILE *out, const char *title, char *const 
 	putc('\n', out);
 }
 
-static void gate_markdown_write_head(FILE *out, const struct gate_told *told)
+static void gate_markdown_write_head(FILE *out, const struct gate_report *report)
 {
-	const struct gate_verdict *verdict = told->verdict;
+	const struct gate_verdict *verdict = report->verdict;
 	size_t count;
 	char *const *causes = gate_part_causes(verdict, &count);
 
@@ -131,17 +131,17 @@ static int write_sentence(FILE *out, const char *title, char *text)
 	return text == NULL ? -ENOMEM : 0;
 }
 
-static int gate_markdown_write_foot(FILE *out, const struct gate_told *told)
+static int gate_markdown_write_foot(FILE *out, const struct gate_report *report)
 {
-	const struct gate_verdict *verdict = told->verdict;
+	const struct gate_verdict *verdict = report->verdict;
 
 	if (write_sentence(out, "Can see", gate_part_seen(verdict)) < 0 ||
-	    write_sentence(out, "Rests on", gate_part_basis(verdict, told->seconds)) <
+	    write_sentence(out, "Rests on", gate_part_basis(verdict, report->seconds)) <
 		    0)
 		return -ENOMEM;
-	write_pointer(out, "Against", told->name);
-	write_pointer(out, "Report", told->report);
-	write_command(out, told->command);
+	write_pointer(out, "Against", report->name);
+	write_pointer(out, "Report", report->link);
+	write_command(out, report->command);
 	return 0;
 }
 
@@ -153,28 +153,28 @@ struct around {
 
 enum { LEFT_OUT = 128 };
 
-static int write_around(const struct gate_told *told, struct around *around)
+static int write_around(const struct gate_report *report, struct around *around)
 {
 	FILE *out = open_memstream(&around->head, &around->head_size);
 	int result = 0;
 
 	if (out == NULL)
 		return -ENOMEM;
-	gate_markdown_write_head(out, told);
+	gate_markdown_write_head(out, report);
 	if (fclose(out) == EOF)
 		return -ENOMEM;
 	out = open_memstream(&around->foot, &around->foot_size);
 	if (out == NULL)
 		return -ENOMEM;
-	result = gate_markdown_write_foot(out, told);
+	result = gate_markdown_write_foot(out, report);
 	return fclose(out) == EOF ? -ENOMEM : result;
 }
 
-static int write_between(const struct gate_told *told, const struct around *around,
+static int write_between(const struct gate_report *report, const struct around *around,
 			 size_t most, FILE *out)
 {
-	const struct gate_finding **ranked = gate_part_rank(told->verdict);
-	size_t count = told->verdict->count;
+	const struct gate_finding **ranked = gate_part_rank(report->verdict);
+	size_t count = report->verdict->count;
 	struct gate_rows rows;
 	int result = ranked == NULL ? -ENOMEM
 				    : gate_part_rows(ranked, count, most,
@@ -198,41 +198,41 @@ static int write_between(const struct gate_told *told, const struct around *arou
 }
 
 /* Nothing is better than a file that is refused as a whole: then one line, or none. */
-static void write_least(const struct gate_told *told, size_t most, FILE *out)
+static void write_least(const struct gate_report *report, size_t most, FILE *out)
 {
-	const char *word = gate_outcome_name(told->verdict->outcome);
+	const char *word = gate_outcome_name(report->verdict->outcome);
 
 	if (strlen(word) + LEFT_OUT < most)
 		fprintf(out, "### dsa gate: %s (no room here to say why)\n", word);
 }
 
-static int write_markdown(const struct gate_told *told, size_t most, FILE *out,
+static int write_markdown(const struct gate_report *report, size_t most, FILE *out,
 			  struct error *err)
 {
 	struct around around = {0};
-	int result = write_around(told, &around);
-	size_t taken = told->before + around.head_size + around.foot_size + LEFT_OUT;
+	int result = write_around(report, &around);
+	size_t taken = report->before + around.head_size + around.foot_size + LEFT_OUT;
 
 	if (result == 0 && taken <= most)
-		result = write_between(told, &around, most - taken, out);
-	else if (result == 0 && told->before < most)
-		write_least(told, most - told->before, out);
+		result = write_between(report, &around, most - taken, out);
+	else if (result == 0 && report->before < most)
+		write_least(report, most - report->before, out);
 	free(around.head);
 	free(around.foot);
 	return result < 0 ? error_set(err, ENOMEM, "no memory to write the verdict")
 			  : 0;
 }
 
-int gate_comment_write(const struct gate_told *told, const struct form_style *style,
+int gate_comment_write(const struct gate_report *report, const struct form_style *style,
 		       FILE *out, struct error *err)
 {
 	(void)style;
-	return write_markdown(told, GATE_MARKDOWN_MOST, out, err);
+	return write_markdown(report, GATE_MARKDOWN_MOST, out, err);
 }
 
-int gate_summary_write(const struct gate_told *told, const struct form_style *style,
+int gate_summary_write(const struct gate_report *report, const struct form_style *style,
 		       FILE *out, struct error *err)
 {
 	(void)style;
-	return write_markdown(told, GATE_SUMMARY_MOST - 1, out, err);
+	return write_markdown(report, GATE_SUMMARY_MOST - 1, out, err);
 }

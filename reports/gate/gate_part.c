@@ -1,3 +1,4 @@
+/* gate_part.c - order, signs, numbers and sentences that the forms share. */
 #include "reports/gate/gate_part.h"
 #include "reports/common/escape.h"
 
@@ -112,25 +113,15 @@ void gate_part_cells(const struct gate_finding *finding, struct gate_cells *cell
 
 char *const *gate_part_causes(const struct gate_verdict *verdict, size_t *count)
 {
-	bool told =
+	bool said =
 		verdict->cause_count > 0 && strncmp(verdict->why, verdict->causes[0],
 						    strlen(verdict->causes[0])) == 0;
 
-	*count = verdict->cause_count - told;
-	return told ? verdict->causes + 1 : verdict->causes;
+	*count = verdict->cause_count - said;
+	return said ? verdict->causes + 1 : verdict->causes;
 }
 
-static int gate_part_severity(enum gate_status status)
-{
-	static const int order[] = {
-		[GATE_REGRESSED] = 0, [GATE_MISSING] = 1, [GATE_UNDECIDED] = 2,
-		[GATE_INFORMS] = 3,   [GATE_PASSED] = 4,
-	};
-
-	return order[status];
-}
-
-/* How much worse it got; what is not known is told last. */
+/* How much worse it got; what is unknown comes last. */
 static double gate_part_excess(const struct gate_finding *finding)
 {
 	return isnan(finding->worse.value) ? -INFINITY : finding->worse.value;
@@ -138,9 +129,12 @@ static double gate_part_excess(const struct gate_finding *finding)
 
 static int by_severity(const void *a, const void *b)
 {
+	static const int severity[] = {
+		[GATE_REGRESSED] = 0, [GATE_MISSING] = 1, [GATE_UNDECIDED] = 2,
+		[GATE_INFORMS] = 3,   [GATE_PASSED] = 4,
+	};
 	const struct gate_finding *const *left = a, *const *right = b;
-	int order = gate_part_severity((*left)->status) -
-		    gate_part_severity((*right)->status);
+	int order = severity[(*left)->status] - severity[(*right)->status];
 
 	if (order == 0 && gate_part_excess(*left) != gate_part_excess(*right))
 		order = gate_part_excess(*left) > gate_part_excess(*right) ? -1 : 1;
@@ -238,6 +232,7 @@ char *gate_part_seen(const struct gate_verdict *verdict)
 char *gate_part_basis(const struct gate_verdict *verdict, double seconds)
 {
 	char against[96] = " pairs", alpha[32] = "", time[FORMAT_SIZE], *text = NULL;
+	const char *comma = isfinite(seconds) ? ", " : "";
 	int length;
 
 	if (!verdict->paired)
@@ -248,12 +243,11 @@ char *gate_part_basis(const struct gate_verdict *verdict, double seconds)
 	if (isfinite(verdict->alpha))
 		snprintf(alpha, sizeof(alpha), ", alpha %.3g", verdict->alpha);
 	format_seconds(time, seconds);
+	if (!isfinite(seconds))
+		*time = '\0';
 	length = verdict->repetitions == 0
-			 ? asprintf(&text, "exact counts alone%s%s",
-				    isfinite(seconds) ? ", " : "",
-				    isfinite(seconds) ? time : "")
+			 ? asprintf(&text, "exact counts alone%s%s", comma, time)
 			 : asprintf(&text, "%zu%s%s%s%s", verdict->repetitions, against,
-				    alpha, isfinite(seconds) ? ", " : "",
-				    isfinite(seconds) ? time : "");
+				    alpha, comma, time);
 	return length < 0 ? NULL : text;
 }

@@ -10,7 +10,7 @@
 
 enum {
 	GATE_PART_TEXT = 512, /* bytes of a text from outside; more are cut */
-	GATE_PART_LINES = 16  /* causes, or mismatches, that are told */
+	GATE_PART_LINES = 16  /* causes, or mismatches, that are shown */
 };
 
 /* The forms of gate_form.c's table. */
@@ -35,7 +35,7 @@ struct gate_cells {
 
 void gate_part_cells(const struct gate_finding *finding, struct gate_cells *cells);
 
-/* The causes that the verdict's first line does not tell. */
+/* The causes without the one that the verdict's first line names. */
 char *const *gate_part_causes(const struct gate_verdict *verdict, size_t *count);
 
 /* The findings, the worst first, to be freed; NULL: no memory. */

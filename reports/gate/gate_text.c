@@ -114,9 +114,9 @@ static void gate_text_again(struct box *box, const char *command)
 	putc('\n', box->out);
 }
 
-static void gate_text_write_box(struct box *box, const struct gate_told *told)
+static void gate_text_write_box(struct box *box, const struct gate_report *report)
 {
-	const struct gate_verdict *verdict = told->verdict;
+	const struct gate_verdict *verdict = report->verdict;
 	size_t count;
 	char *const *causes = gate_part_causes(verdict, &count);
 
@@ -125,22 +125,22 @@ static void gate_text_write_box(struct box *box, const struct gate_told *told)
 	gate_text_lines(box, "causes", causes, count);
 	gate_text_table(box, verdict);
 	gate_text_sentence(box, "can see", gate_part_seen(verdict));
-	gate_text_sentence(box, "rests on", gate_part_basis(verdict, told->seconds));
-	if (told->name != NULL)
-		box_line(box, "against", "%s", told->name);
-	gate_text_again(box, told->command);
-	if (told->report != NULL)
-		box_line(box, "report", "%s", told->report);
+	gate_text_sentence(box, "rests on", gate_part_basis(verdict, report->seconds));
+	if (report->name != NULL)
+		box_line(box, "against", "%s", report->name);
+	gate_text_again(box, report->command);
+	if (report->link != NULL)
+		box_line(box, "report", "%s", report->link);
 	putc('\n', box->out);
 }
 
-int gate_text_write(const struct gate_told *told, const struct form_style *style,
+int gate_text_write(const struct gate_report *report, const struct form_style *style,
 		    FILE *out, struct error *err)
 {
 	struct box box;
 
 	if (box_open(&box, style) < 0)
 		return error_set(err, ENOMEM, "no memory for the text");
-	gate_text_write_box(&box, told);
+	gate_text_write_box(&box, report);
 	return box_close(&box, out, err);
 }

@@ -27,19 +27,19 @@ static gate_form_write *form(const char *name)
 	return at->write;
 }
 
-static struct gate_told told_of(const struct gate_verdict *verdict)
+static struct gate_report told_of(const struct gate_verdict *verdict)
 {
-	return (struct gate_told){verdict,
-				  "base.json",
-				  "dsa gate -- ./train",
-				  "out/report.html",
-				  61.25,
-				  "2026-11-20T20:00:00Z",
-				  0};
+	return (struct gate_report){verdict,
+				    "base.json",
+				    "dsa gate -- ./train",
+				    "out/report.html",
+				    61.25,
+				    "2026-11-20T20:00:00Z",
+				    0};
 }
 
 /* To be freed. */
-static char *written(const char *name, const struct gate_told *told,
+static char *written(const char *name, const struct gate_report *report,
 		     const struct form_style *style)
 {
 	const struct form_style file = {0};
@@ -47,7 +47,8 @@ static char *written(const char *name, const struct gate_told *told,
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	assert_int_equal(form(name)(told, style == NULL ? &file : style, out, NULL), 0);
+	assert_int_equal(form(name)(report, style == NULL ? &file : style, out, NULL),
+			 0);
 	fclose(out);
 	assert_int_equal(strlen(text), size);
 	return text;
@@ -57,11 +58,11 @@ static char *written(const char *name, const struct gate_told *told,
 static char *usual(const char *name)
 {
 	struct gate_verdict verdict;
-	struct gate_told told = told_of(&verdict);
+	struct gate_report report = told_of(&verdict);
 	char *text;
 
 	verdict_make(&verdict);
-	text = written(name, &told, NULL);
+	text = written(name, &report, NULL);
 	gate_verdict_free(&verdict);
 	return text;
 }
@@ -69,12 +70,12 @@ static char *usual(const char *name)
 static char *hostile(const char *name, size_t count)
 {
 	struct gate_verdict verdict;
-	struct gate_told told = told_of(&verdict);
+	struct gate_report report = told_of(&verdict);
 	char *text;
 
 	verdict_make_hostile(&verdict, count);
-	told.name = told.command = told.report = verdict_hostile;
-	text = written(name, &told, NULL);
+	report.name = report.command = report.link = verdict_hostile;
+	text = written(name, &report, NULL);
 	gate_verdict_free(&verdict);
 	return text;
 }
@@ -158,12 +159,12 @@ static void the_text_needs_no_more_than_ascii(void **state)
 {
 	const struct form_style style = {.ascii = true};
 	struct gate_verdict verdict;
-	struct gate_told told = told_of(&verdict);
+	struct gate_report report = told_of(&verdict);
 	char *text;
 
 	(void)state;
 	verdict_make(&verdict);
-	text = written("text", &told, &style);
+	text = written("text", &report, &style);
 	for (const char *at = text; *at != '\0'; at++)
 		assert_true((unsigned char)*at < 0x80);
 	assert_non_null(strstr(text, "  X regression: "));
@@ -177,7 +178,7 @@ static void the_text_needs_no_more_than_ascii(void **state)
 static void a_small_exact_change_is_seen(void **state)
 {
 	struct gate_verdict verdict;
-	struct gate_told told = told_of(&verdict);
+	struct gate_report report = told_of(&verdict);
 	char *text;
 
 	(void)state;
@@ -185,7 +186,7 @@ static void a_small_exact_change_is_seen(void **state)
 	assert_string_equal(verdict.findings[0].name, "opens_per_sample");
 	verdict.findings[0].now = 1.0001;
 	verdict.findings[0].worse.value = .0001;
-	text = written("text", &told, NULL);
+	text = written("text", &report, NULL);
 	assert_non_null(strstr(text, " 1    1.0001    +0.01%     0%  pass"));
 	free(text);
 	gate_verdict_free(&verdict);
@@ -369,16 +370,16 @@ static void only_a_pass_looks_like_one_in_junit(void **state)
 static void a_gate_that_compared_nothing_fails_in_junit(void **state)
 {
 	struct gate_verdict verdict = {.outcome = GATE_MISMATCH, .alpha = NAN};
-	struct gate_told told = told_of(&verdict);
+	struct gate_report report = told_of(&verdict);
 	char *text;
 
 	(void)state;
-	text = written("junit", &told, NULL);
+	text = written("junit", &report, NULL);
 	assert_non_null(strstr(text, " tests=\"1\" failures=\"0\" errors=\"1\""));
 	assert_non_null(strstr(text, "<error type=\"mismatch\""));
 	free(text);
 	verdict.outcome = GATE_INCONCLUSIVE;
-	text = written("junit", &told, NULL);
+	text = written("junit", &report, NULL);
 	assert_non_null(strstr(text, "<error type=\"inconclusive\""));
 	free(text);
 }
@@ -521,7 +522,7 @@ static void what_a_summary_has_already_counts(void **state)
 	static const long before[] = {0, 100000, GATE_SUMMARY_MOST - 40000,
 				      GATE_SUMMARY_MOST - 300, GATE_SUMMARY_MOST - 10};
 	struct gate_verdict verdict;
-	struct gate_told told = told_of(&verdict);
+	struct gate_report report = told_of(&verdict);
 
 	(void)state;
 	verdict_make_hostile(&verdict, MANY);
@@ -530,7 +531,7 @@ static void what_a_summary_has_already_counts(void **state)
 
 		scratch_file("summary", (size_t)before[i]);
 		assert_int_equal(
-			gate_form_save("summary", &told, "summary", true, NULL), 0);
+			gate_form_save("summary", &report, "summary", true, NULL), 0);
 		length = length_of("summary");
 		assert_true(length < GATE_SUMMARY_MOST);
 		assert_true(length > before[i] || i == 4);
@@ -577,8 +578,8 @@ static void there_are_ten_annotations_at_most(void **state)
 static void a_pass_has_no_annotation(void **state)
 {
 	struct gate_verdict verdict = {.outcome = GATE_PASS};
-	struct gate_told told = told_of(&verdict);
-	char *text = written("github", &told, NULL);
+	struct gate_report report = told_of(&verdict);
+	char *text = written("github", &report, NULL);
 
 	(void)state;
 	assert_string_equal(text, "");
@@ -588,36 +589,36 @@ static void a_pass_has_no_annotation(void **state)
 static void forms_are_saved_whole_or_not_at_all(void **state)
 {
 	struct gate_verdict verdict;
-	struct gate_told told = told_of(&verdict);
+	struct gate_report report = told_of(&verdict);
 	struct error err = {0};
 	long length;
 
 	(void)state;
 	verdict_make(&verdict);
 	for (const struct gate_form *at = gate_forms; at->name != NULL; at++) {
-		assert_int_equal(gate_form_save(at->name, &told, "form", false, &err),
+		assert_int_equal(gate_form_save(at->name, &report, "form", false, &err),
 				 0);
 		length = length_of("form");
 		assert_true(length > 0);
-		assert_int_equal(gate_form_save(at->name, &told, "form", true, &err),
+		assert_int_equal(gate_form_save(at->name, &report, "form", true, &err),
 				 0);
 		assert_int_equal(length_of("form"), 2 * length);
 		assert_int_equal(
-			gate_form_save(at->name, &told, "/dev/full", false, &err),
+			gate_form_save(at->name, &report, "/dev/full", false, &err),
 			-ENOSPC);
 		assert_string_equal(err.message,
 				    "/dev/full: can't write: No space left on device");
 		assert_int_equal(
-			gate_form_save(at->name, &told, "/dev/full", true, &err),
+			gate_form_save(at->name, &report, "/dev/full", true, &err),
 			-ENOSPC);
 		assert_string_equal(err.message,
 				    "/dev/full: can't write: No space left on device");
 		assert_int_equal(
-			gate_form_save(at->name, &told, "nowhere/form", true, &err),
+			gate_form_save(at->name, &report, "nowhere/form", true, &err),
 			-ENOENT);
 		assert_non_null(strstr(err.message, "nowhere/form: can't write"));
 	}
-	assert_int_equal(gate_form_save("pdf", &told, "form", false, &err), -EINVAL);
+	assert_int_equal(gate_form_save("pdf", &report, "form", false, &err), -EINVAL);
 	assert_string_equal(err.message, "no form of a verdict is called 'pdf'");
 	gate_verdict_free(&verdict);
 }
@@ -632,7 +633,7 @@ static void short_memory_is_an_error(void **state)
 {
 	const struct form_style style = {0};
 	struct gate_verdict verdict;
-	struct gate_told told = told_of(&verdict);
+	struct gate_report report = told_of(&verdict);
 	unsigned nth;
 
 	(void)state;
@@ -645,7 +646,7 @@ static void short_memory_is_an_error(void **state)
 			FILE *out = fopen("/dev/null", "w");
 
 			nomem_at(nth + 1);
-			result = at->write(&told, &style, out, NULL);
+			result = at->write(&report, &style, out, NULL);
 			nomem_at(0);
 			assert_true(result == 0 || result == -ENOMEM);
 			fclose(out);
