@@ -1,0 +1,122 @@
+/* html_element.c - what every part of an HTML page is made of: text, tables, cells. */
+#include "loader/base/error.h"
+#include "reports/common/escape.h"
+#include "reports/html/html_part.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TITLE = 50 }; /* characters in the title */
+
+void html_text(FILE *out, const char *text)
+{
+	if (text != NULL)
+		escape_html(out, text);
+}
+
+void html_words(const struct html *html, format_words *format)
+{
+	char *text = format_string(format, html->profile);
+
+	*html->failed |= text == NULL;
+	html_text(html->out, text);
+	free(text);
+}
+
+void html_table(FILE *out, const char *caption, const char *heads)
+{
+	fprintf(out,
+		"<section class=\"scroll\" tabindex=\"0\" aria-label=\"%s\">\n<table>\n"
+		"<caption>%s</caption>\n<thead><tr>",
+		caption, caption);
+	while (*heads != '\0') {
+		size_t length = strcspn(heads, "|");
+		size_t number = length > 0 && heads[length - 1] == '#';
+
+		fprintf(out, "<th scope=\"col\"%s>%.*s</th>",
+			number ? " class=\"n\"" : "", (int)(length - number), heads);
+		heads += length + (heads[length] == '|');
+	}
+	fputs("</tr></thead>\n<tbody>\n", out);
+}
+
+void html_table_end(FILE *out)
+{
+	fputs("</tbody>\n</table>\n</section>\n", out);
+}
+
+void html_cell(FILE *out, const char *text)
+{
+	fputs("<td>", out);
+	html_text(out, text == NULL ? "–" : text);
+	fputs("</td>", out);
+}
+
+void html_number(FILE *out, const char *text)
+{
+	fprintf(out, "<td class=\"n\">%s</td>", text);
+}
+
+void html_pair(FILE *out, const char *name, const char *text)
+{
+	if (text == NULL)
+		return;
+	fprintf(out, "<tr><th scope=\"row\">%s</th>", name);
+	html_cell(out, text);
+	fputs("</tr>\n", out);
+}
+
+const char *html_range(char *to, const struct interval *interval)
+{
+	char low[FORMAT_SIZE], high[FORMAT_SIZE];
+
+	if (!isfinite(interval->low) || !isfinite(interval->high))
+		snprintf(to, FORMAT_SIZE, "n/a");
+	else
+		snprintf(to, FORMAT_SIZE, "%.20s to %.20s",
+			 format_rate(low, interval->low),
+			 format_rate(high, interval->high));
+	return to;
+}
+
+/* No "<" may be seen by the HTML parser. */
+int html_embed(FILE *out, file_fill *fill, const void *context, struct error *err)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *memory = open_memstream(&text, &size);
+	int result;
+
+	if (memory == NULL)
+		return error_set(err, ENOMEM, "no memory for the report");
+	result = fill(memory, context, err);
+	if (fclose(memory) == EOF && result == 0)
+		result = error_set(err, ENOMEM, "no memory for the report");
+	fputs("<script type=\"application/json\" id=\"result\">\n", out);
+	for (size_t i = 0; result == 0 && i < size; i++)
+		if (text[i] == '<')
+			fputs("\\u003c", out);
+		else
+			putc(text[i], out);
+	fputs("</script>\n", out);
+	free(text);
+	return result;
+}
+
+void html_begin(FILE *out, const char *title)
+{
+	const char *cut;
+
+	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width, "
+	      "initial-scale=1\">\n"
+	      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+	      "'none'; style-src 'unsafe-inline'\">\n<title>dsa: ",
+	      out);
+	title = escape_tail(title, TITLE, &cut);
+	fputs(cut, out);
+	html_text(out, title);
+	fprintf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n", html_style);
+}
