@@ -9,10 +9,10 @@
  *	 |switch|---------|--------|----------------------------|switch|---
  *	        settling: thrown away   begin ....measured.... end
  *
- * It never waits for dsa: when the list is at its end the program goes on with the real
- * pipeline, and when dsa is gone it does so for good. Only where dsa keeps several jobs
- * in step it goes on in a window, unmeasured, until all are as far; and inside dsa_next()
- * where the window delivers nothing, and before the first.
+ * It does not wait for dsa: when no window is queued, the driver runs the real pipeline,
+ * and when dsa is gone it does so for good. When several jobs run in step it stays in its
+ * last window, unmeasured, until the slowest job catches up; where that window delivers
+ * nothing, and before the first one, it waits inside dsa_next().
  *
  * All calls from the thread that calls dsa_next().
  */
@@ -51,28 +51,28 @@ struct driver_parts {
 	struct ring_reader *reader;
 	const struct ring_shape *shape; /* of the ring */
 
-	/* Of a shared loader: publishes again what it published, as far as there is room;
-	 * of a consumer: throws away what was published. */
+	/* A shared loader publishes again what it published, as far as there is room; a
+	 * consumer discards what was published. */
 	void (*repeat)(void *context, uint32_t turn);
 	void (*drain)(void *context);
 	void *context;
 };
 
-/* Becomes the session's driver; NULL without an error when another loader is. */
+/* Makes this loader the session's driver; NULL without an error if another one is. */
 struct driver *driver_open(const struct driver_parts *parts, struct error *err);
 void driver_close(struct driver *driver);
 
 /*
- * The program asks for a batch. May take long: switches and windows that deliver
- * nothing run in here. Returns 1, or 0 when dsa has seen enough.
+ * Call when the program asks for a batch. May take long: switches and windows that
+ * deliver nothing run in here. Returns 1, or 0 when dsa has seen enough.
  */
 int driver_request(struct driver *driver);
 
 /* True when dsa has seen enough: for a reader that waits. */
 bool driver_stopped(const struct driver *driver);
 
-/* Where the next batch comes from: NULL: the loader's own ring; else the pool of
- * synthetic batches, which has one ready. */
+/* The pool of synthetic batches, with one ready, if the next batch comes from it; NULL:
+ * it comes from the loader's own ring. */
 struct ring_reader *driver_pool(struct driver *driver);
 struct ring *driver_pool_ring(const struct driver *driver);
 
@@ -95,7 +95,7 @@ void driver_emulated(struct driver *driver, double rate);
 void driver_serve(struct driver *driver);
 void driver_end(struct driver *driver); /* from any thread */
 
-/* Of a consumer: the turn whose batches the present window wants; 0: any. */
+/* Of a consumer: the turn whose batches the current window accepts; 0: any. */
 uint32_t driver_turn(const struct driver *driver);
 
 /*

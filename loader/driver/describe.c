@@ -1,4 +1,4 @@
-/* describe.c - tells the session what is loaded and how, and what was skipped. */
+/* describe.c - records in the session what is loaded and how, and what was skipped. */
 #include "loader/driver/driver_state.h"
 #include "loader/fetch.h"
 #include "loader/options.h"
@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* What dsa can't tell from the shared loader's own session. */
+/* What the shared loader's own session does not have. */
 static void describe_consumer(const struct driver *driver)
 {
 	const struct options *options = driver->parts.options;

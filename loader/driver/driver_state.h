@@ -1,5 +1,5 @@
 /*
- * state.h - what the parts of the driver share. Private to loader/driver/. All of it
+ * driver_state.h - what the parts of the driver share. Private to loader/driver/. All of it
  * belongs to the thread that calls dsa_next().
  */
 #ifndef DSA_DRIVER_STATE_H
@@ -9,6 +9,8 @@
 #include "loader/driver.h"
 
 #define MS UINT64_C(1000000)
+
+struct pipeline_turn;
 
 struct driver {
 	struct driver_parts parts;
@@ -57,40 +59,62 @@ void record_cached(struct driver *driver, uint32_t slot, uint32_t count);
 /* A fetch window is over, its turn is not. */
 void record_probes(struct driver *driver);
 
-/* in_step.c: true while dsa lives; looks again every now and then. */
+/* in_step.c: true while dsa lives; checks that every now and then. */
 bool driver_led(struct driver *driver);
 
 /* True while dsa keeps this job in step with others. */
 bool in_step(struct driver *driver);
 
 /*
- * Tells how far the window is. True when dsa lets it, and the other jobs', go on:
+ * Reports how far the window is. True when dsa lets it, and the other jobs', go on:
  * *passed is the session's may_begin or may_end; or when nobody keeps them in step.
  */
 bool in_step_passed(struct driver *driver, enum trace_progress progress,
 		    const _Atomic uint32_t *passed);
 
-/* The same where nothing is delivered meanwhile: waits for it. */
+/* Waits until in_step_passed(), in a window that delivers nothing, or until the run is
+ * stopped. */
 void in_step_wait(struct driver *driver, enum trace_progress progress,
 		  const _Atomic uint32_t *passed);
 
 /* describe.c: fills trace.loader. */
 void describe_loader(const struct driver *driver);
 
-/* pool.c: makes the synthetic batches, if there are none yet. 0 or -errno. */
+/* pool.c: makes the synthetic batches, in a turn that the caller ends. 0 or -errno. */
 int pool_make(struct driver *driver);
 
-/* driver.c: executes windows until one is on that delivers, or none is left. */
+/* window_run.c: executes windows until one is on that delivers, or none is left. */
 void driver_next_windows(struct driver *driver);
 void driver_begin_measuring(struct driver *driver);
 void driver_end_window(struct driver *driver, uint64_t now);
 
-/* follow.c: the batches come from a shared loader. */
-bool follows(const struct driver *driver);
-void follow_window(struct driver *driver);
+/* True if the batches come from a shared loader. */
+static inline bool follows(const struct driver *driver)
+{
+	return driver->parts.pipeline == NULL;
+}
+
+/* A window of whole epochs may end here, and begin. */
+static inline bool driver_is_whole(const struct driver *driver)
+{
+	return driver->edge || (driver->window->flags & TRACE_EPOCH) == 0;
+}
+
+/* follow.c: the window of a shared loader; false: it delivers nothing and is over. */
+bool follow_window(struct driver *driver);
 void follow_nothing(const struct driver *driver); /* for a moment */
 
-/* driver.c: ends the pipeline's turn and puts undelivered batches aside. */
-void driver_stop_turn(struct driver *driver);
+/* window_turn.c: ends the pipeline's turn and discards what it published. */
+void turn_end(struct driver *driver);
+
+/* Turns to the stream again, unless it is on already. */
+void turn_real(struct driver *driver);
+
+/* Fills the turn that the window wants, and stages or evicts what that needs. 0 or
+ * -errno. */
+int turn_prepare(struct driver *driver, struct pipeline_turn *turn);
+
+/* Reads that are sure to be of files that are not in the page cache. */
+uint64_t turn_unread(const struct driver *driver);
 
 #endif

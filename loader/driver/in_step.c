@@ -1,4 +1,4 @@
-/* in_step.c - windows that several jobs of a run begin and end together. */
+/* in_step.c - what dsa asks of the driver: to stop, to wait for the jobs in step. */
 #include "loader/base/clock.h"
 #include "loader/driver/driver_state.h"
 
@@ -13,6 +13,12 @@ bool driver_led(struct driver *driver)
 	driver->looked_ns = now;
 	driver->detached = !trace_dsa_alive(driver->trace);
 	return !driver->detached;
+}
+
+bool driver_stopped(const struct driver *driver)
+{
+	return driver->ended ||
+	       (!driver->detached && atomic_load(&driver->trace->stop) != 0);
 }
 
 bool in_step(struct driver *driver)

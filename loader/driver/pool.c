@@ -74,7 +74,6 @@ static int fill_pool(struct driver *driver)
 			break;
 		}
 	}
-	driver_stop_turn(driver);
 	return filled == driver->pool_slots ? 0 : -EBADMSG;
 }
 

@@ -1,4 +1,4 @@
-/* record.c - what is written into the session beside the windows' outcome. */
+/* record.c - writes counters, steps and samples into the session. */
 #include "loader/base/clock.h"
 #include "loader/base/throttle.h"
 #include "loader/cache.h"
