@@ -24,8 +24,14 @@
  * One lock guards everything but the bytes that are being read or prepared. It is taken
  * a few times a sample and never while reading, preparing or sleeping.
  *
- * Between pipeline_start() and pipeline_stop() a turn is on: one way of supplying and
- * using samples. Without `dsa run` there is one turn, from open to close.
+ * Spans, those of the data and those of time:
+ *
+ *	epoch	every sample of this rank once, in one order
+ *	lap	the part of an epoch between two cuts (plan.h); without a shared loader
+ *		the epoch. No batch crosses its end
+ *	window	the steps that dsa measures as one (loader/base/trace.h)
+ *	turn	from pipeline_start() to pipeline_stop(): one way of supplying and using
+ *		samples. One a window; without `dsa run` one from open to close
  */
 #ifndef DSA_PIPELINE_H
 #define DSA_PIPELINE_H
@@ -102,18 +108,18 @@ void pipeline_close(struct pipeline *pipeline);
 
 const struct fetch *pipeline_fetch(const struct pipeline *pipeline);
 
-/* Who is told of skipped samples. Before the first turn. */
+/* Sets the callback for skipped samples; call before the first pipeline_start(). */
 void pipeline_on_skip(struct pipeline *pipeline,
-		      void (*tell)(void *context, uint32_t sample, int code,
-				   const char *reason),
+		      void (*on_skip)(void *context, uint32_t sample, int code,
+				      const char *reason),
 		      void *context);
 
 void pipeline_start(struct pipeline *pipeline, const struct pipeline_turn *turn);
 
 /*
  * Ends the turn: waits for samples in flight, empties the stages, and puts every sample
- * that was not delivered back into the stream. The reader has taken what it wants: of an
- * sink that is not final the caller discards what is published and not taken.
+ * that was not delivered back into the stream. Where the sink is not final, the caller
+ * then discards what is published and not taken.
  */
 void pipeline_stop(struct pipeline *pipeline);
 
@@ -125,17 +131,17 @@ void pipeline_delivered(struct pipeline *pipeline, uint32_t slot);
 void pipeline_sample(const struct pipeline *pipeline, uint32_t slot, uint32_t at,
 		     struct pipeline_sample *sample);
 
-/* There is room again in the sink. */
+/* Call when there is room again in the sink. */
 void pipeline_released(struct pipeline *pipeline);
 
-/* One more batch for a metered turn. */
+/* Lets a metered turn open one more batch. */
 void pipeline_credit(struct pipeline *pipeline);
 
 /* 0 while there is more to come, 1 at the end of the data, -errno on failure (err). */
 int pipeline_status(struct pipeline *pipeline, struct error *err);
 
 /*
- * Errands between turns: read `count` samples of the stream from its next one on,
+ * Readahead, between turns: reads `count` samples of the stream from its next one on,
  * unthrottled, for at most limit_ns (0: no limit).
  * stage: keeps the bytes for staged, drawn and prep turns, in place of what was staged.
  * warm: through the page cache, and forgets them.
@@ -167,9 +173,9 @@ uint32_t pipeline_probes(struct pipeline *pipeline,
 /* CPU time of the prep threads since they started, in nanoseconds. */
 uint64_t pipeline_prep_cpu(const struct pipeline *pipeline);
 
-/* Calls back with the lock held: where the next batch to be opened will begin. Nothing
- * from there, or from `stolen` if that is further, has been used: a lap may be cut there.
- * (Samples from there on may have been asked for: put back by pipeline_stop(), or
+/* Calls back, with the lock held, with the point where the next batch will begin. No
+ * sample from there on, or from `stolen` if that is further, has been used: a lap may be
+ * cut there. (Samples from there on may have been read: put back by pipeline_stop(), or
  * staged.) */
 void pipeline_at(struct pipeline *pipeline,
 		 void (*call)(void *context, const struct pipeline_point *next),

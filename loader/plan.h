@@ -7,7 +7,7 @@
  * A batch never crosses the end of a lap, and a place whose sample can't be used is
  * filled from the same lap alone. A loader of its own has one lap an epoch; the shared
  * loader begins a lap wherever the epoch of some job begins, and may cut a lap short
- * that is under way, at or after every position that pipeline_at() told of: the next lap
+ * that is under way, at or after the position that pipeline_at() last reported: the next lap
  * then begins at that global position. A variant is one table of operations. All calls
  * with the pipeline's lock held, or before it has threads; laps are asked for in rising
  * order, but for those that are still open or delivered last.
@@ -26,7 +26,7 @@ struct plan_lap {
 	uint64_t first;  /* global position of its position 0 */
 	uint32_t length; /* positions; 0: the data ends before it */
 	uint32_t spare;  /* further positions, in no batch: they only fill holes */
-	uint64_t epoch;  /* for draws of crop and flip, and what batches are told */
+	uint64_t epoch;  /* for draws of crop and flip, and batches */
 };
 
 struct plan_ops {

@@ -1,32 +1,31 @@
-/* counts.c - what the samples of a batch took, by the batch they are delivered in. */
+/* counts.c - what samples took, by the batch that they are delivered in. */
 #include "loader/base/trace.h"
 #include "loader/pipeline/pipeline_state.h"
 
-static void add_place(struct pipeline_counts *tally, const struct place *place)
+static void add_place(struct pipeline_counts *sum, const struct place *place)
 {
-	tally->opens += place->calls.opens;
-	tally->reads += place->calls.reads;
-	tally->read_bytes += place->calls.bytes;
-	tally->hits += place->hit;
-	tally->pixels += place->pixels;
+	sum->opens += place->calls.opens;
+	sum->reads += place->calls.reads;
+	sum->read_bytes += place->calls.bytes;
+	sum->hits += place->hit;
+	sum->pixels += place->pixels;
 }
 
-static void counts_add(struct pipeline_counts *tally,
-		       const struct pipeline_counts *more)
+static void counts_add(struct pipeline_counts *sum, const struct pipeline_counts *more)
 {
-	tally->opens += more->opens;
-	tally->reads += more->reads;
-	tally->read_bytes += more->read_bytes;
-	tally->hits += more->hits;
-	tally->pixels += more->pixels;
-	tally->skipped += more->skipped;
+	sum->opens += more->opens;
+	sum->reads += more->reads;
+	sum->read_bytes += more->read_bytes;
+	sum->hits += more->hits;
+	sum->pixels += more->pixels;
+	sum->skipped += more->skipped;
 }
 
 /*
- * A sample that can't be used may be in the stream again before that is found out, and
- * then it is a matter of luck whether it is tried again: so only its first time counts.
+ * Only the first time counts that a sample could not be used: whether it is read again
+ * before that is known depends on the threads' timing.
  */
-void counts_vain(struct pipeline *p, struct batch *head, struct place *hole)
+void counts_unused(struct pipeline *p, struct batch *head, struct place *hole)
 {
 	uint64_t *word = &p->skipped[hole->sample / 64];
 	uint64_t bit = UINT64_C(1) << (hole->sample % 64);
@@ -37,42 +36,42 @@ void counts_vain(struct pipeline *p, struct batch *head, struct place *hole)
 	if ((*word & bit) != 0)
 		return;
 	*word |= bit;
-	add_place(&head->vain, hole);
-	head->vain.skipped++;
+	add_place(&head->unused, hole);
+	head->unused.skipped++;
 }
 
-static void add_batch(struct pipeline_counts *tally, const struct batch *batch)
+static void add_batch(struct pipeline_counts *sum, const struct batch *batch)
 {
-	counts_add(tally, &batch->vain);
+	counts_add(sum, &batch->unused);
 	for (uint32_t i = 0; i < batch->count; i++)
 		if (batch->places[i].state == PLACE_DONE)
-			add_place(tally, &batch->places[i]);
+			add_place(sum, &batch->places[i]);
 }
 
 void counts_discarded(struct pipeline *p, const struct batch *batch)
 {
 	if (p->turn.ops->counted)
-		add_batch(&p->owed, batch);
+		add_batch(&p->carried, batch);
 }
 
 void counts_published(struct pipeline *p, struct batch *batch)
 {
-	counts_add(&batch->vain, &p->owed);
-	p->owed = (struct pipeline_counts){0};
+	counts_add(&batch->unused, &p->carried);
+	p->carried = (struct pipeline_counts){0};
 }
 
 void counts_delivered(struct pipeline *p, const struct batch *batch)
 {
 	struct trace_process *process = p->parts.process;
-	struct pipeline_counts tally = {0};
+	struct pipeline_counts sum = {0};
 
 	if (!p->turn.ops->counted)
 		return;
-	add_batch(&tally, batch);
-	trace_add(process, TRACE_counted_opens, tally.opens);
-	trace_add(process, TRACE_counted_reads, tally.reads);
-	trace_add(process, TRACE_counted_read_bytes, tally.read_bytes);
-	trace_add(process, TRACE_counted_hits, tally.hits);
-	trace_add(process, TRACE_counted_pixels, tally.pixels);
-	trace_add(process, TRACE_counted_skipped, tally.skipped);
+	add_batch(&sum, batch);
+	trace_add(process, TRACE_counted_opens, sum.opens);
+	trace_add(process, TRACE_counted_reads, sum.reads);
+	trace_add(process, TRACE_counted_read_bytes, sum.read_bytes);
+	trace_add(process, TRACE_counted_hits, sum.hits);
+	trace_add(process, TRACE_counted_pixels, sum.pixels);
+	trace_add(process, TRACE_counted_skipped, sum.skipped);
 }

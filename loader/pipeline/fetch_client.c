@@ -109,7 +109,7 @@ static void job_done(void *context, const struct fetch_job *job, struct blob *bl
 		readahead_done(p, job, blob);
 	else
 		p->turn.ops->read_done(p, job, blob, result);
-	pipeline_done(p);
+	pipeline_completed(p);
 	p->kick = false;
 	pthread_mutex_unlock(&p->lock);
 }

@@ -164,13 +164,13 @@ const struct fetch *pipeline_fetch(const struct pipeline *p)
 }
 
 void pipeline_on_skip(struct pipeline *p,
-		      void (*tell)(void *context, uint32_t sample, int code,
-				   const char *reason),
+		      void (*on_skip)(void *context, uint32_t sample, int code,
+				      const char *reason),
 		      void *context)
 {
 	pthread_mutex_lock(&p->lock);
-	p->tell = tell;
-	p->tell_context = context;
+	p->on_skip = on_skip;
+	p->skip_context = context;
 	pthread_mutex_unlock(&p->lock);
 }
 

@@ -1,6 +1,13 @@
 /*
  * pipeline_state.h - what the parts of the pipeline share. Private to loader/pipeline/.
  *
+ *	hole	a place that holds no sample: its own can't be used or was taken for an
+ *		earlier batch. Before the batch is published the next unused position of
+ *		the lap fills it; what nothing fills is published as a hole.
+ *	stolen	the position of the lap up to which earlier batches took samples beyond
+ *		their own to fill holes; places below it are holes when they are opened
+ *	kick	wakes a fetch engine that waits only for its own reads
+ *
  * Everything is guarded by pipeline.lock unless it says otherwise; functions here are
  * called with it held.
  */
@@ -26,13 +33,13 @@ enum place_state {
 	PLACE_READY,     /* for a prep worker: it has its bytes */
 	PLACE_PREPARING, /* by one, without the lock */
 	PLACE_DONE,      /* its numbers are in the sink */
-	PLACE_HOLE,      /* its sample can't be used, or went to an earlier batch */
+	PLACE_HOLE,
 };
 
 struct place {
 	enum place_state state;
 	bool hit;
-	bool failed; /* a hole whose sample could not be used, and is not counted yet */
+	bool failed; /* a hole whose sample can't be used, and that is not counted yet */
 	uint32_t sample;
 	uint32_t fetch_ns, prep_ns;
 	uint32_t pixels;          /* decoded for it; */
@@ -62,7 +69,7 @@ struct batch {
 	uint32_t failed; /* on_error=fail: its first place that can't be used */
 	int failed_code; /* and why; 0: none */
 	char failed_why[120];
-	struct pipeline_counts vain; /* of samples that are not in its places */
+	struct pipeline_counts unused; /* of samples that it tried and can't use */
 	struct place *places;
 };
 
@@ -85,7 +92,7 @@ struct pipeline {
 	pthread_cond_t wanted; /* fetch threads: the same of places that wait */
 	pthread_cond_t idle;   /* nothing is in flight; or a readahead is finished */
 	bool closing, on;      /* on: a turn is */
-	bool kick;             /* wake the fetch engine when the lock is left */
+	bool kick;             /* the fetch engine, when the lock is left */
 	struct pipeline_turn turn;
 	unsigned active;      /* workers of the turn, */
 	unsigned depth;       /* its reads in flight, */
@@ -98,7 +105,7 @@ struct pipeline {
 	uint64_t head_lap;          /* lap of the oldest open batch, and its `stolen` */
 	uint32_t stolen;
 	uint64_t steps;            /* batches in the longest lap so far */
-	uint64_t barren;           /* places in a row that had no good sample */
+	uint64_t bad_in_a_row;     /* places without a good sample, up to here */
 	uint32_t fifo[RING_SLOTS]; /* open slots, oldest first: head .. head+open-1 */
 	uint32_t head, open;
 	uint32_t slot_hint;
@@ -109,10 +116,9 @@ struct pipeline {
 
 	uint64_t *bad;     /* bit of each sample known to be unusable, */
 	uint64_t *skipped; /* and counted as such, in the order of the stream */
-	struct pipeline_counts
-		owed; /* of batches that were thrown away: the next one's */
-	void (*tell)(void *context, uint32_t sample, int code, const char *reason);
-	void *tell_context;
+	struct pipeline_counts carried; /* from discarded batches to the next one */
+	void (*on_skip)(void *context, uint32_t sample, int code, const char *reason);
+	void *skip_context;
 
 	struct fetch *fetch;
 	struct worker *workers;
@@ -173,16 +179,16 @@ void publish_heads(struct pipeline *pipeline);
 /* The stream moves past a batch that was published. */
 void publish_delivered(struct pipeline *pipeline, struct batch *batch);
 
-/* counts.c: counts what belongs to a batch, however far ahead it was made. */
+/* counts.c: counts what samples took, with the batch that they are delivered in. */
 
-/* A hole of the head, or one that the head passes by: what it cost is the head's. */
-void counts_vain(struct pipeline *pipeline, struct batch *head, struct place *hole);
+/* A hole of the head, or one that the head passes by: what it took counts as the head's. */
+void counts_unused(struct pipeline *pipeline, struct batch *head, struct place *hole);
 
-/* The batch is thrown away: what it cost is the next one's that is not. */
+/* The batch is discarded: what it took counts as the next one's that is published. */
 void counts_discarded(struct pipeline *pipeline, const struct batch *batch);
 void counts_published(struct pipeline *pipeline, struct batch *batch);
 
-/* The reader took the batch: its counts go into the session. */
+/* The reader took the batch: adds its counts to the session. */
 void counts_delivered(struct pipeline *pipeline, const struct batch *batch);
 
 /* fetch_client.c: opens the fetch engine. prep_pool.c: starts the prep threads. Without
@@ -194,7 +200,7 @@ int prep_pool_start(struct pipeline *pipeline, struct error *err);
  * outside of it. A place or read that was in flight is not any more. */
 void pipeline_wake(struct pipeline *pipeline);
 void pipeline_leave(struct pipeline *pipeline);
-void pipeline_done(struct pipeline *pipeline);
+void pipeline_completed(struct pipeline *pipeline);
 
 /* Nanoseconds as records keep them. */
 static inline uint32_t pipeline_ns(uint64_t ns)

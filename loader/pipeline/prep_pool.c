@@ -128,7 +128,7 @@ static void prep_pool_work(struct worker *worker)
 		pthread_mutex_lock(&p->lock);
 		if (p->on)
 			publish_place(p, batch, place, -result, err.message);
-		pipeline_done(p);
+		pipeline_completed(p);
 	}
 	pthread_mutex_unlock(&p->lock);
 }

@@ -66,7 +66,7 @@ static bool fill_hole(struct pipeline *p, struct batch *head, uint32_t at)
 			stream_supply(p, head, place, donor);
 			pipeline_wake(p);
 			if (place->state == PLACE_HOLE) {
-				counts_vain(p, head, place);
+				counts_unused(p, head, place);
 				continue;
 			}
 			return false;
@@ -76,7 +76,7 @@ static bool fill_hole(struct pipeline *p, struct batch *head, uint32_t at)
 			return false;
 		p->stolen = donor + 1;
 		if (other->state == PLACE_HOLE) {
-			counts_vain(p, head, other);
+			counts_unused(p, head, other);
 			continue;
 		}
 		move_sample(p, head, at, from, donor - from->first);
@@ -116,13 +116,13 @@ static void publish_compact(struct pipeline *p, struct batch *batch)
 static bool fill_holes(struct pipeline *p, struct batch *head)
 {
 	if (head->stream && p->parts.plan->ops->seats != NULL) {
-		empty_holes(head); /* a place is one for its own seats, where it is */
+		empty_holes(head); /* a place is for its own seats alone */
 		return true;
 	}
 	for (uint32_t i = 0; head->holes > 0 && i < head->count; i++) {
 		if (head->places[i].state != PLACE_HOLE)
 			continue;
-		counts_vain(p, head, &head->places[i]);
+		counts_unused(p, head, &head->places[i]);
 		if (head->stream ? !fill_hole(p, head, i)
 				 : !repeat_fill(p, head, &head->places[i]))
 			return false;
@@ -158,7 +158,7 @@ static void publish_batch(struct pipeline *p, struct batch *batch)
 {
 	struct batch_sink *sink = p->parts.sink;
 	struct pipeline_point after;
-	struct batch_sink_batch told = {
+	struct batch_sink_batch made = {
 		.epoch = batch->epoch,
 		.step = batch->first / p->batch,
 		.count = batch->count,
@@ -170,11 +170,11 @@ static void publish_batch(struct pipeline *p, struct batch *batch)
 	counts_published(p, batch);
 	batch->stolen = p->stolen;
 	after = batch->stream ? point_after(batch) : p->delivered;
-	told.lap = after.lap;
-	told.position = after.position;
-	told.stolen = after.stolen;
+	made.lap = after.lap;
+	made.position = after.position;
+	made.stolen = after.stolen;
 	list_samples(p, batch);
-	sink->ops->publish(sink, stream_slot(p, batch), &told, p->samples);
+	sink->ops->publish(sink, stream_slot(p, batch), &made, p->samples);
 	if (!sink->ops->final)
 		return;
 	publish_delivered(p, batch);
@@ -199,18 +199,19 @@ void publish_delivered(struct pipeline *p, struct batch *batch)
 		p->measuring.repeats += batch->count - batch->holes;
 }
 
-/* True, and a failure: as many places as an epoch has, and not one good sample. */
-static bool is_barren(struct pipeline *p, const struct batch *batch)
+/* Fails after as many places as an epoch has without a good sample. */
+static bool publish_gives_up(struct pipeline *p, const struct batch *batch)
 {
-	p->barren = batch->holes == batch->count ? p->barren + batch->count : 0;
-	if (p->barren <= p->epoch_samples)
+	p->bad_in_a_row =
+		batch->holes == batch->count ? p->bad_in_a_row + batch->count : 0;
+	if (p->bad_in_a_row <= p->epoch_samples)
 		return false;
 	stream_fail(p, EBADMSG, "no sample of a whole epoch could be read and decoded");
 	return true;
 }
 
-/* False: thrown away anyhow, a lap's short rest that the program does not want, or
- * nothing at all. */
+/* False for a turn that publishes nothing, for a lap's short rest if the program does not
+ * want it, and for a batch without a sample. */
 static bool publish_wanted(const struct pipeline *p, const struct batch *batch)
 {
 	uint32_t good = batch->count - batch->holes;
@@ -227,12 +228,12 @@ static void mark_bad(struct pipeline *p, uint32_t sample, int code, const char *
 		return;
 	p->bad[sample / 64] |= UINT64_C(1) << (sample % 64);
 	trace_add(p->parts.process, TRACE_skipped_samples, 1);
-	if (p->tell != NULL)
-		p->tell(p->tell_context, sample, code, reason);
+	if (p->on_skip != NULL)
+		p->on_skip(p->skip_context, sample, code, reason);
 }
 
-/* --on-error=fail: the first sample of the stream that can't be used ends the data,
- * whichever was found first. */
+/* --on-error=fail: the first sample in the order of the stream that can't be used ends
+ * the data, even if a later one is found first. */
 static void note_failure(struct batch *batch, const struct place *place, int code,
 			 const char *reason)
 {
@@ -277,7 +278,7 @@ void publish_heads(struct pipeline *p)
 		head->open = false;
 		p->head = (p->head + 1) % RING_SLOTS;
 		p->open--;
-		if (is_barren(p, head))
+		if (publish_gives_up(p, head))
 			return;
 		if (publish_wanted(p, head))
 			publish_batch(p, head);

@@ -1,4 +1,4 @@
-/* readahead.c - reads samples between turns: to stage them, to warm or fill a cache. */
+/* readahead.c - reads samples between turns: stages them, or warms or fills a cache. */
 #include "loader/base/blob.h"
 #include "loader/base/clock.h"
 #include "loader/base/trace.h"
@@ -172,7 +172,7 @@ uint32_t pipeline_warm(struct pipeline *p, uint32_t count, uint64_t limit_ns)
 	return readahead.read;
 }
 
-/* What the epoch before this one had at a position, whether there was one or not. */
+/* What the epoch before this one had, or would have had, at a position. */
 static uint32_t sample_before(struct pipeline *p, uint64_t epoch, uint32_t at)
 {
 	const struct options *options = p->parts.options;

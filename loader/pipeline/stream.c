@@ -200,7 +200,7 @@ static struct batch *open_next(struct pipeline *p)
 	stream_retire(p, batch);
 	batch->waiting = batch->ready = batch->done = batch->holes = 0;
 	batch->failed_code = 0;
-	batch->vain = (struct pipeline_counts){0};
+	batch->unused = (struct pipeline_counts){0};
 	batch->count = count;
 	if (stream)
 		open_stream(p, batch, &lap);
@@ -258,5 +258,5 @@ void stream_rewind(struct pipeline *p)
 	p->next = p->delivered;
 	p->head_lap = p->next.lap;
 	p->stolen = p->next.stolen;
-	p->owed = (struct pipeline_counts){0}; /* it was beyond what was delivered */
+	p->carried = (struct pipeline_counts){0}; /* it was beyond what was delivered */
 }

@@ -18,7 +18,7 @@ void pipeline_leave(struct pipeline *p)
 		fetch_kick(p->fetch);
 }
 
-void pipeline_done(struct pipeline *p)
+void pipeline_completed(struct pipeline *p)
 {
 	p->in_flight--;
 	if (p->in_flight == 0 || p->measuring.readahead.kind != READAHEAD_NONE)
