@@ -58,9 +58,9 @@ def good(job, whole=None):
     return status == 0 and (whole is None or epochs(words) == whole), words
 
 
-def hello(batch, data, version=1, output=b"centred uint8 NCHW 32"):
-    body = struct.pack("=IIIIQ64s4096s64sQQQQQII", version, batch, 0, 1, 32 * 32 * 3,
-                       output, data.encode(), b"stranger", 0, 0, 0, 0, 0, 0, 0)
+def hello(batch, data, version=2, output=b"centred uint8 NCHW 32"):
+    body = struct.pack("=IIIIQ64s4096s64sII", version, batch, 0, 1, 32 * 32 * 3,
+                       output, data.encode(), b"stranger", 0, 0)
     return struct.pack("=IIII", MAGIC, HELLO, len(body), 0) + body
 
 

@@ -134,26 +134,35 @@ def refusals(scratch, one, other, few):
     with Loader(scratch, [one], "--batch", "16", "--jobs", "9") as loader:
         tap.ok(loader.process.wait(60 * SLOW) == 3 and "at most 8" in loader.words(),
                "no more than 8 jobs", loader.words())
-    with Loader(scratch, [one], "--batch", "16", "--takeover") as loader:
-        tap.ok(loader.process.wait(60 * SLOW) == 2 and "takeover" in loader.words(),
-               "nothing is taken over", loader.words())
 
 
-def killed_loader(scratch, one):
-    for name, how, settings in (("killed", signal.SIGKILL, ""),
-                                ("killed", signal.SIGKILL, "alone=load"),
-                                ("killed", signal.SIGKILL, "takeover=1s"),
-                                ("stopped", signal.SIGTERM, "")):
+def killed_loader(scratch, one, other):
+    for settings in ("", "takeover=1s"):
         with Loader(scratch, [one], "--batch", "16") as loader:
-            epochs = "epochs=0" if name == "stopped" else "epochs=100"  # 0: no end
-            job = loader.job(one, "batch=16", epochs, "rate=4000", loader=settings)
+            job = loader.job(one, "batch=16", "epochs=100", "rate=4000", loader=settings)
             loader.had(1)
-            loader.process.send_signal(how)
+            loader.process.kill()
             status, words = finish(job)
             tap.ok(status == 3 and re.search(r"epoch \d+.*step \d+", words) and
                    "wrong 0 twice 0" in words,
-                   "a job of a %s loader ends with an error that says where (%s)" %
-                   (name, settings or "no settings"), status, words)
+                   "a job of a killed loader ends with an error that says where (%s)" %
+                   (settings or "no settings"), status, words)
+    with Loader(scratch, [one], "--batch", "16") as loader:
+        job = loader.job(one, "batch=16", "epochs=3", "rate=400", loader="alone=load")
+        loader.had(1)
+        loader.process.kill()
+        result, words = good(job, 3)
+        tap.ok(result, "or loads by itself what it has not had", words)
+    with Loader(scratch, [one, other], "--batch", "16", "--jobs", "2") as loader:
+        jobs = [loader.job(data, "batch=16", "epochs=3", "rate=400",
+                           loader="takeover=60s") for data in (one, other)]
+        loader.had(2)
+        loader.process.kill()
+        loader.process.wait()
+        with Loader(scratch, [other, one], "--batch", "16", "--takeover") as after:
+            results = [good(job, 3) for job in jobs]
+            tap.ok(all(result for result, _ in results),
+                   "or takes that from the next loader", results, after.words())
 
 
 def main():
@@ -173,7 +182,7 @@ def main():
         other_sizes(scratch, one, other, few)
         killed_and_dropped(scratch, one, other, few)
         refusals(scratch, one, other, few)
-        killed_loader(scratch, one)
+        killed_loader(scratch, one, other)
         tap.ok(not children(), "nothing is left")
         end_all(children())
     tap.done()

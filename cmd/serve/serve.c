@@ -130,9 +130,6 @@ static void serve_check(struct argp_state *state, struct serve *serve)
 			   serve->datasets[0]);
 	if (serve->dataset_count > 1 && serve->share.mode != SHARE_JOADER)
 		argp_error(state, "several data sets take --mode=joader");
-	if (serve->share.takeover && serve->share.mode == SHARE_JOADER)
-		argp_error(state, "--takeover does not go with --mode=joader: nobody "
-				  "can go on with what was drawn");
 	if (serve->dataset_count > 0)
 		serve->settings.dataset = serve->datasets[0];
 	if (!serve->status && serve->settings.dataset == NULL &&

@@ -40,6 +40,6 @@ wait $server
 server=
 cat waits alone
 sed -e 's/process [0-9]*/process N/' -e 's/epoch [0-9], step [0-9]*/epoch E, step S/' told
-grep -c 'took over at sample' err
+grep -c 'took over' err
 sed -n 's/^waits: epoch [0-9]: //p' audit | sort -u
 grep -c 'verdict: each sample exactly once' audit

@@ -72,7 +72,7 @@ static int receive_all(int socket, struct protocol_inbox *inbox)
 
 	while ((rc = protocol_receive(socket, inbox, MSG_DONTWAIT)) == 1) {
 		check(inbox);
-		if (protocol_type(inbox) == PROTOCOL_REMAINDER)
+		if (protocol_type(inbox) == PROTOCOL_REFUSED)
 			close(protocol_take_fd(inbox));
 		protocol_next(inbox);
 	}

@@ -33,7 +33,6 @@ struct actor actor_of(const char *path, void (*script)(struct actor *),
 					    .slots = 1,
 					    .batch = ACTOR_PIECE,
 					    .sample_bytes = ACTOR_BYTES,
-					    .state_bytes = 100,
 					    .sequence = sequence};
 	struct actor actor = {
 		.path = path,
@@ -257,20 +256,4 @@ void actor_put_all(struct actor *actor, uint32_t first, uint32_t end_at)
 {
 	for (; first < end_at; first += ACTOR_PIECE)
 		assert_true(actor_put(actor, first, ACTOR_PIECE, 0));
-}
-
-void actor_give_rest(struct actor *actor)
-{
-	struct bcast_reader_state slot;
-	struct protocol_remainder rest = {.count = actor->rest_count};
-	int fd = memfd_create("rest", MFD_CLOEXEC);
-
-	bcast_reader_state(actor->ring, actor->slot, &slot);
-	rest.first = rest.end = slot.taken;
-	assert_true(write(fd, actor->rest, rest.count * 4) ==
-		    (ssize_t)(rest.count * 4));
-	assert_int_equal(protocol_send(actor->peer, PROTOCOL_REMAINDER, &rest,
-				       sizeof(rest), &fd, 1),
-			 0);
-	close(fd);
 }

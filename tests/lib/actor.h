@@ -30,9 +30,7 @@ struct actor {
 	struct protocol_welcome welcome; /* as it goes */
 	struct bcast_ring *ring;
 	uint32_t slot;
-	int numbers;          /* of joader mode; -1: none */
-	const uint32_t *rest; /* what REST tells */
-	uint32_t rest_count;
+	int numbers; /* of joader mode; -1: none */
 };
 
 /* Its ring begins at a sequence number; it does not listen yet. */
@@ -63,6 +61,5 @@ void actor_refuse(struct actor *actor); /* "there are 64 jobs: no more seats" */
 void actor_hang_up(struct actor *actor);
 void actor_wait_and_hang_up(struct actor *actor);
 void actor_talk_nonsense(struct actor *actor);
-void actor_give_rest(struct actor *actor); /* to who is there */
 
 #endif

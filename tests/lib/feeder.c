@@ -12,7 +12,6 @@ const struct bcast_config feeder_config = {
 	.slots = FEEDER_SLOTS,
 	.batch = FEEDER_BATCH,
 	.sample_bytes = FEEDER_WORDS * sizeof(uint32_t),
-	.state_bytes = 100,
 };
 
 uint32_t feeder_labels[FEEDER_ROOM], feeder_samples[FEEDER_ROOM];

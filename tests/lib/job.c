@@ -1,6 +1,5 @@
 #include "tests/lib/job.h"
 #include "loader/base/error.h"
-#include "loader/share/wire/remainder_list.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -37,10 +36,10 @@ int job_connect(struct job *job, const char *path)
 	return 0;
 }
 
-int job_hello(struct job *job, int before)
+int job_hello(struct job *job)
 {
 	return protocol_send(job->socket, PROTOCOL_HELLO, &job->hello,
-			     sizeof(job->hello), &before, before >= 0);
+			     sizeof(job->hello), NULL, 0);
 }
 
 static int receive(struct job *job)
@@ -53,6 +52,13 @@ static int receive(struct job *job)
 	return got;
 }
 
+static bool had(const void *context, uint32_t sample)
+{
+	const struct job *job = context;
+
+	return job->seen[sample] > 0;
+}
+
 static int read_feed(struct job *job)
 {
 	struct error err = {0};
@@ -61,11 +67,14 @@ static int read_feed(struct job *job)
 		.slot = job->welcome.slot,
 		.start = job->welcome.start,
 		.epoch_places = job->welcome.epoch_places,
-		.remaining =
-			job->remaining > 0 ? job->remaining : job->welcome.remaining,
+		.remaining = job->welcome.remaining,
 		.audit = job->welcome.audit != 0,
 	};
 
+	if (job->hello.resumes != 0) {
+		config.had = had;
+		config.context = job;
+	}
 	config.memory = protocol_take_fd(&job->inbox);
 	config.page = protocol_take_fd(&job->inbox);
 	config.event = protocol_take_fd(&job->inbox);
@@ -77,7 +86,8 @@ static int read_feed(struct job *job)
 	close(numbers);
 	job->memory = dup(config.memory);
 	job->reader = bcast_reader_open(&config, &err);
-	job->seen = calloc(job->welcome.dataset_samples, sizeof(*job->seen));
+	if (job->seen == NULL)
+		job->seen = calloc(job->welcome.dataset_samples, sizeof(*job->seen));
 	snprintf(job->why, sizeof(job->why), "%s", err.message);
 	return job->reader != NULL && job->seen != NULL ? 0 : -EIO;
 }
@@ -110,7 +120,7 @@ int job_join(struct job *job, const char *path)
 	int result = job_connect(job, path);
 
 	if (result == 0)
-		result = job_hello(job, -1);
+		result = job_hello(job);
 	return result == 0 ? job_answer(job) : result;
 }
 
@@ -204,42 +214,27 @@ int job_run(struct job *job, unsigned epochs)
 	return 0;
 }
 
-/* The samples, of which it has room for all that remain. */
-static int read_rest(struct job *job, const struct protocol_remainder *rest,
-		     uint32_t *samples)
+unsigned job_rest(struct job *job)
 {
-	size_t bytes = remainder_count(rest) * sizeof(*samples);
-	int fd = protocol_take_fd(&job->inbox);
-	uint32_t *numbers = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
-	uint32_t found;
+	unsigned count = 0;
 
-	close(fd);
-	if (numbers == MAP_FAILED)
-		return -errno;
-	found = remainder_list(rest, numbers, bcast_next(job->reader),
-			       bcast_remaining(job->reader), samples);
-	munmap(numbers, bytes);
-	return (int)found;
+	for (uint64_t i = 0; i < job->welcome.dataset_samples; i++)
+		if (job->seen[i] == 0 && ++count > 0)
+			job->seen[i] = 1;
+	job->in_epoch += count;
+	end_epoch(job);
+	return count;
 }
 
-int job_rest(struct job *job)
+void job_resume(struct job *job, struct job *before)
 {
-	uint32_t *samples;
-	struct protocol_remainder rest;
-	int result = receive(job);
-
-	if (result < 0 || protocol_type(&job->inbox) != PROTOCOL_REMAINDER)
-		return result < 0 ? result : -EPROTO;
-	memcpy(&rest, protocol_body(&job->inbox), sizeof(rest));
-	samples = calloc(bcast_remaining(job->reader), sizeof(*samples));
-	result = samples != NULL ? read_rest(job, &rest, samples) : -ENOMEM;
-	protocol_next(&job->inbox);
-	if (result >= 0) {
-		count(job, samples, (uint32_t)result);
-		end_epoch(job);
-	}
-	free(samples);
-	return result;
+	job_init(job, before->hello.batch);
+	job->hello = before->hello;
+	job->hello.resumes = 1;
+	job->seen = before->seen;
+	job->in_epoch = before->in_epoch;
+	job->wrong = before->wrong;
+	before->seen = NULL;
 }
 
 void job_leave(struct job *job)

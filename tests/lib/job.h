@@ -14,7 +14,7 @@
 
 struct job {
 	int socket;
-	int memory; /* of its own, for a loader that takes over; -1: none */
+	int memory; /* of its loader; -1: none */
 	struct protocol_inbox inbox;
 	struct protocol_hello hello;
 	struct protocol_welcome welcome;
@@ -27,7 +27,6 @@ struct job {
 	unsigned wrong;       /* epochs in which not every sample came exactly once */
 	unsigned unreadable;  /* samples that no epoch has */
 	bool waits;           /* was told to wait */
-	uint64_t remaining;   /* of its epoch where it joins; 0: as the loader says */
 };
 
 /* Fills hello for a data set of a loader with these options. */
@@ -38,7 +37,7 @@ int job_connect(struct job *job, const char *path);
 
 /* Says HELLO and waits for the answer. Its type, or -errno. job_hello() does not wait. */
 int job_join(struct job *job, const char *path);
-int job_hello(struct job *job, int before);
+int job_hello(struct job *job);
 int job_answer(struct job *job);
 
 /* Takes a batch, counts and gives it back. What bcast_take() says. */
@@ -51,9 +50,11 @@ void job_release(struct job *job, const struct bcast_batch *batch);
 /* Until so many epochs ended. 0 or -errno. */
 int job_run(struct job *job, unsigned epochs);
 
-/* It was dropped: hears the rest of its epoch, and counts that as well. The number, or
- * -errno. */
-int job_rest(struct job *job);
+/* It was dropped: counts what its epoch lacks as had. How many. */
+unsigned job_rest(struct job *job);
+
+/* Is the job before at another loader, where it goes past what that one had. */
+void job_resume(struct job *job, struct job *before);
 
 /* Closes the connection and all else. */
 void job_leave(struct job *job);

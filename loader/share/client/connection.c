@@ -4,10 +4,8 @@
 #include "loader/share/ring/bcast_ring.h"
 #include "loader/share/wire/class_names.h"
 #include "loader/share/wire/join_request.h"
-#include "loader/share/wire/remainder_list.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -175,6 +173,16 @@ static int check_welcome(struct protocol_welcome *welcome,
 	return check_output(welcome, hello, err);
 }
 
+/* Once the samples' own numbers are known: takes come later. */
+static bool connection_had(const void *context, uint32_t sample)
+{
+	const struct connection *connection = context;
+
+	if (connection->id_map.of != NULL)
+		sample = id_map_find(&connection->id_map, sample).sample;
+	return sample_set_has(connection->had, sample);
+}
+
 static int open_reader(struct connection *connection, struct error *err)
 {
 	const struct protocol_welcome *welcome = &connection->welcome;
@@ -192,7 +200,10 @@ static int open_reader(struct connection *connection, struct error *err)
 	int id_map = protocol_take_fd(&connection->inbox), result;
 
 	config.partial = id_map >= 0;
-	connection->memory = fcntl(config.memory, F_DUPFD_CLOEXEC, 3);
+	if (connection->had != NULL) {
+		config.had = connection_had;
+		config.context = connection;
+	}
 	connection->reader = bcast_reader_open(&config, err);
 	if (connection->reader == NULL)
 		result = -err->code;
@@ -230,7 +241,7 @@ static int connection_join(struct connection *connection,
 	if (result < 0)
 		return result;
 	result = protocol_send(connection->socket, PROTOCOL_HELLO, hello,
-			       sizeof(*hello), &config->before, config->before >= 0);
+			       sizeof(*hello), NULL, 0);
 	if (result == 0)
 		result = await_answer(connection);
 	if (result == PROTOCOL_REFUSED)
@@ -255,7 +266,7 @@ struct connection *connection_open(const struct connection_config *config,
 		error_sys(err, ENOMEM, "DSA_SHARE: cannot join %.100s", config->path);
 		return NULL;
 	}
-	connection->memory = connection->remainder_fd = -1;
+	connection->had = config->had;
 	connection->ended = config->ended;
 	protocol_inbox_init(&connection->inbox);
 	connection->socket = open_socket(config->path, err);
@@ -276,10 +287,6 @@ void connection_close(struct connection *connection)
 		shutdown(connection->socket, SHUT_RDWR);
 		close(connection->socket);
 	}
-	if (connection->memory >= 0)
-		close(connection->memory);
-	if (connection->remainder_fd >= 0)
-		close(connection->remainder_fd);
 	id_map_fini(&connection->id_map);
 	free(connection->classes);
 	free(connection);
@@ -291,17 +298,6 @@ bool connection_unreachable(int code)
 	       code == EPIPE;
 }
 
-static void connection_hear(struct connection *connection)
-{
-	if (protocol_type(&connection->inbox) == PROTOCOL_REMAINDER &&
-	    connection->remainder_fd < 0) {
-		memcpy(&connection->rest, protocol_body(&connection->inbox),
-		       sizeof(connection->rest));
-		connection->remainder_fd = protocol_take_fd(&connection->inbox);
-	} /* nothing else is expected */
-	protocol_next(&connection->inbox);
-}
-
 void connection_look(struct connection *connection)
 {
 	int result =
@@ -310,14 +306,16 @@ void connection_look(struct connection *connection)
 	if (result < 0)
 		connection->gone = true;
 	else if (result > 0)
-		connection_hear(connection);
+		protocol_next(&connection->inbox); /* nothing is expected */
 }
 
 /* ---- samples among those of others ---- */
 
-bool connection_copies(const struct connection *connection)
+bool connection_copies(const struct connection *connection,
+		       const struct bcast_batch *batch)
 {
-	return connection->id_map.of != NULL;
+	return connection->id_map.of != NULL ||
+	       (connection->had != NULL && batch->epoch == 0);
 }
 
 int connection_own(const struct connection *connection, uint32_t count,
@@ -337,68 +335,4 @@ int connection_own(const struct connection *connection, uint32_t count,
 		labels[i] = own.label;
 	}
 	return 1;
-}
-
-/* ---- dropped ---- */
-
-static int no_remainder(struct error *err)
-{
-	return error_set(err, EPROTO,
-			 "the shared loader dropped this program and did not tell the "
-			 "rest of the epoch");
-}
-
-/* All numbers that were sent; the caller frees them. */
-static int read_numbers(const struct connection *connection, uint32_t **numbers,
-			struct error *err)
-{
-	size_t bytes = remainder_count(&connection->rest) * sizeof(**numbers);
-
-	*numbers = malloc(bytes + 1);
-	if (*numbers == NULL)
-		return error_sys(err, ENOMEM, "cannot load the rest of the epoch");
-	if (pread(connection->remainder_fd, *numbers, bytes, 0) == (ssize_t)bytes)
-		return 0;
-	free(*numbers);
-	no_remainder(err);
-	return -EPROTO;
-}
-
-static int check_samples(const struct connection *connection, const uint32_t *samples,
-			 uint32_t count, struct error *err)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (samples[i] >= connection->welcome.dataset_samples)
-			return error_set(err, EPROTO,
-					 "the rest of the epoch has a sample %u of "
-					 "%llu",
-					 samples[i],
-					 (unsigned long long)
-						 connection->welcome.dataset_samples);
-	return 0;
-}
-
-int connection_remainder(struct connection *connection, uint32_t *samples,
-			 uint32_t *count, struct error *err)
-{
-	const struct protocol_remainder *rest = &connection->rest;
-	uint64_t next = bcast_next(connection->reader);
-	uint32_t *numbers;
-	int result;
-
-	if (connection->remainder_fd < 0 &&
-	    connection_await(connection, clock_now() + ANSWER_NS) >= 0)
-		connection_hear(connection);
-	if (connection->remainder_fd < 0 || next < rest->first || next > rest->end ||
-	    rest->end - rest->first > connection->welcome.places ||
-	    rest->count > connection->welcome.dataset_samples)
-		return no_remainder(err);
-	result = read_numbers(connection, &numbers, err);
-	if (result < 0)
-		return result;
-	*count = remainder_list(rest, numbers, next,
-				bcast_remaining(connection->reader), samples);
-	result = check_samples(connection, samples, *count, err);
-	free(numbers);
-	return result;
 }

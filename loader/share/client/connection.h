@@ -7,16 +7,17 @@
 #ifndef DSA_SHARE_CONNECTION_H
 #define DSA_SHARE_CONNECTION_H
 
+#include "loader/share/client/sample_set.h"
 #include "loader/share/wire/id_map.h"
 #include "loader/share/wire/protocol.h"
 
 #include <stdatomic.h>
 
+struct bcast_batch;
 struct bcast_reader;
 
 struct connection {
 	int socket;
-	int memory; /* the ring's memfd: for a loader that takes over */
 	struct bcast_reader *reader;
 	struct protocol_welcome welcome;
 	char *classes;        /* welcome.classes names, each ended by 0 */
@@ -24,17 +25,16 @@ struct connection {
 	bool gone;            /* the loader died, or wants no more of us */
 	unsigned held;        /* batches in its ring; the caller's to count */
 	struct protocol_inbox inbox;
-	struct protocol_remainder rest; /* of our epoch: we are dropped; its id_map: */
-	int remainder_fd;               /* -1: we are not */
-	const _Atomic bool *ended;      /* connection_config's */
-	struct connection *next;        /* the caller's */
+	const struct sample_set *had; /* connection_config's, and: */
+	const _Atomic bool *ended;
+	struct connection *next; /* the caller's */
 };
 
 struct connection_config {
 	const char *path; /* of the socket */
 	const struct protocol_hello *hello;
-	int before; /* memfd of the loader that hello->stand tells of; -1 */
-	const _Atomic bool *ended; /* the program does not want it any more */
+	const struct sample_set *had; /* of this epoch, elsewhere; NULL: nothing */
+	const _Atomic bool *ended;    /* the program does not want it any more */
 };
 
 /*
@@ -58,14 +58,9 @@ void connection_look(struct connection *connection);
 int connection_own(const struct connection *connection, uint32_t count,
 		   uint32_t *labels, uint32_t *samples, struct error *err);
 
-/* Whether samples lie among those of other jobs, and are to be copied as they come. */
-bool connection_copies(const struct connection *connection);
-
-/*
- * What the loader said of the rest of this reader's epoch when it dropped it; samples has
- * room for bcast_remaining(). 0 and *count, or -errno.
- */
-int connection_remainder(struct connection *connection, uint32_t *samples,
-			 uint32_t *count, struct error *err);
+/* Whether a batch is to be copied as it comes: its samples lie among those of other jobs,
+ * or among those that were had, so that what is held of them might fill the ring. */
+bool connection_copies(const struct connection *connection,
+		       const struct bcast_batch *batch);
 
 #endif

@@ -64,7 +64,7 @@ int consumer_take(struct consumer *consumer, const struct held_batch *held,
 		  uint64_t timeout_ns, struct bcast_batch *batch, struct error *err)
 {
 	struct bcast_reader *reader = consumer->connection->reader;
-	uint64_t before = consumer->remaining, places;
+	uint64_t before = consumer->remaining, places, passed;
 	uint32_t *labels = held->labels + held->count;
 	uint32_t *samples = held->samples + held->count;
 	int result = bcast_take(reader, consumer->batches.batch - held->count,
@@ -75,8 +75,11 @@ int consumer_take(struct consumer *consumer, const struct held_batch *held,
 					samples, err);
 	if (result != 1 || batch->repeated)
 		return result;
+	sample_set_add(&consumer->had, samples, batch->count);
 	consumer->remaining = bcast_remaining(reader);
-	places = before - (batch->epoch_ends ? 0 : consumer->remaining);
+	passed = bcast_had(reader) - consumer->passed;
+	consumer->passed += passed;
+	places = before - (batch->epoch_ends ? 0 : consumer->remaining) - passed;
 	trace_add(consumer->config.process, TRACE_shared_samples, batch->count);
 	if (consumer_skipped(consumer, places - batch->count) > 0 &&
 	    consumer->config.options->fail)
@@ -89,6 +92,14 @@ int consumer_take(struct consumer *consumer, const struct held_batch *held,
 	return 1;
 }
 
+void consumer_end_epoch(struct consumer *consumer)
+{
+	consumer->step = 0;
+	consumer->epoch++;
+	consumer->done = consumer->epoch >= consumer->end_epoch;
+	sample_set_clear(&consumer->had);
+}
+
 static void end_step(struct consumer *consumer, const struct bcast_batch *batch)
 {
 	if (batch->repeated)
@@ -96,10 +107,8 @@ static void end_step(struct consumer *consumer, const struct bcast_batch *batch)
 	consumer->step++;
 	if (!batch->epoch_ends)
 		return;
-	consumer->step = 0;
-	consumer->epoch++;
+	consumer_end_epoch(consumer);
 	consumer->stolen = 0;
-	consumer->done = consumer->epoch >= consumer->end_epoch;
 }
 
 /* The last batch of an epoch has no samples, or too few of them: 0, or -errno. */
@@ -166,7 +175,7 @@ static int consumer_keep(struct consumer *consumer, struct held_batch *held,
 	    (!full && batch->epoch_ends && consumer->config.options->drop_last))
 		return pass_over(consumer, held, batch);
 	if (had == 0 && batch->data != NULL && !batch->partial &&
-	    !connection_copies(connection)) {
+	    !connection_copies(connection, batch)) {
 		held->count = all;
 		held->connection = connection;
 		connection->held++;
@@ -430,6 +439,7 @@ static void consumer_close(struct batch_source *delivery)
 		consumer_let_go(&consumer->old);
 	}
 	held_batches_fini(&consumer->batches);
+	sample_set_fini(&consumer->had);
 	free(consumer->classes);
 	free(consumer->path);
 	free(consumer);
@@ -467,27 +477,39 @@ static void consumer_describe(struct consumer *consumer)
 	consumer->seed = welcome->seed;
 }
 
+void consumer_begin(struct consumer *consumer, struct connection *connection)
+{
+	const struct protocol_welcome *welcome = &connection->welcome;
+
+	consumer->connection = connection;
+	consumer->passed = 0;
+	consumer->remaining = welcome->remaining;
+	consumer->stolen = welcome->remaining > welcome->epoch_places
+				   ? welcome->remaining - welcome->epoch_places
+				   : 0;
+}
+
 static int consumer_join(struct consumer *consumer, const char *path, struct error *err)
 {
 	const struct options *options = consumer->config.options;
 	int result = join_request_fill(&consumer->hello, options, err);
+	struct connection *connection;
 
 	if (result < 0)
 		return result;
 	consumer->path = strdup(path);
 	if (consumer->path == NULL)
 		return error_sys(err, ENOMEM, "cannot open the loader");
-	consumer->connection = consumer_reach(consumer, -1, err);
-	if (consumer->connection == NULL)
+	connection = consumer_reach(consumer, NULL, err);
+	if (connection == NULL)
 		return -err->code;
+	consumer_begin(consumer, connection);
 	if (held_batches_init(&consumer->batches, options->prefetch + 1, options->batch,
-			      consumer->connection->welcome.sample_bytes) < 0)
+			      connection->welcome.sample_bytes) < 0 ||
+	    sample_set_init(&consumer->had,
+			    (uint32_t)connection->welcome.dataset_samples) < 0)
 		return error_sys(err, ENOMEM, "cannot open the loader");
 	consumer->epoch = options->start_epoch;
-	consumer->remaining = consumer->connection->welcome.remaining;
-	if (consumer->remaining > consumer->connection->welcome.epoch_places)
-		consumer->stolen = consumer->remaining -
-				   consumer->connection->welcome.epoch_places;
 	consumer->end_epoch = options->epochs > 0
 				      ? options->start_epoch + options->epochs
 				      : UINT64_MAX;

@@ -32,6 +32,8 @@ struct consumer {
 	struct held_batches batches;
 	struct connection *connection; /* NULL: none any more */
 	struct connection *old;        /* ended, but batches in their rings are held */
+	struct sample_set had;         /* of this epoch, but for repeated ones */
+	uint64_t passed;               /* bcast_had(), when a batch was taken last */
 	uint64_t end_epoch;
 	uint64_t remaining;    /* places of this epoch, when a batch was taken last */
 	uint64_t stolen;       /* of them those whose samples are not for it */
@@ -53,10 +55,16 @@ void consumer_leave(struct consumer *consumer);
 int consumer_take(struct consumer *consumer, const struct held_batch *held,
 		  uint64_t timeout_ns, struct bcast_batch *batch, struct error *err);
 
+/* The next batch is the first one of the next epoch. */
+void consumer_end_epoch(struct consumer *consumer);
+
+/* Begins to read at a connection that was joined. */
+void consumer_begin(struct consumer *consumer, struct connection *connection);
+
 /* recover.c: joins a loader at the path, of which there may be none yet: tries as long as
- * options->takeover. before: memfd of the one that hello.stand tells of, or -1. */
-struct connection *consumer_reach(struct consumer *consumer, int before,
-				  struct error *err);
+ * options->takeover. had: samples of this epoch to go past, or NULL. */
+struct connection *consumer_reach(struct consumer *consumer,
+				  const struct sample_set *had, struct error *err);
 
 /*
  * recover.c: the link brings no more batches, for the reason (-errno) that

@@ -1,9 +1,9 @@
 /* recover.c - where a program's batches come from when its shared loader brings no more. */
 #include "loader/base/clock.h"
+#include "loader/base/permutation.h"
 #include "loader/base/trace.h"
 #include "loader/plan.h"
 #include "loader/share/client/consumer_state.h"
-#include "loader/share/wire/takeover.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -71,13 +71,12 @@ static int go_alone(struct consumer *consumer, const uint32_t *samples, uint32_t
 	struct plan_rest rest = {consumer->epoch, samples, count};
 
 	if (count == 0 || (options->drop_last && count < options->batch)) {
+		consumer_end_epoch(consumer);
 		rest.count = 0;
-		rest.epoch = ++consumer->epoch;
-		consumer->step = 0;
+		rest.epoch = consumer->epoch;
 	}
 	consumer->alone_epoch = consumer->epoch;
 	consumer->alone_step = consumer->step;
-	consumer->done = consumer->epoch >= consumer->end_epoch;
 	consumer_leave(consumer);
 	if (consumer->done)
 		return 0;
@@ -85,94 +84,33 @@ static int go_alone(struct consumer *consumer, const uint32_t *samples, uint32_t
 	return open_alone(consumer, &rest, err);
 }
 
-/* What the dead loader would have read. */
-static int rest_of_orphan(const struct connection *connection, uint32_t *samples,
-			  uint32_t *count, struct error *err)
+/* In the order that a loader of its own would have read them. */
+static uint32_t recover_missing(const struct consumer *consumer, uint32_t *samples)
 {
-	struct bcast_orphan orphan;
-	struct takeover takeover;
-	int result = bcast_orphan_open(connection->memory, &orphan, err);
+	uint32_t all = consumer->had.samples, count = 0;
 
-	if (result < 0)
-		return result;
-	result = takeover_read(&orphan, &takeover, err);
-	if (result == 0) {
-		const struct pipeline_point *point = &takeover.point;
-
-		*count = shared_epoch_rest(
-			takeover.shared, point->lap, point->position, point->stolen,
-			(uint32_t)bcast_remaining(connection->reader), samples);
-		takeover_fini(&takeover);
-	}
-	bcast_orphan_close(&orphan);
-	return result;
+	if (consumer->config.options->in_order)
+		return sample_set_missing(&consumer->had, samples);
+	permutation_fill(samples, all, consumer->seed, consumer->epoch);
+	for (uint32_t i = 0; i < all; i++)
+		if (!sample_set_has(&consumer->had, samples[i]))
+			samples[count++] = samples[i];
+	return count;
 }
 
-/* What is taken already, but not delivered, then what there was to come. */
-static int recover_outlive(struct consumer *consumer, const struct held_batch *held,
-			   int reason, struct error *err)
+static int recover_alone(struct consumer *consumer, struct error *err)
 {
-	struct connection *connection = consumer->connection;
-	uint32_t had = held->count, count = 0;
-	uint32_t *samples =
-		calloc(had + bcast_remaining(connection->reader), sizeof(*samples));
+	uint32_t *samples = calloc(consumer->had.samples, sizeof(*samples));
 	int result;
 
 	if (samples == NULL)
 		return error_sys(err, ENOMEM, "cannot load the rest of the epoch");
-	memcpy(samples, held->samples, had * sizeof(*samples));
-	result = reason == -ENOLINK
-			 ? connection_remainder(connection, samples + had, &count, err)
-			 : rest_of_orphan(connection, samples + had, &count, err);
-	if (result == 0)
-		result = go_alone(consumer, samples, had + count, err);
+	result = go_alone(consumer, samples, recover_missing(consumer, samples), err);
 	free(samples);
 	return result;
 }
 
 /* ---- another loader ---- */
-
-/* What is published, but less than a batch, goes into memory of our own. */
-static int recover_drain(struct consumer *consumer, struct held_batch *held,
-			 struct error *err)
-{
-	struct error none = {0};
-	struct bcast_batch batch;
-	int result;
-
-	bcast_writer_died(consumer->connection->reader);
-	result = consumer_take(consumer, held, 0, &batch, &none);
-	if (result == 1)
-		return held_batches_copy(&consumer->batches, held, consumer->connection,
-					 &batch);
-	if (result == -EPIPE || result == -ENODATA)
-		return 0;
-	*err = none;
-	return result;
-}
-
-static int check_resume(const struct protocol_resume_point *resume,
-			const struct protocol_welcome *welcome, struct error *err)
-{
-	if (welcome->start == resume->next && welcome->remaining == resume->remaining &&
-	    welcome->epoch_places == resume->epoch_places)
-		return 0;
-	return error_set(err, EPROTO,
-			 "the shared loader that took over does not go on where the "
-			 "one before ended");
-}
-
-static int recover_adopt(struct consumer *consumer, struct connection *connection,
-			 const struct protocol_resume_point *resume, struct error *err)
-{
-	if (check_resume(resume, &connection->welcome, err) < 0) {
-		connection_close(connection);
-		return -err->code;
-	}
-	consumer_leave(consumer);
-	consumer->connection = connection;
-	return 0;
-}
 
 /* A loader with too many at its door closes it without a word: whoever was turned away
  * knocks again, also where no other loader is to come. */
@@ -185,11 +123,11 @@ static uint64_t keep_trying(const struct consumer *consumer, uint64_t since, int
 	return since + (code == EPIPE && wait < KNOCK_NS ? KNOCK_NS : wait);
 }
 
-struct connection *consumer_reach(struct consumer *consumer, int before,
-				  struct error *err)
+struct connection *consumer_reach(struct consumer *consumer,
+				  const struct sample_set *had, struct error *err)
 {
-	const struct connection_config config = {consumer->path, &consumer->hello,
-						 before, &consumer->ended};
+	const struct connection_config config = {consumer->path, &consumer->hello, had,
+						 &consumer->ended};
 	uint64_t began = clock_now(), now = began;
 
 	for (;; now = clock_now()) {
@@ -208,23 +146,42 @@ struct connection *consumer_reach(struct consumer *consumer, int before,
 	}
 }
 
+/* The numbers of samples must mean what they meant at the loader before. */
+static int recover_check(const struct consumer *consumer,
+			 const struct protocol_welcome *welcome, struct error *err)
+{
+	const struct dsa_stats *about = &consumer->about;
+
+	if (welcome->dataset_samples != about->dataset_samples ||
+	    welcome->dataset_bytes != about->dataset_bytes)
+		return error_set(err, ESTALE,
+				 "cannot take over: the loader before had other data");
+	if ((welcome->decoded != 0) != consumer->decoded)
+		return error_set(err, ESTALE,
+				 "cannot take over: the loader before delivered other "
+				 "samples");
+	return 0;
+}
+
 static int recover_rejoin(struct consumer *consumer, struct error *err)
 {
-	const struct connection *before = consumer->connection;
-	struct protocol_resume_point *resume = &consumer->hello.resume;
 	struct connection *connection;
 
-	*resume = (struct protocol_resume_point){
-		.generation = before->welcome.generation,
-		.next = bcast_next(before->reader),
-		.remaining = bcast_remaining(before->reader),
-		.epoch_places = before->welcome.epoch_places,
-		.epoch = consumer->epoch,
-		.slot = before->welcome.slot,
-	};
-	connection = consumer_reach(consumer, before->memory, err);
-	return connection != NULL ? recover_adopt(consumer, connection, resume, err)
-				  : -err->code;
+	if (sample_set_missing(&consumer->had, NULL) == 0)
+		consumer_end_epoch(consumer);
+	if (consumer->done)
+		return 0;
+	consumer->hello.resumes = 1;
+	connection = consumer_reach(consumer, &consumer->had, err);
+	if (connection == NULL)
+		return -err->code;
+	if (recover_check(consumer, &connection->welcome, err) < 0) {
+		connection_close(connection);
+		return -err->code;
+	}
+	consumer_leave(consumer);
+	consumer_begin(consumer, connection);
+	return 0;
 }
 
 /* ---- what became of it ---- */
@@ -234,19 +191,15 @@ static int recover_no_loader(const struct consumer *consumer, int reason,
 {
 	const struct connection *connection = consumer->connection;
 	bool died = reason == -ECONNRESET;
-	const char *advice = connection_copies(connection)
-				     ? "begin that epoch again: in joader mode nobody "
-				       "knows what else it would have had"
-				     : "resume there, or set alone=load or "
-				       "takeover=10s in DSA_LOADER";
 
 	return error_set(err, died ? EPIPE : ENODATA,
 			 "the shared loader at %.80s (process %u) %s before epoch "
-			 "%llu, step %llu: %s",
+			 "%llu, step %llu: resume there, or set alone=load or "
+			 "takeover=10s in DSA_LOADER",
 			 consumer->path, connection->welcome.server_pid,
 			 died ? "died" : "ended its data",
 			 (unsigned long long)consumer->epoch,
-			 (unsigned long long)consumer->step, advice);
+			 (unsigned long long)consumer->step);
 }
 
 /* The data of who asked for no number of epochs ends with its loader's; where that was
@@ -260,8 +213,7 @@ static bool ends_here(const struct consumer *consumer, int reason)
 		return false;
 	if (!bcast_stopped(connection->reader))
 		return true;
-	return options->takeover <= 0 && !options->alone &&
-	       !connection_copies(connection);
+	return options->takeover <= 0 && !options->alone;
 }
 
 int consumer_recover(struct consumer *consumer, struct held_batch *held, int reason,
@@ -269,26 +221,19 @@ int consumer_recover(struct consumer *consumer, struct held_batch *held, int rea
 {
 	const struct options *options = consumer->config.options;
 	struct error why = {0};
-	int result;
 
-	if (reason == -ENOLINK)
-		return recover_outlive(consumer, held, reason, err);
-	if (ends_here(consumer, reason)) {
+	if (reason != -ENOLINK && ends_here(consumer, reason)) {
 		consumer->done = true;
 		return 0;
 	}
-	result = recover_drain(consumer, held, err);
-	if (result == -ENOLINK) /* it was dropped before that loader died */
-		return recover_outlive(consumer, held, result, err);
-	if (result < 0)
-		return result;
-	if (connection_copies(
-		    consumer->connection)) /* its order is nowhere but in it */
-		return recover_no_loader(consumer, reason, err);
+	sample_set_remove(&consumer->had, held->samples, held->count);
+	held->count = 0;
+	if (reason == -ENOLINK)
+		return recover_alone(consumer, err);
 	if (options->takeover > 0 && recover_rejoin(consumer, &why) == 0)
 		return 0;
 	if (options->alone && !consumer->ended)
-		return recover_outlive(consumer, held, reason, err);
+		return recover_alone(consumer, err);
 	if (why.code == 0 || connection_unreachable(why.code))
 		return recover_no_loader(consumer, reason, err);
 	*err = why;

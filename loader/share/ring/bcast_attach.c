@@ -120,6 +120,8 @@ struct bcast_reader *bcast_reader_open(const struct bcast_reader_config *config,
 		reader->slot = config->slot;
 		reader->audit = config->audit;
 		reader->partial = config->partial;
+		reader->had = config->had;
+		reader->context = config->context;
 		reader->epoch_places = config->epoch_places;
 		reader->remaining = config->remaining;
 		reader->next = reader->released = config->start;
@@ -166,14 +168,14 @@ uint64_t bcast_ahead(const struct bcast_reader *reader)
 	return published > reader->next ? published - reader->next : 0;
 }
 
+uint64_t bcast_had(const struct bcast_reader *reader)
+{
+	return reader->passed;
+}
+
 uint64_t bcast_remaining(const struct bcast_reader *reader)
 {
 	return reader->remaining;
-}
-
-void bcast_writer_died(struct bcast_reader *reader)
-{
-	reader->orphan = true;
 }
 
 static void bcast_attach_unmap(const struct bcast_reader *reader)

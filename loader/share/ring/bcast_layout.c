@@ -12,15 +12,12 @@
 
 /* A file of holes may be of any size; what is copied of it is memory. */
 #define PLACES_MOST (UINT64_C(1) << 22)
-#define STATE_MOST  (UINT64_C(1) << 31)
 
-bool bcast_lay_out(struct bcast_layout *layout, uint64_t places, uint64_t sample_bytes,
-		   uint64_t state_bytes)
+bool bcast_lay_out(struct bcast_layout *layout, uint64_t places, uint64_t sample_bytes)
 {
 	uint64_t area, before;
 
 	if (places == 0 || places > PLACES_MOST || sample_bytes == 0 ||
-	    state_bytes > STATE_MOST ||
 	    __builtin_mul_overflow(places, sample_bytes, &area) ||
 	    area > INT64_MAX / 8 || area % SHARED_PAGE != 0)
 		return false;
@@ -28,20 +25,13 @@ bool bcast_lay_out(struct bcast_layout *layout, uint64_t places, uint64_t sample
 		.magic = BCAST_MAGIC,
 		.places = (uint32_t)places,
 		.sample_bytes = sample_bytes,
-		.state_bytes = state_bytes,
 	};
 	layout->descriptors = shared_round_up(sizeof(struct bcast_header), SHARED_PAGE);
-	layout->states = layout->descriptors + places * sizeof(struct bcast_place);
-	before = layout->states + 2 * bcast_state_step(layout);
+	before = layout->descriptors + places * sizeof(struct bcast_place);
 	layout->samples = shared_round_up(
 		before, area >= 2 * SHARED_HUGE_PAGE ? SHARED_HUGE_PAGE : SHARED_PAGE);
 	layout->bytes = layout->samples + area;
 	return true;
-}
-
-uint64_t bcast_state_step(const struct bcast_layout *layout)
-{
-	return shared_round_up(layout->state_bytes, 64);
 }
 
 static int check_file(int fd, uint64_t *bytes, struct error *err)
@@ -65,8 +55,7 @@ static int check_layout(struct bcast_layout *layout, const struct bcast_layout *
 	if (said->magic != BCAST_MAGIC)
 		return error_set(err, EBADMSG,
 				 "the shared memory is no feed of this version");
-	if (!bcast_lay_out(layout, said->places, said->sample_bytes,
-			   said->state_bytes) ||
+	if (!bcast_lay_out(layout, said->places, said->sample_bytes) ||
 	    layout->bytes != bytes)
 		return error_set(err, EBADMSG,
 				 "the feed says that it has %u places of %llu bytes, "

@@ -13,7 +13,7 @@ struct walk {
 	uint64_t published;
 	uint64_t at, reach;   /* next place to look at, and how far that is claimed */
 	uint64_t first, last; /* samples found */
-	uint64_t remaining;
+	uint64_t remaining, passed;
 	uint32_t wanted, found;
 	uint32_t turn;
 	bool repeated, epoch_ends;
@@ -88,11 +88,29 @@ static void bcast_reader_end_epoch(struct bcast_reader *reader)
 	reader->remaining = reader->epoch_places;
 }
 
-/* A void before the first sample: it is gone past, whatever comes. */
+/* A place without a sample; before the first sample it is gone past, whatever comes. */
 static void pass_by(struct bcast_reader *reader, struct walk *walk)
 {
+	reader->notes[bcast_reader_place_of(reader, walk->at)] = 0;
+	if (walk->found > 0)
+		return;
 	reader->next = walk->at + 1;
 	reader->remaining = walk->remaining;
+	reader->passed = walk->passed;
+}
+
+/* Among places that were had or are not its own, a batch may be longer than the ring. */
+static bool bcast_reader_partial(const struct bcast_reader *reader)
+{
+	return reader->partial || (reader->had != NULL && reader->epoch == 0);
+}
+
+static bool bcast_reader_had(const struct bcast_reader *reader,
+			     const struct bcast_place *place)
+{
+	return reader->had != NULL && reader->epoch == 0 &&
+	       (place->flags & (BCAST_REPEATED | BCAST_BAD)) == 0 &&
+	       reader->had(reader->context, place->sample);
 }
 
 static void note_sample(struct bcast_reader *reader, struct walk *walk,
@@ -118,27 +136,25 @@ static bool bcast_reader_step(struct bcast_reader *reader, struct walk *walk,
 			      const struct bcast_place *place)
 {
 	bool repeated = place->flags & BCAST_REPEATED;
-	bool bad = place->flags & BCAST_BAD;
+	bool bad = place->flags & BCAST_BAD, had;
 
 	if ((place->flags & BCAST_GAP) ||
 	    !(place->readers >> reader->slot & UINT64_C(1))) {
-		reader->notes[bcast_reader_place_of(reader, walk->at)] = 0;
-		if (walk->found == 0)
-			pass_by(reader, walk);
+		pass_by(reader, walk);
 		return true;
 	}
+	had = bcast_reader_had(reader, place);
+	bad |= had;
 	if (walk->found > 0 &&
 	    (repeated != walk->repeated || (!bad && walk->found == walk->wanted)))
 		return false;
 	walk->repeated = repeated;
 	walk->remaining -= !repeated;
-	if (!bad) {
+	walk->passed += had;
+	if (bad)
+		pass_by(reader, walk);
+	else
 		note_sample(reader, walk, place);
-	} else {
-		reader->notes[bcast_reader_place_of(reader, walk->at)] = 0;
-		if (walk->found == 0)
-			pass_by(reader, walk);
-	}
 	walk->epoch_ends = walk->remaining == 0;
 	return true;
 }
@@ -219,6 +235,7 @@ static int hand_over(struct bcast_reader *reader, const struct walk *walk,
 		reader->notes[bcast_reader_place_of(reader, at)] |= HELD;
 	reader->next = walk->at;
 	reader->remaining = walk->remaining;
+	reader->passed = walk->passed;
 	if (walk->epoch_ends)
 		bcast_reader_end_epoch(reader);
 	atomic_store(&reader->page->taken, walk->at);
@@ -246,18 +263,20 @@ static int try_take(struct bcast_reader *reader, struct walk *walk,
 		    struct bcast_batch *batch, struct error *err)
 {
 	/* in this order: what was published before the end is seen with it */
-	bool ended = atomic_load(&reader->header->ended) || reader->orphan;
+	bool ended = atomic_load(&reader->header->ended);
 	int result;
 
 	walk->published = atomic_load(&reader->header->published);
 	walk->at = reader->next;
 	walk->remaining = reader->remaining;
+	walk->passed = reader->passed;
 	walk->found = 0;
 	walk->epoch_ends = false;
 	result = bcast_reader_look(reader, walk, err);
 	if (result == 1)
 		return hand_over(reader, walk, batch, err);
-	if (result == -EAGAIN && walk->found > 0 && (ended || reader->partial)) {
+	if (result == -EAGAIN && walk->found > 0 &&
+	    (ended || bcast_reader_partial(reader))) {
 		result = hand_over(reader, walk, batch, err);
 		batch->partial = true;
 		return result;

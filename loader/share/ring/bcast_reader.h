@@ -26,10 +26,13 @@ struct bcast_reader {
 
 	uint32_t slot;
 	uint64_t token;
-	bool audit, orphan, partial;
+	bool audit, partial;
 	uint64_t epoch_places;
+	bool (*had)(const void *context, uint32_t sample);
+	const void *context;
 
 	uint64_t next, remaining, epoch;
+	uint64_t passed; /* places: `had` */
 	uint64_t released;
 	uint64_t rung;       /* what the writer was last told it may have */
 	uint8_t *notes;      /* of each place */

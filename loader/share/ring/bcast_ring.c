@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Places at a time that fill whole units of memory, a power of two. */
 static uint64_t places_of(size_t unit, size_t sample_bytes)
@@ -35,8 +34,7 @@ static int bcast_place_parts(struct bcast_ring *ring, const struct bcast_config 
 	uint64_t places = round_places(config->places, config->sample_bytes);
 
 	if (config->slots < 1 || config->batch < 1 || config->places < config->batch ||
-	    !bcast_lay_out(&ring->layout, places, config->sample_bytes,
-			   config->state_bytes))
+	    !bcast_lay_out(&ring->layout, places, config->sample_bytes))
 		return error_set(err, EINVAL,
 				 "a feed of %u places of %zu bytes for %u batches of "
 				 "%u can't be made",
@@ -116,7 +114,7 @@ void bcast_close(struct bcast_ring *ring)
 		return;
 	for (int i = 0; i < BCAST_READERS; i++)
 		bcast_vacate(
-			&ring->readers[i]); /* they keep their passes, and read on */
+			&ring->readers[i]); /* they keep their tokens, and read on */
 	shared_memory_free(&ring->memory);
 	pthread_mutex_destroy(&ring->lock);
 	free(ring->slots);
@@ -168,20 +166,6 @@ const struct bcast_place *bcast_place(const struct bcast_ring *ring, uint64_t se
 uint64_t bcast_full_since(const struct bcast_ring *ring)
 {
 	return atomic_load(&ring->full_since);
-}
-
-void bcast_save(struct bcast_ring *ring, const void *state, size_t bytes)
-{
-	struct bcast_header *header = ring->header;
-	uint32_t other = atomic_load(&header->state) == 1 ? 1 : 0;
-
-	if (bytes > ring->layout.state_bytes)
-		return;
-	memcpy((char *)header + ring->layout.states +
-		       other * bcast_state_step(&ring->layout),
-	       state, bytes);
-	header->state_used[other] = bytes;
-	atomic_store(&header->state, other + 1);
 }
 
 static void bcast_end_memory(struct bcast_ring *ring, enum bcast_end how, int code,

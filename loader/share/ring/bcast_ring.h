@@ -68,9 +68,8 @@ struct bcast_config {
 	uint32_t slots; /* of the pipeline; and places of one: */
 	uint32_t batch;
 	size_t sample_bytes;
-	size_t state_bytes; /* room for bcast_save() */
-	uint64_t sequence;  /* of the first place: 0, or where another one ended */
-	bool audit;         /* checksums */
+	uint64_t sequence; /* of the first place */
+	bool audit;        /* checksums */
 };
 
 struct bcast_ring *bcast_open(const struct bcast_config *config, struct error *err);
@@ -132,31 +131,10 @@ void bcast_reader_state(const struct bcast_ring *ring, uint32_t slot,
 /* The writer is short of room, and has been since; 0: it is not. CLOCK_MONOTONIC, ns. */
 uint64_t bcast_full_since(const struct bcast_ring *ring);
 
-/* Keeps what a writer that takes over needs; whole or not at all, whatever happens. */
-void bcast_save(struct bcast_ring *ring, const void *state, size_t bytes);
-
 /* Ends the stream: readers that have taken all get -ENODATA, or the failure: its code
  * and one line. */
 void bcast_end(struct bcast_ring *ring, int code, const char *why);
 void bcast_stop(struct bcast_ring *ring); /* -ENODATA, though there were more to come */
-
-/* ---- what a dead writer left ---- */
-
-/* Looks into another writer's memfd without trusting it: seals, sizes, state. */
-struct bcast_orphan {
-	void *state; /* a copy; valid until bcast_orphan_close(). NULL: none was saved */
-	size_t state_bytes;
-	uint64_t published;
-	struct bcast_place last;    /* the last place published; sequence 0: none was */
-	struct bcast_place *places; /* all of them, a copy; sequence q in q % count */
-	uint32_t count;
-};
-int bcast_orphan_open(int fd, struct bcast_orphan *orphan, struct error *err);
-void bcast_orphan_close(struct bcast_orphan *orphan);
-
-/* What lay there; NULL: it was not published, or is not kept any more. */
-const struct bcast_place *bcast_orphan_place(const struct bcast_orphan *orphan,
-					     uint64_t sequence);
 
 /* ---- the reader: one thread at a time ---- */
 
@@ -166,10 +144,14 @@ struct bcast_reader_config {
 	uint32_t slot;
 	uint64_t start;
 	uint64_t epoch_places; /* N */
-	uint64_t remaining;    /* places until its first epoch's end: N, or less after a
-				* take-over */
+	uint64_t remaining;    /* places until its first epoch's end */
 	bool audit;
 	bool partial; /* takes hand out what there is, even if it is less than wanted */
+
+	/* Of the first epoch: samples that the reader has had elsewhere; takes go past them.
+	 * NULL: none. */
+	bool (*had)(const void *context, uint32_t sample);
+	const void *context;
 };
 
 struct bcast_reader *bcast_reader_open(const struct bcast_reader_config *config,
@@ -210,10 +192,6 @@ void bcast_copy(const struct bcast_reader *reader, const struct bcast_batch *bat
 /* Gives a batch back, in any order. -EBADMSG: it changed while it was held (audit). */
 int bcast_release(struct bcast_reader *reader, const struct bcast_batch *batch);
 
-/* The writer died: from now on takes do not wait, hand out what is there even if it is
- * less than `count`, and then return -EPIPE. */
-void bcast_writer_died(struct bcast_reader *reader);
-
 /* Once the data ended: somebody stopped it before it did by itself. */
 bool bcast_stopped(const struct bcast_reader *reader);
 
@@ -223,6 +201,7 @@ bool bcast_blocks(const struct bcast_reader *reader);
 size_t bcast_sample_bytes(const struct bcast_reader *reader);
 uint64_t bcast_next(const struct bcast_reader *reader);      /* sequence number */
 uint64_t bcast_remaining(const struct bcast_reader *reader); /* places of this epoch */
-uint64_t bcast_ahead(const struct bcast_reader *reader);     /* published, not taken */
+uint64_t bcast_had(const struct bcast_reader *reader);   /* places gone past: `had` */
+uint64_t bcast_ahead(const struct bcast_reader *reader); /* published, not taken */
 
 #endif

@@ -23,13 +23,13 @@
 
 enum { BCAST_WHY = 240 };
 
-/* Does not change. All offsets follow from the first five. */
+/* Does not change. All offsets follow from the first four. */
 struct bcast_layout {
 	uint64_t magic;
 	uint32_t places, audit;
-	uint64_t sample_bytes, state_bytes;
-	uint64_t descriptors, states, samples; /* offsets */
-	uint64_t bytes;                        /* in all */
+	uint64_t sample_bytes;
+	uint64_t descriptors, samples; /* offsets */
+	uint64_t bytes;                /* in all */
 };
 
 enum bcast_end {
@@ -53,10 +53,6 @@ struct bcast_header {
 
 	/* The pass of the reader that counts in each slot; 0: nobody's. */
 	alignas(64) _Atomic uint64_t token[BCAST_READERS];
-
-	/* Which of the two states is whole: 0 none, 1 or 2. */
-	alignas(64) _Atomic uint32_t state;
-	uint64_t state_used[2];
 };
 
 /* A reader's own page. */
@@ -69,11 +65,7 @@ struct bcast_reader_page {
 };
 
 /* Offsets for exactly so many places; false when the sizes fit no memory. */
-bool bcast_lay_out(struct bcast_layout *layout, uint64_t places, uint64_t sample_bytes,
-		   uint64_t state_bytes);
-
-/* Room between the two states. */
-uint64_t bcast_state_step(const struct bcast_layout *layout);
+bool bcast_lay_out(struct bcast_layout *layout, uint64_t places, uint64_t sample_bytes);
 
 /*
  * Takes a layout out of memory that nobody vouches for: fd must be sealed such that it

@@ -291,64 +291,6 @@ unsigned joader_jobs(const struct joader *joader)
 	return jobs;
 }
 
-/* The picks for a slot. */
-static uint32_t list_drawn(const struct joader *joader, uint32_t slot, uint64_t lap,
-			   uint32_t position, uint32_t most, uint32_t *samples)
-{
-	uint32_t count = 0;
-
-	for (; lap < joader->laps; lap++, position = 0) {
-		const struct lap *drawn = &joader->lap[lap % LAPS];
-
-		for (uint32_t i = position; i < drawn->length && count < most; i++)
-			if ((drawn->picks[i].slots >> slot & 1) != 0)
-				samples[count++] = drawn->picks[i].sample;
-	}
-	return count;
-}
-
-/* The samples that a job still wants; all of them where an epoch has just ended. */
-static uint32_t list_wanted(const struct joader *joader, unsigned job, uint32_t most,
-			    uint32_t *samples)
-{
-	bool all = joader->jobs[job].left == 0;
-	uint32_t count = 0;
-
-	for (uint32_t i = 0; i < joader->config.count && count < most; i++)
-		if (all ? in_set(joader, i, joader->jobs[job].set)
-			: (joader->wanted[i] >> job & 1) != 0)
-			samples[count++] = i;
-	return count;
-}
-
-static void joader_shuffle(struct random random, uint32_t *samples, uint32_t count)
-{
-	for (uint32_t i = count; i > 1; i--) {
-		uint32_t other = random_below(&random, i), sample = samples[i - 1];
-
-		samples[i - 1] = samples[other];
-		samples[other] = sample;
-	}
-}
-
-uint32_t joader_rest(const struct joader *joader, uint32_t slot, uint64_t lap,
-		     uint32_t position, uint32_t *samples)
-{
-	uint32_t drawn, wanted, most;
-	unsigned job = 0;
-
-	while (job < JOADER_JOBS &&
-	       (!joader->jobs[job].there || joader->jobs[job].slot != slot))
-		job++;
-	if (job == JOADER_JOBS)
-		return 0;
-	most = joader->jobs[job].all;
-	drawn = list_drawn(joader, slot, lap, position, most, samples);
-	wanted = list_wanted(joader, job, most - drawn, samples + drawn);
-	joader_shuffle(joader->random, samples + drawn, wanted);
-	return drawn + wanted;
-}
-
 void joader_leave(struct joader *joader, uint32_t slot)
 {
 	uint64_t bit = UINT64_C(1) << slot;

@@ -44,14 +44,6 @@ int64_t joader_join(struct joader *joader, uint32_t slot, unsigned set);
 
 unsigned joader_jobs(const struct joader *joader); /* that are there */
 
-/*
- * What a job is to get from a position of a lap on, as far as laps are drawn, and then what
- * its epoch lacks, in a random order: no more than its data set has, which is the room that
- * samples has. Changes nothing. Returns how many.
- */
-uint32_t joader_rest(const struct joader *joader, uint32_t slot, uint64_t lap,
-		     uint32_t position, uint32_t *samples);
-
 /* It left; places for it that were drawn and not asked for are for nobody. */
 void joader_leave(struct joader *joader, uint32_t slot);
 

@@ -12,11 +12,45 @@
 #include "loader/share/schedule/shared_epoch.h"
 #include "loader/base/error.h"
 #include "loader/base/permutation.h"
-#include "loader/share/schedule/shared_epoch_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The samples from a cut to the next one; its number is the cut's. */
+struct shared_epoch_part {
+	uint64_t epoch; /* of its next lap */
+	uint64_t
+		began; /* its last lap, or the one that is to begin with it; UINT64_MAX: n/a */
+	uint32_t length;
+	uint32_t owners;
+	uint32_t next; /* the part behind it */
+	uint32_t live;
+};
+
+/* */
+struct shared_epoch_lap {
+	uint64_t first; /* global position */
+	uint64_t epoch;
+	uint32_t length;
+	uint32_t entry; /* it began at; of the newest lap it is live */
+};
+
+struct shared_epoch {
+	struct plan plan; /* first: a plan is its shared epoch */
+	struct shared_epoch_config config;
+	struct shared_epoch_part parts[SHARED_EPOCH_ENTRIES];
+	unsigned at;   /* the part whose lap is laid out next */
+	uint64_t laid; /* laps so far: the newest is laid - 1 */
+	struct shared_epoch_lap
+		laps[SHARED_EPOCH_LAPS]; /* lap L in L % SHARED_EPOCH_LAPS */
+	uint32_t *stream;                /* sample of a global position % room */
+	uint64_t room;
+	uint32_t *row; /* permutation of an epoch */
+	uint64_t row_epoch;
+	bool row_filled;
+	uint8_t *part_of; /* of each sample */
+};
 
 /* NULL: it is not laid out yet, or not kept any more. */
 static struct shared_epoch_lap *shared_epoch_find(struct shared_epoch *shared,
@@ -222,7 +256,10 @@ static bool take_back(struct shared_epoch *shared)
 	return true;
 }
 
-void shared_epoch_take_back(struct shared_epoch *shared, uint64_t lap)
+/* Laps beyond this one were asked for too early, by a pipeline that was put back: they are
+ * laid out again when they are asked for, with the same samples unless a job begins before.
+ * Those that parts have changed since stay. */
+static void shared_epoch_take_back(struct shared_epoch *shared, uint64_t lap)
 {
 	while (shared->laid > lap + 1 && take_back(shared))
 		;
@@ -311,58 +348,18 @@ unsigned shared_epoch_parts(const struct shared_epoch *shared)
 	return parts;
 }
 
-/* ---- what is to come ---- */
-
-/* The next lap of a part, as far as there is room for it. */
-static uint32_t rest_of_part(struct shared_epoch *shared, unsigned entry,
-			     uint32_t places, uint32_t *samples)
-{
-	const struct shared_epoch_part *part = &shared->parts[entry];
-	uint32_t found = 0;
-	const uint32_t *order;
-
-	if (part->epoch >= shared->config.end_epoch)
-		return 0;
-	order = shared_epoch_row(shared, part->epoch);
-	for (uint32_t i = 0; i < shared->config.count && found < places; i++)
-		if (shared->part_of[order[i]] == entry)
-			samples[found++] = order[i];
-	return found;
-}
-
-uint32_t shared_epoch_rest(struct shared_epoch *shared, uint64_t lap, uint32_t position,
-			   uint32_t stolen, uint32_t places, uint32_t *samples)
-{
-	const struct shared_epoch_lap *at = shared_epoch_reach(shared, lap);
-	unsigned part = shared->at, parts = shared_epoch_parts(shared);
-	uint32_t found = 0, taken;
-
-	for (; at != NULL && places > 0; at = shared_epoch_find(shared, ++lap)) {
-		for (; position < at->length && places > 0; position++, places--)
-			if (position >= stolen)
-				samples[found++] = at_position(shared, at, position);
-		position = stolen = 0;
-	}
-	for (; parts > 0 && places > 0; parts--) {
-		taken = rest_of_part(shared, part, places, samples + found);
-		found += taken;
-		places -= taken;
-		part = shared->parts[part].next;
-	}
-	return found;
-}
-
 /* ---- life ---- */
 
-uint64_t shared_epoch_room(const struct shared_epoch_config *config)
+/* Positions that are kept. */
+static uint64_t shared_epoch_room(const struct shared_epoch_config *config)
 {
 	uint64_t count = config->count, wanted = 2 * count + SHARED_EPOCH_AHEAD;
 
 	return count * SHARED_EPOCH_LAPS < wanted ? count * SHARED_EPOCH_LAPS : wanted;
 }
 
-struct shared_epoch *shared_epoch_blank(const struct shared_epoch_config *config,
-					struct error *err)
+struct shared_epoch *shared_epoch_open(const struct shared_epoch_config *config,
+				       struct error *err)
 {
 	struct shared_epoch *shared;
 
@@ -375,6 +372,8 @@ struct shared_epoch *shared_epoch_blank(const struct shared_epoch_config *config
 		goto no_memory;
 	shared->plan.ops = &ops;
 	shared->config = *config;
+	shared->parts[0] =
+		(struct shared_epoch_part){.live = 1, .length = config->count};
 	shared->room = shared_epoch_room(config);
 	shared->stream = calloc(shared->room, sizeof(*shared->stream));
 	shared->row = calloc(config->count, sizeof(*shared->row));
@@ -386,17 +385,6 @@ no_memory:
 	shared_epoch_close(shared);
 	error_sys(err, ENOMEM, "cannot shuffle %u samples", config->count);
 	return NULL;
-}
-
-struct shared_epoch *shared_epoch_open(const struct shared_epoch_config *config,
-				       struct error *err)
-{
-	struct shared_epoch *shared = shared_epoch_blank(config, err);
-
-	if (shared != NULL)
-		shared->parts[0] =
-			(struct shared_epoch_part){.live = 1, .length = config->count};
-	return shared;
 }
 
 struct plan *shared_epoch_plan(struct shared_epoch *shared)

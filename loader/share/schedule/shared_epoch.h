@@ -52,13 +52,6 @@ shared_epoch_plan(struct shared_epoch *shared); /* freed by shared_epoch_close()
 void shared_epoch_close(struct shared_epoch *shared);
 
 /*
- * Laps beyond this one were asked for too early, by a pipeline that was put back, or by a
- * loader that died: they are laid out again when they are asked for, with the same samples
- * unless a job begins before. Those that parts have changed since stay.
- */
-void shared_epoch_take_back(struct shared_epoch *shared, uint64_t lap);
-
-/*
  * A job begins at this position of a lap, beyond which all are taken back; the lap ends
  * there, unless position is 0 or its end (then the job begins with the next lap). What
  * was asked for from there on was thrown away; the lap's positions keep their samples.
@@ -81,24 +74,5 @@ int shared_epoch_entry_of(struct shared_epoch *shared, uint64_t lap);
 
 /* Parts that the data set is in at the moment. */
 unsigned shared_epoch_parts(const struct shared_epoch *shared);
-
-/*
- * The samples of `places` further places from a position on, of which the positions of
- * this lap below `stolen` are used already. At most one data set beyond the newest lap.
- * samples has room for `places`; returns how many there are.
- */
-uint32_t shared_epoch_rest(struct shared_epoch *shared, uint64_t lap, uint32_t position,
-			   uint32_t stolen, uint32_t places, uint32_t *samples);
-
-/*
- * For a loader that takes over. What is saved are the laps from `lap` on and all that
- * comes after them, owners of cuts included; bytes are checked: -EBADMSG.
- */
-size_t
-shared_epoch_state_bytes(const struct shared_epoch_config *config); /* at the most */
-size_t shared_epoch_save(const struct shared_epoch *shared, uint64_t lap, void *state);
-struct shared_epoch *shared_epoch_load(const struct shared_epoch_config *config,
-				       const void *state, size_t bytes,
-				       struct error *err);
 
 #endif

@@ -26,8 +26,7 @@ struct audit_job {
 	uint64_t epoch, remaining;
 	uint64_t seen, twice, bad; /* samples; places without one */
 	uint64_t voids;            /* of these before the epoch's first sample */
-	bool partial;
-	uint64_t *bits; /* samples seen in this epoch */
+	uint64_t *bits;            /* samples seen in this epoch */
 };
 
 struct audit {
@@ -200,8 +199,8 @@ struct audit_job *audit_join(struct audit *audit, const struct audit_config *con
 	job->config = *config;
 	job->bits = bits;
 	job->voids = config->voids;
-	job->partial = config->partial;
-	audit_inherit(job, config->name, config->start, config->remaining);
+	job->remaining = config->remaining;
+	snprintf(job->name, sizeof(job->name), "%s", config->name);
 	job->at = audit->end;
 	while (job->at > audit->first &&
 	       audit->notes[(job->at - 1) % audit->room].sequence >= config->start)
@@ -212,42 +211,23 @@ struct audit_job *audit_join(struct audit *audit, const struct audit_config *con
 	return job;
 }
 
-void audit_inherit(struct audit_job *job, const char *name, uint64_t start,
-		   uint64_t remaining)
-{
-	job->config.start = start;
-	snprintf(job->name, sizeof(job->name), "%s", name);
-	job->remaining = remaining;
-}
-
 static void audit_end_epoch(struct audit *audit, struct audit_job *job)
 {
 	uint64_t unreadable = job->bad - job->voids;
 	int64_t missing = (int64_t)(job->config.samples - job->seen - unreadable);
 
 	audit->epochs++;
-	if (job->partial) {
-		audit->wrong += job->twice > 0;
-		line(audit,
-		     "%s: end of epoch %llu, begun elsewhere: samples %llu unreadable "
-		     "%llu twice %llu missing n/a\n",
-		     job->name, (unsigned long long)job->epoch,
-		     (unsigned long long)job->seen, (unsigned long long)unreadable,
-		     (unsigned long long)job->twice);
-	} else {
-		audit->wrong += job->twice > 0 || missing != 0;
-		line(audit,
-		     "%s: epoch %llu: samples %llu unreadable %llu twice %llu missing "
-		     "%lld\n",
-		     job->name, (unsigned long long)job->epoch,
-		     (unsigned long long)job->seen, (unsigned long long)unreadable,
-		     (unsigned long long)job->twice, (long long)missing);
-	}
+	audit->wrong += job->twice > 0 || missing != 0;
+	line(audit,
+	     "%s: epoch %llu: samples %llu unreadable %llu twice %llu missing "
+	     "%lld\n",
+	     job->name, (unsigned long long)job->epoch, (unsigned long long)job->seen,
+	     (unsigned long long)unreadable, (unsigned long long)job->twice,
+	     (long long)missing);
 	memset(job->bits, 0, (audit->samples / 64 + 1) * sizeof(*job->bits));
 	job->epoch++;
 	job->remaining = job->config.samples;
 	job->seen = job->twice = job->bad = job->voids = 0;
-	job->partial = false;
 }
 
 /* Whether it may have come at all. */

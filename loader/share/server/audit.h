@@ -33,7 +33,6 @@ struct audit_config {
 	uint64_t start;       /* its first place */
 	uint64_t remaining;   /* places of its first epoch, */
 	uint64_t voids;       /* of them so many before its first sample */
-	bool partial;         /* it began that epoch elsewhere */
 	uint32_t samples;     /* of its data set */
 	const uint64_t *sets; /* of each sample: the data sets it is in; NULL: all */
 	unsigned set;         /* its own */
@@ -41,9 +40,6 @@ struct audit_config {
 
 /* NULL: no memory; the verdict will say that something is not known. */
 struct audit_job *audit_join(struct audit *audit, const struct audit_config *config);
-/* Another one, which begins at `start`, is in its place. */
-void audit_inherit(struct audit_job *job, const char *name, uint64_t start,
-		   uint64_t remaining);
 
 /* The job gave back what its slot says, or left with it. */
 void audit_released(struct audit *audit, struct audit_job *job,

@@ -151,10 +151,6 @@ static void leave_locked(void *context, const struct pipeline_point *next)
 
 static void count_out(struct share_server *server, const struct client *client)
 {
-	if (client->state == CLIENT_RESERVED) {
-		server->reserved--;
-		return;
-	}
 	if (client->state == CLIENT_READING || client->state == CLIENT_DROPPED) {
 		server->attached--;
 		server->left++;
@@ -185,8 +181,7 @@ void client_end(struct share_server *server, struct client *client, const char *
 	struct leaving leaving = {server, client};
 	const struct share_job_figures *had = NULL;
 
-	if (client->attached && client->state != CLIENT_RESERVED &&
-	    server->ring != NULL)
+	if (client->attached && server->ring != NULL)
 		had = share_metrics_keep(server, client);
 	if (client->attached) /* the reader has it as well: closing is not enough */
 		epoll_ctl(server->epoll, EPOLL_CTL_DEL, client->handles.event, NULL);
@@ -206,37 +201,22 @@ void client_end(struct share_server *server, struct client *client, const char *
 
 /* ---- a job that is in the way ---- */
 
-struct dropping {
-	struct share_server *server;
-	struct client *client;
-	int result;
-};
-
 static void drop_locked(void *context, const struct pipeline_point *next)
 {
-	struct dropping *dropping = context;
-	struct share_server *server = dropping->server;
-	struct client *client = dropping->client;
+	const struct leaving *leaving = context;
+	struct share_server *server = leaving->server;
 
 	(void)next;
-	dropping->result = remainder_send(server, client);
-	if (dropping->result < 0)
-		return;
-	end_audit(server, client);
-	server->scheduler->leave(server, client);
+	bcast_drop(server->ring, leaving->client->slot);
+	end_audit(server, leaving->client);
+	server->scheduler->leave(server, leaving->client);
 }
 
 void client_drop(struct share_server *server, struct client *client)
 {
-	struct dropping dropping = {.server = server, .client = client};
+	struct leaving leaving = {server, client};
 
-	server_locked(server, drop_locked, &dropping);
-	if (dropping.result == -EPIPE || dropping.result == -EAGAIN) {
-		client_end(server, client, "held others up and did not listen");
-		return;
-	}
-	if (dropping.result < 0)
-		return; /* no memory now: the next tick comes */
+	server_locked(server, drop_locked, &leaving);
 	client->state = CLIENT_DROPPED;
 	client->blocks = false;
 	server->dropped++;

@@ -80,7 +80,6 @@ static void join_open_audit(struct share_server *server, struct client *client)
 		.start = client->handles.start,
 		.remaining = client->remaining,
 		.voids = client->voids,
-		.partial = client->state == CLIENT_RESERVED,
 		.samples = source_count(client->dataset->source),
 		.sets = server->joader != NULL ? source_parts(server->parts.source)
 					       : NULL,
@@ -189,12 +188,12 @@ void join_ready(struct share_server *server)
 {
 	unsigned waiting = 0;
 
-	if (server->awaiting || server->ended)
+	if (server->await_until_ns != 0 || server->ended)
 		return;
 	for (unsigned i = 0; i < CLIENTS; i++)
 		waiting += server->clients[i] != NULL &&
 			   server->clients[i]->state == CLIENT_WAITING;
-	if (!server->begun && server->taken_over == 0 && waiting < server->config.jobs)
+	if (!server->begun && !server->resumed && waiting < server->config.jobs)
 		return;
 	server_locked(server, begin_queued, server);
 	for (unsigned i = 0; i < CLIENTS; i++) {
@@ -248,8 +247,7 @@ void join_welcome(struct share_server *server, struct client *client)
 	struct protocol_welcome welcome;
 
 	join_fill(server, client, &welcome);
-	if (client->state != CLIENT_RESERVED)
-		server->pending--;
+	server->pending--;
 	server->attached++;
 	server->came++;
 	client->state = CLIENT_READING;
@@ -277,7 +275,6 @@ static void copy_hello(struct client *client, const struct protocol_hello *hello
 		    client->name, sizeof(client->name));
 }
 
-/* 1: it has its answer. */
 static int join_hear(struct share_server *server, struct client *client,
 		     struct error *err)
 {
@@ -287,9 +284,10 @@ static int join_hear(struct share_server *server, struct client *client,
 		return result;
 	if (server->ended)
 		return error_set(err, ENODATA, "the data of this loader ended");
-	if (client->hello.resume.generation != 0) {
-		result = failover_join(server, client, err);
-		return result < 0 ? result : 1;
+	if (client->hello.resumes != 0 && server->await_until_ns != 0) {
+		server_log(server, "took over: jobs of the loader before are back");
+		server->await_until_ns = 0;
+		server->resumed = true;
 	}
 	client->state = CLIENT_WAITING;
 	return 0;

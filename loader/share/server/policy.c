@@ -94,8 +94,7 @@ static bool policy_starving(const struct bcast_reader_state *slot,
 
 static bool policy_counts(const struct client *client)
 {
-	return client != NULL &&
-	       (client->state == CLIENT_READING || client->state == CLIENT_RESERVED);
+	return client != NULL && client->state == CLIENT_READING;
 }
 
 /* Somebody waits, and there is no room to prepare more for it. */
@@ -153,8 +152,8 @@ static void watch_clients(struct share_server *server, uint64_t now)
 		if (!policy_counts(client))
 			continue;
 		watch_client(server, client, starves, now);
-		if (drop_ns > 0 && client->state == CLIENT_READING &&
-		    client->blocking_ns != 0 && now - client->blocking_ns >= drop_ns)
+		if (drop_ns > 0 && client->blocking_ns != 0 &&
+		    now - client->blocking_ns >= drop_ns)
 			client_drop(server, client);
 	}
 }
@@ -197,18 +196,13 @@ void policy_end(struct share_server *server, uint64_t now)
 
 static void watch_return(struct share_server *server, uint64_t now)
 {
-	if (server->reserved_until_ns == 0 || now < server->reserved_until_ns)
+	if (server->await_until_ns == 0 || now < server->await_until_ns)
 		return;
-	server->reserved_until_ns = 0;
-	if (server->awaiting) {
-		server->awaiting = false;
-		server_log(server, "nobody came back: the data begins anew");
-		join_ready(server);
-		if (server->config.leave && server->pending + server->attached == 0)
-			server->done = true; /* the last job left before */
-	} else {
-		failover_give_up(server);
-	}
+	server->await_until_ns = 0;
+	server_log(server, "nobody came back: the data begins anew");
+	join_ready(server);
+	if (server->config.leave && server->pending + server->attached == 0)
+		server->done = true; /* the last job left before */
 }
 
 static void watch_rate(struct share_server *server, uint64_t now)
@@ -272,7 +266,7 @@ uint64_t policy_interval(const struct share_server *server)
 		return 20 * MS;
 	if (drop > 0 && drop < 100 * MS && server->attached > 1)
 		return drop < 5 * MS ? 5 * MS : drop;
-	if (server->attached > 0 || server->reserved_until_ns != 0)
+	if (server->attached > 0 || server->await_until_ns != 0)
 		return 100 * MS;
 	return server->pending > 0 || unlogged || server->ended ? 200 * MS : 0;
 }

@@ -75,8 +75,7 @@ static void publish_hook_wake(struct batch_sink *sink)
 	publish_hook_notify(hook);
 }
 
-void publish_hook_open(struct publish_hook *hook, struct share_server *server,
-		       uint64_t lap)
+void publish_hook_open(struct publish_hook *hook, struct share_server *server)
 {
 	static const struct batch_sink_ops ops = {
 		.reserve = publish_hook_reserve,
@@ -92,6 +91,6 @@ void publish_hook_open(struct publish_hook *hook, struct share_server *server,
 		.base.ops = &ops,
 		.ring = bcast_sink(server->ring),
 		.server = server,
-		.lap = lap,
+		.lap = UINT64_MAX,
 	};
 }

@@ -1,7 +1,6 @@
 /* scheduler_epoch.c - jobs on one data set: where they begin, what they miss when they are
  * dropped, and what another loader needs to go on (failover.c). */
 #include "loader/share/server/server_state.h"
-#include "loader/share/wire/takeover.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,31 +22,19 @@ static int scheduler_epoch_check(const struct share_server *server, struct error
 	return 0;
 }
 
-/* The shared epoch may be there: that of a loader that died. */
 static int open_epoch(struct share_server *server, struct error *err)
 {
 	const struct shared_epoch_config config = config_of(server);
 
-	if (server->shared == NULL)
-		server->shared = shared_epoch_open(&config, err);
-	if (server->shared == NULL)
-		return -err->code;
+	server->shared = shared_epoch_open(&config, err);
 	server->round = -1;
-	for (int i = 0; i < BCAST_READERS; i++)
-		server->entries[i] = -1;
-	server->state_bytes = takeover_bytes(&config);
-	server->state = malloc(server->state_bytes);
-	return server->state != NULL
-		       ? 0
-		       : error_sys(err, ENOMEM, "cannot open the shared loader");
+	return server->shared != NULL ? 0 : -err->code;
 }
 
 static void close_epoch(struct share_server *server)
 {
 	shared_epoch_close(server->shared);
-	free(server->state);
 	server->shared = NULL;
-	server->state = NULL;
 }
 
 static struct plan *scheduler_epoch_plan(const struct share_server *server)
@@ -57,14 +44,14 @@ static struct plan *scheduler_epoch_plan(const struct share_server *server)
 
 /* ---- where jobs begin ---- */
 
-int scheduler_attach(struct share_server *server, struct client *client, int entry,
-		     uint64_t start, struct error *err)
+static int scheduler_epoch_attach(struct share_server *server, struct client *client,
+				  int entry, uint64_t start, struct error *err)
 {
 	int result = join_attach(server, client, start, err);
 
 	if (result < 0)
 		return result;
-	client->entry = server->entries[client->slot] = entry;
+	client->entry = entry;
 	server->entry_starts[entry].owners++;
 	return 0;
 }
@@ -87,8 +74,7 @@ static void scheduler_epoch_leave(struct share_server *server, struct client *cl
 		if (server->round == client->entry)
 			end_round(server);
 	}
-	client->entry = server->entries[client->slot] = -1;
-	failover_save(server);
+	client->entry = -1;
 }
 
 /* The cut that began last of those that are still in the ring; -1: none. */
@@ -139,7 +125,7 @@ static int attach_at(struct share_server *server, struct client *client, int ent
 
 	client->voids = at->voids;
 	client->remaining = server_samples(server) + at->voids;
-	result = scheduler_attach(server, client, entry, at->sequence, err);
+	result = scheduler_epoch_attach(server, client, entry, at->sequence, err);
 	if (result < 0)
 		shared_epoch_put(server->shared, (unsigned)entry);
 	return result;
@@ -160,7 +146,6 @@ static int scheduler_epoch_begin(struct share_server *server, struct client *cli
 	}
 	if (result == 0 && server->round < 0)
 		server->round = entry;
-	failover_save(server);
 	return result;
 }
 
@@ -203,21 +188,6 @@ static void begin_lap(struct share_server *server, uint64_t lap)
 
 	if (entry >= 0)
 		begin_at(server, entry, lap);
-	failover_save(server);
-}
-
-/* ---- jobs that go on alone ---- */
-
-static uint32_t scheduler_epoch_rest(const struct share_server *server,
-				     const struct client *client,
-				     const struct bcast_place *last, uint32_t *voids,
-				     uint32_t *samples)
-{
-	(void)client;
-	if (last->stolen > last->position)
-		*voids = last->stolen - last->position;
-	return shared_epoch_rest(server->shared, last->lap, last->position,
-				 last->stolen, server_samples(server), samples);
 }
 
 static bool scheduler_epoch_wanted(const struct share_server *server)
@@ -234,6 +204,5 @@ const struct scheduler_ops scheduler_epoch = {
 	.begin = scheduler_epoch_begin,
 	.leave = scheduler_epoch_leave,
 	.lap = begin_lap,
-	.rest = scheduler_epoch_rest,
 	.wanted = scheduler_epoch_wanted,
 };

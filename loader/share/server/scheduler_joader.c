@@ -9,10 +9,6 @@ static int scheduler_joader_check(const struct share_server *server, struct erro
 {
 	const struct options *options = &server->options;
 
-	if (server->config.takeover)
-		return error_set(err, EINVAL,
-				 "no loader can go on for one in joader mode: leave "
-				 "out takeover");
 	if (options->in_order || options->epochs > 0)
 		return error_set(err, EINVAL,
 				 "in joader mode samples are drawn, for as many epochs "
@@ -78,16 +74,6 @@ static void scheduler_joader_lap(struct share_server *server, uint64_t lap)
 	(void)lap;
 }
 
-static uint32_t scheduler_joader_rest(const struct share_server *server,
-				      const struct client *client,
-				      const struct bcast_place *last, uint32_t *voids,
-				      uint32_t *samples)
-{
-	(void)voids;
-	return joader_rest(server->joader, client->slot, last->lap, last->position,
-			   samples);
-}
-
 static bool scheduler_joader_wanted(const struct share_server *server)
 {
 	return joader_jobs(server->joader) > 0;
@@ -101,6 +87,5 @@ const struct scheduler_ops scheduler_joader = {
 	.begin = scheduler_joader_begin,
 	.leave = scheduler_joader_leave,
 	.lap = scheduler_joader_lap,
-	.rest = scheduler_joader_rest,
 	.wanted = scheduler_joader_wanted,
 };

@@ -139,7 +139,7 @@ static bool all_left(const struct share_server *server)
 	bool came = server->came > 0 || server->driver != NULL;
 
 	return came && !server->profiling && server->attached == 0 &&
-	       server->pending == 0 && server->reserved == 0;
+	       server->pending == 0;
 }
 
 static void server_turn(struct share_server *server)
@@ -148,10 +148,8 @@ static void server_turn(struct share_server *server)
 	int count = wait_for_events(server, events);
 	uint64_t interval, now;
 
-	for (int i = 0; i < count && server->pipeline != NULL; i++)
+	for (int i = 0; i < count; i++)
 		server_handle(server, events[i].data.u64);
-	if (server->pipeline == NULL) /* taking over failed: there is no stream */
-		return;
 	interval = policy_interval(server);
 	now = clock_now();
 	if (interval != 0 && now - server->watched_ns >= interval)
@@ -190,15 +188,13 @@ static uint32_t server_slots(const struct share_server *server)
 		       : server->config.window;
 }
 
-static int open_ring(struct share_server *server, uint64_t sequence, struct error *err)
+static int open_ring(struct share_server *server, struct error *err)
 {
 	const struct bcast_config config = {
 		.places = server->config.window * server->options.batch,
 		.slots = server_slots(server),
 		.batch = server->options.batch,
 		.sample_bytes = prep_sample_bytes(server->parts.prep),
-		.state_bytes = server->state_bytes,
-		.sequence = sequence,
 		.audit = server->config.audit != NULL,
 	};
 
@@ -214,7 +210,6 @@ static int server_open_pipeline(struct share_server *server, struct error *err)
 		.cache = server->parts.cache,
 		.prep = server->parts.prep,
 		.plan = server->scheduler->plan(server),
-		.start = server->start,
 		.sink = &server->hook.base,
 		.slots = server_slots(server),
 		.throttle = server->parts.throttle,
@@ -228,26 +223,19 @@ static int server_open_pipeline(struct share_server *server, struct error *err)
 	return 0;
 }
 
-int server_open_stream(struct share_server *server, struct shared_epoch *shared,
-		       const struct pipeline_point *start, uint64_t sequence,
-		       struct error *err)
+static int server_open_stream(struct share_server *server, struct error *err)
 {
-	int result;
+	int result = server->scheduler->open(server, err);
 
-	server->shared = shared;
-	server->start = *start;
-	result = server->scheduler->open(server, err);
+	if (result == 0)
+		result = open_ring(server, err);
 	if (result < 0)
 		return result;
-	result = open_ring(server, sequence, err);
-	if (result < 0)
-		return result;
-	publish_hook_open(&server->hook, server,
-			  start->position > 0 ? start->lap : UINT64_MAX);
+	publish_hook_open(&server->hook, server);
 	return server_open_pipeline(server, err);
 }
 
-void server_close_stream(struct share_server *server)
+static void server_close_stream(struct share_server *server)
 {
 	pipeline_close(server->pipeline);
 	bcast_close(server->ring);
@@ -261,7 +249,7 @@ void server_begin(struct share_server *server)
 {
 	const struct pipeline_turn stream = {.ops = &turn_stream};
 
-	if (server->begun || server->attached + server->reserved == 0)
+	if (server->begun || server->attached == 0)
 		return;
 	server->begun = true;
 	if (!profiled_is(server))
@@ -287,8 +275,6 @@ void server_fail(struct share_server *server, const struct error *err)
 	server->failure = *err;
 	server->result = -err->code;
 	server_finish(server, err->code, err->message);
-	if (server->pipeline == NULL)
-		server->done = true;
 }
 
 /* ---- opening ---- */
@@ -390,7 +376,6 @@ static void draw_generation(struct share_server *server)
 
 static int open_all(struct share_server *server, struct error *err)
 {
-	const struct pipeline_point start = {0};
 	int result = server_resolve(server, err);
 
 	if (result == 0)
@@ -402,7 +387,7 @@ static int open_all(struct share_server *server, struct error *err)
 	if (result < 0)
 		return result;
 	draw_generation(server);
-	result = server_open_stream(server, NULL, &start, 0, err);
+	result = server_open_stream(server, err);
 	if (result == 0)
 		result = listener_open(&server->listener, server->config.socket, err);
 	if (result == 0)
@@ -431,9 +416,8 @@ struct share_server *share_server_open(const struct share_config *config,
 		share_server_close(server);
 		return NULL;
 	}
-	server->awaiting = config->takeover;
 	if (config->takeover)
-		server->reserved_until_ns =
+		server->await_until_ns =
 			server->opened_ns + (uint64_t)(server->config.takeover_s * 1e9);
 	return server;
 }
@@ -508,7 +492,6 @@ void share_server_close(struct share_server *server)
 		if (server->clients[i] != NULL)
 			client_end(server, server->clients[i], NULL);
 	server_close_stream(server);
-	bcast_orphan_close(&server->orphan);
 	audit_close(server->audit, NULL);
 	datasets_close(server);
 	components_close(&server->parts);

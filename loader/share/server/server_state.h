@@ -8,8 +8,6 @@
  *	policy.c        periodic checks: slow readers, silent connections, log lines
  *	publish_hook.c  between the pipeline and the ring
  *	scheduler_*.c   which samples come, where jobs begin
- *	remainder.c     the rest of an epoch, for a client that is dropped
- *	failover.c      continues for a server that died
  *	share_metrics.c the status as numbers
  *	datasets.c      the data sets served
  *	profiled.c      takes part in a dsa run, in a thread of its own
@@ -60,7 +58,6 @@ enum client_state {
 	CLIENT_WAITING, /* for other jobs, a round, or those of a server that died */
 	CLIENT_READING,
 	CLIENT_DROPPED, /* loads alone; its slot is kept for what it still holds */
-	CLIENT_RESERVED, /* of a server that died: has a slot and did not come back yet */
 };
 
 struct client {
@@ -84,7 +81,6 @@ struct client {
 	uint64_t
 		remaining; /* places until its first epoch's end, from handles.start; */
 	uint64_t voids;    /* of them so many before the epoch's first sample */
-	uint32_t old_slot; /* reserved: its slot at the server before */
 	struct audit_job *audit;
 
 	bool blocks;          /* others wait for it; */
@@ -121,12 +117,6 @@ struct scheduler_ops {
 
 	/* The stream comes to a lap: its first batch is to be published. */
 	void (*lap)(struct share_server *server, uint64_t lap);
-
-	/* The samples that come for a job behind the last place published: room for those
-	 * of its data set; and places without a sample before them. Returns how many. */
-	uint32_t (*rest)(const struct share_server *server, const struct client *client,
-			 const struct bcast_place *last, uint32_t *voids,
-			 uint32_t *samples);
 
 	/* Somebody wants batches. */
 	bool (*wanted)(const struct share_server *server);
@@ -190,29 +180,19 @@ struct share_server {
 	uint64_t opened_ns;
 	uint64_t generation;
 
-	/* The stream; opened again when it takes over. */
+	/* The stream. */
 	const struct scheduler_ops *scheduler;
 	struct shared_epoch *shared; /* NULL: joader. Lock */
 	struct joader *joader;       /* NULL: shared epoch. Lock */
 	struct bcast_ring *ring;
 	struct publish_hook hook;
 	struct pipeline *pipeline;
-	struct pipeline_point start; /* where it began */
-	void *state; /* room for takeover_write(). NULL: there is none. Lock */
-	size_t state_bytes;
-	bool begun; /* batches are made */
-	bool ended; /* readers were told */
-
-	bool awaiting;          /* it may still take over */
-	uint64_t taken_over;    /* generation that it took over from; 0: none */
-	uint64_t taken_over_at; /* sequence number */
-	uint64_t
-		reserved_until_ns; /* how long those may take to come back; 0: none may */
-	unsigned reserved;
-	struct bcast_orphan orphan; /* while slots are reserved */
+	bool begun;              /* batches are made */
+	bool ended;              /* readers were told */
+	bool resumed;            /* a job of the loader before is there */
+	uint64_t await_until_ns; /* for the jobs of the loader before; 0: it does not */
 
 	struct entry_start entry_starts[SHARED_EPOCH_ENTRIES]; /* lock */
-	int32_t entries[BCAST_READERS]; /* of the slot's reader; -1: none. Lock */
 	int round; /* the entry point that rounds of lockstep begin at; -1: none. Lock */
 	struct client *queued[CLIENTS]; /* for the next round. Lock */
 	unsigned queued_count;
@@ -250,13 +230,6 @@ struct share_server {
 };
 
 /* ---- server.c ---- */
-
-/* Opens shared epoch (NULL: anew; the server's from now on), ring and pipeline so that they go
- * on from a point. */
-int server_open_stream(struct share_server *server, struct shared_epoch *shared,
-		       const struct pipeline_point *start, uint64_t sequence,
-		       struct error *err);
-void server_close_stream(struct share_server *server);
 
 /* Batches are made from now on. */
 void server_begin(struct share_server *server);
@@ -298,10 +271,9 @@ void listener_close(struct listener *listener);
 /* The next connection; -1: none waits now. refused: there was one, and no descriptor. */
 int listener_accept(struct listener *listener, bool *refused);
 
-/* ---- publish_hook.c: the pipeline's sink. lap: what the next batch goes on with. ---- */
+/* ---- publish_hook.c: the pipeline's sink ---- */
 
-void publish_hook_open(struct publish_hook *hook, struct share_server *server,
-		       uint64_t lap);
+void publish_hook_open(struct publish_hook *hook, struct share_server *server);
 void publish_hook_notify(const struct publish_hook *hook); /* wakes the server */
 
 /* ---- client.c ---- */
@@ -351,26 +323,6 @@ int datasets_find(const struct share_server *server, struct client *client,
 /* What a sample of the stream is called in the client's data set. */
 uint32_t datasets_id(const struct share_server *server, const struct client *client,
 		     uint32_t sample);
-
-/* ---- scheduler_epoch.c ---- */
-
-/* With the lock: a slot for a client that is an owner of the entry point. */
-int scheduler_attach(struct share_server *server, struct client *client, int entry,
-		     uint64_t start, struct error *err);
-
-/* ---- remainder.c: jobs that are dropped ---- */
-
-/* With the lock: tells it the rest of its epoch, and drops it. 0; -ENOMEM, or what
- * protocol_send() says: then it is not dropped. */
-int remainder_send(struct share_server *server, struct client *client);
-
-/* ---- failover.c ---- */
-
-/* With the lock. */
-void failover_save(struct share_server *server);
-int failover_join(struct share_server *server, struct client *client,
-		  struct error *err);
-void failover_give_up(struct share_server *server); /* waiting for those not back yet */
 
 /* ---- profiled.c: the session of a dsa run decides what batches are made of ---- */
 

@@ -140,8 +140,7 @@ static void fill_jobs(struct share_metrics *metrics, uint64_t now)
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		const struct client *client = server->clients[i];
 
-		if (client == NULL || client->state == CLIENT_PENDING ||
-		    client->state == CLIENT_RESERVED)
+		if (client == NULL || client->state == CLIENT_PENDING)
 			continue;
 		job_figures(server, client, now,
 			    &metrics->jobs[metrics->all.job_count]);
@@ -230,8 +229,6 @@ static int share_metrics_read(struct share_server *server,
 			      struct share_metrics *metrics)
 {
 	*metrics = (struct share_metrics){.server = server};
-	if (server->pipeline == NULL) /* taking over failed */
-		return -ENODATA;
 	server_locked(server, share_metrics_fill, metrics);
 	metrics->all.prep_cpu_ns = pipeline_prep_cpu(server->pipeline);
 	return 0;

@@ -25,7 +25,6 @@ size_t protocol_bytes(enum protocol_type type)
 		[PROTOCOL_HELLO] = sizeof(struct protocol_hello),
 		[PROTOCOL_WELCOME] = sizeof(struct protocol_welcome),
 		[PROTOCOL_REFUSED] = sizeof(struct protocol_refused),
-		[PROTOCOL_REMAINDER] = sizeof(struct protocol_remainder),
 	};
 
 	if (type == PROTOCOL_WAIT)

@@ -8,21 +8,20 @@
  * numbers, each with a 0 behind it.
  *
  *	consumer                                 loader
- *	HELLO [memfd of the loader before] ->
+ *	HELLO ->
  *	                                      <- WAIT    (soon: later is when it begins)
  *	                                      <- WELCOME memfd, page, eventfd, classes,
  *	                                         numbers (joader)
  *	                                         or REFUSED
  *	(batches by shared memory: bcast_ring.h)
- *	                                      <- REST memfd of samples (it is dropped)
  *	the end of the connection, or of the process: it left
  *	STATUS ->                             <- STATUS and JSON text
  *
  * Of WELCOME's descriptors `classes` is a memfd of their names, each ended by 0, in the
- * order of labels. REST's is one of uint32_t. Where jobs have data sets of their own
+ * order of labels. Where jobs have data sets of their own
  * (joader), samples in the shared memory are those of all data sets as one, and `numbers`
  * is a sealed memfd with the number and the label that each has in this job's data set,
- * UINT32_MAX twice if it is not in there (struct number, id_map.h); classes, REST and all
+ * UINT32_MAX twice if it is not in there (struct number, id_map.h); classes and all
  * that WELCOME says are of this job's data set.
  *
  * Everything that comes is checked before use; what does not fit ends the connection.
@@ -37,7 +36,7 @@
 struct error;
 
 #define PROTOCOL_MAGIC   0x31617364u /* "dsa1" */
-#define PROTOCOL_VERSION 1
+#define PROTOCOL_VERSION 2
 
 enum {
 	PROTOCOL_MOST = 8192,           /* bytes of a message from a consumer */
@@ -50,8 +49,7 @@ enum protocol_type {
 	PROTOCOL_HELLO = 1,
 	PROTOCOL_WELCOME,
 	PROTOCOL_REFUSED,
-	PROTOCOL_REMAINDER,
-	PROTOCOL_STATUS,
+	PROTOCOL_STATUS = 5,
 	PROTOCOL_WAIT, /* no body: for other jobs, or for the next round */
 	PROTOCOL_TYPES,
 	PROTOCOL_HTTP = 0x20544547, /* "GET ": the whole request, as text */
@@ -61,28 +59,16 @@ struct protocol_head {
 	uint32_t magic, type, bytes, reserved;
 };
 
-/* Where a consumer of a loader that died stands. */
-struct protocol_resume_point {
-	uint64_t generation;      /* of the loader that died; 0: it begins anew */
-	uint64_t next, remaining; /* sequence number; places until its epoch's end */
-	uint64_t epoch_places, epoch; /* and its own count of epochs */
-	uint32_t slot, reserved;      /* that it had there */
-};
-
 struct protocol_hello {
 	uint32_t version, batch;
 	uint32_t in_order, world;
-	uint64_t sample_bytes; /* that it can take as they are */
-	char output[64];       /* prep_output() of what it wants */
-	char dataset[4096];    /* real path; "": whatever there is */
-	char job[64];          /* name for tables: DSA_JOB, or the program's */
-	struct protocol_resume_point resume;
+	uint64_t sample_bytes;      /* that it can take as they are */
+	char output[64];            /* prep_output() of what it wants */
+	char dataset[4096];         /* real path; "": whatever there is */
+	char job[64];               /* name for tables: DSA_JOB, or the program's */
+	uint32_t resumes, reserved; /* it was at a loader that is gone */
 };
 
-/*
- * Of one that old_slot somewhere, start is where the memory before ends, and remaining is
- * its own: it reads what lies between there first.
- */
 struct protocol_welcome {
 	uint32_t version, slot;
 	uint64_t generation;
@@ -99,21 +85,6 @@ struct protocol_welcome {
 struct protocol_refused {
 	char why[PROTOCOL_WHY];
 };
-
-/*
- * A job is dropped: what it may still need of its epoch. The memfd's numbers are what the
- * places first..end hold, of which it has taken as many as it knows, and then `count`
- * samples, the first of them `voids` places behind `end`. It counts down to the end of its
- * epoch by itself (remainder_list.h): nobody need be there to be asked.
- */
-struct protocol_remainder {
-	uint64_t first, end; /* sequence numbers */
-	uint32_t count, voids;
-};
-
-/* Instead of a sample: a place that counts and holds none; one that does not count. */
-#define PROTOCOL_VOID    (UINT32_MAX - 1)
-#define PROTOCOL_NOTHING UINT32_MAX
 
 /* Bytes that the struct of a type has; SIZE_MAX: no such type, or text (STATUS). */
 size_t protocol_bytes(enum protocol_type type);

@@ -160,24 +160,15 @@ static void a_program_that_was_dropped_goes_on_alone(void **state)
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader = program_joined(&server, &config, "");
 	struct dsa_batch held;
-	uint32_t rest[ACTOR_COUNT - 2 * PROGRAM_BATCH];
 	struct dsa_stats stats;
 
 	(void)state;
-	for (uint32_t i = 0; i < ACTOR_COUNT - 2 * PROGRAM_BATCH; i++)
-		rest[i] = ACTOR_COUNT - 1 - i;
 	actor_put_all(&server, 0, ACTOR_COUNT);
 	program_steps(loader, 1);
 	assert_int_equal(dsa_next(loader, &held), 1);
 	bcast_drop(server.ring, server.slot);
-	server.rest = rest;
-	server.rest_count = ACTOR_COUNT - 2 * PROGRAM_BATCH;
-	actor_play(&server, actor_give_rest);
 	program_note(&held, true);
 	assert_int_equal(program_step(loader, false), 1);
-	actor_join(&server);
-	assert_int_equal(program.sample[2 * PROGRAM_BATCH],
-			 ACTOR_COUNT - 1); /* in the order that was told */
 	assert_int_equal(program.step[2 * PROGRAM_BATCH], 2);
 	assert_int_equal(dsa_release(loader, &held), 0);
 	assert_int_equal(dsa_release(loader, &held), -EINVAL);
@@ -199,7 +190,6 @@ static void a_drop_at_an_epochs_end_leaves_whole_epochs(void **state)
 	struct actor server = actor_of("s", actor_welcome, 0);
 	struct dsa_config config = program_config();
 	struct dsa_loader *loader;
-	uint32_t rest[4] = {56, 57, 58, 59};
 
 	(void)state;
 	config.drop_last = 1;
@@ -207,12 +197,8 @@ static void a_drop_at_an_epochs_end_leaves_whole_epochs(void **state)
 	actor_put_all(&server, 0, ACTOR_COUNT);
 	program_steps(loader, 7);
 	bcast_drop(server.ring, server.slot);
-	server.rest = rest;
-	server.rest_count = 4;
-	actor_play(&server, actor_give_rest);
 	while (program_step(loader, false) == 1)
 		;
-	actor_join(&server);
 	assert_int_equal(program.count, 2 * 56);
 	assert_int_equal(program.epoch[55], 0);
 	assert_int_equal(program.epoch[56], 1);
@@ -229,52 +215,23 @@ static void memory_that_runs_out_for_the_rest_is_told(void **state)
 	for (unsigned nth = 1; nth < 4; nth++) {
 		struct actor server = actor_of("s", actor_welcome, 0);
 		struct dsa_loader *loader = program_joined(&server, &config, "");
-		uint32_t rest[ACTOR_COUNT];
 
-		for (uint32_t i = 0; i < ACTOR_COUNT; i++)
-			rest[i] = i;
 		bcast_drop(server.ring, server.slot);
-		server.rest = rest;
-		server.rest_count = nth > 1 ? ACTOR_COUNT : 0;
-		if (nth > 1)
-			actor_play(&server, actor_give_rest);
 		nomem_at(nth);
 		assert_int_equal(program_step(loader, false), -ENOMEM);
 		nomem_at(0);
 		assert_true(strlen(dsa_why(loader)) > 0);
 		assert_int_equal(program_step(loader, false), -ENOMEM);
-		if (nth > 1)
-			actor_join(&server);
-		dsa_close(loader);
 		actor_end(&server);
 	}
 }
 
-static void a_lie_about_the_rest_is_refused(void **state)
-{
-	struct actor server = actor_of("s", actor_welcome, 0);
-	const struct dsa_config config = program_config();
-	struct dsa_loader *loader = program_joined(&server, &config, "");
-	uint32_t rest[ACTOR_COUNT] = {ACTOR_COUNT};
-
-	(void)state;
-	bcast_drop(server.ring, server.slot);
-	server.rest = rest;
-	server.rest_count = ACTOR_COUNT;
-	actor_play(&server, actor_give_rest);
-	assert_int_equal(program_step(loader, false), -EPROTO);
-	actor_join(&server);
-	assert_non_null(strstr(dsa_why(loader), "a sample 60 of 60"));
-	dsa_close(loader);
-	actor_end(&server);
-}
-
 /* ---- take-over ---- */
 
-static void another_loader_goes_on_in_the_midst_of_a_batch(void **state)
+static void another_loader_brings_what_is_missing(void **state)
 {
 	struct actor first = actor_of("s", actor_welcome, 0);
-	struct actor second = actor_of("s", actor_welcome, 20);
+	struct actor second = actor_of("s", actor_welcome, 0);
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader = program_joined(&first, &config, "takeover=60s");
 	struct dsa_batch held, batch;
@@ -284,19 +241,13 @@ static void another_loader_goes_on_in_the_midst_of_a_batch(void **state)
 	program_steps(loader, 1);
 	assert_int_equal(dsa_next(loader, &held), 1);
 	actor_die(&first);
-	second.welcome.generation = 8;
-	second.welcome.remaining = ACTOR_COUNT - 20;
-	actor_put_all(&second, 20, ACTOR_COUNT);
+	actor_put_all(&second, 0, ACTOR_COUNT);
 	actor_start(&second);
 	program_note(&held, true);
-	assert_int_equal(dsa_next(loader, &batch), 1); /* 16 .. 19 of one, 20 .. 23 */
+	assert_int_equal(dsa_next(loader, &batch), 1); /* 16 .. 23 */
 	program_note(&batch, true);
 	actor_join(&second);
-	assert_int_equal(second.hello.resume.generation, 7);
-	assert_int_equal(second.hello.resume.next, 20);
-	assert_int_equal(second.hello.resume.remaining, ACTOR_COUNT - 20);
-	assert_int_equal(second.hello.resume.epoch_places, ACTOR_COUNT);
-	assert_int_equal(second.hello.resume.slot, first.slot);
+	assert_int_equal(second.hello.resumes, 1);
 	bcast_close(first.ring);
 	assert_int_equal(dsa_release(loader, &held), 0);
 	assert_int_equal(dsa_release(loader, &batch), 0);
@@ -310,22 +261,22 @@ static void another_loader_goes_on_in_the_midst_of_a_batch(void **state)
 	actor_end(&second);
 }
 
-static void a_loader_that_goes_on_elsewhere_is_refused(void **state)
+static void a_loader_of_other_data_is_refused(void **state)
 {
 	struct actor first = actor_of("s", actor_welcome, 0);
-	struct actor second = actor_of("s", actor_welcome, 30);
+	struct actor second = actor_of("s", actor_welcome, 0);
 	const struct dsa_config config = program_config();
 	struct dsa_loader *loader = program_joined(&first, &config, "takeover=60s");
 
 	(void)state;
 	actor_put_all(&first, 0, 20);
 	actor_die(&first);
-	second.welcome.remaining = ACTOR_COUNT - 30;
+	second.welcome.dataset_bytes++;
 	actor_start(&second);
 	program_steps(loader, 2);
-	assert_int_equal(program_step(loader, true), -EPROTO);
+	assert_int_equal(program_step(loader, true), -ESTALE);
 	actor_join(&second);
-	assert_non_null(strstr(dsa_why(loader), "does not go on where"));
+	assert_non_null(strstr(dsa_why(loader), "had other data"));
 	dsa_close(loader);
 	actor_end(&first);
 	actor_end(&second);
@@ -418,9 +369,8 @@ int main(int argc, char **argv)
 		TEST(a_program_that_was_dropped_goes_on_alone),
 		TEST(a_drop_at_an_epochs_end_leaves_whole_epochs),
 		TEST(memory_that_runs_out_for_the_rest_is_told),
-		TEST(a_lie_about_the_rest_is_refused),
-		TEST(another_loader_goes_on_in_the_midst_of_a_batch),
-		TEST(a_loader_that_goes_on_elsewhere_is_refused),
+		TEST(another_loader_brings_what_is_missing),
+		TEST(a_loader_of_other_data_is_refused),
 		TEST(a_loader_that_does_not_take_over_tells_why),
 		TEST(a_loader_may_come_late),
 		TEST(nobody_who_takes_over_is_told_as_a_death),

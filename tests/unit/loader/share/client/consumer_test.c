@@ -33,7 +33,7 @@ static void an_unchanged_program_gets_the_shared_batches(void **state)
 	assert_int_equal(server.hello.sample_bytes, ACTOR_BYTES);
 	assert_string_equal(server.hello.output, "uint8 NCHW 4");
 	assert_string_equal(server.hello.dataset, actor_dataset);
-	assert_int_equal(server.hello.resume.generation, 0);
+	assert_int_equal(server.hello.resumes, 0);
 	for (int epoch = 0; epoch < 2; epoch++) {
 		actor_put_all(&server, 0, ACTOR_COUNT);
 		program_steps(loader, 8);
@@ -96,9 +96,9 @@ static void what_does_not_fit_is_refused_and_named(void **state)
 	(void)state;
 	expect_refusal(&server, "alone=load", -EACCES, "there are 64 jobs");
 	server = actor_of("s", actor_welcome, 0);
-	server.welcome.version = 2;
+	server.welcome.version = 9;
 	expect_refusal(&server, "alone=load", -EPROTO,
-		       "speaks version 2, this program 1");
+		       "speaks version 9, this program 2");
 	server = actor_of("s", actor_welcome, 0);
 	strcpy(server.welcome.dataset, "/data/cats");
 	expect_refusal(&server, "alone=load", -EINVAL,
@@ -388,7 +388,6 @@ static void a_batch_that_changes_is_found(void **state)
 					     .slots = 1,
 					     .batch = ACTOR_PIECE,
 					     .sample_bytes = ACTOR_BYTES,
-					     .state_bytes = 100,
 					     .audit = true};
 	struct actor server = actor_of("s", actor_welcome, 0);
 	const struct dsa_config config = program_config();

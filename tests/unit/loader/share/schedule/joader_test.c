@@ -251,49 +251,6 @@ static void a_lap_stays_as_it_was_drawn(void **state)
 	joader_close(joader);
 }
 
-/* Where one job stops, at any place, its rest and what it had are its data set; the other
- * one's rest, after the same places, is of its own. */
-static void the_rest_of_a_job_is_what_it_did_not_have(void **state)
-{
-	enum { COUNT = 500, SET = 300 };
-	uint64_t sets[COUNT] = {0}, slots;
-	uint32_t samples[SET], count;
-	struct random random = {.state = 9};
-
-	(void)state;
-	for (uint32_t i = 0; i < COUNT; i++)
-		sets[i] = (i < SET) | (uint64_t)(i >= COUNT - SET) << 1;
-	for (int trial = 0; trial < 200; trial++) {
-		struct joader *joader = open_joader(COUNT, sets, (uint64_t)trial);
-		struct walk walk = {.plan = joader_plan(joader)};
-		uint32_t stop = random_below(&random, 4 * SET), had = 0;
-		uint8_t times[COUNT] = {0};
-		struct plan_lap ahead;
-
-		assert_int_equal(joader_join(joader, 3, 0), SET);
-		assert_int_equal(joader_join(joader, 7, 1), SET);
-		for (uint32_t i = 0; i < stop; i++) {
-			uint32_t sample = next(&walk, &slots);
-
-			if ((slots >> 7 & 1) != 0) {
-				times[sample]++;
-				had++;
-			}
-		}
-		plan_lap(walk.plan, walk.lap + random_below(&random, 4), &ahead);
-		count = joader_rest(joader, 7, walk.lap, walk.position, samples);
-		assert_true(count <= SET && count >= SET - had % SET);
-		for (uint32_t i = 0; i < SET - had % SET; i++)
-			times[samples[i]]++;
-		for (uint32_t i = 0; i < COUNT; i++)
-			assert_int_equal(times[i], i < COUNT - SET ? 0 : had / SET + 1);
-		joader_leave(joader, 7);
-		assert_int_equal(joader_rest(joader, 7, walk.lap, 0, samples), 0);
-		assert_int_equal(joader_jobs(joader), 1);
-		joader_close(joader);
-	}
-}
-
 static void there_is_room_for_so_many_jobs(void **state)
 {
 	uint64_t sets[4] = {1, 1, 1, 2};
@@ -340,7 +297,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(epochs_stay_whole_whoever_comes_and_leaves),
 		cmocka_unit_test(sampling_of_each_job_is_uniform),
 		cmocka_unit_test(a_lap_stays_as_it_was_drawn),
-		cmocka_unit_test(the_rest_of_a_job_is_what_it_did_not_have),
 		cmocka_unit_test(there_is_room_for_so_many_jobs),
 		cmocka_unit_test(no_memory_is_an_error),
 	};

@@ -199,7 +199,6 @@ static void the_data_ends_after_the_rounds(void **state)
 {
 	struct shared_epoch_config two = ten;
 	struct shared_epoch *shared;
-	uint32_t rest[2 * TEN];
 
 	(void)state;
 	two.end_epoch = 2;
@@ -208,11 +207,9 @@ static void the_data_ends_after_the_rounds(void **state)
 	shared_epoch_enter(shared, 0, 3);
 	for (uint64_t lap = 0; lap < 4; lap++)
 		assert_int_equal(lap_at(shared, lap).length, lap % 2 == 0 ? 3 : 7);
-	assert_int_equal(shared_epoch_rest(shared, 3, 5, 0, 12, rest), 2);
 	assert_int_equal(lap_at(shared, 4).length, 0);
 	assert_int_equal(lap_at(shared, 5).length, 0);
 	assert_int_equal(lap_at(shared, 5).first, 20);
-	assert_int_equal(shared_epoch_rest(shared, 3, 0, 0, 12, rest), 7);
 	shared_epoch_close(shared);
 }
 
@@ -251,8 +248,6 @@ struct job {
 	unsigned next;      /* place of the history */
 	unsigned remaining; /* places until the epoch's end */
 	uint8_t seen[MOST];
-	uint8_t rest[MOST]; /* what was said to be left of its epoch; UINT8_MAX: n/a */
-	unsigned rest_end;  /* of that epoch; 0: none was said */
 };
 
 struct schedule {
@@ -265,12 +260,7 @@ struct schedule {
 	unsigned places;
 	unsigned began[LAPS]; /* the place with which a lap began */
 	struct job jobs[JOBS];
-	enum {
-		NEVER,
-		SAVED,
-		LOST
-	} reload; /* now and then; LOST: with laps read ahead */
-	unsigned epochs, merged, joined, rests, refused;
+	unsigned epochs, merged, joined;
 };
 
 static uint32_t below(struct schedule *s, uint32_t bound)
@@ -368,11 +358,6 @@ static void join(struct schedule *s, unsigned window)
 		return;
 	}
 	entry = shared_epoch_enter(s->shared, s->lap, p);
-	if (entry == -EINVAL &&
-	    s->reload == LOST) { /* a lap beyond has parts that changed */
-		s->refused++;
-		return;
-	}
 	assert_in_range(entry, 0, SHARED_EPOCH_ENTRIES - 1);
 	begin(job, (unsigned)entry, s->places, s->config.count + p - s->position);
 	for (; s->position < p; s->position++)
@@ -385,15 +370,7 @@ static void end_epoch(struct schedule *s, struct job *job)
 		assert_int_equal(job->seen[i], !broken(i));
 	memset(job->seen, 0, sizeof(job->seen));
 	job->remaining = s->config.count;
-	job->rest_end = 0;
 	s->epochs++;
-}
-
-static void check_rest(const struct schedule *s, const struct job *job)
-{
-	for (uint32_t i = 0; i < s->config.count; i++)
-		if (!broken(i))
-			assert_int_equal(job->seen[i] + job->rest[i], 1);
 }
 
 /* Reads up to the end of what there is, or a part of it. */
@@ -411,22 +388,6 @@ static void consume(struct schedule *s, struct job *job, unsigned places)
 	}
 }
 
-/* The rest of its epoch from here: with what it has had, every sample once. */
-static void ask_rest(struct schedule *s, struct job *job)
-{
-	uint32_t samples[2 * MOST];
-	uint32_t count;
-
-	consume(s, job, UINT32_MAX);
-	count = shared_epoch_rest(s->shared, s->lap, s->position, s->stolen,
-				  job->remaining, samples);
-	memset(job->rest, 0, sizeof(job->rest));
-	for (uint32_t i = 0; i < count; i++)
-		job->rest[samples[i]]++;
-	check_rest(s, job);
-	s->rests++;
-}
-
 static void leave(struct schedule *s, struct job *job)
 {
 	unsigned parts = shared_epoch_parts(s->shared);
@@ -435,25 +396,6 @@ static void leave(struct schedule *s, struct job *job)
 	shared_epoch_put(s->shared, job->entry);
 	s->merged += shared_epoch_parts(s->shared) < parts;
 	job->live = false;
-}
-
-static void reload(struct schedule *s)
-{
-	size_t room = shared_epoch_state_bytes(&s->config), bytes;
-	void *state = malloc(room);
-	struct error err = {0};
-
-	if (s->reload == LOST)
-		lap_at(s->shared, s->lap + 1 + below(s, 3));
-	bytes = shared_epoch_save(s->shared, s->lap, state);
-	assert_true(bytes <= room);
-	shared_epoch_close(s->shared);
-	s->shared = shared_epoch_load(&s->config, state, bytes, &err);
-	if (s->shared == NULL)
-		fail_msg("%s", err.message);
-	free(state);
-	if (s->reload == LOST)
-		shared_epoch_take_back(s->shared, s->lap);
 }
 
 static void act(struct schedule *s)
@@ -469,14 +411,6 @@ static void act(struct schedule *s)
 		if (job->live)
 			leave(s, job);
 		break;
-	case 3:
-		if (job->live)
-			ask_rest(s, job);
-		break;
-	case 4:
-		if (s->reload != NEVER)
-			reload(s);
-		break;
 	default:
 		read_batch(s);
 	}
@@ -484,9 +418,9 @@ static void act(struct schedule *s)
 		consume(s, job, below(s, 30));
 }
 
-static void run_schedule(struct schedule *s, uint64_t seed, unsigned reload)
+static void run_schedule(struct schedule *s, uint64_t seed)
 {
-	*s = (struct schedule){.random = {seed}, .reload = reload};
+	*s = (struct schedule){.random = {seed}};
 	s->config = (struct shared_epoch_config){
 		.count = 1 + below(s, MOST), .seed = seed, .end_epoch = UINT64_MAX};
 	s->shared = open_course(&s->config);
@@ -501,76 +435,17 @@ static void run_schedule(struct schedule *s, uint64_t seed, unsigned reload)
 static void every_job_has_every_sample_once_an_epoch(void **state)
 {
 	static struct schedule s;
-	unsigned epochs = 0, merged = 0, shared = 0, rests = 0, refused = 0;
+	unsigned epochs = 0, merged = 0, shared = 0;
 
 	(void)state;
 	for (uint64_t seed = 0; seed < 3000; seed++) {
-		run_schedule(&s, seed, seed % 3);
+		run_schedule(&s, seed);
 		epochs += s.epochs;
 		merged += s.merged;
 		shared += s.joined;
-		rests += s.rests;
-		refused += s.refused;
 	}
 	/* The schedules do what they are for. */
-	assert_true(epochs > 100000 && merged > 1000 && shared > 1000 && rests > 10000);
-	assert_true(refused < 1000); /* of more than 20,000 */
-}
-
-static void a_loaded_course_goes_on_as_the_saved_one(void **state)
-{
-	static struct schedule plain, again;
-
-	(void)state;
-	for (uint64_t seed = 0; seed < 200; seed++) {
-		run_schedule(&plain, seed, NEVER);
-		run_schedule(&again, seed, SAVED);
-		assert_int_equal(plain.places, again.places);
-		assert_memory_equal(plain.history, again.history,
-				    plain.places * sizeof(plain.history[0]));
-	}
-}
-
-/* With parts, and two of them merged, from any place. */
-static void some_cuts(struct schedule *s)
-{
-	unsigned entries[5];
-
-	for (int i = 0; i < 5; i++) {
-		entries[i] =
-			(unsigned)shared_epoch_enter(s->shared, s->lap, s->position);
-		s->position += below(s, 5);
-		if (s->position > lap_at(s->shared, s->lap).length)
-			next_lap(s);
-	}
-	shared_epoch_put(s->shared, entries[1]);
-}
-
-static void the_rest_is_what_would_have_come(void **state)
-{
-	static struct schedule s;
-	uint32_t rest[MOST];
-
-	(void)state;
-	for (uint64_t seed = 0; seed < 500; seed++) {
-		s = (struct schedule){.random = {seed}};
-		s.config =
-			(struct shared_epoch_config){.count = 8 + below(&s, MOST - 8),
-						     .seed = seed,
-						     .end_epoch = 99};
-		s.shared = open_course(&s.config);
-		some_cuts(&s);
-		assert_int_equal(shared_epoch_rest(s.shared, s.lap, s.position, 0,
-						   s.config.count, rest),
-				 s.config.count);
-		for (uint32_t i = 0; i < s.config.count; i++, s.position++) {
-			while (s.position >= lap_at(s.shared, s.lap).length)
-				next_lap(&s);
-			assert_int_equal(rest[i],
-					 sample_at(s.shared, s.lap, s.position));
-		}
-		shared_epoch_close(s.shared);
-	}
+	assert_true(epochs > 100000 && merged > 1000 && shared > 1000);
 }
 
 /* ---- statistics ---- */
@@ -610,36 +485,6 @@ static void the_order_of_a_job_that_joined_is_uniform(void **state)
 
 /* ---- what may go wrong ---- */
 
-static void a_damaged_state_is_refused(void **state)
-{
-	size_t room = shared_epoch_state_bytes(&ten), bytes;
-	unsigned char *good = malloc(room), *bad = malloc(room);
-	struct shared_epoch_config other = ten;
-	struct shared_epoch *shared = open_course(&ten);
-	unsigned refused = 0;
-
-	(void)state;
-	shared_epoch_enter(shared, 0, 0);
-	shared_epoch_enter(shared, 0, 4);
-	lap_at(shared, 3);
-	bytes = shared_epoch_save(shared, 2, good);
-	shared_epoch_close(shared);
-	for (size_t i = 0; i < bytes; i++)
-		assert_null(shared_epoch_load(&ten, good, i, NULL));
-	for (size_t i = 0; i < bytes; i++) {
-		memcpy(bad, good, bytes);
-		bad[i] ^= 0x81;
-		shared = shared_epoch_load(&ten, bad, bytes, NULL);
-		refused += shared == NULL;
-		shared_epoch_close(shared);
-	}
-	assert_true(refused > bytes / 10);
-	other.seed++;
-	assert_null(shared_epoch_load(&other, good, bytes, NULL));
-	free(good);
-	free(bad);
-}
-
 static void shared_epoch_open_says_so_when_memory_runs_out(void **state)
 {
 	const struct shared_epoch_config empty = {0};
@@ -673,10 +518,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_data_ends_after_the_rounds),
 		cmocka_unit_test(there_are_so_many_cuts),
 		cmocka_unit_test(every_job_has_every_sample_once_an_epoch),
-		cmocka_unit_test(a_loaded_course_goes_on_as_the_saved_one),
-		cmocka_unit_test(the_rest_is_what_would_have_come),
 		cmocka_unit_test(the_order_of_a_job_that_joined_is_uniform),
-		cmocka_unit_test(a_damaged_state_is_refused),
 		cmocka_unit_test(shared_epoch_open_says_so_when_memory_runs_out),
 	};
 

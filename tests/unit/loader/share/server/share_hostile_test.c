@@ -128,7 +128,7 @@ static void what_does_not_fit_is_refused_with_the_reason(void **state)
 	assert_true(serving_start(&serving));
 	serving_job(&job, 16);
 	job.hello.version = 9;
-	assert_refused(&job, "version 1, the job version 9");
+	assert_refused(&job, "version 2, the job version 9");
 	serving_job(&job, 16);
 	strcpy(job.hello.dataset, "/other/pictures");
 	assert_refused(&job, "'synthetic:100', the job wants '/other/pictures'");
@@ -150,30 +150,26 @@ static void what_does_not_fit_is_refused_with_the_reason(void **state)
 	serving_job(&job, 16);
 	job.hello.in_order = 1;
 	assert_refused(&job, "shuffles");
-	serving_job(&job, 16);
-	job.hello.resume = (struct protocol_resume_point){
-		.generation = 5, .next = 3, .remaining = 1, .epoch_places = 100};
-	assert_refused(&job, "began anew");
 	assert_serves();
 }
 
 static void a_job_that_talks_nonsense_loses_its_seat(void **state)
 {
-	struct protocol_remainder rest = {.first = 5, .end = 7};
+	struct protocol_refused refused = {"no"};
 	struct job job;
 
 	(void)state;
 	assert_true(serving_start(&serving));
 	serving_job(&job, 16);
 	assert_int_equal(job_join(&job, "socket"), PROTOCOL_WELCOME);
-	assert_int_equal(protocol_send(job.socket, PROTOCOL_REMAINDER, &rest,
-				       sizeof(rest), NULL, 0),
+	assert_int_equal(protocol_send(job.socket, PROTOCOL_REFUSED, &refused,
+				       sizeof(refused), NULL, 0),
 			 0); /* a loader says that */
 	assert_closed(&job);
 	job_leave(&job);
 	serving_job(&job, 16);
 	assert_int_equal(job_join(&job, "socket"), PROTOCOL_WELCOME);
-	assert_int_equal(job_hello(&job, -1), 0); /* once is enough */
+	assert_int_equal(job_hello(&job), 0); /* once is enough */
 	assert_closed(&job);
 	job_leave(&job);
 	serving_wait(&serving, "makes no sense");

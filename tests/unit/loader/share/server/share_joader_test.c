@@ -112,7 +112,7 @@ static void start_all(struct worker *workers, const char *const *sets,
 	for (unsigned i = 0; i < count; i++) {
 		job_of(&workers[i].job, batches[i], sets[i]);
 		assert_int_equal(job_connect(&workers[i].job, "socket"), 0);
-		assert_int_equal(job_hello(&workers[i].job, -1), 0);
+		assert_int_equal(job_hello(&workers[i].job), 0);
 	}
 	for (unsigned i = 0; i < count; i++)
 		assert_int_equal(job_answer(&workers[i].job), PROTOCOL_WELCOME);
@@ -188,8 +188,8 @@ static void unreadable_samples_count_for_those_that_have_them(void **state)
 	assert_true(serving_verdict("audit", "exactly once in 10 epochs of 2 jobs"));
 }
 
-/* Whatever it has taken, what it is told is the rest. */
-static void a_job_that_is_dropped_is_told_its_rest(void **state)
+/* Whatever it has taken: the rest is its own business. */
+static void a_job_that_is_dropped_has_nothing_twice(void **state)
 {
 	(void)state;
 	serving.config.drop_ns = SECOND;
@@ -268,9 +268,6 @@ static void what_can_not_be_is_refused_at_the_start(void **state)
 	static const char *const missing[] = {"a", "nowhere", NULL};
 
 	(void)state;
-	serving.config.takeover = true;
-	expect_no_start("takeover");
-	serving.config.takeover = false;
 	serving.config.jobs = JOADER_JOBS + 1;
 	expect_no_start("at most 8");
 	serving.config.jobs = 1;
@@ -294,7 +291,7 @@ static void one_data_set_may_be_all(void **state)
 	assert_true(serving_start(&serving));
 	serving_job(&first.job, 16); /* whatever there is */
 	assert_int_equal(job_connect(&first.job, "socket"), 0);
-	assert_int_equal(job_hello(&first.job, -1), 0);
+	assert_int_equal(job_hello(&first.job), 0);
 	job_of(&second.job, 10, "a");
 	assert_int_equal(job_join(&second.job, "socket"), PROTOCOL_WELCOME);
 	assert_int_equal(job_answer(&first.job), PROTOCOL_WELCOME);
@@ -313,7 +310,7 @@ int main(int argc, char **argv)
 		TEST(each_job_gets_its_own_data_set),
 		TEST(a_job_may_come_at_any_time),
 		TEST(unreadable_samples_count_for_those_that_have_them),
-		TEST(a_job_that_is_dropped_is_told_its_rest),
+		TEST(a_job_that_is_dropped_has_nothing_twice),
 		TEST(what_is_not_there_is_refused_and_named),
 		TEST(what_can_not_be_is_refused_at_the_start),
 		TEST(one_data_set_may_be_all),

@@ -66,7 +66,7 @@ static void jobs_of_all_sizes_share_one_stream(void **state)
 	for (int i = 0; i < JOBS; i++) {
 		serving_job(&workers[i].job, batches[i]);
 		assert_int_equal(job_connect(&workers[i].job, "socket"), 0);
-		assert_int_equal(job_hello(&workers[i].job, -1), 0);
+		assert_int_equal(job_hello(&workers[i].job), 0);
 	}
 	for (int i = 0; i < JOBS; i++) {
 		assert_int_equal(job_answer(&workers[i].job), PROTOCOL_WELCOME);
@@ -128,7 +128,7 @@ static void a_job_has_left_though_another_process_has_its_socket(void **state)
 {
 	const _Atomic bool ended = false;
 	struct job job;
-	const struct connection_config config = {"socket", &job.hello, -1, &ended};
+	const struct connection_config config = {"socket", &job.hello, NULL, &ended};
 	struct error err = {0};
 	struct connection *connection;
 	int copy;
@@ -157,7 +157,7 @@ static void lockstep_jobs_begin_with_a_round(void **state)
 	assert_int_equal(job_join(&first.job, "socket"), PROTOCOL_WELCOME);
 	assert_int_equal(job_step(&first.job, 10 * SECOND), 1);
 	assert_int_equal(job_connect(&second.job, "socket"), 0);
-	assert_int_equal(job_hello(&second.job, -1), 0);
+	assert_int_equal(job_hello(&second.job), 0);
 	worker_start(&first, 5);
 	assert_int_equal(job_answer(&second.job), PROTOCOL_WELCOME);
 	assert_true(second.job.waits);
@@ -178,7 +178,7 @@ static void wait_in_line(struct job *job, uint32_t batch)
 
 	serving_job(job, batch);
 	assert_int_equal(job_connect(job, "socket"), 0);
-	assert_int_equal(job_hello(job, -1), 0);
+	assert_int_equal(job_hello(job), 0);
 	told = (struct pollfd){.fd = job->socket, .events = POLLIN};
 	assert_int_equal(poll(&told, 1, -1), 1);
 }
@@ -230,7 +230,7 @@ static void who_finds_no_seat_waits_for_the_next_round(void **state)
 	for (int i = 0; i < BCAST_READERS; i++) {
 		serving_job(&jobs[i], 10);
 		assert_int_equal(job_connect(&jobs[i], "socket"), 0);
-		assert_int_equal(job_hello(&jobs[i], -1), 0);
+		assert_int_equal(job_hello(&jobs[i]), 0);
 	}
 	for (int i = 0; i < BCAST_READERS; i++)
 		assert_int_equal(job_answer(&jobs[i]), PROTOCOL_WELCOME);

@@ -97,12 +97,12 @@ static void expect_hello(struct pair *pair, const char *job)
 static void several_messages_come_one_by_one(void **state)
 {
 	struct pair *pair = *state;
-	struct protocol_remainder rest = {.first = 7, .end = UINT64_MAX};
-	const struct protocol_remainder *got;
+	struct protocol_refused refused = {"not today"};
+	const struct protocol_refused *got;
 
 	send_hello(pair, "first", NULL, 0);
 	send_hello(pair, "second", NULL, 0);
-	protocol_send(pair->a, PROTOCOL_REMAINDER, &rest, sizeof(rest), NULL, 0);
+	protocol_send(pair->a, PROTOCOL_REFUSED, &refused, sizeof(refused), NULL, 0);
 	protocol_send(pair->a, PROTOCOL_WAIT, NULL, 0, NULL, 0);
 	assert_int_equal(receive(pair), 1);
 	assert_int_equal(receive(pair), 1); /* it is there yet */
@@ -113,8 +113,7 @@ static void several_messages_come_one_by_one(void **state)
 	protocol_next(&pair->inbox);
 	assert_int_equal(receive(pair), 1);
 	got = protocol_body(&pair->inbox);
-	assert_int_equal(got->first, 7);
-	assert_true(got->end == UINT64_MAX);
+	assert_string_equal(got->why, "not today");
 	protocol_next(&pair->inbox);
 	assert_int_equal(receive(pair), 1);
 	assert_int_equal(protocol_type(&pair->inbox), PROTOCOL_WAIT);
@@ -199,8 +198,8 @@ static void descriptors_come_with_their_message(void **state)
 /* One message that claims to be of `bytes`, with so many descriptors a byte. */
 static void send_many_fds(struct pair *pair, unsigned a_byte)
 {
-	struct protocol_head head = {PROTOCOL_MAGIC, PROTOCOL_REMAINDER,
-				     sizeof(struct protocol_remainder), 0};
+	struct protocol_head head = {PROTOCOL_MAGIC, PROTOCOL_REFUSED,
+				     sizeof(struct protocol_refused), 0};
 	union {
 		struct cmsghdr align;
 		char room[CMSG_SPACE(64 * sizeof(int))];
@@ -252,20 +251,19 @@ static void too_many_descriptors_are_refused(void **state)
 static void what_is_no_message_is_refused(void **state)
 {
 	static const struct protocol_head bad[] = {
-		{PROTOCOL_MAGIC + 1, PROTOCOL_REMAINDER,
-		 sizeof(struct protocol_remainder), 0},
+		{PROTOCOL_MAGIC + 1, PROTOCOL_REFUSED, sizeof(struct protocol_refused),
+		 0},
 		{PROTOCOL_MAGIC, 0, 0, 0},
 		{PROTOCOL_MAGIC, PROTOCOL_TYPES, 0, 0},
 		{PROTOCOL_MAGIC, PROTOCOL_HTTP, 0, 0},
 		{PROTOCOL_MAGIC, UINT32_MAX, 0, 0},
-		{PROTOCOL_MAGIC, PROTOCOL_REMAINDER,
-		 sizeof(struct protocol_remainder) - 1, 0},
-		{PROTOCOL_MAGIC, PROTOCOL_REMAINDER,
-		 sizeof(struct protocol_remainder) + 1, 0},
+		{PROTOCOL_MAGIC, PROTOCOL_REFUSED, sizeof(struct protocol_refused) - 1,
+		 0},
+		{PROTOCOL_MAGIC, PROTOCOL_REFUSED, sizeof(struct protocol_refused) + 1,
+		 0},
 		{PROTOCOL_MAGIC, PROTOCOL_STATUS, PROTOCOL_MOST + 1, 0},
 		{PROTOCOL_MAGIC, PROTOCOL_HELLO, UINT32_MAX, 0},
-		{PROTOCOL_MAGIC, PROTOCOL_REMAINDER, sizeof(struct protocol_remainder),
-		 1},
+		{PROTOCOL_MAGIC, PROTOCOL_REFUSED, sizeof(struct protocol_refused), 1},
 	};
 	struct pair *pair = *state;
 
