@@ -159,12 +159,26 @@ $(B)/libtests.a: $(call object,tests/lib)
 	@rm -f $@; $(AR) rcs $@ $^
 
 # tests/unit mirrors the rooms; a test is run by its name alone.
-$(foreach test,$(UNITS),$(eval $(B)/test/$(notdir $(test:_test.c=)): $(B)/$(test:.c=.o)))
+$(foreach test,$(filter-out %/stage_test.c,$(UNITS)),$(eval $(B)/test/$(notdir $(test:_test.c=)): $(B)/$(test:.c=.o)))
 $(UNIT): $(B)/libtests.a $(B)/libhouse.a
 	@mkdir -p $(@D)
 	@echo '  LD  $@'
 	@$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(B)/libtests.a $(B)/libhouse.a $(B)/libtests.a \
 		$(LINK) $(CMOCKA_LIBS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
+# The test of a fourth stage has what knows of stages built with one: a line in two headers.
+FOURTH := $(B)/fourth
+FOURTH_MADE := $(patsubst %.c,$(FOURTH)/%.o,loader/base/trace.c profiler/profile.c \
+	profiler/stage.c profiler/analysis/shares.c profiler/analysis/statistics.c \
+	$(call source,models reports) tests/unit/profiler/stage_test.c)
+$(FOURTH)/%.h: %.h tests/data/fourth-stage.sed
+	@mkdir -p $(@D)
+	@sed -f tests/data/fourth-stage.sed $< >$@
+$(FOURTH)/%.o: %.c $(FOURTH)/profiler/stage.h $(FOURTH)/loader/base/trace.h $(B)/flags
+	@mkdir -p $(@D)
+	@echo '  CC  $< with a fourth stage'
+	@$(CC) -iquote $(FOURTH) $(FLAGS) $(CMOCKA_CFLAGS) $(CFLAGS) -O0 -MMD -MP -c -o $@ $<
+$(B)/test/stage: $(FOURTH_MADE)
 
 $(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $(B)/libhouse.a
 	@mkdir -p $(@D)
@@ -371,5 +385,5 @@ FORCE:
 .PHONY: all bench bench-gate bench-models bench-page bench-share check clean demo deps fuzz fuzzers \
         headers install lint $(LINTS:%=lint-%) soak tidy uninstall units FORCE
 # Kept, though only a chain of rules names them. All others are rebuilt when they are missing.
-.SECONDARY: $(patsubst %.c,$(B)/%.o,$(filter examples/%.c tests/%.c,$(SOURCES)))
+.SECONDARY: $(FOURTH)/profiler/stage.h $(FOURTH)/loader/base/trace.h $(patsubst %.c,$(B)/%.o,$(filter examples/%.c tests/%.c,$(SOURCES)))
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

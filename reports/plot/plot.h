@@ -8,6 +8,8 @@
 #ifndef DSA_PLOT_H
 #define DSA_PLOT_H
 
+#include "profiler/stage.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -21,7 +23,7 @@ enum {
 	PLOT_HEIGHT = 250,
 	PLOT_ROW = 38, /* of PLOT_GAIN and PLOT_RANGE */
 	PLOT_TICKS = 12,
-	PLOT_SERIES = 7,
+	PLOT_SERIES = 2 * STAGES + 1,
 	PLOT_LABELS = 24
 };
 
