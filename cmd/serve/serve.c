@@ -1,4 +1,4 @@
-/* serve.c - dsa serve: one loader for many jobs, until it is told to end. */
+/* serve.c - dsa serve: one loader for many jobs, until a signal ends it. */
 #include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
 #include "cmd/common/settings.h"
@@ -352,7 +352,7 @@ static char *serve_loader_text(const struct serve *serve)
 	return NULL;
 }
 
-/* Wrong options are told before anything is opened. Returns the exit status. */
+/* Checks all options before it opens anything. Returns the exit status. */
 static int check_and_serve(struct serve *serve)
 {
 	char *text = serve_loader_text(serve);

@@ -1,3 +1,4 @@
+/* serve_status.c - figures of a shared loader as text: a start, a table, a line. */
 #include "cmd/serve/serve_status.h"
 #include "loader/base/error.h"
 #include "loader/base/text/shell_word.h"
@@ -25,7 +26,7 @@ static json_t *serve_status_parse(const char *json, struct error *err)
 	return NULL;
 }
 
-/* NAN: it is not told. */
+/* NAN: there is none. */
 static double serve_status_number(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);

@@ -1,4 +1,4 @@
-/* serve_status.h - what a shared loader tells of itself (its JSON), for a person. */
+/* serve_status.h - the status of a shared loader (its JSON) as text for a person. */
 #ifndef DSA_SERVE_STATUS_H
 #define DSA_SERVE_STATUS_H
 

@@ -1,3 +1,4 @@
+/* serve_watch.c - a thread that prints figures while the loader serves. */
 #include "cmd/serve/serve_watch.h"
 #include "cmd/common/progress.h"
 #include "cmd/serve/serve_status.h"

@@ -75,7 +75,7 @@ static int predict_list(struct answer *answer, struct error *err)
 	const struct forecast config = {
 		.model = answer->model,
 		.run = answer->asked->run,
-		.tell = answer->asked->quiet ? NULL : whatif_run_tell,
+		.progress = answer->asked->quiet ? NULL : whatif_run_tell,
 		.context = &progress,
 	};
 	int result;

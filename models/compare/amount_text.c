@@ -1,3 +1,4 @@
+/* amount_text.c - picks the unit and the digits in which two amounts differ. */
 #include "models/compare/amount_text.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* causes.c - lists effects with what explains them, then the rate, then the rest. */
 #include "models/compare/causes.h"
 #include "models/compare/amount_text.h"
 #include "models/compare/differences.h"
@@ -5,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LEAST .005 /* what is smaller is not told: points, or a ratio - 1 */
+#define LEAST .005 /* smaller effects are left out: points, or a ratio - 1 */
 
 enum { EXPLAINED = 3 /* differences that one effect is explained with */ };
 
@@ -23,7 +24,7 @@ enum { EFFECTS = STAGES };
 struct finding {
 	const struct profile *base, *now;
 	struct differences differences;
-	bool told[DIFFERENCES_MOST]; /* they explain something */
+	bool used[DIFFERENCES_MOST]; /* they explain something */
 	struct effect effects[EFFECTS];
 	unsigned effect_count;
 	struct causes *causes;
@@ -187,23 +188,23 @@ static bool causes_explains(const struct difference *difference, enum stage stag
 static void causes_explain(struct finding *finding, enum stage stage, bool slower,
 			   char *text)
 {
-	unsigned told = 0;
+	unsigned count = 0;
 
-	for (unsigned i = 0; i < finding->differences.count && told < EXPLAINED; i++) {
+	for (unsigned i = 0; i < finding->differences.count && count < EXPLAINED; i++) {
 		const struct difference *difference = &finding->differences.list[i];
 
 		if (!causes_explains(difference, stage, slower) ||
-		    (difference->rank == DIFFERENCE_BESIDE && told > 0))
+		    (difference->rank == DIFFERENCE_BESIDE && count > 0))
 			continue;
-		append(text, "%s%s", told++ == 0 ? ": " : "; ", difference->text);
-		finding->told[i] = true;
+		append(text, "%s%s", count++ == 0 ? ": " : "; ", difference->text);
+		finding->used[i] = true;
 	}
-	if (told == 0)
+	if (count == 0)
 		append(text, "%snothing that was counted explains it",
 		       stage == STAGE_COMPUTE ? "; " : ": ");
 }
 
-static void tell_effects(struct finding *finding)
+static void causes_list_effects(struct finding *finding)
 {
 	for (;;) {
 		struct effect *largest = NULL;
@@ -254,7 +255,7 @@ static void causes_split(const struct finding *finding, bool slower, char *text)
 	       stage == STAGE_COMPUTE ? "step itself" : stage_table[stage].label);
 }
 
-static void tell_rate(struct finding *finding)
+static void causes_list_rate(struct finding *finding)
 {
 	const struct interval *base = &finding->base->rates[TRACE_REAL];
 	const struct interval *now = &finding->now->rates[TRACE_REAL];
@@ -277,7 +278,7 @@ static void tell_rate(struct finding *finding)
 		causes_explain(finding, STAGES, slower, text);
 }
 
-static void tell_rest(struct finding *finding)
+static void causes_list_rest(struct finding *finding)
 {
 	enum difference_rank last =
 		finding->causes->count == 0 ? DIFFERENCE_MACHINE : DIFFERENCE_COUNTED;
@@ -286,7 +287,7 @@ static void tell_rest(struct finding *finding)
 		const struct difference *difference = &finding->differences.list[i];
 		char *text;
 
-		if (difference->rank > last || finding->told[i])
+		if (difference->rank > last || finding->used[i])
 			continue;
 		text = causes_add(finding, causes_explains(difference, STAGES, true));
 		if (text == NULL)
@@ -307,7 +308,7 @@ void causes_find(const struct profile *base, const struct profile *now,
 		find_stall(&finding, (enum stage)i);
 	find_step(&finding);
 	explain_by_effects(&finding);
-	tell_effects(&finding);
-	tell_rate(&finding);
-	tell_rest(&finding);
+	causes_list_effects(&finding);
+	causes_list_rate(&finding);
+	causes_list_rest(&finding);
 }

@@ -1,3 +1,4 @@
+/* differences.c - adds differences to a list, each as a sentence, and sorts it. */
 #include "models/compare/differences.h"
 #include "models/compare/difference_kinds.h"
 

@@ -61,7 +61,7 @@ static const struct difference_kind more_bytes = {
 static const struct difference_kind mean_read = {"mean read", DIFFERENCE_COUNTED,
 						 BY_STAGE(FAST, 0, 0), AMOUNT_BYTES, 0};
 
-/* A file opened once more is read once more: then that is told, and not its reads. */
+/* A file opened once more is read once more: then only the opening is listed. */
 static bool follow_opens(const struct profile_counted *base,
 			 const struct profile_counted *now)
 {
@@ -74,7 +74,7 @@ static bool follow_opens(const struct profile_counted *base,
 	       reads <= opens * fmax(1, differences_data_per(now->reads, now->opens));
 }
 
-/* As many bytes in more reads are smaller reads. Where both changed, each is told. */
+/* As many bytes in more reads are smaller reads. Where both changed, each is listed. */
 static void differences_data_reads(struct differences *all, const struct stream *stream)
 {
 	const struct profile_counted *a = &stream->base->counted,

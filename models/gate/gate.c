@@ -91,7 +91,7 @@ static bool are_of_same_samples(const struct judge *judge, int metric,
 	return false;
 }
 
-/* From 0 on, what any share of it is can't be told: one more is too many. */
+/* There is no ratio to 0: then any more is too many. */
 static bool is_beyond(const struct gate_finding *finding)
 {
 	if (isnan(finding->worse.value))
@@ -202,15 +202,10 @@ static void decide_timed(const struct judge *judge, int metric,
 	gate_words_timed(finding);
 }
 
-static void gate_inform(struct gate_finding *finding, const char *why)
-{
-	finding->status = GATE_INFORMS;
-	gate_words_say(finding, "told only: %s", why);
-}
-
 static int judge_timed(struct judge *judge, int metric)
 {
 	const struct gate_timed *timed = &judge->timed[metric];
+	const char *why = why_informs(judge, metric);
 	bool was = timed->base_count > 0, is = timed->count > 0;
 	struct gate_finding *finding;
 
@@ -226,10 +221,12 @@ static int judge_timed(struct judge *judge, int metric)
 	finding->p = timed->p;
 	if (!was || !is)
 		say_missing(finding, was, is);
-	else if (why_informs(judge, metric) != NULL)
-		gate_inform(finding, why_informs(judge, metric));
-	else
+	else if (why == NULL)
 		decide_timed(judge, metric, finding);
+	else
+		finding->status = GATE_INFORMS;
+	if (finding->status == GATE_INFORMS)
+		gate_words_say(finding, "told only: %s", why);
 	return 0;
 }
 
@@ -308,7 +305,7 @@ int gate_judge(const struct gate_config *config, const struct gate_side *base,
 		.outcome = GATE_INCONCLUSIVE,
 		.alpha = config->alpha,
 		.base_repetitions = gate_timed_base(base, config->paired),
-		.repetitions = gate_timed_now(now),
+		.repetitions = gate_timed_base(now, true),
 		.base_sessions = gate_side_separate_count(base),
 		.paired = config->paired,
 	};

@@ -37,7 +37,7 @@ enum gate_status {
 	GATE_REGRESSED,
 	GATE_UNDECIDED,
 	GATE_MISSING, /* one side does not have it, or has nothing to compare it with */
-	GATE_INFORMS, /* told only: it can't fail a build here */
+	GATE_INFORMS, /* shown only: it can't fail a build here */
 };
 
 /* One metric. Numbers NAN where unknown. */
@@ -64,7 +64,7 @@ struct gate_verdict {
 	char **causes; /* why it changed, the largest first; ends with a NULL; NULL: none
 			*/
 	size_t cause_count;
-	char **mismatches; /* "cpu: AMD EPYC 7763, was Xeon 8370C"; the same; told also
+	char **mismatches; /* "cpu: AMD EPYC 7763, was Xeon 8370C"; the same; listed also
 			      where any_environment allows them */
 	size_t mismatch_count;
 	double alpha;

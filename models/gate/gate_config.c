@@ -1,3 +1,4 @@
+/* gate_config.c - limits, and whether so many repetitions can reach alpha. */
 #include "models/gate/gate_config.h"
 #include "loader/base/error.h"
 #include "models/gate/gate_statistics.h"

@@ -1,3 +1,4 @@
+/* gate_confirm.c - a second measurement clears what does not regress again. */
 #include "models/gate/gate.h"
 #include "models/gate/gate_causes.h"
 #include "models/gate/gate_words.h"

@@ -1,3 +1,4 @@
+/* gate_metric.c - the table of metrics, and their values from a profile. */
 #include "models/gate/gate_metric.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* gate_statistics.c - ranks, their null distributions, bounds, and what they reach. */
 #include "models/gate/gate_statistics.h"
 #include "loader/base/math/median.h"
 #include "loader/base/math/student.h"
@@ -103,7 +104,7 @@ static double plain_sd(const double *values, size_t n)
 }
 
 /*
- * Of few values the deviations from the median (MAD) tell too little: 8 of them give
+ * Of few values the deviations from the median (MAD) say too little: 8 of them give
  * 40 % this or that way, gaps between any two of them 30 %. Values that a coarse clock
  * rounded may have no gap in the median.
  */

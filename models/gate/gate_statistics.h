@@ -17,8 +17,8 @@
 struct gate_shift {
 	double value; /* Hodges-Lehmann estimate; NAN: no samples */
 	double low,
-		high;  /* one-sided bounds, each at 1 - alpha; infinite: n can't tell */
-	double p;      /* that it is 0 or less */
+		high; /* one-sided bounds, each at 1 - alpha; infinite: n is too small */
+	double p;     /* that it is 0 or less */
 	double spread; /* standard deviation of one difference, robust (Shamos 1976);
 			  NAN of fewer than 2; 0 only if all are the same */
 };

@@ -1,3 +1,4 @@
+/* gate_timed.c - compares repetitions of pairs, and of sessions. */
 #include "models/gate/gate_timed.h"
 #include "loader/base/math/median.h"
 #include "loader/base/math/student.h"
@@ -38,11 +39,6 @@ size_t gate_timed_base(const struct gate_side *base, bool paired)
 	for (size_t i = first_session(base, paired); i < base->session_count; i++)
 		total += gate_timed_usable(&base->sessions[i]);
 	return total;
-}
-
-size_t gate_timed_now(const struct gate_side *now)
-{
-	return gate_timed_base(now, true);
 }
 
 /* ---- values ---- */
@@ -95,7 +91,7 @@ static double gate_timed_known(double value)
 	return isfinite(value) ? value : NAN;
 }
 
-static void gate_timed_tell(struct gate_timed *timed)
+static void gate_timed_set_worse(struct gate_timed *timed)
 {
 	timed->p = timed->shift.p;
 	timed->worse = (struct interval){
@@ -122,7 +118,7 @@ static void compare_pairs(const struct gate_session *base,
 							 now->values[i][metric]));
 	gate_statistics_paired(worse.values, worse.count, alpha, &timed->shift);
 	timed->pairs = worse.count;
-	gate_timed_tell(timed);
+	gate_timed_set_worse(timed);
 }
 
 /* ---- sessions ---- */
@@ -182,7 +178,7 @@ static int compare_samples(const struct gate_side *base, const struct sample *wa
 		return -ENOMEM;
 	if (together > 0)
 		timed->pairs = (size_t)(2 * (double)(old.count * new.count) / together);
-	gate_timed_tell(timed);
+	gate_timed_set_worse(timed);
 	set_drift(base, metric, timed);
 	return 0;
 }

@@ -43,8 +43,8 @@ void gate_timed_set_floor(struct gate_timed *timed, int metric, bool paired,
 double gate_timed_detectable(const struct gate_timed *timed, double limit, double alpha,
 			     unsigned metrics);
 
-/* Repetitions of these sides that are compared. */
+/* Repetitions of a side that are compared: of its last session, where they are paired or
+ * it is the side that is judged. */
 size_t gate_timed_base(const struct gate_side *base, bool paired);
-size_t gate_timed_now(const struct gate_side *now);
 
 #endif

@@ -1,3 +1,4 @@
+/* cores.c - reads P(k), fits it, and goes beyond its last point. */
 #include "models/predict/cores.h"
 #include "loader/base/error.h"
 #include "loader/base/number.h"
@@ -10,7 +11,7 @@
 
 /* ---- the machine ---- */
 
-/* A number of the environment; NAN: not told. */
+/* A number of the environment; NAN: not known. */
 static double fact_of(const struct profile *profile, const char *key)
 {
 	const char *text = profile_fact_of(profile, key);
@@ -35,8 +36,8 @@ static double most_workers(const struct profile *profile)
 	return most;
 }
 
-/* Cores that the run was told of, quota left out. */
-static double cores_told(const struct profile *profile)
+/* Cores that the run could use, quota left out. */
+static double cores_allowed(const struct profile *profile)
 {
 	double allowed = fact_of(profile, "cpu_threads_allowed");
 
@@ -46,26 +47,27 @@ static double cores_told(const struct profile *profile)
 }
 
 /* Which threads the run had is known only when it had all, or all are cores. */
-static unsigned physical_of(const struct profile *profile, double told, unsigned have)
+static unsigned physical_of(const struct profile *profile, double allowed,
+			    unsigned have)
 {
 	double threads = fact_of(profile, "cpu_threads");
 	double physical = fact_of(profile, "cpu_cores");
 
 	if (have == 1 || (physical > 0 && physical == threads))
 		return have;
-	if (!(physical >= 1) || !(told >= threads))
+	if (!(physical >= 1) || !(allowed >= threads))
 		return 0;
 	return physical < have ? (unsigned)physical : have;
 }
 
 static void read_machine(const struct profile *profile, struct cores *cores)
 {
-	double told = cores_told(profile), have;
+	double allowed = cores_allowed(profile), have;
 
 	cores->quota = fact_of(profile, "cpu_quota");
-	have = isnan(cores->quota) ? told : floor(fmin(told, cores->quota));
+	have = isnan(cores->quota) ? allowed : floor(fmin(allowed, cores->quota));
 	cores->have = (unsigned)fmax(1, fmin(have, UINT16_MAX));
-	cores->physical = physical_of(profile, told, cores->have);
+	cores->physical = physical_of(profile, allowed, cores->have);
 }
 
 /* ---- the points ---- */
@@ -164,23 +166,22 @@ static struct interval cores_times(struct interval x, struct interval y)
 				 value * (1 + above)};
 }
 
-static struct interval cores_inverse(struct interval x)
-{
-	return (struct interval){1 / x.value, 1 / x.high, 1 / x.low};
-}
-
-/* Without the gain of second threads the law of cores tells nothing of threads. */
+/* Without the gain of second threads the law of cores says nothing of threads. */
 static void measure_second(struct cores *cores)
 {
+	struct interval one;
+
 	cores->second = (struct interval){1, 1, 1};
 	if (!shares_cores(cores) || cores->law.freedom == 0)
 		return;
-	if (cores->last == cores->have)
-		cores->second = cores_times(
-			cores->rate[cores->have],
-			cores_inverse(cores_rate(cores, cores->physical, NULL)));
-	else
+	if (cores->last != cores->have) {
 		cores->law.freedom = 0;
+		return;
+	}
+	one = cores_rate(cores, cores->physical, NULL);
+	cores->second = cores_times(
+		cores->rate[cores->have],
+		(struct interval){1 / one.value, 1 / one.high, 1 / one.low});
 }
 
 int cores_of(const struct profile *profile, struct cores *cores, struct error *err)
@@ -221,13 +222,15 @@ static struct interval cores_between(const struct cores *cores, unsigned k)
 				 x * low->high + y * high->high};
 }
 
+static double cores_threads_each(const struct cores *cores)
+{
+	return shares_cores(cores) ? (double)cores->have / cores->physical : 1;
+}
+
 /* Threads when the cores that they are on are all counted whole. */
 static double cores_whole(const struct cores *cores, unsigned k)
 {
-	double threads =
-		shares_cores(cores) ? (double)cores->have / cores->physical : 1;
-
-	return threads * ceil(k / threads);
+	return cores_threads_each(cores) * ceil(k / cores_threads_each(cores));
 }
 
 /* More cores are no loss, and no more than linear gain; fewer the other way round. */
@@ -248,10 +251,8 @@ static struct interval cores_bounds(const struct cores *cores, unsigned k)
  */
 static struct interval cores_fitted(const struct cores *cores, unsigned k)
 {
-	double threads =
-		shares_cores(cores) ? (double)cores->have / cores->physical : 1;
-	struct interval rate =
-		cores_times(usl_rate(&cores->law, k / threads), cores->second);
+	struct interval rate = cores_times(
+		usl_rate(&cores->law, k / cores_threads_each(cores)), cores->second);
 
 	rate.high = fmin(rate.high, cores_bounds(cores, k).high);
 	rate.value = fmin(rate.value, rate.high);

@@ -1,3 +1,4 @@
+/* cost.c - adds up the prices of what an epoch occupies. */
 #include "models/predict/cost.h"
 
 #define GB          1e9

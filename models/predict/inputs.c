@@ -1,3 +1,4 @@
+/* inputs.c - sums windows and curves up to what each stage takes. */
 #include "models/predict/inputs.h"
 #include "loader/base/error.h"
 
@@ -199,15 +200,6 @@ static int find_prep(const struct profile *profile, struct inputs *inputs,
 	return 0;
 }
 
-/* Bytes of a sample on average; NAN: unknown. */
-static double inputs_mean_bytes(const struct profile *profile)
-{
-	if (profile->dataset_bytes == UNKNOWN || profile->dataset_samples == UNKNOWN ||
-	    profile->dataset_samples == 0)
-		return NAN;
-	return (double)profile->dataset_bytes / (double)profile->dataset_samples;
-}
-
 /* Where a draw lacks its time of fetch, what the storage's law says. */
 static void complete_draw(const struct inputs *inputs, struct profile_draw *draw)
 {
@@ -225,7 +217,7 @@ static int find_draws(const struct profile *profile, struct inputs *inputs,
 		      struct error *err)
 {
 	size_t count = profile->draw_count > 0 ? profile->draw_count : 1;
-	double sum = 0, mean = inputs_mean_bytes(profile);
+	double sum = 0, mean = storage_sample_bytes(profile);
 
 	inputs->draws = calloc(count, sizeof(*inputs->draws));
 	if (inputs->draws == NULL)

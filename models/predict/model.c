@@ -1,3 +1,4 @@
+/* model.c - simulates the run itself, and measures how far off that is. */
 #include "models/predict/model.h"
 #include "loader/base/error.h"
 #include "models/predict/model_state.h"
@@ -20,21 +21,19 @@ static double model_handover(const struct model *model,
 			     const struct profile_change *change,
 			     const struct aspect *aspect)
 {
-	const struct sim_setup_parts parts = {model->profile, &model->inputs};
 	double factor = aspect->input == INPUT_HANDOVER ? aspect->factor : 1;
 
 	return factor * model->handover_s * (double)model->profile->cores /
-	       sim_setup_cores(&parts, change);
+	       sim_setup_cores(model, change);
 }
 
 int model_rate(const struct model *model, const struct profile_change *change,
 	       const struct aspect *aspect, enum stage stage,
 	       struct simulation_outcome *outcome, struct error *err)
 {
-	const struct sim_setup_parts parts = {model->profile, &model->inputs};
 	struct sim_setup setup;
 
-	sim_setup_set(&parts, change, aspect, &setup);
+	sim_setup_set(model, change, aspect, &setup);
 	setup.load.all_hits = stage == STAGE_PREP;
 	setup.load.no_prep = stage == STAGE_COMPUTE;
 	if (stage != STAGE_COMPUTE)
@@ -133,17 +132,16 @@ static void model_judge(struct model *model)
  */
 static int find_handover(struct model *model, struct error *err)
 {
-	const struct aspect plain = {-1, 1, 0};
 	double batch = (double)model->profile->batch, simulated;
 	struct simulation_outcome cached, synthetic;
 	struct profile_change none;
 	int result;
 
 	profile_change_init(&none);
-	result = model_rate(model, &none, &plain, STAGE_PREP, &cached, err);
+	result = model_rate(model, &none, &ASPECT_PLAIN, STAGE_PREP, &cached, err);
 	if (result == 0)
-		result = model_rate(model, &none, &plain, STAGE_COMPUTE, &synthetic,
-				    err);
+		result = model_rate(model, &none, &ASPECT_PLAIN, STAGE_COMPUTE,
+				    &synthetic, err);
 	if (result < 0)
 		return result;
 	batch *= sharing_jobs(model->profile, &none);
@@ -156,7 +154,6 @@ static int find_handover(struct model *model, struct error *err)
 
 static int know_self(struct model *model, struct error *err)
 {
-	const struct aspect plain = {-1, 1, 0};
 	struct simulation_outcome real, cached;
 	struct profile_change none;
 	int result = find_handover(model, err);
@@ -164,9 +161,10 @@ static int know_self(struct model *model, struct error *err)
 	if (result < 0)
 		return result;
 	profile_change_init(&none);
-	result = model_rate(model, &none, &plain, STAGE_REAL, &real, err);
+	result = model_rate(model, &none, &ASPECT_PLAIN, STAGE_REAL, &real, err);
 	if (result == 0)
-		result = model_rate(model, &none, &plain, STAGE_PREP, &cached, err);
+		result = model_rate(model, &none, &ASPECT_PLAIN, STAGE_PREP, &cached,
+				    err);
 	if (result == 0)
 		result = model_rates(model, &none, 0, model->bases, err);
 	if (result < 0)

@@ -15,35 +15,28 @@
 #define ON_CPU 0.5  /* of a step is CPU work: it computes there */
 #define CLOSE  0.02 /* bounds so close together are a value */
 
-static const struct aspect plain = {-1, 1, 0};
-
 /* ---- does it make sense ---- */
-
-static int predict_refuse(struct error *err, const char *what)
-{
-	return error_set(err, EINVAL, "no such change: %s", what);
-}
 
 static int predict_check_numbers(const struct profile_change *change, struct error *err)
 {
 	if (change->cores > LIMIT_CORES)
-		return predict_refuse(err, "cores are " LIMIT_RANGE(LIMIT_CORES));
+		return sharing_refuse(err, "cores are " LIMIT_RANGE(LIMIT_CORES));
 	if (change->workers > LIMIT_WORKERS)
-		return predict_refuse(err, "workers are " LIMIT_RANGE(LIMIT_WORKERS));
+		return sharing_refuse(err, "workers are " LIMIT_RANGE(LIMIT_WORKERS));
 	if (change->batch > LIMIT_BATCH)
-		return predict_refuse(
+		return sharing_refuse(
 			err, "a batch holds " LIMIT_RANGE(LIMIT_BATCH) " samples");
 	if (change->cache_share < 0 || change->cache_share > 1)
-		return predict_refuse(err, "a cache holds 0% to 100% of the data set");
+		return sharing_refuse(err, "a cache holds 0% to 100% of the data set");
 	if (change->gpu_speed < .001 || change->gpu_speed > 1000)
-		return predict_refuse(
+		return sharing_refuse(
 			err, "an accelerator's speed is 0.001 to 1000 times what "
 			     "it was");
 	if (change->storage_bandwidth < 0 || isinf(change->storage_bandwidth))
-		return predict_refuse(err,
+		return sharing_refuse(err,
 				      "a bandwidth is a number of bytes/s, or none");
 	if (change->storage_latency_s < 0 || change->storage_latency_s > 3600)
-		return predict_refuse(err, "a latency is a time up to 1h, or none");
+		return sharing_refuse(err, "a latency is a time up to 1h, or none");
 	if (change->cache_policy != NULL && hits_policy(change->cache_policy) < 0)
 		return error_set(err, EINVAL, "no such change: no cache policy '%s'",
 				 change->cache_policy);
@@ -165,15 +158,6 @@ static int predict_rate(const struct model *model, const struct profile_change *
 	return 0;
 }
 
-/* The mean of the jobs. */
-static void split_rate(const struct model *model, const struct profile_change *change,
-		       struct profile_prediction *out)
-{
-	if (sharing_is_asked(model->profile, change))
-		out->per_job =
-			model_a_job(out->per_s, sharing_jobs(model->profile, change));
-}
-
 /* ---- what remains ---- */
 
 /* What limits: a stall by its cause; and of prep, whether the cores have more to give. */
@@ -181,7 +165,6 @@ static const char *limit_of(const struct model *model,
 			    const struct profile_change *change,
 			    const struct interval *stalls)
 {
-	const struct sim_setup_parts parts = {model->profile, &model->inputs};
 	int limit = STAGE_COMPUTE;
 	struct sim_setup setup;
 	struct rates rates;
@@ -192,7 +175,7 @@ static const char *limit_of(const struct model *model,
 			limit = i;
 	if (limit != STAGE_PREP)
 		return stage_table[limit].key;
-	sim_setup_set(&parts, change, &plain, &setup);
+	sim_setup_set(model, change, &ASPECT_PLAIN, &setup);
 	rates_of(&setup.load, &rates);
 	return rates.cores <= FULL * rates.prep ? "cores" : "prep";
 }
@@ -237,17 +220,16 @@ static int predict_stalls(const struct model *model,
 static void predict_cost(const struct model *model, const struct profile_change *change,
 			 struct profile_prediction *out)
 {
-	const struct sim_setup_parts parts = {model->profile, &model->inputs};
 	struct sim_setup setup;
 	struct cost_use use;
 
 	if (model->prices == NULL)
 		return;
-	sim_setup_set(&parts, change, &plain, &setup);
+	sim_setup_set(model, change, &ASPECT_PLAIN, &setup);
 	use = (struct cost_use){
 		.samples = (double)model->profile->dataset_samples,
 		.dataset_bytes = (double)model->profile->dataset_bytes,
-		.cores = sim_setup_cores(&parts, change),
+		.cores = sim_setup_cores(model, change),
 		.cache_bytes = setup.load.share * (double)model->profile->dataset_bytes,
 		.misses = 1 - out->hit_ratio,
 	};
@@ -296,7 +278,6 @@ static int predict_say_why(const struct model *model,
 			   const struct simulation_outcome *real,
 			   struct profile_prediction *out)
 {
-	const struct sim_setup_parts parts = {model->profile, &model->inputs};
 	const char *words = basis_words(model, change, out);
 	char *jobs = NULL;
 	struct sim_setup setup;
@@ -304,7 +285,7 @@ static int predict_say_why(const struct model *model,
 
 	if (!sharing_is_asked(model->profile, change))
 		return words == NULL ? 0 : profile_text(&out->why, "%s", words);
-	sim_setup_set(&parts, change, &plain, &setup);
+	sim_setup_set(model, change, &ASPECT_PLAIN, &setup);
 	result = sharing_say(model->profile, &setup, real, &jobs);
 	if (result == 0)
 		result = profile_text(&out->why, "%s%s%s", jobs,
@@ -348,7 +329,9 @@ int model_predict(const struct model *model, const struct profile_change *change
 		result = predict_stalls(model, change, out, &real, err);
 	if (result < 0)
 		return result;
-	split_rate(model, change, out);
+	if (sharing_is_asked(model->profile, change))
+		out->per_job =
+			model_a_job(out->per_s, sharing_jobs(model->profile, change));
 	predict_cost(model, change, out);
 	if (profile_change_copy(&out->change, change) < 0 ||
 	    predict_say_why(model, change, &real, out) < 0)

@@ -1,3 +1,4 @@
+/* rates.c - the rate of each stage alone, and the least over an epoch. */
 #include "models/predict/rates.h"
 #include "models/cache/hits.h"
 #include "models/simulation/simulation.h"
@@ -126,7 +127,7 @@ static double cores_rate_at(const struct simulation_load *load,
 	return most_together(load) / work;
 }
 
-/* Hit probability over the epoch; 0 where it can't be told. */
+/* Hit probability over the epoch; 0 where it is unknown. */
 static void hits_of(const struct simulation_load *load, double bytes, double *hit)
 {
 	int policy = load->policy == NULL ? HITS_NONE : hits_policy(load->policy);

@@ -1,3 +1,4 @@
+/* sharing.c - what several jobs ask for, take up and assume. */
 #include "models/predict/sharing.h"
 #include "loader/base/error.h"
 #include "loader/base/limits.h"
@@ -17,7 +18,7 @@
 
 /* ---- what is asked ---- */
 
-static int sharing_refuse(struct error *err, const char *what)
+int sharing_refuse(struct error *err, const char *what)
 {
 	return error_set(err, EINVAL, "no such change: %s", what);
 }
@@ -144,11 +145,10 @@ static void say_reads(FILE *to, const struct profile *profile,
 		      const struct simulation_load *load,
 		      const struct simulation_outcome *outcome)
 {
-	double bytes =
-		(double)profile->dataset_bytes / (double)profile->dataset_samples;
-	double all = outcome->per_s * (1 - outcome->hit_ratio) * bytes;
+	double all = outcome->per_s * (1 - outcome->hit_ratio) *
+		     storage_sample_bytes(profile);
 
-	if (profile->dataset_bytes == UNKNOWN)
+	if (isnan(all))
 		return;
 	say_either(to, load, "reads", all / load->jobs / MB, all / MB, "MB/s");
 }

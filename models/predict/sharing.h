@@ -9,7 +9,7 @@
  *	shared		rate of a job = min(G of the slowest, P, F): it is prepared once
  *
  * (Mohan et al., Analyzing and Mitigating Data Stalls, VLDB 2021, section 5: coordinated
- * prep.) The simulation follows both; here is what it is told, and what comes of it beside
+ * prep.) The simulation follows both; here is what it is given, and what comes of it beside
  * rates. Each job is taken to have an accelerator to itself. Private to models/.
  */
 #ifndef DSA_SHARING_H
@@ -23,6 +23,9 @@ struct sim_setup;
 struct simulation_outcome;
 
 enum { SHARING_WINDOW = 8 }; /* batches: dsa serve's default */
+
+/* -EINVAL, and err: "no such change: " and what a change may be. */
+int sharing_refuse(struct error *err, const char *what);
 
 /* -EINVAL (err) when what the change says of jobs makes no sense. */
 int sharing_check(const struct profile *profile, const struct profile_change *change,

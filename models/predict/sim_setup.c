@@ -1,4 +1,6 @@
+/* sim_setup.c - turns the inputs of a run and a change into a load. */
 #include "models/predict/sim_setup.h"
+#include "models/predict/model_state.h"
 #include "models/predict/sharing.h"
 
 #include <math.h>
@@ -11,10 +13,9 @@ static double factor_of(const struct aspect *aspect, enum input input)
 	return aspect->input == (int)input ? aspect->factor : 1;
 }
 
-unsigned sim_setup_cores(const struct sim_setup_parts *parts,
-			 const struct profile_change *change)
+unsigned sim_setup_cores(const struct model *model, const struct profile_change *change)
 {
-	return change->cores > 0 ? change->cores : (unsigned)parts->profile->cores;
+	return change->cores > 0 ? change->cores : (unsigned)model->profile->cores;
 }
 
 uint32_t sim_setup_slots(const struct profile *profile)
@@ -24,33 +25,33 @@ uint32_t sim_setup_slots(const struct profile *profile)
 
 /* ---- from inputs and a change to a load ---- */
 
-static void sim_setup_set_cores(const struct sim_setup_parts *parts,
+static void sim_setup_set_cores(const struct model *model,
 				const struct profile_change *change,
 				const struct aspect *aspect, struct sim_setup *setup)
 {
 	double factor = factor_of(aspect, INPUT_CORES);
 
-	cores_speeds(&parts->inputs->cores, sim_setup_cores(parts, change),
-		     aspect->side, setup->speed, SPEEDS);
+	cores_speeds(&model->inputs.cores, sim_setup_cores(model, change), aspect->side,
+		     setup->speed, SPEEDS);
 	for (size_t m = 2; m < SPEEDS; m++)
 		setup->speed[m] /= factor;
 	setup->load.speed = setup->speed;
 	setup->load.speeds = SPEEDS;
-	setup->load.workers = profile_change_workers(parts->profile, change);
+	setup->load.workers = profile_change_workers(model->profile, change);
 }
 
 /* Time of a step by the clock on an accelerator `faster` than the run's; in proportion
- * to the batch where it is the emulated one's. `side` tells apart what other batches could
+ * to the batch where it is the emulated one's. `side` picks what other batches could
  * do elsewhere. */
-static double step_s(const struct sim_setup_parts *parts, const struct aspect *aspect,
-		     double n, double faster)
+static double step_s(const struct model *model, const struct aspect *aspect, double n,
+		     double faster)
 {
-	const struct inputs *inputs = parts->inputs;
-	double from = (double)parts->profile->batch;
+	const struct inputs *inputs = &model->inputs;
+	double from = (double)model->profile->batch;
 	double fixed = inputs->fixed_s * from;
 	double clock = (inputs->compute_s - inputs->fixed_s) * n / faster;
 
-	if (isnan(parts->profile->emulated_per_s) && n != from) {
+	if (isnan(model->profile->emulated_per_s) && n != from) {
 		/* All of it fixed, or all of it by the sample: nothing in between is known. */
 		double least = fmin(n, from), most = fmax(n, from);
 
@@ -59,26 +60,25 @@ static double step_s(const struct sim_setup_parts *parts, const struct aspect *a
 	return (clock + fixed) * factor_of(aspect, INPUT_COMPUTE);
 }
 
-static void set_compute(const struct sim_setup_parts *parts,
-			const struct profile_change *change,
+static void set_compute(const struct model *model, const struct profile_change *change,
 			const struct aspect *aspect, struct simulation_load *load)
 {
-	const struct inputs *inputs = parts->inputs;
+	const struct inputs *inputs = &model->inputs;
 	double faster = isnan(change->gpu_speed) ? 1 : change->gpu_speed;
 
-	load->compute_s = step_s(parts, aspect, load->batch, faster);
+	load->compute_s = step_s(model, aspect, load->batch, faster);
 	load->compute_cpu_s =
 		inputs->compute_cpu_s * load->batch * factor_of(aspect, INPUT_COMPUTE);
 	load->compute_threads = inputs->compute_threads;
 }
 
-static void set_prep(const struct sim_setup_parts *parts, const struct aspect *aspect,
+static void set_prep(const struct model *model, const struct aspect *aspect,
 		     struct simulation_load *load)
 {
-	load->draws = parts->inputs->draws;
-	load->draw_count = parts->inputs->draw_count;
-	load->prep_scale = parts->inputs->prep_scale * factor_of(aspect, INPUT_PREP);
-	load->delay_s = parts->inputs->delay_s;
+	load->draws = model->inputs.draws;
+	load->draw_count = model->inputs.draw_count;
+	load->prep_scale = model->inputs.prep_scale * factor_of(aspect, INPUT_PREP);
+	load->delay_s = model->inputs.delay_s;
 }
 
 /* Of what was emulated, and is to be, the later word; none lets the storage itself. */
@@ -98,12 +98,11 @@ static double native_bandwidth(const struct storage *storage, unsigned depth)
 	return isnan(rate) ? INFINITY : rate * storage->mean_bytes;
 }
 
-static void set_fetch(const struct sim_setup_parts *parts,
-		      const struct profile_change *change, const struct aspect *aspect,
-		      struct simulation_load *load)
+static void set_fetch(const struct model *model, const struct profile_change *change,
+		      const struct aspect *aspect, struct simulation_load *load)
 {
-	const struct profile *profile = parts->profile;
-	const struct inputs *inputs = parts->inputs;
+	const struct profile *profile = model->profile;
+	const struct inputs *inputs = &model->inputs;
 	double factor = factor_of(aspect, INPUT_STORAGE);
 	double bandwidth = sim_setup_emulated(change->storage_bandwidth,
 					      profile->storage_bandwidth, INFINITY);
@@ -120,18 +119,18 @@ static void set_fetch(const struct sim_setup_parts *parts,
 	load->bandwidth = bandwidth;
 }
 
-static void sim_setup_set_cache(const struct sim_setup_parts *parts,
+static void sim_setup_set_cache(const struct model *model,
 				const struct profile_change *change,
 				struct simulation_load *load)
 {
 	bool sized = !isnan(change->cache_share);
 
-	load->policy = hits_policy_name(parts->inputs->policy);
-	load->share = parts->inputs->share;
+	load->policy = hits_policy_name(model->inputs.policy);
+	load->share = model->inputs.share;
 	if (change->cache_policy != NULL)
 		load->policy = change->cache_policy;
-	else if (sized && (parts->inputs->policy == HITS_NONE ||
-			   parts->inputs->policy == HITS_PAGE))
+	else if (sized && (model->inputs.policy == HITS_NONE ||
+			   model->inputs.policy == HITS_PAGE))
 		load->policy = hits_policy_name(HITS_MINIO);
 	if (sized)
 		load->share = change->cache_share;
@@ -143,33 +142,33 @@ static void sim_setup_set_cache(const struct sim_setup_parts *parts,
  * A storage that is emulated is emulated in each process, so that each job has one to
  * itself; the one below is the same for all of them.
  */
-static void set_storage(const struct sim_setup_parts *parts,
-			const struct aspect *aspect, struct simulation_load *load)
+static void set_storage(const struct model *model, const struct aspect *aspect,
+			struct simulation_load *load)
 {
 	double all =
-		native_bandwidth(&parts->inputs->storage, load->jobs * load->depth) /
+		native_bandwidth(&model->inputs.storage, load->jobs * load->depth) /
 		factor_of(aspect, INPUT_STORAGE);
 
 	load->joint_bandwidth = isfinite(all) ? all : 0;
 }
 
-static void sim_setup_set_jobs(const struct sim_setup_parts *parts,
+static void sim_setup_set_jobs(const struct model *model,
 			       const struct profile_change *change,
 			       const struct aspect *aspect, struct sim_setup *setup)
 {
 	struct simulation_load *load = &setup->load;
 	double faster = isnan(change->gpu_speed) ? 1 : change->gpu_speed;
 
-	load->jobs = sharing_jobs(parts->profile, change);
-	load->shared = sharing_is_shared(parts->profile, change);
+	load->jobs = sharing_jobs(model->profile, change);
+	load->shared = sharing_is_shared(model->profile, change);
 	load->window = SHARING_WINDOW;
 	if (load->shared) /* loader/share/server/server.c */
 		load->ahead = (uint32_t)fmax(
-			1, fmin((double)parts->profile->prefetch, SHARING_WINDOW));
+			1, fmin((double)model->profile->prefetch, SHARING_WINDOW));
 	if (load->jobs > 1 && !load->shared)
-		set_storage(parts, aspect, load);
+		set_storage(model, aspect, load);
 	for (unsigned i = 0; i < load->jobs; i++)
-		setup->job_compute_s[i] = step_s(parts, aspect, load->batch,
+		setup->job_compute_s[i] = step_s(model, aspect, load->batch,
 						 faster * sharing_speed(change, i));
 	load->job_compute_s = setup->job_compute_s;
 }
@@ -181,11 +180,10 @@ void sim_setup_delay(struct sim_setup *setup, double seconds)
 	setup->load.compute_s += seconds;
 }
 
-void sim_setup_set(const struct sim_setup_parts *parts,
-		   const struct profile_change *change, const struct aspect *aspect,
-		   struct sim_setup *setup)
+void sim_setup_set(const struct model *model, const struct profile_change *change,
+		   const struct aspect *aspect, struct sim_setup *setup)
 {
-	const struct profile *profile = parts->profile;
+	const struct profile *profile = model->profile;
 	struct simulation_load *load = &setup->load;
 
 	memset(load, 0, sizeof(*load));
@@ -193,10 +191,10 @@ void sim_setup_set(const struct sim_setup_parts *parts,
 	load->batch = change->batch > 0 ? change->batch : (uint32_t)profile->batch;
 	load->ahead = sim_setup_slots(profile);
 	load->seed = profile->seed;
-	sim_setup_set_cores(parts, change, aspect, setup);
-	set_compute(parts, change, aspect, load);
-	set_prep(parts, aspect, load);
-	set_fetch(parts, change, aspect, load);
-	sim_setup_set_cache(parts, change, load);
-	sim_setup_set_jobs(parts, change, aspect, setup);
+	sim_setup_set_cores(model, change, aspect, setup);
+	set_compute(model, change, aspect, load);
+	set_prep(model, aspect, load);
+	set_fetch(model, change, aspect, load);
+	sim_setup_set_cache(model, change, load);
+	sim_setup_set_jobs(model, change, aspect, setup);
 }

@@ -8,6 +8,8 @@
 #include "models/predict/inputs.h"
 #include "models/simulation/simulation.h"
 
+struct model;
+
 /* The inputs as they are, or one of them off by a factor; and which end holds where
  * only bounds are known: -1 the slower, 1 the faster, 0 between. */
 struct aspect {
@@ -16,10 +18,7 @@ struct aspect {
 	int side;
 };
 
-struct sim_setup_parts {
-	const struct profile *profile;
-	const struct inputs *inputs;
-};
+#define ASPECT_PLAIN ((struct aspect){-1, 1, 0})
 
 /* A load, and the tables that it points to: it can't be copied. */
 struct sim_setup {
@@ -28,9 +27,8 @@ struct sim_setup {
 	double job_compute_s[SIMULATION_JOBS];
 };
 
-void sim_setup_set(const struct sim_setup_parts *parts,
-		   const struct profile_change *change, const struct aspect *aspect,
-		   struct sim_setup *setup);
+void sim_setup_set(const struct model *model, const struct profile_change *change,
+		   const struct aspect *aspect, struct sim_setup *setup);
 
 /* Every step of every job takes so much longer. */
 void sim_setup_delay(struct sim_setup *setup, double seconds);
@@ -39,7 +37,7 @@ void sim_setup_delay(struct sim_setup *setup, double seconds);
 uint32_t sim_setup_slots(const struct profile *profile);
 
 /* Cores after a change. */
-unsigned sim_setup_cores(const struct sim_setup_parts *parts,
+unsigned sim_setup_cores(const struct model *model,
 			 const struct profile_change *change);
 
 #endif

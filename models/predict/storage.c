@@ -1,3 +1,4 @@
+/* storage.c - finds latency and bandwidth from the points of S(q). */
 #include "models/predict/storage.h"
 #include "loader/base/error.h"
 
@@ -7,7 +8,7 @@
 #define ONCE_ERROR  .03 /* of a window that was measured once */
 #define STILL_GROWS .5 /* a rate that grows less than depth to this power has stopped */
 
-/* ---- what the profile tells ---- */
+/* ---- what the profile says ---- */
 
 static bool storage_counts(const struct profile_point *point)
 {
@@ -38,13 +39,12 @@ static double mean_of_points(const struct profile *profile)
 	return bytes / samples;
 }
 
-static double storage_mean_bytes(const struct profile *profile)
+double storage_sample_bytes(const struct profile *profile)
 {
-	if (profile->dataset_bytes != UNKNOWN && profile->dataset_samples != UNKNOWN &&
-	    profile->dataset_samples > 0)
-		return (double)profile->dataset_bytes /
-		       (double)profile->dataset_samples;
-	return mean_of_points(profile);
+	if (profile->dataset_bytes == UNKNOWN || profile->dataset_samples == UNKNOWN ||
+	    profile->dataset_samples == 0)
+		return NAN;
+	return (double)profile->dataset_bytes / (double)profile->dataset_samples;
 }
 
 /* Of a read alone, by the samples' own times; NAN: not measured. */
@@ -103,7 +103,7 @@ static double seen_per_s(const struct storage *storage, size_t i)
 	return storage->seen[i].q / storage->seen[i].read_s;
 }
 
-/* One point tells no growth. */
+/* One point shows no growth. */
 static bool still_grows(const struct storage *storage)
 {
 	size_t last = storage->points - 1;
@@ -195,13 +195,6 @@ static void take_native(const struct profile *profile, struct storage *storage)
 	take_bandwidth(storage);
 }
 
-static void take_emulated(const struct profile *profile, struct storage *storage)
-{
-	take_points(profile, false, storage);
-	storage->latency_s = storage->emulated_latency_s;
-	storage->bandwidth = storage->emulated_bandwidth;
-}
-
 /* ---- how sure ---- */
 
 /* Relative: its own half-width, or how far from the model it is. */
@@ -243,7 +236,7 @@ int storage_of(const struct profile *profile, struct storage *storage,
 	       struct error *err)
 {
 	*storage = (struct storage){
-		.mean_bytes = storage_mean_bytes(profile),
+		.mean_bytes = storage_sample_bytes(profile),
 		.cpu_s = cpu_of(profile),
 		.emulated_bandwidth = profile->storage_bandwidth > 0
 					      ? profile->storage_bandwidth
@@ -251,6 +244,8 @@ int storage_of(const struct profile *profile, struct storage *storage,
 		.emulated_latency_s =
 			profile->storage_latency_s > 0 ? profile->storage_latency_s : 0,
 	};
+	if (isnan(storage->mean_bytes))
+		storage->mean_bytes = mean_of_points(profile);
 	if (!(storage->mean_bytes > 0))
 		return error_set(err, ENODATA,
 				 "the run does not say how large samples "
@@ -260,7 +255,9 @@ int storage_of(const struct profile *profile, struct storage *storage,
 		if (!is_emulated(storage))
 			return error_set(err, ENODATA,
 					 "the run measured no fetch alone");
-		take_emulated(profile, storage);
+		take_points(profile, false, storage);
+		storage->latency_s = storage->emulated_latency_s;
+		storage->bandwidth = storage->emulated_bandwidth;
 	}
 	storage->uncertainty = uncertainty_of(profile, storage);
 	return 0;

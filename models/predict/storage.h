@@ -40,6 +40,9 @@ struct storage {
 	struct storage_point seen[STORAGE_POINTS];
 };
 
+/* Bytes of a sample on average over the data set; NAN: unknown. */
+double storage_sample_bytes(const struct profile *profile);
+
 /* -ENODATA (err): neither S(q) nor emulated storage in the profile, or no size of its
  * samples. */
 int storage_of(const struct profile *profile, struct storage *storage,

@@ -1,3 +1,4 @@
+/* usl.c - fits the law by least squares, no term below 0. */
 #include "models/predict/usl.h"
 
 enum { PRIOR_WEIGHT = 1 }; /* points that the errors said count for, beside scatter */

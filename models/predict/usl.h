@@ -14,7 +14,7 @@
 
 #include "profiler/profile.h"
 
-enum { USL_POINTS = 4 }; /* fewer don't tell a law of three unknowns */
+enum { USL_POINTS = 4 }; /* fewer do not determine three unknowns */
 
 /* The relative standard error of a point that was measured once, at the least. */
 #define USL_LEAST_ERROR .01
@@ -32,7 +32,7 @@ struct usl {
 				  * have, where USL_LEAST_ERROR was said */
 };
 
-/* False: fewer than USL_POINTS, or they do not tell the three apart. */
+/* False: fewer than USL_POINTS, or they do not determine all three. */
 bool usl_fit(const struct usl_point *points, size_t count, struct usl *usl);
 
 /* P(k), k > 0, with the 95 % interval of the fit; high is INFINITY where the points

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 enum {
-	SMALL = 1 << 14, /* samples: a data set whose edges need not be told apart */
+	SMALL = 1 << 14, /* samples: a data set whose edges need not be kept apart */
 	LARGE = 1 << 16, /* and whose hits over the epoch are a smooth curve */
 	WARM = 4,        /* epochs until fifo and random are steady */
 };
@@ -43,17 +43,12 @@ static void intake_set_size(struct intake *intake, uint64_t samples)
 	intake->steps = (intake->dataset - 1) / intake->batch + 1;
 }
 
-static uint64_t intake_bytes_of(const struct intake *intake, uint32_t sample)
-{
-	uint64_t at = (uint64_t)sample * intake->load->draw_count;
-
-	return intake->load->draws[at / intake->dataset].bytes;
-}
-
 /* As the cache sees them: of a data set scaled down they add up to those of it all. */
 static uint64_t scaled_bytes(const struct intake *intake, uint32_t sample)
 {
-	return intake_bytes_of(intake, sample) * intake->load->dataset /
+	uint64_t at = (uint64_t)sample * intake->load->draw_count;
+
+	return intake->load->draws[at / intake->dataset].bytes * intake->load->dataset /
 	       intake->dataset;
 }
 

@@ -14,8 +14,6 @@ struct rule {
 	const char *member, *wanted;
 };
 
-#define PACE_LEAST  .01
-#define PACE_MOST   100
 #define AMOUNT_MOST 1e9 /* more than any time; sums and products stay finite */
 
 static bool load_check_amount(double value)
@@ -92,6 +90,8 @@ static int check_stages(const struct simulation_load *load, struct error *err)
 			 load->workers + load->depth + load->compute_threads <=
 				 SIMULATION_THREADS,
 		 "workers, depth and compute_threads", "512 together at most"},
+		{load->speed != NULL, "speed", "given"},
+		{load->speeds > 1, "speeds", "2 at least: speed[1] is one thread's"},
 	};
 
 	return CHECK(rules, err);
@@ -99,13 +99,6 @@ static int check_stages(const struct simulation_load *load, struct error *err)
 
 static int check_speeds(const struct simulation_load *load, struct error *err)
 {
-	const struct rule rules[] = {
-		{load->speed != NULL, "speed", "given"},
-		{load->speeds > 1, "speeds", "2 at least: speed[1] is one thread's"},
-	};
-
-	if (CHECK(rules, err) < 0)
-		return -EINVAL;
 	for (size_t m = 1; m < load->speeds; m++)
 		if (!(load->speed[m] > 0 && load->speed[m] < INFINITY))
 			return error_set(
@@ -127,6 +120,8 @@ static uint64_t slots_of(const struct simulation_load *load)
 
 static int load_check_jobs(const struct simulation_load *load, struct error *err)
 {
+	bool synthetic = load->loaded || load->no_prep;
+	bool works = load->compute_cpu_s > 0 || load->compute_s > 0;
 	const struct rule rules[] = {
 		{load->jobs <= SIMULATION_JOBS, "jobs", LIMIT_RANGE(LIMIT_JOBS)},
 		{slots_of(load) <= PLACES / load->batch, "jobs",
@@ -137,6 +132,11 @@ static int load_check_jobs(const struct simulation_load *load, struct error *err
 		 "joint_bandwidth", "1 byte/s at least, or 0"},
 		{load_check_jobs_of(load) == 1 || !(load->loaded || load->no_consumer),
 		 "jobs", "1 where prep is alone"},
+		{!load->no_consumer || !synthetic, "no_consumer",
+		 "false where batches are synthetic"},
+		{!(load->loaded && load->no_prep), "loaded", "false without prep"},
+		{works || !synthetic, "compute_s",
+		 "above 0 where batches cost nothing"},
 	};
 
 	if (CHECK(rules, err) < 0)
@@ -152,32 +152,14 @@ static int load_check_jobs(const struct simulation_load *load, struct error *err
 	return 0;
 }
 
-static int check_modes(const struct simulation_load *load, struct error *err)
-{
-	bool works = load->compute_cpu_s > 0 || load->compute_s > 0;
-	const struct rule rules[] = {
-		{!load->no_consumer || !(load->loaded || load->no_prep), "no_consumer",
-		 "false where batches are synthetic"},
-		{!(load->loaded && load->no_prep), "loaded", "false without prep"},
-		{works || !(load->loaded || load->no_prep), "compute_s",
-		 "above 0 where batches cost nothing"},
-	};
-
-	return CHECK(rules, err);
-}
-
 int simulation_check(const struct simulation_load *load, uint64_t samples,
 		     struct error *err)
 {
-	int result = 0;
-
 	if (samples == 0)
 		return error_set(err, EINVAL, "there are no samples to simulate");
-	if ((result = check_stream(load, err)) < 0 ||
-	    (result = check_draws(load, err)) < 0 ||
-	    (result = check_stages(load, err)) < 0 ||
-	    (result = check_speeds(load, err)) < 0 ||
-	    (result = load_check_jobs(load, err)) < 0)
-		return result;
-	return check_modes(load, err);
+	if (check_stream(load, err) < 0 || check_draws(load, err) < 0 ||
+	    check_stages(load, err) < 0 || check_speeds(load, err) < 0 ||
+	    load_check_jobs(load, err) < 0)
+		return -EINVAL;
+	return 0;
 }

@@ -184,8 +184,8 @@ static struct simulation *new_simulation(const struct simulation_load *load,
 	return sim;
 }
 
-/* Each job by the time that it took itself. */
-static void count_jobs(const struct simulation *sim, struct simulation_outcome *outcome)
+/* Each job by the time that it took itself. False: one took none. */
+static bool count_jobs(const struct simulation *sim, struct simulation_outcome *outcome)
 {
 	double samples = 0, hits = 0;
 	uint32_t job = 0;
@@ -195,6 +195,8 @@ static void count_jobs(const struct simulation *sim, struct simulation_outcome *
 			const struct consumer *consumer =
 				&sim->pipelines[i].consumers[j];
 
+			if (!(consumer->end > consumer->begin))
+				return false;
 			samples += (double)consumer->samples;
 			hits += (double)consumer->hits;
 			outcome->job_per_s[job] = (double)consumer->samples /
@@ -202,9 +204,10 @@ static void count_jobs(const struct simulation *sim, struct simulation_outcome *
 			outcome->per_s += outcome->job_per_s[job++];
 		}
 	outcome->hit_ratio = hits / samples;
+	return true;
 }
 
-static void simulation_conclude(const struct simulation *sim,
+static bool simulation_conclude(const struct simulation *sim,
 				struct simulation_outcome *outcome)
 {
 	const struct sums *sums = &sim->sums;
@@ -217,18 +220,7 @@ static void simulation_conclude(const struct simulation *sim,
 		.cpu_busy = sums->cpu / seconds,
 		.prep_per_s = (double)sums->prepared / seconds,
 	};
-	count_jobs(sim, outcome);
-}
-
-/* Time passed for each consumer while it was counted. */
-static bool took_time(const struct simulation *sim)
-{
-	for (uint32_t i = 0; i < sim->pipeline_count; i++)
-		for (uint32_t j = 0; j < sim->pipelines[i].consumer_count; j++)
-			if (!(sim->pipelines[i].consumers[j].end >
-			      sim->pipelines[i].consumers[j].begin))
-				return false;
-	return true;
+	return count_jobs(sim, outcome);
 }
 
 int simulate(const struct simulation_load *load, uint64_t samples,
@@ -244,9 +236,7 @@ int simulate(const struct simulation_load *load, uint64_t samples,
 		return error_sys(err, ENOMEM, "cannot simulate");
 	for (events_begin(sim); !simulation_done(sim); events_begin(sim))
 		events_step(sim);
-	if (took_time(sim))
-		simulation_conclude(sim, outcome);
-	else
+	if (!simulation_conclude(sim, outcome))
 		result = error_set(err, EINVAL,
 				   "nothing in the simulated load takes any time");
 	free_simulation(sim);

@@ -63,7 +63,7 @@ static int advice_short(const struct adviser *adviser)
 }
 
 /*
- * Adds the prediction of a change to the profile. 1; 0: this run can't tell, and it is
+ * Adds the prediction of a change to the profile. 1; 0: this run does not show it, and it is
  * left out; -ENOMEM.
  */
 static int advice_ask(const struct adviser *adviser,
@@ -355,7 +355,7 @@ static int look_at_less(const struct adviser *adviser)
 		       : 0;
 }
 
-/* What the run can't tell is left out. */
+/* What the run does not show is left out. */
 static int propose_made(const struct adviser *adviser, advice_make *make)
 {
 	struct candidate candidate = {.beyond = 1};

@@ -1,3 +1,4 @@
+/* command.c - writes a change as options of dsa whatif. */
 #include "models/whatif/command.h"
 #include "loader/base/text/shell_word.h"
 #include "profiler/profile.h"

@@ -1,3 +1,4 @@
+/* forecast.c - predicts each change of a list. */
 #include "models/whatif/forecast.h"
 #include "loader/base/error.h"
 #include "models/predict/model.h"
@@ -5,7 +6,7 @@
 
 #include <errno.h>
 
-/* What the run can't tell, in the place of a prediction. */
+/* The reason why there is no prediction, in its place. */
 static int say_unknown(struct profile_prediction *made,
 		       const struct profile_change *change, const char *why,
 		       struct error *err)
@@ -17,7 +18,7 @@ static int say_unknown(struct profile_prediction *made,
 	return 0;
 }
 
-/* One change. -ENODATA: the run can't tell, and the prediction says so. */
+/* One change. -ENODATA: the run does not show it, and the prediction says why. */
 static int forecast_predict(struct profile_prediction *made, const struct model *model,
 			    const struct profile_change *change, struct error *err)
 {
@@ -46,7 +47,7 @@ int forecast(const struct forecast *forecast, const struct sweep_list *list,
 	     struct profile *profile, struct error *err)
 {
 	struct error first = {0};
-	size_t told = 0;
+	size_t known = 0;
 	int result = 0;
 
 	profile_drop_predictions(profile);
@@ -54,15 +55,15 @@ int forecast(const struct forecast *forecast, const struct sweep_list *list,
 		struct error why = {0};
 
 		result = forecast_add(forecast, &list->changes[i], profile, &why);
-		told += result == 0;
+		known += result == 0;
 		if (result < 0 && (first.code == 0 || result != -ENODATA))
 			first = why;
 		if (result < 0 && result != -ENODATA)
 			break;
-		if (forecast->tell != NULL)
-			forecast->tell(forecast->context, i + 1);
+		if (forecast->progress != NULL)
+			forecast->progress(forecast->context, i + 1);
 	}
-	if (result == -ENODATA && told > 0)
+	if (result == -ENODATA && known > 0)
 		result = 0;
 	if (result < 0 && err != NULL)
 		*err = first;

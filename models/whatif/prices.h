@@ -13,7 +13,7 @@
 struct error;
 
 /*
- * Reads a list. Sections are headings and mean nothing. What it does not tell is NAN
+ * Reads a list. Sections are headings and mean nothing. What it leaves out is NAN
  * or ""; accelerators 1. 0; -EINVAL or -EBADMSG when it is not one, with the line in
  * err; -ENOMEM. On failure *prices is undefined.
  */

@@ -1,3 +1,4 @@
+/* verify.c - keeps what was measured beside what was predicted. */
 #include "models/whatif/verify.h"
 #include "loader/base/error.h"
 

@@ -1,3 +1,4 @@
+/* compare.c - picks the form of a comparison by its name. */
 #include "reports/compare/compare.h"
 #include "loader/base/error.h"
 #include "reports/compare/compare_part.h"

@@ -136,11 +136,6 @@ static void compare_html_bars(const struct page *page)
 
 /* ---- the numbers ---- */
 
-static bool compare_html_is_told(const struct compare_row *row)
-{
-	return row->group <= COMPARE_COUNTS || row->verdict != COMPARE_SAME;
-}
-
 static void compare_html_value(FILE *out, const struct compare_row *row,
 			       const struct compare_value *value)
 {
@@ -165,7 +160,6 @@ static void compare_html_name(FILE *out, const struct compare_row *row)
 
 static void compare_html_row(FILE *out, const struct compare_row *row)
 {
-	bool clear = row->verdict == COMPARE_CLEAR || row->verdict == COMPARE_DIFFERS;
 	char change[FORMAT_SIZE];
 
 	compare_html_name(out, row);
@@ -173,13 +167,15 @@ static void compare_html_row(FILE *out, const struct compare_row *row)
 	compare_html_value(out, row, &row->b);
 	if (row->group <= COMPARE_COUNTS) {
 		html_number(out, compare_change(change, row));
-		fprintf(out, clear ? "<td><strong>%s</strong></td>" : "<td>%s</td>",
+		fprintf(out,
+			compare_is_clear(row) ? "<td><strong>%s</strong></td>"
+					      : "<td>%s</td>",
 			compare_verdict_name(row->verdict));
 	}
 	fputs("</tr>\n", out);
 }
 
-/* A table of those rows of a group that are told. */
+/* A table of those rows of a group that are shown. */
 static void compare_html_group(const struct page *page, enum compare_group group,
 			       const char *heads)
 {
@@ -188,7 +184,7 @@ static void compare_html_group(const struct page *page, enum compare_group group
 	for (size_t i = 0; i < page->rows->count; i++) {
 		const struct compare_row *of = &page->rows->rows[i];
 
-		if (of->group != group || !compare_html_is_told(of))
+		if (of->group != group || !compare_is_shown(of))
 			continue;
 		if (!begun)
 			html_table(page->out, compare_group_name(group), heads);
@@ -214,28 +210,17 @@ static void compare_html_measured(const struct page *page)
 	      page->out);
 }
 
-static size_t compare_html_count(const struct compare_rows *rows, bool told)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < rows->count; i++)
-		count += rows->rows[i].group > COMPARE_COUNTS &&
-			 compare_html_is_told(&rows->rows[i]) == told;
-	return count;
-}
-
 static void compare_html_same(const struct page *page)
 {
-	size_t some = compare_html_count(page->rows, false);
-
-	if (some == 0)
+	if (page->rows->same == 0)
 		return;
-	fprintf(page->out, "<details><summary>%zu are the same</summary>\n", some);
+	fprintf(page->out, "<details><summary>%zu are the same</summary>\n",
+		page->rows->same);
 	html_table(page->out, "Settings and facts that are the same", "What|A and B");
 	for (size_t i = 0; i < page->rows->count; i++) {
 		const struct compare_row *of = &page->rows->rows[i];
 
-		if (compare_html_is_told(of))
+		if (compare_is_shown(of))
 			continue;
 		compare_html_name(page->out, of);
 		compare_html_value(page->out, of, &of->a);
@@ -250,7 +235,7 @@ static void compare_html_settings(const struct page *page)
 	fputs("<section aria-labelledby=\"settings\">\n<h2 id=\"settings\">Settings, "
 	      "data and machine</h2>\n",
 	      page->out);
-	if (compare_html_count(page->rows, true) == 0)
+	if (page->rows->same == page->rows->settings)
 		fputs("<p>None of them differs.</p>\n", page->out);
 	for (int i = COMPARE_LOADER; i < COMPARE_GROUPS; i++)
 		compare_html_group(page, (enum compare_group)i, "What|A|B");

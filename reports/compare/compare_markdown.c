@@ -15,13 +15,13 @@ static void compare_markdown_causes(FILE *out, const struct causes *causes)
 
 static void compare_markdown_row(FILE *out, const struct compare_row *row)
 {
-	bool clear = row->verdict == COMPARE_CLEAR || row->verdict == COMPARE_DIFFERS;
+	const char *bold = compare_is_clear(row) ? "**" : "";
 	char a[COMPARE_CELL], b[COMPARE_CELL], change[FORMAT_SIZE];
 
 	fprintf(out, "| %s | %s | %s | %s | %s%s%s |\n", row->name,
 		compare_number(a, row, &row->a), compare_number(b, row, &row->b),
-		compare_change(change, row), clear ? "**" : "",
-		compare_verdict_name(row->verdict), clear ? "**" : "");
+		compare_change(change, row), bold, compare_verdict_name(row->verdict),
+		bold);
 }
 
 /* Those rows of a group that there are, as a table. */

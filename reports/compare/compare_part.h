@@ -60,6 +60,7 @@ struct compare_row {
 struct compare_rows {
 	struct compare_row *rows; /* in the order of their group */
 	size_t count;
+	size_t settings, same; /* rows of the loader and after it; those not shown */
 	struct causes causes;
 };
 
@@ -69,6 +70,12 @@ void compare_rows_fini(struct compare_rows *rows);
 
 const char *compare_group_name(enum compare_group group);
 const char *compare_verdict_name(enum compare_verdict verdict);
+
+/* Measured numbers are shown in any case, settings and facts where they differ. */
+bool compare_is_shown(const struct compare_row *row);
+
+/* True when both sides differ, and not by noise. */
+bool compare_is_clear(const struct compare_row *row);
 
 /* "49.8% ±0.4", "1912 ±22", "n/a": a number of a row. */
 enum { COMPARE_CELL = 2 * FORMAT_SIZE };

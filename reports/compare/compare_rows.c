@@ -78,6 +78,16 @@ const char *compare_verdict_name(enum compare_verdict verdict)
 	return names[verdict];
 }
 
+bool compare_is_shown(const struct compare_row *row)
+{
+	return row->group <= COMPARE_COUNTS || row->verdict != COMPARE_SAME;
+}
+
+bool compare_is_clear(const struct compare_row *row)
+{
+	return row->verdict == COMPARE_CLEAR || row->verdict == COMPARE_DIFFERS;
+}
+
 static bool compare_rows_ends(const char *text, const char *end)
 {
 	size_t length = strlen(text), size = strlen(end);
@@ -232,6 +242,8 @@ static int add_row(struct compare_rows *rows, const struct compare_row *row,
 	*added = *row;
 	added->verdict = compare_rows_judge(added, measured);
 	added->change = change_of(added);
+	rows->settings += added->group > COMPARE_COUNTS;
+	rows->same += !compare_is_shown(added);
 	return 0;
 }
 

@@ -33,11 +33,6 @@ static void compare_text_causes(struct box *box, const struct causes *causes)
 	}
 }
 
-static bool is_clear(const struct compare_row *row)
-{
-	return row->verdict == COMPARE_CLEAR || row->verdict == COMPARE_DIFFERS;
-}
-
 static void number_row(struct box *box, const struct compare_row *row)
 {
 	char text[COMPARE_CELL];
@@ -48,7 +43,7 @@ static void number_row(struct box *box, const struct compare_row *row)
 	compare_text_cell(box, compare_number(text, row, &row->b), -CELL);
 	compare_text_cell(box, compare_change(text, row), -CHANGE);
 	fprintf(box->out, "  %s%s%s\n",
-		box_ink(box, is_clear(row) ? BOX_BOLD : BOX_DIM),
+		box_ink(box, compare_is_clear(row) ? BOX_BOLD : BOX_DIM),
 		compare_verdict_name(row->verdict), box_ink(box, BOX_PLAIN));
 }
 
@@ -68,13 +63,6 @@ static void text_row(struct box *box, const struct compare_row *row)
 	text_line(box, "B", row->b.text);
 }
 
-/* Measured numbers are told in any case, settings where they differ. */
-static bool compare_text_is_told(const struct compare_row *row)
-{
-	return row->group <= COMPARE_COUNTS || row->verdict == COMPARE_DIFFERS ||
-	       row->verdict == COMPARE_UNKNOWN;
-}
-
 static void compare_text_group(struct box *box, const struct compare_rows *rows,
 			       enum compare_group group)
 {
@@ -83,7 +71,7 @@ static void compare_text_group(struct box *box, const struct compare_rows *rows,
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct compare_row *row = &rows->rows[i];
 
-		if (row->group != group || !compare_text_is_told(row))
+		if (row->group != group || !compare_is_shown(row))
 			continue;
 		if (!begun)
 			fprintf(box->out, "\n%*s%s%s%s\n", BOX_INDENT, "",
@@ -95,17 +83,6 @@ static void compare_text_group(struct box *box, const struct compare_rows *rows,
 		else
 			number_row(box, row);
 	}
-}
-
-static void compare_text_same(struct box *box, const struct compare_rows *rows)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < rows->count; i++)
-		count += !compare_text_is_told(&rows->rows[i]);
-	if (count > 0)
-		fprintf(box->out, "\n%*s%zu settings and facts are the same.\n",
-			BOX_INDENT, "", count);
 }
 
 static void compare_text_heads(struct box *box)
@@ -131,7 +108,9 @@ int compare_text(const struct compare *compare, const struct compare_rows *rows,
 	compare_text_heads(&box);
 	for (int i = 0; i < COMPARE_GROUPS; i++)
 		compare_text_group(&box, rows, (enum compare_group)i);
-	compare_text_same(&box, rows);
+	if (rows->same > 0)
+		fprintf(box.out, "\n%*s%zu settings and facts are the same.\n",
+			BOX_INDENT, "", rows->same);
 	putc('\n', box.out);
 	return box_close(&box, out, err);
 }

@@ -49,7 +49,7 @@ static void tell(void *context, size_t done)
 static int ask(const struct model *asked, const char *pair)
 {
 	const struct forecast config = {
-		.model = asked, .run = "my out", .tell = tell, .context = &told};
+		.model = asked, .run = "my out", .progress = tell, .context = &told};
 	struct sweep sweep = {0};
 
 	told = 0;
