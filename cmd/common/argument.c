@@ -1,46 +1,26 @@
+/* argument.c - reads the values of options. */
 #include "cmd/common/argument.h"
+#include "loader/base/choice.h"
 #include "loader/base/number.h"
 
-#include <string.h>
-
-static const struct argp_option *argument_find(const struct argp_option *options,
-					       int key)
+const struct argp_option *argument_find(const struct argp_option *options, int key)
 {
 	while (options->key != key)
 		options++;
 	return options;
 }
 
-/* "a|b|c" as "a, b or c". */
-static void argument_list(const char *words, char *list, size_t size)
-{
-	*list = '\0';
-	for (const char *at = words; *at != '\0' && strlen(list) + 5 < size; at++)
-		if (*at != '|')
-			strncat(list, at, 1);
-		else
-			strcat(list, strchr(at + 1, '|') != NULL ? ", " : " or ");
-}
-
 unsigned argument_word(const struct argp_option *options, int key, const char *arg,
 		       struct argp_state *state)
 {
 	const struct argp_option *option = argument_find(options, key);
-	const char *word = option->arg;
-	char list[64];
+	int place = choice_find(option->arg, arg);
+	char list[CHOICE_TEXT];
 
-	for (unsigned place = 0;; place++) {
-		size_t length = strcspn(word, "|");
-
-		if (strlen(arg) == length && memcmp(word, arg, length) == 0)
-			return place;
-		if (word[length] == '\0')
-			break;
-		word += length + 1;
-	}
-	argument_list(option->arg, list, sizeof(list));
-	argp_error(state, "--%s is %s, not '%s'", option->name, list, arg);
-	return 0;
+	if (place < 0)
+		argp_error(state, "--%s is %s, not '%s'", option->name,
+			   choice_list(option->arg, " or ", list), arg);
+	return (unsigned)place;
 }
 
 static void argument_count(const struct argument *argument, const char *name,

@@ -32,6 +32,9 @@ struct argument {
 		key, ARGUMENT_COUNT, offsetof(struct structure, member), least, most   \
 	}
 
+/* The option of that key, which is there. */
+const struct argp_option *argument_find(const struct argp_option *options, int key);
+
 /*
  * Reads an option that `table` lists (it ends with key 0) into state->input; names and
  * words are those of `options`. 0 or ARGP_ERR_UNKNOWN.

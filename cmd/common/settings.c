@@ -1,11 +1,11 @@
+/* settings.c - the options of every command with a loader. */
 #include "cmd/common/settings.h"
-#include "loader/base/choice.h"
+#include "cmd/common/argument.h"
 #include "loader/base/error.h"
 #include "loader/base/limits.h"
 #include "loader/base/number.h"
 #include "loader/base/variants.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -17,7 +17,7 @@
 /* Keys of argp: those of parents are letters, or below. */
 #define KEY(name) (1000 + SETTING_##name)
 
-static const struct argp_option table[] = {
+static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "The loader:", 10},
 	{"dataset", KEY(DATASET), "DIR", 0,
 	 "Samples: a folder per class, a list file, or synthetic[:COUNT]", 0},
@@ -44,22 +44,26 @@ static const struct argp_option table[] = {
 	{0},
 };
 
-/* The option's line in the table. */
-static const struct argp_option *settings_line(int key)
-{
-	const struct argp_option *o = table;
+static const struct argument arguments[] = {
+#define AT(key, kind, member)     ARGUMENT(settings, KEY(key), kind, member)
+#define NUMBER(key, member, most) ARGUMENT_NUMBER(settings, KEY(key), member, 1, most)
+	AT(DATASET, TEXT, dataset),
+	NUMBER(BATCH, batch, LIMIT_BATCH),
+	NUMBER(WORKERS, workers, LIMIT_WORKERS),
+	NUMBER(CORES, cores, CPU_SETSIZE),
+	AT(CACHE_POLICY, NAME, cache),
+	AT(FETCH, NAME, fetch),
+	NUMBER(FETCH_DEPTH, fetch_depth, LIMIT_FETCH_DEPTH),
+	AT(ON_ERROR, NAME, on_error),
+	NUMBER(PREFETCH, prefetch, LIMIT_PREFETCH),
+	{0},
+#undef NUMBER
+#undef AT
+};
 
-	while (o->key != key)
-		o++;
-	return o;
-}
-
-static void settings_count(struct argp_state *state, int key, const char *arg,
-			   unsigned max, unsigned *value)
+static const char *settings_name(int key)
 {
-	if (!number_count(arg, max, value))
-		argp_error(state, "--%s is 1 to %u, not '%s'", settings_line(key)->name,
-			   max, arg);
+	return argument_find(options, key)->name;
 }
 
 static void settings_whole(struct argp_state *state, int key, const char *arg,
@@ -67,7 +71,7 @@ static void settings_whole(struct argp_state *state, int key, const char *arg,
 {
 	if (!number_whole(arg, UINT64_MAX, value))
 		argp_error(state, "--%s is a whole number, not '%s'",
-			   settings_line(key)->name, arg);
+			   settings_name(key), arg);
 }
 
 static void settings_duration(struct argp_state *state, int key, const char *arg,
@@ -77,7 +81,7 @@ static void settings_duration(struct argp_state *state, int key, const char *arg
 
 	if (!number_time(arg, &seconds) || seconds > 3600)
 		argp_error(state, "--%s is a time up to 1h such as 5ms, not '%s'",
-			   settings_line(key)->name, arg);
+			   settings_name(key), arg);
 	else
 		*ns = (uint64_t)(seconds * 1e9 + 0.5);
 }
@@ -99,18 +103,6 @@ static void settings_bandwidth(struct argp_state *state, const char *arg,
 			   arg);
 }
 
-/* One of the words that the table names: "a|b|c". */
-static void settings_word(struct argp_state *state, int key, const char *arg,
-			  const char **value)
-{
-	const struct argp_option *line = settings_line(key);
-
-	if (choice_find(line->arg, arg) < 0)
-		argp_error(state, "--%s is one of %s, not '%s'", line->name, line->arg,
-			   arg);
-	*value = arg;
-}
-
 static void cache_size(struct argp_state *state, const char *arg, const char **value)
 {
 	uint64_t bytes;
@@ -129,36 +121,8 @@ static error_t settings_parse(int key, char *arg, struct argp_state *state)
 	struct settings *settings = state->input;
 
 	switch (key) {
-	case KEY(DATASET):
-		settings->dataset = arg;
-		break;
-	case KEY(BATCH):
-		settings_count(state, key, arg, LIMIT_BATCH, &settings->batch);
-		break;
-	case KEY(WORKERS):
-		settings_count(state, key, arg, LIMIT_WORKERS, &settings->workers);
-		break;
-	case KEY(CORES):
-		settings_count(state, key, arg, CPU_SETSIZE, &settings->cores);
-		break;
 	case KEY(CACHE):
 		cache_size(state, arg, &settings->cache_size);
-		break;
-	case KEY(CACHE_POLICY):
-		settings_word(state, key, arg, &settings->cache);
-		break;
-	case KEY(FETCH):
-		settings_word(state, key, arg, &settings->fetch);
-		break;
-	case KEY(ON_ERROR):
-		settings_word(state, key, arg, &settings->on_error);
-		break;
-	case KEY(FETCH_DEPTH):
-		settings_count(state, key, arg, LIMIT_FETCH_DEPTH,
-			       &settings->fetch_depth);
-		break;
-	case KEY(PREFETCH):
-		settings_count(state, key, arg, LIMIT_PREFETCH, &settings->prefetch);
 		break;
 	case KEY(BANDWIDTH):
 		settings_bandwidth(state, arg, &settings->bandwidth);
@@ -176,15 +140,16 @@ static error_t settings_parse(int key, char *arg, struct argp_state *state)
 		settings_whole(state, key, arg, &settings->seed);
 		break;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		if (argument_take(options, arguments, key, arg, state) != 0)
+			return ARGP_ERR_UNKNOWN;
 	}
 	settings->given |= 1u << (key - KEY(DATASET));
 	if ((settings->given & settings->unfit) != 0)
-		argp_error(state, "--%s has no effect here", settings_line(key)->name);
+		argp_error(state, "--%s has no effect here", settings_name(key));
 	return 0;
 }
 
-const struct argp settings_argp = {.options = table, .parser = settings_parse};
+const struct argp settings_argp = {.options = options, .parser = settings_parse};
 
 static bool settings_given(const struct settings *settings, enum setting which)
 {
