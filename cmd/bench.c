@@ -1,4 +1,5 @@
 /* bench.c - dsa bench fetch|prep|ring: one stage of the loader alone. */
+#include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/settings.h"
@@ -8,7 +9,6 @@
 #include "profiler/bench/bench_stage.h"
 #include "reports/common/escape.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -23,10 +23,15 @@ struct bench {
 	bool json;
 };
 
-enum { KEY_JSON = 256, DEPTHS = 6, MILLION = 1000000 };
+enum { KEY_JSON = 256, DEPTHS = 6, MILLION = 1000000, DIGITS = 6 /* in JSON */ };
 
 static const struct argp_option options[] = {
 	{"json", KEY_JSON, NULL, 0, "Print the figures as JSON", 0},
+	{0},
+};
+
+static const struct argument arguments[] = {
+	ARGUMENT(bench, KEY_JSON, FLAG, json),
 	{0},
 };
 
@@ -34,17 +39,9 @@ static error_t bench_parse(int key, char *arg, struct argp_state *state)
 {
 	struct bench *bench = state->input;
 
-	(void)arg;
-	switch (key) {
-	case ARGP_KEY_INIT:
+	if (key == ARGP_KEY_INIT)
 		state->child_inputs[0] = &bench->settings;
-		return 0;
-	case KEY_JSON:
-		bench->json = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	return argument_take(options, arguments, key, arg, state);
 }
 
 static const struct argp_child children[] = {{&settings_argp, 0, NULL, 0}, {0}};
@@ -68,27 +65,6 @@ static int bench_prepare(struct bench *bench, const struct dsa_config *config)
 		return err.code == EINVAL ? 2 : 3;
 	}
 	return settings_take_cores(&bench->settings, &err) < 0 ? cmd_fail(&err) : 0;
-}
-
-static int bench_print_json(json_t *object)
-{
-	int rc = object == NULL ? -1
-				: json_dumpf(object, stdout,
-					     JSON_INDENT(2) | JSON_SORT_KEYS |
-						     JSON_REAL_PRECISION(6));
-
-	if (rc == 0)
-		putchar('\n');
-	json_decref(object);
-	return rc;
-}
-
-/* Prints the object and gives the status. */
-static int finish_json(json_t *object)
-{
-	const struct error err = {ENOMEM, "no memory for the figures"};
-
-	return bench_print_json(object) == 0 ? 0 : cmd_fail(&err);
 }
 
 /* A path may hold any bytes, JSON only Unicode. */
@@ -133,11 +109,12 @@ static int fetch_json(const struct bench *bench, const struct bench_fetch *stage
 		json_object_set_new(point, "depth", json_integer(depths[i]));
 		json_array_append_new(points, point);
 	}
-	return finish_json(json_pack("{s:s,s:o,s:s,s:s,s:s,s:o}", "stage", "fetch",
-				     "dataset", path_json(bench->options.dataset),
-				     "cache", bench->options.cache, "engine",
-				     bench_fetch_engine(stage), "reason",
-				     bench_fetch_reason(stage), "points", points));
+	return cmd_print_json(json_pack("{s:s,s:o,s:s,s:s,s:s,s:o}", "stage", "fetch",
+					"dataset", path_json(bench->options.dataset),
+					"cache", bench->options.cache, "engine",
+					bench_fetch_engine(stage), "reason",
+					bench_fetch_reason(stage), "points", points),
+			      DIGITS);
 }
 
 static void fetch_line(unsigned depth, const struct bench_work *work)
@@ -239,7 +216,7 @@ static int prep_json(const struct bench *bench, const struct bench_prep *prep)
 	if (all != NULL)
 		json_object_update(all, more);
 	json_decref(more);
-	return finish_json(all);
+	return cmd_print_json(all, DIGITS);
 }
 
 static void prep_text(const struct bench_prep *prep)
@@ -303,12 +280,14 @@ static const struct command command_prep = {
 
 static int ring_json(const struct bench_ring *ring)
 {
-	return finish_json(json_pack(
-		"{s:s,s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:b}", "stage", "ring", "batches",
-		(json_int_t)ring->batches, "batch_bytes", (json_int_t)ring->batch_bytes,
-		"wall_s", ring->seconds, "cpu_s", ring->cpu_seconds, "batches_per_s",
-		ring->batches_per_s, "batch_p50_s", ring->p50_s, "batch_p99_s",
-		ring->p99_s, "huge_pages", (int)ring->huge));
+	return cmd_print_json(
+		json_pack("{s:s,s:I,s:I,s:f,s:f,s:f,s:f,s:f,s:b}", "stage", "ring",
+			  "batches", (json_int_t)ring->batches, "batch_bytes",
+			  (json_int_t)ring->batch_bytes, "wall_s", ring->seconds,
+			  "cpu_s", ring->cpu_seconds, "batches_per_s",
+			  ring->batches_per_s, "batch_p50_s", ring->p50_s,
+			  "batch_p99_s", ring->p99_s, "huge_pages", (int)ring->huge),
+		DIGITS);
 }
 
 static void ring_text(const struct bench_ring *ring)

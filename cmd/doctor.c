@@ -1,7 +1,8 @@
+/* doctor.c - dsa doctor: what works on this machine. */
 #include "profiler/doctor/doctor.h"
+#include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
 
-#include <argp.h>
 #include <jansson.h>
 #include <stdio.h>
 
@@ -19,24 +20,21 @@ static const struct argp_option options[] = {
 	{0},
 };
 
+static const struct argument arguments[] = {
+	ARGUMENT(doctor_options, 'd', TEXT, dataset),
+	ARGUMENT(doctor_options, JSON, FLAG, json),
+	{0},
+};
+
 static error_t doctor_parse(int key, char *arg, struct argp_state *state)
 {
 	struct doctor_options *doctor = state->input;
 
-	switch (key) {
-	case 'd':
-		doctor->dataset = arg;
-		return 0;
-	case JSON:
-		doctor->json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		doctor->program = arg;
-		state->next = state->argc; /* the rest is the program's own */
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (key != ARGP_KEY_ARG)
+		return argument_take(options, arguments, key, arg, state);
+	doctor->program = arg;
+	state->next = state->argc; /* the rest is the program's own */
+	return 0;
 }
 
 static const struct argp argp = {
@@ -60,8 +58,7 @@ static void doctor_print(const struct doctor *doctor)
 
 static int doctor_print_json(const struct doctor *doctor)
 {
-	json_t *checks = json_array(), *all;
-	int failed;
+	json_t *checks = json_array();
 
 	for (size_t i = 0; i < doctor->count; i++) {
 		const struct doctor_line *line = &doctor->lines[i];
@@ -73,13 +70,9 @@ static int doctor_print_json(const struct doctor *doctor)
 			json_object_set_new(one, "fix", json_string(line->fix));
 		json_array_append_new(checks, one);
 	}
-	all = json_pack("{s:s, s:b, s:o}", "schema", "dsa.doctor/1", "fit",
-			doctor_fit(doctor), "checks", checks);
-	failed =
-		all == NULL || json_dumpf(all, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
-	json_decref(all);
-	putchar('\n');
-	return failed ? 3 : 0;
+	return cmd_print_json(json_pack("{s:s, s:b, s:o}", "schema", "dsa.doctor/1",
+					"fit", doctor_fit(doctor), "checks", checks),
+			      0);
 }
 
 static int doctor_run(int argc, char **argv)

@@ -1,8 +1,10 @@
-/* cmd.c - how a command says that it could not. */
+/* cmd.c - how a command fails, and how it prints JSON. */
 #include "cmd/common/cmd.h"
 #include "loader/base/error.h"
 #include "reports/common/escape.h"
 
+#include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 
 int cmd_fail(const struct error *err)
@@ -11,4 +13,19 @@ int cmd_fail(const struct error *err)
 	escape_plain(stderr, err->message);
 	putc('\n', stderr);
 	return 3;
+}
+
+int cmd_print_json(struct json_t *object, size_t digits)
+{
+	const struct error err = {ENOMEM, "no memory for the figures"};
+	int rc = object == NULL ? -1
+				: json_dumpf(object, stdout,
+					     JSON_INDENT(2) | JSON_SORT_KEYS |
+						     JSON_REAL_PRECISION(digits));
+
+	json_decref(object);
+	if (rc < 0)
+		return cmd_fail(&err);
+	putchar('\n');
+	return 0;
 }

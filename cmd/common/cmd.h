@@ -9,8 +9,11 @@
 #ifndef DSA_CMD_H
 #define DSA_CMD_H
 
+#include <stddef.h>
+
 struct argp;
 struct error;
+struct json_t;
 
 /* Either has commands below it, or takes options and runs. */
 struct command {
@@ -48,5 +51,9 @@ extern const struct command command_dsa;
 
 /* Prints the error for a person. Returns the exit status for "could not". */
 int cmd_fail(const struct error *err);
+
+/* Prints a JSON object, real numbers with so many digits, and frees it; NULL: there was
+ * no memory for it. Returns the exit status. */
+int cmd_print_json(struct json_t *object, size_t digits);
 
 #endif

@@ -1,18 +1,9 @@
 /* dataset.c - dsa dataset: makes a data set, or says what one holds. */
 #include "cmd/dataset/dataset.h"
 #include "cmd/common/cmd.h"
-#include "loader/base/number.h"
 #include "profiler/host/machine.h"
 
-#include <argp.h>
 #include <math.h>
-
-void dataset_count(struct argp_state *state, const char *arg, const char *name,
-		   unsigned max, unsigned *value)
-{
-	if (!number_count(arg, max, value))
-		argp_error(state, "--%s is 1 to %u, not '%s'", name, max, arg);
-}
 
 unsigned dataset_threads(void)
 {

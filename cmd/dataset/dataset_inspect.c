@@ -1,4 +1,5 @@
 /* dataset_inspect.c - dsa dataset inspect: what a data set holds. */
+#include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
 #include "cmd/common/progress.h"
 #include "cmd/dataset/dataset.h"
@@ -7,7 +8,6 @@
 #include "loader/source.h"
 #include "profiler/dataset/inspect.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -29,20 +29,18 @@ static const struct argp_option inspect_options[] = {
 	{0},
 };
 
+static const struct argument inspect_arguments[] = {
+	ARGUMENT(inspect_command, KEY_FULL, FLAG, config.full),
+	ARGUMENT_NUMBER(inspect_command, KEY_THREADS, config.threads, 1, 1024),
+	ARGUMENT(inspect_command, KEY_JSON, FLAG, json),
+	{0},
+};
+
 static error_t parse_inspect(int key, char *arg, struct argp_state *state)
 {
 	struct inspect_command *command = state->input;
 
 	switch (key) {
-	case KEY_FULL:
-		command->config.full = true;
-		return 0;
-	case KEY_THREADS:
-		dataset_count(state, arg, "threads", 1024, &command->config.threads);
-		return 0;
-	case KEY_JSON:
-		command->json = true;
-		return 0;
 	case ARGP_KEY_ARG:
 		if (command->config.dataset != NULL)
 			argp_error(state, "one DATASET at a time");
@@ -52,7 +50,8 @@ static error_t parse_inspect(int key, char *arg, struct argp_state *state)
 		argp_error(state, "which DATASET?");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return argument_take(inspect_options, inspect_arguments, key, arg,
+				     state);
 	}
 }
 
@@ -141,10 +140,7 @@ static void dataset_inspect_print_json(const char *dataset,
 		json_object_set_new(json, "width_pixels", law_json(&result->width));
 		json_object_set_new(json, "height_pixels", law_json(&result->height));
 	}
-	json_dumpf(json, stdout,
-		   JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(9));
-	putchar('\n');
-	json_decref(json);
+	cmd_print_json(json, 9);
 }
 
 static void print_law(const char *what, const struct inspect_law *law)

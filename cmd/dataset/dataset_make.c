@@ -1,4 +1,5 @@
 /* dataset_make.c - dsa dataset make: a data set with a given size law. */
+#include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/signals.h"
@@ -8,7 +9,6 @@
 #include "loader/base/number.h"
 #include "profiler/dataset/make.h"
 
-#include <argp.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <signal.h>
@@ -26,6 +26,7 @@ static void ask_to_stop(int signal)
 
 struct make {
 	struct make_config config;
+	unsigned format; /* 1: list */
 	bool json;
 };
 
@@ -56,45 +57,30 @@ static void parse_size(struct argp_state *state, const char *arg, double *size)
 		*size = (double)bytes;
 }
 
-static void parse_format(struct argp_state *state, const char *arg, bool *list)
-{
-	*list = strcmp(arg, "list") == 0;
-	if (!*list && strcmp(arg, "tree") != 0)
-		argp_error(state, "--format is tree or list, not '%s'", arg);
-}
+static const struct argument make_arguments[] = {
+#define NUMBER(key, member, most) ARGUMENT_NUMBER(make, key, member, 1, most)
+	NUMBER('n', config.count, 100000000),
+	NUMBER('c', config.classes, MAKE_CLASSES),
+	ARGUMENT(make, KEY_FORMAT, WORD, format),
+	NUMBER(KEY_QUALITY, config.quality, 100),
+	NUMBER(KEY_THREADS, config.threads, 1024),
+	ARGUMENT(make, KEY_JSON, FLAG, json),
+	{0},
+#undef NUMBER
+};
 
 static error_t parse_make(int key, char *arg, struct argp_state *state)
 {
 	struct make *make = state->input;
 	struct make_config *config = &make->config;
-	unsigned quality = 0;
 
 	switch (key) {
-	case 'n':
-		dataset_count(state, arg, "count", 100000000, &config->count);
-		return 0;
 	case 's':
 		if (!number_whole(arg, UINT64_MAX, &config->seed))
 			argp_error(state, "--seed is a whole number, not '%s'", arg);
 		return 0;
 	case KEY_SIZE_MEAN:
 		parse_size(state, arg, &config->size_mean);
-		return 0;
-	case 'c':
-		dataset_count(state, arg, "classes", MAKE_CLASSES, &config->classes);
-		return 0;
-	case KEY_FORMAT:
-		parse_format(state, arg, &config->list);
-		return 0;
-	case KEY_QUALITY:
-		dataset_count(state, arg, "quality", 100, &quality);
-		config->quality = (int)quality;
-		return 0;
-	case KEY_THREADS:
-		dataset_count(state, arg, "threads", 1024, &config->threads);
-		return 0;
-	case KEY_JSON:
-		make->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (config->dir != NULL)
@@ -105,7 +91,7 @@ static error_t parse_make(int key, char *arg, struct argp_state *state)
 		argp_error(state, "which DIR is to hold the pictures?");
 		return 0;
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return argument_take(make_options, make_arguments, key, arg, state);
 	}
 }
 
@@ -139,10 +125,7 @@ static void dataset_make_print_json(const struct make_config *config,
 		"quality", config->quality, "wall_s", result->seconds, "images_per_s",
 		config->count / result->seconds);
 
-	json_dumpf(json, stdout,
-		   JSON_INDENT(2) | JSON_SORT_KEYS | JSON_REAL_PRECISION(9));
-	putchar('\n');
-	json_decref(json);
+	cmd_print_json(json, 9);
 }
 
 static void dataset_make_print_text(const struct make_config *config,
@@ -173,6 +156,7 @@ static int run_make(int argc, char **argv)
 	int status;
 
 	argp_parse(&make_argp, argc, argv, 0, NULL, &make);
+	make.config.list = make.format == 1;
 	signals_take(SIGINT, ask_to_stop, 0);
 	signals_take(SIGTERM, ask_to_stop, 0);
 	progress_begin(&progress, "pictures", make.config.count);
