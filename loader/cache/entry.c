@@ -1,3 +1,4 @@
+/* entry.c - counts references inside the word that holds the pointer. */
 #include "loader/cache/entry.h"
 #include "loader/base/blob.h"
 

@@ -1,3 +1,4 @@
+/* evict.c - a cache of entries, of which an order says which one goes next. */
 #include "loader/cache/evict.h"
 #include "loader/base/blob.h"
 #include "loader/cache.h"
@@ -16,8 +17,9 @@ struct evict {
 	struct entry entries[];
 };
 
-void *evict_open(const struct evict_order *order, size_t samples, size_t capacity)
+void *evict_open(const struct cache_policy *policy, size_t samples, size_t capacity)
 {
+	const struct evict_order *order = policy->order;
 	struct evict *evict;
 
 	if (samples > UINT32_MAX)

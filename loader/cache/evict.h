@@ -8,12 +8,9 @@
 #ifndef DSA_CACHE_EVICT_H
 #define DSA_CACHE_EVICT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "loader/cache/policy.h"
 
-struct blob;
-struct cache_stats;
+#include <stdint.h>
 
 struct evict_order {
 	void *(*open)(uint32_t samples); /* NULL: out of memory */
@@ -27,9 +24,16 @@ struct evict_order {
 	uint32_t (*pop)(void *order);
 };
 
-void *evict_open(const struct evict_order *order, size_t samples, size_t capacity);
+/* A policy of this name and order. */
+#define EVICT_POLICY(policy_name, policy_order)                                        \
+	{                                                                              \
+		.name = (policy_name), .open = evict_open, .close = evict_close,       \
+		.get = evict_get, .offer = evict_offer, .held = evict_held,            \
+		.order = (policy_order),                                               \
+	}
 
 /* These are the members of struct cache_policy. */
+void *evict_open(const struct cache_policy *policy, size_t samples, size_t capacity);
 void evict_close(void *state);
 struct blob *evict_get(void *state, size_t sample);
 bool evict_offer(void *state, size_t sample, struct blob *blob);

@@ -1,6 +1,5 @@
 /* fifo.c - first in, first out: what was admitted longest ago goes. */
 #include "loader/cache/evict.h"
-#include "loader/cache/policy.h"
 
 #include <stdlib.h>
 
@@ -43,16 +42,4 @@ static const struct evict_order order = {
 	.pop = fifo_pop,
 };
 
-static void *fifo_open_cache(size_t samples, size_t capacity)
-{
-	return evict_open(&order, samples, capacity);
-}
-
-const struct cache_policy cache_fifo = {
-	.name = "fifo",
-	.open = fifo_open_cache,
-	.close = evict_close,
-	.get = evict_get,
-	.offer = evict_offer,
-	.held = evict_held,
-};
+const struct cache_policy cache_fifo = EVICT_POLICY("fifo", &order);

@@ -8,7 +8,6 @@
  * can agree on an order for several; a read costs the heap at most one step, later.
  */
 #include "loader/cache/evict.h"
-#include "loader/cache/policy.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -119,16 +118,4 @@ static const struct evict_order order = {
 	.pop = lru_pop,
 };
 
-static void *lru_open_cache(size_t samples, size_t capacity)
-{
-	return evict_open(&order, samples, capacity);
-}
-
-const struct cache_policy cache_lru = {
-	.name = "lru",
-	.open = lru_open_cache,
-	.close = evict_close,
-	.get = evict_get,
-	.offer = evict_offer,
-	.held = evict_held,
-};
+const struct cache_policy cache_lru = EVICT_POLICY("lru", &order);
