@@ -1,3 +1,4 @@
+/* blob.c - counts references, and keeps the memory of blobs by size for the next. */
 #include "loader/base/blob.h"
 
 #include <pthread.h>
@@ -6,8 +7,7 @@
 
 enum {
 	SMALLEST_BITS = 12,
-	STEP_BITS =
-		3, /* eight sizes between two powers of two: at most 1/8 is wasted */
+	STEP_BITS = 3, /* 8 sizes from one power of two to the next: 1/8 is wasted */
 	STEPS = 1 << STEP_BITS,
 	OCTAVES = 20,
 	CLASSES = 1 + OCTAVES * STEPS, /* the first: up to 1 << SMALLEST_BITS */
@@ -21,11 +21,6 @@ struct blob_pool {
 	struct blob *free[CLASSES];
 };
 
-struct blob *blob_new(size_t size)
-{
-	return blob_new_aligned(size, 1);
-}
-
 /* The first aligned byte behind the head. */
 static unsigned char *blob_start(struct blob *blob, size_t alignment)
 {
@@ -34,7 +29,7 @@ static unsigned char *blob_start(struct blob *blob, size_t alignment)
 	return (unsigned char *)(blob + 1) + gap;
 }
 
-struct blob *blob_new_aligned(size_t size, size_t alignment)
+struct blob *blob_new(size_t size, size_t alignment)
 {
 	struct blob *blob;
 
@@ -122,7 +117,7 @@ struct blob *blob_pool_take(struct blob_pool *pool, size_t size)
 	}
 	pthread_mutex_unlock(&pool->lock);
 	if (blob == NULL)
-		blob = blob_new_aligned(capacity, pool->alignment);
+		blob = blob_new(capacity, pool->alignment);
 	if (blob == NULL)
 		return NULL;
 	atomic_init(&blob->references, 1);

@@ -1,9 +1,9 @@
-#include "loader/source/read_file.h"
+#include "loader/base/io.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-int read_file_read(int fd, void *bytes, size_t size)
+int io_read(int fd, void *bytes, size_t size)
 {
 	char *at = bytes;
 
@@ -22,7 +22,7 @@ int read_file_read(int fd, void *bytes, size_t size)
 	return 0;
 }
 
-int read_file_write(int fd, const void *bytes, size_t size)
+int io_write(int fd, const void *bytes, size_t size)
 {
 	const char *at = bytes;
 
@@ -36,5 +36,5 @@ int read_file_write(int fd, const void *bytes, size_t size)
 			size -= (size_t)length;
 		}
 	}
-	return fsync(fd) < 0 ? -errno : 0;
+	return 0;
 }

@@ -1,19 +1,21 @@
-#include "loader/source/scan_pool.h"
+#include "loader/base/thread_pool.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 
-struct crew {
+enum { THREADS_LISTING = 64, THREADS_MAX = 1024 };
+
+struct thread_pool {
 	void (*work)(void *context);
 	void *context;
 };
 
-static void *scan_pool_member(void *argument)
+static void *thread_pool_member(void *argument)
 {
-	const struct crew *crew = argument;
+	const struct thread_pool *pool = argument;
 
-	crew->work(crew->context);
+	pool->work(pool->context);
 	return NULL;
 }
 
@@ -21,16 +23,18 @@ static void *scan_pool_member(void *argument)
  * Listing waits for the disk more than it computes: 16 threads list a tree whose
  * metadata is cold three times as fast as two, on two cores, and a warm one no slower.
  */
-static unsigned scan_pool_enough(void)
+static unsigned thread_pool_enough(void)
 {
 	cpu_set_t set;
 
 	if (sched_getaffinity(0, sizeof(set), &set) < 0 || CPU_COUNT(&set) < 16)
 		return 16;
-	return (unsigned)CPU_COUNT(&set);
+	return CPU_COUNT(&set) < THREADS_LISTING ? (unsigned)CPU_COUNT(&set)
+						 : THREADS_LISTING;
 }
 
-static unsigned scan_pool_start(struct crew *crew, pthread_t *thread, unsigned count)
+static unsigned thread_pool_start(struct thread_pool *pool, pthread_t *thread,
+				  unsigned count)
 {
 	sigset_t all, before;
 	unsigned started = 0;
@@ -38,23 +42,23 @@ static unsigned scan_pool_start(struct crew *crew, pthread_t *thread, unsigned c
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (started < count &&
-	       pthread_create(&thread[started], NULL, scan_pool_member, crew) == 0)
+	       pthread_create(&thread[started], NULL, thread_pool_member, pool) == 0)
 		started++;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return started;
 }
 
-void scan_pool_run(unsigned threads, void (*work)(void *context), void *context)
+void thread_pool_run(unsigned threads, void (*work)(void *context), void *context)
 {
-	struct crew crew = {work, context};
-	pthread_t thread[SCAN_POOL_MAX];
+	struct thread_pool pool = {work, context};
+	pthread_t thread[THREADS_MAX];
 	unsigned started;
 
 	if (threads == 0)
-		threads = scan_pool_enough();
-	if (threads > SCAN_POOL_MAX)
-		threads = SCAN_POOL_MAX;
-	started = scan_pool_start(&crew, thread, threads - 1);
+		threads = thread_pool_enough();
+	if (threads > THREADS_MAX)
+		threads = THREADS_MAX;
+	started = thread_pool_start(&pool, thread, threads - 1);
 	work(context);
 	while (started > 0)
 		pthread_join(thread[--started], NULL);

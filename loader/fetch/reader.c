@@ -65,7 +65,7 @@ struct blob *reader_room(const struct reader *reader, const struct reader_span *
 {
 	if (reader->pool != NULL)
 		return blob_pool_take(reader->pool, span->length);
-	return blob_new_aligned(span->length, reader->align);
+	return blob_new(span->length, reader->align);
 }
 
 int reader_check(const struct source_place *place)

@@ -1,9 +1,9 @@
 #include "loader/source/index_cache.h"
 #include "loader/base/clock.h"
+#include "loader/base/io.h"
 #include "loader/base/random.h"
+#include "loader/base/thread_pool.h"
 #include "loader/source/indexed.h"
-#include "loader/source/read_file.h"
-#include "loader/source/scan_pool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -96,7 +96,7 @@ static void *read_own(const char *path, size_t *size)
 		*size = (size_t)status.st_size;
 		block = malloc(*size + 1);
 	}
-	if (block != NULL && read_file_read(fd, block, *size) < 0) {
+	if (block != NULL && io_read(fd, block, *size) < 0) {
 		free(block);
 		block = NULL;
 	}
@@ -171,7 +171,7 @@ static bool index_cache_fits(const struct index *index,
 		.first = random_below(&random, count),
 	};
 
-	scan_pool_run(origin->threads, index_cache_compare, &check);
+	thread_pool_run(origin->threads, index_cache_compare, &check);
 	return !check.stale;
 }
 
@@ -235,7 +235,9 @@ void index_cache_save(const struct index_cache *cache, const struct index *index
 	fd = index_cache_create(path);
 	if (fd < 0)
 		return;
-	result = read_file_write(fd, index->head, index_size(index));
+	result = io_write(fd, index->head, index_size(index));
+	if (result == 0 && fsync(fd) < 0)
+		result = -errno;
 	if (close(fd) < 0 || result < 0 || rename(path, cache->path) < 0)
 		unlink(path);
 }

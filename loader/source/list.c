@@ -1,11 +1,11 @@
 /* list.c - a list file: samples and labels that somebody chose. */
 #include "loader/source/list.h"
 #include "loader/base/error.h"
+#include "loader/base/io.h"
 #include "loader/base/name.h"
 #include "loader/base/number.h"
+#include "loader/base/thread_pool.h"
 #include "loader/source/indexed.h"
-#include "loader/source/read_file.h"
-#include "loader/source/scan_pool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -331,7 +331,7 @@ static int set_sizes(const struct index_origin *origin, struct index *index,
 	struct sizes sizes = {.index = index, .base = origin->base};
 	char list[NAME_SHOWN / 2], first[NAME_SHOWN / 2];
 
-	scan_pool_run(origin->threads, find_sizes, &sizes);
+	thread_pool_run(origin->threads, find_sizes, &sizes);
 	if (sizes.reached > 0)
 		return 0;
 	return error_sys(
@@ -354,7 +354,7 @@ static int list_parse_text(const struct index_origin *origin, const struct stat 
 	if (text == NULL)
 		return error_sys(err, ENOMEM, "cannot read the list");
 	index_stamp_set(&stamp, status);
-	result = read_file_read(origin->dataset_fd, text, size);
+	result = io_read(origin->dataset_fd, text, size);
 	if (result == 0) {
 		result = list_parse(text, size, origin->dataset, &stamp, index, err);
 	} else {

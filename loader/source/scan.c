@@ -1,7 +1,7 @@
 #include "loader/source/scan.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"
-#include "loader/source/scan_pool.h"
+#include "loader/base/thread_pool.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -363,7 +363,7 @@ struct scan_folder *scan_tree(int root, const char *dataset, unsigned threads,
 		no_memory(err);
 		return NULL;
 	}
-	scan_pool_run(threads, scan_work, &scan);
+	thread_pool_run(threads, scan_work, &scan);
 	if (!scan.failed)
 		return top;
 	error_set(err, scan.err.code, "%s", scan.err.message);

@@ -5,7 +5,7 @@
 #include "loader/base/error.h"
 #include "loader/base/number.h"
 #include "loader/base/random.h"
-#include "loader/source/scan_pool.h"
+#include "loader/base/thread_pool.h"
 #include "loader/source/synthetic_jpeg.h"
 #include "loader/source/variant.h"
 
@@ -102,7 +102,7 @@ static void *synthetic_open(const char *dataset, const struct source_config *con
 	if (synthetic == NULL)
 		goto no_memory;
 	synthetic->seed = config->seed;
-	scan_pool_run(config->threads, make_pictures, synthetic);
+	thread_pool_run(config->threads, make_pictures, synthetic);
 	if (synthetic->failed)
 		goto no_memory;
 	*facts = (struct source_facts){

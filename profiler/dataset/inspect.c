@@ -1,6 +1,8 @@
+/* inspect.c - looks at the files in several threads, and sums up what they are. */
 #include "profiler/dataset/inspect.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"
+#include "loader/base/thread_pool.h"
 #include "loader/source.h"
 #include "profiler/dataset/look.h"
 
@@ -74,7 +76,7 @@ static void look_at_some(struct inspection *inspection, struct eye *eye, uint32_
 	pthread_mutex_unlock(&inspection->lock);
 }
 
-static void *inspect_work(void *arg)
+static void inspect_work(void *arg)
 {
 	struct inspection *inspection = arg;
 	uint32_t count = source_count(inspection->source);
@@ -89,7 +91,6 @@ static void *inspect_work(void *arg)
 			     count - from < SHARE ? count : (uint32_t)from + SHARE);
 	}
 	eye_free(eye);
-	return NULL;
 }
 
 static int by_sample(const void *a, const void *b)
@@ -100,21 +101,9 @@ static int by_sample(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-/* Threads that cannot be had are done without. */
 static int inspect_work_together(struct inspection *inspection, struct error *err)
 {
-	unsigned wanted = inspection->config->threads, started = 0;
-	pthread_t *threads = calloc(wanted, sizeof(*threads));
-
-	if (threads == NULL)
-		return error_set(err, ENOMEM, "no memory for threads");
-	while (started + 1 < wanted &&
-	       pthread_create(&threads[started], NULL, inspect_work, inspection) == 0)
-		started++;
-	inspect_work(inspection);
-	for (unsigned i = 0; i < started; i++)
-		pthread_join(threads[i], NULL);
-	free(threads);
+	thread_pool_run(inspection->config->threads, inspect_work, inspection);
 	if (inspection->done < source_count(inspection->source) ||
 	    inspection->code != 0)
 		return error_set(err, ENOMEM, "no memory to inspect %s",
@@ -158,31 +147,25 @@ static void count_kinds(const struct look *look, struct inspect *result)
 		result->sampling[header->sampling]++;
 }
 
-static uint64_t look_size(const struct look *look)
-{
-	return look->size;
-}
+enum look_number { LOOK_SIZE, LOOK_WIDTH, LOOK_HEIGHT };
 
-static uint64_t look_width(const struct look *look)
+static uint64_t look_number(const struct look *look, enum look_number which)
 {
-	return look->header.width;
-}
-
-static uint64_t look_height(const struct look *look)
-{
-	return look->header.height;
+	return which == LOOK_SIZE    ? look->size
+	       : which == LOOK_WIDTH ? look->header.width
+				     : look->header.height;
 }
 
 /* The law of one number of the looks; those that could not be read left out. */
 static void inspect_law_of(const struct inspect *result, const struct look *looks,
-			   uint64_t (*number)(const struct look *), uint64_t *values,
+			   enum look_number which, uint64_t *values,
 			   struct inspect_law *law)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < result->count; i++)
-		if (number == look_size || looks[i].header.width > 0)
-			values[count++] = number(&looks[i]);
+		if (which == LOOK_SIZE || looks[i].header.width > 0)
+			values[count++] = look_number(&looks[i], which);
 	if (count > 0)
 		find_law(values, count, law);
 }
@@ -206,9 +189,9 @@ static int sum_up(const struct inspection *inspection, struct inspect *result,
 		if (looks[i].header.width > 0)
 			count_kinds(&looks[i], result);
 	}
-	inspect_law_of(result, looks, look_size, values, &result->size);
-	inspect_law_of(result, looks, look_width, values, &result->width);
-	inspect_law_of(result, looks, look_height, values, &result->height);
+	inspect_law_of(result, looks, LOOK_SIZE, values, &result->size);
+	inspect_law_of(result, looks, LOOK_WIDTH, values, &result->width);
+	inspect_law_of(result, looks, LOOK_HEIGHT, values, &result->height);
 	free(values);
 	return 0;
 }

@@ -1,7 +1,10 @@
+/* make.c - draws the pictures in several threads, and writes them. */
 #include "profiler/dataset/make.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
+#include "loader/base/io.h"
 #include "loader/base/name.h"
+#include "loader/base/thread_pool.h"
 #include "profiler/dataset/pattern.h"
 #include "profiler/dataset/photo.h"
 
@@ -47,21 +50,6 @@ static void make_place(const struct make_config *config, uint32_t number,
 	snprintf(path, PATH_LEN, "%s/%06u.jpg", class, number);
 }
 
-static int make_write_all(int fd, const uint8_t *bytes, size_t size)
-{
-	while (size > 0) {
-		ssize_t written = write(fd, bytes, size);
-
-		if (written < 0 && errno != EINTR)
-			return -errno;
-		if (written > 0) {
-			bytes += written;
-			size -= (size_t)written;
-		}
-	}
-	return 0;
-}
-
 /* Writes under another name first, so that a file is there whole or not at all. */
 static int write_file(int dir, const char *path, const uint8_t *bytes, size_t size)
 {
@@ -72,7 +60,7 @@ static int write_file(int dir, const char *path, const uint8_t *bytes, size_t si
 	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return -errno;
-	result = make_write_all(fd, bytes, size);
+	result = io_write(fd, bytes, size);
 	if (close(fd) != 0 && result == 0)
 		result = -errno;
 	if (result == 0 && renameat(dir, temp, dir, path) != 0)
@@ -127,7 +115,7 @@ static bool make_over(struct make *make)
 	return atomic_load(&make->failed) || (stop != NULL && atomic_load(stop));
 }
 
-static void *make_work(void *arg)
+static void make_work(void *arg)
 {
 	struct make *make = arg;
 	const struct make_config *config = make->config;
@@ -146,24 +134,12 @@ static void *make_work(void *arg)
 			break;
 	}
 	photo_free(photo);
-	return NULL;
 }
 
-/* Threads that cannot be had are done without: the pictures are the same. */
+/* With fewer threads than asked for the pictures are the same. */
 static int make_work_together(struct make *make)
 {
-	unsigned wanted = make->config->threads, started = 0;
-	pthread_t *threads = calloc(wanted, sizeof(*threads));
-
-	if (threads == NULL)
-		return error_set(&make->error, ENOMEM, "no memory for threads");
-	while (started + 1 < wanted &&
-	       pthread_create(&threads[started], NULL, make_work, make) == 0)
-		started++;
-	make_work(make);
-	for (unsigned i = 0; i < started; i++)
-		pthread_join(threads[i], NULL);
-	free(threads);
+	thread_pool_run(make->config->threads, make_work, make);
 	if (atomic_load(&make->failed))
 		return -make->error.code;
 	if (make_over(make) && make->made < make->config->count)

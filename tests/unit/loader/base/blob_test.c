@@ -61,7 +61,7 @@ static void sizes_at_the_edges_have_room(void **state)
 	}
 	assert_null(blob_pool_take(pool, SIZE_MAX));
 	assert_null(blob_pool_take(pool, ((size_t)1 << 31) + 1));
-	assert_null(blob_new(SIZE_MAX - 8));
+	assert_null(blob_new(SIZE_MAX - 8, 1));
 	blob_pool_free(pool);
 }
 
@@ -146,7 +146,7 @@ static void short_memory_is_told(void **state)
 	nomem_at(1);
 	assert_null(blob_pool_take(pool, 1));
 	nomem_at(1);
-	assert_null(blob_new(1));
+	assert_null(blob_new(1, 1));
 	nomem_at(0);
 	blob_pool_free(pool);
 }

@@ -19,7 +19,7 @@ enum { SAMPLES = 64, SIZE = 100 };
 
 static bool offer(struct cache *cache, size_t sample, size_t size)
 {
-	struct blob *blob = blob_new(size);
+	struct blob *blob = blob_new(size, 1);
 	bool admitted = cache_offer(cache, sample, blob);
 
 	blob_put(blob);
@@ -241,7 +241,7 @@ static void *churn(void *argument)
 
 		churn->gets++;
 		if (blob == NULL) {
-			blob = blob_new(1 + random_below(&random, 2 * SIZE));
+			blob = blob_new(1 + random_below(&random, 2 * SIZE), 1);
 			memset(blob->data, (int)sample, blob->size);
 			cache_offer(churn->cache, sample, blob);
 		}
