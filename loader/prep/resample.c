@@ -1,3 +1,4 @@
+/* resample.c - streams source rows through the two passes of the filter. */
 #include "loader/prep/resample.h"
 #include "loader/prep/crop.h"
 #include "loader/prep/op.h"
@@ -9,6 +10,8 @@
 
 enum { OVERHANG = 16 }; /* floats that kernels may write or read behind a row */
 
+enum { X_TABLE, Y_TABLE, BLOCK, RING, WINDOW, SQUARE, SCRATCHES };
+
 struct resampler {
 	const struct kernel *kernel;
 	const struct prep_config *config;
@@ -16,7 +19,7 @@ struct resampler {
 	float *factor, *offset, *line; /* one row each: normalisation, result */
 	const float **window;          /* the ring's rows that one output row sums */
 
-	struct scratch x_table, y_table, blocks, rings, windows, squares;
+	struct scratch scratch[SCRATCHES];
 	struct filter x, y;
 	bool mirrored, transposed, streamed;
 	unsigned ring_rows; /* a power of two, so that a row's place is a mask away */
@@ -75,12 +78,8 @@ void resampler_free(struct resampler *r)
 {
 	if (r == NULL)
 		return;
-	scratch_fini(&r->x_table);
-	scratch_fini(&r->y_table);
-	scratch_fini(&r->blocks);
-	scratch_fini(&r->rings);
-	scratch_fini(&r->windows);
-	scratch_fini(&r->squares);
+	for (int i = 0; i < SCRATCHES; i++)
+		scratch_fini(&r->scratch[i]);
 	free(r->factor);
 	free(r);
 }
@@ -104,16 +103,18 @@ static int resample_take_memory(struct resampler *r)
 	size_t columns = ((size_t)r->x.length + 3) / 4 * 4;
 
 	r->ring_rows = power_of_two(r->y.taps + r->kernel->rows);
-	r->block = scratch_get(&r->blocks, columns * r->kernel->rows * KERNEL_PIXEL *
-						   sizeof(float));
-	r->ring = scratch_get(&r->rings, r->ring_rows * r->stride * sizeof(float));
-	r->window = scratch_get(&r->windows, r->y.taps * sizeof(*r->window));
+	r->block =
+		scratch_get(&r->scratch[BLOCK],
+			    columns * r->kernel->rows * KERNEL_PIXEL * sizeof(float));
+	r->ring = scratch_get(&r->scratch[RING],
+			      r->ring_rows * r->stride * sizeof(float));
+	r->window = scratch_get(&r->scratch[WINDOW], r->y.taps * sizeof(*r->window));
 	if (r->transposed)
-		r->square = scratch_get(&r->squares, prep_config_bytes(r->config));
-	return r->block == NULL || r->ring == NULL || r->window == NULL ||
-			       r->square == NULL
-		       ? -ENOMEM
-		       : 0;
+		r->square =
+			scratch_get(&r->scratch[SQUARE], prep_config_bytes(r->config));
+	if (r->block == NULL || r->ring == NULL || r->window == NULL)
+		return -ENOMEM;
+	return r->square == NULL ? -ENOMEM : 0;
 }
 
 int resampler_begin(struct resampler *r, const struct crop *crop, void *out,
@@ -124,8 +125,8 @@ int resampler_begin(struct resampler *r, const struct crop *crop, void *out,
 
 	/* Rows come from top to bottom, so a mirrored image is written upwards. */
 	down.mirrored = false;
-	if (filter_init(&r->x, &crop->x, &r->x_table) < 0 ||
-	    filter_init(&r->y, &down, &r->y_table) < 0)
+	if (filter_init(&r->x, &crop->x, &r->scratch[X_TABLE]) < 0 ||
+	    filter_init(&r->y, &down, &r->scratch[Y_TABLE]) < 0)
 		return -ENOMEM;
 	r->mirrored = crop->y.mirrored;
 	r->transposed = crop->transposed;

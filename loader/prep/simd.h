@@ -202,23 +202,16 @@ TARGET INLINE void NAME(either)(const struct filter *filter, const float *block,
 TARGET static void NAME(horizontal)(const struct filter *filter, const float *block,
 				    const struct kernel_rows *to)
 {
-	switch (filter->taps) {
-	case 2:
+	if (filter->taps == 2)
 		NAME(either)(filter, block, to, 2);
-		break;
-	case 3:
+	else if (filter->taps == 3)
 		NAME(either)(filter, block, to, 3);
-		break;
-	case 4:
+	else if (filter->taps == 4)
 		NAME(either)(filter, block, to, 4);
-		break;
-	case 5:
+	else if (filter->taps == 5)
 		NAME(either)(filter, block, to, 5);
-		break;
-	default:
+	else
 		NAME(either)(filter, block, to, filter->taps);
-		break;
-	}
 }
 
 TARGET static inline void NAME(store)(const struct kernel_sum *sum, size_t at,

@@ -1,3 +1,4 @@
+/* bench_fetch.c - reads with the engine alone, as deep as asked. */
 #include "loader/base/blob.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
@@ -114,7 +115,7 @@ static uint32_t warm_length(const struct bench_fetch *stage, uint64_t samples)
 	return n;
 }
 
-/* To the start of the order, with nothing wanted yet. */
+/* Goes to the start of the order, with nothing wanted yet. */
 static void start_over(struct bench_fetch *stage, uint32_t length, bool warming)
 {
 	pthread_mutex_lock(&stage->lock);

@@ -1,3 +1,4 @@
+/* bench_prep.c - delivers batches through the public interface, with files warm. */
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/loader.h"

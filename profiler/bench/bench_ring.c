@@ -1,3 +1,4 @@
+/* bench_ring.c - hands batches over from one thread to another. */
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/options.h"

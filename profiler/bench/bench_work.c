@@ -1,3 +1,4 @@
+/* bench_work.c - reads clocks and the bytes that storage brought. */
 #include "profiler/bench/bench_work.h"
 #include "loader/base/clock.h"
 #include "profiler/host/thread_files.h"

@@ -1,4 +1,5 @@
 /* host.c - the checks of this machine. */
+#include "loader/base/shared_memory.h"
 #include "profiler/doctor/check.h"
 #include "profiler/host/counters.h"
 #include "profiler/host/machine.h"
@@ -17,11 +18,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#ifndef MADV_COLLAPSE
-#define MADV_COLLAPSE 25
-#endif
-
-enum { MIB = 1 << 20, HUGE_PAGE = 2 * MIB };
+enum { MIB = 1 << 20 };
 
 void check_kernel(struct doctor_line *line)
 {
@@ -47,74 +44,65 @@ void check_clock(struct doctor_line *line)
 			  source[0] != '\0' ? source : "CLOCK_MONOTONIC");
 }
 
-/* A mapping of a fresh memory file, at an address unless NULL; or MAP_FAILED. */
-static void *map_memory_file(void *where, size_t size, unsigned flags)
-{
-	int fd = memfd_create("dsa-doctor", MFD_CLOEXEC | flags);
-	void *at = MAP_FAILED;
-
-	if (fd < 0)
-		return MAP_FAILED;
-	if (ftruncate(fd, (off_t)size) == 0)
-		at = mmap(where, size, PROT_READ | PROT_WRITE,
-			  MAP_SHARED | (where != NULL ? MAP_FIXED : 0), fd, 0);
-	close(fd);
-	return at;
-}
-
 void check_memory_file(struct doctor_line *line)
 {
-	void *at = map_memory_file(NULL, MIB, 0);
+	const struct shared_memory_config config = {
+		.name = "dsa-doctor", .bytes = MIB, .huge_from = MIB};
+	struct shared_memory memory;
+	int result = shared_memory_make(&memory, &config);
 
-	if (at == MAP_FAILED) {
+	if (result < 0) {
 		check_say(line, DOCTOR_BROKEN,
 			  "allow memfd_create in the container's seccomp profile",
-			  "batches need memfd_create: %s", strerror(errno));
+			  "batches need memfd_create: %s", strerror(-result));
 		return;
 	}
-	munmap(at, MIB);
+	shared_memory_free(&memory);
 	check_say(line, DOCTOR_OK, NULL, "memfd_create and shared mappings work");
 }
 
-/* Whether the kernel turns an aligned piece of a memory file into a huge page. */
+/* True when the kernel turns an aligned piece of a memory file into a huge page. */
 static bool host_collapses(void)
 {
-	size_t size = (size_t)2 * HUGE_PAGE;
-	char *room = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	char *aligned, *at;
-	bool done = false;
+	const struct shared_memory_config config = {.name = "dsa-doctor",
+						    .bytes = SHARED_HUGE_PAGE};
+	struct shared_memory memory;
+	bool huge = shared_memory_make(&memory, &config) == 0 && memory.huge;
 
-	if (room == MAP_FAILED)
-		return false;
-	aligned = room + (HUGE_PAGE - (uintptr_t)room % HUGE_PAGE) % HUGE_PAGE;
-	at = map_memory_file(aligned, HUGE_PAGE, 0);
-	if (at != MAP_FAILED) {
-		memset(at, 1, HUGE_PAGE);
-		done = madvise(at, HUGE_PAGE, MADV_COLLAPSE) == 0;
-	}
-	munmap(room, size);
-	return done;
+	shared_memory_free(&memory);
+	return huge;
+}
+
+/* True when a memory file can have one of the huge pages that are set aside. */
+static bool host_has_reserved(void)
+{
+	int fd = memfd_create("dsa-doctor", MFD_CLOEXEC | MFD_HUGETLB);
+	void *at = MAP_FAILED;
+
+	if (fd >= 0 && ftruncate(fd, SHARED_HUGE_PAGE) == 0)
+		at = mmap(NULL, SHARED_HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
+			  fd, 0);
+	if (fd >= 0)
+		close(fd);
+	return at != MAP_FAILED && munmap(at, SHARED_HUGE_PAGE) == 0;
 }
 
 void check_huge_pages(struct doctor_line *line)
 {
-	void *at = map_memory_file(NULL, HUGE_PAGE, MFD_HUGETLB);
 	char enabled[96];
 
 	procfs_line(enabled, sizeof(enabled), "",
 		    "/sys/kernel/mm/transparent_hugepage/shmem_enabled");
-	if (at != MAP_FAILED) {
-		munmap(at, HUGE_PAGE);
+	if (host_has_reserved())
 		check_say(line, DOCTOR_OK, NULL, "reserved ones can be had");
-	} else if (strstr(enabled, "[always]") != NULL ||
-		   strstr(enabled, "[advise]") != NULL || host_collapses()) {
+	else if (strstr(enabled, "[always]") != NULL ||
+		 strstr(enabled, "[advise]") != NULL || host_collapses())
 		check_say(line, DOCTOR_OK, NULL, "transparent ones for memory files");
-	} else {
+	else
 		check_say(line, DOCTOR_LIMITED,
 			  "echo advise >/sys/kernel/mm/transparent_hugepage/"
 			  "shmem_enabled, or reserve: sysctl vm.nr_hugepages=64",
 			  "none for memory files: a little slower");
-	}
 }
 
 void check_locked_memory(struct doctor_line *line)

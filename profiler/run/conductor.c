@@ -95,6 +95,7 @@ static bool any_runs(const struct conductor *conductor)
 	return false;
 }
 
+/* Until no program runs any more. */
 static void conductor_lead(struct conductor *conductor, const sigset_t *signals)
 {
 	while (any_runs(conductor)) {
@@ -112,6 +113,9 @@ static void conductor_lead(struct conductor *conductor, const sigset_t *signals)
 		for (unsigned i = 0; i < conductor->count; i++)
 			conductor_escalate(conductor, i);
 	}
+	for (unsigned i = 0; i < conductor->count; i++)
+		conductor->jobs[i].said->target_status = conductor->targets[i].status;
+	target_clear(conductor->targets, conductor->count);
 }
 
 /* While it is blocked it would be queued all the same. */
@@ -141,15 +145,10 @@ static void block_signals(sigset_t *signals, sigset_t *target)
 	sigprocmask(SIG_BLOCK, signals, NULL);
 }
 
-static void conductor_limit(struct trace *trace, uint64_t samples)
-{
-	trace->until_once = samples == UNKNOWN;
-	trace->until_samples = samples == UNKNOWN ? CONDUCTOR_SAMPLES : samples;
-}
-
 static int conductor_take_in(struct conductor *conductor, struct conductor_job *said)
 {
 	struct job *job = &conductor->jobs[conductor->count];
+	uint64_t samples = conductor->config->samples;
 	bool observe = conductor->config->observe;
 
 	job->said = said;
@@ -166,7 +165,8 @@ static int conductor_take_in(struct conductor *conductor, struct conductor_job *
 	job->trace->in_step = conductor->config->schedule.in_step && !observe;
 	if (observe)
 		conductor_observe(job->trace);
-	conductor_limit(job->trace, conductor->config->samples);
+	job->trace->until_once = samples == UNKNOWN;
+	job->trace->until_samples = samples == UNKNOWN ? CONDUCTOR_SAMPLES : samples;
 	return 0;
 }
 
@@ -219,13 +219,6 @@ static int conductor_start(struct conductor *conductor, const sigset_t *signals,
 	return result;
 }
 
-static void conductor_conclude(struct conductor *conductor)
-{
-	for (unsigned i = 0; i < conductor->count; i++)
-		conductor->jobs[i].said->target_status = conductor->targets[i].status;
-	target_clear(conductor->targets, conductor->count);
-}
-
 int conduct(const struct conductor_config *config, struct conductor_job *jobs,
 	    unsigned count, struct conductor_end *end, struct error *err)
 {
@@ -249,10 +242,8 @@ int conduct(const struct conductor_config *config, struct conductor_job *jobs,
 	block_signals(&signals, &mask);
 	conductor_extend(&conductor);
 	result = conductor_start(&conductor, &signals, &mask, err);
-	if (result == 0) {
+	if (result == 0)
 		conductor_lead(&conductor, &signals);
-		conductor_conclude(&conductor);
-	}
 out:
 	for (unsigned i = 0; i < conductor.count; i++)
 		schedule_free(conductor.jobs[i].schedule);

@@ -1,3 +1,4 @@
+/* describe_run.c - fills in what is known of a run before anything is measured. */
 #include "profiler/run/describe_run.h"
 #include "loader/base/clock.h"
 #include "loader/base/trace.h"
@@ -8,14 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-static int say_started(struct profile *profile)
-{
-	char text[CLOCK_UTC];
-
-	clock_utc(text);
-	return profile_text(&profile->started, "%s", text);
-}
 
 /* Where the program runs; a folder that is gone stays unknown. */
 static int say_directory(struct profile *profile)
@@ -41,8 +34,10 @@ static int describe_run_describe(const struct describe_run *run, unsigned job,
 {
 	const struct measure_config *config = run->config;
 	unsigned cores = config->cores;
+	char started[CLOCK_UTC];
 
-	/* Job 0 tells for all of them. */
+	clock_utc(started);
+	/* The command of job 0 stands for all of them. */
 	profile->command = job > 0 ? launch_command(config, job)
 				   : jobs_command(config->command, 0, false);
 	profile->budget_s = run->budget_s;
@@ -52,8 +47,8 @@ static int describe_run_describe(const struct describe_run *run, unsigned job,
 	    describe_run_say(&profile->protocol, run->protocol) < 0 ||
 	    describe_run_say(&profile->repeat, config->repeat) < 0 ||
 	    describe_run_say(&profile->loader, config->loader) < 0 ||
-	    say_directory(profile) < 0 || say_started(profile) < 0 ||
-	    profile->command == NULL)
+	    describe_run_say(&profile->started, started) < 0 ||
+	    say_directory(profile) < 0 || profile->command == NULL)
 		return -ENOMEM;
 	return machine_facts(profile, run->machine, dataset, "");
 }

@@ -1,3 +1,4 @@
+/* measure.c - launches the program, and makes a result of the sessions. */
 #include "profiler/run/measure.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
@@ -93,11 +94,6 @@ static int measure_launch(struct measurement *m, int only, struct error *err)
 	return result < 0 ? result : launch_run(&launch, m->jobs, &m->end, err);
 }
 
-static int measure_silent(const struct measurement *m, struct error *err)
-{
-	return error_set(err, ETIMEDOUT, "%s", m->end.text);
-}
-
 static int launch_all(struct measurement *m, struct error *err)
 {
 	unsigned launches = m->config->protocol == MEASURE_SEPARATE ? STAGES : 1;
@@ -108,19 +104,11 @@ static int launch_all(struct measurement *m, struct error *err)
 			m, launches > 1 ? (int)stage_table[STAGE_REAL - i].kind : -1,
 			err);
 		if (result == 0 && m->end.why == CONDUCTOR_SILENT)
-			result = measure_silent(m, err);
+			result = error_set(err, ETIMEDOUT, "%s", m->end.text);
 		if (m->end.why == CONDUCTOR_INTERRUPTED)
 			break;
 	}
 	return result;
-}
-
-static bool any_forced(const struct measurement *m)
-{
-	for (unsigned i = 0; i < launch_jobs(m->config); i++)
-		if (m->jobs[i].forced)
-			return true;
-	return false;
 }
 
 /* What the status of the result says of the last launch's end. */
@@ -138,10 +126,12 @@ static int say_status(const struct measurement *m, struct profile *profile)
 		[CONDUCTOR_HUNG] = "target hung",
 	};
 	const struct conductor_end *end = &m->end;
-	bool forced = any_forced(m);
+	bool forced = false;
 	bool seen_all =
 		m->config->protocol == MEASURE_OBSERVE && end->why == CONDUCTOR_ENDED;
 
+	for (unsigned i = 0; i < launch_jobs(m->config); i++)
+		forced |= m->jobs[i].forced;
 	profile->target_status = m->jobs[0].target_status;
 	profile->wall_s = clock_since(m->started);
 	if (profile_text(&profile->status, "%s",

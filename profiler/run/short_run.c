@@ -1,3 +1,4 @@
+/* short_run.c - one launch: its session, its judgement, its profile. */
 #include "profiler/run/short_run.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
@@ -36,7 +37,7 @@ static int short_run_judge(const struct attempt *attempt, struct error *err)
 	case CONDUCTOR_VOID:
 		return error_set(err, ENODATA,
 				 "what was measured can't be certified: %s", text);
-	case CONDUCTOR_INTERRUPTED: /* told before */
+	case CONDUCTOR_INTERRUPTED: /* reported before */
 		break;
 	case CONDUCTOR_ENDED:
 		return error_set(err, ECHILD,
@@ -67,12 +68,6 @@ static int short_run_launch(struct attempt *attempt, const struct launch *launch
 		return error_set(err, EINTR, "interrupted: %s",
 				 strsignal(attempt->end.signal));
 	return result;
-}
-
-/* Of a program that ended by itself too: what it had is always the same. */
-static int judge_counted(const struct attempt *attempt, struct error *err)
-{
-	return attempt->end.why == CONDUCTOR_ENDED ? 0 : short_run_judge(attempt, err);
 }
 
 static int short_run_conclude(const struct attempt *attempt, struct profile *profile,
@@ -169,8 +164,9 @@ int short_run_count(const struct short_run *repetition, struct profile *profile,
 	};
 	int result = short_run_launch(&attempt, &launch, err);
 
-	if (result == 0)
-		result = judge_counted(&attempt, err);
+	/* What a program had that ended by itself is always the same, too. */
+	if (result == 0 && attempt.end.why != CONDUCTOR_ENDED)
+		result = short_run_judge(&attempt, err);
 	if (result == 0)
 		result = short_run_conclude(&attempt, profile, err);
 	if (result == 0)
