@@ -2,7 +2,6 @@
 #include "cmd/common/cmd.h"
 #include "cmd/common/defaults.h"
 #include "loader/base/error.h"
-#include "reports/common/escape.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 
 int gate_options_fail(int code, const struct error *err)
 {

@@ -13,12 +13,9 @@
 #include "profiler/analysis/statistics.h"
 #include "profiler/run/barrier.h"
 #include "profiler/run/measure.h"
-#include "reports/form.h"
-#include "reports/terminal/terminal.h"
 
 #include <argp.h>
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

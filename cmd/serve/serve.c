@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 enum { SOCKET_MOST = sizeof(((struct sockaddr_un *)NULL)->sun_path) };
 

@@ -5,7 +5,6 @@
 #include "reports/common/escape.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdbool.h>

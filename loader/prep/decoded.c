@@ -4,7 +4,6 @@
 #include "loader/prep/jpeg.h"
 #include "loader/prep/op.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { EIGHTHS = 8, ROWS = 8 /* decoded at once */ };

@@ -1,7 +1,6 @@
 #include "loader/prep/exif.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 enum {

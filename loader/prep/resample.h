@@ -13,7 +13,6 @@
 #include "loader/prep/filter.h"
 #include "loader/prep/kernel.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct crop;

@@ -4,7 +4,6 @@
 #include "models/compare/differences.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define LEAST .005 /* smaller effects are left out: points, or a ratio - 1 */
 

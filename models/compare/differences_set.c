@@ -1,7 +1,6 @@
 /* differences_set.c - what was set differently, and on which machine. */
 #include "models/compare/difference_kinds.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- settings that are numbers ---- */

@@ -4,7 +4,6 @@
 #include "loader/base/math/student.h"
 
 #include <errno.h>
-#include <string.h>
 
 enum { MOST = GATE_PAIRS_MOST };
 

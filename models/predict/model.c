@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { SAMPLES = 12288 }; /* simulated for a rate, at the least */
 

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { CACHE_STEPS = 20, MOST_CORES_TRIED = 128 };

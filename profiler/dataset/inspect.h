@@ -5,7 +5,6 @@
 #ifndef DSA_INSPECT_H
 #define DSA_INSPECT_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -20,7 +20,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
 	OPENED_A_POLL = 8, /* each costs about 50 us */

@@ -8,7 +8,6 @@
 #ifndef DSA_CONDUCTOR_STATE_H
 #define DSA_CONDUCTOR_STATE_H
 
-#include "loader/base/clock.h"
 #include "profiler/run/conductor.h"
 
 struct job {

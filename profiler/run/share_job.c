@@ -1,6 +1,5 @@
 #include "profiler/run/share_job.h"
 #include "loader/base/error.h"
-#include "loader/base/number.h"
 #include "loader/base/trace.h"
 #include "loader/loader.h"
 #include "loader/share.h"
