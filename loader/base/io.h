@@ -1,4 +1,4 @@
-/* io.h - reads and writes all bytes, or reports why it could not. */
+/* io.h - whole transfers between a file and memory, and room for a file. */
 #ifndef DSA_IO_H
 #define DSA_IO_H
 
@@ -9,5 +9,12 @@ int io_read(int fd, void *bytes, size_t size);
 
 /* 0 or -errno. */
 int io_write(int fd, const void *bytes, size_t size);
+
+/*
+ * Allocates the first bytes of a file, which grows to hold them: of one that is mapped a
+ * page that can't be had later would be a SIGBUS. Signals to the calling thread wait for
+ * its end. 0 or -errno.
+ */
+int io_allocate(int fd, size_t bytes);
 
 #endif

@@ -1,5 +1,5 @@
 #include "loader/base/shared_memory.h"
-#include "loader/base/allocate.h"
+#include "loader/base/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +49,7 @@ static int fault_in(struct shared_memory *memory, size_t huge_from)
 	for (size_t at = 0; at < huge; at += SHARED_HUGE_PAGE)
 		start[huge_from + at] = 0; /* there must be something to collapse */
 	memory->huge = huge > 0 && madvise(start + huge_from, huge, MADV_COLLAPSE) == 0;
-	result = allocate_file(memory->fd, memory->bytes);
+	result = io_allocate(memory->fd, memory->bytes);
 	if (result < 0)
 		return result;
 	madvise(start, memory->bytes,

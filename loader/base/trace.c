@@ -1,7 +1,7 @@
 #include "loader/base/trace.h"
-#include "loader/base/allocate.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
+#include "loader/base/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -100,7 +100,7 @@ static int name_file(int fd, const char *path)
 /* Allocates, maps and fills the file; 0 or -errno. */
 static int fill_file(int fd, uint64_t seed, struct trace **made)
 {
-	int result = allocate_file(fd, sizeof(**made));
+	int result = io_allocate(fd, sizeof(**made));
 
 	if (result < 0)
 		return result;

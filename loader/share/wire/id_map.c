@@ -1,6 +1,6 @@
 #include "loader/share/wire/id_map.h"
-#include "loader/base/allocate.h"
 #include "loader/base/error.h"
+#include "loader/base/io.h"
 #include "loader/source.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static int id_map_fill(int fd, const struct source *all, unsigned part)
 	struct id_map_entry *map;
 	int result;
 
-	result = allocate_file(fd, bytes);
+	result = io_allocate(fd, bytes);
 	if (result < 0)
 		return result;
 	map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

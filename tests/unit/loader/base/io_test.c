@@ -1,4 +1,4 @@
-#include "loader/base/allocate.h"
+#include "loader/base/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +41,7 @@ static void signals_do_not_end_it(void **state)
 	set_timer(3000);
 	for (int i = 0; i < 5; i++) { /* each takes several of its periods */
 		assert_int_equal(ftruncate(fd, 0), 0);
-		assert_int_equal(allocate_file(fd, BYTES), 0);
+		assert_int_equal(io_allocate(fd, BYTES), 0);
 	}
 	set_timer(0);
 	assert_int_equal(fstat(fd, &status), 0);
@@ -55,8 +55,8 @@ static void what_can_not_be_allocated_is_an_error(void **state)
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	(void)state;
-	assert_int_equal(allocate_file(fd, 10), -ENODEV);
-	assert_int_equal(allocate_file(-1, 10), -EBADF);
+	assert_int_equal(io_allocate(fd, 10), -ENODEV);
+	assert_int_equal(io_allocate(-1, 10), -EBADF);
 	close(fd);
 }
 
