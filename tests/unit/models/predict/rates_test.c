@@ -3,6 +3,7 @@
 #include "loader/base/random.h"
 #include "models/predict/rates.h"
 #include "models/simulation/simulation.h"
+#include "tests/lib/closed_form.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,12 +37,17 @@ static struct simulation_load plain(void)
 	};
 }
 
-static struct rates rates(const struct simulation_load *load)
+/* The closed form; of prep and cores it is also what the model finds. */
+static struct closed_form rates(const struct simulation_load *load)
 {
+	struct closed_form all;
 	struct rates rates;
 
+	closed_form_of(load, &all);
 	rates_of(load, &rates);
-	return rates;
+	assert_float_equal(rates.prep, all.prep, 1e-9 * all.prep);
+	assert_float_equal(rates.cores, all.cores, 1e-9 * all.cores);
+	return all;
 }
 
 static void each_part_alone(void **state)

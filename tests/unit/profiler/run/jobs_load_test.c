@@ -1,7 +1,7 @@
 /* jobs_load_test.c - several jobs in the simulation, against closed forms. */
 #include "loader/base/error.h"
-#include "models/predict/rates.h"
 #include "models/simulation/simulation.h"
+#include "tests/lib/closed_form.h"
 #include "tests/lib/load.h"
 #include "tests/lib/nomem.h"
 
@@ -80,7 +80,7 @@ static void jobs_together_are_as_fast_as_what_they_share(void **state)
 		struct simulation_load load =
 			jobs(line->jobs, line->shared, line->compute);
 		struct simulation_outcome outcome;
-		struct rates rates;
+		struct closed_form rates;
 
 		if (line->throttled)
 			slow(&load, line->joint);
@@ -88,7 +88,7 @@ static void jobs_together_are_as_fast_as_what_they_share(void **state)
 		if (line->shared && line->throttled)
 			load.bandwidth = 50e6;
 		outcome = load_run(&load, 5000);
-		rates_of(&load, &rates);
+		closed_form_of(&load, &rates);
 		if (fabs(outcome.per_s / line->wanted - 1) > .01)
 			fail_msg("%s, %u jobs: %g samples/s, not %g", line->what,
 				 line->jobs, outcome.per_s, line->wanted);
@@ -117,14 +117,14 @@ static void the_slowest_sets_the_pace_of_those_who_share(void **state)
 	static const double steps[] = {10 / 4000., 10 / 300., 10 / 900.};
 	struct simulation_load load = jobs(3, true, 4000);
 	struct simulation_outcome outcome;
-	struct rates rates;
+	struct closed_form rates;
 
 	(void)state;
 	load.job_compute_s = steps;
 	outcome = load_run(&load, 5000);
 	for (int j = 0; j < 3; j++)
 		assert_near(outcome.job_per_s[j], 300, .01);
-	rates_of(&load, &rates);
+	closed_form_of(&load, &rates);
 	assert_near(rates.all, 900, 1e-9);
 	load.no_prep = true; /* also where batches cost nothing */
 	assert_near(load_run(&load, 5000).job_per_s[0], 300, .05);
@@ -136,7 +136,7 @@ static void jobs_with_loaders_of_their_own_go_their_own_way(void **state)
 	static const double steps[] = {10 / 100., 10 / 4000., 10 / 4000.};
 	struct simulation_load load = jobs(3, false, 4000);
 	struct simulation_outcome outcome;
-	struct rates rates;
+	struct closed_form rates;
 
 	(void)state;
 	load.job_compute_s = steps;
@@ -144,7 +144,7 @@ static void jobs_with_loaders_of_their_own_go_their_own_way(void **state)
 	assert_near(outcome.job_per_s[0], 100, .01);
 	assert_near(outcome.job_per_s[1], 450, .02);
 	assert_near(outcome.job_per_s[2], 450, .02);
-	rates_of(&load, &rates);
+	closed_form_of(&load, &rates);
 	assert_near(rates.all, 1000, 1e-9);
 }
 
