@@ -29,8 +29,8 @@ struct batch_sink_batch {
 			    * plan has seats: there each stays where it is */
 	bool repeated;  /* not part of the stream */
 	uint32_t turn;  /* pipeline_turn.number */
-	uint64_t lap;   /* of the plan; and where the stream stands after it: */
-	uint32_t position; /* next position of the lap, */
+	uint64_t pass;  /* of the plan; and where the stream stands after it: */
+	uint32_t position; /* next position of the pass, */
 	uint32_t stolen;   /* positions used beyond it */
 };
 

@@ -9,9 +9,9 @@
  *	            +-------+-------+-------+           +---+---+---+---+
  *	                                     Waiting, Reading, (ready), Preparing, Done
  *
- * A lap of the plan (plan.h) is cut into batches at fixed positions: batch j owns
+ * A pass of the plan (plan.h) is cut into batches at fixed positions: batch j owns
  * positions j*n .. j*n+n-1, the last one what is left. A place whose sample can't be used
- * takes the next position of the lap that no earlier batch has used, so what a batch
+ * takes the next position of the pass that no earlier batch has used, so what a batch
  * holds depends on the data and the seed, not on the number of threads or their speed.
  * Workers take the oldest ready sample, whichever batch it is in.
  *
@@ -27,7 +27,7 @@
  * Spans, those of the data and those of time:
  *
  *	epoch	every sample of this rank once, in one order
- *	lap	the part of an epoch between two cuts (plan.h); without a shared loader
+ *	pass	the part of an epoch between two cuts (plan.h); without a shared loader
  *		the epoch. No batch crosses its end
  *	window	the steps that dsa measures as one (loader/base/trace.h)
  *	turn	from pipeline_start() to pipeline_stop(): one way of supplying and using
@@ -51,10 +51,10 @@ struct source;
 struct throttle;
 struct trace_process;
 
-/* A point of the stream: the next position of a lap, and up to which position of it
+/* A point of the stream: the next position of a pass, and up to which position of it
  * earlier batches have used samples beyond their own. */
 struct pipeline_point {
-	uint64_t lap;
+	uint64_t pass;
 	uint32_t position, stolen;
 };
 
@@ -174,17 +174,17 @@ uint32_t pipeline_probes(struct pipeline *pipeline,
 uint64_t pipeline_prep_cpu(const struct pipeline *pipeline);
 
 /* Calls back, with the lock held, with the point where the next batch will begin. No
- * sample from there on, or from `stolen` if that is further, has been used: a lap may be
+ * sample from there on, or from `stolen` if that is further, has been used: a pass may be
  * cut there. (Samples from there on may have been read: put back by pipeline_stop(), or
  * staged.) */
 void pipeline_at(struct pipeline *pipeline,
 		 void (*call)(void *context, const struct pipeline_point *next),
 		 void *context);
 
-/* Next batch of the stream: the epoch of its lap, and its number in the lap. */
+/* Next batch of the stream: the epoch of its pass, and its number in the pass. */
 void pipeline_position(struct pipeline *pipeline, uint64_t *epoch, uint64_t *step);
 
-/* Batches in the longest lap so far. */
+/* Batches in the longest pass so far. */
 uint64_t pipeline_steps(struct pipeline *pipeline);
 
 #endif

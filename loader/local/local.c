@@ -88,21 +88,21 @@ static int open_plan(struct own *own, struct error *err)
 static struct pipeline_point start_point(const struct own *own)
 {
 	const struct options *options = own->config.options;
-	struct pipeline_point start = {.lap = options->start_epoch};
-	struct plan_lap lap;
+	struct pipeline_point start = {.pass = options->start_epoch};
+	struct plan_pass pass;
 	uint64_t steps, epochs;
 
-	plan_lap(own->plan, start.lap, &lap);
-	if (lap.length == 0)
+	plan_pass(own->plan, start.pass, &pass);
+	if (pass.length == 0)
 		return start;
-	steps = ((uint64_t)lap.length + options->batch - 1) / options->batch;
+	steps = ((uint64_t)pass.length + options->batch - 1) / options->batch;
 	epochs = options->start_step / steps;
 	start.position = (uint32_t)(options->start_step % steps * options->batch);
 	if (options->epochs > 0 && epochs >= options->epochs) {
 		epochs = options->epochs - 1;
-		start.position = lap.length;
+		start.position = pass.length;
 	}
-	start.lap += epochs;
+	start.pass += epochs;
 	return start;
 }
 

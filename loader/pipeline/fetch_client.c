@@ -1,4 +1,4 @@
-/* fetch_client.c - what the fetch engine reads for the pipeline, and what becomes of it. */
+/* fetch_client.c - gives the fetch engine its reads, and places what they bring. */
 #include "loader/base/blob.h"
 #include "loader/base/clock.h"
 #include "loader/base/trace.h"
@@ -121,16 +121,16 @@ static void fetch_thread_started(void *context)
 	trace_thread(p->parts.process, TRACE_STAGE_FETCH);
 }
 
-/* What the stream wants last in its lap: for auto to try engines on. */
+/* What the stream wants last in its pass: for auto to try engines on. */
 static uint32_t fetch_client_list_last(struct pipeline *p, uint32_t *samples,
 				       uint32_t most)
 {
-	struct plan_lap lap;
+	struct plan_pass pass;
 	uint32_t count = 0;
 
-	stream_lap(p, &p->next, &lap);
-	for (uint32_t at = lap.length; at > 0 && count < most; count++)
-		samples[count] = plan_sample(p->parts.plan, p->next.lap, --at);
+	stream_pass(p, &p->next, &pass);
+	for (uint32_t at = pass.length; at > 0 && count < most; count++)
+		samples[count] = plan_sample(p->parts.plan, p->next.pass, --at);
 	return count;
 }
 

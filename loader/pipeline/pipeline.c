@@ -62,11 +62,11 @@ static int open_unread(struct pipeline *p, struct error *err)
 static void set_stream(struct pipeline *p)
 {
 	const struct options *options = p->parts.options;
-	struct plan_lap lap;
+	struct plan_pass pass;
 
 	p->delivered = p->parts.start;
-	plan_lap(p->parts.plan, p->delivered.lap, &lap);
-	p->steps = ((uint64_t)lap.length + p->batch - 1) / p->batch;
+	plan_pass(p->parts.plan, p->delivered.pass, &pass);
+	p->steps = ((uint64_t)pass.length + p->batch - 1) / p->batch;
 	p->delay_ns = (uint64_t)(options->prep_delay * 1e9 + 0.5);
 	p->measuring.draw.state = options->seed;
 	stream_rewind(p);
@@ -280,23 +280,23 @@ void pipeline_at(struct pipeline *p,
 		 void *context)
 {
 	struct pipeline_point next;
-	struct plan_lap lap;
+	struct plan_pass pass;
 
 	pthread_mutex_lock(&p->lock);
-	stream_lap(p, &p->next, &lap);
+	stream_pass(p, &p->next, &pass);
 	next = p->next;
-	next.stolen = next.lap == p->head_lap ? p->stolen : 0;
+	next.stolen = next.pass == p->head_pass ? p->stolen : 0;
 	call(context, &next);
 	pthread_mutex_unlock(&p->lock);
 }
 
 void pipeline_position(struct pipeline *p, uint64_t *epoch, uint64_t *step)
 {
-	struct plan_lap lap;
+	struct plan_pass pass;
 
 	pthread_mutex_lock(&p->lock);
-	stream_lap(p, &p->delivered, &lap);
-	*epoch = lap.epoch;
+	stream_pass(p, &p->delivered, &pass);
+	*epoch = pass.epoch;
 	*step = p->delivered.position / p->batch;
 	pthread_mutex_unlock(&p->lock);
 }

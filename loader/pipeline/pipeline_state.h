@@ -3,8 +3,8 @@
  *
  *	hole	a place that holds no sample: its own can't be used or was taken for an
  *		earlier batch. Before the batch is published the next unused position of
- *		the lap fills it; what nothing fills is published as a hole.
- *	stolen	the position of the lap up to which earlier batches took samples beyond
+ *		the pass fills it; what nothing fills is published as a hole.
+ *	stolen	the position of the pass up to which earlier batches took samples beyond
  *		their own to fill holes; places below it are holes when they are opened
  *	kick	wakes a fetch engine that waits only for its own reads
  *
@@ -56,9 +56,9 @@ struct pipeline_counts {
 
 /* One for each slot of the sink. */
 struct batch {
-	uint64_t lap, epoch;
-	uint64_t base;  /* global position of the lap's first */
-	uint32_t first; /* position of place 0 in the lap */
+	uint64_t pass, epoch;
+	uint64_t base;  /* global position of the pass's first */
+	uint32_t first; /* position of place 0 in the pass */
 	uint32_t count; /* places */
 	uint32_t waiting, ready, done,
 		holes;   /* places in that state; done counts holes */
@@ -102,9 +102,9 @@ struct pipeline {
 
 	struct pipeline_point next, /* to open; its `stolen` is below */
 		delivered;          /* after the last batch delivered */
-	uint64_t head_lap;          /* lap of the oldest open batch, and its `stolen` */
+	uint64_t head_pass; /* pass of the oldest open batch, and its `stolen` */
 	uint32_t stolen;
-	uint64_t steps;            /* batches in the longest lap so far */
+	uint64_t steps;            /* batches in the longest pass so far */
 	uint64_t bad_in_a_row;     /* places without a good sample, up to here */
 	uint32_t fifo[RING_SLOTS]; /* open slots, oldest first: head .. head+open-1 */
 	uint32_t head, open;
@@ -127,10 +127,10 @@ struct pipeline {
 
 /* stream.c */
 
-/* The lap of a point of the stream. Past a lap's end that is the start of the next one;
+/* The pass of a point of the stream. Past a pass's end that is the start of the next one;
  * at the end of the data its length is 0. */
-void stream_lap(struct pipeline *pipeline, struct pipeline_point *point,
-		struct plan_lap *lap);
+void stream_pass(struct pipeline *pipeline, struct pipeline_point *point,
+		 struct plan_pass *pass);
 
 /* Opens as many batches as there are free slots for. True if one was opened. */
 bool stream_open(struct pipeline *pipeline);
@@ -139,7 +139,7 @@ bool stream_open(struct pipeline *pipeline);
 struct place *stream_oldest(struct pipeline *pipeline, enum place_state state,
 			    struct batch **batch);
 
-/* Gives a place the stream's sample at this position of its batch's lap. */
+/* Gives a place the stream's sample at this position of its batch's pass. */
 void stream_supply(struct pipeline *pipeline, struct batch *batch, struct place *place,
 		   uint32_t position);
 
@@ -181,7 +181,8 @@ void publish_delivered(struct pipeline *pipeline, struct batch *batch);
 
 /* counts.c: counts what samples took, with the batch that they are delivered in. */
 
-/* A hole of the head, or one that the head passes by: what it took counts as the head's. */
+/* A hole of the head, or one that the head goes past: what it took counts as the
+ * head's. */
 void counts_unused(struct pipeline *pipeline, struct batch *head, struct place *hole);
 
 /* The batch is discarded: what it took counts as the next one's that is published. */

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The open batch of the head's lap that owns a position; NULL if it is not open. */
+/* The open batch of the head's pass that owns a position; NULL if it is not open. */
 static struct batch *publish_owner(struct pipeline *p, const struct batch *head,
 				   uint32_t position)
 {
@@ -21,7 +21,7 @@ static struct batch *publish_owner(struct pipeline *p, const struct batch *head,
 	if (ahead >= p->open)
 		return NULL;
 	batch = &p->batches[p->fifo[(p->head + ahead) % RING_SLOTS]];
-	return batch->stream && batch->lap == head->lap ? batch : NULL;
+	return batch->stream && batch->pass == head->pass ? batch : NULL;
 }
 
 /* The hole goes where the sample was. */
@@ -49,16 +49,16 @@ static bool fill_hole(struct pipeline *p, struct batch *head, uint32_t at)
 {
 	uint32_t end = head->first + head->count;
 	struct place *place = &head->places[at];
-	struct plan_lap lap;
+	struct plan_pass pass;
 
-	plan_lap(p->parts.plan, head->lap, &lap);
+	plan_pass(p->parts.plan, head->pass, &pass);
 	for (;;) {
 		uint32_t donor = p->stolen > end ? p->stolen : end;
 		struct batch *from;
 		struct place *other;
 
-		if (donor >= lap.length + lap.spare)
-			return true; /* the lap has no more: it stays a hole */
+		if (donor >= pass.length + pass.spare)
+			return true; /* the pass has no more: it stays a hole */
 		from = publish_owner(p, head, donor);
 		if (from == NULL) {
 			p->stolen = donor + 1;
@@ -135,7 +135,7 @@ static bool fill_holes(struct pipeline *p, struct batch *head)
 
 static struct pipeline_point point_after(const struct batch *batch)
 {
-	return (struct pipeline_point){batch->lap, batch->first + batch->count,
+	return (struct pipeline_point){batch->pass, batch->first + batch->count,
 				       batch->stolen};
 }
 
@@ -170,7 +170,7 @@ static void publish_batch(struct pipeline *p, struct batch *batch)
 	counts_published(p, batch);
 	batch->stolen = p->stolen;
 	after = batch->stream ? point_after(batch) : p->delivered;
-	made.lap = after.lap;
+	made.pass = after.pass;
 	made.position = after.position;
 	made.stolen = after.stolen;
 	list_samples(p, batch);
@@ -210,8 +210,8 @@ static bool publish_gives_up(struct pipeline *p, const struct batch *batch)
 	return true;
 }
 
-/* False for a turn that publishes nothing, for a lap's short rest if the program does not
- * want it, and for a batch without a sample. */
+/* False for a turn that publishes nothing, for a pass's short rest if the program does
+ * not want it, and for a batch without a sample. */
 static bool publish_wanted(const struct pipeline *p, const struct batch *batch)
 {
 	uint32_t good = batch->count - batch->holes;
@@ -269,8 +269,8 @@ void publish_heads(struct pipeline *p)
 			end_with_failure(p, head);
 			return;
 		}
-		if (head->stream && head->lap != p->head_lap) {
-			p->head_lap = head->lap;
+		if (head->stream && head->pass != p->head_pass) {
+			p->head_pass = head->pass;
 			p->stolen = 0;
 		}
 		if (head->holes > 0 && !fill_holes(p, head))

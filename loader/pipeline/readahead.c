@@ -82,24 +82,24 @@ static void readahead_run(struct pipeline *p, struct readahead *readahead,
 /* Global position of the next batch. */
 static uint64_t readahead_position(struct pipeline *p)
 {
-	struct plan_lap lap;
+	struct plan_pass pass;
 
-	stream_lap(p, &p->next, &lap);
-	return lap.first + p->next.position;
+	stream_pass(p, &p->next, &pass);
+	return pass.first + p->next.position;
 }
 
-/* From the end of a lap on to the next one; after the last it begins once more. */
-static void next_lap(struct pipeline *p, struct pipeline_point *at,
-		     struct plan_lap *lap)
+/* From the end of a pass on to the next one; after the last it begins once more. */
+static void next_pass(struct pipeline *p, struct pipeline_point *at,
+		      struct plan_pass *pass)
 {
-	struct plan_lap next;
+	struct plan_pass next;
 
-	plan_lap(p->parts.plan, at->lap + 1, &next);
+	plan_pass(p->parts.plan, at->pass + 1, &next);
 	at->position = 0;
 	if (next.length == 0)
 		return;
-	at->lap++;
-	*lap = next;
+	at->pass++;
+	*pass = next;
 }
 
 /* The samples at `count` global positions, from the next batch on. NULL: there are none,
@@ -107,19 +107,19 @@ static void next_lap(struct pipeline *p, struct pipeline_point *at,
 static uint32_t *list_next(struct pipeline *p, uint32_t count)
 {
 	struct pipeline_point at = p->next;
-	struct plan_lap lap;
+	struct plan_pass pass;
 	uint32_t *samples;
 
-	stream_lap(p, &at, &lap);
-	if (lap.length == 0 && at.lap > p->parts.start.lap) { /* all was delivered */
-		at.lap--;
-		plan_lap(p->parts.plan, at.lap, &lap);
+	stream_pass(p, &at, &pass);
+	if (pass.length == 0 && at.pass > p->parts.start.pass) { /* all was delivered */
+		at.pass--;
+		plan_pass(p->parts.plan, at.pass, &pass);
 	}
-	samples = lap.length > 0 ? calloc(count, sizeof(*samples)) : NULL;
+	samples = pass.length > 0 ? calloc(count, sizeof(*samples)) : NULL;
 	for (uint32_t i = 0; samples != NULL && i < count; i++) {
-		if (at.position >= lap.length + lap.spare)
-			next_lap(p, &at, &lap);
-		samples[i] = plan_sample(p->parts.plan, at.lap, at.position++);
+		if (at.position >= pass.length + pass.spare)
+			next_pass(p, &at, &pass);
+		samples[i] = plan_sample(p->parts.plan, at.pass, at.position++);
 	}
 	return samples;
 }
@@ -187,15 +187,15 @@ static uint32_t *readahead_list_last(struct pipeline *p, uint64_t bytes,
 {
 	uint32_t length = sampler_length(p->measuring.unread), first = length;
 	uint32_t *samples = calloc(length, sizeof(*samples));
-	struct plan_lap lap;
+	struct plan_pass pass;
 	uint64_t sum = 0;
 
-	stream_lap(p, &p->next, &lap);
+	stream_pass(p, &p->next, &pass);
 	*count = 0;
 	if (samples == NULL)
 		return NULL;
 	while (first > 0) {
-		uint32_t sample = sample_before(p, lap.epoch, first - 1);
+		uint32_t sample = sample_before(p, pass.epoch, first - 1);
 
 		sum += source_size(p->parts.source, sample);
 		if (sum > bytes)

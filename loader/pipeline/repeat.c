@@ -14,12 +14,12 @@ static bool repeat_supply(struct pipeline *p, struct batch *batch, struct place 
 
 bool repeat_open(struct pipeline *p, struct batch *batch)
 {
-	struct plan_lap lap;
+	struct plan_pass pass;
 
-	stream_lap(p, &p->delivered, &lap);
+	stream_pass(p, &p->delivered, &pass);
 	batch->stream = false;
-	batch->lap = p->delivered.lap;
-	batch->epoch = lap.epoch;
+	batch->pass = p->delivered.pass;
+	batch->epoch = pass.epoch;
 	batch->first = p->delivered.position;
 	for (uint32_t i = 0; i < batch->count; i++)
 		if (!repeat_supply(p, batch, &batch->places[i]))

@@ -16,21 +16,22 @@ bool stream_bad(const struct pipeline *p, uint32_t sample)
 	return (p->bad[sample / 64] >> (sample % 64) & 1) != 0;
 }
 
-void stream_lap(struct pipeline *p, struct pipeline_point *point, struct plan_lap *lap)
+void stream_pass(struct pipeline *p, struct pipeline_point *point,
+		 struct plan_pass *pass)
 {
-	plan_lap(p->parts.plan, point->lap, lap);
-	while (lap->length > 0 && point->position >= lap->length) {
-		*point = (struct pipeline_point){.lap = point->lap + 1};
-		plan_lap(p->parts.plan, point->lap, lap);
+	plan_pass(p->parts.plan, point->pass, pass);
+	while (pass->length > 0 && point->position >= pass->length) {
+		*point = (struct pipeline_point){.pass = point->pass + 1};
+		plan_pass(p->parts.plan, point->pass, pass);
 	}
 }
 
 bool stream_ended(struct pipeline *p)
 {
-	struct plan_lap lap;
+	struct plan_pass pass;
 
-	stream_lap(p, &p->next, &lap);
-	return lap.length == 0;
+	stream_pass(p, &p->next, &pass);
+	return pass.length == 0;
 }
 
 void stream_ready(struct batch *batch, struct place *place, struct blob *blob)
@@ -69,9 +70,9 @@ void stream_supply(struct pipeline *p, struct batch *batch, struct place *place,
 	struct plan *plan = p->parts.plan;
 	struct blob *blob;
 
-	place->sample = plan_sample(plan, batch->lap, position);
+	place->sample = plan_sample(plan, batch->pass, position);
 	place->seats = plan->ops->seats != NULL
-			       ? plan->ops->seats(plan, batch->lap, position)
+			       ? plan->ops->seats(plan, batch->pass, position)
 			       : UINT64_MAX;
 	place->seed = random_seed(p->parts.options->seed, batch->epoch, place->sample);
 	place->fetch_ns = 0;
@@ -138,20 +139,20 @@ static uint32_t reserve_slot(struct pipeline *p, uint32_t count)
 
 /* The next batch of the stream, at its fixed positions. */
 static void open_stream(struct pipeline *p, struct batch *batch,
-			const struct plan_lap *lap)
+			const struct plan_pass *pass)
 {
 	uint32_t first = p->next.position, stolen;
-	uint64_t steps = ((uint64_t)lap->length + p->batch - 1) / p->batch;
+	uint64_t steps = ((uint64_t)pass->length + p->batch - 1) / p->batch;
 
-	if (p->open == 0 && p->next.lap != p->head_lap) {
-		p->head_lap = p->next.lap;
+	if (p->open == 0 && p->next.pass != p->head_pass) {
+		p->head_pass = p->next.pass;
 		p->stolen = 0;
 	}
-	stolen = p->next.lap == p->head_lap ? p->stolen : 0;
+	stolen = p->next.pass == p->head_pass ? p->stolen : 0;
 	batch->stream = true;
-	batch->lap = p->next.lap;
-	batch->epoch = lap->epoch;
-	batch->base = lap->first;
+	batch->pass = p->next.pass;
+	batch->epoch = pass->epoch;
+	batch->base = pass->first;
 	batch->first = first;
 	for (uint32_t i = 0; i < batch->count; i++) {
 		struct place *place = &batch->places[i];
@@ -166,9 +167,9 @@ static void open_stream(struct pipeline *p, struct batch *batch,
 	p->steps = p->steps > steps ? p->steps : steps;
 }
 
-static uint32_t stream_places(const struct pipeline *p, const struct plan_lap *lap)
+static uint32_t stream_places(const struct pipeline *p, const struct plan_pass *pass)
 {
-	uint32_t left = lap->length - p->next.position;
+	uint32_t left = pass->length - p->next.position;
 
 	return left < p->batch ? left : p->batch;
 }
@@ -185,14 +186,14 @@ static bool stream_may_open(struct pipeline *p)
 static struct batch *open_next(struct pipeline *p)
 {
 	const struct turn_ops *ops = p->turn.ops;
-	struct plan_lap lap;
+	struct plan_pass pass;
 	struct batch *batch;
 	uint32_t slot, count;
 	bool stream;
 
-	stream_lap(p, &p->next, &lap);
-	stream = ops->streams != NULL && ops->streams(p, &lap);
-	count = stream ? stream_places(p, &lap) : p->batch;
+	stream_pass(p, &p->next, &pass);
+	stream = ops->streams != NULL && ops->streams(p, &pass);
+	count = stream ? stream_places(p, &pass) : p->batch;
 	slot = reserve_slot(p, count);
 	if (slot == RING_SLOTS)
 		return NULL;
@@ -203,7 +204,7 @@ static struct batch *open_next(struct pipeline *p)
 	batch->unused = (struct pipeline_counts){0};
 	batch->count = count;
 	if (stream)
-		open_stream(p, batch, &lap);
+		open_stream(p, batch, &pass);
 	else if (!repeat_open(p, batch))
 		return NULL;
 	return batch;
@@ -256,7 +257,7 @@ void stream_rewind(struct pipeline *p)
 		p->batches[slot].open = false;
 	p->open = 0;
 	p->next = p->delivered;
-	p->head_lap = p->next.lap;
+	p->head_pass = p->next.pass;
 	p->stolen = p->next.stolen;
 	p->carried = (struct pipeline_counts){0}; /* it was beyond what was delivered */
 }

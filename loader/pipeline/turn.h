@@ -16,7 +16,7 @@ struct batch;
 struct blob;
 struct fetch_job;
 struct place;
-struct plan_lap;
+struct plan_pass;
 struct sampler;
 struct worker;
 
@@ -24,12 +24,12 @@ struct turn_ops {
 	/* True: another batch may be opened. NULL: none ever. */
 	bool (*may_open)(struct pipeline *pipeline);
 
-	/* True: the next batch is the stream's, in this lap; else it repeats samples.
+	/* True: the next batch is the stream's, in this pass; else it repeats samples.
 	 * NULL: all repeat. */
-	bool (*streams)(const struct pipeline *pipeline, const struct plan_lap *lap);
+	bool (*streams)(const struct pipeline *pipeline, const struct plan_pass *pass);
 
 	/* The bytes of a sample of the stream, with a reference; NULL: to be fetched.
-	 * position: in the batch's lap. */
+	 * position: in the batch's pass. */
 	struct blob *(*find)(struct pipeline *pipeline, const struct batch *batch,
 			     struct place *place, uint32_t position);
 

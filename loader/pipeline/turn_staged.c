@@ -9,16 +9,16 @@ bool staged_may_open(struct pipeline *p)
 }
 
 /* As long as there are staged samples for a whole batch. */
-static bool staged_streams(const struct pipeline *p, const struct plan_lap *lap)
+static bool staged_streams(const struct pipeline *p, const struct plan_pass *pass)
 {
 	const struct staged *staged = &p->measuring.staged;
-	uint64_t start = lap->first + p->next.position;
+	uint64_t start = pass->first + p->next.position;
 
 	return start >= staged->first &&
-	       start + p->batch <= staged->first + staged->count && lap->length > 0;
+	       start + p->batch <= staged->first + staged->count && pass->length > 0;
 }
 
-/* Another sample lies there when the lap was cut after it was staged. */
+/* Another sample lies there when the pass was cut after it was staged. */
 static struct blob *staged_find(struct pipeline *p, const struct batch *batch,
 				struct place *place, uint32_t position)
 {

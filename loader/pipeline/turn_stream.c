@@ -7,10 +7,10 @@ static bool turn_stream_may_open(struct pipeline *p)
 	return !stream_ended(p);
 }
 
-static bool turn_stream_always(const struct pipeline *p, const struct plan_lap *lap)
+static bool turn_stream_always(const struct pipeline *p, const struct plan_pass *pass)
 {
 	(void)p;
-	(void)lap;
+	(void)pass;
 	return true;
 }
 

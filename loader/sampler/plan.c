@@ -1,4 +1,4 @@
-/* plan.c - the stream of a loader of its own: an epoch is a lap. */
+/* plan.c - the stream of a loader of its own: an epoch is a pass. */
 #include "loader/plan.h"
 #include "loader/base/error.h"
 #include "loader/sampler.h"
@@ -12,37 +12,37 @@ struct epochs {
 	struct sampler *sampler;
 	uint32_t length, spare;
 	uint64_t end_epoch;
-	uint32_t *rest; /* NULL: none; else the samples of one lap, */
+	uint32_t *rest; /* NULL: none; else the samples of one pass, */
 	uint32_t rest_length, rest_spare;
-	uint64_t rest_lap;
+	uint64_t rest_pass;
 };
 
-static bool is_rest(const struct epochs *epochs, uint64_t lap)
+static bool is_rest(const struct epochs *epochs, uint64_t pass)
 {
-	return epochs->rest != NULL && lap == epochs->rest_lap;
+	return epochs->rest != NULL && pass == epochs->rest_pass;
 }
 
-static void epochs_lap(struct plan *plan, uint64_t lap, struct plan_lap *out)
+static void epochs_pass(struct plan *plan, uint64_t pass, struct plan_pass *out)
 {
 	const struct epochs *epochs = (const struct epochs *)plan;
 	uint32_t whole = epochs->length + epochs->spare;
 
-	out->epoch = lap;
-	out->first = lap * whole;
-	if (epochs->rest != NULL && lap > epochs->rest_lap)
+	out->epoch = pass;
+	out->first = pass * whole;
+	if (epochs->rest != NULL && pass > epochs->rest_pass)
 		out->first -= whole - epochs->rest_length - epochs->rest_spare;
-	if (lap >= epochs->end_epoch)
+	if (pass >= epochs->end_epoch)
 		return;
-	out->length = is_rest(epochs, lap) ? epochs->rest_length : epochs->length;
-	out->spare = is_rest(epochs, lap) ? epochs->rest_spare : epochs->spare;
+	out->length = is_rest(epochs, pass) ? epochs->rest_length : epochs->length;
+	out->spare = is_rest(epochs, pass) ? epochs->rest_spare : epochs->spare;
 }
 
-static uint32_t epochs_sample(struct plan *plan, uint64_t lap, uint32_t position)
+static uint32_t epochs_sample(struct plan *plan, uint64_t pass, uint32_t position)
 {
 	struct epochs *epochs = (struct epochs *)plan;
 
-	return is_rest(epochs, lap) ? epochs->rest[position]
-				    : sampler_sample(epochs->sampler, lap, position);
+	return is_rest(epochs, pass) ? epochs->rest[position]
+				     : sampler_sample(epochs->sampler, pass, position);
 }
 
 static void epochs_free(struct plan *plan)
@@ -55,7 +55,7 @@ static void epochs_free(struct plan *plan)
 }
 
 static const struct plan_ops ops = {
-	.lap = epochs_lap,
+	.pass = epochs_pass,
 	.sample = epochs_sample,
 	.free = epochs_free,
 };
@@ -101,7 +101,7 @@ static int keep_rest(struct epochs *epochs, const struct sampler_config *config,
 	if (epochs->rest == NULL)
 		return error_sys(err, ENOMEM, "cannot plan the rest of an epoch");
 	memcpy(epochs->rest, rest->samples, bytes);
-	epochs->rest_lap = rest->epoch;
+	epochs->rest_pass = rest->epoch;
 	return 0;
 }
 

@@ -37,7 +37,7 @@ bool feeder_put(struct bcast_ring *ring, uint32_t first, uint32_t count, uint32_
 		.count = count + holes,
 		.good = count,
 		.repeated = repeated,
-		.lap = 7,
+		.pass = 7,
 		.position = first + count,
 	};
 

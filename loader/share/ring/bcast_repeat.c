@@ -18,7 +18,7 @@ static struct bcast_place once_more(const struct bcast_ring *ring, uint64_t sequ
 	};
 
 	if (last != NULL) {
-		content.lap = last->lap;
+		content.pass = last->pass;
 		content.epoch = last->epoch;
 		content.position = last->position;
 		content.stolen = last->stolen;

@@ -53,7 +53,7 @@ struct bcast_place {
 	_Atomic uint64_t sequence; /* + 1; 0: never used */
 	uint64_t readers;          /* who it is for */
 	uint64_t checksum;         /* XXH3-64 of the sample with audit, else 0 */
-	uint64_t lap; /* of the last place of a batch: batch_sink_batch's */
+	uint64_t pass; /* of the last place of a batch: batch_sink_batch's */
 	uint64_t epoch;
 	uint32_t position, stolen;
 	uint32_t sample, label;

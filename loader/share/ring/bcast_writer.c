@@ -165,7 +165,7 @@ void bcast_describe(struct bcast_ring *ring, uint64_t sequence,
 
 	place->readers = content->readers;
 	place->checksum = content->checksum;
-	place->lap = content->lap;
+	place->pass = content->pass;
 	place->epoch = content->epoch;
 	place->position = content->position;
 	place->stolen = content->stolen;
@@ -210,7 +210,7 @@ static void describe_sample(struct bcast_ring *ring, uint64_t sequence,
 {
 	struct bcast_place content = {
 		.readers = one->seats & ~count_early(ring, early),
-		.lap = batch->lap,
+		.pass = batch->pass,
 		.epoch = batch->epoch,
 		.position = batch->position,
 		.stolen = batch->stolen,

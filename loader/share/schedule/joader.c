@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A lap is asked for while batches of it are open or delivered last, and a batch never
- * crosses a lap's end: so many may be asked for at once, and the next. */
-enum { LAPS = RING_SLOTS + 4, CELLS = 1 << JOADER_JOBS };
+/* A pass is asked for while batches of it are open or delivered last, and a batch never
+ * crosses a pass's end: so many may be asked for at once, and the next. */
+enum { PASSES = RING_SLOTS + 4, CELLS = 1 << JOADER_JOBS };
 
 struct job {
 	bool there;
@@ -23,7 +23,7 @@ struct pick {
 	uint64_t slots;
 };
 
-struct lap {
+struct pass {
 	uint64_t first;
 	uint32_t length;
 	struct pick picks[JOADER_STEPS * JOADER_JOBS];
@@ -41,8 +41,8 @@ struct joader {
 	uint32_t start[CELLS + 1];
 	uint8_t walk[CELLS]; /* cells, those of most jobs first */
 
-	uint64_t laps;   /* drawn so far; the last LAPS of them are kept */
-	struct lap *lap; /* number l at l % LAPS */
+	uint64_t passes;   /* drawn so far; the last PASSES of them are kept */
+	struct pass *pass; /* number l at l % PASSES */
 };
 
 static uint32_t cell_size(const struct joader *joader, unsigned cell)
@@ -125,12 +125,12 @@ static unsigned find_cell(const struct joader *joader, unsigned job, double u)
 }
 
 /* One sample of the cell for all jobs in `takers`. */
-static void joader_pick(struct joader *joader, struct lap *lap, unsigned cell,
+static void joader_pick(struct joader *joader, struct pass *pass, unsigned cell,
 			unsigned takers)
 {
 	uint32_t at = joader->start[cell] +
 		      random_below(&joader->random, cell_size(joader, cell));
-	struct pick *pick = &lap->picks[lap->length++];
+	struct pick *pick = &pass->picks[pass->length++];
 
 	*pick = (struct pick){.sample = joader->order[at]};
 	for (unsigned job = 0; job < JOADER_JOBS; job++) {
@@ -144,7 +144,7 @@ static void joader_pick(struct joader *joader, struct lap *lap, unsigned cell,
 
 /* A sample for every job that is there. Cells of few jobs come first: what is taken goes to
  * a cell of fewer, and who has drawn that cell must not find it there. */
-static void joader_step(struct joader *joader, struct lap *lap)
+static void joader_step(struct joader *joader, struct pass *pass)
 {
 	uint8_t takers[CELLS] = {0};
 	double u;
@@ -158,51 +158,52 @@ static void joader_step(struct joader *joader, struct lap *lap)
 			takers[find_cell(joader, job, u)] |= (uint8_t)(1u << job);
 	for (unsigned i = CELLS; i-- > 0;)
 		if (takers[joader->walk[i]] != 0)
-			joader_pick(joader, lap, joader->walk[i],
+			joader_pick(joader, pass, joader->walk[i],
 				    takers[joader->walk[i]]);
 }
 
-static void draw_lap(struct joader *joader)
+static void draw_pass(struct joader *joader)
 {
-	struct lap *lap = &joader->lap[joader->laps % LAPS];
-	const struct lap *before = &joader->lap[(joader->laps + LAPS - 1) % LAPS];
+	struct pass *pass = &joader->pass[joader->passes % PASSES];
+	const struct pass *before =
+		&joader->pass[(joader->passes + PASSES - 1) % PASSES];
 
-	lap->first = joader->laps == 0 ? 0 : before->first + before->length;
-	lap->length = 0;
+	pass->first = joader->passes == 0 ? 0 : before->first + before->length;
+	pass->length = 0;
 	for (unsigned i = 0; i < JOADER_STEPS; i++)
-		joader_step(joader, lap);
-	if (lap->length == 0) /* nobody is there: a place for nobody */
-		lap->picks[lap->length++] = (struct pick){0};
-	joader->laps++;
+		joader_step(joader, pass);
+	if (pass->length == 0) /* nobody is there: a place for nobody */
+		pass->picks[pass->length++] = (struct pick){0};
+	joader->passes++;
 }
 
-static void joader_lap(struct plan *plan, uint64_t number, struct plan_lap *out)
+static void joader_pass(struct plan *plan, uint64_t number, struct plan_pass *out)
 {
 	struct joader *joader = (struct joader *)plan;
-	const struct lap *lap = &joader->lap[number % LAPS];
+	const struct pass *pass = &joader->pass[number % PASSES];
 
-	while (joader->laps <= number)
-		draw_lap(joader);
-	*out = (struct plan_lap){
-		.first = lap->first, .length = lap->length, .epoch = number};
+	while (joader->passes <= number)
+		draw_pass(joader);
+	*out = (struct plan_pass){
+		.first = pass->first, .length = pass->length, .epoch = number};
 }
 
-static const struct pick *joader_picked(struct plan *plan, uint64_t lap,
+static const struct pick *joader_picked(struct plan *plan, uint64_t pass,
 					uint32_t position)
 {
 	const struct joader *joader = (struct joader *)plan;
 
-	return &joader->lap[lap % LAPS].picks[position];
+	return &joader->pass[pass % PASSES].picks[position];
 }
 
-static uint32_t joader_sample(struct plan *plan, uint64_t lap, uint32_t position)
+static uint32_t joader_sample(struct plan *plan, uint64_t pass, uint32_t position)
 {
-	return joader_picked(plan, lap, position)->sample;
+	return joader_picked(plan, pass, position)->sample;
 }
 
-static uint64_t joader_readers(struct plan *plan, uint64_t lap, uint32_t position)
+static uint64_t joader_readers(struct plan *plan, uint64_t pass, uint32_t position)
 {
-	return joader_picked(plan, lap, position)->slots;
+	return joader_picked(plan, pass, position)->slots;
 }
 
 /* The joader's owner closes it. */
@@ -212,7 +213,7 @@ static void joader_free(struct plan *plan)
 }
 
 static const struct plan_ops ops = {
-	.lap = joader_lap,
+	.pass = joader_pass,
 	.sample = joader_sample,
 	.seats = joader_readers,
 	.free = joader_free,
@@ -244,8 +245,8 @@ struct joader *joader_open(const struct joader_config *config, struct error *err
 	joader->random.state = config->seed;
 	joader->order = calloc(config->count, sizeof(*joader->order));
 	joader->wanted = calloc(config->count, sizeof(*joader->wanted));
-	joader->lap = calloc(LAPS, sizeof(*joader->lap));
-	if (joader->order == NULL || joader->wanted == NULL || joader->lap == NULL)
+	joader->pass = calloc(PASSES, sizeof(*joader->pass));
+	if (joader->order == NULL || joader->wanted == NULL || joader->pass == NULL)
 		goto no_memory;
 	order_cells(joader);
 	joader_sort(joader);
@@ -262,7 +263,7 @@ void joader_close(struct joader *joader)
 		return;
 	free(joader->order);
 	free(joader->wanted);
-	free(joader->lap);
+	free(joader->pass);
 	free(joader);
 }
 
@@ -301,7 +302,7 @@ void joader_leave(struct joader *joader, uint32_t slot)
 		joader->jobs[i].there = false;
 		joader_want(joader, i, false);
 	}
-	for (unsigned i = 0; i < LAPS; i++)
-		for (uint32_t j = 0; j < joader->lap[i].length; j++)
-			joader->lap[i].picks[j].slots &= ~bit;
+	for (unsigned i = 0; i < PASSES; i++)
+		for (uint32_t j = 0; j < joader->pass[i].length; j++)
+			joader->pass[i].picks[j].slots &= ~bit;
 }

@@ -15,8 +15,8 @@
  *	job 1's n(1) |  both  |only 1|           u < min: the same sample for both
  *	             0   u                1
  *
- * A job that has seen all of its data set begins it again. Steps are drawn a lap at a time;
- * who comes or leaves counts from the next lap on. All calls with the pipeline's lock held.
+ * A job that has seen all of its data set begins it again. Steps are drawn a pass at a time;
+ * who comes or leaves counts from the next pass on. All calls with the pipeline's lock held.
  */
 #ifndef DSA_SHARE_JOADER_H
 #define DSA_SHARE_JOADER_H
@@ -25,7 +25,7 @@
 
 struct joader;
 
-enum { JOADER_JOBS = 8, JOADER_STEPS = 256 /* of a lap */ };
+enum { JOADER_JOBS = 8, JOADER_STEPS = 256 /* of a pass */ };
 
 struct joader_config {
 	uint32_t count;       /* samples in all data sets together */

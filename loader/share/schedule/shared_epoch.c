@@ -1,11 +1,11 @@
 /*
- * shared_epoch.c - laps are laid out one after another in a ring of positions.
+ * shared_epoch.c - passes are laid out one after another in a ring of positions.
  *
- *	stream   | lap 7      | lap 8 | lap 9          |        global position % room
- *	         kept ..                newest         ^ the lap of part `at` comes here
+ *	stream   | pass 7      | pass 8 | pass 9          |        global position % room
+ *	         kept ..                newest         ^ the pass of part `at` comes here
  *
- * A lap is written in full when it is first asked for, so that a cut in its middle moves
- * nothing: the rest of it becomes the next lap where it stands. What a lap holds is the
+ * A pass is written in full when it is first asked for, so that a cut in its middle moves
+ * nothing: the rest of it becomes the next pass where it stands. What a pass holds is the
  * permutation of its epoch without the samples of other parts: one walk over the data
  * set's numbers.
  */
@@ -19,9 +19,9 @@
 
 /* The samples from a cut to the next one; its number is the cut's. */
 struct shared_epoch_part {
-	uint64_t epoch; /* of its next lap */
+	uint64_t epoch; /* of its next pass */
 	uint64_t
-		began; /* its last lap, or the one that is to begin with it; UINT64_MAX: n/a */
+		began; /* its last pass, or the one that is to begin with it; UINT64_MAX: n/a */
 	uint32_t length;
 	uint32_t owners;
 	uint32_t next; /* the part behind it */
@@ -29,22 +29,22 @@ struct shared_epoch_part {
 };
 
 /* */
-struct shared_epoch_lap {
+struct shared_epoch_pass {
 	uint64_t first; /* global position */
 	uint64_t epoch;
 	uint32_t length;
-	uint32_t entry; /* it began at; of the newest lap it is live */
+	uint32_t entry; /* it began at; of the newest pass it is live */
 };
 
 struct shared_epoch {
 	struct plan plan; /* first: a plan is its shared epoch */
 	struct shared_epoch_config config;
 	struct shared_epoch_part parts[SHARED_EPOCH_ENTRIES];
-	unsigned at;   /* the part whose lap is laid out next */
-	uint64_t laid; /* laps so far: the newest is laid - 1 */
-	struct shared_epoch_lap
-		laps[SHARED_EPOCH_LAPS]; /* lap L in L % SHARED_EPOCH_LAPS */
-	uint32_t *stream;                /* sample of a global position % room */
+	unsigned at;   /* the part whose pass is laid out next */
+	uint64_t laid; /* passes so far: the newest is laid - 1 */
+	struct shared_epoch_pass
+		passes[SHARED_EPOCH_PASSES]; /* pass L in L % SHARED_EPOCH_PASSES */
+	uint32_t *stream;                    /* sample of a global position % room */
 	uint64_t room;
 	uint32_t *row; /* permutation of an epoch */
 	uint64_t row_epoch;
@@ -53,12 +53,12 @@ struct shared_epoch {
 };
 
 /* NULL: it is not laid out yet, or not kept any more. */
-static struct shared_epoch_lap *shared_epoch_find(struct shared_epoch *shared,
-						  uint64_t lap)
+static struct shared_epoch_pass *shared_epoch_find(struct shared_epoch *shared,
+						   uint64_t pass)
 {
-	if (lap >= shared->laid || shared->laid - lap > SHARED_EPOCH_LAPS)
+	if (pass >= shared->laid || shared->laid - pass > SHARED_EPOCH_PASSES)
 		return NULL;
-	return &shared->laps[lap % SHARED_EPOCH_LAPS];
+	return &shared->passes[pass % SHARED_EPOCH_PASSES];
 }
 
 static unsigned shared_epoch_before(const struct shared_epoch *shared, unsigned entry)
@@ -124,54 +124,56 @@ static const uint32_t *shared_epoch_row(struct shared_epoch *shared, uint64_t ep
 	return shared->row;
 }
 
-static void write_order(struct shared_epoch *shared, const struct shared_epoch_lap *lap)
+static void write_order(struct shared_epoch *shared,
+			const struct shared_epoch_pass *pass)
 {
-	const uint32_t *order = shared_epoch_row(shared, lap->epoch);
-	uint64_t to = lap->first % shared->room;
+	const uint32_t *order = shared_epoch_row(shared, pass->epoch);
+	uint64_t to = pass->first % shared->room;
 
 	for (uint32_t i = 0; i < shared->config.count; i++) {
-		if (shared->part_of[order[i]] != lap->entry)
+		if (shared->part_of[order[i]] != pass->entry)
 			continue;
 		shared->stream[to] = order[i];
 		to = to + 1 < shared->room ? to + 1 : 0;
 	}
 }
 
-static struct shared_epoch_lap *add_lap(struct shared_epoch *shared, uint64_t first,
-					uint64_t epoch, unsigned entry)
+static struct shared_epoch_pass *add_pass(struct shared_epoch *shared, uint64_t first,
+					  uint64_t epoch, unsigned entry)
 {
-	struct shared_epoch_lap *lap = &shared->laps[shared->laid % SHARED_EPOCH_LAPS];
+	struct shared_epoch_pass *pass =
+		&shared->passes[shared->laid % SHARED_EPOCH_PASSES];
 
-	*lap = (struct shared_epoch_lap){
+	*pass = (struct shared_epoch_pass){
 		.first = first, .epoch = epoch, .entry = entry};
 	shared->parts[entry].began = shared->laid++;
-	return lap;
+	return pass;
 }
 
 static void shared_epoch_lay(struct shared_epoch *shared)
 {
-	const struct shared_epoch_lap *last =
+	const struct shared_epoch_pass *last =
 		shared->laid > 0 ? shared_epoch_find(shared, shared->laid - 1) : NULL;
 	struct shared_epoch_part *part = &shared->parts[shared->at];
-	struct shared_epoch_lap *lap;
+	struct shared_epoch_pass *pass;
 
 	shared_epoch_sweep(shared, shared->at);
-	lap = add_lap(shared, last != NULL ? last->first + last->length : 0,
-		      part->epoch, shared->at);
+	pass = add_pass(shared, last != NULL ? last->first + last->length : 0,
+			part->epoch, shared->at);
 	if (part->epoch >= shared->config.end_epoch)
 		return;
-	lap->length = part->length;
-	write_order(shared, lap);
+	pass->length = part->length;
+	write_order(shared, pass);
 	part->epoch++;
 	shared->at = part->next;
 }
 
-static struct shared_epoch_lap *shared_epoch_reach(struct shared_epoch *shared,
-						   uint64_t lap)
+static struct shared_epoch_pass *shared_epoch_reach(struct shared_epoch *shared,
+						    uint64_t pass)
 {
-	while (shared->laid <= lap)
+	while (shared->laid <= pass)
 		shared_epoch_lay(shared);
-	return shared_epoch_find(shared, lap);
+	return shared_epoch_find(shared, pass);
 }
 
 static struct shared_epoch *shared_epoch_of(struct plan *plan)
@@ -179,65 +181,65 @@ static struct shared_epoch *shared_epoch_of(struct plan *plan)
 	return (struct shared_epoch *)plan;
 }
 
-static void plan_of_lap(struct plan *plan, uint64_t lap, struct plan_lap *out)
+static void plan_of_pass(struct plan *plan, uint64_t pass, struct plan_pass *out)
 {
-	const struct shared_epoch_lap *found =
-		shared_epoch_reach(shared_epoch_of(plan), lap);
+	const struct shared_epoch_pass *found =
+		shared_epoch_reach(shared_epoch_of(plan), pass);
 
-	*out = (struct plan_lap){0};
+	*out = (struct plan_pass){0};
 	if (found != NULL)
-		*out = (struct plan_lap){.first = found->first,
-					 .length = found->length,
-					 .epoch = found->epoch};
+		*out = (struct plan_pass){.first = found->first,
+					  .length = found->length,
+					  .epoch = found->epoch};
 }
 
 static uint32_t at_position(const struct shared_epoch *shared,
-			    const struct shared_epoch_lap *lap, uint32_t position)
+			    const struct shared_epoch_pass *pass, uint32_t position)
 {
-	return shared->stream[(lap->first + position) % shared->room];
+	return shared->stream[(pass->first + position) % shared->room];
 }
 
-static uint32_t plan_of_sample(struct plan *plan, uint64_t lap, uint32_t position)
+static uint32_t plan_of_sample(struct plan *plan, uint64_t pass, uint32_t position)
 {
 	return at_position(shared_epoch_of(plan),
-			   shared_epoch_reach(shared_epoch_of(plan), lap), position);
+			   shared_epoch_reach(shared_epoch_of(plan), pass), position);
 }
 
-static const struct plan_ops ops = {.lap = plan_of_lap, .sample = plan_of_sample};
+static const struct plan_ops ops = {.pass = plan_of_pass, .sample = plan_of_sample};
 
 /* ---- what was laid out too early ---- */
 
-/* Nothing was cut or merged since the lap was laid out. */
+/* Nothing was cut or merged since the pass was laid out. */
 static bool shared_epoch_is_whole(const struct shared_epoch *shared,
-				  const struct shared_epoch_lap *lap)
+				  const struct shared_epoch_pass *pass)
 {
-	if (shared->parts[lap->entry].length != lap->length)
+	if (shared->parts[pass->entry].length != pass->length)
 		return false;
-	for (uint32_t i = 0; i < lap->length; i++)
-		if (shared->part_of[at_position(shared, lap, i)] != lap->entry)
+	for (uint32_t i = 0; i < pass->length; i++)
+		if (shared->part_of[at_position(shared, pass, i)] != pass->entry)
 			return false;
 	return true;
 }
 
 static uint64_t last_of(const struct shared_epoch *shared, unsigned entry)
 {
-	for (uint64_t back = 1; back <= shared->laid && back <= SHARED_EPOCH_LAPS;
+	for (uint64_t back = 1; back <= shared->laid && back <= SHARED_EPOCH_PASSES;
 	     back++) {
-		uint64_t lap = shared->laid - back;
-		const struct shared_epoch_lap *at =
-			&shared->laps[lap % SHARED_EPOCH_LAPS];
+		uint64_t pass = shared->laid - back;
+		const struct shared_epoch_pass *at =
+			&shared->passes[pass % SHARED_EPOCH_PASSES];
 
 		if (at->length > 0 && at->entry == entry)
-			return lap;
+			return pass;
 	}
 	return UINT64_MAX;
 }
 
 static bool take_back(struct shared_epoch *shared)
 {
-	const struct shared_epoch_lap *last =
+	const struct shared_epoch_pass *last =
 		shared_epoch_find(shared, shared->laid - 1);
-	const struct shared_epoch_lap *before =
+	const struct shared_epoch_pass *before =
 		shared_epoch_find(shared, shared->laid - 2);
 	struct shared_epoch_part *part = &shared->parts[last->entry];
 
@@ -256,12 +258,12 @@ static bool take_back(struct shared_epoch *shared)
 	return true;
 }
 
-/* Laps beyond this one were asked for too early, by a pipeline that was put back: they are
+/* Passes beyond this one were asked for too early, by a pipeline that was put back: they are
  * laid out again when they are asked for, with the same samples unless a job begins before.
  * Those that parts have changed since stay. */
-static void shared_epoch_take_back(struct shared_epoch *shared, uint64_t lap)
+static void shared_epoch_take_back(struct shared_epoch *shared, uint64_t pass)
 {
-	while (shared->laid > lap + 1 && take_back(shared))
+	while (shared->laid > pass + 1 && take_back(shared))
 		;
 }
 
@@ -275,39 +277,39 @@ static int free_entry(const struct shared_epoch *shared)
 	return -EBUSY;
 }
 
-/* Ends the newest lap at a position within it. */
-static int shared_epoch_split(struct shared_epoch *shared, struct shared_epoch_lap *lap,
-			      uint32_t position)
+/* Ends the newest pass at a position within it. */
+static int shared_epoch_split(struct shared_epoch *shared,
+			      struct shared_epoch_pass *pass, uint32_t position)
 {
-	struct shared_epoch_part *part = &shared->parts[lap->entry];
-	uint32_t rest = lap->length - position;
+	struct shared_epoch_part *part = &shared->parts[pass->entry];
+	uint32_t rest = pass->length - position;
 	int entry = free_entry(shared);
 
 	if (entry < 0)
 		return entry;
-	for (uint32_t i = position; i < lap->length; i++)
-		shared->part_of[at_position(shared, lap, i)] = (uint8_t)entry;
+	for (uint32_t i = position; i < pass->length; i++)
+		shared->part_of[at_position(shared, pass, i)] = (uint8_t)entry;
 	shared->parts[entry] = (struct shared_epoch_part){
 		.live = 1, .next = part->next, .length = rest, .epoch = part->epoch};
 	part->next = (uint32_t)entry;
 	part->length = position;
-	lap->length = position;
-	add_lap(shared, lap->first + position, lap->epoch, (unsigned)entry)->length =
+	pass->length = position;
+	add_pass(shared, pass->first + position, pass->epoch, (unsigned)entry)->length =
 		rest;
 	return entry;
 }
 
-int shared_epoch_enter(struct shared_epoch *shared, uint64_t lap, uint32_t position)
+int shared_epoch_enter(struct shared_epoch *shared, uint64_t pass, uint32_t position)
 {
-	struct shared_epoch_lap *found = shared_epoch_reach(shared, lap);
+	struct shared_epoch_pass *found = shared_epoch_reach(shared, pass);
 	int entry;
 
-	shared_epoch_take_back(shared, lap);
+	shared_epoch_take_back(shared, pass);
 	if (found != NULL && position > 0 && position == found->length) {
-		found = shared_epoch_reach(shared, ++lap);
+		found = shared_epoch_reach(shared, ++pass);
 		position = 0;
 	}
-	if (found == NULL || lap + 1 != shared->laid || position > found->length)
+	if (found == NULL || pass + 1 != shared->laid || position > found->length)
 		return -EINVAL;
 	entry = position == 0 ? (int)found->entry
 			      : shared_epoch_split(shared, found, position);
@@ -332,9 +334,9 @@ uint64_t shared_epoch_began(const struct shared_epoch *shared, unsigned entry)
 	return shared->parts[entry].began;
 }
 
-int shared_epoch_entry_of(struct shared_epoch *shared, uint64_t lap)
+int shared_epoch_entry_of(struct shared_epoch *shared, uint64_t pass)
 {
-	const struct shared_epoch_lap *found = shared_epoch_find(shared, lap);
+	const struct shared_epoch_pass *found = shared_epoch_find(shared, pass);
 
 	return found != NULL ? (int)found->entry : -1;
 }
@@ -355,7 +357,8 @@ static uint64_t shared_epoch_room(const struct shared_epoch_config *config)
 {
 	uint64_t count = config->count, wanted = 2 * count + SHARED_EPOCH_AHEAD;
 
-	return count * SHARED_EPOCH_LAPS < wanted ? count * SHARED_EPOCH_LAPS : wanted;
+	return count * SHARED_EPOCH_PASSES < wanted ? count * SHARED_EPOCH_PASSES
+						    : wanted;
 }
 
 struct shared_epoch *shared_epoch_open(const struct shared_epoch_config *config,

@@ -9,13 +9,13 @@
  *
  *	first job   |-------- epoch 0 ---------|-------- epoch 1 ---------|--
  *	second job            |-------- epoch 0 ---------|-------- epoch 1 -
- *	laps        |    A    |       B        |    A'   |       B'       |  A''
+ *	passes        |    A    |       B        |    A'   |       B'       |  A''
  *	            cut 0     cut 1            cut 0     cut 1
  *
  * A and A' hold the same samples in another order. Each job's first epoch is a rotation of
  * a uniform permutation, so a uniform one itself; but samples of A and B are not mixed
  * while a job begins at the cut between them. When the last job of a cut left, the parts
- * beside it become one at the next lap that begins there. With one part, lap e is the
+ * beside it become one at the next pass that begins there. With one part, pass e is the
  * permutation of epoch e that a loader of its own has (sampler.h), and with more it is
  * that permutation, of each part those that are in it.
  *
@@ -37,11 +37,11 @@ struct shared_epoch_config {
 	uint64_t end_epoch; /* rounds, then the data ends; UINT64_MAX: no end */
 };
 
-/* Cuts at a time; laps that are kept, the newest included, and at least two data sets
+/* Cuts at a time; passes that are kept, the newest included, and at least two data sets
  * of positions and so many more. */
 enum {
 	SHARED_EPOCH_ENTRIES = 64,
-	SHARED_EPOCH_LAPS = 512,
+	SHARED_EPOCH_PASSES = 512,
 	SHARED_EPOCH_AHEAD = 1 << 20
 };
 
@@ -52,25 +52,25 @@ shared_epoch_plan(struct shared_epoch *shared); /* freed by shared_epoch_close()
 void shared_epoch_close(struct shared_epoch *shared);
 
 /*
- * A job begins at this position of a lap, beyond which all are taken back; the lap ends
- * there, unless position is 0 or its end (then the job begins with the next lap). What
- * was asked for from there on was thrown away; the lap's positions keep their samples.
+ * A job begins at this position of a pass, beyond which all are taken back; the pass ends
+ * there, unless position is 0 or its end (then the job begins with the next pass). What
+ * was asked for from there on was thrown away; the pass's positions keep their samples.
  * Returns the cut's number (of which it is an owner now); -EBUSY: there are SHARED_EPOCH_ENTRIES;
- * -EINVAL: that is no place to begin at, or a lap beyond stays.
+ * -EINVAL: that is no place to begin at, or a pass beyond stays.
  */
-int shared_epoch_enter(struct shared_epoch *shared, uint64_t lap, uint32_t position);
+int shared_epoch_enter(struct shared_epoch *shared, uint64_t pass, uint32_t position);
 
 /* One more job, or one job less, that begins at a cut that has an owner. */
 void shared_epoch_ref(struct shared_epoch *shared, unsigned entry);
 void shared_epoch_put(struct shared_epoch *shared, unsigned entry);
 
-/* The lap in which a cut began last, or that is to begin with it. UINT64_MAX: it is to
- * come, in a lap that nobody asked for yet. */
+/* The pass in which a cut began last, or that is to begin with it. UINT64_MAX: it is to
+ * come, in a pass that nobody asked for yet. */
 uint64_t shared_epoch_began(const struct shared_epoch *shared, unsigned entry);
 
-/* The cut at which a lap begins, as it was then; -1: it was not asked for yet, or is not
+/* The cut at which a pass begins, as it was then; -1: it was not asked for yet, or is not
  * kept any more. */
-int shared_epoch_entry_of(struct shared_epoch *shared, uint64_t lap);
+int shared_epoch_entry_of(struct shared_epoch *shared, uint64_t pass);
 
 /* Parts that the data set is in at the moment. */
 unsigned shared_epoch_parts(const struct shared_epoch *shared);

@@ -1,5 +1,5 @@
 /*
- * publish_hook.c - sits between the pipeline and the ring, and sees what is published: where laps
+ * publish_hook.c - sits between the pipeline and the ring, and sees what is published: where passes
  * begin, so that jobs can begin there too, and which samples, for the audit.
  */
 #include "loader/share/server/server_state.h"
@@ -58,9 +58,9 @@ static void publish_hook_publish(struct batch_sink *sink, uint32_t slot,
 	struct share_server *server = hook->server;
 	uint64_t first = bcast_published(server->ring);
 
-	if (!batch->repeated && batch->lap != hook->lap) {
-		hook->lap = batch->lap;
-		server->scheduler->lap(server, batch->lap);
+	if (!batch->repeated && batch->pass != hook->pass) {
+		hook->pass = batch->pass;
+		server->scheduler->pass(server, batch->pass);
 	}
 	hook->ring->ops->publish(hook->ring, slot, batch, samples);
 	if (server->audit != NULL)
@@ -91,6 +91,6 @@ void publish_hook_open(struct publish_hook *hook, struct share_server *server)
 		.base.ops = &ops,
 		.ring = bcast_sink(server->ring),
 		.server = server,
-		.lap = UINT64_MAX,
+		.pass = UINT64_MAX,
 	};
 }

@@ -56,7 +56,7 @@ static int scheduler_epoch_attach(struct share_server *server, struct client *cl
 	return 0;
 }
 
-/* Who waits for its next lap would wait for ever. */
+/* Who waits for its next pass would wait for ever. */
 static void end_round(struct share_server *server)
 {
 	server->round = -1;
@@ -99,7 +99,7 @@ static int new_entry(struct share_server *server, const struct pipeline_point *n
 {
 	uint32_t position =
 		next->stolen > next->position ? next->stolen : next->position;
-	int entry = shared_epoch_enter(server->shared, next->lap, position);
+	int entry = shared_epoch_enter(server->shared, next->pass, position);
 
 	if (entry < 0) {
 		error_set(err, -entry,
@@ -109,7 +109,7 @@ static int new_entry(struct share_server *server, const struct pipeline_point *n
 	server->entry_starts[entry] = (struct entry_start){
 		.owners = server->entry_starts[entry].owners,
 		.known = true,
-		.lap = shared_epoch_began(server->shared, (unsigned)entry),
+		.pass = shared_epoch_began(server->shared, (unsigned)entry),
 		.sequence = bcast_reserved(server->ring),
 		.voids = position - next->position,
 	};
@@ -166,12 +166,12 @@ static void join_round(struct share_server *server)
 }
 
 /* Whoever is to begin here must have a slot before readers can let it go. */
-static void begin_at(struct share_server *server, int entry, uint64_t lap)
+static void begin_at(struct share_server *server, int entry, uint64_t pass)
 {
 	struct entry_start *start = &server->entry_starts[entry];
 
 	/* an earlier cut may have had that number */
-	if (start->owners == 0 || lap < start->lap)
+	if (start->owners == 0 || pass < start->pass)
 		return;
 	start->known = true;
 	start->sequence = bcast_published(server->ring);
@@ -182,12 +182,12 @@ static void begin_at(struct share_server *server, int entry, uint64_t lap)
 	publish_hook_notify(&server->hook);
 }
 
-static void begin_lap(struct share_server *server, uint64_t lap)
+static void begin_pass(struct share_server *server, uint64_t pass)
 {
-	int entry = shared_epoch_entry_of(server->shared, lap);
+	int entry = shared_epoch_entry_of(server->shared, pass);
 
 	if (entry >= 0)
-		begin_at(server, entry, lap);
+		begin_at(server, entry, pass);
 }
 
 static bool scheduler_epoch_wanted(const struct share_server *server)
@@ -203,6 +203,6 @@ const struct scheduler_ops scheduler_epoch = {
 	.plan = scheduler_epoch_plan,
 	.begin = scheduler_epoch_begin,
 	.leave = scheduler_epoch_leave,
-	.lap = begin_lap,
+	.pass = begin_pass,
 	.wanted = scheduler_epoch_wanted,
 };

@@ -68,10 +68,10 @@ static void scheduler_joader_leave(struct share_server *server, struct client *c
 	joader_leave(server->joader, client->slot);
 }
 
-static void scheduler_joader_lap(struct share_server *server, uint64_t lap)
+static void scheduler_joader_pass(struct share_server *server, uint64_t pass)
 {
 	(void)server;
-	(void)lap;
+	(void)pass;
 }
 
 static bool scheduler_joader_wanted(const struct share_server *server)
@@ -86,6 +86,6 @@ const struct scheduler_ops scheduler_joader = {
 	.plan = scheduler_joader_plan,
 	.begin = scheduler_joader_begin,
 	.leave = scheduler_joader_leave,
-	.lap = scheduler_joader_lap,
+	.pass = scheduler_joader_pass,
 	.wanted = scheduler_joader_wanted,
 };

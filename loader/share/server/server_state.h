@@ -93,8 +93,8 @@ struct client {
 struct entry_start {
 	unsigned owners;
 	bool known;
-	uint64_t lap;             /* its first one */
-	uint64_t sequence, voids; /* voids: places before the lap's first sample */
+	uint64_t pass;            /* its first one */
+	uint64_t sequence, voids; /* voids: places before the pass's first sample */
 };
 
 /*
@@ -115,8 +115,8 @@ struct scheduler_ops {
 	/* Its slot does not count any more; twice is allowed. */
 	void (*leave)(struct share_server *server, struct client *client);
 
-	/* The stream comes to a lap: its first batch is to be published. */
-	void (*lap)(struct share_server *server, uint64_t lap);
+	/* The stream comes to a pass: its first batch is to be published. */
+	void (*pass)(struct share_server *server, uint64_t pass);
 
 	/* Somebody wants batches. */
 	bool (*wanted)(const struct share_server *server);
@@ -153,7 +153,7 @@ struct publish_hook {
 	struct batch_sink base;
 	struct batch_sink *ring;
 	struct share_server *server;
-	uint64_t lap; /* of the last batch published; UINT64_MAX: none. Lock */
+	uint64_t pass; /* of the last batch published; UINT64_MAX: none. Lock */
 };
 
 /* Of a job that left. */

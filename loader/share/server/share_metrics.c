@@ -206,7 +206,7 @@ static void share_metrics_fill(void *context, const struct pipeline_point *next)
 	cache_stats(server->parts.cache, &cache);
 	fill_constant(metrics);
 	all->uptime_ns = now - server->opened_ns;
-	all->lap = next->lap;
+	all->lap = next->pass;
 	all->parts = server->shared != NULL ? shared_epoch_parts(server->shared)
 					    : SHARE_UNKNOWN;
 	all->samples = bcast_published(server->ring);

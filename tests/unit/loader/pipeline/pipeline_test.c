@@ -1,4 +1,4 @@
-/* The pipeline between a plan of laps and a final sink. */
+/* The pipeline between a plan of passes and a final sink. */
 #include "loader/base/error.h"
 #include "loader/base/random.h"
 #include "loader/base/trace.h"
@@ -7,7 +7,7 @@
 #include "loader/pipeline.h"
 #include "loader/prep.h"
 #include "loader/source.h"
-#include "tests/lib/laps.h"
+#include "tests/lib/passes.h"
 #include "tests/lib/shard.h"
 #include "tests/lib/sink.h"
 #include "tests/lib/tree.h"
@@ -21,13 +21,13 @@
 
 #include <cmocka.h>
 
-enum { FILES = 211, N = 7, EACH_LAP = 9 };
+enum { FILES = 211, N = 7, EACH_PASS = 9 };
 
 /* 1, n, n + 1, 3n + 7 and others; together less than the data set. */
-static const uint32_t lengths[EACH_LAP] = {1, 7, 8, 28, 1, 28, 7, 14, 2};
+static const uint32_t lengths[EACH_PASS] = {1, 7, 8, 28, 1, 28, 7, 14, 2};
 
-/* Global positions in these laps whose samples are bad in the data set `bad`: all of the
- * first lap, the ends of the others, a whole batch, and some. */
+/* Global positions in these passes whose samples are bad in the data set `bad`: all of the
+ * first pass, the ends of the others, a whole batch, and some. */
 static const uint32_t bad_at[] = {0,  7,  15, 16, 17, 18, 19, 20, 21, 22, 26,
 				  43, 44, 50, 55, 72, 75, 79, 91, 92, 93, 95};
 
@@ -58,7 +58,7 @@ static void make_shard(void)
 static int make_trees(void **state)
 {
 	char path[32], text[16];
-	struct laps laps;
+	struct passes passes;
 
 	(void)state;
 	tree_make(home);
@@ -66,9 +66,9 @@ static int make_trees(void **state)
 	tree_make(good);
 	tree_make(bad);
 	tree_make(none);
-	laps_init(&laps, FILES, lengths, EACH_LAP);
+	passes_init(&passes, FILES, lengths, EACH_PASS);
 	for (size_t i = 0; i < sizeof(bad_at) / sizeof(bad_at[0]); i++)
-		bad_file[laps_sample(&laps, bad_at[i])] = true;
+		bad_file[passes_sample(&passes, bad_at[i])] = true;
 	for (unsigned i = 0; i < FILES; i++) {
 		snprintf(path, sizeof(path), "/a/%03u.jpg", i);
 		snprintf(text, sizeof(text), "%03u", i);
@@ -96,7 +96,7 @@ struct rig {
 	struct cache *cache;
 	struct prep *prep;
 	struct trace_process *process;
-	struct laps laps;
+	struct passes passes;
 	struct sink sink;
 	struct pipeline *pipeline;
 };
@@ -133,7 +133,7 @@ static void start_at(struct rig *rig, const struct pipeline_point *start)
 		.source = rig->source,
 		.cache = rig->cache,
 		.prep = rig->prep,
-		.plan = &rig->laps.plan,
+		.plan = &rig->passes.plan,
 		.start = *start,
 		.sink = &rig->sink.base,
 		.slots = SINK_SLOTS,
@@ -157,7 +157,7 @@ static struct rig *new_rig(const char *dataset, const char *text)
 	struct rig *rig = calloc(1, sizeof(*rig));
 
 	open_rig(rig, dataset, text);
-	laps_init(&rig->laps, FILES, lengths, EACH_LAP);
+	passes_init(&rig->passes, FILES, lengths, EACH_PASS);
 	sink_init(&rig->sink, 4 * N);
 	start_at(rig, &start);
 	return rig;
@@ -168,7 +168,7 @@ static void close_rig(struct rig *rig)
 	pipeline_close(rig->pipeline);
 	if (rig->sink.breach != NULL)
 		fail_msg("broken: %s", rig->sink.breach);
-	assert_int_equal(rig->laps.out_of_range, 0);
+	assert_int_equal(rig->passes.out_of_range, 0);
 	sink_fini(&rig->sink);
 	prep_close(rig->prep);
 	cache_close(rig->cache);
@@ -193,7 +193,7 @@ static int run_to_end(struct rig *rig, struct error *err)
 /* ---- what is to come, made by one loop ---- */
 
 struct row {
-	uint32_t lap, position, stolen, count, good;
+	uint32_t pass, position, stolen, count, good;
 	uint32_t sample[N]; /* good of them */
 };
 
@@ -209,13 +209,13 @@ static void end_row(struct row *row)
 			row->sample[row->good++] = row->sample[i];
 }
 
-static void model_batch(struct row *row, const struct laps *laps, const bool *is_bad,
-			const struct plan_lap *lap)
+static void model_batch(struct row *row, const struct passes *passes,
+			const bool *is_bad, const struct plan_pass *pass)
 {
 	uint32_t first = row->position, end = first + row->count, donor;
 
 	for (uint32_t i = 0; i < row->count; i++) {
-		uint32_t sample = laps_sample(laps, lap->first + first + i);
+		uint32_t sample = passes_sample(passes, pass->first + first + i);
 
 		row->sample[i] =
 			first + i < row->stolen || is_bad[sample] ? UINT32_MAX : sample;
@@ -224,8 +224,8 @@ static void model_batch(struct row *row, const struct laps *laps, const bool *is
 		if (row->sample[i] != UINT32_MAX)
 			continue;
 		donor = row->stolen > end ? row->stolen : end;
-		for (; donor < lap->length && row->sample[i] == UINT32_MAX; donor++) {
-			uint32_t sample = laps_sample(laps, lap->first + donor);
+		for (; donor < pass->length && row->sample[i] == UINT32_MAX; donor++) {
+			uint32_t sample = passes_sample(passes, pass->first + donor);
 
 			row->stolen = donor + 1;
 			row->sample[i] = is_bad[sample] ? UINT32_MAX : sample;
@@ -235,19 +235,19 @@ static void model_batch(struct row *row, const struct laps *laps, const bool *is
 	end_row(row);
 }
 
-static void model_lap(struct model *model, const struct laps *laps, const bool *is_bad,
-		      uint32_t number)
+static void model_pass(struct model *model, const struct passes *passes,
+		       const bool *is_bad, uint32_t number)
 {
-	struct plan_lap lap;
+	struct plan_pass pass;
 	uint32_t at = 0, stolen = 0;
 
-	plan_lap((struct plan *)(uintptr_t)&laps->plan, number, &lap);
-	while (at < lap.length) {
+	plan_pass((struct plan *)(uintptr_t)&passes->plan, number, &pass);
+	while (at < pass.length) {
 		struct row *row = &model->row[model->rows++];
 
-		*row = (struct row){.lap = number, .position = at, .stolen = stolen};
-		row->count = lap.length - at < N ? lap.length - at : N;
-		model_batch(row, laps, is_bad, &lap);
+		*row = (struct row){.pass = number, .position = at, .stolen = stolen};
+		row->count = pass.length - at < N ? pass.length - at : N;
+		model_batch(row, passes, is_bad, &pass);
 		at = row->position;
 		stolen = row->stolen;
 	}
@@ -267,8 +267,8 @@ static void check_batch(const struct sink *sink, const struct sink_batch *batch,
 {
 	const struct batch_sink_batch *told = &batch->told;
 
-	assert_int_equal(told->lap, row->lap);
-	assert_int_equal(told->epoch, 100 + row->lap);
+	assert_int_equal(told->pass, row->pass);
+	assert_int_equal(told->epoch, 100 + row->pass);
 	assert_int_equal(told->position, row->position);
 	assert_int_equal(told->step, (row->position - row->count) / N);
 	assert_int_equal(told->stolen, row->stolen);
@@ -295,11 +295,12 @@ static void check_against(const struct sink *sink, const struct model *model,
 		check_batch(sink, &sink->batch[i], &model->row[from + i]);
 }
 
-static void model_all(struct model *model, const struct laps *laps, const bool *is_bad)
+static void model_all(struct model *model, const struct passes *passes,
+		      const bool *is_bad)
 {
 	model->rows = 0;
-	for (uint32_t lap = 0; lap < laps->count; lap++)
-		model_lap(model, laps, is_bad, lap);
+	for (uint32_t pass = 0; pass < passes->count; pass++)
+		model_pass(model, passes, is_bad, pass);
 }
 
 static const bool nothing_bad[FILES];
@@ -311,7 +312,7 @@ enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 
 /* ---- tests ---- */
 
-static void laps_of_any_length_are_cut_alike(void **state)
+static void passes_of_any_length_are_cut_alike(void **state)
 {
 	struct model model;
 
@@ -320,7 +321,7 @@ static void laps_of_any_length_are_cut_alike(void **state)
 		struct rig *rig = new_rig(good, ways[i]);
 
 		assert_int_equal(run_to_end(rig, NULL), 1);
-		model_all(&model, &rig->laps, nothing_bad);
+		model_all(&model, &rig->passes, nothing_bad);
 		assert_int_equal(model.rows, 17);
 		check_against(&rig->sink, &model, 0);
 		assert_int_equal(pipeline_steps(rig->pipeline), 4);
@@ -342,7 +343,7 @@ static void samples_may_be_parts_of_one_file(void **state)
 		assert_int_equal(pipeline_stage(rig->pipeline, 2 * N, 0), 2 * N);
 		assert_int_equal(pipeline_evict(rig->pipeline, FILES), FILES);
 		assert_int_equal(run_to_end(rig, NULL), 1);
-		model_all(&model, &rig->laps, nothing_bad);
+		model_all(&model, &rig->passes, nothing_bad);
 		check_against(&rig->sink, &model, 0);
 		close_rig(rig);
 	}
@@ -358,7 +359,7 @@ static void places_that_nothing_fills_are_published_as_holes(void **state)
 		struct rig *rig = new_rig(bad, ways[i]);
 
 		assert_int_equal(run_to_end(rig, NULL), 1);
-		model_all(&model, &rig->laps, bad_file);
+		model_all(&model, &rig->passes, bad_file);
 		check_against(&rig->sink, &model, 0);
 		close_rig(rig);
 	}
@@ -375,15 +376,15 @@ static void a_stream_goes_on_from_after_any_batch(void **state)
 
 	(void)state;
 	assert_int_equal(run_to_end(whole, NULL), 1);
-	model_all(&model, &whole->laps, bad_file);
+	model_all(&model, &whole->passes, bad_file);
 	for (uint32_t i = 0; i < whole->sink.batches; i++) {
 		const struct batch_sink_batch *told = &whole->sink.batch[i].told;
-		const struct pipeline_point start = {told->lap, told->position,
+		const struct pipeline_point start = {told->pass, told->position,
 						     told->stolen};
 		struct rig *rig = calloc(1, sizeof(*rig));
 
 		open_rig(rig, bad, "");
-		laps_init(&rig->laps, FILES, lengths, EACH_LAP);
+		passes_init(&rig->passes, FILES, lengths, EACH_PASS);
 		sink_init(&rig->sink, 4 * N);
 		start_at(rig, &start);
 		assert_int_equal(run_to_end(rig, NULL), 1);
@@ -414,33 +415,34 @@ static void check_once(const struct sink *sink, const bool *is_bad)
 	assert_int_equal(holes, 0);
 }
 
-/* The end of a lap is the start of the next one. */
-static uint64_t stands_at(const struct laps *laps, const struct batch_sink_batch *told)
+/* The end of a pass is the start of the next one. */
+static uint64_t stands_at(const struct passes *passes,
+			  const struct batch_sink_batch *told)
 {
-	return (told->lap > 0 ? laps->end[told->lap - 1] : 0) + told->position;
+	return (told->pass > 0 ? passes->end[told->pass - 1] : 0) + told->position;
 }
 
-/* Batches follow one another without gaps, and laps end where they were cut. */
-static void check_row(const struct sink *sink, const struct laps *laps)
+/* Batches follow one another without gaps, and passes end where they were cut. */
+static void check_row(const struct sink *sink, const struct passes *passes)
 {
-	uint64_t at = 0, lap = 0;
+	uint64_t at = 0, pass = 0;
 
 	for (uint32_t i = 0; i < sink->batches; i++) {
 		const struct batch_sink_batch *told = &sink->batch[i].told;
 
-		if (at == laps->end[lap])
-			lap++;
+		if (at == passes->end[pass])
+			pass++;
 		at += told->count;
-		assert_int_equal(told->lap, lap);
-		assert_int_equal(told->position + (lap > 0 ? laps->end[lap - 1] : 0),
-				 at);
-		assert_true(at <= laps->end[lap]);
+		assert_int_equal(told->pass, pass);
+		assert_int_equal(
+			told->position + (pass > 0 ? passes->end[pass - 1] : 0), at);
+		assert_true(at <= passes->end[pass]);
 	}
-	assert_int_equal(at, laps->end[laps->count - 1]);
+	assert_int_equal(at, passes->end[passes->count - 1]);
 }
 
 struct cutter {
-	struct laps *laps;
+	struct passes *passes;
 	struct random random;
 	unsigned cuts, full; /* full: of those, beyond what had been stolen */
 };
@@ -449,13 +451,13 @@ struct cutter {
 static void cut_here(void *context, const struct pipeline_point *next)
 {
 	struct cutter *cutter = context;
-	struct plan_lap lap;
+	struct plan_pass pass;
 	uint32_t at = next->position > next->stolen ? next->position : next->stolen;
 
-	plan_lap(&cutter->laps->plan, next->lap, &lap);
-	if (at == 0 || at >= lap.length || random_unit(&cutter->random) < .7)
+	plan_pass(&cutter->passes->plan, next->pass, &pass);
+	if (at == 0 || at >= pass.length || random_unit(&cutter->random) < .7)
 		return;
-	laps_cut(cutter->laps, next->lap, at);
+	passes_cut(cutter->passes, next->pass, at);
 	cutter->cuts++;
 	cutter->full += next->position >= next->stolen;
 }
@@ -464,7 +466,7 @@ static void run_cutting(struct rig *rig, struct cutter *cutter)
 {
 	static const struct pipeline_turn stream = {.ops = &turn_stream};
 
-	cutter->laps = &rig->laps;
+	cutter->passes = &rig->passes;
 	turn_on(rig, &stream);
 	while (pipeline_status(rig->pipeline, NULL) == 0) {
 		sink_wait(&rig->sink);
@@ -473,7 +475,7 @@ static void run_cutting(struct rig *rig, struct cutter *cutter)
 	}
 }
 
-static void a_lap_may_be_cut_short_under_way(void **state)
+static void a_pass_may_be_cut_short_under_way(void **state)
 {
 	const uint32_t whole[] = {FILES};
 	struct cutter cutter = {.random.state = 3};
@@ -484,12 +486,12 @@ static void a_lap_may_be_cut_short_under_way(void **state)
 		struct rig *rig = calloc(1, sizeof(*rig));
 
 		open_rig(rig, i % 2 == 0 ? good : bad, ways[i % WAYS]);
-		laps_init(&rig->laps, FILES, whole, 1);
+		passes_init(&rig->passes, FILES, whole, 1);
 		sink_init(&rig->sink, (2 + i % 5) * N);
 		start_at(rig, &start);
 		run_cutting(rig, &cutter);
 		check_once(&rig->sink, i % 2 == 0 ? nothing_bad : bad_file);
-		check_row(&rig->sink, &rig->laps);
+		check_row(&rig->sink, &rig->passes);
 		close_rig(rig);
 	}
 	assert_true(cutter.cuts > 40 && cutter.full > 0 && cutter.full < cutter.cuts);
@@ -503,18 +505,18 @@ static void places_keep_their_seats(void **state)
 
 	(void)state;
 	open_rig(rig, bad, "");
-	laps_init(&rig->laps, FILES, whole, 1);
-	laps_seat(&rig->laps);
+	passes_init(&rig->passes, FILES, whole, 1);
+	passes_seat(&rig->passes);
 	sink_init(&rig->sink, 4 * N);
 	rig->sink.seated = true;
 	start_at(rig, &start);
 	assert_int_equal(run_to_end(rig, NULL), 1);
 	check_once(&rig->sink, bad_file);
-	for (uint32_t i = 0; i < FILES; i++) { /* each where it is in the lap */
+	for (uint32_t i = 0; i < FILES; i++) { /* each where it is in the pass */
 		const struct batch_sink_sample *place = &rig->sink.place[i];
-		uint32_t sample = laps_sample(&rig->laps, i);
+		uint32_t sample = passes_sample(&rig->passes, i);
 
-		assert_int_equal(place->seats, laps_seats(i));
+		assert_int_equal(place->seats, passes_seats(i));
 		assert_int_equal(place->hole, bad_file[sample]);
 		assert_int_equal(place->sample, place->hole ? UINT32_MAX : sample);
 	}
@@ -529,7 +531,7 @@ static void turns_put_back_what_was_not_published(void **state)
 	unsigned turns = 0;
 
 	(void)state;
-	model_all(&model, &rig->laps, bad_file);
+	model_all(&model, &rig->passes, bad_file);
 	for (; pipeline_status(rig->pipeline, NULL) == 0; turns++) {
 		turn_on(rig, &stream);
 		sink_wait(&rig->sink);
@@ -565,20 +567,20 @@ static void repeats_leave_the_stream_alone(void **state)
 	uint32_t mark;
 
 	(void)state;
-	model_all(&model, &rig->laps, nothing_bad);
+	model_all(&model, &rig->passes, nothing_bad);
 	assert_int_equal(pipeline_stage(rig->pipeline, 2 * N, 0), 2 * N);
 	run_batches(rig, &staged, 6);
 	for (uint32_t i = 0; i < rig->sink.batches; i++) {
 		const struct batch_sink_batch *told = &rig->sink.batch[i].told;
 
 		assert_int_equal(told->repeated, i > 1);
-		assert_int_equal(stands_at(&rig->laps, told), i > 0 ? 8 : 1);
+		assert_int_equal(stands_at(&rig->passes, told), i > 0 ? 8 : 1);
 		assert_int_equal(told->good, i > 0 ? N : 1);
 		for (uint32_t j = 0; j < told->good; j++)
 			check_content(&rig->sink, rig->sink.batch[i].first + j);
 	}
 	pipeline_position(rig->pipeline, &epoch, &step);
-	assert_int_equal(epoch, 102); /* the third lap, for the second was whole */
+	assert_int_equal(epoch, 102); /* the third pass, for the second was whole */
 	assert_int_equal(step, 0);
 	mark = rig->sink.batches;
 	assert_int_equal(pipeline_stage(rig->pipeline, 9, 0), 9);
@@ -592,9 +594,9 @@ static void repeats_leave_the_stream_alone(void **state)
 
 static void cut_at_five(void *context, const struct pipeline_point *next)
 {
-	assert_int_equal(next->lap, 0);
+	assert_int_equal(next->pass, 0);
 	assert_int_equal(next->position, 0);
-	laps_cut(context, 0, 5);
+	passes_cut(context, 0, 5);
 }
 
 /* What was staged for a position is not what the position holds any more. */
@@ -607,12 +609,12 @@ static void staged_bytes_are_used_for_their_own_sample_alone(void **state)
 
 	(void)state;
 	open_rig(rig, good, "");
-	laps_init(&rig->laps, FILES, whole, 1);
+	passes_init(&rig->passes, FILES, whole, 1);
 	sink_init(&rig->sink, 4 * N);
 	start_at(rig, &start);
 	assert_int_equal(pipeline_stage(rig->pipeline, 4 * N, 0), 4 * N);
-	pipeline_at(rig->pipeline, cut_at_five, &rig->laps);
-	rig->laps.samples--; /* another order: 210 is no multiple of 37 either */
+	pipeline_at(rig->pipeline, cut_at_five, &rig->passes);
+	rig->passes.samples--; /* another order: 210 is no multiple of 37 either */
 	run_batches(rig, &staged, 3);
 	assert_int_equal(rig->sink.batch[0].told.count, 5);
 	for (uint32_t i = 0; i < rig->sink.places; i++)
@@ -620,7 +622,7 @@ static void staged_bytes_are_used_for_their_own_sample_alone(void **state)
 	close_rig(rig);
 }
 
-/* Staging goes past the last lap: what it reads then is only repeated. */
+/* Staging goes past the last pass: what it reads then is only repeated. */
 static void staging_never_runs_out_of_samples(void **state)
 {
 	const struct pipeline_turn staged = {.ops = &turn_staged};
@@ -646,7 +648,7 @@ static void a_data_set_without_a_good_sample_fails(void **state)
 
 	(void)state;
 	open_rig(rig, none, "");
-	laps_init(&rig->laps, FILES, twice, 2);
+	passes_init(&rig->passes, FILES, twice, 2);
 	sink_init(&rig->sink, SINK_PLACES);
 	start_at(rig, &start);
 	assert_true(run_to_end(rig, &err) < 0);
@@ -659,11 +661,11 @@ static void a_data_set_without_a_good_sample_fails(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(laps_of_any_length_are_cut_alike),
+		cmocka_unit_test(passes_of_any_length_are_cut_alike),
 		cmocka_unit_test(samples_may_be_parts_of_one_file),
 		cmocka_unit_test(places_that_nothing_fills_are_published_as_holes),
 		cmocka_unit_test(a_stream_goes_on_from_after_any_batch),
-		cmocka_unit_test(a_lap_may_be_cut_short_under_way),
+		cmocka_unit_test(a_pass_may_be_cut_short_under_way),
 		cmocka_unit_test(places_keep_their_seats),
 		cmocka_unit_test(turns_put_back_what_was_not_published),
 		cmocka_unit_test(repeats_leave_the_stream_alone),

@@ -18,32 +18,32 @@ static const uint32_t left[] = {7, 3, 9, 1, 5};
 static const struct plan_rest rest = {.epoch = 2, .samples = left, .count = 5};
 static struct error err;
 
-static void expect_lap(struct plan *plan, uint64_t lap, const struct plan_lap *want)
+static void expect_pass(struct plan *plan, uint64_t pass, const struct plan_pass *want)
 {
-	struct plan_lap got;
+	struct plan_pass got;
 
-	plan_lap(plan, lap, &got);
+	plan_pass(plan, pass, &got);
 	assert_int_equal(got.first, want->first);
 	assert_int_equal(got.length, want->length);
 	assert_int_equal(got.spare, want->spare);
-	assert_int_equal(got.epoch, lap);
+	assert_int_equal(got.epoch, pass);
 }
 
-static void a_lap_is_an_epoch_until_the_end(void **state)
+static void a_pass_is_an_epoch_until_the_end(void **state)
 {
 	struct plan *plan = plan_epochs(&sampler, 0, END, &err);
 
 	(void)state;
 	assert_non_null(plan);
-	expect_lap(plan, 0, &(struct plan_lap){.first = 0, .length = COUNT});
-	expect_lap(plan, 4, &(struct plan_lap){.first = 4 * COUNT, .length = COUNT});
-	expect_lap(plan, END, &(struct plan_lap){.first = END * COUNT});
+	expect_pass(plan, 0, &(struct plan_pass){.first = 0, .length = COUNT});
+	expect_pass(plan, 4, &(struct plan_pass){.first = 4 * COUNT, .length = COUNT});
+	expect_pass(plan, END, &(struct plan_pass){.first = END * COUNT});
 	for (uint32_t i = 0; i < COUNT; i++)
 		assert_int_equal(plan_sample(plan, 1, i), i);
 	plan_free(plan);
 }
 
-static void a_shards_laps_are_in_the_samplers_order(void **state)
+static void a_shards_passes_are_in_the_samplers_order(void **state)
 {
 	const struct sampler_config shard = {
 		.count = 100, .seed = 7, .rank = 1, .world = 3};
@@ -52,11 +52,11 @@ static void a_shards_laps_are_in_the_samplers_order(void **state)
 
 	(void)state;
 	assert_null(plan->ops->seats);
-	for (uint64_t lap = 0; lap < 3; lap++) {
-		expect_lap(plan, lap, &(struct plan_lap){33 * lap, 33, 0, lap});
+	for (uint64_t pass = 0; pass < 3; pass++) {
+		expect_pass(plan, pass, &(struct plan_pass){33 * pass, 33, 0, pass});
 		for (uint32_t i = 0; i < 33; i++)
-			assert_int_equal(plan_sample(plan, lap, i),
-					 sampler_sample(order, lap, i));
+			assert_int_equal(plan_sample(plan, pass, i),
+					 sampler_sample(order, pass, i));
 	}
 	sampler_close(order);
 	plan_free(plan);
@@ -67,21 +67,21 @@ static void whole_batches_leave_the_rest_as_spare(void **state)
 	struct plan *plan = plan_epochs(&sampler, BATCH, END, &err);
 
 	(void)state;
-	expect_lap(plan, 1, &(struct plan_lap){COUNT, 8, 2, 1});
+	expect_pass(plan, 1, &(struct plan_pass){COUNT, 8, 2, 1});
 	assert_int_equal(plan_sample(plan, 1, 9), 9);
 	plan_free(plan);
 }
 
-static void a_rest_is_one_lap_and_whole_epochs_follow(void **state)
+static void a_rest_is_one_pass_and_whole_epochs_follow(void **state)
 {
 	struct plan *plan = plan_after(&sampler, 0, END, &rest, &err);
 
 	(void)state;
 	assert_non_null(plan);
-	expect_lap(plan, 2, &(struct plan_lap){.first = 20, .length = 5});
-	expect_lap(plan, 3, &(struct plan_lap){.first = 25, .length = COUNT});
-	expect_lap(plan, 4, &(struct plan_lap){.first = 35, .length = COUNT});
-	expect_lap(plan, END, &(struct plan_lap){.first = 45});
+	expect_pass(plan, 2, &(struct plan_pass){.first = 20, .length = 5});
+	expect_pass(plan, 3, &(struct plan_pass){.first = 25, .length = COUNT});
+	expect_pass(plan, 4, &(struct plan_pass){.first = 35, .length = COUNT});
+	expect_pass(plan, END, &(struct plan_pass){.first = 45});
 	for (uint32_t i = 0; i < 5; i++)
 		assert_int_equal(plan_sample(plan, 2, i), left[i]);
 	for (uint32_t i = 0; i < COUNT; i++)
@@ -95,8 +95,8 @@ static void a_rest_of_whole_batches_has_spare_samples_too(void **state)
 
 	(void)state;
 	assert_non_null(plan);
-	expect_lap(plan, 2, &(struct plan_lap){.first = 20, .length = 4, .spare = 1});
-	expect_lap(plan, 3, &(struct plan_lap){.first = 25, .length = 8, .spare = 2});
+	expect_pass(plan, 2, &(struct plan_pass){.first = 20, .length = 4, .spare = 1});
+	expect_pass(plan, 3, &(struct plan_pass){.first = 25, .length = 8, .spare = 2});
 	assert_int_equal(plan_sample(plan, 2, 4), 5);
 	plan_free(plan);
 }
@@ -138,10 +138,10 @@ static void memory_that_runs_out_is_told(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_lap_is_an_epoch_until_the_end),
-		cmocka_unit_test(a_shards_laps_are_in_the_samplers_order),
+		cmocka_unit_test(a_pass_is_an_epoch_until_the_end),
+		cmocka_unit_test(a_shards_passes_are_in_the_samplers_order),
 		cmocka_unit_test(whole_batches_leave_the_rest_as_spare),
-		cmocka_unit_test(a_rest_is_one_lap_and_whole_epochs_follow),
+		cmocka_unit_test(a_rest_is_one_pass_and_whole_epochs_follow),
 		cmocka_unit_test(a_rest_of_whole_batches_has_spare_samples_too),
 		cmocka_unit_test(a_rest_that_can_not_be_is_refused),
 		cmocka_unit_test(memory_that_runs_out_is_told),

@@ -36,23 +36,23 @@ static struct joader *open_joader(uint32_t count, const uint64_t *sets, uint64_t
 /* A reader of everything that the plan says, place by place. */
 struct walk {
 	struct plan *plan;
-	uint64_t lap;
+	uint64_t pass;
 	uint32_t position;
 	uint64_t reads; /* places that are for somebody */
 };
 
 static uint32_t next(struct walk *walk, uint64_t *slots)
 {
-	struct plan_lap lap;
+	struct plan_pass pass;
 	uint32_t sample;
 
-	plan_lap(walk->plan, walk->lap, &lap);
-	*slots = walk->plan->ops->seats(walk->plan, walk->lap, walk->position);
-	sample = plan_sample(walk->plan, walk->lap, walk->position);
+	plan_pass(walk->plan, walk->pass, &pass);
+	*slots = walk->plan->ops->seats(walk->plan, walk->pass, walk->position);
+	sample = plan_sample(walk->plan, walk->pass, walk->position);
 	walk->reads += *slots != 0;
-	if (++walk->position == lap.length) {
+	if (++walk->position == pass.length) {
 		walk->position = 0;
-		walk->lap++;
+		walk->pass++;
 	}
 	return sample;
 }
@@ -221,12 +221,12 @@ static void sampling_of_each_job_is_uniform(void **state)
 	check_uniform((const uint32_t[]){12, 16});
 }
 
-static void a_lap_stays_as_it_was_drawn(void **state)
+static void a_pass_stays_as_it_was_drawn(void **state)
 {
 	uint64_t sets[DATASET] = {0};
 	struct joader *joader;
 	struct plan *plan;
-	struct plan_lap lap, later;
+	struct plan_pass pass, later;
 	uint32_t sample;
 
 	(void)state;
@@ -234,18 +234,18 @@ static void a_lap_stays_as_it_was_drawn(void **state)
 	joader = open_joader(DATASET, sets, 3);
 	plan = joader_plan(joader);
 	assert_int_equal(joader_join(joader, 5, 0), DATASET);
-	plan_lap(plan, 0, &lap);
-	assert_int_equal(lap.first, 0);
-	assert_int_equal(lap.length, JOADER_STEPS);
+	plan_pass(plan, 0, &pass);
+	assert_int_equal(pass.first, 0);
+	assert_int_equal(pass.length, JOADER_STEPS);
 	sample = plan_sample(plan, 0, 17);
 	for (uint64_t i = 1; i < 200; i++)
-		plan_lap(plan, i, &later);
+		plan_pass(plan, i, &later);
 	assert_int_equal(later.first, 199 * JOADER_STEPS);
 	assert_int_equal(plan_sample(plan, 0, 17), sample);
 	assert_int_equal(plan->ops->seats(plan, 0, 17), UINT64_C(1) << 5);
 	joader_leave(joader, 5);
 	assert_int_equal(plan->ops->seats(plan, 0, 17), 0);
-	plan_lap(plan, 200, &later); /* nobody is there */
+	plan_pass(plan, 200, &later); /* nobody is there */
 	assert_int_equal(later.length, 1);
 	assert_int_equal(plan->ops->seats(plan, 200, 0), 0);
 	joader_close(joader);
@@ -296,7 +296,7 @@ int main(int argc, char **argv)
 			every_job_gets_its_data_set_once_an_epoch_and_reads_are_least),
 		cmocka_unit_test(epochs_stay_whole_whoever_comes_and_leaves),
 		cmocka_unit_test(sampling_of_each_job_is_uniform),
-		cmocka_unit_test(a_lap_stays_as_it_was_drawn),
+		cmocka_unit_test(a_pass_stays_as_it_was_drawn),
 		cmocka_unit_test(there_is_room_for_so_many_jobs),
 		cmocka_unit_test(no_memory_is_an_error),
 	};

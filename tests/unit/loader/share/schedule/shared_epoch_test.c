@@ -24,16 +24,16 @@ static struct shared_epoch *open_course(const struct shared_epoch_config *config
 	return shared;
 }
 
-static uint32_t sample_at(struct shared_epoch *shared, uint64_t lap, uint32_t position)
+static uint32_t sample_at(struct shared_epoch *shared, uint64_t pass, uint32_t position)
 {
-	return plan_sample(shared_epoch_plan(shared), lap, position);
+	return plan_sample(shared_epoch_plan(shared), pass, position);
 }
 
-static struct plan_lap lap_at(struct shared_epoch *shared, uint64_t lap)
+static struct plan_pass pass_at(struct shared_epoch *shared, uint64_t pass)
 {
-	struct plan_lap out;
+	struct plan_pass out;
 
-	plan_lap(shared_epoch_plan(shared), lap, &out);
+	plan_pass(shared_epoch_plan(shared), pass, &out);
 	return out;
 }
 
@@ -57,17 +57,17 @@ static void one_part_is_the_sampler(void **state)
 		struct shared_epoch *shared = open_course(&config);
 
 		assert_int_equal(shared_epoch_enter(shared, 0, 0), 0);
-		for (uint64_t lap = 0; lap < 600; lap++) {
-			struct plan_lap at = lap_at(shared, lap);
+		for (uint64_t pass = 0; pass < 600; pass++) {
+			struct plan_pass at = pass_at(shared, pass);
 
-			assert_int_equal(at.epoch, lap);
+			assert_int_equal(at.epoch, pass);
 			assert_int_equal(at.length, config.count);
-			assert_int_equal(at.first, lap * config.count);
+			assert_int_equal(at.first, pass * config.count);
 			for (uint32_t p = 0; p < config.count; p += 1 + p / 3)
-				assert_int_equal(sample_at(shared, lap, p),
-						 sampler_sample(sampler, lap, p));
+				assert_int_equal(sample_at(shared, pass, p),
+						 sampler_sample(sampler, pass, p));
 		}
-		assert_int_equal(lap_at(shared, 600).length, 0);
+		assert_int_equal(pass_at(shared, 600).length, 0);
 		shared_epoch_close(shared);
 		sampler_close(sampler);
 	}
@@ -79,30 +79,30 @@ static const struct shared_epoch_config ten = {
 	.count = TEN, .seed = 4, .end_epoch = UINT64_MAX};
 
 /* The permutation of an epoch of ten, of these samples only. */
-static void expect_part(struct shared_epoch *shared, uint64_t lap, uint64_t epoch,
+static void expect_part(struct shared_epoch *shared, uint64_t pass, uint64_t epoch,
 			unsigned members)
 {
 	const struct sampler_config config = {.count = TEN, .seed = 4, .world = 1};
 	struct sampler *sampler = sampler_open(&config, NULL);
 	uint32_t position = 0;
 
-	assert_int_equal(lap_at(shared, lap).epoch, epoch);
+	assert_int_equal(pass_at(shared, pass).epoch, epoch);
 	for (uint32_t i = 0; i < TEN; i++) {
 		uint32_t sample = sampler_sample(sampler, epoch, i);
 
 		if ((members >> sample & 1) != 0)
-			assert_int_equal(sample_at(shared, lap, position++), sample);
+			assert_int_equal(sample_at(shared, pass, position++), sample);
 	}
-	assert_int_equal(lap_at(shared, lap).length, position);
+	assert_int_equal(pass_at(shared, pass).length, position);
 	sampler_close(sampler);
 }
 
-static unsigned members(struct shared_epoch *shared, uint64_t lap)
+static unsigned members(struct shared_epoch *shared, uint64_t pass)
 {
 	unsigned set = 0;
 
-	for (uint32_t i = 0; i < lap_at(shared, lap).length; i++)
-		set |= 1u << sample_at(shared, lap, i);
+	for (uint32_t i = 0; i < pass_at(shared, pass).length; i++)
+		set |= 1u << sample_at(shared, pass, i);
 	return set;
 }
 
@@ -118,9 +118,9 @@ static void a_cut_leaves_what_is_to_come_where_it_is(void **state)
 		before[i] = sample_at(shared, 0, i);
 	assert_int_equal(shared_epoch_enter(shared, 0, 4), 1);
 	assert_int_equal(shared_epoch_parts(shared), 2);
-	assert_int_equal(lap_at(shared, 0).length, 4);
-	assert_int_equal(lap_at(shared, 1).first, 4);
-	assert_int_equal(lap_at(shared, 1).length, 6);
+	assert_int_equal(pass_at(shared, 0).length, 4);
+	assert_int_equal(pass_at(shared, 1).first, 4);
+	assert_int_equal(pass_at(shared, 1).length, 6);
 	for (uint32_t i = 0; i < TEN; i++)
 		assert_int_equal(sample_at(shared, i >= 4, i < 4 ? i : i - 4),
 				 before[i]);
@@ -135,7 +135,7 @@ static void a_cut_leaves_what_is_to_come_where_it_is(void **state)
 	shared_epoch_close(shared);
 }
 
-/* At a lap's beginning or end nothing is cut. */
+/* At a pass's beginning or end nothing is cut. */
 static void jobs_that_begin_together_share_a_cut(void **state)
 {
 	struct shared_epoch *shared = open_course(&ten);
@@ -154,7 +154,7 @@ static void jobs_that_begin_together_share_a_cut(void **state)
 	shared_epoch_close(shared);
 }
 
-/* A lap that began is a lap of its own yet: the jobs that are left have to have it. */
+/* A pass that began is a pass of its own yet: the jobs that are left have to have it. */
 static void parts_become_one_after_the_last_job_of_a_cut(void **state)
 {
 	struct shared_epoch *shared = open_course(&ten);
@@ -205,11 +205,11 @@ static void the_data_ends_after_the_rounds(void **state)
 	shared = open_course(&two);
 	shared_epoch_enter(shared, 0, 0);
 	shared_epoch_enter(shared, 0, 3);
-	for (uint64_t lap = 0; lap < 4; lap++)
-		assert_int_equal(lap_at(shared, lap).length, lap % 2 == 0 ? 3 : 7);
-	assert_int_equal(lap_at(shared, 4).length, 0);
-	assert_int_equal(lap_at(shared, 5).length, 0);
-	assert_int_equal(lap_at(shared, 5).first, 20);
+	for (uint64_t pass = 0; pass < 4; pass++)
+		assert_int_equal(pass_at(shared, pass).length, pass % 2 == 0 ? 3 : 7);
+	assert_int_equal(pass_at(shared, 4).length, 0);
+	assert_int_equal(pass_at(shared, 5).length, 0);
+	assert_int_equal(pass_at(shared, 5).first, 20);
 	shared_epoch_close(shared);
 }
 
@@ -235,7 +235,7 @@ static void there_are_so_many_cuts(void **state)
 /* What the jobs of a schedule see: places in the order of their sequence numbers. */
 enum {
 	HISTORY = 4000,
-	LAPS = 4000,
+	PASSES = 4000,
 	JOBS = 12,
 	MOST = 40, /* samples */
 };
@@ -254,11 +254,11 @@ struct schedule {
 	struct random random;
 	struct shared_epoch_config config;
 	struct shared_epoch *shared;
-	uint64_t lap; /* where the pipeline stands */
+	uint64_t pass; /* where the pipeline stands */
 	uint32_t position, stolen;
 	uint32_t history[HISTORY];
 	unsigned places;
-	unsigned began[LAPS]; /* the place with which a lap began */
+	unsigned began[PASSES]; /* the place with which a pass began */
 	struct job jobs[JOBS];
 	unsigned epochs, merged, joined;
 };
@@ -274,12 +274,12 @@ static bool broken(uint32_t sample)
 	return sample % 11 == 5;
 }
 
-static void next_lap(struct schedule *s)
+static void next_pass(struct schedule *s)
 {
-	s->lap++;
+	s->pass++;
 	s->position = s->stolen = 0;
-	assert_true(s->lap < LAPS);
-	s->began[s->lap] = s->places;
+	assert_true(s->pass < PASSES);
+	s->began[s->pass] = s->places;
 }
 
 static void add_place(struct schedule *s, uint32_t sample)
@@ -288,36 +288,36 @@ static void add_place(struct schedule *s, uint32_t sample)
 	s->history[s->places++] = sample;
 }
 
-/* A place: its own sample, or the next one of the lap that no other place has used. */
-static void fill_place(struct schedule *s, const struct plan_lap *lap)
+/* A place: its own sample, or the next one of the pass that no other place has used. */
+static void fill_place(struct schedule *s, const struct plan_pass *pass)
 {
-	uint32_t sample = sample_at(s->shared, s->lap, s->position);
+	uint32_t sample = sample_at(s->shared, s->pass, s->position);
 
-	while (broken(sample) && s->stolen < lap->length)
-		sample = sample_at(s->shared, s->lap, s->stolen++);
+	while (broken(sample) && s->stolen < pass->length)
+		sample = sample_at(s->shared, s->pass, s->stolen++);
 	add_place(s, broken(sample) ? VOID : sample);
 }
 
 static void read_batch(struct schedule *s)
 {
-	struct plan_lap lap = lap_at(s->shared, s->lap);
+	struct plan_pass pass = pass_at(s->shared, s->pass);
 	uint32_t end, used = s->stolen;
 
-	if (s->position == lap.length) {
-		next_lap(s);
+	if (s->position == pass.length) {
+		next_pass(s);
 		used = 0;
-		lap = lap_at(s->shared, s->lap);
+		pass = pass_at(s->shared, s->pass);
 	}
 	end = s->position + 1 + below(s, 6);
-	if (end > lap.length)
-		end = lap.length;
+	if (end > pass.length)
+		end = pass.length;
 	if (s->stolen < end)
 		s->stolen = end;
 	for (; s->position < end; s->position++)
 		if (s->position < used)
 			add_place(s, VOID); /* it was used before */
 		else
-			fill_place(s, &lap);
+			fill_place(s, &pass);
 }
 
 static struct job *free_job(struct schedule *s)
@@ -345,19 +345,19 @@ static void join(struct schedule *s, unsigned window)
 		return;
 	for (int i = 0; i < JOBS; i++) {
 		const struct job *other = &s->jobs[i];
-		uint64_t lap;
+		uint64_t pass;
 
 		if (!other->live)
 			continue;
-		lap = shared_epoch_began(s->shared, other->entry);
-		if (lap > s->lap || s->began[lap] + window < s->places)
+		pass = shared_epoch_began(s->shared, other->entry);
+		if (pass > s->pass || s->began[pass] + window < s->places)
 			continue;
 		shared_epoch_ref(s->shared, other->entry);
-		begin(job, other->entry, s->began[lap], s->config.count);
+		begin(job, other->entry, s->began[pass], s->config.count);
 		s->joined++;
 		return;
 	}
-	entry = shared_epoch_enter(s->shared, s->lap, p);
+	entry = shared_epoch_enter(s->shared, s->pass, p);
 	assert_in_range(entry, 0, SHARED_EPOCH_ENTRIES - 1);
 	begin(job, (unsigned)entry, s->places, s->config.count + p - s->position);
 	for (; s->position < p; s->position++)
@@ -424,7 +424,7 @@ static void run_schedule(struct schedule *s, uint64_t seed)
 	s->config = (struct shared_epoch_config){
 		.count = 1 + below(s, MOST), .seed = seed, .end_epoch = UINT64_MAX};
 	s->shared = open_course(&s->config);
-	while (s->places + 2 * MOST < HISTORY && s->lap + 2 < LAPS)
+	while (s->places + 2 * MOST < HISTORY && s->pass + 2 < PASSES)
 		act(s);
 	for (int i = 0; i < JOBS; i++)
 		if (s->jobs[i].live)

@@ -217,7 +217,7 @@ static void read_until(struct job *job, uint64_t end)
 		assert_int_equal(job_step(job, 10 * SECOND), 1);
 }
 
-/* A lap begins, and there is no slot for who waits for it. */
+/* A pass begins, and there is no slot for who waits for it. */
 static void who_finds_no_seat_waits_for_the_next_round(void **state)
 {
 	static struct job jobs[BCAST_READERS];
@@ -237,7 +237,7 @@ static void who_finds_no_seat_waits_for_the_next_round(void **state)
 	wait_in_line(&late, 10);
 	for (int i = 0; i < BCAST_READERS; i++)
 		read_until(&jobs[i], 100);
-	read_until(&jobs[1], 210); /* the third lap began */
+	read_until(&jobs[1], 210); /* the third pass began */
 	job_leave(&jobs[0]);
 	for (int i = 1; i < BCAST_READERS; i++)
 		read_until(&jobs[i], 210);
