@@ -78,8 +78,8 @@ static int compare_runs_fill(FILE *out, const void *context, struct error *err)
 			     err);
 }
 
-static int compare_runs_tell(const struct comparison *comparison,
-			     const struct compare *compare, struct error *err)
+static int compare_runs_print(const struct comparison *comparison,
+			      const struct compare *compare, struct error *err)
 {
 	const struct saving saving = {comparison, compare};
 	struct form_style style = terminal_style(stdout);
@@ -106,7 +106,7 @@ static int compare_main(int argc, char **argv)
 	if (result == 0)
 		result = result_load(asked.runs[1], &b, &err);
 	if (result == 0)
-		result = compare_runs_tell(&asked, &compare, &err);
+		result = compare_runs_print(&asked, &compare, &err);
 	profile_free(&a);
 	profile_free(&b);
 	return result < 0 ? cmd_fail(&err) : 0;

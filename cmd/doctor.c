@@ -92,7 +92,7 @@ static int doctor_run(int argc, char **argv)
 
 const struct command command_doctor = {
 	.name = "doctor",
-	.summary = "say what works on this machine, each line with the exact fix",
+	.summary = "check what works on this machine, each line with the exact fix",
 	.argp = &argp,
 	.run = doctor_run,
 };

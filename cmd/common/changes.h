@@ -1,6 +1,6 @@
 /*
- * changes.h - the options that say what is to be different, each a value, a list or a
- * range. As settings.h, with a struct sweep for input.
+ * changes.h - the options of a change, each a value, a list or a range. As settings.h,
+ * with a struct sweep for input.
  */
 #ifndef DSA_CHANGES_H
 #define DSA_CHANGES_H

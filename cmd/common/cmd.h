@@ -3,8 +3,8 @@
  *
  * To add one: a line in COMMANDS below, cmd/NAME.c with command_NAME, man/dsa-NAME.1
  * and tests/cli/NAME*.sh. Help, completion and the test of the manual pages read
- * the same struct command. Exit status: 0 done, 2 bad usage, 3 it could not be done; 1
- * and more are told where a command has them.
+ * the same struct command. Exit status: 0 done, 2 bad usage, 3 it could not be done; a
+ * command with others has them in its manual.
  */
 #ifndef DSA_CMD_H
 #define DSA_CMD_H

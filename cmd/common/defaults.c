@@ -1,3 +1,4 @@
+/* defaults.c - options that nobody typed: dsa.ini and DSA_OPT_ variables. */
 #include "cmd/common/defaults.h"
 #include "cmd/common/cmd.h"
 #include "cmd/common/textfile.h"

@@ -1,3 +1,4 @@
+/* progress.c - a line on the terminal that is written over. */
 #include "cmd/common/progress.h"
 #include "loader/base/clock.h"
 

@@ -1,3 +1,4 @@
+/* result.c - reads and writes the folder of a result. */
 #include "cmd/common/result.h"
 #include "loader/base/error.h"
 #include "profiler/run/measure.h"

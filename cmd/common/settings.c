@@ -36,11 +36,11 @@ static const struct argp_option options[] = {
 	{"seed", KEY(SEED), "N", 0, "Draw order, crops and flips from N", 0},
 	{"steps", KEY(STEPS), "N", 0, "Stop after N batches", 0},
 	{"storage-bandwidth", KEY(BANDWIDTH), "RATE", 0,
-	 "Pretend that storage gives no more bytes a second", 0},
+	 "Emulate: storage gives at most RATE bytes a second", 0},
 	{"storage-latency", KEY(LATENCY), "TIME", 0,
-	 "Pretend that each read takes as long", 0},
+	 "Emulate: each read takes at least TIME", 0},
 	{"prep-delay", KEY(DELAY), "TIME", 0,
-	 "Pretend that preparing a sample takes as long", 0},
+	 "Emulate: preparing a sample takes at least TIME", 0},
 	{0},
 };
 
@@ -156,7 +156,7 @@ static bool settings_given(const struct settings *settings, enum setting which)
 	return (settings->given >> which & 1) != 0;
 }
 
-/* A value of DSA_LOADER: what would end it is written as %XX. */
+/* A value of DSA_LOADER; characters that would end it become %XX. */
 static void settings_put_text(FILE *to, const char *key, const char *value)
 {
 	fprintf(to, ",%s=", key);
@@ -233,7 +233,7 @@ int settings_take_cores(const struct settings *settings, struct error *err)
 	if (settings->cores == 0)
 		return 0;
 	if (sched_getaffinity(0, sizeof(have), &have) < 0)
-		return error_sys(err, errno, "cannot tell which cores may be used");
+		return error_sys(err, errno, "cannot read which cores may be used");
 	CPU_ZERO(&take);
 	for (int cpu = 0; cpu < CPU_SETSIZE && found < settings->cores; cpu++) {
 		if (!CPU_ISSET(cpu, &have))

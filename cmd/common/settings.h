@@ -55,15 +55,14 @@ struct settings {
 extern const struct argp settings_argp;
 
 /*
- * The options given, as DSA_LOADER tells them to a loader, after what the variable
- * says already (`before`, NULL: nothing), which they override. The caller frees it;
- * NULL when memory is short.
+ * The options given, as a value of DSA_LOADER, after the one it has (`before`, NULL:
+ * none), which they override. The caller frees it; NULL when memory is short.
  */
 char *settings_loader(const struct settings *settings, const char *before);
 
 /*
- * Leaves this process and what it starts from now on as many of its cores as --cores
- * says. Returns 0, or -errno when there are not so many.
+ * Restricts this process and its later children to --cores cores. Returns 0, or -errno
+ * when there are not so many.
  */
 int settings_take_cores(const struct settings *settings, struct error *err);
 

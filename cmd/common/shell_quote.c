@@ -1,3 +1,4 @@
+/* shell_quote.c - words of a command as a shell reads them. */
 #include "cmd/common/shell_quote.h"
 #include "loader/base/text/shell_word.h"
 

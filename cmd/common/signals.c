@@ -1,3 +1,4 @@
+/* signals.c - handlers of signals. */
 #include "cmd/common/signals.h"
 
 #include <signal.h>

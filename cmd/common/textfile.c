@@ -1,3 +1,4 @@
+/* textfile.c - reads a small text file. */
 #include "cmd/common/textfile.h"
 #include "loader/base/error.h"
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What the baseline says of how it was measured; what was typed counts. */
+/* Command and loader of the baseline, where none were typed. */
 static void gate_check_take_settings(struct gate_options *ask,
 				     const struct gate_side *base)
 {
@@ -70,8 +70,8 @@ static int gate_check_compare(struct gate_options *ask,
 	return result;
 }
 
-static void gate_check_say(const struct gate_options *ask, const char *what,
-			   const struct gate_verdict *verdict, bool right)
+static void gate_check_print(const struct gate_options *ask, const char *what,
+			     const struct gate_verdict *verdict, bool right)
 {
 	if (ask->quiet)
 		return;
@@ -96,7 +96,7 @@ static int gate_check_without(struct gate_options *ask, struct gate_side *sides,
 
 	*right = verdict.outcome != GATE_REGRESSION;
 	if (result == 0)
-		gate_check_say(ask, "nothing changed", &verdict, *right);
+		gate_check_print(ask, "nothing changed", &verdict, *right);
 	gate_verdict_free(&verdict);
 	return result;
 }
@@ -123,7 +123,7 @@ static int gate_check_with(struct gate_options *ask, const struct gate_side *pla
 	snprintf(what, sizeof(what), "prep slowed, by %.3g%% in all",
 		 100 * ask->slowdown);
 	if (result == 0)
-		gate_check_say(ask, what, &verdict, *right);
+		gate_check_print(ask, what, &verdict, *right);
 	gate_verdict_free(&verdict);
 	gate_side_free(&sides[0]);
 	gate_side_free(&sides[1]);

@@ -1,4 +1,4 @@
-/* gate_options.c - fails a build when training waits longer for its data than it did. */
+/* gate_options.c - dsa gate: fails a build when training waits longer for data. */
 #include "cmd/gate/gate_options.h"
 #include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
@@ -37,41 +37,43 @@ enum {
 
 static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "What it is compared with:", 1},
-	{"baseline", BASELINE, "FILE", 0, "What was measured before, and committed", 0},
+	{"baseline", BASELINE, "FILE", 0, "What was measured before, a committed file",
+	 0},
 	{"update", UPDATE, NULL, 0,
-	 "Measure, and write it into the baseline, as one more session of it", 0},
+	 "Measure, and append it to the baseline as one more session", 0},
 	{"against", AGAINST, "CMD", 0,
 	 "Another command, run in turns with this one, so that drift cancels", 0},
 	{"run", RUN, "FILE", 0,
-	 "Judge what was measured already (run.json, or a baseline), run nothing", 0},
+	 "Judge an earlier measurement (run.json, or a baseline), run nothing", 0},
 	{"self-test", SELF_TEST, "PERCENT", OPTION_ARG_OPTIONAL,
-	 "See whether a slowdown of that size (default 30%) would be found here", 0},
+	 "Test whether a slowdown of PERCENT (default 30%) would be found here", 0},
 	{"allow-env-change", ENVIRONMENT, NULL, 0,
-	 "Another machine is allowed; what is timed only informs then", 0},
+	 "Allow another machine: timed metrics are then reported but cannot fail", 0},
 	{NULL, 0, NULL, 0, "What is a regression:", 2},
 	{"metric", METRIC, "NAME=LIMIT", 0,
-	 "How much worse that metric may get (5%), or off; all are in dsa-gate(1)", 0},
+	 "How much worse a metric may get (5%), or off; dsa-gate(1) lists them", 0},
 	{"max-regression", REGRESSION, "LIMIT", 0,
-	 "The limit of every timed metric that has none of its own", 0},
+	 "The limit of timed metrics without a --metric", 0},
 	{"alpha", ALPHA, "P", 0, "Level of all tests together (default 0.05)", 0},
 	{"confirm", CONFIRM, NULL, 0, "Measure once more before the build fails", 0},
 	{"inconclusive", INCONCLUSIVE, "pass|fail", 0,
-	 "What that ends with, instead of status 4", 0},
+	 "Exit status of an inconclusive comparison, instead of 4", 0},
 	{NULL, 0, NULL, 0, "The measurement:", 3},
 	{"pairs", PAIRS, "N", 0,
 	 "Repetitions of each side (default 8); 0: exact counts alone", 0},
 	{"repetition", REPETITION, "TIME", 0, "Length of each (default 2s)", 0},
 	{"samples", SAMPLES, "N", 0,
-	 "Count what so many samples take (default: the data set, at most 4096)", 0},
-	{"timeout", TIMEOUT, "TIME", 0, "The program hangs after that time (60s)", 0},
+	 "Count the work of N samples (default: the data set, at most 4096)", 0},
+	{"timeout", TIMEOUT, "TIME", 0,
+	 "Give up when no batch is asked for within TIME (default 60s)", 0},
 	{"grace", GRACE, "TIME", 0,
-	 "Let the program take so long to leave when its data ended (default 10s)", 0},
+	 "Time that the program has to end after its data (default 10s)", 0},
 	{NULL, 0, NULL, 0, "The result:", 4},
-	{"output", 'o', "DIR", 0, "Keep what was measured, and the verdict, there", 0},
+	{"output", 'o', "DIR", 0, "Write the measurement and the verdict there", 0},
 	{"junit", JUNIT, "FILE", 0, "Write a test case for each metric", 0},
-	{"markdown", MARKDOWN, "FILE", 0, "Write it as a comment; - is standard output",
-	 0},
-	{"github", GITHUB, NULL, 0, "Annotations, and a step summary", 0},
+	{"markdown", MARKDOWN, "FILE", 0,
+	 "Write the verdict as Markdown; - is standard output", 0},
+	{"github", GITHUB, NULL, 0, "Print annotations, write the step summary", 0},
 	{"json", JSON, NULL, 0, "Print the verdict as JSON", 0},
 	{"quiet", 'q', NULL, 0, "Print nothing but errors", 0},
 	{"verbose", 'v', NULL, 0, "Print each repetition", 0},
@@ -136,7 +138,7 @@ static void set_against(struct argp_state *state, struct gate_options *ask,
 {
 	struct error err = {0};
 
-	free(ask->against); /* what was typed overrides what a file says */
+	free(ask->against); /* typed: it overrides the file */
 	ask->against = shell_split(arg, &err);
 	if (ask->against == NULL)
 		argp_error(state, "--against='%s': %s", arg, err.message);

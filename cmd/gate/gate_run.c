@@ -137,7 +137,8 @@ int gate_options_judge(struct gate_options *ask)
 
 /* ---- the baseline ---- */
 
-static void say_updated(const struct gate_options *ask, const struct gate_side *side)
+static void gate_run_print_updated(const struct gate_options *ask,
+				   const struct gate_side *side)
 {
 	size_t sessions = gate_side_separate_count(side);
 
@@ -224,7 +225,7 @@ static int gate_run_update(struct gate_options *ask, struct gate_side *old,
 			"otherwise: it begins anew\n",
 			ask->baseline);
 	if (result == 0)
-		say_updated(ask, anew ? side : old);
+		gate_run_print_updated(ask, anew ? side : old);
 	return result;
 }
 

@@ -1,4 +1,4 @@
-/* run.c - runs a training program, measures where it waits for data, and says so. */
+/* run.c - dsa run: measures where a training program waits for data. */
 #include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
 #include "cmd/common/progress.h"
@@ -50,12 +50,12 @@ static const struct argp_option options[] = {
 	{"jobs", JOBS, "N", 0,
 	 "Run N copies of the program; {job} in its words and DSA_JOB is the number",
 	 0},
-	{"job", JOB, "CMD", 0, "Run this command beside those of the other --job", 0},
-	{"share", SHARE, NULL, 0, "One loader for all of them", 0},
+	{"job", JOB, "CMD", 0, "Run this command too; may be given several times", 0},
+	{"share", SHARE, NULL, 0, "One loader for all jobs", 0},
 	{NULL, 0, NULL, 0, "The measurement:", 1},
 	{"precision", PRECISION, "POINTS", 0,
 	 "Stop when each share is known to so many points (default 1)", 0},
-	{"budget", BUDGET, "TIME", 0, "Stop after that time anyway (default 60s)", 0},
+	{"budget", BUDGET, "TIME", 0, "Stop after TIME at the latest (default 60s)", 0},
 	{"protocol", PROTOCOL, "interleaved|separate", 0,
 	 "One launch that switches, or one for each kind of window (default "
 	 "interleaved)",
@@ -63,16 +63,16 @@ static const struct argp_option options[] = {
 	{"observe", OBSERVE, NULL, 0, "Change nothing, only watch the whole training",
 	 0},
 	{"timeout", TIMEOUT, "TIME", 0,
-	 "Wait so long for the first batch to be asked for (default 60s)", 0},
+	 "Give up when no batch is asked for within TIME (default 60s)", 0},
 	{"grace", GRACE, "TIME", 0,
-	 "Let the program take so long to leave when its data ended (default 10s)", 0},
+	 "Time that the program has to end after its data (default 10s)", 0},
 	{NULL, 0, NULL, 0, "Then:", 2},
 	{"sweep", SWEEP, "KEY=VALUES", 0,
-	 "Try these changes too, each with each: cores=1,2 or cache=0%..100%; keys are "
-	 "the options of dsa whatif",
+	 "Then try every combination of these changes: cores=1,2 or cache=0%..100%; "
+	 "keys are the options of dsa whatif",
 	 0},
 	{"sweep-budget", SWEEP_BUDGET, "TIME", 0,
-	 "Measure each of them for so long (default 20s)", 0},
+	 "Time to measure each of them (default 20s)", 0},
 	{NULL, 0, NULL, 0, "The result:", 3},
 	{"output", 'o', "DIR", 0, "Write run.json and report.html there (dsa-out)", 0},
 	{"json", JSON, NULL, 0, "Print run.json instead of the verdict", 0},

@@ -1,3 +1,4 @@
+/* run_end.c - predicts, keeps and prints what dsa run measured. */
 #include "cmd/run/run_end.h"
 #include "cmd/common/cmd.h"
 #include "cmd/common/result.h"

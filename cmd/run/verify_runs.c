@@ -1,3 +1,4 @@
+/* verify_runs.c - measures changes, to verify their predictions. */
 #include "cmd/run/verify_runs.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/result.h"

@@ -84,8 +84,9 @@ static const struct argp_option options[] = {
 	 "Resize and crop at the centre instead of random crops and flips", 0},
 	{"in-order", IN_ORDER, NULL, 0, "Do not shuffle", 0},
 	{"epochs", EPOCHS, "N", 0, "Then the data ends (no end)", 0},
-	{NULL, 0, NULL, 0, "What is told:", 3},
-	{"status", STATUS, NULL, 0, "Ask the loader that listens there how it goes", 0},
+	{NULL, 0, NULL, 0, "Output:", 3},
+	{"status", STATUS, NULL, 0,
+	 "Print the figures of the loader that listens there", 0},
 	{"json", JSON, NULL, 0, "Print figures as JSON", 0},
 	{"quiet", 'q', NULL, 0, "Print nothing but errors", 0},
 	{"verbose", 'v', NULL, 0, "Print a line of figures every 10 seconds", 0},
@@ -223,7 +224,8 @@ static int show_status(const struct serve *serve)
 
 /* ---- serving ---- */
 
-static struct share_server *volatile signalled; /* whom a signal ends; NULL: it ends */
+static struct share_server
+	*volatile signalled; /* the one that a signal ends; NULL: it ends already */
 
 static void on_signal(int number)
 {
@@ -327,7 +329,7 @@ static void serve_put_number(FILE *to, const char *key, unsigned value)
 	serve_put(to, key, value > 0 ? digits : NULL);
 }
 
-/* The options as DSA_LOADER says them, after what it says; NULL: no memory. */
+/* The value of DSA_LOADER, then the options; NULL: no memory. */
 static char *serve_loader_text(const struct serve *serve)
 {
 	char *settings = settings_loader(&serve->settings, getenv("DSA_LOADER"));

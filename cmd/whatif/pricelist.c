@@ -1,3 +1,4 @@
+/* pricelist.c - reads a file of prices. */
 #include "cmd/whatif/pricelist.h"
 #include "cmd/common/textfile.h"
 #include "loader/base/error.h"

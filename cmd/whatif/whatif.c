@@ -1,4 +1,4 @@
-/* whatif.c - dsa whatif: what changes would bring, and whether they really do. */
+/* whatif.c - dsa whatif: predicts the effect of changes, and tries them. */
 #include "cmd/common/argument.h"
 #include "cmd/common/changes.h"
 #include "cmd/common/cmd.h"
@@ -11,19 +11,18 @@ enum { PRICES = 300, VERIFY, RESUME, BUDGET, PRECISION, JSON };
 
 static const struct argp_option options[] = {
 	{"prices", PRICES, "FILE", 0,
-	 "What an epoch costs then, by that price list (see dsa-prices(5))", 6},
+	 "Price list for the cost of an epoch, see dsa-prices(5)", 6},
 	{NULL, 0, NULL, 0, "The proof:", 6},
 	{"verify", VERIFY, NULL, 0,
-	 "Really run each change, or without one what is advised", 0},
-	{"resume", RESUME, NULL, 0, "Leave out what the result has verified already",
-	 0},
-	{"budget", BUDGET, "TIME", 0, "Measure each for so long (default 20s)", 0},
+	 "Run each change, or without changes the advised ones", 0},
+	{"resume", RESUME, NULL, 0, "Skip what the result has verified already", 0},
+	{"budget", BUDGET, "TIME", 0, "Time to measure each (default 20s)", 0},
 	{"precision", PRECISION, "POINTS", 0,
-	 "Stop when its rate is known to so many percent (default 1)", 0},
+	 "Stop when the rate is known to POINTS percent (default 1)", 0},
 	{NULL, 0, NULL, 0, "The result:", 7},
 	{"json", JSON, NULL, 0, "Print the result with these predictions", 0},
 	{"quiet", 'q', NULL, 0, "Print nothing but errors", 0},
-	{"verbose", 'v', NULL, 0, "Say how each change was measured", 0},
+	{"verbose", 'v', NULL, 0, "Print how each change was measured", 0},
 	{0},
 };
 
@@ -99,7 +98,7 @@ static const struct argp argp = {
 	.options = options,
 	.parser = whatif_parse,
 	.args_doc = "RUN",
-	.doc = "Predict what changes would bring, from the result of one run.",
+	.doc = "Predict the effect of changes, from the result of one run.",
 	.children = children,
 };
 
@@ -113,7 +112,7 @@ static int whatif_main(int argc, char **argv)
 
 const struct command command_whatif = {
 	.name = "whatif",
-	.summary = "predict what changes would bring, and try them",
+	.summary = "predict the effect of changes, and try them",
 	.argp = &argp,
 	.own = &own, /* a setting of dsa run is no question */
 	.run = whatif_main,

@@ -1,3 +1,4 @@
+/* whatif_run.c - one answer of dsa whatif: model, predictions, trials. */
 #include "cmd/whatif/whatif_run.h"
 #include "cmd/common/cmd.h"
 #include "cmd/common/progress.h"
@@ -64,7 +65,7 @@ static void whatif_run_warn(const char *what, const struct error *err)
 
 /* ---- the answer ---- */
 
-static void whatif_run_tell(void *context, size_t done)
+static void whatif_run_show(void *context, size_t done)
 {
 	progress_show(context, done);
 }
@@ -75,7 +76,7 @@ static int predict_list(struct answer *answer, struct error *err)
 	const struct forecast config = {
 		.model = answer->model,
 		.run = answer->asked->run,
-		.progress = answer->asked->quiet ? NULL : whatif_run_tell,
+		.progress = answer->asked->quiet ? NULL : whatif_run_show,
 		.context = &progress,
 	};
 	int result;
@@ -153,7 +154,7 @@ static struct profile_prediction *whatif_run_choose(const struct answer *answer,
 	return chosen;
 }
 
-/* What the file says beside the verifications is its advice. */
+/* Beside the verifications, the file holds the advice. */
 static int restore_advice(struct answer *answer, struct error *err)
 {
 	struct profile *profile = &answer->profile;
