@@ -13,6 +13,12 @@ static void profile_forget(struct interval *intervals, size_t count)
 		intervals[i] = INTERVAL_UNKNOWN;
 }
 
+#define UNKNOWN_TEXT                   NULL
+#define UNKNOWN_COUNT                  UNKNOWN
+#define UNKNOWN_NUMBER                 NAN
+#define UNKNOWN_FLAG                   false
+#define UNKNOWN_OF(path, type, member) .member = UNKNOWN_##type,
+
 void profile_init(struct profile *profile)
 {
 	*profile = (struct profile){
@@ -21,24 +27,9 @@ void profile_init(struct profile *profile)
 		.precision = NAN,
 		.budget_needed_s = NAN,
 		.target_status = -1,
-		.dataset_samples = UNKNOWN,
-		.dataset_bytes = UNKNOWN,
-		.classes = UNKNOWN,
-		.batch = UNKNOWN,
-		.workers = UNKNOWN,
-		.fetch_depth = UNKNOWN,
-		.prefetch = UNKNOWN,
-		.cores = UNKNOWN,
-		.cache_capacity_bytes = UNKNOWN,
-		.counted = {UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN,
-			    UNKNOWN},
-		.sample_bytes = UNKNOWN,
-		.cache_share = NAN,
-		.storage_bandwidth = NAN,
-		.storage_latency_s = NAN,
-		.prep_delay_s = NAN,
-		.emulated_per_s = NAN,
-		.proof_gap = NAN,
+		PROFILE_DATASET(UNKNOWN_OF) PROFILE_LOADING(UNKNOWN_OF, "")
+			PROFILE_STAGES(UNKNOWN_OF, "") PROFILE_COUNTED(UNKNOWN_OF)
+				.proof_gap = NAN,
 		.prep_waiting = NAN,
 		.prep_contention = NAN,
 		.outside_s = NAN,

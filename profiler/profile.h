@@ -298,6 +298,48 @@ struct profile {
 	size_t verification_count;
 };
 
+/*
+ * What was loaded and how, and what was counted: X(PATH, TYPE, MEMBER) for each member that
+ * a result, a baseline and a side of a gate have alike. TYPE is TEXT, COUNT (uint64_t),
+ * NUMBER (double) or FLAG (bool); `in` begins the path of a setting.
+ */
+/* clang-format off */
+#define PROFILE_DATASET(X) \
+	X("dataset.source", TEXT, source) \
+	X("dataset.digest", TEXT, digest) \
+	X("dataset.samples", COUNT, dataset_samples) \
+	X("dataset.bytes", COUNT, dataset_bytes) \
+	X("dataset.classes", COUNT, classes)
+#define PROFILE_LOADING(X, in) \
+	X(in "batch", COUNT, batch) \
+	X(in "workers", COUNT, workers) \
+	X(in "fetch_depth", COUNT, fetch_depth) \
+	X(in "prefetch", COUNT, prefetch) \
+	X(in "cores", COUNT, cores) \
+	X(in "engine", TEXT, engine)
+#define PROFILE_STAGES(X, in) \
+	X(in "cache", TEXT, cache) \
+	X(in "cache_capacity_bytes", COUNT, cache_capacity_bytes) \
+	X(in "cache_share", NUMBER, cache_share) \
+	X(in "prep", TEXT, prep) \
+	X(in "output", TEXT, output) \
+	X(in "sample_bytes", COUNT, sample_bytes) \
+	X(in "storage_is_memory", FLAG, storage_is_memory) \
+	X(in "huge_pages", FLAG, huge_pages) \
+	X("emulated.accelerator_per_s", NUMBER, emulated_per_s) \
+	X("emulated.storage_bytes_per_s", NUMBER, storage_bandwidth) \
+	X("emulated.storage_latency_s", NUMBER, storage_latency_s) \
+	X("emulated.prep_delay_s", NUMBER, prep_delay_s)
+#define PROFILE_COUNTED(X) \
+	X("counted.samples", COUNT, counted.samples) \
+	X("counted.opens", COUNT, counted.opens) \
+	X("counted.reads", COUNT, counted.reads) \
+	X("counted.read_bytes", COUNT, counted.read_bytes) \
+	X("counted.hits", COUNT, counted.hits) \
+	X("counted.decoded_pixels", COUNT, counted.decoded_pixels) \
+	X("counted.skipped", COUNT, counted.skipped)
+/* clang-format on */
+
 /* Every number unknown, every text NULL, every array empty. */
 void profile_init(struct profile *profile);
 void profile_free(struct profile *profile);

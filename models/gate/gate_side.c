@@ -97,54 +97,33 @@ size_t gate_side_separate_count(const struct gate_side *side)
 
 /* ---- about what ---- */
 
-static int gate_side_copy_texts(struct profile *to, const struct profile *from)
+static int gate_side_copy_text(char **to, const char *from)
 {
-	struct {
-		char **to;
-		const char *from;
-	} texts[] = {
-		{&to->version, from->version},
-		{&to->started, from->started},
-		{&to->protocol, from->protocol},
-		{&to->loader, from->loader},
-		{&to->directory, from->directory},
-		{&to->dataset, from->dataset},
-		{&to->source, from->source},
-		{&to->digest, from->digest},
-		{&to->engine, from->engine},
-		{&to->engine_reason, from->engine_reason},
-		{&to->cache, from->cache},
-		{&to->prep, from->prep},
-		{&to->output, from->output},
-	};
-
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (texts[i].from != NULL &&
-		    profile_text(texts[i].to, "%s", texts[i].from) < 0)
-			return -ENOMEM;
-	return 0;
+	return from == NULL ? 0 : profile_text(to, "%s", from);
 }
 
-static void gate_side_copy_numbers(struct profile *to, const struct profile *from)
+#define COPY_TEXT(member)        failed |= gate_side_copy_text(&to->member, from->member) < 0;
+#define COPY_COUNT(member)       to->member = from->member;
+#define COPY_NUMBER(member)      to->member = from->member;
+#define COPY_FLAG(member)        to->member = from->member;
+#define COPY(path, type, member) COPY_##type(member)
+
+static int gate_side_copy(struct profile *to, const struct profile *from)
 {
+	bool failed = false;
+
 	to->seed = from->seed;
-	to->dataset_samples = from->dataset_samples;
-	to->dataset_bytes = from->dataset_bytes;
-	to->classes = from->classes;
-	to->batch = from->batch;
-	to->workers = from->workers;
-	to->fetch_depth = from->fetch_depth;
-	to->prefetch = from->prefetch;
-	to->cores = from->cores;
-	to->cache_capacity_bytes = from->cache_capacity_bytes;
-	to->sample_bytes = from->sample_bytes;
-	to->cache_share = from->cache_share;
-	to->storage_bandwidth = from->storage_bandwidth;
-	to->storage_latency_s = from->storage_latency_s;
-	to->prep_delay_s = from->prep_delay_s;
-	to->emulated_per_s = from->emulated_per_s;
-	to->storage_is_memory = from->storage_is_memory;
-	to->huge_pages = from->huge_pages;
+	COPY_TEXT(version)
+	COPY_TEXT(started)
+	COPY_TEXT(protocol)
+	COPY_TEXT(loader)
+	COPY_TEXT(directory)
+	COPY_TEXT(dataset)
+	COPY_TEXT(engine_reason)
+	PROFILE_DATASET(COPY)
+	PROFILE_LOADING(COPY, "")
+	PROFILE_STAGES(COPY, "")
+	return failed ? -ENOMEM : 0;
 }
 
 static int copy_command(struct profile *to, char *const *command)
@@ -185,8 +164,7 @@ int gate_side_describe(struct gate_side *side, const struct profile *profile)
 
 	profile_free(about);
 	about->counted = counted;
-	gate_side_copy_numbers(about, profile);
-	if (gate_side_copy_texts(about, profile) < 0 ||
+	if (gate_side_copy(about, profile) < 0 ||
 	    copy_command(about, profile->command) < 0)
 		return -ENOMEM;
 	return copy_facts(about, profile);

@@ -17,45 +17,17 @@ static const double MOST = 1e15;
 
 static const double MOST_SHARE = 100; /* an estimate of a share may lie beside 0 .. 1 */
 
-#define AT(path, type, member) FIELD_AT(profile, path, type, member)
+#define AT(path, type, member)   FIELD_AT(profile, path, type, member)
+#define LINE(path, type, member) AT(path, type, member),
 
 const struct field baseline_fields[] = {
 	AT("version", TEXT, version),
 	AT("command", WORDS, command),
 	AT("loader", TEXT, loader),
 	AT("dataset.name", TEXT, dataset),
-	AT("dataset.source", TEXT, source),
-	AT("dataset.digest", TEXT, digest),
-	AT("dataset.samples", COUNT, dataset_samples),
-	AT("dataset.bytes", COUNT, dataset_bytes),
-	AT("dataset.classes", COUNT, classes),
-	AT("settings.seed", COUNT, seed),
-	AT("settings.batch", COUNT, batch),
-	AT("settings.workers", COUNT, workers),
-	AT("settings.fetch_depth", COUNT, fetch_depth),
-	AT("settings.prefetch", COUNT, prefetch),
-	AT("settings.cores", COUNT, cores),
-	AT("settings.engine", TEXT, engine),
-	AT("settings.cache", TEXT, cache),
-	AT("settings.cache_capacity_bytes", COUNT, cache_capacity_bytes),
-	AT("settings.cache_share", NUMBER, cache_share),
-	AT("settings.prep", TEXT, prep),
-	AT("settings.output", TEXT, output),
-	AT("settings.sample_bytes", COUNT, sample_bytes),
-	AT("settings.storage_is_memory", FLAG, storage_is_memory),
-	AT("settings.huge_pages", FLAG, huge_pages),
-	AT("emulated.accelerator_per_s", NUMBER, emulated_per_s),
-	AT("emulated.storage_bytes_per_s", NUMBER, storage_bandwidth),
-	AT("emulated.storage_latency_s", NUMBER, storage_latency_s),
-	AT("emulated.prep_delay_s", NUMBER, prep_delay_s),
-	AT("counted.samples", COUNT, counted.samples),
-	AT("counted.opens", COUNT, counted.opens),
-	AT("counted.reads", COUNT, counted.reads),
-	AT("counted.read_bytes", COUNT, counted.read_bytes),
-	AT("counted.hits", COUNT, counted.hits),
-	AT("counted.decoded_pixels", COUNT, counted.decoded_pixels),
-	AT("counted.skipped", COUNT, counted.skipped),
-	{NULL, FIELD_END, 0},
+	PROFILE_DATASET(LINE) AT("settings.seed", COUNT, seed),
+	PROFILE_LOADING(LINE, "settings.") PROFILE_STAGES(LINE, "settings.")
+		PROFILE_COUNTED(LINE){NULL, FIELD_END, 0},
 };
 
 /* What differs from one launch to the next on the same machine says nothing of it. */

@@ -1,7 +1,8 @@
 #include "reports/json/field.h"
 #include "profiler/profile.h"
 
-#define AT(path, type, member) FIELD_AT(profile, path, type, member)
+#define AT(path, type, member)   FIELD_AT(profile, path, type, member)
+#define LINE(path, type, member) AT(path, type, member),
 
 /* What each stage and each kind of window has, of a profile and what is in it. */
 #define FIELD_STALL(id, key, ...) AT("stalls." key, SHARE, stalls[STAGE_##id]),
@@ -29,31 +30,10 @@ const struct field field_profile[] = {
 	AT("run.skipped_samples", COUNT, skipped),
 	AT("run.dropped_records", COUNT, dropped_records),
 	AT("dataset.path", TEXT, dataset),
-	AT("dataset.source", TEXT, source),
-	AT("dataset.digest", TEXT, digest),
-	AT("dataset.samples", COUNT, dataset_samples),
-	AT("dataset.bytes", COUNT, dataset_bytes),
-	AT("dataset.classes", COUNT, classes),
-	AT("configuration.batch", COUNT, batch),
-	AT("configuration.workers", COUNT, workers),
-	AT("configuration.fetch_depth", COUNT, fetch_depth),
-	AT("configuration.prefetch", COUNT, prefetch),
-	AT("configuration.cores", COUNT, cores),
-	AT("configuration.engine", TEXT, engine),
-	AT("configuration.engine_reason", TEXT, engine_reason),
-	AT("configuration.cache", TEXT, cache),
-	AT("configuration.cache_capacity_bytes", COUNT, cache_capacity_bytes),
-	AT("configuration.cache_share", NUMBER, cache_share),
-	AT("configuration.prep", TEXT, prep),
-	AT("configuration.output", TEXT, output),
-	AT("configuration.sample_bytes", COUNT, sample_bytes),
-	AT("configuration.storage_is_memory", FLAG, storage_is_memory),
-	AT("configuration.huge_pages", FLAG, huge_pages),
-	AT("emulated.accelerator_per_s", NUMBER, emulated_per_s),
-	AT("emulated.storage_bytes_per_s", NUMBER, storage_bandwidth),
-	AT("emulated.storage_latency_s", NUMBER, storage_latency_s),
-	AT("emulated.prep_delay_s", NUMBER, prep_delay_s),
-	STAGE_TABLE(FIELD_STALL) AT("prep_split.waiting_share", NUMBER, prep_waiting),
+	PROFILE_DATASET(LINE) PROFILE_LOADING(LINE, "configuration.")
+		AT("configuration.engine_reason", TEXT, engine_reason),
+	PROFILE_STAGES(LINE, "configuration.") STAGE_TABLE(FIELD_STALL)
+		AT("prep_split.waiting_share", NUMBER, prep_waiting),
 	AT("prep_split.contention_share", NUMBER, prep_contention),
 	AT("outside.time_s", NUMBER, outside_s),
 	AT("outside.share", NUMBER, outside_share),
@@ -68,14 +48,7 @@ const struct field field_profile[] = {
 	AT("cache.emulated", FLAG, cache_emulated),
 	AT("cache.first_epoch_per_s", NUMBER, first_epoch_per_s),
 	AT("counters.cpu_s_per_sample", NUMBER, cpu_s_per_sample),
-	AT("counted.samples", COUNT, counted.samples),
-	AT("counted.opens", COUNT, counted.opens),
-	AT("counted.reads", COUNT, counted.reads),
-	AT("counted.read_bytes", COUNT, counted.read_bytes),
-	AT("counted.hits", COUNT, counted.hits),
-	AT("counted.decoded_pixels", COUNT, counted.decoded_pixels),
-	AT("counted.skipped", COUNT, counted.skipped),
-	AT("histograms.fetch_s", HISTOGRAM, fetch_s),
+	PROFILE_COUNTED(LINE) AT("histograms.fetch_s", HISTOGRAM, fetch_s),
 	AT("histograms.prep_s", HISTOGRAM, prep_s),
 	AT("histograms.sample_bytes", HISTOGRAM, bytes),
 	AT("together.shared", YES, shared),
