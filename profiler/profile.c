@@ -7,6 +7,51 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const profile_kinds[TRACE_KINDS + 1] = {
+#define KIND_NAME(id, name) [TRACE_##id] = name,
+	TRACE_RATED(KIND_NAME)
+#undef KIND_NAME
+		[TRACE_FILL] = "fill",
+};
+
+const char *const profile_statuses[STATUSES + 1] = {
+	[STATUS_COMPLETE] = "complete",
+	[STATUS_BUDGET] = "budget",
+	[STATUS_STEPS] = "steps",
+	[STATUS_VOID] = "void",
+	[STATUS_INTERRUPTED] = "interrupted",
+	[STATUS_TARGET_ENDED] = "target ended",
+	[STATUS_TARGET_DIED] = "target died",
+	[STATUS_NO_BATCH] = "no batch",
+	[STATUS_TARGET_HUNG] = "target hung",
+	[STATUS_DSA_DIED] = "dsa died",
+};
+
+const char *const profile_limits[PROFILE_LIMITS + 1] = {
+#define LIMIT_NAME(id, key, ...) [STAGE_##id] = key,
+	STAGE_TABLE(LIMIT_NAME)
+#undef LIMIT_NAME
+		[LIMITED_BY_CORES] = "cores",
+};
+
+const char *profile_word(const char *const *table, const struct profile_word *word)
+{
+	return word->id >= 0 ? table[word->id] : word->other;
+}
+
+int profile_word_set(struct profile_word *word, const char *const *table,
+		     const char *text)
+{
+	free(word->other);
+	*word = PROFILE_NO_WORD;
+	for (int i = 0; table[i] != NULL; i++)
+		if (strcmp(table[i], text) == 0) {
+			word->id = i;
+			return 0;
+		}
+	return profile_text(&word->other, "%s", text);
+}
+
 static void profile_forget(struct interval *intervals, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -22,6 +67,8 @@ static void profile_forget(struct interval *intervals, size_t count)
 void profile_init(struct profile *profile)
 {
 	*profile = (struct profile){
+		.status = PROFILE_NO_WORD,
+		.limit = PROFILE_NO_WORD,
 		.wall_s = NAN,
 		.budget_s = NAN,
 		.precision = NAN,
@@ -117,13 +164,13 @@ bool profile_change_equal(const struct profile_change *a,
 static void free_texts(struct profile *profile)
 {
 	char *texts[] = {
-		profile->version,    profile->started,       profile->status,
-		profile->status_why, profile->protocol,      profile->repeat,
-		profile->dataset,    profile->source,        profile->digest,
-		profile->engine,     profile->engine_reason, profile->cache,
-		profile->prep,       profile->output,        profile->proof.basis,
-		profile->limit,      profile->limit_why,     profile->loader,
-		profile->directory,  profile->model.why,     profile->currency,
+		profile->version,     profile->started,       profile->status.other,
+		profile->status_why,  profile->protocol,      profile->repeat,
+		profile->dataset,     profile->source,        profile->digest,
+		profile->engine,      profile->engine_reason, profile->cache,
+		profile->prep,        profile->output,        profile->proof.basis,
+		profile->limit.other, profile->limit_why,     profile->loader,
+		profile->directory,   profile->model.why,     profile->currency,
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -136,7 +183,7 @@ static void free_texts(struct profile *profile)
 static void free_arrays(struct profile *profile)
 {
 	for (size_t i = 0; i < profile->window_count; i++) {
-		free(profile->windows[i].kind);
+		free(profile->windows[i].kind.other);
 		free(profile->windows[i].why);
 	}
 	for (size_t i = 0; i < profile->skip_count; i++) {
@@ -171,11 +218,12 @@ unsigned profile_change_workers(const struct profile *profile,
 void profile_prediction_free(struct profile_prediction *prediction)
 {
 	profile_change_free(&prediction->change);
-	free(prediction->limit);
+	free(prediction->limit.other);
 	free(prediction->advice);
 	free(prediction->why);
 	free(prediction->command);
-	prediction->limit = prediction->advice = NULL;
+	prediction->limit = PROFILE_NO_WORD;
+	prediction->advice = NULL;
 	prediction->why = prediction->command = NULL;
 }
 
@@ -246,6 +294,7 @@ struct profile_window *profile_add_window(struct profile *profile)
 	if (window == NULL)
 		return NULL;
 	window->block = -1;
+	window->kind = PROFILE_NO_WORD;
 	window->start_s = window->length_s = window->switch_s = NAN;
 	window->per_s = window->blocked_s = window->outside_s = window->cpu_s = NAN;
 	window->prep_cpu_s = window->fetch_cpu_s = NAN;
@@ -329,6 +378,11 @@ struct profile_fact *profile_add_fact(struct profile *profile)
 			      sizeof(*profile->environment));
 }
 
+bool profile_is_observed(const struct profile *profile)
+{
+	return profile->protocol != NULL && strcmp(profile->protocol, "observe") == 0;
+}
+
 bool profile_has_stage(const struct profile *profile, int stage)
 {
 	return !stage_table[stage].optional || isfinite(profile->stalls[stage].value);
@@ -377,6 +431,7 @@ struct profile_prediction *profile_add_prediction(struct profile *profile)
 	if (prediction == NULL)
 		return NULL;
 	profile_change_init(&prediction->change);
+	prediction->limit = PROFILE_NO_WORD;
 	prediction->per_s = prediction->per_job = INTERVAL_UNKNOWN;
 	prediction->speedup = prediction->cost = INTERVAL_UNKNOWN;
 	profile_forget(prediction->stalls, STAGES);

@@ -27,11 +27,49 @@ struct interval {
 
 #define INTERVAL_UNKNOWN ((struct interval){NAN, NAN, NAN})
 
+/*
+ * A word of a table that ends with NULL, by its number; or one that no table has, of a
+ * newer dsa or a damaged session. Results have the word.
+ */
+struct profile_word {
+	int id;      /* -1: not of the table */
+	char *other; /* what it is then; NULL: nothing is known */
+};
+
+#define PROFILE_NO_WORD ((struct profile_word){-1, NULL})
+
+/* How a run ended. */
+enum profile_status {
+	STATUS_COMPLETE,
+	STATUS_BUDGET,
+	STATUS_STEPS,
+	STATUS_VOID,
+	STATUS_INTERRUPTED,
+	STATUS_TARGET_ENDED,
+	STATUS_TARGET_DIED,
+	STATUS_NO_BATCH,
+	STATUS_TARGET_HUNG,
+	STATUS_DSA_DIED,
+	STATUSES
+};
+
+/* What limits: a stage, or of prep the cores that have no more to give. */
+enum { LIMITED_BY_CORES = STAGES, PROFILE_LIMITS };
+
+extern const char *const profile_kinds[TRACE_KINDS + 1]; /* enum trace_kind */
+extern const char *const profile_statuses[STATUSES + 1];
+extern const char *const profile_limits[PROFILE_LIMITS + 1];
+
+/* The word itself; NULL: none. And sets it, freeing another: 0 or -ENOMEM. */
+const char *profile_word(const char *const *table, const struct profile_word *word);
+int profile_word_set(struct profile_word *word, const char *const *table,
+		     const char *text);
+
 /* One window of the schedule. Times in seconds since the session began. */
 struct profile_window {
-	char *kind; /* trace_kind_name() */
-	int block;  /* -1: none */
-	bool used;  /* it counts in the shares or in a curve */
+	struct profile_word kind; /* of profile_kinds */
+	int block;                /* -1: none */
+	bool used;                /* it counts in the shares or in a curve */
 	bool certified;
 	bool drawn;              /* its cache hits were drawn */
 	char *why;               /* what certifies it, or why it is void or not used */
@@ -177,9 +215,9 @@ struct profile_prediction {
 	struct interval speedup; /* over the run as it was, of the same model */
 	struct interval stalls[STAGES]; /* that remain */
 	double hit_ratio;
-	struct interval cost; /* of an epoch, in profile.currency */
-	char *limit;   /* what limits then: "compute", "prep", "fetch", "cores" */
-	char *advice;  /* "a minio cache of 70% removes the fetch stall" */
+	struct interval cost;      /* of an epoch, in profile.currency */
+	struct profile_word limit; /* what limits then, of profile_limits */
+	char *advice;              /* "a minio cache of 70% removes the fetch stall" */
 	char *why;     /* what it assumes, or why it is not advised; one line */
 	char *command; /* a dsa command line that verifies it */
 	uint64_t rank; /* of the advice, from 1; UNKNOWN: not advised */
@@ -208,16 +246,16 @@ struct profile_model {
 };
 
 struct profile {
-	char *version;    /* of dsa */
-	char *started;    /* ISO 8601, UTC */
-	char *status;     /* "complete", "budget", "target died", "interrupted", ... */
-	char *status_why; /* one line, NULL when complete */
-	char *protocol;   /* interleaved, separate, observe */
-	char **command;   /* argv of the target, NULL terminated */
-	char *repeat;     /* a dsa command line that measures this again */
-	char *loader;     /* DSA_LOADER that the program ran under */
-	char *directory;  /* that it ran in */
-	double wall_s;    /* of the whole run */
+	char *version;              /* of dsa */
+	char *started;              /* ISO 8601, UTC */
+	struct profile_word status; /* of profile_statuses */
+	char *status_why;           /* one line, NULL when complete */
+	char *protocol;             /* interleaved, separate, observe */
+	char **command;             /* argv of the target, NULL terminated */
+	char *repeat;               /* a dsa command line that measures this again */
+	char *loader;               /* DSA_LOADER that the program ran under */
+	char *directory;            /* that it ran in */
+	double wall_s;              /* of the whole run */
 	double budget_s, precision; /* asked: seconds, share */
 	double budget_needed_s;     /* for the precision; NAN when it was reached */
 	int target_status; /* exit status of the target; 128+n by signal; -1 unknown */
@@ -249,9 +287,9 @@ struct profile {
 	double prep_waiting;    /* prep stall: consumer blocked, share of wall time; */
 	double prep_contention; /* consumer slowed because prep takes its cores */
 	double outside_s; /* time outside the loop of steps, inside the windows' span */
-	double outside_share; /* of the time from first to last request */
-	char *limit;          /* what limits today: "compute", "prep", "fetch", ... */
-	char *limit_why;      /* one line */
+	double outside_share;      /* of the time from first to last request */
+	struct profile_word limit; /* what limits today, of profile_limits */
+	char *limit_why;           /* one line */
 	struct interval overhead;  /* of the instrumentation, share of CPU per sample */
 	double overhead_floor;     /* systematic floor added to each interval, share */
 	struct interval hit_ratio; /* of the cache in real windows */
@@ -360,6 +398,9 @@ struct profile_draw *profile_add_draw(struct profile *profile);
 struct profile_job *profile_add_job(struct profile *profile);
 struct profile_prediction *profile_add_prediction(struct profile *profile);
 struct profile_verification *profile_add_verification(struct profile *profile);
+
+/* True when nothing was switched: there are no windows, blocks and intervals. */
+bool profile_is_observed(const struct profile *profile);
 
 /* True where reports show the stage: always, or where an optional one was measured. */
 bool profile_has_stage(const struct profile *profile, int stage);

@@ -26,7 +26,8 @@ static void write_cell(FILE *out, enum field_type type, const void *at)
 {
 	switch (type) {
 	case FIELD_TEXT:
-		csv_write_text(out, *(char *const *)at);
+	case FIELD_KIND:
+		csv_write_text(out, field_text(type, at));
 		break;
 	case FIELD_COUNT:
 		if (*(const uint64_t *)at != UNKNOWN)

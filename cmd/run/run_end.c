@@ -41,7 +41,8 @@ static void print_windows(const struct profile *profile)
 	for (size_t i = 0; i < profile->window_count; i++) {
 		const struct profile_window *window = &profile->windows[i];
 
-		fprintf(stderr, "%7.2f s %-9s", window->start_s, window->kind);
+		fprintf(stderr, "%7.2f s %-9s", window->start_s,
+			profile_word(profile_kinds, &window->kind));
 		if (window->steps != UNKNOWN)
 			fprintf(stderr, " %6.0f samples/s %5.2f s", window->per_s,
 				window->length_s);
@@ -67,7 +68,8 @@ static int run_end_status_of(const struct run_end *end, const struct profile *pr
 	if (analyse_complete(profile))
 		return 0;
 	fprintf(stderr, "dsa: not all three shares were measured: %s%s%s\n",
-		profile->status, profile->status_why != NULL ? ": " : "",
+		profile_word(profile_statuses, &profile->status),
+		profile->status_why != NULL ? ": " : "",
 		profile->status_why != NULL ? profile->status_why : "");
 	return 3;
 }

@@ -229,15 +229,3 @@ void trace_thread(struct trace_process *process, enum trace_stage stage)
 		return;
 	}
 }
-
-const char *trace_kind_name(enum trace_kind kind)
-{
-	static const char *const names[TRACE_KINDS] = {
-#define TRACE_NAME(id, name) [TRACE_##id] = name,
-		TRACE_RATED(TRACE_NAME)
-#undef TRACE_NAME
-			[TRACE_FILL] = "fill",
-	};
-
-	return (unsigned)kind < TRACE_KINDS ? names[kind] : "unknown";
-}

@@ -391,7 +391,4 @@ struct trace_process *trace_claim(struct trace *trace);
 /* Enters the calling thread into the slot's table; full is no error. */
 void trace_thread(struct trace_process *process, enum trace_stage stage);
 
-/* The name as results spell it: "real", "cached", ...; "unknown" of no kind. */
-const char *trace_kind_name(enum trace_kind kind);
-
 #endif

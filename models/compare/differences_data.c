@@ -204,8 +204,7 @@ static double stored_per_sample(const struct profile *profile)
 	for (size_t i = 0; i < profile->window_count; i++) {
 		const struct profile_window *window = &profile->windows[i];
 
-		if (!window->used || window->kind == NULL ||
-		    strcmp(window->kind, "real") != 0)
+		if (!window->used || window->kind.id != TRACE_REAL)
 			continue;
 		bytes += difference_known(window->read_bytes);
 		samples += difference_known(window->samples);

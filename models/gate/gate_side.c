@@ -178,12 +178,10 @@ struct block {
 	double cpu_s; /* of the real ones */
 };
 
-static int gate_side_stage(const struct profile_window *window)
+static enum stage gate_side_stage(const struct profile_window *window)
 {
-	for (int i = 0; window->kind != NULL && i < STAGES; i++)
-		if (strcmp(window->kind, trace_kind_name(stage_table[i].kind)) == 0)
-			return i;
-	return STAGES;
+	return window->kind.id < 0 ? STAGES
+				   : stage_of_kind((enum trace_kind)window->kind.id);
 }
 
 static bool gate_side_counts(const struct profile_window *window)
@@ -196,7 +194,7 @@ static bool gate_side_counts(const struct profile_window *window)
 static void gate_side_add_window(struct block *block,
 				 const struct profile_window *window)
 {
-	int stage = gate_side_stage(window);
+	enum stage stage = gate_side_stage(window);
 
 	block->samples[stage] += (double)window->samples;
 	block->seconds[stage] += (double)window->samples / window->per_s;

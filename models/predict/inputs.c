@@ -25,11 +25,6 @@ struct sum {
 #define DRIFT         .5   /* of the windows' scatter: another run finds another mean */
 #define ALMOST_CORES  .15  /* CPU time of another thread that is worth one */
 
-static bool inputs_is(const struct profile_window *window, const char *kind)
-{
-	return window->kind != NULL && strcmp(window->kind, kind) == 0;
-}
-
 /* The windows that show the step alone. */
 static struct sum inputs_synthetic(const struct profile *profile)
 {
@@ -38,7 +33,7 @@ static struct sum inputs_synthetic(const struct profile *profile)
 	for (size_t i = 0; i < profile->window_count; i++) {
 		const struct profile_window *window = &profile->windows[i];
 
-		if (!inputs_is(window, "synthetic") || !window->used ||
+		if (window->kind.id != TRACE_SYNTHETIC || !window->used ||
 		    isnan(window->cpu_s))
 			continue;
 		sum.samples += (double)window->samples;
@@ -50,7 +45,7 @@ static struct sum inputs_synthetic(const struct profile *profile)
 }
 
 /* Prep's CPU time per sample over the windows of a kind, and its scatter. */
-static struct sum prep_cpu(const struct profile *profile, const char *kind)
+static struct sum prep_cpu(const struct profile *profile, enum trace_kind kind)
 {
 	struct sum sum = {0};
 	double squares = 0;
@@ -59,7 +54,7 @@ static struct sum prep_cpu(const struct profile *profile, const char *kind)
 		const struct profile_window *window = &profile->windows[i];
 		double each;
 
-		if (!inputs_is(window, kind) || !window->used ||
+		if (window->kind.id != (int)kind || !window->used ||
 		    !(window->prep_cpu_s > 0) || window->prepared == UNKNOWN ||
 		    window->prepared == 0)
 			continue;
@@ -110,7 +105,7 @@ static double inputs_slowed(const struct profile *profile)
 	for (size_t i = 0; i < profile->window_count; i++) {
 		const struct profile_window *window = &profile->windows[i];
 
-		if (!inputs_is(window, "cached") || !window->used ||
+		if (window->kind.id != TRACE_CACHED || !window->used ||
 		    isnan(window->blocked_s))
 			continue;
 		steps += (double)window->samples / (double)profile->batch;
@@ -159,7 +154,7 @@ static double inputs_waiting(const struct profile *profile)
 		unsigned k = window->workers > 0 ? window->workers
 						 : (unsigned)profile->workers;
 
-		if (!inputs_is(window, "prep") || !window->used ||
+		if (window->kind.id != TRACE_PREP || !window->used ||
 		    !(window->prep_cpu_s > 0) || k > profile->cores)
 			continue;
 		wall += k * window->length_s;
@@ -171,8 +166,8 @@ static double inputs_waiting(const struct profile *profile)
 static int find_prep(const struct profile *profile, struct inputs *inputs,
 		     struct error *err)
 {
-	struct sum cached = prep_cpu(profile, "cached"),
-		   alone = prep_cpu(profile, "prep");
+	struct sum cached = prep_cpu(profile, TRACE_CACHED),
+		   alone = prep_cpu(profile, TRACE_PREP);
 	double windows = cached.windows + alone.windows, spread, busy;
 	unsigned at_once;
 
@@ -335,7 +330,7 @@ int inputs_of(const struct profile *profile, struct inputs *inputs, struct error
 
 	*inputs = (struct inputs){.fetch_threads = 1};
 	inputs->half[INPUT_CORES] = CORES_HALF;
-	if (profile->protocol != NULL && strcmp(profile->protocol, "observe") == 0)
+	if (profile_is_observed(profile))
 		return error_set(err, ENODATA,
 				 "an observed run measures no stage alone: run it "
 				 "without --observe");

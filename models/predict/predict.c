@@ -161,9 +161,8 @@ static int predict_rate(const struct model *model, const struct profile_change *
 /* ---- what remains ---- */
 
 /* What limits: a stall by its cause; and of prep, whether the cores have more to give. */
-static const char *limit_of(const struct model *model,
-			    const struct profile_change *change,
-			    const struct interval *stalls)
+static int limit_of(const struct model *model, const struct profile_change *change,
+		    const struct interval *stalls)
 {
 	int limit = STAGE_COMPUTE;
 	struct sim_setup setup;
@@ -174,10 +173,10 @@ static const char *limit_of(const struct model *model,
 		    (limit == STAGE_COMPUTE || stalls[i].value >= stalls[limit].value))
 			limit = i;
 	if (limit != STAGE_PREP)
-		return stage_table[limit].key;
+		return limit;
 	sim_setup_set(model, change, &ASPECT_PLAIN, &setup);
 	rates_of(&setup.load, &rates);
-	return rates.cores <= FULL * rates.prep ? "cores" : "prep";
+	return rates.cores <= FULL * rates.prep ? LIMITED_BY_CORES : STAGE_PREP;
 }
 
 static int find_stalls(const struct model *model, const struct profile_change *change,
@@ -214,7 +213,8 @@ static int predict_stalls(const struct model *model,
 	if (result < 0)
 		return result;
 	out->hit_ratio = real->hit_ratio;
-	return profile_text(&out->limit, "%s", limit_of(model, change, out->stalls));
+	out->limit.id = limit_of(model, change, out->stalls);
+	return 0;
 }
 
 static void predict_cost(const struct model *model, const struct profile_change *change,

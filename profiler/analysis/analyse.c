@@ -212,8 +212,7 @@ static int say_observed(const struct evidence *evidence, struct profile *profile
 			limit = i;
 	}
 	profile->stalls[STAGE_COMPUTE] = (struct interval){1 - stalled, NAN, NAN};
-	if (profile_text(&profile->limit, "%s", stage_table[limit].key) < 0)
-		return -ENOMEM;
+	profile->limit.id = limit;
 	return profile_text(&profile->limit_why,
 			    "observed: time blocked in dsa_next(); for a program that "
 			    "computes while it asks, an upper bound");

@@ -12,7 +12,7 @@
 struct error;
 struct trace;
 
-enum { ANALYSE_SESSIONS = 3 }; /* at the most: one launch per kind of window */
+enum { ANALYSE_SESSIONS = STAGES }; /* at the most: one launch per kind of window */
 
 /*
  * Fills a profile that profile_init() made from 1 to ANALYSE_SESSIONS sessions of one

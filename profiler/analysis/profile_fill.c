@@ -219,7 +219,9 @@ int profile_fill_window(const struct window *window, bool used, struct profile *
 	struct profile_window *out = profile_add_window(profile);
 
 	if (out == NULL ||
-	    profile_text(&out->kind, "%s", trace_kind_name(raw->kind)) < 0)
+	    profile_word_set(&out->kind, profile_kinds,
+			     raw->kind < TRACE_KINDS ? profile_kinds[raw->kind]
+						     : "unknown") < 0)
 		return -ENOMEM;
 	out->block = window->block;
 	out->used = used;

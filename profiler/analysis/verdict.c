@@ -1,7 +1,6 @@
 #include "profiler/analysis/verdict.h"
 #include "profiler/analysis/statistics.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 /* Fewer blocks than these say too little of their own spread. */
@@ -89,7 +88,6 @@ int verdict_limit(struct profile *profile)
 		return 0;
 	while (stage > STAGE_COMPUTE && !verdict_stalls(profile->stalls[stage]))
 		stage--;
-	if (profile_text(&profile->limit, "%s", stage_table[stage].key) < 0)
-		return -ENOMEM;
+	profile->limit.id = stage;
 	return verdict_say(profile, stage);
 }

@@ -215,14 +215,14 @@ int jobs_together(const struct trace *const *traces, unsigned count,
 /* ---- one of them ---- */
 
 /* Of the wall time of the windows of a kind that count. */
-static double blocked_share(const struct profile *own, const char *kind)
+static double blocked_share(const struct profile *own, enum trace_kind kind)
 {
 	double blocked_s = 0, length_s = 0;
 
 	for (size_t i = 0; i < own->window_count; i++) {
 		const struct profile_window *window = &own->windows[i];
 
-		if (!window->used || strcmp(window->kind, kind) != 0 ||
+		if (!window->used || window->kind.id != (int)kind ||
 		    isnan(window->blocked_s))
 			continue;
 		blocked_s += window->blocked_s;
@@ -233,10 +233,11 @@ static double blocked_share(const struct profile *own, const char *kind)
 
 static int say_limit(struct profile_job *job, const struct profile *own)
 {
-	for (int i = STAGE_COMPUTE + 1; own->limit != NULL && i < STAGES; i++)
-		if (strcmp(own->limit, stage_table[i].key) == 0)
-			return profile_text(&job->waits_for, "%s", own->limit);
-	return 0;
+	int limit = own->limit.id;
+
+	return limit > STAGE_COMPUTE && limit < STAGES
+		       ? profile_text(&job->waits_for, "%s", profile_limits[limit])
+		       : 0;
 }
 
 static int jobs_say_why(struct profile_job *job, const struct conductor_job *ended)
@@ -259,7 +260,7 @@ int jobs_add(struct profile *profile, unsigned number, const struct profile *own
 		job->rates[stage_table[i].kind] = own->rates[stage_table[i].kind];
 		job->stalls[i] = own->stalls[i];
 	}
-	job->blocked_share = blocked_share(own, "real");
+	job->blocked_share = blocked_share(own, TRACE_REAL);
 	if (own->command != NULL)
 		job->command = jobs_text(own->command, number);
 	if ((own->command != NULL && job->command == NULL) || say_limit(job, own) < 0 ||
@@ -274,7 +275,7 @@ int jobs_add(struct profile *profile, unsigned number, const struct profile *own
 
 double jobs_held_up(const struct profile *own)
 {
-	return blocked_share(own, "synthetic");
+	return blocked_share(own, TRACE_SYNTHETIC);
 }
 
 double jobs_ahead(const struct trace *trace)

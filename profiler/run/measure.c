@@ -113,16 +113,16 @@ static int launch_all(struct measurement *m, struct error *err)
 /* What the status of the result says of the last launch's end. */
 static int say_status(const struct measurement *m, struct profile *profile)
 {
-	static const char *const words[] = {
-		[CONDUCTOR_PRECISE] = "complete",
-		[CONDUCTOR_BUDGET] = "budget",
-		[CONDUCTOR_STEPS] = "steps",
-		[CONDUCTOR_VOID] = "void",
-		[CONDUCTOR_INTERRUPTED] = "interrupted",
-		[CONDUCTOR_ENDED] = "target ended",
-		[CONDUCTOR_DIED] = "target died",
-		[CONDUCTOR_SILENT] = "no batch",
-		[CONDUCTOR_HUNG] = "target hung",
+	static const enum profile_status statuses[] = {
+		[CONDUCTOR_PRECISE] = STATUS_COMPLETE,
+		[CONDUCTOR_BUDGET] = STATUS_BUDGET,
+		[CONDUCTOR_STEPS] = STATUS_STEPS,
+		[CONDUCTOR_VOID] = STATUS_VOID,
+		[CONDUCTOR_INTERRUPTED] = STATUS_INTERRUPTED,
+		[CONDUCTOR_ENDED] = STATUS_TARGET_ENDED,
+		[CONDUCTOR_DIED] = STATUS_TARGET_DIED,
+		[CONDUCTOR_SILENT] = STATUS_NO_BATCH,
+		[CONDUCTOR_HUNG] = STATUS_TARGET_HUNG,
 	};
 	const struct conductor_end *end = &m->end;
 	bool forced = false;
@@ -133,9 +133,7 @@ static int say_status(const struct measurement *m, struct profile *profile)
 		forced |= m->jobs[i].forced;
 	profile->target_status = m->jobs[0].target_status;
 	profile->wall_s = clock_since(m->started);
-	if (profile_text(&profile->status, "%s",
-			 seen_all ? "complete" : words[end->why]) < 0)
-		return -ENOMEM;
+	profile->status.id = (int)(seen_all ? STATUS_COMPLETE : statuses[end->why]);
 	if (end->why == CONDUCTOR_BUDGET && !analyse_complete(profile))
 		return profile_text(&profile->status_why,
 				    "%g s were too short%s: try a longer --budget",
@@ -349,8 +347,7 @@ static int recover_jobs(const char *folder, const struct trace *first,
 
 static int say_recovered(struct profile *profile)
 {
-	if (profile_text(&profile->status, "dsa died") < 0)
-		return -ENOMEM;
+	profile->status.id = STATUS_DSA_DIED;
 	return profile_text(&profile->status_why,
 			    "dsa ended before the run did; this is what its session "
 			    "holds");

@@ -83,8 +83,7 @@ static int short_run_conclude(const struct attempt *attempt, struct profile *pro
 	const struct trace *trace = attempt->job.trace;
 	int result = describe_run(&about, 0, attempt->job.trace);
 
-	if (result == 0)
-		result = profile_text(&profile->status, "complete");
+	profile->status.id = STATUS_COMPLETE;
 	if (result < 0)
 		return error_sys(err, ENOMEM, "describing a repetition");
 	profile->target_status = attempt->job.target_status;

@@ -358,18 +358,13 @@ static void stall_verdict(FILE *out, const struct profile *profile)
 		isfinite(stalls[STAGE_COMPUTE].low) ? "" : "; no interval is known");
 }
 
-bool format_is_observed(const struct profile *profile)
-{
-	return profile->protocol != NULL && strcmp(profile->protocol, "observe") == 0;
-}
-
 bool format_has_proof(const struct profile *profile)
 {
 	bool any = false;
 
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
 		any |= isfinite(profile->proof.share[i]);
-	return any && !format_is_observed(profile);
+	return any && !profile_is_observed(profile);
 }
 
 void format_overhead(FILE *out, const struct profile *profile)
@@ -390,17 +385,19 @@ void format_overhead(FILE *out, const struct profile *profile)
 
 static bool ended_on_budget(const struct profile *profile)
 {
-	return strcmp(profile->status, "budget") == 0 && isfinite(profile->budget_s);
+	return profile->status.id == STATUS_BUDGET && isfinite(profile->budget_s);
 }
 
 void format_ending(FILE *out, const struct profile *profile)
 {
-	if (profile->status == NULL || strcmp(profile->status, "complete") == 0)
+	const char *status = profile_word(profile_statuses, &profile->status);
+
+	if (status == NULL || profile->status.id == STATUS_COMPLETE)
 		return;
 	if (ended_on_budget(profile))
 		fprintf(out, "the budget of %.4g s was spent", profile->budget_s);
 	else
-		escape_plain(out, profile->status);
+		escape_plain(out, status);
 	if (profile->status_why != NULL) {
 		fputs(": ", out);
 		escape_plain(out, profile->status_why);

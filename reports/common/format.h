@@ -45,9 +45,6 @@ const char *format_stages(char to[FORMAT_STAGES], const struct profile *profile,
 /* 498 -> "49.8%". */
 const char *format_tenth(char *to, long tenth);
 
-/* Nothing was switched: the shares are those of the second proof, the only one. */
-bool format_is_observed(const struct profile *profile);
-
 /* Sentences, without markup, what comes from outside made visible. */
 typedef void format_words(FILE *out, const struct profile *profile);
 

@@ -111,7 +111,8 @@ static enum compare_unit unit_of(const struct field *field)
 		{"_s", COMPARE_SECONDS},
 	};
 
-	if (field->type == FIELD_TEXT || field->type == FIELD_FLAG)
+	if (field->type == FIELD_TEXT || field->type == FIELD_FLAG ||
+	    field_table(field->type) != NULL)
 		return COMPARE_TEXT;
 	if (field->type == FIELD_SHARE)
 		return COMPARE_SHARE;
@@ -135,7 +136,9 @@ static void compare_rows_value_of(struct compare_value *value,
 	*value = (struct compare_value){.number = INTERVAL_UNKNOWN};
 	switch (field->type) {
 	case FIELD_TEXT:
-		value->text = *(char *const *)at;
+	case FIELD_STATUS:
+	case FIELD_LIMIT:
+		value->text = field_text(field->type, at);
 		break;
 	case FIELD_FLAG:
 		value->text = *(const bool *)at ? "yes" : "no";

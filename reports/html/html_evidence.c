@@ -53,7 +53,7 @@ static void window_row(const struct html *html, const struct profile_window *win
 	char text[FORMAT_SIZE];
 
 	fprintf(out, "<tr><td class=\"n\">%.1f</td>", window->start_s);
-	html_cell(out, window->kind);
+	html_cell(out, profile_word(profile_kinds, &window->kind));
 	html_number(out, format_seconds(text, window->length_s));
 	html_number(out, format_count(text, window->samples));
 	html_number(out, format_rate(text, window->per_s));

@@ -72,7 +72,7 @@ static void window_numbers(const struct html *html)
 		const struct profile_window *window = &profile->windows[i];
 
 		fprintf(html->out, "<tr><td class=\"n\">%.1f</td>", window->start_s);
-		html_cell(html->out, window->kind);
+		html_cell(html->out, profile_word(profile_kinds, &window->kind));
 		html_cell(html->out, window->used ? "yes" : "no");
 		html_number(html->out, format_rate(text, window->per_s));
 		fputs("</tr>\n", html->out);

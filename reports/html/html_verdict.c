@@ -232,16 +232,17 @@ static void html_verdict_rates(const struct html *html)
 void html_limit(const struct html *html)
 {
 	const struct profile *profile = html->profile;
+	const char *limit = profile_word(profile_limits, &profile->limit);
 
-	if (profile->limit == NULL && !(html_verdict_highest(profile->rates) > 0))
+	if (limit == NULL && !(html_verdict_highest(profile->rates) > 0))
 		return;
 	fputs("<section aria-labelledby=\"limit\">\n<h2 id=\"limit\">What limits "
 	      "it</h2>"
 	      "\n",
 	      html->out);
-	if (profile->limit != NULL) {
+	if (limit != NULL) {
 		fputs("<p><strong>", html->out);
-		html_text(html->out, profile->limit);
+		html_text(html->out, limit);
 		fputs("</strong>", html->out);
 		if (profile->limit_why != NULL)
 			fputs(": ", html->out);

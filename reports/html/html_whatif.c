@@ -57,7 +57,7 @@ static void prediction_row(const struct html *html,
 	html_whatif_estimate(out, &prediction->per_s, "");
 	html_whatif_estimate(out, &prediction->speedup, "×");
 	html_stage_cells(html, prediction->stalls, true);
-	html_cell(out, prediction->limit);
+	html_cell(out, profile_word(profile_limits, &prediction->limit));
 	if (columns.jobs)
 		html_number(out, format_rate(text, prediction->per_job.value));
 	if (columns.costs)
@@ -160,6 +160,7 @@ static void html_whatif_reasons(const struct html *html)
 static void html_whatif_advised(const struct html *html,
 				const struct profile_prediction *prediction)
 {
+	const char *limit = profile_word(profile_limits, &prediction->limit);
 	FILE *out = html->out;
 	char words[WHATIF_WORDS], gain[WHATIF_SPEED];
 
@@ -170,8 +171,8 @@ static void html_whatif_advised(const struct html *html,
 								      : "");
 	fputs(prediction->advice == NULL ? "" : ": ", out);
 	html_text(out, prediction->advice);
-	fputs(prediction->limit == NULL ? "" : "; then limited by ", out);
-	html_text(out, prediction->limit);
+	fputs(limit == NULL ? "" : "; then limited by ", out);
+	html_text(out, limit);
 	fputs(".</p>", out);
 	if (prediction->command != NULL) {
 		fputs("<pre>", out);

@@ -13,7 +13,7 @@
 const struct field field_profile[] = {
 	AT("version", TEXT, version),
 	AT("run.started", TEXT, started),
-	AT("run.status", TEXT, status),
+	AT("run.status", STATUS, status),
 	AT("run.status_why", TEXT, status_why),
 	AT("run.protocol", TEXT, protocol),
 	AT("run.command", WORDS, command),
@@ -40,7 +40,7 @@ const struct field field_profile[] = {
 	TRACE_RATED(FIELD_RATE) STAGE_STALLS(FIELD_PROOF)
 		AT("second_proof.basis", TEXT, proof.basis),
 	AT("second_proof.gap_share", NUMBER, proof_gap),
-	AT("limit.what", TEXT, limit),
+	AT("limit.what", LIMIT, limit),
 	AT("limit.why", TEXT, limit_why),
 	AT("overhead", SHARE, overhead),
 	AT("overhead.floor_share", NUMBER, overhead_floor),
@@ -68,7 +68,7 @@ const struct field field_profile[] = {
 #define AT(path, type, member) FIELD_AT(profile_window, path, type, member)
 
 const struct field field_window[] = {
-	AT("kind", TEXT, kind),
+	AT("kind", KIND, kind),
 	AT("block", INDEX, block),
 	AT("used", FLAG, used),
 	AT("certified", FLAG, certified),
@@ -199,7 +199,7 @@ static const struct field prediction[] = {
 	AT("speedup", ESTIMATE, speedup),
 	STAGE_TABLE(FIELD_STALL) AT("hit_ratio", NUMBER, hit_ratio),
 	AT("cost", ESTIMATE, cost),
-	AT("limit", TEXT, limit),
+	AT("limit", LIMIT, limit),
 	AT("advice", TEXT, advice),
 	AT("why", TEXT, why),
 	AT("command", TEXT, command),
@@ -222,6 +222,29 @@ static const struct field verification[] = {
 	AT("why", TEXT, why),
 	{NULL, FIELD_END, 0},
 };
+
+const char *const *field_table(enum field_type type)
+{
+	switch (type) {
+	case FIELD_KIND:
+		return profile_kinds;
+	case FIELD_STATUS:
+		return profile_statuses;
+	case FIELD_LIMIT:
+		return profile_limits;
+	default:
+		return NULL;
+	}
+}
+
+const char *field_text(enum field_type type, const void *at)
+{
+	const char *const *table = field_table(type);
+
+	if (table != NULL)
+		return profile_word(table, at);
+	return type == FIELD_TEXT ? *(char *const *)at : NULL;
+}
 
 #define ADD(name)                                                                      \
 	static void *add_##name(struct profile *profile)                               \

@@ -15,6 +15,9 @@ struct profile;
 
 enum field_type {
 	FIELD_TEXT,      /* char *; NULL is absent */
+	FIELD_KIND,      /* struct profile_word of profile_kinds; none is absent */
+	FIELD_STATUS,    /* the same of profile_statuses */
+	FIELD_LIMIT,     /* the same of profile_limits */
 	FIELD_COUNT,     /* uint64_t; absent from INT64_MAX on, UNKNOWN with it */
 	FIELD_UNSIGNED,  /* unsigned; 0 is absent */
 	FIELD_INDEX,     /* int; negative is absent */
@@ -50,6 +53,12 @@ struct field_list {
 	size_t array, count;                   /* offsets in struct profile */
 	void *(*add)(struct profile *profile); /* profile_add_*() */
 };
+
+/* The table of a type of words; NULL: it is another type. */
+const char *const *field_table(enum field_type type);
+
+/* The text or word at a member; NULL: none is known, or it is of another type. */
+const char *field_text(enum field_type type, const void *at);
 
 extern const struct field field_profile[]; /* both end with FIELD_END, NULL path */
 extern const struct field field_window[];

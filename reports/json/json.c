@@ -99,7 +99,10 @@ static bool json_is_known(enum field_type type, const void *at)
 {
 	switch (type) {
 	case FIELD_TEXT:
-		return *(char *const *)at != NULL;
+	case FIELD_KIND:
+	case FIELD_STATUS:
+	case FIELD_LIMIT:
+		return field_text(type, at) != NULL;
 	case FIELD_WORDS:
 		return *(char **const *)at != NULL;
 	case FIELD_COUNT:
@@ -130,7 +133,10 @@ static json_t *field_value(enum field_type type, const void *at)
 {
 	switch (type) {
 	case FIELD_TEXT:
-		return json_part_text(*(char *const *)at);
+	case FIELD_KIND:
+	case FIELD_STATUS:
+	case FIELD_LIMIT:
+		return json_part_text(field_text(type, at));
 	case FIELD_WORDS:
 		return json_part_words(*(char **const *)at);
 	case FIELD_COUNT:

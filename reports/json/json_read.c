@@ -31,6 +31,16 @@ int json_part_read_text(const json_t *value, char **text, struct error *err)
 	return 0;
 }
 
+static int read_word(const json_t *value, const char *const *table,
+		     struct profile_word *word, struct error *err)
+{
+	if (!json_is_string(value))
+		return json_part_wrong(err, "a text");
+	if (profile_word_set(word, table, json_string_value(value)) < 0)
+		return error_set(err, ENOMEM, "no memory");
+	return 0;
+}
+
 static int read_number(const json_t *value, double *number, struct error *err)
 {
 	if (!json_is_number(value))
@@ -170,6 +180,10 @@ static int read_value(const json_t *value, enum field_type type, void *at,
 	switch (type) {
 	case FIELD_TEXT:
 		return json_part_read_text(value, at, err);
+	case FIELD_KIND:
+	case FIELD_STATUS:
+	case FIELD_LIMIT:
+		return read_word(value, field_table(type), at, err);
 	case FIELD_WORDS:
 		return read_words(value, at, err);
 	case FIELD_FLAG:

@@ -105,7 +105,7 @@ int plot_fetch_curve(const struct profile *profile, struct plot *plot)
 static int plot_make_add_windows(const struct profile *profile, struct plot *plot,
 				 int stage, bool used)
 {
-	const char *kind = trace_kind_name(stage_table[stage].kind);
+	const char *kind = profile_kinds[stage_table[stage].kind];
 	struct plot_series *series = plot_add(plot, used ? kind : "not used",
 					      PLOT_POINTS, stage_table[stage].ink);
 
@@ -114,7 +114,7 @@ static int plot_make_add_windows(const struct profile *profile, struct plot *plo
 		const struct profile_window *window = &profile->windows[i];
 		double middle = window->start_s + window->length_s / 2;
 
-		if (window->kind != NULL && strcmp(window->kind, kind) == 0 &&
+		if (window->kind.id == (int)stage_table[stage].kind &&
 		    window->used == used &&
 		    plot_point(series, middle, window->per_s, NAN, NAN) < 0)
 			return -1;

@@ -224,8 +224,10 @@ static void terminal_jobs(struct box *box, const struct profile *profile)
 
 static void terminal_limit(struct box *box, const struct profile *profile)
 {
-	if (profile->limit != NULL)
-		box_line(box, "limit", "%s%s%s", profile->limit,
+	const char *limit = profile_word(profile_limits, &profile->limit);
+
+	if (limit != NULL)
+		box_line(box, "limit", "%s%s%s", limit,
 			 profile->limit_why == NULL ? "" : ": ",
 			 profile->limit_why == NULL ? "" : profile->limit_why);
 }

@@ -70,6 +70,7 @@ static bool whatif_table_shares(FILE *out, const struct interval *stalls)
 static void write_rest(FILE *out, const struct profile_prediction *prediction,
 		       const char *currency)
 {
+	const char *limit = profile_word(profile_limits, &prediction->limit);
 	char rate[FORMAT_SIZE], cost[FORMAT_SIZE];
 	const char *between = "";
 
@@ -80,8 +81,8 @@ static void write_rest(FILE *out, const struct profile_prediction *prediction,
 			format_rate(rate, prediction->per_job.value));
 		between = "; ";
 	}
-	if (prediction->limit != NULL) {
-		fprintf(out, "%sthen limited by %s", between, prediction->limit);
+	if (limit != NULL) {
+		fprintf(out, "%sthen limited by %s", between, limit);
 		between = "; ";
 	}
 	if (isfinite(prediction->cost.value))
@@ -243,6 +244,7 @@ static void table_row(struct box *box, const struct profile *profile,
 		      const struct profile_prediction *prediction,
 		      const struct columns *columns)
 {
+	const char *limit = profile_word(profile_limits, &prediction->limit);
 	char words[WHATIF_WORDS], text[FORMAT_SIZE];
 
 	fprintf(box->out, "%*s%-*s", BOX_INDENT, "", columns->width,
@@ -261,7 +263,7 @@ static void table_row(struct box *box, const struct profile *profile,
 				? format_cost(text, prediction->cost.value)
 				: "-");
 	fputs("  ", box->out);
-	escape_plain(box->out, prediction->limit == NULL ? "-" : prediction->limit);
+	escape_plain(box->out, limit == NULL ? "-" : limit);
 	putc('\n', box->out);
 }
 

@@ -52,7 +52,9 @@ static int take(void *context, enum ab_trial_what what, unsigned side,
 		       (unsigned long long)profile->counted.samples);
 	else
 		printf("timed %u %.6g %s\n", side, profile->rates[TRACE_REAL].value,
-		       profile->window_count > 1 ? profile->windows[1].kind : "none");
+		       profile->window_count > 1
+			       ? profile_kinds[profile->windows[1].kind.id]
+			       : "none");
 	fflush(stdout);
 	return 0;
 }

@@ -206,14 +206,6 @@ static void buckets_are_powers_of_two(void **state)
 	assert_int_equal(trace_bucket(UINT64_MAX), TRACE_BUCKETS - 1);
 }
 
-static void everything_has_a_name(void **state)
-{
-	(void)state;
-	for (int i = 0; i < TRACE_KINDS; i++)
-		assert_string_not_equal(trace_kind_name(i), "unknown");
-	assert_string_equal(trace_kind_name(TRACE_KINDS), "unknown");
-}
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,7 +219,6 @@ int main(int argc, char **argv)
 		WITH_FOLDER(every_claim_has_a_slot_of_its_own),
 		WITH_FOLDER(threads_enter_until_the_table_is_full),
 		cmocka_unit_test(buckets_are_powers_of_two),
-		cmocka_unit_test(everything_has_a_name),
 	};
 
 	if (argc > 1)

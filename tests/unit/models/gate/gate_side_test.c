@@ -48,7 +48,7 @@ static struct profile_window *add_window(int block, const char *kind, uint64_t s
 	struct profile_window *window = profile_add_window(&run);
 
 	assert_non_null(window);
-	assert_int_equal(profile_text(&window->kind, "%s", kind), 0);
+	assert_int_equal(profile_word_set(&window->kind, profile_kinds, kind), 0);
 	window->block = block;
 	window->used = window->certified = true;
 	window->samples = samples;

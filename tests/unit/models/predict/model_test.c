@@ -73,7 +73,7 @@ static void add_window(struct profile *profile, const char *kind, double per_s,
 	struct profile_window *window = profile_add_window(profile);
 
 	assert_non_null(window);
-	assert_int_equal(profile_text(&window->kind, "%s", kind), 0);
+	assert_int_equal(profile_word_set(&window->kind, profile_kinds, kind), 0);
 	window->used = window->certified = true;
 	window->length_s = 1;
 	window->samples = (uint64_t)per_s;

@@ -95,7 +95,7 @@ static void shares_and_rates_are_the_constructed_ones(void **state)
 	close_to(statistics_half(profile.stalls[STAGE_FETCH]), profile.overhead_floor,
 		 1e-9);
 	assert_true(profile.overhead_floor > 0 && profile.overhead_floor < .005);
-	assert_string_equal(profile.limit, "fetch");
+	assert_int_equal(profile.limit.id, STAGE_FETCH);
 	for (size_t i = 0; i < profile.window_count; i++)
 		assert_true(profile.windows[i].used && profile.windows[i].certified);
 	profile_free(&profile);
@@ -137,7 +137,7 @@ static void negative_estimates_stay_as_they_are(void **state)
 			 profile.stalls[STAGE_PREP].value +
 			 profile.stalls[STAGE_FETCH].value,
 		 1, 1e-12);
-	assert_string_equal(profile.limit, "prep");
+	assert_int_equal(profile.limit.id, STAGE_PREP);
 	profile_free(&profile);
 	session_free(trace);
 }

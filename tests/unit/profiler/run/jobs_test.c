@@ -116,9 +116,9 @@ static void a_job_is_told_from_its_own_result(void **state)
 	own.command = copy(command, 0, false);
 	own.rates[TRACE_REAL] = (struct interval){900, 890, 910};
 	own.stalls[STAGE_PREP] = (struct interval){.3, .29, .31};
-	profile_text(&own.limit, "prep");
+	own.limit.id = STAGE_PREP;
 	window = profile_add_window(&own);
-	profile_text(&window->kind, "real");
+	window->kind.id = TRACE_REAL;
 	window->used = true;
 	window->length_s = 2;
 	window->blocked_s = .5;
@@ -132,7 +132,7 @@ static void a_job_is_told_from_its_own_result(void **state)
 	assert_string_equal(profile.jobs[0].waits_for, "prep");
 	assert_string_equal(profile.jobs[0].why,
 			    "it was ended by Killed before the others");
-	profile_text(&own.limit, "compute");
+	own.limit.id = STAGE_COMPUTE;
 	assert_int_equal(jobs_add(&profile, 4, &own, NULL), 0);
 	assert_null(profile.jobs[1].waits_for);
 	assert_null(profile.jobs[1].why);

@@ -177,11 +177,11 @@ static void an_ending_says_what_was_missing(void **state)
 
 	(void)state;
 	profile_init(&profile);
-	profile_text(&profile.status, "complete");
+	profile.status.id = STATUS_COMPLETE;
 	text = format_string(format_ending, &profile);
 	assert_string_equal(text, "");
 	free(text);
-	profile_text(&profile.status, "budget");
+	profile.status.id = STATUS_BUDGET;
 	profile.budget_s = 40;
 	profile.precision = .005;
 	profile.budget_needed_s = 81.2;

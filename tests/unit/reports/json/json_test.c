@@ -65,6 +65,11 @@ static void fill(const struct field *fields, void *to)
 		case FIELD_TEXT:
 			profile_text(at, "text %s", fields->path);
 			break;
+		case FIELD_KIND:
+		case FIELD_STATUS:
+		case FIELD_LIMIT:
+			*(struct profile_word *)at = (struct profile_word){1, NULL};
+			break;
 		case FIELD_COUNT:
 			*(uint64_t *)at = number;
 			break;
@@ -255,6 +260,41 @@ static void whether_it_was_covered_may_be_unknown(void **state)
 	free(text);
 	profile_free(&profile);
 	profile_free(&again);
+}
+
+static void every_number_has_a_word(void **state)
+{
+	(void)state;
+	for (int i = 0; i < TRACE_KINDS; i++)
+		assert_non_null(profile_kinds[i]);
+	for (int i = 0; i < STATUSES; i++)
+		assert_non_null(profile_statuses[i]);
+	for (int i = 0; i < PROFILE_LIMITS; i++)
+		assert_non_null(profile_limits[i]);
+}
+
+static void words_of_a_newer_dsa_are_kept(void **state)
+{
+	static const char *const result =
+		"{\"schema\": \"dsa.result/1\", \"run\": {\"status\": \"asleep\"}, "
+		"\"limit\": {\"what\": \"cores\"}, "
+		"\"windows\": [{\"kind\": \"cached\"}, {\"kind\": \"warped\"}, {}]}";
+	struct profile profile;
+	char *text;
+
+	(void)state;
+	assert_int_equal(json_result_read(result, strlen(result), &profile, NULL), 0);
+	assert_int_equal(profile.limit.id, LIMITED_BY_CORES);
+	assert_int_equal(profile.windows[0].kind.id, TRACE_CACHED);
+	assert_int_equal(profile.windows[1].kind.id, -1);
+	assert_null(profile_word(profile_kinds, &profile.windows[2].kind));
+	text = write_text(&profile);
+	assert_non_null(strstr(text, "\"status\": \"asleep\""));
+	assert_non_null(strstr(text, "\"what\": \"cores\""));
+	assert_non_null(strstr(text, "\"kind\": \"cached\""));
+	assert_non_null(strstr(text, "\"kind\": \"warped\""));
+	free(text);
+	profile_free(&profile);
 }
 
 static void refuses(const char *text, int code, const char *message)
@@ -466,6 +506,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(deep_nesting_is_refused),
 		cmocka_unit_test(load_names_the_file),
 		cmocka_unit_test(the_manual_tells_every_key),
+		cmocka_unit_test(every_number_has_a_word),
+		cmocka_unit_test(words_of_a_newer_dsa_are_kept),
 		cmocka_unit_test(short_memory_is_an_error),
 	};
 

@@ -376,9 +376,9 @@ static void every_window_has_its_mark(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < kept.window_count; i++) {
-		circles += strcmp(kept.windows[i].kind, "synthetic") == 0;
-		hollow += strcmp(kept.windows[i].kind, "real") == 0 &&
-			  !kept.windows[i].used;
+		circles += kept.windows[i].kind.id == TRACE_SYNTHETIC;
+		hollow +=
+			kept.windows[i].kind.id == TRACE_REAL && !kept.windows[i].used;
 	}
 	assert_int_equal(plot_windows(&kept, &plot), 0);
 	text = by_hand(&plot);
