@@ -97,8 +97,11 @@ source = $(sort $(shell find $1 -name '*.c' 2>/dev/null))
 object = $(patsubst %.c,$(B)/%.o,$(call source,$1))
 ROOMS    := loader profiler models reports
 LIB      := $(call object,$(ROOMS))
-# The library does without what loader/base/ holds for the rooms above it alone.
-LIBDSA   := $(filter-out $(B)/loader/base/math/% $(B)/loader/base/text/%,$(call object,loader))
+# The library does without the shared loader's server, and without what loader/base/ holds
+# for the rooms above it alone.
+NOT_IN_LIBDSA := $(addprefix $(B)/loader/,base/math/% base/text/% share/server/% \
+	share/schedule/% share/wire/status.o share/ring/bcast_repeat.o driver/serve_windows.o)
+LIBDSA   := $(filter-out $(NOT_IN_LIBDSA),$(call object,loader))
 UNITS    := $(call source,tests/unit)
 UNIT     := $(patsubst %_test.c,$(B)/test/%,$(notdir $(UNITS)))
 FUZZ     := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))

@@ -60,8 +60,9 @@ static uint64_t consumer_skipped(struct consumer *consumer, uint64_t voids)
 	return voids - stolen;
 }
 
-int consumer_take(struct consumer *consumer, const struct held_batch *held,
-		  uint64_t timeout_ns, struct bcast_batch *batch, struct error *err)
+static int consumer_take(struct consumer *consumer, const struct held_batch *held,
+			 uint64_t timeout_ns, struct bcast_batch *batch,
+			 struct error *err)
 {
 	struct bcast_reader *reader = consumer->connection->reader;
 	uint64_t before = consumer->remaining, places, passed;

@@ -50,11 +50,6 @@ struct consumer {
 /* Lets a link go as soon as nothing in its ring is held. */
 void consumer_leave(struct consumer *consumer);
 
-/* Takes what the holding lacks of a batch from the link's ring; as bcast_take(). Counts
- * what the loader skipped. */
-int consumer_take(struct consumer *consumer, const struct held_batch *held,
-		  uint64_t timeout_ns, struct bcast_batch *batch, struct error *err);
-
 /* The next batch is the first one of the next epoch. */
 void consumer_end_epoch(struct consumer *consumer);
 

@@ -1,7 +1,7 @@
 #include "loader/share/server/audit.h"
 #include "loader/base/error.h"
 #include "loader/share/ring/bcast_ring.h"
-#include "loader/share/server/server_state.h"
+#include "loader/share/server/client.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,6 +2,7 @@
 #include "loader/base/clock.h"
 #include "loader/share/server/server_state.h"
 #include "loader/share/wire/status.h"
+#include "loader/source.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,37 +17,62 @@
 #define SO_PEERPIDFD 77
 #endif
 
+/* A kind of refusal is logged so often. */
+#define REFUSED_NS UINT64_C(1000000000)
+
 /* ---- coming ---- */
 
-struct client *client_new(struct share_server *server)
+static struct client *client_new(struct share_server *server)
 {
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		struct client *client;
 
-		if (server->clients[i] != NULL)
+		if (server->clients.at[i] != NULL)
 			continue;
 		client = calloc(1, sizeof(*client));
 		if (client == NULL)
 			return NULL;
-		client->serial = ++server->serial;
+		client->serial = ++server->clients.serial;
 		client->at = i;
 		client->socket = client->pidfd = client->entry = -1;
 		client->since_ns = clock_now();
 		protocol_inbox_init(&client->inbox);
-		server->clients[i] = client;
+		server->clients.at[i] = client;
 		return client;
 	}
 	return NULL;
 }
 
+void client_log_refused(struct share_server *server, enum refusal why, uint64_t now)
+{
+	static const char *const reasons[REFUSALS] = {
+		[REFUSED_FULL] = "there are as many as there may be",
+		[REFUSED_GONE] = "their processes had ended",
+		[REFUSED_USER] = "of another user",
+		[REFUSED_GARBAGE] = "what they said is no message of dsa's",
+		[REFUSED_SILENT] = "they said nothing for 5 s",
+	};
+	struct refused *refused = &server->clients.refused[why];
+
+	if (refused->unlogged == 0 || (refused->logged_ns != 0 && !server->done &&
+				       now - refused->logged_ns < REFUSED_NS))
+		return;
+	server_log(server, "refused %llu %s: %s (the last one of pid %d)",
+		   (unsigned long long)refused->unlogged,
+		   refused->unlogged == 1 ? "connection" : "connections", reasons[why],
+		   (int)refused->pid);
+	refused->unlogged = 0;
+	refused->logged_ns = now;
+}
+
 void client_refuse(struct share_server *server, enum refusal why, pid_t pid)
 {
-	struct refused *refused = &server->refused[why];
+	struct refused *refused = &server->clients.refused[why];
 
 	refused->unlogged++;
 	refused->all++;
 	refused->pid = pid;
-	policy_refused(server, why, clock_now());
+	client_log_refused(server, why, clock_now());
 }
 
 /* The process at the other end; a descriptor that tells of its death. */
@@ -74,13 +100,22 @@ static enum refusal why_not(int pidfd)
 	return pidfd == -ESRCH ? REFUSED_GONE : REFUSED_FULL;
 }
 
+int client_watch(const struct share_server *server, const struct client *client, int fd,
+		 enum event event)
+{
+	uint64_t word = (uint64_t)client->at << 48 |
+			(client->serial & UINT64_C(0xffffffffffff));
+
+	return reactor_watch(&server->reactor, fd, event, word);
+}
+
 static void client_take_in(struct share_server *server, int socket)
 {
 	struct ucred peer = {0};
 	int pidfd = open_peer(socket, &peer);
 	struct client *client = NULL;
 
-	if (pidfd >= 0 && server->pending < CLIENTS_PENDING)
+	if (pidfd >= 0 && server->clients.pending < CLIENTS_PENDING)
 		client = client_new(server);
 	if (client == NULL) {
 		close(socket);
@@ -92,9 +127,9 @@ static void client_take_in(struct share_server *server, int socket)
 	client->socket = socket;
 	client->pidfd = pidfd;
 	client->pid = peer.pid;
-	server->pending++;
-	if (server_watch(server, socket, EVENT_PEER, client) < 0 ||
-	    server_watch(server, pidfd, EVENT_DEATH, client) < 0)
+	server->clients.pending++;
+	if (client_watch(server, client, socket, EVENT_PEER) < 0 ||
+	    client_watch(server, client, pidfd, EVENT_DEATH) < 0)
 		client_end(server, client, NULL);
 }
 
@@ -113,49 +148,87 @@ void client_connect(struct share_server *server)
 	}
 }
 
+/* ---- slots; with the lock ---- */
+
+static void client_open_audit(struct share_stream *stream, struct client *client)
+{
+	const struct audit_config config = {
+		.name = client->name,
+		.slot = client->slot,
+		.start = client->handles.start,
+		.remaining = client->remaining,
+		.voids = client->voids,
+		.samples = source_count(client->dataset->source),
+		.sets = stream->joader != NULL ? source_parts(stream->parts->source)
+					       : NULL,
+		.set = client->dataset->set,
+	};
+
+	if (stream->audit != NULL)
+		client->audit = audit_join(stream->audit, &config);
+}
+
+int client_attach(struct share_stream *stream, struct client *client, uint64_t start,
+		  struct error *err)
+{
+	int slot = bcast_attach(stream->ring, start, &client->handles, err);
+
+	if (slot < 0)
+		return slot;
+	client->slot = (uint32_t)slot;
+	client->released = start;
+	client->attached = true;
+	client_open_audit(stream, client);
+	return 0;
+}
+
+static void client_detach(struct share_stream *stream, struct client *client)
+{
+	/* Once the data ended nothing waits for a slot, and who is told of the end is not
+	 * to take it for a drop. */
+	if (!stream->ended)
+		bcast_detach(stream->ring, client->slot);
+	client->attached = false;
+	stream->scheduler->leave(stream, client);
+}
+
 /* ---- going ---- */
 
-struct leaving {
-	struct share_server *server;
-	struct client *client;
-};
-
 /* What it gave back until now counts. */
-static void end_audit(struct share_server *server, struct client *client)
+static void end_audit(const struct share_stream *stream, struct client *client)
 {
 	struct bcast_reader_state slot;
 
 	if (client->audit == NULL)
 		return;
-	bcast_reader_state(server->ring, client->slot, &slot);
-	audit_released(server->audit, client->audit, &slot);
-	audit_leave(server->audit, client->audit);
+	bcast_reader_state(stream->ring, client->slot, &slot);
+	audit_released(stream->audit, client->audit, &slot);
+	audit_leave(stream->audit, client->audit);
 	client->audit = NULL;
 }
 
-static void leave_locked(void *context, const struct pipeline_point *next)
+static void leave_locked(struct share_stream *stream, const struct pipeline_point *next,
+			 void *context)
 {
-	const struct leaving *leaving = context;
-	struct share_server *server = leaving->server;
-	struct client *client = leaving->client;
+	struct client *client = context;
 
 	(void)next;
-	for (unsigned i = 0; i < server->queued_count; i++)
-		if (server->queued[i] == client)
-			server->queued[i--] = server->queued[--server->queued_count];
+	for (unsigned i = 0; i < stream->queued_count; i++)
+		if (stream->queued[i] == client)
+			stream->queued[i--] = stream->queued[--stream->queued_count];
 	if (!client->attached)
 		return;
-	end_audit(server, client);
-	join_detach(server, client);
+	end_audit(stream, client);
+	client_detach(stream, client);
 }
 
 static void count_out(struct share_server *server, const struct client *client)
 {
 	if (client->state == CLIENT_READING || client->state == CLIENT_DROPPED) {
-		server->attached--;
-		server->left++;
+		server->clients.attached--;
+		server->clients.left++;
 	} else {
-		server->pending--;
+		server->clients.pending--;
 	}
 }
 
@@ -169,8 +242,8 @@ static void client_log_end(const struct share_server *server,
 			   "%s (pid %d) %s: %llu batches, %llu samples; %u %s now",
 			   client->name, (int)client->pid, why,
 			   (unsigned long long)had->batches,
-			   (unsigned long long)had->samples, server->attached,
-			   server->attached == 1 ? "job" : "jobs");
+			   (unsigned long long)had->samples, server->clients.attached,
+			   server->clients.attached == 1 ? "job" : "jobs");
 	else
 		server_log(server, "%s (pid %d) %s", client->name, (int)client->pid,
 			   why);
@@ -178,14 +251,13 @@ static void client_log_end(const struct share_server *server,
 
 void client_end(struct share_server *server, struct client *client, const char *why)
 {
-	struct leaving leaving = {server, client};
 	const struct share_job_figures *had = NULL;
 
-	if (client->attached && server->ring != NULL)
+	if (client->attached && server->stream.ring != NULL)
 		had = share_metrics_keep(server, client);
 	if (client->attached) /* the reader has it as well: closing is not enough */
-		epoll_ctl(server->epoll, EPOLL_CTL_DEL, client->handles.event, NULL);
-	server_locked(server, leave_locked, &leaving);
+		reactor_forget(&server->reactor, client->handles.event);
+	share_stream_locked(&server->stream, leave_locked, client);
 	server->released = true;
 	count_out(server, client);
 	if (why != NULL)
@@ -195,156 +267,38 @@ void client_end(struct share_server *server, struct client *client, const char *
 	if (client->pidfd >= 0)
 		close(client->pidfd);
 	protocol_inbox_fini(&client->inbox);
-	server->clients[client->at] = NULL;
+	server->clients.at[client->at] = NULL;
 	free(client);
 }
 
 /* ---- a job that is in the way ---- */
 
-static void drop_locked(void *context, const struct pipeline_point *next)
+static void drop_locked(struct share_stream *stream, const struct pipeline_point *next,
+			void *context)
 {
-	const struct leaving *leaving = context;
-	struct share_server *server = leaving->server;
+	struct client *client = context;
 
 	(void)next;
-	bcast_drop(server->ring, leaving->client->slot);
-	end_audit(server, leaving->client);
-	server->scheduler->leave(server, leaving->client);
+	bcast_drop(stream->ring, client->slot);
+	end_audit(stream, client);
+	stream->scheduler->leave(stream, client);
 }
 
 void client_drop(struct share_server *server, struct client *client)
 {
-	struct leaving leaving = {server, client};
-
-	server_locked(server, drop_locked, &leaving);
+	share_stream_locked(&server->stream, drop_locked, client);
 	client->state = CLIENT_DROPPED;
 	client->blocks = false;
-	server->dropped++;
+	server->clients.dropped++;
 	server->released = true;
 	server_log(server, "%s (pid %d) held others up for %.3g s: it goes on alone",
 		   client->name, (int)client->pid,
 		   (double)server->config.drop_ns / 1e9);
 }
 
-/* ---- what it says ---- */
-
-static bool answer_status(struct share_server *server, const struct client *client)
+struct client *client_find(const struct clients *clients, unsigned at, uint64_t serial)
 {
-	char *text = NULL;
-	bool sent;
-
-	if (share_metrics_json(server, &text) < 0)
-		return false;
-	sent = protocol_send(client->socket, PROTOCOL_STATUS, text, strlen(text), NULL,
-			     0) == 0;
-	free(text);
-	return sent;
-}
-
-/* One answer, and the end. */
-static void answer_http(struct share_server *server, const struct client *client)
-{
-	char *text = NULL;
-	size_t bytes;
-
-	if (share_metrics_http(server, protocol_body(&client->inbox), &text, &bytes) ==
-	    0)
-		send(client->socket, text, bytes, MSG_NOSIGNAL);
-	free(text);
-}
-
-enum said { SAID_FINE, SAID_NONSENSE, SAID_LAST, SAID_HELLO };
-
-static enum said client_hear(struct share_server *server, struct client *client)
-{
-	switch ((unsigned)protocol_type(&client->inbox)) {
-	case PROTOCOL_HELLO:
-		return client->state == CLIENT_PENDING ? SAID_HELLO : SAID_NONSENSE;
-	case PROTOCOL_STATUS:
-		return answer_status(server, client) ? SAID_FINE : SAID_LAST;
-	case PROTOCOL_HTTP:
-		answer_http(server, client);
-		return SAID_LAST;
-	default:
-		return SAID_NONSENSE;
-	}
-}
-
-/* A connection that ends by itself. */
-static void hang_up(struct share_server *server, struct client *client)
-{
-	bool known = client->state == CLIENT_READING || client->state == CLIENT_DROPPED;
-
-	client_end(server, client, known ? "left" : NULL);
-}
-
-static void throw_out(struct share_server *server, struct client *client)
-{
-	pid_t pid = client->pid;
-
-	if (client->state == CLIENT_PENDING) {
-		client_end(server, client, NULL);
-		client_refuse(server, REFUSED_GARBAGE, pid);
-	} else {
-		client_end(server, client, "said what makes no sense and was shut out");
-	}
-}
-
-/* True: it is still there and there may be more. */
-static bool client_answer(struct share_server *server, struct client *client)
-{
-	unsigned at = client->at;
-	uint64_t serial = client->serial;
-
-	switch (client_hear(server, client)) {
-	case SAID_HELLO:
-		join_hello(server, client, protocol_body(&client->inbox));
-		client = client_find(server, at, serial);
-		if (client == NULL)
-			return false;
-		break;
-	case SAID_NONSENSE:
-		throw_out(server, client);
-		return false;
-	case SAID_LAST:
-		hang_up(server, client);
-		return false;
-	case SAID_FINE:
-		break;
-	}
-	protocol_next(&client->inbox);
-	return true;
-}
-
-/* Nobody has to say so much at once. */
-enum { MESSAGES = 64 };
-
-void client_receive(struct share_server *server, struct client *client)
-{
-	for (int i = 0; i < MESSAGES; i++) {
-		int got =
-			protocol_receive(client->socket, &client->inbox, MSG_DONTWAIT);
-
-		if (got == 0 || got == -EAGAIN || got == -EINTR)
-			return;
-		if (got == -EPROTO) {
-			throw_out(server, client);
-			return;
-		}
-		if (got < 0) {
-			hang_up(server, client);
-			return;
-		}
-		if (!client_answer(server, client))
-			return;
-	}
-	throw_out(server, client);
-}
-
-struct client *client_find(const struct share_server *server, unsigned at,
-			   uint64_t serial)
-{
-	struct client *client = at < CLIENTS ? server->clients[at] : NULL;
+	struct client *client = at < CLIENTS ? clients->at[at] : NULL;
 
 	return client != NULL && client->serial == serial ? client : NULL;
 }

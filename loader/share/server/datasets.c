@@ -50,8 +50,9 @@ static int open_dataset(struct share_server *server, unsigned at, struct error *
 {
 	const struct source *all = server->parts.source;
 	bool joined = server->config.mode == SHARE_JOADER;
-	struct dataset *dataset = &server->datasets[at];
+	struct dataset *dataset = &server->datasets.at[at];
 
+	dataset->set = at;
 	join_request_dataset(datasets_path(server, at), dataset->name,
 			     sizeof(dataset->name));
 	dataset->source = joined ? source_part(all, at) : all;
@@ -59,7 +60,7 @@ static int open_dataset(struct share_server *server, unsigned at, struct error *
 	dataset->classes = class_names_write(dataset->source, err);
 	if (dataset->classes < 0)
 		return dataset->classes;
-	server->dataset_count++;
+	server->datasets.count++;
 	if (joined)
 		dataset->id_map = id_map_write(all, at, err);
 	return joined && dataset->id_map < 0 ? dataset->id_map : 0;
@@ -74,11 +75,10 @@ int datasets_open(struct share_server *server, struct error *err)
 	return result;
 }
 
-void datasets_close(struct share_server *server)
+void datasets_close(struct datasets *datasets)
 {
-	for (; server->dataset_count > 0; server->dataset_count--) {
-		const struct dataset *dataset =
-			&server->datasets[server->dataset_count - 1];
+	for (; datasets->count > 0; datasets->count--) {
+		const struct dataset *dataset = &datasets->at[datasets->count - 1];
 
 		close(dataset->classes);
 		if (dataset->id_map >= 0)
@@ -86,19 +86,18 @@ void datasets_close(struct share_server *server)
 	}
 }
 
-static int no_such(const struct share_server *server, const char *wanted,
+static int no_such(const struct datasets *datasets, const char *wanted,
 		   struct error *err)
 {
 	char ours[160] = "", theirs[64];
 	size_t used = 0;
 
 	name_escape(wanted, theirs, sizeof(theirs));
-	for (unsigned i = 0; i < server->dataset_count && used < sizeof(ours) - 8;
-	     i++) {
+	for (unsigned i = 0; i < datasets->count && used < sizeof(ours) - 8; i++) {
 		if (i > 0)
 			used += (size_t)snprintf(ours + used, sizeof(ours) - used,
 						 "', '");
-		name_escape(server->datasets[i].name, ours + used, sizeof(ours) - used);
+		name_escape(datasets->at[i].name, ours + used, sizeof(ours) - used);
 		used += strlen(ours + used);
 	}
 	return error_set(err, EINVAL,
@@ -106,26 +105,16 @@ static int no_such(const struct share_server *server, const char *wanted,
 			 theirs);
 }
 
-int datasets_find(const struct share_server *server, struct client *client,
+int datasets_find(const struct datasets *datasets, struct client *client,
 		  struct error *err)
 {
 	const char *wanted = client->hello.dataset;
 
-	for (unsigned i = 0; i < server->dataset_count; i++) {
-		client->dataset = &server->datasets[i];
+	for (unsigned i = 0; i < datasets->count; i++) {
+		client->dataset = &datasets->at[i];
 		if (wanted[0] == '\0' || strcmp(wanted, client->dataset->name) == 0)
 			return 0;
 	}
 	client->dataset = NULL;
-	return no_such(server, wanted, err);
-}
-
-uint32_t datasets_id(const struct share_server *server, const struct client *client,
-		     uint32_t sample)
-{
-	unsigned at = (unsigned)(client->dataset - server->datasets);
-
-	if (client->dataset->id_map < 0)
-		return sample;
-	return source_in_part(server->parts.source, at, sample);
+	return no_such(datasets, wanted, err);
 }

@@ -29,7 +29,7 @@ static int other_output(const struct share_server *server,
 static int check_batch(const struct share_server *server, uint32_t batch,
 		       struct error *err)
 {
-	uint32_t places = bcast_places(server->ring);
+	uint32_t places = bcast_places(server->stream.ring);
 	uint32_t most = (places - server->options.batch) / 2;
 
 	if (batch >= 1 && batch <= most)
@@ -57,7 +57,7 @@ static int join_check(const struct share_server *server, struct client *client,
 				 "world is %u: a shared loader gives every job all of "
 				 "the data set",
 				 hello->world);
-	if (datasets_find(server, client, err) < 0)
+	if (datasets_find(&server->datasets, client, err) < 0)
 		return -err->code;
 	if (!server->config.decoded &&
 	    (strcmp(hello->output, server->output) != 0 ||
@@ -70,146 +70,7 @@ static int join_check(const struct share_server *server, struct client *client,
 	return check_batch(server, hello->batch, err);
 }
 
-/* ---- slots; with the lock ---- */
-
-static void join_open_audit(struct share_server *server, struct client *client)
-{
-	const struct audit_config config = {
-		.name = client->name,
-		.slot = client->slot,
-		.start = client->handles.start,
-		.remaining = client->remaining,
-		.voids = client->voids,
-		.samples = source_count(client->dataset->source),
-		.sets = server->joader != NULL ? source_parts(server->parts.source)
-					       : NULL,
-		.set = (unsigned)(client->dataset - server->datasets),
-	};
-
-	if (server->audit != NULL)
-		client->audit = audit_join(server->audit, &config);
-}
-
-int join_attach(struct share_server *server, struct client *client, uint64_t start,
-		struct error *err)
-{
-	int slot = bcast_attach(server->ring, start, &client->handles, err);
-
-	if (slot < 0)
-		return slot;
-	client->slot = (uint32_t)slot;
-	client->released = start;
-	client->attached = true;
-	join_open_audit(server, client);
-	return 0;
-}
-
-void join_detach(struct share_server *server, struct client *client)
-{
-	/* Once the data ended nothing waits for a slot, and who is told of the end is not
-	 * to take it for a drop. */
-	if (!server->ended)
-		bcast_detach(server->ring, client->slot);
-	client->attached = false;
-	server->scheduler->leave(server, client);
-}
-
-/* ---- those that wait ---- */
-
-struct joining {
-	struct share_server *server;
-	struct client *client;
-	struct error err;
-	int result; /* 1: it waits for the next round */
-};
-
-static void join_locked(void *context, const struct pipeline_point *next)
-{
-	struct joining *joining = context;
-	struct share_server *server = joining->server;
-
-	if (server->config.mode == SHARE_LOCKSTEP && server->begun &&
-	    server->round >= 0) {
-		server->queued[server->queued_count++] = joining->client;
-		joining->client->queued = true;
-		joining->result = 1;
-	} else {
-		joining->result = server->scheduler->begin(server, joining->client,
-							   next, &joining->err);
-	}
-}
-
-static void join_refuse(struct share_server *server, struct client *client,
-			const struct error *err)
-{
-	struct protocol_refused refused = {{0}};
-
-	snprintf(refused.why, sizeof(refused.why), "%s", err->message);
-	protocol_send(client->socket, PROTOCOL_REFUSED, &refused, sizeof(refused), NULL,
-		      0);
-	server_log(server, "%s (pid %d) was refused: %s", client->name,
-		   (int)client->pid, err->message);
-	client_end(server, client, NULL);
-}
-
-static void join_client(struct share_server *server, struct client *client)
-{
-	struct joining joining = {.server = server, .client = client};
-
-	server_locked(server, join_locked, &joining);
-	if (joining.result < 0)
-		join_refuse(server, client, &joining.err);
-	else if (joining.result == 0)
-		join_welcome(server, client);
-	/* with nobody there the window stayed full: what is behind it is free now */
-	server->released = true;
-}
-
-/* The jobs of the round left: those in line make one of their own, where the pipeline
- * stands. Who gets no slot is asked again, alone. */
-static void begin_queued(void *context, const struct pipeline_point *next)
-{
-	struct share_server *server = context;
-
-	if (server->round >= 0 || server->queued_count == 0)
-		return;
-	for (unsigned i = 0; i < server->queued_count; i++) {
-		struct client *client = server->queued[i];
-		struct error err = {0};
-
-		client->queued = false;
-		(void)server->scheduler->begin(server, client, next, &err);
-	}
-	server->queued_count = 0;
-	server->released = true;
-}
-
-void join_ready(struct share_server *server)
-{
-	unsigned waiting = 0;
-
-	if (server->await_until_ns != 0 || server->ended)
-		return;
-	for (unsigned i = 0; i < CLIENTS; i++)
-		waiting += server->clients[i] != NULL &&
-			   server->clients[i]->state == CLIENT_WAITING;
-	if (!server->begun && !server->resumed && waiting < server->config.jobs)
-		return;
-	server_locked(server, begin_queued, server);
-	for (unsigned i = 0; i < CLIENTS; i++) {
-		struct client *client = server->clients[i];
-
-		if (client == NULL || client->state != CLIENT_WAITING)
-			continue;
-		if (client->attached)
-			join_welcome(server, client); /* its round begins */
-		else if (!client->queued)
-			join_client(server, client);
-	}
-	server_begin(server);
-}
-
-/* ---- HELLO and its answer ---- */
+/* ---- WELCOME ---- */
 
 static void join_fill(const struct share_server *server, const struct client *client,
 		      struct protocol_welcome *welcome)
@@ -229,31 +90,31 @@ static void join_fill(const struct share_server *server, const struct client *cl
 		.sample_bytes = prep_sample_bytes(server->parts.prep),
 		.classes = source_classes(source),
 		.workers = server->options.workers,
-		.audit = server->audit != NULL,
+		.audit = server->stream.audit != NULL,
 		.decoded = server->config.decoded,
-		.places = bcast_places(server->ring),
+		.places = bcast_places(server->stream.ring),
 		.server_pid = (uint32_t)getpid(),
 	};
 	memcpy(welcome->output, server->output, sizeof(welcome->output));
 	memcpy(welcome->dataset, client->dataset->name, sizeof(welcome->dataset));
 }
 
-void join_welcome(struct share_server *server, struct client *client)
+static void join_welcome(struct share_server *server, struct client *client)
 {
 	const struct dataset *dataset = client->dataset;
-	const int fds[PROTOCOL_FDS] = {bcast_fd(server->ring), client->handles.page,
-				       client->handles.event, dataset->classes,
-				       dataset->id_map};
+	const int fds[PROTOCOL_FDS] = {bcast_fd(server->stream.ring),
+				       client->handles.page, client->handles.event,
+				       dataset->classes, dataset->id_map};
 	struct protocol_welcome welcome;
 
 	join_fill(server, client, &welcome);
-	server->pending--;
-	server->attached++;
-	server->came++;
+	server->clients.pending--;
+	server->clients.attached++;
+	server->clients.came++;
 	client->state = CLIENT_READING;
 	client->queued = false;
 	client->since_ns = clock_now();
-	if (server_watch(server, client->handles.event, EVENT_ROOM, client) < 0 ||
+	if (client_watch(server, client, client->handles.event, EVENT_ROOM) < 0 ||
 	    protocol_send(client->socket, PROTOCOL_WELCOME, &welcome, sizeof(welcome),
 			  fds,
 			  dataset->id_map >= 0 ? PROTOCOL_FDS : PROTOCOL_FDS - 1) < 0) {
@@ -261,9 +122,107 @@ void join_welcome(struct share_server *server, struct client *client)
 		return;
 	}
 	server_log(server, "%s (pid %d) joined: batches of %u, %u %s now", client->name,
-		   (int)client->pid, client->hello.batch, server->attached,
-		   server->attached == 1 ? "job" : "jobs");
+		   (int)client->pid, client->hello.batch, server->clients.attached,
+		   server->clients.attached == 1 ? "job" : "jobs");
 }
+
+/* ---- those that wait ---- */
+
+struct joining {
+	struct client *client;
+	struct error err;
+	int result; /* 1: it waits for the next round */
+};
+
+static void join_locked(struct share_stream *stream, const struct pipeline_point *next,
+			void *context)
+{
+	struct joining *joining = context;
+
+	if (stream->config->mode == SHARE_LOCKSTEP && stream->begun &&
+	    stream->round >= 0) {
+		stream->queued[stream->queued_count++] = joining->client;
+		joining->client->queued = true;
+		joining->result = 1;
+	} else {
+		joining->result = stream->scheduler->begin(stream, joining->client,
+							   next, &joining->err);
+	}
+}
+
+static void join_refuse(struct share_server *server, struct client *client,
+			const struct error *err)
+{
+	struct protocol_refused refused = {{0}};
+
+	snprintf(refused.why, sizeof(refused.why), "%s", err->message);
+	protocol_send(client->socket, PROTOCOL_REFUSED, &refused, sizeof(refused), NULL,
+		      0);
+	server_log(server, "%s (pid %d) was refused: %s", client->name,
+		   (int)client->pid, err->message);
+	client_end(server, client, NULL);
+}
+
+static void join_client(struct share_server *server, struct client *client)
+{
+	struct joining joining = {.client = client};
+
+	share_stream_locked(&server->stream, join_locked, &joining);
+	if (joining.result < 0)
+		join_refuse(server, client, &joining.err);
+	else if (joining.result == 0)
+		join_welcome(server, client);
+	/* with nobody there the window stayed full: what is behind it is free now */
+	server->released = true;
+}
+
+/* The jobs of the round left: those in line make one of their own, where the pipeline
+ * stands. Who gets no slot is asked again, alone. */
+static void begin_queued(struct share_stream *stream, const struct pipeline_point *next,
+			 void *context)
+{
+	struct share_server *server = context;
+
+	if (stream->round >= 0 || stream->queued_count == 0)
+		return;
+	for (unsigned i = 0; i < stream->queued_count; i++) {
+		struct client *client = stream->queued[i];
+		struct error err = {0};
+
+		client->queued = false;
+		(void)stream->scheduler->begin(stream, client, next, &err);
+	}
+	stream->queued_count = 0;
+	server->released = true;
+}
+
+void join_ready(struct share_server *server)
+{
+	unsigned waiting = 0;
+
+	if (server->await_until_ns != 0 || server->stream.ended)
+		return;
+	for (unsigned i = 0; i < CLIENTS; i++)
+		waiting += server->clients.at[i] != NULL &&
+			   server->clients.at[i]->state == CLIENT_WAITING;
+	if (!server->stream.begun && !server->resumed && waiting < server->config.jobs)
+		return;
+	share_stream_locked(&server->stream, begin_queued, server);
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		struct client *client = server->clients.at[i];
+
+		if (client == NULL || client->state != CLIENT_WAITING)
+			continue;
+		if (client->attached)
+			join_welcome(server, client); /* its round begins */
+		else if (!client->queued)
+			join_client(server, client);
+	}
+	if (!server->stream.begun && server->clients.attached > 0)
+		share_stream_begin(&server->stream, !profiled_is(server));
+}
+
+/* ---- HELLO and its answer ---- */
 
 static void copy_hello(struct client *client, const struct protocol_hello *hello)
 {
@@ -282,7 +241,7 @@ static int join_hear(struct share_server *server, struct client *client,
 
 	if (result < 0)
 		return result;
-	if (server->ended)
+	if (server->stream.ended)
 		return error_set(err, ENODATA, "the data of this loader ended");
 	if (client->hello.resumes != 0 && server->await_until_ns != 0) {
 		server_log(server, "took over: jobs of the loader before are back");
@@ -314,7 +273,7 @@ void join_hello(struct share_server *server, struct client *client,
 	if (result < 0)
 		join_refuse(server, client, &err);
 	join_ready(server);
-	client = client_find(server, at, serial);
+	client = client_find(&server->clients, at, serial);
 	if (result == 0 && client != NULL)
 		send_wait(server, client);
 }

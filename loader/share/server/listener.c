@@ -1,6 +1,9 @@
 /* listener.c - where a shared loader listens, and how it is asked what it does. */
+#include "loader/share/server/listener.h"
 #include "loader/base/clock.h"
-#include "loader/share/server/server_state.h"
+#include "loader/base/error.h"
+#include "loader/share.h"
+#include "loader/share/wire/protocol.h"
 
 #include <errno.h>
 #include <fcntl.h>

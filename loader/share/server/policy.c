@@ -13,65 +13,34 @@
 
 /* ---- lines ---- */
 
-void policy_refused(struct share_server *server, enum refusal why, uint64_t now)
+static void take_skips(struct share_stream *stream, const struct pipeline_point *next,
+		       void *context)
 {
-	static const char *const reasons[REFUSALS] = {
-		[REFUSED_FULL] = "there are as many as there may be",
-		[REFUSED_GONE] = "their processes had ended",
-		[REFUSED_USER] = "of another user",
-		[REFUSED_GARBAGE] = "what they said is no message of dsa's",
-		[REFUSED_SILENT] = "they said nothing for 5 s",
-	};
-	struct refused *refused = &server->refused[why];
-
-	if (refused->unlogged == 0 || (refused->logged_ns != 0 && !server->done &&
-				       now - refused->logged_ns < SECOND))
-		return;
-	server_log(server, "refused %llu %s: %s (the last one of pid %d)",
-		   (unsigned long long)refused->unlogged,
-		   refused->unlogged == 1 ? "connection" : "connections", reasons[why],
-		   (int)refused->pid);
-	refused->unlogged = 0;
-	refused->logged_ns = now;
-}
-
-struct skip_lines {
-	struct share_server *server;
-	struct skip_line logged[SKIPS_LOGGED];
-	uint64_t count, more;
-};
-
-static void take_skips(void *context, const struct pipeline_point *next)
-{
-	struct skip_lines *lines = context;
-	struct share_server *server = lines->server;
+	struct skip_lines *taken = context;
 
 	(void)next;
-	lines->count = server->skip_count;
-	lines->more = server->skips_unlogged;
-	for (uint64_t i = 0; i < lines->count; i++)
-		lines->logged[i] = server->skips[i];
-	server->skip_count = 0;
-	server->skips_unlogged = 0;
+	*taken = stream->skips;
+	stream->skips.count = 0;
+	stream->skips.more = 0;
 }
 
 static void log_skips(struct share_server *server)
 {
-	struct skip_lines lines = {.server = server};
+	struct skip_lines taken = {.count = 0};
 
-	server_locked(server, take_skips, &lines);
-	for (uint64_t i = 0; i < lines.count; i++)
-		server_log(server, "skipped %s: %s", lines.logged[i].name,
-			   lines.logged[i].reason);
-	if (lines.more > 0)
+	share_stream_locked(&server->stream, take_skips, &taken);
+	for (unsigned i = 0; i < taken.count; i++)
+		server_log(server, "skipped %s: %s", taken.lines[i].name,
+			   taken.lines[i].reason);
+	if (taken.more > 0)
 		server_log(server, "skipped %llu more samples",
-			   (unsigned long long)lines.more);
+			   (unsigned long long)taken.more);
 }
 
 void policy_log(struct share_server *server, uint64_t now)
 {
 	for (int why = 0; why < REFUSALS; why++)
-		policy_refused(server, (enum refusal)why, now);
+		client_log_refused(server, (enum refusal)why, now);
 	log_skips(server);
 }
 
@@ -100,15 +69,15 @@ static bool policy_counts(const struct client *client)
 /* Somebody waits, and there is no room to prepare more for it. */
 static bool somebody_starves(struct share_server *server, uint64_t published)
 {
-	if (bcast_full_since(server->ring) == 0)
+	if (bcast_full_since(server->stream.ring) == 0)
 		return false;
 	for (unsigned i = 0; i < CLIENTS; i++) {
-		const struct client *client = server->clients[i];
+		const struct client *client = server->clients.at[i];
 		struct bcast_reader_state slot;
 
 		if (!policy_counts(client))
 			continue;
-		bcast_reader_state(server->ring, client->slot, &slot);
+		bcast_reader_state(server->stream.ring, client->slot, &slot);
 		if (policy_starving(&slot, client, published))
 			return true;
 	}
@@ -119,12 +88,12 @@ static bool somebody_starves(struct share_server *server, uint64_t published)
 static void watch_client(struct share_server *server, struct client *client,
 			 bool starves, uint64_t now)
 {
-	uint64_t published = bcast_published(server->ring);
+	uint64_t published = bcast_published(server->stream.ring);
 	struct bcast_reader_state slot;
 	bool blocks;
 
-	bcast_reader_state(server->ring, client->slot, &slot);
-	blocks = starves && slot.released == bcast_tail(server->ring) &&
+	bcast_reader_state(server->stream.ring, client->slot, &slot);
+	blocks = starves && slot.released == bcast_tail(server->stream.ring) &&
 		 policy_idle(&slot, client, published);
 	if (blocks && client->blocks)
 		client->in_the_way_ns += now - server->watched_ns;
@@ -140,14 +109,14 @@ static void watch_client(struct share_server *server, struct client *client,
 
 static void watch_clients(struct share_server *server, uint64_t now)
 {
-	bool starves = somebody_starves(server, bcast_published(server->ring));
+	bool starves = somebody_starves(server, bcast_published(server->stream.ring));
 	uint64_t drop_ns = server->config.drop_ns;
 
-	if (server->starves && starves)
-		server->full_ns += now - server->watched_ns;
-	server->starves = starves;
+	if (server->metrics.starves && starves)
+		server->metrics.full_ns += now - server->watched_ns;
+	server->metrics.starves = starves;
 	for (unsigned i = 0; i < CLIENTS; i++) {
-		struct client *client = server->clients[i];
+		struct client *client = server->clients.at[i];
 
 		if (!policy_counts(client))
 			continue;
@@ -163,7 +132,7 @@ static void watch_clients(struct share_server *server, uint64_t now)
 static void watch_pending(struct share_server *server, uint64_t now)
 {
 	for (unsigned i = 0; i < CLIENTS; i++) {
-		struct client *client = server->clients[i];
+		struct client *client = server->clients.at[i];
 		pid_t pid;
 
 		if (client == NULL || client->state != CLIENT_PENDING ||
@@ -175,23 +144,36 @@ static void watch_pending(struct share_server *server, uint64_t now)
 	}
 }
 
+static void policy_finish(struct share_server *server, int code, const char *why)
+{
+	if (share_stream_end(&server->stream, code, why))
+		server->progress_ns = clock_now();
+}
+
+static void policy_fail(struct share_server *server, const struct error *err)
+{
+	server->failure = *err;
+	server->result = -err->code;
+	policy_finish(server, err->code, err->message);
+}
+
 void policy_end(struct share_server *server, uint64_t now)
 {
 	struct error err = {0};
 	int status;
 
-	if (server->ended) {
-		if (server->attached == 0 || now - server->progress_ns > END_NS)
+	if (server->stream.ended) {
+		if (server->clients.attached == 0 || now - server->progress_ns > END_NS)
 			server->done = true;
 		return;
 	}
-	if (!server->begun)
+	if (!server->stream.begun)
 		return;
-	status = pipeline_status(server->pipeline, &err);
+	status = pipeline_status(server->stream.pipeline, &err);
 	if (status < 0)
-		server_fail(server, &err);
+		policy_fail(server, &err);
 	else if (status > 0)
-		server_end(server);
+		policy_finish(server, 0, "");
 }
 
 static void watch_return(struct share_server *server, uint64_t now)
@@ -201,46 +183,49 @@ static void watch_return(struct share_server *server, uint64_t now)
 	server->await_until_ns = 0;
 	server_log(server, "nobody came back: the data begins anew");
 	join_ready(server);
-	if (server->config.leave && server->pending + server->attached == 0)
+	if (server->config.leave &&
+	    server->clients.pending + server->clients.attached == 0)
 		server->done = true; /* the last job left before */
 }
 
 static void watch_rate(struct share_server *server, uint64_t now)
 {
-	uint64_t published = bcast_published(server->ring),
-		 past = now - server->rated_ns;
+	uint64_t published = bcast_published(server->stream.ring),
+		 past = now - server->metrics.rated_ns;
 
 	if (past < SECOND)
 		return;
-	server->rate = server->rated_ns > 0
-			       ? (uint64_t)((double)(published - server->rated) * 1e12 /
-					    (double)past)
-			       : SHARE_UNKNOWN;
-	server->rated = published;
-	server->rated_ns = now;
+	server->metrics.rate =
+		server->metrics.rated_ns > 0
+			? (uint64_t)((double)(published - server->metrics.rated) *
+				     1e12 / (double)past)
+			: SHARE_UNKNOWN;
+	server->metrics.rated = published;
+	server->metrics.rated_ns = now;
 }
 
-static void audit_all(void *context, const struct pipeline_point *next)
+static void audit_all(struct share_stream *stream, const struct pipeline_point *next,
+		      void *context)
 {
-	struct share_server *server = context;
+	const struct clients *clients = context;
 
 	(void)next;
 	for (unsigned i = 0; i < CLIENTS; i++) {
-		struct client *client = server->clients[i];
+		const struct client *client = clients->at[i];
 		struct bcast_reader_state slot;
 
 		if (client == NULL || client->audit == NULL)
 			continue;
-		bcast_reader_state(server->ring, client->slot, &slot);
-		audit_released(server->audit, client->audit, &slot);
+		bcast_reader_state(stream->ring, client->slot, &slot);
+		audit_released(stream->audit, client->audit, &slot);
 	}
-	audit_forget(server->audit, bcast_tail(server->ring));
+	audit_forget(stream->audit, bcast_tail(stream->ring));
 }
 
 void policy_audit(struct share_server *server)
 {
-	if (server->audit != NULL)
-		server_locked(server, audit_all, server);
+	if (server->stream.audit != NULL)
+		share_stream_locked(&server->stream, audit_all, &server->clients);
 }
 
 void policy_tick(struct share_server *server, uint64_t now)
@@ -261,12 +246,14 @@ uint64_t policy_interval(const struct share_server *server)
 	bool unlogged = false;
 
 	for (int why = 0; why < REFUSALS; why++)
-		unlogged |= server->refused[why].unlogged > 0;
-	if (server->audit != NULL && server->attached > 0)
+		unlogged |= server->clients.refused[why].unlogged > 0;
+	if (server->stream.audit != NULL && server->clients.attached > 0)
 		return 20 * MS;
-	if (drop > 0 && drop < 100 * MS && server->attached > 1)
+	if (drop > 0 && drop < 100 * MS && server->clients.attached > 1)
 		return drop < 5 * MS ? 5 * MS : drop;
-	if (server->attached > 0 || server->await_until_ns != 0)
+	if (server->clients.attached > 0 || server->await_until_ns != 0)
 		return 100 * MS;
-	return server->pending > 0 || unlogged || server->ended ? 200 * MS : 0;
+	return server->clients.pending > 0 || unlogged || server->stream.ended
+		       ? 200 * MS
+		       : 0;
 }

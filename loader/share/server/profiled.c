@@ -7,12 +7,13 @@
 #include <errno.h>
 #include <unistd.h>
 
-static void repeat_now(void *context, const struct pipeline_point *next)
+static void repeat_now(struct share_stream *stream, const struct pipeline_point *next,
+		       void *context)
 {
-	struct share_server *server = context;
+	const uint32_t *turn = context;
 
 	(void)next;
-	bcast_repeat(server->ring, bcast_places(server->ring), server->repeated_turn);
+	bcast_repeat(stream->ring, bcast_places(stream->ring), *turn);
 }
 
 /* Publishes again what is there, as far as there is room. */
@@ -20,21 +21,19 @@ static void profiled_repeat(void *context, uint32_t turn)
 {
 	struct share_server *server = context;
 
-	server->repeated_turn = turn;
-	server_locked(server, repeat_now, server);
+	share_stream_locked(&server->stream, repeat_now, &turn);
 }
 
 static void *profiled_main(void *context)
 {
 	struct share_server *server = context;
-	uint64_t one = 1;
 
-	driver_serve(server->driver);
-	server->profiling = false;
+	driver_serve(server->profiled.driver);
+	server->profiled.on = false;
 	if (server->session.trace->stop)
-		share_server_stop(server);
+		reactor_stop(&server->reactor);
 	else
-		(void)!write(server->notify, &one, sizeof(one)); /* it may leave now */
+		reactor_notify(&server->reactor); /* it may leave now */
 	return NULL;
 }
 
@@ -55,10 +54,10 @@ int profiled_open(struct share_server *server, struct error *err)
 		.process = server->session.process,
 		.options = &server->options,
 		.source = server->parts.source,
-		.pipeline = server->pipeline,
+		.pipeline = server->stream.pipeline,
 		.cache = server->parts.cache,
 		.throttle = server->parts.throttle,
-		.shape = &server->shape,
+		.shape = &server->profiled.shape,
 		.repeat = profiled_repeat,
 		.context = server,
 	};
@@ -70,30 +69,30 @@ int profiled_open(struct share_server *server, struct error *err)
 		return error_set(err, EINVAL,
 				 "a loader that dsa run measures in step with its jobs "
 				 "cannot take over: leave out takeover");
-	server->shape = (struct ring_shape){
+	server->profiled.shape = (struct ring_shape){
 		.slots = parts.options->prefetch,
 		.batch = parts.options->batch,
 		.sample_bytes = prep_sample_bytes(server->parts.prep),
 	};
-	server->driver = driver_open(&parts, err);
-	if (server->driver == NULL)
+	server->profiled.driver = driver_open(&parts, err);
+	if (server->profiled.driver == NULL)
 		return -err->code;
-	server->profiling = true;
-	result = pthread_create(&server->profiled_thread, NULL, profiled_main, server);
+	server->profiled.on = true;
+	result = pthread_create(&server->profiled.thread, NULL, profiled_main, server);
 	if (result == 0)
 		return 0;
-	server->profiling = false;
-	driver_close(server->driver);
-	server->driver = NULL;
+	server->profiled.on = false;
+	driver_close(server->profiled.driver);
+	server->profiled.driver = NULL;
 	return error_sys(err, result, "cannot take part in the run");
 }
 
 void profiled_close(struct share_server *server)
 {
-	if (server->driver == NULL)
+	if (server->profiled.driver == NULL)
 		return;
-	driver_end(server->driver);
-	pthread_join(server->profiled_thread, NULL);
-	driver_close(server->driver);
-	server->driver = NULL;
+	driver_end(server->profiled.driver);
+	pthread_join(server->profiled.thread, NULL);
+	driver_close(server->profiled.driver);
+	server->profiled.driver = NULL;
 }

@@ -2,13 +2,13 @@
  * publish_hook.c - sits between the pipeline and the ring, and sees what is published: where passes
  * begin, so that jobs can begin there too, and which samples, for the audit.
  */
-#include "loader/share/server/server_state.h"
-
-#include <unistd.h>
+#include "loader/share/server/audit.h"
+#include "loader/share/server/reactor.h"
+#include "loader/share/server/share_stream.h"
 
 static struct publish_hook *publish_hook_of(struct batch_sink *sink)
 {
-	return (struct publish_hook *)sink; /* its first client */
+	return (struct publish_hook *)sink; /* its first member */
 }
 
 static bool publish_hook_reserve(struct batch_sink *sink, uint32_t slot, uint32_t count,
@@ -16,7 +16,7 @@ static bool publish_hook_reserve(struct batch_sink *sink, uint32_t slot, uint32_
 {
 	struct publish_hook *hook = publish_hook_of(sink);
 
-	if (!hook->server->scheduler->wanted(hook->server))
+	if (!hook->stream->scheduler->wanted(hook->stream))
 		return false;
 	return hook->ring->ops->reserve(hook->ring, slot, count, thrown);
 }
@@ -42,29 +42,21 @@ static void publish_hook_rewind_all(struct batch_sink *sink)
 	ring->ops->rewind(ring);
 }
 
-void publish_hook_notify(const struct publish_hook *hook)
-{
-	uint64_t one = 1;
-
-	while (write(hook->server->notify, &one, sizeof(one)) < 0)
-		break; /* full: it will be read */
-}
-
 static void publish_hook_publish(struct batch_sink *sink, uint32_t slot,
 				 const struct batch_sink_batch *batch,
 				 const struct batch_sink_sample *samples)
 {
 	struct publish_hook *hook = publish_hook_of(sink);
-	struct share_server *server = hook->server;
-	uint64_t first = bcast_published(server->ring);
+	struct share_stream *stream = hook->stream;
+	uint64_t first = bcast_published(stream->ring);
 
 	if (!batch->repeated && batch->pass != hook->pass) {
 		hook->pass = batch->pass;
-		server->scheduler->pass(server, batch->pass);
+		stream->scheduler->pass(stream, batch->pass);
 	}
 	hook->ring->ops->publish(hook->ring, slot, batch, samples);
-	if (server->audit != NULL)
-		audit_note(server->audit, server->ring, first);
+	if (stream->audit != NULL)
+		audit_note(stream->audit, stream->ring, first);
 }
 
 static void publish_hook_wake(struct batch_sink *sink)
@@ -72,10 +64,10 @@ static void publish_hook_wake(struct batch_sink *sink)
 	struct publish_hook *hook = publish_hook_of(sink);
 
 	hook->ring->ops->wake(hook->ring);
-	publish_hook_notify(hook);
+	reactor_notify(hook->stream->reactor);
 }
 
-void publish_hook_open(struct publish_hook *hook, struct share_server *server)
+void publish_hook_open(struct publish_hook *hook, struct share_stream *stream)
 {
 	static const struct batch_sink_ops ops = {
 		.reserve = publish_hook_reserve,
@@ -89,8 +81,8 @@ void publish_hook_open(struct publish_hook *hook, struct share_server *server)
 
 	*hook = (struct publish_hook){
 		.base.ops = &ops,
-		.ring = bcast_sink(server->ring),
-		.server = server,
+		.ring = bcast_sink(stream->ring),
+		.stream = stream,
 		.pass = UINT64_MAX,
 	};
 }

@@ -1,198 +1,202 @@
 /* scheduler_epoch.c - jobs on one data set: where they begin, what they miss when they are
  * dropped, and what another loader needs to go on (failover.c). */
-#include "loader/share/server/server_state.h"
+#include "loader/base/error.h"
+#include "loader/options.h"
+#include "loader/share/server/reactor.h"
+#include "loader/share/server/share_stream.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static struct shared_epoch_config config_of(const struct share_server *server)
+static struct shared_epoch_config config_of(const struct share_stream *stream)
 {
 	return (struct shared_epoch_config){
-		.count = server_samples(server),
-		.seed = server->options.seed,
-		.in_order = server->options.in_order,
-		.end_epoch = server_end_epoch(server),
+		.count = share_stream_samples(stream),
+		.seed = stream->options->seed,
+		.in_order = stream->options->in_order,
+		.end_epoch = stream->options->epochs > 0 ? stream->options->epochs
+							 : UINT64_MAX,
 	};
 }
 
-static int scheduler_epoch_check(const struct share_server *server, struct error *err)
+static int scheduler_epoch_check(const struct share_stream *stream, struct error *err)
 {
-	(void)server;
+	(void)stream;
 	(void)err;
 	return 0;
 }
 
-static int open_epoch(struct share_server *server, struct error *err)
+static int open_epoch(struct share_stream *stream, struct error *err)
 {
-	const struct shared_epoch_config config = config_of(server);
+	const struct shared_epoch_config config = config_of(stream);
 
-	server->shared = shared_epoch_open(&config, err);
-	server->round = -1;
-	return server->shared != NULL ? 0 : -err->code;
+	stream->shared = shared_epoch_open(&config, err);
+	stream->round = -1;
+	return stream->shared != NULL ? 0 : -err->code;
 }
 
-static void close_epoch(struct share_server *server)
+static void close_epoch(struct share_stream *stream)
 {
-	shared_epoch_close(server->shared);
-	server->shared = NULL;
+	shared_epoch_close(stream->shared);
+	stream->shared = NULL;
 }
 
-static struct plan *scheduler_epoch_plan(const struct share_server *server)
+static struct plan *scheduler_epoch_plan(const struct share_stream *stream)
 {
-	return shared_epoch_plan(server->shared);
+	return shared_epoch_plan(stream->shared);
 }
 
 /* ---- where jobs begin ---- */
 
-static int scheduler_epoch_attach(struct share_server *server, struct client *client,
+static int scheduler_epoch_attach(struct share_stream *stream, struct client *client,
 				  int entry, uint64_t start, struct error *err)
 {
-	int result = join_attach(server, client, start, err);
+	int result = client_attach(stream, client, start, err);
 
 	if (result < 0)
 		return result;
 	client->entry = entry;
-	server->entry_starts[entry].owners++;
+	stream->entry_starts[entry].owners++;
 	return 0;
 }
 
 /* Who waits for its next pass would wait for ever. */
-static void end_round(struct share_server *server)
+static void end_round(struct share_stream *stream)
 {
-	server->round = -1;
-	if (server->queued_count > 0)
-		publish_hook_notify(&server->hook);
+	stream->round = -1;
+	if (stream->queued_count > 0)
+		reactor_notify(stream->reactor);
 }
 
-static void scheduler_epoch_leave(struct share_server *server, struct client *client)
+static void scheduler_epoch_leave(struct share_stream *stream, struct client *client)
 {
 	if (client->entry < 0)
 		return;
-	shared_epoch_put(server->shared, (unsigned)client->entry);
-	if (--server->entry_starts[client->entry].owners == 0) {
-		server->entry_starts[client->entry] = (struct entry_start){0};
-		if (server->round == client->entry)
-			end_round(server);
+	shared_epoch_put(stream->shared, (unsigned)client->entry);
+	if (--stream->entry_starts[client->entry].owners == 0) {
+		stream->entry_starts[client->entry] = (struct entry_start){0};
+		if (stream->round == client->entry)
+			end_round(stream);
 	}
 	client->entry = -1;
 }
 
 /* The cut that began last of those that are still in the ring; -1: none. */
-static int recent_entry(const struct share_server *server)
+static int recent_entry(const struct share_stream *stream)
 {
-	uint64_t tail = bcast_tail(server->ring);
+	uint64_t tail = bcast_tail(stream->ring);
 	int found = -1;
 
 	for (int entry = 0; entry < SHARED_EPOCH_ENTRIES; entry++) {
-		const struct entry_start *at = &server->entry_starts[entry];
+		const struct entry_start *at = &stream->entry_starts[entry];
 
 		if (at->owners > 0 && at->known && at->sequence >= tail &&
-		    (found < 0 || at->sequence > server->entry_starts[found].sequence))
+		    (found < 0 || at->sequence > stream->entry_starts[found].sequence))
 			found = entry;
 	}
 	return found;
 }
 
 /* A cut where the pipeline stands. */
-static int new_entry(struct share_server *server, const struct pipeline_point *next,
+static int new_entry(struct share_stream *stream, const struct pipeline_point *next,
 		     struct error *err)
 {
 	uint32_t position =
 		next->stolen > next->position ? next->stolen : next->position;
-	int entry = shared_epoch_enter(server->shared, next->pass, position);
+	int entry = shared_epoch_enter(stream->shared, next->pass, position);
 
 	if (entry < 0) {
 		error_set(err, -entry,
 			  "no more jobs can begin at the moment: try again");
 		return entry;
 	}
-	server->entry_starts[entry] = (struct entry_start){
-		.owners = server->entry_starts[entry].owners,
+	stream->entry_starts[entry] = (struct entry_start){
+		.owners = stream->entry_starts[entry].owners,
 		.known = true,
-		.pass = shared_epoch_began(server->shared, (unsigned)entry),
-		.sequence = bcast_reserved(server->ring),
+		.pass = shared_epoch_began(stream->shared, (unsigned)entry),
+		.sequence = bcast_reserved(stream->ring),
 		.voids = position - next->position,
 	};
 	return entry;
 }
 
 /* The client is an owner of the cut then. */
-static int attach_at(struct share_server *server, struct client *client, int entry,
+static int attach_at(struct share_stream *stream, struct client *client, int entry,
 		     struct error *err)
 {
-	const struct entry_start *at = &server->entry_starts[entry];
+	const struct entry_start *at = &stream->entry_starts[entry];
 	int result;
 
 	client->voids = at->voids;
-	client->remaining = server_samples(server) + at->voids;
-	result = scheduler_epoch_attach(server, client, entry, at->sequence, err);
+	client->remaining = share_stream_samples(stream) + at->voids;
+	result = scheduler_epoch_attach(stream, client, entry, at->sequence, err);
 	if (result < 0)
-		shared_epoch_put(server->shared, (unsigned)entry);
+		shared_epoch_put(stream->shared, (unsigned)entry);
 	return result;
 }
 
-static int scheduler_epoch_begin(struct share_server *server, struct client *client,
+static int scheduler_epoch_begin(struct share_stream *stream, struct client *client,
 				 const struct pipeline_point *next, struct error *err)
 {
-	int entry = recent_entry(server), result = -EINVAL;
+	int entry = recent_entry(stream), result = -EINVAL;
 
 	if (entry >= 0) {
-		shared_epoch_ref(server->shared, (unsigned)entry);
-		result = attach_at(server, client, entry, err);
+		shared_epoch_ref(stream->shared, (unsigned)entry);
+		result = attach_at(stream, client, entry, err);
 	}
 	if (result == -EINVAL) { /* none, or readers have just let it go */
-		entry = new_entry(server, next, err);
-		result = entry < 0 ? entry : attach_at(server, client, entry, err);
+		entry = new_entry(stream, next, err);
+		result = entry < 0 ? entry : attach_at(stream, client, entry, err);
 	}
-	if (result == 0 && server->round < 0)
-		server->round = entry;
+	if (result == 0 && stream->round < 0)
+		stream->round = entry;
 	return result;
 }
 
 /* Who gets no slot waits for the next one. */
-static void join_round(struct share_server *server)
+static void join_round(struct share_stream *stream)
 {
 	unsigned waiting = 0;
 
-	for (unsigned i = 0; i < server->queued_count; i++) {
-		struct client *client = server->queued[i];
+	for (unsigned i = 0; i < stream->queued_count; i++) {
+		struct client *client = stream->queued[i];
 		struct error err = {0};
 
-		shared_epoch_ref(server->shared, (unsigned)server->round);
-		if (attach_at(server, client, server->round, &err) < 0)
-			server->queued[waiting++] = client;
+		shared_epoch_ref(stream->shared, (unsigned)stream->round);
+		if (attach_at(stream, client, stream->round, &err) < 0)
+			stream->queued[waiting++] = client;
 	}
-	server->queued_count = waiting;
+	stream->queued_count = waiting;
 }
 
 /* Whoever is to begin here must have a slot before readers can let it go. */
-static void begin_at(struct share_server *server, int entry, uint64_t pass)
+static void begin_at(struct share_stream *stream, int entry, uint64_t pass)
 {
-	struct entry_start *start = &server->entry_starts[entry];
+	struct entry_start *start = &stream->entry_starts[entry];
 
 	/* an earlier cut may have had that number */
 	if (start->owners == 0 || pass < start->pass)
 		return;
 	start->known = true;
-	start->sequence = bcast_published(server->ring);
+	start->sequence = bcast_published(stream->ring);
 	start->voids = 0;
-	if (entry != server->round || server->queued_count == 0)
+	if (entry != stream->round || stream->queued_count == 0)
 		return;
-	join_round(server);
-	publish_hook_notify(&server->hook);
+	join_round(stream);
+	reactor_notify(stream->reactor);
 }
 
-static void begin_pass(struct share_server *server, uint64_t pass)
+static void begin_pass(struct share_stream *stream, uint64_t pass)
 {
-	int entry = shared_epoch_entry_of(server->shared, pass);
+	int entry = shared_epoch_entry_of(stream->shared, pass);
 
 	if (entry >= 0)
-		begin_at(server, entry, pass);
+		begin_at(stream, entry, pass);
 }
 
-static bool scheduler_epoch_wanted(const struct share_server *server)
+static bool scheduler_epoch_wanted(const struct share_stream *stream)
 {
-	(void)server;
+	(void)stream;
 	return true;
 }
 

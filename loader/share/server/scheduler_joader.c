@@ -1,82 +1,86 @@
 /* scheduler_joader.c - jobs on data sets that overlap: each begins with the next sample that is
  * drawn, and what is left for one that is dropped is known from what it still wants. */
-#include "loader/share/server/server_state.h"
+#include "loader/base/error.h"
+#include "loader/components.h"
+#include "loader/options.h"
+#include "loader/share/schedule/joader.h"
+#include "loader/share/server/datasets.h"
+#include "loader/share/server/share_stream.h"
 #include "loader/source.h"
 
 #include <errno.h>
 
-static int scheduler_joader_check(const struct share_server *server, struct error *err)
+static int scheduler_joader_check(const struct share_stream *stream, struct error *err)
 {
-	const struct options *options = &server->options;
+	const struct options *options = stream->options;
 
 	if (options->in_order || options->epochs > 0)
 		return error_set(err, EINVAL,
 				 "in joader mode samples are drawn, for as many epochs "
 				 "as each job wants: leave out %s",
 				 options->in_order ? "in_order" : "epochs");
-	if (server->config.jobs > JOADER_JOBS)
+	if (stream->config->jobs > JOADER_JOBS)
 		return error_set(err, EINVAL,
 				 "in joader mode jobs are at most %d, not %u",
-				 JOADER_JOBS, server->config.jobs);
+				 JOADER_JOBS, stream->config->jobs);
 	return 0;
 }
 
-static int open_joader(struct share_server *server, struct error *err)
+static int open_joader(struct share_stream *stream, struct error *err)
 {
 	const struct joader_config config = {
-		.count = server_samples(server),
-		.sets = source_parts(server->parts.source),
-		.seed = server->options.seed,
+		.count = share_stream_samples(stream),
+		.sets = source_parts(stream->parts->source),
+		.seed = stream->options->seed,
 	};
 
-	server->joader = joader_open(&config, err);
-	return server->joader != NULL ? 0 : -err->code;
+	stream->joader = joader_open(&config, err);
+	return stream->joader != NULL ? 0 : -err->code;
 }
 
-static void close_joader(struct share_server *server)
+static void close_joader(struct share_stream *stream)
 {
-	joader_close(server->joader);
-	server->joader = NULL;
+	joader_close(stream->joader);
+	stream->joader = NULL;
 }
 
-static struct plan *scheduler_joader_plan(const struct share_server *server)
+static struct plan *scheduler_joader_plan(const struct share_stream *stream)
 {
-	return joader_plan(server->joader);
+	return joader_plan(stream->joader);
 }
 
-static int scheduler_joader_begin(struct share_server *server, struct client *client,
+static int scheduler_joader_begin(struct share_stream *stream, struct client *client,
 				  const struct pipeline_point *next, struct error *err)
 {
-	unsigned set = (unsigned)(client->dataset - server->datasets);
 	int result;
 
 	(void)next;
-	if (joader_jobs(server->joader) == JOADER_JOBS)
+	if (joader_jobs(stream->joader) == JOADER_JOBS)
 		return error_set(err, EBUSY,
 				 "there are %d jobs: no more in joader mode",
 				 JOADER_JOBS);
 	client->remaining = source_count(client->dataset->source);
-	result = join_attach(server, client, bcast_reserved(server->ring), err);
+	result = client_attach(stream, client, bcast_reserved(stream->ring), err);
 	if (result < 0)
 		return result;
-	joader_join(server->joader, client->slot, set);
+	joader_join(stream->joader, client->slot, client->dataset->set);
 	return 0;
 }
 
-static void scheduler_joader_leave(struct share_server *server, struct client *client)
+static void scheduler_joader_leave(struct share_stream *stream, struct client *client)
 {
-	joader_leave(server->joader, client->slot);
+	joader_leave(stream->joader, client->slot);
 }
 
-static void scheduler_joader_pass(struct share_server *server, uint64_t pass)
+static void scheduler_joader_pass(struct share_stream *stream, uint64_t pass)
 {
-	(void)server;
+	(void)stream;
 	(void)pass;
 }
 
-static bool scheduler_joader_wanted(const struct share_server *server)
+static bool scheduler_joader_wanted(const struct share_stream *stream)
 {
-	return joader_jobs(server->joader) > 0;
+	return joader_jobs(stream->joader) > 0;
 }
 
 const struct scheduler_ops scheduler_joader = {

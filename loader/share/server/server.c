@@ -17,63 +17,7 @@
 
 enum { WINDOW_MOST = 4096, EVENTS = 64 };
 
-uint32_t server_samples(const struct share_server *server)
-{
-	return source_count(server->parts.source);
-}
-
-uint64_t server_end_epoch(const struct share_server *server)
-{
-	return server->options.epochs > 0 ? server->options.epochs : UINT64_MAX;
-}
-
-void server_log(const struct share_server *server, const char *format, ...)
-{
-	char line[512];
-	va_list arguments;
-
-	if (server->config.log == NULL)
-		return;
-	va_start(arguments, format);
-	vsnprintf(line, sizeof(line), format, arguments);
-	va_end(arguments);
-	server->config.log(server->config.context, line);
-}
-
-void server_locked(struct share_server *server,
-		   void (*call)(void *context, const struct pipeline_point *next),
-		   void *context)
-{
-	if (server->pipeline != NULL)
-		pipeline_at(server->pipeline, call, context);
-}
-
 /* ---- events ---- */
-
-static uint64_t event_word(enum event event, const struct client *client)
-{
-	uint64_t word = (uint64_t)event << 56;
-
-	if (client != NULL)
-		word |= (uint64_t)client->at << 48 | (client->serial & 0xffffffffffff);
-	return word;
-}
-
-int server_watch(struct share_server *server, int fd, enum event event,
-		 const struct client *client)
-{
-	struct epoll_event wanted = {.events = EPOLLIN,
-				     .data.u64 = event_word(event, client)};
-
-	return epoll_ctl(server->epoll, EPOLL_CTL_ADD, fd, &wanted) == 0 ? 0 : -errno;
-}
-
-static void server_drain(int fd)
-{
-	uint64_t count;
-
-	(void)!read(fd, &count, sizeof(count)); /* 0 of it is as good */
-}
 
 static void handle_client(struct share_server *server, enum event event,
 			  struct client *client)
@@ -87,7 +31,7 @@ static void handle_client(struct share_server *server, enum event event,
 			   client->attached ? "ended without leaving" : NULL);
 		break;
 	case EVENT_ROOM:
-		server_drain(client->handles.event);
+		reactor_drain(client->handles.event);
 		server->released = true;
 		break;
 	default:
@@ -108,12 +52,13 @@ static void server_handle(struct share_server *server, uint64_t word)
 		server->done = true;
 		break;
 	case EVENT_NOTIFY:
-		server_drain(server->notify);
+		reactor_drain(server->reactor.notify);
 		join_ready(server);
 		policy_end(server, clock_now());
 		break;
 	default:
-		client = client_find(server, word >> 48 & 0xff, word & 0xffffffffffff);
+		client = client_find(&server->clients, word >> 48 & 0xff,
+				     word & 0xffffffffffff);
 		if (client != NULL)
 			handle_client(server, event, client);
 	}
@@ -130,16 +75,16 @@ static int wait_for_events(struct share_server *server, struct epoll_event *even
 			       : 0;
 		timeout = (int)((wait + 999999) / 1000000);
 	}
-	return epoll_wait(server->epoll, events, EVENTS, timeout);
+	return reactor_wait(&server->reactor, events, EVENTS, timeout);
 }
 
 /* Who is at the door may still come in. */
 static bool all_left(const struct share_server *server)
 {
-	bool came = server->came > 0 || server->driver != NULL;
+	bool came = server->clients.came > 0 || server->profiled.driver != NULL;
 
-	return came && !server->profiling && server->attached == 0 &&
-	       server->pending == 0;
+	return came && !server->profiled.on && server->clients.attached == 0 &&
+	       server->clients.pending == 0;
 }
 
 static void server_turn(struct share_server *server)
@@ -155,126 +100,10 @@ static void server_turn(struct share_server *server)
 	if (interval != 0 && now - server->watched_ns >= interval)
 		policy_tick(server, now);
 	if (server->released)
-		pipeline_released(server->pipeline);
+		pipeline_released(server->stream.pipeline);
 	server->released = false;
 	if (server->config.leave && all_left(server))
 		server->done = true;
-}
-
-/* ---- the stream ---- */
-
-static void note_skip(void *context, uint32_t sample, int code, const char *reason)
-{
-	struct share_server *server = context;
-	struct skip_line *skip;
-
-	server->skipped++;
-	if (server->session.trace != NULL)
-		driver_skip(server->session.trace, server->parts.source, sample, code,
-			    reason);
-	if (server->skip_count == SKIPS_LOGGED) {
-		server->skips_unlogged++;
-		return;
-	}
-	skip = &server->skips[server->skip_count++];
-	source_name(server->parts.source, sample, skip->name, sizeof(skip->name));
-	snprintf(skip->reason, sizeof(skip->reason), "%s", reason);
-}
-
-static uint32_t server_slots(const struct share_server *server)
-{
-	return server->options.prefetch < server->config.window
-		       ? server->options.prefetch
-		       : server->config.window;
-}
-
-static int open_ring(struct share_server *server, struct error *err)
-{
-	const struct bcast_config config = {
-		.places = server->config.window * server->options.batch,
-		.slots = server_slots(server),
-		.batch = server->options.batch,
-		.sample_bytes = prep_sample_bytes(server->parts.prep),
-		.audit = server->config.audit != NULL,
-	};
-
-	server->ring = bcast_open(&config, err);
-	return server->ring != NULL ? 0 : -err->code;
-}
-
-static int server_open_pipeline(struct share_server *server, struct error *err)
-{
-	const struct pipeline_parts parts = {
-		.options = &server->options,
-		.source = server->parts.source,
-		.cache = server->parts.cache,
-		.prep = server->parts.prep,
-		.plan = server->scheduler->plan(server),
-		.sink = &server->hook.base,
-		.slots = server_slots(server),
-		.throttle = server->parts.throttle,
-		.process = server->session.process,
-	};
-
-	server->pipeline = pipeline_open(&parts, err);
-	if (server->pipeline == NULL)
-		return -err->code;
-	pipeline_on_skip(server->pipeline, note_skip, server);
-	return 0;
-}
-
-static int server_open_stream(struct share_server *server, struct error *err)
-{
-	int result = server->scheduler->open(server, err);
-
-	if (result == 0)
-		result = open_ring(server, err);
-	if (result < 0)
-		return result;
-	publish_hook_open(&server->hook, server);
-	return server_open_pipeline(server, err);
-}
-
-static void server_close_stream(struct share_server *server)
-{
-	pipeline_close(server->pipeline);
-	bcast_close(server->ring);
-	if (server->scheduler != NULL)
-		server->scheduler->close(server);
-	server->pipeline = NULL;
-	server->ring = NULL;
-}
-
-void server_begin(struct share_server *server)
-{
-	const struct pipeline_turn stream = {.ops = &turn_stream};
-
-	if (server->begun || server->attached == 0)
-		return;
-	server->begun = true;
-	if (!profiled_is(server))
-		pipeline_start(server->pipeline, &stream);
-}
-
-static void server_finish(struct share_server *server, int code, const char *why)
-{
-	if (server->ended || server->ring == NULL)
-		return;
-	server->ended = true;
-	server->progress_ns = clock_now();
-	bcast_end(server->ring, code, why);
-}
-
-void server_end(struct share_server *server)
-{
-	server_finish(server, 0, "");
-}
-
-void server_fail(struct share_server *server, const struct error *err)
-{
-	server->failure = *err;
-	server->result = -err->code;
-	server_finish(server, err->code, err->message);
 }
 
 /* ---- opening ---- */
@@ -318,27 +147,15 @@ static int server_resolve(struct share_server *server, struct error *err)
 	config->jobs = config->jobs > 0 ? config->jobs : 1;
 	config->takeover_s = config->takeover_s > 0 ? config->takeover_s : 10;
 	options->drop_last = false; /* each job cuts its own batches */
-	server->scheduler =
+	server->stream.scheduler =
 		config->mode == SHARE_JOADER ? &scheduler_joader : &scheduler_epoch;
 	result = server_check_config(config, options, err);
 	if (result == 0)
-		result = server->scheduler->check(server, err);
+		result = server->stream.scheduler->check(&server->stream, err);
 	if (config->decoded) /* options.image.op points there */
 		strcpy(options->prep, "decoded");
 	prep_output(&options->image, server->output);
 	return result;
-}
-
-static int open_events(struct share_server *server, struct error *err)
-{
-	server->epoll = epoll_create1(EPOLL_CLOEXEC);
-	server->notify = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	server->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (server->epoll < 0 || server->notify < 0 || server->stop < 0 ||
-	    server_watch(server, server->notify, EVENT_NOTIFY, NULL) < 0 ||
-	    server_watch(server, server->stop, EVENT_STOP, NULL) < 0)
-		return error_sys(err, errno, "cannot open the shared loader");
-	return 0;
 }
 
 static int open_data(struct share_server *server, struct error *err)
@@ -352,7 +169,6 @@ static int open_data(struct share_server *server, struct error *err)
 		result = datasets_open(server, err);
 	if (result < 0)
 		return result;
-	server->digest = source_digest(server->parts.source);
 	return 0;
 }
 
@@ -361,16 +177,17 @@ static int server_open_audit(struct share_server *server, struct error *err)
 {
 	if (server->config.audit == NULL)
 		return 0;
-	server->audit = audit_open(server->config.audit, server_samples(server), err);
-	return server->audit != NULL ? 0 : -err->code;
+	server->stream.audit = audit_open(server->config.audit,
+					  share_stream_samples(&server->stream), err);
+	return server->stream.audit != NULL ? 0 : -err->code;
 }
 
 static void draw_generation(struct share_server *server)
 {
 	if (getrandom(&server->generation, sizeof(server->generation), GRND_NONBLOCK) !=
 	    sizeof(server->generation))
-		server->generation =
-			random_seed(clock_now(), (uint64_t)getpid(), server->digest);
+		server->generation = random_seed(clock_now(), (uint64_t)getpid(),
+						 source_digest(server->parts.source));
 	server->generation |= 1; /* 0 is nobody's */
 }
 
@@ -379,7 +196,7 @@ static int open_all(struct share_server *server, struct error *err)
 	int result = server_resolve(server, err);
 
 	if (result == 0)
-		result = open_events(server, err);
+		result = reactor_open(&server->reactor, err);
 	if (result == 0)
 		result = session_join_open(&server->session, err);
 	if (result == 0)
@@ -387,11 +204,12 @@ static int open_all(struct share_server *server, struct error *err)
 	if (result < 0)
 		return result;
 	draw_generation(server);
-	result = server_open_stream(server, err);
+	result = share_stream_open(&server->stream, err);
 	if (result == 0)
 		result = listener_open(&server->listener, server->config.socket, err);
 	if (result == 0)
-		result = server_watch(server, server->listener.fd, EVENT_CONNECT, NULL);
+		result = reactor_watch(&server->reactor, server->listener.fd,
+				       EVENT_CONNECT, 0);
 	if (result == 0)
 		result = server_open_audit(server, err);
 	if (result == 0)
@@ -409,7 +227,12 @@ struct share_server *share_server_open(const struct share_config *config,
 		return NULL;
 	}
 	server->config = *config;
-	server->epoll = server->notify = server->stop = -1;
+	server->stream.config = &server->config;
+	server->stream.options = &server->options;
+	server->stream.parts = &server->parts;
+	server->stream.session = &server->session;
+	server->stream.reactor = &server->reactor;
+	server->reactor = (struct reactor){-1, -1, -1};
 	server->listener.fd = server->listener.spare = -1;
 	server->opened_ns = clock_now();
 	if (open_all(server, err) < 0) {
@@ -430,16 +253,16 @@ static void close_audit(struct share_server *server)
 	struct error err = {0};
 	int result;
 
-	if (server->audit == NULL)
+	if (server->stream.audit == NULL)
 		return;
 	policy_audit(server);
 	for (unsigned i = 0; i < CLIENTS; i++)
-		if (server->clients[i] != NULL)
-			server->clients[i]->audit = NULL; /* ends with the audit */
-	share_metrics_json(server, &server->last);
-	server_close_stream(server); /* its notes come from there */
-	result = audit_close(server->audit, &err);
-	server->audit = NULL;
+		if (server->clients.at[i] != NULL)
+			server->clients.at[i]->audit = NULL; /* ends with the audit */
+	share_metrics_json(server, &server->metrics.last);
+	share_stream_close(&server->stream); /* its notes come from there */
+	result = audit_close(server->stream.audit, &err);
+	server->stream.audit = NULL;
 	if (result < 0 && server->result == 0) {
 		server->result = result;
 		server->failure = err;
@@ -449,11 +272,9 @@ static void close_audit(struct share_server *server)
 /* The data did not end by itself; but a run's jobs end with it. */
 static void server_stop(struct share_server *server)
 {
-	if (!profiled_over(server) && !server->ended && server->ring != NULL) {
-		server->ended = true;
-		bcast_stop(server->ring);
-	}
-	server_end(server);
+	if (!profiled_over(server))
+		share_stream_stop(&server->stream);
+	share_stream_end(&server->stream, 0, "");
 }
 
 int share_server_run(struct share_server *server, struct error *err)
@@ -471,15 +292,7 @@ int share_server_run(struct share_server *server, struct error *err)
 
 void share_server_stop(struct share_server *server)
 {
-	uint64_t one = 1;
-
-	(void)!write(server->stop, &one, sizeof(one)); /* full: it is told already */
-}
-
-static void close_fd(int fd)
-{
-	if (fd >= 0)
-		close(fd);
+	reactor_stop(&server->reactor);
 }
 
 void share_server_close(struct share_server *server)
@@ -489,16 +302,14 @@ void share_server_close(struct share_server *server)
 	profiled_close(server);
 	listener_close(&server->listener);
 	for (unsigned i = 0; i < CLIENTS; i++)
-		if (server->clients[i] != NULL)
-			client_end(server, server->clients[i], NULL);
-	server_close_stream(server);
-	audit_close(server->audit, NULL);
-	datasets_close(server);
+		if (server->clients.at[i] != NULL)
+			client_end(server, server->clients.at[i], NULL);
+	share_stream_close(&server->stream);
+	audit_close(server->stream.audit, NULL);
+	datasets_close(&server->datasets);
 	components_close(&server->parts);
 	session_join_close(&server->session);
-	free(server->last);
-	close_fd(server->stop);
-	close_fd(server->notify);
-	close_fd(server->epoll);
+	reactor_close(&server->reactor);
+	free(server->metrics.last);
 	free(server);
 }

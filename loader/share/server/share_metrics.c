@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-struct share_metrics {
+struct collected {
 	struct share_server *server;
 	const char *datasets[SHARE_DATASETS + 1];
 	struct share_figures all;
-	struct share_job_figures jobs[CLIENTS + GONE];
+	struct share_job_figures jobs[CLIENTS + PAST_JOBS];
 };
 
 /* How far a job is in its own epochs, by the places that it gave back. */
@@ -27,8 +27,8 @@ static void share_metrics_progress(const struct share_server *server,
 
 	if (gone >= client->remaining) {
 		gone -= client->remaining;
-		job->epoch = 1 + gone / server_samples(server);
-		gone %= server_samples(server);
+		job->epoch = 1 + gone / share_stream_samples(&server->stream);
+		gone %= share_stream_samples(&server->stream);
 		voids = 0;
 	}
 	job->position = gone > voids ? gone - voids : 0;
@@ -41,7 +41,8 @@ static void progress_by_samples(const struct share_server *server,
 				struct share_job_figures *job)
 {
 	uint64_t all = source_count(client->dataset->source);
-	bool known = server->skipped == 0 && client->remaining - client->voids == all;
+	bool known =
+		server->stream.skipped == 0 && client->remaining - client->voids == all;
 
 	job->epoch = known ? job->samples / all : SHARE_UNKNOWN;
 	job->position = known ? job->samples % all : SHARE_UNKNOWN;
@@ -51,14 +52,14 @@ static void progress_by_samples(const struct share_server *server,
 static uint64_t share_metrics_lag(const struct share_server *server,
 				  const struct client *client, uint64_t taken)
 {
-	uint64_t published = bcast_published(server->ring), count = 0;
+	uint64_t published = bcast_published(server->stream.ring), count = 0;
 
 	if (published <= taken || client->state != CLIENT_READING)
 		return 0;
-	if (server->joader == NULL)
+	if (server->stream.joader == NULL)
 		return published - taken;
 	for (uint64_t at = taken; at < published; at++) {
-		const struct bcast_place *place = bcast_place(server->ring, at);
+		const struct bcast_place *place = bcast_place(server->stream.ring, at);
 
 		count += place != NULL && (place->readers >> client->slot & 1) != 0;
 	}
@@ -70,14 +71,14 @@ static void slot_figures(const struct share_server *server, const struct client 
 {
 	struct bcast_reader_state slot;
 
-	bcast_reader_state(server->ring, client->slot, &slot);
+	bcast_reader_state(server->stream.ring, client->slot, &slot);
 	job->slot = client->slot;
 	job->held_samples = slot.taken - slot.released;
 	job->lag_samples = share_metrics_lag(server, client, slot.taken);
 	job->lag_batches = job->lag_samples / client->hello.batch;
 	job->batches = slot.batches;
 	job->samples = slot.samples;
-	if (server->joader != NULL)
+	if (server->stream.joader != NULL)
 		progress_by_samples(server, client, job);
 	else
 		share_metrics_progress(server, client, slot.released, job);
@@ -110,35 +111,37 @@ static void job_figures(const struct share_server *server, const struct client *
 const struct share_job_figures *share_metrics_keep(struct share_server *server,
 						   const struct client *client)
 {
-	struct gone *gone = &server->gone[server->gone_count++ % GONE];
+	struct past_job *past =
+		&server->metrics.past[server->metrics.past_count++ % PAST_JOBS];
 
-	job_figures(server, client, clock_now(), &gone->figures);
-	progress_by_samples(server, client, &gone->figures);
-	memcpy(gone->name, client->name, sizeof(gone->name));
-	gone->figures.job = gone->name;
-	gone->figures.state = SHARE_JOB_LEFT;
-	gone->figures.slot = SHARE_UNKNOWN; /* somebody else's from now on */
-	gone->figures.lag_samples = gone->figures.lag_batches = SHARE_UNKNOWN;
-	gone->figures.held_samples = SHARE_UNKNOWN;
-	return &gone->figures;
+	job_figures(server, client, clock_now(), &past->figures);
+	progress_by_samples(server, client, &past->figures);
+	memcpy(past->name, client->name, sizeof(past->name));
+	past->figures.job = past->name;
+	past->figures.state = SHARE_JOB_LEFT;
+	past->figures.slot = SHARE_UNKNOWN; /* somebody else's from now on */
+	past->figures.lag_samples = past->figures.lag_batches = SHARE_UNKNOWN;
+	past->figures.held_samples = SHARE_UNKNOWN;
+	return &past->figures;
 }
 
-static void fill_gone(struct share_metrics *metrics)
+static void fill_gone(struct collected *metrics)
 {
 	const struct share_server *server = metrics->server;
-	uint64_t count = server->gone_count, i = count > GONE ? count - GONE : 0;
+	uint64_t count = server->metrics.past_count,
+		 i = count > PAST_JOBS ? count - PAST_JOBS : 0;
 
 	for (; i < count; i++)
 		metrics->jobs[metrics->all.job_count++] =
-			server->gone[i % GONE].figures;
+			server->metrics.past[i % PAST_JOBS].figures;
 }
 
-static void fill_jobs(struct share_metrics *metrics, uint64_t now)
+static void fill_jobs(struct collected *metrics, uint64_t now)
 {
 	const struct share_server *server = metrics->server;
 
 	for (unsigned i = 0; i < CLIENTS; i++) {
-		const struct client *client = server->clients[i];
+		const struct client *client = server->clients.at[i];
 
 		if (client == NULL || client->state == CLIENT_PENDING)
 			continue;
@@ -161,9 +164,11 @@ static const char *mode_name(enum share_mode mode)
 /* Where nobody reads no tick comes that would see it stand still. */
 static uint64_t share_metrics_rate(const struct share_server *server, uint64_t now)
 {
-	if (server->rated_ns == 0)
+	if (server->metrics.rated_ns == 0)
 		return SHARE_UNKNOWN;
-	return now - server->rated_ns < UINT64_C(3000000000) ? server->rate : 0;
+	return now - server->metrics.rated_ns < UINT64_C(3000000000)
+		       ? server->metrics.rate
+		       : 0;
 }
 
 static uint64_t share_metrics_counter(const struct share_server *server,
@@ -173,31 +178,32 @@ static uint64_t share_metrics_counter(const struct share_server *server,
 				    memory_order_relaxed);
 }
 
-static void fill_constant(struct share_metrics *metrics)
+static void fill_constant(struct collected *metrics)
 {
 	const struct share_server *server = metrics->server;
 	struct share_figures *all = &metrics->all;
 
-	for (unsigned i = 0; i < server->dataset_count; i++)
-		metrics->datasets[i] = server->datasets[i].name;
+	for (unsigned i = 0; i < server->datasets.count; i++)
+		metrics->datasets[i] = server->datasets.at[i].name;
 	all->mode = mode_name(server->config.mode);
 	all->socket = server->listener.address.sun_path;
 	all->datasets = metrics->datasets;
 	all->pid = (uint64_t)getpid();
 	all->generation = server->generation;
-	all->dataset_samples = server_samples(server);
+	all->dataset_samples = share_stream_samples(&server->stream);
 	all->dataset_bytes = source_bytes(server->parts.source);
-	all->memory_bytes = bcast_bytes(server->ring);
+	all->memory_bytes = bcast_bytes(server->stream.ring);
 	all->sample_bytes = prep_sample_bytes(server->parts.prep);
-	all->window = bcast_places(server->ring);
+	all->window = bcast_places(server->stream.ring);
 	all->drop_after_ns =
 		server->config.drop_ns > 0 ? server->config.drop_ns : SHARE_UNKNOWN;
 	all->workers = server->options.workers;
 }
 
-static void share_metrics_fill(void *context, const struct pipeline_point *next)
+static void share_metrics_fill(struct share_stream *stream,
+			       const struct pipeline_point *next, void *context)
 {
-	struct share_metrics *metrics = context;
+	struct collected *metrics = context;
 	struct share_server *server = metrics->server;
 	struct share_figures *all = &metrics->all;
 	uint64_t now = clock_now();
@@ -207,36 +213,35 @@ static void share_metrics_fill(void *context, const struct pipeline_point *next)
 	fill_constant(metrics);
 	all->uptime_ns = now - server->opened_ns;
 	all->lap = next->pass;
-	all->parts = server->shared != NULL ? shared_epoch_parts(server->shared)
+	all->parts = stream->shared != NULL ? shared_epoch_parts(stream->shared)
 					    : SHARE_UNKNOWN;
-	all->samples = bcast_published(server->ring);
+	all->samples = bcast_published(stream->ring);
 	all->samples_per_1000s = share_metrics_rate(server, now);
-	all->skipped = server->skipped;
+	all->skipped = stream->skipped;
 	all->hits = cache.hits;
 	all->misses = cache.misses;
 	all->fetched_bytes = share_metrics_counter(server, TRACE_fetched_bytes);
-	all->full_ns = server->full_ns;
-	all->came = server->came;
-	all->left = server->left;
-	all->dropped = server->dropped;
+	all->full_ns = server->metrics.full_ns;
+	all->came = server->clients.came;
+	all->left = server->clients.left;
+	all->dropped = server->clients.dropped;
 	for (int i = 0; i < REFUSALS; i++)
-		all->refused += server->refused[i].all;
+		all->refused += server->clients.refused[i].all;
 	fill_gone(metrics);
 	fill_jobs(metrics, now);
 }
 
-static int share_metrics_read(struct share_server *server,
-			      struct share_metrics *metrics)
+static int share_metrics_read(struct share_server *server, struct collected *metrics)
 {
-	*metrics = (struct share_metrics){.server = server};
-	server_locked(server, share_metrics_fill, metrics);
-	metrics->all.prep_cpu_ns = pipeline_prep_cpu(server->pipeline);
+	*metrics = (struct collected){.server = server};
+	share_stream_locked(&server->stream, share_metrics_fill, metrics);
+	metrics->all.prep_cpu_ns = pipeline_prep_cpu(server->stream.pipeline);
 	return 0;
 }
 
 int share_metrics_json(struct share_server *server, char **text)
 {
-	struct share_metrics metrics;
+	struct collected metrics;
 	int result = share_metrics_read(server, &metrics);
 
 	return result < 0 ? result : share_status_json(&metrics.all, text);
@@ -245,7 +250,7 @@ int share_metrics_json(struct share_server *server, char **text)
 int share_metrics_http(struct share_server *server, const char *request, char **answer,
 		       size_t *bytes)
 {
-	struct share_metrics metrics;
+	struct collected metrics;
 	int result = share_metrics_read(server, &metrics);
 
 	return result < 0 ? result
@@ -256,10 +261,11 @@ int share_server_status(struct share_server *server, char **json, struct error *
 {
 	int result;
 
-	if (server->ring != NULL) {
+	if (server->stream.ring != NULL) {
 		result = share_metrics_json(server, json);
 	} else {
-		*json = server->last != NULL ? strdup(server->last) : NULL;
+		*json = server->metrics.last != NULL ? strdup(server->metrics.last)
+						     : NULL;
 		result = *json != NULL ? 0 : -ENOMEM;
 	}
 	return result == 0 ? 0 : error_sys(err, -result, "cannot tell how it goes");

@@ -1,0 +1,120 @@
+/* requests.c - what clients say, and the answers. */
+#include "loader/share/server/server_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static bool answer_status(struct share_server *server, const struct client *client)
+{
+	char *text = NULL;
+	bool sent;
+
+	if (share_metrics_json(server, &text) < 0)
+		return false;
+	sent = protocol_send(client->socket, PROTOCOL_STATUS, text, strlen(text), NULL,
+			     0) == 0;
+	free(text);
+	return sent;
+}
+
+/* One answer, and the end. */
+static void answer_http(struct share_server *server, const struct client *client)
+{
+	char *text = NULL;
+	size_t bytes;
+
+	if (share_metrics_http(server, protocol_body(&client->inbox), &text, &bytes) ==
+	    0)
+		send(client->socket, text, bytes, MSG_NOSIGNAL);
+	free(text);
+}
+
+enum said { SAID_FINE, SAID_NONSENSE, SAID_LAST, SAID_HELLO };
+
+static enum said client_hear(struct share_server *server, struct client *client)
+{
+	switch ((unsigned)protocol_type(&client->inbox)) {
+	case PROTOCOL_HELLO:
+		return client->state == CLIENT_PENDING ? SAID_HELLO : SAID_NONSENSE;
+	case PROTOCOL_STATUS:
+		return answer_status(server, client) ? SAID_FINE : SAID_LAST;
+	case PROTOCOL_HTTP:
+		answer_http(server, client);
+		return SAID_LAST;
+	default:
+		return SAID_NONSENSE;
+	}
+}
+
+/* A connection that ends by itself. */
+static void hang_up(struct share_server *server, struct client *client)
+{
+	bool known = client->state == CLIENT_READING || client->state == CLIENT_DROPPED;
+
+	client_end(server, client, known ? "left" : NULL);
+}
+
+static void throw_out(struct share_server *server, struct client *client)
+{
+	pid_t pid = client->pid;
+
+	if (client->state == CLIENT_PENDING) {
+		client_end(server, client, NULL);
+		client_refuse(server, REFUSED_GARBAGE, pid);
+	} else {
+		client_end(server, client, "said what makes no sense and was shut out");
+	}
+}
+
+/* True: it is still there and there may be more. */
+static bool client_answer(struct share_server *server, struct client *client)
+{
+	unsigned at = client->at;
+	uint64_t serial = client->serial;
+
+	switch (client_hear(server, client)) {
+	case SAID_HELLO:
+		join_hello(server, client, protocol_body(&client->inbox));
+		client = client_find(&server->clients, at, serial);
+		if (client == NULL)
+			return false;
+		break;
+	case SAID_NONSENSE:
+		throw_out(server, client);
+		return false;
+	case SAID_LAST:
+		hang_up(server, client);
+		return false;
+	case SAID_FINE:
+		break;
+	}
+	protocol_next(&client->inbox);
+	return true;
+}
+
+/* Nobody has to say so much at once. */
+enum { MESSAGES = 64 };
+
+void client_receive(struct share_server *server, struct client *client)
+{
+	for (int i = 0; i < MESSAGES; i++) {
+		int got =
+			protocol_receive(client->socket, &client->inbox, MSG_DONTWAIT);
+
+		if (got == 0 || got == -EAGAIN || got == -EINTR)
+			return;
+		if (got == -EPROTO) {
+			throw_out(server, client);
+			return;
+		}
+		if (got < 0) {
+			hang_up(server, client);
+			return;
+		}
+		if (!client_answer(server, client))
+			return;
+	}
+	throw_out(server, client);
+}

@@ -1,0 +1,148 @@
+/* share_stream.c - opens, locks and ends what the clients share. */
+#include "loader/share/server/share_stream.h"
+#include "loader/base/error.h"
+#include "loader/components.h"
+#include "loader/driver.h"
+#include "loader/options.h"
+#include "loader/prep.h"
+#include "loader/session_join.h"
+#include "loader/share.h"
+#include "loader/source.h"
+
+#include <stdio.h>
+
+static void share_stream_skip(void *context, uint32_t sample, int code,
+			      const char *reason)
+{
+	struct share_stream *stream = context;
+	struct skip_line *skip;
+
+	stream->skipped++;
+	if (stream->session->trace != NULL)
+		driver_skip(stream->session->trace, stream->parts->source, sample, code,
+			    reason);
+	if (stream->skips.count == SKIPS_LOGGED) {
+		stream->skips.more++;
+		return;
+	}
+	skip = &stream->skips.lines[stream->skips.count++];
+	source_name(stream->parts->source, sample, skip->name, sizeof(skip->name));
+	snprintf(skip->reason, sizeof(skip->reason), "%s", reason);
+}
+
+static uint32_t share_stream_slots(const struct share_stream *stream)
+{
+	return stream->options->prefetch < stream->config->window
+		       ? stream->options->prefetch
+		       : stream->config->window;
+}
+
+static int share_stream_open_ring(struct share_stream *stream, struct error *err)
+{
+	const struct bcast_config config = {
+		.places = stream->config->window * stream->options->batch,
+		.slots = share_stream_slots(stream),
+		.batch = stream->options->batch,
+		.sample_bytes = prep_sample_bytes(stream->parts->prep),
+		.audit = stream->config->audit != NULL,
+	};
+
+	stream->ring = bcast_open(&config, err);
+	return stream->ring != NULL ? 0 : -err->code;
+}
+
+static int share_stream_open_pipeline(struct share_stream *stream, struct error *err)
+{
+	const struct pipeline_parts parts = {
+		.options = stream->options,
+		.source = stream->parts->source,
+		.cache = stream->parts->cache,
+		.prep = stream->parts->prep,
+		.plan = stream->scheduler->plan(stream),
+		.sink = &stream->hook.base,
+		.slots = share_stream_slots(stream),
+		.throttle = stream->parts->throttle,
+		.process = stream->session->process,
+	};
+
+	stream->pipeline = pipeline_open(&parts, err);
+	if (stream->pipeline == NULL)
+		return -err->code;
+	pipeline_on_skip(stream->pipeline, share_stream_skip, stream);
+	return 0;
+}
+
+int share_stream_open(struct share_stream *stream, struct error *err)
+{
+	int result = stream->scheduler->open(stream, err);
+
+	if (result == 0)
+		result = share_stream_open_ring(stream, err);
+	if (result < 0)
+		return result;
+	publish_hook_open(&stream->hook, stream);
+	return share_stream_open_pipeline(stream, err);
+}
+
+void share_stream_close(struct share_stream *stream)
+{
+	pipeline_close(stream->pipeline);
+	bcast_close(stream->ring);
+	if (stream->scheduler != NULL)
+		stream->scheduler->close(stream);
+	stream->pipeline = NULL;
+	stream->ring = NULL;
+}
+
+void share_stream_begin(struct share_stream *stream, bool start)
+{
+	const struct pipeline_turn turn = {.ops = &turn_stream};
+
+	stream->begun = true;
+	if (start)
+		pipeline_start(stream->pipeline, &turn);
+}
+
+struct locked_call {
+	struct share_stream *stream;
+	share_stream_call *call;
+	void *context;
+};
+
+static void share_stream_at(void *context, const struct pipeline_point *next)
+{
+	const struct locked_call *locked = context;
+
+	locked->call(locked->stream, next, locked->context);
+}
+
+void share_stream_locked(struct share_stream *stream, share_stream_call *call,
+			 void *context)
+{
+	struct locked_call locked = {stream, call, context};
+
+	if (stream->pipeline != NULL)
+		pipeline_at(stream->pipeline, share_stream_at, &locked);
+}
+
+bool share_stream_end(struct share_stream *stream, int code, const char *why)
+{
+	if (stream->ended || stream->ring == NULL)
+		return false;
+	stream->ended = true;
+	bcast_end(stream->ring, code, why);
+	return true;
+}
+
+void share_stream_stop(struct share_stream *stream)
+{
+	if (stream->ended || stream->ring == NULL)
+		return;
+	stream->ended = true;
+	bcast_stop(stream->ring);
+}
+
+uint32_t share_stream_samples(const struct share_stream *stream)
+{
+	return source_count(stream->parts->source);
+}

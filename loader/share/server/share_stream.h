@@ -1,0 +1,104 @@
+/*
+ * share_stream.h - the stream of samples that all clients share: which samples come
+ * (scheduler), how they are made (pipeline), where they lie (ring). Private to
+ * loader/share/.
+ *
+ *	scheduler --plan--> pipeline --> publish_hook --> ring --> clients
+ */
+#ifndef DSA_SHARE_STREAM_H
+#define DSA_SHARE_STREAM_H
+
+#include "loader/pipeline.h"
+#include "loader/share/ring/bcast_ring.h"
+#include "loader/share/schedule/shared_epoch.h"
+#include "loader/share/server/client.h"
+#include "loader/share/server/scheduler.h"
+#include <stdatomic.h>
+
+struct audit;
+struct components;
+struct enlisted;
+struct options;
+struct reactor;
+struct share_config;
+
+enum { SKIPS_LOGGED = 8 /* a tick */ };
+
+/* Where an entry point of the shared epoch began last, as far as batches were published. */
+struct entry_start {
+	unsigned owners;
+	bool known;
+	uint64_t pass;            /* its first one */
+	uint64_t sequence, voids; /* voids: places before the pass's first sample */
+};
+
+struct skip_line {
+	char name[120], reason[96];
+};
+
+/* Samples that could not be used and were not logged yet. */
+struct skip_lines {
+	struct skip_line lines[SKIPS_LOGGED];
+	unsigned count;
+	uint64_t more; /* beyond them */
+};
+
+struct publish_hook {
+	struct batch_sink base;
+	struct batch_sink *ring;
+	struct share_stream *stream;
+	uint64_t pass; /* of the last batch published; UINT64_MAX: none */
+};
+
+struct share_stream {
+	/* Of the server; they do not change. */
+	const struct share_config *config;
+	const struct options *options;
+	const struct components *parts;
+	const struct enlisted *session;
+	const struct reactor *reactor;
+	const struct scheduler_ops *scheduler;
+	struct bcast_ring *ring;
+	struct pipeline *pipeline;
+
+	/* Of the server's thread. */
+	bool begun; /* batches are made */
+	bool ended; /* readers were told */
+
+	_Atomic uint64_t skipped; /* samples */
+
+	/* All below: with the pipeline's lock held. */
+	struct publish_hook hook;
+	struct shared_epoch *shared; /* NULL: joader */
+	struct joader *joader;       /* NULL: shared epoch */
+	struct entry_start entry_starts[SHARED_EPOCH_ENTRIES];
+	int round; /* the entry point that rounds of lockstep begin at; -1: none */
+	struct client *queued[CLIENTS]; /* for the next round */
+	unsigned queued_count;
+	struct skip_lines skips;
+	struct audit *audit; /* NULL: none */
+};
+
+/* What does not change is set. 0 or -errno; either way to be closed. */
+int share_stream_open(struct share_stream *stream, struct error *err);
+void share_stream_close(struct share_stream *stream);
+
+/* Batches are made from now on. start: by the stream itself, not by a dsa run. */
+void share_stream_begin(struct share_stream *stream, bool start);
+
+/* Calls back with the lock held; next: where the pipeline stands. */
+typedef void share_stream_call(struct share_stream *stream,
+			       const struct pipeline_point *next, void *context);
+void share_stream_locked(struct share_stream *stream, share_stream_call *call,
+			 void *context);
+
+/* Readers get the end of the data, or the failure; false: they have got one. */
+bool share_stream_end(struct share_stream *stream, int code, const char *why);
+void share_stream_stop(struct share_stream *stream);
+
+uint32_t share_stream_samples(const struct share_stream *stream); /* of the data set */
+
+/* publish_hook.c: the pipeline's sink. */
+void publish_hook_open(struct publish_hook *hook, struct share_stream *stream);
+
+#endif
