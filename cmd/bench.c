@@ -60,10 +60,8 @@ static int bench_prepare(struct bench *bench, const struct dsa_config *config)
 	else
 		options_resolve(&bench->options, config, text, &err);
 	free(text);
-	if (err.code != 0) {
-		cmd_fail(&err);
-		return err.code == EINVAL ? 2 : 3;
-	}
+	if (err.code != 0)
+		return cmd_refuse(&err);
 	return settings_take_cores(&bench->settings, &err) < 0 ? cmd_fail(&err) : 0;
 }
 
@@ -183,8 +181,7 @@ static int run_fetch(int argc, char **argv)
 			  "bench fetch has no cache of its own: --cache-policy is none "
 			  "or page, not '%s'",
 			  bench.options.cache);
-		cmd_fail(&err);
-		return 2;
+		return cmd_refuse(&err);
 	}
 	stage = bench_fetch_open(&bench.options,
 				 bench.settings.steps * bench.options.batch, &err);

@@ -15,6 +15,20 @@ int cmd_fail(const struct error *err)
 	return 3;
 }
 
+int cmd_refuse(const struct error *err)
+{
+	int status = cmd_fail(err);
+
+	return err->code == EINVAL ? 2 : status;
+}
+
+void cmd_warn(const char *what, const char *message)
+{
+	fprintf(stderr, "dsa: %s: ", what);
+	escape_plain(stderr, message);
+	putc('\n', stderr);
+}
+
 int cmd_print_json(struct json_t *object, size_t digits)
 {
 	const struct error err = {ENOMEM, "no memory for the figures"};

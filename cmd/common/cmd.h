@@ -52,6 +52,12 @@ extern const struct command command_dsa;
 /* Prints the error for a person. Returns the exit status for "could not". */
 int cmd_fail(const struct error *err);
 
+/* The same for what may be bad usage (EINVAL): then the status is 2. */
+int cmd_refuse(const struct error *err);
+
+/* Prints "dsa: WHAT: MESSAGE" on standard error. */
+void cmd_warn(const char *what, const char *message);
+
 /* Prints a JSON object, real numbers with so many digits, and frees it; NULL: there was
  * no memory for it. Returns the exit status. */
 int cmd_print_json(struct json_t *object, size_t digits);

@@ -286,9 +286,8 @@ static int run_main(int argc, char **argv)
 
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &run);
 	run.end.observed = run.measure.protocol == MEASURE_OBSERVE;
-	status = run_end_check(&run.end, &err);
-	if (status < 0)
-		return cmd_fail(&err), status == -EINVAL ? 2 : 3;
+	if (run_end_check(&run.end, &err) < 0)
+		return cmd_refuse(&err);
 	if (result_folder(run.end.output, &err) < 0)
 		return cmd_fail(&err);
 	loader = settings_loader(&run.settings, getenv("DSA_LOADER"));

@@ -1,5 +1,6 @@
 /* verify_runs.c - measures changes, to verify their predictions. */
 #include "cmd/run/verify_runs.h"
+#include "cmd/common/cmd.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/result.h"
 #include "loader/base/clock.h"
@@ -8,7 +9,6 @@
 #include "models/whatif/verify.h"
 #include "profiler/run/apply.h"
 #include "profiler/run/measure.h"
-#include "reports/common/escape.h"
 #include "reports/common/whatif.h"
 
 #include <errno.h>
@@ -79,9 +79,7 @@ static void verify_runs_print(const struct profile_change *change, const char *t
 	char words[WHATIF_WORDS];
 
 	progress_clear();
-	fprintf(stderr, "dsa: %s: ", whatif_change_words(words, change));
-	escape_plain(stderr, text);
-	putc('\n', stderr);
+	cmd_warn(whatif_change_words(words, change), text);
 }
 
 /* ---- one of them ---- */

@@ -244,32 +244,19 @@ static void take_signals(struct share_server *server)
 		signals_take(numbers[i], on_signal, (int)SA_RESETHAND | SA_RESTART);
 }
 
-static int show_begin(const struct serve *serve, struct share_server *server,
-		      struct error *err)
+/* What is served and how to use it, or at the end its figures. */
+static int show_server(const struct serve *serve, struct share_server *server,
+		       bool begins, struct error *err)
 {
 	char *json = NULL;
 	int rc;
 
-	if (serve->quiet)
+	if (serve->quiet && (begins || !serve->json))
 		return 0;
 	rc = share_server_status(server, &json, err);
 	if (rc == 0)
-		rc = serve_status_begin(stderr, json, err);
-	free(json);
-	return rc;
-}
-
-static int show_end(const struct serve *serve, struct share_server *server,
-		    struct error *err)
-{
-	char *json = NULL;
-	int rc;
-
-	if (serve->quiet && !serve->json)
-		return 0;
-	rc = share_server_status(server, &json, err);
-	if (rc == 0)
-		rc = serve_print(serve, json, err);
+		rc = begins ? serve_status_begin(stderr, json, err)
+			    : serve_print(serve, json, err);
 	free(json);
 	return rc;
 }
@@ -277,7 +264,7 @@ static int show_end(const struct serve *serve, struct share_server *server,
 static int run_server(const struct serve *serve, struct share_server *server,
 		      struct serve_watch *watch, struct error *err)
 {
-	int rc = show_begin(serve, server, err);
+	int rc = show_server(serve, server, true, err);
 
 	if (rc < 0)
 		return rc;
@@ -288,7 +275,7 @@ static int run_server(const struct serve *serve, struct share_server *server,
 	serve_watch_end(watch);
 	take_signals(NULL);
 	if (rc == 0)
-		rc = show_end(serve, server, err);
+		rc = show_server(serve, server, false, err);
 	return rc;
 }
 
@@ -315,42 +302,27 @@ static int serve_all(struct serve *serve, const char *text, struct error *err)
 	return rc;
 }
 
-static void serve_put(FILE *to, const char *key, const char *value)
-{
-	if (value != NULL)
-		fprintf(to, "%s%s=%s", ftell(to) > 0 ? "," : "", key, value);
-}
-
-static void serve_put_number(FILE *to, const char *key, unsigned value)
-{
-	char digits[16];
-
-	snprintf(digits, sizeof(digits), "%u", value);
-	serve_put(to, key, value > 0 ? digits : NULL);
-}
-
 /* The value of DSA_LOADER, then the options; NULL: no memory. */
 static char *serve_loader_text(const struct serve *serve)
 {
-	char *settings = settings_loader(&serve->settings, getenv("DSA_LOADER"));
-	char *text = NULL;
-	size_t size;
-	FILE *to = settings == NULL ? NULL : open_memstream(&text, &size);
+	const char *before = getenv("DSA_LOADER");
+	char size[32] = "", epochs[32] = "", *own, *text;
 
-	if (to != NULL) {
-		fputs(settings, to);
-		serve_put_number(to, "size", serve->size);
-		serve_put(to, "type", serve->type);
-		serve_put(to, "layout", serve->layout);
-		serve_put(to, "evaluate", serve->evaluate ? "1" : NULL);
-		serve_put(to, "in_order", serve->in_order ? "1" : NULL);
-		serve_put_number(to, "epochs", serve->epochs);
-	}
-	free(settings);
-	if (to != NULL && fclose(to) == 0)
-		return text;
-	free(text);
-	return NULL;
+	if (serve->size > 0)
+		snprintf(size, sizeof(size), ",size=%u", serve->size);
+	if (serve->epochs > 0)
+		snprintf(epochs, sizeof(epochs), ",epochs=%u", serve->epochs);
+	if (asprintf(&own, "%s%s%s%s%s%s%s%s%s", before != NULL ? before : "", size,
+		     epochs, serve->type != NULL ? ",type=" : "",
+		     serve->type != NULL ? serve->type : "",
+		     serve->layout != NULL ? ",layout=" : "",
+		     serve->layout != NULL ? serve->layout : "",
+		     serve->evaluate ? ",evaluate=1" : "",
+		     serve->in_order ? ",in_order=1" : "") < 0)
+		return NULL;
+	text = settings_loader(&serve->settings, own);
+	free(own);
+	return text;
 }
 
 /* Checks all options before it opens anything. Returns the exit status. */
@@ -360,12 +332,12 @@ static int check_and_serve(struct serve *serve)
 	const struct dsa_config config = {0};
 	static struct options resolved;
 	struct error err = {0};
-	int status = 0;
+	bool usage = false;
 
 	if (text == NULL)
 		error_sys(&err, ENOMEM, "cannot read the options");
 	else if (options_resolve(&resolved, &config, text, &err) < 0)
-		status = err.code == EINVAL ? 2 : 3;
+		usage = true;
 	else if (settings_take_cores(&serve->settings, &err) == 0) {
 		serve->datasets[0] = resolved.dataset; /* however it was given */
 		serve_all(serve, text, &err);
@@ -373,8 +345,7 @@ static int check_and_serve(struct serve *serve)
 	free(text);
 	if (err.code == 0)
 		return 0;
-	cmd_fail(&err);
-	return status != 0 ? status : 3;
+	return (usage ? cmd_refuse : cmd_fail)(&err);
 }
 
 /* Where to listen, or whom to ask. */

@@ -10,7 +10,6 @@
 #include "models/whatif/advice.h"
 #include "models/whatif/forecast.h"
 #include "profiler/run/measure.h"
-#include "reports/common/escape.h"
 #include "reports/common/whatif.h"
 #include "reports/form.h"
 #include "reports/terminal/terminal.h"
@@ -54,13 +53,6 @@ static void whatif_run_end(struct answer *answer)
 	profile_drop_predictions(&answer->profile);
 	whatif_run_exchange(answer);
 	profile_free(&answer->profile);
-}
-
-static void whatif_run_warn(const char *what, const struct error *err)
-{
-	fprintf(stderr, "dsa: %s: ", what);
-	escape_plain(stderr, err->message);
-	putc('\n', stderr);
 }
 
 /* ---- the answer ---- */
@@ -126,7 +118,7 @@ static int whatif_run_find(struct answer *answer, struct error *err)
 	if (result != -ENODATA || !measures)
 		return result;
 	/* What can't be predicted can be measured all the same. */
-	whatif_run_warn("cannot predict", err);
+	cmd_warn("cannot predict", err->message);
 	return answer->model != NULL ? 0 : predict_list(answer, err);
 }
 
@@ -298,15 +290,12 @@ int whatif_run_answer(const struct whatif_run *asked)
 	int result, status = 0;
 
 	profile_init(&answer.profile);
-	if (whatif_run_load(&answer, &err) < 0) {
+	result = whatif_run_load(&answer, &err);
+	if (result < 0)
 		status = cmd_fail(&err);
-	} else {
-		result = whatif_run_work(&answer, &err);
-		if (result < 0)
-			status = cmd_fail(&err);
-		if (result == -EINVAL) /* a change that makes no sense */
-			status = 2;
-	}
+	else if ((result = whatif_run_work(&answer, &err)) < 0)
+		/* EINVAL: a change that makes no sense */
+		status = (result == -EINVAL ? cmd_refuse : cmd_fail)(&err);
 	whatif_run_end(&answer);
 	return status;
 }
