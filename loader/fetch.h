@@ -100,7 +100,7 @@ bool fetch_memory(const struct fetch *fetch);
  */
 int fetch_set_depth(struct fetch *fetch, unsigned depth);
 
-/* There may be new work: wakes an engine that waits only for its reads in flight. */
+/* Wakes an engine that waits only for its reads in flight: there may be new work. */
 void fetch_kick(struct fetch *fetch);
 
 /* Puts a sample's pages, which parts of a file may share with their neighbours, out of

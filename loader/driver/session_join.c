@@ -1,3 +1,4 @@
+/* session_join.c - claims a slot in the session that DSA_SESSION names. */
 #include "loader/session_join.h"
 #include "loader/base/error.h"
 #include "loader/base/trace.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum {
-	ALIGNMENT = 4096, /* where statx does not tell; no device wants more */
+	ALIGNMENT = 4096, /* where statx does not say; no device wants more */
 	LOOKS = 16,       /* samples to open before giving up on finding out */
 	ATTEMPTS = 4,     /* to read a file that grows meanwhile */
 	PAGE = 4096,
@@ -41,7 +41,7 @@ static size_t round_up(size_t size, size_t align)
 void reader_span(const struct reader *reader, const struct source_place *place,
 		 struct reader_span *span)
 {
-	/* A size that is refused is not believed either: the file itself will tell. */
+	/* A size that is refused is not used as a hint either: the file has another. */
 	size_t hint = place->size <= READER_LARGEST ? place->size : 0;
 
 	*span = (struct reader_span){.size = place->size, .part = place->part};

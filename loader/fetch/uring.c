@@ -40,7 +40,7 @@ struct slot {
 	struct fetch_place place;
 	struct blob *blob;
 	struct reader_span span;
-	uint32_t turn; /* of this slot: tells a late completion from one of now */
+	uint32_t turn; /* of this slot: marks completions of an earlier use as late */
 	int got;       /* by the read: bytes or -errno */
 	char path[PATH_MAX];
 };

@@ -1,3 +1,4 @@
+/* uring_ring.c - sets up an io_uring, or reports why there is none. */
 #include "loader/fetch/uring_ring.h"
 #include "loader/base/error.h"
 

@@ -10,7 +10,7 @@ struct error;
 /*
  * Makes a ring of `entries` submissions and `files` empty fixed files, which does
  * nothing until ring_enable(). Ends with io_uring_queue_exit(). Returns 0 or -errno,
- * and err tells a user what to do about it.
+ * and err says what to do about it.
  */
 int ring_init(struct io_uring *ring, unsigned entries, unsigned files,
 	      struct error *err);

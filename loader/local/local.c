@@ -39,8 +39,8 @@ struct own {
 
 /* ---- opening ---- */
 
-/* Names skipped samples in the session. Called with the pipeline's lock held. */
-static void tell_skip(void *context, uint32_t sample, int code, const char *reason)
+/* Records a skipped sample in the session. Called with the pipeline's lock held. */
+static void local_skipped(void *context, uint32_t sample, int code, const char *reason)
 {
 	const struct own *own = context;
 
@@ -126,7 +126,7 @@ static int local_open_pipeline(struct own *own, struct error *err)
 	if (own->pipeline == NULL)
 		return -err->code;
 	if (own->config.trace != NULL)
-		pipeline_on_skip(own->pipeline, tell_skip, own);
+		pipeline_on_skip(own->pipeline, local_skipped, own);
 	pipeline_start(own->pipeline, &stream);
 	return 0;
 }

@@ -1,3 +1,4 @@
+/* components.c - opens data set, cache, prep and throttle from a loader's options. */
 #include "loader/components.h"
 #include "loader/base/error.h"
 #include "loader/base/throttle.h"

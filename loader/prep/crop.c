@@ -1,3 +1,4 @@
+/* crop.c - draws random crops, and centres those of validation. */
 #include "loader/prep/crop.h"
 #include "loader/base/random.h"
 #include "loader/prep.h"

@@ -1,3 +1,4 @@
+/* exif.c - reads the orientation that a camera wrote. */
 #include "loader/prep/exif.h"
 
 #include <stdbool.h>

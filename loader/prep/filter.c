@@ -1,3 +1,4 @@
+/* filter.c - computes the weights of the resampling filter. */
 #include "loader/prep/filter.h"
 #include "loader/prep/crop.h"
 

@@ -1,3 +1,4 @@
+/* jpeg.c - reads headers of JPEGs and decodes the region that a crop needs. */
 #include "loader/prep/jpeg.h"
 #include "loader/base/error.h"
 #include "loader/prep/exif.h"

@@ -1,3 +1,4 @@
+/* kernel.c - picks the inner loops that this CPU runs fastest. */
 #include "loader/prep/kernel.h"
 
 #ifdef __x86_64__

@@ -1,3 +1,4 @@
+/* prep.c - finds an op by its name, and calls it. */
 #include "loader/prep.h"
 #include "loader/base/choice.h"
 #include "loader/base/error.h"

@@ -1,3 +1,4 @@
+/* scratch.c - memory of a prep worker that grows and is used again. */
 #include "loader/prep/scratch.h"
 
 #include <stdint.h>

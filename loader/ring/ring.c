@@ -1,3 +1,4 @@
+/* ring.c - slots for finished batches between the pipeline and its readers. */
 #include "loader/ring.h"
 #include "loader/base/error.h"
 #include "loader/base/futex.h"

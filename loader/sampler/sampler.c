@@ -1,3 +1,4 @@
+/* sampler.c - permutations of epochs; it keeps the last two. */
 #include "loader/sampler.h"
 #include "loader/base/error.h"
 #include "loader/base/permutation.h"

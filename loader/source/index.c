@@ -1,3 +1,4 @@
+/* index.c - builds, checks and reads the block of memory that is an index. */
 #include "loader/source/index.h"
 #include "loader/base/error.h"
 

@@ -1,3 +1,4 @@
+/* index_cache.c - saves indexes as files and loads those that still fit. */
 #include "loader/source/index_cache.h"
 #include "loader/base/clock.h"
 #include "loader/base/io.h"

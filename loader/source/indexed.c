@@ -1,3 +1,4 @@
+/* indexed.c - opens the index of a data set of files, and answers from it. */
 #include "loader/source/indexed.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"

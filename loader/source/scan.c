@@ -1,3 +1,4 @@
+/* scan.c - lists a tree of folders by several threads. */
 #include "loader/source/scan.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"

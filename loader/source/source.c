@@ -1,3 +1,4 @@
+/* source.c - finds the kind of a data set, and calls its operations. */
 #include "loader/source.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"

@@ -1,3 +1,4 @@
+/* synthetic_jpeg.c - draws a picture from a seed and encodes it as a JPEG. */
 #include "loader/source/synthetic_jpeg.h"
 #include "loader/base/random.h"
 

@@ -193,7 +193,7 @@ static uint32_t union_size(const void *state, uint32_t sample)
 	return source_size(source, sample);
 }
 
-static void tell_facts(const struct joined *joined, struct source_facts *facts)
+static void union_facts(const struct joined *joined, struct source_facts *facts)
 {
 	uint64_t digests[PARTS];
 
@@ -236,7 +236,7 @@ void *union_open(struct source *const *parts, unsigned count,
 	if (entries == NULL || union_number(joined, entries, entry_count) < 0)
 		goto no_memory;
 	free(entries);
-	tell_facts(joined, facts);
+	union_facts(joined, facts);
 	return joined;
 no_memory:
 	error_sys(err, ENOMEM, "cannot join the data sets");

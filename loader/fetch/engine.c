@@ -1,0 +1,119 @@
+/* engine.c - what all fetch engines do alike: take a job, hold it back, hand it on. */
+#include "loader/fetch/engine.h"
+#include "loader/base/blob.h"
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+#include "loader/base/throttle.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+
+enum { CATCH_UP_NS = 10000000 };
+
+int fetch_thread(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+	sigset_t all, before;
+	int rc;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(thread, NULL, run, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return -rc;
+}
+
+void fetch_thread_started(const struct fetch *fetch)
+{
+	pthread_setname_np(pthread_self(), "dsa-fetch");
+	if (fetch->thread_started != NULL)
+		fetch->thread_started(fetch->client.context);
+}
+
+/*
+ * When a read begins for the throttle. In a place that found its work waiting, that is
+ * when the place's last read was due: what it overslept, and what handing on took, is
+ * not the storage's. But a real storage that is slower than the throttle must not
+ * earn a burst, so little is caught up at a time.
+ */
+static uint64_t fetch_throttle_start(const struct fetch *fetch,
+				     const struct fetch_place *place)
+{
+	uint64_t now = place->job.start;
+
+	if (place->due <= fetch->starved || place->due > now)
+		return now;
+	return place->due > now - CATCH_UP_NS ? place->due : now - CATCH_UP_NS;
+}
+
+bool fetch_take(struct fetch *fetch, bool wait, struct fetch_place *place)
+{
+	const struct fetch_client *client = &fetch->client;
+	bool got = client->next(client->context, false, &place->job);
+
+	if (!got) {
+		fetch->starved = clock_now();
+		if (!wait || !client->next(client->context, true, &place->job))
+			return false;
+		fetch->starved = clock_now();
+	}
+	place->job.start = clock_now();
+	place->job.calls = (struct fetch_calls){0};
+	place->start = fetch_throttle_start(fetch, place);
+	return true;
+}
+
+void fetch_due(struct fetch *fetch, struct fetch_place *place, const struct blob *blob)
+{
+	struct throttle *throttle = fetch->throttle;
+
+	place->due = 0;
+	if (throttle != NULL && blob != NULL && !place->job.unthrottled)
+		place->due = throttle_release(throttle, place->start, blob->size);
+}
+
+bool fetch_held(const struct fetch *fetch, const struct fetch_place *place)
+{
+	return place->due > 0 && place->job.start > fetch->flushed &&
+	       place->due > clock_now();
+}
+
+void fetch_done(struct fetch *fetch, const struct fetch_place *place, struct blob *blob,
+		int result)
+{
+	if (blob != NULL) {
+		fetch->reads++;
+		fetch->bytes += blob->size;
+	} else {
+		fetch->failures++;
+	}
+	fetch->client.done(fetch->client.context, &place->job, blob, result);
+}
+
+struct fetch *fetch_start(const struct fetch_engine *engine,
+			  const struct fetch_config *config,
+			  const struct source *source,
+			  const struct fetch_client *client, struct error *err)
+{
+	struct fetch *fetch = calloc(1, sizeof(*fetch));
+
+	if (fetch == NULL)
+		goto no_memory;
+	fetch->engine = engine;
+	fetch->client = *client;
+	fetch->throttle = config->throttle;
+	fetch->thread_started = config->thread_started;
+	fetch->depth = config->depth;
+	if (reader_init(&fetch->reader, source, engine->direct) < 0)
+		goto no_memory;
+	if (engine->open(fetch, err) == 0)
+		return fetch;
+	reader_fini(&fetch->reader);
+	free(fetch);
+	return NULL;
+
+no_memory:
+	free(fetch);
+	error_sys(err, ENOMEM, "cannot open the %s engine", engine->name);
+	return NULL;
+}
