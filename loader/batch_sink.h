@@ -1,10 +1,10 @@
 /*
- * batch_sink.h - where the pipeline puts finished batches: a ring of its own process, or
- * the feed that other processes read.
+ * batch_sink.h - where the pipeline puts finished batches: a ring of its own process,
+ * or the feed that other processes read.
  *
- * Batches are made in slots 0..slots-1, several at once, and leave in the order in which
- * they were opened. Each slot goes: reserve -> sample() for its places -> publish or
- * discard. All calls with the pipeline's lock held, but sample(), whose pointers are
+ * Batches are made in slots 0..slots-1, several at once, and leave in the order in
+ * which they were opened. Each slot goes: reserve -> sample() for its places -> publish
+ * or discard. All calls with the pipeline's lock held, but sample(), whose pointers are
  * written to without it. A variant is one table of operations.
  */
 #ifndef DSA_BATCH_SINK_H

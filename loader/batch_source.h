@@ -1,7 +1,7 @@
 /*
- * batch_source.h - where a loader's batches come from: a pipeline of its own, or a loader
- * that it shares with other programs. A variant is one table of operations; loader.c
- * keeps what all have in common: the public interface, numbers and counters.
+ * batch_source.h - where a loader's batches come from: a pipeline of its own, or a
+ * loader that it shares with other programs. A variant is one table of operations;
+ * loader.c keeps what all have in common: the public interface, numbers and counters.
  *
  * Threads as in loader.h: stats and stop from any, all else from one at a time. No call
  * after fork().
@@ -68,8 +68,8 @@ struct batch_source {
 struct batch_source *local_open(const struct batch_source_config *config,
 				struct error *err);
 
-/* What the shared loader at a socket delivers (DSA_SHARE); or, if options->alone says so
- * and there is none, local_open(). NULL and err. */
+/* What the shared loader at a socket delivers (DSA_SHARE); or, if options->alone says
+ * so and there is none, local_open(). NULL and err. */
 struct batch_source *consumer_open(const struct batch_source_config *config,
 				   const char *path, struct error *err);
 

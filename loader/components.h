@@ -1,6 +1,6 @@
 /*
- * components.h - what every pipeline of ours is fed from: data set, cache, prep and emulated
- * storage, as a loader's options say.
+ * components.h - what every pipeline of ours is fed from: data set, cache, prep and
+ * emulated storage, as a loader's options say.
  */
 #ifndef DSA_COMPONENTS_H
 #define DSA_COMPONENTS_H
@@ -20,9 +20,9 @@ struct components {
 };
 
 /*
- * Opens them, and turns a cache size that is a share of the data set into bytes. source:
- * the data set, the parts' from now on; NULL: the options say. Returns 0, or -errno and
- * what failed. components_close() ends them either way.
+ * Opens them, and turns a cache size that is a share of the data set into bytes.
+ * source: the data set, the parts' from now on; NULL: the options say. Returns 0, or
+ * -errno and what failed. components_close() ends them either way.
  */
 int components_open(struct components *parts, struct options *options,
 		    struct source *source, struct error *err);

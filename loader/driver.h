@@ -9,10 +9,10 @@
  *	 |switch|---------|--------|----------------------------|switch|---
  *	        settling: thrown away   begin ....measured.... end
  *
- * It does not wait for dsa: when no window is queued, the driver runs the real pipeline,
- * and when dsa is gone it does so for good. When several jobs run in step it stays in its
- * last window, unmeasured, until the slowest job catches up; where that window delivers
- * nothing, and before the first one, it waits inside dsa_next().
+ * It does not wait for dsa: when no window is queued, the driver runs the real
+ * pipeline, and when dsa is gone it does so for good. When several jobs run in step it
+ * stays in its last window, unmeasured, until the slowest job catches up; where that
+ * window delivers nothing, and before the first one, it waits inside dsa_next().
  *
  * All calls from the thread that calls dsa_next().
  */
@@ -89,8 +89,8 @@ void driver_emulated(struct driver *driver, double rate);
 /* ---- a loader that several jobs share ---- */
 
 /*
- * Executes windows until dsa is gone or has seen enough, or driver_end(); in a thread of
- * its own.
+ * Executes windows until dsa is gone or has seen enough, or driver_end(); in a thread
+ * of its own.
  */
 void driver_serve(struct driver *driver);
 void driver_end(struct driver *driver); /* from any thread */

@@ -3,8 +3,8 @@
  *
  *	client.next() -> job -> open, read, close (engine) -> throttle -> client.done()
  *
- * An engine is one file in loader/fetch/ plus one line in loader/base/variants.h. It has
- * threads of its own and pulls its work, so nothing queues in front of it.
+ * An engine is one file in loader/fetch/ plus one line in loader/base/variants.h. It
+ * has threads of its own and pulls its work, so nothing queues in front of it.
  */
 #ifndef DSA_FETCH_H
 #define DSA_FETCH_H
@@ -19,15 +19,13 @@ struct source;
 struct throttle;
 
 /*
- * What the kernel was asked for to read one sample. A file that is tried again, without
- * O_DIRECT or because it has grown, adds to it; bytes in memory ask for nothing. What the
+ * The system calls that reading one sample took. A file that is tried again, without
+ * O_DIRECT or because it has grown, adds to them; bytes in memory take none. What the
  * engine learns about the storage before its first job is in none.
  */
 struct fetch_calls {
 	uint32_t opens; /* openat() */
-	uint32_t
-		reads; /* what is short and goes on, meets the end or fails is one too; what
-			 * a signal interrupts is none */
+	uint32_t reads; /* short, empty and failed ones too; interrupted ones not */
 	uint64_t bytes; /* that the reads brought */
 };
 
@@ -95,8 +93,8 @@ bool fetch_direct(const struct fetch *fetch);
 bool fetch_memory(const struct fetch *fetch);
 
 /*
- * Changes the reads in flight, 1..LIMIT_FETCH_DEPTH, for fetch-only windows. Returns 0, or -errno
- * when the threads for it cannot be had. One thread at a time.
+ * Changes the reads in flight, 1..LIMIT_FETCH_DEPTH, for fetch-only windows. Returns 0,
+ * or -errno when the threads for it cannot be had. One thread at a time.
  */
 int fetch_set_depth(struct fetch *fetch, unsigned depth);
 

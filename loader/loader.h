@@ -123,7 +123,8 @@ int dsa_release(struct dsa_loader *loader, const struct dsa_batch *batch);
 /*
  * An emulated accelerator of `rate` samples/s: sleeps until the batch's delivery +
  * count/rate, by an absolute timer, never catching up, and counts what it did.
- * gpu_speed in DSA_LOADER is a factor on every such rate. Results made with it are named "emulated". Returns 0 or -EINVAL.
+ * gpu_speed in DSA_LOADER is a factor on every such rate. Results made with it are
+ * named "emulated". Returns 0 or -EINVAL.
  */
 int dsa_compute(struct dsa_loader *loader, const struct dsa_batch *batch, double rate);
 

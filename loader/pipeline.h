@@ -10,16 +10,16 @@
  *	                                     Waiting, Reading, (ready), Preparing, Done
  *
  * A pass of the plan (plan.h) is cut into batches at fixed positions: batch j owns
- * positions j*n .. j*n+n-1, the last one what is left. A place whose sample can't be used
- * takes the next position of the pass that no earlier batch has used, so what a batch
- * holds depends on the data and the seed, not on the number of threads or their speed.
- * Workers take the oldest ready sample, whichever batch it is in.
+ * positions j*n .. j*n+n-1, the last one what is left. A place whose sample can't be
+ * used takes the next position of the pass that no earlier batch has used, so what a
+ * batch holds depends on the data and the seed, not on the number of threads or their
+ * speed. Workers take the oldest ready sample, whichever batch it is in.
  *
  * Batches leave through a sink (batch_sink.h): the ring of this process, from which the
  * reader takes them and says so with pipeline_delivered(), or a final one, where to be
- * published is to be delivered. A final one gets every batch of the stream, whole, holes
- * too; of others, one without a good sample is discarded, and with drop_last one that is
- * not full.
+ * published is to be delivered. A final one gets every batch of the stream, whole,
+ * holes too; of others, one without a good sample is discarded, and with drop_last one
+ * that is not full.
  *
  * One lock guards everything but the bytes that are being read or prepared. It is taken
  * a few times a sample and never while reading, preparing or sleeping.
@@ -174,9 +174,9 @@ uint32_t pipeline_probes(struct pipeline *pipeline,
 uint64_t pipeline_prep_cpu(const struct pipeline *pipeline);
 
 /* Calls back, with the lock held, with the point where the next batch will begin. No
- * sample from there on, or from `stolen` if that is further, has been used: a pass may be
- * cut there. (Samples from there on may have been read: put back by pipeline_stop(), or
- * staged.) */
+ * sample from there on, or from `stolen` if that is further, has been used: a pass may
+ * be cut there. (Samples from there on may have been read: put back by pipeline_stop(),
+ * or staged.) */
 void pipeline_at(struct pipeline *pipeline,
 		 void (*call)(void *context, const struct pipeline_point *next),
 		 void *context);

@@ -5,12 +5,13 @@
  *	|0 1 2 .. L0-1|0 1 2 .. L1-1|0 1 ..        global position = first + position
  *
  * A batch never crosses the end of a pass, and a place whose sample can't be used is
- * filled from the same pass alone. A loader of its own has one pass an epoch; the shared
- * loader begins a pass wherever the epoch of some job begins, and may cut a pass short
- * that is under way, at or after the position that pipeline_at() last reported: the next
- * pass then begins at that global position. A variant is one table of operations. All
- * calls are made with the pipeline's lock held, or before it has threads; passes are asked
- * for in rising order, but for those that are still open or delivered last.
+ * filled from the same pass alone. A loader of its own has one pass an epoch; the
+ * shared loader begins a pass wherever the epoch of some job begins, and may cut a pass
+ * short that is under way, at or after the position that pipeline_at() last reported:
+ * the next pass then begins at that global position. A variant is one table of
+ * operations. All calls are made with the pipeline's lock held, or before it has
+ * threads; passes are asked for in rising order, but for those that are still open or
+ * delivered last.
  */
 #ifndef DSA_PLAN_H
 #define DSA_PLAN_H
@@ -36,9 +37,9 @@ struct plan_ops {
 	uint32_t (*sample)(struct plan *plan, uint64_t pass, uint32_t position);
 
 	/* Who the sample at a position is for: a bit for each seat of the shared loader
-	 * (loader/share/ring/bcast_ring.h). NULL: for all. Where it is not NULL no hole is
-	 * filled: a sample moved there would be one place too few for some seats, and one
-	 * too many for others. */
+	 * (loader/share/ring/bcast_ring.h). NULL: for all. Where it is not NULL no hole
+	 * is filled: a sample moved there would be one place too few for some seats,
+	 * and one too many for others. */
 	uint64_t (*seats)(struct plan *plan, uint64_t pass, uint32_t position);
 
 	void (*free)(struct plan *plan);

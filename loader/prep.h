@@ -5,9 +5,9 @@
  *	      -> normalise -> out: 3 x size x size or size x size x 3
  *
  * Or in two, when samples of several kinds are made of one picture: `decoded` makes
- * canvases, a canvas (loader/prep/canvas.h) is what `canvas` takes for encoded bytes, and
- * out of it comes what `image` makes of the JPEG with the same seed: bit by bit, unless
- * the picture has more than 512 x 512 pixels and was reduced.
+ * canvases, a canvas (loader/prep/canvas.h) is what `canvas` takes for encoded bytes,
+ * and out of it comes what `image` makes of the JPEG with the same seed: bit by bit,
+ * unless the picture has more than 512 x 512 pixels and was reduced.
  *
  * A struct prep never changes after prep_open() and may be shared by threads;
  * each thread brings a struct prep_worker of its own, which holds its scratch

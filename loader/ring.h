@@ -16,9 +16,9 @@
  * published = number + 1 (release), then a futex wake. A reader waits until published
  * passes its own next number, takes order[], reads the slot, and gives it back by
  * storing released[slot] = number + 1 in its own page (release) and waking the writer.
- * A slot is free again when the reader has given back the batch it held, or when there is
- * no reader. Nobody takes a lock. Nothing is copied. Slots are page aligned, faulted in once
- * and reused, so that they can be pinned.
+ * A slot is free again when the reader has given back the batch it held, or when there
+ * is no reader. Nobody takes a lock. Nothing is copied. Slots are page aligned, faulted
+ * in once and reused, so that they can be pinned.
  *
  * Of a struct ring the writer's side belongs to whoever holds the pipeline's lock;
  * a struct ring_reader to one thread at a time.

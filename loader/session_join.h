@@ -1,5 +1,6 @@
 /*
- * session_join.h - the place in a session (DSA_SESSION) where a process with a loader counts.
+ * session_join.h - the place in a session (DSA_SESSION) where a process with a loader
+ * counts.
  */
 #ifndef DSA_SESSION_JOIN_H
 #define DSA_SESSION_JOIN_H
@@ -14,7 +15,8 @@ struct enlisted {
 	struct trace_process *own;
 };
 
-/* 0, or -errno: a session of another version, no memory. session_join_close() either way. */
+/* 0, or -errno: a session of another version, no memory. session_join_close() either
+ * way. */
 int session_join_open(struct enlisted *enlisted, struct error *err);
 void session_join_close(struct enlisted *enlisted);
 

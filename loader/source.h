@@ -17,7 +17,7 @@
  *	synthetic[:N]	N samples (default 10000) over a few pictures made in memory
  *
  * A sample that cannot be reached when it is indexed stays in, with size 0: reading it
- * will say why. `./synthetic` is a file or folder of that name.
+ * reports why. `./synthetic` is a file or folder of that name.
  */
 #ifndef DSA_SOURCE_H
 #define DSA_SOURCE_H
@@ -38,8 +38,8 @@ struct source_config {
 
 /*
  * Where the bytes of a sample are: a whole file, a part of a file (a member of a shard)
- * or memory. Exactly one of path and memory is not NULL; another kind of object, such as
- * a URL, would be a third member.
+ * or memory. Exactly one of path and memory is not NULL; another kind of object, such
+ * as a URL, would be a third member.
  */
 struct source_place {
 	int dir;            /* open directory that path is relative to */
@@ -84,9 +84,10 @@ const char *source_name(const struct source *source, uint32_t sample, char *buff
 
 /*
  * Several data sets as one: what lies in more than one of them (the same inode, at the
- * same offset) is one sample. Its samples are those of the first part, in its order, then those of the
- * second that are new, and so on; labels are those of the first part that has the sample,
- * and classes those of the first part. Takes the parts (1..64), also when it fails.
+ * same offset) is one sample. Its samples are those of the first part, in its order,
+ * then those of the second that are new, and so on; labels are those of the first part
+ * that has the sample, and classes those of the first part. Takes the parts (1..64),
+ * also when it fails.
  */
 struct source *source_union(struct source *const *parts, unsigned count,
 			    struct error *err);

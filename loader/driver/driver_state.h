@@ -1,6 +1,6 @@
 /*
- * driver_state.h - what the parts of the driver share. Private to loader/driver/. All of it
- * belongs to the thread that calls dsa_next().
+ * driver_state.h - what the parts of the driver share. Private to loader/driver/. All
+ * of it belongs to the thread that calls dsa_next().
  */
 #ifndef DSA_DRIVER_STATE_H
 #define DSA_DRIVER_STATE_H

@@ -22,9 +22,9 @@ static size_t cache_bytes(void)
 }
 
 /*
- * Fewest batches that neither repeat soon nor fit the last-level cache, or that the window
- * asks for; and as many as the ring's, so that a program that holds all it may always
- * finds a free one.
+ * Fewest batches that neither repeat soon nor fit the last-level cache, or that the
+ * window asks for; and as many as the ring's, so that a program that holds as many as it
+ * may always finds a free one.
  */
 static uint32_t pool_size(const struct ring_shape *shape,
 			  const struct trace_window *window)

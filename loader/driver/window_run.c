@@ -1,4 +1,4 @@
-/* window_run.c - begins the windows of a run, runs those that deliver nothing, ends all. */
+/* window_run.c - begins and ends windows; runs those that deliver nothing. */
 #include "loader/base/clock.h"
 #include "loader/driver/driver_state.h"
 #include "loader/pipeline.h"
@@ -115,8 +115,8 @@ static bool driver_is_alone(const struct trace_window *window)
 }
 
 /*
- * Of jobs in step, one runs a window that delivers nothing, while the others wait. False:
- * this job was one of the others, and the window is over.
+ * Of jobs in step, one runs a window that delivers nothing, while the others wait.
+ * False: this job was one of the others, and the window is over.
  */
 static bool stand_back(struct driver *driver)
 {
@@ -183,9 +183,9 @@ static bool is_asked(const struct trace *trace, uint32_t window)
 }
 
 /*
- * Begins windows until one is on that delivers batches; with none left, turns to the real
- * pipeline. In step with other jobs it stays in the last window until they catch up, if
- * that delivers and no shared loader is about to switch.
+ * Begins windows until one is on that delivers batches; with none left, turns to the
+ * real pipeline. In step with other jobs it stays in the last window until they catch
+ * up, if that delivers and no shared loader is about to switch.
  */
 void driver_next_windows(struct driver *driver)
 {

@@ -1,4 +1,4 @@
-/* window_turn.c - which turn of the pipeline a window wants, and what it needs first. */
+/* window_turn.c - picks and prepares the pipeline's turn for a window. */
 #include "loader/driver/driver_state.h"
 #include "loader/fetch.h"
 #include "loader/pipeline.h"

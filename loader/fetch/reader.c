@@ -1,4 +1,4 @@
-/* reader.c - reads a sample in the calling thread, and learns what its storage can do. */
+/* reader.c - reads a sample in the calling thread; learns what storage can do. */
 #include "loader/fetch/reader.h"
 #include "loader/base/blob.h"
 #include "loader/fetch.h"
@@ -108,8 +108,8 @@ void reader_evict(const struct reader *reader, uint32_t sample)
 }
 
 /*
- * Reads the span until the blob is full, all is there or the file ends. A read that ends
- * off the alignment has met the end: no need to ask once more.
+ * Reads the span until the blob is full, all is there or the file ends. A read that
+ * ends off the alignment has met the end: no need to ask once more.
  */
 static ssize_t reader_fill(const struct reader *reader, int fd, struct blob *blob,
 			   const struct reader_span *span, struct fetch_calls *calls)

@@ -48,9 +48,9 @@ void reader_fini(struct reader *reader);
 
 /*
  * Flags for an openat() by io_uring into a fixed file. Like all of ours they have
- * O_NONBLOCK, or a file that has become a pipe would hold a kernel worker for ever. On a
- * file system that can't say whether a read would block (overlayfs) io_uring then reads
- * in place, one after another: auto finds that pread is faster there.
+ * O_NONBLOCK, or a file that has become a pipe would hold a kernel worker for ever. On
+ * a file system that can't say whether a read would block (overlayfs) io_uring then
+ * reads in place, one after another: auto finds that pread is faster there.
  */
 int reader_ring_flags(const struct reader *reader);
 

@@ -1,5 +1,4 @@
-/* uring_ring.h - an io_uring with fixed files, where it can be had. Private to loader/fetch/.
- */
+/* uring_ring.h - sets up an io_uring with fixed files. Private to loader/fetch/. */
 #ifndef DSA_FETCH_RING_H
 #define DSA_FETCH_RING_H
 

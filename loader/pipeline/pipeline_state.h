@@ -39,7 +39,7 @@ enum place_state {
 struct place {
 	enum place_state state;
 	bool hit;
-	bool failed; /* a hole whose sample can't be used, and that is not counted yet */
+	bool failed; /* a hole whose sample can't be used, not counted yet */
 	uint32_t sample;
 	uint32_t fetch_ns, prep_ns;
 	uint32_t pixels;          /* decoded for it; */
@@ -127,8 +127,8 @@ struct pipeline {
 
 /* stream.c */
 
-/* The pass of a point of the stream. Past a pass's end that is the start of the next one;
- * at the end of the data its length is 0. */
+/* The pass of a point of the stream. Past a pass's end that is the start of the next
+ * one; at the end of the data its length is 0. */
 void stream_pass(struct pipeline *pipeline, struct pipeline_point *point,
 		 struct plan_pass *pass);
 

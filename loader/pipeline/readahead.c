@@ -52,7 +52,7 @@ void readahead_done(struct pipeline *p, const struct fetch_job *job, struct blob
 	blob_put(blob);
 }
 
-/* Hands the readahead to the fetch threads and waits until it is done or out of time. */
+/* Hands the reads to the fetch threads; waits until they are done or out of time. */
 static void readahead_run(struct pipeline *p, struct readahead *readahead,
 			  uint64_t limit_ns)
 {
@@ -102,8 +102,8 @@ static void next_pass(struct pipeline *p, struct pipeline_point *at,
 	*pass = next;
 }
 
-/* The samples at `count` global positions, from the next batch on. NULL: there are none,
- * or no memory. */
+/* The samples at `count` global positions, from the next batch on. NULL: there are
+ * none, or no memory. */
 static uint32_t *list_next(struct pipeline *p, uint32_t count)
 {
 	struct pipeline_point at = p->next;

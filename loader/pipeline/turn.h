@@ -1,10 +1,10 @@
 /*
- * turn.h - what a turn does with the pipeline, and what dsa's own turns keep. Private to
- * loader/pipeline/.
+ * turn.h - what a turn does with the pipeline, and what dsa's own turns keep. Private
+ * to loader/pipeline/.
  *
- * One file and one table for each: turn_stream.c is the program's, and all that it needs
- * is in stream.c, fetch_client.c, prep_pool.c and publish.c; the others measure. A call
- * is made with the pipeline's lock held, but prepare().
+ * One file and one table for each: turn_stream.c is the program's, and all that it
+ * needs is in stream.c, fetch_client.c, prep_pool.c and publish.c; the others measure.
+ * Calls are made with the pipeline's lock held, except prepare().
  */
 #ifndef DSA_PIPELINE_TURN_H
 #define DSA_PIPELINE_TURN_H
@@ -37,8 +37,8 @@ struct turn_ops {
 	bool (*repeat)(struct pipeline *pipeline, struct batch *batch,
 		       struct place *place);
 
-	/* The next read; false: none is wanted. The read came back: the blob, or NULL and
-	 * result, passes to the turn. */
+	/* The next read; false: none is wanted. The read came back: the blob, or NULL
+	 * and result, passes to the turn. */
 	bool (*next_read)(struct pipeline *pipeline, struct fetch_job *job);
 	void (*read_done)(struct pipeline *pipeline, const struct fetch_job *job,
 			  struct blob *blob, int result);
@@ -61,7 +61,7 @@ struct staged {
 	struct blob **blobs;
 };
 
-/* Every `stride`th read of a fetch turn; twice the stride when there is no more room. */
+/* Every `stride`th read of a fetch turn; the stride doubles when the room is full. */
 struct probes {
 	uint32_t count, stride;
 	uint64_t seen;
@@ -107,7 +107,7 @@ bool place_next_read(struct pipeline *pipeline, struct fetch_job *job);
 void place_read_done(struct pipeline *pipeline, const struct fetch_job *job,
 		     struct blob *blob, int result);
 
-/* prep_pool.c: prepares a sample; as long as --prep-delay asks for; timed and counted. */
+/* prep_pool.c: prepares a sample; takes as long as --prep-delay asks; and is timed. */
 int prep_bare(struct worker *worker, const struct batch *batch, struct place *place,
 	      struct error *err);
 int prep_delayed(struct worker *worker, const struct batch *batch, struct place *place,

@@ -1,4 +1,4 @@
-/* turn_drawn.c - hits and misses drawn as a cache in its steady state would have them. */
+/* turn_drawn.c - draws hits and misses as a cache in its steady state has them. */
 #include "loader/pipeline/pipeline_state.h"
 #include "loader/sampler.h"
 

@@ -22,7 +22,7 @@ static void probes_halve(struct probes *probes)
 	probes->stride *= 2;
 }
 
-/* Of reads beside others the time says nothing about one. */
+/* With several reads in flight the time of one says nothing about the storage. */
 static void probes_keep(struct pipeline *p, const struct fetch_job *job,
 			const struct blob *blob)
 {

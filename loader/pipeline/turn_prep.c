@@ -4,8 +4,9 @@
 #include "loader/pipeline/pipeline_state.h"
 
 /*
- * Twice, untimed and timed; which is first, and so the one that finds cold caches, turns
- * with every sample. The same work side by side: what differs is the cost of measuring.
+ * Twice, untimed and timed; which is first, and so the one that finds cold caches,
+ * turns with every sample. The same work side by side: what differs is the cost of
+ * measuring.
  */
 static int paired_prepare(struct worker *worker, const struct batch *batch,
 			  struct place *place, struct error *err)

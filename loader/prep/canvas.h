@@ -6,10 +6,10 @@
  *	| header | height rows of width R G B | zeros                    |
  *	+--------+---------------------------+--------------------------+
  *
- * Rows lie as they are stored in the JPEG; `orientation` says how the picture wants to be
- * turned (exif.h). A picture of more than CANVAS_PIXELS was reduced while it was decoded:
- * to as many eighths of its width and height as fit, and beyond an eighth by whole factors.
- * Numbers are in the machine's own order: a canvas does not leave it.
+ * Rows lie as they are stored in the JPEG; `orientation` says how the picture wants to
+ * be turned (exif.h). A picture of more than CANVAS_PIXELS was reduced while it was
+ * decoded: to as many eighths of its width and height as fit, and beyond an eighth by
+ * whole factors. Numbers are in the machine's own order: a canvas does not leave it.
  */
 #ifndef DSA_PREP_CANVAS_H
 #define DSA_PREP_CANVAS_H

@@ -43,8 +43,8 @@ int jpeg_open(struct jpeg *jpeg, const void *bytes, size_t size, struct jpeg_inf
 	      struct error *err);
 
 /*
- * Reduces the image while it is decoded, to eighths (1 to 8) of its width and height, as
- * libjpeg does; info becomes what is left. The region is then the whole of it.
+ * Reduces the image while it is decoded, to eighths (1 to 8) of its width and height,
+ * as libjpeg does; info becomes what is left. The region is then the whole of it.
  */
 void jpeg_reduce(struct jpeg *jpeg, unsigned eighths, struct jpeg_info *info);
 

@@ -34,6 +34,7 @@ struct source_variant {
 	/* Any thread; sample and label are in range. */
 	uint32_t (*size)(const void *state, uint32_t sample);
 	uint32_t (*label)(const void *state, uint32_t sample);
+	/* A member of a shard: the shard's path, the member's offset and size, part. */
 	void (*place)(const void *state, uint32_t sample, char *buffer,
 		      struct source_place *place);
 	const char *(*class)(const void *state, uint32_t label);
