@@ -4,9 +4,9 @@
  * What may follow an option is read from its argument in these tables: "a|b|c" are
  * words, FILE, DIR, RUN and DATASET are paths, anything else is free.
  */
+#include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
 
-#include <argp.h>
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -59,11 +59,6 @@ static void put_quoted(const char *text, const char *special)
 	}
 }
 
-static bool completion_last(const struct argp_option *o)
-{
-	return o->name == NULL && o->key == 0 && o->doc == NULL && o->group == 0;
-}
-
 static bool completion_shown(const struct argp_option *o)
 {
 	return o->name != NULL && (o->flags & (OPTION_HIDDEN | OPTION_DOC)) == 0;
@@ -74,7 +69,7 @@ static void each_option(const struct argp *argp, const char *path, visit_option 
 	const struct argp_option *o = argp->options;
 	const struct argp_child *child = argp->children;
 
-	for (; o != NULL && !completion_last(o); o++)
+	for (; o != NULL && !argument_end(o); o++)
 		if (completion_shown(o))
 			visit(o, path);
 	for (; child != NULL && child->argp != NULL; child++)

@@ -3,6 +3,11 @@
 #include "loader/base/choice.h"
 #include "loader/base/number.h"
 
+bool argument_end(const struct argp_option *o)
+{
+	return o->name == NULL && o->key == 0 && o->doc == NULL && o->group == 0;
+}
+
 const struct argp_option *argument_find(const struct argp_option *options, int key)
 {
 	while (options->key != key)

@@ -3,6 +3,7 @@
 #define DSA_ARGUMENT_H
 
 #include <argp.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* How the value of an option is read, and the type of the member that holds it. */
@@ -31,6 +32,9 @@ struct argument {
 	{                                                                              \
 		key, ARGUMENT_COUNT, offsetof(struct structure, member), least, most   \
 	}
+
+/* True behind the last option. */
+bool argument_end(const struct argp_option *option);
 
 /* The option of that key, which is there. */
 const struct argp_option *argument_find(const struct argp_option *options, int key);

@@ -1,11 +1,11 @@
 /* defaults.c - options that nobody typed: dsa.ini and DSA_OPT_ variables. */
 #include "cmd/common/defaults.h"
+#include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
 #include "cmd/common/textfile.h"
 #include "loader/base/error.h"
 #include "loader/base/text/ini.h"
 
-#include <argp.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -27,9 +27,7 @@ static const struct argp_option *option_of(const struct argp *argp, const char *
 	const struct argp_child *child = argp->children;
 	const struct argp_option *found = NULL;
 
-	for (; option != NULL && (option->name != NULL || option->key != 0 ||
-				  option->doc != NULL || option->group != 0);
-	     option++)
+	for (; option != NULL && !argument_end(option); option++)
 		if (option->name != NULL && strcmp(option->name, name) == 0)
 			return option;
 	for (; child != NULL && child->argp != NULL && found == NULL; child++)

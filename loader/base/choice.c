@@ -1,3 +1,4 @@
+/* choice.c - finds a word among choices, and lists them for a message. */
 #include "loader/base/choice.h"
 
 #include <stdio.h>

@@ -20,18 +20,8 @@ enum { RANGE_VALUES = 5, ONES = 16 };
 #define PACE_LEAST   .1 /* of a job's accelerator, over the run's */
 #define PACE_MOST    10
 
-const char *const sweep_names[] = {
-	[SWEEP_CACHE] = "cache",
-	[SWEEP_POLICY] = "cache-policy",
-	[SWEEP_CORES] = "cores",
-	[SWEEP_WORKERS] = "workers",
-	[SWEEP_SPEED] = "gpu-speed",
-	[SWEEP_BATCH] = "batch",
-	[SWEEP_BANDWIDTH] = "storage-bandwidth",
-	[SWEEP_LATENCY] = "storage-latency",
-	[SWEEP_JOBS] = "jobs",
-	[SWEEP_SHARE] = "share",
-};
+#define SWEEP_NAME(NAME, name) name,
+const char *const sweep_names[] = {SWEEP_TABLE(SWEEP_NAME)};
 
 /* ---- one value ---- */
 
@@ -358,17 +348,19 @@ static int set_values(struct sweep *sweep, int which, const char *text,
 	return result;
 }
 
+#define SWEEP_CHOICE(NAME, name) "|" name
+
 int sweep_set(struct sweep *sweep, const char *key, const char *values,
 	      struct error *err)
 {
-	for (int i = 0; i < SWEEP_KEYS; i++)
-		if (strcmp(key, sweep_names[i]) == 0)
-			return set_values(sweep, i, values, err);
-	return error_set(err, EINVAL,
-			 "no change is called '%.32s'; there are cache, cache-policy, "
-			 "cores, workers, gpu-speed, batch, storage-bandwidth, "
-			 "storage-latency, jobs and share",
-			 key);
+	const char *names = &SWEEP_TABLE(SWEEP_CHOICE)[1];
+	char list[CHOICE_TEXT];
+	int which = choice_find(names, key);
+
+	if (which >= 0)
+		return set_values(sweep, which, values, err);
+	return error_set(err, EINVAL, "no change is called '%.32s'; there are %s", key,
+			 choice_list(names, " and ", list));
 }
 
 int sweep_set_pair(struct sweep *sweep, const char *pair, struct error *err)

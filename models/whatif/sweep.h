@@ -23,19 +23,23 @@
 
 struct error;
 
-enum sweep_key {
-	SWEEP_CACHE,
-	SWEEP_POLICY,
-	SWEEP_CORES,
-	SWEEP_WORKERS,
-	SWEEP_SPEED,
-	SWEEP_BATCH,
-	SWEEP_BANDWIDTH,
-	SWEEP_LATENCY,
-	SWEEP_JOBS,
-	SWEEP_SHARE,
-	SWEEP_KEYS
-};
+/* The keys, and how they are typed. */
+/* clang-format off */
+#define SWEEP_TABLE(X) \
+	X(CACHE, "cache") \
+	X(POLICY, "cache-policy") \
+	X(CORES, "cores") \
+	X(WORKERS, "workers") \
+	X(SPEED, "gpu-speed") \
+	X(BATCH, "batch") \
+	X(BANDWIDTH, "storage-bandwidth") \
+	X(LATENCY, "storage-latency") \
+	X(JOBS, "jobs") \
+	X(SHARE, "share")
+/* clang-format on */
+
+#define SWEEP_KEY(NAME, name) SWEEP_##NAME,
+enum sweep_key { SWEEP_TABLE(SWEEP_KEY) SWEEP_KEYS };
 
 enum { SWEEP_VALUES = 128, SWEEP_CHANGES = 4096 };
 
