@@ -1,3 +1,4 @@
+/* profile.c - a profile: its room, its arrays, its tables of words. */
 #include "profiler/profile.h"
 #include "loader/base/limits.h"
 

@@ -1,3 +1,4 @@
+/* csv.c - the windows of a result as CSV. */
 #include "reports/csv.h"
 #include "profiler/profile.h"
 #include "reports/json/field.h"

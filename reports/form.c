@@ -1,3 +1,4 @@
+/* form.c - the table of forms of a result. */
 #include "reports/form.h"
 #include "loader/base/error.h"
 #include "reports/common/file.h"

@@ -1,3 +1,4 @@
+/* analyse.c - the steps from sessions to a result, in order. */
 #include "profiler/analysis/analyse.h"
 #include "loader/base/error.h"
 #include "loader/base/trace.h"

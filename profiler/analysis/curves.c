@@ -1,3 +1,4 @@
+/* curves.c - the points of P(k) and S(q), the loaded rate and the overhead. */
 #include "profiler/analysis/curves.h"
 #include "profiler/analysis/statistics.h"
 

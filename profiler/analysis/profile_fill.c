@@ -1,3 +1,4 @@
+/* profile_fill.c - copies settings, windows and histograms out of a session. */
 #include "profiler/analysis/profile_fill.h"
 
 #include <errno.h>

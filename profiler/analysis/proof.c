@@ -1,3 +1,4 @@
+/* proof.c - stalls from blocked time, by replay or by difference. */
 #include "profiler/analysis/proof.h"
 #include "profiler/analysis/replay.h"
 #include "profiler/analysis/shares.h"

@@ -1,3 +1,4 @@
+/* rate.c - the rate of real windows and its interval. */
 #include "profiler/analysis/rate.h"
 #include "profiler/analysis/shares.h"
 #include "profiler/analysis/statistics.h"

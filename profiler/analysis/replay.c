@@ -1,3 +1,4 @@
+/* replay.c - simulates workers and slots with fetch at zero. */
 #include "profiler/analysis/replay.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* sample_times.c - draws the sizes and times of samples from sample records. */
 #include "profiler/analysis/sample_times.h"
 #include "profiler/analysis/shares.h"
 

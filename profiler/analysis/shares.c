@@ -1,3 +1,4 @@
+/* shares.c - sums windows into blocks and takes differences of stages. */
 #include "profiler/analysis/shares.h"
 #include "profiler/analysis/statistics.h"
 
@@ -5,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What can't be seen in the spread of blocks, beside SHARES_SETTLE: */
+/* What the spread of blocks does not show, besides SHARES_SETTLE: */
 #define FLOOR_EDGE_S 100e-6 /* two wake-ups, timer slack each, at a window's ends; */
 #define FLOOR_STEP_S 200e-9 /* two readings of the clock in a step. */
 

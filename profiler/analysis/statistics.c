@@ -1,3 +1,4 @@
+/* statistics.c - jackknife and successive differences. */
 #include "profiler/analysis/statistics.h"
 #include "loader/base/math/student.h"
 

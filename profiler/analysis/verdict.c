@@ -1,9 +1,10 @@
+/* verdict.c - chooses what limits, and the budget that a precision needs. */
 #include "profiler/analysis/verdict.h"
 #include "profiler/analysis/statistics.h"
 
 #include <stdio.h>
 
-/* Fewer blocks than these say too little of their own spread. */
+/* Fewer blocks than these do not show their spread. */
 enum { BLOCKS_ENOUGH = 8 };
 
 /* Stalls below this share limit nothing that anyone would act on. */

@@ -8,8 +8,8 @@
 #include "profiler/profile.h"
 
 /*
- * Sets limit and limit_why: the slowest of fetch, prep and compute, told by the
- * outermost stall that is larger than its own interval. 0 or -ENOMEM.
+ * Sets limit and limit_why: the slowest stage, which is that of the last stall larger
+ * than its own interval. 0 or -ENOMEM.
  */
 int verdict_limit(struct profile *profile);
 

@@ -1,3 +1,4 @@
+/* curve_windows.c - asks for the windows beside the blocks, once each. */
 #include "profiler/schedule/curve_windows.h"
 
 #include <math.h>

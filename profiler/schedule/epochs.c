@@ -1,3 +1,4 @@
+/* epochs.c - asks for windows that end at epochs. */
 #include "profiler/schedule/epochs.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* schedule.c - decides whether a run needs another block or may end. */
 #include "profiler/schedule/schedule.h"
 #include "profiler/analysis/statistics.h"
 #include "profiler/schedule/schedule_state.h"

@@ -1,3 +1,4 @@
+/* window_cost.c - estimates step times and the cost of windows. */
 #include "profiler/schedule/window_cost.h"
 
 #include <math.h>

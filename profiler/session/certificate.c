@@ -1,3 +1,4 @@
+/* certificate.c - the checks for each kind of window. */
 #include "profiler/session/certificate.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* merge_shared.c - joins the sessions of jobs and of their loader. */
 #include "profiler/session/merge_shared.h"
 #include "loader/base/trace.h"
 

@@ -1,3 +1,4 @@
+/* run_metadata.c - run metadata as JSON in a session, and back. */
 #include "profiler/session/run_metadata.h"
 #include "loader/base/error.h"
 

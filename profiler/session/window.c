@@ -1,3 +1,4 @@
+/* window.c - sums the step records of a window, without pauses. */
 #include "profiler/session/window.h"
 #include "loader/base/math/median.h"
 #include "profiler/session/certificate.h"

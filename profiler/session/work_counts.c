@@ -1,3 +1,4 @@
+/* work_counts.c - counters of a session as counts of a profile. */
 #include "profiler/session/work_counts.h"
 #include "loader/base/trace.h"
 #include "profiler/profile.h"

@@ -1,3 +1,4 @@
+/* escape.c - escapes control characters, invalid UTF-8 and markup. */
 #include "reports/common/escape.h"
 #include "loader/base/name.h"
 

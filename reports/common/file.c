@@ -1,3 +1,4 @@
+/* file.c - writes a temporary file and renames it. */
 #include "reports/common/file.h"
 #include "loader/base/error.h"
 

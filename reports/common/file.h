@@ -15,7 +15,7 @@ typedef int file_fill(FILE *out, const void *context, struct error *err);
 
 /*
  * Makes path hold what fill writes. On failure (full disk, no right, fill's own) path
- * is as it was and nothing is left beside it. A path that is no regular file, as
+ * is as it was and no other file is left. A path that is no regular file, as
  * /dev/stdout, is written to directly. Returns 0 or -errno; the message names path.
  */
 int file_save(const char *path, file_fill *fill, const void *context,

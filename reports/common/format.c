@@ -1,3 +1,4 @@
+/* format.c - formats numbers, shares and the sentences of a verdict. */
 #include "reports/common/format.h"
 #include "profiler/profile.h"
 #include "reports/common/escape.h"
@@ -5,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double WIDE = .04; /* an interval: then no tenths are told */
+static const double WIDE = .04; /* an interval: then no tenths are printed */
 
 enum { MAX_SHARE = 100 }; /* beyond it, shares are no shares of anything */
 
@@ -252,7 +253,7 @@ void format_emulated(FILE *out, const struct profile *profile)
 		fprintf(out, "%scache (its hits are drawn)", parts > 0 ? ", " : "");
 }
 
-/* True when a stall is told from zero by its interval. */
+/* True when the interval of a stall excludes zero. */
 static bool is_seen(const struct interval *stall)
 {
 	return isfinite(stall->low) ? stall->low > 0 : stall->value > 0;
@@ -310,7 +311,7 @@ static void stall_share(FILE *out, const struct interval *stalls)
 		fputs(format_percent(number, stall), out);
 }
 
-/* Where no stall is told from zero. */
+/* Where every interval includes zero. */
 static void no_stall_verdict(FILE *out, const struct interval *compute)
 {
 	double most = 1 - compute->low;

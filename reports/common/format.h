@@ -35,7 +35,7 @@ int format_stalls(const struct interval stalls[STAGES], long tenths[STAGES]);
 
 enum { FORMAT_STAGES = 32 * STAGES }; /* room for words of all stages */
 
-/* True where the second proof has something to say beside the first. */
+/* True where there is a second proof to compare the first with. */
 bool format_has_proof(const struct profile *profile);
 
 /* "Compute, prep and fetch": those that the profile has; "..., prep stall": by labels. */

@@ -1,3 +1,4 @@
+/* markdown.c - escapes what Markdown would interpret. */
 #include "reports/common/markdown.h"
 #include "reports/common/escape.h"
 

@@ -1,3 +1,4 @@
+/* whatif_curve.c - predicts curves over cores and cache sizes. */
 #include "reports/common/whatif_curve.h"
 #include "loader/base/error.h"
 #include "models/predict/model.h"
@@ -7,7 +8,7 @@
 
 enum { CORES_POINTS = 16, CACHE_POINTS = 10 }; /* at most, but for the first */
 
-/* What the run can't tell stays unknown. */
+/* What cannot be predicted from this run stays unknown. */
 static int whatif_curve_add(const struct model *model,
 			    const struct profile_change *change, struct profile *curve)
 {

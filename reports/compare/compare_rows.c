@@ -1,4 +1,4 @@
-/* compare_rows.c - which numbers and texts of two results stand beside each other. */
+/* compare_rows.c - which numbers and texts of two results are compared. */
 #include "models/compare/differences.h"
 #include "profiler/profile.h"
 #include "reports/compare/compare_part.h"

@@ -15,7 +15,8 @@ static const struct json_part_kind kind = {BASELINE_SCHEMA, "a baseline of dsa",
 /* No rate, time or size of a real machine; sums and ratios of such stay finite. */
 static const double MOST = 1e15;
 
-static const double MOST_SHARE = 100; /* an estimate of a share may lie beside 0 .. 1 */
+static const double MOST_SHARE =
+	100; /* an estimate of a share may lie outside 0 .. 1 */
 
 #define AT(path, type, member)   FIELD_AT(profile, path, type, member)
 #define LINE(path, type, member) AT(path, type, member),

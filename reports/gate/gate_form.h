@@ -28,7 +28,7 @@ enum {
 	GATE_JUNIT_MOST = 30 << 20,    /* of a report on GitLab */
 };
 
-/* A verdict and what a form says beside it. NULL where there is nothing. */
+/* A verdict and what a form prints with it. NULL where there is nothing. */
 struct gate_report {
 	const struct gate_verdict *verdict;
 	const char *name;    /* of the gate: the baseline's file, or the command */

@@ -113,7 +113,7 @@ static void write_command(FILE *out, const char *command)
 	fputs("\n\n", out);
 }
 
-/* A line of its own; none where there is nothing to say. */
+/* Writes a separate line; none where there is nothing to say. */
 static void write_pointer(FILE *out, const char *title, const char *text)
 {
 	if (text == NULL || *text == '\0')

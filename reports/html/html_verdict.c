@@ -45,7 +45,7 @@ static void html_verdict_facts(const struct html *html)
 				  "samples/s");
 	if (isfinite(gain)) {
 		snprintf(number, sizeof(number), "%.2f×", gain);
-		html_verdict_fact(html->out, "To be won at most", number, "the speed");
+		html_verdict_fact(html->out, "Upper bound", number, "speed-up");
 	}
 	fputs("</dl>\n", html->out);
 }

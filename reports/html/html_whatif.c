@@ -203,7 +203,7 @@ static void html_whatif_advice(const struct html *html)
 		      html->out);
 }
 
-/* How well the model tells the run itself. */
+/* How well the model reproduces the run itself. */
 static void html_whatif_trust(const struct html *html)
 {
 	const struct profile_model *model = &html->profile->model;

@@ -1,3 +1,4 @@
+/* field.c - the tables of fields: every key of run.json. */
 #include "reports/json/field.h"
 #include "profiler/profile.h"
 

@@ -1,3 +1,4 @@
+/* plot.c - series, ticks and scales of a plot. */
 #include "reports/plot/plot.h"
 #include "reports/common/format.h"
 

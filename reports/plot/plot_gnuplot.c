@@ -194,7 +194,7 @@ failed:
 	return -EIO;
 }
 
-/* Starts gnuplot in a process group of its own. 0 or -errno. */
+/* Starts gnuplot in a new process group. 0 or -errno. */
 static int plot_gnuplot_start(int script, int svg, pid_t *pid)
 {
 	char name[] = "gnuplot", defaults[] = "-d";

@@ -1,3 +1,4 @@
+/* box.c - wraps and colours lines for a terminal. */
 #include "reports/terminal/box.h"
 #include "loader/base/error.h"
 #include "profiler/profile.h"

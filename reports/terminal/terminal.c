@@ -1,3 +1,4 @@
+/* terminal.c - the verdict box: shares, limit, evidence. */
 #include "reports/terminal/terminal.h"
 #include "loader/base/error.h"
 #include "profiler/profile.h"

@@ -1,4 +1,4 @@
-/* verified_table.c - predictions beside what was measured, for a terminal. */
+/* verified_table.c - predictions and what was measured, for a terminal. */
 #include "models/whatif/calibration.h"
 #include "reports/common/format.h"
 #include "reports/common/whatif.h"
@@ -55,7 +55,7 @@ static void verified_table_row(struct box *box,
 	putc('\n', box->out);
 }
 
-/* How good they were; how often the best advice was, where that can be told. */
+/* Their errors; and how often the best advice was right, where that is known. */
 static void verified_table_summary(struct box *box, const struct profile *profile)
 {
 	struct calibration score;

@@ -1,3 +1,4 @@
+/* whatif_table.c - predictions as a ranking and as a table. */
 #include "reports/common/escape.h"
 #include "reports/common/form_style.h"
 #include "reports/common/format.h"
@@ -268,13 +269,12 @@ static void table_row(struct box *box, const struct profile *profile,
 }
 
 /* True when something is known of the rate. */
-static bool whatif_table_is_told(const struct profile_prediction *prediction)
+static bool whatif_table_is_known(const struct profile_prediction *prediction)
 {
 	return isfinite(prediction->per_s.value) || isfinite(prediction->per_s.low);
 }
 
-/* What predictions assume; once what one after the other says. Of jobs each has its own
- * to tell. */
+/* Prints what predictions assume, each assumption once in a row; with jobs, per change. */
 static void whatif_table_assumptions(struct box *box, const struct profile *profile)
 {
 	char words[WHATIF_WORDS];
@@ -283,7 +283,7 @@ static void whatif_table_assumptions(struct box *box, const struct profile *prof
 	for (size_t i = 0; i < profile->prediction_count; i++) {
 		const char *why = profile->predictions[i].why;
 
-		if (why == NULL || !whatif_table_is_told(&profile->predictions[i]) ||
+		if (why == NULL || !whatif_table_is_known(&profile->predictions[i]) ||
 		    (last != NULL && strcmp(why, last) == 0))
 			continue;
 		whatif_change_words(words, &profile->predictions[i].change);
@@ -294,8 +294,8 @@ static void whatif_table_assumptions(struct box *box, const struct profile *prof
 	}
 }
 
-/* Why there is nothing to tell of some. */
-static void whatif_table_untold(struct box *box, const struct profile *profile)
+/* Lists changes that could not be predicted, and why. */
+static void whatif_table_unknown(struct box *box, const struct profile *profile)
 {
 	const char *label = "not known";
 	char words[WHATIF_WORDS];
@@ -303,7 +303,7 @@ static void whatif_table_untold(struct box *box, const struct profile *profile)
 	for (size_t i = 0; i < profile->prediction_count; i++) {
 		const struct profile_prediction *prediction = &profile->predictions[i];
 
-		if (whatif_table_is_told(prediction) || prediction->why == NULL)
+		if (whatif_table_is_known(prediction) || prediction->why == NULL)
 			continue;
 		box_line(box, label, "%s: %s",
 			 whatif_change_words(words, &prediction->change),
@@ -335,7 +335,7 @@ static void write_table(struct box *box, const struct profile *profile)
 	putc('\n', box->out);
 	cost_now(box, profile);
 	whatif_table_assumptions(box, profile);
-	whatif_table_untold(box, profile);
+	whatif_table_unknown(box, profile);
 }
 
 typedef void write_part(struct box *box, const struct profile *profile);
