@@ -259,10 +259,12 @@ static bool is_seen(const struct interval *stall)
 	return isfinite(stall->low) ? stall->low > 0 : stall->value > 0;
 }
 
-static bool any_seen(const struct interval *stalls)
+/* True when a stall besides `but` is seen or, with `maybe`, may be there. */
+static bool has_stall(const struct interval *stalls, int but, bool maybe)
 {
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
-		if (is_seen(&stalls[i]))
+		if (i != but &&
+		    (is_seen(&stalls[i]) || (maybe && stalls[i].high > WIDE)))
 			return true;
 	return false;
 }
@@ -285,15 +287,6 @@ static int largest_stall(const struct interval *stalls)
 		if (stalls[i].value > stalls[largest].value)
 			largest = i;
 	return largest;
-}
-
-/* True when something is seen of a stall besides that one, or may be. */
-static bool has_others(const struct interval *stalls, int stage)
-{
-	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
-		if (i != stage && (is_seen(&stalls[i]) || stalls[i].high > WIDE))
-			return true;
-	return false;
 }
 
 /* "50.2%", or as wide as it is: "15% to 49%". */
@@ -338,7 +331,7 @@ static void stall_verdict(FILE *out, const struct profile *profile)
 	int largest = largest_stall(stalls);
 	char number[FORMAT_SIZE], other[FORMAT_SIZE];
 
-	if (!any_seen(stalls)) {
+	if (!has_stall(stalls, STAGES, false)) {
 		no_stall_verdict(out, &stalls[STAGE_COMPUTE]);
 		return;
 	}
@@ -354,7 +347,7 @@ static void stall_verdict(FILE *out, const struct profile *profile)
 	fputs("Training waits for data ", out);
 	stall_share(out, stalls);
 	fprintf(out, " of its time, %s for %s%s.",
-		has_others(stalls, largest) ? "mostly" : "all of it",
+		has_stall(stalls, largest, true) ? "mostly" : "all of it",
 		stage_table[largest].cause,
 		isfinite(stalls[STAGE_COMPUTE].low) ? "" : "; no interval is known");
 }

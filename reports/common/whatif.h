@@ -30,6 +30,12 @@ const char *whatif_gain(char to[WHATIF_SPEED], const struct interval *speedup);
 bool whatif_is_per_job(const struct profile *profile,
 		       const struct profile_change *change);
 
+/* Columns that not every table of predictions has. */
+struct whatif_columns {
+	bool jobs, costs;
+};
+struct whatif_columns whatif_columns(const struct profile *profile);
+
 /* False when nobody asked the models, as of a run that was only observed. */
 bool whatif_was_asked(const struct profile *profile);
 

@@ -187,6 +187,17 @@ const char *whatif_gain(char to[WHATIF_SPEED], const struct interval *speedup)
 	return whatif_words_spell(to, speedup, &page);
 }
 
+struct whatif_columns whatif_columns(const struct profile *profile)
+{
+	struct whatif_columns columns = {false, false};
+
+	for (size_t i = 0; i < profile->prediction_count; i++) {
+		columns.jobs |= isfinite(profile->predictions[i].per_job.high);
+		columns.costs |= isfinite(profile->predictions[i].cost.value);
+	}
+	return columns;
+}
+
 bool whatif_was_asked(const struct profile *profile)
 {
 	return profile->model.why != NULL || isfinite(profile->model.real.value) ||

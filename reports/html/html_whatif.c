@@ -40,14 +40,9 @@ static void cost_range(FILE *out, const struct interval *cost)
 	html_number(out, isfinite(cost->low) && isfinite(cost->high) ? text : "n/a");
 }
 
-/* Columns that not every table has. */
-struct columns {
-	bool jobs, costs;
-};
-
 static void prediction_row(const struct html *html,
 			   const struct profile_prediction *prediction,
-			   struct columns columns)
+			   struct whatif_columns columns)
 {
 	FILE *out = html->out;
 	char text[FORMAT_SIZE];
@@ -66,7 +61,7 @@ static void prediction_row(const struct html *html,
 }
 
 static void html_whatif_begin(const struct html *html, const char *caption,
-			      struct columns columns)
+			      struct whatif_columns columns)
 {
 	char stages[FORMAT_STAGES], heads[sizeof(stages) + 128];
 
@@ -78,28 +73,10 @@ static void html_whatif_begin(const struct html *html, const char *caption,
 	html_table(html->out, caption, heads);
 }
 
-static bool html_whatif_any_cost(const struct profile *profile)
-{
-	for (size_t i = 0; i < profile->prediction_count; i++)
-		if (isfinite(profile->predictions[i].cost.value))
-			return true;
-	return false;
-}
-
-static bool html_whatif_any_jobs(const struct profile *profile)
-{
-	for (size_t i = 0; i < profile->prediction_count; i++)
-		if (isfinite(profile->predictions[i].per_job.high))
-			return true;
-	return false;
-}
-
 static void html_whatif_predictions(const struct html *html)
 {
 	const struct profile *profile = html->profile;
-	bool costs = html_whatif_any_cost(profile),
-	     jobs = html_whatif_any_jobs(profile);
-	struct columns columns = {jobs, costs};
+	const struct whatif_columns columns = whatif_columns(profile);
 	char stages[FORMAT_STAGES];
 
 	html_whatif_begin(html, "Predicted, with 95% intervals", columns);
@@ -109,7 +86,7 @@ static void html_whatif_predictions(const struct html *html)
 	fprintf(html->out,
 		"<p class=\"small\">%s are the shares of a step that would remain.",
 		format_stages(stages, profile, false));
-	if (costs) {
+	if (columns.costs) {
 		char now[FORMAT_SIZE];
 
 		fputs(" An epoch costs that much in ", html->out);
@@ -319,7 +296,7 @@ static bool has_any(const struct profile *curve)
 static void curve_numbers(const struct html *html, const char *caption,
 			  const struct profile *curve)
 {
-	const struct columns none = {false, false};
+	const struct whatif_columns none = {false, false};
 
 	if (!has_any(curve))
 		return;

@@ -218,47 +218,24 @@ static void whatif_table_stalls(struct box *box, const struct profile *profile,
 					: "-");
 }
 
-/* True when some are of several jobs. */
-static bool whatif_table_any_jobs(const struct profile *profile)
-{
-	for (size_t i = 0; i < profile->prediction_count; i++)
-		if (isfinite(profile->predictions[i].per_job.high))
-			return true;
-	return false;
-}
-
-static bool whatif_table_any_cost(const struct profile *profile)
-{
-	for (size_t i = 0; i < profile->prediction_count; i++)
-		if (isfinite(profile->predictions[i].cost.value))
-			return true;
-	return false;
-}
-
-/* Of the table: those that not every one has. */
-struct columns {
-	int width; /* of a change */
-	bool jobs, costs;
-};
-
 static void table_row(struct box *box, const struct profile *profile,
 		      const struct profile_prediction *prediction,
-		      const struct columns *columns)
+		      struct whatif_columns columns, int width)
 {
 	const char *limit = profile_word(profile_limits, &prediction->limit);
 	char words[WHATIF_WORDS], text[FORMAT_SIZE];
 
-	fprintf(box->out, "%*s%-*s", BOX_INDENT, "", columns->width,
+	fprintf(box->out, "%*s%-*s", BOX_INDENT, "", width,
 		whatif_change_words(words, &prediction->change));
 	box_estimate(box, &prediction->per_s, "");
-	if (columns->jobs)
+	if (columns.jobs)
 		fprintf(box->out, "%9s",
 			isfinite(prediction->per_job.value)
 				? format_rate(text, prediction->per_job.value)
 				: "-");
 	box_estimate(box, &prediction->speedup, "x");
 	whatif_table_stalls(box, profile, prediction->stalls);
-	if (columns->costs)
+	if (columns.costs)
 		fprintf(box->out, "  %8s",
 			isfinite(prediction->cost.value)
 				? format_cost(text, prediction->cost.value)
@@ -274,7 +251,7 @@ static bool whatif_table_is_known(const struct profile_prediction *prediction)
 	return isfinite(prediction->per_s.value) || isfinite(prediction->per_s.low);
 }
 
-/* Prints what predictions assume, each assumption once in a row; with jobs, per change. */
+/* Prints what predictions assume, once where neighbours agree; with jobs, per change. */
 static void whatif_table_assumptions(struct box *box, const struct profile *profile)
 {
 	char words[WHATIF_WORDS];
@@ -314,15 +291,14 @@ static void whatif_table_unknown(struct box *box, const struct profile *profile)
 
 static void write_table(struct box *box, const struct profile *profile)
 {
-	const struct columns columns = {whatif_table_name_width(profile),
-					whatif_table_any_jobs(profile),
-					whatif_table_any_cost(profile)};
+	const struct whatif_columns columns = whatif_columns(profile);
+	int width = whatif_table_name_width(profile);
 
 	putc('\n', box->out);
 	if (whatif_table_refuse(box, profile) || profile->prediction_count == 0)
 		return;
 	fprintf(box->out, "%*s%s%-*s%24s%s%24s", BOX_INDENT, "", box_ink(box, BOX_DIM),
-		columns.width, "change", "samples/s        95%",
+		width, "change", "samples/s        95%",
 		columns.jobs ? "    a job" : "", "speed-up        95%");
 	for (int i = 0; i < STAGES; i++)
 		if (profile_has_stage(profile, i))
@@ -331,7 +307,7 @@ static void write_table(struct box *box, const struct profile *profile)
 	fprintf(box->out, "%s  limit%s\n", columns.costs ? "     epoch" : "",
 		box_ink(box, BOX_PLAIN));
 	for (size_t i = 0; i < profile->prediction_count; i++)
-		table_row(box, profile, &profile->predictions[i], &columns);
+		table_row(box, profile, &profile->predictions[i], columns, width);
 	putc('\n', box->out);
 	cost_now(box, profile);
 	whatif_table_assumptions(box, profile);
