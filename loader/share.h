@@ -5,8 +5,8 @@
  *
  * A share_server holds a loader whose batches go to any number of consumers: programs
  * that call dsa_open() with DSA_SHARE naming its socket. It lives in one thread
- * (share_server_run()) beside the pipeline's own. It prints nothing: what is to be told
- * goes to `log`, one line each.
+ * (share_server_run()) beside the pipeline's own. It prints nothing: `log` receives its
+ * messages, one line each.
  */
 #ifndef DSA_SHARE_H
 #define DSA_SHARE_H
@@ -19,7 +19,7 @@ struct dsa_config;
 struct error;
 struct share_server;
 
-enum { SHARE_WINDOW = 8 }; /* batches kept for those that are behind, unless told */
+enum { SHARE_WINDOW = 8 }; /* default, in batches */
 
 enum share_mode {
 	SHARE_LOCKSTEP, /* jobs begin together and at an epoch's start */
@@ -38,11 +38,11 @@ struct share_config {
 	unsigned window; /* batches kept for those that are behind [SHARE_WINDOW] */
 	unsigned jobs;   /* wait for so many before the first batch [1] */
 	uint64_t
-		drop_ns; /* a job in the way of others for so long is dropped; 0: never */
-	bool takeover;   /* go on for the consumers of a server that died */
+		drop_ns; /* a job that blocks others for so long is dropped; 0: never */
+	bool takeover;   /* wait for the clients of a server that died */
 	double takeover_s; /* how long consumers may take to come back [10] */
 	const char *audit; /* file for the audit; NULL: none */
-	bool decoded; /* deliver decoded pictures: each job has a tail of its own */
+	bool decoded; /* deliver decoded images: each client does the rest of prep */
 	bool leave;   /* end when the last job left */
 	void (*log)(void *context, const char *line);
 	void *context;
@@ -73,9 +73,9 @@ int share_socket_path(char *path, size_t bytes, struct error *err);
 /* Asks a server for its state as JSON (malloc; the caller's). 0 or -errno. */
 int share_status(const char *socket, char **json, struct error *err);
 
-/* The same in two steps, for who may not want to wait up to 10 s for the answer: shutdown(2)
- * of the connection ends the second one. A descriptor, the caller's to close, or -errno;
- * 0 or -errno. */
+/* The same in two steps, for who may not want to wait up to 10 s for the answer:
+ * shutdown(2) of the connection ends the second one. A descriptor, the caller's to
+ * close, or -errno; 0 or -errno. */
 int share_connect(const char *socket, struct error *err);
 int share_ask(int connection, char **json);
 

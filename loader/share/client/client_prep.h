@@ -1,6 +1,6 @@
 /*
- * client_prep.h - a program's own last part of prep, where its shared loader delivers decoded
- * pictures. Private to loader/share/.
+ * client_prep.h - crop, resize and flip in the client when the server sends decoded
+ * images. Private to loader/share/.
  *
  *	from --next()--> feeder --places--> workers        slots, in order
  *	                   |  a batch of canvases:         | ready | ready | being made |
@@ -17,8 +17,8 @@ struct batch_source;
 struct batch_source_config;
 struct error;
 
-/* Samples as config's options want them, of the canvases that `from` delivers. `from` is
- * the tail's from now on, failed or not. NULL and err. */
+/* Samples as config's options want them, of the canvases that `from` delivers. `from`
+ * is the tail's from now on, failed or not. NULL and err. */
 struct batch_source *client_prep_open(struct batch_source *from,
 				      const struct batch_source_config *config,
 				      struct error *err);

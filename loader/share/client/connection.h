@@ -1,6 +1,6 @@
 /*
- * connection.h - a consumer's connection to one shared loader: its socket, its reader of the
- * ring, and what it was told when it joined. Private to loader/share/.
+ * connection.h - a consumer's connection to one shared loader: its socket, its reader
+ * of the ring, and its WELCOME. Private to loader/share/.
  *
  * One thread at a time.
  */
@@ -38,10 +38,10 @@ struct connection_config {
 };
 
 /*
- * Joins the loader at a socket. May wait as long as that loader makes it wait, but for an
- * answer at most 10 s, and no longer once it has ended. NULL and err, whose code is
- * ENOENT, ECONNREFUSED, ETIMEDOUT or EPIPE (closed without a word) when there is no loader
- * that answers, else something else.
+ * Joins the loader at a socket. May wait as long as that loader makes it wait, but for
+ * an answer at most 10 s, and no longer once it has ended. NULL and err, whose code is
+ * ENOENT, ECONNREFUSED, ETIMEDOUT or EPIPE (closed without a word) when there is no
+ * loader that answers, else something else.
  */
 struct connection *connection_open(const struct connection_config *config,
 				   struct error *err);
@@ -58,8 +58,9 @@ void connection_look(struct connection *connection);
 int connection_own(const struct connection *connection, uint32_t count,
 		   uint32_t *labels, uint32_t *samples, struct error *err);
 
-/* Whether a batch is to be copied as it comes: its samples lie among those of other jobs,
- * or among those that were had, so that what is held of them might fill the ring. */
+/* Whether a batch is to be copied as it comes: its samples lie among those of other
+ * jobs, or among those that were had, so that what is held of them might fill the ring.
+ * */
 bool connection_copies(const struct connection *connection,
 		       const struct bcast_batch *batch);
 

@@ -12,7 +12,7 @@
 
 enum { LOOK_NS = 50000000 }; /* how long a loader's death may go unseen */
 
-/* ---- links ---- */
+/* ---- connections ---- */
 
 static void consumer_let_go(struct connection **at)
 {
@@ -188,7 +188,7 @@ static int consumer_keep(struct consumer *consumer, struct held_batch *held,
 	return result < 0 ? result : !batch->partial;
 }
 
-/* The link had no batch in time. *blocked: because we hold what its loader needs. */
+/* No batch came in time. *blocked: because we hold places that its loader needs. */
 static int consumer_look_around(struct consumer *consumer, struct held_batch *held,
 				bool *blocked, struct error *err)
 {
@@ -213,7 +213,7 @@ static int no_batch(struct consumer *consumer, struct held_batch *held, int reas
 	return reason;
 }
 
-/* Waits for a batch of the link: 1; 0 when there is no link any more; -errno. */
+/* Waits for a batch: 1; 0 when there is no connection any more; -errno. */
 static int consumer_wait_batch(struct consumer *consumer, struct held_batch *held,
 			       struct error *err)
 {
@@ -272,7 +272,7 @@ static int next_alone(struct consumer *consumer, struct dsa_batch *batch,
 	struct batch_source *alone = consumer->alone;
 	int result;
 
-	if (consumer->ended) /* it was told while this one was opened */
+	if (consumer->ended) /* consumer_stop() came while this one was opened */
 		return 0;
 	result = alone->ops->next(alone, batch, wait, err);
 	if (result != 1)

@@ -1,9 +1,9 @@
 /*
  * consumer_state.h - what the parts of a consumer share. Private to loader/share/.
  *
- *	link --bcast_take()--> batch, batch, .. the end of its epochs
+ *	connection --bcast_take()--> batch, batch, .. the end of its epochs
  *	  | dropped, or the loader ended
- *	  +--> another link (takeover): the same batch goes on
+ *	  +--> another connection (takeover): samples that it has not had of this epoch
  *	  +--> a pipeline of its own: the rest of the epoch, then whole ones
  *
  * Epochs and steps are counted over all of these: for the program it is one stream.
@@ -47,7 +47,7 @@ struct consumer {
 	uint64_t alone_epoch, alone_step;     /* where that one began */
 };
 
-/* Lets a link go as soon as nothing in its ring is held. */
+/* Closes the connection as soon as no batch in its ring is held. */
 void consumer_leave(struct consumer *consumer);
 
 /* The next batch is the first one of the next epoch. */
@@ -56,16 +56,16 @@ void consumer_end_epoch(struct consumer *consumer);
 /* Begins to read at a connection that was joined. */
 void consumer_begin(struct consumer *consumer, struct connection *connection);
 
-/* recover.c: joins a loader at the path, of which there may be none yet: tries as long as
- * options->takeover. had: samples of this epoch to go past, or NULL. */
+/* recover.c: joins a loader at the path, of which there may be none yet: tries as long
+ * as options->takeover. had: samples of this epoch to go past, or NULL. */
 struct connection *consumer_reach(struct consumer *consumer,
 				  const struct sample_set *had, struct error *err);
 
 /*
- * recover.c: the link brings no more batches, for the reason (-errno) that
- * consumer_take() gave, -ECONNRESET for a loader that is gone. 0: there is another link,
- * or a pipeline of its own, and nothing is lost; the holding has what is taken already.
- * -errno: the data ends.
+ * recover.c: continues when the connection brings no more batches, for the reason
+ * (-errno) that bcast_take() gave, -ECONNRESET for a loader that is gone. 0: there is
+ * another connection, or a pipeline of its own, and nothing is lost. -errno: the data
+ * ends.
  */
 int consumer_recover(struct consumer *consumer, struct held_batch *held, int reason,
 		     struct error *err);

@@ -5,7 +5,7 @@
  *	slot     0       1       2     ..  prefetch
  *	      | held | copied | free |
  *	         |       '---------------- in memory of its own: of a batch that lies in two
- *	         '---- in a link's ring    rings, or before and behind a hole
+ *	         '---- in a ring           rings, or before and behind a gap
  */
 #ifndef DSA_SHARE_HELD_BATCHES_H
 #define DSA_SHARE_HELD_BATCHES_H
@@ -39,8 +39,8 @@ void held_batches_fini(struct held_batches *batches);
  * such a one, else an empty one; NULL: there is none. */
 struct held_batch *held_batches_free(struct held_batches *batches);
 
-/* Appends what was taken from a link's ring to what the slot has in memory of its own,
- * and gives it back to the ring. 0, -ENOMEM or what bcast_release() says. */
+/* Appends a batch of a connection's ring to what the slot has in memory of its own, and
+ * releases it. 0, -ENOMEM or what bcast_release() says. */
 int held_batches_copy(struct held_batches *batches, struct held_batch *held,
 		      struct connection *connection, const struct bcast_batch *batch);
 

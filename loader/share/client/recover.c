@@ -1,4 +1,4 @@
-/* recover.c - where a program's batches come from when its shared loader brings no more. */
+/* recover.c - continues when a shared loader drops the client, ends or dies. */
 #include "loader/base/clock.h"
 #include "loader/base/permutation.h"
 #include "loader/base/trace.h"
@@ -184,7 +184,7 @@ static int recover_rejoin(struct consumer *consumer, struct error *err)
 	return 0;
 }
 
-/* ---- what became of it ---- */
+/* ---- which way to go on ---- */
 
 static int recover_no_loader(const struct consumer *consumer, int reason,
 			     struct error *err)
@@ -202,8 +202,8 @@ static int recover_no_loader(const struct consumer *consumer, int reason,
 			 (unsigned long long)consumer->step);
 }
 
-/* The data of who asked for no number of epochs ends with its loader's; where that was
- * stopped, it may be told otherwise. */
+/* Without a number of epochs the data ends with the loader's; where that one was
+ * stopped, `takeover` or `alone` may say to go on. */
 static bool ends_here(const struct consumer *consumer, int reason)
 {
 	const struct options *options = consumer->config.options;

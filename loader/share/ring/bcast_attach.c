@@ -1,5 +1,5 @@
-/* bcast_attach.c - how a job comes to read a ring and leaves it. It trusts no number that
- * others may write: the worst that they can do is a wrong sample, or none. */
+/* bcast_attach.c - how a job comes to read a ring and leaves it. It trusts no number
+ * that others may write: the worst that they can do is a wrong sample, or none. */
 #include "loader/base/error.h"
 #include "loader/share/ring/bcast_reader.h"
 

@@ -66,7 +66,7 @@ static void bcast_reader_settle(struct bcast_reader *reader)
 
 /*
  * Claims the next few places: not more, so that little is lost if this process is
- * stopped now and dropped. The order is told in bcast_state.h.
+ * stopped now and dropped. bcast_state.h explains the order.
  */
 static int bcast_reader_claim(struct bcast_reader *reader, struct walk *walk)
 {
@@ -99,7 +99,8 @@ static void pass_by(struct bcast_reader *reader, struct walk *walk)
 	reader->passed = walk->passed;
 }
 
-/* Among places that were had or are not its own, a batch may be longer than the ring. */
+/* Among places that were had or are not its own, a batch may be longer than the ring.
+ * */
 static bool bcast_reader_partial(const struct bcast_reader *reader)
 {
 	return reader->partial || (reader->had != NULL && reader->epoch == 0);

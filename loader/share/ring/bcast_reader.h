@@ -1,5 +1,5 @@
 /*
- * bcast_reader.h - a job's side of the ring, its notes.
+ * bcast_reader.h - a reader of the ring, and its notes.
  *
  *	released          next        reach       published
  *	---|HHHHHHHHH..HHHHH|===========|-------------|
@@ -34,12 +34,13 @@ struct bcast_reader {
 	uint64_t next, remaining, epoch;
 	uint64_t passed; /* places: `had` */
 	uint64_t released;
-	uint64_t rung;       /* what the writer was last told it may have */
+	uint64_t rung;       /* last value of `hungry` that was answered */
 	uint8_t *notes;      /* of each place */
 	uint64_t *checksums; /* audit: of what is held */
 };
 
-/* Says that all before `released` is given back; wakes the writer if it waits for that. */
+/* Says that all before `released` is given back; wakes the writer if it waits for that.
+ * */
 void bcast_report(struct bcast_reader *reader, uint64_t released);
 
 #endif

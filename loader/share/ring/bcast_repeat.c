@@ -1,12 +1,11 @@
-/* bcast_repeat.c - what was published once, published again: batches that cost nothing. */
+/* bcast_repeat.c - what was published once, published again: batches that cost nothing.
+ * */
 #include "loader/share/ring/bcast_state.h"
 
 /* What a place says when it is shown once more. */
 static struct bcast_place once_more(const struct bcast_ring *ring, uint64_t sequence,
 				    uint32_t turn)
 {
-	uint64_t published = bcast_published(ring);
-	const struct bcast_place *last = bcast_place(ring, published - 1);
 	const struct bcast_place *place = &ring->places[sequence % ring->layout.places];
 	struct bcast_place content = {
 		.readers = UINT64_MAX,
@@ -17,12 +16,6 @@ static struct bcast_place once_more(const struct bcast_ring *ring, uint64_t sequ
 		.turn = turn,
 	};
 
-	if (last != NULL) {
-		content.pass = last->pass;
-		content.epoch = last->epoch;
-		content.position = last->position;
-		content.stolen = last->stolen;
-	}
 	return content;
 }
 

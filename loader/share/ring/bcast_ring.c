@@ -207,9 +207,10 @@ static bool anyone_waits(struct bcast_ring *ring)
 }
 
 /*
- * A reader loads the bell, stores `waiting`, loads `published` and sleeps while the bell
- * is what it was. If it missed what was published before this, its `waiting` is seen
- * here, and the bell that it loaded is older than this one: it wakes, or never sleeps.
+ * A reader loads the bell, stores `waiting`, loads `published` and sleeps while the
+ * bell is what it was. If it missed what was published before this, its `waiting` is
+ * seen here, and the bell that it loaded is older than this one: it wakes, or never
+ * sleeps.
  */
 void bcast_wake(struct bcast_ring *ring)
 {

@@ -1,12 +1,13 @@
 /*
- * bcast_ring.h - one stream of prepared samples in shared memory: one writer, up to 64 readers.
+ * bcast_ring.h - a broadcast ring of prepared samples in shared memory: one writer, up
+ * to 64 readers.
  *
  *	memfd, sealed, read-only for readers
- *	+--------+--------------------+-----------+----------------------------------+
- *	| header | place descriptors  | 2 x state | samples: place 0 | 1 | .. | S-1   |
- *	+--------+--------------------+-----------+----------------------------------+
- *	                                            mapped twice, one behind the other:
- *	                                            any run of S places lies in a row
+ *	+--------+--------------------+----------------------------------+
+ *	| header | place descriptors  | samples: place 0 | 1 | .. | S-1   |
+ *	+--------+--------------------+----------------------------------+
+ *	                                mapped twice, back to back: any run of S places
+ *	                                is contiguous
  *
  *	sequence   ..  c  c+1  c+2 ..          tail <= every reader's released
  *	           ----|----------------|xxxxxxxxxxxx|--------
@@ -16,22 +17,24 @@
  *	           | taken | released | waiting |  it and the writer may write it
  *	           +----------------------------+
  *
- * Sequence numbers count places for ever; number q lies in place q % S. The writer fills
- * places from `published` on and publishes whole batches of them; a reader walks over
- * them in order and cuts them into batches of its own size: what it takes lies in a row
- * in its mapping, and nothing is copied. It stores `taken` before it looks at a sample
- * and `released` when it has given back all before; the least `released` is the tail.
+ * Sequence numbers count places for ever; number q lies in place q % S. The writer
+ * fills places from `published` on and publishes whole batches of them; a reader walks
+ * over them in order and splits them into batches of its own size: what it takes is
+ * contiguous in its mapping, and nothing is copied. It stores `taken` before it looks
+ * at a sample and `released` when it has given back all before; the least `released` is
+ * the tail.
  *
  * A place is void when it holds no sample: `BCAST_BAD`, one that could not be read or
  * decoded (it counts in the epoch); `BCAST_GAP`, one that the writer went past because
- * somebody who was dropped may still look at what is in there (it does not count).
+ * a reader that was dropped may still use what it holds (it does not count).
  *
  * A reader counts its epoch down: of the places that carry its slot's bit, repeats and
  * gaps apart, the first `epoch_places` are its first epoch, and so on.
  *
  * Wake-ups: `bell` in the header is a futex that changes with each publish; it is rung
- * when some slot says `waiting`. A reader that releases writes to its slot's eventfd when
- * the header says `hungry`. Nobody takes a lock, so nobody's death leaves one held.
+ * when some slot says `waiting`. A reader that releases writes to its slot's eventfd
+ * when the header says `hungry`. Nobody takes a lock, so nobody's death leaves one
+ * held.
  */
 #ifndef DSA_SHARE_BCAST_RING_H
 #define DSA_SHARE_BCAST_RING_H
@@ -48,14 +51,11 @@ struct bcast_reader;
 
 enum { BCAST_READERS = 64, BCAST_BAD = 1, BCAST_GAP = 2, BCAST_REPEATED = 4 };
 
-/* What a place holds; 64 bytes. Shared, read-only for readers. */
+/* What a place holds. Shared, read-only for readers. */
 struct bcast_place {
 	_Atomic uint64_t sequence; /* + 1; 0: never used */
 	uint64_t readers;          /* who it is for */
 	uint64_t checksum;         /* XXH3-64 of the sample with audit, else 0 */
-	uint64_t pass; /* of the last place of a batch: batch_sink_batch's */
-	uint64_t epoch;
-	uint32_t position, stolen;
 	uint32_t sample, label;
 	uint32_t flags, turn;
 };
@@ -92,7 +92,8 @@ uint64_t bcast_reserved(const struct bcast_ring *ring);
 const struct bcast_place *bcast_place(const struct bcast_ring *ring, uint64_t sequence);
 
 /* Publishes places that repeat what lies in them already, as far as there is room, at
- * most `count` (a synthetic window). Returns how many. With the pipeline's lock held. */
+ * most `count` (a synthetic window). Returns how many. With the pipeline's lock held.
+ * */
 uint32_t bcast_repeat(struct bcast_ring *ring, uint32_t count, uint32_t turn);
 
 /* A slot: the page of one reader, and its eventfd. */
@@ -108,27 +109,26 @@ struct bcast_handles {
 int bcast_attach(struct bcast_ring *ring, uint64_t start, struct bcast_handles *slot,
 		 struct error *err);
 
-/* The reader is gone: what it held is free. */
+/* Frees the slot of a reader that left, and what it held. */
 void bcast_detach(struct bcast_ring *ring, uint32_t slot);
 
-/* The reader lives, but does not count any more: what it has taken and not released
- * stays as it is until it releases it or bcast_detach(). It finds out at its next take. */
+/* Stops waiting for a slow reader: what it has taken and not released stays valid until
+ * it releases it or bcast_detach(). Its next take returns -ENOLINK. */
 void bcast_drop(struct bcast_ring *ring, uint32_t slot);
 
-/* What a slot says, as far as it can be believed: taken between released and published,
- * released never going back. Of a reader that left all is released, and taken is where it
- * stopped. */
+/* A reader's counters, clamped: readers may write anything to their page. taken lies
+ * between released and published, released never decreases. Of a reader that left all
+ * is released, and taken is where it stopped. */
 struct bcast_reader_state {
 	uint64_t taken, released;
 	bool waiting, dropped;
-	/* For figures, and whatever the reader likes: given back; and times and time that it
-	 * waited. */
+	/* Unchecked, for the status only: released; number and time of waits. */
 	uint64_t batches, samples, waits, waited_ns;
 };
 void bcast_reader_state(const struct bcast_ring *ring, uint32_t slot,
 			struct bcast_reader_state *state);
 
-/* The writer is short of room, and has been since; 0: it is not. CLOCK_MONOTONIC, ns. */
+/* Since when the writer has had no free place; 0: it has. CLOCK_MONOTONIC, ns. */
 uint64_t bcast_full_since(const struct bcast_ring *ring);
 
 /* Ends the stream: readers that have taken all get -ENODATA, or the failure: its code
@@ -148,8 +148,8 @@ struct bcast_reader_config {
 	bool audit;
 	bool partial; /* takes hand out what there is, even if it is less than wanted */
 
-	/* Of the first epoch: samples that the reader has had elsewhere; takes go past them.
-	 * NULL: none. */
+	/* Of the first epoch: samples that the reader has had elsewhere; takes go past
+	 * them. NULL: none. */
 	bool (*had)(const void *context, uint32_t sample);
 	const void *context;
 };
@@ -173,13 +173,12 @@ struct bcast_batch {
 /*
  * Takes the next `count` samples, or what is left of an epoch, or what lies before
  * repeats begin or end; no sample at all (and nothing to be released) where the last
- * places of an epoch are void. Waits timeout_ns at the most. labels and samples: room for
- * count.
- * Returns 1; -EAGAIN: not yet (voids and other slots' places that come next are gone past
- * all the same, so that bcast_next() is bcast_published() when nothing is left); -ENODATA:
- * the data ended; -EPIPE: the writer failed (err);
- * -ENOLINK: this reader was dropped, nothing was taken; -EBADMSG: checksums (audit) or
- * the memory's own numbers do not fit.
+ * places of an epoch are void. Waits timeout_ns at the most. labels and samples: room
+ * for count. Returns 1; -EAGAIN: not yet (voids and other slots' places that come next
+ * are gone past all the same, so that bcast_next() is bcast_published() when nothing is
+ * left); -ENODATA: the data ended; -EPIPE: the writer failed (err); -ENOLINK: this
+ * reader was dropped, nothing was taken; -EBADMSG: checksums (audit) or the memory's
+ * own numbers do not fit.
  */
 int bcast_take(struct bcast_reader *reader, uint32_t count, uint64_t timeout_ns,
 	       struct bcast_batch *batch, uint32_t *labels, uint32_t *samples,

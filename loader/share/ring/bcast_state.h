@@ -1,5 +1,5 @@
 /*
- * bcast_state.h - what the parts of the ring share: the memory's layout, and the writer.
+ * bcast_state.h - the ring's memory layout, and its writer.
  *
  * Two stores that must not both be missed are everywhere ordered in one way: each side
  * stores its own word, then loads the other's, all four sequentially consistent. In
@@ -19,7 +19,7 @@
 #include <pthread.h>
 #include <stdalign.h>
 
-#define BCAST_MAGIC 0x3164656566617364u /* "dsafeed1" */
+#define BCAST_MAGIC 0x3264656566617364u /* "dsafeed2" */
 
 enum { BCAST_WHY = 240 };
 
@@ -109,7 +109,7 @@ struct bcast_ring {
 	uint64_t *sequences;
 	uint32_t *fifo; /* slots that are reserved, oldest first */
 	uint32_t slot_count, head, open;
-	bool *dirty; /* the place's bytes are not what its descriptor tells */
+	bool *dirty; /* the place's bytes are not what its descriptor says */
 
 	pthread_mutex_t lock; /* of the rest; taken after the pipeline's */
 	struct bcast_reader_slot readers[BCAST_READERS];
@@ -122,27 +122,28 @@ struct bcast_ring {
 /* Reads what the slots say and moves the tail. With ring->lock. */
 void bcast_update(struct bcast_ring *ring);
 
-/* How far an gap goes on from a number that is to be reserved; 0: it is in none.
+/* How far a gap extends from a number that is to be reserved; 0: there is none.
  * With ring->lock, after bcast_update(). */
 uint64_t bcast_gap(const struct bcast_ring *ring, uint64_t sequence);
 
-/* The writer's end of a slot goes. */
+/* Closes the writer's end of a slot. */
 void bcast_vacate(struct bcast_reader_slot *reader);
 
 /* With the pipeline's lock. */
 void bcast_set_reserved(struct bcast_ring *ring, uint64_t reserved);
 
-/* Readers look again. */
+/* Wakes the readers that wait. */
 void bcast_wake(struct bcast_ring *ring);
 
-/* Asks to be told when the tail has come to where the numbers below `end` are free; where
- * gaps are, or end is 0, any step may be enough. Then look once more. */
+/* Requests a wake-up when the tail has advanced so far that the numbers below `end` are
+ * free; with gaps, or where end is 0, at any advance. The caller then looks once more.
+ * */
 void bcast_starve(struct bcast_ring *ring, uint64_t end);
 
-/* What came of it. */
+/* Notes whether there was room. */
 void bcast_note_room(struct bcast_ring *ring, bool room);
 
-/* Tells what a place holds; all but its sequence number is in `content`. */
+/* Writes the descriptor of a place; all but its sequence number is in `content`. */
 void bcast_describe(struct bcast_ring *ring, uint64_t sequence,
 		    const struct bcast_place *content);
 

@@ -165,10 +165,6 @@ void bcast_describe(struct bcast_ring *ring, uint64_t sequence,
 
 	place->readers = content->readers;
 	place->checksum = content->checksum;
-	place->pass = content->pass;
-	place->epoch = content->epoch;
-	place->position = content->position;
-	place->stolen = content->stolen;
 	place->sample = content->sample;
 	place->label = content->label;
 	place->flags = content->flags;
@@ -210,10 +206,6 @@ static void describe_sample(struct bcast_ring *ring, uint64_t sequence,
 {
 	struct bcast_place content = {
 		.readers = one->seats & ~count_early(ring, early),
-		.pass = batch->pass,
-		.epoch = batch->epoch,
-		.position = batch->position,
-		.stolen = batch->stolen,
 		.sample = one->sample,
 		.label = one->label,
 		.flags = (one->hole ? BCAST_BAD : 0) |
@@ -267,7 +259,8 @@ static void bcast_writer_publish(struct batch_sink *sink, uint32_t number,
 	bcast_show(ring, slot->end);
 }
 
-/* Its numbers, which may be before those of others, become voids with the next batch. */
+/* Its numbers, which may be before those of others, become voids with the next batch.
+ * */
 static void bcast_writer_discard(struct batch_sink *sink, uint32_t number)
 {
 	(void)number;
@@ -290,9 +283,9 @@ static uint32_t places_before(const struct bcast_ring *ring, uint64_t start)
 }
 
 /*
- * A reader that is to begin at a number not yet published is to begin with the batch that
- * has it now. So numbers do not go back then, and what comes again before that batch is
- * not for the reader.
+ * A reader that is to begin at a number not yet published is to begin with the batch
+ * that has it now. So numbers do not go back then, and what comes again before that
+ * batch is not for the reader.
  */
 static void bcast_writer_rewind_all(struct batch_sink *sink)
 {

@@ -142,8 +142,8 @@ static void joader_pick(struct joader *joader, struct pass *pass, unsigned cell,
 	joader_move(joader, at, cell & ~takers);
 }
 
-/* A sample for every job that is there. Cells of few jobs come first: what is taken goes to
- * a cell of fewer, and who has drawn that cell must not find it there. */
+/* A sample for every job that is there. Cells of few jobs come first: what is taken
+ * goes to a cell of fewer, and who has drawn that cell must not find it there. */
 static void joader_step(struct joader *joader, struct pass *pass)
 {
 	uint8_t takers[CELLS] = {0};

@@ -4,10 +4,10 @@
  *	stream   | pass 7      | pass 8 | pass 9          |        global position % room
  *	         kept ..                newest         ^ the pass of part `at` comes here
  *
- * A pass is written in full when it is first asked for, so that a cut in its middle moves
- * nothing: the rest of it becomes the next pass where it stands. What a pass holds is the
- * permutation of its epoch without the samples of other parts: one walk over the data
- * set's numbers.
+ * A pass is written in full when it is first asked for, so that an entry in its middle
+ * moves nothing: the rest of it becomes the next pass where it stands. What a pass
+ * holds is the permutation of its epoch without the samples of other parts: one walk
+ * over the data set's numbers.
  */
 #include "loader/share/schedule/shared_epoch.h"
 #include "loader/base/error.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The samples from a cut to the next one; its number is the cut's. */
+/* The samples from an entry point to the next one; its number is the entry's. */
 struct shared_epoch_part {
 	uint64_t epoch; /* of its next pass */
 	uint64_t
@@ -70,7 +70,7 @@ static unsigned shared_epoch_before(const struct shared_epoch *shared, unsigned 
 	return part;
 }
 
-/* The part before a cut takes in the one that begins there. */
+/* Merges a part into the one before it. */
 static void shared_epoch_merge(struct shared_epoch *shared, unsigned entry)
 {
 	struct shared_epoch_part *gone = &shared->parts[entry];
@@ -89,9 +89,9 @@ static void shared_epoch_merge(struct shared_epoch *shared, unsigned entry)
 }
 
 /*
- * Merges at all cuts without an owner. Not at that of the part that comes next: what was
- * laid out last was the part before it, and it is still to come in this round. Nor at
- * `spare`.
+ * Merges at all entry points without an owner. Not at that of the part that comes next:
+ * what was laid out last was the part before it, and it is still to come in this round.
+ * Nor at `spare`.
  */
 static void shared_epoch_sweep(struct shared_epoch *shared, unsigned spare)
 {
@@ -209,7 +209,7 @@ static const struct plan_ops ops = {.pass = plan_of_pass, .sample = plan_of_samp
 
 /* ---- what was laid out too early ---- */
 
-/* Nothing was cut or merged since the pass was laid out. */
+/* Nothing was split or merged since the pass was laid out. */
 static bool shared_epoch_is_whole(const struct shared_epoch *shared,
 				  const struct shared_epoch_pass *pass)
 {
@@ -258,16 +258,16 @@ static bool take_back(struct shared_epoch *shared)
 	return true;
 }
 
-/* Passes beyond this one were asked for too early, by a pipeline that was put back: they are
- * laid out again when they are asked for, with the same samples unless a job begins before.
- * Those that parts have changed since stay. */
+/* Passes beyond this one were asked for too early, by a pipeline that was put back:
+ * they are laid out again when they are asked for, with the same samples unless a job
+ * begins before. Those that parts have changed since stay. */
 static void shared_epoch_take_back(struct shared_epoch *shared, uint64_t pass)
 {
 	while (shared->laid > pass + 1 && take_back(shared))
 		;
 }
 
-/* ---- cuts ---- */
+/* ---- entry points ---- */
 
 static int free_entry(const struct shared_epoch *shared)
 {

@@ -1,4 +1,4 @@
-/* client.c - a connection: who it is, what it says, how it ends. */
+/* client.c - clients: accepts, attaches, drops and removes them. */
 #include "loader/base/clock.h"
 #include "loader/share/server/server_state.h"
 #include "loader/share/wire/status.h"
@@ -75,7 +75,7 @@ void client_refuse(struct share_server *server, enum refusal why, pid_t pid)
 	client_log_refused(server, why, clock_now());
 }
 
-/* The process at the other end; a descriptor that tells of its death. */
+/* Opens a pidfd of the process at the other end: it becomes readable at its death. */
 static int open_peer(int socket, struct ucred *peer)
 {
 	socklen_t bytes = sizeof(*peer);
@@ -184,8 +184,8 @@ int client_attach(struct share_stream *stream, struct client *client, uint64_t s
 
 static void client_detach(struct share_stream *stream, struct client *client)
 {
-	/* Once the data ended nothing waits for a slot, and who is told of the end is not
-	 * to take it for a drop. */
+	/* After the end nothing waits for a slot; a reader must see the end, not a
+	 * drop. */
 	if (!stream->ended)
 		bcast_detach(stream->ring, client->slot);
 	client->attached = false;

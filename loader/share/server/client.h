@@ -29,7 +29,7 @@ enum client_state {
 struct client {
 	enum client_state state;
 	unsigned at;       /* in clients.at */
-	uint64_t serial;   /* of all clients so far: tells events of one before it */
+	uint64_t serial;   /* unique: recognises events of an earlier client */
 	int socket, pidfd; /* -1: none */
 	pid_t pid;
 	uint64_t since_ns; /* connected; then: took its slot */
@@ -40,7 +40,7 @@ struct client {
 
 	/* Its slot. Written with the lock held. */
 	bool queued;   /* for the next round */
-	bool attached; /* has one; it may not have been told yet */
+	bool attached; /* holds a slot; WELCOME may not be sent yet */
 	uint32_t slot;
 	struct bcast_handles handles;
 	int entry; /* of the shared epoch, of which it is an owner; -1: none */
@@ -49,13 +49,13 @@ struct client {
 	uint64_t voids;    /* of them so many before the epoch's first sample */
 	struct audit_job *audit;
 
-	bool blocks;          /* others wait for it; */
-	uint64_t blocking_ns; /* since when, without its giving anything back; 0: no */
-	uint64_t in_the_way_ns; /* all in all */
+	bool blocks;            /* others wait for it */
+	uint64_t blocking_ns;   /* since when, without a release; 0: it does not */
+	uint64_t in_the_way_ns; /* total */
 	uint64_t released;      /* as seen last */
 };
 
-/* What may happen often: told once a second, with a count. */
+/* Reasons to refuse a connection; each is logged once a second, with a count. */
 enum refusal {
 	REFUSED_FULL,
 	REFUSED_GONE,

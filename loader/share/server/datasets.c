@@ -1,4 +1,4 @@
-/* datasets.c - the data sets that a shared loader has: one, or some that are read as one. */
+/* datasets.c - the data sets of a shared loader: one, or several read as one. */
 #include "loader/base/name.h"
 #include "loader/share/server/server_state.h"
 #include "loader/share/wire/class_names.h"

@@ -24,8 +24,8 @@ struct datasets {
 	unsigned count;
 };
 
-/* Opens them as one; *source is the caller's. NULL: there is but the loader's own, which
- * the caller opens. */
+/* Opens them as one; *source is the caller's. NULL: there is but the loader's own,
+ * which the caller opens. */
 int datasets_source(struct share_server *server, struct source **source,
 		    struct error *err);
 int datasets_open(struct share_server *server, struct error *err);

@@ -1,6 +1,6 @@
 /*
- * join.c - where a job begins: at a place where others began and that is still there, or
- * at the next one that nobody has prepared yet.
+ * join.c - where a job begins: at a place where others began and that is still there,
+ * or at the next one that nobody has prepared yet.
  */
 #include "loader/base/clock.h"
 #include "loader/base/name.h"
@@ -80,7 +80,6 @@ static void join_fill(const struct share_server *server, const struct client *cl
 	*welcome = (struct protocol_welcome){
 		.version = PROTOCOL_VERSION,
 		.slot = client->slot,
-		.generation = server->generation,
 		.start = client->handles.start,
 		.epoch_places = source_count(source),
 		.remaining = client->remaining,
@@ -92,7 +91,6 @@ static void join_fill(const struct share_server *server, const struct client *cl
 		.workers = server->options.workers,
 		.audit = server->stream.audit != NULL,
 		.decoded = server->config.decoded,
-		.places = bcast_places(server->stream.ring),
 		.server_pid = (uint32_t)getpid(),
 	};
 	memcpy(welcome->output, server->output, sizeof(welcome->output));
@@ -177,7 +175,7 @@ static void join_client(struct share_server *server, struct client *client)
 }
 
 /* The jobs of the round left: those in line make one of their own, where the pipeline
- * stands. Who gets no slot is asked again, alone. */
+ * stands. A client that gets no slot tries again, alone. */
 static void begin_queued(struct share_stream *stream, const struct pipeline_point *next,
 			 void *context)
 {

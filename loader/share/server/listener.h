@@ -1,4 +1,4 @@
-/* listener.h - the Unix socket that a shared loader listens at. Private to loader/share/. */
+/* listener.h - the Unix socket of a shared loader. Private to loader/share/. */
 #ifndef DSA_SHARE_LISTENER_H
 #define DSA_SHARE_LISTENER_H
 
@@ -18,7 +18,8 @@ struct listener {
 int listener_open(struct listener *listener, const char *path, struct error *err);
 void listener_close(struct listener *listener);
 
-/* The next connection; -1: none waits now. refused: there was one, and no descriptor. */
+/* The next connection; -1: none waits now. refused: there was one, and no descriptor.
+ * */
 int listener_accept(struct listener *listener, bool *refused);
 
 #endif

@@ -1,14 +1,14 @@
-/* policy.c - what time brings: jobs that hold others up, guests that say nothing, lines
- * that are told together. */
+/* policy.c - periodic checks: slow readers, silent connections, rate-limited log lines,
+ * the end. */
 #include "loader/base/clock.h"
 #include "loader/share/server/server_state.h"
 
 #define SECOND UINT64_C(1000000000)
 #define MS     UINT64_C(1000000)
 
-/* How long a connection may take to say who it is. */
+/* Limit for HELLO after connecting. */
 #define HANDSHAKE_NS (5 * SECOND)
-/* How long readers may take, without any progress, for what is left at the end. */
+/* Limit without progress for readers that take what is left at the end. */
 #define END_NS (10 * SECOND)
 
 /* ---- lines ---- */
@@ -44,9 +44,9 @@ void policy_log(struct share_server *server, uint64_t now)
 	log_skips(server);
 }
 
-/* ---- who holds whom up ---- */
+/* ---- slow readers ---- */
 
-/* It could take a batch, or give one back. */
+/* It could take or release a batch. */
 static bool policy_idle(const struct bcast_reader_state *slot,
 			const struct client *client, uint64_t published)
 {
@@ -127,7 +127,7 @@ static void watch_clients(struct share_server *server, uint64_t now)
 	}
 }
 
-/* ---- guests, the end ---- */
+/* ---- silent connections, the end ---- */
 
 static void watch_pending(struct share_server *server, uint64_t now)
 {

@@ -1,6 +1,6 @@
 /*
- * publish_hook.c - sits between the pipeline and the ring, and sees what is published: where passes
- * begin, so that jobs can begin there too, and which samples, for the audit.
+ * publish_hook.c - between the pipeline and the ring: sees where passes begin, so that
+ * clients can begin there, and notes samples for the audit.
  */
 #include "loader/share/server/audit.h"
 #include "loader/share/server/reactor.h"

@@ -12,7 +12,8 @@ struct plan;
 struct share_stream;
 
 /*
- * In which order samples come, and where jobs begin. With the lock, but for check, open, close and plan.
+ * In which order samples come, and where jobs begin. With the lock, but for check,
+ * open, close and plan.
  */
 struct scheduler_ops {
 	/* Whether the loader's config and options fit. */

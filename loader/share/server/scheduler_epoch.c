@@ -1,5 +1,4 @@
-/* scheduler_epoch.c - jobs on one data set: where they begin, what they miss when they are
- * dropped, and what another loader needs to go on (failover.c). */
+/* scheduler_epoch.c - clients of one data set: where they begin. */
 #include "loader/base/error.h"
 #include "loader/options.h"
 #include "loader/share/server/reactor.h"
@@ -60,7 +59,7 @@ static int scheduler_epoch_attach(struct share_stream *stream, struct client *cl
 	return 0;
 }
 
-/* Who waits for its next pass would wait for ever. */
+/* Clients that wait for its next pass would wait for ever. */
 static void end_round(struct share_stream *stream)
 {
 	stream->round = -1;
@@ -81,7 +80,7 @@ static void scheduler_epoch_leave(struct share_stream *stream, struct client *cl
 	client->entry = -1;
 }
 
-/* The cut that began last of those that are still in the ring; -1: none. */
+/* The entry point that began last of those that are still in the ring; -1: none. */
 static int recent_entry(const struct share_stream *stream)
 {
 	uint64_t tail = bcast_tail(stream->ring);
@@ -97,7 +96,7 @@ static int recent_entry(const struct share_stream *stream)
 	return found;
 }
 
-/* A cut where the pipeline stands. */
+/* An entry point at the pipeline's position. */
 static int new_entry(struct share_stream *stream, const struct pipeline_point *next,
 		     struct error *err)
 {
@@ -120,7 +119,7 @@ static int new_entry(struct share_stream *stream, const struct pipeline_point *n
 	return entry;
 }
 
-/* The client is an owner of the cut then. */
+/* Makes the client an owner of the entry point. */
 static int attach_at(struct share_stream *stream, struct client *client, int entry,
 		     struct error *err)
 {
@@ -153,7 +152,7 @@ static int scheduler_epoch_begin(struct share_stream *stream, struct client *cli
 	return result;
 }
 
-/* Who gets no slot waits for the next one. */
+/* A client that gets no slot waits for the next round. */
 static void join_round(struct share_stream *stream)
 {
 	unsigned waiting = 0;
@@ -169,12 +168,12 @@ static void join_round(struct share_stream *stream)
 	stream->queued_count = waiting;
 }
 
-/* Whoever is to begin here must have a slot before readers can let it go. */
+/* Queued clients attach before readers can release the first place. */
 static void begin_at(struct share_stream *stream, int entry, uint64_t pass)
 {
 	struct entry_start *start = &stream->entry_starts[entry];
 
-	/* an earlier cut may have had that number */
+	/* an earlier entry point may have had that number */
 	if (start->owners == 0 || pass < start->pass)
 		return;
 	start->known = true;

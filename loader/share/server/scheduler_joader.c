@@ -1,5 +1,5 @@
-/* scheduler_joader.c - jobs on data sets that overlap: each begins with the next sample that is
- * drawn, and what is left for one that is dropped is known from what it still wants. */
+/* scheduler_joader.c - clients of data sets that overlap: each begins with the next
+ * sample that is drawn. */
 #include "loader/base/error.h"
 #include "loader/components.h"
 #include "loader/options.h"

@@ -1,4 +1,5 @@
-/* server.c - one loader for many jobs: opens the parts, waits for what happens, ends. */
+/* server.c - one loader for many jobs: opens the parts, waits for what happens, ends.
+ * */
 #include "loader/base/clock.h"
 #include "loader/base/random.h"
 #include "loader/driver.h"
@@ -78,7 +79,7 @@ static int wait_for_events(struct share_server *server, struct epoll_event *even
 	return reactor_wait(&server->reactor, events, EVENTS, timeout);
 }
 
-/* Who is at the door may still come in. */
+/* A connection without a slot may still attach. */
 static bool all_left(const struct share_server *server)
 {
 	bool came = server->clients.came > 0 || server->profiled.driver != NULL;
@@ -146,7 +147,7 @@ static int server_resolve(struct share_server *server, struct error *err)
 	config->window = config->window > 0 ? config->window : SHARE_WINDOW;
 	config->jobs = config->jobs > 0 ? config->jobs : 1;
 	config->takeover_s = config->takeover_s > 0 ? config->takeover_s : 10;
-	options->drop_last = false; /* each job cuts its own batches */
+	options->drop_last = false; /* clients form their own batches */
 	server->stream.scheduler =
 		config->mode == SHARE_JOADER ? &scheduler_joader : &scheduler_epoch;
 	result = server_check_config(config, options, err);

@@ -1,5 +1,6 @@
 /*
- * server_state.h - the parts of a server, each with its owner. Private to loader/share/.
+ * server_state.h - the parts of a server, each with its owner. Private to
+ * loader/share/.
  *
  *	server.c       opens the parts, waits for events, ends
  *	reactor.h      what its thread waits for
@@ -9,8 +10,8 @@
  *	share_metrics.h, policy.c  the status; periodic checks
  *	datasets.h, profiled.h     what is served; taking part in a dsa run
  *
- * All of it belongs to the thread in share_server_run(), but for what share_stream.h says
- * to be guarded by the pipeline's lock.
+ * All of it belongs to the thread in share_server_run(), but for what share_stream.h
+ * says to be guarded by the pipeline's lock.
  */
 #ifndef DSA_SHARE_SERVER_STATE_H
 #define DSA_SHARE_SERVER_STATE_H
@@ -48,7 +49,7 @@ struct share_server {
 
 	bool resumed;            /* a job of the loader before is there */
 	uint64_t await_until_ns; /* for the jobs of the loader before; 0: it does not */
-	bool released;           /* there is room again: the pipeline is to be told */
+	bool released;           /* there is room again: wake the pipeline */
 	bool done;
 	int result;
 	struct error failure;

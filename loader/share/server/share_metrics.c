@@ -161,7 +161,7 @@ static const char *mode_name(enum share_mode mode)
 	return names[mode];
 }
 
-/* Where nobody reads no tick comes that would see it stand still. */
+/* Without readers there is no tick that would update the rate. */
 static uint64_t share_metrics_rate(const struct share_server *server, uint64_t now)
 {
 	if (server->metrics.rated_ns == 0)

@@ -24,7 +24,8 @@ struct share_config;
 
 enum { SKIPS_LOGGED = 8 /* a tick */ };
 
-/* Where an entry point of the shared epoch began last, as far as batches were published. */
+/* Where an entry point of the shared epoch began last, as far as batches were
+ * published. */
 struct entry_start {
 	unsigned owners;
 	bool known;
@@ -63,7 +64,7 @@ struct share_stream {
 
 	/* Of the server's thread. */
 	bool begun; /* batches are made */
-	bool ended; /* readers were told */
+	bool ended; /* readers have the end of the data */
 
 	_Atomic uint64_t skipped; /* samples */
 
@@ -86,13 +87,13 @@ void share_stream_close(struct share_stream *stream);
 /* Batches are made from now on. start: by the stream itself, not by a dsa run. */
 void share_stream_begin(struct share_stream *stream, bool start);
 
-/* Calls back with the lock held; next: where the pipeline stands. */
+/* Runs `call` with the lock held; next: where the pipeline stands. */
 typedef void share_stream_call(struct share_stream *stream,
 			       const struct pipeline_point *next, void *context);
 void share_stream_locked(struct share_stream *stream, share_stream_call *call,
 			 void *context);
 
-/* Readers get the end of the data, or the failure; false: they have got one. */
+/* Ends the data, with a failure if code is not 0; false: it had ended. */
 bool share_stream_end(struct share_stream *stream, int code, const char *why);
 void share_stream_stop(struct share_stream *stream);
 

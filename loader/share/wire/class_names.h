@@ -1,5 +1,5 @@
-/* class_names.h - names of classes on their way from loader to consumer: a memfd of texts,
- * each ended by 0. Private to loader/share/. */
+/* class_names.h - names of classes on their way from loader to consumer: a memfd of
+ * texts, each ended by 0. Private to loader/share/. */
 #ifndef DSA_SHARE_CLASS_NAMES_H
 #define DSA_SHARE_CLASS_NAMES_H
 

@@ -1,6 +1,6 @@
 /*
- * id_map.h - what the samples of several data sets read as one are called in one of them:
- * a sealed memfd with an entry for each. Private to loader/share/.
+ * id_map.h - what the samples of several data sets read as one are called in one of
+ * them: a sealed memfd with an entry for each. Private to loader/share/.
  */
 #ifndef DSA_SHARE_ID_MAP_H
 #define DSA_SHARE_ID_MAP_H

@@ -1,4 +1,4 @@
-/* join_request.h - what a program tells a shared loader of itself. Private to loader/share/. */
+/* join_request.h - fills the HELLO of a program. Private to loader/share/. */
 #ifndef DSA_SHARE_JOIN_REQUEST_H
 #define DSA_SHARE_JOIN_REQUEST_H
 
@@ -6,7 +6,7 @@
 
 struct options;
 
-/* From a program's options; the stand is left empty. -EINVAL: a shared loader can't do
+/* From a program's options. -EINVAL: a shared loader does not support
  * what they ask for. */
 int join_request_fill(struct protocol_hello *hello, const struct options *options,
 		      struct error *err);

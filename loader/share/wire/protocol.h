@@ -1,30 +1,30 @@
 /*
- * protocol.h - what a shared loader and its consumers say over the Unix socket.
+ * protocol.h - messages between a shared loader and its clients over a Unix socket.
  *
- * A stream of messages: a head, then `bytes` of what the type's struct says. Numbers are
- * the machine's own: both ends are on it. Descriptors come with the message's first byte.
- * A connection whose first bytes are "GET " is HTTP and gets one answer
- * (share_status_http()). The classes are a memfd of their names in the order of their
- * numbers, each with a 0 behind it.
+ * A stream of messages: a head, then `bytes` of what the type's struct says. Numbers
+ * are the machine's own: both ends are on it. Descriptors come with the message's first
+ * byte. A connection whose first bytes are "GET " is HTTP and gets one answer
+ * (share_status_http()).
  *
  *	consumer                                 loader
  *	HELLO ->
  *	                                      <- WAIT    (soon: later is when it begins)
  *	                                      <- WELCOME memfd, page, eventfd, classes,
- *	                                         numbers (joader)
+ *	                                         id_map (joader)
  *	                                         or REFUSED
  *	(batches by shared memory: bcast_ring.h)
  *	the end of the connection, or of the process: it left
  *	STATUS ->                             <- STATUS and JSON text
  *
  * Of WELCOME's descriptors `classes` is a memfd of their names, each ended by 0, in the
- * order of labels. Where jobs have data sets of their own
- * (joader), samples in the shared memory are those of all data sets as one, and `numbers`
- * is a sealed memfd with the number and the label that each has in this job's data set,
- * UINT32_MAX twice if it is not in there (struct number, id_map.h); classes and all
- * that WELCOME says are of this job's data set.
+ * order of labels. Where clients have data sets of their own (joader), samples in the
+ * shared memory are those of all data sets as one, and `id_map` is a sealed memfd with
+ * the number and the label that each has in this job's data set, UINT32_MAX twice if it
+ * is not in there (struct id_map_entry); classes and all that WELCOME says are of this
+ * job's data set.
  *
- * Everything that comes is checked before use; what does not fit ends the connection.
+ * Everything that comes is checked before use; a message that does not fit ends the
+ * connection.
  */
 #ifndef DSA_SHARE_PROTOCOL_H
 #define DSA_SHARE_PROTOCOL_H
@@ -71,13 +71,12 @@ struct protocol_hello {
 
 struct protocol_welcome {
 	uint32_t version, slot;
-	uint64_t generation;
 	uint64_t start, epoch_places, remaining; /* bcast_reader_config's */
 	uint64_t seed, dataset_samples, dataset_bytes;
 	uint64_t sample_bytes;
 	uint32_t classes, workers, audit,
-		decoded; /* decoded: a private tail is needed */
-	uint32_t places, server_pid;
+		decoded; /* decoded: the client crops and resizes */
+	uint32_t server_pid, reserved;
 	char output[64];
 	char dataset[4096]; /* that it was given; one of them */
 };

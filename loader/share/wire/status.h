@@ -1,5 +1,5 @@
 /*
- * status.h - what a shared loader tells of itself: JSON (dsa-serve(1)) and OpenMetrics.
+ * status.h - the status of a shared loader: JSON (dsa-serve(1)) and OpenMetrics.
  *
  * Whoever serves fills in plain figures; both texts are written from one table of them.
  * The texts do not depend on the locale.
