@@ -1,4 +1,4 @@
-/* gate_check.c - would this gate find a slowdown, and nothing where there is none? */
+/* gate_check.c - --self-test: finds out whether this gate would find a slowdown. */
 #include "cmd/common/cmd.h"
 #include "cmd/gate/gate_options.h"
 #include "loader/base/error.h"
@@ -21,7 +21,7 @@ static void gate_check_take_settings(struct gate_options *ask,
 		ask->measure.loader = base->about.loader;
 }
 
-/* Samples/s, as a repetition has them, in the middle. */
+/* The median of the last session's rates, samples/s. */
 static double gate_check_rate_of(const struct gate_side *side)
 {
 	const struct gate_session *session = &side->sessions[side->session_count - 1];
@@ -36,8 +36,8 @@ static double gate_check_rate_of(const struct gate_side *side)
 }
 
 /*
- * Each sample is prepared as slowly as makes all workers together deliver at the rate, so
- * much slower: nothing that is faster beside them can hide it.
+ * The options with a delay of prep at which all workers together deliver at the slowed
+ * rate, which no faster stage can hide. NULL: the rate is unknown, or memory is short.
  */
 static char *gate_check_slowed(const struct gate_options *ask,
 			       const struct gate_side *side)

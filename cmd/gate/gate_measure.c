@@ -1,4 +1,4 @@
-/* gate_measure.c - the sides of a gate, as they are measured. */
+/* gate_measure.c - measures the sides of a gate in short launches. */
 #include "cmd/common/progress.h"
 #include "cmd/gate/gate_options.h"
 #include "loader/base/clock.h"
@@ -30,7 +30,7 @@ static void gate_measure_progress(void *context, const struct ab_trial_news *new
 		fprintf(to, ", %.0f s left", news->left_s);
 }
 
-/* What does not fit need not be timed. */
+/* -ECANCELED where sides can't be compared: then nothing need be timed. */
 static int compare_early(const struct measuring *measuring, struct error *err)
 {
 	struct gate_fit fit;
@@ -94,7 +94,7 @@ static int add_sessions(struct measuring *measuring, unsigned count, struct erro
 	return 0;
 }
 
-/* Sessions lie where nobody else sees them, and are gone afterwards. */
+/* Makes a private folder for sessions, which is removed afterwards. */
 static int gate_measure_make_folder(char folder[PATH_MAX], struct error *err)
 {
 	const char *parent = getenv("TMPDIR");
@@ -109,7 +109,7 @@ static int gate_measure_make_folder(char folder[PATH_MAX], struct error *err)
 		       : error_sys(err, errno, "cannot make a folder in %s", parent);
 }
 
-/* Where its sessions lie; what it prints is not in the way of a verdict. */
+/* Sets the folder of its sessions, and keeps its output apart from the verdict. */
 static void gate_measure_place(struct measure_config *config, const char *folder)
 {
 	config->folder = folder;

@@ -1,4 +1,4 @@
-/* gate_print.c - a verdict in every form that was asked for, and as an exit status. */
+/* gate_print.c - prints a verdict in every form asked for; finds the exit status. */
 #include "cmd/common/cmd.h"
 #include "cmd/common/result.h"
 #include "cmd/gate/gate_options.h"
@@ -20,7 +20,7 @@ bool gate_options_is_standard(const char *path)
 	return path != NULL && strcmp(path, "-") == 0;
 }
 
-/* The folder that a file is to be made in. */
+/* Checks that a file can be made in its folder. */
 static int writable_beside(const char *path, struct error *err)
 {
 	char folder[PATH_MAX];
@@ -80,12 +80,6 @@ static int write_files(const struct gate_options *ask, const struct gate_report 
 	return result;
 }
 
-static void print_hex(const unsigned char *bytes, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		printf("%02x", bytes[i]);
-}
-
 static int gate_print_show(const char *name, const struct gate_report *report,
 			   struct error *err)
 {
@@ -97,22 +91,18 @@ static int gate_print_show(const char *name, const struct gate_report *report,
 /* GitHub looks for commands in every line; names of files may look like one. */
 static int show_text_on_github(const struct gate_report *report, struct error *err)
 {
-	unsigned char token[16];
+	unsigned long long token[2];
 	int result;
 
 	if (getrandom(token, sizeof(token), 0) < 0)
 		return error_sys(err, errno, "a token for GitHub");
-	fputs("::stop-commands::", stdout);
-	print_hex(token, sizeof(token));
-	putchar('\n');
+	printf("::stop-commands::%016llx%016llx\n", token[0], token[1]);
 	result = gate_print_show("text", report, err);
-	fputs("::", stdout);
-	print_hex(token, sizeof(token));
-	fputs("::\n", stdout);
+	printf("::%016llx%016llx::\n", token[0], token[1]);
 	return result;
 }
 
-/* What a person, or the next program, reads. */
+/* Prints on standard output, for a person or the next program. */
 static int gate_print_forms(const struct gate_options *ask,
 			    const struct gate_report *report, struct error *err)
 {

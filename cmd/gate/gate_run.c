@@ -63,7 +63,7 @@ static int measure_sides(struct gate_options *ask, struct sides *sides,
 	return result == -ECANCELED ? 0 : result;
 }
 
-/* Both sides once more: what is no regression again is none. */
+/* Measures both sides again: only what regresses again is a regression. */
 static int gate_run_confirm(struct gate_options *ask, struct sides *sides,
 			    struct gate_verdict *verdict, struct error *err)
 {
@@ -154,7 +154,7 @@ static void gate_run_print_updated(const struct gate_options *ask,
 	putchar('\n');
 }
 
-/* 1: there is one; 0: not yet. */
+/* Loads the old baseline. 1: there is one; 0: not yet. */
 static int take_old(const struct gate_options *ask, struct gate_side *old,
 		    struct error *err)
 {
@@ -168,7 +168,7 @@ static int take_old(const struct gate_options *ask, struct gate_side *old,
 	return 0;
 }
 
-/* A program that reads otherwise than it did is another one to a clock, too. */
+/* A program that reads differently also takes another time. */
 static bool reads_alike(const struct profile_counted *old,
 			const struct profile_counted *now)
 {
@@ -177,7 +177,7 @@ static bool reads_alike(const struct profile_counted *old,
 	       old->hits == now->hits;
 }
 
-/* Of the same data on the same machine, and loaded alike? Then its sessions count on. */
+/* True when data, machine and reads are the same: then old sessions stay valid. */
 static bool gate_run_fits(const struct gate_side *old, const struct gate_side *side)
 {
 	struct gate_fit fit;
@@ -189,7 +189,7 @@ static bool gate_run_fits(const struct gate_side *old, const struct gate_side *s
 	return same;
 }
 
-/* Its sessions come after those there are; what was counted and where is the new one's. */
+/* Appends the sessions of a side; counts and environment become those of that side. */
 static int gate_run_append(struct gate_side *to, const struct gate_side *side)
 {
 	int result = gate_side_describe(to, &side->about);

@@ -19,7 +19,7 @@ enum { SLOW = DIFFERENCE_SLOWER, FAST = DIFFERENCE_FASTER, EITHER = DIFFERENCE_E
 		[STAGE_COMPUTE] = compute, [STAGE_PREP] = prep, [STAGE_FETCH] = fetch  \
 	}
 
-/* More of it makes a stage slower, faster, or nobody knows. */
+/* More of it makes a stage slower or faster, or either. */
 struct difference_kind {
 	const char *name;
 	enum difference_rank rank;

@@ -1,4 +1,4 @@
-/* differences_data.c - what was counted, the same each time, and of which data. */
+/* differences_data.c - differences in counts and in the data set. */
 #include "models/compare/difference_kinds.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* differences_set.c - what was set differently, and on which machine. */
+/* differences_set.c - differences in settings and between machines. */
 #include "models/compare/difference_kinds.h"
 
 #include <string.h>

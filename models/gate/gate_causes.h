@@ -1,5 +1,5 @@
 /*
- * gate_causes.h - why, of a verdict whose findings are known.
+ * gate_causes.h - finds the causes of a verdict whose findings are known.
  */
 #ifndef DSA_GATE_CAUSES_H
 #define DSA_GATE_CAUSES_H

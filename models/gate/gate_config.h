@@ -1,5 +1,5 @@
 /*
- * gate_config.h - what a gate is to compare, and whether that can be.
+ * gate_config.h - the limits of a gate, and whether its settings go together.
  */
 #ifndef DSA_GATE_CONFIG_H
 #define DSA_GATE_CONFIG_H

@@ -48,16 +48,14 @@ void gate_verdict_free(struct gate_verdict *verdict)
 struct gate_finding *gate_verdict_add(struct gate_verdict *verdict)
 {
 	size_t count = verdict->count;
-	struct gate_finding *findings = verdict->findings;
+	struct gate_finding *findings =
+		realloc(verdict->findings, (count + 1) * sizeof(*findings));
 
-	if ((count & (count - 1)) == 0) { /* room for as many again */
-		findings = realloc(findings,
-				   (count > 0 ? 2 * count : 1) * sizeof(*findings));
-		if (findings == NULL)
-			return NULL;
-		verdict->findings = findings;
-	}
-	findings[verdict->count] = (struct gate_finding){
+	if (findings == NULL)
+		return NULL;
+	verdict->findings = findings;
+	verdict->count++;
+	findings[count] = (struct gate_finding){
 		.status = GATE_MISSING,
 		.base = NAN,
 		.now = NAN,
@@ -67,7 +65,7 @@ struct gate_finding *gate_verdict_add(struct gate_verdict *verdict)
 		.floor = NAN,
 		.detectable = NAN,
 	};
-	return &findings[verdict->count++];
+	return &findings[count];
 }
 
 struct gate_finding *gate_verdict_find(const struct gate_verdict *verdict,

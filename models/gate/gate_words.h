@@ -1,21 +1,20 @@
 /*
- * gate_words.h - the one-line whys of findings and of a verdict, in English.
+ * gate_words.h - the one-line reasons of findings and of a verdict.
  */
 #ifndef DSA_GATE_WORDS_H
 #define DSA_GATE_WORDS_H
 
 #include "models/gate/gate.h"
 
-#define GATE_PRINTF(at) __attribute__((format(printf, at, (at) + 1)))
-
+/* Sets the reason of a finding to a printf. */
 void gate_words_say(struct gate_finding *finding, const char *format, ...)
-	GATE_PRINTF(2);
+	__attribute__((format(printf, 2, 3)));
 
-/* Its numbers and its status are known. */
+/* The reason of a finding whose numbers and status are known. */
 void gate_words_exact(struct gate_finding *finding);
 void gate_words_timed(struct gate_finding *finding);
 
-/* The outcome, findings, causes and mismatches are known. */
+/* The reason of a verdict whose outcome, findings, causes and mismatches are known. */
 void gate_words_verdict(struct gate_verdict *verdict);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * model.h - one measured run, ready to be asked: what if?
+ * model.h - a model of one measured run, which predicts what changes would do.
  *
- * It is fed from the stages that the run measured alone: G (synthetic), prep's times
+ * Its inputs are the stages that the run measured alone: G (synthetic), prep's times
  * (prep-only and cached windows), S(q) (fetch-only), the cache's law. Before it
  * answers it must reproduce the run's real windows, which it has not seen, within
  * max(their interval, 2 %).

@@ -1,4 +1,4 @@
-/* predict.c - the model's answer to one change. */
+/* predict.c - predicts the effect of one change. */
 #include "loader/base/error.h"
 #include "loader/base/limits.h"
 #include "models/predict/cost.h"

@@ -1,8 +1,7 @@
 /*
- * agenda.h - who is next: a heap of numbers with the time, or the turn, they have.
+ * agenda.h - a binary heap: who is due next, by time or by position.
  *
- * Binary, the least on top; what lies in it and the order of calls decide alone who
- * comes first among equals.
+ * The least is on top. Among equals the order follows from the calls alone.
  */
 #ifndef DSA_SIMULATION_AGENDA_H
 #define DSA_SIMULATION_AGENDA_H

@@ -235,7 +235,7 @@ static void events_stored(struct simulation *sim, struct pipeline *pipeline,
 
 /*
  * How long the storage has a read after the thread's work on it, which is in the time
- * that it takes alone. What the kernel's cache holds is none of its business.
+ * that it takes alone. A hit of the kernel's cache takes none.
  */
 static double own_latency(const struct simulation *sim, const struct intake *intake,
 			  uint32_t place)

@@ -1,8 +1,8 @@
 /*
  * events.h - the threads of simulated pipelines, and time.
  *
- *	while not done: events_begin(): who can begin something does
- *			events_step(): on to when the next of them is done
+ *	while not done: events_begin(): begins all that can begin
+ *			events_step(): advances to the next end of one of them
  */
 #ifndef DSA_SIMULATION_EVENTS_H
 #define DSA_SIMULATION_EVENTS_H

@@ -1,4 +1,4 @@
-/* intake.c - the stream of a simulation. */
+/* intake.c - opens batches of the simulated stream, and asks the cache. */
 #include "models/simulation/intake.h"
 #include "loader/base/math/page_cache.h"
 #include "loader/base/permutation.h"

@@ -1,4 +1,4 @@
-/* load_check.h - which loads make sense. */
+/* load_check.h - checks a load before it is simulated. */
 #ifndef DSA_SIMULATION_LOAD_CHECK_H
 #define DSA_SIMULATION_LOAD_CHECK_H
 

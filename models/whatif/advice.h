@@ -1,5 +1,5 @@
 /*
- * advice.h - what would help most, and what would not.
+ * advice.h - ranks changes by how much they would help.
  *
  * Candidates: the smallest cache that removes the fetch stall, the cores that remove
  * the prep stall, both, a storage fast enough, a faster accelerator, a better policy;

@@ -200,17 +200,13 @@ static double change_of(const struct compare_row *row)
 /* NULL: memory is short. */
 static struct compare_row *compare_rows_add(struct compare_rows *rows)
 {
-	size_t count = rows->count;
-	struct compare_row *grown = rows->rows;
+	struct compare_row *grown =
+		realloc(rows->rows, (rows->count + 1) * sizeof(*grown));
 
-	if ((count & (count - 1)) == 0) { /* full at each power of two */
-		grown = realloc(grown, (count == 0 ? 1 : 2 * count) * sizeof(*grown));
-		if (grown == NULL)
-			return NULL;
-		rows->rows = grown;
-	}
-	rows->count++;
-	return &grown[count];
+	if (grown == NULL)
+		return NULL;
+	rows->rows = grown;
+	return &grown[rows->count++];
 }
 
 /* "first_epoch_per_s" as "first epoch". */

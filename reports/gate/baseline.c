@@ -31,7 +31,7 @@ const struct field baseline_fields[] = {
 		PROFILE_COUNTED(LINE){NULL, FIELD_END, 0},
 };
 
-/* What differs from one launch to the next on the same machine says nothing of it. */
+/* False for facts that change from launch to launch on one machine. */
 static bool is_lasting(const char *key)
 {
 	static const char *const passing[] = {"time", "memory_available",
@@ -43,7 +43,7 @@ static bool is_lasting(const char *key)
 	return true;
 }
 
-/* The last name of a path, to be freed: where a checkout lies differs. */
+/* The last name of a path, to be freed: checkouts lie in different folders. */
 static char *last_name(const char *path)
 {
 	size_t length = strlen(path);
@@ -256,7 +256,7 @@ static int read_root(json_t *root, struct gate_side *side, struct error *err)
 	return result < 0 ? result : read_sessions(root, side, err);
 }
 
-/* What is written can be read: else the next run would find it damaged. */
+/* Reads back what is to be written, so that the next run does not find it damaged. */
 static int check_root(json_t *root, struct error *err)
 {
 	struct gate_side read;
@@ -320,7 +320,7 @@ static int read_run(const char *text, size_t size, struct gate_side *side,
 	return result;
 }
 
-/* A run.json says so; what is no JSON at all is refused as a baseline. */
+/* True for run.json, by its schema. Text that is not JSON is refused as a baseline. */
 static bool is_run(const char *text, size_t size)
 {
 	json_t *root = json_part_parse(text, size, NULL);

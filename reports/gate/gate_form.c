@@ -48,7 +48,7 @@ static int gate_form_write_all(int fd, const char *text, size_t size)
 	return 0;
 }
 
-/* Half of it would hide what follows: then the file is as long as it was. */
+/* Appends all, or restores the file's length: half would hide what follows. */
 static int write_after(int fd, off_t before, const char *text, size_t size,
 		       struct error *err)
 {
