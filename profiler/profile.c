@@ -389,6 +389,13 @@ bool profile_has_stage(const struct profile *profile, int stage)
 	return !stage_table[stage].optional || isfinite(profile->stalls[stage].value);
 }
 
+double profile_quotient(uint64_t count, uint64_t of)
+{
+	return count == UNKNOWN || of == UNKNOWN || of == 0
+		       ? NAN
+		       : (double)count / (double)of;
+}
+
 const char *profile_fact_of(const struct profile *profile, const char *key)
 {
 	for (size_t i = 0; i < profile->fact_count; i++)

@@ -405,6 +405,9 @@ bool profile_is_observed(const struct profile *profile);
 /* True where reports show the stage: always, or where an optional one was measured. */
 bool profile_has_stage(const struct profile *profile, int stage);
 
+/* count / of; NAN where one is unknown, or `of` is 0. */
+double profile_quotient(uint64_t count, uint64_t of);
+
 /* The value of a fact of the environment; it stays the profile's. NULL: not told. */
 const char *profile_fact_of(const struct profile *profile, const char *key);
 

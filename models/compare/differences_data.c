@@ -8,11 +8,6 @@
 #define DRAWN .25  /* the same of the sizes of some samples that were drawn */
 #define SIZES .005 /* of means over a data set */
 
-static double differences_data_per(uint64_t count, uint64_t of)
-{
-	return of == 0 ? NAN : difference_known(count) / difference_known(of);
-}
-
 /* "shards/" of "/data/shards". */
 static void differences_data_where(char *to, size_t size, const char *path)
 {
@@ -65,13 +60,13 @@ static const struct difference_kind mean_read = {"mean read", DIFFERENCE_COUNTED
 static bool follow_opens(const struct profile_counted *base,
 			 const struct profile_counted *now)
 {
-	double opens = differences_data_per(now->opens, now->samples) -
-		       differences_data_per(base->opens, base->samples);
-	double reads = differences_data_per(now->reads, now->samples) -
-		       differences_data_per(base->reads, base->samples);
+	double opens = profile_quotient(now->opens, now->samples) -
+		       profile_quotient(base->opens, base->samples);
+	double reads = profile_quotient(now->reads, now->samples) -
+		       profile_quotient(base->reads, base->samples);
 
 	return opens > 0 &&
-	       reads <= opens * fmax(1, differences_data_per(now->reads, now->opens));
+	       reads <= opens * fmax(1, profile_quotient(now->reads, now->opens));
 }
 
 /* As many bytes in more reads are smaller reads. Where both changed, each is listed. */
@@ -79,10 +74,10 @@ static void differences_data_reads(struct differences *all, const struct stream 
 {
 	const struct profile_counted *a = &stream->base->counted,
 				     *b = &stream->now->counted;
-	double reads_a = differences_data_per(a->reads, a->samples),
-	       reads_b = differences_data_per(b->reads, b->samples);
-	double bytes_a = differences_data_per(a->read_bytes, a->samples),
-	       bytes_b = differences_data_per(b->read_bytes, b->samples);
+	double reads_a = profile_quotient(a->reads, a->samples),
+	       reads_b = profile_quotient(b->reads, b->samples);
+	double bytes_a = profile_quotient(a->read_bytes, a->samples),
+	       bytes_b = profile_quotient(b->read_bytes, b->samples);
 	bool same_bytes = difference_size(bytes_a, bytes_b) <
 			  difference_size(reads_a, reads_b) / 4;
 	struct difference *found;
@@ -96,8 +91,8 @@ static void differences_data_reads(struct differences *all, const struct stream 
 		return;
 	}
 	found = count_of(all, stream, &mean_read,
-			 differences_data_per(a->read_bytes, a->reads),
-			 differences_data_per(b->read_bytes, b->reads));
+			 profile_quotient(a->read_bytes, a->reads),
+			 profile_quotient(b->read_bytes, b->reads));
 	if (found == NULL)
 		return;
 	differences_data_where(place, sizeof(place), stream->now->dataset);
@@ -125,8 +120,8 @@ static const struct {
 
 static double counted_of(const struct profile_counted *counted, size_t at)
 {
-	return differences_data_per(*(const uint64_t *)((const char *)counted + at),
-				    counted->samples);
+	return profile_quotient(*(const uint64_t *)((const char *)counted + at),
+				counted->samples);
 }
 
 static void differences_data_counted(struct differences *all,
@@ -176,10 +171,9 @@ static void differences_data_set(struct differences *all, const struct profile *
 		AMOUNT_COUNT, DIFFERENCE_EXACT};
 
 	other_data(all, base, now);
-	difference_number(
-		all, &mean,
-		differences_data_per(base->dataset_bytes, base->dataset_samples),
-		differences_data_per(now->dataset_bytes, now->dataset_samples));
+	difference_number(all, &mean,
+			  profile_quotient(base->dataset_bytes, base->dataset_samples),
+			  profile_quotient(now->dataset_bytes, now->dataset_samples));
 	difference_number(all, &samples, difference_known(base->dataset_samples),
 			  difference_known(now->dataset_samples));
 }

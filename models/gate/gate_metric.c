@@ -69,25 +69,18 @@ static void gate_metric_forget(double values[GATE_METRICS])
 		values[i] = NAN;
 }
 
-static double gate_metric_quotient(uint64_t count, uint64_t of)
-{
-	return count == UNKNOWN || of == UNKNOWN || of == 0
-		       ? NAN
-		       : (double)count / (double)of;
-}
-
 void gate_metric_counted(const struct profile *counted, double values[GATE_METRICS])
 {
 	const struct profile_counted *count = &counted->counted;
 
 	gate_metric_forget(values);
-	values[OPENS] = gate_metric_quotient(count->opens, count->samples);
-	values[READS] = gate_metric_quotient(count->reads, count->samples);
-	values[READ_BYTES] = gate_metric_quotient(count->read_bytes, count->samples);
-	values[MEAN_READ] = gate_metric_quotient(count->read_bytes, count->reads);
-	values[HITS] = gate_metric_quotient(count->hits, count->samples);
-	values[PIXELS] = gate_metric_quotient(count->decoded_pixels, count->samples);
-	values[SKIPPED] = gate_metric_quotient(count->skipped, 1);
+	values[OPENS] = profile_quotient(count->opens, count->samples);
+	values[READS] = profile_quotient(count->reads, count->samples);
+	values[READ_BYTES] = profile_quotient(count->read_bytes, count->samples);
+	values[MEAN_READ] = profile_quotient(count->read_bytes, count->reads);
+	values[HITS] = profile_quotient(count->hits, count->samples);
+	values[PIXELS] = profile_quotient(count->decoded_pixels, count->samples);
+	values[SKIPPED] = profile_quotient(count->skipped, 1);
 }
 
 void gate_metric_timed(const struct profile *repetition, double values[GATE_METRICS])

@@ -11,7 +11,7 @@ static double cost_part(double price, double amount)
 	return isnan(price) ? 0 : price * amount;
 }
 
-static bool cost_any_price(const struct prices *prices)
+bool cost_any_price(const struct prices *prices)
 {
 	return !isnan(prices->core_hour) || !isnan(prices->memory_gb_hour) ||
 	       !isnan(prices->gpu_hour) || !isnan(prices->storage_gb_month) ||

@@ -22,6 +22,9 @@ struct prices {
 	unsigned accelerators;   /* that the job has */
 };
 
+/* False: no price is given. */
+bool cost_any_price(const struct prices *prices);
+
 /* What an epoch takes up. */
 struct cost_use {
 	double samples, dataset_bytes;

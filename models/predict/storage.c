@@ -41,10 +41,7 @@ static double mean_of_points(const struct profile *profile)
 
 double storage_sample_bytes(const struct profile *profile)
 {
-	if (profile->dataset_bytes == UNKNOWN || profile->dataset_samples == UNKNOWN ||
-	    profile->dataset_samples == 0)
-		return NAN;
-	return (double)profile->dataset_bytes / (double)profile->dataset_samples;
+	return profile_quotient(profile->dataset_bytes, profile->dataset_samples);
 }
 
 /* Of a read alone, by the samples' own times; NAN: not measured. */

@@ -122,14 +122,6 @@ static int take_lines(char *text, struct prices *prices, unsigned *given,
 	return result;
 }
 
-static bool prices_any_price(unsigned given)
-{
-	for (unsigned i = 0; i < KEYS; i++)
-		if (keys[i].read == read_price && (given & 1u << i) != 0)
-			return true;
-	return false;
-}
-
 int prices_read(const char *text, struct prices *prices, struct error *err)
 {
 	size_t size = strlen(text) + 1;
@@ -150,7 +142,7 @@ int prices_read(const char *text, struct prices *prices, struct error *err)
 	free(copy);
 	if (result < 0)
 		return result;
-	if (!prices_any_price(given))
+	if (!cost_any_price(prices))
 		return error_set(err, EINVAL, "it holds no price");
 	if ((given & 1u << CURRENCY) == 0)
 		return error_set(err, EINVAL, "it names no currency: currency = USD");

@@ -282,11 +282,9 @@ static int add_chosen(struct compare_rows *rows, const struct compare *compare,
 
 static struct interval per_sample(const struct profile_counted *counted, size_t at)
 {
-	uint64_t count = *(const uint64_t *)((const char *)counted + at);
+	const uint64_t *count = (const void *)((const char *)counted + at);
 
-	if (count == UNKNOWN || counted->samples == UNKNOWN || counted->samples == 0)
-		return INTERVAL_UNKNOWN;
-	return compare_rows_plain((double)count / (double)counted->samples);
+	return compare_rows_plain(profile_quotient(*count, counted->samples));
 }
 
 static int add_counted(struct compare_rows *rows, const struct compare *compare)
