@@ -15,10 +15,9 @@ sys.path.insert(0, os.path.join(HERE, "lib"))
 from house import BUILD, DSA, TRAIN, Scratch, Tap
 
 ODD = os.path.join(BUILD, "tests/tool/odd_reads.so")
-SLOW = 8 if os.environ.get("SAN") else 1  # sanitizers take their time
 EXACT = ("--pairs", "0")
-TIMED = ("--pairs", "6", "--repetition", ".4s")
-FEW = ("--pairs", "2", "--repetition", ".4s")
+TIMED = ("--pairs", "6", "--repetition", ".2s")
+FEW = ("--pairs", "2", "--repetition", ".2s")
 
 tap = Tap()
 
@@ -32,7 +31,8 @@ class Gate:
         self.baseline = scratch.at("gate.json")
 
     def train(self, *more, images=None, rate="2000"):
-        return [TRAIN, "--dataset", images or self.images, "--emulate-gpu", rate, *more]
+        return [TRAIN, "--dataset", images or self.images, "--emulate-gpu", rate, "--batch",
+                "8", "--size", "32", *more]
 
     def run(self, *words, **environment):
         before = dict(self.scratch.environment)
@@ -129,9 +129,6 @@ def kept(gate):
 
 def begins_anew(gate):
     """A program that reads otherwise is another one to a clock, too."""
-    if SLOW > 1:
-        tap.skip("a baseline begins anew", "a sanitizer wants to come first")
-        return
     path = written(gate, "anew.json", lambda copy: None)
     result = gate.run("--baseline", path, "--update", *FEW, "--fetch", "pread-direct", "--",
                       *gate.train(), LD_PRELOAD=ODD, READ_MOST="4096")
@@ -143,9 +140,6 @@ def begins_anew(gate):
 
 def unconfirmed(gate):
     """The second measurement fails: the first one is told."""
-    if SLOW > 1:
-        tap.skip("unconfirmed", "a sanitizer wants to come first")
-        return
     junit, once = gate.scratch.at("unconfirmed.xml"), gate.scratch.at("once")
     before = written(gate, "before.json", lambda copy: copy["counted"].update(opens=500))
     words = ("--baseline", before, *EXACT, "--fetch", "pread-direct", "--confirm",
@@ -164,9 +158,6 @@ def unconfirmed(gate):
 def exact(gate):
     result = gate.judge()
     tap.ok(result.returncode == 0, "the same program passes", *said(result))
-    if SLOW > 1:
-        tap.skip("odd reads", "a sanitizer wants to come first")
-        return
     for _ in range(3):
         result = gate.judge(LD_PRELOAD=ODD, OPEN_AGAIN_EVERY="1000")
         if not tap.ok(result.returncode == 1 and "opens_per_sample" in result.stdout and
@@ -184,9 +175,6 @@ def exact(gate):
 
 
 def forms(gate):
-    if SLOW > 1:
-        tap.skip("forms of a regression", "a sanitizer wants to come first")
-        return
     junit, markdown = gate.scratch.at("junit.xml"), gate.scratch.at("gate.md")
     summary, folder = gate.scratch.at("summary.md"), gate.scratch.at("kept")
     result = gate.judge("--junit", junit, "--markdown", markdown, "--github", "-o", folder,
@@ -223,9 +211,6 @@ def timed(gate):
                       *gate.train())
     tap.ok(result.returncode == 0 and "exact counts alone" in result.stdout,
            "where nothing timed is compared nothing is timed", *said(result))
-    if SLOW > 1:
-        tap.skip("timed metrics", "sanitizers take the time")
-        return
     result = gate.run("--against", " ".join(gate.train()), *TIMED, "--", *gate.train())
     tap.ok(result.returncode in (0, 4), "against itself nothing is found", *said(result))
     tap.ok("can see" in result.stdout, "and it says what it could have seen", *said(result))
@@ -261,14 +246,13 @@ def not_the_same(gate):
     result = gate.run(*words, "--", *gate.train())
     tap.ok(result.returncode == 6 and "a faster one" in result.stdout,
            "another machine is 6, and says what differs", *said(result))
-    if SLOW == 1:
-        result = gate.run(*words, "--allow-env-change", "--", *gate.train())
-        tap.ok(result.returncode == 0, "unless it is allowed: then counts decide",
-               *said(result))
+    result = gate.run(*words, "--allow-env-change", "--", *gate.train())
+    tap.ok(result.returncode == 0, "unless it is allowed: then counts decide",
+           *said(result))
 
 
 def targets(gate):
-    words = ("--baseline", gate.baseline, *EXACT, "--timeout", "%ds" % (2 * SLOW), "--")
+    words = ("--baseline", gate.baseline, *EXACT, "--timeout", "2s", "--")
     for what, command in (("fails", ["false"]), ("asks for no batch", ["true"]),
                           ("hangs", ["sleep", "600"]),
                           ("is not there", [gate.scratch.at("nothing")])):

@@ -11,26 +11,25 @@ Runs ALONE: its budgets are too short for a busy machine.
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
-from house import DSA, TRAIN, Scratch, Tap, adopt_orphans, children, end_all, measured, wait_until
+from house import BUDGET, DSA, TRAIN, Scratch, Tap, adopt_orphans, children, end_all, wait_until
 
-BUDGET = "12s" if os.environ.get("SAN") else "3s"
-LONG = "20s" if os.environ.get("SAN") else "10s"  # for what is cut short
+RATE_BUDGET = "2.5s"  # of each change that is tried
 
 tap = Tap()
 
 
-def run(scratch, *options, out="out", program=()):
-    """A run of throttled storage and a small cache; more budget until it is enough."""
-    train = [TRAIN, "--dataset", scratch.at("images"), "--size", "32", "--batch", "8",
-             "--emulate-gpu", "800", *program]
-    done = measured(lambda budget: scratch.run(
-        DSA, "run", "-o", out, "--budget", budget, "--workers", "2", "--cache", "30%",
-        "--storage-bandwidth", "4M", *options, "--", *train))
+def run(scratch, *options):
+    """A run of throttled storage and a small cache."""
+    done = scratch.run(DSA, "run", "-o", "out", "--budget", BUDGET, "--workers", "2",
+                       "--cache", "30%", "--storage-bandwidth", "4M", *options, "--", TRAIN,
+                       "--dataset", scratch.at("images"), "--size", "32", "--batch", "8",
+                       "--emulate-gpu", "800")
     tap.ok(done.returncode == 0, f"dsa run {' '.join(options)}", done.stderr)
     return done
 
@@ -44,13 +43,12 @@ def verified(scratch, out="out"):
     return result_of(scratch, out)["verifications"]
 
 
-def whatif(scratch, *words, budget=BUDGET):
-    return scratch.run(DSA, "whatif", *words, "--budget", budget)
+def whatif(scratch, *words):
+    return scratch.run(DSA, "whatif", *words, "--budget", RATE_BUDGET)
 
 
 def verify(scratch, *words):
-    """With more budget until it is enough; what was measured is not measured again."""
-    return measured(lambda budget: whatif(scratch, *words, "--resume", budget=budget))
+    return whatif(scratch, *words, "--resume")
 
 
 def clean(scratch, out="out"):
@@ -69,7 +67,6 @@ def sound(one):
 
 
 def verifies(scratch):
-    run(scratch)
     result = result_of(scratch)
     tap.ok("model" in result and ("why" in result["model"] or result["predictions"]),
            "a run tells what would help, or why it can't", result.get("model"))
@@ -93,7 +90,6 @@ def verifies(scratch):
 
 def applies(scratch):
     """The change is what the program really runs with."""
-    run(scratch)
     # The emulated accelerator is all that limits a run whose cache holds everything.
     done = verify(scratch, "out", "--cache", "100%", "--gpu-speed", "0.25,0.5")
     rates = {one["change"]["gpu_speed"]: one["measured_per_s"]["value"]
@@ -112,7 +108,6 @@ def applies(scratch):
 
 def jobs(scratch):
     """Several at once, and each with the accelerator that it was given."""
-    run(scratch)
     done = verify(scratch, "out", "--cache", "100%", "--gpu-speed", "0.1",
                   "--jobs", "1,2,1x+0.5x")
     rates = {(one["change"]["jobs"], "job_speeds" in one["change"]):
@@ -135,7 +130,6 @@ def jobs(scratch):
 
 
 def refuses(scratch):
-    run(scratch)
     with open(scratch.at("out", "run.json"), "rb") as file:
         before = file.read()
     cases = [
@@ -171,7 +165,7 @@ def observed(scratch):
 
 def sweeps(scratch):
     done = run(scratch, "--sweep", "cores=1,1", "--sweep", "cache=0%,60%", "--sweep",
-               "cache-policy=minio,lru", "--sweep-budget", BUDGET)
+               "cache-policy=minio,lru", "--sweep-budget", RATE_BUDGET)
     changes = [one["change"] for one in verified(scratch)]
     tap.ok(changes == [{"cores": 1, "cache_share": 0},
                        {"cores": 1, "cache_share": .6, "cache_policy": "minio"},
@@ -187,7 +181,7 @@ def sweeps(scratch):
 def begin(scratch, count):
     """A verification of three changes that has kept so many."""
     process = subprocess.Popen(
-        [DSA, "whatif", "out", "--workers", "1..3", "--verify", "--budget", LONG],
+        [DSA, "whatif", "out", "--workers", "1..3", "--verify", "--budget", RATE_BUDGET],
         env=scratch.environment, cwd=scratch.path, stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_until(lambda: process.poll() is not None or len(verified(scratch)) == count, 120)
@@ -197,7 +191,6 @@ def begin(scratch, count):
 
 
 def killed(scratch):
-    run(scratch)
     process = begin(scratch, 1)
     process.kill()
     process.wait()
@@ -215,7 +208,6 @@ def killed(scratch):
 
 
 def interrupted(scratch):
-    run(scratch)
     process = begin(scratch, 1)
     process.send_signal(signal.SIGINT)
     process.wait(timeout=120)
@@ -224,7 +216,6 @@ def interrupted(scratch):
 
 
 def together(scratch):
-    run(scratch)
     process = begin(scratch, 0)
     done = whatif(scratch, "out", "--cores", "1", "--verify")
     tap.ok(done.returncode == 3 and "another dsa" in done.stderr,
@@ -235,7 +226,6 @@ def together(scratch):
 
 def hostile(scratch):
     """A result cut short or changed at random: an answer, or one line and status 2 or 3."""
-    run(scratch)
     with open(scratch.at("out", "run.json"), "rb") as file:
         whole = file.read()
     chance = random.Random(7)
@@ -259,15 +249,18 @@ def hostile(scratch):
 TESTS = [verifies, applies, jobs, refuses, observed, sweeps, killed, interrupted, together, hostile]
 
 if __name__ == "__main__":
-    if os.environ.get("SAN") == "thread":
-        print("1..0 # SKIP its runs have no thread that those of run.t and jobs.t have not")
-        sys.exit()
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # it may be ignored where this runs
     adopt_orphans()
-    for test in TESTS:
-        if len(sys.argv) > 1 and test.__name__ not in sys.argv[1:]:
-            continue
-        with Scratch() as place:
-            place.images(count=100)
+    with Scratch() as place:
+        place.images(count=100)
+        run(place)
+        os.rename(place.at("out"), place.at("one run"))
+        for test in TESTS:
+            if len(sys.argv) > 1 and test.__name__ not in sys.argv[1:]:
+                continue
+            for folder in ("out", "other"):
+                shutil.rmtree(place.at(folder), ignore_errors=True)
+            shutil.copytree(place.at("one run"), place.at("out"))
             test(place)
+            end_all(children())
     tap.done()

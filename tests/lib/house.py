@@ -13,6 +13,7 @@ HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.abspath(os.environ.get("BUILD", os.path.join(HERE, "../build/plain")))
 DSA = os.path.join(BUILD, "dsa")
 TRAIN = os.path.join(BUILD, "examples/train")
+BUDGET = "4s"  # two to four blocks of windows; half of it is enough on a busy machine
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -82,15 +83,6 @@ class Scratch:
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env=self.environment, cwd=self.path, timeout=timeout,
                               check=False, **more)
-
-
-def measured(attempt):
-    """attempt(budget) with the first budget that is no excuse: busy machines need more."""
-    for seconds in (3, 6, 12, 24, 48):
-        result = attempt(f"{seconds}s")
-        if "were too short" not in result.stderr:
-            break
-    return result
 
 
 def in_memory(path):
