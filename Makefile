@@ -7,7 +7,7 @@
 # make bench-share                    one loader for several jobs, and its predictions
 # make bench-gate                     false alarms and power of the gate, on hours of launches
 # make bench-page                    predicted hits of the page cache against the kernel's
-# make soak                          the long forms of the tests, ten minutes a fuzzer
+# make soak                          the long forms of the tests, a minute a fuzzer
 # build/plain/test/cache 'minio_*'   some unit tests
 # tests/cli.t run                    one command-line test
 
@@ -262,22 +262,13 @@ endif
 
 # TIME seconds each, from the kept inputs; what is new stays in build/fuzz/found.
 fuzz: fuzzers
-	@for fuzzer in $(notdir $(FUZZ)); do \
-		echo "  FUZZ  $$fuzzer"; \
-		mkdir -p build/fuzz/found/$$fuzzer tests/fuzz/corpus/$$fuzzer; \
-		build/address-undefined/fuzz/$$fuzzer -max_total_time=$(TIME) -timeout=10 \
-			-rss_limit_mb=4096 -artifact_prefix=build/fuzz/$$fuzzer- \
-			build/fuzz/found/$$fuzzer tests/fuzz/corpus/$$fuzzer \
-			>build/fuzz/$$fuzzer.log 2>&1 || \
-			{ tail -40 build/fuzz/$$fuzzer.log; exit 1; }; \
-		tail -1 build/fuzz/$$fuzzer.log; \
-	done
+	@FUZZ_TIME=$(TIME) tests/fuzz.t
 
+# The long forms of scripts, and every fuzzer for FUZZ_TIME seconds (60): two hours at most.
 soak:
 	@$(MAKE) --no-print-directory deps GROUPS_WANTED='run check'
 	@$(parallel) all units fuzzers
 	@BUILD=$(CURDIR)/$(B) SOAK=1 tests/run
-	@$(MAKE) --no-print-directory fuzz TIME=600
 
 bench:
 	@$(MAKE) --no-print-directory deps

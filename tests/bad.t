@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Bad input: one clear line, and the exit status of the manual. Speaks TAP.
+"""Bad input: one clear line, and the exit status of the manual. Speaks TAP. SLEEPS most
+of the time.
 
 	tests/bad.t		all of it
 	tests/bad.t names	one of the tests below

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """The gate on real launches: what it finds, what it does not, and every exit status.
 
-Speaks TAP. Runs ALONE: a few pairs of short launches tell little on a busy machine. What
-is timed here is far from any limit; bench/gate.py knows how near it can be.
+Speaks TAP. SLEEPS most of the time. What is timed here is far from any limit;
+bench/gate.py knows how near it can be.
 """
 import json
 import os

@@ -11,9 +11,6 @@ from house import Tap
 
 
 def main():
-    if os.environ.get("SAN"):
-        print("1..0 # SKIP 40,000 verdicts take sanitizers minutes, and come out the same")
-        return
     tap = Tap()
     for what, found, goal, met in gate.goals(os.path.join(HERE, "data/gate")):
         tap.ok(met, f"{what}: {goal}", found)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """dsa run with several jobs at once: common windows, what each is told, who leaves.
-Speaks TAP. Runs ALONE: its budgets are too short for a busy machine.
+Speaks TAP. SLEEPS most of the time.
 
 	tests/jobs.t		all of it
 	tests/jobs.t copies	one of the tests below
@@ -19,7 +19,7 @@ from house import BUDGET, DSA, TRAIN, Scratch, Tap, adopt_orphans, children, end
 
 GPU = 400
 BLOCKS = ("real", "cached", "synthetic")
-ALONE = {"prep", "fetch"}
+CURVES = {"prep", "fetch"}
 tap = Tap()
 
 
@@ -80,7 +80,7 @@ def copies(scratch):
     tap.ok(clashes(a, b) == 0, "and never in windows of different kinds", clashes(a, b))
     kinds = [{window["kind"] for window in result["windows"] if window["used"]}
              for result in both]
-    tap.ok(ALONE & kinds[0] and not ALONE & kinds[1],
+    tap.ok(CURVES & kinds[0] and not ALONE & kinds[1],
            "the curves are of job 0, alone", kinds)
     rate = both[0]["together"]["rate_per_s"]
     alone = [job["rates"]["real_per_s"]["value"] for job in jobs]
@@ -184,7 +184,7 @@ def shared(scratch):
     spans = [blocks(result) for result in results]
     tap.ok(sum(clashes(spans[i], spans[j]) for i in range(3) for j in range(i)) == 0,
            "never in windows of different kinds")
-    tap.ok(ALONE & {window["kind"] for window in results[0]["windows"]
+    tap.ok(CURVES & {window["kind"] for window in results[0]["windows"]
                             if window["used"]}, "the curves are of the loader")
     # What a window prepared is the loader's, what it delivered each job's own.
     real = [window for window in results[0]["windows"]

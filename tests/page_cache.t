@@ -3,6 +3,7 @@
 
 Speaks TAP. Runs ALONE, for other programs' pauses make the kernel balance its lists
 later. The files are no pictures: the loader reads them and leaves them as they are.
+SOAK=1: more of them, and a narrower margin.
 """
 import json
 import os
@@ -11,7 +12,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib"))
 from house import HERE, Scratch, Tap, in_memory
 
-COUNT, SIZE = 2000, 110000
+SOAK = bool(os.environ.get("SOAK"))
+COUNT, SIZE = 2000 if SOAK else 600, 110000
 
 
 def main():
@@ -35,7 +37,7 @@ def main():
         tap.done()
     for row in result["rows"]:
         tap.ok(0.4 < row["share"] < 0.6, "the limit leaves half of the data", told.stdout)
-        tap.ok(abs(row["error_points"]) < 5, "hits are as predicted", told.stdout,
+        tap.ok(abs(row["error_points"]) < (5 if SOAK else 8), "hits are as predicted", told.stdout,
                told.stderr)
         tap.ok(row["share_as_hits_error_points"] > 15, "and not the share that is cached",
                told.stdout)
@@ -43,7 +45,4 @@ def main():
     tap.done()
 
 
-if os.environ.get("SAN"):
-    print("1..0 # SKIP sanitizers take more memory than the limit leaves")
-else:
-    main()
+main()

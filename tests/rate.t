@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """The rate of one configuration, as --verify measures it, against what throttle, padding
-and seeded order say it must be. Speaks TAP.
+and seeded order say it must be. Speaks TAP. SLEEPS most of the time.
 
 	tests/rate.t		all cases
 	tests/rate.t minio	one of them

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """dsa run with programs that are well: how a run ends, what it says and leaves behind.
 Speaks TAP. What programs and data can do wrong is in bad.t, kills in kill.t.
-Runs ALONE: its budgets are too short for a busy machine.
+SLEEPS most of the time.
 
 	tests/run.t		all of it
 	tests/run.t observe	one of the tests below
@@ -17,10 +17,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
-from house import DSA, TRAIN, Scratch, Tap, adopt_orphans, children, end_all, wait_until
+from house import BUDGET, DSA, TRAIN, Scratch, Tap, adopt_orphans, children, end_all, wait_until
 
-SLOW = 4 if os.environ.get("SAN") else 1  # sanitizers take their time
-BUDGET = "20s" if os.environ.get("SAN") else "6s"
 WINDOW_NOW = 68  # offset of trace->window_now in a session
 TRAINER = [TRAIN, "--dataset", "synthetic:400", "--batch", "8", "--emulate-gpu", "800"]
 
@@ -68,16 +66,14 @@ def used_kinds(result):
 
 def shares(scratch):
     every = {"real", "cached", "synthetic", "loaded", "prep", "fetch"}
-    for budget in (BUDGET, "60s"):  # a busy machine has no time left for the curves
-        done = scratch.run(*words(budget=budget))
-        result = result_of(scratch)
-        if every <= used_kinds(result):
-            break
+    done = scratch.run(*words(budget="10s"))  # with time for the curves
+    result = result_of(scratch)
     total = sum(result["stalls"][name]["share"] for name in ("compute", "prep", "fetch"))
     tap.ok(done.returncode == 0 and abs(total - 1) < 1e-6, "the three shares sum to 1",
            done.stderr, total)
     tap.ok(all(window["certified"] for window in result["windows"] if window["used"]),
            "every window used is certified")
+    tap.ok("not for use" in done.stderr, "a run says what windows do", done.stderr)
     tap.ok(every <= used_kinds(result), "each kind of window is used",
            [w["kind"] for w in result["windows"]])
     tap.ok("sums to 100.0%" in done.stdout, "the verdict says so", done.stdout)
@@ -86,19 +82,23 @@ def shares(scratch):
     tap.ok("workers=2" in result["run"]["loader"].split(",") and
            result["run"]["directory"] == scratch.path, "what it ran under and where is told",
            result["run"])
-    again = scratch.run(*shlex.split(result["run"]["repeat"].replace("dsa", DSA, 1)))
+    again = scratch.run(*shlex.split(result["run"]["repeat"].replace("dsa", DSA, 1)
+                                         .replace("--budget 10s", "--budget " + BUDGET)))
     tap.ok(again.returncode == 0, "the command to repeat it works", result["run"]["repeat"])
 
 
 def streams(scratch):
-    done = scratch.run(*words("--json"))
+    shell = ["sh", "-c", f"{shlex.join(TRAINER)}; exit 9"]
+    done = scratch.run(*words("--json", "--exit-status=target", program=shell))
     tap.ok(json.loads(done.stdout)["schema"] == "dsa.result/1" and "step " in done.stderr,
            "--json: the result alone on standard output", done.stdout[:200])
-    shell = ["sh", "-c", f"{shlex.join(TRAINER)} >/dev/null; echo mine"]
+    tap.ok(done.returncode == 9, "--exit-status=target: the program's status",
+           done.returncode)
+    shell = ["sh", "-c", f"{shlex.join(TRAINER)} >/dev/null; echo mine; exit 9"]
     done = scratch.run(*words("-q", program=shell))
     tap.ok(done.stdout == "mine\n" and done.stderr == "", "-q: what the program prints alone",
            done.stdout, done.stderr)
-    tap.ok("not for use" in scratch.run(*words()).stderr, "a run says what windows do")
+    tap.ok(done.returncode == 0, "else its status is its own", done.returncode)
 
 
 def ends(scratch):
@@ -109,10 +109,6 @@ def ends(scratch):
     tap.ok(done.returncode == 3 and "not all three shares" in done.stderr and
            result_of(scratch)["run"]["status"] == "target ended" and clean(scratch),
            "a program that ends its data too early", done.stderr)
-    shell = ["sh", "-c", f"{shlex.join(TRAINER)}; exit 9"]
-    tap.ok(scratch.run(*words(program=shell)).returncode == 0, "its status is its own")
-    tap.ok(scratch.run(*words("--exit-status=target", program=shell)).returncode == 9,
-           "unless --exit-status=target")
     shell = ["sh", "-c", f"setsid sh -c 'trap \"\" TERM; sleep 1000' & {shlex.join(TRAINER)}"]
     done = scratch.run(*words(program=shell))
     tap.ok(done.returncode == 0 and clean(scratch), "a daemon that it leaves is ended",
@@ -132,10 +128,10 @@ def signals(scratch):
 
 def asleep(scratch):
     """A machine that slept: nobody looked, and nobody was silent."""
-    shell = ["sh", "-c", f"sleep {6 * SLOW}; {shlex.join(TRAINER)}"]
-    process = start(scratch, f"--timeout={4 * SLOW}s", program=shell)
+    shell = ["sh", "-c", f"sleep 5; {shlex.join(TRAINER)}"]
+    process = start(scratch, f"--timeout=3s", program=shell)
     process.send_signal(signal.SIGSTOP)
-    time.sleep(5 * SLOW)
+    time.sleep(4)
     process.send_signal(signal.SIGCONT)
     wait_until(lambda: windows_begun(scratch) > 0 or process.poll() is not None)
     tap.ok(process.poll() is None, "time that dsa slept is not counted as silence")
@@ -176,14 +172,15 @@ def observe(scratch):
     tap.ok(done.returncode == 0 and result["run"]["status"] == "complete" and
            [window["kind"] for window in result["windows"]] == ["real"],
            "--observe: one window, the whole training", done.stderr)
-    tap.ok(299 <= result["windows"][0]["steps"] <= 300 and "not for use" not in done.stderr,
-           "with every step in it", result["windows"])
+    # Its first steps may be over before the window begins.
+    tap.ok(280 <= result["windows"][0]["steps"] <= 300 and "not for use" not in done.stderr,
+           "with its steps in it", result["windows"])
     tap.ok("low" not in result["stalls"]["prep"] and "upper bound" in result["limit"]["why"],
            "its shares have no interval and are called a bound", result["stalls"])
 
 
 def separate(scratch):
-    done = scratch.run(*words("--protocol=separate", budget=f"{9 * SLOW}s"))
+    done = scratch.run(*words("--protocol=separate", budget="6s"))
     kinds = [window["kind"] for window in result_of(scratch)["windows"] if window["used"]]
     tap.ok(done.returncode == 0 and list(dict.fromkeys(kinds)) ==
            ["real", "cached", "synthetic"] and clean(scratch),

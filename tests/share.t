@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """One loader for several jobs, for real: dsa serve and jobs that look at every byte. Among
-them is each thing that the shared loaders before ours got wrong. Speaks TAP."""
+them is each thing that the shared loaders before ours got wrong. Speaks TAP.
+SOAK=1: 200 random schedules instead of 12."""
 
 import array
 import json
@@ -350,7 +351,7 @@ def nobody(scratch, data):
 
 
 def schedules(scratch, _):
-    count = os.environ.get("SCHEDULES", "12" if SLOW > 1 else "40")
+    count = os.environ.get("SCHEDULES", "200" if os.environ.get("SOAK") else "12")
     result = scratch.run("env", "SLOW=%d" % SLOW, "/usr/bin/python3", SCHEDULES, "--count",
                          count, timeout=1200)
     tap.ok(result.returncode == 0, count + " random schedules", result.stdout,

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
-"""Truth by construction: MEASURES shares whose true values follow from what the throttles
+"""Truth by construction: measures shares whose true values follow from what the throttles
 and the emulated accelerator counted, and compares. Speaks TAP.
+SLEEPS most of the time.
 
     tests/truth.t [NAME...]     some cases
     SOAK=1 tests/truth.t        all of them, each as precise as the issue asks
 
-In the short form a case that fails on a busy machine is measured again, for longer,
-three times at the most; every try is printed.
+The short form has some seconds for a case, and wide margins: a share that is mistaken for
+another is found, a point is not.
 """
 import json
 import os
@@ -18,7 +19,8 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get("BUILD") or os.path.join(HERE, "../build/plain")
 SOAK = bool(os.environ.get("SOAK"))
-POINT = .01
+POINT = .01 if SOAK else .05
+BUDGET = "150s" if SOAK else "8s"
 
 # name, samples/s of the accelerator, options of dsa run, in the short form too
 CASES = [
@@ -105,7 +107,7 @@ def judge(case, result):
               f"   truth {100 * value:6.2f}")
         if abs(share["share"] - value) > 2 * POINT:
             wrong.append(f"{name} is {100 * (share['share'] - value):+.2f} points off")
-        if half > 1.5 * POINT:
+        if SOAK and half > 1.5 * POINT:
             wrong.append(f"{name} is known to {100 * half:.2f} points only")
         covered += share["low"] <= value <= share["high"]
     proof = result["second_proof"]
@@ -114,7 +116,7 @@ def judge(case, result):
         print(f"#   {name:8} {100 * proof[name]['share']:6.2f}         second proof")
         if abs(gap) > 3 * POINT:
             wrong.append(f"the second proof of {name} is {100 * gap:+.2f} points away")
-    if case == "compute":
+    if SOAK and case == "compute":
         for name in ("prep", "fetch"):
             share = result["stalls"][name]
             if not share["low"] <= .002 or not share["high"] >= -.002:
@@ -152,8 +154,7 @@ def main():
     names = sys.argv[1:]
     cases = [c for c in CASES if c[0] in names or not names and (SOAK or c[3])]
     others = [f for f in (separate, overhead) if f.__name__ in names or not names and SOAK]
-    budgets = ["150s"] if SOAK else ["22s", "45s", "90s", "150s"]
-    print(f"1..{len(cases) + len(others) + 1}")
+    print(f"1..{len(cases) + len(others) + SOAK}")
     scratch = tempfile.mkdtemp(dir=os.environ.get("TMPDIR"))
     out = os.path.join(scratch, "out")
     failed, covered, number = 0, 0, 0
@@ -175,15 +176,12 @@ def main():
         subprocess.run(["sync"], check=True)
         for name, rate, options, _ in cases:
             print(f"# {name}: {options}")
-            for seconds in budgets:
-                wrong, right = judge(name, run(options, rate, dataset, out, seconds))
-                if not wrong:
-                    break
-                print(f"#   in {seconds}: {'; '.join(wrong)}")
+            wrong, right = judge(name, run(options, rate, dataset, out, BUDGET))
             covered += right
             say(wrong, name)
-        few = covered < len(cases) * 3 * 10 / 12
-        say([f"{covered} of {3 * len(cases)}"] if few else [], "intervals cover the truth")
+        if SOAK:
+            few = covered < len(cases) * 3 * 10 / 12
+            say([f"{covered} of {3 * len(cases)}"] if few else [], "intervals cover the truth")
         for other in others:
             print(f"# {other.__name__}")
             say(other(out, dataset, "120s"), other.__name__)

@@ -2,7 +2,7 @@
 """dsa whatif and dsa run --sweep with real runs: what is verified is kept one by one,
 what can't be tried is refused before anything runs, and a kill loses nothing that was
 measured. How good predictions are is no matter here. Speaks TAP.
-Runs ALONE: its budgets are too short for a busy machine.
+SLEEPS most of the time.
 
 	tests/whatif.t		all of it
 	tests/whatif.t killed	one of the tests below
@@ -108,23 +108,23 @@ def applies(scratch):
 
 def jobs(scratch):
     """Several at once, and each with the accelerator that it was given."""
-    done = verify(scratch, "out", "--cache", "100%", "--gpu-speed", "0.1",
+    done = verify(scratch, "out", "--cache", "100%", "--gpu-speed", "0.25",
                   "--jobs", "1,2,1x+0.5x")
     rates = {(one["change"]["jobs"], "job_speeds" in one["change"]):
              one["measured_per_s"]["value"] for one in verified(scratch)}
     tap.ok(done.returncode == 0 and all(sound(one) for one in verified(scratch)),
            "jobs are tried together", verified(scratch), done.stderr)
-    tap.ok(rates[1, False] <= 80 and rates[1, False] < rates[2, False] <= 160 and
-           rates[2, True] <= 120 and rates[2, True] < rates[2, False],
+    tap.ok(rates[1, False] <= 200 and rates[1, False] < rates[2, False] <= 400 and
+           rates[2, True] <= 300 and rates[2, True] < rates[2, False],
            "each is as fast as its accelerator", rates)
-    done = verify(scratch, "out", "--cache", "100%", "--gpu-speed", "0.1",
+    done = verify(scratch, "out", "--cache", "100%", "--gpu-speed", "0.25",
                   "--jobs", "2,1x+0.5x", "--share")
     shared = {"job_speeds" in one["change"]: one["measured_per_s"]["value"]
               for one in verified(scratch) if one["change"].get("share")}
     tap.ok(done.returncode == 0 and all(sound(one) for one in verified(scratch)) and
            "share the loader x2" in done.stdout, "jobs that share a loader are tried",
            verified(scratch), done.stderr)
-    tap.ok(80 < shared[False] <= 160 and shared[True] <= 92,
+    tap.ok(200 < shared[False] <= 400 and shared[True] <= 230,
            "and go at the pace of the slowest", shared)
     tap.ok(clean(scratch), "nothing is left behind", children(), os.listdir(scratch.at("out")))
 
