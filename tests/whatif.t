@@ -2,7 +2,7 @@
 """dsa whatif and dsa run --sweep with real runs: what is verified is kept one by one,
 what can't be tried is refused before anything runs, and a kill loses nothing that was
 measured. How good predictions are is no matter here. Speaks TAP.
-SLEEPS most of the time.
+SLEEPS most of the time. SOAK=1: more changes, for longer.
 
 	tests/whatif.t		all of it
 	tests/whatif.t killed	one of the tests below
@@ -19,7 +19,9 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
 from house import BUDGET, DSA, TRAIN, Scratch, Tap, adopt_orphans, children, end_all, wait_until
 
-RATE_BUDGET = "2.5s"  # of each change that is tried
+SOAK = bool(os.environ.get("SOAK"))
+RATE_BUDGET = "6s" if SOAK else "2.5s"  # of each change that is tried
+WORKERS = [1, 2, 3] if SOAK else [1, 2]
 
 tap = Tap()
 
@@ -101,21 +103,21 @@ def applies(scratch):
     size = result_of(scratch)["dataset"]["bytes"] / result_of(scratch)["dataset"]["samples"]
     tap.ok(slow["measured_per_s"]["value"] * size <= 1.2e6 and "hit_ratio" not in slow,
            "slower storage gives no more than it may", slow, size)
-    done = verify(scratch, "out", "--cache", "60%", "--cache-policy", "lru,fifo")
-    tap.ok(all(0 < one["hit_ratio"] < .6 for one in verified(scratch)[-2:]),
+    policies = ["lru", "fifo"] if SOAK else ["lru"]
+    done = verify(scratch, "out", "--cache", "60%", "--cache-policy", ",".join(policies))
+    tap.ok(all(0 < one["hit_ratio"] < .6 for one in verified(scratch)[-len(policies):]),
            "another policy has other hits", verified(scratch), done.stderr)
 
 
 def jobs(scratch):
     """Several at once, and each with the accelerator that it was given."""
     done = verify(scratch, "out", "--cache", "100%", "--gpu-speed", "0.25",
-                  "--jobs", "1,2,1x+0.5x")
+                  "--jobs", "2,1x+0.5x")
     rates = {(one["change"]["jobs"], "job_speeds" in one["change"]):
              one["measured_per_s"]["value"] for one in verified(scratch)}
     tap.ok(done.returncode == 0 and all(sound(one) for one in verified(scratch)),
            "jobs are tried together", verified(scratch), done.stderr)
-    tap.ok(rates[1, False] <= 200 and rates[1, False] < rates[2, False] <= 400 and
-           rates[2, True] <= 300 and rates[2, True] < rates[2, False],
+    tap.ok(200 < rates[2, False] <= 400 and rates[2, True] <= 300 and rates[2, True] < rates[2, False],
            "each is as fast as its accelerator", rates)
     done = verify(scratch, "out", "--cache", "100%", "--gpu-speed", "0.25",
                   "--jobs", "2,1x+0.5x", "--share")
@@ -179,9 +181,9 @@ def sweeps(scratch):
 
 
 def begin(scratch, count):
-    """A verification of three changes that has kept so many."""
+    """A verification of some changes that has kept so many."""
     process = subprocess.Popen(
-        [DSA, "whatif", "out", "--workers", "1..3", "--verify", "--budget", RATE_BUDGET],
+        [DSA, "whatif", "out", "--workers", f"1..{WORKERS[-1]}", "--verify", "--budget", RATE_BUDGET],
         env=scratch.environment, cwd=scratch.path, stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_until(lambda: process.poll() is not None or len(verified(scratch)) == count, 120)
@@ -200,9 +202,9 @@ def killed(scratch):
     tap.ok(len(kept) == 1 and sound(kept[0]), "dsa is killed: what was measured is kept", kept)
     done = scratch.run(DSA, "report", "out")
     tap.ok(done.returncode == 0, "and can be read", done.stderr)
-    done = verify(scratch, "out", "--workers", "1..3")
+    done = verify(scratch, "out", "--workers", f"1..{WORKERS[-1]}")
     tap.ok(done.returncode == 0 and kept[0] in verified(scratch) and
-           [one["change"]["workers"] for one in verified(scratch)] == [1, 2, 3],
+           [one["change"]["workers"] for one in verified(scratch)] == WORKERS,
            "--resume measures the others alone", verified(scratch), done.stderr)
     tap.ok(clean(scratch), "nothing is left behind", os.listdir(scratch.at("out")))
 
