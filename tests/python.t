@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 """loader/python/dsa.py: its batches are the library's own memory, hold what a C program
-gets, come once per epoch, and are safe to keep. Speaks TAP.
-SLEEPS most of the time."""
+gets, come once per epoch, and are safe to keep. Speaks TAP."""
 
 import ast
 import ctypes

@@ -6,11 +6,12 @@ SLEEPS most of the time.
     tests/truth.t [NAME...]     some cases
     SOAK=1 tests/truth.t        all of them, each as precise as the issue asks
 
-The short form has some seconds for a case, and wide margins: a share that is mistaken for
-another is found, a point is not.
+The short form has some seconds for a case, throttles and paddings four times as slow, which
+sleep, and wide margins: a share that is mistaken for another is found, a point is not.
 """
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,8 +20,9 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get("BUILD") or os.path.join(HERE, "../build/plain")
 SOAK = bool(os.environ.get("SOAK"))
-POINT = .01 if SOAK else .05
+POINT = .01 if SOAK else .075
 BUDGET = "150s" if SOAK else "8s"
+SLOWER = 1 if SOAK else 4
 
 # name, samples/s of the accelerator, options of dsa run, in the short form too
 CASES = [
@@ -43,12 +45,20 @@ CASES = [
 ]
 
 
+def slowed(options):
+    """Delays and latencies longer, bandwidths lower."""
+    options = re.sub(r"([0-9.]+)ms", lambda m: f"{float(m[1]) * SLOWER:g}ms", options)
+    return re.sub(r"([0-9.]+)M", lambda m: f"{float(m[1]) / SLOWER:g}M", options)
+
+
 def run(options, rate, dataset, out, budget):
     """Profiles the example on an emulated accelerator; the result."""
     command = [os.path.join(BUILD, "dsa"), "run", "-q", "-o", out, "--budget", budget,
-               "--batch", "16", *(options.split()), "--",
+               "--batch", str(16 // SLOWER), *slowed(options).split(), "--",
                os.path.join(BUILD, "examples/train"), "--dataset", dataset,
-               "--emulate-gpu", str(rate)]
+               "--emulate-gpu", str(rate / SLOWER)]
+    if not SOAK:
+        command += ["--size", "32"]
     if "--workers" not in options:
         command[2:2] = ["--workers", "2"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=600)
