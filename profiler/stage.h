@@ -15,8 +15,8 @@
 /*
  * X(ID, key, optional, waits for, ...): its STAGE_ID; its key in results; whether runs
  * without its windows are complete, and then have no key, row or column of it; what its
- * stall waits for; and the rest of struct stage_info. To add a stage: its entry here, in
- * order; the kind of its windows in loader/base/trace.h, and their measurement.
+ * stall waits for; and the rest of struct stage_info. To add a stage: its entry here,
+ * in order; the kind of its windows in loader/base/trace.h, and their measurement.
  */
 #define STAGE_COMPUTE_ROW(X)                                                           \
 	X(COMPUTE, "compute", false, "nothing", .kind = TRACE_SYNTHETIC, .ink = 4,     \

@@ -1,4 +1,4 @@
-/* amount_text.h - two amounts beside each other in words: "fell from 128 KiB to 4 KiB". */
+/* amount_text.h - two amounts in words: "fell from 128 KiB to 4 KiB". */
 #ifndef DSA_AMOUNT_TEXT_H
 #define DSA_AMOUNT_TEXT_H
 

@@ -45,7 +45,7 @@ static struct interval time_of(const struct profile *profile,
 				 share->high / per_s};
 }
 
-/* A share also changes when the rest of the step does: then there is nothing to find. */
+/* A share also changes with the rest of the step: then there is nothing to find. */
 static void causes_dilute(const struct finding *finding, const struct interval *base,
 			  const struct interval *now, struct effect *effect)
 {

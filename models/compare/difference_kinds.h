@@ -52,7 +52,7 @@ double difference_size(double base, double now);
 /* NAN for UNKNOWN. */
 double difference_known(uint64_t count);
 
-/* Each adds what it finds: in what was counted and the data; in settings; in machines. */
+/* Each adds what it finds: in counts and data; in settings; in machines. */
 typedef void difference_finder(struct differences *all, const struct profile *base,
 			       const struct profile *now);
 difference_finder differences_of_data, differences_of_settings, differences_of_machines;

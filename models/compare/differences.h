@@ -14,7 +14,7 @@ enum difference_rank {
 	DIFFERENCE_MEASURED, /* what came of these: hits, bytes from storage */
 	DIFFERENCE_MACHINE,
 	DIFFERENCE_BESIDE, /* may matter: where nothing better explains it */
-	DIFFERENCE_EFFECT /* of another stage: explains, but is no difference by itself */
+	DIFFERENCE_EFFECT  /* of another stage: explains, but is no difference */
 };
 
 /* What it does to the time that a stage takes of a sample. */
@@ -46,8 +46,8 @@ void differences_find(const struct profile *base, const struct profile *now,
 void differences_sort(struct differences *differences);
 
 /*
- * Whether two estimates differ: their intervals do not overlap (NAN: none is known), and
- * the values are `least` apart. False where one is unknown.
+ * Whether two estimates differ: their intervals do not overlap (NAN: none is known),
+ * and the values are `least` apart. False where one is unknown.
  */
 bool differences_are_clear(const struct interval *base, const struct interval *now,
 			   double least);

@@ -20,6 +20,7 @@ struct adviser {
 	const struct model *model;
 	const char *run;
 	double noise; /* a gain has to be larger */
+	char *minio;  /* the policy that is advised, for changes to borrow */
 	struct error *err;
 };
 
@@ -95,7 +96,7 @@ static void advice_set_cache(const struct adviser *adviser, unsigned twentieths,
 
 	change->cache_share = (double)twentieths / CACHE_STEPS;
 	if (policy != NULL && strcmp(policy, "minio") != 0)
-		change->cache_policy = (char *)(uintptr_t) "minio";
+		change->cache_policy = adviser->minio;
 }
 
 static void advice_set_cores(const struct adviser *adviser, unsigned cores,
@@ -162,7 +163,7 @@ static int advice_find_cache(const struct adviser *adviser,
 			 CACHE_STEPS, change);
 }
 
-/* The fewest cores that leave no prep stall, at best. -ENODATA: so many make no difference. */
+/* The fewest cores that leave no prep stall, at best. -ENODATA: they change nothing. */
 static int find_cores(const struct adviser *adviser, struct profile_change *change)
 {
 	unsigned low = (unsigned)adviser->profile->cores, high = low;
@@ -278,7 +279,7 @@ static int make_policy(const struct adviser *adviser, struct candidate *candidat
 {
 	const char *policy = adviser->profile->cache;
 
-	candidate->change.cache_policy = (char *)(uintptr_t) "minio";
+	candidate->change.cache_policy = adviser->minio;
 	strcpy(candidate->advice, "the same cache never evicts (minio)");
 	return policy != NULL && adviser->profile->cache_share > 0 &&
 	       (strcmp(policy, "lru") == 0 || strcmp(policy, "fifo") == 0);
@@ -423,12 +424,14 @@ static void advice_rank(struct profile *profile)
 int advise(struct profile *profile, const struct model *model, const char *run,
 	   struct error *err)
 {
+	char minio[] = "minio";
 	const struct adviser adviser = {
 		.profile = profile,
 		.model = model,
 		.run = run,
 		.noise =
 			fmax(NOISE, isnan(profile->precision) ? 0 : profile->precision),
+		.minio = minio,
 		.err = err,
 	};
 	int result;

@@ -10,12 +10,13 @@
 
 /*
  * Adds the points of P(k) and S(q), in order of k and q, of prep beside the training
- * step and of fetch without the emulated storage, from the certified windows. Windows of one k or q give a mean with an
- * interval when there are several. 0 or -ENOMEM.
+ * step and of fetch without the emulated storage, from the certified windows. Windows
+ * of one k or q give a mean with an interval when there are several. 0 or -ENOMEM.
  */
 int curves_add(const struct window *windows, size_t count, struct profile *profile);
 
-/* The point at x, without the consumer, emulated storage and all; unknown when there is none. */
+/* The point at x, without the consumer, emulated storage and all; unknown when there is
+ * none. */
 struct interval curves_at(const struct profile_point *points, size_t count, unsigned x);
 
 /* Samples/s of synthetic batches while workers prepare as much. */

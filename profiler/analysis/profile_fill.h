@@ -1,6 +1,7 @@
 /*
- * profile_fill.h - copies what a session holds as it is into the result: what was loaded and
- * how, windows, histograms, epochs, skipped samples, processes. 0 or -ENOMEM each.
+ * profile_fill.h - copies what a session holds as it is into the result: what was
+ * loaded and how, windows, histograms, epochs, skipped samples, processes. 0 or -ENOMEM
+ * each.
  */
 #ifndef DSA_PROFILE_FILL_H
 #define DSA_PROFILE_FILL_H

@@ -35,7 +35,7 @@ static void shares_add_window(struct block *block, const struct window *window)
 	}
 }
 
-/* True when it has windows of each stage; of an optional one if there are any at all. */
+/* True when it has windows of each stage; of an optional one if there are any. */
 static bool shares_complete(const struct block *block, const struct block *all)
 {
 	for (int i = 0; i < STAGES; i++)

@@ -1,10 +1,10 @@
 /*
- * curve_windows.h - the windows beside the blocks: G under interference, the curves P(k) and
- * S(q), what is under an emulated storage, and paired windows that show what the
- * instrumentation costs.
+ * curve_windows.h - the windows beside the blocks: G under interference, the curves
+ * P(k) and S(q), what is under an emulated storage, and paired windows that show what
+ * the instrumentation costs.
  *
- * They share a part of the budget. What a verdict needs most comes first, for the time may
- * run out.
+ * They share a part of the budget. What a verdict needs most comes first, for the time
+ * may run out.
  */
 #ifndef DSA_CURVE_WINDOWS_H
 #define DSA_CURVE_WINDOWS_H

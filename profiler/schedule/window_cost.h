@@ -1,6 +1,6 @@
 /*
- * window_cost.h - how fast the windows seen so far went: what lengths and staging are planned
- * by.
+ * window_cost.h - how fast the windows seen so far went: what lengths and staging are
+ * planned by.
  */
 #ifndef DSA_WINDOW_COST_H
 #define DSA_WINDOW_COST_H
@@ -29,16 +29,16 @@ double window_cost_step_s(const struct window_cost *pace, enum trace_kind kind);
 double window_cost_switch_s(const struct window_cost *pace);
 
 /*
- * Samples to stage for a window of this kind and length: what it will use and what is in
- * flight, but no more than the data set has, than fit memory_bytes, and than 2 s of
+ * Samples to stage for a window of this kind and length: what it will use and what is
+ * in flight, but no more than the data set has, than fit memory_bytes, and than 2 s of
  * reading.
  */
 uint32_t window_cost_stage(const struct window_cost *pace,
 			   const struct trace_loader *loader, enum trace_kind kind,
 			   double length_s, uint64_t memory_bytes);
 
-/* Samples to have ready for a synthetic window of this length: none comes twice. 0: there is
- * no saying. */
+/* Samples to have ready for a synthetic window of this length: none comes twice. 0:
+ * there is no saying. */
 uint32_t window_cost_ready(const struct window_cost *pace,
 			   const struct trace_loader *loader, double length_s);
 

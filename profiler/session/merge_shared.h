@@ -1,7 +1,7 @@
 /*
- * merge_shared.h - sessions of jobs that share a loader: what its own session says of the data
- * and of a window goes into theirs, as if each had loaded alone. Then all that reads
- * sessions reads these too. Pure.
+ * merge_shared.h - sessions of jobs that share a loader: what its own session says of
+ * the data and of a window goes into theirs, as if each had loaded alone. Then all that
+ * reads sessions reads these too. Pure.
  */
 #ifndef DSA_MERGE_SHARED_H
 #define DSA_MERGE_SHARED_H
@@ -13,7 +13,7 @@ struct trace;
 /* What is loaded and how; batch and accelerator stay the job's. */
 void merge_shared_describe(struct trace *job, const struct trace *loader);
 
-/* The number of the turn that the job's last window waits for, if it is known by now. */
+/* The number of the turn that the job's last window waits for, if known by now. */
 void merge_shared_turn(struct trace *job, const struct trace *loader);
 
 /*

@@ -1,6 +1,6 @@
 /*
- * run_metadata.h - what dsa writes about a run into its session, so that a session alone,
- * whose dsa died, can still be reported: command, protocol, budget, environment.
+ * run_metadata.h - what dsa writes about a run into its session, so that a session
+ * alone, whose dsa died, can still be reported: command, protocol, budget, environment.
  */
 #ifndef DSA_RUN_METADATA_H
 #define DSA_RUN_METADATA_H
@@ -13,8 +13,9 @@ struct error;
 
 /*
  * Writes version, started, protocol, command, repeat, loader, directory, budget,
- * precision, cores and environment of the profile as one JSON object, ended by 0. When `size` bytes can't
- * hold it the environment is left out, then the command, then loader. 0 or -errno.
+ * precision, cores and environment of the profile as one JSON object, ended by 0. When
+ * `size` bytes can't hold it the environment is left out, then the command, then
+ * loader. 0 or -errno.
  */
 int run_metadata_write(const struct profile *profile, char *text, size_t size);
 

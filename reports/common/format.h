@@ -38,7 +38,7 @@ enum { FORMAT_STAGES = 32 * STAGES }; /* room for words of all stages */
 /* True where there is a second proof to compare the first with. */
 bool format_has_proof(const struct profile *profile);
 
-/* "Compute, prep and fetch": those that the profile has; "..., prep stall": by labels. */
+/* "Compute, prep and fetch": the stages of the profile; with `labels`: "prep stall". */
 const char *format_stages(char to[FORMAT_STAGES], const struct profile *profile,
 			  bool labels);
 
@@ -57,7 +57,7 @@ format_words format_emulated;
 /* How the run ended, when not "complete"; or nothing. */
 format_words format_ending;
 
-/* What measuring cost: "0.18%, at most 0.45%, of the CPU time of a sample"; or nothing. */
+/* What measuring cost: "0.18%, at most 0.45%, of the CPU time of a sample". */
 format_words format_overhead;
 
 /* What it comes to, in one or two sentences. */

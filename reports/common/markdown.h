@@ -1,8 +1,8 @@
 /*
  * markdown.h - text from outside inside Markdown.
  *
- * It may come from anybody who may write a file's name. What would be markup is written as
- * an entity, which never is; and what a site makes links or mentions of (@you, #1,
+ * It may come from anybody who may write a file's name. What would be markup is written
+ * as an entity, which never is; and what a site makes links or mentions of (@you, #1,
  * http://) is parted by a character of no width.
  */
 #ifndef DSA_MARKDOWN_H

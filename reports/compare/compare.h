@@ -1,6 +1,6 @@
 /*
- * compare.h - two results side by side, for people: causes first, then every number that
- * both have, with what changed and whether the intervals overlap.
+ * compare.h - two results side by side, for people: causes first, then every number
+ * that both have, with what changed and whether the intervals overlap.
  */
 #ifndef DSA_COMPARE_H
 #define DSA_COMPARE_H

@@ -1,4 +1,4 @@
-/* compare_json.c - a comparison as "dsa.compare/1"; dsa-compare(1) describes its keys. */
+/* compare_json.c - a comparison as "dsa.compare/1", which dsa-compare(1) describes. */
 #include "reports/compare/compare_part.h"
 #include "reports/json/json_part.h"
 

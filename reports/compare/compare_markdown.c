@@ -1,4 +1,4 @@
-/* compare_markdown.c - a comparison for a comment on a change: causes, what was measured. */
+/* compare_markdown.c - a comparison as a comment on a change: causes, measurements. */
 #include "reports/common/markdown.h"
 #include "reports/compare/compare_part.h"
 

@@ -1,6 +1,6 @@
 /*
- * compare_part.h - what the forms of a comparison share: the numbers, and what became of
- * each. Only reports/compare*.c use it.
+ * compare_part.h - what the forms of a comparison share: the numbers, and what became
+ * of each. Only reports/compare*.c use it.
  */
 #ifndef DSA_COMPARE_PART_H
 #define DSA_COMPARE_PART_H

@@ -135,8 +135,8 @@ static json_t *baseline_value(const struct gate_side *side)
 	return NULL;
 }
 
-/* Samples of one metric into a column of rows; *count of them, as of those before, which
- * is SIZE_MAX for the first. */
+/* Samples of one metric into a column of rows; *count of them, as of those before,
+ * which is SIZE_MAX for the first. */
 static int read_samples(const json_t *samples, size_t metric, size_t *count,
 			double (*rows)[GATE_METRICS], struct error *err)
 {

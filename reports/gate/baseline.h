@@ -1,5 +1,6 @@
 /*
- * baseline.h - a side of a comparison as a file that is meant to be committed, and back.
+ * baseline.h - a side of a comparison as a file that is meant to be committed, and
+ * back.
  *
  * JSON with sorted keys, one sample a line of its metric, so that a diff says what
  * changed. dsa-baseline(5) describes every key. What is written, read and written again
@@ -27,9 +28,9 @@ enum {
 extern const struct field baseline_fields[];
 
 /*
- * 0; -ENOMEM; -EBADMSG: a number is none that would be read again, named; or -errno when
- * out failed. The data set's name is the last of its path; the directory and facts that
- * pass (time, free memory, name of the device) are left out.
+ * 0; -ENOMEM; -EBADMSG: a number is none that would be read again, named; or -errno
+ * when out failed. The data set's name is the last of its path; the directory and facts
+ * that pass (time, free memory, name of the device) are left out.
  */
 int baseline_write(const struct gate_side *side, FILE *out, struct error *err);
 

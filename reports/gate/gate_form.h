@@ -8,9 +8,10 @@
  *	summary    GitHub's step summary: the same, below 1 MiB
  *	github     GitHub's workflow commands: at most 10 annotations, the worst first
  *
- * JUnit: a regression is a <failure>. What has no answer (inconclusive, missing, another
- * machine or data set) is an <error>, so that it looks like no pass; a metric that only
- * informs is <skipped>. The verdict of the whole is a test case too, the first.
+ * JUnit: a regression is a <failure>. What has no answer (inconclusive, missing,
+ * another machine or data set) is an <error>, so that it looks like no pass; a metric
+ * that only informs is <skipped>. The verdict of the whole is a test case too, the
+ * first.
  *
  * Forms that have a limit say what they left out. A form is one file plus one line in
  * gate_form.c's table. Names and texts may come from anybody: each form escapes them.
@@ -54,8 +55,8 @@ extern const struct gate_form gate_forms[]; /* ends with a NULL name */
 /* The form of that name; NULL: there is none. */
 const struct gate_form *gate_form_find(const char *name);
 
-/* Writes the form to a file, whole or not at all; "-" is standard output. `append`: after
- * what the file has (GITHUB_STEP_SUMMARY). 0 or -errno. */
+/* Writes the form to a file, whole or not at all; "-" is standard output. `append`:
+ * after what the file has (GITHUB_STEP_SUMMARY). 0 or -errno. */
 int gate_form_save(const char *name, const struct gate_report *report, const char *path,
 		   bool append, struct error *err);
 

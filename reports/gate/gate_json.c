@@ -1,4 +1,4 @@
-/* gate_json.c - the verdict of a gate for scripts. dsa-baseline(5) describes every key. */
+/* gate_json.c - the verdict of a gate for scripts, which dsa-baseline(5) describes. */
 #include "reports/gate/gate_part.h"
 #include "reports/json/field.h"
 #include "reports/json/json_part.h"

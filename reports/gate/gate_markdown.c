@@ -1,6 +1,6 @@
 /*
- * gate_markdown.c - the verdict of a gate as Markdown: a comment on a change, and a step
- * summary.
+ * gate_markdown.c - the verdict of a gate as Markdown: a comment on a change, and a
+ * step summary.
  */
 #include "loader/base/error.h"
 #include "reports/common/escape.h"

@@ -29,7 +29,7 @@ const char *gate_part_status_sign(enum gate_status status, bool plain)
 	return signs[status][plain];
 }
 
-/* Exact ones with all their digits: one open more in a thousand samples is to be seen. */
+/* Exact ones with all their digits: one open more in a thousand samples shows. */
 static void gate_part_value(char *to, const struct gate_finding *finding, double number)
 {
 	bool share = strcmp(finding->unit, "share") == 0;

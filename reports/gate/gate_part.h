@@ -1,6 +1,6 @@
 /*
- * gate_part.h - what the forms of a verdict share: order, signs, numbers, sentences. Only
- * reports/gate_*.c use it.
+ * gate_part.h - what the forms of a verdict share: order, signs, numbers, sentences.
+ * Only reports/gate_*.c use it.
  */
 #ifndef DSA_GATE_PART_H
 #define DSA_GATE_PART_H
@@ -55,8 +55,9 @@ typedef void gate_part_row(FILE *out, const struct gate_finding *finding, size_t
 int gate_part_rows(const struct gate_finding **ranked, size_t count, size_t most,
 		   gate_part_row *row, struct gate_rows *rows);
 
-/* Sentences, to be freed; NULL: no memory. What this gate can see: "samples_per_s from 13.1%
- * on (limit 10 + 3.1)", or ""; and what it rests on: "8 pairs, alpha 0.05, 61 s". */
+/* Sentences, to be freed; NULL: no memory. What this gate can see: "samples_per_s
+ * from 13.1% on (limit 10 + 3.1)", or ""; and what it rests on: "8 pairs, alpha 0.05,
+ * 61 s". */
 char *gate_part_seen(const struct gate_verdict *verdict);
 char *gate_part_basis(const struct gate_verdict *verdict, double seconds);
 

@@ -39,7 +39,7 @@ struct field {
 	size_t offset;
 };
 
-/* A line of such a table: its type by its name without FIELD_, a member of that struct. */
+/* A line of such a table: `type` without FIELD_, `member` of that structure. */
 #define FIELD_AT(structure, path, type, member)                                        \
 	{                                                                              \
 		path, FIELD_##type, offsetof(struct structure, member)                 \

@@ -22,15 +22,15 @@ struct profile;
 /* A text, as UTF-8. NULL: no memory. */
 json_t *json_part_text(const char *text);
 
-/* Appends a value, which may be NULL, to an array. Returns the array, or NULL and frees it
- * when memory is short; a NULL array stays NULL. */
+/* Appends a value, which may be NULL, to an array. Returns the array, or NULL and frees
+ * it when memory is short; a NULL array stays NULL. */
 json_t *json_part_append(json_t *array, json_t *value);
 
 /* An array of texts that ends with NULL; NULL stands for an empty one. */
 json_t *json_part_words(char *const *words);
 
-/* Writes `root`, which it frees, and a newline; NULL is an error: no memory. `what` it is
- * ("the verdict") is for the message. 0 or -errno. */
+/* Writes `root`, which it frees, and a newline; NULL is an error: no memory. `what` it
+ * is ("the verdict") is for the message. 0 or -errno. */
 int json_part_write(json_t *root, FILE *out, const char *what, struct error *err);
 
 /* Sets key of object unless number is unknown, or infinite. */

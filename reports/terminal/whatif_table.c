@@ -251,7 +251,7 @@ static bool whatif_table_is_known(const struct profile_prediction *prediction)
 	return isfinite(prediction->per_s.value) || isfinite(prediction->per_s.low);
 }
 
-/* Prints what predictions assume, once where neighbours agree; with jobs, per change. */
+/* Prints what predictions assume, once where neighbours agree; of jobs for each. */
 static void whatif_table_assumptions(struct box *box, const struct profile *profile)
 {
 	char words[WHATIF_WORDS];
