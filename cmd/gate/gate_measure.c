@@ -20,7 +20,7 @@ struct measuring {
 	struct gate_session *sessions[2];
 };
 
-static void gate_measure_progress(void *context, const struct ab_trial_news *news)
+static void gate_measure_progress(void *context, const struct ab_trial_progress *news)
 {
 	FILE *to = progress_line();
 

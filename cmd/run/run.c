@@ -203,7 +203,7 @@ static double run_widest(const struct shares *shares)
 	return half;
 }
 
-static void run_progress(void *context, const struct conductor_news *news)
+static void run_progress(void *context, const struct conductor_progress *news)
 {
 	const struct shares *shares = news->shares;
 	FILE *to = progress_line();

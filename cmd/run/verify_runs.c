@@ -65,7 +65,7 @@ static double verify_runs_seconds_left(const struct trying *trying, double elaps
 	return fmax(0, each * (double)(trying->count - trying->done) - elapsed_s);
 }
 
-static void verify_runs_progress(void *context, const struct conductor_news *news)
+static void verify_runs_progress(void *context, const struct conductor_progress *news)
 {
 	const struct trying *trying = context;
 	double left = verify_runs_seconds_left(trying, news->elapsed_s);

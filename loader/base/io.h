@@ -11,9 +11,9 @@ int io_read(int fd, void *bytes, size_t size);
 int io_write(int fd, const void *bytes, size_t size);
 
 /*
- * Allocates the first bytes of a file, which grows to hold them: of one that is mapped a
- * page that can't be had later would be a SIGBUS. Signals to the calling thread wait for
- * its end. 0 or -errno.
+ * Allocates the first bytes of a file, which grows to hold them: of one that is mapped
+ * a page that can't be had later would be a SIGBUS. Signals to the calling thread wait
+ * for its end. 0 or -errno.
  */
 int io_allocate(int fd, size_t bytes);
 

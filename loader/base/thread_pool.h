@@ -4,9 +4,9 @@
 
 /*
  * Calls work(context) in the calling thread and in threads - 1 others and waits for
- * them. 0 threads means enough to list a tree: 16 or, if there are more, as many as cores,
- * up to 64. 1024 is the most. Where threads cannot be had fewer do the work, so work must share it out
- * itself. The others take no signals.
+ * them. 0 threads means enough to list a tree: 16 or, if there are more, as many as
+ * cores, up to 64. 1024 is the most. Where threads cannot be had fewer do the work, so
+ * work must share it out itself. The others take no signals.
  */
 void thread_pool_run(unsigned threads, void (*work)(void *context), void *context);
 

@@ -18,8 +18,8 @@
  *
  * The driver is the one loader that delivers the training batches. Writers never fail,
  * and wait only for jobs in step: where room ends they count what they dropped. Every
- * time is CLOCK_MONOTONIC in nanoseconds. Numbers that two sides touch at once are _Atomic;
- * all else is written by one side and read by the other after the atomic that
+ * time is CLOCK_MONOTONIC in nanoseconds. Numbers that two sides touch at once are
+ * _Atomic; all else is written by one side and read by the other after the atomic that
  * publishes it (state, *_count). A SIGKILL at any moment leaves a readable file.
  *
  * Several jobs that are measured together have a session each, with the same windows
@@ -116,12 +116,12 @@ enum trace_progress { TRACE_SWITCHING, TRACE_SETTLED, TRACE_ENOUGH };
  * Totals since the process opened its loader. Append; never reorder.
  *
  * counted_*: what the batches delivered so far took, of the stream in its real turns;
- * samples that were tried for their places in vain too, since they cost as much. What is
- * read ahead and not delivered, staged, repeated or put back is not in it, so that after
- * so many batches of a run without windows these are the same each time that the same
- * program runs on the same data. A cache's hits depend on `prefetch` too: what a batch
- * brought is in the cache when its slot is filled anew.
- * A shared loader does not know who gets what: its consumers' are 0, which says nothing.
+ * samples that were tried for their places in vain too, since they cost as much. What
+ * is read ahead and not delivered, staged, repeated or put back is not in it, so that
+ * after so many batches of a run without windows these are the same each time that the
+ * same program runs on the same data. A cache's hits depend on `prefetch` too: what a
+ * batch brought is in the cache when its slot is filled anew. A shared loader does not
+ * know who gets what: its consumers' are 0, which says nothing.
  */
 #define TRACE_COUNTERS(X)                                                              \
 	X(delivered_batches, "batches handed to the training step")                    \
@@ -369,9 +369,9 @@ static inline void trace_histogram(struct trace_process *process,
 
 /*
  * dsa: makes the session file at path (0600, replacing one that a dead dsa left) and
- * maps it. All its room is allocated, so that a full disk can't stop a writer later, and
- * it has no name before it is complete (where the file system can do that).
- * Returns NULL and fills err on failure. End with trace_unmap(); the file stays.
+ * maps it. All its room is allocated, so that a full disk can't stop a writer later,
+ * and it has no name before it is complete (where the file system can do that). Returns
+ * NULL and fills err on failure. End with trace_unmap(); the file stays.
  */
 struct trace *trace_create(const char *path, uint64_t seed, struct error *err);
 

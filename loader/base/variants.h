@@ -2,9 +2,9 @@
  * variants.h - one table each of the variants that have a name: cache policies, fetch
  * engines, prep ops, sources.
  *
- * Options, messages, shell completion, the loader's tables and the models' all come from
- * these; tests/man.t compares the manual. A variant `name` of the loader is a constant
- * cache_NAME, fetch_NAME, prep_NAME or source_NAME in a file of its own.
+ * Options, messages, shell completion, the loader's tables and the models' all come
+ * from these; tests/man.t compares the manual. A variant `name` of the loader is a
+ * constant cache_NAME, fetch_NAME, prep_NAME or source_NAME in a file of its own.
  */
 #ifndef DSA_VARIANTS_H
 #define DSA_VARIANTS_H

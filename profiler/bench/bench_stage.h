@@ -1,6 +1,6 @@
 /*
- * bench_stage.h - one stage of the loader measured alone: what fetch, prep or the ring can
- * do on this machine when nothing else holds it up.
+ * bench_stage.h - one stage of the loader measured alone: what fetch, prep or the ring
+ * can do on this machine when nothing else holds it up.
  */
 #ifndef DSA_BENCH_STAGE_H
 #define DSA_BENCH_STAGE_H

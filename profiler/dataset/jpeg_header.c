@@ -70,7 +70,8 @@ static bool stands_alone(uint8_t marker)
 	return marker == TEM || (marker >= RST0 && marker <= SOI);
 }
 
-/* The marker at *at, behind which *at is then; any number of 0xff may stand before it. */
+/* The marker at *at, behind which *at is then; any number of 0xff may stand before
+ * it. */
 static int next_marker(const uint8_t *bytes, size_t size, size_t *at)
 {
 	if (bytes[*at] != 0xff)

@@ -34,7 +34,8 @@ unsigned pattern_kinds(unsigned label, unsigned kinds[2])
 	return 2;
 }
 
-/* What <math.h> has too, but there it is a call, for the sake of NaN and old machines. */
+/* What <math.h> has too, but there it is a call, for the sake of NaN and old
+ * machines. */
 static float floor_of(float x)
 {
 	float whole = (float)(int32_t)x;

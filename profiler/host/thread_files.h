@@ -19,7 +19,8 @@ struct thread_files {
 /* False once the kernel has removed the thread. */
 bool thread_files_alive(struct thread_files *files);
 
-/* Each since the thread began; false when the kernel does not count it. Times are ns. */
+/* Each since the thread began; false when the kernel does not count it. Times are
+ * ns. */
 bool thread_files_task_clock(struct thread_files *files, uint64_t *value);
 bool thread_files_queue_wait(struct thread_files *files, uint64_t *value);
 bool thread_files_minor_faults(struct thread_files *files, uint64_t *value);

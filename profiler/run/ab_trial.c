@@ -16,7 +16,7 @@ unsigned ab_trial_side(unsigned index)
 	return (index + 1) / 2 % 2;
 }
 
-/* By what the timed launches so far took; there are no others once they began. */
+/* Estimates from the timed launches so far: the counted ones are over by then. */
 static double ab_trial_seconds_left(const struct trial *trial)
 {
 	unsigned timed = trial->done - trial->counted;
@@ -29,7 +29,7 @@ static double ab_trial_seconds_left(const struct trial *trial)
 static void ab_trial_report(const struct trial *trial, enum ab_trial_what what,
 			    unsigned side)
 {
-	const struct ab_trial_news news = {
+	const struct ab_trial_progress now = {
 		.what = what,
 		.side = side,
 		.done = trial->done,
@@ -39,7 +39,7 @@ static void ab_trial_report(const struct trial *trial, enum ab_trial_what what,
 	};
 
 	if (trial->config->progress != NULL)
-		trial->config->progress(trial->config->context, &news);
+		trial->config->progress(trial->config->context, &now);
 }
 
 /* One launch, and what the caller makes of it. */

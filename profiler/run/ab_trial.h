@@ -13,8 +13,8 @@ enum { AB_TRIAL_TRIES = 5 };
 
 enum ab_trial_what { AB_TRIAL_COUNTED, AB_TRIAL_TIMED };
 
-/* How far it is, before each launch: what it is to measure, and of which side. */
-struct ab_trial_news {
+/* How far a trial is, before each launch: what is measured, and of which side. */
+struct ab_trial_progress {
 	enum ab_trial_what what;
 	unsigned side, done, of;  /* done, of: launches */
 	double elapsed_s, left_s; /* left_s NAN: unknown yet */
@@ -25,16 +25,16 @@ struct ab_trial_config {
 	unsigned side_count; /* 1 or 2 */
 	unsigned pairs;      /* timed repetitions of each side */
 	double seconds;      /* of each */
-	uint64_t samples;    /* counted, once for each side, as short_run.h has
-			      * them; UNKNOWN: none are */
+	uint64_t samples; /* counted once for each side (short_run.h); UNKNOWN: none */
 	/* Each result as it comes; not kept after the call. -errno ends the trial. */
 	int (*take)(void *context, enum ab_trial_what what, unsigned side,
 		    const struct profile *profile, struct error *err);
-	void (*progress)(void *context, const struct ab_trial_news *news); /* or NULL */
+	void (*progress)(void *context,
+			 const struct ab_trial_progress *now); /* or NULL */
 	void *context;
 };
 
-/* Whose turn it is, 0 or 1, when `index` timed launches of two sides were before. */
+/* The side, 0 or 1, of timed launch number `index` of two sides. */
 unsigned ab_trial_side(unsigned index);
 
 /* 0 or -errno as short_run.h has them; what was taken before stays. A timed repetition

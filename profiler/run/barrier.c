@@ -44,7 +44,7 @@ static bool is_over(const struct barrier_job *job)
 		window->state == TRACE_REFUSED);
 }
 
-/* How far it is with its window; a window that is over was far enough. */
+/* How far a job is with its window; TRACE_ENOUGH when the window is over. */
 static enum trace_progress barrier_progress(const struct barrier_job *job)
 {
 	const struct trace_window *window = barrier_last(job);
@@ -62,7 +62,7 @@ bool barrier_over(const struct barrier *barrier)
 	return true;
 }
 
-/* How far the slowest is. */
+/* How far the slowest job is. */
 static enum trace_progress barrier_least(const struct barrier *barrier)
 {
 	enum trace_progress least = TRACE_ENOUGH;

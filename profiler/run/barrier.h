@@ -1,9 +1,9 @@
 /*
- * barrier.h - keeps the jobs of a run in step. Pure: it looks at their sessions, sets
- * what these say of steps (trace.h), and takes the clock from its caller.
+ * barrier.h - keeps the jobs of a run in step. It reads their sessions, sets may_begin
+ * and may_end in them (trace.h), and takes the time from its caller.
  *
- * All sessions have the same windows, and one at a time: the last one asked for. A job
- * that ended, or that others wait for in vain, leaves; they go on without it.
+ * All sessions have the same windows, one at a time: the last one asked for. A job that
+ * ended, or that stopped making progress while others wait, leaves; the others go on.
  */
 #ifndef DSA_BARRIER_H
 #define DSA_BARRIER_H
@@ -28,31 +28,28 @@ struct barrier {
 	unsigned count;
 };
 
-/*
- * Takes a job in, before its program starts. Its session, which says that it is in step
- * if it is not the only one, outlives the barrier.
- */
+/* Adds a job, before its program starts. Its session outlives the barrier. */
 void barrier_join(struct barrier *barrier, struct trace *trace);
 
-/* The others do not wait for it any more, and it does not wait for them. */
+/* Takes a job out: it and the others no longer wait for each other. */
 void barrier_leave(struct barrier *barrier, unsigned job);
 
-/* True when all jobs asked for a batch, and are over with every window asked for. */
+/* True when all jobs asked for a batch and finished every window asked for. */
 bool barrier_over(const struct barrier *barrier);
 
 /* Lets the window begin, or end, where all jobs are ready for it. */
 void barrier_pass(struct barrier *barrier);
 
 /*
- * A job that others wait for and that showed no sign of life for 10 s, and for 4 times
- * as long as it ever did before; -1: none. To be called often.
+ * Returns a job that others wait for and whose barrier_life() did not change for 10 s
+ * and for 4 times as long as ever before; -1: none. Call it often.
  */
 int barrier_lost(struct barrier *barrier, uint64_t now_ns);
 
-/* Another number whenever the program asks, the driver goes on, or its loader works. */
+/* A number that changes whenever the program asks for a batch or its loader works. */
 uint64_t barrier_life(const struct trace *trace);
 
-/* The first job that is in; -1: none. */
+/* The first job that takes part; -1: none. */
 int barrier_first(const struct barrier *barrier);
 
 #endif

@@ -13,11 +13,11 @@
 #include <time.h>
 
 #define POLL_NS UINT64_C(30000000)
-#define STEP_NS UINT64_C(4000000) /* where jobs wait for one another */
+#define STEP_NS UINT64_C(4000000) /* while jobs wait for one another */
 /* Until the loader is open, whose first step waits for no window. */
 #define START_NS UINT64_C(2000000)
 
-static void keep_in_step(struct conductor *conductor)
+static void conductor_keep_in_step(struct conductor *conductor)
 {
 	int lost;
 
@@ -44,8 +44,8 @@ static bool all_ready(const struct conductor *conductor)
 	return true;
 }
 
-/* Sleeps until the next poll, or a signal; passes on what is the target's as well. */
-static void wait_a_little(struct conductor *conductor, const sigset_t *signals)
+/* Sleeps until the next poll or signal; passes a signal on to the programs. */
+static void conductor_wait(struct conductor *conductor, const sigset_t *signals)
 {
 	uint64_t poll = conductor->count > 1 ? STEP_NS : POLL_NS;
 	struct timespec timeout = {0, (long)(all_ready(conductor) ? poll : START_NS)};
@@ -61,19 +61,19 @@ static void wait_a_little(struct conductor *conductor, const sigset_t *signals)
 
 static void conductor_report(const struct conductor *conductor)
 {
-	struct conductor_news news = {
+	struct conductor_progress now = {
 		.elapsed_s = conductor_elapsed(conductor),
 		.budget_s = conductor->config->schedule.budget_s,
 		.shares = schedule_shares(conductor->jobs[0].schedule),
 		.windows = conductor->jobs[0].trace->window_now,
 	};
 
-	if (conductor->config->progress != NULL && news.elapsed_s > 0)
-		conductor->config->progress(conductor->config->context, &news);
+	if (conductor->config->progress != NULL && now.elapsed_s > 0)
+		conductor->config->progress(conductor->config->context, &now);
 }
 
-/* What need not be done at every step. */
-static void poll_slowly(struct conductor *conductor)
+/* Polls counters and reports progress, less often than jobs in step are looked at. */
+static void conductor_poll(struct conductor *conductor)
 {
 	struct counters *counters = conductor->config->counters;
 	uint64_t now = clock_now();
@@ -99,26 +99,26 @@ static bool any_runs(const struct conductor *conductor)
 static void conductor_lead(struct conductor *conductor, const sigset_t *signals)
 {
 	while (any_runs(conductor)) {
-		wait_a_little(conductor, signals);
+		conductor_wait(conductor, signals);
 		target_poll(conductor->targets, conductor->count);
 		conductor_note_data_end(conductor);
 		for (unsigned i = 0; i < conductor->count; i++)
 			conductor_note_end(conductor, i);
 		if (!conductor->stopping) {
-			keep_in_step(conductor);
+			conductor_keep_in_step(conductor);
 			conductor_check(conductor);
 			conductor_extend(conductor);
 		}
-		poll_slowly(conductor);
+		conductor_poll(conductor);
 		for (unsigned i = 0; i < conductor->count; i++)
 			conductor_escalate(conductor, i);
 	}
 	for (unsigned i = 0; i < conductor->count; i++)
-		conductor->jobs[i].said->target_status = conductor->targets[i].status;
+		conductor->jobs[i].given->target_status = conductor->targets[i].status;
 	target_clear(conductor->targets, conductor->count);
 }
 
-/* While it is blocked it would be queued all the same. */
+/* An ignored signal must not be waited for: while blocked it would be queued. */
 static bool is_ignored(int number)
 {
 	struct sigaction action;
@@ -127,8 +127,8 @@ static bool is_ignored(int number)
 	       action.sa_handler == SIG_IGN;
 }
 
-/* What we wait for instead of being interrupted by it; the target is not to inherit it.
- * Who started us to outlive a signal, as nohup(1) does, is obeyed. */
+/* Blocks the signals that dsa waits for; the target's mask does not inherit them.
+ * Signals that dsa was started to ignore, as by nohup(1), stay ignored. */
 static void block_signals(sigset_t *signals, sigset_t *target)
 {
 	static const int numbers[] = {SIGINT,  SIGTERM, SIGHUP,
@@ -145,17 +145,17 @@ static void block_signals(sigset_t *signals, sigset_t *target)
 	sigprocmask(SIG_BLOCK, signals, NULL);
 }
 
-static int conductor_take_in(struct conductor *conductor, struct conductor_job *said)
+static int conductor_add(struct conductor *conductor, struct conductor_job *given)
 {
 	struct job *job = &conductor->jobs[conductor->count];
 	uint64_t samples = conductor->config->samples;
 	bool observe = conductor->config->observe;
 
-	job->said = said;
-	job->trace = said->trace;
-	said->target_status = -1;
-	said->forced = false;
-	said->left[0] = '\0';
+	job->given = given;
+	job->trace = given->trace;
+	given->target_status = -1;
+	given->forced = false;
+	given->left[0] = '\0';
 	job->schedule = schedule_new(&conductor->config->schedule);
 	if (job->schedule == NULL)
 		return -ENOMEM;
@@ -173,11 +173,11 @@ static int conductor_take_in(struct conductor *conductor, struct conductor_job *
 static int start_one(struct conductor *conductor, unsigned number, const sigset_t *mask,
 		     struct error *err)
 {
-	struct conductor_job *said = conductor->jobs[number].said;
+	struct conductor_job *given = conductor->jobs[number].given;
 
-	said->target.mask = mask;
-	said->target.session = said->session;
-	return target_start(&conductor->targets[number], &said->target, err);
+	given->target.mask = mask;
+	given->target.session = given->session;
+	return target_start(&conductor->targets[number], &given->target, err);
 }
 
 /* Waits until the loader can be asked for batches. */
@@ -190,7 +190,7 @@ static int await_loader(struct conductor *conductor, const sigset_t *signals,
 
 	while (!trace->loader_ready && target->running && !conductor->stopping &&
 	       clock_since(conductor->started) < timeout_s) {
-		wait_a_little(conductor, signals);
+		conductor_wait(conductor, signals);
 		target_poll(target, 1);
 	}
 	if (trace->loader_ready || conductor->stopping)
@@ -199,7 +199,7 @@ static int await_loader(struct conductor *conductor, const sigset_t *signals,
 			 target->running ? "did not begin in time" : "did not begin");
 }
 
-/* Starts all, or none: those that run already are ended. The loader comes first. */
+/* Starts the loader, then all jobs; ends those already started when one fails. */
 static int conductor_start(struct conductor *conductor, const sigset_t *signals,
 			   const sigset_t *mask, struct error *err)
 {
@@ -230,10 +230,10 @@ int conduct(const struct conductor_config *config, struct conductor_job *jobs,
 
 	*end = (struct conductor_end){0};
 	for (unsigned i = 0; result == 0 && i < count; i++)
-		result = conductor_take_in(&conductor, &jobs[i]);
+		result = conductor_add(&conductor, &jobs[i]);
 	if (result == 0 && config->loader != NULL) {
 		conductor.loader = &conductor.jobs[conductor.count];
-		result = conductor_take_in(&conductor, config->loader);
+		result = conductor_add(&conductor, config->loader);
 	}
 	if (result < 0) {
 		error_sys(err, ENOMEM, "planning the windows");

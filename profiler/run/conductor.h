@@ -4,15 +4,16 @@
  *	start -> first batch asked for -> windows -> stop flag -> the program leaves by
  *	its own door, or after a grace period by SIGTERM, 5 s later by SIGKILL
  *
- * Several jobs at once are led through the same windows in step (barrier.h). The first
- * one decides which come next; what delivers nothing it does alone, while the others
- * wait, so that its curves are those of one job. A job that ends, asks for no batch or
- * hangs leaves, and its data ends; the others go on. A loader that they share takes
- * part: it starts before them, and does alone what delivers nothing.
+ * Several jobs go through the same windows in step (barrier.h). The first job decides
+ * which windows come next. Windows without deliveries (prep-only, fetch-only) run on it
+ * alone while the others wait, so that their curves are those of one job. A job that
+ * ends, asks for no batch or hangs leaves the launch and its data ends; the others go
+ * on. A shared loader takes part: it starts before the jobs, and runs the windows
+ * without deliveries.
  *
- * One at a time in a process, which has one thread: it takes every child's end, and
- * leaves SIGINT, SIGTERM, SIGHUP and SIGQUIT blocked, so that what was measured can be
- * written in peace.
+ * One launch at a time in a process that has one thread: the conductor reaps every
+ * child, and leaves SIGINT, SIGTERM, SIGHUP and SIGQUIT blocked, so that the caller can
+ * write the result undisturbed.
  */
 #ifndef DSA_CONDUCTOR_H
 #define DSA_CONDUCTOR_H
@@ -27,8 +28,8 @@ struct counters;
 struct error;
 struct trace;
 
-/* How far a launch is, for a progress line. */
-struct conductor_news {
+/* How far a launch is. */
+struct conductor_progress {
 	double elapsed_s, budget_s; /* since the first batch was asked for */
 	const struct shares *shares;
 	unsigned windows; /* that ended */
@@ -37,58 +38,57 @@ struct conductor_news {
 struct conductor_config {
 	struct schedule_config schedule;
 	bool observe;
-	double timeout_s; /* for the first batch to be asked for, by each */
-	double stall_s;   /* without a step forward, after the first batch: it hangs; 0:
-			   * it may */
-	double grace_s;   /* to leave after the data ended */
-	uint64_t steps; /* stop when each job took so many batches; 0: no such limit */
-	uint64_t
-		samples; /* the data ends with the batch that reaches so many; 0: not so;
-			   * UNKNOWN: CONDUCTOR_SAMPLES, or what the data set has */
+	double timeout_s; /* in which each job asks for its first batch */
+	double stall_s;   /* a job without progress for so long hangs; 0: no limit */
+	double grace_s;   /* for the programs to exit after the data ended */
+	uint64_t steps;   /* stop when each job took so many batches; 0: no limit */
+	/* The data ends with the batch that reaches so many; 0: it does not; UNKNOWN:
+	 * CONDUCTOR_SAMPLES, or as many as the data set has. */
+	uint64_t samples;
 	struct counters *counters; /* to poll, of the first job; NULL: none */
-	/* The loader that the jobs share, in a process of its own; NULL: each its own. */
+	/* The loader that the jobs share; NULL: each job has its own. */
 	struct conductor_job *loader;
 	void (*progress)(void *context,
-			 const struct conductor_news *news); /* or NULL */
+			 const struct conductor_progress *now); /* or NULL */
 	void *context;
 };
 
 enum { CONDUCTOR_SAMPLES = 4096 };
 
 enum conductor_why {
-	CONDUCTOR_PRECISE,     /* all that was asked for is measured */
-	CONDUCTOR_BUDGET,      /* the time is over */
-	CONDUCTOR_STEPS,       /* the steps are, or the samples */
+	CONDUCTOR_PRECISE,     /* everything is measured as precisely as asked */
+	CONDUCTOR_BUDGET,      /* the budget is used up */
+	CONDUCTOR_STEPS,       /* all steps, or all samples, were delivered */
 	CONDUCTOR_VOID,        /* windows of a kind can't be certified */
-	CONDUCTOR_INTERRUPTED, /* somebody sent us a signal */
+	CONDUCTOR_INTERRUPTED, /* dsa received a signal */
 	CONDUCTOR_ENDED,       /* the program ended first, with status 0 */
-	CONDUCTOR_DIED,        /* or another, or by a signal */
-	CONDUCTOR_SILENT,      /* it asked for no batch */
-	CONDUCTOR_HUNG,        /* it asked for some, and then for no more */
+	CONDUCTOR_DIED,        /* with another status, or by a signal */
+	CONDUCTOR_SILENT,      /* it asked for no batch in time */
+	CONDUCTOR_HUNG,        /* it stopped making progress */
 };
 
 struct conductor_end {
 	enum conductor_why why;
 	char text[256]; /* one line; "" when there is nothing to add */
-	int signal;     /* that somebody sent us, if only on the way out; 0: none */
+	int signal;     /* that dsa received, even while the programs ended; 0: none */
 };
 
 enum { CONDUCTOR_LEFT = 160 };
 
-/* One program of the launch, and what became of it. */
+/* One program of the launch, and how it ended. */
 struct conductor_job {
 	struct target_config target; /* its mask and session are the conductor's */
 	struct trace *trace;
 	char session[PATH_MAX]; /* where the trace lies: absolute path */
 
 	int target_status;         /* 128 + n by signal; -1: it never ended */
-	bool forced;               /* it did not leave by its own door */
-	char left[CONDUCTOR_LEFT]; /* why before the run was over; "": it did not */
+	bool forced;               /* it did not exit by itself */
+	char left[CONDUCTOR_LEFT]; /* why it left early; "": it did not */
 };
 
 /*
  * Runs 1 to BARRIER_JOBS programs to their end. -errno when one can't be started; 0
- * otherwise, whatever became of them. When it returns, no process of them is left.
+ * otherwise, however they ended. None of their processes is left when it returns.
  */
 int conduct(const struct conductor_config *config, struct conductor_job *jobs,
 	    unsigned count, struct conductor_end *end, struct error *err);

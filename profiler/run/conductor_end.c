@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define KILL_S    5.            /* after SIGTERM */
-#define ASLEEP_NS 1000000000ULL /* between two looks that are milliseconds apart */
+#define ASLEEP_NS 1000000000ULL /* between two checks that are milliseconds apart */
 
 bool conductor_has(const struct conductor *conductor, unsigned job)
 {
@@ -50,7 +50,7 @@ static uint64_t conductor_end_in(double seconds)
 	return clock_now() + (uint64_t)(seconds * 1e9);
 }
 
-/* Ends the job's data, and later, should its program not leave, the program. */
+/* Ends the job's data, and sets when its program is terminated if it does not exit. */
 static void end_job(struct conductor *conductor, struct job *job,
 		    enum conductor_why why)
 {
@@ -103,7 +103,7 @@ __attribute__((format(printf, 4, 5))) void conductor_leave(struct conductor *con
 		return;
 	barrier_leave(&conductor->barrier, number);
 	va_start(args, text);
-	vsnprintf(job->said->left, sizeof(job->said->left), text, args);
+	vsnprintf(job->given->left, sizeof(job->given->left), text, args);
 	va_end(args);
 	end_job(conductor, job, why);
 	if (conductor_first(conductor) >= 0 && !loader)
@@ -114,7 +114,7 @@ __attribute__((format(printf, 4, 5))) void conductor_leave(struct conductor *con
 		snprintf(who, sizeof(who), "the shared loader");
 	else if (conductor->count > 1)
 		snprintf(who, sizeof(who), "job %u", number);
-	conductor_stop(conductor, why, "%s %s", who, job->said->left);
+	conductor_stop(conductor, why, "%s %s", who, job->given->left);
 }
 
 void conductor_escalate(struct conductor *conductor, unsigned number)
@@ -126,7 +126,7 @@ void conductor_escalate(struct conductor *conductor, unsigned number)
 	if (job->terminate != 0 && now >= job->terminate) {
 		job->terminate = 0;
 		job->kill = conductor_end_in(KILL_S);
-		job->said->forced |= target->running;
+		job->given->forced |= target->running;
 		target_signal(target, SIGTERM);
 		target_signal(target, SIGCONT); /* it may be stopped */
 	}
@@ -155,7 +155,7 @@ void conductor_note_end(struct conductor *conductor, unsigned number)
 				asked ? "" : " before it asked for a batch");
 }
 
-/* What the driver counted; 0: there is none yet. */
+/* A counter of the driver's; 0 while there is no driver. */
 static uint64_t conductor_end_counted(const struct trace *trace,
 				      enum trace_counter counter)
 {
@@ -199,8 +199,8 @@ void conductor_note_data_end(struct conductor *conductor)
 		conductor_stop(conductor, CONDUCTOR_STEPS, "%s", "");
 }
 
-/* When we did not run the programs may not have run, too: the machine slept, or all of us
- * were stopped. That is nobody's silence. */
+/* Adds the time in which dsa did not run, as when the machine sleeps, to all deadlines:
+ * the programs may not have run either. */
 static void forgive_sleep(struct conductor *conductor)
 {
 	uint64_t now = clock_now(), before = conductor->checked;

@@ -11,7 +11,7 @@
 #include "profiler/run/conductor.h"
 
 struct job {
-	struct conductor_job *said;
+	struct conductor_job *given; /* by the caller */
 	struct trace *trace;
 	struct schedule *schedule; /* the first one's leads */
 	bool stopping;
@@ -22,7 +22,7 @@ struct job {
 
 struct conductor {
 	const struct conductor_config *config;
-	/* The jobs, and behind them the loader that they share, if they do. */
+	/* The jobs; a shared loader comes last. */
 	struct job jobs[BARRIER_MEMBERS];
 	struct target targets[BARRIER_MEMBERS];
 	unsigned count;           /* of both */
@@ -37,7 +37,7 @@ struct conductor {
 
 /* ---- conductor_end.c ---- */
 
-/* True while the job is part of the launch. */
+/* True until the job leaves the launch. */
 bool conductor_has(const struct conductor *conductor, unsigned job);
 bool conductor_is_loader(const struct conductor *conductor, unsigned job);
 
@@ -47,11 +47,11 @@ int conductor_first(const struct conductor *conductor);
 /* Seconds since all had asked for a batch. */
 double conductor_elapsed(const struct conductor *conductor);
 
-/* Ends the data of all, and says why; the first to say so is right. */
+/* Ends the data of all jobs. Only the first call counts: it records why. */
 void conductor_stop(struct conductor *conductor, enum conductor_why why,
 		    const char *text, ...) __attribute__((format(printf, 3, 4)));
 
-/* The others go on without it; the last one ends the run. */
+/* Takes a job out: its data ends, the others go on; the last one ends the run. */
 void conductor_leave(struct conductor *conductor, unsigned number,
 		     enum conductor_why why, const char *text, ...)
 	__attribute__((format(printf, 4, 5)));
@@ -66,8 +66,8 @@ void conductor_note_data_end(struct conductor *conductor);
 /* Lets a job leave whose program ended before its data did. */
 void conductor_note_end(struct conductor *conductor, unsigned number);
 
-/* Stops at the end of the budget or of the steps; lets jobs leave that ask for no batch,
- * or hang. */
+/* Stops at the end of the budget or of the steps; lets jobs leave that ask for no
+ * batch, or hang. */
 void conductor_check(struct conductor *conductor);
 
 /* ---- conductor_windows.c ---- */
@@ -75,7 +75,7 @@ void conductor_check(struct conductor *conductor);
 /* Asks for windows while the schedule has some; stops when it says so. */
 void conductor_extend(struct conductor *conductor);
 
-/* One window that lasts as long as the program. */
+/* Asks for one window that lasts as long as the program. */
 void conductor_observe(struct trace *trace);
 
 #endif

@@ -19,7 +19,7 @@ static bool delivers_nothing(const struct trace_window *ask)
 	return ask->kind == TRACE_PREP || ask->kind == TRACE_FETCH;
 }
 
-/* What delivers nothing only `lead` does, or the loader that all share. */
+/* Windows without deliveries run on `lead` alone, or on the shared loader. */
 static bool stands_aside(const struct conductor *conductor, unsigned job, unsigned lead,
 			 const struct trace_window *ask)
 {
@@ -42,7 +42,7 @@ static void append_all(struct conductor *conductor, unsigned lead,
 		if (i > 0 && !conductor_is_loader(conductor, i))
 			schedule_follow(job->schedule, job->trace, ask, &own);
 		if (conductor->loader != NULL)
-			own = *ask; /* there is one cache, and one to stage */
+			own = *ask; /* there is one cache to fill, and one stage */
 		if (stands_aside(conductor, i, lead, ask))
 			own.flags |= TRACE_ASIDE;
 		conductor_windows_append(job->trace, &own);
@@ -60,7 +60,7 @@ static void heed_followers(struct conductor *conductor)
 	schedule_heed(conductor->jobs[0].schedule, followers, count);
 }
 
-/* All are over with what was asked for: the jobs learn what the loader did. */
+/* Copies the outcome of the loader's windows into the jobs' sessions. */
 static void conductor_windows_merge(struct conductor *conductor, int lead)
 {
 	const struct trace *loader = conductor->loader->trace;
@@ -79,7 +79,6 @@ static void conductor_windows_merge(struct conductor *conductor, int lead)
 	conductor->merged = count;
 }
 
-/* Asks for windows while the schedule has some; stops when it says so. */
 void conductor_extend(struct conductor *conductor)
 {
 	struct schedule *schedule = conductor->jobs[0].schedule;

@@ -15,8 +15,9 @@ struct describe_run {
 };
 
 /*
- * Writes into a job's session what it is of (run_metadata.h): version, time, command, settings,
- * environment; of the storage too once a data set is known. 0 or -ENOMEM.
+ * Writes the metadata of the run into a job's session (run_metadata.h): version, time,
+ * command, settings, environment, and the storage once a data set is known. 0 or
+ * -ENOMEM.
  */
 int describe_run(const struct describe_run *run, unsigned job, struct trace *trace);
 

@@ -1,5 +1,5 @@
 /*
- * jobs.h - several jobs of one run: their commands, and what they say together.
+ * jobs.h - several jobs of one run: their commands, and their common result.
  */
 #ifndef DSA_JOBS_H
 #define DSA_JOBS_H
@@ -16,7 +16,7 @@ struct trace;
 char **jobs_command(char *const *command, unsigned job, bool numbered);
 void jobs_free(char *const *command);
 
-/* The same, numbered, as one line for a shell (malloc). NULL: memory is short. */
+/* The numbered command as one line for a shell (malloc). NULL: memory is short. */
 char *jobs_text(char *const *command, unsigned job);
 
 /*
@@ -29,7 +29,7 @@ int jobs_together(const struct trace *const *traces, unsigned count,
 
 /*
  * Adds job number `job`, from the profile of its own session, which may be the same
- * profile. `ended` is what became of it, NULL: that is not known. 0 or -ENOMEM.
+ * profile. `ended` is how it ended; NULL: unknown. 0 or -ENOMEM.
  */
 int jobs_add(struct profile *profile, unsigned job, const struct profile *own,
 	     const struct conductor_job *ended);
@@ -44,8 +44,8 @@ double jobs_held_up(const struct profile *own);
 double jobs_ahead(const struct trace *trace);
 
 /*
- * Says of jobs that share a loader which one those wait for that are held up:
- * held_up[i] is of profile->jobs[i]. 0 or -ENOMEM.
+ * Records for each job that waits for a shared loader which job it waits for:
+ * held_up[i] is jobs_held_up() of profile->jobs[i]. 0 or -ENOMEM.
  */
 int jobs_say_waits(struct profile *profile, const double *held_up);
 

@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What staging may take of the memory that is free, and the page cache grow to. */
+/* Shares of the free memory: for staging, and for the page cache to grow to. */
 #define STAGED_SHARE .125
 #define CACHED_SHARE .8
-#define MEMORY_LEAST (1u << 28) /* when nobody can tell */
+#define MEMORY_LEAST (1u << 28) /* when the free memory is unknown */
 
 static uint64_t launch_memory(const struct machine *machine, double share)
 {
@@ -132,7 +132,7 @@ char **launch_command(const struct measure_config *config, unsigned job)
 	return jobs_command(command, job, config->jobs > 0);
 }
 
-/* What the programs are started with, but for their sessions. */
+/* Fills in what the programs are started with, except their sessions. */
 static int fill_targets(const struct measure_config *config, struct conductor_job *jobs,
 			char (*numbers)[4])
 {
@@ -153,7 +153,7 @@ static int fill_targets(const struct measure_config *config, struct conductor_jo
 	return 0;
 }
 
-/* With one loader for all of them. */
+/* Starts one loader for all programs, and conducts them. */
 static int conduct_shared(const struct launch *launch, struct conductor_job *jobs,
 			  struct conductor_end *end, struct error *err)
 {

@@ -16,17 +16,18 @@ struct error;
 enum { LAUNCH_FOLDER = PATH_MAX - 32 }; /* a session's name has room behind it */
 
 struct launch {
-	const struct measure_config *config; /* its budget and protocol apart */
+	const struct measure_config *config; /* except its budget and protocol */
 	const struct machine *machine;
 	struct counters *counters; /* to poll; NULL: none */
 	double budget_s;
 	int only;  /* the one kind of window; -1: all */
 	bool rate; /* only is TRACE_REAL, in whole epochs where they fit */
 	bool observe;
-	uint64_t samples; /* the data ends with them, as conductor_config has it */
-	double block_s; /* one block of windows, about so long, whatever the budget; 0:
-			 * as many as the precision takes */
-	double stall_s; /* without a step forward: it hangs; 0: it may */
+	uint64_t samples; /* as in conductor_config: where the data ends */
+	/* Length of the one block of windows, whatever the budget; 0: as many blocks as
+	 * the precision takes. */
+	double block_s;
+	double stall_s; /* as in conductor_config */
 };
 
 /* The folder's path as the program finds it from anywhere. 0 or -errno. */
@@ -53,7 +54,8 @@ int launch_open_sessions(const struct measure_config *config, const char *name,
 void launch_remove_sessions(struct conductor_job *jobs, unsigned count);
 
 /*
- * Runs the programs to their end. Each of `jobs` has a session. 0 or -errno as conduct().
+ * Runs the programs to their end. Each of `jobs` has a session. 0 or -errno as
+ * conduct().
  */
 int launch_run(const struct launch *launch, struct conductor_job *jobs,
 	       struct conductor_end *end, struct error *err);

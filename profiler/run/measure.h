@@ -16,11 +16,12 @@ enum measure_protocol { MEASURE_INTERLEAVED, MEASURE_SEPARATE, MEASURE_OBSERVE }
 
 struct measure_config {
 	char *const *command;
-	unsigned
-		jobs; /* so many at once, in step, with their numbers for {job} in their
-			* words and as DSA_JOB; 0: one program, without a number */
-	bool share; /* they have one loader; the program is started once more before, to
-		     * see what it loads */
+	/* Programs at once, in step. Each gets its number in place of {job} in its
+	 * words, and as DSA_JOB; 0: one program, without a number. */
+	unsigned jobs;
+	/* The jobs share one loader; the program is started once more before, to find
+	 * out what it loads. */
+	bool share;
 	char *const *const *commands; /* one for each job; NULL: all run `command` */
 	const char *folder;           /* of the run; exists */
 	const char *loader;           /* DSA_LOADER for the program */
@@ -33,7 +34,7 @@ struct measure_config {
 	uint64_t seed, steps;
 	unsigned cores;    /* for the program; 0: all */
 	bool output_aside; /* the program's standard output goes to standard error */
-	void (*progress)(void *context, const struct conductor_news *news);
+	void (*progress)(void *context, const struct conductor_progress *now);
 	/* NULL, or keeps the result of a job other than 0 in a folder of its own. */
 	int (*keep)(void *context, const char *folder, const struct profile *own,
 		    struct error *err);
@@ -43,8 +44,8 @@ struct measure_config {
 /*
  * Measures. 0 with the result in *profile, which profile_init() made; it may be
  * incomplete (analyse_complete()), and then its status says why. -errno when there is
- * nothing to tell: the program can't be started, or asked for no batch. Of several jobs
- * it is the result of job 0, with all of them in profile->jobs.
+ * no result: the program can't be started, or asked for no batch. Of several jobs it is
+ * the result of job 0, with all of them in profile->jobs.
  */
 int measure(const struct measure_config *config, struct profile *profile,
 	    struct error *err);
@@ -53,8 +54,8 @@ int measure(const struct measure_config *config, struct profile *profile,
  * Measures real windows alone, after the cache came to its steady state: whole epochs
  * with the real cache where the budget holds enough of them, else windows as measure()
  * has them. Ends at config.precision (relative half-width of the rate) or with the
- * budget. protocol is left aside. 0, or -errno when nothing was measured; -EINTR when
- * somebody sent us a signal.
+ * budget. `protocol` is ignored. 0, or -errno when nothing was measured; -EINTR when
+ * dsa received a signal.
  */
 int measure_rate(const struct measure_config *config, struct measure_rate *rate,
 		 struct error *err);
@@ -62,7 +63,7 @@ int measure_rate(const struct measure_config *config, struct measure_rate *rate,
 /* Makes a result of the sessions in `folder`. -ENOENT: there is none. */
 int measure_recover(const char *folder, struct profile *profile, struct error *err);
 
-/* Removes the sessions: their result is kept elsewhere. */
+/* Removes the sessions, once their result is saved. */
 void measure_forget(const char *folder);
 
 #endif

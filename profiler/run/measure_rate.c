@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <math.h>
 
-/* What became of it, when there is no window to tell of. */
+/* Explains why no window was measured. */
 static int measure_rate_fail(const struct measure_config *config,
 			     const struct conductor_end *end, struct error *err)
 {
@@ -19,7 +19,7 @@ static int measure_rate_fail(const struct measure_config *config,
 			 config->budget_s);
 }
 
-/* Of the first job, or of all together: then hits are the mean of theirs. */
+/* The rate of one job, or of all together; hits are then the mean of all jobs. */
 static int conclude_rate(const struct conductor_job *jobs, unsigned count,
 			 struct measure_rate *rate)
 {

@@ -18,13 +18,13 @@ enum { COULD_NOT = 3 }; /* exit status */
 
 /* ---- what the program loads ---- */
 
-/* The programs, each with a loader of its own. */
+/* The programs, each started with its own loader. */
 struct look {
 	struct conductor_job jobs[BARRIER_JOBS];
 	unsigned count;
 };
 
-/* Their first batches. */
+/* Runs them until each has taken a batch. */
 static int run_once(const struct launch *launch, struct look *look, struct error *err)
 {
 	const struct measure_config *config = launch->config;
@@ -48,8 +48,8 @@ static int run_once(const struct launch *launch, struct look *look, struct error
 	return result;
 }
 
-/* The program's own settings, as a loader is told them. "float32 NCHW 224" is taken
- * apart: its words in lower case are values too. */
+/* The program's own settings in the syntax of DSA_LOADER. "float32 NCHW 224" is split:
+ * its words in lower case are values, too. */
 static char *settings_of(const struct trace_loader *loader, uint32_t batch,
 			 const char *given)
 {
@@ -87,7 +87,7 @@ static int open_look(struct look *look, const struct launch *launch, const char 
 {
 	const struct measure_config *config = launch->config;
 
-	/* Copies of one program load alike. */
+	/* Copies of one program load the same: one of them is enough. */
 	look->count = config->commands != NULL ? config->jobs : 1;
 	for (unsigned i = 0; i < look->count; i++) {
 		struct conductor_job *job = &look->jobs[i];
@@ -119,7 +119,7 @@ static void close_look(struct look *look)
 	}
 }
 
-/* The first program decides but for the batch: the largest one finds room. */
+/* Takes the first program's settings, and the largest batch of all programs. */
 static int share_job_take_settings(struct share_job *share, const struct look *look,
 				   const char *given, struct error *err)
 {
@@ -156,7 +156,7 @@ static int look_at(struct share_job *share, const struct launch *launch,
 
 /* ---- the loader ---- */
 
-/* In a process of its own. */
+/* Serves until the jobs have left; runs in the loader's process. */
 static int share_job_serve(void *context)
 {
 	const struct share_job *share = context;
@@ -206,7 +206,7 @@ int share_job_open(struct share_job *share, const struct launch *launch,
 	result = launch_folder(launch->config->folder, share->folder, err);
 	if (result < 0)
 		return result;
-	/* In a folder of its own: who makes a socket locks the folder it is to lie in. */
+	/* In a separate folder: the server locks the folder that holds its socket. */
 	snprintf(inner, PATH_MAX, "%s/loader", share->folder);
 	snprintf(share->job.session, PATH_MAX, "%s/loader/session", share->folder);
 	snprintf(share->socket, PATH_MAX, "%s/loader/socket", share->folder);

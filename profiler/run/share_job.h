@@ -1,5 +1,6 @@
 /*
- * share_job.h - the loader that the jobs of a run share, as one more process of it.
+ * share_job.h - the loader that the jobs of a run share, in a process started by the
+ * run.
  */
 #ifndef DSA_SHARE_JOB_H
 #define DSA_SHARE_JOB_H
@@ -25,7 +26,7 @@ int share_job_open(struct share_job *share, const struct launch *launch,
 		   struct error *err);
 void share_job_close(struct share_job *share);
 
-/* Removes what it left in a run's folder when its dsa died. */
+/* Removes the files that it leaves in a run's folder when dsa dies. */
 void share_job_forget(const char *folder);
 
 #endif

@@ -17,7 +17,7 @@
 /* How long leftovers may take to end after SIGTERM. */
 #define LEFTOVER_MS 2000
 
-/* Keeps the first `cores` of the CPUs that we may use. */
+/* Keeps the first `cores` of the CPUs that dsa may use. */
 static void keep_cores(unsigned cores)
 {
 	cpu_set_t set;
@@ -42,7 +42,7 @@ static int set_environment(const struct target_config *config)
 	return setenv("DSA_LOADER", config->loader, 1);
 }
 
-/* Or reading from the terminal would stop it. */
+/* Reading from the terminal would stop a background job. */
 static void close_input(void)
 {
 	int fd = open("/dev/null", O_RDONLY);
@@ -54,9 +54,9 @@ static void close_input(void)
 		close(fd);
 }
 
-/* In the child. Says errno on the pipe when the program can't be started. */
-__attribute__((noreturn)) static void become(const struct target_config *config,
-					     bool foreground, int pipe)
+/* Runs in the child. Writes errno to the pipe when the program can't be started. */
+__attribute__((noreturn)) static void target_exec(const struct target_config *config,
+						  bool foreground, int pipe)
 {
 	int code;
 
@@ -83,8 +83,8 @@ __attribute__((noreturn)) static void become(const struct target_config *config,
 	_exit(127);
 }
 
-/* Waits until the child runs the program: 0, or the errno value it says. */
-static int target_hear(int pipe)
+/* Waits until the child runs the program: 0, or the errno value it wrote. */
+static int target_await_exec(int pipe)
 {
 	int code = 0;
 	ssize_t length;
@@ -117,12 +117,12 @@ int target_start(struct target *target, const struct target_config *config,
 		return not_started(err, errno, config->command[0]);
 	target->pid = fork();
 	if (target->pid == 0)
-		become(config, target->foreground, ends[1]);
+		target_exec(config, target->foreground, ends[1]);
 	code = target->pid < 0 ? errno : 0;
 	close(ends[1]);
 	if (target->pid > 0) {
 		setpgid(target->pid, target->pid); /* whoever of us is first */
-		code = target_hear(ends[0]);
+		code = target_await_exec(ends[0]);
 		if (code != 0)
 			waitpid(target->pid, NULL, 0);
 	}
@@ -137,8 +137,8 @@ int target_start(struct target *target, const struct target_config *config,
 	return 0;
 }
 
-/* Ctrl-Z stopped the program: we stop as well, and go on when the shell says so. */
-static void stop_too(struct target *target)
+/* After Ctrl-Z: stops dsa, too, until the shell continues it. */
+static void target_stop_too(struct target *target)
 {
 	if (!target->foreground)
 		return;
@@ -148,10 +148,10 @@ static void stop_too(struct target *target)
 	target_signal(target, SIGCONT);
 }
 
-static void take_note(struct target *target, int status)
+static void target_record(struct target *target, int status)
 {
 	if (WIFSTOPPED(status)) {
-		stop_too(target);
+		target_stop_too(target);
 		return;
 	}
 	target->running = false;
@@ -167,7 +167,7 @@ void target_poll(struct target *targets, unsigned count)
 	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0)
 		for (unsigned i = 0; i < count; i++)
 			if (pid == targets[i].pid && targets[i].running)
-				take_note(&targets[i], status);
+				target_record(&targets[i], status);
 	for (unsigned i = 0; i < count; i++)
 		if (!targets[i].running && !targets[i].gone &&
 		    kill(-targets[i].pid, 0) < 0)
@@ -180,7 +180,7 @@ void target_signal(const struct target *target, int number)
 		kill(-target->pid, number);
 }
 
-/* Kills children of ours that left the group: none of them was started by us. */
+/* Kills children that left the group: dsa inherited them, it did not start them. */
 static void kill_children(void)
 {
 	char path[64], text[4096], *at = text, *end;

@@ -1,8 +1,9 @@
 /*
  * target.h - the program under measurement, as a process group of its own.
  *
- * Nothing in it depends on us: no pipe, no death signal. If we are killed it goes on.
- * While we live, processes that it leaves behind become our children and are ended.
+ * The program does not depend on dsa: no pipe, no death signal. If dsa is killed it
+ * goes on. While dsa lives, processes that the program leaves behind become dsa's
+ * children and are ended.
  */
 #ifndef DSA_TARGET_H
 #define DSA_TARGET_H
@@ -15,15 +16,15 @@ struct error;
 
 struct target_config {
 	char *const *command; /* argv; the program is searched in PATH */
-	/* NULL, or what it does instead of a program; the value is its exit status. */
+	/* NULL, or a function to call instead of a program; returns the exit status. */
 	int (*run)(void *context);
 	void *context;
 	const char *session;  /* DSA_SESSION: absolute path */
 	const char *share;    /* DSA_SHARE; NULL: left as it is */
 	const char *loader;   /* DSA_LOADER; NULL or "": left as it is */
 	const char *job;      /* DSA_JOB; NULL: it is not one of several */
-	unsigned cores;       /* CPUs it may use, of ours; 0: all of them */
-	bool background;      /* it has neither our terminal nor our input */
+	unsigned cores;       /* CPUs it may use of dsa's; 0: all of them */
+	bool background;      /* it gets neither dsa's terminal nor its input */
 	bool output_aside;    /* its standard output goes to standard error */
 	const sigset_t *mask; /* signal mask that it starts with */
 };
@@ -32,7 +33,7 @@ struct target {
 	pid_t pid; /* and process group */
 	bool running;
 	int status;      /* when it ended: exit status, or 128 + signal */
-	bool foreground; /* it has our terminal */
+	bool foreground; /* it has dsa's terminal */
 	bool gone;       /* nothing of its group is left */
 };
 
@@ -44,15 +45,15 @@ int target_start(struct target *target, const struct target_config *config,
 		 struct error *err);
 
 /*
- * Takes note of which of them ended, or stopped (then we stop too, as a shell's job
- * does). They are all that were started.
+ * Records which of the targets ended. When one is stopped dsa stops, too, as a shell's
+ * job does. `targets` are all that were started.
  */
 void target_poll(struct target *targets, unsigned count);
 
 /* Sends a signal to the whole group. */
 void target_signal(const struct target *target, int number);
 
-/* After all ended: ends whatever they left behind, and takes the terminal back. */
+/* Once all ended: ends the processes they left behind, takes the terminal back. */
 void target_clear(struct target *targets, unsigned count);
 
 #endif

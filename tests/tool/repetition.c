@@ -59,7 +59,7 @@ static int take(void *context, enum ab_trial_what what, unsigned side,
 	return 0;
 }
 
-static void tell(void *context, const struct ab_trial_news *news)
+static void tell(void *context, const struct ab_trial_progress *news)
 {
 	(void)context;
 	printf("of %u: %u done, %s\n", news->of, news->done,

@@ -96,8 +96,8 @@ static const struct law *steady_law_of(const char *policy)
 
 enum { SAMPLES = 4096, EPOCHS = 16 }; /* the replay of page; those that count */
 
-/* Of a sample there: pages, no less than a picture has, for up to 1 GiB size is all one;
- * and no more than those of the largest data sets, for it counts less and less. */
+/* Of a sample there: pages, no less than a picture has, for up to 1 GiB size is all
+ * one; and no more than those of the largest data sets, for it counts less and less. */
 static uint64_t sample_bytes(uint64_t dataset_bytes)
 {
 	const uint64_t page = 4096, picture = 28 * page, largest = 1 << 30;

@@ -22,8 +22,8 @@
 
 /*
  * Chance of a hit in each of `parts` equal parts of an epoch; all 0 under unknown
- * policies. page balances its lists by their size, so it asks how large the data set is,
- * and takes about 2 ms; others take no notice. 0, or -ENOMEM.
+ * policies. page balances its lists by their size, so it asks how large the data set
+ * is, and takes about 2 ms; others take no notice. 0, or -ENOMEM.
  */
 int steady_over(const char *policy, double x, uint64_t dataset_bytes, double *hit,
 		uint32_t parts);
