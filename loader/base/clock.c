@@ -1,3 +1,4 @@
+/* clock.c - reads the clocks of the kernel. */
 #include "loader/base/clock.h"
 
 #include <errno.h>

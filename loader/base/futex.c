@@ -1,3 +1,4 @@
+/* futex.c - the system call. */
 #include "loader/base/futex.h"
 
 #include <limits.h>

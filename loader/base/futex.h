@@ -1,4 +1,5 @@
-/* futex.h - waiting for a number in shared memory to change; for reading is enough. */
+/* futex.h - waits for a number in shared memory to change, which may be mapped read-
+ * only. */
 #ifndef DSA_BASE_FUTEX_H
 #define DSA_BASE_FUTEX_H
 

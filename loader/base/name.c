@@ -1,3 +1,4 @@
+/* name.c - checks UTF-8 and escapes. */
 #include "loader/base/name.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* permutation.c - shuffles inside out. */
 #include "loader/base/permutation.h"
 #include "loader/base/random.h"
 

@@ -1,3 +1,4 @@
+/* shared_memory.c - makes, faults in and seals a memfd. */
 #include "loader/base/shared_memory.h"
 #include "loader/base/io.h"
 

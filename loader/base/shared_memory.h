@@ -1,7 +1,7 @@
 /*
  * shared_memory.h - memory that other processes may map: a memfd whose size is sealed.
  *
- * Every page is there from the start, in huge pages where they can be had.
+ * Every page is allocated from the start, as huge pages where possible.
  */
 #ifndef DSA_SHARED_MEMORY_H
 #define DSA_SHARED_MEMORY_H
@@ -31,8 +31,8 @@ int shared_memory_make(struct shared_memory *memory,
 		       const struct shared_memory_config *config);
 void shared_memory_free(struct shared_memory *memory); /* twice is allowed */
 
-/* Room of so many bytes that begins with a huge page; nobody may touch it until
- * something is mapped over it (MAP_FIXED). MAP_FAILED and errno. */
+/* Reserves addresses that begin at a huge page; they are to be mapped over (MAP_FIXED)
+ * before they are used. MAP_FAILED and errno. */
 void *shared_memory_room(size_t bytes);
 
 size_t shared_round_up(size_t size, size_t to);

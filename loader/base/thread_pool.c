@@ -1,3 +1,4 @@
+/* thread_pool.c - starts threads, and joins them. */
 #include "loader/base/thread_pool.h"
 
 #include <pthread.h>

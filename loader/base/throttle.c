@@ -1,3 +1,4 @@
+/* throttle.c - a token bucket without a lock. */
 #include "loader/base/throttle.h"
 #include "loader/base/clock.h"
 

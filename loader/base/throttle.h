@@ -2,8 +2,8 @@
  * throttle.h - makes reads as slow as a stated storage: bandwidth and latency.
  *
  * A token bucket over payload bytes with a burst of at most one sample, and a latency
- * per read. It never sleeps: it says when a read may be handed on, so that an engine
- * with many reads in flight can keep them all. Any thread may call.
+ * per read. It never sleeps: it returns the time at which a read may be handed on, so
+ * that an engine can have many reads in flight. Any thread may call.
  *
  * Latencies run side by side, transfers one after another: with q reads in flight all
  * the time, reads/s = min(bandwidth / bytes, q / latency) (Little's law).
@@ -18,7 +18,7 @@ struct throttle;
 struct throttle_stats {
 	uint64_t reads, bytes; /* that passed through */
 	uint64_t busy_ns;      /* time the bucket was occupied: bytes / bandwidth */
-	uint64_t delay_ns;     /* what reads were held back for, added up */
+	uint64_t delay_ns;     /* by which reads were held back, added up */
 };
 
 /* Bandwidth in bytes/s, latency in seconds; 0 means unlimited. NULL: no memory. */
@@ -33,7 +33,7 @@ void throttle_free(struct throttle *throttle);
  */
 uint64_t throttle_release(struct throttle *throttle, uint64_t start, uint64_t bytes);
 
-/* Forgets what is owed: the bucket is full again. For the switch between windows. */
+/* Refills the bucket. For the switch between windows. */
 void throttle_reset(struct throttle *throttle);
 
 void throttle_stats(const struct throttle *throttle, struct throttle_stats *stats);

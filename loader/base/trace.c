@@ -1,3 +1,4 @@
+/* trace.c - makes and maps sessions, and hands out their slots. */
 #include "loader/base/trace.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"

@@ -288,7 +288,7 @@ struct trace {
 	uint32_t bytes; /* of the whole file */
 	uint32_t dsa_pid;
 	uint32_t reserved;
-	uint64_t dsa_start;       /* starttime in /proc/PID/stat: tells reused pids */
+	uint64_t dsa_start;       /* starttime in /proc/PID/stat: detects reused pids */
 	uint64_t created_ns;      /* clock base: CLOCK_MONOTONIC and CLOCK_REALTIME */
 	uint64_t created_real_ns; /* at the same moment */
 	uint64_t seed;

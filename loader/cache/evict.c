@@ -11,9 +11,9 @@ struct evict {
 	const struct evict_order *order;
 	void *state; /* of the order */
 	size_t samples, capacity;
-	pthread_mutex_t lock;   /* of fills and evictions, never of a get */
-	atomic_size_t held;     /* bytes, at most capacity; written under lock */
-	atomic_size_t resident; /* samples; written under lock */
+	pthread_mutex_t lock;   /* held by fills and evictions, never by a get */
+	atomic_size_t held;     /* bytes, at most capacity; lock guards writes */
+	atomic_size_t resident; /* samples; lock guards writes */
 	struct entry entries[];
 };
 

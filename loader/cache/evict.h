@@ -1,6 +1,5 @@
 /*
- * evict.h - the cache that makes room: everything of LRU, FIFO and their like but the
- * order of eviction.
+ * evict.h - a cache that evicts: what LRU and FIFO have in common, all but the order.
  *
  *	cache_get   -> entry_get (no lock) -> order->touch
  *	cache_offer -> lock, order->pop until the blob fits, entry_fill, order->push

@@ -23,7 +23,7 @@ enum { SPARE_SLOTS = 2 };
 _Static_assert(2 * RING_SLOTS <= BATCH_SOURCE_SLOTS,
 	       "the ring's slots, then the pool's");
 
-struct own {
+struct local {
 	struct batch_source base;
 	struct batch_source_config config;
 	struct components parts;
@@ -42,32 +42,32 @@ struct own {
 /* Records a skipped sample in the session. Called with the pipeline's lock held. */
 static void local_skipped(void *context, uint32_t sample, int code, const char *reason)
 {
-	const struct own *own = context;
+	const struct local *local = context;
 
-	driver_skip(own->config.trace, own->parts.source, sample, code, reason);
+	driver_skip(local->config.trace, local->parts.source, sample, code, reason);
 }
 
-static int open_ring(struct own *own, struct error *err)
+static int open_ring(struct local *local, struct error *err)
 {
-	const struct options *options = own->config.options;
+	const struct options *options = local->config.options;
 
-	own->shape = (struct ring_shape){
+	local->shape = (struct ring_shape){
 		.slots = options->prefetch + SPARE_SLOTS,
 		.batch = options->batch,
-		.sample_bytes = prep_sample_bytes(own->parts.prep),
+		.sample_bytes = prep_sample_bytes(local->parts.prep),
 	};
-	own->ring = ring_open(&own->shape, err);
-	if (own->ring == NULL)
+	local->ring = ring_open(&local->shape, err);
+	if (local->ring == NULL)
 		return -err->code;
-	own->reader = ring_join(own->ring, err);
-	return own->reader != NULL ? 0 : -err->code;
+	local->reader = ring_join(local->ring, err);
+	return local->reader != NULL ? 0 : -err->code;
 }
 
-static int open_plan(struct own *own, struct error *err)
+static int open_plan(struct local *local, struct error *err)
 {
-	const struct options *options = own->config.options;
+	const struct options *options = local->config.options;
 	const struct sampler_config config = {
-		.count = source_count(own->parts.source),
+		.count = source_count(local->parts.source),
 		.seed = options->seed,
 		.rank = options->rank,
 		.world = options->world,
@@ -78,21 +78,21 @@ static int open_plan(struct own *own, struct error *err)
 					   : UINT64_MAX;
 	uint32_t batch = options->drop_last ? options->batch : 0;
 
-	own->plan = own->config.rest == NULL
-			    ? plan_epochs(&config, batch, end, err)
-			    : plan_after(&config, batch, end, own->config.rest, err);
-	return own->plan != NULL ? 0 : -err->code;
+	local->plan = local->config.rest == NULL ? plan_epochs(&config, batch, end, err)
+						 : plan_after(&config, batch, end,
+							      local->config.rest, err);
+	return local->plan != NULL ? 0 : -err->code;
 }
 
 /* Where the program wants to begin; past its last epoch, at the end of that one. */
-static struct pipeline_point start_point(const struct own *own)
+static struct pipeline_point start_point(const struct local *local)
 {
-	const struct options *options = own->config.options;
+	const struct options *options = local->config.options;
 	struct pipeline_point start = {.pass = options->start_epoch};
 	struct plan_pass pass;
 	uint64_t steps, epochs;
 
-	plan_pass(own->plan, start.pass, &pass);
+	plan_pass(local->plan, start.pass, &pass);
 	if (pass.length == 0)
 		return start;
 	steps = ((uint64_t)pass.length + options->batch - 1) / options->batch;
@@ -106,256 +106,257 @@ static struct pipeline_point start_point(const struct own *own)
 	return start;
 }
 
-static int local_open_pipeline(struct own *own, struct error *err)
+static int local_open_pipeline(struct local *local, struct error *err)
 {
 	const struct pipeline_turn stream = {.ops = &turn_stream};
 	const struct pipeline_parts parts = {
-		.options = own->config.options,
-		.source = own->parts.source,
-		.cache = own->parts.cache,
-		.prep = own->parts.prep,
-		.plan = own->plan,
-		.start = start_point(own),
-		.sink = ring_outlet(own->ring),
-		.slots = own->shape.slots,
-		.throttle = own->parts.throttle,
-		.process = own->config.process,
+		.options = local->config.options,
+		.source = local->parts.source,
+		.cache = local->parts.cache,
+		.prep = local->parts.prep,
+		.plan = local->plan,
+		.start = start_point(local),
+		.sink = ring_outlet(local->ring),
+		.slots = local->shape.slots,
+		.throttle = local->parts.throttle,
+		.process = local->config.process,
 	};
 
-	own->pipeline = pipeline_open(&parts, err);
-	if (own->pipeline == NULL)
+	local->pipeline = pipeline_open(&parts, err);
+	if (local->pipeline == NULL)
 		return -err->code;
-	if (own->config.trace != NULL)
-		pipeline_on_skip(own->pipeline, local_skipped, own);
-	pipeline_start(own->pipeline, &stream);
+	if (local->config.trace != NULL)
+		pipeline_on_skip(local->pipeline, local_skipped, local);
+	pipeline_start(local->pipeline, &stream);
 	return 0;
 }
 
-static void own_close(struct batch_source *delivery)
+static void local_close(struct batch_source *delivery)
 {
-	struct own *own = (struct own *)delivery;
+	struct local *local = (struct local *)delivery;
 
-	driver_close(own->driver);
-	pipeline_close(own->pipeline);
-	plan_free(own->plan);
-	ring_leave(own->reader);
-	ring_close(own->ring);
-	components_close(&own->parts);
-	free(own);
+	driver_close(local->driver);
+	pipeline_close(local->pipeline);
+	plan_free(local->plan);
+	ring_leave(local->reader);
+	ring_close(local->ring);
+	components_close(&local->parts);
+	free(local);
 }
 
 /* ---- batches ---- */
 
-static int local_start_driving(struct own *own, struct error *err)
+static int local_start_driving(struct local *local, struct error *err)
 {
 	const struct driver_parts parts = {
-		.trace = own->config.trace,
-		.process = own->config.process,
-		.options = own->config.options,
-		.source = own->parts.source,
-		.pipeline = own->pipeline,
-		.cache = own->parts.cache,
-		.throttle = own->parts.throttle,
-		.ring = own->ring,
-		.reader = own->reader,
-		.shape = &own->shape,
+		.trace = local->config.trace,
+		.process = local->config.process,
+		.options = local->config.options,
+		.source = local->parts.source,
+		.pipeline = local->pipeline,
+		.cache = local->parts.cache,
+		.throttle = local->parts.throttle,
+		.ring = local->ring,
+		.reader = local->reader,
+		.shape = &local->shape,
 	};
 	struct error failure = {0};
 
-	own->asked = true;
-	if (own->config.trace == NULL || own->config.undriven)
+	local->asked = true;
+	if (local->config.trace == NULL || local->config.undriven)
 		return 0;
-	own->driver = driver_open(&parts, &failure);
+	local->driver = driver_open(&parts, &failure);
 	if (failure.code != 0)
 		*err = failure;
 	return -failure.code;
 }
 
 /* Waits for the next batch of the loader's own ring: 1, 0 at the end, -errno. */
-static int local_wait_batch(struct own *own, uint32_t *slot, struct error *err)
+static int local_wait_batch(struct local *local, uint32_t *slot, struct error *err)
 {
 	for (uint64_t wait = 0;; wait = 100000000) {
 		int status;
 
-		if (ring_take(own->reader, wait, slot) == 0)
+		if (ring_take(local->reader, wait, slot) == 0)
 			return 1;
-		status = pipeline_status(own->pipeline, err);
-		if (status != 0 && ring_take(own->reader, 0, slot) == 0)
+		status = pipeline_status(local->pipeline, err);
+		if (status != 0 && ring_take(local->reader, 0, slot) == 0)
 			return 1;
 		if (status != 0)
 			return status < 0 ? status : 0;
-		if (own->stopped ||
-		    (own->driver != NULL && driver_stopped(own->driver)))
+		if (local->stopped ||
+		    (local->driver != NULL && driver_stopped(local->driver)))
 			return 0;
 	}
 }
 
-static void local_show(const struct own *own, struct ring *ring, uint32_t slot,
+static void local_show(const struct local *local, struct ring *ring, uint32_t slot,
 		       struct dsa_batch *batch)
 {
 	const struct ring_batch *shared = ring_batch(ring, slot);
-	bool pooled = ring != own->ring;
+	bool pooled = ring != local->ring;
 
 	*batch = (struct dsa_batch){
 		.data = ring_sample(ring, slot, 0),
 		.labels = ring_labels(ring, slot),
 		.samples = ring_samples(ring, slot),
-		.sample_bytes = own->shape.sample_bytes,
+		.sample_bytes = local->shape.sample_bytes,
 		.count = shared->count,
-		.slot = pooled ? own->shape.slots + slot : slot,
+		.slot = pooled ? local->shape.slots + slot : slot,
 		.epoch = shared->epoch,
 		.step = shared->step,
 		.repeated = shared->repeated,
 	};
 }
 
-static int local_take(struct own *own, struct dsa_batch *batch,
+static int local_take(struct local *local, struct dsa_batch *batch,
 		      struct batch_source_wait *wait, struct error *err)
 {
 	struct ring_reader *pool =
-		own->driver != NULL ? driver_pool(own->driver) : NULL;
+		local->driver != NULL ? driver_pool(local->driver) : NULL;
 	uint32_t slot;
 
 	wait->asked_ns = clock_now();
 	if (pool != NULL) {
 		ring_take(pool, 0, &slot);
-		local_show(own, driver_pool_ring(own->driver), slot, batch);
+		local_show(local, driver_pool_ring(local->driver), slot, batch);
 	} else {
-		int result = local_wait_batch(own, &slot, err);
+		int result = local_wait_batch(local, &slot, err);
 
 		if (result <= 0)
 			return result;
-		pipeline_delivered(own->pipeline, slot);
-		local_show(own, own->ring, slot, batch);
+		pipeline_delivered(local->pipeline, slot);
+		local_show(local, local->ring, slot, batch);
 	}
 	wait->delivered_ns = clock_now();
-	if (own->driver != NULL)
-		driver_delivered(own->driver, slot, batch->count,
+	if (local->driver != NULL)
+		driver_delivered(local->driver, slot, batch->count,
 				 wait->delivered_ns - wait->asked_ns);
 	return 1;
 }
 
-static int own_next(struct batch_source *delivery, struct dsa_batch *batch,
-		    struct batch_source_wait *wait, struct error *err)
+static int local_next(struct batch_source *delivery, struct dsa_batch *batch,
+		      struct batch_source_wait *wait, struct error *err)
 {
-	struct own *own = (struct own *)delivery;
+	struct local *local = (struct local *)delivery;
 	int result;
 
-	if (!own->asked && (result = local_start_driving(own, err)) < 0)
+	if (!local->asked && (result = local_start_driving(local, err)) < 0)
 		return result;
-	if (own->driver != NULL && driver_request(own->driver) == 0)
+	if (local->driver != NULL && driver_request(local->driver) == 0)
 		return 0;
-	return local_take(own, batch, wait, err);
+	return local_take(local, batch, wait, err);
 }
 
-static struct ring_reader *pool_reader(const struct own *own)
+static struct ring_reader *pool_reader(const struct local *local)
 {
-	return own->driver != NULL ? driver_pool_reader(own->driver) : NULL;
+	return local->driver != NULL ? driver_pool_reader(local->driver) : NULL;
 }
 
-static int own_release(struct batch_source *delivery, const struct dsa_batch *batch,
-		       struct error *err)
+static int local_release(struct batch_source *delivery, const struct dsa_batch *batch,
+			 struct error *err)
 {
-	struct own *own = (struct own *)delivery;
+	struct local *local = (struct local *)delivery;
 	int result;
 
 	(void)err;
-	if (batch->slot >= own->shape.slots) {
-		struct ring_reader *pool = pool_reader(own);
+	if (batch->slot >= local->shape.slots) {
+		struct ring_reader *pool = pool_reader(local);
 
-		return pool != NULL ? ring_release(pool, batch->slot - own->shape.slots)
-				    : -EINVAL;
+		return pool != NULL
+			       ? ring_release(pool, batch->slot - local->shape.slots)
+			       : -EINVAL;
 	}
-	result = ring_release(own->reader, batch->slot);
+	result = ring_release(local->reader, batch->slot);
 	if (result == 0)
-		pipeline_released(own->pipeline);
+		pipeline_released(local->pipeline);
 	return result;
 }
 
 /* Of its own ring and of the synthetic ones. */
-static unsigned own_held(const struct batch_source *delivery)
+static unsigned local_held(const struct batch_source *delivery)
 {
-	const struct own *own = (const struct own *)delivery;
-	const struct ring_reader *pool = pool_reader(own);
+	const struct local *local = (const struct local *)delivery;
+	const struct ring_reader *pool = pool_reader(local);
 
-	return ring_held(own->reader) + (pool != NULL ? ring_held(pool) : 0);
+	return ring_held(local->reader) + (pool != NULL ? ring_held(pool) : 0);
 }
 
-static void own_stop(struct batch_source *delivery)
+static void local_stop(struct batch_source *delivery)
 {
-	struct own *own = (struct own *)delivery;
+	struct local *local = (struct local *)delivery;
 
-	own->stopped = true;
+	local->stopped = true;
 }
 
-static void own_emulated(struct batch_source *delivery, double rate)
+static void local_emulated(struct batch_source *delivery, double rate)
 {
-	const struct own *own = (const struct own *)delivery;
+	const struct local *local = (const struct local *)delivery;
 
-	if (own->driver != NULL)
-		driver_emulated(own->driver, rate);
+	if (local->driver != NULL)
+		driver_emulated(local->driver, rate);
 }
 
 /* ---- looking ---- */
 
-static void own_stats(const struct batch_source *delivery, struct dsa_stats *stats)
+static void local_stats(const struct batch_source *delivery, struct dsa_stats *stats)
 {
-	const struct own *own = (const struct own *)delivery;
+	const struct local *local = (const struct local *)delivery;
 	struct cache_stats cache;
 
-	cache_stats(own->parts.cache, &cache);
+	cache_stats(local->parts.cache, &cache);
 	stats->hits = cache.hits;
 	stats->misses = cache.misses;
 	stats->resident_bytes = cache.resident_bytes;
-	stats->steps_per_epoch = pipeline_steps(own->pipeline);
-	stats->dataset_samples = source_count(own->parts.source);
-	stats->dataset_bytes = source_bytes(own->parts.source);
-	stats->classes = source_classes(own->parts.source);
-	stats->workers = own->config.options->workers;
-	pipeline_position(own->pipeline, &stats->epoch, &stats->step);
+	stats->steps_per_epoch = pipeline_steps(local->pipeline);
+	stats->dataset_samples = source_count(local->parts.source);
+	stats->dataset_bytes = source_bytes(local->parts.source);
+	stats->classes = source_classes(local->parts.source);
+	stats->workers = local->config.options->workers;
+	pipeline_position(local->pipeline, &stats->epoch, &stats->step);
 }
 
-static const char *own_class(const struct batch_source *delivery, uint32_t label)
+static const char *local_class(const struct batch_source *delivery, uint32_t label)
 {
-	const struct own *own = (const struct own *)delivery;
+	const struct local *local = (const struct local *)delivery;
 
-	return label < source_classes(own->parts.source)
-		       ? source_class(own->parts.source, label)
+	return label < source_classes(local->parts.source)
+		       ? source_class(local->parts.source, label)
 		       : NULL;
 }
 
-static const struct batch_source_ops own_ops = {
-	.next = own_next,
-	.release = own_release,
-	.held = own_held,
-	.stop = own_stop,
-	.emulated = own_emulated,
-	.stats = own_stats,
-	.class_name = own_class,
-	.close = own_close,
+static const struct batch_source_ops local_ops = {
+	.next = local_next,
+	.release = local_release,
+	.held = local_held,
+	.stop = local_stop,
+	.emulated = local_emulated,
+	.stats = local_stats,
+	.class_name = local_class,
+	.close = local_close,
 };
 
 struct batch_source *local_open(const struct batch_source_config *config,
 				struct error *err)
 {
-	struct own *own = calloc(1, sizeof(*own));
+	struct local *local = calloc(1, sizeof(*local));
 	int result;
 
-	if (own == NULL) {
+	if (local == NULL) {
 		error_sys(err, ENOMEM, "cannot open the loader");
 		return NULL;
 	}
-	own->base.ops = &own_ops;
-	own->config = *config;
-	result = components_open(&own->parts, config->options, NULL, err);
+	local->base.ops = &local_ops;
+	local->config = *config;
+	result = components_open(&local->parts, config->options, NULL, err);
 	if (result == 0)
-		result = open_ring(own, err);
+		result = open_ring(local, err);
 	if (result == 0)
-		result = open_plan(own, err);
+		result = open_plan(local, err);
 	if (result == 0)
-		result = local_open_pipeline(own, err);
+		result = local_open_pipeline(local, err);
 	if (result == 0)
-		return &own->base;
-	own_close(&own->base);
+		return &local->base;
+	local_close(&local->base);
 	return NULL;
 }

@@ -1,4 +1,4 @@
-/* A sample made of a decoded picture (decoded.c): crop, resize, flip, normalise. */
+/* canvas.c - makes a sample of a decoded picture: crop, resize, flip, normalise. */
 #include "loader/prep/canvas.h"
 #include "loader/base/error.h"
 #include "loader/prep/crop.h"
@@ -9,37 +9,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct tail {
+struct canvas_worker {
 	const struct prep_config *config;
 	struct resampler *resampler;
 	struct scratch rows;
 };
 
-static void tail_free(void *state)
+static void canvas_free(void *state)
 {
-	struct tail *tail = state;
+	struct canvas_worker *worker = state;
 
-	resampler_free(tail->resampler);
-	scratch_fini(&tail->rows);
-	free(tail);
+	resampler_free(worker->resampler);
+	scratch_fini(&worker->rows);
+	free(worker);
 }
 
-static void *tail_new(const struct prep_config *config)
+static void *canvas_new(const struct prep_config *config)
 {
-	struct tail *tail = calloc(1, sizeof(*tail));
+	struct canvas_worker *worker = calloc(1, sizeof(*worker));
 
-	if (tail == NULL)
+	if (worker == NULL)
 		return NULL;
-	tail->config = config;
-	tail->resampler = resampler_new(config, kernel_best());
-	if (tail->resampler == NULL) {
-		tail_free(tail);
+	worker->config = config;
+	worker->resampler = resampler_new(config, kernel_best());
+	if (worker->resampler == NULL) {
+		canvas_free(worker);
 		return NULL;
 	}
-	return tail;
+	return worker;
 }
 
-/* Its header, looked at once: whoever wrote it may write again meanwhile. */
+/* Copies the header, then checks the copy: the writer may change it meanwhile. */
 static int canvas_read_header(const struct prep_sample *sample, struct canvas *canvas,
 			      struct error *err)
 {
@@ -73,12 +73,12 @@ static void canvas_unpack(const uint8_t *from, unsigned width, uint8_t *to)
 }
 
 /* Streams the part that the filters read into the resampler. */
-static int canvas_stream(struct tail *tail, const uint8_t *pixels, size_t stride,
-			 const struct filter *x, const struct filter *y)
+static int canvas_stream(struct canvas_worker *worker, const uint8_t *pixels,
+			 size_t stride, const struct filter *x, const struct filter *y)
 {
-	const unsigned at_once = resampler_rows(tail->resampler);
+	const unsigned at_once = resampler_rows(worker->resampler);
 	const size_t room = ((size_t)x->length + 3) / 4 * 16;
-	uint8_t *unpacked = scratch_get(&tail->rows, at_once * room);
+	uint8_t *unpacked = scratch_get(&worker->rows, at_once * room);
 	const uint8_t *row[KERNEL_ROWS_MAX];
 
 	if (unpacked == NULL)
@@ -91,16 +91,16 @@ static int canvas_stream(struct tail *tail, const uint8_t *pixels, size_t stride
 				canvas_unpack(pixels + (done + i) * stride, x->length,
 					      unpacked + i * room);
 		}
-		resampler_feed(tail->resampler, row);
+		resampler_feed(worker->resampler, row);
 	}
-	resampler_end(tail->resampler);
+	resampler_end(worker->resampler);
 	return 0;
 }
 
-static int tail_run(void *state, const struct prep_sample *sample, void *out,
-		    struct error *err)
+static int canvas_run(void *state, const struct prep_sample *sample, void *out,
+		      struct error *err)
 {
-	struct tail *tail = state;
+	struct canvas_worker *worker = state;
 	struct canvas canvas = {0};
 	struct crop crop;
 	struct filter x, y;
@@ -108,11 +108,11 @@ static int tail_run(void *state, const struct prep_sample *sample, void *out,
 
 	if (result < 0)
 		return result;
-	crop = crop_draw(tail->config, canvas.width, canvas.height, canvas.orientation,
-			 sample->seed);
-	result = resampler_begin(tail->resampler, &crop, out, &x, &y);
+	crop = crop_draw(worker->config, canvas.width, canvas.height,
+			 canvas.orientation, sample->seed);
+	result = resampler_begin(worker->resampler, &crop, out, &x, &y);
 	if (result == 0)
-		result = canvas_stream(tail, sample->bytes + CANVAS_HEADER,
+		result = canvas_stream(worker, sample->bytes + CANVAS_HEADER,
 				       (size_t)3 * canvas.width, &x, &y);
 	if (result < 0)
 		return error_sys(err, ENOMEM,
@@ -124,7 +124,7 @@ static int tail_run(void *state, const struct prep_sample *sample, void *out,
 const struct prep_op prep_canvas = {
 	.name = "canvas",
 	.bytes = prep_config_bytes,
-	.state_new = tail_new,
-	.state_free = tail_free,
-	.run = tail_run,
+	.state_new = canvas_new,
+	.state_free = canvas_free,
+	.run = canvas_run,
 };

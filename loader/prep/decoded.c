@@ -1,4 +1,4 @@
-/* The whole picture, decoded once for whoever makes a sample of it (canvas.c). */
+/* decoded.c - decodes the whole picture once, for samples made of it (canvas.c). */
 #include "loader/base/error.h"
 #include "loader/prep/canvas.h"
 #include "loader/prep/jpeg.h"

@@ -1,4 +1,5 @@
-/* Images: decode the region, resample it into the sample, all in one stream of rows. */
+/* image.c - decodes a region and resamples it into the sample, in one stream of
+ * rows. */
 #include "loader/base/error.h"
 #include "loader/prep/crop.h"
 #include "loader/prep/jpeg.h"

@@ -86,7 +86,7 @@ static bool is_harmless(j_common_ptr lib)
 	}
 }
 
-/* libjpeg would go on with gray where data are missing; a sample is right or none. */
+/* libjpeg would fill in gray for missing data; here that is an error. */
 static void on_message(j_common_ptr lib, int level)
 {
 	if (level < 0 && !is_harmless(lib))
@@ -307,7 +307,7 @@ int jpeg_begin(struct jpeg *jpeg, const struct jpeg_region *region, struct error
 
 	jpeg->region = *region;
 	result = jpeg_attempt(jpeg, jpeg_start, err);
-	/* Several scans end without a sign when bytes are missing between them. */
+	/* libjpeg reports nothing when bytes between several scans are missing. */
 	if (result == 0 && jpeg->ended && jpeg_has_multiple_scans(&jpeg->lib))
 		return error_set(err, EBADMSG, "truncated JPEG: ends after %zu bytes",
 				 jpeg->size);

@@ -40,7 +40,7 @@ unsigned resampler_rows(const struct resampler *resampler);
  */
 void resampler_feed(struct resampler *resampler, const uint8_t *const *rows);
 
-/* After the last row: the sample is complete, and visible to whoever is told so. */
+/* After the last row: completes the sample, for threads that learn of it later. */
 void resampler_end(struct resampler *resampler);
 
 #endif

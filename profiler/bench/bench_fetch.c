@@ -28,13 +28,14 @@ struct bench_fetch {
 	struct fetch *fetch;
 	uint32_t *probe;
 
-	pthread_mutex_t
-		lock;    /* guards the rest, and the sampler once there is a fetch */
+	/* Guards what follows, and the sampler once there is a fetch. */
+	pthread_mutex_t lock;
 	uint32_t length; /* samples in the order; then it begins again */
 	pthread_cond_t changed;
-	uint64_t position;           /* of the next sample */
-	uint64_t end, deadline;      /* of this run, whichever comes first */
-	uint64_t out, bytes, failed; /* reads taken and not done; of this run */
+	uint64_t position;      /* of the next sample */
+	uint64_t end, deadline; /* of this run, whichever comes first */
+	uint64_t out;           /* reads in flight */
+	uint64_t bytes, failed; /* of this run */
 	bool warming, ended, closed;
 };
 
@@ -78,7 +79,7 @@ static void bench_fetch_done(void *context, const struct fetch_job *job,
 	blob_put(blob);
 }
 
-/* Reads on from where the last run ended, until one of the limits. */
+/* Continues where the last run ended, until one of the limits. */
 static void read_on(struct bench_fetch *stage, uint64_t samples, uint64_t deadline,
 		    struct bench_work *work)
 {

@@ -11,15 +11,15 @@
 struct error;
 struct options;
 
-/* What was done between two moments, by the whole process. */
+/* Work of the whole process between two moments. */
 struct bench_work {
 	uint64_t samples, bytes, failures;
 	double seconds, cpu_seconds; /* wall; user and system of all threads */
-	uint64_t storage_bytes;      /* that the kernel read from devices for us */
+	uint64_t storage_bytes; /* that the kernel read from devices for the process */
 	double samples_per_s, bytes_per_s, samples_per_cpu_s;
 };
 
-/* ---- fetch: the engine alone, without a cache of our own ---- */
+/* ---- fetch: the engine alone, without the loader's cache ---- */
 
 struct bench_fetch;
 

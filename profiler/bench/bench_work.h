@@ -1,4 +1,4 @@
-/* bench_work.h - what the process has done so far, for bench_stage.h. */
+/* bench_work.h - measures the work of the process, for bench_stage.h. */
 #ifndef DSA_BENCH_WORK_H
 #define DSA_BENCH_WORK_H
 
@@ -7,7 +7,7 @@
 /* Time, CPU time and bytes from storage since some moment: subtract two of them. */
 void bench_work_now(struct bench_work *work);
 
-/* Turns *from, whose counts the caller has filled in, into what was done since. */
+/* Turns *from, whose counts the caller has filled in, into the work done since then. */
 void bench_work_since(struct bench_work *from);
 
 #endif

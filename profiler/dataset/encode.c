@@ -1,3 +1,4 @@
+/* encode.c - drives libjpeg, and turns its failures into NULL. */
 #include "profiler/dataset/encode.h"
 
 #include <setjmp.h>
@@ -82,7 +83,7 @@ static void encode_compress(struct encoder *encoder, const uint8_t *rgb, int qua
 const uint8_t *encoder_run(struct encoder *encoder, const uint8_t *rgb,
 			   const unsigned sides[2], int quality, size_t *size)
 {
-	free(encoder->bytes); /* one that libjpeg could not grow is not ours to keep */
+	free(encoder->bytes); /* libjpeg may not grow a buffer that it was given */
 	encoder->bytes = NULL;
 	encoder->size = 0;
 	if (setjmp(encoder->failed) != 0) {

@@ -26,7 +26,7 @@ struct inspection {
 	struct look *looks;
 	atomic_uint_fast32_t next;
 
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* guards what follows */
 	uint32_t done, broken, room;
 	struct inspect_broken *list;
 	int code; /* ENOMEM: the result would not be whole */
@@ -54,16 +54,16 @@ static void note_broken(struct inspection *inspection, uint32_t sample,
 	inspection->broken++;
 }
 
-static void look_at_some(struct inspection *inspection, struct eye *eye, uint32_t from,
-			 uint32_t to)
+static void look_at_some(struct inspection *inspection, struct looker *looker,
+			 uint32_t from, uint32_t to)
 {
 	const struct inspect_config *config = inspection->config;
 
 	for (uint32_t i = from; i < to; i++) {
 		struct error err = {0};
 
-		if (eye_look(eye, inspection->source, i, config->full,
-			     &inspection->looks[i], &err) == 0)
+		if (looker_run(looker, inspection->source, i, config->full,
+			       &inspection->looks[i], &err) == 0)
 			continue;
 		pthread_mutex_lock(&inspection->lock);
 		note_broken(inspection, i, &err);
@@ -81,17 +81,17 @@ static void inspect_work(void *arg)
 {
 	struct inspection *inspection = arg;
 	uint32_t count = source_count(inspection->source);
-	struct eye *eye = eye_new();
+	struct looker *looker = looker_new();
 
-	while (eye != NULL) {
+	while (looker != NULL) {
 		uint_fast32_t from = atomic_fetch_add(&inspection->next, SHARE);
 
 		if (from >= count)
 			break;
-		look_at_some(inspection, eye, (uint32_t)from,
+		look_at_some(inspection, looker, (uint32_t)from,
 			     count - from < SHARE ? count : (uint32_t)from + SHARE);
 	}
-	eye_free(eye);
+	looker_free(looker);
 }
 
 static int by_sample(const void *a, const void *b)
@@ -157,7 +157,7 @@ static uint64_t look_number(const struct look *look, enum look_number which)
 				     : look->header.height;
 }
 
-/* The law of one number of the looks; those that could not be read left out. */
+/* The law of one number of all pictures whose header could be read. */
 static void inspect_law_of(const struct inspect *result, const struct look *looks,
 			   enum look_number which, uint64_t *values,
 			   struct inspect_law *law)

@@ -1,6 +1,6 @@
 /*
- * inspect.h - says what a data set holds: how many pictures of which classes, how large
- * and of what kind, and which are broken.
+ * inspect.h - examines a data set: how many pictures of which classes, how large and of
+ * what kind, and which are broken.
  */
 #ifndef DSA_INSPECT_H
 #define DSA_INSPECT_H
@@ -16,7 +16,7 @@ struct inspect_config {
 	unsigned threads;    /* at least 1 */
 	bool full;           /* decode every picture whole, not only its header */
 
-	/* Called now and then by one thread at a time; NULL: nobody asks. */
+	/* Called now and then by one thread at a time; may be NULL. */
 	void (*progress)(void *arg, uint32_t done, uint32_t count);
 	void *arg;
 };

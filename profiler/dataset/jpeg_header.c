@@ -1,3 +1,4 @@
+/* jpeg_header.c - walks over the markers of a JPEG. */
 #include "profiler/dataset/jpeg_header.h"
 
 #include <errno.h>

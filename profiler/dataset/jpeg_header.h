@@ -1,4 +1,4 @@
-/* jpeg_header.h - what the head of a JPEG says about the picture, without decoding it.
+/* jpeg_header.h - reads the dimensions and kind of a JPEG without decoding it.
  */
 #ifndef DSA_JPEG_HEADER_H
 #define DSA_JPEG_HEADER_H
@@ -27,8 +27,8 @@ struct jpeg_header {
 };
 
 /*
- * Reads all that comes before the first scan. Returns 0; -EAGAIN when there must be
- * more bytes to say; -EBADMSG when this is no JPEG.
+ * Reads the segments before the first scan. Returns 0; -EAGAIN when `size` bytes are
+ * too few; -EBADMSG when they are no JPEG.
  */
 int jpeg_header_read(const uint8_t *bytes, size_t size, struct jpeg_header *header);
 

@@ -1,3 +1,4 @@
+/* look.c - reads the header of a file, or decodes all of it. */
 #include "profiler/dataset/look.h"
 #include "loader/base/error.h"
 #include "loader/prep.h"
@@ -13,10 +14,10 @@
 
 enum { HEAD = 32768 }; /* bytes that hold the header of almost every picture */
 
-struct eye {
+struct looker {
 	struct prep *prep;
 	struct prep_worker *worker;
-	uint8_t *out; /* prepared, and never looked at */
+	uint8_t *out; /* prepared, then ignored */
 	uint8_t *whole;
 	uint8_t head[HEAD];
 };
@@ -38,33 +39,33 @@ static struct prep *open_prep(void)
 	return prep_open(&config, NULL);
 }
 
-struct eye *eye_new(void)
+struct looker *looker_new(void)
 {
-	struct eye *eye = calloc(1, sizeof(*eye));
+	struct looker *looker = calloc(1, sizeof(*looker));
 
-	if (eye == NULL)
+	if (looker == NULL)
 		return NULL;
-	eye->prep = open_prep();
-	if (eye->prep != NULL) {
-		eye->worker = prep_worker_new(eye->prep);
-		eye->out = malloc(prep_sample_bytes(eye->prep));
+	looker->prep = open_prep();
+	if (looker->prep != NULL) {
+		looker->worker = prep_worker_new(looker->prep);
+		looker->out = malloc(prep_sample_bytes(looker->prep));
 	}
-	if (eye->worker == NULL || eye->out == NULL) {
-		eye_free(eye);
+	if (looker->worker == NULL || looker->out == NULL) {
+		looker_free(looker);
 		return NULL;
 	}
-	return eye;
+	return looker;
 }
 
-void eye_free(struct eye *eye)
+void looker_free(struct looker *looker)
 {
-	if (eye == NULL)
+	if (looker == NULL)
 		return;
-	prep_worker_free(eye->worker);
-	prep_close(eye->prep);
-	free(eye->out);
-	free(eye->whole);
-	free(eye);
+	prep_worker_free(looker->worker);
+	prep_close(looker->prep);
+	free(looker->out);
+	free(looker->whole);
+	free(looker);
 }
 
 /* A sample that is looked at. */
@@ -126,33 +127,34 @@ static int open_object(const struct source *source, uint32_t sample,
 	return 0;
 }
 
-static int look_read_whole(struct eye *eye, const struct object *object,
+static int look_read_whole(struct looker *looker, const struct object *object,
 			   struct error *err)
 {
 	int result;
 
-	free(eye->whole);
-	eye->whole = object->size < SIZE_MAX ? malloc((size_t)object->size + 1) : NULL;
-	if (eye->whole == NULL)
+	free(looker->whole);
+	looker->whole =
+		object->size < SIZE_MAX ? malloc((size_t)object->size + 1) : NULL;
+	if (looker->whole == NULL)
 		return error_set(err, ENOMEM, "is too large to be read");
-	result = read_at(object, 0, eye->whole, (size_t)object->size);
+	result = read_at(object, 0, looker->whole, (size_t)object->size);
 	return result == 0 ? 0 : error_sys(err, -result, "cannot be read");
 }
 
-static int look_read_header(struct eye *eye, const struct object *object,
+static int look_read_header(struct looker *looker, const struct object *object,
 			    struct jpeg_header *header, struct error *err)
 {
 	size_t head = object->size < HEAD ? (size_t)object->size : HEAD;
-	int result = read_at(object, 0, eye->head, head);
+	int result = read_at(object, 0, looker->head, head);
 
 	if (result != 0)
 		return error_sys(err, -result, "cannot be read");
-	result = jpeg_header_read(eye->head, head, header);
+	result = jpeg_header_read(looker->head, head, header);
 	if (result == -EAGAIN && head < object->size) {
-		result = look_read_whole(eye, object, err);
+		result = look_read_whole(looker, object, err);
 		if (result != 0)
 			return result;
-		result = jpeg_header_read(eye->whole, (size_t)object->size, header);
+		result = jpeg_header_read(looker->whole, (size_t)object->size, header);
 	}
 	if (result == -EAGAIN)
 		return error_set(err, EBADMSG, "ends within its header");
@@ -168,22 +170,22 @@ static bool has_end(const struct object *object)
 }
 
 /* Files without an end marker may be whole all the same: decoding proves it. */
-static int check_pixels(struct eye *eye, const struct object *object, bool full,
+static int check_pixels(struct looker *looker, const struct object *object, bool full,
 			struct error *err)
 {
 	int result;
 
 	if (!full && has_end(object))
 		return 0;
-	result = look_read_whole(eye, object, err);
+	result = look_read_whole(looker, object, err);
 	if (result != 0)
 		return result;
-	return prep_run(eye->worker, eye->whole, (size_t)object->size, 0, eye->out,
-			err);
+	return prep_run(looker->worker, looker->whole, (size_t)object->size, 0,
+			looker->out, err);
 }
 
-int eye_look(struct eye *eye, const struct source *source, uint32_t sample, bool full,
-	     struct look *look, struct error *err)
+int looker_run(struct looker *looker, const struct source *source, uint32_t sample,
+	       bool full, struct look *look, struct error *err)
 {
 	struct jpeg_header header;
 	struct object object = {.fd = -1};
@@ -191,11 +193,11 @@ int eye_look(struct eye *eye, const struct source *source, uint32_t sample, bool
 
 	if (result == 0) {
 		look->size = object.size;
-		result = look_read_header(eye, &object, &header, err);
+		result = look_read_header(looker, &object, &header, err);
 	}
 	if (result == 0) {
 		look->header = header;
-		result = check_pixels(eye, &object, full, err);
+		result = check_pixels(looker, &object, full, err);
 	}
 	if (object.fd >= 0)
 		close(object.fd);

@@ -1,11 +1,11 @@
-/* look.h - looks at one file of a data set: how large, what kind of picture, broken? */
+/* look.h - examines one file of a data set: how large, what kind of picture, broken? */
 #ifndef DSA_LOOK_H
 #define DSA_LOOK_H
 
 #include "profiler/dataset/jpeg_header.h"
 
 struct error;
-struct eye;
+struct looker;
 struct source;
 
 struct look {
@@ -13,15 +13,15 @@ struct look {
 	struct jpeg_header header; /* width 0: could not be read */
 };
 
-/* What one thread looks with; NULL when memory is short. */
-struct eye *eye_new(void);
-void eye_free(struct eye *eye);
+/* The buffers and decoder of one thread; NULL when memory is short. */
+struct looker *looker_new(void);
+void looker_free(struct looker *looker);
 
 /*
  * Fills *look, which is 0 before, as far as it can. Returns 0, or -errno when the file
  * is broken: err says how, without its name. With `full` all of it is decoded.
  */
-int eye_look(struct eye *eye, const struct source *source, uint32_t sample, bool full,
-	     struct look *look, struct error *err);
+int looker_run(struct looker *looker, const struct source *source, uint32_t sample,
+	       bool full, struct look *look, struct error *err);
 
 #endif

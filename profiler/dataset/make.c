@@ -29,10 +29,10 @@ struct make {
 	char name[NAME_SHOWN]; /* of the folder, as it may be printed */
 	int dir;
 	bool made_dir;
-	atomic_uint_fast32_t next; /* picture that nobody has begun */
+	atomic_uint_fast32_t next; /* picture to begin */
 	atomic_bool failed;
 
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* guards what follows */
 	uint32_t made;
 	uint64_t bytes;
 	struct error error; /* the first one */

@@ -23,9 +23,9 @@ struct make_config {
 	unsigned threads; /* at least 1 */
 	bool list;        /* a list instead of a tree */
 
-	/* Set from anywhere (a signal handler, say) to give up; NULL: nobody does. */
+	/* Set by a signal handler or another thread to give up; may be NULL. */
 	const atomic_bool *stop;
-	/* Called after each picture by one thread at a time; NULL: nobody asks. */
+	/* Called after each picture by one thread at a time; may be NULL. */
 	void (*progress)(void *arg, uint32_t made);
 	void *arg;
 };

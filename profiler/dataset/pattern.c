@@ -1,3 +1,4 @@
+/* pattern.c - the ten patterns as signed distances. */
 #include "profiler/dataset/pattern.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* photo.c - draws dimensions and file size, and encodes until the size fits. */
 #include "profiler/dataset/photo.h"
 #include "loader/base/random.h"
 #include "profiler/dataset/encode.h"

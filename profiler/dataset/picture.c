@@ -1,3 +1,4 @@
+/* picture.c - noise fields, surface and light. */
 #include "profiler/dataset/picture.h"
 #include "loader/base/random.h"
 #include "profiler/dataset/pattern.h"

@@ -1,5 +1,6 @@
 /*
- * doctor.h - what of a measurement works on this machine, and how to mend the rest.
+ * doctor.h - which parts of a measurement work on this machine, and how to fix the
+ * rest.
  *
  * Every line is found by trying the thing itself, not by asking for a version.
  */
@@ -13,7 +14,7 @@ enum { DOCTOR_LINES = 24 };
 
 enum doctor_status {
 	DOCTOR_OK,
-	DOCTOR_LIMITED, /* works with less, as `found` says */
+	DOCTOR_LIMITED, /* works with a limitation: see `found` */
 	DOCTOR_BROKEN,  /* dsa run can't do its work */
 };
 

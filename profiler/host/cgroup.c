@@ -1,3 +1,4 @@
+/* cgroup.c - finds the groups of this process, and climbs to the top. */
 #include "profiler/host/cgroup.h"
 #include "profiler/host/procfs.h"
 
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A group's folder; path is cut at its end while we climb, never below `top`. */
+/* A group's folder; cgroup_climb() shortens path, never below `top`. */
 struct group {
 	unsigned version;
 	size_t top; /* length of the mount point's path */
@@ -99,7 +100,7 @@ static bool cgroup_climb(struct group *group)
 	return true;
 }
 
-/* CPUs that this one group allows; NAN when it does not limit them. */
+/* The CPU limit of this one group; NAN when it has none. */
 static double group_cpus(const struct group *group, const char *root)
 {
 	unsigned long long quota;
@@ -121,7 +122,7 @@ static double group_cpus(const struct group *group, const char *root)
 	return (double)quota / (double)period;
 }
 
-/* Page cache that nobody used lately goes before anything is refused. */
+/* Inactive page cache: the kernel drops it before it refuses memory. */
 static uint64_t cgroup_droppable(const struct group *group, const char *root)
 {
 	char text[8192];

@@ -1,9 +1,9 @@
 /*
- * cgroup.h - what the control groups of this process allow it: CPU time and memory.
+ * cgroup.h - the CPU and memory limits of this process's control groups.
  *
- * Version 1 and 2, mixed ones too. A limit anywhere between the process's own group
- * and the top that can be seen holds; the tightest counts. The cpuset needs no
- * reading here: the kernel has cut the process's affinity by it.
+ * Reads versions 1 and 2, mixed ones too. The tightest limit between the process's own
+ * group and the visible top counts. The cpuset is not read: the kernel has already
+ * reduced the process's affinity by it.
  */
 #ifndef DSA_CGROUP_H
 #define DSA_CGROUP_H

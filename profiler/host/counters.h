@@ -1,5 +1,5 @@
 /*
- * counters.h - what the kernel and the CPU count for the loader's stages in the target.
+ * counters.h - hardware and kernel counters for each stage of the target's loader.
  *
  *	rung		how a number was found
  *	libpfm4		hardware event by the CPU's own name for it
@@ -59,7 +59,7 @@ void counters_support(const struct counters *counters,
  */
 void counters_poll(struct counters *counters, const struct trace *trace);
 
-/* The same without waiting until it is due: before the target's last thread ends. */
+/* Polls at once: for the time before the target's last thread ends. */
 void counters_poll_now(struct counters *counters, const struct trace *trace);
 
 /*

@@ -1,3 +1,4 @@
+/* machine.c - reads topology, threads and memory. */
 #include "profiler/host/machine.h"
 #include "profiler/host/cgroup.h"
 #include "profiler/host/procfs.h"

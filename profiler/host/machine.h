@@ -1,8 +1,8 @@
 /*
  * machine.h - the machine a run is measured on: numbers for decisions, facts to print.
  *
- * hwloc tells the topology; /proc, /sys and the control groups the rest. What can't be
- * found is unknown (UNKNOWN, NAN) and absent from the facts.
+ * The topology comes from hwloc, all else from /proc, /sys and the control groups. What
+ * can't be found is unknown (UNKNOWN, NAN) and absent from the facts.
  */
 #ifndef DSA_MACHINE_H
 #define DSA_MACHINE_H
@@ -13,10 +13,10 @@ struct profile;
 
 struct machine {
 	uint64_t threads; /* hardware threads online */
-	uint64_t allowed; /* of them, ours by affinity and cpuset */
+	uint64_t allowed; /* of them, those that affinity and cpuset leave */
 	double quota;     /* CPUs by the control group's quota; NAN: none */
-	double cores;     /* what a program of ours can keep busy: `allowed`,
-			   * cut by the quota; may be a fraction; never unknown */
+	double cores;     /* usable: `allowed`, or the quota if that is less; may be a
+			   * fraction; never unknown */
 	uint64_t sockets, physical_cores, numa_nodes;
 	uint64_t llc_bytes; /* all last-level caches together */
 	uint64_t memory_bytes;

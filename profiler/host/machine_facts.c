@@ -1,3 +1,4 @@
+/* machine_facts.c - describes CPU, memory, system and storage in words. */
 #include "loader/base/clock.h"
 #include "profiler/host/machine.h"
 #include "profiler/host/procfs.h"
@@ -13,7 +14,7 @@
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
 
-/* A list being filled; after the first failure nothing more is added. */
+/* The facts being added; after the first failure nothing more is added. */
 struct facts {
 	struct profile *profile;
 	const char *root;
@@ -179,7 +180,7 @@ static bool one_of(const char *text, const char *const *words)
 	return false;
 }
 
-/* What kind of storage it is; NULL when nothing tells. */
+/* The kind of storage; NULL when it is unknown. */
 static const char *storage_kind(const struct procfs_mount *mount, const char *root)
 {
 	static const char *const network[] = {"nfs",    "cifs",    "smb",        "ceph",
@@ -197,11 +198,11 @@ static const char *storage_kind(const struct procfs_mount *mount, const char *ro
 		return "network";
 	if (strncmp(mount->device, "/dev/nvme", 9) == 0)
 		return "NVMe";
-	if (one_of(mount->device, unreal)) /* what they say of rotation is not true */
+	if (one_of(mount->device, unreal)) /* their `rotational` is meaningless */
 		return "virtual disk";
 	if (major == 0 && stat(mount->device, &status) == 0 &&
 	    S_ISBLK(status.st_mode)) {
-		major = major(status.st_rdev); /* btrfs shows a number of its own */
+		major = major(status.st_rdev); /* btrfs shows another number */
 		minor = minor(status.st_rdev);
 	}
 	/* A partition has no queue; the disk it lies on does. */

@@ -1,6 +1,6 @@
 /*
- * metric.h - the metrics that counters.h promises: their ladder, and one thread's
- * readings. Used by counters.c.
+ * metric.h - chooses the source of each metric of counters.h, and reads one thread's
+ * counts. Private to counters.c.
  */
 #ifndef DSA_METRIC_H
 #define DSA_METRIC_H
@@ -29,7 +29,7 @@ enum metric {
 	METRICS
 };
 
-/* In falling order of what they can do. */
+/* Where a metric comes from, best first (counters.h). */
 enum rung {
 	RUNG_UNREAD,
 	RUNG_LIBPFM4,
@@ -51,14 +51,14 @@ struct metrics {
 	int hardware_code, software_code;       /* errno of the refusal; 0: none */
 };
 
-/* Who is counted. */
+/* A thread, or process, that is counted. */
 struct metric_target {
 	uint32_t pid, tid; /* tid 0: the whole process, by /proc alone */
 	bool dead;
 	int fd[METRIC_GROUPS][METRIC_GROUP]; /* -1: not open */
 };
 
-/* A count since some moment, and how long (ns) it was wanted and really on. */
+/* A count, and how long (ns) its event was enabled and on a hardware counter. */
 struct metric_value {
 	uint64_t count, enabled, running;
 };
@@ -68,7 +68,7 @@ struct metric_reading {
 	enum rung rung[METRICS];
 };
 
-/* Climbs down the ladder for each metric. Keeps what config points to. */
+/* Chooses the best rung that works for each metric. Keeps what config points to. */
 void metric_init(struct metrics *metrics, const struct counters_config *config);
 void metric_support(const struct metrics *metrics, struct counters_support *support);
 

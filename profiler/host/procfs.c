@@ -1,3 +1,4 @@
+/* procfs.c - reads and parses. */
 #include "profiler/host/procfs.h"
 
 #include <errno.h>

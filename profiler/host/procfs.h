@@ -1,9 +1,8 @@
 /*
- * procfs.h - what the kernel tells in small files of /proc and /sys.
+ * procfs.h - reads the small files of /proc and /sys.
  *
  * Every path starts with `root`, "" on a real machine; tests put a tree of their own
- * there. A file that is missing is no error of the caller: what it would have told is
- * unknown.
+ * there. A missing file is no error: the value it would hold is unknown.
  */
 #ifndef DSA_PROCFS_H
 #define DSA_PROCFS_H
@@ -13,7 +12,7 @@
 #include <stdint.h>
 
 /*
- * Reads the head of a file, size - 1 bytes at the most, and ends it with 0. The path
+ * Reads the head of a file, at most size - 1 bytes, and ends it with 0. The path
  * is root followed by what format makes. Returns the length or -errno (text is "").
  */
 int procfs_read(char *text, size_t size, const char *root, const char *format, ...)
@@ -23,14 +22,14 @@ int procfs_read(char *text, size_t size, const char *root, const char *format, .
 int procfs_line(char *text, size_t size, const char *root, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* A file that holds one number and nothing else. */
+/* Reads a file that holds one number and nothing else. */
 bool procfs_number(uint64_t *value, const char *root, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The number after `key` at the start of a line of text: "MemTotal:", "rchar:". */
+/* Finds the number after `key` at the start of a line: "MemTotal:", "rchar:". */
 bool procfs_value(const char *text, const char *key, uint64_t *value);
 
-/* How many numbers a list like "0-3,8,10-11" names. False when it is none. */
+/* Counts the numbers in a list like "0-3,8,10-11". False when it is no list. */
 bool procfs_list(const char *text, uint64_t *count);
 
 /* A mounted file system: a line of /proc/self/mountinfo, taken apart. */

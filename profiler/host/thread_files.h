@@ -1,7 +1,6 @@
 /*
- * thread_files.h - what /proc/PID/task/TID/{stat,status,schedstat} count for one
- * thread, and /proc/PID/{stat,io} for a process. Each file is read once, when the first
- * number of it is asked for.
+ * thread_files.h - counts of a thread, from /proc/PID/task/TID/{stat,status,schedstat},
+ * or of a process, from /proc/PID/{stat,io}. Each file is read once, on first use.
  */
 #ifndef DSA_THREAD_FILES_H
 #define DSA_THREAD_FILES_H

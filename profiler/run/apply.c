@@ -1,3 +1,4 @@
+/* apply.c - checks a change, and writes it as settings of the loader. */
 #include "profiler/run/apply.h"
 #include "loader/base/choice.h"
 #include "loader/base/error.h"

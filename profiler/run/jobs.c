@@ -1,3 +1,4 @@
+/* jobs.c - commands, common rates and waits of jobs. */
 #include "profiler/run/jobs.h"
 #include "loader/base/text/shell_word.h"
 #include "profiler/analysis/shares.h"

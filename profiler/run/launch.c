@@ -1,3 +1,4 @@
+/* launch.c - makes sessions, and conducts the programs. */
 #include "profiler/run/launch.h"
 #include "loader/base/error.h"
 #include "loader/base/trace.h"

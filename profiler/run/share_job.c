@@ -1,3 +1,4 @@
+/* share_job.c - finds out what the programs load, and serves it. */
 #include "profiler/run/share_job.h"
 #include "loader/base/error.h"
 #include "loader/base/trace.h"

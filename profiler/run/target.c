@@ -1,3 +1,4 @@
+/* target.c - starts, watches and ends process groups. */
 #include "profiler/run/target.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"

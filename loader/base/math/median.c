@@ -1,3 +1,4 @@
+/* median.c - sorts, and takes the middle. */
 #include "loader/base/math/median.h"
 
 #include <math.h>

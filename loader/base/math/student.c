@@ -1,3 +1,4 @@
+/* student.c - inverts the distribution by bisection. */
 #include "loader/base/math/student.h"
 
 #include <math.h>

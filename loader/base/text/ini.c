@@ -1,3 +1,4 @@
+/* ini.c - cuts a text into settings. */
 #include "loader/base/text/ini.h"
 #include "loader/base/error.h"
 

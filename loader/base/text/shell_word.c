@@ -1,3 +1,4 @@
+/* shell_word.c - quotes and splits words. */
 #include "loader/base/text/shell_word.h"
 #include "loader/base/error.h"
 
