@@ -120,15 +120,13 @@ struct trace *trace_create(const char *path, uint64_t seed, struct error *err)
 	bool named;
 	int result, fd;
 
-	if (unlink(path) < 0 && errno != ENOENT) {
-		error_sys(err, errno, "cannot replace the session %s", path);
-		return NULL;
-	}
+	if (unlink(path) < 0 && errno != ENOENT)
+		return error_null(
+			error_sys(err, errno, "cannot replace the session %s", path));
 	fd = make_file(path, &named);
-	if (fd < 0) {
-		error_sys(err, -fd, "cannot make the session %s", path);
-		return NULL;
-	}
+	if (fd < 0)
+		return error_null(
+			error_sys(err, -fd, "cannot make the session %s", path));
 	result = fill_file(fd, seed, &trace);
 	if (result == 0 && !named)
 		result = name_file(fd, path);
@@ -173,10 +171,9 @@ struct trace *trace_map(const char *path, bool write, struct error *err)
 	int fd = open(path, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
 	struct trace *trace = NULL;
 
-	if (fd < 0) {
-		error_sys(err, errno, "cannot open the session %s", path);
-		return NULL;
-	}
+	if (fd < 0)
+		return error_null(
+			error_sys(err, errno, "cannot open the session %s", path));
 	if (check_head(fd, path, err) < 0)
 		goto out;
 	trace = mmap(NULL, sizeof(*trace), PROT_READ | (write ? PROT_WRITE : 0),

@@ -121,10 +121,8 @@ struct driver *driver_open(const struct driver_parts *parts, struct error *err)
 	if (!atomic_compare_exchange_strong(&trace->driver, &none, self))
 		return NULL;
 	driver = calloc(1, sizeof(*driver));
-	if (driver == NULL) {
-		error_sys(err, ENOMEM, "cannot drive the session");
-		return NULL;
-	}
+	if (driver == NULL)
+		return error_null(error_sys(err, ENOMEM, "cannot drive the session"));
 	driver->parts = *parts;
 	driver->trace = trace;
 	driver->process = parts->process;

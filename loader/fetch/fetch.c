@@ -43,22 +43,20 @@ struct fetch *fetch_open(const struct fetch_config *config, const struct source 
 	struct fetch *fetch;
 	char reason[192], names[CHOICE_TEXT];
 
-	if (config->depth < 1 || config->depth > LIMIT_FETCH_DEPTH) {
-		error_set(err, EINVAL, "fetch depth is 1 to %d, not %u",
-			  LIMIT_FETCH_DEPTH, config->depth);
-		return NULL;
-	}
+	if (config->depth < 1 || config->depth > LIMIT_FETCH_DEPTH)
+		return error_null(error_set(err, EINVAL,
+					    "fetch depth is 1 to %d, not %u",
+					    LIMIT_FETCH_DEPTH, config->depth));
 	if (strcmp(config->engine, "auto") == 0) {
 		engine = fetch_probe(config, source, reason, sizeof(reason));
 	} else {
 		engine = fetch_find(config->engine);
 		snprintf(reason, sizeof(reason), "%s: as asked", config->engine);
 	}
-	if (engine == NULL) {
-		error_set(err, EINVAL, "no fetch engine is called '%s'; there are %s",
-			  config->engine, choice_list(FETCH_ENGINE_NAMES, ", ", names));
-		return NULL;
-	}
+	if (engine == NULL)
+		return error_null(error_set(
+			err, EINVAL, "no fetch engine is called '%s'; there are %s",
+			config->engine, choice_list(FETCH_ENGINE_NAMES, ", ", names)));
 	fetch = fetch_start(engine, config, source, client, err);
 	if (fetch != NULL)
 		fetch_explain(fetch, reason);

@@ -342,10 +342,8 @@ struct batch_source *local_open(const struct batch_source_config *config,
 	struct local *local = calloc(1, sizeof(*local));
 	int result;
 
-	if (local == NULL) {
-		error_sys(err, ENOMEM, "cannot open the loader");
-		return NULL;
-	}
+	if (local == NULL)
+		return error_null(error_sys(err, ENOMEM, "cannot open the loader"));
 	local->base.ops = &local_ops;
 	local->config = *config;
 	result = components_open(&local->parts, config->options, NULL, err);

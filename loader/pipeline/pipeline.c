@@ -95,10 +95,8 @@ struct pipeline *pipeline_open(const struct pipeline_parts *parts, struct error 
 {
 	struct pipeline *p = calloc(1, sizeof(*p));
 
-	if (p == NULL) {
-		error_sys(err, ENOMEM, "cannot open the pipeline");
-		return NULL;
-	}
+	if (p == NULL)
+		return error_null(error_sys(err, ENOMEM, "cannot open the pipeline"));
 	p->parts = *parts;
 	init_sync(p);
 	if (open_unread(p, err) < 0)

@@ -85,18 +85,16 @@ struct prep *prep_open(const struct prep_config *config, struct error *err)
 	char names[CHOICE_TEXT];
 	struct prep *prep;
 
-	if (op == NULL) {
-		error_set(err, EINVAL, "no prep op is called '%.40s': %s are",
-			  config->op, choice_list(PREP_OP_NAMES, " and ", names));
-		return NULL;
-	}
+	if (op == NULL)
+		return error_null(error_set(
+			err, EINVAL, "no prep op is called '%.40s': %s are", config->op,
+			choice_list(PREP_OP_NAMES, " and ", names)));
 	if (prep_check(config, err) < 0)
 		return NULL;
 	prep = malloc(sizeof(*prep));
-	if (prep == NULL) {
-		error_sys(err, ENOMEM, "cannot open prep %s", op->name);
-		return NULL;
-	}
+	if (prep == NULL)
+		return error_null(
+			error_sys(err, ENOMEM, "cannot open prep %s", op->name));
 	prep->op = op;
 	prep->config = *config;
 	prep->config.op = op->name;

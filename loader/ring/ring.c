@@ -102,10 +102,8 @@ struct ring *ring_open(const struct ring_shape *shape, struct error *err)
 	size_t bytes;
 	int result;
 
-	if (ring == NULL) {
-		error_sys(err, ENOMEM, "cannot make the ring");
-		return NULL;
-	}
+	if (ring == NULL)
+		return error_null(error_sys(err, ENOMEM, "cannot make the ring"));
 	ring->memory.fd = -1;
 	if (!ring_lay_out(shape, &plan, &bytes)) {
 		error_set(err, EINVAL,
@@ -269,10 +267,8 @@ struct ring_reader *ring_join(struct ring *ring, struct error *err)
 {
 	struct ring_reader *reader = calloc(1, sizeof(*reader));
 
-	if (reader == NULL) {
-		error_sys(err, ENOMEM, "cannot join the ring");
-		return NULL;
-	}
+	if (reader == NULL)
+		return error_null(error_sys(err, ENOMEM, "cannot join the ring"));
 	reader->cursor = mmap(NULL, sizeof(*reader->cursor), PROT_READ | PROT_WRITE,
 			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (reader->cursor == MAP_FAILED) {

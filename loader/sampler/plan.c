@@ -65,10 +65,8 @@ struct plan *plan_epochs(const struct sampler_config *config, uint32_t batch,
 {
 	struct epochs *epochs = calloc(1, sizeof(*epochs));
 
-	if (epochs == NULL) {
-		error_sys(err, ENOMEM, "cannot plan epochs");
-		return NULL;
-	}
+	if (epochs == NULL)
+		return error_null(error_sys(err, ENOMEM, "cannot plan epochs"));
 	epochs->plan.ops = &ops;
 	epochs->end_epoch = end_epoch;
 	epochs->sampler = sampler_open(config, err);

@@ -93,10 +93,8 @@ void *indexed_open(const char *dataset, const char *base_path, index_build build
 		.threads = config->threads,
 	};
 
-	if (indexed == NULL) {
-		error_sys(err, ENOMEM, "cannot index the data set");
-		return NULL;
-	}
+	if (indexed == NULL)
+		return error_null(error_sys(err, ENOMEM, "cannot index the data set"));
 	origin.base = indexed->base = open_base(base_path, err);
 	if (origin.base < 0 ||
 	    open_index(&origin, build, config->index_dir, &indexed->index, err) < 0) {

@@ -90,14 +90,12 @@ static void *synthetic_open(const char *dataset, const struct source_config *con
 	struct synthetic *synthetic;
 	uint32_t count;
 
-	if (!synthetic_read_count(dataset, &count)) {
-		error_set(
+	if (!synthetic_read_count(dataset, &count))
+		return error_null(error_set(
 			err, EINVAL,
 			"'%.60s' is no synthetic data set: give synthetic:COUNT, COUNT "
 			"from 1 to %u",
-			dataset, UINT32_MAX);
-		return NULL;
-	}
+			dataset, UINT32_MAX));
 	synthetic = calloc(1, sizeof(*synthetic));
 	if (synthetic == NULL)
 		goto no_memory;

@@ -196,10 +196,8 @@ struct model *model_new(const struct profile *profile, struct error *err)
 	struct model *model = calloc(1, sizeof(*model));
 	int result;
 
-	if (model == NULL) {
-		error_sys(err, ENOMEM, "making a model of the run");
-		return NULL;
-	}
+	if (model == NULL)
+		return error_null(error_sys(err, ENOMEM, "making a model of the run"));
 	model->profile = profile;
 	result = model_check(profile, err);
 	if (result == 0)

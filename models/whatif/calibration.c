@@ -1,5 +1,6 @@
 /* calibration.c - scores predictions by their errors and by their order. */
 #include "models/whatif/calibration.h"
+#include "loader/base/math/median.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -32,13 +33,6 @@ static bool has_value(const struct profile_verification *verification)
 
 /* ---- errors ---- */
 
-static int calibration_ascending(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
 /* Counts one, and returns its error. */
 static double add_error(const struct profile_verification *verification,
 			struct calibration *score)
@@ -55,7 +49,7 @@ static void finish_errors(double *errors, size_t intervals, struct calibration *
 {
 	double count = (double)score->count;
 
-	qsort(errors, score->count, sizeof(*errors), calibration_ascending);
+	qsort(errors, score->count, sizeof(*errors), median_ascending);
 	score->mean /= count;
 	score->bias /= count;
 	score->p95 = errors[(size_t)ceil(.95 * count) - 1];

@@ -200,10 +200,8 @@ struct bench_fetch *bench_fetch_open(const struct options *options, uint64_t sam
 {
 	struct bench_fetch *stage = calloc(1, sizeof(*stage));
 
-	if (stage == NULL) {
-		error_sys(err, ENOMEM, "cannot measure fetch");
-		return NULL;
-	}
+	if (stage == NULL)
+		return error_null(error_sys(err, ENOMEM, "cannot measure fetch"));
 	pthread_mutex_init(&stage->lock, NULL);
 	pthread_cond_init(&stage->changed, NULL);
 	if (open_samples(stage, options, err) < 0 ||

@@ -1,6 +1,7 @@
 /* bench_ring.c - hands batches over from one thread to another. */
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
+#include "loader/base/math/median.h"
 #include "loader/options.h"
 #include "loader/prep.h"
 #include "loader/ring.h"
@@ -71,13 +72,6 @@ static int read_all(struct handover *hand, struct ring_reader *reader)
 	return rc;
 }
 
-static int bench_ring_compare(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 static int bench_ring_consume(struct handover *hand, struct bench_ring *result,
 			      struct error *err)
 {
@@ -102,7 +96,7 @@ static int bench_ring_consume(struct handover *hand, struct bench_ring *result,
 		return error_set(err, rc < 0 ? -rc : rc,
 				 rc < 0 ? "the ring handed over a wrong batch"
 					: "cannot start the writer");
-	qsort(hand->gap_s, hand->gaps, sizeof(hand->gap_s[0]), bench_ring_compare);
+	qsort(hand->gap_s, hand->gaps, sizeof(hand->gap_s[0]), median_ascending);
 	result->seconds = work.seconds;
 	result->cpu_seconds = work.cpu_seconds;
 	result->batches_per_s = (double)hand->batches / work.seconds;

@@ -407,19 +407,14 @@ static char *json_read_slurp(int fd, const char *what, size_t *size, struct erro
 	char *text = NULL;
 	ssize_t got;
 
-	if (fstat(fd, &about) < 0 || !S_ISREG(about.st_mode)) {
-		error_set(err, EINVAL, "is not a file");
-		return NULL;
-	}
-	if (about.st_size > JSON_RESULT_MAX) {
-		error_set(err, EFBIG, "is larger than 8 MiB: it is not %s", what);
-		return NULL;
-	}
+	if (fstat(fd, &about) < 0 || !S_ISREG(about.st_mode))
+		return error_null(error_set(err, EINVAL, "is not a file"));
+	if (about.st_size > JSON_RESULT_MAX)
+		return error_null(error_set(
+			err, EFBIG, "is larger than 8 MiB: it is not %s", what));
 	text = malloc((size_t)about.st_size + 1);
-	if (text == NULL) {
-		error_set(err, ENOMEM, "no memory");
-		return NULL;
-	}
+	if (text == NULL)
+		return error_null(error_set(err, ENOMEM, "no memory"));
 	for (*size = 0; *size < (size_t)about.st_size; *size += (size_t)got) {
 		got = read(fd, text + *size, (size_t)about.st_size - *size);
 		if (got <= 0)

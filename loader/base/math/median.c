@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int median_ascending(const void *left, const void *right)
+int median_ascending(const void *left, const void *right)
 {
 	double a = *(const double *)left, b = *(const double *)right;
 

@@ -97,10 +97,8 @@ char **shell_split(const char *text, struct error *err)
 	char **words = malloc(most * sizeof(*words) + length + 1);
 	struct splitter splitter = {.at = text};
 
-	if (words == NULL) {
-		error_sys(err, ENOMEM, "reading a command");
-		return NULL;
-	}
+	if (words == NULL)
+		return error_null(error_sys(err, ENOMEM, "reading a command"));
 	splitter.to = (char *)(words + most);
 	while (*(splitter.at += strspn(splitter.at, BLANKS)) != '\0') {
 		words[count++] = splitter.to;

@@ -528,10 +528,8 @@ struct batch_source *consumer_open(const struct batch_source_config *config,
 {
 	struct consumer *consumer = calloc(1, sizeof(*consumer));
 
-	if (consumer == NULL) {
-		error_sys(err, ENOMEM, "cannot open the loader");
-		return NULL;
-	}
+	if (consumer == NULL)
+		return error_null(error_sys(err, ENOMEM, "cannot open the loader"));
 	consumer->base.ops = &consumer_ops;
 	consumer->config = *config;
 	if (consumer_join(consumer, path, err) == 0)

@@ -89,10 +89,8 @@ struct bcast_ring *bcast_open(const struct bcast_config *config, struct error *e
 {
 	struct bcast_ring *ring = calloc(1, sizeof(*ring));
 
-	if (ring == NULL) {
-		error_sys(err, ENOMEM, "cannot make the feed");
-		return NULL;
-	}
+	if (ring == NULL)
+		return error_null(error_sys(err, ENOMEM, "cannot make the feed"));
 	pthread_mutex_init(&ring->lock, NULL);
 	ring->memory.fd = -1;
 	if (bcast_place_parts(ring, config, err) < 0 ||

@@ -77,10 +77,8 @@ struct audit *audit_open(const char *path, uint32_t samples, struct error *err)
 {
 	struct audit *audit = calloc(1, sizeof(*audit));
 
-	if (audit == NULL) {
-		error_sys(err, ENOMEM, "cannot open the audit");
-		return NULL;
-	}
+	if (audit == NULL)
+		return error_null(error_sys(err, ENOMEM, "cannot open the audit"));
 	audit->samples = samples;
 	snprintf(audit->path, sizeof(audit->path), "%s", path);
 	audit->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
