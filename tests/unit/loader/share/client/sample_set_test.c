@@ -1,0 +1,72 @@
+/* The samples of an epoch that a program has had. */
+#include "loader/share/client/sample_set.h"
+#include "tests/lib/nomem.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void what_was_not_had_is_missing(void **state)
+{
+	const uint32_t had[] = {0, 64, 129, 63, 5}, back[] = {64, 5};
+	const uint32_t missing[] = {1, 2, 3, 4, 5, 6};
+	uint32_t samples[130];
+	struct sample_set set;
+
+	(void)state;
+	assert_int_equal(sample_set_init(&set, 130), 0);
+	assert_int_equal(sample_set_missing(&set, NULL), 130);
+	sample_set_add(&set, had, 5);
+	sample_set_add(&set, had, 5); /* twice is once */
+	assert_int_equal(sample_set_missing(&set, NULL), 125);
+	assert_true(sample_set_has(&set, 129));
+	sample_set_remove(&set, back, 2);
+	assert_false(sample_set_has(&set, 64));
+	assert_int_equal(sample_set_missing(&set, samples), 127);
+	assert_memory_equal(samples, missing, sizeof(missing));
+	assert_int_equal(samples[126], 128);
+	sample_set_clear(&set);
+	assert_int_equal(sample_set_missing(&set, NULL), 130);
+	sample_set_fini(&set);
+}
+
+static void numbers_beyond_the_data_set_are_in_no_set(void **state)
+{
+	const uint32_t beyond[] = {10, 63, UINT32_MAX};
+	struct sample_set set;
+
+	(void)state;
+	assert_int_equal(sample_set_init(&set, 10), 0);
+	sample_set_add(&set, beyond, 3);
+	sample_set_remove(&set, beyond, 3);
+	for (int i = 0; i < 3; i++)
+		assert_false(sample_set_has(&set, beyond[i]));
+	assert_int_equal(sample_set_missing(&set, NULL), 10);
+	sample_set_fini(&set);
+}
+
+static void memory_that_runs_out_is_an_error(void **state)
+{
+	struct sample_set set;
+
+	(void)state;
+	nomem_at(1);
+	assert_int_equal(sample_set_init(&set, 10), -ENOMEM);
+	nomem_at(0);
+	sample_set_fini(&set);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_not_had_is_missing),
+		cmocka_unit_test(numbers_beyond_the_data_set_are_in_no_set),
+		cmocka_unit_test(memory_that_runs_out_is_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
