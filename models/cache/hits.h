@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct error;
+
 /* HITS_NONE, HITS_PAGE, ... */
 #define HITS_ENUM(name, NAME) HITS_##NAME,
 enum hits_policy { CACHE_POLICIES(HITS_ENUM) HITS_POLICIES };
@@ -36,7 +38,7 @@ double hits_share(enum hits_policy policy, double mean, uint64_t dataset_bytes);
 /* A cache of `capacity` bytes that is read through, in a simulation. */
 struct hits_cache;
 
-/* Samples are 0 .. samples-1. NULL: memory is short. Not for nextuse. */
+/* Samples are 0 .. samples-1. NULL: memory is short. nextuse needs hits_replay(). */
 struct hits_cache *hits_cache_new(enum hits_policy policy, uint32_t samples,
 				  uint64_t capacity, uint64_t seed);
 void hits_cache_free(struct hits_cache *cache);
@@ -52,5 +54,28 @@ bool hits_cache_read(struct hits_cache *cache, uint32_t sample, uint64_t bytes);
 /* The halves of it, for a reader that offers only later what it missed. Not page. */
 bool hits_cache_find(struct hits_cache *cache, uint32_t sample);
 void hits_cache_offer(struct hits_cache *cache, uint32_t sample, uint64_t bytes);
+
+/* Several readers, each with a share of every epoch's fresh global shuffle. */
+struct hits_stream {
+	enum hits_policy policy;
+	uint32_t samples; /* in the data set, all of one size */
+	uint32_t
+		readers; /* ranks with a cache each; position p goes to rank p % readers */
+	double x;        /* of each cache, of the data set */
+	uint64_t sample_bytes; /* matters to page alone */
+	bool partitioned; /* a sample held by any rank is a hit for all; each sample has
+			   * one home (CoorDL) */
+	uint32_t warm, epochs; /* epochs before counting, and counted */
+	uint64_t seed;
+};
+
+struct hits_ratio {
+	double all;           /* hits / reads */
+	double local, remote; /* partitioned: in the reader's own cache, in another's */
+};
+
+/* Replays the seeded stream. 0; -EINVAL (err) or -ENOMEM. */
+int hits_replay(const struct hits_stream *stream, struct hits_ratio *ratio,
+		struct error *err);
 
 #endif

@@ -2,7 +2,6 @@
 #include "loader/base/math/page_cache.h"
 #include "loader/base/permutation.h"
 #include "models/cache/hits.h"
-#include "tests/lib/hits_replay.h"
 #include "tests/lib/nomem.h"
 
 #include <errno.h>

@@ -6,9 +6,9 @@
  * of that sample by that reader, and keeps those whose next is nearest (Belady, IBM
  * Systems Journal 1966), which may mean not to admit what was just read.
  */
-#include "tests/lib/hits_replay.h"
 #include "loader/base/error.h"
 #include "loader/base/permutation.h"
+#include "models/cache/hits.h"
 
 #include <errno.h>
 #include <math.h>
