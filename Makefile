@@ -304,7 +304,7 @@ headers:
 		echo "#include \"$$h\"" | $(CC) $(FLAGS) -fsyntax-only -x c - || exit 1; done
 
 # make -k lint shows the findings of all.
-LINTS := format tidy cppcheck complexity scripts manual spelling
+LINTS := format tidy cppcheck complexity names scripts manual spelling
 lint: $(LINTS:%=lint-%)
 	@:
 lint-format:
@@ -319,6 +319,8 @@ lint-cppcheck:
 		--cppcheck-build-dir=build/cppcheck $(filter %.c,$(SOURCES))
 lint-complexity:
 	@! pmccabe $(filter %.c,$(SOURCES)) 2>&1 | awk '$$1 > 25 || !/^[0-9]/' | grep .
+lint-names:
+	@tests/lib/names.py $(filter $(ROOMS:%=%/%) cmd/%,$(SOURCES))
 lint-scripts:
 	@shellcheck -s sh $(filter tests/cli/%.sh,$(SCRIPTS))
 	@shellcheck $$(grep -lE '^#!/bin/(ba)?sh' $(SCRIPTS))

@@ -1,3 +1,4 @@
+/* options.c - reads, checks and merges a loader's settings. */
 #include "loader/options.h"
 #include "loader/base/choice.h"
 #include "loader/base/error.h"

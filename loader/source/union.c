@@ -59,7 +59,7 @@ static int union_compare(uint64_t a, uint64_t b)
 }
 
 /* By file and offset, then as the parts have them. */
-static int by_bytes(const void *left, const void *right)
+static int union_by_bytes(const void *left, const void *right)
 {
 	const struct entry *a = *(struct entry *const *)left;
 	const struct entry *b = *(struct entry *const *)right;
@@ -106,7 +106,7 @@ static void match_all(const struct entry *entries, struct entry **row, size_t co
 {
 	size_t end;
 
-	qsort(row, count, sizeof(*row), by_bytes);
+	qsort(row, count, sizeof(*row), union_by_bytes);
 	for (size_t begin = 0; begin < count; begin = end) {
 		for (end = begin + 1; end < count; end++)
 			if (!same_bytes(row[begin], row[end]))

@@ -1,3 +1,4 @@
+/* hits.c - names of policies, and their hit ratios over x from steady.h. */
 #include "models/cache/hits.h"
 #include "loader/base/choice.h"
 #include "loader/base/math/steady.h"

@@ -52,7 +52,7 @@ static uint64_t scaled_bytes(const struct intake *intake, uint32_t sample)
 	       intake->dataset;
 }
 
-static int make_cache(struct intake *intake)
+static int intake_make_cache(struct intake *intake)
 {
 	const struct simulation_load *load = intake->load;
 	double bytes = 0;
@@ -97,7 +97,7 @@ int intake_init(struct intake *intake, const struct simulation_load *load,
 {
 	int result = intake_prepare(intake, load, samples);
 
-	return result < 0 ? result : make_cache(intake);
+	return result < 0 ? result : intake_make_cache(intake);
 }
 
 int intake_init_beside(struct intake *intake, const struct intake *first,
@@ -113,7 +113,7 @@ int intake_init_beside(struct intake *intake, const struct intake *first,
 		return 0;
 	}
 	intake->seed += job;
-	return make_cache(intake);
+	return intake_make_cache(intake);
 }
 
 void intake_fini(struct intake *intake)

@@ -215,7 +215,7 @@ static double best_of(const struct profile *profile)
 /* Fills a candidate, whose change is none yet. 1; 0: there is none; -errno. */
 typedef int advice_make(const struct adviser *adviser, struct candidate *candidate);
 
-static int make_cache(const struct adviser *adviser, struct candidate *candidate)
+static int advice_make_cache(const struct adviser *adviser, struct candidate *candidate)
 {
 	int result = advice_find_cache(adviser, &candidate->change);
 
@@ -378,7 +378,7 @@ static int propose_all(const struct adviser *adviser)
 		bool helps;
 		advice_make *make;
 	} all[] = {
-		{fetch || prep, make_sharing}, {fetch, make_cache},
+		{fetch || prep, make_sharing}, {fetch, advice_make_cache},
 		{fetch, make_policy},          {fetch, make_storage},
 		{prep, make_workers},          {prep, make_cores},
 		{fetch && prep, make_both},

@@ -1,3 +1,4 @@
+/* sweep.c - reads values, lists and ranges and makes a grid of changes of them. */
 #include "models/whatif/sweep.h"
 #include "loader/base/choice.h"
 #include "loader/base/error.h"

@@ -31,7 +31,7 @@ static bool of_fetch(const struct window *window)
 	       without == emulated;
 }
 
-static int by_bytes(const void *left, const void *right)
+static int sample_times_by_bytes(const void *left, const void *right)
 {
 	const struct timed *a = left, *b = right;
 
@@ -69,7 +69,8 @@ static int sample_times_list(const struct window *windows, size_t count,
 			};
 	}
 	if (list->count > 0)
-		qsort(list->items, list->count, sizeof(*list->items), by_bytes);
+		qsort(list->items, list->count, sizeof(*list->items),
+		      sample_times_by_bytes);
 	return 0;
 }
 

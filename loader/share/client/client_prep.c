@@ -1,3 +1,7 @@
+/*
+ * client_prep.c - crops, resizes and flips in the client when the server sends decoded
+ * images.
+ */
 #include "loader/share/client/client_prep.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"

@@ -1,3 +1,4 @@
+/* connection.c - connects to a shared loader, joins it, and notices when it dies. */
 #include "loader/share/client/connection.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"

@@ -1,3 +1,7 @@
+/*
+ * held_batches.c - free places for batches that the program holds, and copies into
+ * them.
+ */
 #include "loader/share/client/held_batches.h"
 #include "loader/share/client/connection.h"
 

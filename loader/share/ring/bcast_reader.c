@@ -1,3 +1,4 @@
+/* bcast_reader.c - waits for samples, takes them and releases them. */
 #include "loader/share/ring/bcast_reader.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"

@@ -1,3 +1,4 @@
+/* bcast_ring.c - makes the ring's memory and ends it. */
 #include "loader/share/ring/bcast_ring.h"
 #include "loader/base/error.h"
 #include "loader/base/futex.h"

@@ -1,3 +1,4 @@
+/* joader.c - draws the next sample for jobs whose data sets overlap. */
 #include "loader/share/schedule/joader.h"
 #include "loader/base/error.h"
 #include "loader/base/random.h"

@@ -1,3 +1,4 @@
+/* audit.c - records what each job got and checks it, epoch by epoch. */
 #include "loader/share/server/audit.h"
 #include "loader/base/error.h"
 #include "loader/share/ring/bcast_ring.h"

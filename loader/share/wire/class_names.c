@@ -1,3 +1,4 @@
+/* class_names.c - packs class names into a memfd and reads them back. */
 #include "loader/share/wire/class_names.h"
 #include "loader/base/error.h"
 #include "loader/source.h"

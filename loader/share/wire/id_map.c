@@ -1,3 +1,7 @@
+/*
+ * id_map.c - packs the sample numbers of one data set into a memfd and reads them
+ * back.
+ */
 #include "loader/share/wire/id_map.h"
 #include "loader/base/error.h"
 #include "loader/base/io.h"

@@ -1,3 +1,4 @@
+/* join_request.c - writes and checks the first message of a client. */
 #include "loader/share/wire/join_request.h"
 #include "loader/base/error.h"
 #include "loader/options.h"
