@@ -20,7 +20,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get("BUILD") or os.path.join(HERE, "../build/plain")
 SOAK = bool(os.environ.get("SOAK"))
-POINT = .01 if SOAK else .075
+POINT = .01 if SOAK else .1
 BUDGET = "150s" if SOAK else "8s"
 SLOWER = 1 if SOAK else 4
 
