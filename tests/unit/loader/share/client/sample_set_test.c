@@ -60,7 +60,7 @@ static void memory_that_runs_out_is_an_error(void **state)
 	sample_set_fini(&set);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_not_had_is_missing),
@@ -68,5 +68,7 @@ int main(void)
 		cmocka_unit_test(memory_that_runs_out_is_an_error),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("sample_set", tests, NULL, NULL);
 }
