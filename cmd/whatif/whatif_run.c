@@ -3,12 +3,13 @@
 #include "cmd/common/cmd.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/result.h"
-#include "cmd/whatif/pricelist.h"
+#include "cmd/common/textfile.h"
 #include "loader/base/error.h"
 #include "models/predict/cost.h"
 #include "models/predict/model.h"
 #include "models/whatif/advice.h"
 #include "models/whatif/forecast.h"
+#include "models/whatif/prices.h"
 #include "profiler/run/measure.h"
 #include "reports/common/whatif.h"
 #include "reports/form.h"
@@ -254,18 +255,31 @@ static int whatif_run_place(struct answer *answer, struct error *err)
 	return result;
 }
 
+static int whatif_run_price(struct answer *answer, struct error *err)
+{
+	const char *path = answer->asked->prices;
+	char *text;
+	int result = textfile_read(path, &text, err);
+
+	if (result < 0)
+		return result;
+	result = prices_read(text, &answer->prices, err);
+	free(text);
+	if (result < 0)
+		return error_within(err, result, "%s", path);
+	return profile_text(&answer->profile.currency, "%s", answer->prices.currency) <
+			       0
+		       ? error_sys(err, ENOMEM, "reading prices")
+		       : 0;
+}
+
 static int whatif_run_load(struct answer *answer, struct error *err)
 {
 	const struct whatif_run *asked = answer->asked;
-	struct profile *profile = &answer->profile;
-	int result = result_load(asked->run, profile, err);
+	int result = result_load(asked->run, &answer->profile, err);
 
-	if (result == 0 && asked->prices != NULL)
-		result = pricelist_read(asked->prices, &answer->prices, err);
-	if (result == 0 && asked->prices != NULL &&
-	    profile_text(&profile->currency, "%s", answer->prices.currency) < 0)
-		result = error_sys(err, ENOMEM, "reading prices");
-	return result;
+	return result < 0 || asked->prices == NULL ? result
+						   : whatif_run_price(answer, err);
 }
 
 static int whatif_run_work(struct answer *answer, struct error *err)

@@ -18,45 +18,39 @@ static const struct {
 
 enum { FORMS = sizeof(table) / sizeof(table[0]) };
 
-/* FORMS: none. */
-static size_t compare_find(const char *form)
-{
-	size_t at = 0;
-
-	while (at < FORMS && strcmp(table[at].name, form) != 0)
-		at++;
-	return at;
-}
-
-int compare_check(const char *form, struct error *err)
+/* The form's place in the table, or -EINVAL. */
+static int compare_find(const char *form, struct error *err)
 {
 	char names[64] = "";
 
-	if (compare_find(form) < FORMS)
-		return 0;
-	for (size_t i = 0; i < FORMS; i++) {
-		strcat(names, " ");
-		strcat(names, table[i].name);
+	for (int i = 0; i < FORMS; i++) {
+		if (strcmp(table[i].name, form) == 0)
+			return i;
+		strcat(strcat(names, " "), table[i].name);
 	}
 	return error_set(err, EINVAL,
 			 "no form of a comparison is called '%s'; there are:%s", form,
 			 names);
 }
 
+int compare_check(const char *form, struct error *err)
+{
+	return compare_find(form, err) < 0 ? -EINVAL : 0;
+}
+
 int compare_write(const char *form, const struct compare *compare,
 		  const struct form_style *style, FILE *out, struct error *err)
 {
 	struct compare_rows rows;
-	int result = compare_check(form, err);
+	int at = compare_find(form, err), result;
 
-	if (result < 0)
-		return result;
+	if (at < 0)
+		return at;
 	result = compare_rows_init(compare, &rows);
 	if (result < 0)
 		error_set(err, -result, "no memory for the comparison");
 	else
-		result = table[compare_find(form)].write(compare, &rows, style, out,
-							 err);
+		result = table[at].write(compare, &rows, style, out, err);
 	compare_rows_fini(&rows);
 	return result;
 }

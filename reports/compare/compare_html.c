@@ -73,9 +73,7 @@ static void compare_html_causes(const struct page *page)
 	const struct causes *causes = &page->rows->causes;
 	FILE *out = page->out;
 
-	fputs("<section aria-labelledby=\"why\">\n<h2 id=\"why\">Why B differs from "
-	      "A</h2>\n",
-	      out);
+	html_section(out, "why", "Why B differs from A");
 	if (causes->count == 0)
 		fputs("<p>" COMPARE_NOTHING "</p>\n", out);
 	else
@@ -125,9 +123,7 @@ static void compare_html_bars(const struct page *page)
 
 	if (!both && !isfinite(b->stalls[STAGE_COMPUTE].value))
 		return;
-	fputs("<section aria-labelledby=\"time\">\n<h2 id=\"time\">Where the time of a "
-	      "step goes</h2>\n",
-	      page->out);
+	html_section(page->out, "time", "Where the time of a step goes");
 	compare_html_bar(page->out, "A", a, true);
 	compare_html_bar(page->out, "B", b, !both);
 	compare_html_legend(page->out, page->compare);
@@ -197,9 +193,7 @@ static void compare_html_group(const struct page *page, enum compare_group group
 
 static void compare_html_measured(const struct page *page)
 {
-	fputs("<section aria-labelledby=\"measured\">\n<h2 id=\"measured\">What was "
-	      "measured</h2>\n",
-	      page->out);
+	html_section(page->out, "measured", "What was measured");
 	for (int i = COMPARE_RATES; i <= COMPARE_COUNTS; i++)
 		compare_html_group(page, (enum compare_group)i,
 				   "Number|A#|B#|Change#|Is it clear?");
@@ -232,9 +226,7 @@ static void compare_html_same(const struct page *page)
 
 static void compare_html_settings(const struct page *page)
 {
-	fputs("<section aria-labelledby=\"settings\">\n<h2 id=\"settings\">Settings, "
-	      "data and machine</h2>\n",
-	      page->out);
+	html_section(page->out, "settings", "Settings, data and machine");
 	if (page->rows->same == page->rows->settings)
 		fputs("<p>None of them differs.</p>\n", page->out);
 	for (int i = COMPARE_LOADER; i < COMPARE_GROUPS; i++)

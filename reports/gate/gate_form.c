@@ -1,6 +1,7 @@
 /* gate_form.c - finds a form by its name, and writes it to a file. */
 #include "reports/gate/gate_form.h"
 #include "loader/base/error.h"
+#include "loader/base/io.h"
 #include "reports/common/file.h"
 #include "reports/gate/gate_part.h"
 
@@ -34,25 +35,11 @@ static int gate_form_fill(FILE *out, const void *context, struct error *err)
 	return saving->form->write(saving->report, &style, out, err);
 }
 
-static int gate_form_write_all(int fd, const char *text, size_t size)
-{
-	for (size_t at = 0; at < size;) {
-		ssize_t wrote = write(fd, text + at, size - at);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0)
-			return wrote < 0 ? -errno : -EIO;
-		at += (size_t)wrote;
-	}
-	return 0;
-}
-
 /* Appends all, or restores the file's length: half would hide what follows. */
 static int write_after(int fd, off_t before, const char *text, size_t size,
 		       struct error *err)
 {
-	int result = gate_form_write_all(fd, text, size);
+	int result = io_write(fd, text, size);
 
 	if (result == 0)
 		return 0;

@@ -24,6 +24,12 @@ void html_words(const struct html *html, format_words *format)
 	free(text);
 }
 
+void html_section(FILE *out, const char *id, const char *title)
+{
+	fprintf(out, "<section aria-labelledby=\"%s\">\n<h2 id=\"%s\">%s</h2>\n", id,
+		id, title);
+}
+
 void html_table(FILE *out, const char *caption, const char *heads)
 {
 	fprintf(out,

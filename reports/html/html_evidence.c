@@ -30,10 +30,8 @@ void html_proof(const struct html *html)
 	if (!format_has_proof(profile))
 		return;
 	format_stalls(profile->stalls, tenths);
-	fputs("<section aria-labelledby=\"proof\">\n<h2 id=\"proof\">Second "
-	      "proof</h2>\n"
-	      "<p>The same shares from other evidence: ",
-	      html->out);
+	html_section(html->out, "proof", "Second proof");
+	fputs("<p>The same shares from other evidence: ", html->out);
 	html_text(html->out, profile->proof.basis == NULL ? "the time blocked"
 							  : profile->proof.basis);
 	fputs(".</p>\n", html->out);
@@ -113,10 +111,9 @@ void html_certificates(const struct html *html)
 		used += profile->windows[i].used;
 		certified += profile->windows[i].used && profile->windows[i].certified;
 	}
+	html_section(html->out, "validity", "Can this be believed?");
 	fprintf(html->out,
-		"<section aria-labelledby=\"validity\">\n<h2 id=\"validity\">Can this "
-		"be "
-		"believed?</h2>\n<p>%zu windows were measured and %zu of them used; "
+		"<p>%zu windows were measured and %zu of them used; "
 		"<strong>%zu of the %zu used are certified</strong>: what they read "
 		"from storage is what they should have read.</p>\n",
 		profile->window_count, used, certified, used);
@@ -141,9 +138,9 @@ void html_skips(const struct html *html)
 
 	if (profile->skipped == UNKNOWN || profile->skipped == 0)
 		return;
+	html_section(html->out, "skipped", "Skipped samples");
 	fprintf(html->out,
-		"<section aria-labelledby=\"skipped\">\n<h2 id=\"skipped\">Skipped "
-		"samples</h2>\n<p>%s sample%s could not be read or decoded; the next "
+		"<p>%s sample%s could not be read or decoded; the next "
 		"one of the stream took the place.</p>\n",
 		format_count(text, profile->skipped), profile->skipped == 1 ? "" : "s");
 	if (profile->skip_count > 0) {

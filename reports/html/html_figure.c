@@ -93,8 +93,8 @@ static void html_figure_legend(FILE *out, const struct plot *plot)
 	fputs("</ul>\n", out);
 }
 
-void html_figure(const struct html *html, const struct plot *plot,
-		 html_numbers *numbers)
+static void html_figure_show(const struct html *html, const struct plot *plot,
+			     html_numbers *numbers)
 {
 	fprintf(html->out, "<figure>\n<figcaption><h3>%s</h3><p>%s</p></figcaption>\n",
 		plot->title, plot->about);
@@ -107,4 +107,13 @@ void html_figure(const struct html *html, const struct plot *plot,
 		fputs("</details>\n", html->out);
 	}
 	fputs("</figure>\n", html->out);
+}
+
+void html_figure(const struct html *html, struct plot *plot, int made,
+		 html_numbers *numbers)
+{
+	*html->failed |= made < 0;
+	if (made == 0 && plot_has_points(plot))
+		html_figure_show(html, plot, numbers);
+	plot_free(plot);
 }

@@ -47,10 +47,10 @@ void html_jobs(const struct html *html)
 
 	if (profile->job_count == 0)
 		return;
+	html_section(html->out, "jobs", "Jobs side by side");
 	fprintf(html->out,
-		"<section aria-labelledby=\"jobs\">\n<h2 id=\"jobs\">Jobs side by "
-		"side</h2>\n<p>Measured in the same windows%s. All else in this "
-		"report is of %s.</p>\n",
+		"<p>Measured in the same windows%s. All else in this report is of "
+		"%s.</p>\n",
 		profile->shared ? ", with one loader for all of them" : "",
 		profile->shared ? "the first one, and of that loader"
 				: "the first one");

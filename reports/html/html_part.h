@@ -43,6 +43,9 @@ void html_begin(FILE *out, const char *title);
 /* JSON that `fill` writes, in the element #result. 0 or -errno. */
 int html_embed(FILE *out, file_fill *fill, const void *context, struct error *err);
 
+/* Begins a section with its heading. */
+void html_section(FILE *out, const char *id, const char *title);
+
 /* The shares as one bar, which need a compute share. `id` begins its ids; the patterns
  * of all bars and swatches of a page come with the first one. */
 void html_bar(FILE *out, const struct profile *profile, const char *id, bool first);
@@ -71,9 +74,10 @@ void html_stage_cells(const struct html *html, const struct interval stalls[STAG
 void html_cell(FILE *out, const char *text);   /* escaped; NULL is a dash */
 void html_number(FILE *out, const char *text); /* from format.h */
 
-/* A plot with its legend, and to be opened what `numbers` writes of it, if not NULL. */
+/* Shows a plot, which it frees, with its legend, and to be opened what `numbers` writes of
+ * it, if not NULL; nothing where it has no points or was not made (made < 0). */
 typedef void html_numbers(const struct html *html);
-void html_figure(const struct html *html, const struct plot *plot,
+void html_figure(const struct html *html, struct plot *plot, int made,
 		 html_numbers *numbers);
 
 /* A row of two cells: a name and escaped text; nothing when text is NULL. */

@@ -5,24 +5,19 @@
 
 #include <stdlib.h>
 
-/* Makes a plot and shows it, if it has anything to show. */
+/* Makes a plot and shows it; the first that has anything to show begins the section. */
 static void html_plots_figure(const struct html *html, bool *begun, plot_maker *make,
 			      html_numbers *numbers)
 {
 	struct plot plot = {0};
-	int result = make(html->profile, &plot);
+	int made = make(html->profile, &plot);
 
-	*html->failed |= result < 0;
-	if (result == 0 && plot_has_points(&plot)) {
-		if (!*begun)
-			fputs("<section aria-labelledby=\"evidence\">\n<h2 "
-			      "id=\"evidence\">Evidence</h2>\n<div "
-			      "class=\"figures\">\n",
-			      html->out);
+	if (made == 0 && plot_has_points(&plot) && !*begun) {
+		html_section(html->out, "evidence", "Evidence");
+		fputs("<div class=\"figures\">\n", html->out);
 		*begun = true;
-		html_figure(html, &plot, numbers);
 	}
-	plot_free(&plot);
+	html_figure(html, &plot, made, numbers);
 }
 
 static void html_plots_points(const struct html *html,

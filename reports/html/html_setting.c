@@ -182,9 +182,8 @@ static void html_setting_processes(const struct html *html)
 
 void html_setting(const struct html *html)
 {
-	fputs("<section aria-labelledby=\"setting\">\n<h2 id=\"setting\">What was "
-	      "measured, and where</h2>\n<div class=\"groups\">\n",
-	      html->out);
+	html_section(html->out, "setting", "What was measured, and where");
+	fputs("<div class=\"groups\">\n", html->out);
 	if (html->profile->dataset != NULL) {
 		html_setting_data_set(html);
 		html_setting_configuration(html);
@@ -203,9 +202,8 @@ void html_repeat(const struct html *html)
 
 	if (profile->repeat == NULL)
 		return;
-	fputs("<section aria-labelledby=\"repeat\">\n<h2 id=\"repeat\">Measure this "
-	      "again</h2>\n<pre><code>",
-	      html->out);
+	html_section(html->out, "repeat", "Measure this again");
+	fputs("<pre><code>", html->out);
 	html_text(html->out, profile->repeat);
 	fputs("</code></pre>\n</section>\n", html->out);
 }

@@ -159,9 +159,7 @@ void html_shares(const struct html *html)
 	if (!isfinite(stalls[STAGE_COMPUTE].value))
 		return;
 	sums = format_stalls(stalls, tenths);
-	fputs("<section aria-labelledby=\"time\">\n<h2 id=\"time\">Where the time of a "
-	      "step goes</h2>\n",
-	      html->out);
+	html_section(html->out, "time", "Where the time of a step goes");
 	html_bar(html->out, html->profile, "bar", true);
 	fputs("<ul class=\"shares\">\n", html->out);
 	for (int i = 0; i < STAGES; i++)
@@ -236,10 +234,7 @@ void html_limit(const struct html *html)
 
 	if (limit == NULL && !(html_verdict_highest(profile->rates) > 0))
 		return;
-	fputs("<section aria-labelledby=\"limit\">\n<h2 id=\"limit\">What limits "
-	      "it</h2>"
-	      "\n",
-	      html->out);
+	html_section(html->out, "limit", "What limits it");
 	if (limit != NULL) {
 		fputs("<p><strong>", html->out);
 		html_text(html->out, limit);

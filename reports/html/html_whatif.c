@@ -258,20 +258,12 @@ static void html_whatif_verifications(const struct html *html)
 	html_table_end(html->out);
 }
 
-static void html_whatif_show(const struct html *html, struct plot *plot, int result)
-{
-	*html->failed |= result < 0;
-	if (result == 0 && plot_has_points(plot))
-		html_figure(html, plot, NULL);
-	plot_free(plot);
-}
-
 static void html_whatif_figure(const struct html *html, plot_maker *make)
 {
 	struct plot plot = {0};
-	int result = make(html->profile, &plot);
+	int made = make(html->profile, &plot);
 
-	html_whatif_show(html, &plot, result);
+	html_figure(html, &plot, made, NULL);
 }
 
 static void html_whatif_curve(const struct html *html,
@@ -279,9 +271,9 @@ static void html_whatif_curve(const struct html *html,
 			      plot_curve_maker *make)
 {
 	struct plot plot = {0};
-	int result = make(html->profile, curves, &plot);
+	int made = make(html->profile, curves, &plot);
 
-	html_whatif_show(html, &plot, result);
+	html_figure(html, &plot, made, NULL);
 }
 
 static bool has_any(const struct profile *curve)
@@ -374,9 +366,7 @@ static void html_whatif_score(const struct html *html)
 
 static void html_whatif_verified(const struct html *html)
 {
-	fputs("<section aria-labelledby=\"verified\">\n<h2 id=\"verified\">Predicted, "
-	      "then measured</h2>\n",
-	      html->out);
+	html_section(html->out, "verified", "Predicted, then measured");
 	html_whatif_score(html);
 	fputs("<div class=\"figures few\">\n", html->out);
 	html_whatif_figure(html, plot_verifications);
@@ -390,9 +380,7 @@ void html_whatif(const struct html *html)
 	const struct profile *profile = html->profile;
 
 	if (whatif_was_asked(profile)) {
-		fputs("<section aria-labelledby=\"whatif\">\n<h2 "
-		      "id=\"whatif\">What would help</h2>\n",
-		      html->out);
+		html_section(html->out, "whatif", "What would help");
 		if (profile->model.why == NULL && profile->prediction_count > 0)
 			html_whatif_predicted(html);
 		else

@@ -59,7 +59,6 @@ struct plot_tick {
 };
 
 struct plot_axis {
-	const char *label;
 	double low, high;
 	struct plot_tick ticks[PLOT_TICKS];
 	size_t count;
@@ -96,6 +95,7 @@ struct plot_series {
 struct plot {
 	const char *id, *title;
 	const char *about; /* what can be read from it, one sentence */
+	const char *x_label;
 	struct plot_axis x, y;
 	struct plot_series series[PLOT_SERIES];
 	size_t count;

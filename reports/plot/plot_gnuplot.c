@@ -140,7 +140,7 @@ static void write_frame(const struct plot *plot, FILE *script)
 		"set xlabel \"%s\" textcolor rgb \"#0102%02x\" offset 0,0.3\n",
 		PLOT_WIDTH, plot_height(plot), PLOT_AXIS, PLOT_TEXT, PLOT_GRID,
 		plot_left(plot) / width, 1 - PLOT_RIGHT / width, 1 - PLOT_TOP / height,
-		PLOT_BOTTOM / height, plot->x.label, PLOT_TEXT);
+		PLOT_BOTTOM / height, plot->x_label, PLOT_TEXT);
 	write_ticks(script, "x", &plot->x);
 	write_ticks(script, "y", &plot->y);
 	for (size_t i = 0; i < plot->label_count; i++)

@@ -66,8 +66,7 @@ int plot_prep_curve(const struct profile *profile, struct plot *plot)
 	plot->about =
 		"Samples per second that k workers prepare from memory, alone and "
 		"beside the training step, with 95% intervals.";
-	plot->x.label = "workers";
-	plot->y.label = "samples/s";
+	plot->x_label = "workers";
 	tick_points(&plot->x, profile->prep_curve, profile->prep_points, false);
 	alone = plot_add(plot, "preparation alone", PLOT_CURVE, PLOT_PREP);
 	beside = plot_add(plot, "beside the training step", PLOT_DASHED, PLOT_PREP);
@@ -89,8 +88,7 @@ int plot_fetch_curve(const struct profile *profile, struct plot *plot)
 	plot->title = "Storage by reads in flight, S(q)";
 	plot->about = "Samples per second that storage gives with q reads in flight, "
 		      "files unread and caches bypassed, with 95% intervals.";
-	plot->x.label = "reads in flight";
-	plot->y.label = "samples/s";
+	plot->x_label = "reads in flight";
 	tick_points(&plot->x, profile->fetch_curve, profile->fetch_points, true);
 	alone = plot_add(plot, "storage alone", PLOT_CURVE, PLOT_FETCH);
 	if (add_points(alone, profile->fetch_curve, profile->fetch_points, false,
@@ -128,8 +126,7 @@ int plot_windows(const struct profile *profile, struct plot *plot)
 	plot->title = "Every window over time";
 	plot->about = "Samples per second of each window of the schedule. Levels that "
 		      "stay level mean that nothing drifted.";
-	plot->x.label = "seconds since the run began";
-	plot->y.label = "samples/s";
+	plot->x_label = "seconds since the run began";
 	for (int i = 0; i < STAGES; i++)
 		if (profile_has_stage(profile, i) &&
 		    (plot_make_add_windows(profile, plot, i, true) < 0 ||
@@ -172,8 +169,7 @@ int plot_cache(const struct profile *profile, struct plot *plot)
 	plot->title = "Cache hits by epoch";
 	plot->about = "Share of the samples that the cache had, in the real windows of "
 		      "each epoch. The first epoch fills it.";
-	plot->x.label = "epoch";
-	plot->y.label = "hits, %";
+	plot->x_label = "epoch";
 	if (!counts_hits(profile->cache))
 		return 0;
 	for (size_t i = 0; i < profile->epoch_count; i++) {
@@ -216,7 +212,6 @@ static int plot_make_add_histogram(struct plot *plot,
 	for (size_t i = begin; i <= end && begin < end; i += every)
 		plot_tick(&plot->x, (double)i,
 			  format(label, ldexp(histogram->low, (int)i)));
-	plot->y.label = "samples, %";
 	plot_scale_y(plot);
 	return 0;
 }
@@ -227,7 +222,7 @@ int plot_prep_times(const struct profile *profile, struct plot *plot)
 	plot->title = "Preparation time of a sample";
 	plot->about = "How long decoding, cropping and normalising took, share of the "
 		      "samples in each doubling of time.";
-	plot->x.label = "time in a worker";
+	plot->x_label = "time in a worker";
 	plot_add(plot, "samples", PLOT_BARS, PLOT_PREP);
 	return plot_make_add_histogram(plot, &profile->prep_s, format_seconds);
 }
@@ -238,7 +233,7 @@ int plot_fetch_times(const struct profile *profile, struct plot *plot)
 	plot->title = "Fetch time of a sample";
 	plot->about = "How long opening and reading a sample that was not cached took, "
 		      "share of the samples in each doubling of time.";
-	plot->x.label = "time from start to bytes";
+	plot->x_label = "time from start to bytes";
 	plot_add(plot, "samples", PLOT_BARS, PLOT_FETCH);
 	return plot_make_add_histogram(plot, &profile->fetch_s, format_seconds);
 }
@@ -249,7 +244,7 @@ int plot_sizes(const struct profile *profile, struct plot *plot)
 	plot->title = "Size of a sample";
 	plot->about = "Encoded bytes of the samples that were loaded, share of them in "
 		      "each doubling of size.";
-	plot->x.label = "encoded size";
+	plot->x_label = "encoded size";
 	plot_add(plot, "samples", PLOT_BARS, PLOT_COMPUTE);
 	return plot_make_add_histogram(plot, &profile->bytes, format_bytes);
 }

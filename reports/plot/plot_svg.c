@@ -66,7 +66,7 @@ static void plot_svg_axes(const struct pen *pen)
 		plot_svg_text(pen, x, floor + 18, "middle", plot->x.ticks[i].label);
 	}
 	plot_svg_text(pen, (left + PLOT_WIDTH - PLOT_RIGHT) / 2.0, height - 8, "middle",
-		      plot->x.label);
+		      plot->x_label);
 }
 
 static void plot_svg_marker(const struct pen *pen, const struct plot_series *series,

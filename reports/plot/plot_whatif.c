@@ -114,8 +114,7 @@ int plot_gains(const struct profile *profile, struct plot *plot)
 	plot->title = "What each change would bring";
 	plot->about = "Predicted speed of training after each change, as a factor of "
 		      "today's, with 95% intervals, from the best to the worst.";
-	plot->x.label = "speed, as a factor of the run's";
-	plot->y.label = "";
+	plot->x_label = "speed, as a factor of the run's";
 	plot_add(plot, "faster", PLOT_GAIN, PLOT_COMPUTE);
 	plot_add(plot, "slower", PLOT_GAIN, PLOT_PREP);
 	plot_add(plot, "only bounds are known", PLOT_RANGE, PLOT_FETCH);
@@ -224,8 +223,7 @@ int plot_cores(const struct profile *profile, const struct whatif_curves *curves
 	plot->title = "Speed over cores";
 	plot->about = "Predicted samples per second with so many cores, all else as it "
 		      "was, with 95% intervals; on top what was measured.";
-	plot->x.label = "cores";
-	plot->y.label = "samples/s";
+	plot->x_label = "cores";
 	if (add_predicted(plot, &curves->cores, &along) < 0)
 		return -ENOMEM;
 	plot_scale_x(plot);
@@ -250,10 +248,9 @@ int plot_shares(const struct profile *profile, const struct whatif_curves *curve
 		"Predicted samples per second with a cache of so much of the data "
 		"set, all else as it was, with 95% intervals; on top what was "
 		"measured.";
-	plot->x.label = strcmp(curves->policy, "minio") == 0
+	plot->x_label = strcmp(curves->policy, "minio") == 0
 				? "minio cache, % of the data set"
 				: "cache, % of the data set";
-	plot->y.label = "samples/s";
 	plot_scale(&plot->x, 0, 100, "");
 	if (add_predicted(plot, &curves->cache, &along) < 0 ||
 	    add_measured(plot, profile, &along) < 0)
@@ -288,8 +285,7 @@ int plot_verifications(const struct profile *profile, struct plot *plot)
 	plot->about = "Samples per second of changes that were really run: predicted, "
 		      "with 95% intervals, over measured. On the dotted line both are "
 		      "the same.";
-	plot->x.label = "measured, samples/s";
-	plot->y.label = "predicted, samples/s";
+	plot->x_label = "measured, samples/s";
 	for (size_t i = 0; i < profile->verification_count; i++) {
 		const struct profile_verification *one = &profile->verifications[i];
 		const struct interval *rate = &one->predicted;
