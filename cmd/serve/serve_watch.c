@@ -4,10 +4,10 @@
 #include "cmd/serve/serve_status.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
+#include "loader/base/thread_pool.h"
 #include "loader/share.h"
 #include "reports/common/escape.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -104,7 +104,6 @@ static void *watch_loader(void *context)
 int serve_watch_begin(struct serve_watch *watch, const char *socket, bool verbose,
 		      struct error *err)
 {
-	sigset_t all, before;
 	int rc;
 
 	watch->socket = socket;
@@ -112,10 +111,7 @@ int serve_watch_begin(struct serve_watch *watch, const char *socket, bool verbos
 	watch->period_ns = watch->terminal ? SECOND : 10 * SECOND;
 	if (watch->quiet || (!watch->terminal && !verbose))
 		return 0;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the server's */
-	rc = pthread_create(&watch->thread, NULL, watch_loader, watch);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	rc = thread_start(&watch->thread, watch_loader, watch);
 	watch->running = rc == 0;
 	return rc == 0 ? 0 : error_sys(err, rc, "cannot start a thread");
 }

@@ -1,7 +1,6 @@
 /* thread_pool.c - starts threads, and joins them. */
 #include "loader/base/thread_pool.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 
@@ -34,32 +33,31 @@ static unsigned thread_pool_enough(void)
 						 : THREADS_LISTING;
 }
 
-static unsigned thread_pool_start(struct thread_pool *pool, pthread_t *thread,
-				  unsigned count)
+int thread_start(pthread_t *thread, void *(*run)(void *argument), void *argument)
 {
 	sigset_t all, before;
-	unsigned started = 0;
+	int code;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	while (started < count &&
-	       pthread_create(&thread[started], NULL, thread_pool_member, pool) == 0)
-		started++;
+	code = pthread_create(thread, NULL, run, argument);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return started;
+	return code;
 }
 
 void thread_pool_run(unsigned threads, void (*work)(void *context), void *context)
 {
 	struct thread_pool pool = {work, context};
 	pthread_t thread[THREADS_MAX];
-	unsigned started;
+	unsigned started = 0;
 
 	if (threads == 0)
 		threads = thread_pool_enough();
 	if (threads > THREADS_MAX)
 		threads = THREADS_MAX;
-	started = thread_pool_start(&pool, thread, threads - 1);
+	while (started < threads - 1 &&
+	       thread_start(&thread[started], thread_pool_member, &pool) == 0)
+		started++;
 	work(context);
 	while (started > 0)
 		pthread_join(thread[--started], NULL);

@@ -83,7 +83,8 @@ void describe_loader(const struct driver *driver);
 /* pool.c: makes the synthetic batches, in a turn that the caller ends. 0 or -errno. */
 int pool_make(struct driver *driver);
 
-/* window_run.c: executes windows until one is on that delivers, or none is left. */
+/* window_run.c: executes windows until one is on that delivers; with none left, turns to
+ * the real pipeline. */
 void driver_next_windows(struct driver *driver);
 void driver_begin_measuring(struct driver *driver);
 void driver_end_window(struct driver *driver, uint64_t now);
@@ -102,7 +103,10 @@ static inline bool driver_is_whole(const struct driver *driver)
 
 /* follow.c: the window of a shared loader; false: it delivers nothing and is over. */
 bool follow_window(struct driver *driver);
-void follow_nothing(const struct driver *driver); /* for a moment */
+
+/* For a moment. Discards what was published: the shared loader needs the room for its
+ * next window. */
+void follow_nothing(const struct driver *driver);
 
 /* window_turn.c: ends the pipeline's turn and discards what it published. */
 void turn_end(struct driver *driver);

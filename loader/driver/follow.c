@@ -13,7 +13,6 @@ static bool wants_batches(struct driver *driver)
 	       in_step(driver);
 }
 
-/* Discards what was published: the shared loader needs the room for its next window. */
 void follow_nothing(const struct driver *driver)
 {
 	driver->parts.drain(driver->parts.context);

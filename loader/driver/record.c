@@ -80,6 +80,17 @@ void record_snapshot(const struct driver *driver, struct trace_snapshot *snapsho
 	snapshot->time_ns = clock_now();
 }
 
+/* A record takes in a step, or the record after it. */
+static void record_merge(struct trace_step *record, const struct trace_step *next)
+{
+	record->end_ns = next->end_ns;
+	record->blocked_ns += next->blocked_ns;
+	record->steps += next->steps;
+	record->samples += next->samples;
+	if (next->longest_ns > record->longest_ns)
+		record->longest_ns = next->longest_ns;
+}
+
 /* Halves the window's step records: each takes in the one after it. */
 static void merge_steps(struct driver *driver)
 {
@@ -88,16 +99,8 @@ static void merge_steps(struct driver *driver)
 	uint32_t pairs = window->step_records / 2;
 
 	for (uint32_t i = 0; i < pairs; i++) {
-		const struct trace_step *a = &steps[2 * i], *b = &steps[2 * i + 1];
-		struct trace_step both = *a;
-
-		both.end_ns = b->end_ns;
-		both.blocked_ns += b->blocked_ns;
-		both.steps += b->steps;
-		both.samples += b->samples;
-		both.longest_ns =
-			a->longest_ns > b->longest_ns ? a->longest_ns : b->longest_ns;
-		steps[i] = both;
+		steps[i] = steps[2 * i];
+		record_merge(&steps[i], &steps[2 * i + 1]);
 	}
 	window->step_records = pairs;
 	driver->merge *= 2;
@@ -114,12 +117,7 @@ static void store_step(struct driver *driver, const struct trace_step *step)
 	struct trace_step *last = at > 0 ? &trace->steps[at - 1] : NULL;
 
 	if (window->step_records > 0 && last->steps < driver->merge) {
-		last->end_ns = step->end_ns;
-		last->blocked_ns += step->blocked_ns;
-		last->steps += step->steps;
-		last->samples += step->samples;
-		if (step->longest_ns > last->longest_ns)
-			last->longest_ns = step->longest_ns;
+		record_merge(last, step);
 		return;
 	}
 	if (window->step_records == TRACE_WINDOW_STEPS) {
@@ -138,7 +136,6 @@ static void store_step(struct driver *driver, const struct trace_step *step)
 void record_step(struct driver *driver, uint64_t now)
 {
 	struct trace_step *step = &driver->step;
-	uint64_t compute;
 
 	if (!driver->stepping)
 		return;
@@ -146,8 +143,7 @@ void record_step(struct driver *driver, uint64_t now)
 	if (driver->window == NULL || !driver->measuring)
 		return;
 	step->end_ns = now;
-	compute = now - step->request_ns - step->blocked_ns;
-	step->longest_ns = compute;
+	step->longest_ns = now - step->request_ns - step->blocked_ns; /* compute */
 	driver->window->steps++;
 	driver->window->samples += step->samples;
 	store_step(driver, step);

@@ -69,8 +69,7 @@ static void sit_out(struct driver *driver, uint64_t length_ns, uint64_t most)
 static void run_alone(struct driver *driver)
 {
 	const struct trace_window *window = driver->window;
-	bool fetch = window->kind == TRACE_FETCH;
-	uint64_t most = fetch ? turn_unread(driver) : UINT32_MAX;
+	uint64_t most = window->kind == TRACE_FETCH ? turn_unread(driver) : UINT32_MAX;
 
 	sit_out(driver, 60 * MS, most / 4);
 	driver_begin_measuring(driver);
@@ -182,11 +181,8 @@ static bool is_asked(const struct trace *trace, uint32_t window)
 		       atomic_load_explicit(&trace->window_count, memory_order_acquire);
 }
 
-/*
- * Begins windows until one is on that delivers batches; with none left, turns to the
- * real pipeline. In step with other jobs it stays in the last window until they catch
- * up, if that delivers and no shared loader is about to switch.
- */
+/* In step with other jobs it stays in the last window until they catch up, if that
+ * delivers and no shared loader is about to switch. */
 void driver_next_windows(struct driver *driver)
 {
 	struct trace *trace = driver->trace;

@@ -30,27 +30,21 @@ void turn_end(struct driver *driver)
 	driver->metered = false;
 }
 
-static void start_real(struct driver *driver)
-{
-	const struct pipeline_turn turn = {.ops = &turn_stream,
-					   .number = ++driver->turn};
-
-	pipeline_start(driver->parts.pipeline, &turn);
-	driver->real = true;
-	driver->delivers = true;
-}
-
-/* The real pipeline, unless it is on already. */
 void turn_real(struct driver *driver)
 {
+	struct pipeline_turn turn = {.ops = &turn_stream};
+
 	if (driver->real)
 		return;
-	driver->turn *= !follows(driver); /* any batch will do */
+	if (follows(driver)) {
+		driver->turn = 0; /* any batch will do */
+	} else {
+		turn_end(driver);
+		turn.number = ++driver->turn;
+		pipeline_start(driver->parts.pipeline, &turn);
+		driver->delivers = true;
+	}
 	driver->real = true;
-	if (follows(driver))
-		return;
-	turn_end(driver);
-	start_real(driver);
 }
 
 static uint64_t stage_limit(const struct trace_window *window)

@@ -6,22 +6,9 @@
 #include "loader/base/throttle.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 
 enum { CATCH_UP_NS = 10000000 };
-
-int fetch_thread(pthread_t *thread, void *(*run)(void *), void *arg)
-{
-	sigset_t all, before;
-	int rc;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(thread, NULL, run, arg);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -rc;
-}
 
 void fetch_thread_started(const struct fetch *fetch)
 {

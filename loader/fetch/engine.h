@@ -65,9 +65,6 @@ const struct fetch_engine *fetch_probe(const struct fetch_config *config,
 				       const struct source *source, char *reason,
 				       size_t size);
 
-/* Starts a thread with all signals blocked. Returns 0 or -errno. */
-int fetch_thread(pthread_t *thread, void *(*run)(void *), void *arg);
-
 /* The first call in an engine's thread. */
 void fetch_thread_started(const struct fetch *fetch);
 

@@ -7,6 +7,7 @@
 #include "loader/base/blob.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
+#include "loader/base/thread_pool.h"
 #include "loader/fetch/engine.h"
 
 #include <errno.h>
@@ -99,7 +100,7 @@ static int pread_grow(struct pool *pool)
 	int rc = 0;
 
 	while (rc == 0 && pool->threads < pool->fetch->depth) {
-		rc = fetch_thread(&pool->thread[pool->threads], pread_run, pool);
+		rc = -thread_start(&pool->thread[pool->threads], pread_run, pool);
 		pool->threads += rc == 0;
 	}
 	return rc;

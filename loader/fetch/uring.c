@@ -13,6 +13,7 @@
 #include "loader/base/blob.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
+#include "loader/base/thread_pool.h"
 #include "loader/fetch/engine.h"
 #include "loader/fetch/uring_ring.h"
 #include "loader/source.h"
@@ -349,7 +350,7 @@ static int uring_open(struct fetch *fetch, struct error *err)
 		goto no_event;
 	}
 	fetch->state = loop;
-	rc = fetch_thread(&loop->thread, uring_run, loop);
+	rc = -thread_start(&loop->thread, uring_run, loop);
 	if (rc == 0)
 		return 0;
 	error_sys(err, -rc, "cannot start the fetch thread");

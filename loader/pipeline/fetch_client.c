@@ -21,15 +21,10 @@ static uint64_t tag_of(const struct pipeline *p, const struct batch *batch,
 bool place_next_read(struct pipeline *p, struct fetch_job *job)
 {
 	struct batch *batch;
-	struct place *place = stream_oldest(p, PLACE_WAITING, &batch);
+	struct place *place = stream_take(p, PLACE_WAITING, &batch);
 
-	if (place == NULL && stream_open(p))
-		place = stream_oldest(p, PLACE_WAITING, &batch);
 	if (place == NULL)
 		return false;
-	place->state = PLACE_READING;
-	batch->waiting--;
-	p->in_flight++;
 	*job = (struct fetch_job){.tag = tag_of(p, batch, place),
 				  .sample = place->sample,
 				  .unthrottled = p->turn.ops->staging};

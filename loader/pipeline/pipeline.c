@@ -11,23 +11,7 @@
 #include "loader/source.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
-
-/* The host's signals are for its own threads. */
-static int pipeline_start_threads(struct pipeline *p, struct error *err)
-{
-	sigset_t all, before;
-	int result;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	result = fetch_client_start(p, err);
-	if (result == 0)
-		result = prep_pool_start(p, err);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return result;
-}
 
 static void init_sync(struct pipeline *p)
 {
@@ -108,7 +92,7 @@ struct pipeline *pipeline_open(const struct pipeline_parts *parts, struct error 
 	}
 	p->turn.ops = &turn_stream;
 	set_stream(p);
-	if (pipeline_start_threads(p, err) < 0)
+	if (fetch_client_start(p, err) < 0 || prep_pool_start(p, err) < 0)
 		goto fail;
 	return p;
 fail:

@@ -132,16 +132,18 @@ struct pipeline {
 void stream_pass(struct pipeline *pipeline, struct pipeline_point *point,
 		 struct plan_pass *pass);
 
-/* Opens as many batches as there are free slots for. True if one was opened. */
-bool stream_open(struct pipeline *pipeline);
-
-/* The oldest place in that state and its batch; NULL when there is none. */
-struct place *stream_oldest(struct pipeline *pipeline, enum place_state state,
-			    struct batch **batch);
+/*
+ * Takes the oldest place that is WAITING to be read, or READY to be prepared, which is
+ * then in flight; opens batches where there is none. NULL: none is to be had.
+ */
+struct place *stream_take(struct pipeline *pipeline, enum place_state state,
+			  struct batch **batch);
 
 /* Gives a place the stream's sample at this position of its batch's pass. */
 void stream_supply(struct pipeline *pipeline, struct batch *batch, struct place *place,
 		   uint32_t position);
+
+void stream_drop(struct place *place); /* its bytes */
 
 /* What becomes of an empty place: its bytes are at hand; they must be fetched; it gives
  * back what it had and is empty again. */

@@ -1,6 +1,7 @@
 /* prep_pool.c - the prep threads. */
 #include "loader/base/blob.h"
 #include "loader/base/clock.h"
+#include "loader/base/thread_pool.h"
 #include "loader/base/trace.h"
 #include "loader/options.h"
 #include "loader/pipeline/pipeline_state.h"
@@ -67,33 +68,14 @@ int prep_timed(struct worker *worker, const struct batch *batch, struct place *p
 	return result;
 }
 
-/* Called, and returns, without the lock. */
-static int work_on(struct worker *worker, const struct batch *batch,
-		   struct place *place, struct error *err)
-{
-	const struct pipeline *p = worker->pipeline;
-
-	trace_add(p->parts.process, TRACE_prepared_samples, 1);
-	return p->turn.ops->prepare(worker, batch, place, err);
-}
-
 /* A place for this worker, or NULL when it is to rest. */
 static struct place *find_work(struct worker *worker, struct batch **batch)
 {
 	struct pipeline *p = worker->pipeline;
-	struct place *place;
 
 	if (!p->on || worker->index >= p->active)
 		return NULL;
-	place = stream_oldest(p, PLACE_READY, batch);
-	if (place == NULL && stream_open(p))
-		place = stream_oldest(p, PLACE_READY, batch);
-	if (place == NULL)
-		return NULL;
-	place->state = PLACE_PREPARING;
-	(*batch)->ready--;
-	p->in_flight++;
-	return place;
+	return stream_take(p, PLACE_READY, batch);
 }
 
 static void prep_pool_rest(struct worker *worker)
@@ -124,7 +106,8 @@ static void prep_pool_work(struct worker *worker)
 			continue;
 		}
 		pipeline_leave(p);
-		result = work_on(worker, batch, place, &err);
+		trace_add(p->parts.process, TRACE_prepared_samples, 1);
+		result = p->turn.ops->prepare(worker, batch, place, &err);
 		pthread_mutex_lock(&p->lock);
 		if (p->on)
 			publish_place(p, batch, place, -result, err.message);
@@ -167,8 +150,7 @@ int prep_pool_start(struct pipeline *p, struct error *err)
 
 		worker->pipeline = p;
 		worker->index = p->worker_count;
-		code = pthread_create(&worker->thread, NULL, prep_pool_worker_main,
-				      worker);
+		code = thread_start(&worker->thread, prep_pool_worker_main, worker);
 		if (code != 0)
 			return error_sys(err, code, "cannot start prep worker %u of %u",
 					 worker->index + 1, count);

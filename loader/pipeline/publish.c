@@ -1,5 +1,4 @@
 /* publish.c - puts finished batches into the sink, whole and in order. */
-#include "loader/base/blob.h"
 #include "loader/base/name.h"
 #include "loader/base/trace.h"
 #include "loader/options.h"
@@ -29,11 +28,11 @@ static void move_sample(struct pipeline *p, struct batch *to, uint32_t at,
 			struct batch *from, uint32_t index)
 {
 	struct place *place = &to->places[at], *donor = &from->places[index];
-	struct place hole = *place;
+	struct place hole;
 	struct batch_sink *sink = p->parts.sink;
 
-	blob_put(hole.blob);
-	hole.blob = NULL;
+	stream_drop(place);
+	hole = *place;
 	*place = *donor;
 	*donor = hole;
 	memcpy(sink->ops->sample(sink, stream_slot(p, to), at),
@@ -89,14 +88,9 @@ static bool fill_hole(struct pipeline *p, struct batch *head, uint32_t at)
 /* Bytes that are no good must not get into the cache. */
 static void empty_holes(struct batch *batch)
 {
-	for (uint32_t i = 0; i < batch->count; i++) {
-		struct place *place = &batch->places[i];
-
-		if (place->state != PLACE_HOLE)
-			continue;
-		blob_put(place->blob);
-		place->blob = NULL;
-	}
+	for (uint32_t i = 0; i < batch->count; i++)
+		if (batch->places[i].state == PLACE_HOLE)
+			stream_drop(&batch->places[i]);
 }
 
 /* Moves the holes that nothing is left to fill behind the samples. */
@@ -257,7 +251,6 @@ static void end_with_failure(struct pipeline *p, const struct batch *head)
 	stream_fail(p, head->failed_code, text);
 }
 
-/* Publishes the oldest batches as far as they are finished. */
 void publish_heads(struct pipeline *p)
 {
 	while (p->open > 0 && p->failure.code == 0) {

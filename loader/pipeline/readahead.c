@@ -154,22 +154,26 @@ out:
 	return count;
 }
 
+/* Reads these samples, and frees the list; leaves the lock. Returns how many it read. */
+static uint32_t readahead_finish(struct pipeline *p, struct readahead *readahead,
+				 uint32_t *samples, uint64_t limit_ns)
+{
+	readahead->samples = samples;
+	if (samples != NULL)
+		readahead_run(p, readahead, limit_ns);
+	pthread_mutex_unlock(&p->lock);
+	free(samples);
+	return readahead->read;
+}
+
 uint32_t pipeline_warm(struct pipeline *p, uint32_t count, uint64_t limit_ns)
 {
 	struct readahead readahead = {.kind = READAHEAD_WARM, .count = count};
-	uint32_t *samples;
 
 	if (count == 0)
 		return 0;
 	pthread_mutex_lock(&p->lock);
-	samples = list_next(p, count);
-	if (samples != NULL) {
-		readahead.samples = samples;
-		readahead_run(p, &readahead, limit_ns);
-	}
-	pthread_mutex_unlock(&p->lock);
-	free(samples);
-	return readahead.read;
+	return readahead_finish(p, &readahead, list_next(p, count), limit_ns);
 }
 
 /* What the epoch before this one had, or would have had, at a position. */
@@ -215,13 +219,7 @@ uint32_t pipeline_fill(struct pipeline *p, uint64_t bytes, uint64_t limit_ns)
 
 	pthread_mutex_lock(&p->lock);
 	samples = readahead_list_last(p, bytes, &readahead.count);
-	if (samples != NULL) {
-		readahead.samples = samples;
-		readahead_run(p, &readahead, limit_ns);
-	}
-	pthread_mutex_unlock(&p->lock);
-	free(samples);
-	return readahead.read;
+	return readahead_finish(p, &readahead, samples, limit_ns);
 }
 
 uint32_t pipeline_evict(struct pipeline *p, uint32_t count)

@@ -47,12 +47,17 @@ void stream_wait(struct batch *batch, struct place *place)
 	batch->waiting++;
 }
 
+void stream_drop(struct place *place)
+{
+	blob_put(place->blob);
+	place->blob = NULL;
+}
+
 void stream_reopen(struct batch *batch, struct place *hole)
 {
 	batch->holes--;
 	batch->done--;
-	blob_put(hole->blob);
-	hole->blob = NULL;
+	stream_drop(hole);
 }
 
 /* Failed: its sample is one that can't be used; else it went to an earlier batch. */
@@ -103,8 +108,7 @@ static void stream_retire(struct pipeline *p, struct batch *batch)
 			continue;
 		if (batch->delivered && batch->stream && !place->hit)
 			cache_offer(p->parts.cache, place->sample, place->blob);
-		blob_put(place->blob);
-		place->blob = NULL;
+		stream_drop(place);
 	}
 	batch->delivered = false;
 }
@@ -210,7 +214,8 @@ static struct batch *open_next(struct pipeline *p)
 	return batch;
 }
 
-bool stream_open(struct pipeline *p)
+/* Opens as many batches as there are free slots for. True if one was opened. */
+static bool stream_open(struct pipeline *p)
 {
 	bool opened = false;
 
@@ -234,8 +239,9 @@ bool stream_open(struct pipeline *p)
 	return opened;
 }
 
-struct place *stream_oldest(struct pipeline *p, enum place_state state,
-			    struct batch **found)
+/* The oldest place in that state and its batch; NULL when there is none. */
+static struct place *stream_oldest(struct pipeline *p, enum place_state state,
+				   struct batch **found)
 {
 	for (uint32_t i = 0; i < p->open; i++) {
 		struct batch *batch = &p->batches[p->fifo[(p->head + i) % RING_SLOTS]];
@@ -249,6 +255,26 @@ struct place *stream_oldest(struct pipeline *p, enum place_state state,
 		}
 	}
 	return NULL;
+}
+
+struct place *stream_take(struct pipeline *p, enum place_state state,
+			  struct batch **batch)
+{
+	struct place *place = stream_oldest(p, state, batch);
+
+	if (place == NULL && stream_open(p))
+		place = stream_oldest(p, state, batch);
+	if (place == NULL)
+		return NULL;
+	if (state == PLACE_READY) {
+		place->state = PLACE_PREPARING;
+		(*batch)->ready--;
+	} else {
+		place->state = PLACE_READING;
+		(*batch)->waiting--;
+	}
+	p->in_flight++;
+	return place;
 }
 
 void stream_rewind(struct pipeline *p)

@@ -93,12 +93,12 @@ struct measuring {
 	uint64_t repeats; /* samples delivered in this turn that are not the stream's */
 };
 
-/* measuring.c: frees what is staged; a sample for a read that measures storage, each
- * before any comes again. */
-void staged_forget(struct pipeline *pipeline);
+/* turn_fetch.c: a sample for a read that measures storage, each before any comes
+ * again. */
 uint32_t unread_sample(struct pipeline *pipeline);
 
-/* turn_staged.c: for all turns over staged bytes. */
+/* turn_staged.c: frees what is staged; for all turns over staged bytes. */
+void staged_forget(struct pipeline *pipeline);
 bool staged_may_open(struct pipeline *pipeline);
 bool staged_repeat(struct pipeline *pipeline, struct batch *batch, struct place *place);
 

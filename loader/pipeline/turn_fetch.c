@@ -3,8 +3,22 @@
 #include "loader/base/clock.h"
 #include "loader/base/trace.h"
 #include "loader/pipeline/pipeline_state.h"
+#include "loader/sampler.h"
 
 #include <string.h>
+
+/* Epochs in which unread files are asked for lie where no training gets to. */
+#define UNREAD_EPOCH (UINT64_C(1) << 48)
+
+uint32_t unread_sample(struct pipeline *p)
+{
+	struct measuring *measuring = &p->measuring;
+	uint32_t length = sampler_length(measuring->unread);
+	uint64_t at = measuring->asked++;
+
+	return sampler_sample(measuring->unread, UNREAD_EPOCH + at / length,
+			      (uint32_t)(at % length));
+}
 
 static bool unread_next_read(struct pipeline *p, struct fetch_job *job)
 {

@@ -3,6 +3,19 @@
 #include "loader/options.h"
 #include "loader/pipeline/pipeline_state.h"
 
+#include <stdlib.h>
+
+void staged_forget(struct pipeline *p)
+{
+	struct staged *staged = &p->measuring.staged;
+
+	for (uint32_t i = 0; i < staged->count; i++)
+		blob_put(staged->blobs[i]);
+	free(staged->blobs);
+	free(staged->samples);
+	*staged = (struct staged){0};
+}
+
 bool staged_may_open(struct pipeline *p)
 {
 	return !p->turn.metered || p->opened < p->measuring.credits;

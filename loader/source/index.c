@@ -2,6 +2,7 @@
 #include "loader/source/index.h"
 #include "loader/base/error.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -63,7 +64,7 @@ void index_free(struct index *index)
 	index->head = NULL;
 }
 
-uint32_t index_add_text(struct index *index, const char *string)
+static uint32_t index_add_text(struct index *index, const char *string)
 {
 	uint32_t at = index->used.text;
 	size_t size = strlen(string) + 1;
@@ -83,9 +84,13 @@ uint32_t index_add_folder(struct index *index, const char *path,
 	return index->used.folders++;
 }
 
-void index_add_sample(struct index *index, const struct index_sample *sample)
+void index_add_sample(struct index *index, const char *name,
+		      const struct index_sample *sample)
 {
-	index->samples[index->used.samples++] = *sample;
+	struct index_sample *added = &index->samples[index->used.samples++];
+
+	*added = *sample;
+	added->name = index_add_text(index, name);
 }
 
 void index_add_class(struct index *index, const char *name)
@@ -110,23 +115,15 @@ const char *index_path(const struct index *index, uint32_t sample, char *buffer)
 	return buffer;
 }
 
-static void index_put32(unsigned char *to, uint32_t value)
-{
-	for (int i = 0; i < 4; i++)
-		to[i] = (unsigned char)(value >> 8 * i);
-}
-
 /* The path with its 0, then size and label, low byte first. */
 static void digest_sample(const struct index *index, uint32_t sample,
 			  XXH3_state_t *state)
 {
 	const struct index_sample *at = &index->samples[sample];
-	unsigned char numbers[8];
+	const uint32_t numbers[] = {htole32(at->size), htole32(at->label)};
 	char buffer[PATH_MAX];
 	const char *path = index_path(index, sample, buffer);
 
-	index_put32(numbers, at->size);
-	index_put32(numbers + 4, at->label);
 	XXH3_64bits_update(state, path, strlen(path) + 1);
 	XXH3_64bits_update(state, numbers, sizeof(numbers));
 }

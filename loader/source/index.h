@@ -70,11 +70,12 @@ struct index_plan {
 int index_new(struct index *index, const struct index_plan *plan, struct error *err);
 void index_free(struct index *index);
 
-/* These append, as far as planned. The first two return the number or offset. */
+/* These append, as far as planned. The first returns its number; the name of a sample
+ * is added with it. */
 uint32_t index_add_folder(struct index *index, const char *path,
 			  const struct index_stamp *stamp);
-uint32_t index_add_text(struct index *index, const char *string);
-void index_add_sample(struct index *index, const struct index_sample *sample);
+void index_add_sample(struct index *index, const char *name,
+		      const struct index_sample *sample);
 void index_add_class(struct index *index, const char *name);
 
 /* Sets bytes, digest and checksum of a filled index. */

@@ -71,17 +71,6 @@ static int open_index(struct index_origin *origin, index_build build,
 	return result;
 }
 
-static void state_facts(const struct index_head *head, struct source_facts *facts)
-{
-	*facts = (struct source_facts){
-		.count = head->samples,
-		.classes = head->classes,
-		.bytes = head->bytes,
-		.ignored = head->ignored,
-		.digest = head->digest,
-	};
-}
-
 void *indexed_open(const char *dataset, const char *base_path, index_build build,
 		   const struct source_config *config, struct source_facts *facts,
 		   struct error *err)
@@ -92,6 +81,7 @@ void *indexed_open(const char *dataset, const char *base_path, index_build build
 		.base_path = base_path,
 		.threads = config->threads,
 	};
+	const struct index_head *head;
 
 	if (indexed == NULL)
 		return error_null(error_sys(err, ENOMEM, "cannot index the data set"));
@@ -101,7 +91,14 @@ void *indexed_open(const char *dataset, const char *base_path, index_build build
 		indexed_close(indexed);
 		return NULL;
 	}
-	state_facts(indexed->index.head, facts);
+	head = indexed->index.head;
+	*facts = (struct source_facts){
+		.count = head->samples,
+		.classes = head->classes,
+		.bytes = head->bytes,
+		.ignored = head->ignored,
+		.digest = head->digest,
+	};
 	return indexed;
 }
 

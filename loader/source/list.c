@@ -248,12 +248,9 @@ static int list_fill(const struct list *list, const struct index_stamp *stamp,
 	for (uint32_t i = 0; i < list->classes; i++)
 		index_add_class(index, class_name(list, i, buffer));
 	for (size_t i = 0; i < list->count; i++) {
-		const struct index_sample sample = {
-			.name = index_add_text(index, list->lines[i].path),
-			.label = list->lines[i].label,
-		};
+		const struct index_sample sample = {.label = list->lines[i].label};
 
-		index_add_sample(index, &sample);
+		index_add_sample(index, list->lines[i].path, &sample);
 	}
 	return 0;
 }

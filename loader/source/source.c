@@ -2,19 +2,12 @@
 #include "loader/source.h"
 #include "loader/base/error.h"
 #include "loader/base/name.h"
-#include "loader/source/union.h"
 #include "loader/source/variant.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-
-struct source {
-	const struct source_variant *variant;
-	void *state;
-	struct source_facts facts;
-};
 
 #define SOURCE_ADDRESS(name) &source_##name,
 static const struct source_variant *const variants[] = {SOURCES(SOURCE_ADDRESS)};
@@ -68,32 +61,6 @@ struct source *source_open(const char *dataset, const struct source_config *conf
 		return NULL;
 	state = variant->open(dataset, config, &facts, err);
 	return state != NULL ? source_of(variant, state, &facts, err) : NULL;
-}
-
-struct source *source_union(struct source *const *parts, unsigned count,
-			    struct error *err)
-{
-	struct source_facts facts;
-	void *state = union_open(parts, count, &facts, err);
-
-	if (state == NULL)
-		return NULL;
-	return source_of(&source_union_variant, state, &facts, err);
-}
-
-const struct source *source_part(const struct source *source, unsigned part)
-{
-	return union_part(source->state, part);
-}
-
-const uint64_t *source_parts(const struct source *source)
-{
-	return union_parts(source->state);
-}
-
-uint32_t source_in_part(const struct source *source, unsigned part, uint32_t sample)
-{
-	return union_in_part(source->state, part, sample);
 }
 
 void source_close(struct source *source)

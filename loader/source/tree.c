@@ -27,19 +27,6 @@ static void tree_count(const struct scan_folder *folder, struct index_plan *plan
 		tree_count(folder->folders[i], plan, ignored);
 }
 
-static void tree_add_file(struct index *index, uint32_t folder, uint32_t label,
-			  const struct scan_file *file)
-{
-	const struct index_sample sample = {
-		.name = index_add_text(index, file->name),
-		.folder = folder,
-		.size = file->size,
-		.label = label,
-	};
-
-	index_add_sample(index, &sample);
-}
-
 static bool file_is_next(const struct scan_folder *folder, uint32_t file,
 			 uint32_t below)
 {
@@ -58,7 +45,11 @@ static void tree_add_folder(struct index *index, const struct scan_folder *folde
 
 	while (file < folder->file_count || below < folder->folder_count)
 		if (file_is_next(folder, file, below)) {
-			tree_add_file(index, number, label, &folder->files[file++]);
+			const struct scan_file *next = &folder->files[file++];
+			const struct index_sample sample = {
+				.folder = number, .size = next->size, .label = label};
+
+			index_add_sample(index, next->name, &sample);
 		} else {
 			const struct scan_folder *next = folder->folders[below++];
 

@@ -1,6 +1,6 @@
 /* union.c - several data sets as one. */
-#include "loader/source/union.h"
 #include "loader/base/error.h"
+#include "loader/source/variant.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -210,8 +210,8 @@ static void union_facts(const struct joined *joined, struct source_facts *facts)
 		facts->bytes += union_size(joined, i);
 }
 
-void *union_open(struct source *const *parts, unsigned count,
-		 struct source_facts *facts, struct error *err)
+static void *union_open(struct source *const *parts, unsigned count,
+			struct source_facts *facts, struct error *err)
 {
 	struct joined *joined = calloc(1, sizeof(*joined));
 	struct entry *entries = NULL;
@@ -247,27 +247,6 @@ fail:
 	return NULL;
 }
 
-const struct source *union_part(const void *state, unsigned part)
-{
-	const struct joined *joined = state;
-
-	return joined->parts[part];
-}
-
-const uint64_t *union_parts(const void *state)
-{
-	const struct joined *joined = state;
-
-	return joined->in;
-}
-
-uint32_t union_in_part(const void *state, unsigned part, uint32_t sample)
-{
-	const struct joined *joined = state;
-
-	return joined->number[part][sample];
-}
-
 static uint32_t union_label(const void *state, uint32_t sample)
 {
 	const struct source *source = union_where(state, &sample);
@@ -298,7 +277,7 @@ static const char *union_name(const void *state, uint32_t sample, char *buffer,
 	return source_name(source, sample, buffer, size);
 }
 
-const struct source_variant source_union_variant = {
+static const struct source_variant union_variant = {
 	.kind = "union",
 	.close = union_close,
 	.size = union_size,
@@ -307,3 +286,33 @@ const struct source_variant source_union_variant = {
 	.class = union_class,
 	.name = union_name,
 };
+
+struct source *source_union(struct source *const *parts, unsigned count,
+			    struct error *err)
+{
+	struct source_facts facts;
+	void *state = union_open(parts, count, &facts, err);
+
+	return state != NULL ? source_of(&union_variant, state, &facts, err) : NULL;
+}
+
+const struct source *source_part(const struct source *source, unsigned part)
+{
+	const struct joined *joined = source->state;
+
+	return joined->parts[part];
+}
+
+const uint64_t *source_parts(const struct source *source)
+{
+	const struct joined *joined = source->state;
+
+	return joined->in;
+}
+
+uint32_t source_in_part(const struct source *source, unsigned part, uint32_t sample)
+{
+	const struct joined *joined = source->state;
+
+	return joined->number[part][sample];
+}

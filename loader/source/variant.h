@@ -48,6 +48,12 @@ struct source_variant {
 #define SOURCE_DECLARE(name) extern const struct source_variant source_##name;
 SOURCES(SOURCE_DECLARE)
 
+struct source {
+	const struct source_variant *variant;
+	void *state;
+	struct source_facts facts;
+};
+
 /* A source whose state is open already. NULL: no memory, and the state is closed. */
 struct source *source_of(const struct source_variant *variant, void *state,
 			 const struct source_facts *facts, struct error *err);

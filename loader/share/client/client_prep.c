@@ -6,6 +6,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/random.h"
+#include "loader/base/thread_pool.h"
 #include "loader/base/trace.h"
 #include "loader/batch_source.h"
 #include "loader/loader.h"
@@ -14,7 +15,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -355,8 +355,8 @@ static int start_workers(struct client_prep *stage)
 		worker->stage = stage;
 		worker->prep = prep_worker_new(stage->prep);
 		if (worker->prep != NULL)
-			code = pthread_create(&worker->thread, NULL,
-					      client_prep_worker_main, worker);
+			code = thread_start(&worker->thread, client_prep_worker_main,
+					    worker);
 		if (code != 0) {
 			prep_worker_free(worker->prep);
 			return -code;
@@ -365,19 +365,13 @@ static int start_workers(struct client_prep *stage)
 	return 0;
 }
 
-/* The host's signals are for its own threads. */
 static int client_prep_start_threads(struct client_prep *stage)
 {
-	sigset_t all, before;
-	int result;
+	int result = start_workers(stage);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	result = start_workers(stage);
 	if (result == 0)
-		result = -pthread_create(&stage->feeder, NULL, feeder_main, stage);
+		result = -thread_start(&stage->feeder, feeder_main, stage);
 	stage->feeding = result == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return result;
 }
 

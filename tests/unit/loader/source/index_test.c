@@ -43,13 +43,12 @@ static void make_index(struct index *index)
 	add_folder(index, "b", "t/b");
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct index_sample sample = {
-			.name = index_add_text(index, i == 0 ? "1.jpg" : "2.jpg"),
 			.folder = i + 1,
 			.size = i + 3,
 			.label = i,
 		};
 
-		index_add_sample(index, &sample);
+		index_add_sample(index, i == 0 ? "1.jpg" : "2.jpg", &sample);
 		index_add_class(index, i == 0 ? "a" : "b");
 	}
 	assert_int_equal(index_finish(index, NULL), 0);
