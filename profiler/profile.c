@@ -9,7 +9,7 @@
 #include <string.h>
 
 const char *const profile_kinds[TRACE_KINDS + 1] = {
-#define KIND_NAME(id, name) [TRACE_##id] = name,
+#define KIND_NAME(id, name) [TRACE_##id] = (name),
 	TRACE_RATED(KIND_NAME)
 #undef KIND_NAME
 		[TRACE_FILL] = "fill",

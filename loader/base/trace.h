@@ -329,11 +329,11 @@ struct trace {
 /* Samples that the data ends with, once the loader is ready; UINT64_MAX: it goes on. */
 static inline uint64_t trace_end(const struct trace *trace)
 {
-	uint64_t wanted = trace->until_samples, all = trace->loader.dataset_samples;
+	uint64_t wanted = trace->until_samples, there = trace->loader.dataset_samples;
 
 	if (wanted == 0)
 		return UINT64_MAX;
-	return trace->until_once && all < wanted ? all : wanted;
+	return trace->until_once && there < wanted ? there : wanted;
 }
 
 /* The slot of the process that drives; NULL: none does yet. */

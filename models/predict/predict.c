@@ -187,6 +187,7 @@ static int find_stalls(const struct model *model, const struct profile_change *c
 	double times[STAGES], shares[STAGES];
 	int result = 0;
 
+	real->hit_ratio = NAN;
 	for (int i = 0; i < STAGES && result == 0; i++) {
 		times[i] = NAN;
 		if (stage_table[i].optional) /* no model has it */

@@ -219,8 +219,10 @@ unsigned job_rest(struct job *job)
 	unsigned count = 0;
 
 	for (uint64_t i = 0; i < job->welcome.dataset_samples; i++)
-		if (job->seen[i] == 0 && ++count > 0)
+		if (job->seen[i] == 0) {
 			job->seen[i] = 1;
+			count++;
+		}
 	job->in_epoch += count;
 	end_epoch(job);
 	return count;
