@@ -40,6 +40,13 @@ static void argument_count(const struct argument *argument, const char *name,
 		*count = (unsigned)value;
 }
 
+static void argument_whole(struct argp_state *state, const char *name, const char *arg,
+			   uint64_t *value)
+{
+	if (!number_whole(arg, UINT64_MAX, value))
+		argp_error(state, "--%s is a whole number, not '%s'", name, arg);
+}
+
 error_t argument_take(const struct argp_option *options, const struct argument *table,
 		      int key, char *arg, struct argp_state *state)
 {
@@ -58,6 +65,8 @@ error_t argument_take(const struct argp_option *options, const struct argument *
 		argument_time(state, name, arg, member);
 	else if (table->kind == ARGUMENT_COUNT)
 		argument_count(table, name, arg, state, member);
+	else if (table->kind == ARGUMENT_WHOLE)
+		argument_whole(state, name, arg, member);
 	else if (table->kind == ARGUMENT_WORD)
 		*(unsigned *)member = argument_word(options, key, arg, state);
 	else

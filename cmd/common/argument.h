@@ -12,6 +12,7 @@ enum argument_kind {
 	ARGUMENT_TEXT,  /* const char * */
 	ARGUMENT_TIME,  /* double, seconds: argument_time() */
 	ARGUMENT_COUNT, /* unsigned: least to most */
+	ARGUMENT_WHOLE, /* uint64_t */
 	ARGUMENT_WORD,  /* int, or an enum: the place of the word in "a|b|c" */
 	ARGUMENT_NAME,  /* const char *: one of these words */
 };

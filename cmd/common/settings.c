@@ -56,6 +56,8 @@ static const struct argument arguments[] = {
 	NUMBER(FETCH_DEPTH, fetch_depth, LIMIT_FETCH_DEPTH),
 	AT(ON_ERROR, NAME, on_error),
 	NUMBER(PREFETCH, prefetch, LIMIT_PREFETCH),
+	AT(SEED, WHOLE, seed),
+	AT(STEPS, WHOLE, steps),
 	{0},
 #undef NUMBER
 #undef AT
@@ -64,14 +66,6 @@ static const struct argument arguments[] = {
 static const char *settings_name(int key)
 {
 	return argument_find(options, key)->name;
-}
-
-static void settings_whole(struct argp_state *state, int key, const char *arg,
-			   uint64_t *value)
-{
-	if (!number_whole(arg, UINT64_MAX, value))
-		argp_error(state, "--%s is a whole number, not '%s'",
-			   settings_name(key), arg);
 }
 
 static void settings_duration(struct argp_state *state, int key, const char *arg,
@@ -132,12 +126,6 @@ static error_t settings_parse(int key, char *arg, struct argp_state *state)
 		break;
 	case KEY(DELAY):
 		settings_duration(state, key, arg, &settings->delay_ns);
-		break;
-	case KEY(STEPS):
-		settings_whole(state, key, arg, &settings->steps);
-		break;
-	case KEY(SEED):
-		settings_whole(state, key, arg, &settings->seed);
 		break;
 	default:
 		if (argument_take(options, arguments, key, arg, state) != 0)

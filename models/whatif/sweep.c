@@ -57,21 +57,6 @@ static bool sweep_read_count(const char *text, unsigned most, struct sweep_value
 	return true;
 }
 
-static bool read_cores(const char *text, struct sweep_value *value)
-{
-	return sweep_read_count(text, LIMIT_CORES, value);
-}
-
-static bool read_workers(const char *text, struct sweep_value *value)
-{
-	return sweep_read_count(text, LIMIT_WORKERS, value);
-}
-
-static bool read_batch(const char *text, struct sweep_value *value)
-{
-	return sweep_read_count(text, LIMIT_BATCH, value);
-}
-
 /* Copies text without its ending, where it has it, into `to`; false: no room. */
 static bool sweep_without(const char *text, const char *ending, char *to, size_t room)
 {
@@ -271,19 +256,25 @@ static bool spread_jobs(struct sweep_values *values, const struct sweep_value *f
 /* ---- the values of a key ---- */
 
 struct key {
-	bool (*read)(const char *text, struct sweep_value *value);
+	bool (*read)(const char *text, struct sweep_value *value); /* NULL: a count */
 	spread *spread;     /* NULL: values without an order */
 	const char *may_be; /* in words, or a choice */
+	unsigned most;      /* of a count */
 };
+
+#define COUNT(most)                                                                    \
+	{                                                                              \
+		NULL, spread_count, LIMIT_RANGE(most), most                            \
+	}
 
 static const struct key keys[SWEEP_KEYS] = {
 	[SWEEP_CACHE] = {read_cache, spread_cache,
 			 "a share 0% to 100%, or bytes such as 2G"},
 	[SWEEP_POLICY] = {read_policy, NULL, CACHE_POLICY_NAMES},
-	[SWEEP_CORES] = {read_cores, spread_count, LIMIT_RANGE(LIMIT_CORES)},
-	[SWEEP_WORKERS] = {read_workers, spread_count, LIMIT_RANGE(LIMIT_WORKERS)},
+	[SWEEP_CORES] = COUNT(LIMIT_CORES),
+	[SWEEP_WORKERS] = COUNT(LIMIT_WORKERS),
 	[SWEEP_SPEED] = {read_speed, spread_by_factor, "a factor 0.01 to 100"},
-	[SWEEP_BATCH] = {read_batch, spread_count, LIMIT_RANGE(LIMIT_BATCH)},
+	[SWEEP_BATCH] = COUNT(LIMIT_BATCH),
 	[SWEEP_BANDWIDTH] = {read_bandwidth, spread_by_factor,
 			     "bytes/s such as 500M, or none"},
 	[SWEEP_LATENCY] = {read_latency, spread_evenly,
@@ -294,6 +285,13 @@ static const struct key keys[SWEEP_KEYS] = {
 	[SWEEP_SHARE] = {read_share, NULL, "yes|no"},
 };
 
+static bool sweep_read(const struct key *key, const char *text,
+		       struct sweep_value *value)
+{
+	return key->read != NULL ? key->read(text, value)
+				 : sweep_read_count(text, key->most, value);
+}
+
 /* "1..16", both ends read by the key, `dots` at the dots. */
 static bool read_range(const struct key *key, char *text, char *dots,
 		       struct sweep_values *values)
@@ -302,7 +300,7 @@ static bool read_range(const struct key *key, char *text, char *dots,
 
 	*dots = '\0';
 	return key->spread != NULL && !is_none(text) && !is_none(dots + 2) &&
-	       key->read(text, &from) && key->read(dots + 2, &to) &&
+	       sweep_read(key, text, &from) && sweep_read(key, dots + 2, &to) &&
 	       from.bytes == to.bytes && from.number < to.number &&
 	       key->spread(values, &from, &to);
 }
@@ -314,7 +312,7 @@ static bool read_item(const struct key *key, char *text, struct sweep_values *va
 
 	if (dots != NULL)
 		return read_range(key, text, dots, values);
-	return key->read(text, &value) && append_value(values, &value);
+	return sweep_read(key, text, &value) && append_value(values, &value);
 }
 
 static int sweep_refuse(int which, const char *values, struct error *err)

@@ -88,15 +88,11 @@ void bcast_vacate(struct bcast_reader_slot *reader)
 
 void bcast_detach(struct bcast_ring *ring, uint32_t reader)
 {
-	struct bcast_reader_slot *slot = &ring->readers[reader];
-
 	pthread_mutex_lock(&ring->lock);
 	bcast_update(
 		ring); /* without it from here on: nobody holds the tail back then */
 	atomic_store(&ring->header->token[reader], 0);
-	shared_memory_free(&slot->page);
-	close(slot->event);
-	slot->taken = false;
+	bcast_vacate(&ring->readers[reader]);
 	pthread_mutex_unlock(&ring->lock);
 }
 

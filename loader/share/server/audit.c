@@ -1,6 +1,7 @@
 /* audit.c - records what each job got and checks it, epoch by epoch. */
 #include "loader/share/server/audit.h"
 #include "loader/base/error.h"
+#include "loader/base/io.h"
 #include "loader/share/ring/bcast_ring.h"
 #include "loader/share/server/client.h"
 
@@ -54,24 +55,16 @@ __attribute__((format(printf, 2, 3))) static void line(struct audit *audit,
 {
 	char text[512];
 	va_list arguments;
-	int bytes;
+	int bytes, failure;
 
 	va_start(arguments, format);
 	bytes = vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	if (bytes >= (int)sizeof(text))
 		bytes = sizeof(text) - 1;
-	for (int at = 0; at < bytes;) {
-		ssize_t wrote = write(audit->fd, text + at, (size_t)(bytes - at));
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		if (wrote <= 0) {
-			audit_fail(audit, wrote < 0 ? errno : EIO);
-			return;
-		}
-		at += (int)wrote;
-	}
+	failure = io_write(audit->fd, text, (size_t)bytes);
+	if (failure < 0)
+		audit_fail(audit, -failure);
 }
 
 struct audit *audit_open(const char *path, uint32_t samples, struct error *err)

@@ -15,8 +15,9 @@ static bool publish_hook_reserve(struct batch_sink *sink, uint32_t slot, uint32_
 				 bool thrown)
 {
 	struct publish_hook *hook = publish_hook_of(sink);
+	const struct scheduler_ops *scheduler = hook->stream->scheduler;
 
-	if (!hook->stream->scheduler->wanted(hook->stream))
+	if (scheduler->wanted != NULL && !scheduler->wanted(hook->stream))
 		return false;
 	return hook->ring->ops->reserve(hook->ring, slot, count, thrown);
 }
@@ -52,7 +53,8 @@ static void publish_hook_publish(struct batch_sink *sink, uint32_t slot,
 
 	if (!batch->repeated && batch->pass != hook->pass) {
 		hook->pass = batch->pass;
-		stream->scheduler->pass(stream, batch->pass);
+		if (stream->scheduler->pass != NULL)
+			stream->scheduler->pass(stream, batch->pass);
 	}
 	hook->ring->ops->publish(hook->ring, slot, batch, samples);
 	if (stream->audit != NULL)

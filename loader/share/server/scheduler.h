@@ -16,7 +16,7 @@ struct share_stream;
  * open, close and plan.
  */
 struct scheduler_ops {
-	/* Whether the loader's config and options fit. */
+	/* Whether the loader's config and options fit; NULL: any do. */
 	int (*check)(const struct share_stream *stream, struct error *err);
 	int (*open)(struct share_stream *stream, struct error *err);
 	void (*close)(struct share_stream *stream); /* also what was not opened */
@@ -29,10 +29,10 @@ struct scheduler_ops {
 	/* Its slot does not count any more; twice is allowed. */
 	void (*leave)(struct share_stream *stream, struct client *client);
 
-	/* The stream comes to a pass: its first batch is to be published. */
+	/* The stream comes to a pass: its first batch is to be published. Or NULL. */
 	void (*pass)(struct share_stream *stream, uint64_t pass);
 
-	/* Somebody wants batches. */
+	/* Somebody wants batches; NULL: always. */
 	bool (*wanted)(const struct share_stream *stream);
 };
 

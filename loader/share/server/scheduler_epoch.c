@@ -18,13 +18,6 @@ static struct shared_epoch_config config_of(const struct share_stream *stream)
 	};
 }
 
-static int scheduler_epoch_check(const struct share_stream *stream, struct error *err)
-{
-	(void)stream;
-	(void)err;
-	return 0;
-}
-
 static int open_epoch(struct share_stream *stream, struct error *err)
 {
 	const struct shared_epoch_config config = config_of(stream);
@@ -193,19 +186,11 @@ static void begin_pass(struct share_stream *stream, uint64_t pass)
 		begin_at(stream, entry, pass);
 }
 
-static bool scheduler_epoch_wanted(const struct share_stream *stream)
-{
-	(void)stream;
-	return true;
-}
-
 const struct scheduler_ops scheduler_epoch = {
-	.check = scheduler_epoch_check,
 	.open = open_epoch,
 	.close = close_epoch,
 	.plan = scheduler_epoch_plan,
 	.begin = scheduler_epoch_begin,
 	.leave = scheduler_epoch_leave,
 	.pass = begin_pass,
-	.wanted = scheduler_epoch_wanted,
 };

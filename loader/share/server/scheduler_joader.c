@@ -72,12 +72,6 @@ static void scheduler_joader_leave(struct share_stream *stream, struct client *c
 	joader_leave(stream->joader, client->slot);
 }
 
-static void scheduler_joader_pass(struct share_stream *stream, uint64_t pass)
-{
-	(void)stream;
-	(void)pass;
-}
-
 static bool scheduler_joader_wanted(const struct share_stream *stream)
 {
 	return joader_jobs(stream->joader) > 0;
@@ -90,6 +84,5 @@ const struct scheduler_ops scheduler_joader = {
 	.plan = scheduler_joader_plan,
 	.begin = scheduler_joader_begin,
 	.leave = scheduler_joader_leave,
-	.pass = scheduler_joader_pass,
 	.wanted = scheduler_joader_wanted,
 };

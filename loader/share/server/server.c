@@ -18,6 +18,19 @@
 
 enum { WINDOW_MOST = 4096, EVENTS = 64 };
 
+void server_log(const struct share_server *server, const char *format, ...)
+{
+	char line[512];
+	va_list arguments;
+
+	if (server->config.log == NULL)
+		return;
+	va_start(arguments, format);
+	vsnprintf(line, sizeof(line), format, arguments);
+	va_end(arguments);
+	server->config.log(server->config.context, line);
+}
+
 /* ---- events ---- */
 
 static void handle_client(struct share_server *server, enum event event,
@@ -151,7 +164,7 @@ static int server_resolve(struct share_server *server, struct error *err)
 	server->stream.scheduler =
 		config->mode == SHARE_JOADER ? &scheduler_joader : &scheduler_epoch;
 	result = server_check_config(config, options, err);
-	if (result == 0)
+	if (result == 0 && server->stream.scheduler->check != NULL)
 		result = server->stream.scheduler->check(&server->stream, err);
 	if (config->decoded) /* options.image.op points there */
 		strcpy(options->prep, "decoded");
@@ -166,11 +179,7 @@ static int open_data(struct share_server *server, struct error *err)
 
 	if (result == 0)
 		result = components_open(&server->parts, &server->options, source, err);
-	if (result == 0)
-		result = datasets_open(server, err);
-	if (result < 0)
-		return result;
-	return 0;
+	return result < 0 ? result : datasets_open(server, err);
 }
 
 /* Once the socket is ours: another loader may be writing to that file. */
@@ -223,10 +232,9 @@ struct share_server *share_server_open(const struct share_config *config,
 {
 	struct share_server *server = calloc(1, sizeof(*server));
 
-	if (server == NULL) {
-		error_sys(err, ENOMEM, "cannot open the shared loader");
-		return NULL;
-	}
+	if (server == NULL)
+		return error_null(
+			error_sys(err, ENOMEM, "cannot open the shared loader"));
 	server->config = *config;
 	server->stream.config = &server->config;
 	server->stream.options = &server->options;

@@ -57,7 +57,7 @@ struct share_server {
 	uint64_t progress_ns; /* when a job gave something back */
 };
 
-/* ---- server_log.c ---- */
+/* ---- server.c ---- */
 
 __attribute__((format(printf, 2, 3))) void server_log(const struct share_server *server,
 						      const char *format, ...);

@@ -231,30 +231,28 @@ static void share_metrics_fill(struct share_stream *stream,
 	fill_jobs(metrics, now);
 }
 
-static int share_metrics_read(struct share_server *server, struct collected *metrics)
+static void share_metrics_read(struct share_server *server, struct collected *metrics)
 {
 	*metrics = (struct collected){.server = server};
 	share_stream_locked(&server->stream, share_metrics_fill, metrics);
 	metrics->all.prep_cpu_ns = pipeline_prep_cpu(server->stream.pipeline);
-	return 0;
 }
 
 int share_metrics_json(struct share_server *server, char **text)
 {
 	struct collected metrics;
-	int result = share_metrics_read(server, &metrics);
 
-	return result < 0 ? result : share_status_json(&metrics.all, text);
+	share_metrics_read(server, &metrics);
+	return share_status_json(&metrics.all, text);
 }
 
 int share_metrics_http(struct share_server *server, const char *request, char **answer,
 		       size_t *bytes)
 {
 	struct collected metrics;
-	int result = share_metrics_read(server, &metrics);
 
-	return result < 0 ? result
-			  : share_status_http(&metrics.all, request, answer, bytes);
+	share_metrics_read(server, &metrics);
+	return share_status_http(&metrics.all, request, answer, bytes);
 }
 
 int share_server_status(struct share_server *server, char **json, struct error *err)

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,12 +110,19 @@ static bool status_value_of(const void *of, const struct figure *figure,
 	return *value != SHARE_UNKNOWN;
 }
 
-static void put_whole(FILE *to, uint64_t value)
-{
-	char digits[32];
+/* Short texts of ours alone: what is longer is cut. */
+static void status_put(FILE *to, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
-	snprintf(digits, sizeof(digits), "%" PRIu64, value);
-	fputs(digits, to);
+static void status_put(FILE *to, const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	fputs(text, to);
 }
 
 static void put_value(FILE *to, enum kind kind, uint64_t value)
@@ -122,24 +130,17 @@ static void put_value(FILE *to, enum kind kind, uint64_t value)
 	uint64_t one = kinds[kind].decimals == 6   ? 1000000
 		       : kinds[kind].decimals == 3 ? 1000
 						   : 1;
-	char digits[32];
 
 	value /= kinds[kind].divisor;
-	put_whole(to, value / one);
-	if (one == 1)
-		return;
-	snprintf(digits, sizeof(digits), ".%0*" PRIu64, (int)kinds[kind].decimals,
-		 value % one);
-	fputs(digits, to);
+	status_put(to, "%" PRIu64, value / one);
+	if (one > 1)
+		status_put(to, ".%0*" PRIu64, (int)kinds[kind].decimals, value % one);
 }
 
 static void put_character(FILE *to, const char *at, size_t length, uint32_t point)
 {
-	char visible[8];
-
 	if (length == 0 || (point < ' ' && point != '\n') || point == 127) {
-		snprintf(visible, sizeof(visible), "\\\\x%02x", (unsigned char)*at);
-		fputs(visible, to);
+		status_put(to, "\\\\x%02x", (unsigned char)*at);
 	} else if (point == '\n') {
 		fputs("\\n", to);
 	} else {
@@ -166,14 +167,6 @@ static void status_put_text(FILE *to, const char *text)
 
 /* ---- JSON ---- */
 
-static void put_key(FILE *to, const char *name, const char *unit)
-{
-	putc('"', to);
-	fputs(name, to);
-	fputs(unit, to);
-	fputs("\": ", to);
-}
-
 static void put_figures(FILE *to, const struct figure *figures, size_t count,
 			const void *of, const char *between)
 {
@@ -182,8 +175,8 @@ static void put_figures(FILE *to, const struct figure *figures, size_t count,
 	for (size_t i = 0; i < count; i++) {
 		if (!status_value_of(of, &figures[i], &value))
 			continue;
-		fputs(between, to);
-		put_key(to, figures[i].name, kinds[figures[i].kind].key);
+		status_put(to, "%s\"%s%s\": ", between, figures[i].name,
+			   kinds[figures[i].kind].key);
 		put_value(to, figures[i].kind, value);
 	}
 }
@@ -192,25 +185,21 @@ static void put_json_job(FILE *to, const struct share_job_figures *job)
 {
 	fputs("\n    {\"job\": ", to);
 	status_put_text(to, job->job);
-	fputs(", \"state\": \"", to);
-	fputs(states[job->state], to);
-	fputs("\", \"pid\": ", to);
-	put_whole(to, job->pid);
-	if (job->slot != SHARE_UNKNOWN) {
-		fputs(", \"seat\": ", to);
-		put_whole(to, job->slot);
-	}
+	status_put(to, ", \"state\": \"%s\", \"pid\": %" PRIu64, states[job->state],
+		   job->pid);
+	if (job->slot != SHARE_UNKNOWN)
+		status_put(to, ", \"seat\": %" PRIu64, job->slot);
 	put_figures(to, figures_of_job, JOB_FIGURES, job, ", ");
 	putc('}', to);
 }
 
 static void put_json(FILE *to, const struct share_figures *figures)
 {
-	fputs("{\n  \"schema\": \"dsa.share/1\",\n  \"pid\": ", to);
-	put_whole(to, figures->pid);
-	fputs(",\n  \"generation\": \"", to); /* 64 bits: more than JSON may hold */
-	put_whole(to, figures->generation);
-	fputs("\",\n  \"mode\": ", to);
+	/* The generation is a text: 64 bits are more than a JSON number may hold. */
+	status_put(to,
+		   "{\n  \"schema\": \"dsa.share/1\",\n  \"pid\": %" PRIu64
+		   ",\n  \"generation\": \"%" PRIu64 "\",\n  \"mode\": ",
+		   figures->pid, figures->generation);
 	status_put_text(to, figures->mode);
 	fputs(",\n  \"socket\": ", to);
 	status_put_text(to, figures->socket);
@@ -231,47 +220,23 @@ static void put_json(FILE *to, const struct share_figures *figures)
 
 /* ---- OpenMetrics 1.0 ---- */
 
-static void put_about(FILE *to, const char *what, const char *of, const char *name,
-		      const char *unit)
-{
-	fputs(what, to);
-	fputs(of, to);
-	fputs(name, to);
-	fputs(unit, to);
-	putc(' ', to);
-}
-
 /* The lines before a family's values. */
 static void put_family(FILE *to, const char *of, const struct figure *figure)
 {
-	const char *unit = kinds[figure->kind].metric;
+	const char *name = figure->name, *unit = kinds[figure->kind].metric;
 
-	put_about(to, "# TYPE ", of, figure->name, unit);
-	fputs(kinds[figure->kind].type, to);
-	if (unit[0] != '\0') {
-		put_about(to, "\n# UNIT ", of, figure->name, unit);
-		fputs(unit + 1, to);
-	}
-	put_about(to, "\n# HELP ", of, figure->name, unit);
-	fputs(figure->help, to);
-	fputs(".\n", to);
+	status_put(to, "# TYPE %s%s%s %s", of, name, unit, kinds[figure->kind].type);
+	if (unit[0] != '\0')
+		status_put(to, "\n# UNIT %s%s%s %s", of, name, unit, unit + 1);
+	status_put(to, "\n# HELP %s%s%s %s.\n", of, name, unit, figure->help);
 }
 
 static void status_put_name(FILE *to, const char *of, const struct figure *figure)
 {
-	fputs(of, to);
-	fputs(figure->name, to);
-	fputs(kinds[figure->kind].metric, to);
-	if (strcmp(kinds[figure->kind].type, "counter") == 0)
-		fputs("_total", to);
-}
+	bool total = strcmp(kinds[figure->kind].type, "counter") == 0;
 
-static void put_metric(FILE *to, const struct figure *figure, uint64_t value)
-{
-	status_put_name(to, "dsa_share_", figure);
-	putc(' ', to);
-	put_value(to, figure->kind, value);
-	putc('\n', to);
+	status_put(to, "%s%s%s%s", of, figure->name, kinds[figure->kind].metric,
+		   total ? "_total" : "");
 }
 
 /* Of a job with a slot: that tells it from all others. */
@@ -279,11 +244,8 @@ static void put_labels(FILE *to, const struct share_job_figures *job)
 {
 	fputs("{job=", to);
 	status_put_text(to, job->job);
-	fputs(",pid=\"", to);
-	put_whole(to, job->pid);
-	fputs("\",seat=\"", to);
-	put_whole(to, job->slot);
-	putc('"', to);
+	status_put(to, ",pid=\"%" PRIu64 "\",seat=\"%" PRIu64 "\"} ", job->pid,
+		   job->slot);
 }
 
 static void put_job_family(FILE *to, const struct figure *figure,
@@ -299,7 +261,6 @@ static void put_job_family(FILE *to, const struct figure *figure,
 			continue;
 		status_put_name(to, "dsa_share_job_", figure);
 		put_labels(to, job);
-		fputs("} ", to);
 		put_value(to, figure->kind, value);
 		putc('\n', to);
 	}
@@ -315,11 +276,8 @@ static void put_states(FILE *to, const struct share_figures *figures)
 
 		for (size_t i = 0; i < figures->job_count; i++)
 			jobs += figures->jobs[i].state == state;
-		fputs("dsa_share_jobs{state=\"", to);
-		fputs(states[state], to);
-		fputs("\"} ", to);
-		put_whole(to, jobs);
-		putc('\n', to);
+		status_put(to, "dsa_share_jobs{state=\"%s\"} %" PRIu64 "\n",
+			   states[state], jobs);
 	}
 }
 
@@ -333,9 +291,7 @@ static void put_info(FILE *to, const struct share_figures *figures)
 	status_put_text(to, figures->socket);
 	fputs(",dataset=", to);
 	status_put_text(to, figures->datasets[0]);
-	fputs(",pid=\"", to);
-	put_whole(to, figures->pid);
-	fputs("\"} 1\n", to);
+	status_put(to, ",pid=\"%" PRIu64 "\"} 1\n", figures->pid);
 }
 
 static void put_metrics(FILE *to, const struct share_figures *figures)
@@ -347,7 +303,10 @@ static void put_metrics(FILE *to, const struct share_figures *figures)
 		if (!status_value_of(figures, &figures_of_all[i], &value))
 			continue;
 		put_family(to, "dsa_share_", &figures_of_all[i]);
-		put_metric(to, &figures_of_all[i], value);
+		status_put_name(to, "dsa_share_", &figures_of_all[i]);
+		putc(' ', to);
+		put_value(to, figures_of_all[i].kind, value);
+		putc('\n', to);
 	}
 	put_states(to, figures);
 	for (size_t i = 0; i < JOB_FIGURES; i++)
