@@ -50,11 +50,14 @@ static const struct argp_child children[] = {{&settings_argp, 0, NULL, 0}, {0}};
  * Brings options and environment together; `config` holds the command's own defaults.
  * Returns 0 or the exit status.
  */
-static int bench_prepare(struct bench *bench, const struct dsa_config *config)
+static int bench_begin(struct bench *bench, const struct dsa_config *config,
+		       const struct argp *argp, int argc, char **argv)
 {
-	char *text = settings_loader(&bench->settings, getenv("DSA_LOADER"));
 	struct error err = {0};
+	char *text;
 
+	argp_parse(argp, argc, argv, 0, NULL, bench);
+	text = settings_loader(&bench->settings, getenv("DSA_LOADER"));
 	if (text == NULL || setenv("DSA_LOADER", text, 1) < 0)
 		error_sys(&err, ENOMEM, "cannot read the options");
 	else
@@ -171,8 +174,7 @@ static int run_fetch(int argc, char **argv)
 	struct error err = {0};
 	int status;
 
-	argp_parse(&fetch_argp, argc, argv, 0, NULL, &bench);
-	status = bench_prepare(&bench, &config);
+	status = bench_begin(&bench, &config, &fetch_argp, argc, argv);
 	if (status != 0)
 		return status;
 	if (strcmp(bench.options.cache, "none") != 0 &&
@@ -249,8 +251,7 @@ static int run_prep(int argc, char **argv)
 	struct error err = {0};
 	int status;
 
-	argp_parse(&prep_argp, argc, argv, 0, NULL, &bench);
-	status = bench_prepare(&bench, &config);
+	status = bench_begin(&bench, &config, &prep_argp, argc, argv);
 	if (status != 0)
 		return status;
 	progress_begin(&progress, "percent", 100);
@@ -313,8 +314,7 @@ static int run_ring(int argc, char **argv)
 	struct error err = {0};
 	int status;
 
-	argp_parse(&ring_argp, argc, argv, 0, NULL, &bench);
-	status = bench_prepare(&bench, &config);
+	status = bench_begin(&bench, &config, &ring_argp, argc, argv);
 	if (status != 0)
 		return status;
 	if (bench_ring_run(&bench.options, bench.settings.steps, &ring, &err) < 0)

@@ -316,3 +316,48 @@ int gate_judge(const struct gate_config *config, const struct gate_side *base,
 		error_sys(err, ENOMEM, "judging two sides");
 	return result;
 }
+
+/* ---- a second measurement clears what does not regress again ---- */
+
+/* What became of the findings, of both verdicts. */
+struct confirmed {
+	bool regressed, undecided;
+};
+
+static struct confirmed confirm_findings(struct gate_verdict *again,
+					 const struct gate_verdict *first)
+{
+	struct confirmed all = {0};
+
+	for (size_t i = 0; i < again->count; i++) {
+		struct gate_finding *now = &again->findings[i];
+		const struct gate_finding *before = gate_verdict_find(first, now->name);
+		bool did = before != NULL && before->status == GATE_REGRESSED;
+		bool does = now->status == GATE_REGRESSED;
+
+		if (did != does) {
+			now->status = GATE_UNDECIDED;
+			gate_words_say(
+				now, "a regression when it was measured %s, not %s",
+				did ? "first" : "again", did ? "again" : "before");
+		}
+		all.regressed |= did && does;
+		all.undecided |= did != does;
+	}
+	return all;
+}
+
+int gate_verdict_confirm(struct gate_verdict *again, const struct gate_verdict *first,
+			 const struct gate_side *base, const struct gate_side *now)
+{
+	struct confirmed all = confirm_findings(again, first);
+	int result;
+
+	if (again->outcome == GATE_MISMATCH || !all.undecided)
+		return 0;
+	if (!all.regressed)
+		again->outcome = GATE_INCONCLUSIVE;
+	result = gate_causes_list(base, now, again);
+	gate_words_verdict(again);
+	return result;
+}

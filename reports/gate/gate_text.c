@@ -94,15 +94,6 @@ static void gate_text_table(struct box *box, const struct gate_verdict *verdict)
 	free(ranked);
 }
 
-/* A line of the sentence, which is freed. */
-static void gate_text_sentence(struct box *box, const char *label, char *text)
-{
-	box->failed |= text == NULL;
-	if (text != NULL && *text != '\0')
-		box_line(box, label, "%s", text);
-	free(text);
-}
-
 /* A command is not broken into lines, so that it can be copied. */
 static void gate_text_again(struct box *box, const char *command)
 {
@@ -124,8 +115,8 @@ static void gate_text_write_box(struct box *box, const struct gate_report *repor
 	gate_text_lines(box, "not equal", verdict->mismatches, verdict->mismatch_count);
 	gate_text_lines(box, "causes", causes, count);
 	gate_text_table(box, verdict);
-	gate_text_sentence(box, "can see", gate_part_seen(verdict));
-	gate_text_sentence(box, "rests on", gate_part_basis(verdict, report->seconds));
+	box_sentence(box, "can see", gate_part_seen(verdict));
+	box_sentence(box, "rests on", gate_part_basis(verdict, report->seconds));
 	if (report->name != NULL)
 		box_line(box, "against", "%s", report->name);
 	gate_text_again(box, report->command);

@@ -69,10 +69,24 @@ int json_part_write(json_t *root, FILE *out, const char *what, struct error *err
 	return result;
 }
 
+/* A number; null: it is not known. */
+static json_t *number_value(double number)
+{
+	return isfinite(number) ? json_real(number) : json_null();
+}
+
+static json_t *count_value(uint64_t count)
+{
+	return count <= INT64_MAX ? json_integer((json_int_t)count) : json_null();
+}
+
 static json_t *histogram_value(const struct profile_histogram *histogram)
 {
-	json_t *counts = json_array();
+	json_t *counts;
 
+	if (histogram->buckets == 0)
+		return json_null();
+	counts = json_array();
 	for (size_t i = 0; i < histogram->buckets; i++)
 		counts = json_part_append(
 			counts, json_integer((json_int_t)histogram->count[i]));
@@ -81,87 +95,61 @@ static json_t *histogram_value(const struct profile_histogram *histogram)
 
 static json_t *speeds_value(const double *speeds)
 {
-	json_t *array = json_array();
+	json_t *array;
 
+	if (!(speeds[0] > 0))
+		return json_null();
+	array = json_array();
 	for (size_t i = 0; i < PROFILE_SPEEDS && speeds[i] > 0; i++)
 		array = json_part_append(array, json_real(speeds[i]));
 	return array;
 }
 
-static bool is_interval_known(const struct interval *interval)
+static json_t *interval_value(const struct interval *interval, const char *name)
 {
-	return isfinite(interval->value) || isfinite(interval->low) ||
-	       isfinite(interval->high);
+	bool known = isfinite(interval->value) || isfinite(interval->low) ||
+		     isfinite(interval->high);
+
+	return known ? json_part_interval(interval, name) : json_null();
 }
 
-/* True when the member at `at` holds something to write. */
-static bool json_is_known(enum field_type type, const void *at)
-{
-	switch (type) {
-	case FIELD_TEXT:
-	case FIELD_KIND:
-	case FIELD_STATUS:
-	case FIELD_LIMIT:
-		return field_text(type, at) != NULL;
-	case FIELD_WORDS:
-		return *(char **const *)at != NULL;
-	case FIELD_COUNT:
-		return *(const uint64_t *)at <= INT64_MAX;
-	case FIELD_UNSIGNED:
-		return *(const unsigned *)at > 0;
-	case FIELD_INDEX:
-	case FIELD_ANSWER:
-		return *(const int *)at >= 0;
-	case FIELD_YES:
-		return *(const bool *)at;
-	case FIELD_NUMBER:
-		return isfinite(*(const double *)at);
-	case FIELD_SPEEDS:
-		return *(const double *)at > 0;
-	case FIELD_SHARE:
-	case FIELD_ESTIMATE:
-		return is_interval_known(at);
-	case FIELD_HISTOGRAM:
-		return ((const struct profile_histogram *)at)->buckets > 0;
-	default:
-		return true;
-	}
-}
-
-/* A new value for a member that is known, or NULL: no memory. */
+/* A new value of a member; null: nothing is known to write. NULL: no memory. */
 static json_t *field_value(enum field_type type, const void *at)
 {
 	switch (type) {
-	case FIELD_TEXT:
-	case FIELD_KIND:
-	case FIELD_STATUS:
-	case FIELD_LIMIT:
-		return json_part_text(field_text(type, at));
 	case FIELD_WORDS:
-		return json_part_words(*(char **const *)at);
+		return *(char **const *)at != NULL
+			       ? json_part_words(*(char **const *)at)
+			       : json_null();
 	case FIELD_COUNT:
-		return json_integer((json_int_t) * (const uint64_t *)at);
+		return count_value(*(const uint64_t *)at);
 	case FIELD_UNSIGNED:
-		return json_integer(*(const unsigned *)at);
+		return *(const unsigned *)at > 0 ? json_integer(*(const unsigned *)at)
+						 : json_null();
 	case FIELD_INDEX:
-		return json_integer(*(const int *)at);
+		return *(const int *)at >= 0 ? json_integer(*(const int *)at)
+					     : json_null();
 	case FIELD_FLAG:
-	case FIELD_YES:
 		return json_boolean(*(const bool *)at);
+	case FIELD_YES:
+		return *(const bool *)at ? json_true() : json_null();
 	case FIELD_ANSWER:
-		return json_boolean(*(const int *)at);
+		return *(const int *)at >= 0 ? json_boolean(*(const int *)at)
+					     : json_null();
 	case FIELD_NUMBER:
-		return json_real(*(const double *)at);
+		return number_value(*(const double *)at);
 	case FIELD_SPEEDS:
 		return speeds_value(at);
 	case FIELD_SHARE:
-		return json_part_interval(at, "share");
+		return interval_value(at, "share");
 	case FIELD_ESTIMATE:
-		return json_part_interval(at, "value");
+		return interval_value(at, "value");
 	case FIELD_HISTOGRAM:
 		return histogram_value(at);
 	default:
-		return NULL;
+		return field_text(type, at) != NULL
+			       ? json_part_text(field_text(type, at))
+			       : json_null();
 	}
 }
 
@@ -191,10 +179,10 @@ static int json_place(json_t *object, const char *path, json_t *value)
 int json_part_place(json_t *object, const struct field *fields, const void *from)
 {
 	for (const struct field *field = fields; field->path != NULL; field++) {
-		const void *at = (const char *)from + field->offset;
+		json_t *value =
+			field_value(field->type, (const char *)from + field->offset);
 
-		if (json_is_known(field->type, at) &&
-		    json_place(object, field->path, field_value(field->type, at)) < 0)
+		if (!json_is_null(value) && json_place(object, field->path, value) < 0)
 			return -1;
 	}
 	return 0;
@@ -264,18 +252,8 @@ int json_part_place_facts(json_t *root, const struct profile *profile,
 	return json_object_set_new(root, "environment", facts);
 }
 
-/* A number of a draw, where null stands for what was not measured. */
-static json_t *draw_number(double number)
-{
-	return isfinite(number) ? json_real(number) : json_null();
-}
-
-static json_t *draw_bytes(uint64_t bytes)
-{
-	return bytes <= INT64_MAX ? json_integer((json_int_t)bytes) : json_null();
-}
-
-/* {"bytes": [...], "fetch_s": [...], "prep_s": [...]}: an element a draw. */
+/* {"bytes": [...], "fetch_s": [...], "prep_s": [...]}: an element a draw, null for what
+ * was not measured. */
 static int place_draws(json_t *root, const struct profile *profile)
 {
 	json_t *bytes = json_array(), *fetch = json_array(), *prep = json_array();
@@ -286,9 +264,9 @@ static int place_draws(json_t *root, const struct profile *profile)
 	     draws != NULL && i < profile->draw_count && i < JSON_RESULT_DRAWS; i++) {
 		const struct profile_draw *draw = &profile->draws[i];
 
-		if (json_array_append_new(bytes, draw_bytes(draw->bytes)) < 0 ||
-		    json_array_append_new(fetch, draw_number(draw->fetch_s)) < 0 ||
-		    json_array_append_new(prep, draw_number(draw->prep_s)) < 0) {
+		if (json_array_append_new(bytes, count_value(draw->bytes)) < 0 ||
+		    json_array_append_new(fetch, number_value(draw->fetch_s)) < 0 ||
+		    json_array_append_new(prep, number_value(draw->prep_s)) < 0) {
 			json_decref(draws);
 			return -1;
 		}

@@ -91,6 +91,13 @@ void box_wrap(struct box *box, const char *words, size_t at)
 	}
 }
 
+void box_paragraph(struct box *box, const char *words, size_t at)
+{
+	fprintf(box->out, "%*s", (int)at, "");
+	box_wrap(box, words, at);
+	putc('\n', box->out);
+}
+
 void box_line(struct box *box, const char *label, const char *format, ...)
 {
 	char *words = NULL;
@@ -108,6 +115,14 @@ void box_line(struct box *box, const char *label, const char *format, ...)
 		box_wrap(box, words, BOX_INDENT + LABEL);
 	putc('\n', box->out);
 	free(words);
+}
+
+void box_sentence(struct box *box, const char *label, char *text)
+{
+	box->failed |= text == NULL;
+	if (text != NULL && *text != '\0')
+		box_line(box, label, "%s", text);
+	free(text);
 }
 
 void box_estimate(struct box *box, const struct interval *estimate, const char *unit)

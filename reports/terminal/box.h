@@ -37,9 +37,15 @@ const char *box_ink(const struct box *box, enum box_ink ink);
 /* Words from column `at` on, escaped, with the lines broken between them. */
 void box_wrap(struct box *box, const char *words, size_t at);
 
+/* The same behind `at` spaces, and the line's end. */
+void box_paragraph(struct box *box, const char *words, size_t at);
+
 /* A line "label      words", wrapped. */
 void box_line(struct box *box, const char *label, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* The same of a text, which it frees; nothing for "". NULL: memory was short. */
+void box_sentence(struct box *box, const char *label, char *text);
 
 /* " 1912    1890 .. 1935": two columns, 24 characters if the numbers are not huge. */
 void box_estimate(struct box *box, const struct interval *estimate, const char *unit);

@@ -157,9 +157,9 @@ static void terminal_stalls(struct box *box, const struct profile *profile)
 		terminal_bar(box, tenths, sums);
 	}
 	box->failed |= verdict == NULL;
-	fprintf(box->out, "\n%*s", BOX_INDENT, "");
-	box_wrap(box, verdict == NULL ? "" : verdict, BOX_INDENT);
-	fputs("\n\n", box->out);
+	putc('\n', box->out);
+	box_paragraph(box, verdict == NULL ? "" : verdict, BOX_INDENT);
+	putc('\n', box->out);
 	free(verdict);
 }
 
@@ -233,18 +233,6 @@ static void terminal_limit(struct box *box, const struct profile *profile)
 			 profile->limit_why == NULL ? "" : profile->limit_why);
 }
 
-/* A line of what format writes, if it does. */
-static void terminal_sentence(struct box *box, const struct profile *profile,
-			      const char *label, format_words *format)
-{
-	char *text = format_string(format, profile);
-
-	box->failed |= text == NULL;
-	if (text != NULL && *text != '\0')
-		box_line(box, label, "%s", text);
-	free(text);
-}
-
 static void terminal_proof(struct box *box, const struct profile *profile)
 {
 	char stages[FORMAT_STAGES], gap[FORMAT_SIZE] = "";
@@ -298,12 +286,12 @@ static void terminal_write_box(struct box *box, const struct profile *profile)
 	whatif_ranking(box, profile, ADVICE);
 	terminal_jobs(box, profile);
 	terminal_limit(box, profile);
-	terminal_sentence(box, profile, "emulated", format_emulated);
+	box_sentence(box, "emulated", format_string(format_emulated, profile));
 	terminal_proof(box, profile);
 	terminal_certificates(box, profile);
-	terminal_sentence(box, profile, "overhead", format_overhead);
+	box_sentence(box, "overhead", format_string(format_overhead, profile));
 	terminal_skips(box, profile);
-	terminal_sentence(box, profile, "ended", format_ending);
+	box_sentence(box, "ended", format_string(format_ending, profile));
 	if (box->style->where != NULL)
 		box_line(box, "report", "%s", box->style->where);
 	putc('\n', box->out);

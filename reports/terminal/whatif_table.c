@@ -43,13 +43,6 @@ static void whatif_table_head(struct box *box, const char *mark,
 
 enum { UNDER = BOX_INDENT + 3 }; /* where the lines under a head begin */
 
-static void whatif_table_under(struct box *box, const char *words)
-{
-	fprintf(box->out, "%*s", UNDER, "");
-	box_wrap(box, words, UNDER);
-	putc('\n', box->out);
-}
-
 /* "compute 60.0% | prep stall 30.0% | fetch stall 10.0%", where all are known. */
 static bool whatif_table_shares(FILE *out, const struct interval *stalls)
 {
@@ -104,7 +97,7 @@ static void whatif_table_rest(struct box *box, const struct profile *profile,
 	if (out == NULL || fclose(out) == EOF)
 		box->failed = true;
 	else if (size > 0)
-		whatif_table_under(box, text);
+		box_paragraph(box, text, UNDER);
 	free(text);
 }
 
@@ -125,7 +118,7 @@ static void whatif_table_advised(struct box *box, const struct profile *profile,
 	whatif_table_head(box, format_count(rank, prediction->rank), profile,
 			  prediction, width);
 	if (prediction->advice != NULL)
-		whatif_table_under(box, prediction->advice);
+		box_paragraph(box, prediction->advice, UNDER);
 	whatif_table_rest(box, profile, prediction);
 	if (prediction->command != NULL)
 		whatif_table_command(box, prediction->command);
@@ -139,13 +132,6 @@ static size_t count_advised(const struct profile *profile)
 	for (size_t i = 0; i < profile->prediction_count; i++)
 		count += profile->predictions[i].rank != UNKNOWN;
 	return count;
-}
-
-static void whatif_table_sentence(struct box *box, const char *words)
-{
-	fprintf(box->out, "%*s", BOX_INDENT, "");
-	box_wrap(box, words, BOX_INDENT);
-	putc('\n', box->out);
 }
 
 /* Why nothing can be predicted, if so. */
@@ -180,10 +166,12 @@ static void write_advice(struct box *box, const struct profile *profile)
 		if (profile->predictions[i].rank != UNKNOWN)
 			whatif_table_advised(box, profile, &profile->predictions[i],
 					     width);
-	whatif_table_sentence(box, ranked == 0 ? "Nothing helps above the noise."
-					       : "Nothing else helps above the noise.");
+	box_paragraph(box,
+		      ranked == 0 ? "Nothing helps above the noise."
+				  : "Nothing else helps above the noise.",
+		      BOX_INDENT);
 	if (ranked < profile->prediction_count)
-		whatif_table_sentence(box, "Looked at, and not advised:");
+		box_paragraph(box, "Looked at, and not advised:", BOX_INDENT);
 	for (size_t i = 0; i < profile->prediction_count; i++) {
 		const struct profile_prediction *prediction = &profile->predictions[i];
 
@@ -191,7 +179,7 @@ static void write_advice(struct box *box, const struct profile *profile)
 			continue;
 		whatif_table_head(box, "-", profile, prediction, width);
 		if (prediction->why != NULL)
-			whatif_table_under(box, prediction->why);
+			box_paragraph(box, prediction->why, UNDER);
 	}
 }
 
@@ -355,11 +343,11 @@ void whatif_ranking(struct box *box, const struct profile *profile, uint64_t mos
 				box, format_count(rank, profile->predictions[i].rank),
 				profile, &profile->predictions[i], width);
 	if (ranked == 0)
-		whatif_table_sentence(
-			box, "nothing that was looked at helps above the noise");
+		box_paragraph(box, "nothing that was looked at helps above the noise",
+			      BOX_INDENT);
 	else if (ranked <= most)
-		whatif_table_sentence(box, "nothing else helps above the noise");
+		box_paragraph(box, "nothing else helps above the noise", BOX_INDENT);
 	else
-		whatif_table_sentence(box, "dsa whatif tells of more");
+		box_paragraph(box, "dsa whatif tells of more", BOX_INDENT);
 	putc('\n', box->out);
 }

@@ -263,10 +263,9 @@ struct connection *connection_open(const struct connection_config *config,
 {
 	struct connection *connection = calloc(1, sizeof(*connection));
 
-	if (connection == NULL) {
-		error_sys(err, ENOMEM, "DSA_SHARE: cannot join %.100s", config->path);
-		return NULL;
-	}
+	if (connection == NULL)
+		return error_null(error_sys(
+			err, ENOMEM, "DSA_SHARE: cannot join %.100s", config->path));
 	connection->had = config->had;
 	connection->ended = config->ended;
 	protocol_inbox_init(&connection->inbox);

@@ -366,10 +366,9 @@ struct shared_epoch *shared_epoch_open(const struct shared_epoch_config *config,
 {
 	struct shared_epoch *shared;
 
-	if (config->count == 0) {
-		error_set(err, EINVAL, "there are no samples to draw from");
-		return NULL;
-	}
+	if (config->count == 0)
+		return error_null(
+			error_set(err, EINVAL, "there are no samples to draw from"));
 	shared = calloc(1, sizeof(*shared));
 	if (shared == NULL)
 		goto no_memory;
