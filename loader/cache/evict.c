@@ -2,10 +2,31 @@
 #include "loader/cache/evict.h"
 #include "loader/base/blob.h"
 #include "loader/cache.h"
-#include "loader/cache/entry.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+
+/*
+ * A cache entry that threads may get while another one evicts it, without
+ * a lock.
+ *
+ *	 63     48 47                                          0
+ *	+---------+---------------------------------------------+
+ *	|  given  |               struct blob *                 |     0: empty
+ *	+---------+---------------------------------------------+
+ *
+ * A full entry owns ENTRY_STOCK - given references of its blob, paid in advance when
+ * it was filled. A getter takes one of them by adding 1 to `given`, in the very step
+ * that reads the pointer: so it never touches a blob to which it has no reference.
+ * Whoever empties the entry ends those that were not given. A getter that finds the
+ * stock half empty pays for another half.
+ */
+struct entry {
+	_Atomic uint64_t word;
+};
+
+enum { ENTRY_STOCK = 0xffff, ENTRY_HALF = 0x8000 };
 
 struct evict {
 	const struct evict_order *order;
@@ -16,6 +37,85 @@ struct evict {
 	atomic_size_t resident; /* samples; lock guards writes */
 	struct entry entries[];
 };
+
+#define GIVEN_SHIFT  48
+#define ADDRESS_MASK ((UINT64_C(1) << GIVEN_SHIFT) - 1)
+
+static struct blob *word_blob(uint64_t word)
+{
+	return (struct blob *)(uintptr_t)(word & ADDRESS_MASK);
+}
+
+static unsigned word_given(uint64_t word)
+{
+	return (unsigned)(word >> GIVEN_SHIFT);
+}
+
+/*
+ * The caller holds a reference. Whatever happens meanwhile, a word (blob, given) that
+ * is replaced by (blob, given - HALF) has to be matched by HALF more references; it
+ * does not matter whether it is still the word that made us come here.
+ */
+static void entry_restock(struct entry *entry, struct blob *blob)
+{
+	uint64_t word = atomic_load(&entry->word);
+
+	blob_ref_many(blob, ENTRY_HALF);
+	while (word_blob(word) == blob && word_given(word) >= ENTRY_HALF)
+		if (atomic_compare_exchange_weak(
+			    &entry->word, &word,
+			    word - ((uint64_t)ENTRY_HALF << GIVEN_SHIFT)))
+			return;
+	blob_put_many(blob, ENTRY_HALF);
+}
+
+/* The blob, with a reference for the caller; NULL if the entry is empty. Any thread. */
+static struct blob *entry_get(struct entry *entry)
+{
+	uint64_t word = atomic_load_explicit(&entry->word, memory_order_relaxed);
+	struct blob *blob;
+
+	do {
+		if (word == 0)
+			return NULL;
+	} while (!atomic_compare_exchange_weak(&entry->word, &word,
+					       word + (UINT64_C(1) << GIVEN_SHIFT)));
+	blob = word_blob(word);
+	if (word_given(word) + 1 >= ENTRY_HALF)
+		entry_restock(entry, blob);
+	return blob;
+}
+
+static bool entry_full(const struct entry *entry)
+{
+	return atomic_load_explicit(&entry->word, memory_order_relaxed) != 0;
+}
+
+/* Fills an empty entry; one thread at a time. False if the address has over 48 bits. */
+static bool entry_fill(struct entry *entry, struct blob *blob)
+{
+	uint64_t word = (uint64_t)(uintptr_t)blob;
+
+	if (word > ADDRESS_MASK)
+		return false;
+	blob_ref_many(blob, ENTRY_STOCK);
+	atomic_store(&entry->word, word);
+	return true;
+}
+
+/* Empties the entry. Returns the bytes its blob has. */
+static size_t entry_clear(struct entry *entry)
+{
+	uint64_t word = atomic_exchange(&entry->word, 0);
+	struct blob *blob = word_blob(word);
+	size_t size;
+
+	if (word == 0)
+		return 0;
+	size = blob->size;
+	blob_put_many(blob, ENTRY_STOCK - word_given(word));
+	return size;
+}
 
 void *evict_open(const struct cache_policy *policy, size_t samples, size_t capacity)
 {

@@ -9,18 +9,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define FETCH_ADDRESS(name, text) &fetch_##name,
 static const struct fetch_engine *const engines[] = {FETCH_ENGINES(FETCH_ADDRESS)};
-
-static const struct fetch_engine *fetch_find(const char *name)
-{
-	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++)
-		if (strcmp(engines[i]->name, name) == 0)
-			return engines[i];
-	return NULL;
-}
 
 /* Adds what the engine's name does not promise. */
 static void fetch_explain(struct fetch *fetch, const char *reason)
@@ -39,7 +30,8 @@ static void fetch_explain(struct fetch *fetch, const char *reason)
 struct fetch *fetch_open(const struct fetch_config *config, const struct source *source,
 			 const struct fetch_client *client, struct error *err)
 {
-	const struct fetch_engine *engine;
+	int at = choice_find(FETCH_ENGINE_NAMES, config->engine); /* 0: auto */
+	const struct fetch_engine *engine = at > 0 ? engines[at - 1] : NULL;
 	struct fetch *fetch;
 	char reason[192], names[CHOICE_TEXT];
 
@@ -47,12 +39,10 @@ struct fetch *fetch_open(const struct fetch_config *config, const struct source 
 		return error_null(error_set(err, EINVAL,
 					    "fetch depth is 1 to %d, not %u",
 					    LIMIT_FETCH_DEPTH, config->depth));
-	if (strcmp(config->engine, "auto") == 0) {
+	if (at == 0)
 		engine = fetch_probe(config, source, reason, sizeof(reason));
-	} else {
-		engine = fetch_find(config->engine);
+	else
 		snprintf(reason, sizeof(reason), "%s: as asked", config->engine);
-	}
 	if (engine == NULL)
 		return error_null(error_set(
 			err, EINVAL, "no fetch engine is called '%s'; there are %s",

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct prep {
 	const struct prep_op *op;
@@ -35,14 +34,6 @@ const struct prep_config prep_defaults = {
 
 #define PREP_ADDRESS(name) &prep_##name,
 static const struct prep_op *const ops[] = {PREP_OPS(PREP_ADDRESS)};
-
-static const struct prep_op *prep_find(const char *name)
-{
-	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
-		if (strcmp(ops[i]->name, name) == 0)
-			return ops[i];
-	return NULL;
-}
 
 static bool is_range(const double range[2])
 {
@@ -81,7 +72,8 @@ static int prep_check(const struct prep_config *config, struct error *err)
 
 struct prep *prep_open(const struct prep_config *config, struct error *err)
 {
-	const struct prep_op *op = prep_find(config->op);
+	int at = choice_find(&PREP_OPS(VARIANT_OP)[1], config->op);
+	const struct prep_op *op = at >= 0 ? ops[at] : NULL;
 	char names[CHOICE_TEXT];
 	struct prep *prep;
 

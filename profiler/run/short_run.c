@@ -91,54 +91,8 @@ static int short_run_conclude(const struct attempt *attempt, struct profile *pro
 	return analyse(&trace, 1, profile, err);
 }
 
-static struct attempt short_run_begin(const struct measure_config *config,
-				      const char *protocol)
-{
-	struct attempt attempt = {
-		.config = *config, .protocol = protocol, .started = clock_now()};
-
-	attempt.config.steps = 0;
-	attempt.config.progress = NULL;
-	return attempt;
-}
-
-static int time_once(const struct short_run *repetition, struct profile *profile,
-		     struct error *err)
-{
-	struct attempt attempt = short_run_begin(repetition->config, "repetition");
-	const struct launch launch = {
-		.config = &attempt.config,
-		.machine = &attempt.machine,
-		.budget_s = INFINITY,
-		.only = -1,
-		.block_s = repetition->seconds,
-		.stall_s = repetition->config->timeout_s,
-	};
-	int result = short_run_launch(&attempt, &launch, err);
-
-	if (result == 0)
-		result = short_run_judge(&attempt, err);
-	if (result == 0)
-		result = short_run_conclude(&attempt, profile, err);
-	launch_remove_sessions(&attempt.job, 1);
-	return result;
-}
-
-int short_run_time(const struct short_run *repetition, struct profile *profile,
-		   struct error *err)
-{
-	int result = time_once(repetition, profile, err);
-
-	for (unsigned i = 1; result == -ENODATA && i < repetition->tries; i++) {
-		profile_free(profile);
-		profile_init(profile);
-		result = time_once(repetition, profile, err);
-	}
-	return result;
-}
-
-static int short_run_count_once(const struct attempt *attempt, struct profile *profile,
-				struct error *err)
+static int short_run_read_counts(const struct attempt *attempt, struct profile *profile,
+				 struct error *err)
 {
 	if (work_counts_read(attempt->job.trace, &profile->counted) == 0)
 		return 0;
@@ -148,28 +102,57 @@ static int short_run_count_once(const struct attempt *attempt, struct profile *p
 				 : "it delivered no sample");
 }
 
-int short_run_count(const struct short_run *repetition, struct profile *profile,
-		    struct error *err)
+/* One launch: a counted one where it only observes, else a timed one. */
+static int short_run_once(const struct short_run *repetition, struct launch launch,
+			  struct profile *profile, struct error *err)
 {
-	struct attempt attempt = short_run_begin(repetition->config, "counted");
-	const struct launch launch = {
-		.config = &attempt.config,
-		.machine = &attempt.machine,
-		.budget_s = INFINITY,
-		.only = -1,
-		.observe = true,
-		.samples = repetition->samples > 0 ? repetition->samples : UNKNOWN,
-		.stall_s = attempt.config.timeout_s,
+	struct attempt attempt = {
+		.config = *repetition->config,
+		.protocol = launch.observe ? "counted" : "repetition",
+		.started = clock_now(),
 	};
-	int result = short_run_launch(&attempt, &launch, err);
+	int result;
 
-	/* What a program had that ended by itself is always the same, too. */
-	if (result == 0 && attempt.end.why != CONDUCTOR_ENDED)
+	attempt.config.steps = 0;
+	attempt.config.progress = NULL;
+	launch.config = &attempt.config;
+	launch.machine = &attempt.machine;
+	launch.budget_s = INFINITY;
+	launch.only = -1;
+	launch.stall_s = attempt.config.timeout_s;
+	result = short_run_launch(&attempt, &launch, err);
+	/* What a counted program had that ended by itself is always the same, too. */
+	if (result == 0 && !(launch.observe && attempt.end.why == CONDUCTOR_ENDED))
 		result = short_run_judge(&attempt, err);
 	if (result == 0)
 		result = short_run_conclude(&attempt, profile, err);
-	if (result == 0)
-		result = short_run_count_once(&attempt, profile, err);
+	if (result == 0 && launch.observe)
+		result = short_run_read_counts(&attempt, profile, err);
 	launch_remove_sessions(&attempt.job, 1);
 	return result;
+}
+
+int short_run_time(const struct short_run *repetition, struct profile *profile,
+		   struct error *err)
+{
+	const struct launch timed = {.block_s = repetition->seconds};
+	int result = short_run_once(repetition, timed, profile, err);
+
+	for (unsigned i = 1; result == -ENODATA && i < repetition->tries; i++) {
+		profile_free(profile);
+		profile_init(profile);
+		result = short_run_once(repetition, timed, profile, err);
+	}
+	return result;
+}
+
+int short_run_count(const struct short_run *repetition, struct profile *profile,
+		    struct error *err)
+{
+	const struct launch counted = {
+		.observe = true,
+		.samples = repetition->samples > 0 ? repetition->samples : UNKNOWN,
+	};
+
+	return short_run_once(repetition, counted, profile, err);
 }

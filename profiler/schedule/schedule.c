@@ -15,6 +15,7 @@ enum {
 
 #define EXTRAS_SHARE .2 /* of the budget, for all of them */
 #define FILLED       .9 /* of its capacity: the cache is full */
+#define EPOCHS_S     1. /* of a window of whole epochs, at the least */
 
 struct schedule *schedule_new(const struct schedule_config *config)
 {
@@ -125,6 +126,54 @@ int schedule_look(struct schedule *schedule, const struct trace *trace)
 		     : shares_measure(schedule->windows, schedule->seen,
 				      &schedule->shares);
 }
+
+/* ---- windows of whole epochs ---- */
+
+/* What a window is expected to take: of the shortest epochs several. */
+static double epochs_window_s(const struct trace_loader *loader, double step_s)
+{
+	double epoch_s = step_s * (double)loader->steps_per_epoch;
+
+	return epoch_s > 0 ? epoch_s * ceil(EPOCHS_S / epoch_s) : 0;
+}
+
+/*
+ * Decides, after the warm-up, whether they fit into left_s: a step takes step_s.
+ * `steady`: the cache is as it will stay.
+ */
+static void epochs_plan(struct epochs *epochs, const struct trace_loader *loader,
+			double step_s, bool steady, double left_s)
+{
+	double epoch_s = step_s * (double)loader->steps_per_epoch;
+
+	epochs->warm = steady ? 0 : 1;
+	/* The rest of the present epoch comes first. */
+	epochs->on = epoch_s > 0 &&
+		     epoch_s + (epochs->warm + EPOCHS_ENOUGH) *
+					     epochs_window_s(loader, step_s) <=
+			     left_s;
+}
+
+/* The next one; false: it does not fit. */
+static bool epochs_ask(struct epochs *epochs, const struct trace_loader *loader,
+		       double step_s, double left_s, struct trace_window *ask)
+{
+	bool warm = epochs->warm > 0;
+
+	if (epochs_window_s(loader, step_s) > left_s)
+		return false;
+	*ask = (struct trace_window){
+		.kind = TRACE_REAL,
+		.flags = TRACE_EPOCH | (warm ? TRACE_WARMUP : 0u),
+		.block = warm ? UINT32_MAX : epochs->asked++,
+		.length_ns = warm ? 0 : (uint64_t)(EPOCHS_S * 1e9),
+		.min_steps = 1,
+	};
+	epochs->warm -= warm;
+	return true;
+}
+
+/* ---- what comes next ---- */
 
 /* Half-width of the one kind's time per sample, relative to it. */
 static double half_of_one(const struct schedule *schedule)

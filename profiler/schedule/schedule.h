@@ -7,7 +7,7 @@
  * Extras are the curves, G under interference and the overhead: a few after each block,
  * for at most a fifth of the budget. Void windows are asked for again.
  *
- * For a rate alone it is real windows only, in whole epochs where they fit (epochs.h).
+ * For a rate alone it is real windows only, in whole epochs where they fit.
  *
  * A single block is one after a short warm-up, in an order that turns with the seed, and
  * half of its time is the real window's. There are no extras.

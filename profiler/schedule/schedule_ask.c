@@ -118,7 +118,6 @@ static void set_block(struct schedule *schedule, const struct trace *trace,
 		schedule_set_real(schedule, trace, ask);
 }
 
-/* How long a window may be for 8 blocks to fit into what is left. */
 void schedule_set_length(struct schedule *schedule, double left_s)
 {
 	unsigned missing = schedule->blocks < SCHEDULE_BLOCKS_ENOUGH
@@ -142,7 +141,6 @@ static enum trace_kind kind_now(const struct schedule *schedule)
 	return orders[order % 6][schedule->in_block];
 }
 
-/* The next window of the present block. */
 void schedule_ask_block(struct schedule *schedule, const struct trace *trace,
 			double left_s, struct trace_window *ask)
 {
@@ -200,7 +198,6 @@ bool schedule_wants_fill(const struct schedule *schedule, const struct trace *tr
 		cache_share(schedule, trace) >= 1);
 }
 
-/* How real windows get at the cache in its steady state. */
 void schedule_choose_cache(struct schedule *schedule, const struct trace *trace)
 {
 	const struct trace_loader *loader = &trace->loader;
@@ -243,7 +240,6 @@ bool schedule_ask_again(struct schedule *schedule, const struct trace *trace,
 	return true;
 }
 
-/* What a block takes, by the paces seen. */
 double schedule_block_s(const struct schedule *schedule)
 {
 	double seconds = 0;

@@ -9,7 +9,6 @@
 #define DSA_SCHEDULE_STATE_H
 
 #include "profiler/schedule/curve_windows.h"
-#include "profiler/schedule/epochs.h"
 #include "profiler/schedule/schedule.h"
 #include "profiler/schedule/window_cost.h"
 
@@ -19,6 +18,24 @@ enum {
 };
 
 #define SCHEDULE_LENGTH_S 1. /* of a window, if the budget allows */
+
+/*
+ * Real windows that last whole epochs.
+ *
+ *	... warm-up | to the edge | epoch, where a cache is to fill | epoch | epoch ...
+ *
+ * Each sample comes once in an epoch, so that windows of whole ones always read the same
+ * bytes, and a cache of any policy has its hits as it really has them: nothing is drawn.
+ * With one reader and a fresh order in each epoch, lru and fifo have their steady state
+ * from the second epoch on; the first two never count.
+ */
+enum { EPOCHS_ENOUGH = 4 }; /* windows before the stop rule may say stop */
+
+struct epochs {
+	bool on;        /* windows are whole epochs */
+	unsigned warm;  /* still to be asked for, which do not count */
+	unsigned asked; /* of those that do */
+};
 
 struct schedule {
 	struct schedule_config config;
