@@ -49,7 +49,7 @@ struct batch_source_ops {
 	/* A next() that waits, and all later ones, return 0 soon. */
 	void (*stop)(struct batch_source *delivery);
 
-	/* dsa_compute() was busy at this rate, samples/s. */
+	/* dsa_compute() was busy at this rate, samples/s. NULL: no session is driven. */
 	void (*emulated)(struct batch_source *delivery, double rate);
 
 	/* Fills what the process's counters do not say. */

@@ -147,7 +147,8 @@ EXPORT int dsa_compute(struct dsa_loader *loader, const struct dsa_batch *batch,
 	trace_add(loader->session.process, TRACE_emulated_samples, batch->count);
 	trace_add(loader->session.process, TRACE_emulated_asked_ns, busy);
 	trace_add(loader->session.process, TRACE_emulated_busy_ns, clock_now() - start);
-	loader->delivery->ops->emulated(loader->delivery, rate);
+	if (loader->delivery->ops->emulated != NULL)
+		loader->delivery->ops->emulated(loader->delivery, rate);
 	return 0;
 }
 

@@ -42,6 +42,7 @@ struct plan_ops {
 	 * and one too many for others. */
 	uint64_t (*seats)(struct plan *plan, uint64_t pass, uint32_t position);
 
+	/* NULL: the plan has an owner that ends it. */
 	void (*free)(struct plan *plan);
 };
 

@@ -60,6 +60,7 @@ static void parse_size(struct argp_state *state, const char *arg, double *size)
 static const struct argument make_arguments[] = {
 #define NUMBER(key, member, most) ARGUMENT_NUMBER(make, key, member, 1, most)
 	NUMBER('n', config.count, 100000000),
+	ARGUMENT(make, 's', WHOLE, config.seed),
 	NUMBER('c', config.classes, MAKE_CLASSES),
 	ARGUMENT(make, KEY_FORMAT, WORD, format),
 	NUMBER(KEY_QUALITY, config.quality, 100),
@@ -75,10 +76,6 @@ static error_t parse_make(int key, char *arg, struct argp_state *state)
 	struct make_config *config = &make->config;
 
 	switch (key) {
-	case 's':
-		if (!number_whole(arg, UINT64_MAX, &config->seed))
-			argp_error(state, "--seed is a whole number, not '%s'", arg);
-		return 0;
 	case KEY_SIZE_MEAN:
 		parse_size(state, arg, &config->size_mean);
 		return 0;

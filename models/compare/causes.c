@@ -1,7 +1,6 @@
 /* causes.c - lists effects with what explains them, then the rate, then the rest. */
 #include "models/compare/causes.h"
-#include "models/compare/amount_text.h"
-#include "models/compare/differences.h"
+#include "models/compare/difference_kinds.h"
 
 #include <stdio.h>
 
@@ -125,14 +124,13 @@ static void causes_hide(struct finding *finding, const struct effect *by,
 			enum stage stage)
 {
 	const struct effect *stall = effect_on(finding, stage);
-	struct difference *difference =
-		&finding->differences.list[finding->differences.count];
+	struct difference *difference;
 
-	if (stall == NULL || stall->size > 2 * by->size || by->diluted ||
-	    finding->differences.count == DIFFERENCES_MOST)
+	if (stall == NULL || stall->size > 2 * by->size || by->diluted)
 		return;
-	finding->differences.count++;
-	*difference = (struct difference){.rank = DIFFERENCE_EFFECT};
+	difference = difference_add(&finding->differences, DIFFERENCE_EFFECT);
+	if (difference == NULL)
+		return;
 	difference->way[stage] = by->slower ? DIFFERENCE_FASTER : DIFFERENCE_SLOWER;
 	snprintf(difference->text, sizeof(difference->text), "%s %s hides %s of it",
 		 by->slower ? "slower" : "faster", stage_table[by->stage].key,

@@ -1,7 +1,4 @@
-/*
- * difference_kinds.h - what the finders of differences share. Only
- * models/differences*.c use it.
- */
+/* difference_kinds.h - what the finders of differences share. Private to models/compare/. */
 #ifndef DSA_DIFFERENCE_KINDS_H
 #define DSA_DIFFERENCE_KINDS_H
 

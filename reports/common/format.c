@@ -352,6 +352,12 @@ static void stall_verdict(FILE *out, const struct profile *profile)
 		isfinite(stalls[STAGE_COMPUTE].low) ? "" : "; no interval is known");
 }
 
+bool format_is_own_cache(const char *policy)
+{
+	return policy != NULL && strcmp(policy, "none") != 0 &&
+	       strcmp(policy, "page") != 0;
+}
+
 bool format_has_proof(const struct profile *profile)
 {
 	bool any = false;

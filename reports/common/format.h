@@ -35,6 +35,9 @@ int format_stalls(const struct interval stalls[STAGES], long tenths[STAGES]);
 
 enum { FORMAT_STAGES = 32 * STAGES }; /* room for words of all stages */
 
+/* True of a cache of the program's own; the kernel's counts no samples. NULL: unknown. */
+bool format_is_own_cache(const char *policy);
+
 /* True where there is a second proof to compare the first with. */
 bool format_has_proof(const struct profile *profile);
 

@@ -2,9 +2,9 @@
 #include "reports/common/whatif_curve.h"
 #include "loader/base/error.h"
 #include "models/predict/model.h"
+#include "reports/common/format.h"
 
 #include <errno.h>
-#include <string.h>
 
 enum { CORES_POINTS = 16, CACHE_POINTS = 10 }; /* at most, but for the first */
 
@@ -62,16 +62,9 @@ static int whatif_curve_add_cache(const struct model *model,
 	return result;
 }
 
-/* A cache that holds samples for this program alone, whose size can be set. */
-static bool has_size(const char *policy)
-{
-	return policy != NULL && strcmp(policy, "none") != 0 &&
-	       strcmp(policy, "page") != 0;
-}
-
 int whatif_curves_make(const struct profile *profile, struct whatif_curves *curves)
 {
-	bool same = has_size(profile->cache);
+	bool same = format_is_own_cache(profile->cache);
 	struct error err = {0};
 	struct model *model;
 	int result;

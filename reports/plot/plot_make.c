@@ -137,13 +137,6 @@ int plot_windows(const struct profile *profile, struct plot *plot)
 	return 0;
 }
 
-/* What the kernel's cache has, nobody counts sample by sample. */
-static bool counts_hits(const char *cache)
-{
-	return cache != NULL && strcmp(cache, "none") != 0 &&
-	       strcmp(cache, "page") != 0;
-}
-
 /* Whole epochs, with room at both ends. */
 static void tick_epochs(struct plot_axis *axis, const struct profile *profile)
 {
@@ -170,7 +163,7 @@ int plot_cache(const struct profile *profile, struct plot *plot)
 	plot->about = "Share of the samples that the cache had, in the real windows of "
 		      "each epoch. The first epoch fills it.";
 	plot->x_label = "epoch";
-	if (!counts_hits(profile->cache))
+	if (!format_is_own_cache(profile->cache))
 		return 0;
 	for (size_t i = 0; i < profile->epoch_count; i++) {
 		const struct profile_epoch *epoch = &profile->epochs[i];

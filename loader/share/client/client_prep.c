@@ -290,12 +290,6 @@ static void client_prep_stop(struct batch_source *delivery)
 	pthread_mutex_unlock(&stage->lock);
 }
 
-static void client_prep_emulated(struct batch_source *delivery, double rate)
-{
-	(void)delivery;
-	(void)rate; /* no session is driven here */
-}
-
 static void client_prep_stats(const struct batch_source *delivery,
 			      struct dsa_stats *stats)
 {
@@ -419,7 +413,6 @@ static const struct batch_source_ops client_prep_ops = {
 	.release = client_prep_release,
 	.held = client_prep_held,
 	.stop = client_prep_stop,
-	.emulated = client_prep_emulated,
 	.stats = client_prep_stats,
 	.class_name = client_prep_class,
 	.close = client_prep_close,

@@ -207,17 +207,10 @@ static uint64_t joader_readers(struct plan *plan, uint64_t pass, uint32_t positi
 	return joader_picked(plan, pass, position)->slots;
 }
 
-/* The joader's owner closes it. */
-static void joader_free(struct plan *plan)
-{
-	(void)plan;
-}
-
 static const struct plan_ops ops = {
 	.pass = joader_pass,
 	.sample = joader_sample,
 	.seats = joader_readers,
-	.free = joader_free,
 };
 
 struct plan *joader_plan(struct joader *joader)

@@ -28,7 +28,6 @@ struct shared_epoch_part {
 	uint32_t live;
 };
 
-/* */
 struct shared_epoch_pass {
 	uint64_t first; /* global position */
 	uint64_t epoch;

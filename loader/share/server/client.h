@@ -49,10 +49,9 @@ struct client {
 	uint64_t voids;    /* of them so many before the epoch's first sample */
 	struct audit_job *audit;
 
-	bool blocks;            /* others wait for it */
-	uint64_t blocking_ns;   /* since when, without a release; 0: it does not */
-	uint64_t in_the_way_ns; /* total */
-	uint64_t released;      /* as seen last */
+	bool blocks;          /* others wait for it */
+	uint64_t blocking_ns; /* since when, without a release; 0: it does not */
+	uint64_t released;    /* as seen last */
 };
 
 /* Reasons to refuse a connection; each is logged once a second, with a count. */

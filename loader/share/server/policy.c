@@ -95,8 +95,6 @@ static void watch_client(struct share_server *server, struct client *client,
 	bcast_reader_state(server->stream.ring, client->slot, &slot);
 	blocks = starves && slot.released == bcast_tail(server->stream.ring) &&
 		 policy_idle(&slot, client, published);
-	if (blocks && client->blocks)
-		client->in_the_way_ns += now - server->watched_ns;
 	if (!blocks)
 		client->blocking_ns = 0;
 	else if (client->blocking_ns == 0 || slot.released != client->released)

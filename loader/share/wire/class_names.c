@@ -1,11 +1,11 @@
 /* class_names.c - packs class names into a memfd and reads them back. */
 #include "loader/share/wire/class_names.h"
 #include "loader/base/error.h"
+#include "loader/base/io.h"
 #include "loader/source.h"
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,23 +14,14 @@
 
 static int write_names(int fd, const struct source *source)
 {
-	int copy = dup(fd), result = 0;
-	FILE *file = copy < 0 ? NULL : fdopen(copy, "w");
+	int result = 0;
 
-	if (file == NULL) {
-		result = -errno;
-		if (copy >= 0)
-			close(copy);
-		return result;
-	}
-	for (uint32_t i = 0; i < source_classes(source); i++) {
+	for (uint32_t i = 0; result == 0 && i < source_classes(source); i++) {
 		const char *name = source_class(source, i);
 
-		fwrite(name, strlen(name) + 1, 1, file);
+		result = io_write(fd, name, strlen(name) + 1);
 	}
-	if (ferror(file))
-		result = -ENOMEM;
-	return fclose(file) == 0 ? result : -errno;
+	return result;
 }
 
 int class_names_write(const struct source *source, struct error *err)

@@ -5,6 +5,7 @@
  * read then belong to that message.
  */
 #include "loader/share/wire/protocol.h"
+#include "loader/base/io.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -304,19 +305,9 @@ int protocol_take_fd(struct protocol_inbox *inbox)
 
 static int receive_all(int socket, void *to, size_t bytes)
 {
-	char *at = to;
+	int result = io_read(socket, to, bytes);
 
-	while (bytes > 0) {
-		ssize_t got = recv(socket, at, bytes, 0);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got == 0 || errno == ECONNRESET ? -EPIPE : -errno;
-		at += got;
-		bytes -= (size_t)got;
-	}
-	return 0;
+	return result == -EIO || result == -ECONNRESET ? -EPIPE : result;
 }
 
 static int receive_status(int socket, size_t bytes, char **text)
