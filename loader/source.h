@@ -50,23 +50,24 @@ struct source_place {
 	bool part;          /* of the file: offset and size are exact */
 };
 
+struct source_facts {
+	uint32_t count; /* of samples, at least 1 */
+	uint32_t classes;
+	uint64_t bytes;   /* of all samples together */
+	uint64_t ignored; /* files that are no samples */
+	uint64_t digest; /* XXH3-64 over (relative path, 0, size, label) of every sample
+			   * in order; of a synthetic one, over its count and pictures */
+};
+
 struct source *source_open(const char *dataset, const struct source_config *config,
 			   struct error *err);
 void source_close(struct source *source);
 
 const char *source_kind(const struct source *source); /* "tree", "list", "synthetic" */
 uint32_t source_count(const struct source *source);   /* at least 1 */
-uint64_t source_bytes(const struct source *source);   /* of all samples together */
-uint64_t source_ignored(const struct source *source); /* files that are no samples */
-uint32_t source_classes(const struct source *source);
+const struct source_facts *source_facts(const struct source *source);
 uint32_t source_size(const struct source *source, uint32_t sample); /* bytes */
 uint32_t source_label(const struct source *source, uint32_t sample);
-
-/*
- * The data set's digest: XXH3-64 over (relative path, 0, size, label) of every sample
- * in order; of a synthetic one, over its count and pictures.
- */
-uint64_t source_digest(const struct source *source);
 
 /*
  * Fills *place; the path is written into buffer (PATH_MAX bytes) or points into the

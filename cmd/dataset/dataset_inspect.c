@@ -90,7 +90,9 @@ static json_t *classes_json(const struct inspect *result)
 	for (uint32_t i = 0; i < result->classes; i++) {
 		char name[NAME_SHOWN];
 
-		json_object_set_new(json, inspect_class(result, i, name, sizeof(name)),
+		json_object_set_new(json,
+				    name_escape(source_class(result->source, i), name,
+						sizeof(name)),
 				    json_integer(result->per_class[i]));
 	}
 	return json;
@@ -113,7 +115,8 @@ static json_t *broken_json(const struct inspect *result)
 	for (uint32_t i = 0; i < result->broken; i++) {
 		char name[1024];
 
-		inspect_name(result, result->first[i].sample, name, sizeof(name));
+		source_name(result->source, result->first[i].sample, name,
+			    sizeof(name));
 		json_array_append_new(json, json_pack("{s:s, s:s}", "path", name, "why",
 						      result->first[i].why));
 	}
@@ -128,7 +131,7 @@ static void dataset_inspect_print_json(const char *dataset,
 		"{s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:o}", "path",
 		name_escape(dataset, name, sizeof(name)), "images",
 		(json_int_t)result->count, "ignored",
-		(json_int_t)source_ignored(result->source), "bytes",
+		(json_int_t)source_facts(result->source)->ignored, "bytes",
 		(json_int_t)result->bytes, "classes", classes_json(result),
 		"size_bytes", law_json(&result->size), "sampling",
 		sampling_json(result), "gray", (json_int_t)result->gray, "cmyk",
@@ -197,7 +200,7 @@ static void print_classes(const struct inspect *result)
 	printf("classes ");
 	for (uint32_t i = 0; i < result->classes && i < LISTED; i++)
 		printf("%s%s %u", i > 0 ? ", " : "",
-		       inspect_class(result, i, name, sizeof(name)),
+		       name_escape(source_class(result->source, i), name, sizeof(name)),
 		       result->per_class[i]);
 	if (result->classes > LISTED)
 		printf(" and %u more; --json tells all", result->classes - LISTED);
@@ -211,8 +214,8 @@ static void print_broken(const struct inspect *result)
 	printf("broken  %u\n", result->broken);
 	for (uint32_t i = 0; i < result->broken && i < LISTED; i++)
 		printf("        %s: %s\n",
-		       inspect_name(result, result->first[i].sample, name,
-				    sizeof(name)),
+		       source_name(result->source, result->first[i].sample, name,
+				   sizeof(name)),
 		       result->first[i].why);
 	if (result->broken > LISTED)
 		printf("        and %u more; --json names all\n",
@@ -231,7 +234,8 @@ static void dataset_inspect_print_text(const char *dataset,
 	if (result->readable > 0)
 		print_kinds(result);
 	print_classes(result);
-	printf("ignored %llu\n", (unsigned long long)source_ignored(result->source));
+	printf("ignored %llu\n",
+	       (unsigned long long)source_facts(result->source)->ignored);
 	print_broken(result);
 }
 

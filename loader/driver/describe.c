@@ -8,18 +8,6 @@
 
 #include <stdio.h>
 
-/* What the shared loader's own session does not have. */
-static void describe_consumer(const struct driver *driver)
-{
-	const struct options *options = driver->parts.options;
-
-	driver->trace->loader = (struct trace_loader){
-		.seed = options->seed,
-		.batch = options->batch,
-		.prefetch = options->prefetch,
-	};
-}
-
 static void describe_own(const struct driver *driver)
 {
 	const struct driver_parts *parts = &driver->parts;
@@ -29,13 +17,13 @@ static void describe_own(const struct driver *driver)
 
 	*to = (struct trace_loader){
 		.dataset_samples = source_count(parts->source),
-		.dataset_bytes = source_bytes(parts->source),
-		.digest = source_digest(parts->source),
+		.dataset_bytes = source_facts(parts->source)->bytes,
+		.digest = source_facts(parts->source)->digest,
 		.cache_capacity = options->cache_bytes,
 		.sample_bytes = parts->shape->sample_bytes,
 		.seed = options->seed,
 		.steps_per_epoch = pipeline_steps(parts->pipeline),
-		.classes = source_classes(parts->source),
+		.classes = source_facts(parts->source)->classes,
 		.batch = options->batch,
 		.workers = options->workers,
 		.fetch_depth = options->fetch_depth,
@@ -60,10 +48,16 @@ static void describe_own(const struct driver *driver)
 
 void describe_loader(const struct driver *driver)
 {
-	if (follows(driver))
-		describe_consumer(driver);
-	else
+	const struct options *options = driver->parts.options;
+
+	if (!follows(driver))
 		describe_own(driver);
+	else /* what the shared loader's own session does not have */
+		driver->trace->loader = (struct trace_loader){
+			.seed = options->seed,
+			.batch = options->batch,
+			.prefetch = options->prefetch,
+		};
 }
 
 void driver_skip(struct trace *trace, const struct source *source, uint32_t sample,

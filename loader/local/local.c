@@ -310,8 +310,8 @@ static void local_stats(const struct batch_source *delivery, struct dsa_stats *s
 	stats->resident_bytes = cache.resident_bytes;
 	stats->steps_per_epoch = pipeline_steps(local->pipeline);
 	stats->dataset_samples = source_count(local->parts.source);
-	stats->dataset_bytes = source_bytes(local->parts.source);
-	stats->classes = source_classes(local->parts.source);
+	stats->dataset_bytes = source_facts(local->parts.source)->bytes;
+	stats->classes = source_facts(local->parts.source)->classes;
 	stats->workers = local->config.options->workers;
 	pipeline_position(local->pipeline, &stats->epoch, &stats->step);
 }
@@ -320,7 +320,7 @@ static const char *local_class(const struct batch_source *delivery, uint32_t lab
 {
 	const struct local *local = (const struct local *)delivery;
 
-	return label < source_classes(local->parts.source)
+	return label < source_facts(local->parts.source)->classes
 		       ? source_class(local->parts.source, label)
 		       : NULL;
 }

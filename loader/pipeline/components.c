@@ -13,8 +13,9 @@ static int components_open_cache(struct components *parts, struct options *optio
 				 struct error *err)
 {
 	if (options->cache_share > 0)
-		options->cache_bytes = (uint64_t)(options->cache_share *
-						  (double)source_bytes(parts->source));
+		options->cache_bytes =
+			(uint64_t)(options->cache_share *
+				   (double)source_facts(parts->source)->bytes);
 	parts->cache = cache_open(options->cache, source_count(parts->source),
 				  options->cache_bytes, err);
 	return parts->cache != NULL ? 0 : -err->code;

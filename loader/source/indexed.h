@@ -25,7 +25,11 @@ void *indexed_open(const char *dataset, const char *base_path, index_build build
 		   const struct source_config *config, struct source_facts *facts,
 		   struct error *err);
 
-/* These are the members of struct source_variant. */
+/* These are members of struct source_variant. */
+#define INDEXED                                                                        \
+	.close = indexed_close, .size = indexed_size, .label = indexed_label,          \
+	.place = indexed_place, .class = indexed_class
+
 void indexed_close(void *state);
 uint32_t indexed_size(const void *state, uint32_t sample);
 uint32_t indexed_label(const void *state, uint32_t sample);

@@ -397,12 +397,4 @@ static void *open_list(const char *dataset, const struct source_config *config,
 }
 
 const struct source_variant source_list = {
-	.kind = "list",
-	.claims = list_claims,
-	.open = open_list,
-	.close = indexed_close,
-	.size = indexed_size,
-	.label = indexed_label,
-	.place = indexed_place,
-	.class = indexed_class,
-};
+	.kind = "list", .claims = list_claims, .open = open_list, INDEXED};

@@ -81,24 +81,9 @@ uint32_t source_count(const struct source *source)
 	return source->facts.count;
 }
 
-uint64_t source_bytes(const struct source *source)
+const struct source_facts *source_facts(const struct source *source)
 {
-	return source->facts.bytes;
-}
-
-uint64_t source_ignored(const struct source *source)
-{
-	return source->facts.ignored;
-}
-
-uint32_t source_classes(const struct source *source)
-{
-	return source->facts.classes;
-}
-
-uint64_t source_digest(const struct source *source)
-{
-	return source->facts.digest;
+	return &source->facts;
 }
 
 uint32_t source_size(const struct source *source, uint32_t sample)

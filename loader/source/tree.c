@@ -174,12 +174,4 @@ static void *open_tree(const char *dataset, const struct source_config *config,
 }
 
 const struct source_variant source_tree = {
-	.kind = "tree",
-	.claims = tree_claims,
-	.open = open_tree,
-	.close = indexed_close,
-	.size = indexed_size,
-	.label = indexed_label,
-	.place = indexed_place,
-	.class = indexed_class,
-};
+	.kind = "tree", .claims = tree_claims, .open = open_tree, INDEXED};

@@ -199,11 +199,11 @@ static void union_facts(const struct joined *joined, struct source_facts *facts)
 
 	*facts = (struct source_facts){
 		.count = joined->samples,
-		.classes = source_classes(joined->parts[0]),
+		.classes = source_facts(joined->parts[0])->classes,
 	};
 	for (unsigned i = 0; i < joined->count; i++) {
-		facts->ignored += source_ignored(joined->parts[i]);
-		digests[i] = source_digest(joined->parts[i]);
+		facts->ignored += source_facts(joined->parts[i])->ignored;
+		digests[i] = source_facts(joined->parts[i])->digest;
 	}
 	facts->digest = XXH3_64bits(digests, joined->count * sizeof(*digests));
 	for (uint32_t i = 0; i < joined->samples; i++)

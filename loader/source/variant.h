@@ -14,11 +14,6 @@
 
 struct stat;
 
-struct source_facts {
-	uint32_t count, classes;
-	uint64_t bytes, ignored, digest;
-};
-
 struct source_variant {
 	const char *kind;
 

@@ -177,8 +177,8 @@ static int sum_up(const struct inspection *inspection, struct inspect *result,
 	const struct look *looks = inspection->looks;
 	uint64_t *values = calloc(result->count, sizeof(*values));
 
-	result->per_class =
-		calloc(source_classes(result->source), sizeof(*result->per_class));
+	result->per_class = calloc(source_facts(result->source)->classes,
+				   sizeof(*result->per_class));
 	if (values == NULL || result->per_class == NULL) {
 		free(values);
 		return error_set(err, ENOMEM, "no memory to sum up %s",
@@ -231,7 +231,7 @@ int inspect_run(const struct inspect_config *config, struct inspect *result,
 	}
 	inspection.source = result->source;
 	result->count = source_count(result->source);
-	result->classes = source_classes(result->source);
+	result->classes = source_facts(result->source)->classes;
 	status = inspect_sample(&inspection, result, &own);
 	result->first = inspection.list;
 	free(inspection.looks);
@@ -249,16 +249,4 @@ void inspect_free(struct inspect *result)
 	free(result->per_class);
 	free(result->first);
 	*result = (struct inspect){0};
-}
-
-const char *inspect_name(const struct inspect *result, uint32_t sample, char *buffer,
-			 size_t size)
-{
-	return source_name(result->source, sample, buffer, size);
-}
-
-const char *inspect_class(const struct inspect *result, uint32_t label, char *buffer,
-			  size_t size)
-{
-	return name_escape(source_class(result->source, label), buffer, size);
 }

@@ -64,10 +64,4 @@ int inspect_run(const struct inspect_config *config, struct inspect *result,
 /* Frees what the result holds. */
 void inspect_free(struct inspect *result);
 
-/* Path of a sample and name of a class, as they may be printed. Both return buffer. */
-const char *inspect_name(const struct inspect *result, uint32_t sample, char *buffer,
-			 size_t size);
-const char *inspect_class(const struct inspect *result, uint32_t label, char *buffer,
-			  size_t size);
-
 #endif

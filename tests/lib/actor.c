@@ -20,7 +20,7 @@ static uint64_t dataset_bytes(void)
 {
 	const struct source_config config = {.index_dir = ""};
 	struct source *source = source_open(actor_dataset, &config, NULL);
-	uint64_t bytes = source_bytes(source);
+	uint64_t bytes = source_facts(source)->bytes;
 
 	source_close(source);
 	return bytes;

@@ -196,8 +196,9 @@ static void draw_generation(struct share_server *server)
 {
 	if (getrandom(&server->generation, sizeof(server->generation), GRND_NONBLOCK) !=
 	    sizeof(server->generation))
-		server->generation = random_seed(clock_now(), (uint64_t)getpid(),
-						 source_digest(server->parts.source));
+		server->generation =
+			random_seed(clock_now(), (uint64_t)getpid(),
+				    source_facts(server->parts.source)->digest);
 	server->generation |= 1; /* 0 is nobody's */
 }
 

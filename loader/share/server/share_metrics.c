@@ -191,7 +191,7 @@ static void fill_constant(struct collected *metrics)
 	all->pid = (uint64_t)getpid();
 	all->generation = server->generation;
 	all->dataset_samples = share_stream_samples(&server->stream);
-	all->dataset_bytes = source_bytes(server->parts.source);
+	all->dataset_bytes = source_facts(server->parts.source)->bytes;
 	all->memory_bytes = bcast_bytes(server->stream.ring);
 	all->sample_bytes = prep_sample_bytes(server->parts.prep);
 	all->window = bcast_places(server->stream.ring);

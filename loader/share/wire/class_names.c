@@ -16,7 +16,7 @@ static int write_names(int fd, const struct source *source)
 {
 	int result = 0;
 
-	for (uint32_t i = 0; result == 0 && i < source_classes(source); i++) {
+	for (uint32_t i = 0; result == 0 && i < source_facts(source)->classes; i++) {
 		const char *name = source_class(source, i);
 
 		result = io_write(fd, name, strlen(name) + 1);

@@ -389,7 +389,7 @@ static uint64_t digest(const char *dataset)
 	uint64_t value;
 
 	assert_non_null(source);
-	value = source_digest(source);
+	value = source_facts(source)->digest;
 	source_close(source);
 	return value;
 }

@@ -77,8 +77,8 @@ static void a_tree_is_in_path_order(void **state)
 	assert_string_equal(listing(source),
 			    "b.x/1.JPEG 3 b.x|b/10.jpg 10 b|b/2.jpg 20 b|b/in-.JPG 6 b|"
 			    "b/in.jfif 5 b|b/in/deep/er.jpe 4 b|");
-	assert_int_equal(source_bytes(source), 48);
-	assert_int_equal(source_classes(source), 2);
+	assert_int_equal(source_facts(source)->bytes, 48);
+	assert_int_equal(source_facts(source)->classes, 2);
 	/* By name "b" comes first, though "b.x/" is before "b/". */
 	assert_string_equal(source_class(source, 0), "b");
 	assert_null(source_class(source, 2));
@@ -100,7 +100,7 @@ static void what_is_no_picture_is_ignored_and_counted(void **state)
 	assert_int_equal(mkfifo("t/a/pipe.jpg", 0600), 0);
 	source = open_source("t");
 	assert_string_equal(listing(source), "a/1.jpg 1 a|");
-	assert_int_equal(source_ignored(source), 7);
+	assert_int_equal(source_facts(source)->ignored, 7);
 	source_close(source);
 }
 
@@ -113,7 +113,7 @@ static void an_empty_class_keeps_its_label(void **state)
 	scratch_file("t/a/1.jpg", 1);
 	mkdir("t/b", 0755);
 	source = open_source("t/");
-	assert_int_equal(source_classes(source), 3);
+	assert_int_equal(source_facts(source)->classes, 3);
 	assert_int_equal(source_label(source, 1), 2);
 	source_close(source);
 }
@@ -128,7 +128,7 @@ static void a_flat_folder_is_one_class(void **state)
 	mkdir("t/empty", 0755);
 	source = open_source("t");
 	assert_string_equal(listing(source), "1.jpg 1 .|2.jpg 2 .|");
-	assert_int_equal(source_classes(source), 1);
+	assert_int_equal(source_facts(source)->classes, 1);
 	source_close(source);
 }
 
@@ -148,7 +148,7 @@ static void links_are_followed(void **state)
 	assert_string_equal(listing(source),
 			    "a/1.jpg 7 a|a/2.jpg 1 a|a/gone.jpg 0 a|b/1.jpg 7 b|"
 			    "c/1.jpg 7 c|");
-	assert_int_equal(source_ignored(source), 1);
+	assert_int_equal(source_facts(source)->ignored, 1);
 	source_close(source);
 }
 
@@ -252,7 +252,8 @@ static void the_order_does_not_depend_on_threads(void **state)
 		struct source_config other = {.threads = threads[i], .index_dir = ""};
 		struct source *again = source_open("t", &other, NULL);
 
-		assert_int_equal(source_digest(source), source_digest(again));
+		assert_int_equal(source_facts(source)->digest,
+				 source_facts(again)->digest);
 		source_close(again);
 	}
 	source_close(source);
@@ -268,12 +269,12 @@ static void a_digest_is_the_same_everywhere(void **state)
 	scratch_file("t/a/1.jpg", 300);
 	scratch_file("t/b/1.jpg", 2);
 	source = open_source("t");
-	digest = source_digest(source);
+	digest = source_facts(source)->digest;
 	source_close(source);
 	assert_int_equal(digest, 0x5fbfaab729e0894f);
 	scratch_file("t/b/1.jpg", 3);
 	source = open_source("t");
-	assert_int_not_equal(source_digest(source), digest);
+	assert_int_not_equal(source_facts(source)->digest, digest);
 	source_close(source);
 }
 
@@ -294,7 +295,7 @@ static void a_list_keeps_its_order(void **state)
 	assert_string_equal(listing(source),
 			    "b/2 of 3.jpg 2 dog|a/1.jpg 1 cat|gone.jpg 0 dog|");
 	assert_int_equal(source_label(source, 0), 1);
-	assert_int_equal(source_classes(source), 2);
+	assert_int_equal(source_facts(source)->classes, 2);
 	source_close(source);
 }
 
@@ -306,7 +307,7 @@ static void a_label_of_a_list_may_be_a_number(void **state)
 	scratch_file("1.jpg", 1);
 	scratch_text("list", "1.jpg 12\n1.jpg 3\n");
 	source = open_source("list");
-	assert_int_equal(source_classes(source), 13);
+	assert_int_equal(source_facts(source)->classes, 13);
 	assert_int_equal(source_label(source, 0), 12);
 	assert_string_equal(source_class(source, 7), "7");
 	source_close(source);
@@ -325,7 +326,7 @@ static void a_path_of_a_list_may_be_absolute(void **state)
 	snprintf(text, sizeof(text), "%s/set/1.jpg 0\n", scratch_path());
 	scratch_text("lists/list", text);
 	source = open_source("lists/list");
-	assert_int_equal(source_bytes(source), 9);
+	assert_int_equal(source_facts(source)->bytes, 9);
 	source_place(source, 0, buffer, &place);
 	fd = openat(place.dir, place.path, O_RDONLY);
 	assert_true(fd >= 0);
@@ -381,7 +382,7 @@ static void words_are_ranked_however_many(void **state)
 		fprintf(file, "1.jpg w%03u\n", i * 7 % WORDS);
 	fclose(file);
 	source = open_source("list");
-	assert_int_equal(source_classes(source), WORDS);
+	assert_int_equal(source_facts(source)->classes, WORDS);
 	for (uint32_t i = 0; i < 3 * WORDS; i++)
 		assert_int_equal(source_label(source, i), i * 7 % WORDS);
 	assert_string_equal(source_class(source, 42), "w042");
@@ -444,14 +445,14 @@ static void a_synthetic_sample_is_a_picture(void **state)
 		jpeg_read_header(&jpeg, TRUE);
 		assert_in_range(jpeg.image_width, 375, 500);
 		assert_in_range(place.size, 40000, 200000);
-		assert_true(source_label(source, i) < source_classes(source));
+		assert_true(source_label(source, i) < source_facts(source)->classes);
 		assert_non_null(source_class(source, source_label(source, i)));
 		jpeg_abort_decompress(&jpeg);
 		bytes += place.size;
 	}
 	jpeg_destroy_decompress(&jpeg);
 	assert_int_equal(source_count(source), 35);
-	assert_int_equal(source_bytes(source), bytes);
+	assert_int_equal(source_facts(source)->bytes, bytes);
 	assert_in_range(bytes / 35, 100000, 120000); /* 110 KB as ImageNet's */
 	source_close(source);
 }
@@ -467,7 +468,7 @@ static void synthetic_pictures_depend_on_the_seed_alone(void **state)
 		struct source *source = source_open("synthetic", &seeded, NULL);
 
 		assert_int_equal(source_count(source), 10000);
-		digest[i] = source_digest(source);
+		digest[i] = source_facts(source)->digest;
 		source_close(source);
 	}
 	assert_int_equal(digest[0], digest[1]);

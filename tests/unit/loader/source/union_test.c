@@ -73,8 +73,8 @@ static void a_file_in_both_parts_is_one_sample(void **state)
 	source = join("a", "b");
 	assert_string_equal(listing(source), "x/1.jpg 10 3 0 1|x/2.jpg 20 3 1 2|"
 					     "y/0.jpg 30 2 -1 0|");
-	assert_int_equal(source_bytes(source), 60);
-	assert_int_equal(source_ignored(source), 1);
+	assert_int_equal(source_facts(source)->bytes, 60);
+	assert_int_equal(source_facts(source)->ignored, 1);
 	assert_string_equal(source_class(source, 0), "x");
 	assert_string_equal(source_class(source_part(source, 1), 0), "y");
 	assert_string_equal(source_kind(source), "union");

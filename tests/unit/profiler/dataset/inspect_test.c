@@ -1,4 +1,5 @@
 #include "loader/base/error.h"
+#include "loader/source.h"
 #include "profiler/dataset/inspect.h"
 #include "profiler/dataset/jpeg_header.h"
 #include "tests/lib/nomem.h"
@@ -96,7 +97,8 @@ static const struct inspect_broken *broken(const struct inspect *result,
 	for (uint32_t i = 0; i < result->broken; i++) {
 		char shown[128];
 
-		inspect_name(result, result->first[i].sample, shown, sizeof(shown));
+		source_name(result->source, result->first[i].sample, shown,
+			    sizeof(shown));
 		if (strcmp(shown, name) == 0)
 			return &result->first[i];
 	}

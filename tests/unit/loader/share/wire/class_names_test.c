@@ -35,7 +35,7 @@ static void names_arrive_as_the_source_has_them(void **state)
 
 	(void)state;
 	assert_non_null(source);
-	classes = source_classes(source);
+	classes = source_facts(source)->classes;
 	fd = class_names_write(source, &err);
 	assert_true(fd >= 0);
 	assert_int_equal(class_names_read(fd, classes, &names, &err), 0);
