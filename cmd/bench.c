@@ -160,8 +160,7 @@ static const struct argp fetch_argp = {
 	.parser = bench_parse,
 	.children = children,
 	.doc = "Read samples as fast as storage gives them, past the page cache or, "
-	       "with "
-	       "--cache-policy=page, from it.",
+	       "with --cache-policy=page, from it.",
 };
 
 static int run_fetch(int argc, char **argv)

@@ -97,10 +97,8 @@ static const struct argp make_argp = {
 	.parser = parse_make,
 	.args_doc = "DIR",
 	.doc = "Make a data set of JPEG pictures in DIR, which must not exist or be "
-	       "empty."
-	       "\vThe pictures show surfaces with patterns, a pattern a class, and can "
-	       "be "
-	       "learnt; the same options make the same bytes.",
+	       "empty.\vThe pictures show surfaces with patterns, a pattern a class, "
+	       "and can be learnt; the same options make the same bytes.",
 };
 
 static void show_made(void *arg, uint32_t made)

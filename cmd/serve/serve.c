@@ -61,8 +61,7 @@ static const struct argp_option options[] = {
 	 "Listen there ($XDG_RUNTIME_DIR/dsa.sock, or /tmp/dsa-UID/dsa.sock)", 0},
 	{"mode", MODE, "lockstep|free|joader", 0,
 	 "Jobs go through whole epochs together, or each as it likes within the "
-	 "window, "
-	 "or have data sets that overlap (free)",
+	 "window, or have data sets that overlap (free)",
 	 0},
 	{"window", WINDOW, "N", 0, "Keep N batches for jobs that are behind (8)", 0},
 	{"jobs", JOBS, "N", 0, "Wait for N jobs before the first batch (1)", 0},

@@ -58,10 +58,9 @@ void hits_cache_offer(struct hits_cache *cache, uint32_t sample, uint64_t bytes)
 /* Several readers, each with a share of every epoch's fresh global shuffle. */
 struct hits_stream {
 	enum hits_policy policy;
-	uint32_t samples; /* in the data set, all of one size */
-	uint32_t
-		readers; /* ranks with a cache each; position p goes to rank p % readers */
-	double x;        /* of each cache, of the data set */
+	uint32_t samples;      /* in the data set, all of one size */
+	uint32_t readers;      /* ranks with a cache each; position p is p % readers' */
+	double x;              /* of each cache, of the data set */
 	uint64_t sample_bytes; /* matters to page alone */
 	bool partitioned; /* a sample held by any rank is a hit for all; each sample has
 			   * one home (CoorDL) */

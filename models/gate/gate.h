@@ -61,8 +61,7 @@ struct gate_verdict {
 	char why[GATE_WHY]; /* one line; of a regression its first cause, if one is known */
 	struct gate_finding *findings;
 	size_t count;
-	char **causes; /* why it changed, the largest first; ends with a NULL; NULL: none
-			*/
+	char **causes; /* why it changed, the largest first, then NULL; NULL: none */
 	size_t cause_count;
 	char **mismatches; /* "cpu: AMD EPYC 7763, was Xeon 8370C"; the same; listed also
 			      where any_environment allows them */

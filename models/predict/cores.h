@@ -25,17 +25,15 @@ enum cores_basis {
 	CORES_MEASURED,
 	CORES_BETWEEN, /* two measured points */
 	CORES_FITTED,  /* beyond the last point, by USL */
-	CORES_BOUNDS,  /* beyond it (or before the first), low and high alone; value NAN
-			*/
+	CORES_BOUNDS,  /* beyond it, or before the first: low and high alone */
 };
 
 struct cores {
-	unsigned have; /* cores the run might use, quota included: rounded down, 1 at
-			    * least */
-	double quota;  /* CPU time a second; NAN: none */
-	unsigned physical;    /* of them; less than have: SMT. 0: unknown */
-	unsigned points;      /* measured, of P(k) with k <= have */
-	unsigned first, last; /* k of the first and last of them */
+	unsigned have;     /* cores the run might use, its quota included; 1 at least */
+	double quota;      /* CPU time a second; NAN: none */
+	unsigned physical; /* of them; less than have: SMT. 0: unknown */
+	unsigned points;   /* measured, of P(k) with k <= have */
+	unsigned first, last;                /* k of the first and last of them */
 	struct interval rate[CORES_MAX + 1]; /* [k]: measured P(k); else unknown */
 
 	double a, s, c;         /* of the fit; NAN: none */

@@ -254,8 +254,7 @@ static const char *cores_words(const struct model *model,
 		       ? "more cores than the run had: each gives between nothing and "
 			 "as much as those; stalls are of the better end"
 	       : basis == CORES_FITTED ? "more cores than the run had: by the "
-					 "scalability law that fits "
-					 "its P(k)"
+					 "scalability law that fits its P(k)"
 				       : NULL;
 }
 

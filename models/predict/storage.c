@@ -245,8 +245,7 @@ int storage_of(const struct profile *profile, struct storage *storage,
 		storage->mean_bytes = mean_of_points(profile);
 	if (!(storage->mean_bytes > 0))
 		return error_set(err, ENODATA,
-				 "the run does not say how large samples "
-				 "are");
+				 "the run does not say how large samples are");
 	take_native(profile, storage);
 	if (!storage->native) {
 		if (!is_emulated(storage))

@@ -27,8 +27,7 @@ struct storage_point {
 
 struct storage {
 	double latency_s;   /* of a read of mean size, alone, transfer left out */
-	double bandwidth;   /* bytes/s of all reads together; INFINITY: its end was not
-			     * reached */
+	double bandwidth;   /* bytes/s of all reads together; INFINITY: no end seen */
 	double mean_bytes;  /* of a sample */
 	double uncertainty; /* relative half-width of the rates that it was found by */
 	double cpu_s;       /* CPU work of a read; NAN: unknown */

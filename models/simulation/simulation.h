@@ -81,14 +81,11 @@ struct simulation_load {
 
 	/* Jobs. All read the same data set; where each has its own cache in an order of
 	 * its own, where they share the kernel's (policy "page") in the same order. */
-	unsigned jobs; /* 0 or 1: one */
-	const double
-		*job_compute_s; /* of each job, in the place of compute_s; NULL: the
-				      * same for all */
-	bool shared; /* one pipeline feeds them all: `ahead` of its batches are open
+	unsigned jobs;               /* 0 or 1: one */
+	const double *job_compute_s; /* each job's compute_s; NULL: the same for all */
+	bool shared;     /* one pipeline feeds them all: `ahead` of its batches are open
 			  * at once, at the most, */
-	uint32_t
-		window; /* and so many are open, or kept until the last job used them */
+	uint32_t window; /* so many are open, or kept until the last job used them */
 	double joint_bandwidth; /* not shared: bytes/s of the transfers of all jobs, each
 				 * of which has `bandwidth` to itself; 0: no end */
 
@@ -106,10 +103,10 @@ struct simulation_outcome {
 	double hit_ratio;                  /* of the samples counted in that */
 	double blocked; /* share of the time that the consumer waited for a batch;
 			   * mean of the jobs */
-	double prep_busy, fetch_busy; /* mean workers preparing; mean reads in flight;
-				       * of all jobs */
-	double cpu_busy;              /* CPU work a second, in cores at speed 1 */
-	double prep_per_s;            /* samples prepared a second */
+	double prep_busy,
+		fetch_busy; /* mean workers, mean reads in flight: all jobs' */
+	double cpu_busy;    /* CPU work a second, in cores at speed 1 */
+	double prep_per_s;  /* samples prepared a second */
 };
 
 /*

@@ -10,10 +10,9 @@ struct profile;
 
 /* How to write. All zero is right for a file. */
 struct form_style {
-	bool colour; /* text: ANSI colours */
-	bool ascii;  /* text: nothing beyond ASCII */
-	const char
-		*where; /* text: the report's path, named in the last line; or NULL */
+	bool colour;       /* text: ANSI colours */
+	bool ascii;        /* text: nothing beyond ASCII */
+	const char *where; /* text: the report's path for the last line; or NULL */
 };
 
 /*

@@ -338,8 +338,7 @@ static void stall_verdict(FILE *out, const struct profile *profile)
 	if (stall < profile->overhead.high) {
 		fprintf(out,
 			"No verdict: the wait found (%s) is smaller than what "
-			"measuring "
-			"may cost (%s).",
+			"measuring may cost (%s).",
 			format_percent(number, stall),
 			format_percent(other, profile->overhead.high));
 		return;

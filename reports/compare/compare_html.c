@@ -198,8 +198,7 @@ static void compare_html_measured(const struct page *page)
 		compare_html_group(page, (enum compare_group)i,
 				   "Number|A#|B#|Change#|Is it clear?");
 	fputs("<p class=\"small\">± is half of a 95% interval. A difference is clear "
-	      "where "
-	      "the intervals do not overlap and it is at least half a "
+	      "where the intervals do not overlap and it is at least half a "
 	      "percent.</p>\n</section>\n",
 	      page->out);
 }
@@ -246,8 +245,9 @@ int compare_html(const struct compare *compare, const struct compare_rows *rows,
 		 const struct form_style *style, FILE *out, struct error *err)
 {
 	const struct page page = {compare, rows, out};
+	const struct html_end end = {DSA_VERSION, "comparison", "dsa compare --json",
+				     fill_json, &page};
 	char *title;
-	int result;
 
 	(void)style;
 	if (asprintf(&title, "%s and %s", compare->a_name, compare->b_name) < 0)
@@ -260,12 +260,5 @@ int compare_html(const struct compare *compare, const struct compare_rows *rows,
 	compare_html_bars(&page);
 	compare_html_measured(&page);
 	compare_html_settings(&page);
-	fputs("</main>\n<footer><p>Made by dsa " DSA_VERSION
-	      ". This file holds the whole comparison as JSON, in the element "
-	      "<code>#result</code>; <code>dsa compare --json</code> writes it "
-	      "too.</p></footer>\n",
-	      out);
-	result = html_embed(out, fill_json, &page, err);
-	fputs("</body>\n</html>\n", out);
-	return result;
+	return html_end(out, &end, err);
 }

@@ -85,12 +85,6 @@ static void compare_text_group(struct box *box, const struct compare_rows *rows,
 	}
 }
 
-static void compare_text_heads(struct box *box)
-{
-	fprintf(box->out, "\n%*s%*s%*s%*s\n", BOX_INDENT + NAME, "", CELL, "A", CELL,
-		"B", CHANGE, "change");
-}
-
 int compare_text(const struct compare *compare, const struct compare_rows *rows,
 		 const struct form_style *style, FILE *out, struct error *err)
 {
@@ -105,7 +99,8 @@ int compare_text(const struct compare *compare, const struct compare_rows *rows,
 	box_wrap(&box, compare->b_name, UNDER);
 	fputs("\n\n", box.out);
 	compare_text_causes(&box, &rows->causes);
-	compare_text_heads(&box);
+	fprintf(box.out, "\n%*s%*s%*s%*s\n", BOX_INDENT + NAME, "", CELL, "A", CELL,
+		"B", CHANGE, "change");
 	for (int i = 0; i < COMPARE_GROUPS; i++)
 		compare_text_group(&box, rows, (enum compare_group)i);
 	if (rows->same > 0)

@@ -107,8 +107,7 @@ static void gate_github_write_ranked(const struct gate_verdict *verdict,
 	if (more > 0)
 		fprintf(out,
 			"dsa gate: %zu more metrics are not annotated; the summary and "
-			"the "
-			"report tell of them\n",
+			"the report tell of them\n",
 			more);
 }
 

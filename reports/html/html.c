@@ -16,6 +16,8 @@ int html_write(const struct profile *profile, const struct form_style *style, FI
 {
 	bool failed = false, by_hand = false;
 	struct html html = {profile, out, &failed, &by_hand};
+	const struct html_end end = {profile->version, "result",
+				     "dsa report --format=json", fill_result, profile};
 	int result;
 
 	(void)style;
@@ -32,14 +34,7 @@ int html_write(const struct profile *profile, const struct form_style *style, FI
 	html_skips(&html);
 	html_setting(&html);
 	html_repeat(&html);
-	fputs("</main>\n<footer><p>Made by dsa ", out);
-	html_text(out, profile->version);
-	fputs(". This file holds the whole result as JSON, in the element "
-	      "<code>#result</code>; <code>dsa report --format=json</code> writes "
-	      "it too.</p></footer>\n",
-	      out);
-	result = html_embed(out, fill_result, profile, err);
-	fputs("</body>\n</html>\n", out);
+	result = html_end(out, &end, err);
 	if (result == 0 && failed)
 		result = error_set(err, ENOMEM, "no memory for the report");
 	return result;

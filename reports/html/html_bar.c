@@ -59,8 +59,7 @@ void html_bar(FILE *out, const struct profile *profile, const char *id, bool fir
 		"%s-about\">\n"
 		"<title id=\"%s-title\">Shares of the time of a training step</title>\n"
 		"<desc id=\"%s-about\">%s from left to right, above and under the "
-		"borders their 95%% intervals; the numbers "
-		"stand below.</desc>\n",
+		"borders their 95%% intervals; the numbers stand below.</desc>\n",
 		id, id, id, id, format_stages(stages, profile, true));
 	if (first)
 		html_bar_patterns(out);

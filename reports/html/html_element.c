@@ -87,7 +87,8 @@ const char *html_range(char *to, const struct interval *interval)
 }
 
 /* No "<" may be seen by the HTML parser. */
-int html_embed(FILE *out, file_fill *fill, const void *context, struct error *err)
+static int html_embed(FILE *out, file_fill *fill, const void *context,
+		      struct error *err)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -107,6 +108,21 @@ int html_embed(FILE *out, file_fill *fill, const void *context, struct error *er
 			putc(text[i], out);
 	fputs("</script>\n", out);
 	free(text);
+	return result;
+}
+
+int html_end(FILE *out, const struct html_end *end, struct error *err)
+{
+	int result;
+
+	fputs("</main>\n<footer><p>Made by dsa ", out);
+	html_text(out, end->version);
+	fprintf(out,
+		". This file holds the whole %s as JSON, in the element "
+		"<code>#result</code>; <code>%s</code> writes it too.</p></footer>\n",
+		end->what, end->command);
+	result = html_embed(out, end->fill, end->context, err);
+	fputs("</body>\n</html>\n", out);
 	return result;
 }
 

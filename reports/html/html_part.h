@@ -40,8 +40,14 @@ void html_repeat(const struct html *html);  /* the command */
 /* Begins the page: all up to <body>, with the end of a title from outside. */
 void html_begin(FILE *out, const char *title);
 
-/* JSON that `fill` writes, in the element #result. 0 or -errno. */
-int html_embed(FILE *out, file_fill *fill, const void *context, struct error *err);
+/* Ends the page: who made it, what is embedded ("result"), which command prints that; then
+ * JSON that `fill` writes, in the element #result. 0 or -errno. */
+struct html_end {
+	const char *version, *what, *command;
+	file_fill *fill;
+	const void *context;
+};
+int html_end(FILE *out, const struct html_end *end, struct error *err);
 
 /* Begins a section with its heading. */
 void html_section(FILE *out, const char *id, const char *title);

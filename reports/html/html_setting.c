@@ -9,8 +9,7 @@ static void begin_facts(FILE *out, const char *title, const char *caption)
 {
 	fprintf(out,
 		"<div class=\"group\">\n<h3>%s</h3>\n<section class=\"scroll "
-		"facts-table\" tabindex=\"0\" "
-		"aria-label=\"%s\">\n<table>\n<tbody>\n",
+		"facts-table\" tabindex=\"0\" aria-label=\"%s\">\n<table>\n<tbody>\n",
 		title, caption);
 }
 

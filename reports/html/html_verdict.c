@@ -124,13 +124,12 @@ static void html_verdict_outside(const struct html *html)
 		return;
 	fprintf(html->out,
 		"<h3>Outside the loop of steps</h3>\n"
-		"<svg class=\"bar thin\" aria-hidden=\"true\">"
-		"<rect width=\"100%%\" height=\"12\" fill=\"var(--grid)\"/>"
-		"<rect width=\"%.2f%%\" height=\"12\" fill=\"var(--muted)\"/></svg>\n"
+		"<svg class=\"bar thin\" aria-hidden=\"true\"><rect width=\"100%%\" "
+		"height=\"12\" fill=\"var(--grid)\"/><rect width=\"%.2f%%\" "
+		"height=\"12\" fill=\"var(--muted)\"/></svg>\n"
 		"<p class=\"small\">%s of the time from the first to the last request "
 		"(%s) went to warm-up, evaluation, checkpoints or pauses. It is in "
-		"none "
-		"of the shares above.</p>\n",
+		"none of the shares above.</p>\n",
 		100 * fmin(1, profile->outside_share),
 		format_percent(percent, profile->outside_share),
 		format_seconds(time, profile->outside_s));

@@ -65,9 +65,8 @@ static void write_gain(FILE *script, size_t number, const struct plot_series *se
 {
 	fprintf(script,
 		"$s%zu using 1:2:($1<1?$1:1):($1<1?1:$1):($2-%g):($2-%g) with "
-		"boxxyerror linecolor rgb \"#0102%02x\", "
-		"$s%zu using 1:($2-%g):3:4 with xerrorbars pointtype 0 linewidth 1 "
-		"linecolor rgb \"#0102%02x\"",
+		"boxxyerror linecolor rgb \"#0102%02x\", $s%zu using 1:($2-%g):3:4 "
+		"with xerrorbars pointtype 0 linewidth 1 linecolor rgb \"#0102%02x\"",
 		number, PLOT_ROW_END, PLOT_ROW_TOP, series->ink, number,
 		(PLOT_ROW_TOP + PLOT_ROW_END) / 2, PLOT_TEXT);
 	write_base(script, number);
@@ -135,8 +134,7 @@ static void write_frame(const struct plot *plot, FILE *script)
 		"set lmargin at screen %.4f\nset rmargin at screen %.4f\n"
 		"set tmargin at screen %.4f\nset bmargin at screen %.4f\n"
 		"set errorbars 0.5\nset pointsize 0.9\nset boxwidth 0.92\nset style "
-		"fill solid 1 "
-		"noborder\n"
+		"fill solid 1 noborder\n"
 		"set xlabel \"%s\" textcolor rgb \"#0102%02x\" offset 0,0.3\n",
 		PLOT_WIDTH, plot_height(plot), PLOT_AXIS, PLOT_TEXT, PLOT_GRID,
 		plot_left(plot) / width, 1 - PLOT_RIGHT / width, 1 - PLOT_TOP / height,

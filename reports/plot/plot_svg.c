@@ -204,12 +204,6 @@ static void plot_svg_draw(const struct pen *pen, const struct plot_series *serie
 		draw_one(pen, series, &series->points[i]);
 }
 
-static void plot_svg_label(const struct pen *pen, const struct plot_label *label)
-{
-	plot_svg_text(pen, at_x(pen, label->x), at_y(pen, label->y) + 4,
-		      label->end ? "end" : "start", label->text);
-}
-
 void plot_by_hand(const struct plot *plot, FILE *out)
 {
 	struct pen pen = {plot, out};
@@ -218,7 +212,11 @@ void plot_by_hand(const struct plot *plot, FILE *out)
 	plot_svg_axes(&pen);
 	for (size_t i = 0; i < plot->count; i++)
 		plot_svg_draw(&pen, &plot->series[i]);
-	for (size_t i = 0; i < plot->label_count; i++)
-		plot_svg_label(&pen, &plot->labels[i]);
+	for (size_t i = 0; i < plot->label_count; i++) {
+		const struct plot_label *label = &plot->labels[i];
+
+		plot_svg_text(&pen, at_x(&pen, label->x), at_y(&pen, label->y) + 4,
+			      label->end ? "end" : "start", label->text);
+	}
 	fputs("</svg>\n", out);
 }

@@ -245,9 +245,8 @@ int plot_shares(const struct profile *profile, const struct whatif_curves *curve
 	plot->id = "shares";
 	plot->title = "Speed over the size of the cache";
 	plot->about =
-		"Predicted samples per second with a cache of so much of the data "
-		"set, all else as it was, with 95% intervals; on top what was "
-		"measured.";
+		"Predicted samples per second with a cache of so much of the data set, "
+		"all else as it was, with 95% intervals; on top what was measured.";
 	plot->x_label = strcmp(curves->policy, "minio") == 0
 				? "minio cache, % of the data set"
 				: "cache, % of the data set";

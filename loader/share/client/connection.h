@@ -59,8 +59,7 @@ int connection_own(const struct connection *connection, uint32_t count,
 		   uint32_t *labels, uint32_t *samples, struct error *err);
 
 /* Whether a batch is to be copied as it comes: its samples lie among those of other
- * jobs, or among those that were had, so that what is held of them might fill the ring.
- * */
+ * jobs, or among those that were had: what is held of them might fill the ring. */
 bool connection_copies(const struct connection *connection,
 		       const struct bcast_batch *batch);
 

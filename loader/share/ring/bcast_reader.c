@@ -83,12 +83,6 @@ static int bcast_reader_claim(struct bcast_reader *reader, struct walk *walk)
 	return -ENOLINK;
 }
 
-static void bcast_reader_end_epoch(struct bcast_reader *reader)
-{
-	reader->epoch++;
-	reader->remaining = reader->epoch_places;
-}
-
 /* A place without a sample; before the first sample it is gone past, whatever comes. */
 static void pass_by(struct bcast_reader *reader, struct walk *walk)
 {
@@ -100,8 +94,7 @@ static void pass_by(struct bcast_reader *reader, struct walk *walk)
 	reader->passed = walk->passed;
 }
 
-/* Among places that were had or are not its own, a batch may be longer than the ring.
- * */
+/* Among places that were had or are others', a batch may be longer than the ring. */
 static bool bcast_reader_partial(const struct bcast_reader *reader)
 {
 	return reader->partial || (reader->had != NULL && reader->epoch == 0);
@@ -238,8 +231,10 @@ static int hand_over(struct bcast_reader *reader, const struct walk *walk,
 	reader->next = walk->at;
 	reader->remaining = walk->remaining;
 	reader->passed = walk->passed;
-	if (walk->epoch_ends)
-		bcast_reader_end_epoch(reader);
+	if (walk->epoch_ends) {
+		reader->epoch++;
+		reader->remaining = reader->epoch_places;
+	}
 	atomic_store(&reader->page->taken, walk->at);
 	return reader->audit && bcast_reader_verify(reader, first, walk->at, err) < 0
 		       ? -EBADMSG

@@ -39,8 +39,7 @@ struct bcast_reader {
 	uint64_t *checksums; /* audit: of what is held */
 };
 
-/* Says that all before `released` is given back; wakes the writer if it waits for that.
- * */
+/* Says that all before `released` is given back; wakes a writer that waits for it. */
 void bcast_report(struct bcast_reader *reader, uint64_t released);
 
 #endif

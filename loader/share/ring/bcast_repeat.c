@@ -1,5 +1,4 @@
-/* bcast_repeat.c - what was published once, published again: batches that cost nothing.
- * */
+/* bcast_repeat.c - publishes again what was published: batches that cost nothing. */
 #include "loader/share/ring/bcast_state.h"
 
 /* What a place says when it is shown once more. */

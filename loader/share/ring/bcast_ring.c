@@ -111,9 +111,8 @@ void bcast_close(struct bcast_ring *ring)
 {
 	if (ring == NULL)
 		return;
-	for (int i = 0; i < BCAST_READERS; i++)
-		bcast_vacate(
-			&ring->readers[i]); /* they keep their tokens, and read on */
+	for (int i = 0; i < BCAST_READERS; i++) /* they keep their tokens: read on */
+		bcast_vacate(&ring->readers[i]);
 	shared_memory_free(&ring->memory);
 	pthread_mutex_destroy(&ring->lock);
 	free(ring->slots);

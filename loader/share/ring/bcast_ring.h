@@ -63,9 +63,8 @@ struct bcast_place {
 /* ---- the writer: the shared loader ---- */
 
 struct bcast_config {
-	uint32_t
-		places; /* at the least; rounded up so that S samples fill whole pages */
-	uint32_t slots; /* of the pipeline; and places of one: */
+	uint32_t places; /* at the least: rounded up, S samples fill whole pages */
+	uint32_t slots;  /* of the pipeline; and places of one: */
 	uint32_t batch;
 	size_t sample_bytes;
 	uint64_t sequence; /* of the first place */
@@ -92,8 +91,7 @@ uint64_t bcast_reserved(const struct bcast_ring *ring);
 const struct bcast_place *bcast_place(const struct bcast_ring *ring, uint64_t sequence);
 
 /* Publishes places that repeat what lies in them already, as far as there is room, at
- * most `count` (a synthetic window). Returns how many. With the pipeline's lock held.
- * */
+ * most `count` (a synthetic window). Returns how many. With the pipeline's lock. */
 uint32_t bcast_repeat(struct bcast_ring *ring, uint32_t count, uint32_t turn);
 
 /* A slot: the page of one reader, and its eventfd. */

@@ -89,8 +89,7 @@ void bcast_vacate(struct bcast_reader_slot *reader)
 void bcast_detach(struct bcast_ring *ring, uint32_t reader)
 {
 	pthread_mutex_lock(&ring->lock);
-	bcast_update(
-		ring); /* without it from here on: nobody holds the tail back then */
+	bcast_update(ring); /* without it from here on nobody holds the tail back */
 	atomic_store(&ring->header->token[reader], 0);
 	bcast_vacate(&ring->readers[reader]);
 	pthread_mutex_unlock(&ring->lock);

@@ -136,8 +136,7 @@ void bcast_set_reserved(struct bcast_ring *ring, uint64_t reserved);
 void bcast_wake(struct bcast_ring *ring);
 
 /* Requests a wake-up when the tail has advanced so far that the numbers below `end` are
- * free; with gaps, or where end is 0, at any advance. The caller then looks once more.
- * */
+ * free; with gaps, or where end is 0, at any advance. The caller then looks again. */
 void bcast_starve(struct bcast_ring *ring, uint64_t end);
 
 /* Notes whether there was room. */

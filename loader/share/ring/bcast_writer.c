@@ -259,8 +259,7 @@ static void bcast_writer_publish(struct batch_sink *sink, uint32_t number,
 	bcast_show(ring, slot->end);
 }
 
-/* Its numbers, which may be before those of others, become voids with the next batch.
- * */
+/* Its numbers, which may be before others', become voids with the next batch. */
 static void bcast_writer_discard(struct batch_sink *sink, uint32_t number)
 {
 	(void)number;

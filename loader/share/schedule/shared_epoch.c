@@ -20,8 +20,7 @@
 /* The samples from an entry point to the next one; its number is the entry's. */
 struct shared_epoch_part {
 	uint64_t epoch; /* of its next pass */
-	uint64_t
-		began; /* its last pass, or the one that is to begin with it; UINT64_MAX: n/a */
+	uint64_t began; /* its last pass, or its first one to come; UINT64_MAX: n/a */
 	uint32_t length;
 	uint32_t owners;
 	uint32_t next; /* the part behind it */
@@ -41,9 +40,9 @@ struct shared_epoch {
 	struct shared_epoch_part parts[SHARED_EPOCH_ENTRIES];
 	unsigned at;   /* the part whose pass is laid out next */
 	uint64_t laid; /* passes so far: the newest is laid - 1 */
-	struct shared_epoch_pass
-		passes[SHARED_EPOCH_PASSES]; /* pass L in L % SHARED_EPOCH_PASSES */
-	uint32_t *stream;                    /* sample of a global position % room */
+	/* Pass L lies in L % SHARED_EPOCH_PASSES. */
+	struct shared_epoch_pass passes[SHARED_EPOCH_PASSES];
+	uint32_t *stream; /* sample of a global position % room */
 	uint64_t room;
 	uint32_t *row; /* permutation of an epoch */
 	uint64_t row_epoch;

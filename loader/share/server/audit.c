@@ -211,8 +211,7 @@ static void audit_end_epoch(struct audit *audit, struct audit_job *job)
 	audit->epochs++;
 	audit->wrong += job->twice > 0 || missing != 0;
 	line(audit,
-	     "%s: epoch %llu: samples %llu unreadable %llu twice %llu missing "
-	     "%lld\n",
+	     "%s: epoch %llu: samples %llu unreadable %llu twice %llu missing %lld\n",
 	     job->name, (unsigned long long)job->epoch, (unsigned long long)job->seen,
 	     (unsigned long long)unreadable, (unsigned long long)job->twice,
 	     (long long)missing);

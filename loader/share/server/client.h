@@ -43,10 +43,9 @@ struct client {
 	bool attached; /* holds a slot; WELCOME may not be sent yet */
 	uint32_t slot;
 	struct bcast_handles handles;
-	int entry; /* of the shared epoch, of which it is an owner; -1: none */
-	uint64_t
-		remaining; /* places until its first epoch's end, from handles.start; */
-	uint64_t voids;    /* of them so many before the epoch's first sample */
+	int entry;          /* of the shared epoch, of which it is an owner; -1: none */
+	uint64_t remaining; /* places from handles.start to its first epoch's end; */
+	uint64_t voids;     /* of them so many before the epoch's first sample */
 	struct audit_job *audit;
 
 	bool blocks;          /* others wait for it */

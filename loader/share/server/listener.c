@@ -110,8 +110,7 @@ static int bind_to(struct listener *listener, struct error *err)
 	if (socket_answers(address, &pid))
 		return error_set(
 			err, EADDRINUSE,
-			"process %d listens at %s already: --socket says where "
-			"else",
+			"process %d listens at %s already: --socket says where else",
 			(int)pid, address->sun_path);
 	if (unlink(address->sun_path) < 0 ||
 	    bind(listener->fd, (const struct sockaddr *)address, sizeof(*address)) < 0)

@@ -18,8 +18,7 @@ struct listener {
 int listener_open(struct listener *listener, const char *path, struct error *err);
 void listener_close(struct listener *listener);
 
-/* The next connection; -1: none waits now. refused: there was one, and no descriptor.
- * */
+/* The next connection; -1: none waits. refused: there was one, and no descriptor. */
 int listener_accept(struct listener *listener, bool *refused);
 
 #endif

@@ -148,13 +148,6 @@ static void policy_finish(struct share_server *server, int code, const char *why
 		server->progress_ns = clock_now();
 }
 
-static void policy_fail(struct share_server *server, const struct error *err)
-{
-	server->failure = *err;
-	server->result = -err->code;
-	policy_finish(server, err->code, err->message);
-}
-
 void policy_end(struct share_server *server, uint64_t now)
 {
 	struct error err = {0};
@@ -168,10 +161,12 @@ void policy_end(struct share_server *server, uint64_t now)
 	if (!server->stream.begun)
 		return;
 	status = pipeline_status(server->stream.pipeline, &err);
-	if (status < 0)
-		policy_fail(server, &err);
-	else if (status > 0)
-		policy_finish(server, 0, "");
+	if (status < 0) {
+		server->failure = err;
+		server->result = -err.code;
+	}
+	if (status != 0)
+		policy_finish(server, err.code, err.message);
 }
 
 static void watch_return(struct share_server *server, uint64_t now)

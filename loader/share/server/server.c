@@ -1,5 +1,4 @@
-/* server.c - one loader for many jobs: opens the parts, waits for what happens, ends.
- * */
+/* server.c - one loader for many jobs: opens the parts, waits for events, ends. */
 #include "loader/base/clock.h"
 #include "loader/base/random.h"
 #include "loader/driver.h"
@@ -279,20 +278,14 @@ static void close_audit(struct share_server *server)
 	}
 }
 
-/* The data did not end by itself; but a run's jobs end with it. */
-static void server_stop(struct share_server *server)
-{
-	if (!profiled_over(server))
-		share_stream_stop(&server->stream);
-	share_stream_end(&server->stream, 0, "");
-}
-
 int share_server_run(struct share_server *server, struct error *err)
 {
 	while (!server->done)
 		server_turn(server);
 	profiled_close(server);
-	server_stop(server);
+	if (!profiled_over(server)) /* a run's jobs end with it */
+		share_stream_stop(&server->stream);
+	share_stream_end(&server->stream, 0, "");
 	policy_log(server, clock_now());
 	close_audit(server);
 	if (server->result < 0)

@@ -13,8 +13,7 @@ struct past_job {
 };
 
 struct share_metrics {
-	struct past_job
-		past[PAST_JOBS]; /* a ring: the next one is past_count % PAST_JOBS */
+	struct past_job past[PAST_JOBS]; /* a ring: next is past_count % PAST_JOBS */
 	uint64_t past_count;
 	char *last;       /* status, once the stream is closed; NULL: no memory */
 	bool starves;     /* a job waits and there is no room */

@@ -1,5 +1,4 @@
-/* status_http.c - what a shared loader answers to HTTP: curl, or a scraper of metrics.
- * */
+/* status_http.c - what a shared loader answers to HTTP, as to a scraper of metrics. */
 #include "loader/share/wire/status.h"
 
 #include <errno.h>

@@ -17,8 +17,7 @@ struct id_map_entry {
 };
 
 struct id_map {
-	const struct id_map_entry
-		*of; /* each sample of them all; NULL: there are none */
+	const struct id_map_entry *of; /* each sample of them all; NULL: none */
 	size_t count;
 };
 
