@@ -81,8 +81,6 @@ int pool_make(struct driver *driver)
 {
 	struct ring_shape shape = *driver->parts.shape;
 
-	if (driver->pool_reader != NULL)
-		return 0;
 	shape.slots = driver->pool_slots = pool_size(&shape, driver->window);
 	driver->pool = ring_open(&shape, NULL);
 	if (driver->pool == NULL)

@@ -63,9 +63,7 @@ bool reader_complete(const struct reader_span *span, size_t got)
 
 struct blob *reader_room(const struct reader *reader, const struct reader_span *span)
 {
-	if (reader->pool != NULL)
-		return blob_pool_take(reader->pool, span->length);
-	return blob_new(span->length, reader->align);
+	return blob_pool_take(reader->pool, span->length);
 }
 
 int reader_check(const struct source_place *place)

@@ -35,7 +35,7 @@ struct reader {
 	const struct source *source;
 	enum reader_mode mode;
 	size_t align; /* of memory, offset and length for READER_DIRECT; else 1 */
-	struct blob_pool *pool; /* where blobs come from; NULL: fresh */
+	struct blob_pool *pool; /* where blobs come from */
 	bool memory; /* samples, or the file system they are on, are memory */
 };
 

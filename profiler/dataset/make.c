@@ -234,18 +234,12 @@ static int make_fill(struct make *make)
 /* 0 when there is nothing in the folder. */
 static int check_empty(const struct make *make, struct error *err)
 {
-	int copy = openat(make->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *stream = copy >= 0 ? fdopendir(copy) : NULL;
+	DIR *stream = opendir(make->config->dir);
 	const struct dirent *entry;
 	unsigned entries = 0;
 
-	if (stream == NULL) {
-		int code = errno;
-
-		if (copy >= 0)
-			close(copy);
-		return error_sys(err, code, "cannot read %s", make->name);
-	}
+	if (stream == NULL)
+		return error_sys(err, errno, "cannot read %s", make->name);
 	while (entries == 0 && (entry = readdir(stream)) != NULL)
 		entries += strcmp(entry->d_name, ".") != 0 &&
 			   strcmp(entry->d_name, "..") != 0;

@@ -94,17 +94,9 @@ static void add_cpu_model(struct facts *facts)
 	if (procfs_read(text, sizeof(text), facts->root, "/proc/cpuinfo") <= 0)
 		return;
 	value = strstr(text, "\nflags\t");
-	if (value != NULL) {
-		char *end = strchr(value + 1, '\n');
-
-		if (end != NULL)
-			*end = '\0';
-		/* Only x86 has such a list; elsewhere it stays unknown. */
+	if (value != NULL) /* only x86 has such a list; elsewhere it stays unknown */
 		add(facts, "virtual_machine", "%s",
 		    strstr(value, " hypervisor") != NULL ? "yes" : "no");
-		if (end != NULL)
-			*end = '\n';
-	}
 	value = cpuinfo_value(text, "model name");
 	if (value != NULL)
 		add(facts, "cpu", "%s", value);

@@ -174,11 +174,8 @@ static bool metric_refused(int code)
 	return code == EACCES || code == EPERM;
 }
 
-static void metric_explain(struct counters_support *support, const char *fix,
-			   const char *why, ...) __attribute__((format(printf, 3, 4)));
-
-static void metric_explain(struct counters_support *support, const char *fix,
-			   const char *why, ...)
+__attribute__((format(printf, 3, 4))) static void
+metric_explain(struct counters_support *support, const char *fix, const char *why, ...)
 {
 	va_list args;
 

@@ -64,9 +64,8 @@ static void end_job(struct conductor *conductor, struct job *job,
 					 : conductor->config->grace_s);
 }
 
-__attribute__((format(printf, 3, 4))) void conductor_stop(struct conductor *conductor,
-							  enum conductor_why why,
-							  const char *text, ...)
+void conductor_stop(struct conductor *conductor, enum conductor_why why,
+		    const char *text, ...)
 {
 	va_list args;
 
@@ -89,10 +88,8 @@ static bool any_asked(const struct conductor *conductor)
 	return false;
 }
 
-__attribute__((format(printf, 4, 5))) void conductor_leave(struct conductor *conductor,
-							   unsigned number,
-							   enum conductor_why why,
-							   const char *text, ...)
+void conductor_leave(struct conductor *conductor, unsigned number,
+		     enum conductor_why why, const char *text, ...)
 {
 	struct job *job = &conductor->jobs[number];
 	char who[24] = "the program";

@@ -184,25 +184,16 @@ void target_signal(const struct target *target, int number)
 /* Kills children that left the group: dsa inherited them, it did not start them. */
 static void kill_children(void)
 {
-	char path[64], text[4096], *at = text, *end;
-	int fd;
-	ssize_t length;
+	char path[64];
+	FILE *file;
+	int pid;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	length = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[length > 0 ? length : 0] = '\0';
-	for (;;) {
-		long pid = strtol(at, &end, 10);
-
-		if (end == at)
-			return;
-		kill((pid_t)pid, SIGKILL);
-		at = end;
-	}
+	file = fopen(path, "re");
+	while (file != NULL && fscanf(file, "%9d", &pid) == 1)
+		kill(pid, SIGKILL);
+	if (file != NULL)
+		fclose(file);
 }
 
 /* True when the groups are empty and we have no child. */
