@@ -9,12 +9,9 @@
 #include "loader/base/number.h"
 #include "profiler/dataset/make.h"
 
-#include <inttypes.h>
 #include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static atomic_bool stop;
 

@@ -7,7 +7,6 @@
 #include "cmd/common/shell_quote.h"
 #include "cmd/run/run_end.h"
 #include "loader/base/error.h"
-#include "loader/base/number.h"
 #include "loader/base/text/shell_word.h"
 #include "profiler/analysis/analyse.h"
 #include "profiler/analysis/statistics.h"
@@ -18,7 +17,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct run {
 	struct settings settings;

@@ -1,10 +1,7 @@
 /* pipeline.c - the threads of the loader and the turns they work in. */
 #include "loader/pipeline.h"
 #include "loader/base/blob.h"
-#include "loader/base/clock.h"
 #include "loader/base/throttle.h"
-#include "loader/base/trace.h"
-#include "loader/cache.h"
 #include "loader/options.h"
 #include "loader/pipeline/pipeline_state.h"
 #include "loader/sampler.h"

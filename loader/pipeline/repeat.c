@@ -1,5 +1,4 @@
 /* repeat.c - batches of dsa's turns that are not the stream's. */
-#include "loader/base/blob.h"
 #include "loader/pipeline/pipeline_state.h"
 
 #include <errno.h>

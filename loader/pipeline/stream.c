@@ -4,8 +4,6 @@
 #include "loader/options.h"
 #include "loader/pipeline/pipeline_state.h"
 
-#include <errno.h>
-
 uint32_t stream_slot(const struct pipeline *p, const struct batch *batch)
 {
 	return (uint32_t)(batch - p->batches);

@@ -1,5 +1,4 @@
 /* decoded.c - decodes the whole picture once, for samples made of it (canvas.c). */
-#include "loader/base/error.h"
 #include "loader/prep/canvas.h"
 #include "loader/prep/jpeg.h"
 #include "loader/prep/op.h"

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Text of a fixed array in a session that may be damaged: it need not end. */
 #define COPY(to, from) profile_text(to, "%.*s", (int)sizeof(from) - 1, from)

@@ -1,7 +1,6 @@
 /* inspect.c - looks at the files in several threads, and sums up what they are. */
 #include "profiler/dataset/inspect.h"
 #include "loader/base/error.h"
-#include "loader/base/name.h"
 #include "loader/base/thread_pool.h"
 #include "loader/source.h"
 #include "profiler/dataset/look.h"

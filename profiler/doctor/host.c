@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <liburing.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

@@ -5,8 +5,6 @@
 #include "profiler/stage.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* What tells a pause from a step. */
 #define PAUSE_NS    50e6

@@ -5,7 +5,6 @@
 #include "reports/terminal/box.h"
 
 #include <errno.h>
-#include <string.h>
 
 /* Columns: name 26, both numbers 14, change 13, what it is 11. */
 enum { NAME = 25, CELL = 14, CHANGE = 13, UNDER = BOX_INDENT + 3 };

@@ -2,8 +2,6 @@
 #include "reports/common/format.h"
 #include "reports/html/html_part.h"
 
-#include <string.h>
-
 static void proof_row(const struct html *html, const char *name,
 		      const struct interval *stall, long tenth, double share)
 {

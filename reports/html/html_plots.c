@@ -3,8 +3,6 @@
 #include "reports/html/html_part.h"
 #include "reports/plot/plot.h"
 
-#include <stdlib.h>
-
 /* Makes a plot and shows it; the first that has anything to show begins the section. */
 static void html_plots_figure(const struct html *html, bool *begun, plot_maker *make,
 			      html_numbers *numbers)

@@ -3,7 +3,6 @@
 #include "reports/html/html_part.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* A note of what format writes, if it does. */
 static void html_verdict_note(const struct html *html, const char *title,

@@ -3,9 +3,6 @@
 #include "reports/common/format.h"
 #include "reports/plot/plot.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* What the training step could take, as a level to compare a curve with. */
 static int add_possible(const struct profile *profile, struct plot *plot)
 {

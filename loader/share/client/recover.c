@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { RETRY_NS = 20000000 };
 #define KNOCK_NS UINT64_C(2000000000)

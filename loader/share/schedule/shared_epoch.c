@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The samples from an entry point to the next one; its number is the entry's. */
 struct shared_epoch_part {

@@ -5,7 +5,6 @@
 #include "loader/share/server/share_stream.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 static struct shared_epoch_config config_of(const struct share_stream *stream)
 {
