@@ -62,11 +62,6 @@ static void lru_touch(void *state, uint32_t sample)
 	lru_stamp(state, sample);
 }
 
-static uint64_t last_read(const struct lru *lru, uint32_t sample)
-{
-	return atomic_load_explicit(&lru->stamp[sample], memory_order_relaxed);
-}
-
 /* Puts `moved` into the heap, whose top is free. */
 static void lru_sink(struct seen *heap, uint32_t length, struct seen moved)
 {
@@ -97,7 +92,8 @@ static uint32_t lru_pop(void *state)
 	struct seen top = lru->heap[0];
 
 	for (;;) {
-		uint64_t read = last_read(lru, top.sample);
+		uint64_t read = atomic_load_explicit(&lru->stamp[top.sample],
+						     memory_order_relaxed);
 
 		if (read == top.stamp)
 			break;

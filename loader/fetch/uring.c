@@ -227,12 +227,6 @@ static void finish_read(struct loop *loop, struct slot *slot)
 	read_here(loop, slot);
 }
 
-static void uring_count_read(struct fetch_calls *calls, int got)
-{
-	calls->reads++;
-	calls->bytes += got > 0 ? (unsigned)got : 0;
-}
-
 static void reap_one(struct loop *loop, const struct io_uring_cqe *cqe)
 {
 	unsigned op = cqe->user_data & ((1u << OP_BITS) - 1);
@@ -246,8 +240,9 @@ static void reap_one(struct loop *loop, const struct io_uring_cqe *cqe)
 	if (slot->turn != (uint32_t)(cqe->user_data >> (OP_BITS + SLOT_BITS)))
 		return;
 	if (op == READ) {
-		uring_count_read(&slot->place.job.calls, cqe->res);
 		slot->got = cqe->res;
+		slot->place.job.calls.reads++;
+		slot->place.job.calls.bytes += cqe->res > 0 ? (unsigned)cqe->res : 0;
 	} else if (op == OPEN || op == CLOSE) {
 		if (op == OPEN)
 			slot->got = cqe->res;

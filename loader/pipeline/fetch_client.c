@@ -31,19 +31,19 @@ bool place_next_read(struct pipeline *p, struct fetch_job *job)
 	return true;
 }
 
-static bool find_job(struct pipeline *p, struct fetch_job *job)
-{
-	return readahead_next(p, job) || (p->on && p->turn.ops->next_read(p, job));
-}
-
 static bool next_job(void *context, bool wait, struct fetch_job *job)
 {
 	struct pipeline *p = context;
 	bool found = false;
 
 	pthread_mutex_lock(&p->lock);
-	while (!p->closing && !(found = find_job(p, job)) && wait)
+	while (!p->closing) {
+		found = readahead_next(p, job) ||
+			(p->on && p->turn.ops->next_read(p, job));
+		if (found || !wait)
+			break;
 		pthread_cond_wait(&p->wanted, &p->lock);
+	}
 	p->kick = false; /* the engine is awake: it is calling */
 	pthread_mutex_unlock(&p->lock);
 	return found;

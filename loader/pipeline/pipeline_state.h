@@ -25,7 +25,6 @@
 
 struct blob;
 struct prep_worker;
-struct sampler;
 
 enum place_state {
 	PLACE_WAITING,   /* for a fetch thread */

@@ -37,7 +37,6 @@ void readahead_done(struct pipeline *p, const struct fetch_job *job, struct blob
 {
 	struct readahead *readahead = &p->measuring.readahead;
 
-	readahead->finished++;
 	if (blob == NULL)
 		return;
 	readahead->read++;

@@ -74,8 +74,7 @@ struct readahead {
 	enum readahead_kind kind;
 	uint32_t count;    /* of samples; */
 	uint32_t next;     /* of them: the next to be read, */
-	uint32_t finished; /* those that came back, */
-	uint32_t read;     /* and those of them that brought their bytes */
+	uint32_t read;     /* and those that brought their bytes */
 	uint64_t deadline; /* 0: none */
 	const uint32_t *samples;
 	struct blob **blobs; /* stage */

@@ -235,12 +235,6 @@ static void picture_paint(const struct picture *picture, const struct surface *s
 	}
 }
 
-/* The highest octave whose features still fit into the picture a few times. */
-static int picture_coarsest(float side)
-{
-	return (int)fmaxf(log2f(side / 3), 1);
-}
-
 /* Detail is strong in some places and weak in others, as in a photograph. */
 static void draw_detail(struct picture *picture, struct random *random)
 {
@@ -257,8 +251,9 @@ void picture_draw(struct picture *picture, unsigned width, unsigned height,
 {
 	struct random random = {.state = seed};
 	float side = (float)(width < height ? width : height);
-	const int all[2] = {picture_coarsest(side), 0},
-		  smooth[2] = {all[0], all[0] - 2};
+	/* up to the highest whose features still fit into the picture a few times */
+	const int all[2] = {(int)fmaxf(log2f(side / 3), 1), 0};
+	const int smooth[2] = {all[0], all[0] - 2};
 	struct surface surface;
 
 	picture->width = width;

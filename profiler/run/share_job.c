@@ -232,16 +232,16 @@ void share_job_close(struct share_job *share)
 
 void share_job_forget(const char *folder)
 {
+	static const char *const names[] = {"session", "socket",
+					    ""}; /* the folder last */
 	char path[PATH_MAX];
 
 	for (unsigned i = 0; i < BARRIER_JOBS; i++) {
 		look_path(path, folder, i);
 		unlink(path);
 	}
-	snprintf(path, PATH_MAX, "%s/loader/session", folder);
-	unlink(path);
-	snprintf(path, PATH_MAX, "%s/loader/socket", folder);
-	unlink(path);
-	snprintf(path, PATH_MAX, "%s/loader", folder);
-	rmdir(path);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, PATH_MAX, "%s/loader/%s", folder, names[i]);
+		remove(path);
+	}
 }

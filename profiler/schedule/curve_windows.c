@@ -64,18 +64,12 @@ double curve_windows_left_s(const struct curve_windows *extras)
 	return fmax(0, extras->budget_s - extras->spent_s);
 }
 
-static double length_s(const struct curve_windows *extras)
-{
-	double each = MEASURED * extras->budget_s / fmax(1, extras->count);
-
-	return fmin(LONGEST_S, fmax(SHORTEST_S, each));
-}
-
 bool curve_windows_ask(struct curve_windows *extras, const struct window_cost *pace,
 		       const struct trace_loader *loader, double left_s,
 		       struct trace_window *ask)
 {
-	double length = length_s(extras);
+	double each = MEASURED * extras->budget_s / fmax(1, extras->count);
+	double length = fmin(LONGEST_S, fmax(SHORTEST_S, each));
 
 	if (extras->next == extras->count || length > left_s ||
 	    extras->spent_s + length > extras->budget_s)
