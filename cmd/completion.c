@@ -89,12 +89,6 @@ static void each_command(const struct command *command, const char *path,
 	}
 }
 
-static void put_names_below(const struct command *command)
-{
-	for (size_t i = 0; command->below[i] != NULL; i++)
-		printf("%s ", command->below[i]->name);
-}
-
 /* bash: _dsa_after prints what may follow a command or an option of it. */
 
 static const char bash_begin[] =
@@ -173,9 +167,9 @@ static void bash_value(const struct argp_option *option, const char *path)
 static void bash_command(const struct command *command, const char *path)
 {
 	printf("\t'%s') echo '", path);
-	if (command->below != NULL)
-		put_names_below(command);
-	else if (command->argp->args_doc != NULL)
+	for (size_t i = 0; command->below != NULL && command->below[i] != NULL; i++)
+		printf("%s ", command->below[i]->name);
+	if (command->below == NULL && command->argp->args_doc != NULL)
 		bash_put_after(command->argp->args_doc);
 	printf("' ;;\n\t'%s -') echo '", path);
 	if (command->argp != NULL)

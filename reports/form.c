@@ -17,7 +17,7 @@ static int form_json(const struct profile *profile, const struct form_style *sty
 	return json_result_write(profile, out, err);
 }
 
-const struct form forms[] = {
+static const struct form forms[] = {
 	{"text", terminal_write}, {"html", html_write}, {"json", form_json},
 	{"csv", csv_write},       {NULL, NULL},
 };

@@ -109,13 +109,6 @@ static int gate_measure_make_folder(char folder[PATH_MAX], struct error *err)
 		       : error_sys(err, errno, "cannot make a folder in %s", parent);
 }
 
-/* Sets the folder of its sessions, and keeps its output apart from the verdict. */
-static void gate_measure_place(struct measure_config *config, const char *folder)
-{
-	config->folder = folder;
-	config->output_aside = true;
-}
-
 int gate_options_measure(const struct gate_options *ask,
 			 const struct measure_config *other,
 			 const struct gate_side *base, struct gate_side *sides,
@@ -143,8 +136,10 @@ int gate_options_measure(const struct gate_options *ask,
 		return result;
 	if (other != NULL)
 		configs[1] = *other;
-	gate_measure_place(&configs[0], folder);
-	gate_measure_place(&configs[1], folder);
+	for (int i = 0; i < 2; i++) {
+		configs[i].folder = folder;
+		configs[i].output_aside = true; /* apart from the verdict */
+	}
 	result = ab_trial_run(&trial, err);
 	progress_clear();
 	rmdir(folder);

@@ -51,9 +51,6 @@ int json_part_read(const json_t *object, const struct field *fields, void *to,
 		   struct error *err);
 int json_part_read_facts(json_t *root, struct profile *profile, struct error *err);
 
-/* A new text. */
-int json_part_read_text(const json_t *value, char **text, struct error *err);
-
 /* -EBADMSG: "should be ...". */
 int json_part_wrong(struct error *err, const char *what);
 

@@ -22,7 +22,7 @@ int json_part_wrong(struct error *err, const char *what)
 	return error_set(err, EBADMSG, "should be %s", what);
 }
 
-int json_part_read_text(const json_t *value, char **text, struct error *err)
+static int json_read_text(const json_t *value, char **text, struct error *err)
 {
 	if (!json_is_string(value))
 		return json_part_wrong(err, "a text");
@@ -93,8 +93,7 @@ static int read_words(const json_t *value, char ***words, struct error *err)
 	if (*words == NULL)
 		return error_set(err, ENOMEM, "no memory");
 	for (size_t i = 0; result == 0 && i < count; i++)
-		result = json_part_read_text(json_array_get(value, i), &(*words)[i],
-					     err);
+		result = json_read_text(json_array_get(value, i), &(*words)[i], err);
 	return result;
 }
 
@@ -179,7 +178,7 @@ static int read_value(const json_t *value, enum field_type type, void *at,
 {
 	switch (type) {
 	case FIELD_TEXT:
-		return json_part_read_text(value, at, err);
+		return json_read_text(value, at, err);
 	case FIELD_KIND:
 	case FIELD_STATUS:
 	case FIELD_LIMIT:
@@ -275,7 +274,7 @@ int json_part_read_facts(json_t *root, struct profile *profile, struct error *er
 		struct profile_fact *fact = profile_add_fact(profile);
 		int result = fact == NULL || profile_text(&fact->key, "%s", key) < 0
 				     ? error_set(err, ENOMEM, "no memory")
-				     : json_part_read_text(value, &fact->value, err);
+				     : json_read_text(value, &fact->value, err);
 
 		if (result < 0)
 			return error_within(err, result, "environment.%s",

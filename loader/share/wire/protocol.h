@@ -85,9 +85,6 @@ struct protocol_refused {
 	char why[PROTOCOL_WHY];
 };
 
-/* Bytes that the struct of a type has; SIZE_MAX: no such type, or text (STATUS). */
-size_t protocol_bytes(enum protocol_type type);
-
 /*
  * Sends a message whole. Closes no descriptor. 0 or -errno; -EAGAIN when the peer does
  * not read (the socket is given a send timeout, or does not block).
@@ -115,7 +112,7 @@ void protocol_inbox_fini(struct protocol_inbox *inbox); /* closes what was not t
 int protocol_receive(int socket, struct protocol_inbox *inbox, int flags);
 enum protocol_type protocol_type(const struct protocol_inbox *inbox);
 
-/* protocol_bytes() of it; of STATUS and HTTP text, ended with 0. */
+/* The struct of its type; of STATUS and HTTP text, ended with 0. */
 const void *protocol_body(const struct protocol_inbox *inbox);
 void protocol_next(struct protocol_inbox *inbox);
 int protocol_take_fd(struct protocol_inbox *inbox); /* the next one; -1: none */
