@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Short launches of a program for a comparison: what they find, what becomes of programs
 that are not well, and the order of a trial. Speaks TAP.
-SLEEPS most of the time.
+SLEEPS most of the time. SOAK=1: ten timed repetitions instead of three.
 
 	tests/repetition.t		all of it
 	tests/repetition.t failures	one of the tests below
@@ -22,6 +22,7 @@ TOOL = os.path.join(BUILD, "tests/tool/repetition")
 GPU = 400
 TRAINER = [TRAIN, "--dataset", "synthetic:300", "--batch", "8", "--emulate-gpu", str(GPU)]
 TIMEOUT = 60
+TIMED = 10 if os.environ.get("SOAK") else 3
 PATIENCE = 6  # until a program that hangs has asked for its first batch
 WINDOW_NOW = 68  # offset of trace->window_now in a session
 FIRST_REQUEST = 112  # and of trace->first_request_ns
@@ -40,7 +41,7 @@ def clean(scratch):
 
 
 def timed(scratch):
-    for _ in range(3):
+    for _ in range(TIMED):
         done = repetition(scratch, "time", .3)
         if done.returncode != 0:
             break
@@ -55,7 +56,7 @@ def timed(scratch):
                 found["run"]["status"] == "complete")
         if not good:
             break
-    tap.ok(done.returncode == 0 and good, "three timed repetitions", done.stdout, done.stderr)
+    tap.ok(done.returncode == 0 and good, f"{TIMED} timed repetitions", done.stdout, done.stderr)
     tap.ok(found["environment"]["kernel"] and found["run"]["command"] == TRAINER and
            found["run"]["protocol"] == "repetition" and found["dataset"]["samples"] == 300 and
            "budget_s" not in found["run"], "it says what was measured, and where", done.stdout)
