@@ -48,12 +48,15 @@ void gate_verdict_free(struct gate_verdict *verdict)
 struct gate_finding *gate_verdict_add(struct gate_verdict *verdict)
 {
 	size_t count = verdict->count;
-	struct gate_finding *findings =
-		realloc(verdict->findings, (count + 1) * sizeof(*findings));
+	struct gate_finding *findings = verdict->findings;
 
-	if (findings == NULL)
-		return NULL;
-	verdict->findings = findings;
+	if ((count & (count - 1)) == 0) { /* room for as many again */
+		findings = realloc(findings,
+				   (count > 0 ? 2 * count : 1) * sizeof(*findings));
+		if (findings == NULL)
+			return NULL;
+		verdict->findings = findings;
+	}
 	verdict->count++;
 	findings[count] = (struct gate_finding){
 		.status = GATE_MISSING,
