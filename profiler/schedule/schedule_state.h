@@ -8,7 +8,6 @@
 #ifndef DSA_SCHEDULE_STATE_H
 #define DSA_SCHEDULE_STATE_H
 
-#include "profiler/schedule/curve_windows.h"
 #include "profiler/schedule/schedule.h"
 #include "profiler/schedule/window_cost.h"
 
@@ -35,6 +34,21 @@ struct epochs {
 	bool on;        /* windows are whole epochs */
 	unsigned warm;  /* still to be asked for, which do not count */
 	unsigned asked; /* of those that do */
+};
+
+/*
+ * The windows beside the blocks: G under interference, the curves P(k) and S(q), what is
+ * under an emulated storage, and paired windows that show what the instrumentation
+ * costs. They share a part of the budget.
+ */
+enum { EXTRAS = 40 };
+
+struct curve_windows {
+	double budget_s;       /* for all of them */
+	double spent_s;        /* on those that ended */
+	uint64_t memory_bytes; /* that staged samples may take */
+	struct trace_window asks[EXTRAS];
+	unsigned count, next;
 };
 
 struct schedule {
@@ -104,5 +118,10 @@ void schedule_set_real(const struct schedule *schedule, const struct trace *trac
 /* Samples to stage for a window of the kind and of schedule->length_s. */
 uint32_t schedule_stage(const struct schedule *schedule, const struct trace *trace,
 			enum trace_kind kind);
+
+/* The next window beside the blocks, when there is one and time for it. */
+bool curve_windows_ask(struct curve_windows *extras, const struct window_cost *pace,
+		       const struct trace_loader *loader, double left_s,
+		       struct trace_window *ask);
 
 #endif
