@@ -168,7 +168,7 @@ int format_tenths(const double *shares, int count, long *tenths)
 	return 1;
 }
 
-int format_stalls(const struct interval stalls[STAGES], long tenths[STAGES])
+int format_stalls(const struct interval *stalls, long *tenths)
 {
 	double shares[STAGES];
 

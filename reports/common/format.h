@@ -31,7 +31,7 @@ const char *format_cost(char *to, double cost);                       /* "0.0131
 int format_tenths(const double *shares, int count, long *tenths);
 
 /* Shares of the stages; an optional one that is unknown is 0. As format_tenths(). */
-int format_stalls(const struct interval stalls[STAGES], long tenths[STAGES]);
+int format_stalls(const struct interval *stalls, long *tenths);
 
 enum { FORMAT_STAGES = 32 * STAGES }; /* room for words of all stages */
 

@@ -177,7 +177,8 @@ int job_take(struct job *job, uint64_t timeout_ns, struct bcast_batch *batch)
 
 void job_release(struct job *job, const struct bcast_batch *batch)
 {
-	job->wrong += bcast_release(job->reader, batch) != 0;
+	if (batch->count > 0) /* an epoch may end without another sample */
+		job->wrong += bcast_release(job->reader, batch) != 0;
 }
 
 int job_step(struct job *job, uint64_t timeout_ns)

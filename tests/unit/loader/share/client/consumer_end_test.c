@@ -222,6 +222,7 @@ static void memory_that_runs_out_for_the_rest_is_told(void **state)
 		nomem_at(0);
 		assert_true(strlen(dsa_why(loader)) > 0);
 		assert_int_equal(program_step(loader, false), -ENOMEM);
+		dsa_close(loader);
 		actor_end(&server);
 	}
 }
