@@ -269,20 +269,21 @@ struct key {
 
 static const struct key keys[SWEEP_KEYS] = {
 	[SWEEP_CACHE] = {read_cache, spread_cache,
-			 "a share 0% to 100%, or bytes such as 2G"},
-	[SWEEP_POLICY] = {read_policy, NULL, CACHE_POLICY_NAMES},
+			 "a share 0% to 100%, or bytes such as 2G", 0},
+	[SWEEP_POLICY] = {read_policy, NULL, CACHE_POLICY_NAMES, 0},
 	[SWEEP_CORES] = COUNT(LIMIT_CORES),
 	[SWEEP_WORKERS] = COUNT(LIMIT_WORKERS),
-	[SWEEP_SPEED] = {read_speed, spread_by_factor, "a factor 0.01 to 100"},
+	[SWEEP_SPEED] = {read_speed, spread_by_factor, "a factor 0.01 to 100", 0},
 	[SWEEP_BATCH] = COUNT(LIMIT_BATCH),
 	[SWEEP_BANDWIDTH] = {read_bandwidth, spread_by_factor,
-			     "bytes/s such as 500M, or none"},
+			     "bytes/s such as 500M, or none", 0},
 	[SWEEP_LATENCY] = {read_latency, spread_evenly,
-			   "a time up to 1h such as 5ms, or none"},
+			   "a time up to 1h such as 5ms, or none", 0},
 	[SWEEP_JOBS] = {read_jobs, spread_jobs,
 			LIMIT_RANGE(LIMIT_JOBS) ", or the speeds 0.1x to 10x of up to "
-						"16 such as 1x+0.5x"},
-	[SWEEP_SHARE] = {read_share, NULL, "yes|no"},
+						"16 such as 1x+0.5x",
+			0},
+	[SWEEP_SHARE] = {read_share, NULL, "yes|no", 0},
 };
 
 static bool sweep_read(const struct key *key, const char *text,

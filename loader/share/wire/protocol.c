@@ -20,8 +20,7 @@ _Static_assert(sizeof(struct protocol_hello) <= PROTOCOL_MOST &&
 		       sizeof(struct protocol_welcome) <= PROTOCOL_MOST,
 	       "every message fits an inbox");
 
-/* Bytes that the struct of a type has; SIZE_MAX: no such type, or text (STATUS). */
-static size_t protocol_bytes(enum protocol_type type)
+size_t protocol_bytes(enum protocol_type type)
 {
 	static const size_t bytes[PROTOCOL_TYPES] = {
 		[PROTOCOL_HELLO] = sizeof(struct protocol_hello),

@@ -85,6 +85,9 @@ struct protocol_refused {
 	char why[PROTOCOL_WHY];
 };
 
+/* Bytes that the struct of a type has; SIZE_MAX: no such type, or text (STATUS). */
+size_t protocol_bytes(enum protocol_type type);
+
 /*
  * Sends a message whole. Closes no descriptor. 0 or -errno; -EAGAIN when the peer does
  * not read (the socket is given a send timeout, or does not block).
