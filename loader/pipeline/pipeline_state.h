@@ -198,7 +198,7 @@ void counts_delivered(struct pipeline *pipeline, const struct batch *batch);
 int fetch_client_start(struct pipeline *pipeline, struct error *err);
 int prep_pool_start(struct pipeline *pipeline, struct error *err);
 
-/* pipeline.c: wakes whoever looks for work. Leaves the lock; the fetch engine is woken
+/* wake.c: wakes whoever looks for work. Leaves the lock; the fetch engine is woken
  * outside of it. A place or read that was in flight is not any more. */
 void pipeline_wake(struct pipeline *pipeline);
 void pipeline_leave(struct pipeline *pipeline);

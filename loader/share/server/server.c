@@ -6,7 +6,6 @@
 #include "loader/source.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,19 +15,6 @@
 #include <unistd.h>
 
 enum { WINDOW_MOST = 4096, EVENTS = 64 };
-
-void server_log(const struct share_server *server, const char *format, ...)
-{
-	char line[512];
-	va_list arguments;
-
-	if (server->config.log == NULL)
-		return;
-	va_start(arguments, format);
-	vsnprintf(line, sizeof(line), format, arguments);
-	va_end(arguments);
-	server->config.log(server->config.context, line);
-}
 
 /* ---- events ---- */
 
