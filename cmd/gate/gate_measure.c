@@ -94,6 +94,15 @@ static int add_sessions(struct measuring *measuring, unsigned count, struct erro
 	return 0;
 }
 
+/* The programs write into `folder`, apart from the verdict. */
+static void gate_measure_aside(struct measure_config configs[2], const char *folder)
+{
+	for (int i = 0; i < 2; i++) {
+		configs[i].folder = folder;
+		configs[i].output_aside = true;
+	}
+}
+
 /* Makes a private folder for sessions, which is removed afterwards. */
 static int gate_measure_make_folder(char folder[PATH_MAX], struct error *err)
 {
@@ -136,10 +145,7 @@ int gate_options_measure(const struct gate_options *ask,
 		return result;
 	if (other != NULL)
 		configs[1] = *other;
-	for (int i = 0; i < 2; i++) {
-		configs[i].folder = folder;
-		configs[i].output_aside = true; /* apart from the verdict */
-	}
+	gate_measure_aside(configs, folder);
 	result = ab_trial_run(&trial, err);
 	progress_clear();
 	rmdir(folder);
