@@ -54,7 +54,6 @@ short() {
 	"$BUILD/dsa" dataset make --count 50 --seed 2 --size-mean 8K unseen >>made
 
 	epochs=20 # of 640 pictures, so of 20 steps
-	[ -z "$SAN" ] || epochs=8
 	train --dataset pictures --test unseen --size 32 --epochs $epochs >out 2>&1
 	result "trains and tests" $? out
 	first=$(sed -n 's/^step 50 .*loss \([0-9.]*\).*/\1/p' out)
