@@ -8,7 +8,6 @@ import subprocess
 from house import BUILD, DSA, wait_until
 
 JOB = os.path.join(BUILD, "tests/tool/audit_job")
-SLOW = 8 if os.environ.get("SAN") else 1  # sanitizers take their time
 
 
 class SharedLoader:
@@ -60,7 +59,7 @@ class SharedLoader:
     def connect(self):
         peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         peer.connect(self.socket)
-        peer.settimeout(60 * SLOW)
+        peer.settimeout(60)
         return peer
 
     def status(self):
@@ -84,5 +83,5 @@ class SharedLoader:
 
 def finish(job):
     """Status and facts of a job."""
-    words = job.communicate(timeout=120 * SLOW)[0]
+    words = job.communicate(timeout=120)[0]
     return job.returncode, words.strip()
