@@ -162,11 +162,9 @@ static void begin_window(struct driver *driver, uint32_t index)
 		driver_end_window(driver, 0);
 		return;
 	}
-	driver->synthetic = driver->window->kind == TRACE_SYNTHETIC ||
-			    driver->window->kind == TRACE_LOADED;
-	if (driver->window->kind != TRACE_SYNTHETIC)
+	if (turn.ops != NULL)
 		pipeline_start(driver->parts.pipeline, &turn);
-	driver->real = turn.ops == &turn_stream && !driver->synthetic;
+	driver->real = turn.ops == &turn_stream;
 	driver->metered = turn.metered;
 	if (driver_is_alone(driver->window))
 		run_alone(driver);

@@ -69,15 +69,19 @@ static void driver_evict(const struct driver *driver)
 		pipeline_evict(driver->parts.pipeline, EVICT);
 }
 
-/* The synthetic batches, if there are none yet: a turn of its own prepares them. */
-static int turn_pool_make(struct driver *driver)
+/*
+ * The program gets synthetic batches. If there are none yet, a turn of its own prepares
+ * them; a shared loader publishes again what it has.
+ */
+static int turn_synthetic(struct driver *driver)
 {
 	int result = 0;
 
-	if (driver->pool_reader == NULL) {
+	if (driver->parts.reader != NULL && driver->pool_reader == NULL) {
 		result = pool_make(driver);
 		turn_end(driver);
 	}
+	driver->synthetic = result == 0;
 	return result;
 }
 
@@ -118,7 +122,7 @@ int turn_prepare(struct driver *driver, struct pipeline_turn *turn)
 	case TRACE_LOADED:
 		turn->metered = true;
 		turn->ops = &turn_prep;
-		if (turn_pool_make(driver) < 0)
+		if (turn_synthetic(driver) < 0)
 			return -ENOMEM;
 		return driver_stage(driver);
 	case TRACE_PREP:
@@ -130,9 +134,8 @@ int turn_prepare(struct driver *driver, struct pipeline_turn *turn)
 		turn->unthrottled = (window->flags & TRACE_UNTHROTTLED) != 0;
 		driver_evict(driver);
 		return 0;
-	case TRACE_SYNTHETIC:
-		/* A shared loader publishes again what it has. */
-		return driver->parts.reader == NULL ? 0 : turn_pool_make(driver);
+	case TRACE_SYNTHETIC: /* no turn: the pipeline rests */
+		return turn_synthetic(driver);
 	case TRACE_FILL:
 	case TRACE_KINDS:
 		break;
