@@ -87,7 +87,8 @@ uint64_t bcast_tail(const struct bcast_ring *ring);
  * held. */
 uint64_t bcast_reserved(const struct bcast_ring *ring);
 
-/* NULL: not published yet, or not kept any more. */
+/* NULL: not published yet, or not kept any more. With the pipeline's lock held, also
+ * while what it points to is read. */
 const struct bcast_place *bcast_place(const struct bcast_ring *ring, uint64_t sequence);
 
 /* Publishes places that repeat what lies in them already, as far as there is room, at

@@ -205,10 +205,17 @@ static void end_audit(const struct share_stream *stream, struct client *client)
 	client->audit = NULL;
 }
 
+struct leaving {
+	struct share_server *server;
+	struct client *client;
+	const struct share_job_figures *had; /* NULL: it had no slot */
+};
+
 static void leave_locked(struct share_stream *stream, const struct pipeline_point *next,
 			 void *context)
 {
-	struct client *client = context;
+	struct leaving *leaving = context;
+	struct client *client = leaving->client;
 
 	(void)next;
 	for (unsigned i = 0; i < stream->queued_count; i++)
@@ -216,6 +223,7 @@ static void leave_locked(struct share_stream *stream, const struct pipeline_poin
 			stream->queued[i--] = stream->queued[--stream->queued_count];
 	if (!client->attached)
 		return;
+	leaving->had = share_metrics_keep(leaving->server, client);
 	end_audit(stream, client);
 	client_detach(stream, client);
 }
@@ -230,11 +238,12 @@ static void count_out(struct share_server *server, const struct client *client)
 	}
 }
 
-/* had: what share_metrics_keep() has just kept; NULL: it had no slot. */
-static void client_log_end(const struct share_server *server,
-			   const struct client *client,
-			   const struct share_job_figures *had, const char *why)
+static void client_log_end(const struct leaving *left, const char *why)
 {
+	const struct share_server *server = left->server;
+	const struct share_job_figures *had = left->had;
+	const struct client *client = left->client;
+
 	if (had != NULL)
 		server_log(server,
 			   "%s (pid %d) %s: %llu batches, %llu samples; %u %s now",
@@ -249,17 +258,15 @@ static void client_log_end(const struct share_server *server,
 
 void client_end(struct share_server *server, struct client *client, const char *why)
 {
-	const struct share_job_figures *had = NULL;
+	struct leaving leaving = {server, client, NULL};
 
-	if (client->attached && server->stream.ring != NULL)
-		had = share_metrics_keep(server, client);
 	if (client->attached) /* the reader has it as well: closing is not enough */
 		reactor_forget(&server->reactor, client->handles.event);
-	share_stream_locked(&server->stream, leave_locked, client);
+	share_stream_locked(&server->stream, leave_locked, &leaving);
 	server->released = true;
 	count_out(server, client);
 	if (why != NULL)
-		client_log_end(server, client, had, why);
+		client_log_end(&leaving, why);
 	if (client->socket >= 0)
 		close(client->socket);
 	if (client->pidfd >= 0)
