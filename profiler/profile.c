@@ -35,6 +35,17 @@ const char *const profile_limits[PROFILE_LIMITS + 1] = {
 		[LIMITED_BY_CORES] = "cores",
 };
 
+const char *const profile_protocols[MEASURE_PROTOCOLS + 1] = {
+	[MEASURE_INTERLEAVED] = "interleaved", [MEASURE_SEPARATE] = "separate",
+	[MEASURE_OBSERVE] = "observe",         [MEASURE_COUNTED] = "counted",
+	[MEASURE_REPETITION] = "repetition",
+};
+
+#define CACHE_NAME(name, NAME)              #name,
+#define ENGINE_NAME(name, text, one_thread) text,
+const char *const profile_caches[CACHE_IDS + 1] = {CACHE_POLICIES(CACHE_NAME)};
+const char *const profile_engines[] = {FETCH_ENGINES(ENGINE_NAME) NULL};
+
 const char *profile_word(const char *const *table, const struct profile_word *word)
 {
 	return word->id >= 0 ? table[word->id] : word->other;
@@ -53,6 +64,24 @@ int profile_word_set(struct profile_word *word, const char *const *table,
 	return profile_text(&word->other, "%s", text);
 }
 
+bool profile_word_known(const struct profile_word *word)
+{
+	return word->id >= 0 || word->other != NULL;
+}
+
+bool profile_word_equal(const struct profile_word *a, const struct profile_word *b)
+{
+	return a->id == b->id &&
+	       (a->other == b->other || (a->other != NULL && b->other != NULL &&
+					 strcmp(a->other, b->other) == 0));
+}
+
+int profile_word_copy(struct profile_word *to, const struct profile_word *from)
+{
+	*to = (struct profile_word){from->id, NULL};
+	return from->other == NULL ? 0 : profile_text(&to->other, "%s", from->other);
+}
+
 static void profile_forget(struct interval *intervals, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -60,6 +89,8 @@ static void profile_forget(struct interval *intervals, size_t count)
 }
 
 #define UNKNOWN_TEXT                   NULL
+#define UNKNOWN_ENGINE                 PROFILE_NO_WORD
+#define UNKNOWN_CACHE                  PROFILE_NO_WORD
 #define UNKNOWN_COUNT                  UNKNOWN
 #define UNKNOWN_NUMBER                 NAN
 #define UNKNOWN_FLAG                   false
@@ -70,6 +101,7 @@ void profile_init(struct profile *profile)
 	*profile = (struct profile){
 		.status = PROFILE_NO_WORD,
 		.limit = PROFILE_NO_WORD,
+		.protocol = PROFILE_NO_WORD,
 		.wall_s = NAN,
 		.budget_s = NAN,
 		.precision = NAN,
@@ -105,6 +137,7 @@ void profile_change_init(struct profile_change *change)
 {
 	*change = (struct profile_change){
 		.cache_share = NAN,
+		.cache_policy = PROFILE_NO_WORD,
 		.gpu_speed = NAN,
 		.storage_bandwidth = NAN,
 		.storage_latency_s = NAN,
@@ -113,21 +146,13 @@ void profile_change_init(struct profile_change *change)
 
 int profile_change_copy(struct profile_change *to, const struct profile_change *from)
 {
-	char *policy = NULL;
-
-	if (from->cache_policy != NULL) {
-		policy = strdup(from->cache_policy);
-		if (policy == NULL)
-			return -ENOMEM;
-	}
 	*to = *from;
-	to->cache_policy = policy;
-	return 0;
+	return profile_word_copy(&to->cache_policy, &from->cache_policy);
 }
 
 void profile_change_free(struct profile_change *change)
 {
-	free(change->cache_policy);
+	free(change->cache_policy.other);
 	profile_change_init(change);
 }
 
@@ -144,17 +169,12 @@ static bool same_speeds(const double *a, const double *b)
 	return true;
 }
 
-static bool same_text(const char *a, const char *b)
-{
-	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
-
 bool profile_change_equal(const struct profile_change *a,
 			  const struct profile_change *b)
 {
 	return a->cores == b->cores && a->workers == b->workers &&
 	       a->batch == b->batch && same_number(a->cache_share, b->cache_share) &&
-	       same_text(a->cache_policy, b->cache_policy) &&
+	       profile_word_equal(&a->cache_policy, &b->cache_policy) &&
 	       same_number(a->gpu_speed, b->gpu_speed) &&
 	       same_number(a->storage_bandwidth, b->storage_bandwidth) &&
 	       same_number(a->storage_latency_s, b->storage_latency_s) &&
@@ -165,13 +185,13 @@ bool profile_change_equal(const struct profile_change *a,
 static void free_texts(struct profile *profile)
 {
 	char *texts[] = {
-		profile->version,     profile->started,       profile->status.other,
-		profile->status_why,  profile->protocol,      profile->repeat,
-		profile->dataset,     profile->source,        profile->digest,
-		profile->engine,      profile->engine_reason, profile->cache,
-		profile->prep,        profile->output,        profile->proof.basis,
-		profile->limit.other, profile->limit_why,     profile->loader,
-		profile->directory,   profile->model.why,     profile->currency,
+		profile->version,      profile->started,        profile->status.other,
+		profile->status_why,   profile->protocol.other, profile->repeat,
+		profile->dataset,      profile->source,         profile->digest,
+		profile->engine.other, profile->engine_reason,  profile->cache.other,
+		profile->prep,         profile->output,         profile->proof.basis,
+		profile->limit.other,  profile->limit_why,      profile->loader,
+		profile->directory,    profile->model.why,      profile->currency,
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -381,7 +401,13 @@ struct profile_fact *profile_add_fact(struct profile *profile)
 
 bool profile_is_observed(const struct profile *profile)
 {
-	return profile->protocol != NULL && strcmp(profile->protocol, "observe") == 0;
+	return profile->protocol.id == MEASURE_OBSERVE;
+}
+
+bool profile_has_own_cache(const struct profile *profile)
+{
+	return profile_word_known(&profile->cache) && profile->cache.id != CACHE_NONE &&
+	       profile->cache.id != CACHE_PAGE;
 }
 
 bool profile_has_stage(const struct profile *profile, int stage)

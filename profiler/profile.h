@@ -11,6 +11,7 @@
 #ifndef DSA_PROFILE_H
 #define DSA_PROFILE_H
 
+#include "loader/base/variants.h"
 #include "profiler/stage.h"
 
 #include <math.h>
@@ -53,17 +54,37 @@ enum profile_status {
 	STATUSES
 };
 
+/* How a run was measured: blocks of windows of each kind in one launch, each kind in
+ * launches of its own, nothing switched; and the short launches of a gate. */
+enum measure_protocol {
+	MEASURE_INTERLEAVED,
+	MEASURE_SEPARATE,
+	MEASURE_OBSERVE,
+	MEASURE_COUNTED,
+	MEASURE_REPETITION,
+	MEASURE_PROTOCOLS
+};
+
 /* What limits: a stage, or of prep the cores that have no more to give. */
 enum { LIMITED_BY_CORES = STAGES, PROFILE_LIMITS };
 
 extern const char *const profile_kinds[TRACE_KINDS + 1]; /* enum trace_kind */
 extern const char *const profile_statuses[STATUSES + 1];
 extern const char *const profile_limits[PROFILE_LIMITS + 1];
+extern const char *const profile_protocols[MEASURE_PROTOCOLS + 1];
+extern const char *const profile_caches[CACHE_IDS + 1]; /* enum cache_id */
+extern const char *const profile_engines[];             /* as FETCH_ENGINES */
 
 /* The word itself; NULL: none. And sets it, freeing another: 0 or -ENOMEM. */
 const char *profile_word(const char *const *table, const struct profile_word *word);
 int profile_word_set(struct profile_word *word, const char *const *table,
 		     const char *text);
+
+bool profile_word_known(const struct profile_word *word);
+bool profile_word_equal(const struct profile_word *a, const struct profile_word *b);
+
+/* A copy of its own. 0; -ENOMEM, and *to is none. */
+int profile_word_copy(struct profile_word *to, const struct profile_word *from);
 
 /* One window of the schedule. Times in seconds since the session began. */
 struct profile_window {
@@ -181,8 +202,8 @@ enum { PROFILE_SPEEDS = 16 }; /* jobs that may differ in speed */
 /* What is to be different from the run as it was. 0, NAN or NULL: nothing. */
 struct profile_change {
 	unsigned cores, workers, batch;
-	double cache_share;       /* of the data set, 0..1; 0 is a change: no cache */
-	char *cache_policy;       /* one of CACHE_POLICIES (loader/base/variants.h) */
+	double cache_share; /* of the data set, 0..1; 0 is a change: no cache */
+	struct profile_word cache_policy; /* of profile_caches */
 	double gpu_speed;         /* factor: 2 computes a step in half the time */
 	double storage_bandwidth; /* emulated, bytes/s; 0: as fast as it is */
 	double storage_latency_s; /* emulated, of a read; 0: as fast as it is */
@@ -246,18 +267,18 @@ struct profile_model {
 };
 
 struct profile {
-	char *version;              /* of dsa */
-	char *started;              /* ISO 8601, UTC */
-	struct profile_word status; /* of profile_statuses */
-	char *status_why;           /* one line, NULL when complete */
-	char *protocol;             /* interleaved, separate, observe */
-	char **command;             /* argv of the target, NULL terminated */
-	char *repeat;               /* a dsa command line that measures this again */
-	char *loader;               /* DSA_LOADER that the program ran under */
-	char *directory;            /* that it ran in */
-	double wall_s;              /* of the whole run */
-	double budget_s, precision; /* asked: seconds, share */
-	double budget_needed_s;     /* for the precision; NAN when it was reached */
+	char *version;                /* of dsa */
+	char *started;                /* ISO 8601, UTC */
+	struct profile_word status;   /* of profile_statuses */
+	char *status_why;             /* one line, NULL when complete */
+	struct profile_word protocol; /* of profile_protocols */
+	char **command;               /* argv of the target, NULL terminated */
+	char *repeat;                 /* a dsa command line that measures this again */
+	char *loader;                 /* DSA_LOADER that the program ran under */
+	char *directory;              /* that it ran in */
+	double wall_s;                /* of the whole run */
+	double budget_s, precision;   /* asked: seconds, share */
+	double budget_needed_s;       /* for the precision; NAN when it was reached */
 	int target_status; /* exit status of the target; 128+n by signal; -1 unknown */
 	uint64_t seed;
 
@@ -265,7 +286,8 @@ struct profile {
 	char *dataset, *source, *digest;
 	uint64_t dataset_samples, dataset_bytes, classes;
 	uint64_t batch, workers, fetch_depth, prefetch, cores;
-	char *engine, *engine_reason, *cache, *prep, *output;
+	struct profile_word engine, cache; /* of profile_engines, profile_caches */
+	char *engine_reason, *prep, *output;
 	uint64_t cache_capacity_bytes, sample_bytes;
 	double cache_share; /* capacity / data set; NAN for none and page */
 	double storage_bandwidth, storage_latency_s,
@@ -339,7 +361,8 @@ struct profile {
 /*
  * What was loaded and how, and what was counted: X(PATH, TYPE, MEMBER) for each member that
  * a result, a baseline and a side of a gate have alike. TYPE is TEXT, COUNT (uint64_t),
- * NUMBER (double) or FLAG (bool); `in` begins the path of a setting.
+ * NUMBER (double), FLAG (bool), or ENGINE or CACHE (words of these tables); `in` begins
+ * the path of a setting.
  */
 /* clang-format off */
 #define PROFILE_DATASET(X) \
@@ -354,9 +377,9 @@ struct profile {
 	X(in "fetch_depth", COUNT, fetch_depth) \
 	X(in "prefetch", COUNT, prefetch) \
 	X(in "cores", COUNT, cores) \
-	X(in "engine", TEXT, engine)
+	X(in "engine", ENGINE, engine)
 #define PROFILE_STAGES(X, in) \
-	X(in "cache", TEXT, cache) \
+	X(in "cache", CACHE, cache) \
 	X(in "cache_capacity_bytes", COUNT, cache_capacity_bytes) \
 	X(in "cache_share", NUMBER, cache_share) \
 	X(in "prep", TEXT, prep) \
@@ -401,6 +424,9 @@ struct profile_verification *profile_add_verification(struct profile *profile);
 
 /* True when nothing was switched: there are no windows, blocks and intervals. */
 bool profile_is_observed(const struct profile *profile);
+
+/* True of a cache of the program's own: none has no hits, the kernel's no count. */
+bool profile_has_own_cache(const struct profile *profile);
 
 /* True where reports show the stage: always, or where an optional one was measured. */
 bool profile_has_stage(const struct profile *profile, int stage);

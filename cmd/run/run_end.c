@@ -96,14 +96,14 @@ int run_end_check(const struct run_end *end, struct error *err)
 				 "--sweep changes the training, --observe does not: "
 				 "give one of them");
 	profile_init(&guess);
+	guess.cache.id = CACHE_MINIO;
 	guess.dataset_bytes = 1;
 	guess.emulated_per_s = 1;
 	guess.command = calloc(2, sizeof(*guess.command));
 	if (guess.command != NULL)
 		guess.command[0] = strdup("");
 	if (guess.command != NULL && guess.command[0] != NULL &&
-	    profile_text(&guess.directory, "/") == 0 &&
-	    profile_text(&guess.cache, "minio") == 0)
+	    profile_text(&guess.directory, "/") == 0)
 		result = sweep_changes(&end->sweep, &guess, &list, err);
 	else
 		error_sys(err, ENOMEM, "reading the sweep");

@@ -23,11 +23,12 @@
 	X(random, RANDOM)   /* evicts any */ \
 	X(nextuse, NEXTUSE) /* evicts, or does not keep, what is used last (Belady) */
 
+/* The last: one thread has all reads in flight; else each read has one. */
 #define FETCH_ENGINES(X) \
-	X(pread, "pread") \
-	X(pread_direct, "pread-direct") \
-	X(uring, "uring") \
-	X(uring_direct, "uring-direct")
+	X(pread, "pread", false) \
+	X(pread_direct, "pread-direct", false) \
+	X(uring, "uring", true) \
+	X(uring_direct, "uring-direct", true)
 
 /* The first that claims a data set opens it. */
 #define SOURCES(X) \
@@ -45,10 +46,14 @@
 	X(canvas)
 /* clang-format on */
 
+/* CACHE_NONE, CACHE_PAGE ...: the place of a policy among CACHE_POLICIES. */
+#define CACHE_ID(name, NAME) CACHE_##NAME,
+enum cache_id { CACHE_POLICIES(CACHE_ID) CACHE_IDS };
+
 /* As choice.h reads them: "none|page|minio". */
-#define VARIANT_POLICY(name, NAME) "|" #name
-#define VARIANT_ENGINE(name, text) "|" text
-#define VARIANT_OP(name)           "|" #name
+#define VARIANT_POLICY(name, NAME)             "|" #name
+#define VARIANT_ENGINE(name, text, one_thread) "|" text
+#define VARIANT_OP(name)                       "|" #name
 
 #define LOADER_CACHE_POLICY_NAMES (&LOADER_CACHE_POLICIES(VARIANT_POLICY)[1])
 #define CACHE_POLICY_NAMES        (&CACHE_POLICIES(VARIANT_POLICY)[1])

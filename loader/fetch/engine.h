@@ -30,7 +30,8 @@ struct fetch_engine {
 	uint64_t (*cpu_ns)(const struct fetch *fetch);
 };
 
-#define FETCH_DECLARE(name, text) extern const struct fetch_engine fetch_##name;
+#define FETCH_DECLARE(name, text, one_thread)                                          \
+	extern const struct fetch_engine fetch_##name;
 FETCH_ENGINES(FETCH_DECLARE)
 
 struct fetch {

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FETCH_ADDRESS(name, text) &fetch_##name,
+#define FETCH_ADDRESS(name, text, one_thread) &fetch_##name,
 static const struct fetch_engine *const engines[] = {FETCH_ENGINES(FETCH_ADDRESS)};
 
 /* Adds what the engine's name does not promise. */

@@ -16,30 +16,22 @@
 
 struct error;
 
-/* HITS_NONE, HITS_PAGE, ... */
-#define HITS_ENUM(name, NAME) HITS_##NAME,
-enum hits_policy { CACHE_POLICIES(HITS_ENUM) HITS_POLICIES };
-
-/* -1: there is none of that name. */
-int hits_policy(const char *name);
-const char *hits_policy_name(enum hits_policy policy);
-
 /*
  * Mean hit ratio of one reader over an epoch, and that of each of `parts` equal parts of
  * it, as steady_mean() and steady_over() promise; x in 0..1.
  */
-double hits_mean(enum hits_policy policy, double x, uint64_t dataset_bytes);
-int hits_over(enum hits_policy policy, double x, uint64_t dataset_bytes, double *hit,
+double hits_mean(enum cache_id policy, double x, uint64_t dataset_bytes);
+int hits_over(enum cache_id policy, double x, uint64_t dataset_bytes, double *hit,
 	      uint32_t parts);
 
 /* The least x of that mean hit ratio, to .0001. NAN: memory is short. */
-double hits_share(enum hits_policy policy, double mean, uint64_t dataset_bytes);
+double hits_share(enum cache_id policy, double mean, uint64_t dataset_bytes);
 
 /* A cache of `capacity` bytes that is read through, in a simulation. */
 struct hits_cache;
 
 /* Samples are 0 .. samples-1. NULL: memory is short. nextuse needs hits_replay(). */
-struct hits_cache *hits_cache_new(enum hits_policy policy, uint32_t samples,
+struct hits_cache *hits_cache_new(enum cache_id policy, uint32_t samples,
 				  uint64_t capacity, uint64_t seed);
 void hits_cache_free(struct hits_cache *cache);
 
@@ -57,7 +49,7 @@ void hits_cache_offer(struct hits_cache *cache, uint32_t sample, uint64_t bytes)
 
 /* Several readers, each with a share of every epoch's fresh global shuffle. */
 struct hits_stream {
-	enum hits_policy policy;
+	enum cache_id policy;
 	uint32_t samples;      /* in the data set, all of one size */
 	uint32_t readers;      /* ranks with a cache each; position p is p % readers' */
 	double x;              /* of each cache, of the data set */

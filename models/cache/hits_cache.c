@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 struct hits_cache {
-	enum hits_policy policy;
+	enum cache_id policy;
 	uint32_t samples, count;
 	uint64_t capacity, bytes;
 	uint64_t *size; /* of a sample that is held; 0: it is not */
@@ -24,9 +24,9 @@ struct hits_cache {
 	struct page_cache *page;
 };
 
-static bool has_links(enum hits_policy policy)
+static bool has_links(enum cache_id policy)
 {
-	return policy == HITS_LRU || policy == HITS_FIFO;
+	return policy == CACHE_LRU || policy == CACHE_FIFO;
 }
 
 static void unlink_sample(struct hits_cache *cache, uint32_t sample)
@@ -50,7 +50,7 @@ static void hits_cache_enter(struct hits_cache *cache, uint32_t sample)
 {
 	if (has_links(cache->policy))
 		link_newest(cache, sample);
-	if (cache->policy == HITS_RANDOM) {
+	if (cache->policy == CACHE_RANDOM) {
 		cache->where[sample] = cache->count;
 		cache->held[cache->count] = sample;
 	}
@@ -62,7 +62,7 @@ static void hits_cache_leave(struct hits_cache *cache, uint32_t sample)
 	cache->count--;
 	if (has_links(cache->policy))
 		unlink_sample(cache, sample);
-	if (cache->policy == HITS_RANDOM) {
+	if (cache->policy == CACHE_RANDOM) {
 		uint32_t last = cache->held[cache->count];
 
 		cache->held[cache->where[sample]] = last;
@@ -75,7 +75,7 @@ static bool hits_cache_evict(struct hits_cache *cache)
 {
 	uint32_t sample;
 
-	if (cache->policy == HITS_MINIO)
+	if (cache->policy == CACHE_MINIO)
 		return false;
 	sample = has_links(cache->policy)
 			 ? cache->prev[cache->samples]
@@ -90,7 +90,7 @@ void hits_cache_offer(struct hits_cache *cache, uint32_t sample, uint64_t bytes)
 {
 	if (bytes == 0)
 		bytes = 1; /* that it is held must show */
-	if (cache->policy == HITS_NONE || cache->size[sample] > 0 ||
+	if (cache->policy == CACHE_NONE || cache->size[sample] > 0 ||
 	    bytes > cache->capacity)
 		return;
 	while (cache->bytes > cache->capacity - bytes)
@@ -103,9 +103,9 @@ void hits_cache_offer(struct hits_cache *cache, uint32_t sample, uint64_t bytes)
 
 bool hits_cache_find(struct hits_cache *cache, uint32_t sample)
 {
-	if (cache->policy == HITS_NONE || cache->size[sample] == 0)
+	if (cache->policy == CACHE_NONE || cache->size[sample] == 0)
 		return false;
-	if (cache->policy == HITS_LRU) {
+	if (cache->policy == CACHE_LRU) {
 		unlink_sample(cache, sample);
 		link_newest(cache, sample);
 	}
@@ -114,7 +114,7 @@ bool hits_cache_find(struct hits_cache *cache, uint32_t sample)
 
 bool hits_cache_read(struct hits_cache *cache, uint32_t sample, uint64_t bytes)
 {
-	if (cache->policy == HITS_PAGE)
+	if (cache->policy == CACHE_PAGE)
 		return page_cache_read(cache->page, sample, bytes);
 	if (hits_cache_find(cache, sample))
 		return true;
@@ -139,7 +139,7 @@ static bool hits_cache_allocate(struct hits_cache *cache)
 {
 	size_t count = (size_t)cache->samples + 1;
 
-	if (cache->policy == HITS_PAGE) {
+	if (cache->policy == CACHE_PAGE) {
 		cache->page = page_cache_new(cache->samples, cache->capacity);
 		return cache->page != NULL;
 	}
@@ -155,7 +155,7 @@ static bool hits_cache_allocate(struct hits_cache *cache)
 	return cache->size != NULL && cache->held != NULL && cache->where != NULL;
 }
 
-struct hits_cache *hits_cache_new(enum hits_policy policy, uint32_t samples,
+struct hits_cache *hits_cache_new(enum cache_id policy, uint32_t samples,
 				  uint64_t capacity, uint64_t seed)
 {
 	struct hits_cache *cache = calloc(1, sizeof(*cache));

@@ -118,7 +118,7 @@ static uint32_t hits_replay_owner(const struct hits_stream *stream, uint32_t pos
 
 static uint32_t epochs_ahead(const struct hits_stream *stream)
 {
-	uint32_t ahead = stream->policy == HITS_NEXTUSE ? FORESIGHT : 0;
+	uint32_t ahead = stream->policy == CACHE_NEXTUSE ? FORESIGHT : 0;
 
 	return stream->warm + stream->epochs + ahead * stream->readers;
 }
@@ -232,10 +232,10 @@ static int hits_replay_check(const struct hits_stream *stream, struct error *err
 	if (!(stream->x >= 0 && stream->x <= 1))
 		return error_set(err, EINVAL, "a cache of %g of the data set, not 0..1",
 				 stream->x);
-	if ((unsigned)stream->policy >= HITS_POLICIES)
+	if ((unsigned)stream->policy >= CACHE_IDS)
 		return error_set(err, EINVAL, "no cache policy of number %d",
 				 (int)stream->policy);
-	if (stream->policy == HITS_PAGE &&
+	if (stream->policy == CACHE_PAGE &&
 	    (stream->sample_bytes == 0 || stream->sample_bytes > LARGEST))
 		return error_set(err, EINVAL,
 				 "a replay of the page cache needs the size "
@@ -256,12 +256,12 @@ int hits_replay(const struct hits_stream *stream, struct hits_ratio *ratio,
 
 	if (rc < 0)
 		return rc;
-	replay.bytes = stream->policy == HITS_PAGE ? stream->sample_bytes : 1;
+	replay.bytes = stream->policy == CACHE_PAGE ? stream->sample_bytes : 1;
 	replay.capacity = (uint32_t)lround(stream->x * stream->samples);
 	replay.order = calloc(stream->samples, sizeof(*replay.order));
 	if (replay.order == NULL)
 		rc = -ENOMEM;
-	else if (stream->policy == HITS_NEXTUSE)
+	else if (stream->policy == CACHE_NEXTUSE)
 		rc = open_futures(&replay);
 	else
 		rc = open_caches(&replay);

@@ -55,7 +55,7 @@ static double differences_set_setting_of(const struct setting *setting,
 /* What was loaded is unknown of a run that never got that far. */
 static bool was_loaded(const struct profile *profile)
 {
-	return profile->engine != NULL || profile->batch != UNKNOWN;
+	return profile_word_known(&profile->engine) || profile->batch != UNKNOWN;
 }
 
 /* A run alone has none in its list. */
@@ -84,15 +84,16 @@ static void differences_set_engine(struct differences *all, const struct profile
 {
 	static const struct difference_words kind = {"fetch engine", DIFFERENCE_SET,
 						     BY_STAGE(true, false, false)};
-	struct difference *found =
-		difference_words(all, &kind, base->engine, now->engine);
+	const char *engine = profile_word(profile_engines, &now->engine);
+	struct difference *found = difference_words(
+		all, &kind, profile_word(profile_engines, &base->engine), engine);
 	const char *why = now->engine_reason;
 	size_t length;
 
 	if (found == NULL || why == NULL)
 		return;
-	length = strlen(now->engine);
-	if (strncmp(why, now->engine, length) == 0 && why[length] == ':')
+	length = strlen(engine);
+	if (strncmp(why, engine, length) == 0 && why[length] == ':')
 		why += length + 1 + strspn(why + length + 1, " ");
 	differences_append(found->text, sizeof(found->text), " (%s)", why);
 }
@@ -120,7 +121,9 @@ static void words_set(struct differences *all, const struct profile *base,
 		struct difference_words words;
 		const char *base, *now;
 	} table[] = {
-		TEXT("cache", true, false, false, cache),
+		WORDS("cache", true, false, false,
+		      profile_word(profile_caches, &base->cache),
+		      profile_word(profile_caches, &now->cache)),
 		TEXT("prep", false, true, true, prep),
 		TEXT("output of prep", false, true, true, output),
 		FLAG("storage is memory", true, false, false, storage_is_memory),

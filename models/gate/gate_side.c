@@ -103,6 +103,9 @@ static int gate_side_copy_text(char **to, const char *from)
 }
 
 #define COPY_TEXT(member)        failed |= gate_side_copy_text(&to->member, from->member) < 0;
+#define COPY_WORD(member)        failed |= profile_word_copy(&to->member, &from->member) < 0;
+#define COPY_ENGINE(member)      COPY_WORD(member)
+#define COPY_CACHE(member)       COPY_WORD(member)
 #define COPY_COUNT(member)       to->member = from->member;
 #define COPY_NUMBER(member)      to->member = from->member;
 #define COPY_FLAG(member)        to->member = from->member;
@@ -115,7 +118,7 @@ static int gate_side_copy(struct profile *to, const struct profile *from)
 	to->seed = from->seed;
 	COPY_TEXT(version)
 	COPY_TEXT(started)
-	COPY_TEXT(protocol)
+	COPY_WORD(protocol)
 	COPY_TEXT(loader)
 	COPY_TEXT(directory)
 	COPY_TEXT(dataset)

@@ -263,6 +263,9 @@ static void find_fetch_cpu(const struct profile *profile, struct inputs *inputs)
 			    : fmax(FETCH_HALF, fabs(slowed - busy) / (slowed + busy));
 }
 
+#define ENGINE_THREAD(name, text, one_thread) one_thread,
+static const bool one_thread[] = {FETCH_ENGINES(ENGINE_THREAD)};
+
 static int find_fetch(const struct profile *profile, struct inputs *inputs,
 		      struct error *err)
 {
@@ -278,7 +281,7 @@ static int find_fetch(const struct profile *profile, struct inputs *inputs,
 		inputs->storage = (struct storage){.bandwidth = INFINITY, .cpu_s = NAN};
 	find_fetch_cpu(profile, inputs);
 	inputs->fetch_threads =
-		profile->engine != NULL && strncmp(profile->engine, "uring", 5) == 0
+		profile->engine.id >= 0 && one_thread[profile->engine.id]
 			? 1
 			: (unsigned)profile->fetch_depth;
 	inputs->half[INPUT_STORAGE] = fmax(LEAST_HALF, inputs->storage.uncertainty);
@@ -301,7 +304,7 @@ static double page_share(const struct profile *profile)
 		return slowed ? 0 : 1;
 	if (isnan(profile->hit_ratio.value))
 		return 0;
-	return hits_share(HITS_PAGE, profile->hit_ratio.value,
+	return hits_share(CACHE_PAGE, profile->hit_ratio.value,
 			  profile->dataset_bytes != UNKNOWN ? profile->dataset_bytes
 							    : 0);
 }
@@ -309,15 +312,15 @@ static double page_share(const struct profile *profile)
 static int inputs_find_cache(const struct profile *profile, struct inputs *inputs,
 			     struct error *err)
 {
-	int policy = profile->cache == NULL ? -1 : hits_policy(profile->cache);
+	const struct profile_word *policy = &profile->cache;
 
-	if (policy < 0)
+	if (policy->id < 0)
 		return error_set(err, ENODATA, "no model of the cache '%s'",
-				 profile->cache != NULL ? profile->cache : "");
-	inputs->policy = (enum hits_policy)policy;
+				 policy->other != NULL ? policy->other : "");
+	inputs->policy = (enum cache_id)policy->id;
 	inputs->share =
 		isfinite(profile->cache_share) ? fmin(1, profile->cache_share) : 0;
-	if (policy == HITS_PAGE)
+	if (inputs->policy == CACHE_PAGE)
 		inputs->share = page_share(profile);
 	if (isnan(inputs->share))
 		return error_sys(err, ENOMEM, "replaying the kernel's cache");

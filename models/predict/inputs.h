@@ -44,7 +44,7 @@ struct inputs {
 	double fetch_cpu_s; /* CPU work of a read */
 	unsigned fetch_threads;
 
-	enum hits_policy policy;
+	enum cache_id policy;
 	double share; /* of the data set that the cache holds */
 
 	struct profile_draw *draws; /* own */

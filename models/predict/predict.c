@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define STALL  0.01 /* below that it is none */
 #define FULL   1.01 /* the cores have nothing left when prep has all it wants */
@@ -37,9 +36,9 @@ static int predict_check_numbers(const struct profile_change *change, struct err
 				      "a bandwidth is a number of bytes/s, or none");
 	if (change->storage_latency_s < 0 || change->storage_latency_s > 3600)
 		return sharing_refuse(err, "a latency is a time up to 1h, or none");
-	if (change->cache_policy != NULL && hits_policy(change->cache_policy) < 0)
+	if (change->cache_policy.other != NULL)
 		return error_set(err, EINVAL, "no such change: no cache policy '%s'",
-				 change->cache_policy);
+				 change->cache_policy.other);
 	return 0;
 }
 
@@ -80,11 +79,11 @@ static int check_known(const struct model *model, const struct profile_change *c
 		return error_set(err, ENODATA,
 				 "the run saw its storage only slowed: what it gives "
 				 "without, is not known");
-	if (change->cache_policy != NULL && isnan(change->cache_share) &&
-	    inputs->share <= 0 && strcmp(change->cache_policy, "none") != 0)
+	if (change->cache_policy.id > CACHE_NONE && isnan(change->cache_share) &&
+	    inputs->share <= 0)
 		return error_set(err, EINVAL,
 				 "no such change: how large is the %s cache? (--cache)",
-				 change->cache_policy);
+				 profile_caches[change->cache_policy.id]);
 	return 0;
 }
 

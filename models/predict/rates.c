@@ -25,14 +25,13 @@ static double rates_most(const struct simulation_load *load, unsigned threads)
 /* Share of the samples that are read; all where the hits are unknown. */
 static double rates_misses(const struct simulation_load *load, double bytes)
 {
-	int policy = load->policy == NULL ? HITS_NONE : hits_policy(load->policy);
 	double hit[POSITIONS], misses = 0;
 
 	if (load->all_hits)
 		return 0;
-	if (!(load->share > 0) || policy < 0 ||
-	    hits_over((enum hits_policy)policy, load->share,
-		      (uint64_t)(load->dataset * bytes), hit, POSITIONS) < 0)
+	if (!(load->share > 0) ||
+	    hits_over(load->policy, load->share, (uint64_t)(load->dataset * bytes), hit,
+		      POSITIONS) < 0)
 		return 1;
 	for (int i = 0; i < POSITIONS; i++)
 		misses += (1 - hit[i]) / POSITIONS;

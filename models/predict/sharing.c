@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define MB 1e6
 
@@ -104,7 +103,7 @@ void sharing_split(const struct sim_setup *setup, struct cost_use *use)
 static double memory_of(const struct profile *profile,
 			const struct simulation_load *load, bool shared)
 {
-	bool cached = load->share > 0 && strcmp(load->policy, "page") != 0;
+	bool cached = load->share > 0 && load->policy != CACHE_PAGE;
 	double batch = (double)load->batch * (double)profile->sample_bytes;
 	double cache = cached ? load->share * (double)profile->dataset_bytes : 0;
 
@@ -200,7 +199,7 @@ static bool is_uneven(const struct simulation_load *load)
 static void say_assumed(FILE *to, const struct profile *profile,
 			const struct simulation_load *load)
 {
-	bool page = load->share > 0 && strcmp(load->policy, "page") == 0;
+	bool page = load->share > 0 && load->policy == CACHE_PAGE;
 
 	if (load->shared) {
 		fputs("an accelerator for each job; one loader for all", to);

@@ -125,16 +125,16 @@ static void sim_setup_set_cache(const struct model *model,
 {
 	bool sized = !isnan(change->cache_share);
 
-	load->policy = hits_policy_name(model->inputs.policy);
+	load->policy = model->inputs.policy;
 	load->share = model->inputs.share;
-	if (change->cache_policy != NULL)
-		load->policy = change->cache_policy;
-	else if (sized && (model->inputs.policy == HITS_NONE ||
-			   model->inputs.policy == HITS_PAGE))
-		load->policy = hits_policy_name(HITS_MINIO);
+	if (change->cache_policy.id >= 0)
+		load->policy = (enum cache_id)change->cache_policy.id;
+	else if (sized && (model->inputs.policy == CACHE_NONE ||
+			   model->inputs.policy == CACHE_PAGE))
+		load->policy = CACHE_MINIO;
 	if (sized)
 		load->share = change->cache_share;
-	if (strcmp(load->policy, hits_policy_name(HITS_NONE)) == 0)
+	if (load->policy == CACHE_NONE)
 		load->share = 0;
 }
 

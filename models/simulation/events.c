@@ -55,7 +55,7 @@ static void events_supply(struct pipeline *pipeline, uint64_t position, uint32_t
 {
 	const struct intake *intake = &pipeline->intake;
 
-	if (intake->places[place].hit && intake->policy != HITS_PAGE)
+	if (intake->places[place].hit && intake->policy != CACHE_PAGE)
 		make_ready(pipeline, position, place);
 	else
 		pipeline->waiting[pipeline->wait_tail++ % pipeline->places] = place;

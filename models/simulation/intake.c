@@ -16,10 +16,10 @@ enum {
  * so what is asked for is several of a smaller set. */
 static uint64_t most_samples(const struct intake *intake, uint64_t samples)
 {
-	bool uniform = intake->policy == HITS_NONE || intake->policy == HITS_MINIO;
+	bool uniform = intake->policy == CACHE_NONE || intake->policy == CACHE_MINIO;
 	uint64_t least = uniform ? SMALL : LARGE;
 
-	return intake->policy == HITS_PAGE || samples < least ? least : samples;
+	return intake->policy == CACHE_PAGE || samples < least ? least : samples;
 }
 
 /*
@@ -57,7 +57,7 @@ static int intake_make_cache(struct intake *intake)
 	const struct simulation_load *load = intake->load;
 	double bytes = 0;
 
-	if (intake->policy == HITS_NONE)
+	if (intake->policy == CACHE_NONE)
 		return 0;
 	for (uint32_t i = 0; i < intake->dataset; i++)
 		bytes += (double)scaled_bytes(intake, i);
@@ -75,12 +75,12 @@ static int intake_prepare(struct intake *intake, const struct simulation_load *l
 	intake->ahead = load->shared ? load->window : load->ahead;
 	intake->late_by = load->ahead;
 	intake->all_hits = load->all_hits || load->loaded;
-	intake->policy = HITS_NONE;
+	intake->policy = CACHE_NONE;
 	if (load->share > 0 && !intake->all_hits && !load->no_prep)
-		intake->policy = (enum hits_policy)hits_policy(load->policy);
-	if (intake->policy == HITS_NEXTUSE)
-		intake->policy = HITS_MINIO;
-	intake->late = intake->policy != HITS_PAGE;
+		intake->policy = load->policy;
+	if (intake->policy == CACHE_NEXTUSE)
+		intake->policy = CACHE_MINIO;
+	intake->late = intake->policy != CACHE_PAGE;
 	intake_set_size(intake, samples);
 	intake->order = calloc(intake->dataset, sizeof(*intake->order));
 	intake->places =
@@ -107,7 +107,7 @@ int intake_init_beside(struct intake *intake, const struct intake *first,
 
 	if (result < 0)
 		return result;
-	if (intake->policy == HITS_PAGE) {
+	if (intake->policy == CACHE_PAGE) {
 		intake->cache = first->cache;
 		intake->borrowed = true;
 		return 0;
@@ -177,11 +177,11 @@ uint32_t intake_next(struct intake *intake)
 static uint64_t warm_epochs(const struct intake *intake)
 {
 	switch (intake->policy) {
-	case HITS_MINIO:
+	case CACHE_MINIO:
 		return 1;
-	case HITS_LRU:
+	case CACHE_LRU:
 		return 2;
-	case HITS_PAGE:
+	case CACHE_PAGE:
 		return page_cache_warm(intake->load->share);
 	default:
 		return WARM;

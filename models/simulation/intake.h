@@ -34,7 +34,7 @@ struct intake {
 	uint32_t late_by; /* batches after which what one missed is offered */
 	uint64_t seed;
 	bool all_hits;
-	enum hits_policy policy;
+	enum cache_id policy;
 	bool late; /* what was missed is offered when the slot is opened again */
 	struct hits_cache *cache;     /* NULL: no sample is ever held */
 	bool borrowed;                /* it is another one's */

@@ -2,7 +2,6 @@
 #include "models/simulation/load_check.h"
 #include "loader/base/error.h"
 #include "loader/base/limits.h"
-#include "models/cache/hits.h"
 #include "models/simulation/simulation.h"
 
 #include <errno.h>
@@ -44,9 +43,7 @@ static int check_stream(const struct simulation_load *load, struct error *err)
 		 "at most 2^26 samples in all"},
 		{load->draws != NULL && load->draw_count > 0, "draws", "1 at least"},
 		{load->share >= 0 && load->share <= 1, "share", "0 to 1"},
-		{!(load->share > 0) ||
-			 (load->policy != NULL && hits_policy(load->policy) >= 0),
-		 "policy", "one that hits.h names"},
+		{(unsigned)load->policy < CACHE_IDS, "policy", "one of CACHE_POLICIES"},
 	};
 
 	return CHECK(rules, err);

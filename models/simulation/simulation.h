@@ -44,8 +44,8 @@ struct simulation_load {
 
 	/* The cache of encoded samples; no hits when share is 0. nextuse hits as minio
 	 * does: for one reader nothing hits more. */
-	const char *policy; /* as hits.h names them */
-	double share;       /* of the data set's bytes */
+	enum cache_id policy;
+	double share; /* of the data set's bytes */
 
 	/* Fetch: a read costs its thread CPU work, then storage has it: its latency, and
 	 * its turn on the transfer, one after another at bandwidth (throttle.h). */

@@ -20,7 +20,6 @@ struct adviser {
 	const struct model *model;
 	const char *run;
 	double noise; /* a gain has to be larger */
-	char *minio;  /* the policy that is advised, for changes to borrow */
 	struct error *err;
 };
 
@@ -92,11 +91,11 @@ static int advice_ask(const struct adviser *adviser,
 static void advice_set_cache(const struct adviser *adviser, unsigned twentieths,
 			     struct profile_change *change)
 {
-	const char *policy = adviser->profile->cache;
+	const struct profile_word *policy = &adviser->profile->cache;
 
 	change->cache_share = (double)twentieths / CACHE_STEPS;
-	if (policy != NULL && strcmp(policy, "minio") != 0)
-		change->cache_policy = adviser->minio;
+	if (profile_word_known(policy) && policy->id != CACHE_MINIO)
+		change->cache_policy.id = CACHE_MINIO;
 }
 
 static void advice_set_cores(const struct adviser *adviser, unsigned cores,
@@ -277,12 +276,12 @@ static int make_workers(const struct adviser *adviser, struct candidate *candida
 /* A cache that keeps what it has beats those that evict, at the same size. */
 static int make_policy(const struct adviser *adviser, struct candidate *candidate)
 {
-	const char *policy = adviser->profile->cache;
+	int policy = adviser->profile->cache.id;
 
-	candidate->change.cache_policy = adviser->minio;
+	candidate->change.cache_policy.id = CACHE_MINIO;
 	strcpy(candidate->advice, "the same cache never evicts (minio)");
-	return policy != NULL && adviser->profile->cache_share > 0 &&
-	       (strcmp(policy, "lru") == 0 || strcmp(policy, "fifo") == 0);
+	return adviser->profile->cache_share > 0 &&
+	       (policy == CACHE_LRU || policy == CACHE_FIFO);
 }
 
 /* What every job prepares for itself now. */
@@ -424,14 +423,12 @@ static void advice_rank(struct profile *profile)
 int advise(struct profile *profile, const struct model *model, const char *run,
 	   struct error *err)
 {
-	char minio[] = "minio";
 	const struct adviser adviser = {
 		.profile = profile,
 		.model = model,
 		.run = run,
 		.noise =
 			fmax(NOISE, isnan(profile->precision) ? 0 : profile->precision),
-		.minio = minio,
 		.err = err,
 	};
 	int result;

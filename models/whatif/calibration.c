@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { LOOKED_AT = 2000 }; /* verifications, for workloads: every pair is compared */
 
@@ -20,7 +19,7 @@ struct setting {
 	double batch, jobs;
 	bool share;
 	const double *job_speed;
-	const char *policy; /* NULL: there is no cache */
+	const struct profile_word *policy; /* NULL: there is no cache */
 	const struct profile_verification *found;
 };
 
@@ -106,27 +105,23 @@ static double bandwidth_of(const struct profile *profile,
 	return value > 0 ? value : INFINITY;
 }
 
-static bool is_text(const char *text, const char *wanted)
-{
-	return text != NULL && strcmp(text, wanted) == 0;
-}
-
 static void take_cache(const struct profile *profile,
 		       const struct profile_change *change, struct setting *setting)
 {
-	const char *policy =
-		change->cache_policy != NULL ? change->cache_policy : profile->cache;
-	bool minio = is_text(policy, "minio");
+	const struct profile_word *policy = profile_word_known(&change->cache_policy)
+						    ? &change->cache_policy
+						    : &profile->cache;
 
 	/* The page cache has no share that is known, and is not without. */
 	setting->member[CACHE] =
 		value_or(change->cache_share, profile->cache_share, -1);
-	if (setting->member[CACHE] == 0 || policy == NULL || is_text(policy, "none")) {
+	if (setting->member[CACHE] == 0 || policy->id == CACHE_NONE ||
+	    !profile_word_known(policy)) {
 		setting->member[CACHE] = 0;
 		return;
 	}
 	setting->policy = policy;
-	setting->member[POLICY] = minio ? 1 : 0;
+	setting->member[POLICY] = policy->id == CACHE_MINIO;
 }
 
 static struct setting
@@ -163,7 +158,7 @@ static bool calibration_same(double a, double b)
 static bool same_policy(const struct setting *a, const struct setting *b)
 {
 	return a->policy == NULL || b->policy == NULL ||
-	       strcmp(a->policy, b->policy) == 0;
+	       profile_word_equal(a->policy, b->policy);
 }
 
 /* What has no faster side, so that a change of it is no step. */

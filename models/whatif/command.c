@@ -43,8 +43,9 @@ static void put_change(FILE *to, const struct profile_change *change)
 	put_count(to, "batch", change->batch);
 	if (!isnan(change->cache_share))
 		fprintf(to, " --cache %.6g%%", 100 * change->cache_share);
-	if (change->cache_policy != NULL)
-		fprintf(to, " --cache-policy %s", change->cache_policy);
+	if (profile_word_known(&change->cache_policy))
+		fprintf(to, " --cache-policy %s",
+			profile_word(profile_caches, &change->cache_policy));
 	if (!isnan(change->gpu_speed))
 		fprintf(to, " --gpu-speed %.6gx", change->gpu_speed);
 	put_storage(to, "storage-bandwidth", change->storage_bandwidth, "");

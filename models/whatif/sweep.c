@@ -4,7 +4,6 @@
 #include "loader/base/error.h"
 #include "loader/base/limits.h"
 #include "loader/base/number.h"
-#include "models/cache/hits.h"
 
 #include <errno.h>
 #include <math.h>
@@ -41,7 +40,7 @@ static bool read_cache(const char *text, struct sweep_value *value)
 
 static bool read_policy(const char *text, struct sweep_value *value)
 {
-	int policy = hits_policy(text);
+	int policy = choice_find(CACHE_POLICY_NAMES, text);
 
 	value->number = policy;
 	return policy >= 0;

@@ -1,6 +1,5 @@
 /* sweep_changes.c - every combination of a sweep's values, as changes of one run. */
 #include "loader/base/error.h"
-#include "models/cache/hits.h"
 #include "models/whatif/sweep.h"
 
 #include <errno.h>
@@ -36,17 +35,6 @@ static int sweep_changes_set_cache(struct profile_change *change,
 	return 0;
 }
 
-static int set_policy(struct profile_change *change, const struct sweep_value *value,
-		      struct error *err)
-{
-	const char *name = hits_policy_name((enum hits_policy)value->number);
-
-	change->cache_policy = strdup(name);
-	return change->cache_policy != NULL
-		       ? 0
-		       : error_sys(err, ENOMEM, "reading the changes");
-}
-
 static void sweep_changes_set_jobs(struct profile_change *change,
 				   const struct sweep_value *value)
 {
@@ -63,7 +51,8 @@ static int set_member(struct profile_change *change, int which,
 	case SWEEP_CACHE:
 		return sweep_changes_set_cache(change, value, profile, err);
 	case SWEEP_POLICY:
-		return set_policy(change, value, err);
+		change->cache_policy.id = (int)value->number;
+		return 0;
 	case SWEEP_CORES:
 		change->cores = (unsigned)value->number;
 		return 0;
@@ -91,18 +80,6 @@ static int set_member(struct profile_change *change, int which,
 	}
 }
 
-static bool is_policy(const char *name, enum hits_policy policy)
-{
-	return name != NULL && strcmp(name, hits_policy_name(policy)) == 0;
-}
-
-/* The loader's own cache, whose size somebody chose. */
-static bool has_cache(const struct profile *profile)
-{
-	return profile->cache != NULL && !is_policy(profile->cache, HITS_NONE) &&
-	       !is_policy(profile->cache, HITS_PAGE);
-}
-
 /* Which jobs share. */
 static int normalise_jobs(struct profile_change *change, const struct profile *profile,
 			  struct error *err)
@@ -120,24 +97,21 @@ static int normalise_jobs(struct profile_change *change, const struct profile *p
 static int normalise_cache(struct profile_change *change, const struct profile *profile,
 			   struct error *err)
 {
-	if (change->cache_share == 0 || is_policy(change->cache_policy, HITS_NONE)) {
-		free(change->cache_policy);
-		change->cache_policy = NULL;
+	int *policy = &change->cache_policy.id;
+
+	if (change->cache_share == 0 || *policy == CACHE_NONE) {
+		*policy = -1;
 		change->cache_share = 0;
-		return 0;
+	} else if (*policy < 0 && !isnan(change->cache_share) &&
+		   !profile_has_own_cache(profile)) {
+		*policy = CACHE_MINIO;
 	}
-	if (change->cache_policy == NULL && !isnan(change->cache_share) &&
-	    !has_cache(profile)) {
-		change->cache_policy = strdup(hits_policy_name(HITS_MINIO));
-		if (change->cache_policy == NULL)
-			return error_sys(err, ENOMEM, "reading the changes");
-	}
-	if (change->cache_policy != NULL && isnan(change->cache_share) &&
-	    !is_policy(change->cache_policy, HITS_PAGE) && !has_cache(profile))
+	if (*policy >= 0 && isnan(change->cache_share) && *policy != CACHE_PAGE &&
+	    !profile_has_own_cache(profile))
 		return error_set(err, EINVAL,
 				 "how large is the %s cache? the run had none: give "
 				 "cache too, such as 50%%",
-				 change->cache_policy);
+				 profile_caches[*policy]);
 	return 0;
 }
 

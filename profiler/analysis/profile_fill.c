@@ -3,10 +3,20 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Text of a fixed array in a session that may be damaged: it need not end. */
 #define COPY(to, from) profile_text(to, "%.*s", (int)sizeof(from) - 1, from)
+
+static int loader_word(struct profile_word *word, const char *const *table,
+		       const char from[16])
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%.15s", from);
+	return profile_word_set(word, table, text);
+}
 
 static double profile_fill_positive(double value)
 {
@@ -19,9 +29,9 @@ static int loader_texts(const struct trace_loader *loader, struct profile *profi
 
 	result |= COPY(&profile->dataset, loader->dataset);
 	result |= COPY(&profile->source, loader->source);
-	result |= COPY(&profile->engine, loader->engine);
+	result |= loader_word(&profile->engine, profile_engines, loader->engine);
 	result |= COPY(&profile->engine_reason, loader->engine_reason);
-	result |= COPY(&profile->cache, loader->cache);
+	result |= loader_word(&profile->cache, profile_caches, loader->cache);
 	result |= COPY(&profile->prep, loader->prep);
 	result |= COPY(&profile->output, loader->output);
 	result |= profile_text(&profile->digest, "%016" PRIx64, loader->digest);

@@ -56,7 +56,7 @@ static int check_cores(const struct profile *profile,
 
 static int check_cache(const struct profile_change *change, struct error *err)
 {
-	const char *policy = change->cache_policy;
+	const char *policy = profile_word(profile_caches, &change->cache_policy);
 	char names[CHOICE_TEXT];
 
 	if (policy == NULL)
@@ -66,7 +66,7 @@ static int check_cache(const struct profile_change *change, struct error *err)
 			err, ENOTSUP,
 			"cache-policy %s can't be tried: the loader has %s", policy,
 			choice_list(LOADER_CACHE_POLICY_NAMES, " and ", names));
-	if (strcmp(policy, "page") == 0 && change->cache_share > 0)
+	if (change->cache_policy.id == CACHE_PAGE && change->cache_share > 0)
 		return error_set(err, ENOTSUP,
 				 "a page cache of a given size can't be tried: the "
 				 "kernel's is as large as memory lets it be");
@@ -148,10 +148,12 @@ static int apply_check(const struct profile *profile,
 static void put_cache(FILE *to, const struct profile *profile,
 		      const struct profile_change *change)
 {
-	const char *policy = change->cache_policy;
+	const char *policy = profile_word(profile_caches, &change->cache_policy);
 
 	if (policy == NULL)
-		policy = change->cache_share == 0 ? "none" : profile->cache;
+		policy = change->cache_share == 0
+				 ? profile_caches[CACHE_NONE]
+				 : profile_word(profile_caches, &profile->cache);
 	/* Also where nothing changes: a default depends on how fast storage is. */
 	if (policy != NULL)
 		fprintf(to, ",cache=%s", policy);

@@ -40,11 +40,11 @@ static int describe_run_describe(const struct describe_run *run, unsigned job,
 	/* The command of job 0 stands for all of them. */
 	profile->command = job > 0 ? launch_command(config, job)
 				   : jobs_command(config->command, 0, false);
+	profile->protocol.id = (int)run->protocol;
 	profile->budget_s = run->budget_s;
 	profile->precision = run->precision;
 	profile->cores = cores > 0 ? cores : (uint64_t)fmax(1, run->machine->cores);
 	if (describe_run_say(&profile->version, DSA_VERSION) < 0 ||
-	    describe_run_say(&profile->protocol, run->protocol) < 0 ||
 	    describe_run_say(&profile->repeat, config->repeat) < 0 ||
 	    describe_run_say(&profile->loader, config->loader) < 0 ||
 	    describe_run_say(&profile->started, started) < 0 ||

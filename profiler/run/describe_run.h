@@ -10,7 +10,7 @@
 struct describe_run {
 	const struct measure_config *config;
 	const struct machine *machine;
-	const char *protocol;
+	enum measure_protocol protocol;
 	double budget_s, precision; /* NAN: it has none */
 };
 

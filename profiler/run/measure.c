@@ -47,11 +47,10 @@ static void session_path(char *path, const char *folder, unsigned launch)
 /* Writes into a session what it is of. */
 static int write_about(const struct measurement *m, unsigned job, struct trace *trace)
 {
-	static const char *const protocols[] = {"interleaved", "separate", "observe"};
 	const struct describe_run run = {
 		.config = m->config,
 		.machine = &m->machine,
-		.protocol = protocols[m->config->protocol],
+		.protocol = m->config->protocol,
 		.budget_s = m->config->budget_s,
 		.precision = m->config->precision,
 	};

@@ -12,8 +12,6 @@
 #include "profiler/profile.h"
 #include "profiler/run/conductor.h"
 
-enum measure_protocol { MEASURE_INTERLEAVED, MEASURE_SEPARATE, MEASURE_OBSERVE };
-
 struct measure_config {
 	char *const *command;
 	/* Programs at once, in step. Each gets its number in place of {job} in its
@@ -22,13 +20,13 @@ struct measure_config {
 	/* The jobs share one loader; the program is started once more before, to find
 	 * out what it loads. */
 	bool share;
-	char *const *const *commands; /* one for each job; NULL: all run `command` */
-	const char *folder;           /* of the run; exists */
-	const char *loader;           /* DSA_LOADER for the program */
-	char *const *loaders;         /* one for each job; NULL: `loader` for all */
-	const char *dataset;          /* as asked for; NULL: the program's own */
-	const char *repeat;           /* command line that measures this again */
-	enum measure_protocol protocol;
+	char *const *const *commands;   /* one for each job; NULL: all run `command` */
+	const char *folder;             /* of the run; exists */
+	const char *loader;             /* DSA_LOADER for the program */
+	char *const *loaders;           /* one for each job; NULL: `loader` for all */
+	const char *dataset;            /* as asked for; NULL: the program's own */
+	const char *repeat;             /* command line that measures this again */
+	enum measure_protocol protocol; /* one of the first three */
 	double budget_s, precision;
 	double timeout_s, grace_s;
 	uint64_t seed, steps;

@@ -15,7 +15,7 @@
 /* One launch, and what became of it. */
 struct attempt {
 	struct measure_config config; /* without what repetitions have not */
-	const char *protocol;
+	enum measure_protocol protocol;
 	struct machine machine;
 	struct conductor_job job;
 	struct conductor_end end;
@@ -108,7 +108,7 @@ static int short_run_once(const struct short_run *repetition, struct launch laun
 {
 	struct attempt attempt = {
 		.config = *repetition->config,
-		.protocol = launch.observe ? "counted" : "repetition",
+		.protocol = launch.observe ? MEASURE_COUNTED : MEASURE_REPETITION,
 		.started = clock_now(),
 	};
 	int result;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Texts and numbers of the profile that travel; unknown ones stay behind. */
-#define TEXTS(X) X(version) X(started) X(protocol) X(repeat) X(loader) X(directory)
+#define TEXTS(X) X(version) X(started) X(repeat) X(loader) X(directory)
 #define REALS(X) X(budget_s) X(precision)
 
 static json_t *command_json(char *const *command)
@@ -34,8 +34,11 @@ static json_t *environment_json(const struct profile *profile)
 
 static json_t *about_json(const struct profile *profile)
 {
+	const char *protocol = profile_word(profile_protocols, &profile->protocol);
 	json_t *about = json_object();
 
+	if (protocol != NULL)
+		json_object_set_new(about, "protocol", json_string(protocol));
 #define TEXT(name)                                                                     \
 	if (profile->name != NULL)                                                     \
 		json_object_set_new(about, #name, json_string(profile->name));
@@ -121,9 +124,13 @@ static int read_environment(json_t *facts, struct profile *profile)
 
 static int run_metadata_fill(const json_t *about, struct profile *profile)
 {
+	const char *protocol = json_string_value(json_object_get(about, "protocol"));
 	const json_t *cores = json_object_get(about, "cores");
 	int result = 0;
 
+	if (protocol != NULL)
+		result = profile_word_set(&profile->protocol, profile_protocols,
+					  protocol);
 #define TEXT(name)                                                                     \
 	if (result == 0)                                                               \
 		result = read_text(about, #name, &profile->name);

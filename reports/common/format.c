@@ -4,7 +4,6 @@
 #include "reports/common/escape.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const double WIDE = .04; /* an interval: then no tenths are printed */
 
@@ -215,7 +214,7 @@ char *format_string(format_words *words, const struct profile *profile)
 
 void format_setup(FILE *out, const struct profile *profile)
 {
-	const char *cache = profile->cache;
+	const char *cache = profile_word(profile_caches, &profile->cache);
 
 	if (profile->workers != UNKNOWN)
 		fprintf(out, "%llu worker%s", (unsigned long long)profile->workers,
@@ -224,7 +223,7 @@ void format_setup(FILE *out, const struct profile *profile)
 		return;
 	if (profile->workers != UNKNOWN)
 		fputs(" · ", out);
-	escape_plain(out, strcmp(cache, "none") == 0 ? "no" : cache);
+	escape_plain(out, profile->cache.id == CACHE_NONE ? "no" : cache);
 	fputs(" cache", out);
 	if (isfinite(profile->cache_share))
 		fprintf(out, " %.3g%%", 100 * profile->cache_share);
@@ -349,12 +348,6 @@ static void stall_verdict(FILE *out, const struct profile *profile)
 		has_stall(stalls, largest, true) ? "mostly" : "all of it",
 		stage_table[largest].cause,
 		isfinite(stalls[STAGE_COMPUTE].low) ? "" : "; no interval is known");
-}
-
-bool format_is_own_cache(const char *policy)
-{
-	return policy != NULL && strcmp(policy, "none") != 0 &&
-	       strcmp(policy, "page") != 0;
 }
 
 bool format_has_proof(const struct profile *profile)

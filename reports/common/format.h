@@ -35,9 +35,6 @@ int format_stalls(const struct interval *stalls, long *tenths);
 
 enum { FORMAT_STAGES = 32 * STAGES }; /* room for words of all stages */
 
-/* True of a cache of the program's own; the kernel's counts no samples. NULL: unknown. */
-bool format_is_own_cache(const char *policy);
-
 /* True where there is a second proof to compare the first with. */
 bool format_has_proof(const struct profile *profile);
 

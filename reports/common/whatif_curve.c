@@ -2,7 +2,6 @@
 #include "reports/common/whatif_curve.h"
 #include "loader/base/error.h"
 #include "models/predict/model.h"
-#include "reports/common/format.h"
 
 #include <errno.h>
 
@@ -49,29 +48,27 @@ static int whatif_curve_add_cache(const struct model *model,
 
 	for (int i = 0; result == 0 && i <= CACHE_POINTS; i++) {
 		struct profile_change change;
-		char *policy = NULL;
 
-		if (!same_policy && profile_text(&policy, "%s", curves->policy) < 0)
-			return -ENOMEM;
 		profile_change_init(&change);
 		change.cache_share = i / (double)CACHE_POINTS;
-		change.cache_policy = policy;
+		if (!same_policy)
+			change.cache_policy = curves->policy;
 		result = whatif_curve_add(model, &change, &curves->cache);
-		profile_change_free(&change);
 	}
 	return result;
 }
 
 int whatif_curves_make(const struct profile *profile, struct whatif_curves *curves)
 {
-	bool same = format_is_own_cache(profile->cache);
+	bool same = profile_has_own_cache(profile);
 	struct error err = {0};
 	struct model *model;
 	int result;
 
 	profile_init(&curves->cores);
 	profile_init(&curves->cache);
-	curves->policy = same ? profile->cache : "minio";
+	curves->policy =
+		same ? profile->cache : (struct profile_word){CACHE_MINIO, NULL};
 	model = model_new(profile, &err);
 	if (model == NULL)
 		return err.code == ENOMEM ? -ENOMEM : 0;

@@ -14,7 +14,7 @@ enum { WHATIF_MOST_CORES = LIMIT_CORES }; /* that a curve goes to */
 /* Of each only its predictions are used, along their cores or their cache_share. */
 struct whatif_curves {
 	struct profile cores, cache;
-	const char *policy; /* of the cache along the curve */
+	struct profile_word policy; /* of the cache along the curve; borrowed */
 };
 
 /*

@@ -50,9 +50,9 @@ static const char *policy_name(const char *policy)
 static void whatif_words_add_cache(struct words *words,
 				   const struct profile_change *change)
 {
-	const char *policy = change->cache_policy;
+	const char *policy = profile_word(profile_caches, &change->cache_policy);
 
-	if (change->cache_share == 0 || (policy != NULL && strcmp(policy, "none") == 0))
+	if (change->cache_share == 0 || change->cache_policy.id == CACHE_NONE)
 		whatif_words_add(words, "no cache");
 	else if (policy != NULL && isfinite(change->cache_share))
 		whatif_words_add(words, "%s cache %.3g%%", policy_name(policy),

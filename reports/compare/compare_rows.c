@@ -133,13 +133,9 @@ static void compare_rows_value_of(struct compare_value *value,
 {
 	const void *at = (const char *)profile + field->offset;
 
-	*value = (struct compare_value){.number = INTERVAL_UNKNOWN};
+	*value = (struct compare_value){.number = INTERVAL_UNKNOWN,
+					.text = field_text(field->type, at)};
 	switch (field->type) {
-	case FIELD_TEXT:
-	case FIELD_STATUS:
-	case FIELD_LIMIT:
-		value->text = field_text(field->type, at);
-		break;
 	case FIELD_FLAG:
 		value->text = *(const bool *)at ? "yes" : "no";
 		break;

@@ -60,9 +60,9 @@ static void html_setting_configuration(const struct html *html)
 	html_setting_count(out, "Cores", profile->cores);
 	html_setting_count(out, "Reads in flight", profile->fetch_depth);
 	html_setting_count(out, "Batches ahead", profile->prefetch);
-	html_pair(out, "Fetch engine", profile->engine);
+	html_pair(out, "Fetch engine", profile_word(profile_engines, &profile->engine));
 	html_pair(out, "Chosen because", profile->engine_reason);
-	html_pair(out, "Cache", profile->cache);
+	html_pair(out, "Cache", profile_word(profile_caches, &profile->cache));
 	html_setting_bytes(out, "Cache capacity", profile->cache_capacity_bytes);
 	html_pair(out, "Preparation", profile->prep);
 	html_pair(out, "Output", profile->output);
@@ -78,7 +78,8 @@ static void run_facts(const struct html *html)
 	char text[FORMAT_SIZE];
 
 	begin_facts(html->out, "Run", "Run");
-	html_pair(html->out, "Protocol", profile->protocol);
+	html_pair(html->out, "Protocol",
+		  profile_word(profile_protocols, &profile->protocol));
 	html_pair(html->out, "Took",
 		  isfinite(profile->wall_s) ? format_seconds(text, profile->wall_s)
 					    : NULL);

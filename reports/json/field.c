@@ -16,7 +16,7 @@ const struct field field_profile[] = {
 	AT("run.started", TEXT, started),
 	AT("run.status", STATUS, status),
 	AT("run.status_why", TEXT, status_why),
-	AT("run.protocol", TEXT, protocol),
+	AT("run.protocol", PROTOCOL, protocol),
 	AT("run.command", WORDS, command),
 	AT("run.repeat", TEXT, repeat),
 	AT("run.loader", TEXT, loader),
@@ -185,7 +185,7 @@ static const struct field job[] = {
 		AT("change.workers", UNSIGNED, change.workers),                        \
 		AT("change.batch", UNSIGNED, change.batch),                            \
 		AT("change.cache_share", NUMBER, change.cache_share),                  \
-		AT("change.cache_policy", TEXT, change.cache_policy),                  \
+		AT("change.cache_policy", CACHE, change.cache_policy),                 \
 		AT("change.gpu_speed", NUMBER, change.gpu_speed),                      \
 		AT("change.storage_bytes_per_s", NUMBER, change.storage_bandwidth),    \
 		AT("change.storage_latency_s", NUMBER, change.storage_latency_s),      \
@@ -226,16 +226,13 @@ static const struct field verification[] = {
 
 const char *const *field_table(enum field_type type)
 {
-	switch (type) {
-	case FIELD_KIND:
-		return profile_kinds;
-	case FIELD_STATUS:
-		return profile_statuses;
-	case FIELD_LIMIT:
-		return profile_limits;
-	default:
-		return NULL;
-	}
+	static const char *const *const tables[FIELD_END + 1] = {
+		[FIELD_KIND] = profile_kinds,     [FIELD_STATUS] = profile_statuses,
+		[FIELD_LIMIT] = profile_limits,   [FIELD_PROTOCOL] = profile_protocols,
+		[FIELD_ENGINE] = profile_engines, [FIELD_CACHE] = profile_caches,
+	};
+
+	return tables[type];
 }
 
 const char *field_text(enum field_type type, const void *at)

@@ -18,6 +18,9 @@ enum field_type {
 	FIELD_KIND,      /* struct profile_word of profile_kinds; none is absent */
 	FIELD_STATUS,    /* the same of profile_statuses */
 	FIELD_LIMIT,     /* the same of profile_limits */
+	FIELD_PROTOCOL,  /* of profile_protocols */
+	FIELD_ENGINE,    /* of profile_engines */
+	FIELD_CACHE,     /* of profile_caches */
 	FIELD_COUNT,     /* uint64_t; absent from INT64_MAX on, UNKNOWN with it */
 	FIELD_UNSIGNED,  /* unsigned; 0 is absent */
 	FIELD_INDEX,     /* int; negative is absent */

@@ -176,13 +176,11 @@ static int read_speeds(const json_t *value, double *speeds, struct error *err)
 static int read_value(const json_t *value, enum field_type type, void *at,
 		      struct error *err)
 {
+	if (field_table(type) != NULL)
+		return read_word(value, field_table(type), at, err);
 	switch (type) {
 	case FIELD_TEXT:
 		return json_read_text(value, at, err);
-	case FIELD_KIND:
-	case FIELD_STATUS:
-	case FIELD_LIMIT:
-		return read_word(value, field_table(type), at, err);
 	case FIELD_WORDS:
 		return read_words(value, at, err);
 	case FIELD_FLAG:

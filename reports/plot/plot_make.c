@@ -160,7 +160,7 @@ int plot_cache(const struct profile *profile, struct plot *plot)
 	plot->about = "Share of the samples that the cache had, in the real windows of "
 		      "each epoch. The first epoch fills it.";
 	plot->x_label = "epoch";
-	if (!format_is_own_cache(profile->cache))
+	if (!profile_has_own_cache(profile))
 		return 0;
 	for (size_t i = 0; i < profile->epoch_count; i++) {
 		const struct profile_epoch *epoch = &profile->epochs[i];

@@ -130,13 +130,15 @@ int plot_gains(const struct profile *profile, struct plot *plot)
 
 /* What a curve runs along: one member of a change, and where the run itself is. */
 struct along {
-	double (*at)(const struct profile_change *change, const char *policy);
-	const char *policy;
+	double (*at)(const struct profile_change *change,
+		     const struct profile_word *policy);
+	const struct profile_word *policy;
 	double own; /* NAN: nowhere */
 };
 
 /* NAN unless the change is in the cores alone. */
-static double at_cores(const struct profile_change *change, const char *policy)
+static double at_cores(const struct profile_change *change,
+		       const struct profile_word *policy)
 {
 	struct profile_change alone;
 
@@ -148,7 +150,8 @@ static double at_cores(const struct profile_change *change, const char *policy)
 }
 
 /* Percent; NAN unless the change is in the cache's size alone, and maybe its policy. */
-static double at_share(const struct profile_change *change, const char *policy)
+static double at_share(const struct profile_change *change,
+		       const struct profile_word *policy)
 {
 	struct profile_change alone;
 
@@ -156,7 +159,8 @@ static double at_share(const struct profile_change *change, const char *policy)
 	alone.cache_share = change->cache_share;
 	alone.cache_policy = change->cache_policy;
 	if (!profile_change_equal(change, &alone) ||
-	    (change->cache_policy != NULL && strcmp(change->cache_policy, policy) != 0))
+	    (profile_word_known(&change->cache_policy) &&
+	     !profile_word_equal(&change->cache_policy, policy)))
 		return NAN;
 	return 100 * change->cache_share;
 }
@@ -236,18 +240,16 @@ int plot_cores(const struct profile *profile, const struct whatif_curves *curves
 int plot_shares(const struct profile *profile, const struct whatif_curves *curves,
 		struct plot *plot)
 {
-	const struct along along = {at_share, curves->policy,
-				    profile->cache != NULL &&
-						    strcmp(profile->cache, "none") == 0
-					    ? 0
-					    : 100 * profile->cache_share};
+	const struct along along = {
+		at_share, &curves->policy,
+		profile->cache.id == CACHE_NONE ? 0 : 100 * profile->cache_share};
 
 	plot->id = "shares";
 	plot->title = "Speed over the size of the cache";
 	plot->about =
 		"Predicted samples per second with a cache of so much of the data set, "
 		"all else as it was, with 95% intervals; on top what was measured.";
-	plot->x_label = strcmp(curves->policy, "minio") == 0
+	plot->x_label = curves->policy.id == CACHE_MINIO
 				? "minio cache, % of the data set"
 				: "cache, % of the data set";
 	plot_scale(&plot->x, 0, 100, "");

@@ -51,8 +51,8 @@ static double seconds(const struct simulation_load *load, uint32_t samples,
 int main(int argc, char **argv)
 {
 	static const double speed[] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
-	static const char *const policies[] = {"none", "minio",  "lru",
-					       "fifo", "random", "page"};
+	static const enum cache_id policies[] = {CACHE_NONE, CACHE_MINIO,  CACHE_LRU,
+						 CACHE_FIFO, CACHE_RANDOM, CACHE_PAGE};
 	unsigned samples = 1000000;
 
 	if (argc > 1 && !number_count(argv[1], UINT32_MAX, &samples))
@@ -84,7 +84,8 @@ int main(int argc, char **argv)
 
 		printf("%-7s hits %.3f  %6.0f samples/s simulated, %9.0f samples in a "
 		       "CPU second\n",
-		       policies[i], outcome.hit_ratio, outcome.per_s, samples / took);
+		       profile_caches[policies[i]], outcome.hit_ratio, outcome.per_s,
+		       samples / took);
 	}
 	return 0;
 }

@@ -84,7 +84,6 @@ static void ask(struct profile *profile, const struct model *model,
 
 static void ask_some(struct profile *profile, const struct model *model)
 {
-	static char lru[] = "lru";
 	struct profile_change change;
 
 	profile_change_init(&change);
@@ -94,7 +93,7 @@ static void ask_some(struct profile *profile, const struct model *model)
 	ask(profile, model, &change);
 	profile_change_init(&change);
 	change.cache_share = .5;
-	change.cache_policy = lru;
+	change.cache_policy.id = CACHE_LRU;
 	change.gpu_speed = 2;
 	change.storage_latency_s = .001;
 	change.jobs = 2;

@@ -27,7 +27,8 @@ static void check(const struct profile_change *change)
 	require(change->batch <= 65536);
 	require(isnan(change->cache_share) ||
 		(change->cache_share >= 0 && change->cache_share <= 1));
-	require(change->cache_policy == NULL || hits_policy(change->cache_policy) > 0);
+	require(change->cache_policy.id == -1 || change->cache_policy.id > CACHE_NONE);
+	require(change->cache_policy.id < CACHE_IDS);
 	require(sane(change->gpu_speed, .01, 100) && change->gpu_speed != 0);
 	require(sane(change->storage_bandwidth, 1, 0x1p62));
 	require(sane(change->storage_latency_s, 0, 3600));

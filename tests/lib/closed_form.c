@@ -132,11 +132,11 @@ static double form_cores(const struct simulation_load *load,
 /* Hit probability over the epoch; 0 where it is unknown. */
 static void form_hits(const struct simulation_load *load, double bytes, double *hit)
 {
-	int policy = load->policy == NULL ? HITS_NONE : hits_policy(load->policy);
+	enum cache_id policy = load->policy;
 	bool cached = !load->all_hits && load->share > 0 && policy >= 0;
 
-	if (cached && hits_over((enum hits_policy)policy, load->share,
-				(uint64_t)(load->dataset * bytes), hit, POSITIONS) == 0)
+	if (cached && hits_over(policy, load->share, (uint64_t)(load->dataset * bytes),
+				hit, POSITIONS) == 0)
 		return;
 	for (int i = 0; i < POSITIONS; i++)
 		hit[i] = load->all_hits ? 1 : 0;

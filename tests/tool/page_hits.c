@@ -18,8 +18,8 @@ int main(int argc, char **argv)
 	for (int i = 2; i < argc; i++) {
 		double x = strtod(argv[i], NULL);
 
-		printf("%.6f %.6f\n", hits_mean(HITS_PAGE, x, bytes),
-		       hits_mean(HITS_LRU, x, bytes));
+		printf("%.6f %.6f\n", hits_mean(CACHE_PAGE, x, bytes),
+		       hits_mean(CACHE_LRU, x, bytes));
 	}
 	return 0;
 }

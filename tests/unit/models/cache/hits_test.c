@@ -1,7 +1,9 @@
+#include "loader/base/choice.h"
 #include "loader/base/error.h"
 #include "loader/base/math/page_cache.h"
 #include "loader/base/permutation.h"
 #include "models/cache/hits.h"
+#include "profiler/profile.h"
 #include "tests/lib/nomem.h"
 
 #include <errno.h>
@@ -16,7 +18,7 @@
 
 enum { SAMPLES = 4000, STRATA = 8, PAGE = 4096, PICTURE = 27 * PAGE };
 
-static struct hits_ratio replay(enum hits_policy policy, uint32_t readers, double x,
+static struct hits_ratio replay(enum cache_id policy, uint32_t readers, double x,
 				uint64_t seed)
 {
 	struct hits_stream stream = {
@@ -38,15 +40,16 @@ static struct hits_ratio replay(enum hits_policy policy, uint32_t readers, doubl
 static void names_and_policies_agree(void **state)
 {
 	(void)state;
-	for (int i = 0; i < HITS_POLICIES; i++)
-		assert_int_equal(hits_policy(hits_policy_name(i)), i);
-	assert_int_equal(hits_policy("arc"), -1);
+	for (int i = 0; i < CACHE_IDS; i++)
+		assert_int_equal(choice_find(CACHE_POLICY_NAMES, profile_caches[i]), i);
+	assert_int_equal(choice_find(CACHE_POLICY_NAMES, "arc"), -1);
 }
 
 static void closed_forms_match_replay(void **state)
 {
-	static const enum hits_policy policies[] = {
-		HITS_NONE, HITS_MINIO, HITS_LRU, HITS_FIFO, HITS_RANDOM, HITS_NEXTUSE};
+	static const enum cache_id policies[] = {CACHE_NONE,   CACHE_MINIO,
+						 CACHE_LRU,    CACHE_FIFO,
+						 CACHE_RANDOM, CACHE_NEXTUSE};
 
 	(void)state;
 	for (int i = 0; i < 6; i++)
@@ -58,7 +61,7 @@ static void closed_forms_match_replay(void **state)
 }
 
 /* Hits of each stratum of the epoch's positions. */
-static void strata(enum hits_policy policy, double x, double ratio[STRATA])
+static void strata(enum cache_id policy, double x, double ratio[STRATA])
 {
 	struct hits_cache *cache =
 		hits_cache_new(policy, SAMPLES, (uint64_t)(x * SAMPLES), 3);
@@ -81,8 +84,8 @@ static void strata(enum hits_policy policy, double x, double ratio[STRATA])
 
 static void positions_match_replay(void **state)
 {
-	static const enum hits_policy policies[] = {HITS_MINIO, HITS_LRU, HITS_FIFO,
-						    HITS_RANDOM};
+	static const enum cache_id policies[] = {CACHE_MINIO, CACHE_LRU, CACHE_FIFO,
+						 CACHE_RANDOM};
 	static const double shares[] = {.3, .6, .9};
 	enum { N = 200 };
 
@@ -108,10 +111,10 @@ static void the_future_known_never_beats_minio_for_one_reader(void **state)
 	(void)state;
 	for (double x = .05; x < 1; x += .05)
 		for (uint64_t seed = 1; seed <= 5; seed++) {
-			double minio = replay(HITS_MINIO, 1, x, seed).all;
+			double minio = replay(CACHE_MINIO, 1, x, seed).all;
 
-			assert_true(replay(HITS_NEXTUSE, 1, x, seed).all <= minio);
-			assert_true(replay(HITS_NEXTUSE, 1, x, seed).all >
+			assert_true(replay(CACHE_NEXTUSE, 1, x, seed).all <= minio);
+			assert_true(replay(CACHE_NEXTUSE, 1, x, seed).all >
 				    minio - .001);
 		}
 }
@@ -120,17 +123,17 @@ static void the_future_known_beats_minio_for_several_readers(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 3; seed++) {
-		assert_true(fabs(replay(HITS_MINIO, 2, .25, seed).all - .25) < .006);
-		assert_true(fabs(replay(HITS_NEXTUSE, 2, .25, seed).all - .50) < .01);
-		assert_true(fabs(replay(HITS_MINIO, 4, .25, seed).all - .25) < .006);
-		assert_true(fabs(replay(HITS_NEXTUSE, 4, .25, seed).all - .55) < .015);
+		assert_true(fabs(replay(CACHE_MINIO, 2, .25, seed).all - .25) < .006);
+		assert_true(fabs(replay(CACHE_NEXTUSE, 2, .25, seed).all - .50) < .01);
+		assert_true(fabs(replay(CACHE_MINIO, 4, .25, seed).all - .25) < .006);
+		assert_true(fabs(replay(CACHE_NEXTUSE, 4, .25, seed).all - .55) < .015);
 	}
 }
 
 static struct hits_ratio partitioned(uint32_t readers, double x)
 {
 	struct hits_stream stream = {
-		.policy = HITS_MINIO,
+		.policy = CACHE_MINIO,
 		.samples = SAMPLES,
 		.readers = readers,
 		.x = x,
@@ -190,8 +193,8 @@ static void readers_meet_samples_as_often_as_dice_say(void **state)
 
 static void samples_of_any_size_fit_or_make_room(void **state)
 {
-	static const enum hits_policy policies[] = {HITS_PAGE, HITS_MINIO, HITS_LRU,
-						    HITS_FIFO, HITS_RANDOM};
+	static const enum cache_id policies[] = {CACHE_PAGE, CACHE_MINIO, CACHE_LRU,
+						 CACHE_FIFO, CACHE_RANDOM};
 
 	(void)state;
 	for (int i = 0; i < 5; i++) {
@@ -207,7 +210,7 @@ static void samples_of_any_size_fit_or_make_room(void **state)
 			hits_cache_read(cache, 0, 60 * PAGE)); /* nothing has gone */
 		assert_false(hits_cache_read(cache, 2, 50 * PAGE));
 		assert_int_equal(hits_cache_read(cache, 0, 60 * PAGE),
-				 policies[i] == HITS_MINIO);
+				 policies[i] == CACHE_MINIO);
 		assert_false(hits_cache_read(cache, 3, 0));
 		hits_cache_free(cache);
 	}
@@ -215,8 +218,8 @@ static void samples_of_any_size_fit_or_make_room(void **state)
 
 static void lru_and_fifo_differ_in_what_a_hit_does(void **state)
 {
-	struct hits_cache *lru = hits_cache_new(HITS_LRU, 4, 2, 1);
-	struct hits_cache *fifo = hits_cache_new(HITS_FIFO, 4, 2, 1);
+	struct hits_cache *lru = hits_cache_new(CACHE_LRU, 4, 2, 1);
+	struct hits_cache *fifo = hits_cache_new(CACHE_FIFO, 4, 2, 1);
 	static const uint32_t reads[] = {0, 1, 0, 2};
 
 	(void)state;
@@ -237,7 +240,7 @@ static bool touch(struct hits_cache *cache, uint32_t sample)
 
 static void page_keeps_what_was_read_twice(void **state)
 {
-	static const enum hits_policy policies[] = {HITS_PAGE, HITS_LRU};
+	static const enum cache_id policies[] = {CACHE_PAGE, CACHE_LRU};
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
@@ -249,7 +252,7 @@ static void page_keeps_what_was_read_twice(void **state)
 		assert_true(touch(cache, 0));
 		for (uint32_t sample = 10; sample < 24; sample++)
 			assert_false(touch(cache, sample));
-		assert_int_equal(touch(cache, 0), policies[i] == HITS_PAGE);
+		assert_int_equal(touch(cache, 0), policies[i] == CACHE_PAGE);
 		hits_cache_free(cache);
 	}
 }
@@ -258,7 +261,7 @@ static void page_keeps_what_was_read_twice(void **state)
  * once and is spared too. 3 comes back too late for that. */
 static void page_keeps_what_comes_back_soon(void **state)
 {
-	struct hits_cache *cache = hits_cache_new(HITS_PAGE, 40, 256 * PAGE, 0);
+	struct hits_cache *cache = hits_cache_new(CACHE_PAGE, 40, 256 * PAGE, 0);
 
 	(void)state;
 	for (uint32_t sample = 0; sample < 8; sample++)
@@ -282,19 +285,19 @@ static void page_positions_make_up_its_mean(void **state)
 	double hit[STRATA], sum = 0;
 
 	(void)state;
-	assert_int_equal(hits_over(HITS_PAGE, .6, 1 << 30, hit, STRATA), 0);
+	assert_int_equal(hits_over(CACHE_PAGE, .6, 1 << 30, hit, STRATA), 0);
 	for (int i = 0; i < STRATA; i++)
 		sum += hit[i] / STRATA;
-	assert_true(fabs(sum - hits_mean(HITS_PAGE, .6, 1 << 30)) < 1e-9);
+	assert_true(fabs(sum - hits_mean(CACHE_PAGE, .6, 1 << 30)) < 1e-9);
 	assert_true(hit[0] > .5 && hit[STRATA - 1] < .2);
-	assert_true(fabs(replay(HITS_PAGE, 1, .6, 1).all -
-			 hits_mean(HITS_PAGE, .6, 1 << 28)) < .01);
+	assert_true(fabs(replay(CACHE_PAGE, 1, .6, 1).all -
+			 hits_mean(CACHE_PAGE, .6, 1 << 28)) < .01);
 }
 
 static double page_after(double x, uint64_t sample_bytes, uint32_t epochs)
 {
 	const struct hits_stream stream = {
-		.policy = HITS_PAGE,
+		.policy = CACHE_PAGE,
 		.samples = SAMPLES,
 		.readers = 1,
 		.x = x,
@@ -329,21 +332,21 @@ static void a_share_is_found_from_its_hits(void **state)
 {
 	(void)state;
 	for (double x = .2; x < 1; x += .2) {
-		for (int policy = HITS_PAGE; policy < HITS_POLICIES; policy++) {
+		for (int policy = CACHE_PAGE; policy < CACHE_IDS; policy++) {
 			double mean = hits_mean(policy, x, 1 << 30);
 
 			assert_true(fabs(hits_share(policy, mean, 1 << 30) - x) < .005);
 		}
 	}
-	assert_true(hits_mean(HITS_PAGE, .5, UINT64_MAX / 2) > .3); /* and ends */
-	assert_true(hits_share(HITS_LRU, 1, 0) == 1);
-	assert_true(hits_share(HITS_LRU, 0, 0) < .001);
+	assert_true(hits_mean(CACHE_PAGE, .5, UINT64_MAX / 2) > .3); /* and ends */
+	assert_true(hits_share(CACHE_LRU, 1, 0) == 1);
+	assert_true(hits_share(CACHE_LRU, 0, 0) < .001);
 }
 
 static void what_makes_no_sense_is_refused(void **state)
 {
 	const struct hits_stream good = {
-		.policy = HITS_LRU, .samples = 10, .readers = 1, .x = .5, .epochs = 1};
+		.policy = CACHE_LRU, .samples = 10, .readers = 1, .x = .5, .epochs = 1};
 	struct hits_stream bad[7];
 	struct hits_ratio ratio;
 
@@ -354,10 +357,10 @@ static void what_makes_no_sense_is_refused(void **state)
 	bad[1].readers = 0;
 	bad[2].epochs = 0;
 	bad[3].x = NAN;
-	bad[4].policy = HITS_POLICIES;
+	bad[4].policy = CACHE_IDS;
 	bad[5].epochs = UINT32_MAX;
 	assert_int_equal(hits_replay(&good, &ratio, NULL), 0);
-	bad[6].policy = HITS_PAGE; /* and of no size */
+	bad[6].policy = CACHE_PAGE; /* and of no size */
 	for (int i = 0; i < 7; i++) {
 		struct error err = {0};
 
@@ -369,7 +372,7 @@ static void what_makes_no_sense_is_refused(void **state)
 /* Until an allocation that is not reached no longer fails. */
 static void memory_short_is_told(void **state)
 {
-	struct hits_stream stream = {.policy = HITS_NEXTUSE,
+	struct hits_stream stream = {.policy = CACHE_NEXTUSE,
 				     .samples = 10,
 				     .readers = 2,
 				     .x = .5,
@@ -380,7 +383,7 @@ static void memory_short_is_told(void **state)
 	int rc;
 
 	(void)state;
-	for (int policy = HITS_PAGE; policy < HITS_POLICIES; policy++) {
+	for (int policy = CACHE_PAGE; policy < CACHE_IDS; policy++) {
 		stream.policy = policy;
 		for (nth = 1, rc = -ENOMEM; rc == -ENOMEM; nth++) {
 			nomem_at(nth);

@@ -30,7 +30,7 @@ static void fill(struct profile *profile)
 	profile_init(profile);
 	profile->dataset = strdup("/data/shards/");
 	profile->digest = strdup("xxh3:1");
-	profile->engine = strdup("uring");
+	profile_word_set(&profile->engine, profile_engines, "uring");
 	profile->dataset_samples = 1000;
 	profile->dataset_bytes = 1000 * 128 * 1024;
 	profile->workers = 4;
@@ -99,7 +99,8 @@ static void nothing_changed_and_nothing_is_said(void **state)
 {
 	(void)state;
 	are(0, NULL);
-	profile_text(&now.engine, "pread"); /* the one change there is */
+	profile_word_set(&now.engine, profile_engines,
+			 "pread"); /* the one change there is */
 	ARE("fetch engine changed from uring to pread");
 }
 
@@ -108,7 +109,7 @@ static void small_reads_explain_a_fetch_stall(void **state)
 	(void)state;
 	now.counted.reads = 32000;
 	slow(1, 0, 0);
-	profile_text(&now.engine, "pread");
+	profile_word_set(&now.engine, profile_engines, "pread");
 	profile_text(&now.engine_reason, "pread: as asked");
 	now.workers = 2; /* does not touch fetch */
 	ARE("fetch stall +30.0 points: mean read fell from 128 KiB to 4 KiB in "
@@ -306,9 +307,10 @@ static void long_names_are_cut_between_characters(void **state)
 	(void)state;
 	for (int i = 0; i < 300; i++)
 		at = stpcpy(at, "日");
-	profile_text(&now.engine, "%s", name);
-	profile_text(&now.cache, "%s", name);
-	profile_text(&base.cache, "%s%s", name, "x");
+	profile_word_set(&now.engine, profile_engines, name);
+	profile_word_set(&now.cache, profile_caches, name);
+	profile_word_set(&base.cache, profile_caches, strcat(name, "x"));
+	*strchr(name, 'x') = '\0';
 	profile_text(&now.dataset, "/%s", name);
 	slow(1, 0, 0);
 	now.counted.reads = 32000;

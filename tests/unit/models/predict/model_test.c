@@ -144,7 +144,7 @@ static void set_jobs(struct profile *profile, const struct run *run)
 
 static void set_kernel(struct profile *profile, const struct run *run)
 {
-	assert_int_equal(profile_text(&profile->cache, "page"), 0);
+	profile->cache.id = CACHE_PAGE;
 	profile->storage_bandwidth = NAN;
 	profile->cache_emulated = true;
 	profile->hit_ratio = about(run->kernel);
@@ -166,9 +166,8 @@ static void make(struct profile *profile, const struct run *run)
 	if (run->latency_s > 0)
 		profile->storage_latency_s = run->latency_s;
 	profile->cache_share = run->share > 0 ? run->share : NAN;
-	assert_int_equal(profile_text(&profile->engine, "uring"), 0);
-	assert_int_equal(
-		profile_text(&profile->cache, run->share > 0 ? "minio" : "none"), 0);
+	profile_word_set(&profile->engine, profile_engines, "uring");
+	profile->cache.id = run->share > 0 ? CACHE_MINIO : CACHE_NONE;
 	add_curves(profile, run);
 	set_rates(profile, run);
 	if (run->kernel > 0)
@@ -594,7 +593,7 @@ static void knows_what_it_cannot_know(void **state)
 	assert_int_equal(model_predict(model, &change, prediction, &err), -EINVAL);
 	profile_change_init(&change);
 	change.cache_share = .5;
-	change.cache_policy = (char *)(uintptr_t) "mru";
+	change.cache_policy.other = (char *)(uintptr_t) "mru";
 	assert_int_equal(model_predict(model, &change, prediction, &err), -EINVAL);
 	assert_non_null(strstr(err.message, "mru"));
 	model_free(model);

@@ -57,7 +57,7 @@ static void each_part_alone(void **state)
 	(void)state;
 	load.bandwidth = 80e6;
 	load.share = .5;
-	load.policy = "minio";
+	load.policy = CACHE_MINIO;
 	assert_float_equal(rates(&load).compute, 5000, 1e-6);
 	assert_float_equal(rates(&load).prep, 2000, 1e-6);
 	assert_float_equal(rates(&load).fetch, 1600, 1e-6);
@@ -101,7 +101,7 @@ static void hits_are_integrated_over_the_epoch(void **state)
 
 	(void)state;
 	load.bandwidth = 100e6;
-	load.policy = "lru";
+	load.policy = CACHE_LRU;
 	load.share = .5;
 	assert_float_equal(rates(&load).all, 1000 / (.5 * log(2) + .5), 1);
 }
@@ -115,7 +115,8 @@ static double unit(struct random *random, double low, double high)
 
 static void set_randomly(struct random *random, struct simulation_load *load)
 {
-	static const char *const policies[] = {"none", "minio", "lru", "fifo"};
+	static const enum cache_id policies[] = {CACHE_NONE, CACHE_MINIO, CACHE_LRU,
+						 CACHE_FIFO};
 
 	*load = plain();
 	load->ahead = 6 + random_below(random, 8);
@@ -152,7 +153,7 @@ static void the_simulation_stays_below_and_comes_near(void **state)
 		/* Batches ahead raise the hits of lru and fifo. */
 		if (outcome.per_s > 1.1 * all || outcome.per_s < .7 * all)
 			fail_msg("load %d (%s): simulated %g, closed form %g", i,
-				 load.policy, outcome.per_s, all);
+				 profile_caches[load.policy], outcome.per_s, all);
 	}
 }
 

@@ -40,7 +40,8 @@ static double sometimes(struct random *random, double often, double low, double 
 
 static void make_load(struct random_load *r, struct random *random)
 {
-	static const char *const policies[] = {"none", "minio", "lru", "fifo"};
+	static const enum cache_id policies[] = {CACHE_NONE, CACHE_MINIO, CACHE_LRU,
+						 CACHE_FIFO};
 	double cores = whole(random, 1, 8);
 
 	for (int i = 0; i < RANDOM_DRAWS; i++)
@@ -168,7 +169,7 @@ static void short_memory_is_said(void **state)
 
 	(void)state;
 	load.compute_s = 1 * MS;
-	load.policy = "minio";
+	load.policy = CACHE_MINIO;
 	load.share = 0.5;
 	do {
 		struct simulation_outcome outcome;
@@ -250,7 +251,7 @@ static void loads_without_sense_are_refused(void **state)
 	REFUSED(speed, stopped);
 	REFUSED(speeds, 1);
 	load.share = 0.5;
-	load.policy = "most";
+	load.policy = CACHE_IDS;
 	refused(load, "policy");
 	load = load_plain();
 	load.loaded = true;

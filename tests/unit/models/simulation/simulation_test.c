@@ -222,7 +222,7 @@ static void minio_leaves_a_fixed_share_to_fetch(void **state)
 
 	(void)state;
 	load.bandwidth = 30e6;
-	load.policy = "minio";
+	load.policy = CACHE_MINIO;
 	load.share = 0.4;
 	outcome = load_run(&load, 5000);
 	assert_near(outcome.hit_ratio, 0.4, 1e-9);
@@ -255,7 +255,7 @@ static void lru_is_followed_through_the_epoch(void **state)
 	(void)state;
 	load.dataset = 40000;
 	load.bandwidth = fetch * LOAD_BYTES;
-	load.policy = "lru";
+	load.policy = CACHE_LRU;
 	load.share = x;
 	load.compute_s = load.batch / compute;
 	for (int i = 0; i < 10000; i++)
@@ -275,7 +275,7 @@ static void fewer_samples_than_an_epoch_are_a_whole_one(void **state)
 	(void)state;
 	load.dataset = 20000;
 	load.bandwidth = 30e6;
-	load.policy = "lru";
+	load.policy = CACHE_LRU;
 	load.share = 0.5;
 	whole = load_run(&load, 20000).per_s;
 	assert_near(load_run(&load, 100).per_s, whole, 1e-9);
@@ -289,7 +289,7 @@ static void the_kernels_cache_is_steady_from_the_first_epoch(void **state)
 	(void)state;
 	load.dataset = 20000;
 	load.bandwidth = 30e6;
-	load.policy = "page";
+	load.policy = CACHE_PAGE;
 	load.share = 0.5;
 	later = load_run(&load, 200000).hit_ratio;
 	assert_near(load_run(&load, 20000).hit_ratio, later, 0.03);
@@ -303,10 +303,10 @@ static void a_huge_data_set_is_scaled_down(void **state)
 	(void)state;
 	load.dataset = 4000000000u;
 	load.bandwidth = 30e6;
-	load.policy = "lru";
+	load.policy = CACHE_LRU;
 	load.share = 0.5;
 	assert_near(load_run(&load, 1000).hit_ratio, mean, 0.02);
-	load.policy = "minio";
+	load.policy = CACHE_MINIO;
 	assert_near(load_run(&load, 1000).hit_ratio, 0.5, 0.001);
 	load.batch = 1000000; /* and the data set is no smaller than that */
 	load.ahead = 1;
@@ -325,7 +325,7 @@ static void batches_ahead_raise_the_hits_of_lru(void **state)
 
 	(void)state;
 	load.bandwidth = 30e6;
-	load.policy = "lru";
+	load.policy = CACHE_LRU;
 	load.share = 0.5;
 	load.ahead = 1;
 	assert_near(load_run(&load, 50000).hit_ratio, closed, 0.03);
@@ -340,7 +340,7 @@ static void hits_of_the_kernel_are_reads(void **state)
 
 	(void)state;
 	load.draws = &draw;
-	load.policy = "page";
+	load.policy = CACHE_PAGE;
 	load.share = 1;
 	load.fetch_cpu_s = 2 * MS;
 	load.fetch_threads = 1;

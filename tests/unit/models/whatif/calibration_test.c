@@ -23,7 +23,7 @@ static void begin(struct profile *profile)
 	profile->batch = 64;
 	profile->cache_share = .4999999;
 	profile->storage_bandwidth = 100e6;
-	assert_int_equal(profile_text(&profile->cache, "minio"), 0);
+	profile->cache.id = CACHE_MINIO;
 }
 
 /* The change of the last one, to be filled in. */
@@ -161,7 +161,7 @@ static void other_changes_are_no_steps(void **state)
 	change->cache_share = 1;
 	change->gpu_speed = 2;
 	change = add(&profile, 95, 95, 1);
-	assert_int_equal(profile_text(&change->cache_policy, "lru"), 0);
+	change->cache_policy.id = CACHE_LRU;
 	/* From lru there is one step, to minio; from .25 one, to the run. */
 	assert_int_equal(score_of(&profile).workloads, 0);
 	profile_free(&profile);
@@ -185,7 +185,7 @@ static void what_is_as_in_the_run_is_the_run(void **state)
 	change->gpu_speed = 1;
 	change->storage_bandwidth = 100e6;
 	change->storage_latency_s = 0;
-	assert_int_equal(profile_text(&change->cache_policy, "minio"), 0);
+	change->cache_policy.id = CACHE_MINIO;
 	score = score_of(&profile);
 	assert_int_equal(score.workloads, 1);
 	assert_int_equal(score.first_right, 0); /* by the last, cache would be first */
@@ -225,7 +225,7 @@ static void a_cache_is_a_step_from_none(void **state)
 	change->cache_share = 0;
 	change = add(&profile, 55, 55, 1);
 	change->cache_share = .25;
-	assert_int_equal(profile_text(&change->cache_policy, "lru"), 0);
+	change->cache_policy.id = CACHE_LRU;
 	change = add(&profile, 57, 60, 1);
 	change->cache_share = .25;
 	change = add(&profile, 58, 58, 1);
@@ -234,7 +234,7 @@ static void a_cache_is_a_step_from_none(void **state)
 	change = add(&profile, 51, 51, 1);
 	change->cache_share = .25;
 	change->cores = 2;
-	assert_int_equal(profile_text(&change->cache_policy, "lru"), 0);
+	change->cache_policy.id = CACHE_LRU;
 	score = score_of(&profile);
 	/* From none: .25 of minio or cores. From .25 of lru: to minio or cores. */
 	assert_int_equal(score.workloads, 2);

@@ -191,12 +191,12 @@ static void changes_are_every_combination_once(void **state)
 	assert_int_equal(expand(), 0);
 	assert_int_equal(list.count, 2 * 3); /* none, minio 50 %, lru 50 % */
 	assert_true(list.changes[0].cache_share == 0);
-	assert_null(list.changes[0].cache_policy);
+	assert_int_equal(list.changes[0].cache_policy.id, -1);
 	assert_int_equal(list.changes[0].cores, 1);
 	assert_int_equal(list.changes[1].cores, 2);
 	assert_true(list.changes[2].cache_share == .5);
-	assert_string_equal(list.changes[2].cache_policy, "minio");
-	assert_string_equal(list.changes[5].cache_policy, "lru");
+	assert_int_equal(list.changes[2].cache_policy.id, CACHE_MINIO);
+	assert_int_equal(list.changes[5].cache_policy.id, CACHE_LRU);
 	assert_true(isnan(list.changes[5].gpu_speed));
 	assert_int_equal(list.changes[5].workers, 0);
 }
@@ -231,25 +231,25 @@ static void a_cache_without_a_policy_is_as_the_run_s(void **state)
 {
 	(void)state;
 	assert_int_equal(set("cache", "50%"), 0);
-	assert_int_equal(profile_text(&profile.cache, "page"), 0);
+	profile.cache.id = CACHE_PAGE;
 	assert_int_equal(expand(), 0);
-	assert_string_equal(list.changes[0].cache_policy, "minio");
-	assert_int_equal(profile_text(&profile.cache, "lru"), 0);
+	assert_int_equal(list.changes[0].cache_policy.id, CACHE_MINIO);
+	profile.cache.id = CACHE_LRU;
 	assert_int_equal(expand(), 0);
-	assert_null(list.changes[0].cache_policy);
+	assert_int_equal(list.changes[0].cache_policy.id, -1);
 }
 
 static void a_policy_alone_needs_a_cache_in_the_run(void **state)
 {
 	(void)state;
-	assert_int_equal(profile_text(&profile.cache, "none"), 0);
+	profile.cache.id = CACHE_NONE;
 	assert_int_equal(set("cache-policy", "lru"), 0);
 	assert_int_equal(expand(), -EINVAL);
 	assert_non_null(strstr(err.message, "how large is the lru cache"));
 	assert_int_equal(set("cache-policy", "page,none"), 0);
 	assert_int_equal(expand(), 0);
 	assert_int_equal(list.count, 2);
-	assert_int_equal(profile_text(&profile.cache, "minio"), 0);
+	profile.cache.id = CACHE_MINIO;
 	assert_int_equal(set("cache-policy", "lru"), 0);
 	assert_int_equal(expand(), 0);
 	assert_true(isnan(list.changes[0].cache_share));

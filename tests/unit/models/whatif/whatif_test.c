@@ -30,6 +30,7 @@ static int unload(void **state)
 
 static const struct profile_change none = {
 	.cache_share = NAN,
+	.cache_policy = {-1, NULL},
 	.gpu_speed = NAN,
 	.storage_bandwidth = NAN,
 	.storage_latency_s = NAN,
@@ -45,7 +46,6 @@ static void is_called(const struct profile_change *change, const char *want)
 static void every_member_of_a_change_is_told(void **state)
 {
 	struct profile_change change = none;
-	char minio[] = "minio", no[] = "none";
 
 	(void)state;
 	is_called(&change, "as it was");
@@ -53,16 +53,16 @@ static void every_member_of_a_change_is_told(void **state)
 	change.workers = 1;
 	is_called(&change, "2 cores, 1 worker");
 	change = none;
-	change.cache_policy = minio;
+	change.cache_policy.id = CACHE_MINIO;
 	is_called(&change, "minio cache");
 	change.cache_share = .5;
 	is_called(&change, "minio cache 50%");
-	change.cache_policy = NULL;
+	change.cache_policy.id = -1;
 	is_called(&change, "cache 50%");
 	change.cache_share = 0;
 	is_called(&change, "no cache");
 	change = none;
-	change.cache_policy = no;
+	change.cache_policy.id = CACHE_NONE;
 	is_called(&change, "no cache");
 	change = none;
 	change.gpu_speed = 2;
@@ -99,11 +99,11 @@ static void a_strange_policy_is_not_repeated(void **state)
 	char strange[] = "{/Symbol=40 a}<b>\x1b[31m", endless[400];
 
 	(void)state;
-	change.cache_policy = strange;
+	change.cache_policy.other = strange;
 	is_called(&change, "unknown cache");
 	memset(endless, 'a', sizeof(endless) - 1);
 	endless[sizeof(endless) - 1] = '\0';
-	change.cache_policy = endless;
+	change.cache_policy.other = endless;
 	is_called(&change, "unknown cache");
 	change.cache_share = -1e300;
 	change.gpu_speed = change.storage_bandwidth = 1e300;

@@ -431,7 +431,7 @@ static void about_comes_back(void **state)
 
 	(void)state;
 	profile_init(&out);
-	profile_text(&out.protocol, "interleaved");
+	out.protocol.id = MEASURE_INTERLEAVED;
 	profile_text(&out.loader, "dataset=a%%2Cb,workers=2");
 	profile_text(&out.directory, "/home/someone");
 	out.command = command;
@@ -443,7 +443,7 @@ static void about_comes_back(void **state)
 	assert_int_equal(run_metadata_write(&out, trace->about, TRACE_ABOUT), 0);
 	out.command = NULL;
 	analysed(trace, &in);
-	assert_string_equal(in.protocol, "interleaved");
+	assert_int_equal(in.protocol.id, MEASURE_INTERLEAVED);
 	assert_string_equal(in.loader, "dataset=a%2Cb,workers=2");
 	assert_string_equal(in.directory, "/home/someone");
 	assert_string_equal(in.command[1], "--x=\"1\"");

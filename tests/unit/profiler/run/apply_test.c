@@ -33,7 +33,7 @@ static int setup(void **state)
 	profile.cores = profile.workers = HERE;
 	profile.emulated_per_s = 1000;
 	profile_text(&profile.directory, "/");
-	profile_text(&profile.cache, "minio");
+	profile.cache.id = CACHE_MINIO;
 	profile_text(&profile.loader, "dataset=a%%2Cb,workers=2,cache=minio,"
 				      "cache_size=35%%,storage_bandwidth=5000000");
 	return 0;
@@ -87,7 +87,7 @@ static void a_change_overrides_the_run(void **state)
 	change.workers = 5;
 	change.batch = 32;
 	change.cache_share = .333333333;
-	change.cache_policy = strdup("lru");
+	change.cache_policy.id = CACHE_LRU;
 	change.storage_bandwidth = 2.5e10;
 	change.storage_latency_s = .00175;
 	assert_applied();
@@ -102,7 +102,7 @@ static void a_change_overrides_the_run(void **state)
 static void storage_without_emulation_keeps_the_cache(void **state)
 {
 	(void)state;
-	profile_text(&profile.cache, "none");
+	profile.cache.id = CACHE_NONE;
 	profile_text(&profile.loader, "dataset=a%%2Cb,storage_bandwidth=5000000");
 	change.storage_bandwidth = 0;
 	change.storage_latency_s = 0;
@@ -205,9 +205,9 @@ static void what_can_t_be_done_here_is_refused(void **state)
 	change.cores = HERE + 1;
 	assert_refused("3 cores can't be tried here: there are only 2");
 	change.cores = 0;
-	change.cache_policy = strdup("nextuse");
+	change.cache_policy.id = CACHE_NEXTUSE;
 	assert_refused("cache-policy nextuse can't be tried");
-	strcpy(change.cache_policy, "page");
+	change.cache_policy.id = CACHE_PAGE;
 	assert_int_equal(try(), 0);
 	change.cache_share = .5;
 	assert_refused("a page cache of a given size");

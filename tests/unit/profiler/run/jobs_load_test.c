@@ -188,9 +188,9 @@ static void caches_are_private_and_the_kernels_is_joint(void **state)
 
 	(void)state;
 	load.share = .4;
-	load.policy = "minio";
+	load.policy = CACHE_MINIO;
 	assert_near(load_run(&load, 5000).hit_ratio, .4, .01);
-	load.policy = "page";
+	load.policy = CACHE_PAGE;
 	load.jobs = 1;
 	assert_true(load_run(&load, 5000).hit_ratio < .4);
 	load.jobs = 2;
@@ -214,7 +214,7 @@ static void a_single_job_is_the_same_however_it_is_said(void **state)
 
 static void short_memory_is_said(void **state)
 {
-	static const char *const policies[] = {"page", "minio"};
+	static const enum cache_id policies[] = {CACHE_PAGE, CACHE_MINIO};
 	struct simulation_load load = jobs(3, false, 900);
 
 	(void)state;

@@ -61,6 +61,8 @@ static void fill(struct profile *about)
 		number++;
 		if (field->type == FIELD_TEXT)
 			profile_text(at, "text %s", field->path);
+		else if (field_table(field->type) != NULL)
+			((struct profile_word *)at)->id = 1;
 		else if (field->type == FIELD_COUNT)
 			*(uint64_t *)at = number;
 		else if (field->type == FIELD_FLAG)

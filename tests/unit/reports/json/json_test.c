@@ -68,6 +68,9 @@ static void fill(const struct field *fields, void *to)
 		case FIELD_KIND:
 		case FIELD_STATUS:
 		case FIELD_LIMIT:
+		case FIELD_PROTOCOL:
+		case FIELD_ENGINE:
+		case FIELD_CACHE:
 			*(struct profile_word *)at = (struct profile_word){1, NULL};
 			break;
 		case FIELD_COUNT:

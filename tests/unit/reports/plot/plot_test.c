@@ -145,10 +145,9 @@ static void the_kernels_cache_has_no_hits_to_show(void **state)
 {
 	struct profile profile = kept;
 	struct plot plot = {0};
-	char page[] = "page";
 
 	(void)state;
-	profile.cache = page;
+	profile.cache.id = CACHE_PAGE;
 	assert_int_equal(plot_cache(&profile, &plot), 0);
 	assert_false(plot_has_points(&plot));
 	plot_free(&plot);
@@ -298,7 +297,7 @@ static void curves_have_few_points(void **state)
 
 static void bounds_are_an_area_of_their_own(void **state)
 {
-	struct whatif_curves curves = {.policy = "minio"};
+	struct whatif_curves curves = {.policy = {CACHE_MINIO, NULL}};
 	struct plot plot = {0};
 	const char *pale;
 	char *text;
