@@ -1,15 +1,14 @@
 /* csv.c - the windows of a result as CSV. */
 #include "reports/csv.h"
+#include "loader/base/error.h"
 #include "profiler/profile.h"
-#include "reports/json/field.h"
+#include "reports/json/json_part.h"
 
-#include <inttypes.h>
+#include <errno.h>
 #include <string.h>
 
 static void csv_write_text(FILE *out, const char *text)
 {
-	if (text == NULL)
-		return;
 	if (strpbrk(text, ",\"\r\n") == NULL) {
 		fputs(text, out);
 		return;
@@ -23,55 +22,47 @@ static void csv_write_text(FILE *out, const char *text)
 	putc('"', out);
 }
 
-static void write_cell(FILE *out, enum field_type type, const void *at)
+/* Writes a value of run.json, which it frees; null is empty. */
+static int csv_write_cell(FILE *out, json_t *value, struct error *err)
 {
-	switch (type) {
-	case FIELD_TEXT:
-	case FIELD_KIND:
-		csv_write_text(out, field_text(type, at));
-		break;
-	case FIELD_COUNT:
-		if (*(const uint64_t *)at != UNKNOWN)
-			fprintf(out, "%" PRIu64, *(const uint64_t *)at);
-		break;
-	case FIELD_UNSIGNED:
-		if (*(const unsigned *)at != 0)
-			fprintf(out, "%u", *(const unsigned *)at);
-		break;
-	case FIELD_INDEX:
-		if (*(const int *)at >= 0)
-			fprintf(out, "%d", *(const int *)at);
-		break;
-	case FIELD_FLAG:
-		fputs(*(const bool *)at ? "true" : "false", out);
-		break;
-	case FIELD_NUMBER:
-		if (isfinite(*(const double *)at))
-			fprintf(out, "%.9g", *(const double *)at);
-		break;
-	default:
-		break;
+	if (value == NULL)
+		return error_set(err, ENOMEM, "no memory for the table");
+	if (json_is_string(value))
+		csv_write_text(out, json_string_value(value));
+	else if (json_is_real(value))
+		fprintf(out, "%.9g", json_real_value(value));
+	else if (!json_is_null(value))
+		json_dumpf(value, out, JSON_ENCODE_ANY);
+	json_decref(value);
+	return 0;
+}
+
+static int csv_write_window(FILE *out, const struct profile_window *window,
+			    struct error *err)
+{
+	int result = 0;
+
+	for (const struct field *field = field_window;
+	     result == 0 && field->path != NULL; field++) {
+		const void *at = (const char *)window + field->offset;
+
+		fputs(field == field_window ? "" : ",", out);
+		result = csv_write_cell(out, json_part_value(field->type, at), err);
 	}
+	fputs("\r\n", out);
+	return result;
 }
 
 int csv_write(const struct profile *profile, const struct form_style *style, FILE *out,
 	      struct error *err)
 {
+	int result = 0;
+
 	(void)style;
-	(void)err;
 	for (const struct field *field = field_window; field->path != NULL; field++)
 		fprintf(out, "%s%s", field == field_window ? "" : ",", field->path);
 	fputs("\r\n", out);
-	for (size_t i = 0; i < profile->window_count; i++) {
-		const char *window = (const char *)&profile->windows[i];
-
-		for (const struct field *field = field_window; field->path != NULL;
-		     field++) {
-			if (field != field_window)
-				putc(',', out);
-			write_cell(out, field->type, window + field->offset);
-		}
-		fputs("\r\n", out);
-	}
-	return 0;
+	for (size_t i = 0; result == 0 && i < profile->window_count; i++)
+		result = csv_write_window(out, &profile->windows[i], err);
+	return result;
 }

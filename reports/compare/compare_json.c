@@ -25,16 +25,15 @@ static json_t *row_value(const struct compare_row *row)
 		row->unit == COMPARE_SHARE ? "change_points" : "change_share";
 	double scale = row->unit == COMPARE_SHARE ? 100 : 1;
 
-	if (json_object_set_new(object, "name", json_part_text(row->path)) < 0 ||
-	    json_object_set_new(object, "verdict",
-				json_string(compare_verdict_name(row->verdict))) < 0 ||
-	    json_part_number(object, change, scale * row->change) < 0 ||
-	    set_value(object, "a", &row->a) < 0 ||
-	    set_value(object, "b", &row->b) < 0) {
-		json_decref(object);
-		return NULL;
-	}
-	return object;
+	return json_part_whole(
+		object,
+		json_object_set_new(object, "name", json_part_text(row->path)) == 0 &&
+			json_object_set_new(
+				object, "verdict",
+				json_string(compare_verdict_name(row->verdict))) == 0 &&
+			json_part_number(object, change, scale * row->change) == 0 &&
+			set_value(object, "a", &row->a) == 0 &&
+			set_value(object, "b", &row->b) == 0);
 }
 
 static json_t *rows_value(const struct compare_rows *rows, bool machine)

@@ -100,14 +100,13 @@ static json_t *samples_value(const struct gate_session *session, size_t metric)
 static json_t *session_value(const struct gate_session *session)
 {
 	json_t *samples = json_object();
+	int result = 0;
 
-	for (size_t i = 0; i < GATE_METRICS; i++)
-		if (has_metric(session, i) &&
-		    json_object_set_new(samples, gate_metrics[i].name,
-					samples_value(session, i)) < 0) {
-			json_decref(samples);
-			return NULL;
-		}
+	for (size_t i = 0; i < GATE_METRICS && result == 0; i++)
+		if (has_metric(session, i))
+			result = json_object_set_new(samples, gate_metrics[i].name,
+						     samples_value(session, i));
+	samples = json_part_whole(samples, result == 0);
 	return json_pack("{s:o, s:o}", "samples", samples, "when",
 			 json_part_text(session->when == NULL ? "" : session->when));
 }
@@ -128,11 +127,8 @@ static json_t *baseline_value(const struct gate_side *side)
 {
 	json_t *root = json_pack("{s:s}", "schema", BASELINE_SCHEMA);
 
-	if (root != NULL && place_about(root, &side->about) == 0 &&
-	    place_sessions(root, side) == 0)
-		return root;
-	json_decref(root);
-	return NULL;
+	return json_part_whole(root, place_about(root, &side->about) == 0 &&
+					     place_sessions(root, side) == 0);
 }
 
 /* Samples of one metric into a column of rows; *count of them, as of those before,

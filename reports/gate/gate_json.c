@@ -32,13 +32,11 @@ static json_t *finding_value(const struct gate_finding *finding)
 				   finding->more_is_worse ? "more" : "less", "worse",
 				   json_part_interval(&finding->worse, "value"));
 
-	if (object != NULL && set_text(object, "name", finding->name) == 0 &&
-	    set_text(object, "unit", finding->unit) == 0 &&
-	    set_text(object, "why", finding->why) == 0 &&
-	    json_part_place(object, finding_numbers, finding) == 0)
-		return object;
-	json_decref(object);
-	return NULL;
+	return json_part_whole(
+		object, set_text(object, "name", finding->name) == 0 &&
+				set_text(object, "unit", finding->unit) == 0 &&
+				set_text(object, "why", finding->why) == 0 &&
+				json_part_place(object, finding_numbers, finding) == 0);
 }
 
 static json_t *findings_value(const struct gate_verdict *verdict)
@@ -67,16 +65,15 @@ static json_t *gate_value(const struct gate_report *report)
 {
 	json_t *root = verdict_value(report->verdict);
 
-	if (root != NULL && set_text(root, "why", report->verdict->why) == 0 &&
-	    set_text(root, "name", report->name) == 0 &&
-	    set_text(root, "command", report->command) == 0 &&
-	    set_text(root, "report", report->link) == 0 &&
-	    set_text(root, "when", report->when) == 0 &&
-	    json_part_number(root, "alpha", report->verdict->alpha) == 0 &&
-	    json_part_number(root, "time_s", report->seconds) == 0)
-		return root;
-	json_decref(root);
-	return NULL;
+	return json_part_whole(
+		root,
+		set_text(root, "why", report->verdict->why) == 0 &&
+			set_text(root, "name", report->name) == 0 &&
+			set_text(root, "command", report->command) == 0 &&
+			set_text(root, "report", report->link) == 0 &&
+			set_text(root, "when", report->when) == 0 &&
+			json_part_number(root, "alpha", report->verdict->alpha) == 0 &&
+			json_part_number(root, "time_s", report->seconds) == 0);
 }
 
 int gate_json_write(const struct gate_report *report, const struct form_style *style,

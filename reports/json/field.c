@@ -128,6 +128,16 @@ static const struct field epoch[] = {
 };
 
 #undef AT
+#define AT(path, type, member) FIELD_AT(profile_draw, path, type, member)
+
+const struct field field_draw[] = {
+	AT("bytes", COUNT, bytes),
+	AT("fetch_s", NUMBER, fetch_s),
+	AT("prep_s", NUMBER, prep_s),
+	{NULL, FIELD_END, 0},
+};
+
+#undef AT
 #define AT(path, type, member) FIELD_AT(profile_skip, path, type, member)
 
 static const struct field skip[] = {

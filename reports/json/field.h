@@ -63,8 +63,9 @@ const char *const *field_table(enum field_type type);
 /* The text or word at a member; NULL: none is known, or it is of another type. */
 const char *field_text(enum field_type type, const void *at);
 
-extern const struct field field_profile[]; /* both end with FIELD_END, NULL path */
+extern const struct field field_profile[]; /* end with FIELD_END, NULL path */
 extern const struct field field_window[];
+extern const struct field field_draw[];       /* of "draws", an array each */
 extern const struct field_list field_lists[]; /* ends with a NULL path */
 
 #endif

@@ -26,25 +26,27 @@ int json_part_number(json_t *object, const char *key, double number)
 				: 0;
 }
 
+json_t *json_part_whole(json_t *value, bool whole)
+{
+	if (whole)
+		return value;
+	json_decref(value);
+	return NULL;
+}
+
 json_t *json_part_interval(const struct interval *interval, const char *name)
 {
 	json_t *value = json_object();
 
-	if (value == NULL || json_part_number(value, name, interval->value) < 0 ||
-	    json_part_number(value, "low", interval->low) < 0 ||
-	    json_part_number(value, "high", interval->high) < 0) {
-		json_decref(value);
-		return NULL;
-	}
-	return value;
+	return json_part_whole(
+		value, json_part_number(value, name, interval->value) == 0 &&
+			       json_part_number(value, "low", interval->low) == 0 &&
+			       json_part_number(value, "high", interval->high) == 0);
 }
 
 json_t *json_part_append(json_t *array, json_t *value)
 {
-	if (json_array_append_new(array, value) == 0)
-		return array;
-	json_decref(array);
-	return NULL;
+	return json_part_whole(array, json_array_append_new(array, value) == 0);
 }
 
 json_t *json_part_words(char *const *words)
@@ -113,8 +115,7 @@ static json_t *interval_value(const struct interval *interval, const char *name)
 	return known ? json_part_interval(interval, name) : json_null();
 }
 
-/* A new value of a member; null: nothing is known to write. NULL: no memory. */
-static json_t *field_value(enum field_type type, const void *at)
+json_t *json_part_value(enum field_type type, const void *at)
 {
 	switch (type) {
 	case FIELD_WORDS:
@@ -179,8 +180,8 @@ static int json_place(json_t *object, const char *path, json_t *value)
 int json_part_place(json_t *object, const struct field *fields, const void *from)
 {
 	for (const struct field *field = fields; field->path != NULL; field++) {
-		json_t *value =
-			field_value(field->type, (const char *)from + field->offset);
+		json_t *value = json_part_value(field->type,
+						(const char *)from + field->offset);
 
 		if (!json_is_null(value) && json_place(object, field->path, value) < 0)
 			return -1;
@@ -197,12 +198,10 @@ static int place_list(json_t *root, const struct field_list *list,
 
 	for (size_t i = 0; values != NULL && i < *count; i++) {
 		json_t *value = json_object();
+		int placed =
+			json_part_place(value, list->fields, *array + i * list->size);
 
-		if (json_array_append_new(values, value) < 0 ||
-		    json_part_place(value, list->fields, *array + i * list->size) < 0) {
-			json_decref(values);
-			return -1;
-		}
+		values = json_part_append(values, json_part_whole(value, placed == 0));
 	}
 	return json_place(root, list->path, values);
 }
@@ -221,15 +220,14 @@ static int place_score(json_t *root, const struct profile *profile)
 			  "workloads", (json_int_t)score.workloads, "first_right",
 			  (json_int_t)score.first_right, "first_within",
 			  (json_int_t)score.first_within);
-	if (value == NULL ||
-	    json_part_number(value, "mean_absolute_error", score.mean) < 0 ||
-	    json_part_number(value, "p95_absolute_error", score.p95) < 0 ||
-	    json_part_number(value, "worst_absolute_error", score.worst) < 0 ||
-	    json_part_number(value, "mean_error", score.bias) < 0 ||
-	    json_part_number(value, "covered_share", score.covered) < 0) {
-		json_decref(value);
-		return -1;
-	}
+	value = json_part_whole(
+		value,
+		json_part_number(value, "mean_absolute_error", score.mean) == 0 &&
+			json_part_number(value, "p95_absolute_error", score.p95) == 0 &&
+			json_part_number(value, "worst_absolute_error", score.worst) ==
+				0 &&
+			json_part_number(value, "mean_error", score.bias) == 0 &&
+			json_part_number(value, "covered_share", score.covered) == 0);
 	return json_object_set_new(root, "score", value);
 }
 
@@ -237,18 +235,16 @@ int json_part_place_facts(json_t *root, const struct profile *profile,
 			  bool (*keep)(const char *key))
 {
 	json_t *facts = json_object();
+	int result = 0;
 
-	for (size_t i = 0; facts != NULL && i < profile->fact_count; i++) {
+	for (size_t i = 0; result == 0 && i < profile->fact_count; i++) {
 		const struct profile_fact *fact = &profile->environment[i];
 
-		if (keep != NULL && !keep(fact->key))
-			continue;
-		if (json_object_set_new(facts, fact->key, json_part_text(fact->value)) <
-		    0) {
-			json_decref(facts);
-			return -1;
-		}
+		if (keep == NULL || keep(fact->key))
+			result = json_object_set_new(facts, fact->key,
+						     json_part_text(fact->value));
 	}
+	facts = json_part_whole(facts, result == 0);
 	return json_object_set_new(root, "environment", facts);
 }
 
@@ -256,22 +252,24 @@ int json_part_place_facts(json_t *root, const struct profile *profile,
  * was not measured. */
 static int place_draws(json_t *root, const struct profile *profile)
 {
-	json_t *bytes = json_array(), *fetch = json_array(), *prep = json_array();
-	json_t *draws = json_pack("{s:o, s:o, s:o}", "bytes", bytes, "fetch_s", fetch,
-				  "prep_s", prep);
+	json_t *draws = json_object();
+	size_t count = profile->draw_count < JSON_RESULT_DRAWS ? profile->draw_count
+							       : JSON_RESULT_DRAWS;
+	int result = 0;
 
-	for (size_t i = 0;
-	     draws != NULL && i < profile->draw_count && i < JSON_RESULT_DRAWS; i++) {
-		const struct profile_draw *draw = &profile->draws[i];
+	for (const struct field *field = field_draw; result == 0 && field->path != NULL;
+	     field++) {
+		json_t *array = json_array();
 
-		if (json_array_append_new(bytes, count_value(draw->bytes)) < 0 ||
-		    json_array_append_new(fetch, number_value(draw->fetch_s)) < 0 ||
-		    json_array_append_new(prep, number_value(draw->prep_s)) < 0) {
-			json_decref(draws);
-			return -1;
-		}
+		for (size_t i = 0; i < count; i++)
+			array = json_part_append(
+				array,
+				json_part_value(field->type,
+						(const char *)&profile->draws[i] +
+							field->offset));
+		result = json_object_set_new(draws, field->path, array);
 	}
-	return json_object_set_new(root, "draws", draws);
+	return json_object_set_new(root, "draws", json_part_whole(draws, result == 0));
 }
 
 static json_t *result_value(const struct profile *profile)
@@ -287,87 +285,43 @@ static json_t *result_value(const struct profile *profile)
 		result = place_score(root, profile);
 	if (result == 0 && profile->draw_count > 0)
 		result = place_draws(root, profile);
-	if (result == 0)
-		return root;
-	json_decref(root);
-	return NULL;
+	return json_part_whole(root, result == 0);
 }
 
-/*
- * jansson puts each element on a line of its own; numbers get one line together. What
- * stands between "[" and its first element is held back until that is known.
- */
-struct packer {
-	FILE *out;
-	bool in_text, escaped;
-	bool in_numbers; /* of an array */
-	bool opened;     /* "[" was the last but for white space */
-	int indent;      /* spaces held back after a line's end; -1: no line's end */
-};
-
-static void json_release(struct packer *packer)
+/* jansson puts each element on a line of its own; numbers get one line together. */
+static void json_pack_numbers(const char *text, FILE *out)
 {
-	if (packer->indent >= 0)
-		fprintf(packer->out, "\n%*s", packer->indent, "");
-	packer->indent = -1;
-	packer->opened = false;
-}
+	bool in_text = false, in_numbers = false;
 
-/* A character that is no white space, outside of texts. */
-static void pack_mark(struct packer *packer, char c)
-{
-	if (packer->opened && strchr("{[\"]", c) == NULL) {
-		packer->in_numbers = true;
-		packer->indent = -1;
+	for (; *text != '\0'; text++) {
+		if (in_numbers && (*text == '\n' || *text == ' '))
+			continue;
+		putc(*text, out);
+		if (in_text && *text == '\\')
+			putc(*++text, out);
+		else if (*text == '"')
+			in_text = !in_text;
+		else if (in_numbers && *text == ',')
+			putc(' ', out);
+		else if (in_numbers && *text == ']')
+			in_numbers = false;
+		else if (!in_text && *text == '[')
+			in_numbers = strchr("{[\"]",
+					    text[1 + strspn(text + 1, "\n ")]) == NULL;
 	}
-	if (packer->in_numbers && c == ']')
-		packer->in_numbers = false;
-	json_release(packer);
-	packer->in_text = c == '"';
-	packer->opened = c == '[';
-	putc(c, packer->out);
-	if (packer->in_numbers && c == ',')
-		putc(' ', packer->out);
-}
-
-static void json_build(struct packer *packer, char c)
-{
-	if (packer->in_text) {
-		packer->in_text = packer->escaped || c != '"';
-		packer->escaped = !packer->escaped && c == '\\';
-		putc(c, packer->out);
-	} else if (c == '\n') {
-		packer->indent = packer->in_numbers ? -1 : 0;
-	} else if (c == ' ' && packer->indent >= 0) {
-		packer->indent++;
-	} else if (c == ' ' && packer->in_numbers) {
-		return;
-	} else if (c == ' ') {
-		putc(c, packer->out);
-	} else {
-		pack_mark(packer, c);
-	}
-}
-
-static int pack_all(const char *text, size_t size, void *data)
-{
-	for (size_t i = 0; i < size; i++)
-		json_build(data, text[i]);
-	return ferror(((struct packer *)data)->out) ? -1 : 0;
 }
 
 int json_result_write(const struct profile *profile, FILE *out, struct error *err)
 {
 	json_t *root = result_value(profile);
-	struct packer packer = {.out = out, .indent = -1};
-	int result = 0;
+	char *text = root == NULL ? NULL : json_dumps(root, JSON_PART_FLAGS);
 
-	if (root == NULL)
+	json_decref(root);
+	if (text == NULL)
 		return error_set(err, ENOMEM, "no memory to write the result");
 	errno = ENOMEM;
-	if (json_dump_callback(root, pack_all, &packer, JSON_PART_FLAGS) < 0 ||
-	    putc('\n', out) == EOF)
-		result = error_sys(err, errno, "can't write the result");
-	json_decref(root);
-	return result;
+	json_pack_numbers(text, out);
+	putc('\n', out);
+	free(text);
+	return ferror(out) ? error_sys(err, errno, "can't write the result") : 0;
 }

@@ -7,12 +7,13 @@
 #ifndef DSA_JSON_PART_H
 #define DSA_JSON_PART_H
 
+#include "reports/json/field.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 struct error;
-struct field;
 struct interval;
 struct profile;
 
@@ -21,6 +22,12 @@ struct profile;
 
 /* A text, as UTF-8. NULL: no memory. */
 json_t *json_part_text(const char *text);
+
+/* value if it is `whole`; else frees it and returns NULL. */
+json_t *json_part_whole(json_t *value, bool whole);
+
+/* A new value of a member; null: nothing is known to write. NULL: no memory. */
+json_t *json_part_value(enum field_type type, const void *at);
 
 /* Appends a value, which may be NULL, to an array. Returns the array, or NULL and frees
  * it when memory is short; a NULL array stays NULL. */

@@ -281,58 +281,53 @@ int json_part_read_facts(json_t *root, struct profile *profile, struct error *er
 	return 0;
 }
 
-/* A time of a draw; null: it was not measured. */
-static int read_draw_time(const json_t *value, double *seconds, struct error *err)
+/* Element i of every array; null: it was not measured. */
+static int read_draw(const json_t *draws, size_t i, struct profile_draw *draw,
+		     struct error *err)
 {
-	if (json_is_null(value))
-		return 0;
-	if (!json_is_number(value) || json_number_value(value) < 0)
-		return json_part_wrong(err,
-				       "an array of numbers that are not negative");
-	*seconds = json_number_value(value);
-	return 0;
-}
-
-static int read_draw(const json_t *bytes, const json_t *fetch, const json_t *prep,
-		     struct profile_draw *draw, struct error *err)
-{
-	int result;
-
 	if (draw == NULL)
 		return error_set(err, ENOMEM, "no memory");
-	result = json_is_null(bytes)
-			 ? 0
-			 : json_read_whole(bytes, FIELD_COUNT, &draw->bytes, err);
-	if (result < 0)
-		return error_within(err, result, "bytes");
-	result = read_draw_time(fetch, &draw->fetch_s, err);
-	if (result < 0)
-		return error_within(err, result, "fetch_s");
-	result = read_draw_time(prep, &draw->prep_s, err);
-	return result < 0 ? error_within(err, result, "prep_s") : 0;
+	for (const struct field *field = field_draw; field->path != NULL; field++) {
+		const json_t *value =
+			json_array_get(json_object_get(draws, field->path), i);
+		void *at = (char *)draw + field->offset;
+		int result = 0;
+
+		if (json_is_null(value))
+			continue;
+		if (field->type == FIELD_NUMBER &&
+		    !(json_is_number(value) && json_number_value(value) >= 0))
+			result = json_part_wrong(
+				err, "an array of numbers that are not negative");
+		else
+			result = read_value(value, field->type, at, err);
+		if (result < 0)
+			return error_within(err, result, "%s", field->path);
+	}
+	return 0;
 }
 
 static int read_draws(const json_t *root, struct profile *profile, struct error *err)
 {
 	const json_t *draws = json_object_get(root, "draws");
-	const json_t *bytes = json_object_get(draws, "bytes");
-	const json_t *fetch = json_object_get(draws, "fetch_s");
-	const json_t *prep = json_object_get(draws, "prep_s");
-	size_t count = json_array_size(bytes);
+	size_t count = json_array_size(json_object_get(draws, "bytes"));
+	bool equal = count <= JSON_RESULT_DRAWS;
 	int result = 0;
 
 	if (draws == NULL)
 		return 0;
-	if (!json_is_array(bytes) || count > JSON_RESULT_DRAWS ||
-	    !json_is_array(fetch) || json_array_size(fetch) != count ||
-	    !json_is_array(prep) || json_array_size(prep) != count)
+	for (const struct field *field = field_draw; field->path != NULL; field++) {
+		const json_t *array = json_object_get(draws, field->path);
+
+		equal = equal && json_is_array(array) &&
+			json_array_size(array) == count;
+	}
+	if (!equal)
 		result = json_part_wrong(
 			err, "an object of three arrays, bytes, fetch_s and "
 			     "prep_s, of one length that is at most 65536");
 	for (size_t i = 0; result == 0 && i < count; i++)
-		result = read_draw(json_array_get(bytes, i), json_array_get(fetch, i),
-				   json_array_get(prep, i), profile_add_draw(profile),
-				   err);
+		result = read_draw(draws, i, profile_add_draw(profile), err);
 	return result < 0 ? error_within(err, result, "draws") : 0;
 }
 
