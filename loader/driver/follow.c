@@ -2,15 +2,19 @@
 #include "loader/base/clock.h"
 #include "loader/driver/driver_state.h"
 
+static bool follow_is_staged(uint32_t kind)
+{
+#define FOLLOW_OR_IS(id, name) || kind == TRACE_##id
+	return false TRACE_STAGED(FOLLOW_OR_IS);
+#undef FOLLOW_OR_IS
+}
+
 /* Only where dsa keeps the shared loader in step is it known to run the same window. */
 static bool wants_batches(struct driver *driver)
 {
-	const struct trace_window *window = driver->window;
+	uint32_t kind = driver->window->kind;
 
-	if (window->kind == TRACE_REAL)
-		return true;
-	return (window->kind == TRACE_CACHED || window->kind == TRACE_SYNTHETIC) &&
-	       in_step(driver);
+	return kind == TRACE_REAL || (follow_is_staged(kind) && in_step(driver));
 }
 
 void follow_nothing(const struct driver *driver)

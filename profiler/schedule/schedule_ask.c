@@ -9,6 +9,7 @@
 
 enum {
 	KINDS_IN_BLOCK = 3, /* windows of a block */
+	ORDERS = 6,         /* that they come in */
 	STEPS_SETTLE = 2,   /* thrown away after a switch */
 	STEPS_LEAST = 8,    /* measured in a window */
 	STEPS_WARMUP = 4,   /* of the program's start */
@@ -31,7 +32,7 @@ enum {
 
 /* Orders of a block's windows: each is followed by its mirror, so that a linear drift
  * cancels over the two, and each kind comes first, second and last as often. */
-static const enum trace_kind orders[6][KINDS_IN_BLOCK] = {
+static const enum trace_kind orders[ORDERS][KINDS_IN_BLOCK] = {
 	{TRACE_SYNTHETIC, TRACE_CACHED, TRACE_REAL},
 	{TRACE_REAL, TRACE_CACHED, TRACE_SYNTHETIC},
 	{TRACE_CACHED, TRACE_REAL, TRACE_SYNTHETIC},
@@ -187,7 +188,9 @@ static uint32_t steps_to_settle(const struct trace *trace)
 static void set_block(struct schedule *schedule, const struct trace *trace,
 		      struct trace_window *ask, double left_s)
 {
-	double share = ask->kind == TRACE_REAL ? REAL_SHARE : (1 - REAL_SHARE) / 2;
+	double share = ask->kind == TRACE_REAL
+			       ? REAL_SHARE
+			       : (1 - REAL_SHARE) / (KINDS_IN_BLOCK - 1);
 
 	if (is_single(schedule))
 		schedule->length_s = share * schedule->config.block_s;
@@ -221,11 +224,13 @@ void schedule_set_length(struct schedule *schedule, double left_s)
 static enum trace_kind kind_now(const struct schedule *schedule)
 {
 	uint64_t seed = schedule->config.seed;
-	uint64_t order = is_single(schedule) ? seed : schedule->blocks + 2 * (seed % 3);
+	uint64_t order = is_single(schedule)
+				 ? seed
+				 : schedule->blocks + 2 * (seed % (ORDERS / 2));
 
 	if (schedule->config.only >= 0)
 		return (enum trace_kind)schedule->config.only;
-	return orders[order % 6][schedule->in_block];
+	return orders[order % ORDERS][schedule->in_block];
 }
 
 void schedule_ask_block(struct schedule *schedule, const struct trace *trace,
