@@ -1,5 +1,4 @@
 /* bench.c - dsa bench fetch|prep|ring: one stage of the loader alone. */
-#include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/settings.h"
@@ -23,40 +22,24 @@ struct bench {
 	bool json;
 };
 
-enum { KEY_JSON = 256, DEPTHS = 6, MILLION = 1000000, DIGITS = 6 /* in JSON */ };
-
-static const struct argp_option options[] = {
-	{"json", KEY_JSON, NULL, 0, "Print the figures as JSON", 0},
-	{0},
-};
+enum { DEPTHS = 6, MILLION = 1000000, DIGITS = 6 /* in JSON */ };
 
 static const struct argument arguments[] = {
-	ARGUMENT(bench, KEY_JSON, FLAG, json),
-	{0},
+	{"json", 0, NULL, ARGUMENT(bench, FLAG, json), "Print the figures as JSON"},
+	SETTINGS(bench),
 };
-
-static error_t bench_parse(int key, char *arg, struct argp_state *state)
-{
-	struct bench *bench = state->input;
-
-	if (key == ARGP_KEY_INIT)
-		state->child_inputs[0] = &bench->settings;
-	return argument_take(options, arguments, key, arg, state);
-}
-
-static const struct argp_child children[] = {{&settings_argp, 0, NULL, 0}, {0}};
 
 /*
  * Brings options and environment together; `config` holds the command's own defaults.
  * Returns 0 or the exit status.
  */
 static int bench_begin(struct bench *bench, const struct dsa_config *config,
-		       const struct argp *argp, int argc, char **argv)
+		       const struct command *self, int argc, char **argv)
 {
 	struct error err = {0};
 	char *text;
 
-	argp_parse(argp, argc, argv, 0, NULL, bench);
+	argument_read(self, argc, argv, bench);
 	text = settings_loader(&bench->settings, getenv("DSA_LOADER"));
 	if (text == NULL || setenv("DSA_LOADER", text, 1) < 0)
 		error_sys(&err, ENOMEM, "cannot read the options");
@@ -155,15 +138,7 @@ static int measure_fetch(const struct bench *bench, struct bench_fetch *stage,
 	return bench->json ? fetch_json(bench, stage, depths, work, count) : 0;
 }
 
-static const struct argp fetch_argp = {
-	.options = options,
-	.parser = bench_parse,
-	.children = children,
-	.doc = "Read samples as fast as storage gives them, past the page cache or, "
-	       "with --cache-policy=page, from it.",
-};
-
-static int run_fetch(int argc, char **argv)
+static int run_fetch(const struct command *self, int argc, char **argv)
 {
 	struct bench bench = {.settings.unfit =
 				      1u << SETTING_WORKERS | 1u << SETTING_CACHE |
@@ -173,7 +148,7 @@ static int run_fetch(int argc, char **argv)
 	struct error err = {0};
 	int status;
 
-	status = bench_begin(&bench, &config, &fetch_argp, argc, argv);
+	status = bench_begin(&bench, &config, self, argc, argv);
 	if (status != 0)
 		return status;
 	if (strcmp(bench.options.cache, "none") != 0 &&
@@ -196,7 +171,9 @@ static int run_fetch(int argc, char **argv)
 static const struct command command_fetch = {
 	.name = "fetch",
 	.summary = "what the storage gives, by reads in flight",
-	.argp = &fetch_argp,
+	.arguments = arguments,
+	.doc = "Read samples as fast as storage gives them, past the page cache or, "
+	       "with --cache-policy=page, from it.",
 	.run = run_fetch,
 };
 
@@ -233,15 +210,7 @@ static void bench_show(void *context, double share)
 	progress_show(context, (uint64_t)(share * 100));
 }
 
-static const struct argp prep_argp = {
-	.options = options,
-	.parser = bench_parse,
-	.children = children,
-	.doc = "Prepare batches from files in the page cache: opened, read, decoded, "
-	       "cropped, resized, flipped, normalised, through the ring.",
-};
-
-static int run_prep(int argc, char **argv)
+static int run_prep(const struct command *self, int argc, char **argv)
 {
 	const struct dsa_config config = {0};
 	struct bench_prep prep = {0};
@@ -250,7 +219,7 @@ static int run_prep(int argc, char **argv)
 	struct error err = {0};
 	int status;
 
-	status = bench_begin(&bench, &config, &prep_argp, argc, argv);
+	status = bench_begin(&bench, &config, self, argc, argv);
 	if (status != 0)
 		return status;
 	progress_begin(&progress, "percent", 100);
@@ -269,7 +238,9 @@ static int run_prep(int argc, char **argv)
 static const struct command command_prep = {
 	.name = "prep",
 	.summary = "how fast batches are prepared from files in memory",
-	.argp = &prep_argp,
+	.arguments = arguments,
+	.doc = "Prepare batches from files in the page cache: opened, read, decoded, "
+	       "cropped, resized, flipped, normalised, through the ring.",
 	.run = run_prep,
 };
 
@@ -296,14 +267,7 @@ static void ring_text(const struct bench_ring *ring)
 	printf("%-18s%12s\n", "huge pages", ring->huge ? "yes" : "no");
 }
 
-static const struct argp ring_argp = {
-	.options = options,
-	.parser = bench_parse,
-	.children = children,
-	.doc = "Hand batches that are ready from one thread to another, in place.",
-};
-
-static int run_ring(int argc, char **argv)
+static int run_ring(const struct command *self, int argc, char **argv)
 {
 	struct bench bench = {.settings.unfit =
 				      ~(1u << SETTING_BATCH | 1u << SETTING_CORES |
@@ -313,7 +277,7 @@ static int run_ring(int argc, char **argv)
 	struct error err = {0};
 	int status;
 
-	status = bench_begin(&bench, &config, &ring_argp, argc, argv);
+	status = bench_begin(&bench, &config, self, argc, argv);
 	if (status != 0)
 		return status;
 	if (bench_ring_run(&bench.options, bench.settings.steps, &ring, &err) < 0)
@@ -327,7 +291,8 @@ static int run_ring(int argc, char **argv)
 static const struct command command_ring = {
 	.name = "ring",
 	.summary = "how fast finished batches change hands",
-	.argp = &ring_argp,
+	.arguments = arguments,
+	.doc = "Hand batches that are ready from one thread to another, in place.",
 	.run = run_ring,
 };
 

@@ -1,4 +1,5 @@
 /* compare_runs.c - dsa compare: why two runs differ, and every number of both. */
+#include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
 #include "cmd/common/result.h"
 #include "loader/base/error.h"
@@ -7,61 +8,50 @@
 #include "reports/compare/compare.h"
 #include "reports/terminal/terminal.h"
 
-#include <argp.h>
-#include <stddef.h>
-
-enum { JSON = 300 };
-
 struct comparison {
 	const char *runs[2];
 	const char *format, *output;
 };
 
-static const struct argp_option options[] = {
-	{"format", 'f', "text|json|html|markdown", 0, "Which form (default text)", 0},
-	{"json", JSON, NULL, 0, "The same as --format=json", 0},
-	{"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 0},
-	{0},
-};
-
-static error_t compare_runs_parse(int key, char *arg, struct argp_state *state)
+/* --json has no value. */
+static void compare_runs_set_format(struct argp_state *state, void *member,
+				    const char *form)
 {
-	struct comparison *comparison = state->input;
 	struct error err = {0};
 
-	switch (key) {
-	case 'f':
-		if (compare_check(arg, &err) < 0)
-			argp_error(state, "%s", err.message);
-		comparison->format = arg;
-		return 0;
-	case JSON:
-		comparison->format = "json";
-		return 0;
-	case 'o':
-		comparison->output = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (state->arg_num > 1)
-			argp_error(state, "two runs at a time, not '%s', too", arg);
-		comparison->runs[state->arg_num] = arg;
-		return 0;
-	case ARGP_KEY_END:
-		if (state->arg_num < 2)
-			argp_error(state, "which two? (each a run's folder or its "
-					  "run.json)");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (form == NULL)
+		form = "json";
+	if (compare_check(form, &err) < 0)
+		argp_error(state, "%s", err.message);
+	*(const char **)member = form;
 }
 
-static const struct argp argp = {
-	.options = options,
-	.parser = compare_runs_parse,
-	.args_doc = "RUN RUN",
-	.doc = "Say why the second run differs from the first one: causes first, then "
-	       "every number of both.",
+static void compare_runs_add(struct argp_state *state, void *asked, const char *run)
+{
+	struct comparison *comparison = asked;
+
+	if (state->arg_num > 1)
+		argp_error(state, "two runs at a time, not '%s', too", run);
+	comparison->runs[state->arg_num] = run;
+}
+
+static void compare_runs_count(struct argp_state *state, void *asked)
+{
+	(void)asked;
+	if (state->arg_num < 2)
+		argp_error(state, "which two? (each a run's folder or its run.json)");
+}
+
+static const struct argument arguments[] = {
+	{"format", 'f', "text|json|html|markdown",
+	 ARGUMENT_BY(comparison, format, compare_runs_set_format),
+	 "Which form (default text)"},
+	{"json", 0, NULL, ARGUMENT_BY(comparison, format, compare_runs_set_format),
+	 "The same as --format=json"},
+	{"output", 'o', "FILE", ARGUMENT(comparison, TEXT, output),
+	 "Write to FILE instead of standard output"},
+	{NULL, 0, "RUN RUN", ARGUMENT_ALL_BY(EACH, compare_runs_add), NULL},
+	{0},
 };
 
 struct saving {
@@ -89,7 +79,7 @@ static int compare_runs_print(const struct comparison *comparison,
 	return compare_write(comparison->format, compare, &style, stdout, err);
 }
 
-static int compare_main(int argc, char **argv)
+static int compare_main(const struct command *self, int argc, char **argv)
 {
 	struct comparison asked = {.format = "text"};
 	struct profile a, b;
@@ -97,7 +87,7 @@ static int compare_main(int argc, char **argv)
 	struct error err = {0};
 	int result;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &asked);
+	argument_read(self, argc, argv, &asked);
 	compare.a_name = asked.runs[0];
 	compare.b_name = asked.runs[1];
 	profile_init(&a);
@@ -115,6 +105,9 @@ static int compare_main(int argc, char **argv)
 const struct command command_compare = {
 	.name = "compare",
 	.summary = "say why two runs differ",
-	.argp = &argp,
+	.arguments = arguments,
+	.check = compare_runs_count,
+	.doc = "Say why the second run differs from the first one: causes first, then "
+	       "every number of both.",
 	.run = compare_main,
 };

@@ -21,7 +21,7 @@ struct shell {
 	void (*command)(const struct command *command, const char *path);
 };
 
-typedef void visit_option(const struct argp_option *option, const char *path);
+typedef void visit_option(const struct argument *option, const char *path);
 
 static bool takes_path(const char *arg)
 {
@@ -59,21 +59,23 @@ static void put_quoted(const char *text, const char *special)
 	}
 }
 
-static bool completion_shown(const struct argp_option *o)
+static void each_option(const struct command *command, const char *path,
+			visit_option *visit)
 {
-	return o->name != NULL && (o->flags & (OPTION_HIDDEN | OPTION_DOC)) == 0;
+	struct argument_walk walk = {.next = command->arguments};
+	const struct argument *row;
+
+	while ((row = argument_next(&walk)) != NULL)
+		if (row->name != NULL)
+			visit(row, path);
 }
 
-static void each_option(const struct argp *argp, const char *path, visit_option *visit)
+/* The words that are no options, as --help has them; or NULL. */
+static const char *completion_words(const struct command *command)
 {
-	const struct argp_option *o = argp->options;
-	const struct argp_child *child = argp->children;
+	const struct argument *words = argument_words(command->arguments);
 
-	for (; o != NULL && !argument_end(o); o++)
-		if (completion_shown(o))
-			visit(o, path);
-	for (; child != NULL && child->argp != NULL; child++)
-		each_option(child->argp, path, visit);
+	return words != NULL ? words->arg : NULL;
 }
 
 static void each_command(const struct command *command, const char *path,
@@ -146,18 +148,18 @@ static void bash_put_after(const char *arg)
 		fputs("@path", stdout);
 }
 
-static void bash_name(const struct argp_option *option, const char *path)
+static void bash_name(const struct argument *option, const char *path)
 {
 	(void)path;
 	printf("--%s ", option->name);
 }
 
-static void bash_value(const struct argp_option *option, const char *path)
+static void bash_value(const struct argument *option, const char *path)
 {
 	if (option->arg == NULL)
 		return;
 	printf("\t'%s --%s'", path, option->name);
-	if (isascii(option->key) && isalnum(option->key))
+	if (isalpha(option->key))
 		printf(" | '%s -%c'", path, option->key);
 	fputs(") echo '", stdout);
 	bash_put_after(option->arg);
@@ -166,17 +168,17 @@ static void bash_value(const struct argp_option *option, const char *path)
 
 static void bash_command(const struct command *command, const char *path)
 {
+	const char *words = completion_words(command);
+
 	printf("\t'%s') echo '", path);
 	for (size_t i = 0; command->below != NULL && command->below[i] != NULL; i++)
 		printf("%s ", command->below[i]->name);
-	if (command->below == NULL && command->argp->args_doc != NULL)
-		bash_put_after(command->argp->args_doc);
+	if (words != NULL)
+		bash_put_after(words);
 	printf("' ;;\n\t'%s -') echo '", path);
-	if (command->argp != NULL)
-		each_option(command->argp, path, bash_name);
+	each_option(command, path, bash_name);
 	puts("' ;;");
-	if (command->argp != NULL)
-		each_option(command->argp, path, bash_value);
+	each_option(command, path, bash_value);
 }
 
 /* zsh: one _arguments for each command. */
@@ -226,7 +228,7 @@ static void zsh_put_after(const char *arg)
 	}
 }
 
-static void zsh_option(const struct argp_option *option, const char *path)
+static void zsh_option(const struct argument *option, const char *path)
 {
 	(void)path;
 	printf(" \\\n\t\t'--%s%s[", option->name, option->arg != NULL ? "=" : "");
@@ -239,6 +241,8 @@ static void zsh_option(const struct argp_option *option, const char *path)
 
 static void zsh_command(const struct command *command, const char *path)
 {
+	const char *words = completion_words(command);
+
 	printf("\t'%s') _arguments '--help[say what it does]'", path);
 	if (command->below != NULL) {
 		fputs(" '1:command:((", stdout);
@@ -249,10 +253,10 @@ static void zsh_command(const struct command *command, const char *path)
 		}
 		fputs("))'", stdout);
 	} else {
-		each_option(command->argp, path, zsh_option);
+		each_option(command, path, zsh_option);
 		fputs(" \\\n\t\t'*:", stdout);
-		if (command->argp->args_doc != NULL)
-			zsh_put_after(command->argp->args_doc);
+		if (words != NULL)
+			zsh_put_after(words);
 		putchar('\'');
 	}
 	puts(" ;;");
@@ -286,10 +290,10 @@ static void fish_put_after(const char *arg)
 	}
 }
 
-static void fish_option(const struct argp_option *option, const char *path)
+static void fish_option(const struct argument *option, const char *path)
 {
 	printf("complete -c dsa -n \"__dsa_at '%s'\" -l %s", path, option->name);
-	if (isascii(option->key) && isalnum(option->key))
+	if (isalpha(option->key))
 		printf(" -s %c", option->key);
 	fputs(" -d '", stdout);
 	put_quoted(option->doc, "'\\");
@@ -311,14 +315,16 @@ static void fish_below(const struct command *command, const char *path)
 
 static void fish_command(const struct command *command, const char *path)
 {
+	const char *words = completion_words(command);
+
 	if (command->below != NULL) {
 		fish_below(command, path);
 		return;
 	}
-	each_option(command->argp, path, fish_option);
-	if (command->argp->args_doc != NULL && takes_words(command->argp->args_doc)) {
+	each_option(command, path, fish_option);
+	if (words != NULL && takes_words(words)) {
 		printf("complete -c dsa -n \"__dsa_is '%s'\"", path);
-		fish_put_after(command->argp->args_doc);
+		fish_put_after(words);
 		putchar('\n');
 	}
 }
@@ -329,37 +335,28 @@ static const struct shell shells[] = {
 	{"fish", fish_begin, "", fish_command},
 };
 
-static error_t completion_parse(int key, char *arg, struct argp_state *state)
+static void completion_choose(struct argp_state *state, void *shell, const char *name)
 {
-	const struct shell **chosen = state->input;
+	const struct shell **chosen = shell;
 
-	switch (key) {
-	case ARGP_KEY_ARG:
-		for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
-			if (strcmp(arg, shells[i].name) == 0)
-				*chosen = &shells[i];
-		if (*chosen == NULL || state->arg_num > 0)
-			argp_error(state, "one of bash, zsh and fish, not '%s'", arg);
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "for which shell: bash, zsh or fish?");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
+		if (strcmp(name, shells[i].name) == 0)
+			*chosen = &shells[i];
+	if (*chosen == NULL || state->arg_num > 0)
+		argp_error(state, "one of bash, zsh and fish, not '%s'", name);
 }
 
-static const struct argp argp = {
-	.parser = completion_parse,
-	.args_doc = "bash|zsh|fish",
-	.doc = "Write completion for a shell to standard output.",
+static const struct argument arguments[] = {
+	{NULL, 0, "bash|zsh|fish", ARGUMENT_ALL_BY(EACH, completion_choose),
+	 "for which shell: bash, zsh or fish?"},
+	{0},
 };
 
-static int completion_run(int argc, char **argv)
+static int completion_run(const struct command *self, int argc, char **argv)
 {
 	const struct shell *shell = NULL;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &shell);
+	argument_read(self, argc, argv, &shell);
 	fputs(shell->begin, stdout);
 	each_command(&command_dsa, command_dsa.name, shell);
 	fputs(shell->end, stdout);
@@ -369,6 +366,7 @@ static int completion_run(int argc, char **argv)
 const struct command command_completion = {
 	.name = "completion",
 	.summary = "write completion for bash, zsh or fish",
-	.argp = &argp,
+	.arguments = arguments,
+	.doc = "Write completion for a shell to standard output.",
 	.run = completion_run,
 };

@@ -8,40 +8,17 @@
 
 struct doctor_options {
 	const char *dataset;
-	const char *program;
+	char *const *program; /* and its words; NULL: none */
 	bool json;
 };
 
-enum { JSON = 256 };
-
-static const struct argp_option options[] = {
-	{"dataset", 'd', "DIR", 0, "Examine what DIR, a data set, lies on as well", 0},
-	{"json", JSON, NULL, 0, "Write JSON to standard output", 0},
-	{0},
-};
-
 static const struct argument arguments[] = {
-	ARGUMENT(doctor_options, 'd', TEXT, dataset),
-	ARGUMENT(doctor_options, JSON, FLAG, json),
+	{"dataset", 'd', "DIR", ARGUMENT(doctor_options, TEXT, dataset),
+	 "Examine what DIR, a data set, lies on as well"},
+	{"json", 0, NULL, ARGUMENT(doctor_options, FLAG, json),
+	 "Write JSON to standard output"},
+	{NULL, 0, "[-- CMD...]", ARGUMENT(doctor_options, REST, program), NULL},
 	{0},
-};
-
-static error_t doctor_parse(int key, char *arg, struct argp_state *state)
-{
-	struct doctor_options *doctor = state->input;
-
-	if (key != ARGP_KEY_ARG)
-		return argument_take(options, arguments, key, arg, state);
-	doctor->program = arg;
-	state->next = state->argc; /* the rest is the program's own */
-	return 0;
-}
-
-static const struct argp argp = {
-	.options = options,
-	.parser = doctor_parse,
-	.args_doc = "[-- CMD...]",
-	.doc = "Say what works on this machine, and how to mend what does not.",
 };
 
 static void doctor_print(const struct doctor *doctor)
@@ -75,14 +52,15 @@ static int doctor_print_json(const struct doctor *doctor)
 			      0);
 }
 
-static int doctor_run(int argc, char **argv)
+static int doctor_run(const struct command *self, int argc, char **argv)
 {
 	struct doctor_options asked = {0};
 	struct doctor doctor;
 	int status = 0;
 
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &asked);
-	doctor_examine(&doctor, asked.dataset, asked.program);
+	argument_read(self, argc, argv, &asked);
+	doctor_examine(&doctor, asked.dataset,
+		       asked.program != NULL ? asked.program[0] : NULL);
 	if (asked.json)
 		status = doctor_print_json(&doctor);
 	else
@@ -93,6 +71,7 @@ static int doctor_run(int argc, char **argv)
 const struct command command_doctor = {
 	.name = "doctor",
 	.summary = "check what works on this machine, each line with the exact fix",
-	.argp = &argp,
+	.arguments = arguments,
+	.doc = "Say what works on this machine, and how to mend what does not.",
 	.run = doctor_run,
 };

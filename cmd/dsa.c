@@ -56,7 +56,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 	int result = defaults_init(&defaults, command, argc, argv, &err), status;
 
 	if (result == 0) {
-		status = command->run(defaults.argc, defaults.argv);
+		status = command->run(command, defaults.argc, defaults.argv);
 	} else {
 		cmd_fail(&err);
 		status = result == -ENOMEM ? 3 : 2;

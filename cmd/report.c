@@ -1,4 +1,5 @@
 /* report.c - shows the result of a run again, in the form that is asked for. */
+#include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
 #include "cmd/common/result.h"
 #include "loader/base/error.h"
@@ -6,53 +7,29 @@
 #include "reports/form.h"
 #include "reports/terminal/terminal.h"
 
-#include <argp.h>
-#include <stddef.h>
-
 struct report {
 	const char *run;
 	const char *format;
 	const char *output;
 };
 
-static const struct argp_option options[] = {
-	{"format", 'f', "text|html|json|csv", 0, "Which form (default text)", 0},
-	{"output", 'o', "FILE", 0, "Write to FILE instead of standard output", 0},
-	{0},
-};
-
-static error_t report_parse(int key, char *arg, struct argp_state *state)
+static void report_set_format(struct argp_state *state, void *report, const char *form)
 {
-	struct report *report = state->input;
 	struct error err = {0};
 
-	switch (key) {
-	case 'f':
-		if (form_find(arg, &err) == NULL)
-			argp_error(state, "%s", err.message);
-		report->format = arg;
-		return 0;
-	case 'o':
-		report->output = arg;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (report->run != NULL)
-			argp_error(state, "one RUN at a time");
-		report->run = arg;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which RUN? (a run's folder or its run.json)");
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
+	if (form_find(form, &err) == NULL)
+		argp_error(state, "%s", err.message);
+	((struct report *)report)->format = form;
 }
 
-static const struct argp argp = {
-	.options = options,
-	.parser = report_parse,
-	.args_doc = "RUN",
-	.doc = "Show the result of a run, in text, HTML, JSON or CSV.",
+static const struct argument arguments[] = {
+	{"format", 'f', "text|html|json|csv", ARGUMENT_ALL_BY(CALL, report_set_format),
+	 "Which form (default text)"},
+	{"output", 'o', "FILE", ARGUMENT(report, TEXT, output),
+	 "Write to FILE instead of standard output"},
+	{NULL, 0, "RUN", ARGUMENT(report, ONE, run),
+	 "which RUN? (a run's folder or its run.json)"},
+	{0},
 };
 
 static int report_show(const struct report *report, const struct profile *profile,
@@ -65,14 +42,14 @@ static int report_show(const struct report *report, const struct profile *profil
 	return form_find(report->format, err)->write(profile, &style, stdout, err);
 }
 
-static int report_run(int argc, char **argv)
+static int report_run(const struct command *self, int argc, char **argv)
 {
 	struct report report = {.format = "text"};
 	struct profile profile;
 	struct error err = {0};
 	int result;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &report);
+	argument_read(self, argc, argv, &report);
 	profile_init(&profile);
 	result = result_load(report.run, &profile, &err);
 	if (result == 0)
@@ -84,6 +61,7 @@ static int report_run(int argc, char **argv)
 const struct command command_report = {
 	.name = "report",
 	.summary = "show the result of a run as text, HTML, JSON or CSV",
-	.argp = &argp,
+	.arguments = arguments,
+	.doc = "Show the result of a run, in text, HTML, JSON or CSV.",
 	.run = report_run,
 };

@@ -1,98 +1,245 @@
-/* argument.c - reads the values of options. */
+/* argument.c - reads a command line as a table of arguments says. */
 #include "cmd/common/argument.h"
+#include "cmd/common/cmd.h"
 #include "loader/base/choice.h"
 #include "loader/base/number.h"
 
-bool argument_end(const struct argp_option *o)
+#include <ctype.h>
+#include <string.h>
+
+enum {
+	ROWS = 64,  /* of a command, at most: help shows no more */
+	KEYS = 256, /* of options without a letter: from here on */
+};
+
+/* A command line while it is read. */
+struct reading {
+	const struct command *command;
+	char *into;
+	struct argp_option options[ROWS + 1];
+	struct argument_row {
+		const struct argument *argument;
+		struct argument_walk at;
+	} rows[ROWS];
+	size_t count;
+	const struct argument *current;
+};
+
+/* ---- tables ---- */
+
+const struct argument *argument_next(struct argument_walk *walk)
 {
-	return o->name == NULL && o->key == 0 && o->doc == NULL && o->group == 0;
+	const struct argument *row = walk->next;
+
+	if (row == NULL || row->kind == ARGUMENT_END)
+		return NULL;
+	walk->next++;
+	if (row->kind != ARGUMENT_PART)
+		return row;
+	walk->part = row;
+	walk->base += row->offset;
+	walk->next = row->part;
+	return argument_next(walk);
 }
 
-const struct argp_option *argument_find(const struct argp_option *options, int key)
+const struct argument *argument_find(const struct argument *table, const char *name)
 {
-	while (options->key != key)
-		options++;
-	return options;
+	struct argument_walk walk = {.next = table};
+	const struct argument *row;
+
+	while ((row = argument_next(&walk)) != NULL)
+		if (row->name != NULL && strcmp(row->name, name) == 0)
+			break;
+	return row;
 }
 
-unsigned argument_word(const struct argp_option *options, int key, const char *arg,
-		       struct argp_state *state)
+const struct argument *argument_words(const struct argument *table)
 {
-	const struct argp_option *option = argument_find(options, key);
-	int place = choice_find(option->arg, arg);
+	struct argument_walk walk = {.next = table};
+	const struct argument *row;
+
+	while ((row = argument_next(&walk)) != NULL)
+		if (row->kind >= ARGUMENT_ONE)
+			break;
+	return row;
+}
+
+/* ---- values ---- */
+
+const struct argument *argument_current(const struct argp_state *state)
+{
+	return ((const struct reading *)state->input)->current;
+}
+
+unsigned argument_word(struct argp_state *state, const char *value)
+{
+	const struct argument *argument = argument_current(state);
+	int place = choice_find(argument->arg, value);
 	char list[CHOICE_TEXT];
 
 	if (place < 0)
-		argp_error(state, "--%s is %s, not '%s'", option->name,
-			   choice_list(option->arg, " or ", list), arg);
+		argp_error(state, "--%s is %s, not '%s'", argument->name,
+			   choice_list(argument->arg, " or ", list), value);
 	return (unsigned)place;
 }
 
-static void argument_count(const struct argument *argument, const char *name,
-			   const char *arg, struct argp_state *state, unsigned *count)
+void argument_time(struct argp_state *state, const char *value, double *seconds)
 {
-	uint64_t value;
+	const struct argument *argument = argument_current(state);
 
-	if (!number_whole(arg, argument->most, &value) || value < argument->least)
-		argp_error(state, "--%s is %u to %u, not '%s'", name, argument->least,
-			   argument->most, arg);
+	if (!number_time(value, seconds) || *seconds <= 0 || *seconds > 7 * 86400)
+		argp_error(state, "--%s is a time such as 30s, not '%s'",
+			   argument->name, value);
+}
+
+static void argument_points(struct argp_state *state, const char *value, double *share)
+{
+	const struct argument *argument = argument_current(state);
+
+	if (!number_percent(value, share))
+		*share = number_real(value, share) ? *share / 100 : 0;
+	if (*share < .0005 || *share > .5)
+		argp_error(state, "--%s is 0.05 to 50 points, not '%s'", argument->name,
+			   value);
+}
+
+static void argument_count(struct argp_state *state, const char *value, unsigned *count)
+{
+	const struct argument *argument = argument_current(state);
+	uint64_t whole;
+
+	if (!number_whole(value, argument->most, &whole) || whole < argument->least)
+		argp_error(state, "--%s is %u to %u, not '%s'", argument->name,
+			   argument->least, argument->most, value);
 	else
-		*count = (unsigned)value;
+		*count = (unsigned)whole;
 }
 
-static void argument_whole(struct argp_state *state, const char *name, const char *arg,
-			   uint64_t *value)
+static void argument_whole(struct argp_state *state, const char *value, uint64_t *whole)
 {
-	if (!number_whole(arg, UINT64_MAX, value))
-		argp_error(state, "--%s is a whole number, not '%s'", name, arg);
+	const struct argument *argument = argument_current(state);
+
+	if (!number_whole(value, UINT64_MAX, whole))
+		argp_error(state, "--%s is a whole number, not '%s'", argument->name,
+			   value);
 }
 
-error_t argument_take(const struct argp_option *options, const struct argument *table,
-		      int key, char *arg, struct argp_state *state)
+static void argument_store(struct argp_state *state, void *member, const char *value)
 {
-	const char *name;
-	void *member;
+	const struct argument *argument = argument_current(state);
 
-	while (table->key != 0 && table->key != key)
-		table++;
-	if (table->key == 0)
-		return ARGP_ERR_UNKNOWN;
-	member = (char *)state->input + table->offset;
-	name = argument_find(options, key)->name;
-	if (table->kind == ARGUMENT_FLAG)
+	if (argument->set != NULL)
+		argument->set(state, member, value);
+	else if (argument->kind == ARGUMENT_FLAG)
 		*(bool *)member = true;
-	else if (table->kind == ARGUMENT_TIME)
-		argument_time(state, name, arg, member);
-	else if (table->kind == ARGUMENT_COUNT)
-		argument_count(table, name, arg, state, member);
-	else if (table->kind == ARGUMENT_WHOLE)
-		argument_whole(state, name, arg, member);
-	else if (table->kind == ARGUMENT_WORD)
-		*(unsigned *)member = argument_word(options, key, arg, state);
+	else if (argument->kind == ARGUMENT_TIME)
+		argument_time(state, value, member);
+	else if (argument->kind == ARGUMENT_POINTS)
+		argument_points(state, value, member);
+	else if (argument->kind == ARGUMENT_COUNT)
+		argument_count(state, value, member);
+	else if (argument->kind == ARGUMENT_WHOLE)
+		argument_whole(state, value, member);
+	else if (argument->kind == ARGUMENT_WORD)
+		*(unsigned *)member = argument_word(state, value);
 	else
-		*(const char **)member = arg;
-	if (table->kind == ARGUMENT_NAME)
-		argument_word(options, key, arg, state);
+		*(const char **)member = value;
+	if (argument->kind == ARGUMENT_NAME)
+		argument_word(state, value);
+}
+
+/* ---- argp ---- */
+
+static void argument_take_word(struct argp_state *state, const struct reading *reading,
+			       const char *value)
+{
+	const struct argument *words = reading->current;
+	void *member = reading->into + words->offset;
+
+	if (words->kind == ARGUMENT_ONE && state->arg_num > 0)
+		argp_error(state, "one %s at a time", words->arg);
+	if (words->kind == ARGUMENT_REST) {
+		*(char *const **)member = &state->argv[state->next - 1];
+		state->next = state->argc;
+	} else {
+		argument_store(state, member, value);
+	}
+}
+
+/* What is no option: 0 or ARGP_ERR_UNKNOWN. */
+static error_t argument_take_other(struct argp_state *state, struct reading *reading,
+				   int key, const char *value)
+{
+	const struct argument *words = argument_words(reading->command->arguments);
+
+	reading->current = words;
+	if (key == ARGP_KEY_ARG && words != NULL)
+		argument_take_word(state, reading, value);
+	else if (key == ARGP_KEY_NO_ARGS && words != NULL && words->doc != NULL)
+		argp_error(state, "%s", words->doc);
+	else if (key == ARGP_KEY_END && reading->command->check != NULL)
+		reading->command->check(state, reading->into);
+	else
+		return ARGP_ERR_UNKNOWN;
 	return 0;
 }
 
-void argument_time(struct argp_state *state, const char *name, const char *arg,
-		   double *seconds)
+static error_t argument_parse(int key, char *value, struct argp_state *state)
 {
-	if (!number_time(arg, seconds) || *seconds <= 0 || *seconds > 7 * 86400)
-		argp_error(state, "--%s is a time such as 30s, not '%s'", name, arg);
+	struct reading *reading = state->input;
+	const struct argument_row *row = reading->rows;
+	char *part;
+
+	for (; row < reading->rows + reading->count; row++)
+		if (row->argument->name != NULL &&
+		    reading->options[row - reading->rows].key == key)
+			break;
+	if (row == reading->rows + reading->count)
+		return argument_take_other(state, reading, key, value);
+	part = reading->into + row->at.base;
+	reading->current = row->argument;
+	argument_store(state, part + row->argument->offset, value);
+	if (row->at.part != NULL && row->at.part->set != NULL)
+		row->at.part->set(state, part, value);
+	return 0;
 }
 
-void argument_precision(struct argp_state *state, const char *arg, double *share)
+/* Rows without a name but headings are words: args_doc of argp has them. */
+static void argument_list(struct reading *reading)
 {
-	double value;
+	struct argument_walk walk = {.next = reading->command->arguments};
+	const struct argument *row;
 
-	if (number_percent(arg, &value))
-		*share = value;
-	else if (number_real(arg, &value))
-		*share = value / 100;
-	else
-		*share = 0;
-	if (*share < .0005 || *share > .5)
-		argp_error(state, "--precision is 0.05 to 50 points, not '%s'", arg);
+	while ((row = argument_next(&walk)) != NULL && reading->count < ROWS) {
+		bool heading = row->kind == ARGUMENT_GROUP;
+		int key = isalpha(row->key) ? row->key : KEYS + (int)reading->count;
+
+		if (row->name == NULL && !heading)
+			continue;
+		reading->options[reading->count] = (struct argp_option){
+			row->name,
+			heading ? 0 : key,
+			row->arg,
+			row->kind == ARGUMENT_MAYBE ? OPTION_ARG_OPTIONAL : 0,
+			row->doc,
+			heading ? (int)row->least : 0,
+		};
+		reading->rows[reading->count++] = (struct argument_row){row, walk};
+	}
+}
+
+void argument_read(const struct command *command, int argc, char **argv, void *into)
+{
+	struct reading reading = {.command = command, .into = into};
+	const struct argument *words = argument_words(command->arguments);
+	const struct argp argp = {
+		.options = reading.options,
+		.parser = argument_parse,
+		.args_doc = words != NULL ? words->arg : NULL,
+		.doc = command->doc,
+	};
+	bool rest = words != NULL && words->kind == ARGUMENT_REST;
+
+	argument_list(&reading);
+	argp_parse(&argp, argc, argv, rest ? ARGP_IN_ORDER : 0, NULL, &reading);
 }

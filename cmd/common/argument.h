@@ -1,4 +1,15 @@
-/* argument.h - option values that several commands take; bad ones end as bad usage. */
+/*
+ * argument.h - what a command takes: one table for --help, completion and reading.
+ *
+ *	#define TO(kind, member) ARGUMENT(gate_options, kind, member)
+ *	static const struct argument arguments[] = {
+ *		ARGUMENT_HEADING(1, "The measurement:"),
+ *		{"repetition", 0, "TIME", TO(TIME, seconds), "Length of each"},
+ *		{"quiet", 'q', NULL, TO(FLAG, quiet), "Print nothing but errors"},
+ *		{NULL, 0, "RUN", TO(ONE, run), "which RUN?"},
+ *		{0},
+ *	};
+ */
 #ifndef DSA_ARGUMENT_H
 #define DSA_ARGUMENT_H
 
@@ -6,56 +17,85 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct command;
+
 /* How the value of an option is read, and the type of the member that holds it. */
 enum argument_kind {
-	ARGUMENT_FLAG,  /* bool: the option has no value */
-	ARGUMENT_TEXT,  /* const char * */
-	ARGUMENT_TIME,  /* double, seconds: argument_time() */
-	ARGUMENT_COUNT, /* unsigned: least to most */
-	ARGUMENT_WHOLE, /* uint64_t */
-	ARGUMENT_WORD,  /* int, or an enum: the place of the word in "a|b|c" */
-	ARGUMENT_NAME,  /* const char *: one of these words */
+	ARGUMENT_END,
+	ARGUMENT_FLAG,   /* bool: the option has no value */
+	ARGUMENT_TEXT,   /* const char * */
+	ARGUMENT_TIME,   /* double: argument_time() */
+	ARGUMENT_POINTS, /* double: a share; "1", "0.5" and "1%" are points of 100 */
+	ARGUMENT_COUNT,  /* unsigned: least to most */
+	ARGUMENT_WHOLE,  /* uint64_t */
+	ARGUMENT_WORD,   /* unsigned, or an enum: the place of the word in "a|b|c" */
+	ARGUMENT_NAME,   /* const char *: one of these words */
+	ARGUMENT_CALL,   /* any, by `set` */
+	ARGUMENT_MAYBE,  /* any, by `set`: the option may lack its value (NULL) */
+
+	/* Rows without a name. */
+	ARGUMENT_GROUP, /* a heading of --help; least is its place */
+	ARGUMENT_PART, /* a struct whose table ends this one; `set` follows each of it */
+	ARGUMENT_ONE,  /* const char *: the one word that is no option */
+	ARGUMENT_REST, /* char *const *: from the first word on all that follow */
+	ARGUMENT_EACH, /* any, by `set`: each word that is no option */
 };
 
-/* An option, by its key, and the member of the command's struct that holds its value. */
+/* Stores a value of argument_current(); a bad one ends as bad usage. */
+typedef void argument_set(struct argp_state *state, void *member, const char *value);
+
+/* An option, by name and letter, or another row. The last one is {0}, or a part. */
 struct argument {
-	int key;
+	const char *name;
+	int key;         /* letter; or below ' ': a number for `set` of a part */
+	const char *arg; /* value, or words that are no option; "a|b|c": one of them */
 	enum argument_kind kind;
-	size_t offset;
+	size_t offset; /* of the member */
 	unsigned least, most;
+	argument_set *set;
+	const struct argument *part;
+	const char *doc; /* of words: the question where there are none; or NULL */
 };
 
-#define ARGUMENT(structure, key, kind, member)                                         \
+#define ARGUMENT(structure, kind, member)                                              \
+	ARGUMENT_##kind, offsetof(struct structure, member), 0, 0, NULL, NULL
+#define ARGUMENT_NUMBER(structure, member, least, most)                                \
+	ARGUMENT_COUNT, offsetof(struct structure, member), least, most, NULL, NULL
+#define ARGUMENT_BY(structure, member, set)                                            \
+	ARGUMENT_CALL, offsetof(struct structure, member), 0, 0, set, NULL
+#define ARGUMENT_ALL_BY(kind, set) ARGUMENT_##kind, 0, 0, 0, set, NULL /* all members */
+#define ARGUMENT_HEADING(place, doc)                                                   \
 	{                                                                              \
-		key, ARGUMENT_##kind, offsetof(struct structure, member), 0, 0         \
+		NULL, 0, NULL, ARGUMENT_GROUP, 0, place, 0, NULL, NULL, doc            \
 	}
-#define ARGUMENT_NUMBER(structure, key, member, least, most)                           \
+#define ARGUMENT_TABLE(offset, set, table)                                             \
 	{                                                                              \
-		key, ARGUMENT_COUNT, offsetof(struct structure, member), least, most   \
+		NULL, 0, NULL, ARGUMENT_PART, offset, 0, 0, set, table, NULL           \
 	}
 
-/* True behind the last option. */
-bool argument_end(const struct argp_option *option);
+/* Goes through a table and its parts; begins with the table in `next`, else 0. */
+struct argument_walk {
+	const struct argument *next;
+	const struct argument *part; /* row of the part that it is in; NULL: none */
+	size_t base;                 /* offset of that part */
+};
 
-/* The option of that key, which is there. */
-const struct argp_option *argument_find(const struct argp_option *options, int key);
+/* The next row that is no part; NULL at the end, or when there is no table. */
+const struct argument *argument_next(struct argument_walk *walk);
 
-/*
- * Reads an option that `table` lists (it ends with key 0) into state->input; names and
- * words are those of `options`. 0 or ARGP_ERR_UNKNOWN.
- */
-error_t argument_take(const struct argp_option *options, const struct argument *table,
-		      int key, char *arg, struct argp_state *state);
+/* The option --name, or NULL. */
+const struct argument *argument_find(const struct argument *table, const char *name);
 
-/* The place of arg in the words "a|b|c" that `options` give for that key. */
-unsigned argument_word(const struct argp_option *options, int key, const char *arg,
-		       struct argp_state *state);
+/* The row of words that are no options, or NULL. */
+const struct argument *argument_words(const struct argument *table);
 
-/* A time above 0, up to a week, in seconds. */
-void argument_time(struct argp_state *state, const char *name, const char *arg,
-		   double *seconds);
+/* Reads a command line into the command's struct. */
+void argument_read(const struct command *command, int argc, char **argv, void *into);
 
-/* --precision: "1", "0.5" and "1%" are points of a hundred; gives a share. */
-void argument_precision(struct argp_state *state, const char *arg, double *share);
+/* For argument_set: what is read; the place of its value in "a|b|c"; a time above 0, up to
+ * a week, in seconds. */
+const struct argument *argument_current(const struct argp_state *state);
+unsigned argument_word(struct argp_state *state, const char *value);
+void argument_time(struct argp_state *state, const char *value, double *seconds);
 
 #endif

@@ -4,41 +4,33 @@
 #include "loader/base/variants.h"
 #include "models/whatif/sweep.h"
 
-#include <argp.h>
-
-#define KEY(name) (2000 + SWEEP_##name)
-
-static const struct argp_option table[] = {
-	{NULL, 0, NULL, 0, "Changes, each a value, a list 1,2,4 or a range 1..16:", 5},
-	{"cores", KEY(CORES), "N", 0, "Number of cores", 0},
-	{"workers", KEY(WORKERS), "N", 0, "Threads that prepare samples", 0},
-	{"cache", KEY(CACHE), "SIZE", 0,
-	 "Bytes of the cache, or its share of the data: 0%..100%", 0},
-	{"cache-policy", KEY(POLICY), CACHE_POLICY_NAMES, 0, "What the cache keeps", 0},
-	{"gpu-speed", KEY(SPEED), "FACTOR", 0,
-	 "Speed of the accelerator, as a factor: 2x", 0},
-	{"batch", KEY(BATCH), "N", 0, "Samples a batch", 0},
-	{"storage-bandwidth", KEY(BANDWIDTH), "RATE", 0,
-	 "Emulated bandwidth of storage; none removes it", 0},
-	{"storage-latency", KEY(LATENCY), "TIME", 0,
-	 "Emulated read latency; none removes it", 0},
-	{"jobs", KEY(JOBS), "N", 0,
-	 "Copies of the job at once; or their accelerators' speeds: 1x+0.5x", 0},
-	{"share", KEY(SHARE), "yes|no", OPTION_ARG_OPTIONAL,
-	 "One loader for all jobs, instead of one each", 0},
-	{0},
-};
-
-static error_t changes_parse(int key, char *arg, struct argp_state *state)
+static void changes_set(struct argp_state *state, void *sweep, const char *values)
 {
 	struct error err = {0};
 
-	if (key < KEY(CACHE) || key >= KEY(KEYS))
-		return ARGP_ERR_UNKNOWN;
-	if (sweep_set(state->input, sweep_names[key - KEY(CACHE)],
-		      arg != NULL ? arg : "yes", &err) < 0)
+	if (sweep_set(sweep, argument_current(state)->name,
+		      values != NULL ? values : "yes", &err) < 0)
 		argp_error(state, "--%s", err.message);
-	return 0;
 }
 
-const struct argp changes_argp = {.options = table, .parser = changes_parse};
+#define VALUES ARGUMENT_ALL_BY(CALL, changes_set)
+
+const struct argument changes_arguments[] = {
+	ARGUMENT_HEADING(5, "Changes, each a value, a list 1,2,4 or a range 1..16:"),
+	{"cores", 0, "N", VALUES, "Number of cores"},
+	{"workers", 0, "N", VALUES, "Threads that prepare samples"},
+	{"cache", 0, "SIZE", VALUES,
+	 "Bytes of the cache, or its share of the data: 0%..100%"},
+	{"cache-policy", 0, CACHE_POLICY_NAMES, VALUES, "What the cache keeps"},
+	{"gpu-speed", 0, "FACTOR", VALUES, "Speed of the accelerator, as a factor: 2x"},
+	{"batch", 0, "N", VALUES, "Samples a batch"},
+	{"storage-bandwidth", 0, "RATE", VALUES,
+	 "Emulated bandwidth of storage; none removes it"},
+	{"storage-latency", 0, "TIME", VALUES,
+	 "Emulated read latency; none removes it"},
+	{"jobs", 0, "N", VALUES,
+	 "Copies of the job at once; or their accelerators' speeds: 1x+0.5x"},
+	{"share", 0, "yes|no", ARGUMENT_ALL_BY(MAYBE, changes_set),
+	 "One loader for all jobs, instead of one each"},
+	{0},
+};

@@ -1,12 +1,9 @@
-/*
- * changes.h - the options of a change, each a value, a list or a range. As settings.h,
- * with a struct sweep for input.
- */
+/* changes.h - the options of a change, each a value, a list or a range: a struct sweep. */
 #ifndef DSA_CHANGES_H
 #define DSA_CHANGES_H
 
-struct argp;
+#include "cmd/common/argument.h"
 
-extern const struct argp changes_argp; /* its input: struct sweep */
+extern const struct argument changes_arguments[];
 
 #endif

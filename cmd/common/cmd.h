@@ -11,7 +11,8 @@
 
 #include <stddef.h>
 
-struct argp;
+struct argp_state;
+struct argument;
 struct error;
 struct json_t;
 
@@ -20,12 +21,16 @@ struct command {
 	const char *name;
 	const char *summary;
 	const struct command *const *below; /* ends with NULL; or NULL */
-	const struct argp *argp;
-	const struct argp *own; /* of these, options that mean something else than in
-				 * other commands: what is set for all of them does not
-				 * give it; or NULL */
-	int (*run)(int argc,
-		   char **argv); /* argv[0] is "dsa NAME"; returns the status */
+	const struct argument *arguments;   /* see argument.h */
+	const struct argument
+		*own; /* of these, options that mean something else than in
+				     * other commands: what is set for all of them does
+				     * not give it; or NULL */
+	/* What can't go together, when all is read; or NULL. */
+	void (*check)(struct argp_state *state, void *into);
+	const char *doc;
+	/* argv[0] is "dsa NAME"; returns the status. */
+	int (*run)(const struct command *self, int argc, char **argv);
 };
 
 /* clang-format off */

@@ -20,21 +20,6 @@
 
 enum { WORDS = 256 };
 
-/* The option --name of a command, or NULL. */
-static const struct argp_option *option_of(const struct argp *argp, const char *name)
-{
-	const struct argp_option *option = argp->options;
-	const struct argp_child *child = argp->children;
-	const struct argp_option *found = NULL;
-
-	for (; option != NULL && !argument_end(option); option++)
-		if (option->name != NULL && strcmp(option->name, name) == 0)
-			return option;
-	for (; child != NULL && child->argp != NULL && found == NULL; child++)
-		found = option_of(child->argp, name);
-	return found;
-}
-
 static int add_word(struct defaults *defaults, const char *name, const char *equals,
 		    const char *value, struct error *err)
 {
@@ -67,7 +52,7 @@ struct asker {
 static int defaults_add(struct defaults *defaults, const struct asker *asker,
 			const char *name, const char *value, struct error *err)
 {
-	const struct argp_option *option = option_of(asker->command->argp, name);
+	const struct argument *option = argument_find(asker->command->arguments, name);
 
 	if (option == NULL)
 		return -ENOENT;
@@ -79,9 +64,7 @@ static int defaults_add(struct defaults *defaults, const struct asker *asker,
 /* An option of every command that has it, or of this one alone: see struct command. */
 static bool is_shared(const struct asker *asker, const char *name)
 {
-	const struct argp *own = asker->command->own;
-
-	return own == NULL || option_of(own, name) == NULL;
+	return argument_find(asker->command->own, name) == NULL;
 }
 
 /* One line of the file, for this command or not. */

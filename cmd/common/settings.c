@@ -1,6 +1,5 @@
 /* settings.c - the options of every command with a loader. */
 #include "cmd/common/settings.h"
-#include "cmd/common/argument.h"
 #include "loader/base/error.h"
 #include "loader/base/limits.h"
 #include "loader/base/number.h"
@@ -14,130 +13,96 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keys of argp: those of parents are letters, or below. */
-#define KEY(name) (1000 + SETTING_##name)
-
-static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "The loader:", 10},
-	{"dataset", KEY(DATASET), "DIR", 0,
-	 "Samples: a folder per class, a list file, or synthetic[:COUNT]", 0},
-	{"batch", KEY(BATCH), "N", 0, "Samples a batch", 0},
-	{"workers", KEY(WORKERS), "N", 0, "Threads that prepare samples", 0},
-	{"cores", KEY(CORES), "N", 0, "Use only N cores", 0},
-	{"cache", KEY(CACHE), "SIZE", 0,
-	 "Bytes of the cache, or its share of the data: 35%", 0},
-	{"cache-policy", KEY(CACHE_POLICY), LOADER_CACHE_POLICY_NAMES, 0,
-	 "What the cache keeps (with --cache: minio)", 0},
-	{"fetch", KEY(FETCH), FETCH_ENGINE_NAMES, 0, "How samples are read", 0},
-	{"fetch-depth", KEY(FETCH_DEPTH), "N", 0, "Reads in flight", 0},
-	{"on-error", KEY(ON_ERROR), "skip|fail", 0,
-	 "What to do about a sample that can't be read or decoded (skip)", 0},
-	{"prefetch", KEY(PREFETCH), "N", 0, "Batches prepared ahead", 0},
-	{"seed", KEY(SEED), "N", 0, "Draw order, crops and flips from N", 0},
-	{"steps", KEY(STEPS), "N", 0, "Stop after N batches", 0},
-	{"storage-bandwidth", KEY(BANDWIDTH), "RATE", 0,
-	 "Emulate: storage gives at most RATE bytes a second", 0},
-	{"storage-latency", KEY(LATENCY), "TIME", 0,
-	 "Emulate: each read takes at least TIME", 0},
-	{"prep-delay", KEY(DELAY), "TIME", 0,
-	 "Emulate: preparing a sample takes at least TIME", 0},
-	{0},
-};
-
-static const struct argument arguments[] = {
-#define AT(key, kind, member)     ARGUMENT(settings, KEY(key), kind, member)
-#define NUMBER(key, member, most) ARGUMENT_NUMBER(settings, KEY(key), member, 1, most)
-	AT(DATASET, TEXT, dataset),
-	NUMBER(BATCH, batch, LIMIT_BATCH),
-	NUMBER(WORKERS, workers, LIMIT_WORKERS),
-	NUMBER(CORES, cores, CPU_SETSIZE),
-	AT(CACHE_POLICY, NAME, cache),
-	AT(FETCH, NAME, fetch),
-	NUMBER(FETCH_DEPTH, fetch_depth, LIMIT_FETCH_DEPTH),
-	AT(ON_ERROR, NAME, on_error),
-	NUMBER(PREFETCH, prefetch, LIMIT_PREFETCH),
-	AT(SEED, WHOLE, seed),
-	AT(STEPS, WHOLE, steps),
-	{0},
-#undef NUMBER
-#undef AT
-};
-
-static const char *settings_name(int key)
-{
-	return argument_find(options, key)->name;
-}
-
-static void settings_duration(struct argp_state *state, int key, const char *arg,
-			      uint64_t *ns)
+static void settings_duration(struct argp_state *state, void *member, const char *value)
 {
 	double seconds;
 
-	if (!number_time(arg, &seconds) || seconds > 3600)
+	if (!number_time(value, &seconds) || seconds > 3600)
 		argp_error(state, "--%s is a time up to 1h such as 5ms, not '%s'",
-			   settings_name(key), arg);
+			   argument_current(state)->name, value);
 	else
-		*ns = (uint64_t)(seconds * 1e9 + 0.5);
+		*(uint64_t *)member = (uint64_t)(seconds * 1e9 + 0.5);
 }
 
 /* Takes "500M" and "500MB/s". */
-static void settings_bandwidth(struct argp_state *state, const char *arg,
-			       uint64_t *rate)
+static void settings_bandwidth(struct argp_state *state, void *member,
+			       const char *value)
 {
-	size_t length = strlen(arg);
+	uint64_t *rate = member;
+	size_t length = strlen(value);
 	char bytes[32] = "";
 
-	if (length > 2 && strcmp(arg + length - 2, "/s") == 0)
+	if (length > 2 && strcmp(value + length - 2, "/s") == 0)
 		length -= 2;
 	if (length < sizeof(bytes))
-		memcpy(bytes, arg, length);
+		memcpy(bytes, value, length);
 	if (!number_size(bytes, rate) || *rate == 0)
 		argp_error(state,
 			   "--storage-bandwidth is bytes/s such as 500M, not '%s'",
-			   arg);
+			   value);
 }
 
-static void cache_size(struct argp_state *state, const char *arg, const char **value)
+static void settings_cache_size(struct argp_state *state, void *member,
+				const char *value)
 {
 	uint64_t bytes;
 	double share;
 
-	*value = arg;
-	if (!number_size(arg, &bytes) && !number_percent(arg, &share))
+	*(const char **)member = value;
+	if (!number_size(value, &bytes) && !number_percent(value, &share))
 		argp_error(state,
 			   "--cache is bytes such as 2G or a share such as 35%%, "
 			   "not '%s'",
-			   arg);
+			   value);
 }
 
-static error_t settings_parse(int key, char *arg, struct argp_state *state)
+#define TO(kind, member)     ARGUMENT(settings, kind, member)
+#define NUMBER(member, most) ARGUMENT_NUMBER(settings, member, 1, most)
+#define BY(set, member)      ARGUMENT_BY(settings, member, set)
+
+const struct argument settings_arguments[] = {
+	ARGUMENT_HEADING(10, "The loader:"),
+	{"dataset", SETTING_DATASET, "DIR", TO(TEXT, dataset),
+	 "Samples: a folder per class, a list file, or synthetic[:COUNT]"},
+	{"batch", SETTING_BATCH, "N", NUMBER(batch, LIMIT_BATCH), "Samples a batch"},
+	{"workers", SETTING_WORKERS, "N", NUMBER(workers, LIMIT_WORKERS),
+	 "Threads that prepare samples"},
+	{"cores", SETTING_CORES, "N", NUMBER(cores, CPU_SETSIZE), "Use only N cores"},
+	{"cache", SETTING_CACHE, "SIZE", BY(settings_cache_size, cache_size),
+	 "Bytes of the cache, or its share of the data: 35%"},
+	{"cache-policy", SETTING_CACHE_POLICY, LOADER_CACHE_POLICY_NAMES,
+	 TO(NAME, cache), "What the cache keeps (with --cache: minio)"},
+	{"fetch", SETTING_FETCH, FETCH_ENGINE_NAMES, TO(NAME, fetch),
+	 "How samples are read"},
+	{"fetch-depth", SETTING_FETCH_DEPTH, "N",
+	 NUMBER(fetch_depth, LIMIT_FETCH_DEPTH), "Reads in flight"},
+	{"on-error", SETTING_ON_ERROR, "skip|fail", TO(NAME, on_error),
+	 "What to do about a sample that can't be read or decoded (skip)"},
+	{"prefetch", SETTING_PREFETCH, "N", NUMBER(prefetch, LIMIT_PREFETCH),
+	 "Batches prepared ahead"},
+	{"seed", SETTING_SEED, "N", TO(WHOLE, seed),
+	 "Draw order, crops and flips from N"},
+	{"steps", SETTING_STEPS, "N", TO(WHOLE, steps), "Stop after N batches"},
+	{"storage-bandwidth", SETTING_BANDWIDTH, "RATE",
+	 BY(settings_bandwidth, bandwidth),
+	 "Emulate: storage gives at most RATE bytes a second"},
+	{"storage-latency", SETTING_LATENCY, "TIME", BY(settings_duration, latency_ns),
+	 "Emulate: each read takes at least TIME"},
+	{"prep-delay", SETTING_DELAY, "TIME", BY(settings_duration, delay_ns),
+	 "Emulate: preparing a sample takes at least TIME"},
+	{0},
+};
+
+void settings_taken(struct argp_state *state, void *member, const char *value)
 {
-	struct settings *settings = state->input;
+	const struct argument *option = argument_current(state);
+	struct settings *settings = member;
 
-	switch (key) {
-	case KEY(CACHE):
-		cache_size(state, arg, &settings->cache_size);
-		break;
-	case KEY(BANDWIDTH):
-		settings_bandwidth(state, arg, &settings->bandwidth);
-		break;
-	case KEY(LATENCY):
-		settings_duration(state, key, arg, &settings->latency_ns);
-		break;
-	case KEY(DELAY):
-		settings_duration(state, key, arg, &settings->delay_ns);
-		break;
-	default:
-		if (argument_take(options, arguments, key, arg, state) != 0)
-			return ARGP_ERR_UNKNOWN;
-	}
-	settings->given |= 1u << (key - KEY(DATASET));
+	(void)value;
+	settings->given |= 1u << option->key;
 	if ((settings->given & settings->unfit) != 0)
-		argp_error(state, "--%s has no effect here", settings_name(key));
-	return 0;
+		argp_error(state, "--%s has no effect here", option->name);
 }
-
-const struct argp settings_argp = {.options = options, .parser = settings_parse};
 
 static bool settings_given(const struct settings *settings, enum setting which)
 {

@@ -1,21 +1,15 @@
 /*
  * settings.h - the options that every command with a loader takes: what to load, how,
- * and how slow the storage pretends to be.
- *
- *	static const struct argp_child children[] = {{&settings_argp, 0, NULL, 0}, {0}};
- *
- * and in the command's parser, so that they are written into its own struct:
- *
- *	case ARGP_KEY_INIT:
- *		state->child_inputs[0] = &mine->settings;
- *		return 0;
+ * and how slow the storage pretends to be. A command has them in a member `settings`, and
+ * SETTINGS(its struct) as the last row of its table.
  */
 #ifndef DSA_SETTINGS_H
 #define DSA_SETTINGS_H
 
+#include "cmd/common/argument.h"
+
 #include <stdint.h>
 
-struct argp;
 struct error;
 
 enum setting {
@@ -52,7 +46,14 @@ struct settings {
 	unsigned unfit; /* that have no effect in this command: they are refused */
 };
 
-extern const struct argp settings_argp;
+extern const struct argument settings_arguments[];
+
+/* Notes what was given; refuses what is unfit. */
+void settings_taken(struct argp_state *state, void *settings, const char *value);
+
+#define SETTINGS(structure)                                                            \
+	ARGUMENT_TABLE(offsetof(struct structure, settings), settings_taken,           \
+		       settings_arguments)
 
 /*
  * The options given, as a value of DSA_LOADER, after the one it has (`before`, NULL:

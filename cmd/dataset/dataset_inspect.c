@@ -12,7 +12,6 @@
 #include <jansson.h>
 #include <stdio.h>
 
-enum { KEY_THREADS = 256, KEY_JSON, KEY_FULL };
 enum { LISTED = 20 }; /* classes and broken files that are listed in text */
 
 struct inspect_command {
@@ -21,46 +20,15 @@ struct inspect_command {
 	bool json;
 };
 
-static const struct argp_option inspect_options[] = {
-	{"full", KEY_FULL, NULL, 0, "Decode every picture, to find all broken ones", 0},
-	{"threads", KEY_THREADS, "N", 0, "Look with N threads (default: one a core)",
-	 0},
-	{"json", KEY_JSON, NULL, 0, "Say it in JSON", 0},
+static const struct argument arguments[] = {
+	{"full", 0, NULL, ARGUMENT(inspect_command, FLAG, config.full),
+	 "Decode every picture, to find all broken ones"},
+	{"threads", 0, "N", ARGUMENT_NUMBER(inspect_command, config.threads, 1, 1024),
+	 "Look with N threads (default: one a core)"},
+	{"json", 0, NULL, ARGUMENT(inspect_command, FLAG, json), "Say it in JSON"},
+	{NULL, 0, "DATASET", ARGUMENT(inspect_command, ONE, config.dataset),
+	 "which DATASET?"},
 	{0},
-};
-
-static const struct argument inspect_arguments[] = {
-	ARGUMENT(inspect_command, KEY_FULL, FLAG, config.full),
-	ARGUMENT_NUMBER(inspect_command, KEY_THREADS, config.threads, 1, 1024),
-	ARGUMENT(inspect_command, KEY_JSON, FLAG, json),
-	{0},
-};
-
-static error_t parse_inspect(int key, char *arg, struct argp_state *state)
-{
-	struct inspect_command *command = state->input;
-
-	switch (key) {
-	case ARGP_KEY_ARG:
-		if (command->config.dataset != NULL)
-			argp_error(state, "one DATASET at a time");
-		command->config.dataset = arg;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which DATASET?");
-		return 0;
-	default:
-		return argument_take(inspect_options, inspect_arguments, key, arg,
-				     state);
-	}
-}
-
-static const struct argp inspect_argp = {
-	.options = inspect_options,
-	.parser = parse_inspect,
-	.args_doc = "DATASET",
-	.doc = "Say what DATASET, a folder or a list of 'path label', holds: classes, "
-	       "sizes, kinds of JPEG, broken files.",
 };
 
 static void show_done(void *arg, uint32_t done, uint32_t count)
@@ -239,7 +207,7 @@ static void dataset_inspect_print_text(const char *dataset,
 	print_broken(result);
 }
 
-static int run_inspect(int argc, char **argv)
+static int run_inspect(const struct command *self, int argc, char **argv)
 {
 	struct inspect_command command = {
 		.config = {.threads = dataset_threads(), .progress = show_done}};
@@ -248,7 +216,7 @@ static int run_inspect(int argc, char **argv)
 	int status;
 
 	command.config.arg = &command.progress;
-	argp_parse(&inspect_argp, argc, argv, 0, NULL, &command);
+	argument_read(self, argc, argv, &command);
 	progress_begin(&command.progress, "files", 0);
 	status = inspect_run(&command.config, &result, &err);
 	progress_clear();
@@ -263,6 +231,8 @@ static int run_inspect(int argc, char **argv)
 const struct command command_dataset_inspect = {
 	.name = "inspect",
 	.summary = "say what a data set holds: sizes, kinds, broken files",
-	.argp = &inspect_argp,
+	.arguments = arguments,
+	.doc = "Say what DATASET, a folder or a list of 'path label', holds: classes, "
+	       "sizes, kinds of JPEG, broken files.",
 	.run = run_inspect,
 };

@@ -27,75 +27,37 @@ struct make {
 	bool json;
 };
 
-enum { KEY_SIZE_MEAN = 256, KEY_FORMAT, KEY_THREADS, KEY_JSON, KEY_QUALITY };
-
-static const struct argp_option make_options[] = {
-	{"count", 'n', "N", 0, "Make N pictures (default 1000)", 0},
-	{"seed", 's', "N", 0, "Draw other pictures (default 0)", 0},
-	{"size-mean", KEY_SIZE_MEAN, "SIZE", 0,
-	 "Mean size of the files, 4K to 4M (default 110K, as in ImageNet)", 0},
-	{"classes", 'c', "N", 0, "Of N classes, up to 100 (default 10)", 0},
-	{"format", KEY_FORMAT, "tree|list", 0,
-	 "One folder per class (default), or a list of 'path label'", 0},
-	{"quality", KEY_QUALITY, "N", 0, "Quality of JPEG, 1 to 100 (default 91)", 0},
-	{"threads", KEY_THREADS, "N", 0, "Draw in N threads (default: one a core)", 0},
-	{"json", KEY_JSON, NULL, 0, "Say what was made in JSON", 0},
-	{0},
-};
-
-static void parse_size(struct argp_state *state, const char *arg, double *size)
+static void make_set_size(struct argp_state *state, void *size, const char *value)
 {
 	uint64_t bytes;
 
-	if (!number_size(arg, &bytes) || (double)bytes < MAKE_SMALLEST ||
+	if (!number_size(value, &bytes) || (double)bytes < MAKE_SMALLEST ||
 	    (double)bytes > MAKE_LARGEST)
-		argp_error(state, "--size-mean is 4K to 4M, not '%s'", arg);
+		argp_error(state, "--size-mean is 4K to 4M, not '%s'", value);
 	else
-		*size = (double)bytes;
+		*(double *)size = (double)bytes;
 }
 
-static const struct argument make_arguments[] = {
-#define NUMBER(key, member, most) ARGUMENT_NUMBER(make, key, member, 1, most)
-	NUMBER('n', config.count, 100000000),
-	ARGUMENT(make, 's', WHOLE, config.seed),
-	NUMBER('c', config.classes, MAKE_CLASSES),
-	ARGUMENT(make, KEY_FORMAT, WORD, format),
-	NUMBER(KEY_QUALITY, config.quality, 100),
-	NUMBER(KEY_THREADS, config.threads, 1024),
-	ARGUMENT(make, KEY_JSON, FLAG, json),
+#define TO(kind, member)     ARGUMENT(make, kind, member)
+#define NUMBER(member, most) ARGUMENT_NUMBER(make, member, 1, most)
+
+static const struct argument arguments[] = {
+	{"count", 'n', "N", NUMBER(config.count, 100000000),
+	 "Make N pictures (default 1000)"},
+	{"seed", 's', "N", TO(WHOLE, config.seed), "Draw other pictures (default 0)"},
+	{"size-mean", 0, "SIZE", ARGUMENT_BY(make, config.size_mean, make_set_size),
+	 "Mean size of the files, 4K to 4M (default 110K, as in ImageNet)"},
+	{"classes", 'c', "N", NUMBER(config.classes, MAKE_CLASSES),
+	 "Of N classes, up to 100 (default 10)"},
+	{"format", 0, "tree|list", TO(WORD, format),
+	 "One folder per class (default), or a list of 'path label'"},
+	{"quality", 0, "N", NUMBER(config.quality, 100),
+	 "Quality of JPEG, 1 to 100 (default 91)"},
+	{"threads", 0, "N", NUMBER(config.threads, 1024),
+	 "Draw in N threads (default: one a core)"},
+	{"json", 0, NULL, TO(FLAG, json), "Say what was made in JSON"},
+	{NULL, 0, "DIR", TO(ONE, config.dir), "which DIR is to hold the pictures?"},
 	{0},
-#undef NUMBER
-};
-
-static error_t parse_make(int key, char *arg, struct argp_state *state)
-{
-	struct make *make = state->input;
-	struct make_config *config = &make->config;
-
-	switch (key) {
-	case KEY_SIZE_MEAN:
-		parse_size(state, arg, &config->size_mean);
-		return 0;
-	case ARGP_KEY_ARG:
-		if (config->dir != NULL)
-			argp_error(state, "one DIR at a time");
-		config->dir = arg;
-		return 0;
-	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "which DIR is to hold the pictures?");
-		return 0;
-	default:
-		return argument_take(make_options, make_arguments, key, arg, state);
-	}
-}
-
-static const struct argp make_argp = {
-	.options = make_options,
-	.parser = parse_make,
-	.args_doc = "DIR",
-	.doc = "Make a data set of JPEG pictures in DIR, which must not exist or be "
-	       "empty.\vThe pictures show surfaces with patterns, a pattern a class, "
-	       "and can be learnt; the same options make the same bytes.",
 };
 
 static void show_made(void *arg, uint32_t made)
@@ -133,7 +95,7 @@ static void dataset_make_print_text(const struct make_config *config,
 	       config->count / result->seconds);
 }
 
-static int run_make(int argc, char **argv)
+static int run_make(const struct command *self, int argc, char **argv)
 {
 	struct make make = {.config = {.count = 1000,
 				       .size_mean = 110e3,
@@ -147,7 +109,7 @@ static int run_make(int argc, char **argv)
 	struct error err = {0};
 	int status;
 
-	argp_parse(&make_argp, argc, argv, 0, NULL, &make);
+	argument_read(self, argc, argv, &make);
 	make.config.list = make.format == 1;
 	signals_take(SIGINT, ask_to_stop, 0);
 	signals_take(SIGTERM, ask_to_stop, 0);
@@ -165,6 +127,9 @@ static int run_make(int argc, char **argv)
 const struct command command_dataset_make = {
 	.name = "make",
 	.summary = "make JPEG pictures that can be learnt, of a given mean size",
-	.argp = &make_argp,
+	.arguments = arguments,
+	.doc = "Make a data set of JPEG pictures in DIR, which must not exist or be "
+	       "empty.\vThe pictures show surfaces with patterns, a pattern a class, "
+	       "and can be learnt; the same options make the same bytes.",
 	.run = run_make,
 };

@@ -1,6 +1,5 @@
 /* gate_options.c - dsa gate: fails a build when training waits longer for data. */
 #include "cmd/gate/gate_options.h"
-#include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
 #include "cmd/common/shell_quote.h"
 #include "loader/base/error.h"
@@ -12,74 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	BASELINE = 300,
-	UPDATE,
-	AGAINST,
-	RUN,
-	METRIC,
-	REGRESSION,
-	PAIRS,
-	ALPHA,
-	REPETITION,
-	SAMPLES,
-	CONFIRM,
-	INCONCLUSIVE,
-	SELF_TEST,
-	ENVIRONMENT,
-	TIMEOUT,
-	GRACE,
-	JUNIT,
-	MARKDOWN,
-	GITHUB,
-	JSON
-};
-
-static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "What it is compared with:", 1},
-	{"baseline", BASELINE, "FILE", 0, "What was measured before, a committed file",
-	 0},
-	{"update", UPDATE, NULL, 0,
-	 "Measure, and append it to the baseline as one more session", 0},
-	{"against", AGAINST, "CMD", 0,
-	 "Another command, run in turns with this one, so that drift cancels", 0},
-	{"run", RUN, "FILE", 0,
-	 "Judge an earlier measurement (run.json, or a baseline), run nothing", 0},
-	{"self-test", SELF_TEST, "PERCENT", OPTION_ARG_OPTIONAL,
-	 "Test whether a slowdown of PERCENT (default 30%) would be found here", 0},
-	{"allow-env-change", ENVIRONMENT, NULL, 0,
-	 "Allow another machine: timed metrics are then reported but cannot fail", 0},
-	{NULL, 0, NULL, 0, "What is a regression:", 2},
-	{"metric", METRIC, "NAME=LIMIT", 0,
-	 "How much worse a metric may get (5%), or off; dsa-gate(1) lists them", 0},
-	{"max-regression", REGRESSION, "LIMIT", 0,
-	 "The limit of timed metrics without a --metric", 0},
-	{"alpha", ALPHA, "P", 0, "Level of all tests together (default 0.05)", 0},
-	{"confirm", CONFIRM, NULL, 0, "Measure once more before the build fails", 0},
-	{"inconclusive", INCONCLUSIVE, "pass|fail", 0,
-	 "Exit status of an inconclusive comparison, instead of 4", 0},
-	{NULL, 0, NULL, 0, "The measurement:", 3},
-	{"pairs", PAIRS, "N", 0,
-	 "Repetitions of each side (default 8); 0: exact counts alone", 0},
-	{"repetition", REPETITION, "TIME", 0, "Length of each (default 2s)", 0},
-	{"samples", SAMPLES, "N", 0,
-	 "Count the work of N samples (default: the data set, at most 4096)", 0},
-	{"timeout", TIMEOUT, "TIME", 0,
-	 "Give up when no batch is asked for within TIME (default 60s)", 0},
-	{"grace", GRACE, "TIME", 0,
-	 "Time that the program has to end after its data (default 10s)", 0},
-	{NULL, 0, NULL, 0, "The result:", 4},
-	{"output", 'o', "DIR", 0, "Write the measurement and the verdict there", 0},
-	{"junit", JUNIT, "FILE", 0, "Write a test case for each metric", 0},
-	{"markdown", MARKDOWN, "FILE", 0,
-	 "Write the verdict as Markdown; - is standard output", 0},
-	{"github", GITHUB, NULL, 0, "Print annotations, write the step summary", 0},
-	{"json", JSON, NULL, 0, "Print the verdict as JSON", 0},
-	{"quiet", 'q', NULL, 0, "Print nothing but errors", 0},
-	{"verbose", 'v', NULL, 0, "Print each repetition", 0},
-	{0},
-};
-
 /* "5%" and "0.05"; off. */
 static bool read_limit(const char *text, double *limit)
 {
@@ -90,9 +21,11 @@ static bool read_limit(const char *text, double *limit)
 	return *limit >= 0;
 }
 
-static void set_metric(struct argp_state *state, struct gate_options *ask, char *arg)
+static void gate_set_metric(struct argp_state *state, void *member, const char *arg)
 {
-	char name[64], *equals = strchr(arg, '=');
+	const char *equals = strchr(arg, '=');
+	double *limits = member;
+	char name[64];
 	double limit;
 	int metric;
 
@@ -110,18 +43,14 @@ static void set_metric(struct argp_state *state, struct gate_options *ask, char 
 	if (metric < 0)
 		argp_error(state, "no metric is called '%s'; see dsa-gate(1)", name);
 	else
-		ask->config.limits[metric] = limit;
+		limits[metric] = limit;
 }
 
-static void set_regression(struct argp_state *state, struct gate_options *ask,
-			   char *arg)
+static void gate_set_regression(struct argp_state *state, void *limit, const char *arg)
 {
-	double limit;
-
-	if (!read_limit(arg, &limit) || isinf(limit))
+	if (!read_limit(arg, limit) || isinf(*(double *)limit))
 		argp_error(state, "--max-regression is a limit such as 5%%, not '%s'",
 			   arg);
-	ask->regression = limit;
 }
 
 /* Of timed metrics that are on and have no limit of their own. */
@@ -133,14 +62,14 @@ static void apply_regression(struct gate_options *ask)
 			ask->config.limits[i] = ask->regression;
 }
 
-static void set_against(struct argp_state *state, struct gate_options *ask,
-			const char *arg)
+static void gate_set_against(struct argp_state *state, void *member, const char *arg)
 {
 	struct error err = {0};
+	char ***against = member;
 
-	free(ask->against); /* typed: it overrides the file */
-	ask->against = shell_split(arg, &err);
-	if (ask->against == NULL)
+	free(*against); /* typed: it overrides the file */
+	*against = shell_split(arg, &err);
+	if (*against == NULL)
 		argp_error(state, "--against='%s': %s", arg, err.message);
 }
 
@@ -160,45 +89,31 @@ static bool read_slowdown(const char *text, double *slowdown)
 	return *slowdown > 0 && *slowdown <= 100;
 }
 
-static void set_self_test(struct argp_state *state, struct gate_options *ask,
-			  const char *arg)
+static void gate_set_self_test(struct argp_state *state, void *options, const char *arg)
 {
+	struct gate_options *ask = options;
+
 	ask->self_test = true;
 	if (arg != NULL && !read_slowdown(arg, &ask->slowdown))
 		argp_error(state, "--self-test is a slowdown such as 30%%, not '%s'",
 			   arg);
 }
 
-static void set_alpha(struct argp_state *state, struct gate_options *ask,
-		      const char *arg)
+static void gate_set_alpha(struct argp_state *state, void *member, const char *arg)
 {
-	if (!number_real(arg, &ask->config.alpha) || ask->config.alpha <= 0 ||
-	    ask->config.alpha > .5)
+	double *alpha = member;
+
+	if (!number_real(arg, alpha) || *alpha <= 0 || *alpha > .5)
 		argp_error(state, "--alpha is above 0, up to 0.5, not '%s'", arg);
 }
 
-static const struct argument arguments[] = {
-#define AT(key, kind, member) ARGUMENT(gate_options, key, kind, member)
-	AT(BASELINE, TEXT, baseline),
-	AT(UPDATE, FLAG, update),
-	AT(RUN, TEXT, run),
-	AT(ENVIRONMENT, FLAG, config.any_environment),
-	AT(CONFIRM, FLAG, confirm),
-	AT(INCONCLUSIVE, WORD, inconclusive),
-	ARGUMENT_NUMBER(gate_options, PAIRS, pairs, 0, GATE_PAIRS_MOST),
-	AT(REPETITION, TIME, seconds),
-	AT(TIMEOUT, TIME, measure.timeout_s),
-	AT(GRACE, TIME, measure.grace_s),
-	AT('o', TEXT, output),
-	AT(JUNIT, TEXT, junit),
-	AT(MARKDOWN, TEXT, markdown),
-	AT(GITHUB, FLAG, github),
-	AT(JSON, FLAG, json),
-	AT('q', FLAG, quiet),
-	AT('v', FLAG, verbose),
-	{0},
-#undef AT
-};
+static void gate_set_samples(struct argp_state *state, void *member, const char *arg)
+{
+	uint64_t *samples = member;
+
+	if (!number_whole(arg, UINT64_MAX - 1, samples) || *samples == 0)
+		argp_error(state, "--samples is a number, not '%s'", arg);
+}
 
 /* What is compared with what. */
 static void check_sides(struct argp_state *state, const struct gate_options *ask)
@@ -220,9 +135,10 @@ static void check_sides(struct argp_state *state, const struct gate_options *ask
 }
 
 /* What can't go together. */
-static void gate_options_check_only(struct argp_state *state,
-				    const struct gate_options *ask)
+static void gate_options_check_only(struct argp_state *state, void *options)
 {
+	const struct gate_options *ask = options;
+
 	check_sides(state, ask);
 	if (ask->self_test && (ask->against != NULL || ask->update))
 		argp_error(state, "--self-test needs no --against and no --update");
@@ -235,55 +151,57 @@ static void gate_options_check_only(struct argp_state *state,
 				  "want standard output: give one of them");
 }
 
-static error_t gate_options_parse(int key, char *arg, struct argp_state *state)
-{
-	struct gate_options *ask = state->input;
+#define TO(kind, member) ARGUMENT(gate_options, kind, member)
+#define BY(set, member)  ARGUMENT_BY(gate_options, member, set)
 
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &ask->settings;
-		return 0;
-	case AGAINST:
-		set_against(state, ask, arg);
-		return 0;
-	case SELF_TEST:
-		set_self_test(state, ask, arg);
-		return 0;
-	case METRIC:
-		set_metric(state, ask, arg);
-		return 0;
-	case REGRESSION:
-		set_regression(state, ask, arg);
-		return 0;
-	case ALPHA:
-		set_alpha(state, ask, arg);
-		return 0;
-	case SAMPLES:
-		if (!number_whole(arg, UINT64_MAX - 1, &ask->samples) ||
-		    ask->samples == 0)
-			argp_error(state, "--samples is a number, not '%s'", arg);
-		return 0;
-	case ARGP_KEY_ARG: /* and all that follow are the program's */
-		ask->measure.command = &state->argv[state->next - 1];
-		state->next = state->argc;
-		return 0;
-	case ARGP_KEY_END:
-		gate_options_check_only(state, ask);
-		apply_regression(ask);
-		return 0;
-	default:
-		return argument_take(options, arguments, key, arg, state);
-	}
-}
-
-static const struct argp_child children[] = {{&settings_argp, 0, NULL, 0}, {0}};
-
-static const struct argp argp = {
-	.options = options,
-	.parser = gate_options_parse,
-	.args_doc = "-- CMD...",
-	.doc = "Fail a build when training waits longer for its data than it did.",
-	.children = children,
+static const struct argument arguments[] = {
+	ARGUMENT_HEADING(1, "What it is compared with:"),
+	{"baseline", 0, "FILE", TO(TEXT, baseline),
+	 "What was measured before, a committed file"},
+	{"update", 0, NULL, TO(FLAG, update),
+	 "Measure, and append it to the baseline as one more session"},
+	{"against", 0, "CMD", BY(gate_set_against, against),
+	 "Another command, run in turns with this one, so that drift cancels"},
+	{"run", 0, "FILE", TO(TEXT, run),
+	 "Judge an earlier measurement (run.json, or a baseline), run nothing"},
+	{"self-test", 0, "PERCENT", ARGUMENT_ALL_BY(MAYBE, gate_set_self_test),
+	 "Test whether a slowdown of PERCENT (default 30%) would be found here"},
+	{"allow-env-change", 0, NULL, TO(FLAG, config.any_environment),
+	 "Allow another machine: timed metrics are then reported but cannot fail"},
+	ARGUMENT_HEADING(2, "What is a regression:"),
+	{"metric", 0, "NAME=LIMIT", BY(gate_set_metric, config.limits),
+	 "How much worse a metric may get (5%), or off; dsa-gate(1) lists them"},
+	{"max-regression", 0, "LIMIT", BY(gate_set_regression, regression),
+	 "The limit of timed metrics without a --metric"},
+	{"alpha", 0, "P", BY(gate_set_alpha, config.alpha),
+	 "Level of all tests together (default 0.05)"},
+	{"confirm", 0, NULL, TO(FLAG, confirm),
+	 "Measure once more before the build fails"},
+	{"inconclusive", 0, "pass|fail", TO(WORD, inconclusive),
+	 "Exit status of an inconclusive comparison, instead of 4"},
+	ARGUMENT_HEADING(3, "The measurement:"),
+	{"pairs", 0, "N", ARGUMENT_NUMBER(gate_options, pairs, 0, GATE_PAIRS_MOST),
+	 "Repetitions of each side (default 8); 0: exact counts alone"},
+	{"repetition", 0, "TIME", TO(TIME, seconds), "Length of each (default 2s)"},
+	{"samples", 0, "N", BY(gate_set_samples, samples),
+	 "Count the work of N samples (default: the data set, at most 4096)"},
+	{"timeout", 0, "TIME", TO(TIME, measure.timeout_s),
+	 "Give up when no batch is asked for within TIME (default 60s)"},
+	{"grace", 0, "TIME", TO(TIME, measure.grace_s),
+	 "Time that the program has to end after its data (default 10s)"},
+	ARGUMENT_HEADING(4, "The result:"),
+	{"output", 'o', "DIR", TO(TEXT, output),
+	 "Write the measurement and the verdict there"},
+	{"junit", 0, "FILE", TO(TEXT, junit), "Write a test case for each metric"},
+	{"markdown", 0, "FILE", TO(TEXT, markdown),
+	 "Write the verdict as Markdown; - is standard output"},
+	{"github", 0, NULL, TO(FLAG, github),
+	 "Print annotations, write the step summary"},
+	{"json", 0, NULL, TO(FLAG, json), "Print the verdict as JSON"},
+	{"quiet", 'q', NULL, TO(FLAG, quiet), "Print nothing but errors"},
+	{"verbose", 'v', NULL, TO(FLAG, verbose), "Print each repetition"},
+	{NULL, 0, "-- CMD...", TO(REST, measure.command), NULL},
+	SETTINGS(gate_options),
 };
 
 /* With --pairs=0 nothing is timed; where no timed metric is compared nothing need be. */
@@ -301,6 +219,7 @@ static int gate_options_answer(struct gate_options *ask)
 	struct error err = {0};
 	int result;
 
+	apply_regression(ask);
 	leave_out_timed(ask);
 	ask->config.paired = ask->against != NULL || ask->self_test;
 	result = ask->pairs > 0 && !ask->update
@@ -315,7 +234,7 @@ static int gate_options_answer(struct gate_options *ask)
 	return ask->update ? gate_options_update(ask) : gate_options_judge(ask);
 }
 
-static int gate_main(int argc, char **argv)
+static int gate_main(const struct command *self, int argc, char **argv)
 {
 	struct gate_options ask = {
 		.settings = {.unfit = 1u << SETTING_STEPS},
@@ -331,7 +250,7 @@ static int gate_main(int argc, char **argv)
 	int status;
 
 	gate_config_init(&ask.config);
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &ask);
+	argument_read(self, argc, argv, &ask);
 	loader = settings_loader(&ask.settings, getenv("DSA_LOADER"));
 	again = shell_quote_words(argv);
 	ask.measure.loader = loader;
@@ -354,6 +273,8 @@ static int gate_main(int argc, char **argv)
 const struct command command_gate = {
 	.name = "gate",
 	.summary = "fail a build when training waits longer than it did",
-	.argp = &argp,
+	.arguments = arguments,
+	.check = gate_options_check_only,
+	.doc = "Fail a build when training waits longer for its data than it did.",
 	.run = gate_main,
 };

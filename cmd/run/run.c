@@ -1,5 +1,4 @@
 /* run.c - dsa run: measures where a training program waits for data. */
-#include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/result.h"
@@ -13,7 +12,6 @@
 #include "profiler/run/barrier.h"
 #include "profiler/run/measure.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -26,71 +24,17 @@ struct run {
 	struct run_end end;
 };
 
-/* Keys without a letter; settings.c has its own from 1000 on. */
-enum {
-	JOBS = 300,
-	JOB,
-	SHARE,
-	PRECISION,
-	BUDGET,
-	PROTOCOL,
-	OBSERVE,
-	EXIT_STATUS,
-	GRACE,
-	TIMEOUT,
-	JSON,
-	SWEEP,
-	SWEEP_BUDGET
-};
-
-static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "Several jobs at once:", 1},
-	{"jobs", JOBS, "N", 0,
-	 "Run N copies of the program; {job} in its words and DSA_JOB is the number",
-	 0},
-	{"job", JOB, "CMD", 0, "Run this command too; may be given several times", 0},
-	{"share", SHARE, NULL, 0, "One loader for all jobs", 0},
-	{NULL, 0, NULL, 0, "The measurement:", 1},
-	{"precision", PRECISION, "POINTS", 0,
-	 "Stop when each share is known to so many points (default 1)", 0},
-	{"budget", BUDGET, "TIME", 0, "Stop after TIME at the latest (default 60s)", 0},
-	{"protocol", PROTOCOL, "interleaved|separate", 0,
-	 "One launch that switches, or one for each kind of window (default "
-	 "interleaved)",
-	 0},
-	{"observe", OBSERVE, NULL, 0, "Change nothing, only watch the whole training",
-	 0},
-	{"timeout", TIMEOUT, "TIME", 0,
-	 "Give up when no batch is asked for within TIME (default 60s)", 0},
-	{"grace", GRACE, "TIME", 0,
-	 "Time that the program has to end after its data (default 10s)", 0},
-	{NULL, 0, NULL, 0, "Then:", 2},
-	{"sweep", SWEEP, "KEY=VALUES", 0,
-	 "Then try every combination of these changes: cores=1,2 or cache=0%..100%; "
-	 "keys are the options of dsa whatif",
-	 0},
-	{"sweep-budget", SWEEP_BUDGET, "TIME", 0,
-	 "Time to measure each of them (default 20s)", 0},
-	{NULL, 0, NULL, 0, "The result:", 3},
-	{"output", 'o', "DIR", 0, "Write run.json and report.html there (dsa-out)", 0},
-	{"json", JSON, NULL, 0, "Print run.json instead of the verdict", 0},
-	{"exit-status", EXIT_STATUS, "own|target", 0,
-	 "End with dsa's own status, or the program's (default own)", 0},
-	{"quiet", 'q', NULL, 0, "Print nothing but errors", 0},
-	{"verbose", 'v', NULL, 0, "Print each window", 0},
-	{0},
-};
-
-static void set_sweep(struct argp_state *state, struct run *run, const char *arg)
+static void run_set_sweep(struct argp_state *state, void *sweep, const char *arg)
 {
 	struct error err = {0};
 
-	if (sweep_set_pair(&run->end.sweep, arg, &err) < 0)
+	if (sweep_set_pair(sweep, arg, &err) < 0)
 		argp_error(state, "--sweep: %s", err.message);
 }
 
-static void run_add_job(struct argp_state *state, struct run *run, const char *arg)
+static void run_add_job(struct argp_state *state, void *options, const char *arg)
 {
+	struct run *run = options;
 	struct error err = {0};
 
 	if (run->job_count == BARRIER_JOBS)
@@ -101,9 +45,24 @@ static void run_add_job(struct argp_state *state, struct run *run, const char *a
 	run->job_count++;
 }
 
-/* What can't go together. */
-static void run_check(struct argp_state *state, const struct run *run)
+/* --observe stays, whatever its windows would be. */
+static void run_set_protocol(struct argp_state *state, void *protocol, const char *arg)
 {
+	if (argument_word(state, arg) == 1)
+		*(enum measure_protocol *)protocol = MEASURE_SEPARATE;
+}
+
+static void run_set_observe(struct argp_state *state, void *protocol, const char *none)
+{
+	(void)state;
+	(void)none;
+	*(enum measure_protocol *)protocol = MEASURE_OBSERVE;
+}
+
+/* What can't go together. */
+static void run_check(struct argp_state *state, void *options)
+{
+	const struct run *run = options;
 	unsigned jobs = run->job_count + run->measure.jobs;
 
 	if (run->job_count > 0 && run->measure.jobs > 0)
@@ -124,69 +83,46 @@ static void run_check(struct argp_state *state, const struct run *run)
 		argp_error(state, "--sweep measures one job: leave the others out");
 }
 
+#define TO(kind, member) ARGUMENT(run, kind, member)
+#define BY(set, member)  ARGUMENT_BY(run, member, set)
+
 static const struct argument arguments[] = {
-#define AT(key, kind, member) ARGUMENT(run, key, kind, member)
-	ARGUMENT_NUMBER(run, JOBS, measure.jobs, 1, BARRIER_JOBS),
-	AT(SHARE, FLAG, measure.share),
-	AT(BUDGET, TIME, measure.budget_s),
-	AT(TIMEOUT, TIME, measure.timeout_s),
-	AT(GRACE, TIME, measure.grace_s),
-	AT(SWEEP_BUDGET, TIME, end.trials.budget_s),
-	AT('o', TEXT, end.output),
-	AT(JSON, FLAG, end.json),
-	AT('q', FLAG, end.quiet),
-	AT('v', FLAG, end.verbose),
-	{0},
-#undef AT
-};
-
-static error_t run_parse(int key, char *arg, struct argp_state *state)
-{
-	struct run *run = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &run->settings;
-		return 0;
-	case JOB:
-		run_add_job(state, run, arg);
-		return 0;
-	case PRECISION:
-		argument_precision(state, arg, &run->measure.precision);
-		return 0;
-	case PROTOCOL:
-		if (argument_word(options, key, arg, state) == 1)
-			run->measure.protocol = MEASURE_SEPARATE;
-		return 0;
-	case OBSERVE:
-		run->measure.protocol = MEASURE_OBSERVE;
-		return 0;
-	case SWEEP:
-		set_sweep(state, run, arg);
-		return 0;
-	case EXIT_STATUS:
-		run->end.target_status = argument_word(options, key, arg, state) == 1;
-		return 0;
-	case ARGP_KEY_ARG: /* and all that follow are the program's */
-		run->measure.command = &state->argv[state->next - 1];
-		state->next = state->argc;
-		return 0;
-	case ARGP_KEY_END:
-		run_check(state, run);
-		return 0;
-	default:
-		return argument_take(options, arguments, key, arg, state);
-	}
-}
-
-static const struct argp_child children[] = {{&settings_argp, 0, NULL, 0}, {0}};
-
-static const struct argp argp = {
-	.options = options,
-	.parser = run_parse,
-	.args_doc = "-- CMD...\n--job=CMD --job=CMD...",
-	.doc = "Run a training program and measure where it waits for data.",
-	.children = children,
+	ARGUMENT_HEADING(1, "Several jobs at once:"),
+	{"jobs", 0, "N", ARGUMENT_NUMBER(run, measure.jobs, 1, BARRIER_JOBS),
+	 "Run N copies of the program; {job} in its words and DSA_JOB is the number"},
+	{"job", 0, "CMD", ARGUMENT_ALL_BY(CALL, run_add_job),
+	 "Run this command too; may be given several times"},
+	{"share", 0, NULL, TO(FLAG, measure.share), "One loader for all jobs"},
+	ARGUMENT_HEADING(1, "The measurement:"),
+	{"precision", 0, "POINTS", TO(POINTS, measure.precision),
+	 "Stop when each share is known to so many points (default 1)"},
+	{"budget", 0, "TIME", TO(TIME, measure.budget_s),
+	 "Stop after TIME at the latest (default 60s)"},
+	{"protocol", 0, "interleaved|separate", BY(run_set_protocol, measure.protocol),
+	 "One launch that switches, or one for each kind of window (default "
+	 "interleaved)"},
+	{"observe", 0, NULL, BY(run_set_observe, measure.protocol),
+	 "Change nothing, only watch the whole training"},
+	{"timeout", 0, "TIME", TO(TIME, measure.timeout_s),
+	 "Give up when no batch is asked for within TIME (default 60s)"},
+	{"grace", 0, "TIME", TO(TIME, measure.grace_s),
+	 "Time that the program has to end after its data (default 10s)"},
+	ARGUMENT_HEADING(2, "Then:"),
+	{"sweep", 0, "KEY=VALUES", BY(run_set_sweep, end.sweep),
+	 "Then try every combination of these changes: cores=1,2 or cache=0%..100%; "
+	 "keys are the options of dsa whatif"},
+	{"sweep-budget", 0, "TIME", TO(TIME, end.trials.budget_s),
+	 "Time to measure each of them (default 20s)"},
+	ARGUMENT_HEADING(3, "The result:"),
+	{"output", 'o', "DIR", TO(TEXT, end.output),
+	 "Write run.json and report.html there (dsa-out)"},
+	{"json", 0, NULL, TO(FLAG, end.json), "Print run.json instead of the verdict"},
+	{"exit-status", 0, "own|target", TO(WORD, end.target_status),
+	 "End with dsa's own status, or the program's (default own)"},
+	{"quiet", 'q', NULL, TO(FLAG, end.quiet), "Print nothing but errors"},
+	{"verbose", 'v', NULL, TO(FLAG, end.verbose), "Print each window"},
+	{NULL, 0, "-- CMD...\n--job=CMD --job=CMD...", TO(REST, measure.command), NULL},
+	SETTINGS(run),
 };
 
 /* ---- progress ---- */
@@ -268,7 +204,7 @@ static int measure_and_conclude(struct run *run)
 	return status;
 }
 
-static int run_main(int argc, char **argv)
+static int run_main(const struct command *self, int argc, char **argv)
 {
 	struct run run = {
 		.measure = {.budget_s = 60,
@@ -282,7 +218,7 @@ static int run_main(int argc, char **argv)
 	char *loader, *repeat;
 	int status;
 
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &run);
+	argument_read(self, argc, argv, &run);
 	run.end.observed = run.measure.protocol == MEASURE_OBSERVE;
 	if (run_end_check(&run.end, &err) < 0)
 		return cmd_refuse(&err);
@@ -308,6 +244,8 @@ static int run_main(int argc, char **argv)
 const struct command command_run = {
 	.name = "run",
 	.summary = "measure where a training program waits for data",
-	.argp = &argp,
+	.arguments = arguments,
+	.check = run_check,
+	.doc = "Run a training program and measure where it waits for data.",
 	.run = run_main,
 };

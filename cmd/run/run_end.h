@@ -14,8 +14,8 @@ struct profile;
 struct run_end {
 	const char *output; /* folder */
 	bool json, quiet, verbose;
-	bool observed; /* nothing was switched: nothing can be predicted */
-	bool target_status;
+	bool observed;          /* nothing was switched: nothing can be predicted */
+	unsigned target_status; /* 1: ends with the program's own status */
 	struct sweep sweep;
 	struct verify_runs trials;
 };

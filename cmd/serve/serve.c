@@ -1,5 +1,4 @@
 /* serve.c - dsa serve: one loader for many jobs, until a signal ends it. */
-#include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
 #include "cmd/common/settings.h"
 #include "cmd/common/signals.h"
@@ -34,65 +33,7 @@ struct serve {
 	bool evaluate, in_order;
 };
 
-/* Keys without a letter; settings.c has its own from 1000 on. */
-enum {
-	SOCKET = 300,
-	MODE,
-	WINDOW,
-	JOBS,
-	SLOW,
-	TAKEOVER,
-	AUDIT,
-	DECODED,
-	LEAVE,
-	STATUS,
-	JSON,
-	SIZE,
-	TYPE,
-	LAYOUT,
-	EVALUATE,
-	IN_ORDER,
-	EPOCHS
-};
-
-static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "The jobs:", 1},
-	{"socket", SOCKET, "FILE", 0,
-	 "Listen there ($XDG_RUNTIME_DIR/dsa.sock, or /tmp/dsa-UID/dsa.sock)", 0},
-	{"mode", MODE, "lockstep|free|joader", 0,
-	 "Jobs go through whole epochs together, or each as it likes within the "
-	 "window, or have data sets that overlap (free)",
-	 0},
-	{"window", WINDOW, "N", 0, "Keep N batches for jobs that are behind (8)", 0},
-	{"jobs", JOBS, "N", 0, "Wait for N jobs before the first batch (1)", 0},
-	{"slow", SLOW, "TIME", 0,
-	 "A job that others wait for so long goes on alone, or wait: never (wait)", 0},
-	{"takeover", TAKEOVER, "TIME", OPTION_ARG_OPTIONAL,
-	 "Go on for the jobs of a loader that died; they have TIME to come back (10s)",
-	 0},
-	{"audit", AUDIT, "FILE", 0,
-	 "Check that each job has every sample once an epoch, and write it there", 0},
-	{"decoded", DECODED, NULL, 0,
-	 "Share decoded pictures; each job crops its own from them", 0},
-	{"leave", LEAVE, NULL, 0, "End when the last job left", 0},
-	{NULL, 0, NULL, 0, "The samples, as the jobs want them:", 2},
-	{"size", SIZE, "N", 0, "Side of the square delivered, pixels (224)", 0},
-	{"type", TYPE, "float32|float16|uint8", 0, "Of its numbers (float32)", 0},
-	{"layout", LAYOUT, "nchw|nhwc", 0, "Order of its numbers (nchw)", 0},
-	{"evaluate", EVALUATE, NULL, 0,
-	 "Resize and crop at the centre instead of random crops and flips", 0},
-	{"in-order", IN_ORDER, NULL, 0, "Do not shuffle", 0},
-	{"epochs", EPOCHS, "N", 0, "Then the data ends (no end)", 0},
-	{NULL, 0, NULL, 0, "Output:", 3},
-	{"status", STATUS, NULL, 0,
-	 "Print the figures of the loader that listens there", 0},
-	{"json", JSON, NULL, 0, "Print figures as JSON", 0},
-	{"quiet", 'q', NULL, 0, "Print nothing but errors", 0},
-	{"verbose", 'v', NULL, 0, "Print a line of figures every 10 seconds", 0},
-	{0},
-};
-
-static void set_socket(struct argp_state *state, const char *arg, char *socket)
+static void serve_set_socket(struct argp_state *state, void *socket, const char *arg)
 {
 	if (*arg == '\0' || strlen(arg) >= SOCKET_MOST)
 		argp_error(state, "--socket is a path of 1 to %d bytes, not %zu",
@@ -101,17 +42,28 @@ static void set_socket(struct argp_state *state, const char *arg, char *socket)
 		strcpy(socket, arg);
 }
 
-static void set_slow(struct argp_state *state, const char *arg, uint64_t *ns)
+static void serve_set_slow(struct argp_state *state, void *ns, const char *arg)
 {
 	double seconds = 0;
 
 	if (strcmp(arg, "wait") != 0)
-		argument_time(state, "slow", arg, &seconds);
-	*ns = (uint64_t)(seconds * 1e9);
+		argument_time(state, arg, &seconds);
+	*(uint64_t *)ns = (uint64_t)(seconds * 1e9);
 }
 
-static void add_dataset(struct argp_state *state, struct serve *serve, const char *arg)
+static void serve_set_takeover(struct argp_state *state, void *options, const char *arg)
 {
+	struct serve *serve = options;
+
+	serve->share.takeover = true;
+	if (arg != NULL)
+		argument_time(state, arg, &serve->share.takeover_s);
+}
+
+static void serve_add_dataset(struct argp_state *state, void *options, const char *arg)
+{
+	struct serve *serve = options;
+
 	if (serve->dataset_count == SHARE_DATASETS)
 		argp_error(state, "at most %d data sets", SHARE_DATASETS);
 	else
@@ -119,8 +71,10 @@ static void add_dataset(struct argp_state *state, struct serve *serve, const cha
 }
 
 /* What fits together; the first data set is the loader's. */
-static void serve_check(struct argp_state *state, struct serve *serve)
+static void serve_check(struct argp_state *state, void *options)
 {
+	struct serve *serve = options;
+
 	if (serve->status && serve->dataset_count > 0)
 		argp_error(state, "--status takes no data set: --socket says of which "
 				  "loader");
@@ -136,67 +90,49 @@ static void serve_check(struct argp_state *state, struct serve *serve)
 		argp_error(state, "which data set? (dsa serve DATASET)");
 }
 
+#define TO(kind, member)            ARGUMENT(serve, kind, member)
+#define NUMBER(member, least, most) ARGUMENT_NUMBER(serve, member, least, most)
+
 static const struct argument arguments[] = {
-#define AT(key, kind, member) ARGUMENT(serve, key, kind, member)
-	AT(MODE, WORD, share.mode),
-	ARGUMENT_NUMBER(serve, WINDOW, share.window, 3, 4096),
-	ARGUMENT_NUMBER(serve, JOBS, share.jobs, 1, LIMIT_JOBS),
-	AT(AUDIT, TEXT, share.audit),
-	AT(DECODED, FLAG, share.decoded),
-	AT(LEAVE, FLAG, share.leave),
-	ARGUMENT_NUMBER(serve, SIZE, size, 1, LIMIT_SIZE),
-	AT(TYPE, NAME, type),
-	AT(LAYOUT, NAME, layout),
-	AT(EVALUATE, FLAG, evaluate),
-	AT(IN_ORDER, FLAG, in_order),
-	ARGUMENT_NUMBER(serve, EPOCHS, epochs, 1, UINT32_MAX),
-	AT(STATUS, FLAG, status),
-	AT(JSON, FLAG, json),
-	AT('q', FLAG, quiet),
-	AT('v', FLAG, verbose),
-	{0},
-#undef AT
-};
-
-static error_t serve_parse(int key, char *arg, struct argp_state *state)
-{
-	struct serve *serve = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &serve->settings;
-		return 0;
-	case SOCKET:
-		set_socket(state, arg, serve->socket);
-		return 0;
-	case SLOW:
-		set_slow(state, arg, &serve->share.drop_ns);
-		return 0;
-	case TAKEOVER:
-		serve->share.takeover = true;
-		if (arg != NULL)
-			argument_time(state, "takeover", arg, &serve->share.takeover_s);
-		return 0;
-	case ARGP_KEY_ARG:
-		add_dataset(state, serve, arg);
-		return 0;
-	case ARGP_KEY_END:
-		serve_check(state, serve);
-		return 0;
-	default:
-		return argument_take(options, arguments, key, arg, state);
-	}
-}
-
-static const struct argp_child children[] = {{&settings_argp, 0, NULL, 0}, {0}};
-
-static const struct argp argp = {
-	.options = options,
-	.parser = serve_parse,
-	.args_doc = "DATASET...",
-	.doc = "Read and prepare a data set once for all training jobs on this "
-	       "machine.",
-	.children = children,
+	ARGUMENT_HEADING(1, "The jobs:"),
+	{"socket", 0, "FILE", ARGUMENT_BY(serve, socket, serve_set_socket),
+	 "Listen there ($XDG_RUNTIME_DIR/dsa.sock, or /tmp/dsa-UID/dsa.sock)"},
+	{"mode", 0, "lockstep|free|joader", TO(WORD, share.mode),
+	 "Jobs go through whole epochs together, or each as it likes within the "
+	 "window, or have data sets that overlap (free)"},
+	{"window", 0, "N", NUMBER(share.window, 3, 4096),
+	 "Keep N batches for jobs that are behind (8)"},
+	{"jobs", 0, "N", NUMBER(share.jobs, 1, LIMIT_JOBS),
+	 "Wait for N jobs before the first batch (1)"},
+	{"slow", 0, "TIME", ARGUMENT_BY(serve, share.drop_ns, serve_set_slow),
+	 "A job that others wait for so long goes on alone, or wait: never (wait)"},
+	{"takeover", 0, "TIME", ARGUMENT_ALL_BY(MAYBE, serve_set_takeover),
+	 "Go on for the jobs of a loader that died; they have TIME to come back (10s)"},
+	{"audit", 0, "FILE", TO(TEXT, share.audit),
+	 "Check that each job has every sample once an epoch, and write it there"},
+	{"decoded", 0, NULL, TO(FLAG, share.decoded),
+	 "Share decoded pictures; each job crops its own from them"},
+	{"leave", 0, NULL, TO(FLAG, share.leave), "End when the last job left"},
+	ARGUMENT_HEADING(2, "The samples, as the jobs want them:"),
+	{"size", 0, "N", NUMBER(size, 1, LIMIT_SIZE),
+	 "Side of the square delivered, pixels (224)"},
+	{"type", 0, "float32|float16|uint8", TO(NAME, type),
+	 "Of its numbers (float32)"},
+	{"layout", 0, "nchw|nhwc", TO(NAME, layout), "Order of its numbers (nchw)"},
+	{"evaluate", 0, NULL, TO(FLAG, evaluate),
+	 "Resize and crop at the centre instead of random crops and flips"},
+	{"in-order", 0, NULL, TO(FLAG, in_order), "Do not shuffle"},
+	{"epochs", 0, "N", NUMBER(epochs, 1, UINT32_MAX),
+	 "Then the data ends (no end)"},
+	ARGUMENT_HEADING(3, "Output:"),
+	{"status", 0, NULL, TO(FLAG, status),
+	 "Print the figures of the loader that listens there"},
+	{"json", 0, NULL, TO(FLAG, json), "Print figures as JSON"},
+	{"quiet", 'q', NULL, TO(FLAG, quiet), "Print nothing but errors"},
+	{"verbose", 'v', NULL, TO(FLAG, verbose),
+	 "Print a line of figures every 10 seconds"},
+	{NULL, 0, "DATASET...", ARGUMENT_ALL_BY(EACH, serve_add_dataset), NULL},
+	SETTINGS(serve),
 };
 
 /* ---- status ---- */
@@ -362,7 +298,7 @@ static int find_socket(struct serve *serve, struct error *err)
 	return 0;
 }
 
-static int serve_run(int argc, char **argv)
+static int serve_run(const struct command *self, int argc, char **argv)
 {
 	struct serve serve = {
 		.settings.unfit = 1u << SETTING_STEPS,
@@ -370,7 +306,7 @@ static int serve_run(int argc, char **argv)
 	};
 	struct error err = {0};
 
-	argp_parse(&argp, argc, argv, 0, NULL, &serve);
+	argument_read(self, argc, argv, &serve);
 	if (find_socket(&serve, &err) < 0)
 		return cmd_fail(&err);
 	return serve.status ? show_status(&serve) : check_and_serve(&serve);
@@ -379,6 +315,9 @@ static int serve_run(int argc, char **argv)
 const struct command command_serve = {
 	.name = "serve",
 	.summary = "one loader for many training jobs",
-	.argp = &argp,
+	.arguments = arguments,
+	.check = serve_check,
+	.doc = "Read and prepare a data set once for all training jobs on this "
+	       "machine.",
 	.run = serve_run,
 };

@@ -69,7 +69,7 @@ static int predict_list(struct answer *answer, struct error *err)
 	const struct forecast config = {
 		.model = answer->model,
 		.run = answer->asked->run,
-		.progress = answer->asked->quiet ? NULL : whatif_run_show,
+		.progress = answer->asked->trials.quiet ? NULL : whatif_run_show,
 		.context = &progress,
 	};
 	int result;
@@ -185,7 +185,7 @@ static int whatif_run_verify(struct answer *answer, size_t *from, struct error *
 	chosen = whatif_run_choose(answer, &count);
 	if (chosen == NULL)
 		return error_sys(err, ENOMEM, "verifying");
-	if (count == 0 && !answer->asked->quiet)
+	if (count == 0 && !answer->asked->trials.quiet)
 		fputs("dsa: nothing is advised that could be tried here\n", stderr);
 	if (count > 0)
 		result = try_chosen(answer, chosen, count, from, err);
@@ -202,7 +202,7 @@ static int print_answer(const struct answer *answer, struct error *err)
 	struct form_style style = terminal_style(stdout);
 	bool changes = answer->list.count > 0;
 
-	if (asked->json || asked->quiet || (asked->verify && changes))
+	if (asked->json || asked->trials.quiet || (asked->verify && changes))
 		return 0;
 	if ((changes ? whatif_print : whatif_print_advice)(&answer->profile, &style,
 							   stdout) < 0)
@@ -218,7 +218,7 @@ static int print_proof(const struct answer *answer, size_t from, struct error *e
 
 	if (answer->asked->json)
 		return form_find("json", err)->write(profile, &style, stdout, err);
-	if (answer->asked->quiet ||
+	if (answer->asked->trials.quiet ||
 	    whatif_print_verifications(profile, from, &style, stdout) == 0)
 		return 0;
 	return error_sys(err, ENOMEM, "cannot print");

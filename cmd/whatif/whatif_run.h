@@ -15,7 +15,7 @@ struct whatif_run {
 	struct verify_runs trials; /* how; its folder does not count */
 	const char *output;        /* folder for it; NULL: where the run is, if tried */
 	const char *prices;        /* file of a price list, or NULL */
-	bool json, quiet;
+	bool json;
 };
 
 /* Returns the exit status, and has said why when it is not 0. */
