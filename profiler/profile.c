@@ -1,4 +1,4 @@
-/* profile.c - a profile: its room, its arrays, its tables of words. */
+/* profile.c - a profile, its changes and what it is asked; its tables of words. */
 #include "profiler/profile.h"
 #include "loader/base/limits.h"
 
@@ -82,18 +82,13 @@ int profile_word_copy(struct profile_word *to, const struct profile_word *from)
 	return from->other == NULL ? 0 : profile_text(&to->other, "%s", from->other);
 }
 
-static void profile_forget(struct interval *intervals, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		intervals[i] = INTERVAL_UNKNOWN;
-}
-
 #define UNKNOWN_TEXT                   NULL
 #define UNKNOWN_ENGINE                 PROFILE_NO_WORD
 #define UNKNOWN_CACHE                  PROFILE_NO_WORD
 #define UNKNOWN_COUNT                  UNKNOWN
 #define UNKNOWN_NUMBER                 NAN
 #define UNKNOWN_FLAG                   false
+#define UNKNOWN_SHARE(...)             NAN,
 #define UNKNOWN_OF(path, type, member) .member = UNKNOWN_##type,
 
 void profile_init(struct profile *profile)
@@ -126,22 +121,15 @@ void profile_init(struct profile *profile)
 		.cost = INTERVAL_UNKNOWN,
 		.together = INTERVAL_UNKNOWN,
 		.prep_cpu_per_delivered_s = NAN,
+		.stalls = {STAGE_TABLE(PROFILE_UNKNOWN)},
+		.rates = {TRACE_RATED(PROFILE_UNKNOWN)},
+		.proof = {.share = {STAGE_TABLE(UNKNOWN_SHARE)}},
 	};
-	profile_forget(profile->stalls, STAGES);
-	profile_forget(profile->rates, TRACE_RATES);
-	for (int i = 0; i < STAGES; i++)
-		profile->proof.share[i] = NAN;
 }
 
 void profile_change_init(struct profile_change *change)
 {
-	*change = (struct profile_change){
-		.cache_share = NAN,
-		.cache_policy = PROFILE_NO_WORD,
-		.gpu_speed = NAN,
-		.storage_bandwidth = NAN,
-		.storage_latency_s = NAN,
-	};
+	*change = PROFILE_NO_CHANGE;
 }
 
 int profile_change_copy(struct profile_change *to, const struct profile_change *from)
@@ -294,111 +282,6 @@ void profile_free(struct profile *profile)
 	profile_init(profile);
 }
 
-/* One more element of `size` bytes at the end of *array, zeroed. */
-static void *profile_append(void *array, size_t *count, size_t size)
-{
-	void *old, *grown;
-
-	memcpy(&old, array, sizeof(old));
-	grown = reallocarray(old, *count + 1, size);
-	if (grown == NULL)
-		return NULL;
-	memcpy(array, &grown, sizeof(grown));
-	return memset((char *)grown + (*count)++ * size, 0, size);
-}
-
-struct profile_window *profile_add_window(struct profile *profile)
-{
-	struct profile_window *window = profile_append(
-		&profile->windows, &profile->window_count, sizeof(*profile->windows));
-
-	if (window == NULL)
-		return NULL;
-	window->block = -1;
-	window->kind = PROFILE_NO_WORD;
-	window->start_s = window->length_s = window->switch_s = NAN;
-	window->per_s = window->blocked_s = window->outside_s = window->cpu_s = NAN;
-	window->prep_cpu_s = window->fetch_cpu_s = NAN;
-	window->steps = window->samples = UNKNOWN;
-	window->read_bytes = window->fetched_bytes = UNKNOWN;
-	window->hits = window->misses = UNKNOWN;
-	window->staged = window->staged_repeats = UNKNOWN;
-	window->prepared = window->prep_padded = UNKNOWN;
-	window->throttle_reads = window->emulated_samples = UNKNOWN;
-	window->prep_busy_s = window->throttle_busy_s = window->emulated_busy_s = NAN;
-	return window;
-}
-
-static struct profile_point *profile_add_point(struct profile_point **points,
-					       size_t *count)
-{
-	struct profile_point *point = profile_append(points, count, sizeof(**points));
-
-	if (point == NULL)
-		return NULL;
-	point->per_s = INTERVAL_UNKNOWN;
-	point->bytes_per_s = point->cpu_s_per_sample = NAN;
-	return point;
-}
-
-struct profile_point *profile_add_prep_point(struct profile *profile)
-{
-	return profile_add_point(&profile->prep_curve, &profile->prep_points);
-}
-
-struct profile_point *profile_add_fetch_point(struct profile *profile)
-{
-	return profile_add_point(&profile->fetch_curve, &profile->fetch_points);
-}
-
-struct profile_epoch *profile_add_epoch(struct profile *profile)
-{
-	struct profile_epoch *epoch = profile_append(
-		&profile->epochs, &profile->epoch_count, sizeof(*profile->epochs));
-
-	if (epoch == NULL)
-		return NULL;
-	epoch->hits = epoch->misses = epoch->miss_bytes = UNKNOWN;
-	return epoch;
-}
-
-struct profile_skip *profile_add_skip(struct profile *profile)
-{
-	return profile_append(&profile->skips, &profile->skip_count,
-			      sizeof(*profile->skips));
-}
-
-struct profile_counter *profile_add_counter(struct profile *profile)
-{
-	struct profile_counter *counter =
-		profile_append(&profile->counters, &profile->counter_count,
-			       sizeof(*profile->counters));
-
-	if (counter == NULL)
-		return NULL;
-	counter->per_sample = counter->running = NAN;
-	return counter;
-}
-
-struct profile_process *profile_add_process(struct profile *profile)
-{
-	struct profile_process *process =
-		profile_append(&profile->processes, &profile->process_count,
-			       sizeof(*profile->processes));
-
-	if (process == NULL)
-		return NULL;
-	process->cpu_s = NAN;
-	process->read_bytes = process->samples = process->threads = UNKNOWN;
-	return process;
-}
-
-struct profile_fact *profile_add_fact(struct profile *profile)
-{
-	return profile_append(&profile->environment, &profile->fact_count,
-			      sizeof(*profile->environment));
-}
-
 bool profile_is_observed(const struct profile *profile)
 {
 	return profile->protocol.id == MEASURE_OBSERVE;
@@ -428,66 +311,6 @@ const char *profile_fact_of(const struct profile *profile, const char *key)
 		if (strcmp(profile->environment[i].key, key) == 0)
 			return profile->environment[i].value;
 	return NULL;
-}
-
-struct profile_job *profile_add_job(struct profile *profile)
-{
-	struct profile_job *job = profile_append(&profile->jobs, &profile->job_count,
-						 sizeof(*profile->jobs));
-
-	if (job == NULL)
-		return NULL;
-	job->target_status = -1;
-	profile_forget(job->rates, TRACE_RATES);
-	profile_forget(job->stalls, STAGES);
-	job->blocked_share = job->ahead_batches = NAN;
-	return job;
-}
-
-struct profile_draw *profile_add_draw(struct profile *profile)
-{
-	struct profile_draw *draw = profile_append(
-		&profile->draws, &profile->draw_count, sizeof(*profile->draws));
-
-	if (draw == NULL)
-		return NULL;
-	draw->bytes = UNKNOWN;
-	draw->fetch_s = draw->prep_s = NAN;
-	return draw;
-}
-
-struct profile_prediction *profile_add_prediction(struct profile *profile)
-{
-	struct profile_prediction *prediction =
-		profile_append(&profile->predictions, &profile->prediction_count,
-			       sizeof(*profile->predictions));
-
-	if (prediction == NULL)
-		return NULL;
-	profile_change_init(&prediction->change);
-	prediction->limit = PROFILE_NO_WORD;
-	prediction->per_s = prediction->per_job = INTERVAL_UNKNOWN;
-	prediction->speedup = prediction->cost = INTERVAL_UNKNOWN;
-	profile_forget(prediction->stalls, STAGES);
-	prediction->hit_ratio = NAN;
-	prediction->rank = UNKNOWN;
-	return prediction;
-}
-
-struct profile_verification *profile_add_verification(struct profile *profile)
-{
-	struct profile_verification *verification =
-		profile_append(&profile->verifications, &profile->verification_count,
-			       sizeof(*profile->verifications));
-
-	if (verification == NULL)
-		return NULL;
-	profile_change_init(&verification->change);
-	verification->predicted = verification->measured = INTERVAL_UNKNOWN;
-	verification->error = NAN;
-	verification->covered = -1;
-	verification->hit_ratio = verification->hit_ratio_predicted = NAN;
-	return verification;
 }
 
 int profile_text(char **text, const char *format, ...)

@@ -26,7 +26,8 @@ struct interval {
 	double value, low, high;
 };
 
-#define INTERVAL_UNKNOWN ((struct interval){NAN, NAN, NAN})
+#define INTERVAL_UNKNOWN     ((struct interval){NAN, NAN, NAN})
+#define PROFILE_UNKNOWN(...) INTERVAL_UNKNOWN, /* for each row of a table */
 
 /*
  * A word of a table that ends with NULL, by its number; or one that no table has, of a
@@ -212,6 +213,13 @@ struct profile_change {
 					   * a factor; all 0: as fast as each other */
 	bool share; /* with one loader for all of them; false: each its own */
 };
+
+#define PROFILE_NO_CHANGE                                                              \
+	((struct profile_change){.cache_share = NAN,                                   \
+				 .cache_policy = PROFILE_NO_WORD,                      \
+				 .gpu_speed = NAN,                                     \
+				 .storage_bandwidth = NAN,                             \
+				 .storage_latency_s = NAN})
 
 /* One of several jobs that were measured together. Times in real windows. */
 struct profile_job {

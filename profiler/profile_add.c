@@ -1,0 +1,61 @@
+/* profile_add.c - appends to the arrays of a profile what is not known yet. */
+#include "profiler/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Appends a copy of `fresh` to *array. Returns where it lies; NULL: no memory. */
+static void *profile_append(void *array, size_t *count, const void *fresh, size_t size)
+{
+	void *old, *grown;
+
+	memcpy(&old, array, sizeof(old));
+	grown = reallocarray(old, *count + 1, size);
+	if (grown == NULL)
+		return NULL;
+	memcpy(array, &grown, sizeof(grown));
+	return memcpy((char *)grown + (*count)++ * size, fresh, size);
+}
+
+/* Defines profile_add_NAME(), whose elements begin as the rest says. */
+#define ADD(name, structure, array, count, ...)                                        \
+	struct structure *profile_add_##name(struct profile *profile)                  \
+	{                                                                              \
+		const struct structure fresh = {__VA_ARGS__};                          \
+		return profile_append(&profile->array, &profile->count, &fresh,        \
+				      sizeof(fresh));                                  \
+	}
+
+#define POINT  .per_s = INTERVAL_UNKNOWN, .bytes_per_s = NAN, .cpu_s_per_sample = NAN
+#define CHANGE .change = PROFILE_NO_CHANGE
+
+ADD(window, profile_window, windows, window_count, .block = -1, .kind = PROFILE_NO_WORD,
+    .start_s = NAN, .length_s = NAN, .switch_s = NAN, .per_s = NAN, .blocked_s = NAN,
+    .outside_s = NAN, .cpu_s = NAN, .prep_cpu_s = NAN, .fetch_cpu_s = NAN,
+    .steps = UNKNOWN, .samples = UNKNOWN, .read_bytes = UNKNOWN,
+    .fetched_bytes = UNKNOWN, .hits = UNKNOWN, .misses = UNKNOWN, .staged = UNKNOWN,
+    .staged_repeats = UNKNOWN, .prepared = UNKNOWN, .prep_padded = UNKNOWN,
+    .throttle_reads = UNKNOWN, .emulated_samples = UNKNOWN, .prep_busy_s = NAN,
+    .throttle_busy_s = NAN, .emulated_busy_s = NAN)
+ADD(prep_point, profile_point, prep_curve, prep_points, POINT)
+ADD(fetch_point, profile_point, fetch_curve, fetch_points, POINT)
+ADD(epoch, profile_epoch, epochs, epoch_count, .hits = UNKNOWN, .misses = UNKNOWN,
+    .miss_bytes = UNKNOWN)
+ADD(skip, profile_skip, skips, skip_count, 0)
+ADD(counter, profile_counter, counters, counter_count, .per_sample = NAN,
+    .running = NAN)
+ADD(process, profile_process, processes, process_count, .cpu_s = NAN,
+    .read_bytes = UNKNOWN, .samples = UNKNOWN, .threads = UNKNOWN)
+ADD(fact, profile_fact, environment, fact_count, NULL)
+ADD(draw, profile_draw, draws, draw_count, .bytes = UNKNOWN, .fetch_s = NAN,
+    .prep_s = NAN)
+ADD(job, profile_job, jobs, job_count, .target_status = -1,
+    .rates = {TRACE_RATED(PROFILE_UNKNOWN)}, .stalls = {STAGE_TABLE(PROFILE_UNKNOWN)},
+    .blocked_share = NAN, .ahead_batches = NAN)
+ADD(prediction, profile_prediction, predictions, prediction_count, CHANGE,
+    .limit = PROFILE_NO_WORD, .per_s = INTERVAL_UNKNOWN, .per_job = INTERVAL_UNKNOWN,
+    .speedup = INTERVAL_UNKNOWN, .cost = INTERVAL_UNKNOWN,
+    .stalls = {STAGE_TABLE(PROFILE_UNKNOWN)}, .hit_ratio = NAN, .rank = UNKNOWN)
+ADD(verification, profile_verification, verifications, verification_count, CHANGE,
+    .predicted = INTERVAL_UNKNOWN, .measured = INTERVAL_UNKNOWN, .error = NAN,
+    .covered = -1, .hit_ratio = NAN, .hit_ratio_predicted = NAN)
