@@ -207,7 +207,7 @@ static void prep_text(const struct bench_prep *prep)
 
 static void bench_show(void *context, double share)
 {
-	progress_show(context, (uint64_t)(share * 100));
+	progress_show(context, (size_t)(share * 100));
 }
 
 static int run_prep(const struct command *self, int argc, char **argv)

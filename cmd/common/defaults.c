@@ -18,84 +18,62 @@
 #define FILE_NAME   "dsa.ini"
 #define ENVIRONMENT "DSA_OPT_"
 
-enum { WORDS = 256 };
-
-static int add_word(struct defaults *defaults, const char *name, const char *equals,
-		    const char *value, struct error *err)
+/* 0 when it is done; -ENOENT: the command has no such option. */
+static int defaults_add(struct defaults *defaults, const char *name, const char *value,
+			struct error *err)
 {
-	if (defaults->count == WORDS)
-		return error_set(err, EINVAL, "more than %d options", WORDS);
-	if (asprintf(&defaults->added[defaults->count], "--%s%s%s", name, equals,
-		     value) < 0)
+	const struct argument *option =
+		argument_find(defaults->command->arguments, name);
+	bool flag = option != NULL && option->arg == NULL;
+
+	if (option == NULL)
+		return -ENOENT;
+	if (flag && strcasecmp(value, "no") == 0)
+		return 0;
+	if (flag && strcasecmp(value, "yes") != 0)
+		return error_set(err, EINVAL, "%s is yes or no, not '%s'", name, value);
+	if (defaults->count == DEFAULTS)
+		return error_set(err, EINVAL, "more than %d options", DEFAULTS);
+	if (asprintf(&defaults->added[defaults->count], "--%s%s%s", name,
+		     flag ? "" : "=", flag ? "" : value) < 0)
 		return error_sys(err, ENOMEM, "reading options");
 	defaults->count++;
 	return 0;
 }
 
-static int add_flag(struct defaults *defaults, const char *name, const char *value,
-		    struct error *err)
-{
-	if (strcasecmp(value, "no") == 0)
-		return 0;
-	if (strcasecmp(value, "yes") != 0)
-		return error_set(err, EINVAL, "%s is yes or no, not '%s'", name, value);
-	return add_word(defaults, name, "", "", err);
-}
-
-/* Who asks: the command whose options count. */
-struct asker {
-	const struct command *command;
-	const char *name; /* "run", "bench fetch" */
-};
-
-/* 0 or more when it is done; -ENOENT: the command has no such option. */
-static int defaults_add(struct defaults *defaults, const struct asker *asker,
-			const char *name, const char *value, struct error *err)
-{
-	const struct argument *option = argument_find(asker->command->arguments, name);
-
-	if (option == NULL)
-		return -ENOENT;
-	if (option->arg == NULL)
-		return add_flag(defaults, name, value, err);
-	return add_word(defaults, name, "=", value, err);
-}
-
 /* An option of every command that has it, or of this one alone: see struct command. */
-static bool is_shared(const struct asker *asker, const char *name)
+static bool is_shared(const struct defaults *defaults, const char *name)
 {
-	return argument_find(asker->command->own, name) == NULL;
+	return argument_find(defaults->command->own, name) == NULL;
 }
 
 /* One line of the file, for this command or not. */
-static int add_setting(struct defaults *defaults, const struct asker *asker,
-		       const struct ini *ini, const char *name, const char *value,
-		       struct error *err)
+static int add_setting(struct defaults *defaults, const struct ini *ini,
+		       const char *name, const char *value, struct error *err)
 {
-	bool mine = strcmp(ini->section, asker->name) == 0;
+	bool mine = strcmp(ini->section, defaults->name) == 0;
 	int result;
 
-	if (!mine && (ini->section[0] != '\0' || !is_shared(asker, name)))
+	if (!mine && (ini->section[0] != '\0' || !is_shared(defaults, name)))
 		return 0;
-	result = defaults_add(defaults, asker, name, value, err);
+	result = defaults_add(defaults, name, value, err);
 	if (result == -ENOENT && mine)
 		return error_set(err, EINVAL,
 				 FILE_NAME " line %u: dsa %s has no option '%s'",
-				 ini->line, asker->name, name);
+				 ini->line, defaults->name, name);
 	if (result < 0 && result != -ENOENT)
 		return error_within(err, result, FILE_NAME " line %u", ini->line);
 	return 0;
 }
 
-static int add_lines(struct defaults *defaults, const struct asker *asker, char *text,
-		     struct error *err)
+static int add_lines(struct defaults *defaults, char *text, struct error *err)
 {
 	struct ini ini = {.at = text};
 	const char *name, *value;
 	int result;
 
 	while ((result = ini_next(&ini, &name, &value, err)) > 0) {
-		result = add_setting(defaults, asker, &ini, name, value, err);
+		result = add_setting(defaults, &ini, name, value, err);
 		if (result < 0)
 			return result;
 	}
@@ -105,8 +83,7 @@ static int add_lines(struct defaults *defaults, const struct asker *asker, char 
 }
 
 /* dsa.ini; none is no error. */
-static int defaults_add_file(struct defaults *defaults, const struct asker *asker,
-			     struct error *err)
+static int defaults_add_file(struct defaults *defaults, struct error *err)
 {
 	struct error missing = *err;
 	char *text;
@@ -118,7 +95,7 @@ static int defaults_add_file(struct defaults *defaults, const struct asker *aske
 	}
 	if (result < 0)
 		return result;
-	result = add_lines(defaults, asker, text, err);
+	result = add_lines(defaults, text, err);
 	free(text);
 	return result;
 }
@@ -140,18 +117,16 @@ static bool option_name(const char *variable, char *name, size_t size)
 }
 
 /* What this command does not take is another's. */
-static int add_environment(struct defaults *defaults, const struct asker *asker,
-			   struct error *err)
+static int add_environment(struct defaults *defaults, struct error *err)
 {
 	for (char **variable = environ; *variable != NULL; variable++) {
 		char name[64];
 		int result;
 
 		if (!option_name(*variable, name, sizeof(name)) ||
-		    !is_shared(asker, name))
+		    !is_shared(defaults, name))
 			continue;
-		result = defaults_add(defaults, asker, name, strchr(*variable, '=') + 1,
-				      err);
+		result = defaults_add(defaults, name, strchr(*variable, '=') + 1, err);
 		if (result < 0 && result != -ENOENT)
 			return error_within(err, result, "DSA_OPT_ variable");
 	}
@@ -161,18 +136,18 @@ static int add_environment(struct defaults *defaults, const struct asker *asker,
 int defaults_init(struct defaults *defaults, const struct command *command, int argc,
 		  char **argv, struct error *err)
 {
-	const struct asker asker = {command, argv[0] + strlen("dsa ")};
 	int result;
 
 	*defaults = (struct defaults){
-		.argv = calloc((size_t)argc + WORDS + 1, sizeof(char *)),
-		.added = calloc(WORDS, sizeof(char *)),
+		.command = command,
+		.name = argv[0] + strlen("dsa "),
+		.argv = calloc((size_t)argc + DEFAULTS + 1, sizeof(char *)),
 	};
-	if (defaults->argv == NULL || defaults->added == NULL)
+	if (defaults->argv == NULL)
 		return error_sys(err, ENOMEM, "reading options");
-	result = defaults_add_file(defaults, &asker, err);
+	result = defaults_add_file(defaults, err);
 	if (result == 0)
-		result = add_environment(defaults, &asker, err);
+		result = add_environment(defaults, err);
 	if (result < 0)
 		return result;
 	defaults->argc = argc + defaults->count;
@@ -188,6 +163,5 @@ void defaults_fini(struct defaults *defaults)
 {
 	for (int i = 0; i < defaults->count; i++)
 		free(defaults->added[i]);
-	free(defaults->added);
 	free(defaults->argv);
 }

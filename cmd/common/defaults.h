@@ -13,11 +13,15 @@
 struct command;
 struct error;
 
+enum { DEFAULTS = 256 };
+
 /* A command line with them in it. */
 struct defaults {
+	const struct command *command;
+	const char *name; /* of the command: "run", "bench fetch" */
 	int argc;
-	char **argv;  /* argp may change the order of its words */
-	char **added; /* the words that are ours */
+	char **argv;           /* argp may change the order of its words */
+	char *added[DEFAULTS]; /* the words that are ours */
 	int count;
 };
 

@@ -29,7 +29,7 @@ void progress_clear(void)
 	progress_shown = false;
 }
 
-void progress_begin(struct progress *progress, const char *things, uint64_t total)
+void progress_begin(struct progress *progress, const char *things, size_t total)
 {
 	uint64_t now = clock_now();
 
@@ -40,8 +40,9 @@ void progress_begin(struct progress *progress, const char *things, uint64_t tota
 								     : UINT64_MAX};
 }
 
-void progress_show(struct progress *progress, uint64_t done)
+void progress_show(void *context, size_t done)
 {
+	struct progress *progress = context;
 	uint64_t now = clock_now();
 	double seconds = (double)(now - progress->start) / SECOND;
 	uint64_t left;
@@ -50,8 +51,8 @@ void progress_show(struct progress *progress, uint64_t done)
 		return;
 	left = (uint64_t)(seconds / (double)done * (double)(progress->total - done));
 	fprintf(progress_line(),
-		"%" PRIu64 " of %" PRIu64 " %s, %.0f/s, %" PRIu64 ":%02" PRIu64 " left",
-		done, progress->total, progress->things, (double)done / seconds,
-		left / 60, left % 60);
+		"%zu of %zu %s, %.0f/s, %" PRIu64 ":%02" PRIu64 " left", done,
+		progress->total, progress->things, (double)done / seconds, left / 60,
+		left % 60);
 	progress->next = now + SECOND / 5;
 }

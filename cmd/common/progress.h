@@ -18,13 +18,14 @@ void progress_clear(void);
 /* Of a job that counts things, with the time left; nothing where there is no terminal. */
 struct progress {
 	const char *things; /* what is counted: "pictures" */
-	uint64_t total;
+	size_t total;
 	uint64_t start, next; /* clock_now(): of the job, of the next line */
 };
 
-void progress_begin(struct progress *progress, const char *things, uint64_t total);
+void progress_begin(struct progress *progress, const char *things, size_t total);
 
-/* So many are done. May be called often; one thread at a time. */
-void progress_show(struct progress *progress, uint64_t done);
+/* So many are done, of a struct progress: a callback that may be called often, by one
+ * thread at a time. */
+void progress_show(void *context, size_t done);
 
 #endif

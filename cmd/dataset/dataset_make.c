@@ -60,11 +60,6 @@ static const struct argument arguments[] = {
 	{0},
 };
 
-static void show_made(void *arg, uint32_t made)
-{
-	progress_show(arg, made);
-}
-
 static void dataset_make_print_json(const struct make_config *config,
 				    const struct make_result *result)
 {
@@ -103,7 +98,7 @@ static int run_make(const struct command *self, int argc, char **argv)
 				       .quality = 91,
 				       .threads = dataset_threads(),
 				       .stop = &stop,
-				       .progress = show_made}};
+				       .progress = progress_show}};
 	struct make_result result;
 	struct progress progress;
 	struct error err = {0};

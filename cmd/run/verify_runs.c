@@ -32,7 +32,8 @@ struct trying {
 	size_t count, done, missing;
 	unsigned cores;        /* here */
 	char folder[PATH_MAX]; /* absolute: the program's own folder is entered */
-	uint64_t began;        /* clock_now() */
+	char lock[PATH_MAX + 16];
+	uint64_t began; /* clock_now() */
 };
 
 int verify_runs_check(const struct profile *profile,
@@ -197,11 +198,6 @@ static int verify_runs_draw_order(struct trying *trying, size_t count,
 	return 0;
 }
 
-static void lock_path(const struct trying *trying, char path[PATH_MAX + 16])
-{
-	snprintf(path, PATH_MAX + 16, "%s/verify.lock", trying->folder);
-}
-
 /* A file of its own: the folder itself is locked by a shared loader that begins there. */
 static int try_lock(const char *path)
 {
@@ -224,13 +220,12 @@ static int try_lock(const char *path)
 static int verify_runs_lock_folder(struct trying *trying, struct error *err)
 {
 	const char *folder = trying->trials->folder;
-	char path[PATH_MAX + 16];
 	int fd;
 
 	if (realpath(folder, trying->folder) == NULL)
 		return error_sys(err, errno, "cannot use the folder %s", folder);
-	lock_path(trying, path);
-	fd = try_lock(path);
+	snprintf(trying->lock, sizeof(trying->lock), "%s/verify.lock", trying->folder);
+	fd = try_lock(trying->lock);
 	if (fd == -EWOULDBLOCK)
 		return error_set(err, EBUSY, "another dsa is verifying into %s",
 				 folder);
@@ -239,10 +234,7 @@ static int verify_runs_lock_folder(struct trying *trying, struct error *err)
 
 static void unlock_folder(const struct trying *trying, int lock)
 {
-	char path[PATH_MAX + 16];
-
-	lock_path(trying, path);
-	unlink(path);
+	unlink(trying->lock);
 	close(lock);
 }
 

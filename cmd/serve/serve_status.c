@@ -11,7 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JOB_WIDTH = 20, CELL = 32 };
+enum { JOB_WIDTH = 20 };
+
+/* A figure as text. */
+struct cell {
+	char text[32];
+};
 
 static json_t *serve_status_parse(const char *json, struct error *err)
 {
@@ -40,46 +45,46 @@ static const char *serve_status_text(const json_t *object, const char *key)
 	return value != NULL ? value : "n/a";
 }
 
-static const char *serve_status_whole(const json_t *object, const char *key,
-				      char cell[CELL])
+static struct cell serve_status_whole(const json_t *object, const char *key)
 {
 	double value = serve_status_number(object, key);
+	struct cell cell;
 
-	snprintf(cell, CELL, isnan(value) ? "n/a" : "%.0f", value);
+	snprintf(cell.text, sizeof(cell.text), isnan(value) ? "n/a" : "%.0f", value);
 	return cell;
 }
 
-static const char *serve_status_bytes(const json_t *object, const char *key,
-				      char cell[CELL])
+static struct cell serve_status_bytes(const json_t *object, const char *key)
 {
 	static const struct {
 		double size;
 		const char *unit;
 	} units[] = {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
 	double value = serve_status_number(object, key);
+	struct cell cell;
 
-	snprintf(cell, CELL, isnan(value) ? "n/a" : "%.0f B", value);
+	snprintf(cell.text, sizeof(cell.text), isnan(value) ? "n/a" : "%.0f B", value);
 	for (size_t i = sizeof(units) / sizeof(units[0]); i-- > 0;)
 		if (value >= units[i].size)
-			snprintf(cell, CELL, "%.1f %s", value / units[i].size,
-				 units[i].unit);
+			snprintf(cell.text, sizeof(cell.text), "%.1f %s",
+				 value / units[i].size, units[i].unit);
 	return cell;
 }
 
-static const char *serve_status_seconds(const json_t *object, const char *key,
-					char cell[CELL])
+static struct cell serve_status_seconds(const json_t *object, const char *key)
 {
 	double value = serve_status_number(object, key);
+	struct cell cell;
 	unsigned long long s =
 		value >= 0 && value < 1e15 ? (unsigned long long)value : 0;
 
 	if (isnan(value))
-		snprintf(cell, CELL, "n/a");
+		snprintf(cell.text, sizeof(cell.text), "n/a");
 	else if (value < 60)
-		snprintf(cell, CELL, "%.1f s", value);
+		snprintf(cell.text, sizeof(cell.text), "%.1f s", value);
 	else
-		snprintf(cell, CELL, "%llu:%02llu:%02llu", s / 3600, s / 60 % 60,
-			 s % 60);
+		snprintf(cell.text, sizeof(cell.text), "%llu:%02llu:%02llu", s / 3600,
+			 s / 60 % 60, s % 60);
 	return cell;
 }
 
@@ -108,27 +113,24 @@ static void put_socket(FILE *to, const char *socket)
 
 static void put_window(FILE *to, const json_t *root)
 {
-	char cell[CELL];
-
-	fprintf(to, "%s mode, %s workers, ", serve_status_text(root, "mode"),
-		serve_status_whole(root, "workers", cell));
-	fprintf(to, "a window of %s samples: ",
-		serve_status_whole(root, "window_samples", cell));
-	fprintf(to, "%s of shared memory\n",
-		serve_status_bytes(root, "memory_bytes", cell));
+	fprintf(to,
+		"%s mode, %s workers, a window of %s samples: %s of shared memory\n",
+		serve_status_text(root, "mode"),
+		serve_status_whole(root, "workers").text,
+		serve_status_whole(root, "window_samples").text,
+		serve_status_bytes(root, "memory_bytes").text);
 }
 
 int serve_status_begin(FILE *to, const char *json, struct error *err)
 {
 	json_t *root = serve_status_parse(json, err);
-	char cell[CELL];
 
 	if (root == NULL)
 		return -EBADMSG;
 	put_datasets(to, root);
-	fprintf(to, ": %s samples, ",
-		serve_status_whole(root, "dataset_samples", cell));
-	fprintf(to, "%s\n", serve_status_bytes(root, "dataset_bytes", cell));
+	fprintf(to, ": %s samples, %s\n",
+		serve_status_whole(root, "dataset_samples").text,
+		serve_status_bytes(root, "dataset_bytes").text);
 	put_window(to, root);
 	fputs("start a job with: DSA_SHARE=", to);
 	put_socket(to, serve_status_text(root, "socket"));
@@ -139,40 +141,41 @@ int serve_status_begin(FILE *to, const char *json, struct error *err)
 
 /* ---- table ---- */
 
+static void serve_status_put_figure(FILE *to, const char *title, struct cell cell)
+{
+	fprintf(to, "%-18s%12s\n", title, cell.text);
+}
+
 static void serve_status_put_all(FILE *to, const json_t *root)
 {
 	double hits = serve_status_number(root, "cache_hits"),
 	       misses = serve_status_number(root, "cache_misses");
 	double cpu = serve_status_number(root, "prep_cpu_s"),
 	       samples = serve_status_number(root, "samples");
-	char cell[CELL];
 
 	put_datasets(to, root);
-	fprintf(to, ": %s mode, process %s, ", serve_status_text(root, "mode"),
-		serve_status_whole(root, "pid", cell));
-	fprintf(to, "up %s\n", serve_status_seconds(root, "uptime_s", cell));
-	fprintf(to, "%-18s%12s\n", "samples/s",
-		serve_status_whole(root, "samples_per_s", cell));
-	fprintf(to, "%-18s%12s\n", "samples",
-		serve_status_whole(root, "samples", cell));
-	fprintf(to, "%-18s%12s\n", "skipped",
-		serve_status_whole(root, "skipped", cell));
+	fprintf(to, ": %s mode, process %s, up %s\n", serve_status_text(root, "mode"),
+		serve_status_whole(root, "pid").text,
+		serve_status_seconds(root, "uptime_s").text);
+	serve_status_put_figure(to, "samples/s",
+				serve_status_whole(root, "samples_per_s"));
+	serve_status_put_figure(to, "samples", serve_status_whole(root, "samples"));
+	serve_status_put_figure(to, "skipped", serve_status_whole(root, "skipped"));
 	if (hits + misses > 0)
 		fprintf(to, "%-18s%11.1f%%\n", "cache hits",
 			100 * hits / (hits + misses));
-	fprintf(to, "%-18s%12s\n", "read from storage",
-		serve_status_bytes(root, "fetched_bytes", cell));
+	serve_status_put_figure(to, "read from storage",
+				serve_status_bytes(root, "fetched_bytes"));
 	if (samples > 0 && !isnan(cpu))
 		fprintf(to, "%-18s%12.1f\n", "CPU us/sample", 1e6 * cpu / samples);
-	fprintf(to, "%-18s%12s\n", "shared memory",
-		serve_status_bytes(root, "memory_bytes", cell));
-	fprintf(to, "%-18s%12s\n", "full for",
-		serve_status_seconds(root, "full_s", cell));
-	fprintf(to, "%-18s", "jobs");
-	fprintf(to, "%12s came", serve_status_whole(root, "jobs_came", cell));
-	fprintf(to, ", %s left", serve_status_whole(root, "jobs_left", cell));
-	fprintf(to, ", %s dropped", serve_status_whole(root, "jobs_dropped", cell));
-	fprintf(to, ", %s refused\n", serve_status_whole(root, "jobs_refused", cell));
+	serve_status_put_figure(to, "shared memory",
+				serve_status_bytes(root, "memory_bytes"));
+	serve_status_put_figure(to, "full for", serve_status_seconds(root, "full_s"));
+	fprintf(to, "%-18s%12s came, %s left, %s dropped, %s refused\n", "jobs",
+		serve_status_whole(root, "jobs_came").text,
+		serve_status_whole(root, "jobs_left").text,
+		serve_status_whole(root, "jobs_dropped").text,
+		serve_status_whole(root, "jobs_refused").text);
 }
 
 static void serve_status_put_name(FILE *to, const char *name)
@@ -188,7 +191,7 @@ static void serve_status_put_name(FILE *to, const char *name)
 static const struct column {
 	const char *title, *key;
 	int width;
-	const char *(*show)(const json_t *job, const char *key, char cell[CELL]);
+	struct cell (*show)(const json_t *job, const char *key);
 } columns[] = {
 	{"pid", "pid", 8, serve_status_whole},
 	{"batch", "batch_samples", 6, serve_status_whole},
@@ -203,13 +206,11 @@ static const struct column {
 
 static void put_job(FILE *to, const json_t *job)
 {
-	char cell[CELL];
-
 	serve_status_put_name(to, serve_status_text(job, "job"));
 	fprintf(to, " %-8s", serve_status_text(job, "state"));
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
 		fprintf(to, " %*s", columns[i].width,
-			columns[i].show(job, columns[i].key, cell));
+			columns[i].show(job, columns[i].key).text);
 	putc('\n', to);
 }
 
@@ -276,19 +277,18 @@ void serve_status_line(FILE *to, const char *json)
 	json_t *root = serve_status_parse(json, NULL);
 	const json_t *jobs = json_object_get(root, "jobs"), *last = last_job(jobs);
 	unsigned count = jobs_there(jobs);
-	char cell[CELL];
 
 	if (root == NULL)
 		return;
 	if (!isnan(serve_status_number(root, "samples_per_s")))
 		fprintf(to, "%s samples/s, ",
-			serve_status_whole(root, "samples_per_s", cell));
+			serve_status_whole(root, "samples_per_s").text);
 	fprintf(to, "%u job%s", count, count == 1 ? "" : "s");
 	if (last != NULL && count > 1) {
 		fputs("; last is ", to);
 		escape_plain(to, serve_status_text(last, "job"));
 		fprintf(to, ", behind by %s",
-			serve_status_whole(last, "lag_batches", cell));
+			serve_status_whole(last, "lag_batches").text);
 	}
 	json_decref(root);
 }

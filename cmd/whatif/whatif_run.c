@@ -58,18 +58,13 @@ static void whatif_run_end(struct answer *answer)
 
 /* ---- the answer ---- */
 
-static void whatif_run_show(void *context, size_t done)
-{
-	progress_show(context, done);
-}
-
 static int predict_list(struct answer *answer, struct error *err)
 {
 	struct progress progress;
 	const struct forecast config = {
 		.model = answer->model,
 		.run = answer->asked->run,
-		.progress = answer->asked->trials.quiet ? NULL : whatif_run_show,
+		.progress = answer->asked->trials.quiet ? NULL : progress_show,
 		.context = &progress,
 	};
 	int result;

@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct error;
@@ -26,7 +27,7 @@ struct make_config {
 	/* Set by a signal handler or another thread to give up; may be NULL. */
 	const atomic_bool *stop;
 	/* Called after each picture by one thread at a time; may be NULL. */
-	void (*progress)(void *arg, uint32_t made);
+	void (*progress)(void *arg, size_t made);
 	void *arg;
 };
 

@@ -141,7 +141,7 @@ static void an_empty_folder_is_used_and_kept(void **state)
 	assert_true(shell("test $(find $1 -type f | wc -l) = 24", folder->path, ""));
 }
 
-static void stop_after_five(void *arg, uint32_t made)
+static void stop_after_five(void *arg, size_t made)
 {
 	if (made == 5)
 		atomic_store((atomic_bool *)arg, true);
