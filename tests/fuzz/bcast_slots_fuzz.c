@@ -21,7 +21,7 @@ struct fuzz_slots {
 	uint32_t count[SLOTS], thrown[SLOTS]; /* what is reserved in them */
 	struct bcast_reader *reader;          /* behaves; reads slot 0 */
 	struct bcast_batch held;              /* count 0: nothing */
-	uint64_t tail;
+	uint64_t tail, released[READERS];
 	unsigned char stamp;
 };
 
@@ -81,7 +81,8 @@ static void slots_read(struct fuzz_slots *slots, unsigned how)
 	}
 	result = bcast_take(slots->reader, 1 + how % BATCH, 0, &slots->held, labels,
 			    samples, NULL);
-	slots_check(result == 1 || result == -EAGAIN);
+	slots_check(result == 1 || result == -EAGAIN ||
+		    (result == -ENOLINK && slots->ring->readers[0].dropped));
 	if (result != 1)
 		slots->held.count = 0;
 }
@@ -108,7 +109,7 @@ static void slots_scribble(const struct fuzz_slots *slots, unsigned how,
 
 static void slots_leave(const struct fuzz_slots *slots, unsigned how)
 {
-	uint32_t slot = 1 + how % (READERS - 1);
+	uint32_t slot = how == 255 ? 0 : 1 + how % (READERS - 1);
 
 	if (!slots->ring->readers[slot].taken)
 		return;
@@ -124,11 +125,18 @@ static void slots_look(struct fuzz_slots *slots)
 	struct bcast_reader_state state;
 
 	slots_check(tail >= slots->tail && tail <= bcast_published(slots->ring));
-	slots_check(slots->held.count == 0 || tail <= slots->held.first);
+	slots_check(slots->held.count == 0 || slots->ring->readers[0].dropped ||
+		    tail <= slots->held.first);
 	slots->tail = tail;
 	for (uint32_t i = 0; i < READERS; i++) {
+		const struct bcast_reader_slot *slot = &slots->ring->readers[i];
+
 		bcast_reader_state(slots->ring, i, &state);
+		slots_check(!slot->taken || state.released >= slots->released[i]);
+		slots_check(state.released <= bcast_published(slots->ring) ||
+			    state.released == slot->start);
 		slots_check(state.batches <= bcast_published(slots->ring));
+		slots->released[i] = state.released;
 	}
 }
 
