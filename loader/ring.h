@@ -1,24 +1,17 @@
 /*
  * ring.h - finished batches in shared memory: one writer, one reader at a time.
  *
- *	memfd   +--------+---------------------------+--------+--------+ .. +--------+
- *	        | header | slot descriptors, labels, | slot 0 | slot 1 |    | slot n |
- *	        |        | sample numbers            |        |        |    |        |
- *	        +--------+---------------------------+--------+--------+ .. +--------+
- *
- *	cursor  +----------------------------------+
- *	        | released[slot]: number + 1 of    |  a page of the reader's own, the
- *	        | the batch it gave back last      |  only one that it writes
- *	        +----------------------------------+
+ *	memfd   +--------+--------+ .. +--------+   page aligned, faulted in once and
+ *	        | slot 0 | slot 1 |    | slot n |   reused, so that they can be pinned
+ *	        +--------+--------+ .. +--------+
  *
  * Protocol. Batches have numbers 0, 1, 2 ... in delivery order. The writer takes a free
- * slot, fills it and its descriptor, and publishes: order[number % slots] = slot, then
- * published = number + 1 (release), then a futex wake. A reader waits until published
- * passes its own next number, takes order[], reads the slot, and gives it back by
- * storing released[slot] = number + 1 in its own page (release) and waking the writer.
- * A slot is free again when the reader has given back the batch it held, or when there
- * is no reader. Nobody takes a lock. Nothing is copied. Slots are page aligned, faulted
- * in once and reused, so that they can be pinned.
+ * slot, fills it and its struct ring_batch, and publishes: order[number % slots] = slot,
+ * then published = number + 1 (release), then a futex wake. A reader waits until
+ * published passes its own next number, takes order[], reads the slot, and gives it back
+ * by storing released[slot] = number + 1 (release). A slot is free again when the reader
+ * has given back the batch it held, or when there is no reader. Nobody takes a lock.
+ * Nothing is copied.
  *
  * Of a struct ring the writer's side belongs to whoever holds the pipeline's lock;
  * a struct ring_reader to one thread at a time.
@@ -43,7 +36,7 @@ struct ring_shape {
 
 enum { RING_SLOTS = 256 };
 
-/* What a slot holds. Shared; the writer fills it before it publishes. */
+/* What a slot holds; the writer fills it before it publishes. */
 struct ring_batch {
 	uint64_t number; /* + 1; 0 before the first. Set by ring_publish() */
 	uint64_t epoch, step;

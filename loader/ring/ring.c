@@ -8,53 +8,33 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-
-#define RING_MAGIC 0x676e697261736401u /* "\1dsaring" */
-
-/* At offset 0 of the memfd. Everything a reader in another process needs is in it. */
-struct header {
-	uint64_t magic;
-	struct ring_shape shape;
-	uint64_t descriptors, labels, samples, slots; /* offsets */
-	uint64_t slot_bytes;                          /* from slot to slot */
-	_Atomic uint64_t published;                   /* batches so far */
-	_Atomic uint32_t bell; /* futex: changes with each publish and wake */
-	_Atomic uint32_t order[RING_SLOTS];
-};
-
-/* A reader's own page. */
-struct cursor {
-	_Atomic uint32_t bell; /* futex: changes with each release */
-	_Atomic uint64_t released[RING_SLOTS];
-};
 
 struct ring {
 	struct batch_sink sink; /* first: the pipeline's view of it */
-	struct header *header;
-	struct shared_memory memory;
-	struct ring_reader *reader; /* the one of this process */
+	struct ring_shape shape;
+	struct shared_memory memory; /* the slots */
+	size_t slot_bytes;           /* from slot to slot */
+	struct ring_batch *batches;  /* of each slot, and: */
+	uint32_t *labels, *samples;
+	struct ring_reader *reader;
+	_Atomic uint64_t published; /* batches so far */
+	_Atomic uint32_t bell;      /* futex: changes with each publish and wake */
+	_Atomic uint32_t order[RING_SLOTS];
 };
 
 struct ring_reader {
 	struct ring *ring;
-	struct cursor *cursor;
 	uint64_t next; /* number of the batch to take */
 	unsigned held;
 	bool taken[RING_SLOTS];
+	_Atomic uint64_t released[RING_SLOTS];
 };
 
-static void *ring_at(const struct ring *ring, uint64_t offset)
-{
-	return (char *)ring->header + offset;
-}
-
-/* Offsets of the parts; false when the sizes overflow. */
-static bool ring_lay_out(const struct ring_shape *shape, struct header *header,
+/* False when the sizes overflow. */
+static bool ring_lay_out(struct ring *ring, const struct ring_shape *shape,
 			 size_t *bytes)
 {
-	size_t numbers = (size_t)shape->slots * shape->batch * sizeof(uint32_t);
-	size_t slot, total;
+	size_t slot;
 
 	if (shape->slots < 1 || shape->slots > RING_SLOTS || shape->batch < 1 ||
 	    __builtin_mul_overflow(shape->sample_bytes, (size_t)shape->batch, &slot) ||
@@ -62,56 +42,45 @@ static bool ring_lay_out(const struct ring_shape *shape, struct header *header,
 		return false;
 	slot = shared_round_up(slot, slot >= 2 * SHARED_HUGE_PAGE ? SHARED_HUGE_PAGE
 								  : SHARED_PAGE);
-	if (__builtin_mul_overflow(slot, (size_t)shape->slots, &total) ||
-	    total > SIZE_MAX / 2)
-		return false;
-	header->magic = RING_MAGIC;
-	header->shape = *shape;
-	header->descriptors = shared_round_up(sizeof(*header), SHARED_PAGE);
-	header->labels = shared_round_up(
-		header->descriptors + shape->slots * sizeof(struct ring_batch),
-		SHARED_PAGE);
-	header->samples = shared_round_up(header->labels + numbers, SHARED_PAGE);
-	header->slots = shared_round_up(header->samples + numbers, SHARED_HUGE_PAGE);
-	header->slot_bytes = slot;
-	*bytes = header->slots + total;
-	return true;
+	ring->shape = *shape;
+	ring->slot_bytes = slot;
+	return !__builtin_mul_overflow(slot, (size_t)shape->slots, bytes) &&
+	       *bytes <= SIZE_MAX / 2;
 }
 
-static int ring_make_memory(struct ring *ring, const struct header *plan, size_t bytes)
+static int ring_make_memory(struct ring *ring, size_t bytes)
 {
 	const struct shared_memory_config config = {
 		.name = "dsa-ring",
 		.bytes = bytes,
-		.huge_from =
-			plan->slot_bytes % SHARED_HUGE_PAGE == 0 ? plan->slots : bytes,
+		.huge_from = ring->slot_bytes % SHARED_HUGE_PAGE == 0 ? 0 : bytes,
 	};
-	int result = shared_memory_make(&ring->memory, &config);
+	size_t samples = (size_t)ring->shape.slots * ring->shape.batch;
 
-	if (result < 0)
-		return result;
-	ring->header = ring->memory.start;
-	*ring->header = *plan;
-	return 0;
+	ring->batches = calloc(ring->shape.slots, sizeof(*ring->batches));
+	ring->labels = calloc(samples, sizeof(*ring->labels));
+	ring->samples = calloc(samples, sizeof(*ring->samples));
+	if (ring->batches == NULL || ring->labels == NULL || ring->samples == NULL)
+		return -ENOMEM;
+	return shared_memory_make(&ring->memory, &config);
 }
 
 struct ring *ring_open(const struct ring_shape *shape, struct error *err)
 {
 	struct ring *ring = calloc(1, sizeof(*ring));
-	struct header plan = {0};
 	size_t bytes;
 	int result;
 
 	if (ring == NULL)
 		return error_null(error_sys(err, ENOMEM, "cannot make the ring"));
 	ring->memory.fd = -1;
-	if (!ring_lay_out(shape, &plan, &bytes)) {
+	if (!ring_lay_out(ring, shape, &bytes)) {
 		error_set(err, EINVAL,
 			  "a ring of %u slots of %u x %zu bytes is too big",
 			  shape->slots, shape->batch, shape->sample_bytes);
 		goto fail;
 	}
-	result = ring_make_memory(ring, &plan, bytes);
+	result = ring_make_memory(ring, bytes);
 	if (result == 0)
 		return ring;
 	error_sys(err, -result,
@@ -128,6 +97,9 @@ void ring_close(struct ring *ring)
 	if (ring == NULL)
 		return;
 	shared_memory_free(&ring->memory);
+	free(ring->batches);
+	free(ring->labels);
+	free(ring->samples);
 	free(ring);
 }
 
@@ -138,27 +110,23 @@ bool ring_huge(const struct ring *ring)
 
 struct ring_batch *ring_batch(const struct ring *ring, uint32_t slot)
 {
-	return (struct ring_batch *)ring_at(ring, ring->header->descriptors) + slot;
+	return &ring->batches[slot];
 }
 
 void *ring_sample(const struct ring *ring, uint32_t slot, uint32_t index)
 {
-	const struct header *header = ring->header;
-
-	return ring_at(ring, header->slots + slot * header->slot_bytes +
-				     index * header->shape.sample_bytes);
+	return (char *)ring->memory.start + slot * ring->slot_bytes +
+	       index * ring->shape.sample_bytes;
 }
 
 uint32_t *ring_labels(const struct ring *ring, uint32_t slot)
 {
-	return (uint32_t *)ring_at(ring, ring->header->labels) +
-	       (size_t)slot * ring->header->shape.batch;
+	return ring->labels + (size_t)slot * ring->shape.batch;
 }
 
 uint32_t *ring_samples(const struct ring *ring, uint32_t slot)
 {
-	return (uint32_t *)ring_at(ring, ring->header->samples) +
-	       (size_t)slot * ring->header->shape.batch;
+	return ring->samples + (size_t)slot * ring->shape.batch;
 }
 
 bool ring_free(const struct ring *ring, uint32_t slot)
@@ -168,27 +136,25 @@ bool ring_free(const struct ring *ring, uint32_t slot)
 
 	/* number is that of the last batch + 1, and 0 before the first. */
 	return number == 0 || reader == NULL ||
-	       atomic_load_explicit(&reader->cursor->released[slot],
-				    memory_order_acquire) >= number;
+	       atomic_load_explicit(&reader->released[slot], memory_order_acquire) >=
+		       number;
 }
 
 void ring_publish(struct ring *ring, uint32_t slot)
 {
-	struct header *header = ring->header;
-	uint64_t number =
-		atomic_load_explicit(&header->published, memory_order_relaxed);
+	uint64_t number = atomic_load_explicit(&ring->published, memory_order_relaxed);
 
 	ring_batch(ring, slot)->number = number + 1;
-	atomic_store_explicit(&header->order[number % header->shape.slots], slot,
+	atomic_store_explicit(&ring->order[number % ring->shape.slots], slot,
 			      memory_order_relaxed);
-	atomic_store_explicit(&header->published, number + 1, memory_order_release);
+	atomic_store_explicit(&ring->published, number + 1, memory_order_release);
 	ring_wake(ring);
 }
 
 void ring_wake(struct ring *ring)
 {
-	atomic_fetch_add(&ring->header->bell, 1);
-	futex_wake(&ring->header->bell);
+	atomic_fetch_add(&ring->bell, 1);
+	futex_wake(&ring->bell);
 }
 
 /* ---- the pipeline's sink ---- */
@@ -269,15 +235,8 @@ struct ring_reader *ring_join(struct ring *ring, struct error *err)
 
 	if (reader == NULL)
 		return error_null(error_sys(err, ENOMEM, "cannot join the ring"));
-	reader->cursor = mmap(NULL, sizeof(*reader->cursor), PROT_READ | PROT_WRITE,
-			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (reader->cursor == MAP_FAILED) {
-		error_sys(err, errno, "cannot join the ring");
-		free(reader);
-		return NULL;
-	}
 	reader->ring = ring;
-	reader->next = atomic_load(&ring->header->published);
+	reader->next = atomic_load(&ring->published);
 	ring->reader = reader;
 	return reader;
 }
@@ -287,26 +246,25 @@ void ring_leave(struct ring_reader *reader)
 	if (reader == NULL)
 		return;
 	reader->ring->reader = NULL;
-	munmap(reader->cursor, sizeof(*reader->cursor));
 	free(reader);
 }
 
 static bool ring_ready(const struct ring_reader *reader)
 {
-	return atomic_load_explicit(&reader->ring->header->published,
-				    memory_order_acquire) > reader->next;
+	return atomic_load_explicit(&reader->ring->published, memory_order_acquire) >
+	       reader->next;
 }
 
 int ring_take(struct ring_reader *reader, uint64_t timeout_ns, uint32_t *slot)
 {
-	struct header *header = reader->ring->header;
-	uint32_t bell = atomic_load(&header->bell);
+	struct ring *ring = reader->ring;
+	uint32_t bell = atomic_load(&ring->bell);
 
 	if (!ring_ready(reader) && timeout_ns > 0)
-		futex_wait(&header->bell, bell, timeout_ns);
+		futex_wait(&ring->bell, bell, timeout_ns);
 	if (!ring_ready(reader))
 		return -EAGAIN;
-	*slot = atomic_load_explicit(&header->order[reader->next % header->shape.slots],
+	*slot = atomic_load_explicit(&ring->order[reader->next % ring->shape.slots],
 				     memory_order_relaxed);
 	reader->next++;
 	reader->taken[*slot] = true;
@@ -316,15 +274,13 @@ int ring_take(struct ring_reader *reader, uint64_t timeout_ns, uint32_t *slot)
 
 int ring_release(struct ring_reader *reader, uint32_t slot)
 {
-	const struct ring *ring = reader->ring;
-
-	if (slot >= ring->header->shape.slots || !reader->taken[slot])
+	if (slot >= reader->ring->shape.slots || !reader->taken[slot])
 		return -EINVAL;
 	reader->taken[slot] = false;
 	reader->held--;
-	atomic_store_explicit(&reader->cursor->released[slot],
-			      ring_batch(ring, slot)->number, memory_order_release);
-	atomic_fetch_add(&reader->cursor->bell, 1);
+	atomic_store_explicit(&reader->released[slot],
+			      ring_batch(reader->ring, slot)->number,
+			      memory_order_release);
 	return 0;
 }
 
