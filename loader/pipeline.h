@@ -161,7 +161,7 @@ uint32_t pipeline_fill(struct pipeline *pipeline, uint64_t bytes, uint64_t limit
 uint32_t pipeline_evict(struct pipeline *pipeline, uint32_t count);
 
 /* Batches delivered beyond the staged samples in this turn, in samples. */
-uint64_t pipeline_repeats(struct pipeline *pipeline);
+uint64_t pipeline_repeats(const struct pipeline *pipeline);
 
 /*
  * Reads of a fetch turn of one read in flight, spread evenly over the turn so far: size
@@ -185,6 +185,6 @@ void pipeline_at(struct pipeline *pipeline,
 void pipeline_position(struct pipeline *pipeline, uint64_t *epoch, uint64_t *step);
 
 /* Batches in the longest pass so far. */
-uint64_t pipeline_steps(struct pipeline *pipeline);
+uint64_t pipeline_steps(const struct pipeline *pipeline);
 
 #endif

@@ -244,14 +244,9 @@ int pipeline_status(struct pipeline *p, struct error *err)
 	return result;
 }
 
-uint64_t pipeline_repeats(struct pipeline *p)
+uint64_t pipeline_repeats(const struct pipeline *p)
 {
-	uint64_t repeats;
-
-	pthread_mutex_lock(&p->lock);
-	repeats = p->measuring.repeats;
-	pthread_mutex_unlock(&p->lock);
-	return repeats;
+	return p->measuring.repeats;
 }
 
 void pipeline_at(struct pipeline *p,
@@ -280,12 +275,7 @@ void pipeline_position(struct pipeline *p, uint64_t *epoch, uint64_t *step)
 	pthread_mutex_unlock(&p->lock);
 }
 
-uint64_t pipeline_steps(struct pipeline *p)
+uint64_t pipeline_steps(const struct pipeline *p)
 {
-	uint64_t steps;
-
-	pthread_mutex_lock(&p->lock);
-	steps = p->steps;
-	pthread_mutex_unlock(&p->lock);
-	return steps;
+	return p->steps;
 }

@@ -103,7 +103,7 @@ struct pipeline {
 		delivered;          /* after the last batch delivered */
 	uint64_t head_pass; /* pass of the oldest open batch, and its `stolen` */
 	uint32_t stolen;
-	uint64_t steps;            /* batches in the longest pass so far */
+	_Atomic uint64_t steps;    /* batches in the longest pass so far */
 	uint64_t bad_in_a_row;     /* places without a good sample, up to here */
 	uint32_t fifo[RING_SLOTS]; /* open slots, oldest first: head .. head+open-1 */
 	uint32_t head, open;

@@ -88,8 +88,8 @@ struct measuring {
 	struct readahead readahead; /* between turns */
 	struct probes probes;
 	struct random draw;
-	uint64_t credits; /* batches that a metered turn may open */
-	uint64_t repeats; /* samples delivered in this turn that are not the stream's */
+	uint64_t credits;         /* batches that a metered turn may open */
+	_Atomic uint64_t repeats; /* samples delivered in this turn beyond the stream */
 };
 
 /* turn_fetch.c: a sample for a read that measures storage, each before any comes

@@ -211,13 +211,11 @@ struct leaving {
 	const struct share_job_figures *had; /* NULL: it had no slot */
 };
 
-static void leave_locked(struct share_stream *stream, const struct pipeline_point *next,
-			 void *context)
+static void leave_locked(struct share_stream *stream, void *context)
 {
 	struct leaving *leaving = context;
 	struct client *client = leaving->client;
 
-	(void)next;
 	for (unsigned i = 0; i < stream->queued_count; i++)
 		if (stream->queued[i] == client)
 			stream->queued[i--] = stream->queued[--stream->queued_count];
@@ -278,12 +276,10 @@ void client_end(struct share_server *server, struct client *client, const char *
 
 /* ---- a job that is in the way ---- */
 
-static void drop_locked(struct share_stream *stream, const struct pipeline_point *next,
-			void *context)
+static void drop_locked(struct share_stream *stream, void *context)
 {
 	struct client *client = context;
 
-	(void)next;
 	bcast_drop(stream->ring, client->slot);
 	end_audit(stream, client);
 	stream->scheduler->leave(stream, client);

@@ -132,8 +132,7 @@ struct joining {
 	int result; /* 1: it waits for the next round */
 };
 
-static void join_locked(struct share_stream *stream, const struct pipeline_point *next,
-			void *context)
+static void join_locked(struct share_stream *stream, void *context)
 {
 	struct joining *joining = context;
 
@@ -144,7 +143,7 @@ static void join_locked(struct share_stream *stream, const struct pipeline_point
 		joining->result = 1;
 	} else {
 		joining->result = stream->scheduler->begin(stream, joining->client,
-							   next, &joining->err);
+							   &joining->err);
 	}
 }
 
@@ -176,8 +175,7 @@ static void join_client(struct share_server *server, struct client *client)
 
 /* The jobs of the round left: those in line make one of their own, where the pipeline
  * stands. A client that gets no slot tries again, alone. */
-static void begin_queued(struct share_stream *stream, const struct pipeline_point *next,
-			 void *context)
+static void begin_queued(struct share_stream *stream, void *context)
 {
 	struct share_server *server = context;
 
@@ -188,7 +186,7 @@ static void begin_queued(struct share_stream *stream, const struct pipeline_poin
 		struct error err = {0};
 
 		client->queued = false;
-		(void)stream->scheduler->begin(stream, client, next, &err);
+		(void)stream->scheduler->begin(stream, client, &err);
 	}
 	stream->queued_count = 0;
 	server->released = true;

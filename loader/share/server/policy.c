@@ -13,12 +13,10 @@
 
 /* ---- lines ---- */
 
-static void take_skips(struct share_stream *stream, const struct pipeline_point *next,
-		       void *context)
+static void take_skips(struct share_stream *stream, void *context)
 {
 	struct skip_lines *taken = context;
 
-	(void)next;
 	*taken = stream->skips;
 	stream->skips.count = 0;
 	stream->skips.more = 0;
@@ -197,12 +195,10 @@ static void watch_rate(struct share_server *server, uint64_t now)
 	server->metrics.rated_ns = now;
 }
 
-static void audit_all(struct share_stream *stream, const struct pipeline_point *next,
-		      void *context)
+static void audit_all(struct share_stream *stream, void *context)
 {
 	const struct clients *clients = context;
 
-	(void)next;
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		const struct client *client = clients->at[i];
 		struct bcast_reader_state slot;

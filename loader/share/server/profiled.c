@@ -7,12 +7,10 @@
 #include <errno.h>
 #include <unistd.h>
 
-static void repeat_now(struct share_stream *stream, const struct pipeline_point *next,
-		       void *context)
+static void repeat_now(struct share_stream *stream, void *context)
 {
 	const uint32_t *turn = context;
 
-	(void)next;
 	bcast_repeat(stream->ring, bcast_places(stream->ring), *turn);
 }
 

@@ -7,24 +7,21 @@
 
 struct client;
 struct error;
-struct pipeline_point;
-struct plan;
 struct share_stream;
 
 /*
  * In which order samples come, and where jobs begin. With the lock, but for check,
- * open, close and plan.
+ * open and close.
  */
 struct scheduler_ops {
 	/* Whether the loader's config and options fit; NULL: any do. */
 	int (*check)(const struct share_stream *stream, struct error *err);
-	int (*open)(struct share_stream *stream, struct error *err);
+	int (*open)(struct share_stream *stream, struct error *err); /* with its plan */
 	void (*close)(struct share_stream *stream); /* also what was not opened */
-	struct plan *(*plan)(const struct share_stream *stream);
 
-	/* A job takes a slot. next: of the pipeline. 0 or -errno. */
+	/* A job takes a slot. 0 or -errno. */
 	int (*begin)(struct share_stream *stream, struct client *client,
-		     const struct pipeline_point *next, struct error *err);
+		     struct error *err);
 
 	/* Its slot does not count any more; twice is allowed. */
 	void (*leave)(struct share_stream *stream, struct client *client);

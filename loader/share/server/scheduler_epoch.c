@@ -6,35 +6,28 @@
 
 #include <errno.h>
 
-static struct shared_epoch_config config_of(const struct share_stream *stream)
+static int open_epoch(struct share_stream *stream, struct error *err)
 {
-	return (struct shared_epoch_config){
+	const struct shared_epoch_config config = {
 		.count = share_stream_samples(stream),
 		.seed = stream->options->seed,
 		.in_order = stream->options->in_order,
 		.end_epoch = stream->options->epochs > 0 ? stream->options->epochs
 							 : UINT64_MAX,
 	};
-}
-
-static int open_epoch(struct share_stream *stream, struct error *err)
-{
-	const struct shared_epoch_config config = config_of(stream);
 
 	stream->shared = shared_epoch_open(&config, err);
 	stream->round = -1;
-	return stream->shared != NULL ? 0 : -err->code;
+	if (stream->shared == NULL)
+		return -err->code;
+	stream->plan = shared_epoch_plan(stream->shared);
+	return 0;
 }
 
 static void close_epoch(struct share_stream *stream)
 {
 	shared_epoch_close(stream->shared);
 	stream->shared = NULL;
-}
-
-static struct plan *scheduler_epoch_plan(const struct share_stream *stream)
-{
-	return shared_epoch_plan(stream->shared);
 }
 
 /* ---- where jobs begin ---- */
@@ -89,9 +82,9 @@ static int recent_entry(const struct share_stream *stream)
 }
 
 /* An entry point at the pipeline's position. */
-static int new_entry(struct share_stream *stream, const struct pipeline_point *next,
-		     struct error *err)
+static int new_entry(struct share_stream *stream, struct error *err)
 {
+	const struct pipeline_point *next = &stream->next;
 	uint32_t position =
 		next->stolen > next->position ? next->stolen : next->position;
 	int entry = shared_epoch_enter(stream->shared, next->pass, position);
@@ -127,7 +120,7 @@ static int attach_at(struct share_stream *stream, struct client *client, int ent
 }
 
 static int scheduler_epoch_begin(struct share_stream *stream, struct client *client,
-				 const struct pipeline_point *next, struct error *err)
+				 struct error *err)
 {
 	int entry = recent_entry(stream), result = -EINVAL;
 
@@ -136,7 +129,7 @@ static int scheduler_epoch_begin(struct share_stream *stream, struct client *cli
 		result = attach_at(stream, client, entry, err);
 	}
 	if (result == -EINVAL) { /* none, or readers have just let it go */
-		entry = new_entry(stream, next, err);
+		entry = new_entry(stream, err);
 		result = entry < 0 ? entry : attach_at(stream, client, entry, err);
 	}
 	if (result == 0 && stream->round < 0)
@@ -188,7 +181,6 @@ static void begin_pass(struct share_stream *stream, uint64_t pass)
 const struct scheduler_ops scheduler_epoch = {
 	.open = open_epoch,
 	.close = close_epoch,
-	.plan = scheduler_epoch_plan,
 	.begin = scheduler_epoch_begin,
 	.leave = scheduler_epoch_leave,
 	.pass = begin_pass,

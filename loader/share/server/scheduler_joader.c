@@ -35,7 +35,10 @@ static int open_joader(struct share_stream *stream, struct error *err)
 	};
 
 	stream->joader = joader_open(&config, err);
-	return stream->joader != NULL ? 0 : -err->code;
+	if (stream->joader == NULL)
+		return -err->code;
+	stream->plan = joader_plan(stream->joader);
+	return 0;
 }
 
 static void close_joader(struct share_stream *stream)
@@ -44,17 +47,11 @@ static void close_joader(struct share_stream *stream)
 	stream->joader = NULL;
 }
 
-static struct plan *scheduler_joader_plan(const struct share_stream *stream)
-{
-	return joader_plan(stream->joader);
-}
-
 static int scheduler_joader_begin(struct share_stream *stream, struct client *client,
-				  const struct pipeline_point *next, struct error *err)
+				  struct error *err)
 {
 	int result;
 
-	(void)next;
 	if (joader_jobs(stream->joader) == JOADER_JOBS)
 		return error_set(err, EBUSY,
 				 "there are %d jobs: no more in joader mode",
@@ -81,7 +78,6 @@ const struct scheduler_ops scheduler_joader = {
 	.check = scheduler_joader_check,
 	.open = open_joader,
 	.close = close_joader,
-	.plan = scheduler_joader_plan,
 	.begin = scheduler_joader_begin,
 	.leave = scheduler_joader_leave,
 	.wanted = scheduler_joader_wanted,

@@ -200,8 +200,7 @@ static void fill_constant(struct collected *metrics)
 	all->workers = server->options.workers;
 }
 
-static void share_metrics_fill(struct share_stream *stream,
-			       const struct pipeline_point *next, void *context)
+static void share_metrics_fill(struct share_stream *stream, void *context)
 {
 	struct collected *metrics = context;
 	struct share_server *server = metrics->server;
@@ -212,7 +211,7 @@ static void share_metrics_fill(struct share_stream *stream,
 	cache_stats(server->parts.cache, &cache);
 	fill_constant(metrics);
 	all->uptime_ns = now - server->opened_ns;
-	all->lap = next->pass;
+	all->lap = stream->next.pass;
 	all->parts = stream->shared != NULL ? shared_epoch_parts(stream->shared)
 					    : SHARE_UNKNOWN;
 	all->samples = bcast_published(stream->ring);

@@ -58,7 +58,7 @@ static int share_stream_open_pipeline(struct share_stream *stream, struct error 
 		.source = stream->parts->source,
 		.cache = stream->parts->cache,
 		.prep = stream->parts->prep,
-		.plan = stream->scheduler->plan(stream),
+		.plan = stream->plan,
 		.sink = &stream->hook.base,
 		.slots = share_stream_slots(stream),
 		.throttle = stream->parts->throttle,
@@ -113,7 +113,8 @@ static void share_stream_at(void *context, const struct pipeline_point *next)
 {
 	const struct locked_call *locked = context;
 
-	locked->call(locked->stream, next, locked->context);
+	locked->stream->next = *next;
+	locked->call(locked->stream, locked->context);
 }
 
 void share_stream_locked(struct share_stream *stream, share_stream_call *call,

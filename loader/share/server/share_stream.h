@@ -60,6 +60,7 @@ struct share_stream {
 	const struct reactor *reactor;
 	const struct scheduler_ops *scheduler;
 	struct bcast_ring *ring;
+	struct plan *plan; /* the scheduler's */
 	struct pipeline *pipeline;
 
 	/* Of the server's thread. */
@@ -69,6 +70,7 @@ struct share_stream {
 	_Atomic uint64_t skipped; /* samples */
 
 	/* All below: with the pipeline's lock held. */
+	struct pipeline_point next; /* of the pipeline: share_stream_locked() */
 	struct publish_hook hook;
 	struct shared_epoch *shared; /* NULL: joader */
 	struct joader *joader;       /* NULL: shared epoch */
@@ -87,9 +89,8 @@ void share_stream_close(struct share_stream *stream);
 /* Batches are made from now on. start: by the stream itself, not by a dsa run. */
 void share_stream_begin(struct share_stream *stream, bool start);
 
-/* Runs `call` with the lock held; next: where the pipeline stands. */
-typedef void share_stream_call(struct share_stream *stream,
-			       const struct pipeline_point *next, void *context);
+/* Runs `call` with the lock held; stream->next: where the pipeline stands. */
+typedef void share_stream_call(struct share_stream *stream, void *context);
 void share_stream_locked(struct share_stream *stream, share_stream_call *call,
 			 void *context);
 
