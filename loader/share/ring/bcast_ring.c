@@ -100,6 +100,8 @@ struct bcast_ring *bcast_open(const struct bcast_config *config, struct error *e
 		return NULL;
 	}
 	bcast_sink_init(ring);
+	ring->watcher = config->watcher;
+	ring->context = config->context;
 	bcast_set_reserved(ring, config->sequence);
 	ring->tail = config->sequence;
 	ring->header->layout = ring->layout;

@@ -62,13 +62,23 @@ struct bcast_place {
 
 /* ---- the writer: the shared loader ---- */
 
+/* Whoever follows what the pipeline writes. With the pipeline's lock held. */
+struct bcast_watcher {
+	bool (*wanted)(void *context); /* false: no batch is to be begun */
+	void (*publishing)(void *context, const struct batch_sink_batch *batch);
+	void (*published)(void *context, uint64_t first); /* from this number on */
+	void (*woke)(void *context);                      /* readers that wait */
+};
+
 struct bcast_config {
 	uint32_t places; /* at the least: rounded up, S samples fill whole pages */
 	uint32_t slots;  /* of the pipeline; and places of one: */
 	uint32_t batch;
 	size_t sample_bytes;
-	uint64_t sequence; /* of the first place */
-	bool audit;        /* checksums */
+	uint64_t sequence;                   /* of the first place */
+	bool audit;                          /* checksums */
+	const struct bcast_watcher *watcher; /* NULL: nobody */
+	void *context;                       /* the watcher's */
 };
 
 struct bcast_ring *bcast_open(const struct bcast_config *config, struct error *err);

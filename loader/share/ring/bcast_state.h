@@ -96,6 +96,8 @@ struct bcast_batch_slot {
 
 struct bcast_ring {
 	struct batch_sink sink;
+	const struct bcast_watcher *watcher; /* NULL: nobody */
+	void *context;
 	struct bcast_layout layout;
 	struct shared_memory memory;
 	struct bcast_header *header;

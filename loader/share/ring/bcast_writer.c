@@ -135,6 +135,8 @@ static bool bcast_writer_reserve(struct batch_sink *sink, uint32_t number,
 	uint64_t *sequences = &ring->sequences[(size_t)number * ring->batch];
 	bool room;
 
+	if (ring->watcher != NULL && !ring->watcher->wanted(ring->context))
+		return false;
 	*slot = (struct bcast_batch_slot){.count = count, .thrown = thrown};
 	pthread_mutex_lock(&ring->lock);
 	room = place_batch(ring, slot, sequences);
@@ -244,12 +246,14 @@ static void bcast_writer_publish(struct batch_sink *sink, uint32_t number,
 	struct bcast_ring *ring = bcast_of(sink);
 	const struct bcast_batch_slot *slot = bcast_writer_leave(ring);
 	const uint64_t *sequences = &ring->sequences[(size_t)number * ring->batch];
-	uint64_t early;
+	uint64_t first = bcast_published(ring), early;
 	uint32_t at = 0;
 
+	if (ring->watcher != NULL)
+		ring->watcher->publishing(ring->context, batch);
 	pthread_mutex_lock(&ring->lock);
 	early = batch->repeated ? 0 : early_readers(ring);
-	for (uint64_t next = bcast_published(ring); next < slot->end; next++) {
+	for (uint64_t next = first; next < slot->end; next++) {
 		if (at < slot->count && sequences[at] == next)
 			describe_sample(ring, next, batch, &samples[at++], early);
 		else
@@ -257,6 +261,8 @@ static void bcast_writer_publish(struct batch_sink *sink, uint32_t number,
 	}
 	pthread_mutex_unlock(&ring->lock);
 	bcast_show(ring, slot->end);
+	if (ring->watcher != NULL)
+		ring->watcher->published(ring->context, first);
 }
 
 /* Its numbers, which may be before others', become voids with the next batch. */
@@ -312,7 +318,11 @@ static void bcast_writer_rewind_all(struct batch_sink *sink)
 
 static void bcast_writer_wake(struct batch_sink *sink)
 {
+	const struct bcast_ring *ring = bcast_of(sink);
+
 	bcast_wake(bcast_of(sink));
+	if (ring->watcher != NULL)
+		ring->watcher->woke(ring->context);
 }
 
 void bcast_sink_init(struct bcast_ring *ring)

@@ -7,6 +7,8 @@
 #include "loader/prep.h"
 #include "loader/session_join.h"
 #include "loader/share.h"
+#include "loader/share/server/audit.h"
+#include "loader/share/server/reactor.h"
 #include "loader/source.h"
 
 #include <stdio.h>
@@ -37,14 +39,56 @@ static uint32_t share_stream_slots(const struct share_stream *stream)
 		       : stream->config->window;
 }
 
+static bool share_stream_wanted(void *context)
+{
+	const struct share_stream *stream = context;
+
+	return stream->scheduler->wanted == NULL || stream->scheduler->wanted(stream);
+}
+
+/* Clients can begin where a pass does. */
+static void share_stream_publishing(void *context, const struct batch_sink_batch *batch)
+{
+	struct share_stream *stream = context;
+
+	if (batch->repeated || batch->pass == stream->pass)
+		return;
+	stream->pass = batch->pass;
+	if (stream->scheduler->pass != NULL)
+		stream->scheduler->pass(stream, batch->pass);
+}
+
+static void share_stream_published(void *context, uint64_t first)
+{
+	const struct share_stream *stream = context;
+
+	if (stream->audit != NULL)
+		audit_note(stream->audit, stream->ring, first);
+}
+
+static void share_stream_woke(void *context)
+{
+	const struct share_stream *stream = context;
+
+	reactor_notify(stream->reactor);
+}
+
 static int share_stream_open_ring(struct share_stream *stream, struct error *err)
 {
+	static const struct bcast_watcher watcher = {
+		.wanted = share_stream_wanted,
+		.publishing = share_stream_publishing,
+		.published = share_stream_published,
+		.woke = share_stream_woke,
+	};
 	const struct bcast_config config = {
 		.places = stream->config->window * stream->options->batch,
 		.slots = share_stream_slots(stream),
 		.batch = stream->options->batch,
 		.sample_bytes = prep_sample_bytes(stream->parts->prep),
 		.audit = stream->config->audit != NULL,
+		.watcher = &watcher,
+		.context = stream,
 	};
 
 	stream->ring = bcast_open(&config, err);
@@ -59,7 +103,7 @@ static int share_stream_open_pipeline(struct share_stream *stream, struct error 
 		.cache = stream->parts->cache,
 		.prep = stream->parts->prep,
 		.plan = stream->plan,
-		.sink = &stream->hook.base,
+		.sink = bcast_sink(stream->ring),
 		.slots = share_stream_slots(stream),
 		.throttle = stream->parts->throttle,
 		.process = stream->session->process,
@@ -80,7 +124,7 @@ int share_stream_open(struct share_stream *stream, struct error *err)
 		result = share_stream_open_ring(stream, err);
 	if (result < 0)
 		return result;
-	publish_hook_open(&stream->hook, stream);
+	stream->pass = UINT64_MAX;
 	return share_stream_open_pipeline(stream, err);
 }
 

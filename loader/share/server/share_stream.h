@@ -3,7 +3,7 @@
  * (scheduler), how they are made (pipeline), where they lie (ring). Private to
  * loader/share/.
  *
- *	scheduler --plan--> pipeline --> publish_hook --> ring --> clients
+ *	scheduler --plan--> pipeline --> ring --> clients
  */
 #ifndef DSA_SHARE_STREAM_H
 #define DSA_SHARE_STREAM_H
@@ -44,13 +44,6 @@ struct skip_lines {
 	uint64_t more; /* beyond them */
 };
 
-struct publish_hook {
-	struct batch_sink base;
-	struct batch_sink *ring;
-	struct share_stream *stream;
-	uint64_t pass; /* of the last batch published; UINT64_MAX: none */
-};
-
 struct share_stream {
 	/* Of the server; they do not change. */
 	const struct share_config *config;
@@ -70,8 +63,8 @@ struct share_stream {
 	_Atomic uint64_t skipped; /* samples */
 
 	/* All below: with the pipeline's lock held. */
-	struct pipeline_point next; /* of the pipeline: share_stream_locked() */
-	struct publish_hook hook;
+	struct pipeline_point next;  /* of the pipeline: share_stream_locked() */
+	uint64_t pass;               /* of the last batch published; UINT64_MAX: none */
 	struct shared_epoch *shared; /* NULL: joader */
 	struct joader *joader;       /* NULL: shared epoch */
 	struct entry_start entry_starts[SHARED_EPOCH_ENTRIES];
@@ -99,8 +92,5 @@ bool share_stream_end(struct share_stream *stream, int code, const char *why);
 void share_stream_stop(struct share_stream *stream);
 
 uint32_t share_stream_samples(const struct share_stream *stream); /* of the data set */
-
-/* publish_hook.c: the pipeline's sink. */
-void publish_hook_open(struct publish_hook *hook, struct share_stream *stream);
 
 #endif
