@@ -1,10 +1,10 @@
 /*
- * hits.h - how much of the reads a cache answers.
+ * hits.h - caches that are read through in a simulation, and replays of their streams.
  *
- * The streams of training: every sample once an epoch, in a fresh uniform order. x is
- * the cache's share of the data set. Closed forms for one reader, in the steady state:
- * those of loader/base/math/steady.h; minio is the cache that never evicts (CoorDL, VLDB
- * 2021), which nobody beats there, even with the future known.
+ * The streams of training: every sample once an epoch, in a fresh uniform order. Closed
+ * forms for one reader, in the steady state: loader/base/math/steady.h; minio is the
+ * cache that never evicts (CoorDL, VLDB 2021), which nobody beats there, even with the
+ * future known.
  */
 #ifndef DSA_HITS_H
 #define DSA_HITS_H
@@ -15,17 +15,6 @@
 #include <stdint.h>
 
 struct error;
-
-/*
- * Mean hit ratio of one reader over an epoch, and that of each of `parts` equal parts of
- * it, as steady_mean() and steady_over() promise; x in 0..1.
- */
-double hits_mean(enum cache_id policy, double x, uint64_t dataset_bytes);
-int hits_over(enum cache_id policy, double x, uint64_t dataset_bytes, double *hit,
-	      uint32_t parts);
-
-/* The least x of that mean hit ratio, to .0001. NAN: memory is short. */
-double hits_share(enum cache_id policy, double mean, uint64_t dataset_bytes);
 
 /* A cache of `capacity` bytes that is read through, in a simulation. */
 struct hits_cache;
@@ -52,7 +41,7 @@ struct hits_stream {
 	enum cache_id policy;
 	uint32_t samples;      /* in the data set, all of one size */
 	uint32_t readers;      /* ranks with a cache each; position p is p % readers' */
-	double x;              /* of each cache, of the data set */
+	double x;              /* each cache's share of the data set */
 	uint64_t sample_bytes; /* matters to page alone */
 	bool partitioned; /* a sample held by any rank is a hit for all; each sample has
 			   * one home (CoorDL) */

@@ -180,34 +180,33 @@ static void run_epoch(struct replay *replay, uint32_t epoch)
 	}
 }
 
-static int open_futures(struct replay *replay)
+static bool open_reader(struct replay *replay, uint32_t i)
 {
 	const struct hits_stream *stream = replay->stream;
 
-	replay->future = calloc(stream->readers, sizeof(*replay->future));
-	if (replay->future == NULL)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < stream->readers; i++)
-		if (!future_init(&replay->future[i], stream->samples))
-			return -ENOMEM;
-	return look_ahead(replay);
+	if (replay->future != NULL)
+		return future_init(&replay->future[i], stream->samples);
+	replay->cache[i] =
+		hits_cache_new(stream->policy, stream->samples,
+			       replay->capacity * replay->bytes, stream->seed + i);
+	return replay->cache[i] != NULL;
 }
 
-static int open_caches(struct replay *replay)
+static int open_readers(struct replay *replay)
 {
-	const struct hits_stream *stream = replay->stream;
+	uint32_t readers = replay->stream->readers;
+	bool ahead = replay->stream->policy == CACHE_NEXTUSE;
 
-	replay->cache = calloc(stream->readers, sizeof(*replay->cache));
-	if (replay->cache == NULL)
+	if (ahead)
+		replay->future = calloc(readers, sizeof(*replay->future));
+	else
+		replay->cache = calloc(readers, sizeof(*replay->cache));
+	if (replay->future == NULL && replay->cache == NULL)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < stream->readers; i++) {
-		replay->cache[i] = hits_cache_new(stream->policy, stream->samples,
-						  replay->capacity * replay->bytes,
-						  stream->seed + i);
-		if (replay->cache[i] == NULL)
+	for (uint32_t i = 0; i < readers; i++)
+		if (!open_reader(replay, i))
 			return -ENOMEM;
-	}
-	return 0;
+	return ahead ? look_ahead(replay) : 0;
 }
 
 static void replay_fini(struct replay *replay)
@@ -259,12 +258,7 @@ int hits_replay(const struct hits_stream *stream, struct hits_ratio *ratio,
 	replay.bytes = stream->policy == CACHE_PAGE ? stream->sample_bytes : 1;
 	replay.capacity = (uint32_t)lround(stream->x * stream->samples);
 	replay.order = calloc(stream->samples, sizeof(*replay.order));
-	if (replay.order == NULL)
-		rc = -ENOMEM;
-	else if (stream->policy == CACHE_NEXTUSE)
-		rc = open_futures(&replay);
-	else
-		rc = open_caches(&replay);
+	rc = replay.order == NULL ? -ENOMEM : open_readers(&replay);
 	for (uint32_t i = 0; rc == 0 && i < stream->warm + stream->epochs; i++)
 		run_epoch(&replay, i);
 	if (rc == 0) {

@@ -1,6 +1,7 @@
 /* inputs.c - sums windows and curves up to what each stage takes. */
 #include "models/predict/inputs.h"
 #include "loader/base/error.h"
+#include "loader/base/math/steady.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -304,9 +305,9 @@ static double page_share(const struct profile *profile)
 		return slowed ? 0 : 1;
 	if (isnan(profile->hit_ratio.value))
 		return 0;
-	return hits_share(CACHE_PAGE, profile->hit_ratio.value,
-			  profile->dataset_bytes != UNKNOWN ? profile->dataset_bytes
-							    : 0);
+	return steady_share(CACHE_PAGE, profile->hit_ratio.value,
+			    profile->dataset_bytes != UNKNOWN ? profile->dataset_bytes
+							      : 0);
 }
 
 static int inputs_find_cache(const struct profile *profile, struct inputs *inputs,

@@ -5,7 +5,7 @@
 #ifndef DSA_INPUTS_H
 #define DSA_INPUTS_H
 
-#include "models/cache/hits.h"
+#include "loader/base/variants.h"
 #include "models/predict/cores.h"
 #include "models/predict/storage.h"
 

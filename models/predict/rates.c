@@ -1,6 +1,6 @@
 /* rates.c - the closed form of prep and of the cores. */
 #include "models/predict/rates.h"
-#include "models/cache/hits.h"
+#include "loader/base/math/steady.h"
 #include "models/simulation/simulation.h"
 
 enum { POSITIONS = 256 }; /* of the epoch, to integrate over */
@@ -30,8 +30,8 @@ static double rates_misses(const struct simulation_load *load, double bytes)
 	if (load->all_hits)
 		return 0;
 	if (!(load->share > 0) ||
-	    hits_over(load->policy, load->share, (uint64_t)(load->dataset * bytes), hit,
-		      POSITIONS) < 0)
+	    steady_over(load->policy, load->share, (uint64_t)(load->dataset * bytes),
+			hit, POSITIONS) < 0)
 		return 1;
 	for (int i = 0; i < POSITIONS; i++)
 		misses += (1 - hit[i]) / POSITIONS;

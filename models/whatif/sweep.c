@@ -190,29 +190,29 @@ static bool sweep_append(struct sweep_values *values, double number, bool bytes)
 typedef bool spread(struct sweep_values *values, const struct sweep_value *from,
 		    const struct sweep_value *to);
 
-static bool spread_evenly(struct sweep_values *values, const struct sweep_value *from,
-			  const struct sweep_value *to)
+static bool spread_by(struct sweep_values *values, const struct sweep_value *from,
+		      const struct sweep_value *to,
+		      double (*at)(double from, double to, int i, int steps))
 {
 	for (int i = 0; i < RANGE_VALUES; i++)
 		if (!sweep_append(values,
-				  sweep_between(from->number, to->number, i,
-						RANGE_VALUES - 1),
+				  at(from->number, to->number, i, RANGE_VALUES - 1),
 				  from->bytes))
 			return false;
 	return true;
+}
+
+static bool spread_evenly(struct sweep_values *values, const struct sweep_value *from,
+			  const struct sweep_value *to)
+{
+	return spread_by(values, from, to, sweep_between);
 }
 
 static bool spread_by_factor(struct sweep_values *values,
 			     const struct sweep_value *from,
 			     const struct sweep_value *to)
 {
-	for (int i = 0; i < RANGE_VALUES; i++)
-		if (!sweep_append(
-			    values,
-			    by_factor(from->number, to->number, i, RANGE_VALUES - 1),
-			    false))
-			return false;
-	return true;
+	return spread_by(values, from, to, by_factor);
 }
 
 static bool spread_cache(struct sweep_values *values, const struct sweep_value *from,

@@ -1,4 +1,5 @@
 /* schedule_ask.c - the windows that a schedule asks for. */
+#include "loader/base/choice.h"
 #include "loader/base/math/steady.h"
 #include "loader/base/permutation.h"
 #include "loader/share.h"
@@ -159,8 +160,9 @@ static double drawn_hit(const struct schedule *schedule, const struct trace *tra
 	double hit[STRATA];
 
 	permutation_fill(order, STRATA, schedule->config.seed, block / STRATA);
-	if (steady_over(trace->loader.cache, cache_share(schedule, trace),
-			trace->loader.dataset_bytes, hit, STRATA) < 0)
+	if (steady_over(choice_find(CACHE_POLICY_NAMES, trace->loader.cache),
+			cache_share(schedule, trace), trace->loader.dataset_bytes, hit,
+			STRATA) < 0)
 		return 0;
 	return hit[order[block % STRATA]];
 }

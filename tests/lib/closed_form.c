@@ -1,6 +1,6 @@
 /* closed_form.c - the rate of each stage alone, and the least over an epoch. */
 #include "tests/lib/closed_form.h"
-#include "models/cache/hits.h"
+#include "loader/base/math/steady.h"
 #include "models/simulation/simulation.h"
 
 enum { POSITIONS = 256 }; /* of the epoch, to integrate over */
@@ -135,8 +135,9 @@ static void form_hits(const struct simulation_load *load, double bytes, double *
 	enum cache_id policy = load->policy;
 	bool cached = !load->all_hits && load->share > 0 && policy >= 0;
 
-	if (cached && hits_over(policy, load->share, (uint64_t)(load->dataset * bytes),
-				hit, POSITIONS) == 0)
+	if (cached &&
+	    steady_over(policy, load->share, (uint64_t)(load->dataset * bytes), hit,
+			POSITIONS) == 0)
 		return;
 	for (int i = 0; i < POSITIONS; i++)
 		hit[i] = load->all_hits ? 1 : 0;

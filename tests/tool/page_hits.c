@@ -3,7 +3,7 @@
  *
  * A line for each share of the data set: hits of the page cache, hits of a plain LRU.
  */
-#include "models/cache/hits.h"
+#include "loader/base/math/steady.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@ int main(int argc, char **argv)
 	for (int i = 2; i < argc; i++) {
 		double x = strtod(argv[i], NULL);
 
-		printf("%.6f %.6f\n", hits_mean(CACHE_PAGE, x, bytes),
-		       hits_mean(CACHE_LRU, x, bytes));
+		printf("%.6f %.6f\n", steady_mean(CACHE_PAGE, x, bytes),
+		       steady_mean(CACHE_LRU, x, bytes));
 	}
 	return 0;
 }

@@ -28,10 +28,9 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct law {
-	const char *policy;
+	bool hits;
 	double (*hit)(double x, double s), (*mean)(double x); /* 0 < x < 1 */
 };
 
@@ -80,18 +79,18 @@ static double random_mean(double x)
 	return -x * log(1 - x + x * exp(-1 / x));
 }
 
-static const struct law laws[] = {
-	{"minio", share_hit, share_mean},    {"nextuse", share_hit, share_mean},
-	{"lru", lru_hit, lru_mean},          {"fifo", fifo_hit, fifo_mean},
-	{"random", random_hit, random_mean}, {"page", NULL, NULL}, /* by replay */
+static const struct law laws[CACHE_IDS] = {
+	[CACHE_PAGE] = {true, NULL, NULL}, /* by replay */
+	[CACHE_MINIO] = {true, share_hit, share_mean},
+	[CACHE_LRU] = {true, lru_hit, lru_mean},
+	[CACHE_FIFO] = {true, fifo_hit, fifo_mean},
+	[CACHE_RANDOM] = {true, random_hit, random_mean},
+	[CACHE_NEXTUSE] = {true, share_hit, share_mean},
 };
 
-static const struct law *steady_law_of(const char *policy)
+static struct law steady_law_of(int policy)
 {
-	for (size_t i = 0; i < sizeof(laws) / sizeof(laws[0]); i++)
-		if (strcmp(laws[i].policy, policy) == 0)
-			return &laws[i];
-	return NULL;
+	return laws[policy >= 0 && policy < CACHE_IDS ? policy : CACHE_NONE];
 }
 
 enum { SAMPLES = 4096, EPOCHS = 16 }; /* the replay of page; those that count */
@@ -129,30 +128,44 @@ static int page_over(double x, uint64_t dataset_bytes, double *hit, uint32_t par
 	return rc;
 }
 
-int steady_over(const char *policy, double x, uint64_t dataset_bytes, double *hit,
+int steady_over(int policy, double x, uint64_t dataset_bytes, double *hit,
 		uint32_t parts)
 {
-	const struct law *law = steady_law_of(policy);
-	bool between = law != NULL && x > 0 && x < 1;
+	struct law law = steady_law_of(policy);
+	bool between = law.hits && x > 0 && x < 1;
 
-	if (between && law->hit == NULL)
+	if (between && law.hit == NULL)
 		return page_over(x, dataset_bytes, hit, parts);
 	for (uint32_t i = 0; i < parts; i++)
-		hit[i] =
-			between ? law->hit(x, (i + .5) / parts) : law != NULL && x >= 1;
+		hit[i] = between ? law.hit(x, (i + .5) / parts) : law.hits && x >= 1;
 	return 0;
 }
 
-double steady_mean(const char *policy, double x, uint64_t dataset_bytes)
+double steady_mean(int policy, double x, uint64_t dataset_bytes)
 {
-	const struct law *law = steady_law_of(policy);
+	struct law law = steady_law_of(policy);
 	double mean;
 
-	if (law == NULL || !(x > 0))
+	if (!law.hits || !(x > 0))
 		return 0;
 	if (x >= 1)
 		return 1;
-	if (law->mean != NULL)
-		return law->mean(x);
+	if (law.mean != NULL)
+		return law.mean(x);
 	return page_over(x, dataset_bytes, &mean, 1) == 0 ? mean : NAN;
+}
+
+double steady_share(enum cache_id policy, double mean, uint64_t dataset_bytes)
+{
+	double low = 0, high = 1;
+
+	while (high - low > 1e-4) {
+		double x = (low + high) / 2,
+		       now = steady_mean(policy, x, dataset_bytes);
+
+		if (isnan(now))
+			return NAN;
+		*(now < mean ? &low : &high) = x;
+	}
+	return high;
 }

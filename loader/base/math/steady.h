@@ -18,17 +18,22 @@
 #ifndef DSA_STEADY_H
 #define DSA_STEADY_H
 
+#include "loader/base/variants.h"
+
 #include <stdint.h>
 
 /*
- * Chance of a hit in each of `parts` equal parts of an epoch; all 0 under unknown
- * policies. page balances its lists by their size, so it asks how large the data set
+ * Chance of a hit under a policy (enum cache_id) in each of `parts` equal parts of an
+ * epoch; all 0 under others. page balances its lists by their size, so it asks how large the data set
  * is, and takes about 2 ms; others take no notice. 0, or -ENOMEM.
  */
-int steady_over(const char *policy, double x, uint64_t dataset_bytes, double *hit,
+int steady_over(int policy, double x, uint64_t dataset_bytes, double *hit,
 		uint32_t parts);
 
 /* Mean hit ratio of an epoch, from the closed forms; page by replay, NAN: no memory. */
-double steady_mean(const char *policy, double x, uint64_t dataset_bytes);
+double steady_mean(int policy, double x, uint64_t dataset_bytes);
+
+/* The least x of that mean hit ratio, to .0001. NAN: memory is short. */
+double steady_share(enum cache_id policy, double mean, uint64_t dataset_bytes);
 
 #endif

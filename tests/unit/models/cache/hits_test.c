@@ -1,6 +1,7 @@
 #include "loader/base/choice.h"
 #include "loader/base/error.h"
 #include "loader/base/math/page_cache.h"
+#include "loader/base/math/steady.h"
 #include "loader/base/permutation.h"
 #include "models/cache/hits.h"
 #include "profiler/profile.h"
@@ -56,7 +57,7 @@ static void closed_forms_match_replay(void **state)
 		for (double x = .1; x < 1; x += .1) {
 			double all = replay(policies[i], 1, x, 7).all;
 
-			assert_true(fabs(all - hits_mean(policies[i], x, 0)) < .005);
+			assert_true(fabs(all - steady_mean(policies[i], x, 0)) < .005);
 		}
 }
 
@@ -95,7 +96,7 @@ static void positions_match_replay(void **state)
 			double ratio[STRATA] = {0}, fine[STRATA * N];
 
 			strata(policies[i], shares[j], ratio);
-			hits_over(policies[i], shares[j], 0, fine, STRATA * N);
+			steady_over(policies[i], shares[j], 0, fine, STRATA * N);
 			for (int k = 0; k < STRATA; k++) {
 				double mean = 0;
 
@@ -285,13 +286,13 @@ static void page_positions_make_up_its_mean(void **state)
 	double hit[STRATA], sum = 0;
 
 	(void)state;
-	assert_int_equal(hits_over(CACHE_PAGE, .6, 1 << 30, hit, STRATA), 0);
+	assert_int_equal(steady_over(CACHE_PAGE, .6, 1 << 30, hit, STRATA), 0);
 	for (int i = 0; i < STRATA; i++)
 		sum += hit[i] / STRATA;
-	assert_true(fabs(sum - hits_mean(CACHE_PAGE, .6, 1 << 30)) < 1e-9);
+	assert_true(fabs(sum - steady_mean(CACHE_PAGE, .6, 1 << 30)) < 1e-9);
 	assert_true(hit[0] > .5 && hit[STRATA - 1] < .2);
 	assert_true(fabs(replay(CACHE_PAGE, 1, .6, 1).all -
-			 hits_mean(CACHE_PAGE, .6, 1 << 28)) < .01);
+			 steady_mean(CACHE_PAGE, .6, 1 << 28)) < .01);
 }
 
 static double page_after(double x, uint64_t sample_bytes, uint32_t epochs)
@@ -333,14 +334,15 @@ static void a_share_is_found_from_its_hits(void **state)
 	(void)state;
 	for (double x = .2; x < 1; x += .2) {
 		for (int policy = CACHE_PAGE; policy < CACHE_IDS; policy++) {
-			double mean = hits_mean(policy, x, 1 << 30);
+			double mean = steady_mean(policy, x, 1 << 30);
 
-			assert_true(fabs(hits_share(policy, mean, 1 << 30) - x) < .005);
+			assert_true(fabs(steady_share(policy, mean, 1 << 30) - x) <
+				    .005);
 		}
 	}
-	assert_true(hits_mean(CACHE_PAGE, .5, UINT64_MAX / 2) > .3); /* and ends */
-	assert_true(hits_share(CACHE_LRU, 1, 0) == 1);
-	assert_true(hits_share(CACHE_LRU, 0, 0) < .001);
+	assert_true(steady_mean(CACHE_PAGE, .5, UINT64_MAX / 2) > .3); /* and ends */
+	assert_true(steady_share(CACHE_LRU, 1, 0) == 1);
+	assert_true(steady_share(CACHE_LRU, 0, 0) < .001);
 }
 
 static void what_makes_no_sense_is_refused(void **state)

@@ -29,12 +29,14 @@ static void means_match_the_reference_table(void **state)
 	for (int i = 0; i < ROWS; i++) {
 		double x = table[i].x;
 
-		assert_true(fabs(steady_mean("minio", x, 0) - table[i].minio) < 1e-12);
-		assert_true(fabs(steady_mean("lru", x, 0) - table[i].lru) < .0005);
-		assert_true(fabs(steady_mean("fifo", x, 0) - table[i].fifo) < rounding);
-		assert_true(fabs(steady_mean("random", x, 0) - table[i].random) <
+		assert_true(fabs(steady_mean(CACHE_MINIO, x, 0) - table[i].minio) <
+			    1e-12);
+		assert_true(fabs(steady_mean(CACHE_LRU, x, 0) - table[i].lru) < .0005);
+		assert_true(fabs(steady_mean(CACHE_FIFO, x, 0) - table[i].fifo) <
 			    rounding);
-		assert_true(fabs(steady_mean("nextuse", x, 0) - x) < 1e-12);
+		assert_true(fabs(steady_mean(CACHE_RANDOM, x, 0) - table[i].random) <
+			    rounding);
+		assert_true(fabs(steady_mean(CACHE_NEXTUSE, x, 0) - x) < 1e-12);
 	}
 }
 
@@ -56,14 +58,14 @@ static void page_is_what_the_kernel_was_seen_to_do(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(seen) / sizeof(seen[0]); i++) {
-		double hits = steady_mean("page", seen[i].x, seen[i].dataset);
+		double hits = steady_mean(CACHE_PAGE, seen[i].x, seen[i].dataset);
 
 		assert_true(fabs(hits - seen[i].hits) < .02);
 	}
 }
 
-static const char *const policies[] = {"minio",  "lru",     "fifo",
-				       "random", "nextuse", "page"};
+static const enum cache_id policies[] = {CACHE_MINIO,  CACHE_LRU,     CACHE_FIFO,
+					 CACHE_RANDOM, CACHE_NEXTUSE, CACHE_PAGE};
 
 enum { POLICIES = sizeof(policies) / sizeof(policies[0]) };
 
@@ -99,8 +101,8 @@ static void the_ends_are_exact(void **state)
 		assert_true(steady_mean(policies[i], 1e-9, 0) < 1e-8);
 		assert_true(steady_mean(policies[i], 1 - 1e-9, 0) > .99);
 	}
-	assert_true(steady_mean("none", .5, 0) == 0);
-	assert_int_equal(steady_over("none", .5, 0, hit, 2), 0);
+	assert_true(steady_mean(CACHE_NONE, .5, 0) == 0);
+	assert_int_equal(steady_over(CACHE_NONE, .5, 0, hit, 2), 0);
 	assert_true(hit[0] == 0 && hit[1] == 0);
 }
 
@@ -111,9 +113,9 @@ static void memory_short_is_told(void **state)
 	(void)state;
 	for (unsigned nth = 1; nth <= 2; nth++) {
 		nomem_at(nth);
-		assert_true(isnan(steady_mean("page", .5, 0)));
+		assert_true(isnan(steady_mean(CACHE_PAGE, .5, 0)));
 		nomem_at(nth);
-		assert_int_equal(steady_over("page", .5, 0, &hit, 1), -ENOMEM);
+		assert_int_equal(steady_over(CACHE_PAGE, .5, 0, &hit, 1), -ENOMEM);
 		nomem_at(0);
 	}
 }
