@@ -82,14 +82,7 @@ int profile_word_copy(struct profile_word *to, const struct profile_word *from)
 	return from->other == NULL ? 0 : profile_text(&to->other, "%s", from->other);
 }
 
-#define UNKNOWN_TEXT                   NULL
-#define UNKNOWN_ENGINE                 PROFILE_NO_WORD
-#define UNKNOWN_CACHE                  PROFILE_NO_WORD
-#define UNKNOWN_COUNT                  UNKNOWN
-#define UNKNOWN_NUMBER                 NAN
-#define UNKNOWN_FLAG                   false
-#define UNKNOWN_SHARE(...)             NAN,
-#define UNKNOWN_OF(path, type, member) .member = UNKNOWN_##type,
+#define UNKNOWN_SHARE(...) NAN,
 
 void profile_init(struct profile *profile)
 {

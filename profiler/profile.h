@@ -407,7 +407,54 @@ struct profile {
 	X("counted.hits", COUNT, counted.hits) \
 	X("counted.decoded_pixels", COUNT, counted.decoded_pixels) \
 	X("counted.skipped", COUNT, counted.skipped)
+
+/* All that a window has, in the order of the CSV's columns. */
+#define PROFILE_WINDOW(X) \
+	X("kind", KIND, kind) \
+	X("block", INDEX, block) \
+	X("used", FLAG, used) \
+	X("certified", FLAG, certified) \
+	X("drawn", FLAG, drawn) \
+	X("why", TEXT, why) \
+	X("workers", UNSIGNED, workers) \
+	X("depth", UNSIGNED, depth) \
+	X("start_s", NUMBER, start_s) \
+	X("length_s", NUMBER, length_s) \
+	X("switch_s", NUMBER, switch_s) \
+	X("steps", COUNT, steps) \
+	X("samples", COUNT, samples) \
+	X("rate_per_s", NUMBER, per_s) \
+	X("blocked_s", NUMBER, blocked_s) \
+	X("outside_s", NUMBER, outside_s) \
+	X("cpu_s", NUMBER, cpu_s) \
+	X("prep_cpu_s", NUMBER, prep_cpu_s) \
+	X("fetch_cpu_s", NUMBER, fetch_cpu_s) \
+	X("read_bytes", COUNT, read_bytes) \
+	X("fetched_bytes", COUNT, fetched_bytes) \
+	X("hits", COUNT, hits) \
+	X("misses", COUNT, misses) \
+	X("staged", COUNT, staged) \
+	X("staged_repeats", COUNT, staged_repeats) \
+	X("prepared", COUNT, prepared) \
+	X("prep_padded", COUNT, prep_padded) \
+	X("prep_busy_s", NUMBER, prep_busy_s) \
+	X("throttle_reads", COUNT, throttle_reads) \
+	X("throttle_busy_s", NUMBER, throttle_busy_s) \
+	X("emulated_samples", COUNT, emulated_samples) \
+	X("emulated_busy_s", NUMBER, emulated_busy_s)
 /* clang-format on */
+
+/* Each TYPE before it is known, as an initializer. */
+#define UNKNOWN_TEXT                   NULL
+#define UNKNOWN_ENGINE                 PROFILE_NO_WORD
+#define UNKNOWN_CACHE                  PROFILE_NO_WORD
+#define UNKNOWN_KIND                   PROFILE_NO_WORD
+#define UNKNOWN_COUNT                  UNKNOWN
+#define UNKNOWN_UNSIGNED               0
+#define UNKNOWN_INDEX                  -1
+#define UNKNOWN_NUMBER                 NAN
+#define UNKNOWN_FLAG                   false
+#define UNKNOWN_OF(path, type, member) .member = UNKNOWN_##type,
 
 /* Every number unknown, every text NULL, every array empty. */
 void profile_init(struct profile *profile);

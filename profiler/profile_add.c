@@ -29,14 +29,7 @@ static void *profile_append(void *array, size_t *count, const void *fresh, size_
 #define POINT  .per_s = INTERVAL_UNKNOWN, .bytes_per_s = NAN, .cpu_s_per_sample = NAN
 #define CHANGE .change = PROFILE_NO_CHANGE
 
-ADD(window, profile_window, windows, window_count, .block = -1, .kind = PROFILE_NO_WORD,
-    .start_s = NAN, .length_s = NAN, .switch_s = NAN, .per_s = NAN, .blocked_s = NAN,
-    .outside_s = NAN, .cpu_s = NAN, .prep_cpu_s = NAN, .fetch_cpu_s = NAN,
-    .steps = UNKNOWN, .samples = UNKNOWN, .read_bytes = UNKNOWN,
-    .fetched_bytes = UNKNOWN, .hits = UNKNOWN, .misses = UNKNOWN, .staged = UNKNOWN,
-    .staged_repeats = UNKNOWN, .prepared = UNKNOWN, .prep_padded = UNKNOWN,
-    .throttle_reads = UNKNOWN, .emulated_samples = UNKNOWN, .prep_busy_s = NAN,
-    .throttle_busy_s = NAN, .emulated_busy_s = NAN)
+ADD(window, profile_window, windows, window_count, PROFILE_WINDOW(UNKNOWN_OF))
 ADD(prep_point, profile_point, prep_curve, prep_points, POINT)
 ADD(fetch_point, profile_point, fetch_curve, fetch_points, POINT)
 ADD(epoch, profile_epoch, epochs, epoch_count, .hits = UNKNOWN, .misses = UNKNOWN,
