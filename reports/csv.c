@@ -1,7 +1,10 @@
-/* csv.c - the windows of a result as CSV. */
-#include "reports/csv.h"
+/*
+ * csv.c - the windows of a result as a table: a line each, named columns (the keys of a
+ * window in run.json), RFC 4180. Unknown is empty.
+ */
 #include "loader/base/error.h"
 #include "profiler/profile.h"
+#include "reports/form.h"
 #include "reports/json/json_part.h"
 
 #include <errno.h>

@@ -2,8 +2,6 @@
 #include "reports/form.h"
 #include "loader/base/error.h"
 #include "reports/common/file.h"
-#include "reports/csv.h"
-#include "reports/html/html.h"
 #include "reports/json/json.h"
 #include "reports/terminal/terminal.h"
 

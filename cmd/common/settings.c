@@ -1,6 +1,7 @@
 /* settings.c - the options of every command with a loader. */
 #include "cmd/common/settings.h"
 #include "loader/base/error.h"
+#include "loader/base/io.h"
 #include "loader/base/limits.h"
 #include "loader/base/number.h"
 #include "loader/base/variants.h"
@@ -161,19 +162,13 @@ char *settings_loader(const struct settings *settings, const char *before)
 	char *text = NULL;
 	size_t size = 0;
 	FILE *to = open_memstream(&text, &size);
-	bool failed;
 
 	if (to == NULL)
 		return NULL;
 	if (before != NULL)
 		fputs(before, to);
 	settings_put_all(to, settings);
-	failed = ferror(to) != 0;
-	if (fclose(to) != 0 || failed) {
-		free(text);
-		return NULL;
-	}
-	if (text[0] == ',')
+	if (io_text(to, &text) != NULL && text[0] == ',')
 		memmove(text, text + 1, size);
 	return text;
 }

@@ -1,9 +1,9 @@
 /* shell_quote.c - words of a command as a shell reads them. */
 #include "cmd/common/shell_quote.h"
+#include "loader/base/io.h"
 #include "loader/base/text/shell_word.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 char *shell_quote_words(char *const *words)
 {
@@ -18,8 +18,5 @@ char *shell_quote_words(char *const *words)
 		putc(' ', to);
 		shell_word(to, *words);
 	}
-	if (fclose(to) == 0)
-		return text;
-	free(text);
-	return NULL;
+	return io_text(to, &text);
 }

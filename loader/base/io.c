@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 int io_read(int fd, void *bytes, size_t size)
@@ -57,4 +58,15 @@ int io_allocate(int fd, size_t bytes)
 	while (result == EINTR);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return -result;
+}
+
+char *io_text(FILE *stream, char **text)
+{
+	int failed = ferror(stream);
+
+	if (fclose(stream) == EOF || failed) {
+		free(*text);
+		*text = NULL;
+	}
+	return *text;
 }

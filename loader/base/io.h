@@ -3,6 +3,7 @@
 #define DSA_IO_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* 0 or -errno; -EIO if the file ends before `size` bytes are read. */
 int io_read(int fd, void *bytes, size_t size);
@@ -16,5 +17,9 @@ int io_write(int fd, const void *bytes, size_t size);
  * for its end. 0 or -errno.
  */
 int io_allocate(int fd, size_t bytes);
+
+/* Ends a stream that open_memstream() made. Returns *text, to be freed; or NULL, and
+ * frees it, when memory was short. */
+char *io_text(FILE *stream, char **text);
 
 #endif

@@ -1,6 +1,7 @@
 /* sharing.c - what several jobs ask for, take up and assume. */
 #include "models/predict/sharing.h"
 #include "loader/base/error.h"
+#include "loader/base/io.h"
 #include "loader/base/limits.h"
 #include "models/predict/cost.h"
 #include "models/predict/sim_setup.h"
@@ -232,10 +233,8 @@ int sharing_say(const struct profile *profile, const struct sim_setup *setup,
 	say_memory(to, profile, &setup->load);
 	say_reads(to, profile, &setup->load, outcome);
 	say_cores(to, setup, outcome);
-	if (fclose(to) != 0) {
-		free(fresh);
+	if (io_text(to, &fresh) == NULL)
 		return -ENOMEM;
-	}
 	free(*text);
 	*text = fresh;
 	return 0;

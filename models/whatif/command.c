@@ -1,5 +1,6 @@
 /* command.c - writes a change as options of dsa whatif. */
 #include "models/whatif/command.h"
+#include "loader/base/io.h"
 #include "loader/base/text/shell_word.h"
 #include "profiler/profile.h"
 
@@ -65,10 +66,8 @@ int command_verify(const struct profile_change *change, const char *run, char **
 	shell_word(to, run);
 	put_change(to, change);
 	fputs(" --verify", to);
-	if (fclose(to) != 0) {
-		free(text);
+	if (io_text(to, &text) == NULL)
 		return -ENOMEM;
-	}
 	free(*command);
 	*command = text;
 	return 0;

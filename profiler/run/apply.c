@@ -2,6 +2,7 @@
 #include "profiler/run/apply.h"
 #include "loader/base/choice.h"
 #include "loader/base/error.h"
+#include "loader/base/io.h"
 #include "loader/base/number.h"
 #include "loader/base/variants.h"
 #include "profiler/host/machine.h"
@@ -215,16 +216,11 @@ static char *apply_loader_text(const struct profile *profile,
 	char *text = NULL;
 	size_t size = 0;
 	FILE *to = open_memstream(&text, &size);
-	bool failed;
 
 	if (to == NULL)
 		return NULL;
 	apply_put_all(to, profile, change, job);
-	failed = ferror(to) != 0;
-	if (fclose(to) == 0 && !failed)
-		return text;
-	free(text);
-	return NULL;
+	return io_text(to, &text);
 }
 
 /* For jobs of different speeds. */

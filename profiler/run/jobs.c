@@ -1,5 +1,6 @@
 /* jobs.c - commands, common rates and waits of jobs. */
 #include "profiler/run/jobs.h"
+#include "loader/base/io.h"
 #include "loader/base/text/shell_word.h"
 #include "profiler/analysis/shares.h"
 #include "profiler/analysis/statistics.h"
@@ -27,10 +28,7 @@ static char *jobs_replace(const char *word, unsigned job)
 		word = at + sizeof(mark) - 1;
 	}
 	fputs(word, to);
-	if (fclose(to) == 0)
-		return text;
-	free(text);
-	return NULL;
+	return io_text(to, &text);
 }
 
 char **jobs_command(char *const *command, unsigned job, bool numbered)
@@ -78,10 +76,7 @@ char *jobs_text(char *const *command, unsigned job)
 	if (to != NULL)
 		write_words(to, words);
 	jobs_free(words);
-	if (to == NULL || fclose(to) == 0)
-		return text;
-	free(text);
-	return NULL;
+	return to == NULL ? NULL : io_text(to, &text);
 }
 
 /* ---- all of them together ---- */

@@ -1,6 +1,7 @@
 /* share_job.c - finds out what the programs load, and serves it. */
 #include "profiler/run/share_job.h"
 #include "loader/base/error.h"
+#include "loader/base/io.h"
 #include "loader/base/trace.h"
 #include "loader/loader.h"
 #include "loader/share.h"
@@ -72,10 +73,7 @@ static char *settings_of(const struct trace_loader *loader, uint32_t batch,
 			strcmp(layout, "NHWC") == 0 ? "nhwc" : "nchw", image);
 	if (given != NULL && given[0] != '\0')
 		fprintf(to, ",%s", given);
-	if (fclose(to) == 0)
-		return text;
-	free(text);
-	return NULL;
+	return io_text(to, &text);
 }
 
 static void look_path(char *path, const char *folder, unsigned job)

@@ -1,5 +1,6 @@
 /* format.c - formats numbers, shares and the sentences of a verdict. */
 #include "reports/common/format.h"
+#include "loader/base/io.h"
 #include "profiler/profile.h"
 #include "reports/common/escape.h"
 
@@ -205,11 +206,7 @@ char *format_string(format_words *words, const struct profile *profile)
 	if (out == NULL)
 		return NULL;
 	words(out, profile);
-	if (fclose(out) == EOF) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return io_text(out, &text);
 }
 
 void format_setup(FILE *out, const struct profile *profile)

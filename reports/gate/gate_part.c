@@ -1,5 +1,6 @@
 /* gate_part.c - order, signs, numbers and sentences that the forms share. */
 #include "reports/gate/gate_part.h"
+#include "loader/base/io.h"
 #include "reports/common/escape.h"
 
 #include <errno.h>
@@ -158,7 +159,6 @@ int gate_part_rows(const struct gate_finding **ranked, size_t count, size_t most
 {
 	FILE *out;
 	size_t end = 0;
-	int failed;
 
 	*rows = (struct gate_rows){0};
 	out = open_memstream(&rows->text, &rows->size);
@@ -170,11 +170,8 @@ int gate_part_rows(const struct gate_finding **ranked, size_t count, size_t most
 			break;
 		end = rows->size;
 	}
-	failed = ferror(out);
-	if (fclose(out) == EOF || failed) {
-		free(rows->text);
+	if (io_text(out, &rows->text) == NULL)
 		return -ENOMEM;
-	}
 	rows->size = end;
 	rows->text[end] = '\0';
 	return 0;
@@ -223,10 +220,7 @@ char *gate_part_seen(const struct gate_verdict *verdict)
 	if (out == NULL)
 		return NULL;
 	gate_part_see(out, verdict);
-	if (fclose(out) == 0)
-		return text;
-	free(text);
-	return NULL;
+	return io_text(out, &text);
 }
 
 char *gate_part_basis(const struct gate_verdict *verdict, double seconds)

@@ -1,6 +1,9 @@
-/* html.c - the report of a run as one HTML page, part by part. */
-#include "reports/html/html.h"
+/*
+ * html.c - the report of a run as one HTML page, part by part: no network, no script,
+ * light and dark, narrow and printed. The result is embedded in it as JSON.
+ */
 #include "loader/base/error.h"
+#include "reports/form.h"
 #include "reports/html/html_part.h"
 #include "reports/json/json.h"
 

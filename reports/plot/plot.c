@@ -92,25 +92,29 @@ void plot_scale(struct plot_axis *axis, double low, double high, const char *uni
 	}
 }
 
-void plot_scale_y(struct plot *plot)
+/* The largest x, or the largest y and end of an interval. */
+static double plot_highest(const struct plot *plot, bool of_x)
 {
 	double high = 0;
 
 	for (size_t i = 0; i < plot->count; i++)
-		for (size_t at = 0; at < plot->series[i].count; at++)
-			high = fmax(high, fmax(plot->series[i].points[at].y,
-					       plot->series[i].points[at].high));
-	plot_scale(&plot->y, 0, high, "");
+		for (size_t at = 0; at < plot->series[i].count; at++) {
+			const struct plot_point *point = &plot->series[i].points[at];
+
+			high = fmax(high,
+				    of_x ? point->x : fmax(point->y, point->high));
+		}
+	return high;
+}
+
+void plot_scale_y(struct plot *plot)
+{
+	plot_scale(&plot->y, 0, plot_highest(plot, false), "");
 }
 
 void plot_scale_x(struct plot *plot)
 {
-	double high = 0;
-
-	for (size_t i = 0; i < plot->count; i++)
-		for (size_t at = 0; at < plot->series[i].count; at++)
-			high = fmax(high, plot->series[i].points[at].x);
-	plot_scale(&plot->x, 0, high, "");
+	plot_scale(&plot->x, 0, plot_highest(plot, true), "");
 }
 
 bool plot_has_points(const struct plot *plot)

@@ -3,60 +3,78 @@
 #include "reports/common/format.h"
 #include "reports/plot/plot.h"
 
-/* What the training step could take, as a level to compare a curve with. */
-static int add_possible(const struct profile *profile, struct plot *plot)
+/* A measured curve: its points, and whether their x is shown by its logarithm. */
+struct curve {
+	const struct profile_point *points;
+	size_t count;
+	bool log2_x;
+};
+
+static double curve_x(const struct curve *curve, size_t i)
+{
+	return curve->log2_x ? log2(curve->points[i].x) : curve->points[i].x;
+}
+
+/* Points without the emulated storage would dwarf the others: a table has them. */
+static int add_points(struct plot_series *series, const struct curve *curve,
+		      bool with_consumer)
+{
+	int result = 0;
+
+	for (size_t i = 0; result == 0 && i < curve->count; i++) {
+		const struct profile_point *point = &curve->points[i];
+		const struct interval *rate = &point->per_s;
+
+		if (point->with_consumer == with_consumer && !point->unthrottled)
+			result = plot_point(series, curve_x(curve, i), rate->value,
+					    rate->low, rate->high);
+	}
+	return result;
+}
+
+/* A tick under each x that was measured, or under some of them when there are many. */
+static void tick_points(struct plot_axis *axis, const struct curve *curve)
+{
+	double every, last = -INFINITY;
+
+	for (size_t i = 0; i < curve->count; i++)
+		axis->high = fmax(axis->high, curve_x(curve, i));
+	every = fmax(1, axis->high / (PLOT_TICKS - 2));
+	for (size_t i = 0; i < curve->count; i++) {
+		double x = curve_x(curve, i);
+		char label[16];
+
+		if (!isfinite(x) || x < last + every)
+			continue;
+		snprintf(label, sizeof(label), "%u", curve->points[i].x);
+		plot_tick(axis, x, label);
+		last = x;
+	}
+	axis->low = curve->log2_x ? -.4 : 0;
+	axis->high += curve->log2_x ? .4 : .04 * axis->high + .3;
+}
+
+/* Adds what the training step could take, as a level to compare the curve with. */
+static int plot_make_end_curve(const struct profile *profile, struct plot *plot)
 {
 	double rate = profile->rates[TRACE_SYNTHETIC].value;
 	struct plot_series *level = plot_add(plot, "what the training step could take",
 					     PLOT_LEVEL, PLOT_COMPUTE);
 
-	if (plot_point(level, plot->x.low, rate, rate, rate) < 0)
+	if (plot_point(level, plot->x.low, rate, rate, rate) < 0 ||
+	    plot_point(level, plot->x.high, rate, rate, rate) < 0)
 		return -1;
-	return plot_point(level, plot->x.high, rate, rate, rate);
-}
-
-/* Points without the emulated storage would dwarf the others: a table has them. */
-static int add_points(struct plot_series *series, const struct profile_point *points,
-		      size_t count, bool with_consumer, bool log2_x)
-{
-	for (size_t i = 0; i < count; i++) {
-		const struct interval *rate = &points[i].per_s;
-		double x = log2_x ? log2(points[i].x) : points[i].x;
-
-		if (points[i].with_consumer == with_consumer &&
-		    !points[i].unthrottled &&
-		    plot_point(series, x, rate->value, rate->low, rate->high) < 0)
-			return -1;
-	}
+	plot_scale_y(plot);
 	return 0;
-}
-
-/* A tick under each x that was measured, or under some of them when there are many. */
-static void tick_points(struct plot_axis *axis, const struct profile_point *points,
-			size_t count, bool log2_x)
-{
-	double every, last = -INFINITY;
-
-	for (size_t i = 0; i < count; i++)
-		axis->high = fmax(axis->high, log2_x ? log2(points[i].x) : points[i].x);
-	every = fmax(1, axis->high / (PLOT_TICKS - 2));
-	for (size_t i = 0; i < count; i++) {
-		double x = log2_x ? log2(points[i].x) : points[i].x;
-		char label[16];
-
-		if (!isfinite(x) || x < last + every)
-			continue;
-		snprintf(label, sizeof(label), "%u", points[i].x);
-		plot_tick(axis, x, label);
-		last = x;
-	}
-	axis->low = log2_x ? -.4 : 0;
-	axis->high += log2_x ? .4 : .04 * axis->high + .3;
 }
 
 int plot_prep_curve(const struct profile *profile, struct plot *plot)
 {
-	struct plot_series *alone, *beside;
+	const struct curve curve = {profile->prep_curve, profile->prep_points, false};
+	struct plot_series *alone =
+		plot_add(plot, "preparation alone", PLOT_CURVE, PLOT_PREP);
+	struct plot_series *beside =
+		plot_add(plot, "beside the training step", PLOT_DASHED, PLOT_PREP);
 
 	plot->id = "prep-curve";
 	plot->title = "Preparation by workers, P(k)";
@@ -64,36 +82,28 @@ int plot_prep_curve(const struct profile *profile, struct plot *plot)
 		"Samples per second that k workers prepare from memory, alone and "
 		"beside the training step, with 95% intervals.";
 	plot->x_label = "workers";
-	tick_points(&plot->x, profile->prep_curve, profile->prep_points, false);
-	alone = plot_add(plot, "preparation alone", PLOT_CURVE, PLOT_PREP);
-	beside = plot_add(plot, "beside the training step", PLOT_DASHED, PLOT_PREP);
-	if (add_points(alone, profile->prep_curve, profile->prep_points, false, false) <
-		    0 ||
-	    add_points(beside, profile->prep_curve, profile->prep_points, true, false) <
-		    0 ||
-	    add_possible(profile, plot) < 0)
+	tick_points(&plot->x, &curve);
+	if (add_points(alone, &curve, false) < 0 ||
+	    add_points(beside, &curve, true) < 0)
 		return -1;
-	plot_scale_y(plot);
-	return 0;
+	return plot_make_end_curve(profile, plot);
 }
 
 int plot_fetch_curve(const struct profile *profile, struct plot *plot)
 {
-	struct plot_series *alone;
+	const struct curve curve = {profile->fetch_curve, profile->fetch_points, true};
+	struct plot_series *alone =
+		plot_add(plot, "storage alone", PLOT_CURVE, PLOT_FETCH);
 
 	plot->id = "fetch-curve";
 	plot->title = "Storage by reads in flight, S(q)";
 	plot->about = "Samples per second that storage gives with q reads in flight, "
 		      "files unread and caches bypassed, with 95% intervals.";
 	plot->x_label = "reads in flight";
-	tick_points(&plot->x, profile->fetch_curve, profile->fetch_points, true);
-	alone = plot_add(plot, "storage alone", PLOT_CURVE, PLOT_FETCH);
-	if (add_points(alone, profile->fetch_curve, profile->fetch_points, false,
-		       true) < 0 ||
-	    add_possible(profile, plot) < 0)
+	tick_points(&plot->x, &curve);
+	if (add_points(alone, &curve, false) < 0)
 		return -1;
-	plot_scale_y(plot);
-	return 0;
+	return plot_make_end_curve(profile, plot);
 }
 
 /* The windows of one stage: those used are filled, the others hollow. */

@@ -1,4 +1,5 @@
 /* whatif_table.c - predictions as a ranking and as a table. */
+#include "loader/base/io.h"
 #include "reports/common/escape.h"
 #include "reports/common/form_style.h"
 #include "reports/common/format.h"
@@ -94,7 +95,7 @@ static void whatif_table_rest(struct box *box, const struct profile *profile,
 
 	if (out != NULL)
 		write_rest(out, prediction, profile->currency);
-	if (out == NULL || fclose(out) == EOF)
+	if (out == NULL || io_text(out, &text) == NULL)
 		box->failed = true;
 	else if (size > 0)
 		box_paragraph(box, text, UNDER);

@@ -5,6 +5,7 @@
  * number of places, so that no locale can turn a point into a comma.
  */
 #include "loader/share/wire/status.h"
+#include "loader/base/io.h"
 #include "loader/base/name.h"
 
 #include <errno.h>
@@ -318,33 +319,23 @@ static void put_metrics(FILE *to, const struct share_figures *figures)
 
 typedef void write_text(FILE *to, const struct share_figures *figures);
 
-static int text_of(const struct share_figures *figures, write_text *write, char **text,
-		   size_t *bytes)
+static int text_of(const struct share_figures *figures, write_text *write, char **text)
 {
-	FILE *to = open_memstream(text, bytes);
-	bool failed;
+	size_t bytes;
+	FILE *to = open_memstream(text, &bytes);
 
 	if (to == NULL)
 		return -ENOMEM;
 	write(to, figures);
-	failed = ferror(to) != 0;
-	if (fclose(to) == 0 && !failed)
-		return 0;
-	free(*text);
-	*text = NULL;
-	return -ENOMEM;
+	return io_text(to, text) == NULL ? -ENOMEM : 0;
 }
 
 int share_status_json(const struct share_figures *figures, char **text)
 {
-	size_t bytes;
-
-	return text_of(figures, put_json, text, &bytes);
+	return text_of(figures, put_json, text);
 }
 
 int share_status_metrics(const struct share_figures *figures, char **text)
 {
-	size_t bytes;
-
-	return text_of(figures, put_metrics, text, &bytes);
+	return text_of(figures, put_metrics, text);
 }
