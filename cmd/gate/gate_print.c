@@ -85,7 +85,7 @@ static int gate_print_show(const char *name, const struct gate_report *report,
 {
 	struct form_style style = terminal_style(stdout);
 
-	return gate_form_find(name)->write(report, &style, stdout, err);
+	return gate_form_write(name, report, &style, stdout, err);
 }
 
 /* GitHub looks for commands in every line; names of files may look like one. */

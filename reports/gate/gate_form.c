@@ -12,7 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const struct gate_form gate_forms[] = {
+static const struct gate_form {
+	const char *name;
+	gate_part_form *write;
+} gate_forms[] = {
 	{"text", gate_text_write},
 	{"json", gate_json_write},
 	{"junit", gate_junit_write},
@@ -22,8 +25,31 @@ const struct gate_form gate_forms[] = {
 	{NULL, NULL},
 };
 
+static const struct gate_form *gate_form_find(const char *name)
+{
+	const struct gate_form *form = gate_forms;
+
+	while (form->name != NULL && strcmp(form->name, name) != 0)
+		form++;
+	return form->name != NULL ? form : NULL;
+}
+
+int gate_form_write(const char *name, const struct gate_report *report,
+		    const struct form_style *style, FILE *out, struct error *err)
+{
+	const struct gate_finding **ranked = gate_part_rank(report->verdict);
+	int result = -ENOMEM;
+
+	if (ranked != NULL)
+		result = gate_form_find(name)->write(report, ranked, style, out, err);
+	free(ranked);
+	return result == -ENOMEM
+		       ? error_set(err, ENOMEM, "no memory to write the verdict")
+		       : result;
+}
+
 struct saving {
-	const struct gate_form *form;
+	const char *form;
 	const struct gate_report *report;
 };
 
@@ -32,7 +58,7 @@ static int gate_form_fill(FILE *out, const void *context, struct error *err)
 	const struct saving *saving = context;
 	const struct form_style style = {0};
 
-	return saving->form->write(saving->report, &style, out, err);
+	return gate_form_write(saving->form, saving->report, &style, out, err);
 }
 
 /* Appends all, or restores the file's length: half would hide what follows. */
@@ -64,7 +90,7 @@ static int append_to(int fd, const struct saving *saving, struct error *err)
 	out = open_memstream(&text, &size);
 	if (out == NULL)
 		return error_set(err, ENOMEM, "no memory");
-	result = saving->form->write(&report, &style, out, err);
+	result = gate_form_write(saving->form, &report, &style, out, err);
 	if (fclose(out) == EOF && result == 0)
 		result = error_set(err, ENOMEM, "no memory");
 	if (result == 0)
@@ -98,21 +124,12 @@ static int gate_form_print(const struct saving *saving, struct error *err)
 	return result;
 }
 
-const struct gate_form *gate_form_find(const char *name)
-{
-	const struct gate_form *form = gate_forms;
-
-	while (form->name != NULL && strcmp(form->name, name) != 0)
-		form++;
-	return form->name != NULL ? form : NULL;
-}
-
 int gate_form_save(const char *name, const struct gate_report *report, const char *path,
 		   bool after, struct error *err)
 {
-	const struct saving saving = {gate_form_find(name), report};
+	const struct saving saving = {name, report};
 
-	if (saving.form == NULL)
+	if (gate_form_find(name) == NULL)
 		return error_set(err, EINVAL, "no form of a verdict is called '%s'",
 				 name);
 	if (strcmp(path, "-") == 0)

@@ -41,19 +41,9 @@ struct gate_report {
 			* limit. gate_form_save() looks itself */
 };
 
-typedef int gate_form_write(const struct gate_report *report,
-			    const struct form_style *style, FILE *out,
-			    struct error *err);
-
-struct gate_form {
-	const char *name;
-	gate_form_write *write;
-};
-
-extern const struct gate_form gate_forms[]; /* ends with a NULL name */
-
-/* The form of that name; NULL: there is none. */
-const struct gate_form *gate_form_find(const char *name);
+/* Writes one of these forms. 0 or -errno. */
+int gate_form_write(const char *name, const struct gate_report *report,
+		    const struct form_style *style, FILE *out, struct error *err);
 
 /* Writes the form to a file, whole or not at all; "-" is standard output. `append`:
  * after what the file has (GITHUB_STEP_SUMMARY). 0 or -errno. */

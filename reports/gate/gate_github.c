@@ -4,12 +4,9 @@
  *
  *	::error title=dsa gate%3A fetch_stall::12.1% to 30.3%, limit 5 pt%0Awhy
  */
-#include "loader/base/error.h"
 #include "reports/common/escape.h"
 #include "reports/gate/gate_part.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Visible text; what would end a command's part is written in hexadecimal. */
@@ -85,11 +82,15 @@ static void write_finding(FILE *out, const struct gate_finding *finding)
 	putc('\n', out);
 }
 
-static void gate_github_write_ranked(const struct gate_verdict *verdict,
-				     const struct gate_finding **ranked, FILE *out)
+int gate_github_write(const struct gate_report *report,
+		      const struct gate_finding *const *ranked,
+		      const struct form_style *style, FILE *out, struct error *err)
 {
+	const struct gate_verdict *verdict = report->verdict;
 	size_t written = 0, more = 0;
 
+	(void)style;
+	(void)err;
 	if (verdict->outcome != GATE_PASS) {
 		gate_github_write_verdict(out, verdict);
 		written++;
@@ -109,17 +110,5 @@ static void gate_github_write_ranked(const struct gate_verdict *verdict,
 			"dsa gate: %zu more metrics are not annotated; the summary and "
 			"the report tell of them\n",
 			more);
-}
-
-int gate_github_write(const struct gate_report *report, const struct form_style *style,
-		      FILE *out, struct error *err)
-{
-	const struct gate_finding **ranked = gate_part_rank(report->verdict);
-
-	(void)style;
-	if (ranked == NULL)
-		return error_set(err, ENOMEM, "no memory to write the verdict");
-	gate_github_write_ranked(report->verdict, ranked, out);
-	free(ranked);
 	return 0;
 }

@@ -76,9 +76,11 @@ static json_t *gate_value(const struct gate_report *report)
 			json_part_number(root, "time_s", report->seconds) == 0);
 }
 
-int gate_json_write(const struct gate_report *report, const struct form_style *style,
-		    FILE *out, struct error *err)
+int gate_json_write(const struct gate_report *report,
+		    const struct gate_finding *const *ranked,
+		    const struct form_style *style, FILE *out, struct error *err)
 {
+	(void)ranked;
 	(void)style;
 	return json_part_write(gate_value(report), out, "the verdict", err);
 }

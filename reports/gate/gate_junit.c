@@ -2,7 +2,6 @@
  * gate_junit.c - the verdict of a gate as JUnit XML, as Jenkins, GitLab and GitHub's
  * actions read it: a suite, a test case a metric.
  */
-#include "loader/base/error.h"
 #include "reports/common/escape.h"
 #include "reports/gate/gate_part.h"
 
@@ -225,14 +224,17 @@ static void gate_junit_write_foot(FILE *out, const struct gate_verdict *verdict,
 	fputs("</system-out>\n </testsuite>\n</testsuites>\n", out);
 }
 
-static int gate_junit_write_ranked(const struct gate_report *report,
-				   const struct gate_finding **ranked, FILE *out)
+int gate_junit_write(const struct gate_report *report,
+		     const struct gate_finding *const *ranked,
+		     const struct form_style *style, FILE *out, struct error *err)
 {
 	const struct gate_verdict *verdict = report->verdict;
 	int twins = has_twins(ranked, verdict->count), result;
 	struct totals totals = {0};
 	struct gate_rows rows;
 
+	(void)style;
+	(void)err;
 	if (twins < 0)
 		return twins;
 	result = gate_part_rows(ranked, verdict->count, GATE_JUNIT_MOST - AROUND,
@@ -249,17 +251,4 @@ static int gate_junit_write_ranked(const struct gate_report *report,
 	gate_junit_write_foot(out, verdict, verdict->count - rows.shown);
 	free(rows.text);
 	return result;
-}
-
-int gate_junit_write(const struct gate_report *report, const struct form_style *style,
-		     FILE *out, struct error *err)
-{
-	const struct gate_finding **ranked = gate_part_rank(report->verdict);
-	int result =
-		ranked == NULL ? -ENOMEM : gate_junit_write_ranked(report, ranked, out);
-
-	(void)style;
-	free(ranked);
-	return result < 0 ? error_set(err, ENOMEM, "no memory to write the verdict")
-			  : 0;
 }

@@ -2,7 +2,6 @@
  * gate_markdown.c - the verdict of a gate as Markdown: a comment on a change, and a
  * step summary.
  */
-#include "loader/base/error.h"
 #include "reports/common/escape.h"
 #include "reports/common/markdown.h"
 #include "reports/gate/gate_part.h"
@@ -170,17 +169,13 @@ static int write_around(const struct gate_report *report, struct around *around)
 	return fclose(out) == EOF ? -ENOMEM : result;
 }
 
-static int write_between(const struct gate_report *report, const struct around *around,
-			 size_t most, FILE *out)
+static int write_between(const struct gate_finding *const *ranked, size_t count,
+			 const struct around *around, size_t most, FILE *out)
 {
-	const struct gate_finding **ranked = gate_part_rank(report->verdict);
-	size_t count = report->verdict->count;
 	struct gate_rows rows;
-	int result = ranked == NULL ? -ENOMEM
-				    : gate_part_rows(ranked, count, most,
-						     gate_markdown_write_row, &rows);
+	int result =
+		gate_part_rows(ranked, count, most, gate_markdown_write_row, &rows);
 
-	free(ranked);
 	if (result < 0)
 		return result;
 	fwrite(around->head, 1, around->head_size, out);
@@ -206,33 +201,38 @@ static void write_least(const struct gate_report *report, size_t most, FILE *out
 		fprintf(out, "### dsa gate: %s (no room here to say why)\n", word);
 }
 
-static int write_markdown(const struct gate_report *report, size_t most, FILE *out,
-			  struct error *err)
+static int write_markdown(const struct gate_report *report,
+			  const struct gate_finding *const *ranked, size_t most,
+			  FILE *out)
 {
 	struct around around = {0};
 	int result = write_around(report, &around);
 	size_t taken = report->before + around.head_size + around.foot_size + LEFT_OUT;
 
 	if (result == 0 && taken <= most)
-		result = write_between(report, &around, most - taken, out);
+		result = write_between(ranked, report->verdict->count, &around,
+				       most - taken, out);
 	else if (result == 0 && report->before < most)
 		write_least(report, most - report->before, out);
 	free(around.head);
 	free(around.foot);
-	return result < 0 ? error_set(err, ENOMEM, "no memory to write the verdict")
-			  : 0;
+	return result;
 }
 
-int gate_comment_write(const struct gate_report *report, const struct form_style *style,
-		       FILE *out, struct error *err)
+int gate_comment_write(const struct gate_report *report,
+		       const struct gate_finding *const *ranked,
+		       const struct form_style *style, FILE *out, struct error *err)
 {
 	(void)style;
-	return write_markdown(report, GATE_MARKDOWN_MOST, out, err);
+	(void)err;
+	return write_markdown(report, ranked, GATE_MARKDOWN_MOST, out);
 }
 
-int gate_summary_write(const struct gate_report *report, const struct form_style *style,
-		       FILE *out, struct error *err)
+int gate_summary_write(const struct gate_report *report,
+		       const struct gate_finding *const *ranked,
+		       const struct form_style *style, FILE *out, struct error *err)
 {
 	(void)style;
-	return write_markdown(report, GATE_SUMMARY_MOST - 1, out, err);
+	(void)err;
+	return write_markdown(report, ranked, GATE_SUMMARY_MOST - 1, out);
 }

@@ -154,7 +154,7 @@ const struct gate_finding **gate_part_rank(const struct gate_verdict *verdict)
 	return ranked;
 }
 
-int gate_part_rows(const struct gate_finding **ranked, size_t count, size_t most,
+int gate_part_rows(const struct gate_finding *const *ranked, size_t count, size_t most,
 		   gate_part_row *row, struct gate_rows *rows)
 {
 	FILE *out;

@@ -13,13 +13,14 @@ enum {
 	GATE_PART_LINES = 16  /* causes, or mismatches, that are shown */
 };
 
-/* The forms of gate_form.c's table. */
-gate_form_write gate_text_write;
-gate_form_write gate_json_write;
-gate_form_write gate_junit_write;
-gate_form_write gate_comment_write; /* Markdown; so is the summary */
-gate_form_write gate_summary_write;
-gate_form_write gate_github_write;
+/* The forms of gate_form.c's table: `ranked` are the findings, the worst first. -ENOMEM
+ * alone may leave err empty. */
+typedef int gate_part_form(const struct gate_report *report,
+			   const struct gate_finding *const *ranked,
+			   const struct form_style *style, FILE *out,
+			   struct error *err);
+gate_part_form gate_text_write, gate_json_write, gate_junit_write, gate_github_write;
+gate_part_form gate_comment_write, gate_summary_write; /* Markdown */
 
 /* Signs differ in shape, so that they need no colour; plain ones are ASCII. */
 const char *gate_part_outcome_sign(enum gate_outcome outcome, bool plain);
@@ -52,7 +53,7 @@ typedef void gate_part_row(FILE *out, const struct gate_finding *finding, size_t
 
 /* What `row` writes of the ranked ones, in at most `most` bytes: rows that do not fit,
  * and those after them, are left out. 0 or -ENOMEM. */
-int gate_part_rows(const struct gate_finding **ranked, size_t count, size_t most,
+int gate_part_rows(const struct gate_finding *const *ranked, size_t count, size_t most,
 		   gate_part_row *row, struct gate_rows *rows);
 
 /* Sentences, to be freed; NULL: no memory. What this gate can see: "samples_per_s

@@ -1,11 +1,9 @@
 /* gate_text.c - the verdict of a gate for a terminal. */
-#include "loader/base/error.h"
 #include "reports/common/escape.h"
 #include "reports/gate/gate_part.h"
 #include "reports/terminal/box.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NAME = 25, COMMAND_INDENT = 13 };
@@ -78,20 +76,17 @@ static void gate_text_row(struct box *box, const struct gate_finding *finding)
 	fprintf(box->out, "%s\n", box_ink(box, BOX_PLAIN));
 }
 
-static void gate_text_table(struct box *box, const struct gate_verdict *verdict)
+static void gate_text_table(struct box *box, const struct gate_finding *const *ranked,
+			    size_t count)
 {
-	const struct gate_finding **ranked = gate_part_rank(verdict);
-
-	box->failed |= ranked == NULL;
-	if (verdict->count > 0)
-		fprintf(box->out, "%*s  %s%-*s %9s %9s %9s %6s  %s%s\n", BOX_INDENT, "",
-			box_ink(box, BOX_DIM), NAME, "metric", "before", "now",
-			"worse by", "limit", "verdict", box_ink(box, BOX_PLAIN));
-	for (size_t i = 0; ranked != NULL && i < verdict->count; i++)
+	if (count == 0)
+		return;
+	fprintf(box->out, "%*s  %s%-*s %9s %9s %9s %6s  %s%s\n", BOX_INDENT, "",
+		box_ink(box, BOX_DIM), NAME, "metric", "before", "now", "worse by",
+		"limit", "verdict", box_ink(box, BOX_PLAIN));
+	for (size_t i = 0; i < count; i++)
 		gate_text_row(box, ranked[i]);
-	if (verdict->count > 0)
-		putc('\n', box->out);
-	free(ranked);
+	putc('\n', box->out);
 }
 
 /* A command is not broken into lines, so that it can be copied. */
@@ -105,7 +100,8 @@ static void gate_text_again(struct box *box, const char *command)
 	putc('\n', box->out);
 }
 
-static void gate_text_write_box(struct box *box, const struct gate_report *report)
+static void gate_text_write_box(struct box *box, const struct gate_report *report,
+				const struct gate_finding *const *ranked)
 {
 	const struct gate_verdict *verdict = report->verdict;
 	size_t count;
@@ -114,7 +110,7 @@ static void gate_text_write_box(struct box *box, const struct gate_report *repor
 	gate_text_head(box, verdict);
 	gate_text_lines(box, "not equal", verdict->mismatches, verdict->mismatch_count);
 	gate_text_lines(box, "causes", causes, count);
-	gate_text_table(box, verdict);
+	gate_text_table(box, ranked, verdict->count);
 	box_sentence(box, "can see", gate_part_seen(verdict));
 	box_sentence(box, "rests on", gate_part_basis(verdict, report->seconds));
 	if (report->name != NULL)
@@ -125,13 +121,14 @@ static void gate_text_write_box(struct box *box, const struct gate_report *repor
 	putc('\n', box->out);
 }
 
-int gate_text_write(const struct gate_report *report, const struct form_style *style,
-		    FILE *out, struct error *err)
+int gate_text_write(const struct gate_report *report,
+		    const struct gate_finding *const *ranked,
+		    const struct form_style *style, FILE *out, struct error *err)
 {
 	struct box box;
 
 	if (box_open(&box, style) < 0)
-		return error_set(err, ENOMEM, "no memory for the text");
-	gate_text_write_box(&box, report);
+		return -ENOMEM;
+	gate_text_write_box(&box, report, ranked);
 	return box_close(&box, out, err);
 }
