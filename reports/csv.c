@@ -4,7 +4,7 @@
  */
 #include "loader/base/error.h"
 #include "profiler/profile.h"
-#include "reports/form.h"
+#include "reports/common/form_style.h"
 #include "reports/json/json_part.h"
 
 #include <errno.h>

@@ -13,8 +13,6 @@ struct form {
 	form_write *write;
 };
 
-form_write csv_write, html_write;
-
 /* The form of that name, or NULL and err names those there are. */
 const struct form *form_find(const char *name, struct error *err);
 

@@ -3,7 +3,7 @@
  * light and dark, narrow and printed. The result is embedded in it as JSON.
  */
 #include "loader/base/error.h"
-#include "reports/form.h"
+#include "reports/common/form_style.h"
 #include "reports/html/html_part.h"
 #include "reports/json/json.h"
 

@@ -3,7 +3,7 @@
 #include "models/gate/gate_side.h"
 #include "profiler/analysis/shares.h"
 #include "profiler/profile.h"
-#include "reports/form.h"
+#include "reports/common/form_style.h"
 #include "reports/json/json.h"
 #include "reports/terminal/terminal.h"
 #include "tests/lib/close_to.h"
