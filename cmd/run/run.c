@@ -119,8 +119,8 @@ static const struct argument arguments[] = {
 	{"json", 0, NULL, TO(FLAG, end.json), "Print run.json instead of the verdict"},
 	{"exit-status", 0, "own|target", TO(WORD, end.target_status),
 	 "End with dsa's own status, or the program's (default own)"},
-	{"quiet", 'q', NULL, TO(FLAG, end.quiet), "Print nothing but errors"},
-	{"verbose", 'v', NULL, TO(FLAG, end.verbose), "Print each window"},
+	{"quiet", 'q', NULL, TO(FLAG, end.trials.quiet), "Print nothing but errors"},
+	{"verbose", 'v', NULL, TO(FLAG, end.trials.verbose), "Print each window"},
 	{NULL, 0, "-- CMD...\n--job=CMD --job=CMD...", TO(REST, measure.command), NULL},
 	SETTINGS(run),
 };
@@ -155,13 +155,6 @@ static void run_progress(void *context, const struct conductor_progress *news)
 
 /* ---- the run ---- */
 
-static int keep_job(void *context, const char *folder, const struct profile *own,
-		    struct error *err)
-{
-	(void)context;
-	return result_save(folder, own, err);
-}
-
 static void run_prepare(struct run *run)
 {
 	const struct settings *settings = &run->settings;
@@ -173,17 +166,15 @@ static void run_prepare(struct run *run)
 	config->steps = settings->steps;
 	config->cores = settings->cores;
 	config->output_aside = run->end.json;
-	config->keep = keep_job;
+	config->keep = result_save;
 	if (run->job_count > 0) {
 		config->jobs = run->job_count;
 		config->commands = (char *const *const *)run->jobs;
 		config->command = run->jobs[0];
 	}
-	run->end.trials.quiet = run->end.quiet;
-	run->end.trials.verbose = run->end.verbose;
-	if (progress_wanted(run->end.quiet))
+	if (progress_wanted(run->end.trials.quiet))
 		config->progress = run_progress;
-	if (config->protocol != MEASURE_OBSERVE && !run->end.quiet)
+	if (config->protocol != MEASURE_OBSERVE && !run->end.trials.quiet)
 		fputs("dsa: windows repeat data and end it early: the model that is "
 		      "trained is not for use\n",
 		      stderr);

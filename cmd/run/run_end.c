@@ -15,8 +15,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- the model ---- */
 
@@ -87,9 +85,10 @@ bool run_end_sweeps(const struct run_end *end)
 /* What is not known before the run is taken as what suits most. */
 int run_end_check(const struct run_end *end, struct error *err)
 {
+	static char nothing[] = "", root[] = "/", *command[] = {nothing, NULL};
 	struct sweep_list list = {0};
 	struct profile guess;
-	int result = -ENOMEM;
+	int result;
 
 	if (end->observed && run_end_sweeps(end))
 		return error_set(err, EINVAL,
@@ -99,18 +98,12 @@ int run_end_check(const struct run_end *end, struct error *err)
 	guess.cache.id = CACHE_MINIO;
 	guess.dataset_bytes = 1;
 	guess.emulated_per_s = 1;
-	guess.command = calloc(2, sizeof(*guess.command));
-	if (guess.command != NULL)
-		guess.command[0] = strdup("");
-	if (guess.command != NULL && guess.command[0] != NULL &&
-	    profile_text(&guess.directory, "/") == 0)
-		result = sweep_changes(&end->sweep, &guess, &list, err);
-	else
-		error_sys(err, ENOMEM, "reading the sweep");
+	guess.command = command;
+	guess.directory = root;
+	result = sweep_changes(&end->sweep, &guess, &list, err);
 	if (result == 0)
 		result = verify_runs_check(&guess, list.changes, list.count, err);
 	sweep_list_free(&list);
-	profile_free(&guess);
 	return result;
 }
 
@@ -132,7 +125,7 @@ static int try_list(const struct run_end *end, struct profile *profile,
 		result = verify_runs_run(&trials, profile, asked.predictions,
 					 asked.prediction_count, &from, err);
 	profile_free(&asked);
-	if (!end->json && !end->quiet)
+	if (!end->json && !end->trials.quiet)
 		whatif_print_verifications(profile, from, &style, stdout);
 	return result;
 }
@@ -145,7 +138,7 @@ static int try_sweep(const struct run_end *end, struct profile *profile,
 
 	if (result == 0)
 		result = verify_runs_check(profile, list.changes, list.count, err);
-	if (result == 0 && !end->quiet)
+	if (result == 0 && !end->trials.quiet)
 		fprintf(stderr, "dsa: measuring %zu changes\n", list.count);
 	if (result == 0) {
 		fflush(stdout);
@@ -165,9 +158,9 @@ static int run_end_keep(const struct run_end *end, const struct profile *profile
 
 	if (result == 0)
 		measure_forget(end->output);
-	if (end->verbose)
+	if (end->trials.verbose)
 		print_windows(profile);
-	if (!end->json && !end->quiet &&
+	if (!end->json && !end->trials.quiet &&
 	    run_end_print(end, "text", profile, result == 0 ? err : NULL) < 0)
 		result = -EIO;
 	return result;

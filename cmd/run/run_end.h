@@ -13,7 +13,7 @@ struct profile;
 
 struct run_end {
 	const char *output; /* folder */
-	bool json, quiet, verbose;
+	bool json;
 	bool observed;          /* nothing was switched: nothing can be predicted */
 	unsigned target_status; /* 1: ends with the program's own status */
 	struct sweep sweep;

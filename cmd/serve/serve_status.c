@@ -111,16 +111,6 @@ static void put_socket(FILE *to, const char *socket)
 	free(path);
 }
 
-static void put_window(FILE *to, const json_t *root)
-{
-	fprintf(to,
-		"%s mode, %s workers, a window of %s samples: %s of shared memory\n",
-		serve_status_text(root, "mode"),
-		serve_status_whole(root, "workers").text,
-		serve_status_whole(root, "window_samples").text,
-		serve_status_bytes(root, "memory_bytes").text);
-}
-
 int serve_status_begin(FILE *to, const char *json, struct error *err)
 {
 	json_t *root = serve_status_parse(json, err);
@@ -131,8 +121,13 @@ int serve_status_begin(FILE *to, const char *json, struct error *err)
 	fprintf(to, ": %s samples, %s\n",
 		serve_status_whole(root, "dataset_samples").text,
 		serve_status_bytes(root, "dataset_bytes").text);
-	put_window(to, root);
-	fputs("start a job with: DSA_SHARE=", to);
+	fprintf(to,
+		"%s mode, %s workers, a window of %s samples: %s of shared memory\n"
+		"start a job with: DSA_SHARE=",
+		serve_status_text(root, "mode"),
+		serve_status_whole(root, "workers").text,
+		serve_status_whole(root, "window_samples").text,
+		serve_status_bytes(root, "memory_bytes").text);
 	put_socket(to, serve_status_text(root, "socket"));
 	fputs(" ./train\n", to);
 	json_decref(root);

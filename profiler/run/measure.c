@@ -171,7 +171,7 @@ static int conclude_job(struct measurement *m, unsigned job, struct profile *pro
 	if (result == 0)
 		result = jobs_add(&own, job, &own, &m->jobs[job]);
 	if (result == 0 && config->keep != NULL)
-		result = config->keep(config->context, folder, &own, err);
+		result = config->keep(folder, &own, err);
 	profile_free(&own);
 	return result;
 }

@@ -34,8 +34,7 @@ struct measure_config {
 	bool output_aside; /* the program's standard output goes to standard error */
 	void (*progress)(void *context, const struct conductor_progress *now);
 	/* NULL, or keeps the result of a job other than 0 in a folder of its own. */
-	int (*keep)(void *context, const char *folder, const struct profile *own,
-		    struct error *err);
+	int (*keep)(const char *folder, const struct profile *own, struct error *err);
 	void *context;
 };
 
