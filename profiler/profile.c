@@ -79,7 +79,7 @@ bool profile_word_equal(const struct profile_word *a, const struct profile_word 
 int profile_word_copy(struct profile_word *to, const struct profile_word *from)
 {
 	*to = (struct profile_word){from->id, NULL};
-	return from->other == NULL ? 0 : profile_text(&to->other, "%s", from->other);
+	return profile_copy_text(&to->other, from->other);
 }
 
 #define UNKNOWN_SHARE(...) NAN,
@@ -177,9 +177,7 @@ static void free_texts(struct profile *profile)
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		free(texts[i]);
-	for (char **word = profile->command; word != NULL && *word != NULL; word++)
-		free(*word);
-	free(profile->command);
+	profile_free_texts(profile->command);
 }
 
 static void free_arrays(struct profile *profile)
@@ -320,4 +318,16 @@ int profile_text(char **text, const char *format, ...)
 	free(*text);
 	*text = fresh;
 	return 0;
+}
+
+int profile_copy_text(char **text, const char *from)
+{
+	return from == NULL ? 0 : profile_text(text, "%s", from);
+}
+
+void profile_free_texts(char *const *texts)
+{
+	for (char *const *text = texts; text != NULL && *text != NULL; text++)
+		free(*text);
+	free((void *)(uintptr_t)texts);
 }

@@ -516,6 +516,15 @@ void profile_prediction_free(struct profile_prediction *prediction);
 /* Forgets all predictions; pointers to them are void after that. */
 void profile_drop_predictions(struct profile *profile);
 
+/* Appends a fact; none, not half of one, where memory is short. 0 or -ENOMEM. */
+int profile_set_fact(struct profile *profile, const char *key, const char *value);
+
+/* Sets *text to a copy; NULL leaves it as it is. 0 or -ENOMEM. */
+int profile_copy_text(char **text, const char *from);
+
+/* Frees texts in an array that ends with NULL, and the array. NULL: there is none. */
+void profile_free_texts(char *const *texts);
+
 /* Sets *text to a printf of its own, freeing what was there. 0 or -ENOMEM. */
 int profile_text(char **text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -1,6 +1,7 @@
 /* profile_add.c - appends to the arrays of a profile what is not known yet. */
 #include "profiler/profile.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,3 +53,17 @@ ADD(prediction, profile_prediction, predictions, prediction_count, CHANGE,
 ADD(verification, profile_verification, verifications, verification_count, CHANGE,
     .predicted = INTERVAL_UNKNOWN, .measured = INTERVAL_UNKNOWN, .error = NAN,
     .covered = -1, .hit_ratio = NAN, .hit_ratio_predicted = NAN)
+
+int profile_set_fact(struct profile *profile, const char *key, const char *value)
+{
+	struct profile_fact *fact = profile_add_fact(profile);
+
+	if (fact != NULL && profile_text(&fact->key, "%s", key) == 0 &&
+	    profile_text(&fact->value, "%s", value) == 0)
+		return 0;
+	if (fact != NULL) {
+		free(fact->key);
+		profile->fact_count--;
+	}
+	return -ENOMEM;
+}

@@ -91,7 +91,6 @@ const struct gate_finding *gate_verdict_first(const struct gate_verdict *verdict
 /* Appends a printf to a list of lines that ends with a NULL. 0 or -ENOMEM. */
 int gate_lines_add(char ***lines, size_t *count, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-void gate_lines_free(char **lines);
 
 /* What was measured again, of both sides, counts, and is a regression only where it was
  * one in the first verdict, too. 0 or -ENOMEM. */

@@ -35,7 +35,7 @@ int gate_causes_list(const struct gate_side *base, const struct gate_side *now,
 	bool regressed = verdict->outcome == GATE_REGRESSION;
 	struct causes causes;
 
-	gate_lines_free(verdict->causes);
+	profile_free_texts(verdict->causes);
 	verdict->causes = NULL;
 	verdict->cause_count = 0;
 	if (verdict->outcome == GATE_PASS)

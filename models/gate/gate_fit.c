@@ -126,6 +126,6 @@ int gate_fit_check(const struct profile *base, const struct profile *now,
 
 void gate_fit_free(struct gate_fit *fit)
 {
-	gate_lines_free(fit->lines);
+	profile_free_texts(fit->lines);
 	*fit = (struct gate_fit){0};
 }

@@ -97,12 +97,7 @@ size_t gate_side_separate_count(const struct gate_side *side)
 
 /* ---- about what ---- */
 
-static int gate_side_copy_text(char **to, const char *from)
-{
-	return from == NULL ? 0 : profile_text(to, "%s", from);
-}
-
-#define COPY_TEXT(member)        failed |= gate_side_copy_text(&to->member, from->member) < 0;
+#define COPY_TEXT(member)        failed |= profile_copy_text(&to->member, from->member) < 0;
 #define COPY_WORD(member)        failed |= profile_word_copy(&to->member, &from->member) < 0;
 #define COPY_ENGINE(member)      COPY_WORD(member)
 #define COPY_CACHE(member)       COPY_WORD(member)
@@ -150,10 +145,8 @@ static int copy_facts(struct profile *to, const struct profile *from)
 {
 	for (size_t i = 0; i < from->fact_count; i++) {
 		const struct profile_fact *old = &from->environment[i];
-		struct profile_fact *fact = profile_add_fact(to);
 
-		if (fact == NULL || profile_text(&fact->key, "%s", old->key) < 0 ||
-		    profile_text(&fact->value, "%s", old->value) < 0)
+		if (profile_set_fact(to, old->key, old->value) < 0)
 			return -ENOMEM;
 	}
 	return 0;

@@ -26,13 +26,6 @@ int gate_lines_add(char ***lines, size_t *count, const char *format, ...)
 	return length < 0 ? -ENOMEM : 0;
 }
 
-void gate_lines_free(char **lines)
-{
-	for (char **line = lines; line != NULL && *line != NULL; line++)
-		free(*line);
-	free(lines);
-}
-
 void gate_verdict_free(struct gate_verdict *verdict)
 {
 	for (size_t i = 0; i < verdict->count; i++) {
@@ -40,8 +33,8 @@ void gate_verdict_free(struct gate_verdict *verdict)
 		free(verdict->findings[i].unit);
 	}
 	free(verdict->findings);
-	gate_lines_free(verdict->causes);
-	gate_lines_free(verdict->mismatches);
+	profile_free_texts(verdict->causes);
+	profile_free_texts(verdict->mismatches);
 	*verdict = (struct gate_verdict){.outcome = GATE_INCONCLUSIVE};
 }
 

@@ -207,8 +207,7 @@ static void fill_counted(const struct trace_window *raw, struct profile_window *
 	window->cpu_s = (double)(raw->end.cpu_ns - raw->begin.cpu_ns) * 1e-9;
 	window->prep_cpu_s = (double)window_counted(raw, TRACE_prep_cpu_ns) * 1e-9;
 	window->fetch_cpu_s = (double)window_counted(raw, TRACE_fetch_cpu_ns) * 1e-9;
-	if (raw->begin.read_bytes != UINT64_MAX && raw->end.read_bytes != UINT64_MAX)
-		window->read_bytes = raw->end.read_bytes - raw->begin.read_bytes;
+	window->read_bytes = window_read_bytes(raw);
 	window->fetched_bytes = window_counted(raw, TRACE_fetched_bytes);
 	window->hits = window_counted(raw, TRACE_hit_samples);
 	window->misses = window_counted(raw, TRACE_fetched_samples);

@@ -20,16 +20,10 @@ struct blocks {
 		fetched; /* bytes from storage, NAN: unknown; asked of the kernel */
 };
 
-static double rate_storage_bytes(const struct trace_window *raw)
-{
-	if (raw->begin.read_bytes == UINT64_MAX || raw->end.read_bytes == UINT64_MAX)
-		return NAN;
-	return (double)(raw->end.read_bytes - raw->begin.read_bytes);
-}
-
 static void rate_add(struct blocks *blocks, const struct window *window)
 {
 	const struct trace_window *raw = &window->trace->windows[window->index];
+	uint64_t read = window_read_bytes(raw);
 	bool drawn = (window->flags & TRACE_DRAW) != 0;
 	double scale = drawn ? 1 / window->samples : 1;
 
@@ -44,7 +38,7 @@ static void rate_add(struct blocks *blocks, const struct window *window)
 	blocks->hits += scale * (double)window_counted(raw, TRACE_hit_samples);
 	blocks->looked += scale * (double)raw->samples;
 	blocks->fetched += (double)window_counted(raw, TRACE_fetched_bytes);
-	blocks->read += rate_storage_bytes(raw);
+	blocks->read += read == UINT64_MAX ? NAN : (double)read;
 }
 
 static struct interval rate_of(const struct blocks *blocks)

@@ -129,7 +129,7 @@ static double group_cpus(const struct group *group, const char *root)
 				       period > 0
 			       ? (double)v1_quota / (double)period
 			       : NAN;
-	if (procfs_line(text, sizeof(text), root, "%s/cpu.max", group->path) <= 0 ||
+	if (procfs_read(text, sizeof(text), root, "%s/cpu.max", group->path) <= 0 ||
 	    sscanf(text, "%19llu %19lu", &quota, &period) != 2 || period == 0)
 		return NAN; /* "max 100000": none */
 	return (double)quota / (double)period;

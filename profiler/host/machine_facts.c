@@ -4,7 +4,6 @@
 #include "profiler/host/procfs.h"
 #include "profiler/profile.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,7 +23,6 @@ struct facts {
 __attribute__((format(printf, 3, 4))) static void
 add(struct facts *facts, const char *key, const char *format, ...)
 {
-	struct profile_fact *fact;
 	char value[512];
 	va_list args;
 
@@ -33,15 +31,7 @@ add(struct facts *facts, const char *key, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(value, sizeof(value), format, args);
 	va_end(args);
-	fact = profile_add_fact(facts->profile);
-	if (fact != NULL && profile_text(&fact->key, "%s", key) == 0 &&
-	    profile_text(&fact->value, "%s", value) == 0)
-		return;
-	if (fact != NULL) { /* no half of a fact */
-		free(fact->key);
-		facts->profile->fact_count--;
-	}
-	facts->result = -ENOMEM;
+	facts->result = profile_set_fact(facts->profile, key, value);
 }
 
 static void facts_add_count(struct facts *facts, const char *key, uint64_t count)
@@ -68,7 +58,7 @@ static void facts_add_line(struct facts *facts, const char *key, const char *pat
 {
 	char text[256];
 
-	if (procfs_line(text, sizeof(text), facts->root, "%s", path) > 0)
+	if (procfs_line(text, sizeof(text), facts->root, path) > 0)
 		add(facts, key, "%s", text);
 }
 

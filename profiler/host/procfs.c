@@ -43,14 +43,10 @@ int procfs_read(char *text, size_t size, const char *root, const char *format, .
 	return length;
 }
 
-int procfs_line(char *text, size_t size, const char *root, const char *format, ...)
+int procfs_line(char *text, size_t size, const char *root, const char *path)
 {
-	va_list args;
-	int length;
+	int length = procfs_read(text, size, root, "%s", path);
 
-	va_start(args, format);
-	length = read_head(text, size, root, format, args);
-	va_end(args);
 	if (length < 0)
 		return length;
 	text[strcspn(text, "\n")] = '\0';

@@ -18,9 +18,8 @@
 int procfs_read(char *text, size_t size, const char *root, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* The same, cut at the first line's end. */
-int procfs_line(char *text, size_t size, const char *root, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+/* The same of a path as it is, cut at the first line's end. */
+int procfs_line(char *text, size_t size, const char *root, const char *path);
 
 /* Reads a file that holds one number and nothing else. */
 bool procfs_number(uint64_t *value, const char *root, const char *format, ...)

@@ -259,10 +259,7 @@ int apply_change(const struct profile *profile, const struct profile_change *cha
 
 void apply_fini(struct apply *apply)
 {
-	for (char **loader = apply->loaders; loader != NULL && *loader != NULL;
-	     loader++)
-		free(*loader);
-	free(apply->loaders);
+	profile_free_texts(apply->loaders);
 	free(apply->loader);
 	*apply = (struct apply){0};
 }

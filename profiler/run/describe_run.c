@@ -23,12 +23,6 @@ static int say_directory(struct profile *profile)
 	return result;
 }
 
-/* A text that may be missing. */
-static int describe_run_say(char **text, const char *value)
-{
-	return value == NULL ? 0 : profile_text(text, "%s", value);
-}
-
 static int describe_run_describe(const struct describe_run *run, unsigned job,
 				 const char *dataset, struct profile *profile)
 {
@@ -44,10 +38,10 @@ static int describe_run_describe(const struct describe_run *run, unsigned job,
 	profile->budget_s = run->budget_s;
 	profile->precision = run->precision;
 	profile->cores = cores > 0 ? cores : (uint64_t)fmax(1, run->machine->cores);
-	if (describe_run_say(&profile->version, DSA_VERSION) < 0 ||
-	    describe_run_say(&profile->repeat, config->repeat) < 0 ||
-	    describe_run_say(&profile->loader, config->loader) < 0 ||
-	    describe_run_say(&profile->started, started) < 0 ||
+	if (profile_copy_text(&profile->version, DSA_VERSION) < 0 ||
+	    profile_copy_text(&profile->repeat, config->repeat) < 0 ||
+	    profile_copy_text(&profile->loader, config->loader) < 0 ||
+	    profile_copy_text(&profile->started, started) < 0 ||
 	    say_directory(profile) < 0 || profile->command == NULL)
 		return -ENOMEM;
 	return machine_facts(profile, run->machine, dataset, "");

@@ -43,18 +43,11 @@ char **jobs_command(char *const *command, unsigned job, bool numbered)
 		words[i] =
 			numbered ? jobs_replace(command[i], job) : strdup(command[i]);
 		if (words[i] == NULL) {
-			jobs_free(words);
+			profile_free_texts(words);
 			return NULL;
 		}
 	}
 	return words;
-}
-
-void jobs_free(char *const *command)
-{
-	for (char *const *word = command; word != NULL && *word != NULL; word++)
-		free(*word);
-	free((void *)(uintptr_t)command);
 }
 
 /* As a shell reads it. */
@@ -75,7 +68,7 @@ char *jobs_text(char *const *command, unsigned job)
 
 	if (to != NULL)
 		write_words(to, words);
-	jobs_free(words);
+	profile_free_texts(words);
 	return to == NULL ? NULL : io_text(to, &text);
 }
 

@@ -10,11 +10,10 @@ struct conductor_job;
 struct trace;
 
 /*
- * A copy of the command, numbered with {job} in each of its words replaced by the job's
+ * A copy of the command, for profile_free_texts(); numbered with {job} in each of its words replaced by the job's
  * number. NULL: memory is short.
  */
 char **jobs_command(char *const *command, unsigned job, bool numbered);
-void jobs_free(char *const *command);
 
 /* The numbered command as one line for a shell (malloc). NULL: memory is short. */
 char *jobs_text(char *const *command, unsigned job);

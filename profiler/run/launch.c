@@ -187,6 +187,6 @@ int launch_run(const struct launch *launch, struct conductor_job *jobs,
 	else
 		result = conduct(&conductor, jobs, count, end, err);
 	for (unsigned i = 0; i < count; i++)
-		jobs_free(jobs[i].target.command);
+		profile_free_texts(jobs[i].target.command);
 	return result;
 }

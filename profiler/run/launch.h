@@ -36,7 +36,7 @@ int launch_folder(const char *folder, char path[LAUNCH_FOLDER], struct error *er
 /* How many programs it runs at once: 1 to BARRIER_JOBS. */
 unsigned launch_jobs(const struct measure_config *config);
 
-/* A job's command, to be ended with jobs_free(). NULL: memory is short. */
+/* A job's command, to be ended with profile_free_texts(). NULL: memory is short. */
 char **launch_command(const struct measure_config *config, unsigned job);
 
 /* A file of a job's in the run's folder, of a job other than 0: PATH_MAX bytes. */

@@ -113,7 +113,7 @@ static int open_look(struct look *look, const struct launch *launch, const char 
 static void close_look(struct look *look)
 {
 	for (unsigned i = 0; i < look->count; i++) {
-		jobs_free(look->jobs[i].target.command);
+		profile_free_texts(look->jobs[i].target.command);
 		trace_unmap(look->jobs[i].trace);
 	}
 }

@@ -23,19 +23,10 @@ judge(struct window *window, bool proven, const char *reason, ...)
 	return proven;
 }
 
-/* Bytes the process read from storage in the measured part; UNKNOWN if unknown. */
-static uint64_t certificate_storage_bytes(const struct trace_window *raw)
-{
-	if (raw->begin.read_bytes == UINT64_MAX || raw->end.read_bytes == UINT64_MAX ||
-	    raw->end.read_bytes < raw->begin.read_bytes)
-		return UINT64_MAX;
-	return raw->end.read_bytes - raw->begin.read_bytes;
-}
-
 static bool check_no_bytes(const struct trace *trace, const struct trace_window *raw,
 			   struct window *window)
 {
-	uint64_t bytes = certificate_storage_bytes(raw);
+	uint64_t bytes = window_read_bytes(raw);
 
 	if (trace->loader.memory)
 		return judge(window, true, "storage is memory");
@@ -65,7 +56,7 @@ static bool check_warm(const struct trace *trace, const struct trace_window *raw
 		       struct window *window)
 {
 	double payload = (double)window_counted(raw, TRACE_fetched_bytes);
-	uint64_t bytes = certificate_storage_bytes(raw);
+	uint64_t bytes = window_read_bytes(raw);
 
 	if (bytes == 0 || bytes == UINT64_MAX || trace->loader.memory)
 		return check_no_bytes(trace, raw, window);
@@ -81,7 +72,7 @@ static bool check_bytes(const struct trace *trace, const struct trace_window *ra
 	double reads = (double)window_counted(raw, TRACE_fetched_samples);
 	double payload = (double)window_counted(raw, TRACE_fetched_bytes);
 	double slack = slack_bytes(trace, raw, reads, payload);
-	uint64_t bytes = certificate_storage_bytes(raw);
+	uint64_t bytes = window_read_bytes(raw);
 
 	if (trace->loader.memory)
 		return judge(window, true, "storage is memory");
@@ -105,7 +96,7 @@ static bool check_kernel(const struct trace *trace, const struct trace_window *r
 			 struct window *window)
 {
 	double payload = (double)window_counted(raw, TRACE_fetched_bytes);
-	uint64_t bytes = certificate_storage_bytes(raw);
+	uint64_t bytes = window_read_bytes(raw);
 
 	if (trace->loader.memory)
 		return judge(window, true, "storage is memory");

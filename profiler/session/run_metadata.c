@@ -79,13 +79,6 @@ int run_metadata_write(const struct profile *profile, char *text, size_t size)
 	return result;
 }
 
-static int read_text(const json_t *about, const char *key, char **text)
-{
-	const char *value = json_string_value(json_object_get(about, key));
-
-	return value == NULL ? 0 : profile_text(text, "%s", value);
-}
-
 static int read_command(const json_t *words, struct profile *profile)
 {
 	size_t count = json_array_size(words);
@@ -112,11 +105,9 @@ static int read_environment(json_t *facts, struct profile *profile)
 
 	json_object_foreach(facts, key, value)
 	{
-		struct profile_fact *fact = profile_add_fact(profile);
 		const char *text = json_string_value(value);
 
-		if (fact == NULL || profile_text(&fact->key, "%s", key) < 0 ||
-		    profile_text(&fact->value, "%s", text == NULL ? "?" : text) < 0)
+		if (profile_set_fact(profile, key, text == NULL ? "?" : text) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -133,7 +124,9 @@ static int run_metadata_fill(const json_t *about, struct profile *profile)
 					  protocol);
 #define TEXT(name)                                                                     \
 	if (result == 0)                                                               \
-		result = read_text(about, #name, &profile->name);
+		result = profile_copy_text(                                            \
+			&profile->name,                                                \
+			json_string_value(json_object_get(about, #name)));
 #define REAL(name)                                                                     \
 	if (json_is_number(json_object_get(about, #name)))                             \
 		profile->name = json_number_value(json_object_get(about, #name));

@@ -30,6 +30,14 @@ uint64_t window_counted(const struct trace_window *window, enum trace_counter co
 	return end > begin ? end - begin : 0;
 }
 
+uint64_t window_read_bytes(const struct trace_window *window)
+{
+	uint64_t begin = window->begin.read_bytes, end = window->end.read_bytes;
+
+	return begin == UINT64_MAX || end == UINT64_MAX || end < begin ? UINT64_MAX
+								       : end - begin;
+}
+
 /* How many of `count` records from `first` on lie among the `written` ones. */
 static size_t window_present(uint64_t first, uint64_t count, uint64_t written,
 			     size_t room)

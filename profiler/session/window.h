@@ -49,6 +49,9 @@ const struct trace_sample *window_samples(const struct trace *trace, unsigned in
 /* What a counter of the driver grew by in the measured part. */
 uint64_t window_counted(const struct trace_window *window, enum trace_counter counter);
 
+/* Bytes that the process read from storage in that part; UINT64_MAX: unknown. */
+uint64_t window_read_bytes(const struct trace_window *window);
+
 /* True for the kinds that deliver batches to the training step. */
 bool window_delivers(enum trace_kind kind);
 

@@ -55,10 +55,10 @@ static void the_number_replaces_its_mark(void **state)
 	assert_string_equal(words[2], "1717");
 	assert_string_equal(words[3], "{jo}");
 	assert_null(words[4]);
-	jobs_free(words);
+	profile_free_texts(words);
 	words = copy(command, 17, false);
 	assert_string_equal(words[1], "--out=run-{job}");
-	jobs_free(words);
+	profile_free_texts(words);
 }
 
 static void rates_of_common_blocks_add_up(void **state)
