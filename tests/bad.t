@@ -321,11 +321,19 @@ def reports(scratch):
 
 
 def full_output(scratch):
-    """Where standard output leads is full."""
+    """Where standard output leads is full: of a report, and of a run that has just ended."""
+    def to_full(*command):
+        return scratch.run("sh", "-c", '"$@" >/dev/full', "sh", DSA, *command)
     for form in ("text", "json", "html", "csv"):
-        said(f"no room to show it as {form}",
-             scratch.run("sh", "-c", '"$@" >/dev/full', "sh", DSA, "report", "-f", form,
-                         RESULT), COULD_NOT, "No space left")
+        said(f"no room to show it as {form}", to_full("report", "-f", form, RESULT), COULD_NOT,
+             "No space left")
+    for options in ([], ["--json"]):
+        result = to_full("run", "--observe", *options, "-o", scratch.at("out"), "--", TRAIN,
+                         "--dataset", "synthetic:400", "--emulate-gpu", "800", "--steps", "20")
+        tap.ok(result.returncode == COULD_NOT and "No space left" in lines_of(result)[-1] and
+               os.path.exists(scratch.at("out/run.json")),
+               f"nor at the end of a run {' '.join(options)}".strip(), result.returncode,
+               result.stderr)
 
 
 TESTS = (usage, reports, data_sets, outputs, busy, full_output, full_disk, corrupt, targets)

@@ -450,6 +450,7 @@ def test_interrupt(tap, scratch):
     tap.ok((told.returncode, told.stdout, told.stderr) == (0, "interrupted 0\n", ""),
            "Ctrl-C ends the wait for a batch that does not come, and the program ends",
            told)
+    # 160 ms a batch: where the interrupt comes after it, the program prints "no" and fails.
     scratch.environment["DSA_LOADER"] = "prep_delay=20ms"
     told = scratch.run(PYTHON, "-c", INTERRUPTED, "go on")
     tap.ok(told.stdout.startswith("interrupted 0\n[0, 1, 2, 3, 4, 5, 6, 7]"),

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """One loader for several jobs, for real: dsa serve and jobs that look at every byte. Among
-them is each thing that the shared loaders before ours got wrong. Speaks TAP.
-SOAK=1: 200 random schedules instead of 12."""
+them is each thing that the shared loaders before ours got wrong. Speaks TAP. SLEEPS most of
+the time. SOAK=1: 200 random schedules instead of 12."""
 
 import array
 import json

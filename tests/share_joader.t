@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Jobs on data sets that overlap: each gets its own, exactly once an epoch, and what they
-have in common is read once for all. Speaks TAP."""
+have in common is read once for all. Speaks TAP. SLEEPS most of the time."""
 
 import json
 import os

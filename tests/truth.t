@@ -6,8 +6,11 @@ SLEEPS most of the time.
     tests/truth.t [NAME...]     some cases
     SOAK=1 tests/truth.t        all of them, each as precise as the issue asks
 
-The short form has some seconds for a case, throttles and paddings four times as slow, which
-sleep, and wide margins: a share that is mistaken for another is found, a point is not.
+The short form has some seconds for a case, and throttles and paddings twice as slow, which
+sleep; slower ones are no use, since what was read ahead then is much of what a window
+delivers. It allows half of the interval that the run reports, and 5 points: with ten busy
+processes beside it on two cores, 23 of 24 cases were at most 7.6 points off, and none more
+than its interval and a point.
 """
 import json
 import os
@@ -20,9 +23,11 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get("BUILD") or os.path.join(HERE, "../build/plain")
 SOAK = bool(os.environ.get("SOAK"))
-POINT = .01 if SOAK else .1
-BUDGET = "150s" if SOAK else "8s"
-SLOWER = 1 if SOAK else 4
+OFF, APART = (.02, .03) if SOAK else (.05, .1)  # a share, and the second proof of it
+WIDEST = 0 if SOAK else .2  # half an interval that is allowed on top
+KNOWN = .015  # half an interval of the long form
+BUDGET = "150s" if SOAK else "9s"
+SLOWER = 1 if SOAK else 2
 
 # name, samples/s of the accelerator, options of dsa run, in the short form too
 CASES = [
@@ -115,16 +120,18 @@ def judge(case, result):
         half = (share["high"] - share["low"]) / 2
         print(f"#   {name:8} {100 * share['share']:6.2f} ±{100 * half:.2f}"
               f"   truth {100 * value:6.2f}")
-        if abs(share["share"] - value) > 2 * POINT:
+        if abs(share["share"] - value) > OFF + min(half, WIDEST):
             wrong.append(f"{name} is {100 * (share['share'] - value):+.2f} points off")
-        if SOAK and half > 1.5 * POINT:
+        if SOAK and half > KNOWN:
             wrong.append(f"{name} is known to {100 * half:.2f} points only")
         covered += share["low"] <= value <= share["high"]
     proof = result["second_proof"]
     for name in ("prep", "fetch"):
-        gap = proof[name]["share"] - result["stalls"][name]["share"]
+        share = result["stalls"][name]
+        gap = proof[name]["share"] - share["share"]
+        half = (share["high"] - share["low"]) / 2
         print(f"#   {name:8} {100 * proof[name]['share']:6.2f}         second proof")
-        if abs(gap) > 3 * POINT:
+        if abs(gap) > APART + min(half, WIDEST):
             wrong.append(f"the second proof of {name} is {100 * gap:+.2f} points away")
     if SOAK and case == "compute":
         for name in ("prep", "fetch"):
@@ -146,7 +153,7 @@ def separate(out, dataset, budget):
     for name in ("compute", "prep", "fetch"):
         a, b = (share[name]["share"] for share in shares)
         print(f"#   {name:8} {100 * a:6.2f} interleaved {100 * b:6.2f} separate")
-        if abs(a - b) > 2 * POINT:
+        if abs(a - b) > OFF:
             wrong.append(f"{name} differs by {100 * (b - a):+.2f} points")
     return wrong
 
@@ -186,7 +193,10 @@ def main():
         subprocess.run(["sync"], check=True)
         for name, rate, options, _ in cases:
             print(f"# {name}: {options}")
-            wrong, right = judge(name, run(options, rate, dataset, out, BUDGET))
+            try:
+                wrong, right = judge(name, run(options, rate, dataset, out, BUDGET))
+            except (subprocess.SubprocessError, KeyError) as error:
+                wrong, right = [repr(error)], 0  # the next ones run all the same
             covered += right
             say(wrong, name)
         if SOAK:
@@ -194,7 +204,11 @@ def main():
             say([f"{covered} of {3 * len(cases)}"] if few else [], "intervals cover the truth")
         for other in others:
             print(f"# {other.__name__}")
-            say(other(out, dataset, "120s"), other.__name__)
+            try:
+                wrong = other(out, dataset, "120s")
+            except (subprocess.SubprocessError, KeyError) as error:
+                wrong = [repr(error)]
+            say(wrong, other.__name__)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return 1 if failed else 0
