@@ -1,6 +1,6 @@
 /*
  * batch_sink.h - where the pipeline puts finished batches: a ring of its own process,
- * or the feed that other processes read.
+ * or the shared ring that other processes read.
  *
  * Batches are made in slots 0..slots-1, several at once, and leave in the order in
  * which they were opened. Each slot goes: reserve -> sample() for its places -> publish
@@ -18,7 +18,7 @@ struct batch_sink;
 /* One place of a finished batch, in order. */
 struct batch_sink_sample {
 	uint32_t sample, label; /* UINT32_MAX of a hole */
-	uint64_t seats;         /* who it is for; UINT64_MAX: all */
+	uint64_t readers;       /* who it is for; UINT64_MAX: all */
 	bool hole;              /* no sample could be had for this place */
 };
 
@@ -26,7 +26,7 @@ struct batch_sink_batch {
 	uint64_t epoch, step;
 	uint32_t count; /* places, holes too: as reserved */
 	uint32_t good;  /* samples: places 0..good-1; the holes come last, but where the
-			    * plan has seats: there each stays where it is */
+			    * plan has readers: there each stays where it is */
 	bool repeated;  /* not part of the stream */
 	uint32_t turn;  /* pipeline_turn.number */
 	uint64_t pass;  /* of the plan; and where the stream stands after it: */

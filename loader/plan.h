@@ -38,9 +38,9 @@ struct plan_ops {
 
 	/* Who the sample at a position is for: a bit for each seat of the shared loader
 	 * (loader/share/ring/bcast_ring.h). NULL: for all. Where it is not NULL no hole
-	 * is filled: a sample moved there would be one place too few for some seats,
+	 * is filled: a sample moved there would be one place too few for some readers,
 	 * and one too many for others. */
-	uint64_t (*seats)(struct plan *plan, uint64_t pass, uint32_t position);
+	uint64_t (*readers)(struct plan *plan, uint64_t pass, uint32_t position);
 
 	/* NULL: the plan has an owner that ends it. */
 	void (*free)(struct plan *plan);

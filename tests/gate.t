@@ -108,7 +108,7 @@ def kept(gate):
     hour = written(gate, "hour.json", lambda copy: copy.update(
         sessions=[session(1, 1000 + i) for i in range(6)]))
     result = gate.run("--baseline", hour, "--run", new, "--max-regression=5%")
-    tap.ok(result.returncode == 0 and "told only" in result.stdout,
+    tap.ok(result.returncode == 0 and "reported only" in result.stdout,
            "sessions of one hour don't know how a machine drifts", *said(result))
     less = written(gate, "less.json", lambda copy: copy["counted"].pop("opens"))
     result = gate.run("--baseline", less, "--run", new, *EXACT, "--inconclusive=pass")
@@ -221,7 +221,7 @@ def timed(gate):
     result = gate.run("--baseline", gate.baseline, *TIMED, "--fetch", "pread-direct",
                       "--metric", "fetch_stall=off", "--metric", "prep_stall=off", "--",
                       *gate.train(rate="500"))
-    tap.ok(result.returncode == 0 and "told only" in result.stdout,
+    tap.ok(result.returncode == 0 and "reported only" in result.stdout,
            "a rate only informs against a baseline of 2 sessions", *said(result))
     result = gate.run("--baseline", gate.baseline, "--self-test=300%", *TIMED, "--fetch",
                       "pread-direct")

@@ -171,7 +171,7 @@ static void print_classes(const struct inspect *result)
 		       name_escape(source_class(result->source, i), name, sizeof(name)),
 		       result->per_class[i]);
 	if (result->classes > LISTED)
-		printf(" and %u more; --json tells all", result->classes - LISTED);
+		printf(" and %u more; --json lists all", result->classes - LISTED);
 	putchar('\n');
 }
 

@@ -47,7 +47,7 @@ static void local_skipped(void *context, uint32_t sample, int code, const char *
 	driver_skip(local->config.trace, local->parts.source, sample, code, reason);
 }
 
-static int open_ring(struct local *local, struct error *err)
+static int local_open_ring(struct local *local, struct error *err)
 {
 	const struct options *options = local->config.options;
 
@@ -63,7 +63,7 @@ static int open_ring(struct local *local, struct error *err)
 	return local->reader != NULL ? 0 : -err->code;
 }
 
-static int open_plan(struct local *local, struct error *err)
+static int local_open_plan(struct local *local, struct error *err)
 {
 	const struct options *options = local->config.options;
 	const struct sampler_config config = {
@@ -85,7 +85,7 @@ static int open_plan(struct local *local, struct error *err)
 }
 
 /* Where the program wants to begin; past its last epoch, at the end of that one. */
-static struct pipeline_point start_point(const struct local *local)
+static struct pipeline_point local_start_point(const struct local *local)
 {
 	const struct options *options = local->config.options;
 	struct pipeline_point start = {.pass = options->start_epoch};
@@ -115,7 +115,7 @@ static int local_open_pipeline(struct local *local, struct error *err)
 		.cache = local->parts.cache,
 		.prep = local->parts.prep,
 		.plan = local->plan,
-		.start = start_point(local),
+		.start = local_start_point(local),
 		.sink = ring_outlet(local->ring),
 		.slots = local->shape.slots,
 		.throttle = local->parts.throttle,
@@ -248,7 +248,7 @@ static int local_next(struct batch_source *delivery, struct dsa_batch *batch,
 	return local_take(local, batch, wait, err);
 }
 
-static struct ring_reader *pool_reader(const struct local *local)
+static struct ring_reader *local_pool_reader(const struct local *local)
 {
 	return local->driver != NULL ? driver_pool_reader(local->driver) : NULL;
 }
@@ -261,7 +261,7 @@ static int local_release(struct batch_source *delivery, const struct dsa_batch *
 
 	(void)err;
 	if (batch->slot >= local->shape.slots) {
-		struct ring_reader *pool = pool_reader(local);
+		struct ring_reader *pool = local_pool_reader(local);
 
 		return pool != NULL
 			       ? ring_release(pool, batch->slot - local->shape.slots)
@@ -277,7 +277,7 @@ static int local_release(struct batch_source *delivery, const struct dsa_batch *
 static unsigned local_held(const struct batch_source *delivery)
 {
 	const struct local *local = (const struct local *)delivery;
-	const struct ring_reader *pool = pool_reader(local);
+	const struct ring_reader *pool = local_pool_reader(local);
 
 	return ring_held(local->reader) + (pool != NULL ? ring_held(pool) : 0);
 }
@@ -348,9 +348,9 @@ struct batch_source *local_open(const struct batch_source_config *config,
 	local->config = *config;
 	result = components_open(&local->parts, config->options, NULL, err);
 	if (result == 0)
-		result = open_ring(local, err);
+		result = local_open_ring(local, err);
 	if (result == 0)
-		result = open_plan(local, err);
+		result = local_open_plan(local, err);
 	if (result == 0)
 		result = local_open_pipeline(local, err);
 	if (result == 0)

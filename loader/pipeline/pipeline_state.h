@@ -44,7 +44,7 @@ struct place {
 	uint32_t pixels;          /* decoded for it; */
 	struct fetch_calls calls; /* and what reading it took */
 	uint64_t seed;            /* of crop and flip */
-	uint64_t seats;           /* who it is for */
+	uint64_t readers;         /* who it is for */
 	struct blob *blob;        /* kept until the slot is opened again */
 };
 

@@ -109,8 +109,8 @@ static void publish_compact(struct pipeline *p, struct batch *batch)
 
 static bool fill_holes(struct pipeline *p, struct batch *head)
 {
-	if (head->stream && p->parts.plan->ops->seats != NULL) {
-		empty_holes(head); /* a place is for its own seats alone */
+	if (head->stream && p->parts.plan->ops->readers != NULL) {
+		empty_holes(head); /* a place is for its own readers alone */
 		return true;
 	}
 	for (uint32_t i = 0; head->holes > 0 && i < head->count; i++) {
@@ -140,7 +140,7 @@ static void list_samples(struct pipeline *p, const struct batch *batch)
 		struct batch_sink_sample *sample = &p->samples[i];
 
 		sample->hole = place->state == PLACE_HOLE;
-		sample->seats = place->seats;
+		sample->readers = place->readers;
 		sample->sample = sample->hole ? UINT32_MAX : place->sample;
 		sample->label = sample->hole
 					? UINT32_MAX

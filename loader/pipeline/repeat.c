@@ -5,7 +5,7 @@
 
 static bool repeat_supply(struct pipeline *p, struct batch *batch, struct place *place)
 {
-	place->seats = UINT64_MAX;
+	place->readers = UINT64_MAX;
 	if (p->turn.ops->repeat(p, batch, place))
 		return true;
 	return stream_fail(p, EBADMSG, "none of the samples read ahead can be used");

@@ -74,9 +74,9 @@ void stream_supply(struct pipeline *p, struct batch *batch, struct place *place,
 	struct blob *blob;
 
 	place->sample = plan_sample(plan, batch->pass, position);
-	place->seats = plan->ops->seats != NULL
-			       ? plan->ops->seats(plan, batch->pass, position)
-			       : UINT64_MAX;
+	place->readers = plan->ops->readers != NULL
+				 ? plan->ops->readers(plan, batch->pass, position)
+				 : UINT64_MAX;
 	place->seed = random_seed(p->parts.options->seed, batch->epoch, place->sample);
 	place->fetch_ns = 0;
 	place->hit = false;
@@ -159,7 +159,7 @@ static void open_stream(struct pipeline *p, struct batch *batch,
 	for (uint32_t i = 0; i < batch->count; i++) {
 		struct place *place = &batch->places[i];
 
-		place->seats = UINT64_MAX;
+		place->readers = UINT64_MAX;
 		if (first + i < stolen)
 			stream_hole(batch, place, false);
 		else

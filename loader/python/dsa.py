@@ -28,7 +28,7 @@ Lifetime. A batch goes back to the library when the last array over it is gone: 
 `for images, labels in loader` as soon as the next one has taken its names. Arrays
 never see their memory change or vanish, whatever happens to the loader. Who keeps
 arrays keeps batches: at most `prefetch` of them, and of a shared loader what its window
-has room for; then Error tells so. Keep copies, or raise `prefetch`.
+has room for; then Error says so. Keep copies, or raise `prefetch`.
 
 Epochs. `for ... in loader` runs until the end of the epoch; the next loop takes the
 next one, and one that was left early goes on where it was left. loader.forever() runs
@@ -40,7 +40,7 @@ torch.utils.data.DataLoader(dsa.torch_dataset(loader), batch_size=None) takes ba
 from a loader for programs that want a DataLoader.
 
 Threads may share a loader; each batch goes to one of them. A forked child cannot use a
-loader of its parent and is told so. Ctrl-C works while a program waits for data, and
+loader of its parent: Error is raised. Ctrl-C works while a program waits for data, and
 loses no batch. (Under `dsa run` it ends the run, and with it the data.)
 
 The library is sought in DSA_LIBRARY, beside this file, then where the system's loader
@@ -652,7 +652,7 @@ class Loader:
     arrays       "auto", "numpy" or "torch": what batches are given as
 
     The environment's DSA_LOADER overrides all but arrays, share, mean and std;
-    dsa_loader(3) tells more about each. Raises TypeError or ValueError for what no
+    dsa_loader(3) describes each. Raises TypeError or ValueError for what no
     loader can have, and Error with the library's own words, such as for a data set that
     is not there.
     """

@@ -27,7 +27,7 @@ void hits_cache_free(struct hits_cache *cache);
 /*
  * Reads a sample of so many bytes through it: true when it was held. O(1). For page,
  * whose lists' balance depends on their size, the samples' bytes should add up to those
- * of the real data set even where there are less of them. page_cache.h tells after how
+ * of the real data set even where there are less of them. page_cache.h says after how
  * many epochs it is steady; others take four.
  */
 bool hits_cache_read(struct hits_cache *cache, uint32_t sample, uint64_t bytes);

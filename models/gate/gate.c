@@ -48,13 +48,13 @@ static bool is_of_neither(const struct judge *judge, int metric, bool base, bool
 	return !base && !now && isnan(judge->config->limits[metric]);
 }
 
-static void say_missing(struct gate_finding *finding, bool base, bool now)
+static void gate_write_missing(struct gate_finding *finding, bool base, bool now)
 {
-	gate_words_say(finding, "%s; --metric %s=off leaves it out",
-		       base  ? "not measured now, the base has it"
-		       : now ? "the base does not have it"
-			     : "neither side has it",
-		       finding->name);
+	gate_words_write(finding, "%s; --metric %s=off leaves it out",
+			 base  ? "not measured now, the base has it"
+			 : now ? "the base does not have it"
+			       : "neither side has it",
+			 finding->name);
 }
 
 /* ---- exact ones ---- */
@@ -76,16 +76,16 @@ static bool are_of_same_samples(const struct judge *judge, int metric,
 		     now->counted.samples != now->dataset_samples;
 
 	if (base->counted.samples != now->counted.samples)
-		gate_words_say(finding,
-			       "counted over %.9g samples, was over %.9g: --samples as "
-			       "it was",
-			       (double)now->counted.samples,
-			       (double)base->counted.samples);
+		gate_words_write(
+			finding,
+			"counted over %.9g samples, was over %.9g: --samples as "
+			"it was",
+			(double)now->counted.samples, (double)base->counted.samples);
 	else if (base->seed != now->seed && drawn)
-		gate_words_say(finding, "another seed draws %s: --seed as it was",
-			       now->counted.samples == now->dataset_samples
-				       ? "other crops"
-				       : "other samples");
+		gate_words_write(finding, "another seed draws %s: --seed as it was",
+				 now->counted.samples == now->dataset_samples
+					 ? "other crops"
+					 : "other samples");
 	else
 		return true;
 	return false;
@@ -120,7 +120,7 @@ static int judge_exact(struct judge *judge, int metric, double was, double is)
 	finding->base = was;
 	finding->now = is;
 	if (isnan(was) || isnan(is)) {
-		say_missing(finding, !isnan(was), !isnan(is));
+		gate_write_missing(finding, !isnan(was), !isnan(is));
 	} else if (are_of_same_samples(judge, metric, finding)) {
 		finding->worse.value =
 			gate_metric_worse(&gate_metrics[metric], was, is);
@@ -220,13 +220,13 @@ static int judge_timed(struct judge *judge, int metric)
 	finding->floor = timed->floor;
 	finding->p = timed->p;
 	if (!was || !is)
-		say_missing(finding, was, is);
+		gate_write_missing(finding, was, is);
 	else if (why == NULL)
 		decide_timed(judge, metric, finding);
 	else
 		finding->status = GATE_INFORMS;
 	if (finding->status == GATE_INFORMS)
-		gate_words_say(finding, "told only: %s", why);
+		gate_words_write(finding, "reported only: %s", why);
 	return 0;
 }
 
@@ -337,7 +337,7 @@ static struct confirmed confirm_findings(struct gate_verdict *again,
 
 		if (did != does) {
 			now->status = GATE_UNDECIDED;
-			gate_words_say(
+			gate_words_write(
 				now, "a regression when it was measured %s, not %s",
 				did ? "first" : "again", did ? "again" : "before");
 		}

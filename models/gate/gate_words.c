@@ -30,7 +30,7 @@ const char *gate_outcome_name(enum gate_outcome outcome)
 	return names[outcome];
 }
 
-void gate_words_say(struct gate_finding *finding, const char *format, ...)
+void gate_words_write(struct gate_finding *finding, const char *format, ...)
 {
 	va_list args;
 
@@ -93,18 +93,18 @@ void gate_words_exact(struct gate_finding *finding)
 	bool better = (finding->now < finding->base) == finding->more_is_worse;
 
 	if (finding->now == finding->base)
-		gate_words_say(finding, "%s, as it was", now.text);
+		gate_words_write(finding, "%s, as it was", now.text);
 	else if (finding->status == GATE_REGRESSED && isnan(finding->worse.value))
-		gate_words_say(finding, "%s, was %s", now.text, was.text);
+		gate_words_write(finding, "%s, was %s", now.text, was.text);
 	else if (finding->status == GATE_REGRESSED)
-		gate_words_say(finding, "%s, was %s: %s, limit %s", now.text, was.text,
-			       worse_text(finding, finding->worse.value).text,
-			       limit.text);
+		gate_words_write(
+			finding, "%s, was %s: %s, limit %s", now.text, was.text,
+			worse_text(finding, finding->worse.value).text, limit.text);
 	else if (better)
-		gate_words_say(finding, "%s, was %s: better", now.text, was.text);
+		gate_words_write(finding, "%s, was %s: better", now.text, was.text);
 	else
-		gate_words_say(finding, "%s, was %s: within the limit of %s", now.text,
-			       was.text, limit.text);
+		gate_words_write(finding, "%s, was %s: within the limit of %s",
+				 now.text, was.text, limit.text);
 }
 
 /* What a change has to be beyond: "limit 5%". */
@@ -118,22 +118,22 @@ static struct number line_text(const struct gate_finding *finding)
 	return number;
 }
 
-static void say_undecided(struct gate_finding *finding)
+static void gate_words_write_undecided(struct gate_finding *finding)
 {
 	struct number line = line_text(finding);
 
 	if (isnan(finding->worse.low) || isnan(finding->worse.high))
-		gate_words_say(finding,
-			       "%s, was %s; %s: too few repetitions can be compared",
-			       value_text(finding, finding->now).text,
-			       value_text(finding, finding->base).text, line.text);
+		gate_words_write(finding,
+				 "%s, was %s; %s: too few repetitions can be compared",
+				 value_text(finding, finding->now).text,
+				 value_text(finding, finding->base).text, line.text);
 	else
-		gate_words_say(finding,
-			       "between %s and %s, %s, p %.2g: these repetitions "
-			       "can't tell",
-			       worse_text(finding, finding->worse.low).text,
-			       worse_text(finding, finding->worse.high).text, line.text,
-			       finding->p);
+		gate_words_write(finding,
+				 "between %s and %s, %s, p %.2g: these repetitions "
+				 "can't tell",
+				 worse_text(finding, finding->worse.low).text,
+				 worse_text(finding, finding->worse.high).text,
+				 line.text, finding->p);
 }
 
 void gate_words_timed(struct gate_finding *finding)
@@ -141,22 +141,22 @@ void gate_words_timed(struct gate_finding *finding)
 	struct number line = line_text(finding);
 
 	if (finding->status == GATE_UNDECIDED)
-		say_undecided(finding);
+		gate_words_write_undecided(finding);
 	else if (finding->status == GATE_REGRESSED)
-		gate_words_say(finding, "%s, was %s: %s, at least %s; %s, p %.2g",
-			       value_text(finding, finding->now).text,
-			       value_text(finding, finding->base).text,
-			       worse_text(finding, finding->worse.value).text,
-			       change_text(finding, finding->worse.low).text, line.text,
-			       finding->p);
+		gate_words_write(finding, "%s, was %s: %s, at least %s; %s, p %.2g",
+				 value_text(finding, finding->now).text,
+				 value_text(finding, finding->base).text,
+				 worse_text(finding, finding->worse.value).text,
+				 change_text(finding, finding->worse.low).text,
+				 line.text, finding->p);
 	else if (finding->worse.high <= 0)
-		gate_words_say(finding, "%s, was %s: no worse",
-			       value_text(finding, finding->now).text,
-			       value_text(finding, finding->base).text);
+		gate_words_write(finding, "%s, was %s: no worse",
+				 value_text(finding, finding->now).text,
+				 value_text(finding, finding->base).text);
 	else
-		gate_words_say(finding, "at most %s, %s",
-			       worse_text(finding, finding->worse.high).text,
-			       line.text);
+		gate_words_write(finding, "at most %s, %s",
+				 worse_text(finding, finding->worse.high).text,
+				 line.text);
 }
 
 /* ---- the verdict ---- */
@@ -171,8 +171,8 @@ static size_t count_status(const struct gate_verdict *verdict, enum gate_status 
 }
 
 /* The first of a kind speaks for all. */
-static void say_first(struct gate_verdict *verdict, enum gate_status status,
-		      const char *what)
+static void gate_words_write_first(struct gate_verdict *verdict,
+				   enum gate_status status, const char *what)
 {
 	const struct gate_finding *finding = gate_verdict_first(verdict, status);
 	size_t more = count_status(verdict, status) - 1;
@@ -185,7 +185,7 @@ static void say_first(struct gate_verdict *verdict, enum gate_status status,
 }
 
 /* "fetch stall +18.2 points: mean read fell ... (fetch_stall and 2 more)". */
-static void say_cause(struct gate_verdict *verdict)
+static void gate_words_write_cause(struct gate_verdict *verdict)
 {
 	size_t more = count_status(verdict, GATE_REGRESSED) - 1;
 	int length =
@@ -199,20 +199,21 @@ static void say_cause(struct gate_verdict *verdict)
 		strcat(verdict->why, ")");
 }
 
-static void say_inconclusive(struct gate_verdict *verdict)
+static void gate_words_write_inconclusive(struct gate_verdict *verdict)
 {
 	if (gate_verdict_first(verdict, GATE_MISSING) != NULL)
-		say_first(verdict, GATE_MISSING, "missing ");
+		gate_words_write_first(verdict, GATE_MISSING, "missing ");
 	else if (gate_verdict_first(verdict, GATE_UNDECIDED) != NULL)
-		say_first(verdict, GATE_UNDECIDED, "");
+		gate_words_write_first(verdict, GATE_UNDECIDED, "");
 	else if (verdict->count > 0)
-		say_first(verdict, GATE_INFORMS, "nothing that was compared decides; ");
+		gate_words_write_first(verdict, GATE_INFORMS,
+				       "nothing that was compared decides; ");
 	else
 		snprintf(verdict->why, GATE_WHY,
 			 "nothing was compared: every metric is off or unknown");
 }
 
-static void say_pass(struct gate_verdict *verdict)
+static void gate_words_write_pass(struct gate_verdict *verdict)
 {
 	size_t inform = count_status(verdict, GATE_INFORMS);
 	int length = snprintf(verdict->why, GATE_WHY,
@@ -228,16 +229,16 @@ void gate_words_verdict(struct gate_verdict *verdict)
 {
 	switch (verdict->outcome) {
 	case GATE_PASS:
-		say_pass(verdict);
+		gate_words_write_pass(verdict);
 		break;
 	case GATE_REGRESSION:
 		if (verdict->cause_count > 0)
-			say_cause(verdict);
+			gate_words_write_cause(verdict);
 		else
-			say_first(verdict, GATE_REGRESSED, "");
+			gate_words_write_first(verdict, GATE_REGRESSED, "");
 		break;
 	case GATE_INCONCLUSIVE:
-		say_inconclusive(verdict);
+		gate_words_write_inconclusive(verdict);
 		break;
 	case GATE_MISMATCH:
 		snprintf(verdict->why, GATE_WHY, "not comparable: %s",

@@ -7,7 +7,7 @@
 #include "models/gate/gate.h"
 
 /* Sets the reason of a finding to a printf. */
-void gate_words_say(struct gate_finding *finding, const char *format, ...)
+void gate_words_write(struct gate_finding *finding, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* The reason of a finding whose numbers and status are known. */

@@ -272,10 +272,10 @@ static const char *basis_words(const struct model *model,
 	return words;
 }
 
-static int predict_say_why(const struct model *model,
-			   const struct profile_change *change,
-			   const struct simulation_outcome *real,
-			   struct profile_prediction *out)
+static int predict_write_why(const struct model *model,
+			     const struct profile_change *change,
+			     const struct simulation_outcome *real,
+			     struct profile_prediction *out)
 {
 	const char *words = basis_words(model, change, out);
 	char *jobs = NULL;
@@ -285,7 +285,7 @@ static int predict_say_why(const struct model *model,
 	if (!sharing_is_asked(model->profile, change))
 		return words == NULL ? 0 : profile_text(&out->why, "%s", words);
 	sim_setup_set(model, change, &ASPECT_PLAIN, &setup);
-	result = sharing_say(model->profile, &setup, real, &jobs);
+	result = sharing_write(model->profile, &setup, real, &jobs);
 	if (result == 0)
 		result = profile_text(&out->why, "%s%s%s", jobs,
 				      words != NULL ? "; " : "",
@@ -333,7 +333,7 @@ int model_predict(const struct model *model, const struct profile_change *change
 			model_a_job(out->per_s, sharing_jobs(model->profile, change));
 	predict_cost(model, change, out);
 	if (profile_change_copy(&out->change, change) < 0 ||
-	    predict_say_why(model, change, &real, out) < 0)
+	    predict_write_why(model, change, &real, out) < 0)
 		return error_sys(err, ENOMEM, "predicting");
 	return 0;
 }

@@ -121,8 +121,9 @@ static int sharing_digits(double value)
 }
 
 /* What a loader for all takes, and what one for each would. */
-static void say_either(FILE *to, const struct simulation_load *load, const char *what,
-		       double shared, double own, const char *unit)
+static void sharing_write_either(FILE *to, const struct simulation_load *load,
+				 const char *what, double shared, double own,
+				 const char *unit)
 {
 	fprintf(to, "; %s %.*f %s", what, sharing_digits(load->shared ? shared : own),
 		load->shared ? shared : own, unit);
@@ -130,32 +131,33 @@ static void say_either(FILE *to, const struct simulation_load *load, const char 
 		fprintf(to, ", not %.*f", sharing_digits(own), own);
 }
 
-static void say_memory(FILE *to, const struct profile *profile,
-		       const struct simulation_load *load)
+static void sharing_write_memory(FILE *to, const struct profile *profile,
+				 const struct simulation_load *load)
 {
 	double own = memory_of(profile, load, false);
 	double shared = memory_of(profile, load, true);
 
 	if (isnan(own))
 		return;
-	say_either(to, load, "memory", shared / MB, own / MB, "MB");
+	sharing_write_either(to, load, "memory", shared / MB, own / MB, "MB");
 }
 
-static void say_reads(FILE *to, const struct profile *profile,
-		      const struct simulation_load *load,
-		      const struct simulation_outcome *outcome)
+static void sharing_write_reads(FILE *to, const struct profile *profile,
+				const struct simulation_load *load,
+				const struct simulation_outcome *outcome)
 {
 	double all = outcome->per_s * (1 - outcome->hit_ratio) *
 		     storage_sample_bytes(profile);
 
 	if (isnan(all))
 		return;
-	say_either(to, load, "reads", all / load->jobs / MB, all / MB, "MB/s");
+	sharing_write_either(to, load, "reads", all / load->jobs / MB, all / MB,
+			     "MB/s");
 }
 
 /* Cores that prep keeps busy; those it would, if each job did it for itself as fast. */
-static void say_cores(FILE *to, const struct sim_setup *setup,
-		      const struct simulation_outcome *outcome)
+static void sharing_write_cores(FILE *to, const struct sim_setup *setup,
+				const struct simulation_outcome *outcome)
 {
 	const struct simulation_load *load = &setup->load;
 	double each = 0;
@@ -164,7 +166,7 @@ static void say_cores(FILE *to, const struct sim_setup *setup,
 		each += load->prep_scale * load->draws[i].prep_s /
 			(double)load->draw_count;
 	each *= outcome->per_s;
-	say_either(to, load, "prep", each / load->jobs, each, "cores");
+	sharing_write_either(to, load, "prep", each / load->jobs, each, "cores");
 }
 
 static bool sharing_differ(const struct simulation_load *load,
@@ -177,8 +179,8 @@ static bool sharing_differ(const struct simulation_load *load,
 }
 
 /* Where they are not all the same. */
-static void say_rates(FILE *to, const struct simulation_load *load,
-		      const struct simulation_outcome *outcome)
+static void sharing_write_rates(FILE *to, const struct simulation_load *load,
+				const struct simulation_outcome *outcome)
 {
 	if (!sharing_differ(load, outcome))
 		return;
@@ -197,8 +199,8 @@ static bool is_uneven(const struct simulation_load *load)
 }
 
 /* What is taken for granted. */
-static void say_assumed(FILE *to, const struct profile *profile,
-			const struct simulation_load *load)
+static void sharing_write_assumed(FILE *to, const struct profile *profile,
+				  const struct simulation_load *load)
 {
 	bool page = load->share > 0 && load->policy == CACHE_PAGE;
 
@@ -219,8 +221,8 @@ static void say_assumed(FILE *to, const struct profile *profile,
 		      to);
 }
 
-int sharing_say(const struct profile *profile, const struct sim_setup *setup,
-		const struct simulation_outcome *outcome, char **text)
+int sharing_write(const struct profile *profile, const struct sim_setup *setup,
+		  const struct simulation_outcome *outcome, char **text)
 {
 	char *fresh = NULL;
 	size_t size;
@@ -228,11 +230,11 @@ int sharing_say(const struct profile *profile, const struct sim_setup *setup,
 
 	if (to == NULL)
 		return -ENOMEM;
-	say_assumed(to, profile, &setup->load);
-	say_rates(to, &setup->load, outcome);
-	say_memory(to, profile, &setup->load);
-	say_reads(to, profile, &setup->load, outcome);
-	say_cores(to, setup, outcome);
+	sharing_write_assumed(to, profile, &setup->load);
+	sharing_write_rates(to, &setup->load, outcome);
+	sharing_write_memory(to, profile, &setup->load);
+	sharing_write_reads(to, profile, &setup->load, outcome);
+	sharing_write_cores(to, setup, outcome);
 	if (io_text(to, &fresh) == NULL)
 		return -ENOMEM;
 	free(*text);

@@ -48,7 +48,7 @@ void sharing_split(const struct sim_setup *setup, struct cost_use *use);
 
 /* Memory, reads and cores that it takes, and what it assumes, as one line into *text,
  * freeing what was there. 0 or -ENOMEM. */
-int sharing_say(const struct profile *profile, const struct sim_setup *setup,
-		const struct simulation_outcome *outcome, char **text);
+int sharing_write(const struct profile *profile, const struct sim_setup *setup,
+		  const struct simulation_outcome *outcome, char **text);
 
 #endif

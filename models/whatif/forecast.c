@@ -7,9 +7,9 @@
 #include <errno.h>
 
 /* The reason why there is no prediction, in its place. */
-static int say_unknown(struct profile_prediction *made,
-		       const struct profile_change *change, const char *why,
-		       struct error *err)
+static int forecast_set_unknown(struct profile_prediction *made,
+				const struct profile_change *change, const char *why,
+				struct error *err)
 {
 	made->per_s = made->speedup = INTERVAL_UNKNOWN;
 	if (profile_change_copy(&made->change, change) < 0 ||
@@ -25,9 +25,10 @@ static int forecast_predict(struct profile_prediction *made, const struct model 
 	int result;
 
 	if (model == NULL)
-		return say_unknown(made, change, NULL, err);
+		return forecast_set_unknown(made, change, NULL, err);
 	result = model_predict(model, change, made, err);
-	if (result == -ENODATA && say_unknown(made, change, err->message, NULL) < 0)
+	if (result == -ENODATA &&
+	    forecast_set_unknown(made, change, err->message, NULL) < 0)
 		return error_sys(err, ENOMEM, "predicting");
 	return result;
 }

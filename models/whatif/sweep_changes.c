@@ -29,7 +29,7 @@ static int sweep_changes_set_cache(struct profile_change *change,
 	}
 	if (profile->dataset_bytes == UNKNOWN || profile->dataset_bytes == 0)
 		return error_set(err, ENODATA,
-				 "the result does not tell the size of its data set: "
+				 "the result does not say the size of its data set: "
 				 "give the cache as a share of it");
 	change->cache_share = sweep_changes_kept(fmin(1, value->number / bytes));
 	return 0;

@@ -75,8 +75,8 @@ static double blocks_seconds(const struct evidence *evidence)
 	return seconds;
 }
 
-static void say_precision(const struct evidence *evidence, const struct shares *shares,
-			  struct profile *profile)
+static void analyse_set_precision(const struct evidence *evidence,
+				  const struct shares *shares, struct profile *profile)
 {
 	double half = shares_half(shares), blocks_s = blocks_seconds(evidence);
 
@@ -102,7 +102,7 @@ static int add_shares(const struct evidence *evidence, struct profile *profile)
 	}
 	profile->overhead_floor = shares.floor;
 	profile->blocks = shares.blocks;
-	say_precision(evidence, &shares, profile);
+	analyse_set_precision(evidence, &shares, profile);
 	return 0;
 }
 
@@ -193,7 +193,8 @@ static int add_proof(const struct evidence *evidence, struct profile *profile)
 }
 
 /* Of an observed run the proof is all there is: shares without an interval. */
-static int say_observed(const struct evidence *evidence, struct profile *profile)
+static int analyse_set_observed(const struct evidence *evidence,
+				struct profile *profile)
 {
 	const double *shares = profile->proof.share;
 	double seconds = 0, samples = 0, stalled = 0;
@@ -296,7 +297,7 @@ static int analyse_find(const struct trace *const *sessions, unsigned count,
 	split_prep(profile);
 	if (add_proof(evidence, profile) < 0 || verdict_limit(profile) < 0)
 		return -ENOMEM;
-	return say_observed(evidence, profile);
+	return analyse_set_observed(evidence, profile);
 }
 
 int analyse(const struct trace *const *sessions, unsigned count,

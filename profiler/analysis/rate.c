@@ -69,8 +69,8 @@ static double hit_ratio(const struct trace_loader *loader, const struct blocks *
 	return isnan(blocks->read) ? NAN : fmax(0, 1 - blocks->read / blocks->fetched);
 }
 
-static void say_how(const struct trace_loader *loader, const struct blocks *blocks,
-		    struct measure_rate *rate)
+static void rate_write_how(const struct trace_loader *loader,
+			   const struct blocks *blocks, struct measure_rate *rate)
 {
 	double epochs = blocks->all_samples / (double)loader->dataset_samples;
 
@@ -100,7 +100,7 @@ int rate_measure(const struct trace *trace, struct measure_rate *rate)
 	if (blocks->count > 0) {
 		rate->per_s = rate_of(blocks);
 		rate->hit_ratio = hit_ratio(&trace->loader, blocks);
-		say_how(&trace->loader, blocks, rate);
+		rate_write_how(&trace->loader, blocks, rate);
 	}
 	free(blocks);
 	return 0;

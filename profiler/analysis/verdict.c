@@ -30,7 +30,7 @@ static bool verdict_stalls(struct interval share)
 	return share.value > NOTICED && (isnan(half) || share.value > half);
 }
 
-static int say_fetch(struct profile *profile)
+static int verdict_write_fetch(struct profile *profile)
 {
 	char sustained[64] = "", emulated[64] = "";
 
@@ -47,7 +47,7 @@ static int say_fetch(struct profile *profile)
 			    profile->rates[TRACE_REAL].value, sustained, emulated);
 }
 
-static int say_prep(struct profile *profile)
+static int verdict_write_prep(struct profile *profile)
 {
 	return profile_text(&profile->limit_why,
 			    "%.0f samples/s from prepared batches, %.0f when %d "
@@ -57,7 +57,7 @@ static int say_prep(struct profile *profile)
 			    profile->workers == UNKNOWN ? 0 : (int)profile->workers);
 }
 
-static int say_compute(struct profile *profile)
+static int verdict_write_compute(struct profile *profile)
 {
 	return profile_text(
 		&profile->limit_why,
@@ -66,15 +66,15 @@ static int say_compute(struct profile *profile)
 		profile->rates[TRACE_SYNTHETIC].value);
 }
 
-static int verdict_say(struct profile *profile, int stage)
+static int verdict_write(struct profile *profile, int stage)
 {
 	switch (stage) {
 	case STAGE_COMPUTE:
-		return say_compute(profile);
+		return verdict_write_compute(profile);
 	case STAGE_PREP:
-		return say_prep(profile);
+		return verdict_write_prep(profile);
 	case STAGE_FETCH:
-		return say_fetch(profile);
+		return verdict_write_fetch(profile);
 	default:
 		return profile_text(&profile->limit_why, "%s",
 				    stage_table[stage].about);
@@ -90,5 +90,5 @@ int verdict_limit(struct profile *profile)
 	while (stage > STAGE_COMPUTE && !verdict_stalls(profile->stalls[stage]))
 		stage--;
 	profile->limit.id = stage;
-	return verdict_say(profile, stage);
+	return verdict_write(profile, stage);
 }

@@ -39,7 +39,7 @@ static void encoder_fail(j_common_ptr jpeg)
 	longjmp(encoder->failed, 1);
 }
 
-static void say_nothing(j_common_ptr jpeg)
+static void photo_emit_nothing(j_common_ptr jpeg)
 {
 	(void)jpeg;
 }
@@ -49,7 +49,7 @@ static bool encoder_prepare(struct encoder *encoder)
 {
 	encoder->jpeg.err = jpeg_std_error(&encoder->errors);
 	encoder->errors.error_exit = encoder_fail;
-	encoder->errors.output_message = say_nothing;
+	encoder->errors.output_message = photo_emit_nothing;
 	encoder->jpeg.client_data = encoder;
 	if (setjmp(encoder->failed) != 0)
 		return false;

@@ -32,7 +32,7 @@ void check_find_sample(struct check_subject *subject);
 bool check_find_program(const char *name, char *path, size_t size);
 
 /* Fills a line; fix may be NULL. */
-void check_say(struct doctor_line *line, enum doctor_status status, const char *fix,
-	       const char *found, ...) __attribute__((format(printf, 4, 5)));
+void check_report(struct doctor_line *line, enum doctor_status status, const char *fix,
+		  const char *found, ...) __attribute__((format(printf, 4, 5)));
 
 #endif

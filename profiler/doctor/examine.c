@@ -40,8 +40,8 @@ const char *doctor_status_name(enum doctor_status status)
 	return names[status];
 }
 
-void check_say(struct doctor_line *line, enum doctor_status status, const char *fix,
-	       const char *found, ...)
+void check_report(struct doctor_line *line, enum doctor_status status, const char *fix,
+		  const char *found, ...)
 {
 	va_list args;
 

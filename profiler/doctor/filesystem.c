@@ -71,18 +71,18 @@ void check_dataset(struct doctor_line *line, const struct check_subject *subject
 
 	name_escape(subject->dataset, name, sizeof(name));
 	if (access(subject->dataset, R_OK) < 0)
-		check_say(line, DOCTOR_BROKEN, "name a directory or a list file",
-			  "cannot read '%s': %s", name, strerror(errno));
+		check_report(line, DOCTOR_BROKEN, "name a directory or a list file",
+			     "cannot read '%s': %s", name, strerror(errno));
 	else if (subject->sample[0] == '\0')
-		check_say(line, DOCTOR_BROKEN,
-			  "dsa dataset make DIR makes one to try with",
-			  "no file in '%s'", name);
+		check_report(line, DOCTOR_BROKEN,
+			     "dsa dataset make DIR makes one to try with",
+			     "no file in '%s'", name);
 	else if (statfs(subject->sample, &at) < 0)
-		check_say(line, DOCTOR_BROKEN, NULL, "cannot examine '%s': %s", name,
-			  strerror(errno));
+		check_report(line, DOCTOR_BROKEN, NULL, "cannot examine '%s': %s", name,
+			     strerror(errno));
 	else
-		check_say(line, DOCTOR_OK, NULL, "'%s' on %s", name,
-			  file_system((long)at.f_type));
+		check_report(line, DOCTOR_OK, NULL, "'%s' on %s", name,
+			     file_system((long)at.f_type));
 }
 
 /* 0, or the errno value of reading a file's first block around the page cache. */
@@ -104,12 +104,12 @@ void check_direct(struct doctor_line *line, const struct check_subject *subject)
 	int code = subject->sample[0] == '\0' ? ENOENT : read_direct(subject->sample);
 
 	if (code == 0)
-		check_say(line, DOCTOR_OK, NULL, "works for this data set");
+		check_report(line, DOCTOR_OK, NULL, "works for this data set");
 	else
-		check_say(line, DOCTOR_LIMITED,
-			  "ext4 or xfs on a local disk reads around the page cache",
-			  "%s: files are evicted before they are read instead",
-			  strerror(code));
+		check_report(line, DOCTOR_LIMITED,
+			     "ext4 or xfs on a local disk reads around the page cache",
+			     "%s: files are evicted before they are read instead",
+			     strerror(code));
 }
 
 /* Which of the ways to see what of a file is cached works; NULL if none does. */
@@ -134,9 +134,9 @@ void check_residency(struct doctor_line *line, const struct check_subject *subje
 	if (fd >= 0)
 		close(fd);
 	if (way != NULL)
-		check_say(line, DOCTOR_OK, NULL, "%s tells what is cached", way);
+		check_report(line, DOCTOR_OK, NULL, "%s reports what is cached", way);
 	else
-		check_say(line, DOCTOR_LIMITED,
-			  "own the files, and a kernel of 6.5 or later",
-			  "nothing tells what of this data set is cached");
+		check_report(line, DOCTOR_LIMITED,
+			     "own the files, and a kernel of 6.5 or later",
+			     "nothing reports what of this data set is cached");
 }

@@ -23,8 +23,8 @@ void check_kernel(struct doctor_line *line)
 	struct utsname name;
 
 	uname(&name);
-	check_say(line, DOCTOR_OK, NULL, "%.32s %.64s on %.32s", name.sysname,
-		  name.release, name.machine);
+	check_report(line, DOCTOR_OK, NULL, "%.32s %.64s on %.32s", name.sysname,
+		     name.release, name.machine);
 }
 
 void check_clock(struct doctor_line *line)
@@ -34,12 +34,12 @@ void check_clock(struct doctor_line *line)
 	procfs_line(source, sizeof(source), "",
 		    "/sys/devices/system/clocksource/clocksource0/current_clocksource");
 	if (strcmp(source, "hpet") == 0 || strcmp(source, "acpi_pm") == 0)
-		check_say(line, DOCTOR_LIMITED,
-			  "boot with clocksource=tsc if the processor's is stable",
-			  "%s: reading it is slow, the overhead grows", source);
+		check_report(line, DOCTOR_LIMITED,
+			     "boot with clocksource=tsc if the processor's is stable",
+			     "%s: reading it is slow, the overhead grows", source);
 	else
-		check_say(line, DOCTOR_OK, NULL, "%s",
-			  source[0] != '\0' ? source : "CLOCK_MONOTONIC");
+		check_report(line, DOCTOR_OK, NULL, "%s",
+			     source[0] != '\0' ? source : "CLOCK_MONOTONIC");
 }
 
 void check_memory_file(struct doctor_line *line)
@@ -50,13 +50,13 @@ void check_memory_file(struct doctor_line *line)
 	int result = shared_memory_make(&memory, &config);
 
 	if (result < 0) {
-		check_say(line, DOCTOR_BROKEN,
-			  "allow memfd_create in the container's seccomp profile",
-			  "batches need memfd_create: %s", strerror(-result));
+		check_report(line, DOCTOR_BROKEN,
+			     "allow memfd_create in the container's seccomp profile",
+			     "batches need memfd_create: %s", strerror(-result));
 		return;
 	}
 	shared_memory_free(&memory);
-	check_say(line, DOCTOR_OK, NULL, "memfd_create and shared mappings work");
+	check_report(line, DOCTOR_OK, NULL, "memfd_create and shared mappings work");
 }
 
 /* True when the kernel turns an aligned piece of a memory file into a huge page. */
@@ -92,15 +92,16 @@ void check_huge_pages(struct doctor_line *line)
 	procfs_line(enabled, sizeof(enabled), "",
 		    "/sys/kernel/mm/transparent_hugepage/shmem_enabled");
 	if (host_has_reserved())
-		check_say(line, DOCTOR_OK, NULL, "reserved ones can be had");
+		check_report(line, DOCTOR_OK, NULL, "reserved ones can be had");
 	else if (strstr(enabled, "[always]") != NULL ||
 		 strstr(enabled, "[advise]") != NULL || host_collapses())
-		check_say(line, DOCTOR_OK, NULL, "transparent ones for memory files");
+		check_report(line, DOCTOR_OK, NULL,
+			     "transparent ones for memory files");
 	else
-		check_say(line, DOCTOR_LIMITED,
-			  "echo advise >/sys/kernel/mm/transparent_hugepage/"
-			  "shmem_enabled, or reserve: sysctl vm.nr_hugepages=64",
-			  "none for memory files: a little slower");
+		check_report(line, DOCTOR_LIMITED,
+			     "echo advise >/sys/kernel/mm/transparent_hugepage/"
+			     "shmem_enabled, or reserve: sysctl vm.nr_hugepages=64",
+			     "none for memory files: a little slower");
 }
 
 void check_locked_memory(struct doctor_line *line)
@@ -109,9 +110,9 @@ void check_locked_memory(struct doctor_line *line)
 
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	if (limit.rlim_cur == RLIM_INFINITY)
-		check_say(line, DOCTOR_OK, NULL, "no limit");
+		check_report(line, DOCTOR_OK, NULL, "no limit");
 	else
-		check_say(
+		check_report(
 			line, limit.rlim_cur >= 8 * MIB ? DOCTOR_OK : DOCTOR_LIMITED,
 			limit.rlim_cur >= 8 * MIB
 				? NULL
@@ -125,18 +126,19 @@ void check_shared_memory(struct doctor_line *line)
 	unsigned long long size;
 
 	if (statvfs("/dev/shm", &shm) < 0) {
-		check_say(line, DOCTOR_LIMITED, "mount -t tmpfs tmpfs /dev/shm",
-			  "no /dev/shm; dsa does without, other loaders do not");
+		check_report(line, DOCTOR_LIMITED, "mount -t tmpfs tmpfs /dev/shm",
+			     "no /dev/shm; dsa does without, other loaders do not");
 		return;
 	}
 	size = (unsigned long long)shm.f_blocks * shm.f_frsize / MIB;
 	if (size < 256)
-		check_say(line, DOCTOR_LIMITED, "docker run --shm-size=8g",
-			  "/dev/shm has %llu MiB; dsa does without, other loaders do "
-			  "not",
-			  size);
+		check_report(
+			line, DOCTOR_LIMITED, "docker run --shm-size=8g",
+			"/dev/shm has %llu MiB; dsa does without, other loaders do "
+			"not",
+			size);
 	else
-		check_say(line, DOCTOR_OK, NULL, "/dev/shm has %llu MiB", size);
+		check_report(line, DOCTOR_OK, NULL, "/dev/shm has %llu MiB", size);
 }
 
 static const char *why_no_ring(int code)
@@ -160,12 +162,12 @@ void check_io_uring(struct doctor_line *line)
 	int code = io_uring_queue_init(8, &ring, 0);
 
 	if (code < 0) {
-		check_say(line, DOCTOR_LIMITED, why_no_ring(-code),
-			  "refused: %s; pread threads are used", strerror(-code));
+		check_report(line, DOCTOR_LIMITED, why_no_ring(-code),
+			     "refused: %s; pread threads are used", strerror(-code));
 		return;
 	}
 	io_uring_queue_exit(&ring);
-	check_say(line, DOCTOR_OK, NULL, "works");
+	check_report(line, DOCTOR_OK, NULL, "works");
 }
 
 void check_counters(struct doctor_line *line)
@@ -174,19 +176,20 @@ void check_counters(struct doctor_line *line)
 	struct counters_support support;
 
 	if (counters == NULL) {
-		check_say(line, DOCTOR_LIMITED, "free some memory", "memory is short");
+		check_report(line, DOCTOR_LIMITED, "free some memory",
+			     "memory is short");
 		return;
 	}
 	counters_support(counters, &support);
 	counters_close(counters);
 	if (support.why[0] == '\0')
-		check_say(line, DOCTOR_OK, NULL, "hardware events open, by %s",
-			  support.hardware);
+		check_report(line, DOCTOR_OK, NULL, "hardware events open, by %s",
+			     support.hardware);
 	else
-		check_say(line, DOCTOR_LIMITED, support.fix,
-			  "%s; hardware: %s, kernel: %s", support.why,
-			  support.hardware != NULL ? support.hardware : "none",
-			  support.kernel);
+		check_report(line, DOCTOR_LIMITED, support.fix,
+			     "%s; hardware: %s, kernel: %s", support.why,
+			     support.hardware != NULL ? support.hardware : "none",
+			     support.kernel);
 }
 
 void check_cores(struct doctor_line *line)
@@ -195,19 +198,19 @@ void check_cores(struct doctor_line *line)
 
 	machine_read(&machine, "");
 	if (isfinite(machine.quota) && machine.quota < (double)machine.allowed)
-		check_say(line, DOCTOR_LIMITED,
-			  "raise the control group's quota: docker run --cpus=N",
-			  "a quota of %.2f cores on %llu hardware threads",
-			  machine.quota, (unsigned long long)machine.allowed);
+		check_report(line, DOCTOR_LIMITED,
+			     "raise the control group's quota: docker run --cpus=N",
+			     "a quota of %.2f cores on %llu hardware threads",
+			     machine.quota, (unsigned long long)machine.allowed);
 	else if (machine.allowed < machine.threads)
-		check_say(line, DOCTOR_LIMITED,
-			  "widen the affinity: taskset, docker run --cpuset-cpus",
-			  "%llu of %llu hardware threads may be used",
-			  (unsigned long long)machine.allowed,
-			  (unsigned long long)machine.threads);
+		check_report(line, DOCTOR_LIMITED,
+			     "widen the affinity: taskset, docker run --cpuset-cpus",
+			     "%llu of %llu hardware threads may be used",
+			     (unsigned long long)machine.allowed,
+			     (unsigned long long)machine.threads);
 	else
-		check_say(line, DOCTOR_OK, NULL, "%llu hardware threads, no quota",
-			  (unsigned long long)machine.allowed);
+		check_report(line, DOCTOR_OK, NULL, "%llu hardware threads, no quota",
+			     (unsigned long long)machine.allowed);
 }
 
 void check_memory(struct doctor_line *line)
@@ -217,28 +220,29 @@ void check_memory(struct doctor_line *line)
 
 	machine_read(&machine, "");
 	if (machine.memory_available_bytes == UNKNOWN) {
-		check_say(line, DOCTOR_LIMITED, "mount /proc",
-			  "how much is free is unknown");
+		check_report(line, DOCTOR_LIMITED, "mount /proc",
+			     "how much is free is unknown");
 		return;
 	}
 	free_mib = machine.memory_available_bytes / MIB;
-	check_say(line, free_mib >= 1024 ? DOCTOR_OK : DOCTOR_LIMITED,
-		  free_mib >= 1024 ? NULL
-				   : "free some, or raise the control group's limit",
-		  "%llu MiB free%s", free_mib,
-		  machine.memory_limit_bytes == UNKNOWN
-			  ? ""
-			  : " under the control group's limit");
+	check_report(line, free_mib >= 1024 ? DOCTOR_OK : DOCTOR_LIMITED,
+		     free_mib >= 1024 ? NULL
+				      : "free some, or raise the control group's limit",
+		     "%llu MiB free%s", free_mib,
+		     machine.memory_limit_bytes == UNKNOWN
+			     ? ""
+			     : " under the control group's limit");
 }
 
 void check_accounting(struct doctor_line *line)
 {
 	if (access("/proc/self/io", R_OK) == 0)
-		check_say(line, DOCTOR_OK, NULL, "/proc/self/io counts device reads");
+		check_report(line, DOCTOR_OK, NULL,
+			     "/proc/self/io counts device reads");
 	else
-		check_say(line, DOCTOR_BROKEN,
-			  "mount /proc; a kernel with CONFIG_TASK_IO_ACCOUNTING",
-			  "no /proc/self/io: no window can be certified");
+		check_report(line, DOCTOR_BROKEN,
+			     "mount /proc; a kernel with CONFIG_TASK_IO_ACCOUNTING",
+			     "no /proc/self/io: no window can be certified");
 }
 
 void check_gnuplot(struct doctor_line *line)
@@ -246,8 +250,8 @@ void check_gnuplot(struct doctor_line *line)
 	char path[4096];
 
 	if (check_find_program("gnuplot", path, sizeof(path)))
-		check_say(line, DOCTOR_OK, NULL, "%.160s", path);
+		check_report(line, DOCTOR_OK, NULL, "%.160s", path);
 	else
-		check_say(line, DOCTOR_LIMITED, "apt-get install gnuplot-nox",
-			  "not found: the report draws simpler plots itself");
+		check_report(line, DOCTOR_LIMITED, "apt-get install gnuplot-nox",
+			     "not found: the report draws simpler plots itself");
 }

@@ -81,27 +81,29 @@ void check_program(struct doctor_line *line, const struct check_subject *subject
 
 	name_escape(subject->program, name, sizeof(name));
 	if (!check_find_program(subject->program, path, sizeof(path))) {
-		check_say(line, DOCTOR_BROKEN,
-			  "give its path, or make it executable: chmod +x",
-			  "'%s' is no program that can be started", name);
+		check_report(line, DOCTOR_BROKEN,
+			     "give its path, or make it executable: chmod +x",
+			     "'%s' is no program that can be started", name);
 		return;
 	}
 	switch (read_kind(path)) {
 	case USES_DSA:
-		check_say(line, DOCTOR_OK, NULL, "'%s' uses libdsa", name);
+		check_report(line, DOCTOR_OK, NULL, "'%s' uses libdsa", name);
 		break;
 	case USES_NO_DSA:
-		check_say(line, DOCTOR_LIMITED,
-			  "load its data with <dsa/loader.h>, or start one that does",
-			  "'%s' itself does not use libdsa; what it starts may", name);
+		check_report(
+			line, DOCTOR_LIMITED,
+			"load its data with <dsa/loader.h>, or start one that does",
+			"'%s' itself does not use libdsa; what it starts may", name);
 		break;
 	case SCRIPT:
-		check_say(line, DOCTOR_OK, NULL,
-			  "'%s' is a script; what it starts must use libdsa", name);
+		check_report(line, DOCTOR_OK, NULL,
+			     "'%s' is a script; what it starts must use libdsa", name);
 		break;
 	case UNREADABLE:
-		check_say(line, DOCTOR_LIMITED, NULL,
-			  "'%s' can be started but not read: it may use libdsa", name);
+		check_report(line, DOCTOR_LIMITED, NULL,
+			     "'%s' can be started but not read: it may use libdsa",
+			     name);
 		break;
 	}
 }

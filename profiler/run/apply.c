@@ -30,10 +30,10 @@ static int check_run(const struct profile *profile, struct error *err)
 {
 	if (profile->command == NULL || profile->command[0] == NULL)
 		return error_set(err, ENOTSUP,
-				 "the result does not tell which program ran");
+				 "the result does not say which program ran");
 	if (profile->directory == NULL)
 		return error_set(err, ENOTSUP,
-				 "the result does not tell in which folder its program "
+				 "the result does not say in which folder its program "
 				 "ran: measure it again with this dsa");
 	return 0;
 }

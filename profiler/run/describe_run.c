@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* Where the program runs; a folder that is gone stays unknown. */
-static int say_directory(struct profile *profile)
+static int describe_run_write_directory(struct profile *profile)
 {
 	char *directory = getcwd(NULL, 0);
 	int result = 0;
@@ -42,7 +42,7 @@ static int describe_run_describe(const struct describe_run *run, unsigned job,
 	    profile_copy_text(&profile->repeat, config->repeat) < 0 ||
 	    profile_copy_text(&profile->loader, config->loader) < 0 ||
 	    profile_copy_text(&profile->started, started) < 0 ||
-	    say_directory(profile) < 0 || profile->command == NULL)
+	    describe_run_write_directory(profile) < 0 || profile->command == NULL)
 		return -ENOMEM;
 	return machine_facts(profile, run->machine, dataset, "");
 }

@@ -220,7 +220,7 @@ static double blocked_share(const struct profile *own, enum trace_kind kind)
 	return length_s > 0 ? blocked_s / length_s : NAN;
 }
 
-static int say_limit(struct profile_job *job, const struct profile *own)
+static int jobs_write_limit(struct profile_job *job, const struct profile *own)
 {
 	int limit = own->limit.id;
 
@@ -229,7 +229,7 @@ static int say_limit(struct profile_job *job, const struct profile *own)
 		       : 0;
 }
 
-static int jobs_say_why(struct profile_job *job, const struct conductor_job *ended)
+static int jobs_write_why(struct profile_job *job, const struct conductor_job *ended)
 {
 	if (ended == NULL || ended->left[0] == '\0')
 		return 0;
@@ -252,8 +252,8 @@ int jobs_add(struct profile *profile, unsigned number, const struct profile *own
 	job->blocked_share = blocked_share(own, TRACE_REAL);
 	if (own->command != NULL)
 		job->command = jobs_text(own->command, number);
-	if ((own->command != NULL && job->command == NULL) || say_limit(job, own) < 0 ||
-	    jobs_say_why(job, ended) < 0)
+	if ((own->command != NULL && job->command == NULL) ||
+	    jobs_write_limit(job, own) < 0 || jobs_write_why(job, ended) < 0)
 		return -ENOMEM;
 	return 0;
 }
@@ -286,7 +286,7 @@ double jobs_ahead(const struct trace *trace)
 		       : NAN;
 }
 
-int jobs_say_waits(struct profile *profile, const double *held_up)
+int jobs_write_waits(struct profile *profile, const double *held_up)
 {
 	size_t pace = 0; /* the job that sets it */
 

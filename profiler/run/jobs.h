@@ -46,6 +46,6 @@ double jobs_ahead(const struct trace *trace);
  * Records for each job that waits for a shared loader which job it waits for:
  * held_up[i] is jobs_held_up() of profile->jobs[i]. 0 or -ENOMEM.
  */
-int jobs_say_waits(struct profile *profile, const double *held_up);
+int jobs_write_waits(struct profile *profile, const double *held_up);
 
 #endif

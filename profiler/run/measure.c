@@ -109,7 +109,7 @@ static int launch_all(struct measurement *m, struct error *err)
 }
 
 /* What the status of the result says of the last launch's end. */
-static int say_status(const struct measurement *m, struct profile *profile)
+static int measure_set_status(const struct measurement *m, struct profile *profile)
 {
 	static const enum profile_status statuses[] = {
 		[CONDUCTOR_PRECISE] = STATUS_COMPLETE,
@@ -163,7 +163,7 @@ static int conclude_job(struct measurement *m, unsigned job, struct profile *pro
 	if (result == 0)
 		result = analyse(&trace, 1, &own, err);
 	if (result == 0)
-		result = say_status(m, &own);
+		result = measure_set_status(m, &own);
 	own.target_status = m->jobs[job].target_status;
 	if (result == 0)
 		result = jobs_add(profile, job, &own, &m->jobs[job]);
@@ -208,7 +208,7 @@ static int conclude_jobs(struct measurement *m, struct profile *profile,
 	if (profile->job_count > 1 && m->config->protocol == MEASURE_OBSERVE)
 		profile->together = sum_observed(profile);
 	if (result == 0 && profile->shared)
-		result = jobs_say_waits(profile, held_up);
+		result = jobs_write_waits(profile, held_up);
 	return result;
 }
 
@@ -225,7 +225,7 @@ static int measure_conclude(struct measurement *m, struct profile *profile,
 	if (result == 0 && m->counters != NULL)
 		result = counters_result(m->counters, profile);
 	if (result == 0)
-		result = say_status(m, profile);
+		result = measure_set_status(m, profile);
 	if (result == 0 && (m->config->jobs > 1 || m->config->share))
 		result = conclude_jobs(m, profile, err);
 	return result == -ENOMEM ? error_sys(err, ENOMEM, "concluding the run")
@@ -343,7 +343,7 @@ static int recover_jobs(const char *folder, const struct trace *first,
 	return result;
 }
 
-static int say_recovered(struct profile *profile)
+static int measure_set_recovered(struct profile *profile)
 {
 	profile->status.id = STATUS_DSA_DIED;
 	return profile_text(&profile->status_why,
@@ -368,7 +368,7 @@ int measure_recover(const char *folder, struct profile *profile, struct error *e
 	if (result == 0)
 		result = recover_jobs(folder, traces[0], profile, err);
 	if (result == 0)
-		result = say_recovered(profile);
+		result = measure_set_recovered(profile);
 	unmap_all(traces, count);
 	return result == -ENOMEM ? error_sys(err, ENOMEM, "recovering the run")
 				 : result;

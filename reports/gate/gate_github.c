@@ -108,7 +108,7 @@ int gate_github_write(const struct gate_report *report,
 	if (more > 0)
 		fprintf(out,
 			"dsa gate: %zu more metrics are not annotated; the summary and "
-			"the report tell of them\n",
+			"the report list them\n",
 			more);
 	return 0;
 }

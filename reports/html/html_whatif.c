@@ -192,7 +192,8 @@ static void html_whatif_trust(const struct html *html)
 		fputs(".</p>\n", html->out);
 	} else if (isfinite(model->real_error)) {
 		fprintf(html->out,
-			"<p class=\"small\">From the stages alone the models tell the "
+			"<p class=\"small\">From the stages alone the models predict "
+			"the "
 			"real windows, which they have not seen, with an error of "
 			"%s.</p>\n",
 			format_percent(off, fabs(model->real_error)));

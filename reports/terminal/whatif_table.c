@@ -349,6 +349,6 @@ void whatif_ranking(struct box *box, const struct profile *profile, uint64_t mos
 	else if (ranked <= most)
 		box_paragraph(box, "nothing else helps above the noise", BOX_INDENT);
 	else
-		box_paragraph(box, "dsa whatif tells of more", BOX_INDENT);
+		box_paragraph(box, "dsa whatif lists more", BOX_INDENT);
 	putc('\n', box->out);
 }

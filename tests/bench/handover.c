@@ -185,13 +185,13 @@ static struct bcast_ring *open_feed(void)
 	return ring;
 }
 
-static void wait_for_room(const struct bcast_handles *seats, unsigned count)
+static void wait_for_room(const struct bcast_handles *readers, unsigned count)
 {
 	struct pollfd events[MOST];
 	uint64_t value;
 
 	for (unsigned i = 0; i < count; i++)
-		events[i] = (struct pollfd){.fd = seats[i].event, .events = POLLIN};
+		events[i] = (struct pollfd){.fd = readers[i].event, .events = POLLIN};
 	if (poll(events, count, 100) <= 0)
 		return;
 	for (unsigned i = 0; i < count; i++)
@@ -200,7 +200,7 @@ static void wait_for_room(const struct bcast_handles *seats, unsigned count)
 }
 
 static void write_until(struct bcast_ring *ring, const struct run *run,
-			struct board *board, const struct bcast_handles *seats,
+			struct board *board, const struct bcast_handles *readers,
 			uint64_t end)
 {
 	uint64_t pace = run->touch ? 10 * run->consumers * PACE : PACE;
@@ -214,7 +214,7 @@ static void write_until(struct bcast_ring *ring, const struct run *run,
 		atomic_store_explicit(&board->published_at[batch % STAMPS], clock_now(),
 				      memory_order_relaxed);
 		if (bcast_repeat(ring, BATCH, 0) == 0)
-			wait_for_room(seats, run->consumers);
+			wait_for_room(readers, run->consumers);
 	}
 }
 
@@ -270,17 +270,17 @@ static void measure(struct bcast_ring *ring, const struct run *run, double secon
 {
 	struct board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
 				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct bcast_handles seats[MOST];
+	struct bcast_handles readers[MOST];
 	uint64_t cpu;
 
 	if (board == MAP_FAILED)
 		err(1, "cannot map %zu bytes", sizeof(*board));
 	for (unsigned i = 0; i < run->consumers; i++)
-		start_consumer(ring, run, board, i, &seats[i]);
+		start_consumer(ring, run, board, i, &readers[i]);
 	while (atomic_load(&board->ready) < run->consumers)
 		usleep(1000);
 	cpu = cpu_of_process();
-	write_until(ring, run, board, seats, clock_now() + (uint64_t)(seconds * 1e9));
+	write_until(ring, run, board, readers, clock_now() + (uint64_t)(seconds * 1e9));
 	cpu = cpu_of_process() - cpu;
 	atomic_store(&board->stop, 1);
 	for (unsigned i = 0; i < run->consumers; i++) {

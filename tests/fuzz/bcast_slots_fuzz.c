@@ -59,7 +59,7 @@ static void slots_finish(struct fuzz_slots *slots, unsigned how)
 		return;
 	for (uint32_t at = 0; at < batch.count; at++)
 		samples[at] = (struct batch_sink_sample){
-			.sample = at, .seats = UINT64_MAX, .hole = at < how % 4};
+			.sample = at, .readers = UINT64_MAX, .hole = at < how % 4};
 	if (slots->thrown[slot])
 		slots->sink->ops->discard(slots->sink, slot);
 	else

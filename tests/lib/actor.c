@@ -139,7 +139,7 @@ void actor_welcome_late(struct actor *actor)
 
 void actor_refuse(struct actor *actor)
 {
-	const struct protocol_refused refused = {"there are 64 jobs: no more seats"};
+	const struct protocol_refused refused = {"there are 64 jobs: no more readers"};
 
 	await_hello(actor);
 	protocol_send(actor->peer, PROTOCOL_REFUSED, &refused, sizeof(refused), NULL,

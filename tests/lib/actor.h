@@ -57,7 +57,7 @@ void actor_welcome(struct actor *actor);
 void actor_welcome_who_comes(struct actor *actor); /* if one comes */
 void actor_welcome_late(struct actor *actor);
 void actor_welcome_empty_handed(struct actor *actor);
-void actor_refuse(struct actor *actor); /* "there are 64 jobs: no more seats" */
+void actor_refuse(struct actor *actor); /* "there are 64 jobs: no more readers" */
 void actor_hang_up(struct actor *actor);
 void actor_wait_and_hang_up(struct actor *actor);
 void actor_talk_nonsense(struct actor *actor);

@@ -38,15 +38,15 @@ static uint32_t sample_of(struct plan *plan, uint64_t pass, uint32_t position)
 	return passes_sample(passes, first_of(passes, pass) + position);
 }
 
-static uint64_t seats_of(struct plan *plan, uint64_t pass, uint32_t position)
+static uint64_t readers_of(struct plan *plan, uint64_t pass, uint32_t position)
 {
 	in_range((struct passes *)plan, pass, position);
-	return passes_seats(position);
+	return passes_readers(position);
 }
 
 static const struct plan_ops plain = {.pass = pass_of, .sample = sample_of};
 static const struct plan_ops seated = {
-	.pass = pass_of, .sample = sample_of, .seats = seats_of};
+	.pass = pass_of, .sample = sample_of, .readers = readers_of};
 
 void passes_init(struct passes *passes, uint32_t samples, const uint32_t *lengths,
 		 uint32_t count)
@@ -62,7 +62,7 @@ void passes_seat(struct passes *passes)
 	passes->plan.ops = &seated;
 }
 
-uint64_t passes_seats(uint32_t position)
+uint64_t passes_readers(uint32_t position)
 {
 	return UINT64_C(1) << position % 3 | (position % 2 == 0 ? UINT64_C(32) : 0);
 }

@@ -24,9 +24,9 @@ struct passes {
 void passes_init(struct passes *passes, uint32_t samples, const uint32_t *lengths,
 		 uint32_t count);
 
-/* With seats: position p is for seat p % 3 and, if even, seat 5. */
+/* With readers: position p is for reader p % 3 and, if even, reader 5. */
 void passes_seat(struct passes *passes);
-uint64_t passes_seats(uint32_t position);
+uint64_t passes_readers(uint32_t position);
 
 uint32_t passes_sample(const struct passes *passes, uint64_t position);
 

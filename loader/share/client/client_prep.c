@@ -89,7 +89,7 @@ static void *client_prep_worker_main(void *context)
 	struct worker *worker = context;
 	struct client_prep *stage = worker->stage;
 
-	pthread_setname_np(pthread_self(), "dsa-tail");
+	pthread_setname_np(pthread_self(), "dsa-client-prep");
 	trace_thread(stage->config.process, TRACE_STAGE_PREP);
 	pthread_mutex_lock(&stage->lock);
 	while (!stage->closing) {
@@ -118,7 +118,7 @@ static void *client_prep_worker_main(void *context)
 /* ---- the feeder ---- */
 
 /* A slot to make a batch in; NULL: the tail is closed. */
-static struct slot *await_room(struct client_prep *stage)
+static struct slot *client_prep_await_room(struct client_prep *stage)
 {
 	struct slot *slot = NULL;
 
@@ -205,14 +205,14 @@ static void client_prep_hand_on(struct client_prep *stage, const struct slot *sl
 	pthread_mutex_unlock(&stage->lock);
 }
 
-static void *feeder_main(void *context)
+static void *client_prep_submit_main(void *context)
 {
 	struct client_prep *stage = context;
 	struct slot *slot;
 	int result = 1;
 
-	pthread_setname_np(pthread_self(), "dsa-tail-feed");
-	while (result == 1 && (slot = await_room(stage)) != NULL) {
+	pthread_setname_np(pthread_self(), "dsa-client-feed");
+	while (result == 1 && (slot = client_prep_await_room(stage)) != NULL) {
 		struct error err = {0};
 
 		result = client_prep_feed(stage, slot, &err);
@@ -312,7 +312,7 @@ static const char *client_prep_class(const struct batch_source *delivery,
 
 /* ---- opening and closing ---- */
 
-static int open_slots(struct client_prep *stage)
+static int client_prep_open_slots(struct client_prep *stage)
 {
 	uint32_t batch = stage->config.options->batch;
 	size_t bytes = (batch * stage->sample_bytes + PAGE - 1) / PAGE * PAGE;
@@ -334,7 +334,7 @@ static int open_slots(struct client_prep *stage)
 	return 0;
 }
 
-static int start_workers(struct client_prep *stage)
+static int client_prep_start_workers(struct client_prep *stage)
 {
 	unsigned count = stage->config.options->workers;
 
@@ -360,10 +360,10 @@ static int start_workers(struct client_prep *stage)
 
 static int client_prep_start_threads(struct client_prep *stage)
 {
-	int result = start_workers(stage);
+	int result = client_prep_start_workers(stage);
 
 	if (result == 0)
-		result = -thread_start(&stage->feeder, feeder_main, stage);
+		result = -thread_start(&stage->feeder, client_prep_submit_main, stage);
 	stage->feeding = result == 0;
 	return result;
 }
@@ -431,7 +431,7 @@ static int client_prep_open_parts(struct client_prep *stage, struct error *err)
 	stage->from->ops->stats(stage->from, &stats);
 	stage->epoch = stats.epoch;
 	stage->step = stats.step;
-	result = open_slots(stage);
+	result = client_prep_open_slots(stage);
 	if (result == 0)
 		result = client_prep_start_threads(stage);
 	return result == 0 ? 0

@@ -19,7 +19,7 @@ enum { ANSWER_S = 10, LOOK_MS = 50 };
 
 /* ---- the socket ---- */
 
-static int no_loader(const char *path, int code, struct error *err)
+static int connection_refuse_none(const char *path, int code, struct error *err)
 {
 	if (code == ENOENT || code == ECONNREFUSED)
 		return error_set(err, code,
@@ -30,7 +30,7 @@ static int no_loader(const char *path, int code, struct error *err)
 			 "DSA_SHARE: cannot connect to %.100s", path);
 }
 
-static int open_socket(const char *path, struct error *err)
+static int connection_open_socket(const char *path, struct error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	const struct timeval limit = {.tv_sec = ANSWER_S};
@@ -51,7 +51,7 @@ static int open_socket(const char *path, struct error *err)
 		result = connect(fd, (struct sockaddr *)&address, sizeof(address));
 	while (result < 0 && errno == EINTR);
 	if (result < 0) {
-		no_loader(path, errno, err);
+		connection_refuse_none(path, errno, err);
 		close(fd);
 		return -err->code;
 	}
@@ -59,7 +59,7 @@ static int open_socket(const char *path, struct error *err)
 }
 
 /* Whoever serves us sees what we train on, and we believe its numbers. */
-static int check_peer(int socket, const char *path, struct error *err)
+static int connection_check_peer(int socket, const char *path, struct error *err)
 {
 	struct ucred peer;
 	socklen_t length = sizeof(peer);
@@ -96,7 +96,7 @@ static int connection_await(struct connection *connection, uint64_t deadline)
 	}
 }
 
-static int await_answer(struct connection *connection)
+static int connection_await_answer(struct connection *connection)
 {
 	int type = connection_await(connection, clock_now() + ANSWER_NS);
 
@@ -107,7 +107,7 @@ static int await_answer(struct connection *connection)
 	return type;
 }
 
-static int no_answer(int result, const char *path, struct error *err)
+static int connection_refuse_silent(int result, const char *path, struct error *err)
 {
 	if (result == -EPIPE || result == -ECONNRESET)
 		return error_set(err, EPIPE,
@@ -129,8 +129,9 @@ static int no_answer(int result, const char *path, struct error *err)
 
 /* ---- joining ---- */
 
-static int check_output(const struct protocol_welcome *welcome,
-			const struct protocol_hello *hello, struct error *err)
+static int connection_check_output(const struct protocol_welcome *welcome,
+				   const struct protocol_hello *hello,
+				   struct error *err)
 {
 	bool fits;
 
@@ -151,8 +152,9 @@ static int check_output(const struct protocol_welcome *welcome,
 	return 0;
 }
 
-static int check_welcome(struct protocol_welcome *welcome,
-			 const struct protocol_hello *hello, struct error *err)
+static int connection_check_welcome(struct protocol_welcome *welcome,
+				    const struct protocol_hello *hello,
+				    struct error *err)
 {
 	welcome->output[sizeof(welcome->output) - 1] = '\0';
 	welcome->dataset[sizeof(welcome->dataset) - 1] = '\0';
@@ -167,10 +169,10 @@ static int check_welcome(struct protocol_welcome *welcome,
 		return error_set(
 			err, EPROTO,
 			"DSA_SHARE: the shared loader's numbers make no sense: "
-			"seat %u, %llu of %llu places",
+			"slot %u, %llu of %llu places",
 			welcome->slot, (unsigned long long)welcome->remaining,
 			(unsigned long long)welcome->epoch_places);
-	return check_output(welcome, hello, err);
+	return connection_check_output(welcome, hello, err);
 }
 
 /* Once the samples' own numbers are known: takes come later. */
@@ -183,7 +185,7 @@ static bool connection_had(const void *context, uint32_t sample)
 	return sample_set_has(connection->had, sample);
 }
 
-static int open_reader(struct connection *connection, struct error *err)
+static int connection_open_reader(struct connection *connection, struct error *err)
 {
 	const struct protocol_welcome *welcome = &connection->welcome;
 	struct bcast_reader_config config = {
@@ -236,23 +238,23 @@ static int connection_join(struct connection *connection,
 			   const struct connection_config *config, struct error *err)
 {
 	const struct protocol_hello *hello = config->hello;
-	int result = check_peer(connection->socket, config->path, err);
+	int result = connection_check_peer(connection->socket, config->path, err);
 
 	if (result < 0)
 		return result;
 	result = protocol_send(connection->socket, PROTOCOL_HELLO, hello,
 			       sizeof(*hello), NULL, 0);
 	if (result == 0)
-		result = await_answer(connection);
+		result = connection_await_answer(connection);
 	if (result == PROTOCOL_REFUSED)
 		return connection_refused(connection, err);
 	if (result != PROTOCOL_WELCOME)
-		return no_answer(result, config->path, err);
+		return connection_refuse_silent(result, config->path, err);
 	memcpy(&connection->welcome, protocol_body(&connection->inbox),
 	       sizeof(connection->welcome));
-	result = check_welcome(&connection->welcome, hello, err);
+	result = connection_check_welcome(&connection->welcome, hello, err);
 	if (result == 0)
-		result = open_reader(connection, err);
+		result = connection_open_reader(connection, err);
 	protocol_next(&connection->inbox);
 	return result;
 }
@@ -268,7 +270,7 @@ struct connection *connection_open(const struct connection_config *config,
 	connection->had = config->had;
 	connection->ended = config->ended;
 	protocol_inbox_init(&connection->inbox);
-	connection->socket = open_socket(config->path, err);
+	connection->socket = connection_open_socket(config->path, err);
 	if (connection->socket >= 0 && connection_join(connection, config, err) == 0)
 		return connection;
 	connection_close(connection);

@@ -101,7 +101,8 @@ void consumer_end_epoch(struct consumer *consumer)
 	sample_set_clear(&consumer->had);
 }
 
-static void end_step(struct consumer *consumer, const struct bcast_batch *batch)
+static void consumer_end_step(struct consumer *consumer,
+			      const struct bcast_batch *batch)
 {
 	if (batch->repeated)
 		return;
@@ -113,17 +114,18 @@ static void end_step(struct consumer *consumer, const struct bcast_batch *batch)
 }
 
 /* The last batch of an epoch has no samples, or too few of them: 0, or -errno. */
-static int pass_over(struct consumer *consumer, struct held_batch *held,
-		     const struct bcast_batch *batch)
+static int consumer_pass_over(struct consumer *consumer, struct held_batch *held,
+			      const struct bcast_batch *batch)
 {
 	held->count = 0;
-	end_step(consumer, batch);
+	consumer_end_step(consumer, batch);
 	return batch->count > 0 ? bcast_release(consumer->connection->reader, batch)
 				: 0;
 }
 
 /* A run measures, and it is not of the window that is on. */
-static bool is_stale(const struct consumer *consumer, const struct bcast_batch *batch)
+static bool consumer_is_stale(const struct consumer *consumer,
+			      const struct bcast_batch *batch)
 {
 	uint32_t turn = consumer->driver != NULL ? driver_turn(consumer->driver) : 0;
 
@@ -139,7 +141,7 @@ static void consumer_drain(void *context)
 
 	while (held != NULL && consumer->connection != NULL && !consumer->done &&
 	       consumer_take(consumer, held, 0, &batch, NULL) == 1)
-		pass_over(consumer, held, &batch);
+		consumer_pass_over(consumer, held, &batch);
 }
 
 static int consumer_start_driving(struct consumer *consumer, struct error *err)
@@ -174,7 +176,7 @@ static int consumer_keep(struct consumer *consumer, struct held_batch *held,
 	held->batch = *batch;
 	if (all == 0 ||
 	    (!full && batch->epoch_ends && consumer->config.options->drop_last))
-		return pass_over(consumer, held, batch);
+		return consumer_pass_over(consumer, held, batch);
 	if (had == 0 && batch->data != NULL && !batch->partial &&
 	    !connection_copies(connection, batch)) {
 		held->count = all;
@@ -203,8 +205,8 @@ static int consumer_look_around(struct consumer *consumer, struct held_batch *he
 	return again && *blocked ? -EBUSY : 0;
 }
 
-static int no_batch(struct consumer *consumer, struct held_batch *held, int reason,
-		    struct error *err)
+static int consumer_no_batch(struct consumer *consumer, struct held_batch *held,
+			     int reason, struct error *err)
 {
 	if (reason == -ENODATA || reason == -ENOLINK)
 		return consumer_recover(consumer, held, reason, err);
@@ -226,13 +228,13 @@ static int consumer_wait_batch(struct consumer *consumer, struct held_batch *hel
 			consumer_take(consumer, held, now ? 0 : LOOK_NS, &batch, err);
 
 		if (result == 1)
-			result = is_stale(consumer, &batch)
-					 ? pass_over(consumer, held, &batch)
+			result = consumer_is_stale(consumer, &batch)
+					 ? consumer_pass_over(consumer, held, &batch)
 					 : consumer_keep(consumer, held, &batch);
 		else if (result == -EAGAIN)
 			result = consumer_look_around(consumer, held, &blocked, err);
 		else
-			result = no_batch(consumer, held, result, err);
+			result = consumer_no_batch(consumer, held, result, err);
 		if (result != 0)
 			return result;
 		if (consumer->driver != NULL && driver_stopped(consumer->driver))
@@ -262,12 +264,12 @@ static void consumer_show(struct consumer *consumer, struct held_batch *held,
 			  bcast_ahead(consumer->connection->reader));
 	held->taken = true;
 	consumer->batches.taken++;
-	end_step(consumer, &held->batch);
+	consumer_end_step(consumer, &held->batch);
 }
 
 /* Batches of the own pipeline, with numbers as if the shared loader had gone on. */
-static int next_alone(struct consumer *consumer, struct dsa_batch *batch,
-		      struct batch_source_wait *wait, struct error *err)
+static int consumer_next_alone(struct consumer *consumer, struct dsa_batch *batch,
+			       struct batch_source_wait *wait, struct error *err)
 {
 	struct batch_source *alone = consumer->alone;
 	int result;
@@ -283,8 +285,8 @@ static int next_alone(struct consumer *consumer, struct dsa_batch *batch,
 	return 1;
 }
 
-static int next_shared(struct consumer *consumer, struct dsa_batch *batch,
-		       struct batch_source_wait *wait, struct error *err)
+static int consumer_next_shared(struct consumer *consumer, struct dsa_batch *batch,
+				struct batch_source_wait *wait, struct error *err)
 {
 	struct held_batch *held = held_batches_free(&consumer->batches);
 	struct error *failure = &consumer->failure;
@@ -321,9 +323,9 @@ static int consumer_next(struct batch_source *delivery, struct dsa_batch *batch,
 		return 0;
 	asked = clock_now();
 	if (consumer->alone == NULL)
-		result = next_shared(consumer, batch, wait, err);
+		result = consumer_next_shared(consumer, batch, wait, err);
 	if (result == 0 && consumer->alone != NULL)
-		result = next_alone(consumer, batch, wait, err);
+		result = consumer_next_alone(consumer, batch, wait, err);
 	wait->asked_ns = asked;
 	if (result == 1 && consumer->driver != NULL)
 		driver_delivered(consumer->driver, 0, batch->count,

@@ -15,8 +15,8 @@ enum { RETRY_NS = 20000000 };
 
 /* The numbers of a sample mean the same to both loaders only if their data set is the
  * same still. */
-static int check_dataset(const struct consumer *consumer,
-			 const struct batch_source *alone, struct error *err)
+static int recover_check_dataset(const struct consumer *consumer,
+				 const struct batch_source *alone, struct error *err)
 {
 	const struct dsa_stats *about = &consumer->about;
 	struct dsa_stats stats = {0};
@@ -35,8 +35,8 @@ static int check_dataset(const struct consumer *consumer,
 			 (unsigned long long)stats.dataset_bytes);
 }
 
-static int open_alone(struct consumer *consumer, const struct plan_rest *rest,
-		      struct error *err)
+static int recover_open_alone(struct consumer *consumer, const struct plan_rest *rest,
+			      struct error *err)
 {
 	struct batch_source_config config = consumer->config;
 	struct options *options = &consumer->options;
@@ -55,7 +55,7 @@ static int open_alone(struct consumer *consumer, const struct plan_rest *rest,
 	alone = local_open(&config, err);
 	if (alone == NULL)
 		return -err->code;
-	if (check_dataset(consumer, alone, err) < 0) {
+	if (recover_check_dataset(consumer, alone, err) < 0) {
 		alone->ops->close(alone);
 		return -err->code;
 	}
@@ -63,8 +63,8 @@ static int open_alone(struct consumer *consumer, const struct plan_rest *rest,
 	return 0;
 }
 
-static int go_alone(struct consumer *consumer, const uint32_t *samples, uint32_t count,
-		    struct error *err)
+static int recover_go_alone(struct consumer *consumer, const uint32_t *samples,
+			    uint32_t count, struct error *err)
 {
 	const struct options *options = consumer->config.options;
 	struct plan_rest rest = {consumer->epoch, samples, count};
@@ -80,7 +80,7 @@ static int go_alone(struct consumer *consumer, const uint32_t *samples, uint32_t
 	if (consumer->done)
 		return 0;
 	trace_add(consumer->config.process, TRACE_went_alone, 1);
-	return open_alone(consumer, &rest, err);
+	return recover_open_alone(consumer, &rest, err);
 }
 
 /* In the order that a loader of its own would have read them. */
@@ -104,7 +104,8 @@ static int recover_alone(struct consumer *consumer, struct error *err)
 
 	if (samples == NULL)
 		return error_sys(err, ENOMEM, "cannot load the rest of the epoch");
-	result = go_alone(consumer, samples, recover_missing(consumer, samples), err);
+	result = recover_go_alone(consumer, samples, recover_missing(consumer, samples),
+				  err);
 	free(samples);
 	return result;
 }
@@ -113,7 +114,8 @@ static int recover_alone(struct consumer *consumer, struct error *err)
 
 /* A loader with too many at its door closes it without a word: whoever was turned away
  * knocks again, also where no other loader is to come. */
-static uint64_t keep_trying(const struct consumer *consumer, uint64_t since, int code)
+static uint64_t recover_keep_trying(const struct consumer *consumer, uint64_t since,
+				    int code)
 {
 	uint64_t wait = (uint64_t)(consumer->config.options->takeover * 1e9);
 
@@ -139,7 +141,7 @@ struct connection *consumer_reach(struct consumer *consumer,
 		if (err->code != EPIPE ||
 		    !nobody) /* else: it ended while we joined it */
 			*err = failure;
-		if (now >= keep_trying(consumer, began, failure.code))
+		if (now >= recover_keep_trying(consumer, began, failure.code))
 			return NULL;
 		clock_sleep_until(now + RETRY_NS);
 	}
@@ -203,7 +205,7 @@ static int recover_no_loader(const struct consumer *consumer, int reason,
 
 /* Without a number of epochs the data ends with the loader's; where that one was
  * stopped, `takeover` or `alone` may say to go on. */
-static bool ends_here(const struct consumer *consumer, int reason)
+static bool recover_ends_here(const struct consumer *consumer, int reason)
 {
 	const struct options *options = consumer->config.options;
 	const struct connection *connection = consumer->connection;
@@ -221,7 +223,7 @@ int consumer_recover(struct consumer *consumer, struct held_batch *held, int rea
 	const struct options *options = consumer->config.options;
 	struct error why = {0};
 
-	if (reason != -ENOLINK && ends_here(consumer, reason)) {
+	if (reason != -ENOLINK && recover_ends_here(consumer, reason)) {
 		consumer->done = true;
 		return 0;
 	}

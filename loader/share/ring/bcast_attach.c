@@ -15,7 +15,7 @@
 #define MADV_POPULATE_READ 22
 #endif
 
-static int map_page(struct bcast_reader *reader, int fd, struct error *err)
+static int bcast_attach_map_page(struct bcast_reader *reader, int fd, struct error *err)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct stat status;
@@ -34,19 +34,20 @@ static int map_page(struct bcast_reader *reader, int fd, struct error *err)
 }
 
 /* The samples twice in a row; every page at once, not one fault after the other. */
-static int map_samples(struct bcast_reader *reader, int fd, struct error *err)
+static int bcast_attach_map_samples(struct bcast_reader *reader, int fd,
+				    struct error *err)
 {
 	size_t area = reader->layout.bytes - reader->layout.samples;
 	char *room = shared_memory_room(2 * area);
 
 	if (room == MAP_FAILED)
-		return error_sys(err, errno, "cannot map the feed");
+		return error_sys(err, errno, "cannot map the shared ring");
 	reader->samples = room;
 	for (int i = 0; i < 2; i++)
 		if (mmap(room + (size_t)i * area, area, PROT_READ,
 			 MAP_SHARED | MAP_FIXED, fd,
 			 (off_t)reader->layout.samples) == MAP_FAILED)
-			return error_sys(err, errno, "cannot map the feed");
+			return error_sys(err, errno, "cannot map the shared ring");
 	/* Linux 5.14; else on use */
 	madvise(room, 2 * area, MADV_POPULATE_READ);
 	madvise((void *)(uintptr_t)reader->header, reader->layout.samples,
@@ -54,7 +55,7 @@ static int map_samples(struct bcast_reader *reader, int fd, struct error *err)
 	return 0;
 }
 
-static int make_notes(struct bcast_reader *reader, struct error *err)
+static int bcast_attach_make_notes(struct bcast_reader *reader, struct error *err)
 {
 	uint32_t places = reader->layout.places;
 
@@ -62,7 +63,7 @@ static int make_notes(struct bcast_reader *reader, struct error *err)
 	if (reader->audit)
 		reader->checksums = calloc(places, sizeof(*reader->checksums));
 	if (reader->notes == NULL || (reader->audit && reader->checksums == NULL))
-		return error_sys(err, ENOMEM, "cannot read the feed");
+		return error_sys(err, ENOMEM, "cannot read the shared ring");
 	return 0;
 }
 
@@ -74,7 +75,7 @@ static int bcast_attach_check_config(const struct bcast_reader_config *config,
 	if (config->slot >= BCAST_READERS || config->epoch_places == 0 ||
 	    config->remaining == 0)
 		return error_set(err, EBADMSG,
-				 "seat %u with %llu of %llu samples to go is none",
+				 "slot %u with %llu of %llu samples to go is none",
 				 config->slot, (unsigned long long)config->remaining,
 				 (unsigned long long)config->epoch_places);
 	/* what else could be written to might kill with SIGPIPE */
@@ -98,11 +99,11 @@ static int bcast_attach_begin(struct bcast_reader *reader,
 				   "the shared loader keeps no checksums (dsa serve "
 				   "--audit)");
 	if (result == 0)
-		result = map_page(reader, config->page, err);
+		result = bcast_attach_map_page(reader, config->page, err);
 	if (result == 0)
-		result = map_samples(reader, config->memory, err);
+		result = bcast_attach_map_samples(reader, config->memory, err);
 	if (result == 0)
-		result = make_notes(reader, err);
+		result = bcast_attach_make_notes(reader, err);
 	return result;
 }
 
@@ -113,7 +114,7 @@ struct bcast_reader *bcast_reader_open(const struct bcast_reader_config *config,
 	int result;
 
 	if (reader == NULL) {
-		result = error_sys(err, ENOMEM, "cannot read the feed");
+		result = error_sys(err, ENOMEM, "cannot read the shared ring");
 		close(config->event);
 	} else {
 		reader->event = config->event;

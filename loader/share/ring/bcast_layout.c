@@ -34,7 +34,7 @@ bool bcast_lay_out(struct bcast_layout *layout, uint64_t places, uint64_t sample
 	return true;
 }
 
-static int check_file(int fd, uint64_t *bytes, struct error *err)
+static int bcast_layout_check_file(int fd, uint64_t *bytes, struct error *err)
 {
 	const int needed = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE;
 	int seals = fcntl(fd, F_GET_SEALS);
@@ -42,26 +42,28 @@ static int check_file(int fd, uint64_t *bytes, struct error *err)
 
 	if (seals < 0 || (seals & needed) != needed)
 		return error_set(err, EBADMSG,
-				 "the shared memory is not sealed as a feed is");
+				 "the shared memory is not sealed as a shared ring is");
 	if (fstat(fd, &status) < 0)
 		return error_sys(err, errno, "cannot look at the shared memory");
 	*bytes = (uint64_t)status.st_size;
 	return 0;
 }
 
-static int check_layout(struct bcast_layout *layout, const struct bcast_layout *said,
-			uint64_t bytes, struct error *err)
+static int bcast_layout_check_layout(struct bcast_layout *layout,
+				     const struct bcast_layout *said, uint64_t bytes,
+				     struct error *err)
 {
 	if (said->magic != BCAST_MAGIC)
 		return error_set(err, EBADMSG,
-				 "the shared memory is no feed of this version");
+				 "the shared memory is no shared ring of this version");
 	if (!bcast_lay_out(layout, said->places, said->sample_bytes) ||
 	    layout->bytes != bytes)
-		return error_set(err, EBADMSG,
-				 "the feed says that it has %u places of %llu bytes, "
-				 "which %llu bytes of memory do not hold",
-				 said->places, (unsigned long long)said->sample_bytes,
-				 (unsigned long long)bytes);
+		return error_set(
+			err, EBADMSG,
+			"the shared ring says that it has %u places of %llu bytes, "
+			"which %llu bytes of memory do not hold",
+			said->places, (unsigned long long)said->sample_bytes,
+			(unsigned long long)bytes);
 	layout->audit = said->audit != 0;
 	return 0;
 }
@@ -71,26 +73,27 @@ int bcast_look(int fd, struct bcast_layout *layout, const struct bcast_header **
 {
 	struct bcast_layout said;
 	uint64_t bytes = 0;
-	int result = check_file(fd, &bytes, err);
+	int result = bcast_layout_check_file(fd, &bytes, err);
 	void *mapped;
 
 	if (result < 0)
 		return result;
 	if (bytes < sizeof(struct bcast_header))
-		return error_set(err, EBADMSG,
-				 "%llu bytes of shared memory are too short for a feed",
-				 (unsigned long long)bytes);
+		return error_set(
+			err, EBADMSG,
+			"%llu bytes of shared memory are too short for a shared ring",
+			(unsigned long long)bytes);
 	mapped = mmap(NULL, sizeof(struct bcast_header), PROT_READ, MAP_SHARED, fd, 0);
 	if (mapped == MAP_FAILED)
-		return error_sys(err, errno, "cannot map the feed");
+		return error_sys(err, errno, "cannot map the shared ring");
 	memcpy(&said, mapped, sizeof(said));
 	munmap(mapped, sizeof(struct bcast_header));
-	result = check_layout(layout, &said, bytes, err);
+	result = bcast_layout_check_layout(layout, &said, bytes, err);
 	if (result < 0)
 		return result;
 	mapped = mmap(NULL, layout->samples, PROT_READ, MAP_SHARED, fd, 0);
 	if (mapped == MAP_FAILED)
-		return error_sys(err, errno, "cannot map the feed");
+		return error_sys(err, errno, "cannot map the shared ring");
 	*header = mapped;
 	return 0;
 }

@@ -84,7 +84,7 @@ static int bcast_reader_claim(struct bcast_reader *reader, struct walk *walk)
 }
 
 /* A place without a sample; before the first sample it is gone past, whatever comes. */
-static void pass_by(struct bcast_reader *reader, struct walk *walk)
+static void bcast_reader_pass_by(struct bcast_reader *reader, struct walk *walk)
 {
 	reader->notes[bcast_reader_place_of(reader, walk->at)] = 0;
 	if (walk->found > 0)
@@ -108,8 +108,8 @@ static bool bcast_reader_had(const struct bcast_reader *reader,
 	       reader->had(reader->context, place->sample);
 }
 
-static void note_sample(struct bcast_reader *reader, struct walk *walk,
-			const struct bcast_place *place)
+static void bcast_reader_note_sample(struct bcast_reader *reader, struct walk *walk,
+				     const struct bcast_place *place)
 {
 	uint32_t index = bcast_reader_place_of(reader, walk->at);
 
@@ -135,7 +135,7 @@ static bool bcast_reader_step(struct bcast_reader *reader, struct walk *walk,
 
 	if ((place->flags & BCAST_GAP) ||
 	    !(place->readers >> reader->slot & UINT64_C(1))) {
-		pass_by(reader, walk);
+		bcast_reader_pass_by(reader, walk);
 		return true;
 	}
 	had = bcast_reader_had(reader, place);
@@ -147,9 +147,9 @@ static bool bcast_reader_step(struct bcast_reader *reader, struct walk *walk,
 	walk->remaining -= !repeated;
 	walk->passed += had;
 	if (bad)
-		pass_by(reader, walk);
+		bcast_reader_pass_by(reader, walk);
 	else
-		note_sample(reader, walk, place);
+		bcast_reader_note_sample(reader, walk, place);
 	walk->epoch_ends = walk->remaining == 0;
 	return true;
 }
@@ -157,7 +157,7 @@ static bool bcast_reader_step(struct bcast_reader *reader, struct walk *walk,
 static int bcast_reader_mismatch(const struct walk *walk, struct error *err)
 {
 	return error_set(err, EBADMSG,
-			 "the feed is broken at number %llu of its stream",
+			 "the shared ring is broken at number %llu of its stream",
 			 (unsigned long long)walk->at);
 }
 
@@ -202,16 +202,17 @@ static int bcast_reader_verify(const struct bcast_reader *reader, uint64_t first
 		    XXH3_64bits(bcast_reader_bytes_of(reader, at),
 				reader->layout.sample_bytes) !=
 			    reader->checksums[index])
-			return error_set(err, EBADMSG,
-					 "the sample at number %llu of the feed is not "
-					 "what was put there",
-					 (unsigned long long)at);
+			return error_set(
+				err, EBADMSG,
+				"the sample at number %llu of the shared ring is not "
+				"what was put there",
+				(unsigned long long)at);
 	}
 	return 0;
 }
 
-static int hand_over(struct bcast_reader *reader, const struct walk *walk,
-		     struct bcast_batch *batch, struct error *err)
+static int bcast_reader_hand_over(struct bcast_reader *reader, const struct walk *walk,
+				  struct bcast_batch *batch, struct error *err)
 {
 	bool row = walk->found > 0 && walk->last - walk->first + 1 == walk->found;
 	uint64_t first = walk->found > 0 ? walk->first : walk->at;
@@ -256,8 +257,8 @@ static int bcast_reader_over(const struct bcast_reader *reader, struct error *er
 	return -EPIPE;
 }
 
-static int try_take(struct bcast_reader *reader, struct walk *walk,
-		    struct bcast_batch *batch, struct error *err)
+static int bcast_reader_try_take(struct bcast_reader *reader, struct walk *walk,
+				 struct bcast_batch *batch, struct error *err)
 {
 	/* in this order: what was published before the end is seen with it */
 	bool ended = atomic_load(&reader->header->ended);
@@ -271,10 +272,10 @@ static int try_take(struct bcast_reader *reader, struct walk *walk,
 	walk->epoch_ends = false;
 	result = bcast_reader_look(reader, walk, err);
 	if (result == 1)
-		return hand_over(reader, walk, batch, err);
+		return bcast_reader_hand_over(reader, walk, batch, err);
 	if (result == -EAGAIN && walk->found > 0 &&
 	    (ended || bcast_reader_partial(reader))) {
-		result = hand_over(reader, walk, batch, err);
+		result = bcast_reader_hand_over(reader, walk, batch, err);
 		batch->partial = true;
 		return result;
 	}
@@ -307,14 +308,14 @@ int bcast_take(struct bcast_reader *reader, uint32_t count, uint64_t timeout_ns,
 		return error_set(err, EINVAL,
 				 "a batch of %u samples does not fit a window of %u",
 				 count, reader->layout.places);
-	result = try_take(reader, &walk, batch, err);
+	result = bcast_reader_try_take(reader, &walk, batch, err);
 	if (result != -EAGAIN || timeout_ns == 0)
 		return result;
 	atomic_store(&reader->page->waiting, 1);
 	while (waited < timeout_ns) {
 		uint32_t bell = atomic_load(&reader->header->bell);
 
-		result = try_take(reader, &walk, batch, err);
+		result = bcast_reader_try_take(reader, &walk, batch, err);
 		if (result != -EAGAIN)
 			break;
 		futex_wait(&reader->header->bell, bell, timeout_ns - waited);

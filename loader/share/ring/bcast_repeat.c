@@ -2,8 +2,8 @@
 #include "loader/share/ring/bcast_state.h"
 
 /* What a place says when it is shown once more. */
-static struct bcast_place once_more(const struct bcast_ring *ring, uint64_t sequence,
-				    uint32_t turn)
+static struct bcast_place bcast_repeat_one(const struct bcast_ring *ring,
+					   uint64_t sequence, uint32_t turn)
 {
 	const struct bcast_place *place = &ring->places[sequence % ring->layout.places];
 	struct bcast_place content = {
@@ -41,7 +41,7 @@ static uint64_t bcast_repeat_batches(struct bcast_ring *ring, uint32_t count,
 
 		if (!bcast_repeat_repeatable(ring, at))
 			continue;
-		content = once_more(ring, at, turn);
+		content = bcast_repeat_one(ring, at, turn);
 		while (shown < at)
 			bcast_describe(ring, shown++, &gap);
 		bcast_describe(ring, shown++, &content);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 /* Places at a time that fill whole units of memory, a power of two. */
-static uint64_t places_of(size_t unit, size_t sample_bytes)
+static uint64_t bcast_ring_places_of(size_t unit, size_t sample_bytes)
 {
 	size_t lowest = sample_bytes & (~sample_bytes + 1);
 
@@ -20,11 +20,12 @@ static uint64_t places_of(size_t unit, size_t sample_bytes)
  * Both mappings of the samples begin with a page; where it costs no more than an eighth
  * they begin with a huge one, so that the second has huge pages too.
  */
-static uint64_t round_places(uint64_t places, size_t sample_bytes)
+static uint64_t bcast_ring_round_places(uint64_t places, size_t sample_bytes)
 {
-	uint64_t small = shared_round_up(places, places_of(SHARED_PAGE, sample_bytes));
-	uint64_t huge =
-		shared_round_up(places, places_of(SHARED_HUGE_PAGE, sample_bytes));
+	uint64_t small = shared_round_up(
+		places, bcast_ring_places_of(SHARED_PAGE, sample_bytes));
+	uint64_t huge = shared_round_up(
+		places, bcast_ring_places_of(SHARED_HUGE_PAGE, sample_bytes));
 
 	return huge - small <= small / 8 ? huge : small;
 }
@@ -32,21 +33,22 @@ static uint64_t round_places(uint64_t places, size_t sample_bytes)
 static int bcast_place_parts(struct bcast_ring *ring, const struct bcast_config *config,
 			     struct error *err)
 {
-	uint64_t places = round_places(config->places, config->sample_bytes);
+	uint64_t places = bcast_ring_round_places(config->places, config->sample_bytes);
 
 	if (config->slots < 1 || config->batch < 1 || config->places < config->batch ||
 	    !bcast_lay_out(&ring->layout, places, config->sample_bytes))
-		return error_set(err, EINVAL,
-				 "a feed of %u places of %zu bytes for %u batches of "
-				 "%u can't be made",
-				 config->places, config->sample_bytes, config->slots,
-				 config->batch);
+		return error_set(
+			err, EINVAL,
+			"a shared ring of %u places of %zu bytes for %u batches of "
+			"%u can't be made",
+			config->places, config->sample_bytes, config->slots,
+			config->batch);
 	ring->layout.audit = config->audit;
 	return 0;
 }
 
-static int make_tables(struct bcast_ring *ring, const struct bcast_config *config,
-		       struct error *err)
+static int bcast_ring_make_tables(struct bcast_ring *ring,
+				  const struct bcast_config *config, struct error *err)
 {
 	ring->batch = config->batch;
 	ring->slot_count = config->slots;
@@ -57,7 +59,7 @@ static int make_tables(struct bcast_ring *ring, const struct bcast_config *confi
 	ring->dirty = calloc(ring->layout.places, sizeof(*ring->dirty));
 	if (ring->slots == NULL || ring->fifo == NULL || ring->sequences == NULL ||
 	    ring->dirty == NULL)
-		return error_sys(err, ENOMEM, "cannot make the feed");
+		return error_sys(err, ENOMEM, "cannot make the shared ring");
 	return 0;
 }
 
@@ -65,7 +67,7 @@ static int bcast_make_memory(struct bcast_ring *ring, struct error *err)
 {
 	const struct bcast_layout *layout = &ring->layout;
 	const struct shared_memory_config config = {
-		.name = "dsa-feed",
+		.name = "dsa-bcast-ring",
 		.bytes = layout->bytes,
 		.huge_from = layout->samples % SHARED_HUGE_PAGE == 0 ? layout->samples
 								     : layout->bytes,
@@ -91,11 +93,13 @@ struct bcast_ring *bcast_open(const struct bcast_config *config, struct error *e
 	struct bcast_ring *ring = calloc(1, sizeof(*ring));
 
 	if (ring == NULL)
-		return error_null(error_sys(err, ENOMEM, "cannot make the feed"));
+		return error_null(
+			error_sys(err, ENOMEM, "cannot make the shared ring"));
 	pthread_mutex_init(&ring->lock, NULL);
 	ring->memory.fd = -1;
 	if (bcast_place_parts(ring, config, err) < 0 ||
-	    make_tables(ring, config, err) < 0 || bcast_make_memory(ring, err) < 0) {
+	    bcast_ring_make_tables(ring, config, err) < 0 ||
+	    bcast_make_memory(ring, err) < 0) {
 		bcast_close(ring);
 		return NULL;
 	}
@@ -191,7 +195,7 @@ void bcast_stop(struct bcast_ring *ring)
 	bcast_end_memory(ring, BCAST_STOPPED, 0, NULL);
 }
 
-static bool anyone_waits(struct bcast_ring *ring)
+static bool bcast_ring_has_waiters(struct bcast_ring *ring)
 {
 	bool waits = false;
 
@@ -215,6 +219,6 @@ static bool anyone_waits(struct bcast_ring *ring)
 void bcast_wake(struct bcast_ring *ring)
 {
 	atomic_fetch_add(&ring->header->bell, 1);
-	if (anyone_waits(ring))
+	if (bcast_ring_has_waiters(ring))
 		futex_wake(&ring->header->bell);
 }

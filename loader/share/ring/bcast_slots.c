@@ -21,7 +21,7 @@ static int bcast_slots_furnish(struct bcast_reader_slot *reader, uint64_t start,
 			       uint64_t token)
 {
 	const struct shared_memory_config config = {
-		.name = "dsa-seat",
+		.name = "dsa-bcast-slot",
 		.bytes = SHARED_PAGE,
 		.huge_from = SHARED_PAGE,
 	};
@@ -56,7 +56,8 @@ int bcast_attach(struct bcast_ring *ring, uint64_t start, struct bcast_handles *
 	bcast_update(ring);
 	number = bcast_slots_free(ring);
 	if (number == BCAST_READERS) {
-		result = error_set(err, EBUSY, "all %d seats are taken", BCAST_READERS);
+		result = error_set(err, EBUSY, "all %d reader slots are taken",
+				   BCAST_READERS);
 	} else if (start < ring->tail) {
 		result = error_set(err, EINVAL,
 				   "sample %llu of the stream is not kept any more",

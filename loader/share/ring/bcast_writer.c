@@ -9,7 +9,8 @@ static struct bcast_ring *bcast_of(struct batch_sink *sink)
 	return (struct bcast_ring *)sink; /* its first client */
 }
 
-static struct bcast_batch_slot *open_slot(const struct bcast_ring *ring, uint32_t at)
+static struct bcast_batch_slot *bcast_writer_open_slot(const struct bcast_ring *ring,
+						       uint32_t at)
 {
 	return &ring->slots[ring->fifo[(ring->head + at) % ring->slot_count]];
 }
@@ -42,7 +43,7 @@ static bool bcast_writer_overlaps(const struct bcast_ring *ring, uint64_t first,
 				  uint64_t end)
 {
 	for (uint32_t i = 0; i < ring->open; i++) {
-		const struct bcast_batch_slot *other = open_slot(ring, i);
+		const struct bcast_batch_slot *other = bcast_writer_open_slot(ring, i);
 
 		if (first < other->end && other->first < end)
 			return true;
@@ -54,11 +55,13 @@ static bool bcast_writer_overlaps(const struct bcast_ring *ring, uint64_t first,
  * Room for a batch that nobody will see: the first that no other open batch has. It
  * takes no number, and because it is the first, few places lose what they could repeat.
  */
-static uint64_t gather_thrown(const struct bcast_ring *ring,
-			      struct bcast_batch_slot *slot, uint64_t *sequences)
+static uint64_t bcast_writer_gather_discarded(const struct bcast_ring *ring,
+					      struct bcast_batch_slot *slot,
+					      uint64_t *sequences)
 {
 	for (uint32_t i = 0; i <= ring->open; i++) {
-		uint64_t first = i == 0 ? ring->reserved : open_slot(ring, i - 1)->end;
+		uint64_t first = i == 0 ? ring->reserved
+					: bcast_writer_open_slot(ring, i - 1)->end;
 		uint64_t end = bcast_writer_gather(ring, first, slot->count, sequences);
 
 		if (end != 0 && !bcast_writer_overlaps(ring, first, end)) {
@@ -69,18 +72,18 @@ static uint64_t gather_thrown(const struct bcast_ring *ring,
 	return 0;
 }
 
-static bool place_batch(struct bcast_ring *ring, struct bcast_batch_slot *slot,
-			uint64_t *sequences)
+static bool bcast_writer_place_batch(struct bcast_ring *ring,
+				     struct bcast_batch_slot *slot, uint64_t *sequences)
 {
 	bcast_update(ring);
 	slot->first = ring->reserved;
-	slot->end = slot->thrown ? gather_thrown(ring, slot, sequences)
+	slot->end = slot->thrown ? bcast_writer_gather_discarded(ring, slot, sequences)
 				 : bcast_writer_gather(ring, slot->first, slot->count,
 						       sequences);
 	return slot->end != 0;
 }
 
-static bool has_gap(const struct bcast_ring *ring)
+static bool bcast_writer_has_gap(const struct bcast_ring *ring)
 {
 	for (int i = 0; i < BCAST_READERS; i++)
 		if (ring->readers[i].taken && ring->readers[i].dropped)
@@ -92,7 +95,7 @@ void bcast_starve(struct bcast_ring *ring, uint64_t end)
 {
 	uint64_t wanted = ring->tail + 1;
 
-	if (!has_gap(ring) && end > ring->layout.places &&
+	if (!bcast_writer_has_gap(ring) && end > ring->layout.places &&
 	    end - ring->layout.places > wanted)
 		wanted = end - ring->layout.places;
 	atomic_store(&ring->header->hungry, wanted);
@@ -139,11 +142,11 @@ static bool bcast_writer_reserve(struct batch_sink *sink, uint32_t number,
 		return false;
 	*slot = (struct bcast_batch_slot){.count = count, .thrown = thrown};
 	pthread_mutex_lock(&ring->lock);
-	room = place_batch(ring, slot, sequences);
+	room = bcast_writer_place_batch(ring, slot, sequences);
 	if (!room) {
 		bcast_starve(ring, thrown ? 0 : ring->reserved + count);
 		/* what was released before readers could know */
-		room = place_batch(ring, slot, sequences);
+		room = bcast_writer_place_batch(ring, slot, sequences);
 	}
 	bcast_note_room(ring, room);
 	pthread_mutex_unlock(&ring->lock);
@@ -175,7 +178,7 @@ void bcast_describe(struct bcast_ring *ring, uint64_t sequence,
 }
 
 /* The slots that the next places of the stream come too early for. With ring->lock. */
-static uint64_t early_readers(const struct bcast_ring *ring)
+static uint64_t bcast_writer_early_readers(const struct bcast_ring *ring)
 {
 	uint64_t readers = 0;
 
@@ -186,7 +189,7 @@ static uint64_t early_readers(const struct bcast_ring *ring)
 }
 
 /* Those of them for which one more place comes too early. */
-static uint64_t count_early(struct bcast_ring *ring, uint64_t readers)
+static uint64_t bcast_writer_count_early(struct bcast_ring *ring, uint64_t readers)
 {
 	uint64_t still = 0;
 
@@ -202,12 +205,13 @@ static uint64_t count_early(struct bcast_ring *ring, uint64_t readers)
 	return still;
 }
 
-static void describe_sample(struct bcast_ring *ring, uint64_t sequence,
-			    const struct batch_sink_batch *batch,
-			    const struct batch_sink_sample *one, uint64_t early)
+static void bcast_writer_describe_sample(struct bcast_ring *ring, uint64_t sequence,
+					 const struct batch_sink_batch *batch,
+					 const struct batch_sink_sample *one,
+					 uint64_t early)
 {
 	struct bcast_place content = {
-		.readers = one->seats & ~count_early(ring, early),
+		.readers = one->readers & ~bcast_writer_count_early(ring, early),
 		.sample = one->sample,
 		.label = one->label,
 		.flags = (one->hole ? BCAST_BAD : 0) |
@@ -230,7 +234,7 @@ void bcast_show(struct bcast_ring *ring, uint64_t published)
 
 static struct bcast_batch_slot *bcast_writer_leave(struct bcast_ring *ring)
 {
-	struct bcast_batch_slot *slot = open_slot(ring, 0);
+	struct bcast_batch_slot *slot = bcast_writer_open_slot(ring, 0);
 
 	ring->head = (ring->head + 1) % ring->slot_count;
 	ring->open--;
@@ -252,10 +256,11 @@ static void bcast_writer_publish(struct batch_sink *sink, uint32_t number,
 	if (ring->watcher != NULL)
 		ring->watcher->publishing(ring->context, batch);
 	pthread_mutex_lock(&ring->lock);
-	early = batch->repeated ? 0 : early_readers(ring);
+	early = batch->repeated ? 0 : bcast_writer_early_readers(ring);
 	for (uint64_t next = first; next < slot->end; next++) {
 		if (at < slot->count && sequences[at] == next)
-			describe_sample(ring, next, batch, &samples[at++], early);
+			bcast_writer_describe_sample(ring, next, batch, &samples[at++],
+						     early);
 		else
 			bcast_describe(ring, next, &gap);
 	}
@@ -272,12 +277,13 @@ static void bcast_writer_discard(struct batch_sink *sink, uint32_t number)
 	bcast_writer_leave(bcast_of(sink));
 }
 
-static uint32_t places_before(const struct bcast_ring *ring, uint64_t start)
+static uint32_t bcast_writer_places_before(const struct bcast_ring *ring,
+					   uint64_t start)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < ring->open; i++) {
-		const struct bcast_batch_slot *slot = open_slot(ring, i);
+		const struct bcast_batch_slot *slot = bcast_writer_open_slot(ring, i);
 		const uint64_t *sequences =
 			&ring->sequences[(size_t)(slot - ring->slots) * ring->batch];
 
@@ -306,7 +312,7 @@ static void bcast_writer_rewind_all(struct batch_sink *sink)
 			continue;
 		awaited = true;
 		if (reader->ahead == 0)
-			reader->ahead = places_before(ring, reader->start);
+			reader->ahead = bcast_writer_places_before(ring, reader->start);
 	}
 	pthread_mutex_unlock(&ring->lock);
 	ring->open = 0;

@@ -46,7 +46,7 @@ struct joader {
 	struct pass *pass; /* number l at l % PASSES */
 };
 
-static uint32_t cell_size(const struct joader *joader, unsigned cell)
+static uint32_t joader_cell_size(const struct joader *joader, unsigned cell)
 {
 	return joader->start[cell + 1] - joader->start[cell];
 }
@@ -84,7 +84,7 @@ static void joader_move(struct joader *joader, uint32_t at, unsigned to)
 	joader->wanted[sample] = (uint8_t)to;
 }
 
-static bool in_set(const struct joader *joader, uint32_t sample, unsigned set)
+static bool joader_in_set(const struct joader *joader, uint32_t sample, unsigned set)
 {
 	return (joader->config.sets[sample] >> set & 1) != 0;
 }
@@ -97,7 +97,7 @@ static void joader_want(struct joader *joader, unsigned job, bool want)
 
 	for (uint32_t i = 0; i < joader->config.count; i++) {
 		joader->wanted[i] &= (uint8_t)~bit;
-		if (want && in_set(joader, i, joader->jobs[job].set)) {
+		if (want && joader_in_set(joader, i, joader->jobs[job].set)) {
 			joader->wanted[i] |= bit;
 			left++;
 		}
@@ -107,13 +107,13 @@ static void joader_want(struct joader *joader, unsigned job, bool want)
 }
 
 /* The cell in which u (0 <= u < 1) falls for a job. */
-static unsigned find_cell(const struct joader *joader, unsigned job, double u)
+static unsigned joader_find_cell(const struct joader *joader, unsigned job, double u)
 {
 	uint32_t at = (uint32_t)(u * joader->jobs[job].left);
 	unsigned cell = 0;
 
 	for (unsigned i = 0; i < CELLS; i++) {
-		uint32_t size = cell_size(joader, joader->walk[i]);
+		uint32_t size = joader_cell_size(joader, joader->walk[i]);
 
 		if ((joader->walk[i] >> job & 1) == 0 || size == 0)
 			continue;
@@ -130,7 +130,7 @@ static void joader_pick(struct joader *joader, struct pass *pass, unsigned cell,
 			unsigned takers)
 {
 	uint32_t at = joader->start[cell] +
-		      random_below(&joader->random, cell_size(joader, cell));
+		      random_below(&joader->random, joader_cell_size(joader, cell));
 	struct pick *pick = &pass->picks[pass->length++];
 
 	*pick = (struct pick){.sample = joader->order[at]};
@@ -156,14 +156,15 @@ static void joader_step(struct joader *joader, struct pass *pass)
 	u = random_unit(&joader->random);
 	for (unsigned job = 0; job < JOADER_JOBS; job++)
 		if (joader->jobs[job].there)
-			takers[find_cell(joader, job, u)] |= (uint8_t)(1u << job);
+			takers[joader_find_cell(joader, job, u)] |=
+				(uint8_t)(1u << job);
 	for (unsigned i = CELLS; i-- > 0;)
 		if (takers[joader->walk[i]] != 0)
 			joader_pick(joader, pass, joader->walk[i],
 				    takers[joader->walk[i]]);
 }
 
-static void draw_pass(struct joader *joader)
+static void joader_draw_pass(struct joader *joader)
 {
 	struct pass *pass = &joader->pass[joader->passes % PASSES];
 	const struct pass *before =
@@ -184,7 +185,7 @@ static void joader_pass(struct plan *plan, uint64_t number, struct plan_pass *ou
 	const struct pass *pass = &joader->pass[number % PASSES];
 
 	while (joader->passes <= number)
-		draw_pass(joader);
+		joader_draw_pass(joader);
 	*out = (struct plan_pass){
 		.first = pass->first, .length = pass->length, .epoch = number};
 }
@@ -210,7 +211,7 @@ static uint64_t joader_readers(struct plan *plan, uint64_t pass, uint32_t positi
 static const struct plan_ops ops = {
 	.pass = joader_pass,
 	.sample = joader_sample,
-	.seats = joader_readers,
+	.readers = joader_readers,
 };
 
 struct plan *joader_plan(struct joader *joader)
@@ -218,7 +219,7 @@ struct plan *joader_plan(struct joader *joader)
 	return &joader->plan;
 }
 
-static void order_cells(struct joader *joader)
+static void joader_order_cells(struct joader *joader)
 {
 	unsigned at = 0;
 
@@ -242,7 +243,7 @@ struct joader *joader_open(const struct joader_config *config, struct error *err
 	joader->pass = calloc(PASSES, sizeof(*joader->pass));
 	if (joader->order == NULL || joader->wanted == NULL || joader->pass == NULL)
 		goto no_memory;
-	order_cells(joader);
+	joader_order_cells(joader);
 	joader_sort(joader);
 	return joader;
 no_memory:

@@ -98,7 +98,7 @@ static void shared_epoch_sweep(struct shared_epoch *shared, unsigned spare)
 			shared_epoch_merge(shared, i);
 }
 
-static unsigned newest_entry(struct shared_epoch *shared)
+static unsigned shared_epoch_newest_entry(struct shared_epoch *shared)
 {
 	return shared->laid > 0 ? shared_epoch_find(shared, shared->laid - 1)->entry
 				: shared->at;
@@ -121,8 +121,8 @@ static const uint32_t *shared_epoch_row(struct shared_epoch *shared, uint64_t ep
 	return shared->row;
 }
 
-static void write_order(struct shared_epoch *shared,
-			const struct shared_epoch_pass *pass)
+static void shared_epoch_write_order(struct shared_epoch *shared,
+				     const struct shared_epoch_pass *pass)
 {
 	const uint32_t *order = shared_epoch_row(shared, pass->epoch);
 	uint64_t to = pass->first % shared->room;
@@ -135,8 +135,9 @@ static void write_order(struct shared_epoch *shared,
 	}
 }
 
-static struct shared_epoch_pass *add_pass(struct shared_epoch *shared, uint64_t first,
-					  uint64_t epoch, unsigned entry)
+static struct shared_epoch_pass *shared_epoch_add_pass(struct shared_epoch *shared,
+						       uint64_t first, uint64_t epoch,
+						       unsigned entry)
 {
 	struct shared_epoch_pass *pass =
 		&shared->passes[shared->laid % SHARED_EPOCH_PASSES];
@@ -155,12 +156,13 @@ static void shared_epoch_lay(struct shared_epoch *shared)
 	struct shared_epoch_pass *pass;
 
 	shared_epoch_sweep(shared, shared->at);
-	pass = add_pass(shared, last != NULL ? last->first + last->length : 0,
-			part->epoch, shared->at);
+	pass = shared_epoch_add_pass(shared,
+				     last != NULL ? last->first + last->length : 0,
+				     part->epoch, shared->at);
 	if (part->epoch >= shared->config.end_epoch)
 		return;
 	pass->length = part->length;
-	write_order(shared, pass);
+	shared_epoch_write_order(shared, pass);
 	part->epoch++;
 	shared->at = part->next;
 }
@@ -178,7 +180,8 @@ static struct shared_epoch *shared_epoch_of(struct plan *plan)
 	return (struct shared_epoch *)plan;
 }
 
-static void plan_of_pass(struct plan *plan, uint64_t pass, struct plan_pass *out)
+static void shared_epoch_plan_of_pass(struct plan *plan, uint64_t pass,
+				      struct plan_pass *out)
 {
 	const struct shared_epoch_pass *found =
 		shared_epoch_reach(shared_epoch_of(plan), pass);
@@ -190,19 +193,23 @@ static void plan_of_pass(struct plan *plan, uint64_t pass, struct plan_pass *out
 					  .epoch = found->epoch};
 }
 
-static uint32_t at_position(const struct shared_epoch *shared,
-			    const struct shared_epoch_pass *pass, uint32_t position)
+static uint32_t shared_epoch_at_position(const struct shared_epoch *shared,
+					 const struct shared_epoch_pass *pass,
+					 uint32_t position)
 {
 	return shared->stream[(pass->first + position) % shared->room];
 }
 
-static uint32_t plan_of_sample(struct plan *plan, uint64_t pass, uint32_t position)
+static uint32_t shared_epoch_plan_of_sample(struct plan *plan, uint64_t pass,
+					    uint32_t position)
 {
-	return at_position(shared_epoch_of(plan),
-			   shared_epoch_reach(shared_epoch_of(plan), pass), position);
+	return shared_epoch_at_position(shared_epoch_of(plan),
+					shared_epoch_reach(shared_epoch_of(plan), pass),
+					position);
 }
 
-static const struct plan_ops ops = {.pass = plan_of_pass, .sample = plan_of_sample};
+static const struct plan_ops ops = {.pass = shared_epoch_plan_of_pass,
+				    .sample = shared_epoch_plan_of_sample};
 
 /* ---- what was laid out too early ---- */
 
@@ -213,12 +220,13 @@ static bool shared_epoch_is_whole(const struct shared_epoch *shared,
 	if (shared->parts[pass->entry].length != pass->length)
 		return false;
 	for (uint32_t i = 0; i < pass->length; i++)
-		if (shared->part_of[at_position(shared, pass, i)] != pass->entry)
+		if (shared->part_of[shared_epoch_at_position(shared, pass, i)] !=
+		    pass->entry)
 			return false;
 	return true;
 }
 
-static uint64_t last_of(const struct shared_epoch *shared, unsigned entry)
+static uint64_t shared_epoch_last_of(const struct shared_epoch *shared, unsigned entry)
 {
 	for (uint64_t back = 1; back <= shared->laid && back <= SHARED_EPOCH_PASSES;
 	     back++) {
@@ -232,7 +240,7 @@ static uint64_t last_of(const struct shared_epoch *shared, unsigned entry)
 	return UINT64_MAX;
 }
 
-static bool take_back(struct shared_epoch *shared)
+static bool shared_epoch_take_one_back(struct shared_epoch *shared)
 {
 	const struct shared_epoch_pass *last =
 		shared_epoch_find(shared, shared->laid - 1);
@@ -251,7 +259,7 @@ static bool take_back(struct shared_epoch *shared)
 		shared->at = last->entry;
 	}
 	shared->laid--;
-	part->began = last_of(shared, last->entry);
+	part->began = shared_epoch_last_of(shared, last->entry);
 	return true;
 }
 
@@ -260,13 +268,13 @@ static bool take_back(struct shared_epoch *shared)
  * begins before. Those that parts have changed since stay. */
 static void shared_epoch_take_back(struct shared_epoch *shared, uint64_t pass)
 {
-	while (shared->laid > pass + 1 && take_back(shared))
+	while (shared->laid > pass + 1 && shared_epoch_take_one_back(shared))
 		;
 }
 
 /* ---- entry points ---- */
 
-static int free_entry(const struct shared_epoch *shared)
+static int shared_epoch_free_entry(const struct shared_epoch *shared)
 {
 	for (int i = 0; i < SHARED_EPOCH_ENTRIES; i++)
 		if (!shared->parts[i].live)
@@ -280,19 +288,21 @@ static int shared_epoch_split(struct shared_epoch *shared,
 {
 	struct shared_epoch_part *part = &shared->parts[pass->entry];
 	uint32_t rest = pass->length - position;
-	int entry = free_entry(shared);
+	int entry = shared_epoch_free_entry(shared);
 
 	if (entry < 0)
 		return entry;
 	for (uint32_t i = position; i < pass->length; i++)
-		shared->part_of[at_position(shared, pass, i)] = (uint8_t)entry;
+		shared->part_of[shared_epoch_at_position(shared, pass, i)] =
+			(uint8_t)entry;
 	shared->parts[entry] = (struct shared_epoch_part){
 		.live = 1, .next = part->next, .length = rest, .epoch = part->epoch};
 	part->next = (uint32_t)entry;
 	part->length = position;
 	pass->length = position;
-	add_pass(shared, pass->first + position, pass->epoch, (unsigned)entry)->length =
-		rest;
+	shared_epoch_add_pass(shared, pass->first + position, pass->epoch,
+			      (unsigned)entry)
+		->length = rest;
 	return entry;
 }
 
@@ -323,7 +333,7 @@ void shared_epoch_ref(struct shared_epoch *shared, unsigned entry)
 void shared_epoch_put(struct shared_epoch *shared, unsigned entry)
 {
 	shared->parts[entry].owners--;
-	shared_epoch_sweep(shared, newest_entry(shared));
+	shared_epoch_sweep(shared, shared_epoch_newest_entry(shared));
 }
 
 uint64_t shared_epoch_began(const struct shared_epoch *shared, unsigned entry)

@@ -222,8 +222,8 @@ static void audit_end_epoch(struct audit *audit, struct audit_job *job)
 }
 
 /* Whether it may have come at all. */
-static bool is_its_own(const struct audit *audit, const struct audit_job *job,
-		       uint32_t sample)
+static bool audit_is_its_own(const struct audit *audit, const struct audit_job *job,
+			     uint32_t sample)
 {
 	const uint64_t *sets = job->config.sets;
 
@@ -240,7 +240,7 @@ static void audit_count(struct audit *audit, struct audit_job *job,
 		return;
 	if (note->bad) {
 		job->bad++;
-	} else if (!is_its_own(audit, job, note->sample) ||
+	} else if (!audit_is_its_own(audit, job, note->sample) ||
 		   (job->bits[note->sample / 64] & bit) != 0) {
 		job->twice++; /* or not its own: as wrong */
 	} else {

@@ -74,7 +74,7 @@ void client_refuse(struct share_server *server, enum refusal why, pid_t pid)
 }
 
 /* Opens a pidfd of the process at the other end: it becomes readable at its death. */
-static int open_peer(int socket, struct ucred *peer)
+static int client_open_peer(int socket, struct ucred *peer)
 {
 	socklen_t bytes = sizeof(*peer);
 	int pidfd;
@@ -90,8 +90,8 @@ static int open_peer(int socket, struct ucred *peer)
 	return pidfd >= 0 ? pidfd : -errno;
 }
 
-/* Why nobody is taken in; pidfd: what open_peer() said. */
-static enum refusal why_not(int pidfd)
+/* Why nobody is taken in; pidfd: what client_open_peer() said. */
+static enum refusal client_refusal(int pidfd)
 {
 	if (pidfd == -EPERM)
 		return REFUSED_USER;
@@ -110,7 +110,7 @@ int client_watch(const struct share_server *server, const struct client *client,
 static void client_take_in(struct share_server *server, int socket)
 {
 	struct ucred peer = {0};
-	int pidfd = open_peer(socket, &peer);
+	int pidfd = client_open_peer(socket, &peer);
 	struct client *client = NULL;
 
 	if (pidfd >= 0 && server->clients.pending < CLIENTS_PENDING)
@@ -119,7 +119,7 @@ static void client_take_in(struct share_server *server, int socket)
 		close(socket);
 		if (pidfd >= 0)
 			close(pidfd);
-		client_refuse(server, why_not(pidfd), peer.pid);
+		client_refuse(server, client_refusal(pidfd), peer.pid);
 		return;
 	}
 	client->socket = socket;
@@ -193,7 +193,7 @@ static void client_detach(struct share_stream *stream, struct client *client)
 /* ---- going ---- */
 
 /* What it gave back until now counts. */
-static void end_audit(const struct share_stream *stream, struct client *client)
+static void client_end_audit(const struct share_stream *stream, struct client *client)
 {
 	struct bcast_reader_state slot;
 
@@ -211,7 +211,7 @@ struct leaving {
 	const struct share_job_figures *had; /* NULL: it had no slot */
 };
 
-static void leave_locked(struct share_stream *stream, void *context)
+static void client_leave_locked(struct share_stream *stream, void *context)
 {
 	struct leaving *leaving = context;
 	struct client *client = leaving->client;
@@ -222,11 +222,11 @@ static void leave_locked(struct share_stream *stream, void *context)
 	if (!client->attached)
 		return;
 	leaving->had = share_metrics_keep(leaving->server, client);
-	end_audit(stream, client);
+	client_end_audit(stream, client);
 	client_detach(stream, client);
 }
 
-static void count_out(struct share_server *server, const struct client *client)
+static void client_count_out(struct share_server *server, const struct client *client)
 {
 	if (client->state == CLIENT_READING || client->state == CLIENT_DROPPED) {
 		server->clients.attached--;
@@ -260,9 +260,9 @@ void client_end(struct share_server *server, struct client *client, const char *
 
 	if (client->attached) /* the reader has it as well: closing is not enough */
 		reactor_forget(&server->reactor, client->handles.event);
-	share_stream_locked(&server->stream, leave_locked, &leaving);
+	share_stream_locked(&server->stream, client_leave_locked, &leaving);
 	server->released = true;
-	count_out(server, client);
+	client_count_out(server, client);
 	if (why != NULL)
 		client_log_end(&leaving, why);
 	if (client->socket >= 0)
@@ -276,18 +276,18 @@ void client_end(struct share_server *server, struct client *client, const char *
 
 /* ---- a job that is in the way ---- */
 
-static void drop_locked(struct share_stream *stream, void *context)
+static void client_drop_locked(struct share_stream *stream, void *context)
 {
 	struct client *client = context;
 
 	bcast_drop(stream->ring, client->slot);
-	end_audit(stream, client);
+	client_end_audit(stream, client);
 	stream->scheduler->leave(stream, client);
 }
 
 void client_drop(struct share_server *server, struct client *client)
 {
-	share_stream_locked(&server->stream, drop_locked, client);
+	share_stream_locked(&server->stream, client_drop_locked, client);
 	client->state = CLIENT_DROPPED;
 	client->blocks = false;
 	server->clients.dropped++;

@@ -46,7 +46,8 @@ fail:
 	return -err->code;
 }
 
-static int open_dataset(struct share_server *server, unsigned at, struct error *err)
+static int datasets_open_dataset(struct share_server *server, unsigned at,
+				 struct error *err)
 {
 	const struct source *all = server->parts.source;
 	bool joined = server->config.mode == SHARE_JOADER;
@@ -71,7 +72,7 @@ int datasets_open(struct share_server *server, struct error *err)
 	int result = 0;
 
 	for (unsigned at = 0; datasets_path(server, at) != NULL && result == 0; at++)
-		result = open_dataset(server, at, err);
+		result = datasets_open_dataset(server, at, err);
 	return result;
 }
 
@@ -86,8 +87,8 @@ void datasets_close(struct datasets *datasets)
 	}
 }
 
-static int no_such(const struct datasets *datasets, const char *wanted,
-		   struct error *err)
+static int datasets_refuse(const struct datasets *datasets, const char *wanted,
+			   struct error *err)
 {
 	char ours[160] = "", theirs[64];
 	size_t used = 0;
@@ -116,5 +117,5 @@ int datasets_find(const struct datasets *datasets, struct client *client,
 			return 0;
 	}
 	client->dataset = NULL;
-	return no_such(datasets, wanted, err);
+	return datasets_refuse(datasets, wanted, err);
 }

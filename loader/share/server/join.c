@@ -14,8 +14,8 @@
 
 /* ---- whether it fits ---- */
 
-static int other_output(const struct share_server *server,
-			const struct protocol_hello *hello, struct error *err)
+static int join_other_output(const struct share_server *server,
+			     const struct protocol_hello *hello, struct error *err)
 {
 	char theirs[80];
 
@@ -26,8 +26,8 @@ static int other_output(const struct share_server *server,
 
 /* Two batches of a job, the one that it holds and the one that it waits for, and one of
  * the pipeline must have room. */
-static int check_batch(const struct share_server *server, uint32_t batch,
-		       struct error *err)
+static int join_check_batch(const struct share_server *server, uint32_t batch,
+			    struct error *err)
 {
 	uint32_t places = bcast_places(server->stream.ring);
 	uint32_t most = (places - server->options.batch) / 2;
@@ -62,12 +62,12 @@ static int join_check(const struct share_server *server, struct client *client,
 	if (!server->config.decoded &&
 	    (strcmp(hello->output, server->output) != 0 ||
 	     hello->sample_bytes != prep_sample_bytes(server->parts.prep)))
-		return other_output(server, hello, err);
+		return join_other_output(server, hello, err);
 	if ((hello->in_order != 0) != server->options.in_order)
 		return error_set(
 			err, EINVAL, "the loader %s, the job wants it otherwise",
 			server->options.in_order ? "keeps the order" : "shuffles");
-	return check_batch(server, hello->batch, err);
+	return join_check_batch(server, hello->batch, err);
 }
 
 /* ---- WELCOME ---- */
@@ -175,7 +175,7 @@ static void join_client(struct share_server *server, struct client *client)
 
 /* The jobs of the round left: those in line make one of their own, where the pipeline
  * stands. A client that gets no slot tries again, alone. */
-static void begin_queued(struct share_stream *stream, void *context)
+static void join_begin_queued(struct share_stream *stream, void *context)
 {
 	struct share_server *server = context;
 
@@ -203,7 +203,7 @@ void join_ready(struct share_server *server)
 			   server->clients.at[i]->state == CLIENT_WAITING;
 	if (!server->stream.begun && !server->resumed && waiting < server->config.jobs)
 		return;
-	share_stream_locked(&server->stream, begin_queued, server);
+	share_stream_locked(&server->stream, join_begin_queued, server);
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		struct client *client = server->clients.at[i];
 
@@ -220,7 +220,7 @@ void join_ready(struct share_server *server)
 
 /* ---- HELLO and its answer ---- */
 
-static void copy_hello(struct client *client, const struct protocol_hello *hello)
+static void join_copy_hello(struct client *client, const struct protocol_hello *hello)
 {
 	client->hello = *hello;
 	client->hello.output[sizeof(hello->output) - 1] = '\0';
@@ -249,7 +249,7 @@ static int join_hear(struct share_server *server, struct client *client,
 }
 
 /* It must not think that nobody is there. */
-static void send_wait(struct share_server *server, struct client *client)
+static void join_send_wait(struct share_server *server, struct client *client)
 {
 	if (client->state == CLIENT_WAITING &&
 	    protocol_send(client->socket, PROTOCOL_WAIT, NULL, 0, NULL, 0) < 0)
@@ -264,12 +264,12 @@ void join_hello(struct share_server *server, struct client *client,
 	struct error err = {0};
 	int result;
 
-	copy_hello(client, hello);
+	join_copy_hello(client, hello);
 	result = join_hear(server, client, &err);
 	if (result < 0)
 		join_refuse(server, client, &err);
 	join_ready(server);
 	client = client_find(&server->clients, at, serial);
 	if (result == 0 && client != NULL)
-		send_wait(server, client);
+		join_send_wait(server, client);
 }

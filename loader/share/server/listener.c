@@ -21,7 +21,7 @@ enum { BACKLOG = 128, ANSWER_S = 10, LOCK_RETRY_NS = 20000000 };
 /* ---- where ---- */
 
 /* A folder that is ours alone. */
-static int own_folder(const char *path, struct error *err)
+static int listener_own_folder(const char *path, struct error *err)
 {
 	struct stat at;
 
@@ -47,7 +47,7 @@ int share_socket_path(char *path, size_t bytes, struct error *err)
 		length = snprintf(path, bytes, "%s/dsa.sock", runtime);
 	} else {
 		snprintf(folder, sizeof(folder), "/tmp/dsa-%u", (unsigned)geteuid());
-		result = own_folder(folder, err);
+		result = listener_own_folder(folder, err);
 		if (result < 0)
 			return result;
 		length = snprintf(path, bytes, "%s/dsa.sock", folder);
@@ -58,7 +58,8 @@ int share_socket_path(char *path, size_t bytes, struct error *err)
 				   runtime);
 }
 
-static int set_address(struct sockaddr_un *address, const char *path, struct error *err)
+static int listener_set_address(struct sockaddr_un *address, const char *path,
+				struct error *err)
 {
 	*address = (struct sockaddr_un){.sun_family = AF_UNIX};
 	if (strlen(path) >= sizeof(address->sun_path))
@@ -72,7 +73,7 @@ static int set_address(struct sockaddr_un *address, const char *path, struct err
 /* ---- listening ---- */
 
 /* Whether somebody answers there. *pid: who; 0: nobody knows. */
-static bool socket_answers(const struct sockaddr_un *address, pid_t *pid)
+static bool listener_socket_answers(const struct sockaddr_un *address, pid_t *pid)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct ucred peer = {0};
@@ -90,7 +91,7 @@ static bool socket_answers(const struct sockaddr_un *address, pid_t *pid)
 	return !refused;
 }
 
-static int bind_to(struct listener *listener, struct error *err)
+static int listener_bind_to(struct listener *listener, struct error *err)
 {
 	const struct sockaddr_un *address = &listener->address;
 	struct stat at;
@@ -106,7 +107,7 @@ static int bind_to(struct listener *listener, struct error *err)
 	if (lstat(address->sun_path, &at) < 0 || !S_ISSOCK(at.st_mode))
 		return error_set(err, EEXIST, "%s is there and is no socket: remove it",
 				 address->sun_path);
-	if (socket_answers(address, &pid))
+	if (listener_socket_answers(address, &pid))
 		return error_set(
 			err, EADDRINUSE,
 			"process %d listens at %s already: --socket says where else",
@@ -119,7 +120,7 @@ static int bind_to(struct listener *listener, struct error *err)
 
 /* Two loaders that start at once must not both find that nobody answers: the folder is
  * locked meanwhile. */
-static int socket_lock_folder(const char *path, struct error *err)
+static int listener_socket_lock_folder(const char *path, struct error *err)
 {
 	uint64_t limit = clock_now() + LOCK_NS;
 	char folder[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
@@ -150,15 +151,15 @@ static int socket_lock_folder(const char *path, struct error *err)
 	return fd;
 }
 
-static int listen_at(struct listener *listener, struct error *err)
+static int listener_listen_at(struct listener *listener, struct error *err)
 {
 	const char *path = listener->address.sun_path;
-	int folder = socket_lock_folder(path, err), result;
+	int folder = listener_socket_lock_folder(path, err), result;
 	struct stat at;
 
 	if (folder < 0)
 		return folder;
-	result = bind_to(listener, err);
+	result = listener_bind_to(listener, err);
 	if (result == 0 &&
 	    (listen(listener->fd, BACKLOG) < 0 || lstat(path, &at) < 0)) {
 		result = error_sys(err, errno, "cannot listen at %s", path);
@@ -172,7 +173,7 @@ static int listen_at(struct listener *listener, struct error *err)
 
 int listener_open(struct listener *listener, const char *path, struct error *err)
 {
-	int result = set_address(&listener->address, path, err);
+	int result = listener_set_address(&listener->address, path, err);
 
 	if (result < 0)
 		return result;
@@ -180,7 +181,7 @@ int listener_open(struct listener *listener, const char *path, struct error *err
 	listener->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (listener->fd < 0 || listener->spare < 0)
 		return error_sys(err, errno, "cannot listen at %s", path);
-	return listen_at(listener, err);
+	return listener_listen_at(listener, err);
 }
 
 void listener_close(struct listener *listener)
@@ -223,7 +224,7 @@ int share_connect(const char *path, struct error *err)
 {
 	const struct timeval wait = {.tv_sec = ANSWER_S};
 	struct sockaddr_un address;
-	int fd, result = set_address(&address, path, err);
+	int fd, result = listener_set_address(&address, path, err);
 
 	if (result < 0)
 		return result;

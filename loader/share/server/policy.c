@@ -13,7 +13,7 @@
 
 /* ---- lines ---- */
 
-static void take_skips(struct share_stream *stream, void *context)
+static void policy_take_skips(struct share_stream *stream, void *context)
 {
 	struct skip_lines *taken = context;
 
@@ -22,11 +22,11 @@ static void take_skips(struct share_stream *stream, void *context)
 	stream->skips.more = 0;
 }
 
-static void log_skips(struct share_server *server)
+static void policy_log_skips(struct share_server *server)
 {
 	struct skip_lines taken = {.count = 0};
 
-	share_stream_locked(&server->stream, take_skips, &taken);
+	share_stream_locked(&server->stream, policy_take_skips, &taken);
 	for (unsigned i = 0; i < taken.count; i++)
 		server_log(server, "skipped %s: %s", taken.lines[i].name,
 			   taken.lines[i].reason);
@@ -39,7 +39,7 @@ void policy_log(struct share_server *server, uint64_t now)
 {
 	for (int why = 0; why < REFUSALS; why++)
 		client_log_refused(server, (enum refusal)why, now);
-	log_skips(server);
+	policy_log_skips(server);
 }
 
 /* ---- slow readers ---- */
@@ -65,7 +65,7 @@ static bool policy_counts(const struct client *client)
 }
 
 /* Somebody waits, and there is no room to prepare more for it. */
-static bool somebody_starves(struct share_server *server, uint64_t published)
+static bool policy_any_starves(struct share_server *server, uint64_t published)
 {
 	if (bcast_full_since(server->stream.ring) == 0)
 		return false;
@@ -83,8 +83,8 @@ static bool somebody_starves(struct share_server *server, uint64_t published)
 }
 
 /* Since when it has held others up, without giving anything back. */
-static void watch_client(struct share_server *server, struct client *client,
-			 bool starves, uint64_t now)
+static void policy_watch_client(struct share_server *server, struct client *client,
+				bool starves, uint64_t now)
 {
 	uint64_t published = bcast_published(server->stream.ring);
 	struct bcast_reader_state slot;
@@ -103,9 +103,9 @@ static void watch_client(struct share_server *server, struct client *client,
 	client->released = slot.released;
 }
 
-static void watch_clients(struct share_server *server, uint64_t now)
+static void policy_watch_clients(struct share_server *server, uint64_t now)
 {
-	bool starves = somebody_starves(server, bcast_published(server->stream.ring));
+	bool starves = policy_any_starves(server, bcast_published(server->stream.ring));
 	uint64_t drop_ns = server->config.drop_ns;
 
 	if (server->metrics.starves && starves)
@@ -116,7 +116,7 @@ static void watch_clients(struct share_server *server, uint64_t now)
 
 		if (!policy_counts(client))
 			continue;
-		watch_client(server, client, starves, now);
+		policy_watch_client(server, client, starves, now);
 		if (drop_ns > 0 && client->blocking_ns != 0 &&
 		    now - client->blocking_ns >= drop_ns)
 			client_drop(server, client);
@@ -125,7 +125,7 @@ static void watch_clients(struct share_server *server, uint64_t now)
 
 /* ---- silent connections, the end ---- */
 
-static void watch_pending(struct share_server *server, uint64_t now)
+static void policy_watch_pending(struct share_server *server, uint64_t now)
 {
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		struct client *client = server->clients.at[i];
@@ -167,7 +167,7 @@ void policy_end(struct share_server *server, uint64_t now)
 		policy_finish(server, err.code, err.message);
 }
 
-static void watch_return(struct share_server *server, uint64_t now)
+static void policy_watch_return(struct share_server *server, uint64_t now)
 {
 	if (server->await_until_ns == 0 || now < server->await_until_ns)
 		return;
@@ -179,7 +179,7 @@ static void watch_return(struct share_server *server, uint64_t now)
 		server->done = true; /* the last job left before */
 }
 
-static void watch_rate(struct share_server *server, uint64_t now)
+static void policy_watch_rate(struct share_server *server, uint64_t now)
 {
 	uint64_t published = bcast_published(server->stream.ring),
 		 past = now - server->metrics.rated_ns;
@@ -195,7 +195,7 @@ static void watch_rate(struct share_server *server, uint64_t now)
 	server->metrics.rated_ns = now;
 }
 
-static void audit_all(struct share_stream *stream, void *context)
+static void policy_audit_all(struct share_stream *stream, void *context)
 {
 	const struct clients *clients = context;
 
@@ -214,17 +214,18 @@ static void audit_all(struct share_stream *stream, void *context)
 void policy_audit(struct share_server *server)
 {
 	if (server->stream.audit != NULL)
-		share_stream_locked(&server->stream, audit_all, &server->clients);
+		share_stream_locked(&server->stream, policy_audit_all,
+				    &server->clients);
 }
 
 void policy_tick(struct share_server *server, uint64_t now)
 {
 	policy_log(server, now);
-	watch_pending(server, now);
-	watch_return(server, now);
-	watch_clients(server, now);
+	policy_watch_pending(server, now);
+	policy_watch_return(server, now);
+	policy_watch_clients(server, now);
 	policy_audit(server);
-	watch_rate(server, now);
+	policy_watch_rate(server, now);
 	policy_end(server, now);
 	server->watched_ns = now;
 }

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-static void repeat_now(struct share_stream *stream, void *context)
+static void profiled_repeat_now(struct share_stream *stream, void *context)
 {
 	const uint32_t *turn = context;
 
@@ -19,7 +19,7 @@ static void profiled_repeat(void *context, uint32_t turn)
 {
 	struct share_server *server = context;
 
-	share_stream_locked(&server->stream, repeat_now, &turn);
+	share_stream_locked(&server->stream, profiled_repeat_now, &turn);
 }
 
 static void *profiled_main(void *context)

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-static bool answer_status(struct share_server *server, const struct client *client)
+static bool requests_answer_status(struct share_server *server,
+				   const struct client *client)
 {
 	char *text = NULL;
 	bool sent;
@@ -20,7 +21,8 @@ static bool answer_status(struct share_server *server, const struct client *clie
 }
 
 /* One answer, and the end. */
-static void answer_http(struct share_server *server, const struct client *client)
+static void requests_answer_http(struct share_server *server,
+				 const struct client *client)
 {
 	char *text = NULL;
 	size_t bytes;
@@ -33,15 +35,15 @@ static void answer_http(struct share_server *server, const struct client *client
 
 enum said { SAID_FINE, SAID_NONSENSE, SAID_LAST, SAID_HELLO };
 
-static enum said client_hear(struct share_server *server, struct client *client)
+static enum said requests_receive(struct share_server *server, struct client *client)
 {
 	switch ((unsigned)protocol_type(&client->inbox)) {
 	case PROTOCOL_HELLO:
 		return client->state == CLIENT_PENDING ? SAID_HELLO : SAID_NONSENSE;
 	case PROTOCOL_STATUS:
-		return answer_status(server, client) ? SAID_FINE : SAID_LAST;
+		return requests_answer_status(server, client) ? SAID_FINE : SAID_LAST;
 	case PROTOCOL_HTTP:
-		answer_http(server, client);
+		requests_answer_http(server, client);
 		return SAID_LAST;
 	default:
 		return SAID_NONSENSE;
@@ -49,14 +51,14 @@ static enum said client_hear(struct share_server *server, struct client *client)
 }
 
 /* A connection that ends by itself. */
-static void hang_up(struct share_server *server, struct client *client)
+static void requests_hang_up(struct share_server *server, struct client *client)
 {
 	bool known = client->state == CLIENT_READING || client->state == CLIENT_DROPPED;
 
 	client_end(server, client, known ? "left" : NULL);
 }
 
-static void throw_out(struct share_server *server, struct client *client)
+static void requests_expel(struct share_server *server, struct client *client)
 {
 	pid_t pid = client->pid;
 
@@ -69,12 +71,12 @@ static void throw_out(struct share_server *server, struct client *client)
 }
 
 /* True: it is still there and there may be more. */
-static bool client_answer(struct share_server *server, struct client *client)
+static bool requests_answer(struct share_server *server, struct client *client)
 {
 	unsigned at = client->at;
 	uint64_t serial = client->serial;
 
-	switch (client_hear(server, client)) {
+	switch (requests_receive(server, client)) {
 	case SAID_HELLO:
 		join_hello(server, client, protocol_body(&client->inbox));
 		client = client_find(&server->clients, at, serial);
@@ -82,10 +84,10 @@ static bool client_answer(struct share_server *server, struct client *client)
 			return false;
 		break;
 	case SAID_NONSENSE:
-		throw_out(server, client);
+		requests_expel(server, client);
 		return false;
 	case SAID_LAST:
-		hang_up(server, client);
+		requests_hang_up(server, client);
 		return false;
 	case SAID_FINE:
 		break;
@@ -106,15 +108,15 @@ void client_receive(struct share_server *server, struct client *client)
 		if (got == 0 || got == -EAGAIN || got == -EINTR)
 			return;
 		if (got == -EPROTO) {
-			throw_out(server, client);
+			requests_expel(server, client);
 			return;
 		}
 		if (got < 0) {
-			hang_up(server, client);
+			requests_hang_up(server, client);
 			return;
 		}
-		if (!client_answer(server, client))
+		if (!requests_answer(server, client))
 			return;
 	}
-	throw_out(server, client);
+	requests_expel(server, client);
 }

@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-static int open_epoch(struct share_stream *stream, struct error *err)
+static int scheduler_open_epoch(struct share_stream *stream, struct error *err)
 {
 	const struct shared_epoch_config config = {
 		.count = share_stream_samples(stream),
@@ -24,7 +24,7 @@ static int open_epoch(struct share_stream *stream, struct error *err)
 	return 0;
 }
 
-static void close_epoch(struct share_stream *stream)
+static void scheduler_close_epoch(struct share_stream *stream)
 {
 	shared_epoch_close(stream->shared);
 	stream->shared = NULL;
@@ -45,7 +45,7 @@ static int scheduler_epoch_attach(struct share_stream *stream, struct client *cl
 }
 
 /* Clients that wait for its next pass would wait for ever. */
-static void end_round(struct share_stream *stream)
+static void scheduler_epoch_end_round(struct share_stream *stream)
 {
 	stream->round = -1;
 	if (stream->queued_count > 0)
@@ -60,13 +60,13 @@ static void scheduler_epoch_leave(struct share_stream *stream, struct client *cl
 	if (--stream->entry_starts[client->entry].owners == 0) {
 		stream->entry_starts[client->entry] = (struct entry_start){0};
 		if (stream->round == client->entry)
-			end_round(stream);
+			scheduler_epoch_end_round(stream);
 	}
 	client->entry = -1;
 }
 
 /* The entry point that began last of those that are still in the ring; -1: none. */
-static int recent_entry(const struct share_stream *stream)
+static int scheduler_epoch_recent_entry(const struct share_stream *stream)
 {
 	uint64_t tail = bcast_tail(stream->ring);
 	int found = -1;
@@ -82,7 +82,7 @@ static int recent_entry(const struct share_stream *stream)
 }
 
 /* An entry point at the pipeline's position. */
-static int new_entry(struct share_stream *stream, struct error *err)
+static int scheduler_epoch_new_entry(struct share_stream *stream, struct error *err)
 {
 	const struct pipeline_point *next = &stream->next;
 	uint32_t position =
@@ -105,8 +105,8 @@ static int new_entry(struct share_stream *stream, struct error *err)
 }
 
 /* Makes the client an owner of the entry point. */
-static int attach_at(struct share_stream *stream, struct client *client, int entry,
-		     struct error *err)
+static int scheduler_epoch_attach_at(struct share_stream *stream, struct client *client,
+				     int entry, struct error *err)
 {
 	const struct entry_start *at = &stream->entry_starts[entry];
 	int result;
@@ -122,15 +122,17 @@ static int attach_at(struct share_stream *stream, struct client *client, int ent
 static int scheduler_epoch_begin(struct share_stream *stream, struct client *client,
 				 struct error *err)
 {
-	int entry = recent_entry(stream), result = -EINVAL;
+	int entry = scheduler_epoch_recent_entry(stream), result = -EINVAL;
 
 	if (entry >= 0) {
 		shared_epoch_ref(stream->shared, (unsigned)entry);
-		result = attach_at(stream, client, entry, err);
+		result = scheduler_epoch_attach_at(stream, client, entry, err);
 	}
 	if (result == -EINVAL) { /* none, or readers have just let it go */
-		entry = new_entry(stream, err);
-		result = entry < 0 ? entry : attach_at(stream, client, entry, err);
+		entry = scheduler_epoch_new_entry(stream, err);
+		result = entry < 0 ? entry
+				   : scheduler_epoch_attach_at(stream, client, entry,
+							       err);
 	}
 	if (result == 0 && stream->round < 0)
 		stream->round = entry;
@@ -138,7 +140,7 @@ static int scheduler_epoch_begin(struct share_stream *stream, struct client *cli
 }
 
 /* A client that gets no slot waits for the next round. */
-static void join_round(struct share_stream *stream)
+static void scheduler_epoch_join_round(struct share_stream *stream)
 {
 	unsigned waiting = 0;
 
@@ -147,14 +149,15 @@ static void join_round(struct share_stream *stream)
 		struct error err = {0};
 
 		shared_epoch_ref(stream->shared, (unsigned)stream->round);
-		if (attach_at(stream, client, stream->round, &err) < 0)
+		if (scheduler_epoch_attach_at(stream, client, stream->round, &err) < 0)
 			stream->queued[waiting++] = client;
 	}
 	stream->queued_count = waiting;
 }
 
 /* Queued clients attach before readers can release the first place. */
-static void begin_at(struct share_stream *stream, int entry, uint64_t pass)
+static void scheduler_epoch_begin_at(struct share_stream *stream, int entry,
+				     uint64_t pass)
 {
 	struct entry_start *start = &stream->entry_starts[entry];
 
@@ -166,22 +169,22 @@ static void begin_at(struct share_stream *stream, int entry, uint64_t pass)
 	start->voids = 0;
 	if (entry != stream->round || stream->queued_count == 0)
 		return;
-	join_round(stream);
+	scheduler_epoch_join_round(stream);
 	reactor_notify(stream->reactor);
 }
 
-static void begin_pass(struct share_stream *stream, uint64_t pass)
+static void scheduler_epoch_begin_pass(struct share_stream *stream, uint64_t pass)
 {
 	int entry = shared_epoch_entry_of(stream->shared, pass);
 
 	if (entry >= 0)
-		begin_at(stream, entry, pass);
+		scheduler_epoch_begin_at(stream, entry, pass);
 }
 
 const struct scheduler_ops scheduler_epoch = {
-	.open = open_epoch,
-	.close = close_epoch,
+	.open = scheduler_open_epoch,
+	.close = scheduler_close_epoch,
 	.begin = scheduler_epoch_begin,
 	.leave = scheduler_epoch_leave,
-	.pass = begin_pass,
+	.pass = scheduler_epoch_begin_pass,
 };

@@ -18,8 +18,8 @@ enum { WINDOW_MOST = 4096, EVENTS = 64 };
 
 /* ---- events ---- */
 
-static void handle_client(struct share_server *server, enum event event,
-			  struct client *client)
+static void server_handle_client(struct share_server *server, enum event event,
+				 struct client *client)
 {
 	switch (event) {
 	case EVENT_PEER:
@@ -59,11 +59,12 @@ static void server_handle(struct share_server *server, uint64_t word)
 		client = client_find(&server->clients, word >> 48 & 0xff,
 				     word & 0xffffffffffff);
 		if (client != NULL)
-			handle_client(server, event, client);
+			server_handle_client(server, event, client);
 	}
 }
 
-static int wait_for_events(struct share_server *server, struct epoll_event *events)
+static int server_wait_for_events(struct share_server *server,
+				  struct epoll_event *events)
 {
 	uint64_t interval = policy_interval(server), now = clock_now(), wait;
 	int timeout = -1;
@@ -78,7 +79,7 @@ static int wait_for_events(struct share_server *server, struct epoll_event *even
 }
 
 /* A connection without a slot may still attach. */
-static bool all_left(const struct share_server *server)
+static bool server_all_left(const struct share_server *server)
 {
 	bool came = server->clients.came > 0 || server->profiled.driver != NULL;
 
@@ -89,7 +90,7 @@ static bool all_left(const struct share_server *server)
 static void server_turn(struct share_server *server)
 {
 	struct epoll_event events[EVENTS];
-	int count = wait_for_events(server, events);
+	int count = server_wait_for_events(server, events);
 	uint64_t interval, now;
 
 	for (int i = 0; i < count; i++)
@@ -101,7 +102,7 @@ static void server_turn(struct share_server *server)
 	if (server->released)
 		pipeline_released(server->stream.pipeline);
 	server->released = false;
-	if (server->config.leave && all_left(server))
+	if (server->config.leave && server_all_left(server))
 		server->done = true;
 }
 
@@ -157,7 +158,7 @@ static int server_resolve(struct share_server *server, struct error *err)
 	return result;
 }
 
-static int open_data(struct share_server *server, struct error *err)
+static int server_open_data(struct share_server *server, struct error *err)
 {
 	struct source *source = NULL;
 	int result = datasets_source(server, &source, err);
@@ -177,7 +178,7 @@ static int server_open_audit(struct share_server *server, struct error *err)
 	return server->stream.audit != NULL ? 0 : -err->code;
 }
 
-static void draw_generation(struct share_server *server)
+static void server_draw_generation(struct share_server *server)
 {
 	if (getrandom(&server->generation, sizeof(server->generation), GRND_NONBLOCK) !=
 	    sizeof(server->generation))
@@ -187,7 +188,7 @@ static void draw_generation(struct share_server *server)
 	server->generation |= 1; /* 0 is nobody's */
 }
 
-static int open_all(struct share_server *server, struct error *err)
+static int server_open_all(struct share_server *server, struct error *err)
 {
 	int result = server_resolve(server, err);
 
@@ -196,10 +197,10 @@ static int open_all(struct share_server *server, struct error *err)
 	if (result == 0)
 		result = session_join_open(&server->session, err);
 	if (result == 0)
-		result = open_data(server, err);
+		result = server_open_data(server, err);
 	if (result < 0)
 		return result;
-	draw_generation(server);
+	server_draw_generation(server);
 	result = share_stream_open(&server->stream, err);
 	if (result == 0)
 		result = listener_open(&server->listener, server->config.socket, err);
@@ -230,7 +231,7 @@ struct share_server *share_server_open(const struct share_config *config,
 	server->reactor = (struct reactor){-1, -1, -1};
 	server->listener.fd = server->listener.spare = -1;
 	server->opened_ns = clock_now();
-	if (open_all(server, err) < 0) {
+	if (server_open_all(server, err) < 0) {
 		share_server_close(server);
 		return NULL;
 	}
@@ -243,7 +244,7 @@ struct share_server *share_server_open(const struct share_config *config,
 /* ---- running ---- */
 
 /* The verdict is part of what running came to. */
-static void close_audit(struct share_server *server)
+static void server_close_audit(struct share_server *server)
 {
 	struct error err = {0};
 	int result;
@@ -273,7 +274,7 @@ int share_server_run(struct share_server *server, struct error *err)
 		share_stream_stop(&server->stream);
 	share_stream_end(&server->stream, 0, "");
 	policy_log(server, clock_now());
-	close_audit(server);
+	server_close_audit(server);
 	if (server->result < 0)
 		*err = server->failure;
 	return server->result;

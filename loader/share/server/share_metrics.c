@@ -36,9 +36,9 @@ static void share_metrics_progress(const struct share_server *server,
 
 /* The same by its samples alone: where its places lie among those of others, or all of
  * them were given back when it left. */
-static void progress_by_samples(const struct share_server *server,
-				const struct client *client,
-				struct share_job_figures *job)
+static void share_metrics_progress_by_samples(const struct share_server *server,
+					      const struct client *client,
+					      struct share_job_figures *job)
 {
 	uint64_t all = source_count(client->dataset->source);
 	bool known =
@@ -66,8 +66,9 @@ static uint64_t share_metrics_lag(const struct share_server *server,
 	return count;
 }
 
-static void slot_figures(const struct share_server *server, const struct client *client,
-			 struct share_job_figures *job)
+static void share_metrics_slot_figures(const struct share_server *server,
+				       const struct client *client,
+				       struct share_job_figures *job)
 {
 	struct bcast_reader_state slot;
 
@@ -79,7 +80,7 @@ static void slot_figures(const struct share_server *server, const struct client 
 	job->batches = slot.batches;
 	job->samples = slot.samples;
 	if (server->stream.joader != NULL)
-		progress_by_samples(server, client, job);
+		share_metrics_progress_by_samples(server, client, job);
 	else
 		share_metrics_progress(server, client, slot.released, job);
 	job->bytes = slot.samples * prep_sample_bytes(server->parts.prep);
@@ -87,8 +88,9 @@ static void slot_figures(const struct share_server *server, const struct client 
 	job->waited_ns = slot.waited_ns;
 }
 
-static void job_figures(const struct share_server *server, const struct client *client,
-			uint64_t now, struct share_job_figures *job)
+static void share_metrics_job_figures(const struct share_server *server,
+				      const struct client *client, uint64_t now,
+				      struct share_job_figures *job)
 {
 	static const enum share_job_state states[] = {
 		[CLIENT_WAITING] = SHARE_JOB_WAITING,
@@ -105,7 +107,7 @@ static void job_figures(const struct share_server *server, const struct client *
 		.age_ns = now - client->since_ns,
 	};
 	if (client->attached)
-		slot_figures(server, client, job);
+		share_metrics_slot_figures(server, client, job);
 }
 
 const struct share_job_figures *share_metrics_keep(struct share_server *server,
@@ -114,8 +116,8 @@ const struct share_job_figures *share_metrics_keep(struct share_server *server,
 	struct past_job *past =
 		&server->metrics.past[server->metrics.past_count++ % PAST_JOBS];
 
-	job_figures(server, client, clock_now(), &past->figures);
-	progress_by_samples(server, client, &past->figures);
+	share_metrics_job_figures(server, client, clock_now(), &past->figures);
+	share_metrics_progress_by_samples(server, client, &past->figures);
 	memcpy(past->name, client->name, sizeof(past->name));
 	past->figures.job = past->name;
 	past->figures.state = SHARE_JOB_LEFT;
@@ -125,7 +127,7 @@ const struct share_job_figures *share_metrics_keep(struct share_server *server,
 	return &past->figures;
 }
 
-static void fill_gone(struct collected *metrics)
+static void share_metrics_fill_gone(struct collected *metrics)
 {
 	const struct share_server *server = metrics->server;
 	uint64_t count = server->metrics.past_count,
@@ -136,7 +138,7 @@ static void fill_gone(struct collected *metrics)
 			server->metrics.past[i % PAST_JOBS].figures;
 }
 
-static void fill_jobs(struct collected *metrics, uint64_t now)
+static void share_metrics_fill_jobs(struct collected *metrics, uint64_t now)
 {
 	const struct share_server *server = metrics->server;
 
@@ -145,14 +147,14 @@ static void fill_jobs(struct collected *metrics, uint64_t now)
 
 		if (client == NULL || client->state == CLIENT_PENDING)
 			continue;
-		job_figures(server, client, now,
-			    &metrics->jobs[metrics->all.job_count]);
+		share_metrics_job_figures(server, client, now,
+					  &metrics->jobs[metrics->all.job_count]);
 		metrics->all.job_count++;
 	}
 	metrics->all.jobs = metrics->jobs;
 }
 
-static const char *mode_name(enum share_mode mode)
+static const char *share_metrics_mode_name(enum share_mode mode)
 {
 	static const char *const names[] = {[SHARE_LOCKSTEP] = "lockstep",
 					    [SHARE_FREE] = "free",
@@ -178,14 +180,14 @@ static uint64_t share_metrics_counter(const struct share_server *server,
 				    memory_order_relaxed);
 }
 
-static void fill_constant(struct collected *metrics)
+static void share_metrics_fill_constant(struct collected *metrics)
 {
 	const struct share_server *server = metrics->server;
 	struct share_figures *all = &metrics->all;
 
 	for (unsigned i = 0; i < server->datasets.count; i++)
 		metrics->datasets[i] = server->datasets.at[i].name;
-	all->mode = mode_name(server->config.mode);
+	all->mode = share_metrics_mode_name(server->config.mode);
 	all->socket = server->listener.address.sun_path;
 	all->datasets = metrics->datasets;
 	all->pid = (uint64_t)getpid();
@@ -209,7 +211,7 @@ static void share_metrics_fill(struct share_stream *stream, void *context)
 	struct cache_stats cache;
 
 	cache_stats(server->parts.cache, &cache);
-	fill_constant(metrics);
+	share_metrics_fill_constant(metrics);
 	all->uptime_ns = now - server->opened_ns;
 	all->lap = stream->next.pass;
 	all->parts = stream->shared != NULL ? shared_epoch_parts(stream->shared)
@@ -226,8 +228,8 @@ static void share_metrics_fill(struct share_stream *stream, void *context)
 	all->dropped = server->clients.dropped;
 	for (int i = 0; i < REFUSALS; i++)
 		all->refused += server->clients.refused[i].all;
-	fill_gone(metrics);
-	fill_jobs(metrics, now);
+	share_metrics_fill_gone(metrics);
+	share_metrics_fill_jobs(metrics, now);
 }
 
 static void share_metrics_read(struct share_server *server, struct collected *metrics)
@@ -265,5 +267,5 @@ int share_server_status(struct share_server *server, char **json, struct error *
 						     : NULL;
 		result = *json != NULL ? 0 : -ENOMEM;
 	}
-	return result == 0 ? 0 : error_sys(err, -result, "cannot tell how it goes");
+	return result == 0 ? 0 : error_sys(err, -result, "cannot report the status");
 }

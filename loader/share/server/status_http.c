@@ -24,7 +24,7 @@ static const struct page {
 	{NULL, "404 Not Found", "text/plain", status_http_nothing},
 };
 
-static const struct page *page_of(const char *request)
+static const struct page *status_http_page_of(const char *request)
 {
 	const char *path = request + strcspn(request, " ");
 	const struct page *page = pages;
@@ -41,7 +41,7 @@ static const struct page *page_of(const char *request)
 int share_status_http(const struct share_figures *figures, const char *request,
 		      char **answer, size_t *bytes)
 {
-	const struct page *page = page_of(request);
+	const struct page *page = status_http_page_of(request);
 	char *body, head[256];
 	size_t length;
 	int rc = page->write(figures, &body);

@@ -18,8 +18,8 @@ enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE };
 
 static const struct id_map_entry none = {UINT32_MAX, UINT32_MAX};
 
-static struct id_map_entry number_of(const struct source *all, unsigned part,
-				     uint32_t sample)
+static struct id_map_entry id_map_number_of(const struct source *all, unsigned part,
+					    uint32_t sample)
 {
 	uint32_t own = source_in_part(all, part, sample);
 
@@ -42,7 +42,7 @@ static int id_map_fill(int fd, const struct source *all, unsigned part)
 	if (map == MAP_FAILED)
 		return -errno;
 	for (uint32_t i = 0; i < count; i++)
-		map[i] = number_of(all, part, i);
+		map[i] = id_map_number_of(all, part, i);
 	munmap(map, bytes);
 	return fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL) < 0 ? -errno : 0;
 }

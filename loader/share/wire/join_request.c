@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_synthetic(const char *dataset)
+static bool join_request_is_synthetic(const char *dataset)
 {
 	const char *name = "synthetic";
 	size_t length = strlen(name);
@@ -21,7 +21,8 @@ static bool is_synthetic(const char *dataset)
 void join_request_dataset(const char *dataset, char *name, size_t bytes)
 {
 	char path[PATH_MAX];
-	bool found = !is_synthetic(dataset) && realpath(dataset, path) != NULL;
+	bool found =
+		!join_request_is_synthetic(dataset) && realpath(dataset, path) != NULL;
 
 	snprintf(name, bytes, "%s", found ? path : dataset);
 }
@@ -41,7 +42,7 @@ static int join_request_check(const struct options *options, struct error *err)
 	return 0;
 }
 
-static const char *job_name(void)
+static const char *join_request_job_name(void)
 {
 	const char *name = getenv("DSA_JOB");
 
@@ -69,7 +70,7 @@ int join_request_fill(struct protocol_hello *hello, const struct options *option
 	prep_close(prep);
 	prep_output(&options->image, hello->output);
 	join_request_dataset(options->dataset, hello->dataset, sizeof(hello->dataset));
-	snprintf(hello->job, sizeof(hello->job), "%s", job_name());
+	snprintf(hello->job, sizeof(hello->job), "%s", join_request_job_name());
 	return 0;
 }
 

@@ -67,7 +67,7 @@ static bool protocol_advance(struct msghdr *message, size_t sent)
 	return true;
 }
 
-static int send_all(int socket, struct msghdr *message)
+static int protocol_send_all(int socket, struct msghdr *message)
 {
 	ssize_t sent;
 
@@ -100,12 +100,12 @@ int protocol_send(int socket, enum protocol_type type, const void *body, size_t 
 	if (bytes > PROTOCOL_STATUS_MOST || fd_count > PROTOCOL_FDS)
 		return -EMSGSIZE;
 	protocol_attach(&message, &control.align, fds, fd_count);
-	return send_all(socket, &message);
+	return protocol_send_all(socket, &message);
 }
 
 /* ---- in ---- */
 
-static void close_fds(struct protocol_inbox *inbox)
+static void protocol_close_fds(struct protocol_inbox *inbox)
 {
 	for (unsigned i = 0; i < inbox->fd_count; i++)
 		close(inbox->fds[i]);
@@ -120,16 +120,16 @@ void protocol_inbox_init(struct protocol_inbox *inbox)
 
 void protocol_inbox_fini(struct protocol_inbox *inbox)
 {
-	close_fds(inbox);
+	protocol_close_fds(inbox);
 }
 
 void protocol_next(struct protocol_inbox *inbox)
 {
-	close_fds(inbox);
+	protocol_close_fds(inbox);
 	inbox->have = 0;
 }
 
-static struct protocol_head head_of(const struct protocol_inbox *inbox)
+static struct protocol_head protocol_head_of(const struct protocol_inbox *inbox)
 {
 	struct protocol_head head = {0};
 
@@ -137,9 +137,10 @@ static struct protocol_head head_of(const struct protocol_inbox *inbox)
 	return head;
 }
 
-static bool is_http(const struct protocol_inbox *inbox)
+static bool protocol_is_http(const struct protocol_inbox *inbox)
 {
-	return inbox->have >= sizeof(uint32_t) && head_of(inbox).magic == PROTOCOL_HTTP;
+	return inbox->have >= sizeof(uint32_t) &&
+	       protocol_head_of(inbox).magic == PROTOCOL_HTTP;
 }
 
 static bool protocol_head_fits(const struct protocol_head *head)
@@ -166,7 +167,8 @@ static const struct {
 	TEXT(WELCOME, welcome, dataset), TEXT(REFUSED, refused, why),
 };
 
-static bool texts_end(const struct protocol_inbox *inbox, enum protocol_type type)
+static bool protocol_texts_end(const struct protocol_inbox *inbox,
+			       enum protocol_type type)
 {
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (texts[i].type == type &&
@@ -177,9 +179,9 @@ static bool texts_end(const struct protocol_inbox *inbox, enum protocol_type typ
 }
 
 /* As protocol_receive(), of what there is; *wanted: bytes that it is to have. */
-static int look_at_message(struct protocol_inbox *inbox, size_t *wanted)
+static int protocol_look_at_message(struct protocol_inbox *inbox, size_t *wanted)
 {
-	struct protocol_head head = head_of(inbox);
+	struct protocol_head head = protocol_head_of(inbox);
 
 	*wanted = HEAD;
 	if (inbox->have >= sizeof(head.magic) && head.magic != PROTOCOL_MAGIC)
@@ -192,10 +194,10 @@ static int look_at_message(struct protocol_inbox *inbox, size_t *wanted)
 	if (inbox->have < *wanted)
 		return 0;
 	inbox->bytes[inbox->have] = '\0';
-	return texts_end(inbox, head.type) ? 1 : -EPROTO;
+	return protocol_texts_end(inbox, head.type) ? 1 : -EPROTO;
 }
 
-static int look_at_http(struct protocol_inbox *inbox, size_t *wanted)
+static int protocol_look_at_http(struct protocol_inbox *inbox, size_t *wanted)
 {
 	const char *text = (const char *)inbox->bytes;
 
@@ -208,12 +210,13 @@ static int look_at_http(struct protocol_inbox *inbox, size_t *wanted)
 
 static int protocol_look(struct protocol_inbox *inbox, size_t *wanted)
 {
-	return is_http(inbox) ? look_at_http(inbox, wanted)
-			      : look_at_message(inbox, wanted);
+	return protocol_is_http(inbox) ? protocol_look_at_http(inbox, wanted)
+				       : protocol_look_at_message(inbox, wanted);
 }
 
 /* Keeps the descriptors of one control message. False: there are too many. */
-static bool keep_fds(struct protocol_inbox *inbox, const struct cmsghdr *control)
+static bool protocol_keep_fds(struct protocol_inbox *inbox,
+			      const struct cmsghdr *control)
 {
 	const unsigned char *at = CMSG_DATA(control);
 	bool fit = true;
@@ -256,7 +259,7 @@ static ssize_t protocol_receive_bytes(int socket, struct protocol_inbox *inbox,
 	for (struct cmsghdr *at = CMSG_FIRSTHDR(&message); at != NULL;
 	     at = CMSG_NXTHDR(&message, at))
 		if (at->cmsg_level == SOL_SOCKET && at->cmsg_type == SCM_RIGHTS)
-			fit = keep_fds(inbox, at) && fit;
+			fit = protocol_keep_fds(inbox, at) && fit;
 	if (!fit || (message.msg_flags & MSG_CTRUNC) != 0)
 		return -EPROTO;
 	return got > 0 ? got : -EPIPE;
@@ -281,12 +284,14 @@ int protocol_receive(int socket, struct protocol_inbox *inbox, int flags)
 
 enum protocol_type protocol_type(const struct protocol_inbox *inbox)
 {
-	return is_http(inbox) ? PROTOCOL_HTTP : (enum protocol_type)head_of(inbox).type;
+	return protocol_is_http(inbox)
+		       ? PROTOCOL_HTTP
+		       : (enum protocol_type)protocol_head_of(inbox).type;
 }
 
 const void *protocol_body(const struct protocol_inbox *inbox)
 {
-	return is_http(inbox) ? inbox->bytes : inbox->bytes + HEAD;
+	return protocol_is_http(inbox) ? inbox->bytes : inbox->bytes + HEAD;
 }
 
 int protocol_take_fd(struct protocol_inbox *inbox)
@@ -303,14 +308,14 @@ int protocol_take_fd(struct protocol_inbox *inbox)
 
 /* ---- the status ---- */
 
-static int receive_all(int socket, void *to, size_t bytes)
+static int protocol_receive_all(int socket, void *to, size_t bytes)
 {
 	int result = io_read(socket, to, bytes);
 
 	return result == -EIO || result == -ECONNRESET ? -EPIPE : result;
 }
 
-static int receive_status(int socket, size_t bytes, char **text)
+static int protocol_receive_status(int socket, size_t bytes, char **text)
 {
 	int rc;
 
@@ -318,7 +323,7 @@ static int receive_status(int socket, size_t bytes, char **text)
 	if (*text == NULL)
 		return -ENOMEM;
 	(*text)[bytes] = '\0';
-	rc = receive_all(socket, *text, bytes);
+	rc = protocol_receive_all(socket, *text, bytes);
 	if (rc < 0) {
 		free(*text);
 		*text = NULL;
@@ -332,11 +337,11 @@ int protocol_ask_status(int socket, char **text)
 	int rc = protocol_send(socket, PROTOCOL_STATUS, NULL, 0, NULL, 0);
 
 	if (rc == 0)
-		rc = receive_all(socket, &head, sizeof(head));
+		rc = protocol_receive_all(socket, &head, sizeof(head));
 	if (rc < 0)
 		return rc;
 	if (head.magic != PROTOCOL_MAGIC || head.type != PROTOCOL_STATUS ||
 	    head.bytes > PROTOCOL_STATUS_MOST)
 		return -EPROTO;
-	return receive_status(socket, head.bytes, text);
+	return protocol_receive_status(socket, head.bytes, text);
 }

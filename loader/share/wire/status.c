@@ -126,7 +126,7 @@ static void status_put(FILE *to, const char *format, ...)
 	fputs(text, to);
 }
 
-static void put_value(FILE *to, enum kind kind, uint64_t value)
+static void status_put_value(FILE *to, enum kind kind, uint64_t value)
 {
 	uint64_t one = kinds[kind].decimals == 6   ? 1000000
 		       : kinds[kind].decimals == 3 ? 1000
@@ -138,7 +138,8 @@ static void put_value(FILE *to, enum kind kind, uint64_t value)
 		status_put(to, ".%0*" PRIu64, (int)kinds[kind].decimals, value % one);
 }
 
-static void put_character(FILE *to, const char *at, size_t length, uint32_t point)
+static void status_put_character(FILE *to, const char *at, size_t length,
+				 uint32_t point)
 {
 	if (length == 0 || (point < ' ' && point != '\n') || point == 127) {
 		status_put(to, "\\\\x%02x", (unsigned char)*at);
@@ -160,7 +161,7 @@ static void status_put_text(FILE *to, const char *text)
 	while (*text != '\0') {
 		size_t length = name_character(text, &point);
 
-		put_character(to, text, length, point);
+		status_put_character(to, text, length, point);
 		text += length > 0 ? length : 1;
 	}
 	putc('"', to);
@@ -168,8 +169,8 @@ static void status_put_text(FILE *to, const char *text)
 
 /* ---- JSON ---- */
 
-static void put_figures(FILE *to, const struct figure *figures, size_t count,
-			const void *of, const char *between)
+static void status_put_figures(FILE *to, const struct figure *figures, size_t count,
+			       const void *of, const char *between)
 {
 	uint64_t value;
 
@@ -178,11 +179,11 @@ static void put_figures(FILE *to, const struct figure *figures, size_t count,
 			continue;
 		status_put(to, "%s\"%s%s\": ", between, figures[i].name,
 			   kinds[figures[i].kind].key);
-		put_value(to, figures[i].kind, value);
+		status_put_value(to, figures[i].kind, value);
 	}
 }
 
-static void put_json_job(FILE *to, const struct share_job_figures *job)
+static void status_put_json_job(FILE *to, const struct share_job_figures *job)
 {
 	fputs("\n    {\"job\": ", to);
 	status_put_text(to, job->job);
@@ -190,11 +191,11 @@ static void put_json_job(FILE *to, const struct share_job_figures *job)
 		   job->pid);
 	if (job->slot != SHARE_UNKNOWN)
 		status_put(to, ", \"seat\": %" PRIu64, job->slot);
-	put_figures(to, figures_of_job, JOB_FIGURES, job, ", ");
+	status_put_figures(to, figures_of_job, JOB_FIGURES, job, ", ");
 	putc('}', to);
 }
 
-static void put_json(FILE *to, const struct share_figures *figures)
+static void status_put_json(FILE *to, const struct share_figures *figures)
 {
 	/* The generation is a text: 64 bits are more than a JSON number may hold. */
 	status_put(to,
@@ -210,11 +211,11 @@ static void put_json(FILE *to, const struct share_figures *figures)
 		status_put_text(to, figures->datasets[i]);
 	}
 	putc(']', to);
-	put_figures(to, figures_of_all, ALL_FIGURES, figures, ",\n  ");
+	status_put_figures(to, figures_of_all, ALL_FIGURES, figures, ",\n  ");
 	fputs(",\n  \"jobs\": [", to);
 	for (size_t i = 0; i < figures->job_count; i++) {
 		fputs(i > 0 ? "," : "", to);
-		put_json_job(to, &figures->jobs[i]);
+		status_put_json_job(to, &figures->jobs[i]);
 	}
 	fputs(figures->job_count > 0 ? "\n  ]\n}\n" : "]\n}\n", to);
 }
@@ -222,7 +223,7 @@ static void put_json(FILE *to, const struct share_figures *figures)
 /* ---- OpenMetrics 1.0 ---- */
 
 /* The lines before a family's values. */
-static void put_family(FILE *to, const char *of, const struct figure *figure)
+static void status_put_family(FILE *to, const char *of, const struct figure *figure)
 {
 	const char *name = figure->name, *unit = kinds[figure->kind].metric;
 
@@ -240,8 +241,8 @@ static void status_put_name(FILE *to, const char *of, const struct figure *figur
 		   total ? "_total" : "");
 }
 
-/* Of a job with a slot: that tells it from all others. */
-static void put_labels(FILE *to, const struct share_job_figures *job)
+/* Of a job with a slot: that identifies it. */
+static void status_put_labels(FILE *to, const struct share_job_figures *job)
 {
 	fputs("{job=", to);
 	status_put_text(to, job->job);
@@ -249,25 +250,25 @@ static void put_labels(FILE *to, const struct share_job_figures *job)
 		   job->slot);
 }
 
-static void put_job_family(FILE *to, const struct figure *figure,
-			   const struct share_figures *figures)
+static void status_put_job_family(FILE *to, const struct figure *figure,
+				  const struct share_figures *figures)
 {
 	uint64_t value;
 
-	put_family(to, "dsa_share_job_", figure);
+	status_put_family(to, "dsa_share_job_", figure);
 	for (size_t i = 0; i < figures->job_count; i++) {
 		const struct share_job_figures *job = &figures->jobs[i];
 
 		if (job->slot == SHARE_UNKNOWN || !status_value_of(job, figure, &value))
 			continue;
 		status_put_name(to, "dsa_share_job_", figure);
-		put_labels(to, job);
-		put_value(to, figure->kind, value);
+		status_put_labels(to, job);
+		status_put_value(to, figure->kind, value);
 		putc('\n', to);
 	}
 }
 
-static void put_states(FILE *to, const struct share_figures *figures)
+static void status_put_states(FILE *to, const struct share_figures *figures)
 {
 	fputs("# TYPE dsa_share_jobs gauge\n"
 	      "# HELP dsa_share_jobs Jobs that are there, by state.\n",
@@ -282,7 +283,7 @@ static void put_states(FILE *to, const struct share_figures *figures)
 	}
 }
 
-static void put_info(FILE *to, const struct share_figures *figures)
+static void status_put_info(FILE *to, const struct share_figures *figures)
 {
 	fputs("# TYPE dsa_share info\n# HELP dsa_share What is served.\n"
 	      "dsa_share_info{mode=",
@@ -295,23 +296,23 @@ static void put_info(FILE *to, const struct share_figures *figures)
 	status_put(to, ",pid=\"%" PRIu64 "\"} 1\n", figures->pid);
 }
 
-static void put_metrics(FILE *to, const struct share_figures *figures)
+static void status_put_metrics(FILE *to, const struct share_figures *figures)
 {
 	uint64_t value;
 
-	put_info(to, figures);
+	status_put_info(to, figures);
 	for (size_t i = 0; i < ALL_FIGURES; i++) {
 		if (!status_value_of(figures, &figures_of_all[i], &value))
 			continue;
-		put_family(to, "dsa_share_", &figures_of_all[i]);
+		status_put_family(to, "dsa_share_", &figures_of_all[i]);
 		status_put_name(to, "dsa_share_", &figures_of_all[i]);
 		putc(' ', to);
-		put_value(to, figures_of_all[i].kind, value);
+		status_put_value(to, figures_of_all[i].kind, value);
 		putc('\n', to);
 	}
-	put_states(to, figures);
+	status_put_states(to, figures);
 	for (size_t i = 0; i < JOB_FIGURES; i++)
-		put_job_family(to, &figures_of_job[i], figures);
+		status_put_job_family(to, &figures_of_job[i], figures);
 	fputs("# EOF\n", to);
 }
 
@@ -319,7 +320,8 @@ static void put_metrics(FILE *to, const struct share_figures *figures)
 
 typedef void write_text(FILE *to, const struct share_figures *figures);
 
-static int text_of(const struct share_figures *figures, write_text *write, char **text)
+static int status_text_of(const struct share_figures *figures, write_text *write,
+			  char **text)
 {
 	size_t bytes;
 	FILE *to = open_memstream(text, &bytes);
@@ -332,10 +334,10 @@ static int text_of(const struct share_figures *figures, write_text *write, char 
 
 int share_status_json(const struct share_figures *figures, char **text)
 {
-	return text_of(figures, put_json, text);
+	return status_text_of(figures, status_put_json, text);
 }
 
 int share_status_metrics(const struct share_figures *figures, char **text)
 {
-	return text_of(figures, put_metrics, text);
+	return status_text_of(figures, status_put_metrics, text);
 }

@@ -279,7 +279,7 @@ static void check_batch(const struct sink *sink, const struct sink_batch *batch,
 	for (uint32_t i = 0; i < row->count; i++) {
 		const struct batch_sink_sample *place = &sink->place[batch->first + i];
 
-		assert_true(place->seats == UINT64_MAX);
+		assert_true(place->readers == UINT64_MAX);
 		assert_int_equal(place->sample,
 				 i < row->good ? row->sample[i] : UINT32_MAX);
 		if (i < row->good)
@@ -516,7 +516,7 @@ static void places_keep_their_seats(void **state)
 		const struct batch_sink_sample *place = &rig->sink.place[i];
 		uint32_t sample = passes_sample(&rig->passes, i);
 
-		assert_int_equal(place->seats, passes_seats(i));
+		assert_int_equal(place->readers, passes_readers(i));
 		assert_int_equal(place->hole, bad_file[sample]);
 		assert_int_equal(place->sample, place->hole ? UINT32_MAX : sample);
 	}

@@ -51,7 +51,7 @@ static void a_shards_passes_are_in_the_samplers_order(void **state)
 	struct sampler *order = sampler_open(&shard, NULL);
 
 	(void)state;
-	assert_null(plan->ops->seats);
+	assert_null(plan->ops->readers);
 	for (uint64_t pass = 0; pass < 3; pass++) {
 		expect_pass(plan, pass, &(struct plan_pass){33 * pass, 33, 0, pass});
 		for (uint32_t i = 0; i < 33; i++)

@@ -546,7 +546,7 @@ static void the_manual_tells_of_every_metric(void **state)
 	assert_true(procfs_read(manual, sizeof(manual), "", "man/dsa-result.5") > 0);
 	for (int i = 0; i < METRICS; i++)
 		if (strstr(manual, metric_name(i)) == NULL)
-			fail_msg("man/dsa-result.5 does not tell of %s",
+			fail_msg("man/dsa-result.5 does not describe %s",
 				 metric_name(i));
 }
 

@@ -246,7 +246,7 @@ static void assert_told(const char *key)
 	while (at != NULL && strchr(" \n", at[strlen(word)]) == NULL)
 		at = strstr(at + 1, word);
 	if (at == NULL)
-		fail_msg("man/dsa-result.5 does not tell of %s", word);
+		fail_msg("man/dsa-result.5 does not describe %s", word);
 }
 
 static void facts_are_there_or_absent(void **state)

@@ -165,7 +165,7 @@ static void who_is_held_up_waits_for_the_one_that_is_least(void **state)
 	for (int i = 0; i < 4; i++)
 		assert_non_null(profile_add_job(&profile));
 	profile_text(&profile.jobs[3].waits_for, "prep");
-	assert_int_equal(jobs_say_waits(&profile, held_up), 0);
+	assert_int_equal(jobs_write_waits(&profile, held_up), 0);
 	assert_string_equal(profile.jobs[0].waits_for, "job 1");
 	assert_non_null(strstr(profile.jobs[0].why, "80%"));
 	assert_null(profile.jobs[1].waits_for);

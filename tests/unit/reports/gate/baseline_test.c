@@ -516,7 +516,8 @@ static void the_manual_tells_every_key(void **state)
 	     field++) {
 		snprintf(entry, sizeof(entry), "\n.It Va %s\n", field->path);
 		if (strstr(manual, entry) == NULL)
-			fail_msg("man/dsa-baseline.5 does not tell of %s", field->path);
+			fail_msg("man/dsa-baseline.5 does not describe %s",
+				 field->path);
 	}
 	for (int i = 0; i < GATE_METRICS; i++)
 		if (gate_metrics[i].tier != GATE_EXACT) {

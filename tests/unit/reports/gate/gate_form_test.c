@@ -251,7 +251,7 @@ static void tells_keys(const char *manual, const char *under, json_t *object)
 	{
 		snprintf(entry, sizeof(entry), "\n.It Va %s%s\n", under, key);
 		if (strstr(manual, entry) == NULL)
-			fail_msg("man/dsa-baseline.5 does not tell of %s%s", under,
+			fail_msg("man/dsa-baseline.5 does not describe %s%s", under,
 				 key);
 	}
 }

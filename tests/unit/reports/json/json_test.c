@@ -433,7 +433,7 @@ static void is_told(const char *manual, const char *key)
 		if (*at == '\n' || *at == ' ')
 			return;
 	}
-	fail_msg("man/dsa-result.5 does not tell of %s", key);
+	fail_msg("man/dsa-result.5 does not describe %s", key);
 }
 
 static void the_manual_tells_every_key(void **state)

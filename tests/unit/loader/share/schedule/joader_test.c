@@ -47,7 +47,7 @@ static uint32_t next(struct walk *walk, uint64_t *slots)
 	uint32_t sample;
 
 	plan_pass(walk->plan, walk->pass, &pass);
-	*slots = walk->plan->ops->seats(walk->plan, walk->pass, walk->position);
+	*slots = walk->plan->ops->readers(walk->plan, walk->pass, walk->position);
 	sample = plan_sample(walk->plan, walk->pass, walk->position);
 	walk->reads += *slots != 0;
 	if (++walk->position == pass.length) {
@@ -242,12 +242,12 @@ static void a_pass_stays_as_it_was_drawn(void **state)
 		plan_pass(plan, i, &later);
 	assert_int_equal(later.first, 199 * JOADER_STEPS);
 	assert_int_equal(plan_sample(plan, 0, 17), sample);
-	assert_int_equal(plan->ops->seats(plan, 0, 17), UINT64_C(1) << 5);
+	assert_int_equal(plan->ops->readers(plan, 0, 17), UINT64_C(1) << 5);
 	joader_leave(joader, 5);
-	assert_int_equal(plan->ops->seats(plan, 0, 17), 0);
+	assert_int_equal(plan->ops->readers(plan, 0, 17), 0);
 	plan_pass(plan, 200, &later); /* nobody is there */
 	assert_int_equal(later.length, 1);
-	assert_int_equal(plan->ops->seats(plan, 200, 0), 0);
+	assert_int_equal(plan->ops->readers(plan, 200, 0), 0);
 	joader_close(joader);
 }
 
