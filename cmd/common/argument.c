@@ -232,14 +232,15 @@ void argument_read(const struct command *command, int argc, char **argv, void *i
 {
 	struct reading reading = {.command = command, .into = into};
 	const struct argument *words = argument_words(command->arguments);
-	const struct argp argp = {
-		.options = reading.options,
+	bool rest = words != NULL && words->kind == ARGUMENT_REST;
+	struct argp argp = {
 		.parser = argument_parse,
 		.args_doc = words != NULL ? words->arg : NULL,
 		.doc = command->doc,
 	};
-	bool rest = words != NULL && words->kind == ARGUMENT_REST;
 
 	argument_list(&reading);
+	if (reading.count > 0) /* for --help, argp leaks an empty list */
+		argp.options = reading.options;
 	argp_parse(&argp, argc, argv, rest ? ARGP_IN_ORDER : 0, NULL, &reading);
 }

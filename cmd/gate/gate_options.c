@@ -254,7 +254,7 @@ static int gate_main(const struct command *self, int argc, char **argv)
 	loader = settings_loader(&ask.settings, getenv("DSA_LOADER"));
 	again = shell_quote_words(argv);
 	ask.measure.loader = loader;
-	ask.measure.repeat = ask.again = again;
+	ask.measure.repeat = again;
 	ask.measure.dataset = ask.settings.dataset;
 	ask.measure.seed = ask.settings.seed;
 	ask.measure.cores = ask.settings.cores;

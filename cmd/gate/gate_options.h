@@ -39,7 +39,6 @@ struct gate_options {
 	const char *output; /* folder; NULL: none is kept */
 	const char *junit, *markdown;
 	bool github, json, quiet, verbose;
-	const char *again; /* a command line that does the same */
 };
 
 /* Each returns the exit status, and has said why when it is not 0. */

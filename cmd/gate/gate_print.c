@@ -152,7 +152,7 @@ int gate_print(const struct gate_options *ask, const struct gate_verdict *verdic
 	const struct gate_report report = {
 		.verdict = verdict,
 		.name = ask->baseline != NULL ? ask->baseline : "the other command",
-		.command = ask->again,
+		.command = ask->measure.repeat,
 		.link = ask->output,
 		.seconds = seconds,
 		.when = when,
