@@ -1,12 +1,10 @@
-/* format.c - formats numbers, shares and the sentences of a verdict. */
+/* format.c - formats numbers, shares, and how a run was made. */
 #include "reports/common/format.h"
 #include "loader/base/io.h"
 #include "profiler/profile.h"
 #include "reports/common/escape.h"
 
 #include <stdlib.h>
-
-static const double WIDE = .04; /* an interval: then no tenths are printed */
 
 enum { MAX_SHARE = 100 }; /* beyond it, shares are no shares of anything */
 
@@ -249,104 +247,6 @@ void format_emulated(FILE *out, const struct profile *profile)
 		fprintf(out, "%scache (its hits are drawn)", parts > 0 ? ", " : "");
 }
 
-/* True when the interval of a stall excludes zero. */
-static bool is_seen(const struct interval *stall)
-{
-	return isfinite(stall->low) ? stall->low > 0 : stall->value > 0;
-}
-
-/* True when a stall besides `but` is seen or, with `maybe`, may be there. */
-static bool has_stall(const struct interval *stalls, int but, bool maybe)
-{
-	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
-		if (i != but &&
-		    (is_seen(&stalls[i]) || (maybe && stalls[i].high > WIDE)))
-			return true;
-	return false;
-}
-
-static double sum_of_stalls(const struct interval *stalls)
-{
-	double sum = 0;
-
-	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
-		sum += isnan(stalls[i].value) ? 0 : stalls[i].value;
-	return sum;
-}
-
-/* The larger of the stalls. */
-static int largest_stall(const struct interval *stalls)
-{
-	int largest = STAGES - 1;
-
-	for (int i = STAGES - 2; i > STAGE_COMPUTE; i--)
-		if (stalls[i].value > stalls[largest].value)
-			largest = i;
-	return largest;
-}
-
-/* "50.2%", or as wide as it is: "15% to 49%". */
-static void stall_share(FILE *out, const struct interval *stalls)
-{
-	double stall = sum_of_stalls(stalls);
-	double low = 1 - stalls[STAGE_COMPUTE].high,
-	       high = 1 - stalls[STAGE_COMPUTE].low;
-	char number[FORMAT_SIZE];
-
-	if (isfinite(low) && isfinite(high) && high - low > WIDE)
-		fprintf(out, "%.0f%% to %.0f%%", 100 * fmax(0, low),
-			100 * fmin(1, high));
-	else
-		fputs(format_percent(number, stall), out);
-}
-
-/* Where every interval includes zero. */
-static void no_stall_verdict(FILE *out, const struct interval *compute)
-{
-	double most = 1 - compute->low;
-
-	if (!isfinite(most))
-		fputs("Training was not seen to wait for data; the measurement was too "
-		      "short for an interval.",
-		      out);
-	else if (most > WIDE)
-		fprintf(out,
-			"Whether training waits for data is not known yet: it may be "
-			"anything up to %.0f%% of its time.",
-			100 * fmin(1, most));
-	else
-		fputs("Training does not wait for data: what it waits is within "
-		      "the measurement's interval of zero.",
-		      out);
-}
-
-static void stall_verdict(FILE *out, const struct profile *profile)
-{
-	const struct interval *stalls = profile->stalls;
-	double stall = sum_of_stalls(stalls);
-	int largest = largest_stall(stalls);
-	char number[FORMAT_SIZE], other[FORMAT_SIZE];
-
-	if (!has_stall(stalls, STAGES, false)) {
-		no_stall_verdict(out, &stalls[STAGE_COMPUTE]);
-		return;
-	}
-	if (stall < profile->overhead.high) {
-		fprintf(out,
-			"No verdict: the wait found (%s) is smaller than what "
-			"measuring may cost (%s).",
-			format_percent(number, stall),
-			format_percent(other, profile->overhead.high));
-		return;
-	}
-	fputs("Training waits for data ", out);
-	stall_share(out, stalls);
-	fprintf(out, " of its time, %s for %s%s.",
-		has_stall(stalls, largest, true) ? "mostly" : "all of it",
-		stage_table[largest].cause,
-		isfinite(stalls[STAGE_COMPUTE].low) ? "" : "; no interval is known");
-}
-
 bool format_has_proof(const struct profile *profile)
 {
 	bool any = false;
@@ -394,20 +294,4 @@ void format_ending(FILE *out, const struct profile *profile)
 	if (isfinite(profile->budget_needed_s) && isfinite(profile->precision))
 		fprintf(out, "; ±%.3g points would need --budget %.0fs",
 			100 * profile->precision, ceil(profile->budget_needed_s));
-}
-
-void format_verdict(FILE *out, const struct profile *profile)
-{
-	const struct interval *stalls = profile->stalls;
-
-	if (isfinite(stalls[STAGE_PREP].value) && isfinite(stalls[STAGE_FETCH].value)) {
-		stall_verdict(out, profile);
-		return;
-	}
-	fputs("How long training waits for data was not measured", out);
-	if (profile->status_why != NULL) {
-		fputs(": ", out);
-		escape_plain(out, profile->status_why);
-	}
-	fputs(".", out);
 }
