@@ -272,18 +272,13 @@ void format_overhead(FILE *out, const struct profile *profile)
 	fputs(" of the CPU time of a sample", out);
 }
 
-static bool ended_on_budget(const struct profile *profile)
-{
-	return profile->status.id == STATUS_BUDGET && isfinite(profile->budget_s);
-}
-
 void format_ending(FILE *out, const struct profile *profile)
 {
 	const char *status = profile_word(profile_statuses, &profile->status);
 
 	if (status == NULL || profile->status.id == STATUS_COMPLETE)
 		return;
-	if (ended_on_budget(profile))
+	if (profile->status.id == STATUS_BUDGET && isfinite(profile->budget_s))
 		fprintf(out, "the budget of %.4g s was spent", profile->budget_s);
 	else
 		escape_plain(out, status);

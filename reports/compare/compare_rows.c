@@ -167,18 +167,6 @@ static double change_of(const struct compare_row *row)
 	return row->unit == COMPARE_SHARE ? b - a : a == 0 ? NAN : b / a - 1;
 }
 
-/* NULL: memory is short. */
-static struct compare_row *compare_rows_add(struct compare_rows *rows)
-{
-	struct compare_row *grown =
-		realloc(rows->rows, (rows->count + 1) * sizeof(*grown));
-
-	if (grown == NULL)
-		return NULL;
-	rows->rows = grown;
-	return &grown[rows->count++];
-}
-
 /* "first_epoch_per_s" as "first epoch". */
 static void name_of(struct compare_row *row, const char *path)
 {
@@ -201,13 +189,15 @@ static void name_of(struct compare_row *row, const char *path)
 static int add_row(struct compare_rows *rows, const struct compare_row *row,
 		   bool measured)
 {
-	struct compare_row *added;
+	struct compare_row *grown, *added;
 
 	if (!compare_rows_is_known(&row->a) && !compare_rows_is_known(&row->b))
 		return 0;
-	added = compare_rows_add(rows);
-	if (added == NULL)
+	grown = realloc(rows->rows, (rows->count + 1) * sizeof(*grown));
+	if (grown == NULL)
 		return -ENOMEM;
+	rows->rows = grown;
+	added = &grown[rows->count++];
 	*added = *row;
 	added->verdict = compare_rows_judge(added, measured);
 	added->change = change_of(added);

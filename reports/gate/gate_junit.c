@@ -49,7 +49,7 @@ static void write_result(FILE *out, const struct gate_finding *finding)
 }
 
 /* Names are numbered where two are the same: of these only one would be kept. */
-static void write_case(FILE *out, const struct gate_finding *finding, size_t number)
+static void write_case(FILE *out, const struct gate_finding *finding, size_t place)
 {
 	struct gate_cells cells;
 	char shown[NAME];
@@ -57,8 +57,8 @@ static void write_case(FILE *out, const struct gate_finding *finding, size_t num
 	gate_part_cells(finding, &cells);
 	fputs("  <testcase classname=\"dsa.gate\" name=\"", out);
 	escape_html(out, escape_to(shown, sizeof(shown), finding->name));
-	if (number > 0)
-		fprintf(out, " #%zu", number);
+	if (place != SIZE_MAX)
+		fprintf(out, " #%zu", place + 1);
 	fputs("\" time=\"0\">\n", out);
 	write_result(out, finding);
 	fprintf(out,
@@ -71,12 +71,7 @@ static void write_case(FILE *out, const struct gate_finding *finding, size_t num
 static void write_plain(FILE *out, const struct gate_finding *finding, size_t place)
 {
 	(void)place;
-	write_case(out, finding, 0);
-}
-
-static void write_numbered(FILE *out, const struct gate_finding *finding, size_t place)
-{
-	write_case(out, finding, place + 1);
+	write_case(out, finding, SIZE_MAX);
 }
 
 static int by_name(const void *a, const void *b)
@@ -238,7 +233,7 @@ int gate_junit_write(const struct gate_report *report,
 	if (twins < 0)
 		return twins;
 	result = gate_part_rows(ranked, verdict->count, GATE_JUNIT_MOST - AROUND,
-				twins ? write_numbered : write_plain, &rows);
+				twins ? write_case : write_plain, &rows);
 	if (result < 0)
 		return result;
 	gate_junit_count(&totals, gate_junit_whole(verdict));

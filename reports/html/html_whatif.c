@@ -262,9 +262,8 @@ static void html_whatif_verifications(const struct html *html)
 static void html_whatif_figure(const struct html *html, plot_maker *make)
 {
 	struct plot plot = {0};
-	int made = make(html->profile, &plot);
 
-	html_figure(html, &plot, made, NULL);
+	html_figure(html, &plot, make(html->profile, &plot), NULL);
 }
 
 static void html_whatif_curve(const struct html *html,
@@ -272,9 +271,8 @@ static void html_whatif_curve(const struct html *html,
 			      plot_curve_maker *make)
 {
 	struct plot plot = {0};
-	int made = make(html->profile, curves, &plot);
 
-	html_figure(html, &plot, made, NULL);
+	html_figure(html, &plot, make(html->profile, curves, &plot), NULL);
 }
 
 static bool has_any(const struct profile *curve)

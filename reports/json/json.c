@@ -71,15 +71,10 @@ int json_part_write(json_t *root, FILE *out, const char *what, struct error *err
 	return result;
 }
 
-/* A number; null: it is not known. */
-static json_t *number_value(double number)
+/* Null: it is less than a known one can be. */
+static json_t *whole_value(int64_t number, int64_t least)
 {
-	return isfinite(number) ? json_real(number) : json_null();
-}
-
-static json_t *count_value(uint64_t count)
-{
-	return count <= INT64_MAX ? json_integer((json_int_t)count) : json_null();
+	return number >= least ? json_integer(number) : json_null();
 }
 
 static json_t *histogram_value(const struct profile_histogram *histogram)
@@ -123,13 +118,11 @@ json_t *json_part_value(enum field_type type, const void *at)
 			       ? json_part_words(*(char **const *)at)
 			       : json_null();
 	case FIELD_COUNT:
-		return count_value(*(const uint64_t *)at);
+		return whole_value((int64_t) * (const uint64_t *)at, 0);
 	case FIELD_UNSIGNED:
-		return *(const unsigned *)at > 0 ? json_integer(*(const unsigned *)at)
-						 : json_null();
+		return whole_value(*(const unsigned *)at, 1);
 	case FIELD_INDEX:
-		return *(const int *)at >= 0 ? json_integer(*(const int *)at)
-					     : json_null();
+		return whole_value(*(const int *)at, 0);
 	case FIELD_FLAG:
 		return json_boolean(*(const bool *)at);
 	case FIELD_YES:
@@ -138,7 +131,8 @@ json_t *json_part_value(enum field_type type, const void *at)
 		return *(const int *)at >= 0 ? json_boolean(*(const int *)at)
 					     : json_null();
 	case FIELD_NUMBER:
-		return number_value(*(const double *)at);
+		return isfinite(*(const double *)at) ? json_real(*(const double *)at)
+						     : json_null();
 	case FIELD_SPEEDS:
 		return speeds_value(at);
 	case FIELD_SHARE:
