@@ -50,8 +50,8 @@ struct dsa_config {
 	unsigned workers;       /* prep threads [the cores this process may use] */
 	unsigned prefetch;      /* batches prepared ahead [4] */
 	unsigned fetch_depth;   /* reads in flight [16] */
-	const char *fetch;      /* auto pread pread-direct uring uring-direct [auto] */
-	const char *cache;      /* none page minio lru fifo [page] */
+	const char *fetch;      /* an engine of dsa_loader(3) [auto] */
+	const char *cache;      /* a policy of dsa_loader(3) [page] */
 	const char *cache_size; /* "2G" or "35%" of the data set [0] */
 	uint64_t seed;          /* of shuffle, crop and flip [0] */
 	unsigned rank, world;   /* this shard of so many [0 of 1] */

@@ -629,9 +629,8 @@ class Loader:
     workers      threads that prepare [None: the cores that the process may use]
     prefetch     batches prepared ahead, and how many may be held
     fetch_depth  reads in flight
-    fetch        "auto", "pread", "pread-direct", "uring", "uring-direct"
-    cache        "none", "page", "minio", "lru", "fifo" [None: "page", or "minio" if it
-                 has a size]
+    fetch        an engine of dsa_loader(3) ["auto"]
+    cache        a policy of dsa_loader(3) [None: "page", or "minio" if it has a size]
     cache_size   bytes, or as "2G" or "35%" of the data set [None: 0]
     seed         of shuffle, crop and flip
     rank, world  this program is number rank of world that share the data set
