@@ -96,8 +96,9 @@ static int fetch_json(const struct bench *bench, const struct bench_fetch *stage
 	return cmd_print_json(json_pack("{s:s,s:o,s:s,s:s,s:s,s:o}", "stage", "fetch",
 					"dataset", path_json(bench->options.dataset),
 					"cache", bench->options.cache, "engine",
-					bench_fetch_engine(stage), "reason",
-					bench_fetch_reason(stage), "points", points),
+					bench_fetch_facts(stage).engine, "reason",
+					bench_fetch_facts(stage).reason, "points",
+					points),
 			      DIGITS);
 }
 
@@ -120,7 +121,7 @@ static int measure_fetch(const struct bench *bench, struct bench_fetch *stage,
 		depths[0] = bench->settings.fetch_depth;
 		count = 1;
 	}
-	fprintf(stderr, "%s\n", bench_fetch_reason(stage));
+	fprintf(stderr, "%s\n", bench_fetch_facts(stage).reason);
 	if (!bench->json)
 		printf("%5s %9s %12s %14s %14s\n", "depth", "MB/s", "samples/s",
 		       "CPU us/sample", "MB of storage");

@@ -83,14 +83,15 @@ struct fetch *fetch_open(const struct fetch_config *config, const struct source 
  */
 void fetch_close(struct fetch *fetch);
 
-const char *fetch_engine(const struct fetch *fetch); /* the one chosen */
-const char *fetch_reason(const struct fetch *fetch); /* one line: why it was chosen */
+/* What was opened; the texts are the fetch's. */
+struct fetch_facts {
+	const char *engine; /* the one chosen */
+	const char *reason; /* one line: why */
+	bool direct; /* reads bypass the page cache; false: buffered, or memory */
+	bool memory; /* the file system is (tmpfs, ramfs), or the source */
+};
 
-/* True when reads bypass the page cache; false: buffered, or storage is memory. */
-bool fetch_direct(const struct fetch *fetch);
-
-/* True when the data set's file system is memory (tmpfs, ramfs) or the source is. */
-bool fetch_memory(const struct fetch *fetch);
+struct fetch_facts fetch_facts(const struct fetch *fetch);
 
 /*
  * Changes the reads in flight, 1..LIMIT_FETCH_DEPTH, for fetch-only windows. Returns 0,

@@ -12,7 +12,7 @@ static void describe_own(const struct driver *driver)
 {
 	const struct driver_parts *parts = &driver->parts;
 	const struct options *options = parts->options;
-	const struct fetch *fetch = pipeline_fetch(parts->pipeline);
+	const struct fetch_facts facts = fetch_facts(pipeline_fetch(parts->pipeline));
 	struct trace_loader *to = &driver->trace->loader;
 
 	*to = (struct trace_loader){
@@ -29,8 +29,8 @@ static void describe_own(const struct driver *driver)
 		.fetch_depth = options->fetch_depth,
 		.prefetch = options->prefetch,
 		.slots = parts->shape->slots,
-		.direct = fetch_direct(fetch),
-		.memory = fetch_memory(fetch),
+		.direct = facts.direct,
+		.memory = facts.memory,
 		.huge_pages = parts->ring != NULL && ring_huge(parts->ring),
 		.storage_bandwidth = options->storage_bandwidth,
 		.storage_latency = options->storage_latency,
@@ -38,9 +38,8 @@ static void describe_own(const struct driver *driver)
 	};
 	snprintf(to->dataset, sizeof(to->dataset), "%.511s", options->dataset);
 	snprintf(to->source, sizeof(to->source), "%s", source_kind(parts->source));
-	snprintf(to->engine, sizeof(to->engine), "%s", fetch_engine(fetch));
-	snprintf(to->engine_reason, sizeof(to->engine_reason), "%s",
-		 fetch_reason(fetch));
+	snprintf(to->engine, sizeof(to->engine), "%s", facts.engine);
+	snprintf(to->engine_reason, sizeof(to->engine_reason), "%s", facts.reason);
 	snprintf(to->cache, sizeof(to->cache), "%.15s", options->cache);
 	snprintf(to->prep, sizeof(to->prep), "%.15s", options->prep);
 	options_shape(options, to->output, sizeof(to->output));

@@ -65,7 +65,7 @@ static int driver_stage(struct driver *driver)
 
 static void driver_evict(const struct driver *driver)
 {
-	if (!fetch_direct(pipeline_fetch(driver->parts.pipeline)))
+	if (!fetch_facts(pipeline_fetch(driver->parts.pipeline)).direct)
 		pipeline_evict(driver->parts.pipeline, EVICT);
 }
 
@@ -147,7 +147,7 @@ uint64_t turn_unread(const struct driver *driver)
 {
 	uint64_t count = source_count(driver->parts.source);
 
-	if (fetch_direct(pipeline_fetch(driver->parts.pipeline)))
+	if (fetch_facts(pipeline_fetch(driver->parts.pipeline)).direct)
 		return UINT32_MAX;
 	return (count < EVICT ? count : EVICT) * 3 / 4;
 }

@@ -63,24 +63,14 @@ void fetch_close(struct fetch *fetch)
 	free(fetch);
 }
 
-const char *fetch_engine(const struct fetch *fetch)
+struct fetch_facts fetch_facts(const struct fetch *fetch)
 {
-	return fetch->engine->name;
-}
-
-const char *fetch_reason(const struct fetch *fetch)
-{
-	return fetch->reason;
-}
-
-bool fetch_direct(const struct fetch *fetch)
-{
-	return fetch->reader.mode == READER_DIRECT;
-}
-
-bool fetch_memory(const struct fetch *fetch)
-{
-	return fetch->reader.memory;
+	return (struct fetch_facts){
+		.engine = fetch->engine->name,
+		.reason = fetch->reason,
+		.direct = fetch->reader.mode == READER_DIRECT,
+		.memory = fetch->reader.memory,
+	};
 }
 
 int fetch_set_depth(struct fetch *fetch, unsigned depth)

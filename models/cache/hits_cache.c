@@ -138,21 +138,18 @@ void hits_cache_free(struct hits_cache *cache)
 static bool hits_cache_allocate(struct hits_cache *cache)
 {
 	size_t count = (size_t)cache->samples + 1;
+	bool links = has_links(cache->policy);
+	uint32_t **one = links ? &cache->next : &cache->held;
+	uint32_t **other = links ? &cache->prev : &cache->where;
 
 	if (cache->policy == CACHE_PAGE) {
 		cache->page = page_cache_new(cache->samples, cache->capacity);
 		return cache->page != NULL;
 	}
 	cache->size = calloc(count, sizeof(*cache->size));
-	if (has_links(cache->policy)) {
-		cache->next = calloc(count, sizeof(*cache->next));
-		cache->prev = calloc(count, sizeof(*cache->prev));
-		return cache->size != NULL && cache->next != NULL &&
-		       cache->prev != NULL;
-	}
-	cache->held = calloc(count, sizeof(*cache->held));
-	cache->where = calloc(count, sizeof(*cache->where));
-	return cache->size != NULL && cache->held != NULL && cache->where != NULL;
+	*one = calloc(count, sizeof(**one));
+	*other = calloc(count, sizeof(**other));
+	return cache->size != NULL && *one != NULL && *other != NULL;
 }
 
 struct hits_cache *hits_cache_new(enum cache_id policy, uint32_t samples,

@@ -232,14 +232,9 @@ void bench_fetch_close(struct bench_fetch *stage)
 	free(stage);
 }
 
-const char *bench_fetch_engine(const struct bench_fetch *stage)
+struct fetch_facts bench_fetch_facts(const struct bench_fetch *stage)
 {
-	return fetch_engine(stage->fetch);
-}
-
-const char *bench_fetch_reason(const struct bench_fetch *stage)
-{
-	return fetch_reason(stage->fetch);
+	return fetch_facts(stage->fetch);
 }
 
 uint32_t bench_fetch_length(const struct bench_fetch *stage)

@@ -5,6 +5,8 @@
 #ifndef DSA_BENCH_STAGE_H
 #define DSA_BENCH_STAGE_H
 
+#include "loader/fetch.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,8 +35,7 @@ struct bench_fetch *bench_fetch_open(const struct options *options, uint64_t sam
 				     struct error *err);
 void bench_fetch_close(struct bench_fetch *stage);
 
-const char *bench_fetch_engine(const struct bench_fetch *stage);
-const char *bench_fetch_reason(const struct bench_fetch *stage);
+struct fetch_facts bench_fetch_facts(const struct bench_fetch *stage);
 
 /* Samples that runs go over before they begin again. */
 uint32_t bench_fetch_length(const struct bench_fetch *stage);

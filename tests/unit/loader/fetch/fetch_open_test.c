@@ -46,11 +46,12 @@ static void auto_takes_an_engine_that_fits_and_says_why(void **state)
 		config.kernel_cache = i == 0;
 		fetch = fetch_open(&config, source, &calls, NULL);
 		assert_non_null(fetch);
-		direct = strstr(fetch_engine(fetch), "-direct") != NULL;
+		direct = strstr(fetch_facts(fetch).engine, "-direct") != NULL;
 		assert_int_equal(direct, !config.kernel_cache);
-		assert_ptr_equal(strstr(fetch_reason(fetch), fetch_engine(fetch)),
-				 fetch_reason(fetch));
-		assert_non_null(strstr(fetch_reason(fetch), " MB/s"));
+		assert_ptr_equal(
+			strstr(fetch_facts(fetch).reason, fetch_facts(fetch).engine),
+			fetch_facts(fetch).reason);
+		assert_non_null(strstr(fetch_facts(fetch).reason, " MB/s"));
 		fetch_stats(fetch, &stats);
 		assert_int_equal(stats.reads, 0);
 		fetch_close(fetch);
@@ -151,8 +152,9 @@ static int without_io_uring(const struct source *source)
 		return 2;
 	config.engine = "auto";
 	fetch = fetch_open(&config, source, &calls, &err);
-	well = fetch != NULL && strcmp(fetch_engine(fetch), "pread-direct") == 0 &&
-	       strstr(fetch_reason(fetch), "io_uring is not allowed") != NULL;
+	well = fetch != NULL &&
+	       strcmp(fetch_facts(fetch).engine, "pread-direct") == 0 &&
+	       strstr(fetch_facts(fetch).reason, "io_uring is not allowed") != NULL;
 	fetch_close(fetch);
 	client_fini(&client);
 	return well ? 0 : 3;
@@ -275,7 +277,7 @@ static bool on_memory(const struct source *source)
 	client_init(&client, 0);
 	client.closed = true;
 	fetch = client_open(&client, source, "pread", 1, NULL);
-	memory = fetch_memory(fetch);
+	memory = fetch_facts(fetch).memory;
 	fetch_close(fetch);
 	client_fini(&client);
 	return memory;
@@ -302,7 +304,7 @@ static void a_part_is_evicted_alone(void **state)
 	fetch = client_open(&client, source, "pread", 1, NULL);
 	assert_true(bring_pages(source, true));
 	fetch_evict(fetch, 0);
-	assert_true(fetch_memory(fetch) || all_but_the_part_resident(source));
+	assert_true(fetch_facts(fetch).memory || all_but_the_part_resident(source));
 	client_set(&client, &client.closed, true);
 	fetch_close(fetch);
 	client_fini(&client);
@@ -320,8 +322,8 @@ static int without_direct(const struct source *source)
 
 		client_init(&client, FOLDER_FILES);
 		fetch = client_open(&client, source, engines[e], 4, NULL);
-		told = !fetch_direct(fetch) &&
-		       strstr(fetch_reason(fetch), "dropped from the page cache");
+		told = !fetch_facts(fetch).direct &&
+		       strstr(fetch_facts(fetch).reason, "dropped from the page cache");
 		client_wait(&client, &client.done, FOLDER_FILES);
 		client_set(&client, &client.closed, true);
 		fetch_close(fetch);

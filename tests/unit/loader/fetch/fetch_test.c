@@ -167,8 +167,8 @@ static void samples_in_memory_are_served_by_any_engine(void **state)
 		client_init(&client, 2);
 		fetch = client_open(&client, &source, engines[e], 2, NULL);
 		client_wait(&client, &client.done, 2);
-		assert_true(fetch_memory(fetch));
-		assert_false(fetch_direct(fetch));
+		assert_true(fetch_facts(fetch).memory);
+		assert_false(fetch_facts(fetch).direct);
 		client_set(&client, &client.closed, true);
 		fetch_close(fetch);
 		folder_check(client.blob[0], "m", sizeof(bytes));
@@ -198,17 +198,18 @@ static void direct_engines_bypass_the_page_cache_where_they_can(void **state)
 		client_init(&client, 0);
 		client.closed = true;
 		fetch = client_open(&client, source, engines[e], 1, NULL);
-		assert_true(fetch_memory(fetch));
-		assert_false(fetch_direct(fetch));
-		assert_non_null(strstr(fetch_reason(fetch), "storage is memory"));
+		assert_true(fetch_facts(fetch).memory);
+		assert_false(fetch_facts(fetch).direct);
+		assert_non_null(strstr(fetch_facts(fetch).reason, "storage is memory"));
 		fetch_close(fetch);
 
 		fetch = client_open(&client, disk, engines[e], 1, NULL);
-		if (!fetch_memory(fetch) && strstr(engines[e], "-direct") != NULL)
-			assert_true(fetch_direct(fetch) ||
-				    strstr(fetch_reason(fetch), "dropped") != NULL);
+		if (!fetch_facts(fetch).memory && strstr(engines[e], "-direct") != NULL)
+			assert_true(fetch_facts(fetch).direct ||
+				    strstr(fetch_facts(fetch).reason, "dropped") !=
+					    NULL);
 		else
-			assert_false(fetch_direct(fetch));
+			assert_false(fetch_facts(fetch).direct);
 		fetch_close(fetch);
 		client_fini(&client);
 	}
@@ -394,7 +395,7 @@ static void reads_are_counted(void **state)
 		assert_int_equal(stats.bytes, bytes);
 		assert_true(stats.cpu_ns > 0);
 		assert_true(client.started >= 1 && client.started <= 3);
-		assert_string_equal(fetch_engine(fetch), engines[e]);
+		assert_string_equal(fetch_facts(fetch).engine, engines[e]);
 		client_set(&client, &client.closed, true);
 		fetch_close(fetch);
 		client_fini(&client);

@@ -28,7 +28,7 @@ static void fetch_reads_as_many_as_it_is_told(void **state)
 
 	(void)state;
 	assert_non_null(stage);
-	assert_string_equal(bench_fetch_engine(stage), "pread");
+	assert_string_equal(bench_fetch_facts(stage).engine, "pread");
 	assert_int_equal(bench_fetch_length(stage), 40);
 	for (unsigned depth = 1; depth <= 64; depth *= 4) {
 		struct bench_work work;
