@@ -45,18 +45,13 @@ static bool events_may_open(const struct simulation *sim,
 	       opened - pipeline->published < load->ahead;
 }
 
-/* For a worker, in the order of the stream. */
-static void make_ready(struct pipeline *pipeline, uint64_t position, uint32_t place)
-{
-	agenda_put(&pipeline->ready, (double)position, place);
-}
-
+/* Hits go to the workers, in the order of the stream. */
 static void events_supply(struct pipeline *pipeline, uint64_t position, uint32_t place)
 {
 	const struct intake *intake = &pipeline->intake;
 
 	if (intake->places[place].hit && intake->policy != CACHE_PAGE)
-		make_ready(pipeline, position, place);
+		agenda_put(&pipeline->ready, (double)position, place);
 	else
 		pipeline->waiting[pipeline->wait_tail++ % pipeline->places] = place;
 }
@@ -217,7 +212,7 @@ static void events_hand_on(struct simulation *sim, struct pipeline *pipeline,
 
 	sim->reading--;
 	pipeline->reads.who[pipeline->reads.count++] = who;
-	make_ready(pipeline, number * size + place % size, place);
+	agenda_put(&pipeline->ready, (double)(number * size + place % size), place);
 }
 
 static void events_stored(struct simulation *sim, struct pipeline *pipeline,

@@ -88,57 +88,45 @@ static int advice_ask(const struct adviser *adviser,
 
 /* ---- how much of it ---- */
 
-static void advice_set_cache(const struct adviser *adviser, unsigned twentieths,
-			     struct profile_change *change)
+/* What removes the stall of a stage: cores that of prep, a cache that of fetch. */
+static void advice_set(const struct adviser *adviser, enum stage stage, unsigned amount,
+		       struct profile_change *change)
 {
 	const struct profile_word *policy = &adviser->profile->cache;
 
-	change->cache_share = (double)twentieths / CACHE_STEPS;
+	if (stage == STAGE_PREP) {
+		change->cores = amount;
+		return;
+	}
+	change->cache_share = (double)amount / CACHE_STEPS;
 	if (profile_word_known(policy) && policy->id != CACHE_MINIO)
 		change->cache_policy.id = CACHE_MINIO;
 }
 
-static void advice_set_cores(const struct adviser *adviser, unsigned cores,
-			     struct profile_change *change)
-{
-	(void)adviser;
-	change->cores = cores;
-}
-
-/* What a stall is removed with, in whole numbers, and which. */
-struct remedy {
-	void (*set)(const struct adviser *adviser, unsigned amount,
-		    struct profile_change *change);
-	enum stage stage; /* whose stall it is to remove */
-};
-
-static const struct remedy cache_remedy = {advice_set_cache, STAGE_FETCH};
-static const struct remedy cores_remedy = {advice_set_cores, STAGE_PREP};
-
 /* Whether that much of it leaves no stall: 1 or 0; or -errno. */
-static int is_enough(const struct adviser *adviser, const struct remedy *remedy,
-		     unsigned amount, struct profile_change change)
+static int is_enough(const struct adviser *adviser, enum stage stage, unsigned amount,
+		     struct profile_change change)
 {
 	struct interval stalls[STAGES];
 	int result;
 
-	remedy->set(adviser, amount, &change);
+	advice_set(adviser, stage, amount, &change);
 	result = model_stalls(adviser->model, &change, 1, stalls, adviser->err);
 	if (result < 0)
 		return result;
-	return stalls[remedy->stage].value <= GONE;
+	return stalls[stage].value <= GONE;
 }
 
 /*
  * Gives *change the least that leaves no stall, when `low` is too little and `high`
  * enough; what is in *change already stays. 0 or -errno.
  */
-static int set_least(const struct adviser *adviser, const struct remedy *remedy,
-		     unsigned low, unsigned high, struct profile_change *change)
+static int set_least(const struct adviser *adviser, enum stage stage, unsigned low,
+		     unsigned high, struct profile_change *change)
 {
 	while (high > low + 1) {
 		unsigned middle = low + (high - low) / 2;
-		int enough = is_enough(adviser, remedy, middle, *change);
+		int enough = is_enough(adviser, stage, middle, *change);
 
 		if (enough < 0)
 			return enough;
@@ -147,7 +135,7 @@ static int set_least(const struct adviser *adviser, const struct remedy *remedy,
 		else
 			low = middle;
 	}
-	remedy->set(adviser, high, change);
+	advice_set(adviser, stage, high, change);
 	return 0;
 }
 
@@ -158,7 +146,7 @@ static int advice_find_cache(const struct adviser *adviser,
 	double share = adviser->profile->cache_share;
 
 	share = isnan(share) ? 0 : fmax(0, fmin(share, 1));
-	return set_least(adviser, &cache_remedy, (unsigned)(share * CACHE_STEPS),
+	return set_least(adviser, STAGE_FETCH, (unsigned)(share * CACHE_STEPS),
 			 CACHE_STEPS, change);
 }
 
@@ -171,12 +159,12 @@ static int find_cores(const struct adviser *adviser, struct profile_change *chan
 	while (enough == 0 && high < MOST_CORES_TRIED) {
 		low = high;
 		high *= 2;
-		enough = is_enough(adviser, &cores_remedy, high, *change);
+		enough = is_enough(adviser, STAGE_PREP, high, *change);
 	}
 	if (enough < 0)
 		return enough;
 	return enough == 0 ? -ENODATA
-			   : set_least(adviser, &cores_remedy, low, high, change);
+			   : set_least(adviser, STAGE_PREP, low, high, change);
 }
 
 /* ---- candidates ---- */
@@ -247,7 +235,7 @@ static int make_both(const struct adviser *adviser, struct candidate *candidate)
 	struct profile_change *change = &candidate->change;
 	int result;
 
-	advice_set_cache(adviser, CACHE_STEPS, change);
+	advice_set(adviser, STAGE_FETCH, CACHE_STEPS, change);
 	result = find_cores(adviser, change);
 	if (result == 0)
 		result = advice_find_cache(adviser, change);

@@ -35,49 +35,35 @@ static int sweep_changes_set_cache(struct profile_change *change,
 	return 0;
 }
 
-static void sweep_changes_set_jobs(struct profile_change *change,
-				   const struct sweep_value *value)
-{
-	change->jobs = (unsigned)value->number;
-	for (int i = 0; i < PROFILE_SPEEDS; i++)
-		change->job_speed[i] = sweep_changes_kept(value->job_speed[i]);
-}
-
 static int set_member(struct profile_change *change, int which,
 		      const struct sweep_value *value, const struct profile *profile,
 		      struct error *err)
 {
-	switch (which) {
-	case SWEEP_CACHE:
+	unsigned *const counts[SWEEP_KEYS] = {
+		[SWEEP_CORES] = &change->cores,
+		[SWEEP_WORKERS] = &change->workers,
+		[SWEEP_BATCH] = &change->batch,
+		[SWEEP_JOBS] = &change->jobs,
+	};
+	double *const numbers[SWEEP_KEYS] = {
+		[SWEEP_SPEED] = &change->gpu_speed,
+		[SWEEP_BANDWIDTH] = &change->storage_bandwidth,
+		[SWEEP_LATENCY] = &change->storage_latency_s,
+	};
+
+	if (which == SWEEP_CACHE)
 		return sweep_changes_set_cache(change, value, profile, err);
-	case SWEEP_POLICY:
+	if (which == SWEEP_POLICY)
 		change->cache_policy.id = (int)value->number;
-		return 0;
-	case SWEEP_CORES:
-		change->cores = (unsigned)value->number;
-		return 0;
-	case SWEEP_WORKERS:
-		change->workers = (unsigned)value->number;
-		return 0;
-	case SWEEP_BATCH:
-		change->batch = (unsigned)value->number;
-		return 0;
-	case SWEEP_SPEED:
-		change->gpu_speed = sweep_changes_kept(value->number);
-		return 0;
-	case SWEEP_BANDWIDTH:
-		change->storage_bandwidth = sweep_changes_kept(value->number);
-		return 0;
-	case SWEEP_JOBS:
-		sweep_changes_set_jobs(change, value);
-		return 0;
-	case SWEEP_SHARE:
+	if (which == SWEEP_SHARE)
 		change->share = value->number == 1;
-		return 0;
-	default:
-		change->storage_latency_s = sweep_changes_kept(value->number);
-		return 0;
-	}
+	if (counts[which] != NULL)
+		*counts[which] = (unsigned)value->number;
+	if (numbers[which] != NULL)
+		*numbers[which] = sweep_changes_kept(value->number);
+	for (int i = 0; which == SWEEP_JOBS && i < PROFILE_SPEEDS; i++)
+		change->job_speed[i] = sweep_changes_kept(value->job_speed[i]);
+	return 0;
 }
 
 /* Which jobs share. */
