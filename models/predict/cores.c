@@ -99,8 +99,7 @@ static void read_points(const struct profile *profile, struct cores *cores)
 /* Points measured once have the error of the scatter; no rate is below 0. */
 static void complete_points(struct cores *cores)
 {
-	double error =
-		fmax(USL_LEAST_ERROR, isnan(cores->scatter) ? 0 : cores->scatter);
+	double error = fmax(USL_LEAST_ERROR, cores->scatter); /* NAN: the least */
 
 	for (unsigned k = cores->first; k <= cores->last; k++) {
 		struct interval *rate = &cores->rate[k];

@@ -40,7 +40,6 @@ static struct sum inputs_synthetic(const struct profile *profile)
 		sum.samples += (double)window->samples;
 		sum.wall_s += window->length_s;
 		sum.cpu_s += window->cpu_s;
-		sum.windows++;
 	}
 	return sum;
 }

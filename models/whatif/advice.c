@@ -415,8 +415,7 @@ int advise(struct profile *profile, const struct model *model, const char *run,
 		.profile = profile,
 		.model = model,
 		.run = run,
-		.noise =
-			fmax(NOISE, isnan(profile->precision) ? 0 : profile->precision),
+		.noise = fmax(NOISE, profile->precision), /* NAN: NOISE */
 		.err = err,
 	};
 	int result;

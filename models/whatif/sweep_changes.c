@@ -101,16 +101,8 @@ static int normalise_cache(struct profile_change *change, const struct profile *
 	return 0;
 }
 
-/* One way to say each thing, so that the same changes are equal. */
-static int sweep_changes_normalise(struct profile_change *change,
-				   const struct profile *profile, struct error *err)
-{
-	int result = normalise_jobs(change, profile, err);
-
-	return result < 0 ? result : normalise_cache(change, profile, err);
-}
-
-/* One combination: key i has its at[i]-th value. */
+/* One combination: key i has its at[i]-th value. There is one way to say each thing, so
+ * that the same changes are equal. */
 static int sweep_changes_combine(const struct sweep *sweep, const size_t *at,
 				 const struct profile *profile,
 				 struct profile_change *change, struct error *err)
@@ -123,7 +115,9 @@ static int sweep_changes_combine(const struct sweep *sweep, const size_t *at,
 			result = set_member(change, i, &sweep->keys[i].value[at[i]],
 					    profile, err);
 	if (result == 0)
-		result = sweep_changes_normalise(change, profile, err);
+		result = normalise_jobs(change, profile, err);
+	if (result == 0)
+		result = normalise_cache(change, profile, err);
 	if (result < 0)
 		profile_change_free(change);
 	return result;

@@ -67,10 +67,11 @@ static double blocks_seconds(const struct evidence *evidence)
 
 	for (size_t i = 0; i < evidence->count; i++) {
 		const struct window *window = &evidence->windows[i];
-		const struct trace_window *raw = &window->trace->windows[window->index];
 
 		if (window->ended && window->block >= 0)
-			seconds += (double)(raw->end.time_ns - raw->switch_ns) * 1e-9;
+			seconds += (double)(window->raw->end.time_ns -
+					    window->raw->switch_ns) *
+				   1e-9;
 	}
 	return seconds;
 }
@@ -114,9 +115,9 @@ static void add_hits(const struct evidence *evidence, struct profile *profile)
 
 	for (size_t i = 0; i < evidence->count && used < TRACE_WINDOWS; i++) {
 		const struct window *window = &evidence->windows[i];
-		const struct trace_window *raw = &window->trace->windows[window->index];
-		double hits = (double)window_counted(raw, TRACE_hit_samples);
-		double misses = (double)window_counted(raw, TRACE_fetched_samples);
+		double hits = (double)window_counted(window->raw, TRACE_hit_samples);
+		double misses =
+			(double)window_counted(window->raw, TRACE_fetched_samples);
 
 		if (window->kind != TRACE_REAL || !shares_uses(window))
 			continue;
@@ -244,12 +245,12 @@ static void analyse_add_cpu(const struct evidence *evidence, struct profile *pro
 
 	for (size_t i = 0; i < evidence->count; i++) {
 		const struct window *window = &evidence->windows[i];
-		const struct trace_window *raw = &window->trace->windows[window->index];
 
 		if (window->kind != TRACE_REAL || !shares_uses(window))
 			continue;
-		cpu_s += (double)(raw->end.cpu_ns - raw->begin.cpu_ns) * 1e-9;
-		samples += (double)raw->samples;
+		cpu_s += (double)(window->raw->end.cpu_ns - window->raw->begin.cpu_ns) *
+			 1e-9;
+		samples += (double)window->raw->samples;
 	}
 	if (samples > 0)
 		profile->cpu_s_per_sample = cpu_s / samples;

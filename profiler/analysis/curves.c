@@ -22,7 +22,7 @@ static unsigned curves_place_of(const struct window *window)
 
 static double curves_counted(const struct window *window, enum trace_counter counter)
 {
-	return (double)window_counted(&window->trace->windows[window->index], counter);
+	return (double)window_counted(window->raw, counter);
 }
 
 /* Windows of one kind and, of fetch, with the emulated storage or without. */

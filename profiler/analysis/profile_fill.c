@@ -224,7 +224,7 @@ static void fill_counted(const struct trace_window *raw, struct profile_window *
 
 int profile_fill_window(const struct window *window, bool used, struct profile *profile)
 {
-	const struct trace_window *raw = &window->trace->windows[window->index];
+	const struct trace_window *raw = window->raw;
 	struct profile_window *out = profile_add_window(profile);
 
 	if (out == NULL ||

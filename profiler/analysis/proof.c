@@ -86,7 +86,7 @@ static double replay_into(const struct window *window, size_t settle, double *co
 static double replay_window(const struct window *window)
 {
 	const struct trace_loader *loader = &window->trace->loader;
-	size_t settle = window->trace->windows[window->index].settle;
+	size_t settle = window->raw->settle;
 	double *compute_s, wait;
 
 	if (loader->workers == 0 || loader->workers > REPLAY_WORKERS ||

@@ -22,8 +22,7 @@ struct blocks {
 
 static void rate_add(struct blocks *blocks, const struct window *window)
 {
-	const struct trace_window *raw = &window->trace->windows[window->index];
-	uint64_t read = window_read_bytes(raw);
+	uint64_t read = window_read_bytes(window->raw);
 	bool drawn = (window->flags & TRACE_DRAW) != 0;
 	double scale = drawn ? 1 / window->samples : 1;
 
@@ -34,10 +33,10 @@ static void rate_add(struct blocks *blocks, const struct window *window)
 	blocks->all_samples += scale * window->samples;
 	blocks->drawn |= drawn;
 	blocks->whole |= (window->flags & TRACE_EPOCH) != 0;
-	scale = drawn ? 1 / (double)raw->samples : 1;
-	blocks->hits += scale * (double)window_counted(raw, TRACE_hit_samples);
-	blocks->looked += scale * (double)raw->samples;
-	blocks->fetched += (double)window_counted(raw, TRACE_fetched_bytes);
+	scale = drawn ? 1 / (double)window->raw->samples : 1;
+	blocks->hits += scale * (double)window_counted(window->raw, TRACE_hit_samples);
+	blocks->looked += scale * (double)window->raw->samples;
+	blocks->fetched += (double)window_counted(window->raw, TRACE_fetched_bytes);
 	blocks->read += read == UINT64_MAX ? NAN : (double)read;
 }
 

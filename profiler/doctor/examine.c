@@ -49,7 +49,8 @@ void check_report(struct doctor_line *line, enum doctor_status status, const cha
 	vsnprintf(line->found, sizeof(line->found), found, args);
 	va_end(args);
 	line->status = status;
-	snprintf(line->fix, sizeof(line->fix), "%s", fix != NULL ? fix : "");
+	snprintf(line->fix, sizeof(line->fix), "%s",
+		 fix != NULL && status != DOCTOR_OK ? fix : "");
 }
 
 void doctor_examine(struct doctor *doctor, const char *dataset, const char *program)

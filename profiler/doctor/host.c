@@ -114,9 +114,7 @@ void check_locked_memory(struct doctor_line *line)
 	else
 		check_report(
 			line, limit.rlim_cur >= 8 * MIB ? DOCTOR_OK : DOCTOR_LIMITED,
-			limit.rlim_cur >= 8 * MIB
-				? NULL
-				: "ulimit -l 65536, or docker run --ulimit memlock=-1",
+			"ulimit -l 65536, or docker run --ulimit memlock=-1",
 			"limit of %llu KiB", (unsigned long long)limit.rlim_cur / 1024);
 }
 
@@ -131,14 +129,9 @@ void check_shared_memory(struct doctor_line *line)
 		return;
 	}
 	size = (unsigned long long)shm.f_blocks * shm.f_frsize / MIB;
-	if (size < 256)
-		check_report(
-			line, DOCTOR_LIMITED, "docker run --shm-size=8g",
-			"/dev/shm has %llu MiB; dsa does without, other loaders do "
-			"not",
-			size);
-	else
-		check_report(line, DOCTOR_OK, NULL, "/dev/shm has %llu MiB", size);
+	check_report(line, size < 256 ? DOCTOR_LIMITED : DOCTOR_OK,
+		     "docker run --shm-size=8g", "/dev/shm has %llu MiB%s", size,
+		     size < 256 ? "; dsa does without, other loaders do not" : "");
 }
 
 static const char *why_no_ring(int code)
@@ -226,9 +219,8 @@ void check_memory(struct doctor_line *line)
 	}
 	free_mib = machine.memory_available_bytes / MIB;
 	check_report(line, free_mib >= 1024 ? DOCTOR_OK : DOCTOR_LIMITED,
-		     free_mib >= 1024 ? NULL
-				      : "free some, or raise the control group's limit",
-		     "%llu MiB free%s", free_mib,
+		     "free some, or raise the control group's limit", "%llu MiB free%s",
+		     free_mib,
 		     machine.memory_limit_bytes == UNKNOWN
 			     ? ""
 			     : " under the control group's limit");

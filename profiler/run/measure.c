@@ -343,14 +343,6 @@ static int recover_jobs(const char *folder, const struct trace *first,
 	return result;
 }
 
-static int measure_set_recovered(struct profile *profile)
-{
-	profile->status.id = STATUS_DSA_DIED;
-	return profile_text(&profile->status_why,
-			    "dsa ended before the run did; this is what its session "
-			    "holds");
-}
-
 int measure_recover(const char *folder, struct profile *profile, struct error *err)
 {
 	const struct trace *traces[ANALYSE_SESSIONS];
@@ -367,8 +359,11 @@ int measure_recover(const char *folder, struct profile *profile, struct error *e
 		result = analyse(traces, count, profile, err);
 	if (result == 0)
 		result = recover_jobs(folder, traces[0], profile, err);
+	profile->status.id = STATUS_DSA_DIED;
 	if (result == 0)
-		result = measure_set_recovered(profile);
+		result = profile_text(&profile->status_why,
+				      "dsa ended before the run did; this is what its "
+				      "session holds");
 	unmap_all(traces, count);
 	return result == -ENOMEM ? error_sys(err, ENOMEM, "recovering the run")
 				 : result;

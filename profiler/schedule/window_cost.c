@@ -23,11 +23,10 @@ static void learn_switch(struct window_cost *pace, const struct trace_window *ra
 		pace->staged_per_s = fmax(pace->staged_per_s, raw->staged / took);
 }
 
-static void learn_prep(struct window_cost *pace, const struct window *window,
-		       const struct trace_window *raw)
+static void learn_prep(struct window_cost *pace, const struct window *window)
 {
-	uint64_t prepared = window_counted(raw, TRACE_prepared_samples);
-	uint64_t took = window_counted(raw, TRACE_prep_ns);
+	uint64_t prepared = window_counted(window->raw, TRACE_prepared_samples);
+	uint64_t took = window_counted(window->raw, TRACE_prep_ns);
 
 	if ((window->kind == TRACE_REAL || window->kind == TRACE_CACHED) &&
 	    prepared > 0 && took > 0)
@@ -36,13 +35,12 @@ static void learn_prep(struct window_cost *pace, const struct window *window,
 
 void window_cost_learn(struct window_cost *pace, const struct window *window)
 {
-	const struct trace_window *raw = &window->trace->windows[window->index];
 
 	if (!window->ended || window->kind == TRACE_FILL)
 		return;
 	if ((window->flags & (TRACE_WARMUP | TRACE_EPOCH)) == 0)
-		learn_switch(pace, raw);
-	learn_prep(pace, window, raw);
+		learn_switch(pace, window->raw);
+	learn_prep(pace, window);
 	if (!window_delivers(window->kind) || window->steps < 1)
 		return;
 	pace->step_s[window->kind] = window->seconds / window->steps;

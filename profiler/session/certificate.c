@@ -74,10 +74,8 @@ static bool check_bytes(const struct trace *trace, const struct trace_window *ra
 	double slack = slack_bytes(trace, raw, reads, payload);
 	uint64_t bytes = window_read_bytes(raw);
 
-	if (trace->loader.memory)
-		return judge(window, true, "storage is memory");
-	if (bytes == UINT64_MAX)
-		return judge(window, false, "void: bytes from storage are not known");
+	if (trace->loader.memory || bytes == UINT64_MAX)
+		return check_no_bytes(trace, raw, window);
 	if ((double)bytes < payload - slack)
 		return judge(window, false,
 			     "void: %.0f bytes fetched, only %" PRIu64

@@ -147,6 +147,7 @@ void window_measure(const struct trace *trace, unsigned index, struct window *wi
 	*window = (struct window){
 		.trace = trace,
 		.index = index,
+		.raw = raw,
 		.kind = raw->kind,
 		.flags = raw->flags,
 		.block = raw->block < TRACE_WINDOWS ? (int)raw->block : -1,

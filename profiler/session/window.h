@@ -10,8 +10,9 @@
 #include <stddef.h>
 
 struct window {
-	const struct trace *trace; /* whose window it is, */
-	unsigned index;            /* and which */
+	const struct trace *trace;      /* whose window it is, */
+	unsigned index;                 /* which, */
+	const struct trace_window *raw; /* and what the session has of it */
 	enum trace_kind kind;
 	unsigned flags; /* of the request: TRACE_DRAW ... */
 	int block;      /* -1: none */
