@@ -58,8 +58,10 @@ struct driver_parts {
 	void *context;
 };
 
-/* Makes this loader the session's driver; NULL without an error if another one is. */
-struct driver *driver_open(const struct driver_parts *parts, struct error *err);
+/* Makes this loader the session's driver: 0 or -errno. *driver is NULL, also without an
+ * error, if another one is or if there is no session (trace is NULL). */
+int driver_open(const struct driver_parts *parts, struct driver **driver,
+		struct error *err);
 void driver_close(struct driver *driver);
 
 /*

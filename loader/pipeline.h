@@ -173,13 +173,11 @@ uint32_t pipeline_probes(struct pipeline *pipeline,
 /* CPU time of the prep threads since they started, in nanoseconds. */
 uint64_t pipeline_prep_cpu(const struct pipeline *pipeline);
 
-/* Calls back, with the lock held, with the point where the next batch will begin. No
- * sample from there on, or from `stolen` if that is further, has been used: a pass may
- * be cut there. (Samples from there on may have been read: put back by pipeline_stop(),
- * or staged.) */
-void pipeline_at(struct pipeline *pipeline,
-		 void (*call)(void *context, const struct pipeline_point *next),
-		 void *context);
+/* Takes the lock. next: the point where the next batch will begin. No sample from there
+ * on, or from `stolen` if that is further, has been used: a pass may be cut there.
+ * (Samples from there on may have been read: put back by pipeline_stop(), or staged.) */
+void pipeline_lock(struct pipeline *pipeline, struct pipeline_point *next);
+void pipeline_unlock(struct pipeline *pipeline);
 
 /* Next batch of the stream: the epoch of its pass, and its number in the pass. */
 void pipeline_position(struct pipeline *pipeline, uint64_t *epoch, uint64_t *step);

@@ -7,7 +7,7 @@
  * A batch never crosses the end of a pass, and a place whose sample can't be used is
  * filled from the same pass alone. A loader of its own has one pass an epoch; the
  * shared loader begins a pass wherever the epoch of some job begins, and may cut a pass
- * short that is under way, at or after the position that pipeline_at() last reported:
+ * short that is under way, at or after the position that pipeline_lock() last reported:
  * the next pass then begins at that global position. A variant is one table of
  * operations. All calls are made with the pipeline's lock held, or before it has
  * threads; passes are asked for in rising order, but for those that are still open or

@@ -112,17 +112,29 @@ void driver_emulated(struct driver *driver, double rate)
 	driver->trace->loader.emulated_per_s = rate;
 }
 
-struct driver *driver_open(const struct driver_parts *parts, struct error *err)
+static bool driver_claim(const struct driver_parts *parts)
 {
 	struct trace *trace = parts->trace;
-	uint32_t none = 0, self = (uint32_t)(parts->process - trace->processes) + 1;
+	uint32_t none = 0;
+
+	return trace != NULL &&
+	       atomic_compare_exchange_strong(
+		       &trace->driver, &none,
+		       (uint32_t)(parts->process - trace->processes) + 1);
+}
+
+int driver_open(const struct driver_parts *parts, struct driver **opened,
+		struct error *err)
+{
+	struct trace *trace = parts->trace;
 	struct driver *driver;
 
-	if (!atomic_compare_exchange_strong(&trace->driver, &none, self))
-		return NULL;
+	*opened = NULL;
+	if (!driver_claim(parts))
+		return 0;
 	driver = calloc(1, sizeof(*driver));
 	if (driver == NULL)
-		return error_null(error_sys(err, ENOMEM, "cannot drive the session"));
+		return error_sys(err, ENOMEM, "cannot drive the session");
 	driver->parts = *parts;
 	driver->trace = trace;
 	driver->process = parts->process;
@@ -132,7 +144,8 @@ struct driver *driver_open(const struct driver_parts *parts, struct error *err)
 	trace_thread(driver->process, TRACE_STAGE_CONSUMER);
 	describe_loader(driver);
 	atomic_store_explicit(&trace->loader_ready, 1, memory_order_release);
-	return driver;
+	*opened = driver;
+	return 0;
 }
 
 void driver_close(struct driver *driver)

@@ -149,7 +149,7 @@ static void local_close(struct batch_source *delivery)
 static int local_start_driving(struct local *local, struct error *err)
 {
 	const struct driver_parts parts = {
-		.trace = local->config.trace,
+		.trace = local->config.undriven ? NULL : local->config.trace,
 		.process = local->config.process,
 		.options = local->config.options,
 		.source = local->parts.source,
@@ -160,15 +160,9 @@ static int local_start_driving(struct local *local, struct error *err)
 		.reader = local->reader,
 		.shape = &local->shape,
 	};
-	struct error failure = {0};
 
 	local->asked = true;
-	if (local->config.trace == NULL || local->config.undriven)
-		return 0;
-	local->driver = driver_open(&parts, &failure);
-	if (failure.code != 0)
-		*err = failure;
-	return -failure.code;
+	return driver_open(&parts, &local->driver, err);
 }
 
 /* Waits for the next batch of the loader's own ring: 1, 0 at the end, -errno. */

@@ -34,26 +34,6 @@ static int set_cache_size(struct options *options, const char *value)
 	return number_size(value, &options->cache_bytes) ? 0 : -EINVAL;
 }
 
-static int set_alone(struct options *options, const char *value)
-{
-	options->alone = strcmp(value, "load") == 0;
-	return options->alone || strcmp(value, "fail") == 0 ? 0 : -EINVAL;
-}
-
-static const char *const types[] = {
-	[PREP_U8] = "uint8", [PREP_F32] = "float32", [PREP_F16] = "float16"};
-
-static int set_type(struct options *options, const char *value)
-{
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		if (strcmp(value, types[i]) != 0)
-			continue;
-		options->image.type = (enum prep_type)i;
-		return 0;
-	}
-	return -EINVAL;
-}
-
 static int set_bandwidth(struct options *options, const char *value)
 {
 	uint64_t bytes;
@@ -142,7 +122,9 @@ CHOICE(in_order, in_order, "0|1")
 CHOICE(drop_last, drop_last, "0|1")
 CHOICE(evaluate, image.evaluate, "0|1")
 CHOICE(on_error, fail, "skip|fail")
+CHOICE(alone, alone, "fail|load")
 CHOICE(layout, image.layout, "nchw|nhwc")
+CHOICE(type, image.type, "uint8|float32|float16") /* as enum prep_type */
 TIME(storage_latency)
 TIME(prep_delay)
 TIME(takeover)
@@ -346,16 +328,11 @@ static int options_check(const struct options *options, struct error *err)
 	if (options->batch > LIMIT_BATCH || options->workers > LIMIT_WORKERS ||
 	    options->prefetch > LIMIT_PREFETCH ||
 	    options->fetch_depth > LIMIT_FETCH_DEPTH)
-		return error_set(
-			err, EINVAL,
-			"batch is at most " LIMIT_TEXT(
-				LIMIT_BATCH) ", "
-					     "workers"
-					     " " LIMIT_TEXT(
-						     LIMIT_WORKERS) ", "
-								    "prefetch"
-								    " " LIMIT_TEXT(LIMIT_PREFETCH) ", fetch_depth " LIMIT_TEXT(
-									    LIMIT_FETCH_DEPTH));
+		return error_set(err, EINVAL,
+				 "batch is at most %d, workers %d, prefetch %d, "
+				 "fetch_depth %d",
+				 LIMIT_BATCH, LIMIT_WORKERS, LIMIT_PREFETCH,
+				 LIMIT_FETCH_DEPTH);
 	return 0;
 }
 
@@ -392,6 +369,9 @@ int options_resolve(struct options *options, const struct dsa_config *config,
 
 void options_shape(const struct options *options, char *text, size_t bytes)
 {
+	static const char *const types[] = {
+		[PREP_U8] = "uint8", [PREP_F32] = "float32", [PREP_F16] = "float16"};
+
 	snprintf(text, bytes, "%s %s %u", types[options->image.type],
 		 options->image.layout == PREP_NHWC ? "NHWC" : "NCHW",
 		 options->image.size);

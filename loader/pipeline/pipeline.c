@@ -249,18 +249,18 @@ uint64_t pipeline_repeats(const struct pipeline *p)
 	return p->measuring.repeats;
 }
 
-void pipeline_at(struct pipeline *p,
-		 void (*call)(void *context, const struct pipeline_point *next),
-		 void *context)
+void pipeline_lock(struct pipeline *p, struct pipeline_point *next)
 {
-	struct pipeline_point next;
 	struct plan_pass pass;
 
 	pthread_mutex_lock(&p->lock);
 	stream_pass(p, &p->next, &pass);
-	next = p->next;
-	next.stolen = next.pass == p->head_pass ? p->stolen : 0;
-	call(context, &next);
+	*next = p->next;
+	next->stolen = next->pass == p->head_pass ? p->stolen : 0;
+}
+
+void pipeline_unlock(struct pipeline *p)
+{
 	pthread_mutex_unlock(&p->lock);
 }
 

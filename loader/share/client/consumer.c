@@ -147,21 +147,15 @@ static void consumer_drain(void *context)
 static int consumer_start_driving(struct consumer *consumer, struct error *err)
 {
 	const struct driver_parts parts = {
-		.trace = consumer->config.trace,
+		.trace = consumer->config.undriven ? NULL : consumer->config.trace,
 		.process = consumer->config.process,
 		.options = consumer->config.options,
 		.drain = consumer_drain,
 		.context = consumer,
 	};
-	struct error failure = {0};
 
 	consumer->asked = true;
-	if (consumer->config.trace == NULL || consumer->config.undriven)
-		return 0;
-	consumer->driver = driver_open(&parts, &failure);
-	if (failure.code != 0)
-		*err = failure;
-	return -failure.code;
+	return driver_open(&parts, &consumer->driver, err);
 }
 
 /* Makes a batch of what was taken. 1; 0: it is not complete, or none; -errno. */

@@ -140,12 +140,6 @@ static void policy_watch_pending(struct share_server *server, uint64_t now)
 	}
 }
 
-static void policy_finish(struct share_server *server, int code, const char *why)
-{
-	if (share_stream_end(&server->stream, code, why))
-		server->progress_ns = clock_now();
-}
-
 void policy_end(struct share_server *server, uint64_t now)
 {
 	struct error err = {0};
@@ -163,8 +157,8 @@ void policy_end(struct share_server *server, uint64_t now)
 		server->failure = err;
 		server->result = -err.code;
 	}
-	if (status != 0)
-		policy_finish(server, err.code, err.message);
+	if (status != 0 && share_stream_end(&server->stream, err.code, err.message))
+		server->progress_ns = clock_now();
 }
 
 static void policy_watch_return(struct share_server *server, uint64_t now)

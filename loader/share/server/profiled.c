@@ -72,9 +72,9 @@ int profiled_open(struct share_server *server, struct error *err)
 		.batch = parts.options->batch,
 		.sample_bytes = prep_sample_bytes(server->parts.prep),
 	};
-	server->profiled.driver = driver_open(&parts, err);
+	result = driver_open(&parts, &server->profiled.driver, err);
 	if (server->profiled.driver == NULL)
-		return -err->code;
+		return result;
 	server->profiled.on = true;
 	result = pthread_create(&server->profiled.thread, NULL, profiled_main, server);
 	if (result == 0)

@@ -33,23 +33,6 @@ static void requests_answer_http(struct share_server *server,
 	free(text);
 }
 
-enum said { SAID_FINE, SAID_NONSENSE, SAID_LAST, SAID_HELLO };
-
-static enum said requests_receive(struct share_server *server, struct client *client)
-{
-	switch ((unsigned)protocol_type(&client->inbox)) {
-	case PROTOCOL_HELLO:
-		return client->state == CLIENT_PENDING ? SAID_HELLO : SAID_NONSENSE;
-	case PROTOCOL_STATUS:
-		return requests_answer_status(server, client) ? SAID_FINE : SAID_LAST;
-	case PROTOCOL_HTTP:
-		requests_answer_http(server, client);
-		return SAID_LAST;
-	default:
-		return SAID_NONSENSE;
-	}
-}
-
 /* A connection that ends by itself. */
 static void requests_hang_up(struct share_server *server, struct client *client)
 {
@@ -70,27 +53,39 @@ static void requests_expel(struct share_server *server, struct client *client)
 	}
 }
 
-/* True: it is still there and there may be more. */
-static bool requests_answer(struct share_server *server, struct client *client)
+static bool requests_join(struct share_server *server, struct client *client)
 {
 	unsigned at = client->at;
 	uint64_t serial = client->serial;
 
-	switch (requests_receive(server, client)) {
-	case SAID_HELLO:
-		join_hello(server, client, protocol_body(&client->inbox));
-		client = client_find(&server->clients, at, serial);
-		if (client == NULL)
-			return false;
-		break;
-	case SAID_NONSENSE:
+	if (client->state != CLIENT_PENDING) {
 		requests_expel(server, client);
 		return false;
-	case SAID_LAST:
+	}
+	join_hello(server, client, protocol_body(&client->inbox));
+	return client_find(&server->clients, at, serial) != NULL;
+}
+
+/* True: it is still there and there may be more. */
+static bool requests_answer(struct share_server *server, struct client *client)
+{
+	switch ((unsigned)protocol_type(&client->inbox)) {
+	case PROTOCOL_HELLO:
+		if (!requests_join(server, client))
+			return false;
+		break;
+	case PROTOCOL_STATUS:
+		if (requests_answer_status(server, client))
+			break;
 		requests_hang_up(server, client);
 		return false;
-	case SAID_FINE:
-		break;
+	case PROTOCOL_HTTP:
+		requests_answer_http(server, client);
+		requests_hang_up(server, client);
+		return false;
+	default:
+		requests_expel(server, client);
+		return false;
 	}
 	protocol_next(&client->inbox);
 	return true;

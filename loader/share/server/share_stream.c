@@ -147,27 +147,14 @@ void share_stream_begin(struct share_stream *stream, bool start)
 		pipeline_start(stream->pipeline, &turn);
 }
 
-struct locked_call {
-	struct share_stream *stream;
-	share_stream_call *call;
-	void *context;
-};
-
-static void share_stream_at(void *context, const struct pipeline_point *next)
-{
-	const struct locked_call *locked = context;
-
-	locked->stream->next = *next;
-	locked->call(locked->stream, locked->context);
-}
-
 void share_stream_locked(struct share_stream *stream, share_stream_call *call,
 			 void *context)
 {
-	struct locked_call locked = {stream, call, context};
-
-	if (stream->pipeline != NULL)
-		pipeline_at(stream->pipeline, share_stream_at, &locked);
+	if (stream->pipeline == NULL)
+		return;
+	pipeline_lock(stream->pipeline, &stream->next);
+	call(stream, context);
+	pipeline_unlock(stream->pipeline);
 }
 
 bool share_stream_end(struct share_stream *stream, int code, const char *why)

@@ -63,7 +63,7 @@ struct share_stream {
 	_Atomic uint64_t skipped; /* samples */
 
 	/* All below: with the pipeline's lock held. */
-	struct pipeline_point next;  /* of the pipeline: share_stream_locked() */
+	struct pipeline_point next;  /* of the pipeline: pipeline_lock() */
 	uint64_t pass;               /* of the last batch published; UINT64_MAX: none */
 	struct shared_epoch *shared; /* NULL: joader */
 	struct joader *joader;       /* NULL: shared epoch */

@@ -448,9 +448,8 @@ struct cutter {
 };
 
 /* As a job does that joins: at the next position that nothing used. */
-static void cut_here(void *context, const struct pipeline_point *next)
+static void cut_here(struct cutter *cutter, const struct pipeline_point *next)
 {
-	struct cutter *cutter = context;
 	struct plan_pass pass;
 	uint32_t at = next->position > next->stolen ? next->position : next->stolen;
 
@@ -469,8 +468,12 @@ static void run_cutting(struct rig *rig, struct cutter *cutter)
 	cutter->passes = &rig->passes;
 	turn_on(rig, &stream);
 	while (pipeline_status(rig->pipeline, NULL) == 0) {
+		struct pipeline_point next;
+
 		sink_wait(&rig->sink);
-		pipeline_at(rig->pipeline, cut_here, cutter);
+		pipeline_lock(rig->pipeline, &next);
+		cut_here(cutter, &next);
+		pipeline_unlock(rig->pipeline);
 		pipeline_released(rig->pipeline);
 	}
 }
@@ -592,13 +595,6 @@ static void repeats_leave_the_stream_alone(void **state)
 	close_rig(rig);
 }
 
-static void cut_at_five(void *context, const struct pipeline_point *next)
-{
-	assert_int_equal(next->pass, 0);
-	assert_int_equal(next->position, 0);
-	passes_cut(context, 0, 5);
-}
-
 /* What was staged for a position is not what the position holds any more. */
 static void staged_bytes_are_used_for_their_own_sample_alone(void **state)
 {
@@ -606,6 +602,7 @@ static void staged_bytes_are_used_for_their_own_sample_alone(void **state)
 	static const struct pipeline_point start;
 	const uint32_t whole[] = {FILES};
 	struct rig *rig = calloc(1, sizeof(*rig));
+	struct pipeline_point next;
 
 	(void)state;
 	open_rig(rig, good, "");
@@ -613,7 +610,11 @@ static void staged_bytes_are_used_for_their_own_sample_alone(void **state)
 	sink_init(&rig->sink, 4 * N);
 	start_at(rig, &start);
 	assert_int_equal(pipeline_stage(rig->pipeline, 4 * N, 0), 4 * N);
-	pipeline_at(rig->pipeline, cut_at_five, &rig->passes);
+	pipeline_lock(rig->pipeline, &next);
+	assert_int_equal(next.pass, 0);
+	assert_int_equal(next.position, 0);
+	passes_cut(&rig->passes, 0, 5);
+	pipeline_unlock(rig->pipeline);
 	rig->passes.samples--; /* another order: 210 is no multiple of 37 either */
 	run_batches(rig, &staged, 3);
 	assert_int_equal(rig->sink.batch[0].told.count, 5);
