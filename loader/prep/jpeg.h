@@ -22,7 +22,6 @@ struct jpeg;
 enum {
 	JPEG_PIXELS_MAX = 178956970, /* Pillow refuses larger ones too */
 	JPEG_SCANS_MAX = 100, /* of a progressive image; encoders write about 10 */
-	JPEG_WORK_MAX = 16,   /* scans x pixels, in units of JPEG_PIXELS_MAX */
 };
 
 struct jpeg_info {

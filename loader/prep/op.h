@@ -29,6 +29,8 @@ struct prep_op {
 #define PREP_DECLARE(name) extern const struct prep_op prep_##name;
 PREP_OPS(PREP_DECLARE)
 
+extern const size_t prep_type_bytes[]; /* of a value, by enum prep_type */
+
 /* Bytes of the square that config asks for. */
 size_t prep_config_bytes(const struct prep_config *config);
 

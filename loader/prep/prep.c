@@ -98,11 +98,11 @@ void prep_close(struct prep *prep)
 	free(prep);
 }
 
+const size_t prep_type_bytes[] = {[PREP_U8] = 1, [PREP_F32] = 4, [PREP_F16] = 2};
+
 size_t prep_config_bytes(const struct prep_config *config)
 {
-	static const size_t bytes[] = {[PREP_U8] = 1, [PREP_F32] = 4, [PREP_F16] = 2};
-
-	return (size_t)3 * config->size * config->size * bytes[config->type];
+	return 3 * prep_type_bytes[config->type] * config->size * config->size;
 }
 
 size_t prep_sample_bytes(const struct prep *prep)

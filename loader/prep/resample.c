@@ -29,11 +29,6 @@ struct resampler {
 	unsigned fed, done; /* source rows taken, output rows written */
 };
 
-static size_t type_bytes(enum prep_type type)
-{
-	return type == PREP_U8 ? 1 : type == PREP_F16 ? 2 : 4;
-}
-
 /* out = (value / 255 - mean) / std as one multiplication and one addition. */
 static void set_normalisation(struct resampler *r, size_t column, int c)
 {
@@ -143,7 +138,7 @@ int resampler_begin(struct resampler *r, const struct crop *crop, void *out,
 static void write_columns(const struct resampler *r, struct kernel_sum *sum, size_t at)
 {
 	const enum prep_type type = r->config->type;
-	unsigned char *out = r->square + at * type_bytes(type);
+	unsigned char *out = r->square + at * prep_type_bytes[type];
 
 	sum->out = type == PREP_F32 ? (float *)(void *)out : r->line;
 	r->kernel->vertical(sum);
@@ -209,7 +204,7 @@ static void resample_transpose(const unsigned char *square, size_t size, size_t 
 
 void resampler_end(struct resampler *r)
 {
-	const size_t size = r->config->size, bytes = type_bytes(r->config->type);
+	const size_t size = r->config->size, bytes = prep_type_bytes[r->config->type];
 	const size_t plane_bytes = size * size * bytes;
 
 	if (r->transposed && r->config->layout == PREP_NHWC)

@@ -88,12 +88,14 @@ static uint32_t recover_missing(const struct consumer *consumer, uint32_t *sampl
 {
 	uint32_t all = consumer->had.samples, count = 0;
 
-	if (consumer->config.options->in_order)
-		return sample_set_missing(&consumer->had, samples);
-	permutation_fill(samples, all, consumer->seed, consumer->epoch);
-	for (uint32_t i = 0; i < all; i++)
-		if (!sample_set_has(&consumer->had, samples[i]))
-			samples[count++] = samples[i];
+	if (!consumer->config.options->in_order)
+		permutation_fill(samples, all, consumer->seed, consumer->epoch);
+	for (uint32_t i = 0; i < all; i++) {
+		uint32_t sample = consumer->config.options->in_order ? i : samples[i];
+
+		if (!sample_set_has(&consumer->had, sample))
+			samples[count++] = sample;
+	}
 	return count;
 }
 
@@ -168,7 +170,7 @@ static int recover_rejoin(struct consumer *consumer, struct error *err)
 {
 	struct connection *connection;
 
-	if (sample_set_missing(&consumer->had, NULL) == 0)
+	if (sample_set_missing(&consumer->had) == 0)
 		consumer_end_epoch(consumer);
 	if (consumer->done)
 		return 0;

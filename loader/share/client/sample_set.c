@@ -48,16 +48,11 @@ bool sample_set_has(const struct sample_set *set, uint32_t sample)
 	       (set->bits[sample / 64] >> sample % 64 & 1) != 0;
 }
 
-uint32_t sample_set_missing(const struct sample_set *set, uint32_t *samples)
+uint32_t sample_set_missing(const struct sample_set *set)
 {
 	uint32_t count = 0;
 
-	for (uint32_t sample = 0; sample < set->samples; sample++) {
-		if (sample_set_has(set, sample))
-			continue;
-		if (samples != NULL)
-			samples[count] = sample;
-		count++;
-	}
+	for (uint32_t sample = 0; sample < set->samples; sample++)
+		count += !sample_set_has(set, sample);
 	return count;
 }

@@ -23,8 +23,7 @@ void sample_set_remove(struct sample_set *set, const uint32_t *samples, uint32_t
 void sample_set_clear(struct sample_set *set);
 bool sample_set_has(const struct sample_set *set, uint32_t sample);
 
-/* Writes the samples that are not in the set, in ascending order; room for all of the
- * data set. NULL: only counts them. Returns how many. */
-uint32_t sample_set_missing(const struct sample_set *set, uint32_t *samples);
+/* How many samples are not in the set. */
+uint32_t sample_set_missing(const struct sample_set *set);
 
 #endif

@@ -157,11 +157,6 @@ size_t bcast_sample_bytes(const struct bcast_reader *reader)
 	return reader->layout.sample_bytes;
 }
 
-uint64_t bcast_next(const struct bcast_reader *reader)
-{
-	return reader->next;
-}
-
 uint64_t bcast_ahead(const struct bcast_reader *reader)
 {
 	uint64_t published = atomic_load(&reader->header->published);

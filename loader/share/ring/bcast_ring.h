@@ -184,10 +184,10 @@ struct bcast_batch {
  * repeats begin or end; no sample at all (and nothing to be released) where the last
  * places of an epoch are void. Waits timeout_ns at the most. labels and samples: room
  * for count. Returns 1; -EAGAIN: not yet (voids and other slots' places that come next
- * are gone past all the same, so that bcast_next() is bcast_published() when nothing is
- * left); -ENODATA: the data ended; -EPIPE: the writer failed (err); -ENOLINK: this
- * reader was dropped, nothing was taken; -EBADMSG: checksums (audit) or the memory's
- * own numbers do not fit.
+ * are gone past all the same, so that bcast_ahead() is 0 when nothing is left);
+ * -ENODATA: the data ended; -EPIPE: the writer failed (err); -ENOLINK: this reader was
+ * dropped, nothing was taken; -EBADMSG: checksums (audit) or the memory's own numbers
+ * do not fit.
  */
 int bcast_take(struct bcast_reader *reader, uint32_t count, uint64_t timeout_ns,
 	       struct bcast_batch *batch, uint32_t *labels, uint32_t *samples,
@@ -207,7 +207,6 @@ bool bcast_stopped(const struct bcast_reader *reader);
 bool bcast_blocks(const struct bcast_reader *reader);
 
 size_t bcast_sample_bytes(const struct bcast_reader *reader);
-uint64_t bcast_next(const struct bcast_reader *reader);      /* sequence number */
 uint64_t bcast_remaining(const struct bcast_reader *reader); /* places of this epoch */
 uint64_t bcast_had(const struct bcast_reader *reader);   /* places gone past: `had` */
 uint64_t bcast_ahead(const struct bcast_reader *reader); /* published, not taken */

@@ -15,8 +15,7 @@ struct job {
 	bool there;
 	uint32_t slot;
 	unsigned set;
-	uint32_t all;  /* samples of its data set, */
-	uint32_t left; /* of its epoch still to come */
+	uint32_t left; /* samples of its epoch still to come */
 };
 
 struct pick {
@@ -271,7 +270,6 @@ int64_t joader_join(struct joader *joader, uint32_t slot, unsigned set)
 			continue;
 		*job = (struct job){.there = true, .slot = slot, .set = set};
 		joader_want(joader, i, true);
-		job->all = job->left;
 		job->there = job->left > 0;
 		return job->left;
 	}

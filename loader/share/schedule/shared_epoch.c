@@ -11,7 +11,7 @@
  */
 #include "loader/share/schedule/shared_epoch.h"
 #include "loader/base/error.h"
-#include "loader/base/permutation.h"
+#include "loader/sampler.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -43,10 +43,8 @@ struct shared_epoch {
 	struct shared_epoch_pass passes[SHARED_EPOCH_PASSES];
 	uint32_t *stream; /* sample of a global position % room */
 	uint64_t room;
-	uint32_t *row; /* permutation of an epoch */
-	uint64_t row_epoch;
-	bool row_filled;
-	uint8_t *part_of; /* of each sample */
+	struct sampler *sampler; /* permutations of epochs */
+	uint8_t *part_of;        /* of each sample */
 };
 
 /* NULL: it is not laid out yet, or not kept any more. */
@@ -104,33 +102,17 @@ static unsigned shared_epoch_newest_entry(struct shared_epoch *shared)
 				: shared->at;
 }
 
-/* The permutation of an epoch; the last one is kept for the parts of a round. */
-static const uint32_t *shared_epoch_row(struct shared_epoch *shared, uint64_t epoch)
-{
-	const struct shared_epoch_config *config = &shared->config;
-
-	if (shared->row_filled && (config->in_order || shared->row_epoch == epoch))
-		return shared->row;
-	if (config->in_order)
-		for (uint32_t i = 0; i < config->count; i++)
-			shared->row[i] = i;
-	else
-		permutation_fill(shared->row, config->count, config->seed, epoch);
-	shared->row_epoch = epoch;
-	shared->row_filled = true;
-	return shared->row;
-}
-
 static void shared_epoch_write_order(struct shared_epoch *shared,
 				     const struct shared_epoch_pass *pass)
 {
-	const uint32_t *order = shared_epoch_row(shared, pass->epoch);
 	uint64_t to = pass->first % shared->room;
 
 	for (uint32_t i = 0; i < shared->config.count; i++) {
-		if (shared->part_of[order[i]] != pass->entry)
+		uint32_t sample = sampler_sample(shared->sampler, pass->epoch, i);
+
+		if (shared->part_of[sample] != pass->entry)
 			continue;
-		shared->stream[to] = order[i];
+		shared->stream[to] = sample;
 		to = to + 1 < shared->room ? to + 1 : 0;
 	}
 }
@@ -371,28 +353,31 @@ static uint64_t shared_epoch_room(const struct shared_epoch_config *config)
 struct shared_epoch *shared_epoch_open(const struct shared_epoch_config *config,
 				       struct error *err)
 {
-	struct shared_epoch *shared;
+	const struct sampler_config sampler = {.count = config->count,
+					       .seed = config->seed,
+					       .world = 1,
+					       .in_order = config->in_order};
+	struct shared_epoch *shared = calloc(1, sizeof(*shared));
 
-	if (config->count == 0)
-		return error_null(
-			error_set(err, EINVAL, "there are no samples to draw from"));
-	shared = calloc(1, sizeof(*shared));
 	if (shared == NULL)
 		goto no_memory;
+	shared->sampler = sampler_open(&sampler, err);
+	if (shared->sampler == NULL)
+		goto fail;
 	shared->plan.ops = &ops;
 	shared->config = *config;
 	shared->parts[0] =
 		(struct shared_epoch_part){.live = 1, .length = config->count};
 	shared->room = shared_epoch_room(config);
 	shared->stream = calloc(shared->room, sizeof(*shared->stream));
-	shared->row = calloc(config->count, sizeof(*shared->row));
 	shared->part_of = calloc(config->count, sizeof(*shared->part_of));
-	if (shared->stream != NULL && shared->row != NULL && shared->part_of != NULL)
+	if (shared->stream != NULL && shared->part_of != NULL)
 		return shared;
 
 no_memory:
-	shared_epoch_close(shared);
 	error_sys(err, ENOMEM, "cannot shuffle %u samples", config->count);
+fail:
+	shared_epoch_close(shared);
 	return NULL;
 }
 
@@ -406,7 +391,7 @@ void shared_epoch_close(struct shared_epoch *shared)
 	if (shared == NULL)
 		return;
 	free(shared->stream);
-	free(shared->row);
+	sampler_close(shared->sampler);
 	free(shared->part_of);
 	free(shared);
 }

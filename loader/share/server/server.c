@@ -18,31 +18,14 @@ enum { WINDOW_MOST = 4096, EVENTS = 64 };
 
 /* ---- events ---- */
 
-static void server_handle_client(struct share_server *server, enum event event,
-				 struct client *client)
-{
-	switch (event) {
-	case EVENT_PEER:
-		client_receive(server, client);
-		break;
-	case EVENT_DEATH:
-		client_end(server, client,
-			   client->attached ? "ended without leaving" : NULL);
-		break;
-	case EVENT_ROOM:
-		reactor_drain(client->handles.event);
-		server->released = true;
-		break;
-	default:
-		break;
-	}
-}
-
 static void server_handle(struct share_server *server, uint64_t word)
 {
 	enum event event = (enum event)(word >> 56);
-	struct client *client;
+	struct client *client =
+		client_find(&server->clients, word >> 48 & 0xff, word & 0xffffffffffff);
 
+	if (event >= EVENT_PEER && client == NULL)
+		return; /* it is gone */
 	switch (event) {
 	case EVENT_CONNECT:
 		client_connect(server);
@@ -55,11 +38,17 @@ static void server_handle(struct share_server *server, uint64_t word)
 		join_ready(server);
 		policy_end(server, clock_now());
 		break;
-	default:
-		client = client_find(&server->clients, word >> 48 & 0xff,
-				     word & 0xffffffffffff);
-		if (client != NULL)
-			server_handle_client(server, event, client);
+	case EVENT_PEER:
+		client_receive(server, client);
+		break;
+	case EVENT_DEATH:
+		client_end(server, client,
+			   client->attached ? "ended without leaving" : NULL);
+		break;
+	case EVENT_ROOM:
+		reactor_drain(client->handles.event);
+		server->released = true;
+		break;
 	}
 }
 

@@ -1,3 +1,4 @@
+#include "loader/share/ring/bcast_reader.h"
 #include "loader/share/ring/bcast_ring.h"
 #include "tests/lib/feeder.h"
 
@@ -126,7 +127,7 @@ static void an_epoch_of_voids_alone_is_gone_past(void **state)
 			assert_int_equal(bcast_remaining(reader), FEEDER_EPOCH);
 		}
 		assert_int_equal(result, -EAGAIN);
-		assert_int_equal(bcast_next(reader), bcast_published(ring));
+		assert_int_equal(reader->next, bcast_published(ring));
 	}
 	assert_int_equal(ends, 2 * FEEDER_BATCH);
 	assert_int_equal(bcast_remaining(reader), FEEDER_EPOCH);
@@ -312,7 +313,7 @@ static void places_are_for_those_whose_bit_they_carry(void **state)
 	assert_int_equal(bcast_remaining(first), FEEDER_EPOCH - 2);
 	bcast_release(first, &batch);
 	assert_int_equal(feeder_take(first, 2, &batch), -EAGAIN);
-	assert_int_equal(bcast_next(first), 4);
+	assert_int_equal(first->next, 4);
 	assert_int_equal(feeder_take(second, 3, &batch), 1);
 	assert_non_null(batch.data);
 	assert_int_equal(bcast_remaining(second), FEEDER_EPOCH - 3);

@@ -2,6 +2,7 @@
  * and keep. */
 #include "loader/loader.h"
 #include "loader/share.h"
+#include "loader/share/ring/bcast_reader.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/serving.h"
@@ -225,7 +226,7 @@ static void take_over(uint64_t end)
 	for (int i = 0; i < 2; i++) {
 		serving_job(&before[i], 7 + 10 * (uint32_t)i);
 		assert_int_equal(job_join(&before[i], "socket"), PROTOCOL_WELCOME);
-		while (bcast_next(before[0].reader) < (i == 0 ? 60 : end))
+		while (before[0].reader->next < (i == 0 ? 60 : end))
 			for (int j = 0; j <= i; j++)
 				(void)job_step(&before[j], SECOND / 1000);
 	}

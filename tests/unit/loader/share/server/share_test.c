@@ -2,6 +2,7 @@
 #include "loader/loader.h"
 #include "loader/share.h"
 #include "loader/share/client/connection.h"
+#include "loader/share/ring/bcast_reader.h"
 #include "models/predict/sharing.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/serving.h"
@@ -213,7 +214,7 @@ static void lockstep_jobs_in_line_begin_when_the_round_has_nobody_left(void **st
 
 static void read_until(struct job *job, uint64_t end)
 {
-	while (bcast_next(job->reader) < end)
+	while (job->reader->next < end)
 		assert_int_equal(job_step(job, 10 * SECOND), 1);
 }
 
