@@ -51,10 +51,13 @@ static void consumer_given_back(struct consumer *consumer,
 /* ---- batches ---- */
 
 /* Places of the stream that held no sample for us: how many of them were skipped. */
-static uint64_t consumer_skipped(struct consumer *consumer, uint64_t voids)
+static uint64_t consumer_skipped(struct consumer *consumer)
 {
+	uint64_t bad = bcast_bad(consumer->connection->reader);
+	uint64_t voids = bad - consumer->bad;
 	uint64_t stolen = voids < consumer->stolen ? voids : consumer->stolen;
 
+	consumer->bad = bad;
 	consumer->stolen -= stolen;
 	trace_add(consumer->config.process, TRACE_skipped_samples, voids - stolen);
 	return voids - stolen;
@@ -65,7 +68,6 @@ static int consumer_take(struct consumer *consumer, const struct held_batch *hel
 			 struct error *err)
 {
 	struct bcast_reader *reader = consumer->connection->reader;
-	uint64_t before = consumer->remaining, places, passed;
 	uint32_t *labels = held->labels + held->count;
 	uint32_t *samples = held->samples + held->count;
 	int result = bcast_take(reader, consumer->batches.batch - held->count,
@@ -77,13 +79,8 @@ static int consumer_take(struct consumer *consumer, const struct held_batch *hel
 	if (result != 1 || batch->repeated)
 		return result;
 	sample_set_add(&consumer->had, samples, batch->count);
-	consumer->remaining = bcast_remaining(reader);
-	passed = bcast_had(reader) - consumer->passed;
-	consumer->passed += passed;
-	places = before - (batch->epoch_ends ? 0 : consumer->remaining) - passed;
 	trace_add(consumer->config.process, TRACE_shared_samples, batch->count);
-	if (consumer_skipped(consumer, places - batch->count) > 0 &&
-	    consumer->config.options->fail)
+	if (consumer_skipped(consumer) > 0 && consumer->config.options->fail)
 		return error_set(
 			err, EBADMSG,
 			"a sample of epoch %llu, step %llu could not be read or "
@@ -479,8 +476,7 @@ void consumer_begin(struct consumer *consumer, struct connection *connection)
 	const struct protocol_welcome *welcome = &connection->welcome;
 
 	consumer->connection = connection;
-	consumer->passed = 0;
-	consumer->remaining = welcome->remaining;
+	consumer->bad = 0;
 	consumer->stolen = welcome->remaining > welcome->epoch_places
 				   ? welcome->remaining - welcome->epoch_places
 				   : 0;

@@ -33,16 +33,15 @@ struct consumer {
 	struct connection *connection; /* NULL: none any more */
 	struct connection *old;        /* ended, but batches in their rings are held */
 	struct sample_set had;         /* of this epoch, but for repeated ones */
-	uint64_t passed;               /* bcast_had(), when a batch was taken last */
+	uint64_t bad;                  /* bcast_bad(), when a batch was taken last */
 	uint64_t end_epoch;
-	uint64_t remaining;    /* places of this epoch, when a batch was taken last */
-	uint64_t stolen;       /* of them those whose samples are not for it */
-	struct driver *driver; /* NULL: not ours to drive, or not asked yet */
-	bool asked;            /* for a batch */
-	_Atomic bool ended;    /* the program wants no more */
-	bool done;             /* the program has had all its epochs */
-	struct error failure;  /* code 0: none; after one comes no batch */
-	_Atomic uint64_t epoch, step;         /* of the next batch */
+	uint64_t stolen;              /* voids of its start that are still to come */
+	struct driver *driver;        /* NULL: not ours to drive, or not asked yet */
+	bool asked;                   /* for a batch */
+	_Atomic bool ended;           /* the program wants no more */
+	bool done;                    /* the program has had all its epochs */
+	struct error failure;         /* code 0: none; after one comes no batch */
+	_Atomic uint64_t epoch, step; /* of the next batch */
 	_Atomic(struct batch_source *) alone; /* the pipeline of its own; NULL: none */
 	uint64_t alone_epoch, alone_step;     /* where that one began */
 };

@@ -164,14 +164,9 @@ uint64_t bcast_ahead(const struct bcast_reader *reader)
 	return published > reader->next ? published - reader->next : 0;
 }
 
-uint64_t bcast_had(const struct bcast_reader *reader)
+uint64_t bcast_bad(const struct bcast_reader *reader)
 {
-	return reader->passed;
-}
-
-uint64_t bcast_remaining(const struct bcast_reader *reader)
-{
-	return reader->remaining;
+	return reader->bad;
 }
 
 static void bcast_attach_unmap(const struct bcast_reader *reader)

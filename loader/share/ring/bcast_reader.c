@@ -14,7 +14,7 @@ struct walk {
 	uint64_t published;
 	uint64_t at, reach;   /* next place to look at, and how far that is claimed */
 	uint64_t first, last; /* samples found */
-	uint64_t remaining, passed;
+	uint64_t remaining, bad;
 	uint32_t wanted, found;
 	uint32_t turn;
 	bool repeated, epoch_ends;
@@ -91,7 +91,7 @@ static void bcast_reader_pass_by(struct bcast_reader *reader, struct walk *walk)
 		return;
 	reader->next = walk->at + 1;
 	reader->remaining = walk->remaining;
-	reader->passed = walk->passed;
+	reader->bad = walk->bad;
 }
 
 /* Among places that were had or are others', a batch may be longer than the ring. */
@@ -131,22 +131,21 @@ static bool bcast_reader_step(struct bcast_reader *reader, struct walk *walk,
 			      const struct bcast_place *place)
 {
 	bool repeated = place->flags & BCAST_REPEATED;
-	bool bad = place->flags & BCAST_BAD, had;
+	bool bad = place->flags & BCAST_BAD, none;
 
 	if ((place->flags & BCAST_GAP) ||
 	    !(place->readers >> reader->slot & UINT64_C(1))) {
 		bcast_reader_pass_by(reader, walk);
 		return true;
 	}
-	had = bcast_reader_had(reader, place);
-	bad |= had;
+	none = bad || bcast_reader_had(reader, place);
 	if (walk->found > 0 &&
-	    (repeated != walk->repeated || (!bad && walk->found == walk->wanted)))
+	    (repeated != walk->repeated || (!none && walk->found == walk->wanted)))
 		return false;
 	walk->repeated = repeated;
 	walk->remaining -= !repeated;
-	walk->passed += had;
-	if (bad)
+	walk->bad += bad && !repeated;
+	if (none)
 		bcast_reader_pass_by(reader, walk);
 	else
 		bcast_reader_note_sample(reader, walk, place);
@@ -231,7 +230,7 @@ static int bcast_reader_hand_over(struct bcast_reader *reader, const struct walk
 		reader->notes[bcast_reader_place_of(reader, at)] |= HELD;
 	reader->next = walk->at;
 	reader->remaining = walk->remaining;
-	reader->passed = walk->passed;
+	reader->bad = walk->bad;
 	if (walk->epoch_ends) {
 		reader->epoch++;
 		reader->remaining = reader->epoch_places;
@@ -267,7 +266,7 @@ static int bcast_reader_try_take(struct bcast_reader *reader, struct walk *walk,
 	walk->published = atomic_load(&reader->header->published);
 	walk->at = reader->next;
 	walk->remaining = reader->remaining;
-	walk->passed = reader->passed;
+	walk->bad = reader->bad;
 	walk->found = 0;
 	walk->epoch_ends = false;
 	result = bcast_reader_look(reader, walk, err);

@@ -207,8 +207,7 @@ bool bcast_stopped(const struct bcast_reader *reader);
 bool bcast_blocks(const struct bcast_reader *reader);
 
 size_t bcast_sample_bytes(const struct bcast_reader *reader);
-uint64_t bcast_remaining(const struct bcast_reader *reader); /* places of this epoch */
-uint64_t bcast_had(const struct bcast_reader *reader);   /* places gone past: `had` */
+uint64_t bcast_bad(const struct bcast_reader *reader);   /* its voids, gone past */
 uint64_t bcast_ahead(const struct bcast_reader *reader); /* published, not taken */
 
 #endif

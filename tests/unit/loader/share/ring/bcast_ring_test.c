@@ -71,7 +71,7 @@ static void an_epoch_ends_where_its_places_do(void **state)
 		assert_int_equal(batch.epoch, i / 3);
 		assert_int_equal(batch.epoch_ends, i % 3 == 2);
 	}
-	assert_int_equal(bcast_remaining(reader), FEEDER_EPOCH);
+	assert_int_equal(reader->remaining, FEEDER_EPOCH);
 	bcast_reader_close(reader);
 	bcast_close(ring);
 }
@@ -92,11 +92,11 @@ static void voids_count_in_an_epoch_and_repeats_do_not(void **state)
 	assert_int_equal(feeder_take(reader, 10, &batch), 1);
 	assert_int_equal(batch.count, 6);
 	assert_false(batch.repeated);
-	assert_int_equal(bcast_remaining(reader), FEEDER_EPOCH - 8);
+	assert_int_equal(reader->remaining, FEEDER_EPOCH - 8);
 	assert_int_equal(feeder_take(reader, 10, &batch), 1);
 	assert_int_equal(batch.count, 4);
 	assert_true(batch.repeated);
-	assert_int_equal(bcast_remaining(reader), FEEDER_EPOCH - 8);
+	assert_int_equal(reader->remaining, FEEDER_EPOCH - 8);
 	assert_int_equal(feeder_take(reader, 9, &batch), 1);
 	assert_int_equal(batch.count, 9);
 	assert_null(batch.data); /* a void lies in it */
@@ -124,13 +124,13 @@ static void an_epoch_of_voids_alone_is_gone_past(void **state)
 			assert_int_equal(batch.count, 0);
 			assert_true(batch.epoch_ends);
 			assert_int_equal(batch.epoch, ends++);
-			assert_int_equal(bcast_remaining(reader), FEEDER_EPOCH);
+			assert_int_equal(reader->remaining, FEEDER_EPOCH);
 		}
 		assert_int_equal(result, -EAGAIN);
 		assert_int_equal(reader->next, bcast_published(ring));
 	}
 	assert_int_equal(ends, 2 * FEEDER_BATCH);
-	assert_int_equal(bcast_remaining(reader), FEEDER_EPOCH);
+	assert_int_equal(reader->remaining, FEEDER_EPOCH);
 	assert_true(feeder_put(ring, 3, 1, 0, false));
 	assert_int_equal(feeder_take(reader, 1, &batch), 1);
 	assert_int_equal(batch.epoch, 2 * FEEDER_BATCH);
@@ -251,7 +251,7 @@ static void a_discarded_batch_leaves_voids_before_later_ones(void **state)
 	sink->ops->publish(sink, 1, &head, two);
 	assert_int_equal(feeder_take(reader, 2, &batch), 1);
 	assert_int_equal(batch.first, 3);
-	assert_int_equal(bcast_remaining(reader), FEEDER_EPOCH - 2);
+	assert_int_equal(reader->remaining, FEEDER_EPOCH - 2);
 	bcast_reader_close(reader);
 	bcast_close(ring);
 }
@@ -281,7 +281,7 @@ static void a_reader_begins_where_it_was_told_even_if_the_stream_goes_back(void 
 	assert_true(batch.repeated);
 	assert_int_equal(feeder_take(late, 2, &batch), 1);
 	assert_int_equal(feeder_samples[0], 24);
-	assert_int_equal(bcast_remaining(late), FEEDER_EPOCH - 2);
+	assert_int_equal(late->remaining, FEEDER_EPOCH - 2);
 	assert_int_equal(feeder_take(early, FEEDER_BATCH, &batch), 1);
 	assert_int_equal(feeder_take(early, 2, &batch), 1);
 	assert_true(batch.repeated);
@@ -310,13 +310,13 @@ static void places_are_for_those_whose_bit_they_carry(void **state)
 	assert_int_equal(feeder_take(first, 2, &batch), 1);
 	assert_int_equal(feeder_samples[1], 3);
 	assert_null(batch.data);
-	assert_int_equal(bcast_remaining(first), FEEDER_EPOCH - 2);
+	assert_int_equal(first->remaining, FEEDER_EPOCH - 2);
 	bcast_release(first, &batch);
 	assert_int_equal(feeder_take(first, 2, &batch), -EAGAIN);
 	assert_int_equal(first->next, 4);
 	assert_int_equal(feeder_take(second, 3, &batch), 1);
 	assert_non_null(batch.data);
-	assert_int_equal(bcast_remaining(second), FEEDER_EPOCH - 3);
+	assert_int_equal(second->remaining, FEEDER_EPOCH - 3);
 	bcast_reader_close(first);
 	bcast_reader_close(second);
 	bcast_close(ring);
