@@ -70,6 +70,10 @@ struct pipeline_parts {
 	uint32_t slots;                /* of the sink; RING_SLOTS at the most */
 	struct throttle *throttle;     /* NULL: none */
 	struct trace_process *process; /* counters go here */
+
+	/* A sample is skipped; with the lock held. NULL: nobody asks. */
+	void (*on_skip)(void *context, uint32_t sample, int code, const char *reason);
+	void *context;
 };
 
 /* What a turn does: a table of operations each (loader/pipeline/turn.h). */
@@ -107,12 +111,6 @@ struct pipeline *pipeline_open(const struct pipeline_parts *parts, struct error 
 void pipeline_close(struct pipeline *pipeline);
 
 const struct fetch *pipeline_fetch(const struct pipeline *pipeline);
-
-/* Sets the callback for skipped samples; call before the first pipeline_start(). */
-void pipeline_on_skip(struct pipeline *pipeline,
-		      void (*on_skip)(void *context, uint32_t sample, int code,
-				      const char *reason),
-		      void *context);
 
 void pipeline_start(struct pipeline *pipeline, const struct pipeline_turn *turn);
 

@@ -120,13 +120,13 @@ static int local_open_pipeline(struct local *local, struct error *err)
 		.slots = local->shape.slots,
 		.throttle = local->parts.throttle,
 		.process = local->config.process,
+		.on_skip = local->config.trace != NULL ? local_skipped : NULL,
+		.context = local,
 	};
 
 	local->pipeline = pipeline_open(&parts, err);
 	if (local->pipeline == NULL)
 		return -err->code;
-	if (local->config.trace != NULL)
-		pipeline_on_skip(local->pipeline, local_skipped, local);
 	pipeline_start(local->pipeline, &stream);
 	return 0;
 }

@@ -142,17 +142,6 @@ const struct fetch *pipeline_fetch(const struct pipeline *p)
 	return p->fetch;
 }
 
-void pipeline_on_skip(struct pipeline *p,
-		      void (*on_skip)(void *context, uint32_t sample, int code,
-				      const char *reason),
-		      void *context)
-{
-	pthread_mutex_lock(&p->lock);
-	p->on_skip = on_skip;
-	p->skip_context = context;
-	pthread_mutex_unlock(&p->lock);
-}
-
 void pipeline_start(struct pipeline *p, const struct pipeline_turn *turn)
 {
 	const struct options *options = p->parts.options;

@@ -116,8 +116,6 @@ struct pipeline {
 	uint64_t *bad;     /* bit of each sample known to be unusable, */
 	uint64_t *skipped; /* and counted as such, in the order of the stream */
 	struct pipeline_counts carried; /* from discarded batches to the next one */
-	void (*on_skip)(void *context, uint32_t sample, int code, const char *reason);
-	void *skip_context;
 
 	struct fetch *fetch;
 	struct worker *workers;

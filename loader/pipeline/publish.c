@@ -222,8 +222,8 @@ static void mark_bad(struct pipeline *p, uint32_t sample, int code, const char *
 		return;
 	p->bad[sample / 64] |= UINT64_C(1) << (sample % 64);
 	trace_add(p->parts.process, TRACE_skipped_samples, 1);
-	if (p->on_skip != NULL)
-		p->on_skip(p->skip_context, sample, code, reason);
+	if (p->parts.on_skip != NULL)
+		p->parts.on_skip(p->parts.context, sample, code, reason);
 }
 
 /* --on-error=fail: the first sample in the order of the stream that can't be used ends

@@ -227,13 +227,6 @@ static int connection_open_reader(struct connection *connection, struct error *e
 	return result;
 }
 
-static int connection_refused(const struct connection *connection, struct error *err)
-{
-	const struct protocol_refused *body = protocol_body(&connection->inbox);
-
-	return error_set(err, EACCES, "DSA_SHARE: %.*s", PROTOCOL_WHY - 1, body->why);
-}
-
 static int connection_join(struct connection *connection,
 			   const struct connection_config *config, struct error *err)
 {
@@ -246,8 +239,12 @@ static int connection_join(struct connection *connection,
 			       sizeof(*hello), NULL, 0);
 	if (result == 0)
 		result = connection_await_answer(connection);
-	if (result == PROTOCOL_REFUSED)
-		return connection_refused(connection, err);
+	if (result == PROTOCOL_REFUSED) {
+		const struct protocol_refused *said = protocol_body(&connection->inbox);
+
+		return error_set(err, EACCES, "DSA_SHARE: %.*s", PROTOCOL_WHY - 1,
+				 said->why);
+	}
 	if (result != PROTOCOL_WELCOME)
 		return connection_refuse_silent(result, config->path, err);
 	memcpy(&connection->welcome, protocol_body(&connection->inbox),

@@ -107,13 +107,12 @@ static int share_stream_open_pipeline(struct share_stream *stream, struct error 
 		.slots = share_stream_slots(stream),
 		.throttle = stream->parts->throttle,
 		.process = stream->session->process,
+		.on_skip = share_stream_skip,
+		.context = stream,
 	};
 
 	stream->pipeline = pipeline_open(&parts, err);
-	if (stream->pipeline == NULL)
-		return -err->code;
-	pipeline_on_skip(stream->pipeline, share_stream_skip, stream);
-	return 0;
+	return stream->pipeline != NULL ? 0 : -err->code;
 }
 
 int share_stream_open(struct share_stream *stream, struct error *err)
