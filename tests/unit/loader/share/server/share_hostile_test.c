@@ -222,7 +222,7 @@ static void all_seats_may_be_taken(void **state)
 	}
 	serving_job(&jobs[BCAST_READERS], 1);
 	assert_int_equal(job_join(&jobs[BCAST_READERS], "socket"), PROTOCOL_REFUSED);
-	assert_non_null(strstr(jobs[BCAST_READERS].why, "64 readers"));
+	assert_non_null(strstr(jobs[BCAST_READERS].why, "64 reader slots"));
 	for (int i = 0; i <= BCAST_READERS; i++)
 		job_leave(&jobs[i]);
 	assert_int_equal(serving_stop(&serving), 0);
