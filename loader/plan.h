@@ -36,7 +36,7 @@ struct plan_ops {
 	/* The sample at a position of a pass, position < its length + spare. */
 	uint32_t (*sample)(struct plan *plan, uint64_t pass, uint32_t position);
 
-	/* Who the sample at a position is for: a bit for each seat of the shared loader
+	/* Who the sample at a position is for: a bit for each reader of the shared loader
 	 * (loader/share/ring/bcast_ring.h). NULL: for all. Where it is not NULL no hole
 	 * is filled: a sample moved there would be one place too few for some readers,
 	 * and one too many for others. */

@@ -273,7 +273,7 @@ def strangers(scratch, data):
                    refuses("pwrite", lambda: os.pwrite(fds[0], b"x", size - 1)) and
                    refuses("ftruncate", lambda: os.ftruncate(fds[0], 4096)),
                    "it can neither write nor cut the batches")
-            os.pwrite(fds[1], b"\xff" * 4096, 0)  # nonsense in its own seat
+            os.pwrite(fds[1], b"\xff" * 4096, 0)  # nonsense in its own slot
         result, words = good(job, 6)
         tap.ok(result and loader.process.poll() is None,
                "a job goes on beside all of them, and beside one that never gives back",
