@@ -129,8 +129,9 @@ def signals(scratch):
 
 def asleep(scratch):
     """A machine that slept: nobody looked, and nobody was silent."""
-    shell = ["sh", "-c", f"sleep 5; {shlex.join(TRAINER)}"]
-    process = start(scratch, f"--timeout=3s", program=shell)
+    shell = ["sh", "-c", f"echo >began; sleep 5; {shlex.join(TRAINER)}"]
+    process = start(scratch, "--timeout=3s", program=shell)
+    wait_until(lambda: os.path.exists(scratch.at("began")))  # its sleep is not after ours
     process.send_signal(signal.SIGSTOP)
     time.sleep(4)
     process.send_signal(signal.SIGCONT)
