@@ -1,3 +1,4 @@
+#include "loader/base/choice.h"
 #include "loader/base/error.h"
 #include "profiler/profile.h"
 #include "reports/json/field.h"
@@ -274,12 +275,20 @@ static void every_number_has_a_word(void **state)
 		assert_non_null(profile_statuses[i]);
 	for (int i = 0; i < PROFILE_LIMITS; i++)
 		assert_non_null(profile_limits[i]);
+	for (int i = 0; i < MEASURE_PROTOCOLS; i++)
+		assert_non_null(profile_protocols[i]);
+	for (int i = 0; i < CACHE_IDS; i++)
+		assert_int_equal(choice_find(CACHE_POLICY_NAMES, profile_caches[i]), i);
 }
 
 static void words_of_a_newer_dsa_are_kept(void **state)
 {
 	static const char *const result =
-		"{\"schema\": \"dsa.result/1\", \"run\": {\"status\": \"asleep\"}, "
+		"{\"schema\": \"dsa.result/1\", \"run\": {\"status\": \"asleep\", "
+		"\"protocol\": \"observe\"}, \"configuration\": {\"engine\": \"ring\", "
+		"\"cache\": \"arc\"}, \"predictions\": [{\"change\": "
+		"{\"cache_policy\": "
+		"\"lru\"}}, {\"change\": {\"cache_policy\": \"lirs\"}}], "
 		"\"limit\": {\"what\": \"cores\"}, "
 		"\"windows\": [{\"kind\": \"cached\"}, {\"kind\": \"warped\"}, {}]}";
 	struct profile profile;
@@ -288,6 +297,9 @@ static void words_of_a_newer_dsa_are_kept(void **state)
 	(void)state;
 	assert_int_equal(json_result_read(result, strlen(result), &profile, NULL), 0);
 	assert_int_equal(profile.limit.id, LIMITED_BY_CORES);
+	assert_int_equal(profile.protocol.id, MEASURE_OBSERVE);
+	assert_true(profile_has_own_cache(&profile)); /* whatever it is */
+	assert_int_equal(profile.predictions[0].change.cache_policy.id, CACHE_LRU);
 	assert_int_equal(profile.windows[0].kind.id, TRACE_CACHED);
 	assert_int_equal(profile.windows[1].kind.id, -1);
 	assert_null(profile_word(profile_kinds, &profile.windows[2].kind));
@@ -296,6 +308,10 @@ static void words_of_a_newer_dsa_are_kept(void **state)
 	assert_non_null(strstr(text, "\"what\": \"cores\""));
 	assert_non_null(strstr(text, "\"kind\": \"cached\""));
 	assert_non_null(strstr(text, "\"kind\": \"warped\""));
+	assert_non_null(strstr(text, "\"protocol\": \"observe\""));
+	assert_non_null(strstr(text, "\"engine\": \"ring\""));
+	assert_non_null(strstr(text, "\"cache\": \"arc\""));
+	assert_non_null(strstr(text, "\"cache_policy\": \"lirs\""));
 	free(text);
 	profile_free(&profile);
 }
