@@ -156,7 +156,8 @@ void pipeline_start(struct pipeline *p, const struct pipeline_turn *turn)
 	p->on = true;
 	p->active = turn->workers > 0 ? turn->workers : options->workers;
 	p->opened = 0;
-	measuring->credits = measuring->repeats = 0;
+	measuring->credits = 0;
+	measuring->repeats = 0;
 	measuring->probes.count = 0;
 	measuring->probes.seen = 0;
 	measuring->probes.stride = 1;
