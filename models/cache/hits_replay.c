@@ -7,6 +7,7 @@
  * Systems Journal 1966), which may mean not to admit what was just read.
  */
 #include "loader/base/error.h"
+#include "loader/base/math/hits_cache.h"
 #include "loader/base/permutation.h"
 #include "models/cache/hits.h"
 

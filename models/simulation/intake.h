@@ -10,7 +10,7 @@
 #ifndef DSA_SIMULATION_INTAKE_H
 #define DSA_SIMULATION_INTAKE_H
 
-#include "models/cache/hits.h"
+#include "loader/base/math/hits_cache.h"
 #include "models/simulation/simulation.h"
 
 struct intake_place {

@@ -21,6 +21,7 @@
  * e^(M/x) = C + (1-C) e^(s/x), and that mean is C for C = x alone.
  */
 #include "loader/base/math/steady.h"
+#include "loader/base/math/hits_cache.h"
 #include "loader/base/math/page_cache.h"
 #include "loader/base/permutation.h"
 
@@ -29,9 +30,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+/* For 0 < x < 1. A policy without a law is replayed. */
 struct law {
-	bool hits;
-	double (*hit)(double x, double s), (*mean)(double x); /* 0 < x < 1 */
+	double (*hit)(double x, double s), (*mean)(double x);
 };
 
 static double share_hit(double x, double s)
@@ -80,20 +81,19 @@ static double random_mean(double x)
 }
 
 static const struct law laws[CACHE_IDS] = {
-	[CACHE_PAGE] = {true, NULL, NULL}, /* by replay */
-	[CACHE_MINIO] = {true, share_hit, share_mean},
-	[CACHE_LRU] = {true, lru_hit, lru_mean},
-	[CACHE_FIFO] = {true, fifo_hit, fifo_mean},
-	[CACHE_RANDOM] = {true, random_hit, random_mean},
-	[CACHE_NEXTUSE] = {true, share_hit, share_mean},
+	[CACHE_MINIO] = {share_hit, share_mean},
+	[CACHE_LRU] = {lru_hit, lru_mean},
+	[CACHE_FIFO] = {fifo_hit, fifo_mean},
+	[CACHE_RANDOM] = {random_hit, random_mean},
+	[CACHE_NEXTUSE] = {share_hit, share_mean},
 };
 
-static struct law steady_law_of(int policy)
+static bool steady_hits(int policy, double x)
 {
-	return laws[policy >= 0 && policy < CACHE_IDS ? policy : CACHE_NONE];
+	return policy > CACHE_NONE && policy < CACHE_IDS && x > 0;
 }
 
-enum { SAMPLES = 4096, EPOCHS = 16 }; /* the replay of page; those that count */
+enum { SAMPLES = 4096, EPOCHS = 16 }; /* of a replay; those that count */
 
 /* Of a sample there: pages, no less than a picture has, for up to 1 GiB size is all
  * one; and no more than those of the largest data sets, for it counts less and less. */
@@ -105,13 +105,15 @@ static uint64_t sample_bytes(uint64_t dataset_bytes)
 	return bytes < picture ? picture : bytes > largest ? largest : bytes;
 }
 
-static int page_over(double x, uint64_t dataset_bytes, double *hit, uint32_t parts)
+static int replay_over(enum cache_id policy, double x, uint64_t dataset_bytes,
+		       double *hit, uint32_t parts)
 {
 	uint64_t bytes = sample_bytes(dataset_bytes);
 	double capacity = x * SAMPLES * (double)bytes;
 	uint32_t warm = page_cache_warm(x);
 	double one = (double)parts / SAMPLES / EPOCHS;
-	struct page_cache *cache = page_cache_new(SAMPLES, (uint64_t)capacity);
+	struct hits_cache *cache =
+		hits_cache_new(policy, SAMPLES, (uint64_t)capacity, 0);
 	uint32_t *order = calloc(SAMPLES, sizeof(*order));
 	int rc = cache != NULL && order != NULL ? 0 : -ENOMEM;
 
@@ -120,10 +122,10 @@ static int page_over(double x, uint64_t dataset_bytes, double *hit, uint32_t par
 	for (uint32_t epoch = 0; rc == 0 && epoch < warm + EPOCHS; epoch++) {
 		permutation_fill(order, SAMPLES, 0, epoch);
 		for (uint32_t i = 0; i < SAMPLES; i++)
-			if (page_cache_read(cache, order[i], bytes) && epoch >= warm)
+			if (hits_cache_read(cache, order[i], bytes) && epoch >= warm)
 				hit[i * parts / SAMPLES] += one;
 	}
-	page_cache_free(cache);
+	hits_cache_free(cache);
 	free(order);
 	return rc;
 }
@@ -131,28 +133,24 @@ static int page_over(double x, uint64_t dataset_bytes, double *hit, uint32_t par
 int steady_over(int policy, double x, uint64_t dataset_bytes, double *hit,
 		uint32_t parts)
 {
-	struct law law = steady_law_of(policy);
-	bool between = law.hits && x > 0 && x < 1;
+	bool hits = steady_hits(policy, x);
 
-	if (between && law.hit == NULL)
-		return page_over(x, dataset_bytes, hit, parts);
+	if (hits && x < 1 && laws[policy].hit == NULL)
+		return replay_over(policy, x, dataset_bytes, hit, parts);
 	for (uint32_t i = 0; i < parts; i++)
-		hit[i] = between ? law.hit(x, (i + .5) / parts) : law.hits && x >= 1;
+		hit[i] = hits && x < 1 ? laws[policy].hit(x, (i + .5) / parts) : hits;
 	return 0;
 }
 
 double steady_mean(int policy, double x, uint64_t dataset_bytes)
 {
-	struct law law = steady_law_of(policy);
 	double mean;
 
-	if (!law.hits || !(x > 0))
-		return 0;
-	if (x >= 1)
-		return 1;
-	if (law.mean != NULL)
-		return law.mean(x);
-	return page_over(x, dataset_bytes, &mean, 1) == 0 ? mean : NAN;
+	if (!steady_hits(policy, x) || x >= 1)
+		return steady_hits(policy, x);
+	if (laws[policy].mean != NULL)
+		return laws[policy].mean(x);
+	return replay_over(policy, x, dataset_bytes, &mean, 1) == 0 ? mean : NAN;
 }
 
 double steady_share(enum cache_id policy, double mean, uint64_t dataset_bytes)

@@ -13,7 +13,7 @@
  *	fifo	1 - (1-x) e^s, s < -ln(1-x);	-ln(1-x) - x for x <= 1 - 1/e, then
  *		else 0				1 - (1-x)(e-1)
  *	random	x / (x + (1-x) e^(s/x))		-x ln(1-x + x e^(-1/x))
- *	page	by replay of page_cache.h
+ *	page, and others without a law: by replay of hits_cache.h
  */
 #ifndef DSA_STEADY_H
 #define DSA_STEADY_H
@@ -24,13 +24,13 @@
 
 /*
  * Chance of a hit under a policy (enum cache_id) in each of `parts` equal parts of an
- * epoch; all 0 under others. page balances its lists by their size, so it asks how large the data set
- * is, and takes about 2 ms; others take no notice. 0, or -ENOMEM.
+ * epoch; all 0 under others. A replay takes about 2 ms, and page, whose lists' balance
+ * depends on their size, asks how large the data set is. 0, or -ENOMEM.
  */
 int steady_over(int policy, double x, uint64_t dataset_bytes, double *hit,
 		uint32_t parts);
 
-/* Mean hit ratio of an epoch, from the closed forms; page by replay, NAN: no memory. */
+/* Mean hit ratio of an epoch, NAN: memory is short. */
 double steady_mean(int policy, double x, uint64_t dataset_bytes);
 
 /* The least x of that mean hit ratio, to .0001. NAN: memory is short. */

@@ -1,5 +1,6 @@
 #include "loader/base/choice.h"
 #include "loader/base/error.h"
+#include "loader/base/math/hits_cache.h"
 #include "loader/base/math/page_cache.h"
 #include "loader/base/math/steady.h"
 #include "loader/base/permutation.h"

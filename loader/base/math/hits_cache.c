@@ -7,9 +7,9 @@
  *	minio		nothing more than the sizes
  *	page		page_cache.h
  */
+#include "loader/base/math/hits_cache.h"
 #include "loader/base/math/page_cache.h"
 #include "loader/base/random.h"
-#include "models/cache/hits.h"
 
 #include <stdlib.h>
 
