@@ -29,6 +29,8 @@ static void *profile_append(void *array, size_t *count, const void *fresh, size_
 
 #define POINT  .per_s = INTERVAL_UNKNOWN, .bytes_per_s = NAN, .cpu_s_per_sample = NAN
 #define CHANGE .change = PROFILE_NO_CHANGE
+#define RATES  .rates = {TRACE_RATED(PROFILE_UNKNOWN)}
+#define STALLS .stalls = {STAGE_TABLE(PROFILE_UNKNOWN)}
 
 ADD(window, profile_window, windows, window_count, PROFILE_WINDOW(UNKNOWN_OF))
 ADD(prep_point, profile_point, prep_curve, prep_points, POINT)
@@ -40,16 +42,15 @@ ADD(counter, profile_counter, counters, counter_count, .per_sample = NAN,
     .running = NAN)
 ADD(process, profile_process, processes, process_count, .cpu_s = NAN,
     .read_bytes = UNKNOWN, .samples = UNKNOWN, .threads = UNKNOWN)
-ADD(fact, profile_fact, environment, fact_count, NULL)
+ADD(fact, profile_fact, environment, fact_count, .key = NULL)
 ADD(draw, profile_draw, draws, draw_count, .bytes = UNKNOWN, .fetch_s = NAN,
     .prep_s = NAN)
-ADD(job, profile_job, jobs, job_count, .target_status = -1,
-    .rates = {TRACE_RATED(PROFILE_UNKNOWN)}, .stalls = {STAGE_TABLE(PROFILE_UNKNOWN)},
+ADD(job, profile_job, jobs, job_count, RATES, STALLS, .target_status = -1,
     .blocked_share = NAN, .ahead_batches = NAN)
-ADD(prediction, profile_prediction, predictions, prediction_count, CHANGE,
+ADD(prediction, profile_prediction, predictions, prediction_count, CHANGE, STALLS,
     .limit = PROFILE_NO_WORD, .per_s = INTERVAL_UNKNOWN, .per_job = INTERVAL_UNKNOWN,
-    .speedup = INTERVAL_UNKNOWN, .cost = INTERVAL_UNKNOWN,
-    .stalls = {STAGE_TABLE(PROFILE_UNKNOWN)}, .hit_ratio = NAN, .rank = UNKNOWN)
+    .speedup = INTERVAL_UNKNOWN, .cost = INTERVAL_UNKNOWN, .hit_ratio = NAN,
+    .rank = UNKNOWN)
 ADD(verification, profile_verification, verifications, verification_count, CHANGE,
     .predicted = INTERVAL_UNKNOWN, .measured = INTERVAL_UNKNOWN, .error = NAN,
     .covered = -1, .hit_ratio = NAN, .hit_ratio_predicted = NAN)

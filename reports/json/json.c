@@ -247,15 +247,14 @@ int json_part_place_facts(json_t *root, const struct profile *profile,
 static int place_draws(json_t *root, const struct profile *profile)
 {
 	json_t *draws = json_object();
-	size_t count = profile->draw_count < JSON_RESULT_DRAWS ? profile->draw_count
-							       : JSON_RESULT_DRAWS;
 	int result = 0;
 
 	for (const struct field *field = field_draw; result == 0 && field->path != NULL;
 	     field++) {
 		json_t *array = json_array();
 
-		for (size_t i = 0; i < count; i++)
+		for (size_t i = 0; i < profile->draw_count && i < JSON_RESULT_DRAWS;
+		     i++)
 			array = json_part_append(
 				array,
 				json_part_value(field->type,

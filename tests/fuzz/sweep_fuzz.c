@@ -1,6 +1,6 @@
 /* sweep_fuzz.c - what people type as changes and as grids of them. */
 #include "loader/base/error.h"
-#include "models/cache/hits.h"
+#include "loader/base/variants.h"
 #include "models/whatif/sweep.h"
 
 #include <stddef.h>
