@@ -11,6 +11,7 @@
 
 #include "loader/base/variants.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct error;
