@@ -24,12 +24,12 @@ struct batch_sink_sample {
 
 struct batch_sink_batch {
 	uint64_t epoch, step;
-	uint32_t count; /* places, holes too: as reserved */
-	uint32_t good;  /* samples: places 0..good-1; the holes come last, but where the
-			    * plan has readers: there each stays where it is */
-	bool repeated;  /* not part of the stream */
-	uint32_t turn;  /* pipeline_turn.number */
-	uint64_t pass;  /* of the plan; and where the stream stands after it: */
+	uint32_t count;    /* places, holes too: as reserved */
+	uint32_t good;     /* samples: places 0..good-1; the holes come last, unless
+			    * plan_ops.readers is set: then each stays in its place */
+	bool repeated;     /* not part of the stream */
+	uint32_t turn;     /* pipeline_turn.number */
+	uint64_t pass;     /* of the plan; and where the stream stands after it: */
 	uint32_t position; /* next position of the pass, */
 	uint32_t stolen;   /* positions used beyond it */
 };

@@ -40,7 +40,7 @@ struct trace_process;
  * whose batches such a one makes, source and all that belongs to a pipeline too.
  */
 struct driver_parts {
-	struct trace *trace;
+	struct trace *trace; /* NULL: there is no session */
 	struct trace_process *process;
 	const struct options *options;
 	const struct source *source;
@@ -58,9 +58,9 @@ struct driver_parts {
 	void *context;
 };
 
-/* Makes this loader the session's driver: 0 or -errno. *driver is NULL, also without an
- * error, if another one is or if there is no session (trace is NULL). */
-int driver_open(const struct driver_parts *parts, struct driver **driver,
+/* Makes this loader the session's driver; driver_close() ends that. 0, with *opened NULL
+ * where there is no session or another loader drives it; or -errno, *opened is NULL. */
+int driver_open(const struct driver_parts *parts, struct driver **opened,
 		struct error *err);
 void driver_close(struct driver *driver);
 

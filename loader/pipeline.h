@@ -71,7 +71,7 @@ struct pipeline_parts {
 	struct throttle *throttle;     /* NULL: none */
 	struct trace_process *process; /* counters go here */
 
-	/* A sample is skipped; with the lock held. NULL: nobody asks. */
+	/* Is called for each sample that is skipped, with the lock held; or NULL. */
 	void (*on_skip)(void *context, uint32_t sample, int code, const char *reason);
 	void *context;
 };
@@ -173,14 +173,16 @@ uint64_t pipeline_prep_cpu(const struct pipeline *pipeline);
 
 /* Takes the lock. next: the point where the next batch will begin. No sample from there
  * on, or from `stolen` if that is further, has been used: a pass may be cut there.
- * (Samples from there on may have been read: put back by pipeline_stop(), or staged.) */
+ * (Samples from there on may have been read: put back by pipeline_stop(), or staged.)
+ * Until pipeline_unlock() the caller may call no other function of the pipeline but
+ * pipeline_repeats() and pipeline_steps(). */
 void pipeline_lock(struct pipeline *pipeline, struct pipeline_point *next);
 void pipeline_unlock(struct pipeline *pipeline);
 
 /* Next batch of the stream: the epoch of its pass, and its number in the pass. */
 void pipeline_position(struct pipeline *pipeline, uint64_t *epoch, uint64_t *step);
 
-/* Batches in the longest pass so far. */
+/* Batches in the longest pass so far. Any thread. */
 uint64_t pipeline_steps(const struct pipeline *pipeline);
 
 #endif

@@ -1,9 +1,11 @@
 /*
- * ring.h - finished batches in shared memory: one writer, one reader at a time.
+ * ring.h - finished batches of one process: one writer, one reader at a time.
  *
  *	memfd   +--------+--------+ .. +--------+   page aligned, faulted in once and
  *	        | slot 0 | slot 1 |    | slot n |   reused, so that they can be pinned
  *	        +--------+--------+ .. +--------+
+ *
+ * Labels and numbers of the samples lie in ordinary memory.
  *
  * Protocol. Batches have numbers 0, 1, 2 ... in delivery order. The writer takes a free
  * slot, fills it and its struct ring_batch, and publishes: order[number % slots] = slot,
@@ -78,8 +80,5 @@ int ring_release(struct ring_reader *reader, uint32_t slot);
 
 /* Batches taken and not given back. */
 unsigned ring_held(const struct ring_reader *reader);
-
-/* Wakes a reader that waits in ring_take(): it returns -EAGAIN. */
-void ring_wake(struct ring *ring);
 
 #endif

@@ -55,14 +55,13 @@ enum profile_status {
 	STATUSES
 };
 
-/* How a run was measured: blocks of windows of each kind in one launch, each kind in
- * launches of its own, nothing switched; and the short launches of a gate. */
+/* How a run was measured. */
 enum measure_protocol {
-	MEASURE_INTERLEAVED,
-	MEASURE_SEPARATE,
-	MEASURE_OBSERVE,
-	MEASURE_COUNTED,
-	MEASURE_REPETITION,
+	MEASURE_INTERLEAVED, /* blocks of windows of each kind, in one launch */
+	MEASURE_SEPARATE,    /* each kind in launches of its own */
+	MEASURE_OBSERVE,     /* nothing is switched */
+	MEASURE_COUNTED,     /* a gate's launch that counts */
+	MEASURE_REPETITION,  /* a gate's launch that is timed */
 	MEASURE_PROTOCOLS
 };
 
@@ -200,7 +199,8 @@ struct profile_proof {
 
 enum { PROFILE_SPEEDS = 16 }; /* jobs that may differ in speed */
 
-/* What is to be different from the run as it was. 0, NAN or NULL: nothing. */
+/* What is to be different from the run as it was. 0, NAN or no word: nothing. Begin with
+ * PROFILE_NO_CHANGE: a policy of number 0 is CACHE_NONE, which is a change. */
 struct profile_change {
 	unsigned cores, workers, batch;
 	double cache_share; /* of the data set, 0..1; 0 is a change: no cache */
@@ -480,7 +480,8 @@ struct profile_verification *profile_add_verification(struct profile *profile);
 /* True when nothing was switched: there are no windows, blocks and intervals. */
 bool profile_is_observed(const struct profile *profile);
 
-/* True of a cache of the program's own: none has no hits, the kernel's no count. */
+/* True where the loader itself caches samples: not with none, nor with the kernel's page
+ * cache, which counts no samples. False where the cache is unknown. */
 bool profile_has_own_cache(const struct profile *profile);
 
 /* True where reports show the stage: always, or where an optional one was measured. */
@@ -505,7 +506,8 @@ bool profile_change_equal(const struct profile_change *a,
 
 /*
  * Prep workers after a change: they follow the cores where the run had one a core and
- * the change says nothing of them, up to the LIMIT_WORKERS of a loader. 0: the run's are unknown.
+ * the change says nothing of them, up to the LIMIT_WORKERS of a loader. 0: the run's are
+ * unknown.
  */
 unsigned profile_change_workers(const struct profile *profile,
 				const struct profile_change *change);

@@ -1,4 +1,4 @@
-/* profile_add.c - appends to the arrays of a profile what is not known yet. */
+/* profile_add.c - appends elements to a profile's arrays, their numbers unknown. */
 #include "profiler/profile.h"
 
 #include <errno.h>
@@ -18,7 +18,8 @@ static void *profile_append(void *array, size_t *count, const void *fresh, size_
 	return memcpy((char *)grown + (*count)++ * size, fresh, size);
 }
 
-/* Defines profile_add_NAME(), whose elements begin as the rest says. */
+/* Defines profile_add_NAME(); the last arguments initialise what is not 0 in a new
+ * element. */
 #define ADD(name, structure, array, count, ...)                                        \
 	struct structure *profile_add_##name(struct profile *profile)                  \
 	{                                                                              \

@@ -34,8 +34,10 @@ static int csv_write_cell(FILE *out, json_t *value, struct error *err)
 		csv_write_text(out, json_string_value(value));
 	else if (json_is_real(value))
 		fprintf(out, "%.9g", json_real_value(value));
-	else if (!json_is_null(value))
-		json_dumpf(value, out, JSON_ENCODE_ANY);
+	else if (json_is_integer(value))
+		fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+	else if (json_is_boolean(value))
+		fputs(json_is_true(value) ? "true" : "false", out);
 	json_decref(value);
 	return 0;
 }

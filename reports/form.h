@@ -1,7 +1,8 @@
 /*
  * form.h - every form in which a profile can be shown.
  *
- * A form is one file with a form_write function plus one line in form.c's table.
+ * A form is one file with a form_write function, its declaration in form_style.h, and
+ * one line in form.c's table.
  */
 #ifndef DSA_FORM_H
 #define DSA_FORM_H

@@ -4,11 +4,12 @@
 #include "loader/base/choice.h"
 #include "loader/base/number.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <string.h>
 
 enum {
-	ROWS = 64,  /* of a command, at most: help shows no more */
+	ROWS = 64,  /* options and headings of a command, at most */
 	KEYS = 256, /* of options without a letter: from here on */
 };
 
@@ -210,12 +211,13 @@ static void argument_list(struct reading *reading)
 	struct argument_walk walk = {.next = reading->command->arguments};
 	const struct argument *row;
 
-	while ((row = argument_next(&walk)) != NULL && reading->count < ROWS) {
+	while ((row = argument_next(&walk)) != NULL) {
 		bool heading = row->kind == ARGUMENT_GROUP;
 		int key = isalpha(row->key) ? row->key : KEYS + (int)reading->count;
 
 		if (row->name == NULL && !heading)
 			continue;
+		assert(reading->count < ROWS);
 		reading->options[reading->count] = (struct argp_option){
 			row->name,
 			heading ? 0 : key,

@@ -28,14 +28,16 @@ enum argument_kind {
 	ARGUMENT_POINTS, /* double: a share; "1", "0.5" and "1%" are points of 100 */
 	ARGUMENT_COUNT,  /* unsigned: least to most */
 	ARGUMENT_WHOLE,  /* uint64_t */
-	ARGUMENT_WORD,   /* unsigned, or an enum: the place of the word in "a|b|c" */
-	ARGUMENT_NAME,   /* const char *: one of these words */
-	ARGUMENT_CALL,   /* any, by `set` */
-	ARGUMENT_MAYBE,  /* any, by `set`: the option may lack its value (NULL) */
+	ARGUMENT_WORD,  /* unsigned, int or an enum: the place of the word in "a|b|c" */
+	ARGUMENT_NAME,  /* const char *: one of these words */
+	ARGUMENT_CALL,  /* any, by `set` */
+	ARGUMENT_MAYBE, /* any, by `set`: the option may lack its value (NULL) */
 
-	/* Rows without a name. */
+	/* Rows without a name. Words (ONE, REST, EACH) stand in the command's own table. */
 	ARGUMENT_GROUP, /* a heading of --help; least is its place */
-	ARGUMENT_PART, /* a struct whose table ends this one; `set` follows each of it */
+	/* A struct with a table of its own, which ends this one. After each of its options
+	 * `set`, if there is one, is called with the struct. */
+	ARGUMENT_PART,
 	ARGUMENT_ONE,  /* const char *: the one word that is no option */
 	ARGUMENT_REST, /* char *const *: from the first word on all that follow */
 	ARGUMENT_EACH, /* any, by `set`: each word that is no option */
@@ -63,7 +65,8 @@ struct argument {
 	ARGUMENT_COUNT, offsetof(struct structure, member), least, most, NULL, NULL
 #define ARGUMENT_BY(structure, member, set)                                            \
 	ARGUMENT_CALL, offsetof(struct structure, member), 0, 0, set, NULL
-#define ARGUMENT_ALL_BY(kind, set) ARGUMENT_##kind, 0, 0, 0, set, NULL /* all members */
+/* `set` gets the whole struct. */
+#define ARGUMENT_ALL_BY(kind, set) ARGUMENT_##kind, 0, 0, 0, set, NULL
 #define ARGUMENT_HEADING(place, doc)                                                   \
 	{                                                                              \
 		NULL, 0, NULL, ARGUMENT_GROUP, 0, place, 0, NULL, NULL, doc            \
@@ -73,7 +76,7 @@ struct argument {
 		NULL, 0, NULL, ARGUMENT_PART, offset, 0, 0, set, table, NULL           \
 	}
 
-/* Goes through a table and its parts; begins with the table in `next`, else 0. */
+/* Goes through a table and its parts: to begin, set `next` to the table, the rest to 0. */
 struct argument_walk {
 	const struct argument *next;
 	const struct argument *part; /* row of the part that it is in; NULL: none */

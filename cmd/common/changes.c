@@ -13,6 +13,7 @@ static void changes_set(struct argp_state *state, void *sweep, const char *value
 		argp_error(state, "--%s", err.message);
 }
 
+/* Names are those of SWEEP_TABLE in models/whatif/sweep.h: sweep_set() takes them. */
 #define VALUES ARGUMENT_ALL_BY(CALL, changes_set)
 
 const struct argument changes_arguments[] = {

@@ -22,10 +22,9 @@ struct command {
 	const char *summary;
 	const struct command *const *below; /* ends with NULL; or NULL */
 	const struct argument *arguments;   /* see argument.h */
-	const struct argument
-		*own; /* of these, options that mean something else than in
-				     * other commands: what is set for all of them does
-				     * not give it; or NULL */
+	/* Of these, options that mean something else here than in other commands: a setting
+	 * for all commands does not reach them; or NULL. */
+	const struct argument *own;
 	/* What can't go together, when all is read; or NULL. */
 	void (*check)(struct argp_state *state, void *into);
 	const char *doc;

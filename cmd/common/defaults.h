@@ -13,7 +13,7 @@
 struct command;
 struct error;
 
-enum { DEFAULTS = 256 };
+enum { DEFAULTS = 256 }; /* options added, at most */
 
 /* A command line with them in it. */
 struct defaults {
@@ -21,7 +21,7 @@ struct defaults {
 	const char *name; /* of the command: "run", "bench fetch" */
 	int argc;
 	char **argv;           /* argp may change the order of its words */
-	char *added[DEFAULTS]; /* the words that are ours */
+	char *added[DEFAULTS]; /* freed by defaults_fini() */
 	int count;
 };
 

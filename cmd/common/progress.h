@@ -24,7 +24,7 @@ struct progress {
 
 void progress_begin(struct progress *progress, const char *things, size_t total);
 
-/* So many are done, of a struct progress: a callback that may be called often, by one
+/* Shows that so many are done; context: a struct progress. May be called often, by one
  * thread at a time. */
 void progress_show(void *context, size_t done);
 

@@ -45,7 +45,7 @@ static void run_add_job(struct argp_state *state, void *options, const char *arg
 	run->job_count++;
 }
 
-/* --observe stays, whatever its windows would be. */
+/* Overrides no --observe, which comes before any choice of windows. */
 static void run_set_protocol(struct argp_state *state, void *protocol, const char *arg)
 {
 	if (argument_word(state, arg) == 1)

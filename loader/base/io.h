@@ -1,4 +1,5 @@
-/* io.h - whole transfers between a file and memory, and room for a file. */
+/* io.h - whole transfers between a file and memory, room for a file, the end of a stream
+ * in memory. */
 #ifndef DSA_IO_H
 #define DSA_IO_H
 

@@ -23,7 +23,7 @@
 	X(random, RANDOM)   /* evicts any */ \
 	X(nextuse, NEXTUSE) /* evicts, or does not keep, what is used last (Belady) */
 
-/* The last: one thread has all reads in flight; else each read has one. */
+/* true: one thread keeps all reads in flight; false: a thread for each read. */
 #define FETCH_ENGINES(X) \
 	X(pread, "pread", false) \
 	X(pread_direct, "pread-direct", false) \

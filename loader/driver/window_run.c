@@ -159,6 +159,7 @@ static void begin_window(struct driver *driver, uint32_t index)
 	if (!stand_back(driver))
 		return;
 	if (turn_prepare(driver, &turn) < 0) {
+		driver->synthetic = false;
 		driver_end_window(driver, 0);
 		return;
 	}

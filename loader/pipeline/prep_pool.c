@@ -130,8 +130,8 @@ static void *prep_pool_worker_main(void *context)
 	} else {
 		pthread_mutex_lock(&p->lock);
 		error_sys(&p->failure, ENOMEM, "a prep worker cannot start");
-		pthread_mutex_unlock(&p->lock);
 		p->parts.sink->ops->wake(p->parts.sink);
+		pthread_mutex_unlock(&p->lock);
 	}
 	prep_worker_free(worker->prep);
 	return NULL;

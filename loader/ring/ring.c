@@ -140,6 +140,13 @@ bool ring_free(const struct ring *ring, uint32_t slot)
 		       number;
 }
 
+/* Wakes a reader that waits in ring_take(): it returns -EAGAIN. */
+static void ring_wake(struct ring *ring)
+{
+	atomic_fetch_add(&ring->bell, 1);
+	futex_wake(&ring->bell);
+}
+
 void ring_publish(struct ring *ring, uint32_t slot)
 {
 	uint64_t number = atomic_load_explicit(&ring->published, memory_order_relaxed);
@@ -149,12 +156,6 @@ void ring_publish(struct ring *ring, uint32_t slot)
 			      memory_order_relaxed);
 	atomic_store_explicit(&ring->published, number + 1, memory_order_release);
 	ring_wake(ring);
-}
-
-void ring_wake(struct ring *ring)
-{
-	atomic_fetch_add(&ring->bell, 1);
-	futex_wake(&ring->bell);
 }
 
 /* ---- the pipeline's sink ---- */

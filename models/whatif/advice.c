@@ -88,7 +88,8 @@ static int advice_ask(const struct adviser *adviser,
 
 /* ---- how much of it ---- */
 
-/* What removes the stall of a stage: cores that of prep, a cache that of fetch. */
+/* Gives *change what removes the stall of a stage: for prep so many cores, for fetch a
+ * cache of so many of CACHE_STEPS parts of the data set. */
 static void advice_set(const struct adviser *adviser, enum stage stage, unsigned amount,
 		       struct profile_change *change)
 {

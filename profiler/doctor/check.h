@@ -31,7 +31,7 @@ void check_find_sample(struct check_subject *subject);
 /* Where a shell would find a program; false if nowhere. path holds size bytes. */
 bool check_find_program(const char *name, char *path, size_t size);
 
-/* Fills a line; fix may be NULL. */
+/* Fills a line. A line that is OK has no fix; fix may be NULL. */
 void check_report(struct doctor_line *line, enum doctor_status status, const char *fix,
 		  const char *found, ...) __attribute__((format(printf, 4, 5)));
 

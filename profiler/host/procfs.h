@@ -18,7 +18,7 @@
 int procfs_read(char *text, size_t size, const char *root, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* The same of a path as it is, cut at the first line's end. */
+/* The same of a path that is no format; cuts the text at the end of its first line. */
 int procfs_line(char *text, size_t size, const char *root, const char *path);
 
 /* Reads a file that holds one number and nothing else. */

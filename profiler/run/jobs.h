@@ -10,8 +10,8 @@ struct conductor_job;
 struct trace;
 
 /*
- * A copy of the command, for profile_free_texts(); numbered with {job} in each of its words replaced by the job's
- * number. NULL: memory is short.
+ * A copy of the command; profile_free_texts() frees it. `numbered`: {job} in each of its
+ * words is replaced by the job's number. NULL: memory is short.
  */
 char **jobs_command(char *const *command, unsigned job, bool numbered);
 

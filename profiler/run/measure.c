@@ -359,11 +359,12 @@ int measure_recover(const char *folder, struct profile *profile, struct error *e
 		result = analyse(traces, count, profile, err);
 	if (result == 0)
 		result = recover_jobs(folder, traces[0], profile, err);
-	profile->status.id = STATUS_DSA_DIED;
-	if (result == 0)
+	if (result == 0) {
+		profile->status.id = STATUS_DSA_DIED;
 		result = profile_text(&profile->status_why,
 				      "dsa ended before the run did; this is what its "
 				      "session holds");
+	}
 	unmap_all(traces, count);
 	return result == -ENOMEM ? error_sys(err, ENOMEM, "recovering the run")
 				 : result;

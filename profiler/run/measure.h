@@ -26,7 +26,7 @@ struct measure_config {
 	char *const *loaders;           /* one for each job; NULL: `loader` for all */
 	const char *dataset;            /* as asked for; NULL: the program's own */
 	const char *repeat;             /* command line that measures this again */
-	enum measure_protocol protocol; /* one of the first three */
+	enum measure_protocol protocol; /* not those of a gate */
 	double budget_s, precision;
 	double timeout_s, grace_s;
 	uint64_t seed, steps;

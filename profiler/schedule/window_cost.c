@@ -35,7 +35,6 @@ static void learn_prep(struct window_cost *pace, const struct window *window)
 
 void window_cost_learn(struct window_cost *pace, const struct window *window)
 {
-
 	if (!window->ended || window->kind == TRACE_FILL)
 		return;
 	if ((window->flags & (TRACE_WARMUP | TRACE_EPOCH)) == 0)

@@ -22,7 +22,7 @@ struct form_style {
 typedef int form_write(const struct profile *profile, const struct form_style *style,
 		       FILE *out, struct error *err);
 
-/* Those that lie alone in their file; form.h has the table. */
+/* Forms without a header of their own; form.c has the table. */
 form_write csv_write, html_write;
 
 #endif

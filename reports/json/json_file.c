@@ -1,4 +1,4 @@
-/* json_file.c - opens a JSON file: its size, its syntax, and what it says that it is. */
+/* json_file.c - reads a JSON file: checks its size, its syntax and its schema. */
 #include "loader/base/error.h"
 #include "loader/base/name.h"
 #include "reports/common/escape.h"

@@ -132,12 +132,11 @@ static double form_cores(const struct simulation_load *load,
 /* Hit probability over the epoch; 0 where it is unknown. */
 static void form_hits(const struct simulation_load *load, double bytes, double *hit)
 {
-	enum cache_id policy = load->policy;
-	bool cached = !load->all_hits && load->share > 0 && policy >= 0;
+	bool cached = !load->all_hits && load->share > 0;
 
 	if (cached &&
-	    steady_over(policy, load->share, (uint64_t)(load->dataset * bytes), hit,
-			POSITIONS) == 0)
+	    steady_over(load->policy, load->share, (uint64_t)(load->dataset * bytes),
+			hit, POSITIONS) == 0)
 		return;
 	for (int i = 0; i < POSITIONS; i++)
 		hit[i] = load->all_hits ? 1 : 0;

@@ -45,7 +45,7 @@ static uint64_t readers_of(struct plan *plan, uint64_t pass, uint32_t position)
 }
 
 static const struct plan_ops plain = {.pass = pass_of, .sample = sample_of};
-static const struct plan_ops seated = {
+static const struct plan_ops with_readers = {
 	.pass = pass_of, .sample = sample_of, .readers = readers_of};
 
 void passes_init(struct passes *passes, uint32_t samples, const uint32_t *lengths,
@@ -57,9 +57,9 @@ void passes_init(struct passes *passes, uint32_t samples, const uint32_t *length
 		passes->end[i] = first_of(passes, i) + lengths[i];
 }
 
-void passes_seat(struct passes *passes)
+void passes_give_readers(struct passes *passes)
 {
-	passes->plan.ops = &seated;
+	passes->plan.ops = &with_readers;
 }
 
 uint64_t passes_readers(uint32_t position)

@@ -25,7 +25,7 @@ void passes_init(struct passes *passes, uint32_t samples, const uint32_t *length
 		 uint32_t count);
 
 /* With readers: position p is for reader p % 3 and, if even, reader 5. */
-void passes_seat(struct passes *passes);
+void passes_give_readers(struct passes *passes);
 uint64_t passes_readers(uint32_t position);
 
 uint32_t passes_sample(const struct passes *passes, uint64_t position);

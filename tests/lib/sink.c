@@ -82,7 +82,7 @@ static void publish(struct batch_sink *base, uint32_t slot,
 	sink->batch[sink->batches++] =
 		(struct sink_batch){.told = *batch, .first = sink->places};
 	for (uint32_t i = 0; i < batch->count; i++, sink->places++) {
-		expect(sink, sink->seated || samples[i].hole == (i >= batch->good),
+		expect(sink, sink->has_readers || samples[i].hole == (i >= batch->good),
 		       "holes come last");
 		sink->place[sink->places] = samples[i];
 		memcpy(sink->bytes[sink->places], from->bytes[i], SINK_BYTES);

@@ -33,7 +33,7 @@ struct sink {
 	uint32_t batches, places;
 	struct sink_batch batch[SINK_PLACES];
 	struct batch_sink_sample place[SINK_PLACES];
-	bool seated; /* the plan has readers: holes stay where they are */
+	bool has_readers; /* each place names its readers: holes stay where they are */
 	unsigned char bytes[SINK_PLACES][SINK_BYTES];
 	pthread_mutex_t lock;
 	pthread_cond_t changed;

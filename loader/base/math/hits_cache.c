@@ -24,18 +24,18 @@ struct hits_cache {
 	struct page_cache *page;
 };
 
-static bool has_links(enum cache_id policy)
+static bool hits_cache_has_links(enum cache_id policy)
 {
 	return policy == CACHE_LRU || policy == CACHE_FIFO;
 }
 
-static void unlink_sample(struct hits_cache *cache, uint32_t sample)
+static void hits_cache_unlink(struct hits_cache *cache, uint32_t sample)
 {
 	cache->next[cache->prev[sample]] = cache->next[sample];
 	cache->prev[cache->next[sample]] = cache->prev[sample];
 }
 
-static void link_newest(struct hits_cache *cache, uint32_t sample)
+static void hits_cache_link(struct hits_cache *cache, uint32_t sample)
 {
 	uint32_t end = cache->samples, newest = cache->next[end];
 
@@ -48,8 +48,8 @@ static void link_newest(struct hits_cache *cache, uint32_t sample)
 /* Into the order of eviction, and out of it. */
 static void hits_cache_enter(struct hits_cache *cache, uint32_t sample)
 {
-	if (has_links(cache->policy))
-		link_newest(cache, sample);
+	if (hits_cache_has_links(cache->policy))
+		hits_cache_link(cache, sample);
 	if (cache->policy == CACHE_RANDOM) {
 		cache->where[sample] = cache->count;
 		cache->held[cache->count] = sample;
@@ -60,8 +60,8 @@ static void hits_cache_enter(struct hits_cache *cache, uint32_t sample)
 static void hits_cache_leave(struct hits_cache *cache, uint32_t sample)
 {
 	cache->count--;
-	if (has_links(cache->policy))
-		unlink_sample(cache, sample);
+	if (hits_cache_has_links(cache->policy))
+		hits_cache_unlink(cache, sample);
 	if (cache->policy == CACHE_RANDOM) {
 		uint32_t last = cache->held[cache->count];
 
@@ -77,7 +77,7 @@ static bool hits_cache_evict(struct hits_cache *cache)
 
 	if (cache->policy == CACHE_MINIO)
 		return false;
-	sample = has_links(cache->policy)
+	sample = hits_cache_has_links(cache->policy)
 			 ? cache->prev[cache->samples]
 			 : cache->held[random_below(&cache->random, cache->count)];
 	hits_cache_leave(cache, sample);
@@ -106,8 +106,8 @@ bool hits_cache_find(struct hits_cache *cache, uint32_t sample)
 	if (cache->policy == CACHE_NONE || cache->size[sample] == 0)
 		return false;
 	if (cache->policy == CACHE_LRU) {
-		unlink_sample(cache, sample);
-		link_newest(cache, sample);
+		hits_cache_unlink(cache, sample);
+		hits_cache_link(cache, sample);
 	}
 	return true;
 }
@@ -138,7 +138,7 @@ void hits_cache_free(struct hits_cache *cache)
 static bool hits_cache_allocate(struct hits_cache *cache)
 {
 	size_t count = (size_t)cache->samples + 1;
-	bool links = has_links(cache->policy);
+	bool links = hits_cache_has_links(cache->policy);
 	uint32_t **one = links ? &cache->next : &cache->held;
 	uint32_t **other = links ? &cache->prev : &cache->where;
 
@@ -167,7 +167,7 @@ struct hits_cache *hits_cache_new(enum cache_id policy, uint32_t samples,
 		hits_cache_free(cache);
 		return NULL;
 	}
-	if (has_links(policy))
+	if (hits_cache_has_links(policy))
 		cache->next[samples] = cache->prev[samples] = samples;
 	return cache;
 }

@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A cache of `capacity` bytes. */
 struct hits_cache;
 
-/* Samples are 0 .. samples-1. NULL: memory is short. nextuse needs hits_replay(). */
+/* Of `capacity` bytes, for samples 0 .. samples-1; seed: of what random evicts. NULL:
+ * memory is short. Not for nextuse, which models/cache/ replays. */
 struct hits_cache *hits_cache_new(enum cache_id policy, uint32_t samples,
 				  uint64_t capacity, uint64_t seed);
 void hits_cache_free(struct hits_cache *cache);
@@ -18,7 +18,7 @@ void hits_cache_free(struct hits_cache *cache);
 /*
  * Reads a sample of so many bytes through it: true when it was held. O(1). For page,
  * whose lists' balance depends on their size, the samples' bytes should add up to those
- * of the real data set even where there are less of them. page_cache.h says after how
+ * of the real data set even where there are fewer of them. page_cache.h says after how
  * many epochs it is steady; others take four.
  */
 bool hits_cache_read(struct hits_cache *cache, uint32_t sample, uint64_t bytes);

@@ -97,7 +97,7 @@ enum { SAMPLES = 4096, EPOCHS = 16 }; /* of a replay; those that count */
 
 /* Of a sample there: pages, no less than a picture has, for up to 1 GiB size is all
  * one; and no more than those of the largest data sets, for it counts less and less. */
-static uint64_t sample_bytes(uint64_t dataset_bytes)
+static uint64_t steady_sample_bytes(uint64_t dataset_bytes)
 {
 	const uint64_t page = 4096, picture = 28 * page, largest = 1 << 30;
 	uint64_t bytes = dataset_bytes / SAMPLES / page * page;
@@ -105,10 +105,10 @@ static uint64_t sample_bytes(uint64_t dataset_bytes)
 	return bytes < picture ? picture : bytes > largest ? largest : bytes;
 }
 
-static int replay_over(enum cache_id policy, double x, uint64_t dataset_bytes,
-		       double *hit, uint32_t parts)
+static int steady_replay(enum cache_id policy, double x, uint64_t dataset_bytes,
+			 double *hit, uint32_t parts)
 {
-	uint64_t bytes = sample_bytes(dataset_bytes);
+	uint64_t bytes = steady_sample_bytes(dataset_bytes);
 	double capacity = x * SAMPLES * (double)bytes;
 	uint32_t warm = page_cache_warm(x);
 	double one = (double)parts / SAMPLES / EPOCHS;
@@ -136,7 +136,7 @@ int steady_over(int policy, double x, uint64_t dataset_bytes, double *hit,
 	bool hits = steady_hits(policy, x);
 
 	if (hits && x < 1 && laws[policy].hit == NULL)
-		return replay_over(policy, x, dataset_bytes, hit, parts);
+		return steady_replay(policy, x, dataset_bytes, hit, parts);
 	for (uint32_t i = 0; i < parts; i++)
 		hit[i] = hits && x < 1 ? laws[policy].hit(x, (i + .5) / parts) : hits;
 	return 0;
@@ -150,10 +150,10 @@ double steady_mean(int policy, double x, uint64_t dataset_bytes)
 		return steady_hits(policy, x);
 	if (laws[policy].mean != NULL)
 		return laws[policy].mean(x);
-	return replay_over(policy, x, dataset_bytes, &mean, 1) == 0 ? mean : NAN;
+	return steady_replay(policy, x, dataset_bytes, &mean, 1) == 0 ? mean : NAN;
 }
 
-double steady_share(enum cache_id policy, double mean, uint64_t dataset_bytes)
+double steady_share(int policy, double mean, uint64_t dataset_bytes)
 {
 	double low = 0, high = 1;
 

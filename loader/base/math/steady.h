@@ -30,10 +30,11 @@
 int steady_over(int policy, double x, uint64_t dataset_bytes, double *hit,
 		uint32_t parts);
 
-/* Mean hit ratio of an epoch, NAN: memory is short. */
+/* Mean hit ratio of an epoch. NAN: memory is short. */
 double steady_mean(int policy, double x, uint64_t dataset_bytes);
 
-/* The least x of that mean hit ratio, to .0001. NAN: memory is short. */
-double steady_share(enum cache_id policy, double mean, uint64_t dataset_bytes);
+/* The smallest x, to .0001, at which the mean hit ratio is `mean`; 1 where none is. NAN:
+ * memory is short. */
+double steady_share(int policy, double mean, uint64_t dataset_bytes);
 
 #endif

@@ -117,7 +117,7 @@ static void *client_prep_worker_main(void *context)
 
 /* ---- the feeder ---- */
 
-/* A slot to make a batch in; NULL: the tail is closed. */
+/* A slot to make a batch in; NULL: client_prep is closing. */
 static struct slot *client_prep_await_room(struct client_prep *stage)
 {
 	struct slot *slot = NULL;
@@ -205,13 +205,13 @@ static void client_prep_hand_on(struct client_prep *stage, const struct slot *sl
 	pthread_mutex_unlock(&stage->lock);
 }
 
-static void *client_prep_submit_main(void *context)
+static void *client_prep_feeder_main(void *context)
 {
 	struct client_prep *stage = context;
 	struct slot *slot;
 	int result = 1;
 
-	pthread_setname_np(pthread_self(), "dsa-client-feed");
+	pthread_setname_np(pthread_self(), "dsa-feeder");
 	while (result == 1 && (slot = client_prep_await_room(stage)) != NULL) {
 		struct error err = {0};
 
@@ -363,7 +363,7 @@ static int client_prep_start_threads(struct client_prep *stage)
 	int result = client_prep_start_workers(stage);
 
 	if (result == 0)
-		result = -thread_start(&stage->feeder, client_prep_submit_main, stage);
+		result = -thread_start(&stage->feeder, client_prep_feeder_main, stage);
 	stage->feeding = result == 0;
 	return result;
 }

@@ -17,8 +17,8 @@ struct batch_source;
 struct batch_source_config;
 struct error;
 
-/* Samples as config's options want them, of the canvases that `from` delivers. `from`
- * is the tail's from now on, failed or not. NULL and err. */
+/* Samples as config's options want them, of the canvases that `from` delivers. It owns
+ * `from` from now on, and closes it when it fails: then NULL and err. */
 struct batch_source *client_prep_open(struct batch_source *from,
 				      const struct batch_source_config *config,
 				      struct error *err);

@@ -19,7 +19,7 @@ enum { ANSWER_S = 10, LOOK_MS = 50 };
 
 /* ---- the socket ---- */
 
-static int connection_refuse_none(const char *path, int code, struct error *err)
+static int connection_explain_absence(const char *path, int code, struct error *err)
 {
 	if (code == ENOENT || code == ECONNREFUSED)
 		return error_set(err, code,
@@ -51,7 +51,7 @@ static int connection_open_socket(const char *path, struct error *err)
 		result = connect(fd, (struct sockaddr *)&address, sizeof(address));
 	while (result < 0 && errno == EINTR);
 	if (result < 0) {
-		connection_refuse_none(path, errno, err);
+		connection_explain_absence(path, errno, err);
 		close(fd);
 		return -err->code;
 	}
@@ -107,7 +107,7 @@ static int connection_await_answer(struct connection *connection)
 	return type;
 }
 
-static int connection_refuse_silent(int result, const char *path, struct error *err)
+static int connection_explain_silence(int result, const char *path, struct error *err)
 {
 	if (result == -EPIPE || result == -ECONNRESET)
 		return error_set(err, EPIPE,
@@ -246,7 +246,7 @@ static int connection_join(struct connection *connection,
 				 said->why);
 	}
 	if (result != PROTOCOL_WELCOME)
-		return connection_refuse_silent(result, config->path, err);
+		return connection_explain_silence(result, config->path, err);
 	memcpy(&connection->welcome, protocol_body(&connection->inbox),
 	       sizeof(connection->welcome));
 	result = connection_check_welcome(&connection->welcome, hello, err);

@@ -49,9 +49,9 @@ static int bcast_layout_check_file(int fd, uint64_t *bytes, struct error *err)
 	return 0;
 }
 
-static int bcast_layout_check_layout(struct bcast_layout *layout,
-				     const struct bcast_layout *said, uint64_t bytes,
-				     struct error *err)
+static int bcast_layout_check(struct bcast_layout *layout,
+			      const struct bcast_layout *said, uint64_t bytes,
+			      struct error *err)
 {
 	if (said->magic != BCAST_MAGIC)
 		return error_set(err, EBADMSG,
@@ -88,7 +88,7 @@ int bcast_look(int fd, struct bcast_layout *layout, const struct bcast_header **
 		return error_sys(err, errno, "cannot map the shared ring");
 	memcpy(&said, mapped, sizeof(said));
 	munmap(mapped, sizeof(struct bcast_header));
-	result = bcast_layout_check_layout(layout, &said, bytes, err);
+	result = bcast_layout_check(layout, &said, bytes, err);
 	if (result < 0)
 		return result;
 	mapped = mmap(NULL, layout->samples, PROT_READ, MAP_SHARED, fd, 0);

@@ -32,7 +32,7 @@ struct bcast_reader {
 	const void *context;
 
 	uint64_t next, remaining, epoch;
-	uint64_t bad; /* places without a sample that could be used, gone past */
+	uint64_t bad; /* BCAST_BAD places gone past, without repeats */
 	uint64_t released;
 	uint64_t rung;       /* last value of `hungry` that was answered */
 	uint8_t *notes;      /* of each place */

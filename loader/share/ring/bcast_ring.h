@@ -62,12 +62,16 @@ struct bcast_place {
 
 /* ---- the writer: the shared loader ---- */
 
-/* Whoever follows what the pipeline writes. With the pipeline's lock held. */
+/* Is called for what the pipeline does with the ring, with the pipeline's lock held. */
 struct bcast_watcher {
-	bool (*wanted)(void *context); /* false: no batch is to be begun */
+	/* Before room is reserved; false: the pipeline may begin no batch now. */
+	bool (*wanted)(void *context);
+	/* Before readers can see the batch; readers may be attached here. */
 	void (*publishing)(void *context, const struct batch_sink_batch *batch);
-	void (*published)(void *context, uint64_t first); /* from this number on */
-	void (*woke)(void *context);                      /* readers that wait */
+	/* After readers can see it; first: its first sequence number. */
+	void (*published)(void *context, uint64_t first);
+	/* After waiting readers were woken: the data ended or failed. */
+	void (*woke)(void *context);
 };
 
 struct bcast_config {
@@ -207,7 +211,8 @@ bool bcast_stopped(const struct bcast_reader *reader);
 bool bcast_blocks(const struct bcast_reader *reader);
 
 size_t bcast_sample_bytes(const struct bcast_reader *reader);
-uint64_t bcast_bad(const struct bcast_reader *reader);   /* its voids, gone past */
+uint64_t bcast_bad(const struct bcast_reader
+			   *reader); /* BCAST_BAD places gone past, without repeats */
 uint64_t bcast_ahead(const struct bcast_reader *reader); /* published, not taken */
 
 #endif

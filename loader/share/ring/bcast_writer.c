@@ -6,11 +6,11 @@
 
 static struct bcast_ring *bcast_of(struct batch_sink *sink)
 {
-	return (struct bcast_ring *)sink; /* its first client */
+	return (struct bcast_ring *)sink; /* its first member */
 }
 
-static struct bcast_batch_slot *bcast_writer_open_slot(const struct bcast_ring *ring,
-						       uint32_t at)
+static struct bcast_batch_slot *bcast_writer_slot_at(const struct bcast_ring *ring,
+						     uint32_t at)
 {
 	return &ring->slots[ring->fifo[(ring->head + at) % ring->slot_count]];
 }
@@ -43,7 +43,7 @@ static bool bcast_writer_overlaps(const struct bcast_ring *ring, uint64_t first,
 				  uint64_t end)
 {
 	for (uint32_t i = 0; i < ring->open; i++) {
-		const struct bcast_batch_slot *other = bcast_writer_open_slot(ring, i);
+		const struct bcast_batch_slot *other = bcast_writer_slot_at(ring, i);
 
 		if (first < other->end && other->first < end)
 			return true;
@@ -61,7 +61,7 @@ static uint64_t bcast_writer_gather_discarded(const struct bcast_ring *ring,
 {
 	for (uint32_t i = 0; i <= ring->open; i++) {
 		uint64_t first = i == 0 ? ring->reserved
-					: bcast_writer_open_slot(ring, i - 1)->end;
+					: bcast_writer_slot_at(ring, i - 1)->end;
 		uint64_t end = bcast_writer_gather(ring, first, slot->count, sequences);
 
 		if (end != 0 && !bcast_writer_overlaps(ring, first, end)) {
@@ -234,7 +234,7 @@ void bcast_show(struct bcast_ring *ring, uint64_t published)
 
 static struct bcast_batch_slot *bcast_writer_leave(struct bcast_ring *ring)
 {
-	struct bcast_batch_slot *slot = bcast_writer_open_slot(ring, 0);
+	struct bcast_batch_slot *slot = bcast_writer_slot_at(ring, 0);
 
 	ring->head = (ring->head + 1) % ring->slot_count;
 	ring->open--;
@@ -283,7 +283,7 @@ static uint32_t bcast_writer_places_before(const struct bcast_ring *ring,
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < ring->open; i++) {
-		const struct bcast_batch_slot *slot = bcast_writer_open_slot(ring, i);
+		const struct bcast_batch_slot *slot = bcast_writer_slot_at(ring, i);
 		const uint64_t *sequences =
 			&ring->sequences[(size_t)(slot - ring->slots) * ring->batch];
 

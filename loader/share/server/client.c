@@ -90,7 +90,7 @@ static int client_open_peer(int socket, struct ucred *peer)
 	return pidfd >= 0 ? pidfd : -errno;
 }
 
-/* Why nobody is taken in; pidfd: what client_open_peer() said. */
+/* Why the connection is refused; pidfd: what client_open_peer() returned. */
 static enum refusal client_refusal(int pidfd)
 {
 	if (pidfd == -EPERM)

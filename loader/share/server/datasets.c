@@ -46,8 +46,8 @@ fail:
 	return -err->code;
 }
 
-static int datasets_open_dataset(struct share_server *server, unsigned at,
-				 struct error *err)
+static int datasets_open_one(struct share_server *server, unsigned at,
+			     struct error *err)
 {
 	const struct source *all = server->parts.source;
 	bool joined = server->config.mode == SHARE_JOADER;
@@ -72,7 +72,7 @@ int datasets_open(struct share_server *server, struct error *err)
 	int result = 0;
 
 	for (unsigned at = 0; datasets_path(server, at) != NULL && result == 0; at++)
-		result = datasets_open_dataset(server, at, err);
+		result = datasets_open_one(server, at, err);
 	return result;
 }
 

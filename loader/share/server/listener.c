@@ -120,7 +120,7 @@ static int listener_bind_to(struct listener *listener, struct error *err)
 
 /* Two loaders that start at once must not both find that nobody answers: the folder is
  * locked meanwhile. */
-static int listener_socket_lock_folder(const char *path, struct error *err)
+static int listener_lock_folder(const char *path, struct error *err)
 {
 	uint64_t limit = clock_now() + LOCK_NS;
 	char folder[sizeof(((struct sockaddr_un *)NULL)->sun_path)];
@@ -151,10 +151,10 @@ static int listener_socket_lock_folder(const char *path, struct error *err)
 	return fd;
 }
 
-static int listener_listen_at(struct listener *listener, struct error *err)
+static int listener_bind(struct listener *listener, struct error *err)
 {
 	const char *path = listener->address.sun_path;
-	int folder = listener_socket_lock_folder(path, err), result;
+	int folder = listener_lock_folder(path, err), result;
 	struct stat at;
 
 	if (folder < 0)
@@ -181,7 +181,7 @@ int listener_open(struct listener *listener, const char *path, struct error *err
 	listener->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (listener->fd < 0 || listener->spare < 0)
 		return error_sys(err, errno, "cannot listen at %s", path);
-	return listener_listen_at(listener, err);
+	return listener_bind(listener, err);
 }
 
 void listener_close(struct listener *listener)

@@ -16,7 +16,8 @@ struct share_stream;
 struct scheduler_ops {
 	/* Whether the loader's config and options fit; NULL: any do. */
 	int (*check)(const struct share_stream *stream, struct error *err);
-	int (*open)(struct share_stream *stream, struct error *err); /* with its plan */
+	int (*open)(struct share_stream *stream,
+		    struct error *err);             /* sets stream->plan */
 	void (*close)(struct share_stream *stream); /* also what was not opened */
 
 	/* A job takes a slot. 0 or -errno. */

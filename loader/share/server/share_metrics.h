@@ -21,7 +21,8 @@ struct share_metrics {
 	uint64_t rated_ns, rated, rate; /* published then; samples per 1000 s since */
 };
 
-/* Keeps the figures of a client with a slot that leaves. With the pipeline's lock. */
+/* Keeps the figures of a client with a slot that leaves, with the pipeline's lock held.
+ * Returns them: the server's, until PAST_JOBS more clients have left. */
 const struct share_job_figures *share_metrics_keep(struct share_server *server,
 						   const struct client *client);
 int share_metrics_json(struct share_server *server, char **text);

@@ -46,7 +46,7 @@ static bool share_stream_wanted(void *context)
 	return stream->scheduler->wanted == NULL || stream->scheduler->wanted(stream);
 }
 
-/* Clients can begin where a pass does. */
+/* Reports the first batch of a pass to the scheduler: clients may begin there. */
 static void share_stream_publishing(void *context, const struct batch_sink_batch *batch)
 {
 	struct share_stream *stream = context;

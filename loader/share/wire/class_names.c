@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int class_names_write_names(int fd, const struct source *source)
+static int class_names_write_all(int fd, const struct source *source)
 {
 	int result = 0;
 
@@ -30,14 +30,14 @@ int class_names_write(const struct source *source, struct error *err)
 
 	if (fd < 0)
 		return error_sys(err, errno, "cannot keep the names of classes");
-	result = class_names_write_names(fd, source);
+	result = class_names_write_all(fd, source);
 	if (result == 0)
 		return fd;
 	close(fd);
 	return error_sys(err, -result, "cannot keep the names of classes");
 }
 
-static bool class_names_are_names(const char *bytes, size_t size, uint32_t count)
+static bool class_names_valid(const char *bytes, size_t size, uint32_t count)
 {
 	uint32_t ends = 0;
 
@@ -64,7 +64,7 @@ int class_names_read(int fd, uint32_t count, char **names, struct error *err)
 	if (*names == NULL)
 		return error_sys(err, ENOMEM, "cannot keep the names of classes");
 	if (pread(fd, *names, size, 0) == (ssize_t)size &&
-	    class_names_are_names(*names, size, count))
+	    class_names_valid(*names, size, count))
 		return 0;
 	free(*names);
 	*names = NULL;

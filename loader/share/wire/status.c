@@ -241,7 +241,7 @@ static void status_put_name(FILE *to, const char *of, const struct figure *figur
 		   total ? "_total" : "");
 }
 
-/* Of a job with a slot: that identifies it. */
+/* Of a job that has a slot: the slot's number identifies the job. */
 static void status_put_labels(FILE *to, const struct share_job_figures *job)
 {
 	fputs("{job=", to);

@@ -500,7 +500,7 @@ static void a_pass_may_be_cut_short_under_way(void **state)
 	assert_true(cutter.cuts > 40 && cutter.full > 0 && cutter.full < cutter.cuts);
 }
 
-static void places_keep_their_seats(void **state)
+static void places_keep_their_readers(void **state)
 {
 	struct rig *rig = calloc(1, sizeof(*rig));
 	const uint32_t whole[] = {FILES};
@@ -509,9 +509,9 @@ static void places_keep_their_seats(void **state)
 	(void)state;
 	open_rig(rig, bad, "");
 	passes_init(&rig->passes, FILES, whole, 1);
-	passes_seat(&rig->passes);
+	passes_give_readers(&rig->passes);
 	sink_init(&rig->sink, 4 * N);
-	rig->sink.seated = true;
+	rig->sink.has_readers = true;
 	start_at(rig, &start);
 	assert_int_equal(run_to_end(rig, NULL), 1);
 	check_once(&rig->sink, bad_file);
@@ -667,7 +667,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(places_that_nothing_fills_are_published_as_holes),
 		cmocka_unit_test(a_stream_goes_on_from_after_any_batch),
 		cmocka_unit_test(a_pass_may_be_cut_short_under_way),
-		cmocka_unit_test(places_keep_their_seats),
+		cmocka_unit_test(places_keep_their_readers),
 		cmocka_unit_test(turns_put_back_what_was_not_published),
 		cmocka_unit_test(repeats_leave_the_stream_alone),
 		cmocka_unit_test(staged_bytes_are_used_for_their_own_sample_alone),

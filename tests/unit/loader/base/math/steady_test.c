@@ -111,7 +111,7 @@ static void memory_short_is_told(void **state)
 	double hit;
 
 	(void)state;
-	for (unsigned nth = 1; nth <= 2; nth++) {
+	for (unsigned nth = 1; nth <= 3; nth++) {
 		nomem_at(nth);
 		assert_true(isnan(steady_mean(CACHE_PAGE, .5, 0)));
 		nomem_at(nth);

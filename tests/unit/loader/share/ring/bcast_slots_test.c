@@ -190,7 +190,7 @@ static void a_feed_without_readers_fills_and_stops(void **state)
 	bcast_close(ring);
 }
 
-static void lies_of_a_seat_are_not_believed(void **state)
+static void lies_of_a_reader_are_not_believed(void **state)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	struct bcast_reader *honest = feeder_join(ring, 0, false, NULL);
@@ -435,7 +435,7 @@ int main(int argc, char **argv)
 			a_seat_that_was_given_anew_does_not_take_its_old_reader_back),
 		cmocka_unit_test(seats_run_out_and_old_numbers_are_refused),
 		cmocka_unit_test(a_feed_without_readers_fills_and_stops),
-		cmocka_unit_test(lies_of_a_seat_are_not_believed),
+		cmocka_unit_test(lies_of_a_reader_are_not_believed),
 		cmocka_unit_test(a_reader_cannot_write_to_the_samples),
 		cmocka_unit_test(the_end_comes_after_all_that_was_published),
 		cmocka_unit_test(what_was_had_elsewhere_is_gone_past),
@@ -447,5 +447,5 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
-	return cmocka_run_group_tests_name("feed_seat", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("bcast_slots", tests, NULL, NULL);
 }

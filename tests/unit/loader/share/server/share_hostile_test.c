@@ -210,7 +210,7 @@ static void a_flood_of_connections_is_refused_in_few_words(void **state)
 	assert_int_equal(serving_stop(&serving), 0);
 }
 
-static void all_seats_may_be_taken(void **state)
+static void all_slots_may_be_taken(void **state)
 {
 	struct job jobs[BCAST_READERS + 1];
 
@@ -415,7 +415,7 @@ int main(int argc, char **argv)
 		TEST(what_does_not_fit_is_refused_with_the_reason),
 		TEST(a_job_that_talks_nonsense_loses_its_seat),
 		TEST(a_flood_of_connections_is_refused_in_few_words),
-		TEST(all_seats_may_be_taken),
+		TEST(all_slots_may_be_taken),
 		TEST(status_is_told_to_whoever_asks),
 		TEST(the_memory_can_not_be_written),
 		TEST(the_socket_is_ours_alone_and_only_one_loader_has_it),

@@ -219,7 +219,7 @@ static void read_until(struct job *job, uint64_t end)
 }
 
 /* A pass begins, and there is no slot for who waits for it. */
-static void who_finds_no_seat_waits_for_the_next_round(void **state)
+static void who_finds_no_slot_waits_for_the_next_round(void **state)
 {
 	static struct job jobs[BCAST_READERS];
 	struct job late;
@@ -377,7 +377,7 @@ int main(int argc, char **argv)
 		TEST(a_job_has_left_though_another_process_has_its_socket),
 		TEST(lockstep_jobs_begin_with_a_round),
 		TEST(lockstep_jobs_in_line_begin_when_the_round_has_nobody_left),
-		TEST(who_finds_no_seat_waits_for_the_next_round),
+		TEST(who_finds_no_slot_waits_for_the_next_round),
 		TEST(the_data_ends_for_all),
 		TEST(it_ends_with_the_last_job_if_that_is_asked_for),
 		TEST(a_stopped_loader_ends_the_data),
