@@ -126,8 +126,8 @@ void pipeline_stop(struct pipeline *pipeline);
 void pipeline_delivered(struct pipeline *pipeline, uint32_t slot);
 
 /* What the batch in a taken slot was made of; `at` is below its count. */
-void pipeline_sample(const struct pipeline *pipeline, uint32_t slot, uint32_t at,
-		     struct pipeline_sample *sample);
+void pipeline_sample_at(const struct pipeline *pipeline, uint32_t slot, uint32_t at,
+			struct pipeline_sample *sample);
 
 /* Call when there is room again in the sink. */
 void pipeline_released(struct pipeline *pipeline);

@@ -179,7 +179,7 @@ static uint32_t store_samples(struct driver *driver, uint32_t slot, uint32_t cou
 	struct pipeline_sample sample;
 
 	for (uint32_t i = 0; i < count; i++) {
-		pipeline_sample(driver->parts.pipeline, slot, i, &sample);
+		pipeline_sample_at(driver->parts.pipeline, slot, i, &sample);
 		if (!store_sample(driver, most, &sample))
 			return i;
 	}
@@ -197,7 +197,7 @@ static void count_hits(struct driver *driver, uint32_t slot, uint32_t count)
 	for (uint32_t i = 0; i < count; i++) {
 		struct pipeline_sample sample;
 
-		pipeline_sample(driver->parts.pipeline, slot, i, &sample);
+		pipeline_sample_at(driver->parts.pipeline, slot, i, &sample);
 		hits += sample.hit;
 		hit_bytes += sample.hit ? sample.bytes : 0;
 		miss_bytes += sample.hit ? 0 : sample.bytes;

@@ -187,8 +187,8 @@ void pipeline_delivered(struct pipeline *p, uint32_t slot)
 	pthread_mutex_unlock(&p->lock);
 }
 
-void pipeline_sample(const struct pipeline *p, uint32_t slot, uint32_t at,
-		     struct pipeline_sample *sample)
+void pipeline_sample_at(const struct pipeline *p, uint32_t slot, uint32_t at,
+			struct pipeline_sample *sample)
 {
 	const struct place *place = &p->batches[slot].places[at];
 
