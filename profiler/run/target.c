@@ -95,11 +95,14 @@ static int target_await_exec(int pipe)
 	return length == sizeof(code) ? code : 0;
 }
 
-static int not_started(struct error *err, int code, const char *name)
+static int not_started(struct error *err, int code, const struct target_config *config)
 {
+	if (config->command == NULL)
+		return error_sys(err, code, "cannot start a process");
 	if (code == ENOENT)
-		return error_set(err, code, "no program is called '%s'", name);
-	return error_sys(err, code, "cannot start '%s'", name);
+		return error_set(err, code, "no program is called '%s'",
+				 config->command[0]);
+	return error_sys(err, code, "cannot start '%s'", config->command[0]);
 }
 
 int target_start(struct target *target, const struct target_config *config,
@@ -114,7 +117,7 @@ int target_start(struct target *target, const struct target_config *config,
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	target->gone = true;
 	if (pipe2(ends, O_CLOEXEC) < 0)
-		return not_started(err, errno, config->command[0]);
+		return not_started(err, errno, config);
 	target->pid = fork();
 	if (target->pid == 0)
 		target_exec(config, target->foreground, ends[1]);
@@ -130,7 +133,7 @@ int target_start(struct target *target, const struct target_config *config,
 	if (code != 0) {
 		if (target->foreground)
 			tcsetpgrp(STDIN_FILENO, getpgrp());
-		return not_started(err, code, config->command[0]);
+		return not_started(err, code, config);
 	}
 	target->running = true;
 	target->gone = false;
