@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SPARE_SLOTS = 2 }; /* of the ring beyond --prefetch (loader/local.c) */
+enum { SPARE_SLOTS = 2 }; /* of the ring beyond --prefetch (loader/local/local.c) */
 
 static double factor_of(const struct aspect *aspect, enum input input)
 {
@@ -162,7 +162,7 @@ static void sim_setup_set_jobs(const struct model *model,
 	load->jobs = sharing_jobs(model->profile, change);
 	load->shared = sharing_is_shared(model->profile, change);
 	load->window = SHARING_WINDOW;
-	if (load->shared) /* loader/share/server/server.c */
+	if (load->shared) /* loader/share/server/share_stream.c */
 		load->ahead = (uint32_t)fmax(
 			1, fmin((double)model->profile->prefetch, SHARING_WINDOW));
 	if (load->jobs > 1 && !load->shared)

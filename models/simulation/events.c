@@ -9,7 +9,7 @@
  */
 #include "models/simulation/events.h"
 
-/* Longest that a place of the fetch engine catches up: loader/fetch/fetch.c. */
+/* Longest that a place of the fetch engine catches up: loader/fetch/engine.c. */
 static const double CATCH_UP_S = 0.01;
 
 /* ---- time -------------------------------------------------------------------- */
@@ -138,7 +138,8 @@ static bool start_preps(struct simulation *sim, struct pipeline *pipeline)
 
 /* ---- fetch ------------------------------------------------------------------- */
 
-/* When a read begins for the throttle: events_throttle_start() of loader/fetch/fetch.c. */
+/* When a read begins for the throttle: fetch_throttle_start() of
+ * loader/fetch/engine.c. */
 static double events_throttle_start(const struct simulation *sim,
 				    const struct pipeline *pipeline,
 				    const struct task *task)
@@ -185,8 +186,8 @@ static double events_transfer(double *passed, double start, double seconds)
 	return *passed;
 }
 
-/* When the throttle lets a read go: throttle_release() of loader/base/throttle.c. All jobs'
- * reads meet at the storage, behind the throttle of each. */
+/* When the throttle lets a read go: throttle_release() of loader/base/throttle.c. All
+ * jobs' reads meet at the storage, behind the throttle of each. */
 static double throttle_due(struct simulation *sim, struct pipeline *pipeline,
 			   const struct task *task)
 {

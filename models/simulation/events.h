@@ -56,8 +56,8 @@ struct pipeline {
 	uint64_t credits;             /* loaded: batches that prep may open */
 	struct idle workers, reads;
 	unsigned issuing; /* fetch threads at work */
-	double starved,
-		passed; /* throttle: loader/fetch/fetch.c, loader/base/throttle.c */
+	/* The throttle's: loader/fetch/engine.c, loader/base/throttle.c */
+	double starved, passed;
 };
 
 struct simulation {

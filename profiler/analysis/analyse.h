@@ -23,7 +23,7 @@ enum { ANALYSE_SESSIONS = STAGES }; /* at the most: one launch per kind of windo
 int analyse(const struct trace *const *sessions, unsigned count,
 	    struct profile *profile, struct error *err);
 
-/* True when all three shares were measured. */
+/* True when all shares were measured, but for those of optional stages. */
 bool analyse_complete(const struct profile *profile);
 
 #endif

@@ -107,9 +107,9 @@ static void picture_enlarge(const float *from, size_t stride, float *to, size_t 
 }
 
 /*
- * Fills a field of `columns` = width + 2 with noise: octaves from `coarsest` down to
- * `finest` (an octave o has features of 2^o pixels), each `fall` times as strong as
- * the one before: 1/2 is the 1/f of natural scenes, 1 is white.
+ * Fills a field of width + 2 columns with noise: from the coarsest octave, octaves[0],
+ * down to octaves[1] (octave o has features of 2^o pixels), each `fall` times as strong
+ * as the one before: 1/2 is the 1/f of natural scenes, 1 is white.
  */
 static void fill_noise(struct picture *picture, float *field, const int octaves[2],
 		       float fall, struct random *random)

@@ -59,7 +59,7 @@ void counters_support(const struct counters *counters,
  */
 void counters_poll(struct counters *counters, const struct trace *trace);
 
-/* Polls at once: for the time before the target's last thread ends. */
+/* Polls at once, due or not: for tests. */
 void counters_poll_now(struct counters *counters, const struct trace *trace);
 
 /*

@@ -30,9 +30,9 @@ struct window {
 
 /*
  * Measures window `index` of the session; it may be running, or its target dead. The
- * session must outlive what is done with *window. A step
- * whose compute part is above 50 ms and above 8 times the window's median is a pause
- * (evaluation, a checkpoint, the runtime), and is left out.
+ * session must outlive *window. A step whose compute part is above 50 ms and above 8
+ * times the window's median is a pause (evaluation, a checkpoint, the runtime), and is
+ * left out.
  */
 void window_measure(const struct trace *trace, unsigned index, struct window *window);
 
