@@ -267,7 +267,7 @@ double jobs_held_up(const struct profile *own)
 	return blocked_share(own, TRACE_SYNTHETIC);
 }
 
-double jobs_ahead(const struct trace *trace)
+static double jobs_ahead(const struct trace *trace)
 {
 	double ahead = 0, batches = 0;
 
@@ -284,6 +284,14 @@ double jobs_ahead(const struct trace *trace)
 	return batches > 0 && trace->loader.batch > 0
 		       ? ahead / batches / trace->loader.batch
 		       : NAN;
+}
+
+void jobs_set_shared(struct profile_job *job, const struct trace *trace)
+{
+	const struct trace_process *driver = trace_driver(trace);
+
+	job->ahead_batches = jobs_ahead(trace);
+	job->dropped = driver != NULL && driver->counters[TRACE_went_alone] > 0;
 }
 
 int jobs_write_waits(struct profile *profile, const double *held_up)

@@ -39,8 +39,9 @@ int jobs_add(struct profile *profile, unsigned job, const struct profile *own,
  */
 double jobs_held_up(const struct profile *own);
 
-/* Batches that its shared loader had ready for it in real windows, mean. NAN: none. */
-double jobs_ahead(const struct trace *trace);
+/* Sets what a job's session says of the loader that it shares: the batches that this had
+ * ready for it in real windows, on average, and whether the job left it. */
+void jobs_set_shared(struct profile_job *job, const struct trace *trace);
 
 /*
  * Records for each job that waits for a shared loader which job it waits for:

@@ -204,7 +204,7 @@ static int conclude_jobs(struct measurement *m, struct profile *profile,
 	profile->shared = m->config->share;
 	for (unsigned i = 0; profile->shared && i < count && i < profile->job_count;
 	     i++)
-		profile->jobs[i].ahead_batches = jobs_ahead(traces[i]);
+		jobs_set_shared(&profile->jobs[i], traces[i]);
 	if (profile->job_count > 1 && m->config->protocol == MEASURE_OBSERVE)
 		profile->together = sum_observed(profile);
 	if (result == 0 && profile->shared)

@@ -143,15 +143,32 @@ static void a_job_is_told_from_its_own_result(void **state)
 static void batches_ahead_are_of_the_job_s_own_size(void **state)
 {
 	struct trace *job = job_of(10, 0, 2);
+	struct profile_job found = {0};
 
 	(void)state;
-	assert_true(isnan(jobs_ahead(job)));
+	jobs_set_shared(&found, job);
+	assert_true(isnan(found.ahead_batches));
 	for (int i = 0; i < 2; i++) {
 		job->windows[i].end.counters[TRACE_delivered_batches] += 10;
 		job->windows[i].end.counters[TRACE_ahead_samples] +=
 			10 * BATCH * (i + 1);
 	}
-	assert_true(jobs_ahead(job) == 1.5);
+	jobs_set_shared(&found, job);
+	assert_true(found.ahead_batches == 1.5);
+	session_free(job);
+}
+
+static void a_job_that_left_its_shared_loader_says_so(void **state)
+{
+	struct trace *job = job_of(10, 0, 2);
+	struct profile_job found = {0};
+
+	(void)state;
+	jobs_set_shared(&found, job);
+	assert_false(found.dropped);
+	job->processes[job->driver - 1].counters[TRACE_went_alone] = 1;
+	jobs_set_shared(&found, job);
+	assert_true(found.dropped);
 	session_free(job);
 }
 
@@ -200,6 +217,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(blocks_that_one_has_not_do_not_count),
 		cmocka_unit_test(a_job_is_told_from_its_own_result),
 		cmocka_unit_test(batches_ahead_are_of_the_job_s_own_size),
+		cmocka_unit_test(a_job_that_left_its_shared_loader_says_so),
 		cmocka_unit_test(who_is_held_up_waits_for_the_one_that_is_least),
 		cmocka_unit_test(memory_short_is_told),
 	};
