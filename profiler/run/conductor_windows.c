@@ -2,8 +2,7 @@
 #include "loader/base/trace.h"
 #include "profiler/run/conductor_state.h"
 #include "profiler/session/merge_shared.h"
-
-/* ---- windows ---- */
+#include "profiler/session/window.h"
 
 static void conductor_windows_append(struct trace *trace,
 				     const struct trace_window *ask)
@@ -14,19 +13,16 @@ static void conductor_windows_append(struct trace *trace,
 	atomic_store_explicit(&trace->window_count, count + 1, memory_order_release);
 }
 
-static bool delivers_nothing(const struct trace_window *ask)
-{
-	return ask->kind == TRACE_PREP || ask->kind == TRACE_FETCH;
-}
-
 /* Windows without deliveries run on `lead` alone, or on the shared loader. */
 static bool stands_aside(const struct conductor *conductor, unsigned job, unsigned lead,
 			 const struct trace_window *ask)
 {
+	if (window_delivers(ask->kind))
+		return false;
 	if (conductor->loader != NULL)
-		return !conductor_is_loader(conductor, job) &&
-		       (delivers_nothing(ask) || ask->kind == TRACE_FILL);
-	return job != lead && delivers_nothing(ask);
+		return !conductor_is_loader(conductor, job);
+	/* each fills a cache of its own */
+	return job != lead && ask->kind != TRACE_FILL;
 }
 
 /* Asks every job for the window. */

@@ -1,6 +1,7 @@
 /* merge_shared.c - joins the sessions of jobs and of their loader. */
 #include "profiler/session/merge_shared.h"
 #include "loader/base/trace.h"
+#include "profiler/session/window.h"
 
 #include <stddef.h>
 
@@ -49,12 +50,6 @@ static void add_snapshot(struct trace_snapshot *job,
 	job->cpu_ns += loader->cpu_ns;
 }
 
-static bool merge_shared_is_alone(const struct trace_window *window)
-{
-	return window->kind == TRACE_PREP || window->kind == TRACE_FETCH ||
-	       window->kind == TRACE_FILL;
-}
-
 static void merge_shared_take_over(struct trace_window *job,
 				   const struct trace_window *loader)
 {
@@ -75,7 +70,7 @@ void merge_shared_window(struct trace *job, const struct trace *loader, unsigned
 
 	to->staged = from->staged;
 	to->staged_repeats = from->staged_repeats;
-	if (!merge_shared_is_alone(from)) {
+	if (window_delivers(from->kind)) {
 		add_snapshot(&to->begin, &from->begin);
 		add_snapshot(&to->end, &from->end);
 		if (from->state == TRACE_REFUSED)

@@ -5,18 +5,9 @@
 
 #include <errno.h>
 
-/* NULL when there is none; a session may be damaged. */
-static const struct trace_process *driver_of(const struct trace *trace)
-{
-	uint32_t driver = trace->driver;
-
-	return driver > 0 && driver <= TRACE_PROCESSES ? &trace->processes[driver - 1]
-						       : NULL;
-}
-
 int work_counts_read(const struct trace *trace, struct profile_counted *counted)
 {
-	const struct trace_process *driver = driver_of(trace);
+	const struct trace_process *driver = trace_driver(trace);
 
 	if (driver == NULL || driver->counters[TRACE_delivered_samples] == 0 ||
 	    driver->counters[TRACE_shared_samples] > 0)
