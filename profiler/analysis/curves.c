@@ -13,11 +13,9 @@ struct point {
 
 static unsigned curves_place_of(const struct window *window)
 {
-	const struct trace_loader *loader = &window->trace->loader;
-
 	if (window->kind == TRACE_FETCH)
-		return window->depth > 0 ? window->depth : loader->fetch_depth;
-	return window->workers > 0 ? window->workers : loader->workers;
+		return window_depth(window);
+	return window->workers > 0 ? window->workers : window->trace->loader.workers;
 }
 
 static double curves_counted(const struct window *window, enum trace_counter counter)

@@ -61,13 +61,11 @@ static double replay_into(const struct window *window, size_t settle, double *co
 				.slots = loader->slots,
 				.compute_s = compute_s};
 	size_t count, steps, covered;
-	const struct trace_step *records =
-		window_steps(window->trace, window->index, &count);
+	const struct trace_step *records = window_steps(window, &count);
 	double wait;
 
 	steps = measured_steps(records, count, compute_s + settle, TRACE_STEPS);
-	replay.samples =
-		window_samples(window->trace, window->index, &replay.sample_count);
+	replay.samples = window_samples(window, &replay.sample_count);
 	if (steps == 0 || replay.sample_count == 0)
 		return -1;
 	for (size_t i = 0; i < settle; i++)

@@ -25,10 +25,9 @@ static bool of_fetch(const struct window *window)
 	const struct trace_loader *loader = &window->trace->loader;
 	bool emulated = loader->storage_bandwidth > 0 || loader->storage_latency > 0;
 	bool without = (window->flags & TRACE_UNTHROTTLED) != 0;
-	unsigned depth = window->depth > 0 ? window->depth : loader->fetch_depth;
 
-	return window->kind == TRACE_FETCH && window->certified && depth == 1 &&
-	       without == emulated;
+	return window->kind == TRACE_FETCH && window->certified &&
+	       window_depth(window) == 1 && without == emulated;
 }
 
 static int sample_times_by_bytes(const void *left, const void *right)
@@ -49,7 +48,7 @@ static int sample_times_list(const struct window *windows, size_t count,
 	for (size_t i = 0; i < count; i++) {
 		size_t records, room = TRACE_SAMPLES - list->count;
 		const struct trace_sample *samples =
-			window_samples(windows[i].trace, windows[i].index, &records);
+			window_samples(&windows[i], &records);
 		struct timed *items;
 
 		if (records > room)

@@ -23,12 +23,11 @@ judge(struct window *window, bool proven, const char *reason, ...)
 	return proven;
 }
 
-static bool check_no_bytes(const struct trace *trace, const struct trace_window *raw,
-			   struct window *window)
+static bool check_no_bytes(struct window *window)
 {
-	uint64_t bytes = window_read_bytes(raw);
+	uint64_t bytes = window_read_bytes(window->raw);
 
-	if (trace->loader.memory)
+	if (window->trace->loader.memory)
 		return judge(window, true, "storage is memory");
 	if (bytes == UINT64_MAX)
 		return judge(window, false, "void: bytes from storage are not known");
@@ -43,39 +42,34 @@ static bool check_no_bytes(const struct trace *trace, const struct trace_window 
  * Payload and the kernel's count are taken at different moments of a read, so the two
  * may differ by what is in flight at the window's two ends.
  */
-static double slack_bytes(const struct trace *trace, const struct trace_window *raw,
-			  double reads, double payload)
+static double slack_bytes(const struct window *window, double reads, double payload)
 {
-	unsigned depth = raw->depth > 0 ? raw->depth : trace->loader.fetch_depth;
-
-	return 2 * (depth + 1) * (reads > 0 ? payload / reads : 0);
+	return 2 * (window_depth(window) + 1) * (reads > 0 ? payload / reads : 0);
 }
 
 /* What is warm may still miss a page here and there, as it does in a training. */
-static bool check_warm(const struct trace *trace, const struct trace_window *raw,
-		       struct window *window)
+static bool check_warm(struct window *window)
 {
-	double payload = (double)window_counted(raw, TRACE_fetched_bytes);
-	uint64_t bytes = window_read_bytes(raw);
+	double payload = (double)window_counted(window->raw, TRACE_fetched_bytes);
+	uint64_t bytes = window_read_bytes(window->raw);
 
-	if (bytes == 0 || bytes == UINT64_MAX || trace->loader.memory)
-		return check_no_bytes(trace, raw, window);
+	if (bytes == 0 || bytes == UINT64_MAX || window->trace->loader.memory)
+		return check_no_bytes(window);
 	return judge(window, (double)bytes <= WARM_MISSES * payload,
 		     "%s%" PRIu64 " of %.0f bytes came from storage",
 		     (double)bytes <= WARM_MISSES * payload ? "" : "void: ", bytes,
 		     payload);
 }
 
-static bool check_bytes(const struct trace *trace, const struct trace_window *raw,
-			struct window *window)
+static bool check_bytes(struct window *window)
 {
-	double reads = (double)window_counted(raw, TRACE_fetched_samples);
-	double payload = (double)window_counted(raw, TRACE_fetched_bytes);
-	double slack = slack_bytes(trace, raw, reads, payload);
-	uint64_t bytes = window_read_bytes(raw);
+	double reads = (double)window_counted(window->raw, TRACE_fetched_samples);
+	double payload = (double)window_counted(window->raw, TRACE_fetched_bytes);
+	double slack = slack_bytes(window, reads, payload);
+	uint64_t bytes = window_read_bytes(window->raw);
 
-	if (trace->loader.memory || bytes == UINT64_MAX)
-		return check_no_bytes(trace, raw, window);
+	if (window->trace->loader.memory || bytes == UINT64_MAX)
+		return check_no_bytes(window);
 	if ((double)bytes < payload - slack)
 		return judge(window, false,
 			     "void: %.0f bytes fetched, only %" PRIu64
@@ -90,13 +84,12 @@ static bool check_bytes(const struct trace *trace, const struct trace_window *ra
 }
 
 /* Whole epochs through the kernel's cache: what it had is the result. */
-static bool check_kernel(const struct trace *trace, const struct trace_window *raw,
-			 struct window *window)
+static bool check_kernel(struct window *window)
 {
-	double payload = (double)window_counted(raw, TRACE_fetched_bytes);
-	uint64_t bytes = window_read_bytes(raw);
+	double payload = (double)window_counted(window->raw, TRACE_fetched_bytes);
+	uint64_t bytes = window_read_bytes(window->raw);
 
-	if (trace->loader.memory)
+	if (window->trace->loader.memory)
 		return judge(window, true, "storage is memory");
 	if (bytes == UINT64_MAX)
 		return judge(window, true, "bytes from storage are not known");
@@ -104,10 +97,10 @@ static bool check_kernel(const struct trace *trace, const struct trace_window *r
 		     payload);
 }
 
-static bool check_synthetic(const struct trace_window *raw, struct window *window)
+static bool check_synthetic(struct window *window)
 {
-	uint64_t fetched = window_counted(raw, TRACE_fetched_samples);
-	uint64_t prepared = window_counted(raw, TRACE_prepared_samples);
+	uint64_t fetched = window_counted(window->raw, TRACE_fetched_samples);
+	uint64_t prepared = window_counted(window->raw, TRACE_prepared_samples);
 
 	if (fetched + prepared > 0)
 		return judge(window, false,
@@ -117,20 +110,20 @@ static bool check_synthetic(const struct trace_window *raw, struct window *windo
 		     window->samples);
 }
 
-static bool check_unfetched(const struct trace *trace, const struct trace_window *raw,
-			    struct window *window)
+static bool check_unfetched(struct window *window)
 {
-	uint64_t fetched = window_counted(raw, TRACE_fetched_samples);
+	uint64_t fetched = window_counted(window->raw, TRACE_fetched_samples);
 
 	if (fetched > 0)
 		return judge(window, false, "void: %" PRIu64 " samples fetched",
 			     fetched);
-	return check_no_bytes(trace, raw, window);
+	return check_no_bytes(window);
 }
 
-bool certificate_check(const struct trace *trace, const struct trace_window *raw,
-		       struct window *window)
+bool certificate_check(struct window *window)
 {
+	const struct trace_window *raw = window->raw;
+
 	if (raw->state == TRACE_REFUSED && (raw->flags & TRACE_EPOCH))
 		return judge(window, false, "void: it ended within an epoch");
 	if (raw->state == TRACE_REFUSED)
@@ -144,18 +137,18 @@ bool certificate_check(const struct trace *trace, const struct trace_window *raw
 	switch (window->kind) {
 	case TRACE_REAL:
 		if (raw->flags & TRACE_WARM)
-			return check_warm(trace, raw, window);
-		if ((raw->flags & TRACE_EPOCH) && !trace->loader.direct)
-			return check_kernel(trace, raw, window);
-		return check_bytes(trace, raw, window);
+			return check_warm(window);
+		if ((raw->flags & TRACE_EPOCH) && !window->trace->loader.direct)
+			return check_kernel(window);
+		return check_bytes(window);
 	case TRACE_FETCH:
-		return check_bytes(trace, raw, window);
+		return check_bytes(window);
 	case TRACE_SYNTHETIC:
-		return check_synthetic(raw, window);
+		return check_synthetic(window);
 	case TRACE_CACHED:
 	case TRACE_PREP:
 	case TRACE_LOADED:
-		return check_unfetched(trace, raw, window);
+		return check_unfetched(window);
 	default:
 		return judge(window, false, "void: of no known kind");
 	}

@@ -4,7 +4,6 @@
 #ifndef DSA_CERTIFICATE_H
 #define DSA_CERTIFICATE_H
 
-#include "loader/base/trace.h"
 #include "profiler/session/window.h"
 
 /*
@@ -20,7 +19,6 @@
  * When storage is memory the kernel counts no bytes, and what the engine counted must
  * do.
  */
-bool certificate_check(const struct trace *trace, const struct trace_window *raw,
-		       struct window *window);
+bool certificate_check(struct window *window);
 
 #endif

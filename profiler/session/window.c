@@ -49,26 +49,29 @@ static size_t window_present(uint64_t first, uint64_t count, uint64_t written,
 	return count < written - first ? count : written - first;
 }
 
-const struct trace_step *window_steps(const struct trace *trace, unsigned index,
-				      size_t *count)
+const struct trace_step *window_steps(const struct window *window, size_t *count)
 {
-	const struct trace_window *window = &trace->windows[index];
+	const struct trace_window *raw = window->raw;
 
-	*count = window_present(window->first_step, window->step_records,
-				trace->step_count, TRACE_STEPS);
+	*count = window_present(raw->first_step, raw->step_records,
+				window->trace->step_count, TRACE_STEPS);
 	if (*count > TRACE_WINDOW_STEPS)
 		*count = TRACE_WINDOW_STEPS;
-	return *count == 0 ? NULL : &trace->steps[window->first_step];
+	return *count == 0 ? NULL : &window->trace->steps[raw->first_step];
 }
 
-const struct trace_sample *window_samples(const struct trace *trace, unsigned index,
-					  size_t *count)
+const struct trace_sample *window_samples(const struct window *window, size_t *count)
 {
-	const struct trace_window *window = &trace->windows[index];
+	const struct trace_window *raw = window->raw;
 
-	*count = window_present(window->first_sample, window->sample_records,
-				trace->sample_count, TRACE_SAMPLES);
-	return *count == 0 ? NULL : &trace->samples[window->first_sample];
+	*count = window_present(raw->first_sample, raw->sample_records,
+				window->trace->sample_count, TRACE_SAMPLES);
+	return *count == 0 ? NULL : &window->trace->samples[raw->first_sample];
+}
+
+unsigned window_depth(const struct window *window)
+{
+	return window->depth > 0 ? window->depth : window->trace->loader.fetch_depth;
 }
 
 /* Compute part of a record's average step, in nanoseconds. */
@@ -115,10 +118,10 @@ static void add_step(struct window *window, const struct trace_step *step,
 	window->outside_s += left_out * 1e-9;
 }
 
-static void add_steps(struct window *window, const struct trace *trace, unsigned index)
+static void add_steps(struct window *window)
 {
 	size_t count;
-	const struct trace_step *steps = window_steps(trace, index, &count);
+	const struct trace_step *steps = window_steps(window, &count);
 	double typical = count == 0 ? 0 : typical_ns(steps, count);
 
 	for (size_t i = 0; i < count; i++)
@@ -126,10 +129,10 @@ static void add_steps(struct window *window, const struct trace *trace, unsigned
 }
 
 /* Windows that deliver nothing have no steps, only a beginning and an end. */
-static void add_span(struct window *window, const struct trace_window *raw)
+static void add_span(struct window *window)
 {
-	window->steps = raw->steps;
-	window->samples = (double)raw->samples;
+	window->steps = window->raw->steps;
+	window->samples = (double)window->raw->samples;
 	window->seconds = window->end_s - window->begin_s;
 }
 
@@ -146,7 +149,6 @@ void window_measure(const struct trace *trace, unsigned index, struct window *wi
 
 	*window = (struct window){
 		.trace = trace,
-		.index = index,
 		.raw = raw,
 		.kind = raw->kind,
 		.flags = raw->flags,
@@ -159,8 +161,8 @@ void window_measure(const struct trace *trace, unsigned index, struct window *wi
 		.end_s = window_since(trace, raw->end.time_ns),
 	};
 	if (window_delivers(window->kind))
-		add_steps(window, trace, index);
+		add_steps(window);
 	else if (ended)
-		add_span(window, raw);
-	window->certified = certificate_check(trace, raw, window);
+		add_span(window);
+	window->certified = certificate_check(window);
 }

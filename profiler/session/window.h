@@ -11,7 +11,6 @@
 
 struct window {
 	const struct trace *trace;      /* whose window it is, */
-	unsigned index;                 /* which, */
 	const struct trace_window *raw; /* and what the session has of it */
 	enum trace_kind kind;
 	unsigned flags; /* of the request: TRACE_DRAW ... */
@@ -40,12 +39,13 @@ void window_measure(const struct trace *trace, unsigned index, struct window *wi
 unsigned window_count(const struct trace *trace);
 
 /* Step records of a window, cut to what the file holds; *count of them. */
-const struct trace_step *window_steps(const struct trace *trace, unsigned index,
-				      size_t *count);
+const struct trace_step *window_steps(const struct window *window, size_t *count);
 
 /* The same for its sample records. */
-const struct trace_sample *window_samples(const struct trace *trace, unsigned index,
-					  size_t *count);
+const struct trace_sample *window_samples(const struct window *window, size_t *count);
+
+/* Reads in flight in a fetch window. */
+unsigned window_depth(const struct window *window);
 
 /* What a counter of the driver grew by in the measured part. */
 uint64_t window_counted(const struct trace_window *window, enum trace_counter counter);
