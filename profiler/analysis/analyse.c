@@ -81,7 +81,7 @@ static void analyse_set_precision(const struct evidence *evidence,
 {
 	double half = shares_half(shares), blocks_s = blocks_seconds(evidence);
 
-	if (half <= profile->precision && shares->blocks >= 8)
+	if (half <= profile->precision && shares->blocks >= SHARES_BLOCKS_LEAST)
 		return;
 	/* What blocks do not take: start, curves, the end. */
 	profile->budget_needed_s =

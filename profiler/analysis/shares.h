@@ -21,6 +21,8 @@
  * the settling steps, and a consumer that wakes up late; what truth.t sees of both. */
 #define SHARES_SETTLE 2.5e-3
 
+enum { SHARES_BLOCKS_LEAST = 8 }; /* fewer blocks do not show their spread */
+
 struct shares {
 	unsigned blocks; /* complete ones; 0 with values: of what there was */
 	struct interval stalls[STAGES];

@@ -1,11 +1,9 @@
 /* verdict.c - chooses what limits, and the budget that a precision needs. */
 #include "profiler/analysis/verdict.h"
+#include "profiler/analysis/shares.h"
 #include "profiler/analysis/statistics.h"
 
 #include <stdio.h>
-
-/* Fewer blocks than these do not show their spread. */
-enum { BLOCKS_ENOUGH = 8 };
 
 /* Stalls below this share limit nothing that anyone would act on. */
 #define NOTICED .01
@@ -18,7 +16,7 @@ double verdict_budget(double half, double floor, double precision, unsigned bloc
 	if (blocks < 2 || !(precision > floor) || !isfinite(half))
 		return NAN;
 	ratio = (half - floor) / (precision - floor);
-	times = fmax(ratio * ratio, (double)BLOCKS_ENOUGH / blocks);
+	times = fmax(ratio * ratio, (double)SHARES_BLOCKS_LEAST / blocks);
 	return blocks_s * times + other_s;
 }
 

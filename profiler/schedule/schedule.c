@@ -186,7 +186,7 @@ static double half_of_one(const struct schedule *schedule)
 		if (shares_uses(&schedule->windows[i]))
 			times[count++] = schedule->windows[i].seconds /
 					 schedule->windows[i].samples;
-	if (count < (schedule->epochs.on ? EPOCHS_ENOUGH : SCHEDULE_BLOCKS_ENOUGH))
+	if (count < (schedule->epochs.on ? EPOCHS_ENOUGH : SHARES_BLOCKS_LEAST))
 		return INFINITY;
 	mean = statistics_mean(times, count);
 	return statistics_half(mean) / mean.value;
@@ -199,7 +199,7 @@ bool schedule_precise(const struct schedule *schedule)
 	if (schedule->config.only >= 0)
 		return half_of_one(schedule) <=
 		       schedule->config.precision / (schedule->config.rate ? 1 : 2);
-	return schedule->shares.blocks >= SCHEDULE_BLOCKS_ENOUGH &&
+	return schedule->shares.blocks >= SHARES_BLOCKS_LEAST &&
 	       shares_half(&schedule->shares) <= schedule->config.precision;
 }
 
@@ -217,7 +217,7 @@ bool schedule_given_up(const struct schedule *schedule)
 static bool schedule_fits(struct schedule *schedule, double left_s)
 {
 	schedule_set_length(schedule, left_s);
-	if (schedule->blocks >= SCHEDULE_BLOCKS_ENOUGH &&
+	if (schedule->blocks >= SHARES_BLOCKS_LEAST &&
 	    schedule->length_s < SCHEDULE_LENGTH_S / 2)
 		return false;
 	return schedule_block_s(schedule) <= left_s;

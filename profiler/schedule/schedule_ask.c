@@ -212,8 +212,8 @@ static void set_block(struct schedule *schedule, const struct trace *trace,
 
 void schedule_set_length(struct schedule *schedule, double left_s)
 {
-	unsigned missing = schedule->blocks < SCHEDULE_BLOCKS_ENOUGH
-				   ? SCHEDULE_BLOCKS_ENOUGH - schedule->blocks
+	unsigned missing = schedule->blocks < SHARES_BLOCKS_LEAST
+				   ? SHARES_BLOCKS_LEAST - schedule->blocks
 				   : 1;
 	double kinds = schedule->config.only >= 0 ? 1 : KINDS_IN_BLOCK;
 	double room = ROOM_SHARE * (left_s - curve_windows_left_s(&schedule->extras)) /

@@ -12,7 +12,6 @@
 #include "profiler/schedule/window_cost.h"
 
 enum {
-	SCHEDULE_BLOCKS_ENOUGH = 8,         /* before the stop rule may say stop */
 	SCHEDULE_AGAINS = TRACE_WINDOWS / 4 /* void windows that wait for another try */
 };
 
