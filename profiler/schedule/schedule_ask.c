@@ -11,8 +11,6 @@
 enum {
 	KINDS_IN_BLOCK = 3, /* windows of a block */
 	ORDERS = 6,         /* that they come in */
-	STEPS_SETTLE = 2,   /* thrown away after a switch */
-	STEPS_LEAST = 8,    /* measured in a window */
 	STEPS_WARMUP = 4,   /* of the program's start */
 	STRATA = 8,         /* parts of the epoch for drawn hits */
 	EXTRAS_AT_ONCE = 2, /* after a block */

@@ -8,7 +8,7 @@
 #define SWITCH_S  .1  /* of a switch, before one was seen */
 
 enum {
-	STEPS = 8 + 2,  /* of a window at the least, settling ones too */
+	STEPS = STEPS_LEAST + STEPS_SETTLE,
 	POOL = 512,     /* samples that drawn hits come from */
 	REPEATED = 1024 /* samples that are prepared over and over */
 };
@@ -58,7 +58,7 @@ double window_cost_switch_s(const struct window_cost *pace)
 {
 	if (pace->switches > 0)
 		return pace->switch_s;
-	return SWITCH_S + 2 * pace->step_s[TRACE_REAL];
+	return SWITCH_S + STEPS_SETTLE * pace->step_s[TRACE_REAL];
 }
 
 /* Samples a cached window uses in length_s, at the pace it may have. */

@@ -9,6 +9,9 @@
 
 #include <stdint.h>
 
+/* Steps of a window: thrown away after its switch; measured, at the least. */
+enum { STEPS_SETTLE = 2, STEPS_LEAST = 8 };
+
 /* Zero at first; 0 in a member: not seen yet. */
 struct window_cost {
 	double step_s[TRACE_KINDS]; /* of a step, in the last window of the kind */
