@@ -26,6 +26,12 @@ struct interval {
 	double value, low, high;
 };
 
+/* Half its width; NAN when it has no bounds. */
+static inline double interval_half(struct interval interval)
+{
+	return (interval.high - interval.low) / 2;
+}
+
 #define INTERVAL_UNKNOWN     ((struct interval){NAN, NAN, NAN})
 #define PROFILE_UNKNOWN(...) INTERVAL_UNKNOWN, /* for each row of a table */
 

@@ -7,8 +7,6 @@
 #include "cmd/run/run_end.h"
 #include "loader/base/error.h"
 #include "loader/base/text/shell_word.h"
-#include "profiler/analysis/analyse.h"
-#include "profiler/analysis/statistics.h"
 #include "profiler/run/barrier.h"
 #include "profiler/run/measure.h"
 
@@ -133,7 +131,7 @@ static double run_widest(const struct shares *shares)
 	double half = NAN;
 
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
-		half = fmax(half, statistics_half(shares->stalls[i]));
+		half = fmax(half, interval_half(shares->stalls[i]));
 	return half;
 }
 

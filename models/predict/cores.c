@@ -120,7 +120,7 @@ static void complete_points(struct cores *cores)
 /* Relative standard error of a point, by its own interval. */
 static double cores_error_of(struct interval rate)
 {
-	double own = (rate.high - rate.low) / 2 / NORMAL_95 / rate.value;
+	double own = interval_half(rate) / NORMAL_95 / rate.value;
 
 	if (isnan(own))
 		return USL_LEAST_ERROR;

@@ -76,7 +76,7 @@ static struct sum prep_cpu(const struct profile *profile, enum trace_kind kind)
 
 static double relative_half(struct interval interval)
 {
-	double half = (interval.high - interval.low) / 2 / interval.value;
+	double half = interval_half(interval) / interval.value;
 
 	return isfinite(half) ? fmax(half, LEAST_HALF) : CORES_HALF;
 }

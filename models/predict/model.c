@@ -88,7 +88,7 @@ static double model_off(double modelled, struct interval measured)
 /* How far model and run may be apart: max(the run's interval, SAME). */
 static double model_allowed(struct interval measured)
 {
-	double half = (measured.high - measured.low) / 2 / measured.value;
+	double half = interval_half(measured) / measured.value;
 
 	return isfinite(half) ? fmax(half, SAME) : SAME;
 }

@@ -198,7 +198,7 @@ static void take_native(const struct profile *profile, struct storage *storage)
 static double storage_error_of(const struct storage *storage,
 			       const struct profile_point *point, double fixed_s)
 {
-	double own = (point->per_s.high - point->per_s.low) / 2 / point->per_s.value;
+	double own = interval_half(point->per_s) / point->per_s.value;
 	double model = storage_rate(storage, point->x, storage->emulated_bandwidth,
 				    storage->emulated_latency_s);
 	double here = point->x / for_mean(storage, point, fixed_s);

@@ -213,8 +213,7 @@ static bool calibration_nearer(const struct setting *step, const struct setting 
 
 static double half_of(const struct setting *setting)
 {
-	struct interval rate = setting->found->measured;
-	double half = (rate.high - rate.low) / 2;
+	double half = interval_half(setting->found->measured);
 
 	return isnan(half) ? 0 : half;
 }

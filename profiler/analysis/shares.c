@@ -188,6 +188,6 @@ double shares_half(const struct shares *shares)
 	double half = NAN;
 
 	for (int i = 0; i < STAGES; i++)
-		half = fmax(half, statistics_half(shares->stalls[i]));
+		half = fmax(half, interval_half(shares->stalls[i]));
 	return shares->blocks < 2 ? INFINITY : half;
 }

@@ -75,8 +75,3 @@ struct interval statistics_mean(const double *values, size_t n)
 				 student_t(.95, (unsigned)(n - 1)) *
 					 sqrt(squares / ((double)n * (double)(n - 1))));
 }
-
-double statistics_half(struct interval interval)
-{
-	return (interval.high - interval.low) / 2;
-}

@@ -29,7 +29,4 @@ struct interval statistics_ordered(double full, const double *without,
 /* Mean of n independent values and its 95 % interval. */
 struct interval statistics_mean(const double *values, size_t n);
 
-/* Half the width of an interval; NAN when it has no bounds. */
-double statistics_half(struct interval interval);
-
 #endif

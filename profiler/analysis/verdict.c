@@ -1,7 +1,6 @@
 /* verdict.c - chooses what limits, and the budget that a precision needs. */
 #include "profiler/analysis/verdict.h"
 #include "profiler/analysis/shares.h"
-#include "profiler/analysis/statistics.h"
 
 #include <stdio.h>
 
@@ -23,7 +22,7 @@ double verdict_budget(double half, double floor, double precision, unsigned bloc
 /* True when the stall is there, beyond its interval. */
 static bool verdict_stalls(struct interval share)
 {
-	double half = statistics_half(share);
+	double half = interval_half(share);
 
 	return share.value > NOTICED && (isnan(half) || share.value > half);
 }

@@ -189,7 +189,7 @@ static double half_of_one(const struct schedule *schedule)
 	if (count < (schedule->epochs.on ? EPOCHS_ENOUGH : SHARES_BLOCKS_LEAST))
 		return INFINITY;
 	mean = statistics_mean(times, count);
-	return statistics_half(mean) / mean.value;
+	return interval_half(mean) / mean.value;
 }
 
 bool schedule_precise(const struct schedule *schedule)

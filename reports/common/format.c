@@ -46,7 +46,7 @@ const char *format_tenth(char *to, long tenth)
 
 const char *format_points(char *to, const struct interval *interval)
 {
-	double half = 50 * (interval->high - interval->low);
+	double half = 100 * interval_half(*interval);
 
 	to[0] = '\0';
 	if (isfinite(half))

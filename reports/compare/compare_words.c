@@ -66,8 +66,7 @@ const char *compare_number(char to[COMPARE_CELL], const struct compare_row *row,
 		snprintf(to, COMPARE_CELL, "%s %s", number, format_points(half, of));
 	else
 		snprintf(to, COMPARE_CELL, "%s ±%s", number,
-			 compare_words_amount(half, row->unit,
-					      (of->high - of->low) / 2));
+			 compare_words_amount(half, row->unit, interval_half(*of)));
 	return to;
 }
 

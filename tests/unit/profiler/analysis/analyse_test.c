@@ -2,7 +2,6 @@
 #include "loader/base/random.h"
 #include "profiler/analysis/analyse.h"
 #include "profiler/analysis/shares.h"
-#include "profiler/analysis/statistics.h"
 #include "profiler/session/run_metadata.h"
 #include "tests/lib/close_to.h"
 #include "tests/lib/nomem.h"
@@ -92,7 +91,7 @@ static void shares_and_rates_are_the_constructed_ones(void **state)
 	close_to(profile.rates[TRACE_CACHED].value, BATCH / 15e-3, 1e-6);
 	close_to(profile.rates[TRACE_SYNTHETIC].value, BATCH / 10e-3, 1e-6);
 	/* Blocks without spread leave the systematic floor alone. */
-	close_to(statistics_half(profile.stalls[STAGE_FETCH]), profile.overhead_floor,
+	close_to(interval_half(profile.stalls[STAGE_FETCH]), profile.overhead_floor,
 		 1e-9);
 	assert_true(profile.overhead_floor > 0 && profile.overhead_floor < .005);
 	assert_int_equal(profile.limit.id, STAGE_FETCH);
@@ -368,7 +367,7 @@ static void drawn_windows_weigh_alike_over_the_epoch(void **state)
 	close_to(profile.rates[TRACE_REAL].value, BATCH / 25e-3, 1e-3);
 	close_to(profile.stalls[STAGE_COMPUTE].value, .4, 1e-6);
 	/* Blocks differ by 33 %, but smoothly. */
-	assert_true(statistics_half(profile.stalls[STAGE_FETCH]) < .05);
+	assert_true(interval_half(profile.stalls[STAGE_FETCH]) < .05);
 	profile_free(&profile);
 	session_free(trace);
 }

@@ -1,5 +1,4 @@
 #include "profiler/analysis/rate.h"
-#include "profiler/analysis/statistics.h"
 #include "profiler/session/window.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/session.h"
@@ -53,7 +52,7 @@ static void whole_epochs_give_their_rate_and_its_scatter(void **state)
 	assert_int_equal(rate.windows, 4);
 	assert_true(fabs(rate.per_s.value - 32 / .020) < 1);
 	/* t of 3 degrees of freedom, and a standard error of 1.15 ms / 2. */
-	assert_true(fabs(statistics_half(rate.per_s) / rate.per_s.value -
+	assert_true(fabs(interval_half(rate.per_s) / rate.per_s.value -
 			 3.18 * 1.1547 / 2 / 20) < .002);
 	assert_true(isnan(rate.hit_ratio));
 	assert_non_null(strstr(rate.why, "4 whole epochs in 4 windows"));

@@ -133,8 +133,8 @@ static void ordered_intervals_forgive_a_slope_and_cover(void **state)
 		for (int i = 0; i < N; i++)
 			without[i] = (sum - value[i]) / (N - 1);
 		interval = statistics_ordered(sum / N, without, place, N, 0);
-		narrow += statistics_half(interval) / TRIALS;
-		wide += statistics_half(statistics_jackknife(sum / N, without, N, 0)) /
+		narrow += interval_half(interval) / TRIALS;
+		wide += interval_half(statistics_jackknife(sum / N, without, N, 0)) /
 			TRIALS;
 		covered += interval.low <= 0 && 0 <= interval.high;
 	}

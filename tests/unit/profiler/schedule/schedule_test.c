@@ -1,5 +1,4 @@
 #include "loader/base/random.h"
-#include "profiler/analysis/statistics.h"
 #include "profiler/schedule/schedule.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/session.h"
