@@ -120,11 +120,6 @@ void profile_init(struct profile *profile)
 	};
 }
 
-void profile_change_init(struct profile_change *change)
-{
-	*change = PROFILE_NO_CHANGE;
-}
-
 int profile_change_copy(struct profile_change *to, const struct profile_change *from)
 {
 	*to = *from;
@@ -134,7 +129,7 @@ int profile_change_copy(struct profile_change *to, const struct profile_change *
 void profile_change_free(struct profile_change *change)
 {
 	free(change->cache_policy.other);
-	profile_change_init(change);
+	*change = PROFILE_NO_CHANGE;
 }
 
 static bool same_number(double a, double b)

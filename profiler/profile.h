@@ -499,9 +499,6 @@ double profile_quotient(uint64_t count, uint64_t of);
 /* The value of a fact of the environment; it stays the profile's. NULL: not told. */
 const char *profile_fact_of(const struct profile *profile, const char *key);
 
-/* No change at all. */
-void profile_change_init(struct profile_change *change);
-
 /* A copy with a policy of its own. 0 or -ENOMEM. */
 int profile_change_copy(struct profile_change *to, const struct profile_change *from);
 void profile_change_free(struct profile_change *change); /* and makes it none */

@@ -133,10 +133,9 @@ static int find_handover(struct model *model, struct error *err)
 {
 	double batch = (double)model->profile->batch, simulated;
 	struct simulation_outcome cached, synthetic;
-	struct profile_change none;
+	const struct profile_change none = PROFILE_NO_CHANGE;
 	int result;
 
-	profile_change_init(&none);
 	result = model_rate(model, &none, &ASPECT_PLAIN, STAGE_PREP, &cached, err);
 	if (result == 0)
 		result = model_rate(model, &none, &ASPECT_PLAIN, STAGE_COMPUTE,
@@ -154,12 +153,11 @@ static int find_handover(struct model *model, struct error *err)
 static int know_self(struct model *model, struct error *err)
 {
 	struct simulation_outcome real, cached;
-	struct profile_change none;
+	const struct profile_change none = PROFILE_NO_CHANGE;
 	int result = find_handover(model, err);
 
 	if (result < 0)
 		return result;
-	profile_change_init(&none);
 	result = model_rate(model, &none, &ASPECT_PLAIN, STAGE_REAL, &real, err);
 	if (result == 0)
 		result = model_rate(model, &none, &ASPECT_PLAIN, STAGE_PREP, &cached,
@@ -226,13 +224,12 @@ void model_price(struct model *model, const struct prices *prices)
 static int note_cost(const struct model *model, struct profile *profile)
 {
 	struct profile_prediction same = {.rank = UNKNOWN};
-	struct profile_change none;
+	const struct profile_change none = PROFILE_NO_CHANGE;
 	int result;
 
 	profile->cost = INTERVAL_UNKNOWN;
 	if (model->prices == NULL)
 		return 0;
-	profile_change_init(&none);
 	result = model_predict(model, &none, &same, NULL);
 	if (result == 0)
 		profile->cost = same.cost;

@@ -301,11 +301,10 @@ static int make_storage(const struct adviser *adviser, struct candidate *candida
 static int look_at_gpu(const struct adviser *adviser)
 {
 	struct profile_prediction *prediction;
-	struct profile_change change;
+	struct profile_change change = PROFILE_NO_CHANGE;
 	bool wasted;
 	int result;
 
-	profile_change_init(&change);
 	change.gpu_speed = FASTER;
 	result = advice_ask(adviser, &change, &prediction);
 	if (result <= 0)
@@ -325,12 +324,11 @@ static int look_at_less(const struct adviser *adviser)
 {
 	const struct profile *profile = adviser->profile;
 	struct profile_prediction *prediction;
-	struct profile_change change;
+	struct profile_change change = PROFILE_NO_CHANGE;
 	int result;
 
 	if (profile->cores < 2)
 		return 0;
-	profile_change_init(&change);
 	change.cores = (unsigned)profile->cores / 2;
 	result = advice_ask(adviser, &change, &prediction);
 	if (result <= 0)
@@ -346,10 +344,9 @@ static int look_at_less(const struct adviser *adviser)
 /* What the run does not show is left out. */
 static int propose_made(const struct adviser *adviser, advice_make *make)
 {
-	struct candidate candidate = {.beyond = 1};
+	struct candidate candidate = {.change = PROFILE_NO_CHANGE, .beyond = 1};
 	int result;
 
-	profile_change_init(&candidate.change);
 	result = make(adviser, &candidate);
 	if (result == -ENODATA || result == -EINVAL)
 		return 0;

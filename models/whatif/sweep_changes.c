@@ -109,7 +109,7 @@ static int sweep_changes_combine(const struct sweep *sweep, const size_t *at,
 {
 	int result = 0;
 
-	profile_change_init(change);
+	*change = PROFILE_NO_CHANGE;
 	for (int i = 0; result == 0 && i < SWEEP_KEYS; i++)
 		if (sweep->keys[i].count > 0)
 			result = set_member(change, i, &sweep->keys[i].value[at[i]],

@@ -30,9 +30,8 @@ static int add_cores(const struct model *model, uint64_t own, struct profile *cu
 	most = most < 8 ? 8 : most;
 	count = most < CORES_POINTS ? most : CORES_POINTS;
 	for (unsigned i = 0; result == 0 && i <= count; i++) {
-		struct profile_change change;
+		struct profile_change change = PROFILE_NO_CHANGE;
 
-		profile_change_init(&change);
 		change.cores = i == 0 ? 1 : most * i / count;
 		if (change.cores > last)
 			result = whatif_curve_add(model, &change, curve);
@@ -47,9 +46,8 @@ static int whatif_curve_add_cache(const struct model *model,
 	int result = 0;
 
 	for (int i = 0; result == 0 && i <= CACHE_POINTS; i++) {
-		struct profile_change change;
+		struct profile_change change = PROFILE_NO_CHANGE;
 
-		profile_change_init(&change);
 		change.cache_share = i / (double)CACHE_POINTS;
 		if (!same_policy)
 			change.cache_policy = curves->policy;

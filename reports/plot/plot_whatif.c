@@ -140,10 +140,9 @@ struct along {
 static double at_cores(const struct profile_change *change,
 		       const struct profile_word *policy)
 {
-	struct profile_change alone;
+	struct profile_change alone = PROFILE_NO_CHANGE;
 
 	(void)policy;
-	profile_change_init(&alone);
 	alone.cores = change->cores;
 	return change->cores > 0 && profile_change_equal(change, &alone) ? change->cores
 									 : NAN;
@@ -153,9 +152,8 @@ static double at_cores(const struct profile_change *change,
 static double at_share(const struct profile_change *change,
 		       const struct profile_word *policy)
 {
-	struct profile_change alone;
+	struct profile_change alone = PROFILE_NO_CHANGE;
 
-	profile_change_init(&alone);
 	alone.cache_share = change->cache_share;
 	alone.cache_policy = change->cache_policy;
 	if (!profile_change_equal(change, &alone) ||

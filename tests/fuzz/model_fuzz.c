@@ -84,14 +84,13 @@ static void ask(struct profile *profile, const struct model *model,
 
 static void ask_some(struct profile *profile, const struct model *model)
 {
-	struct profile_change change;
+	struct profile_change change = PROFILE_NO_CHANGE;
 
-	profile_change_init(&change);
 	change.cores = 3;
 	change.batch = 16;
 	change.jobs = 2;
 	ask(profile, model, &change);
-	profile_change_init(&change);
+	change = PROFILE_NO_CHANGE;
 	change.cache_share = .5;
 	change.cache_policy.id = CACHE_LRU;
 	change.gpu_speed = 2;

@@ -213,10 +213,9 @@ static void expect_rate(const struct run *run, const struct profile_change *chan
 
 static void predicts_a_cache(void **state)
 {
-	struct profile_change change;
+	struct profile_change change = PROFILE_NO_CHANGE;
 
 	(void)state;
-	profile_change_init(&change);
 	change.cache_share = .5;
 	expect_rate(&fetch_bound, &change, 1000);
 	change.cache_share = 1;
@@ -228,23 +227,21 @@ static void predicts_a_cache(void **state)
 /* Half of the data in memory is no half of the reads: .213 of them. */
 static void knows_the_hits_of_the_kernel(void **state)
 {
-	struct profile_change change;
+	struct profile_change change = PROFILE_NO_CHANGE;
 	struct run run = fetch_bound;
 
 	(void)state;
 	run.kernel = .213;
 	run.real = 500 / (1 - .213);
-	profile_change_init(&change);
 	change.workers = 2;
 	expect_rate(&run, &change, run.real);
 }
 
 static void predicts_storage(void **state)
 {
-	struct profile_change change;
+	struct profile_change change = PROFILE_NO_CHANGE;
 
 	(void)state;
-	profile_change_init(&change);
 	change.storage_bandwidth = 100e6;
 	expect_rate(&fetch_bound, &change, 1000);
 	change.storage_bandwidth = 50e6;
@@ -254,10 +251,9 @@ static void predicts_storage(void **state)
 
 static void predicts_fewer_cores(void **state)
 {
-	struct profile_change change;
+	struct profile_change change = PROFILE_NO_CHANGE;
 
 	(void)state;
-	profile_change_init(&change);
 	change.cores = 1; /* reads, and the consumer's own work, share the core */
 	expect_rate(&prep_bound, &change, 1 / (1e-3 + 10e-6 + 5e-6));
 }
@@ -266,7 +262,7 @@ static void predicts_fewer_cores(void **state)
 static void predicts_workers_of_a_delayed_prep(void **state)
 {
 	struct run run = compute_bound;
-	struct profile_change change;
+	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile profile;
 
 	(void)state;
@@ -276,7 +272,6 @@ static void predicts_workers_of_a_delayed_prep(void **state)
 	profile.prep_delay_s = .01;
 	profile.rates[TRACE_CACHED] = about(200);
 	add_window(&profile, "prep", 200, 1e-3, 1e-3);
-	profile_change_init(&change);
 	change.workers = 8;
 	assert_true(fabs(predict(&profile, &change)->per_s.value / 800 - 1) < .03);
 	profile_free(&profile);
@@ -284,10 +279,9 @@ static void predicts_workers_of_a_delayed_prep(void **state)
 
 static void predicts_an_accelerator(void **state)
 {
-	struct profile_change change;
+	struct profile_change change = PROFILE_NO_CHANGE;
 
 	(void)state;
-	profile_change_init(&change);
 	change.gpu_speed = .5;
 	expect_rate(&compute_bound, &change, 250);
 	change.gpu_speed = 2;
@@ -318,9 +312,8 @@ static void predicts_several_jobs(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
-		struct profile_change change;
+		struct profile_change change = PROFILE_NO_CHANGE;
 
-		profile_change_init(&change);
 		change.jobs = lines[i].jobs;
 		expect_rate(lines[i].run, &change, lines[i].own);
 		change.share = true;
@@ -332,11 +325,10 @@ static void predicts_several_jobs(void **state)
 static void predicts_jobs_of_different_speeds(void **state)
 {
 	struct profile_prediction *prediction;
-	struct profile_change change;
+	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile profile;
 
 	(void)state;
-	profile_change_init(&change);
 	change.jobs = 2;
 	change.job_speed[0] = 1;
 	change.job_speed[1] = .25;
@@ -364,14 +356,13 @@ static void tells_what_jobs_take(void **state)
 {
 	struct run run = prep_bound;
 	struct profile_prediction *prediction;
-	struct profile_change change;
+	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile profile;
 
 	(void)state;
 	run.share = .5;
 	make(&profile, &run);
 	profile.sample_bytes = 1000000;
-	profile_change_init(&change);
 	change.jobs = 4;
 	prediction = predict(&profile, &change);
 	/* 4 x (6 slots x 32 x 1 MB + 100 MB); 2000 samples/s, half of them read */
@@ -403,7 +394,7 @@ static void jobs_share_what_the_machine_costs(void **state)
 				     .storage_gb_month = NAN,
 				     .request = .001};
 	struct profile_prediction out = {.rank = UNKNOWN};
-	struct profile_change change;
+	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile profile;
 	struct error err = {0};
 	struct model *model;
@@ -413,7 +404,6 @@ static void jobs_share_what_the_machine_costs(void **state)
 	model = model_new(&profile, &err);
 	assert_non_null(model);
 	model_price(model, &prices);
-	profile_change_init(&change);
 	change.jobs = 4;
 	change.share = true;
 	assert_int_equal(model_predict(model, &change, &out, &err), 0);
@@ -451,14 +441,13 @@ static void jobs_meet_at_a_real_storage(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		struct profile_prediction *prediction;
-		struct profile_change change;
+		struct profile_change change = PROFILE_NO_CHANGE;
 		struct profile profile;
 
 		run.latency_s = lines[i].latency_s;
 		run.real = run.latency_s > 0 ? 16 / .102 : 500;
 		make(&profile, &run);
 		profile.storage_bandwidth = profile.storage_latency_s = NAN;
-		profile_change_init(&change);
 		change.jobs = lines[i].jobs;
 		prediction = predict(&profile, &change);
 		if (fabs(prediction->per_s.value / lines[i].own - 1) > .03)
@@ -476,11 +465,10 @@ static int predict_itself(const struct profile *profile, struct error *err)
 {
 	struct model *model = model_new(profile, err);
 	struct profile_prediction out = {.rank = UNKNOWN};
-	struct profile_change change;
+	struct profile_change change = PROFILE_NO_CHANGE;
 	int result;
 
 	assert_non_null(model);
-	profile_change_init(&change);
 	result = model_predict(model, &change, &out, err);
 	model_free(model);
 	return result;
@@ -490,20 +478,19 @@ static void knows_jobs_that_ran_side_by_side(void **state)
 {
 	struct run run = prep_bound;
 	struct profile_prediction *prediction;
-	struct profile_change change;
+	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile profile;
 	struct error err = {0};
 
 	(void)state;
 	run.jobs = 4;
 	make(&profile, &run);
-	profile_change_init(&change);
 	change.cores = 1;
 	prediction = predict(&profile, &change); /* of all four */
 	assert_true(fabs(prediction->per_s.value / 1000 - 1) < .03);
 	assert_true(fabs(prediction->speedup.value / .5 - 1) < .03);
 	assert_true(fabs(prediction->per_job.value / 250 - 1) < .03);
-	profile_change_init(&change);
+	change = PROFILE_NO_CHANGE;
 	change.jobs = 1;
 	prediction = predict(&profile, &change);
 	assert_true(fabs(prediction->per_s.value / 2000 - 1) < .03);
@@ -538,10 +525,9 @@ static void refuses_jobs_without_sense(void **state)
 	model = model_new(&profile, NULL);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
 		struct profile_prediction out = {.rank = UNKNOWN};
-		struct profile_change change;
+		struct profile_change change = PROFILE_NO_CHANGE;
 		struct error err = {0};
 
-		profile_change_init(&change);
 		change.jobs = lines[i].jobs;
 		change.share = lines[i].share;
 		change.job_speed[0] = lines[i].speeds[0];
@@ -557,10 +543,9 @@ static void gives_only_bounds_beyond_the_machine(void **state)
 {
 	struct profile profile;
 	struct profile_prediction *prediction;
-	struct profile_change change;
+	struct profile_change change = PROFILE_NO_CHANGE;
 
 	(void)state;
-	profile_change_init(&change);
 	change.cores = 4;
 	make(&profile, &prep_bound);
 	prediction = predict(&profile, &change);
@@ -574,7 +559,7 @@ static void gives_only_bounds_beyond_the_machine(void **state)
 static void knows_what_it_cannot_know(void **state)
 {
 	struct profile profile;
-	struct profile_change change;
+	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile_prediction *prediction;
 	struct error err = {0};
 	struct model *model;
@@ -584,14 +569,13 @@ static void knows_what_it_cannot_know(void **state)
 	model = model_new(&profile, &err);
 	assert_non_null(model);
 	prediction = profile_add_prediction(&profile);
-	profile_change_init(&change);
 	change.storage_bandwidth = 0; /* nothing was measured without the throttle */
 	assert_int_equal(model_predict(model, &change, prediction, &err), -ENODATA);
 	assert_non_null(strstr(err.message, "only slowed"));
-	profile_change_init(&change);
+	change = PROFILE_NO_CHANGE;
 	change.cache_share = 3;
 	assert_int_equal(model_predict(model, &change, prediction, &err), -EINVAL);
-	profile_change_init(&change);
+	change = PROFILE_NO_CHANGE;
 	change.cache_share = .5;
 	change.cache_policy.other = (char *)(uintptr_t) "mru";
 	assert_int_equal(model_predict(model, &change, prediction, &err), -EINVAL);
@@ -604,7 +588,7 @@ static void predicts_nothing_of_a_run_it_does_not_understand(void **state)
 {
 	struct run run = fetch_bound;
 	struct profile profile;
-	struct profile_change change;
+	struct profile_change change = PROFILE_NO_CHANGE;
 	struct error err = {0};
 	struct model *model;
 
@@ -613,7 +597,6 @@ static void predicts_nothing_of_a_run_it_does_not_understand(void **state)
 	make(&profile, &run);
 	model = model_new(&profile, &err);
 	assert_non_null(model);
-	profile_change_init(&change);
 	change.cache_share = .5;
 	assert_int_equal(
 		model_predict(model, &change, profile_add_prediction(&profile), &err),

@@ -21,7 +21,7 @@ static int setup(void **state)
 	err = (struct error){0};
 	profile_init(&profile);
 	memset(&prediction, 0, sizeof(prediction));
-	profile_change_init(&prediction.change);
+	prediction.change = PROFILE_NO_CHANGE;
 	prediction.per_s = (struct interval){110, 95, 120};
 	prediction.hit_ratio = .5;
 	return 0;
@@ -105,7 +105,7 @@ static void the_newest_of_each_come_last_in_order(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
-		profile_change_init(&wanted[i]);
+		wanted[i] = PROFILE_NO_CHANGE;
 		wanted[i].cores = 3 - i;
 	}
 	assert_int_equal(note(9, 9), 0); /* none of these */
@@ -121,10 +121,9 @@ static void the_newest_of_each_come_last_in_order(void **state)
 
 static void what_was_not_measured_is_not_there(void **state)
 {
-	struct profile_change wanted;
+	struct profile_change wanted = PROFILE_NO_CHANGE;
 
 	(void)state;
-	profile_change_init(&wanted);
 	assert_false(verify_done(&profile, &wanted));
 	assert_int_equal(verify_sort(&profile, &wanted, 1), 0);
 	assert_int_equal(note(9, 9), 0);

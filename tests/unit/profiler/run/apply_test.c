@@ -27,7 +27,7 @@ static int setup(void **state)
 	(void)state;
 	err = (struct error){0};
 	profile_init(&profile);
-	profile_change_init(&change);
+	change = PROFILE_NO_CHANGE;
 	profile.command = calloc(2, sizeof(*profile.command));
 	profile.command[0] = strdup("train");
 	profile.cores = profile.workers = HERE;

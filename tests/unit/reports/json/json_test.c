@@ -210,8 +210,8 @@ static void changes_of_jobs_are_told_apart(void **state)
 	struct profile_change a, b;
 
 	(void)state;
-	profile_change_init(&a);
-	profile_change_init(&b);
+	a = PROFILE_NO_CHANGE;
+	b = PROFILE_NO_CHANGE;
 	a.jobs = b.jobs = 2;
 	a.share = true;
 	assert_false(profile_change_equal(&a, &b));
