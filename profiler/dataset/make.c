@@ -193,7 +193,7 @@ static int write_list(const struct make *make)
 		pattern_name(i % config->classes, class);
 		fprintf(stream, "%s %s\n", path, class);
 	}
-	if (fclose(stream) == 0)
+	if (io_text(stream, &text) != NULL)
 		result = write_file(make->dir, LIST, (const uint8_t *)text, size);
 	free(text);
 	return result;
