@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* What a result file makes of it. */
 static double sweep_changes_kept(double number)

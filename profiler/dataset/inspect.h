@@ -6,7 +6,6 @@
 #define DSA_INSPECT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct error;

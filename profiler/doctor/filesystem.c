@@ -19,7 +19,7 @@
 #define SYS_cachestat 451
 #endif
 
-enum { SHOWN = 120, BLOCK = 4096, FOLDERS_DEEP = 4 };
+enum { BLOCK = 4096, FOLDERS_DEEP = 4 };
 
 void check_find_sample(struct check_subject *subject)
 {
@@ -66,7 +66,7 @@ static const char *file_system(long type)
 
 void check_dataset(struct doctor_line *line, const struct check_subject *subject)
 {
-	char name[SHOWN];
+	char name[NAME_SHOWN];
 	struct statfs at;
 
 	name_escape(subject->dataset, name, sizeof(name));

@@ -77,7 +77,7 @@ static enum kind read_kind(const char *path)
 
 void check_program(struct doctor_line *line, const struct check_subject *subject)
 {
-	char path[4096], name[120];
+	char path[4096], name[NAME_SHOWN];
 
 	name_escape(subject->program, name, sizeof(name));
 	if (!check_find_program(subject->program, path, sizeof(path))) {

@@ -5,7 +5,6 @@
 #include "loader/base/trace.h"
 #include "loader/loader.h"
 #include "loader/share.h"
-#include "profiler/run/jobs.h"
 
 #include <errno.h>
 #include <inttypes.h>
