@@ -196,8 +196,8 @@ static int sum_up(const struct inspection *inspection, struct inspect *result,
 	return 0;
 }
 
-static int inspect_sample(struct inspection *inspection, struct inspect *result,
-			  struct error *err)
+static int inspect_files(struct inspection *inspection, struct inspect *result,
+			 struct error *err)
 {
 	int status;
 
@@ -231,7 +231,7 @@ int inspect_run(const struct inspect_config *config, struct inspect *result,
 	inspection.source = result->source;
 	result->count = source_count(result->source);
 	result->classes = source_facts(result->source)->classes;
-	status = inspect_sample(&inspection, result, &own);
+	status = inspect_files(&inspection, result, &own);
 	result->first = inspection.list;
 	free(inspection.looks);
 	if (status != 0)

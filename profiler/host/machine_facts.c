@@ -21,7 +21,7 @@ struct facts {
 };
 
 __attribute__((format(printf, 3, 4))) static void
-add(struct facts *facts, const char *key, const char *format, ...)
+facts_add(struct facts *facts, const char *key, const char *format, ...)
 {
 	char value[512];
 	va_list args;
@@ -37,7 +37,7 @@ add(struct facts *facts, const char *key, const char *format, ...)
 static void facts_add_count(struct facts *facts, const char *key, uint64_t count)
 {
 	if (count != UNKNOWN)
-		add(facts, key, "%llu", (unsigned long long)count);
+		facts_add(facts, key, "%llu", (unsigned long long)count);
 }
 
 static void add_bytes(struct facts *facts, const char *key, uint64_t bytes)
@@ -50,7 +50,7 @@ static void add_bytes(struct facts *facts, const char *key, uint64_t bytes)
 		return;
 	for (; value >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++)
 		value /= 1024;
-	add(facts, key, "%.4g %s", value, units[unit]);
+	facts_add(facts, key, "%.4g %s", value, units[unit]);
 }
 
 /* A file's first line as it is, when there is one. */
@@ -59,7 +59,7 @@ static void facts_add_line(struct facts *facts, const char *key, const char *pat
 	char text[256];
 
 	if (procfs_line(text, sizeof(text), facts->root, path) > 0)
-		add(facts, key, "%s", text);
+		facts_add(facts, key, "%s", text);
 }
 
 /* "key : value" in /proc/cpuinfo: the value of the first CPU, or NULL. */
@@ -85,11 +85,11 @@ static void add_cpu_model(struct facts *facts)
 		return;
 	value = strstr(text, "\nflags\t");
 	if (value != NULL) /* only x86 has such a list; elsewhere it stays unknown */
-		add(facts, "virtual_machine", "%s",
-		    strstr(value, " hypervisor") != NULL ? "yes" : "no");
+		facts_add(facts, "virtual_machine", "%s",
+			  strstr(value, " hypervisor") != NULL ? "yes" : "no");
 	value = cpuinfo_value(text, "model name");
 	if (value != NULL)
-		add(facts, "cpu", "%s", value);
+		facts_add(facts, "cpu", "%s", value);
 }
 
 static void facts_add_cpu(struct facts *facts, const struct machine *machine)
@@ -100,8 +100,8 @@ static void facts_add_cpu(struct facts *facts, const struct machine *machine)
 	facts_add_count(facts, "cpu_threads", machine->threads);
 	facts_add_count(facts, "cpu_threads_allowed", machine->allowed);
 	if (!isnan(machine->quota))
-		add(facts, "cpu_quota", "%.4g", machine->quota);
-	add(facts, "cpu_usable", "%.4g", machine->cores);
+		facts_add(facts, "cpu_quota", "%.4g", machine->quota);
+	facts_add(facts, "cpu_usable", "%.4g", machine->cores);
 	facts_add_line(facts, "cpu_smt", "/sys/devices/system/cpu/smt/control");
 	facts_add_line(facts, "cpu_governor",
 		       "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
@@ -122,21 +122,22 @@ static void add_system(struct facts *facts, const struct machine *machine)
 	struct utsname system;
 
 	if (uname(&system) == 0)
-		add(facts, "kernel", "%s %s %s", system.sysname, system.release,
-		    system.machine);
+		facts_add(facts, "kernel", "%s %s %s", system.sysname, system.release,
+			  system.machine);
 	if (procfs_read(release, sizeof(release), facts->root, "/etc/os-release") > 0 &&
 	    (name = strstr(release, "PRETTY_NAME=\"")) != NULL) {
 		name += strlen("PRETTY_NAME=\"");
 		name[strcspn(name, "\"\n")] = '\0';
-		add(facts, "system", "%s", name);
+		facts_add(facts, "system", "%s", name);
 	}
 	facts_add_line(
 		facts, "clock_source",
 		"/sys/devices/system/clocksource/clocksource0/current_clocksource");
 	if (machine->cgroup_version > 0)
-		add(facts, "control_groups", "version %u", machine->cgroup_version);
+		facts_add(facts, "control_groups", "version %u",
+			  machine->cgroup_version);
 	clock_utc(when);
-	add(facts, "time", "%s", when);
+	facts_add(facts, "time", "%s", when);
 }
 
 /* True for the mount that holds the path: the longest, and of equals the topmost. */
@@ -205,11 +206,11 @@ static void facts_add_storage(struct facts *facts, const char *dataset)
 	if (dataset == NULL || realpath(dataset, path) == NULL ||
 	    !procfs_mount_find(facts->root, &mount, holds_path, path))
 		return;
-	add(facts, "dataset_filesystem", "%s", mount.type);
-	add(facts, "dataset_device", "%s", mount.device);
+	facts_add(facts, "dataset_filesystem", "%s", mount.type);
+	facts_add(facts, "dataset_device", "%s", mount.device);
 	kind = storage_kind(&mount, facts->root);
 	if (kind != NULL)
-		add(facts, "dataset_storage", "%s", kind);
+		facts_add(facts, "dataset_storage", "%s", kind);
 	free(mount.line);
 }
 

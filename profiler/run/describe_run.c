@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* Where the program runs; a folder that is gone stays unknown. */
-static int describe_run_write_directory(struct profile *profile)
+static int describe_run_set_directory(struct profile *profile)
 {
 	char *directory = getcwd(NULL, 0);
 	int result = 0;
@@ -23,8 +23,8 @@ static int describe_run_write_directory(struct profile *profile)
 	return result;
 }
 
-static int describe_run_describe(const struct describe_run *run, unsigned job,
-				 const char *dataset, struct profile *profile)
+static int describe_run_fill(const struct describe_run *run, unsigned job,
+			     const char *dataset, struct profile *profile)
 {
 	const struct measure_config *config = run->config;
 	unsigned cores = config->cores;
@@ -42,7 +42,7 @@ static int describe_run_describe(const struct describe_run *run, unsigned job,
 	    profile_copy_text(&profile->repeat, config->repeat) < 0 ||
 	    profile_copy_text(&profile->loader, config->loader) < 0 ||
 	    profile_copy_text(&profile->started, started) < 0 ||
-	    describe_run_write_directory(profile) < 0 || profile->command == NULL)
+	    describe_run_set_directory(profile) < 0 || profile->command == NULL)
 		return -ENOMEM;
 	return machine_facts(profile, run->machine, dataset, "");
 }
@@ -56,7 +56,7 @@ int describe_run(const struct describe_run *run, unsigned job, struct trace *tra
 	profile_init(&about);
 	if (dataset == NULL && trace->loader_ready)
 		dataset = trace->loader.dataset;
-	result = describe_run_describe(run, job, dataset, &about);
+	result = describe_run_fill(run, job, dataset, &about);
 	if (result == 0)
 		result = run_metadata_write(&about, trace->about, sizeof(trace->about));
 	profile_free(&about);
