@@ -18,7 +18,8 @@ bool cost_any_price(const struct prices *prices)
 	       !isnan(prices->request);
 }
 
-double cost_epoch(const struct prices *prices, const struct cost_use *use, double per_s)
+static double cost_epoch(const struct prices *prices, const struct cost_use *use,
+			 double per_s)
 {
 	double hours = use->samples / per_s / 3600;
 	double an_hour = cost_part(prices->core_hour, use->cores) +

@@ -34,13 +34,10 @@ struct cost_use {
 };
 
 /*
- * NAN when no price is given, or what one is for is not known (NAN) in `use`, or
- * nothing comes out (per_s is not above 0).
+ * Of an epoch at these samples/s: the faster the cheaper. NAN when no price is given, or
+ * what one is for is not known (NAN) in `use`, or nothing comes out (per_s is not above
+ * 0).
  */
-double cost_epoch(const struct prices *prices, const struct cost_use *use,
-		  double per_s);
-
-/* The same of an interval of rates: the faster the cheaper. */
 struct interval cost_interval(const struct prices *prices, const struct cost_use *use,
 			      struct interval per_s);
 

@@ -32,12 +32,18 @@ static void close_to(double value, double want)
 		fail_msg("%.12g is not %.12g", value, want);
 }
 
+static double cost_at(const struct prices *prices, const struct cost_use *of,
+		      double per_s)
+{
+	return cost_interval(prices, of, (struct interval){per_s, NAN, NAN}).value;
+}
+
 static void an_epoch_costs_what_its_parts_do(void **state)
 {
 	(void)state;
 	/* 8 cores, 50 GB of memory, 3 accelerators, 200 GB of storage; 900 reads */
-	close_to(cost_epoch(&all, &use, 1), .32 + .25 + 6 + .2 + 900e-6);
-	close_to(cost_epoch(&all, &use, 10), (.32 + .25 + 6 + .2) / 10 + 900e-6);
+	close_to(cost_at(&all, &use, 1), .32 + .25 + 6 + .2 + 900e-6);
+	close_to(cost_at(&all, &use, 10), (.32 + .25 + 6 + .2) / 10 + 900e-6);
 }
 
 static void each_part_alone(void **state)
@@ -53,7 +59,7 @@ static void each_part_alone(void **state)
 	one[3].storage_gb_month = all.storage_gb_month;
 	one[4].request = all.request;
 	for (int i = 0; i < 5; i++)
-		close_to(cost_epoch(&one[i], &use, 1), costs[i]);
+		close_to(cost_at(&one[i], &use, 1), costs[i]);
 }
 
 static void nothing_known_is_no_cost_of_0(void **state)
@@ -62,14 +68,14 @@ static void nothing_known_is_no_cost_of_0(void **state)
 	struct prices prices = none;
 
 	(void)state;
-	assert_true(isnan(cost_epoch(&none, &use, 1)));
-	assert_true(isnan(cost_epoch(&all, &use, 0)));
-	assert_true(isnan(cost_epoch(&all, &use, -1)));
-	assert_true(isnan(cost_epoch(&all, &use, NAN)));
+	assert_true(isnan(cost_at(&none, &use, 1)));
+	assert_true(isnan(cost_at(&all, &use, 0)));
+	assert_true(isnan(cost_at(&all, &use, -1)));
+	assert_true(isnan(cost_at(&all, &use, NAN)));
 	unknown.cache_bytes = NAN;
-	assert_true(isnan(cost_epoch(&all, &unknown, 1)));
+	assert_true(isnan(cost_at(&all, &unknown, 1)));
 	prices.core_hour = 0;
-	close_to(cost_epoch(&prices, &unknown, 1) + 1, 1);
+	close_to(cost_at(&prices, &unknown, 1) + 1, 1);
 }
 
 static void the_faster_the_cheaper(void **state)
@@ -78,9 +84,9 @@ static void the_faster_the_cheaper(void **state)
 	struct interval cost = cost_interval(&all, &use, rate);
 
 	(void)state;
-	close_to(cost.value, cost_epoch(&all, &use, 10));
-	close_to(cost.low, cost_epoch(&all, &use, 20));
-	close_to(cost.high, cost_epoch(&all, &use, 8));
+	close_to(cost.value, cost_at(&all, &use, 10));
+	close_to(cost.low, cost_at(&all, &use, 20));
+	close_to(cost.high, cost_at(&all, &use, 8));
 	assert_true(cost.low < cost.value && cost.value < cost.high);
 	rate.value = NAN; /* only bounds are known */
 	cost = cost_interval(&all, &use, rate);
