@@ -1,5 +1,6 @@
 /* usl.c - fits the law by least squares, no term below 0. */
 #include "models/predict/usl.h"
+#include "loader/base/math/student.h"
 
 enum { PRIOR_WEIGHT = 1 }; /* points that the errors said count for, beside scatter */
 
@@ -147,6 +148,7 @@ static bool usl_take(struct system *system, size_t count, struct usl *usl)
 	if (!usl_invert(system->normal, 7, inverse))
 		return false;
 	usl->freedom = (unsigned)count - 3 + PRIOR_WEIGHT;
+	usl->t = student_t(.95, usl->freedom);
 	variance = (PRIOR_WEIGHT + system->squares) / usl->freedom;
 	for (int i = 0; i < 3; i++) {
 		usl->terms[i] = system->terms[i];
@@ -169,17 +171,6 @@ bool usl_fit(const struct usl_point *points, size_t count, struct usl *usl)
 	return solve_bounded(&system, points, count) && usl_take(&system, count, usl);
 }
 
-/* Student's t, .975, from 2 freedoms on (Abramowitz and Stegun, 26.7.5): within 3 %. */
-static double usl_student(double freedom)
-{
-	static const double z = 1.959964;
-	double z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
-
-	return z + (z3 + z) / (4 * freedom) +
-	       (5 * z5 + 16 * z3 + 3 * z) / (96 * freedom * freedom) +
-	       (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * pow(freedom, 3));
-}
-
 struct interval usl_rate(const struct usl *usl, double k)
 {
 	double factors[3], y, variance = 0, half;
@@ -188,7 +179,7 @@ struct interval usl_rate(const struct usl *usl, double k)
 	y = usl_dot(usl->terms, factors);
 	for (int i = 0; i < 3; i++)
 		variance += factors[i] * usl_dot(usl->covariance[i], factors);
-	half = usl_student(usl->freedom) * sqrt(variance);
+	half = usl->t * sqrt(variance);
 	return (struct interval){k / y, k / (y + half),
 				 half < y ? k / (y - half) : INFINITY};
 }

@@ -27,7 +27,8 @@ struct usl_point {
 struct usl {
 	double terms[3];         /* 1/a, s/a, c/a */
 	double covariance[3][3]; /* of them */
-	unsigned freedom;        /* of the covariance, for Student's t; 0: no fit */
+	unsigned freedom;        /* of the covariance; 0: no fit */
+	double t;                /* Student's, 95 %, of that freedom */
 	double scatter;          /* relative standard error that a point turned out to
 				  * have, where USL_LEAST_ERROR was said */
 };

@@ -427,6 +427,26 @@ static void intervals_of_the_fit_hold_the_truth(void **state)
 		}
 }
 
+/* The width of its interval over the standard error of the fit is Student's t. */
+static void the_fit_of_four_points_has_students_interval(void **state)
+{
+	static const struct usl_point points[] = {
+		{1, 100, .01}, {2, 185, .01}, {4, 330, .01}, {8, 500, .01}};
+	const double k = 16, factors[3] = {1, k - 1, k * (k - 1)};
+	double variance = 0;
+	struct interval rate;
+	struct usl usl;
+
+	(void)state;
+	assert_true(usl_fit(points, 4, &usl));
+	rate = usl_rate(&usl, k);
+	for (int i = 0; i < 3; i++)
+		for (int j = 0; j < 3; j++)
+			variance += factors[i] * usl.covariance[i][j] * factors[j];
+	assert_int_equal(usl.freedom, 2);
+	close_to((k / rate.low - k / rate.value) / sqrt(variance), 4.3026527, 1e-6);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -443,6 +463,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(nobody_runs_faster_than_alone),
 		cmocka_unit_test(a_rough_interval_stops_nobody),
 		cmocka_unit_test(intervals_of_the_fit_hold_the_truth),
+		cmocka_unit_test(the_fit_of_four_points_has_students_interval),
 	};
 
 	if (argc > 1)
