@@ -15,19 +15,16 @@ struct timed_list {
 	size_t count;
 };
 
-static bool of_prep(const struct window *window)
-{
-	return window->kind == TRACE_CACHED && shares_uses(window);
-}
-
-static bool of_fetch(const struct window *window)
+/* True when its records are of a stage that worked alone. */
+static bool sample_times_counts(const struct window *window)
 {
 	const struct trace_loader *loader = &window->trace->loader;
 	bool emulated = loader->storage_bandwidth > 0 || loader->storage_latency > 0;
 	bool without = (window->flags & TRACE_UNTHROTTLED) != 0;
 
-	return window->kind == TRACE_FETCH && window->certified &&
-	       window_depth(window) == 1 && without == emulated;
+	if (window->kind != TRACE_FETCH)
+		return shares_uses(window);
+	return window->certified && window_depth(window) == 1 && without == emulated;
 }
 
 static int sample_times_by_bytes(const void *left, const void *right)
@@ -39,10 +36,9 @@ static int sample_times_by_bytes(const void *left, const void *right)
 	return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Records of the windows that are asked for, in order of size. 0 or -ENOMEM. */
+/* Records of the windows of a kind, in order of size. 0 or -ENOMEM. */
 static int sample_times_list(const struct window *windows, size_t count,
-			     bool (*wanted)(const struct window *window),
-			     struct timed_list *list)
+			     enum trace_kind kind, struct timed_list *list)
 {
 	*list = (struct timed_list){0};
 	for (size_t i = 0; i < count; i++) {
@@ -53,7 +49,8 @@ static int sample_times_list(const struct window *windows, size_t count,
 
 		if (records > room)
 			records = room; /* a damaged session names some twice */
-		if (records == 0 || !wanted(&windows[i]))
+		if (records == 0 || windows[i].kind != kind ||
+		    !sample_times_counts(&windows[i]))
 			continue;
 		items = realloc(list->items, (list->count + records) * sizeof(*items));
 		if (items == NULL)
@@ -62,8 +59,8 @@ static int sample_times_list(const struct window *windows, size_t count,
 		for (size_t j = 0; j < records; j++, list->count++)
 			items[list->count] = (struct timed){
 				.bytes = samples[j].bytes,
-				.ns = wanted == of_prep ? samples[j].prep_ns
-							: samples[j].fetch_ns,
+				.ns = kind == TRACE_FETCH ? samples[j].fetch_ns
+							  : samples[j].prep_ns,
 				.order = list->count,
 			};
 	}
@@ -105,10 +102,10 @@ int sample_times_add(const struct window *windows, size_t count,
 		     struct profile *profile)
 {
 	struct timed_list prep, fetch = {0};
-	int result = sample_times_list(windows, count, of_prep, &prep);
+	int result = sample_times_list(windows, count, TRACE_CACHED, &prep);
 
 	if (result == 0)
-		result = sample_times_list(windows, count, of_fetch, &fetch);
+		result = sample_times_list(windows, count, TRACE_FETCH, &fetch);
 	if (result == 0)
 		result = sample_times_join(&prep, &fetch, profile);
 	free(prep.items);
