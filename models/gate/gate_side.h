@@ -12,8 +12,6 @@
 
 #include "models/gate/gate_metric.h"
 
-struct error;
-
 struct gate_session {
 	char *when;                     /* ISO 8601, UTC */
 	double (*values)[GATE_METRICS]; /* of each repetition; NAN: unknown */
