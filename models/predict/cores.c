@@ -99,7 +99,7 @@ static void read_points(const struct profile *profile, struct cores *cores)
 /* Points measured once have the error of the scatter; no rate is below 0. */
 static void complete_points(struct cores *cores)
 {
-	double error = fmax(USL_LEAST_ERROR, cores->scatter); /* NAN: the least */
+	double error = fmax(USL_LEAST_ERROR, cores->law.scatter); /* NAN: the least */
 
 	for (unsigned k = cores->first; k <= cores->last; k++) {
 		struct interval *rate = &cores->rate[k];
@@ -146,12 +146,7 @@ static void cores_fit(struct cores *cores)
 			points[count++] =
 				(struct usl_point){k, cores->rate[k].value,
 						   cores_error_of(cores->rate[k])};
-	if (!usl_fit(points, count, &cores->law))
-		return;
-	cores->a = 1 / cores->law.terms[0];
-	cores->s = cores->law.terms[1] * cores->a;
-	cores->c = cores->law.terms[2] * cores->a;
-	cores->scatter = cores->law.scatter;
+	usl_fit(points, count, &cores->law);
 }
 
 /* The product of two whose errors are independent. */
@@ -185,7 +180,7 @@ static void measure_second(struct cores *cores)
 
 int cores_of(const struct profile *profile, struct cores *cores, struct error *err)
 {
-	*cores = (struct cores){.a = NAN, .s = NAN, .c = NAN, .scatter = NAN};
+	*cores = (struct cores){0};
 	read_machine(profile, cores);
 	read_points(profile, cores);
 	if (cores->points == 0)

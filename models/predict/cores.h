@@ -36,8 +36,6 @@ struct cores {
 	unsigned first, last;                /* k of the first and last of them */
 	struct interval rate[CORES_MAX + 1]; /* [k]: measured P(k); else unknown */
 
-	double a, s, c;         /* of the fit; NAN: none */
-	double scatter;         /* relative standard error of a point; NAN: no fit */
 	struct usl law;         /* freedom 0: none */
 	struct interval second; /* gain of second threads, P(have) / P(physical); 1 */
 };
