@@ -10,8 +10,8 @@
 
 enum { SAMPLES = 12288 }; /* simulated for a rate, at the least */
 
-#define SAME                                                                           \
-	.02 /* what run and model may differ by: nor is an answer surer than that */
+/* What run and model may differ by: nor is an answer surer than that. */
+#define SAME .02
 
 /* ---- rates ---- */
 
