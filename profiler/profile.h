@@ -205,8 +205,8 @@ struct profile_proof {
 
 enum { PROFILE_SPEEDS = 16 }; /* jobs that may differ in speed */
 
-/* What is to be different from the run as it was. 0, NAN or no word: nothing. Begin with
- * PROFILE_NO_CHANGE: a policy of number 0 is CACHE_NONE, which is a change. */
+/* What is to be different from the run as it was. 0, NAN or no word: nothing. Begin
+ * with PROFILE_NO_CHANGE: a policy of number 0 is CACHE_NONE, which is a change. */
 struct profile_change {
 	unsigned cores, workers, batch;
 	double cache_share; /* of the data set, 0..1; 0 is a change: no cache */
@@ -315,8 +315,8 @@ struct profile {
 	struct interval stalls[STAGES];
 
 	/* Samples/s of the kinds of windows that show the run; of loaded ones; and what
-	 * prep with the configured workers and fetch, cache hits counted, sustain alone.
-	 */
+	 * prep with the configured workers and fetch, cache hits counted, sustain
+	 * alone. */
 	struct interval rates[TRACE_RATES];
 	struct profile_proof proof;
 	double proof_gap;       /* largest disagreement of the two proofs, share */
@@ -354,8 +354,8 @@ struct profile {
 	struct profile_draw *draws;
 	size_t draw_count;
 
-	/* Several jobs measured at once: then what is above is of job 0, or of the loader
-	 * that they share. */
+	/* Several jobs measured at once: then what is above is of job 0, or of the
+	 * loader that they share. */
 	struct profile_job *jobs;
 	size_t job_count;
 	bool shared;                     /* they had one loader */
@@ -373,10 +373,10 @@ struct profile {
 };
 
 /*
- * What was loaded and how, and what was counted: X(PATH, TYPE, MEMBER) for each member that
- * a result, a baseline and a side of a gate have alike. TYPE is TEXT, COUNT (uint64_t),
- * NUMBER (double), FLAG (bool), or ENGINE or CACHE (words of these tables); `in` begins
- * the path of a setting.
+ * What was loaded and how, and what was counted: X(PATH, TYPE, MEMBER) for each member
+ * that a result, a baseline and a side of a gate have alike. TYPE is TEXT, COUNT
+ * (uint64_t), NUMBER (double), FLAG (bool), or ENGINE or CACHE (words of these tables);
+ * `in` begins the path of a setting.
  */
 /* clang-format off */
 #define PROFILE_DATASET(X) \
@@ -486,8 +486,8 @@ struct profile_verification *profile_add_verification(struct profile *profile);
 /* True when nothing was switched: there are no windows, blocks and intervals. */
 bool profile_is_observed(const struct profile *profile);
 
-/* True where the loader itself caches samples: not with none, nor with the kernel's page
- * cache, which counts no samples. False where the cache is unknown. */
+/* True where the loader itself caches samples: not with none, nor with the kernel's
+ * page cache, which counts no samples. False where the cache is unknown. */
 bool profile_has_own_cache(const struct profile *profile);
 
 /* True where reports show the stage: always, or where an optional one was measured. */
@@ -509,8 +509,8 @@ bool profile_change_equal(const struct profile_change *a,
 
 /*
  * Prep workers after a change: they follow the cores where the run had one a core and
- * the change says nothing of them, up to the LIMIT_WORKERS of a loader. 0: the run's are
- * unknown.
+ * the change says nothing of them, up to the LIMIT_WORKERS of a loader. 0: the run's
+ * are unknown.
  */
 unsigned profile_change_workers(const struct profile *profile,
 				const struct profile_change *change);

@@ -1,4 +1,4 @@
-/* difference_kinds.h - what the finders of differences share. Private to models/compare/. */
+/* difference_kinds.h - what the finders of differences share; private to their room. */
 #ifndef DSA_DIFFERENCE_KINDS_H
 #define DSA_DIFFERENCE_KINDS_H
 

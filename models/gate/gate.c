@@ -66,8 +66,9 @@ static bool is_mean_of_none(const struct gate_side *side, int metric)
 	       side->about.counted.reads == 0;
 }
 
-/* Counts of the first samples of a stream are of these samples alone; and what of a picture
- * is decoded, its crop, is drawn by the seed. False: of others, and the finding says so. */
+/* Counts of the first samples of a stream are of these samples alone; and what of a
+ * picture is decoded, its crop, is drawn by the seed. False: of others, and the finding
+ * says so. */
 static bool are_of_same_samples(const struct judge *judge, int metric,
 				struct gate_finding *finding)
 {

@@ -2,15 +2,15 @@
  * gate.h - did it get worse? A pure function of two sides.
  *
  *	exact            worse by more than its limit: a regression. No statistics
- *	ratio, rate      a regression if p (adjusted for all of them) < alpha and the near
- *	                 end of the interval is beyond max(limit, floor); a pass if the far
- *	                 end is within the limit; else inconclusive
- *	rate             against a stored baseline only informs, unless its floor comes from
- *	                 GATE_SESSIONS sessions: machines drift between sessions
+ *	ratio, rate      a regression if p (adjusted for all of them) < alpha and the
+ *	                 near end of the interval is beyond max(limit, floor); a pass if
+ *	                 the far end is within the limit; else inconclusive
+ *	rate             against a stored baseline only informs, unless its floor comes
+ *	                 from GATE_SESSIONS sessions: machines drift between sessions
  *
  * floor: what identical code differs by, with a chance of alpha over all metrics
- * (gate_timed_set_floor()). A limit below what noise does would else leave false alarms to
- * alpha alone.
+ * (gate_timed_set_floor()). A limit below what noise does would else leave false alarms
+ * to alpha alone.
  *
  * On another machine timed metrics only inform, on another data set all of them do.
  */
@@ -25,8 +25,8 @@ struct gate_config {
 	double limits[GATE_METRICS]; /* NAN: the metric's own; INFINITY: not compared */
 	double alpha;                /* .05 */
 	bool paired; /* repetition i of both sides was measured next to each other */
-	bool any_environment; /* another machine is allowed, as it is where nothing is timed:
-			       * then timed ones only inform */
+	bool any_environment; /* another machine is allowed, as it is where nothing is
+			       * timed: then timed ones only inform */
 };
 
 /* Every limit the metric's own, alpha .05, paired. */
@@ -50,7 +50,7 @@ struct gate_finding {
 	struct interval worse; /* positive is worse; one-sided bounds */
 	double p;              /* adjusted */
 	double limit, floor;
-	double detectable; /* the smallest change beyond the limit that would be found */
+	double detectable;  /* the smallest change beyond the limit that is found */
 	char why[GATE_WHY]; /* one line */
 };
 
@@ -58,13 +58,13 @@ enum gate_outcome { GATE_PASS, GATE_REGRESSION, GATE_INCONCLUSIVE, GATE_MISMATCH
 
 struct gate_verdict {
 	enum gate_outcome outcome;
-	char why[GATE_WHY]; /* one line; of a regression its first cause, if one is known */
+	char why[GATE_WHY]; /* one line; of a regression its first cause, if known */
 	struct gate_finding *findings;
 	size_t count;
 	char **causes; /* why it changed, the largest first, then NULL; NULL: none */
 	size_t cause_count;
-	char **mismatches; /* "cpu: AMD EPYC 7763, was Xeon 8370C"; the same; listed also
-			      where any_environment allows them */
+	char **mismatches; /* "cpu: AMD EPYC 7763, was Xeon 8370C"; the same; also
+			    * where any_environment allows them */
 	size_t mismatch_count;
 	double alpha;
 	size_t base_repetitions, repetitions;
@@ -97,8 +97,8 @@ int gate_lines_add(char ***lines, size_t *count, const char *format, ...)
 int gate_verdict_confirm(struct gate_verdict *again, const struct gate_verdict *first,
 			 const struct gate_side *base, const struct gate_side *now);
 
-/* Before anything is measured: -EINVAL when so many repetitions, pairs of them or against
- * those of a base (NULL: not known yet), can't reach alpha. */
+/* Before anything is measured: -EINVAL when so many repetitions, pairs of them or
+ * against those of a base (NULL: not known yet), can't reach alpha. */
 int gate_check(const struct gate_config *config, const struct gate_side *base,
 	       size_t repetitions, struct error *err);
 

@@ -19,13 +19,13 @@ struct gate_metric {
 	const char *what; /* one line for people */
 	enum gate_tier tier;
 	bool more_is_worse;
-	bool points; /* it is a share: a change is a difference, else a ratio - 1 */
-	double limit; /* what a change may be, in that measure; INFINITY: it is not looked
-		       * at unless asked for */
-	double drift; /* what sessions of identical code may differ by, taken until there
-		       * are sessions enough to see it; NAN: there is no saying. Medians
-		       * of the recorded ones (tests/data/gate) differ by 3 points and
-		       * 6 % (standard deviation) */
+	bool points;  /* it is a share: a change is a difference, else a ratio - 1 */
+	double limit; /* what a change may be, in that measure; INFINITY: it is not
+		       * looked at unless asked for */
+	double drift; /* what sessions of identical code may differ by, taken until
+		       * there are sessions enough to see it; NAN: there is no saying.
+		       * Medians of the recorded ones (tests/data/gate) differ by 3
+		       * points and 6 % (standard deviation) */
 };
 
 enum {
@@ -41,7 +41,8 @@ int gate_metric_find(const char *name);
 /* The number of the metric of a stage's stall; STAGE_COMPUTE has none. */
 int gate_metric_stall(int stage);
 
-/* The exact metrics of a counted launch (profile.counted), NAN where unknown or timed. */
+/* The exact metrics of a counted launch (profile.counted), NAN where unknown or
+ * timed. */
 void gate_metric_counted(const struct profile *counted, double values[GATE_METRICS]);
 
 /* The timed ones of one repetition, NAN where unknown or exact. */

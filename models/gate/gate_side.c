@@ -97,14 +97,14 @@ size_t gate_side_separate_count(const struct gate_side *side)
 
 /* ---- about what ---- */
 
-#define COPY_TEXT(member)        failed |= profile_copy_text(&to->member, from->member) < 0;
-#define COPY_WORD(member)        failed |= profile_word_copy(&to->member, &from->member) < 0;
-#define COPY_ENGINE(member)      COPY_WORD(member)
-#define COPY_CACHE(member)       COPY_WORD(member)
-#define COPY_COUNT(member)       to->member = from->member;
-#define COPY_NUMBER(member)      to->member = from->member;
-#define COPY_FLAG(member)        to->member = from->member;
-#define COPY(path, type, member) COPY_##type(member)
+#define COPY_TEXT(name)        failed |= profile_copy_text(&to->name, from->name);
+#define COPY_WORD(name)        failed |= profile_word_copy(&to->name, &from->name);
+#define COPY_ENGINE(name)      COPY_WORD(name)
+#define COPY_CACHE(name)       COPY_WORD(name)
+#define COPY_COUNT(name)       to->name = from->name;
+#define COPY_NUMBER(name)      to->name = from->name;
+#define COPY_FLAG(name)        to->name = from->name;
+#define COPY(path, type, name) COPY_##type(name)
 
 static int gate_side_copy(struct profile *to, const struct profile *from)
 {

@@ -83,8 +83,8 @@ static size_t tail_count(const double *null, size_t count, double alpha)
 	return k;
 }
 
-/* From all estimates that pairs of values make, sorted, of which a test at alpha refuses
- * the k outermost on a side. */
+/* From all estimates that pairs of values make, sorted, of which a test at alpha
+ * refuses the k outermost on a side. */
 static void set_bounds(struct gate_shift *shift, const double *estimates, size_t count,
 		       size_t k)
 {
@@ -301,9 +301,9 @@ static double noncentral_t(double noncentrality, double unbiased)
 }
 
 /*
- * In standard deviations, the bound lies t s / sqrt(n) below the mean of the next n, where
- * mean and s are their own: together about normal. What that is in deviations of the n
- * that were seen, which are as uncertain, is noncentral t.
+ * In standard deviations, the bound lies t s / sqrt(n) below the mean of the next n,
+ * where mean and s are their own: together about normal. What that is in deviations of
+ * the n that were seen, which are as uncertain, is noncentral t.
  */
 double gate_statistics_detectable(double spread, size_t n, double alpha, double noise)
 {

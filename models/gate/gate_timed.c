@@ -141,7 +141,8 @@ static double middle_of(const struct gate_side *base, size_t first, size_t end,
 	return count > 0 ? sum / count : NAN;
 }
 
-/* Medians of sessions scatter as sessions do; a further one is as far from their mean. */
+/* Medians of sessions scatter as sessions do; a further one is as far from their
+ * mean. */
 static void set_drift(const struct gate_side *base, int metric,
 		      struct gate_timed *timed)
 {

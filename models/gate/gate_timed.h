@@ -32,9 +32,9 @@ int gate_timed_compare(const struct gate_side *base, const struct gate_side *now
 		       int metric, bool paired, double alpha, struct gate_timed *timed);
 
 /*
- * What this metric may differ by at this level where nothing changed. Of pairs, what as many
- * that scatter so are found to differ by; between sessions a one-sided prediction of one
- * session more, and below GATE_SESSIONS of them what the metric says.
+ * What this metric may differ by at this level where nothing changed. Of pairs, what as
+ * many that scatter so are found to differ by; between sessions a one-sided prediction
+ * of one session more, and below GATE_SESSIONS of them what the metric says.
  */
 void gate_timed_set_floor(struct gate_timed *timed, int metric, bool paired,
 			  double alpha);
@@ -43,8 +43,8 @@ void gate_timed_set_floor(struct gate_timed *timed, int metric, bool paired,
 double gate_timed_detectable(const struct gate_timed *timed, double limit, double alpha,
 			     unsigned metrics);
 
-/* Repetitions of a side that are compared: of its last session, where they are paired or
- * it is the side that is judged. */
+/* Repetitions of a side that are compared: of its last session, where they are paired
+ * or it is the side that is judged. */
 size_t gate_timed_base(const struct gate_side *base, bool paired);
 
 #endif

@@ -240,8 +240,8 @@ static struct interval cores_bounds(const struct cores *cores, unsigned k)
 }
 
 /*
- * The law's interval, but no more than linear gain. It may lie below P(n): where the law
- * turns down, more cores are a loss.
+ * The law's interval, but no more than linear gain. It may lie below P(n): where the
+ * law turns down, more cores are a loss.
  */
 static struct interval cores_fitted(const struct cores *cores, unsigned k)
 {

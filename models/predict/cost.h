@@ -34,9 +34,9 @@ struct cost_use {
 };
 
 /*
- * Of an epoch at these samples/s: the faster the cheaper. NAN when no price is given, or
- * what one is for is not known (NAN) in `use`, or nothing comes out (per_s is not above
- * 0).
+ * Of an epoch at these samples/s: the faster the cheaper. NAN when no price is given,
+ * or what one is for is not known (NAN) in `use`, or nothing comes out (per_s is not
+ * above 0).
  */
 struct interval cost_interval(const struct prices *prices, const struct cost_use *use,
 			      struct interval per_s);

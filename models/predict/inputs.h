@@ -30,15 +30,15 @@ struct inputs {
 	bool fetched; /* storage is known */
 
 	/* The consumer, for a sample: time by the clock, of which fixed_s does not
-	 * depend on how fast the accelerator is; and CPU work at speed 1 within it, that
-	 * threads share. */
+	 * depend on how fast the accelerator is; and CPU work at speed 1 within it,
+	 * that threads share. */
 	double compute_s, fixed_s, compute_cpu_s;
 	unsigned compute_threads;
 	double slowed_s; /* what a step of a cached window was longer than a synthetic
 			  * one, waiting for a batch left out; NAN: unknown */
 
-	/* Prep: CPU work of a sample at speed 1 on average, what a draw's prep_s is to be
-	 * multiplied by to give it, and --prep-delay. */
+	/* Prep: CPU work of a sample at speed 1 on average, what a draw's prep_s is to
+	 * be multiplied by to give it, and --prep-delay. */
 	double prep_s, prep_scale, delay_s;
 
 	double fetch_cpu_s; /* CPU work of a read */

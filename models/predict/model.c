@@ -15,7 +15,8 @@ enum { SAMPLES = 12288 }; /* simulated for a rate, at the least */
 
 /* ---- rates ---- */
 
-/* The fewer cores, the likelier is it that a thread that was woken takes the consumer's. */
+/* The fewer cores, the likelier is it that a thread that was woken takes the
+ * consumer's. */
 static double model_handover(const struct model *model,
 			     const struct profile_change *change,
 			     const struct aspect *aspect)
@@ -125,9 +126,9 @@ static void model_judge(struct model *model)
 
 /*
  * When a step gives its batch back it wakes threads, and these may take its core before
- * it asks for the next one: that is not shared evenly, as the simulation has it. Of what
- * cached windows were slowed and the simulation does not explain, half: the other half
- * is as likely theirs alone, for all of their bytes come from memory.
+ * it asks for the next one: that is not shared evenly, as the simulation has it. Of
+ * what cached windows were slowed and the simulation does not explain, half: the other
+ * half is as likely theirs alone, for all of their bytes come from memory.
  */
 static int find_handover(struct model *model, struct error *err)
 {

@@ -26,15 +26,15 @@ void model_free(struct model *model);
 void model_price(struct model *model, const struct prices *prices);
 
 /*
- * Puts into the profile how well the model predicts the run itself and, with prices, what
- * an epoch costs as the run was. 0 or -ENOMEM.
+ * Puts into the profile how well the model predicts the run itself and, with prices,
+ * what an epoch costs as the run was. 0 or -ENOMEM.
  */
 int model_note(const struct model *model, struct profile *profile);
 
 /*
  * Predicts. The change is copied into *out, which begins all unknown, as
- * profile_add_prediction() makes it. 0; -EINVAL: the change makes no sense for this
- * run (err: which member, and what it may be); -ENODATA: this run does not show it (err:
+ * profile_add_prediction() makes it. 0; -EINVAL: the change makes no sense for this run
+ * (err: which member, and what it may be); -ENODATA: this run does not show it (err:
  * why); -ENOMEM.
  */
 int model_predict(const struct model *model, const struct profile_change *change,

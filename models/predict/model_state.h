@@ -12,7 +12,7 @@ struct model {
 	struct inputs inputs;
 	const struct prices *prices;
 	double half;       /* relative, of the model as such */
-	double handover_s; /* what a step loses to threads that it wakes, as the run was */
+	double handover_s; /* what a step of the run loses to threads that it wakes */
 	double base;       /* the run as it was, simulated, samples/s */
 	double bases[MODEL_OFF]; /* the same with each input off */
 	struct profile_model self;

@@ -159,7 +159,8 @@ static int predict_rate(const struct model *model, const struct profile_change *
 
 /* ---- what remains ---- */
 
-/* What limits: a stall by its cause; and of prep, whether the cores have more to give. */
+/* What limits: a stall by its cause; and of prep, whether the cores have more to
+ * give. */
 static int limit_of(const struct model *model, const struct profile_change *change,
 		    const struct interval *stalls)
 {

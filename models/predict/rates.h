@@ -1,12 +1,13 @@
 /*
- * rates.h - what prep alone could sustain, and what the cores could with all stages busy:
- * which of the two limits a load that waits for prep.
+ * rates.h - what prep alone could sustain, and what the cores could with all stages
+ * busy: which of the two limits a load that waits for prep.
  *
  *	prep	P(k): workers x speed[workers] / max(CPU work, delay)
  *	cores	m speed[m] / (CPU work of fetch + prep + compute), all of them busy
  *
- * Of several jobs both are their sum: with a pipeline for each P is of all their workers on
- * the same cores; with one for all a sample that it gives counts for each job.
+ * Of several jobs both are their sum: with a pipeline for each P is of all their
+ * workers on the same cores; with one for all a sample that it gives counts for each
+ * job.
  */
 #ifndef DSA_RATES_H
 #define DSA_RATES_H

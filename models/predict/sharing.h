@@ -2,15 +2,16 @@
  * sharing.h - several copies of a job at once on one machine: each with a loader of its
  * own, or all with one.
  *
- *	unshared	rate of a job = min(G, P(all workers) / jobs, F, S / jobs): the loaders
- *			meet on the cores and at the storage, which gives S to the reads of
- *			all; an emulated one (F) is each loader's own. Every sample is prepared
- *			once for each
+ *	unshared	rate of a job = min(G, P(all workers) / jobs, F, S / jobs): the
+ *			loaders meet on the cores and at the storage, which gives S to
+ *			the reads of all; an emulated one (F) is each loader's own.
+ *			Every sample is prepared once for each
  *	shared		rate of a job = min(G of the slowest, P, F): it is prepared once
  *
- * (Mohan et al., Analyzing and Mitigating Data Stalls, VLDB 2021, section 5: coordinated
- * prep.) The simulation follows both; here is what it is given, and what comes of it beside
- * rates. Each job is taken to have an accelerator to itself. Private to models/.
+ * (Mohan et al., Analyzing and Mitigating Data Stalls, VLDB 2021, section 5:
+ * coordinated prep.) The simulation follows both; here is what it is given, and what
+ * comes of it beside rates. Each job is taken to have an accelerator to itself. Private
+ * to models/.
  */
 #ifndef DSA_SHARING_H
 #define DSA_SHARING_H

@@ -52,7 +52,8 @@ static double step_s(const struct model *model, const struct aspect *aspect, dou
 	double clock = (inputs->compute_s - inputs->fixed_s) * n / faster;
 
 	if (isnan(model->profile->emulated_per_s) && n != from) {
-		/* All of it fixed, or all of it by the sample: nothing in between is known. */
+		/* All of it fixed, or all of it by the sample: nothing in between is
+		 * known. */
 		double least = fmin(n, from), most = fmax(n, from);
 
 		clock *= (aspect->side < 0 ? most : aspect->side > 0 ? least : n) / n;

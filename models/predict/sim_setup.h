@@ -1,6 +1,6 @@
 /*
- * sim_setup.h - what is to be simulated: the inputs of a run, a change, and which input is
- * taken lower or higher than it was measured. Private to models/.
+ * sim_setup.h - what is to be simulated: the inputs of a run, a change, and which input
+ * is taken lower or higher than it was measured. Private to models/.
  */
 #ifndef DSA_SIM_SETUP_H
 #define DSA_SIM_SETUP_H

@@ -45,8 +45,8 @@ static bool events_may_open(const struct simulation *sim,
 	       opened - pipeline->published < load->ahead;
 }
 
-/* Gives a hit of the loader's own cache to the workers, in the order of the stream; what
- * must be read waits for a reader. */
+/* Gives a hit of the loader's own cache to the workers, in the order of the stream;
+ * what must be read waits for a reader. */
 static void events_supply(struct pipeline *pipeline, uint64_t position, uint32_t place)
 {
 	const struct intake *intake = &pipeline->intake;

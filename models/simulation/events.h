@@ -82,7 +82,8 @@ struct simulation {
 	struct sums sums;
 };
 
-/* For zeroed storage with its load, intakes, speed[] and room for all who work in it. */
+/* For zeroed storage with its load, intakes, speed[] and room for all who work in
+ * it. */
 static inline bool simulation_done(const struct simulation *sim)
 {
 	return sim->ended && sim->behind == 0;

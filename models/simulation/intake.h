@@ -51,8 +51,8 @@ int intake_init(struct intake *intake, const struct simulation_load *load,
 void intake_fini(struct intake *intake);
 
 /*
- * The same for a further job beside that of `first`, which outlives it: the kernel's cache
- * is one for both, and they read in one order; else both are its own.
+ * The same for a further job beside that of `first`, which outlives it: the kernel's
+ * cache is one for both, and they read in one order; else both are its own.
  */
 int intake_init_beside(struct intake *intake, const struct intake *first,
 		       uint64_t samples, uint32_t job);

@@ -2,13 +2,14 @@
  * simulation.h - our pipeline as a discrete-event simulation: one load, a number of
  * samples, and the rate that comes out.
  *
- *	stream -> [a slot is free] -> cache? -> fetch thread(s) -> storage -> prep workers
- *	       -> batch complete, in order -> consumer takes it -> computes -> gives it back
+ *	stream -> [a slot is free] -> cache? -> fetch thread(s) -> storage -> prep
+ *	       workers -> batch complete, in order -> consumer takes it -> computes
+ *	       -> gives it back
  *
- * What it follows is said in loader/pipeline.h and loader/base/throttle.h. CPU work (prep,
- * the fetch threads' share of a read, the consumer's computing) shares the cores by
- * processor sharing: with m threads that want to run, each runs at speed[m]. Storage,
- * emulated delays and an accelerator's time go by the clock, beside them.
+ * What it follows is said in loader/pipeline.h and loader/base/throttle.h. CPU work
+ * (prep, the fetch threads' share of a read, the consumer's computing) shares the cores
+ * by processor sharing: with m threads that want to run, each runs at speed[m].
+ * Storage, emulated delays and an accelerator's time go by the clock, beside them.
  *
  * Several jobs at once: each has a pipeline as above for itself, on the same cores and
  * the same storage; or one pipeline feeds them all, and a batch is given back when the
@@ -47,8 +48,8 @@ struct simulation_load {
 	enum cache_id policy;
 	double share; /* of the data set's bytes */
 
-	/* Fetch: a read costs its thread CPU work, then storage has it: its latency, and
-	 * its turn on the transfer, one after another at bandwidth (throttle.h). */
+	/* Fetch: a read costs its thread CPU work, then storage has it: its latency,
+	 * and its turn on the transfer, one after another at bandwidth (throttle.h). */
 	unsigned depth;         /* reads in flight, at the most */
 	unsigned fetch_threads; /* 1: io_uring; depth: pread */
 	double fetch_cpu_s;     /* CPU work of a read, at speed 1 */
@@ -74,8 +75,9 @@ struct simulation_load {
 	double compute_s;
 	unsigned compute_threads;
 
-	/* speed[m], m = 1 .. speeds-1: how fast a thread runs when m want to, as a share
-	 * of one that runs alone; beyond them m * speed[m] stays as it is at the end. */
+	/* speed[m], m = 1 .. speeds-1: how fast a thread runs when m want to, as a
+	 * share of one that runs alone; beyond them m * speed[m] stays as it is at the
+	 * end. */
 	const double *speed;
 	size_t speeds;
 
@@ -86,8 +88,8 @@ struct simulation_load {
 	bool shared;     /* one pipeline feeds them all: `ahead` of its batches are open
 			  * at once, at the most, */
 	uint32_t window; /* so many are open, or kept until the last job used them */
-	double joint_bandwidth; /* not shared: bytes/s of the transfers of all jobs, each
-				 * of which has `bandwidth` to itself; 0: no end */
+	double joint_bandwidth; /* not shared: bytes/s of the transfers of all jobs,
+				 * each of which has `bandwidth` to itself; 0: no end */
 
 	bool all_hits;    /* every sample is a hit: a cached window */
 	bool no_prep;     /* nothing to fetch or prepare: a synthetic window */

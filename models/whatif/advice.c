@@ -62,8 +62,8 @@ static int advice_short(const struct adviser *adviser)
 }
 
 /*
- * Adds the prediction of a change to the profile. 1; 0: this run does not show it, and it is
- * left out; -ENOMEM.
+ * Adds the prediction of a change to the profile. 1; 0: this run does not show it, and
+ * it is left out; -ENOMEM.
  */
 static int advice_ask(const struct adviser *adviser,
 		      const struct profile_change *change,

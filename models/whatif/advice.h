@@ -15,9 +15,9 @@ struct profile;
 
 /*
  * Puts profile.model and the predictions into the profile: those advised first, in
- * their order, then those looked at and not advised, with why. `run` is how the commands
- * name the result (a folder). 0 also when nothing is advised or the model may not
- * predict; -ENOMEM.
+ * their order, then those looked at and not advised, with why. `run` is how the
+ * commands name the result (a folder). 0 also when nothing is advised or the model may
+ * not predict; -ENOMEM.
  */
 int advise(struct profile *profile, const struct model *model, const char *run,
 	   struct error *err);

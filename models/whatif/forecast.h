@@ -16,9 +16,9 @@ struct forecast {
 
 /*
  * Puts one prediction for each change, in their order, in the place of those that the
- * profile has; each with the command that verifies it. What the run does not show has no
- * rate, and says why. 0; -ENODATA (err: why) when nothing at all could be predicted by a
- * model; -EINVAL (err) when a change makes no sense for this run; -ENOMEM.
+ * profile has; each with the command that verifies it. What the run does not show has
+ * no rate, and says why. 0; -ENODATA (err: why) when nothing at all could be predicted
+ * by a model; -EINVAL (err) when a change makes no sense for this run; -ENOMEM.
  */
 int forecast(const struct forecast *forecast, const struct sweep_list *list,
 	     struct profile *profile, struct error *err);

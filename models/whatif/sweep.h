@@ -7,7 +7,7 @@
  *
  *	cache             share 35%, or bytes 2G    by 10 points; bytes 5 values, evenly
  *	cache-policy      one of CACHE_POLICIES
- *	cores, workers, batch                       by 1 up to 16 values, else about doubling
+ *	cores, workers, batch                       by 1 up to 16 values, else doubling
  *	gpu-speed         factor: 2, 2x, 0.5x       5 values, each by the same factor
  *	storage-bandwidth bytes/s: 500M, or none    5 values, each by the same factor
  *	storage-latency   5ms, or none              5 values, evenly

@@ -100,8 +100,8 @@ static int normalise_cache(struct profile_change *change, const struct profile *
 	return 0;
 }
 
-/* Makes one combination: key i has its at[i]-th value. The normalise functions leave one
- * way to say each thing, so that equal changes compare equal. */
+/* Makes one combination: key i has its at[i]-th value. The normalise functions leave
+ * one way to say each thing, so that equal changes compare equal. */
 static int sweep_changes_combine(const struct sweep *sweep, const size_t *at,
 				 const struct profile *profile,
 				 struct profile_change *change, struct error *err)

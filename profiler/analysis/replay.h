@@ -4,7 +4,8 @@
  * A discrete replay of the loader's pipeline from what each sample's prep took:
  *
  *	samples in stream order -> the first of k workers to be free -> batch, done with
- *	its last sample -> delivered in order -> the step computes -> asks again, slot is free
+ *	its last sample -> delivered in order -> the step computes -> asks again, slot
+ *	is free
  *
  * A batch is opened when fewer than `slots` are open or held. Pure functions.
  */

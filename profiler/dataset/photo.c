@@ -22,8 +22,8 @@
 
 enum { TRIES = 4 }; /* encodings at the most to meet a size */
 
-/* RGB to JPEG as cameras' pictures come to a training set: baseline, 4:2:0, the standard
- * Huffman tables, no restart markers. */
+/* RGB to JPEG as cameras' pictures come to a training set: baseline, 4:2:0, the
+ * standard Huffman tables, no restart markers. */
 struct encoder {
 	struct jpeg_compress_struct jpeg;
 	struct jpeg_error_mgr errors;

@@ -10,8 +10,8 @@ struct conductor_job;
 struct trace;
 
 /*
- * A copy of the command; profile_free_texts() frees it. `numbered`: {job} in each of its
- * words is replaced by the job's number. NULL: memory is short.
+ * A copy of the command; profile_free_texts() frees it. `numbered`: {job} in each of
+ * its words is replaced by the job's number. NULL: memory is short.
  */
 char **jobs_command(char *const *command, unsigned job, bool numbered);
 
@@ -39,8 +39,8 @@ int jobs_add(struct profile *profile, unsigned job, const struct profile *own,
  */
 double jobs_held_up(const struct profile *own);
 
-/* Sets what a job's session says of the loader that it shares: the batches that this had
- * ready for it in real windows, on average, and whether the job left it. */
+/* Sets what a job's session says of the loader that it shares: the batches that this
+ * had ready for it in real windows, on average, and whether the job left it. */
 void jobs_set_shared(struct profile_job *job, const struct trace *trace);
 
 /*

@@ -2,8 +2,9 @@
  * short_run.h - one short launch of a program, for comparisons.
  *
  *	timed     fill | warm-up | one block: synthetic, cached, real; about `seconds`
- *	counted   the first `samples` of the stream, as they come, and what they took: opens,
- *	          reads, bytes, hits, pixels. The same each time, whatever the machine does.
+ *	counted   the first `samples` of the stream, as they come, and what they took:
+ *	          opens, reads, bytes, hits, pixels. The same each time, whatever the
+ *	          machine does.
  *	          A program that ends before, with status 0, has had its share of them
  */
 #ifndef DSA_SHORT_RUN_H

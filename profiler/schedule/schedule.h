@@ -1,7 +1,7 @@
 /*
  * schedule.h - which window next. Pure: it looks at the session and at a clock given.
  *
- *	fill | warm-up | block  extras  block  extras  block ... until precise, or the end
+ *	fill | warm-up | block  extras  block  extras ... until precise, or the end
  *	                 {synthetic, cached, real} in turning and mirrored orders
  *
  * Extras are the curves, G under interference and the overhead: a few after each block,
@@ -9,8 +9,8 @@
  *
  * For a rate alone it is real windows only, in whole epochs where they fit.
  *
- * A single block is one after a short warm-up, in an order that turns with the seed, and
- * half of its time is the real window's. There are no extras.
+ * A single block is one after a short warm-up, in an order that turns with the seed,
+ * and half of its time is the real window's. There are no extras.
  */
 #ifndef DSA_SCHEDULE_H
 #define DSA_SCHEDULE_H

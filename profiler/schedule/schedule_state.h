@@ -1,7 +1,7 @@
 /*
  * schedule_state.h - what the parts of the schedule share; private to them.
  *
- *	schedule.c	what was done, and what that calls for: another window, or the end
+ *	schedule.c	what was done, and what it calls for: another window, or the end
  *	schedule_ask.c	the windows themselves: kind, length, staging, cache
  *	schedule_follow.c	jobs in step
  */
@@ -22,10 +22,10 @@ enum {
  *
  *	... warm-up | to the edge | epoch, where a cache is to fill | epoch | epoch ...
  *
- * Each sample comes once in an epoch, so that windows of whole ones always read the same
- * bytes, and a cache of any policy has its hits as it really has them: nothing is drawn.
- * With one reader and a fresh order in each epoch, lru and fifo have their steady state
- * from the second epoch on; the first two never count.
+ * Each sample comes once in an epoch, so that windows of whole ones always read the
+ * same bytes, and a cache of any policy has its hits as it really has them: nothing is
+ * drawn. With one reader and a fresh order in each epoch, lru and fifo have their
+ * steady state from the second epoch on; the first two never count.
  */
 enum { EPOCHS_ENOUGH = 4 }; /* windows before the stop rule may say stop */
 
@@ -36,8 +36,8 @@ struct epochs {
 };
 
 /*
- * The windows beside the blocks: G under interference, the curves P(k) and S(q), what is
- * under an emulated storage, and paired windows that show what the instrumentation
+ * The windows beside the blocks: G under interference, the curves P(k) and S(q), what
+ * is under an emulated storage, and paired windows that show what the instrumentation
  * costs. They share a part of the budget.
  */
 enum { EXTRAS = 40 };
