@@ -108,7 +108,7 @@ FUZZ     := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_f
 BENCH    := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
 PRELOADS := $(B)/tests/tool/odd_reads.so
 TOOLS    := $(filter-out $(PRELOADS:%.so=%),$(patsubst %.c,$(B)/%,$(wildcard tests/tool/*.c)))
-EXAMPLES := $(patsubst %.c,$(B)/%,$(wildcard examples/*.c))
+EXAMPLES := $(B)/examples/train
 SOURCES  := $(shell find cmd $(ROOMS) examples tests -name node_modules -prune -o \
 	-name '*.[ch]' -print 2>/dev/null)
 PYTHONS  := loader/python/dsa.py $(wildcard examples/*.py)
@@ -148,13 +148,12 @@ $(B)/libdsa.a: $(LIBDSA)
 build/include/dsa/loader.h: loader/loader.h
 	@mkdir -p $(@D)
 	@ln -sf ../../../$< $@
-$(patsubst %.c,$(B)/%.o,$(wildcard examples/*.c) tests/installed.c): | \
-	build/include/dsa/loader.h
+$(call object,examples) $(B)/tests/installed.o: | build/include/dsa/loader.h
 
-$(B)/examples/%: $(B)/examples/%.o $(B)/libdsa.so
-	@mkdir -p $(@D)
+$(B)/examples/train: $(call object,examples) $(B)/libdsa.so
 	@echo '  LD  $@'
-	@$(CC) $(FLAGS) $(CFLAGS) -o $@ $< -L$(B) -ldsa -Wl,-rpath,'$$ORIGIN/..' -lm
+	@$(CC) $(FLAGS) $(CFLAGS) -o $@ $(filter %.o,$^) -L$(B) -ldsa \
+		-Wl,-rpath,'$$ORIGIN/..' -lm
 
 # An archive: a test that plays a source of its own gets none of what opens real ones.
 $(B)/libtests.a: $(call object,tests/lib)
@@ -350,7 +349,7 @@ install: all
 	for page in man/*.[1-9]; do \
 		install -D -m 644 $$page $(at)$(DATADIR)/man/man$${page##*.}/$${page##*/} || exit; done
 	install -m 644 README.md LICENSE $(at)$(DATADIR)/doc/dsa
-	install -m 644 $(wildcard examples/*.c examples/*.py) $(at)$(DATADIR)/doc/dsa/examples
+	install -m 644 $(wildcard examples/*.[ch] examples/*.py) $(at)$(DATADIR)/doc/dsa/examples
 	install -m 644 $(wildcard examples/prices/*.ini) $(at)$(DATADIR)/doc/dsa/examples/prices
 	install -d $(dir $(COMPLETIONS:%=$(at)$(DATADIR)/%))
 	$(B)/dsa completion bash >$(at)$(DATADIR)/$(word 1,$(COMPLETIONS))

@@ -2,7 +2,7 @@
 """Trains a small network on pictures that libdsa loads.
 
 A program to copy from: what concerns data is Loader() and the loop in train(). With
-torch the network is that of train.c: convolutions of stride 2 with ReLU, the mean over
+torch the network is that of network.c: convolutions of stride 2 with ReLU, the mean over
 what is then left of the picture, a linear layer. With NumPy alone it is a linear layer
 that sees each picture's power spectrum. Softmax loss; SGD with momentum.
 
