@@ -1,0 +1,144 @@
+/* pipeline_turn_test.c - turns beside the stream: staged, repeated, thrown away. */
+#include "tests/lib/rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* The end of a pass is the start of the next one. */
+static uint64_t stands_at(const struct passes *passes,
+			  const struct batch_sink_batch *told)
+{
+	return (told->pass > 0 ? passes->end[told->pass - 1] : 0) + told->position;
+}
+
+static void turns_put_back_what_was_not_published(void **state)
+{
+	static const struct pipeline_turn stream = {.ops = &turn_stream,
+						    .number = RIG_TURN};
+	struct rig *rig = rig_open(rig_bad, "");
+	struct rig_expected expected;
+	unsigned turns = 0;
+
+	(void)state;
+	rig_expect(&expected, &rig->passes, rig_bad_file);
+	for (; pipeline_status(rig->pipeline, NULL) == 0; turns++) {
+		pipeline_start(rig->pipeline, &stream);
+		sink_wait(&rig->sink);
+		pipeline_stop(rig->pipeline);
+		assert_int_equal(rig->sink.rewound, turns + 1);
+		assert_int_equal(rig->sink.reserved, 0);
+	}
+	assert_true(turns > 1);
+	rig_check(&rig->sink, &expected, 0);
+	rig_close(rig);
+}
+
+/* One turn, until so many batches have been published or discarded in it. */
+static void run_batches(struct rig *rig, const struct pipeline_turn *turn,
+			unsigned count)
+{
+	count += rig->sink.batches + rig->sink.discarded;
+	pipeline_start(rig->pipeline, turn);
+	while (sink_wait(&rig->sink) < count)
+		pipeline_released(rig->pipeline);
+	pipeline_stop(rig->pipeline);
+}
+
+/* Staged: two batches of the stream, then repeats, after which the stream stands where
+ * it stood before them. */
+static void repeats_leave_the_stream_alone(void **state)
+{
+	const struct pipeline_turn staged = {.ops = &turn_staged, .number = RIG_TURN};
+	const struct pipeline_turn prep = {.ops = &turn_prep};
+	struct rig *rig = rig_open(rig_good, "");
+	uint64_t epoch, step;
+	struct rig_expected expected;
+	uint32_t mark;
+
+	(void)state;
+	rig_expect(&expected, &rig->passes, rig_no_bad_file);
+	assert_int_equal(pipeline_stage(rig->pipeline, 2 * RIG_BATCH, 0),
+			 2 * RIG_BATCH);
+	run_batches(rig, &staged, 6);
+	for (uint32_t i = 0; i < rig->sink.batches; i++) {
+		const struct batch_sink_batch *told = &rig->sink.batch[i].told;
+
+		assert_int_equal(told->repeated, i > 1);
+		assert_int_equal(stands_at(&rig->passes, told), i > 0 ? 8 : 1);
+		assert_int_equal(told->good, i > 0 ? RIG_BATCH : 1);
+		for (uint32_t j = 0; j < told->good; j++)
+			rig_check_place(&rig->sink, rig->sink.batch[i].first + j);
+	}
+	pipeline_position(rig->pipeline, &epoch, &step);
+	assert_int_equal(epoch, 102); /* the third pass, for the second was whole */
+	assert_int_equal(step, 0);
+	mark = rig->sink.batches;
+	assert_int_equal(pipeline_stage(rig->pipeline, 9, 0), 9);
+	run_batches(rig, &prep, 10);
+	assert_int_equal(rig->sink.batches, mark); /* thrown away, each of them */
+	rig->sink.batches = rig->sink.places = 0;
+	assert_int_equal(rig_run(rig, NULL), 1);
+	rig_check(&rig->sink, &expected, 2);
+	rig_close(rig);
+}
+
+/* What was staged for a position is not what the position holds any more. */
+static void staged_bytes_are_used_for_their_own_sample_alone(void **state)
+{
+	const struct pipeline_turn staged = {.ops = &turn_staged};
+	struct rig *rig = rig_new(rig_good, "", rig_whole, 1);
+	struct pipeline_point next;
+
+	(void)state;
+	rig_start(rig, NULL);
+	assert_int_equal(pipeline_stage(rig->pipeline, 4 * RIG_BATCH, 0),
+			 4 * RIG_BATCH);
+	pipeline_lock(rig->pipeline, &next);
+	assert_int_equal(next.pass, 0);
+	assert_int_equal(next.position, 0);
+	passes_cut(&rig->passes, 0, 5);
+	pipeline_unlock(rig->pipeline);
+	rig->passes.samples--; /* another order: 210 is no multiple of 37 either */
+	run_batches(rig, &staged, 3);
+	assert_int_equal(rig->sink.batch[0].told.count, 5);
+	for (uint32_t i = 0; i < rig->sink.places; i++)
+		rig_check_place(&rig->sink, i);
+	rig_close(rig);
+}
+
+/* Staging goes past the last pass: what it reads then is only repeated. */
+static void staging_never_runs_out_of_samples(void **state)
+{
+	const struct pipeline_turn staged = {.ops = &turn_staged};
+	struct rig *rig = rig_open(rig_good, "");
+
+	(void)state;
+	assert_int_equal(pipeline_stage(rig->pipeline, 3 * RIG_FILES, 0),
+			 3 * RIG_FILES);
+	assert_int_equal(rig_run(rig, NULL), 1);
+	pipeline_stop(rig->pipeline);
+	rig->sink.batches = rig->sink.places = 0;
+	assert_int_equal(pipeline_stage(rig->pipeline, RIG_BATCH, 0), RIG_BATCH);
+	run_batches(rig, &staged, 3);
+	assert_true(rig->sink.batch[0].told.repeated);
+	rig_close(rig);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(turns_put_back_what_was_not_published),
+		cmocka_unit_test(repeats_leave_the_stream_alone),
+		cmocka_unit_test(staged_bytes_are_used_for_their_own_sample_alone),
+		cmocka_unit_test(staging_never_runs_out_of_samples),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("pipeline_turn", tests, rig_setup,
+					   rig_teardown);
+}
