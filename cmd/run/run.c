@@ -7,6 +7,7 @@
 #include "cmd/run/run_end.h"
 #include "loader/base/error.h"
 #include "loader/base/text/shell_word.h"
+#include "profiler/analysis/shares.h"
 #include "profiler/run/barrier.h"
 #include "profiler/run/measure.h"
 
@@ -43,26 +44,14 @@ static void run_add_job(struct argp_state *state, void *options, const char *arg
 	run->job_count++;
 }
 
-/* Overrides no --observe, which comes before any choice of windows. */
-static void run_set_protocol(struct argp_state *state, void *protocol, const char *arg)
-{
-	if (argument_word(state, arg) == 1)
-		*(enum measure_protocol *)protocol = MEASURE_SEPARATE;
-}
-
-static void run_set_observe(struct argp_state *state, void *protocol, const char *none)
-{
-	(void)state;
-	(void)none;
-	*(enum measure_protocol *)protocol = MEASURE_OBSERVE;
-}
-
-/* What can't go together. */
+/* What can't go together; where nothing is switched, the protocol does not matter. */
 static void run_check(struct argp_state *state, void *options)
 {
-	const struct run *run = options;
+	struct run *run = options;
 	unsigned jobs = run->job_count + run->measure.jobs;
 
+	if (run->end.observed)
+		run->measure.protocol = MEASURE_OBSERVE;
 	if (run->job_count > 0 && run->measure.jobs > 0)
 		argp_error(state, "--jobs counts copies of one program, --job names "
 				  "different ones: give one of them");
@@ -82,7 +71,6 @@ static void run_check(struct argp_state *state, void *options)
 }
 
 #define TO(kind, member) ARGUMENT(run, kind, member)
-#define BY(set, member)  ARGUMENT_BY(run, member, set)
 
 static const struct argument arguments[] = {
 	ARGUMENT_HEADING(1, "Several jobs at once:"),
@@ -96,17 +84,17 @@ static const struct argument arguments[] = {
 	 "Stop when each share is known to so many points (default 1)"},
 	{"budget", 0, "TIME", TO(TIME, measure.budget_s),
 	 "Stop after TIME at the latest (default 60s)"},
-	{"protocol", 0, "interleaved|separate", BY(run_set_protocol, measure.protocol),
+	{"protocol", 0, "interleaved|separate", TO(WORD, measure.protocol),
 	 "One launch that switches, or one for each kind of window (default "
 	 "interleaved)"},
-	{"observe", 0, NULL, BY(run_set_observe, measure.protocol),
+	{"observe", 0, NULL, TO(FLAG, end.observed),
 	 "Change nothing, only watch the whole training"},
 	{"timeout", 0, "TIME", TO(TIME, measure.timeout_s),
 	 "Give up when no batch is asked for within TIME (default 60s)"},
 	{"grace", 0, "TIME", TO(TIME, measure.grace_s),
 	 "Time that the program has to end after its data (default 10s)"},
 	ARGUMENT_HEADING(2, "Then:"),
-	{"sweep", 0, "KEY=VALUES", BY(run_set_sweep, end.sweep),
+	{"sweep", 0, "KEY=VALUES", ARGUMENT_BY(run, end.sweep, run_set_sweep),
 	 "Then try every combination of these changes: cores=1,2 or cache=0%..100%; "
 	 "keys are the options of dsa whatif"},
 	{"sweep-budget", 0, "TIME", TO(TIME, end.trials.budget_s),
@@ -125,16 +113,6 @@ static const struct argument arguments[] = {
 
 /* ---- progress ---- */
 
-/* The widest half-width of a stall. */
-static double run_widest(const struct shares *shares)
-{
-	double half = NAN;
-
-	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
-		half = fmax(half, interval_half(shares->stalls[i]));
-	return half;
-}
-
 static void run_progress(void *context, const struct conductor_progress *news)
 {
 	const struct shares *shares = news->shares;
@@ -147,7 +125,7 @@ static void run_progress(void *context, const struct conductor_progress *news)
 			fprintf(to, "%s %s %.1f%%", i == 0 ? ":" : ",",
 				stage_table[i].key, 100 * shares->stalls[i].value);
 	if (shares->blocks >= 2)
-		fprintf(to, " ±%.1f", 100 * run_widest(shares));
+		fprintf(to, " ±%.1f", 100 * shares_half(shares));
 	fprintf(to, "; at most %.0f s left", fmax(0, news->budget_s - news->elapsed_s));
 }
 
@@ -208,7 +186,6 @@ static int run_main(const struct command *self, int argc, char **argv)
 	int status;
 
 	argument_read(self, argc, argv, &run);
-	run.end.observed = run.measure.protocol == MEASURE_OBSERVE;
 	if (run_end_check(&run.end, &err) < 0)
 		return cmd_refuse(&err);
 	if (result_folder(run.end.output, &err) < 0)

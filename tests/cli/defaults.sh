@@ -17,3 +17,7 @@ printf 'json = perhaps\n' >dsa.ini
 try
 printf 'workers\n' >dsa.ini
 try
+# Several jobs refuse the file's protocol, until another one is typed.
+printf '[run]\nprotocol = separate\n' >dsa.ini
+try --jobs=2 2>&1 | head -1
+try --jobs=2 --protocol=interleaved
