@@ -13,22 +13,14 @@ struct report {
 	const char *output;
 };
 
-static void report_set_format(struct argp_state *state, void *report, const char *form)
-{
-	struct error err = {0};
-
-	if (form_find(form, &err) == NULL)
-		argp_error(state, "%s", err.message);
-	((struct report *)report)->format = form;
-}
+#define TO(kind, member) ARGUMENT(report, kind, member)
 
 static const struct argument arguments[] = {
-	{"format", 'f', "text|html|json|csv", ARGUMENT_ALL_BY(CALL, report_set_format),
+	{"format", 'f', "text|html|json|csv", TO(NAME, format),
 	 "Which form (default text)"},
-	{"output", 'o', "FILE", ARGUMENT(report, TEXT, output),
+	{"output", 'o', "FILE", TO(TEXT, output),
 	 "Write to FILE instead of standard output"},
-	{NULL, 0, "RUN", ARGUMENT(report, ONE, run),
-	 "which RUN? (a run's folder or its run.json)"},
+	{NULL, 0, "RUN", TO(ONE, run), "which RUN? (a run's folder or its run.json)"},
 	{0},
 };
 

@@ -22,18 +22,11 @@ static const struct form forms[] = {
 
 const struct form *form_find(const char *name, struct error *err)
 {
-	char names[64];
-	size_t length = 0;
-
-	for (const struct form *form = forms; form->name != NULL; form++) {
+	for (const struct form *form = forms; form->name != NULL; form++)
 		if (strcmp(form->name, name) == 0)
 			return form;
-		length += (size_t)snprintf(names + length, sizeof(names) - length,
-					   " %s", form->name);
-	}
-	error_set(err, EINVAL, "no report form is called '%s'; there are:%s", name,
-		  names);
-	return NULL;
+	return error_null(
+		error_set(err, EINVAL, "no report form is called '%s'", name));
 }
 
 struct saving {

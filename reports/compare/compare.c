@@ -21,21 +21,10 @@ enum { FORMS = sizeof(table) / sizeof(table[0]) };
 /* The form's place in the table, or -EINVAL. */
 static int compare_find(const char *form, struct error *err)
 {
-	char names[64] = "";
-
-	for (int i = 0; i < FORMS; i++) {
+	for (int i = 0; i < FORMS; i++)
 		if (strcmp(table[i].name, form) == 0)
 			return i;
-		strcat(strcat(names, " "), table[i].name);
-	}
-	return error_set(err, EINVAL,
-			 "no form of a comparison is called '%s'; there are:%s", form,
-			 names);
-}
-
-int compare_check(const char *form, struct error *err)
-{
-	return compare_find(form, err) < 0 ? -EINVAL : 0;
+	return error_set(err, EINVAL, "no form of a comparison is called '%s'", form);
 }
 
 int compare_write(const char *form, const struct compare *compare,

@@ -12,9 +12,6 @@ struct compare {
 	const char *a_name, *b_name;
 };
 
-/* 0, or -EINVAL and err names the forms that there are. */
-int compare_check(const char *form, struct error *err);
-
 /* "text", "json", "html", or "markdown". -EINVAL: no such form. 0 or -errno. */
 int compare_write(const char *form, const struct compare *compare,
 		  const struct form_style *style, FILE *out, struct error *err);
