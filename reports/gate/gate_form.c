@@ -25,23 +25,27 @@ static const struct gate_form {
 	{NULL, NULL},
 };
 
-static const struct gate_form *gate_form_find(const char *name)
+static const struct gate_form *gate_form_find(const char *name, struct error *err)
 {
-	const struct gate_form *form = gate_forms;
-
-	while (form->name != NULL && strcmp(form->name, name) != 0)
-		form++;
-	return form->name != NULL ? form : NULL;
+	for (const struct gate_form *form = gate_forms; form->name != NULL; form++)
+		if (strcmp(form->name, name) == 0)
+			return form;
+	return error_null(
+		error_set(err, EINVAL, "no form of a verdict is called '%s'", name));
 }
 
 int gate_form_write(const char *name, const struct gate_report *report,
 		    const struct form_style *style, FILE *out, struct error *err)
 {
-	const struct gate_finding **ranked = gate_part_rank(report->verdict);
+	const struct gate_form *form = gate_form_find(name, err);
+	const struct gate_finding **ranked;
 	int result = -ENOMEM;
 
+	if (form == NULL)
+		return -EINVAL;
+	ranked = gate_part_rank(report->verdict);
 	if (ranked != NULL)
-		result = gate_form_find(name)->write(report, ranked, style, out, err);
+		result = form->write(report, ranked, style, out, err);
 	free(ranked);
 	return result == -ENOMEM
 		       ? error_set(err, ENOMEM, "no memory to write the verdict")
@@ -125,15 +129,14 @@ static int gate_form_print(const struct saving *saving, struct error *err)
 }
 
 int gate_form_save(const char *name, const struct gate_report *report, const char *path,
-		   bool after, struct error *err)
+		   bool append, struct error *err)
 {
 	const struct saving saving = {name, report};
 
-	if (gate_form_find(name) == NULL)
-		return error_set(err, EINVAL, "no form of a verdict is called '%s'",
-				 name);
+	if (gate_form_find(name, err) == NULL)
+		return -EINVAL;
 	if (strcmp(path, "-") == 0)
 		return gate_form_print(&saving, err);
-	return after ? gate_form_append(&saving, path, err)
-		     : file_save(path, gate_form_fill, &saving, err);
+	return append ? gate_form_append(&saving, path, err)
+		      : file_save(path, gate_form_fill, &saving, err);
 }

@@ -13,8 +13,9 @@
  * that only informs is <skipped>. The verdict of the whole is a test case too, the
  * first.
  *
- * Forms that have a limit say what they left out. A form is one file plus one line in
- * gate_form.c's table. Names and texts may come from anybody: each form escapes them.
+ * Forms that have a limit say what they left out. A form is one file, its declaration
+ * in gate_part.h and one line in gate_form.c's table. Names and texts may come from
+ * anybody: each form escapes them.
  */
 #ifndef DSA_GATE_FORM_H
 #define DSA_GATE_FORM_H
@@ -41,7 +42,7 @@ struct gate_report {
 			* limit. gate_form_save() looks itself */
 };
 
-/* Writes one of these forms. 0 or -errno. */
+/* Writes one of these forms. 0 or -errno; -EINVAL: there is none of that name. */
 int gate_form_write(const char *name, const struct gate_report *report,
 		    const struct form_style *style, FILE *out, struct error *err);
 

@@ -582,6 +582,7 @@ static void a_pass_has_no_annotation(void **state)
 
 static void forms_are_saved_whole_or_not_at_all(void **state)
 {
+	const struct form_style style = {0};
 	struct gate_verdict verdict;
 	struct gate_report report = told_of(&verdict);
 	struct error err = {0};
@@ -610,6 +611,8 @@ static void forms_are_saved_whole_or_not_at_all(void **state)
 	}
 	assert_int_equal(gate_form_save("pdf", &report, "form", false, &err), -EINVAL);
 	assert_string_equal(err.message, "no form of a verdict is called 'pdf'");
+	assert_int_equal(gate_form_write("pdf", &report, &style, stdout, &err),
+			 -EINVAL);
 	gate_verdict_free(&verdict);
 }
 
