@@ -95,7 +95,7 @@ static int append_to(int fd, const struct saving *saving, struct error *err)
 	if (out == NULL)
 		return error_set(err, ENOMEM, "no memory");
 	result = gate_form_write(saving->form, &report, &style, out, err);
-	if (fclose(out) == EOF && result == 0)
+	if (io_text(out, &text) == NULL && result == 0)
 		result = error_set(err, ENOMEM, "no memory");
 	if (result == 0)
 		result = write_after(fd, about.st_size, text, size, err);

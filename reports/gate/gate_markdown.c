@@ -2,6 +2,7 @@
  * gate_markdown.c - the verdict of a gate as Markdown: a comment on a change, and a
  * step summary.
  */
+#include "loader/base/io.h"
 #include "reports/common/escape.h"
 #include "reports/common/markdown.h"
 #include "reports/gate/gate_part.h"
@@ -24,12 +25,12 @@ static void gate_markdown_write_text(FILE *out, const char *text)
 static void write_name(FILE *out, const char *name)
 {
 	static const char ours[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
-	char shown[GATE_PART_TEXT];
+	char shown[128];
 
 	if (*name != '\0' && name[strspn(name, ours)] == '\0' && strlen(name) < 64)
 		fprintf(out, "`%s`", name);
 	else
-		markdown_text(out, escape_to(shown, 128, name));
+		markdown_text(out, escape_to(shown, sizeof(shown), name));
 }
 
 static void gate_markdown_write_row(FILE *out, const struct gate_finding *finding,
@@ -160,13 +161,13 @@ static int write_around(const struct gate_report *report, struct around *around)
 	if (out == NULL)
 		return -ENOMEM;
 	gate_markdown_write_head(out, report);
-	if (fclose(out) == EOF)
+	if (io_text(out, &around->head) == NULL)
 		return -ENOMEM;
 	out = open_memstream(&around->foot, &around->foot_size);
 	if (out == NULL)
 		return -ENOMEM;
 	result = gate_markdown_write_foot(out, report);
-	return fclose(out) == EOF ? -ENOMEM : result;
+	return io_text(out, &around->foot) == NULL ? -ENOMEM : result;
 }
 
 static int write_between(const struct gate_finding *const *ranked, size_t count,

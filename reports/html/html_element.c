@@ -1,5 +1,6 @@
 /* html_element.c - what every part of an HTML page is made of: text, tables, cells. */
 #include "loader/base/error.h"
+#include "loader/base/io.h"
 #include "reports/common/escape.h"
 #include "reports/html/html_part.h"
 
@@ -98,7 +99,7 @@ static int html_embed(FILE *out, file_fill *fill, const void *context,
 	if (memory == NULL)
 		return error_set(err, ENOMEM, "no memory for the report");
 	result = fill(memory, context, err);
-	if (fclose(memory) == EOF && result == 0)
+	if (io_text(memory, &text) == NULL && result == 0)
 		result = error_set(err, ENOMEM, "no memory for the report");
 	fputs("<script type=\"application/json\" id=\"result\">\n", out);
 	for (size_t i = 0; result == 0 && i < size; i++)

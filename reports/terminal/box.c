@@ -1,6 +1,7 @@
 /* box.c - wraps and colours lines for a terminal. */
 #include "reports/terminal/box.h"
 #include "loader/base/error.h"
+#include "loader/base/io.h"
 #include "profiler/profile.h"
 #include "reports/common/escape.h"
 #include "reports/common/form_style.h"
@@ -47,7 +48,7 @@ static void write_ascii(FILE *out, const char *text)
 
 int box_close(struct box *box, FILE *out, struct error *err)
 {
-	if (fclose(box->out) == EOF || box->text == NULL || box->failed) {
+	if (io_text(box->out, &box->text) == NULL || box->failed) {
 		free(box->text);
 		return error_set(err, ENOMEM, "no memory for the text");
 	}
