@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 
-#define LEAST .005 /* smaller effects are left out: points, or a ratio - 1 */
-
 enum { EXPLAINED = 3 /* differences that one effect is explained with */ };
 
 /* Something got slower or faster. */
@@ -55,7 +53,7 @@ static void causes_dilute(const struct finding *finding, const struct interval *
 
 	if (!isfinite(was.value) || !isfinite(is.value))
 		return;
-	if (differences_are_clear(&was, &is, LEAST * step) &&
+	if (differences_are_clear(&was, &is, DIFFERENCES_LEAST * step) &&
 	    (is.value > was.value) == effect->slower)
 		return;
 	effect->diluted = true;
@@ -74,7 +72,7 @@ static void find_stall(struct finding *finding, enum stage stage)
 	struct effect *effect = &finding->effects[finding->effect_count];
 	double points = now->value - base->value;
 
-	if (!differences_are_clear(base, now, LEAST))
+	if (!differences_are_clear(base, now, DIFFERENCES_LEAST))
 		return;
 	finding->effect_count++;
 	*effect = (struct effect){
@@ -92,7 +90,7 @@ static void find_step(struct finding *finding)
 	struct amount_text_pair pair;
 
 	if (!(base->value > 0) || !(now->value > 0) ||
-	    !differences_are_clear(base, now, LEAST * base->value))
+	    !differences_are_clear(base, now, DIFFERENCES_LEAST * base->value))
 		return;
 	finding->effect_count++;
 	amount_text_pair(&pair, AMOUNT_COUNT, base->value, now->value);
@@ -261,7 +259,7 @@ static void causes_list_rate(struct finding *finding)
 	char *text;
 
 	if (!(base->value > 0) || !(now->value > 0) ||
-	    !differences_are_clear(base, now, LEAST * base->value))
+	    !differences_are_clear(base, now, DIFFERENCES_LEAST * base->value))
 		return;
 	text = causes_add(finding, slower);
 	if (text == NULL)

@@ -45,6 +45,9 @@ void differences_find(const struct profile *base, const struct profile *now,
 		      struct differences *differences);
 void differences_sort(struct differences *differences);
 
+/* Smaller effects are left out: points, or a ratio - 1. */
+#define DIFFERENCES_LEAST .005
+
 /*
  * Whether two estimates differ: their intervals do not overlap (NAN: none is known),
  * and the values are `least` apart. False where one is unknown.

@@ -1,6 +1,6 @@
 /*
  * compare_part.h - what the forms of a comparison share: the numbers, and what became
- * of each. Only reports/compare*.c use it.
+ * of each. Only reports/compare/ uses it.
  */
 #ifndef DSA_COMPARE_PART_H
 #define DSA_COMPARE_PART_H
@@ -70,6 +70,9 @@ void compare_rows_fini(struct compare_rows *rows);
 
 const char *compare_group_name(enum compare_group group);
 const char *compare_verdict_name(enum compare_verdict verdict);
+
+/* True when its number has an interval. */
+bool compare_has_interval(const struct compare_value *value);
 
 /* Measured numbers are shown in any case, settings and facts where they differ. */
 bool compare_is_shown(const struct compare_row *row);

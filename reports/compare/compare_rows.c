@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST .005 /* as causes.h has it */
-
 #define CHOSEN_RATE(id, name)      {"rates." name "_per_s", COMPARE_RATES, NULL, true},
 #define CHOSEN_STALL(id, key, ...) {"stalls." key, COMPARE_STALLS, key " stall", true},
 
@@ -135,7 +133,7 @@ static bool compare_rows_is_known(const struct compare_value *value)
 	return value->text != NULL || isfinite(value->number.value);
 }
 
-static bool has_interval(const struct compare_value *value)
+bool compare_has_interval(const struct compare_value *value)
 {
 	return isfinite(value->number.low) && isfinite(value->number.high);
 }
@@ -144,7 +142,8 @@ static enum compare_verdict compare_rows_judge(const struct compare_row *row,
 					       bool measured)
 {
 	const struct compare_value *a = &row->a, *b = &row->b;
-	double least = row->unit == COMPARE_SHARE ? LEAST : LEAST * a->number.value;
+	double least = row->unit == COMPARE_SHARE ? DIFFERENCES_LEAST
+						  : DIFFERENCES_LEAST * a->number.value;
 
 	if (!compare_rows_is_known(a) || !compare_rows_is_known(b))
 		return row->none != NULL ? COMPARE_DIFFERS : COMPARE_UNKNOWN;
@@ -154,7 +153,7 @@ static enum compare_verdict compare_rows_judge(const struct compare_row *row,
 		return COMPARE_SAME;
 	if (!measured)
 		return COMPARE_DIFFERS;
-	if (!has_interval(a) && !has_interval(b))
+	if (!compare_has_interval(a) && !compare_has_interval(b))
 		return COMPARE_UNSURE;
 	return differences_are_clear(&a->number, &b->number, least) ? COMPARE_CLEAR
 								    : COMPARE_NOISE;

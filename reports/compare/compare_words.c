@@ -60,7 +60,7 @@ const char *compare_number(char to[COMPARE_CELL], const struct compare_row *row,
 	compare_words_amount(number, row->unit, of->value);
 	if (!isfinite(of->value) && row->none != NULL)
 		snprintf(to, COMPARE_CELL, "%s", row->none);
-	else if (!isfinite(of->value) || !isfinite(of->low) || !isfinite(of->high))
+	else if (!isfinite(of->value) || !compare_has_interval(value))
 		snprintf(to, COMPARE_CELL, "%s", number);
 	else if (row->unit == COMPARE_SHARE)
 		snprintf(to, COMPARE_CELL, "%s %s", number, format_points(half, of));
