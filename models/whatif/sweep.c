@@ -21,7 +21,7 @@ enum { RANGE_VALUES = 5, ONES = 16 };
 #define PACE_MOST    10
 
 #define SWEEP_NAME(NAME, name) name,
-const char *const sweep_names[] = {SWEEP_TABLE(SWEEP_NAME)};
+static const char *const sweep_names[] = {SWEEP_TABLE(SWEEP_NAME)};
 
 /* ---- one value ---- */
 

@@ -57,8 +57,6 @@ struct sweep {
 	} keys[SWEEP_KEYS];
 };
 
-extern const char *const sweep_names[SWEEP_KEYS];
-
 /*
  * Reads the values of a key, in the place of those it had. 0, or -EINVAL and err says
  * what they may be; then the key is as it was.

@@ -50,9 +50,10 @@ static void assert_values(const char *key, const char *text, size_t count,
 {
 	const struct sweep_values *values = NULL;
 
+	memset(&sweep, 0, sizeof(sweep));
 	assert_int_equal(set(key, text), 0);
 	for (int i = 0; i < SWEEP_KEYS; i++)
-		if (strcmp(key, sweep_names[i]) == 0)
+		if (sweep.keys[i].count > 0)
 			values = &sweep.keys[i];
 	assert_non_null(values);
 	assert_int_equal(values->count, count);
