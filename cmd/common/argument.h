@@ -14,7 +14,6 @@
 #define DSA_ARGUMENT_H
 
 #include <argp.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 struct command;

@@ -11,7 +11,6 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void settings_duration(struct argp_state *state, void *member, const char *value)

@@ -3,6 +3,7 @@
 #include "cmd/gate/gate_options.h"
 #include "loader/base/error.h"
 #include "loader/base/math/median.h"
+#include "models/gate/gate_statistics.h"
 #include "reports/gate/baseline.h"
 
 #include <errno.h>

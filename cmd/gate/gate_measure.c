@@ -5,6 +5,7 @@
 #include "loader/base/error.h"
 #include "models/gate/gate_config.h"
 #include "models/gate/gate_fit.h"
+#include "profiler/run/ab_trial.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -6,6 +6,7 @@
 #include "loader/base/number.h"
 #include "loader/base/text/shell_word.h"
 #include "models/gate/gate_config.h"
+#include "models/gate/gate_statistics.h"
 
 #include <math.h>
 #include <stdlib.h>

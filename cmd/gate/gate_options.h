@@ -12,8 +12,7 @@
 
 #include "cmd/common/settings.h"
 #include "models/gate/gate.h"
-#include "models/gate/gate_statistics.h"
-#include "profiler/run/ab_trial.h"
+#include "profiler/run/measure.h"
 
 struct error;
 
