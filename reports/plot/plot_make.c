@@ -3,6 +3,8 @@
 #include "reports/common/format.h"
 #include "reports/plot/plot.h"
 
+#include <errno.h>
+
 /* A measured curve: its points, and whether their x is shown by its logarithm. */
 struct curve {
 	const struct profile_point *points;
@@ -63,7 +65,7 @@ static int plot_make_end_curve(const struct profile *profile, struct plot *plot)
 
 	if (plot_point(level, plot->x.low, rate, rate, rate) < 0 ||
 	    plot_point(level, plot->x.high, rate, rate, rate) < 0)
-		return -1;
+		return -ENOMEM;
 	plot_scale_y(plot);
 	return 0;
 }
@@ -85,7 +87,7 @@ int plot_prep_curve(const struct profile *profile, struct plot *plot)
 	tick_points(&plot->x, &curve);
 	if (add_points(alone, &curve, false) < 0 ||
 	    add_points(beside, &curve, true) < 0)
-		return -1;
+		return -ENOMEM;
 	return plot_make_end_curve(profile, plot);
 }
 
@@ -102,7 +104,7 @@ int plot_fetch_curve(const struct profile *profile, struct plot *plot)
 	plot->x_label = "reads in flight";
 	tick_points(&plot->x, &curve);
 	if (add_points(alone, &curve, false) < 0)
-		return -1;
+		return -ENOMEM;
 	return plot_make_end_curve(profile, plot);
 }
 
@@ -122,7 +124,7 @@ static int plot_make_add_windows(const struct profile *profile, struct plot *plo
 		if (window->kind.id == (int)stage_table[stage].kind &&
 		    window->used == used &&
 		    plot_point(series, middle, window->per_s, NAN, NAN) < 0)
-			return -1;
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -138,7 +140,7 @@ int plot_windows(const struct profile *profile, struct plot *plot)
 		if (profile_has_stage(profile, i) &&
 		    (plot_make_add_windows(profile, plot, i, true) < 0 ||
 		     plot_make_add_windows(profile, plot, i, false) < 0))
-			return -1;
+			return -ENOMEM;
 	plot_scale_x(plot);
 	plot_scale_y(plot);
 	return 0;
@@ -179,7 +181,7 @@ int plot_cache(const struct profile *profile, struct plot *plot)
 		if (epoch->hits != UNKNOWN && epoch->misses != UNKNOWN && seen > 0 &&
 		    plot_point(hits, (double)epoch->epoch,
 			       100 * (double)epoch->hits / seen, NAN, NAN) < 0)
-			return -1;
+			return -ENOMEM;
 	}
 	tick_epochs(&plot->x, profile);
 	plot_scale_y(plot);
@@ -205,7 +207,7 @@ static int plot_make_add_histogram(struct plot *plot,
 	for (size_t i = begin; i < end; i++)
 		if (plot_point(bars, (double)i + .5,
 			       100 * (double)histogram->count[i] / all, NAN, NAN) < 0)
-			return -1;
+			return -ENOMEM;
 	plot->x.low = (double)begin - .5;
 	plot->x.high = (double)end + .5;
 	every = (end - begin) / 6 + 1;
