@@ -74,8 +74,6 @@ int whatif_curves_make(const struct profile *profile, struct whatif_curves *curv
 	if (result == 0)
 		result = whatif_curve_add_cache(model, curves, same);
 	model_free(model);
-	if (result < 0)
-		whatif_curves_free(curves);
 	return result;
 }
 

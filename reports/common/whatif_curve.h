@@ -19,7 +19,7 @@ struct whatif_curves {
 
 /*
  * Cores from 1 to twice those of the run, 8 at least; shares from 0 to 1. Without
- * points that cannot be predicted. 0 or -ENOMEM; ends with whatif_curves_free().
+ * points that cannot be predicted. 0 or -ENOMEM; whatif_curves_free() in either case.
  */
 int whatif_curves_make(const struct profile *profile, struct whatif_curves *curves);
 void whatif_curves_free(struct whatif_curves *curves);
