@@ -9,7 +9,7 @@
 #include "models/whatif/verify.h"
 #include "profiler/run/apply.h"
 #include "profiler/run/measure.h"
-#include "reports/common/whatif.h"
+#include "reports/common/whatif_words.h"
 
 #include <errno.h>
 #include <fcntl.h>

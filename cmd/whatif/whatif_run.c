@@ -11,9 +11,9 @@
 #include "models/whatif/forecast.h"
 #include "models/whatif/prices.h"
 #include "profiler/run/measure.h"
-#include "reports/common/whatif.h"
 #include "reports/form.h"
 #include "reports/terminal/terminal.h"
+#include "reports/terminal/whatif_table.h"
 
 #include <errno.h>
 #include <limits.h>

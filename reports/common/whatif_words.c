@@ -1,6 +1,6 @@
 /* whatif_words.c - a change and its gain, the same words in every report. */
+#include "reports/common/whatif_words.h"
 #include "reports/common/format.h"
-#include "reports/common/whatif.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -139,7 +139,7 @@ bool whatif_is_per_job(const struct profile *profile,
 }
 
 /* Bounds are rough, and look so. */
-static const char *format_bound(char *to, double factor)
+static const char *whatif_words_bound(char *to, double factor)
 {
 	snprintf(to, FORMAT_SIZE, fabs(factor) < 1e6 ? "%.1f" : "%.1e", factor);
 	return to;
@@ -163,8 +163,8 @@ static const char *whatif_words_spell(char *to, const struct interval *speedup,
 			 format_rate(high, speedup->high));
 	else if (bounded)
 		snprintf(to, WHATIF_SPEED, "%.20s%s %s %.20s%s (bounds)",
-			 format_bound(low, speedup->low), as->times, as->to,
-			 format_bound(high, speedup->high), as->times);
+			 whatif_words_bound(low, speedup->low), as->times, as->to,
+			 whatif_words_bound(high, speedup->high), as->times);
 	else if (isfinite(speedup->value))
 		snprintf(to, WHATIF_SPEED, "%.20s%s",
 			 format_rate(value, speedup->value), as->times);

@@ -1,8 +1,8 @@
 /* html_whatif.c - what each change would bring, and how right such words were. */
 #include "models/whatif/calibration.h"
 #include "reports/common/format.h"
-#include "reports/common/whatif.h"
 #include "reports/common/whatif_curve.h"
+#include "reports/common/whatif_words.h"
 #include "reports/html/html_part.h"
 #include "reports/plot/plot.h"
 
@@ -193,8 +193,7 @@ static void html_whatif_trust(const struct html *html)
 	} else if (isfinite(model->real_error)) {
 		fprintf(html->out,
 			"<p class=\"small\">From the stages alone the models predict "
-			"the "
-			"real windows, which they have not seen, with an error of "
+			"the real windows, which they have not seen, with an error of "
 			"%s.</p>\n",
 			format_percent(off, fabs(model->real_error)));
 	}

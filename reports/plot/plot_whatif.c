@@ -1,8 +1,7 @@
 /* plot_whatif.c - the plots of what would be, and of how right that was. */
 #include "profiler/profile.h"
-#include "reports/common/format.h"
-#include "reports/common/whatif.h"
 #include "reports/common/whatif_curve.h"
+#include "reports/common/whatif_words.h"
 #include "reports/plot/plot.h"
 
 #include <errno.h>

@@ -4,8 +4,8 @@
 #include "profiler/profile.h"
 #include "reports/common/escape.h"
 #include "reports/common/format.h"
-#include "reports/common/whatif.h"
 #include "reports/terminal/box.h"
+#include "reports/terminal/whatif_table.h"
 
 #include <errno.h>
 #include <stdlib.h>

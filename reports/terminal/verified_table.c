@@ -1,8 +1,9 @@
 /* verified_table.c - predictions and what was measured, for a terminal. */
 #include "models/whatif/calibration.h"
 #include "reports/common/format.h"
-#include "reports/common/whatif.h"
+#include "reports/common/whatif_words.h"
 #include "reports/terminal/box.h"
+#include "reports/terminal/whatif_table.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /* whatif_table.c - predictions as a ranking and as a table. */
+#include "reports/terminal/whatif_table.h"
 #include "loader/base/io.h"
 #include "reports/common/escape.h"
 #include "reports/common/form_style.h"
 #include "reports/common/format.h"
-#include "reports/common/whatif.h"
+#include "reports/common/whatif_words.h"
 #include "reports/terminal/box.h"
 
 #include <errno.h>

@@ -1,6 +1,8 @@
-#include "reports/common/whatif.h"
+#include "profiler/profile.h"
+#include "reports/common/whatif_words.h"
 #include "reports/form.h"
 #include "reports/json/json.h"
+#include "reports/terminal/whatif_table.h"
 #include "tests/lib/nomem.h"
 
 #include <errno.h>

@@ -1,13 +1,8 @@
-/* whatif.h - predictions, and what came of them, in words and for a terminal. */
-#ifndef DSA_WHATIF_H
-#define DSA_WHATIF_H
+/* whatif_words.h - a change and its gain in words, the same in every report. */
+#ifndef DSA_WHATIF_WORDS_H
+#define DSA_WHATIF_WORDS_H
 
 #include "profiler/profile.h"
-
-#include <stdio.h>
-
-struct box;
-struct form_style;
 
 enum { WHATIF_WORDS = 192 };
 
@@ -38,25 +33,5 @@ struct whatif_columns whatif_columns(const struct profile *profile);
 
 /* False when nobody asked the models, as of a run that was only observed. */
 bool whatif_was_asked(const struct profile *profile);
-
-/*
- * The predictions of profile, or why there are none. The plain one: a table of all in
- * their order. Advice: those that are ranked, each with what remains and how to verify
- * it, then what does not help and why. 0 or -ENOMEM.
- */
-int whatif_print(const struct profile *profile, const struct form_style *style,
-		 FILE *out);
-int whatif_print_advice(const struct profile *profile, const struct form_style *style,
-			FILE *out);
-
-/*
- * Predicted against measured of the verifications from `from` on, then how good all of
- * them are. 0 or -ENOMEM.
- */
-int whatif_print_verifications(const struct profile *profile, size_t from,
-			       const struct form_style *style, FILE *out);
-
-/* A line for each of the `most` best ones, and whether anything else helps. */
-void whatif_ranking(struct box *box, const struct profile *profile, uint64_t most);
 
 #endif
