@@ -19,7 +19,6 @@ struct error;
 #define BASELINE_SCHEMA "dsa.baseline/1"
 
 enum {
-	BASELINE_MAX = 8 << 20,   /* bytes that are read */
 	BASELINE_SESSIONS = 64,   /* the oldest are dropped beyond */
 	BASELINE_REPETITIONS = 64 /* of a session; the first are kept */
 };

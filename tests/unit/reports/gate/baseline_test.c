@@ -1,5 +1,6 @@
 #include "loader/base/error.h"
 #include "reports/gate/baseline.h"
+#include "reports/json/json.h"
 #include "tests/lib/nomem.h"
 #include "tests/lib/scratch.h"
 
@@ -449,7 +450,7 @@ static void load_names_the_file(void **state)
 			    "can't open nowhere.json: No such file or directory");
 	assert_int_equal(baseline_load("/dev/null", &side, &err), -EBADMSG);
 	assert_string_equal(err.message, "/dev/null: is not a file");
-	scratch_file("large.json", BASELINE_MAX + 1);
+	scratch_file("large.json", JSON_RESULT_MAX + 1);
 	assert_int_equal(baseline_load("large.json", &side, &err), -EBADMSG);
 	assert_string_equal(err.message,
 			    "large.json: is larger than 8 MiB: it is not a "
