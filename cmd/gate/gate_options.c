@@ -227,7 +227,7 @@ static int gate_options_answer(struct gate_options *ask)
 			 ? gate_check(&ask->config, NULL, ask->pairs, &err)
 			 : 0;
 	if (result < 0)
-		return cmd_fail(&err), 2;
+		return cmd_refuse(&err);
 	if (gate_options_writable(ask, &err) < 0)
 		return cmd_fail(&err);
 	if (ask->self_test)

@@ -7,6 +7,7 @@
 #include "reports/gate/baseline.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 
 int gate_options_fail(int code, const struct error *err)
@@ -88,7 +89,7 @@ static int gate_run_confirm(struct gate_options *ask, struct sides *sides,
 static int gate_run_keep(const struct gate_options *ask, const struct gate_side *side,
 			 struct error *err)
 {
-	char path[4096];
+	char path[PATH_MAX];
 
 	if (ask->output == NULL || ask->run != NULL)
 		return 0;
