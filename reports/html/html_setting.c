@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void begin_facts(FILE *out, const char *title, const char *caption)
+static void begin_facts(FILE *out, const char *title)
 {
 	fprintf(out,
 		"<div class=\"group\">\n<h3>%s</h3>\n<section class=\"scroll "
 		"facts-table\" tabindex=\"0\" aria-label=\"%s\">\n<table>\n<tbody>\n",
-		title, caption);
+		title, title);
 }
 
 static void end_facts(FILE *out)
@@ -39,7 +39,7 @@ static void html_setting_data_set(const struct html *html)
 {
 	const struct profile *profile = html->profile;
 
-	begin_facts(html->out, "Data set", "Data set");
+	begin_facts(html->out, "Data set");
 	html_pair(html->out, "Path", profile->dataset);
 	html_pair(html->out, "Source", profile->source);
 	html_setting_count(html->out, "Samples", profile->dataset_samples);
@@ -54,7 +54,7 @@ static void html_setting_configuration(const struct html *html)
 	const struct profile *profile = html->profile;
 	FILE *out = html->out;
 
-	begin_facts(out, "Loader", "Loader");
+	begin_facts(out, "Loader");
 	html_setting_count(out, "Batch", profile->batch);
 	html_setting_count(out, "Workers", profile->workers);
 	html_setting_count(out, "Cores", profile->cores);
@@ -77,7 +77,7 @@ static void run_facts(const struct html *html)
 	const struct profile *profile = html->profile;
 	char text[FORMAT_SIZE];
 
-	begin_facts(html->out, "Run", "Run");
+	begin_facts(html->out, "Run");
 	html_pair(html->out, "Protocol",
 		  profile_word(profile_protocols, &profile->protocol));
 	html_pair(html->out, "Took",
@@ -111,7 +111,7 @@ static void html_setting_machine(const struct html *html)
 
 	if (profile->fact_count == 0)
 		return;
-	begin_facts(html->out, "Machine", "Machine");
+	begin_facts(html->out, "Machine");
 	for (size_t i = 0; i < profile->fact_count; i++) {
 		fputs("<tr><th scope=\"row\">", html->out);
 		fact_name(html, profile->environment[i].key);
