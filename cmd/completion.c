@@ -14,7 +14,7 @@
 
 enum { PATH_SIZE = 64 };
 
-/* How one shell wants it. Both are called for dsa and every command below it. */
+/* How one shell wants it; `command` writes dsa, and each command below it. */
 struct shell {
 	const char *name;
 	const char *begin, *end;

@@ -48,7 +48,7 @@ static const struct argument arguments[] = {
 	{"size-mean", 0, "SIZE", ARGUMENT_BY(make, config.size_mean, make_set_size),
 	 "Mean size of the files, 4K to 4M (default 110K, as in ImageNet)"},
 	{"classes", 'c', "N", NUMBER(config.classes, MAKE_CLASSES),
-	 "Of N classes, up to 100 (default 10)"},
+	 "Number of classes, up to 100 (default 10)"},
 	{"format", 0, "tree|list", TO(WORD, format),
 	 "One folder per class (default), or a list of 'path label'"},
 	{"quality", 0, "N", NUMBER(config.quality, 100),

@@ -159,8 +159,8 @@ static int show_status(const struct serve *serve)
 
 /* ---- serving ---- */
 
-static struct share_server
-	*volatile signalled; /* the one that a signal ends; NULL: it ends already */
+/* The one that a signal ends; NULL: it ends already. */
+static struct share_server *volatile signalled;
 
 static void on_signal(int number)
 {

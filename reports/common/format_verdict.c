@@ -29,7 +29,7 @@ static double format_verdict_sum(const struct interval *stalls)
 	return sum;
 }
 
-/* The larger of the stalls. */
+/* The largest of the stalls. */
 static int format_verdict_largest(const struct interval *stalls)
 {
 	int largest = STAGES - 1;

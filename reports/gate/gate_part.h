@@ -1,6 +1,6 @@
 /*
  * gate_part.h - what the forms of a verdict share: order, signs, numbers, sentences.
- * Only reports/gate_*.c use it.
+ * Only reports/gate/ uses it.
  */
 #ifndef DSA_GATE_PART_H
 #define DSA_GATE_PART_H

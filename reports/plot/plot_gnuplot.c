@@ -3,9 +3,9 @@
  *
  *	script -> memory file -> gnuplot -> memory file -> rewritten for the page
  *
- * Files in memory instead of pipes, so that nobody waits for anybody but we for its
- * end. Colours are passed as rgb(1, 2, ink) and become the page's variables; ids get
- * the plot's name, as several plots stand in one page.
+ * Files in memory instead of pipes, so that neither side waits for the other's bytes:
+ * we wait for its end alone. Colours are passed as rgb(1, 2, ink) and become the page's
+ * variables; ids get the plot's name, as several plots stand in one page.
  */
 #include "reports/plot/plot.h"
 #include "loader/base/clock.h"
