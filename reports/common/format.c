@@ -166,7 +166,7 @@ int format_tenths(const double *shares, int count, long *tenths)
 	return 1;
 }
 
-int format_stalls(const struct interval *stalls, long *tenths)
+int format_stalls(const struct interval *stalls, long tenths[STAGES])
 {
 	double shares[STAGES];
 

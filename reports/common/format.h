@@ -30,8 +30,12 @@ const char *format_cost(char *to, double cost);                       /* "0.0131
  */
 int format_tenths(const double *shares, int count, long *tenths);
 
-/* Shares of the stages; an optional one that is unknown is 0. As format_tenths(). */
-int format_stalls(const struct interval *stalls, long *tenths);
+/*
+ * Shares of the stages, as format_tenths(); an optional one that is unknown is 0.
+ * `stalls` has STAGES elements, too: declared so, gcc 12 with -fsanitize=thread warns
+ * falsely.
+ */
+int format_stalls(const struct interval *stalls, long tenths[STAGES]);
 
 enum { FORMAT_STAGES = 32 * STAGES }; /* room for words of all stages */
 
