@@ -27,7 +27,7 @@ int plot_point(struct plot_series *series, double x, double y, double low, doubl
 
 	if (!can_be_drawn(x) || !can_be_drawn(y))
 		return 0;
-	grown = reallocarray(series->points, series->count + 1, sizeof(*grown));
+	grown = realloc(series->points, (series->count + 1) * sizeof(*grown));
 	if (grown == NULL)
 		return -ENOMEM;
 	series->points = grown;

@@ -341,15 +341,18 @@ static void a_run_that_can_not_tell_has_no_curves(void **state)
 
 static void short_memory_makes_no_plot(void **state)
 {
-	struct plot plot = {0};
-	int result;
-
 	(void)state;
-	nomem_at(1);
-	result = plot_gains(&kept, &plot);
-	nomem_at(0);
-	assert_int_equal(result, -ENOMEM);
-	plot_free(&plot);
+	for (size_t i = 0; i < MAKERS; i++)
+		for (unsigned nth = 1; nth < 4; nth++) {
+			struct plot plot = {0};
+			int result;
+
+			nomem_at(nth);
+			result = makers[i](&kept, &plot);
+			nomem_at(0);
+			assert_int_equal(result, -ENOMEM);
+			plot_free(&plot);
+		}
 }
 
 static void short_memory_makes_no_curve(void **state)
