@@ -1,7 +1,13 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/tree.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 static char folder[TREE_PATH];
 
@@ -36,4 +42,16 @@ void scratch_file(const char *path, size_t size)
 void scratch_text(const char *path, const char *text)
 {
 	tree_put("", path, text);
+}
+
+long scratch_size(const char *path)
+{
+	FILE *in = fopen(path, "r");
+	long length;
+
+	assert_non_null(in);
+	fseek(in, 0, SEEK_END);
+	length = ftell(in);
+	fclose(in);
+	return length;
 }

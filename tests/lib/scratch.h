@@ -4,7 +4,9 @@
 
 #include <stddef.h>
 
-/* For cmocka_unit_test_setup_teardown(). Teardown removes the folder. */
+/* A test in the folder, which is removed then. */
+#define IN_SCRATCH(test)                                                               \
+	cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)
 int scratch_setup(void **state);
 int scratch_teardown(void **state);
 
@@ -15,5 +17,8 @@ const char *scratch_path(void);
 void scratch_file(const char *path, size_t size);
 
 void scratch_text(const char *path, const char *text);
+
+/* Bytes of a file. */
+long scratch_size(const char *path);
 
 #endif

@@ -1,0 +1,125 @@
+/* gate_junit_test.c - a verdict as JUnit. */
+#include "tests/lib/scratch.h"
+#include "tests/lib/written.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char schema[4096];
+
+/* The tests leave this folder. */
+static int find_schema(void **state)
+{
+	(void)state;
+	if (getcwd(schema, sizeof(schema) - 32) == NULL)
+		return -1;
+	strcat(schema, "/tests/data/junit.xsd");
+	return 0;
+}
+
+static void is_valid_junit(const char *text)
+{
+	char command[sizeof(schema) + 128], *said;
+	int status;
+
+	if (!written_has("xmllint --version >/dev/null 2>&1"))
+		skip();
+	snprintf(command, sizeof(command),
+		 "xmllint --huge --noout --schema '%s' FILE 2>&1", schema);
+	said = written_read_by(command, text, &status);
+	if (status != 0)
+		fail_msg("%.400s", said);
+	free(said);
+}
+
+static void the_junit_keeps_to_its_schema(void **state)
+{
+	char *text = written_usual("junit"),
+	     *many = written_hostile("junit", WRITTEN_MANY);
+	char *none = written_hostile("junit", 0);
+
+	(void)state;
+	is_valid_junit(text);
+	is_valid_junit(many);
+	is_valid_junit(none);
+	assert_true(strlen(many) < GATE_JUNIT_MOST);
+	assert_int_equal(written_count(many, "<testcase "), WRITTEN_MANY + 1);
+	free(text);
+	free(many);
+	free(none);
+}
+
+static void only_a_pass_looks_like_one_in_junit(void **state)
+{
+	char *text = written_usual("junit");
+
+	(void)state;
+	assert_non_null(strstr(text, " tests=\"7\" failures=\"3\" errors=\"2\""));
+	assert_non_null(strstr(text, " skipped=\"1\""));
+	assert_non_null(strstr(
+		text, "name=\"gate\" time=\"0\">\n   <failure type=\"regression\" "
+		      "message=\"fetch_stall is 18.2 points"));
+	assert_non_null(strstr(text, "name=\"fetch_stall\" time=\"0\">\n   <failure "
+				     "type=\"regression\" message=\"worse by more"));
+	assert_non_null(strstr(text, "name=\"decoded_pixels_per_sample\" "
+				     "time=\"0\">\n   <error type=\"missing\""));
+	assert_non_null(strstr(text, "name=\"samples_per_s\" time=\"0\">\n   <error "
+				     "type=\"inconclusive\""));
+	assert_non_null(
+		strstr(text, "name=\"cpu_s_per_sample\" time=\"0\">\n   <skipped "));
+	assert_non_null(
+		strstr(text, "name=\"opens_per_sample\" time=\"0\">\n   <system-out>"));
+	free(text);
+}
+
+/* What was compared with something else, or not at all, has no metrics to fail. */
+static void a_gate_that_compared_nothing_fails_in_junit(void **state)
+{
+	struct gate_verdict verdict = {.outcome = GATE_MISMATCH, .alpha = NAN};
+	struct gate_report report = written_report(&verdict);
+	char *text;
+
+	(void)state;
+	text = written_form("junit", &report, NULL);
+	assert_non_null(strstr(text, " tests=\"1\" failures=\"0\" errors=\"1\""));
+	assert_non_null(strstr(text, "<error type=\"mismatch\""));
+	free(text);
+	verdict.outcome = GATE_INCONCLUSIVE;
+	text = written_form("junit", &report, NULL);
+	assert_non_null(strstr(text, "<error type=\"inconclusive\""));
+	free(text);
+}
+
+static void junit_stays_below_its_limit(void **state)
+{
+	char *text = written_hostile("junit", 8 * WRITTEN_MANY);
+
+	(void)state;
+	assert_true(strlen(text) < GATE_JUNIT_MOST);
+	assert_true(strlen(text) > GATE_JUNIT_MOST / 2);
+	assert_non_null(strstr(text, "metrics are left out here, the worst are shown"));
+	is_valid_junit(text);
+	free(text);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		IN_SCRATCH(the_junit_keeps_to_its_schema),
+		cmocka_unit_test(only_a_pass_looks_like_one_in_junit),
+		cmocka_unit_test(a_gate_that_compared_nothing_fails_in_junit),
+		IN_SCRATCH(junit_stays_below_its_limit),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("gate_junit", tests, find_schema, NULL);
+}
