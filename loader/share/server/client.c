@@ -205,25 +205,26 @@ static void client_end_audit(const struct share_stream *stream, struct client *c
 	client->audit = NULL;
 }
 
-struct leaving {
-	struct share_server *server;
-	struct client *client;
-	const struct share_job_figures *had; /* NULL: it had no slot */
-};
-
-static void client_leave_locked(struct share_stream *stream, void *context)
+/* Its figures, as it left; NULL: it had no slot, or the stream is closed. */
+static const struct share_job_figures *client_leave(struct share_server *server,
+						    struct client *client)
 {
-	struct leaving *leaving = context;
-	struct client *client = leaving->client;
+	struct share_stream *stream = &server->stream;
+	const struct share_job_figures *had = NULL;
 
+	if (stream->pipeline == NULL)
+		return NULL;
+	share_stream_lock(stream);
 	for (unsigned i = 0; i < stream->queued_count; i++)
 		if (stream->queued[i] == client)
 			stream->queued[i--] = stream->queued[--stream->queued_count];
-	if (!client->attached)
-		return;
-	leaving->had = share_metrics_keep(leaving->server, client);
-	client_end_audit(stream, client);
-	client_detach(stream, client);
+	if (client->attached) {
+		had = share_metrics_keep(server, client);
+		client_end_audit(stream, client);
+		client_detach(stream, client);
+	}
+	share_stream_unlock(stream);
+	return had;
 }
 
 static void client_count_out(struct share_server *server, const struct client *client)
@@ -236,12 +237,10 @@ static void client_count_out(struct share_server *server, const struct client *c
 	}
 }
 
-static void client_log_end(const struct leaving *left, const char *why)
+static void client_log_end(const struct share_server *server,
+			   const struct client *client,
+			   const struct share_job_figures *had, const char *why)
 {
-	const struct share_server *server = left->server;
-	const struct share_job_figures *had = left->had;
-	const struct client *client = left->client;
-
 	if (had != NULL)
 		server_log(server,
 			   "%s (pid %d) %s: %llu batches, %llu samples; %u %s now",
@@ -256,15 +255,15 @@ static void client_log_end(const struct leaving *left, const char *why)
 
 void client_end(struct share_server *server, struct client *client, const char *why)
 {
-	struct leaving leaving = {server, client, NULL};
+	const struct share_job_figures *had;
 
 	if (client->attached) /* the reader has it as well: closing is not enough */
 		reactor_forget(&server->reactor, client->handles.event);
-	share_stream_locked(&server->stream, client_leave_locked, &leaving);
+	had = client_leave(server, client);
 	server->released = true;
 	client_count_out(server, client);
 	if (why != NULL)
-		client_log_end(&leaving, why);
+		client_log_end(server, client, had, why);
 	if (client->socket >= 0)
 		close(client->socket);
 	if (client->pidfd >= 0)
@@ -276,18 +275,15 @@ void client_end(struct share_server *server, struct client *client, const char *
 
 /* ---- a job that is in the way ---- */
 
-static void client_drop_locked(struct share_stream *stream, void *context)
+void client_drop(struct share_server *server, struct client *client)
 {
-	struct client *client = context;
+	struct share_stream *stream = &server->stream;
 
+	share_stream_lock(stream);
 	bcast_drop(stream->ring, client->slot);
 	client_end_audit(stream, client);
 	stream->scheduler->leave(stream, client);
-}
-
-void client_drop(struct share_server *server, struct client *client)
-{
-	share_stream_locked(&server->stream, client_drop_locked, client);
+	share_stream_unlock(stream);
 	client->state = CLIENT_DROPPED;
 	client->blocks = false;
 	server->clients.dropped++;

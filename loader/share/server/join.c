@@ -126,25 +126,22 @@ static void join_welcome(struct share_server *server, struct client *client)
 
 /* ---- those that wait ---- */
 
-struct joining {
-	struct client *client;
-	struct error err;
-	int result; /* 1: it waits for the next round */
-};
-
-static void join_locked(struct share_stream *stream, void *context)
+/* 1: it waits for the next round. */
+static int join_begin(struct share_stream *stream, struct client *client,
+		      struct error *err)
 {
-	struct joining *joining = context;
+	int result = 1;
 
+	share_stream_lock(stream);
 	if (stream->config->mode == SHARE_LOCKSTEP && stream->begun &&
 	    stream->round >= 0) {
-		stream->queued[stream->queued_count++] = joining->client;
-		joining->client->queued = true;
-		joining->result = 1;
+		stream->queued[stream->queued_count++] = client;
+		client->queued = true;
 	} else {
-		joining->result = stream->scheduler->begin(stream, joining->client,
-							   &joining->err);
+		result = stream->scheduler->begin(stream, client, err);
 	}
+	share_stream_unlock(stream);
+	return result;
 }
 
 static void join_refuse(struct share_server *server, struct client *client,
@@ -162,12 +159,12 @@ static void join_refuse(struct share_server *server, struct client *client,
 
 static void join_client(struct share_server *server, struct client *client)
 {
-	struct joining joining = {.client = client};
+	struct error err = {0};
+	int result = join_begin(&server->stream, client, &err);
 
-	share_stream_locked(&server->stream, join_locked, &joining);
-	if (joining.result < 0)
-		join_refuse(server, client, &joining.err);
-	else if (joining.result == 0)
+	if (result < 0)
+		join_refuse(server, client, &err);
+	else if (result == 0)
 		join_welcome(server, client);
 	/* with nobody there the window stayed full: what is behind it is free now */
 	server->released = true;
@@ -175,21 +172,23 @@ static void join_client(struct share_server *server, struct client *client)
 
 /* The jobs of the round left: those in line make one of their own, where the pipeline
  * stands. A client that gets no slot tries again, alone. */
-static void join_begin_queued(struct share_stream *stream, void *context)
+static void join_begin_queued(struct share_server *server)
 {
-	struct share_server *server = context;
+	struct share_stream *stream = &server->stream;
 
-	if (stream->round >= 0 || stream->queued_count == 0)
-		return;
-	for (unsigned i = 0; i < stream->queued_count; i++) {
-		struct client *client = stream->queued[i];
-		struct error err = {0};
+	share_stream_lock(stream);
+	if (stream->round < 0 && stream->queued_count > 0) {
+		for (unsigned i = 0; i < stream->queued_count; i++) {
+			struct client *client = stream->queued[i];
+			struct error err = {0};
 
-		client->queued = false;
-		(void)stream->scheduler->begin(stream, client, &err);
+			client->queued = false;
+			(void)stream->scheduler->begin(stream, client, &err);
+		}
+		stream->queued_count = 0;
+		server->released = true;
 	}
-	stream->queued_count = 0;
-	server->released = true;
+	share_stream_unlock(stream);
 }
 
 void join_ready(struct share_server *server)
@@ -203,7 +202,7 @@ void join_ready(struct share_server *server)
 			   server->clients.at[i]->state == CLIENT_WAITING;
 	if (!server->stream.begun && !server->resumed && waiting < server->config.jobs)
 		return;
-	share_stream_locked(&server->stream, join_begin_queued, server);
+	join_begin_queued(server);
 	for (unsigned i = 0; i < CLIENTS; i++) {
 		struct client *client = server->clients.at[i];
 

@@ -13,20 +13,16 @@
 
 /* ---- lines ---- */
 
-static void policy_take_skips(struct share_stream *stream, void *context)
-{
-	struct skip_lines *taken = context;
-
-	*taken = stream->skips;
-	stream->skips.count = 0;
-	stream->skips.more = 0;
-}
-
 static void policy_log_skips(struct share_server *server)
 {
-	struct skip_lines taken = {.count = 0};
+	struct share_stream *stream = &server->stream;
+	struct skip_lines taken;
 
-	share_stream_locked(&server->stream, policy_take_skips, &taken);
+	share_stream_lock(stream);
+	taken = stream->skips;
+	stream->skips.count = 0;
+	stream->skips.more = 0;
+	share_stream_unlock(stream);
 	for (unsigned i = 0; i < taken.count; i++)
 		server_log(server, "skipped %s: %s", taken.lines[i].name,
 			   taken.lines[i].reason);
@@ -189,12 +185,15 @@ static void policy_watch_rate(struct share_server *server, uint64_t now)
 	server->metrics.rated_ns = now;
 }
 
-static void policy_audit_all(struct share_stream *stream, void *context)
+void policy_audit(struct share_server *server)
 {
-	const struct clients *clients = context;
+	struct share_stream *stream = &server->stream;
 
+	if (stream->audit == NULL)
+		return;
+	share_stream_lock(stream);
 	for (unsigned i = 0; i < CLIENTS; i++) {
-		const struct client *client = clients->at[i];
+		const struct client *client = server->clients.at[i];
 		struct bcast_reader_state slot;
 
 		if (client == NULL || client->audit == NULL)
@@ -203,13 +202,7 @@ static void policy_audit_all(struct share_stream *stream, void *context)
 		audit_released(stream->audit, client->audit, &slot);
 	}
 	audit_forget(stream->audit, bcast_tail(stream->ring));
-}
-
-void policy_audit(struct share_server *server)
-{
-	if (server->stream.audit != NULL)
-		share_stream_locked(&server->stream, policy_audit_all,
-				    &server->clients);
+	share_stream_unlock(stream);
 }
 
 void policy_tick(struct share_server *server, uint64_t now)

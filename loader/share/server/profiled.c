@@ -7,19 +7,15 @@
 #include <errno.h>
 #include <unistd.h>
 
-static void profiled_repeat_now(struct share_stream *stream, void *context)
-{
-	const uint32_t *turn = context;
-
-	bcast_repeat(stream->ring, bcast_places(stream->ring), *turn);
-}
-
 /* Publishes again what is there, as far as there is room. */
 static void profiled_repeat(void *context, uint32_t turn)
 {
 	struct share_server *server = context;
+	struct bcast_ring *ring = server->stream.ring;
 
-	share_stream_locked(&server->stream, profiled_repeat_now, &turn);
+	share_stream_lock(&server->stream);
+	bcast_repeat(ring, bcast_places(ring), turn);
+	share_stream_unlock(&server->stream);
 }
 
 static void *profiled_main(void *context)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 struct collected {
-	struct share_server *server;
+	const struct share_server *server;
 	const char *datasets[SHARE_DATASETS + 1];
 	struct share_figures all;
 	struct share_job_figures jobs[CLIENTS + PAST_JOBS];
@@ -202,10 +202,10 @@ static void share_metrics_fill_constant(struct collected *metrics)
 	all->workers = server->options.workers;
 }
 
-static void share_metrics_fill(struct share_stream *stream, void *context)
+static void share_metrics_fill(struct collected *metrics)
 {
-	struct collected *metrics = context;
-	struct share_server *server = metrics->server;
+	const struct share_server *server = metrics->server;
+	const struct share_stream *stream = &server->stream;
 	struct share_figures *all = &metrics->all;
 	uint64_t now = clock_now();
 	struct cache_stats cache;
@@ -235,7 +235,9 @@ static void share_metrics_fill(struct share_stream *stream, void *context)
 static void share_metrics_read(struct share_server *server, struct collected *metrics)
 {
 	*metrics = (struct collected){.server = server};
-	share_stream_locked(&server->stream, share_metrics_fill, metrics);
+	share_stream_lock(&server->stream);
+	share_metrics_fill(metrics);
+	share_stream_unlock(&server->stream);
 	metrics->all.prep_cpu_ns = pipeline_prep_cpu(server->stream.pipeline);
 }
 

@@ -146,13 +146,13 @@ void share_stream_begin(struct share_stream *stream, bool start)
 		pipeline_start(stream->pipeline, &turn);
 }
 
-void share_stream_locked(struct share_stream *stream, share_stream_call *call,
-			 void *context)
+void share_stream_lock(struct share_stream *stream)
 {
-	if (stream->pipeline == NULL)
-		return;
 	pipeline_lock(stream->pipeline, &stream->next);
-	call(stream, context);
+}
+
+void share_stream_unlock(struct share_stream *stream)
+{
 	pipeline_unlock(stream->pipeline);
 }
 

@@ -63,7 +63,7 @@ struct share_stream {
 	_Atomic uint64_t skipped; /* samples */
 
 	/* All below: with the pipeline's lock held. */
-	struct pipeline_point next;  /* of the pipeline: pipeline_lock() */
+	struct pipeline_point next;  /* where the pipeline stands: pipeline_lock() */
 	uint64_t pass;               /* of the last batch published; UINT64_MAX: none */
 	struct shared_epoch *shared; /* NULL: joader */
 	struct joader *joader;       /* NULL: shared epoch */
@@ -82,10 +82,9 @@ void share_stream_close(struct share_stream *stream);
 /* Batches are made from now on. start: by the stream itself, not by a dsa run. */
 void share_stream_begin(struct share_stream *stream, bool start);
 
-/* Runs `call` with the lock held; stream->next: where the pipeline stands. */
-typedef void share_stream_call(struct share_stream *stream, void *context);
-void share_stream_locked(struct share_stream *stream, share_stream_call *call,
-			 void *context);
+/* The pipeline's lock, of a stream that is open. It sets stream->next. */
+void share_stream_lock(struct share_stream *stream);
+void share_stream_unlock(struct share_stream *stream);
 
 /* Ends the data, with a failure if code is not 0; false: it had ended. */
 bool share_stream_end(struct share_stream *stream, int code, const char *why);
