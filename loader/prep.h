@@ -16,6 +16,8 @@
 #ifndef DSA_PREP_H
 #define DSA_PREP_H
 
+#include "loader/base/variants.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +27,9 @@ struct prep;
 struct prep_worker;
 
 enum prep_layout { PREP_NCHW, PREP_NHWC };
-enum prep_type { PREP_U8, PREP_F32, PREP_F16 };
+#define PREP_TYPE(NAME, text, bytes) PREP_##NAME,
+enum prep_type { PREP_TYPES(PREP_TYPE) };
+extern const char *const prep_type_names[]; /* "float32" ..., by enum prep_type */
 
 struct prep_config {
 	const char

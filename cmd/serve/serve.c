@@ -6,6 +6,7 @@
 #include "cmd/serve/serve_watch.h"
 #include "loader/base/error.h"
 #include "loader/base/limits.h"
+#include "loader/base/variants.h"
 #include "loader/loader.h"
 #include "loader/options.h"
 #include "loader/share.h"
@@ -116,8 +117,7 @@ static const struct argument arguments[] = {
 	ARGUMENT_HEADING(2, "The samples, as the jobs want them:"),
 	{"size", 0, "N", NUMBER(size, 1, LIMIT_SIZE),
 	 "Side of the square delivered, pixels (224)"},
-	{"type", 0, "float32|float16|uint8", TO(NAME, type),
-	 "Of its numbers (float32)"},
+	{"type", 0, PREP_TYPE_NAMES, TO(NAME, type), "Of its numbers (float32)"},
 	{"layout", 0, "nchw|nhwc", TO(NAME, layout), "Order of its numbers (nchw)"},
 	{"evaluate", 0, NULL, TO(FLAG, evaluate),
 	 "Resize and crop at the centre instead of random crops and flips"},

@@ -1,6 +1,6 @@
 /*
  * variants.h - one table each of the variants that have a name: cache policies, fetch
- * engines, prep ops, sources.
+ * engines, prep ops and types, sources.
  *
  * Options, messages, shell completion, the loader's tables and the models' all come
  * from these; tests/man.t compares the manual. A variant `name` of the loader is a
@@ -44,6 +44,12 @@
 	USER_PREP_OPS(X) \
 	X(decoded) \
 	X(canvas)
+
+/* What a prepared value is, and its bytes; in the order of enum dsa_type. */
+#define PREP_TYPES(X) \
+	X(F32, "float32", 4) \
+	X(F16, "float16", 2) \
+	X(U8, "uint8", 1)
 /* clang-format on */
 
 /* CACHE_NONE, CACHE_PAGE ...: the place of a policy among CACHE_POLICIES. */
@@ -54,10 +60,12 @@ enum cache_id { CACHE_POLICIES(CACHE_ID) CACHE_IDS };
 #define VARIANT_POLICY(name, NAME)             "|" #name
 #define VARIANT_ENGINE(name, text, one_thread) "|" text
 #define VARIANT_OP(name)                       "|" #name
+#define VARIANT_TYPE(NAME, text, bytes)        "|" text
 
 #define LOADER_CACHE_POLICY_NAMES (&LOADER_CACHE_POLICIES(VARIANT_POLICY)[1])
 #define CACHE_POLICY_NAMES        (&CACHE_POLICIES(VARIANT_POLICY)[1])
 #define FETCH_ENGINE_NAMES        "auto" FETCH_ENGINES(VARIANT_ENGINE)
 #define PREP_OP_NAMES             (&USER_PREP_OPS(VARIANT_OP)[1])
+#define PREP_TYPE_NAMES           (&PREP_TYPES(VARIANT_TYPE)[1])
 
 #endif

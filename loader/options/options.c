@@ -124,7 +124,7 @@ CHOICE(evaluate, image.evaluate, "0|1")
 CHOICE(on_error, fail, "skip|fail")
 CHOICE(alone, alone, "fail|load")
 CHOICE(layout, image.layout, "nchw|nhwc")
-CHOICE(type, image.type, "uint8|float32|float16") /* as enum prep_type */
+CHOICE(type, image.type, PREP_TYPE_NAMES)
 TIME(storage_latency)
 TIME(prep_delay)
 TIME(takeover)
@@ -161,7 +161,7 @@ static const struct key keys[] = {
 	{"prep", set_prep, PREP_OP_NAMES},
 	{"size", options_set_size, LIMIT_RANGE(LIMIT_SIZE)},
 	{"layout", set_layout, "nchw|nhwc"},
-	{"type", set_type, "float32|float16|uint8"},
+	{"type", set_type, PREP_TYPE_NAMES},
 	{"storage_bandwidth", set_bandwidth, "bytes a second such as 100M, or 0"},
 	{"storage_latency", set_storage_latency, "a time such as 5ms, or 0"},
 	{"prep_delay", set_prep_delay, "a time such as 2ms"},
@@ -277,11 +277,11 @@ static int options_copy_texts(struct options *options, const struct dsa_config *
 	return 0;
 }
 
+_Static_assert((int)PREP_F16 == DSA_FLOAT16 && (int)PREP_U8 == DSA_UINT8,
+	       "the order of loader.h");
+
 static void copy_image(struct options *options, const struct dsa_config *config)
 {
-	static const enum prep_type of[] = {[DSA_FLOAT32] = PREP_F32,
-					    [DSA_FLOAT16] = PREP_F16,
-					    [DSA_UINT8] = PREP_U8};
 	struct prep_config *image = &options->image;
 
 	*image = prep_defaults;
@@ -289,7 +289,8 @@ static void copy_image(struct options *options, const struct dsa_config *config)
 	if (config->size != 0)
 		size_to(image, config->size);
 	image->layout = config->layout == DSA_NHWC ? PREP_NHWC : PREP_NCHW;
-	image->type = config->type <= DSA_UINT8 ? of[config->type] : PREP_F32;
+	image->type =
+		config->type <= DSA_UINT8 ? (enum prep_type)config->type : PREP_F32;
 	for (int i = 0; i < 3; i++) {
 		if (config->mean != NULL)
 			image->mean[i] = config->mean[i];
@@ -369,10 +370,7 @@ int options_resolve(struct options *options, const struct dsa_config *config,
 
 void options_shape(const struct options *options, char *text, size_t bytes)
 {
-	static const char *const types[] = {
-		[PREP_U8] = "uint8", [PREP_F32] = "float32", [PREP_F16] = "float16"};
-
-	snprintf(text, bytes, "%s %s %u", types[options->image.type],
+	snprintf(text, bytes, "%s %s %u", prep_type_names[options->image.type],
 		 options->image.layout == PREP_NHWC ? "NHWC" : "NCHW",
 		 options->image.size);
 }

@@ -39,8 +39,6 @@ static void output_normalisation(const struct prep_config *config, char *text,
 
 void prep_output(const struct prep_config *config, char text[PREP_OUTPUT])
 {
-	static const char *const types[] = {
-		[PREP_U8] = "uint8", [PREP_F32] = "float32", [PREP_F16] = "float16"};
 	char shape[PREP_OUTPUT], norm[PREP_OUTPUT - 33];
 
 	if (strcmp(config->op, "decoded") == 0) {
@@ -48,8 +46,8 @@ void prep_output(const struct prep_config *config, char text[PREP_OUTPUT])
 		return;
 	}
 	snprintf(shape, sizeof(shape), "%s%s %s %u", config->evaluate ? "centred " : "",
-		 types[config->type], config->layout == PREP_NHWC ? "NHWC" : "NCHW",
-		 config->size);
+		 prep_type_names[config->type],
+		 config->layout == PREP_NHWC ? "NHWC" : "NCHW", config->size);
 	if (strcmp(config->op, "image") == 0 || strcmp(config->op, "canvas") == 0)
 		output_normalisation(config, norm, sizeof(norm));
 	else

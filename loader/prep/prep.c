@@ -98,7 +98,10 @@ void prep_close(struct prep *prep)
 	free(prep);
 }
 
-const size_t prep_type_bytes[] = {[PREP_U8] = 1, [PREP_F32] = 4, [PREP_F16] = 2};
+#define PREP_TYPE_NAME(NAME, text, bytes)  text,
+#define PREP_TYPE_BYTES(NAME, text, bytes) bytes,
+const char *const prep_type_names[] = {PREP_TYPES(PREP_TYPE_NAME)};
+const size_t prep_type_bytes[] = {PREP_TYPES(PREP_TYPE_BYTES)};
 
 size_t prep_config_bytes(const struct prep_config *config)
 {

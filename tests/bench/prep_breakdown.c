@@ -323,7 +323,7 @@ static void bench_open(struct bench *bench)
 	bench->small = prep_defaults;
 	bench->small.type = PREP_U8;
 	bench->resampler = checked(resampler_new(&bench->small, kernel_best()));
-	for (int type = PREP_U8; type <= PREP_F16; type++) {
+	for (int type = PREP_F32; type <= PREP_U8; type++) {
 		struct prep_config config = prep_defaults;
 
 		config.type = (enum prep_type)type;
@@ -347,7 +347,7 @@ static void bench_open(struct bench *bench)
 
 static void bench_close(struct bench *bench)
 {
-	for (int type = PREP_U8; type <= PREP_F16; type++) {
+	for (int type = PREP_F32; type <= PREP_U8; type++) {
 		prep_worker_free(bench->worker[type]);
 		prep_close(bench->prep[type]);
 	}

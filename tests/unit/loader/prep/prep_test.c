@@ -113,7 +113,7 @@ static size_t element(enum prep_layout layout, size_t c, size_t i)
 static void both_layouts_hold_the_same_values(void **state)
 {
 	(void)state;
-	for (int type = PREP_U8; type <= PREP_F16; type++) {
+	for (int type = PREP_F32; type <= PREP_U8; type++) {
 		struct sample planes = prepare_as(PREP_NCHW, (enum prep_type)type);
 		struct sample pixels = prepare_as(PREP_NHWC, (enum prep_type)type);
 		size_t bytes = planes.size / (3 * 37 * 37);
