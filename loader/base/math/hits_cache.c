@@ -135,21 +135,29 @@ void hits_cache_free(struct hits_cache *cache)
 	free(cache);
 }
 
+static bool hits_cache_new_pair(size_t count, uint32_t **one, uint32_t **other)
+{
+	*one = calloc(count, sizeof(**one));
+	*other = calloc(count, sizeof(**other));
+	return *one != NULL && *other != NULL;
+}
+
 static bool hits_cache_allocate(struct hits_cache *cache)
 {
 	size_t count = (size_t)cache->samples + 1;
-	bool links = hits_cache_has_links(cache->policy);
-	uint32_t **one = links ? &cache->next : &cache->held;
-	uint32_t **other = links ? &cache->prev : &cache->where;
 
 	if (cache->policy == CACHE_PAGE) {
 		cache->page = page_cache_new(cache->samples, cache->capacity);
 		return cache->page != NULL;
 	}
 	cache->size = calloc(count, sizeof(*cache->size));
-	*one = calloc(count, sizeof(**one));
-	*other = calloc(count, sizeof(**other));
-	return cache->size != NULL && *one != NULL && *other != NULL;
+	if (cache->size == NULL)
+		return false;
+	if (hits_cache_has_links(cache->policy))
+		return hits_cache_new_pair(count, &cache->next, &cache->prev);
+	if (cache->policy == CACHE_RANDOM)
+		return hits_cache_new_pair(count, &cache->held, &cache->where);
+	return true;
 }
 
 struct hits_cache *hits_cache_new(enum cache_id policy, uint32_t samples,
