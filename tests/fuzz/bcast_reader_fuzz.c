@@ -7,18 +7,16 @@
  * length, the bytes. The reader attaches at the first patch of no length, and takes a
  * batch at each one after it.
  */
+#include "loader/base/shared_memory.h"
 #include "loader/share/client/sample_set.h"
 #include "loader/share/ring/bcast_ring.h"
 
-#include <fcntl.h>
-#include <linux/memfd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, PAGES = 16, TAKES = 40, COUNT = 5, HELD = 3, SAMPLES = 20 };
+enum { PAGES = 16, TAKES = 40, COUNT = 5, HELD = 3, SAMPLES = 20 };
 enum { AUDIT = 1, PARTIAL = 2, RESUMES = 4 };
 
 struct fuzz_input {
@@ -26,43 +24,32 @@ struct fuzz_input {
 	size_t size;
 };
 
-struct fuzz_memory {
-	int fd;
-	size_t bytes;
-	unsigned char *start;
-};
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static struct fuzz_memory memory_make(size_t bytes, int seals)
+static struct shared_memory fuzz_memory(size_t pages, bool read_only)
 {
-	struct fuzz_memory memory = {memfd_create("fuzz", MFD_ALLOW_SEALING), bytes,
-				     NULL};
+	const struct shared_memory_config config = {
+		.name = "fuzz",
+		.bytes = pages * SHARED_PAGE,
+		.huge_from = pages * SHARED_PAGE,
+		.read_only = read_only,
+	};
+	struct shared_memory memory;
 
-	if (memory.fd < 0 || ftruncate(memory.fd, (off_t)bytes) < 0)
-		abort();
-	memory.start =
-		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.fd, 0);
-	if (memory.start == MAP_FAILED || fcntl(memory.fd, F_ADD_SEALS, seals) < 0)
+	if (shared_memory_make(&memory, &config) < 0)
 		abort();
 	return memory;
 }
 
-static void memory_free(const struct fuzz_memory *memory)
-{
-	munmap(memory->start, memory->bytes);
-	close(memory->fd);
-}
-
 /* Applies patches up to one of no length, whose offset it returns; -1: there is none. */
-static int memory_patch(const struct fuzz_memory *ring, const struct fuzz_memory *page,
-			struct fuzz_input *input)
+static int fuzz_patch(const struct shared_memory *ring,
+		      const struct shared_memory *page, struct fuzz_input *input)
 {
 	while (input->size >= 3) {
 		size_t said = input->data[0] | (size_t)input->data[1] << 8;
 		size_t offset = said % (ring->bytes + page->bytes);
 		size_t length = input->data[2];
-		const struct fuzz_memory *to = offset < ring->bytes ? ring : page;
+		const struct shared_memory *to = offset < ring->bytes ? ring : page;
 
 		input->data += 3;
 		input->size -= 3;
@@ -72,7 +59,7 @@ static int memory_patch(const struct fuzz_memory *ring, const struct fuzz_memory
 			offset -= ring->bytes;
 		if (length > input->size)
 			length = input->size;
-		memcpy(to->start + offset, input->data,
+		memcpy((char *)to->start + offset, input->data,
 		       length < to->bytes - offset ? length : to->bytes - offset);
 		input->data += length;
 		input->size -= length;
@@ -86,8 +73,8 @@ static bool fuzz_had(const void *context, uint32_t sample)
 }
 
 /* Looks at every byte of a batch. */
-static void batch_look(const struct bcast_reader *reader,
-		       const struct bcast_batch *batch)
+static void fuzz_look(const struct bcast_reader *reader,
+		      const struct bcast_batch *batch)
 {
 	size_t bytes = batch->count * bcast_sample_bytes(reader);
 	unsigned char *copy = malloc(bytes);
@@ -110,23 +97,24 @@ static void fuzz_take(struct bcast_reader *reader, unsigned how, struct sample_s
 	bcast_release(reader, batch);
 	if (bcast_take(reader, count, 0, batch, labels, samples, NULL) != 1)
 		return;
-	batch_look(reader, batch);
+	fuzz_look(reader, batch);
 	sample_set_add(had, samples, batch->count);
 	bcast_blocks(reader);
 	bcast_ahead(reader);
 }
 
-static void fuzz_read(const struct fuzz_memory *ring, const struct fuzz_memory *page,
+static void fuzz_read(const struct shared_memory *ring,
+		      const struct shared_memory *page,
 		      const struct bcast_reader_config *config,
 		      struct fuzz_input *input, struct sample_set *had)
 {
 	struct bcast_batch held[HELD] = {0};
 	struct bcast_reader *reader;
-	int how = memory_patch(ring, page, input);
+	int how = fuzz_patch(ring, page, input);
 
 	reader = bcast_reader_open(config, NULL);
 	for (int i = 0; reader != NULL && how >= 0 && i < TAKES; i++) {
-		how = memory_patch(ring, page, input);
+		how = fuzz_patch(ring, page, input);
 		if (how >= 0)
 			fuzz_take(reader, (unsigned)how, had, held);
 	}
@@ -136,15 +124,14 @@ static void fuzz_read(const struct fuzz_memory *ring, const struct fuzz_memory *
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_input input;
-	struct fuzz_memory ring, page;
+	struct shared_memory ring, page;
 	struct sample_set had;
 
 	if (size < 3 || sample_set_init(&had, SAMPLES) < 0)
 		return 0;
 	input = (struct fuzz_input){data + 3, size - 3};
-	ring = memory_make((data[0] % PAGES + 1) * (size_t)PAGE,
-			   F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE);
-	page = memory_make(PAGE, F_SEAL_SHRINK);
+	ring = fuzz_memory(data[0] % PAGES + 1, true);
+	page = fuzz_memory(1, false);
 	fuzz_read(&ring, &page,
 		  &(struct bcast_reader_config){
 			  .memory = dup(ring.fd),
@@ -159,8 +146,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			  .context = &had,
 		  },
 		  &input, &had);
-	memory_free(&ring);
-	memory_free(&page);
+	shared_memory_free(&ring);
+	shared_memory_free(&page);
 	sample_set_fini(&had);
 	return 0;
 }
