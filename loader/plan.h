@@ -16,7 +16,6 @@
 #ifndef DSA_PLAN_H
 #define DSA_PLAN_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct error;

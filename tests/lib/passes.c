@@ -1,5 +1,6 @@
 #include "tests/lib/passes.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static uint64_t first_of(const struct passes *passes, uint64_t pass)

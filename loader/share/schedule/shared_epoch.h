@@ -26,6 +26,7 @@
 
 #include "loader/plan.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct shared_epoch;

@@ -5,7 +5,6 @@
 #include "loader/share/server/server_state.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 /* Publishes again what is there, as far as there is room. */
 static void profiled_repeat(void *context, uint32_t turn)

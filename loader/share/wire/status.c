@@ -13,7 +13,6 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum kind { COUNT, TOTAL, BYTES, TOTAL_BYTES, TIME, TOTAL_TIME, RATE };
