@@ -126,7 +126,7 @@ static pid_t start_consumer(struct bcast_ring *ring, const struct run *run,
 	pid_t child;
 
 	if (got < 0)
-		errx(1, "no seat");
+		errx(1, "no slot");
 	child = fork();
 	if (child < 0)
 		err(1, "cannot start a consumer");

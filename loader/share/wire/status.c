@@ -189,7 +189,7 @@ static void status_put_json_job(FILE *to, const struct share_job_figures *job)
 	status_put(to, ", \"state\": \"%s\", \"pid\": %" PRIu64, states[job->state],
 		   job->pid);
 	if (job->slot != SHARE_UNKNOWN)
-		status_put(to, ", \"seat\": %" PRIu64, job->slot);
+		status_put(to, ", \"slot\": %" PRIu64, job->slot);
 	status_put_figures(to, figures_of_job, JOB_FIGURES, job, ", ");
 	putc('}', to);
 }
@@ -245,7 +245,7 @@ static void status_put_labels(FILE *to, const struct share_job_figures *job)
 {
 	fputs("{job=", to);
 	status_put_text(to, job->job);
-	status_put(to, ",pid=\"%" PRIu64 "\",seat=\"%" PRIu64 "\"} ", job->pid,
+	status_put(to, ",pid=\"%" PRIu64 "\",slot=\"%" PRIu64 "\"} ", job->pid,
 		   job->slot);
 }
 

@@ -127,7 +127,7 @@ static void an_island_is_gone_when_it_is_given_back(void **state)
 	bcast_close(ring);
 }
 
-static void a_seat_that_was_given_anew_does_not_take_its_old_reader_back(void **state)
+static void a_slot_that_was_given_anew_does_not_take_its_old_reader_back(void **state)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	uint32_t first, second;
@@ -152,7 +152,7 @@ static void a_seat_that_was_given_anew_does_not_take_its_old_reader_back(void **
 	bcast_close(ring);
 }
 
-static void seats_run_out_and_old_numbers_are_refused(void **state)
+static void slots_run_out_and_old_numbers_are_refused(void **state)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
 	struct bcast_handles slot;
@@ -432,8 +432,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_dropped_reader_keeps_what_it_holds),
 		cmocka_unit_test(an_island_is_gone_when_it_is_given_back),
 		cmocka_unit_test(
-			a_seat_that_was_given_anew_does_not_take_its_old_reader_back),
-		cmocka_unit_test(seats_run_out_and_old_numbers_are_refused),
+			a_slot_that_was_given_anew_does_not_take_its_old_reader_back),
+		cmocka_unit_test(slots_run_out_and_old_numbers_are_refused),
 		cmocka_unit_test(a_feed_without_readers_fills_and_stops),
 		cmocka_unit_test(lies_of_a_reader_are_not_believed),
 		cmocka_unit_test(a_reader_cannot_write_to_the_samples),

@@ -153,7 +153,7 @@ static void what_does_not_fit_is_refused_with_the_reason(void **state)
 	assert_serves();
 }
 
-static void a_job_that_talks_nonsense_loses_its_seat(void **state)
+static void a_job_that_talks_nonsense_loses_its_slot(void **state)
 {
 	struct protocol_refused refused = {"no"};
 	struct job job;
@@ -413,7 +413,7 @@ int main(int argc, char **argv)
 		TEST(nonsense_ends_the_connection),
 		TEST(half_a_message_is_nobodys_business),
 		TEST(what_does_not_fit_is_refused_with_the_reason),
-		TEST(a_job_that_talks_nonsense_loses_its_seat),
+		TEST(a_job_that_talks_nonsense_loses_its_slot),
 		TEST(a_flood_of_connections_is_refused_in_few_words),
 		TEST(all_slots_may_be_taken),
 		TEST(status_is_told_to_whoever_asks),

@@ -93,10 +93,10 @@ static void the_json_is_json_with_all_figures(void **state)
 			    "a \\xff\\x1b\n\"job\"\xc3\xa9");
 	assert_string_equal(json_string_value(json_object_get(job, "state")), "behind");
 	assert_int_equal(whole(job, "data_bytes"), 5760);
-	assert_int_equal(whole(job, "seat"), 0);
+	assert_int_equal(whole(job, "slot"), 0);
 	assert_true(json_real_value(json_object_get(job, "age_s")) == 2.000000);
 	job = json_array_get(json_object_get(root, "jobs"), 1);
-	assert_null(json_object_get(job, "seat"));
+	assert_null(json_object_get(job, "slot"));
 	assert_null(json_object_get(job, "epoch"));
 	assert_null(json_object_get(job, "waited_s"));
 	assert_int_equal(whole(job, "pid"), 42);
@@ -129,7 +129,7 @@ static void counter_metrics_have_type_unit_help_and_an_end(void **state)
 		     "once.\ndsa_share_samples_total 9007199254740993\n");
 	expect(text, "\ndsa_share_samples_per_second 1234.567\n");
 	expect(text, "\ndsa_share_job_waited_seconds_total{job=\"a "
-		     "\\\\xff\\\\x1b\\n\\\"job\\\"\xc3\xa9\",pid=\"41\",seat=\"0\"} "
+		     "\\\\xff\\\\x1b\\n\\\"job\\\"\xc3\xa9\",pid=\"41\",slot=\"0\"} "
 		     "1.500000\n");
 	expect(text, "\ndsa_share_jobs{state=\"waiting\"} 1\n");
 	assert_null(strstr(text, "job=\"late\""));
