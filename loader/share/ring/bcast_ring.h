@@ -211,8 +211,9 @@ bool bcast_stopped(const struct bcast_reader *reader);
 bool bcast_blocks(const struct bcast_reader *reader);
 
 size_t bcast_sample_bytes(const struct bcast_reader *reader);
-uint64_t bcast_bad(const struct bcast_reader
-			   *reader); /* BCAST_BAD places gone past, without repeats */
+
+/* BCAST_BAD places gone past, without repeats. */
+uint64_t bcast_bad(const struct bcast_reader *reader);
 uint64_t bcast_ahead(const struct bcast_reader *reader); /* published, not taken */
 
 #endif

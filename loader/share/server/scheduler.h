@@ -16,8 +16,9 @@ struct share_stream;
 struct scheduler_ops {
 	/* Whether the loader's config and options fit; NULL: any do. */
 	int (*check)(const struct share_stream *stream, struct error *err);
-	int (*open)(struct share_stream *stream,
-		    struct error *err);             /* sets stream->plan */
+
+	/* Sets stream->plan. 0 or -errno; close() either way. */
+	int (*open)(struct share_stream *stream, struct error *err);
 	void (*close)(struct share_stream *stream); /* also what was not opened */
 
 	/* A job takes a slot. 0 or -errno. */
