@@ -384,7 +384,7 @@ static bool list_claims(const char *dataset, const struct stat *status)
 	return status != NULL && S_ISREG(status->st_mode);
 }
 
-static void *open_list(const char *dataset, const struct source_config *config,
+static void *list_open(const char *dataset, const struct source_config *config,
 		       struct source_facts *facts, struct error *err)
 {
 	const char *slash = strrchr(dataset, '/');
@@ -397,4 +397,4 @@ static void *open_list(const char *dataset, const struct source_config *config,
 }
 
 const struct source_variant source_list = {
-	.kind = "list", .claims = list_claims, .open = open_list, INDEXED};
+	.kind = "list", .claims = list_claims, .open = list_open, INDEXED};

@@ -81,7 +81,7 @@ static JSAMPLE synthetic_jpeg_clamp(float value)
  * Octaves whose amplitude falls with their frequency, as in photographs; that of the
  * finest, the grain, decides how many bytes the picture takes.
  */
-static void draw_row(uint64_t seed, unsigned y, unsigned width, JSAMPLE *row)
+static void synthetic_jpeg_draw(uint64_t seed, unsigned y, unsigned width, JSAMPLE *row)
 {
 	float light[WIDEST] = {0}, warmth[WIDEST] = {0};
 	float amplitude = 41 + 22 * synthetic_jpeg_corner(seed, 0, 0);
@@ -110,7 +110,7 @@ static void synthetic_jpeg_encode(struct jpeg_compress_struct *jpeg, uint64_t se
 	jpeg_set_quality(jpeg, QUALITY, TRUE);
 	jpeg_start_compress(jpeg, TRUE);
 	while (jpeg->next_scanline < jpeg->image_height) {
-		draw_row(seed, jpeg->next_scanline, jpeg->image_width, row);
+		synthetic_jpeg_draw(seed, jpeg->next_scanline, jpeg->image_width, row);
 		jpeg_write_scanlines(jpeg, &row, 1);
 	}
 	jpeg_finish_compress(jpeg);
@@ -172,7 +172,7 @@ static bool synthetic_read_count(const char *dataset, uint32_t *count)
 	return *text == '\0' || number_count(text + 1, UINT32_MAX, count);
 }
 
-static void make_pictures(void *context)
+static void synthetic_make_pictures(void *context)
 {
 	struct synthetic *synthetic = context;
 	unsigned i;
@@ -228,7 +228,7 @@ static void *synthetic_open(const char *dataset, const struct source_config *con
 	if (synthetic == NULL)
 		goto no_memory;
 	synthetic->seed = config->seed;
-	thread_pool_run(config->threads, make_pictures, synthetic);
+	thread_pool_run(config->threads, synthetic_make_pictures, synthetic);
 	if (synthetic->failed)
 		goto no_memory;
 	*facts = (struct source_facts){

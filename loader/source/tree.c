@@ -167,11 +167,11 @@ static bool tree_claims(const char *dataset, const struct stat *status)
 	return status != NULL && S_ISDIR(status->st_mode);
 }
 
-static void *open_tree(const char *dataset, const struct source_config *config,
+static void *tree_open(const char *dataset, const struct source_config *config,
 		       struct source_facts *facts, struct error *err)
 {
 	return indexed_open(dataset, dataset, tree_build, config, facts, err);
 }
 
 const struct source_variant source_tree = {
-	.kind = "tree", .claims = tree_claims, .open = open_tree, INDEXED};
+	.kind = "tree", .claims = tree_claims, .open = tree_open, INDEXED};

@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-static int scheduler_open_epoch(struct share_stream *stream, struct error *err)
+static int scheduler_epoch_open(struct share_stream *stream, struct error *err)
 {
 	const struct shared_epoch_config config = {
 		.count = share_stream_samples(stream),
@@ -24,7 +24,7 @@ static int scheduler_open_epoch(struct share_stream *stream, struct error *err)
 	return 0;
 }
 
-static void scheduler_close_epoch(struct share_stream *stream)
+static void scheduler_epoch_close(struct share_stream *stream)
 {
 	shared_epoch_close(stream->shared);
 	stream->shared = NULL;
@@ -182,8 +182,8 @@ static void scheduler_epoch_begin_pass(struct share_stream *stream, uint64_t pas
 }
 
 const struct scheduler_ops scheduler_epoch = {
-	.open = scheduler_open_epoch,
-	.close = scheduler_close_epoch,
+	.open = scheduler_epoch_open,
+	.close = scheduler_epoch_close,
 	.begin = scheduler_epoch_begin,
 	.leave = scheduler_epoch_leave,
 	.pass = scheduler_epoch_begin_pass,

@@ -26,7 +26,7 @@ static int scheduler_joader_check(const struct share_stream *stream, struct erro
 	return 0;
 }
 
-static int scheduler_open_joader(struct share_stream *stream, struct error *err)
+static int scheduler_joader_open(struct share_stream *stream, struct error *err)
 {
 	const struct joader_config config = {
 		.count = share_stream_samples(stream),
@@ -41,7 +41,7 @@ static int scheduler_open_joader(struct share_stream *stream, struct error *err)
 	return 0;
 }
 
-static void scheduler_close_joader(struct share_stream *stream)
+static void scheduler_joader_close(struct share_stream *stream)
 {
 	joader_close(stream->joader);
 	stream->joader = NULL;
@@ -76,8 +76,8 @@ static bool scheduler_joader_wanted(const struct share_stream *stream)
 
 const struct scheduler_ops scheduler_joader = {
 	.check = scheduler_joader_check,
-	.open = scheduler_open_joader,
-	.close = scheduler_close_joader,
+	.open = scheduler_joader_open,
+	.close = scheduler_joader_close,
 	.begin = scheduler_joader_begin,
 	.leave = scheduler_joader_leave,
 	.wanted = scheduler_joader_wanted,
