@@ -159,13 +159,14 @@ static void begin_window(struct driver *driver, uint32_t index)
 	if (!stand_back(driver))
 		return;
 	if (turn_prepare(driver, &turn) < 0) {
-		driver->synthetic = false;
 		driver_end_window(driver, 0);
 		return;
 	}
 	if (turn.ops != NULL)
 		pipeline_start(driver->parts.pipeline, &turn);
 	driver->real = turn.ops == &turn_stream;
+	driver->synthetic = driver->window->kind == TRACE_SYNTHETIC ||
+			    driver->window->kind == TRACE_LOADED;
 	driver->metered = turn.metered;
 	if (driver_is_alone(driver->window))
 		run_alone(driver);

@@ -69,19 +69,16 @@ static void driver_evict(const struct driver *driver)
 		pipeline_evict(driver->parts.pipeline, EVICT);
 }
 
-/*
- * The program gets synthetic batches. If there are none yet, a turn of its own prepares
- * them; a shared loader publishes again what it has.
- */
-static int turn_synthetic(struct driver *driver)
+/* Prepares the synthetic batches, once, in a turn of their own. A shared loader needs
+ * none: it publishes again what it has. */
+static int turn_make_pool(struct driver *driver)
 {
-	int result = 0;
+	int result;
 
-	if (driver->parts.reader != NULL && driver->pool_reader == NULL) {
-		result = pool_make(driver);
-		turn_end(driver);
-	}
-	driver->synthetic = result == 0;
+	if (driver->parts.reader == NULL || driver->pool_reader != NULL)
+		return 0;
+	result = pool_make(driver);
+	turn_end(driver);
 	return result;
 }
 
@@ -122,7 +119,7 @@ int turn_prepare(struct driver *driver, struct pipeline_turn *turn)
 	case TRACE_LOADED:
 		turn->metered = true;
 		turn->ops = &turn_prep;
-		if (turn_synthetic(driver) < 0)
+		if (turn_make_pool(driver) < 0)
 			return -ENOMEM;
 		return driver_stage(driver);
 	case TRACE_PREP:
@@ -135,7 +132,7 @@ int turn_prepare(struct driver *driver, struct pipeline_turn *turn)
 		driver_evict(driver);
 		return 0;
 	case TRACE_SYNTHETIC: /* no turn: the pipeline rests */
-		return turn_synthetic(driver);
+		return turn_make_pool(driver);
 	case TRACE_FILL:
 	case TRACE_KINDS:
 		break;
