@@ -324,9 +324,9 @@ static void bcast_writer_rewind_all(struct batch_sink *sink)
 
 static void bcast_writer_wake(struct batch_sink *sink)
 {
-	const struct bcast_ring *ring = bcast_of(sink);
+	struct bcast_ring *ring = bcast_of(sink);
 
-	bcast_wake(bcast_of(sink));
+	bcast_wake(ring);
 	if (ring->watcher != NULL)
 		ring->watcher->woke(ring->context);
 }
