@@ -104,6 +104,20 @@ static void nothing_changed_and_nothing_is_said(void **state)
 	ARE("fetch engine changed from uring to pread");
 }
 
+/* It was tried out each time, and both are about as fast. */
+static void an_engine_that_was_chosen_is_no_cause(void **state)
+{
+	(void)state;
+	profile_text(&base.engine_reason, "uring: 655 MB/s against pread 621");
+	profile_word_set(&now.engine, profile_engines, "pread");
+	profile_text(&now.engine_reason, "pread: 640 MB/s against uring 633");
+	are(0, NULL);
+	slow(1, 0, 0);
+	causes_find(&base, &now, &causes);
+	assert_non_null(strstr(causes.text[0], "fetch engine changed from uring to "
+					       "pread (640 MB/s against"));
+}
+
 static void small_reads_explain_a_fetch_stall(void **state)
 {
 	(void)state;
@@ -352,6 +366,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(nothing_changed_and_nothing_is_said),
+		TEST(an_engine_that_was_chosen_is_no_cause),
 		TEST(small_reads_explain_a_fetch_stall),
 		TEST(counts_alone_are_told_with_what_they_come_to),
 		TEST(files_opened_again_are_no_smaller_reads),
