@@ -95,6 +95,7 @@ void profile_init(struct profile *profile)
 		.precision = NAN,
 		.budget_needed_s = NAN,
 		.target_status = -1,
+		.loaders = UNKNOWN,
 		PROFILE_DATASET(UNKNOWN_OF) PROFILE_LOADING(UNKNOWN_OF, "")
 			PROFILE_STAGES(UNKNOWN_OF, "") PROFILE_COUNTED(UNKNOWN_OF)
 				.proof_gap = NAN,

@@ -250,6 +250,8 @@ struct profile_prediction {
 	struct interval speedup; /* over the run as it was, of the same model */
 	struct interval stalls[STAGES]; /* that remain */
 	double hit_ratio;
+	/* Of all jobs together; NAN unless jobs change, or unknown. */
+	double memory_bytes, read_bytes_per_s, prep_cores;
 	struct interval cost;      /* of an epoch, in profile.currency */
 	struct profile_word limit; /* what limits then, of profile_limits */
 	char *advice;              /* "a minio cache of 70% removes the fetch stall" */
@@ -300,6 +302,7 @@ struct profile {
 	char *dataset, *source, *digest;
 	uint64_t dataset_samples, dataset_bytes, classes;
 	uint64_t batch, workers, fetch_depth, prefetch, cores;
+	uint64_t loaders; /* that the program opened; the first is the one measured */
 	struct profile_word engine, cache; /* of profile_engines, profile_caches */
 	char *engine_reason, *prep, *output;
 	uint64_t cache_capacity_bytes, sample_bytes;

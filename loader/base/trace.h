@@ -287,7 +287,8 @@ struct trace {
 	uint32_t version;
 	uint32_t bytes; /* of the whole file */
 	uint32_t dsa_pid;
-	uint32_t reserved;
+	_Atomic uint32_t loaders; /* that the program opened: the one that drives is the
+				   * first of them */
 	uint64_t dsa_start;       /* starttime in /proc/PID/stat: detects reused pids */
 	uint64_t created_ns;      /* clock base: CLOCK_MONOTONIC and CLOCK_REALTIME */
 	uint64_t created_real_ns; /* at the same moment */

@@ -30,6 +30,7 @@ int session_join_open(struct enlisted *enlisted, struct error *err)
 		enlisted->process = enlisted->own;
 	} else {
 		enlisted->process->role = 2;
+		atomic_fetch_add(&enlisted->trace->loaders, 1);
 	}
 	return 0;
 }

@@ -1,9 +1,7 @@
 /* cores.c - reads P(k), fits it, and goes beyond its last point. */
 #include "models/predict/cores.h"
-#include "loader/base/error.h"
 #include "loader/base/number.h"
-
-#include <errno.h>
+#include "models/predict/too_short.h"
 
 /* An interval of two or three windows is too rough to weigh by: a point is a point. */
 #define MOST_ERROR .05
@@ -184,9 +182,7 @@ int cores_of(const struct profile *profile, struct cores *cores, struct error *e
 	read_machine(profile, cores);
 	read_points(profile, cores);
 	if (cores->points == 0)
-		return error_set(
-			err, ENODATA,
-			"the run measured no prep alone, on at most its cores");
+		return too_short(profile, "preparation alone", err);
 	cores_fit(cores);
 	complete_points(cores);
 	measure_second(cores);

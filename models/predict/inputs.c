@@ -2,6 +2,7 @@
 #include "models/predict/inputs.h"
 #include "loader/base/error.h"
 #include "loader/base/math/steady.h"
+#include "models/predict/too_short.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -124,10 +125,7 @@ static int find_compute(const struct profile *profile, struct inputs *inputs,
 	double rate = profile->rates[TRACE_SYNTHETIC].value, cpu_s;
 
 	if (!(rate > 0) || sum.samples <= 0 || sum.wall_s <= 0)
-		return error_set(
-			err, ENODATA,
-			"the run has no synthetic windows that count: how fast "
-			"training alone is, is not known");
+		return too_short(profile, "the training step alone", err);
 	cpu_s = sum.cpu_s / sum.samples;
 	inputs->compute_threads = threads_of(sum.cpu_s / sum.wall_s);
 	inputs->compute_s = 1 / rate;
@@ -172,9 +170,7 @@ static int find_prep(const struct profile *profile, struct inputs *inputs,
 	unsigned at_once;
 
 	if (windows == 0)
-		return error_set(err, ENODATA,
-				 "the run has no cached or prep-only windows with the "
-				 "CPU time of prep (run it longer: --budget)");
+		return too_short(profile, "preparation", err);
 	/* So many run at once in cached windows, and slow each other as P(k) says. */
 	busy = cached.wall_s > 0 ? profile->rates[TRACE_CACHED].value * cached.wall_s /
 					   cached.samples
@@ -232,7 +228,8 @@ static int find_draws(const struct profile *profile, struct inputs *inputs,
 	inputs->prep_scale = inputs->prep_s * (double)count / sum;
 	if (!(inputs->prep_scale > 0) || isinf(inputs->prep_scale))
 		return error_set(err, ENODATA,
-				 "the run holds no sample that prep took any time for");
+				 "no sample took any time to prepare: there is nothing "
+				 "to predict from");
 	return 0;
 }
 

@@ -117,10 +117,9 @@ static void model_judge(struct model *model)
 	if (fabs(self->real_error) <= model_allowed(real))
 		return;
 	snprintf(model->why, sizeof(model->why),
-		 "not identifiable: from its stages alone the run should reach %.0f "
-		 "samples/s, and it reached %.0f (%+.1f%%, %.1f%% allowed)",
-		 self->real.value, real.value, 100 * self->real_error,
-		 100 * model_allowed(real));
+		 "no predictions: dsa's model of this run is %.1f%% off (%.1f%% "
+		 "allowed); the machine may have been busy",
+		 100 * fabs(self->real_error), 100 * model_allowed(real));
 	self->why = model->why;
 }
 
@@ -181,12 +180,12 @@ static int model_check(const struct profile *profile, struct error *err)
 {
 	if (profile->shared)
 		return error_set(err, ENODATA,
-				 "the jobs share a loader: run one of them alone, and "
-				 "ask what several would do");
+				 "the jobs share a loader, whose parts can't be told "
+				 "apart: measure one job alone, and ask what --jobs "
+				 "would do");
 	if (isnan(profile->rates[TRACE_REAL].value))
 		return error_set(err, ENODATA,
-				 "the run has no real windows that count: there is "
-				 "nothing to hold a model against");
+				 "too little was measured to predict anything");
 	return 0;
 }
 

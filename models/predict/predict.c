@@ -250,11 +250,11 @@ static const char *cores_words(const struct model *model,
 	if (change->cores == 0)
 		return NULL;
 	cores_rate(&model->inputs.cores, change->cores, &basis);
-	return basis == CORES_BOUNDS
-		       ? "more cores than the run had: each gives between nothing and "
-			 "as much as those; stalls are of the better end"
-	       : basis == CORES_FITTED ? "more cores than the run had: by the "
-					 "scalability law that fits its P(k)"
+	return basis == CORES_BOUNDS ? "not measured with more cores: from no gain at "
+				       "all to a linear "
+				       "one; the stalls shown are the best case"
+	       : basis == CORES_FITTED ? "not measured with more cores: by the "
+					 "scalability law that fits fewer"
 				       : NULL;
 }
 
@@ -267,9 +267,10 @@ static const char *basis_words(const struct model *model,
 		!isnan(change->gpu_speed) && isnan(model->profile->emulated_per_s);
 
 	if (words == NULL && real_gpu)
-		words = "all of the step's time beside the CPU gets faster";
+		words = "all of a step's time outside the CPU gets faster";
 	if (words == NULL && isnan(out->per_s.value))
-		words = "of a step with another batch only bounds are known";
+		words = "a step with another batch was not measured: only bounds are "
+			"known";
 	return words;
 }
 
@@ -279,18 +280,19 @@ static int predict_write_why(const struct model *model,
 			     struct profile_prediction *out)
 {
 	const char *words = basis_words(model, change, out);
-	char *jobs = NULL;
 	struct sim_setup setup;
+	char *jobs;
 	int result;
 
 	if (!sharing_is_asked(model->profile, change))
 		return words == NULL ? 0 : profile_text(&out->why, "%s", words);
 	sim_setup_set(model, change, &ASPECT_PLAIN, &setup);
-	result = sharing_write(model->profile, &setup, real, &jobs);
-	if (result == 0)
-		result = profile_text(&out->why, "%s%s%s", jobs,
-				      words != NULL ? "; " : "",
-				      words != NULL ? words : "");
+	result = sharing_note(model->profile, &setup, real, out);
+	if (result < 0 || words == NULL)
+		return result;
+	jobs = out->why;
+	out->why = NULL;
+	result = profile_text(&out->why, "%s; %s", jobs, words);
 	free(jobs);
 	return result;
 }

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MB 1e6
-
 #define SPEED_LEAST .1
 #define SPEED_MOST  10
 #define SAME        .005 /* rates of jobs that differ by less are the same */
@@ -115,58 +113,27 @@ static double memory_of(const struct profile *profile,
 		      : load->jobs * (sim_setup_slots(profile) * batch + cache);
 }
 
-static int sharing_digits(double value)
-{
-	return value < 10;
-}
-
-/* What a loader for all takes, and what one for each would. */
-static void sharing_write_either(FILE *to, const struct simulation_load *load,
-				 const char *what, double shared, double own,
-				 const char *unit)
-{
-	fprintf(to, "; %s %.*f %s", what, sharing_digits(load->shared ? shared : own),
-		load->shared ? shared : own, unit);
-	if (load->shared && load->jobs > 1)
-		fprintf(to, ", not %.*f", sharing_digits(own), own);
-}
-
-static void sharing_write_memory(FILE *to, const struct profile *profile,
-				 const struct simulation_load *load)
-{
-	double own = memory_of(profile, load, false);
-	double shared = memory_of(profile, load, true);
-
-	if (isnan(own))
-		return;
-	sharing_write_either(to, load, "memory", shared / MB, own / MB, "MB");
-}
-
-static void sharing_write_reads(FILE *to, const struct profile *profile,
-				const struct simulation_load *load,
-				const struct simulation_outcome *outcome)
+/* Bytes/s that they read; NAN: unknown. */
+static double reads_of(const struct profile *profile,
+		       const struct simulation_load *load,
+		       const struct simulation_outcome *outcome)
 {
 	double all = outcome->per_s * (1 - outcome->hit_ratio) *
 		     storage_sample_bytes(profile);
 
-	if (isnan(all))
-		return;
-	sharing_write_either(to, load, "reads", all / load->jobs / MB, all / MB,
-			     "MB/s");
+	return load->shared ? all / load->jobs : all;
 }
 
-/* Cores that prep keeps busy; those it would, if each job did it for itself as fast. */
-static void sharing_write_cores(FILE *to, const struct sim_setup *setup,
-				const struct simulation_outcome *outcome)
+/* Cores that prep keeps busy. */
+static double prep_cores_of(const struct simulation_load *load,
+			    const struct simulation_outcome *outcome)
 {
-	const struct simulation_load *load = &setup->load;
 	double each = 0;
 
 	for (size_t i = 0; i < load->draw_count; i++)
 		each += load->prep_scale * load->draws[i].prep_s /
 			(double)load->draw_count;
-	each *= outcome->per_s;
-	sharing_write_either(to, load, "prep", each / load->jobs, each, "cores");
+	return each * outcome->per_s / (load->shared ? load->jobs : 1);
 }
 
 static bool sharing_differ(const struct simulation_load *load,
@@ -221,8 +188,9 @@ static void sharing_write_assumed(FILE *to, const struct profile *profile,
 		      to);
 }
 
-int sharing_write(const struct profile *profile, const struct sim_setup *setup,
-		  const struct simulation_outcome *outcome, char **text)
+int sharing_note(const struct profile *profile, const struct sim_setup *setup,
+		 const struct simulation_outcome *outcome,
+		 struct profile_prediction *out)
 {
 	char *fresh = NULL;
 	size_t size;
@@ -232,12 +200,12 @@ int sharing_write(const struct profile *profile, const struct sim_setup *setup,
 		return -ENOMEM;
 	sharing_write_assumed(to, profile, &setup->load);
 	sharing_write_rates(to, &setup->load, outcome);
-	sharing_write_memory(to, profile, &setup->load);
-	sharing_write_reads(to, profile, &setup->load, outcome);
-	sharing_write_cores(to, setup, outcome);
 	if (io_text(to, &fresh) == NULL)
 		return -ENOMEM;
-	free(*text);
-	*text = fresh;
+	free(out->why);
+	out->why = fresh;
+	out->memory_bytes = memory_of(profile, &setup->load, setup->load.shared);
+	out->read_bytes_per_s = reads_of(profile, &setup->load, outcome);
+	out->prep_cores = prep_cores_of(&setup->load, outcome);
 	return 0;
 }

@@ -47,9 +47,10 @@ bool sharing_is_asked(const struct profile *profile,
  * through. */
 void sharing_split(const struct sim_setup *setup, struct cost_use *use);
 
-/* Memory, reads and cores that it takes, and what it assumes, as one line into *text,
- * freeing what was there. 0 or -ENOMEM. */
-int sharing_write(const struct profile *profile, const struct sim_setup *setup,
-		  const struct simulation_outcome *outcome, char **text);
+/* Notes the memory, reads and cores that all take, and as `why` what is assumed. 0 or
+ * -ENOMEM. */
+int sharing_note(const struct profile *profile, const struct sim_setup *setup,
+		 const struct simulation_outcome *outcome,
+		 struct profile_prediction *out);
 
 #endif

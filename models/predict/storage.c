@@ -1,6 +1,7 @@
 /* storage.c - finds latency and bandwidth from the points of S(q). */
 #include "models/predict/storage.h"
 #include "loader/base/error.h"
+#include "models/predict/too_short.h"
 
 #include <errno.h>
 
@@ -249,8 +250,7 @@ int storage_of(const struct profile *profile, struct storage *storage,
 	take_native(profile, storage);
 	if (!storage->native) {
 		if (!is_emulated(storage))
-			return error_set(err, ENODATA,
-					 "the run measured no fetch alone");
+			return too_short(profile, "storage alone", err);
 		take_points(profile, false, storage);
 		storage->latency_s = storage->emulated_latency_s;
 		storage->bandwidth = storage->emulated_bandwidth;

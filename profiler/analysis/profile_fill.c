@@ -49,6 +49,7 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 	profile->dataset_bytes = loader->dataset_bytes;
 	profile->classes = loader->classes;
 	profile->batch = loader->batch;
+	profile->loaders = trace->loaders;
 	profile->workers = loader->workers;
 	profile->fetch_depth = loader->fetch_depth;
 	profile->prefetch = loader->prefetch;

@@ -33,6 +33,7 @@ const struct field field_profile[] = {
 	AT("dataset.path", TEXT, dataset),
 	PROFILE_DATASET(LINE) PROFILE_LOADING(LINE, "configuration.")
 		AT("configuration.engine_reason", TEXT, engine_reason),
+	AT("configuration.loaders", COUNT, loaders),
 	PROFILE_STAGES(LINE, "configuration.") STAGE_TABLE(FIELD_STALL)
 		AT("prep_split.waiting_share", NUMBER, prep_waiting),
 	AT("prep_split.contention_share", NUMBER, prep_contention),
@@ -177,6 +178,9 @@ static const struct field prediction[] = {
 	AT("job_rate_per_s", ESTIMATE, per_job),
 	AT("speedup", ESTIMATE, speedup),
 	STAGE_TABLE(FIELD_STALL) AT("hit_ratio", NUMBER, hit_ratio),
+	AT("memory_bytes", NUMBER, memory_bytes),
+	AT("read_bytes_per_s", NUMBER, read_bytes_per_s),
+	AT("prep_cores", NUMBER, prep_cores),
 	AT("cost", ESTIMATE, cost),
 	AT("limit", LIMIT, limit),
 	AT("advice", TEXT, advice),
