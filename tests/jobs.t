@@ -141,7 +141,7 @@ def leaving(scratch):
     later = [sum(start > max(end for _, _, end in other) for _, start, _ in ran[0])
              for other in ran[1:]]  # windows of job 0 after the last of the other
     tap.ok(process.returncode == 0 and later[0] >= 3, "the others go on", later, said)
-    tap.ok(jobs[1]["target_status"] == 137 and "Killed" in jobs[1].get("why", "") and
+    tap.ok(jobs[1]["target_status"] == 137 and "SIGKILL" in jobs[1].get("why", "") and
            "why" not in jobs[0], "who died is told", jobs)
     tap.ok("came no further" in jobs[2].get("why", "") and later[1] >= 3,
            "and who hung", jobs, later)
@@ -163,7 +163,7 @@ def ending(scratch):
             ["sh", "-c", "exit 7"]]
     done = scratch.run(*words(*(f"--job={shlex.join(job)}" for job in jobs)))
     found = result_of(scratch)["jobs"]
-    tap.ok(done.returncode == 0 and "ended with status 0" in found[1].get("why", "") and
+    tap.ok(done.returncode == 0 and "finished" in found[1].get("why", "") and
            found[1]["target_status"] == 0, "a job that ends its data leaves", found)
     tap.ok("status 7 before it asked for a batch" in found[2].get("why", "") and
            found[2]["target_status"] == 7, "and so does one that asks for none", found)
@@ -229,14 +229,14 @@ def shared_ends(scratch):
     os.kill(program_of(scratch, 1), signal.SIGKILL)
     process.wait(timeout=200)
     result = result_of(scratch)
-    tap.ok(process.returncode == 0 and "Killed" in result["jobs"][1].get("why", "") and
+    tap.ok(process.returncode == 0 and "SIGKILL" in result["jobs"][1].get("why", "") and
            "why" not in result["jobs"][0], "a job that died does not stop the other",
            said(scratch), result["jobs"])
     process = start_shared(scratch, trainer(images), 2)
     os.kill(loader_of(process), signal.SIGKILL)
     process.wait(timeout=200)
     tap.ok(result_of(scratch)["run"]["status"] == "target died" and
-           "shared loader was ended by Killed" in result_of(scratch)["run"]["status_why"],
+           "shared loader was killed (SIGKILL)" in result_of(scratch)["run"]["status_why"],
            "a loader that died ends the run, and is told", said(scratch))
     left = sorted(os.listdir(scratch.at("out")))
     tap.ok("loader" not in left and not children(),

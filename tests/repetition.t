@@ -130,12 +130,12 @@ def failures(scratch):
         ("time", "one that hangs", [stuck], PATIENCE, "ETIMEDOUT",
          f"came no further in {PATIENCE} s"),
         ("time", "one that is killed", [killed], 60, "ECHILD",
-         "was ended by Killed before it was measured"),
+         "was killed (SIGKILL) before it was measured"),
         ("time", "one that has enough", steps, 60, "ECHILD",
-         "ended with status 0 before it was measured: let it train longer"),
+         "finished before it was measured: let it train longer"),
         ("time", "no such program", [scratch.at("none")], 60, "ENOENT", "no program"),
         ("count", "false, counted", ["false"], 60, "ECHILD", "status 1 before it asked"),
-        ("count", "one that is killed, counted", [killed], 60, "ECHILD", "was ended by Killed"),
+        ("count", "one that is killed, counted", [killed], 60, "ECHILD", "was killed (SIGKILL)"),
     ]
     for kind, name, program, timeout, code, why in cases:
         done = repetition(scratch, kind, 100000 if kind == "count" else 30, *program,

@@ -56,7 +56,7 @@ static void conductor_wait(struct conductor *conductor, const sigset_t *signals)
 	for (unsigned i = 0; i < conductor->count; i++)
 		target_signal(&conductor->targets[i], number);
 	conductor->end->signal = number;
-	conductor_stop(conductor, CONDUCTOR_INTERRUPTED, "%s", strsignal(number));
+	conductor_stop(conductor, CONDUCTOR_INTERRUPTED, "SIG%s", sigabbrev_np(number));
 }
 
 static void conductor_report(const struct conductor *conductor)
@@ -65,7 +65,7 @@ static void conductor_report(const struct conductor *conductor)
 		.elapsed_s = conductor_elapsed(conductor),
 		.budget_s = conductor->config->schedule.budget_s,
 		.shares = schedule_shares(conductor->jobs[0].schedule),
-		.windows = conductor->jobs[0].trace->window_now,
+		.leaving = conductor->stopping,
 	};
 
 	if (conductor->config->progress != NULL && now.elapsed_s > 0)
@@ -83,8 +83,7 @@ static void conductor_poll(struct conductor *conductor)
 	conductor->polled = now;
 	if (counters != NULL)
 		counters_poll(counters, conductor->jobs[0].trace);
-	if (!conductor->stopping)
-		conductor_report(conductor);
+	conductor_report(conductor);
 }
 
 static bool any_runs(const struct conductor *conductor)
@@ -242,6 +241,8 @@ int conduct(const struct conductor_config *config, struct conductor_job *jobs,
 	block_signals(&signals, &mask);
 	conductor_extend(&conductor);
 	result = conductor_start(&conductor, &signals, &mask, err);
+	if (result == 0 && config->started != NULL)
+		config->started(config->context);
 	if (result == 0)
 		conductor_lead(&conductor, &signals);
 out:

@@ -32,7 +32,7 @@ struct trace;
 struct conductor_progress {
 	double elapsed_s, budget_s; /* since the first batch was asked for */
 	const struct shares *shares;
-	unsigned windows; /* that ended */
+	bool leaving; /* the data ended: the programs are on their way out */
 };
 
 struct conductor_config {
@@ -48,6 +48,7 @@ struct conductor_config {
 	struct counters *counters; /* to poll, of the first job; NULL: none */
 	/* The loader that the jobs share; NULL: each job has its own. */
 	struct conductor_job *loader;
+	void (*started)(void *context); /* the programs run; or NULL */
 	void (*progress)(void *context,
 			 const struct conductor_progress *now); /* or NULL */
 	void *context;

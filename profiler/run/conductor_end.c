@@ -133,10 +133,19 @@ void conductor_escalate(struct conductor *conductor, unsigned number)
 	}
 }
 
+/* A fault of the program's own, not somebody else's signal. */
+static bool is_crash(int number)
+{
+	return number == SIGSEGV || number == SIGABRT || number == SIGBUS ||
+	       number == SIGFPE || number == SIGILL || number == SIGSYS ||
+	       number == SIGTRAP;
+}
+
 void conductor_note_end(struct conductor *conductor, unsigned number)
 {
 	const struct target *target = &conductor->targets[number];
 	bool asked = conductor->jobs[number].trace->first_request_ns != 0;
+	const char *before = asked ? "" : " before it asked for a batch";
 	enum conductor_why why = !asked                ? CONDUCTOR_SILENT
 				 : target->status == 0 ? CONDUCTOR_ENDED
 						       : CONDUCTOR_DIED;
@@ -144,12 +153,15 @@ void conductor_note_end(struct conductor *conductor, unsigned number)
 	if (target->running || conductor->stopping)
 		return;
 	if (target->status > 128)
-		conductor_leave(conductor, number, why, "was ended by %s",
-				strsignal(target->status - 128));
+		conductor_leave(conductor, number, why, "%s (SIG%s)%s",
+				is_crash(target->status - 128) ? "crashed"
+							       : "was killed",
+				sigabbrev_np(target->status - 128), before);
+	else if (asked && target->status == 0)
+		conductor_leave(conductor, number, why, "finished");
 	else
 		conductor_leave(conductor, number, why, "ended with status %d%s",
-				target->status,
-				asked ? "" : " before it asked for a batch");
+				target->status, before);
 }
 
 /* A counter of the driver's; 0 while there is no driver. */

@@ -233,7 +233,7 @@ static int jobs_write_why(struct profile_job *job, const struct conductor_job *e
 {
 	if (ended == NULL || ended->left[0] == '\0')
 		return 0;
-	return profile_text(&job->why, "it %s before the others", ended->left);
+	return profile_text(&job->why, "it %s while the others went on", ended->left);
 }
 
 int jobs_add(struct profile *profile, unsigned number, const struct profile *own,

@@ -53,6 +53,7 @@ static struct conductor_config conductor_config(const struct launch *launch)
 		.steps = config->steps,
 		.samples = launch->samples,
 		.counters = launch->counters,
+		.started = config->started,
 		.progress = config->progress,
 		.context = config->context,
 	};

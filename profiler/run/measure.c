@@ -8,6 +8,7 @@
 #include "profiler/run/describe_run.h"
 #include "profiler/run/jobs.h"
 #include "profiler/run/launch.h"
+#include "profiler/run/run_ending.h"
 #include "profiler/run/share_job.h"
 
 #include <errno.h>
@@ -108,43 +109,22 @@ static int launch_all(struct measurement *m, struct error *err)
 	return result;
 }
 
-/* What the status of the result says of the last launch's end. */
-static int measure_set_status(const struct measurement *m, struct profile *profile)
+/* Notes in the result of a job how the last launch ended. */
+static int measure_set_status(const struct measurement *m, unsigned job,
+			      struct profile *profile)
 {
-	static const enum profile_status statuses[] = {
-		[CONDUCTOR_PRECISE] = STATUS_COMPLETE,
-		[CONDUCTOR_BUDGET] = STATUS_BUDGET,
-		[CONDUCTOR_STEPS] = STATUS_STEPS,
-		[CONDUCTOR_VOID] = STATUS_VOID,
-		[CONDUCTOR_INTERRUPTED] = STATUS_INTERRUPTED,
-		[CONDUCTOR_ENDED] = STATUS_TARGET_ENDED,
-		[CONDUCTOR_DIED] = STATUS_TARGET_DIED,
-		[CONDUCTOR_SILENT] = STATUS_NO_BATCH,
-		[CONDUCTOR_HUNG] = STATUS_TARGET_HUNG,
+	struct run_ending ending = {
+		.end = &m->end,
+		.trace = m->jobs[job].trace,
+		.budget_s = m->config->budget_s,
+		.observed = m->config->protocol == MEASURE_OBSERVE,
 	};
-	const struct conductor_end *end = &m->end;
-	bool forced = false;
-	bool seen_all =
-		m->config->protocol == MEASURE_OBSERVE && end->why == CONDUCTOR_ENDED;
 
 	for (unsigned i = 0; i < launch_jobs(m->config); i++)
-		forced |= m->jobs[i].forced;
-	profile->target_status = m->jobs[0].target_status;
+		ending.forced |= m->jobs[i].forced;
+	profile->target_status = m->jobs[job].target_status;
 	profile->wall_s = clock_since(m->started);
-	profile->status.id = (int)(seen_all ? STATUS_COMPLETE : statuses[end->why]);
-	if (end->why == CONDUCTOR_BUDGET && !analyse_complete(profile))
-		return profile_text(&profile->status_why,
-				    "%g s were too short%s: try a longer --budget",
-				    m->config->budget_s,
-				    forced ? ", and the program had to be stopped"
-					   : "");
-	if (seen_all || (end->text[0] == '\0' && !forced))
-		return 0;
-	return profile_text(&profile->status_why, "%s%s%s", end->text,
-			    forced && end->text[0] != '\0' ? "; " : "",
-			    forced ? "the program did not leave when its data "
-				     "ended, and was stopped"
-				   : "");
+	return run_ending_set(&ending, profile);
 }
 
 /* The result of one job that is not the first. */
@@ -163,8 +143,7 @@ static int conclude_job(struct measurement *m, unsigned job, struct profile *pro
 	if (result == 0)
 		result = analyse(&trace, 1, &own, err);
 	if (result == 0)
-		result = measure_set_status(m, &own);
-	own.target_status = m->jobs[job].target_status;
+		result = measure_set_status(m, job, &own);
 	if (result == 0)
 		result = jobs_add(profile, job, &own, &m->jobs[job]);
 	held_up[job] = jobs_held_up(&own);
@@ -225,7 +204,7 @@ static int measure_conclude(struct measurement *m, struct profile *profile,
 	if (result == 0 && m->counters != NULL)
 		result = counters_result(m->counters, profile);
 	if (result == 0)
-		result = measure_set_status(m, profile);
+		result = measure_set_status(m, 0, profile);
 	if (result == 0 && (m->config->jobs > 1 || m->config->share))
 		result = conclude_jobs(m, profile, err);
 	return result == -ENOMEM ? error_sys(err, ENOMEM, "concluding the run")

@@ -32,6 +32,7 @@ struct measure_config {
 	uint64_t seed, steps;
 	unsigned cores;    /* for the program; 0: all */
 	bool output_aside; /* the program's standard output goes to standard error */
+	void (*started)(void *context); /* each launch; NULL: nobody is told */
 	void (*progress)(void *context, const struct conductor_progress *now);
 	/* NULL, or keeps the result of a job other than 0 in a folder of its own. */
 	int (*keep)(const char *folder, const struct profile *own, struct error *err);

@@ -105,7 +105,7 @@ static void blocks_that_one_has_not_do_not_count(void **state)
 static void a_job_is_told_from_its_own_result(void **state)
 {
 	const struct conductor_job ended = {.target_status = 137,
-					    .left = "was ended by Killed"};
+					    .left = "was killed (SIGKILL)"};
 	static const char *const command[] = {"train", "--seed={job}", "a b", NULL};
 	struct profile profile, own;
 	struct profile_window *window;
@@ -131,7 +131,7 @@ static void a_job_is_told_from_its_own_result(void **state)
 	assert_true(profile.jobs[0].blocked_share == .25);
 	assert_string_equal(profile.jobs[0].waits_for, "prep");
 	assert_string_equal(profile.jobs[0].why,
-			    "it was ended by Killed before the others");
+			    "it was killed (SIGKILL) while the others went on");
 	own.limit.id = STAGE_COMPUTE;
 	assert_int_equal(jobs_add(&profile, 4, &own, NULL), 0);
 	assert_null(profile.jobs[1].waits_for);

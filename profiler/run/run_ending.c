@@ -1,0 +1,130 @@
+/* run_ending.c - puts the end of a run into words. */
+#include "profiler/run/run_ending.h"
+#include "loader/base/trace.h"
+#include "profiler/analysis/analyse.h"
+#include "profiler/run/conductor.h"
+
+#include <signal.h>
+
+/* What the shares need: 8 blocks of windows, each of 2 steps to settle and 8 measured ones
+ * or longer, and a quarter for switches and curves. */
+#define WINDOWS      (8. * STAGES)
+#define WINDOW_STEPS 10.
+#define WINDOW_S     1.
+#define BESIDE       1.25
+
+/* Steps that the program took; and seconds of one, NAN where there were too few. */
+static uint64_t run_ending_steps(const struct trace *trace, double *step_s)
+{
+	const struct trace_process *driver = trace_driver(trace);
+	uint64_t steps = driver == NULL ? 0 : driver->counters[TRACE_delivered_batches],
+		 first = trace->first_request_ns, last = trace->last_request_ns;
+
+	*step_s = steps > 1 && last > first
+			  ? (double)(last - first) * 1e-9 / (double)steps
+			  : NAN;
+	return steps;
+}
+
+/* Windows are as long as the budget lets them be, up to WINDOW_S. */
+static double run_ending_enough_s(double step_s, double budget_s)
+{
+	double window_s = fmin(WINDOW_S, budget_s / (WINDOWS * BESIDE));
+
+	return BESIDE * WINDOWS * fmax(WINDOW_STEPS * step_s, window_s);
+}
+
+static int run_ending_short(const struct run_ending *ending, struct profile *profile)
+{
+	const char *stopped =
+		ending->forced ? ", and the program had to be stopped" : "";
+	double step_s;
+
+	run_ending_steps(ending->trace, &step_s);
+	if (isnan(step_s))
+		return profile_text(&profile->status_why,
+				    "%g s is too short%s: raise --budget",
+				    ending->budget_s, stopped);
+	profile->budget_needed_s =
+		fmax(run_ending_enough_s(step_s, INFINITY), 2 * ending->budget_s);
+	return profile_text(&profile->status_why,
+			    "%g s is too short%s (a step takes %.2g s)",
+			    ending->budget_s, stopped, step_s);
+}
+
+/* Two digits: "about 300". */
+static double run_ending_about(double number)
+{
+	double unit = pow(10, fmax(0, floor(log10(number)) - 1));
+
+	return ceil(number / unit) * unit;
+}
+
+static int run_ending_finished(const struct run_ending *ending, struct profile *profile)
+{
+	double step_s;
+	uint64_t steps = run_ending_steps(ending->trace, &step_s);
+
+	if (analyse_complete(profile) || isnan(step_s))
+		return profile_text(&profile->status_why, "%s first",
+				    ending->end->text);
+	return profile_text(
+		&profile->status_why,
+		"%s first: it took %llu steps; about %.0f are needed: raise --epochs "
+		"or "
+		"--steps",
+		ending->end->text, (unsigned long long)steps,
+		run_ending_about(run_ending_enough_s(step_s, ending->budget_s) /
+				 step_s));
+}
+
+static int run_ending_interrupted(const struct run_ending *ending,
+				  struct profile *profile)
+{
+	return ending->end->signal == SIGINT
+		       ? profile_text(&profile->status_why, "you interrupted it")
+		       : profile_text(&profile->status_why, "dsa received %s",
+				      ending->end->text);
+}
+
+static int run_ending_other(const struct run_ending *ending, struct profile *profile)
+{
+	const char *text = ending->end->text;
+
+	if (*text == '\0' && !ending->forced)
+		return 0;
+	return profile_text(&profile->status_why, "%s%s%s", text,
+			    ending->forced && *text != '\0' ? "; " : "",
+			    ending->forced ? "the program did not leave when its data "
+					     "ended, and was stopped"
+					   : "");
+}
+
+int run_ending_set(const struct run_ending *ending, struct profile *profile)
+{
+	static const enum profile_status statuses[] = {
+		[CONDUCTOR_PRECISE] = STATUS_COMPLETE,
+		[CONDUCTOR_BUDGET] = STATUS_BUDGET,
+		[CONDUCTOR_STEPS] = STATUS_STEPS,
+		[CONDUCTOR_VOID] = STATUS_VOID,
+		[CONDUCTOR_INTERRUPTED] = STATUS_INTERRUPTED,
+		[CONDUCTOR_ENDED] = STATUS_TARGET_ENDED,
+		[CONDUCTOR_DIED] = STATUS_TARGET_DIED,
+		[CONDUCTOR_SILENT] = STATUS_NO_BATCH,
+		[CONDUCTOR_HUNG] = STATUS_TARGET_HUNG,
+	};
+	enum conductor_why why = ending->end->why;
+
+	if (ending->observed && why == CONDUCTOR_ENDED) {
+		profile->status.id = STATUS_COMPLETE;
+		return 0;
+	}
+	profile->status.id = (int)statuses[why];
+	if (why == CONDUCTOR_BUDGET && !analyse_complete(profile))
+		return run_ending_short(ending, profile);
+	if (why == CONDUCTOR_ENDED)
+		return run_ending_finished(ending, profile);
+	if (why == CONDUCTOR_INTERRUPTED)
+		return run_ending_interrupted(ending, profile);
+	return run_ending_other(ending, profile);
+}

@@ -1,0 +1,27 @@
+/*
+ * run_ending.h - what a result says of how its run ended: status, reason, and for a run
+ * that was too short what would have been enough.
+ */
+#ifndef DSA_RUN_ENDING_H
+#define DSA_RUN_ENDING_H
+
+#include "profiler/profile.h"
+
+#include <stdbool.h>
+
+struct conductor_end;
+struct trace;
+
+struct run_ending {
+	const struct conductor_end *end; /* of the last launch */
+	const struct trace *trace;       /* of the program */
+	double budget_s;
+	bool observed;
+	bool forced; /* a program did not leave by itself */
+};
+
+/* Sets status, status_why and, where shares are missing, budget_needed_s of an analysed
+ * profile. 0 or -ENOMEM. */
+int run_ending_set(const struct run_ending *ending, struct profile *profile);
+
+#endif

@@ -1,0 +1,99 @@
+#include "profiler/run/conductor.h"
+#include "profiler/run/run_ending.h"
+#include "tests/lib/session.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+/* What is said of a program that took so many steps of step_s each. */
+static void ends(enum conductor_why why, const char *text, unsigned steps,
+		 double step_s, struct profile *profile)
+{
+	struct conductor_end end = {.why = why, .signal = SIGINT};
+	struct trace *trace = session_new();
+	struct run_ending ending = {.end = &end, .trace = trace, .budget_s = 8};
+
+	assert_non_null(trace);
+	snprintf(end.text, sizeof(end.text), "%s", text);
+	trace->driver = 1;
+	trace->processes[0].counters[TRACE_delivered_batches] = steps;
+	trace->first_request_ns = 1;
+	trace->last_request_ns = 1 + (uint64_t)(steps * step_s * 1e9);
+	profile_init(profile);
+	assert_int_equal(run_ending_set(&ending, profile), 0);
+	session_free(trace);
+}
+
+static void a_budget_that_is_too_short_is_told_with_one_that_is_not(void **state)
+{
+	struct profile profile;
+
+	(void)state;
+	ends(CONDUCTOR_BUDGET, "", 7, 1.2, &profile);
+	assert_int_equal(profile.status.id, STATUS_BUDGET);
+	assert_string_equal(profile.status_why,
+			    "8 s is too short (a step takes 1.2 s)");
+	assert_true(fabs(profile.budget_needed_s - 1.25 * 24 * 10 * 1.2) < 1e-6);
+	profile_free(&profile);
+	ends(CONDUCTOR_BUDGET, "", 1, 1.2, &profile);
+	assert_string_equal(profile.status_why, "8 s is too short: raise --budget");
+	assert_true(isnan(profile.budget_needed_s));
+	profile_free(&profile);
+}
+
+static void a_program_that_ends_too_soon_is_told_how_many_steps_are_needed(void **state)
+{
+	struct profile profile;
+
+	(void)state;
+	ends(CONDUCTOR_ENDED, "the program finished", 3, .1, &profile);
+	assert_int_equal(profile.status.id, STATUS_TARGET_ENDED);
+	assert_string_equal(
+		profile.status_why,
+		"the program finished first: it took 3 steps; about 300 are "
+		"needed: raise --epochs or --steps");
+	profile_free(&profile);
+}
+
+static void an_interruption_is_the_users(void **state)
+{
+	struct profile profile;
+
+	(void)state;
+	ends(CONDUCTOR_INTERRUPTED, "SIGINT", 3, .1, &profile);
+	assert_string_equal(profile.status_why, "you interrupted it");
+	profile_free(&profile);
+}
+
+static void a_crash_is_told_as_it_was(void **state)
+{
+	struct profile profile;
+
+	(void)state;
+	ends(CONDUCTOR_DIED, "the program crashed (SIGABRT)", 3, .1, &profile);
+	assert_int_equal(profile.status.id, STATUS_TARGET_DIED);
+	assert_string_equal(profile.status_why, "the program crashed (SIGABRT)");
+	profile_free(&profile);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			a_budget_that_is_too_short_is_told_with_one_that_is_not),
+		cmocka_unit_test(
+			a_program_that_ends_too_soon_is_told_how_many_steps_are_needed),
+		cmocka_unit_test(an_interruption_is_the_users),
+		cmocka_unit_test(a_crash_is_told_as_it_was),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("run_ending", tests, NULL, NULL);
+}
