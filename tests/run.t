@@ -74,7 +74,7 @@ def shares(scratch):
            done.stderr, total)
     tap.ok(all(window["certified"] for window in result["windows"] if window["used"]),
            "every window used is certified")
-    tap.ok("not for use" in done.stderr, "a run says what windows do", done.stderr)
+    tap.ok("Discard this model" in done.stderr, "a run says what windows do", done.stderr)
     tap.ok(every <= used_kinds(result), "each kind of window is used",
            [w["kind"] for w in result["windows"]])
     tap.ok("sums to 100.0%" in done.stdout, "the verdict says so", done.stdout)
@@ -179,7 +179,7 @@ def observe(scratch):
     window = result["windows"][0]
     missing = 299 - window["steps"]
     tap.ok(0 <= missing * PAUSE_S <= window.get("outside_s", 0) and
-           "not for use" not in done.stderr, "with every step in it", window)
+           "Discard" not in done.stderr, "with every step in it", window)
     tap.ok("low" not in result["stalls"]["prep"] and "upper bound" in result["limit"]["why"],
            "its shares have no interval and are called a bound", result["stalls"])
 

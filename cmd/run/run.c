@@ -5,11 +5,13 @@
 #include "cmd/common/settings.h"
 #include "cmd/common/shell_quote.h"
 #include "cmd/run/run_end.h"
+#include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/text/shell_word.h"
 #include "profiler/analysis/shares.h"
 #include "profiler/run/barrier.h"
 #include "profiler/run/measure.h"
+#include "reports/terminal/terminal.h"
 
 #include <errno.h>
 #include <math.h>
@@ -21,6 +23,8 @@ struct run {
 	char **jobs[BARRIER_JOBS]; /* commands of --job */
 	unsigned job_count;
 	struct run_end end;
+	bool warned, leaving; /* the user was told */
+	uint64_t next_line;   /* clock_now(): of the progress; 0: none yet */
 };
 
 static void run_set_sweep(struct argp_state *state, void *sweep, const char *arg)
@@ -83,7 +87,7 @@ static const struct argument arguments[] = {
 	{"precision", 0, "POINTS", TO(POINTS, measure.precision),
 	 "Stop when each share is known to so many points (default 1)"},
 	{"budget", 0, "TIME", TO(TIME, measure.budget_s),
-	 "Stop after TIME at the latest (default 60s)"},
+	 "Measure for TIME at most (default 60s); --grace comes on top"},
 	{"protocol", 0, "interleaved|separate", TO(WORD, measure.protocol),
 	 "One launch that switches, or one for each kind of window (default "
 	 "interleaved)"},
@@ -92,7 +96,7 @@ static const struct argument arguments[] = {
 	{"timeout", 0, "TIME", TO(TIME, measure.timeout_s),
 	 "Give up when no batch is asked for within TIME (default 60s)"},
 	{"grace", 0, "TIME", TO(TIME, measure.grace_s),
-	 "Time that the program has to end after its data (default 10s)"},
+	 "Time that the program then has to end (default 10s)"},
 	ARGUMENT_HEADING(2, "Then:"),
 	{"sweep", 0, "KEY=VALUES", ARGUMENT_BY(run, end.sweep, run_set_sweep),
 	 "Then try every combination of these changes: cores=1,2 or cache=0%..100%; "
@@ -111,22 +115,61 @@ static const struct argument arguments[] = {
 	SETTINGS(run),
 };
 
-/* ---- progress ---- */
+/* ---- what is told meanwhile ---- */
 
+#define LINE_NS   5000000000u /* between two lines of progress */
+#define TOO_ROUGH .5          /* half of an interval: it says nothing */
+
+/* Windows are bad for a program that keeps what it trains: says so once it runs. */
+static void run_started(void *context)
+{
+	struct run *run = context;
+
+	if (run->warned || run->end.trials.quiet || run->end.observed)
+		return;
+	run->warned = true;
+	fputs("dsa: measuring: data is repeated and ends early. Discard this model,\n"
+	      "dsa: and keep its checkpoints apart (--observe trains as usual)\n",
+	      stderr);
+}
+
+/* "prep 38.1% ±2.1, fetch 12.1% ±1.5" */
+static void run_print_shares(const struct shares *shares)
+{
+	const char *sign = terminal_style(stderr).ascii ? "+-" : "±";
+
+	if (shares->blocks < 2 || !(shares_half(shares) < TOO_ROUGH)) {
+		fputs("no shares yet", stderr);
+		return;
+	}
+	for (int i = 0; i < STAGES; i++)
+		if (!isnan(shares->stalls[i].value))
+			fprintf(stderr, "%s%s %.1f%% %s%.1f", i == 0 ? "" : ", ",
+				stage_table[i].key, 100 * shares->stalls[i].value, sign,
+				100 * interval_half(shares->stalls[i]));
+}
+
+/* Whole lines, few of them: the program prints on the same terminal. */
 static void run_progress(void *context, const struct conductor_progress *news)
 {
-	const struct shares *shares = news->shares;
-	FILE *to = progress_line();
+	struct run *run = context;
+	uint64_t now = clock_now();
 
-	(void)context;
-	fprintf(to, "%u windows, %u blocks", news->windows, shares->blocks);
-	for (int i = 0; shares->blocks >= 2 && i < STAGES; i++)
-		if (!isnan(shares->stalls[i].value))
-			fprintf(to, "%s %s %.1f%%", i == 0 ? ":" : ",",
-				stage_table[i].key, 100 * shares->stalls[i].value);
-	if (shares->blocks >= 2)
-		fprintf(to, " ±%.1f", 100 * shares_half(shares));
-	fprintf(to, "; at most %.0f s left", fmax(0, news->budget_s - news->elapsed_s));
+	if (news->leaving && !run->leaving)
+		fprintf(stderr,
+			"dsa: measured; waiting for the program to end, at most %g s "
+			"(--grace)\n",
+			run->measure.grace_s);
+	run->leaving = news->leaving;
+	if (run->next_line == 0)
+		run->next_line = now + LINE_NS;
+	if (news->leaving || now < run->next_line)
+		return;
+	run->next_line = now + LINE_NS;
+	fputs("dsa: ", stderr);
+	run_print_shares(news->shares);
+	fprintf(stderr, "; at most %.0f s left\n",
+		fmax(0, news->budget_s - news->elapsed_s));
 }
 
 /* ---- the run ---- */
@@ -148,12 +191,10 @@ static void run_prepare(struct run *run)
 		config->commands = (char *const *const *)run->jobs;
 		config->command = run->jobs[0];
 	}
-	if (progress_wanted(run->end.trials.quiet))
+	config->context = run;
+	config->started = run_started;
+	if (progress_wanted(run->end.trials.quiet) && !run->end.observed)
 		config->progress = run_progress;
-	if (config->protocol != MEASURE_OBSERVE && !run->end.trials.quiet)
-		fputs("dsa: windows repeat data and end it early: the model that is "
-		      "trained is not for use\n",
-		      stderr);
 }
 
 static int measure_and_conclude(struct run *run)
@@ -165,7 +206,6 @@ static int measure_and_conclude(struct run *run)
 	profile_init(&profile);
 	run_prepare(run);
 	status = measure(&run->measure, &profile, &err);
-	progress_clear();
 	status = status < 0 ? cmd_fail(&err) : run_end(&run->end, &profile);
 	profile_free(&profile);
 	return status;

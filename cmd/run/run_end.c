@@ -8,6 +8,7 @@
 #include "models/whatif/forecast.h"
 #include "profiler/analysis/analyse.h"
 #include "profiler/run/measure.h"
+#include "reports/common/format.h"
 #include "reports/form.h"
 #include "reports/terminal/terminal.h"
 #include "reports/terminal/whatif_table.h"
@@ -15,6 +16,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ---- the model ---- */
 
@@ -29,6 +31,7 @@ static struct model *run_end_predict(const struct run_end *end, struct profile *
 	model = model_new(profile, &err);
 	if (model == NULL || advise(profile, model, end->output, &err) < 0)
 		profile_text(&profile->model.why, "%s", err.message);
+	verify_runs_prune(profile);
 	return model;
 }
 
@@ -61,14 +64,17 @@ static int run_end_print(const struct run_end *end, const char *form,
 
 static int run_end_status_of(const struct run_end *end, const struct profile *profile)
 {
+	char *why;
+
 	if (end->target_status && profile->target_status >= 0)
 		return profile->target_status;
 	if (analyse_complete(profile))
 		return 0;
-	fprintf(stderr, "dsa: not all three shares were measured: %s%s%s\n",
-		profile_word(profile_statuses, &profile->status),
-		profile->status_why != NULL ? ": " : "",
-		profile->status_why != NULL ? profile->status_why : "");
+	why = end->json || end->trials.quiet ? format_string(format_ending, profile)
+					     : NULL; /* else it has just been said */
+	fprintf(stderr, "dsa: not all three shares were measured%s%s\n",
+		why != NULL ? ": " : "", why != NULL ? why : "");
+	free(why);
 	return 3;
 }
 
@@ -139,7 +145,8 @@ static int try_sweep(const struct run_end *end, struct profile *profile,
 	if (result == 0)
 		result = verify_runs_check(profile, list.changes, list.count, err);
 	if (result == 0 && !end->trials.quiet)
-		fprintf(stderr, "dsa: measuring %zu changes\n", list.count);
+		fprintf(stderr, "dsa: measuring %zu change%s\n", list.count,
+			list.count == 1 ? "" : "s");
 	if (result == 0) {
 		fflush(stdout);
 		result = try_list(end, profile, model, &list, err);

@@ -1,7 +1,6 @@
 /* verify_runs.c - measures changes, to verify their predictions. */
 #include "cmd/run/verify_runs.h"
 #include "cmd/common/cmd.h"
-#include "cmd/common/progress.h"
 #include "cmd/common/result.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
@@ -53,39 +52,53 @@ int verify_runs_check(const struct profile *profile,
 	return 0;
 }
 
-/* ---- progress ---- */
-
-/* By what the ones before took; the first by its budget. */
-static double verify_runs_seconds_left(const struct trying *trying, double elapsed_s)
+void verify_runs_prune(struct profile *profile)
 {
-	double since = (double)(clock_now() - trying->began) * 1e-9;
-	double each = trying->trials->budget_s;
+	unsigned cores = apply_cores();
 
-	if (trying->done > 0)
-		each = (since - elapsed_s) / (double)trying->done;
-	return fmax(0, each * (double)(trying->count - trying->done) - elapsed_s);
+	for (size_t i = 0; i < profile->prediction_count; i++) {
+		struct profile_prediction *prediction = &profile->predictions[i];
+		struct apply apply;
+
+		if (apply_change(profile, &prediction->change, cores, &apply, NULL) ==
+		    -ENOTSUP) {
+			free(prediction->command);
+			prediction->command = NULL;
+		}
+		apply_fini(&apply);
+	}
 }
 
-static void verify_runs_progress(void *context, const struct conductor_progress *news)
-{
-	const struct trying *trying = context;
-	double left = verify_runs_seconds_left(trying, news->elapsed_s);
+/* ---- what is told meanwhile ---- */
 
-	fprintf(progress_line(), "verifying %zu of %zu, %.0f %s left", trying->done + 1,
-		trying->count, left < 90 ? left : left / 60, left < 90 ? "s" : "min");
+/* Says which change comes now; what is left goes by the ones before, or the budget. */
+static void verify_runs_announce(const struct trying *trying,
+				 const struct profile_change *change)
+{
+	double each = trying->trials->budget_s, left;
+	char words[WHATIF_WORDS];
+
+	if (trying->trials->quiet)
+		return;
+	if (trying->done > 0)
+		each = (double)(clock_now() - trying->began) * 1e-9 /
+		       (double)trying->done;
+	left = each * (double)(trying->count - trying->done);
+	fprintf(stderr, "dsa: %zu of %zu: %s; about %.0f %s left\n", trying->done + 1,
+		trying->count, whatif_change_words(words, change),
+		left < 90 ? left : left / 60, left < 90 ? "s" : "min");
 }
 
 static void verify_runs_print(const struct profile_change *change, const char *text)
 {
 	char words[WHATIF_WORDS];
 
-	progress_clear();
 	cmd_warn(whatif_change_words(words, change), text);
 }
 
 /* ---- one of them ---- */
 
-static int measure_change(struct trying *trying, const struct apply *apply,
+static int measure_change(const struct trying *trying, const struct apply *apply,
 			  struct measure_rate *rate, struct error *err)
 {
 	const struct profile *profile = trying->profile;
@@ -105,10 +118,6 @@ static int measure_change(struct trying *trying, const struct apply *apply,
 		.seed = profile->seed != UNKNOWN ? profile->seed : 0,
 		.cores = apply->cores,
 		.output_aside = true,
-		.progress = progress_wanted(trying->trials->quiet)
-				    ? verify_runs_progress
-				    : NULL,
-		.context = trying,
 	};
 
 	return measure_rate(&config, rate, err);
@@ -162,9 +171,10 @@ static int try_all(struct trying *trying, struct error *err)
 		const struct profile_prediction *prediction =
 			&trying->predictions[trying->order[trying->done]];
 		struct error why = {0};
-		int result = try_one(trying, prediction, &why);
+		int result;
 
-		progress_clear();
+		verify_runs_announce(trying, &prediction->change);
+		result = try_one(trying, prediction, &why);
 		if (result < 0 && !goes_on(result)) {
 			if (err != NULL)
 				*err = why;

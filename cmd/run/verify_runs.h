@@ -21,13 +21,16 @@ struct verify_runs {
 	const char *folder; /* run.json and report.html there are written after each */
 	double budget_s, precision; /* of each: seconds, relative half-width */
 	bool resume;                /* leave out what the result has already */
-	bool quiet, verbose;        /* no progress; a line for each */
+	bool quiet, verbose;        /* nothing but errors; also how each was measured */
 };
 
 /* 0, or -ENOTSUP (err: which change, and why) when one of them can't be tried here. */
 int verify_runs_check(const struct profile *profile,
 		      const struct profile_change *changes, size_t count,
 		      struct error *err);
+
+/* Takes away the command of each prediction that can't be tried here. */
+void verify_runs_prune(struct profile *profile);
 
 /*
  * Tries all of them and appends what they gave to profile.verifications, those of these

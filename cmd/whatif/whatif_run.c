@@ -111,6 +111,7 @@ static int whatif_run_find(struct answer *answer, struct error *err)
 	result = make_model(answer, err);
 	if (result == 0)
 		result = whatif_run_predict(answer, err);
+	verify_runs_prune(&answer->profile);
 	if (result != -ENODATA || !measures)
 		return result;
 	/* What can't be predicted can be measured all the same. */
@@ -181,7 +182,7 @@ static int whatif_run_verify(struct answer *answer, size_t *from, struct error *
 	if (chosen == NULL)
 		return error_sys(err, ENOMEM, "verifying");
 	if (count == 0 && !answer->asked->trials.quiet)
-		fputs("dsa: nothing is advised that could be tried here\n", stderr);
+		fputs("dsa: no advised change can be tried here\n", stderr);
 	if (count > 0)
 		result = try_chosen(answer, chosen, count, from, err);
 	free(chosen);

@@ -12,6 +12,7 @@ struct profile;
 struct form_style {
 	bool colour;       /* text: ANSI colours */
 	bool ascii;        /* text: nothing beyond ASCII */
+	unsigned columns;  /* text: of the terminal; 0: there is none */
 	const char *where; /* text: the report's path for the last line; or NULL */
 };
 

@@ -8,6 +8,8 @@
 
 enum { MAX_SHARE = 100 }; /* beyond it, shares are no shares of anything */
 
+static const double VAGUE = .5; /* half of an interval: it says nothing */
+
 static const char *format_unknown(char *to)
 {
 	snprintf(to, FORMAT_SIZE, "n/a");
@@ -27,6 +29,18 @@ const char *format_rate(char *to, double per_s)
 		return format_unknown(to);
 	snprintf(to, FORMAT_SIZE, fabs(per_s) < 1e12 ? "%.*f" : "%.*e",
 		 format_decimals(per_s), per_s);
+	return to;
+}
+
+const char *format_range(char to[FORMAT_RANGE], const struct interval *interval,
+			 const char *between)
+{
+	char low[FORMAT_SIZE], high[FORMAT_SIZE];
+
+	if (!isfinite(interval->low) || !isfinite(interval->high))
+		return NULL;
+	snprintf(to, FORMAT_RANGE, "%s %s %s", format_rate(low, fmax(0, interval->low)),
+		 between, format_rate(high, fmax(0, interval->high)));
 	return to;
 }
 
@@ -90,6 +104,19 @@ const char *format_seconds(char *to, double seconds)
 	if (!isfinite(seconds))
 		return format_unknown(to);
 	return format_scaled(to, seconds * 1e9, 1000, units);
+}
+
+const char *format_budget(char *to, double seconds)
+{
+	if (!isfinite(seconds) || seconds > 1e6)
+		return format_unknown(to);
+	if (seconds <= 95)
+		snprintf(to, FORMAT_SIZE, "%.0fs", 5 * ceil(seconds / 5));
+	else if (seconds <= 5700)
+		snprintf(to, FORMAT_SIZE, "%.0fm", ceil(seconds / 60));
+	else
+		snprintf(to, FORMAT_SIZE, "%.0fh", ceil(seconds / 3600));
+	return to;
 }
 
 const char *format_cost(char *to, double cost)
@@ -164,6 +191,20 @@ int format_tenths(const double *shares, int count, long *tenths)
 		return 0;
 	format_balance(shares, count, tenths);
 	return 1;
+}
+
+double format_half(const struct profile *profile)
+{
+	double widest = NAN;
+
+	for (int i = 0; i < STAGES; i++)
+		widest = fmax(widest, interval_half(profile->stalls[i]));
+	return isfinite(widest) ? widest : NAN;
+}
+
+bool format_is_vague(const struct profile *profile)
+{
+	return format_half(profile) >= VAGUE;
 }
 
 int format_stalls(const struct interval *stalls, long tenths[STAGES])
@@ -247,46 +288,22 @@ void format_emulated(FILE *out, const struct profile *profile)
 		fprintf(out, "%scache (its hits are drawn)", parts > 0 ? ", " : "");
 }
 
-bool format_has_proof(const struct profile *profile)
-{
-	bool any = false;
-
-	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
-		any |= isfinite(profile->proof.share[i]);
-	return any && !profile_is_observed(profile);
-}
-
 void format_overhead(FILE *out, const struct profile *profile)
 {
 	const struct interval *overhead = &profile->overhead;
+	double most =
+		isfinite(overhead->high) ? 100 * fmin(MAX_SHARE, overhead->high) : 0;
 
 	if (!isfinite(overhead->value))
 		return;
-	if (overhead->value > 0)
-		fprintf(out, "%.2f%%", 100 * overhead->value);
+	if (overhead->value > 0 && most > 0)
+		fprintf(out, "%.2f%%, at most %.2f%%, of the CPU time of a sample",
+			100 * overhead->value, most);
+	else if (overhead->value > 0)
+		fprintf(out, "%.2f%% of the CPU time of a sample",
+			100 * overhead->value);
+	else if (most > 0)
+		fprintf(out, "not measurable (below %.2g%% of CPU time)", most);
 	else
-		fputs("none seen", out);
-	if (overhead->high > 0)
-		fprintf(out, ", at most %.2f%%,",
-			100 * fmin(MAX_SHARE, overhead->high));
-	fputs(" of the CPU time of a sample", out);
-}
-
-void format_ending(FILE *out, const struct profile *profile)
-{
-	const char *status = profile_word(profile_statuses, &profile->status);
-
-	if (status == NULL || profile->status.id == STATUS_COMPLETE)
-		return;
-	if (profile->status.id == STATUS_BUDGET && isfinite(profile->budget_s))
-		fprintf(out, "the budget of %.4g s was spent", profile->budget_s);
-	else
-		escape_plain(out, status);
-	if (profile->status_why != NULL) {
-		fputs(": ", out);
-		escape_plain(out, profile->status_why);
-	}
-	if (isfinite(profile->budget_needed_s) && isfinite(profile->precision))
-		fprintf(out, "; ±%.3g points would need --budget %.0fs",
-			100 * profile->precision, ceil(profile->budget_needed_s));
+		fputs("not measurable", out);
 }

@@ -13,15 +13,23 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { FORMAT_SIZE = 48 };
+enum { FORMAT_SIZE = 48, FORMAT_RANGE = 2 * FORMAT_SIZE + 8 };
 
 const char *format_rate(char *to, double per_s);    /* "1912", "38.4" */
 const char *format_percent(char *to, double share); /* "49.8%" */
 const char *format_points(char *to, const struct interval *interval); /* "±0.4" */
 const char *format_bytes(char *to, double bytes);                     /* "110 KB" */
 const char *format_seconds(char *to, double seconds);                 /* "4.2 ms" */
-const char *format_count(char *to, uint64_t count);                   /* "1,281,167" */
-const char *format_cost(char *to, double cost);                       /* "0.0131" */
+const char *format_budget(char *to, double seconds); /* "45s", "4m": rounded up */
+const char *format_count(char *to, uint64_t count);  /* "1,281,167" */
+const char *format_cost(char *to, double cost);      /* "0.0131" */
+
+/*
+ * "1890 .. 1935" with `between` as given: of rates and factors, of which none is below 0.
+ * NULL: there is no interval.
+ */
+const char *format_range(char to[FORMAT_RANGE], const struct interval *interval,
+			 const char *between);
 
 /*
  * Tenths of a percent for `count` shares that sum to 1, rounded so that they sum to
@@ -37,10 +45,19 @@ int format_tenths(const double *shares, int count, long *tenths);
  */
 int format_stalls(const struct interval *stalls, long tenths[STAGES]);
 
+/* Half of the widest interval of a share; NAN: there is none. */
+double format_half(const struct profile *profile);
+
+/* True where the shares may be anything: no number and no bar of them is worth a look. */
+bool format_is_vague(const struct profile *profile);
+
 enum { FORMAT_STAGES = 32 * STAGES }; /* room for words of all stages */
 
-/* True where there is a second proof to compare the first with. */
+/* True where there is a second measurement to compare the first with. */
 bool format_has_proof(const struct profile *profile);
+
+/* False where the two differ by more than their intervals. */
+bool format_proof_agrees(const struct profile *profile);
 
 /* "Compute, prep and fetch": the stages of the profile; with `labels`: "prep stall". */
 const char *format_stages(char to[FORMAT_STAGES], const struct profile *profile,
@@ -58,8 +75,29 @@ format_words format_setup;
 /* What was emulated: "accelerator 4000 samples/s, storage 200 MB/s"; or nothing. */
 format_words format_emulated;
 
-/* How the run ended, when not "complete"; or nothing. */
+/* How the run ended, when not "complete", or how precise it got; or nothing. */
 format_words format_ending;
+
+/* True where format_ending() writes of the precision alone. */
+bool format_ending_is_precision(const struct profile *profile);
+
+/* True where the program crashed or hung: what a reader has to know first. */
+bool format_is_crash(const struct profile *profile);
+
+/* "The program crashed (SIGABRT); ...": of such an end; or nothing. */
+format_words format_crash;
+
+/* What the run took, where that is clearly more than the budget; or nothing. */
+format_words format_took;
+
+/* That two measurements of the shares disagree, if they do. */
+format_words format_disagreement;
+
+/* Time outside the steps, where there is much of it; or nothing. */
+format_words format_outside;
+
+/* Which of the program's loaders was measured, where it has several; or nothing. */
+format_words format_which_loader;
 
 /* What measuring cost: "0.18%, at most 0.45%, of the CPU time of a sample". */
 format_words format_overhead;

@@ -1,6 +1,7 @@
 /* format_verdict.c - how long training waits for data, and for what, in a sentence. */
-#include "reports/common/escape.h"
 #include "reports/common/format.h"
+
+#include <stdlib.h>
 
 static const double WIDE = .04; /* an interval: then no tenths are printed */
 
@@ -38,6 +39,23 @@ static int format_verdict_largest(const struct interval *stalls)
 		if (stalls[i].value > stalls[largest].value)
 			largest = i;
 	return largest;
+}
+
+/* "mostly for preparation", unless two measurements disagree about it. */
+static void format_verdict_cause(FILE *out, const struct profile *profile)
+{
+	const struct interval *stalls = profile->stalls;
+	int largest = format_verdict_largest(stalls);
+
+	if (!format_proof_agrees(profile))
+		fputs("; two measurements disagree about what for", out);
+	else
+		fprintf(out, ", %s for %s%s",
+			format_verdict_has_stall(stalls, largest, true) ? "mostly"
+									: "all of it",
+			stage_table[largest].cause,
+			isfinite(stalls[STAGE_COMPUTE].low) ? ""
+							    : "; no interval is known");
 }
 
 /* "50.2%", or as wide as it is: "15% to 49%". */
@@ -79,9 +97,14 @@ static void format_verdict_of_stalls(FILE *out, const struct profile *profile)
 {
 	const struct interval *stalls = profile->stalls;
 	double stall = format_verdict_sum(stalls);
-	int largest = format_verdict_largest(stalls);
 	char number[FORMAT_SIZE], other[FORMAT_SIZE];
 
+	if (format_is_vague(profile)) {
+		fputs("Too few windows: how long training waits for data is not known "
+		      "yet.",
+		      out);
+		return;
+	}
 	if (!format_verdict_has_stall(stalls, STAGES, false)) {
 		format_verdict_without_stall(out, &stalls[STAGE_COMPUTE]);
 		return;
@@ -96,25 +119,22 @@ static void format_verdict_of_stalls(FILE *out, const struct profile *profile)
 	}
 	fputs("Training waits for data ", out);
 	format_verdict_share(out, stalls);
-	fprintf(out, " of its time, %s for %s%s.",
-		format_verdict_has_stall(stalls, largest, true) ? "mostly"
-								: "all of it",
-		stage_table[largest].cause,
-		isfinite(stalls[STAGE_COMPUTE].low) ? "" : "; no interval is known");
+	fputs(" of its time", out);
+	format_verdict_cause(out, profile);
+	putc('.', out);
 }
 
 void format_verdict(FILE *out, const struct profile *profile)
 {
 	const struct interval *stalls = profile->stalls;
+	char *why;
 
 	if (isfinite(stalls[STAGE_PREP].value) && isfinite(stalls[STAGE_FETCH].value)) {
 		format_verdict_of_stalls(out, profile);
 		return;
 	}
-	fputs("How long training waits for data was not measured", out);
-	if (profile->status_why != NULL) {
-		fputs(": ", out);
-		escape_plain(out, profile->status_why);
-	}
-	fputs(".", out);
+	why = format_is_crash(profile) ? NULL : format_string(format_ending, profile);
+	fprintf(out, "How long training waits for data was not measured%s%s.",
+		why == NULL || *why == '\0' ? "" : ": ", why == NULL ? "" : why);
+	free(why);
 }

@@ -203,3 +203,18 @@ bool whatif_was_asked(const struct profile *profile)
 	return profile->model.why != NULL || isfinite(profile->model.real.value) ||
 	       profile->prediction_count > 0;
 }
+
+double whatif_cost(const struct profile *profile, double epoch)
+{
+	if (profile->dataset_samples == UNKNOWN || profile->dataset_samples == 0)
+		return NAN;
+	return epoch * 1e6 / (double)profile->dataset_samples;
+}
+
+const char *whatif_currency(const struct profile *profile)
+{
+	const char *currency = profile->currency == NULL ? "" : profile->currency;
+	size_t length = strspn(currency, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+
+	return length < 8 && currency[length] == '\0' ? currency : "";
+}

@@ -31,6 +31,12 @@ struct whatif_columns {
 };
 struct whatif_columns whatif_columns(const struct profile *profile);
 
+/* What a million samples cost, of what an epoch does; NAN: unknown. */
+double whatif_cost(const struct profile *profile, double epoch);
+
+/* "EUR"; "" where the result has none, or no such word. */
+const char *whatif_currency(const struct profile *profile);
+
 /* False when nobody asked the models, as of a run that was only observed. */
 bool whatif_was_asked(const struct profile *profile);
 

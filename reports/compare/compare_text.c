@@ -1,4 +1,4 @@
-/* compare_text.c - a comparison for a terminal, 80 columns. */
+/* compare_text.c - a comparison for a terminal. */
 #include "loader/base/error.h"
 #include "reports/common/escape.h"
 #include "reports/compare/compare_part.h"
@@ -6,7 +6,8 @@
 
 #include <errno.h>
 
-/* Columns: name 26, both numbers 14, change 13, what it is 11. */
+/* Columns: name 25, both numbers 14, change 13, what it is 11. Where they do not fit, the
+ * name has a line of its own. */
 enum { NAME = 25, CELL = 14, CHANGE = 13, UNDER = BOX_INDENT + 3 };
 
 /* Left of a column, or right of it; what is wider pushes on. */
@@ -32,12 +33,20 @@ static void compare_text_causes(struct box *box, const struct causes *causes)
 	}
 }
 
+/* Where the numbers begin. */
+static int compare_text_numbers(const struct box *box)
+{
+	return box->columns < BOX_COLUMNS ? 0 : BOX_INDENT + NAME;
+}
+
 static void number_row(struct box *box, const struct compare_row *row)
 {
 	char text[COMPARE_CELL];
 
 	fprintf(box->out, "%*s", BOX_INDENT, "");
 	compare_text_cell(box, row->name, NAME);
+	if (compare_text_numbers(box) == 0)
+		putc('\n', box->out);
 	compare_text_cell(box, compare_number(text, row, &row->a), -CELL);
 	compare_text_cell(box, compare_number(text, row, &row->b), -CELL);
 	compare_text_cell(box, compare_change(text, row), -CHANGE);
@@ -98,8 +107,8 @@ int compare_text(const struct compare *compare, const struct compare_rows *rows,
 	box_wrap(&box, compare->b_name, UNDER);
 	fputs("\n\n", box.out);
 	compare_text_causes(&box, &rows->causes);
-	fprintf(box.out, "\n%*s%*s%*s%*s\n", BOX_INDENT + NAME, "", CELL, "A", CELL,
-		"B", CHANGE, "change");
+	fprintf(box.out, "\n%*s%*s%*s%*s\n", compare_text_numbers(&box), "", CELL, "A",
+		CELL, "B", CHANGE, "change");
 	for (int i = 0; i < COMPARE_GROUPS; i++)
 		compare_text_group(&box, rows, (enum compare_group)i);
 	if (rows->same > 0)

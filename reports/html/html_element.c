@@ -65,6 +65,14 @@ void html_number(FILE *out, const char *text)
 	fprintf(out, "<td class=\"n\">%s</td>", text);
 }
 
+void html_start(FILE *out, double start_s)
+{
+	if (isfinite(start_s))
+		fprintf(out, "<tr><td class=\"n\">%.1f</td>", start_s);
+	else
+		fputs("<tr><td class=\"n\">–</td>", out);
+}
+
 void html_pair(FILE *out, const char *name, const char *text)
 {
 	if (text == NULL)
@@ -74,17 +82,9 @@ void html_pair(FILE *out, const char *name, const char *text)
 	fputs("</tr>\n", out);
 }
 
-const char *html_range(char *to, const struct interval *interval)
+const char *html_range(char to[FORMAT_RANGE], const struct interval *interval)
 {
-	char low[FORMAT_SIZE], high[FORMAT_SIZE];
-
-	if (!isfinite(interval->low) || !isfinite(interval->high))
-		snprintf(to, FORMAT_SIZE, "n/a");
-	else
-		snprintf(to, FORMAT_SIZE, "%.20s to %.20s",
-			 format_rate(low, interval->low),
-			 format_rate(high, interval->high));
-	return to;
+	return format_range(to, interval, "to") != NULL ? to : "n/a";
 }
 
 /* No "<" may be seen by the HTML parser. */

@@ -28,12 +28,12 @@ void html_proof(const struct html *html)
 	if (!format_has_proof(profile))
 		return;
 	format_stalls(profile->stalls, tenths);
-	html_section(html->out, "proof", "Second proof");
+	html_section(html->out, "proof", "Check by a second measurement");
 	fputs("<p>The same shares from other evidence: ", html->out);
 	html_text(html->out, profile->proof.basis == NULL ? "the time blocked"
 							  : profile->proof.basis);
 	fputs(".</p>\n", html->out);
-	html_table(html->out, "Both proofs side by side",
+	html_table(html->out, "Both measurements side by side",
 		   "Share of a step|By difference#|By blocked time#|Apart#");
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
 		if (profile_has_stage(profile, i))
@@ -48,7 +48,7 @@ static void window_row(const struct html *html, const struct profile_window *win
 	FILE *out = html->out;
 	char text[FORMAT_SIZE];
 
-	fprintf(out, "<tr><td class=\"n\">%.1f</td>", window->start_s);
+	html_start(out, window->start_s);
 	html_cell(out, profile_word(profile_kinds, &window->kind));
 	html_number(out, format_seconds(text, window->length_s));
 	html_number(out, format_count(text, window->samples));
@@ -59,7 +59,7 @@ static void window_row(const struct html *html, const struct profile_window *win
 				 : format_bytes(text, (double)window->read_bytes));
 	fprintf(out, "<td><span class=\"%s\">%s%s</span></td>",
 		window->certified ? "ok" : "void",
-		window->certified ? "certified" : "not certified",
+		window->certified ? "verified" : "not verified",
 		window->used ? "" : ", not used");
 	html_cell(out, window->why);
 	fputs("</tr>\n", out);
@@ -70,9 +70,9 @@ static void html_evidence_windows(const struct html *html)
 	const struct profile *profile = html->profile;
 
 	fputs("<details><summary>Every window</summary>\n", html->out);
-	html_table(html->out, "Windows and their certificates",
+	html_table(html->out, "Windows and what verifies them",
 		   "Start, s#|Kind|Length#|Samples#|Samples/s#|Blocked#|"
-		   "From storage#|Certificate|Why");
+		   "From storage#|Verified|Why");
 	for (size_t i = 0; i < profile->window_count; i++)
 		window_row(html, &profile->windows[i]);
 	html_table_end(html->out);
@@ -110,11 +110,16 @@ void html_certificates(const struct html *html)
 		certified += profile->windows[i].used && profile->windows[i].certified;
 	}
 	html_section(html->out, "validity", "Can this be believed?");
-	fprintf(html->out,
-		"<p>%zu windows were measured and %zu of them used; "
-		"<strong>%zu of the %zu used are certified</strong>: what they read "
-		"from storage is what they should have read.</p>\n",
-		profile->window_count, used, certified, used);
+	fprintf(html->out, "<p>%zu of %zu measurement%s usable", used,
+		profile->window_count, profile->window_count == 1 ? "" : "s");
+	if (used > 0 && certified == used)
+		fputs(", <strong>all verified</strong>: they read from storage what "
+		      "they should have read",
+		      html->out);
+	else if (used > 0)
+		fprintf(html->out, ", <strong>%zu of them verified</strong>",
+			certified);
+	fputs(".</p>\n", html->out);
 	html_evidence_overhead(html);
 	if (profile->cache_emulated)
 		fputs("<p>The cache is emulated: its hits were drawn as its policy "

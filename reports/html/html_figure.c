@@ -96,17 +96,19 @@ static void html_figure_legend(FILE *out, const struct plot *plot)
 static void html_figure_show(const struct html *html, const struct plot *plot,
 			     html_numbers *numbers)
 {
-	fprintf(html->out, "<figure>\n<figcaption><h3>%s</h3><p>%s</p></figcaption>\n",
+	fprintf(html->out,
+		"<div>\n<figure>\n<figcaption><h3>%s</h3><p>%s</p></figcaption>\n",
 		plot->title, plot->about);
 	html_figure_draw(html, plot);
 	if (plot->series[0].style != PLOT_BARS)
 		html_figure_legend(html->out, plot);
+	fputs("</figure>\n", html->out);
 	if (numbers != NULL) {
 		fputs("<details><summary>The numbers</summary>\n", html->out);
 		numbers(html);
 		fputs("</details>\n", html->out);
 	}
-	fputs("</figure>\n", html->out);
+	fputs("</div>\n", html->out);
 }
 
 void html_figure(const struct html *html, struct plot *plot, int made,

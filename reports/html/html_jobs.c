@@ -6,7 +6,7 @@ static void html_jobs_row(const struct html *html, const struct profile_job *job
 {
 	const struct interval *real = &job->rates[TRACE_REAL];
 	FILE *out = html->out;
-	char text[FORMAT_SIZE];
+	char text[FORMAT_RANGE];
 
 	fputs("<tr>", out);
 	html_number(out, format_count(text, job->job));
@@ -28,7 +28,7 @@ static void html_jobs_row(const struct html *html, const struct profile_job *job
 static void html_jobs_together(const struct html *html)
 {
 	const struct profile *profile = html->profile;
-	char rate[FORMAT_SIZE], range[FORMAT_SIZE], cpu[FORMAT_SIZE];
+	char rate[FORMAT_SIZE], range[FORMAT_RANGE], cpu[FORMAT_SIZE];
 
 	if (!isfinite(profile->together.value))
 		return;

@@ -80,6 +80,9 @@ void html_stage_cells(const struct html *html, const struct interval stalls[STAG
 void html_cell(FILE *out, const char *text);   /* escaped; NULL is a dash */
 void html_number(FILE *out, const char *text); /* from format.h */
 
+/* Begins the row of a window with when it started. */
+void html_start(FILE *out, double start_s);
+
 /* Shows a plot, which it frees, with its legend, and to be opened what `numbers` writes of
  * it, if not NULL; nothing where it has no points or was not made (made < 0). */
 typedef void html_numbers(const struct html *html);
@@ -90,6 +93,6 @@ void html_figure(const struct html *html, struct plot *plot, int made,
 void html_pair(FILE *out, const char *name, const char *text);
 
 /* "1890 to 1935", or "n/a". */
-const char *html_range(char *to, const struct interval *interval);
+const char *html_range(char to[FORMAT_RANGE], const struct interval *interval);
 
 #endif

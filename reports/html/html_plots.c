@@ -22,7 +22,7 @@ static void html_plots_points(const struct html *html,
 			      const struct profile_point *points, size_t count)
 {
 	FILE *out = html->out;
-	char text[FORMAT_SIZE];
+	char text[FORMAT_RANGE];
 
 	for (size_t i = 0; i < count; i++) {
 		const struct profile_point *point = &points[i];
@@ -64,7 +64,7 @@ static void window_numbers(const struct html *html)
 	for (size_t i = 0; i < profile->window_count; i++) {
 		const struct profile_window *window = &profile->windows[i];
 
-		fprintf(html->out, "<tr><td class=\"n\">%.1f</td>", window->start_s);
+		html_start(html->out, window->start_s);
 		html_cell(html->out, profile_word(profile_kinds, &window->kind));
 		html_cell(html->out, window->used ? "yes" : "no");
 		html_number(html->out, format_rate(text, window->per_s));

@@ -55,6 +55,8 @@ static void html_setting_configuration(const struct html *html)
 	FILE *out = html->out;
 
 	begin_facts(out, "Loader");
+	if (profile->loaders != UNKNOWN && profile->loaders > 1)
+		html_setting_count(out, "Loaders of the program", profile->loaders);
 	html_setting_count(out, "Batch", profile->batch);
 	html_setting_count(out, "Workers", profile->workers);
 	html_setting_count(out, "Cores", profile->cores);

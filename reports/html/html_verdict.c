@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#define LEAST_SLOWED .0005 /* share: less is shown as none */
+
 /* A note of what format writes, if it does. */
 static void html_verdict_note(const struct html *html, const char *title,
 			      format_words *format, const char *more)
@@ -44,7 +46,7 @@ static void html_verdict_facts(const struct html *html)
 				  "samples/s");
 	if (isfinite(gain)) {
 		snprintf(number, sizeof(number), "%.2f×", gain);
-		html_verdict_fact(html->out, "Upper bound", number, "speed-up");
+		html_verdict_fact(html->out, "Best case", number, "faster");
 	}
 	fputs("</dl>\n", html->out);
 }
@@ -71,6 +73,29 @@ static void html_verdict_started(const struct html *html)
 	fputs("</span>", html->out);
 }
 
+/* What a reader has to know first. */
+static void html_verdict_crash(const struct html *html)
+{
+	if (!format_is_crash(html->profile))
+		return;
+	fputs("<p class=\"note\"><strong>", html->out);
+	html_words(html, format_crash);
+	fputs("</strong></p>\n", html->out);
+}
+
+/* Where the verdict does not say it. */
+static void html_verdict_ending(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+
+	if (isfinite(profile->stalls[STAGE_COMPUTE].value) && !format_is_crash(profile))
+		html_verdict_note(html,
+				  format_ending_is_precision(profile) ? "Precision"
+								      : "Ended early",
+				  format_ending, "");
+	html_verdict_note(html, "Took", format_took, "");
+}
+
 void html_head(const struct html *html)
 {
 	const struct profile *profile = html->profile;
@@ -79,7 +104,9 @@ void html_head(const struct html *html)
 	fputs("<header>\n<p class=\"top\"><span class=\"brand\">dsa report</span>",
 	      out);
 	html_verdict_started(html);
-	fputs("</p>\n<h1>", out);
+	fputs("</p>\n", out);
+	html_verdict_crash(html);
+	fputs("<h1>", out);
 	html_words(html, format_verdict);
 	fputs("</h1>\n<p class=\"how\">", out);
 	html_text(out, profile->dataset);
@@ -87,7 +114,9 @@ void html_head(const struct html *html)
 		fputs(" · ", out);
 	html_words(html, format_setup);
 	fputs("</p>\n", out);
-	html_verdict_note(html, "Ended early", format_ending, "");
+	html_verdict_ending(html);
+	html_verdict_note(html, "Check", format_disagreement, "");
+	html_verdict_note(html, "Loader", format_which_loader, "");
 	html_verdict_note(
 		html, "Emulated", format_emulated,
 		isfinite(profile->emulated_per_s)
@@ -137,15 +166,21 @@ static void html_verdict_outside(const struct html *html)
 static void html_verdict_split(const struct html *html)
 {
 	const struct profile *profile = html->profile;
-	char waiting[FORMAT_SIZE], contention[FORMAT_SIZE];
+	double slowed = profile->prep_contention;
 
-	if (isfinite(profile->prep_waiting) && isfinite(profile->prep_contention))
+	if (!isfinite(profile->prep_waiting) || !isfinite(slowed))
+		return;
+	fprintf(html->out,
+		"<p class=\"small\">Of the prep stall, %.1f points are waiting; ",
+		100 * fmax(0, profile->prep_waiting));
+	if (slowed >= LEAST_SLOWED)
 		fprintf(html->out,
-			"<p class=\"small\">Of the prep stall, the step waits for "
-			"batches %s of its time; %s is the step itself slowed down, as "
-			"preparation takes its cores.</p>\n",
-			format_percent(waiting, profile->prep_waiting),
-			format_percent(contention, profile->prep_contention));
+			"%.1f points are the step itself slowed down, as preparation "
+			"takes its cores.</p>\n",
+			100 * slowed);
+	else
+		fputs("none comes from preparation taking the step's cores.</p>\n",
+		      html->out);
 }
 
 void html_shares(const struct html *html)
@@ -158,6 +193,12 @@ void html_shares(const struct html *html)
 		return;
 	sums = format_stalls(stalls, tenths);
 	html_section(html->out, "time", "Where the time of a step goes");
+	if (format_is_vague(html->profile)) {
+		fputs("<p>Too few windows to tell the shares apart.</p>\n", html->out);
+		html_verdict_outside(html);
+		fputs("</section>\n", html->out);
+		return;
+	}
 	html_bar(html->out, html->profile, "bar", true);
 	fputs("<ul class=\"shares\">\n", html->out);
 	for (int i = 0; i < STAGES; i++)
@@ -180,7 +221,7 @@ void html_shares(const struct html *html)
 static void html_verdict_rate(const struct html *html, const char *name, int ink,
 			      const struct interval *interval, double most)
 {
-	char number[FORMAT_SIZE], range[FORMAT_SIZE];
+	char number[FORMAT_SIZE], range[FORMAT_RANGE];
 
 	if (!isfinite(interval->value))
 		return;
@@ -244,8 +285,8 @@ void html_limit(const struct html *html)
 	}
 	html_verdict_rates(html);
 	if (isfinite(profile->rates[TRACE_CACHED].value))
-		fputs("<p class=\"small\">The differences between the real, the cached "
-		      "and the synthetic windows are the stalls.</p>\n",
+		fputs("<p class=\"small\">The stalls are the differences between the "
+		      "real, the cached and the synthetic windows.</p>\n",
 		      html->out);
 	fputs("</section>\n", html->out);
 }

@@ -6,6 +6,7 @@
 #include "reports/html/html_part.h"
 #include "reports/plot/plot.h"
 
+#include <ctype.h>
 #include <string.h>
 
 static void change_head(FILE *out, const struct profile_change *change)
@@ -19,7 +20,7 @@ static void change_head(FILE *out, const struct profile_change *change)
 static void html_whatif_estimate(FILE *out, const struct interval *estimate,
 				 const char *unit)
 {
-	char text[FORMAT_SIZE], with_unit[2 * FORMAT_SIZE];
+	char text[FORMAT_RANGE], with_unit[2 * FORMAT_RANGE];
 
 	snprintf(with_unit, sizeof(with_unit), "%s%s",
 		 format_rate(text, estimate->value), unit);
@@ -30,14 +31,29 @@ static void html_whatif_estimate(FILE *out, const struct interval *estimate,
 	html_number(out, html_range(text, estimate));
 }
 
-/* "0.0131 to 0.0145", or a dash. */
-static void cost_range(FILE *out, const struct interval *cost)
+/* "0.0131 to 0.0145" for a million samples, of the interval of an epoch. */
+static void cost_range(const struct html *html, const struct interval *epoch)
 {
-	char low[FORMAT_SIZE], high[FORMAT_SIZE], text[3 * FORMAT_SIZE];
+	double low = whatif_cost(html->profile, epoch->low),
+	       high = whatif_cost(html->profile, epoch->high);
+	char from[FORMAT_SIZE], to[FORMAT_SIZE], text[3 * FORMAT_SIZE];
 
-	snprintf(text, sizeof(text), "%s to %s", format_cost(low, cost->low),
-		 format_cost(high, cost->high));
-	html_number(out, isfinite(cost->low) && isfinite(cost->high) ? text : "n/a");
+	snprintf(text, sizeof(text), "%s to %s", format_cost(from, low),
+		 format_cost(to, high));
+	html_number(html->out, isfinite(low) && isfinite(high) ? text : "n/a");
+}
+
+/* Cells of what several jobs take up. */
+static void html_whatif_needs(FILE *out, const struct profile_prediction *prediction)
+{
+	double reads = prediction->read_bytes_per_s;
+	char text[FORMAT_SIZE], rate[FORMAT_SIZE + 4];
+
+	html_number(out, format_bytes(text, prediction->memory_bytes));
+	snprintf(rate, sizeof(rate), "%s%s", format_bytes(text, reads),
+		 isfinite(reads) ? "/s" : "");
+	html_number(out, rate);
+	html_number(out, format_rate(text, prediction->prep_cores));
 }
 
 static void prediction_row(const struct html *html,
@@ -55,21 +71,28 @@ static void prediction_row(const struct html *html,
 	html_cell(out, profile_word(profile_limits, &prediction->limit));
 	if (columns.jobs)
 		html_number(out, format_rate(text, prediction->per_job.value));
+	if (columns.jobs)
+		html_whatif_needs(out, prediction);
 	if (columns.costs)
-		html_number(out, format_cost(text, prediction->cost.value));
+		html_number(out,
+			    format_cost(text, whatif_cost(html->profile,
+							  prediction->cost.value)));
 	fputs("</tr>\n", out);
 }
 
 static void html_whatif_begin(const struct html *html, const char *caption,
 			      struct whatif_columns columns)
 {
-	char stages[FORMAT_STAGES], heads[sizeof(stages) + 128];
+	char stages[FORMAT_STAGES], heads[sizeof(stages) + 192];
 
 	snprintf(heads, sizeof(heads),
-		 "Change|Samples/s#|Interval#|Speed#|Interval#|%sLimits then%s%s",
+		 "Change|Samples/s#|Interval#|Speed#|Interval#|%sLimits then%s%s%s",
 		 html_stage_heads(stages, html->profile),
-		 columns.jobs ? "|A job, samples/s#" : "",
-		 columns.costs ? "|Epoch#" : "");
+		 columns.jobs ? "|A job, samples/s#|Memory#|Reads#|Prep cores#" : "",
+		 columns.costs ? "|Cost of 1M, " : "",
+		 columns.costs ? whatif_currency(html->profile) : "");
+	if (columns.costs)
+		strcat(heads, "#");
 	html_table(html->out, caption, heads);
 }
 
@@ -89,12 +112,13 @@ static void html_whatif_predictions(const struct html *html)
 	if (columns.costs) {
 		char now[FORMAT_SIZE];
 
-		fputs(" An epoch costs that much in ", html->out);
-		html_text(html->out, profile->currency == NULL ? "the prices' currency"
-							       : profile->currency);
+		fprintf(html->out, " Costs are of a million samples, in %s",
+			*whatif_currency(profile) == '\0' ? "the prices' currency"
+							  : whatif_currency(profile));
 		if (isfinite(profile->cost.value))
 			fprintf(html->out, "; as the run was, %s",
-				format_cost(now, profile->cost.value));
+				format_cost(now,
+					    whatif_cost(profile, profile->cost.value)));
 		fputs(".", html->out);
 	}
 	fputs("</p>\n", html->out);
@@ -117,14 +141,13 @@ static void html_whatif_reasons(const struct html *html)
 
 	fputs("<details><summary>What each assumes, and what verifies it</summary>\n",
 	      html->out);
-	html_table(html->out, "Assumptions and commands",
-		   "Change|An epoch costs#|Why|Command");
+	html_table(html->out, "Assumptions and commands", "Change|Cost#|Why|Command");
 	for (size_t i = 0; i < profile->prediction_count; i++) {
 		const struct profile_prediction *prediction = &profile->predictions[i];
 
 		fputs("<tr>", html->out);
 		change_head(html->out, &prediction->change);
-		cost_range(html->out, &prediction->cost);
+		cost_range(html, &prediction->cost);
 		html_cell(html->out, prediction->why);
 		command_cell(html->out, prediction->command);
 		fputs("</tr>\n", html->out);
@@ -180,6 +203,14 @@ static void html_whatif_advice(const struct html *html)
 		      html->out);
 }
 
+/* Text from outside that begins a sentence. */
+static void html_whatif_sentence(FILE *out, const char *text)
+{
+	if (isalpha((unsigned char)*text))
+		putc(toupper((unsigned char)*text++), out);
+	html_text(out, text);
+}
+
 /* How well the model reproduces the run itself. */
 static void html_whatif_trust(const struct html *html)
 {
@@ -187,14 +218,13 @@ static void html_whatif_trust(const struct html *html)
 	char off[FORMAT_SIZE];
 
 	if (model->why != NULL) {
-		fputs("<p>Nothing can be predicted from this run: ", html->out);
-		html_text(html->out, model->why);
+		fputs("<p>", html->out);
+		html_whatif_sentence(html->out, model->why);
 		fputs(".</p>\n", html->out);
 	} else if (isfinite(model->real_error)) {
 		fprintf(html->out,
-			"<p class=\"small\">From the stages alone the models predict "
-			"the real windows, which they have not seen, with an error of "
-			"%s.</p>\n",
+			"<p class=\"small\">Check: the model predicted this run's own "
+			"speed within %s.</p>\n",
 			format_percent(off, fabs(model->real_error)));
 	}
 }
@@ -357,8 +387,9 @@ static void html_whatif_score(const struct html *html)
 	fputs("</dl>\n", html->out);
 	if (score.workloads > 0)
 		fprintf(html->out,
-			"<p>The step that was predicted best measured best, or not "
-			"measurably worse, in %zu of %zu settings.</p>\n",
+			"<p>The change that was predicted to be best was measured to "
+			"be best, or not measurably worse, in %zu of %zu "
+			"settings.</p>\n",
 			score.first_within, score.workloads);
 }
 

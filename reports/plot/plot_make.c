@@ -79,10 +79,10 @@ int plot_prep_curve(const struct profile *profile, struct plot *plot)
 		plot_add(plot, "beside the training step", PLOT_DASHED, PLOT_PREP);
 
 	plot->id = "prep-curve";
-	plot->title = "Preparation by workers, P(k)";
+	plot->title = "Preparation by workers";
 	plot->about =
-		"Samples per second that k workers prepare from memory, alone and "
-		"beside the training step, with 95% intervals.";
+		"Samples per second that so many workers prepare from memory, alone "
+		"and beside the training step, with 95% intervals.";
 	plot->x_label = "workers";
 	tick_points(&plot->x, &curve);
 	if (add_points(alone, &curve, false) < 0 ||
@@ -98,9 +98,9 @@ int plot_fetch_curve(const struct profile *profile, struct plot *plot)
 		plot_add(plot, "storage alone", PLOT_CURVE, PLOT_FETCH);
 
 	plot->id = "fetch-curve";
-	plot->title = "Storage by reads in flight, S(q)";
-	plot->about = "Samples per second that storage gives with q reads in flight, "
-		      "files unread and caches bypassed, with 95% intervals.";
+	plot->title = "Storage by reads in flight";
+	plot->about = "Samples per second that storage gives with so many reads in "
+		      "flight, files unread and caches bypassed, with 95% intervals.";
 	plot->x_label = "reads in flight";
 	tick_points(&plot->x, &curve);
 	if (add_points(alone, &curve, false) < 0)
@@ -222,8 +222,8 @@ int plot_prep_times(const struct profile *profile, struct plot *plot)
 {
 	plot->id = "prep-times";
 	plot->title = "Preparation time of a sample";
-	plot->about = "How long decoding, cropping and normalising took, share of the "
-		      "samples in each doubling of time.";
+	plot->about = "How long decoding, cropping and normalising took: a histogram, "
+		      "each bar twice as long a time as the one before.";
 	plot->x_label = "time in a worker";
 	plot_add(plot, "samples", PLOT_BARS, PLOT_PREP);
 	return plot_make_add_histogram(plot, &profile->prep_s, format_seconds);
@@ -233,8 +233,8 @@ int plot_fetch_times(const struct profile *profile, struct plot *plot)
 {
 	plot->id = "fetch-times";
 	plot->title = "Fetch time of a sample";
-	plot->about = "How long opening and reading a sample that was not cached took, "
-		      "share of the samples in each doubling of time.";
+	plot->about = "How long opening and reading a sample that was not cached took: "
+		      "a histogram, each bar twice as long a time as the one before.";
 	plot->x_label = "time from start to bytes";
 	plot_add(plot, "samples", PLOT_BARS, PLOT_FETCH);
 	return plot_make_add_histogram(plot, &profile->fetch_s, format_seconds);
@@ -244,8 +244,9 @@ int plot_sizes(const struct profile *profile, struct plot *plot)
 {
 	plot->id = "sizes";
 	plot->title = "Size of a sample";
-	plot->about = "Encoded bytes of the samples that were loaded, share of them in "
-		      "each doubling of size.";
+	plot->about =
+		"Encoded bytes of the samples that were loaded: a histogram, each "
+		"bar twice the size of the one before.";
 	plot->x_label = "encoded size";
 	plot_add(plot, "samples", PLOT_BARS, PLOT_COMPUTE);
 	return plot_make_add_histogram(plot, &profile->bytes, format_bytes);

@@ -223,7 +223,7 @@ int plot_cores(const struct profile *profile, const struct whatif_curves *curves
 	plot->id = "cores";
 	plot->title = "Speed over cores";
 	plot->about = "Predicted samples per second with so many cores, all else as it "
-		      "was, with 95% intervals; on top what was measured.";
+		      "was, with 95% intervals; dots: measured.";
 	plot->x_label = "cores";
 	if (add_predicted(plot, &curves->cores, &along) < 0)
 		return -ENOMEM;
@@ -245,7 +245,7 @@ int plot_shares(const struct profile *profile, const struct whatif_curves *curve
 	plot->title = "Speed over the size of the cache";
 	plot->about =
 		"Predicted samples per second with a cache of so much of the data set, "
-		"all else as it was, with 95% intervals; on top what was measured.";
+		"all else as it was, with 95% intervals; dots: measured.";
 	plot->x_label = curves->policy.id == CACHE_MINIO
 				? "minio cache, % of the data set"
 				: "cache, % of the data set";

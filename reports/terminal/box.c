@@ -2,10 +2,8 @@
 #include "reports/terminal/box.h"
 #include "loader/base/error.h"
 #include "loader/base/io.h"
-#include "profiler/profile.h"
 #include "reports/common/escape.h"
 #include "reports/common/form_style.h"
-#include "reports/common/format.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -16,7 +14,13 @@ enum { LABEL = 11 };
 
 int box_open(struct box *box, const struct form_style *style)
 {
-	*box = (struct box){.style = style};
+	size_t columns = style->columns == 0 ? BOX_COLUMNS : style->columns;
+
+	*box = (struct box){.style = style, .columns = columns};
+	if (columns > BOX_COLUMNS)
+		box->columns = BOX_COLUMNS;
+	if (columns < BOX_LEAST)
+		box->columns = BOX_LEAST;
 	box->out = open_memstream(&box->text, &box->size);
 	return box->out == NULL ? -ENOMEM : 0;
 }
@@ -79,7 +83,7 @@ void box_wrap(struct box *box, const char *words, size_t at)
 		size_t length = strcspn(words, " ");
 		size_t width = escape_width_part(words, length);
 
-		if (column > at && column + 1 + width > BOX_COLUMNS) {
+		if (column > at && column + 1 + width > box->columns) {
 			fprintf(box->out, "\n%*s", (int)at, "");
 			column = at;
 		} else if (column > at) {
@@ -124,22 +128,4 @@ void box_sentence(struct box *box, const char *label, char *text)
 	if (text != NULL && *text != '\0')
 		box_line(box, label, "%s", text);
 	free(text);
-}
-
-void box_estimate(struct box *box, const struct interval *estimate, const char *unit)
-{
-	char value[FORMAT_SIZE], low[FORMAT_SIZE], high[FORMAT_SIZE];
-	char range[2 * FORMAT_SIZE] = "-", number[2 * FORMAT_SIZE] = "-";
-	bool bounded = isfinite(estimate->low) && isfinite(estimate->high);
-
-	if (bounded)
-		snprintf(range, sizeof(range), "%s .. %s",
-			 format_rate(low, estimate->low),
-			 format_rate(high, estimate->high));
-	if (isfinite(estimate->value))
-		snprintf(number, sizeof(number), "%s%s",
-			 format_rate(value, estimate->value), unit);
-	else if (bounded)
-		snprintf(number, sizeof(number), "bounds");
-	fprintf(box->out, "  %6s  %14s", number, range);
 }

@@ -1,6 +1,7 @@
 /*
- * box.h - text for a terminal, 80 columns wide: lines gather in memory, are wrapped
- * between words, and go out whole, in ASCII where nothing else is asked for.
+ * box.h - text for a terminal: lines gather in memory, are wrapped between words, and go
+ * out whole, in ASCII where nothing else is asked for. Lines have 80 columns, or as many
+ * as the terminal where that has less.
  */
 #ifndef DSA_BOX_H
 #define DSA_BOX_H
@@ -11,14 +12,14 @@
 
 struct error;
 struct form_style;
-struct interval;
 
-enum { BOX_COLUMNS = 80, BOX_INDENT = 2, BOX_WIDTH = BOX_COLUMNS - BOX_INDENT };
+enum { BOX_COLUMNS = 80, BOX_LEAST = 40, BOX_INDENT = 2 };
 
 struct box {
 	const struct form_style *style;
-	FILE *out;   /* in memory; what comes from outside goes there escaped */
-	bool failed; /* memory was short */
+	FILE *out;      /* in memory; what comes from outside goes there escaped */
+	size_t columns; /* of a line: BOX_LEAST to BOX_COLUMNS */
+	bool failed;    /* memory was short */
 	char *text;
 	size_t size;
 };
@@ -46,8 +47,5 @@ void box_line(struct box *box, const char *label, const char *format, ...)
 
 /* The same of a text, which it frees; nothing for "". NULL: memory was short. */
 void box_sentence(struct box *box, const char *label, char *text);
-
-/* " 1912    1890 .. 1935": two columns, 24 characters if the numbers are not huge. */
-void box_estimate(struct box *box, const struct interval *estimate, const char *unit);
 
 #endif

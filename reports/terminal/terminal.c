@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { ADVICE = 3 }; /* lines of it; dsa whatif shows all */
@@ -28,6 +29,17 @@ static bool says_utf8(void)
 	return false;
 }
 
+/* Of the terminal, or as COLUMNS says; 0: neither. */
+static unsigned terminal_columns(FILE *out)
+{
+	const char *asked = getenv("COLUMNS");
+	struct winsize size = {0};
+
+	if (asked != NULL && atoi(asked) > 0)
+		return (unsigned)atoi(asked);
+	return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 struct form_style terminal_style(FILE *out)
 {
 	const char *none = getenv("NO_COLOR"), *terminal = getenv("TERM");
@@ -36,6 +48,7 @@ struct form_style terminal_style(FILE *out)
 		.colour = (none == NULL || *none == '\0') && terminal != NULL &&
 			  strcmp(terminal, "dumb") != 0 && isatty(fileno(out)),
 		.ascii = !says_utf8(),
+		.columns = terminal_columns(out),
 	};
 }
 
@@ -76,43 +89,55 @@ static void terminal_head(struct box *box, const struct profile *profile)
 	const char *dataset = profile->dataset;
 	char *how = format_string(format_setup, profile),
 	     *rate = terminal_rates(box, profile);
-	size_t right = rate == NULL ? 0 : strlen(rate), left, room;
+	size_t right = rate == NULL ? 0 : strlen(rate), left, room,
+	       width = box->columns - BOX_INDENT;
 
 	box->failed |= how == NULL;
 	left = how == NULL ? 0 : escape_width(how);
-	room = BOX_WIDTH > right + left + 5 ? BOX_WIDTH - right - left - 5 : 0;
+	room = width > right + left + 5 ? width - right - left - 5 : 0;
 	fprintf(box->out, "%*s%s", BOX_INDENT, "", box_ink(box, BOX_BOLD));
 	room = terminal_fit(box, dataset == NULL ? "no data set known" : dataset,
 			    room > 12 ? room : 12);
 	fputs(box_ink(box, BOX_PLAIN), box->out);
 	if (left > 0) {
 		fputs(" · ", box->out);
-		room += 3 + terminal_fit(box, how, BOX_WIDTH - 16);
+		room += 3 + terminal_fit(box, how, width - 16);
 	}
-	if (room + 2 + right > BOX_WIDTH)
+	if (room + 2 + right > width)
 		fprintf(box->out, "\n%*s%s\n", BOX_INDENT, "",
 			rate == NULL ? "" : rate);
 	else
-		fprintf(box->out, "%*s\n", (int)(BOX_WIDTH - room),
+		fprintf(box->out, "%*s\n", (int)(width - room),
 			rate == NULL ? "" : rate);
 	free(how);
 	free(rate);
 }
 
+/* "compute 49.8% ±0.4 | prep stall 38.1% ±0.6", on more lines where it must be. */
 static void terminal_shares(const struct box *box, const struct profile *profile,
 			    const long tenths[STAGES])
 {
 	char share[FORMAT_SIZE], half[FORMAT_SIZE];
+	size_t column = 0, width;
 
-	fprintf(box->out, "%*s", BOX_INDENT, "");
 	for (int i = 0; i < STAGES; i++) {
 		if (!profile_has_stage(profile, i))
 			continue;
 		format_points(half, &profile->stalls[i]);
-		fprintf(box->out, "%s%s %s%s%s%s%s", i == 0 ? "" : " | ",
-			stage_table[i].label, box_ink(box, BOX_BOLD),
-			format_tenth(share, tenths[i]), box_ink(box, BOX_PLAIN),
+		format_tenth(share, tenths[i]);
+		width = strlen(stage_table[i].label) + 1 + strlen(share) +
+			(*half != '\0') + escape_width(half);
+		if (column > 0 && column + 3 + width <= box->columns) {
+			column += (size_t)fprintf(box->out, " | ");
+		} else {
+			fprintf(box->out, "%s%*s", column > 0 ? "\n" : "", BOX_INDENT,
+				"");
+			column = BOX_INDENT;
+		}
+		fprintf(box->out, "%s %s%s%s%s%s", stage_table[i].label,
+			box_ink(box, BOX_BOLD), share, box_ink(box, BOX_PLAIN),
 			*half == '\0' ? "" : " ", half);
+		column += width;
 	}
 	putc('\n', box->out);
 }
@@ -120,7 +145,7 @@ static void terminal_shares(const struct box *box, const struct profile *profile
 /* The shares as a bar; negative ones have no length. */
 static void terminal_bar(const struct box *box, const long tenths[STAGES], bool sums)
 {
-	enum { CELLS = BOX_WIDTH - 16 };
+	long cells = (long)box->columns - BOX_INDENT - 16;
 	double part[STAGES], sum = 0;
 	long length[STAGES];
 
@@ -137,7 +162,7 @@ static void terminal_bar(const struct box *box, const long tenths[STAGES], bool 
 		if (length[i] > 0 || !stage_table[i].optional)
 			fputs(box->style->colour ? stage_table[i].colour : "",
 			      box->out);
-		for (long at = begin * CELLS / 1000; at < end * CELLS / 1000; at++)
+		for (long at = begin * cells / 1000; at < end * cells / 1000; at++)
 			fputs(stage_table[i].cell, box->out);
 		begin = (int)end;
 	}
@@ -150,7 +175,8 @@ static void terminal_stalls(struct box *box, const struct profile *profile)
 	char *verdict = format_string(format_verdict, profile);
 	long tenths[STAGES];
 
-	if (isfinite(profile->stalls[STAGE_COMPUTE].value)) {
+	if (isfinite(profile->stalls[STAGE_COMPUTE].value) &&
+	    !format_is_vague(profile)) {
 		bool sums = format_stalls(profile->stalls, tenths);
 
 		terminal_shares(box, profile, tenths);
@@ -166,16 +192,14 @@ static void terminal_stalls(struct box *box, const struct profile *profile)
 static void terminal_together(struct box *box, const struct profile *profile)
 {
 	const struct interval *all = &profile->together;
-	char rate[FORMAT_SIZE], low[FORMAT_SIZE], high[FORMAT_SIZE], cpu[FORMAT_SIZE];
-	char range[2 * FORMAT_SIZE + 8] = "";
+	char rate[FORMAT_SIZE], range[FORMAT_RANGE], cpu[FORMAT_SIZE];
+	bool bounded = format_range(range, all, "..") != NULL;
 
 	if (!isfinite(all->value))
 		return;
-	if (isfinite(all->low) && isfinite(all->high))
-		snprintf(range, sizeof(range), " (%s .. %s)",
-			 format_rate(low, all->low), format_rate(high, all->high));
-	box_line(box, "together", "%s samples/s%s%s; prep takes %s of CPU a sample",
-		 format_rate(rate, all->value), range,
+	box_line(box, "together", "%s samples/s%s%s%s%s; prep takes %s of CPU a sample",
+		 format_rate(rate, all->value), bounded ? " (" : "",
+		 bounded ? range : "", bounded ? ")" : "",
 		 profile->shared ? " with one loader" : "",
 		 format_seconds(cpu, profile->prep_cpu_per_delivered_s));
 }
@@ -235,30 +259,42 @@ static void terminal_limit(struct box *box, const struct profile *profile)
 
 static void terminal_proof(struct box *box, const struct profile *profile)
 {
-	char stages[FORMAT_STAGES], gap[FORMAT_SIZE] = "";
+	char stages[FORMAT_STAGES],
+		gap[FORMAT_SIZE] = "",
+		*apart = format_string(format_disagreement, profile);
 
-	if (!format_has_proof(profile))
-		return;
-	if (isfinite(profile->proof_gap))
-		snprintf(gap, sizeof(gap), "; within %.1f points",
+	box->failed |= apart == NULL;
+	if (format_has_proof(profile) && isfinite(profile->proof_gap) &&
+	    format_proof_agrees(profile))
+		snprintf(gap, sizeof(gap), " (differs by %.1f points)",
 			 100 * profile->proof_gap);
-	box_line(box, "proof", "%s, from the time blocked%s",
-		 terminal_stages(stages, profile, profile->proof.share,
-				 STAGE_COMPUTE + 1),
-		 gap);
+	if (format_has_proof(profile))
+		box_line(box, "check", "from time blocked: %s%s%s%s",
+			 terminal_stages(stages, profile, profile->proof.share,
+					 STAGE_COMPUTE + 1),
+			 gap, apart == NULL || *apart == '\0' ? "" : "; ",
+			 apart == NULL ? "" : apart);
+	free(apart);
 }
 
 static void terminal_certificates(struct box *box, const struct profile *profile)
 {
 	size_t used = 0, certified = 0;
+	char some[FORMAT_SIZE];
 
 	for (size_t i = 0; i < profile->window_count; i++) {
 		used += profile->windows[i].used;
 		certified += profile->windows[i].used && profile->windows[i].certified;
 	}
+	snprintf(some, sizeof(some), "%zu of them", certified);
 	if (profile->window_count > 0)
-		box_line(box, "windows", "%zu of %zu used, %zu of them certified", used,
-			 profile->window_count, certified);
+		box_line(box, "windows", "%zu of %zu measurement%s usable%s%s%s", used,
+			 profile->window_count, profile->window_count == 1 ? "" : "s",
+			 used == 0 ? "" : ", ",
+			 used == 0           ? ""
+			 : certified == used ? "all"
+					     : some,
+			 used == 0 ? "" : " verified");
 }
 
 static void terminal_skips(struct box *box, const struct profile *profile)
@@ -269,8 +305,9 @@ static void terminal_skips(struct box *box, const struct profile *profile)
 	if (profile->skipped == UNKNOWN || profile->skipped == 0)
 		return;
 	if (profile->skip_count == 0 || first->name == NULL)
-		box_line(box, "skipped", "%s samples",
-			 format_count(count, profile->skipped));
+		box_line(box, "skipped", "%s sample%s",
+			 format_count(count, profile->skipped),
+			 profile->skipped == 1 ? "" : "s");
 	else
 		box_line(box, "skipped", "%s sample%s, first: %s: %s",
 			 format_count(count, profile->skipped),
@@ -278,20 +315,49 @@ static void terminal_skips(struct box *box, const struct profile *profile)
 			 first->reason == NULL ? "no reason known" : first->reason);
 }
 
+static void terminal_crash(struct box *box, const struct profile *profile)
+{
+	char *text = format_string(format_crash, profile);
+
+	box->failed |= text == NULL;
+	if (text != NULL && *text != '\0') {
+		fputs(box_ink(box, BOX_BOLD), box->out);
+		box_paragraph(box, text, BOX_INDENT);
+		fprintf(box->out, "%s\n", box_ink(box, BOX_PLAIN));
+	}
+	free(text);
+}
+
+/* What the first line and the verdict do not say already. */
+static void terminal_ending(struct box *box, const struct profile *profile)
+{
+	bool measured = isfinite(profile->stalls[STAGE_COMPUTE].value);
+
+	if (measured && !format_is_crash(profile))
+		box_sentence(box,
+			     format_ending_is_precision(profile) ? "precision"
+								 : "ended",
+			     format_string(format_ending, profile));
+	box_sentence(box, "took", format_string(format_took, profile));
+}
+
 static void terminal_write_box(struct box *box, const struct profile *profile)
 {
 	putc('\n', box->out);
+	terminal_crash(box, profile);
 	terminal_head(box, profile);
 	terminal_stalls(box, profile);
 	whatif_ranking(box, profile, ADVICE);
 	terminal_jobs(box, profile);
 	terminal_limit(box, profile);
 	box_sentence(box, "emulated", format_string(format_emulated, profile));
+	box_sentence(box, "loader", format_string(format_which_loader, profile));
+	box_sentence(box, "outside", format_string(format_outside, profile));
 	terminal_proof(box, profile);
 	terminal_certificates(box, profile);
 	box_sentence(box, "overhead", format_string(format_overhead, profile));
 	terminal_skips(box, profile);
-	box_sentence(box, "ended", format_string(format_ending, profile));
+	terminal_ending(box, profile);
 	if (box->style->where != NULL)
 		box_line(box, "report", "%s", box->style->where);
 	putc('\n', box->out);

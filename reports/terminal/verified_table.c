@@ -3,57 +3,28 @@
 #include "reports/common/format.h"
 #include "reports/common/whatif_words.h"
 #include "reports/terminal/box.h"
+#include "reports/terminal/table.h"
 #include "reports/terminal/whatif_table.h"
 
 #include <errno.h>
-#include <string.h>
 
-static int verified_table_name_width(const struct profile *profile, size_t from)
+static void verified_table_row(struct table *table,
+			       const struct profile_verification *verification)
 {
-	char words[WHATIF_WORDS];
-	size_t width = strlen("change");
+	static const char *const answers[] = {NULL, "no", "yes"};
+	bool hits = isfinite(verification->hit_ratio) &&
+		    isfinite(verification->hit_ratio_predicted);
+	char words[WHATIF_WORDS], text[FORMAT_SIZE];
 
-	for (size_t i = from; i < profile->verification_count; i++) {
-		size_t length = strlen(
-			whatif_change_words(words, &profile->verifications[i].change));
-
-		width = length > width ? length : width;
-	}
-	return (int)width;
-}
-
-/* Hits of the cache, predicted and measured. */
-static void verified_table_hits(struct box *box,
-				const struct profile_verification *verification,
-				int gap)
-{
-	char predicted[FORMAT_SIZE], measured[FORMAT_SIZE];
-
-	fprintf(box->out, "%*s%6s  %6s", gap, "",
-		format_percent(predicted, verification->hit_ratio_predicted),
-		format_percent(measured, verification->hit_ratio));
-}
-
-static void verified_table_row(struct box *box,
-			       const struct profile_verification *verification,
-			       int width)
-{
-	static const char *const answers[] = {"-", "no", "yes"};
-	const char *answer = answers[verification->covered + 1];
-	char words[WHATIF_WORDS], error[FORMAT_SIZE] = "-";
-
-	if (isfinite(verification->error))
-		snprintf(error, sizeof(error), "%+.1f%%", 100 * verification->error);
-	fprintf(box->out, "%*s%-*s", BOX_INDENT, "", width,
-		whatif_change_words(words, &verification->change));
-	box_estimate(box, &verification->predicted, "");
-	box_estimate(box, &verification->measured, "");
-	fprintf(box->out, "%8s  %s", error, answer);
-	if (isfinite(verification->hit_ratio) &&
-	    isfinite(verification->hit_ratio_predicted))
-		verified_table_hits(box, verification,
-				    (int)(strlen("inside  ") - strlen(answer)));
-	putc('\n', box->out);
+	table_cell(table, whatif_change_words(words, &verification->change));
+	table_estimate(table, &verification->predicted, "");
+	table_estimate(table, &verification->measured, "");
+	snprintf(text, sizeof(text), "%+.1f%%", 100 * verification->error);
+	table_cell(table, isfinite(verification->error) ? text : NULL);
+	table_cell(table, answers[verification->covered + 1]);
+	table_cell(table, hits ? format_percent(text, verification->hit_ratio_predicted)
+			       : NULL);
+	table_cell(table, hits ? format_percent(text, verification->hit_ratio) : NULL);
 }
 
 /* Their errors; and how often the best advice was right, where that is known. */
@@ -85,13 +56,15 @@ static void verified_table_summary(struct box *box, const struct profile *profil
 static void write_verifications(struct box *box, const struct profile *profile,
 				size_t from)
 {
-	int width = verified_table_name_width(profile, from);
+	struct table table;
 
-	fprintf(box->out, "\n%*s%s%-*s%24s%24s%8s  inside  cache hits%s\n", BOX_INDENT,
-		"", box_ink(box, BOX_DIM), width, "change", "predicted        95%",
-		"measured        95%", "error", box_ink(box, BOX_PLAIN));
+	putc('\n', box->out);
+	table_begin(&table, box,
+		    "change|predicted#|95%#|measured#|95%#|error#|inside|"
+		    "hits predicted#|measured#");
 	for (size_t i = from; i < profile->verification_count; i++)
-		verified_table_row(box, &profile->verifications[i], width);
+		verified_table_row(&table, &profile->verifications[i]);
+	table_end(&table);
 	putc('\n', box->out);
 	verified_table_summary(box, profile);
 }

@@ -6,6 +6,7 @@
 #include "reports/common/format.h"
 #include "reports/common/whatif_words.h"
 #include "reports/terminal/box.h"
+#include "reports/terminal/table.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -28,22 +29,30 @@ static int whatif_table_name_width(const struct profile *profile)
 	return width < NAME ? (int)width : NAME;
 }
 
-/* "1  8 cores   1.57x  (1.52 .. 1.61)" */
+enum { UNDER = BOX_INDENT + 3 }; /* where the lines under a head begin */
+
+/* "1  8 cores   1.57x  (1.52 .. 1.61)", on two lines where it must be. */
 static void whatif_table_head(struct box *box, const char *mark,
 			      const struct profile *profile,
 			      const struct profile_prediction *prediction, int width)
 {
 	bool per_job = whatif_is_per_job(profile, &prediction->change);
 	char words[WHATIF_WORDS], speed[WHATIF_SPEED];
+	size_t column = UNDER + (size_t)width;
 
-	fprintf(box->out, "%*s%-2s %s%-*s%s  %s%s\n", BOX_INDENT, "", mark,
-		box_ink(box, BOX_BOLD), width,
-		whatif_change_words(words, &prediction->change),
-		box_ink(box, BOX_PLAIN), whatif_speedup(speed, &prediction->speedup),
-		per_job ? " per job" : "");
+	if (strlen(whatif_change_words(words, &prediction->change)) > (size_t)width)
+		column = UNDER + strlen(words);
+	column += 2 + strlen(whatif_speedup(speed, &prediction->speedup)) +
+		  (per_job ? strlen(" per job") : 0);
+	fprintf(box->out, "%*s%-2s %s%-*s%s", BOX_INDENT, "", mark,
+		box_ink(box, BOX_BOLD), column > box->columns ? 0 : width, words,
+		box_ink(box, BOX_PLAIN));
+	if (column > box->columns)
+		fprintf(box->out, "\n%*s", UNDER, "");
+	else
+		fputs("  ", box->out);
+	fprintf(box->out, "%s%s\n", speed, per_job ? " per job" : "");
 }
-
-enum { UNDER = BOX_INDENT + 3 }; /* where the lines under a head begin */
 
 /* "compute 60.0% | prep stall 30.0% | fetch stall 10.0%", where all are known. */
 static bool whatif_table_shares(FILE *out, const struct interval *stalls)
@@ -63,8 +72,8 @@ static bool whatif_table_shares(FILE *out, const struct interval *stalls)
 }
 
 /* What a prediction leaves, as one line; "" where nothing is known. */
-static void write_rest(FILE *out, const struct profile_prediction *prediction,
-		       const char *currency)
+static void write_rest(FILE *out, const struct profile *profile,
+		       const struct profile_prediction *prediction)
 {
 	const char *limit = profile_word(profile_limits, &prediction->limit);
 	char rate[FORMAT_SIZE], cost[FORMAT_SIZE];
@@ -82,9 +91,9 @@ static void write_rest(FILE *out, const struct profile_prediction *prediction,
 		between = "; ";
 	}
 	if (isfinite(prediction->cost.value))
-		fprintf(out, "%s%s %s an epoch", between,
-			format_cost(cost, prediction->cost.value),
-			currency == NULL ? "" : currency);
+		fprintf(out, "%s%s %s per million samples", between,
+			format_cost(cost, whatif_cost(profile, prediction->cost.value)),
+			whatif_currency(profile));
 }
 
 static void whatif_table_rest(struct box *box, const struct profile *profile,
@@ -95,7 +104,7 @@ static void whatif_table_rest(struct box *box, const struct profile *profile,
 	FILE *out = open_memstream(&text, &size);
 
 	if (out != NULL)
-		write_rest(out, prediction, profile->currency);
+		write_rest(out, profile, prediction);
 	if (out == NULL || io_text(out, &text) == NULL)
 		box->failed = true;
 	else if (size > 0)
@@ -151,9 +160,9 @@ static void cost_now(struct box *box, const struct profile *profile)
 	char cost[FORMAT_SIZE];
 
 	if (isfinite(profile->cost.value))
-		box_line(box, "epoch", "costs %s %s as the run was",
-			 format_cost(cost, profile->cost.value),
-			 profile->currency == NULL ? "" : profile->currency);
+		box_line(box, "costs", "are of a million samples; as the run was %s %s",
+			 format_cost(cost, whatif_cost(profile, profile->cost.value)),
+			 whatif_currency(profile));
 }
 
 static void write_advice(struct box *box, const struct profile *profile)
@@ -185,15 +194,9 @@ static void write_advice(struct box *box, const struct profile *profile)
 	}
 }
 
-/* Of a stage's column. */
-static int whatif_table_width(int stage)
-{
-	int width = (int)strlen(stage_table[stage].key) + 2;
+/* ---- the table ---- */
 
-	return width > 7 ? width : 7;
-}
-
-static void whatif_table_stalls(struct box *box, const struct profile *profile,
+static void whatif_table_stalls(struct table *table, const struct profile *profile,
 				const struct interval *stalls)
 {
 	char text[FORMAT_SIZE];
@@ -202,37 +205,59 @@ static void whatif_table_stalls(struct box *box, const struct profile *profile,
 	format_stalls(stalls, tenths);
 	for (int i = 0; i < STAGES; i++)
 		if (profile_has_stage(profile, i))
-			fprintf(box->out, "%*s", whatif_table_width(i),
-				isfinite(stalls[i].value)
-					? format_tenth(text, tenths[i])
-					: "-");
+			table_cell(table, isfinite(stalls[i].value)
+						  ? format_tenth(text, tenths[i])
+						  : NULL);
 }
 
-static void table_row(struct box *box, const struct profile *profile,
-		      const struct profile_prediction *prediction,
-		      struct whatif_columns columns, int width)
+/* What several jobs take up. */
+static void whatif_table_needs(struct table *table,
+			       const struct profile_prediction *prediction)
 {
-	const char *limit = profile_word(profile_limits, &prediction->limit);
-	char words[WHATIF_WORDS], text[FORMAT_SIZE];
+	double memory = prediction->memory_bytes, reads = prediction->read_bytes_per_s;
+	char text[FORMAT_SIZE], rate[FORMAT_SIZE + 4];
 
-	fprintf(box->out, "%*s%-*s", BOX_INDENT, "", width,
-		whatif_change_words(words, &prediction->change));
-	box_estimate(box, &prediction->per_s, "");
+	table_cell(table, isfinite(memory) ? format_bytes(text, memory) : NULL);
+	snprintf(rate, sizeof(rate), "%s/s", format_bytes(text, reads));
+	table_cell(table, isfinite(reads) ? rate : NULL);
+	table_cell(table, isfinite(prediction->prep_cores)
+				  ? format_rate(text, prediction->prep_cores)
+				  : NULL);
+}
+
+static void table_row(struct table *table, const struct profile *profile,
+		      const struct profile_prediction *prediction,
+		      struct whatif_columns columns)
+{
+	char words[WHATIF_WORDS], text[FORMAT_SIZE];
+	double job = prediction->per_job.value,
+	       cost = whatif_cost(profile, prediction->cost.value);
+
+	table_cell(table, whatif_change_words(words, &prediction->change));
+	table_estimate(table, &prediction->per_s, "");
 	if (columns.jobs)
-		fprintf(box->out, "%9s",
-			isfinite(prediction->per_job.value)
-				? format_rate(text, prediction->per_job.value)
-				: "-");
-	box_estimate(box, &prediction->speedup, "x");
-	whatif_table_stalls(box, profile, prediction->stalls);
+		table_cell(table, isfinite(job) ? format_rate(text, job) : NULL);
+	table_estimate(table, &prediction->speedup, "x");
+	whatif_table_stalls(table, profile, prediction->stalls);
 	if (columns.costs)
-		fprintf(box->out, "  %8s",
-			isfinite(prediction->cost.value)
-				? format_cost(text, prediction->cost.value)
-				: "-");
-	fputs("  ", box->out);
-	escape_plain(box->out, limit == NULL ? "-" : limit);
-	putc('\n', box->out);
+		table_cell(table, isfinite(cost) ? format_cost(text, cost) : NULL);
+	if (columns.jobs)
+		whatif_table_needs(table, prediction);
+	table_cell(table, profile_word(profile_limits, &prediction->limit));
+}
+
+/* "change|samples/s#|95%#|...": the heads that table_row() has cells for. */
+static void whatif_table_heads(FILE *out, const struct profile *profile,
+			       struct whatif_columns columns)
+{
+	fprintf(out, "change|samples/s#|95%%#%s|speed-up#|95%%#",
+		columns.jobs ? "|a job#" : "");
+	for (int i = 0; i < STAGES; i++)
+		if (profile_has_stage(profile, i))
+			fprintf(out, "|%s#", stage_table[i].key);
+	if (columns.costs)
+		fprintf(out, "|%s/1M#", whatif_currency(profile));
+	fprintf(out, "%s|limit", columns.jobs ? "|memory#|reads#|prep cores#" : "");
 }
 
 /* True when something is known of the rate. */
@@ -241,23 +266,32 @@ static bool whatif_table_is_known(const struct profile_prediction *prediction)
 	return isfinite(prediction->per_s.value) || isfinite(prediction->per_s.low);
 }
 
-/* Prints what predictions assume, once where neighbours agree; of jobs for each. */
+/* True where an earlier prediction assumes the same. */
+static bool whatif_table_was_said(const struct profile *profile, size_t index)
+{
+	const char *why = profile->predictions[index].why;
+
+	for (size_t i = 0; i < index; i++)
+		if (profile->predictions[i].why != NULL &&
+		    whatif_table_is_known(&profile->predictions[i]) &&
+		    strcmp(profile->predictions[i].why, why) == 0)
+			return true;
+	return false;
+}
+
+/* Prints what predictions assume, each assumption once. */
 static void whatif_table_assumptions(struct box *box, const struct profile *profile)
 {
-	char words[WHATIF_WORDS];
-	const char *last = NULL;
+	const char *label = "assumed";
 
 	for (size_t i = 0; i < profile->prediction_count; i++) {
-		const char *why = profile->predictions[i].why;
+		const struct profile_prediction *prediction = &profile->predictions[i];
 
-		if (why == NULL || !whatif_table_is_known(&profile->predictions[i]) ||
-		    (last != NULL && strcmp(why, last) == 0))
+		if (prediction->why == NULL || !whatif_table_is_known(prediction) ||
+		    whatif_table_was_said(profile, i))
 			continue;
-		whatif_change_words(words, &profile->predictions[i].change);
-		box_line(box, last == NULL ? "assumed" : "", "%s%s%s",
-			 profile->predictions[i].change.jobs > 0 ? words : "",
-			 profile->predictions[i].change.jobs > 0 ? ": " : "", why);
-		last = why;
+		box_line(box, label, "%s", prediction->why);
+		label = "";
 	}
 }
 
@@ -279,25 +313,31 @@ static void whatif_table_unknown(struct box *box, const struct profile *profile)
 	}
 }
 
-static void write_table(struct box *box, const struct profile *profile)
+static void whatif_table_predictions(struct box *box, const struct profile *profile)
 {
 	const struct whatif_columns columns = whatif_columns(profile);
-	int width = whatif_table_name_width(profile);
+	char heads[256];
+	struct table table;
+	FILE *out = fmemopen(heads, sizeof(heads), "w");
 
+	if (out == NULL) {
+		box->failed = true;
+		return;
+	}
+	whatif_table_heads(out, profile, columns);
+	fclose(out);
+	table_begin(&table, box, heads);
+	for (size_t i = 0; i < profile->prediction_count; i++)
+		table_row(&table, profile, &profile->predictions[i], columns);
+	table_end(&table);
+}
+
+static void write_table(struct box *box, const struct profile *profile)
+{
 	putc('\n', box->out);
 	if (whatif_table_refuse(box, profile) || profile->prediction_count == 0)
 		return;
-	fprintf(box->out, "%*s%s%-*s%24s%s%24s", BOX_INDENT, "", box_ink(box, BOX_DIM),
-		width, "change", "samples/s        95%",
-		columns.jobs ? "    a job" : "", "speed-up        95%");
-	for (int i = 0; i < STAGES; i++)
-		if (profile_has_stage(profile, i))
-			fprintf(box->out, "%*s", whatif_table_width(i),
-				stage_table[i].key);
-	fprintf(box->out, "%s  limit%s\n", columns.costs ? "     epoch" : "",
-		box_ink(box, BOX_PLAIN));
-	for (size_t i = 0; i < profile->prediction_count; i++)
-		table_row(box, profile, &profile->predictions[i], columns, width);
+	whatif_table_predictions(box, profile);
 	putc('\n', box->out);
 	cost_now(box, profile);
 	whatif_table_assumptions(box, profile);

@@ -121,10 +121,12 @@ static void verdicts(void **state)
 		{{{.999, .99, 1}, {.001, -.01, .01}, {0, -.01, .01}},
 		 "Training does not wait for data: what it waits is within the "
 		 "measurement's interval of zero."},
-		{{{.48, -.07, 1}, {.42, -.06, .9}, {.1, -.4, .6}},
+		{{{.48, .1, .86}, {.42, -.06, .9}, {.1, -.3, .6}},
 		 "Whether training waits for data is not known yet: it may be anything "
 		 "up "
-		 "to 100% of its time."},
+		 "to 90% of its time."},
+		{{{.064, -.288, .416}, {.921, -4.761, 6.603}, {.015, -6.015, 6.045}},
+		 "Too few windows: how long training waits for data is not known yet."},
 		{{{2, NAN, NAN}, {-.9, NAN, NAN}, {-.1, NAN, NAN}},
 		 "Training was not seen to wait for data; the measurement was too "
 		 "short "
@@ -167,29 +169,169 @@ static void overheads(void **state)
 	      "0.18%, at most 0.45%, of the CPU time of a sample");
 	costs(&(struct interval){.0018, NAN, NAN}, "0.18% of the CPU time of a sample");
 	costs(&(struct interval){-.001, -.003, .001},
-	      "none seen, at most 0.10%, of the CPU time of a sample");
+	      "not measurable (below 0.1% of CPU time)");
+	costs(&(struct interval){-.001, NAN, NAN}, "not measurable");
+}
+
+static void writes(format_words *words, const struct profile *profile,
+		   const char *expected)
+{
+	char *text = format_string(words, profile);
+
+	assert_string_equal(text, expected);
+	free(text);
 }
 
 static void an_ending_says_what_was_missing(void **state)
 {
 	struct profile profile;
-	char *text;
 
 	(void)state;
 	profile_init(&profile);
 	profile.status.id = STATUS_COMPLETE;
-	text = format_string(format_ending, &profile);
-	assert_string_equal(text, "");
-	free(text);
+	writes(format_ending, &profile, "");
 	profile.status.id = STATUS_BUDGET;
 	profile.budget_s = 40;
+	writes(format_ending, &profile, "the budget of 40 s was spent");
+	profile.budget_needed_s = 200;
+	writes(format_ending, &profile,
+	       "the budget of 40 s was spent: --budget 4m would do");
 	profile.precision = .005;
 	profile.budget_needed_s = 81.2;
-	text = format_string(format_ending, &profile);
-	assert_string_equal(text, "the budget of 40 s was spent; ±0.5 points would "
-				  "need --budget 82s");
-	free(text);
+	profile.stalls[STAGE_COMPUTE] = (struct interval){.5, .479, .521};
+	writes(format_ending, &profile,
+	       "±2.1 points instead of ±0.5; --budget 85s would reach ±0.5");
+	profile.budget_needed_s = 401;
+	writes(format_ending, &profile,
+	       "±2.1 points instead of ±0.5; ±0.5 is out of reach on this machine");
+	profile.status.id = STATUS_TARGET_ENDED;
+	writes(format_ending, &profile,
+	       "the program finished first; the shares are known to ±2.1 points, more "
+	       "epochs or steps would narrow that");
+	profile.status.id = STATUS_VOID;
+	profile_text(&profile.status_why, "it read 3 bytes");
+	writes(format_ending, &profile,
+	       "too few measurements could be verified: it read 3 bytes; the shares "
+	       "are "
+	       "known to ±2.1 points");
 	profile_free(&profile);
+}
+
+static void a_crash_comes_first(void **state)
+{
+	struct profile profile;
+
+	(void)state;
+	profile_init(&profile);
+	writes(format_crash, &profile, "");
+	profile.status.id = STATUS_TARGET_DIED;
+	profile_text(&profile.status_why, "the program crashed (SIGABRT)");
+	writes(format_crash, &profile, "The program crashed (SIGABRT).");
+	says(&profile, "How long training waits for data was not measured.");
+	profile.stalls[STAGE_COMPUTE].value = .5;
+	writes(format_crash, &profile,
+	       "The program crashed (SIGABRT); this is what was measured until then.");
+	profile_free(&profile);
+}
+
+static void time_beside_the_budget_is_told(void **state)
+{
+	struct profile profile;
+
+	(void)state;
+	profile_init(&profile);
+	profile.status.id = STATUS_BUDGET;
+	profile.budget_s = 12;
+	profile.wall_s = 13.9;
+	writes(format_took, &profile, "");
+	profile.wall_s = 19.5;
+	writes(format_took, &profile,
+	       "19.5 s: 12 s of measuring, the rest for the program to begin and to "
+	       "leave");
+	profile.outside_share = .04;
+	writes(format_outside, &profile, "");
+	profile.outside_share = .336;
+	profile.outside_s = 6.5;
+	writes(format_outside, &profile,
+	       "33.6% of the run (6.5 s) passed between steps: warm-up, evaluation, "
+	       "checkpoints, pauses; the shares do not count it");
+	profile_free(&profile);
+}
+
+static void several_loaders_are_told(void **state)
+{
+	struct profile profile;
+
+	(void)state;
+	profile_init(&profile);
+	writes(format_which_loader, &profile, "");
+	profile.loaders = 1;
+	writes(format_which_loader, &profile, "");
+	profile.loaders = 2;
+	writes(format_which_loader, &profile,
+	       "the first of 2 that the program opened: the one that was asked for a "
+	       "batch first");
+	profile_free(&profile);
+}
+
+/* Of prep, by the second measurement. */
+static bool agrees(double share, double half)
+{
+	struct profile profile;
+	bool agreed;
+
+	profile_init(&profile);
+	profile.stalls[STAGE_PREP] = (struct interval){.4, .4 - half, .4 + half};
+	profile.proof.share[STAGE_PREP] = share;
+	agreed = format_proof_agrees(&profile);
+	profile_free(&profile);
+	return agreed;
+}
+
+static void measurements_that_disagree_are_not_trusted(void **state)
+{
+	struct profile profile;
+
+	(void)state;
+	assert_true(agrees(.428, .001));
+	assert_false(agrees(.44, .01));
+	assert_true(agrees(.44, .03));
+	assert_false(agrees(.51, .3));
+	profile_init(&profile);
+	writes(format_disagreement, &profile, "");
+	profile.stalls[STAGE_COMPUTE] = (struct interval){.4, .39, .41};
+	profile.stalls[STAGE_PREP] = (struct interval){.5, .49, .51};
+	profile.stalls[STAGE_FETCH] = (struct interval){.1, .09, .11};
+	profile.proof.share[STAGE_PREP] = 0;
+	profile.proof_gap = .5;
+	writes(format_disagreement, &profile,
+	       "the second measurement disagrees by 50.0 points: do not trust the "
+	       "split");
+	says(&profile, "Training waits for data 60.0% of its time; two measurements "
+		       "disagree about what for.");
+	profile_free(&profile);
+}
+
+static void ranges_are_of_what_is_possible(void **state)
+{
+	char text[FORMAT_RANGE];
+
+	(void)state;
+	assert_string_equal(
+		format_range(text, &(struct interval){2936, -10116, 15989}, ".."),
+		"0.00 .. 15989");
+	assert_null(format_range(text, &INTERVAL_UNKNOWN, ".."));
+}
+
+static void budgets_are_rounded_up(void **state)
+{
+	char text[FORMAT_SIZE];
+
+	(void)state;
+	assert_string_equal(format_budget(text, 41), "45s");
+	assert_string_equal(format_budget(text, 96), "2m");
+	assert_string_equal(format_budget(text, 7300), "3h");
+	assert_string_equal(format_budget(text, NAN), "n/a");
 }
 
 int main(int argc, char **argv)
@@ -203,6 +345,12 @@ int main(int argc, char **argv)
 		cmocka_unit_test(verdicts),
 		cmocka_unit_test(overheads),
 		cmocka_unit_test(an_ending_says_what_was_missing),
+		cmocka_unit_test(a_crash_comes_first),
+		cmocka_unit_test(time_beside_the_budget_is_told),
+		cmocka_unit_test(several_loaders_are_told),
+		cmocka_unit_test(measurements_that_disagree_are_not_trusted),
+		cmocka_unit_test(ranges_are_of_what_is_possible),
+		cmocka_unit_test(budgets_are_rounded_up),
 	};
 
 	if (argc > 1)
