@@ -231,7 +231,7 @@ static void missing_points_are_said_to_be(void **state)
 	(void)state;
 	begin(&profile, SAMPLE);
 	assert_int_equal(storage_of(&profile, &storage, &err), -ENODATA);
-	assert_non_null(strstr(err.message, "fetch"));
+	assert_non_null(strstr(err.message, "storage alone"));
 	add(&profile, 16, 1000, SAMPLE);
 	add(&profile, 4, NAN, SAMPLE);
 	storage = storage_in(&profile);
