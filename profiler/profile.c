@@ -321,6 +321,22 @@ int profile_copy_text(char **text, const char *from)
 	return from == NULL ? 0 : profile_text(text, "%s", from);
 }
 
+char **profile_copy_texts(char *const *from)
+{
+	size_t count = 0;
+	char **texts;
+
+	while (from[count] != NULL)
+		count++;
+	texts = calloc(count + 1, sizeof(*texts));
+	for (size_t i = 0; texts != NULL && i < count; i++)
+		if (profile_copy_text(&texts[i], from[i]) < 0) {
+			profile_free_texts(texts);
+			return NULL;
+		}
+	return texts;
+}
+
 void profile_free_texts(char *const *texts)
 {
 	for (char *const *text = texts; text != NULL && *text != NULL; text++)

@@ -530,7 +530,10 @@ int profile_set_fact(struct profile *profile, const char *key, const char *value
 /* Sets *text to a copy; NULL leaves it as it is. 0 or -ENOMEM. */
 int profile_copy_text(char **text, const char *from);
 
-/* Frees texts in an array that ends with NULL, and the array. NULL: there is none. */
+/* A copy of texts in an array that ends with NULL. NULL: memory is short. */
+char **profile_copy_texts(char *const *from);
+
+/* Frees such texts, and the array. NULL: there is none. */
 void profile_free_texts(char *const *texts);
 
 /* Sets *text to a printf of its own, freeing what was there. 0 or -ENOMEM. */

@@ -121,24 +121,11 @@ static int gate_side_copy(struct profile *to, const struct profile *from)
 	PROFILE_DATASET(COPY)
 	PROFILE_LOADING(COPY, "")
 	PROFILE_STAGES(COPY, "")
+	if (from->command != NULL) {
+		to->command = profile_copy_texts(from->command);
+		failed |= to->command == NULL;
+	}
 	return failed ? -ENOMEM : 0;
-}
-
-static int copy_command(struct profile *to, char *const *command)
-{
-	size_t count = 0;
-
-	if (command == NULL)
-		return 0;
-	while (command[count] != NULL)
-		count++;
-	to->command = calloc(count + 1, sizeof(*to->command));
-	if (to->command == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		if (profile_text(&to->command[i], "%s", command[i]) < 0)
-			return -ENOMEM;
-	return 0;
 }
 
 static int copy_facts(struct profile *to, const struct profile *from)
@@ -160,10 +147,8 @@ int gate_side_describe(struct gate_side *side, const struct profile *profile)
 
 	profile_free(about);
 	about->counted = counted;
-	if (gate_side_copy(about, profile) < 0 ||
-	    copy_command(about, profile->command) < 0)
-		return -ENOMEM;
-	return copy_facts(about, profile);
+	return gate_side_copy(about, profile) < 0 ? -ENOMEM
+						  : copy_facts(about, profile);
 }
 
 /* ---- a run's blocks ---- */

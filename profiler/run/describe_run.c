@@ -2,7 +2,6 @@
 #include "profiler/run/describe_run.h"
 #include "loader/base/clock.h"
 #include "loader/base/trace.h"
-#include "profiler/run/jobs.h"
 #include "profiler/run/launch.h"
 #include "profiler/session/run_metadata.h"
 
@@ -33,7 +32,7 @@ static int describe_run_fill(const struct describe_run *run, unsigned job,
 	clock_utc(started);
 	/* The command of job 0 stands for all of them. */
 	profile->command = job > 0 ? launch_command(config, job)
-				   : jobs_command(config->command, 0, false);
+				   : profile_copy_texts(config->command);
 	profile->protocol.id = (int)run->protocol;
 	profile->budget_s = run->budget_s;
 	profile->precision = run->precision;

@@ -31,21 +31,19 @@ static char *jobs_replace(const char *word, unsigned job)
 	return io_text(to, &text);
 }
 
-char **jobs_command(char *const *command, unsigned job, bool numbered)
+char **jobs_command(char *const *command, unsigned job)
 {
-	size_t count = 0;
-	char **words;
+	char **words = profile_copy_texts(command);
 
-	while (command[count] != NULL)
-		count++;
-	words = calloc(count + 1, sizeof(*words));
-	for (size_t i = 0; words != NULL && i < count; i++) {
-		words[i] =
-			numbered ? jobs_replace(command[i], job) : strdup(command[i]);
-		if (words[i] == NULL) {
+	for (char **word = words; word != NULL && *word != NULL; word++) {
+		char *numbered = jobs_replace(*word, job);
+
+		if (numbered == NULL) {
 			profile_free_texts(words);
 			return NULL;
 		}
+		free(*word);
+		*word = numbered;
 	}
 	return words;
 }
@@ -62,7 +60,7 @@ static void write_words(FILE *to, char *const *words)
 
 char *jobs_text(char *const *command, unsigned job)
 {
-	char **words = jobs_command(command, job, true), *text = NULL;
+	char **words = jobs_command(command, job), *text = NULL;
 	size_t size = 0;
 	FILE *to = words == NULL ? NULL : open_memstream(&text, &size);
 

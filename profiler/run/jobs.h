@@ -9,11 +9,9 @@
 struct conductor_job;
 struct trace;
 
-/*
- * A copy of the command; profile_free_texts() frees it. `numbered`: {job} in each of
- * its words is replaced by the job's number. NULL: memory is short.
- */
-char **jobs_command(char *const *command, unsigned job, bool numbered);
+/* A copy of the command with {job} in each of its words replaced by the job's number;
+ * profile_free_texts() frees it. NULL: memory is short. */
+char **jobs_command(char *const *command, unsigned job);
 
 /* The numbered command as one line for a shell (malloc). NULL: memory is short. */
 char *jobs_text(char *const *command, unsigned job);

@@ -131,7 +131,8 @@ char **launch_command(const struct measure_config *config, unsigned job)
 	char *const *command =
 		config->commands != NULL ? config->commands[job] : config->command;
 
-	return jobs_command(command, job, config->jobs > 0);
+	return config->jobs > 0 ? jobs_command(command, job)
+				: profile_copy_texts(command);
 }
 
 /* Fills in what the programs are started with, except their sessions. */

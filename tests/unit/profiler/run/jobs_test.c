@@ -38,16 +38,16 @@ static struct trace *job_of(double step_ms, int first, int blocks)
 	return trace;
 }
 
-static char **copy(const char *const *words, unsigned job, bool numbered)
+static char **copy(const char *const *words)
 {
-	return jobs_command((char *const *)(uintptr_t)words, job, numbered);
+	return profile_copy_texts((char *const *)(uintptr_t)words);
 }
 
 static void the_number_replaces_its_mark(void **state)
 {
 	static const char *const command[] = {"./train", "--out=run-{job}",
 					      "{job}{job}", "{jo}", NULL};
-	char **words = copy(command, 17, true);
+	char **words = jobs_command((char *const *)(uintptr_t)command, 17);
 
 	(void)state;
 	assert_string_equal(words[0], "./train");
@@ -55,9 +55,6 @@ static void the_number_replaces_its_mark(void **state)
 	assert_string_equal(words[2], "1717");
 	assert_string_equal(words[3], "{jo}");
 	assert_null(words[4]);
-	profile_free_texts(words);
-	words = copy(command, 17, false);
-	assert_string_equal(words[1], "--out=run-{job}");
 	profile_free_texts(words);
 }
 
@@ -113,7 +110,7 @@ static void a_job_is_told_from_its_own_result(void **state)
 	(void)state;
 	profile_init(&profile);
 	profile_init(&own);
-	own.command = copy(command, 0, false);
+	own.command = copy(command);
 	own.rates[TRACE_REAL] = (struct interval){900, 890, 910};
 	own.stalls[STAGE_PREP] = (struct interval){.3, .29, .31};
 	own.limit.id = STAGE_PREP;
@@ -200,7 +197,7 @@ static void memory_short_is_told(void **state)
 
 	(void)state;
 	nomem_at(1);
-	assert_null(copy(command, 1, false));
+	assert_null(copy(command));
 	nomem_at(1);
 	assert_int_equal(
 		jobs_together((const struct trace *const[]){job}, 1, &all, &cpu_s),
