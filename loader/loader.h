@@ -112,7 +112,8 @@ int dsa_open(const struct dsa_config *config, struct dsa_loader **loader, char *
 /*
  * The next batch. Waits for it. Returns 1; 0 at the end of the data (the configured
  * epochs, or `dsa run` has seen enough); -errno when a sample failed under
- * DSA_FAIL (dsa_why() names it), -EBUSY when the caller holds too many batches.
+ * DSA_FAIL (dsa_why() names it), -EBUSY when the caller holds too many batches,
+ * -ECANCELED when a shared loader was stopped before the caller's data ended.
  * Several batches may be held at once, `prefetch` at the most.
  */
 int dsa_next(struct dsa_loader *loader, struct dsa_batch *batch);

@@ -114,16 +114,19 @@ static int recover_alone(struct consumer *consumer, struct error *err)
 
 /* ---- another loader ---- */
 
-/* A loader with too many at its door closes it without a word: whoever was turned away
- * knocks again, also where no other loader is to come. */
+/* A loader with too many at its door closes it without a word, and one that was started
+ * together with its jobs may not listen yet: whoever was turned away knocks again, also
+ * where no other loader is to come. */
 static uint64_t recover_keep_trying(const struct consumer *consumer, uint64_t since,
 				    int code)
 {
-	uint64_t wait = (uint64_t)(consumer->config.options->takeover * 1e9);
+	const struct options *options = consumer->config.options;
+	uint64_t wait = (uint64_t)(options->takeover * 1e9);
+	bool again = code == EPIPE || (consumer->connection == NULL && !options->alone);
 
 	if (consumer->ended || !connection_unreachable(code))
 		return 0;
-	return since + (code == EPIPE && wait < KNOCK_NS ? KNOCK_NS : wait);
+	return since + (again && wait < KNOCK_NS ? KNOCK_NS : wait);
 }
 
 struct connection *consumer_reach(struct consumer *consumer,
@@ -194,29 +197,31 @@ static int recover_no_loader(const struct consumer *consumer, int reason,
 {
 	const struct connection *connection = consumer->connection;
 	bool died = reason == -ECONNRESET;
+	bool stopped = !died && bcast_stopped(connection->reader);
 
-	return error_set(err, died ? EPIPE : ENODATA,
+	return error_set(err,
+			 died      ? EPIPE
+			 : stopped ? ECANCELED
+				   : ENODATA,
 			 "the shared loader at %.80s (process %u) %s before epoch "
 			 "%llu, step %llu: resume there, or set alone=load or "
 			 "takeover=10s in DSA_LOADER",
 			 consumer->path, connection->welcome.server_pid,
-			 died ? "died" : "ended its data",
+			 died      ? "died"
+			 : stopped ? "was stopped"
+				   : "ended its data",
 			 (unsigned long long)consumer->epoch,
 			 (unsigned long long)consumer->step);
 }
 
-/* Without a number of epochs the data ends with the loader's; where that one was
- * stopped, `takeover` or `alone` may say to go on. */
+/* Without a number of epochs the data ends with the loader's, but not where that one was
+ * stopped: a model that is half trained must not look like a finished one. */
 static bool recover_ends_here(const struct consumer *consumer, int reason)
 {
-	const struct options *options = consumer->config.options;
 	const struct connection *connection = consumer->connection;
 
-	if (reason != -ENODATA || consumer->end_epoch != UINT64_MAX)
-		return false;
-	if (!bcast_stopped(connection->reader))
-		return true;
-	return options->takeover <= 0 && !options->alone;
+	return reason == -ENODATA && consumer->end_epoch == UINT64_MAX &&
+	       !bcast_stopped(connection->reader);
 }
 
 int consumer_recover(struct consumer *consumer, struct held_batch *held, int reason,

@@ -63,48 +63,46 @@ static void a_death_is_seen_by_who_holds_all_there_was(void **state)
 
 static void the_end_of_the_shared_data_is_the_end_of_endless_data(void **state)
 {
-	(void)state;
-	for (int stopped = 0; stopped < 2; stopped++) {
-		struct actor server = actor_of("s", actor_welcome, 0);
-		struct dsa_config config = program_config();
-		struct dsa_loader *loader;
-
-		config.epochs = 0;
-		loader = program_joined(&server, &config,
-					stopped ? "" : "alone=load,takeover=60s");
-		actor_put_all(&server, 0, 20);
-		if (stopped)
-			bcast_stop(server.ring);
-		else
-			bcast_end(server.ring, 0, NULL);
-		actor_die(&server);
-		program_steps(loader, 3);
-		assert_int_equal(program.count, 20);
-		assert_int_equal(program_step(loader, true), 0);
-		assert_int_equal(program_step(loader, true), 0);
-		dsa_close(loader);
-		actor_end(&server);
-	}
-}
-
-static void endless_data_of_a_stopped_loader_that_is_awaited_is_an_error(void **state)
-{
 	struct actor server = actor_of("s", actor_welcome, 0);
 	struct dsa_config config = program_config();
 	struct dsa_loader *loader;
 
 	(void)state;
 	config.epochs = 0;
-	loader = program_joined(&server, &config, "takeover=30ms");
-	actor_put_all(&server, 0, 16);
-	bcast_stop(server.ring);
+	loader = program_joined(&server, &config, "alone=load,takeover=60s");
+	actor_put_all(&server, 0, 20);
+	bcast_end(server.ring, 0, NULL);
 	actor_die(&server);
-	program_steps(loader, 2);
-	assert_int_equal(program_step(loader, true), -ENODATA);
-	assert_non_null(
-		strstr(dsa_why(loader), "ended its data before epoch 0, step 2"));
+	program_steps(loader, 3);
+	assert_int_equal(program.count, 20);
+	assert_int_equal(program_step(loader, true), 0);
+	assert_int_equal(program_step(loader, true), 0);
 	dsa_close(loader);
 	actor_end(&server);
+}
+
+static void endless_data_of_a_stopped_loader_is_an_error(void **state)
+{
+	static const char *const settings[] = {"", "takeover=30ms"};
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct actor server = actor_of("s", actor_welcome, 0);
+		struct dsa_config config = program_config();
+		struct dsa_loader *loader;
+
+		config.epochs = 0;
+		loader = program_joined(&server, &config, settings[i]);
+		actor_put_all(&server, 0, 20);
+		bcast_stop(server.ring);
+		actor_die(&server);
+		program_steps(loader, 2);
+		assert_int_equal(program_step(loader, true), -ECANCELED);
+		assert_non_null(
+			strstr(dsa_why(loader), "was stopped before epoch 0, step 2"));
+		dsa_close(loader);
+		actor_end(&server);
+	}
 }
 
 static void an_end_before_the_programs_own_is_an_error(void **state)
@@ -364,7 +362,7 @@ int main(int argc, char **argv)
 		TEST(what_a_dead_loader_published_is_delivered_first),
 		TEST(a_death_is_seen_by_who_holds_all_there_was),
 		TEST(the_end_of_the_shared_data_is_the_end_of_endless_data),
-		TEST(endless_data_of_a_stopped_loader_that_is_awaited_is_an_error),
+		TEST(endless_data_of_a_stopped_loader_is_an_error),
 		TEST(an_end_before_the_programs_own_is_an_error),
 		TEST(the_loaders_failure_is_told_in_its_words),
 		TEST(a_program_that_was_dropped_goes_on_alone),
