@@ -28,4 +28,8 @@ int components_open(struct components *parts, struct options *options,
 		    struct source *source, struct error *err);
 void components_close(struct components *parts);
 
+/* Prepares as the options' image says from now on. Nobody uses the prep before. */
+int components_set_prep(struct components *parts, const struct options *options,
+			struct error *err);
+
 #endif

@@ -43,6 +43,9 @@ struct options {
 int options_resolve(struct options *options, const struct dsa_config *config,
 		    const char *text, struct error *err);
 
+/* What a config wants a sample to become; op is left to the caller. */
+void options_image(struct prep_config *image, const struct dsa_config *config);
+
 /* What a sample looks like: "float32 NCHW 224". */
 void options_shape(const struct options *options, char *text, size_t bytes);
 

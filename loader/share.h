@@ -43,6 +43,8 @@ struct share_config {
 	double takeover_s; /* how long consumers may take to come back [10] */
 	const char *audit; /* file for the audit; NULL: none */
 	bool decoded; /* deliver decoded images: each client does the rest of prep */
+	bool follow;  /* make samples as the first job wants them, and batches at least
+			 as large, where `settings` say nothing. Else as `loader` does */
 	bool leave;   /* end when the last job left */
 	void (*log)(void *context, const char *line);
 	void *context;

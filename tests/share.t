@@ -59,9 +59,10 @@ def good(job, whole=None):
     return status == 0 and (whole is None or epochs(words) == whole), words
 
 
-def hello(batch, data, version=2, output=b"centred uint8 NCHW 32"):
-    body = struct.pack("=IIIIQ64s4096s64sII", version, batch, 0, 1, 32 * 32 * 3,
-                       output, data.encode(), b"stranger", 0, 0)
+def hello(batch, data, version=3):
+    uint8 = 2
+    body = struct.pack("=8I6f32s4096s64sII", version, batch, 0, 1, 1, 32, 0, uint8,
+                       0, 0, 0, 1, 1, 1, b"image", data.encode(), b"stranger", 0, 0)
     return struct.pack("=IIII", MAGIC, HELLO, len(body), 0) + body
 
 
@@ -338,6 +339,23 @@ def ignored_signal(scratch, data):
                "a signal that was ignored when it began does not end it", loader.words())
 
 
+def together(scratch, data):
+    with Loader(scratch, data, "--batch", "16", wait=False) as loader:
+        result, words = good(loader.job("batch=16", "epochs=1"), 1)
+        tap.ok(result, "a job that is started with its loader waits until that listens",
+               words, loader.words())
+
+
+def stopped(scratch, data):
+    with Loader(scratch, data, "--batch", "16") as loader:
+        job = loader.job("batch=16", "rate=500")
+        wait_until(lambda: any(job["samples"] > 40 for job in loader.there()))
+        loader.stop()
+        status, words = finish(job)
+        tap.ok(status == 3 and "was stopped before epoch" in words,
+               "a job without a number of epochs fails where its loader is stopped", words)
+
+
 def nobody(scratch, data):
     result = scratch.run("env", "DSA_SHARE=" + scratch.at("none"), JOB, data)
     tap.ok(result.returncode == 3 and "dsa serve" in result.stderr,
@@ -364,8 +382,8 @@ def main():
         os.truncate(pictures[7], 100)
         scratch.run(JOB, data, "table=" + scratch.at("table"))
         for group in (sizes_and_epochs, slow_and_fast, short_epochs, late_and_early,
-                      killed_job, stopped_job, killed_loader, strangers, looks,
-                      ignored_signal, nobody, schedules):
+                      killed_job, stopped_job, killed_loader, together, stopped,
+                      strangers, looks, ignored_signal, nobody, schedules):
             if len(sys.argv) < 2 or group.__name__ in sys.argv[1:]:
                 group(scratch, data)
         tap.ok(not children(), "nothing is left", [state(pid) for pid in children()])

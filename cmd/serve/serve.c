@@ -114,11 +114,12 @@ static const struct argument arguments[] = {
 	{"decoded", 0, NULL, TO(FLAG, share.decoded),
 	 "Share decoded pictures; each job crops its own from them"},
 	{"leave", 0, NULL, TO(FLAG, share.leave), "End when the last job left"},
-	ARGUMENT_HEADING(2, "The samples, as the jobs want them:"),
+	ARGUMENT_HEADING(2,
+			 "The samples, where it is not to be as the first job wants:"),
 	{"size", 0, "N", NUMBER(size, 1, LIMIT_SIZE),
-	 "Side of the square delivered, pixels (224)"},
-	{"type", 0, PREP_TYPE_NAMES, TO(NAME, type), "Of its numbers (float32)"},
-	{"layout", 0, "nchw|nhwc", TO(NAME, layout), "Order of its numbers (nchw)"},
+	 "Side of the square delivered, pixels"},
+	{"type", 0, PREP_TYPE_NAMES, TO(NAME, type), "Of its numbers"},
+	{"layout", 0, "nchw|nhwc", TO(NAME, layout), "Order of its numbers"},
 	{"evaluate", 0, NULL, TO(FLAG, evaluate),
 	 "Resize and crop at the centre instead of random crops and flips"},
 	{"in-order", 0, NULL, TO(FLAG, in_order), "Do not shuffle"},
@@ -302,7 +303,7 @@ static int serve_run(const struct command *self, int argc, char **argv)
 {
 	struct serve serve = {
 		.settings.unfit = 1u << SETTING_STEPS,
-		.share = {.mode = SHARE_FREE},
+		.share = {.mode = SHARE_FREE, .follow = true},
 	};
 	struct error err = {0};
 

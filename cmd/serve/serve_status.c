@@ -117,19 +117,15 @@ int serve_status_begin(FILE *to, const char *json, struct error *err)
 
 	if (root == NULL)
 		return -EBADMSG;
-	put_datasets(to, root);
-	fprintf(to, ": %s samples, %s\n",
-		serve_status_whole(root, "dataset_samples").text,
-		serve_status_bytes(root, "dataset_bytes").text);
-	fprintf(to,
-		"%s mode, %s workers, a window of %s samples: %s of shared memory\n"
-		"start a job with: DSA_SHARE=",
-		serve_status_text(root, "mode"),
-		serve_status_whole(root, "workers").text,
-		serve_status_whole(root, "window_samples").text,
-		serve_status_bytes(root, "memory_bytes").text);
+	fputs("DSA_SHARE=", to);
 	put_socket(to, serve_status_text(root, "socket"));
-	fputs(" ./train\n", to);
+	putc('\n', to);
+	put_datasets(to, root);
+	fprintf(to, ": %s samples, %s; %s mode, %s workers\n",
+		serve_status_whole(root, "dataset_samples").text,
+		serve_status_bytes(root, "dataset_bytes").text,
+		serve_status_text(root, "mode"),
+		serve_status_whole(root, "workers").text);
 	json_decref(root);
 	return 0;
 }

@@ -6,7 +6,7 @@
 
 struct error;
 
-/* What is served and how to use it, when it begins. 0, or -EBADMSG: that is no such JSON. */
+/* How to use it and what is served, when it begins. 0, or -EBADMSG: that is no such JSON. */
 int serve_status_begin(FILE *to, const char *json, struct error *err);
 
 /* Figures of all, then a line for each job. */

@@ -280,10 +280,8 @@ static int options_copy_texts(struct options *options, const struct dsa_config *
 _Static_assert((int)PREP_F16 == DSA_FLOAT16 && (int)PREP_U8 == DSA_UINT8,
 	       "the order of loader.h");
 
-static void copy_image(struct options *options, const struct dsa_config *config)
+void options_image(struct prep_config *image, const struct dsa_config *config)
 {
-	struct prep_config *image = &options->image;
-
 	*image = prep_defaults;
 	image->evaluate = config->evaluate != 0;
 	if (config->size != 0)
@@ -354,7 +352,7 @@ int options_resolve(struct options *options, const struct dsa_config *config,
 
 	*options = (struct options){0};
 	options_copy_numbers(options, config);
-	copy_image(options, config);
+	options_image(&options->image, config);
 	result = options_copy_texts(options, config, err);
 	if (result == 0 && text != NULL)
 		result = apply_text(options, text, err);

@@ -33,6 +33,18 @@ static int open_throttle(struct components *parts, const struct options *options
 		       : error_sys(err, ENOMEM, "cannot open the throttle");
 }
 
+int components_set_prep(struct components *parts, const struct options *options,
+			struct error *err)
+{
+	struct prep *prep = prep_open(&options->image, err);
+
+	if (prep == NULL)
+		return -err->code;
+	prep_close(parts->prep);
+	parts->prep = prep;
+	return 0;
+}
+
 int components_open(struct components *parts, struct options *options,
 		    struct source *source, struct error *err)
 {
@@ -47,10 +59,8 @@ int components_open(struct components *parts, struct options *options,
 	result = components_open_cache(parts, options, err);
 	if (result < 0)
 		return result;
-	parts->prep = prep_open(&options->image, err);
-	if (parts->prep == NULL)
-		return -err->code;
-	return open_throttle(parts, options, err);
+	result = components_set_prep(parts, options, err);
+	return result < 0 ? result : open_throttle(parts, options, err);
 }
 
 void components_close(struct components *parts)

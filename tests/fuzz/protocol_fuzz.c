@@ -4,6 +4,8 @@
  * The input is a row of pieces: one byte of length and of descriptors (the two highest
  * bits), then the bytes, which are sent at once.
  */
+#include "loader/base/error.h"
+#include "loader/share/wire/join_request.h"
 #include "loader/share/wire/protocol.h"
 
 #include <stdlib.h>
@@ -23,12 +25,15 @@ static void check(const struct protocol_inbox *inbox)
 {
 	const struct protocol_hello *hello = protocol_body(inbox);
 	const struct protocol_refused *refused = protocol_body(inbox);
+	struct error err;
 
 	switch (protocol_type(inbox)) {
 	case PROTOCOL_HELLO:
-		check_text(hello->output, sizeof(hello->output));
+		check_text(hello->prep, sizeof(hello->prep));
 		check_text(hello->dataset, sizeof(hello->dataset));
 		check_text(hello->job, sizeof(hello->job));
+		if (join_request_fits(hello, "", 0, &err) > 0)
+			abort();
 		break;
 	case PROTOCOL_REFUSED:
 		check_text(refused->why, sizeof(refused->why));

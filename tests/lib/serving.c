@@ -96,8 +96,11 @@ int serving_stop(struct serving *serving)
 void serving_job(struct job *job, uint32_t batch)
 {
 	job_init(job, batch);
-	strcpy(job->hello.output, "uint8 NCHW 8 raw");
-	job->hello.sample_bytes = 3 * 8 * 8;
+	strcpy(job->hello.prep, "raw");
+	job->hello.size = 8;
+	job->hello.type = DSA_UINT8;
+	for (int i = 0; i < 3; i++)
+		job->hello.std[i] = 1;
 }
 
 bool serving_verdict(const char *path, const char *text)

@@ -2,6 +2,7 @@
 #include "loader/share/client/connection.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
+#include "loader/prep.h"
 #include "loader/share/ring/bcast_ring.h"
 #include "loader/share/wire/class_names.h"
 #include "loader/share/wire/join_request.h"
@@ -133,23 +134,29 @@ static int connection_check_output(const struct protocol_welcome *welcome,
 				   const struct protocol_hello *hello,
 				   struct error *err)
 {
-	bool fits;
+	const char *made = welcome->output;
+	char wanted[PREP_OUTPUT];
+	struct prep_config image;
+	int result;
 
 	if (hello->dataset[0] != '\0' && strcmp(welcome->dataset, hello->dataset) != 0)
 		return error_set(err, EINVAL,
 				 "DSA_SHARE: the shared loader reads %.90s, this "
 				 "program wants %.90s",
 				 welcome->dataset, hello->dataset);
-	fits = welcome->decoded
-		       ? join_request_decoded(welcome->output, welcome->sample_bytes)
-		       : strcmp(welcome->output, hello->output) == 0 &&
-				 welcome->sample_bytes == hello->sample_bytes;
-	if (!fits)
-		return error_set(err, EINVAL,
-				 "DSA_SHARE: the shared loader delivers %s, this "
-				 "program wants %s",
-				 welcome->output, hello->output);
-	return 0;
+	result = welcome->decoded
+			 ? join_request_decoded(made, welcome->sample_bytes, err)
+			 : join_request_fits(hello, made, welcome->sample_bytes, err);
+	if (result != 0)
+		return result < 0 ? result : 0;
+	result = join_request_image(hello, &image, err);
+	if (result < 0)
+		return result;
+	prep_output(&image, wanted);
+	return error_set(err, EINVAL,
+			 "DSA_SHARE: the shared loader delivers %s, this program wants "
+			 "%s",
+			 made, wanted);
 }
 
 static int connection_check_welcome(struct protocol_welcome *welcome,

@@ -90,7 +90,7 @@ void datasets_close(struct datasets *datasets)
 static int datasets_refuse(const struct datasets *datasets, const char *wanted,
 			   struct error *err)
 {
-	char ours[160] = "", theirs[64];
+	char ours[96] = "", theirs[56];
 	size_t used = 0;
 
 	name_escape(wanted, theirs, sizeof(theirs));
@@ -102,8 +102,9 @@ static int datasets_refuse(const struct datasets *datasets, const char *wanted,
 		used += strlen(ours + used);
 	}
 	return error_set(err, EINVAL,
-			 "the loader has data set '%s', the job wants '%s'", ours,
-			 theirs);
+			 "the loader has data set '%s', the job wants '%s': start one "
+			 "for it (--socket), or one for both (--mode joader)",
+			 ours, theirs);
 }
 
 int datasets_find(const struct datasets *datasets, struct client *client,

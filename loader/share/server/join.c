@@ -4,7 +4,9 @@
  */
 #include "loader/base/clock.h"
 #include "loader/base/name.h"
+#include "loader/prep.h"
 #include "loader/share/server/server_state.h"
+#include "loader/share/wire/join_request.h"
 #include "loader/source.h"
 
 #include <errno.h>
@@ -14,14 +16,53 @@
 
 /* ---- whether it fits ---- */
 
-static int join_other_output(const struct share_server *server,
+/* The options of a loader that makes what the job wants; "": none can say it. */
+static void join_options(const struct protocol_hello *hello,
+			 const struct prep_config *image, char *text, size_t room)
+{
+	bool normal =
+		memcmp(image->mean, prep_defaults.mean, sizeof(image->mean)) == 0 &&
+		memcmp(image->std, prep_defaults.std, sizeof(image->std)) == 0;
+
+	*text = '\0';
+	if (strcmp(hello->prep, "image") == 0 && (normal || hello->type == DSA_UINT8))
+		snprintf(text, room, " --size %u --layout %s --type %s%s", hello->size,
+			 hello->layout == DSA_NHWC ? "nhwc" : "nchw",
+			 prep_type_names[image->type],
+			 hello->evaluate != 0 ? " --evaluate" : "");
+}
+
+static int join_check_output(const struct share_server *server,
 			     const struct protocol_hello *hello, struct error *err)
 {
-	char theirs[80];
+	char theirs[PREP_OUTPUT], options[80];
+	struct prep_config image;
+	int result = join_request_image(hello, &image, err);
 
-	name_escape(hello->output, theirs, sizeof(theirs));
-	return error_set(err, EINVAL, "the loader makes '%s', the job wants '%s'",
-			 server->output, theirs);
+	if (result < 0)
+		return result;
+	prep_output(&image, theirs);
+	if (server->config.decoded || strcmp(theirs, server->output) == 0)
+		return 0;
+	join_options(hello, &image, options, sizeof(options));
+	return error_set(err, EINVAL,
+			 "the loader makes '%s', the job wants '%s': start one for it: "
+			 "dsa serve DATASET%s",
+			 server->output, theirs, options);
+}
+
+static int join_check_order(const struct share_server *server,
+			    const struct protocol_hello *hello, struct error *err)
+{
+	if ((hello->in_order != 0) == server->options.in_order)
+		return 0;
+	return error_set(
+		err, EINVAL,
+		server->options.in_order
+			? "the loader keeps the order, the job shuffles: start "
+			  "one for it without --in-order"
+			: "the loader shuffles, the job wants no shuffle: start "
+			  "one for it with --in-order");
 }
 
 /* Two batches of a job, the one that it holds and the one that it waits for, and one of
@@ -29,7 +70,9 @@ static int join_other_output(const struct share_server *server,
 static int join_check_batch(const struct share_server *server, uint32_t batch,
 			    struct error *err)
 {
-	uint32_t places = bcast_places(server->stream.ring);
+	uint32_t places = server->stream.ring != NULL
+				  ? bcast_places(server->stream.ring)
+				  : server->config.window * server->options.batch;
 	uint32_t most = (places - server->options.batch) / 2;
 
 	if (batch >= 1 && batch <= most)
@@ -37,11 +80,26 @@ static int join_check_batch(const struct share_server *server, uint32_t batch,
 	return error_set(
 		err, EINVAL,
 		"batches of %u do not fit into a window of %u samples: at most "
-		"%u, or more with dsa serve --window",
+		"%u, or more with dsa serve --batch",
 		batch, places, most);
 }
 
-static int join_check(const struct share_server *server, struct client *client,
+static int join_check_samples(struct share_server *server,
+			      const struct protocol_hello *hello, struct error *err)
+{
+	bool first = server->stream.ring == NULL;
+	int result = first ? recipe_follow(server, hello, err) : 0;
+
+	if (result == 0)
+		result = join_check_output(server, hello, err);
+	if (result == 0)
+		result = join_check_order(server, hello, err);
+	if (result == 0)
+		result = join_check_batch(server, hello->batch, err);
+	return result == 0 && first ? recipe_open(server, err) : result;
+}
+
+static int join_check(struct share_server *server, struct client *client,
 		      struct error *err)
 {
 	const struct protocol_hello *hello = &client->hello;
@@ -55,19 +113,11 @@ static int join_check(const struct share_server *server, struct client *client,
 	if (hello->world != 1)
 		return error_set(err, EINVAL,
 				 "world is %u: a shared loader gives every job all of "
-				 "the data set",
+				 "the data set: leave out world",
 				 hello->world);
 	if (datasets_find(&server->datasets, client, err) < 0)
 		return -err->code;
-	if (!server->config.decoded &&
-	    (strcmp(hello->output, server->output) != 0 ||
-	     hello->sample_bytes != prep_sample_bytes(server->parts.prep)))
-		return join_other_output(server, hello, err);
-	if ((hello->in_order != 0) != server->options.in_order)
-		return error_set(
-			err, EINVAL, "the loader %s, the job wants it otherwise",
-			server->options.in_order ? "keeps the order" : "shuffles");
-	return join_check_batch(server, hello->batch, err);
+	return join_check_samples(server, hello, err);
 }
 
 /* ---- WELCOME ---- */
@@ -222,7 +272,7 @@ void join_ready(struct share_server *server)
 static void join_copy_hello(struct client *client, const struct protocol_hello *hello)
 {
 	client->hello = *hello;
-	client->hello.output[sizeof(hello->output) - 1] = '\0';
+	client->hello.prep[sizeof(hello->prep) - 1] = '\0';
 	client->hello.dataset[sizeof(hello->dataset) - 1] = '\0';
 	client->hello.job[sizeof(hello->job) - 1] = '\0';
 	name_escape(client->hello.job[0] != '\0' ? client->hello.job : "a job",
@@ -232,12 +282,14 @@ static void join_copy_hello(struct client *client, const struct protocol_hello *
 static int join_hear(struct share_server *server, struct client *client,
 		     struct error *err)
 {
-	int result = join_check(server, client, err);
+	int result;
 
+	if (server->stream.ended)
+		return error_set(err, ENODATA,
+				 "the data of this loader ended: start another one");
+	result = join_check(server, client, err);
 	if (result < 0)
 		return result;
-	if (server->stream.ended)
-		return error_set(err, ENODATA, "the data of this loader ended");
 	if (client->hello.resumes != 0 && server->await_until_ns != 0) {
 		server_log(server, "took over: jobs of the loader before are back");
 		server->await_until_ns = 0;

@@ -18,6 +18,8 @@ static void policy_log_skips(struct share_server *server)
 	struct share_stream *stream = &server->stream;
 	struct skip_lines taken;
 
+	if (stream->pipeline == NULL)
+		return;
 	share_stream_lock(stream);
 	taken = stream->skips;
 	stream->skips.count = 0;
@@ -189,7 +191,7 @@ void policy_audit(struct share_server *server)
 {
 	struct share_stream *stream = &server->stream;
 
-	if (stream->audit == NULL)
+	if (stream->audit == NULL || stream->pipeline == NULL)
 		return;
 	share_stream_lock(stream);
 	for (unsigned i = 0; i < CLIENTS; i++) {
@@ -210,9 +212,11 @@ void policy_tick(struct share_server *server, uint64_t now)
 	policy_log(server, now);
 	policy_watch_pending(server, now);
 	policy_watch_return(server, now);
-	policy_watch_clients(server, now);
-	policy_audit(server);
-	policy_watch_rate(server, now);
+	if (server->stream.ring != NULL) {
+		policy_watch_clients(server, now);
+		policy_audit(server);
+		policy_watch_rate(server, now);
+	}
 	policy_end(server, now);
 	server->watched_ns = now;
 }

@@ -12,7 +12,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-enum { WINDOW_MOST = 4096, EVENTS = 64 };
+enum { EVENTS = 64 };
 
 /* ---- events ---- */
 
@@ -86,7 +86,7 @@ static void server_turn(struct share_server *server)
 	now = clock_now();
 	if (interval != 0 && now - server->watched_ns >= interval)
 		policy_tick(server, now);
-	if (server->released)
+	if (server->released && server->stream.pipeline != NULL)
 		pipeline_released(server->stream.pipeline);
 	server->released = false;
 	if (server->config.leave && server_all_left(server))
@@ -94,56 +94,6 @@ static void server_turn(struct share_server *server)
 }
 
 /* ---- opening ---- */
-
-static int server_check_config(const struct share_config *config,
-			       const struct options *options, struct error *err)
-{
-	if (options->world != 1)
-		return error_set(err, EINVAL,
-				 "a shared loader is not sharded: world is 1, not %u",
-				 options->world);
-	if (options->start_epoch != 0 || options->start_step != 0)
-		return error_set(err, EINVAL,
-				 "a shared loader begins with the first epoch: no "
-				 "start_epoch, start_step");
-	if (config->window < 3 || config->window > WINDOW_MOST)
-		return error_set(err, EINVAL, "window is 3 to %d batches, not %u",
-				 WINDOW_MOST, config->window);
-	if ((uint64_t)config->window * options->batch > UINT32_MAX / 2)
-		return error_set(err, EINVAL,
-				 "a window of %u batches of %u is too large",
-				 config->window, options->batch);
-	if (config->decoded && strcmp(options->prep, "image") != 0)
-		return error_set(err, EINVAL, "prep=%s has no decoded pictures",
-				 options->prep);
-	if (config->jobs < 1 || config->jobs > BCAST_READERS)
-		return error_set(err, EINVAL, "jobs are 1 to %d, not %u", BCAST_READERS,
-				 config->jobs);
-	return 0;
-}
-
-static int server_resolve(struct share_server *server, struct error *err)
-{
-	struct share_config *config = &server->config;
-	struct options *options = &server->options;
-	int result = options_resolve(options, config->loader, config->settings, err);
-
-	if (result < 0)
-		return result;
-	config->window = config->window > 0 ? config->window : SHARE_WINDOW;
-	config->jobs = config->jobs > 0 ? config->jobs : 1;
-	config->takeover_s = config->takeover_s > 0 ? config->takeover_s : 10;
-	options->drop_last = false; /* clients form their own batches */
-	server->stream.scheduler =
-		config->mode == SHARE_JOADER ? &scheduler_joader : &scheduler_epoch;
-	result = server_check_config(config, options, err);
-	if (result == 0 && server->stream.scheduler->check != NULL)
-		result = server->stream.scheduler->check(&server->stream, err);
-	if (config->decoded) /* options.image.op points there */
-		strcpy(options->prep, "decoded");
-	prep_output(&options->image, server->output);
-	return result;
-}
 
 static int server_open_data(struct share_server *server, struct error *err)
 {
@@ -177,7 +127,7 @@ static void server_draw_generation(struct share_server *server)
 
 static int server_open_all(struct share_server *server, struct error *err)
 {
-	int result = server_resolve(server, err);
+	int result = recipe_resolve(server, err);
 
 	if (result == 0)
 		result = reactor_open(&server->reactor, err);
@@ -188,7 +138,8 @@ static int server_open_all(struct share_server *server, struct error *err)
 	if (result < 0)
 		return result;
 	server_draw_generation(server);
-	result = share_stream_open(&server->stream, err);
+	if (!server->config.follow || profiled_is(server))
+		result = share_stream_open(&server->stream, err);
 	if (result == 0)
 		result = listener_open(&server->listener, server->config.socket, err);
 	if (result == 0)

@@ -3,6 +3,7 @@
  * loader/share/.
  *
  *	server.c       opens the parts, waits for events, ends
+ *	recipe.c       what samples become, and who says so
  *	reactor.h      what its thread waits for
  *	listener.h     the socket
  *	client.h       the connections: client.c, join.c, requests.c
@@ -61,6 +62,19 @@ struct share_server {
 
 __attribute__((format(printf, 2, 3))) void server_log(const struct share_server *server,
 						      const char *format, ...);
+
+/* ---- recipe.c ---- */
+
+/* Fills in and checks config and options. 0 or -errno. */
+int recipe_resolve(struct share_server *server, struct error *err);
+
+/* Before the stream is open: takes on what a job wants, as far as the settings let it,
+ * in place of what another wanted. 0 or -errno. */
+int recipe_follow(struct share_server *server, const struct protocol_hello *hello,
+		  struct error *err);
+
+/* Opens the stream for that job. 0 or -errno: it is as before. */
+int recipe_open(struct share_server *server, struct error *err);
 
 /* ---- policy.c ---- */
 

@@ -194,31 +194,21 @@ static void share_metrics_fill_constant(struct collected *metrics)
 	all->generation = server->generation;
 	all->dataset_samples = share_stream_samples(&server->stream);
 	all->dataset_bytes = source_facts(server->parts.source)->bytes;
-	all->memory_bytes = bcast_bytes(server->stream.ring);
-	all->sample_bytes = prep_sample_bytes(server->parts.prep);
-	all->window = bcast_places(server->stream.ring);
 	all->drop_after_ns =
 		server->config.drop_ns > 0 ? server->config.drop_ns : SHARE_UNKNOWN;
 	all->workers = server->options.workers;
 }
 
-static void share_metrics_fill(struct collected *metrics)
+static void share_metrics_fill_counts(struct collected *metrics, uint64_t now)
 {
 	const struct share_server *server = metrics->server;
-	const struct share_stream *stream = &server->stream;
 	struct share_figures *all = &metrics->all;
-	uint64_t now = clock_now();
 	struct cache_stats cache;
 
 	cache_stats(server->parts.cache, &cache);
-	share_metrics_fill_constant(metrics);
 	all->uptime_ns = now - server->opened_ns;
-	all->lap = stream->next.pass;
-	all->parts = stream->shared != NULL ? shared_epoch_parts(stream->shared)
-					    : SHARE_UNKNOWN;
-	all->samples = bcast_published(stream->ring);
 	all->samples_per_1000s = share_metrics_rate(server, now);
-	all->skipped = stream->skipped;
+	all->skipped = server->stream.skipped;
 	all->hits = cache.hits;
 	all->misses = cache.misses;
 	all->fetched_bytes = share_metrics_counter(server, TRACE_fetched_bytes);
@@ -228,15 +218,42 @@ static void share_metrics_fill(struct collected *metrics)
 	all->dropped = server->clients.dropped;
 	for (int i = 0; i < REFUSALS; i++)
 		all->refused += server->clients.refused[i].all;
-	share_metrics_fill_gone(metrics);
-	share_metrics_fill_jobs(metrics, now);
 }
 
+/* With the lock. */
+static void share_metrics_fill_stream(struct collected *metrics)
+{
+	const struct share_stream *stream = &metrics->server->stream;
+	struct share_figures *all = &metrics->all;
+
+	all->memory_bytes = bcast_bytes(stream->ring);
+	all->sample_bytes = prep_sample_bytes(stream->parts->prep);
+	all->window = bcast_places(stream->ring);
+	all->lap = stream->next.pass;
+	all->parts = stream->shared != NULL ? shared_epoch_parts(stream->shared)
+					    : SHARE_UNKNOWN;
+	all->samples = bcast_published(stream->ring);
+	share_metrics_fill_gone(metrics);
+	share_metrics_fill_jobs(metrics, clock_now());
+}
+
+/* Before there is a stream there were no jobs. */
 static void share_metrics_read(struct share_server *server, struct collected *metrics)
 {
-	*metrics = (struct collected){.server = server};
+	*metrics = (struct collected){
+		.server = server,
+		.all = {.memory_bytes = SHARE_UNKNOWN,
+			.sample_bytes = SHARE_UNKNOWN,
+			.window = SHARE_UNKNOWN,
+			.lap = SHARE_UNKNOWN,
+			.parts = SHARE_UNKNOWN},
+	};
+	share_metrics_fill_constant(metrics);
+	share_metrics_fill_counts(metrics, clock_now());
+	if (server->stream.pipeline == NULL)
+		return;
 	share_stream_lock(&server->stream);
-	share_metrics_fill(metrics);
+	share_metrics_fill_stream(metrics);
 	share_stream_unlock(&server->stream);
 	metrics->all.prep_cpu_ns = pipeline_prep_cpu(server->stream.pipeline);
 }
@@ -262,11 +279,10 @@ int share_server_status(struct share_server *server, char **json, struct error *
 {
 	int result;
 
-	if (server->stream.ring != NULL) {
+	if (server->metrics.last == NULL) {
 		result = share_metrics_json(server, json);
 	} else {
-		*json = server->metrics.last != NULL ? strdup(server->metrics.last)
-						     : NULL;
+		*json = strdup(server->metrics.last);
 		result = *json != NULL ? 0 : -ENOMEM;
 	}
 	return result == 0 ? 0 : error_sys(err, -result, "cannot report the status");

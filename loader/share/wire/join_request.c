@@ -1,6 +1,9 @@
 /* join_request.c - writes and checks the first message of a client. */
 #include "loader/share/wire/join_request.h"
+#include "loader/base/choice.h"
 #include "loader/base/error.h"
+#include "loader/base/limits.h"
+#include "loader/base/variants.h"
 #include "loader/options.h"
 
 #include <errno.h>
@@ -52,41 +55,91 @@ static const char *join_request_job_name(void)
 int join_request_fill(struct protocol_hello *hello, const struct options *options,
 		      struct error *err)
 {
-	struct prep *prep;
+	const struct prep_config *image = &options->image;
 	int result = join_request_check(options, err);
 
 	if (result < 0)
 		return result;
-	prep = prep_open(&options->image, err);
-	if (prep == NULL)
-		return -err->code;
 	*hello = (struct protocol_hello){
 		.version = PROTOCOL_VERSION,
 		.batch = options->batch,
 		.in_order = options->in_order,
 		.world = options->world,
-		.sample_bytes = prep_sample_bytes(prep),
+		.evaluate = image->evaluate,
+		.size = image->size,
+		.layout = image->layout == PREP_NHWC ? DSA_NHWC : DSA_NCHW,
+		.type = (uint32_t)image->type,
 	};
-	prep_close(prep);
-	prep_output(&options->image, hello->output);
+	memcpy(hello->mean, image->mean, sizeof(hello->mean));
+	memcpy(hello->std, image->std, sizeof(hello->std));
+	snprintf(hello->prep, sizeof(hello->prep), "%s", options->prep);
 	join_request_dataset(options->dataset, hello->dataset, sizeof(hello->dataset));
 	snprintf(hello->job, sizeof(hello->job), "%s", join_request_job_name());
 	return 0;
 }
 
-bool join_request_decoded(const char *output, uint64_t sample_bytes)
+int join_request_config(const struct protocol_hello *hello, struct dsa_config *config,
+			struct error *err)
 {
-	struct prep_config config = prep_defaults;
-	char expected[PREP_OUTPUT];
-	struct prep *prep;
-	bool fits;
+	if (hello->size < 1 || hello->size > LIMIT_SIZE || hello->layout > DSA_NHWC ||
+	    hello->type > DSA_UINT8 || choice_find(PREP_OP_NAMES, hello->prep) < 0)
+		return error_set(err, EINVAL,
+				 "the job wants samples that nobody makes");
+	config->batch = hello->batch;
+	config->in_order = hello->in_order != 0;
+	config->evaluate = hello->evaluate != 0;
+	config->size = hello->size;
+	config->layout = (enum dsa_layout)hello->layout;
+	config->type = (enum dsa_type)hello->type;
+	config->mean = hello->mean;
+	config->std = hello->std;
+	config->prep = hello->prep;
+	return 0;
+}
 
-	config.op = "decoded";
-	prep = prep_open(&config, NULL);
+int join_request_image(const struct protocol_hello *hello, struct prep_config *image,
+		       struct error *err)
+{
+	struct dsa_config config = {0};
+	int result = join_request_config(hello, &config, err);
+
+	if (result < 0)
+		return result;
+	options_image(image, &config);
+	image->op = hello->prep;
+	return 0;
+}
+
+static int join_request_makes(const struct prep_config *image, const char *output,
+			      uint64_t sample_bytes, struct error *err)
+{
+	struct prep *prep = prep_open(image, err);
+	char expected[PREP_OUTPUT];
+	bool makes;
+
 	if (prep == NULL)
-		return false;
-	prep_output(&config, expected);
-	fits = strcmp(output, expected) == 0 && sample_bytes == prep_sample_bytes(prep);
+		return -err->code;
+	prep_output(image, expected);
+	makes = strcmp(output, expected) == 0 &&
+		sample_bytes == prep_sample_bytes(prep);
 	prep_close(prep);
-	return fits;
+	return makes;
+}
+
+int join_request_fits(const struct protocol_hello *hello, const char *output,
+		      uint64_t sample_bytes, struct error *err)
+{
+	struct prep_config image;
+	int result = join_request_image(hello, &image, err);
+
+	return result < 0 ? result
+			  : join_request_makes(&image, output, sample_bytes, err);
+}
+
+int join_request_decoded(const char *output, uint64_t sample_bytes, struct error *err)
+{
+	struct prep_config image = prep_defaults;
+
+	image.op = "decoded";
+	return join_request_makes(&image, output, sample_bytes, err);
 }

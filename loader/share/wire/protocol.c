@@ -162,7 +162,7 @@ static const struct {
 		PROTOCOL_##type, offsetof(struct protocol_##name, member),             \
 			sizeof(((struct protocol_##name *)NULL)->member)               \
 	}
-	TEXT(HELLO, hello, output),      TEXT(HELLO, hello, dataset),
+	TEXT(HELLO, hello, prep),        TEXT(HELLO, hello, dataset),
 	TEXT(HELLO, hello, job),         TEXT(WELCOME, welcome, output),
 	TEXT(WELCOME, welcome, dataset), TEXT(REFUSED, refused, why),
 };

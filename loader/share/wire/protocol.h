@@ -36,7 +36,7 @@
 struct error;
 
 #define PROTOCOL_MAGIC   0x31617364u /* "dsa1" */
-#define PROTOCOL_VERSION 2
+#define PROTOCOL_VERSION 3
 
 enum {
 	PROTOCOL_MOST = 8192,           /* bytes of a message from a consumer */
@@ -62,8 +62,9 @@ struct protocol_head {
 struct protocol_hello {
 	uint32_t version, batch;
 	uint32_t in_order, world;
-	uint64_t sample_bytes;      /* that it can take as they are */
-	char output[64];            /* prep_output() of what it wants */
+	uint32_t evaluate, size, layout, type; /* of its samples, as in dsa_config */
+	float mean[3], std[3];
+	char prep[32];
 	char dataset[4096];         /* real path; "": whatever there is */
 	char job[64];               /* name for tables: DSA_JOB, or the program's */
 	uint32_t resumes, reserved; /* it was at a loader that is gone */

@@ -30,8 +30,10 @@ static void an_unchanged_program_gets_the_shared_batches(void **state)
 	(void)state;
 	assert_int_equal(server.hello.version, PROTOCOL_VERSION);
 	assert_int_equal(server.hello.batch, PROGRAM_BATCH);
-	assert_int_equal(server.hello.sample_bytes, ACTOR_BYTES);
-	assert_string_equal(server.hello.output, "uint8 NCHW 4");
+	assert_string_equal(server.hello.prep, "image");
+	assert_int_equal(server.hello.size, 4);
+	assert_int_equal(server.hello.type, DSA_UINT8);
+	assert_int_equal(server.hello.layout, DSA_NCHW);
 	assert_string_equal(server.hello.dataset, actor_dataset);
 	assert_int_equal(server.hello.resumes, 0);
 	for (int epoch = 0; epoch < 2; epoch++) {
@@ -98,7 +100,7 @@ static void what_does_not_fit_is_refused_and_named(void **state)
 	server = actor_of("s", actor_welcome, 0);
 	server.welcome.version = 9;
 	expect_refusal(&server, "alone=load", -EPROTO,
-		       "speaks version 9, this program 2");
+		       "speaks version 9, this program 3");
 	server = actor_of("s", actor_welcome, 0);
 	strcpy(server.welcome.dataset, "/data/cats");
 	expect_refusal(&server, "alone=load", -EINVAL,

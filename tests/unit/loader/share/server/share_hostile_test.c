@@ -128,16 +128,30 @@ static void what_does_not_fit_is_refused_with_the_reason(void **state)
 	assert_true(serving_start(&serving));
 	serving_job(&job, 16);
 	job.hello.version = 9;
-	assert_refused(&job, "version 2, the job version 9");
+	assert_refused(&job, "version 3, the job version 9");
 	serving_job(&job, 16);
 	strcpy(job.hello.dataset, "/other/pictures");
 	assert_refused(&job, "'synthetic:100', the job wants '/other/pictures'");
 	serving_job(&job, 16);
-	strcpy(job.hello.output, "float32 NCHW 224 ImageNet");
-	assert_refused(&job, "makes 'uint8 NCHW 8 raw'");
+	strcpy(job.hello.prep, "image");
+	job.hello.size = 224;
+	assert_refused(&job,
+		       "makes 'uint8 NCHW 8 raw', the job wants 'uint8 NCHW 224'");
+	assert_refused(&job, "dsa serve DATASET --size 224 --layout nchw --type uint8");
 	serving_job(&job, 16);
-	job.hello.sample_bytes = 7;
-	assert_refused(&job, "makes");
+	job.hello.size = 9;
+	assert_refused(&job, "wants 'uint8 NCHW 9 raw': start one for it");
+	job.hello.size = 1u << 31;
+	assert_refused(&job, "samples that nobody makes");
+	serving_job(&job, 16);
+	job.hello.type = 3;
+	assert_refused(&job, "samples that nobody makes");
+	serving_job(&job, 16);
+	job.hello.layout = 2;
+	assert_refused(&job, "samples that nobody makes");
+	serving_job(&job, 16);
+	strcpy(job.hello.prep, "decoded");
+	assert_refused(&job, "samples that nobody makes");
 	serving_job(&job, 57);
 	assert_refused(&job, "at most 56");
 	serving_job(&job, 0);
@@ -149,7 +163,7 @@ static void what_does_not_fit_is_refused_with_the_reason(void **state)
 	assert_refused(&job, "world is 4");
 	serving_job(&job, 16);
 	job.hello.in_order = 1;
-	assert_refused(&job, "shuffles");
+	assert_refused(&job, "with --in-order");
 	assert_serves();
 }
 
