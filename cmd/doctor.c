@@ -59,8 +59,7 @@ static int doctor_run(const struct command *self, int argc, char **argv)
 	int status = 0;
 
 	argument_read(self, argc, argv, &asked);
-	doctor_examine(&doctor, asked.dataset,
-		       asked.program != NULL ? asked.program[0] : NULL);
+	doctor_examine(&doctor, asked.dataset, asked.program);
 	if (asked.json)
 		status = doctor_print_json(&doctor);
 	else

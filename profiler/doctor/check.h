@@ -7,8 +7,8 @@
 /* What is examined. Names that were not given are NULL. */
 struct check_subject {
 	const char *dataset;
-	const char *program;
-	char sample[4096]; /* a regular file of the data set; "" if none was found */
+	char *const *program; /* its words */
+	char sample[4096];    /* a regular file of the data set; "" if none was found */
 };
 
 typedef void check_machine(struct doctor_line *line);
@@ -24,6 +24,17 @@ check_named check_dataset, check_direct, check_residency;
 
 /* of a program, in program.c */
 check_named check_program;
+
+/* Whether the kernel and the dynamic loader find what the program at path needs to be
+ * started, in start.c. False: the line says what is missing. */
+bool check_start(struct doctor_line *line, const char *path, const char *name);
+
+/* The interpreter that a script's first line names, "" if none. False: it is no script. */
+bool check_find_interpreter(const char *path, char *interpreter, size_t room);
+
+/* Runs a helper that has no effects; its words are ended by NULL. line: the first one that
+ * it prints with `wanted` in it, or "". Its exit status; -1: it did not run. */
+int check_ask(const char *const words[], const char *wanted, char *line, size_t room);
 
 /* Finds the first regular file of subject->dataset, a few folders deep. */
 void check_find_sample(struct check_subject *subject);

@@ -34,10 +34,10 @@ const char *doctor_status_name(enum doctor_status status);
 
 /*
  * Examines this machine and, unless they are NULL, a data set (a directory or a
- * list file) and the program that a run would start (found as a shell finds it).
- * Starts nothing and changes nothing.
+ * list file) and the program that a run would start (its words, ended by NULL; found as
+ * a shell finds it). Does not start it, and changes nothing.
  */
-void doctor_examine(struct doctor *doctor, const char *dataset, const char *program);
+void doctor_examine(struct doctor *doctor, const char *dataset, char *const *program);
 
 /* True if no line is broken. */
 bool doctor_fit(const struct doctor *doctor);

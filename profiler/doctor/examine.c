@@ -53,7 +53,7 @@ void check_report(struct doctor_line *line, enum doctor_status status, const cha
 		 fix != NULL && status != DOCTOR_OK ? fix : "");
 }
 
-void doctor_examine(struct doctor *doctor, const char *dataset, const char *program)
+void doctor_examine(struct doctor *doctor, const char *dataset, char *const *program)
 {
 	struct check_subject subject = {.dataset = dataset, .program = program};
 

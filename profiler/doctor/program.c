@@ -1,4 +1,5 @@
-/* program.c - finds a program as a shell does, and whether it uses libdsa. */
+/* program.c - finds a program as a shell does, whether it can be started, and whether it
+ * uses libdsa. */
 #include "profiler/doctor/check.h"
 
 #include "loader/base/name.h"
@@ -41,17 +42,24 @@ bool check_find_program(const char *name, char *path, size_t size)
 
 enum kind { UNREADABLE, SCRIPT, USES_DSA, USES_NO_DSA };
 
+#define USE_DSA                                                                        \
+	"load its data with dsa.Loader in Python (dsa_python(3)), or libdsa in C "     \
+	"(dsa_loader(3))"
+
+static bool program_has(const char *bytes, size_t size, const char *text)
+{
+	return memmem(bytes, size, text, strlen(text)) != NULL;
+}
+
 /* The loader looks for DSA_SESSION itself; a program linked to it names it. */
 static enum kind program_kind_of(const char *bytes, size_t size)
 {
-	static const char soname[] = "libdsa.so.", inside[] = "DSA_SESSION";
-
-	if (size > 2 && memcmp(bytes, "#!", 2) == 0)
-		return SCRIPT;
-	return memmem(bytes, size, soname, sizeof(soname) - 1) != NULL ||
-			       memmem(bytes, size, inside, sizeof(inside) - 1) != NULL
-		       ? USES_DSA
-		       : USES_NO_DSA;
+	if (program_has(bytes, size, "libdsa.so.") ||
+	    program_has(bytes, size, "DSA_SESSION") ||
+	    program_has(bytes, size, "import dsa") ||
+	    program_has(bytes, size, "from dsa import"))
+		return USES_DSA;
+	return size > 2 && memcmp(bytes, "#!", 2) == 0 ? SCRIPT : USES_NO_DSA;
 }
 
 static enum kind read_kind(const char *path)
@@ -75,26 +83,16 @@ static enum kind read_kind(const char *path)
 	return kind;
 }
 
-void check_program(struct doctor_line *line, const struct check_subject *subject)
+static void program_report(struct doctor_line *line, enum kind kind, const char *name)
 {
-	char path[4096], name[NAME_SHOWN];
-
-	name_escape(subject->program, name, sizeof(name));
-	if (!check_find_program(subject->program, path, sizeof(path))) {
-		check_report(line, DOCTOR_BROKEN,
-			     "give its path, or make it executable: chmod +x",
-			     "'%s' is no program that can be started", name);
-		return;
-	}
-	switch (read_kind(path)) {
+	switch (kind) {
 	case USES_DSA:
 		check_report(line, DOCTOR_OK, NULL, "'%s' uses libdsa", name);
 		break;
 	case USES_NO_DSA:
-		check_report(
-			line, DOCTOR_LIMITED,
-			"load its data with <dsa/loader.h>, or start one that does",
-			"'%s' itself does not use libdsa; what it starts may", name);
+		check_report(line, DOCTOR_LIMITED, USE_DSA,
+			     "'%s' itself does not use libdsa; what it starts may",
+			     name);
 		break;
 	case SCRIPT:
 		check_report(line, DOCTOR_OK, NULL,
@@ -106,4 +104,72 @@ void check_program(struct doctor_line *line, const struct check_subject *subject
 			     name);
 		break;
 	}
+}
+
+/* ---- Python ---- */
+
+static bool program_is_python(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strncmp(slash != NULL ? slash + 1 : path, "python", 6) == 0;
+}
+
+/* Of `python3 -u train.py`; NULL: it runs a module, or a text, or what it is told. */
+static const char *program_script_of(char *const *words)
+{
+	for (words++; *words != NULL && (*words)[0] == '-'; words++)
+		if (strpbrk(*words, "cm") != NULL)
+			return NULL;
+	return *words;
+}
+
+/* A script may extend the path in which Python seeks modules itself. */
+static void program_check_python(struct doctor_line *line, const char *python,
+				 const char *script)
+{
+	const char *const words[] = {python, "-B", "-c", "import dsa; dsa._library()",
+				     NULL};
+	enum kind kind = script != NULL ? read_kind(script) : USES_DSA;
+	char name[NAME_SHOWN], fix[192], said[120], shown[100];
+
+	if (kind == USES_NO_DSA || kind == SCRIPT) {
+		check_report(line, DOCTOR_LIMITED, USE_DSA,
+			     "'%s' does not import dsa; what it imports may",
+			     name_escape(script, name, sizeof(name)));
+		return;
+	}
+	name_escape(python, name, 60);
+	snprintf(fix, sizeof(fix),
+		 "make install PYTHON=%s, or name the folder of dsa.py in PYTHONPATH",
+		 name);
+	if (check_ask(words, "Error", said, sizeof(said)) == 0)
+		check_report(line, DOCTOR_OK, NULL, "%s finds dsa.Loader", name);
+	else
+		check_report(line, DOCTOR_LIMITED, fix, "%s finds no dsa.Loader: %s",
+			     name,
+			     strstr(said, "No module named") != NULL
+				     ? "no module dsa"
+				     : name_escape(said, shown, sizeof(shown)));
+}
+
+void check_program(struct doctor_line *line, const struct check_subject *subject)
+{
+	char *const *words = subject->program;
+	char path[4096], name[NAME_SHOWN], python[512];
+
+	name_escape(words[0], name, sizeof(name));
+	if (!check_find_program(words[0], path, sizeof(path)))
+		check_report(line, DOCTOR_BROKEN,
+			     "give its path, or make it executable: chmod +x",
+			     "'%s' is no program that can be started", name);
+	else if (!check_start(line, path, name))
+		return;
+	else if (program_is_python(path))
+		program_check_python(line, words[0], program_script_of(words));
+	else if (check_find_interpreter(path, python, sizeof(python)) &&
+		 program_is_python(python))
+		program_check_python(line, python, path);
+	else
+		program_report(line, read_kind(path), name);
 }

@@ -34,12 +34,23 @@ static void write_file(const char *path, const void *bytes, size_t size, mode_t 
 	close(fd);
 }
 
+/* Of a program without arguments. */
+static void doctor_examine_one(struct doctor *doctor, const char *dataset,
+			       const char *program)
+{
+	char *name = program != NULL ? strdup(program) : NULL;
+	char *const words[] = {name, NULL};
+
+	doctor_examine(doctor, dataset, name != NULL ? words : NULL);
+	free(name);
+}
+
 static enum doctor_status status_of(const char *dataset, const char *program,
 				    const char *name)
 {
 	struct doctor doctor;
 
-	doctor_examine(&doctor, dataset, program);
+	doctor_examine_one(&doctor, dataset, program);
 	assert_non_null(line(&doctor, name));
 	return line(&doctor, name)->status;
 }
@@ -60,7 +71,7 @@ static void every_line_that_is_not_ok_says_how_to_mend_it(void **state)
 	struct doctor doctor;
 
 	(void)state;
-	doctor_examine(&doctor, "/no/such/place", "/no/such/program");
+	doctor_examine_one(&doctor, "/no/such/place", "/no/such/program");
 	for (size_t i = 0; i < doctor.count; i++) {
 		assert_true(doctor.lines[i].found[0] != '\0');
 		if (doctor.lines[i].status != DOCTOR_OK)
@@ -98,6 +109,48 @@ static void a_program_must_start(void **state)
 	assert_int_equal(status_of(NULL, file, "program"), DOCTOR_OK);
 	unlink(file);
 	assert_int_equal(status_of(NULL, folder, "program"), DOCTOR_BROKEN);
+}
+
+static void an_interpreter_that_is_missing_is_named(void **state)
+{
+	static const char *const lines[] = {"#!/no/such/python3 -u\n",
+					    "#! /usr/bin/env -S A=b no-such-python3\n"};
+	struct doctor doctor;
+	char file[64];
+
+	(void)state;
+	snprintf(file, sizeof(file), "%s/script", folder);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		write_file(file, lines[i], strlen(lines[i]), 0700);
+		doctor_examine_one(&doctor, NULL, file);
+		assert_int_equal(line(&doctor, "program")->status, DOCTOR_BROKEN);
+		assert_non_null(strstr(line(&doctor, "program")->found, "python3"));
+		unlink(file);
+	}
+}
+
+/* This program, which needs a library that nobody has. */
+static void a_library_that_is_missing_is_named(void **state)
+{
+	static char bytes[1 << 23];
+	struct doctor doctor;
+	char file[64], *at;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	ssize_t size = read(fd, bytes, sizeof(bytes));
+
+	(void)state;
+	close(fd);
+	assert_true(size > 0);
+	/* also where the name stands above */
+	while ((at = memmem(bytes, (size_t)size, "libcmocka.so.", 13)) != NULL)
+		memcpy(at, "libcmocha", 9);
+	snprintf(file, sizeof(file), "%s/program", folder);
+	write_file(file, bytes, (size_t)size, 0700);
+	doctor_examine_one(&doctor, NULL, file);
+	assert_int_equal(line(&doctor, "program")->status, DOCTOR_BROKEN);
+	assert_non_null(
+		strstr(line(&doctor, "program")->found, "started: libcmocha.so."));
+	unlink(file);
 }
 
 static void a_program_without_the_loader_is_told(void **state)
@@ -159,7 +212,7 @@ static void a_name_stays_on_one_line(void **state)
 	struct doctor doctor;
 
 	(void)state;
-	doctor_examine(&doctor, "no\nsuch\nplace", "no\033[31mprogram");
+	doctor_examine_one(&doctor, "no\nsuch\nplace", "no\033[31mprogram");
 	assert_null(strchr(line(&doctor, "data set")->found, '\n'));
 	assert_null(strchr(line(&doctor, "program")->found, '\033'));
 }
@@ -171,6 +224,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(every_line_that_is_not_ok_says_how_to_mend_it),
 		cmocka_unit_test(a_data_set_must_hold_a_file),
 		cmocka_unit_test(a_program_must_start),
+		cmocka_unit_test(an_interpreter_that_is_missing_is_named),
+		cmocka_unit_test(a_library_that_is_missing_is_named),
 		cmocka_unit_test(a_program_without_the_loader_is_told),
 		cmocka_unit_test(a_tool_that_is_not_in_the_path_is_missing),
 		cmocka_unit_test(a_limit_of_locked_memory_is_seen),

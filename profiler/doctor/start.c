@@ -1,0 +1,191 @@
+/* start.c - whether all is there that a program is started with: its dynamic loader and
+ * libraries, or its interpreter. */
+#include "profiler/doctor/check.h"
+
+#include "loader/base/io.h"
+#include "loader/base/name.h"
+#include "loader/base/text/shell_word.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { NAME = 80 };
+
+/* ---- helpers ---- */
+
+static FILE *start_helper(const char *const words[])
+{
+	char *command = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&command, &size), *from = NULL;
+
+	if (to == NULL)
+		return NULL;
+	fputs("exec", to);
+	for (; *words != NULL; words++) {
+		putc(' ', to);
+		shell_word(to, *words);
+	}
+	fputs(" 2>&1 </dev/null", to);
+	if (io_text(to, &command) != NULL)
+		from = popen(command, "re");
+	free(command);
+	return from;
+}
+
+int check_ask(const char *const words[], const char *wanted, char *line, size_t room)
+{
+	FILE *from = start_helper(words);
+	char *said = NULL;
+	size_t size = 0;
+	int status;
+
+	line[0] = '\0';
+	if (from == NULL)
+		return -1;
+	while (getline(&said, &size, from) >= 0)
+		if (line[0] == '\0' && strstr(said, wanted) != NULL)
+			snprintf(line, room, "%.*s", (int)strcspn(said, "\n"), said);
+	free(said);
+	status = pclose(from);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* ---- programs of the machine ---- */
+
+/* The dynamic loader that an ELF file of this machine names. False: it names none, or is
+ * no such file. */
+static bool start_find_loader(FILE *file, char *path, size_t room)
+{
+	Elf64_Ehdr head;
+	Elf64_Phdr part = {0};
+
+	if (fread(&head, sizeof(head), 1, file) != 1 ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(part))
+		return false;
+	for (unsigned i = 0; i < head.e_phnum; i++) {
+		if (fseek(file, (long)(head.e_phoff + i * sizeof(part)), SEEK_SET) <
+			    0 ||
+		    fread(&part, sizeof(part), 1, file) != 1)
+			return false;
+		if (part.p_type == PT_INTERP)
+			break;
+	}
+	if (part.p_type != PT_INTERP || part.p_filesz < 2 || part.p_filesz > room ||
+	    fseek(file, (long)part.p_offset, SEEK_SET) < 0 ||
+	    fread(path, part.p_filesz, 1, file) != 1)
+		return false;
+	path[part.p_filesz - 1] = '\0';
+	return true;
+}
+
+/* The dynamic loader lists what it would load, and starts nothing. glibc's says "PROGRAM:
+ * error while loading shared libraries: LIBRARY: why", musl's "Error loading shared
+ * library LIBRARY: why". */
+static bool start_check_libraries(struct doctor_line *line, const char *loader,
+				  const char *path, const char *name)
+{
+	const char *const words[] = {loader, "--list", path, NULL};
+	char said[512], why[120], *at;
+
+	(void)check_ask(words, "shared librar", said, sizeof(said));
+	if (said[0] == '\0')
+		return true;
+	at = strstr(said, "librar");
+	at += strcspn(at, " ");
+	at += strspn(at, " ");
+	check_report(
+		line, DOCTOR_BROKEN,
+		strncmp(at, "libdsa.so.", strlen("libdsa.so.")) == 0
+			? "export LD_LIBRARY_PATH=PREFIX/lib of `make install "
+			  "PREFIX=...`; below /usr or /usr/local: ldconfig, as root"
+			: "install it, or name its folder in LD_LIBRARY_PATH",
+		"'%.40s' can't be started: %s", name,
+		name_escape(at, why, sizeof(why)));
+	return false;
+}
+
+static bool start_check_loader(struct doctor_line *line, const char *loader,
+			       const char *name)
+{
+	char missing[NAME];
+
+	if (access(loader, X_OK) == 0)
+		return true;
+	check_report(line, DOCTOR_BROKEN,
+		     "install the C library that it was built for, or build it here",
+		     "'%s' can't be started: there is no %s", name,
+		     name_escape(loader, missing, sizeof(missing)));
+	return false;
+}
+
+/* ---- scripts ---- */
+
+/* The next word of a line; NULL: there is none. */
+static char *start_word(char **rest)
+{
+	char *word;
+
+	do
+		word = strsep(rest, " \t");
+	while (word != NULL && *word == '\0');
+	return word;
+}
+
+bool check_find_interpreter(const char *path, char *interpreter, size_t room)
+{
+	char text[512], *rest = text + 2, *word;
+	FILE *file = fopen(path, "re");
+	bool script = file != NULL && fgets(text, sizeof(text), file) != NULL &&
+		      text[0] == '#' && text[1] == '!';
+
+	if (file != NULL)
+		fclose(file);
+	if (!script)
+		return false;
+	text[strcspn(text, "\n")] = '\0';
+	word = start_word(&rest);
+	if (word != NULL && strcmp(word, "/usr/bin/env") == 0)
+		do
+			word = start_word(&rest);
+		while (word != NULL && (*word == '-' || strchr(word, '=') != NULL));
+	snprintf(interpreter, room, "%s", word != NULL ? word : "");
+	return true;
+}
+
+static bool start_check_interpreter(struct doctor_line *line, const char *interpreter,
+				    const char *name)
+{
+	char found[4096], missing[NAME];
+
+	if (check_find_program(interpreter, found, sizeof(found)))
+		return true;
+	name_escape(interpreter, missing, sizeof(missing));
+	check_report(line, DOCTOR_BROKEN,
+		     "install it, or correct the first line of the script",
+		     "'%s' can't be started: there is no %s", name, missing);
+	return false;
+}
+
+bool check_start(struct doctor_line *line, const char *path, const char *name)
+{
+	char needs[512];
+	FILE *file;
+	bool dynamic;
+
+	if (check_find_interpreter(path, needs, sizeof(needs)))
+		return start_check_interpreter(line, needs, name);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return true; /* it may be started and not read */
+	dynamic = start_find_loader(file, needs, sizeof(needs));
+	fclose(file);
+	return !dynamic || (start_check_loader(line, needs, name) &&
+			    start_check_libraries(line, needs, path, name));
+}
