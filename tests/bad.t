@@ -258,13 +258,14 @@ def targets(scratch):
     said("no such program", run("dsa-no-such-program"), COULD_NOT, "dsa-no-such-program")
     said("a program that may not be run", run(plain), COULD_NOT, "plain.*Permission denied")
     said("a program that exits at once", run("true"), COULD_NOT,
-         "status 0 before it asked for a batch")
+         "status 0 before it asked for a batch: it does not load its data with dsa")
     said("a program that fails at once", run("false"), COULD_NOT,
          "status 1 before it asked for a batch")
     said("a program that dies at once", run("sh", "-c", "kill -SEGV $$"), COULD_NOT,
          "Segmentation fault")
     said("a program that asks for no batch",
-         run("sleep", "1000", words=("--timeout", "0.3s")), COULD_NOT, "no batch in")
+         run("sleep", "1000", words=("--timeout", "0.3s")), COULD_NOT,
+         "no batch in .*use dsa.Loader in Python")
     said("its leader leaves at once", run("sh", "-c", f"{train} & exit 0"), COULD_NOT,
          "before it asked for a batch")
     result = run("sh", "-c", f"sleep 1000 & {train} & wait $!")

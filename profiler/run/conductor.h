@@ -74,7 +74,7 @@ struct conductor_end {
 	int signal;     /* that dsa received, even while the programs ended; 0: none */
 };
 
-enum { CONDUCTOR_LEFT = 160 };
+enum { CONDUCTOR_LEFT = 224 };
 
 /* One program of the launch, and how it ended. */
 struct conductor_job {

@@ -141,10 +141,20 @@ static bool is_crash(int number)
 	       number == SIGTRAP;
 }
 
+/* What a program that has no loader of ours wants; "" where it has one. */
+static const char *conductor_end_hint(const struct trace *trace)
+{
+	return trace->processes[0].pid != 0
+		       ? ""
+		       : ": it does not load its data with dsa: use dsa.Loader in "
+			 "Python (dsa_python(3)), or libdsa in C (dsa_loader(3))";
+}
+
 void conductor_note_end(struct conductor *conductor, unsigned number)
 {
 	const struct target *target = &conductor->targets[number];
-	bool asked = conductor->jobs[number].trace->first_request_ns != 0;
+	const struct trace *trace = conductor->jobs[number].trace;
+	bool asked = trace->first_request_ns != 0;
 	const char *before = asked ? "" : " before it asked for a batch";
 	enum conductor_why why = !asked                ? CONDUCTOR_SILENT
 				 : target->status == 0 ? CONDUCTOR_ENDED
@@ -160,8 +170,9 @@ void conductor_note_end(struct conductor *conductor, unsigned number)
 	else if (asked && target->status == 0)
 		conductor_leave(conductor, number, why, "finished");
 	else
-		conductor_leave(conductor, number, why, "ended with status %d%s",
-				target->status, before);
+		conductor_leave(conductor, number, why, "ended with status %d%s%s",
+				target->status, before,
+				target->status == 0 ? conductor_end_hint(trace) : "");
 }
 
 /* A counter of the driver's; 0 while there is no driver. */
@@ -236,11 +247,10 @@ void conductor_check(struct conductor *conductor)
 			continue;
 		if (trace->first_request_ns == 0 &&
 		    clock_since(conductor->started) > config->timeout_s)
-			conductor_leave(
-				conductor, i, CONDUCTOR_SILENT,
-				"asked for no batch in %.0f s; does it use libdsa? "
-				"(--timeout waits longer)",
-				config->timeout_s);
+			conductor_leave(conductor, i, CONDUCTOR_SILENT,
+					"asked for no batch in %.0f s (--timeout waits "
+					"longer)%s",
+					config->timeout_s, conductor_end_hint(trace));
 		check_stall(conductor, i);
 		steps &= conductor_end_counted(trace, TRACE_delivered_batches) >=
 			 config->steps;
