@@ -6,6 +6,8 @@
     for epoch in range(10):
         for images, labels in loader:
             train(images, labels)
+        if loader.ended:
+            break
 
 Samples are read and prepared by threads of the library, outside Python, and `images`
 lies where they put it: a NumPy array or a torch tensor over the library's memory,
@@ -34,10 +36,11 @@ Epochs. `for ... in loader` runs until the end of the epoch; the next loop takes
 next one, and one that was left early goes on where it was left. loader.forever() runs
 on; loader.batches() too, with Batch objects, which know their epoch and step. The data
 ends after `epochs`, or when `dsa run` has seen enough: then loops end at once and
-loader.ended is true.
+loader.ended is true. A program that does more than train in an epoch looks at it, or it
+would go on with that alone.
 
 torch.utils.data.DataLoader(dsa.torch_dataset(loader), batch_size=None) takes batches
-from a loader for programs that want a DataLoader.
+from a loader for programs that want a DataLoader; without batch_size=None it is refused.
 
 Threads may share a loader; each batch goes to one of them. A forked child cannot use a
 loader of its parent: Error is raised. Ctrl-C works while a program waits for data, and
@@ -723,6 +726,10 @@ class Loader:
         """Steps in an epoch; samples that are skipped may shorten it."""
         return self._core.stats().steps_per_epoch
 
+    def __getitem__(self, _):
+        raise TypeError("a loader's batches have no numbers: iterate over it; for torch "
+                        + _DATA_LOADER)
+
     def forever(self):
         """(images, labels) until the data ends, whatever the epoch."""
         return iter(lambda: self._forever(), None)
@@ -786,16 +793,23 @@ class Loader:
                     "(num_workers=0)")
 
 
+_DATA_LOADER = "DataLoader(dsa.torch_dataset(loader), batch_size=None)"
+
+
 def torch_dataset(loader):
     """A torch.utils.data.IterableDataset of a loader's batches, one epoch at a time,
-    for DataLoader(dsa.torch_dataset(loader), batch_size=None). With num_workers above 0
-    it raises Error: the loader has its own."""
+    for DataLoader(dsa.torch_dataset(loader), batch_size=None). Error is raised for any
+    other batch_size, as batches come whole, and for num_workers above 0, as the loader
+    has its own."""
     from torch.utils.data import IterableDataset, get_worker_info
 
     class LoaderDataset(IterableDataset):
         def __iter__(self):
             if get_worker_info() is not None:
                 raise Error("a dsa loader has its own workers: use num_workers=0")
+            # Who asks is DataLoader's fetcher: it alone knows whether it makes batches.
+            if sys._getframe(1).f_locals.get("auto_collation"):
+                raise Error(f"a dsa loader's batches come whole: {_DATA_LOADER}")
             return iter(loader)
 
         def __len__(self):
