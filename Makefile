@@ -355,7 +355,16 @@ install: all
 	$(B)/dsa completion bash >$(at)$(DATADIR)/$(word 1,$(COMPLETIONS))
 	$(B)/dsa completion zsh >$(at)$(DATADIR)/$(word 2,$(COMPLETIONS))
 	$(B)/dsa completion fish >$(at)$(DATADIR)/$(word 3,$(COMPLETIONS))
-	$(if $(at),,-ldconfig)
+	@[ -n "$(at)" ] || [ "$$(id -u)" != 0 ] || ldconfig
+	@$(if $(filter /usr /usr/local,$(PREFIX)),,printf '%s\n' $(AWAY))
+
+# What a PREFIX of one's own asks of the environment.
+AWAY = 'The system does not look in $(PREFIX) by itself:' \
+	'  to run dsa                export PATH=$(PREFIX)/bin:$$PATH' \
+	'  to run programs in C      export LD_LIBRARY_PATH=$(LIBDIR)' \
+	'  to build them             export PKG_CONFIG_PATH=$(LIBDIR)/pkgconfig' \
+	'  to run those in Python    export PYTHONPATH=$(PYTHONDIR)' \
+	'The Python of a virtual environment at $(PREFIX) does, and needs none of it.'
 
 # Where that Python looks for modules below $(PREFIX).
 PYTHONDIR ?= $(or $(shell $(PYTHON) -c 'import site; print(*site.getsitepackages(), \
