@@ -261,8 +261,10 @@ def targets(scratch):
          "status 0 before it asked for a batch: it does not load its data with dsa")
     said("a program that fails at once", run("false"), COULD_NOT,
          "status 1 before it asked for a batch")
+    said("a program whose status is no signal's", run("sh", "-c", "exit 200"), COULD_NOT,
+         "status 200 before it asked for a batch")
     said("a program that dies at once", run("sh", "-c", "kill -SEGV $$"), COULD_NOT,
-         "Segmentation fault")
+         "crashed .SIGSEGV. before it asked for a batch")
     said("a program that asks for no batch",
          run("sleep", "1000", words=("--timeout", "0.3s")), COULD_NOT,
          "no batch in .*use dsa.Loader in Python")

@@ -156,17 +156,20 @@ void conductor_note_end(struct conductor *conductor, unsigned number)
 	const struct trace *trace = conductor->jobs[number].trace;
 	bool asked = trace->first_request_ns != 0;
 	const char *before = asked ? "" : " before it asked for a batch";
+	/* NULL: of an exit status that is no signal's */
+	const char *killer =
+		target->status > 128 ? sigabbrev_np(target->status - 128) : NULL;
 	enum conductor_why why = !asked                ? CONDUCTOR_SILENT
 				 : target->status == 0 ? CONDUCTOR_ENDED
 						       : CONDUCTOR_DIED;
 
 	if (target->running || conductor->stopping)
 		return;
-	if (target->status > 128)
+	if (killer != NULL)
 		conductor_leave(conductor, number, why, "%s (SIG%s)%s",
 				is_crash(target->status - 128) ? "crashed"
 							       : "was killed",
-				sigabbrev_np(target->status - 128), before);
+				killer, before);
 	else if (asked && target->status == 0)
 		conductor_leave(conductor, number, why, "finished");
 	else
