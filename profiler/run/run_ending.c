@@ -2,14 +2,16 @@
 #include "profiler/run/run_ending.h"
 #include "loader/base/trace.h"
 #include "profiler/analysis/analyse.h"
+#include "profiler/analysis/shares.h"
 #include "profiler/run/conductor.h"
+#include "profiler/schedule/window_cost.h"
 
 #include <signal.h>
 
-/* What the shares need: 8 blocks of windows, each of 2 steps to settle and 8 measured ones
- * or longer, and a quarter for switches and curves. */
-#define WINDOWS      (8. * STAGES)
-#define WINDOW_STEPS 10.
+/* What the shares need: blocks of windows, each of so many steps or longer, and a quarter
+ * for switches and curves. */
+#define WINDOWS      ((double)SHARES_BLOCKS_LEAST * STAGES)
+#define WINDOW_STEPS (STEPS_SETTLE + STEPS_LEAST)
 #define WINDOW_S     1.
 #define BESIDE       1.25
 
@@ -71,8 +73,7 @@ static int run_ending_finished(const struct run_ending *ending, struct profile *
 	return profile_text(
 		&profile->status_why,
 		"%s first: it took %llu steps; about %.0f are needed: raise --epochs "
-		"or "
-		"--steps",
+		"or --steps",
 		ending->end->text, (unsigned long long)steps,
 		run_ending_about(run_ending_enough_s(step_s, ending->budget_s) /
 				 step_s));
