@@ -279,7 +279,7 @@ struct profile_verification {
 struct profile_model {
 	struct interval real, cached;    /* samples/s, modelled */
 	double real_error, cached_error; /* modelled / measured - 1 */
-	char *why;                       /* not identifiable, and why */
+	char *why;                       /* why they may not */
 };
 
 struct profile {

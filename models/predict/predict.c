@@ -251,8 +251,8 @@ static const char *cores_words(const struct model *model,
 		return NULL;
 	cores_rate(&model->inputs.cores, change->cores, &basis);
 	return basis == CORES_BOUNDS ? "not measured with more cores: from no gain at "
-				       "all to a linear "
-				       "one; the stalls shown are the best case"
+				       "all to a linear one; the stalls shown are the "
+				       "best case"
 	       : basis == CORES_FITTED ? "not measured with more cores: by the "
 					 "scalability law that fits fewer"
 				       : NULL;
