@@ -158,7 +158,7 @@ static int look_read_header(struct looker *looker, const struct object *object,
 	}
 	if (result == -EAGAIN)
 		return error_set(err, EBADMSG, "ends within its header");
-	return result == 0 ? 0 : error_set(err, EBADMSG, "is no JPEG");
+	return result == 0 ? 0 : error_set(err, EBADMSG, "not a JPEG");
 }
 
 static bool has_end(const struct object *object)

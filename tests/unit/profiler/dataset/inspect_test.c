@@ -131,7 +131,7 @@ static void broken_files_are_named_with_the_reason(void **state)
 	assert_int_equal(result.readable, 2);
 	assert_int_equal(result.broken, 4);
 	assert_why(&result, "a/cut.jpg", "truncated");
-	assert_why(&result, "a/no\\njpeg.jpg", "is no JPEG");
+	assert_why(&result, "a/no\\njpeg.jpg", "not a JPEG");
 	assert_why(&result, "a/empty.jpg", "ends within its header");
 	assert_why(&result, "b/head.jpg", "ends within its header");
 	inspect_free(&result);
