@@ -8,7 +8,7 @@
 
 enum { MAX_SHARE = 100 }; /* beyond it, shares are no shares of anything */
 
-static const double VAGUE = .5; /* half of an interval: it says nothing */
+static const double VAGUE = .5; /* half of an interval, or beyond 0 % to 100 % */
 
 static const char *format_unknown(char *to)
 {
@@ -204,7 +204,11 @@ double format_half(const struct profile *profile)
 
 bool format_is_vague(const struct profile *profile)
 {
-	return format_half(profile) >= VAGUE;
+	bool possible = true;
+
+	for (int i = 0; i < STAGES; i++)
+		possible &= !(fabs(profile->stalls[i].value - .5) > .5 + VAGUE);
+	return format_half(profile) >= VAGUE || !possible;
 }
 
 int format_stalls(const struct interval *stalls, long tenths[STAGES])

@@ -347,7 +347,8 @@ static void terminal_write_box(struct box *box, const struct profile *profile)
 	terminal_crash(box, profile);
 	terminal_head(box, profile);
 	terminal_stalls(box, profile);
-	whatif_ranking(box, profile, ADVICE);
+	if (isfinite(profile->stalls[STAGE_COMPUTE].value))
+		whatif_ranking(box, profile, ADVICE);
 	terminal_jobs(box, profile);
 	terminal_limit(box, profile);
 	box_sentence(box, "emulated", format_string(format_emulated, profile));

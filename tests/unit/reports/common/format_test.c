@@ -127,7 +127,9 @@ static void verdicts(void **state)
 		 "to 90% of its time."},
 		{{{.064, -.288, .416}, {.921, -4.761, 6.603}, {.015, -6.015, 6.045}},
 		 "Too few windows: how long training waits for data is not known yet."},
-		{{{2, NAN, NAN}, {-.9, NAN, NAN}, {-.1, NAN, NAN}},
+		{{{.339, NAN, NAN}, {1.528, NAN, NAN}, {-.867, NAN, NAN}},
+		 "Too few windows: how long training waits for data is not known yet."},
+		{{{1.4, NAN, NAN}, {-.3, NAN, NAN}, {-.1, NAN, NAN}},
 		 "Training was not seen to wait for data; the measurement was too "
 		 "short "
 		 "for an interval."},
