@@ -195,9 +195,10 @@ static void dataset_inspect_print_text(const char *dataset,
 {
 	char name[1024];
 
-	printf("%s: %u files of %u classes, %.1f MB\n",
-	       name_escape(dataset, name, sizeof(name)), result->count, result->classes,
-	       (double)result->bytes / 1e6);
+	printf("%s: %u file%s of %u class%s, %.1f MB\n",
+	       name_escape(dataset, name, sizeof(name)), result->count,
+	       result->count == 1 ? "" : "s", result->classes,
+	       result->classes == 1 ? "" : "es", (double)result->bytes / 1e6);
 	print_laws(result);
 	if (result->readable > 0)
 		print_kinds(result);

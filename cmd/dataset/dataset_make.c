@@ -82,10 +82,11 @@ static void dataset_make_print_text(const struct make_config *config,
 {
 	char name[256];
 
-	printf("%s: %u pictures of %u classes, %.1f MB, mean %.1f KB, in %.1f s "
+	printf("%s: %u picture%s of %u class%s, %.1f MB, mean %.1f KB, in %.1f s "
 	       "(%.0f a second)\n",
 	       name_escape(config->dir, name, sizeof(name)), config->count,
-	       config->classes, (double)result->bytes / 1e6,
+	       config->count == 1 ? "" : "s", config->classes,
+	       config->classes == 1 ? "" : "es", (double)result->bytes / 1e6,
 	       (double)result->bytes / config->count / 1e3, result->seconds,
 	       config->count / result->seconds);
 }

@@ -22,7 +22,7 @@ static const struct argument arguments[] = {
 	{"verify", 0, NULL, TO(FLAG, verify),
 	 "Run each change, or without changes the advised ones"},
 	{"resume", 0, NULL, TO(FLAG, trials.resume),
-	 "The same, but skip what the result has verified already"},
+	 "Verify only what the result has not verified already"},
 	{"budget", 0, "TIME", TO(TIME, trials.budget_s),
 	 "Time to measure each (default 20s)"},
 	{"precision", 0, "POINTS", TO(POINTS, trials.precision),

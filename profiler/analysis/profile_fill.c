@@ -255,7 +255,8 @@ int profile_fill_window(const struct window *window, bool used, struct profile *
 		if (window_delivers(window->kind))
 			out->blocked_s = window->blocked_s;
 	}
-	return profile_text(&out->why, "%s%s%s", window->why,
-			    raw->flags & TRACE_UNTHROTTLED ? "; unthrottled" : "",
-			    raw->flags & TRACE_WARMUP ? "; warm-up, not used" : "");
+	return profile_text(
+		&out->why, "%s%s%s", window->why,
+		raw->flags & TRACE_UNTHROTTLED ? "; without the emulated limit" : "",
+		raw->flags & TRACE_WARMUP ? "; warm-up, not used" : "");
 }

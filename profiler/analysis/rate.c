@@ -75,9 +75,12 @@ static void rate_write_how(const struct trace_loader *loader,
 
 	if (blocks->whole)
 		snprintf(rate->why, sizeof(rate->why),
-			 "%.0f whole epochs in %zu windows", epochs, blocks->count);
+			 "%.0f whole epoch%s in %zu window%s", epochs,
+			 epochs < 1.5 ? "" : "s", blocks->count,
+			 blocks->count == 1 ? "" : "s");
 	else
-		snprintf(rate->why, sizeof(rate->why), "%zu windows%s", blocks->count,
+		snprintf(rate->why, sizeof(rate->why), "%zu window%s%s", blocks->count,
+			 blocks->count == 1 ? "" : "s",
 			 blocks->drawn ? ", hits drawn" : "");
 }
 

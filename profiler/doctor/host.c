@@ -92,16 +92,16 @@ void check_huge_pages(struct doctor_line *line)
 	procfs_line(enabled, sizeof(enabled), "",
 		    "/sys/kernel/mm/transparent_hugepage/shmem_enabled");
 	if (host_has_reserved())
-		check_report(line, DOCTOR_OK, NULL, "reserved ones can be had");
+		check_report(line, DOCTOR_OK, NULL, "reserved huge pages can be had");
 	else if (strstr(enabled, "[always]") != NULL ||
 		 strstr(enabled, "[advise]") != NULL || host_collapses())
 		check_report(line, DOCTOR_OK, NULL,
-			     "transparent ones for memory files");
+			     "transparent huge pages for shared memory");
 	else
 		check_report(line, DOCTOR_LIMITED,
 			     "echo advise >/sys/kernel/mm/transparent_hugepage/"
 			     "shmem_enabled, or reserve: sysctl vm.nr_hugepages=64",
-			     "none for memory files: a little slower");
+			     "none for shared memory: a little slower");
 }
 
 void check_locked_memory(struct doctor_line *line)
@@ -176,8 +176,8 @@ void check_counters(struct doctor_line *line)
 	counters_support(counters, &support);
 	counters_close(counters);
 	if (support.why[0] == '\0')
-		check_report(line, DOCTOR_OK, NULL, "hardware events open, by %s",
-			     support.hardware);
+		check_report(line, DOCTOR_OK, NULL,
+			     "hardware events can be counted (%s)", support.hardware);
 	else
 		check_report(line, DOCTOR_LIMITED, support.fix,
 			     "%s; hardware: %s, kernel: %s", support.why,
@@ -234,7 +234,7 @@ void check_accounting(struct doctor_line *line)
 	else
 		check_report(line, DOCTOR_BROKEN,
 			     "mount /proc; a kernel with CONFIG_TASK_IO_ACCOUNTING",
-			     "no /proc/self/io: no window can be certified");
+			     "no /proc/self/io: no measurement can be verified");
 }
 
 void check_gnuplot(struct doctor_line *line)

@@ -15,7 +15,7 @@ static int measure_rate_fail(const struct measure_config *config,
 	if (end->text[0] != '\0')
 		return error_set(err, ENODATA, "no rate was measured: %s", end->text);
 	return error_set(err, ETIMEDOUT,
-			 "%g s were too short to measure a rate: try a longer --budget",
+			 "%g s is too short to measure a rate: raise --budget",
 			 config->budget_s);
 }
 

@@ -69,7 +69,7 @@ static void whatif_words_add_storage(struct words *words,
 	char number[FORMAT_SIZE];
 
 	if (change->storage_bandwidth == 0)
-		whatif_words_add(words, "unthrottled storage");
+		whatif_words_add(words, "no storage limit");
 	else if (isfinite(change->storage_bandwidth))
 		whatif_words_add(words, "storage %s/s",
 				 format_bytes(number, change->storage_bandwidth));

@@ -33,7 +33,7 @@ static void html_plots_points(const struct html *html,
 		html_number(out, format_bytes(text, point->bytes_per_s));
 		html_number(out, format_seconds(text, point->cpu_s_per_sample));
 		html_cell(out, point->with_consumer ? "the step"
-			       : point->unthrottled ? "nothing; unthrottled"
+			       : point->unthrottled ? "nothing, no storage limit"
 						    : "nothing");
 		fputs("</tr>\n", out);
 	}

@@ -110,7 +110,7 @@ void html_head(const struct html *html)
 	html_words(html, format_verdict);
 	fputs("</h1>\n<p class=\"how\">", out);
 	html_text(out, profile->dataset);
-	if (profile->dataset != NULL)
+	if (profile->dataset != NULL && profile_word_known(&profile->cache))
 		fputs(" · ", out);
 	html_words(html, format_setup);
 	fputs("</p>\n", out);

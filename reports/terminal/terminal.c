@@ -107,7 +107,7 @@ static void terminal_head(struct box *box, const struct profile *profile)
 		fprintf(box->out, "\n%*s%s\n", BOX_INDENT, "",
 			rate == NULL ? "" : rate);
 	else
-		fprintf(box->out, "%*s\n", (int)(width - room),
+		fprintf(box->out, "%*s\n", right > 0 ? (int)(width - room) : 0,
 			rate == NULL ? "" : rate);
 	free(how);
 	free(rate);

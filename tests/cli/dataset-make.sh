@@ -9,3 +9,6 @@ head -3 list/list.txt
 for picture in tree/*/*; do
 	cmp "$picture" list/images/"$(basename "$picture")"
 done
+# One is not many.
+dsa dataset make --count 1 --classes 1 --size-mean 6K one | sed 's/,.*//'
+XDG_CACHE_HOME=$PWD dsa dataset inspect one | sed 's/,.*//; q'

@@ -75,7 +75,7 @@ static void every_member_of_a_change_is_told(void **state)
 	change.storage_latency_s = .005;
 	is_called(&change, "storage 200 MB/s, storage latency 5 ms");
 	change.storage_bandwidth = change.storage_latency_s = 0;
-	is_called(&change, "unthrottled storage, no storage latency");
+	is_called(&change, "no storage limit, no storage latency");
 	change = none;
 	change.jobs = 4;
 	is_called(&change, "4 jobs");
@@ -258,7 +258,7 @@ static void what_can_not_be_told_says_why(void **state)
 	profile_text(&prediction->why, "storage was seen only slowed");
 	text = printed(whatif_print, &profile);
 	has(text, "assumed    the same storage\n");
-	has(text, "not known  unthrottled storage: storage was seen only slowed\n");
+	has(text, "not known  no storage limit: storage was seen only slowed\n");
 	free(text);
 	profile_free(&profile);
 }

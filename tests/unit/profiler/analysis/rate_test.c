@@ -134,6 +134,7 @@ static void void_windows_do_not_count(void **state)
 	add(trace, TRACE_EPOCH, 2, 20)->end.read_bytes = 0;
 	assert_int_equal(rate_measure(trace, &rate), 0);
 	assert_int_equal(rate.windows, 1);
+	assert_string_equal(rate.why, "1 whole epoch in 1 window");
 	assert_true(isnan(rate.per_s.low));
 }
 
