@@ -29,11 +29,12 @@ check_named check_program;
  * started, in start.c. False: the line says what is missing. */
 bool check_start(struct doctor_line *line, const char *path, const char *name);
 
-/* The interpreter that a script's first line names, "" if none. False: it is no script. */
+/* The interpreter that a script's first line names, "" if none. False: it is no
+ * script. */
 bool check_find_interpreter(const char *path, char *interpreter, size_t room);
 
-/* Runs a helper that has no effects; its words are ended by NULL. line: the first one that
- * it prints with `wanted` in it, or "". Its exit status; -1: it did not run. */
+/* Runs a helper that has no effects; its words are ended by NULL. line: the first one
+ * that it prints with `wanted` in it, or "". Its exit status; -1: it did not run. */
 int check_ask(const char *const words[], const char *wanted, char *line, size_t room);
 
 /* Finds the first regular file of subject->dataset, a few folders deep. */

@@ -1,5 +1,5 @@
-/* program.c - finds a program as a shell does, whether it can be started, and whether it
- * uses libdsa. */
+/* program.c - finds a program as a shell does, whether it can be started, and whether
+ * it uses libdsa. */
 #include "profiler/doctor/check.h"
 
 #include "loader/base/name.h"

@@ -7,7 +7,6 @@
 #include "loader/base/text/shell_word.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +57,8 @@ int check_ask(const char *const words[], const char *wanted, char *line, size_t 
 
 /* ---- programs of the machine ---- */
 
-/* The dynamic loader that an ELF file of this machine names. False: it names none, or is
- * no such file. */
+/* The dynamic loader that an ELF file of this machine names. False: it names none, or
+ * is no such file. */
 static bool start_find_loader(FILE *file, char *path, size_t room)
 {
 	Elf64_Ehdr head;
@@ -85,9 +84,9 @@ static bool start_find_loader(FILE *file, char *path, size_t room)
 	return true;
 }
 
-/* The dynamic loader lists what it would load, and starts nothing. glibc's says "PROGRAM:
- * error while loading shared libraries: LIBRARY: why", musl's "Error loading shared
- * library LIBRARY: why". */
+/* The dynamic loader lists what it would load, and starts nothing. glibc's says
+ * "PROGRAM: error while loading shared libraries: LIBRARY: why", musl's "Error loading
+ * shared library LIBRARY: why". */
 static bool start_check_libraries(struct doctor_line *line, const char *loader,
 				  const char *path, const char *name)
 {

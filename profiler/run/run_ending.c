@@ -8,8 +8,8 @@
 
 #include <signal.h>
 
-/* What the shares need: blocks of windows, each of so many steps or longer, and a quarter
- * for switches and curves. */
+/* What the shares need: blocks of windows, each of so many steps or longer, and a
+ * quarter for switches and curves. */
 #define WINDOWS      ((double)SHARES_BLOCKS_LEAST * STAGES)
 #define WINDOW_STEPS (STEPS_SETTLE + STEPS_LEAST)
 #define WINDOW_S     1.
