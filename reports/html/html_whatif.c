@@ -69,10 +69,10 @@ static void prediction_row(const struct html *html,
 	html_whatif_estimate(out, &prediction->speedup, "×");
 	html_stage_cells(html, prediction->stalls, true);
 	html_cell(out, profile_word(profile_limits, &prediction->limit));
-	if (columns.jobs)
+	if (columns.jobs) {
 		html_number(out, format_rate(text, prediction->per_job.value));
-	if (columns.jobs)
 		html_whatif_needs(out, prediction);
+	}
 	if (columns.costs)
 		html_number(out,
 			    format_cost(text, whatif_cost(html->profile,
