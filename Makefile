@@ -166,7 +166,7 @@ $(UNIT): $(B)/libtests.a $(B)/libhouse.a
 	@mkdir -p $(@D)
 	@echo '  LD  $@'
 	@$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(B)/libtests.a $(B)/libhouse.a $(B)/libtests.a \
-		$(LINK) $(CMOCKA_LIBS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+		$(LINK) $(CMOCKA_LIBS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc
 
 # The test of a fourth stage has what knows of stages built with one: a line in two headers.
 FOURTH := $(B)/fourth

@@ -1,6 +1,6 @@
 /* decoded.c - decodes the whole picture once, for samples made of it (canvas.c). */
+#include "loader/jpeg.h"
 #include "loader/prep/canvas.h"
-#include "loader/prep/jpeg.h"
 #include "loader/prep/op.h"
 
 #include <string.h>

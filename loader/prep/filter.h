@@ -2,7 +2,7 @@
 #ifndef DSA_PREP_FILTER_H
 #define DSA_PREP_FILTER_H
 
-#include "loader/prep/scratch.h"
+#include "loader/base/scratch.h"
 
 #include <stdint.h>
 

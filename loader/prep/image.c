@@ -1,8 +1,8 @@
 /* image.c - decodes a region and resamples it into the sample, in one stream of
  * rows. */
 #include "loader/base/error.h"
+#include "loader/jpeg.h"
 #include "loader/prep/crop.h"
-#include "loader/prep/jpeg.h"
 #include "loader/prep/op.h"
 #include "loader/prep/resample.h"
 

@@ -1,8 +1,8 @@
 /* resample.c - streams source rows through the two passes of the filter. */
 #include "loader/prep/resample.h"
+#include "loader/base/scratch.h"
 #include "loader/prep/crop.h"
 #include "loader/prep/op.h"
-#include "loader/prep/scratch.h"
 
 #include <errno.h>
 #include <stdlib.h>

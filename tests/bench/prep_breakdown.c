@@ -9,9 +9,9 @@
 #include "loader/base/clock.h"
 #include "loader/base/number.h"
 #include "loader/base/random.h"
+#include "loader/jpeg.h"
 #include "loader/prep.h"
 #include "loader/prep/crop.h"
-#include "loader/prep/jpeg.h"
 #include "loader/prep/resample.h"
 
 #include <argp.h>

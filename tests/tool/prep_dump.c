@@ -6,9 +6,9 @@
  * "left top width height flip", or "failed: why".
  */
 #include "loader/base/error.h"
+#include "loader/jpeg.h"
 #include "loader/prep.h"
 #include "loader/prep/crop.h"
-#include "loader/prep/jpeg.h"
 
 #include <stdio.h>
 #include <stdlib.h>

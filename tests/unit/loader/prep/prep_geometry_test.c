@@ -3,9 +3,9 @@
  * upright, cut the crop out, resize by the triangle filter's definition.
  */
 #include "loader/base/random.h"
+#include "loader/jpeg/exif.h"
 #include "loader/prep.h"
 #include "loader/prep/crop.h"
-#include "loader/prep/exif.h"
 #include "tests/lib/picture.h"
 
 #include <math.h>

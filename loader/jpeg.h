@@ -10,8 +10,8 @@
  * Errors, one line in err: -EBADMSG the bytes are no JPEG, end early or are corrupt;
  * -EFBIG the image is unreasonable; -ENOMEM.
  */
-#ifndef DSA_PREP_JPEG_H
-#define DSA_PREP_JPEG_H
+#ifndef DSA_JPEG_H
+#define DSA_JPEG_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ enum {
 
 struct jpeg_info {
 	unsigned width, height; /* as stored */
-	unsigned orientation;   /* as in exif.h */
+	unsigned orientation;   /* as in loader/jpeg/exif.h */
 };
 
 struct jpeg_region {

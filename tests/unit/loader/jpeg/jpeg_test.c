@@ -1,7 +1,7 @@
 /* The region decoder against libjpeg-turbo's decode of the whole image. */
 #include "loader/base/error.h"
 #include "loader/base/random.h"
-#include "loader/prep/jpeg.h"
+#include "loader/jpeg.h"
 #include "tests/lib/picture.h"
 
 #include <errno.h>
@@ -453,5 +453,5 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
-	return cmocka_run_group_tests_name("prep_jpeg", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("jpeg", tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* jpeg.c - reads headers of JPEGs and decodes the region that a crop needs. */
-#include "loader/prep/jpeg.h"
+#include "loader/jpeg.h"
 #include "loader/base/error.h"
-#include "loader/prep/exif.h"
-#include "loader/prep/scratch.h"
+#include "loader/base/scratch.h"
+#include "loader/jpeg/exif.h"
 
 #include <errno.h>
 #include <setjmp.h>

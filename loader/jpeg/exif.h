@@ -1,6 +1,6 @@
 /* exif.h - how a JPEG wants to be turned. */
-#ifndef DSA_PREP_EXIF_H
-#define DSA_PREP_EXIF_H
+#ifndef DSA_EXIF_H
+#define DSA_EXIF_H
 
 #include <stddef.h>
 

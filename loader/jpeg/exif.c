@@ -1,5 +1,5 @@
 /* exif.c - reads the orientation that a camera wrote. */
-#include "loader/prep/exif.h"
+#include "loader/jpeg/exif.h"
 
 #include <stdbool.h>
 #include <string.h>
