@@ -1,4 +1,4 @@
-/* dataset.c - dsa dataset: makes a data set, or says what one holds. */
+/* dataset.c - dsa dataset: makes or converts a data set, or says what one holds. */
 #include "cmd/dataset/dataset.h"
 #include "cmd/common/cmd.h"
 #include "profiler/host/machine.h"
@@ -13,11 +13,12 @@ unsigned dataset_threads(void)
 	return (unsigned)ceil(machine.cores);
 }
 
-static const struct command *const below[] = {&command_dataset_inspect,
+static const struct command *const below[] = {&command_dataset_convert,
+					      &command_dataset_inspect,
 					      &command_dataset_make, NULL};
 
 const struct command command_dataset = {
 	.name = "dataset",
-	.summary = "make a data set, or say what one holds",
+	.summary = "make or convert a data set, or say what one holds",
 	.below = below,
 };

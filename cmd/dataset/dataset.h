@@ -2,7 +2,8 @@
 #ifndef DSA_DATASET_H
 #define DSA_DATASET_H
 
-extern const struct command command_dataset_make, command_dataset_inspect;
+extern const struct command command_dataset_convert, command_dataset_inspect,
+	command_dataset_make;
 
 /* Threads that this machine can keep busy for us. */
 unsigned dataset_threads(void);

@@ -8,6 +8,7 @@
 #define LIMIT_FETCH_DEPTH 256
 #define LIMIT_WORLD       1048576
 #define LIMIT_SIZE        4096 /* pixels of a delivered picture's side */
+#define LIMIT_SIDE        65500 /* pixels of a side of a JPEG */
 #define LIMIT_CORES       512  /* of a prediction */
 #define LIMIT_JOBS        64   /* that share a loader */
 

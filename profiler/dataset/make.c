@@ -3,12 +3,11 @@
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/io.h"
-#include "loader/base/name.h"
 #include "loader/base/thread_pool.h"
+#include "profiler/dataset/new_folder.h"
 #include "profiler/dataset/pattern.h"
 #include "profiler/dataset/photo.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,16 +18,13 @@
 #include <unistd.h>
 
 #define LIST     "list.txt"
-#define TEMP     ".part"
 #define PATH_LEN 64 /* bytes of the longest path below the data set's folder */
 
 _Static_assert(MAKE_CLASSES == PATTERN_CLASSES, "every class has a pattern");
 
 struct make {
 	const struct make_config *config;
-	char name[NAME_SHOWN]; /* of the folder, as it may be printed */
-	int dir;
-	bool made_dir;
+	struct new_folder folder;
 	atomic_uint_fast32_t next; /* picture to begin */
 	atomic_bool failed;
 
@@ -49,26 +45,6 @@ static void make_place(const struct make_config *config, uint32_t number,
 	snprintf(path, PATH_LEN, "%s/%06u.jpg", class, number);
 }
 
-/* Writes under another name first, so that a file is there whole or not at all. */
-static int write_file(int dir, const char *path, const uint8_t *bytes, size_t size)
-{
-	char temp[PATH_LEN + sizeof(TEMP)];
-	int result, fd;
-
-	snprintf(temp, sizeof(temp), "%s" TEMP, path);
-	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return -errno;
-	result = io_write(fd, bytes, size);
-	if (close(fd) != 0 && result == 0)
-		result = -errno;
-	if (result == 0 && renameat(dir, temp, dir, path) != 0)
-		result = -errno;
-	if (result != 0)
-		unlinkat(dir, temp, 0);
-	return result;
-}
-
 static void make_fail(struct make *make, int code, const char *path)
 {
 	pthread_mutex_lock(&make->lock);
@@ -78,7 +54,7 @@ static void make_fail(struct make *make, int code, const char *path)
 		else
 			error_set(&make->error, code,
 				  "cannot write %s/%s: %s; what was made is removed",
-				  make->name, path, strerrordesc_np(code));
+				  make->folder.name, path, strerrordesc_np(code));
 	}
 	pthread_mutex_unlock(&make->lock);
 }
@@ -93,7 +69,7 @@ static int make_picture(struct make *make, struct photo *photo, uint32_t number)
 
 	make_place(config, number, path);
 	bytes = photo_take(photo, number, &size);
-	result = bytes != NULL ? write_file(make->dir, path, bytes, size) : -ENOMEM;
+	result = bytes != NULL ? new_folder_put(&make->folder, path, bytes, size) : -ENOMEM;
 	if (result != 0) {
 		make_fail(make, -result, path);
 		return result;
@@ -160,7 +136,7 @@ static int each_folder(const struct make *make, int (*call)(int dir, const char 
 
 		make_place(make->config, i, path);
 		*strchr(path, '/') = '\0';
-		result = call(make->dir, path);
+		result = call(make->folder.fd, path);
 	}
 	return result;
 }
@@ -194,7 +170,7 @@ static int write_list(const struct make *make)
 		fprintf(stream, "%s %s\n", path, class);
 	}
 	if (io_text(stream, &text) != NULL)
-		result = write_file(make->dir, LIST, (const uint8_t *)text, size);
+		result = new_folder_put(&make->folder, LIST, (const uint8_t *)text, size);
 	free(text);
 	return result;
 }
@@ -207,11 +183,10 @@ static void remove_all(struct make *make)
 		char path[PATH_LEN];
 
 		make_place(make->config, i, path);
-		unlinkat(make->dir, path, 0);
+		unlinkat(make->folder.fd, path, 0);
 	}
 	each_folder(make, remove_folder);
-	if (make->made_dir)
-		rmdir(make->config->dir);
+	new_folder_remove(&make->folder);
 }
 
 static int make_fill(struct make *make)
@@ -220,58 +195,23 @@ static int make_fill(struct make *make)
 
 	if (result != 0)
 		return error_sys(&make->error, -result, "cannot make a folder in %s",
-				 make->name);
+				 make->folder.name);
 	result = make_work_together(make);
 	if (result != 0 || !make->config->list)
 		return result;
 	result = write_list(make);
 	if (result != 0)
 		return error_sys(&make->error, -result, "cannot write %s/" LIST,
-				 make->name);
+				 make->folder.name);
 	return 0;
-}
-
-/* 0 when there is nothing in the folder. */
-static int check_empty(const struct make *make, struct error *err)
-{
-	DIR *stream = opendir(make->config->dir);
-	const struct dirent *entry;
-	unsigned entries = 0;
-
-	if (stream == NULL)
-		return error_sys(err, errno, "cannot read %s", make->name);
-	while (entries == 0 && (entry = readdir(stream)) != NULL)
-		entries += strcmp(entry->d_name, ".") != 0 &&
-			   strcmp(entry->d_name, "..") != 0;
-	closedir(stream);
-	if (entries > 0)
-		return error_set(
-			err, ENOTEMPTY,
-			"%s is not empty; name a new folder, or remove it first",
-			make->name);
-	return 0;
-}
-
-static int open_dir(struct make *make, struct error *err)
-{
-	const char *dir = make->config->dir;
-
-	name_escape(dir, make->name, sizeof(make->name));
-	make->made_dir = mkdir(dir, 0777) == 0;
-	if (!make->made_dir && errno != EEXIST)
-		return error_sys(err, errno, "cannot make the folder %s", make->name);
-	make->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (make->dir < 0)
-		return error_sys(err, errno, "cannot open %s", make->name);
-	return check_empty(make, err);
 }
 
 int make_run(const struct make_config *config, struct make_result *result,
 	     struct error *err)
 {
-	struct make make = {.config = config, .dir = -1};
+	struct make make = {.config = config};
 	uint64_t start = clock_now();
-	int status = open_dir(&make, err);
+	int status = new_folder_open(&make.folder, config->dir, err);
 
 	if (status != 0)
 		goto out;
@@ -287,7 +227,6 @@ int make_run(const struct make_config *config, struct make_result *result,
 	result->bytes = make.bytes;
 	result->seconds = clock_since(start);
 out:
-	if (make.dir >= 0)
-		close(make.dir);
+	new_folder_close(&make.folder);
 	return status;
 }

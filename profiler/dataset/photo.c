@@ -1,15 +1,11 @@
 /* photo.c - draws dimensions and file size, and encodes until the size fits. */
 #include "profiler/dataset/photo.h"
 #include "loader/base/random.h"
+#include "profiler/dataset/encoder.h"
 #include "profiler/dataset/picture.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-
-#include <jpeglib.h>
 
 #define SIGMA    0.45    /* of log(size) */
 #define EDGE     0.005   /* share of each tail that is not drawn */
@@ -21,103 +17,6 @@
 #define SHORTEST 16      /* side that is still drawn, pixels */
 
 enum { TRIES = 4 }; /* encodings at the most to meet a size */
-
-/* RGB to JPEG as cameras' pictures come to a training set: baseline, 4:2:0, the
- * standard Huffman tables, no restart markers. */
-struct encoder {
-	struct jpeg_compress_struct jpeg;
-	struct jpeg_error_mgr errors;
-	jmp_buf failed;
-	unsigned char *bytes;
-	unsigned long size;
-};
-
-static void encoder_fail(j_common_ptr jpeg)
-{
-	struct encoder *encoder = jpeg->client_data;
-
-	longjmp(encoder->failed, 1);
-}
-
-static void photo_emit_nothing(j_common_ptr jpeg)
-{
-	(void)jpeg;
-}
-
-/* jpeg_create_compress() that reports a failure instead of leaving. */
-static bool encoder_prepare(struct encoder *encoder)
-{
-	encoder->jpeg.err = jpeg_std_error(&encoder->errors);
-	encoder->errors.error_exit = encoder_fail;
-	encoder->errors.output_message = photo_emit_nothing;
-	encoder->jpeg.client_data = encoder;
-	if (setjmp(encoder->failed) != 0)
-		return false;
-	jpeg_create_compress(&encoder->jpeg);
-	return true;
-}
-
-static void encoder_free(struct encoder *encoder)
-{
-	if (encoder == NULL)
-		return;
-	jpeg_destroy_compress(&encoder->jpeg);
-	free(encoder->bytes);
-	free(encoder);
-}
-
-/* One encoder serves one thread. NULL when memory is short. */
-static struct encoder *encoder_new(void)
-{
-	struct encoder *encoder = calloc(1, sizeof(*encoder));
-
-	if (encoder == NULL || encoder_prepare(encoder))
-		return encoder;
-	encoder_free(encoder);
-	return NULL;
-}
-
-static void encoder_compress(struct encoder *encoder, const uint8_t *rgb, int quality)
-{
-	struct jpeg_compress_struct *jpeg = &encoder->jpeg;
-
-	jpeg->input_components = 3;
-	jpeg->in_color_space = JCS_RGB;
-	jpeg_set_defaults(jpeg); /* 4:2:0, standard tables */
-	jpeg_set_quality(jpeg, quality, TRUE);
-	jpeg_start_compress(jpeg, TRUE);
-	while (jpeg->next_scanline < jpeg->image_height) {
-		const uint8_t *line =
-			rgb + (size_t)jpeg->next_scanline * 3 * jpeg->image_width;
-		/* the API forgot its const */
-		JSAMPROW row = (JSAMPROW)(uintptr_t)line;
-
-		jpeg_write_scanlines(jpeg, &row, 1);
-	}
-	jpeg_finish_compress(jpeg);
-}
-
-/*
- * Encodes width x height x RGB. Returns the bytes, which are the encoder's and last
- * until its next call, and their number in *size; NULL when memory is short.
- */
-static const uint8_t *encoder_run(struct encoder *encoder, const uint8_t *rgb,
-				  const unsigned sides[2], int quality, size_t *size)
-{
-	free(encoder->bytes); /* libjpeg may not grow a buffer that it was given */
-	encoder->bytes = NULL;
-	encoder->size = 0;
-	if (setjmp(encoder->failed) != 0) {
-		jpeg_abort_compress(&encoder->jpeg);
-		return NULL;
-	}
-	jpeg_mem_dest(&encoder->jpeg, &encoder->bytes, &encoder->size);
-	encoder->jpeg.image_width = sides[0];
-	encoder->jpeg.image_height = sides[1];
-	encoder_compress(encoder, rgb, quality);
-	*size = encoder->size;
-	return encoder->bytes;
-}
 
 struct photo {
 	struct photo_config config;
@@ -244,7 +143,7 @@ static const uint8_t *photo_develop(struct photo *photo, const struct order *ord
 		double off;
 
 		picture_develop(photo->picture, (float)fmax(detail, 0), photo->rgb);
-		bytes = encoder_run(photo->encoder, photo->rgb, order->sides,
+		bytes = encoder_run(photo->encoder, photo->rgb, order->sides, 1,
 				    photo->config.quality, size);
 		if (bytes == NULL)
 			return NULL;

@@ -1,0 +1,81 @@
+/* new_folder.c - makes the folder, and writes files under another name first. */
+#include "profiler/dataset/new_folder.h"
+#include "loader/base/error.h"
+#include "loader/base/io.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TEMP ".part"
+
+static int new_folder_check_empty(const struct new_folder *folder, struct error *err)
+{
+	DIR *stream = opendir(folder->path);
+	const struct dirent *entry;
+	unsigned entries = 0;
+
+	if (stream == NULL)
+		return error_sys(err, errno, "cannot read %s", folder->name);
+	while (entries == 0 && (entry = readdir(stream)) != NULL)
+		entries += strcmp(entry->d_name, ".") != 0 &&
+			   strcmp(entry->d_name, "..") != 0;
+	closedir(stream);
+	if (entries > 0)
+		return error_set(
+			err, ENOTEMPTY,
+			"%s is not empty; name a new folder, or remove it first",
+			folder->name);
+	return 0;
+}
+
+int new_folder_open(struct new_folder *folder, const char *path, struct error *err)
+{
+	*folder = (struct new_folder){.path = path, .fd = -1};
+	name_escape(path, folder->name, sizeof(folder->name));
+	folder->made = mkdir(path, 0777) == 0;
+	if (!folder->made && errno != EEXIST)
+		return error_sys(err, errno, "cannot make the folder %s", folder->name);
+	folder->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder->fd < 0)
+		return error_sys(err, errno, "cannot open %s", folder->name);
+	return new_folder_check_empty(folder, err);
+}
+
+void new_folder_close(struct new_folder *folder)
+{
+	if (folder->fd >= 0)
+		close(folder->fd);
+}
+
+int new_folder_put(const struct new_folder *folder, const char *path, const void *bytes,
+		   size_t size)
+{
+	char temp[PATH_MAX];
+	int result, fd;
+
+	if (snprintf(temp, sizeof(temp), "%s" TEMP, path) >= (int)sizeof(temp))
+		return -ENAMETOOLONG;
+	fd = openat(folder->fd, temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return -errno;
+	result = io_write(fd, bytes, size);
+	if (close(fd) != 0 && result == 0)
+		result = -errno;
+	if (result == 0 && renameat(folder->fd, temp, folder->fd, path) != 0)
+		result = -errno;
+	if (result != 0)
+		unlinkat(folder->fd, temp, 0);
+	return result;
+}
+
+void new_folder_remove(const struct new_folder *folder)
+{
+	if (folder->made)
+		rmdir(folder->path);
+}

@@ -1,0 +1,103 @@
+/* sample_file.c - opens where a sample lies, and reads it with pread. */
+#include "profiler/dataset/sample_file.h"
+#include "loader/base/error.h"
+#include "loader/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int sample_file_open_path(const struct source_place *place,
+				 struct sample_file *file, struct error *err)
+{
+	struct stat status;
+
+	/* O_NONBLOCK: a pipe of that name must not make us wait */
+	file->fd = openat(place->dir, place->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (file->fd < 0)
+		return error_sys(err, errno, "cannot be opened");
+	if (fstat(file->fd, &status) != 0)
+		return error_sys(err, errno, "cannot be read");
+	if (!S_ISREG(status.st_mode))
+		return error_set(err, EINVAL, "is no regular file");
+	file->offset = place->offset;
+	file->size = place->part ? place->size : (uint64_t)status.st_size;
+	return 0;
+}
+
+int sample_file_open(const struct source *source, uint32_t sample,
+		     struct sample_file *file, struct error *err)
+{
+	struct source_place place;
+	char path[PATH_MAX];
+
+	*file = (struct sample_file){.fd = -1};
+	source_place(source, sample, path, &place);
+	if (place.memory == NULL)
+		return sample_file_open_path(&place, file, err);
+	file->memory = place.memory;
+	file->size = place.size;
+	return 0;
+}
+
+void sample_file_close(struct sample_file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+}
+
+int sample_file_read(const struct sample_file *file, uint64_t from, uint8_t *to,
+		     size_t size)
+{
+	if (file->memory != NULL) {
+		memcpy(to, file->memory + from, size);
+		return 0;
+	}
+	while (size > 0) {
+		ssize_t got = pread(file->fd, to, size, (off_t)(file->offset + from));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got < 0 ? -errno : -EIO; /* it shrinks meanwhile */
+		to += got;
+		from += (uint64_t)got;
+		size -= (size_t)got;
+	}
+	return 0;
+}
+
+int sample_file_load(const struct sample_file *file, struct sample_bytes *into,
+		     struct error *err)
+{
+	int result;
+
+	if (file->size >= into->room) {
+		free(into->bytes);
+		into->room = file->size < SIZE_MAX ? (size_t)file->size + 1 : 0;
+		into->bytes = into->room > 0 ? malloc(into->room) : NULL;
+	}
+	if (into->bytes == NULL) {
+		into->room = 0;
+		return error_set(err, ENOMEM, "is too large to be read");
+	}
+	into->size = (size_t)file->size;
+	result = sample_file_read(file, 0, into->bytes, into->size);
+	return result == 0 ? 0 : error_sys(err, -result, "cannot be read");
+}
+
+int sample_load(const struct source *source, uint32_t sample, struct sample_bytes *into,
+		struct error *err)
+{
+	struct sample_file file;
+	int result = sample_file_open(source, sample, &file, err);
+
+	if (result == 0)
+		result = sample_file_load(&file, into, err);
+	sample_file_close(&file);
+	return result;
+}

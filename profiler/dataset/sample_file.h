@@ -1,0 +1,41 @@
+/* sample_file.h - reads the encoded bytes of single samples, one after another. */
+#ifndef DSA_SAMPLE_FILE_H
+#define DSA_SAMPLE_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+struct source;
+
+struct sample_file {
+	int fd; /* -1: in memory */
+	const uint8_t *memory;
+	uint64_t offset, size; /* in the file */
+};
+
+/* Errors are -errno, and err says what is wrong, without the sample's name. After a failure
+ * too the file is to be closed. */
+int sample_file_open(const struct source *source, uint32_t sample,
+		     struct sample_file *file, struct error *err);
+void sample_file_close(struct sample_file *file);
+
+/* `size` bytes from `from` on; -EIO when there are not so many (any more). */
+int sample_file_read(const struct sample_file *file, uint64_t from, uint8_t *to,
+		     size_t size);
+
+/* Room that grows and is used again; begin with zeros, end with free(bytes). */
+struct sample_bytes {
+	uint8_t *bytes;
+	size_t size, room;
+};
+
+/* The whole of it. */
+int sample_file_load(const struct sample_file *file, struct sample_bytes *into,
+		     struct error *err);
+
+/* The same with open and close. */
+int sample_load(const struct source *source, uint32_t sample, struct sample_bytes *into,
+		struct error *err);
+
+#endif
