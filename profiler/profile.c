@@ -44,7 +44,9 @@ const char *const profile_protocols[MEASURE_PROTOCOLS + 1] = {
 #define CACHE_NAME(name, NAME)              #name,
 #define ENGINE_NAME(name, text, one_thread) text,
 const char *const profile_caches[CACHE_IDS + 1] = {CACHE_POLICIES(CACHE_NAME)};
+#define TYPE_NAME(NAME, text, bytes)        text,
 const char *const profile_engines[] = {FETCH_ENGINES(ENGINE_NAME) NULL};
+const char *const profile_types[] = {PREP_TYPES(TYPE_NAME) NULL};
 
 const char *profile_word(const char *const *table, const struct profile_word *word)
 {
@@ -89,6 +91,7 @@ void profile_init(struct profile *profile)
 	*profile = (struct profile){
 		.status = PROFILE_NO_WORD,
 		.limit = PROFILE_NO_WORD,
+		.limit_next = PROFILE_NO_WORD,
 		.protocol = PROFILE_NO_WORD,
 		.wall_s = NAN,
 		.budget_s = NAN,
@@ -124,12 +127,16 @@ void profile_init(struct profile *profile)
 int profile_change_copy(struct profile_change *to, const struct profile_change *from)
 {
 	*to = *from;
-	return profile_word_copy(&to->cache_policy, &from->cache_policy);
+	to->type = PROFILE_NO_WORD;
+	return profile_word_copy(&to->cache_policy, &from->cache_policy) < 0
+		       ? -ENOMEM
+		       : profile_word_copy(&to->type, &from->type);
 }
 
 void profile_change_free(struct profile_change *change)
 {
 	free(change->cache_policy.other);
+	free(change->type.other);
 	*change = PROFILE_NO_CHANGE;
 }
 
@@ -156,7 +163,8 @@ bool profile_change_equal(const struct profile_change *a,
 	       same_number(a->storage_bandwidth, b->storage_bandwidth) &&
 	       same_number(a->storage_latency_s, b->storage_latency_s) &&
 	       a->jobs == b->jobs && same_speeds(a->job_speed, b->job_speed) &&
-	       a->share == b->share;
+	       a->share == b->share && a->resize == b->resize &&
+	       profile_word_equal(&a->type, &b->type) && a->decoded == b->decoded;
 }
 
 static void free_texts(struct profile *profile)
@@ -167,7 +175,8 @@ static void free_texts(struct profile *profile)
 		profile->dataset,      profile->source,         profile->digest,
 		profile->engine.other, profile->engine_reason,  profile->cache.other,
 		profile->prep,         profile->output,         profile->proof.basis,
-		profile->limit.other,  profile->limit_why,      profile->loader,
+		profile->limit.other,  profile->limit_next.other, profile->limit_why,
+		profile->loader,
 		profile->directory,    profile->model.why,      profile->currency,
 	};
 
@@ -249,6 +258,9 @@ void profile_free(struct profile *profile)
 	profile_drop_predictions(profile);
 	drop_verifications(profile);
 	free(profile->draws);
+	for (size_t i = 0; i < profile->recipe_count; i++)
+		profile_change_free(&profile->recipes[i].change);
+	free(profile->recipes);
 	for (size_t i = 0; i < profile->job_count; i++) {
 		free(profile->jobs[i].command);
 		free(profile->jobs[i].waits_for);

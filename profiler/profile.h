@@ -80,6 +80,7 @@ extern const char *const profile_limits[PROFILE_LIMITS + 1];
 extern const char *const profile_protocols[MEASURE_PROTOCOLS + 1];
 extern const char *const profile_caches[CACHE_IDS + 1]; /* enum cache_id */
 extern const char *const profile_engines[];             /* as FETCH_ENGINES */
+extern const char *const profile_types[];               /* as PREP_TYPES */
 
 /* The word itself; NULL: none. And sets it, freeing another: 0 or -ENOMEM. */
 const char *profile_word(const char *const *table, const struct profile_word *word);
@@ -217,7 +218,10 @@ struct profile_change {
 	unsigned jobs; /* so many copies of the job at once on this machine */
 	double job_speed[PROFILE_SPEEDS]; /* of the accelerator of each of these jobs,
 					   * a factor; all 0: as fast as each other */
-	bool share; /* with one loader for all of them; false: each its own */
+	bool share;      /* with one loader for all of them; false: each its own */
+	unsigned resize; /* pictures are stored with a shorter side of so many pixels */
+	struct profile_word type; /* of a batch's numbers, of profile_types */
+	bool decoded;             /* samples are stored decoded, three bytes a pixel */
 };
 
 #define PROFILE_NO_CHANGE                                                              \
@@ -225,7 +229,19 @@ struct profile_change {
 				 .cache_policy = PROFILE_NO_WORD,                      \
 				 .gpu_speed = NAN,                                     \
 				 .storage_bandwidth = NAN,                             \
-				 .storage_latency_s = NAN})
+				 .storage_latency_s = NAN,                             \
+				 .type = PROFILE_NO_WORD})
+
+/*
+ * What prep would take of the same samples if they were stored or delivered otherwise, as
+ * resize, type and decoded of the change say; measured on some of them.
+ */
+struct profile_recipe {
+	struct profile_change change;
+	struct interval prep_ratio; /* of prep's CPU time to that of the run's recipe */
+	double bytes_ratio;         /* of the bytes stored */
+	uint64_t samples;           /* that were measured */
+};
 
 /* One of several jobs that were measured together. Times in real windows. */
 struct profile_job {
@@ -263,11 +279,14 @@ struct profile_prediction {
 /* A change that was really run. */
 struct profile_verification {
 	struct profile_change change;
-	char *when;                /* ISO 8601, UTC */
-	struct interval predicted; /* samples/s; unknown: it could not be predicted */
-	struct interval measured;  /* samples/s, of all jobs */
-	double error;              /* predicted / measured - 1 */
-	int covered;               /* 1: predicted's interval holds it; -1: unknown */
+	char *when; /* ISO 8601, UTC */
+	struct interval
+		predicted; /* samples/s, times drift; unknown: it could not be */
+	double drift; /* rate of the unchanged run, measured again beside it, over the
+		       * result's; NAN: it was not */
+	struct interval measured; /* samples/s, of all jobs */
+	double error;             /* predicted / measured - 1 */
+	int covered;              /* 1: predicted's interval holds it; -1: unknown */
 	double hit_ratio, hit_ratio_predicted;
 	char *why; /* how it was measured: whole epochs, windows, drawn hits */
 };
@@ -326,9 +345,10 @@ struct profile {
 	double prep_waiting;    /* prep stall: consumer blocked, share of wall time; */
 	double prep_contention; /* consumer slowed because prep takes its cores */
 	double outside_s; /* time outside the loop of steps, inside the windows' span */
-	double outside_share;      /* of the time from first to last request */
-	struct profile_word limit; /* what limits today, of profile_limits */
-	char *limit_why;           /* one line */
+	double outside_share;           /* of the time from first to last request */
+	struct profile_word limit;      /* what limits today, of profile_limits, */
+	struct profile_word limit_next; /* and what would without that stall */
+	char *limit_why;                /* one line */
 	struct interval overhead;  /* of the instrumentation, share of CPU per sample */
 	double overhead_floor;     /* systematic floor added to each interval, share */
 	struct interval hit_ratio; /* of the cache in real windows */
@@ -356,6 +376,8 @@ struct profile {
 	size_t fact_count;
 	struct profile_draw *draws;
 	size_t draw_count;
+	struct profile_recipe *recipes;
+	size_t recipe_count;
 
 	/* Several jobs measured at once: then what is above is of job 0, or of the
 	 * loader that they share. */
@@ -482,6 +504,7 @@ struct profile_counter *profile_add_counter(struct profile *profile);
 struct profile_process *profile_add_process(struct profile *profile);
 struct profile_fact *profile_add_fact(struct profile *profile);
 struct profile_draw *profile_add_draw(struct profile *profile);
+struct profile_recipe *profile_add_recipe(struct profile *profile);
 struct profile_job *profile_add_job(struct profile *profile);
 struct profile_prediction *profile_add_prediction(struct profile *profile);
 struct profile_verification *profile_add_verification(struct profile *profile);
@@ -502,7 +525,7 @@ double profile_quotient(uint64_t count, uint64_t of);
 /* The value of a fact of the environment; it stays the profile's. NULL: not told. */
 const char *profile_fact_of(const struct profile *profile, const char *key);
 
-/* A copy with a policy of its own. 0 or -ENOMEM. */
+/* A copy with words of its own. 0 or -ENOMEM. */
 int profile_change_copy(struct profile_change *to, const struct profile_change *from);
 void profile_change_free(struct profile_change *change); /* and makes it none */
 

@@ -46,6 +46,8 @@ ADD(process, profile_process, processes, process_count, .cpu_s = NAN,
 ADD(fact, profile_fact, environment, fact_count, .key = NULL)
 ADD(draw, profile_draw, draws, draw_count, .bytes = UNKNOWN, .fetch_s = NAN,
     .prep_s = NAN)
+ADD(recipe, profile_recipe, recipes, recipe_count, CHANGE,
+    .prep_ratio = INTERVAL_UNKNOWN, .bytes_ratio = NAN, .samples = UNKNOWN)
 ADD(job, profile_job, jobs, job_count, RATES, STALLS, .target_status = -1,
     .blocked_share = NAN, .ahead_batches = NAN)
 ADD(prediction, profile_prediction, predictions, prediction_count, CHANGE, STALLS,
@@ -54,7 +56,7 @@ ADD(prediction, profile_prediction, predictions, prediction_count, CHANGE, STALL
     .memory_bytes = NAN, .read_bytes_per_s = NAN, .prep_cores = NAN, .rank = UNKNOWN)
 ADD(verification, profile_verification, verifications, verification_count, CHANGE,
     .predicted = INTERVAL_UNKNOWN, .measured = INTERVAL_UNKNOWN, .error = NAN,
-    .covered = -1, .hit_ratio = NAN, .hit_ratio_predicted = NAN)
+    .drift = NAN, .covered = -1, .hit_ratio = NAN, .hit_ratio_predicted = NAN)
 
 int profile_set_fact(struct profile *profile, const char *key, const char *value)
 {

@@ -33,5 +33,10 @@ const struct argument changes_arguments[] = {
 	 "Copies of the job at once; or their accelerators' speeds: 1x+0.5x"},
 	{"share", 0, "yes|no", ARGUMENT_ALL_BY(MAYBE, changes_set),
 	 "One loader for all jobs, instead of one each"},
+	{"resize", 0, "PIXELS", VALUES,
+	 "Pictures stored with a shorter side of PIXELS, if theirs is longer"},
+	{"type", 0, PREP_TYPE_NAMES, VALUES, "Numbers of a batch"},
+	{"decoded", 0, "yes|no", ARGUMENT_ALL_BY(MAYBE, changes_set),
+	 "Samples stored decoded, three bytes a pixel"},
 	{0},
 };

@@ -2,6 +2,7 @@
 #include "cmd/run/verify_runs.h"
 #include "cmd/common/cmd.h"
 #include "cmd/common/result.h"
+#include "cmd/run/verify_copy.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/permutation.h"
@@ -29,6 +30,8 @@ struct trying {
 	const struct profile_prediction *predictions;
 	uint32_t *order; /* of the predictions that are to be tried */
 	size_t count, done, missing;
+	struct interval drift; /* of the unchanged run, over the result's rate */
+	struct verify_copies copies;
 	unsigned cores;        /* here */
 	char folder[PATH_MAX]; /* absolute: the program's own folder is entered */
 	char lock[PATH_MAX + 16];
@@ -130,6 +133,7 @@ static int verify_runs_note(struct trying *trying,
 	char when[CLOCK_UTC];
 	const struct verify_facts facts = {
 		.per_s = rate->per_s,
+		.drift = trying->drift,
 		.hit_ratio = rate->hit_ratio,
 		.when = when,
 		.why = rate->why,
@@ -145,17 +149,29 @@ static int verify_runs_note(struct trying *trying,
 	return result;
 }
 
+static int try_change(struct trying *trying, const struct profile_change *change,
+		      struct measure_rate *rate, struct error *err)
+{
+	const struct profile *profile = trying->profile;
+	struct apply apply;
+	int result = apply_change(profile, change, trying->cores, &apply, err);
+
+	*rate = (struct measure_rate){.hit_ratio = NAN};
+	if (result == 0 && change->resize > 0)
+		result = verify_copy_apply(&trying->copies, profile, change->resize,
+					   &apply, err);
+	if (result == 0)
+		result = measure_change(trying, &apply, rate, err);
+	apply_fini(&apply);
+	return result;
+}
+
 static int try_one(struct trying *trying, const struct profile_prediction *prediction,
 		   struct error *err)
 {
-	struct measure_rate rate = {.hit_ratio = NAN};
-	struct apply apply;
-	int result = apply_change(trying->profile, &prediction->change, trying->cores,
-				  &apply, err);
+	struct measure_rate rate;
+	int result = try_change(trying, &prediction->change, &rate, err);
 
-	if (result == 0)
-		result = measure_change(trying, &apply, &rate, err);
-	apply_fini(&apply);
 	return result < 0 ? result : verify_runs_note(trying, prediction, &rate, err);
 }
 
@@ -165,8 +181,40 @@ static bool goes_on(int result)
 	return result == -ENODATA || result == -ETIMEDOUT;
 }
 
+/* The unchanged run, which shows how fast the machine is now. */
+static int try_unchanged(struct trying *trying, struct error *err)
+{
+	const struct profile *profile = trying->profile;
+	const struct profile_change none = PROFILE_NO_CHANGE;
+	double then = profile->job_count > 1 ? profile->together.value
+					     : profile->rates[TRACE_REAL].value;
+	struct measure_rate rate;
+	struct error why = {0};
+	int result;
+
+	if (!trying->trials->quiet)
+		fputs("dsa: first the unchanged run, to see how fast the machine is "
+		      "now\n",
+		      stderr);
+	result = try_change(trying, &none, &rate, &why);
+	trying->drift = INTERVAL_UNKNOWN;
+	if (goes_on(result))
+		verify_runs_print(&none, why.message);
+	else if (result < 0 && err != NULL)
+		*err = why;
+	if (result == 0 && then > 0)
+		trying->drift = (struct interval){rate.per_s.value / then,
+						  rate.per_s.low / then,
+						  rate.per_s.high / then};
+	return goes_on(result) ? 0 : result;
+}
+
 static int try_all(struct trying *trying, struct error *err)
 {
+	int first = trying->count > 0 ? try_unchanged(trying, err) : 0;
+
+	if (first < 0)
+		return first;
 	for (trying->done = 0; trying->done < trying->count; trying->done++) {
 		const struct profile_prediction *prediction =
 			&trying->predictions[trying->order[trying->done]];
@@ -259,6 +307,7 @@ static int try_there(struct trying *trying, struct error *err)
 				   directory);
 	if (result == 0)
 		result = try_all(trying, err);
+	verify_copies_remove(&trying->copies);
 	if (here >= 0 && fchdir(here) == 0)
 		close(here);
 	return result;
@@ -314,6 +363,8 @@ int verify_runs_run(const struct verify_runs *trials, struct profile *profile,
 	int lock = verify_runs_lock_folder(&trying, err), result = lock < 0 ? lock : 0,
 	    sorted;
 
+	trying.copies =
+		(struct verify_copies){.folder = trying.folder, .quiet = trials->quiet};
 	*from = profile->verification_count;
 	if (lock < 0)
 		return result;

@@ -278,6 +278,7 @@ struct trace_loader {
 	uint32_t memory;     /* 1: the storage is memory */
 	uint32_t huge_pages; /* 1: the ring has them */
 	uint32_t shared;     /* 1: several jobs have this one loader */
+	uint32_t size, layout, type, evaluate; /* as in struct prep_config */
 	double storage_bandwidth, storage_latency, prep_delay; /* B/s, s, s; 0: none */
 	double emulated_per_s; /* emulated accelerator; 0: none seen so far */
 };

@@ -223,7 +223,8 @@ static double cores_whole(const struct cores *cores, unsigned k)
 	return cores_threads_each(cores) * ceil(k / cores_threads_each(cores));
 }
 
-/* More cores are no loss, and no more than linear gain; fewer the other way round. */
+/* More cores are no loss, and no more than linear gain over what was measured; fewer the
+ * other way round. */
 static struct interval cores_bounds(const struct cores *cores, unsigned k)
 {
 	unsigned n = k < cores->first ? cores->first : cores->last;
@@ -232,7 +233,7 @@ static struct interval cores_bounds(const struct cores *cores, unsigned k)
 
 	if (k < n)
 		return (struct interval){NAN, end.low * share, end.high};
-	return (struct interval){NAN, end.low, end.high * share};
+	return (struct interval){NAN, end.value, end.value * share};
 }
 
 /*

@@ -21,6 +21,7 @@ enum input {
 	INPUT_FETCH,    /* CPU work of a read */
 	INPUT_CORES,    /* what several cores give together */
 	INPUT_HANDOVER, /* what a step loses at its edge to threads that it wakes */
+	INPUT_RECIPE,   /* prep of samples stored or delivered otherwise */
 	INPUTS
 };
 
@@ -49,7 +50,7 @@ struct inputs {
 
 	struct profile_draw *draws; /* own */
 	size_t draw_count;
-	double half[INPUTS]; /* relative half-widths of 95 % */
+	double half[INPUTS]; /* relative half-widths of 95 %; a recipe's is the change's */
 };
 
 /* -ENODATA (err: which measurement is missing) or -ENOMEM. */

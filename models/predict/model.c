@@ -2,6 +2,7 @@
 #include "models/predict/model.h"
 #include "loader/base/error.h"
 #include "models/predict/model_state.h"
+#include "models/predict/recipes.h"
 #include "models/predict/sharing.h"
 
 #include <errno.h>
@@ -41,10 +42,16 @@ int model_rate(const struct model *model, const struct profile_change *change,
 	return simulate(&setup.load, SAMPLES, outcome, err);
 }
 
-static struct aspect aspect_of(const struct model *model, int i, int side)
+static struct aspect aspect_of(const struct model *model,
+			       const struct profile_change *change, int i, int side)
 {
 	double half = model->inputs.half[i / 2];
+	struct recipe_effect effect;
 
+	if (i / 2 == INPUT_RECIPE) {
+		recipes_effect(model->profile, change, &effect, NULL);
+		half = effect.half;
+	}
 	return (struct aspect){i / 2, i % 2 == 0 ? 1 + half : 1 / (1 + half), side};
 }
 
@@ -52,7 +59,7 @@ int model_rates(const struct model *model, const struct profile_change *change,
 		int side, double all[MODEL_OFF], struct error *err)
 {
 	for (int i = 0; i < MODEL_OFF; i++) {
-		struct aspect aspect = aspect_of(model, i, side);
+		struct aspect aspect = aspect_of(model, change, i, side);
 		struct simulation_outcome outcome;
 		int result =
 			model_rate(model, change, &aspect, STAGE_REAL, &outcome, err);

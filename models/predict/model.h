@@ -41,11 +41,11 @@ int model_predict(const struct model *model, const struct profile_change *change
 		  struct profile_prediction *out, struct error *err);
 
 /*
- * Only the stalls that would remain, in a quarter of the time; where only bounds are
- * known, those of the middle (side 0) or of the better end (1). The same errors.
+ * Only how many times as fast as the run was, in an eighth of the time; of the better end
+ * where only bounds are known. The same errors.
  */
-int model_stalls(const struct model *model, const struct profile_change *change,
-		 int side, struct interval *stalls, struct error *err);
+int model_gain(const struct model *model, const struct profile_change *change,
+	       double *gain, struct error *err);
 
 /* True where of so many cores only bounds are known. */
 bool model_is_bounded(const struct model *model, unsigned cores);

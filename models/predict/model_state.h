@@ -34,6 +34,12 @@ int model_rates(const struct model *model, const struct profile_change *change,
  */
 struct interval model_spread(double value, const double all[MODEL_OFF], double half);
 
+/* Sets out->why to what it assumes, if anything: of jobs by the simulation of real windows.
+ * 0 or -ENOMEM. */
+int predict_write_why(const struct model *model, const struct profile_change *change,
+		      const struct simulation_outcome *real,
+		      struct profile_prediction *out);
+
 /* The mean of so many jobs. */
 struct interval model_a_job(struct interval all, double jobs);
 

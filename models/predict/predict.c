@@ -4,10 +4,10 @@
 #include "models/predict/cost.h"
 #include "models/predict/model_state.h"
 #include "models/predict/rates.h"
+#include "models/predict/recipes.h"
 #include "models/predict/sharing.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #define STALL  0.01 /* below that it is none */
 #define FULL   1.01 /* the cores have nothing left when prep has all it wants */
@@ -65,6 +65,7 @@ static int check_known(const struct model *model, const struct profile_change *c
 {
 	const struct inputs *inputs = &model->inputs;
 	bool faster = is_faster(change);
+	struct recipe_effect effect;
 	bool lifted = (change->storage_bandwidth == 0 &&
 		       model->profile->storage_bandwidth > 0) ||
 		      (change->storage_latency_s == 0 &&
@@ -79,6 +80,8 @@ static int check_known(const struct model *model, const struct profile_change *c
 		return error_set(err, ENODATA,
 				 "the run saw its storage only slowed: what it gives "
 				 "without, is not known");
+	if (recipes_effect(model->profile, change, &effect, err) < 0)
+		return -ENODATA;
 	if (change->cache_policy.id > CACHE_NONE && isnan(change->cache_share) &&
 	    inputs->share <= 0)
 		return error_set(err, EINVAL,
@@ -128,6 +131,22 @@ static int predict_side(const struct model *model, const struct profile_change *
 	return 0;
 }
 
+/* True where the change takes nothing away that the run had. */
+static bool predict_only_adds(const struct model *model,
+			      const struct profile_change *change)
+{
+	const struct profile *profile = model->profile;
+	bool cache = isnan(change->cache_share) ||
+		     change->cache_share >= model->inputs.share;
+	int policy = change->cache_policy.id;
+
+	return !recipes_asked(change) && change->cores >= profile->cores &&
+	       profile_change_workers(profile, change) >= profile->workers && cache &&
+	       (policy < 0 || policy == CACHE_MINIO) && change->batch == 0 &&
+	       change->jobs == 0 && isnan(change->gpu_speed) &&
+	       !(change->storage_bandwidth > 0) && !(change->storage_latency_s > 0);
+}
+
 /* One interval of two: with a value where they hardly differ. */
 static struct interval predict_join(struct interval slow, struct interval fast)
 {
@@ -154,6 +173,10 @@ static int predict_rate(const struct model *model, const struct profile_change *
 		return result;
 	out->per_s = predict_join(slow[0], fast[0]);
 	out->speedup = predict_join(slow[1], fast[1]);
+	if (predict_only_adds(model, change)) {
+		out->per_s.low = fmax(out->per_s.low, model->base);
+		out->speedup.low = fmax(out->speedup.low, 1);
+	}
 	return 0;
 }
 
@@ -221,80 +244,25 @@ static int predict_stalls(const struct model *model,
 static void predict_cost(const struct model *model, const struct profile_change *change,
 			 struct profile_prediction *out)
 {
+	struct recipe_effect effect;
 	struct sim_setup setup;
 	struct cost_use use;
 
 	if (model->prices == NULL)
 		return;
+	recipes_effect(model->profile, change, &effect, NULL);
 	sim_setup_set(model, change, &ASPECT_PLAIN, &setup);
 	use = (struct cost_use){
 		.samples = (double)model->profile->dataset_samples,
-		.dataset_bytes = (double)model->profile->dataset_bytes,
+		.dataset_bytes = (double)model->profile->dataset_bytes * effect.bytes,
 		.cores = sim_setup_cores(model, change),
-		.cache_bytes = setup.load.share * (double)model->profile->dataset_bytes,
 		.misses = 1 - out->hit_ratio,
 	};
+	use.cache_bytes = setup.load.share * use.dataset_bytes;
 	sharing_split(&setup, &use);
 	out->cost = cost_interval(
 		model->prices, &use,
 		sharing_is_asked(model->profile, change) ? out->per_job : out->per_s);
-}
-
-/* ---- in words ---- */
-
-static const char *cores_words(const struct model *model,
-			       const struct profile_change *change)
-{
-	enum cores_basis basis = CORES_MEASURED;
-
-	if (change->cores == 0)
-		return NULL;
-	cores_rate(&model->inputs.cores, change->cores, &basis);
-	return basis == CORES_BOUNDS ? "not measured with more cores: from no gain at "
-				       "all to a linear one; the stalls shown are the "
-				       "best case"
-	       : basis == CORES_FITTED ? "not measured with more cores: by the "
-					 "scalability law that fits fewer"
-				       : NULL;
-}
-
-static const char *basis_words(const struct model *model,
-			       const struct profile_change *change,
-			       const struct profile_prediction *out)
-{
-	const char *words = cores_words(model, change);
-	bool real_gpu =
-		!isnan(change->gpu_speed) && isnan(model->profile->emulated_per_s);
-
-	if (words == NULL && real_gpu)
-		words = "all of a step's time outside the CPU gets faster";
-	if (words == NULL && isnan(out->per_s.value))
-		words = "a step with another batch was not measured: only bounds are "
-			"known";
-	return words;
-}
-
-static int predict_write_why(const struct model *model,
-			     const struct profile_change *change,
-			     const struct simulation_outcome *real,
-			     struct profile_prediction *out)
-{
-	const char *words = basis_words(model, change, out);
-	struct sim_setup setup;
-	char *jobs;
-	int result;
-
-	if (!sharing_is_asked(model->profile, change))
-		return words == NULL ? 0 : profile_text(&out->why, "%s", words);
-	sim_setup_set(model, change, &ASPECT_PLAIN, &setup);
-	result = sharing_note(model->profile, &setup, real, out);
-	if (result < 0 || words == NULL)
-		return result;
-	jobs = out->why;
-	out->why = NULL;
-	result = profile_text(&out->why, "%s; %s", jobs, words);
-	free(jobs);
-	return result;
 }
 
 static int predict_check(const struct model *model, const struct profile_change *change,
@@ -309,14 +277,18 @@ static int predict_check(const struct model *model, const struct profile_change 
 	return result < 0 ? result : check_known(model, change, err);
 }
 
-int model_stalls(const struct model *model, const struct profile_change *change,
-		 int side, struct interval *stalls, struct error *err)
+int model_gain(const struct model *model, const struct profile_change *change,
+	       double *gain, struct error *err)
 {
+	const struct aspect best = {-1, 1, is_bounded(model, change)};
 	struct simulation_outcome real;
 	int result = predict_check(model, change, err);
 
-	return result < 0 ? result
-			  : find_stalls(model, change, side, stalls, &real, err);
+	if (result == 0)
+		result = model_rate(model, change, &best, STAGE_REAL, &real, err);
+	if (result == 0)
+		*gain = real.per_s / model->base;
+	return result;
 }
 
 int model_predict(const struct model *model, const struct profile_change *change,

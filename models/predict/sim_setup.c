@@ -1,6 +1,7 @@
 /* sim_setup.c - turns the inputs of a run and a change into a load. */
 #include "models/predict/sim_setup.h"
 #include "models/predict/model_state.h"
+#include "models/predict/recipes.h"
 #include "models/predict/sharing.h"
 
 #include <math.h>
@@ -120,6 +121,30 @@ static void set_fetch(const struct model *model, const struct profile_change *ch
 	load->bandwidth = bandwidth;
 }
 
+/* Less or more is stored of each sample: transfers and reads take in proportion, and the
+ * same memory holds another share of them. */
+static void sim_setup_set_recipe(const struct model *model,
+				 const struct profile_change *change,
+				 const struct aspect *aspect,
+				 struct simulation_load *load)
+{
+	const struct storage *storage = &model->inputs.storage;
+	double transfer = storage->mean_bytes / storage->bandwidth;
+	struct recipe_effect effect;
+
+	if (!recipes_asked(change))
+		return;
+	recipes_effect(model->profile, change, &effect, NULL);
+	load->prep_scale *= effect.prep * factor_of(aspect, INPUT_RECIPE);
+	load->bandwidth /= effect.bytes;
+	load->joint_bandwidth /= effect.bytes;
+	if (transfer > 0)
+		load->fetch_scale *= (storage->latency_s + transfer * effect.bytes) /
+				     (storage->latency_s + transfer);
+	if (isnan(change->cache_share))
+		load->share = fmin(1, load->share / effect.bytes);
+}
+
 static void sim_setup_set_cache(const struct model *model,
 				const struct profile_change *change,
 				struct simulation_load *load)
@@ -198,4 +223,5 @@ void sim_setup_set(const struct model *model, const struct profile_change *chang
 	set_fetch(model, change, aspect, load);
 	sim_setup_set_cache(model, change, load);
 	sim_setup_set_jobs(model, change, aspect, setup);
+	sim_setup_set_recipe(model, change, aspect, load);
 }

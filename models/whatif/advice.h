@@ -1,10 +1,9 @@
 /*
  * advice.h - ranks changes by how much they would help.
  *
- * Candidates: the smallest cache that removes the fetch stall, the cores that remove
- * the prep stall, both, a storage fast enough, a faster accelerator, a better policy;
- * of several jobs one loader for all.
- * Ranked by gain; nothing below the noise is advised.
+ * Every stall has its remedies looked at (remedy.h); those that don't pay are listed with
+ * the reason. Ranked by gain, of bounds by the certain one; nothing below the noise is
+ * advised. A faster accelerator and fewer cores are always asked about.
  */
 #ifndef DSA_ADVICE_H
 #define DSA_ADVICE_H

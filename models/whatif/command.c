@@ -52,6 +52,11 @@ static void put_change(FILE *to, const struct profile_change *change)
 	put_storage(to, "storage-bandwidth", change->storage_bandwidth, "");
 	put_storage(to, "storage-latency", change->storage_latency_s * 1e6, "us");
 	command_put_jobs(to, change);
+	put_count(to, "resize", change->resize);
+	if (profile_word_known(&change->type))
+		fprintf(to, " --type %s", profile_word(profile_types, &change->type));
+	if (change->decoded)
+		fputs(" --decoded", to);
 }
 
 int command_verify(const struct profile_change *change, const char *run, char **command)

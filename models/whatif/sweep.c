@@ -122,7 +122,15 @@ static bool read_jobs(const char *text, struct sweep_value *value)
 					   : sweep_read_count(text, LIMIT_JOBS, value);
 }
 
-static bool read_share(const char *text, struct sweep_value *value)
+static bool read_type(const char *text, struct sweep_value *value)
+{
+	int type = choice_find(PREP_TYPE_NAMES, text);
+
+	value->number = type;
+	return type >= 0;
+}
+
+static bool read_yes(const char *text, struct sweep_value *value)
 {
 	value->number = strcmp(text, "yes") == 0;
 	return value->number == 1 || strcmp(text, "no") == 0;
@@ -282,7 +290,10 @@ static const struct key keys[SWEEP_KEYS] = {
 			LIMIT_RANGE(LIMIT_JOBS) ", or the speeds 0.1x to 10x of up to "
 						"16 such as 1x+0.5x",
 			0},
-	[SWEEP_SHARE] = {read_share, NULL, "yes|no", 0},
+	[SWEEP_SHARE] = {read_yes, NULL, "yes|no", 0},
+	[SWEEP_RESIZE] = COUNT(LIMIT_SIDE),
+	[SWEEP_TYPE] = {read_type, NULL, PREP_TYPE_NAMES, 0},
+	[SWEEP_DECODED] = {read_yes, NULL, "yes|no", 0},
 };
 
 static bool sweep_read(const struct key *key, const char *text,

@@ -7,12 +7,14 @@
  *
  *	cache             share 35%, or bytes 2G    by 10 points; bytes 5 values, evenly
  *	cache-policy      one of CACHE_POLICIES
- *	cores, workers, batch                       by 1 up to 16 values, else doubling
+ *	cores, workers, batch, resize               by 1 up to 16 values, else doubling
  *	gpu-speed         factor: 2, 2x, 0.5x       5 values, each by the same factor
  *	storage-bandwidth bytes/s: 500M, or none    5 values, each by the same factor
  *	storage-latency   5ms, or none              5 values, evenly
  *	jobs              4; or their speeds: 1x+0.5x    by 1 up to 16 values, else ..
  *	share             yes, no
+ *	type              one of PREP_TYPES
+ *	decoded           yes, no
  *
  * Both ends of a range belong to it.
  */
@@ -35,7 +37,10 @@ struct error;
 	X(BANDWIDTH, "storage-bandwidth") \
 	X(LATENCY, "storage-latency") \
 	X(JOBS, "jobs") \
-	X(SHARE, "share")
+	X(SHARE, "share") \
+	X(RESIZE, "resize") \
+	X(TYPE, "type") \
+	X(DECODED, "decoded")
 /* clang-format on */
 
 #define SWEEP_KEY(NAME, name) SWEEP_##NAME,

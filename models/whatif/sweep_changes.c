@@ -39,10 +39,9 @@ static int set_member(struct profile_change *change, int which,
 		      struct error *err)
 {
 	unsigned *const counts[SWEEP_KEYS] = {
-		[SWEEP_CORES] = &change->cores,
-		[SWEEP_WORKERS] = &change->workers,
-		[SWEEP_BATCH] = &change->batch,
-		[SWEEP_JOBS] = &change->jobs,
+		[SWEEP_CORES] = &change->cores,   [SWEEP_WORKERS] = &change->workers,
+		[SWEEP_BATCH] = &change->batch,   [SWEEP_JOBS] = &change->jobs,
+		[SWEEP_RESIZE] = &change->resize,
 	};
 	double *const numbers[SWEEP_KEYS] = {
 		[SWEEP_SPEED] = &change->gpu_speed,
@@ -54,8 +53,12 @@ static int set_member(struct profile_change *change, int which,
 		return sweep_changes_set_cache(change, value, profile, err);
 	if (which == SWEEP_POLICY)
 		change->cache_policy.id = (int)value->number;
+	if (which == SWEEP_TYPE)
+		change->type.id = (int)value->number;
 	if (which == SWEEP_SHARE)
 		change->share = value->number == 1;
+	if (which == SWEEP_DECODED)
+		change->decoded = value->number == 1;
 	if (counts[which] != NULL)
 		*counts[which] = (unsigned)value->number;
 	if (numbers[which] != NULL)

@@ -12,15 +12,33 @@ static int is_covered(const struct interval *predicted, double measured)
 	return measured >= predicted->low && measured <= predicted->high;
 }
 
+/* What is predicted of a machine that is as fast as it is now; the error of that counts. */
+static struct interval verify_predicted(struct interval rate, struct interval drift)
+{
+	double half = (drift.high - drift.low) / 2 / drift.value;
+	double below = 1 - rate.low / rate.value, above = rate.high / rate.value - 1;
+
+	if (isnan(drift.value))
+		return rate;
+	if (isnan(half) || isnan(rate.value)) /* of bounds each is as sure */
+		return (struct interval){rate.value * drift.value,
+					 rate.low * drift.value,
+					 rate.high * drift.value};
+	rate.value *= drift.value;
+	return (struct interval){rate.value, rate.value * (1 - hypot(below, half)),
+				 rate.value * (1 + hypot(above, half))};
+}
+
 /* The element is the profile's already: profile_free() ends what is half made. */
 static int verify_fill(struct profile_verification *made,
 		       const struct profile_prediction *prediction,
 		       const struct verify_facts *facts)
 {
-	made->predicted = prediction->per_s;
+	made->predicted = verify_predicted(prediction->per_s, facts->drift);
+	made->drift = facts->drift.value;
 	made->measured = facts->per_s;
-	made->error = prediction->per_s.value / facts->per_s.value - 1;
-	made->covered = is_covered(&prediction->per_s, facts->per_s.value);
+	made->error = made->predicted.value / facts->per_s.value - 1;
+	made->covered = is_covered(&made->predicted, facts->per_s.value);
 	made->hit_ratio = facts->hit_ratio;
 	made->hit_ratio_predicted = prediction->hit_ratio;
 	if (profile_change_copy(&made->change, &prediction->change) < 0 ||

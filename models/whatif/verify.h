@@ -11,14 +11,17 @@ struct error;
 /* What was measured with a change applied. */
 struct verify_facts {
 	struct interval per_s;
-	double hit_ratio; /* NAN: no cache */
-	const char *when; /* ISO 8601, UTC */
-	const char *why;  /* how it was measured */
+	struct interval drift; /* rate of the unchanged run, measured again before, over
+				* the result's; unknown: it was not */
+	double hit_ratio;      /* NAN: no cache */
+	const char *when;      /* ISO 8601, UTC */
+	const char *why;       /* how it was measured */
 };
 
 /*
- * Appends to profile.verifications, the prediction's rate beside the measured one; a
- * prediction without a rate leaves error and coverage unknown. 0 or -ENOMEM.
+ * Appends to profile.verifications, the prediction's rate beside the measured one, which a
+ * machine that is faster or slower now changes as it does the unchanged run; a prediction
+ * without a rate leaves error and coverage unknown. 0 or -ENOMEM.
  */
 int verify_note(struct profile *profile, const struct profile_prediction *prediction,
 		const struct verify_facts *facts, struct error *err);

@@ -27,65 +27,101 @@ static bool verdict_stalls(struct interval share)
 	return share.value > NOTICED && (isnan(half) || share.value > half);
 }
 
+/* What each stage sustains by itself, samples/s; NAN: not known. */
+static void verdict_sustained(const struct profile *profile, double per_s[STAGES])
+{
+	const struct interval *rates = profile->rates;
+
+	for (int i = 0; i < STAGES; i++)
+		per_s[i] = rates[stage_table[i].kind].value;
+	if (!verdict_stalls(profile->stalls[STAGE_PREP]))
+		per_s[STAGE_PREP] = rates[TRACE_PREP].value;
+	if (!isnan(rates[TRACE_FETCH].value) ||
+	    !verdict_stalls(profile->stalls[STAGE_FETCH]))
+		per_s[STAGE_FETCH] = rates[TRACE_FETCH].value;
+}
+
+/* The stage that sustains the least of those that are `wanted`; compute: there is none. */
+static enum stage verdict_least(const double per_s[STAGES], const bool wanted[STAGES])
+{
+	enum stage least = STAGE_COMPUTE;
+
+	for (enum stage i = STAGE_COMPUTE + 1; i < STAGES; i++)
+		if (wanted[i] && !isnan(per_s[i]) &&
+		    (least == STAGE_COMPUTE || per_s[i] < per_s[least]))
+			least = i;
+	return least;
+}
+
+/* ---- in words ---- */
+
 static int verdict_write_fetch(struct profile *profile)
 {
-	char sustained[64] = "", emulated[64] = "";
+	bool emulated = !isnan(profile->storage_bandwidth) ||
+			!isnan(profile->storage_latency_s);
+	char sustained[64] = "";
 
 	if (!isnan(profile->rates[TRACE_FETCH].value))
-		snprintf(sustained, sizeof(sustained),
-			 "; fetch alone sustains %.0f samples/s",
+		snprintf(sustained, sizeof(sustained), "; fetch alone sustains %.0f",
 			 profile->rates[TRACE_FETCH].value);
-	if (!isnan(profile->storage_bandwidth) || !isnan(profile->storage_latency_s))
-		snprintf(emulated, sizeof(emulated), " (storage is emulated)");
 	return profile_text(&profile->limit_why,
-			    "%.0f samples/s with all samples in memory, %.0f as stored"
-			    "%s%s",
-			    profile->rates[TRACE_CACHED].value,
-			    profile->rates[TRACE_REAL].value, sustained, emulated);
+			    "%.0f samples/s now, %.0f if all data were in memory%s%s",
+			    profile->rates[TRACE_REAL].value,
+			    profile->rates[TRACE_CACHED].value, sustained,
+			    emulated ? " (storage is emulated)" : "");
 }
 
 static int verdict_write_prep(struct profile *profile)
 {
+	char workers[48] = "";
+
+	if (profile->workers != UNKNOWN)
+		snprintf(workers, sizeof(workers), " with %llu worker%s",
+			 (unsigned long long)profile->workers,
+			 profile->workers == 1 ? "" : "s");
 	return profile_text(&profile->limit_why,
-			    "%.0f samples/s from prepared batches, %.0f when %d "
-			    "workers prepare them",
-			    profile->rates[TRACE_SYNTHETIC].value,
-			    profile->rates[TRACE_CACHED].value,
-			    profile->workers == UNKNOWN ? 0 : (int)profile->workers);
+			    "%.0f samples/s from memory%s, %.0f if batches were ready",
+			    profile->rates[TRACE_CACHED].value, workers,
+			    profile->rates[TRACE_SYNTHETIC].value);
 }
 
 static int verdict_write_compute(struct profile *profile)
 {
-	return profile_text(
-		&profile->limit_why,
-		"%.0f samples/s with data as stored, %.0f with batches ready",
-		profile->rates[TRACE_REAL].value,
-		profile->rates[TRACE_SYNTHETIC].value);
+	return profile_text(&profile->limit_why,
+			    "%.0f samples/s now, %.0f if batches were ready",
+			    profile->rates[TRACE_REAL].value,
+			    profile->rates[TRACE_SYNTHETIC].value);
 }
 
-static int verdict_write(struct profile *profile, int stage)
+static int verdict_write(struct profile *profile, enum stage stage)
 {
-	switch (stage) {
-	case STAGE_COMPUTE:
-		return verdict_write_compute(profile);
-	case STAGE_PREP:
-		return verdict_write_prep(profile);
-	case STAGE_FETCH:
-		return verdict_write_fetch(profile);
-	default:
-		return profile_text(&profile->limit_why, "%s",
-				    stage_table[stage].about);
-	}
+	static int (*const write[STAGES])(struct profile * profile) = {
+		[STAGE_COMPUTE] = verdict_write_compute,
+		[STAGE_PREP] = verdict_write_prep,
+		[STAGE_FETCH] = verdict_write_fetch,
+	};
+
+	return write[stage] != NULL ? write[stage](profile)
+				    : profile_text(&profile->limit_why, "%s",
+						   stage_table[stage].about);
 }
 
 int verdict_limit(struct profile *profile)
 {
-	int stage = STAGES - 1;
+	double per_s[STAGES];
+	bool wanted[STAGES];
+	enum stage stage;
 
 	if (isnan(profile->rates[TRACE_REAL].value))
 		return 0;
-	while (stage > STAGE_COMPUTE && !verdict_stalls(profile->stalls[stage]))
-		stage--;
-	profile->limit.id = stage;
+	verdict_sustained(profile, per_s);
+	for (int i = 0; i < STAGES; i++)
+		wanted[i] = verdict_stalls(profile->stalls[i]);
+	stage = verdict_least(per_s, wanted);
+	profile->limit.id = (int)stage;
+	if (stage != STAGE_COMPUTE) {
+		wanted[stage] = false;
+		profile->limit_next.id = (int)verdict_least(per_s, wanted);
+	}
 	return verdict_write(profile, stage);
 }

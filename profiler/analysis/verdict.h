@@ -8,8 +8,11 @@
 #include "profiler/profile.h"
 
 /*
- * Sets limit and limit_why: the slowest stage, which is that of the last stall larger
- * than its own interval. 0 or -ENOMEM.
+ * Sets limit, limit_next and limit_why. Of the stages whose stall is larger than its own
+ * interval the one that sustains the least by itself limits, as taking away the stall of
+ * another gains nothing; the next of them would limit then. Compute, where no stall is
+ * left. Prep sustains what cached windows do, as it shares its cores with the step; fetch
+ * what fetch windows do, or without these what real windows do. 0 or -ENOMEM.
  */
 int verdict_limit(struct profile *profile);
 

@@ -74,6 +74,15 @@ static int check_cache(const struct profile_change *change, struct error *err)
 	return 0;
 }
 
+static int check_recipe(const struct profile_change *change, struct error *err)
+{
+	if (!change->decoded && !profile_word_known(&change->type))
+		return 0;
+	return error_set(
+		err, ENOTSUP, "%s can't be tried: the program itself must ask for it",
+		change->decoded ? "samples stored decoded" : "batches of another type");
+}
+
 /* Another accelerator than the run's. */
 static bool has_speed(const struct profile_change *change)
 {
@@ -134,6 +143,8 @@ static int apply_check(const struct profile *profile,
 		result = check_cores(profile, change, cores, err);
 	if (result == 0)
 		result = check_cache(change, err);
+	if (result == 0)
+		result = check_recipe(change, err);
 	if (result == 0)
 		result = apply_check_jobs(profile, change, err);
 	if (result == 0 && has_speed(change) && isnan(profile->emulated_per_s))

@@ -8,6 +8,7 @@
 #include "profiler/run/describe_run.h"
 #include "profiler/run/jobs.h"
 #include "profiler/run/launch.h"
+#include "profiler/run/other_inputs.h"
 #include "profiler/run/run_ending.h"
 #include "profiler/run/share_job.h"
 
@@ -207,6 +208,8 @@ static int measure_conclude(struct measurement *m, struct profile *profile,
 		result = measure_set_status(m, 0, profile);
 	if (result == 0 && (m->config->jobs > 1 || m->config->share))
 		result = conclude_jobs(m, profile, err);
+	if (result == 0)
+		result = other_inputs_measure(m->traces[0], profile);
 	return result == -ENOMEM ? error_sys(err, ENOMEM, "concluding the run")
 				 : result;
 }

@@ -11,12 +11,10 @@ static bool format_verdict_is_seen(const struct interval *stall)
 	return isfinite(stall->low) ? stall->low > 0 : stall->value > 0;
 }
 
-/* True when a stall besides `but` is seen or, with `maybe`, may be there. */
-static bool format_verdict_has_stall(const struct interval *stalls, int but, bool maybe)
+static bool format_verdict_any_stall(const struct interval *stalls)
 {
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
-		if (i != but && (format_verdict_is_seen(&stalls[i]) ||
-				 (maybe && stalls[i].high > WIDE)))
+		if (format_verdict_is_seen(&stalls[i]))
 			return true;
 	return false;
 }
@@ -39,23 +37,6 @@ static int format_verdict_largest(const struct interval *stalls)
 		if (stalls[i].value > stalls[largest].value)
 			largest = i;
 	return largest;
-}
-
-/* "mostly for preparation", unless two measurements disagree about it. */
-static void format_verdict_cause(FILE *out, const struct profile *profile)
-{
-	const struct interval *stalls = profile->stalls;
-	int largest = format_verdict_largest(stalls);
-
-	if (!format_proof_agrees(profile))
-		fputs("; two measurements disagree about what for", out);
-	else
-		fprintf(out, ", %s for %s%s",
-			format_verdict_has_stall(stalls, largest, true) ? "mostly"
-									: "all of it",
-			stage_table[largest].cause,
-			isfinite(stalls[STAGE_COMPUTE].low) ? ""
-							    : "; no interval is known");
 }
 
 /* "50.2%", or as wide as it is: "15% to 49%". */
@@ -93,6 +74,34 @@ static void format_verdict_without_stall(FILE *out, const struct interval *compu
 		      out);
 }
 
+/* The stall that limits; of a result that does not say which, the largest. */
+static int format_verdict_limit(const struct profile *profile)
+{
+	int limit = profile->limit.id;
+
+	return limit > STAGE_COMPUTE && limit < STAGES
+		       ? limit
+		       : format_verdict_largest(profile->stalls);
+}
+
+/* ": storage limits now, then preparation", unless two measurements disagree. */
+static void format_verdict_limits(FILE *out, const struct profile *profile)
+{
+	int next = profile->limit_next.id;
+	bool two = next > STAGE_COMPUTE && next < STAGES;
+
+	if (!format_proof_agrees(profile)) {
+		fputs("; two measurements disagree about what for", out);
+		return;
+	}
+	fprintf(out, ": %s limits%s%s%s",
+		stage_table[format_verdict_limit(profile)].cause,
+		two ? " now, then " : "", two ? stage_table[next].cause : "",
+		isfinite(profile->stalls[STAGE_COMPUTE].low)
+			? ""
+			: "; no interval is known");
+}
+
 static void format_verdict_of_stalls(FILE *out, const struct profile *profile)
 {
 	const struct interval *stalls = profile->stalls;
@@ -105,7 +114,7 @@ static void format_verdict_of_stalls(FILE *out, const struct profile *profile)
 		      out);
 		return;
 	}
-	if (!format_verdict_has_stall(stalls, STAGES, false)) {
+	if (!format_verdict_any_stall(stalls)) {
 		format_verdict_without_stall(out, &stalls[STAGE_COMPUTE]);
 		return;
 	}
@@ -120,7 +129,7 @@ static void format_verdict_of_stalls(FILE *out, const struct profile *profile)
 	fputs("Training waits for data ", out);
 	format_verdict_share(out, stalls);
 	fputs(" of its time", out);
-	format_verdict_cause(out, profile);
+	format_verdict_limits(out, profile);
 	putc('.', out);
 }
 

@@ -38,13 +38,12 @@ static void whatif_words_add_count(struct words *words, unsigned count,
 		whatif_words_add(words, "%u %s%s", count, what, count == 1 ? "" : "s");
 }
 
-/* A policy as it stands in a change, unless that is no name at all. */
-static const char *policy_name(const char *policy)
+/* A word as it stands in a change, unless that is no name at all. */
+static const char *whatif_words_name(const char *word)
 {
-	size_t length = strspn(policy, "abcdefghijklmnopqrstuvwxyz0123456789-");
+	size_t length = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-");
 
-	return length > 0 && length <= 16 && policy[length] == '\0' ? policy
-								    : "unknown";
+	return length > 0 && length <= 16 && word[length] == '\0' ? word : "unknown";
 }
 
 static void whatif_words_add_cache(struct words *words,
@@ -55,10 +54,10 @@ static void whatif_words_add_cache(struct words *words,
 	if (change->cache_share == 0 || change->cache_policy.id == CACHE_NONE)
 		whatif_words_add(words, "no cache");
 	else if (policy != NULL && isfinite(change->cache_share))
-		whatif_words_add(words, "%s cache %.3g%%", policy_name(policy),
+		whatif_words_add(words, "%s cache %.3g%%", whatif_words_name(policy),
 				 100 * change->cache_share);
 	else if (policy != NULL)
-		whatif_words_add(words, "%s cache", policy_name(policy));
+		whatif_words_add(words, "%s cache", whatif_words_name(policy));
 	else if (isfinite(change->cache_share))
 		whatif_words_add(words, "cache %.3g%%", 100 * change->cache_share);
 }
@@ -112,6 +111,19 @@ static void add_jobs(struct words *words, const struct profile_change *change)
 		whatif_words_add(words, "share the loader x%u", change->jobs);
 }
 
+static void whatif_words_add_recipe(struct words *words,
+				    const struct profile_change *change)
+{
+	const char *type = profile_word(profile_types, &change->type);
+
+	if (change->resize > 0)
+		whatif_words_add(words, "resize %u", change->resize);
+	if (change->decoded)
+		whatif_words_add(words, "stored decoded");
+	if (type != NULL)
+		whatif_words_add(words, "%s batches", whatif_words_name(type));
+}
+
 const char *whatif_change_words(char to[WHATIF_WORDS],
 				const struct profile_change *change)
 {
@@ -126,6 +138,7 @@ const char *whatif_change_words(char to[WHATIF_WORDS],
 		whatif_words_add(&words, "batch %u", change->batch);
 	whatif_words_add_storage(&words, change);
 	add_jobs(&words, change);
+	whatif_words_add_recipe(&words, change);
 	if (words.used == 0)
 		whatif_words_add(&words, "as it was");
 	return to;

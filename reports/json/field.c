@@ -43,6 +43,7 @@ const struct field field_profile[] = {
 		AT("second_proof.basis", TEXT, proof.basis),
 	AT("second_proof.gap_share", NUMBER, proof_gap),
 	AT("limit.what", LIMIT, limit),
+	AT("limit.next", LIMIT, limit_next),
 	AT("limit.why", TEXT, limit_why),
 	AT("overhead", SHARE, overhead),
 	AT("overhead.floor_share", NUMBER, overhead_floor),
@@ -170,7 +171,10 @@ static const struct field job[] = {
 		AT("change.storage_latency_s", NUMBER, change.storage_latency_s),      \
 		AT("change.jobs", UNSIGNED, change.jobs),                              \
 		AT("change.job_speeds", SPEEDS, change.job_speed),                     \
-		AT("change.share", YES, change.share)
+		AT("change.share", YES, change.share),                                 \
+		AT("change.resize", UNSIGNED, change.resize),                          \
+		AT("change.type", TYPE, change.type),                                  \
+		AT("change.decoded", YES, change.decoded)
 
 static const struct field prediction[] = {
 	CHANGE,
@@ -191,12 +195,26 @@ static const struct field prediction[] = {
 };
 
 #undef AT
+#define AT(path, type, member) FIELD_AT(profile_recipe, path, type, member)
+
+static const struct field recipe[] = {
+	AT("resize", UNSIGNED, change.resize),
+	AT("type", TYPE, change.type),
+	AT("decoded", YES, change.decoded),
+	AT("prep_ratio", ESTIMATE, prep_ratio),
+	AT("bytes_ratio", NUMBER, bytes_ratio),
+	AT("samples", COUNT, samples),
+	{NULL, FIELD_END, 0},
+};
+
+#undef AT
 #define AT(path, type, member) FIELD_AT(profile_verification, path, type, member)
 
 static const struct field verification[] = {
 	CHANGE,
 	AT("when", TEXT, when),
 	AT("predicted_per_s", ESTIMATE, predicted),
+	AT("drift", NUMBER, drift),
 	AT("measured_per_s", ESTIMATE, measured),
 	AT("error", NUMBER, error),
 	AT("covered", ANSWER, covered),
@@ -212,6 +230,7 @@ const char *const *field_table(enum field_type type)
 		[FIELD_KIND] = profile_kinds,     [FIELD_STATUS] = profile_statuses,
 		[FIELD_LIMIT] = profile_limits,   [FIELD_PROTOCOL] = profile_protocols,
 		[FIELD_ENGINE] = profile_engines, [FIELD_CACHE] = profile_caches,
+		[FIELD_TYPE] = profile_types,
 	};
 
 	return tables[type];
@@ -239,6 +258,7 @@ ADD(epoch)
 ADD(skip)
 ADD(counter)
 ADD(process)
+ADD(recipe)
 ADD(job)
 ADD(prediction)
 ADD(verification)
@@ -260,6 +280,7 @@ const struct field_list field_lists[] = {
 	LIST("counters.stages", counter, profile_counter, counters, counter_count,
 	     counter),
 	LIST("processes", process, profile_process, processes, process_count, process),
+	LIST("recipes", recipe, profile_recipe, recipes, recipe_count, recipe),
 	LIST("jobs", job, profile_job, jobs, job_count, job),
 	LIST("predictions", prediction, profile_prediction, predictions,
 	     prediction_count, prediction),

@@ -53,12 +53,30 @@ static void verified_table_summary(struct box *box, const struct profile *profil
 	putc('\n', box->out);
 }
 
+/* The unchanged run, then and now: the machine may be faster or slower. */
+static void verified_table_control(struct box *box, const struct profile *profile,
+				   size_t from)
+{
+	double drift = profile->verifications[from].drift;
+	double then = profile->job_count > 1 ? profile->together.value
+					     : profile->rates[TRACE_REAL].value;
+	char before[FORMAT_SIZE], now[FORMAT_SIZE];
+
+	if (isfinite(drift) && isfinite(then))
+		box_line(box, "unchanged",
+			 "%s samples/s in the result, %s now: predictions are "
+			 "%+.1f%%, as the machine is",
+			 format_rate(before, then), format_rate(now, then * drift),
+			 100 * (drift - 1));
+}
+
 static void write_verifications(struct box *box, const struct profile *profile,
 				size_t from)
 {
 	struct table table;
 
 	putc('\n', box->out);
+	verified_table_control(box, profile, from);
 	table_begin(&table, box,
 		    "change|predicted#|95%#|measured#|95%#|error#|inside|"
 		    "hits predicted#|measured#");

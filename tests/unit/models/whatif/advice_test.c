@@ -53,7 +53,8 @@ static void get_advice(struct profile *profile, const struct known_run *run)
 	model_free(model);
 }
 
-static void advises_the_smallest_cache_that_is_enough(void **state)
+/* All of the data would gain 3x: 90 % of that is 500/.35 = 1429 of 1500 samples/s. */
+static void advises_the_knee_of_a_cache(void **state)
 {
 	struct profile profile;
 	const struct profile_prediction *first;
@@ -63,22 +64,143 @@ static void advises_the_smallest_cache_that_is_enough(void **state)
 	assert_true(profile.prediction_count > 0);
 	first = &profile.predictions[0];
 	assert_int_equal(first->rank, 1);
-	assert_non_null(
-		strstr(first->advice, "minio cache of 70%")); /* 500/.3 > 1500 */
-	assert_true(first->speedup.value > 2.8 && first->speedup.value < 3.1);
-	assert_string_equal(first->command, "dsa whatif 'my out' --cache 70% "
+	assert_non_null(strstr(first->advice, "65% of the data in memory"));
+	assert_true(first->speedup.value > 2.75 && first->speedup.value < 2.95);
+	assert_string_equal(first->command, "dsa whatif 'my out' --cache 65% "
 					    "--cache-policy minio --verify");
 	profile_free(&profile);
 }
 
-static void advises_cores_where_prep_stalls(void **state)
+static const struct profile_prediction *of_cores(const struct profile *profile,
+						 unsigned least)
 {
+	for (size_t i = 0; i < profile->prediction_count; i++)
+		if (profile->predictions[i].change.cores >= least)
+			return &profile->predictions[i];
+	fail_msg("nothing is said of %u cores or more", least);
+	return NULL;
+}
+
+/* 4 cores could do what the accelerator takes; as bounds they lose nothing. */
+static void advises_the_knee_of_cores(void **state)
+{
+	const struct profile_prediction *cores;
 	struct profile profile;
 
 	(void)state;
 	get_advice(&profile, &known_prep_bound);
+	cores = of_cores(&profile, 3);
+	assert_int_equal(cores->change.cores, 4);
+	assert_true(cores->rank != UNKNOWN);
+	assert_true(cores->speedup.low >= 1 && cores->speedup.high > 1.9);
+	profile_free(&profile);
+}
+
+/* Cores gain nothing while storage limits, and that is said. */
+static void what_does_not_pay_is_listed_with_the_reason(void **state)
+{
+	struct known_run run = known_prep_bound;
+	const struct profile_prediction *cores;
+	struct profile profile;
+
+	(void)state;
+	run.bandwidth = 50e6;
+	get_advice(&profile, &run);
+	cores = &profile.predictions[0];
+	assert_true(cores->rank == 1 && !isnan(cores->change.cache_share));
+	for (size_t i = 0; i < profile.prediction_count; i++) {
+		cores = &profile.predictions[i];
+		if (cores->change.cores > 2 && isnan(cores->change.cache_share))
+			break;
+	}
+	assert_true(cores->rank == UNKNOWN);
+	assert_string_equal(cores->why, "storage would then limit");
+	profile_free(&profile);
+}
+
+static void add_recipe(struct profile *profile, const struct profile_change *change,
+		       double prep, double bytes)
+{
+	struct profile_recipe *recipe = profile_add_recipe(profile);
+
+	assert_non_null(recipe);
+	recipe->change = *change;
+	recipe->prep_ratio = known_about(prep);
+	recipe->bytes_ratio = bytes;
+	recipe->samples = 100;
+}
+
+/* The prediction of the first recipe like this; NULL: none. */
+static const struct profile_prediction *of_recipe(const struct profile *profile,
+						  const struct profile_change *change)
+{
+	for (size_t i = 0; i < profile->prediction_count; i++) {
+		const struct profile_change *its = &profile->predictions[i].change;
+
+		if (its->resize == change->resize && its->decoded == change->decoded &&
+		    its->type.id == change->type.id)
+			return &profile->predictions[i];
+	}
+	fail_msg("%s", "nothing is said of a recipe");
+	return NULL;
+}
+
+/* Prep of 2000/s: half of its work gives 4000/s, a tenth too; but 9000/s from storage become
+ * 1800/s when five times the bytes are stored. */
+static void other_inputs_are_weighed(void **state)
+{
+	struct profile_change small = PROFILE_NO_CHANGE, less = small, decoded = small,
+			      type = small;
+	struct profile profile;
+	struct error err = {0};
+	struct model *model;
+
+	(void)state;
+	small.resize = 256;
+	less.resize = 384;
+	decoded.decoded = true;
+	type.type.id = 2;
+	known_run_make(&profile, &known_prep_bound);
+	add_recipe(&profile, &small, .5, .4);
+	add_recipe(&profile, &less, .7, .6);
+	add_recipe(&profile, &decoded, .1, 5);
+	add_recipe(&profile, &type, .99, 1);
+	model = model_new(&profile, &err);
+	assert_non_null(model);
+	assert_int_equal(advise(&profile, model, "out", &err), 0);
 	assert_int_equal(profile.predictions[0].rank, 1);
-	assert_true(profile.predictions[0].change.cores > 2);
+	assert_int_equal(profile.predictions[0].change.resize, 256);
+	assert_true(fabs(profile.predictions[0].speedup.value - 2) < .06);
+	assert_string_equal(profile.predictions[0].command,
+			    "dsa whatif out --resize 256 --verify");
+	assert_non_null(strstr(profile.predictions[0].why, "40 KB"));
+	assert_true(of_recipe(&profile, &decoded)->rank == UNKNOWN);
+	assert_string_equal(of_recipe(&profile, &decoded)->why,
+			    "storage would then limit");
+	assert_true(of_recipe(&profile, &type)->rank == UNKNOWN);
+	model_free(model);
+	profile_free(&profile);
+}
+
+/* Of sizes with nearly the same gain the larger, which loses less of the pictures. */
+static void the_largest_size_that_is_enough(void **state)
+{
+	struct profile_change small = PROFILE_NO_CHANGE, less = small;
+	struct profile profile;
+	struct error err = {0};
+	struct model *model;
+
+	(void)state;
+	small.resize = 256;
+	less.resize = 384;
+	known_run_make(&profile, &known_prep_bound);
+	add_recipe(&profile, &small, .2, .4); /* the accelerator takes 4000/s */
+	add_recipe(&profile, &less, .5, .6);
+	model = model_new(&profile, &err);
+	assert_non_null(model);
+	assert_int_equal(advise(&profile, model, "out", &err), 0);
+	assert_int_equal(profile.predictions[0].change.resize, 384);
+	model_free(model);
 	profile_free(&profile);
 }
 
@@ -162,8 +284,11 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(predicts_nothing_of_a_run_it_does_not_understand),
-		cmocka_unit_test(advises_the_smallest_cache_that_is_enough),
-		cmocka_unit_test(advises_cores_where_prep_stalls),
+		cmocka_unit_test(advises_the_knee_of_a_cache),
+		cmocka_unit_test(advises_the_knee_of_cores),
+		cmocka_unit_test(what_does_not_pay_is_listed_with_the_reason),
+		cmocka_unit_test(other_inputs_are_weighed),
+		cmocka_unit_test(the_largest_size_that_is_enough),
 		cmocka_unit_test(advises_to_share_what_jobs_prepare_each_for_itself),
 		cmocka_unit_test(advises_nothing_where_nothing_stalls),
 		cmocka_unit_test(says_when_an_accelerator_would_be_wasted),

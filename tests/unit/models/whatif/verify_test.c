@@ -14,6 +14,7 @@
 static struct profile profile;
 static struct profile_prediction prediction;
 static struct error err;
+static struct interval drift; /* of the unchanged run */
 
 static int setup(void **state)
 {
@@ -24,6 +25,7 @@ static int setup(void **state)
 	prediction.change = PROFILE_NO_CHANGE;
 	prediction.per_s = (struct interval){110, 95, 120};
 	prediction.hit_ratio = .5;
+	drift = INTERVAL_UNKNOWN;
 	return 0;
 }
 
@@ -37,6 +39,7 @@ static int teardown(void **state)
 static int note(unsigned cores, double per_s)
 {
 	const struct verify_facts facts = {
+		.drift = drift,
 		.per_s = {per_s, per_s - 1, per_s + 1},
 		.hit_ratio = .25,
 		.when = "2026-11-20T12:00:00Z",
@@ -86,6 +89,24 @@ static void bounds_cover_without_an_error(void **state)
 	assert_int_equal(note(4, 100), 0);
 	assert_true(isnan(last()->error));
 	assert_int_equal(last()->covered, 1);
+}
+
+/* Half as fast a machine halves what is predicted, and is no error of the model. */
+static void predictions_follow_the_unchanged_run(void **state)
+{
+	(void)state;
+	drift = (struct interval){.5, .5, .5};
+	assert_int_equal(note(2, 55), 0);
+	assert_true(last()->predicted.value == 55 && last()->drift == .5);
+	assert_true(fabs(last()->error) < 1e-12);
+	assert_int_equal(last()->covered, 1);
+	assert_int_equal(note(2, 100), 0);
+	assert_int_equal(last()->covered, 0);
+	drift = (struct interval){.5, .4, .6}; /* and its error counts */
+	assert_int_equal(note(2, 45), 0);
+	assert_int_equal(last()->covered, 1);
+	assert_true(fabs(last()->predicted.low - 55 * (1 - hypot(15. / 110, .2))) <
+		    1e-9);
 }
 
 static void without_a_prediction_nothing_is_made_up(void **state)
@@ -153,6 +174,8 @@ int main(int argc, char **argv)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(bounds_cover_without_an_error, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(predictions_follow_the_unchanged_run,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(without_a_prediction_nothing_is_made_up,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(the_newest_of_each_come_last_in_order,

@@ -16,10 +16,12 @@
 #include <cmocka.h>
 
 static struct profile kept;
+static struct profile_change none;
 
 static int load(void **state)
 {
 	(void)state;
+	none = PROFILE_NO_CHANGE;
 	return json_result_load("tests/data/run-whatif.json", &kept, NULL);
 }
 
@@ -29,14 +31,6 @@ static int unload(void **state)
 	profile_free(&kept);
 	return 0;
 }
-
-static const struct profile_change none = {
-	.cache_share = NAN,
-	.cache_policy = {-1, NULL},
-	.gpu_speed = NAN,
-	.storage_bandwidth = NAN,
-	.storage_latency_s = NAN,
-};
 
 static void is_called(const struct profile_change *change, const char *want)
 {
@@ -81,6 +75,15 @@ static void every_member_of_a_change_is_told(void **state)
 	is_called(&change, "4 jobs");
 	change.share = true;
 	is_called(&change, "share the loader x4");
+	change = none;
+	change.resize = 256;
+	change.decoded = true;
+	is_called(&change, "resize 256, stored decoded");
+	change = none;
+	change.type.id = 2;
+	is_called(&change, "uint8 batches");
+	change = none;
+	change.share = true;
 	change.jobs = 2;
 	change.job_speed[0] = 1;
 	change.job_speed[1] = .5;

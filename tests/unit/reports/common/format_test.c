@@ -106,17 +106,15 @@ static void verdicts(void **state)
 		const char *verdict;
 	} cases[] = {
 		{{{.5, .49, .51}, {.38, .37, .39}, {.12, .11, .13}},
-		 "Training waits for data 50.0% of its time, mostly for preparation."},
+		 "Training waits for data 50.0% of its time: preparation limits."},
 		{{{.88, .87, .89}, {0, -.01, .01}, {.12, .11, .13}},
-		 "Training waits for data 12.0% of its time, all of it for storage."},
+		 "Training waits for data 12.0% of its time: storage limits."},
 		{{{.88, .87, .89}, {0, -.01, .05}, {.12, .11, .13}},
-		 "Training waits for data 12.0% of its time, mostly for storage."},
+		 "Training waits for data 12.0% of its time: storage limits."},
 		{{{.68, .51, .85}, {.51, .28, .74}, {-.19, -.4, .01}},
-		 "Training waits for data 15% to 49% of its time, all of it for "
-		 "preparation."},
+		 "Training waits for data 15% to 49% of its time: preparation limits."},
 		{{{.73, NAN, NAN}, {.24, NAN, NAN}, {.03, NAN, NAN}},
-		 "Training waits for data 27.0% of its time, mostly for preparation; "
-		 "no "
+		 "Training waits for data 27.0% of its time: preparation limits; no "
 		 "interval is known."},
 		{{{.999, .99, 1}, {.001, -.01, .01}, {0, -.01, .01}},
 		 "Training does not wait for data: what it waits is within the "
@@ -147,6 +145,14 @@ static void verdicts(void **state)
 		memcpy(profile.stalls, cases[i].stalls, sizeof(profile.stalls));
 		says(&profile, cases[i].verdict);
 	}
+	/* What limits is not always the larger stall, and another waits behind it. */
+	memcpy(profile.stalls, cases[0].stalls, sizeof(profile.stalls));
+	profile.limit.id = STAGE_FETCH;
+	profile.limit_next.id = STAGE_PREP;
+	says(&profile, "Training waits for data 50.0% of its time: storage limits now, "
+		       "then preparation.");
+	profile.limit_next.id = STAGE_COMPUTE;
+	says(&profile, "Training waits for data 50.0% of its time: storage limits.");
 	profile_free(&profile);
 }
 

@@ -72,6 +72,7 @@ static void fill(const struct field *fields, void *to)
 		case FIELD_PROTOCOL:
 		case FIELD_ENGINE:
 		case FIELD_CACHE:
+		case FIELD_TYPE:
 			*(struct profile_word *)at = (struct profile_word){1, NULL};
 			break;
 		case FIELD_COUNT:

@@ -1,0 +1,92 @@
+/* predict_words.c - what a prediction assumes, in words. */
+#include "models/predict/model_state.h"
+#include "models/predict/recipes.h"
+#include "models/predict/sharing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *cores_words(const struct model *model,
+			       const struct profile_change *change)
+{
+	enum cores_basis basis = CORES_MEASURED;
+
+	if (change->cores == 0)
+		return NULL;
+	cores_rate(&model->inputs.cores, change->cores, &basis);
+	return basis == CORES_BOUNDS ? "not measured with more cores: from no gain at "
+				       "all to a linear one; the stalls shown are the "
+				       "best case"
+	       : basis == CORES_FITTED ? "not measured with more cores: by the "
+					 "scalability law that fits fewer"
+				       : NULL;
+}
+
+static const char *basis_words(const struct model *model,
+			       const struct profile_change *change,
+			       const struct profile_prediction *out)
+{
+	const char *words = cores_words(model, change);
+	bool real_gpu =
+		!isnan(change->gpu_speed) && isnan(model->profile->emulated_per_s);
+
+	if (words == NULL && real_gpu)
+		words = "all of a step's time outside the CPU gets faster";
+	if (words == NULL && isnan(out->per_s.value))
+		words = "a step with another batch was not measured: only bounds are "
+			"known";
+	return words;
+}
+
+/* Appends to a list of assumptions. */
+static int predict_add_why(struct profile_prediction *out, const char *words)
+{
+	if (words == NULL || words[0] == '\0')
+		return 0;
+	return profile_text(&out->why, "%s%s%s", out->why == NULL ? "" : out->why,
+			    out->why == NULL ? "" : "; ", words);
+}
+
+/* What is stored, and what nobody but the program can change. */
+static void predict_recipe_words(const struct model *model,
+				 const struct profile_change *change, size_t room,
+				 char *words)
+{
+	const struct profile *profile = model->profile;
+	double bytes = (double)profile->dataset_bytes, samples;
+	struct recipe_effect effect;
+
+	words[0] = '\0';
+	samples = (double)profile->dataset_samples;
+	recipes_effect(profile, change, &effect, NULL);
+	if (change->decoded || change->resize > 0)
+		snprintf(words, room,
+			 "a sample takes %.0f KB of storage instead of %.0f, all of "
+			 "them %.3g GB%s",
+			 bytes * effect.bytes / samples / 1e3, bytes / samples / 1e3,
+			 bytes * effect.bytes / 1e9,
+			 change->resize > 0 ? "; crops see fewer pixels" : "");
+	if (change->decoded || profile_word_known(&change->type))
+		snprintf(words + strlen(words), room - strlen(words),
+			 "%snot tried: the program must ask for it",
+			 words[0] == '\0' ? "" : "; ");
+}
+
+int predict_write_why(const struct model *model, const struct profile_change *change,
+		      const struct simulation_outcome *real,
+		      struct profile_prediction *out)
+{
+	char recipe[256];
+	struct sim_setup setup;
+	int result = 0;
+
+	if (sharing_is_asked(model->profile, change)) {
+		sim_setup_set(model, change, &ASPECT_PLAIN, &setup);
+		result = sharing_note(model->profile, &setup, real, out);
+	}
+	predict_recipe_words(model, change, sizeof(recipe), recipe);
+	if (result == 0)
+		result = predict_add_why(out, recipe);
+	return result < 0 ? result
+			  : predict_add_why(out, basis_words(model, change, out));
+}

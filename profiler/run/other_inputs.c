@@ -1,0 +1,47 @@
+/* other_inputs.c - decides whether other inputs are of interest, and for how long. */
+#include "profiler/run/other_inputs.h"
+#include "loader/base/error.h"
+#include "loader/base/trace.h"
+#include "profiler/bench/bench_recipes.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define SHARE   .03 /* of the budget */
+#define NOTICED .01 /* a stall above that */
+
+static bool other_inputs_wanted(const struct trace *trace,
+				const struct profile *profile)
+{
+	bool stalled = false;
+
+	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
+		stalled |= profile->stalls[i].value > NOTICED;
+	return stalled && profile->status.id != STATUS_INTERRUPTED &&
+	       !profile_is_observed(profile) && trace->loader_ready &&
+	       strcmp(trace->loader.prep, "image") == 0 &&
+	       trace->loader.dataset[0] != '\0';
+}
+
+int other_inputs_measure(const struct trace *trace, struct profile *profile)
+{
+	const struct trace_loader *loader = &trace->loader;
+	struct bench_recipes config = {
+		.dataset = loader->dataset,
+		.prep = prep_defaults,
+		.seed = loader->seed,
+		.seconds = SHARE * profile->budget_s,
+	};
+	struct error why = {0};
+	int result;
+
+	if (!other_inputs_wanted(trace, profile))
+		return 0;
+	config.prep.evaluate = loader->evaluate != 0;
+	config.prep.size = loader->size;
+	config.prep.resize = (loader->size * 8 + 6) / 7;
+	config.prep.layout = (enum prep_layout)loader->layout;
+	config.prep.type = (enum prep_type)loader->type;
+	result = bench_recipes_run(&config, profile, &why);
+	return result == -ENOMEM ? result : 0;
+}

@@ -1,0 +1,15 @@
+/* other_inputs.h - measures, once a run is over, what prep would take of other inputs. */
+#ifndef DSA_OTHER_INPUTS_H
+#define DSA_OTHER_INPUTS_H
+
+struct profile;
+struct trace;
+
+/*
+ * Fills profile->recipes where training was seen to wait for data and its samples are
+ * JPEGs (bench_recipes.h), in a small part of the run's budget. Where that can't be done
+ * there are none. 0 or -ENOMEM.
+ */
+int other_inputs_measure(const struct trace *trace, struct profile *profile);
+
+#endif

@@ -1,0 +1,138 @@
+/* recipes_test.c - what other inputs do to prep and to bytes. */
+#include "loader/base/error.h"
+#include "models/predict/recipes.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct profile profile;
+
+static void add(unsigned resize, bool decoded, int type, double prep, double bytes)
+{
+	struct profile_recipe *recipe = profile_add_recipe(&profile);
+
+	assert_non_null(recipe);
+	recipe->change.resize = resize;
+	recipe->change.decoded = decoded;
+	recipe->change.type.id = type;
+	recipe->prep_ratio = (struct interval){prep, prep * .9, prep * 1.1};
+	recipe->bytes_ratio = bytes;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	profile_init(&profile);
+	add(256, false, -1, .4, .3);
+	add(384, false, -1, .8, .7);
+	add(0, true, -1, .1, 5);
+	add(256, true, -1, .05, 2);
+	add(0, false, 2, .9, 1);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	profile_free(&profile);
+	return 0;
+}
+
+static int effect_of(unsigned resize, bool decoded, int type,
+		     struct recipe_effect *effect, struct error *err)
+{
+	struct profile_change change = PROFILE_NO_CHANGE;
+
+	change.resize = resize;
+	change.decoded = decoded;
+	change.type.id = type;
+	return recipes_effect(&profile, &change, effect, err);
+}
+
+static void is(unsigned resize, bool decoded, int type, struct recipe_effect wanted)
+{
+	struct recipe_effect effect;
+
+	assert_int_equal(effect_of(resize, decoded, type, &effect, NULL), 0);
+	assert_true(fabs(effect.prep - wanted.prep) < 1e-12);
+	assert_true(fabs(effect.half - wanted.half) < 1e-9);
+	assert_true(fabs(effect.bytes - wanted.bytes) < 1e-12);
+}
+
+static void what_was_measured_is_found(void **state)
+{
+	(void)state;
+	is(0, false, -1, (struct recipe_effect){1, 0, 1});
+	is(256, false, -1, (struct recipe_effect){.4, .1, .3});
+	is(0, true, -1, (struct recipe_effect){.1, .1, 5});
+	is(256, true, -1, (struct recipe_effect){.05, .1, 2});
+	is(0, false, 2, (struct recipe_effect){.9, .1, 1});
+}
+
+/* By pixels: 320 squared lies .45 of the way from 256 squared to 384 squared. */
+static void between_sizes_it_goes_by_pixels(void **state)
+{
+	double x = (320. * 320 - 256 * 256) / (384. * 384 - 256 * 256);
+
+	(void)state;
+	is(320, false, -1, (struct recipe_effect){.4 + .4 * x, .1, .3 + .4 * x});
+}
+
+/* Narrower numbers save a tenth of the run's prep, of smaller pictures too. */
+static void savings_of_types_are_added(void **state)
+{
+	(void)state;
+	is(256, false, 2, (struct recipe_effect){.3, hypot(.04, .09) / .3, .3});
+}
+
+static void what_was_not_measured_is_refused(void **state)
+{
+	static const struct {
+		unsigned resize;
+		bool decoded;
+		int type;
+		const char *why;
+	} cases[] = {
+		{128, false, -1, "prep of pictures of that size"},
+		{512, false, -1, "prep of pictures of that size"},
+		{300, true, -1, "prep of samples stored decoded"},
+		{0, false, 1, "prep of float16 batches"},
+	};
+	struct recipe_effect effect;
+	struct error err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		err = (struct error){0};
+		assert_int_equal(effect_of(cases[i].resize, cases[i].decoded,
+					   cases[i].type, &effect, &err),
+				 -ENODATA);
+		assert_non_null(strstr(err.message, cases[i].why));
+	}
+	profile.recipe_count = 0;
+	assert_int_equal(effect_of(256, false, -1, &effect, &err), -ENODATA);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(what_was_measured_is_found, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(between_sizes_it_goes_by_pixels, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(savings_of_types_are_added, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(what_was_not_measured_is_refused, setup,
+						teardown),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("recipes", tests, NULL, NULL);
+}

@@ -1,0 +1,100 @@
+/* verdict_test.c - which stage limits, and which one would then. */
+#include "profiler/analysis/verdict.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Samples/s of the windows, and of prep and fetch alone; 0: not measured. */
+struct case_of {
+	double synthetic, cached, real, prep, fetch;
+	double half; /* of each share */
+	int limit, next;
+	const char *why;
+};
+
+static double known(double rate)
+{
+	return rate > 0 ? rate : NAN;
+}
+
+static void fill(struct profile *profile, const struct case_of *of)
+{
+	const double times[STAGES] = {1 / of->synthetic, 1 / of->cached, 1 / of->real};
+	double shares[STAGES];
+
+	profile_init(profile);
+	stage_split(times, shares);
+	for (int i = 0; i < STAGES; i++)
+		profile->stalls[i] = (struct interval){shares[i], shares[i] - of->half,
+						       shares[i] + of->half};
+	profile->rates[TRACE_SYNTHETIC].value = of->synthetic;
+	profile->rates[TRACE_CACHED].value = of->cached;
+	profile->rates[TRACE_REAL].value = of->real;
+	profile->rates[TRACE_PREP].value = known(of->prep);
+	profile->rates[TRACE_FETCH].value = known(of->fetch);
+	profile->workers = 2;
+}
+
+static void the_slowest_stage_limits(void **state)
+{
+	static const struct case_of cases[] = {
+		/* Storage is slower than prep, though its stall is the smaller one. */
+		{8000, 1500, 1300, 1600, 1320, .01, STAGE_FETCH, STAGE_PREP,
+		 "1300 samples/s now, 1500 if all data were in memory; fetch alone "
+		 "sustains 1320"},
+		/* Fetch alone does six times as much: it is not what limits. */
+		{9000, 1567, 1364, 1700, 9477, .05, STAGE_PREP, STAGE_FETCH,
+		 "1567 samples/s from memory with 2 workers, 9000 if batches were "
+		 "ready"},
+		/* Nothing is known of fetch alone, and its stall is seen. */
+		{4000, 2700, 1400, 0, 0, .01, STAGE_FETCH, STAGE_PREP,
+		 "1400 samples/s now, 2700 if all data were in memory"},
+		/* One stall alone. */
+		{4000, 3990, 1400, 9000, 1450, .01, STAGE_FETCH, STAGE_COMPUTE,
+		 "1400 samples/s now, 3990 if all data were in memory; fetch alone "
+		 "sustains 1450"},
+		/* None beyond its interval. */
+		{4000, 3900, 3800, 9000, 9000, .05, STAGE_COMPUTE, -1,
+		 "3800 samples/s now, 4000 if batches were ready"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct profile profile;
+
+		fill(&profile, &cases[i]);
+		assert_int_equal(verdict_limit(&profile), 0);
+		assert_int_equal(profile.limit.id, cases[i].limit);
+		assert_int_equal(profile.limit_next.id, cases[i].next);
+		assert_string_equal(profile.limit_why, cases[i].why);
+		profile_free(&profile);
+	}
+}
+
+static void without_real_windows_nothing_is_said(void **state)
+{
+	struct profile profile;
+
+	(void)state;
+	profile_init(&profile);
+	assert_int_equal(verdict_limit(&profile), 0);
+	assert_int_equal(profile.limit.id, -1);
+	assert_null(profile.limit_why);
+	profile_free(&profile);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_slowest_stage_limits),
+		cmocka_unit_test(without_real_windows_nothing_is_said),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("verdict", tests, NULL, NULL);
+}
