@@ -44,7 +44,7 @@ const char *const profile_protocols[MEASURE_PROTOCOLS + 1] = {
 #define CACHE_NAME(name, NAME)              #name,
 #define ENGINE_NAME(name, text, one_thread) text,
 const char *const profile_caches[CACHE_IDS + 1] = {CACHE_POLICIES(CACHE_NAME)};
-#define TYPE_NAME(NAME, text, bytes)        text,
+#define TYPE_NAME(NAME, text, bytes) text,
 const char *const profile_engines[] = {FETCH_ENGINES(ENGINE_NAME) NULL};
 const char *const profile_types[] = {PREP_TYPES(TYPE_NAME) NULL};
 
@@ -170,14 +170,14 @@ bool profile_change_equal(const struct profile_change *a,
 static void free_texts(struct profile *profile)
 {
 	char *texts[] = {
-		profile->version,      profile->started,        profile->status.other,
-		profile->status_why,   profile->protocol.other, profile->repeat,
-		profile->dataset,      profile->source,         profile->digest,
-		profile->engine.other, profile->engine_reason,  profile->cache.other,
-		profile->prep,         profile->output,         profile->proof.basis,
+		profile->version,      profile->started,          profile->status.other,
+		profile->status_why,   profile->protocol.other,   profile->repeat,
+		profile->dataset,      profile->source,           profile->digest,
+		profile->engine.other, profile->engine_reason,    profile->cache.other,
+		profile->prep,         profile->output,           profile->proof.basis,
 		profile->limit.other,  profile->limit_next.other, profile->limit_why,
-		profile->loader,
-		profile->directory,    profile->model.why,      profile->currency,
+		profile->loader,       profile->directory,        profile->model.why,
+		profile->currency,
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)

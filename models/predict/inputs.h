@@ -50,7 +50,8 @@ struct inputs {
 
 	struct profile_draw *draws; /* own */
 	size_t draw_count;
-	double half[INPUTS]; /* relative half-widths of 95 %; a recipe's is the change's */
+	double half
+		[INPUTS]; /* relative half-widths of 95 %; a recipe's is the change's */
 };
 
 /* -ENODATA (err: which measurement is missing) or -ENOMEM. */

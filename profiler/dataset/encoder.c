@@ -64,10 +64,10 @@ struct encoder *encoder_new(void)
 static void encoder_write_orientation(struct jpeg_compress_struct *jpeg,
 				      unsigned orientation)
 {
-	const JOCTET exif[] = {'E', 'x', 'i', 'f', 0, 0, /* TIFF, big endian: */
-			       'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1, /* one entry: */
-			       0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, (JOCTET)orientation, 0,
-			       0, 0, 0, 0, 0};
+	const JOCTET exif[] = {'E',  'x',  'i', 'f', 0, 0, /* TIFF, big endian: */
+			       'M',  'M',  0,   42,  0, 0, 0, 8, 0, 1, /* one entry: */
+			       0x01, 0x12, 0,   3,   0, 0, 0, 1, 0, (JOCTET)orientation,
+			       0,    0,    0,   0,   0, 0};
 
 	if (orientation > 1)
 		jpeg_write_marker(jpeg, JPEG_APP0 + 1, exif, sizeof(exif));

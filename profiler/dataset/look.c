@@ -77,7 +77,8 @@ static int look_read_header(struct looker *looker, const struct sample_file *fil
 		result = sample_file_load(file, &looker->whole, err);
 		if (result != 0)
 			return result;
-		result = jpeg_header_read(looker->whole.bytes, looker->whole.size, header);
+		result = jpeg_header_read(looker->whole.bytes, looker->whole.size,
+					  header);
 	}
 	if (result == -EAGAIN)
 		return error_set(err, EBADMSG, "ends within its header");
@@ -93,8 +94,8 @@ static bool has_end(const struct sample_file *file)
 }
 
 /* Files without an end marker may be whole all the same: decoding proves it. */
-static int check_pixels(struct looker *looker, const struct sample_file *file, bool full,
-			struct error *err)
+static int check_pixels(struct looker *looker, const struct sample_file *file,
+			bool full, struct error *err)
 {
 	int result;
 

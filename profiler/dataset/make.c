@@ -69,7 +69,8 @@ static int make_picture(struct make *make, struct photo *photo, uint32_t number)
 
 	make_place(config, number, path);
 	bytes = photo_take(photo, number, &size);
-	result = bytes != NULL ? new_folder_put(&make->folder, path, bytes, size) : -ENOMEM;
+	result = bytes != NULL ? new_folder_put(&make->folder, path, bytes, size)
+			       : -ENOMEM;
 	if (result != 0) {
 		make_fail(make, -result, path);
 		return result;
@@ -170,7 +171,8 @@ static int write_list(const struct make *make)
 		fprintf(stream, "%s %s\n", path, class);
 	}
 	if (io_text(stream, &text) != NULL)
-		result = new_folder_put(&make->folder, LIST, (const uint8_t *)text, size);
+		result = new_folder_put(&make->folder, LIST, (const uint8_t *)text,
+					size);
 	free(text);
 	return result;
 }
