@@ -175,6 +175,8 @@ def sweeps(scratch):
                        {"cores": 1, "cache_share": .6, "cache_policy": "minio"},
                        {"cores": 1, "cache_share": .6, "cache_policy": "lru"}],
            "each combination is measured once, and kept in their order", changes, done.stderr)
+    tap.ok("dsa: 1 of 3: 1 core, " in done.stderr and "dsa: 3 of 3: 1 core, " in done.stderr,
+           "which one is measured is told", done.stderr)
     tap.ok(all(sound(one) for one in verified(scratch)) and clean(scratch), "and is sound",
            verified(scratch))
     done = scratch.run(DSA, "run", "--sweep", "cores=500", "-o", "not-made", "--", TRAIN)

@@ -53,7 +53,7 @@ bool format_is_vague(const struct profile *profile);
 
 enum { FORMAT_STAGES = 32 * STAGES }; /* room for words of all stages */
 
-/* True where there is a second measurement to compare the first with. */
+/* True where there is a second measurement, and shares to compare it with. */
 bool format_has_proof(const struct profile *profile);
 
 /* False where the two differ by more than their intervals. */

@@ -11,7 +11,7 @@ bool format_has_proof(const struct profile *profile)
 
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
 		any |= isfinite(profile->proof.share[i]);
-	return any && !profile_is_observed(profile);
+	return any && !profile_is_observed(profile) && !format_is_vague(profile);
 }
 
 /* The second has no interval of its own: it comes from the same windows, and is taken to

@@ -347,7 +347,7 @@ static void terminal_write_box(struct box *box, const struct profile *profile)
 	terminal_crash(box, profile);
 	terminal_head(box, profile);
 	terminal_stalls(box, profile);
-	if (isfinite(profile->stalls[STAGE_COMPUTE].value))
+	if (isfinite(profile->stalls[STAGE_COMPUTE].value) && !format_is_vague(profile))
 		whatif_ranking(box, profile, ADVICE);
 	terminal_jobs(box, profile);
 	terminal_limit(box, profile);

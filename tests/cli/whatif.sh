@@ -26,3 +26,6 @@ words dsa whatif run.json --jobs 2,1x+0.5x --share=no,yes | head -6
 dsa whatif run.json --jobs 1x+0.5x --share --json |
 	grep -A4 '"change"' | head -6
 dsa whatif run.json --jobs 1x+0.5x --share --json | grep '"command": "dsa'
+# A command is printed only for what can be tried here: nobody has 512 cores.
+dsa whatif run.json --cores 1,512 --json | grep '"command": "dsa'
+COLUMNS=80 dsa whatif --help | sed -n '/Costs:/,/The result:/p' | grep -e : -e '^ *--'
