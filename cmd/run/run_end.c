@@ -3,6 +3,8 @@
 #include "cmd/common/cmd.h"
 #include "cmd/common/result.h"
 #include "loader/base/error.h"
+#include "loader/base/io.h"
+#include "loader/base/text/shell_word.h"
 #include "models/predict/model.h"
 #include "models/whatif/advice.h"
 #include "models/whatif/forecast.h"
@@ -51,15 +53,37 @@ static void print_windows(const struct profile *profile)
 	}
 }
 
+/* "dsa whatif out", to be freed; NULL: nothing could be predicted. */
+static char *run_end_next(const struct run_end *end, const struct profile *profile)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *to;
+
+	if (profile->prediction_count == 0)
+		return NULL;
+	to = open_memstream(&text, &size);
+	if (to == NULL)
+		return NULL;
+	fputs("dsa whatif ", to);
+	shell_word(to, end->output);
+	return io_text(to, &text);
+}
+
 static int run_end_print(const struct run_end *end, const char *form,
 			 const struct profile *profile, struct error *err)
 {
 	struct form_style style = terminal_style(stdout);
+	char *next = run_end_next(end, profile);
 	char report[PATH_MAX];
+	int result;
 
 	snprintf(report, sizeof(report), "%s/report.html", end->output);
 	style.where = report;
-	return form_find(form, err)->write(profile, &style, stdout, err);
+	style.next = next;
+	result = form_find(form, err)->write(profile, &style, stdout, err);
+	free(next);
+	return result;
 }
 
 static int run_end_status_of(const struct run_end *end, const struct profile *profile)

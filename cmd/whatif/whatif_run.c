@@ -8,6 +8,7 @@
 #include "models/predict/cost.h"
 #include "models/predict/model.h"
 #include "models/whatif/advice.h"
+#include "models/whatif/command.h"
 #include "models/whatif/forecast.h"
 #include "models/whatif/prices.h"
 #include "profiler/run/measure.h"
@@ -191,20 +192,44 @@ static int whatif_run_verify(struct answer *answer, size_t *from, struct error *
 
 /* ---- the result ---- */
 
+/* How to try what is advised, to be freed; NULL: nothing can be tried here. */
+static char *whatif_run_next(const struct answer *answer)
+{
+	const struct profile_change none = PROFILE_NO_CHANGE;
+	const struct profile *profile = &answer->profile;
+	char *command = NULL;
+
+	for (size_t i = 0; command == NULL && i < profile->prediction_count; i++)
+		if (profile->predictions[i].rank != UNKNOWN &&
+		    profile->predictions[i].command != NULL)
+			command_verify(&none, answer->asked->run, &command);
+	return command;
+}
+
+static int print_predictions(const struct answer *answer, struct error *err)
+{
+	struct form_style style = terminal_style(stdout);
+	bool changes = answer->list.count > 0;
+	char *next = changes || answer->asked->verify ? NULL : whatif_run_next(answer);
+	int result;
+
+	style.next = next;
+	result = (changes ? whatif_print : whatif_print_advice)(&answer->profile,
+								&style, stdout);
+	free(next);
+	fflush(stdout); /* before the program prints */
+	return result < 0 ? error_sys(err, ENOMEM, "cannot print") : 0;
+}
+
 /* The predictions, unless they will stand beside what is measured. */
 static int print_answer(const struct answer *answer, struct error *err)
 {
 	const struct whatif_run *asked = answer->asked;
-	struct form_style style = terminal_style(stdout);
-	bool changes = answer->list.count > 0;
+	bool measured = asked->verify && answer->list.count > 0;
 
-	if (asked->json || asked->trials.quiet || (asked->verify && changes))
-		return 0;
-	if ((changes ? whatif_print : whatif_print_advice)(&answer->profile, &style,
-							   stdout) < 0)
-		return error_sys(err, ENOMEM, "cannot print");
-	fflush(stdout); /* before the program prints */
-	return 0;
+	return asked->json || asked->trials.quiet || measured
+		       ? 0
+		       : print_predictions(answer, err);
 }
 
 static int print_proof(const struct answer *answer, size_t from, struct error *err)

@@ -13,7 +13,8 @@ struct form_style {
 	bool colour;       /* text: ANSI colours */
 	bool ascii;        /* text: nothing beyond ASCII */
 	unsigned columns;  /* text: of the terminal; 0: there is none */
-	const char *where; /* text: the report's path for the last line; or NULL */
+	const char *where; /* text: the report's path; or NULL */
+	const char *next;  /* text: a command to go on with, the last line; or NULL */
 };
 
 /*

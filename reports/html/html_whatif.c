@@ -199,7 +199,7 @@ static void html_whatif_advice(const struct html *html)
 		      "noise.</p>\n",
 		      html->out);
 	else if (profile->prediction_count > 0)
-		fputs("<p>No change is advised: none helps above the noise.</p>\n",
+		fputs("<p>No change that dsa knows would help measurably.</p>\n",
 		      html->out);
 }
 

@@ -103,6 +103,21 @@ void box_paragraph(struct box *box, const char *words, size_t at)
 	putc('\n', box->out);
 }
 
+static void box_label(struct box *box, const char *label)
+{
+	fprintf(box->out, "%*s%s%-*s%s", BOX_INDENT, "", box_ink(box, BOX_DIM), LABEL,
+		label, box_ink(box, BOX_PLAIN));
+}
+
+void box_command(struct box *box, const char *label, const char *command)
+{
+	if (command == NULL)
+		return;
+	box_label(box, label);
+	escape_plain(box->out, command);
+	putc('\n', box->out);
+}
+
 void box_line(struct box *box, const char *label, const char *format, ...)
 {
 	char *words = NULL;
@@ -114,8 +129,7 @@ void box_line(struct box *box, const char *label, const char *format, ...)
 		words = NULL;
 	}
 	va_end(args);
-	fprintf(box->out, "%*s%s%-*s%s", BOX_INDENT, "", box_ink(box, BOX_DIM), LABEL,
-		label, box_ink(box, BOX_PLAIN));
+	box_label(box, label);
 	if (words != NULL)
 		box_wrap(box, words, BOX_INDENT + LABEL);
 	putc('\n', box->out);

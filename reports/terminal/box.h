@@ -45,7 +45,10 @@ void box_paragraph(struct box *box, const char *words, size_t at);
 void box_line(struct box *box, const char *label, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The same of a text, which it frees; nothing for "". NULL: memory was short. */
+/* "label      command", not wrapped, so that it can be copied; nothing for NULL. */
+void box_command(struct box *box, const char *label, const char *command);
+
+/* A line of a text, wrapped, which it frees; nothing for "". NULL: memory was short. */
 void box_sentence(struct box *box, const char *label, char *text);
 
 #endif

@@ -361,6 +361,7 @@ static void terminal_write_box(struct box *box, const struct profile *profile)
 	terminal_ending(box, profile);
 	if (box->style->where != NULL)
 		box_line(box, "report", "%s", box->style->where);
+	box_command(box, "next", box->style->next);
 	putc('\n', box->out);
 }
 

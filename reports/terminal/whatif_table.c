@@ -178,8 +178,9 @@ static void write_advice(struct box *box, const struct profile *profile)
 			whatif_table_advised(box, profile, &profile->predictions[i],
 					     width);
 	box_paragraph(box,
-		      ranked == 0 ? "Nothing helps above the noise."
-				  : "Nothing else helps above the noise.",
+		      ranked == 0 ? "No change that dsa knows would help measurably."
+				  : "No other change that dsa knows would help "
+				    "measurably.",
 		      BOX_INDENT);
 	if (ranked < profile->prediction_count)
 		box_paragraph(box, "Looked at, and not advised:", BOX_INDENT);
@@ -192,6 +193,9 @@ static void write_advice(struct box *box, const struct profile *profile)
 		if (prediction->why != NULL)
 			box_paragraph(box, prediction->why, UNDER);
 	}
+	if (box->style->next != NULL)
+		putc('\n', box->out);
+	box_command(box, "next", box->style->next);
 }
 
 /* ---- the table ---- */
@@ -385,10 +389,10 @@ void whatif_ranking(struct box *box, const struct profile *profile, uint64_t mos
 				box, format_count(rank, profile->predictions[i].rank),
 				profile, &profile->predictions[i], width);
 	if (ranked == 0)
-		box_paragraph(box, "nothing that was looked at helps above the noise",
+		box_paragraph(box, "no change that dsa knows would help measurably",
 			      BOX_INDENT);
 	else if (ranked <= most)
-		box_paragraph(box, "nothing else helps above the noise", BOX_INDENT);
+		box_paragraph(box, "no other change would help measurably", BOX_INDENT);
 	else
 		box_paragraph(box, "dsa whatif lists more", BOX_INDENT);
 	putc('\n', box->out);

@@ -152,7 +152,8 @@ static int all_verifications(const struct profile *profile,
 /* To be freed. */
 static char *printed(print *what, const struct profile *profile)
 {
-	struct form_style style = {.ascii = true};
+	struct form_style style = {.ascii = true,
+				   .next = "dsa whatif 'my out' --verify"};
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -171,13 +172,15 @@ static void has(const char *text, const char *what)
 static void advice_comes_first_then_what_is_not_advised(void **state)
 {
 	char *text = printed(whatif_print_advice, &kept);
-	const char *else_nothing = strstr(text, "Nothing else helps above the noise");
+	const char *else_nothing =
+		strstr(text, "No other change that dsa knows would help");
 
 	(void)state;
 	assert_non_null(else_nothing);
 	assert_true(strstr(text, "2  cache 85%") < else_nothing);
 	assert_true(strstr(text, "-  accelerator 2x") > else_nothing);
 	has(text, "verify: dsa whatif out --cores 8 --cache 85% --verify\n");
+	has(text, "\n\n  next       dsa whatif 'my out' --verify\n");
 	has(text, "1.0x .. 2.0x (bounds)\n");
 	free(text);
 }
@@ -240,7 +243,7 @@ static void what_is_not_ranked_is_a_table(void **state)
 	has(text, "as it was       1912  1890 .. 1935         -    -");
 	free(text);
 	text = printed(whatif_print_advice, &profile);
-	has(text, "Nothing helps above the noise.");
+	has(text, "No change that dsa knows would help measurably.");
 	free(text);
 	profile_free(&profile);
 }
