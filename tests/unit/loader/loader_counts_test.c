@@ -1,16 +1,17 @@
-/* What delivered batches took, to the number, whoever was how fast; and data that end
- * after so many batches. */
+/*
+ * loader_counts_test.c - what delivered batches took, to the number, whoever was how
+ * fast; and data that end after so many batches.
+ */
 #include "loader/base/error.h"
 #include "loader/base/trace.h"
 #include "loader/loader.h"
 #include "loader/prep.h"
 #include "profiler/profile.h"
 #include "profiler/session/work_counts.h"
+#include "tests/lib/images.h"
 #include "tests/lib/picture.h"
-#include "tests/lib/tree.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,83 +22,16 @@
 
 #include <cmocka.h>
 
-enum { IMAGES = 60, EPOCHS = 3, BATCH = 7, STEPS = EPOCHS * 9, SPARE_SLOTS = 2 };
+enum { STEPS = IMAGES_EPOCHS * IMAGES_STEPS, SPARE_SLOTS = 2 };
 
-/* Samples that can't be used: cut in the middle, or no picture at all. */
-static const unsigned bad_ones[] = {4, 17, 31, 32, 59};
-enum { BAD = sizeof(bad_ones) / sizeof(bad_ones[0]) };
-
-static char good[TREE_PATH], bad[TREE_PATH], home[TREE_PATH];
 static char session[TREE_PATH + 16];
-static uint64_t bytes_of[2][IMAGES]; /* of good and bad */
 
-static void put(const char *root, unsigned number, const void *bytes, size_t size)
+static int setup(void **state)
 {
-	char path[PATH_MAX];
-	FILE *file;
+	int result = images_setup(state);
 
-	snprintf(path, sizeof(path), "/class/%02u.jpg", number);
-	file = tree_file(root, path);
-	assert_int_equal(fwrite(bytes, 1, size, file), size);
-	assert_int_equal(fclose(file), 0);
-	bytes_of[root == bad][number] = size;
-}
-
-static bool is_bad(unsigned number)
-{
-	for (unsigned i = 0; i < BAD; i++)
-		if (bad_ones[i] == number)
-			return true;
-	return false;
-}
-
-static int make_trees(void **state)
-{
-	(void)state;
-	tree_make(home); /* indexes are kept there */
-	setenv("XDG_CACHE_HOME", home, 1);
-	snprintf(session, sizeof(session), "%s/session", home);
-	tree_make(good);
-	tree_make(bad);
-	for (unsigned i = 0; i < IMAGES; i++) {
-		struct picture picture = {.width = 40 + i, .height = 100 - i};
-		size_t size;
-		unsigned char *jpeg = picture_jpeg(&picture, &size);
-
-		put(good, i, jpeg, size);
-		if (is_bad(i) && i % 2 == 1)
-			put(bad, i, "nothing", 7);
-		else
-			put(bad, i, jpeg, is_bad(i) ? size / 2 : size);
-		free(jpeg);
-	}
-	return 0;
-}
-
-static int remove_trees(void **state)
-{
-	(void)state;
-	tree_remove(good);
-	tree_remove(bad);
-	tree_remove(home);
-	return 0;
-}
-
-static struct dsa_config config_of(const char *dataset)
-{
-	return (struct dsa_config){
-		.dataset = dataset,
-		.batch = BATCH,
-		.workers = 2,
-		.prefetch = 3,
-		.fetch_depth = 4,
-		.fetch = "pread",
-		.cache = "none",
-		.seed = 5,
-		.epochs = EPOCHS,
-		.size = 16,
-		.type = DSA_UINT8,
-	};
+	snprintf(session, sizeof(session), "%s/session", images_home);
+	return result;
 }
 
 /* After each batch of an observed run: what had been counted, and what was in it. */
@@ -105,7 +39,7 @@ struct course {
 	unsigned steps;
 	struct profile_counted counted[STEPS];
 	uint64_t epoch[STEPS];
-	uint32_t count[STEPS], sample[STEPS][BATCH];
+	uint32_t count[STEPS], sample[STEPS][IMAGES_BATCH];
 };
 
 static void take(struct dsa_loader *loader, const struct trace *trace,
@@ -159,13 +93,13 @@ static uint64_t bytes(const struct course *course, bool of_bad, unsigned steps)
 
 	for (unsigned i = 0; i < steps; i++)
 		for (uint32_t j = 0; j < course->count[i]; j++)
-			sum += bytes_of[of_bad][course->sample[i][j]];
+			sum += images_bytes[of_bad][course->sample[i][j]];
 	return sum;
 }
 
 static void what_is_read_ahead_is_not_counted(void **state)
 {
-	struct dsa_config config = config_of(good);
+	struct dsa_config config = images_config(images_good);
 	struct course course;
 
 	(void)state;
@@ -188,18 +122,18 @@ static void what_is_read_ahead_is_not_counted(void **state)
 
 static void samples_that_are_no_good_are_counted_once(void **state)
 {
-	struct dsa_config config = config_of(bad);
+	struct dsa_config config = images_config(images_bad);
 	struct course course = run(&config);
 	const struct profile_counted *all = total(&course);
 	uint64_t vain = 0;
 
 	(void)state;
-	for (unsigned i = 0; i < BAD; i++)
-		vain += bytes_of[true][bad_ones[i]];
-	assert_int_equal(all->samples, EPOCHS * (IMAGES - BAD));
-	assert_int_equal(all->skipped, BAD);
-	assert_int_equal(all->opens, all->samples + BAD);
-	assert_int_equal(all->reads, all->samples + BAD);
+	for (unsigned i = 0; i < IMAGES_BAD; i++)
+		vain += images_bytes[true][images_bad_ones[i]];
+	assert_int_equal(all->samples, IMAGES_EPOCHS * (IMAGES_COUNT - IMAGES_BAD));
+	assert_int_equal(all->skipped, IMAGES_BAD);
+	assert_int_equal(all->opens, all->samples + IMAGES_BAD);
+	assert_int_equal(all->reads, all->samples + IMAGES_BAD);
 	assert_int_equal(all->read_bytes, bytes(&course, true, course.steps) + vain);
 }
 
@@ -207,11 +141,11 @@ static void threads_engines_and_depths_change_no_count(void **state)
 {
 	static const char *const engines[] = {"pread", "uring", "pread-direct",
 					      "uring-direct"};
-	static const char *const sets[] = {good, bad};
+	static const char *const sets[] = {images_good, images_bad};
 
 	(void)state;
 	for (unsigned set = 0; set < 2; set++) {
-		struct dsa_config config = config_of(sets[set]);
+		struct dsa_config config = images_config(sets[set]);
 		struct course one = run(&config);
 
 		for (unsigned i = 0; i < 16; i++) {
@@ -229,7 +163,7 @@ static void threads_engines_and_depths_change_no_count(void **state)
 
 static void short_ends_that_nobody_wants_cost_the_next_batch(void **state)
 {
-	struct dsa_config config = config_of(bad);
+	struct dsa_config config = images_config(images_bad);
 	struct course one, other;
 
 	(void)state;
@@ -258,7 +192,7 @@ static unsigned batch_before(const struct course *course, unsigned step,
 /* A batch goes into the cache when its slot is filled anew. */
 static void hits_are_those_of_slots_filled_anew(void **state)
 {
-	struct dsa_config config = config_of(good);
+	struct dsa_config config = images_config(images_good);
 
 	(void)state;
 	config.cache = "minio";
@@ -283,11 +217,11 @@ static void hits_are_those_of_slots_filled_anew(void **state)
 
 static void bytes_in_memory_are_not_read(void **state)
 {
-	struct dsa_config config = config_of("synthetic:30");
+	struct dsa_config config = images_config("synthetic:30");
 	struct course course = run(&config);
 
 	(void)state;
-	assert_int_equal(total(&course)->samples, EPOCHS * 30);
+	assert_int_equal(total(&course)->samples, IMAGES_EPOCHS * 30);
 	assert_int_equal(total(&course)->opens, 0);
 	assert_int_equal(total(&course)->reads, 0);
 	assert_int_equal(total(&course)->read_bytes, 0);
@@ -295,13 +229,13 @@ static void bytes_in_memory_are_not_read(void **state)
 
 static void what_is_not_decoded_has_no_pixels(void **state)
 {
-	struct dsa_config config = config_of(good);
+	struct dsa_config config = images_config(images_good);
 	struct course course;
 
 	(void)state;
 	config.prep = "raw";
 	course = run(&config);
-	assert_int_equal(total(&course)->opens, EPOCHS * IMAGES);
+	assert_int_equal(total(&course)->opens, IMAGES_EPOCHS * IMAGES_COUNT);
 	assert_int_equal(total(&course)->decoded_pixels, 0);
 }
 
@@ -317,7 +251,7 @@ static void ask(struct trace *trace, enum trace_kind kind, uint32_t flags)
 	window->settle = 1;
 	window->min_steps = 6;
 	window->length_ns = 1000000;
-	window->stage = 4 * BATCH;
+	window->stage = 4 * IMAGES_BATCH;
 	window->block = UINT32_MAX;
 	atomic_fetch_add(&trace->window_count, 1);
 }
@@ -344,7 +278,7 @@ static uint64_t real_samples(struct dsa_loader *loader, const struct trace *trac
 		if (is_real(trace, &batch)) {
 			samples += batch.count;
 			for (uint32_t i = 0; i < batch.count; i++)
-				*sum += bytes_of[false][batch.samples[i]];
+				*sum += images_bytes[false][batch.samples[i]];
 		}
 		dsa_release(loader, &batch);
 	}
@@ -354,7 +288,7 @@ static uint64_t real_samples(struct dsa_loader *loader, const struct trace *trac
 static void what_windows_do_beside_the_stream_is_not_counted(void **state)
 {
 	struct trace *trace = trace_create(session, 1, NULL);
-	struct dsa_config config = config_of(good);
+	struct dsa_config config = images_config(images_good);
 	struct profile_counted counted;
 	struct dsa_loader *loader;
 	uint64_t samples, sum = 0;
@@ -446,7 +380,7 @@ static unsigned batches(struct dsa_loader *loader)
 
 static unsigned batches_with(const char *settings)
 {
-	struct dsa_config config = config_of(good);
+	struct dsa_config config = images_config(images_good);
 	struct dsa_loader *loader;
 	char why[DSA_WHY];
 	unsigned count;
@@ -473,7 +407,7 @@ static void steps_end_the_data(void **state)
 
 static void steps_of_a_parent_are_not_the_childs(void **state)
 {
-	struct dsa_config config = config_of(good);
+	struct dsa_config config = images_config(images_good);
 	struct dsa_loader *loader;
 	struct dsa_batch batch;
 	int status;
@@ -538,5 +472,5 @@ int main(void)
 		cmocka_unit_test(a_shared_loader_does_not_say),
 	};
 
-	return cmocka_run_group_tests(tests, make_trees, remove_trees);
+	return cmocka_run_group_tests(tests, setup, images_teardown);
 }
