@@ -97,3 +97,13 @@ int feeder_take(struct bcast_reader *reader, uint32_t count, struct bcast_batch 
 		feeder_check(reader, batch);
 	return result;
 }
+
+uint32_t feeder_gaps(const struct bcast_ring *ring)
+{
+	uint64_t end = bcast_published(ring);
+	uint32_t count = 0;
+
+	for (uint64_t at = end - bcast_places(ring); at < end; at++)
+		count += bcast_place(ring, at)->flags == BCAST_GAP;
+	return count;
+}

@@ -39,4 +39,7 @@ void feeder_check(const struct bcast_reader *reader, const struct bcast_batch *b
 /* bcast_take() without waiting; what it took is checked. */
 int feeder_take(struct bcast_reader *reader, uint32_t count, struct bcast_batch *batch);
 
+/* Gaps of any ring among the numbers that it holds. */
+uint32_t feeder_gaps(const struct bcast_ring *ring);
+
 #endif

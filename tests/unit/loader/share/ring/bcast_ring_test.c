@@ -1,3 +1,4 @@
+/* bcast_ring_test.c - the stream of one writer as a reader sees it. */
 #include "loader/share/ring/bcast_reader.h"
 #include "loader/share/ring/bcast_ring.h"
 #include "tests/lib/feeder.h"
@@ -367,5 +368,5 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
-	return cmocka_run_group_tests_name("feed", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("bcast_ring", tests, NULL, NULL);
 }
