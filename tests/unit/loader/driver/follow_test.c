@@ -1,9 +1,13 @@
-/* A loader that takes part in a run, a job that shares it, and dsa's side of both. */
+/*
+ * follow_test.c - a loader that takes part in a run, a job that shares it, and what dsa
+ * does meanwhile.
+ */
 #include "loader/base/clock.h"
 #include "loader/base/trace.h"
 #include "loader/loader.h"
 #include "profiler/run/barrier.h"
 #include "profiler/session/merge_shared.h"
+#include "tests/lib/driven.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/serving.h"
 
@@ -153,11 +157,6 @@ static void train(const enum trace_kind *kinds, unsigned count, struct got *got)
 	assert_int_equal(job->window_now, count);
 }
 
-static uint64_t counted(const struct trace_window *window, enum trace_counter counter)
-{
-	return window->end.counters[counter] - window->begin.counters[counter];
-}
-
 static void each_window_s_batches_are_what_it_is_of(void **state)
 {
 	static const enum trace_kind kinds[] = {TRACE_REAL,      TRACE_CACHED,
@@ -179,13 +178,14 @@ static void each_window_s_batches_are_what_it_is_of(void **state)
 			assert_int_equal(got[i].repeated,
 					 synthetic ? got[i].batches : 0);
 		if (synthetic)
-			assert_int_equal(counted(its, TRACE_prepared_samples), 0);
+			assert_int_equal(driven_counted(its, TRACE_prepared_samples),
+					 0);
 		else
-			assert_true(counted(its, TRACE_prepared_samples) > 0);
+			assert_true(driven_counted(its, TRACE_prepared_samples) > 0);
 		if (kinds[i] == TRACE_REAL)
-			assert_true(counted(its, TRACE_fetched_samples) > 0);
+			assert_true(driven_counted(its, TRACE_fetched_samples) > 0);
 		else
-			assert_int_equal(counted(its, TRACE_fetched_samples), 0);
+			assert_int_equal(driven_counted(its, TRACE_fetched_samples), 0);
 	}
 }
 

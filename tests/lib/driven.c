@@ -1,0 +1,88 @@
+/* driven.c - opens sessions and loaders, asks for windows and goes through them. */
+#include "tests/lib/driven.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct driven driven;
+static char session[64];
+
+int driven_setup(void **state)
+{
+	(void)state;
+	snprintf(session, sizeof(session), "/tmp/dsa-driven-%d", (int)getpid());
+	driven.trace = trace_create(session, 7, NULL);
+	setenv("DSA_SESSION", session, 1);
+	return driven.trace != NULL ? 0 : -1;
+}
+
+int driven_teardown(void **state)
+{
+	(void)state;
+	dsa_close(driven.loader);
+	driven.loader = NULL;
+	trace_unmap(driven.trace);
+	unlink(session);
+	unsetenv("DSA_SESSION");
+	return 0;
+}
+
+void driven_open(const char *settings)
+{
+	const struct dsa_config config = {.dataset = "synthetic:300",
+					  .batch = DRIVEN_BATCH,
+					  .workers = 2,
+					  .prefetch = 3,
+					  .size = 16,
+					  .seed = 5};
+	char why[DSA_WHY] = "";
+
+	setenv("DSA_LOADER", settings, 1);
+	if (dsa_open(&config, &driven.loader, why) < 0)
+		fail_msg("%s", why);
+	unsetenv("DSA_LOADER");
+}
+
+struct trace_window *driven_ask(enum trace_kind kind)
+{
+	uint32_t at = driven.trace->window_count;
+	struct trace_window *window = &driven.trace->windows[at];
+
+	window->kind = kind;
+	window->settle = 2;
+	window->min_steps = 8;
+	window->length_ns = 1000000;
+	window->stage = 30 * DRIVEN_BATCH;
+	window->block = UINT32_MAX;
+	atomic_store(&driven.trace->window_count, at + 1);
+	return window;
+}
+
+void driven_train(const struct trace_window *window, struct driven_audit *audit,
+		  unsigned most)
+{
+	struct dsa_batch batch;
+
+	for (unsigned i = 0; i < most; i++) {
+		if (window != NULL && atomic_load(&window->state) >= TRACE_DONE)
+			return;
+		if (dsa_next(driven.loader, &batch) <= 0)
+			return;
+		audit->batches++;
+		audit->repeated += batch.repeated;
+		for (uint32_t s = 0; s < batch.count && !batch.repeated; s++)
+			audit->seen[batch.samples[s]]++;
+		assert_int_equal(dsa_release(driven.loader, &batch), 0);
+	}
+}
+
+uint64_t driven_counted(const struct trace_window *window, enum trace_counter counter)
+{
+	return window->end.counters[counter] - window->begin.counters[counter];
+}

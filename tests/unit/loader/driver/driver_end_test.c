@@ -1,0 +1,100 @@
+/* driver_end_test.c - where the data of a session end, or it is none. */
+#include "tests/lib/driven.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void the_stop_flag_ends_the_data(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_REAL);
+	struct dsa_batch batch;
+
+	(void)state;
+	window->length_ns = UINT64_MAX / 2;
+	driven_open("");
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(dsa_next(driven.loader, &batch), 1);
+		dsa_release(driven.loader, &batch);
+	}
+	atomic_store(&driven.trace->stop, 1);
+	assert_int_equal(dsa_next(driven.loader, &batch), 0);
+	assert_int_equal(window->state, TRACE_DONE);
+	assert_true(window->steps > 0);
+}
+
+static void the_data_end_with_the_batch_that_reaches_the_samples(void **state)
+{
+	struct driven_audit audit = {0};
+	struct dsa_batch batch;
+
+	(void)state;
+	driven.trace->until_samples = 100;
+	driven_open("");
+	driven_train(NULL, &audit, 10000);
+	assert_int_equal(audit.batches, 13);
+	/* Nor does it begin again. */
+	assert_int_equal(dsa_next(driven.loader, &batch), 0);
+	assert_int_equal(driven.trace->stop, 0);
+}
+
+static void the_data_may_end_with_the_data_set(void **state)
+{
+	struct driven_audit audit = {0};
+
+	(void)state;
+	driven.trace->until_samples = 4096;
+	driven.trace->until_once = 1;
+	driven_open("");
+	driven_train(NULL, &audit, 10000);
+	assert_int_equal(audit.batches,
+			 (DRIVEN_SAMPLES + DRIVEN_BATCH - 1) / DRIVEN_BATCH);
+	for (unsigned i = 0; i < DRIVEN_SAMPLES; i++)
+		assert_int_equal(audit.seen[i], 1);
+}
+
+static void without_dsa_the_program_goes_on_and_no_window_is_begun(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_SYNTHETIC);
+	struct driven_audit audit = {0};
+
+	(void)state;
+	driven.trace->dsa_start++; /* nobody has that pid and that start */
+	driven_open("epochs=1");
+	driven_train(NULL, &audit, 100000);
+	assert_int_equal(window->state, TRACE_ASKED);
+	for (unsigned i = 0; i < DRIVEN_SAMPLES; i++)
+		assert_int_equal(audit.seen[i], 1);
+}
+
+static void a_session_of_another_version_is_refused_by_name(void **state)
+{
+	const struct dsa_config config = {.dataset = "synthetic:8"};
+	char why[DSA_WHY];
+
+	(void)state;
+	driven.trace->version = 999;
+	assert_true(dsa_open(&config, &driven.loader, why) < 0);
+	assert_non_null(strstr(why, "version 999"));
+	assert_non_null(strstr(why, "this is version 3"));
+	driven.loader = NULL;
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_SESSION(the_stop_flag_ends_the_data),
+		WITH_SESSION(the_data_end_with_the_batch_that_reaches_the_samples),
+		WITH_SESSION(the_data_may_end_with_the_data_set),
+		WITH_SESSION(without_dsa_the_program_goes_on_and_no_window_is_begun),
+		WITH_SESSION(a_session_of_another_version_is_refused_by_name),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("driver_end", tests, NULL, NULL);
+}

@@ -1,0 +1,136 @@
+/* driver_record_test.c - what is recorded of steps, samples and CPU time in windows. */
+#include "tests/lib/driven.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void step_records_fill_the_window_without_gaps(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_SYNTHETIC);
+	struct driven_audit audit = {0};
+	const struct trace_step *steps;
+	uint64_t sum = 0;
+
+	(void)state;
+	window->length_ns = 1;
+	window->min_steps = 3000; /* more than there are records: they merge */
+	driven_open("");
+	driven_train(window, &audit, 10000);
+	assert_int_equal(window->state, TRACE_DONE);
+	assert_true(window->step_records <= TRACE_WINDOW_STEPS);
+	steps = &driven.trace->steps[window->first_step];
+	for (uint32_t i = 0; i < window->step_records; i++)
+		sum += steps[i].steps;
+	assert_int_equal(sum, window->steps);
+	assert_int_equal(steps[window->step_records - 1].end_ns, window->end.time_ns);
+	assert_true(driven.trace->dropped_steps == 0);
+}
+
+static void some_samples_of_cached_windows_are_recorded(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_CACHED);
+	const struct trace_sample *samples;
+	struct driven_audit audit = {0};
+
+	(void)state;
+	window->min_steps = 400;
+	window->length_ns = 0;
+	driven_open("");
+	driven_train(window, &audit, 10000);
+	/* One of four of 402 batches, until the room ends. */
+	assert_int_equal(window->sample_records, 512);
+	samples = &driven.trace->samples[window->first_sample];
+	for (unsigned i = 0; i < window->sample_records; i++) {
+		assert_true(samples[i].batch >= window->settle);
+		assert_int_equal(samples[i].batch % 4, 0);
+		assert_true(samples[i].prep_ns > 0 && samples[i].bytes > 0);
+		assert_int_equal(samples[i].fetch_ns, 0);
+	}
+	assert_true(driven.trace->dropped_samples == 0);
+}
+
+static void reads_one_at_a_time_are_recorded_evenly(void **state)
+{
+	struct trace_window *one = driven_ask(TRACE_FETCH),
+			    *two = driven_ask(TRACE_FETCH);
+	struct trace_window *real = driven_ask(TRACE_REAL);
+	const struct trace_sample *samples;
+	struct driven_audit audit = {0};
+
+	(void)state;
+	one->depth = 1;
+	one->length_ns = two->length_ns = 300000000;
+	driven_open("fetch_depth=2");
+	driven_train(real, &audit, 10000);
+	assert_int_equal(two->sample_records, 0);
+	assert_in_range(one->sample_records, 1, 512);
+	/* All, or spread over all: never fewer than half of the room. */
+	assert_true(one->sample_records >= 256 || one->sample_records >= one->samples);
+	samples = &driven.trace->samples[one->first_sample];
+	for (unsigned i = 0; i < one->sample_records; i++) {
+		assert_true(samples[i].fetch_ns > 0 && samples[i].bytes > 0);
+		assert_int_equal(samples[i].window, 0);
+	}
+}
+
+static void the_last_sample_s_cpu_time_counts_in_its_window(void **state)
+{
+	struct trace_window *prep = driven_ask(TRACE_PREP),
+			    *real = driven_ask(TRACE_REAL);
+	struct driven_audit audit = {0};
+	uint64_t prepared, cpu_ns, prep_ns;
+
+	(void)state;
+	prep->length_ns = 200000000;
+	driven_open("prep_delay=20ms"); /* a few samples in each worker */
+	driven_train(real, &audit, 10000);
+	prepared = driven_counted(prep, TRACE_prepared_samples);
+	cpu_ns = driven_counted(prep, TRACE_prep_cpu_ns);
+	prep_ns = driven_counted(prep, TRACE_prep_ns);
+	assert_true(prepared > 0);
+	assert_true(cpu_ns > 1000 * prepared && cpu_ns < prep_ns);
+}
+
+static void paired_windows_prepare_each_sample_with_and_without_counting(void **state)
+{
+	struct trace_window *paired = driven_ask(TRACE_PREP),
+			    *real = driven_ask(TRACE_REAL);
+	struct driven_audit audit = {0};
+	uint64_t bare, full, prepared;
+
+	(void)state;
+	paired->flags = TRACE_PAIRED;
+	paired->length_ns = 400000000;
+	driven_open("");
+	driven_train(real, &audit, 10000);
+	bare = driven_counted(paired, TRACE_bare_cpu_ns);
+	full = driven_counted(paired, TRACE_full_cpu_ns);
+	prepared = driven_counted(paired, TRACE_prepared_samples);
+	assert_int_equal(paired->state, TRACE_DONE);
+	assert_true(prepared > 0 && bare > 0 && full > 0);
+	assert_true(bare < 2 * full && full < 2 * bare);
+	/* Each of the two counts as one that was prepared. */
+	assert_true(10 * driven_counted(paired, TRACE_prep_cpu_ns) > 9 * (bare + full));
+	assert_int_equal(prepared % 2, 0);
+	assert_int_equal(driven_counted(real, TRACE_bare_cpu_ns), 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_SESSION(step_records_fill_the_window_without_gaps),
+		WITH_SESSION(some_samples_of_cached_windows_are_recorded),
+		WITH_SESSION(reads_one_at_a_time_are_recorded_evenly),
+		WITH_SESSION(the_last_sample_s_cpu_time_counts_in_its_window),
+		WITH_SESSION(
+			paired_windows_prepare_each_sample_with_and_without_counting),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("driver_record", tests, NULL, NULL);
+}
