@@ -1,3 +1,4 @@
+/* sides.c - makes sides up, and judges them. */
 #include "tests/lib/sides.h"
 
 #include "loader/base/clock.h"
@@ -44,36 +45,52 @@ static void begin_side(struct gate_side *side)
 	sides_add_fact(side, "kernel", "Linux 6.1");
 }
 
-void sides_begin(struct sides *sides)
+void sides_begin(struct sides *pair)
 {
-	*sides = (struct sides){.dice = {1}};
-	begin_side(&sides->base);
-	begin_side(&sides->now);
-	gate_config_init(&sides->config);
+	*pair = (struct sides){.dice = {1}};
+	begin_side(&pair->base);
+	begin_side(&pair->now);
+	gate_config_init(&pair->config);
 }
 
-void sides_end(struct sides *sides)
+void sides_end(struct sides *pair)
 {
-	gate_side_free(&sides->base);
-	gate_side_free(&sides->now);
-	gate_verdict_free(&sides->verdict);
+	gate_side_free(&pair->base);
+	gate_side_free(&pair->now);
+	gate_verdict_free(&pair->verdict);
 }
 
-void sides_again(struct sides *sides)
+struct sides sides;
+
+int sides_setup(void **state)
 {
-	sides_end(sides);
-	begin_side(&sides->base);
-	begin_side(&sides->now);
+	(void)state;
+	sides_begin(&sides);
+	return 0;
 }
 
-double sides_normal(struct sides *sides)
+int sides_teardown(void **state)
 {
-	double length = sqrt(-2 * log(1 - random_unit(&sides->dice)));
-
-	return length * cos(6.283185307179586 * random_unit(&sides->dice));
+	(void)state;
+	sides_end(&sides);
+	return 0;
 }
 
-void sides_add_session(struct sides *sides, struct gate_side *side, size_t count,
+void sides_again(struct sides *pair)
+{
+	sides_end(pair);
+	begin_side(&pair->base);
+	begin_side(&pair->now);
+}
+
+double sides_normal(struct sides *pair)
+{
+	double length = sqrt(-2 * log(1 - random_unit(&pair->dice)));
+
+	return length * cos(6.283185307179586 * random_unit(&pair->dice));
+}
+
+void sides_add_session(struct sides *pair, struct gate_side *side, size_t count,
 		       double slower, double noise)
 {
 	struct gate_session *session;
@@ -90,86 +107,86 @@ void sides_add_session(struct sides *sides, struct gate_side *side, size_t count
 
 		profile_init(&repetition);
 		repetition.stalls[STAGE_FETCH].value =
-			.10 + slower + noise * sides_normal(sides);
+			.10 + slower + noise * sides_normal(pair);
 		repetition.stalls[STAGE_PREP].value =
-			.30 + slower + noise * sides_normal(sides);
+			.30 + slower + noise * sides_normal(pair);
 		repetition.cpu_s_per_sample =
-			.001 * (1 + slower) * (1 + noise * sides_normal(sides));
+			.001 * (1 + slower) * (1 + noise * sides_normal(pair));
 		repetition.rates[TRACE_REAL].value =
-			1000 / (1 + slower) * (1 + noise * sides_normal(sides));
+			1000 / (1 + slower) * (1 + noise * sides_normal(pair));
 		gate_metric_timed(&repetition, values);
 		assert_int_equal(gate_session_add(session, values), 0);
 	}
 }
 
-void sides_add_both(struct sides *sides, double slower, double noise)
+void sides_add_both(struct sides *pair, double slower, double noise)
 {
-	sides_add_session(sides, &sides->base, 8, 0, noise);
-	sides_add_session(sides, &sides->now, 8, slower, noise);
+	sides_add_session(pair, &pair->base, 8, 0, noise);
+	sides_add_session(pair, &pair->now, 8, slower, noise);
 }
 
 /* ---- limits ---- */
 
-void sides_limit(struct sides *sides, const char *name, double limit)
+void sides_limit(struct sides *pair, const char *name, double limit)
 {
-	sides->config.limits[gate_metric_find(name)] = limit;
+	pair->config.limits[gate_metric_find(name)] = limit;
 }
 
-void sides_all_off(struct sides *sides)
+void sides_all_off(struct sides *pair)
 {
 	for (int i = 0; i < GATE_METRICS; i++)
-		sides->config.limits[i] = INFINITY;
+		pair->config.limits[i] = INFINITY;
 }
 
-void sides_timed_off(struct sides *sides)
+void sides_timed_off(struct sides *pair)
 {
 	for (int i = 0; i < GATE_METRICS; i++)
 		if (gate_metrics[i].tier != GATE_EXACT)
-			sides->config.limits[i] = INFINITY;
+			pair->config.limits[i] = INFINITY;
 }
 
 /* ---- verdicts ---- */
 
-void sides_judge(struct sides *sides)
+void sides_judge(struct sides *pair)
 {
-	struct gate_verdict *verdict = &sides->verdict;
+	struct gate_verdict *verdict = &pair->verdict;
 	struct error err = {0};
 
 	gate_verdict_free(verdict);
-	if (gate_judge(&sides->config, &sides->base, &sides->now, verdict, &err) != 0)
+	if (gate_judge(&pair->config, &pair->base, &pair->now, verdict, &err) != 0)
 		fail_msg("%s", err.message);
 	assert_true(strlen(verdict->why) > 0);
 	for (size_t i = 0; i < verdict->count; i++)
 		assert_true(strlen(verdict->findings[i].why) > 0);
 }
 
-const struct gate_finding *sides_find(const struct sides *sides, const char *name)
+const struct gate_finding *sides_find(const struct sides *pair, const char *name)
 {
-	for (size_t i = 0; i < sides->verdict.count; i++)
-		if (strcmp(sides->verdict.findings[i].name, name) == 0)
-			return &sides->verdict.findings[i];
+	for (size_t i = 0; i < pair->verdict.count; i++)
+		if (strcmp(pair->verdict.findings[i].name, name) == 0)
+			return &pair->verdict.findings[i];
 	return NULL;
 }
 
-struct gate_finding sides_found(const struct sides *sides, const char *name)
+struct gate_finding sides_found(const struct sides *pair, const char *name)
 {
-	const struct gate_finding *finding = sides_find(sides, name);
+	const struct gate_finding *finding = sides_find(pair, name);
 
 	if (finding == NULL)
 		fail_msg("there is no finding %s", name);
 	return *finding;
 }
 
-void sides_outcome_is(const struct sides *sides, enum gate_outcome want)
+void sides_outcome_is(const struct sides *pair, enum gate_outcome want)
 {
-	if (sides->verdict.outcome != want)
-		fail_msg("%s, not %s: %s", gate_outcome_name(sides->verdict.outcome),
-			 gate_outcome_name(want), sides->verdict.why);
+	if (pair->verdict.outcome != want)
+		fail_msg("%s, not %s: %s", gate_outcome_name(pair->verdict.outcome),
+			 gate_outcome_name(want), pair->verdict.why);
 }
 
-void sides_status_is(const struct sides *sides, const char *name, enum gate_status want)
+void sides_status_is(const struct sides *pair, const char *name, enum gate_status want)
 {
-	struct gate_finding finding = sides_found(sides, name);
+	struct gate_finding finding = sides_found(pair, name);
 
 	if (finding.status != want)
 		fail_msg("%s is %s, not %s: %s", name, gate_status_name(finding.status),

@@ -16,11 +16,18 @@ struct sides {
 };
 
 /* Of one machine and data set, with the same counts and no repetitions. */
-void sides_begin(struct sides *sides);
-void sides_end(struct sides *sides);
+void sides_begin(struct sides *pair);
+void sides_end(struct sides *pair);
+
+/* A test between sides_begin() and sides_end() of these. */
+#define WITH_SIDES(test)                                                               \
+	cmocka_unit_test_setup_teardown(test, sides_setup, sides_teardown)
+extern struct sides sides;
+int sides_setup(void **state);
+int sides_teardown(void **state);
 
 /* The same again, with the dice as they fell. */
-void sides_again(struct sides *sides);
+void sides_again(struct sides *pair);
 
 void sides_add_fact(struct gate_side *side, const char *key, const char *value);
 
@@ -28,24 +35,23 @@ void sides_add_fact(struct gate_side *side, const char *key, const char *value);
  * Repetitions that are `slower`: so many points more of each stall, such a share less of
  * the rate and more of CPU time; each give or take normal noise.
  */
-void sides_add_session(struct sides *sides, struct gate_side *side, size_t count,
+void sides_add_session(struct sides *pair, struct gate_side *side, size_t count,
 		       double slower, double noise);
 
 /* 8 of each, only the new ones slower. */
-void sides_add_both(struct sides *sides, double slower, double noise);
+void sides_add_both(struct sides *pair, double slower, double noise);
 
-double sides_normal(struct sides *sides);
+double sides_normal(struct sides *pair);
 
-void sides_limit(struct sides *sides, const char *name, double limit);
-void sides_all_off(struct sides *sides);
-void sides_timed_off(struct sides *sides);
+void sides_limit(struct sides *pair, const char *name, double limit);
+void sides_all_off(struct sides *pair);
+void sides_timed_off(struct sides *pair);
 
-void sides_judge(struct sides *sides);
-const struct gate_finding *sides_find(const struct sides *sides, const char *name);
-struct gate_finding sides_found(const struct sides *sides, const char *name);
-void sides_outcome_is(const struct sides *sides, enum gate_outcome want);
-void sides_status_is(const struct sides *sides, const char *name,
-		     enum gate_status want);
+void sides_judge(struct sides *pair);
+const struct gate_finding *sides_find(const struct sides *pair, const char *name);
+struct gate_finding sides_found(const struct sides *pair, const char *name);
+void sides_outcome_is(const struct sides *pair, enum gate_outcome want);
+void sides_status_is(const struct sides *pair, const char *name, enum gate_status want);
 
 /* That a text has this part. */
 void says(const char *text, const char *part);

@@ -1,3 +1,4 @@
+/* gate_drift_test.c - what a gate says that it sees, and days that differ. */
 #include "loader/base/clock.h"
 #include "tests/lib/close_to.h"
 #include "tests/lib/sides.h"
@@ -10,22 +11,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static struct sides sides;
-
-static int setup(void **state)
-{
-	(void)state;
-	sides_begin(&sides);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	sides_end(&sides);
-	return 0;
-}
 
 /* What is printed as detectable is what then is found, also near a limit of 0, where the
  * p of three metrics is what decides. */
@@ -245,16 +230,15 @@ static void noise_alone_never_fails_a_build(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(what_a_gate_says_it_sees_it_sees),
-		TEST(floor_is_what_a_further_session_may_differ_by),
-		TEST(few_sessions_do_not_excuse_anything),
-		TEST(sessions_of_one_hour_are_one),
-		TEST(rate_needs_sessions_to_fail_a_build),
-		TEST(drift_between_sessions_fails_no_build),
-		TEST(pairs_next_to_each_other_cancel_drift),
-		TEST(noise_alone_never_fails_a_build),
+		WITH_SIDES(what_a_gate_says_it_sees_it_sees),
+		WITH_SIDES(floor_is_what_a_further_session_may_differ_by),
+		WITH_SIDES(few_sessions_do_not_excuse_anything),
+		WITH_SIDES(sessions_of_one_hour_are_one),
+		WITH_SIDES(rate_needs_sessions_to_fail_a_build),
+		WITH_SIDES(drift_between_sessions_fails_no_build),
+		WITH_SIDES(pairs_next_to_each_other_cancel_drift),
+		WITH_SIDES(noise_alone_never_fails_a_build),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,3 +1,4 @@
+/* gate_fit_test.c - what does not compare: machines, data sets, settings. */
 #include "loader/base/error.h"
 #include "tests/lib/sides.h"
 
@@ -9,22 +10,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static struct sides sides;
-
-static int setup(void **state)
-{
-	(void)state;
-	sides_begin(&sides);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	sides_end(&sides);
-	return 0;
-}
 
 static void set_fact(struct gate_side *side, const char *key, const char *value)
 {
@@ -199,15 +184,14 @@ static void impossible_numbers_are_refused(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(another_machine_is_a_mismatch),
-		TEST(each_fact_of_a_machine_counts),
-		TEST(another_data_set_is_always_a_mismatch),
-		TEST(more_timed_metrics_than_can_be_tested_are_refused),
-		TEST(alpha_that_pairs_can_not_reach_is_refused),
-		TEST(judged_repetitions_have_to_reach_alpha_too),
-		TEST(impossible_numbers_are_refused),
+		WITH_SIDES(another_machine_is_a_mismatch),
+		WITH_SIDES(each_fact_of_a_machine_counts),
+		WITH_SIDES(another_data_set_is_always_a_mismatch),
+		WITH_SIDES(more_timed_metrics_than_can_be_tested_are_refused),
+		WITH_SIDES(alpha_that_pairs_can_not_reach_is_refused),
+		WITH_SIDES(judged_repetitions_have_to_reach_alpha_too),
+		WITH_SIDES(impossible_numbers_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,158 @@
+/* gate_count_test.c - metrics that are counted: what exceeds the limit is found. */
+#include "tests/lib/close_to.h"
+#include "tests/lib/sides.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Sets the count behind an exact metric to `times` what it was. */
+static void scale(struct profile_counted *counted, const char *name, double times)
+{
+	uint64_t *opens = &counted->opens, *reads = &counted->reads;
+	uint64_t *bytes = &counted->read_bytes, *pixels = &counted->decoded_pixels;
+	uint64_t *one = strcmp(name, "opens_per_sample") == 0   ? opens
+			: strcmp(name, "reads_per_sample") == 0 ? reads
+			: strcmp(name, "hits_per_sample") == 0  ? &counted->hits
+			: strcmp(name, "skipped_samples") == 0  ? &counted->skipped
+			: strcmp(name, "decoded_pixels_per_sample") == 0 ? pixels
+									 : bytes;
+
+	*one = (uint64_t)((double)*one * times);
+}
+
+static void exact_metric_has_a_direction(const char *name, double times)
+{
+	sides_all_off(&sides);
+	sides_limit(&sides, name, .01);
+	scale(&sides.now.about.counted, name, times);
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_REGRESSION);
+	sides_status_is(&sides, name, GATE_REGRESSED);
+	assert_true(sides_found(&sides, name).worse.value > .01);
+	says(sides.verdict.why, name);
+	scale(&sides.now.about.counted, name, 1 / times / times);
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_PASS);
+	assert_true(sides_found(&sides, name).worse.value < 0);
+	says(sides_found(&sides, name).why, "better");
+	scale(&sides.now.about.counted, name, times);
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_PASS);
+	close_to(sides_found(&sides, name).worse.value, 0, 0);
+}
+
+static void exact_metrics_have_a_direction(void **state)
+{
+	(void)state;
+	exact_metric_has_a_direction("opens_per_sample", 2);
+	exact_metric_has_a_direction("reads_per_sample", 2);
+	exact_metric_has_a_direction("read_bytes_per_sample", 2);
+	exact_metric_has_a_direction("mean_read_bytes", .5);
+	exact_metric_has_a_direction("hits_per_sample", .5);
+	exact_metric_has_a_direction("decoded_pixels_per_sample", 2);
+	exact_metric_has_a_direction("skipped_samples", 2);
+}
+
+static void one_open_more_in_a_thousand_is_found(void **state)
+{
+	(void)state;
+	sides_add_both(&sides, 0, .2); /* whatever the noise */
+	sides.now.about.counted.opens++;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_REGRESSION);
+	sides_status_is(&sides, "opens_per_sample", GATE_REGRESSED);
+	says(sides_found(&sides, "opens_per_sample").why, "1.001, was 1");
+	assert_true(sides.verdict.cause_count > 0);
+	says(sides.verdict.causes[0], "files opened per sample grew from 1 to 1.001");
+	assert_null(sides.verdict.causes[sides.verdict.cause_count]);
+}
+
+static void exact_limits_are_kept_to_the_sample(void **state)
+{
+	(void)state;
+	sides_timed_off(&sides);
+	sides_limit(&sides, "opens_per_sample", .10);
+	sides.now.about.counted.opens =
+		1100; /* 1.1 / 1 - 1 is more than .1 in binary */
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_PASS);
+	says(sides_found(&sides, "opens_per_sample").why, "within");
+	sides.now.about.counted.opens++;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_REGRESSION);
+}
+
+static void first_of_its_kind_is_a_regression(void **state)
+{
+	(void)state;
+	sides_timed_off(&sides);
+	sides.base.about.counted.skipped = 0;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_REGRESSION);
+	assert_true(isnan(sides_found(&sides, "skipped_samples").worse.value));
+	says(sides_found(&sides, "skipped_samples").why, "2, was 0");
+	sides.base.about.counted.skipped = 2;
+	sides.now.about.counted.skipped = 0;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_PASS);
+}
+
+static void reading_nothing_has_no_mean(void **state)
+{
+	(void)state;
+	sides_timed_off(&sides);
+	sides.now.about.counted.reads = sides.now.about.counted.read_bytes = 0;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_PASS);
+	assert_null(sides_find(&sides, "mean_read_bytes"));
+}
+
+static void counts_of_other_samples_do_not_compare(void **state)
+{
+	(void)state;
+	sides_timed_off(&sides);
+	sides.now.about.counted.samples = 500;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_INCONCLUSIVE);
+	sides_status_is(&sides, "opens_per_sample", GATE_MISSING);
+	says(sides_found(&sides, "opens_per_sample").why,
+	     "over 500 samples, was over 1000");
+	sides.now.about.counted.samples = 1000;
+	sides.now.about.seed = 7;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_INCONCLUSIVE);
+	says(sides_found(&sides, "opens_per_sample").why, "seed draws other samples");
+	sides.now.about.dataset_samples = 900; /* some of them twice */
+	sides_judge(&sides);
+	sides_status_is(&sides, "opens_per_sample", GATE_MISSING);
+	sides.base.about.dataset_samples = 1000; /* all of them, in another order */
+	sides.now.about.dataset_samples = 1000;
+	sides_judge(&sides);
+	sides_status_is(&sides, "opens_per_sample", GATE_PASSED);
+	sides_status_is(&sides, "decoded_pixels_per_sample", GATE_MISSING);
+	says(sides_found(&sides, "decoded_pixels_per_sample").why, "other crops");
+	sides.base.about.seed = 7;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_PASS);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_SIDES(exact_metrics_have_a_direction),
+		WITH_SIDES(one_open_more_in_a_thousand_is_found),
+		WITH_SIDES(exact_limits_are_kept_to_the_sample),
+		WITH_SIDES(first_of_its_kind_is_a_regression),
+		WITH_SIDES(reading_nothing_has_no_mean),
+		WITH_SIDES(counts_of_other_samples_do_not_compare),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("gate_count", tests, NULL, NULL);
+}

@@ -1,0 +1,124 @@
+/* gate_why_test.c - the causes that a verdict names. */
+#include "tests/lib/sides.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void starts(const char *text, const char *with)
+{
+	if (strncmp(text, with, strlen(with)) != 0)
+		fail_msg("'%s' does not start with '%s'", text, with);
+}
+
+static void small_reads_are_found_and_are_the_cause(void **state)
+{
+	(void)state;
+	sides.base.about.counted.reads = 1000;
+	sides.base.about.counted.read_bytes = 1000 * 128 << 10;
+	sides.now.about.counted.reads = 32000;
+	sides.now.about.counted.read_bytes = 1000 * 128 << 10;
+	sides_add_both(&sides, .15, .005);
+	for (size_t i = 0; i < 8; i++)
+		sides.now.sessions[0].values[i][gate_metric_find("prep_stall")] -= .15;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_REGRESSION);
+	sides_status_is(&sides, "mean_read_bytes", GATE_REGRESSED);
+	sides_status_is(&sides, "fetch_stall", GATE_REGRESSED);
+	says(sides.verdict.causes[0], "fetch stall +1");
+	says(sides.verdict.causes[0], "mean read fell from 128 KiB to 4 KiB");
+}
+
+static void what_no_count_explains_is_told_by_its_metric(void **state)
+{
+	(void)state;
+	sides_all_off(&sides);
+	sides_limit(&sides, "cpu_s_per_sample", .05);
+	sides_add_both(&sides, .2, .01);
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_REGRESSION);
+	assert_int_equal(sides.verdict.cause_count, 0);
+	starts(sides.verdict.why, "cpu_s_per_sample: ");
+}
+
+static void the_cause_comes_first(void **state)
+{
+	(void)state;
+	sides_timed_off(&sides);
+	sides.now.about.counted.opens++;
+	sides.now.about.counted.reads++;
+	sides_judge(&sides);
+	assert_string_equal(sides.verdict.why, "files opened per sample grew from 1 to "
+					       "1.001 (opens_per_sample and 2 more)");
+	assert_int_equal(sides.verdict.cause_count, 1);
+}
+
+static void what_got_faster_is_no_cause(void **state)
+{
+	(void)state;
+	sides_timed_off(&sides);
+	sides_limit(&sides, "decoded_pixels_per_sample", 1);
+	sides.now.about.counted.opens++;
+	sides.now.about.counted.decoded_pixels /= 2;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_REGRESSION);
+	assert_int_equal(sides.verdict.cause_count, 1);
+	starts(sides.verdict.why, "files opened per sample grew");
+	sides.now.about.counted.opens--;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_PASS);
+	assert_int_equal(sides.verdict.cause_count, 0);
+}
+
+static void large_changes_are_told_as_factors(void **state)
+{
+	(void)state;
+	sides_timed_off(&sides);
+	sides.now.about.counted.reads *= 27;
+	sides_judge(&sides);
+	says(sides_found(&sides, "reads_per_sample").why, ": 27 times worse, limit 0%");
+}
+
+/* Of two metrics one regresses twice: what the other would explain is not told. */
+static void only_what_is_confirmed_is_explained(void **state)
+{
+	struct gate_verdict before;
+
+	(void)state;
+	sides_add_both(&sides, 0, .002);
+	sides.now.about.counted.opens++;
+	sides_judge(&sides);
+	before = sides.verdict;
+	sides.verdict = (struct gate_verdict){.count = 0};
+	sides_again(&sides);
+	sides_add_both(&sides, .2, .002);
+	sides.now.about.counted.opens++;
+	sides_judge(&sides);
+	starts(sides.verdict.causes[0], "fetch stall +20");
+	assert_int_equal(
+		gate_verdict_confirm(&sides.verdict, &before, &sides.base, &sides.now),
+		0);
+	sides_outcome_is(&sides, GATE_REGRESSION);
+	starts(sides.verdict.why, "files opened per sample grew");
+	assert_int_equal(sides.verdict.cause_count, 1);
+	gate_verdict_free(&before);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_SIDES(small_reads_are_found_and_are_the_cause),
+		WITH_SIDES(what_no_count_explains_is_told_by_its_metric),
+		WITH_SIDES(the_cause_comes_first),
+		WITH_SIDES(what_got_faster_is_no_cause),
+		WITH_SIDES(large_changes_are_told_as_factors),
+		WITH_SIDES(only_what_is_confirmed_is_explained),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("gate_why", tests, NULL, NULL);
+}
