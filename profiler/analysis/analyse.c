@@ -189,8 +189,11 @@ static int add_proof(const struct evidence *evidence, struct profile *profile)
 			fmax(profile->proof_gap,
 			     fabs(proof.share[i] - profile->stalls[i].value));
 	}
-	return profile_text(&profile->proof.basis, "%s%s", proof.basis,
-			    slowed == 0 ? "" : "; contention from loaded windows");
+	return profile_text(
+		&profile->proof.basis, "%s%s", proof.basis,
+		slowed == 0
+			? ""
+			: "; what preparation slows the step by, from loaded windows");
 }
 
 /* Of an observed run the proof is all there is: shares without an interval. */

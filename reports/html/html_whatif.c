@@ -138,16 +138,19 @@ static void command_cell(FILE *out, const char *command)
 static void html_whatif_reasons(const struct html *html)
 {
 	const struct profile *profile = html->profile;
+	bool costs = whatif_columns(profile).costs;
 
 	fputs("<details><summary>What each assumes, and what verifies it</summary>\n",
 	      html->out);
-	html_table(html->out, "Assumptions and commands", "Change|Cost#|Why|Command");
+	html_table(html->out, "Assumptions and commands",
+		   costs ? "Change|Cost#|Why|Command" : "Change|Why|Command");
 	for (size_t i = 0; i < profile->prediction_count; i++) {
 		const struct profile_prediction *prediction = &profile->predictions[i];
 
 		fputs("<tr>", html->out);
 		change_head(html->out, &prediction->change);
-		cost_range(html, &prediction->cost);
+		if (costs)
+			cost_range(html, &prediction->cost);
 		html_cell(html->out, prediction->why);
 		command_cell(html->out, prediction->command);
 		fputs("</tr>\n", html->out);

@@ -223,7 +223,7 @@ int plot_prep_times(const struct profile *profile, struct plot *plot)
 	plot->id = "prep-times";
 	plot->title = "Preparation time of a sample";
 	plot->about = "How long decoding, cropping and normalising took: a histogram, "
-		      "each bar twice as long a time as the one before.";
+		      "each bar spans twice the time of the one before.";
 	plot->x_label = "time in a worker";
 	plot_add(plot, "samples", PLOT_BARS, PLOT_PREP);
 	return plot_make_add_histogram(plot, &profile->prep_s, format_seconds);
@@ -234,7 +234,7 @@ int plot_fetch_times(const struct profile *profile, struct plot *plot)
 	plot->id = "fetch-times";
 	plot->title = "Fetch time of a sample";
 	plot->about = "How long opening and reading a sample that was not cached took: "
-		      "a histogram, each bar twice as long a time as the one before.";
+		      "a histogram, each bar spans twice the time of the one before.";
 	plot->x_label = "time from start to bytes";
 	plot_add(plot, "samples", PLOT_BARS, PLOT_FETCH);
 	return plot_make_add_histogram(plot, &profile->fetch_s, format_seconds);
@@ -246,7 +246,7 @@ int plot_sizes(const struct profile *profile, struct plot *plot)
 	plot->title = "Size of a sample";
 	plot->about =
 		"Encoded bytes of the samples that were loaded: a histogram, each "
-		"bar twice the size of the one before.";
+		"bar spans twice the size of the one before.";
 	plot->x_label = "encoded size";
 	plot_add(plot, "samples", PLOT_BARS, PLOT_COMPUTE);
 	return plot_make_add_histogram(plot, &profile->bytes, format_bytes);

@@ -26,3 +26,17 @@ dsa report unknown.json | grep -A1 what-if
 dsa report --format=html unknown.json >report.html
 grep -o 'No predictions[^<]*' report.html
 figures '<figure>'
+# Costs have a column where there are prices.
+heads() {
+	dsa report --format=html "$1" |
+		sed -n '/<caption>Assumptions/{n;s/<[^>]*>/ /g;s/  */ /g;p}'
+}
+heads "$DATA/run-whatif.json"
+python3 - "$DATA/run-whatif.json" >free.json <<'END'
+import json, sys
+result = json.load(open(sys.argv[1]))
+for prediction in result["predictions"]:
+    prediction.pop("cost", None)
+json.dump(result, sys.stdout)
+END
+heads free.json
