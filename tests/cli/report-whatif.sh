@@ -1,4 +1,4 @@
-LC_ALL=C.UTF-8 dsa report "$DATA/run-whatif.json" | sed -n '/waits/,/nothing/p'
+LC_ALL=C.UTF-8 dsa report "$DATA/run-whatif.json" | sed -n '/waits/,/no other change/p'
 # The page: four figures drawn by gnuplot or by ourselves, and every number.
 figures() {
 	sed -n '/id="whatif"/,/id="evidence"/p' report.html | grep -c "$1" || true
