@@ -5,6 +5,7 @@
 # make bench                         our loader against others, interleaved
 # make bench-models                  predictions against measurements (half an hour)
 # make bench-share                    one loader for several jobs, and its predictions
+# make bench-advice                   what is advised, tried on ten profiles
 # make bench-gate                     false alarms and power of the gate, on hours of launches
 # make bench-page                    predicted hits of the page cache against the kernel's
 # make soak                          the long forms of the tests, a minute a fuzzer
@@ -287,6 +288,11 @@ bench-share:
 	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/share_schedules.py
 	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/models.py --jobs
 
+bench-advice:
+	@$(MAKE) --no-print-directory deps GROUPS_WANTED=run
+	@$(parallel) all
+	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/advice.py
+
 bench-gate:
 	@$(MAKE) --no-print-directory deps GROUPS_WANTED=run
 	@$(parallel) all $(TOOLS)
@@ -386,7 +392,7 @@ clean:
 	rm -rf build
 
 FORCE:
-.PHONY: all bench bench-gate bench-models bench-page bench-share check clean demo deps fuzz fuzzers \
+.PHONY: all bench bench-advice bench-gate bench-models bench-page bench-share check clean demo deps fuzz fuzzers \
         headers install lint $(LINTS:%=lint-%) soak tidy uninstall units FORCE
 # Kept, though only a chain of rules names them. All others are rebuilt when they are missing.
 .SECONDARY: $(FOURTH)/profiler/stage.h $(FOURTH)/loader/base/trace.h $(patsubst %.c,$(B)/%.o,$(filter examples/%.c tests/%.c,$(SOURCES)))
