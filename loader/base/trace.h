@@ -14,6 +14,7 @@
  *	| samples[]          |  what fetch and prep took for samples: of real windows,
  *	|                    |  some of cached ones, some of reads one at a time
  *	| epochs[] skips[]   |
+ *	| loads[]            |  what else the machine did during each window, from dsa
  *	+--------------------+ fixed size, allocated in full when it is made
  *
  * The driver is the one loader that delivers the training batches. Writers never fail,
@@ -45,7 +46,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 3
+#define TRACE_VERSION 4
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -109,8 +110,9 @@ enum {
 
 enum trace_state { TRACE_ASKED, TRACE_RUNNING, TRACE_DONE, TRACE_REFUSED };
 
-/* How far a window of jobs in step is, as its driver sees it. */
-enum trace_progress { TRACE_SWITCHING, TRACE_SETTLED, TRACE_ENOUGH };
+/* How far a window is, as its driver sees it. Of jobs in step one that is settled waits
+ * for the others. */
+enum trace_progress { TRACE_SWITCHING, TRACE_SETTLED, TRACE_MEASURING, TRACE_ENOUGH };
 
 /*
  * Totals since the process opened its loader. Append; never reorder.
@@ -209,7 +211,7 @@ struct trace_window {
 
 	/* Answered by the driver, published by state. */
 	_Atomic uint32_t state;
-	_Atomic uint32_t progress; /* enum trace_progress; of jobs in step */
+	_Atomic uint32_t progress; /* enum trace_progress */
 	_Atomic uint32_t turn;     /* of a shared loader: number of its batches in this
 				* window. Its driver says so, and dsa passes it on to
 				* the jobs; 0: not yet, or none */
@@ -250,6 +252,24 @@ struct trace_sample {
 	uint32_t bytes;    /* encoded */
 	uint32_t fetch_ns; /* 0: a cache hit, or not fetched in this kind of window */
 	uint32_t prep_ns;  /* 0: not prepared in it */
+};
+
+/*
+ * What dsa saw of the whole machine while a window was measured, or for a quarter of a
+ * second up to its end where it is shorter: sums over the CPUs that the run may use. Own is what dsa started, with all its descendants, and dsa itself.
+ * UINT64_MAX or NAN: unknown.
+ */
+struct trace_load {
+	uint64_t length_ns;         /* that it was looked at; 0: it was not */
+	uint64_t cpu_ns;            /* CPU time that there was: CPUs times length */
+	uint64_t own_ns, others_ns; /* of it, used */
+	uint64_t steal_ns;          /* and taken by the host of a virtual machine */
+	uint64_t own_bytes;         /* read from storage; and by others from the device
+				     * of the data set */
+	uint64_t others_bytes;
+	uint64_t cpu_wait_ns, io_wait_ns; /* some task waited (PSI), of anyone */
+	double load;                      /* average of the last minute, */
+	double hz;                        /* mean clock rate: both at its end */
 };
 
 /* Cache hits over an epoch, real windows alone. */
@@ -326,6 +346,7 @@ struct trace {
 	struct trace_skip skips[TRACE_SKIPS];
 	struct trace_step steps[TRACE_STEPS];
 	struct trace_sample samples[TRACE_SAMPLES];
+	struct trace_load loads[TRACE_WINDOWS]; /* dsa, of windows that ended */
 };
 
 /* Samples that the data ends with, once the loader is ready; UINT64_MAX: it goes on. */

@@ -18,6 +18,7 @@ void driver_begin_measuring(struct driver *driver)
 {
 	driver->measuring = true;
 	record_snapshot(driver, &driver->window->begin);
+	atomic_store(&driver->window->progress, TRACE_MEASURING);
 }
 
 void driver_end_window(struct driver *driver, uint64_t now)

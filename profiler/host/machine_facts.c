@@ -1,16 +1,14 @@
 /* machine_facts.c - describes CPU, memory, system and storage in words. */
 #include "loader/base/clock.h"
+#include "profiler/host/dataset_device.h"
 #include "profiler/host/machine.h"
 #include "profiler/host/procfs.h"
 #include "profiler/profile.h"
 
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/utsname.h>
 
 /* The facts being added; after the first failure nothing more is added. */
@@ -140,21 +138,6 @@ static void add_system(struct facts *facts, const struct machine *machine)
 	facts_add(facts, "time", "%s", when);
 }
 
-/* True for the mount that holds the path: the longest, and of equals the topmost. */
-static bool holds_path(const struct procfs_mount *mount,
-		       const struct procfs_mount *best, const void *path)
-{
-	size_t length = strlen(mount->point);
-
-	if (best != NULL && strlen(best->point) > length)
-		return false;
-	if (strcmp(mount->point, "/") == 0)
-		return true;
-	return strncmp(path, mount->point, length) == 0 &&
-	       (((const char *)path)[length] == '/' ||
-		((const char *)path)[length] == '\0');
-}
-
 static bool one_of(const char *text, const char *const *words)
 {
 	for (; *words != NULL; words++)
@@ -171,9 +154,8 @@ static const char *storage_kind(const struct procfs_mount *mount, const char *ro
 					      "beegfs", "fuse.s3", "fuse.sshfs", NULL};
 	static const char *const unreal[] = {"/dev/vd",   "/dev/xvd", "/dev/nbd",
 					     "/dev/loop", "/dev/dm-", NULL};
-	unsigned major = mount->major, minor = mount->minor;
+	struct device_number device;
 	uint64_t rotates;
-	struct stat status;
 
 	if (strcmp(mount->type, "tmpfs") == 0 || strcmp(mount->type, "ramfs") == 0)
 		return "memory";
@@ -183,16 +165,12 @@ static const char *storage_kind(const struct procfs_mount *mount, const char *ro
 		return "NVMe";
 	if (one_of(mount->device, unreal)) /* their `rotational` is meaningless */
 		return "virtual disk";
-	if (major == 0 && stat(mount->device, &status) == 0 &&
-	    S_ISBLK(status.st_mode)) {
-		major = major(status.st_rdev); /* btrfs shows another number */
-		minor = minor(status.st_rdev);
-	}
+	device = dataset_device_of(mount);
 	/* A partition has no queue; the disk it lies on does. */
 	if (!procfs_number(&rotates, root, "/sys/dev/block/%u:%u/queue/rotational",
-			   major, minor) &&
+			   device.major, device.minor) &&
 	    !procfs_number(&rotates, root, "/sys/dev/block/%u:%u/../queue/rotational",
-			   major, minor))
+			   device.major, device.minor))
 		return NULL;
 	return rotates != 0 ? "rotating disk" : "solid state disk";
 }
@@ -200,11 +178,9 @@ static const char *storage_kind(const struct procfs_mount *mount, const char *ro
 static void facts_add_storage(struct facts *facts, const char *dataset)
 {
 	struct procfs_mount mount;
-	char path[PATH_MAX];
 	const char *kind;
 
-	if (dataset == NULL || realpath(dataset, path) == NULL ||
-	    !procfs_mount_find(facts->root, &mount, holds_path, path))
+	if (!dataset_device_mount(facts->root, dataset, &mount))
 		return;
 	facts_add(facts, "dataset_filesystem", "%s", mount.type);
 	facts_add(facts, "dataset_device", "%s", mount.device);

@@ -7,7 +7,13 @@
 #include <unistd.h>
 
 /* Fields of a stat file, numbered as in proc(5). */
-enum { STAT_STATE = 3, STAT_MINFLT = 10, STAT_MAJFLT = 12, STAT_UTIME = 14 };
+enum {
+	STAT_STATE = 3,
+	STAT_MINFLT = 10,
+	STAT_MAJFLT = 12,
+	STAT_UTIME = 14,
+	STAT_CUTIME = 16
+};
 
 /* The text of a file, read when it is asked for first. */
 static const char *read_once(const struct thread_files *files, const char *name,
@@ -73,17 +79,29 @@ static bool status_number(struct thread_files *files, const char *key, uint64_t 
 		value);
 }
 
-bool thread_files_task_clock(struct thread_files *files, uint64_t *value)
+/* Two fields in a row: time in user code and in the kernel, in clock ticks. */
+static bool stat_times(struct thread_files *files, int field, uint64_t *value)
 {
-	uint64_t user, kernel, waited;
+	uint64_t user, kernel;
 
-	if (schedstat_numbers(files, value, &waited))
-		return true;
-	if (!stat_number(files, STAT_UTIME, &user) ||
-	    !stat_number(files, STAT_UTIME + 1, &kernel))
+	if (!stat_number(files, field, &user) ||
+	    !stat_number(files, field + 1, &kernel))
 		return false;
 	*value = (user + kernel) * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 	return true;
+}
+
+bool thread_files_task_clock(struct thread_files *files, uint64_t *value)
+{
+	uint64_t waited;
+
+	return schedstat_numbers(files, value, &waited) ||
+	       stat_times(files, STAT_UTIME, value);
+}
+
+bool thread_files_reaped_clock(struct thread_files *files, uint64_t *value)
+{
+	return stat_times(files, STAT_CUTIME, value);
 }
 
 bool thread_files_minor_faults(struct thread_files *files, uint64_t *value)

@@ -28,4 +28,7 @@ bool thread_files_switches(struct thread_files *files, uint64_t *value);
 bool thread_files_voluntary(struct thread_files *files, uint64_t *value);
 bool thread_files_read_bytes(struct thread_files *files, uint64_t *value);
 
+/* CPU time of the process's children that ended and were waited for, and of theirs. */
+bool thread_files_reaped_clock(struct thread_files *files, uint64_t *value);
+
 #endif

@@ -1,0 +1,22 @@
+/*
+ * process_tree.h - what a process and all its descendants have used together.
+ */
+#ifndef DSA_PROCESS_TREE_H
+#define DSA_PROCESS_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct process_tree_use {
+	uint64_t cpu_ns;     /* in clock ticks; ended descendants too */
+	uint64_t read_bytes; /* from storage; UINT64_MAX: one of them hides it */
+};
+
+/*
+ * Adds up the processes below /proc of `root`. Each sum grows while the first process
+ * lives, but for descendants that their parent does not wait for. False: their list can't
+ * be read, or never was the same for a moment.
+ */
+bool process_tree_read(const char *root, uint32_t first, struct process_tree_use *use);
+
+#endif

@@ -1,0 +1,333 @@
+#include "loader/base/clock.h"
+#include "profiler/host/host_load.h"
+#include "profiler/host/process_tree.h"
+#include "tests/lib/tree.h"
+
+#include <limits.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define S 1000000000u
+
+/* A tree that stands in front of /proc and /sys; made and removed by each test. */
+static char root[TREE_PATH];
+
+static int new_root(void **state)
+{
+	(void)state;
+	tree_make(root);
+	return 0;
+}
+
+static int remove_root(void **state)
+{
+	(void)state;
+	tree_remove(root);
+	return 0;
+}
+
+static void put(const char *path, const char *text)
+{
+	tree_put(root, path, text);
+}
+
+/* Process `pid` with one thread; times in clock ticks of 10 ms. */
+static void put_process(unsigned pid, unsigned ticks, unsigned reaped, unsigned read,
+			const char *children)
+{
+	char path[64], text[256];
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	snprintf(text, sizeof(text),
+		 "%u (a (b) c) S 1 1 1 0 -1 4194560 5 0 6 0 %u %u %u %u 20 0 1 0 99 0 "
+		 "0\n",
+		 pid, ticks, ticks, reaped, reaped);
+	put(path, text);
+	snprintf(path, sizeof(path), "/proc/%u/io", pid);
+	snprintf(text, sizeof(text), "rchar: 1\nread_bytes: %u\nwrite_bytes: 3\n",
+		 read);
+	put(path, text);
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/children", pid, pid);
+	put(path, children);
+}
+
+static void put_cpus(const char *first, const char *second, const char *third)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text), "cpu  1 2 3 4 5 6 7 8 9 10\n%s%s%sintr 5 6 7\n",
+		 first, second, third);
+	put("/proc/stat", text);
+}
+
+/* Of the first two CPUs, data set on 254:0, own processes from 100 on. */
+static struct host_load_config two_cpus(void)
+{
+	struct host_load_config config = {.root = root, .first = 100, .disk = {254, 0}};
+
+	CPU_SET(0, &config.cpus);
+	CPU_SET(1, &config.cpus);
+	return config;
+}
+
+static struct host_load load_at(const struct host_load_config *config, uint64_t time_ns)
+{
+	struct host_load load;
+
+	host_load_read(config, &load);
+	load.time_ns = time_ns;
+	return load;
+}
+
+static void put_begin(void)
+{
+	put_cpus("cpu0 100 0 50 1000 20 0 5 7 0 0\n",
+		 "cpu1 100 0 50 1000 20 0 5 7 0 0\n",
+		 "cpu2 100 0 50 1000 20 0 5 7 0 0\n");
+	put_process(100, 10, 0, 1000, "101 102 ");
+	put_process(101, 20, 5, 2000, "103 ");
+	put_process(102, 0, 0, 0, "");
+	put_process(103, 40, 0, 4000, "");
+	put("/proc/diskstats", " 254       1 vda1 9 9 9 9 9 9 9 9 9 9 9\n"
+			       " 254       0 vda 500 10 2000 30 1 2 3 4 0 5 6\n");
+	put("/proc/pressure/cpu", "some avg10=1.00 avg60=2.00 avg300=3.00 total=1000\n"
+				  "full avg10=0.00 avg60=0.00 avg300=0.00 total=9\n");
+	put("/proc/loadavg", "2.50 1.00 0.50 3/99 1234\n");
+}
+
+/* A second later: of two seconds .3 were idle, and 3 ticks stolen. */
+static void put_end(void)
+{
+	put_cpus("cpu0 190 0 50 1010 20 0 5 8 0 0\n",
+		 "cpu1 170 0 50 1015 25 0 5 9 0 0\n",
+		 "cpu2 900 0 50 1000 20 0 5 7 0 0\n");
+	put_process(100, 20, 0, 1000, "101 102 ");
+	put_process(101, 40, 45, 8000, "");
+	put_process(102, 0, 0, 0, "");
+	put("/proc/diskstats", " 254       0 vda 600 10 2100 30 1 2 3 4 0 5 6\n");
+	put("/proc/pressure/cpu",
+	    "some avg10=1.00 avg60=2.00 avg300=3.00 total=401000\n");
+}
+
+static void what_is_neither_idle_nor_own_is_others(void **state)
+{
+	struct host_load_config config = two_cpus();
+	struct host_load from, to;
+	struct trace_load load;
+
+	(void)state;
+	put_begin();
+	from = load_at(&config, S);
+	put_end();
+	to = load_at(&config, 2 * (uint64_t)S);
+	host_load_between(&config, &from, &to, &load);
+	assert_int_equal(load.length_ns, S);
+	assert_int_equal(load.cpu_ns, 2 * (uint64_t)S);
+	/* 100: 10 more ticks twice; 101: 20, and 40 of 103, which ended, twice. The 40
+	 * of 103 were counted at first, too. */
+	assert_int_equal(load.own_ns, (2 * 10 + 2 * 20 + 2 * 40 - 2 * 40) * (S / 100));
+	/* 2 s - .30 idle - .60 own */
+	assert_int_equal(load.others_ns + load.steal_ns, (200 - 30 - 60) * (S / 100));
+	assert_int_equal(load.steal_ns, 3 * (S / 100));
+	assert_int_equal(load.own_bytes, 9000 - 7000);
+	assert_int_equal(load.others_bytes, 100 * 512 - 2000);
+	assert_int_equal(load.cpu_wait_ns, 400000000);
+	assert_true(load.io_wait_ns == UINT64_MAX);
+	assert_true(fabs(load.load - 2.5) < 1e-9);
+	assert_true(isnan(load.hz));
+}
+
+static void what_can_t_be_read_is_unknown(void **state)
+{
+	struct host_load_config config = two_cpus();
+	struct host_load from, to;
+	struct trace_load load;
+
+	(void)state;
+	from = load_at(&config, S);
+	to = load_at(&config, 2 * (uint64_t)S);
+	host_load_between(&config, &from, &to, &load);
+	assert_int_equal(load.length_ns, S);
+	assert_true(load.own_ns == UINT64_MAX && load.others_ns == UINT64_MAX &&
+		    load.steal_ns == UINT64_MAX && load.own_bytes == UINT64_MAX &&
+		    load.others_bytes == UINT64_MAX && load.cpu_wait_ns == UINT64_MAX);
+	assert_true(isnan(load.load));
+}
+
+static void a_cpu_without_a_line_leaves_all_unknown(void **state)
+{
+	struct host_load_config config = two_cpus();
+	struct host_load load;
+
+	(void)state;
+	put_begin();
+	CPU_SET(9, &config.cpus);
+	load = load_at(&config, S);
+	assert_true(load.idle_ns == UINT64_MAX);
+	CPU_ZERO(&config.cpus);
+	load = load_at(&config, S);
+	assert_true(load.idle_ns == UINT64_MAX);
+}
+
+/* As where a sandbox plays the kernel. */
+static void columns_that_stand_still_say_nothing(void **state)
+{
+	struct host_load_config config = two_cpus();
+	struct host_load from, to;
+	struct trace_load load;
+
+	(void)state;
+	put_begin();
+	from = load_at(&config, S);
+	to = load_at(&config, 2 * (uint64_t)S);
+	host_load_between(&config, &from, &to, &load);
+	assert_true(load.others_ns == UINT64_MAX);
+	assert_int_equal(load.own_ns, 0);
+}
+
+static void a_child_that_nobody_waited_for_makes_own_time_unknown(void **state)
+{
+	struct host_load_config config = two_cpus();
+	struct host_load from, to;
+	struct trace_load load;
+
+	(void)state;
+	put_begin();
+	from = load_at(&config, S);
+	put_end();
+	put_process(101, 20, 5, 2000, "");
+	put_process(100, 10, 0, 1000, "101 ");
+	to = load_at(&config, 2 * (uint64_t)S);
+	host_load_between(&config, &from, &to, &load);
+	assert_true(load.own_ns == UINT64_MAX && load.others_ns == UINT64_MAX &&
+		    load.others_bytes == UINT64_MAX);
+}
+
+static void a_process_that_is_gone_is_no_tree(void **state)
+{
+	struct process_tree_use use;
+
+	(void)state;
+	put_process(100, 10, 0, 1000, "101 ");
+	assert_false(process_tree_read(root, 100, &use));
+	put_process(101, 10, 0, 1000, "");
+	assert_true(process_tree_read(root, 100, &use));
+	assert_int_equal(use.cpu_ns, 4 * 10 * (S / 100));
+	assert_int_equal(use.read_bytes, 2000);
+}
+
+static void a_process_that_hides_its_reads_hides_all(void **state)
+{
+	struct process_tree_use use;
+
+	(void)state;
+	put_process(100, 10, 0, 1000, "101 ");
+	put_process(101, 10, 0, 1000, "");
+	put("/proc/101/io", "");
+	assert_true(process_tree_read(root, 100, &use));
+	assert_true(use.read_bytes == UINT64_MAX);
+}
+
+static void clock_rates_are_the_mean(void **state)
+{
+	struct host_load_config config = two_cpus();
+
+	(void)state;
+	put("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "3000000\n");
+	assert_true(isnan(load_at(&config, S).hz));
+	put("/sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "2000000\n");
+	assert_true(fabs(load_at(&config, S).hz - 2.5e9) < 1);
+}
+
+static void a_partition_lies_on_its_disk(void **state)
+{
+	char data[PATH_MAX], text[PATH_MAX + 128];
+	struct device_number disk;
+
+	(void)state;
+	put("/data/file", "");
+	snprintf(data, sizeof(data), "%s/data", root);
+	snprintf(text, sizeof(text),
+		 "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+		 "21 20 8:2 / %s rw - ext4 /dev/sda2 rw\n",
+		 data);
+	put("/proc/self/mountinfo", text);
+	assert_true(dataset_device_disk(root, data, &disk));
+	assert_true(disk.major == 8 && disk.minor == 2);
+	put("/sys/dev/block/8:2/partition", "2\n");
+	put("/sys/dev/block/dev", "8:0\n");
+	assert_true(dataset_device_disk(root, data, &disk));
+	assert_true(disk.major == 8 && disk.minor == 0);
+	assert_false(dataset_device_disk(root, "synthetic:400", &disk));
+	snprintf(text, sizeof(text), "20 1 0:5 / / rw - tmpfs tmpfs rw\n");
+	put("/proc/self/mountinfo", text);
+	assert_false(dataset_device_disk(root, data, &disk));
+}
+
+/* Burns CPU time until `cpu_ns` more of it was used. */
+static void burn(uint64_t cpu_ns)
+{
+	uint64_t end = clock_process_cpu() + cpu_ns;
+
+	while (clock_process_cpu() < end)
+		;
+}
+
+/* On the real /proc: a child's time is own while it lives, and when it has ended. */
+static void children_are_own(void **state)
+{
+	struct process_tree_use before, alive, after;
+	int ready[2], status;
+	char byte;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(pipe(ready), 0);
+	assert_true(process_tree_read("", (uint32_t)getpid(), &before));
+	child = fork();
+	if (child == 0) {
+		burn(S / 5);
+		if (write(ready[1], "x", 1) == 1)
+			pause();
+		_exit(0);
+	}
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_true(process_tree_read("", (uint32_t)getpid(), &alive));
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(process_tree_read("", (uint32_t)getpid(), &after));
+	assert_true(alive.cpu_ns >= before.cpu_ns + S / 5 - S / 25);
+	assert_true(after.cpu_ns >= before.cpu_ns + S / 5 - S / 25);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+int main(int argc, char **argv)
+{
+#define ROOTED(test) cmocka_unit_test_setup_teardown(test, new_root, remove_root)
+	const struct CMUnitTest tests[] = {
+		ROOTED(what_is_neither_idle_nor_own_is_others),
+		ROOTED(what_can_t_be_read_is_unknown),
+		ROOTED(a_cpu_without_a_line_leaves_all_unknown),
+		ROOTED(columns_that_stand_still_say_nothing),
+		ROOTED(a_child_that_nobody_waited_for_makes_own_time_unknown),
+		ROOTED(a_process_that_is_gone_is_no_tree),
+		ROOTED(a_process_that_hides_its_reads_hides_all),
+		ROOTED(clock_rates_are_the_mean),
+		ROOTED(a_partition_lies_on_its_disk),
+		cmocka_unit_test(children_are_own),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("host_load", tests, NULL, NULL);
+}
