@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ANSWER_NARROW .04 /* share: an interval so wide tells even of no wait; */
+#define ANSWER_VAGUE  .5  /* one that reaches so far tells nothing */
+
 const char *const profile_kinds[TRACE_KINDS + 1] = {
 #define KIND_NAME(id, name) [TRACE_##id] = (name),
 	TRACE_RATED(KIND_NAME)
@@ -116,6 +119,7 @@ void profile_init(struct profile *profile)
 		.blocks = UNKNOWN,
 		.model = {INTERVAL_UNKNOWN, INTERVAL_UNKNOWN, NAN, NAN, NULL},
 		.cost = INTERVAL_UNKNOWN,
+		.busy = PROFILE_BUSY_UNKNOWN,
 		.together = INTERVAL_UNKNOWN,
 		.prep_cpu_per_delivered_s = NAN,
 		.stalls = {STAGE_TABLE(PROFILE_UNKNOWN)},
@@ -177,7 +181,7 @@ static void free_texts(struct profile *profile)
 		profile->prep,         profile->output,           profile->proof.basis,
 		profile->limit.other,  profile->limit_next.other, profile->limit_why,
 		profile->loader,       profile->directory,        profile->model.why,
-		profile->currency,
+		profile->currency,     profile->busy_why,
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -279,6 +283,47 @@ void profile_free(struct profile *profile)
 	free(profile->processes);
 	free(profile->environment);
 	profile_init(profile);
+}
+
+/* Width of a share's interval; 0: it has none. */
+static double share_width(struct interval share)
+{
+	double width = fmin(1, share.high) - fmax(0, share.low);
+
+	return isfinite(share.low) && isfinite(share.high) ? width : 0;
+}
+
+/* The widest interval that still answers: as wide as the wait itself. */
+static double answer_width(const struct profile *profile)
+{
+	return fmax(ANSWER_NARROW, 1 - profile->stalls[STAGE_COMPUTE].value);
+}
+
+bool profile_has_answer(const struct profile *profile)
+{
+	for (int i = 0; i < STAGES; i++)
+		if (interval_reach(profile->stalls[i]) >= ANSWER_VAGUE)
+			return false;
+	return share_width(profile->stalls[STAGE_COMPUTE]) <= answer_width(profile);
+}
+
+bool profile_tells_limit(const struct profile *profile, int stage)
+{
+	double sure = fmax(ANSWER_NARROW, profile->stalls[stage].low);
+
+	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
+		if (i != stage && profile->stalls[i].low <= 0 &&
+		    profile->stalls[i].high > sure)
+			return false;
+	return true;
+}
+
+bool profile_has_shares(const struct profile *profile)
+{
+	for (int i = 0; i < STAGES; i++)
+		if (share_width(profile->stalls[i]) > answer_width(profile))
+			return false;
+	return profile_has_answer(profile);
 }
 
 bool profile_is_observed(const struct profile *profile)

@@ -32,6 +32,13 @@ static inline double interval_half(struct interval interval)
 	return (interval.high - interval.low) / 2;
 }
 
+/* How far it reaches from its value: more than half where it was cut at what is possible.
+ * NAN when it has no bounds. */
+static inline double interval_reach(struct interval interval)
+{
+	return fmax(interval.value - interval.low, interval.high - interval.value);
+}
+
 #define INTERVAL_UNKNOWN     ((struct interval){NAN, NAN, NAN})
 #define PROFILE_UNKNOWN(...) INTERVAL_UNKNOWN, /* for each row of a table */
 
@@ -122,7 +129,35 @@ struct profile_window {
 	double throttle_busy_s; /* the storage's token bucket was occupied */
 	uint64_t emulated_samples;
 	double emulated_busy_s; /* the emulated accelerator was, oversleep included */
+
+	/* What else the machine did: on the cores that the run may use, and on the data
+	 * set's device. */
+	double others_cpu_s; /* CPU time of others; */
+	double steal_s;      /* what the host of a virtual machine took */
+	uint64_t others_read_bytes;
+	double cpu_wait_s, io_wait_s; /* some task waited for it, of anyone */
+	double load;                  /* average of a minute, at its end */
+	double cpu_hz;
+	bool disturbed; /* so that the run may have been slower for it */
 };
+
+/*
+ * What else the machine did while windows were measured: means over them. Shares are of
+ * the cores that the run may use.
+ */
+struct profile_busy {
+	double others_cpu_share, steal_share;
+	double others_read_share; /* of all that was read from the data set's device, where
+				   * the run read much from it */
+	double cpu_wait_share, io_wait_share; /* of the time: some task waited for it */
+	double load, cpu_hz;
+	uint64_t windows, disturbed; /* looked at; and disturbed */
+	bool kept;                   /* those count all the same */
+};
+
+#define PROFILE_BUSY_UNKNOWN                                                           \
+	((struct profile_busy){NAN, NAN, NAN, NAN, NAN, NAN, NAN, UNKNOWN, UNKNOWN,    \
+			       false})
 
 /* A point of P(k): prep with k workers; or of S(q): fetch with q reads in flight. */
 struct profile_point {
@@ -358,6 +393,8 @@ struct profile {
 	uint64_t skipped, dropped_records;
 	struct profile_counted counted; /* only by dsa gate */
 	uint64_t blocks;                /* complete balanced blocks used */
+	struct profile_busy busy;
+	char *busy_why; /* one line of it; NULL: nobody else was busy, or it is unknown */
 
 	struct profile_window *windows;
 	size_t window_count;
@@ -472,7 +509,15 @@ struct profile {
 	X("throttle_reads", COUNT, throttle_reads) \
 	X("throttle_busy_s", NUMBER, throttle_busy_s) \
 	X("emulated_samples", COUNT, emulated_samples) \
-	X("emulated_busy_s", NUMBER, emulated_busy_s)
+	X("emulated_busy_s", NUMBER, emulated_busy_s) \
+	X("others_cpu_s", NUMBER, others_cpu_s) \
+	X("steal_s", NUMBER, steal_s) \
+	X("others_read_bytes", COUNT, others_read_bytes) \
+	X("cpu_wait_s", NUMBER, cpu_wait_s) \
+	X("io_wait_s", NUMBER, io_wait_s) \
+	X("load", NUMBER, load) \
+	X("cpu_hz", NUMBER, cpu_hz) \
+	X("disturbed", YES, disturbed)
 /* clang-format on */
 
 /* Each TYPE before it is known, as an initializer. */
@@ -485,6 +530,7 @@ struct profile {
 #define UNKNOWN_INDEX                  -1
 #define UNKNOWN_NUMBER                 NAN
 #define UNKNOWN_FLAG                   false
+#define UNKNOWN_YES                    false
 #define UNKNOWN_OF(path, type, member) .member = UNKNOWN_##type,
 
 /* Every number unknown, every text NULL, every array empty. */
@@ -508,6 +554,20 @@ struct profile_recipe *profile_add_recipe(struct profile *profile);
 struct profile_job *profile_add_job(struct profile *profile);
 struct profile_prediction *profile_add_prediction(struct profile *profile);
 struct profile_verification *profile_add_verification(struct profile *profile);
+
+/*
+ * True when the interval of what training waits for data, all stalls together, is no wider
+ * than that wait, or narrow enough to say that there is none, and no share may be just
+ * anything; or where no interval is known. Else there is no verdict.
+ */
+bool profile_has_answer(const struct profile *profile);
+
+/* True when that holds of the interval of each share: then a bar may show them. */
+bool profile_has_shares(const struct profile *profile);
+
+/* False where a stall that was not seen may all the same be larger than what is sure of
+ * the stage that seems to limit. */
+bool profile_tells_limit(const struct profile *profile, int stage);
 
 /* True when nothing was switched: there are no windows, blocks and intervals. */
 bool profile_is_observed(const struct profile *profile);
@@ -543,6 +603,13 @@ unsigned profile_change_workers(const struct profile *profile,
 
 /* Frees the change and the texts of a prediction; its numbers stay. */
 void profile_prediction_free(struct profile_prediction *prediction);
+
+/* Adds launches to those that `busy` is of. */
+void profile_busy_join(struct profile_busy *busy, const struct profile_busy *more);
+
+/* Sets *text to one line, which names who else was busy and what came of it; leaves it
+ * where nobody was. 0 or -ENOMEM. */
+int profile_busy_text(const struct profile_busy *busy, char **text);
 
 /* Forgets all predictions; pointers to them are void after that. */
 void profile_drop_predictions(struct profile *profile);

@@ -2,6 +2,7 @@
 #include "profiler/analysis/analyse.h"
 #include "loader/base/error.h"
 #include "loader/base/trace.h"
+#include "profiler/analysis/busy.h"
 #include "profiler/analysis/curves.h"
 #include "profiler/analysis/profile_fill.h"
 #include "profiler/analysis/proof.h"
@@ -9,8 +10,8 @@
 #include "profiler/analysis/shares.h"
 #include "profiler/analysis/statistics.h"
 #include "profiler/analysis/verdict.h"
+#include "profiler/session/disturbance.h"
 #include "profiler/session/run_metadata.h"
-#include "profiler/session/window.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,13 +38,14 @@ static int analyse_gather(const struct trace *const *sessions, unsigned count,
 		for (unsigned j = 0; j < window_count(sessions[i]); j++)
 			window_measure(sessions[i], j,
 				       &evidence->windows[evidence->count++]);
+	disturbance_judge(evidence->windows, evidence->count);
 	evidence->observed = sessions[0]->observe;
 	return 0;
 }
 
 static bool in_curve(const struct window *window)
 {
-	return window->certified &&
+	return window->certified && !window->left_out &&
 	       (window->kind == TRACE_PREP || window->kind == TRACE_FETCH ||
 		window->kind == TRACE_LOADED);
 }
@@ -84,9 +86,9 @@ static void analyse_set_precision(const struct evidence *evidence,
 	if (half <= profile->precision && shares->blocks >= SHARES_BLOCKS_LEAST)
 		return;
 	/* What blocks do not take: start, curves, the end. */
-	profile->budget_needed_s =
-		verdict_budget(half, shares->floor, profile->precision, shares->blocks,
-			       blocks_s, fmax(0, profile->budget_s - blocks_s));
+	profile->budget_needed_s = verdict_budget(
+		half, shares->floor + shares->disturbance, profile->precision,
+		shares->blocks, blocks_s, fmax(0, profile->budget_s - blocks_s));
 }
 
 static int add_shares(const struct evidence *evidence, struct profile *profile)
@@ -282,6 +284,40 @@ static int add_figures(const struct trace *trace, struct profile *profile)
 	return profile_fill_processes(trace, profile);
 }
 
+static void bound_points(struct profile_point *points, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		points[i].per_s = statistics_within(points[i].per_s, 0, INFINITY);
+}
+
+/* No interval leaves what is possible. */
+static void analyse_bound(struct profile *profile)
+{
+	for (int i = 0; i < STAGES; i++)
+		profile->stalls[i] = statistics_within(profile->stalls[i], 0, 1);
+	for (int i = 0; i < TRACE_RATES; i++)
+		profile->rates[i] = statistics_within(profile->rates[i], 0, INFINITY);
+	profile->overhead = statistics_within(profile->overhead, 0, 1);
+	profile->hit_ratio = statistics_within(profile->hit_ratio, 0, 1);
+	bound_points(profile->prep_curve, profile->prep_points);
+	bound_points(profile->fetch_curve, profile->fetch_points);
+}
+
+/* None where the shares are not known well enough. */
+static int add_limit(struct profile *profile)
+{
+	if (!profile_has_answer(profile))
+		return 0;
+	if (verdict_limit(profile) < 0)
+		return -ENOMEM;
+	if (profile->limit.id < 0 || profile_tells_limit(profile, profile->limit.id))
+		return 0;
+	profile->limit = profile->limit_next = PROFILE_NO_WORD;
+	free(profile->limit_why);
+	profile->limit_why = NULL;
+	return 0;
+}
+
 static int analyse_find(const struct trace *const *sessions, unsigned count,
 			const struct evidence *evidence, struct profile *profile)
 {
@@ -299,7 +335,9 @@ static int analyse_find(const struct trace *const *sessions, unsigned count,
 	if (sample_times_add(evidence->windows, evidence->count, profile) < 0)
 		return -ENOMEM;
 	split_prep(profile);
-	if (add_proof(evidence, profile) < 0 || verdict_limit(profile) < 0)
+	analyse_bound(profile);
+	if (add_proof(evidence, profile) < 0 || add_limit(profile) < 0 ||
+	    busy_find(evidence->windows, evidence->count, profile) < 0)
 		return -ENOMEM;
 	return analyse_set_observed(evidence, profile);
 }

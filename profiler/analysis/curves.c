@@ -31,7 +31,7 @@ struct curve {
 
 static bool of_curve(const struct window *window, const struct curve *curve)
 {
-	return window->kind == curve->kind && window->certified &&
+	return window->kind == curve->kind && window->certified && !window->left_out &&
 	       (window->flags & (TRACE_PAIRED | TRACE_WARMUP | TRACE_UNTHROTTLED)) ==
 		       curve->flags;
 }

@@ -1,5 +1,6 @@
 /* profile_fill.c - copies settings, windows and histograms out of a session. */
 #include "profiler/analysis/profile_fill.h"
+#include "profiler/analysis/busy.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -255,8 +256,12 @@ int profile_fill_window(const struct window *window, bool used, struct profile *
 		if (window_delivers(window->kind))
 			out->blocked_s = window->blocked_s;
 	}
+	busy_fill_window(window, out);
 	return profile_text(
-		&out->why, "%s%s%s", window->why,
+		&out->why, "%s%s%s%s", window->why,
 		raw->flags & TRACE_UNTHROTTLED ? "; without the emulated limit" : "",
-		raw->flags & TRACE_WARMUP ? "; warm-up, not used" : "");
+		raw->flags & TRACE_WARMUP ? "; warm-up, not used" : "",
+		!out->disturbed    ? ""
+		: window->left_out ? "; disturbed by others, not used"
+				   : "; disturbed by others");
 }

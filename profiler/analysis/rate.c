@@ -2,6 +2,7 @@
 #include "profiler/analysis/rate.h"
 #include "profiler/analysis/shares.h"
 #include "profiler/analysis/statistics.h"
+#include "profiler/session/disturbance.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -87,23 +88,25 @@ static void rate_write_how(const struct trace_loader *loader,
 int rate_measure(const struct trace *trace, struct measure_rate *rate)
 {
 	struct blocks *blocks = calloc(1, sizeof(*blocks));
+	size_t count;
+	struct window *windows =
+		blocks == NULL ? NULL : disturbance_windows(trace, &count);
 
 	*rate = (struct measure_rate){.per_s = INTERVAL_UNKNOWN, .hit_ratio = NAN};
-	if (blocks == NULL)
+	if (windows == NULL) {
+		free(blocks);
 		return -ENOMEM;
-	for (unsigned i = 0; i < window_count(trace); i++) {
-		struct window window;
-
-		window_measure(trace, i, &window);
-		if (window.kind == TRACE_REAL && shares_uses(&window))
-			rate_add(blocks, &window);
 	}
+	for (size_t i = 0; i < count; i++)
+		if (windows[i].kind == TRACE_REAL && shares_uses(&windows[i]))
+			rate_add(blocks, &windows[i]);
 	rate->windows = (unsigned)blocks->count;
 	if (blocks->count > 0) {
-		rate->per_s = rate_of(blocks);
+		rate->per_s = statistics_within(rate_of(blocks), 0, INFINITY);
 		rate->hit_ratio = hit_ratio(&trace->loader, blocks);
 		rate_write_how(&trace->loader, blocks, rate);
 	}
+	free(windows);
 	free(blocks);
 	return 0;
 }

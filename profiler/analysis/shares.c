@@ -18,7 +18,7 @@ struct block {
 
 bool shares_uses(const struct window *window)
 {
-	return window->certified && window->block >= 0 &&
+	return window->certified && !window->left_out && window->block >= 0 &&
 	       stage_of_kind(window->kind) < STAGES &&
 	       (window->flags & TRACE_WARMUP) == 0;
 }
@@ -150,13 +150,27 @@ static void real_lengths(const struct window *windows, size_t count, double *win
 	*step_s = seconds / steps;
 }
 
+/* Mean over the windows that count, in which disturbed ones may be. */
+static double shares_disturbance(const struct window *windows, size_t count)
+{
+	double sum = 0, used = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (shares_uses(&windows[i])) {
+			sum += windows[i].disturbance;
+			used++;
+		}
+	return sum / used;
+}
+
 static void shares_fill(struct shares *shares, const struct block *blocks, size_t count)
 {
 	double floor = shares->floor, times[STAGES];
 
 	times_without(blocks, count, SIZE_MAX, times);
 	for (int i = 0; i < STAGES; i++) {
-		shares->stalls[i] = shares_estimate(blocks, count, i, floor);
+		shares->stalls[i] =
+			shares_estimate(blocks, count, i, floor + shares->disturbance);
 		shares->rates[i] =
 			shares_estimate(blocks, count, STAGES + i, floor / times[i]);
 	}
@@ -167,7 +181,7 @@ int shares_measure(const struct window *windows, size_t count, struct shares *sh
 	struct block *blocks = malloc(TRACE_WINDOWS * sizeof(*blocks));
 	double window_s;
 
-	*shares = (struct shares){.step_s = NAN, .floor = NAN};
+	*shares = (struct shares){.step_s = NAN, .floor = NAN, .disturbance = NAN};
 	for (int i = 0; i < STAGES; i++)
 		shares->stalls[i] = shares->rates[i] = INTERVAL_UNKNOWN;
 	if (blocks == NULL)
@@ -177,6 +191,7 @@ int shares_measure(const struct window *windows, size_t count, struct shares *sh
 		real_lengths(windows, count, &window_s, &shares->step_s);
 		shares->floor = SHARES_SETTLE + FLOOR_EDGE_S / window_s +
 				FLOOR_STEP_S / shares->step_s;
+		shares->disturbance = shares_disturbance(windows, count);
 		shares_fill(shares, blocks, shares->blocks > 0 ? shares->blocks : 1);
 	}
 	free(blocks);

@@ -10,6 +10,10 @@
  * blocks before they are divided. Windows whose cache hits were drawn stand for equal
  * parts of an epoch, so their times per sample are summed instead, and the change of
  * the hits over the epoch does not count as noise.
+ *
+ * Load that lasts shows in no spread of blocks, so that windows which others disturbed
+ * and which count all the same widen the shares by what these may have slowed them. A
+ * rate is what it was under that load.
  */
 #ifndef DSA_SHARES_H
 #define DSA_SHARES_H
@@ -28,13 +32,14 @@ struct shares {
 	struct interval stalls[STAGES];
 	struct interval rates[STAGES]; /* samples/s in the windows of each */
 	double step_s;                 /* of a real step */
-	double floor;                  /* widening of each share's interval */
+	double floor;                  /* widening of each share's interval; */
+	double disturbance; /* and again, by what others may have slowed its windows */
 };
 
 /* 0, with unknown shares when a kind has no window that may be used; or -ENOMEM. */
 int shares_measure(const struct window *windows, size_t count, struct shares *shares);
 
-/* True when the window counts: certified, of a stage, of a block. */
+/* True when the window counts: certified, of a stage, of a block, and not left out. */
 bool shares_uses(const struct window *window);
 
 /* The widest half-width of the shares; INFINITY when there is none. */

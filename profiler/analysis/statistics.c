@@ -75,3 +75,12 @@ struct interval statistics_mean(const double *values, size_t n)
 				 student_t(.95, (unsigned)(n - 1)) *
 					 sqrt(squares / ((double)n * (double)(n - 1))));
 }
+
+struct interval statistics_within(struct interval interval, double least, double most)
+{
+	if (interval.low < least)
+		interval.low = fmin(least, interval.value);
+	if (interval.high > most)
+		interval.high = fmax(most, interval.value);
+	return interval;
+}

@@ -29,4 +29,8 @@ struct interval statistics_ordered(double full, const double *without,
 /* Mean of n independent values and its 95 % interval. */
 struct interval statistics_mean(const double *values, size_t n);
 
+/* The interval cut to what is possible; its value, which noise may carry beyond that,
+ * stays in it. */
+struct interval statistics_within(struct interval interval, double least, double most);
+
 #endif

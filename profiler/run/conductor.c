@@ -72,6 +72,24 @@ static void conductor_report(const struct conductor *conductor)
 		conductor->config->progress(conductor->config->context, &now);
 }
 
+/* Of all sessions; the one that leads has every window: the shared loader's, or the
+ * first job's that is in. */
+static void conductor_watch_load(struct conductor *conductor)
+{
+	struct trace *traces[BARRIER_MEMBERS];
+	int lead = conductor->loader != NULL
+			   ? (int)(conductor->loader - conductor->jobs)
+			   : conductor_first(conductor);
+
+	if (lead < 0)
+		return;
+	for (unsigned i = 0; i < conductor->count; i++)
+		traces[i] = conductor->jobs[i].trace;
+	traces[0] = conductor->jobs[lead].trace;
+	traces[lead] = conductor->jobs[0].trace;
+	load_watch_poll(&conductor->load, traces, conductor->count);
+}
+
 /* Polls counters and reports progress, less often than jobs in step are looked at. */
 static void conductor_poll(struct conductor *conductor)
 {
@@ -103,6 +121,7 @@ static void conductor_lead(struct conductor *conductor, const sigset_t *signals)
 		conductor_note_data_end(conductor);
 		for (unsigned i = 0; i < conductor->count; i++)
 			conductor_note_end(conductor, i);
+		conductor_watch_load(conductor);
 		if (!conductor->stopping) {
 			conductor_keep_in_step(conductor);
 			conductor_check(conductor);
@@ -239,6 +258,7 @@ int conduct(const struct conductor_config *config, struct conductor_job *jobs,
 		goto out;
 	}
 	block_signals(&signals, &mask);
+	load_watch_init(&conductor.load, jobs[0].target.cores);
 	conductor_extend(&conductor);
 	result = conductor_start(&conductor, &signals, &mask, err);
 	if (result == 0 && config->started != NULL)

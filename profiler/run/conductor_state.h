@@ -8,6 +8,7 @@
 #ifndef DSA_CONDUCTOR_STATE_H
 #define DSA_CONDUCTOR_STATE_H
 
+#include "profiler/host/load_watch.h"
 #include "profiler/run/conductor.h"
 
 struct job {
@@ -29,6 +30,7 @@ struct conductor {
 	const struct job *loader; /* NULL: none */
 	unsigned merged;        /* windows of the loader that the jobs' sessions have */
 	struct barrier barrier; /* which jobs take part, in step or alone */
+	struct load_watch load;
 	struct conductor_end *end;
 	uint64_t started;         /* later by the time that the machine slept */
 	uint64_t polled, checked; /* when that was done last */

@@ -5,6 +5,7 @@
 #include "profiler/analysis/shares.h"
 #include "profiler/analysis/statistics.h"
 #include "profiler/run/conductor.h"
+#include "profiler/session/disturbance.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -94,28 +95,41 @@ struct sums {
 	double prep_cpu_s, samples;
 };
 
-static void jobs_add_job(struct table *table, unsigned job, const struct trace *trace,
-			 struct sums *sums)
+static void jobs_add_window(struct table *table, unsigned job,
+			    const struct window *window, struct sums *sums)
 {
-	for (unsigned i = 0; i < window_count(trace); i++) {
-		const struct trace_window *raw = &trace->windows[i];
-		struct window window;
-		struct cell *to;
+	struct cell *to = jobs_cell(table, job, (unsigned)window->block);
 
-		window_measure(trace, i, &window);
-		if (window.kind != TRACE_REAL || !shares_uses(&window))
-			continue;
-		to = jobs_cell(table, job, (unsigned)window.block);
-		to->seconds += window.seconds;
-		to->samples += window.samples;
-		to->hit = window.hit;
-		to->drawn |= (window.flags & TRACE_DRAW) != 0;
-		/* Of a shared loader each job's session holds all of it. */
-		if (job == 0 || !trace->loader.shared)
-			sums->prep_cpu_s +=
-				(double)window_counted(raw, TRACE_prep_cpu_ns) * 1e-9;
-		sums->samples += (double)raw->samples;
-	}
+	to->seconds += window->seconds;
+	to->samples += window->samples;
+	to->hit = window->hit;
+	to->drawn |= (window->flags & TRACE_DRAW) != 0;
+	/* Of a shared loader each job's session holds all of it. */
+	if (job == 0 || !window->trace->loader.shared)
+		sums->prep_cpu_s +=
+			(double)window_counted(window->raw, TRACE_prep_cpu_ns) * 1e-9;
+	sums->samples += (double)window->raw->samples;
+}
+
+static bool jobs_is_real(const struct window *window)
+{
+	return window->kind == TRACE_REAL && shares_uses(window);
+}
+
+/* 0 or -ENOMEM. */
+static int jobs_add_job(struct table *table, unsigned job, const struct trace *trace,
+			struct sums *sums)
+{
+	size_t count;
+	struct window *windows = disturbance_windows(trace, &count);
+
+	if (windows == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (jobs_is_real(&windows[i]))
+			jobs_add_window(table, job, &windows[i], sums);
+	free(windows);
+	return 0;
 }
 
 /* Positions of the epoch weigh alike, however many samples a window got through. */
@@ -186,17 +200,18 @@ int jobs_together(const struct trace *const *traces, unsigned count,
 {
 	struct table table = {.jobs = count};
 	struct sums sums = {0};
+	int result = 0;
 
 	table.cells = calloc((size_t)count * TRACE_WINDOWS, sizeof(*table.cells));
 	if (table.cells == NULL)
 		return -ENOMEM;
-	for (unsigned job = 0; job < count; job++)
-		jobs_add_job(&table, job, traces[job], &sums);
+	for (unsigned job = 0; result == 0 && job < count; job++)
+		result = jobs_add_job(&table, job, traces[job], &sums);
 	find_blocks(&table);
-	*per_s = jobs_rate_of(&table);
+	*per_s = statistics_within(jobs_rate_of(&table), 0, INFINITY);
 	*prep_cpu_s = sums.samples > 0 ? sums.prep_cpu_s / sums.samples : NAN;
 	free(table.cells);
-	return 0;
+	return result;
 }
 
 /* ---- one of them ---- */

@@ -2,16 +2,13 @@
 #include "profiler/schedule/schedule.h"
 #include "profiler/analysis/statistics.h"
 #include "profiler/schedule/schedule_state.h"
+#include "profiler/session/disturbance.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	AHEAD = 3,         /* windows asked for and not done */
-	VOID_IN_A_ROW = 6, /* of one kind: it will not get better; */
-	VOID_IN_SINGLE = 3 /* of a single block */
-};
+enum { AHEAD = 3 /* windows asked for and not done */ };
 
 #define EXTRAS_SHARE .2 /* of the budget, for all of them */
 #define FILLED       .9 /* of its capacity: the cache is full */
@@ -66,28 +63,6 @@ static bool schedule_over(const struct trace_window *raw)
 	return raw->state == TRACE_DONE || raw->state == TRACE_REFUSED;
 }
 
-/* A request as it was, without the answer. */
-static struct trace_window request_of(const struct trace_window *raw)
-{
-	return (struct trace_window){
-		.kind = raw->kind,
-		.flags = raw->flags,
-		.block = raw->block,
-		.settle = raw->settle,
-		.min_steps = raw->min_steps,
-		.hit = raw->hit,
-	};
-}
-
-static void note_void(struct schedule *schedule, const struct trace_window *raw,
-		      const struct window *window)
-{
-	memcpy(schedule->why, window->why, sizeof(schedule->why));
-	schedule->voids[raw->kind]++;
-	if (schedule->again_count < SCHEDULE_AGAINS)
-		schedule->again[schedule->again_count++] = request_of(raw);
-}
-
 static void schedule_see(struct schedule *schedule, const struct trace *trace,
 			 unsigned index)
 {
@@ -110,21 +85,20 @@ static void schedule_see(struct schedule *schedule, const struct trace *trace,
 	if (window->certified)
 		schedule->voids[raw->kind] = 0;
 	else
-		note_void(schedule, raw, window);
+		schedule_note_void(schedule, window);
 }
 
 int schedule_look(struct schedule *schedule, const struct trace *trace)
 {
-	bool news = false;
+	unsigned before = schedule->seen;
 
 	while (schedule->seen < window_count(trace) &&
-	       schedule_over(&trace->windows[schedule->seen])) {
+	       schedule_over(&trace->windows[schedule->seen]))
 		schedule_see(schedule, trace, schedule->seen++);
-		news = true;
-	}
-	return !news ? 0
-		     : shares_measure(schedule->windows, schedule->seen,
-				      &schedule->shares);
+	if (schedule->seen == before)
+		return 0;
+	schedule->disturbed = disturbance_judge(schedule->windows, schedule->seen);
+	return shares_measure(schedule->windows, schedule->seen, &schedule->shares);
 }
 
 /* ---- windows of whole epochs ---- */
@@ -203,16 +177,6 @@ bool schedule_precise(const struct schedule *schedule)
 	       shares_half(&schedule->shares) <= schedule->config.precision;
 }
 
-bool schedule_given_up(const struct schedule *schedule)
-{
-	unsigned most = schedule->config.block_s > 0 ? VOID_IN_SINGLE : VOID_IN_A_ROW;
-
-	for (unsigned i = 0; i < TRACE_KINDS; i++)
-		if (schedule->voids[i] >= most)
-			return true;
-	return false;
-}
-
 /* True when a block fits; beyond the eighth not one of shortened windows. */
 static bool schedule_fits(struct schedule *schedule, double left_s)
 {
@@ -232,6 +196,7 @@ static enum schedule_step schedule_choose(struct schedule *schedule,
 
 	if (schedule->in_block == 0 && (schedule->extras_due > 0 || enough)) {
 		schedule->extras_due -= schedule->extras_due > 0;
+		schedule_repeat_curve(schedule, trace);
 		if (curve_windows_ask(&schedule->extras, &schedule->pace,
 				      &trace->loader, left_s, ask))
 			return SCHEDULE_ASK;

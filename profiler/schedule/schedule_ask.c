@@ -127,11 +127,6 @@ static uint64_t schedule_ask_ns(double seconds)
 	return (uint64_t)(fmax(0, seconds) * 1e9);
 }
 
-static bool is_single(const struct schedule *schedule)
-{
-	return schedule->config.block_s > 0;
-}
-
 uint32_t schedule_stage(const struct schedule *schedule, const struct trace *trace,
 			enum trace_kind kind)
 {
@@ -185,21 +180,22 @@ static uint32_t steps_to_settle(const struct trace *trace)
 	return trace->loader.shared ? STEPS_SETTLE + SHARE_WINDOW : STEPS_SETTLE;
 }
 
-static void set_block(struct schedule *schedule, const struct trace *trace,
-		      struct trace_window *ask, double left_s)
+void schedule_set_block(struct schedule *schedule, const struct trace *trace,
+			struct trace_window *ask, double left_s)
 {
 	double share = ask->kind == TRACE_REAL
 			       ? REAL_SHARE
 			       : (1 - REAL_SHARE) / (KINDS_IN_BLOCK - 1);
 
-	if (is_single(schedule))
+	if (schedule_is_single(schedule))
 		schedule->length_s = share * schedule->config.block_s;
 	ask->settle = steps_to_settle(trace);
 	ask->min_steps = STEPS_LEAST;
 	ask->length_ns = schedule_ask_ns(schedule->length_s);
-	ask->limit_ns =
-		is_single(schedule) ? 0 : schedule_ask_ns(left_s + SCHEDULE_LENGTH_S);
-	if (ask->kind == TRACE_SYNTHETIC && is_single(schedule))
+	ask->limit_ns = schedule_is_single(schedule)
+				? 0
+				: schedule_ask_ns(left_s + SCHEDULE_LENGTH_S);
+	if (ask->kind == TRACE_SYNTHETIC && schedule_is_single(schedule))
 		ask->stage = window_cost_ready(&schedule->pace, &trace->loader,
 					       schedule->length_s);
 	if (ask->kind == TRACE_CACHED)
@@ -224,7 +220,7 @@ void schedule_set_length(struct schedule *schedule, double left_s)
 static enum trace_kind kind_now(const struct schedule *schedule)
 {
 	uint64_t seed = schedule->config.seed;
-	uint64_t order = is_single(schedule)
+	uint64_t order = schedule_is_single(schedule)
 				 ? seed
 				 : schedule->blocks + 2 * (seed % (ORDERS / 2));
 
@@ -238,11 +234,11 @@ void schedule_ask_block(struct schedule *schedule, const struct trace *trace,
 {
 	unsigned kinds = schedule->config.only >= 0 ? 1 : KINDS_IN_BLOCK;
 
-	if (schedule->in_block == 0 && !is_single(schedule))
+	if (schedule->in_block == 0 && !schedule_is_single(schedule))
 		schedule_set_length(schedule, left_s);
 	*ask = (struct trace_window){.kind = kind_now(schedule),
 				     .block = schedule->blocks};
-	set_block(schedule, trace, ask, left_s);
+	schedule_set_block(schedule, trace, ask, left_s);
 	if (++schedule->in_block < kinds)
 		return;
 	schedule->in_block = 0;
@@ -260,7 +256,7 @@ void schedule_ask_warmup(const struct schedule *schedule, struct trace_window *a
 		.block = UINT32_MAX,
 		.min_steps = STEPS_WARMUP,
 	};
-	if (is_single(schedule)) {
+	if (schedule_is_single(schedule)) {
 		ask->length_ns = schedule_ask_ns(WARMUP_SHARE * config->block_s);
 		return;
 	}
@@ -272,8 +268,8 @@ void schedule_ask_warmup(const struct schedule *schedule, struct trace_window *a
 /* What a fill may take. */
 static double fill_s(const struct schedule *schedule)
 {
-	return is_single(schedule) ? schedule->config.block_s
-				   : FILL_SHARE * schedule->config.budget_s;
+	return schedule_is_single(schedule) ? schedule->config.block_s
+					    : FILL_SHARE * schedule->config.budget_s;
 }
 
 /* True when the real windows of this cache need it full, and it can be tried. */
@@ -309,7 +305,7 @@ bool schedule_ask_fill(struct schedule *schedule, const struct trace *trace,
 		       struct trace_window *ask)
 {
 	schedule_choose_cache(schedule, trace);
-	if (schedule->config.only < 0 && !is_single(schedule))
+	if (schedule->config.only < 0 && !schedule_is_single(schedule))
 		curve_windows_plan(&schedule->extras, &trace->loader);
 	if (!schedule_wants_fill(schedule, trace))
 		return false;
@@ -321,15 +317,11 @@ bool schedule_ask_fill(struct schedule *schedule, const struct trace *trace,
 	return true;
 }
 
-bool schedule_ask_again(struct schedule *schedule, const struct trace *trace,
-			double left_s, struct trace_window *ask)
+double schedule_window_s(const struct schedule *schedule, enum trace_kind kind)
 {
-	if (schedule->again_count == 0)
-		return false;
-	*ask = schedule->again[--schedule->again_count];
-	ask->flags &= TRACE_WARMUP; /* set anew */
-	set_block(schedule, trace, ask, left_s);
-	return true;
+	return window_cost_switch_s(&schedule->pace) +
+	       fmax(schedule->length_s,
+		    STEPS_LEAST * window_cost_step_s(&schedule->pace, kind));
 }
 
 double schedule_block_s(const struct schedule *schedule)
@@ -341,10 +333,7 @@ double schedule_block_s(const struct schedule *schedule)
 
 		if (schedule->config.only >= 0 && (int)kind != schedule->config.only)
 			continue;
-		seconds +=
-			window_cost_switch_s(&schedule->pace) +
-			fmax(schedule->length_s,
-			     STEPS_LEAST * window_cost_step_s(&schedule->pace, kind));
+		seconds += schedule_window_s(schedule, kind);
 	}
 	return seconds;
 }

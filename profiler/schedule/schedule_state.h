@@ -3,6 +3,7 @@
  *
  *	schedule.c	what was done, and what it calls for: another window, or the end
  *	schedule_ask.c	the windows themselves: kind, length, staging, cache
+ *	schedule_again.c	those that are void or disturbed, once more
  *	schedule_follow.c	jobs in step
  */
 #ifndef DSA_SCHEDULE_STATE_H
@@ -62,6 +63,7 @@ struct schedule {
 	unsigned again_count;
 	unsigned voids[TRACE_KINDS]; /* in a row */
 	char why[160];
+	bool disturbed; /* more than half are: then it is no use to measure them again */
 
 	bool begun, planned, warmed;
 	bool behind;               /* a job in step is not precise yet */
@@ -82,6 +84,24 @@ int schedule_look(struct schedule *schedule, const struct trace *trace);
 
 bool schedule_precise(const struct schedule *schedule);
 
+static inline bool schedule_is_single(const struct schedule *schedule)
+{
+	return schedule->config.block_s > 0;
+}
+
+/* ---- schedule_again.c ---- */
+
+/* Takes note of a window of a block that is void. */
+void schedule_note_void(struct schedule *schedule, const struct window *window);
+
+/* A window to ask for again: one that was void; or one that was disturbed, where there is
+ * time and hope. False: there is none. */
+bool schedule_ask_again(struct schedule *schedule, const struct trace *trace,
+			double left_s, struct trace_window *ask);
+
+/* Adds a disturbed window of a curve to those that are planned, when all were asked for. */
+void schedule_repeat_curve(struct schedule *schedule, const struct trace *trace);
+
 /* True when windows of a kind were void so often that they will not get better. */
 bool schedule_given_up(const struct schedule *schedule);
 
@@ -96,14 +116,15 @@ void schedule_ask_warmup(const struct schedule *schedule, struct trace_window *a
 void schedule_ask_block(struct schedule *schedule, const struct trace *trace,
 			double left_s, struct trace_window *ask);
 
-/* One that was void. False: there is none. */
-bool schedule_ask_again(struct schedule *schedule, const struct trace *trace,
-			double left_s, struct trace_window *ask);
+/* Its length, and all that a window of its kind needs in a block. */
+void schedule_set_block(struct schedule *schedule, const struct trace *trace,
+			struct trace_window *ask, double left_s);
 
 /* How long a window may be for 8 blocks to fit into what is left. */
 void schedule_set_length(struct schedule *schedule, double left_s);
 
-/* What a block takes, by the paces seen. */
+/* What a window of a block, and a whole one, take by the paces seen. */
+double schedule_window_s(const struct schedule *schedule, enum trace_kind kind);
 double schedule_block_s(const struct schedule *schedule);
 
 /* How real windows get at the cache in its steady state, and whether by a fill. */

@@ -69,6 +69,11 @@ const struct trace_sample *window_samples(const struct window *window, size_t *c
 	return *count == 0 ? NULL : &window->trace->samples[raw->first_sample];
 }
 
+const struct trace_load *window_load(const struct window *window)
+{
+	return &window->trace->loads[window->raw - window->trace->windows];
+}
+
 unsigned window_depth(const struct window *window)
 {
 	return window->depth > 0 ? window->depth : window->trace->loader.fetch_depth;

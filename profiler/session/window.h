@@ -25,6 +25,10 @@ struct window {
 	double blocked_s;        /* of this, inside dsa_next() */
 	double outside_s;        /* pauses found and left out */
 	double begin_s, end_s;   /* of the measured part, since the session began */
+
+	/* disturbance.h, of all windows of a run together: */
+	double disturbance; /* by so much others may have slowed it, a share of its time */
+	bool left_out;      /* others stand for it */
 };
 
 /*
@@ -43,6 +47,9 @@ const struct trace_step *window_steps(const struct window *window, size_t *count
 
 /* The same for its sample records. */
 const struct trace_sample *window_samples(const struct window *window, size_t *count);
+
+/* What else the machine did during it. */
+const struct trace_load *window_load(const struct window *window);
 
 /* Reads in flight in a fetch window. */
 unsigned window_depth(const struct window *window);

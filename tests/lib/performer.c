@@ -81,12 +81,34 @@ static void perform(struct performer *performer, struct trace_window *window)
 	window->end.cache_bytes = (uint64_t)(performer->filled * 1e8);
 }
 
+/* Others use half of all CPU time, and leave none idle. */
+static void disturb(const struct performer *performer, unsigned index)
+{
+	bool quiet = performer->quiet_every > 0 ? index % performer->quiet_every == 0
+						: performer_elapsed(performer) >=
+							  performer->disturbed_until;
+
+	if (!quiet)
+		performer->trace->loads[index] = (struct trace_load){
+			.length_ns = 1000000000,
+			.cpu_ns = 2000000000,
+			.own_ns = 1000000000,
+			.others_ns = 1000000000,
+		};
+}
+
+bool performer_is_disturbed(const struct trace *trace, unsigned index)
+{
+	return trace->loads[index].length_ns > 0;
+}
+
 void performer_do(struct performer *performer)
 {
 	struct trace *trace = performer->trace;
 	struct trace_window *window = &trace->windows[trace->window_now];
 
 	assert_true(trace->window_now < trace->window_count);
+	disturb(performer, trace->window_now);
 	perform(performer, window);
 	if (performer->void_every > 0 && window->kind == performer->void_kind &&
 	    ++performer->done % performer->void_every == 0)

@@ -20,7 +20,9 @@ struct performer {
 	double filled;       /* part of the data set that is in the cache */
 	unsigned void_every; /* each so many-th window is void; 0: none */
 	enum trace_kind void_kind;
-	unsigned done; /* windows of that kind, where some are void */
+	unsigned done;          /* windows of that kind, where some are void */
+	unsigned quiet_every;   /* others disturb all windows but each so many-th; 0: */
+	double disturbed_until; /* those that begin before so many seconds */
 };
 
 /* 60 s, to a point. */
@@ -38,6 +40,9 @@ void performer_do(struct performer *performer);
 
 /* Goes on until the schedule says stop; returns its last word. */
 enum schedule_step performer_run(struct performer *performer);
+
+/* True when others disturbed the window. */
+bool performer_is_disturbed(const struct trace *trace, unsigned index);
 
 /* Windows that were asked for. */
 unsigned performer_count(const struct trace *trace, enum trace_kind kind);

@@ -49,6 +49,23 @@ static void jackknife_of_a_mean_is_the_usual_interval(void **state)
 	close_to(mean.high - 3, 2.776445 * sqrt(2.5 / 5) + .25, 1e-5);
 }
 
+static void an_interval_stays_within_what_is_possible(void **state)
+{
+	struct interval cut = statistics_within((struct interval){.5, -.2, 1.2}, 0, 1);
+
+	(void)state;
+	assert_true(cut.value == .5 && cut.low == 0 && cut.high == 1);
+	cut = statistics_within((struct interval){.5, .4, .6}, 0, 1);
+	assert_true(cut.low == .4 && cut.high == .6);
+	/* Noise may carry the value beyond, which stays in its interval. */
+	cut = statistics_within((struct interval){-.01, -.03, .01}, 0, 1);
+	assert_true(cut.low == -.01 && cut.high == .01);
+	cut = statistics_within((struct interval){1.01, .99, 1.03}, 0, 1);
+	assert_true(cut.low == .99 && cut.high == 1.01);
+	cut = statistics_within((struct interval){.5, NAN, NAN}, 0, 1);
+	assert_true(isnan(cut.low) && isnan(cut.high));
+}
+
 static void one_block_has_no_bounds(void **state)
 {
 	double value = 2;
@@ -169,6 +186,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(t_quantiles_match_the_tables),
 		cmocka_unit_test(jackknife_of_a_mean_is_the_usual_interval),
+		cmocka_unit_test(an_interval_stays_within_what_is_possible),
 		cmocka_unit_test(one_block_has_no_bounds),
 		cmocka_unit_test(jackknife_intervals_cover_95_of_100),
 		cmocka_unit_test(ordered_intervals_forgive_a_slope_and_cover),

@@ -1,0 +1,136 @@
+/* schedule_again_test.c - windows that others disturbed. */
+#include "tests/lib/performer.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Windows of a block and kind; and those of them that nobody disturbed. */
+static unsigned count_of(const struct trace *trace, unsigned block, unsigned kind,
+			 bool quiet)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < trace->window_now; i++)
+		count += trace->windows[i].block == block &&
+			 trace->windows[i].kind == kind &&
+			 (!quiet || !performer_is_disturbed(trace, i));
+	return count;
+}
+
+static void disturbed_windows_are_measured_again(void **state)
+{
+	struct performer performer = performer_new(&performer_usual);
+	const struct shares *shares = schedule_shares(performer.schedule);
+
+	(void)state;
+	performer.disturbed_until = 4;
+	assert_int_equal(performer_run(&performer), SCHEDULE_DONE);
+	assert_true(
+		performer_is_disturbed(performer.trace, 1)); /* of the first block */
+	assert_true(shares->blocks >= 8 && shares_half(shares) <= .01);
+	for (unsigned block = 0; block < shares->blocks; block++)
+		for (unsigned kind = 0; kind < 3; kind++)
+			assert_int_equal(count_of(performer.trace, block, kind, true),
+					 1);
+	performer_free(&performer);
+}
+
+static void points_of_curves_are_measured_again(void **state)
+{
+	struct schedule_config config = performer_usual;
+	struct performer performer, quiet;
+
+	(void)state;
+	config.budget_s = 240; /* a fifth of it is more than one of each takes */
+	performer = performer_new(&config);
+	quiet = performer_new(&config);
+	performer.disturbed_until = 12;
+	performer_run(&performer);
+	performer_run(&quiet);
+	/* Of prep and loaded windows there are more, of fetch one of each depth. */
+	assert_int_equal(performer_count(performer.trace, TRACE_FETCH),
+			 performer_count(quiet.trace, TRACE_FETCH) + 1);
+	performer_free(&performer);
+	performer_free(&quiet);
+}
+
+static void repeats_stay_within_the_budget(void **state)
+{
+	struct schedule_config config = performer_usual;
+
+	(void)state;
+	for (unsigned every = 2; every <= 3; every++)
+		for (config.budget_s = 4; config.budget_s <= 32; config.budget_s *= 2) {
+			struct performer performer = performer_new(&config);
+
+			performer.noise = .1;
+			performer.quiet_every = every; /* a half, or a third */
+			assert_int_equal(performer_run(&performer), SCHEDULE_OUT);
+			assert_true(performer_elapsed(&performer) <=
+				    config.budget_s + .5);
+			assert_true(schedule_shares(performer.schedule)->blocks > 0);
+			performer_free(&performer);
+		}
+}
+
+static void where_most_are_disturbed_all_count_and_widen_the_shares(void **state)
+{
+	struct performer performer = performer_new(&performer_usual);
+	const struct shares *shares = schedule_shares(performer.schedule);
+
+	(void)state;
+	performer.disturbed_until = INFINITY;
+	assert_int_equal(performer_run(&performer), SCHEDULE_OUT);
+	assert_true(performer_elapsed(&performer) <= 60.5);
+	assert_true(shares->blocks > 10);
+	for (unsigned block = 0; block < shares->blocks; block++)
+		for (unsigned kind = 0; kind < 3; kind++)
+			assert_int_equal(count_of(performer.trace, block, kind, false),
+					 1);
+	assert_true(fabs(shares->disturbance - .5) < 1e-9);
+	assert_true(shares_half(shares) > .5);
+	/* Rates are those under the load. */
+	assert_true(interval_half(shares->rates[STAGE_REAL]) <
+		    .05 * shares->rates[STAGE_REAL].value);
+	performer_free(&performer);
+}
+
+static void a_single_block_is_as_it_is(void **state)
+{
+	static const struct schedule_config single = {
+		.budget_s = INFINITY,
+		.block_s = 4,
+		.only = -1,
+		.memory_bytes = 1 << 30,
+		.cache_bytes = 1 << 30,
+	};
+	struct performer performer = performer_new(&single);
+
+	(void)state;
+	performer.quiet_every = 3; /* two of four windows */
+	assert_int_equal(performer_run(&performer), SCHEDULE_DONE);
+	assert_int_equal(performer.trace->window_count, 4);
+	assert_int_equal(schedule_shares(performer.schedule)->blocks, 1);
+	performer_free(&performer);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(disturbed_windows_are_measured_again),
+		cmocka_unit_test(points_of_curves_are_measured_again),
+		cmocka_unit_test(repeats_stay_within_the_budget),
+		cmocka_unit_test(
+			where_most_are_disturbed_all_count_and_widen_the_shares),
+		cmocka_unit_test(a_single_block_is_as_it_is),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("schedule_again", tests, NULL, NULL);
+}
