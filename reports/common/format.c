@@ -60,7 +60,7 @@ const char *format_tenth(char *to, long tenth)
 
 const char *format_points(char *to, const struct interval *interval)
 {
-	double half = 100 * interval_half(*interval);
+	double half = 100 * interval_reach(*interval);
 
 	to[0] = '\0';
 	if (isfinite(half))
@@ -198,7 +198,7 @@ double format_half(const struct profile *profile)
 	double widest = NAN;
 
 	for (int i = 0; i < STAGES; i++)
-		widest = fmax(widest, interval_half(profile->stalls[i]));
+		widest = fmax(widest, interval_reach(profile->stalls[i]));
 	return isfinite(widest) ? widest : NAN;
 }
 
@@ -267,6 +267,12 @@ void format_setup(FILE *out, const struct profile *profile)
 	fputs(" cache", out);
 	if (isfinite(profile->cache_share))
 		fprintf(out, " %.3g%%", 100 * profile->cache_share);
+}
+
+void format_busy(FILE *out, const struct profile *profile)
+{
+	if (profile->busy_why != NULL)
+		escape_plain(out, profile->busy_why);
 }
 
 void format_emulated(FILE *out, const struct profile *profile)

@@ -75,6 +75,9 @@ format_words format_setup;
 /* What was emulated: "accelerator 4000 samples/s, storage 200 MB/s"; or nothing. */
 format_words format_emulated;
 
+/* Who else was busy meanwhile, and how many windows that disturbed; or nothing. */
+format_words format_busy;
+
 /* How the run ended, when not "complete", or how precise it got; or nothing. */
 format_words format_ending;
 

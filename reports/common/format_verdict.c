@@ -11,12 +11,13 @@ static bool format_verdict_is_seen(const struct interval *stall)
 	return isfinite(stall->low) ? stall->low > 0 : stall->value > 0;
 }
 
-static bool format_verdict_any_stall(const struct interval *stalls)
+/* True when a stall is seen, or all of them together. */
+static bool format_verdict_waits(const struct interval *stalls)
 {
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
 		if (format_verdict_is_seen(&stalls[i]))
 			return true;
-	return false;
+	return stalls[STAGE_COMPUTE].high < 1;
 }
 
 static double format_verdict_sum(const struct interval *stalls)
@@ -54,20 +55,39 @@ static void format_verdict_share(FILE *out, const struct interval *stalls)
 		fputs(format_percent(number, stall), out);
 }
 
-/* Where every interval includes zero. */
-static void format_verdict_without_stall(FILE *out, const struct interval *compute)
+/* Where the interval is wider than what it is to tell. */
+static void format_verdict_unknown(FILE *out, const struct profile *profile)
 {
-	double most = 1 - compute->low;
+	const struct interval *compute = &profile->stalls[STAGE_COMPUTE];
+	double low = fmax(0, 1 - compute->high), high = fmin(1, 1 - compute->low);
 
-	if (!isfinite(most))
-		fputs("Training was not seen to wait for data; the measurement was too "
-		      "short for an interval.",
+	if (profile->busy.kept)
+		fputs("The machine was too busy: how long training waits for data is "
+		      "not known.",
 		      out);
-	else if (most > WIDE)
+	else if (format_is_vague(profile))
+		fputs("Too few windows: how long training waits for data is not known "
+		      "yet.",
+		      out);
+	else if (low > 0)
+		fprintf(out,
+			"How long training waits for data is not known yet: it may be "
+			"anything from %.0f%% to %.0f%% of its time.",
+			100 * low, 100 * high);
+	else
 		fprintf(out,
 			"Whether training waits for data is not known yet: it may be "
 			"anything up to %.0f%% of its time.",
-			100 * fmin(1, most));
+			100 * high);
+}
+
+/* Where every interval includes zero. */
+static void format_verdict_without_stall(FILE *out, const struct interval *compute)
+{
+	if (!isfinite(compute->low))
+		fputs("Training was not seen to wait for data; the measurement was too "
+		      "short for an interval.",
+		      out);
 	else
 		fputs("Training does not wait for data: what it waits is within "
 		      "the measurement's interval of zero.",
@@ -84,18 +104,22 @@ static int format_verdict_limit(const struct profile *profile)
 		       : format_verdict_largest(profile->stalls);
 }
 
-/* ": storage limits now, then preparation", unless two measurements disagree. */
+/* ": storage limits now, then preparation", unless two measurements disagree, or intervals
+ * are too wide. */
 static void format_verdict_limits(FILE *out, const struct profile *profile)
 {
-	int next = profile->limit_next.id;
+	int limit = format_verdict_limit(profile), next = profile->limit_next.id;
 	bool two = next > STAGE_COMPUTE && next < STAGES;
 
 	if (!format_proof_agrees(profile)) {
 		fputs("; two measurements disagree about what for", out);
 		return;
 	}
-	fprintf(out, ": %s limits%s%s%s",
-		stage_table[format_verdict_limit(profile)].cause,
+	if (!profile_tells_limit(profile, limit)) {
+		fputs("; what limits is not known yet", out);
+		return;
+	}
+	fprintf(out, ": %s limits%s%s%s", stage_table[limit].cause,
 		two ? " now, then " : "", two ? stage_table[next].cause : "",
 		isfinite(profile->stalls[STAGE_COMPUTE].low)
 			? ""
@@ -108,17 +132,16 @@ static void format_verdict_of_stalls(FILE *out, const struct profile *profile)
 	double stall = format_verdict_sum(stalls);
 	char number[FORMAT_SIZE], other[FORMAT_SIZE];
 
-	if (format_is_vague(profile)) {
-		fputs("Too few windows: how long training waits for data is not known "
-		      "yet.",
-		      out);
+	if (format_is_vague(profile) || !profile_has_answer(profile)) {
+		format_verdict_unknown(out, profile);
 		return;
 	}
-	if (!format_verdict_any_stall(stalls)) {
+	if (!format_verdict_waits(stalls)) {
 		format_verdict_without_stall(out, &stalls[STAGE_COMPUTE]);
 		return;
 	}
-	if (stall < profile->overhead.high) {
+	if (stall < profile->overhead.high &&
+	    interval_half(profile->overhead) <= WIDE / 2) {
 		fprintf(out,
 			"No verdict: the wait found (%s) is smaller than what "
 			"measuring may cost (%s).",

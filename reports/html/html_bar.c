@@ -44,6 +44,16 @@ static void html_bar_whisker(FILE *out, double low, double high, int y)
 		low, y, high, y, low, y - 5, low, y + 5, high, y - 5, high, y + 5);
 }
 
+/* The swatches of other parts need the patterns all the same. */
+static void html_bar_no_bar(FILE *out, bool first)
+{
+	if (!first)
+		return;
+	fputs("<svg width=\"0\" height=\"0\" aria-hidden=\"true\">", out);
+	html_bar_patterns(out);
+	fputs("</svg>\n", out);
+}
+
 void html_bar(FILE *out, const struct profile *profile, const char *id, bool first)
 {
 	const struct interval *stalls = profile->stalls;
@@ -51,6 +61,10 @@ void html_bar(FILE *out, const struct profile *profile, const char *id, bool fir
 	double sum = 0, from = 0;
 	long tenths[STAGES];
 
+	if (!profile_has_shares(profile)) {
+		html_bar_no_bar(out, first);
+		return;
+	}
 	format_stalls(stalls, tenths);
 	for (int i = 0; i < STAGES; i++)
 		sum += tenths[i] > 0 ? (double)tenths[i] : 0;

@@ -52,7 +52,8 @@ int html_end(FILE *out, const struct html_end *end, struct error *err);
 /* Begins a section with its heading. */
 void html_section(FILE *out, const char *id, const char *title);
 
-/* The shares as one bar, which need a compute share. `id` begins its ids; the patterns
+/* The shares as one bar, which need a compute share; none where their intervals are too
+ * wide (profile_has_shares()). `id` begins its ids; the patterns
  * of all bars and swatches of a page come with the first one. */
 void html_bar(FILE *out, const struct profile *profile, const char *id, bool first);
 

@@ -180,7 +180,8 @@ static void terminal_stalls(struct box *box, const struct profile *profile)
 		bool sums = format_stalls(profile->stalls, tenths);
 
 		terminal_shares(box, profile, tenths);
-		terminal_bar(box, tenths, sums);
+		if (profile_has_shares(profile))
+			terminal_bar(box, tenths, sums);
 	}
 	box->failed |= verdict == NULL;
 	putc('\n', box->out);
@@ -351,6 +352,7 @@ static void terminal_write_box(struct box *box, const struct profile *profile)
 		whatif_ranking(box, profile, ADVICE);
 	terminal_jobs(box, profile);
 	terminal_limit(box, profile);
+	box_sentence(box, "busy", format_string(format_busy, profile));
 	box_sentence(box, "emulated", format_string(format_emulated, profile));
 	box_sentence(box, "loader", format_string(format_which_loader, profile));
 	box_sentence(box, "outside", format_string(format_outside, profile));

@@ -111,18 +111,26 @@ static void verdicts(void **state)
 		 "Training waits for data 12.0% of its time: storage limits."},
 		{{{.88, .87, .89}, {0, -.01, .05}, {.12, .11, .13}},
 		 "Training waits for data 12.0% of its time: storage limits."},
+		{{{.68, .54, .82}, {.51, .28, .74}, {-.19, -.4, .01}},
+		 "Training waits for data 18% to 46% of its time: preparation limits."},
 		{{{.68, .51, .85}, {.51, .28, .74}, {-.19, -.4, .01}},
-		 "Training waits for data 15% to 49% of its time: preparation limits."},
+		 "How long training waits for data is not known yet: it may be "
+		 "anything from 15% to 49% of its time."},
+		{{{.4, .38, .42}, {.4, .2, .6}, {.2, -.1, .3}},
+		 "Training waits for data 60.0% of its time; what limits is not known "
+		 "yet."},
+		{{{.4, .38, .42}, {.3, -.02, .5}, {.3, -.02, .5}},
+		 "Training waits for data 60.0% of its time; what limits is not known "
+		 "yet."},
 		{{{.73, NAN, NAN}, {.24, NAN, NAN}, {.03, NAN, NAN}},
 		 "Training waits for data 27.0% of its time: preparation limits; no "
 		 "interval is known."},
 		{{{.999, .99, 1}, {.001, -.01, .01}, {0, -.01, .01}},
 		 "Training does not wait for data: what it waits is within the "
 		 "measurement's interval of zero."},
-		{{{.48, .1, .86}, {.42, -.06, .9}, {.1, -.3, .6}},
+		{{{.88, .6, 1.16}, {.02, -.3, .34}, {.1, -.3, .5}},
 		 "Whether training waits for data is not known yet: it may be anything "
-		 "up "
-		 "to 90% of its time."},
+		 "up to 40% of its time."},
 		{{{.064, -.288, .416}, {.921, -4.761, 6.603}, {.015, -6.015, 6.045}},
 		 "Too few windows: how long training waits for data is not known yet."},
 		{{{.339, NAN, NAN}, {1.528, NAN, NAN}, {-.867, NAN, NAN}},
@@ -153,6 +161,19 @@ static void verdicts(void **state)
 		       "then preparation.");
 	profile.limit_next.id = STAGE_COMPUTE;
 	says(&profile, "Training waits for data 50.0% of its time: storage limits.");
+	profile.limit = profile.limit_next = PROFILE_NO_WORD;
+	/* What measuring may cost is not known either. */
+	profile.overhead = (struct interval){.002, -.1, .104};
+	profile.stalls[STAGE_COMPUTE] = (struct interval){.996, .99, 1};
+	profile.stalls[STAGE_PREP] = (struct interval){.004, .002, .006};
+	profile.stalls[STAGE_FETCH] = (struct interval){0, -.001, .001};
+	says(&profile, "Training waits for data 0.4% of its time: preparation "
+		       "limits.");
+	memcpy(profile.stalls, cases[1].stalls, sizeof(profile.stalls));
+	profile.stalls[STAGE_COMPUTE] = (struct interval){.88, .6, 1};
+	profile.busy.kept = true;
+	says(&profile, "The machine was too busy: how long training waits for data is "
+		       "not known.");
 	profile_free(&profile);
 }
 
