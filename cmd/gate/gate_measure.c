@@ -72,6 +72,7 @@ static int gate_measure_take(void *context, enum ab_trial_what what, unsigned si
 		result = gate_side_describe(&measuring->sides[side], profile);
 	} else {
 		gate_metric_timed(profile, values);
+		profile_busy_join(&measuring->sides[side].about.busy, &profile->busy);
 		result = gate_session_add(measuring->sessions[side], values);
 	}
 	if (measuring->ask->verbose)

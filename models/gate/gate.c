@@ -277,10 +277,21 @@ static int check_fit(struct judge *judge)
 	return result;
 }
 
+/* Of what was measured now; a baseline does not know. 0 or -ENOMEM. */
+static int note_busy(struct judge *judge)
+{
+	struct profile_busy busy = judge->now->about.busy;
+
+	profile_busy_join(&busy, &judge->base->about.busy);
+	return profile_busy_text(&busy, &judge->verdict->busy);
+}
+
 static int judge_sides(struct judge *judge, struct error *err)
 {
 	int result = check_fit(judge);
 
+	if (result == 0)
+		result = note_busy(judge);
 	if (result == 0)
 		result = judge_all_exact(judge);
 	if (result == 0)

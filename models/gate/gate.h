@@ -66,6 +66,7 @@ struct gate_verdict {
 	char **mismatches; /* "cpu: AMD EPYC 7763, was Xeon 8370C"; the same; also
 			    * where any_environment allows them */
 	size_t mismatch_count;
+	char *busy; /* one line: who else was busy meanwhile, which decides nothing; NULL */
 	double alpha;
 	size_t base_repetitions, repetitions;
 	size_t base_sessions; /* separate ones */

@@ -144,9 +144,12 @@ int gate_side_describe(struct gate_side *side, const struct profile *profile)
 	struct profile *about = &side->about;
 	struct profile_counted counted =
 		profile->counted.samples != UNKNOWN ? profile->counted : about->counted;
+	struct profile_busy busy = about->busy;
 
+	profile_busy_join(&busy, &profile->busy);
 	profile_free(about);
 	about->counted = counted;
+	about->busy = busy;
 	return gate_side_copy(about, profile) < 0 ? -ENOMEM
 						  : copy_facts(about, profile);
 }

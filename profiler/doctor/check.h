@@ -17,7 +17,7 @@ typedef void check_named(struct doctor_line *line, const struct check_subject *s
 /* of this machine, in host.c */
 check_machine check_kernel, check_clock, check_memory_file, check_huge_pages,
 	check_locked_memory, check_shared_memory, check_io_uring, check_counters,
-	check_accounting, check_gnuplot, check_cores, check_memory;
+	check_accounting, check_gnuplot, check_cores, check_memory, check_others;
 
 /* of a data set, in filesystem.c */
 check_named check_dataset, check_direct, check_residency;

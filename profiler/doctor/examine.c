@@ -16,6 +16,7 @@ static const struct {
 	{"kernel", check_kernel, NULL, NULL},
 	{"cores", check_cores, NULL, NULL},
 	{"memory", check_memory, NULL, NULL},
+	{"other programs", check_others, NULL, NULL},
 	{"clock", check_clock, NULL, NULL},
 	{"memory file", check_memory_file, NULL, NULL},
 	{"huge pages", check_huge_pages, NULL, NULL},

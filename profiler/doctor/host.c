@@ -1,7 +1,9 @@
 /* host.c - the checks of this machine. */
+#include "loader/base/clock.h"
 #include "loader/base/shared_memory.h"
 #include "profiler/doctor/check.h"
 #include "profiler/host/counters.h"
+#include "profiler/host/host_load.h"
 #include "profiler/host/machine.h"
 #include "profiler/host/procfs.h"
 #include "profiler/profile.h"
@@ -17,6 +19,9 @@
 #include <unistd.h>
 
 enum { MIB = 1 << 20 };
+
+#define LOOK_NS UINT64_C(100000000) /* how long other programs are looked at */
+#define BUSY    .1 /* of the CPU: more disturbs a run that needs all of it */
 
 void check_kernel(struct doctor_line *line)
 {
@@ -224,6 +229,40 @@ void check_memory(struct doctor_line *line)
 		     machine.memory_limit_bytes == UNKNOWN
 			     ? ""
 			     : " under the control group's limit");
+}
+
+/* CPU time that others take now, a share of what this process may use; NAN: unknown. */
+static double others_share(double *load_average)
+{
+	const struct host_load_config config = {
+		.root = "", .first = (uint32_t)getpid(), .cpus = host_load_cpus(0)};
+	struct host_load from, to;
+	struct trace_load load;
+
+	host_load_read(&config, &from);
+	clock_sleep_until(clock_now() + LOOK_NS);
+	host_load_read(&config, &to);
+	host_load_between(&config, &from, &to, &load);
+	*load_average = load.load;
+	if (load.others_ns == UINT64_MAX || load.steal_ns == UINT64_MAX)
+		return NAN;
+	return (double)(load.others_ns + load.steal_ns) / (double)load.cpu_ns;
+}
+
+void check_others(struct doctor_line *line)
+{
+	double load, share = others_share(&load);
+
+	if (isnan(share))
+		check_report(line, DOCTOR_LIMITED,
+			     "mount /proc; a kernel with CONFIG_PROC_CHILDREN",
+			     "what they do is not known: no window can be called "
+			     "disturbed");
+	else
+		check_report(line, share < BUSY ? DOCTOR_OK : DOCTOR_LIMITED,
+			     "quieten the machine, or intervals will be wide",
+			     "they use %.0f%% of the CPU now (load %.1f)", 100 * share,
+			     load);
 }
 
 void check_accounting(struct doctor_line *line)

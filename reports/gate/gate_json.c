@@ -68,6 +68,7 @@ static json_t *gate_value(const struct gate_report *report)
 	return json_part_whole(
 		root,
 		set_text(root, "why", report->verdict->why) == 0 &&
+			set_text(root, "busy", report->verdict->busy) == 0 &&
 			set_text(root, "name", report->name) == 0 &&
 			set_text(root, "command", report->command) == 0 &&
 			set_text(root, "report", report->link) == 0 &&

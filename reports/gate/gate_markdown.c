@@ -139,6 +139,7 @@ static int gate_markdown_write_foot(FILE *out, const struct gate_report *report)
 	    write_sentence(out, "Rests on", gate_part_basis(verdict, report->seconds)) <
 		    0)
 		return -ENOMEM;
+	write_pointer(out, "Busy", verdict->busy);
 	write_pointer(out, "Against", report->name);
 	write_pointer(out, "Report", report->link);
 	write_command(out, report->command);

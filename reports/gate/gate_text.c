@@ -113,6 +113,8 @@ static void gate_text_write_box(struct box *box, const struct gate_report *repor
 	gate_text_table(box, ranked, verdict->count);
 	box_sentence(box, "can see", gate_part_seen(verdict));
 	box_sentence(box, "rests on", gate_part_basis(verdict, report->seconds));
+	if (verdict->busy != NULL)
+		box_line(box, "busy", "%s", verdict->busy);
 	if (report->name != NULL)
 		box_line(box, "against", "%s", report->name);
 	gate_text_again(box, report->command);

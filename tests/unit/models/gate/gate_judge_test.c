@@ -29,6 +29,25 @@ static void same_code_passes(void **state)
 	says(sides.verdict.why, "10 of 10");
 }
 
+/* A busy machine is told, and decides nothing. */
+static void who_was_busy_is_told(void **state)
+{
+	struct profile_busy busy = PROFILE_BUSY_UNKNOWN;
+
+	(void)state;
+	sides_add_both(&sides, 0, .01);
+	sides_judge(&sides);
+	assert_null(sides.verdict.busy);
+	busy.others_cpu_share = .4;
+	busy.windows = 30;
+	busy.disturbed = 9;
+	sides.now.about.busy = sides.base.about.busy = busy;
+	sides.base.about.busy.others_cpu_share = .2;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_PASS);
+	says(sides.verdict.busy, "used 30% of the CPU; 18 of 60 measurements were");
+}
+
 /* A rate that falls is found as a stall that grows is, paired or not. */
 static void timed_metrics_have_a_direction(void **state)
 {
@@ -328,6 +347,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_SIDES(same_code_passes),
+		WITH_SIDES(who_was_busy_is_told),
 		WITH_SIDES(timed_metrics_have_a_direction),
 		WITH_SIDES(change_is_measured_from_good_to_bad),
 		WITH_SIDES(missing_is_never_a_pass),

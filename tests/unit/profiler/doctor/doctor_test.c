@@ -207,6 +207,18 @@ static void a_narrow_affinity_is_seen(void **state)
 	assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
 }
 
+static void who_is_busy_is_told(void **state)
+{
+	const char *found;
+	struct doctor doctor;
+
+	(void)state;
+	doctor_examine(&doctor, NULL, NULL);
+	found = line(&doctor, "other programs")->found;
+	assert_true(strstr(found, "% of the CPU now (load ") != NULL ||
+		    strstr(found, "not known") != NULL);
+}
+
 static void a_name_stays_on_one_line(void **state)
 {
 	struct doctor doctor;
@@ -230,6 +242,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_tool_that_is_not_in_the_path_is_missing),
 		cmocka_unit_test(a_limit_of_locked_memory_is_seen),
 		cmocka_unit_test(a_narrow_affinity_is_seen),
+		cmocka_unit_test(who_is_busy_is_told),
 		cmocka_unit_test(a_name_stays_on_one_line),
 	};
 	int failed;

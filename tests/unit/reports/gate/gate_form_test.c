@@ -105,6 +105,25 @@ static void a_small_exact_change_is_seen(void **state)
 	gate_verdict_free(&verdict);
 }
 
+static void who_was_busy_is_told(void **state)
+{
+	static const char *const forms[] = {"text", "json", "markdown", "summary"};
+	struct gate_verdict verdict;
+	struct gate_report report;
+
+	(void)state;
+	verdict_make(&verdict);
+	report = written_report(&verdict);
+	verdict.busy = strdup("other programs used 63% of the CPU");
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		char *text = written_form(forms[i], &report, NULL);
+
+		assert_non_null(strstr(text, "other programs used 63%"));
+		free(text);
+	}
+	gate_verdict_free(&verdict);
+}
+
 static json_t *find(json_t *root, const char *name)
 {
 	json_t *findings = json_object_get(root, "findings"), *finding;
@@ -318,6 +337,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_text_is_80_columns_wide),
 		cmocka_unit_test(the_text_needs_no_more_than_ascii),
 		cmocka_unit_test(a_small_exact_change_is_seen),
+		cmocka_unit_test(who_was_busy_is_told),
 		cmocka_unit_test(the_json_holds_every_finding),
 		cmocka_unit_test(the_json_has_sorted_keys),
 		cmocka_unit_test(the_manual_tells_every_key),
