@@ -77,6 +77,7 @@ check  nodejs                  node            axe, html-validate
 check  npm                     npm             installs these from tests/web
 bench  python3-torchvision     -               DataLoader and transforms, to compare with
 bench  python3-opencv          -               to compare with
+bench  stress-ng               stress-ng       loads the machine in the long form of busy.t
 endef
 export PACKAGES
 
