@@ -5,6 +5,7 @@
 #include "loader/base/name.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,15 +157,15 @@ static void program_check_python(struct doctor_line *line, const char *python,
 void check_program(struct doctor_line *line, const struct check_subject *subject)
 {
 	char *const *words = subject->program;
-	char path[4096], name[NAME_SHOWN], python[512];
+	char path[PATH_MAX], real[PATH_MAX], name[NAME_SHOWN], python[512];
 
 	name_escape(words[0], name, sizeof(name));
 	if (!check_find_program(words[0], path, sizeof(path)))
 		check_report(line, DOCTOR_BROKEN,
 			     "give its path, or make it executable: chmod +x",
 			     "'%s' is no program that can be started", name);
-	else if (!check_start(line, path, name))
-		return;
+	else if (!check_start(line, realpath(path, real) != NULL ? real : path, name))
+		return; /* the kernel follows links, too: $ORIGIN is where they end */
 	else if (program_is_python(path))
 		program_check_python(line, words[0], program_script_of(words));
 	else if (check_find_interpreter(path, python, sizeof(python)) &&
