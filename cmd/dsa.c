@@ -5,6 +5,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -106,6 +107,8 @@ static int dsa_run(const struct command *command, const char *title, int argc,
 
 int main(int argc, char **argv)
 {
+	/* Who started dsa may have ignored it; then no end of a child could be seen. */
+	signal(SIGCHLD, SIG_DFL);
 	argp_err_exit_status = 2;
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
 		puts("dsa " DSA_VERSION);

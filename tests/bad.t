@@ -261,6 +261,9 @@ def targets(scratch):
          "status 0 before it asked for a batch: it does not load its data with dsa")
     said("a program that fails at once", run("false"), COULD_NOT,
          "status 1 before it asked for a batch")
+    ignored = ["env", "--ignore-signal=CHLD", DSA, "run", "-q", "-o", scratch.at("out")]
+    said("the same where SIGCHLD is ignored", scratch.run(*ignored, "--", "false", timeout=30),
+         COULD_NOT, "status 1 before it asked for a batch")
     said("a program whose status is no signal's", run("sh", "-c", "exit 200"), COULD_NOT,
          "status 200 before it asked for a batch")
     said("a program that dies at once", run("sh", "-c", "kill -SEGV $$"), COULD_NOT,
