@@ -105,6 +105,19 @@ static int not_started(struct error *err, int code, const struct target_config *
 	return error_sys(err, code, "cannot start '%s'", config->command[0]);
 }
 
+/* The terminal is the target's while it is dsa's: the shell says whose it is. */
+static void target_lend_terminal(const struct target *target)
+{
+	if (target->foreground && tcgetpgrp(STDIN_FILENO) == getpgrp())
+		tcsetpgrp(STDIN_FILENO, target->pid);
+}
+
+static void target_take_terminal(const struct target *target)
+{
+	if (target->foreground && tcgetpgrp(STDIN_FILENO) == target->pid)
+		tcsetpgrp(STDIN_FILENO, getpgrp());
+}
+
 int target_start(struct target *target, const struct target_config *config,
 		 struct error *err)
 {
@@ -131,8 +144,7 @@ int target_start(struct target *target, const struct target_config *config,
 	}
 	close(ends[0]);
 	if (code != 0) {
-		if (target->foreground)
-			tcsetpgrp(STDIN_FILENO, getpgrp());
+		target_take_terminal(target);
 		return not_started(err, code, config);
 	}
 	target->running = true;
@@ -140,14 +152,15 @@ int target_start(struct target *target, const struct target_config *config,
 	return 0;
 }
 
-/* After Ctrl-Z: stops dsa, too, until the shell continues it. */
-static void target_stop_too(struct target *target)
+/* After Ctrl-Z: stops dsa, too, until the shell continues it, in the background where
+ * the shell keeps the terminal. */
+static void target_stop_too(const struct target *target)
 {
 	if (!target->foreground)
 		return;
-	tcsetpgrp(STDIN_FILENO, getpgrp());
+	target_take_terminal(target);
 	raise(SIGSTOP);
-	tcsetpgrp(STDIN_FILENO, target->pid);
+	target_lend_terminal(target);
 	target_signal(target, SIGCONT);
 }
 
@@ -171,10 +184,12 @@ void target_poll(struct target *targets, unsigned count)
 		for (unsigned i = 0; i < count; i++)
 			if (pid == targets[i].pid && targets[i].running)
 				target_record(&targets[i], status);
-	for (unsigned i = 0; i < count; i++)
-		if (!targets[i].running && !targets[i].gone &&
-		    kill(-targets[i].pid, 0) < 0)
+	for (unsigned i = 0; i < count; i++) {
+		if (targets[i].running)
+			target_lend_terminal(&targets[i]); /* after bg and fg */
+		else if (!targets[i].gone && kill(-targets[i].pid, 0) < 0)
 			targets[i].gone = true; /* its number may be another's soon */
+	}
 }
 
 void target_signal(const struct target *target, int number)
@@ -234,6 +249,5 @@ void target_clear(struct target *targets, unsigned count)
 		clock_sleep_until(clock_now() + 5 * MS);
 	}
 	for (unsigned i = 0; i < count; i++)
-		if (targets[i].foreground)
-			tcsetpgrp(STDIN_FILENO, getpgrp());
+		target_take_terminal(&targets[i]);
 }

@@ -34,7 +34,7 @@ struct target {
 	pid_t pid; /* and process group */
 	bool running;
 	int status;      /* when it ended: exit status, or 128 + signal */
-	bool foreground; /* it has dsa's terminal */
+	bool foreground; /* it has the terminal whenever dsa is in the foreground */
 	bool gone;       /* nothing of its group is left */
 };
 
@@ -54,7 +54,8 @@ void target_poll(struct target *targets, unsigned count);
 /* Sends a signal to the whole group. */
 void target_signal(const struct target *target, int number);
 
-/* Once all ended: ends the processes they left behind, takes the terminal back. */
+/* Once all ended: ends the processes they left behind, takes the terminal back where
+ * they have it. */
 void target_clear(struct target *targets, unsigned count);
 
 #endif

@@ -1,16 +1,208 @@
+#include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "profiler/run/target.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+enum { PATIENCE = 30 /* s */ };
+
+/* How far the terminal's part came. */
+enum {
+	DONE,
+	NO_TERMINAL,
+	NOT_LENT,
+	NOT_STOPPED,
+	NOT_CONTINUED,
+	TAKEN,
+	NOT_LENT_AGAIN,
+	NOT_ENDED,
+	TAKEN_LATE,
+};
+
+/* What the processes of a test tell one another. */
+static struct told {
+	_Atomic pid_t target;
+	_Atomic int ready, continued, end;
+} * told;
+
+static int make_told(void **state)
+{
+	(void)state;
+	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return told == MAP_FAILED ? -1 : 0;
+}
+
+static int drop_told(void **state)
+{
+	(void)state;
+	return munmap(told, sizeof(*told));
+}
+
+/* ---- the target, and dsa ---- */
+
+static void note_continued(int number)
+{
+	(void)number;
+	told->continued++;
+}
+
+/* A program that works until it is told to end. */
+static int work(void *context)
+{
+	(void)context;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGTSTP, SIG_DFL);
+	signal(SIGCONT, note_continued);
+	told->ready = 1;
+	while (!told->end)
+		clock_sleep_until(clock_now() + 1000000);
+	return 0;
+}
+
+/* Starts a target and waits for its end, as the conductor does. */
+static void start_and_clear(int (*run)(void *context))
+{
+	static char *const command[] = {NULL};
+	sigset_t blocked, mask;
+	const struct target_config config = {
+		.command = command, .run = run, .session = "/none", .mask = &mask};
+	struct target target;
+
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGCHLD);
+	sigaddset(&blocked, SIGTTOU);
+	sigprocmask(SIG_BLOCK, &blocked, &mask);
+	if (target_start(&target, &config, NULL) < 0)
+		_exit(1);
+	told->target = target.pid;
+	while (target.running) {
+		target_poll(&target, 1);
+		clock_sleep_until(clock_now() + 1000000);
+	}
+	target_clear(&target, 1);
+}
+
+/* ---- a shell with a terminal ---- */
+
+/* True as soon as the group has the terminal. */
+static bool gets_terminal(const _Atomic pid_t *group)
+{
+	uint64_t end = clock_now() + PATIENCE * UINT64_C(1000000000);
+
+	while (tcgetpgrp(STDIN_FILENO) != *group)
+		if (clock_now() > end)
+			return false;
+		else
+			clock_sleep_until(clock_now() + 1000000);
+	return true;
+}
+
+static bool comes(const _Atomic int *flag)
+{
+	uint64_t end = clock_now() + PATIENCE * UINT64_C(1000000000);
+
+	while (*flag == 0)
+		if (clock_now() > end)
+			return false;
+		else
+			clock_sleep_until(clock_now() + 1000000);
+	return true;
+}
+
+/* Starts dsa as a shell starts a job. */
+static pid_t start_job(void)
+{
+	pid_t job = fork();
+
+	if (job == 0) {
+		_Atomic pid_t own = getpid();
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		setpgid(0, 0);
+		if (!gets_terminal(&own))
+			_exit(1);
+		start_and_clear(work);
+		_exit(0);
+	}
+	setpgid(job, job);
+	tcsetpgrp(STDIN_FILENO, job);
+	return job;
+}
+
+/* Ctrl-Z, bg, fg, bg, end. */
+static int control_job(int keyboard)
+{
+	pid_t job = start_job();
+	int status;
+
+	if (!comes(&told->ready) || !gets_terminal(&told->target))
+		return NOT_LENT;
+	if (write(keyboard, "\x1a", 1) != 1 ||
+	    waitpid(job, &status, WUNTRACED) != job || !WIFSTOPPED(status))
+		return NOT_STOPPED;
+	tcsetpgrp(STDIN_FILENO, getpgrp());
+	kill(-job, SIGCONT);
+	if (!comes(&told->continued))
+		return NOT_CONTINUED;
+	if (tcgetpgrp(STDIN_FILENO) != getpgrp())
+		return TAKEN;
+	tcsetpgrp(STDIN_FILENO, job);
+	if (!gets_terminal(&told->target))
+		return NOT_LENT_AGAIN;
+	tcsetpgrp(STDIN_FILENO, getpgrp());
+	told->end = 1;
+	if (waitpid(job, &status, 0) != job || status != 0)
+		return NOT_ENDED;
+	return tcgetpgrp(STDIN_FILENO) == getpgrp() ? DONE : TAKEN_LATE;
+}
+
+static void be_shell(int keyboard)
+{
+	int terminal;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	alarm(2 * PATIENCE);
+	setsid();
+	signal(SIGTTOU, SIG_IGN);
+	terminal = open(ptsname(keyboard), O_RDWR);
+	if (terminal < 0 || dup2(terminal, STDIN_FILENO) < 0)
+		_exit(NO_TERMINAL);
+	_exit(control_job(keyboard));
+}
+
+static void in_the_background_the_shell_keeps_its_terminal(void **state)
+{
+	int keyboard = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), status;
+	pid_t shell;
+
+	(void)state;
+	if (keyboard < 0 || grantpt(keyboard) < 0 || unlockpt(keyboard) < 0)
+		skip();
+	shell = fork();
+	if (shell == 0)
+		be_shell(keyboard);
+	assert_int_equal(waitpid(shell, &status, 0), shell);
+	close(keyboard);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), DONE);
+}
+
+/* ---- functions in place of programs ---- */
 
 static int seven(void *context)
 {
@@ -58,6 +250,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_function_runs_in_a_process),
 		cmocka_unit_test(a_function_that_can_not_be_started_is_an_error),
+#define WITH_TOLD(name) cmocka_unit_test_setup_teardown(name, make_told, drop_told)
+		WITH_TOLD(in_the_background_the_shell_keeps_its_terminal),
 	};
 
 	if (argc > 1)
