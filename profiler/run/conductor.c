@@ -117,7 +117,7 @@ static void conductor_lead(struct conductor *conductor, const sigset_t *signals)
 {
 	while (any_runs(conductor)) {
 		conductor_wait(conductor, signals);
-		target_poll(conductor->targets, conductor->count);
+		target_poll(conductor->targets, conductor->count, &conductor->children);
 		conductor_note_data_end(conductor);
 		for (unsigned i = 0; i < conductor->count; i++)
 			conductor_note_end(conductor, i);
@@ -133,7 +133,8 @@ static void conductor_lead(struct conductor *conductor, const sigset_t *signals)
 	}
 	for (unsigned i = 0; i < conductor->count; i++)
 		conductor->jobs[i].given->target_status = conductor->targets[i].status;
-	target_clear(conductor->targets, conductor->count);
+	conductor->end->left = target_clear(conductor->targets, conductor->count,
+					    &conductor->children);
 }
 
 /* An ignored signal must not be waited for: while blocked it would be queued. */
@@ -209,7 +210,7 @@ static int await_loader(struct conductor *conductor, const sigset_t *signals,
 	while (!trace->loader_ready && target->running && !conductor->stopping &&
 	       clock_since(conductor->started) < timeout_s) {
 		conductor_wait(conductor, signals);
-		target_poll(target, 1);
+		target_poll(target, 1, &conductor->children);
 	}
 	if (trace->loader_ready || conductor->stopping)
 		return 0;
@@ -233,7 +234,8 @@ static int conductor_start(struct conductor *conductor, const sigset_t *signals,
 		started += result == 0;
 	}
 	if (result < 0)
-		target_clear(conductor->targets, conductor->count);
+		target_clear(conductor->targets, conductor->count,
+			     &conductor->children);
 	return result;
 }
 
@@ -259,6 +261,7 @@ int conduct(const struct conductor_config *config, struct conductor_job *jobs,
 	}
 	block_signals(&signals, &mask);
 	load_watch_init(&conductor.load, jobs[0].target.cores);
+	children_note(&conductor.children);
 	conductor_extend(&conductor);
 	result = conductor_start(&conductor, &signals, &mask, err);
 	if (result == 0 && config->started != NULL)

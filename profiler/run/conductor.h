@@ -12,8 +12,8 @@
  * without deliveries.
  *
  * One launch at a time in a process that has one thread: the conductor reaps every
- * child, and leaves SIGINT, SIGTERM, SIGHUP and SIGQUIT blocked, so that the caller can
- * write the result undisturbed.
+ * child, also those that dsa had before, and leaves SIGINT, SIGTERM, SIGHUP and SIGQUIT
+ * blocked, so that the caller can write the result undisturbed.
  */
 #ifndef DSA_CONDUCTOR_H
 #define DSA_CONDUCTOR_H
@@ -72,6 +72,7 @@ struct conductor_end {
 	enum conductor_why why;
 	char text[256]; /* one line; "" when there is nothing to add */
 	int signal;     /* that dsa received, even while the programs ended; 0: none */
+	pid_t left;     /* a process of theirs that does not end; 0: none */
 };
 
 enum { CONDUCTOR_LEFT = 224 };
@@ -89,7 +90,8 @@ struct conductor_job {
 
 /*
  * Runs 1 to BARRIER_JOBS programs to their end. -errno when one can't be started; 0
- * otherwise, however they ended. None of their processes is left when it returns.
+ * otherwise, however they ended. None of their processes is left when it returns, but
+ * what even SIGKILL does not end, which is given up.
  */
 int conduct(const struct conductor_config *config, struct conductor_job *jobs,
 	    unsigned count, struct conductor_end *end, struct error *err);

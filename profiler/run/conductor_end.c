@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KILL_S    5.            /* after SIGTERM */
+#define KILL_S    5.            /* after SIGTERM, and between two SIGKILL */
+#define KILLS     6             /* then a program is given up: it waits for a device */
 #define ASLEEP_NS 1000000000ULL /* between two checks that are milliseconds apart */
 
 bool conductor_has(const struct conductor *conductor, unsigned job)
@@ -117,7 +118,7 @@ void conductor_leave(struct conductor *conductor, unsigned number,
 void conductor_escalate(struct conductor *conductor, unsigned number)
 {
 	struct job *job = &conductor->jobs[number];
-	const struct target *target = &conductor->targets[number];
+	struct target *target = &conductor->targets[number];
 	uint64_t now = clock_now();
 
 	if (job->terminate != 0 && now >= job->terminate) {
@@ -130,6 +131,10 @@ void conductor_escalate(struct conductor *conductor, unsigned number)
 	if (job->kill != 0 && now >= job->kill) {
 		job->kill = conductor_end_in(KILL_S);
 		target_signal(target, SIGKILL);
+		if (++job->kills == KILLS && target->running) {
+			target->running = false;
+			target->status = -1;
+		}
 	}
 }
 

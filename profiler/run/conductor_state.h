@@ -8,6 +8,7 @@
 #ifndef DSA_CONDUCTOR_STATE_H
 #define DSA_CONDUCTOR_STATE_H
 
+#include "profiler/host/children.h"
 #include "profiler/host/load_watch.h"
 #include "profiler/run/conductor.h"
 
@@ -17,6 +18,7 @@ struct job {
 	struct schedule *schedule; /* the first one's leads */
 	bool stopping;
 	uint64_t terminate, kill; /* when to send these; 0: sent, or not yet */
+	unsigned kills;           /* sent */
 	uint64_t progress;        /* barrier_life() when it changed last */
 	uint64_t moved;           /* when that was; 0: not seen yet */
 };
@@ -26,6 +28,7 @@ struct conductor {
 	/* The jobs; a shared loader comes last. */
 	struct job jobs[BARRIER_MEMBERS];
 	struct target targets[BARRIER_MEMBERS];
+	struct children children;
 	unsigned count;           /* of both */
 	const struct job *loader; /* NULL: none */
 	unsigned merged;        /* windows of the loader that the jobs' sessions have */

@@ -2,11 +2,11 @@
 #include "profiler/run/target.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
+#include "profiler/host/children.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -14,8 +14,10 @@
 
 #define MS UINT64_C(1000000)
 
-/* How long leftovers may take to end after SIGTERM. */
+/* How long leftovers may take to end after SIGTERM, and after SIGKILL: one that is not
+ * ours to signal, or that waits for a dead file server, takes for ever. */
 #define LEFTOVER_MS 2000
+#define KILLED_MS   5000
 
 /* Keeps the first `cores` of the CPUs that dsa may use. */
 static void keep_cores(unsigned cores)
@@ -175,12 +177,12 @@ static void target_record(struct target *target, int status)
 		WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-void target_poll(struct target *targets, unsigned count)
+void target_poll(struct target *targets, unsigned count, struct children *children)
 {
 	int status;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0)
+	while ((pid = children_reap(children, &status, WNOHANG | WUNTRACED)) > 0)
 		for (unsigned i = 0; i < count; i++)
 			if (pid == targets[i].pid && targets[i].running)
 				target_record(&targets[i], status);
@@ -198,56 +200,46 @@ void target_signal(const struct target *target, int number)
 		kill(-target->pid, number);
 }
 
-/* Kills children that left the group: dsa inherited them, it did not start them. */
-static void kill_children(void)
+/* One process of the groups or the children that is left; 0: none. */
+static pid_t target_left(struct target *targets, unsigned count,
+			 struct children *children)
 {
-	char path[64];
-	FILE *file;
-	int pid;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
-	file = fopen(path, "re");
-	while (file != NULL && fscanf(file, "%9d", &pid) == 1)
-		kill(pid, SIGKILL);
-	if (file != NULL)
-		fclose(file);
-}
-
-/* True when the groups are empty and we have no child. */
-static bool target_cleared(struct target *targets, unsigned count)
-{
-	bool empty;
+	pid_t left;
 	int status;
 
-	while (waitpid(-1, &status, WNOHANG) > 0)
+	while (children_reap(children, &status, WNOHANG) > 0)
 		;
-	empty = errno == ECHILD;
+	left = children_signal(children, 0);
 	for (unsigned i = 0; i < count; i++) {
 		targets[i].gone = targets[i].gone || kill(-targets[i].pid, 0) < 0;
-		empty &= targets[i].gone;
+		if (!targets[i].gone && left == 0)
+			left = targets[i].pid;
 	}
-	return empty;
+	return left;
 }
 
-static void signal_all(const struct target *targets, unsigned count, int number)
+static void signal_all(const struct target *targets, unsigned count,
+		       const struct children *children, int number)
 {
 	for (unsigned i = 0; i < count; i++)
 		target_signal(&targets[i], number);
+	children_signal(children, number); /* those that left the group */
 }
 
-void target_clear(struct target *targets, unsigned count)
+pid_t target_clear(struct target *targets, unsigned count, struct children *children)
 {
 	uint64_t deadline = clock_now() + LEFTOVER_MS * MS;
+	pid_t left = target_left(targets, count, children);
 
-	if (!target_cleared(targets, count))
-		signal_all(targets, count, SIGTERM);
-	while (!target_cleared(targets, count)) {
-		if (clock_now() >= deadline) {
-			signal_all(targets, count, SIGKILL);
-			kill_children();
-		}
+	if (left != 0)
+		signal_all(targets, count, children, SIGTERM);
+	while (left != 0 && clock_now() < deadline + KILLED_MS * MS) {
+		if (clock_now() >= deadline)
+			signal_all(targets, count, children, SIGKILL);
 		clock_sleep_until(clock_now() + 5 * MS);
+		left = target_left(targets, count, children);
 	}
 	for (unsigned i = 0; i < count; i++)
 		target_take_terminal(&targets[i]);
+	return left;
 }

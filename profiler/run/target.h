@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct children;
 struct error;
 
 struct target_config {
@@ -33,7 +34,7 @@ struct target_config {
 struct target {
 	pid_t pid; /* and process group */
 	bool running;
-	int status;      /* when it ended: exit status, or 128 + signal */
+	int status;      /* when it ended: exit status, or 128 + signal; -1: unknown */
 	bool foreground; /* it has the terminal whenever dsa is in the foreground */
 	bool gone;       /* nothing of its group is left */
 };
@@ -47,15 +48,17 @@ int target_start(struct target *target, const struct target_config *config,
 
 /*
  * Records which of the targets ended. When one is stopped dsa stops, too, as a shell's
- * job does. `targets` are all that were started.
+ * job does. `targets` are all that were started, `children` noted before the first.
  */
-void target_poll(struct target *targets, unsigned count);
+void target_poll(struct target *targets, unsigned count, struct children *children);
 
 /* Sends a signal to the whole group. */
 void target_signal(const struct target *target, int number);
 
-/* Once all ended: ends the processes they left behind, takes the terminal back where
- * they have it. */
-void target_clear(struct target *targets, unsigned count);
+/*
+ * Once all ended: ends the processes they left behind, takes the terminal back where
+ * they have it. Returns one that does not end, even by SIGKILL; 0: none is left.
+ */
+pid_t target_clear(struct target *targets, unsigned count, struct children *children);
 
 #endif

@@ -1,5 +1,6 @@
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
+#include "profiler/host/children.h"
 #include "profiler/run/target.h"
 
 #include <errno.h>
@@ -34,10 +35,12 @@ enum {
 };
 
 /* What the processes of a test tell one another. */
-static struct told {
-	_Atomic pid_t target;
+struct told {
+	_Atomic pid_t target, daemon;
 	_Atomic int ready, continued, end;
-} * told;
+};
+
+static struct told *told;
 
 static int make_told(void **state)
 {
@@ -74,10 +77,27 @@ static int work(void *context)
 	return 0;
 }
 
-/* Starts a target and waits for its end, as the conductor does. */
-static void start_and_clear(int (*run)(void *context))
+/* A program that leaves a process in a session of its own. */
+static int leave_daemon(void *context)
+{
+	(void)context;
+	if (fork() == 0) {
+		setsid();
+		told->daemon = getpid();
+		for (;;)
+			pause();
+	}
+	while (told->daemon == 0)
+		clock_sleep_until(clock_now() + 1000000);
+	return 0;
+}
+
+/* Starts a target and clears up after its end, as the conductor does, in the end as
+ * somebody else. */
+static pid_t start_and_clear(int (*run)(void *context), uid_t user)
 {
 	static char *const command[] = {NULL};
+	struct children children;
 	sigset_t blocked, mask;
 	const struct target_config config = {
 		.command = command, .run = run, .session = "/none", .mask = &mask};
@@ -87,14 +107,17 @@ static void start_and_clear(int (*run)(void *context))
 	sigaddset(&blocked, SIGCHLD);
 	sigaddset(&blocked, SIGTTOU);
 	sigprocmask(SIG_BLOCK, &blocked, &mask);
+	children_note(&children);
 	if (target_start(&target, &config, NULL) < 0)
 		_exit(1);
 	told->target = target.pid;
 	while (target.running) {
-		target_poll(&target, 1);
+		target_poll(&target, 1, &children);
 		clock_sleep_until(clock_now() + 1000000);
 	}
-	target_clear(&target, 1);
+	if (setresuid(user, user, user) < 0)
+		_exit(1);
+	return target_clear(&target, 1, &children);
 }
 
 /* ---- a shell with a terminal ---- */
@@ -136,8 +159,7 @@ static pid_t start_job(void)
 		setpgid(0, 0);
 		if (!gets_terminal(&own))
 			_exit(1);
-		start_and_clear(work);
-		_exit(0);
+		_exit(start_and_clear(work, getuid()) == 0 ? 0 : 1);
 	}
 	setpgid(job, job);
 	tcsetpgrp(STDIN_FILENO, job);
@@ -245,6 +267,62 @@ static void a_function_that_can_not_be_started_is_an_error(void **state)
 	assert_non_null(strstr(err.message, "cannot start a process"));
 }
 
+/* ---- what is left behind ---- */
+
+/* Runs it as dsa, in a process of its own; returns its exit status. */
+static int as_dsa(void (*dsa)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		alarm(PATIENCE);
+		dsa();
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (told->daemon != 0)
+		kill(told->daemon, SIGKILL);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* As of "tensorboard & exec dsa run ...". */
+static void dsa_with_a_child(void)
+{
+	pid_t other = fork(), left;
+
+	if (other == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	left = start_and_clear(leave_daemon, getuid());
+	if (left != 0 || kill(told->daemon, 0) == 0)
+		_exit(1);
+	_exit(waitpid(other, NULL, WNOHANG) == 0 ? 0 : 2);
+}
+
+static void leftovers_are_ended_and_older_children_are_not(void **state)
+{
+	(void)state;
+	assert_int_equal(as_dsa(dsa_with_a_child), 0);
+}
+
+static void dsa_that_may_not_end_it(void)
+{
+	pid_t left = start_and_clear(leave_daemon, 65534);
+
+	_exit(left == told->daemon ? 0 : 1);
+}
+
+static void what_does_not_end_is_given_up(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(as_dsa(dsa_that_may_not_end_it), 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,6 +330,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_function_that_can_not_be_started_is_an_error),
 #define WITH_TOLD(name) cmocka_unit_test_setup_teardown(name, make_told, drop_told)
 		WITH_TOLD(in_the_background_the_shell_keeps_its_terminal),
+		WITH_TOLD(leftovers_are_ended_and_older_children_are_not),
+		WITH_TOLD(what_does_not_end_is_given_up),
 	};
 
 	if (argc > 1)

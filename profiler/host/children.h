@@ -1,0 +1,29 @@
+/*
+ * children.h - which children of dsa's belong to the programs of a launch.
+ *
+ * Processes that a program leaves behind become dsa's children. But dsa may have had
+ * children before: those of the process that became dsa by exec.
+ */
+#ifndef DSA_CHILDREN_H
+#define DSA_CHILDREN_H
+
+#include <sys/types.h>
+
+enum { CHILDREN_OTHERS = 256 };
+
+struct children {
+	pid_t others[CHILDREN_OTHERS]; /* that dsa had before; 0: it ended */
+	unsigned count;                /* more than there is room for: all are others */
+};
+
+/* Notes the present children: no program was started yet. */
+void children_note(struct children *children);
+
+/* waitpid() for any child. */
+pid_t children_reap(struct children *children, int *status, int options);
+
+/* Sends a signal, 0: none, to those that belong to the programs. Returns one of them;
+ * 0: there is none. */
+pid_t children_signal(const struct children *children, int number);
+
+#endif
