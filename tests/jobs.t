@@ -159,12 +159,15 @@ def windows_begun(scratch, *names):
 
 def ending(scratch):
     images = scratch.images()
-    jobs = [trainer(images), [*trainer(images), "--steps", "20"],
-            ["sh", "-c", "exit 7"]]
+    jobs = [[*trainer(images), "--steps", "20"], trainer(images), ["sh", "-c", "exit 7"]]
     done = scratch.run(*words(*(f"--job={shlex.join(job)}" for job in jobs)))
     found = result_of(scratch)["jobs"]
-    tap.ok(done.returncode == 0 and "finished" in found[1].get("why", "") and
-           found[1]["target_status"] == 0, "a job that ends its data leaves", found)
+    tap.ok("finished" in found[0].get("why", "") and "why" not in found[1] and
+           found[0]["target_status"] == 0, "a job that ends its data leaves", found)
+    words_said = " ".join((done.stdout + done.stderr).split())
+    tap.ok(done.returncode == 3 and "is too short" not in words_said and
+           "job 0 finished, and the others went on without it" in words_said,
+           "no budget is too short for what it left", words_said)
     tap.ok("status 7 before it asked for a batch" in found[2].get("why", "") and
            found[2]["target_status"] == 7, "and so does one that asks for none", found)
 

@@ -117,6 +117,8 @@ static int measure_set_status(const struct measurement *m, unsigned job,
 	struct run_ending ending = {
 		.end = &m->end,
 		.trace = m->jobs[job].trace,
+		.job = job,
+		.left = m->jobs[job].left,
 		.budget_s = m->config->budget_s,
 		.observed = m->config->protocol == MEASURE_OBSERVE,
 	};

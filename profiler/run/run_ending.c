@@ -101,6 +101,41 @@ static int run_ending_other(const struct run_ending *ending, struct profile *pro
 					   : "");
 }
 
+/* No budget would have brought what is missing of a job that was left behind. */
+static int run_ending_left(const struct run_ending *ending, struct profile *profile)
+{
+	return profile_text(&profile->status_why,
+			    "job %u %s, and the others went on without it", ending->job,
+			    ending->left);
+}
+
+static int run_ending_why(const struct run_ending *ending, struct profile *profile)
+{
+	enum conductor_why why = ending->end->why;
+
+	if (*ending->end->text == '\0' && !analyse_complete(profile)) {
+		if (*ending->left != '\0')
+			return run_ending_left(ending, profile);
+		if (why == CONDUCTOR_BUDGET)
+			return run_ending_short(ending, profile);
+	}
+	if (why == CONDUCTOR_ENDED)
+		return run_ending_finished(ending, profile);
+	if (why == CONDUCTOR_INTERRUPTED)
+		return run_ending_interrupted(ending, profile);
+	return run_ending_other(ending, profile);
+}
+
+static int run_ending_add_process(pid_t process, struct profile *profile)
+{
+	const char *why = profile->status_why;
+
+	return profile_text(&profile->status_why,
+			    "%s%sprocess %d is left of it, which can't be ended",
+			    why == NULL ? "" : why, why == NULL ? "" : "; ",
+			    (int)process);
+}
+
 int run_ending_set(const struct run_ending *ending, struct profile *profile)
 {
 	static const enum profile_status statuses[] = {
@@ -114,18 +149,14 @@ int run_ending_set(const struct run_ending *ending, struct profile *profile)
 		[CONDUCTOR_SILENT] = STATUS_NO_BATCH,
 		[CONDUCTOR_HUNG] = STATUS_TARGET_HUNG,
 	};
-	enum conductor_why why = ending->end->why;
+	const struct conductor_end *end = ending->end;
+	bool seen_all = ending->observed && end->why == CONDUCTOR_ENDED;
+	int result = 0;
 
-	if (ending->observed && why == CONDUCTOR_ENDED) {
-		profile->status.id = STATUS_COMPLETE;
-		return 0;
-	}
-	profile->status.id = (int)statuses[why];
-	if (why == CONDUCTOR_BUDGET && !analyse_complete(profile))
-		return run_ending_short(ending, profile);
-	if (why == CONDUCTOR_ENDED)
-		return run_ending_finished(ending, profile);
-	if (why == CONDUCTOR_INTERRUPTED)
-		return run_ending_interrupted(ending, profile);
-	return run_ending_other(ending, profile);
+	profile->status.id = (int)(seen_all ? STATUS_COMPLETE : statuses[end->why]);
+	if (!seen_all)
+		result = run_ending_why(ending, profile);
+	if (result == 0 && end->left != 0)
+		result = run_ending_add_process(end->left, profile);
+	return result;
 }

@@ -15,6 +15,8 @@ struct trace;
 struct run_ending {
 	const struct conductor_end *end; /* of the last launch */
 	const struct trace *trace;       /* of the program */
+	unsigned job;                    /* its number, and of several jobs why it */
+	const char *left; /* left before the others; "" when it did not */
 	double budget_s;
 	bool observed;
 	bool forced; /* a program did not leave by itself */

@@ -97,13 +97,25 @@ static void format_ending_more(FILE *out, const struct profile *profile)
 			format_budget(budget, profile->budget_needed_s));
 }
 
+/* What went wrong though it was measured. */
+static void format_ending_note(FILE *out, const struct profile *profile)
+{
+	if (profile->status_why == NULL)
+		return;
+	fputs("; ", out);
+	escape_plain(out, profile->status_why);
+}
+
 void format_ending(FILE *out, const struct profile *profile)
 {
+	bool complete = profile->status.id == STATUS_COMPLETE;
+
 	if (profile_word(profile_statuses, &profile->status) == NULL ||
-	    profile->status.id == STATUS_COMPLETE)
+	    (complete && profile->status_why == NULL))
 		return;
 	if (format_ending_is_precision(profile)) {
 		format_ending_precision(out, profile);
+		format_ending_note(out, profile);
 		return;
 	}
 	format_ending_reason(out, profile);

@@ -11,13 +11,25 @@
 
 #include <cmocka.h>
 
+static const char *left;  /* why the job left before the others */
+static pid_t left_behind; /* a process that does not end */
+
+static int nothing_left(void **state)
+{
+	(void)state;
+	left = "";
+	left_behind = 0;
+	return 0;
+}
+
 /* What is said of a program that took so many steps of step_s each. */
 static void ends(enum conductor_why why, const char *text, unsigned steps,
 		 double step_s, struct profile *profile)
 {
-	struct conductor_end end = {.why = why, .signal = SIGINT};
+	struct conductor_end end = {.why = why, .signal = SIGINT, .left = left_behind};
 	struct trace *trace = session_new();
-	struct run_ending ending = {.end = &end, .trace = trace, .budget_s = 8};
+	struct run_ending ending = {
+		.end = &end, .trace = trace, .left = left, .budget_s = 8};
 
 	assert_non_null(trace);
 	snprintf(end.text, sizeof(end.text), "%s", text);
@@ -82,15 +94,46 @@ static void a_crash_is_told_as_it_was(void **state)
 	profile_free(&profile);
 }
 
+static void no_budget_is_too_short_for_a_job_that_left(void **state)
+{
+	struct profile profile;
+
+	(void)state;
+	left = "came no further";
+	ends(CONDUCTOR_BUDGET, "", 7, 1.2, &profile);
+	assert_string_equal(profile.status_why,
+			    "job 0 came no further, and the others went on without it");
+	assert_true(isnan(profile.budget_needed_s));
+	profile_free(&profile);
+}
+
+static void a_process_that_does_not_end_is_told(void **state)
+{
+	struct profile profile;
+
+	(void)state;
+	left_behind = 77;
+	ends(CONDUCTOR_STEPS, "", 7, 1.2, &profile);
+	assert_string_equal(profile.status_why,
+			    "process 77 is left of it, which can't be ended");
+	profile_free(&profile);
+	ends(CONDUCTOR_INTERRUPTED, "SIGINT", 7, 1.2, &profile);
+	assert_string_equal(profile.status_why,
+			    "you interrupted it; process 77 is left of it, which "
+			    "can't be ended");
+	profile_free(&profile);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			a_budget_that_is_too_short_is_told_with_one_that_is_not),
-		cmocka_unit_test(
-			a_program_that_ends_too_soon_is_told_how_many_steps_are_needed),
-		cmocka_unit_test(an_interruption_is_the_users),
-		cmocka_unit_test(a_crash_is_told_as_it_was),
+#define TEST(name) cmocka_unit_test_setup(name, nothing_left)
+		TEST(a_budget_that_is_too_short_is_told_with_one_that_is_not),
+		TEST(a_program_that_ends_too_soon_is_told_how_many_steps_are_needed),
+		TEST(an_interruption_is_the_users),
+		TEST(a_crash_is_told_as_it_was),
+		TEST(no_budget_is_too_short_for_a_job_that_left),
+		TEST(a_process_that_does_not_end_is_told),
 	};
 
 	if (argc > 1)
