@@ -7,6 +7,7 @@ SLEEPS most of the time.
 	tests/run.t observe	one of the tests below
 """
 
+import fcntl
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import signal
 import struct
 import subprocess
 import sys
+import termios
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
@@ -51,12 +53,12 @@ def windows_begun(scratch):
         return -1
 
 
-def start(scratch, *options, program=(), windows=0):
+def start(scratch, *options, program=(), windows=0, stdin=subprocess.DEVNULL, **more):
     """A run of a minute's budget that has begun so many windows."""
     with open(scratch.at("said"), "wb") as said:
         process = subprocess.Popen(words(*options, budget="60s", program=program),
                                    env=scratch.environment, cwd=scratch.path,
-                                   stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+                                   stdin=stdin, stdout=said, stderr=said, **more)
     if not wait_until(lambda: windows_begun(scratch) >= windows, 120):
         raise TimeoutError(f"{windows} windows never began")
     return process
@@ -135,6 +137,21 @@ def signals(scratch):
     tap.ok(result_of(scratch)["run"]["status"] == "interrupted", "and told", said)
 
 
+def typed(scratch):
+    """Ctrl-C goes to the program, which has the terminal."""
+    keyboard, terminal = os.openpty()
+    process = start(scratch, windows=1, stdin=terminal, start_new_session=True,
+                    preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    os.write(keyboard, b"\x03")
+    process.wait(timeout=120)
+    os.close(keyboard)
+    os.close(terminal)
+    with open(scratch.at("said"), encoding="utf-8") as file:
+        said = file.read()
+    tap.ok(result_of(scratch)["run"]["status"] == "interrupted" and
+           "you interrupted it" in said, "Ctrl-C is the user's doing", said)
+
+
 def asleep(scratch):
     """A machine that slept: nobody looked, and nobody was silent."""
     shell = ["sh", "-c", f"echo >began; sleep 5; {shlex.join(TRAINER)}"]
@@ -200,7 +217,7 @@ def separate(scratch):
            "--protocol=separate: one kind a launch", kinds, done.stderr)
 
 
-TESTS = [shares, streams, ends, signals, asleep, folders, orphan, observe, separate]
+TESTS = [shares, streams, ends, signals, typed, asleep, folders, orphan, observe, separate]
 
 
 def main():

@@ -9,7 +9,6 @@
 #include "profiler/session/merge_shared.h"
 
 #include <errno.h>
-#include <string.h>
 #include <time.h>
 
 #define POLL_NS UINT64_C(30000000)
@@ -55,8 +54,7 @@ static void conductor_wait(struct conductor *conductor, const sigset_t *signals)
 		return;
 	for (unsigned i = 0; i < conductor->count; i++)
 		target_signal(&conductor->targets[i], number);
-	conductor->end->signal = number;
-	conductor_stop(conductor, CONDUCTOR_INTERRUPTED, "SIG%s", sigabbrev_np(number));
+	conductor_interrupt(conductor, number);
 }
 
 static void conductor_report(const struct conductor *conductor)

@@ -61,7 +61,7 @@ enum conductor_why {
 	CONDUCTOR_BUDGET,      /* the budget is used up */
 	CONDUCTOR_STEPS,       /* all steps, or all samples, were delivered */
 	CONDUCTOR_VOID,        /* windows of a kind can't be certified */
-	CONDUCTOR_INTERRUPTED, /* dsa received a signal */
+	CONDUCTOR_INTERRUPTED, /* dsa received a signal, or the program Ctrl-C */
 	CONDUCTOR_ENDED,       /* the program ended first, with status 0 */
 	CONDUCTOR_DIED,        /* with another status, or by a signal */
 	CONDUCTOR_SILENT,      /* it asked for no batch in time */
@@ -71,7 +71,7 @@ enum conductor_why {
 struct conductor_end {
 	enum conductor_why why;
 	char text[256]; /* one line; "" when there is nothing to add */
-	int signal;     /* that dsa received, even while the programs ended; 0: none */
+	int signal;     /* that interrupted, even while the programs ended; 0: none */
 	pid_t left;     /* a process of theirs that does not end; 0: none */
 };
 

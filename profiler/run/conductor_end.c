@@ -81,6 +81,12 @@ void conductor_stop(struct conductor *conductor, enum conductor_why why,
 		end_job(conductor, &conductor->jobs[i], why);
 }
 
+void conductor_interrupt(struct conductor *conductor, int number)
+{
+	conductor->end->signal = number;
+	conductor_stop(conductor, CONDUCTOR_INTERRUPTED, "SIG%s", sigabbrev_np(number));
+}
+
 static bool any_asked(const struct conductor *conductor)
 {
 	for (unsigned i = 0; i < conductor->count; i++)
@@ -168,7 +174,11 @@ void conductor_note_end(struct conductor *conductor, unsigned number)
 				 : target->status == 0 ? CONDUCTOR_ENDED
 						       : CONDUCTOR_DIED;
 
-	if (target->running || conductor->stopping)
+	if (target->running)
+		return;
+	if (target->foreground && target->status == 128 + SIGINT)
+		conductor_interrupt(conductor, SIGINT); /* typed; not sent to us */
+	if (conductor->stopping)
 		return;
 	if (killer != NULL)
 		conductor_leave(conductor, number, why, "%s (SIG%s)%s",

@@ -56,6 +56,9 @@ double conductor_elapsed(const struct conductor *conductor);
 void conductor_stop(struct conductor *conductor, enum conductor_why why,
 		    const char *text, ...) __attribute__((format(printf, 3, 4)));
 
+/* Stops as somebody wants who sent a signal. */
+void conductor_interrupt(struct conductor *conductor, int number);
+
 /* Takes a job out: its data ends, the others go on; the last one ends the run. */
 void conductor_leave(struct conductor *conductor, unsigned number,
 		     enum conductor_why why, const char *text, ...)

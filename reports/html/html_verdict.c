@@ -91,7 +91,7 @@ static void html_verdict_ending(const struct html *html)
 	if (isfinite(profile->stalls[STAGE_COMPUTE].value) && !format_is_crash(profile))
 		html_verdict_note(html,
 				  format_ending_is_precision(profile) ? "Precision"
-								      : "Ended early",
+								      : "Ended",
 				  format_ending, "");
 	html_verdict_note(html, "Took", format_took, "");
 }
