@@ -256,6 +256,7 @@ def targets(scratch):
                            *words, "--", *command)
 
     said("no such program", run("dsa-no-such-program"), COULD_NOT, "dsa-no-such-program")
+    tap.ok(not os.path.exists(scratch.at("out")), "an empty folder is not left")
     said("a program that may not be run", run(plain), COULD_NOT, "plain.*Permission denied")
     said("a program that exits at once", run("true"), COULD_NOT,
          "status 0 before it asked for a batch: it does not load its data with dsa")

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct run {
 	struct settings settings;
@@ -223,11 +224,13 @@ static int run_main(const struct command *self, int argc, char **argv)
 	};
 	struct error err = {0};
 	char *loader, *repeat;
+	bool there;
 	int status;
 
 	argument_read(self, argc, argv, &run);
 	if (run_end_check(&run.end, &err) < 0)
 		return cmd_refuse(&err);
+	there = access(run.end.output, F_OK) == 0;
 	if (result_folder(run.end.output, &err) < 0)
 		return cmd_fail(&err);
 	loader = settings_loader(&run.settings, getenv("DSA_LOADER"));
@@ -240,6 +243,8 @@ static int run_main(const struct command *self, int argc, char **argv)
 		error_sys(&err, ENOMEM, "starting the run");
 		status = cmd_fail(&err);
 	}
+	if (!there)
+		rmdir(run.end.output); /* stays if anything lies in it */
 	free(loader);
 	free(repeat);
 	for (unsigned i = 0; i < run.job_count; i++)

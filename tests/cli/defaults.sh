@@ -1,8 +1,7 @@
-# dsa.ini < DSA_OPT_* < what is typed. A run makes its folder before it fails.
+# dsa.ini < DSA_OPT_* < what is typed. What stands in the way of a folder names it.
+touch from-us from-file from-environment from-section
 try() {
 	dsa run "$@" -- no-such-program || echo "$?"
-	ls -d from-* 2>/dev/null || true
-	rm -rf from-*
 }
 try -o from-us
 printf 'output = from-file\nmean = of no command\n[report]\noutput = from-report\n' >dsa.ini
