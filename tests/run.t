@@ -193,6 +193,19 @@ def orphan(scratch):
            done.stderr)
 
 
+def contained(scratch):
+    """A program in a pid namespace of its own, where dsa is not to be seen."""
+    own = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if scratch.run(*own, "true").returncode != 0:
+        tap.skip("a program in a container", "no pid namespace can be made")
+        return
+    process = start(scratch, program=[*own, *TRAINER])
+    tap.ok(wait_until(lambda: windows_begun(scratch) >= 2 or process.poll() is not None, 20) and
+           process.poll() is None, "a program in a container is led")
+    process.terminate()
+    process.wait(timeout=120)
+
+
 def observe(scratch):
     done = scratch.run(*words("--observe", program=[*TRAINER, "--steps", "300"]))
     result = result_of(scratch)
@@ -217,7 +230,8 @@ def separate(scratch):
            "--protocol=separate: one kind a launch", kinds, done.stderr)
 
 
-TESTS = [shares, streams, ends, signals, typed, asleep, folders, orphan, observe, separate]
+TESTS = [shares, streams, ends, signals, typed, asleep, folders, orphan, contained, observe,
+         separate]
 
 
 def main():

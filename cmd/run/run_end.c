@@ -9,7 +9,7 @@
 #include "models/whatif/advice.h"
 #include "models/whatif/forecast.h"
 #include "profiler/analysis/analyse.h"
-#include "profiler/run/measure.h"
+#include "profiler/run/run_folder.h"
 #include "reports/common/format.h"
 #include "reports/form.h"
 #include "reports/terminal/terminal.h"
@@ -188,7 +188,7 @@ static int run_end_keep(const struct run_end *end, const struct profile *profile
 	int result = result_save(end->output, profile, err);
 
 	if (result == 0)
-		measure_forget(end->output);
+		run_folder_forget(end->output);
 	if (end->trials.verbose)
 		print_windows(profile);
 	if (!end->json && !end->trials.quiet &&

@@ -11,7 +11,7 @@
 #include "models/whatif/command.h"
 #include "models/whatif/forecast.h"
 #include "models/whatif/prices.h"
-#include "profiler/run/measure.h"
+#include "profiler/run/run_folder.h"
 #include "reports/form.h"
 #include "reports/terminal/terminal.h"
 #include "reports/terminal/whatif_table.h"
@@ -169,7 +169,7 @@ static int try_chosen(struct answer *answer, const struct profile_prediction *ch
 	if (asked)
 		whatif_run_exchange(answer);
 	if (answer->asked->output == NULL && *from < profile->verification_count)
-		measure_forget(answer->folder); /* run.json has it now */
+		run_folder_forget(answer->folder); /* run.json has it now */
 	return result;
 }
 

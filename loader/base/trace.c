@@ -44,6 +44,13 @@ static uint64_t start_time(uint32_t pid)
 	return start;
 }
 
+static uint32_t pid_namespace(void)
+{
+	struct stat status;
+
+	return stat("/proc/self/ns/pid", &status) == 0 ? (uint32_t)status.st_ino : 0;
+}
+
 static void fill_header(struct trace *trace, uint64_t seed)
 {
 	struct timespec real;
@@ -52,6 +59,7 @@ static void fill_header(struct trace *trace, uint64_t seed)
 	trace->version = TRACE_VERSION;
 	trace->bytes = sizeof(*trace);
 	trace->dsa_pid = (uint32_t)getpid();
+	trace->dsa_pid_ns = pid_namespace();
 	trace->dsa_start = start_time(trace->dsa_pid);
 	trace->created_ns = clock_now();
 	trace->created_real_ns =
@@ -193,11 +201,12 @@ void trace_unmap(struct trace *trace)
 		munmap(trace, sizeof(*trace));
 }
 
-bool trace_dsa_alive(const struct trace *trace)
+enum trace_dsa trace_dsa_state(const struct trace *trace)
 {
-	uint64_t start = start_time(trace->dsa_pid);
-
-	return start != 0 && start == trace->dsa_start;
+	if (trace->dsa_start == 0 || trace->dsa_pid_ns != pid_namespace())
+		return TRACE_DSA_UNSEEN;
+	return start_time(trace->dsa_pid) == trace->dsa_start ? TRACE_DSA_ALIVE
+							      : TRACE_DSA_GONE;
 }
 
 struct trace_process *trace_claim(struct trace *trace)

@@ -334,6 +334,9 @@ struct trace {
 	_Atomic uint32_t in_step;            /* 0: at its own pace (again) */
 	_Atomic uint32_t may_begin, may_end; /* windows below may be measured; end */
 
+	_Atomic uint32_t heartbeat; /* dsa: changes several times a second */
+	uint32_t dsa_pid_ns;        /* inode of its pid namespace; 0: unknown */
+
 	/* dsa, before there is a driver: where the data ends. */
 	uint32_t until_once;    /* 1: with what the data set has, if that is less */
 	uint64_t until_samples; /* with the batch that reaches so many; 0: it goes on */
@@ -405,8 +408,12 @@ struct trace *trace_create(const char *path, uint64_t seed, struct error *err);
 struct trace *trace_map(const char *path, bool write, struct error *err);
 void trace_unmap(struct trace *trace);
 
-/* True while the dsa that made the session lives. */
-bool trace_dsa_alive(const struct trace *trace);
+/*
+ * Whether the dsa that made the session lives. Unseen: it is in another pid namespace, as
+ * of a container, or there is no /proc; only its heartbeat tells.
+ */
+enum trace_dsa { TRACE_DSA_GONE, TRACE_DSA_ALIVE, TRACE_DSA_UNSEEN };
+enum trace_dsa trace_dsa_state(const struct trace *trace);
 
 /* Claims a process slot for the caller. NULL when all are taken. */
 struct trace_process *trace_claim(struct trace *trace);

@@ -18,6 +18,8 @@ struct driver {
 	struct trace_process *process;
 	bool detached;      /* no window any more: dsa is gone */
 	uint64_t looked_ns; /* when that was looked at */
+	uint32_t heartbeat; /* of dsa, when it was looked at, */
+	unsigned silent;    /* and for how many looks it stands still */
 	bool real;          /* the pipeline does what the program asked for */
 	bool delivers;      /* a turn is on that does */
 	_Atomic bool ended; /* driver_end() */

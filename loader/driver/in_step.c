@@ -3,15 +3,29 @@
 #include "loader/driver/driver_state.h"
 
 #define LOOK_NS (100 * MS) /* between two looks at whether dsa lives */
+#define SILENT  100        /* looks at a heartbeat that stands still */
+
+/* Looks are counted, not time: both may have been stopped together, as by Ctrl-Z. */
+static bool driver_hears_dsa(struct driver *driver)
+{
+	uint32_t heartbeat = atomic_load(&driver->trace->heartbeat);
+
+	driver->silent = heartbeat == driver->heartbeat ? driver->silent + 1 : 0;
+	driver->heartbeat = heartbeat;
+	return driver->silent < SILENT;
+}
 
 bool driver_led(struct driver *driver)
 {
 	uint64_t now = clock_now();
+	enum trace_dsa dsa;
 
-	if (driver->detached || now - driver->looked_ns < LOOK_NS)
+	if (now - driver->looked_ns < LOOK_NS)
 		return !driver->detached;
 	driver->looked_ns = now;
-	driver->detached = !trace_dsa_alive(driver->trace);
+	dsa = trace_dsa_state(driver->trace);
+	driver->detached = dsa == TRACE_DSA_GONE ||
+			   (dsa == TRACE_DSA_UNSEEN && !driver_hears_dsa(driver));
 	return !driver->detached;
 }
 

@@ -43,13 +43,22 @@ static bool all_ready(const struct conductor *conductor)
 	return true;
 }
 
+/* For programs that can't see whether dsa lives. */
+static void conductor_beat(const struct conductor *conductor)
+{
+	for (unsigned i = 0; i < conductor->count; i++)
+		atomic_fetch_add(&conductor->jobs[i].trace->heartbeat, 1);
+}
+
 /* Sleeps until the next poll or signal; passes a signal on to the programs. */
 static void conductor_wait(struct conductor *conductor, const sigset_t *signals)
 {
 	uint64_t poll = conductor->count > 1 ? STEP_NS : POLL_NS;
 	struct timespec timeout = {0, (long)(all_ready(conductor) ? poll : START_NS)};
-	int number = sigtimedwait(signals, NULL, &timeout);
+	int number;
 
+	conductor_beat(conductor);
+	number = sigtimedwait(signals, NULL, &timeout);
 	if (number <= 0 || number == SIGCHLD || number == SIGTTOU)
 		return;
 	for (unsigned i = 0; i < conductor->count; i++)

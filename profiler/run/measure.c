@@ -10,7 +10,7 @@
 #include "profiler/run/launch.h"
 #include "profiler/run/other_inputs.h"
 #include "profiler/run/run_ending.h"
-#include "profiler/run/share_job.h"
+#include "profiler/run/run_folder.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -29,22 +29,6 @@ struct measurement {
 	struct conductor_end end;
 	uint64_t started;
 };
-
-static void session_name(char name[16], unsigned launch)
-{
-	if (launch == 0)
-		strcpy(name, "session");
-	else
-		snprintf(name, 16, "session.%u", launch % 100 + 1);
-}
-
-static void session_path(char *path, const char *folder, unsigned launch)
-{
-	char name[16];
-
-	session_name(name, launch);
-	snprintf(path, PATH_MAX, "%s/%s", folder, name);
-}
 
 /* Writes into a session what it is of. */
 static int write_about(const struct measurement *m, unsigned job, struct trace *trace)
@@ -65,8 +49,10 @@ static int measure_open_sessions(struct measurement *m, struct error *err)
 	char name[16];
 	int result;
 
-	session_name(name, m->launches);
+	run_folder_session_name(name, m->launches);
 	result = launch_open_sessions(m->config, name, m->jobs, err);
+	if (result == 0 && m->launches == 0)
+		run_folder_hold(m->jobs[0].session);
 	if (m->jobs[0].trace != NULL)
 		m->traces[m->launches++] = m->jobs[0].trace;
 	for (unsigned i = 0; result == 0 && i < launch_jobs(m->config); i++)
@@ -216,28 +202,11 @@ static int measure_conclude(struct measurement *m, struct profile *profile,
 				 : result;
 }
 
-/* Removes what a dead dsa left; refuses while one lives. */
-static int take_folder(const char *folder, struct error *err)
-{
-	char path[PATH_MAX];
-	struct trace *trace;
-	bool alive;
-
-	session_path(path, folder, 0);
-	trace = trace_map(path, false, NULL);
-	alive = trace != NULL && trace_dsa_alive(trace);
-	trace_unmap(trace);
-	if (alive)
-		return error_set(err, EBUSY, "another run is writing into %s", folder);
-	measure_forget(folder);
-	return 0;
-}
-
 int measure(const struct measure_config *config, struct profile *profile,
 	    struct error *err)
 {
 	struct measurement m = {.config = config, .started = clock_now()};
-	int result = take_folder(config->folder, err);
+	int result = run_folder_take(config->folder, err);
 
 	if (result < 0)
 		return result;
@@ -252,7 +221,7 @@ int measure(const struct measure_config *config, struct profile *profile,
 	for (unsigned i = 1; i < launch_jobs(config); i++)
 		trace_unmap(m.jobs[i].trace);
 	if (result < 0)
-		measure_forget(config->folder);
+		run_folder_forget(config->folder);
 	return result;
 }
 
@@ -264,7 +233,7 @@ static unsigned map_all(const char *folder, const struct trace **traces,
 	unsigned count = 0;
 
 	while (count < ANALYSE_SESSIONS) {
-		session_path(path, folder, count);
+		run_folder_session(path, folder, count);
 		if (count > 0 && access(path, F_OK) < 0)
 			break;
 		traces[count] = trace_map(path, false, err);
@@ -336,7 +305,7 @@ int measure_recover(const char *folder, struct profile *profile, struct error *e
 
 	if (result < 0 && err != NULL)
 		*err = why;
-	if (result == 0 && trace_dsa_alive(traces[0]))
+	if (result == 0 && run_folder_is_busy(folder, traces[0]))
 		result = error_set(err, EBUSY, "the run in %s is still going on",
 				   folder);
 	if (result == 0)
@@ -352,21 +321,4 @@ int measure_recover(const char *folder, struct profile *profile, struct error *e
 	unmap_all(traces, count);
 	return result == -ENOMEM ? error_sys(err, ENOMEM, "recovering the run")
 				 : result;
-}
-
-void measure_forget(const char *folder)
-{
-	char path[PATH_MAX];
-
-	for (unsigned i = 0; i < ANALYSE_SESSIONS; i++) {
-		session_path(path, folder, i);
-		unlink(path);
-	}
-	share_job_forget(folder);
-	for (unsigned i = 1; i < BARRIER_JOBS; i++) {
-		launch_job_path(path, folder, i, "/session");
-		unlink(path);
-		launch_job_path(path, folder, i, "");
-		rmdir(path); /* stays where it holds a result */
-	}
 }

@@ -1,7 +1,7 @@
 /*
  * measure.h - a whole run: sessions, launches of the program, analysis.
  *
- * The sessions lie in the run's folder until measure_forget(); of a run whose dsa died
+ * The sessions lie in the run's folder until run_folder_forget(); of a run whose dsa died
  * they are still there, and measure_recover() makes a result of them. Those of jobs
  * other than 0 lie in folders job-1, job-2 ... in it.
  */
@@ -60,8 +60,5 @@ int measure_rate(const struct measure_config *config, struct measure_rate *rate,
 
 /* Makes a result of the sessions in `folder`. -ENOENT: there is none. */
 int measure_recover(const char *folder, struct profile *profile, struct error *err);
-
-/* Removes the sessions, once their result is saved. */
-void measure_forget(const char *folder);
 
 #endif

@@ -1,5 +1,6 @@
 /* in_step_test.c - a loader that waits for others at the edges of windows. */
 #include "loader/base/clock.h"
+#include "loader/driver/driver_state.h"
 #include "tests/lib/driven.h"
 
 #include <pthread.h>
@@ -200,6 +201,39 @@ static void without_dsa_it_goes_on_alone(void **state)
 	assert_int_equal(train(10), 0);
 }
 
+static void a_dsa_that_cannot_be_seen_leads(void **state)
+{
+	(void)state;
+	ask(TRACE_SYNTHETIC, 0);
+	driven.trace->dsa_pid_ns++; /* as in another container */
+	assert_int_equal(train(10), 10);
+}
+
+/* Looks again, without the time between two looks. */
+static bool looks_led(struct driver *driver)
+{
+	driver->looked_ns = 0;
+	return driver_led(driver);
+}
+
+static void a_dsa_that_cannot_be_seen_is_heard(void **state)
+{
+	struct driver driver = {.trace = driven.trace};
+	unsigned looks = 0;
+
+	(void)state;
+	driven.trace->dsa_pid_ns++;
+	for (unsigned i = 0; i < 1000; i++) {
+		driven.trace->heartbeat++;
+		assert_true(looks_led(&driver));
+	}
+	while (looks_led(&driver) && looks < 1000)
+		looks++;
+	assert_in_range(looks, 50, 500); /* of 100 ms */
+	driven.trace->heartbeat++;       /* it was stopped for a while */
+	assert_true(looks_led(&driver));
+}
+
 static void the_stop_flag_ends_a_wait(void **state)
 {
 	struct trace_window *aside = ask(TRACE_FETCH, TRACE_ASIDE);
@@ -229,6 +263,8 @@ int main(int argc, char **argv)
 		IN_STEP(what_is_done_alone_waits_for_the_others_to_stand_back),
 		IN_STEP(one_that_was_let_go_waits_for_nobody),
 		IN_STEP(without_dsa_it_goes_on_alone),
+		IN_STEP(a_dsa_that_cannot_be_seen_leads),
+		IN_STEP(a_dsa_that_cannot_be_seen_is_heard),
 		IN_STEP(the_stop_flag_ends_a_wait),
 	};
 
