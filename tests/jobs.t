@@ -257,6 +257,10 @@ def orphans(scratch):
     result = json.loads(done.stdout) if done.returncode == 0 else {}
     tap.ok(result.get("run", {}).get("status") == "dsa died" and len(result["jobs"]) == 2,
            "what was measured can be read", done.stderr)
+    names = sorted(os.path.relpath(path, scratch.at("out"))
+                   for path in glob.glob(scratch.at("out", "**"), recursive=True))
+    tap.ok(names == [".", "job-1", "job-1/report.html", "job-1/run.json", "report.html",
+                     "run.json"], "and lies in the place of the sessions", names)
 
 
 def said(scratch):

@@ -110,6 +110,8 @@ class Case:
             found = self.report()
             self.want(found is None or "run.json" in names or
                       found["run"]["status"] == "dsa died", "who died is not told")
+            self.want("run.json" in names or "session" not in self.names(),
+                      f"the report of {names} leaves {self.names()}")
 
     def after_target(self, dsa):
         """dsa ends by itself with what it has."""

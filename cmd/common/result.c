@@ -1,7 +1,7 @@
 /* result.c - reads and writes the folder of a result. */
 #include "cmd/common/result.h"
 #include "loader/base/error.h"
-#include "profiler/run/measure.h"
+#include "profiler/run/run_folder.h"
 #include "reports/form.h"
 #include "reports/json/json.h"
 
@@ -14,10 +14,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Never in place of the result of a run before. */
+static int result_keep_recovered(const char *folder, const struct profile *profile,
+				 struct error *err)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/run.json", folder);
+	return access(path, F_OK) == 0 ? -EEXIST : result_save(folder, profile, err);
+}
+
 /* What the run in a folder left: a session when its dsa died, else run.json. */
 static int load_folder(const char *folder, struct profile *profile, struct error *err)
 {
-	int result = measure_recover(folder, profile, err);
+	int result = run_folder_recover(folder, result_keep_recovered, profile, err);
 	char *path = NULL;
 
 	if (result != -ENOENT)

@@ -16,7 +16,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 struct measurement {
 	const struct measure_config *config;
@@ -223,102 +222,4 @@ int measure(const struct measure_config *config, struct profile *profile,
 	if (result < 0)
 		run_folder_forget(config->folder);
 	return result;
-}
-
-/* Maps the sessions of a folder; returns how many, 0 with err when there is none. */
-static unsigned map_all(const char *folder, const struct trace **traces,
-			struct error *err)
-{
-	char path[PATH_MAX];
-	unsigned count = 0;
-
-	while (count < ANALYSE_SESSIONS) {
-		run_folder_session(path, folder, count);
-		if (count > 0 && access(path, F_OK) < 0)
-			break;
-		traces[count] = trace_map(path, false, err);
-		if (traces[count] == NULL)
-			break;
-		count++;
-	}
-	return count;
-}
-
-/* Maps those of the jobs beside the first, behind it in `traces`; returns how many. */
-static unsigned map_jobs(const char *folder, const struct trace **traces)
-{
-	char path[PATH_MAX];
-	unsigned count = 1;
-
-	for (; count < BARRIER_JOBS; count++) {
-		launch_job_path(path, folder, count, "/session");
-		traces[count] = trace_map(path, false, NULL);
-		if (traces[count] == NULL)
-			break;
-	}
-	return count;
-}
-
-static void unmap_all(const struct trace *const *traces, unsigned count)
-{
-	for (unsigned i = 0; i < count; i++)
-		trace_unmap((struct trace *)(uintptr_t)traces[i]);
-}
-
-static int recover_job(const struct trace *trace, unsigned job, struct profile *profile,
-		       struct error *err)
-{
-	struct profile own;
-	int result;
-
-	profile_init(&own);
-	result = analyse(&trace, 1, &own, err);
-	if (result == 0)
-		result = jobs_add(profile, job, &own, NULL);
-	profile_free(&own);
-	return result;
-}
-
-static int recover_jobs(const char *folder, const struct trace *first,
-			struct profile *profile, struct error *err)
-{
-	const struct trace *traces[BARRIER_JOBS] = {first};
-	unsigned count = map_jobs(folder, traces);
-	int result = count > 1 ? jobs_add(profile, 0, profile, NULL) : 0;
-
-	for (unsigned i = 1; result == 0 && i < count; i++)
-		result = recover_job(traces[i], i, profile, err);
-	if (result == 0 && count > 1)
-		result = jobs_together(traces, count, &profile->together,
-				       &profile->prep_cpu_per_delivered_s);
-	profile->shared = first->loader.shared != 0;
-	unmap_all(traces + 1, count - 1);
-	return result;
-}
-
-int measure_recover(const char *folder, struct profile *profile, struct error *err)
-{
-	const struct trace *traces[ANALYSE_SESSIONS];
-	struct error why = {0};
-	unsigned count = map_all(folder, traces, &why);
-	int result = count == 0 ? -why.code : 0;
-
-	if (result < 0 && err != NULL)
-		*err = why;
-	if (result == 0 && run_folder_is_busy(folder, traces[0]))
-		result = error_set(err, EBUSY, "the run in %s is still going on",
-				   folder);
-	if (result == 0)
-		result = analyse(traces, count, profile, err);
-	if (result == 0)
-		result = recover_jobs(folder, traces[0], profile, err);
-	if (result == 0) {
-		profile->status.id = STATUS_DSA_DIED;
-		result = profile_text(&profile->status_why,
-				      "dsa ended before the run did; this is what its "
-				      "session holds");
-	}
-	unmap_all(traces, count);
-	return result == -ENOMEM ? error_sys(err, ENOMEM, "recovering the run")
-				 : result;
 }

@@ -2,7 +2,7 @@
  * measure.h - a whole run: sessions, launches of the program, analysis.
  *
  * The sessions lie in the run's folder until run_folder_forget(); of a run whose dsa died
- * they are still there, and measure_recover() makes a result of them. Those of jobs
+ * they are still there, and run_folder_recover() makes a result of them. Those of jobs
  * other than 0 lie in folders job-1, job-2 ... in it.
  */
 #ifndef DSA_MEASURE_H
@@ -11,6 +11,7 @@
 #include "profiler/analysis/rate.h"
 #include "profiler/profile.h"
 #include "profiler/run/conductor.h"
+#include "profiler/run/run_folder.h"
 
 struct measure_config {
 	char *const *command;
@@ -35,7 +36,7 @@ struct measure_config {
 	void (*started)(void *context); /* each launch; NULL: nobody is told */
 	void (*progress)(void *context, const struct conductor_progress *now);
 	/* NULL, or keeps the result of a job other than 0 in a folder of its own. */
-	int (*keep)(const char *folder, const struct profile *own, struct error *err);
+	run_folder_keep *keep;
 	void *context;
 };
 
@@ -57,8 +58,5 @@ int measure(const struct measure_config *config, struct profile *profile,
  */
 int measure_rate(const struct measure_config *config, struct measure_rate *rate,
 		 struct error *err);
-
-/* Makes a result of the sessions in `folder`. -ENOENT: there is none. */
-int measure_recover(const char *folder, struct profile *profile, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * run_folder.h - the sessions in a run's folder, and whether they are those of a run that
- * goes on.
+ * run_folder.h - the sessions in a run's folder: whether they are those of a run that goes
+ * on, and the result of one that does not.
  */
 #ifndef DSA_RUN_FOLDER_H
 #define DSA_RUN_FOLDER_H
@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 struct error;
+struct profile;
 struct trace;
 
 /* Of job 0, of a launch from 0 on: "session", "session.2" ... ; its path: PATH_MAX. */
@@ -22,6 +23,17 @@ void run_folder_hold(const char *session);
 
 /* True while the dsa lives that made the first session, mapped as `trace`. */
 bool run_folder_is_busy(const char *folder, const struct trace *trace);
+
+/* Keeps a result in a folder: 0 or -errno. */
+typedef int run_folder_keep(const char *folder, const struct profile *profile,
+			    struct error *err);
+
+/*
+ * Makes a result of the sessions in `folder`, each job's, and keeps it in their place
+ * where `keep` can; they stay where it can't. -ENOENT: there is none.
+ */
+int run_folder_recover(const char *folder, run_folder_keep *keep,
+		       struct profile *profile, struct error *err);
 
 /* Removes what a dead dsa left; -EBUSY while one lives. */
 int run_folder_take(const char *folder, struct error *err);
