@@ -51,7 +51,7 @@ static int loader_open_parts(struct dsa_loader *loader, const struct dsa_config 
 		options_resolve(&loader->options, config, getenv("DSA_LOADER"), err);
 
 	if (result == 0)
-		result = session_join_open(&loader->session, err);
+		result = session_join_open(&loader->session, &loader->options, err);
 	if (result == 0)
 		result = open_delivery(loader,
 				       config->share != NULL ? config->share
@@ -154,24 +154,19 @@ EXPORT int dsa_compute(struct dsa_loader *loader, const struct dsa_batch *batch,
 
 /* ---- looking ---- */
 
-static uint64_t loader_counter(const struct dsa_loader *loader,
-			       enum trace_counter which)
-{
-	return atomic_load_explicit(&loader->session.process->counters[which],
-				    memory_order_relaxed);
-}
-
 EXPORT int dsa_stats(const struct dsa_loader *loader, struct dsa_stats *stats)
 {
+	const struct enlisted *session = &loader->session;
+
 	if (loader->pid != getpid())
 		return -EOWNERDEAD;
 	*stats = (struct dsa_stats){
-		.samples = loader_counter(loader, TRACE_delivered_samples),
-		.batches = loader_counter(loader, TRACE_delivered_batches),
-		.skipped = loader_counter(loader, TRACE_skipped_samples),
-		.fetched_bytes = loader_counter(loader, TRACE_fetched_bytes),
-		.blocked_ns = loader_counter(loader, TRACE_blocked_ns),
-		.copied_bytes = loader_counter(loader, TRACE_copied_bytes),
+		.samples = session_join_counter(session, TRACE_delivered_samples),
+		.batches = session_join_counter(session, TRACE_delivered_batches),
+		.skipped = session_join_counter(session, TRACE_skipped_samples),
+		.fetched_bytes = session_join_counter(session, TRACE_fetched_bytes),
+		.blocked_ns = session_join_counter(session, TRACE_blocked_ns),
+		.copied_bytes = session_join_counter(session, TRACE_copied_bytes),
 	};
 	loader->delivery->ops->stats(loader->delivery, stats);
 	return 0;

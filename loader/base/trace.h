@@ -115,7 +115,7 @@ enum trace_state { TRACE_ASKED, TRACE_RUNNING, TRACE_DONE, TRACE_REFUSED };
 enum trace_progress { TRACE_SWITCHING, TRACE_SETTLED, TRACE_MEASURING, TRACE_ENOUGH };
 
 /*
- * Totals since the process opened its loader. Append; never reorder.
+ * Totals since a process opened its first loader in this slot. Append; never reorder.
  *
  * counted_*: what the batches delivered so far took, of the stream in its real turns;
  * samples that were tried for their places in vain too, since they cost as much. What
@@ -179,8 +179,10 @@ struct trace_thread {
 };
 
 struct trace_process {
-	_Atomic uint32_t pid; /* 0: free; claimed by compare and exchange */
-	uint32_t role;        /* 1: driver, 2: another loader of the program */
+	_Atomic uint32_t pid;    /* 0: free; claimed by compare and exchange */
+	uint32_t role;           /* 1: driver, 2: another loader of the program */
+	_Atomic uint32_t closed; /* 1: its loader is; the next one counts on from it */
+	uint32_t reserved;
 	uint64_t started_ns;
 	struct trace_thread threads[TRACE_THREADS];
 	_Atomic uint64_t counters[TRACE_COUNT];
@@ -308,10 +310,11 @@ struct trace {
 	uint32_t version;
 	uint32_t bytes; /* of the whole file */
 	uint32_t dsa_pid;
-	_Atomic uint32_t loaders; /* that the program opened: the one that drives is the
-				   * first of them */
-	uint64_t dsa_start;       /* starttime in /proc/PID/stat: detects reused pids */
-	uint64_t created_ns;      /* clock base: CLOCK_MONOTONIC and CLOCK_REALTIME */
+	_Atomic uint32_t
+		loaders;     /* that the program opened: the first drives, and those
+				   * that drive on after it are not counted */
+	uint64_t dsa_start;  /* starttime in /proc/PID/stat: detects reused pids */
+	uint64_t created_ns; /* clock base: CLOCK_MONOTONIC and CLOCK_REALTIME */
 	uint64_t created_real_ns; /* at the same moment */
 	uint64_t seed;
 
@@ -328,7 +331,7 @@ struct trace {
 		dropped_samples;           /* records there was no room for */
 	_Atomic uint64_t first_request_ns; /* the first batch was asked for */
 	_Atomic uint64_t last_request_ns;  /* and the last one so far */
-	_Atomic uint64_t driver_done;      /* when the driver closed; 0: it has not */
+	_Atomic uint64_t driver_done;      /* when the driver closed; 0: one drives */
 
 	/* Of one of several jobs in step, all from dsa. */
 	_Atomic uint32_t in_step;            /* 0: at its own pace (again) */
@@ -415,8 +418,15 @@ void trace_unmap(struct trace *trace);
 enum trace_dsa { TRACE_DSA_GONE, TRACE_DSA_ALIVE, TRACE_DSA_UNSEEN };
 enum trace_dsa trace_dsa_state(const struct trace *trace);
 
-/* Claims a process slot for the caller. NULL when all are taken. */
-struct trace_process *trace_claim(struct trace *trace);
+/*
+ * Claims a process slot for a loader of the caller's: one of a loader that it closed, the
+ * driver's only for its `successor`; else a free one, or one that anybody closed. NULL
+ * when all are taken.
+ */
+struct trace_process *trace_claim(struct trace *trace, bool successor);
+
+/* Gives a slot back, with what was counted in it. */
+void trace_give_back(struct trace_process *process);
 
 /* Enters the calling thread into the slot's table; full is no error. */
 void trace_thread(struct trace_process *process, enum trace_stage stage);

@@ -4,6 +4,7 @@
 #include "loader/driver/driver_state.h"
 #include "loader/pipeline.h"
 #include "loader/ring.h"
+#include "loader/session_join.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -112,15 +113,26 @@ void driver_emulated(struct driver *driver, double rate)
 	driver->trace->loader.emulated_per_s = rate;
 }
 
+/* Drives where nobody does yet; or after one that closed, in whose slot counters and
+ * the one window of --observe go on. */
 static bool driver_claim(const struct driver_parts *parts)
 {
 	struct trace *trace = parts->trace;
-	uint32_t none = 0;
+	uint32_t none = 0, slot;
+	uint64_t done;
 
-	return trace != NULL &&
-	       atomic_compare_exchange_strong(
-		       &trace->driver, &none,
-		       (uint32_t)(parts->process - trace->processes) + 1);
+	if (trace == NULL)
+		return false;
+	slot = (uint32_t)(parts->process - trace->processes) + 1;
+	if (atomic_compare_exchange_strong(&trace->driver, &none, slot))
+		return true;
+	done = atomic_load(&trace->driver_done);
+	if (done == 0 || (trace->observe && trace->driver != slot) ||
+	    !session_join_succeeds(trace, parts->options) ||
+	    !atomic_compare_exchange_strong(&trace->driver_done, &done, 0))
+		return false;
+	atomic_store(&trace->driver, slot);
+	return true;
 }
 
 int driver_open(const struct driver_parts *parts, struct driver **opened,
@@ -139,10 +151,17 @@ int driver_open(const struct driver_parts *parts, struct driver **opened,
 	driver->trace = trace;
 	driver->process = parts->process;
 	driver->process->role = 1;
+	for (int i = 0; i < TRACE_COUNT; i++)
+		driver->before[i] = driver->process->counters[i];
 	driver->real = parts->reader != NULL;
 	find_edge(driver);
 	trace_thread(driver->process, TRACE_STAGE_CONSUMER);
-	describe_loader(driver);
+	if (trace->loader_ready == 0 || !session_join_is_same(trace, parts->options)) {
+		atomic_store(&trace->loader_ready, 0);
+		describe_loader(driver);
+	}
+	if (trace->observe && trace->window_now > 0)
+		driver_resume_window(driver);
 	atomic_store_explicit(&trace->loader_ready, 1, memory_order_release);
 	*opened = driver;
 	return 0;

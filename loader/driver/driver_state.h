@@ -16,15 +16,16 @@ struct driver {
 	struct driver_parts parts;
 	struct trace *trace;
 	struct trace_process *process;
-	bool detached;      /* no window any more: dsa is gone */
-	uint64_t looked_ns; /* when that was looked at */
-	uint32_t heartbeat; /* of dsa, when it was looked at, */
-	unsigned silent;    /* and for how many looks it stands still */
-	bool real;          /* the pipeline does what the program asked for */
-	bool delivers;      /* a turn is on that does */
-	_Atomic bool ended; /* driver_end() */
-	uint32_t turn;      /* of a shared loader: number of the present one */
-	bool metered;       /* each batch delivered lets workers prepare one more */
+	uint64_t before[TRACE_COUNT]; /* counted there by drivers that closed */
+	bool detached;                /* no window any more: dsa is gone */
+	uint64_t looked_ns;           /* when that was looked at */
+	uint32_t heartbeat;           /* of dsa, when it was looked at, */
+	unsigned silent;              /* and for how many looks it stands still */
+	bool real;                    /* the pipeline does what the program asked for */
+	bool delivers;                /* a turn is on that does */
+	_Atomic bool ended;           /* driver_end() */
+	uint32_t turn; /* of a shared loader: number of the present one */
+	bool metered;  /* each batch delivered lets workers prepare one more */
 
 	struct trace_window *window; /* NULL: none is on */
 	uint32_t index;              /* its number */
@@ -90,6 +91,9 @@ int pool_make(struct driver *driver);
 void driver_next_windows(struct driver *driver);
 void driver_begin_measuring(struct driver *driver);
 void driver_end_window(struct driver *driver, uint64_t now);
+
+/* Goes on with the window that a driver before ended when it closed. */
+void driver_resume_window(struct driver *driver);
 
 /* True if the batches come from a shared loader. */
 static inline bool follows(const struct driver *driver)

@@ -36,10 +36,11 @@ static uint64_t read_bytes(void)
 	return found != NULL ? strtoull(found + 13, NULL, 10) : UINT64_MAX;
 }
 
-static void record_set(struct trace_process *process, enum trace_counter counter,
+static void record_set(const struct driver *driver, enum trace_counter counter,
 		       uint64_t value)
 {
-	atomic_store_explicit(&process->counters[counter], value, memory_order_relaxed);
+	atomic_store_explicit(&driver->process->counters[counter],
+			      driver->before[counter] + value, memory_order_relaxed);
 }
 
 void record_counters(const struct driver *driver)
@@ -51,16 +52,16 @@ void record_counters(const struct driver *driver)
 		return;
 	fetch = pipeline_fetch(driver->parts.pipeline);
 	fetch_stats(fetch, &stats);
-	record_set(driver->process, TRACE_fetch_cpu_ns, stats.cpu_ns);
-	record_set(driver->process, TRACE_prep_cpu_ns,
+	record_set(driver, TRACE_fetch_cpu_ns, stats.cpu_ns);
+	record_set(driver, TRACE_prep_cpu_ns,
 		   pipeline_prep_cpu(driver->parts.pipeline));
 	if (driver->parts.throttle != NULL) {
 		struct throttle_stats throttle;
 
 		throttle_stats(driver->parts.throttle, &throttle);
-		record_set(driver->process, TRACE_throttle_reads, throttle.reads);
-		record_set(driver->process, TRACE_throttle_bytes, throttle.bytes);
-		record_set(driver->process, TRACE_throttle_busy_ns, throttle.busy_ns);
+		record_set(driver, TRACE_throttle_reads, throttle.reads);
+		record_set(driver, TRACE_throttle_bytes, throttle.bytes);
+		record_set(driver, TRACE_throttle_busy_ns, throttle.busy_ns);
 	}
 }
 

@@ -1,12 +1,64 @@
 /* session_join.c - claims a slot in the session that DSA_SESSION names. */
 #include "loader/session_join.h"
 #include "loader/base/error.h"
-#include "loader/base/trace.h"
+#include "loader/options.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-int session_join_open(struct enlisted *enlisted, struct error *err)
+static bool session_join_any_measured(const struct trace *trace)
+{
+	for (uint32_t i = 0; i < trace->window_now && i < TRACE_WINDOWS; i++)
+		if (trace->windows[i].state == TRACE_DONE)
+			return true;
+	return false;
+}
+
+bool session_join_is_same(const struct trace *trace, const struct options *options)
+{
+	const struct trace_loader *before = &trace->loader;
+	char output[sizeof(before->output)];
+
+	if (before->batch != options->batch)
+		return false;
+	options_shape(options, output, sizeof(output));
+	if (before->shared || before->dataset[0] == '\0') /* one shared loader's */
+		return true;
+	return strncmp(before->dataset, options->dataset,
+		       sizeof(before->dataset) - 1) == 0 &&
+	       strcmp(before->output, output) == 0;
+}
+
+bool session_join_succeeds(const struct trace *trace, const struct options *options)
+{
+	return (!trace->loader.shared && !session_join_any_measured(trace)) ||
+	       session_join_is_same(trace, options);
+}
+
+/* Claims a slot, whose counters go on. */
+static void session_join_claim(struct enlisted *enlisted, const struct options *options)
+{
+	struct trace *trace = enlisted->trace;
+	struct trace_process *process =
+		trace_claim(trace, session_join_succeeds(trace, options));
+
+	if (process == NULL || process->role != 1)
+		atomic_fetch_add(&trace->loaders, 1);
+	if (process == NULL) { /* too many loaders: this one goes unseen */
+		trace_unmap(trace);
+		enlisted->trace = NULL;
+		return;
+	}
+	enlisted->process = process;
+	if (process->role == 0)
+		process->role = 2;
+	for (int i = 0; i < TRACE_COUNT; i++)
+		enlisted->before[i] = process->counters[i];
+}
+
+int session_join_open(struct enlisted *enlisted, const struct options *options,
+		      struct error *err)
 {
 	const char *path = getenv("DSA_SESSION");
 
@@ -23,20 +75,21 @@ int session_join_open(struct enlisted *enlisted, struct error *err)
 	}
 	if (enlisted->trace == NULL)
 		return error_within(err, -EINVAL, "DSA_SESSION");
-	enlisted->process = trace_claim(enlisted->trace);
-	if (enlisted->process == NULL) { /* too many loaders: this one goes unseen */
-		trace_unmap(enlisted->trace);
-		enlisted->trace = NULL;
-		enlisted->process = enlisted->own;
-	} else {
-		enlisted->process->role = 2;
-		atomic_fetch_add(&enlisted->trace->loaders, 1);
-	}
+	session_join_claim(enlisted, options);
 	return 0;
 }
 
 void session_join_close(struct enlisted *enlisted)
 {
+	if (enlisted->trace != NULL && enlisted->process != enlisted->own)
+		trace_give_back(enlisted->process);
 	trace_unmap(enlisted->trace);
 	free(enlisted->own);
+}
+
+uint64_t session_join_counter(const struct enlisted *enlisted, enum trace_counter which)
+{
+	return atomic_load_explicit(&enlisted->process->counters[which],
+				    memory_order_relaxed) -
+	       enlisted->before[which];
 }

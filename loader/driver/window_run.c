@@ -50,6 +50,16 @@ void driver_end_window(struct driver *driver, uint64_t now)
 	driver->measuring = false;
 }
 
+void driver_resume_window(struct driver *driver)
+{
+	driver->index = driver->trace->window_now - 1;
+	driver->window = &driver->trace->windows[driver->index];
+	driver->measuring = driver->window->begin.time_ns != 0;
+	driver->batches = driver->window->steps;
+	driver->merge = 1;
+	publish_state(driver->window, TRACE_RUNNING);
+}
+
 /*
  * Waits inside dsa_next() while the pipeline delivers nothing: for length_ns, or until
  * it has read `most` samples.

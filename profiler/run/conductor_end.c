@@ -87,6 +87,17 @@ void conductor_interrupt(struct conductor *conductor, int number)
 	conductor_stop(conductor, CONDUCTOR_INTERRUPTED, "SIG%s", sigabbrev_np(number));
 }
 
+void conductor_spent(struct conductor *conductor)
+{
+	bool closed = conductor_has(conductor, 0) &&
+		      conductor->jobs[0].trace->driver_done != 0;
+
+	conductor_stop(conductor, CONDUCTOR_BUDGET, "%s",
+		       closed ? "the program closed the loader that was measured, and "
+				"opened none of the same data and batch"
+			      : "");
+}
+
 static bool any_asked(const struct conductor *conductor)
 {
 	for (unsigned i = 0; i < conductor->count; i++)
@@ -275,7 +286,7 @@ void conductor_check(struct conductor *conductor)
 	}
 	if (!config->observe &&
 	    conductor_elapsed(conductor) > config->schedule.budget_s)
-		conductor_stop(conductor, CONDUCTOR_BUDGET, "%s", "");
+		conductor_spent(conductor);
 	if (steps)
 		conductor_stop(conductor, CONDUCTOR_STEPS, "%s", "");
 }

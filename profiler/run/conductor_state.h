@@ -56,6 +56,9 @@ double conductor_elapsed(const struct conductor *conductor);
 void conductor_stop(struct conductor *conductor, enum conductor_why why,
 		    const char *text, ...) __attribute__((format(printf, 3, 4)));
 
+/* The budget is used up. */
+void conductor_spent(struct conductor *conductor);
+
 /* Stops as somebody wants who sent a signal. */
 void conductor_interrupt(struct conductor *conductor, int number);
 

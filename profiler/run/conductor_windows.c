@@ -97,7 +97,7 @@ void conductor_extend(struct conductor *conductor)
 	if (step == SCHEDULE_DONE)
 		conductor_stop(conductor, CONDUCTOR_PRECISE, "%s", "");
 	if (step == SCHEDULE_OUT)
-		conductor_stop(conductor, CONDUCTOR_BUDGET, "%s", "");
+		conductor_spent(conductor);
 	if (step == SCHEDULE_VOID)
 		conductor_stop(conductor, CONDUCTOR_VOID, "%s", schedule_why(schedule));
 }

@@ -132,7 +132,7 @@ static int server_open_all(struct share_server *server, struct error *err)
 	if (result == 0)
 		result = reactor_open(&server->reactor, err);
 	if (result == 0)
-		result = session_join_open(&server->session, err);
+		result = session_join_open(&server->session, &server->options, err);
 	if (result == 0)
 		result = server_open_data(server, err);
 	if (result < 0)

@@ -176,8 +176,7 @@ static uint64_t share_metrics_rate(const struct share_server *server, uint64_t n
 static uint64_t share_metrics_counter(const struct share_server *server,
 				      enum trace_counter which)
 {
-	return atomic_load_explicit(&server->session.process->counters[which],
-				    memory_order_relaxed);
+	return session_join_counter(&server->session, which);
 }
 
 static void share_metrics_fill_constant(struct collected *metrics)

@@ -165,8 +165,43 @@ static void every_claim_has_a_slot_of_its_own(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < TRACE_PROCESSES; i++)
-		assert_ptr_equal(trace_claim(trace), &trace->processes[i]);
-	assert_null(trace_claim(trace));
+		assert_ptr_equal(trace_claim(trace, false), &trace->processes[i]);
+	assert_null(trace_claim(trace, false));
+	trace_unmap(trace);
+}
+
+static void slots_given_back_are_claimed_again(void **state)
+{
+	struct trace *trace = create();
+	struct trace_process *driver = trace_claim(trace, false);
+	struct trace_process *other = trace_claim(trace, false);
+
+	(void)state;
+	trace->driver = 1;
+	driver->counters[0] = other->counters[0] = 7;
+	trace_thread(other, TRACE_STAGE_PREP);
+	trace_give_back(driver);
+	trace_give_back(other);
+	assert_ptr_equal(trace_claim(trace, false), other);
+	assert_int_equal(other->counters[0], 7);
+	assert_int_equal(other->threads[0].tid, 0);
+	assert_ptr_equal(trace_claim(trace, false), &trace->processes[2]);
+	assert_ptr_equal(trace_claim(trace, true), driver);
+	trace_unmap(trace);
+}
+
+static void a_slot_of_another_process_is_claimed_last(void **state)
+{
+	struct trace *trace = create();
+
+	(void)state;
+	for (unsigned i = 0; i < TRACE_PROCESSES - 1; i++)
+		trace_claim(trace, false)->pid = 1;
+	trace_give_back(&trace->processes[3]);
+	assert_ptr_equal(trace_claim(trace, false),
+			 &trace->processes[TRACE_PROCESSES - 1]);
+	assert_ptr_equal(trace_claim(trace, false), &trace->processes[3]);
+	assert_int_equal(trace->processes[3].pid, getpid());
 	trace_unmap(trace);
 }
 
@@ -180,7 +215,7 @@ static void threads_enter_until_the_table_is_full(void **state)
 {
 	enum { MORE = TRACE_THREADS + 8 };
 	struct trace *trace = create();
-	struct trace_process *process = trace_claim(trace);
+	struct trace_process *process = trace_claim(trace, false);
 	pthread_t threads[MORE];
 
 	(void)state;
@@ -219,6 +254,8 @@ int main(int argc, char **argv)
 		WITH_FOLDER(a_session_that_cannot_be_made_leaves_nothing),
 		WITH_FOLDER(a_session_may_lie_in_the_present_folder),
 		WITH_FOLDER(every_claim_has_a_slot_of_its_own),
+		WITH_FOLDER(slots_given_back_are_claimed_again),
+		WITH_FOLDER(a_slot_of_another_process_is_claimed_last),
 		WITH_FOLDER(threads_enter_until_the_table_is_full),
 		cmocka_unit_test(buckets_are_powers_of_two),
 	};

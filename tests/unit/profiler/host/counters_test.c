@@ -272,7 +272,7 @@ static struct trace *new_session(void)
 				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	assert_true(trace != MAP_FAILED);
-	trace_claim(trace)->role = 1;
+	trace_claim(trace, false)->role = 1;
 	return trace;
 }
 

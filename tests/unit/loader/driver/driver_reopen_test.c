@@ -1,0 +1,112 @@
+/* driver_reopen_test.c - loaders of a program, one after another. */
+#include "tests/lib/driven.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Closes the loader, and opens one anew. */
+static void open_again(const char *settings)
+{
+	dsa_close(driven.loader);
+	driven_open(settings);
+}
+
+static void a_loader_opened_anew_goes_on_driving(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_REAL), *later;
+	struct driven_audit audit = {0};
+	struct dsa_stats stats;
+
+	(void)state;
+	driven_open("");
+	driven_train(window, &audit, 10000);
+	assert_int_equal(window->state, TRACE_DONE);
+	open_again("");
+	later = driven_ask(TRACE_SYNTHETIC);
+	audit = (struct driven_audit){0};
+	driven_train(later, &audit, 10000);
+	assert_int_equal(later->state, TRACE_DONE);
+	assert_int_equal(driven.trace->driver, 1);
+	assert_int_equal(driven.trace->driver_done, 0);
+	dsa_stats(driven.loader, &stats);
+	assert_int_equal(stats.batches, audit.batches); /* its own */
+	assert_true(driven_counted(later, TRACE_delivered_samples) == later->samples);
+}
+
+static void windows_of_different_loaders_are_not_mixed(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_REAL), *later;
+	struct driven_audit audit = {0};
+
+	(void)state;
+	driven_open("");
+	driven_train(window, &audit, 10000);
+	open_again("batch=4");
+	later = driven_ask(TRACE_REAL);
+	driven_train(later, &audit, 100);
+	assert_int_equal(later->state, TRACE_ASKED);
+	assert_int_equal(driven.trace->processes[1].counters[TRACE_delivered_batches],
+			 100);
+	open_again("");
+	driven_train(later, &audit, 10000);
+	assert_int_equal(later->state, TRACE_DONE);
+	assert_int_equal(driven.trace->driver, 1);
+}
+
+static void any_loader_drives_while_nothing_was_measured(void **state)
+{
+	struct trace_window *window;
+	struct driven_audit audit = {0};
+
+	(void)state;
+	driven_open("batch=4"); /* a first look at other data */
+	driven_train(NULL, &audit, 2);
+	open_again("");
+	window = driven_ask(TRACE_REAL);
+	driven_train(window, &audit, 10000);
+	assert_int_equal(window->state, TRACE_DONE);
+	assert_int_equal(driven.trace->loader.batch, DRIVEN_BATCH);
+}
+
+static void loaders_one_after_another_are_all_observed(void **state)
+{
+	enum { LOADERS = 40, EACH = 5 };
+	struct trace_window *window = driven_ask(TRACE_REAL);
+	struct driven_audit audit = {0};
+
+	(void)state;
+	driven.trace->observe = 1;
+	window->length_ns = UINT64_MAX;
+	window->settle = 0;
+	for (int i = 0; i < LOADERS; i++) {
+		open_again("");
+		driven_train(NULL, &audit, EACH);
+	}
+	dsa_close(driven.loader);
+	driven.loader = NULL;
+	assert_int_equal(audit.batches, LOADERS * EACH);
+	assert_int_equal(driven.trace->processes[0].counters[TRACE_delivered_batches],
+			 LOADERS * EACH);
+	assert_int_equal(driven.trace->loaders, 1);
+	assert_int_equal(window->state, TRACE_DONE);
+	assert_int_equal(window->steps, LOADERS * (EACH - 1)); /* the last has no end */
+	assert_int_equal(driven.trace->window_now, 1);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_SESSION(a_loader_opened_anew_goes_on_driving),
+		WITH_SESSION(windows_of_different_loaders_are_not_mixed),
+		WITH_SESSION(any_loader_drives_while_nothing_was_measured),
+		WITH_SESSION(loaders_one_after_another_are_all_observed),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("driver_reopen", tests, NULL, NULL);
+}
