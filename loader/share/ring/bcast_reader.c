@@ -94,10 +94,12 @@ static void bcast_reader_pass_by(struct bcast_reader *reader, struct walk *walk)
 	reader->bad = walk->bad;
 }
 
-/* Among places that were had or are others', a batch may be longer than the ring. */
+/* Among places that were had, are others' or are void, a batch may be longer than the
+ * ring: what was found must be given back before the writer can go on. */
 static bool bcast_reader_partial(const struct bcast_reader *reader)
 {
-	return reader->partial || (reader->had != NULL && reader->epoch == 0);
+	return reader->partial || (reader->had != NULL && reader->epoch == 0) ||
+	       bcast_blocks(reader);
 }
 
 static bool bcast_reader_had(const struct bcast_reader *reader,

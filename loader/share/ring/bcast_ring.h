@@ -179,7 +179,8 @@ struct bcast_batch {
 	uint64_t epoch;   /* the reader's own, from 0; 0 for repeats */
 	bool epoch_ends;  /* the last one of its epoch */
 	bool repeated;
-	bool partial; /* fewer than wanted, because there were no more yet */
+	bool partial; /* fewer than wanted: there were no more yet, or none can come
+		       * before these are given back */
 	uint32_t turn;
 };
 

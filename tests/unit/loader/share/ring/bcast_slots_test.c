@@ -300,6 +300,51 @@ static void what_was_had_elsewhere_is_gone_past(void **state)
 	bcast_close(ring);
 }
 
+/* Publishes an epoch of 3 samples and voids, as far as there is room. */
+static uint32_t put_voids(struct bcast_ring *ring, uint32_t at, uint32_t all)
+{
+	while (at < all) {
+		uint32_t left = all - at;
+		uint32_t places = left < FEEDER_BATCH ? left : FEEDER_BATCH;
+		uint32_t good = at == 0 ? 3 : 0;
+
+		if (!feeder_put(ring, at, good, places - good, false))
+			break;
+		at += places;
+	}
+	return at;
+}
+
+/* How many samples such an epoch brings, in batches of 5. UINT32_MAX: it does not end. */
+static uint32_t samples_before_voids(uint32_t all)
+{
+	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
+	struct bcast_reader *reader = feeder_join(ring, 0, false, NULL);
+	struct bcast_batch batch = {0};
+	uint32_t at = 0, count = 0;
+
+	reader->remaining = reader->epoch_places = all;
+	for (int look = 0; look < 8 && !batch.epoch_ends; look++) {
+		at = put_voids(ring, at, all);
+		if (feeder_take(reader, 5, &batch) != 1)
+			continue;
+		count += batch.count;
+		if (batch.count > 0)
+			assert_int_equal(bcast_release(reader, &batch), 0);
+	}
+	bcast_reader_close(reader);
+	bcast_close(ring);
+	return batch.epoch_ends ? count : UINT32_MAX;
+}
+
+static void voids_that_fill_the_window_end_with_their_epoch(void **state)
+{
+	(void)state;
+	assert_int_equal(samples_before_voids(FEEDER_PLACES), 3);
+	assert_int_equal(samples_before_voids(FEEDER_PLACES + 1), 3);
+	assert_int_equal(samples_before_voids(4 * FEEDER_PLACES), 3);
+}
+
 static void checksums_find_what_was_changed(void **state)
 {
 	struct bcast_config config = feeder_config;
@@ -428,6 +473,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_reader_cannot_write_to_the_samples),
 		cmocka_unit_test(the_end_comes_after_all_that_was_published),
 		cmocka_unit_test(what_was_had_elsewhere_is_gone_past),
+		cmocka_unit_test(voids_that_fill_the_window_end_with_their_epoch),
 		cmocka_unit_test(checksums_find_what_was_changed),
 		cmocka_unit_test(a_reader_of_no_feed_is_refused),
 		cmocka_unit_test(impossible_feeds_are_refused),

@@ -366,6 +366,31 @@ static void samples_that_can_not_be_read_are_in_no_epoch(void **state)
 	assert_int_equal(serving_told(&serving, "skipped"), GONE);
 }
 
+/* What is left of the epoch before them is less than a batch, and with them more than
+ * the window. */
+static void broken_samples_that_fill_the_window_hold_nobody_up(void **state)
+{
+	enum { FILES = 100, GONE = 70 };
+	struct worker worker;
+	char path[32];
+
+	(void)state;
+	for (int i = 0; i < FILES; i++) {
+		snprintf(path, sizeof(path), "data/class/%02d.jpg", i);
+		scratch_text(path, i < GONE ? "" : "some bytes");
+	}
+	serving.loader.dataset = "data";
+	serving.config.window = 3;
+	assert_true(serving_start(&serving));
+	serving_job(&worker.job, 7);
+	assert_int_equal(job_join(&worker.job, "socket"), PROTOCOL_WELCOME);
+	worker.job.unreadable = GONE;
+	worker_start(&worker, 3);
+	worker_finish(&worker);
+	assert_int_equal(serving_stop(&serving), 0);
+	assert_true(serving_verdict("audit", "exactly once in 3 epochs"));
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -383,6 +408,7 @@ int main(int argc, char **argv)
 		TEST(a_stopped_loader_ends_the_data),
 		TEST(a_job_in_the_way_goes_on_alone),
 		TEST(samples_that_can_not_be_read_are_in_no_epoch),
+		TEST(broken_samples_that_fill_the_window_hold_nobody_up),
 	};
 
 	if (argc > 1)
