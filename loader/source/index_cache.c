@@ -86,7 +86,8 @@ void index_cache_open(struct index_cache *cache, const char *index_dir,
 /* The whole of a file that is ours. NULL: there is none. */
 static void *read_own(const char *path, size_t *size)
 {
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	/* a FIFO would be waited for */
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat status;
 	char *block = NULL;
 

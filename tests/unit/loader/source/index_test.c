@@ -305,6 +305,17 @@ static void an_index_of_another_or_behind_a_link_is_not_used(void **state)
 	assert_false(loads(&cache));
 }
 
+static void a_fifo_in_place_of_an_index_is_not_waited_for(void **state)
+{
+	struct index_cache cache;
+
+	(void)state;
+	keep(&cache);
+	assert_int_equal(unlink(cache.path), 0);
+	assert_int_equal(mkfifo(cache.path, 0600), 0);
+	assert_false(loads(&cache));
+}
+
 /* Until there is no room for it the index is kept; then the tree is listed. */
 static void a_full_disk_leaves_nothing_behind(void **state)
 {
@@ -507,6 +518,7 @@ int main(int argc, char **argv)
 		TEST(a_file_that_was_cut_is_not_used),
 		TEST(numbers_that_lead_out_of_an_index_are_refused),
 		TEST(an_index_of_another_or_behind_a_link_is_not_used),
+		TEST(a_fifo_in_place_of_an_index_is_not_waited_for),
 		TEST(a_full_disk_leaves_nothing_behind),
 		TEST(what_a_crash_left_is_cleared_in_the_end),
 		TEST(indexes_lie_in_the_users_cache),
