@@ -264,7 +264,7 @@ void join_ready(struct share_server *server)
 			join_client(server, client);
 	}
 	if (!server->stream.begun && server->clients.attached > 0)
-		share_stream_begin(&server->stream, !profiled_is(server));
+		share_stream_begin(&server->stream, server->profiled.driver == NULL);
 }
 
 /* ---- HELLO and its answer ---- */

@@ -13,7 +13,8 @@ struct error;
 struct share_server;
 
 struct profiled {
-	struct driver *driver; /* NULL: no dsa run keeps this server in step */
+	struct driver *driver; /* NULL: no dsa run keeps this server in step, or another
+				* loader drives its session */
 	pthread_t thread;
 	_Atomic bool on; /* dsa lives, and has not seen enough */
 	struct ring_shape shape;

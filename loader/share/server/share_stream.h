@@ -79,7 +79,7 @@ struct share_stream {
 int share_stream_open(struct share_stream *stream, struct error *err);
 void share_stream_close(struct share_stream *stream);
 
-/* Batches are made from now on. start: by the stream itself, not by a dsa run. */
+/* Batches are made from now on. start: by the stream itself, not by a driver. */
 void share_stream_begin(struct share_stream *stream, bool start);
 
 /* The pipeline's lock, of a stream that is open. It sets stream->next. */

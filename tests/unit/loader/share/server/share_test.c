@@ -1,4 +1,5 @@
 /* The shared loader: jobs that come, wait and go, and what each of them gets. */
+#include "loader/base/trace.h"
 #include "loader/loader.h"
 #include "loader/share.h"
 #include "loader/share/client/connection.h"
@@ -366,6 +367,26 @@ static void samples_that_can_not_be_read_are_in_no_epoch(void **state)
 	assert_int_equal(serving_told(&serving, "skipped"), GONE);
 }
 
+static void a_session_that_another_loader_drives_holds_nobody_up(void **state)
+{
+	struct trace *trace = trace_create("session", 7, NULL);
+	struct job job;
+
+	(void)state;
+	assert_non_null(trace);
+	trace->in_step = 1;
+	trace->driver = 2; /* not this one's process */
+	setenv("DSA_SESSION", "session", 1);
+	assert_true(serving_start(&serving));
+	unsetenv("DSA_SESSION");
+	serving_job(&job, 16);
+	assert_int_equal(job_join(&job, "socket"), PROTOCOL_WELCOME);
+	assert_int_equal(job_step(&job, 10 * SECOND), 1);
+	job_leave(&job);
+	assert_int_equal(serving_stop(&serving), 0);
+	trace_unmap(trace);
+}
+
 /* What is left of the epoch before them is less than a batch, and with them more than
  * the window. */
 static void broken_samples_that_fill_the_window_hold_nobody_up(void **state)
@@ -408,6 +429,7 @@ int main(int argc, char **argv)
 		TEST(a_stopped_loader_ends_the_data),
 		TEST(a_job_in_the_way_goes_on_alone),
 		TEST(samples_that_can_not_be_read_are_in_no_epoch),
+		TEST(a_session_that_another_loader_drives_holds_nobody_up),
 		TEST(broken_samples_that_fill_the_window_hold_nobody_up),
 	};
 
