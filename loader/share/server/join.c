@@ -160,7 +160,6 @@ static void join_welcome(struct share_server *server, struct client *client)
 	server->clients.attached++;
 	server->clients.came++;
 	client->state = CLIENT_READING;
-	client->queued = false;
 	client->since_ns = clock_now();
 	if (client_watch(server, client, client->handles.event, EVENT_ROOM) < 0 ||
 	    protocol_send(client->socket, PROTOCOL_WELCOME, &welcome, sizeof(welcome),
@@ -221,24 +220,52 @@ static void join_client(struct share_server *server, struct client *client)
 }
 
 /* The jobs of the round left: those in line make one of their own, where the pipeline
- * stands. A client that gets no slot tries again, alone. */
+ * stands. A client that gets no slot tries again, alone. With the lock. */
 static void join_begin_queued(struct share_server *server)
 {
 	struct share_stream *stream = &server->stream;
 
-	share_stream_lock(stream);
-	if (stream->round < 0 && stream->queued_count > 0) {
-		for (unsigned i = 0; i < stream->queued_count; i++) {
-			struct client *client = stream->queued[i];
-			struct error err = {0};
+	if (stream->round >= 0 || stream->queued_count == 0)
+		return;
+	for (unsigned i = 0; i < stream->queued_count; i++) {
+		struct client *client = stream->queued[i];
+		struct error err = {0};
 
-			client->queued = false;
-			(void)stream->scheduler->begin(stream, client, &err);
-		}
-		stream->queued_count = 0;
-		server->released = true;
+		client->queued = false;
+		(void)stream->scheduler->begin(stream, client, &err);
 	}
-	share_stream_unlock(stream);
+	stream->queued_count = 0;
+	server->released = true;
+}
+
+enum join_next { JOIN_NOTHING, JOIN_WELCOME, JOIN_BEGIN };
+
+/* What is to be done with a client. With the lock. */
+static enum join_next join_look(struct client *client)
+{
+	if (client == NULL || client->state != CLIENT_WAITING)
+		return JOIN_NOTHING;
+	if (!client->attached)
+		return client->queued ? JOIN_NOTHING : JOIN_BEGIN;
+	client->queued = false;
+	return JOIN_WELCOME;
+}
+
+/* Until the lock is had a round may begin in a prep thread, which attaches clients. */
+static void join_waiting(struct share_server *server)
+{
+	enum join_next next[CLIENTS];
+
+	share_stream_lock(&server->stream);
+	join_begin_queued(server);
+	for (unsigned i = 0; i < CLIENTS; i++)
+		next[i] = join_look(server->clients.at[i]);
+	share_stream_unlock(&server->stream);
+	for (unsigned i = 0; i < CLIENTS; i++)
+		if (next[i] == JOIN_WELCOME)
+			join_welcome(server, server->clients.at[i]);
+		else if (next[i] == JOIN_BEGIN)
+			join_client(server, server->clients.at[i]);
 }
 
 void join_ready(struct share_server *server)
@@ -252,17 +279,7 @@ void join_ready(struct share_server *server)
 			   server->clients.at[i]->state == CLIENT_WAITING;
 	if (!server->stream.begun && !server->resumed && waiting < server->config.jobs)
 		return;
-	join_begin_queued(server);
-	for (unsigned i = 0; i < CLIENTS; i++) {
-		struct client *client = server->clients.at[i];
-
-		if (client == NULL || client->state != CLIENT_WAITING)
-			continue;
-		if (client->attached)
-			join_welcome(server, client); /* its round begins */
-		else if (!client->queued)
-			join_client(server, client);
-	}
+	join_waiting(server);
 	if (!server->stream.begun && server->clients.attached > 0)
 		share_stream_begin(&server->stream, server->profiled.driver == NULL);
 }

@@ -174,15 +174,19 @@ static void lockstep_jobs_begin_with_a_round(void **state)
 }
 
 /* Says HELLO, and is told to wait. */
+static void be_told_to_wait(struct job *job)
+{
+	struct pollfd told = {.fd = job->socket, .events = POLLIN};
+
+	assert_int_equal(job_hello(job), 0);
+	assert_int_equal(poll(&told, 1, -1), 1);
+}
+
 static void wait_in_line(struct job *job, uint32_t batch)
 {
-	struct pollfd told;
-
 	serving_job(job, batch);
 	assert_int_equal(job_connect(job, "socket"), 0);
-	assert_int_equal(job_hello(job), 0);
-	told = (struct pollfd){.fd = job->socket, .events = POLLIN};
-	assert_int_equal(poll(&told, 1, -1), 1);
+	be_told_to_wait(job);
 }
 
 static void lockstep_jobs_in_line_begin_when_the_round_has_nobody_left(void **state)
@@ -211,6 +215,35 @@ static void lockstep_jobs_in_line_begin_when_the_round_has_nobody_left(void **st
 		worker_finish(&late[i]);
 	assert_int_equal(serving_stop(&serving), 0);
 	assert_true(serving_verdict("audit", "exactly once in 6 epochs of 3 jobs"));
+}
+
+/* The one that came first says so last: who waits in line behind it is looked at while
+ * the round may begin. Under ThreadSanitizer. */
+static void lockstep_jobs_may_say_hello_as_a_round_begins(void **state)
+{
+	struct worker first, second, third;
+
+	(void)state;
+	serving.config.mode = SHARE_LOCKSTEP;
+	assert_true(serving_start(&serving));
+	serving_job(&first.job, 10);
+	assert_int_equal(job_join(&first.job, "socket"), PROTOCOL_WELCOME);
+	serving_job(&second.job, 16);
+	assert_int_equal(job_connect(&second.job, "socket"), 0);
+	wait_in_line(&third.job, 16);
+	be_told_to_wait(&second.job);
+	worker_start(&first, 8);
+	assert_int_equal(job_answer(&second.job), PROTOCOL_WELCOME);
+	assert_int_equal(job_answer(&third.job), PROTOCOL_WELCOME);
+	assert_int_equal(second.job.welcome.start % SERVING_SAMPLES, 0);
+	assert_int_equal(third.job.welcome.start % SERVING_SAMPLES, 0);
+	worker_start(&second, 2);
+	worker_start(&third, 2);
+	worker_finish(&third);
+	worker_finish(&second);
+	worker_finish(&first);
+	assert_int_equal(serving_stop(&serving), 0);
+	assert_true(serving_verdict("audit", "exactly once in 12 epochs of 3 jobs"));
 }
 
 static void read_until(struct job *job, uint64_t end)
@@ -422,6 +455,7 @@ int main(int argc, char **argv)
 		TEST(a_job_that_leaves_holds_nobody_up),
 		TEST(a_job_has_left_though_another_process_has_its_socket),
 		TEST(lockstep_jobs_begin_with_a_round),
+		TEST(lockstep_jobs_may_say_hello_as_a_round_begins),
 		TEST(lockstep_jobs_in_line_begin_when_the_round_has_nobody_left),
 		TEST(who_finds_no_slot_waits_for_the_next_round),
 		TEST(the_data_ends_for_all),
