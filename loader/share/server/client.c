@@ -47,6 +47,9 @@ void client_log_refused(struct share_server *server, enum refusal why, uint64_t 
 		[REFUSED_FULL] = "there are as many as there may be",
 		[REFUSED_GONE] = "their processes had ended",
 		[REFUSED_USER] = "of another user",
+		[REFUSED_UNSEEN] = "their processes are in a pid namespace that can't "
+				   "be seen from here: run the loader and its jobs in "
+				   "one, or on Linux 6.5",
 		[REFUSED_GARBAGE] = "what they said is no message of dsa's",
 		[REFUSED_SILENT] = "they said nothing for 5 s",
 	};
@@ -95,6 +98,8 @@ static enum refusal client_refusal(int pidfd)
 {
 	if (pidfd == -EPERM)
 		return REFUSED_USER;
+	if (pidfd == -EINVAL) /* of pid 0 */
+		return REFUSED_UNSEEN;
 	return pidfd == -ESRCH ? REFUSED_GONE : REFUSED_FULL;
 }
 

@@ -5,16 +5,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -377,6 +382,53 @@ static void another_user_is_turned_away(void **state)
 	assert_serves();
 }
 
+/* As on Linux 6.4, where a peer in a pid namespace beside ours has pid 0: there is no
+ * SO_PEERPIDFD (77), and pidfd_open() refuses. */
+static bool see_no_process(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_open, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getsockopt, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 77, 1, 2),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOPROTOOPT),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static int serve_whom_it_cannot_see(void)
+{
+	struct job job;
+
+	serving.config.audit = NULL;
+	serving_job(&job, 16);
+	if (!see_no_process() || !serving_start(&serving))
+		return 1;
+	if (job_join(&job, "socket") >= 0)
+		return 2;
+	serving_wait(&serving, "pid namespace");
+	return serving_stop(&serving) == 0 ? 0 : 3;
+}
+
+static void a_process_that_can_not_be_seen_is_refused_with_the_reason(void **state)
+{
+	int status;
+	pid_t child = fork();
+
+	(void)state;
+	if (child == 0)
+		_exit(serve_whom_it_cannot_see());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 /* ---- opening ---- */
 
 static void impossible_settings_are_named(void **state)
@@ -424,6 +476,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, scratch_teardown)
 		TEST(another_user_is_turned_away), /* forks: before there are threads */
+		TEST(a_process_that_can_not_be_seen_is_refused_with_the_reason),
 		TEST(nonsense_ends_the_connection),
 		TEST(half_a_message_is_nobodys_business),
 		TEST(what_does_not_fit_is_refused_with_the_reason),
