@@ -15,6 +15,13 @@
 #define MADV_COLLAPSE 25
 #endif
 
+size_t shared_page(void)
+{
+	long bytes = sysconf(_SC_PAGESIZE);
+
+	return bytes > 4096 ? (size_t)bytes : 4096;
+}
+
 size_t shared_round_up(size_t size, size_t to)
 {
 	return (size + to - 1) / to * to;

@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SHARED_PAGE      ((size_t)4096)
 #define SHARED_HUGE_PAGE ((size_t)2 << 20)
 
 struct shared_memory {
@@ -21,7 +20,7 @@ struct shared_memory {
 
 struct shared_memory_config {
 	const char *name; /* in /proc/PID/maps */
-	size_t bytes;     /* whole pages */
+	size_t bytes;     /* whole pages: multiples of shared_page() */
 	size_t huge_from; /* try huge pages from this multiple of one on; bytes: not */
 	bool read_only;   /* whoever maps it later may only read */
 };
@@ -34,6 +33,9 @@ void shared_memory_free(struct shared_memory *memory); /* twice is allowed */
 /* Reserves addresses that begin at a huge page; they are to be mapped over (MAP_FIXED)
  * before they are used. MAP_FAILED and errno. */
 void *shared_memory_room(size_t bytes);
+
+/* Bytes of a page of this machine: where a mapping may begin. Not less than 4096. */
+size_t shared_page(void);
 
 size_t shared_round_up(size_t size, size_t to);
 

@@ -41,7 +41,7 @@ static bool ring_lay_out(struct ring *ring, const struct ring_shape *shape,
 	    slot > SIZE_MAX / 2)
 		return false;
 	slot = shared_round_up(slot, slot >= 2 * SHARED_HUGE_PAGE ? SHARED_HUGE_PAGE
-								  : SHARED_PAGE);
+								  : shared_page());
 	ring->shape = *shape;
 	ring->slot_bytes = slot;
 	return !__builtin_mul_overflow(slot, (size_t)shape->slots, bytes) &&

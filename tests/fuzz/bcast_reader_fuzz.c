@@ -30,8 +30,8 @@ static struct shared_memory fuzz_memory(size_t pages, bool read_only)
 {
 	const struct shared_memory_config config = {
 		.name = "fuzz",
-		.bytes = pages * SHARED_PAGE,
-		.huge_from = pages * SHARED_PAGE,
+		.bytes = pages * shared_page(),
+		.huge_from = pages * shared_page(),
 		.read_only = read_only,
 	};
 	struct shared_memory memory;

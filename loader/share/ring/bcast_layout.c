@@ -15,21 +15,22 @@
 
 bool bcast_lay_out(struct bcast_layout *layout, uint64_t places, uint64_t sample_bytes)
 {
+	size_t page = shared_page();
 	uint64_t area, before;
 
 	if (places == 0 || places > PLACES_MOST || sample_bytes == 0 ||
 	    __builtin_mul_overflow(places, sample_bytes, &area) ||
-	    area > INT64_MAX / 8 || area % SHARED_PAGE != 0)
+	    area > INT64_MAX / 8 || area % page != 0)
 		return false;
 	*layout = (struct bcast_layout){
 		.magic = BCAST_MAGIC,
 		.places = (uint32_t)places,
 		.sample_bytes = sample_bytes,
 	};
-	layout->descriptors = shared_round_up(sizeof(struct bcast_header), SHARED_PAGE);
+	layout->descriptors = shared_round_up(sizeof(struct bcast_header), page);
 	before = layout->descriptors + places * sizeof(struct bcast_place);
 	layout->samples = shared_round_up(
-		before, area >= 2 * SHARED_HUGE_PAGE ? SHARED_HUGE_PAGE : SHARED_PAGE);
+		before, area >= 2 * SHARED_HUGE_PAGE ? SHARED_HUGE_PAGE : page);
 	layout->bytes = layout->samples + area;
 	return true;
 }

@@ -23,7 +23,7 @@ static uint64_t bcast_ring_places_of(size_t unit, size_t sample_bytes)
 static uint64_t bcast_ring_round_places(uint64_t places, size_t sample_bytes)
 {
 	uint64_t small = shared_round_up(
-		places, bcast_ring_places_of(SHARED_PAGE, sample_bytes));
+		places, bcast_ring_places_of(shared_page(), sample_bytes));
 	uint64_t huge = shared_round_up(
 		places, bcast_ring_places_of(SHARED_HUGE_PAGE, sample_bytes));
 

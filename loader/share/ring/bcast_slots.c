@@ -22,8 +22,8 @@ static int bcast_slots_furnish(struct bcast_reader_slot *reader, uint64_t start,
 {
 	const struct shared_memory_config config = {
 		.name = "dsa-bcast-slot",
-		.bytes = SHARED_PAGE,
-		.huge_from = SHARED_PAGE,
+		.bytes = shared_page(),
+		.huge_from = shared_page(),
 	};
 	int result = shared_memory_make(&reader->page, &config);
 	struct bcast_reader_page *page = reader->page.start;

@@ -23,7 +23,7 @@
 
 enum { BCAST_WHY = 240 };
 
-/* Does not change. All offsets follow from the first four. */
+/* Does not change. All offsets follow from the first four and the machine's page. */
 struct bcast_layout {
 	uint64_t magic;
 	uint32_t places, audit;
