@@ -97,7 +97,8 @@ struct dsa_stats {
 	uint32_t classes, workers;
 	/* With DSA_SHARE: 1: a shared loader delivers; 2: it did, then this one went on
 	 * alone; 0: it never did. And bytes of batches that had to be copied. */
-	uint32_t shared, reserved;
+	uint32_t shared;
+	uint32_t lossy_epochs; /* lost over 1 % of their samples to reads that failed */
 	uint64_t copied_bytes;
 };
 

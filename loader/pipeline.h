@@ -15,6 +15,9 @@
  * batch holds depends on the data and the seed, not on the number of threads or their
  * speed. Workers take the oldest ready sample, whichever batch it is in.
  *
+ * A sample that could not be read is tried again when the stream comes by it again; one
+ * that could not be decoded is not.
+ *
  * Batches leave through a sink (batch_sink.h): the ring of this process, from which the
  * reader takes them and says so with pipeline_delivered(), or a final one, where to be
  * published is to be delivered. A final one gets every batch of the stream, whole,
@@ -73,8 +76,14 @@ struct pipeline_parts {
 
 	/* Is called for each sample that is skipped, with the lock held; or NULL. */
 	void (*on_skip)(void *context, uint32_t sample, int code, const char *reason);
+
+	/* An epoch has lost over one in PIPELINE_LOSSY of its samples to reads that
+	 * failed: once each, with the lock held. NULL: nobody asks. */
+	void (*on_loss)(void *context, uint64_t epoch);
 	void *context;
 };
+
+enum { PIPELINE_LOSSY = 100 };
 
 /* What a turn does: a table of operations each (loader/pipeline/turn.h). */
 struct turn_ops;

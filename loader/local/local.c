@@ -35,6 +35,7 @@ struct local {
 	struct driver *driver; /* NULL: not ours to drive, or not asked yet */
 	bool asked;            /* for a batch */
 	_Atomic bool stopped;
+	_Atomic uint32_t lossy_epochs; /* dsa_stats.lossy_epochs */
 };
 
 /* ---- opening ---- */
@@ -45,6 +46,14 @@ static void local_skipped(void *context, uint32_t sample, int code, const char *
 	const struct local *local = context;
 
 	driver_skip(local->config.trace, local->parts.source, sample, code, reason);
+}
+
+static void local_lost(void *context, uint64_t epoch)
+{
+	struct local *local = context;
+
+	(void)epoch;
+	local->lossy_epochs++;
 }
 
 static int local_open_ring(struct local *local, struct error *err)
@@ -121,6 +130,7 @@ static int local_open_pipeline(struct local *local, struct error *err)
 		.throttle = local->parts.throttle,
 		.process = local->config.process,
 		.on_skip = local->config.trace != NULL ? local_skipped : NULL,
+		.on_loss = local_lost,
 		.context = local,
 	};
 
@@ -307,6 +317,7 @@ static void local_stats(const struct batch_source *delivery, struct dsa_stats *s
 	stats->dataset_bytes = source_facts(local->parts.source)->bytes;
 	stats->classes = source_facts(local->parts.source)->classes;
 	stats->workers = local->config.options->workers;
+	stats->lossy_epochs = local->lossy_epochs;
 	pipeline_position(local->pipeline, &stats->epoch, &stats->step);
 }
 

@@ -19,6 +19,7 @@ static void counts_add(struct pipeline_counts *sum, const struct pipeline_counts
 	sum->hits += more->hits;
 	sum->pixels += more->pixels;
 	sum->skipped += more->skipped;
+	sum->lost += more->lost;
 }
 
 /*
@@ -33,6 +34,7 @@ void counts_unused(struct pipeline *p, struct batch *head, struct place *hole)
 	if (!hole->failed || !p->turn.ops->counted)
 		return;
 	hole->failed = false;
+	head->unused.lost += stream_unread(p, hole->sample);
 	if ((*word & bit) != 0)
 		return;
 	*word |= bit;

@@ -51,6 +51,14 @@ struct place {
 /* What samples took: the counted_* of trace.h. */
 struct pipeline_counts {
 	uint64_t opens, reads, read_bytes, hits, pixels, skipped;
+	uint64_t lost; /* samples that could not be read, each time */
+};
+
+/* Samples that the stream lost to reads that failed, in as many places as an epoch
+ * has: the round-th so many. */
+struct pipeline_losses {
+	uint64_t round, lost;
+	bool told;
 };
 
 /* One for each slot of the sink. */
@@ -113,8 +121,10 @@ struct pipeline {
 
 	struct measuring measuring;
 
-	uint64_t *bad;     /* bit of each sample known to be unusable, */
-	uint64_t *skipped; /* and counted as such, in the order of the stream */
+	uint64_t *bad;    /* bit of each sample that could not be used, */
+	uint64_t *unread; /* of those whose read failed: the stream tries them again, */
+	uint64_t *skipped; /* and of those counted, in the order of the stream */
+	struct pipeline_losses losses;
 	struct pipeline_counts carried; /* from discarded batches to the next one */
 
 	struct fetch *fetch;
@@ -148,8 +158,9 @@ void stream_ready(struct batch *batch, struct place *place, struct blob *blob);
 void stream_wait(struct batch *batch, struct place *place);
 void stream_reopen(struct batch *batch, struct place *hole);
 
-/* The sample is known to be unusable. */
+/* The sample could not be used before; and that was because it could not be read. */
 bool stream_bad(const struct pipeline *pipeline, uint32_t sample);
+bool stream_unread(const struct pipeline *pipeline, uint32_t sample);
 
 /* Records what ends the data, unless something did before. Returns false. */
 bool stream_fail(struct pipeline *pipeline, int code, const char *reason);

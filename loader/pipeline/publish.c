@@ -109,20 +109,21 @@ static void publish_compact(struct pipeline *p, struct batch *batch)
 
 static bool fill_holes(struct pipeline *p, struct batch *head)
 {
-	if (head->stream && p->parts.plan->ops->readers != NULL) {
-		empty_holes(head); /* a place is for its own readers alone */
-		return true;
-	}
+	/* a place is for its own readers alone */
+	bool fixed = head->stream && p->parts.plan->ops->readers != NULL;
+
 	for (uint32_t i = 0; head->holes > 0 && i < head->count; i++) {
 		if (head->places[i].state != PLACE_HOLE)
 			continue;
 		counts_unused(p, head, &head->places[i]);
+		if (fixed)
+			continue;
 		if (head->stream ? !fill_hole(p, head, i)
 				 : !repeat_fill(p, head, &head->places[i]))
 			return false;
 	}
 	empty_holes(head);
-	if (head->holes > 0)
+	if (head->holes > 0 && !fixed)
 		publish_compact(p, head);
 	return true;
 }
@@ -184,13 +185,30 @@ static void publish_discard(struct pipeline *p, struct batch *batch)
 	pthread_cond_broadcast(&p->work); /* its slot is free again */
 }
 
+static void publish_losses(struct pipeline *p, const struct batch *batch)
+{
+	uint64_t round = (batch->base + batch->first) / p->epoch_samples;
+	struct pipeline_losses *losses = &p->losses;
+
+	if (round != losses->round)
+		*losses = (struct pipeline_losses){.round = round};
+	losses->lost += batch->unused.lost;
+	if (losses->told || losses->lost * PIPELINE_LOSSY <= p->epoch_samples)
+		return;
+	losses->told = true;
+	if (p->parts.on_loss != NULL)
+		p->parts.on_loss(p->parts.context, batch->epoch);
+}
+
 void publish_delivered(struct pipeline *p, struct batch *batch)
 {
 	batch->delivered = true;
-	if (batch->stream)
+	if (batch->stream) {
 		p->delivered = point_after(batch);
-	else
-		p->measuring.repeats += batch->count - batch->holes;
+		publish_losses(p, batch);
+		return;
+	}
+	p->measuring.repeats += batch->count - batch->holes;
 }
 
 /* Fails after as many places as an epoch has without a good sample. */
@@ -216,6 +234,7 @@ static bool publish_wanted(const struct pipeline *p, const struct batch *batch)
 	       (p->parts.options->drop_last ? good == p->batch : good > 0);
 }
 
+/* Counts and names it once, however often it is tried. */
 static void mark_bad(struct pipeline *p, uint32_t sample, int code, const char *reason)
 {
 	if (stream_bad(p, sample))
@@ -224,6 +243,15 @@ static void mark_bad(struct pipeline *p, uint32_t sample, int code, const char *
 	trace_add(p->parts.process, TRACE_skipped_samples, 1);
 	if (p->parts.on_skip != NULL)
 		p->parts.on_skip(p->parts.context, sample, code, reason);
+}
+
+/* Storage may be back in the next epoch; what a file holds will be no better then. */
+static void publish_note_unread(struct pipeline *p, uint32_t sample, bool unread)
+{
+	uint64_t *word = &p->unread[sample / 64];
+	uint64_t bit = UINT64_C(1) << (sample % 64);
+
+	*word = unread ? *word | bit : *word & ~bit;
 }
 
 /* --on-error=fail: the first sample in the order of the stream that can't be used ends
@@ -285,9 +313,12 @@ void publish_heads(struct pipeline *p)
 void publish_place(struct pipeline *p, struct batch *batch, struct place *place,
 		   int code, const char *reason)
 {
+	bool read = place->state != PLACE_READING;
+
 	batch->done++;
 	place->state = PLACE_DONE;
 	if (code != 0) {
+		publish_note_unread(p, place->sample, !read);
 		batch->holes++;
 		place->state = PLACE_HOLE;
 		place->failed = true;

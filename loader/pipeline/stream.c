@@ -14,6 +14,11 @@ bool stream_bad(const struct pipeline *p, uint32_t sample)
 	return (p->bad[sample / 64] >> (sample % 64) & 1) != 0;
 }
 
+bool stream_unread(const struct pipeline *p, uint32_t sample)
+{
+	return (p->unread[sample / 64] >> (sample % 64) & 1) != 0;
+}
+
 void stream_pass(struct pipeline *p, struct pipeline_point *point,
 		 struct plan_pass *pass)
 {
@@ -82,7 +87,7 @@ void stream_supply(struct pipeline *p, struct batch *batch, struct place *place,
 	place->hit = false;
 	place->pixels = 0;
 	place->calls = (struct fetch_calls){0};
-	if (stream_bad(p, place->sample)) {
+	if (stream_bad(p, place->sample) && !stream_unread(p, place->sample)) {
 		stream_hole(batch, place, true);
 		return;
 	}

@@ -119,12 +119,11 @@ class _Stats(ctypes.Structure):
         (ctypes.c_uint64, "samples batches skipped hits misses resident_bytes"
                           " fetched_bytes blocked_ns epoch step steps_per_epoch"
                           " dataset_samples dataset_bytes"),
-        (ctypes.c_uint32, "classes workers shared reserved"),
+        (ctypes.c_uint32, "classes workers shared lossy_epochs"),
         (ctypes.c_uint64, "copied_bytes"))
 
 
-Stats = collections.namedtuple("Stats", [name for name, _ in _Stats._fields_
-                                         if name != "reserved"])
+Stats = collections.namedtuple("Stats", [name for name, _ in _Stats._fields_])
 Stats.__doc__ = """Counters of a loader since it was opened.
 
 samples, batches: delivered. skipped: samples that could not be read or decoded. hits,
@@ -132,8 +131,8 @@ misses, resident_bytes: of the cache. fetched_bytes: read from storage. blocked_
 that the program waited for batches. epoch, step: of the next batch: open a loader with
 start_epoch and start_step to resume there. steps_per_epoch, dataset_samples,
 dataset_bytes, classes, workers: of the loader. shared: 1 when a shared loader delivers,
-2 when it did and this one went on alone, else 0. copied_bytes: of its batches that had
-to be copied."""
+2 when it did and this one went on alone, else 0. lossy_epochs: that lost over 1 % of
+their samples to reads that failed. copied_bytes: of its batches that had to be copied."""
 
 _FUNCTIONS = {
     "dsa_open": (ctypes.c_int, (ctypes.POINTER(_Config),

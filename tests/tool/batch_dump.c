@@ -82,7 +82,7 @@ static void tell_stats(void)
 	TELL(stats, classes);
 	TELL(stats, workers);
 	TELL(stats, shared);
-	TELL(stats, reserved);
+	TELL(stats, lossy_epochs);
 	TELL(stats, copied_bytes);
 	printf("stats - 0 %zu\n", sizeof(struct dsa_stats));
 }

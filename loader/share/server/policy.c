@@ -24,6 +24,7 @@ static void policy_log_skips(struct share_server *server)
 	taken = stream->skips;
 	stream->skips.count = 0;
 	stream->skips.more = 0;
+	stream->skips.many = false;
 	share_stream_unlock(stream);
 	for (unsigned i = 0; i < taken.count; i++)
 		server_log(server, "skipped %s: %s", taken.lines[i].name,
@@ -31,6 +32,11 @@ static void policy_log_skips(struct share_server *server)
 	if (taken.more > 0)
 		server_log(server, "skipped %llu more samples",
 			   (unsigned long long)taken.more);
+	if (taken.many)
+		server_log(server,
+			   "epoch %llu lost over %d %% of its samples to reads that "
+			   "failed: is the storage there? The next epoch tries them again",
+			   (unsigned long long)taken.epoch, 100 / PIPELINE_LOSSY);
 }
 
 void policy_log(struct share_server *server, uint64_t now)

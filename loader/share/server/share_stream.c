@@ -32,6 +32,14 @@ static void share_stream_skip(void *context, uint32_t sample, int code,
 	snprintf(skip->reason, sizeof(skip->reason), "%s", reason);
 }
 
+static void share_stream_loss(void *context, uint64_t epoch)
+{
+	struct share_stream *stream = context;
+
+	stream->skips.many = true;
+	stream->skips.epoch = epoch;
+}
+
 static uint32_t share_stream_slots(const struct share_stream *stream)
 {
 	return stream->options->prefetch < stream->config->window
@@ -108,6 +116,7 @@ static int share_stream_open_pipeline(struct share_stream *stream, struct error 
 		.throttle = stream->parts->throttle,
 		.process = stream->session->process,
 		.on_skip = share_stream_skip,
+		.on_loss = share_stream_loss,
 		.context = stream,
 	};
 

@@ -41,7 +41,9 @@ struct skip_line {
 struct skip_lines {
 	struct skip_line lines[SKIPS_LOGGED];
 	unsigned count;
-	uint64_t more; /* beyond them */
+	uint64_t more;  /* beyond them */
+	bool many;      /* an epoch lost more than it should: */
+	uint64_t epoch; /* this one */
 };
 
 struct share_stream {

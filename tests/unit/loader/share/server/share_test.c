@@ -398,6 +398,7 @@ static void samples_that_can_not_be_read_are_in_no_epoch(void **state)
 	assert_int_equal(serving_stop(&serving), 0);
 	assert_true(serving_verdict("audit", "exactly once"));
 	assert_int_equal(serving_told(&serving, "skipped"), GONE);
+	assert_true(serving_told(&serving, "lost over 1 %") > 0);
 }
 
 static void a_session_that_another_loader_drives_holds_nobody_up(void **state)
