@@ -356,6 +356,27 @@ def stopped(scratch, data):
                "a job without a number of epochs fails where its loader is stopped", words)
 
 
+def unread_words(scratch, data):
+    said = scratch.at("said")
+    if os.path.exists(said):
+        os.unlink(said)
+    os.mkfifo(said)
+    reader = os.open(said, os.O_RDONLY | os.O_NONBLOCK)
+    with Loader(scratch, data, "--batch", "16", "--json") as loader:
+        writer = os.open(said, os.O_WRONLY | os.O_NONBLOCK)
+        try:
+            while True:
+                os.write(writer, b"\n")
+        except BlockingIOError:
+            os.close(writer)
+        tap.ok(all([good(loader.job("batch=16", "epochs=1"), 1)[0] for _ in range(2)]),
+               "jobs are served though nobody reads what the loader says")
+        os.close(reader)
+        tap.ok(good(loader.job("batch=16", "epochs=1"), 1)[0] and loader.stop() == 0,
+               "and when whoever did is gone")
+    os.unlink(said)
+
+
 def nobody(scratch, data):
     result = scratch.run("env", "DSA_SHARE=" + scratch.at("none"), JOB, data)
     tap.ok(result.returncode == 3 and "dsa serve" in result.stderr,
@@ -383,7 +404,7 @@ def main():
         scratch.run(JOB, data, "table=" + scratch.at("table"))
         for group in (sizes_and_epochs, slow_and_fast, short_epochs, late_and_early,
                       killed_job, stopped_job, killed_loader, together, stopped,
-                      strangers, looks, ignored_signal, nobody, schedules):
+                      strangers, looks, ignored_signal, unread_words, nobody, schedules):
             if len(sys.argv) < 2 or group.__name__ in sys.argv[1:]:
                 group(scratch, data)
         tap.ok(not children(), "nothing is left", [state(pid) for pid in children()])

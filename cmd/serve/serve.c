@@ -222,6 +222,7 @@ static int serve_all(struct serve *serve, const char *text, struct error *err)
 	struct share_server *server;
 	int rc;
 
+	signal(SIGPIPE, SIG_IGN); /* the jobs do not depend on who reads our words */
 	serve->share.loader = &config;
 	serve->share.settings = text;
 	serve->share.socket = serve->socket;
