@@ -263,6 +263,89 @@ static void a_job_that_had_only_joined_goes_on_as_well(void **state)
 	take_over(0);
 }
 
+static void start_child(const struct child *child)
+{
+	tell_child(child);
+	hear_child(child);
+}
+
+static void kill_child(struct child *child)
+{
+	kill(child->pid, SIGKILL);
+	assert_true(WIFSIGNALED(end_child(child)));
+}
+
+/* It was busy for longer than the next loader waited: it is told nothing of that. */
+static void a_job_that_comes_back_late_is_taken_all_the_same(void **state)
+{
+	struct worker late;
+	struct job before;
+	struct child child;
+
+	(void)state;
+	make_child(&child, serve);
+	start_child(&child);
+	serving_job(&before, 7);
+	assert_int_equal(job_join(&before, "socket"), PROTOCOL_WELCOME);
+	assert_int_equal(job_step(&before, 10 * SECOND), 1);
+	kill_child(&child);
+	serving.config.takeover = true;
+	serving.config.takeover_s = 0.01;
+	assert_true(serving_start(&serving));
+	serving_wait(&serving, "begins anew");
+	job_resume(&late.job, &before);
+	assert_int_equal(job_join(&late.job, "socket"), PROTOCOL_WELCOME);
+	worker_start(&late, 2);
+	worker_finish(&late);
+	job_leave(&before);
+	assert_int_equal(serving_stop(&serving), 0);
+}
+
+static int serve_on(int go, int ready)
+{
+	serving.config.takeover = true;
+	return serve(go, ready);
+}
+
+/* The one between them took the other job over, and died as well. */
+static void a_job_that_missed_a_loader_goes_on_at_the_next(void **state)
+{
+	struct worker after[2];
+	struct job before[2], between;
+	struct child first, second;
+
+	(void)state;
+	make_child(&first, serve);
+	make_child(&second, serve_on);
+	start_child(&first);
+	for (int i = 0; i < 2; i++) {
+		serving_job(&before[i], 7 + 10 * (uint32_t)i);
+		assert_int_equal(job_join(&before[i], "socket"), PROTOCOL_WELCOME);
+	}
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(job_step(&before[i], 10 * SECOND), 1);
+	kill_child(&first);
+	start_child(&second);
+	job_resume(&between, &before[0]);
+	assert_int_equal(job_join(&between, "socket"), PROTOCOL_WELCOME);
+	assert_int_equal(job_step(&between, 10 * SECOND), 1);
+	kill_child(&second);
+	serving.config.takeover = true;
+	assert_true(serving_start(&serving));
+	job_resume(&after[0].job, &between);
+	job_resume(&after[1].job, &before[1]);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(job_join(&after[i].job, "socket"), PROTOCOL_WELCOME);
+	for (int i = 0; i < 2; i++)
+		worker_start(&after[i], 2);
+	for (int i = 0; i < 2; i++)
+		worker_finish(&after[i]);
+	job_leave(&before[0]);
+	job_leave(&before[1]);
+	job_leave(&between);
+	assert_int_equal(serving_stop(&serving), 0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +355,8 @@ int main(int argc, char **argv)
 		TEST(a_dropped_job_outlives_its_loader),
 		TEST(a_loader_takes_over_where_one_was_killed),
 		TEST(a_job_that_had_only_joined_goes_on_as_well),
+		TEST(a_job_that_comes_back_late_is_taken_all_the_same),
+		TEST(a_job_that_missed_a_loader_goes_on_at_the_next),
 	};
 
 	if (argc > 1)
