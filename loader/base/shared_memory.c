@@ -1,5 +1,7 @@
 /* shared_memory.c - makes, faults in and seals a memfd. */
 #include "loader/base/shared_memory.h"
+#include "loader/base/error.h"
+#include "loader/base/host/cgroup.h"
 #include "loader/base/io.h"
 
 #include <errno.h>
@@ -14,6 +16,9 @@
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25
 #endif
+
+/* What is too little to be asked about: a reader's page. */
+enum { FEW = 1 << 20 };
 
 size_t shared_page(void)
 {
@@ -96,10 +101,26 @@ int shared_memory_make(struct shared_memory *memory,
 	int result;
 
 	*memory = (struct shared_memory){.fd = -1};
+	/* all is touched at once: a control group would kill for it without a word */
+	if (config->bytes > FEW && config->bytes > cgroup_memory_most(""))
+		return -EDQUOT;
 	result = shared_memory_create(memory, config);
 	if (result < 0)
 		shared_memory_free(memory);
 	return result;
+}
+
+int shared_memory_fail(struct error *err, int result, size_t bytes, const char *advice)
+{
+	if (result == -EDQUOT)
+		return error_set(err, ENOMEM,
+				 "cannot make %zu MB of shared memory: its control "
+				 "group allows %llu MB (%s?)",
+				 bytes >> 20,
+				 (unsigned long long)cgroup_memory_most("") >> 20,
+				 advice);
+	return error_sys(err, -result, "cannot make %zu MB of shared memory (%s?)",
+			 bytes >> 20, advice);
 }
 
 void shared_memory_free(struct shared_memory *memory)

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct error;
+
 #define SHARED_HUGE_PAGE ((size_t)2 << 20)
 
 struct shared_memory {
@@ -25,9 +27,15 @@ struct shared_memory_config {
 	bool read_only;   /* whoever maps it later may only read */
 };
 
-/* Filled with zeros. 0 or -errno; then there is nothing to free. */
+/* Filled with zeros. 0 or -errno; then there is nothing to free. -EDQUOT: the control
+ * group does not allow so much. */
 int shared_memory_make(struct shared_memory *memory,
 		       const struct shared_memory_config *config);
+
+/* Records why a ring of so many bytes could not be made; advice: what to make smaller.
+ * Returns -errno. */
+int shared_memory_fail(struct error *err, int result, size_t bytes, const char *advice);
+
 void shared_memory_free(struct shared_memory *memory); /* twice is allowed */
 
 /* Reserves addresses that begin at a huge page; they are to be mapped over (MAP_FIXED)

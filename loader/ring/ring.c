@@ -83,10 +83,7 @@ struct ring *ring_open(const struct ring_shape *shape, struct error *err)
 	result = ring_make_memory(ring, bytes);
 	if (result == 0)
 		return ring;
-	error_sys(err, -result,
-		  "cannot make %zu MB of shared memory for %u batches (smaller --batch "
-		  "or --prefetch?)",
-		  bytes >> 20, shape->slots);
+	shared_memory_fail(err, result, bytes, "smaller --batch or --prefetch");
 fail:
 	ring_close(ring);
 	return NULL;

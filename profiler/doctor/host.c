@@ -1,11 +1,11 @@
 /* host.c - the checks of this machine. */
 #include "loader/base/clock.h"
+#include "loader/base/host/procfs.h"
 #include "loader/base/shared_memory.h"
 #include "profiler/doctor/check.h"
 #include "profiler/host/counters.h"
 #include "profiler/host/host_load.h"
 #include "profiler/host/machine.h"
-#include "profiler/host/procfs.h"
 #include "profiler/profile.h"
 
 #include <errno.h>

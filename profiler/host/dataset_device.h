@@ -4,7 +4,7 @@
 #ifndef DSA_DATASET_DEVICE_H
 #define DSA_DATASET_DEVICE_H
 
-#include "profiler/host/procfs.h"
+#include "loader/base/host/procfs.h"
 
 /* Numbers of a block device. */
 struct device_number {

@@ -1,8 +1,8 @@
 /* host_load.c - reads /proc/stat, diskstats, pressure and the run's own processes. */
 #include "profiler/host/host_load.h"
 #include "loader/base/clock.h"
+#include "loader/base/host/procfs.h"
 #include "profiler/host/process_tree.h"
-#include "profiler/host/procfs.h"
 
 #include <math.h>
 #include <stdio.h>

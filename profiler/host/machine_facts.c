@@ -1,8 +1,8 @@
 /* machine_facts.c - describes CPU, memory, system and storage in words. */
 #include "loader/base/clock.h"
+#include "loader/base/host/procfs.h"
 #include "profiler/host/dataset_device.h"
 #include "profiler/host/machine.h"
-#include "profiler/host/procfs.h"
 #include "profiler/profile.h"
 
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* metric.c - finds the rung of each metric on this machine, and reads a thread's. */
 #include "profiler/host/metric.h"
+#include "loader/base/host/procfs.h"
 #include "profiler/host/counters.h"
-#include "profiler/host/procfs.h"
 #include "profiler/host/thread_files.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* process_tree.c - walks the lists of children in /proc. */
 #include "profiler/host/process_tree.h"
-#include "profiler/host/procfs.h"
+#include "loader/base/host/procfs.h"
 #include "profiler/host/thread_files.h"
 
 #include <dirent.h>

@@ -1,6 +1,6 @@
 /* thread_files.c - takes numbers out of the files in /proc of a thread or process. */
 #include "profiler/host/thread_files.h"
-#include "profiler/host/procfs.h"
+#include "loader/base/host/procfs.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Whatever a kernel or a container writes into /proc, reading it does no harm. */
-#include "profiler/host/procfs.h"
+#include "loader/base/host/procfs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -76,11 +76,8 @@ static int bcast_make_memory(struct bcast_ring *ring, struct error *err)
 	int result = shared_memory_make(&ring->memory, &config);
 
 	if (result < 0)
-		return error_sys(
-			err, -result,
-			"cannot make %llu MB of shared memory for %u samples (a "
-			"smaller window?)",
-			(unsigned long long)layout->bytes >> 20, layout->places);
+		return shared_memory_fail(err, result, layout->bytes,
+					  "a smaller --window");
 	ring->header = ring->memory.start;
 	ring->places = (struct bcast_place *)((char *)ring->memory.start +
 					      layout->descriptors);

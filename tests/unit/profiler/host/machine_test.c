@@ -1,5 +1,5 @@
+#include "loader/base/host/procfs.h"
 #include "profiler/host/machine.h"
-#include "profiler/host/procfs.h"
 #include "profiler/profile.h"
 #include "tests/lib/tree.h"
 

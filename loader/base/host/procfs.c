@@ -1,5 +1,5 @@
 /* procfs.c - reads and parses. */
-#include "profiler/host/procfs.h"
+#include "loader/base/host/procfs.h"
 
 #include <errno.h>
 #include <fcntl.h>
