@@ -40,8 +40,8 @@ void serve_watch_init(struct serve_watch *watch, bool quiet);
 
 /*
  * Prints events, and figures of the loader that listens at a socket: each second on a
- * terminal, with `verbose` each 10 seconds anywhere else. SIGPIPE is to be ignored. 0, or
- * -errno.
+ * terminal, with `verbose` each 10 seconds anywhere else. SIGPIPE is to be ignored.
+ * 0 or -errno.
  */
 int serve_watch_begin(struct serve_watch *watch, const char *socket, bool verbose,
 		      struct error *err);

@@ -35,7 +35,8 @@ static void policy_log_skips(struct share_server *server)
 	if (taken.many)
 		server_log(server,
 			   "epoch %llu lost over %d %% of its samples to reads that "
-			   "failed: is the storage there? The next epoch tries them again",
+			   "failed: is the storage there? The next epoch tries them "
+			   "again",
 			   (unsigned long long)taken.epoch, 100 / PIPELINE_LOSSY);
 }
 

@@ -315,7 +315,7 @@ static uint32_t put_voids(struct bcast_ring *ring, uint32_t at, uint32_t all)
 	return at;
 }
 
-/* How many samples such an epoch brings, in batches of 5. UINT32_MAX: it does not end. */
+/* Samples that such an epoch brings, in batches of 5. UINT32_MAX: it does not end. */
 static uint32_t samples_before_voids(uint32_t all)
 {
 	struct bcast_ring *ring = bcast_open(&feeder_config, NULL);
