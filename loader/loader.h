@@ -23,7 +23,8 @@
  * Threads: dsa_next, dsa_release and dsa_compute of one loader belong to one thread
  * at a time; dsa_stats may be called from any. Different loaders do not know each
  * other. After fork() the child may only dsa_close() (which frees nothing shared):
- * every other call returns -EOWNERDEAD there.
+ * every other call returns -EOWNERDEAD there, and the data of batches is not mapped:
+ * copy it before.
  */
 #ifndef DSA_LOADER_H
 #define DSA_LOADER_H

@@ -32,6 +32,11 @@ size_t shared_round_up(size_t size, size_t to)
 	return (size + to - 1) / to * to;
 }
 
+void shared_memory_own(void *start, size_t bytes)
+{
+	madvise(start, bytes, MADV_DONTFORK);
+}
+
 void *shared_memory_room(size_t bytes)
 {
 	char *room = mmap(NULL, bytes + SHARED_HUGE_PAGE, PROT_NONE,
@@ -89,6 +94,7 @@ static int shared_memory_create(struct shared_memory *memory,
 	if (mmap(room, config->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
 		 memory->fd, 0) == MAP_FAILED)
 		return -errno;
+	shared_memory_own(room, config->bytes);
 	result = fault_in(memory, config->huge_from);
 	if (result == 0 && fcntl(memory->fd, F_ADD_SEALS, seals) < 0)
 		result = -errno;

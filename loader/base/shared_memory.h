@@ -27,8 +27,8 @@ struct shared_memory_config {
 	bool read_only;   /* whoever maps it later may only read */
 };
 
-/* Filled with zeros. 0 or -errno; then there is nothing to free. -EDQUOT: the control
- * group does not allow so much. */
+/* Filled with zeros, and not mapped in forked children. 0 or -errno; then there is
+ * nothing to free. -EDQUOT: the control group does not allow so much. */
 int shared_memory_make(struct shared_memory *memory,
 		       const struct shared_memory_config *config);
 
@@ -41,6 +41,12 @@ void shared_memory_free(struct shared_memory *memory); /* twice is allowed */
 /* Reserves addresses that begin at a huge page; they are to be mapped over (MAP_FIXED)
  * before they are used. MAP_FAILED and errno. */
 void *shared_memory_room(size_t bytes);
+
+/*
+ * Keeps a mapping out of the children of fork(), where its data would change when the
+ * parent reuses the memory: what they touch of it is a SIGSEGV, or EFAULT of a call.
+ */
+void shared_memory_own(void *start, size_t bytes);
 
 /* Bytes of a page of this machine: where a mapping may begin. Not less than 4096. */
 size_t shared_page(void);

@@ -30,7 +30,9 @@ Lifetime. A batch goes back to the library when the last array over it is gone: 
 `for images, labels in loader` as soon as the next one has taken its names. Arrays
 never see their memory change or vanish, whatever happens to the loader. Who keeps
 arrays keeps batches: at most `prefetch` of them, and of a shared loader what its window
-has room for; then Error says so. Keep copies, or raise `prefetch`.
+has room for; then Error says so. Keep copies, or raise `prefetch`. A forked child
+(multiprocessing's "fork") inherits no images: touching them ends it with SIGSEGV. Copy
+before the fork.
 
 Epochs. `for ... in loader` runs until the end of the epoch; the next loop takes the
 next one, and one that was left early goes on where it was left. loader.forever() runs

@@ -154,28 +154,37 @@ void check_writer_wait(struct check_writer *writer, const uint32_t *numbers,
 
 /* ---- readers ---- */
 
-void check_reader_join(struct check_writer *writer, struct check_reader *reader,
+void check_reader_open(const struct check_writer *writer, struct check_reader *reader,
 		       uint64_t start)
 {
-	struct bcast_handles slot;
-	int number = bcast_attach(writer->ring, start, &slot, NULL);
-	struct bcast_reader_config config = {
+	const struct bcast_handles *slot = &writer->readers[reader->slot];
+	const struct bcast_reader_config config = {
+		.memory = dup(bcast_fd(writer->ring)),
+		.page = dup(slot->page),
+		.event = dup(slot->event),
+		.slot = reader->slot,
 		.start = start,
 		.epoch_places = writer->samples,
 		.remaining = writer->samples,
 	};
 
+	reader->reader = bcast_reader_open(&config, NULL);
+	assert_non_null(reader->reader);
+}
+
+void check_reader_join(struct check_writer *writer, struct check_reader *reader,
+		       uint64_t start)
+{
+	struct bcast_handles slot;
+	int number = bcast_attach(writer->ring, start, &slot, NULL);
+
 	assert_true(number >= 0);
-	config.memory = dup(bcast_fd(writer->ring));
-	config.page = dup(slot.page);
-	config.event = dup(slot.event);
-	config.slot = (uint32_t)number;
 	writer->readers[number] = slot;
 	*reader = (struct check_reader){.slot = (uint32_t)number,
 					.samples = writer->samples};
 	reader->seen = calloc(writer->samples, 1);
-	reader->reader = bcast_reader_open(&config, NULL);
-	assert_true(reader->reader != NULL && reader->seen != NULL);
+	assert_non_null(reader->seen);
+	check_reader_open(writer, reader, start);
 }
 
 void check_reader_leave(struct check_reader *reader)

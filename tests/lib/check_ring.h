@@ -63,6 +63,11 @@ struct check_held {
 
 void check_reader_join(struct check_writer *writer, struct check_reader *reader,
 		       uint64_t start);
+
+/* Again, in a forked child, which inherits no reader's memory. */
+void check_reader_open(const struct check_writer *writer, struct check_reader *reader,
+		       uint64_t start);
+
 void check_reader_leave(struct check_reader *reader);
 
 /* Takes a batch. As bcast_take(); -EILSEQ: what came is wrong, or an epoch has not each

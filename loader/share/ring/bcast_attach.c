@@ -48,6 +48,7 @@ static int bcast_attach_map_samples(struct bcast_reader *reader, int fd,
 			 MAP_SHARED | MAP_FIXED, fd,
 			 (off_t)reader->layout.samples) == MAP_FAILED)
 			return error_sys(err, errno, "cannot map the shared ring");
+	shared_memory_own(room, 2 * area);
 	/* Linux 5.14; else on use */
 	madvise(room, 2 * area, MADV_POPULATE_READ);
 	madvise((void *)(uintptr_t)reader->header, reader->layout.samples,

@@ -135,14 +135,16 @@ static void hold(struct child *child, int told, int go)
 
 static void start(struct check_writer *writer, struct child *child)
 {
+	uint64_t begin = bcast_published(writer->ring);
 	int told[2], go[2];
 
 	assert_true(pipe(told) == 0 && pipe(go) == 0);
-	check_reader_join(writer, &child->job, bcast_published(writer->ring));
+	check_reader_join(writer, &child->job, begin);
 	child->pid = fork();
 	assert_true(child->pid >= 0);
 	if (child->pid == 0) {
 		close(go[1]); /* or it would never see its end */
+		check_reader_open(writer, &child->job, begin);
 		hold(child, told[1], go[0]);
 	}
 	close(told[1]);
