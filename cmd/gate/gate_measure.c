@@ -40,7 +40,7 @@ static int compare_early(const struct measuring *measuring, struct error *err)
 	if (measuring->base == NULL)
 		return 0;
 	result = gate_fit_check(&measuring->base->about, &measuring->sides[0].about,
-				&fit);
+				false, &fit);
 	if (result < 0)
 		error_sys(err, -result, "comparing");
 	else if (fit.other_data || (fit.other_machine &&

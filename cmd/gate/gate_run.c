@@ -182,7 +182,7 @@ static bool reads_alike(const struct profile_counted *old,
 static bool gate_run_fits(const struct gate_side *old, const struct gate_side *side)
 {
 	struct gate_fit fit;
-	bool same = gate_fit_check(&old->about, &side->about, &fit) == 0 &&
+	bool same = gate_fit_check(&old->about, &side->about, false, &fit) == 0 &&
 		    !fit.other_data && !fit.other_machine &&
 		    reads_alike(&old->about.counted, &side->about.counted);
 

@@ -268,7 +268,8 @@ static enum gate_outcome outcome_of(const struct judge *judge)
 static int check_fit(struct judge *judge)
 {
 	struct gate_fit fit;
-	int result = gate_fit_check(&judge->base->about, &judge->now->about, &fit);
+	int result = gate_fit_check(&judge->base->about, &judge->now->about,
+				    judge->config->paired, &fit);
 
 	judge->other_data = fit.other_data;
 	judge->other_machine = fit.other_machine;

@@ -16,10 +16,11 @@ enum { NUMBER = 32 };
 /* What an environment must agree in, and what its absence means. */
 static const struct {
 	const char *key, *absent;
+	bool vital; /* where neither side knows it they may be different machines */
 } facts[] = {
-	{"cpu", "unknown"},       {"cpu_threads_allowed", "unknown"},
-	{"cpu_quota", "none"},    {"memory", "unknown"},
-	{"memory_limit", "none"}, {"dataset_storage", "unknown"},
+	{"cpu", "unknown", true},        {"cpu_threads_allowed", "unknown", false},
+	{"cpu_quota", "none", false},    {"memory", "unknown", false},
+	{"memory_limit", "none", false}, {"dataset_storage", "unknown", false},
 };
 
 /* "23.47 GiB": its number, and what comes after it. */
@@ -61,13 +62,15 @@ static int gate_fit_add_line(struct gate_fit *fit, const char *what, const char 
 }
 
 static int check_machine(const struct profile *base, const struct profile *now,
-			 struct gate_fit *fit)
+			 bool together, struct gate_fit *fit)
 {
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
 		const char *was = profile_fact_of(base, facts[i].key);
 		const char *is = profile_fact_of(now, facts[i].key);
+		bool unknown = was == NULL && is == NULL;
 
-		if (same_fact(facts[i].key, was, is))
+		if (same_fact(facts[i].key, was, is) &&
+		    (!unknown || together || !facts[i].vital))
 			continue;
 		fit->other_machine = true;
 		was = was == NULL ? facts[i].absent : was;
@@ -115,13 +118,13 @@ static int check_data(const struct profile *base, const struct profile *now,
 			   fit);
 }
 
-int gate_fit_check(const struct profile *base, const struct profile *now,
+int gate_fit_check(const struct profile *base, const struct profile *now, bool together,
 		   struct gate_fit *fit)
 {
 	*fit = (struct gate_fit){0};
 	if (check_data(base, now, fit) < 0)
 		return -ENOMEM;
-	return check_machine(base, now, fit);
+	return check_machine(base, now, together, fit);
 }
 
 void gate_fit_free(struct gate_fit *fit)

@@ -12,9 +12,12 @@ struct gate_fit {
 	bool other_machine, other_data;
 };
 
-/* 0 or -ENOMEM; gate_fit_free() in any case. Settings are no part of it: they are what
- * is compared. */
-int gate_fit_check(const struct profile *base, const struct profile *now,
+/*
+ * 0 or -ENOMEM; gate_fit_free() in any case. Settings are no part of it: they are what
+ * is compared. Sides that were measured together are of one machine, though its CPU has
+ * no name; others are not known to be.
+ */
+int gate_fit_check(const struct profile *base, const struct profile *now, bool together,
 		   struct gate_fit *fit);
 void gate_fit_free(struct gate_fit *fit);
 

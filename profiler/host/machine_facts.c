@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+enum { CPUINFO_VALUE = 256 };
+
 /* The facts being added; after the first failure nothing more is added. */
 struct facts {
 	struct profile *profile;
@@ -60,34 +62,59 @@ static void facts_add_line(struct facts *facts, const char *key, const char *pat
 		facts_add(facts, key, "%s", text);
 }
 
-/* "key : value" in /proc/cpuinfo: the value of the first CPU, or NULL. */
-static char *cpuinfo_value(char *text, const char *key)
+/* "key : value" in /proc/cpuinfo: copies the value of the first CPU. */
+static bool cpuinfo_value(const char *text, const char *key, char value[CPUINFO_VALUE])
 {
-	char *line = strstr(text, key), *value;
+	size_t length = strlen(key);
+	const char *line = text;
 
-	if (line == NULL || (line != text && line[-1] != '\n'))
-		return NULL;
-	value = strchr(line, ':');
-	if (value == NULL)
-		return NULL;
-	value += 1 + strspn(value + 1, " \t");
-	value[strcspn(value, "\n")] = '\0';
-	return *value != '\0' ? value : NULL;
+	while (strncmp(line, key, length) != 0 ||
+	       line[length + strspn(line + length, " \t")] != ':') {
+		line = strchr(line, '\n');
+		if (line == NULL)
+			return false;
+		line++;
+	}
+	line += length + strspn(line + length, " \t") + 1;
+	line += strspn(line, " \t");
+	snprintf(value, CPUINFO_VALUE, "%.*s", (int)strcspn(line, "\n"), line);
+	return value[0] != '\0';
+}
+
+/* arm64 names no model, but what its main ID register says. */
+static void facts_add_arm_cpu(struct facts *facts, const char *text)
+{
+	char implementer[CPUINFO_VALUE], part[CPUINFO_VALUE], variant[CPUINFO_VALUE],
+		revision[CPUINFO_VALUE];
+
+	if (cpuinfo_value(text, "CPU implementer", implementer) &&
+	    cpuinfo_value(text, "CPU part", part) &&
+	    cpuinfo_value(text, "CPU variant", variant) &&
+	    cpuinfo_value(text, "CPU revision", revision))
+		facts_add(facts, "cpu", "implementer %s part %s variant %s revision %s",
+			  implementer, part, variant, revision);
+	else
+		facts_add_line(
+			facts, "cpu",
+			"/sys/devices/system/cpu/cpu0/regs/identification/midr_el1");
 }
 
 static void add_cpu_model(struct facts *facts)
 {
-	char text[8192], *value;
+	char text[8192] = "", value[CPUINFO_VALUE];
+	const char *flags;
 
-	if (procfs_read(text, sizeof(text), facts->root, "/proc/cpuinfo") <= 0)
-		return;
-	value = strstr(text, "\nflags\t");
-	if (value != NULL) /* only x86 has such a list; elsewhere it stays unknown */
+	procfs_read(text, sizeof(text), facts->root, "/proc/cpuinfo");
+	flags = strstr(text, "\nflags\t");
+	if (flags != NULL) /* only x86 has such a list; elsewhere it stays unknown */
 		facts_add(facts, "virtual_machine", "%s",
-			  strstr(value, " hypervisor") != NULL ? "yes" : "no");
-	value = cpuinfo_value(text, "model name");
-	if (value != NULL)
+			  strstr(flags, " hypervisor") != NULL ? "yes" : "no");
+	/* "cpu" of POWER, "uarch" of RISC-V */
+	if (cpuinfo_value(text, "model name", value) ||
+	    cpuinfo_value(text, "cpu", value) || cpuinfo_value(text, "uarch", value))
 		facts_add(facts, "cpu", "%s", value);
+	else
+		facts_add_arm_cpu(facts, text);
 }
 
 static void facts_add_cpu(struct facts *facts, const struct machine *machine)

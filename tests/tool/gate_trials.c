@@ -161,6 +161,9 @@ static void judge(const struct verify_runs *trials, const struct gate_config *co
 	struct gate_verdict verdict = {0};
 	struct error error = {0};
 
+	for (int i = 0; i < 2; i++)
+		if (profile_set_fact(&sides[i].about, "cpu", "of the trials") < 0)
+			err(3, "a trial");
 	if (gate_judge(config, &sides[0], &sides[1], &verdict, &error) < 0)
 		errx(3, "%s", error.message);
 	note(trials, &verdict, found);

@@ -46,6 +46,29 @@ static void another_machine_is_a_mismatch(void **state)
 	sides_status_is(&sides, "fetch_stall", GATE_INFORMS);
 }
 
+static void forget_fact(struct gate_side *side, const char *key)
+{
+	for (size_t i = 0; i < side->about.fact_count; i++)
+		if (strcmp(side->about.environment[i].key, key) == 0)
+			side->about.environment[i].key[0] = '-';
+}
+
+/* arm64 has no model name; a baseline of another processor would decide. */
+static void cpus_that_nobody_knows_may_differ(void **state)
+{
+	(void)state;
+	sides_add_both(&sides, .3, .01);
+	forget_fact(&sides.base, "cpu");
+	forget_fact(&sides.now, "cpu");
+	sides_judge(&sides); /* in pairs, at the same time */
+	sides_outcome_is(&sides, GATE_REGRESSION);
+	sides.config.paired = false;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_MISMATCH);
+	assert_string_equal(sides.verdict.mismatches[0], "cpu: unknown, was unknown");
+	assert_null(sides.verdict.mismatches[1]);
+}
+
 static void each_fact_of_a_machine_counts(void **state)
 {
 	(void)state;
@@ -186,6 +209,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_SIDES(another_machine_is_a_mismatch),
+		WITH_SIDES(cpus_that_nobody_knows_may_differ),
 		WITH_SIDES(each_fact_of_a_machine_counts),
 		WITH_SIDES(another_data_set_is_always_a_mismatch),
 		WITH_SIDES(more_timed_metrics_than_can_be_tested_are_refused),

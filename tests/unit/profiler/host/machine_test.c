@@ -285,6 +285,41 @@ static void facts_are_there_or_absent(void **state)
 	profile_free(&profile);
 }
 
+/* What the fact `cpu` is with such a /proc/cpuinfo. */
+static const char *cpu_of(struct profile *profile, const char *cpuinfo)
+{
+	struct machine machine = {.cores = 1};
+
+	profile_free(profile);
+	put("/proc/cpuinfo", cpuinfo);
+	assert_int_equal(machine_facts(profile, &machine, NULL, root), 0);
+	return fact(profile, "cpu");
+}
+
+static void a_cpu_without_a_model_name_has_its_numbers(void **state)
+{
+	struct profile profile;
+
+	(void)state;
+	profile_init(&profile);
+	assert_string_equal(cpu_of(&profile,
+				   "processor\t: 0\nBogoMIPS\t: 243.75\n"
+				   "CPU implementer\t: 0x41\nCPU architecture: 8\n"
+				   "CPU variant\t: 0x3\nCPU part\t: 0xd0c\n"
+				   "CPU revision\t: 1\n\nprocessor\t: 1\n"
+				   "CPU implementer\t: 0x43\n"),
+			    "implementer 0x41 part 0xd0c variant 0x3 revision 1");
+	assert_string_equal(
+		cpu_of(&profile, "processor\t: 0\ncpu\t\t: POWER9, altivec\n"),
+		"POWER9, altivec");
+	assert_null(cpu_of(&profile, "processor\t: 0\ncpu family\t: 6\n"
+				     "model name\t:\n"));
+	put("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1",
+	    "0x00000000413fd0c1\n");
+	assert_string_equal(cpu_of(&profile, "processor\t: 0\n"), "0x00000000413fd0c1");
+	profile_free(&profile);
+}
+
 /* The storage of the test's own folder, @, as this mountinfo tells it. */
 static const char *storage(struct profile *profile, const char *mounts)
 {
@@ -388,6 +423,7 @@ int main(int argc, char **argv)
 		WITH_ROOT(garbage_is_unknown),
 		WITH_ROOT(the_topology_comes_from_hwloc),
 		WITH_ROOT(facts_are_there_or_absent),
+		WITH_ROOT(a_cpu_without_a_model_name_has_its_numbers),
 		WITH_ROOT(the_data_sets_storage_is_named),
 		cmocka_unit_test(the_real_machine_has_its_facts),
 		cmocka_unit_test(a_mount_line_that_is_cut_short_is_refused),
