@@ -90,13 +90,19 @@ static double gate_timed_known(double value)
 	return isfinite(value) ? value : NAN;
 }
 
+/* expm1() makes -1 of a bound that is -INFINITY, which is as unknown. */
+static double gate_timed_bound(const struct gate_timed *timed, double shift)
+{
+	return gate_timed_known(gate_timed_measure(timed, gate_timed_known(shift)));
+}
+
 static void gate_timed_set_worse(struct gate_timed *timed)
 {
 	timed->p = timed->shift.p;
 	timed->worse = (struct interval){
 		gate_timed_measure(timed, timed->shift.value),
-		gate_timed_known(gate_timed_measure(timed, timed->shift.low)),
-		gate_timed_known(gate_timed_measure(timed, timed->shift.high)),
+		gate_timed_bound(timed, timed->shift.low),
+		gate_timed_bound(timed, timed->shift.high),
 	};
 }
 

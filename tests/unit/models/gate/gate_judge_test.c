@@ -184,6 +184,20 @@ static void telling_only_is_never_a_pass(void **state)
 	says(sides.verdict.why, "nothing that was compared decides");
 }
 
+static void a_bound_of_too_few_repetitions_is_unknown(void **state)
+{
+	(void)state;
+	sides_add_session(&sides, &sides.base, 2, 0, .01);
+	sides_add_session(&sides, &sides.now, 2, 0, .01);
+	sides_all_off(&sides);
+	sides_limit(&sides, "samples_per_s", .10);
+	sides.config.paired = false;
+	sides_judge(&sides);
+	assert_true(isfinite(sides_found(&sides, "samples_per_s").worse.value));
+	assert_true(isnan(sides_found(&sides, "samples_per_s").worse.low));
+	assert_true(isnan(sides_found(&sides, "samples_per_s").worse.high));
+}
+
 static void what_can_not_be_told_is_undecided(void **state)
 {
 	(void)state;
@@ -355,6 +369,7 @@ int main(int argc, char **argv)
 		WITH_SIDES(repetitions_without_a_number_do_not_count),
 		WITH_SIDES(comparing_nothing_is_never_a_pass),
 		WITH_SIDES(telling_only_is_never_a_pass),
+		WITH_SIDES(a_bound_of_too_few_repetitions_is_unknown),
 		WITH_SIDES(what_can_not_be_told_is_undecided),
 		WITH_SIDES(several_at_once_need_more_evidence_than_one),
 		WITH_SIDES(regression_goes_before_what_is_undecided),
