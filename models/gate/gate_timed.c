@@ -108,6 +108,8 @@ static void gate_timed_set_worse(struct gate_timed *timed)
 
 /* ---- pairs ---- */
 
+/* The signs of differences are as likely as not where nothing changed; those of ratios - 1
+ * go with their sizes. */
 static void compare_pairs(const struct gate_session *base,
 			  const struct gate_session *now, int metric, double alpha,
 			  struct gate_timed *timed)
@@ -118,9 +120,12 @@ static void compare_pairs(const struct gate_session *base,
 			       : gate_timed_usable(now);
 
 	for (size_t i = 0; i < pairs; i++)
-		gate_timed_add(&worse, gate_metric_worse(&gate_metrics[metric],
-							 base->values[i][metric],
-							 now->values[i][metric]));
+		gate_timed_add(&worse,
+			       gate_timed_badness(&gate_metrics[metric],
+						  now->values[i][metric]) -
+				       gate_timed_badness(&gate_metrics[metric],
+							  base->values[i][metric]));
+	timed->logarithms = !gate_metrics[metric].points;
 	gate_statistics_paired(worse.values, worse.count, alpha, &timed->shift);
 	timed->pairs = worse.count;
 	gate_timed_set_worse(timed);

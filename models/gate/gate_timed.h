@@ -3,7 +3,9 @@
  *
  *	paired     the last session of each, repetition by repetition
  *	else       the last session against those of the base, newest first, as many as
- *	           a test takes; ratios by their logarithms
+ *	           a test takes
+ *
+ * Ratios are compared by their logarithms.
  */
 #ifndef DSA_GATE_TIMED_H
 #define DSA_GATE_TIMED_H

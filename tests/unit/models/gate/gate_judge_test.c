@@ -184,6 +184,37 @@ static void telling_only_is_never_a_pass(void **state)
 	says(sides.verdict.why, "nothing that was compared decides");
 }
 
+/* Logarithms of now / base; by ratios - 1 each loss ranks above the larger gain. */
+static const double changes[] = {.10, -.11, .20, -.21, .29, -.30};
+
+static double p_of_changes(const char *name, double sign)
+{
+	int metric = gate_metric_find(name);
+
+	sides_end(&sides);
+	sides_begin(&sides);
+	sides_all_off(&sides);
+	sides_limit(&sides, name, .10);
+	sides_add_session(&sides, &sides.base, 6, 0, 0);
+	sides_add_session(&sides, &sides.now, 6, 0, 0);
+	for (int i = 0; i < 6; i++)
+		sides.now.sessions[0].values[i][metric] =
+			sides.base.sessions[0].values[i][metric] *
+			exp(sign * changes[i]);
+	sides_judge(&sides);
+	return sides_found(&sides, name).p;
+}
+
+/* Of the 64 ways to toss 6 signs; whether base or now has the longer times. */
+static void pairs_of_ratios_are_tested_alike_both_ways(void **state)
+{
+	(void)state;
+	close_to(p_of_changes("cpu_s_per_sample", 1), 42. / 64, 1e-12);
+	close_to(p_of_changes("cpu_s_per_sample", -1), 27. / 64, 1e-12);
+	close_to(p_of_changes("samples_per_s", -1), 42. / 64, 1e-12);
+	close_to(p_of_changes("samples_per_s", 1), 27. / 64, 1e-12);
+}
+
 static void a_bound_of_too_few_repetitions_is_unknown(void **state)
 {
 	(void)state;
@@ -369,6 +400,7 @@ int main(int argc, char **argv)
 		WITH_SIDES(repetitions_without_a_number_do_not_count),
 		WITH_SIDES(comparing_nothing_is_never_a_pass),
 		WITH_SIDES(telling_only_is_never_a_pass),
+		WITH_SIDES(pairs_of_ratios_are_tested_alike_both_ways),
 		WITH_SIDES(a_bound_of_too_few_repetitions_is_unknown),
 		WITH_SIDES(what_can_not_be_told_is_undecided),
 		WITH_SIDES(several_at_once_need_more_evidence_than_one),
