@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 int io_read(int fd, void *bytes, size_t size)
@@ -27,10 +29,44 @@ int io_read(int fd, void *bytes, size_t size)
 	return 0;
 }
 
-int io_write(int fd, const void *bytes, size_t size)
-{
-	const char *at = bytes;
+/* ---- what makes files longer ---- */
 
+/* Beyond RLIMIT_FSIZE the kernel also sends SIGXFSZ, which would end the program. */
+struct io_limit {
+	sigset_t before;
+	bool pending; /* another's */
+};
+
+static sigset_t io_limit_signal(void)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGXFSZ);
+	return signals;
+}
+
+static void io_limit_begin(struct io_limit *limit, const sigset_t *block)
+{
+	sigset_t pending;
+
+	pthread_sigmask(SIG_BLOCK, block, &limit->before);
+	sigpending(&pending);
+	limit->pending = sigismember(&pending, SIGXFSZ) == 1;
+}
+
+static void io_limit_end(const struct io_limit *limit, int result)
+{
+	const struct timespec now = {0};
+	const sigset_t signals = io_limit_signal();
+
+	if (result == -EFBIG && !limit->pending)
+		sigtimedwait(&signals, NULL, &now);
+	pthread_sigmask(SIG_SETMASK, &limit->before, NULL);
+}
+
+static int io_write_all(int fd, const char *at, size_t size)
+{
 	while (size > 0) {
 		ssize_t length = write(fd, at, size);
 
@@ -44,19 +80,44 @@ int io_write(int fd, const void *bytes, size_t size)
 	return 0;
 }
 
+int io_write(int fd, const void *bytes, size_t size)
+{
+	const sigset_t signals = io_limit_signal();
+	struct io_limit limit;
+	int result;
+
+	io_limit_begin(&limit, &signals);
+	result = io_write_all(fd, bytes, size);
+	io_limit_end(&limit, result);
+	return result;
+}
+
+int io_truncate(int fd, size_t bytes)
+{
+	const sigset_t signals = io_limit_signal();
+	struct io_limit limit;
+	int result;
+
+	io_limit_begin(&limit, &signals);
+	result = ftruncate(fd, (off_t)bytes) < 0 ? -errno : 0;
+	io_limit_end(&limit, result);
+	return result;
+}
+
 int io_allocate(int fd, size_t bytes)
 {
-	sigset_t all, before;
+	struct io_limit limit;
+	sigset_t all;
 	int result;
 
 	/* in memory a signal would undo it, each time a timer rings; none can hold back
 	 * that the process is stopped */
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
+	io_limit_begin(&limit, &all);
 	do
 		result = posix_fallocate(fd, 0, (off_t)bytes);
 	while (result == EINTR);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	io_limit_end(&limit, -result);
 	return -result;
 }
 

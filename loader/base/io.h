@@ -9,8 +9,13 @@
 /* 0 or -errno; -EIO if the file ends before `size` bytes are read. */
 int io_read(int fd, void *bytes, size_t size);
 
+/* What these make longer than RLIMIT_FSIZE allows is -EFBIG, and no SIGXFSZ. */
+
 /* 0 or -errno. */
 int io_write(int fd, const void *bytes, size_t size);
+
+/* ftruncate(): 0 or -errno. */
+int io_truncate(int fd, size_t bytes);
 
 /*
  * Allocates the first bytes of a file, which grows to hold them: of one that is mapped

@@ -84,8 +84,11 @@ static int shared_memory_create(struct shared_memory *memory,
 	int result;
 
 	memory->fd = memfd_create(config->name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (memory->fd < 0 || ftruncate(memory->fd, (off_t)config->bytes) < 0)
+	if (memory->fd < 0)
 		return -errno;
+	result = io_truncate(memory->fd, config->bytes);
+	if (result < 0)
+		return result;
 	room = shared_memory_room(config->bytes);
 	if (room == MAP_FAILED)
 		return -errno;

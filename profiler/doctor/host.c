@@ -1,6 +1,7 @@
 /* host.c - the checks of this machine. */
 #include "loader/base/clock.h"
 #include "loader/base/host/procfs.h"
+#include "loader/base/io.h"
 #include "loader/base/shared_memory.h"
 #include "profiler/doctor/check.h"
 #include "profiler/host/counters.h"
@@ -82,7 +83,7 @@ static bool host_has_reserved(void)
 	int fd = memfd_create("dsa-doctor", MFD_CLOEXEC | MFD_HUGETLB);
 	void *at = MAP_FAILED;
 
-	if (fd >= 0 && ftruncate(fd, SHARED_HUGE_PAGE) == 0)
+	if (fd >= 0 && io_truncate(fd, SHARED_HUGE_PAGE) == 0)
 		at = mmap(NULL, SHARED_HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
 			  fd, 0);
 	if (fd >= 0)

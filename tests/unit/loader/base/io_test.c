@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -60,11 +61,41 @@ static void what_can_not_be_allocated_is_an_error(void **state)
 	close(fd);
 }
 
+static void assert_no_signal_waits(void)
+{
+	sigset_t pending;
+
+	assert_int_equal(sigpending(&pending), 0);
+	assert_int_equal(sigismember(&pending, SIGXFSZ), 0);
+}
+
+/* As of "ulimit -f 16": SIGXFSZ would end this program. */
+static void a_file_beyond_the_limit_is_an_error(void **state)
+{
+	static const char bytes[1 << 15];
+	int fd = memfd_create("test", MFD_CLOEXEC);
+	struct rlimit limit, before;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	limit = before;
+	limit.rlim_cur = 1 << 14;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_int_equal(io_allocate(fd, sizeof(bytes)), -EFBIG);
+	assert_int_equal(io_truncate(fd, sizeof(bytes)), -EFBIG);
+	assert_int_equal(io_write(fd, bytes, sizeof(bytes)), -EFBIG);
+	assert_no_signal_waits();
+	assert_int_equal(io_truncate(fd, 10), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(signals_do_not_end_it),
 		cmocka_unit_test(what_can_not_be_allocated_is_an_error),
+		cmocka_unit_test(a_file_beyond_the_limit_is_an_error),
 	};
 
 	if (argc > 1)

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -64,6 +65,22 @@ static void a_slot_is_free_only_when_its_batch_was_given_back(void **state)
 	assert_int_equal(ring_held(reader), 0);
 	ring_leave(reader);
 	ring_close(ring);
+}
+
+/* A program under "ulimit -f 1" is told, and not ended by SIGXFSZ. */
+static void memory_beyond_the_limit_of_files_is_an_error(void **state)
+{
+	struct rlimit limit, before;
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	limit = before;
+	limit.rlim_cur = 1024;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	assert_null(ring_open(&shape, &err));
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(err.code, EFBIG);
 }
 
 static void slots_are_page_aligned_and_do_not_overlap(void **state)
@@ -170,6 +187,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(batches_come_in_the_order_they_were_published),
 		cmocka_unit_test(a_slot_is_free_only_when_its_batch_was_given_back),
+		cmocka_unit_test(memory_beyond_the_limit_of_files_is_an_error),
 		cmocka_unit_test(slots_are_page_aligned_and_do_not_overlap),
 		cmocka_unit_test(impossible_shapes_are_refused),
 		cmocka_unit_test(a_reader_sees_every_batch_whole_and_none_twice),
