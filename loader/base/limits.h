@@ -7,10 +7,11 @@
 #define LIMIT_PREFETCH    64
 #define LIMIT_FETCH_DEPTH 256
 #define LIMIT_WORLD       1048576
-#define LIMIT_SIZE        4096  /* pixels of a delivered picture's side */
-#define LIMIT_SIDE        65500 /* pixels of a side of a JPEG */
-#define LIMIT_CORES       512   /* of a prediction */
-#define LIMIT_JOBS        64    /* that share a loader */
+#define LIMIT_SIZE        4096      /* pixels of a delivered picture's side */
+#define LIMIT_SAMPLE      (1 << 30) /* bytes as stored; a bigger one is refused */
+#define LIMIT_SIDE        65500     /* pixels of a side of a JPEG */
+#define LIMIT_CORES       512       /* of a prediction */
+#define LIMIT_JOBS        64        /* that share a loader */
 
 /* For messages: "65536" and "1 to 65536". */
 #define LIMIT_TEXT(limit)  LIMIT_DIGITS(limit)

@@ -1,6 +1,7 @@
 /* reader.c - reads a sample in the calling thread; learns what storage can do. */
 #include "loader/fetch/reader.h"
 #include "loader/base/blob.h"
+#include "loader/base/limits.h"
 #include "loader/fetch.h"
 #include "loader/source.h"
 
@@ -42,7 +43,7 @@ void reader_span(const struct reader *reader, const struct source_place *place,
 		 struct reader_span *span)
 {
 	/* A size that is refused is not used as a hint either: the file has another. */
-	size_t hint = place->size <= READER_LARGEST ? place->size : 0;
+	size_t hint = place->size <= LIMIT_SAMPLE ? place->size : 0;
 
 	*span = (struct reader_span){.size = place->size, .part = place->part};
 	if (place->part) {
@@ -72,7 +73,7 @@ int reader_check(const struct source_place *place)
 		return 0;
 	if (place->size == 0)
 		return -EBADMSG;
-	return place->size > READER_LARGEST ? -EFBIG : 0;
+	return place->size > LIMIT_SAMPLE ? -EFBIG : 0;
 }
 
 void reader_pages(const struct source_place *place, off_t *from, off_t *length)
@@ -139,7 +140,7 @@ static int size_now(int fd, uint32_t *size)
 		return -errno;
 	if (!S_ISREG(stat.st_mode))
 		return -EBADMSG;
-	if (stat.st_size > READER_LARGEST)
+	if (stat.st_size > LIMIT_SAMPLE)
 		return -EFBIG;
 	*size = (uint32_t)stat.st_size;
 	return 0;

@@ -21,10 +21,6 @@ struct fetch_calls;
 struct source;
 struct source_place;
 
-enum {
-	READER_LARGEST = 1 << 30, /* bytes; a bigger sample is refused */
-};
-
 enum reader_mode {
 	READER_BUFFERED, /* through the page cache */
 	READER_DIRECT,   /* O_DIRECT */

@@ -1,6 +1,7 @@
 /* sample_file.c - opens where a sample lies, and reads it with pread. */
 #include "profiler/dataset/sample_file.h"
 #include "loader/base/error.h"
+#include "loader/base/limits.h"
 #include "loader/source.h"
 
 #include <errno.h>
@@ -26,6 +27,9 @@ static int sample_file_open_path(const struct source_place *place,
 		return error_set(err, EINVAL, "is no regular file");
 	file->offset = place->offset;
 	file->size = place->part ? place->size : (uint64_t)status.st_size;
+	if (file->size > LIMIT_SAMPLE)
+		return error_set(err, EFBIG,
+				 "is larger than 1 GiB, which the loader refuses");
 	return 0;
 }
 
@@ -78,12 +82,12 @@ int sample_file_load(const struct sample_file *file, struct sample_bytes *into,
 
 	if (file->size >= into->room) {
 		free(into->bytes);
-		into->room = file->size < SIZE_MAX ? (size_t)file->size + 1 : 0;
-		into->bytes = into->room > 0 ? malloc(into->room) : NULL;
+		into->room = (size_t)file->size + 1;
+		into->bytes = malloc(into->room);
 	}
 	if (into->bytes == NULL) {
 		into->room = 0;
-		return error_set(err, ENOMEM, "is too large to be read");
+		return error_set(err, ENOMEM, "is too large for the memory there is");
 	}
 	into->size = (size_t)file->size;
 	result = sample_file_read(file, 0, into->bytes, into->size);

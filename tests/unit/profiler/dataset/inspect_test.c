@@ -181,6 +181,22 @@ static void a_header_of_any_length_is_read(void **state)
 	inspect_free(&result);
 }
 
+/* The loader refuses it, and it may not fit into memory. */
+static void a_file_beyond_what_the_loader_reads_is_not_read(void **state)
+{
+	const struct picture picture = {.width = 16, .height = 16};
+	struct inspect result;
+
+	(void)state;
+	put("set/a/x.jpg", &picture, 0);
+	write_file("set/a/sparse.jpg", "\xff\xd8", 2);
+	assert_int_equal(truncate("set/a/sparse.jpg", ((off_t)1 << 30) + 1), 0);
+	result = look("set", false);
+	assert_int_equal(result.broken, 1);
+	assert_why(&result, "a/sparse.jpg", "larger than 1 GiB");
+	inspect_free(&result);
+}
+
 static void what_is_not_there_is_said_in_a_line(void **state)
 {
 	struct inspect_config config = {.dataset = "none", .threads = 1};
@@ -258,6 +274,7 @@ int main(int argc, char **argv)
 		TEST(broken_files_are_named_with_the_reason),
 		TEST(only_a_full_look_finds_damage_inside),
 		TEST(a_header_of_any_length_is_read),
+		TEST(a_file_beyond_what_the_loader_reads_is_not_read),
 		TEST(what_is_not_there_is_said_in_a_line),
 		TEST(inspect_says_so_when_memory_runs_out),
 		cmocka_unit_test(a_header_that_is_cut_anywhere_wants_more),
