@@ -16,6 +16,9 @@ enum {
 	EOI = 0xd9,
 	SOS = 0xda,
 	DRI = 0xdd,
+	APP0 = 0xe0,
+	APP15 = 0xef,
+	COM = 0xfe,
 };
 
 static unsigned jpeg_header_get16(const uint8_t *bytes)
@@ -68,18 +71,31 @@ static int read_frame(const uint8_t *frame, size_t size, uint8_t marker,
 
 static bool stands_alone(uint8_t marker)
 {
-	return marker == TEM || (marker >= RST0 && marker <= SOI);
+	return marker == TEM || (marker >= RST0 && marker < SOI);
 }
 
-/* The marker at *at, behind which *at is then; any number of 0xff may stand before
- * it. */
+/* The next marker, behind which *at is then. What is none is passed over, as libjpeg does:
+ * any bytes, 0xff 0x00, and any number of 0xff before a marker. */
 static int next_marker(const uint8_t *bytes, size_t size, size_t *at)
 {
-	if (bytes[*at] != 0xff)
-		return -EBADMSG;
-	while (*at < size && bytes[*at] == 0xff)
-		++*at;
-	return *at < size ? bytes[(*at)++] : -EAGAIN;
+	int marker = 0;
+
+	while (marker == 0) {
+		while (*at < size && bytes[*at] != 0xff)
+			++*at;
+		while (*at < size && bytes[*at] == 0xff)
+			++*at;
+		if (*at >= size)
+			return -EAGAIN;
+		marker = bytes[(*at)++];
+	}
+	return marker;
+}
+
+/* Application data and comments, whose length libjpeg does not check. */
+static bool jpeg_header_skips(uint8_t marker)
+{
+	return (marker >= APP0 && marker <= APP15) || marker == COM;
 }
 
 /* Reads what belongs to a marker, its length first, and moves *at behind it. */
@@ -92,8 +108,9 @@ static int read_body(const uint8_t *bytes, size_t size, uint8_t marker, size_t *
 	if (size - *at < 2)
 		return -EAGAIN;
 	length = jpeg_header_get16(bytes + *at);
-	if (length < 2)
+	if (length < 2 && !jpeg_header_skips(marker))
 		return -EBADMSG;
+	length = length < 2 ? 2 : length;
 	if (size - *at < length)
 		return -EAGAIN;
 	body = bytes + *at + 2;
@@ -113,7 +130,7 @@ static int read_segment(const uint8_t *bytes, size_t size, size_t *at,
 		return marker;
 	if (marker == SOS)
 		return header->width > 0 ? 1 : -EBADMSG;
-	if (marker == EOI || marker == 0)
+	if (marker == EOI || marker == SOI)
 		return -EBADMSG;
 	if (stands_alone((uint8_t)marker))
 		return 0;

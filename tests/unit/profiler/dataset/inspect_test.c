@@ -181,6 +181,49 @@ static void a_header_of_any_length_is_read(void **state)
 	inspect_free(&result);
 }
 
+/* Writes the picture with these bytes behind its first marker. */
+static void put_with(const char *path, const void *extra, size_t length)
+{
+	const struct picture picture = {.width = 64, .height = 48};
+	unsigned char *bytes, *longer;
+	size_t size;
+
+	bytes = picture_jpeg(&picture, &size);
+	longer = malloc(size + length);
+	assert_non_null(longer);
+	memcpy(longer, bytes, 2);
+	memcpy(longer + 2, extra, length);
+	memcpy(longer + 2 + length, bytes + 2, size - 2);
+	write_file(path, longer, size + length);
+	free(bytes);
+	free(longer);
+}
+
+/* The decoder is the loader's: what it delivers is no broken file. */
+static void headers_that_the_loader_accepts_are_accepted(void **state)
+{
+	struct inspect result;
+
+	(void)state;
+	put_with("set/a/junk.jpg", "some text", 9);
+	put_with("set/a/zero.jpg", "\xff\x00\x00", 3);
+	put_with("set/a/fill.jpg", "\xff\xff\xff", 3);
+	put_with("set/a/app1-short.jpg", "\xff\xe1\x00\x00", 4);
+	put_with("set/a/app14-cut.jpg",
+		 "\xff\xee\x00\x06"
+		 "Adobe\x00",
+		 10);
+	put_with("set/a/twice.jpg", "\xff\xd8", 2); /* which libjpeg refuses */
+	for (int full = 0; full < 2; full++) {
+		result = look("set", full != 0);
+		assert_int_equal(result.count, 6);
+		assert_int_equal(result.width.quantile[0], 64);
+		assert_int_equal(result.broken, 1);
+		assert_why(&result, "a/twice.jpg", "not a JPEG");
+		inspect_free(&result);
+	}
+}
+
 /* The loader refuses it, and it may not fit into memory. */
 static void a_file_beyond_what_the_loader_reads_is_not_read(void **state)
 {
@@ -274,6 +317,7 @@ int main(int argc, char **argv)
 		TEST(broken_files_are_named_with_the_reason),
 		TEST(only_a_full_look_finds_damage_inside),
 		TEST(a_header_of_any_length_is_read),
+		TEST(headers_that_the_loader_accepts_are_accepted),
 		TEST(a_file_beyond_what_the_loader_reads_is_not_read),
 		TEST(what_is_not_there_is_said_in_a_line),
 		TEST(inspect_says_so_when_memory_runs_out),
