@@ -46,6 +46,9 @@ def main():
            "every input is used", set(action["inputs"]) ^ used)
     tap.ok(all("${{" not in step.get("run", "") for step in steps),
            "none of them in what a shell reads")
+    others = [step["uses"] for step in steps if "uses" in step]
+    tap.ok(others and all(re.search("@[0-9a-f]{40}$", other) for other in others),
+           "actions of others are pinned by digest: a tag may move", others)
     with Scratch() as scratch:
         status, words, output = act(
             scratch, 0, DSA_COMMAND="./train --dataset 'my images' a\\ b $(id) `id`",
