@@ -357,6 +357,16 @@ const char *profile_fact_of(const struct profile *profile, const char *key)
 	return NULL;
 }
 
+bool profile_can_repeat(const struct profile *profile)
+{
+	if (profile->command == NULL || profile->command[0] == NULL)
+		return false;
+	for (char *const *word = profile->command; *word != NULL; word++)
+		if (strstr(*word, PROFILE_LOST) != NULL)
+			return false;
+	return true;
+}
+
 int profile_text(char **text, const char *format, ...)
 {
 	char *fresh = NULL;

@@ -585,6 +585,12 @@ double profile_quotient(uint64_t count, uint64_t of);
 /* The value of a fact of the environment; it stays the profile's. NULL: not told. */
 const char *profile_fact_of(const struct profile *profile, const char *key);
 
+/* Stands in a command for a byte that was no UTF-8 (U+FFFD). */
+#define PROFILE_LOST "\xef\xbf\xbd"
+
+/* True when the command can be run again: it is known, and nothing of it was lost. */
+bool profile_can_repeat(const struct profile *profile);
+
 /* A copy with words of its own. 0 or -ENOMEM. */
 int profile_change_copy(struct profile_change *to, const struct profile_change *from);
 void profile_change_free(struct profile_change *change); /* and makes it none */

@@ -15,8 +15,7 @@
 static void gate_check_take_settings(struct gate_options *ask,
 				     const struct gate_side *base)
 {
-	if (ask->measure.command == NULL && base->about.command != NULL &&
-	    base->about.command[0] != NULL)
+	if (ask->measure.command == NULL && profile_can_repeat(&base->about))
 		ask->measure.command = base->about.command;
 	if (ask->measure.loader == NULL || ask->measure.loader[0] == '\0')
 		ask->measure.loader = base->about.loader;
@@ -158,7 +157,8 @@ int gate_options_check(struct gate_options *ask)
 	gate_check_take_settings(ask, &base);
 	if (result == 0 && ask->measure.command == NULL)
 		result = error_set(&err, EINVAL,
-				   "%s names no command: give one after --",
+				   "%s names no command that can be run again: "
+				   "give one after --",
 				   ask->baseline);
 	if (result == 0)
 		result = gate_check_answer(ask, &right, &err);

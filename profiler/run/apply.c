@@ -31,6 +31,11 @@ static int check_run(const struct profile *profile, struct error *err)
 	if (profile->command == NULL || profile->command[0] == NULL)
 		return error_set(err, ENOTSUP,
 				 "the result does not say which program ran");
+	if (!profile_can_repeat(profile))
+		return error_set(
+			err, ENOTSUP,
+			"the program's arguments are not all UTF-8, so that the "
+			"result could not keep them: it can't be run again");
 	if (profile->directory == NULL)
 		return error_set(err, ENOTSUP,
 				 "the result does not say in which folder its program "

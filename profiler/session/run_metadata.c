@@ -1,6 +1,7 @@
 /* run_metadata.c - run metadata as JSON in a session, and back. */
 #include "profiler/session/run_metadata.h"
 #include "loader/base/error.h"
+#include "loader/base/name.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -11,14 +12,37 @@
 #define TEXTS(X) X(version) X(started) X(repeat) X(loader) X(directory)
 #define REALS(X) X(budget_s) X(precision)
 
+/* JSON can't keep bytes that are no UTF-8; what stands for them says that they were. */
+static json_t *run_metadata_word(const char *word)
+{
+	size_t size = 0, lost = strlen(PROFILE_LOST);
+	char *copy = malloc(lost * strlen(word) + 1);
+	uint32_t point;
+	json_t *text;
+
+	if (copy == NULL)
+		return NULL;
+	while (*word != '\0') {
+		size_t length = name_character(word, &point);
+		size_t kept = length > 0 ? length : lost;
+
+		memcpy(copy + size, length > 0 ? word : PROFILE_LOST, kept);
+		size += kept;
+		word += length > 0 ? length : 1;
+	}
+	copy[size] = '\0';
+	text = json_string(copy);
+	free(copy);
+	return text;
+}
+
 static json_t *command_json(char *const *command)
 {
 	json_t *words = json_array();
 
 	for (char *const *word = command; word != NULL && *word != NULL; word++)
-		if (json_array_append_new(words, json_string(*word)) < 0)
-			/* An argument that is no UTF-8 can't be kept as it is. */
-			json_array_append_new(words, json_string("?"));
+		if (json_array_append_new(words, run_metadata_word(*word)) < 0)
+			json_array_append_new(words, json_string(PROFILE_LOST));
 	return words;
 }
 

@@ -426,7 +426,8 @@ static void about_comes_back(void **state)
 	struct trace *trace = run_of(1, 0);
 	struct profile out, in;
 	struct profile_fact *fact;
-	char *command[] = {(char[]){"./train"}, (char[]){"--x=\"1\""}, NULL};
+	char *command[] = {(char[]){"./train"}, (char[]){"--x=\"1\""},
+			   (char[]){"na\xefve.ini"}, NULL};
 
 	(void)state;
 	profile_init(&out);
@@ -446,7 +447,9 @@ static void about_comes_back(void **state)
 	assert_string_equal(in.loader, "dataset=a%2Cb,workers=2");
 	assert_string_equal(in.directory, "/home/someone");
 	assert_string_equal(in.command[1], "--x=\"1\"");
-	assert_null(in.command[2]);
+	assert_string_equal(in.command[2], "na" PROFILE_LOST "ve.ini");
+	assert_null(in.command[3]);
+	assert_false(profile_can_repeat(&in));
 	close_to(in.precision, .01, 0);
 	assert_true(isnan(in.budget_s));
 	assert_int_equal(in.cores, 2);

@@ -230,6 +230,14 @@ static void a_result_without_its_program_is_refused(void **state)
 	assert_refused("which program");
 }
 
+static void a_program_whose_arguments_were_lost_is_refused(void **state)
+{
+	(void)state;
+	free(profile.command[0]);
+	profile.command[0] = strdup("caf" PROFILE_LOST);
+	assert_refused("not all UTF-8");
+}
+
 static void memory_may_be_short(void **state)
 {
 	int result = -ENOMEM;
@@ -271,6 +279,9 @@ int main(int argc, char **argv)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(a_result_without_its_program_is_refused,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			a_program_whose_arguments_were_lost_is_refused, setup,
+			teardown),
 		cmocka_unit_test_setup_teardown(memory_may_be_short, setup, teardown),
 	};
 
