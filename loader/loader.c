@@ -106,7 +106,11 @@ EXPORT int dsa_next(struct dsa_loader *loader, struct dsa_batch *batch)
 	if (loader->pid != getpid())
 		return -EOWNERDEAD;
 	if (delivery->ops->held(delivery) > loader->options.prefetch)
-		return -EBUSY;
+		return error_set(&loader->failure, EBUSY,
+				 "%u batches are held: release some, keep copies, or "
+				 "raise prefetch (%u)",
+				 delivery->ops->held(delivery),
+				 loader->options.prefetch);
 	if (loader->options.steps > 0 && loader->number >= loader->options.steps)
 		return 0;
 	result = delivery->ops->next(delivery, batch, &wait, &loader->failure);

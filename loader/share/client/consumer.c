@@ -276,6 +276,14 @@ static int consumer_next_alone(struct consumer *consumer, struct dsa_batch *batc
 	return 1;
 }
 
+static int consumer_say_busy(struct error *err)
+{
+	return error_set(err, EBUSY,
+			 "the batches that are held are all that the shared loader has "
+			 "room for: release some, keep copies, or raise dsa serve's "
+			 "--window");
+}
+
 static int consumer_next_shared(struct consumer *consumer, struct dsa_batch *batch,
 				struct batch_source_wait *wait, struct error *err)
 {
@@ -284,13 +292,13 @@ static int consumer_next_shared(struct consumer *consumer, struct dsa_batch *bat
 	int result;
 
 	if (held == NULL)
-		return -EBUSY;
+		return consumer_say_busy(err);
 	result = failure->code != 0 ? -failure->code
 				    : consumer_wait_batch(consumer, held, failure);
 	if (result == 1)
 		consumer_show(consumer, held, batch);
 	if (result == -EBUSY)
-		return result;
+		return consumer_say_busy(err);
 	if (result < 0 && failure->code == 0)
 		error_sys(failure, -result, "cannot take a batch of the shared loader");
 	if (result < 0)

@@ -230,6 +230,7 @@ static void batches_may_be_held_and_given_back_in_any_order(void **state)
 	while (count < 8 && (result = dsa_next(loader, &held[count])) == 1)
 		count++;
 	assert_int_equal(result, -EBUSY);
+	assert_non_null(strstr(dsa_why(loader), "batches are held: release some"));
 	assert_true(count >= config.prefetch);
 	for (unsigned i = 0; i < count; i++)
 		for (unsigned j = 0; j < i; j++)
