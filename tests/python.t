@@ -227,6 +227,7 @@ def test_holding(tap):
     count = sum(1 for _ in zip(range(60), loader.forever()))
     tap.ok(count == 60, "a loop gives its batches back")
     loader.next()
+    loader._core.settled()
     tap.ok(loader._core.held == 0, "what nobody refers to goes back at once")
     kept = []
 
@@ -442,6 +443,32 @@ def test_threads(tap):
             thread.join()
         tap.ok(not failed and sorted(seen) == sorted(5 * list(range(400))),
                "threads may share a loader", failed, len(seen))
+
+
+def test_interrupted_handover(tap):
+    import dsa
+
+    pair = dsa._pair
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with dsa.Loader("synthetic:40", batch=8, size=8, epochs=1) as loader:
+        drain, threads = loader._core.drain, set()
+
+        def watched():
+            threads.add(threading.current_thread().name)
+            drain()
+
+        loader._core.drain = watched
+        dsa._pair = interrupted
+        raised(KeyboardInterrupt, loader.next)
+        raised(KeyboardInterrupt, next, iter(loader))
+        dsa._pair = pair
+        seen = [n for batch in loader.batches() for n in batch.samples.tolist()]
+        tap.ok(sorted(seen) == list(range(40)),
+               "Ctrl-C before a batch is handed over loses none", sorted(seen))
+        tap.ok(threads == {"dsa"}, "batches go back where no Ctrl-C comes", threads)
 
 
 def test_interrupt(tap, scratch):
@@ -764,6 +791,7 @@ def main():
         test_compute(tap)
         test_fork(tap)
         test_threads(tap)
+        test_interrupted_handover(tap)
         test_interrupt(tap, scratch)
         test_shared(tap, scratch, dataset, 60, kinds)
         test_shared_memory(tap, scratch, dataset, kinds)

@@ -233,8 +233,7 @@ class _Task:
     def outcome(self):
         if self.error is not None:
             raise self.error
-        result, self.result = self.result, None  # the thread keeps its last task
-        return result
+        return self.result
 
 
 def _run_tasks(tasks):
@@ -305,7 +304,13 @@ class _Core:
     # Called without it.
 
     def settle(self):
-        """Gives back what came back, unless a call is on: then its end does."""
+        """Gives back what came back, unless a call is on: then its end does. Ctrl-C
+        must not come in between: the thread does it, where there is one."""
+        tasks = self.tasks
+        if tasks is not None and self.interruptible():
+            if self.returned:
+                tasks.put(_Task(self.settle))
+            return
         while self.returned or self.closable():
             if os.getpid() != self.pid or not self.lock.acquire(blocking=False):
                 return
@@ -313,6 +318,15 @@ class _Core:
                 self.drain()
             finally:
                 self.lock.release()
+
+    def settled(self):
+        """The same, and waits until it is done."""
+        tasks = self.tasks
+        if tasks is None or not self.interruptible():
+            return self.settle()
+        task = _Task(self.settle)
+        tasks.put(task)
+        task.wait()
 
     def give_back(self, raw):
         self.returned.append(raw)
@@ -330,7 +344,8 @@ class _Core:
         try:
             with self.lock:
                 self.check()
-                self.drain()
+                if not self.interruptible():
+                    self.drain()
                 return function(*arguments)
         finally:
             self.settle()
@@ -389,8 +404,18 @@ class _Core:
             self.asked = self.task(self.next_now)
         self.send(self.asked)
         self.asked.wait()
-        task, self.asked = self.asked, None
-        return task.outcome()
+        if self.asked.error is not None:
+            task, self.asked = self.asked, None
+            return task.outcome()
+        return self.asked.outcome()
+
+    def handed(self, held):
+        """What take() returned is the program's: until now an interrupt has it taken
+        again."""
+        task = self.asked
+        if task is not None and task.finished and task.result[2] is held:
+            self.asked = None
+            task.result = None  # the thread keeps its last task
 
     def take(self):
         """The next batch; None at the end of the data."""
@@ -399,6 +424,7 @@ class _Core:
             if code > 0:
                 self.last = held.raw
                 return held
+            self.handed(held)
             if code == 0:
                 return None
             if code == -errno.EBUSY and garbage:
@@ -407,6 +433,7 @@ class _Core:
             break
         if code == -errno.EBUSY:
             held = None
+            self.settled()
             more = " and dsa serve's --window" if self.stats().shared == 1 else ""
             raise Error(f"{self.held} batches are held: their arrays are still in use; "
                         "keep copies (images.copy(), images.clone()), or raise "
@@ -618,6 +645,7 @@ class _Epoch:
             if self.epoch not in (None, raw.epoch):
                 # The epoch was shorter than planned: samples were skipped.
                 self.loader._ahead.append(held)
+                self.loader._core.handed(held)
                 self.ends = True
                 raise StopIteration
             self.epoch = raw.epoch
@@ -717,7 +745,9 @@ class Loader:
         return held
 
     def _pair(self, held):
-        return _pair(self._output, self._arrays, held)
+        pair = _pair(self._output, self._arrays, held)
+        self._core.handed(held)
+        return pair
 
     def __iter__(self):
         """(images, labels) until the end of the epoch."""
@@ -746,7 +776,11 @@ class Loader:
     def next(self):
         """The next Batch; None at the end of the data."""
         held = self._take()
-        return Batch(self._output, self._arrays, held) if held is not None else None
+        if held is None:
+            return None
+        batch = Batch(self._output, self._arrays, held)
+        self._core.handed(held)
+        return batch
 
     # The rest.
 
