@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "lib"))
 sys.path.insert(0, os.path.join(HERE, "../loader/python"))
 from house import BUDGET, BUILD, Scratch, Tap, wait_until
-from interrupted import CUT_SHORT, INTERRUPTED
+from interrupted import CUT_SHORT, EXITING, HANDED_OVER, INTERRUPTED
 
 PYTHON = "/usr/bin/python3"
 EXAMPLE = os.path.join(HERE, "../examples/train.py")
@@ -101,6 +101,18 @@ def test_interface(tap, scratch):
     with open(MODULE, encoding="utf-8") as file:
         tap.ok(raised(SyntaxError, ast.parse, file.read(), feature_version=(3, 9)) is None,
                "Python 3.9 can read it")
+
+
+def test_names(tap, scratch):
+    import dsa
+
+    told = scratch.run(os.path.join(BUILD, "dsa"), "--version").stdout
+    tap.ok(told == f"dsa {dsa.__version__}\n", "the version is that of dsa", told)
+    with dsa.Loader("synthetic:64", batch=8, size=8) as loader:
+        tap.ok(repr(loader) == "<dsa.Loader of 'synthetic:64', batch 8, 8 steps an epoch>",
+               "a loader says what it loads", repr(loader))
+    tap.ok(repr(loader) == "<dsa.Loader of 'synthetic:64', batch 8, closed>",
+           "or that it is closed", repr(loader))
 
 
 def test_library(tap, scratch):
@@ -334,6 +346,9 @@ def test_arguments(tap, scratch):
             (TypeError, {"batch": True}, "batch is a whole number, not True"),
             (TypeError, {"dataset": 5}, "dataset is a string, not 5"),
             (TypeError, {"bach": 5}, "unexpected keyword argument 'bach'"),
+            (TypeError, {"batch_size": 5}, "'batch_size'; here it is batch"),
+            (TypeError, {"num_workers": 2}, "'num_workers'; here it is workers"),
+            (TypeError, {"shuffle": True}, "'shuffle'; here it is in_order"),
             (ValueError, {"batch": 0}, "batch is 1 to 4294967295, not 0"),
             (ValueError, {"seed": -1}, "seed is 0 to 18446744073709551615, not -1"),
             (ValueError, {"epochs": 1 << 32}, "epochs is 1 to 4294967295"),
@@ -445,32 +460,6 @@ def test_threads(tap):
                "threads may share a loader", failed, len(seen))
 
 
-def test_interrupted_handover(tap):
-    import dsa
-
-    pair = dsa._pair
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    with dsa.Loader("synthetic:40", batch=8, size=8, epochs=1) as loader:
-        drain, threads = loader._core.drain, set()
-
-        def watched():
-            threads.add(threading.current_thread().name)
-            drain()
-
-        loader._core.drain = watched
-        dsa._pair = interrupted
-        raised(KeyboardInterrupt, loader.next)
-        raised(KeyboardInterrupt, next, iter(loader))
-        dsa._pair = pair
-        seen = [n for batch in loader.batches() for n in batch.samples.tolist()]
-        tap.ok(sorted(seen) == list(range(40)),
-               "Ctrl-C before a batch is handed over loses none", sorted(seen))
-        tap.ok(threads == {"dsa"}, "batches go back where no Ctrl-C comes", threads)
-
-
 def test_interrupt(tap, scratch):
     scratch.environment["DSA_LOADER"] = "prep_delay=1000s"
     told = scratch.run(PYTHON, "-c", INTERRUPTED)
@@ -486,25 +475,10 @@ def test_interrupt(tap, scratch):
         told = scratch.run(PYTHON, "-c", CUT_SHORT, when)
         tap.ok(told.stdout == "[0, 1, 2, 3, 4, 5, 6, 7]\n",
                "nor one that is interrupted just %s it asks" % when, told)
+    told = scratch.run(PYTHON, "-c", HANDED_OVER)
+    tap.ok(told.stdout == "[0, 1, 2, 3, 4]\n{'dsa'}\n",
+           "nor one before it has its batch; batches go back where no Ctrl-C comes", told)
     del scratch.environment["DSA_LOADER"]
-
-
-EXITING = """
-import builtins, sys
-import dsa
-loader = dsa.Loader("synthetic:64", batch=8, size=64, arrays=sys.argv[1])
-walk = iter(loader)
-kept = [next(walk) for _ in range(3)]
-class Late:
-    def __init__(self, images):
-        self.images, self.sum = images, float(images.sum())
-    def __del__(self):
-        assert float(self.images.sum()) == self.sum
-builtins.late = Late(kept[0][0][1:])
-batch = loader.next()
-other = dsa.Loader("synthetic:64", batch=8, size=64)
-print("done")
-"""
 
 
 def test_exit(tap, scratch, arrays):
@@ -778,6 +752,7 @@ def main():
         os.environ["XDG_CACHE_HOME"] = scratch.environment["XDG_CACHE_HOME"]
         dataset = scratch.images(count=60, size="6K")
         test_interface(tap, scratch)
+        test_names(tap, scratch)
         test_library(tap, scratch)
         test_without(tap, scratch)
         for arrays in kinds:
@@ -791,7 +766,6 @@ def main():
         test_compute(tap)
         test_fork(tap)
         test_threads(tap)
-        test_interrupted_handover(tap)
         test_interrupt(tap, scratch)
         test_shared(tap, scratch, dataset, 60, kinds)
         test_shared_memory(tap, scratch, dataset, kinds)

@@ -66,6 +66,7 @@ import threading
 import urllib.parse
 import weakref
 
+__version__ = "0.1.0"
 __all__ = ["Batch", "Error", "Loader", "Stats", "torch_dataset"]
 
 _ABI = 1
@@ -578,6 +579,24 @@ def _three(name, value):
     return (ctypes.c_float * 3)(*numbers)
 
 
+_TORCH = {
+    "batch_size": "batch",
+    "num_workers": "workers",
+    "prefetch_factor": "prefetch",
+    "shuffle": "in_order=True where nothing is to be shuffled",
+    "sampler": "rank and world, seed",
+    "pin_memory": "images.pin_memory() of a tensor",
+    "transform": "size, evaluate, mean and std",
+}
+
+
+def _other_words(names):
+    """Of the first of these arguments, which Loader has not."""
+    name = next(iter(names))
+    here = f"; here it is {_TORCH[name]}" if name in _TORCH else ""
+    return TypeError(f"Loader got an unexpected keyword argument {name!r}{here}")
+
+
 # ---- what programs use ----
 
 
@@ -693,11 +712,14 @@ class Loader:
                  epochs=None, start_epoch=0, start_step=0, in_order=False,
                  drop_last=False, evaluate=False, on_error="skip", prep="image",
                  size=224, layout="nchw", type="float32", mean=None, std=None,
-                 share=None, arrays="auto"):
+                 share=None, arrays="auto", **others):
         self.ended = False
         self._core = None
         self._ahead = []
         self._classes = None
+        if others:
+            raise _other_words(others)
+        self._shown = f"of {dataset!r}, batch {batch}"
         if isinstance(cache_size, int):
             cache_size = str(_whole("cache_size", cache_size, 0, 64))
         config = _Config(
@@ -805,6 +827,12 @@ class Loader:
         if self._classes is None:
             self._classes = tuple(map(os.fsdecode, self._core.classes()))
         return self._classes
+
+    def __repr__(self):
+        core = self._core
+        open_here = core is not None and not core.closing and core.pid == os.getpid()
+        more = f", {len(self)} steps an epoch" if open_here else ", closed"
+        return f"<dsa.Loader {self._shown}{more}>"
 
     def close(self):
         """Stops the loader's threads and frees its memory; what arrays still refer to
