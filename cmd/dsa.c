@@ -6,8 +6,11 @@
 #include <argp.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct command *const commands[] = {
 #define ENTRY(name) &command_##name,
@@ -21,15 +24,23 @@ const struct command command_dsa = {
 	.below = commands,
 };
 
-/* A full disk must not look like success. */
-static int dsa_finish(int status)
+/* It has said that it could not. */
+static bool dsa_failed;
+
+/* A full disk must not look like success, nor where argp ends the program after its help.
+ * The reason of an error that came earlier is gone: one more byte tells it again. */
+static void dsa_flush(void)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return status;
-	if (status == 3) /* it has said so itself */
-		return status;
-	perror("dsa: standard output");
-	return 3;
+	bool failed = fflush(stdout) != 0;
+
+	if (!failed && !ferror(stdout))
+		return;
+	if (!failed && (putchar('\n') == EOF || fflush(stdout) != 0))
+		failed = true;
+	if (!dsa_failed)
+		fprintf(stderr, "dsa: standard output: %s\n",
+			failed ? strerror(errno) : "not all could be written");
+	_exit(3);
 }
 
 static void dsa_usage(FILE *to, const struct command *command, const char *title)
@@ -107,12 +118,18 @@ static int dsa_run(const struct command *command, const char *title, int argc,
 
 int main(int argc, char **argv)
 {
+	int status;
+
 	/* Who started dsa may have ignored it; then no end of a child could be seen. */
 	signal(SIGCHLD, SIG_DFL);
 	argp_err_exit_status = 2;
+	if (atexit(dsa_flush) != 0)
+		return 3;
 	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
 		puts("dsa " DSA_VERSION);
-		return dsa_finish(0);
+		return 0;
 	}
-	return dsa_finish(dsa_run(&command_dsa, "dsa", argc, argv));
+	status = dsa_run(&command_dsa, "dsa", argc, argv);
+	dsa_failed = status == 3;
+	return status;
 }
