@@ -27,7 +27,7 @@ static void compare_runs_add(struct argp_state *state, void *asked, const char *
 	struct comparison *comparison = asked;
 
 	if (state->arg_num > 1)
-		argp_error(state, "two runs at a time, not '%s', too", run);
+		argument_error(state, "two runs at a time, not '%s', too", run);
 	comparison->runs[state->arg_num] = run;
 }
 
@@ -35,7 +35,8 @@ static void compare_runs_count(struct argp_state *state, void *asked)
 {
 	(void)asked;
 	if (state->arg_num < 2)
-		argp_error(state, "which two? (each a run's folder or its run.json)");
+		argument_error(state,
+			       "which two? (each a run's folder or its run.json)");
 }
 
 static const struct argument arguments[] = {

@@ -343,7 +343,7 @@ static void completion_choose(struct argp_state *state, void *shell, const char 
 		if (strcmp(name, shells[i].name) == 0)
 			*chosen = &shells[i];
 	if (*chosen == NULL || state->arg_num > 0)
-		argp_error(state, "one of bash, zsh and fish, not '%s'", name);
+		argument_error(state, "one of bash, zsh and fish, not '%s'", name);
 }
 
 static const struct argument arguments[] = {

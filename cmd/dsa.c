@@ -1,7 +1,9 @@
 /* dsa.c - finds the command that is meant, and runs it. */
 #include "cmd/common/cmd.h"
 #include "cmd/common/defaults.h"
+#include "cmd/common/near.h"
 #include "loader/base/error.h"
+#include "reports/common/escape.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -87,6 +89,29 @@ static int turn_help(int argc, char **argv)
 	return argc;
 }
 
+static int dsa_refuse(const struct command *command, const char *name,
+		      const char *title)
+{
+	const char *best = NULL;
+	unsigned least = NEAR_FAR;
+
+	for (size_t i = 0; command->below[i] != NULL; i++) {
+		unsigned slips = near_slips(name, command->below[i]->name);
+
+		if (slips < least) {
+			least = slips;
+			best = command->below[i]->name;
+		}
+	}
+	fputs("dsa: no command is called '", stderr);
+	escape_plain(stderr, name);
+	if (best != NULL)
+		fprintf(stderr, "'; did you mean %s %s?\n", title, best);
+	else
+		fprintf(stderr, "'; see %s --help\n", title);
+	return 2;
+}
+
 static int dsa_run(const struct command *command, const char *title, int argc,
 		   char **argv)
 {
@@ -101,15 +126,13 @@ static int dsa_run(const struct command *command, const char *title, int argc,
 	}
 	if (strcmp(argv[1], "help") == 0)
 		argc = turn_help(argc, argv);
-	if (strcmp(argv[1], "--help") == 0) {
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
 		dsa_usage(stdout, command, title);
 		return 0;
 	}
 	next = dsa_find(command, argv[1]);
 	if (next == NULL) {
-		fprintf(stderr, "dsa: no command is called '%s'; see %s --help\n",
-			argv[1], title);
-		return 2;
+		return dsa_refuse(command, argv[1], title);
 	}
 	snprintf(longer, sizeof(longer), "%s %s", title, next->name);
 	argv[1] = longer;

@@ -1,12 +1,16 @@
 /* argument.c - reads a command line as a table of arguments says. */
 #include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
+#include "cmd/common/near.h"
 #include "loader/base/choice.h"
 #include "loader/base/number.h"
+#include "reports/common/escape.h"
 
 #include <assert.h>
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -66,6 +70,19 @@ const struct argument *argument_words(const struct argument *table)
 	return row;
 }
 
+/* ---- errors ---- */
+
+void argument_error(const struct argp_state *state, const char *format, ...)
+{
+	char text[1024], clean[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	argp_error(state, "%s", escape_to(clean, sizeof(clean), text));
+}
+
 /* ---- values ---- */
 
 const struct argument *argument_current(const struct argp_state *state)
@@ -80,8 +97,8 @@ unsigned argument_word(struct argp_state *state, const char *value)
 	char list[CHOICE_TEXT];
 
 	if (place < 0)
-		argp_error(state, "--%s is %s, not '%s'", argument->name,
-			   choice_list(argument->arg, " or ", list), value);
+		argument_error(state, "--%s is %s, not '%s'", argument->name,
+			       choice_list(argument->arg, " or ", list), value);
 	return (unsigned)place;
 }
 
@@ -90,8 +107,8 @@ void argument_time(struct argp_state *state, const char *value, double *seconds)
 	const struct argument *argument = argument_current(state);
 
 	if (!number_time(value, seconds) || *seconds <= 0 || *seconds > 7 * 86400)
-		argp_error(state, "--%s is a time such as 30s, not '%s'",
-			   argument->name, value);
+		argument_error(state, "--%s is a time such as 30s, not '%s'",
+			       argument->name, value);
 }
 
 static void argument_points(struct argp_state *state, const char *value, double *share)
@@ -101,8 +118,8 @@ static void argument_points(struct argp_state *state, const char *value, double 
 	if (!number_percent(value, share))
 		*share = number_real(value, share) ? *share / 100 : 0;
 	if (*share < .0005 || *share > .5)
-		argp_error(state, "--%s is 0.05 to 50 points, not '%s'", argument->name,
-			   value);
+		argument_error(state, "--%s is 0.05 to 50 points, not '%s'",
+			       argument->name, value);
 }
 
 static void argument_count(struct argp_state *state, const char *value, unsigned *count)
@@ -111,8 +128,8 @@ static void argument_count(struct argp_state *state, const char *value, unsigned
 	uint64_t whole;
 
 	if (!number_whole(value, argument->most, &whole) || whole < argument->least)
-		argp_error(state, "--%s is %u to %u, not '%s'", argument->name,
-			   argument->least, argument->most, value);
+		argument_error(state, "--%s is %u to %u, not '%s'", argument->name,
+			       argument->least, argument->most, value);
 	else
 		*count = (unsigned)whole;
 }
@@ -122,8 +139,8 @@ static void argument_whole(struct argp_state *state, const char *value, uint64_t
 	const struct argument *argument = argument_current(state);
 
 	if (!number_whole(value, UINT64_MAX, whole))
-		argp_error(state, "--%s is a whole number, not '%s'", argument->name,
-			   value);
+		argument_error(state, "--%s is a whole number, not '%s'",
+			       argument->name, value);
 }
 
 static void argument_store(struct argp_state *state, void *member, const char *value)
@@ -150,6 +167,89 @@ static void argument_store(struct argp_state *state, void *member, const char *v
 		argument_word(state, value);
 }
 
+/* ---- words that are no options ---- */
+
+/* The option that getopt takes --NAME or --NAME=VALUE for, where NAME may be cut short;
+ * or -K. NULL: none. */
+static const struct argument *argument_meant(const struct reading *reading,
+					     const char *word)
+{
+	bool letter = word[1] != '-';
+	size_t length = letter ? 0 : strcspn(word + 2, "=");
+	const struct argument *found = NULL;
+
+	for (size_t i = 0; i < reading->count; i++) {
+		const struct argument *argument = reading->rows[i].argument;
+		const char *name = argument->name;
+
+		if (name == NULL || (letter ? argument->key != word[1]
+					    : strncmp(name, word + 2, length) != 0))
+			continue;
+		found = argument;
+		if (letter || name[length] == '\0')
+			break;
+	}
+	return found;
+}
+
+/* Options of argp's own. */
+static bool argument_is_common(const char *word)
+{
+	return strncmp("--help", word, strlen(word)) == 0 ||
+	       strncmp("--usage", word, strlen(word)) == 0;
+}
+
+static void argument_refuse(const struct argp_state *state,
+			    const struct reading *reading, const char *word)
+{
+	const char *best = NULL;
+	unsigned least = NEAR_FAR;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word + 2, "="), word + 2);
+	for (size_t i = 0; i < reading->count; i++) {
+		const char *other = reading->rows[i].argument->name;
+		unsigned slips = other != NULL ? near_slips(name, other) : NEAR_FAR;
+
+		if (slips < least) {
+			least = slips;
+			best = other;
+		}
+	}
+	if (best != NULL)
+		argument_error(state, "there is no option --%s; did you mean --%s?",
+			       name, best);
+	else
+		argument_error(state, "there is no option --%s", name);
+}
+
+/* Looks at the command's own words before argp does: a wrong one is answered, and -h is
+ * --help. */
+static void argument_look(struct argp_state *state, const struct reading *reading,
+			  bool rest)
+{
+	static char help[] = "--help";
+
+	state->name = state->argv[0]; /* for errors; argp sets it later */
+	for (int i = 1; i < state->argc; i++) {
+		const char *word = state->argv[i];
+		const struct argument *meant;
+
+		if (strcmp(word, "--") == 0 || (rest && word[0] != '-'))
+			return;
+		if (strcmp(word, "-h") == 0)
+			state->argv[i] = help;
+		if (word[0] != '-' || word[1] == '\0')
+			continue;
+		meant = argument_meant(reading, word);
+		if (meant == NULL && word[1] == '-' && !argument_is_common(word))
+			argument_refuse(state, reading, word);
+		i += meant != NULL && meant->arg != NULL &&
+		     meant->kind != ARGUMENT_MAYBE && strchr(word, '=') == NULL &&
+		     (word[1] == '-' || word[2] == '\0');
+	}
+}
+
 /* ---- argp ---- */
 
 static void argument_take_word(struct argp_state *state, const struct reading *reading,
@@ -159,7 +259,7 @@ static void argument_take_word(struct argp_state *state, const struct reading *r
 	void *member = reading->into + words->offset;
 
 	if (words->kind == ARGUMENT_ONE && state->arg_num > 0)
-		argp_error(state, "one %s at a time", words->arg);
+		argument_error(state, "one %s at a time", words->arg);
 	if (words->kind == ARGUMENT_REST) {
 		*(char *const **)member = &state->argv[state->next - 1];
 		state->next = state->argc;
@@ -175,10 +275,13 @@ static error_t argument_take_other(struct argp_state *state, struct reading *rea
 	const struct argument *words = argument_words(reading->command->arguments);
 
 	reading->current = words;
-	if (key == ARGP_KEY_ARG && words != NULL)
+	if (key == ARGP_KEY_INIT)
+		argument_look(state, reading,
+			      words != NULL && words->kind == ARGUMENT_REST);
+	else if (key == ARGP_KEY_ARG && words != NULL)
 		argument_take_word(state, reading, value);
 	else if (key == ARGP_KEY_NO_ARGS && words != NULL && words->doc != NULL)
-		argp_error(state, "%s", words->doc);
+		argument_error(state, "%s", words->doc);
 	else if (key == ARGP_KEY_END && reading->command->check != NULL)
 		reading->command->check(state, reading->into);
 	else

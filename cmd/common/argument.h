@@ -97,6 +97,11 @@ void argument_read(const struct command *command, int argc, char **argv, void *i
 /* For argument_set: what is read; the place of its value in "a|b|c"; a time above 0, up to
  * a week, in seconds. */
 const struct argument *argument_current(const struct argp_state *state);
+
+/* Ends as bad usage with one line; of what it repeats nothing acts on a terminal. */
+void argument_error(const struct argp_state *state, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 unsigned argument_word(struct argp_state *state, const char *value);
 void argument_time(struct argp_state *state, const char *value, double *seconds);
 

@@ -10,7 +10,7 @@ static void changes_set(struct argp_state *state, void *sweep, const char *value
 
 	if (sweep_set(sweep, argument_current(state)->name,
 		      values != NULL ? values : "yes", &err) < 0)
-		argp_error(state, "--%s", err.message);
+		argument_error(state, "--%s", err.message);
 }
 
 /* Names are those of SWEEP_TABLE in models/whatif/sweep.h: sweep_set() takes them. */

@@ -18,8 +18,8 @@ static void settings_duration(struct argp_state *state, void *member, const char
 	double seconds;
 
 	if (!number_time(value, &seconds) || seconds > 3600)
-		argp_error(state, "--%s is a time up to 1h such as 5ms, not '%s'",
-			   argument_current(state)->name, value);
+		argument_error(state, "--%s is a time up to 1h such as 5ms, not '%s'",
+			       argument_current(state)->name, value);
 	else
 		*(uint64_t *)member = (uint64_t)(seconds * 1e9 + 0.5);
 }
@@ -37,9 +37,9 @@ static void settings_bandwidth(struct argp_state *state, void *member,
 	if (length < sizeof(bytes))
 		memcpy(bytes, value, length);
 	if (!number_size(bytes, rate) || *rate == 0)
-		argp_error(state,
-			   "--storage-bandwidth is bytes/s such as 500M, not '%s'",
-			   value);
+		argument_error(state,
+			       "--storage-bandwidth is bytes/s such as 500M, not '%s'",
+			       value);
 }
 
 static void settings_cache_size(struct argp_state *state, void *member,
@@ -50,10 +50,10 @@ static void settings_cache_size(struct argp_state *state, void *member,
 
 	*(const char **)member = value;
 	if (!number_size(value, &bytes) && !number_percent(value, &share))
-		argp_error(state,
-			   "--cache is bytes such as 2G or a share such as 35%%, "
-			   "not '%s'",
-			   value);
+		argument_error(state,
+			       "--cache is bytes such as 2G or a share such as 35%%, "
+			       "not '%s'",
+			       value);
 }
 
 #define TO(kind, member)     ARGUMENT(settings, kind, member)
@@ -101,7 +101,7 @@ void settings_taken(struct argp_state *state, void *member, const char *value)
 	(void)value;
 	settings->given |= 1u << option->key;
 	if ((settings->given & settings->unfit) != 0)
-		argp_error(state, "--%s has no effect here", option->name);
+		argument_error(state, "--%s has no effect here", option->name);
 }
 
 static bool settings_given(const struct settings *settings, enum setting which)

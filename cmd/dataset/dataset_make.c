@@ -33,7 +33,7 @@ static void make_set_size(struct argp_state *state, void *size, const char *valu
 
 	if (!number_size(value, &bytes) || (double)bytes < MAKE_SMALLEST ||
 	    (double)bytes > MAKE_LARGEST)
-		argp_error(state, "--size-mean is 4K to 4M, not '%s'", value);
+		argument_error(state, "--size-mean is 4K to 4M, not '%s'", value);
 	else
 		*(double *)size = (double)bytes;
 }

@@ -32,17 +32,18 @@ static void gate_set_metric(struct argp_state *state, void *member, const char *
 
 	if (equals == NULL || (size_t)(equals - arg) >= sizeof(name) ||
 	    !read_limit(equals + 1, &limit)) {
-		argp_error(state,
-			   "--metric is NAME=LIMIT, as samples_per_s=5%%, or "
-			   "NAME=off, not '%s'",
-			   arg);
+		argument_error(state,
+			       "--metric is NAME=LIMIT, as samples_per_s=5%%, or "
+			       "NAME=off, not '%s'",
+			       arg);
 		return;
 	}
 	memcpy(name, arg, (size_t)(equals - arg));
 	name[equals - arg] = '\0';
 	metric = gate_metric_find(name);
 	if (metric < 0)
-		argp_error(state, "no metric is called '%s'; see dsa-gate(1)", name);
+		argument_error(state, "no metric is called '%s'; see dsa-gate(1)",
+			       name);
 	else
 		limits[metric] = limit;
 }
@@ -50,8 +51,9 @@ static void gate_set_metric(struct argp_state *state, void *member, const char *
 static void gate_set_regression(struct argp_state *state, void *limit, const char *arg)
 {
 	if (!read_limit(arg, limit) || isinf(*(double *)limit))
-		argp_error(state, "--max-regression is a limit such as 5%%, not '%s'",
-			   arg);
+		argument_error(state,
+			       "--max-regression is a limit such as 5%%, not '%s'",
+			       arg);
 }
 
 /* Of timed metrics that are on and have no limit of their own. */
@@ -71,7 +73,7 @@ static void gate_set_against(struct argp_state *state, void *member, const char 
 	free(*against); /* typed: it overrides the file */
 	*against = shell_split(arg, &err);
 	if (*against == NULL)
-		argp_error(state, "--against='%s': %s", arg, err.message);
+		argument_error(state, "--against='%s': %s", arg, err.message);
 }
 
 /* "30%", "300%". */
@@ -96,8 +98,8 @@ static void gate_set_self_test(struct argp_state *state, void *options, const ch
 
 	ask->self_test = true;
 	if (arg != NULL && !read_slowdown(arg, &ask->slowdown))
-		argp_error(state, "--self-test is a slowdown such as 30%%, not '%s'",
-			   arg);
+		argument_error(state,
+			       "--self-test is a slowdown such as 30%%, not '%s'", arg);
 }
 
 static void gate_set_alpha(struct argp_state *state, void *member, const char *arg)
@@ -105,7 +107,7 @@ static void gate_set_alpha(struct argp_state *state, void *member, const char *a
 	double *alpha = member;
 
 	if (!number_real(arg, alpha) || *alpha <= 0 || *alpha > .5)
-		argp_error(state, "--alpha is above 0, up to 0.5, not '%s'", arg);
+		argument_error(state, "--alpha is above 0, up to 0.5, not '%s'", arg);
 }
 
 static void gate_set_samples(struct argp_state *state, void *member, const char *arg)
@@ -113,7 +115,7 @@ static void gate_set_samples(struct argp_state *state, void *member, const char 
 	uint64_t *samples = member;
 
 	if (!number_whole(arg, UINT64_MAX - 1, samples) || *samples == 0)
-		argp_error(state, "--samples is a number, not '%s'", arg);
+		argument_error(state, "--samples is a number, not '%s'", arg);
 }
 
 /* What is compared with what. */
@@ -122,17 +124,20 @@ static void check_sides(struct argp_state *state, const struct gate_options *ask
 	bool program = ask->measure.command != NULL;
 
 	if (ask->baseline == NULL && (ask->update || ask->against == NULL))
-		argp_error(state, "compared with what? Give --baseline FILE, or "
-				  "--against CMD");
+		argument_error(state, "compared with what? Give --baseline FILE, or "
+				      "--against CMD");
 	if (ask->baseline != NULL && ask->against != NULL)
-		argp_error(state, "--baseline and --against are two things to compare "
-				  "with: give one of them");
+		argument_error(state,
+			       "--baseline and --against are two things to compare "
+			       "with: give one of them");
 	if (ask->run != NULL && (program || ask->against != NULL || ask->update ||
 				 ask->confirm || ask->self_test))
-		argp_error(state, "--run judges what was measured already: nothing is "
-				  "run beside it");
+		argument_error(state,
+			       "--run judges what was measured already: nothing is "
+			       "run beside it");
 	if (ask->run == NULL && !program && !ask->self_test)
-		argp_error(state, "which program? (dsa gate [OPTION...] -- CMD...)");
+		argument_error(state,
+			       "which program? (dsa gate [OPTION...] -- CMD...)");
 }
 
 /* What can't go together. */
@@ -142,14 +147,16 @@ static void gate_options_check_only(struct argp_state *state, void *options)
 
 	check_sides(state, ask);
 	if (ask->self_test && (ask->against != NULL || ask->update))
-		argp_error(state, "--self-test needs no --against and no --update");
+		argument_error(state, "--self-test needs no --against and no --update");
 	if (ask->self_test && ask->pairs == 0)
-		argp_error(state, "--self-test is of what is timed: it needs --pairs");
+		argument_error(state,
+			       "--self-test is of what is timed: it needs --pairs");
 	if (ask->json + ask->github + gate_options_is_standard(ask->markdown) +
 		    gate_options_is_standard(ask->junit) >
 	    1)
-		argp_error(state, "--json, --github, --markdown=- and --junit=- all "
-				  "want standard output: give one of them");
+		argument_error(state,
+			       "--json, --github, --markdown=- and --junit=- all "
+			       "want standard output: give one of them");
 }
 
 #define TO(kind, member) ARGUMENT(gate_options, kind, member)

@@ -33,7 +33,7 @@ static void run_set_sweep(struct argp_state *state, void *sweep, const char *arg
 	struct error err = {0};
 
 	if (sweep_set_pair(sweep, arg, &err) < 0)
-		argp_error(state, "--sweep: %s", err.message);
+		argument_error(state, "--sweep: %s", err.message);
 }
 
 static void run_add_job(struct argp_state *state, void *options, const char *arg)
@@ -42,10 +42,10 @@ static void run_add_job(struct argp_state *state, void *options, const char *arg
 	struct error err = {0};
 
 	if (run->job_count == BARRIER_JOBS)
-		argp_error(state, "--job may be given %d times", BARRIER_JOBS);
+		argument_error(state, "--job may be given %d times", BARRIER_JOBS);
 	run->jobs[run->job_count] = shell_split(arg, &err);
 	if (run->jobs[run->job_count] == NULL)
-		argp_error(state, "--job='%s': %s", arg, err.message);
+		argument_error(state, "--job='%s': %s", arg, err.message);
 	run->job_count++;
 }
 
@@ -58,21 +58,22 @@ static void run_check(struct argp_state *state, void *options)
 	if (run->end.observed)
 		run->measure.protocol = MEASURE_OBSERVE;
 	if (run->job_count > 0 && run->measure.jobs > 0)
-		argp_error(state, "--jobs counts copies of one program, --job names "
-				  "different ones: give one of them");
+		argument_error(state,
+			       "--jobs counts copies of one program, --job names "
+			       "different ones: give one of them");
 	if (run->job_count > 0 && run->measure.command != NULL)
-		argp_error(state, "--job names all programs: '%s' is one too many",
-			   run->measure.command[0]);
+		argument_error(state, "--job names all programs: '%s' is one too many",
+			       run->measure.command[0]);
 	if (run->job_count == 0 && run->measure.command == NULL)
-		argp_error(state, "which program? (dsa run [OPTION...] -- CMD...)");
+		argument_error(state, "which program? (dsa run [OPTION...] -- CMD...)");
 	if (jobs > 1 && run->measure.protocol == MEASURE_SEPARATE)
-		argp_error(state, "several jobs are measured with "
-				  "--protocol=interleaved or --observe");
+		argument_error(state, "several jobs are measured with "
+				      "--protocol=interleaved or --observe");
 	if (run->measure.share && run->measure.protocol != MEASURE_INTERLEAVED)
-		argp_error(state, "a shared loader is measured with "
-				  "--protocol=interleaved");
+		argument_error(state, "a shared loader is measured with "
+				      "--protocol=interleaved");
 	if ((jobs > 1 || run->measure.share) && run_end_sweeps(&run->end))
-		argp_error(state, "--sweep measures one job: leave the others out");
+		argument_error(state, "--sweep measures one job: leave the others out");
 }
 
 #define TO(kind, member) ARGUMENT(run, kind, member)

@@ -37,8 +37,8 @@ struct serve {
 static void serve_set_socket(struct argp_state *state, void *socket, const char *arg)
 {
 	if (*arg == '\0' || strlen(arg) >= SOCKET_MOST)
-		argp_error(state, "--socket is a path of 1 to %d bytes, not %zu",
-			   SOCKET_MOST - 1, strlen(arg));
+		argument_error(state, "--socket is a path of 1 to %d bytes, not %zu",
+			       SOCKET_MOST - 1, strlen(arg));
 	else
 		strcpy(socket, arg);
 }
@@ -66,7 +66,7 @@ static void serve_add_dataset(struct argp_state *state, void *options, const cha
 	struct serve *serve = options;
 
 	if (serve->dataset_count == SHARE_DATASETS)
-		argp_error(state, "at most %d data sets", SHARE_DATASETS);
+		argument_error(state, "at most %d data sets", SHARE_DATASETS);
 	else
 		serve->datasets[serve->dataset_count++] = arg;
 }
@@ -77,18 +77,19 @@ static void serve_check(struct argp_state *state, void *options)
 	struct serve *serve = options;
 
 	if (serve->status && serve->dataset_count > 0)
-		argp_error(state, "--status takes no data set: --socket says of which "
-				  "loader");
+		argument_error(state,
+			       "--status takes no data set: --socket says of which "
+			       "loader");
 	if (serve->dataset_count > 0 && serve->settings.dataset != NULL)
-		argp_error(state, "the data set is given twice: '%s' and --dataset",
-			   serve->datasets[0]);
+		argument_error(state, "the data set is given twice: '%s' and --dataset",
+			       serve->datasets[0]);
 	if (serve->dataset_count > 1 && serve->share.mode != SHARE_JOADER)
-		argp_error(state, "several data sets take --mode=joader");
+		argument_error(state, "several data sets take --mode=joader");
 	if (serve->dataset_count > 0)
 		serve->settings.dataset = serve->datasets[0];
 	if (!serve->status && serve->settings.dataset == NULL &&
 	    getenv("DSA_LOADER") == NULL)
-		argp_error(state, "which data set? (dsa serve DATASET)");
+		argument_error(state, "which data set? (dsa serve DATASET)");
 }
 
 #define TO(kind, member)            ARGUMENT(serve, kind, member)
