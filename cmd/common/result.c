@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,33 @@ static int try_folder(const char *folder, struct error *err)
 		 access(folder, W_OK | X_OK) < 0)
 		return error_sys(err, errno, "cannot write into %s", folder);
 	return 0;
+}
+
+int result_replaces(const char *folder, struct error *err)
+{
+	char path[PATH_MAX], *line = NULL;
+	bool ours = false, some = false;
+	struct stat status;
+	size_t room = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/run.json", folder);
+	if (stat(path, &status) < 0 || !S_ISREG(status.st_mode))
+		return 0;
+	file = fopen(path, "re");
+	if (file == NULL)
+		return 0;
+	while (!ours && getline(&line, &room, file) > 0) {
+		some = true;
+		ours = strstr(line, "\"dsa.result/") != NULL;
+	}
+	free(line);
+	fclose(file);
+	return ours || !some ? 0
+			     : error_set(err, EEXIST,
+					 "%s is no result of dsa run: move it away, or "
+					 "take another folder (--output)",
+					 path);
 }
 
 int result_folder(const char *folder, struct error *err)

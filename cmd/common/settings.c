@@ -13,6 +13,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Fewer hold no sample: without a unit it is a slip. */
+enum { LEAST_CACHE = 1024 };
+
 static void settings_duration(struct argp_state *state, void *member, const char *value)
 {
 	double seconds;
@@ -45,7 +48,7 @@ static void settings_bandwidth(struct argp_state *state, void *member,
 static void settings_cache_size(struct argp_state *state, void *member,
 				const char *value)
 {
-	uint64_t bytes;
+	uint64_t bytes = 0;
 	double share;
 
 	*(const char **)member = value;
@@ -54,6 +57,10 @@ static void settings_cache_size(struct argp_state *state, void *member,
 			       "--cache is bytes such as 2G or a share such as 35%%, "
 			       "not '%s'",
 			       value);
+	else if (value[strspn(value, "0123456789")] == '\0' && bytes > 0 &&
+		 bytes < LEAST_CACHE)
+		argument_error(state, "--cache: %s bytes? Say %s%% or %sM", value,
+			       value, value);
 }
 
 #define TO(kind, member)     ARGUMENT(settings, kind, member)

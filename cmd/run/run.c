@@ -232,7 +232,8 @@ static int run_main(const struct command *self, int argc, char **argv)
 	if (run_end_check(&run.end, &err) < 0)
 		return cmd_refuse(&err);
 	there = access(run.end.output, F_OK) == 0;
-	if (result_folder(run.end.output, &err) < 0)
+	if (result_folder(run.end.output, &err) < 0 ||
+	    result_replaces(run.end.output, &err) < 0)
 		return cmd_fail(&err);
 	loader = settings_loader(&run.settings, getenv("DSA_LOADER"));
 	repeat = shell_quote_words(argv);

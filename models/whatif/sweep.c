@@ -25,6 +25,8 @@ static const char *const sweep_names[] = {SWEEP_TABLE(SWEEP_NAME)};
 
 /* ---- one value ---- */
 
+#define DIGITS "0123456789"
+
 static bool read_cache(const char *text, struct sweep_value *value)
 {
 	uint64_t bytes;
@@ -35,7 +37,8 @@ static bool read_cache(const char *text, struct sweep_value *value)
 		return false;
 	value->number = (double)bytes;
 	value->bytes = true;
-	return true;
+	/* "35" is a slip for 35% */
+	return bytes == 0 || bytes >= 1024 || text[strspn(text, DIGITS)] != '\0';
 }
 
 static bool read_policy(const char *text, struct sweep_value *value)

@@ -117,6 +117,7 @@ static void nonsense_is_refused_and_changes_nothing(void **state)
 		"batch=0",
 		"batch=70000",
 		"cache=-5",
+		"cache=35",
 		"cache=300%",
 		"cache=1..50%",
 		"cache=50%..10%",
@@ -291,10 +292,10 @@ static void memory_may_be_short(void **state)
 	int result = -ENOMEM;
 
 	(void)state;
-	profile.dataset_bytes = 1000;
+	profile.dataset_bytes = 10000;
 	for (unsigned n = 1; result == -ENOMEM; n++) {
 		nomem_at(n);
-		result = set("cache", "10%,20");
+		result = set("cache", "10%,2K");
 		if (result == 0)
 			result = set("cache-policy", "minio,lru");
 		if (result == 0)

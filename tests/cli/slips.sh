@@ -1,0 +1,12 @@
+# What is more likely a slip is asked about, and a stranger's file is not replaced.
+try() {
+	status=0
+	said=$(dsa "$@" 2>&1) || status=$?
+	printf '%s\n%s\n' "$said" "$status" | sed '/^Try `dsa/d'
+}
+try bench prep --cache 35
+try run --cache 35 -- true
+mkdir out
+echo '{"theirs": 1}' >out/run.json
+try run -o out -- true
+cat out/run.json
