@@ -4,11 +4,11 @@
 #include "loader/base/error.h"
 #include "loader/base/trace.h"
 #include "profiler/analysis/analyse.h"
+#include "profiler/bench/other_inputs.h"
 #include "profiler/host/counters.h"
 #include "profiler/run/describe_run.h"
 #include "profiler/run/jobs.h"
 #include "profiler/run/launch.h"
-#include "profiler/run/other_inputs.h"
 #include "profiler/run/run_ending.h"
 #include "profiler/run/run_folder.h"
 

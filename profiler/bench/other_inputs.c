@@ -1,5 +1,5 @@
 /* other_inputs.c - decides whether other inputs are of interest, and for how long. */
-#include "profiler/run/other_inputs.h"
+#include "profiler/bench/other_inputs.h"
 #include "loader/base/error.h"
 #include "loader/base/trace.h"
 #include "profiler/bench/bench_recipes.h"
