@@ -174,7 +174,7 @@ def script(found):
     """Runs all of them, and says after each its number and its status."""
     def lines(which):
         return "".join(f"sh -c {shlex.quote(found[number])} >said 2>&1 </dev/null\n"
-                       f"echo status {number} $?; tail -n 20 said\n" for number in which)
+                       f"echo status {number} $?; tail -n 60 said\n" for number in which)
     made = [number for number, command in enumerate(found)
             if TARGET.match(command) and not command.startswith("make check")]
     rest = [number for number, command in enumerate(found) if not TARGET.match(command)]
@@ -209,10 +209,11 @@ def furnish(scratch, root, user, found):
                    shell=True, check=True)
     subprocess.run(["chroot", root, "chown", "-R", user, home[len(root):]], check=True)
     os.mkdir(os.path.join(root, "readme"))
-    for name in ("train.c", "dsa.ini"):
-        shutil.copy(scratch.at(name), os.path.join(root, "readme"))
-    with open(os.path.join(root, "readme/script"), "w", encoding="utf-8") as file:
-        file.write(script(found))
+    shutil.copy(scratch.at("train.c"), os.path.join(root, "readme"))
+    for name, text in (("script", script(found)),
+                       ("dsa.ini", SHORT.replace("budget = 2s", "budget = 10s"))):
+        with open(os.path.join(root, "readme", name), "w", encoding="utf-8") as file:
+            file.write(text)
 
 
 def bare_user(tap, root, user, found):

@@ -2,57 +2,67 @@
  * libraries, or its interpreter. */
 #include "profiler/doctor/check.h"
 
-#include "loader/base/io.h"
 #include "loader/base/name.h"
-#include "loader/base/text/shell_word.h"
 
 #include <elf.h>
+#include <fcntl.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { NAME = 80 };
+enum { NAME = 80, WORDS = 8 /* of a helper, NULL among them */ };
 
 /* ---- helpers ---- */
 
-static FILE *start_helper(const char *const words[])
+/* What it prints, on both of its outputs; NULL: it can't be started. */
+static FILE *start_helper(const char *const words[], pid_t *child)
 {
-	char *command = NULL;
-	size_t size = 0;
-	FILE *to = open_memstream(&command, &size), *from = NULL;
+	posix_spawn_file_actions_t files;
+	char *arguments[WORDS] = {NULL};
+	FILE *from = NULL;
+	int ends[2], result;
 
-	if (to == NULL)
+	for (size_t i = 0; i < WORDS - 1 && words[i] != NULL; i++)
+		memcpy(&arguments[i], &words[i],
+		       sizeof(words[i])); /* exec writes none */
+	if (pipe2(ends, O_CLOEXEC) < 0)
 		return NULL;
-	fputs("exec", to);
-	for (; *words != NULL; words++) {
-		putc(' ', to);
-		shell_word(to, *words);
-	}
-	fputs(" 2>&1 </dev/null", to);
-	if (io_text(to, &command) != NULL)
-		from = popen(command, "re");
-	free(command);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY,
+					 0);
+	posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&files, ends[1], STDERR_FILENO);
+	result = posix_spawnp(child, words[0], &files, NULL, arguments, environ);
+	posix_spawn_file_actions_destroy(&files);
+	close(ends[1]);
+	if (result == 0)
+		from = fdopen(ends[0], "r");
+	if (from == NULL)
+		close(ends[0]);
 	return from;
 }
 
 int check_ask(const char *const words[], const char *wanted, char *line, size_t room)
 {
-	FILE *from = start_helper(words);
+	pid_t child = -1;
+	FILE *from = start_helper(words, &child);
 	char *said = NULL;
 	size_t size = 0;
-	int status;
+	int status = -1;
 
 	line[0] = '\0';
-	if (from == NULL)
-		return -1;
-	while (getline(&said, &size, from) >= 0)
+	while (from != NULL && getline(&said, &size, from) >= 0)
 		if (line[0] == '\0' && strstr(said, wanted) != NULL)
 			snprintf(line, room, "%.*s", (int)strcspn(said, "\n"), said);
 	free(said);
-	status = pclose(from);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	if (from != NULL)
+		fclose(from);
+	if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status))
+		return WEXITSTATUS(status);
+	return -1;
 }
 
 /* ---- programs of the machine ---- */

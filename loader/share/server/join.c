@@ -16,16 +16,22 @@
 
 /* ---- whether it fits ---- */
 
+/* No option of dsa serve says another mean or deviation. */
+static bool join_has_own_scale(const struct prep_config *image)
+{
+	for (int i = 0; i < 3; i++)
+		if (image->mean[i] != prep_defaults.mean[i] ||
+		    image->std[i] != prep_defaults.std[i])
+			return image->type != PREP_U8;
+	return false;
+}
+
 /* The options of a loader that makes what the job wants; "": none can say it. */
 static void join_options(const struct protocol_hello *hello,
 			 const struct prep_config *image, char *text, size_t room)
 {
-	bool normal =
-		memcmp(image->mean, prep_defaults.mean, sizeof(image->mean)) == 0 &&
-		memcmp(image->std, prep_defaults.std, sizeof(image->std)) == 0;
-
 	*text = '\0';
-	if (strcmp(hello->prep, "image") == 0 && (normal || hello->type == DSA_UINT8))
+	if (strcmp(hello->prep, "image") == 0 && !join_has_own_scale(image))
 		snprintf(text, room, " --size %u --layout %s --type %s%s", hello->size,
 			 hello->layout == DSA_NHWC ? "nhwc" : "nchw",
 			 prep_type_names[image->type],
