@@ -13,6 +13,8 @@ from house import Tap
 def main():
     tap = Tap()
     for what, found, goal, met in gate.goals(os.path.join(HERE, "data/gate")):
+        print("# {regression} regressions, {pass} passes, {inconclusive} inconclusive of "
+              "{trials}".format_map(found))
         tap.ok(met, f"{what}: {goal}", found)
     tap.done()
 

@@ -152,6 +152,8 @@ static const char *why_informs(const struct judge *judge, int metric)
 		return "another data set";
 	if (judge->other_machine)
 		return "another machine";
+	if (!gate_config_decides(judge->config, metric))
+		return "a part of data_stall, without a --metric";
 	if (!judge->config->paired && judge->timed[metric].sessions < GATE_SESSIONS &&
 	    isnan(gate_metrics[metric].drift))
 		return "machines drift, and the base has fewer than 5 sessions";
@@ -210,7 +212,8 @@ static int judge_timed(struct judge *judge, int metric)
 	bool was = timed->base_count > 0, is = timed->count > 0;
 	struct gate_finding *finding;
 
-	if (is_of_neither(judge, metric, was, is))
+	if (is_of_neither(judge, metric, was, is) ||
+	    ((!was || !is) && !gate_config_decides(judge->config, metric)))
 		return 0;
 	finding = add_finding(judge, metric);
 	if (finding == NULL)
@@ -227,7 +230,7 @@ static int judge_timed(struct judge *judge, int metric)
 	else
 		finding->status = GATE_INFORMS;
 	if (finding->status == GATE_INFORMS)
-		gate_words_write(finding, "reported only: %s", why);
+		gate_words_write(finding, "info only: %s", why);
 	return 0;
 }
 

@@ -12,7 +12,9 @@
  * (gate_timed_set_floor()). A limit below what noise does would else leave false alarms
  * to alpha alone.
  *
- * On another machine timed metrics only inform, on another data set all of them do.
+ * On another machine timed metrics only inform, on another data set all of them do. Of
+ * stalls their sum decides: the parts, which noise moves against each other, only tell
+ * where it comes from, unless a limit was asked for.
  */
 #ifndef DSA_GATE_H
 #define DSA_GATE_H
@@ -49,7 +51,8 @@ struct gate_finding {
 	double base, now;      /* medians, or counts */
 	struct interval worse; /* positive is worse; one-sided bounds */
 	double p;              /* adjusted */
-	double limit, floor;
+	double limit;          /* infinite: none, it only informs */
+	double floor;
 	double detectable;  /* the smallest change beyond the limit that is found */
 	char why[GATE_WHY]; /* one line */
 };

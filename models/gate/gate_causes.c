@@ -4,10 +4,19 @@
 
 #include <errno.h>
 
-static void show_stall(const struct gate_finding *finding, struct interval *base,
+static bool did_regress(const struct gate_finding *finding)
+{
+	return finding != NULL && finding->status == GATE_REGRESSED;
+}
+
+/* A part of the data stall that regressed, or surely grew while the whole regressed. */
+static void show_stall(const struct gate_finding *whole,
+		       const struct gate_finding *finding, struct interval *base,
 		       struct interval *now)
 {
-	if (finding == NULL || finding->status != GATE_REGRESSED)
+	bool grew = finding != NULL && finding->worse.low > 0;
+
+	if (!did_regress(finding) && !(did_regress(whole) && grew))
 		return;
 	base->value = finding->base;
 	now->value = finding->now;
@@ -33,6 +42,7 @@ int gate_causes_list(const struct gate_side *base, const struct gate_side *now,
 {
 	struct profile was = base->about, is = now->about; /* their texts stay there */
 	bool regressed = verdict->outcome == GATE_REGRESSION;
+	const struct gate_finding *whole = gate_verdict_find(verdict, "data_stall");
 	struct causes causes;
 
 	profile_free_texts(verdict->causes);
@@ -41,7 +51,8 @@ int gate_causes_list(const struct gate_side *base, const struct gate_side *now,
 	if (verdict->outcome == GATE_PASS)
 		return 0;
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
-		show_stall(gate_verdict_find(verdict,
+		show_stall(whole,
+			   gate_verdict_find(verdict,
 					     gate_metrics[gate_metric_stall(i)].name),
 			   &was.stalls[i], &is.stalls[i]);
 	show_rate(gate_verdict_find(verdict, "samples_per_s"), &was.rates[TRACE_REAL],

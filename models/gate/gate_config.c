@@ -20,15 +20,21 @@ double gate_config_limit(const struct gate_config *config, int metric)
 	return isnan(limit) ? gate_metrics[metric].limit : limit;
 }
 
-bool gate_config_compares(const struct gate_config *config, int metric)
+bool gate_config_decides(const struct gate_config *config, int metric)
 {
 	return isfinite(gate_config_limit(config, metric));
+}
+
+bool gate_config_compares(const struct gate_config *config, int metric)
+{
+	return gate_config_decides(config, metric) ||
+	       (gate_metrics[metric].informs && isnan(config->limits[metric]));
 }
 
 static bool is_timed_on(const struct gate_config *config, int metric)
 {
 	return gate_metrics[metric].tier != GATE_EXACT &&
-	       gate_config_compares(config, metric);
+	       gate_config_decides(config, metric);
 }
 
 static unsigned timed_on(const struct gate_config *config)

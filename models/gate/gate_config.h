@@ -8,7 +8,10 @@
 
 /* Of a metric, by its number: its own unless another was asked for. */
 double gate_config_limit(const struct gate_config *config, int metric);
+
+/* Whether it is compared, and whether it can decide: it has a limit then. */
 bool gate_config_compares(const struct gate_config *config, int metric);
+bool gate_config_decides(const struct gate_config *config, int metric);
 
 /* Whether something is timed; then it has to be the same machine, unless another one is
  * allowed. */

@@ -13,41 +13,40 @@ enum {
 	PIXELS,
 	SKIPPED,
 	LAST_STALL,
-	CPU = LAST_STALL + STAGES - 1,
+	DATA_STALL = LAST_STALL + STAGES - 1,
+	CPU,
 	RATE,
 };
 
 const struct gate_metric gate_metrics[GATE_METRICS] = {
 	[OPENS] = {"opens_per_sample", "", "files opened to read a sample", GATE_EXACT,
-		   true, false, 0, NAN},
+		   true, false, false, 0, NAN},
 	[READS] = {"reads_per_sample", "", "calls that read for a sample", GATE_EXACT,
-		   true, false, 0, NAN},
+		   true, false, false, 0, NAN},
 	[READ_BYTES] = {"read_bytes_per_sample", "B", "bytes read for a sample",
-			GATE_EXACT, true, false, 0, NAN},
+			GATE_EXACT, true, false, false, 0, NAN},
 	[MEAN_READ] = {"mean_read_bytes", "B", "what one read brings", GATE_EXACT,
-		       false, false, 0, NAN},
+		       false, false, false, 0, NAN},
 	[HITS] = {"hits_per_sample", "share",
 		  "samples that came out of the loader's cache", GATE_EXACT, false,
-		  true, 0, NAN},
+		  true, false, 0, NAN},
 	[PIXELS] = {"decoded_pixels_per_sample", "", "pixels decoded for a sample",
-		    GATE_EXACT, true, false, 0, NAN},
+		    GATE_EXACT, true, false, false, 0, NAN},
 	[SKIPPED] = {"skipped_samples", "", "samples that could not be used",
-		     GATE_EXACT, true, false, 0, NAN},
+		     GATE_EXACT, true, false, false, 0, NAN},
 #define GATE_STALL(id, key, optional, waits, ...)                                      \
-	[LAST_STALL + STAGES - 1 - STAGE_##                                            \
-		id] = {key "_stall",                                                   \
-		       "share",                                                        \
-		       "share of a step that waits for " waits,                        \
-		       GATE_RATIO,                                                     \
-		       true,                                                           \
-		       true,                                                           \
-		       (optional) ? INFINITY : .05,                                    \
-		       .10},
-	STAGE_STALLS(GATE_STALL)[CPU] = {"cpu_s_per_sample", "s",
-					 "CPU time of the whole process for a sample",
-					 GATE_RATIO, true, false, INFINITY, .25},
+	[LAST_STALL + STAGES - 1 - STAGE_##id] = {                                     \
+		key "_stall", "share",  "share of a step that waits for " waits,       \
+		GATE_RATIO,   true,     true,                                          \
+		true,         INFINITY, .10},
+	STAGE_STALLS(GATE_STALL)[DATA_STALL] = {"data_stall", "share",
+						"share of a step that waits for data",
+						GATE_RATIO, true, true, false, .05,
+						.10},
+	[CPU] = {"cpu_s_per_sample", "s", "CPU time of the whole process for a sample",
+		 GATE_RATIO, true, false, false, INFINITY, .25},
 	[RATE] = {"samples_per_s", "samples/s", "samples trained on a second",
-		  GATE_RATE, false, false, .10, NAN},
+		  GATE_RATE, false, false, false, .10, NAN},
 };
 
 int gate_metric_find(const char *name)
@@ -61,6 +60,20 @@ int gate_metric_find(const char *name)
 int gate_metric_stall(int stage)
 {
 	return LAST_STALL + STAGES - 1 - stage;
+}
+
+void gate_metric_sum_stalls(double values[GATE_METRICS])
+{
+	double sum = 0;
+
+	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++) {
+		double share = values[gate_metric_stall(i)];
+
+		if (!isnan(share) || !stage_table[i].optional)
+			sum += share;
+	}
+	if (isnan(values[DATA_STALL]))
+		values[DATA_STALL] = sum;
 }
 
 static void gate_metric_forget(double values[GATE_METRICS])
@@ -88,6 +101,7 @@ void gate_metric_timed(const struct profile *repetition, double values[GATE_METR
 	gate_metric_forget(values);
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
 		values[gate_metric_stall(i)] = repetition->stalls[i].value;
+	gate_metric_sum_stalls(values);
 	values[CPU] = repetition->cpu_s_per_sample;
 	values[RATE] = repetition->rates[TRACE_REAL].value;
 }

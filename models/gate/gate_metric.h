@@ -20,8 +20,10 @@ struct gate_metric {
 	enum gate_tier tier;
 	bool more_is_worse;
 	bool points;  /* it is a share: a change is a difference, else a ratio - 1 */
+	bool informs; /* it tells where a change comes from, and decides only with a
+		       * limit that was asked for */
 	double limit; /* what a change may be, in that measure; INFINITY: it is not
-		       * looked at unless asked for */
+		       * judged unless asked for */
 	double drift; /* what sessions of identical code may differ by, taken until
 		       * there are sessions enough to see it; NAN: there is no saying.
 		       * Medians of the recorded ones (tests/data/gate) differ by 3
@@ -29,8 +31,8 @@ struct gate_metric {
 };
 
 enum {
-	GATE_METRICS = 8 + STAGES,
-	GATE_TIMED_MOST = 3 /* with statistics, in one gate */
+	GATE_METRICS = 9 + STAGES,
+	GATE_TIMED_MOST = 4 /* that decide, in one gate */
 };
 
 extern const struct gate_metric gate_metrics[GATE_METRICS];
@@ -38,8 +40,12 @@ extern const struct gate_metric gate_metrics[GATE_METRICS];
 /* Its number, or -1. */
 int gate_metric_find(const char *name);
 
-/* The number of the metric of a stage's stall; STAGE_COMPUTE has none. */
+/* The number of the metric of a stage's stall; of STAGE_COMPUTE that of them all. */
 int gate_metric_stall(int stage);
+
+/* Where the stall of all stages is unknown: it is the sum of theirs. Baselines of earlier
+ * versions do not hold it. */
+void gate_metric_sum_stalls(double values[GATE_METRICS]);
 
 /* The exact metrics of a counted launch (profile.counted), NAN where unknown or
  * timed. */

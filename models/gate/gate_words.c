@@ -222,7 +222,7 @@ static void gate_words_write_pass(struct gate_verdict *verdict)
 
 	if (inform > 0)
 		snprintf(verdict->why + length, GATE_WHY - (size_t)length,
-			 "; %zu can't decide here", inform);
+			 ", %zu for information only", inform);
 }
 
 void gate_words_verdict(struct gate_verdict *verdict)

@@ -180,6 +180,12 @@ static int baseline_read_rows(const json_t *samples, double (*rows)[GATE_METRICS
 	return result;
 }
 
+static int baseline_read_row(struct gate_session *session, double row[GATE_METRICS])
+{
+	gate_metric_sum_stalls(row);
+	return gate_session_add(session, row);
+}
+
 static int read_session(const json_t *value, struct gate_side *side, struct error *err)
 {
 	const char *when = json_string_value(json_object_get(value, "when"));
@@ -200,7 +206,7 @@ static int read_session(const json_t *value, struct gate_side *side, struct erro
 	session = gate_side_add_session(side, when);
 	for (size_t i = 0;
 	     session != NULL && count != SIZE_MAX && i < count && result == 0; i++)
-		result = gate_session_add(session, rows[i]);
+		result = baseline_read_row(session, rows[i]);
 	return session == NULL || result < 0 ? error_set(err, ENOMEM, "no memory") : 0;
 }
 

@@ -21,7 +21,8 @@ try --against true --alpha .0001 -- true
 try --against true --pairs 3 -- true
 try --against true --alpha 1e-30 -- true
 try --baseline b.json --pairs 65 -- true
-try --baseline b.json --metric cpu_s_per_sample=5% -- true
+try --baseline b.json --metric cpu_s_per_sample=5% --metric prep_stall=5% \
+	--metric fetch_stall=5% -- true
 try --baseline b.json --inconclusive maybe -- true
 try --baseline b.json --self-test=-5% -- true
 try --baseline b.json --json --github -- true

@@ -37,6 +37,7 @@ static void add_timed(struct gate_verdict *verdict)
 	finding->base = .121;
 	finding->now = .303;
 	finding->worse = (struct interval){.182, .151, .213};
+	finding->limit = .05;
 	finding->p = .0117;
 	finding->floor = .012;
 	finding->detectable = .021;

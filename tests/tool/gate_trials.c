@@ -68,6 +68,7 @@ static void add_line(struct verify_runs *trials, const char *text, const char *p
 		to->values[i] = gate_metrics[i].tier == GATE_EXACT
 					? NAN
 					: number(line, gate_metrics[i].name);
+	gate_metric_sum_stalls(to->values);
 	json_decref(line);
 	if (trials->only >= 0 && to->side != trials->only)
 		return;

@@ -205,6 +205,8 @@ static void the_gate_has_its_metric(void **state)
 	assert_true(metric >= 0 && metric == gate_metric_stall(STAGE_COPY));
 	close_to(values[metric], .1, 1e-9);
 	assert_true(isinf(gate_metrics[metric].limit)); /* until it is asked for */
+	close_to(values[gate_metric_find("data_stall")], 1 - profile.stalls[0].value,
+		 1e-9);
 	for (int i = 0; i < GATE_METRICS; i++)
 		assert_non_null(gate_metrics[i].name);
 	profile_free(&profile);

@@ -123,7 +123,7 @@ static void rate_needs_sessions_to_fail_a_build(void **state)
 		sides_judge(&sides);
 		sides_status_is(&sides, "samples_per_s",
 				enough ? GATE_REGRESSED : GATE_INFORMS);
-		sides_status_is(&sides, "prep_stall", GATE_REGRESSED);
+		sides_status_is(&sides, "data_stall", GATE_REGRESSED);
 		close_to(sides_found(&sides, "samples_per_s").worse.value, .4, .01);
 		sides_outcome_is(&sides, GATE_REGRESSION);
 	}
@@ -216,8 +216,7 @@ static void noise_alone_never_fails_a_build(void **state)
 	for (unsigned trial = 0; trial < 1000; trial++) {
 		sides_again(&sides);
 		gate_config_init(&sides.config);
-		sides_limit(&sides, "fetch_stall", .10);
-		sides_limit(&sides, "prep_stall", .10);
+		sides_limit(&sides, "data_stall", .10);
 		sides_add_both(&sides, 0, .03);
 		sides_judge(&sides);
 		assert_int_not_equal(sides.verdict.outcome, GATE_REGRESSION);

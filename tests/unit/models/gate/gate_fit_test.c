@@ -134,6 +134,9 @@ static void more_timed_metrics_than_can_be_tested_are_refused(void **state)
 	(void)state;
 	assert_int_equal(gate_check(&sides.config, NULL, 8, &err), 0);
 	sides_limit(&sides, "cpu_s_per_sample", .1);
+	sides_limit(&sides, "prep_stall", .1);
+	assert_int_equal(gate_check(&sides.config, NULL, 8, &err), 0);
+	sides_limit(&sides, "fetch_stall", .1);
 	refused(gate_check(&sides.config, NULL, 8, &err), &err,
 		"--metric samples_per_s=off");
 	refused(gate_judge(&sides.config, &sides.base, &sides.now, &sides.verdict,
@@ -152,12 +155,12 @@ static void alpha_that_pairs_can_not_reach_is_refused(void **state)
 	refused(gate_check(&sides.config, NULL, 0, &err), &err, "take 6");
 	assert_int_equal(gate_check(&sides.config, NULL, 6, &err), 0);
 	sides.config.alpha = .001;
-	refused(gate_check(&sides.config, NULL, 8, &err), &err, "take 12");
+	refused(gate_check(&sides.config, NULL, 8, &err), &err, "take 11");
 	sides.config.paired = false;
 	assert_int_equal(gate_check(&sides.config, NULL, 1, &err), 0); /* not yet */
 	sides_add_session(&sides, &sides.base, 8, 0, .01);
 	assert_int_equal(gate_check(&sides.config, &sides.base, 8, &err), 0);
-	refused(gate_check(&sides.config, &sides.base, 4, &err), &err, "take 6");
+	refused(gate_check(&sides.config, &sides.base, 4, &err), &err, "take 5");
 	for (unsigned i = 1; i < GATE_SESSIONS; i++) /* of 40, and the rate decides */
 		sides_add_session(&sides, &sides.base, 8, 0, .01);
 	refused(gate_check(&sides.config, &sides.base, 2, &err), &err, "take 3");
@@ -187,7 +190,7 @@ static void judged_repetitions_have_to_reach_alpha_too(void **state)
 	sides.config.alpha = .001;
 	refused(gate_judge(&sides.config, &sides.base, &sides.now, &sides.verdict,
 			   &err),
-		&err, "take 6");
+		&err, "take 5");
 }
 
 static void impossible_numbers_are_refused(void **state)

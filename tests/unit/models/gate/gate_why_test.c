@@ -27,9 +27,29 @@ static void small_reads_are_found_and_are_the_cause(void **state)
 	sides_judge(&sides);
 	sides_outcome_is(&sides, GATE_REGRESSION);
 	sides_status_is(&sides, "mean_read_bytes", GATE_REGRESSED);
-	sides_status_is(&sides, "fetch_stall", GATE_REGRESSED);
+	sides_status_is(&sides, "data_stall", GATE_REGRESSED);
+	sides_status_is(&sides, "fetch_stall", GATE_INFORMS);
 	says(sides.verdict.causes[0], "fetch stall +1");
 	says(sides.verdict.causes[0], "mean read fell from 128 KiB to 4 KiB");
+}
+
+/* Which stage it was is only said where it is known. */
+static void what_noise_moved_is_no_cause(void **state)
+{
+	(void)state;
+	sides_add_both(&sides, .1, .005);
+	for (size_t i = 0; i < 8; i++) {
+		double(*values)[GATE_METRICS] = sides.now.sessions[0].values;
+		double moved = i % 2 == 0 ? .5 : -.45;
+
+		values[i][gate_metric_find("fetch_stall")] += moved;
+		values[i][gate_metric_find("prep_stall")] -= moved;
+	}
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_REGRESSION);
+	sides_status_is(&sides, "data_stall", GATE_REGRESSED);
+	assert_int_equal(sides.verdict.cause_count, 0);
+	starts(sides.verdict.why, "data_stall: ");
 }
 
 static void what_no_count_explains_is_told_by_its_metric(void **state)
@@ -111,6 +131,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_SIDES(small_reads_are_found_and_are_the_cause),
+		WITH_SIDES(what_noise_moved_is_no_cause),
 		WITH_SIDES(what_no_count_explains_is_told_by_its_metric),
 		WITH_SIDES(the_cause_comes_first),
 		WITH_SIDES(what_got_faster_is_no_cause),

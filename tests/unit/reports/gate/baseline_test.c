@@ -120,6 +120,26 @@ static void what_is_read_is_written_again_unchanged(void **state)
 	gate_side_free(&again);
 }
 
+/* What earlier versions wrote has no data stall: it is the sum. */
+static void older_ones_are_read(void **state)
+{
+	static const char text[] =
+		"{\"schema\": \"dsa.baseline/1\", \"sessions\": [{\"when\": \"\", "
+		"\"samples\": {\"fetch_stall\": [0.25, 0.5, null], "
+		"\"prep_stall\": [0.5, -0.125, 0.5]}}, {\"when\": \"\", \"samples\": "
+		"{\"data_stall\": [0.75], \"fetch_stall\": [0.25]}}]}";
+	int metric = gate_metric_find("data_stall");
+	struct gate_side side;
+
+	(void)state;
+	assert_int_equal(baseline_read(text, strlen(text), &side, NULL), 0);
+	assert_true(side.sessions[0].values[0][metric] == .75);
+	assert_true(side.sessions[0].values[1][metric] == .375);
+	assert_true(isnan(side.sessions[0].values[2][metric]));
+	assert_true(side.sessions[1].values[0][metric] == .75);
+	gate_side_free(&side);
+}
+
 /* The text of a small baseline, whole: what a reviewer of a change reads. */
 static void it_is_a_text_to_be_reviewed(void **state)
 {
@@ -415,6 +435,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_manual_tells_every_key),
 		cmocka_unit_test(what_is_read_is_written_again_unchanged),
+		cmocka_unit_test(older_ones_are_read),
 		cmocka_unit_test(it_is_a_text_to_be_reviewed),
 		cmocka_unit_test(facts_that_pass_are_left_out),
 		cmocka_unit_test(a_data_set_has_the_last_name_of_its_path),
