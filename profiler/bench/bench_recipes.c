@@ -103,7 +103,7 @@ static int recipes_open(struct recipes *recipes, struct error *err)
 
 	recipes->source = source_open(config->dataset, &indexing, err);
 	if (recipes->source == NULL)
-		return err->code != 0 ? -err->code : -EIO;
+		return -EIO;
 	result = recipes_add_ways(recipes, err);
 	if (result < 0)
 		return result;
@@ -159,8 +159,8 @@ static int recipes_input(struct recipes *recipes, const struct way *way,
 }
 
 /* Bytes that are stored of it: of a decoded picture its pixels alone. */
-static double recipes_stored(const struct recipes *recipes, const struct way *way,
-			     const struct shrunk *input)
+static double recipes_bytes(const struct recipes *recipes, const struct way *way,
+			    const struct shrunk *input)
 {
 	return way->change.decoded ? 3. * (double)prep_pixels(recipes->decoder)
 				   : (double)input->size;
@@ -180,7 +180,7 @@ static int recipes_measure_way(struct recipes *recipes, struct way *way, uint64_
 			  NULL);
 	way->cpu_s[recipes->sample_count] =
 		(double)(clock_thread_cpu() - before) * 1e-9;
-	*stored = recipes_stored(recipes, way, &input);
+	*stored = recipes_bytes(recipes, way, &input);
 	return result;
 }
 
@@ -188,7 +188,7 @@ static int recipes_measure_way(struct recipes *recipes, struct way *way, uint64_
 static int recipes_take(struct recipes *recipes, uint32_t sample, uint64_t seed)
 {
 	size_t count = recipes->way_count, first = recipes->sample_count % count;
-	double stored[WAYS];
+	double stored[WAYS] = {0};
 	int result = sample_load(recipes->source, sample, &recipes->bytes, NULL);
 
 	for (size_t i = 0; result == 0 && i < count; i++) {
