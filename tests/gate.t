@@ -126,6 +126,26 @@ def kept(gate):
            "a baseline that can reach no level is told before a launch", *said(result))
 
 
+def impossible(gate):
+    """A busy machine has moved time from one kind of window to another."""
+    shares = {"fetch_stall": [-.406 + .02 * i for i in range(8)],
+              "prep_stall": [1.34 - .02 * i for i in range(8)]}
+    busy = written(gate, "busy.json", lambda copy: copy.update(
+        sessions=[{"when": "2026-01-01T12:00:00Z", "samples": shares}]))
+    for words in (("--run", gate.baseline), ("--update", *FEW, "--", *gate.train())):
+        result = gate.run("--baseline", busy, *words)
+        tap.ok(result.returncode == 3 and len(result.stderr.splitlines()) == 1 and
+               "busy.json" in result.stderr and "2026-01-01T12:00:00Z" in result.stderr and
+               "prep_stall is 127%" in result.stderr,
+               "a baseline with impossible shares is refused", *said(result))
+    noisy = written(gate, "noisy.json", lambda copy: copy.update(sessions=[
+        {"when": "2026-01-01T12:00:00Z",
+         "samples": {"fetch_stall": [-.6, .5, -.7, .4, -.5, .2, -.3, .1],
+                     "prep_stall": [.3] * 8}}]))
+    result = gate.run("--baseline", noisy, "--run", noisy)
+    tap.ok(result.returncode in (0, 4), "unless noise alone explains them", *said(result))
+
+
 def begins_anew(gate):
     """A program that reads otherwise is another one to a clock, too."""
     path = written(gate, "anew.json", lambda copy: None)
@@ -268,7 +288,7 @@ def targets(gate):
 def main():
     with Scratch() as scratch:
         gate = Gate(scratch)
-        for case in (baselines, kept, begins_anew, unconfirmed, exact, forms, timed,
+        for case in (baselines, kept, impossible, begins_anew, unconfirmed, exact, forms, timed,
                      not_the_same, targets):
             case(gate)
         tap.ok(os.listdir(scratch.at("tmp")) == [], "nothing is left behind",

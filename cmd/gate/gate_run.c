@@ -4,6 +4,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "models/gate/gate_fit.h"
+#include "models/gate/gate_shares.h"
 #include "reports/gate/baseline.h"
 
 #include <errno.h>
@@ -24,13 +25,24 @@ struct sides {
 	struct gate_side now, base;
 };
 
+static int gate_run_load_baseline(const struct gate_options *ask,
+				  struct gate_side *base, struct error *err)
+{
+	int result = baseline_load(ask->baseline, base, err);
+
+	if (result == 0)
+		result = gate_shares_check(base, ask->config.alpha, err);
+	return result == -ERANGE ? error_within(err, result, "%s", ask->baseline)
+				 : result;
+}
+
 static int gate_run_load(const struct gate_options *ask, struct sides *sides,
 			 struct error *err)
 {
 	int result = 0;
 
 	if (ask->baseline != NULL)
-		result = baseline_load(ask->baseline, &sides->base, err);
+		result = gate_run_load_baseline(ask, &sides->base, err);
 	if (result == -ENOENT)
 		error_set(err, ENOENT,
 			  "there is no baseline %s: make one: dsa gate --baseline %s "
@@ -159,7 +171,7 @@ static void gate_run_print_updated(const struct gate_options *ask,
 static int take_old(const struct gate_options *ask, struct gate_side *old,
 		    struct error *err)
 {
-	int result = baseline_load(ask->baseline, old, err);
+	int result = gate_run_load_baseline(ask, old, err);
 
 	if (result == 0)
 		return 1;
@@ -214,6 +226,8 @@ static int gate_run_update(struct gate_options *ask, struct gate_side *old,
 
 	if (result >= 0)
 		result = gate_options_measure(ask, NULL, NULL, side, err);
+	if (result == 0)
+		result = gate_shares_check(side, ask->config.alpha, err);
 	if (result < 0)
 		return result;
 	anew = had == 0 || !gate_run_fits(old, side);
