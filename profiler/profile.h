@@ -32,8 +32,8 @@ static inline double interval_half(struct interval interval)
 	return (interval.high - interval.low) / 2;
 }
 
-/* How far it reaches from its value: more than half where it was cut at what is possible.
- * NAN when it has no bounds. */
+/* How far it reaches from its value: more than half its width where it was cut at what
+ * is possible. NAN when it has no bounds. */
 static inline double interval_reach(struct interval interval)
 {
 	return fmax(interval.value - interval.low, interval.high - interval.value);
@@ -147,8 +147,8 @@ struct profile_window {
  */
 struct profile_busy {
 	double others_cpu_share, steal_share;
-	double others_read_share; /* of all that was read from the data set's device, where
-				   * the run read much from it */
+	double others_read_share; /* of all that was read from the data set's device,
+				   * where the run read much from it */
 	double cpu_wait_share, io_wait_share; /* of the time: some task waited for it */
 	double load, cpu_hz;
 	uint64_t windows, disturbed; /* looked at; and disturbed */
@@ -394,7 +394,7 @@ struct profile {
 	struct profile_counted counted; /* only by dsa gate */
 	uint64_t blocks;                /* complete balanced blocks used */
 	struct profile_busy busy;
-	char *busy_why; /* one line of it; NULL: nobody else was busy, or it is unknown */
+	char *busy_why; /* one line of it; NULL: nobody else was busy, or who knows */
 
 	struct profile_window *windows;
 	size_t window_count;
@@ -556,9 +556,9 @@ struct profile_prediction *profile_add_prediction(struct profile *profile);
 struct profile_verification *profile_add_verification(struct profile *profile);
 
 /*
- * True when the interval of what training waits for data, all stalls together, is no wider
- * than that wait, or narrow enough to say that there is none, and no share may be just
- * anything; or where no interval is known. Else there is no verdict.
+ * True when the interval of what training waits for data, all stalls together, is no
+ * wider than that wait, or narrow enough to say that there is none, and no share may be
+ * just anything; or where no interval is known. Else there is no verdict.
  */
 bool profile_has_answer(const struct profile *profile);
 

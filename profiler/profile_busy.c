@@ -1,4 +1,4 @@
-/* profile_busy.c - what else the machine did: of several launches together, in words. */
+/* profile_busy.c - what else the machine did: of several launches, and in words. */
 #include "loader/base/io.h"
 #include "profiler/profile.h"
 

@@ -258,8 +258,9 @@ struct trace_sample {
 
 /*
  * What dsa saw of the whole machine while a window was measured, or for a quarter of a
- * second up to its end where it is shorter: sums over the CPUs that the run may use. Own is what dsa started, with all its descendants, and dsa itself.
- * UINT64_MAX or NAN: unknown.
+ * second up to its end where it is shorter: sums over the CPUs that the run may use.
+ * Own is what dsa started, with all its descendants, and dsa itself. UINT64_MAX or NAN:
+ * unknown.
  */
 struct trace_load {
 	uint64_t length_ns;         /* that it was looked at; 0: it was not */

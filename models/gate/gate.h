@@ -69,7 +69,7 @@ struct gate_verdict {
 	char **mismatches; /* "cpu: AMD EPYC 7763, was Xeon 8370C"; the same; also
 			    * where any_environment allows them */
 	size_t mismatch_count;
-	char *busy; /* one line: who else was busy meanwhile, which decides nothing; NULL */
+	char *busy; /* one line: who else was busy, which decides nothing; NULL: nobody */
 	double alpha;
 	size_t base_repetitions, repetitions;
 	size_t base_sessions; /* separate ones */

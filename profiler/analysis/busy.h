@@ -7,8 +7,8 @@
 #include "profiler/profile.h"
 #include "profiler/session/window.h"
 
-/* Fills `busy` and `busy_why` of the profile from windows that disturbance_judge() judged.
- * 0 or -ENOMEM. */
+/* Fills `busy` and `busy_why` of the profile from windows that disturbance_judge() has
+ * judged. 0 or -ENOMEM. */
 int busy_find(const struct window *windows, size_t count, struct profile *profile);
 
 /* What a window's load says, in a window of the profile. */

@@ -1,6 +1,6 @@
 /*
- * host_load.h - how busy the machine is, and how much of that is not the run's own doing:
- * CPU time, reads from the data set's device, tasks that wait, clock rate.
+ * host_load.h - how busy the machine is, and how much of that is not the run's own
+ * doing: CPU time, reads from the data set's device, tasks that wait, clock rate.
  *
  * Totals are read at two moments, and what lies between them is the load of that time.
  * In a container /proc may be the host's: whoever works on the same CPUs counts.
@@ -32,8 +32,8 @@ struct host_load {
 	double load, hz;                  /* no totals: at that moment */
 };
 
-/* The CPUs that this process may use; `most` of them at most, the first ones; 0: all. None
- * where the kernel does not tell. */
+/* The CPUs that this process may use; `most` of them at most, the first ones; 0: all.
+ * None where the kernel does not tell. */
 cpu_set_t host_load_cpus(unsigned most);
 
 /* Takes some 0.1 ms, and 20 us for each own process. */

@@ -2,8 +2,8 @@
  * load_watch.h - writes into the sessions of a launch what else the machine did during
  * each window.
  *
- * The kernel counts CPU time in clock ticks: a window shorter than LOAD_WATCH_LEAST_NS has
- * the load of so long a time, at whose end it lies.
+ * The kernel counts CPU time in clock ticks: a window shorter than LOAD_WATCH_LEAST_NS
+ * has the load of so long a time, at whose end it lies.
  */
 #ifndef DSA_LOAD_WATCH_H
 #define DSA_LOAD_WATCH_H
@@ -29,14 +29,14 @@ struct load_watch {
 	unsigned taken;
 };
 
-/* For a launch that may use so many of the CPUs; 0: all. The run's own processes are this
- * one and its descendants. */
+/* For a launch that may use so many of the CPUs; 0: all. The run's own processes are
+ * this one and its descendants. */
 void load_watch_init(struct load_watch *watch, unsigned cores);
 
 /*
- * Looks how far the windows of the first session are, which the others go through in step.
- * Call it often, and before anybody reads windows that ended: what happens between two
- * calls is missed at a window's ends.
+ * Looks how far the windows of the first session are, which the others go through in
+ * step. Call it often, and before anybody reads windows that ended: what happens between
+ * two calls is missed at a window's ends.
  */
 void load_watch_poll(struct load_watch *watch, struct trace *const *traces,
 		     unsigned count);

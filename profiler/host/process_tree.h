@@ -14,8 +14,8 @@ struct process_tree_use {
 
 /*
  * Adds up the processes below /proc of `root`. Each sum grows while the first process
- * lives, but for descendants that their parent does not wait for. False: their list can't
- * be read, or never was the same for a moment.
+ * lives, but for descendants that their parent does not wait for. False: their list
+ * can't be read, or never was the same for a moment.
  */
 bool process_tree_read(const char *root, uint32_t first, struct process_tree_use *use);
 

@@ -1,4 +1,4 @@
-/* schedule_again.c - windows that are asked for once more: void ones, disturbed ones. */
+/* schedule_again.c - asks once more for windows that are void, or disturbed. */
 #include "profiler/schedule/schedule_state.h"
 
 #include <string.h>

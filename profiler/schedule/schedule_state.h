@@ -63,7 +63,7 @@ struct schedule {
 	unsigned again_count;
 	unsigned voids[TRACE_KINDS]; /* in a row */
 	char why[160];
-	bool disturbed; /* more than half are: then it is no use to measure them again */
+	bool disturbed; /* more than half are: it is no use to measure them again */
 
 	bool begun, planned, warmed;
 	bool behind;               /* a job in step is not precise yet */
@@ -94,12 +94,12 @@ static inline bool schedule_is_single(const struct schedule *schedule)
 /* Takes note of a window of a block that is void. */
 void schedule_note_void(struct schedule *schedule, const struct window *window);
 
-/* A window to ask for again: one that was void; or one that was disturbed, where there is
- * time and hope. False: there is none. */
+/* A window to ask for again: one that was void; or one that was disturbed, where there
+ * is time and hope. False: there is none. */
 bool schedule_ask_again(struct schedule *schedule, const struct trace *trace,
 			double left_s, struct trace_window *ask);
 
-/* Adds a disturbed window of a curve to those that are planned, when all were asked for. */
+/* Adds a disturbed window of a curve to those planned, when all were asked for. */
 void schedule_repeat_curve(struct schedule *schedule, const struct trace *trace);
 
 /* True when windows of a kind were void so often that they will not get better. */

@@ -43,7 +43,7 @@ double disturbance_of(const struct trace_load *load)
 
 /* ---- of all windows of a run ---- */
 
-/* Kinds of windows that a block has, a bit each: all, and those that nobody disturbed. */
+/* Kinds of windows of each block, a bit each: all, and those that nobody disturbed. */
 struct kinds {
 	uint8_t all[TRACE_WINDOWS], quiet[TRACE_WINDOWS];
 	unsigned windows, disturbed;

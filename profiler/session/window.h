@@ -27,8 +27,8 @@ struct window {
 	double begin_s, end_s;   /* of the measured part, since the session began */
 
 	/* disturbance.h, of all windows of a run together: */
-	double disturbance; /* by so much others may have slowed it, a share of its time */
-	bool left_out;      /* others stand for it */
+	double disturbance; /* so much of its time others may have cost it, a share */
+	bool left_out;      /* other windows stand for it */
 };
 
 /*

@@ -104,8 +104,8 @@ static int format_verdict_limit(const struct profile *profile)
 		       : format_verdict_largest(profile->stalls);
 }
 
-/* ": storage limits now, then preparation", unless two measurements disagree, or intervals
- * are too wide. */
+/* ": storage limits now, then preparation", unless two measurements disagree, or
+ * intervals are too wide. */
 static void format_verdict_limits(FILE *out, const struct profile *profile)
 {
 	int limit = format_verdict_limit(profile), next = profile->limit_next.id;

@@ -37,7 +37,7 @@ static struct trace_load load_of(bool others)
 	};
 }
 
-/* 10 ms of compute, 15 with prep, 20 with fetch; twice as long where others are there. */
+/* 10 ms of compute, 15 with prep, 20 with fetch; twice as long beside others. */
 static void add(struct trace *trace, enum trace_kind kind, int block, bool others)
 {
 	static const double step_ms[] = {
@@ -56,8 +56,8 @@ static void add(struct trace *trace, enum trace_kind kind, int block, bool other
 	session_add(trace, &window);
 }
 
-/* In the first blocks others are there while the windows of `kind` are measured; -1: while
- * any is. */
+/* In the first blocks others are there while windows of `kind` are measured; -1: while
+ * any are. */
 static struct trace *run_of(int disturbed, int kind)
 {
 	struct trace *trace = session_new();

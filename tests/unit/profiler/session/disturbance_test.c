@@ -126,7 +126,7 @@ static struct trace *blocks_of(unsigned blocks, unsigned disturbed)
 	return trace;
 }
 
-/* How many windows are left out; checks that these were disturbed. Frees the session. */
+/* How many windows are left out, which must be disturbed. Frees the session. */
 static unsigned left_out(struct trace *trace)
 {
 	unsigned left = 0;
@@ -174,7 +174,7 @@ static void more_than_half_stay_all(void **state)
 	struct window *windows;
 
 	(void)state;
-	/* Each block is whole without its disturbed windows, of which there are more. */
+	/* Each block is whole without its disturbed windows, but these are more. */
 	for (int i = 0; i < 8; i++)
 		for (int j = 0; j < 9; j++)
 			add(trace, kinds[j % 3], i, j < 5);
