@@ -263,8 +263,9 @@ struct trace_sample {
  * unknown.
  */
 struct trace_load {
-	uint64_t length_ns;         /* that it was looked at; 0: it was not */
-	uint64_t cpu_ns;            /* CPU time that there was: CPUs times length */
+	uint64_t length_ns; /* that it was looked at; 0: it was not */
+	uint64_t cpu_ns;    /* CPU time that there was: CPUs, or their quota where
+				     * that is nearer to its end, times length */
 	uint64_t own_ns, others_ns; /* of it, used */
 	uint64_t steal_ns;          /* and taken by the host of a virtual machine */
 	uint64_t own_bytes;         /* read from storage; and by others from the device

@@ -4,6 +4,7 @@
 #include "loader/base/io.h"
 #include "loader/base/shared_memory.h"
 #include "profiler/doctor/check.h"
+#include "profiler/host/children.h"
 #include "profiler/host/counters.h"
 #include "profiler/host/host_load.h"
 #include "profiler/host/machine.h"
@@ -235,11 +236,14 @@ void check_memory(struct doctor_line *line)
 /* CPU time that others take now, a share of what this process may use; NAN: unknown. */
 static double others_share(double *load_average)
 {
-	const struct host_load_config config = {
-		.root = "", .first = (uint32_t)getpid(), .cpus = host_load_cpus(0)};
+	struct host_load_config config;
+	struct children others;
 	struct host_load from, to;
 	struct trace_load load;
 
+	children_note(&others);
+	host_load_init(&config, "", 0);
+	config.others = &others;
 	host_load_read(&config, &from);
 	clock_sleep_until(clock_now() + LOOK_NS);
 	host_load_read(&config, &to);

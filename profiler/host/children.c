@@ -39,6 +39,11 @@ static int children_find(const struct children *children, pid_t pid)
 	return -1;
 }
 
+bool children_is_other(const struct children *children, pid_t pid)
+{
+	return children_find(children, pid) >= 0;
+}
+
 pid_t children_reap(struct children *children, int *status, int options)
 {
 	pid_t pid = waitpid(-1, status, options);

@@ -7,6 +7,7 @@
 #ifndef DSA_CHILDREN_H
 #define DSA_CHILDREN_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 enum { CHILDREN_OTHERS = 256 };
@@ -18,6 +19,9 @@ struct children {
 
 /* Notes the present children: no program was started yet. */
 void children_note(struct children *children);
+
+/* True of one of those. */
+bool children_is_other(const struct children *children, pid_t pid);
 
 /* waitpid() for any child. */
 pid_t children_reap(struct children *children, int *status, int options);

@@ -1,6 +1,7 @@
 /* host_load.c - reads /proc/stat, diskstats, pressure and the run's own processes. */
 #include "profiler/host/host_load.h"
 #include "loader/base/clock.h"
+#include "loader/base/host/cgroup.h"
 #include "loader/base/host/procfs.h"
 #include "profiler/host/process_tree.h"
 
@@ -23,7 +24,8 @@ enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, COLUMNS };
 /* /proc/stat has a line a CPU, before longer ones that we do not need. */
 enum { STAT_TEXT = 1 << 16 };
 
-cpu_set_t host_load_cpus(unsigned most)
+/* None where the kernel does not tell. */
+static cpu_set_t host_load_cpus(unsigned most)
 {
 	cpu_set_t set;
 	unsigned kept = 0;
@@ -34,6 +36,18 @@ cpu_set_t host_load_cpus(unsigned most)
 		if (CPU_ISSET(cpu, &set) && kept++ >= most)
 			CPU_CLR(cpu, &set);
 	return set;
+}
+
+void host_load_init(struct host_load_config *config, const char *root, unsigned most)
+{
+	struct cgroup cgroup;
+
+	*config = (struct host_load_config){.root = root,
+					    .first = (uint32_t)getpid(),
+					    .cpus = host_load_cpus(most)};
+	cgroup_read(&cgroup, root);
+	if (cgroup.cpus < CPU_COUNT(&config->cpus))
+		config->quota = cgroup.cpus;
 }
 
 /* ---- at a moment ---- */
@@ -96,7 +110,7 @@ static void read_own(const struct host_load_config *config, struct host_load *no
 	struct process_tree_use own;
 
 	now->own_ns = now->own_bytes = UNREAD;
-	if (!process_tree_read(config->root, config->first, &own))
+	if (!process_tree_read(config->root, config->first, config->others, &own))
 		return;
 	now->own_ns = own.cpu_ns;
 	now->own_bytes = own.read_bytes;
@@ -169,6 +183,7 @@ void host_load_read(const struct host_load_config *config, struct host_load *now
 {
 	now->time_ns = clock_now();
 	read_cpus(config, now);
+	now->group_ns = config->quota > 0 ? cgroup_cpu_used(config->root) : UNREAD;
 	read_own(config, now);
 	now->disk_bytes = read_disk(config);
 	now->cpu_wait_ns = read_pressure(config, "cpu");
@@ -193,8 +208,8 @@ static uint64_t beyond(uint64_t all, uint64_t own)
 }
 
 /*
- * All time that was not idle: idle time is exact where ticks only sample who runs. A
- * kernel that counts for no column has no idle time to tell either.
+ * All time of the CPUs that was not idle: idle time is exact where ticks only sample who
+ * runs. A kernel that counts for no column has no idle time to tell either.
  */
 static uint64_t host_load_used(const struct host_load *from, const struct host_load *to,
 			       uint64_t cpu_ns)
@@ -206,28 +221,54 @@ static uint64_t host_load_used(const struct host_load *from, const struct host_l
 	return beyond(cpu_ns, host_load_grown(from->idle_ns, to->idle_ns));
 }
 
+/* CPU time that there was, and what was used of it. */
+struct cpu_use {
+	uint64_t there, used, steal;
+};
+
+/* Of the CPUs, or of the quota, whichever was used to a larger part. */
+static struct cpu_use host_load_cpu(const struct host_load_config *config,
+				    const struct host_load *from,
+				    const struct host_load *to)
+{
+	uint64_t length = to->time_ns - from->time_ns;
+	struct cpu_use cpus = {
+		.there = length * (uint64_t)CPU_COUNT(&config->cpus),
+		.steal = host_load_grown(from->steal_ns, to->steal_ns),
+	};
+	struct cpu_use group = {
+		.there = (uint64_t)((double)length * config->quota),
+		.used = host_load_grown(from->group_ns, to->group_ns),
+	};
+
+	cpus.used = host_load_used(from, to, cpus.there);
+	if (group.used == UNREAD ||
+	    (cpus.used != UNREAD && (double)cpus.used * (double)group.there >
+					    (double)group.used * (double)cpus.there))
+		return cpus;
+	return group;
+}
+
 void host_load_between(const struct host_load_config *config,
 		       const struct host_load *from, const struct host_load *to,
 		       struct trace_load *load)
 {
-	uint64_t length = to->time_ns - from->time_ns;
-	uint64_t cpu_ns = length * (uint64_t)CPU_COUNT(&config->cpus);
+	struct cpu_use cpu = host_load_cpu(config, from, to);
 	uint64_t own = host_load_grown(from->own_ns, to->own_ns);
 	uint64_t read = host_load_grown(from->own_bytes, to->own_bytes);
-	uint64_t steal = host_load_grown(from->steal_ns, to->steal_ns);
-	uint64_t others = beyond(host_load_used(from, to, cpu_ns), own);
+	uint64_t disk = host_load_grown(from->disk_bytes, to->disk_bytes);
+	uint64_t others = beyond(cpu.used, own);
 
-	if (others < steal && steal != UNREAD)
-		steal = others;
+	if (others < cpu.steal && cpu.steal != UNREAD)
+		cpu.steal = others;
 	*load = (struct trace_load){
-		.length_ns = length,
-		.cpu_ns = cpu_ns,
+		.length_ns = to->time_ns - from->time_ns,
+		.cpu_ns = cpu.there,
 		.own_ns = own,
-		.others_ns = beyond(others, steal),
-		.steal_ns = steal,
+		.others_ns = beyond(others, cpu.steal),
+		.steal_ns = cpu.steal,
 		.own_bytes = read,
-		.others_bytes =
-			beyond(host_load_grown(from->disk_bytes, to->disk_bytes), read),
+		.others_bytes = beyond(disk, read),
 		.cpu_wait_ns = host_load_grown(from->cpu_wait_ns, to->cpu_wait_ns),
 		.io_wait_ns = host_load_grown(from->io_wait_ns, to->io_wait_ns),
 		.load = to->load,

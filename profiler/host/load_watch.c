@@ -3,15 +3,13 @@
 #include "loader/base/trace.h"
 
 #include <stddef.h>
-#include <unistd.h>
 
-void load_watch_init(struct load_watch *watch, unsigned cores)
+void load_watch_init(struct load_watch *watch, unsigned cores,
+		     const struct children *others)
 {
-	*watch = (struct load_watch){
-		.host = {.root = "",
-			 .first = (uint32_t)getpid(),
-			 .cpus = host_load_cpus(cores)},
-	};
+	*watch = (struct load_watch){.window = 0};
+	host_load_init(&watch->host, "", cores);
+	watch->host.others = others;
 }
 
 /* One call of load_watch_poll(), in which the machine is read once at most. */

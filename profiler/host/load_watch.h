@@ -16,6 +16,7 @@
 
 enum { LOAD_WATCH_PAST = 32 };
 
+struct children;
 struct trace;
 
 struct load_watch {
@@ -30,8 +31,9 @@ struct load_watch {
 };
 
 /* For a launch that may use so many of the CPUs; 0: all. The run's own processes are
- * this one and its descendants. */
-void load_watch_init(struct load_watch *watch, unsigned cores);
+ * this one and its descendants, but for `others`, which outlive the watch. */
+void load_watch_init(struct load_watch *watch, unsigned cores,
+		     const struct children *others);
 
 /*
  * Looks how far the windows of the first session are, which the others go through in

@@ -1,6 +1,7 @@
 /* process_tree.c - walks the lists of children in /proc. */
 #include "profiler/host/process_tree.h"
 #include "loader/base/host/procfs.h"
+#include "profiler/host/children.h"
 #include "profiler/host/thread_files.h"
 
 #include <dirent.h>
@@ -15,6 +16,7 @@ enum {
 
 struct process_tree {
 	const char *root;
+	const struct children *others;
 	unsigned count;
 	uint32_t pids[PROCESSES]; /* each behind its parent */
 };
@@ -33,6 +35,9 @@ static bool tree_add_children(struct process_tree *tree, uint32_t pid, const cha
 
 		if (end == at)
 			return true;
+		if (tree->others != NULL &&
+		    children_is_other(tree->others, (pid_t)child))
+			continue;
 		if (tree->count == PROCESSES)
 			return false;
 		tree->pids[tree->count++] = (uint32_t)child;
@@ -94,9 +99,10 @@ static bool tree_sum(const struct process_tree *tree, struct process_tree_use *u
 	return true;
 }
 
-bool process_tree_read(const char *root, uint32_t first, struct process_tree_use *use)
+bool process_tree_read(const char *root, uint32_t first, const struct children *others,
+		       struct process_tree_use *use)
 {
-	struct process_tree tree = {.root = root};
+	struct process_tree tree = {.root = root, .others = others};
 
 	/* One that ends meanwhile is counted by its parent, which was read before. */
 	for (int i = 0; i < TRIES; i++)

@@ -7,16 +7,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct children;
+
 struct process_tree_use {
 	uint64_t cpu_ns;     /* in clock ticks; ended descendants too */
 	uint64_t read_bytes; /* from storage; UINT64_MAX: one of them hides it */
 };
 
 /*
- * Adds up the processes below /proc of `root`. Each sum grows while the first process
+ * Adds up the processes below /proc of `root`, without `others` and their descendants
+ * (NULL: there are none). Each sum grows while the first process
  * lives, but for descendants that their parent does not wait for. False: their list
  * can't be read, or never was the same for a moment.
  */
-bool process_tree_read(const char *root, uint32_t first, struct process_tree_use *use);
+bool process_tree_read(const char *root, uint32_t first, const struct children *others,
+		       struct process_tree_use *use);
 
 #endif

@@ -267,7 +267,7 @@ int conduct(const struct conductor_config *config, struct conductor_job *jobs,
 		goto out;
 	}
 	block_signals(&signals, &mask);
-	load_watch_init(&conductor.load, jobs[0].target.cores);
+	load_watch_init(&conductor.load, jobs[0].target.cores, &conductor.children);
 	children_note(&conductor.children);
 	conductor_extend(&conductor);
 	result = conductor_start(&conductor, &signals, &mask, err);

@@ -175,6 +175,41 @@ static void cgroup_take_memory(struct cgroup *cgroup, const struct group *group,
 	cgroup_lower(&cgroup->room_bytes, cgroup_left(limit, cgroup_left(usage, drop)));
 }
 
+/* Those of one group; version 1 tells them where both controllers share a hierarchy. */
+static uint64_t cgroup_group_used(const struct group *group, const char *root)
+{
+	uint64_t number;
+	char text[4096];
+
+	if (group->version == 1)
+		return procfs_number(&number, root, "%s/cpuacct.usage", group->path)
+			       ? number
+			       : UINT64_MAX;
+	if (procfs_read(text, sizeof(text), root, "%s/cpu.stat", group->path) <= 0 ||
+	    !procfs_value(text, "usage_usec ", &number))
+		return UINT64_MAX;
+	return 1000 * number;
+}
+
+uint64_t cgroup_cpu_used(const char *root)
+{
+	uint64_t used = UINT64_MAX;
+	double least = INFINITY;
+	struct group group;
+
+	if (!cgroup_find(&group, root, "cpu"))
+		return UINT64_MAX;
+	do {
+		double cpus = cgroup_group_cpus(&group, root);
+
+		if (!(cpus < least))
+			continue;
+		least = cpus;
+		used = cgroup_group_used(&group, root);
+	} while (cgroup_climb(&group));
+	return used;
+}
+
 void cgroup_read(struct cgroup *cgroup, const char *root)
 {
 	struct group group;

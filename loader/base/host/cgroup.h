@@ -21,6 +21,10 @@ struct cgroup {
 /* `root` stands in front of /proc and /sys: "" but in tests. */
 void cgroup_read(struct cgroup *cgroup, const char *root);
 
+/* CPU time, ns, of all in the group with the least quota. UINT64_MAX: none has one, or the
+ * kernel does not tell. */
+uint64_t cgroup_cpu_used(const char *root);
+
 /* Who touches more memory than that is killed. UINT64_MAX: no limit. */
 uint64_t cgroup_memory_most(const char *root);
 

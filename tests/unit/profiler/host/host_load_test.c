@@ -1,4 +1,5 @@
 #include "loader/base/clock.h"
+#include "profiler/host/children.h"
 #include "profiler/host/host_load.h"
 #include "profiler/host/process_tree.h"
 #include "tests/lib/tree.h"
@@ -146,6 +147,39 @@ static void what_is_neither_idle_nor_own_is_others(void **state)
 	assert_true(isnan(load.hz));
 }
 
+/* Of two CPUs a quota of one, in a group that others are in. */
+static void a_quota_that_is_used_up_counts_instead(void **state)
+{
+	struct host_load_config config = two_cpus();
+	struct host_load from, to;
+	struct trace_load load;
+
+	(void)state;
+	put("/proc/self/cgroup", "0::/app\n");
+	put("/proc/self/mountinfo", "30 20 0:28 / /cg rw - cgroup2 cgroup2 rw\n");
+	put("/cg/app/cpu.max", "100000 100000\n");
+	config.quota = 1;
+	put_begin();
+	put("/cg/app/cpu.stat", "usage_usec 5000000\nuser_usec 1\n");
+	from = load_at(&config, S);
+	put_end();
+	put("/cg/app/cpu.stat", "usage_usec 5950000\nuser_usec 1\n");
+	to = load_at(&config, 2 * (uint64_t)S);
+	host_load_between(&config, &from, &to, &load);
+	assert_int_equal(load.cpu_ns, S);
+	assert_int_equal(load.own_ns, 60 * (S / 100));
+	assert_int_equal(load.others_ns, 35 * (S / 100));
+	assert_int_equal(load.steal_ns, 0);
+	/* The CPUs were used to 85 %. */
+	to.group_ns = from.group_ns + 8 * (S / 10);
+	host_load_between(&config, &from, &to, &load);
+	assert_int_equal(load.cpu_ns, 2 * (uint64_t)S);
+	assert_int_equal(load.others_ns + load.steal_ns, (200 - 30 - 60) * (S / 100));
+	to.group_ns = UINT64_MAX;
+	host_load_between(&config, &from, &to, &load);
+	assert_int_equal(load.cpu_ns, 2 * (uint64_t)S);
+}
+
 static void what_can_t_be_read_is_unknown(void **state)
 {
 	struct host_load_config config = two_cpus();
@@ -218,11 +252,24 @@ static void a_process_that_is_gone_is_no_tree(void **state)
 
 	(void)state;
 	put_process(100, 10, 0, 1000, "101 ");
-	assert_false(process_tree_read(root, 100, &use));
+	assert_false(process_tree_read(root, 100, NULL, &use));
 	put_process(101, 10, 0, 1000, "");
-	assert_true(process_tree_read(root, 100, &use));
+	assert_true(process_tree_read(root, 100, NULL, &use));
 	assert_int_equal(use.cpu_ns, 4 * 10 * (S / 100));
 	assert_int_equal(use.read_bytes, 2000);
+}
+
+static void what_dsa_did_not_start_is_not_own(void **state)
+{
+	const struct children others = {.others = {101}, .count = 1};
+	struct process_tree_use use;
+
+	(void)state;
+	put_process(100, 10, 0, 1000, "101 102 ");
+	put_process(101, 50, 0, 1000, "103 ");
+	put_process(102, 20, 0, 1000, "");
+	assert_true(process_tree_read(root, 100, &others, &use));
+	assert_int_equal(use.cpu_ns, 2 * 30 * (S / 100));
 }
 
 static void a_process_that_hides_its_reads_hides_all(void **state)
@@ -233,7 +280,7 @@ static void a_process_that_hides_its_reads_hides_all(void **state)
 	put_process(100, 10, 0, 1000, "101 ");
 	put_process(101, 10, 0, 1000, "");
 	put("/proc/101/io", "");
-	assert_true(process_tree_read(root, 100, &use));
+	assert_true(process_tree_read(root, 100, NULL, &use));
 	assert_true(use.read_bytes == UINT64_MAX);
 }
 
@@ -292,7 +339,7 @@ static void children_are_own(void **state)
 
 	(void)state;
 	assert_int_equal(pipe(ready), 0);
-	assert_true(process_tree_read("", (uint32_t)getpid(), &before));
+	assert_true(process_tree_read("", (uint32_t)getpid(), NULL, &before));
 	child = fork();
 	if (child == 0) {
 		burn(S / 5);
@@ -301,10 +348,10 @@ static void children_are_own(void **state)
 		_exit(0);
 	}
 	assert_int_equal(read(ready[0], &byte, 1), 1);
-	assert_true(process_tree_read("", (uint32_t)getpid(), &alive));
+	assert_true(process_tree_read("", (uint32_t)getpid(), NULL, &alive));
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_true(process_tree_read("", (uint32_t)getpid(), &after));
+	assert_true(process_tree_read("", (uint32_t)getpid(), NULL, &after));
 	assert_true(alive.cpu_ns >= before.cpu_ns + S / 5 - S / 25);
 	assert_true(after.cpu_ns >= before.cpu_ns + S / 5 - S / 25);
 	close(ready[0]);
@@ -316,11 +363,13 @@ int main(int argc, char **argv)
 #define ROOTED(test) cmocka_unit_test_setup_teardown(test, new_root, remove_root)
 	const struct CMUnitTest tests[] = {
 		ROOTED(what_is_neither_idle_nor_own_is_others),
+		ROOTED(a_quota_that_is_used_up_counts_instead),
 		ROOTED(what_can_t_be_read_is_unknown),
 		ROOTED(a_cpu_without_a_line_leaves_all_unknown),
 		ROOTED(columns_that_stand_still_say_nothing),
 		ROOTED(a_child_that_nobody_waited_for_makes_own_time_unknown),
 		ROOTED(a_process_that_is_gone_is_no_tree),
+		ROOTED(what_dsa_did_not_start_is_not_own),
 		ROOTED(a_process_that_hides_its_reads_hides_all),
 		ROOTED(clock_rates_are_the_mean),
 		ROOTED(a_partition_lies_on_its_disk),

@@ -35,7 +35,7 @@ static int set_up(void **state)
 	tree_put(root, "/proc/7/task/7/children", "");
 	traces[0] = session_new();
 	traces[1] = session_new();
-	load_watch_init(&watch, 0);
+	load_watch_init(&watch, 0, NULL);
 	watch.host.root = root;
 	watch.host.first = 7;
 	CPU_ZERO(&watch.host.cpus);
