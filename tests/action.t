@@ -66,6 +66,12 @@ def main():
             status, _, output = act(scratch, ends, DSA_COMMAND="true")
             tap.ok(status == ends and output == ["status=%d" % ends, "outcome=" + outcome],
                    "status %d is %s" % (ends, outcome), status, output)
+        os.makedirs(scratch.at("report"), exist_ok=True)
+        with open(scratch.at("report/gate.json"), "w", encoding="ascii") as file:
+            file.write('{\n  "outcome": "improvement",\n  "paired": true\n}\n')
+        _, _, output = act(scratch, 0, DSA_COMMAND="true")
+        tap.ok(output == ["status=0", "outcome=improvement"], "an improvement is named",
+               output)
         status, words, output = act(scratch, 0, DSA_COMMAND="./train it's")
         tap.ok(status == 2 and words == [] and output == ["status=2", "outcome=usage"],
                "half a command is not run", status, words, output)

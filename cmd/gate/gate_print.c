@@ -131,6 +131,7 @@ static int gate_print_status_of(const struct gate_options *ask,
 {
 	switch (verdict->outcome) {
 	case GATE_PASS:
+	case GATE_IMPROVEMENT:
 		return 0;
 	case GATE_REGRESSION:
 		return 1;

@@ -24,6 +24,7 @@ struct judge {
 	bool other_machine, other_data;
 	struct gate_timed timed[GATE_METRICS]; /* of those that are on */
 	double p[GATE_METRICS];                /* adjusted; NAN: it does not decide */
+	double better[GATE_METRICS];           /* the same of the other direction */
 	unsigned deciding;
 };
 
@@ -100,9 +101,19 @@ static bool is_beyond(const struct gate_finding *finding)
 	return finding->worse.value > finding->limit + ROUNDING;
 }
 
+static enum gate_status exact_status(const struct gate_finding *finding)
+{
+	if (is_beyond(finding))
+		return GATE_REGRESSED;
+	if (isnan(finding->worse.value) ||
+	    finding->worse.value < -finding->limit - ROUNDING)
+		return GATE_IMPROVED;
+	return GATE_PASSED;
+}
+
 static void decide_exact(const struct judge *judge, struct gate_finding *finding)
 {
-	finding->status = is_beyond(finding) ? GATE_REGRESSED : GATE_PASSED;
+	finding->status = exact_status(finding);
 	gate_words_exact(finding);
 	if (judge->other_data)
 		finding->status = GATE_INFORMS;
@@ -165,7 +176,7 @@ static int compare_timed(struct judge *judge)
 	for (int i = 0; i < GATE_METRICS; i++) {
 		struct gate_timed *timed = &judge->timed[i];
 
-		judge->p[i] = NAN;
+		judge->p[i] = judge->better[i] = NAN;
 		if (!is_timed(i) || !gate_config_compares(judge->config, i))
 			continue;
 		if (gate_timed_compare(judge->base, judge->now, i,
@@ -176,9 +187,11 @@ static int compare_timed(struct judge *judge)
 		    timed->count == 0)
 			continue;
 		judge->p[i] = timed->p;
+		judge->better[i] = timed->shift.better;
 		judge->deciding++;
 	}
 	gate_statistics_holm(judge->p, GATE_METRICS);
+	gate_statistics_holm(judge->better, GATE_METRICS);
 	for (int i = 0; i < GATE_METRICS; i++)
 		if (!isnan(judge->p[i]))
 			gate_timed_set_floor(&judge->timed[i], i, judge->config->paired,
@@ -192,16 +205,22 @@ static void decide_timed(const struct judge *judge, int metric,
 	const struct gate_timed *timed = &judge->timed[metric];
 	double line = fmax(finding->limit, isnan(timed->floor) ? 0 : timed->floor);
 
+	double alpha = judge->config->alpha;
+
 	finding->p = judge->p[metric];
 	finding->detectable =
-		gate_timed_detectable(timed, finding->limit, judge->config->alpha,
+		gate_timed_detectable(timed, finding->limit, alpha,
 				      judge->deciding > 0 ? judge->deciding : 1);
-	if (finding->p < judge->config->alpha && finding->worse.low > line)
+	if (finding->p < alpha && finding->worse.low > line)
 		finding->status = GATE_REGRESSED;
+	else if (judge->better[metric] < alpha && finding->worse.high < -line)
+		finding->status = GATE_IMPROVED;
 	else if (finding->worse.high <= finding->limit)
 		finding->status = GATE_PASSED;
 	else
 		finding->status = GATE_UNDECIDED;
+	if (finding->status == GATE_IMPROVED)
+		finding->p = judge->better[metric];
 	gate_words_timed(finding);
 }
 
@@ -261,10 +280,12 @@ static enum gate_outcome outcome_of(const struct judge *judge)
 	if (gate_verdict_first(verdict, GATE_REGRESSED) != NULL)
 		return GATE_REGRESSION;
 	if (gate_verdict_first(verdict, GATE_UNDECIDED) != NULL ||
-	    gate_verdict_first(verdict, GATE_MISSING) != NULL ||
-	    gate_verdict_first(verdict, GATE_PASSED) == NULL)
+	    gate_verdict_first(verdict, GATE_MISSING) != NULL)
 		return GATE_INCONCLUSIVE;
-	return GATE_PASS;
+	if (gate_verdict_first(verdict, GATE_IMPROVED) != NULL)
+		return GATE_IMPROVEMENT;
+	return gate_verdict_first(verdict, GATE_PASSED) != NULL ? GATE_PASS
+								: GATE_INCONCLUSIVE;
 }
 
 /* Moves the lines to the verdict. 0 or -ENOMEM. */

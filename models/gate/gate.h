@@ -5,6 +5,7 @@
  *	ratio, rate      a regression if p (adjusted for all of them) < alpha and the
  *	                 near end of the interval is beyond max(limit, floor); a pass if
  *	                 the far end is within the limit; else inconclusive
+ *	any              an improvement where as much is known of the other direction
  *	rate             against a stored baseline only informs, unless its floor comes
  *	                 from GATE_SESSIONS sessions: machines drift between sessions
  *
@@ -40,6 +41,7 @@ enum gate_status {
 	GATE_UNDECIDED,
 	GATE_MISSING, /* one side does not have it, or has nothing to compare it with */
 	GATE_INFORMS, /* shown only: it can't fail a build here */
+	GATE_IMPROVED, /* better, as surely as what regressed is worse */
 };
 
 /* One metric. Numbers NAN where unknown. */
@@ -50,14 +52,20 @@ struct gate_finding {
 	bool more_is_worse, points;
 	double base, now;      /* medians, or counts */
 	struct interval worse; /* positive is worse; one-sided bounds */
-	double p;              /* adjusted */
+	double p;              /* adjusted; of what improved, that it did not */
 	double limit;          /* infinite: none, it only informs */
 	double floor;
 	double detectable;  /* the smallest change beyond the limit that is found */
 	char why[GATE_WHY]; /* one line */
 };
 
-enum gate_outcome { GATE_PASS, GATE_REGRESSION, GATE_INCONCLUSIVE, GATE_MISMATCH };
+enum gate_outcome {
+	GATE_PASS,
+	GATE_REGRESSION,
+	GATE_INCONCLUSIVE,
+	GATE_MISMATCH,
+	GATE_IMPROVEMENT, /* a pass, and something improved */
+};
 
 struct gate_verdict {
 	enum gate_outcome outcome;

@@ -4,25 +4,33 @@
 
 #include <errno.h>
 
-static bool did_regress(const struct gate_finding *finding)
+static bool did_change(const struct gate_finding *finding)
 {
-	return finding != NULL && finding->status == GATE_REGRESSED;
+	return finding != NULL &&
+	       (finding->status == GATE_REGRESSED || finding->status == GATE_IMPROVED);
 }
 
-/* A part of the data stall that regressed, or surely grew while the whole regressed. */
+/* True of a part that surely changed as the whole did. */
+static bool is_part_of(const struct gate_finding *whole,
+		       const struct gate_finding *finding)
+{
+	if (!did_change(whole))
+		return false;
+	return whole->status == GATE_REGRESSED ? finding->worse.low > 0
+					       : finding->worse.high < 0;
+}
+
 static void show_stall(const struct gate_finding *whole,
 		       const struct gate_finding *finding, struct interval *base,
 		       struct interval *now)
 {
-	bool grew = finding != NULL && finding->worse.low > 0;
-
-	if (!did_regress(finding) && !(did_regress(whole) && grew))
+	if (finding == NULL || !(did_change(finding) || is_part_of(whole, finding)))
 		return;
 	base->value = finding->base;
 	now->value = finding->now;
 }
 
-/* Stalls in seconds need it. Unless it regressed the intervals are one, so that nothing
+/* Stalls in seconds need it. Unless it changed the intervals are one, so that nothing
  * follows from it. */
 static void show_rate(const struct gate_finding *finding, struct interval *base,
 		      struct interval *now)
@@ -31,7 +39,7 @@ static void show_rate(const struct gate_finding *finding, struct interval *base,
 		return;
 	base->value = finding->base;
 	now->value = finding->now;
-	if (finding->status == GATE_REGRESSED)
+	if (did_change(finding))
 		return;
 	base->low = now->low = fmin(finding->base, finding->now);
 	base->high = now->high = fmax(finding->base, finding->now);

@@ -48,10 +48,10 @@ static size_t signed_null(const unsigned *ranks, size_t n, double *null)
 	return sum;
 }
 
-/* Signs of differences that are 0 are nothing to throw a coin for. */
-static double signed_p(const double *worse, size_t n)
+/* Of differences times `sign`. Signs of those that are 0 are nothing to throw a coin for. */
+static double signed_p(const double *worse, size_t n, double sign)
 {
-	double sizes[MOST], null[2 * WALSH_MOST + 1], p = 0;
+	double sizes[MOST] = {0}, null[2 * WALSH_MOST + 1], p = 0;
 	unsigned ranks[MOST], tossed[MOST];
 	size_t observed = 0, sum, tosses = 0;
 
@@ -61,7 +61,7 @@ static double signed_p(const double *worse, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if (sizes[i] > 0)
 			tossed[tosses++] = ranks[i];
-		if (worse[i] > 0)
+		if (sign * worse[i] > 0)
 			observed += ranks[i];
 	}
 	sum = signed_null(tossed, tosses, null);
@@ -120,7 +120,7 @@ static double robust_sd(const double *values, size_t n)
 	return robust == 0 ? plain_sd(values, n) : robust;
 }
 
-static const struct gate_shift unknown = {NAN, -INFINITY, INFINITY, NAN, NAN};
+static const struct gate_shift unknown = {NAN, -INFINITY, INFINITY, NAN, NAN, NAN};
 
 /* Estimates are the means of any two differences, or one with itself (Walsh). */
 void gate_statistics_paired(const double *worse, size_t n, double alpha,
@@ -141,7 +141,8 @@ void gate_statistics_paired(const double *worse, size_t n, double alpha,
 	shift->value = median(walsh, count);
 	set_bounds(shift, walsh, count,
 		   tail_count(null, signed_null(ranks, n, null), alpha));
-	shift->p = signed_p(worse, n);
+	shift->p = signed_p(worse, n, 1);
+	shift->better = signed_p(worse, n, -1);
 	shift->spread = robust_sd(worse, n);
 }
 
@@ -225,6 +226,10 @@ int gate_statistics_unpaired(const double *base, size_t n, const double *now, si
 	memcpy(all, base, n * sizeof(*all));
 	memcpy(all + n, now, m * sizeof(*all));
 	if (drawn_p(all, n, m, &shift->p) < 0 || drawn_tail(n, m, alpha, &k) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < n + m; i++)
+		all[i] = -all[i];
+	if (drawn_p(all, n, m, &shift->better) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < m; j++)

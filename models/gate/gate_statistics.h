@@ -20,6 +20,7 @@ struct gate_shift {
 	/* One-sided bounds, each at 1 - alpha; infinite: n is too small. */
 	double low, high;
 	double p;      /* that it is 0 or less */
+	double better; /* that it is 0 or more */
 	double spread; /* standard deviation of one difference, robust (Shamos 1976);
 			  NAN of fewer than 2; 0 only if all are the same */
 };

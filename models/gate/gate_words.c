@@ -16,8 +16,8 @@ const char *gate_tier_name(enum gate_tier tier)
 
 const char *gate_status_name(enum gate_status status)
 {
-	static const char *const names[] = {"pass", "regression", "inconclusive",
-					    "missing", "informs"};
+	static const char *const names[] = {"pass",    "regression", "inconclusive",
+					    "missing", "informs",    "improvement"};
 
 	return names[status];
 }
@@ -25,7 +25,7 @@ const char *gate_status_name(enum gate_status status)
 const char *gate_outcome_name(enum gate_outcome outcome)
 {
 	static const char *const names[] = {"pass", "regression", "inconclusive",
-					    "mismatch"};
+					    "mismatch", "improvement"};
 
 	return names[outcome];
 }
@@ -149,6 +149,13 @@ void gate_words_timed(struct gate_finding *finding)
 				 worse_text(finding, finding->worse.value).text,
 				 change_text(finding, finding->worse.low).text,
 				 line.text, finding->p);
+	else if (finding->status == GATE_IMPROVED)
+		gate_words_write(finding, "%s, was %s: %s, at least %s; %s, p %.2g",
+				 value_text(finding, finding->now).text,
+				 value_text(finding, finding->base).text,
+				 worse_text(finding, finding->worse.value).text,
+				 change_text(finding, -finding->worse.high).text,
+				 line.text, finding->p);
 	else if (finding->worse.high <= 0)
 		gate_words_write(finding, "%s, was %s: no worse",
 				 value_text(finding, finding->now).text,
@@ -236,6 +243,9 @@ void gate_words_verdict(struct gate_verdict *verdict)
 			gate_words_write_cause(verdict);
 		else
 			gate_words_write_first(verdict, GATE_REGRESSED, "");
+		break;
+	case GATE_IMPROVEMENT:
+		gate_words_write_first(verdict, GATE_IMPROVED, "");
 		break;
 	case GATE_INCONCLUSIVE:
 		gate_words_write_inconclusive(verdict);

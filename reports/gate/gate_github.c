@@ -40,11 +40,15 @@ static void gate_github_write_lines(FILE *out, char *const *lines, size_t count)
 
 static void gate_github_write_verdict(FILE *out, const struct gate_verdict *verdict)
 {
-	bool unsure = verdict->outcome == GATE_INCONCLUSIVE;
+	static const char *const levels[] = {
+		[GATE_PASS] = "notice",          [GATE_REGRESSION] = "error",
+		[GATE_INCONCLUSIVE] = "warning", [GATE_MISMATCH] = "error",
+		[GATE_IMPROVEMENT] = "notice",
+	};
 	size_t count;
 	char *const *causes = gate_part_causes(verdict, &count);
 
-	gate_github_begin(out, unsure ? "warning" : "error",
+	gate_github_begin(out, levels[verdict->outcome],
 			  gate_outcome_name(verdict->outcome));
 	gate_github_write_text(out, verdict->why, "%");
 	gate_github_write_lines(out, verdict->mismatches, verdict->mismatch_count);
@@ -58,7 +62,7 @@ static const char *gate_github_level(const struct gate_finding *finding)
 	static const char *const levels[] = {
 		[GATE_PASSED] = NULL,         [GATE_REGRESSED] = "error",
 		[GATE_UNDECIDED] = "warning", [GATE_MISSING] = "error",
-		[GATE_INFORMS] = "notice",
+		[GATE_INFORMS] = "notice",    [GATE_IMPROVED] = "notice",
 	};
 
 	return finding->status == GATE_INFORMS &&

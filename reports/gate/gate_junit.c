@@ -29,7 +29,7 @@ static const char *gate_junit_element(enum gate_status status)
 	static const char *const elements[] = {
 		[GATE_PASSED] = NULL,       [GATE_REGRESSED] = "failure",
 		[GATE_UNDECIDED] = "error", [GATE_MISSING] = "error",
-		[GATE_INFORMS] = "skipped",
+		[GATE_INFORMS] = "skipped", [GATE_IMPROVED] = NULL,
 	};
 
 	return elements[status];
@@ -62,10 +62,11 @@ static void write_case(FILE *out, const struct gate_finding *finding, size_t pla
 	fputs("\" time=\"0\">\n", out);
 	write_result(out, finding);
 	fprintf(out,
-		"   <system-out>before %s, now %s, worse by %s%s%s%s, limit "
+		"   <system-out>%sbefore %s, now %s, worse by %s%s%s%s, limit "
 		"%s</system-out>\n  </testcase>\n",
-		cells.base, cells.now, cells.worse, *cells.range == '\0' ? "" : " (",
-		cells.range, *cells.range == '\0' ? "" : ")", cells.limit);
+		finding->status == GATE_IMPROVED ? "improvement: " : "", cells.base,
+		cells.now, cells.worse, *cells.range == '\0' ? "" : " (", cells.range,
+		*cells.range == '\0' ? "" : ")", cells.limit);
 }
 
 static void write_plain(FILE *out, const struct gate_finding *finding, size_t place)
@@ -108,6 +109,7 @@ static enum gate_status gate_junit_whole(const struct gate_verdict *verdict)
 		[GATE_REGRESSION] = GATE_REGRESSED,
 		[GATE_INCONCLUSIVE] = GATE_UNDECIDED,
 		[GATE_MISMATCH] = GATE_MISSING,
+		[GATE_IMPROVEMENT] = GATE_IMPROVED,
 	};
 
 	return statuses[verdict->outcome];

@@ -10,10 +10,9 @@
 const char *gate_part_outcome_sign(enum gate_outcome outcome, bool plain)
 {
 	static const char *const signs[][2] = {
-		[GATE_PASS] = {"✓", "+"},
-		[GATE_REGRESSION] = {"✗", "X"},
-		[GATE_INCONCLUSIVE] = {"?", "?"},
-		[GATE_MISMATCH] = {"≠", "!"},
+		[GATE_PASS] = {"✓", "+"},         [GATE_REGRESSION] = {"✗", "X"},
+		[GATE_INCONCLUSIVE] = {"?", "?"}, [GATE_MISMATCH] = {"≠", "!"},
+		[GATE_IMPROVEMENT] = {"▲", "^"},
 	};
 
 	return signs[outcome][plain];
@@ -24,7 +23,7 @@ const char *gate_part_status_sign(enum gate_status status, bool plain)
 	static const char *const signs[][2] = {
 		[GATE_PASSED] = {"✓", "+"},    [GATE_REGRESSED] = {"✗", "X"},
 		[GATE_UNDECIDED] = {"?", "?"}, [GATE_MISSING] = {"∅", "!"},
-		[GATE_INFORMS] = {"·", "."},
+		[GATE_INFORMS] = {"·", "."},   [GATE_IMPROVED] = {"▲", "^"},
 	};
 
 	return signs[status][plain];
@@ -132,7 +131,7 @@ static int by_severity(const void *a, const void *b)
 {
 	static const int severity[] = {
 		[GATE_REGRESSED] = 0, [GATE_MISSING] = 1, [GATE_UNDECIDED] = 2,
-		[GATE_INFORMS] = 3,   [GATE_PASSED] = 4,
+		[GATE_IMPROVED] = 3,  [GATE_INFORMS] = 4, [GATE_PASSED] = 5,
 	};
 	const struct gate_finding *const *left = a, *const *right = b;
 	int order = severity[(*left)->status] - severity[(*right)->status];

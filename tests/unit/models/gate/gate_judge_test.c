@@ -85,6 +85,68 @@ static void timed_metrics_have_a_direction(void **state)
 	}
 }
 
+/* What is as much better as what regresses is worse; in pairs and against sessions. */
+static void what_is_surely_better_is_an_improvement(void **state)
+{
+	static const char *const names[] = {"data_stall", "cpu_s_per_sample",
+					    "samples_per_s"};
+
+	(void)state;
+	for (size_t i = 0; i < 6; i++) {
+		sides_end(&sides);
+		sides_begin(&sides);
+		sides.config.paired = i < 3;
+		sides_all_off(&sides);
+		sides_limit(&sides, names[i % 3], .05);
+		for (unsigned session = 0; session < GATE_SESSIONS; session++)
+			sides_add_session(&sides, &sides.base, 8, 0, .002);
+		sides_add_session(&sides, &sides.now, 8, -.15, .002);
+		sides_judge(&sides);
+		sides_outcome_is(&sides, GATE_IMPROVEMENT);
+		sides_status_is(&sides, names[i % 3], GATE_IMPROVED);
+		says(sides.verdict.why, names[i % 3]);
+		says(sides.verdict.why, " better, at least ");
+		assert_true(sides_found(&sides, names[i % 3]).p < .05);
+	}
+}
+
+static void counts_improve_too(void **state)
+{
+	(void)state;
+	sides_timed_off(&sides);
+	sides.now.about.counted.opens = 500;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_IMPROVEMENT);
+	sides_status_is(&sides, "opens_per_sample", GATE_IMPROVED);
+	says(sides.verdict.why, "opens_per_sample: 0.5, was 1: better");
+	sides_limit(&sides, "opens_per_sample", .6);
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_PASS);
+	sides_limit(&sides, "opens_per_sample", 0);
+	sides.now.about.counted.reads++;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_REGRESSION);
+}
+
+/* With no limit, so that only statistics help. */
+static void noise_alone_is_no_improvement(void **state)
+{
+	unsigned better = 0, worse = 0;
+
+	(void)state;
+	sides_all_off(&sides);
+	sides_limit(&sides, "samples_per_s", 0);
+	for (unsigned trial = 0; trial < 1000; trial++) {
+		sides_again(&sides);
+		sides_add_both(&sides, 0, .03);
+		sides_judge(&sides);
+		better += sides.verdict.outcome == GATE_IMPROVEMENT;
+		worse += sides.verdict.outcome == GATE_REGRESSION;
+	}
+	print_message("of 1000 better %u, worse %u\n", better, worse);
+	assert_true(better < 50 && worse < 50);
+}
+
 static void change_is_measured_from_good_to_bad(void **state)
 {
 	const struct gate_metric *rate =
@@ -397,6 +459,8 @@ static void names_are_what_files_say(void **state)
 	assert_string_equal(gate_status_name(GATE_INFORMS), "informs");
 	assert_string_equal(gate_outcome_name(GATE_PASS), "pass");
 	assert_string_equal(gate_outcome_name(GATE_MISMATCH), "mismatch");
+	assert_string_equal(gate_outcome_name(GATE_IMPROVEMENT), "improvement");
+	assert_string_equal(gate_status_name(GATE_IMPROVED), "improvement");
 }
 
 static void no_memory_is_said_and_nothing_leaks(void **state)
@@ -431,6 +495,9 @@ int main(int argc, char **argv)
 		WITH_SIDES(same_code_passes),
 		WITH_SIDES(who_was_busy_is_told),
 		WITH_SIDES(timed_metrics_have_a_direction),
+		WITH_SIDES(what_is_surely_better_is_an_improvement),
+		WITH_SIDES(counts_improve_too),
+		WITH_SIDES(noise_alone_is_no_improvement),
 		WITH_SIDES(change_is_measured_from_good_to_bad),
 		WITH_SIDES(missing_is_never_a_pass),
 		WITH_SIDES(missing_repetitions_are_never_a_pass),

@@ -210,6 +210,32 @@ static void the_manual_tells_every_key(void **state)
 	free(text);
 }
 
+/* Every form names it, and none takes it for a failure. */
+static void an_improvement_is_named_in_every_form(void **state)
+{
+	struct gate_verdict verdict;
+	struct gate_report report;
+
+	(void)state;
+	verdict_make(&verdict);
+	verdict.outcome = GATE_IMPROVEMENT;
+	for (size_t i = 0; i < verdict.count; i++)
+		if (verdict.findings[i].status != GATE_PASSED)
+			verdict.findings[i].status = GATE_IMPROVED;
+	report = written_report(&verdict);
+	for (size_t i = 0; form_names[i] != NULL; i++) {
+		char *text = written_form(form_names[i], &report, NULL);
+
+		assert_non_null(strstr(text, "improvement"));
+		assert_null(strstr(text, "regression"));
+		assert_null(strstr(text, "<failure"));
+		assert_null(strstr(text, "<error"));
+		assert_null(strstr(text, "::error"));
+		free(text);
+	}
+	gate_verdict_free(&verdict);
+}
+
 static void annotations_are_commands_of_one_line(void **state)
 {
 	char *text = written_usual("github");
@@ -341,6 +367,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_json_holds_every_finding),
 		cmocka_unit_test(the_json_has_sorted_keys),
 		cmocka_unit_test(the_manual_tells_every_key),
+		cmocka_unit_test(an_improvement_is_named_in_every_form),
 		cmocka_unit_test(annotations_are_commands_of_one_line),
 		cmocka_unit_test(there_are_ten_annotations_at_most),
 		cmocka_unit_test(a_pass_has_no_annotation),
