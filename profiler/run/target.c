@@ -17,7 +17,7 @@
 /* How long leftovers may take to end after SIGTERM, and after SIGKILL: one that is not
  * ours to signal, or that waits for a dead file server, takes for ever. */
 #define LEFTOVER_MS 2000
-#define KILLED_MS   5000
+#define KILLED_MS   2000
 
 /* Keeps the first `cores` of the CPUs that dsa may use. */
 static void keep_cores(unsigned cores)

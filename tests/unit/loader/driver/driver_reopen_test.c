@@ -74,7 +74,7 @@ static void any_loader_drives_while_nothing_was_measured(void **state)
 
 static void loaders_one_after_another_are_all_observed(void **state)
 {
-	enum { LOADERS = 40, EACH = 5 };
+	enum { LOADERS = TRACE_PROCESSES + 1, EACH = 5 };
 	struct trace_window *window = driven_ask(TRACE_REAL);
 	struct driven_audit audit = {0};
 
