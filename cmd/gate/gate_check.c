@@ -81,9 +81,7 @@ static void gate_check_print(const struct gate_options *ask, const char *what,
 		const struct gate_finding *finding = &verdict->findings[i];
 
 		if (finding->tier != GATE_EXACT)
-			printf("  %-34s worse by %.1f%% (from %.1f%%), limit %.1f%%\n",
-			       finding->name, 100 * finding->worse.value,
-			       100 * finding->worse.low, 100 * finding->limit);
+			printf("  %-34s %s\n", finding->name, finding->why);
 	}
 }
 
@@ -166,6 +164,9 @@ int gate_options_check(struct gate_options *ask)
 	if (result < 0)
 		return gate_options_fail(result, &err);
 	if (!ask->quiet)
-		puts(right ? "this gate finds it" : "this gate is of no use here");
+		puts(right ? "this gate finds it"
+			   : "this gate does not find it here: take more --pairs, a "
+			     "quieter machine, larger limits (--metric), or counts "
+			     "alone (--pairs 0)");
 	return right ? 0 : 1;
 }

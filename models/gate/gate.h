@@ -50,7 +50,8 @@ struct gate_finding {
 	enum gate_tier tier;
 	enum gate_status status;
 	bool more_is_worse, points;
-	double base, now;      /* medians, or counts */
+	double base;           /* a median, or a count */
+	double now;            /* a count, or what the base became with this change */
 	struct interval worse; /* positive is worse; one-sided bounds */
 	double p;              /* adjusted; of what improved, that it did not */
 	double limit;          /* infinite: none, it only informs */

@@ -108,12 +108,18 @@ void gate_metric_timed(const struct profile *repetition, double values[GATE_METR
 
 double gate_metric_worse(const struct gate_metric *metric, double base, double now)
 {
-	double good = metric->more_is_worse ? base : now;
-	double bad = metric->more_is_worse ? now : base;
+	double sign = metric->more_is_worse ? 1 : -1;
 
 	if (metric->points)
-		return bad - good;
-	if (bad == good)
+		return sign * (now - base);
+	if (now == base)
 		return 0;
-	return good > 0 && bad >= 0 ? bad / good - 1 : NAN;
+	return base > 0 && now >= 0 ? sign * (now / base - 1) : NAN;
+}
+
+double gate_metric_after(const struct gate_metric *metric, double base, double worse)
+{
+	double change = metric->more_is_worse ? worse : -worse;
+
+	return metric->points ? base + change : base * (1 + change);
 }

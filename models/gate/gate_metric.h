@@ -19,7 +19,8 @@ struct gate_metric {
 	const char *what; /* one line for people */
 	enum gate_tier tier;
 	bool more_is_worse;
-	bool points;  /* it is a share: a change is a difference, else a ratio - 1 */
+	bool points;  /* it is a share: a change is a difference, else a part of what
+		       * it was */
 	bool informs; /* it tells where a change comes from, and decides only with a
 		       * limit that was asked for */
 	double limit; /* what a change may be, in that measure; INFINITY: it is not
@@ -57,5 +58,8 @@ void gate_metric_timed(const struct profile *repetition, double values[GATE_METR
 /* How much worse `now` is than `base`: positive is worse, in the metric's measure. NAN:
  * one of them is unknown, or a ratio would be one to 0. */
 double gate_metric_worse(const struct gate_metric *metric, double base, double now);
+
+/* What `base` becomes when it gets so much worse. */
+double gate_metric_after(const struct gate_metric *metric, double base, double worse);
 
 #endif

@@ -82,7 +82,19 @@ static struct sample gate_timed_badnesses(const struct sample *sample, int metri
 
 static double gate_timed_measure(const struct gate_timed *timed, double shift)
 {
-	return timed->logarithms ? expm1(shift) : shift;
+	if (!timed->logarithms)
+		return shift;
+	return timed->falls ? -expm1(-shift) : expm1(shift);
+}
+
+/* Its inverse; infinite where nothing can fall so far. */
+static double gate_timed_shift(const struct gate_timed *timed, double measure)
+{
+	if (!timed->logarithms)
+		return measure;
+	if (timed->falls)
+		return measure < 1 ? -log1p(-measure) : INFINITY;
+	return log1p(measure);
 }
 
 static double gate_timed_known(double value)
@@ -90,13 +102,13 @@ static double gate_timed_known(double value)
 	return isfinite(value) ? value : NAN;
 }
 
-/* expm1() makes -1 of a bound that is -INFINITY, which is as unknown. */
+/* expm1() makes a number of a bound that is infinite, which is as unknown. */
 static double gate_timed_bound(const struct gate_timed *timed, double shift)
 {
 	return gate_timed_known(gate_timed_measure(timed, gate_timed_known(shift)));
 }
 
-static void gate_timed_set_worse(struct gate_timed *timed)
+static void gate_timed_set_worse(struct gate_timed *timed, int metric)
 {
 	timed->p = timed->shift.p;
 	timed->worse = (struct interval){
@@ -104,6 +116,8 @@ static void gate_timed_set_worse(struct gate_timed *timed)
 		gate_timed_bound(timed, timed->shift.low),
 		gate_timed_bound(timed, timed->shift.high),
 	};
+	timed->now = gate_metric_after(&gate_metrics[metric], timed->base,
+				       timed->worse.value);
 }
 
 /* ---- pairs ---- */
@@ -125,10 +139,9 @@ static void compare_pairs(const struct gate_session *base,
 						  now->values[i][metric]) -
 				       gate_timed_badness(&gate_metrics[metric],
 							  base->values[i][metric]));
-	timed->logarithms = !gate_metrics[metric].points;
 	gate_statistics_paired(worse.values, worse.count, alpha, &timed->shift);
 	timed->pairs = worse.count;
-	gate_timed_set_worse(timed);
+	gate_timed_set_worse(timed, metric);
 }
 
 /* ---- sessions ---- */
@@ -183,13 +196,12 @@ static int compare_samples(const struct gate_side *base, const struct sample *wa
 		      new = gate_timed_badnesses(is, metric);
 	double together = (double)(old.count + new.count);
 
-	timed->logarithms = !gate_metrics[metric].points;
 	if (gate_statistics_unpaired(old.values, old.count, new.values, new.count,
 				     alpha, &timed->shift) < 0)
 		return -ENOMEM;
 	if (together > 0)
 		timed->pairs = (size_t)(2 * (double)(old.count * new.count) / together);
-	gate_timed_set_worse(timed);
+	gate_timed_set_worse(timed, metric);
 	set_drift(base, metric, timed);
 	return 0;
 }
@@ -209,6 +221,8 @@ int gate_timed_compare(const struct gate_side *base, const struct gate_side *now
 		add_session(&was, &base->sessions[i], metric);
 	if (now->session_count > 0)
 		add_session(&is, &now->sessions[now->session_count - 1], metric);
+	timed->logarithms = !gate_metrics[metric].points;
+	timed->falls = !gate_metrics[metric].more_is_worse;
 	timed->base_count = was.count;
 	timed->count = is.count;
 	timed->base = gate_timed_middle(was);
@@ -253,11 +267,10 @@ double gate_timed_detectable(const struct gate_timed *timed, double limit, doubl
 	bool drifts = timed->noise == 0 && !isnan(timed->floor);
 	double beyond = drifts ? fmax(limit, timed->floor) : limit, most;
 
-	if (timed->logarithms)
-		beyond = log1p(beyond);
+	beyond = gate_timed_shift(timed, beyond);
 	most = fmax(beyond + gate_timed_smallest(timed, alpha, 0),
 		    gate_timed_smallest(timed, alpha / metrics, 0));
 	if (timed->noise > 0)
 		most = fmax(most, gate_timed_smallest(timed, alpha, timed->noise));
-	return gate_timed_known(gate_timed_measure(timed, most)) - limit;
+	return gate_timed_bound(timed, most) - limit;
 }

@@ -17,7 +17,8 @@
 struct gate_timed {
 	size_t base_count, count; /* repetitions that know it */
 	size_t sessions;          /* of the base that do, separate ones */
-	double base, now;         /* medians */
+	double base;              /* median */
+	double now;               /* what that became; of one side alone its median */
 	struct interval worse;    /* one-sided bounds */
 	double p;                 /* not adjusted */
 	double floor; /* what the same code may differ by: gate_timed_set_floor() */
@@ -27,6 +28,7 @@ struct gate_timed {
 	struct gate_shift shift; /* as tested */
 	size_t pairs;            /* the test is worth so many */
 	bool logarithms;         /* of ratios were tested */
+	bool falls;              /* they are below 1 where it is worse */
 };
 
 /* 0 or -ENOMEM. */

@@ -60,15 +60,16 @@ static struct number value_text(const struct gate_finding *finding, double value
 	return number;
 }
 
-/* Of a change: "3.1%", "3.1 points"; from as much again on "27.1 times". */
-static struct number change_text(const struct gate_finding *finding, double change)
+/* Of so much worse: "3.1%", "3.1 points"; of what grew as much again on "27.1 times". */
+static struct number change_text(const struct gate_finding *finding, double worse)
 {
+	bool grew = (worse > 0) == finding->more_is_worse;
 	struct number number;
 
-	if (!finding->points && change >= 1)
-		snprintf(number.text, NUMBER, "%.3g times", 1 + change);
+	if (!finding->points && grew && fabs(worse) >= 1)
+		snprintf(number.text, NUMBER, "%.3g times", 1 + fabs(worse));
 	else
-		snprintf(number.text, NUMBER, "%.3g%s", change * 100,
+		snprintf(number.text, NUMBER, "%.3g%s", fabs(worse) * 100,
 			 finding->points ? " points" : "%");
 	return number;
 }
@@ -76,7 +77,7 @@ static struct number change_text(const struct gate_finding *finding, double chan
 /* "3.1% worse" or "3.1% better". */
 static struct number worse_text(const struct gate_finding *finding, double worse)
 {
-	struct number number, change = change_text(finding, fabs(worse));
+	struct number number, change = change_text(finding, worse);
 
 	snprintf(number.text, NUMBER, "%.38s %s", change.text,
 		 worse < 0 ? "better" : "worse");
@@ -129,8 +130,7 @@ static void gate_words_write_undecided(struct gate_finding *finding)
 				 value_text(finding, finding->base).text, line.text);
 	else
 		gate_words_write(finding,
-				 "between %s and %s, %s, p %.2g: these repetitions "
-				 "can't tell",
+				 "too noisy: anything from %s to %s fits; %s, p %.2g",
 				 worse_text(finding, finding->worse.low).text,
 				 worse_text(finding, finding->worse.high).text,
 				 line.text, finding->p);
@@ -154,7 +154,7 @@ void gate_words_timed(struct gate_finding *finding)
 				 value_text(finding, finding->now).text,
 				 value_text(finding, finding->base).text,
 				 worse_text(finding, finding->worse.value).text,
-				 change_text(finding, -finding->worse.high).text,
+				 change_text(finding, finding->worse.high).text,
 				 line.text, finding->p);
 	else if (finding->worse.high <= 0)
 		gate_words_write(finding, "%s, was %s: no worse",

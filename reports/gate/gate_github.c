@@ -78,8 +78,8 @@ static void write_finding(FILE *out, const struct gate_finding *finding)
 
 	gate_part_cells(finding, &cells);
 	gate_github_begin(out, gate_github_level(finding), finding->name);
-	snprintf(change, sizeof(change), "%s to %s, worse by %s, limit %s", cells.base,
-		 cells.now, cells.worse, cells.limit);
+	snprintf(change, sizeof(change), "%s to %s, change %s, limit %s", cells.base,
+		 cells.now, cells.change, cells.limit);
 	gate_github_write_text(out, change, "%");
 	fputs("%0A", out);
 	gate_github_write_text(out, finding->why, "%");

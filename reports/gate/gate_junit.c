@@ -62,10 +62,10 @@ static void write_case(FILE *out, const struct gate_finding *finding, size_t pla
 	fputs("\" time=\"0\">\n", out);
 	write_result(out, finding);
 	fprintf(out,
-		"   <system-out>%sbefore %s, now %s, worse by %s%s%s%s, limit "
+		"   <system-out>%sbefore %s, now %s, change %s%s%s%s, limit "
 		"%s</system-out>\n  </testcase>\n",
 		finding->status == GATE_IMPROVED ? "improvement: " : "", cells.base,
-		cells.now, cells.worse, *cells.range == '\0' ? "" : " (", cells.range,
+		cells.now, cells.change, *cells.range == '\0' ? "" : " (", cells.range,
 		*cells.range == '\0' ? "" : ")", cells.limit);
 }
 

@@ -42,7 +42,7 @@ static void gate_markdown_write_row(FILE *out, const struct gate_finding *findin
 	gate_part_cells(finding, &cells);
 	fprintf(out, "| %s | ", gate_part_status_sign(finding->status, false));
 	write_name(out, finding->name);
-	fprintf(out, " | %s | %s | %s", cells.base, cells.now, cells.worse);
+	fprintf(out, " | %s | %s | %s", cells.base, cells.now, cells.change);
 	if (*cells.range != '\0')
 		fprintf(out, " (%s)", cells.range);
 	fprintf(out, " | %s | %s", cells.limit, gate_status_name(finding->status));
@@ -86,7 +86,7 @@ static void gate_markdown_write_head(FILE *out, const struct gate_report *report
 				  verdict->mismatch_count);
 	gate_markdown_write_lines(out, "Causes", causes, count);
 	if (verdict->count > 0)
-		fputs("| | metric | before | now | worse by | limit | verdict |\n"
+		fputs("| | metric | before | now | change | limit | verdict |\n"
 		      "|:-:|:--|--:|--:|--:|--:|:--|\n",
 		      out);
 }

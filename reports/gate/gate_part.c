@@ -82,14 +82,15 @@ static void gate_part_amount(char *to, double share)
 static void gate_part_range(char *to, size_t size, const struct gate_finding *finding)
 {
 	char low[FORMAT_SIZE], high[FORMAT_SIZE];
+	bool up = finding->more_is_worse;
 	size_t at = 0;
 
 	to[0] = '\0';
 	if (finding->tier == GATE_EXACT || isnan(finding->worse.low) ||
 	    isnan(finding->worse.high))
 		return;
-	gate_part_change(low, finding->worse.low);
-	gate_part_change(high, finding->worse.high);
+	gate_part_change(low, up ? finding->worse.low : -finding->worse.high);
+	gate_part_change(high, up ? finding->worse.high : -finding->worse.low);
 	at = (size_t)snprintf(to, size, "%s .. %s%s", low, high,
 			      gate_part_measure(finding));
 	if (isfinite(finding->p))
@@ -100,9 +101,10 @@ void gate_part_cells(const struct gate_finding *finding, struct gate_cells *cell
 {
 	gate_part_value(cells->base, finding, finding->base);
 	gate_part_value(cells->now, finding, finding->now);
-	gate_part_change(cells->worse, finding->worse.value);
+	gate_part_change(cells->change, finding->more_is_worse ? finding->worse.value
+							       : -finding->worse.value);
 	if (isfinite(finding->worse.value))
-		strcat(cells->worse, gate_part_measure(finding));
+		strcat(cells->change, gate_part_measure(finding));
 	gate_part_range(cells->range, sizeof(cells->range), finding);
 	snprintf(cells->limit, sizeof(cells->limit), "none");
 	if (isfinite(finding->limit)) {

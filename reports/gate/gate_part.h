@@ -29,7 +29,7 @@ const char *gate_part_status_sign(enum gate_status status, bool plain);
 /* The numbers of a finding, in its unit. What is unknown is "n/a", `range` then "". */
 struct gate_cells {
 	char base[FORMAT_SIZE], now[FORMAT_SIZE];
-	char worse[FORMAT_SIZE];     /* "+18.2 pt", "-0.6%" */
+	char change[FORMAT_SIZE];    /* "+18.2 pt", "-0.6%" of what it was */
 	char range[3 * FORMAT_SIZE]; /* "+15.1 .. +21.3 pt, p 0.004" */
 	char limit[FORMAT_SIZE];     /* "5 pt"; "none" */
 };

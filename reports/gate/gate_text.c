@@ -64,8 +64,10 @@ static void gate_text_row(struct box *box, const struct gate_finding *finding)
 		bold ? box_ink(box, BOX_BOLD) : "", sign);
 	gate_text_name(box, finding->name);
 	fprintf(box->out, " %9s %9s %9s %6s  %s%s\n", cells.base, cells.now,
-		cells.worse, cells.limit, gate_status_name(finding->status),
+		cells.change, cells.limit, gate_status_name(finding->status),
 		bold ? box_ink(box, BOX_PLAIN) : "");
+	if (finding->status == GATE_UNDECIDED) /* the reason says it in words */
+		*cells.range = '\0';
 	snprintf(more, sizeof(more), "%s%s%s", cells.range,
 		 *cells.range != '\0' && *finding->why != '\0' ? ": " : "",
 		 finding->why);
@@ -82,7 +84,7 @@ static void gate_text_table(struct box *box, const struct gate_finding *const *r
 	if (count == 0)
 		return;
 	fprintf(box->out, "%*s  %s%-*s %9s %9s %9s %6s  %s%s\n", BOX_INDENT, "",
-		box_ink(box, BOX_DIM), NAME, "metric", "before", "now", "worse by",
+		box_ink(box, BOX_DIM), NAME, "metric", "before", "now", "change",
 		"limit", "verdict", box_ink(box, BOX_PLAIN));
 	for (size_t i = 0; i < count; i++)
 		gate_text_row(box, ranked[i]);

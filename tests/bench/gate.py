@@ -120,7 +120,7 @@ def goals(folder):
            apart["regression"] <= max(1, apart["trials"] // 1000))
     rates = [[line[METRIC] for line in lines(slowed) if line["side"] == side]
              for side in (0, 1)]
-    slower = statistics.median(rates[0]) / statistics.median(rates[1]) - 1
+    slower = 1 - statistics.median(rates[1]) / statistics.median(rates[0])
     found = judge(slowed)[0]
     yield ("%.1f%% slower, usual limits" % (100 * slower), found, ">= 90 in 100",
            found["regression"] >= .9 * found["trials"])

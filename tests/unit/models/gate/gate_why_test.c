@@ -117,7 +117,7 @@ static void only_what_is_confirmed_is_explained(void **state)
 	sides_add_both(&sides, .2, .002);
 	sides.now.about.counted.opens++;
 	sides_judge(&sides);
-	starts(sides.verdict.causes[0], "fetch stall +20");
+	says(sides.verdict.causes[0], " stall +2");
 	assert_int_equal(
 		gate_verdict_confirm(&sides.verdict, &before, &sides.base, &sides.now),
 		0);

@@ -105,6 +105,29 @@ static void a_small_exact_change_is_seen(void **state)
 	gate_verdict_free(&verdict);
 }
 
+/* A rate that falls by 47 % says -47 %, and what is read of it in one direction. */
+static void changes_are_parts_of_what_it_was(void **state)
+{
+	struct gate_verdict verdict;
+	struct gate_finding *finding;
+	struct gate_report report;
+	char *text;
+
+	(void)state;
+	verdict_make(&verdict);
+	report = written_report(&verdict);
+	finding = (struct gate_finding *)gate_verdict_find(&verdict, "samples_per_s");
+	finding->status = GATE_REGRESSED;
+	finding->base = 952;
+	finding->now = 503;
+	finding->worse = (struct interval){.4716, .41, .52};
+	text = written_form("text", &report, NULL);
+	assert_non_null(strstr(text, "952       503    -47.2%    10%  regression"));
+	assert_non_null(strstr(text, "-52.0 .. -41.0%, p "));
+	free(text);
+	gate_verdict_free(&verdict);
+}
+
 static void who_was_busy_is_told(void **state)
 {
 	static const char *const forms[] = {"text", "json", "markdown", "summary"};
@@ -244,7 +267,7 @@ static void annotations_are_commands_of_one_line(void **state)
 	assert_int_equal(written_count(text, "\n"), 5);
 	assert_non_null(strstr(text,
 			       "::error title=dsa gate%3A fetch_stall::12.1%25 to "
-			       "30.3%25, worse by +18.2 pt, limit 5 pt%0A"));
+			       "30.3%25, change +18.2 pt, limit 5 pt%0A"));
 	assert_non_null(strstr(text, "\n::warning title=dsa gate%3A samples_per_s::"));
 	assert_null(strstr(text, "cpu_s_per_sample"));
 	assert_null(strstr(text, "opens_per_sample"));
@@ -363,6 +386,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_text_is_80_columns_wide),
 		cmocka_unit_test(the_text_needs_no_more_than_ascii),
 		cmocka_unit_test(a_small_exact_change_is_seen),
+		cmocka_unit_test(changes_are_parts_of_what_it_was),
 		cmocka_unit_test(who_was_busy_is_told),
 		cmocka_unit_test(the_json_holds_every_finding),
 		cmocka_unit_test(the_json_has_sorted_keys),
