@@ -78,6 +78,9 @@ struct gate_verdict {
 	char **mismatches; /* "cpu: AMD EPYC 7763, was Xeon 8370C"; the same; also
 			    * where any_environment allows them */
 	size_t mismatch_count;
+	char **settings; /* "workers fell from 2 to 1": those that differ and are in no
+			  * cause; the same */
+	size_t setting_count;
 	char *busy; /* one line: who else was busy, which decides nothing; NULL: nobody */
 	double alpha;
 	size_t base_repetitions, repetitions;

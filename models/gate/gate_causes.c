@@ -1,8 +1,10 @@
 /* gate_causes.c - compares both sides again, with what the findings allow. */
 #include "models/gate/gate_causes.h"
 #include "models/compare/causes.h"
+#include "models/compare/differences.h"
 
 #include <errno.h>
+#include <string.h>
 
 static bool did_change(const struct gate_finding *finding)
 {
@@ -45,6 +47,38 @@ static void show_rate(const struct gate_finding *finding, struct interval *base,
 	base->high = now->high = fmax(finding->base, finding->now);
 }
 
+/* ---- settings ---- */
+
+static bool is_told(const struct gate_verdict *verdict, const char *setting)
+{
+	for (size_t i = 0; i < verdict->cause_count; i++)
+		if (strstr(verdict->causes[i], setting) != NULL)
+			return true;
+	return false;
+}
+
+/* Also of a pass: it may compare what was not meant to be compared. */
+static int gate_causes_settings(const struct gate_side *base,
+				const struct gate_side *now,
+				struct gate_verdict *verdict)
+{
+	struct differences all;
+
+	profile_free_texts(verdict->settings);
+	verdict->settings = NULL;
+	verdict->setting_count = 0;
+	differences_find(&base->about, &now->about, &all);
+	for (unsigned i = 0; i < all.count; i++)
+		if (all.list[i].rank == DIFFERENCE_SET &&
+		    !is_told(verdict, all.list[i].text) &&
+		    gate_lines_add(&verdict->settings, &verdict->setting_count, "%s",
+				   all.list[i].text) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+/* ---- causes ---- */
+
 int gate_causes_list(const struct gate_side *base, const struct gate_side *now,
 		     struct gate_verdict *verdict)
 {
@@ -57,7 +91,7 @@ int gate_causes_list(const struct gate_side *base, const struct gate_side *now,
 	verdict->causes = NULL;
 	verdict->cause_count = 0;
 	if (verdict->outcome == GATE_PASS)
-		return 0;
+		return gate_causes_settings(base, now, verdict);
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
 		show_stall(whole,
 			   gate_verdict_find(verdict,
@@ -71,5 +105,5 @@ int gate_causes_list(const struct gate_side *base, const struct gate_side *now,
 		    gate_lines_add(&verdict->causes, &verdict->cause_count, "%s",
 				   causes.text[i]) < 0)
 			return -ENOMEM;
-	return 0;
+	return gate_causes_settings(base, now, verdict);
 }

@@ -35,6 +35,7 @@ void gate_verdict_free(struct gate_verdict *verdict)
 	free(verdict->findings);
 	profile_free_texts(verdict->causes);
 	profile_free_texts(verdict->mismatches);
+	profile_free_texts(verdict->settings);
 	free(verdict->busy);
 	*verdict = (struct gate_verdict){.outcome = GATE_INCONCLUSIVE};
 }

@@ -53,6 +53,7 @@ static void gate_github_write_verdict(FILE *out, const struct gate_verdict *verd
 	gate_github_write_text(out, verdict->why, "%");
 	gate_github_write_lines(out, verdict->mismatches, verdict->mismatch_count);
 	gate_github_write_lines(out, causes, count);
+	gate_github_write_lines(out, verdict->settings, verdict->setting_count);
 	putc('\n', out);
 }
 
@@ -95,7 +96,7 @@ int gate_github_write(const struct gate_report *report,
 
 	(void)style;
 	(void)err;
-	if (verdict->outcome != GATE_PASS) {
+	if (verdict->outcome != GATE_PASS || verdict->setting_count > 0) {
 		gate_github_write_verdict(out, verdict);
 		written++;
 	}

@@ -51,10 +51,11 @@ static json_t *findings_value(const struct gate_verdict *verdict)
 
 static json_t *verdict_value(const struct gate_verdict *verdict)
 {
-	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:b}", "schema",
+	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:b}", "schema",
 			 SCHEMA, "outcome", gate_outcome_name(verdict->outcome),
 			 "causes", json_part_words(verdict->causes), "mismatches",
-			 json_part_words(verdict->mismatches), "findings",
+			 json_part_words(verdict->mismatches), "settings",
+			 json_part_words(verdict->settings), "findings",
 			 findings_value(verdict), "repetitions",
 			 (json_int_t)verdict->repetitions, "baseline_repetitions",
 			 (json_int_t)verdict->base_repetitions, "baseline_sessions",

@@ -11,7 +11,7 @@
 
 /* What stands around the test cases: texts are short, and escaped at most six times as
  * long. */
-enum { AROUND = (2 * GATE_PART_LINES + 16) * 6 * GATE_PART_TEXT, NAME = 160 };
+enum { AROUND = (3 * GATE_PART_LINES + 16) * 6 * GATE_PART_TEXT, NAME = 160 };
 
 /* NAME="text", cut if it is long. */
 static void gate_junit_attribute(FILE *out, const char *name, const char *text)
@@ -215,6 +215,7 @@ static void gate_junit_write_foot(FILE *out, const struct gate_verdict *verdict,
 	putc('\n', out);
 	gate_junit_write_lines(out, verdict->mismatches, verdict->mismatch_count);
 	gate_junit_write_lines(out, causes, count);
+	gate_junit_write_lines(out, verdict->settings, verdict->setting_count);
 	if (left_out > 0)
 		fprintf(out, "%zu metrics are left out here, the worst are shown\n",
 			left_out);

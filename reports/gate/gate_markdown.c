@@ -85,6 +85,8 @@ static void gate_markdown_write_head(FILE *out, const struct gate_report *report
 	gate_markdown_write_lines(out, "Not equal", verdict->mismatches,
 				  verdict->mismatch_count);
 	gate_markdown_write_lines(out, "Causes", causes, count);
+	gate_markdown_write_lines(out, "Other settings", verdict->settings,
+				  verdict->setting_count);
 	if (verdict->count > 0)
 		fputs("| | metric | before | now | change | limit | verdict |\n"
 		      "|:-:|:--|--:|--:|--:|--:|:--|\n",

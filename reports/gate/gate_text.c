@@ -112,6 +112,7 @@ static void gate_text_write_box(struct box *box, const struct gate_report *repor
 	gate_text_head(box, verdict);
 	gate_text_lines(box, "not equal", verdict->mismatches, verdict->mismatch_count);
 	gate_text_lines(box, "causes", causes, count);
+	gate_text_lines(box, "settings", verdict->settings, verdict->setting_count);
 	gate_text_table(box, ranked, verdict->count);
 	box_sentence(box, "can see", gate_part_seen(verdict));
 	box_sentence(box, "rests on", gate_part_basis(verdict, report->seconds));

@@ -76,6 +76,30 @@ static void the_cause_comes_first(void **state)
 	assert_int_equal(sides.verdict.cause_count, 1);
 }
 
+/* Also where nothing came of them. */
+static void settings_that_differ_are_told(void **state)
+{
+	(void)state;
+	sides.base.about.batch = sides.now.about.batch = 32;
+	sides.base.about.workers = 2;
+	sides.now.about.workers = 1;
+	sides_add_both(&sides, 0, .002);
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_PASS);
+	assert_int_equal(sides.verdict.cause_count, 0);
+	assert_int_equal(sides.verdict.setting_count, 1);
+	starts(sides.verdict.settings[0], "workers fell from 2 to 1");
+	sides_again(&sides);
+	sides.base.about.batch = sides.now.about.batch = 32;
+	sides.base.about.workers = 2;
+	sides.now.about.workers = 1;
+	sides_add_both(&sides, .2, .002);
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_REGRESSION);
+	says(sides.verdict.why, "workers fell from 2 to 1");
+	assert_int_equal(sides.verdict.setting_count, 0); /* once is enough */
+}
+
 static void what_got_faster_is_no_cause(void **state)
 {
 	(void)state;
@@ -134,6 +158,7 @@ int main(int argc, char **argv)
 		WITH_SIDES(what_noise_moved_is_no_cause),
 		WITH_SIDES(what_no_count_explains_is_told_by_its_metric),
 		WITH_SIDES(the_cause_comes_first),
+		WITH_SIDES(settings_that_differ_are_told),
 		WITH_SIDES(what_got_faster_is_no_cause),
 		WITH_SIDES(large_changes_are_told_as_factors),
 		WITH_SIDES(only_what_is_confirmed_is_explained),

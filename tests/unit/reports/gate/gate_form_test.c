@@ -106,6 +106,26 @@ static void a_small_exact_change_is_seen(void **state)
 }
 
 /* A rate that falls by 47 % says -47 %, and what is read of it in one direction. */
+static void other_settings_are_told_of_a_pass(void **state)
+{
+	struct gate_verdict verdict;
+	struct gate_report report;
+
+	(void)state;
+	verdict_make(&verdict);
+	verdict.outcome = GATE_PASS;
+	gate_lines_add(&verdict.settings, &verdict.setting_count,
+		       "workers fell from 2 to 1");
+	report = written_report(&verdict);
+	for (size_t i = 0; form_names[i] != NULL; i++) {
+		char *text = written_form(form_names[i], &report, NULL);
+
+		assert_non_null(strstr(text, "workers fell from 2 to 1"));
+		free(text);
+	}
+	gate_verdict_free(&verdict);
+}
+
 static void changes_are_parts_of_what_it_was(void **state)
 {
 	struct gate_verdict verdict;
@@ -386,6 +406,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_text_is_80_columns_wide),
 		cmocka_unit_test(the_text_needs_no_more_than_ascii),
 		cmocka_unit_test(a_small_exact_change_is_seen),
+		cmocka_unit_test(other_settings_are_told_of_a_pass),
 		cmocka_unit_test(changes_are_parts_of_what_it_was),
 		cmocka_unit_test(who_was_busy_is_told),
 		cmocka_unit_test(the_json_holds_every_finding),
