@@ -195,7 +195,9 @@ void html_shares(const struct html *html)
 	sums = format_stalls(stalls, tenths);
 	html_section(html->out, "time", "Where the time of a step goes");
 	if (format_is_vague(html->profile)) {
-		fputs("<p>Too few windows to tell the shares apart.</p>\n", html->out);
+		fprintf(html->out, "<p>%s to tell the shares apart.</p>\n",
+			html->profile->busy.kept ? "The machine was too busy"
+						 : "Too few windows");
 		html_verdict_outside(html);
 		fputs("</section>\n", html->out);
 		return;
