@@ -27,7 +27,7 @@ def act(scratch, ends, **inputs):
     scratch.environment.update(
         DSA=path, ENDS=str(ends), GITHUB_OUTPUT=output, DSA_REPORT=scratch.at("report"),
         **{name: "" for name in ("DSA_BASELINE", "DSA_AGAINST", "DSA_LIMITS",
-                                 "DSA_OPTIONS")})
+                                 "DSA_OPTIONS", "DSA_INCONCLUSIVE")})
     scratch.environment.update(inputs)
     if os.path.exists(output):
         os.remove(output)
@@ -72,6 +72,15 @@ def main():
         _, _, output = act(scratch, 0, DSA_COMMAND="true")
         tap.ok(output == ["status=0", "outcome=improvement"], "an improvement is named",
                output)
+        with open(scratch.at("report/gate.json"), "w", encoding="ascii") as file:
+            file.write('{\n  "outcome": "inconclusive",\n  "paired": true\n}\n')
+        _, words, output = act(scratch, 0, DSA_COMMAND="true", DSA_INCONCLUSIVE="pass")
+        tap.ok(output == ["status=0", "outcome=inconclusive"] and
+               "--inconclusive=pass" in words, "so is what is inconclusive and passes",
+               output, words)
+        os.remove(scratch.at("report/gate.json"))
+        tap.ok(action["inputs"]["inconclusive"]["default"] == "pass",
+               "noise alone fails no build")
         status, words, output = act(scratch, 0, DSA_COMMAND="./train it's")
         tap.ok(status == 2 and words == [] and output == ["status=2", "outcome=usage"],
                "half a command is not run", status, words, output)

@@ -156,6 +156,8 @@ static int judge_all_exact(struct judge *judge)
 
 /* ---- timed ones ---- */
 
+static const char few_sessions[] = "the baseline needs 5 sessions";
+
 /* Why it can't fail a build here; NULL: it can. */
 static const char *why_informs(const struct judge *judge, int metric)
 {
@@ -167,7 +169,7 @@ static const char *why_informs(const struct judge *judge, int metric)
 		return "a part of data_stall, without a --metric";
 	if (!judge->config->paired && judge->timed[metric].sessions < GATE_SESSIONS &&
 	    isnan(gate_metrics[metric].drift))
-		return "machines drift, and the base has fewer than 5 sessions";
+		return few_sessions;
 	return NULL;
 }
 
@@ -248,7 +250,10 @@ static int judge_timed(struct judge *judge, int metric)
 		decide_timed(judge, metric, finding);
 	else
 		finding->status = GATE_INFORMS;
-	if (finding->status == GATE_INFORMS)
+	if (why == few_sessions && finding->status == GATE_INFORMS)
+		gate_words_write(finding, "info only: %s (has %zu)", why,
+				 timed->sessions);
+	else if (finding->status == GATE_INFORMS)
 		gate_words_write(finding, "info only: %s", why);
 	return 0;
 }

@@ -209,7 +209,7 @@ static void gate_words_write_cause(struct gate_verdict *verdict)
 static void gate_words_write_inconclusive(struct gate_verdict *verdict)
 {
 	if (gate_verdict_first(verdict, GATE_MISSING) != NULL)
-		gate_words_write_first(verdict, GATE_MISSING, "missing ");
+		gate_words_write_first(verdict, GATE_MISSING, "not compared: ");
 	else if (gate_verdict_first(verdict, GATE_UNDECIDED) != NULL)
 		gate_words_write_first(verdict, GATE_UNDECIDED, "");
 	else if (verdict->count > 0)
@@ -232,6 +232,26 @@ static void gate_words_write_pass(struct gate_verdict *verdict)
 			 ", %zu for information only", inform);
 }
 
+/* "the data set changed (999 samples, was 1000): record a new baseline". */
+static void gate_words_write_mismatch(struct gate_verdict *verdict)
+{
+	static const char data[] = "data set's ", samples[] = "data set's samples: ";
+	const char *first = verdict->mismatches[0], *cure;
+
+	if (strncmp(first, data, strlen(data)) != 0) {
+		cure = verdict->paired ? "" : ": record a baseline here, or allow it";
+		snprintf(verdict->why, GATE_WHY, "another machine (%.200s)%s", first,
+			 cure);
+		return;
+	}
+	for (size_t i = 0; i < verdict->mismatch_count; i++)
+		if (strncmp(verdict->mismatches[i], samples, strlen(samples)) == 0)
+			first = verdict->mismatches[i];
+	cure = verdict->paired ? "" : ": record a new baseline";
+	snprintf(verdict->why, GATE_WHY, "the data set changed (%.200s)%s",
+		 first + strlen(data), cure);
+}
+
 void gate_words_verdict(struct gate_verdict *verdict)
 {
 	switch (verdict->outcome) {
@@ -251,8 +271,7 @@ void gate_words_verdict(struct gate_verdict *verdict)
 		gate_words_write_inconclusive(verdict);
 		break;
 	case GATE_MISMATCH:
-		snprintf(verdict->why, GATE_WHY, "not comparable: %s",
-			 verdict->mismatches[0]);
+		gate_words_write_mismatch(verdict);
 		break;
 	}
 }

@@ -7,6 +7,8 @@
 #include "reports/common/escape.h"
 #include "reports/gate/gate_part.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Visible text; what would end a command's part is written in hexadecimal. */
@@ -38,7 +40,7 @@ static void gate_github_write_lines(FILE *out, char *const *lines, size_t count)
 		fprintf(out, "%%0Aand %zu more", count - GATE_PART_LINES);
 }
 
-static void gate_github_write_verdict(FILE *out, const struct gate_verdict *verdict)
+static int gate_github_write_verdict(FILE *out, const struct gate_verdict *verdict)
 {
 	static const char *const levels[] = {
 		[GATE_PASS] = "notice",          [GATE_REGRESSION] = "error",
@@ -47,14 +49,20 @@ static void gate_github_write_verdict(FILE *out, const struct gate_verdict *verd
 	};
 	size_t count;
 	char *const *causes = gate_part_causes(verdict, &count);
+	char *advice = gate_part_advice(verdict);
 
+	if (advice == NULL)
+		return -ENOMEM;
 	gate_github_begin(out, levels[verdict->outcome],
 			  gate_outcome_name(verdict->outcome));
 	gate_github_write_text(out, verdict->why, "%");
 	gate_github_write_lines(out, verdict->mismatches, verdict->mismatch_count);
 	gate_github_write_lines(out, causes, count);
 	gate_github_write_lines(out, verdict->settings, verdict->setting_count);
+	gate_github_write_lines(out, &advice, *advice != '\0');
 	putc('\n', out);
+	free(advice);
+	return 0;
 }
 
 /* NULL: not worth an annotation. */
@@ -97,7 +105,8 @@ int gate_github_write(const struct gate_report *report,
 	(void)style;
 	(void)err;
 	if (verdict->outcome != GATE_PASS || verdict->setting_count > 0) {
-		gate_github_write_verdict(out, verdict);
+		if (gate_github_write_verdict(out, verdict) < 0)
+			return -ENOMEM;
 		written++;
 	}
 	for (size_t i = 0; i < verdict->count; i++) {

@@ -3,6 +3,8 @@
 #include "reports/json/field.h"
 #include "reports/json/json_part.h"
 
+#include <stdlib.h>
+
 #define SCHEMA "dsa.gate/1"
 
 static const struct field finding_numbers[] = {
@@ -62,6 +64,15 @@ static json_t *verdict_value(const struct gate_verdict *verdict)
 			 (json_int_t)verdict->base_sessions, "paired", verdict->paired);
 }
 
+/* Sets a key to a text, which it frees. 0 or -1. */
+static int take_text(json_t *object, const char *key, char *text)
+{
+	int result = text == NULL ? -1 : set_text(object, key, text);
+
+	free(text);
+	return result;
+}
+
 static json_t *gate_value(const struct gate_report *report)
 {
 	json_t *root = verdict_value(report->verdict);
@@ -69,6 +80,8 @@ static json_t *gate_value(const struct gate_report *report)
 	return json_part_whole(
 		root,
 		set_text(root, "why", report->verdict->why) == 0 &&
+			take_text(root, "advice", gate_part_advice(report->verdict)) ==
+				0 &&
 			set_text(root, "busy", report->verdict->busy) == 0 &&
 			set_text(root, "name", report->name) == 0 &&
 			set_text(root, "command", report->command) == 0 &&

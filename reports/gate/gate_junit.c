@@ -165,17 +165,20 @@ static int write_properties(FILE *out, const struct gate_report *report)
 {
 	char *basis = gate_part_basis(report->verdict, report->seconds);
 	char *seen = gate_part_seen(report->verdict);
+	char *advice = gate_part_advice(report->verdict);
 
 	fputs("  <properties>\n", out);
 	write_property(out, "outcome", gate_outcome_name(report->verdict->outcome));
 	write_property(out, "command", report->command);
 	write_property(out, "report", report->link);
-	write_property(out, "rests on", basis);
+	write_property(out, "to do", advice);
+	write_property(out, "based on", basis);
 	write_property(out, "can see", seen);
 	fputs("  </properties>\n", out);
+	free(advice);
 	free(seen);
 	free(basis);
-	return seen == NULL || basis == NULL ? -ENOMEM : 0;
+	return seen == NULL || basis == NULL || advice == NULL ? -ENOMEM : 0;
 }
 
 static void gate_junit_write_verdict(FILE *out, const struct gate_verdict *verdict)

@@ -45,7 +45,7 @@ static void gate_markdown_write_row(FILE *out, const struct gate_finding *findin
 	fprintf(out, " | %s | %s | %s", cells.base, cells.now, cells.change);
 	if (*cells.range != '\0')
 		fprintf(out, " (%s)", cells.range);
-	fprintf(out, " | %s | %s", cells.limit, gate_status_name(finding->status));
+	fprintf(out, " | %s | %s", cells.limit, gate_part_status(finding->status));
 	if (*finding->why != '\0')
 		fputs(": ", out);
 	gate_markdown_write_text(out, finding->why);
@@ -137,8 +137,9 @@ static int gate_markdown_write_foot(FILE *out, const struct gate_report *report)
 {
 	const struct gate_verdict *verdict = report->verdict;
 
-	if (write_sentence(out, "Can see", gate_part_seen(verdict)) < 0 ||
-	    write_sentence(out, "Rests on", gate_part_basis(verdict, report->seconds)) <
+	if (write_sentence(out, "To do", gate_part_advice(verdict)) < 0 ||
+	    write_sentence(out, "Can see", gate_part_seen(verdict)) < 0 ||
+	    write_sentence(out, "Based on", gate_part_basis(verdict, report->seconds)) <
 		    0)
 		return -ENOMEM;
 	write_pointer(out, "Busy", verdict->busy);

@@ -1,6 +1,7 @@
 /* gate_part.c - order, signs, numbers and sentences that the forms share. */
 #include "reports/gate/gate_part.h"
 #include "loader/base/io.h"
+#include "models/gate/gate_statistics.h"
 #include "reports/common/escape.h"
 
 #include <errno.h>
@@ -222,6 +223,35 @@ char *gate_part_seen(const struct gate_verdict *verdict)
 		return NULL;
 	gate_part_see(out, verdict);
 	return io_text(out, &text);
+}
+
+const char *gate_part_status(enum gate_status status)
+{
+	if (status == GATE_INFORMS)
+		return "info";
+	return status == GATE_MISSING ? "not compared" : gate_status_name(status);
+}
+
+char *gate_part_advice(const struct gate_verdict *verdict)
+{
+	size_t pairs = 2 * verdict->repetitions;
+	char *text = NULL;
+	int length;
+
+	if (verdict->outcome != GATE_INCONCLUSIVE)
+		return strdup("");
+	if (gate_verdict_first(verdict, GATE_MISSING) != NULL)
+		return strdup(
+			"record the baseline anew (--update), or leave out what it "
+			"lacks (--metric NAME=off)");
+	length = asprintf(&text,
+			  "take more repetitions (--pairs %zu), a quieter runner, %sor "
+			  "counts alone, which have no noise (--pairs 0)",
+			  pairs < 16                ? 16
+			  : pairs > GATE_PAIRS_MOST ? GATE_PAIRS_MOST
+						    : pairs,
+			  verdict->paired ? "" : "both sides in turns (--against), ");
+	return length < 0 ? NULL : text;
 }
 
 char *gate_part_basis(const struct gate_verdict *verdict, double seconds)

@@ -62,4 +62,10 @@ int gate_part_rows(const struct gate_finding *const *ranked, size_t count, size_
 char *gate_part_seen(const struct gate_verdict *verdict);
 char *gate_part_basis(const struct gate_verdict *verdict, double seconds);
 
+/* The same: what to do where the verdict is no answer, or "". */
+char *gate_part_advice(const struct gate_verdict *verdict);
+
+/* As people read it: "info", "not compared"; else as in JSON. */
+const char *gate_part_status(enum gate_status status);
+
 #endif

@@ -64,7 +64,7 @@ static void gate_text_row(struct box *box, const struct gate_finding *finding)
 		bold ? box_ink(box, BOX_BOLD) : "", sign);
 	gate_text_name(box, finding->name);
 	fprintf(box->out, " %9s %9s %9s %6s  %s%s\n", cells.base, cells.now,
-		cells.change, cells.limit, gate_status_name(finding->status),
+		cells.change, cells.limit, gate_part_status(finding->status),
 		bold ? box_ink(box, BOX_PLAIN) : "");
 	if (finding->status == GATE_UNDECIDED) /* the reason says it in words */
 		*cells.range = '\0';
@@ -96,7 +96,7 @@ static void gate_text_again(struct box *box, const char *command)
 {
 	if (command == NULL)
 		return;
-	fprintf(box->out, "%*s%sagain%s%*s", BOX_INDENT, "", box_ink(box, BOX_DIM),
+	fprintf(box->out, "%*s%srerun%s%*s", BOX_INDENT, "", box_ink(box, BOX_DIM),
 		box_ink(box, BOX_PLAIN), COMMAND_INDENT - BOX_INDENT - 5, "");
 	escape_plain(box->out, command);
 	putc('\n', box->out);
@@ -114,8 +114,9 @@ static void gate_text_write_box(struct box *box, const struct gate_report *repor
 	gate_text_lines(box, "causes", causes, count);
 	gate_text_lines(box, "settings", verdict->settings, verdict->setting_count);
 	gate_text_table(box, ranked, verdict->count);
+	box_sentence(box, "to do", gate_part_advice(verdict));
 	box_sentence(box, "can see", gate_part_seen(verdict));
-	box_sentence(box, "rests on", gate_part_basis(verdict, report->seconds));
+	box_sentence(box, "based on", gate_part_basis(verdict, report->seconds));
 	if (verdict->busy != NULL)
 		box_line(box, "busy", "%s", verdict->busy);
 	if (report->name != NULL)

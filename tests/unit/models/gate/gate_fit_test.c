@@ -111,11 +111,15 @@ static void another_data_set_is_always_a_mismatch(void **state)
 			    "was 0123456789abcdef");
 	sides_status_is(&sides, "opens_per_sample", GATE_INFORMS);
 	sides_status_is(&sides, "prep_stall", GATE_INFORMS);
-	says(sides.verdict.why, "digest");
+	says(sides.verdict.why, "the data set changed (digest: ");
 	assert_int_equal(sides.verdict.cause_count, 0);
 	sides.now.about.dataset_samples = 100;
 	sides.now.about.dataset_bytes = UNKNOWN;
+	sides.config.paired = false;
 	sides_judge(&sides);
+	assert_string_equal(sides.verdict.why,
+			    "the data set changed (samples: 100, was 4096): record a "
+			    "new baseline");
 	assert_int_equal(sides.verdict.mismatch_count, 3);
 	assert_string_equal(sides.verdict.mismatches[2],
 			    "data set's bytes: unknown, was 400000000");

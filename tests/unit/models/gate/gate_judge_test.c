@@ -206,7 +206,7 @@ static void missing_is_never_a_pass(void **state)
 	sides_judge(&sides);
 	sides_outcome_is(&sides, GATE_INCONCLUSIVE);
 	sides_status_is(&sides, "opens_per_sample", GATE_MISSING);
-	says(sides.verdict.why, "missing opens_per_sample");
+	says(sides.verdict.why, "not compared: opens_per_sample");
 	sides.base.about.counted.opens = UNKNOWN; /* what nobody has nobody misses */
 	sides_judge(&sides);
 	sides_outcome_is(&sides, GATE_PASS);

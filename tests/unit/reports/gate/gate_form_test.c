@@ -34,7 +34,7 @@ static void the_text_tells_verdict_causes_table_and_what_it_sees(void **state)
 	written_first(text, "? samples_per_s", "· cpu_s_per_sample");
 	written_first(text, "· cpu_s_per_sample", "✓ opens_per_sample");
 	written_first(text, "✓ opens_per_sample", "can see ");
-	written_first(text, "can see ", "again      dsa gate -- ./train\n");
+	written_first(text, "can see ", "rerun      dsa gate -- ./train\n");
 	assert_non_null(strstr(
 		text,
 		"  ✗ fetch_stall                   12.1%     30.3%  +18.2 pt   5 pt  "
@@ -121,6 +121,31 @@ static void other_settings_are_told_of_a_pass(void **state)
 		char *text = written_form(form_names[i], &report, NULL);
 
 		assert_non_null(strstr(text, "workers fell from 2 to 1"));
+		free(text);
+	}
+	gate_verdict_free(&verdict);
+}
+
+/* What is no answer comes with what would give one. */
+static void what_to_do_is_told(void **state)
+{
+	struct gate_verdict verdict;
+	struct gate_report report;
+
+	(void)state;
+	verdict_make(&verdict);
+	verdict.outcome = GATE_INCONCLUSIVE;
+	verdict.paired = false;
+	for (size_t i = 0; i < verdict.count; i++)
+		if (verdict.findings[i].status == GATE_MISSING)
+			verdict.findings[i].status = GATE_PASSED;
+	report = written_report(&verdict);
+	for (size_t i = 0; form_names[i] != NULL; i++) {
+		char *text = written_form(form_names[i], &report, NULL);
+
+		assert_non_null(strstr(text, "16"));
+		assert_non_null(strstr(text, "pairs 0"));
+		assert_non_null(strstr(text, "against"));
 		free(text);
 	}
 	gate_verdict_free(&verdict);
@@ -407,6 +432,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_text_needs_no_more_than_ascii),
 		cmocka_unit_test(a_small_exact_change_is_seen),
 		cmocka_unit_test(other_settings_are_told_of_a_pass),
+		cmocka_unit_test(what_to_do_is_told),
 		cmocka_unit_test(changes_are_parts_of_what_it_was),
 		cmocka_unit_test(who_was_busy_is_told),
 		cmocka_unit_test(the_json_holds_every_finding),
