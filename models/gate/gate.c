@@ -166,7 +166,7 @@ static const char *why_informs(const struct judge *judge, int metric)
 	if (judge->other_machine)
 		return "another machine";
 	if (!gate_config_decides(judge->config, metric))
-		return "a part of data_stall, without a --metric";
+		return "a part of data_stall";
 	if (!judge->config->paired && judge->timed[metric].sessions < GATE_SESSIONS &&
 	    isnan(gate_metrics[metric].drift))
 		return few_sessions;
