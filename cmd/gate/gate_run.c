@@ -31,7 +31,7 @@ static int gate_run_load_baseline(const struct gate_options *ask,
 	int result = baseline_load(ask->baseline, base, err);
 
 	if (result == 0)
-		result = gate_shares_check(base, ask->config.alpha, err);
+		result = gate_shares_check(base, err);
 	return result == -ERANGE ? error_within(err, result, "%s", ask->baseline)
 				 : result;
 }
@@ -227,7 +227,7 @@ static int gate_run_update(struct gate_options *ask, struct gate_side *old,
 	if (result >= 0)
 		result = gate_options_measure(ask, NULL, NULL, side, err);
 	if (result == 0)
-		result = gate_shares_check(side, ask->config.alpha, err);
+		result = gate_shares_check(side, err);
 	if (result < 0)
 		return result;
 	anew = had == 0 || !gate_run_fits(old, side);

@@ -8,9 +8,9 @@
 /* Windows of different kinds are not quite alike: what differs by less is no failure. None
  * of the 448 sessions of tests/data/gate is beyond. */
 #define SHARE_TOLERANCE .05
+#define SHARE_ALPHA     .05
 
-static struct gate_shift gate_shares_of(const struct gate_session *session, int metric,
-					double alpha)
+static struct gate_shift gate_shares_of(const struct gate_session *session, int metric)
 {
 	double values[GATE_PAIRS_MOST];
 	struct gate_shift shift;
@@ -19,7 +19,7 @@ static struct gate_shift gate_shares_of(const struct gate_session *session, int 
 	for (size_t i = 0; i < session->count && count < GATE_PAIRS_MOST; i++)
 		if (isfinite(session->values[i][metric]))
 			values[count++] = session->values[i][metric];
-	gate_statistics_paired(values, count, alpha, &shift);
+	gate_statistics_paired(values, count, SHARE_ALPHA, &shift);
 	return shift;
 }
 
@@ -28,12 +28,11 @@ static bool is_impossible(const struct gate_shift *share)
 	return share->high < -SHARE_TOLERANCE || share->low > 1 + SHARE_TOLERANCE;
 }
 
-static int gate_shares_session(const struct gate_session *session, double alpha,
-			       struct error *err)
+static int gate_shares_session(const struct gate_session *session, struct error *err)
 {
 	for (int i = STAGE_COMPUTE; i < STAGES; i++) {
 		int metric = gate_metric_stall(i);
-		struct gate_shift share = gate_shares_of(session, metric, alpha);
+		struct gate_shift share = gate_shares_of(session, metric);
 
 		if (is_impossible(&share))
 			return error_set(
@@ -47,11 +46,11 @@ static int gate_shares_session(const struct gate_session *session, double alpha,
 	return 0;
 }
 
-int gate_shares_check(const struct gate_side *side, double alpha, struct error *err)
+int gate_shares_check(const struct gate_side *side, struct error *err)
 {
 	int result = 0;
 
 	for (size_t i = 0; result == 0 && i < side->session_count; i++)
-		result = gate_shares_session(&side->sessions[i], alpha, err);
+		result = gate_shares_session(&side->sessions[i], err);
 	return result;
 }

@@ -10,9 +10,9 @@ struct error;
 
 /*
  * 0; -ERANGE, err names the session, when a stall of one lies below 0 or above 1 by more
- * than its interval at this level and 5 points: something else used the machine in some
+ * than its interval (each bound at 95 %, so 5 repetitions at least) and 5 points: something else used the machine in some
  * windows and not in others, and no build can be held against that.
  */
-int gate_shares_check(const struct gate_side *side, double alpha, struct error *err);
+int gate_shares_check(const struct gate_side *side, struct error *err);
 
 #endif

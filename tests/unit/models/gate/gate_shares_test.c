@@ -23,7 +23,7 @@ static int moved(double by, size_t count, double noise, struct error *err)
 		session->values[i][gate_metric_find("prep_stall")] += by;
 		session->values[i][gate_metric_find("fetch_stall")] -= by;
 	}
-	return gate_shares_check(&sides.base, .05, err);
+	return gate_shares_check(&sides.base, err);
 }
 
 static void impossible_shares_are_refused(void **state)
