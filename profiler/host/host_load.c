@@ -105,7 +105,8 @@ static void read_cpus(const struct host_load_config *config, struct host_load *n
 		now->idle_ns = now->steal_ns = now->counted_ns = UNREAD;
 }
 
-static void read_own(const struct host_load_config *config, struct host_load *now)
+static void host_load_read_own(const struct host_load_config *config,
+			       struct host_load *now)
 {
 	struct process_tree_use own;
 
@@ -184,7 +185,7 @@ void host_load_read(const struct host_load_config *config, struct host_load *now
 	now->time_ns = clock_now();
 	read_cpus(config, now);
 	now->group_ns = config->quota > 0 ? cgroup_cpu_used(config->root) : UNREAD;
-	read_own(config, now);
+	host_load_read_own(config, now);
 	now->disk_bytes = read_disk(config);
 	now->cpu_wait_ns = read_pressure(config, "cpu");
 	now->io_wait_ns = read_pressure(config, "io");

@@ -55,7 +55,8 @@ static bool in_block(const struct window *window)
 	       (window->flags & TRACE_WARMUP) == 0;
 }
 
-static void count_kinds(const struct window *windows, size_t count, struct kinds *kinds)
+static void disturbance_count_kinds(const struct window *windows, size_t count,
+				    struct kinds *kinds)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct window *window = &windows[i];
@@ -117,7 +118,7 @@ bool disturbance_judge(struct window *windows, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		windows[i].disturbance = disturbance_of(window_load(&windows[i]));
-	count_kinds(windows, count, &kinds);
+	disturbance_count_kinds(windows, count, &kinds);
 	most = 2 * kinds.disturbed > kinds.windows;
 	all_stay = most || !are_enough(&kinds);
 	for (size_t i = 0; i < count; i++) {
