@@ -10,8 +10,9 @@ struct error;
 
 /*
  * 0; -ERANGE, err names the session, when a stall of one lies below 0 or above 1 by more
- * than its interval (each bound at 95 %, so 5 repetitions at least) and 5 points: something else used the machine in some
- * windows and not in others, and no build can be held against that.
+ * than its interval (each bound at 95 %, so of 5 repetitions at least) and 5 points:
+ * something else used the machine in some windows and not in others, and no build can be
+ * held against that.
  */
 int gate_shares_check(const struct gate_side *side, struct error *err);
 

@@ -10,8 +10,8 @@
  *
  * JUnit: a regression is a <failure>. What has no answer (inconclusive, missing,
  * another machine or data set) is an <error>, so that it looks like no pass; a metric
- * that only informs is <skipped>; what improved passes, and <system-out> says so. The verdict of the whole is a test case too, the
- * first.
+ * that only informs is <skipped>; what improved passes, and <system-out> says so. The
+ * verdict of the whole is a test case too, the first.
  *
  * Forms that have a limit say what they left out. A form is one file, its declaration
  * in gate_part.h and one line in gate_form.c's table. Names and texts may come from
