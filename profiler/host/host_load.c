@@ -126,13 +126,14 @@ static uint64_t read_disk(const struct host_load_config *config)
 	if (config->disk.major == 0)
 		return UNREAD;
 	procfs_read(text, sizeof(text), config->root, "/proc/diskstats");
-	for (const char *line = text; line != NULL;
-	     line = strchr(line, '\n'), line += line != NULL)
+	for (const char *line = text; *line != '\0'; line += strspn(line, "\n")) {
 		if (sscanf(line, " %9u %9u %*s %*u %*u %19llu", &disk.major,
 			   &disk.minor, &sectors) == 3 &&
 		    disk.major == config->disk.major &&
 		    disk.minor == config->disk.minor)
 			return sectors * SECTOR;
+		line += strcspn(line, "\n");
+	}
 	return UNREAD;
 }
 
