@@ -30,12 +30,16 @@ static void gate_github_begin(FILE *out, const char *level, const char *title)
 	fputs("::", out);
 }
 
+static void gate_github_write_line(FILE *out, const char *line)
+{
+	fputs("%0A", out);
+	gate_github_write_text(out, line, "%");
+}
+
 static void gate_github_write_lines(FILE *out, char *const *lines, size_t count)
 {
-	for (size_t i = 0; i < count && i < GATE_PART_LINES; i++) {
-		fputs("%0A", out);
-		gate_github_write_text(out, lines[i], "%");
-	}
+	for (size_t i = 0; i < count && i < GATE_PART_LINES; i++)
+		gate_github_write_line(out, lines[i]);
 	if (count > GATE_PART_LINES)
 		fprintf(out, "%%0Aand %zu more", count - GATE_PART_LINES);
 }
@@ -59,7 +63,8 @@ static int gate_github_write_verdict(FILE *out, const struct gate_verdict *verdi
 	gate_github_write_lines(out, verdict->mismatches, verdict->mismatch_count);
 	gate_github_write_lines(out, causes, count);
 	gate_github_write_lines(out, verdict->settings, verdict->setting_count);
-	gate_github_write_lines(out, &advice, *advice != '\0');
+	if (*advice != '\0')
+		gate_github_write_line(out, advice);
 	putc('\n', out);
 	free(advice);
 	return 0;
