@@ -123,12 +123,12 @@ def leaving(scratch):
     program = ["sh", "-c", pid, "-", *trainer(images)]
     with open(scratch.at("said"), "wb") as said:
         process = subprocess.Popen(words("--jobs=3", "--precision=0.05", "--grace=1s",
-                                         budget="20s", program=program),
+                                         budget="26s", program=program),
                                    env=scratch.environment, cwd=scratch.path,
                                    stdin=subprocess.DEVNULL, stdout=said, stderr=said)
     wait_until(lambda: os.path.exists(scratch.at("out", "job-2", "session")) and
                os.path.exists(scratch.at("pid-2")))
-    wait_until(lambda: windows_begun(scratch, "job-2") >= 6, 120)
+    wait_until(lambda: windows_begun(scratch, "job-2") >= 3, 120)
     for job, number in ((1, signal.SIGKILL), (2, signal.SIGSTOP)):
         with open(scratch.at(f"pid-{job}"), encoding="ascii") as file:
             os.kill(int(file.read()), number)
