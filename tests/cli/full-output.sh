@@ -4,6 +4,6 @@ for words in "help run" "--version" "report $DATA/run.json" \
 	"whatif run.json --cores 2"; do
 	status=0
 	# shellcheck disable=SC2086 # words
-	dsa $words 2>&1 >/dev/full || status=$?
+	{ dsa $words >/dev/full; } 2>&1 || status=$?
 	echo "$status"
 done
