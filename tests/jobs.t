@@ -182,7 +182,7 @@ def shared(scratch):
     images = scratch.images()
     jobs = [shlex.join(trainer(images, batch=batch)) for batch in (4, 8, 24)]
     done = scratch.run(*words("--share", *(f"--job={job}" for job in jobs),
-                              budget="24s" if SOAK else "6s"))
+                              budget="24s" if SOAK else "8s"))
     results = [result_of(scratch)] + [result_of(scratch, f"job-{i}") for i in (1, 2)]
     tap.ok(done.returncode == 0 and results[0]["together"]["shared"] and
            [r["configuration"]["batch"] for r in results] == [4, 8, 24],

@@ -106,6 +106,7 @@ enum {
 	TRACE_UNTHROTTLED = 32, /* fetch: without the emulated storage */
 	TRACE_ASIDE = 64, /* another job of the run does this alone: the driver waits
 			   * inside dsa_next() until that is over, and refuses */
+	TRACE_UNMERGED = 128, /* what the shared loader did in it is not in it yet */
 };
 
 enum trace_state { TRACE_ASKED, TRACE_RUNNING, TRACE_DONE, TRACE_REFUSED };

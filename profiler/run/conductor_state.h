@@ -86,6 +86,10 @@ void conductor_check(struct conductor *conductor);
 /* Asks for windows while the schedule has some; stops when it says so. */
 void conductor_extend(struct conductor *conductor);
 
+/* Copies what the shared loader's windows brought into the jobs' sessions: those asked
+ * for since the last call, which are over. */
+void conductor_windows_merge(struct conductor *conductor);
+
 /* Asks for one window that lasts as long as the program. */
 void conductor_observe(struct trace *trace);
 

@@ -41,6 +41,8 @@ static void append_all(struct conductor *conductor, unsigned lead,
 			own = *ask; /* there is one cache to fill, and one stage */
 		if (stands_aside(conductor, i, lead, ask))
 			own.flags |= TRACE_ASIDE;
+		if (conductor->loader != NULL && !conductor_is_loader(conductor, i))
+			own.flags |= TRACE_UNMERGED;
 		conductor_windows_append(job->trace, &own);
 	}
 }
@@ -56,11 +58,11 @@ static void heed_followers(struct conductor *conductor)
 	schedule_heed(conductor->jobs[0].schedule, followers, count);
 }
 
-/* Copies the outcome of the loader's windows into the jobs' sessions. */
-static void conductor_windows_merge(struct conductor *conductor, int lead)
+void conductor_windows_merge(struct conductor *conductor)
 {
 	const struct trace *loader = conductor->loader->trace;
 	unsigned count = loader->window_count;
+	int lead = conductor_first(conductor);
 
 	for (unsigned i = 0; i < conductor->count; i++) {
 		struct trace *job = conductor->jobs[i].trace;
@@ -86,7 +88,7 @@ void conductor_extend(struct conductor *conductor)
 	       conductor->jobs[lead].trace->window_count < TRACE_WINDOWS &&
 	       (conductor->count == 1 || barrier_over(&conductor->barrier))) {
 		if (conductor->loader != NULL)
-			conductor_windows_merge(conductor, lead);
+			conductor_windows_merge(conductor);
 		heed_followers(conductor);
 		step = schedule_next(schedule, conductor->jobs[lead].trace,
 				     conductor_elapsed(conductor), &ask);

@@ -128,7 +128,7 @@ bool certificate_check(struct window *window)
 		return judge(window, false, "void: it ended within an epoch");
 	if (raw->state == TRACE_REFUSED)
 		return judge(window, false, "void: the loader could not do it");
-	if (raw->state != TRACE_DONE)
+	if (raw->state != TRACE_DONE || (raw->flags & TRACE_UNMERGED))
 		return judge(window, false, "void: it did not end");
 	if (window->kind == TRACE_FILL)
 		return judge(window, true, "fills the cache, measures nothing");

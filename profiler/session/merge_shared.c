@@ -73,7 +73,8 @@ void merge_shared_window(struct trace *job, const struct trace *loader, unsigned
 	if (window_delivers(from->kind)) {
 		add_snapshot(&to->begin, &from->begin);
 		add_snapshot(&to->end, &from->end);
-		if (from->state == TRACE_REFUSED)
+		to->flags &= ~(unsigned)TRACE_UNMERGED;
+		if (from->state != TRACE_DONE)
 			to->state = TRACE_REFUSED;
 	} else if (lead) {
 		merge_shared_take_over(to, from);

@@ -110,6 +110,21 @@ static void what_the_loader_refused_counts_for_nobody(void **state)
 	assert_false(certified(&why));
 }
 
+static void what_the_loader_did_not_end_counts_for_nobody(void **state)
+{
+	const char *why;
+
+	(void)state;
+	add_window(TRACE_CACHED, 0, 320);
+	job->windows[0].flags = TRACE_UNMERGED;
+	assert_false(certified(&why)); /* dsa died before it could see */
+	merge_shared_window(job, loader, 0, false);
+	assert_true(certified(&why));
+	loader->windows[0].state = TRACE_RUNNING;
+	merge_shared_window(job, loader, 0, false);
+	assert_false(certified(&why));
+}
+
 static void what_the_loader_does_alone_is_the_first_job_s(void **state)
 {
 	const char *why;
@@ -156,6 +171,7 @@ int main(int argc, char **argv)
 		WITH_SESSIONS(a_window_is_proven_by_what_the_loader_counted),
 		WITH_SESSIONS(synthetic_windows_in_which_the_loader_worked_are_void),
 		WITH_SESSIONS(what_the_loader_refused_counts_for_nobody),
+		WITH_SESSIONS(what_the_loader_did_not_end_counts_for_nobody),
 		WITH_SESSIONS(what_the_loader_does_alone_is_the_first_job_s),
 		WITH_SESSIONS(the_turn_is_passed_on_for_the_same_window),
 	};
