@@ -1,10 +1,8 @@
 /* busy.c - sums what else the machine did over the windows. */
 #include "profiler/analysis/busy.h"
+#include "profiler/session/disturbance.h"
 
 #include <math.h>
-
-/* Less is not what a window waits for: what others read beside it says nothing. */
-#define LEAST_READ 1e6
 
 /* One number of the windows' loads, over those that know it. */
 struct ratio {
@@ -42,7 +40,7 @@ static void busy_add_load(struct sums *sums, const struct trace_load *load)
 {
 	ratio_add(&sums->cpu, load->others_ns, load->cpu_ns);
 	ratio_add(&sums->steal, load->steal_ns, load->cpu_ns);
-	if ((double)load->own_bytes > LEAST_READ && load->others_bytes != UINT64_MAX)
+	if (disturbance_reads(load))
 		ratio_add(&sums->read, load->others_bytes,
 			  load->own_bytes + load->others_bytes);
 	ratio_add(&sums->cpu_wait, load->cpu_wait_ns, load->length_ns);

@@ -54,21 +54,12 @@ static bool is_of_curve(const struct trace_window *raw)
 	       (raw->flags & TRACE_WARMUP) == 0;
 }
 
-/* True when both are of the same block, or of the same point of a curve. */
-static bool are_alike(const struct trace_window *a, const struct trace_window *b)
-{
-	unsigned flags = TRACE_PAIRED | TRACE_UNTHROTTLED;
-
-	return a->kind == b->kind && a->block == b->block && a->workers == b->workers &&
-	       a->depth == b->depth && (a->flags & flags) == (b->flags & flags);
-}
-
 /* True when it was, or will be, measured so that nobody disturbed it. */
 static bool is_replaced(const struct schedule *schedule, const struct trace *trace,
 			const struct trace_window *raw)
 {
 	for (unsigned i = 0; i < schedule->asked; i++)
-		if (are_alike(raw, &trace->windows[i]) &&
+		if (window_is_alike(raw, &trace->windows[i]) &&
 		    (i >= schedule->seen || (schedule->windows[i].certified &&
 					     !is_disturbed(&schedule->windows[i]))))
 			return true;

@@ -24,12 +24,17 @@ static double cpu_disturbance(const struct trace_load *load)
 	return others / used;
 }
 
+bool disturbance_reads(const struct trace_load *load)
+{
+	return load->own_bytes != UINT64_MAX && load->others_bytes != UINT64_MAX &&
+	       (double)load->own_bytes >= LEAST_READ;
+}
+
 static double read_disturbance(const struct trace_load *load)
 {
 	double own = (double)load->own_bytes, others = (double)load->others_bytes;
 
-	if (load->own_bytes == UINT64_MAX || load->others_bytes == UINT64_MAX ||
-	    own < LEAST_READ || others <= READ_SHARE * own)
+	if (!disturbance_reads(load) || others <= READ_SHARE * own)
 		return 0;
 	return others / (own + others);
 }
@@ -98,15 +103,12 @@ static bool are_enough(const struct kinds *kinds)
 }
 
 /* True when another window of the same point of a curve was not disturbed. */
-static bool has_double(const struct window *window, const struct window *windows,
-		       size_t count)
+static bool disturbance_has_double(const struct window *window,
+				   const struct window *windows, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (windows[i].certified && windows[i].disturbance <= 0 &&
-		    windows[i].kind == window->kind &&
-		    windows[i].flags == window->flags &&
-		    windows[i].workers == window->workers &&
-		    windows[i].depth == window->depth)
+		    window_is_alike(windows[i].raw, window->raw))
 			return true;
 	return false;
 }
@@ -126,8 +128,9 @@ bool disturbance_judge(struct window *windows, size_t count)
 
 		window->left_out =
 			window->disturbance > 0 &&
-			(window->block >= 0 ? !all_stay
-					    : has_double(window, windows, count));
+			(window->block >= 0
+				 ? !all_stay
+				 : disturbance_has_double(window, windows, count));
 	}
 	return most;
 }

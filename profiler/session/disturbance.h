@@ -19,6 +19,10 @@
  */
 double disturbance_of(const struct trace_load *load);
 
+/* True where the run reads so much from the data set's device that it may wait for it,
+ * and it is known what others read there. */
+bool disturbance_reads(const struct trace_load *load);
+
 /*
  * Sets `disturbance` and `left_out` of each window of a run. A disturbed window of a
  * block is left out, but not where more than half of such windows are disturbed, or so

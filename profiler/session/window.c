@@ -22,6 +22,14 @@ bool window_delivers(enum trace_kind kind)
 	return stage_of_kind(kind) < STAGES || kind == TRACE_LOADED;
 }
 
+bool window_is_alike(const struct trace_window *a, const struct trace_window *b)
+{
+	unsigned flags = TRACE_PAIRED | TRACE_UNTHROTTLED | TRACE_WARMUP;
+
+	return a->kind == b->kind && a->block == b->block && a->workers == b->workers &&
+	       a->depth == b->depth && (a->flags & flags) == (b->flags & flags);
+}
+
 uint64_t window_counted(const struct trace_window *window, enum trace_counter counter)
 {
 	uint64_t begin = window->begin.counters[counter];

@@ -60,6 +60,9 @@ uint64_t window_counted(const struct trace_window *window, enum trace_counter co
 /* Bytes that the process read from storage in that part; UINT64_MAX: unknown. */
 uint64_t window_read_bytes(const struct trace_window *window);
 
+/* True when both were asked for the same: a kind of one block, or one point of a curve. */
+bool window_is_alike(const struct trace_window *a, const struct trace_window *b);
+
 /* True for the kinds that deliver batches to the training step. */
 bool window_delivers(enum trace_kind kind);
 

@@ -197,6 +197,11 @@ static void of_a_curve_another_window_of_the_same_point_must_stay(void **state)
 	add(trace, TRACE_LOADED, -1, false);
 	add(trace, TRACE_PREP, -1, false);
 	assert_int_equal(left_out(trace), 1);
+	trace = blocks_of(4, 0);
+	add(trace, TRACE_PREP, -1, true);
+	add(trace, TRACE_PREP, -1, false);
+	trace->windows[trace->window_count - 1].flags |= TRACE_PAIRED;
+	assert_int_equal(left_out(trace), 0);
 }
 
 static void memory_short_is_told(void **state)
