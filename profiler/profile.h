@@ -152,7 +152,7 @@ struct profile_busy {
 	double cpu_wait_share, io_wait_share; /* of the time: some task waited for it */
 	double load, cpu_hz;
 	uint64_t windows, disturbed; /* looked at; and disturbed */
-	bool kept;                   /* those count all the same */
+	bool kept;                   /* those count in the shares all the same */
 };
 
 #define PROFILE_BUSY_UNKNOWN                                                           \

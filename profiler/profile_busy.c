@@ -79,7 +79,7 @@ static void busy_write_what(FILE *out, const struct profile_busy *busy)
 			busy->disturbed, busy->windows,
 			busy->disturbed == 1 ? "was" : "were",
 			busy->kept ? "count all the same: quieten the machine"
-				   : "left out");
+				   : "left out of the shares");
 }
 
 int profile_busy_text(const struct profile_busy *busy, char **text)

@@ -33,8 +33,16 @@ static double ratio_of(const struct ratio *ratio)
 
 struct sums {
 	struct ratio cpu, steal, read, cpu_wait, io_wait, load, hz;
-	uint64_t windows, disturbed, left_out;
+	uint64_t windows, disturbed;
+	bool kept; /* a disturbed one counts in the shares */
 };
+
+/* True when the shares are of it, unless it is left out. Curves have points of their own;
+ * of an observed run its one window is all. */
+static bool busy_is_of_shares(const struct window *window)
+{
+	return window->block >= 0 || window->trace->observe;
+}
 
 static void busy_add_load(struct sums *sums, const struct trace_load *load)
 {
@@ -58,7 +66,7 @@ static void busy_add_window(struct sums *sums, const struct window *window)
 		return;
 	sums->windows++;
 	sums->disturbed += disturbed;
-	sums->left_out += disturbed && window->left_out;
+	sums->kept |= disturbed && !window->left_out && busy_is_of_shares(window);
 	busy_add_load(sums, load);
 }
 
@@ -80,7 +88,7 @@ int busy_find(const struct window *windows, size_t count, struct profile *profil
 		.cpu_hz = ratio_of(&sums.hz),
 		.windows = sums.windows,
 		.disturbed = sums.disturbed,
-		.kept = sums.disturbed > 0 && sums.left_out == 0,
+		.kept = sums.kept,
 	};
 	return profile_busy_text(&profile->busy, &profile->busy_why);
 }

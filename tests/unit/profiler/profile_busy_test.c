@@ -52,7 +52,8 @@ static void who_was_busy_is_named(void **state)
 		"the same: quieten the machine");
 	assert_string_equal(words(busy_of(.2, 1, false)),
 			    "other programs used 20% of the CPU (load 10.1); 1 of 24 "
-			    "measurements was disturbed and left out");
+			    "measurements was disturbed and left out of the "
+			    "shares");
 	assert_string_equal(words(busy_of(.2, 0, false)),
 			    "other programs used 20% of the CPU (load 10.1); that "
 			    "disturbed no measurement");

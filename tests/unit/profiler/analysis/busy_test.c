@@ -110,7 +110,8 @@ static void disturbed_windows_do_not_count(void **state)
 	assert_true(isnan(profile.busy.io_wait_share));
 	assert_string_equal(profile.busy_why,
 			    "other programs used 4% of the CPU (load 3.0); 3 of 24 "
-			    "measurements were disturbed and left out");
+			    "measurements were disturbed and left out of the "
+			    "shares");
 	profile_free(&profile);
 	session_free(trace);
 }
@@ -131,6 +132,47 @@ static void where_most_are_they_count_and_widen_the_shares(void **state)
 	assert_true(profile.busy.kept && profile.windows[0].used);
 	assert_non_null(strstr(profile.windows[0].why, "; disturbed by others"));
 	assert_null(strstr(profile.windows[0].why, "not used"));
+	profile_free(&profile);
+	session_free(trace);
+}
+
+/* A point of a curve, measured beside others and again without them. */
+static void add_point(struct trace *trace, unsigned workers, bool again)
+{
+	const struct session_window window = {.kind = TRACE_PREP,
+					      .block = -1,
+					      .workers = workers,
+					      .steps = STEPS,
+					      .samples = BATCH,
+					      .step_ms = 5,
+					      .prepared = STEPS * BATCH};
+
+	for (int i = 0; i < 1 + again; i++) {
+		trace->loads[trace->window_count] = load_of(i == 0);
+		session_add(trace, &window);
+	}
+}
+
+static void points_of_curves_do_not_tell_what_counts_in_the_shares(void **state)
+{
+	struct trace *trace = run_of(BLOCKS, -1);
+	struct profile profile;
+
+	(void)state;
+	add_point(trace, 2, true);
+	analysed(trace, &profile);
+	assert_int_equal(profile.busy.disturbed, 3 * BLOCKS + 1);
+	assert_true(profile.busy.kept);
+	assert_non_null(strstr(profile.busy_why, "count all the same"));
+	profile_free(&profile);
+	session_free(trace);
+	trace = run_of(3, TRACE_CACHED);
+	add_point(trace, 2, false); /* which stays, in its curve */
+	analysed(trace, &profile);
+	assert_true(profile.windows[3 * BLOCKS].used);
+	assert_int_equal(profile.busy.disturbed, 4);
+	assert_false(profile.busy.kept);
+	assert_non_null(strstr(profile.busy_why, "left out of the shares"));
 	profile_free(&profile);
 	session_free(trace);
 }
@@ -193,6 +235,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(disturbed_windows_do_not_count),
 		cmocka_unit_test(where_most_are_they_count_and_widen_the_shares),
+		cmocka_unit_test(
+			points_of_curves_do_not_tell_what_counts_in_the_shares),
 		cmocka_unit_test(without_an_answer_nothing_is_said_to_limit),
 		cmocka_unit_test(without_loads_nothing_is_known),
 		cmocka_unit_test(a_rate_is_of_the_windows_that_count),
