@@ -8,15 +8,18 @@
 
 #include <jpeglib.h>
 
+enum { FIRST = 1 << 16 /* bytes of room at first */ };
+
 struct encoder {
 	struct jpeg_compress_struct jpeg;
 	struct jpeg_error_mgr errors;
+	struct jpeg_destination_mgr to;
 	jmp_buf failed;
 	unsigned char *bytes;
-	unsigned long size;
+	size_t room; /* of these */
 };
 
-static void encoder_fail(j_common_ptr jpeg)
+__attribute__((noreturn)) static void encoder_fail(j_common_ptr jpeg)
 {
 	struct encoder *encoder = jpeg->client_data;
 
@@ -28,6 +31,38 @@ static void encoder_emit_nothing(j_common_ptr jpeg)
 	(void)jpeg;
 }
 
+/* ---- where the bytes go ---- */
+
+static void encoder_begin(j_compress_ptr jpeg)
+{
+	struct encoder *encoder = jpeg->client_data;
+
+	encoder->to.next_output_byte = encoder->bytes;
+	encoder->to.free_in_buffer = encoder->room;
+}
+
+/* All of the room is used, whatever free_in_buffer says. */
+static boolean encoder_grow(j_compress_ptr jpeg)
+{
+	struct encoder *encoder = jpeg->client_data;
+	unsigned char *bytes = realloc(encoder->bytes, 2 * encoder->room);
+
+	if (bytes == NULL)
+		encoder_fail((j_common_ptr)jpeg);
+	encoder->to.next_output_byte = bytes + encoder->room;
+	encoder->to.free_in_buffer = encoder->room;
+	encoder->bytes = bytes;
+	encoder->room *= 2;
+	return TRUE;
+}
+
+static void encoder_end(j_compress_ptr jpeg)
+{
+	(void)jpeg;
+}
+
+/* ---- an encoder ---- */
+
 /* jpeg_create_compress() that reports a failure instead of leaving. */
 static bool encoder_prepare(struct encoder *encoder)
 {
@@ -38,7 +73,13 @@ static bool encoder_prepare(struct encoder *encoder)
 	if (setjmp(encoder->failed) != 0)
 		return false;
 	jpeg_create_compress(&encoder->jpeg);
-	return true;
+	encoder->to.init_destination = encoder_begin;
+	encoder->to.empty_output_buffer = encoder_grow;
+	encoder->to.term_destination = encoder_end;
+	encoder->jpeg.dest = &encoder->to;
+	encoder->room = FIRST;
+	encoder->bytes = malloc(encoder->room);
+	return encoder->bytes != NULL;
 }
 
 void encoder_free(struct encoder *encoder)
@@ -59,6 +100,8 @@ struct encoder *encoder_new(void)
 	encoder_free(encoder);
 	return NULL;
 }
+
+/* ---- pictures ---- */
 
 /* An Exif segment that holds nothing but how the picture wants to be turned. */
 static void encoder_write_orientation(struct jpeg_compress_struct *jpeg,
@@ -99,17 +142,13 @@ const uint8_t *encoder_run(struct encoder *encoder, const uint8_t *rgb,
 			   const unsigned sides[2], unsigned orientation, int quality,
 			   size_t *size)
 {
-	free(encoder->bytes); /* libjpeg may not grow a buffer that it was given */
-	encoder->bytes = NULL;
-	encoder->size = 0;
 	if (setjmp(encoder->failed) != 0) {
 		jpeg_abort_compress(&encoder->jpeg);
 		return NULL;
 	}
-	jpeg_mem_dest(&encoder->jpeg, &encoder->bytes, &encoder->size);
 	encoder->jpeg.image_width = sides[0];
 	encoder->jpeg.image_height = sides[1];
 	encoder_compress(encoder, rgb, orientation, quality);
-	*size = encoder->size;
+	*size = encoder->room - encoder->to.free_in_buffer;
 	return encoder->bytes;
 }
