@@ -38,6 +38,9 @@
 
 #define STAGE_TABLE(X) STAGE_COMPUTE_ROW(X) STAGE_STALLS(X)
 
+/* A stall below this share limits nothing that anyone would act on. */
+#define STAGE_NOTICED .01
+
 enum stage {
 #define STAGE_NUMBER(id, ...) STAGE_##id,
 	STAGE_TABLE(STAGE_NUMBER)

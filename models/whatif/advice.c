@@ -7,9 +7,8 @@
 
 #include <errno.h>
 
-#define NOTICED .01 /* a stall below that needs no remedy */
-#define NOISE   .01 /* a gain below that is none, whatever the precision */
-#define FASTER  2.  /* the accelerator that is asked about */
+#define NOISE  .01 /* a gain below that is none, whatever the precision */
+#define FASTER 2.  /* the accelerator that is asked about */
 
 struct adviser {
 	struct profile *profile;
@@ -21,7 +20,7 @@ struct adviser {
 
 static bool advice_stalled(const struct adviser *adviser, struct interval share)
 {
-	return share.value > fmax(NOTICED, adviser->noise / 2);
+	return share.value > fmax(STAGE_NOTICED, adviser->noise / 2);
 }
 
 /* By what they are ranked: of mere bounds only the lower end is certain. */

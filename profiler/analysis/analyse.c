@@ -216,7 +216,8 @@ static int analyse_set_observed(const struct evidence *evidence,
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++) {
 		profile->stalls[i] = (struct interval){shares[i], NAN, NAN};
 		stalled += isnan(shares[i]) ? 0 : shares[i];
-		if (shares[i] > (limit == STAGE_COMPUTE ? .01 : shares[limit]))
+		if (shares[i] >
+		    (limit == STAGE_COMPUTE ? STAGE_NOTICED : shares[limit]))
 			limit = i;
 	}
 	profile->stalls[STAGE_COMPUTE] = (struct interval){1 - stalled, NAN, NAN};

@@ -4,9 +4,6 @@
 
 #include <stdio.h>
 
-/* Stalls below this share limit nothing that anyone would act on. */
-#define NOTICED .01
-
 double verdict_budget(double half, double floor, double precision, unsigned blocks,
 		      double blocks_s, double other_s)
 {
@@ -24,7 +21,7 @@ static bool verdict_stalls(struct interval share)
 {
 	double half = interval_half(share);
 
-	return share.value > NOTICED && (isnan(half) || share.value > half);
+	return share.value > STAGE_NOTICED && (isnan(half) || share.value > half);
 }
 
 /* What each stage sustains by itself, samples/s; NAN: not known. */
