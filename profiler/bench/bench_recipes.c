@@ -205,18 +205,23 @@ static int recipes_take(struct recipes *recipes, uint32_t sample, uint64_t seed)
 	return 0;
 }
 
-static int recipes_take_all(struct recipes *recipes, struct error *err)
+static bool recipes_is_over(const struct recipes *recipes, uint64_t began)
 {
 	const struct bench_recipes *config = recipes->config;
+	size_t count = recipes->sample_count;
+
+	return config->interrupted() || count == MOST ||
+	       (count >= LEAST && clock_since(began) > config->seconds);
+}
+
+static int recipes_take_all(struct recipes *recipes, struct error *err)
+{
 	uint64_t began = clock_now();
 	uint32_t all = source_facts(recipes->source)->count;
 
-	for (unsigned i = 0; i < TRIED && recipes->sample_count < MOST; i++) {
-		uint64_t seed = random_seed(config->seed, i, 0);
+	for (unsigned i = 0; i < TRIED && !recipes_is_over(recipes, began); i++) {
+		uint64_t seed = random_seed(recipes->config->seed, i, 0);
 
-		if (recipes->sample_count >= LEAST &&
-		    clock_since(began) > config->seconds)
-			break;
 		if (recipes_take(recipes, (uint32_t)(seed % all), seed) == -ENOMEM)
 			return error_sys(err, ENOMEM, "measuring prep of other inputs");
 	}

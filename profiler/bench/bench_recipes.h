@@ -18,7 +18,8 @@ struct bench_recipes {
 	const char *dataset;
 	struct prep_config prep; /* of the run */
 	uint64_t seed;           /* of the samples */
-	double seconds;          /* at most, beyond the first 8 samples */
+	double seconds; /* at most, beyond opening the data set and the first 8 samples */
+	bool (*interrupted)(void); /* asked before each sample: true ends it there */
 };
 
 /*

@@ -8,8 +8,9 @@ struct trace;
 /*
  * Fills profile->recipes where training was seen to wait for data and its samples are
  * JPEGs (bench_recipes.h), in a small part of the run's budget. Where that can't be done
- * there are none. 0 or -ENOMEM.
+ * there are none, or fewer of them: a result is worth the same without. A signal that asks
+ * dsa to end, which is blocked, ends this early.
  */
-int other_inputs_measure(const struct trace *trace, struct profile *profile);
+void other_inputs_measure(const struct trace *trace, struct profile *profile);
 
 #endif

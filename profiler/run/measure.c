@@ -196,7 +196,7 @@ static int measure_conclude(struct measurement *m, struct profile *profile,
 	if (result == 0 && (m->config->jobs > 1 || m->config->share))
 		result = conclude_jobs(m, profile, err);
 	if (result == 0)
-		result = other_inputs_measure(m->traces[0], profile);
+		other_inputs_measure(m->traces[0], profile);
 	return result == -ENOMEM ? error_sys(err, ENOMEM, "concluding the run")
 				 : result;
 }
