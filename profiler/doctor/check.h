@@ -33,9 +33,13 @@ bool check_start(struct doctor_line *line, const char *path, const char *name);
  * script. */
 bool check_find_interpreter(const char *path, char *interpreter, size_t room);
 
+enum { CHECK_PATIENCE_S = 20 };
+
 /* Runs a helper that has no effects; its words are ended by NULL. line: the first one
- * that it prints with `wanted` in it, or "". Its exit status; -1: it did not run. */
-int check_ask(const char *const words[], const char *wanted, char *line, size_t room);
+ * that it prints with `wanted` in it, or "". Its exit status; -1: it did not run, or did
+ * not end in so many seconds and was killed. */
+int check_ask(const char *const words[], double seconds, const char *wanted, char *line,
+	      size_t room);
 
 /* Finds the first regular file of subject->dataset, a few folders deep. */
 void check_find_sample(struct check_subject *subject);

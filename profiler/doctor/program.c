@@ -109,11 +109,15 @@ static void program_report(struct doctor_line *line, enum kind kind, const char 
 
 /* ---- Python ---- */
 
+/* "python3.11"; not "python-train.sh", which must not be started. */
 static bool program_is_python(const char *path)
 {
-	const char *slash = strrchr(path, '/');
+	const char *slash = strrchr(path, '/'),
+		   *name = slash != NULL ? slash + 1 : path;
+	size_t length = strlen("python");
 
-	return strncmp(slash != NULL ? slash + 1 : path, "python", 6) == 0;
+	return strncmp(name, "python", length) == 0 &&
+	       name[length + strspn(name + length, "0123456789.")] == '\0';
 }
 
 /* Of `python3 -u train.py`; NULL: it runs a module, or a text, or what it is told. */
@@ -144,12 +148,13 @@ static void program_check_python(struct doctor_line *line, const char *python,
 	snprintf(fix, sizeof(fix),
 		 "make install PYTHON=%s, or name the folder of dsa.py in PYTHONPATH",
 		 name);
-	if (check_ask(words, "Error", said, sizeof(said)) == 0)
+	if (check_ask(words, CHECK_PATIENCE_S, "Error", said, sizeof(said)) == 0)
 		check_report(line, DOCTOR_OK, NULL, "%s finds dsa.Loader", name);
 	else
 		check_report(line, DOCTOR_LIMITED, fix, "%s finds no dsa.Loader: %s",
 			     name,
-			     strstr(said, "No module named") != NULL
+			     said[0] == '\0' ? "it does not answer"
+			     : strstr(said, "No module named") != NULL
 				     ? "no module dsa"
 				     : name_escape(said, shown, sizeof(shown)));
 }

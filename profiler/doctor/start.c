@@ -2,14 +2,17 @@
  * libraries, or its interpreter. */
 #include "profiler/doctor/check.h"
 
+#include "loader/base/clock.h"
 #include "loader/base/name.h"
 
 #include <elf.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,52 +20,65 @@ enum { NAME = 80, WORDS = 8 /* of a helper, NULL among them */ };
 
 /* ---- helpers ---- */
 
-/* What it prints, on both of its outputs; NULL: it can't be started. */
-static FILE *start_helper(const char *const words[], pid_t *child)
+/* Both of its outputs go to a file. 0: it can't be started. */
+static pid_t start_helper(const char *const words[], int to)
 {
 	posix_spawn_file_actions_t files;
 	char *arguments[WORDS] = {NULL};
-	FILE *from = NULL;
-	int ends[2], result;
+	pid_t child;
+	int result;
 
 	for (size_t i = 0; i < WORDS - 1 && words[i] != NULL; i++)
 		memcpy(&arguments[i], &words[i],
 		       sizeof(words[i])); /* exec writes none */
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return NULL;
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY,
 					 0);
-	posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
-	posix_spawn_file_actions_adddup2(&files, ends[1], STDERR_FILENO);
-	result = posix_spawnp(child, words[0], &files, NULL, arguments, environ);
+	posix_spawn_file_actions_adddup2(&files, to, STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&files, to, STDERR_FILENO);
+	result = posix_spawnp(&child, words[0], &files, NULL, arguments, environ);
 	posix_spawn_file_actions_destroy(&files);
-	close(ends[1]);
-	if (result == 0)
-		from = fdopen(ends[0], "r");
-	if (from == NULL)
-		close(ends[0]);
-	return from;
+	return result == 0 ? child : 0;
 }
 
-int check_ask(const char *const words[], const char *wanted, char *line, size_t room)
+/* Its exit status; -1: it has none, and has ended all the same. */
+static int start_await(pid_t child, double seconds)
 {
-	pid_t child = -1;
-	FILE *from = start_helper(words, &child);
+	uint64_t began = clock_now();
+	int status;
+	pid_t ended;
+
+	while ((ended = waitpid(child, &status, WNOHANG)) == 0 &&
+	       clock_since(began) < seconds)
+		clock_sleep_until(clock_now() + 2000000);
+	if (ended == 0) {
+		kill(child, SIGKILL);
+		ended = waitpid(child, &status, 0);
+	}
+	return ended == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int check_ask(const char *const words[], double seconds, const char *wanted, char *line,
+	      size_t room)
+{
+	int fd = memfd_create("dsa-doctor", MFD_CLOEXEC), status = -1;
+	FILE *from = fd < 0 ? NULL : fdopen(fd, "r");
+	pid_t child = from == NULL ? 0 : start_helper(words, fd);
 	char *said = NULL;
 	size_t size = 0;
-	int status = -1;
 
 	line[0] = '\0';
-	while (from != NULL && getline(&said, &size, from) >= 0)
-		if (line[0] == '\0' && strstr(said, wanted) != NULL)
+	if (child > 0)
+		status = start_await(child, seconds);
+	if (from != NULL)
+		rewind(from); /* the helper wrote through the same offset */
+	while (from != NULL && line[0] == '\0' && getline(&said, &size, from) >= 0)
+		if (strstr(said, wanted) != NULL)
 			snprintf(line, room, "%.*s", (int)strcspn(said, "\n"), said);
 	free(said);
 	if (from != NULL)
 		fclose(from);
-	if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status))
-		return WEXITSTATUS(status);
-	return -1;
+	return status;
 }
 
 /* ---- programs of the machine ---- */
@@ -103,7 +119,7 @@ static bool start_check_libraries(struct doctor_line *line, const char *loader,
 	const char *const words[] = {loader, "--list", path, NULL};
 	char said[512], why[120], *at;
 
-	(void)check_ask(words, "shared librar", said, sizeof(said));
+	(void)check_ask(words, CHECK_PATIENCE_S, "shared librar", said, sizeof(said));
 	if (said[0] == '\0')
 		return true;
 	at = strstr(said, "librar");

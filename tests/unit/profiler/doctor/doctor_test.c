@@ -1,5 +1,5 @@
 /* The doctor sees what is there, and what is taken away. */
-#include "profiler/doctor/doctor.h"
+#include "profiler/doctor/check.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -165,6 +165,37 @@ static void a_program_without_the_loader_is_told(void **state)
 	unlink(file);
 }
 
+static void a_program_called_as_python_is_not_started(void **state)
+{
+	char file[64], ran[64], text[128];
+
+	(void)state;
+	snprintf(file, sizeof(file), "%s/python-train.sh", folder);
+	snprintf(ran, sizeof(ran), "%s/ran", folder);
+	snprintf(text, sizeof(text), "#!/bin/sh\n: >%s\n", ran);
+	write_file(file, text, strlen(text), 0700);
+	assert_int_equal(status_of(NULL, file, "program"), DOCTOR_OK);
+	assert_int_equal(access(ran, F_OK), -1);
+	unlink(file);
+}
+
+static void a_helper_that_does_not_end_is_killed(void **state)
+{
+	static const char *const slow[] = {"sh", "-c",
+					   "echo one; echo two; exec sleep 99", NULL};
+	static const char *const quick[] = {"sh", "-c",
+					    "echo one; echo two >&2; exit 7", NULL};
+	static const char *const none[] = {"/no/such/program", NULL};
+	char said[16];
+
+	(void)state;
+	assert_int_equal(check_ask(slow, .1, "w", said, sizeof(said)), -1);
+	assert_int_equal(check_ask(quick, 99, "w", said, sizeof(said)), 7);
+	assert_string_equal(said, "two");
+	assert_int_equal(check_ask(none, 99, "w", said, sizeof(said)), -1);
+	assert_string_equal(said, "");
+}
+
 static void a_tool_that_is_not_in_the_path_is_missing(void **state)
 {
 	char *path = strdup(getenv("PATH"));
@@ -239,6 +270,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(an_interpreter_that_is_missing_is_named),
 		cmocka_unit_test(a_library_that_is_missing_is_named),
 		cmocka_unit_test(a_program_without_the_loader_is_told),
+		cmocka_unit_test(a_program_called_as_python_is_not_started),
+		cmocka_unit_test(a_helper_that_does_not_end_is_killed),
 		cmocka_unit_test(a_tool_that_is_not_in_the_path_is_missing),
 		cmocka_unit_test(a_limit_of_locked_memory_is_seen),
 		cmocka_unit_test(a_narrow_affinity_is_seen),
