@@ -24,8 +24,7 @@ enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, COLUMNS };
 /* /proc/stat has a line a CPU, before longer ones that we do not need. */
 enum { STAT_TEXT = 1 << 16 };
 
-/* None where the kernel does not tell. */
-static cpu_set_t host_load_cpus(unsigned most)
+cpu_set_t host_load_cpus(unsigned most)
 {
 	cpu_set_t set;
 	unsigned kept = 0;

@@ -37,6 +37,10 @@ struct host_load {
 	double load, hz;                  /* no totals: at that moment */
 };
 
+/* The CPUs that this process may use: `most` at most, the first ones; 0: all. None where
+ * the kernel does not tell. */
+cpu_set_t host_load_cpus(unsigned most);
+
 /*
  * What this process may use: `most` CPUs at most, the first ones; 0: all. The run's own
  * processes are this one and its descendants, and the disk is unknown.

@@ -3,6 +3,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "profiler/host/children.h"
+#include "profiler/host/host_load.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,18 +20,13 @@
 #define LEFTOVER_MS 2000
 #define KILLED_MS   2000
 
-/* Keeps the first `cores` of the CPUs that dsa may use. */
-static void keep_cores(unsigned cores)
+/* Those whose load is looked at. */
+static void target_keep_cores(unsigned cores)
 {
-	cpu_set_t set;
-	unsigned kept = 0;
+	cpu_set_t set = host_load_cpus(cores);
 
-	if (cores == 0 || sched_getaffinity(0, sizeof(set), &set) < 0)
-		return;
-	for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		if (CPU_ISSET(cpu, &set) && kept++ >= cores)
-			CPU_CLR(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
+	if (cores > 0 && CPU_COUNT(&set) > 0)
+		sched_setaffinity(0, sizeof(set), &set);
 }
 
 static int set_environment(const struct target_config *config)
@@ -65,7 +61,7 @@ __attribute__((noreturn)) static void target_exec(const struct target_config *co
 	setpgid(0, 0);
 	if (foreground)
 		tcsetpgrp(STDIN_FILENO, getpid());
-	keep_cores(config->cores);
+	target_keep_cores(config->cores);
 	if (config->background)
 		close_input();
 	if (config->output_aside)
