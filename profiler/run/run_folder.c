@@ -24,7 +24,7 @@ void run_folder_session_name(char name[16], unsigned launch)
 		snprintf(name, 16, "session.%u", launch % 100 + 1);
 }
 
-void run_folder_session(char *path, const char *folder, unsigned launch)
+static void run_folder_session(char *path, const char *folder, unsigned launch)
 {
 	char name[16];
 
@@ -55,7 +55,8 @@ static bool run_folder_is_held(const char *folder)
 	return held;
 }
 
-bool run_folder_is_busy(const char *folder, const struct trace *trace)
+/* True while the dsa lives that made the first session, mapped as `trace`. */
+static bool run_folder_is_busy(const char *folder, const struct trace *trace)
 {
 	enum trace_dsa dsa = trace_dsa_state(trace);
 
