@@ -109,31 +109,45 @@ static int try_folder(const char *folder, struct error *err)
 	return 0;
 }
 
+/* 1: dsa has written it, or nobody anything; 0: somebody else has; -errno. */
+static int result_is_ours(FILE *file)
+{
+	bool ours = false, some = false;
+	char *line = NULL;
+	size_t room = 0;
+	int code;
+
+	while (!ours && getline(&line, &room, file) > 0) {
+		some = true;
+		ours = strstr(line, "\"dsa.result/") != NULL;
+	}
+	code = errno;
+	free(line);
+	return ours || feof(file) ? ours || !some : -code;
+}
+
 int result_replaces(const char *folder, struct error *err)
 {
-	char path[PATH_MAX], *line = NULL;
-	bool ours = false, some = false;
+	char path[PATH_MAX];
 	struct stat status;
-	size_t room = 0;
 	FILE *file;
+	int ours;
 
 	snprintf(path, sizeof(path), "%s/run.json", folder);
 	if (stat(path, &status) < 0 || !S_ISREG(status.st_mode))
 		return 0;
 	file = fopen(path, "re");
 	if (file == NULL)
-		return 0;
-	while (!ours && getline(&line, &room, file) > 0) {
-		some = true;
-		ours = strstr(line, "\"dsa.result/") != NULL;
-	}
-	free(line);
+		return error_sys(err, errno, "cannot read %s", path);
+	ours = result_is_ours(file);
 	fclose(file);
-	return ours || !some ? 0
-			     : error_set(err, EEXIST,
-					 "%s is no result of dsa run: move it away, or "
-					 "take another folder (--output)",
-					 path);
+	if (ours < 0)
+		return error_sys(err, -ours, "cannot read %s", path);
+	return ours ? 0
+		    : error_set(err, EEXIST,
+				"%s is no result of dsa run: move it away, or take "
+				"another folder (--output)",
+				path);
 }
 
 int result_folder(const char *folder, struct error *err)

@@ -20,7 +20,8 @@ int result_where(const char *run, char *folder, struct error *err);
 /* Makes the folder, with those above it, and sees that it can be written into. */
 int result_folder(const char *folder, struct error *err);
 
-/* 0: a run.json there is one of dsa; -EEXIST: another program's, not ours to replace. */
+/* 0: a run.json there is one of dsa, or there is none; -EEXIST: another program's, not ours
+ * to replace; or another -errno. */
 int result_replaces(const char *folder, struct error *err);
 
 /* Writes run.json and report.html there, each whole or not at all. */

@@ -273,6 +273,8 @@ static int whatif_run_place(struct answer *answer, struct error *err)
 		result = result_where(asked->run, answer->folder, err);
 	if (result == 0 && answer->folder[0] != '\0')
 		result = result_folder(answer->folder, err);
+	if (result == 0 && asked->output != NULL)
+		result = result_replaces(answer->folder, err);
 	return result;
 }
 

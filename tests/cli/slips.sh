@@ -9,4 +9,6 @@ try run --cache 35 -- true
 mkdir out
 echo '{"theirs": 1}' >out/run.json
 try run -o out -- true
+cp "$DATA/../fuzz/corpus/model/run" run.json
+try whatif run.json --cores 1 -o out
 cat out/run.json
