@@ -21,7 +21,7 @@ struct judge {
 	const struct gate_config *config;
 	const struct gate_side *base, *now;
 	struct gate_verdict *verdict;
-	bool other_machine, other_data;
+	bool other_machine;
 	struct gate_timed timed[GATE_METRICS]; /* of those that are on */
 	double p[GATE_METRICS];                /* adjusted; NAN: it does not decide */
 	double better[GATE_METRICS];           /* the same of the other direction */
@@ -115,7 +115,7 @@ static void decide_exact(const struct judge *judge, struct gate_finding *finding
 {
 	finding->status = exact_status(finding);
 	gate_words_exact(finding);
-	if (judge->other_data)
+	if (judge->verdict->other_data)
 		finding->status = GATE_INFORMS;
 }
 
@@ -161,7 +161,7 @@ static const char few_sessions[] = "the baseline needs 5 sessions";
 /* Why it can't fail a build here; NULL: it can. */
 static const char *why_informs(const struct judge *judge, int metric)
 {
-	if (judge->other_data)
+	if (judge->verdict->other_data)
 		return "another data set";
 	if (judge->other_machine)
 		return "another machine";
@@ -279,7 +279,7 @@ static enum gate_outcome outcome_of(const struct judge *judge)
 {
 	const struct gate_verdict *verdict = judge->verdict;
 
-	if (judge->other_data ||
+	if (verdict->other_data ||
 	    (judge->other_machine && gate_config_wants_machine(judge->config)))
 		return GATE_MISMATCH;
 	if (gate_verdict_first(verdict, GATE_REGRESSED) != NULL)
@@ -300,7 +300,7 @@ static int check_fit(struct judge *judge)
 	int result = gate_fit_check(&judge->base->about, &judge->now->about,
 				    judge->config->paired, &fit);
 
-	judge->other_data = fit.other_data;
+	judge->verdict->other_data = fit.other_data;
 	judge->other_machine = fit.other_machine;
 	judge->verdict->mismatches = fit.lines;
 	judge->verdict->mismatch_count = fit.count;

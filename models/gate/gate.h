@@ -78,6 +78,7 @@ struct gate_verdict {
 	char **mismatches; /* "cpu: AMD EPYC 7763, was Xeon 8370C"; the same; also
 			    * where any_environment allows them */
 	size_t mismatch_count;
+	bool other_data; /* the first of these tells of the data set, else of the machine */
 	char **settings; /* "workers fell from 2 to 1": those that differ and are in no
 			  * cause; the same */
 	size_t setting_count;

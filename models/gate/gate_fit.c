@@ -100,22 +100,23 @@ static int check_count(const char *what, uint64_t was, uint64_t is,
 	return gate_fit_add_line(fit, what, count_text(is, new), count_text(was, old));
 }
 
+/* First what tells most. */
 static int check_data(const struct profile *base, const struct profile *now,
 		      struct gate_fit *fit)
 {
 	const char *was = base->digest == NULL ? "unknown" : base->digest;
 	const char *is = now->digest == NULL ? "unknown" : now->digest;
 
-	if (strcmp(was, is) != 0) {
-		fit->other_data = true;
-		if (gate_fit_add_line(fit, "data set's digest", is, was) < 0)
-			return -ENOMEM;
-	}
-	if (check_count("data set's samples", base->dataset_samples,
+	if (check_count(GATE_FIT_DATA "samples", base->dataset_samples,
 			now->dataset_samples, fit) < 0)
 		return -ENOMEM;
-	return check_count("data set's bytes", base->dataset_bytes, now->dataset_bytes,
-			   fit);
+	if (strcmp(was, is) != 0) {
+		fit->other_data = true;
+		if (gate_fit_add_line(fit, GATE_FIT_DATA "digest", is, was) < 0)
+			return -ENOMEM;
+	}
+	return check_count(GATE_FIT_DATA "bytes", base->dataset_bytes,
+			   now->dataset_bytes, fit);
 }
 
 int gate_fit_check(const struct profile *base, const struct profile *now, bool together,

@@ -6,6 +6,8 @@
 
 #include "profiler/profile.h"
 
+#define GATE_FIT_DATA "data set's " /* begins lines of the data set, which come first */
+
 struct gate_fit {
 	char **lines; /* "cpu: AMD EPYC 7763, was Xeon 8370C"; ends with a NULL */
 	size_t count;

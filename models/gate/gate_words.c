@@ -1,5 +1,6 @@
 /* gate_words.c - composes the one-line reasons of findings and of a verdict. */
 #include "models/gate/gate_words.h"
+#include "models/gate/gate_fit.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -136,26 +137,25 @@ static void gate_words_write_undecided(struct gate_finding *finding)
 				 line.text, finding->p);
 }
 
+/* Of a change that is sure to be at least so large. */
+static void gate_words_write_change(struct gate_finding *finding, double at_least)
+{
+	gate_words_write(finding, "%s, was %s: %s, at least %s; %s, p %.2g",
+			 value_text(finding, finding->now).text,
+			 value_text(finding, finding->base).text,
+			 worse_text(finding, finding->worse.value).text,
+			 change_text(finding, at_least).text, line_text(finding).text,
+			 finding->p);
+}
+
 void gate_words_timed(struct gate_finding *finding)
 {
-	struct number line = line_text(finding);
-
 	if (finding->status == GATE_UNDECIDED)
 		gate_words_write_undecided(finding);
 	else if (finding->status == GATE_REGRESSED)
-		gate_words_write(finding, "%s, was %s: %s, at least %s; %s, p %.2g",
-				 value_text(finding, finding->now).text,
-				 value_text(finding, finding->base).text,
-				 worse_text(finding, finding->worse.value).text,
-				 change_text(finding, finding->worse.low).text,
-				 line.text, finding->p);
+		gate_words_write_change(finding, finding->worse.low);
 	else if (finding->status == GATE_IMPROVED)
-		gate_words_write(finding, "%s, was %s: %s, at least %s; %s, p %.2g",
-				 value_text(finding, finding->now).text,
-				 value_text(finding, finding->base).text,
-				 worse_text(finding, finding->worse.value).text,
-				 change_text(finding, finding->worse.high).text,
-				 line.text, finding->p);
+		gate_words_write_change(finding, finding->worse.high);
 	else if (finding->worse.high <= 0)
 		gate_words_write(finding, "%s, was %s: no worse",
 				 value_text(finding, finding->now).text,
@@ -163,7 +163,7 @@ void gate_words_timed(struct gate_finding *finding)
 	else
 		gate_words_write(finding, "at most %s, %s",
 				 worse_text(finding, finding->worse.high).text,
-				 line.text);
+				 line_text(finding).text);
 }
 
 /* ---- the verdict ---- */
@@ -235,21 +235,16 @@ static void gate_words_write_pass(struct gate_verdict *verdict)
 /* "the data set changed (999 samples, was 1000): record a new baseline". */
 static void gate_words_write_mismatch(struct gate_verdict *verdict)
 {
-	static const char data[] = "data set's ", samples[] = "data set's samples: ";
-	const char *first = verdict->mismatches[0], *cure;
+	const char *first = verdict->mismatches[0];
 
-	if (strncmp(first, data, strlen(data)) != 0) {
-		cure = verdict->paired ? "" : ": record a baseline here, or allow it";
+	if (verdict->other_data)
+		snprintf(verdict->why, GATE_WHY, "the data set changed (%.200s)%s",
+			 first + strlen(GATE_FIT_DATA),
+			 verdict->paired ? "" : ": record a new baseline");
+	else
 		snprintf(verdict->why, GATE_WHY, "another machine (%.200s)%s", first,
-			 cure);
-		return;
-	}
-	for (size_t i = 0; i < verdict->mismatch_count; i++)
-		if (strncmp(verdict->mismatches[i], samples, strlen(samples)) == 0)
-			first = verdict->mismatches[i];
-	cure = verdict->paired ? "" : ": record a new baseline";
-	snprintf(verdict->why, GATE_WHY, "the data set changed (%.200s)%s",
-		 first + strlen(data), cure);
+			 verdict->paired ? ""
+					 : ": record a baseline here, or allow it");
 }
 
 void gate_words_verdict(struct gate_verdict *verdict)
