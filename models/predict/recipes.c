@@ -43,7 +43,7 @@ static const struct profile_recipe *recipes_nearest(const struct profile *profil
 
 static double recipes_half(struct interval ratio)
 {
-	double half = (ratio.high - ratio.low) / 2 / ratio.value;
+	double half = interval_half(ratio) / ratio.value;
 
 	return isfinite(half) && half > 0 ? half : 0;
 }

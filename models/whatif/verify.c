@@ -15,7 +15,7 @@ static int is_covered(const struct interval *predicted, double measured)
 /* What is predicted of a machine that is as fast as it is now; the error of that counts. */
 static struct interval verify_predicted(struct interval rate, struct interval drift)
 {
-	double half = (drift.high - drift.low) / 2 / drift.value;
+	double half = interval_half(drift) / drift.value;
 	double below = 1 - rate.low / rate.value, above = rate.high / rate.value - 1;
 
 	if (isnan(drift.value))
