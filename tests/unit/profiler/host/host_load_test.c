@@ -2,6 +2,7 @@
 #include "profiler/host/children.h"
 #include "profiler/host/host_load.h"
 #include "profiler/host/process_tree.h"
+#include "tests/lib/scratch.h"
 #include "tests/lib/tree.h"
 
 #include <limits.h>
@@ -19,26 +20,10 @@
 
 #define S 1000000000u
 
-/* A tree that stands in front of /proc and /sys; made and removed by each test. */
-static char root[TREE_PATH];
-
-static int new_root(void **state)
-{
-	(void)state;
-	tree_make(root);
-	return 0;
-}
-
-static int remove_root(void **state)
-{
-	(void)state;
-	tree_remove(root);
-	return 0;
-}
-
+/* Into the tree that stands in front of /proc and /sys. */
 static void put(const char *path, const char *text)
 {
-	tree_put(root, path, text);
+	tree_put(scratch_path(), path, text);
 }
 
 /* Process `pid` with one thread; times in clock ticks of 10 ms. */
@@ -73,7 +58,8 @@ static void put_cpus(const char *first, const char *second, const char *third)
 /* Of the first two CPUs, data set on 254:0, own processes from 100 on. */
 static struct host_load_config two_cpus(void)
 {
-	struct host_load_config config = {.root = root, .first = 100, .disk = {254, 0}};
+	struct host_load_config config = {
+		.root = scratch_path(), .first = 100, .disk = {254, 0}};
 
 	CPU_SET(0, &config.cpus);
 	CPU_SET(1, &config.cpus);
@@ -252,9 +238,9 @@ static void a_process_that_is_gone_is_no_tree(void **state)
 
 	(void)state;
 	put_process(100, 10, 0, 1000, "101 ");
-	assert_false(process_tree_read(root, 100, NULL, &use));
+	assert_false(process_tree_read(scratch_path(), 100, NULL, &use));
 	put_process(101, 10, 0, 1000, "");
-	assert_true(process_tree_read(root, 100, NULL, &use));
+	assert_true(process_tree_read(scratch_path(), 100, NULL, &use));
 	assert_int_equal(use.cpu_ns, 4 * 10 * (S / 100));
 	assert_int_equal(use.read_bytes, 2000);
 }
@@ -268,7 +254,7 @@ static void what_dsa_did_not_start_is_not_own(void **state)
 	put_process(100, 10, 0, 1000, "101 102 ");
 	put_process(101, 50, 0, 1000, "103 ");
 	put_process(102, 20, 0, 1000, "");
-	assert_true(process_tree_read(root, 100, &others, &use));
+	assert_true(process_tree_read(scratch_path(), 100, &others, &use));
 	assert_int_equal(use.cpu_ns, 2 * 30 * (S / 100));
 }
 
@@ -280,7 +266,7 @@ static void a_process_that_hides_its_reads_hides_all(void **state)
 	put_process(100, 10, 0, 1000, "101 ");
 	put_process(101, 10, 0, 1000, "");
 	put("/proc/101/io", "");
-	assert_true(process_tree_read(root, 100, NULL, &use));
+	assert_true(process_tree_read(scratch_path(), 100, NULL, &use));
 	assert_true(use.read_bytes == UINT64_MAX);
 }
 
@@ -302,22 +288,22 @@ static void a_partition_lies_on_its_disk(void **state)
 
 	(void)state;
 	put("/data/file", "");
-	snprintf(data, sizeof(data), "%s/data", root);
+	snprintf(data, sizeof(data), "%s/data", scratch_path());
 	snprintf(text, sizeof(text),
 		 "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
 		 "21 20 8:2 / %s rw - ext4 /dev/sda2 rw\n",
 		 data);
 	put("/proc/self/mountinfo", text);
-	assert_true(dataset_device_disk(root, data, &disk));
+	assert_true(dataset_device_disk(scratch_path(), data, &disk));
 	assert_true(disk.major == 8 && disk.minor == 2);
 	put("/sys/dev/block/8:2/partition", "2\n");
 	put("/sys/dev/block/dev", "8:0\n");
-	assert_true(dataset_device_disk(root, data, &disk));
+	assert_true(dataset_device_disk(scratch_path(), data, &disk));
 	assert_true(disk.major == 8 && disk.minor == 0);
-	assert_false(dataset_device_disk(root, "synthetic:400", &disk));
+	assert_false(dataset_device_disk(scratch_path(), "synthetic:400", &disk));
 	snprintf(text, sizeof(text), "20 1 0:5 / / rw - tmpfs tmpfs rw\n");
 	put("/proc/self/mountinfo", text);
-	assert_false(dataset_device_disk(root, data, &disk));
+	assert_false(dataset_device_disk(scratch_path(), data, &disk));
 }
 
 /* Burns CPU time until `cpu_ns` more of it was used. */
@@ -360,19 +346,18 @@ static void children_are_own(void **state)
 
 int main(int argc, char **argv)
 {
-#define ROOTED(test) cmocka_unit_test_setup_teardown(test, new_root, remove_root)
 	const struct CMUnitTest tests[] = {
-		ROOTED(what_is_neither_idle_nor_own_is_others),
-		ROOTED(a_quota_that_is_used_up_counts_instead),
-		ROOTED(what_can_t_be_read_is_unknown),
-		ROOTED(a_cpu_without_a_line_leaves_all_unknown),
-		ROOTED(columns_that_stand_still_say_nothing),
-		ROOTED(a_child_that_nobody_waited_for_makes_own_time_unknown),
-		ROOTED(a_process_that_is_gone_is_no_tree),
-		ROOTED(what_dsa_did_not_start_is_not_own),
-		ROOTED(a_process_that_hides_its_reads_hides_all),
-		ROOTED(clock_rates_are_the_mean),
-		ROOTED(a_partition_lies_on_its_disk),
+		IN_SCRATCH(what_is_neither_idle_nor_own_is_others),
+		IN_SCRATCH(a_quota_that_is_used_up_counts_instead),
+		IN_SCRATCH(what_can_t_be_read_is_unknown),
+		IN_SCRATCH(a_cpu_without_a_line_leaves_all_unknown),
+		IN_SCRATCH(columns_that_stand_still_say_nothing),
+		IN_SCRATCH(a_child_that_nobody_waited_for_makes_own_time_unknown),
+		IN_SCRATCH(a_process_that_is_gone_is_no_tree),
+		IN_SCRATCH(what_dsa_did_not_start_is_not_own),
+		IN_SCRATCH(a_process_that_hides_its_reads_hides_all),
+		IN_SCRATCH(clock_rates_are_the_mean),
+		IN_SCRATCH(a_partition_lies_on_its_disk),
 		cmocka_unit_test(children_are_own),
 	};
 

@@ -1,6 +1,7 @@
 #include "loader/base/host/procfs.h"
 #include "profiler/host/machine.h"
 #include "profiler/profile.h"
+#include "tests/lib/scratch.h"
 #include "tests/lib/tree.h"
 
 #include <setjmp.h>
@@ -14,33 +15,17 @@
 
 #define GIB ((uint64_t)1 << 30)
 
-/* A tree that stands in front of /proc, /sys and /cg; made and removed by each test. */
-static char root[TREE_PATH];
-
-static int new_root(void **state)
-{
-	(void)state;
-	tree_make(root);
-	return 0;
-}
-
-static int remove_root(void **state)
-{
-	(void)state;
-	tree_remove(root);
-	return 0;
-}
-
+/* Into the tree that stands in front of /proc and /sys. */
 static void put(const char *path, const char *text)
 {
-	tree_put(root, path, text);
+	tree_put(scratch_path(), path, text);
 }
 
 static struct machine read_machine(void)
 {
 	struct machine machine;
 
-	machine_read(&machine, root);
+	machine_read(&machine, scratch_path());
 	return machine;
 }
 
@@ -234,13 +219,21 @@ static void the_topology_comes_from_hwloc(void **state)
 	assert_true(machine.llc_bytes == 4 * (uint64_t)33554432);
 }
 
+/* Read before tests change the folder. */
+static char manual[1 << 16];
+
+static int read_manual(void **state)
+{
+	(void)state;
+	return procfs_read(manual, sizeof(manual), "", "man/dsa-result.5") > 0 ? 0 : -1;
+}
+
 /* The manual has "environment.KEY" as a word. */
 static void assert_told(const char *key)
 {
-	char manual[1 << 16], word[64];
+	char word[64];
 	const char *at;
 
-	assert_true(procfs_read(manual, sizeof(manual), "", "man/dsa-result.5") > 0);
 	snprintf(word, sizeof(word), "environment.%s", key);
 	at = strstr(manual, word);
 	while (at != NULL && strchr(" \n", at[strlen(word)]) == NULL)
@@ -266,7 +259,7 @@ static void facts_are_there_or_absent(void **state)
 	put("/cg/memory.max", "1073741824\n");
 	machine = read_machine();
 	profile_init(&profile);
-	assert_int_equal(machine_facts(&profile, &machine, NULL, root), 0);
+	assert_int_equal(machine_facts(&profile, &machine, NULL, scratch_path()), 0);
 	assert_string_equal(fact(&profile, "cpu"), "Fast CPU 9");
 	assert_string_equal(fact(&profile, "virtual_machine"), "yes");
 	assert_string_equal(fact(&profile, "cpu_threads"), "4");
@@ -292,7 +285,7 @@ static const char *cpu_of(struct profile *profile, const char *cpuinfo)
 
 	profile_free(profile);
 	put("/proc/cpuinfo", cpuinfo);
-	assert_int_equal(machine_facts(profile, &machine, NULL, root), 0);
+	assert_int_equal(machine_facts(profile, &machine, NULL, scratch_path()), 0);
 	return fact(profile, "cpu");
 }
 
@@ -328,10 +321,11 @@ static const char *storage(struct profile *profile, const char *mounts)
 	char text[1024];
 
 	profile_free(profile);
-	snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - mounts), mounts, root,
-		 at + 1);
+	snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - mounts), mounts,
+		 scratch_path(), at + 1);
 	put("/proc/self/mountinfo", text);
-	assert_int_equal(machine_facts(profile, &machine, root, root), 0);
+	assert_int_equal(
+		machine_facts(profile, &machine, scratch_path(), scratch_path()), 0);
 	return fact(profile, "dataset_storage");
 }
 
@@ -413,23 +407,22 @@ static void a_mount_line_that_is_cut_short_is_refused(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-#define WITH_ROOT(name) cmocka_unit_test_setup_teardown(name, new_root, remove_root)
-		WITH_ROOT(affinity_without_groups_is_what_can_be_used),
-		WITH_ROOT(version_2_takes_the_tightest_of_all_levels),
-		WITH_ROOT(version_2_without_limits_has_none),
-		WITH_ROOT(version_1_in_a_container_sees_its_part),
-		WITH_ROOT(version_1_without_limits_has_none),
-		WITH_ROOT(a_quota_above_the_affinity_limits_nothing),
-		WITH_ROOT(garbage_is_unknown),
-		WITH_ROOT(the_topology_comes_from_hwloc),
-		WITH_ROOT(facts_are_there_or_absent),
-		WITH_ROOT(a_cpu_without_a_model_name_has_its_numbers),
-		WITH_ROOT(the_data_sets_storage_is_named),
+		IN_SCRATCH(affinity_without_groups_is_what_can_be_used),
+		IN_SCRATCH(version_2_takes_the_tightest_of_all_levels),
+		IN_SCRATCH(version_2_without_limits_has_none),
+		IN_SCRATCH(version_1_in_a_container_sees_its_part),
+		IN_SCRATCH(version_1_without_limits_has_none),
+		IN_SCRATCH(a_quota_above_the_affinity_limits_nothing),
+		IN_SCRATCH(garbage_is_unknown),
+		IN_SCRATCH(the_topology_comes_from_hwloc),
+		IN_SCRATCH(facts_are_there_or_absent),
+		IN_SCRATCH(a_cpu_without_a_model_name_has_its_numbers),
+		IN_SCRATCH(the_data_sets_storage_is_named),
 		cmocka_unit_test(the_real_machine_has_its_facts),
 		cmocka_unit_test(a_mount_line_that_is_cut_short_is_refused),
 	};
 
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
-	return cmocka_run_group_tests_name("machine", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("machine", tests, read_manual, NULL);
 }
