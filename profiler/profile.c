@@ -1,6 +1,7 @@
 /* profile.c - a profile, its changes and what it is asked; its tables of words. */
 #include "profiler/profile.h"
 #include "loader/base/limits.h"
+#include "profiler/profile_fields.h"
 
 #include <errno.h>
 #include <stdarg.h>

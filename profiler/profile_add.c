@@ -1,5 +1,6 @@
 /* profile_add.c - appends elements to a profile's arrays, their numbers unknown. */
 #include "profiler/profile.h"
+#include "profiler/profile_fields.h"
 
 #include <errno.h>
 #include <stdlib.h>

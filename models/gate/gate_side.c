@@ -1,6 +1,7 @@
 /* gate_side.c - copies what a profile says, and cuts a run into blocks. */
 #include "models/gate/gate_side.h"
 #include "loader/base/trace.h"
+#include "profiler/profile_fields.h"
 
 #include <errno.h>
 #include <stdlib.h>

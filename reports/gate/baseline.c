@@ -1,6 +1,7 @@
 /* baseline.c - writes a side of a comparison as a baseline, and reads it back. */
 #include "reports/gate/baseline.h"
 #include "loader/base/error.h"
+#include "profiler/profile_fields.h"
 #include "reports/common/file.h"
 #include "reports/json/json.h"
 #include "reports/json/json_part.h"

@@ -1,6 +1,6 @@
 /* field.c - the tables of fields: every key of run.json. */
 #include "reports/json/field.h"
-#include "profiler/profile.h"
+#include "profiler/profile_fields.h"
 
 #define AT(path, type, member)   FIELD_AT(profile, path, type, member)
 #define LINE(path, type, member) AT(path, type, member),
