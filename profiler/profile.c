@@ -2,6 +2,7 @@
 #include "profiler/profile.h"
 #include "loader/base/limits.h"
 #include "profiler/profile_fields.h"
+#include "profiler/profile_prediction.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -267,17 +267,6 @@ struct profile_change {
 				 .storage_latency_s = NAN,                             \
 				 .type = PROFILE_NO_WORD})
 
-/*
- * What prep would take of the same samples if they were stored or delivered otherwise, as
- * resize, type and decoded of the change say; measured on some of them.
- */
-struct profile_recipe {
-	struct profile_change change;
-	struct interval prep_ratio; /* of prep's CPU time to that of the run's recipe */
-	double bytes_ratio;         /* of the bytes stored */
-	uint64_t samples;           /* that were measured */
-};
-
 /* One of several jobs that were measured together. Times in real windows. */
 struct profile_job {
 	uint64_t job; /* its number, from 0 */
@@ -292,40 +281,6 @@ struct profile_job {
 	char *why;            /* one line */
 };
 
-/* What a change would bring. Texts NULL where there is nothing to say. */
-struct profile_prediction {
-	struct profile_change change;
-	struct interval per_s;   /* samples/s, of all jobs; value NAN: only bounds are
-				       * known */
-	struct interval per_job; /* the same of one job; unknown unless jobs change */
-	struct interval speedup; /* over the run as it was, of the same model */
-	struct interval stalls[STAGES]; /* that remain */
-	double hit_ratio;
-	/* Of all jobs together; NAN unless jobs change, or unknown. */
-	double memory_bytes, read_bytes_per_s, prep_cores;
-	struct interval cost;      /* of an epoch, in profile.currency */
-	struct profile_word limit; /* what limits then, of profile_limits */
-	char *advice;              /* "a minio cache of 70% removes the fetch stall" */
-	char *why;     /* what it assumes, or why it is not advised; one line */
-	char *command; /* a dsa command line that verifies it */
-	uint64_t rank; /* of the advice, from 1; UNKNOWN: not advised */
-};
-
-/* A change that was really run. */
-struct profile_verification {
-	struct profile_change change;
-	char *when; /* ISO 8601, UTC */
-	struct interval
-		predicted; /* samples/s, times drift; unknown: it could not be */
-	double drift; /* rate of the unchanged run, measured again beside it, over the
-		       * result's; NAN: it was not */
-	struct interval measured; /* samples/s, of all jobs */
-	double error;             /* predicted / measured - 1 */
-	int covered;              /* 1: predicted's interval holds it; -1: unknown */
-	double hit_ratio, hit_ratio_predicted;
-	char *why; /* how it was measured: whole epochs, windows, drawn hits */
-};
-
 /*
  * The run as it was, from its stages alone: what the models make of rates they have
  * not seen. `why` is NULL when these agree, and the models may predict.
@@ -335,6 +290,11 @@ struct profile_model {
 	double real_error, cached_error; /* modelled / measured - 1 */
 	char *why;                       /* why they may not */
 };
+
+/* profiler/profile_prediction.h */
+struct profile_recipe;
+struct profile_prediction;
+struct profile_verification;
 
 struct profile {
 	char *version;                /* of dsa */
@@ -508,18 +468,12 @@ bool profile_change_equal(const struct profile_change *a,
 unsigned profile_change_workers(const struct profile *profile,
 				const struct profile_change *change);
 
-/* Frees the change and the texts of a prediction; its numbers stay. */
-void profile_prediction_free(struct profile_prediction *prediction);
-
 /* Adds launches to those that `busy` is of. */
 void profile_busy_join(struct profile_busy *busy, const struct profile_busy *more);
 
 /* Sets *text to one line, which names who else was busy and what came of it; leaves it
  * where nobody was. 0 or -ENOMEM. */
 int profile_busy_text(const struct profile_busy *busy, char **text);
-
-/* Forgets all predictions; pointers to them are void after that. */
-void profile_drop_predictions(struct profile *profile);
 
 /* Appends a fact; none, not half of one, where memory is short. 0 or -ENOMEM. */
 int profile_set_fact(struct profile *profile, const char *key, const char *value);

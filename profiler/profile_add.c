@@ -1,6 +1,7 @@
 /* profile_add.c - appends elements to a profile's arrays, their numbers unknown. */
 #include "profiler/profile.h"
 #include "profiler/profile_fields.h"
+#include "profiler/profile_prediction.h"
 
 #include <errno.h>
 #include <stdlib.h>

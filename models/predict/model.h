@@ -9,7 +9,7 @@
 #ifndef DSA_MODEL_H
 #define DSA_MODEL_H
 
-#include "profiler/profile.h"
+#include "profiler/profile_prediction.h"
 
 struct error;
 struct model;

@@ -1,6 +1,7 @@
 /* recipes.c - looks up what was measured, or goes between two of them. */
 #include "models/predict/recipes.h"
 #include "loader/base/error.h"
+#include "profiler/profile_prediction.h"
 
 #include <errno.h>
 

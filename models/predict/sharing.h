@@ -16,7 +16,7 @@
 #ifndef DSA_SHARING_H
 #define DSA_SHARING_H
 
-#include "profiler/profile.h"
+#include "profiler/profile_prediction.h"
 
 struct cost_use;
 struct error;

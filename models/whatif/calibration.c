@@ -1,6 +1,7 @@
 /* calibration.c - scores predictions by their errors and by their order. */
 #include "models/whatif/calibration.h"
 #include "loader/base/math/median.h"
+#include "profiler/profile_prediction.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef DSA_VERIFY_H
 #define DSA_VERIFY_H
 
-#include "profiler/profile.h"
+#include "profiler/profile_prediction.h"
 
 struct error;
 

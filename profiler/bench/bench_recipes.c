@@ -8,6 +8,7 @@
 #include "profiler/dataset/convert.h"
 #include "profiler/dataset/sample_file.h"
 #include "profiler/dataset/shrink.h"
+#include "profiler/profile_prediction.h"
 
 #include <errno.h>
 #include <stdlib.h>

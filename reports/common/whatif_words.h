@@ -2,7 +2,7 @@
 #ifndef DSA_WHATIF_WORDS_H
 #define DSA_WHATIF_WORDS_H
 
-#include "profiler/profile.h"
+#include "profiler/profile_prediction.h"
 
 enum { WHATIF_WORDS = 192 };
 

@@ -1,6 +1,7 @@
 /* field.c - the tables of fields: every key of run.json. */
 #include "reports/json/field.h"
 #include "profiler/profile_fields.h"
+#include "profiler/profile_prediction.h"
 
 #define AT(path, type, member)   FIELD_AT(profile, path, type, member)
 #define LINE(path, type, member) AT(path, type, member),

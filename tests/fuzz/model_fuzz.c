@@ -4,7 +4,7 @@
  */
 #include "loader/base/error.h"
 #include "models/predict/model.h"
-#include "profiler/profile.h"
+#include "profiler/profile_prediction.h"
 #include "reports/json/json.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef DSA_TESTS_KNOWN_RUN_H
 #define DSA_TESTS_KNOWN_RUN_H
 
-#include "profiler/profile.h"
+#include "profiler/profile_prediction.h"
 
 /* On some cores: an emulated accelerator, prep that scales, throttled storage. */
 struct known_run {

@@ -1,6 +1,7 @@
 /* recipes_test.c - what other inputs do to prep and to bytes. */
 #include "loader/base/error.h"
 #include "models/predict/recipes.h"
+#include "profiler/profile_prediction.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 #include "models/whatif/calibration.h"
+#include "profiler/profile_prediction.h"
 #include "tests/lib/nomem.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "profiler/profile.h"
+#include "profiler/profile_prediction.h"
 #include "reports/common/whatif_words.h"
 #include "reports/form.h"
 #include "reports/json/json.h"

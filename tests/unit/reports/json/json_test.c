@@ -1,6 +1,6 @@
 #include "loader/base/choice.h"
 #include "loader/base/error.h"
-#include "profiler/profile.h"
+#include "profiler/profile_prediction.h"
 #include "reports/json/field.h"
 #include "reports/json/json.h"
 #include "tests/lib/nomem.h"

@@ -1,5 +1,5 @@
 #include "loader/base/error.h"
-#include "profiler/profile.h"
+#include "profiler/profile_prediction.h"
 #include "reports/common/whatif_curve.h"
 #include "reports/json/json.h"
 #include "reports/plot/plot.h"
