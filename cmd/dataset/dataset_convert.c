@@ -33,7 +33,7 @@ static void convert_set_folder(struct argp_state *state, void *asked, const char
 	struct convert_config *config = &((struct convert_command *)asked)->config;
 
 	if (state->arg_num > 1)
-		argp_error(state, "one folder from, one to, not '%s', too", path);
+		argument_error(state, "one folder from, one to, not '%s', too", path);
 	else if (state->arg_num == 0)
 		config->from = path;
 	else
@@ -45,9 +45,10 @@ static void convert_check(struct argp_state *state, void *asked)
 	const struct convert_command *command = asked;
 
 	if (state->arg_num < 2)
-		argp_error(state, "from which folder to which?");
+		argument_error(state, "from which folder to which?");
 	else if (command->config.resize == 0)
-		argp_error(state, "how large are they to be? (--resize, such as 256)");
+		argument_error(state,
+			       "how large are they to be? (--resize, such as 256)");
 }
 
 #define NUMBER(member, most) ARGUMENT_NUMBER(convert_command, member, 1, most)

@@ -97,7 +97,7 @@ static int run_end_status_of(const struct run_end *end, const struct profile *pr
 	why = end->json || end->trials.quiet ? format_string(format_ending, profile)
 					     : NULL; /* else it has just been said */
 	fprintf(stderr, "dsa: not all three shares were measured%s%s\n",
-		why != NULL ? ": " : "", why != NULL ? why : "");
+		why != NULL && *why != '\0' ? ": " : "", why != NULL ? why : "");
 	free(why);
 	return 3;
 }

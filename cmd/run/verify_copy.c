@@ -29,7 +29,7 @@ static void copy_ask_to_stop(int number)
 static void copy_path(const struct verify_copies *copies, unsigned resize,
 		      char path[PATH_MAX])
 {
-	if (snprintf(path, PATH_MAX, "%s/resize-%u", copies->folder, resize) >=
+	if (snprintf(path, PATH_MAX, "%s/.dsa-resize-%u", copies->folder, resize) >=
 	    PATH_MAX)
 		path[0] = '\0'; /* which can't be made */
 }

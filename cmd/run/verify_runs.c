@@ -85,7 +85,7 @@ static void verify_runs_announce(const struct trying *trying,
 		return;
 	if (trying->done > 0)
 		each = (double)(clock_now() - trying->began) * 1e-9 /
-		       (double)trying->done;
+		       (double)(trying->done + 1); /* the unchanged run, too */
 	left = each * (double)(trying->count - trying->done);
 	fprintf(stderr, "dsa: %zu of %zu: %s; about %.0f %s left\n", trying->done + 1,
 		trying->count, whatif_change_words(words, change),

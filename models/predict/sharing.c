@@ -99,29 +99,29 @@ void sharing_split(const struct sim_setup *setup, struct cost_use *use)
 }
 
 /* Of rings and caches; NAN: unknown. The kernel's cache is nobody's. */
-static double memory_of(const struct profile *profile,
-			const struct simulation_load *load, bool shared)
+static double memory_of(const struct profile *profile, const struct sim_setup *setup)
 {
+	const struct simulation_load *load = &setup->load;
 	bool cached = load->share > 0 && load->policy != CACHE_PAGE;
 	double batch = (double)load->batch * (double)profile->sample_bytes;
-	double cache = cached ? load->share * (double)profile->dataset_bytes : 0;
+	double all = (double)profile->dataset_bytes * setup->stored;
+	double cache = cached ? load->share * all : 0;
 
 	if (profile->sample_bytes == UNKNOWN ||
 	    (cached && profile->dataset_bytes == UNKNOWN))
 		return NAN;
-	return shared ? load->window * batch + cache
-		      : load->jobs * (sim_setup_slots(profile) * batch + cache);
+	return load->shared ? load->window * batch + cache
+			    : load->jobs * (sim_setup_slots(profile) * batch + cache);
 }
 
 /* Bytes/s that they read; NAN: unknown. */
-static double reads_of(const struct profile *profile,
-		       const struct simulation_load *load,
+static double reads_of(const struct profile *profile, const struct sim_setup *setup,
 		       const struct simulation_outcome *outcome)
 {
 	double all = outcome->per_s * (1 - outcome->hit_ratio) *
-		     storage_sample_bytes(profile);
+		     storage_sample_bytes(profile) * setup->stored;
 
-	return load->shared ? all / load->jobs : all;
+	return setup->load.shared ? all / setup->load.jobs : all;
 }
 
 /* Cores that prep keeps busy. */
@@ -204,8 +204,8 @@ int sharing_note(const struct profile *profile, const struct sim_setup *setup,
 		return -ENOMEM;
 	free(out->why);
 	out->why = fresh;
-	out->memory_bytes = memory_of(profile, &setup->load, setup->load.shared);
-	out->read_bytes_per_s = reads_of(profile, &setup->load, outcome);
+	out->memory_bytes = memory_of(profile, setup);
+	out->read_bytes_per_s = reads_of(profile, setup, outcome);
 	out->prep_cores = prep_cores_of(&setup->load, outcome);
 	return 0;
 }

@@ -125,16 +125,17 @@ static void set_fetch(const struct model *model, const struct profile_change *ch
  * same memory holds another share of them. */
 static void sim_setup_set_recipe(const struct model *model,
 				 const struct profile_change *change,
-				 const struct aspect *aspect,
-				 struct simulation_load *load)
+				 const struct aspect *aspect, struct sim_setup *setup)
 {
 	const struct storage *storage = &model->inputs.storage;
+	struct simulation_load *load = &setup->load;
 	double transfer = storage->mean_bytes / storage->bandwidth;
 	struct recipe_effect effect;
 
 	if (!recipes_asked(change))
 		return;
 	recipes_effect(model->profile, change, &effect, NULL);
+	setup->stored = effect.bytes;
 	load->prep_scale *= effect.prep * factor_of(aspect, INPUT_RECIPE);
 	load->bandwidth /= effect.bytes;
 	load->joint_bandwidth /= effect.bytes;
@@ -213,6 +214,7 @@ void sim_setup_set(const struct model *model, const struct profile_change *chang
 	struct simulation_load *load = &setup->load;
 
 	memset(load, 0, sizeof(*load));
+	setup->stored = 1;
 	load->dataset = (uint32_t)fmin((double)profile->dataset_samples, UINT32_MAX);
 	load->batch = change->batch > 0 ? change->batch : (uint32_t)profile->batch;
 	load->ahead = sim_setup_slots(profile);
@@ -223,5 +225,5 @@ void sim_setup_set(const struct model *model, const struct profile_change *chang
 	set_fetch(model, change, aspect, load);
 	sim_setup_set_cache(model, change, load);
 	sim_setup_set_jobs(model, change, aspect, setup);
-	sim_setup_set_recipe(model, change, aspect, load);
+	sim_setup_set_recipe(model, change, aspect, setup);
 }

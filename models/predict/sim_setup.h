@@ -25,6 +25,7 @@ struct sim_setup {
 	struct simulation_load load;
 	double speed[SPEEDS];
 	double job_compute_s[SIMULATION_JOBS];
+	double stored; /* bytes of a sample, over the run's */
 };
 
 void sim_setup_set(const struct model *model, const struct profile_change *change,

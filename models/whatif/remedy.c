@@ -50,7 +50,7 @@ static int remedy_set_knee(const struct remedy_context *context, remedy_set *set
 			   unsigned low, unsigned most, struct profile_change *change,
 			   struct error *err)
 {
-	double none, all, gain;
+	double none = 0, all = 0, gain = 0;
 	unsigned high = most;
 	int result = remedy_gain(context, set, low, *change, &none, err);
 
@@ -236,16 +236,19 @@ static int remedy_set_recipe(const struct remedy_context *context,
 	return profile_change_copy(&remedy->change, &recipe->change) < 0 ? -ENOMEM : 1;
 }
 
-/* The gain of a recipe; 0: it is not of pictures stored smaller. */
+/* The gain of a recipe; 0: it is not of pictures stored smaller, or not known. */
 static int remedy_resize_gain(const struct remedy_context *context, size_t i,
 			      double *gain, struct error *err)
 {
 	const struct profile_change *change = &context->profile->recipes[i].change;
 
+	int result;
+
 	*gain = 0;
 	if (change->resize == 0 || change->decoded)
 		return 0;
-	return model_gain(context->model, change, gain, err);
+	result = model_gain(context->model, change, gain, err);
+	return result == -ENODATA ? 0 : result;
 }
 
 /* The largest of the sizes that were measured with what the best of them gains, nearly. */

@@ -229,6 +229,10 @@ static int convert_fill(struct convert *convert, struct error *err)
 		pthread_mutex_init(&convert->lock, NULL);
 		result = convert_work_together(convert);
 		pthread_mutex_destroy(&convert->lock);
+		/* Pages that are not on the disk yet can't be put out of the cache by a
+		 * run that reads the copy. */
+		if (result == 0 && syncfs(convert->folder.fd) < 0)
+			result = convert_write_error(convert, -errno, &convert->error);
 		convert->result.seconds = clock_since(start);
 		if (result < 0) {
 			convert_remove_all(convert);
@@ -252,7 +256,7 @@ int convert_run(const struct convert_config *config, struct convert_result *resu
 	if (source == NULL)
 		return err != NULL && err->code != 0 ? -err->code : -EIO;
 	convert.result.samples = source_facts(source)->count;
-	if (strcmp(source_kind(source), "tree") == 0)
+	if (strcmp(source_kind(source), CONVERT_SOURCE) == 0)
 		status = convert_fill(&convert, err);
 	else
 		status = error_set(err, ENOTSUP,

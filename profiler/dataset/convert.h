@@ -30,6 +30,8 @@ struct convert_config {
 	void *arg;
 };
 
+#define CONVERT_SOURCE "tree" /* the kind of source that can be converted */
+
 enum { CONVERT_NAMED = 8, CONVERT_QUALITY = 92 };
 
 struct convert_result {

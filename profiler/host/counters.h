@@ -17,6 +17,7 @@
 #ifndef DSA_COUNTERS_H
 #define DSA_COUNTERS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 struct counters;
@@ -51,16 +52,17 @@ void counters_support(const struct counters *counters,
 		      struct counters_support *support);
 
 /*
- * Finds threads that are new in the session, at most 8 a call, and reads all. Call it
- * often (every 10 to 100 ms): it returns at once until a read is due, keeps its own use
- * of CPU below 1/200, and takes about 20 us a thread. What happens in paired windows is
- * left out, as the session's own counters are still there. A thread that has ended
- * keeps what was read last.
+ * Counts in spells of 30 ms or more, once in 1.5 s or so: opens events for the session's
+ * threads, at most 64 a call, reads them twice and closes them again. Call it often (every
+ * 10 to 100 ms): it returns at once until a read is due, which takes about 20 us a thread.
+ * What happens in paired windows is left out, as the session's own counters are still
+ * there. A thread that has ended keeps what was read last.
  */
 void counters_poll(struct counters *counters, const struct trace *trace);
 
-/* Polls at once, due or not: for tests. */
-void counters_poll_now(struct counters *counters, const struct trace *trace);
+/* Reads at once, and leaves the events on. True: a difference was counted, or none will be
+ * while the paired window is on. */
+bool counters_poll_now(struct counters *counters, const struct trace *trace);
 
 /*
  * Adds a profile_counter for each stage and metric: what the stage's threads used for

@@ -5,6 +5,7 @@
 #include "loader/base/io.h"
 #include "loader/base/number.h"
 #include "loader/base/variants.h"
+#include "profiler/dataset/convert.h"
 #include "profiler/host/machine.h"
 #include "profiler/run/barrier.h"
 #include "profiler/run/jobs.h"
@@ -79,8 +80,15 @@ static int check_cache(const struct profile_change *change, struct error *err)
 	return 0;
 }
 
-static int check_recipe(const struct profile_change *change, struct error *err)
+static int check_recipe(const struct profile *profile,
+			const struct profile_change *change, struct error *err)
 {
+	if (change->resize > 0 && profile->source != NULL &&
+	    strcmp(profile->source, CONVERT_SOURCE) != 0)
+		return error_set(err, ENOTSUP,
+				 "resize can't be tried: only folders of pictures can "
+				 "be converted, and this is a %s data set",
+				 profile->source);
 	if (!change->decoded && !profile_word_known(&change->type))
 		return 0;
 	return error_set(
@@ -149,7 +157,7 @@ static int apply_check(const struct profile *profile,
 	if (result == 0)
 		result = check_cache(change, err);
 	if (result == 0)
-		result = check_recipe(change, err);
+		result = check_recipe(profile, change, err);
 	if (result == 0)
 		result = apply_check_jobs(profile, change, err);
 	if (result == 0 && has_speed(change) && isnan(profile->emulated_per_s))
@@ -176,6 +184,11 @@ static void put_cache(FILE *to, const struct profile *profile,
 		fprintf(to, ",cache=%s", policy);
 	if (change->cache_share > 0)
 		fprintf(to, ",cache_size=%.9g%%", 100 * change->cache_share);
+	else if (change->resize > 0 && isnan(change->cache_share) &&
+		 profile_has_own_cache(profile) && profile->cache_share > 0)
+		/* the same memory, which holds more of smaller pictures */
+		fprintf(to, ",cache_size=%.0f",
+			profile->cache_share * (double)profile->dataset_bytes);
 }
 
 /* Of the last word about it; 1 where there is none. */

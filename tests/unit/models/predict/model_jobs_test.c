@@ -65,6 +65,36 @@ static void predicts_jobs_of_different_speeds(void **state)
 	profile_free(&profile);
 }
 
+/* The same memory holds more of pictures that are stored smaller, here all of them. */
+static void smaller_pictures_take_less_of_all(void **state)
+{
+	struct known_run run = known_prep_bound;
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile_prediction *prediction;
+	struct profile_recipe *recipe;
+	struct profile profile;
+
+	(void)state;
+	run.share = .5;
+	known_run_make(&profile, &run);
+	profile.sample_bytes = 1000000;
+	recipe = profile_add_recipe(&profile);
+	recipe->change.resize = 256;
+	recipe->prep_ratio = (struct interval){1, .99, 1.01};
+	recipe->bytes_ratio = .3;
+	change.jobs = 4;
+	change.resize = 256;
+	prediction = known_run_predict(&profile, &change);
+	/* 4 x (6 slots x 32 x 1 MB + .3 x 200 MB) */
+	assert_true(fabs(prediction->memory_bytes / 1008e6 - 1) < .03);
+	assert_true(prediction->read_bytes_per_s < 1e6);
+	change.cache_share = .5;
+	prediction = known_run_predict(&profile, &change);
+	assert_true(fabs(prediction->memory_bytes / 888e6 - 1) < .03);
+	assert_true(fabs(prediction->read_bytes_per_s / 30e6 - 1) < .03);
+	profile_free(&profile);
+}
+
 static void tells_what_jobs_take(void **state)
 {
 	struct known_run run = known_prep_bound;
@@ -257,6 +287,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(predicts_several_jobs),
 		cmocka_unit_test(predicts_jobs_of_different_speeds),
+		cmocka_unit_test(smaller_pictures_take_less_of_all),
 		cmocka_unit_test(tells_what_jobs_take),
 		cmocka_unit_test(jobs_share_what_the_machine_costs),
 		cmocka_unit_test(jobs_meet_at_a_real_storage),

@@ -525,6 +525,37 @@ static void a_poll_waits_until_it_is_due(void **state)
 	munmap(trace, sizeof(*trace));
 }
 
+/* Nothing slows the program between two spells. */
+static void a_spell_ends_with_every_event_closed(void **state)
+{
+	unsigned before = open_descriptors(), most = 0;
+	struct counters *counters = counters_open(NULL, NULL);
+	struct trace *trace = new_session();
+	struct toucher toucher;
+	struct profile profile;
+
+	(void)state;
+	if (!may_open_kernel())
+		skip();
+	toucher_start(&toucher, &trace->processes[0], TRACE_STAGE_PREP);
+	counters_poll(counters, trace);
+	most = open_descriptors();
+	toucher_touch(&toucher);
+	trace_add(&trace->processes[0], TRACE_prepared_samples, PAGES);
+	while (open_descriptors() > before) {
+		usleep(5000);
+		counters_poll(counters, trace);
+	}
+	assert_true(most > before);
+	toucher_end(&toucher);
+	profile_init(&profile);
+	assert_int_equal(counters_result(counters, &profile), 0);
+	assert_true(find(&profile, "prep", "minor_faults")->per_sample >= 1);
+	profile_free(&profile);
+	counters_close(counters);
+	munmap(trace, sizeof(*trace));
+}
+
 static void counters_open_says_so_when_memory_runs_out(void **state)
 {
 	(void)state;
@@ -569,6 +600,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_process_is_a_stage_by_proc),
 		cmocka_unit_test(a_poll_waits_until_it_is_due),
 		cmocka_unit_test(the_manual_tells_of_every_metric),
+		cmocka_unit_test(a_spell_ends_with_every_event_closed),
 		cmocka_unit_test(counters_open_says_so_when_memory_runs_out),
 	};
 

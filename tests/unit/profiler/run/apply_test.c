@@ -99,6 +99,29 @@ static void a_change_overrides_the_run(void **state)
 	assert_true(fabs(options.storage_latency - .00175) < 1e-12);
 }
 
+static void smaller_pictures_leave_the_cache_its_memory(void **state)
+{
+	(void)state;
+	profile.cache_share = .35;
+	profile.dataset_bytes = 1000000;
+	change.resize = 128;
+	assert_applied();
+	assert_int_equal(options.cache_bytes, 350000);
+	change.cache_share = .5;
+	assert_applied();
+	assert_true(options.cache_share == .5);
+}
+
+static void only_folders_of_pictures_can_be_made_smaller(void **state)
+{
+	(void)state;
+	change.resize = 128;
+	profile_text(&profile.source, "tree");
+	assert_applied();
+	profile_text(&profile.source, "tar");
+	assert_refused("this is a tar data set");
+}
+
 static void storage_without_emulation_keeps_the_cache(void **state)
 {
 	(void)state;
@@ -262,6 +285,10 @@ int main(int argc, char **argv)
 						teardown),
 		cmocka_unit_test_setup_teardown(a_change_overrides_the_run, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(
+			smaller_pictures_leave_the_cache_its_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			only_folders_of_pictures_can_be_made_smaller, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			storage_without_emulation_keeps_the_cache, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_cache_is_none, setup, teardown),
