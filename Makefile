@@ -173,7 +173,8 @@ $(UNIT): $(B)/libtests.a $(B)/libhouse.a
 # The test of a fourth stage has what knows of stages built with one: a line in two headers.
 FOURTH := $(B)/fourth
 FOURTH_MADE := $(patsubst %.c,$(FOURTH)/%.o,loader/base/trace.c profiler/profile.c \
-	profiler/profile_add.c profiler/stage.c profiler/analysis/shares.c profiler/analysis/statistics.c \
+	profiler/profile_add.c profiler/profile_change.c profiler/stage.c \
+	profiler/analysis/shares.c profiler/analysis/statistics.c \
 	$(call source,models reports) tests/unit/profiler/stage_test.c)
 $(FOURTH)/%.h: %.h tests/data/fourth-stage.sed
 	@mkdir -p $(@D)

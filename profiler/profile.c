@@ -1,6 +1,5 @@
-/* profile.c - a profile, its changes and what it is asked; its tables of words. */
+/* profile.c - a profile and what it is asked; its tables of words. */
 #include "profiler/profile.h"
-#include "loader/base/limits.h"
 #include "profiler/profile_fields.h"
 #include "profiler/profile_prediction.h"
 
@@ -130,49 +129,6 @@ void profile_init(struct profile *profile)
 	};
 }
 
-int profile_change_copy(struct profile_change *to, const struct profile_change *from)
-{
-	*to = *from;
-	to->type = PROFILE_NO_WORD;
-	return profile_word_copy(&to->cache_policy, &from->cache_policy) < 0
-		       ? -ENOMEM
-		       : profile_word_copy(&to->type, &from->type);
-}
-
-void profile_change_free(struct profile_change *change)
-{
-	free(change->cache_policy.other);
-	free(change->type.other);
-	*change = PROFILE_NO_CHANGE;
-}
-
-static bool same_number(double a, double b)
-{
-	return a == b || (isnan(a) && isnan(b));
-}
-
-static bool same_speeds(const double *a, const double *b)
-{
-	for (int i = 0; i < PROFILE_SPEEDS; i++)
-		if (a[i] != b[i])
-			return false;
-	return true;
-}
-
-bool profile_change_equal(const struct profile_change *a,
-			  const struct profile_change *b)
-{
-	return a->cores == b->cores && a->workers == b->workers &&
-	       a->batch == b->batch && same_number(a->cache_share, b->cache_share) &&
-	       profile_word_equal(&a->cache_policy, &b->cache_policy) &&
-	       same_number(a->gpu_speed, b->gpu_speed) &&
-	       same_number(a->storage_bandwidth, b->storage_bandwidth) &&
-	       same_number(a->storage_latency_s, b->storage_latency_s) &&
-	       a->jobs == b->jobs && same_speeds(a->job_speed, b->job_speed) &&
-	       a->share == b->share && a->resize == b->resize &&
-	       profile_word_equal(&a->type, &b->type) && a->decoded == b->decoded;
-}
-
 static void free_texts(struct profile *profile)
 {
 	char *texts[] = {
@@ -212,18 +168,6 @@ static void free_arrays(struct profile *profile)
 		free(profile->environment[i].key);
 		free(profile->environment[i].value);
 	}
-}
-
-unsigned profile_change_workers(const struct profile *profile,
-				const struct profile_change *change)
-{
-	if (change->workers > 0)
-		return change->workers;
-	if (profile->workers == UNKNOWN)
-		return 0;
-	if (change->cores > 0 && profile->workers == profile->cores)
-		return change->cores < LIMIT_WORKERS ? change->cores : LIMIT_WORKERS;
-	return (unsigned)profile->workers;
 }
 
 void profile_prediction_free(struct profile_prediction *prediction)

@@ -239,34 +239,6 @@ struct profile_proof {
 	char *basis;          /* how it was found, one line */
 };
 
-enum { PROFILE_SPEEDS = 16 }; /* jobs that may differ in speed */
-
-/* What is to be different from the run as it was. 0, NAN or no word: nothing. Begin
- * with PROFILE_NO_CHANGE: a policy of number 0 is CACHE_NONE, which is a change. */
-struct profile_change {
-	unsigned cores, workers, batch;
-	double cache_share; /* of the data set, 0..1; 0 is a change: no cache */
-	struct profile_word cache_policy; /* of profile_caches */
-	double gpu_speed;         /* factor: 2 computes a step in half the time */
-	double storage_bandwidth; /* emulated, bytes/s; 0: as fast as it is */
-	double storage_latency_s; /* emulated, of a read; 0: as fast as it is */
-	unsigned jobs; /* so many copies of the job at once on this machine */
-	double job_speed[PROFILE_SPEEDS]; /* of the accelerator of each of these jobs,
-					   * a factor; all 0: as fast as each other */
-	bool share;      /* with one loader for all of them; false: each its own */
-	unsigned resize; /* pictures are stored with a shorter side of so many pixels */
-	struct profile_word type; /* of a batch's numbers, of profile_types */
-	bool decoded;             /* samples are stored decoded, three bytes a pixel */
-};
-
-#define PROFILE_NO_CHANGE                                                              \
-	((struct profile_change){.cache_share = NAN,                                   \
-				 .cache_policy = PROFILE_NO_WORD,                      \
-				 .gpu_speed = NAN,                                     \
-				 .storage_bandwidth = NAN,                             \
-				 .storage_latency_s = NAN,                             \
-				 .type = PROFILE_NO_WORD})
-
 /* One of several jobs that were measured together. Times in real windows. */
 struct profile_job {
 	uint64_t job; /* its number, from 0 */
@@ -291,8 +263,7 @@ struct profile_model {
 	char *why;                       /* why they may not */
 };
 
-/* profiler/profile_prediction.h */
-struct profile_recipe;
+struct profile_recipe; /* profiler/profile_prediction.h has these */
 struct profile_prediction;
 struct profile_verification;
 
@@ -451,22 +422,6 @@ const char *profile_fact_of(const struct profile *profile, const char *key);
 
 /* True when the command can be run again: it is known, and nothing of it was lost. */
 bool profile_can_repeat(const struct profile *profile);
-
-/* A copy with words of its own. 0 or -ENOMEM. */
-int profile_change_copy(struct profile_change *to, const struct profile_change *from);
-void profile_change_free(struct profile_change *change); /* and makes it none */
-
-/* True when both ask for the same. */
-bool profile_change_equal(const struct profile_change *a,
-			  const struct profile_change *b);
-
-/*
- * Prep workers after a change: they follow the cores where the run had one a core and
- * the change says nothing of them, up to the LIMIT_WORKERS of a loader. 0: the run's
- * are unknown.
- */
-unsigned profile_change_workers(const struct profile *profile,
-				const struct profile_change *change);
 
 /* Adds launches to those that `busy` is of. */
 void profile_busy_join(struct profile_busy *busy, const struct profile_busy *more);

@@ -5,7 +5,7 @@
 #ifndef DSA_PROFILE_PREDICTION_H
 #define DSA_PROFILE_PREDICTION_H
 
-#include "profiler/profile.h"
+#include "profiler/profile_change.h"
 
 /*
  * What prep would take of the same samples if they were stored or delivered otherwise, as

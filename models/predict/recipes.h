@@ -8,7 +8,7 @@
 #ifndef DSA_RECIPES_H
 #define DSA_RECIPES_H
 
-#include "profiler/profile.h"
+#include "profiler/profile_change.h"
 
 struct error;
 

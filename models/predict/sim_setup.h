@@ -9,6 +9,7 @@
 #include "models/simulation/simulation.h"
 
 struct model;
+struct profile_change;
 
 /* The inputs as they are, or one of them off by a factor; and which end holds where
  * only bounds are known: -1 the slower, 1 the faster, 0 between. */

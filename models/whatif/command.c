@@ -2,7 +2,7 @@
 #include "models/whatif/command.h"
 #include "loader/base/io.h"
 #include "loader/base/text/shell_word.h"
-#include "profiler/profile.h"
+#include "profiler/profile_change.h"
 
 #include <errno.h>
 #include <stdio.h>

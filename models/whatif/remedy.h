@@ -5,7 +5,7 @@
 #ifndef DSA_REMEDY_H
 #define DSA_REMEDY_H
 
-#include "profiler/profile.h"
+#include "profiler/profile_change.h"
 
 struct error;
 struct model;

@@ -21,7 +21,7 @@
 #ifndef DSA_SWEEP_H
 #define DSA_SWEEP_H
 
-#include "profiler/profile.h"
+#include "profiler/profile_change.h"
 
 struct error;
 

@@ -5,7 +5,7 @@
 #ifndef DSA_APPLY_H
 #define DSA_APPLY_H
 
-#include "profiler/profile.h"
+#include "profiler/profile_change.h"
 
 struct error;
 

@@ -2,7 +2,7 @@
 #include "reports/json/json.h"
 #include "loader/base/error.h"
 #include "models/whatif/calibration.h"
-#include "profiler/profile.h"
+#include "profiler/profile_change.h"
 #include "reports/common/escape.h"
 #include "reports/json/field.h"
 #include "reports/json/json_part.h"

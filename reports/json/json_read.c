@@ -1,7 +1,7 @@
 /* json_read.c - reads run.json back, whoever wrote it. */
 #include "loader/base/error.h"
 #include "loader/base/name.h"
-#include "profiler/profile.h"
+#include "profiler/profile_change.h"
 #include "reports/json/field.h"
 #include "reports/json/json.h"
 #include "reports/json/json_part.h"

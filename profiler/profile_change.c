@@ -1,0 +1,62 @@
+/* profile_change.c - copies and compares changes; what follows from one. */
+#include "profiler/profile_change.h"
+#include "loader/base/limits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int profile_change_copy(struct profile_change *to, const struct profile_change *from)
+{
+	*to = *from;
+	to->type = PROFILE_NO_WORD;
+	return profile_word_copy(&to->cache_policy, &from->cache_policy) < 0
+		       ? -ENOMEM
+		       : profile_word_copy(&to->type, &from->type);
+}
+
+void profile_change_free(struct profile_change *change)
+{
+	free(change->cache_policy.other);
+	free(change->type.other);
+	*change = PROFILE_NO_CHANGE;
+}
+
+static bool change_same_number(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+static bool change_same_speeds(const double *a, const double *b)
+{
+	for (int i = 0; i < PROFILE_SPEEDS; i++)
+		if (a[i] != b[i])
+			return false;
+	return true;
+}
+
+bool profile_change_equal(const struct profile_change *a,
+			  const struct profile_change *b)
+{
+	return a->cores == b->cores && a->workers == b->workers &&
+	       a->batch == b->batch &&
+	       change_same_number(a->cache_share, b->cache_share) &&
+	       profile_word_equal(&a->cache_policy, &b->cache_policy) &&
+	       change_same_number(a->gpu_speed, b->gpu_speed) &&
+	       change_same_number(a->storage_bandwidth, b->storage_bandwidth) &&
+	       change_same_number(a->storage_latency_s, b->storage_latency_s) &&
+	       a->jobs == b->jobs && change_same_speeds(a->job_speed, b->job_speed) &&
+	       a->share == b->share && a->resize == b->resize &&
+	       profile_word_equal(&a->type, &b->type) && a->decoded == b->decoded;
+}
+
+unsigned profile_change_workers(const struct profile *profile,
+				const struct profile_change *change)
+{
+	if (change->workers > 0)
+		return change->workers;
+	if (profile->workers == UNKNOWN)
+		return 0;
+	if (change->cores > 0 && profile->workers == profile->cores)
+		return change->cores < LIMIT_WORKERS ? change->cores : LIMIT_WORKERS;
+	return (unsigned)profile->workers;
+}
