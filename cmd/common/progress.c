@@ -56,3 +56,11 @@ void progress_show(void *context, size_t done)
 		left % 60);
 	progress->next = now + SECOND / 5;
 }
+
+void progress_show_of(void *context, size_t done, size_t all)
+{
+	struct progress *progress = context;
+
+	progress->total = all;
+	progress_show(progress, done);
+}

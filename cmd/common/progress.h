@@ -28,4 +28,7 @@ void progress_begin(struct progress *progress, const char *things, size_t total)
  * thread at a time. */
 void progress_show(void *context, size_t done);
 
+/* The same of a job that learns only on the way how many there are. */
+void progress_show_of(void *context, size_t done, size_t all);
+
 #endif

@@ -66,14 +66,6 @@ static const struct argument arguments[] = {
 	{0},
 };
 
-static void convert_show_done(void *arg, size_t done, size_t all)
-{
-	struct progress *progress = arg;
-
-	progress->total = all;
-	progress_show(progress, done);
-}
-
 static int convert_print_json(const struct convert_config *config,
 			      const struct convert_result *result)
 {
@@ -113,7 +105,7 @@ static int convert_main(const struct command *self, int argc, char **argv)
 {
 	struct convert_command asked = {.config = {.threads = dataset_threads(),
 						   .stop = &convert_stop,
-						   .progress = convert_show_done},
+						   .progress = progress_show_of},
 					.quality = CONVERT_QUALITY};
 	struct convert_result result;
 	struct error err = {0};

@@ -73,14 +73,6 @@ static int copy_check_room(const struct verify_copies *copies,
 			 bytes / 1e9, copies->folder, have / 1e9);
 }
 
-static void copy_show_done(void *arg, size_t done, size_t all)
-{
-	struct progress *progress = arg;
-
-	progress->total = all;
-	progress_show(progress, done);
-}
-
 static int copy_convert(const struct verify_copies *copies,
 			const struct profile *profile, unsigned resize,
 			const char *path, struct error *err)
@@ -93,7 +85,7 @@ static int copy_convert(const struct verify_copies *copies,
 		.quality = CONVERT_QUALITY,
 		.threads = apply_cores(),
 		.stop = &copy_stop,
-		.progress = progress_wanted(copies->quiet) ? copy_show_done : NULL,
+		.progress = progress_wanted(copies->quiet) ? progress_show_of : NULL,
 		.arg = &progress,
 	};
 	struct convert_result made;
