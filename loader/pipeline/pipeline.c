@@ -57,12 +57,12 @@ static int make_batches(struct pipeline *p)
 {
 	uint32_t samples = source_count(p->parts.source);
 
-	p->bad = calloc(samples / 64 + 1, sizeof(*p->bad));
+	p->named = calloc(samples / 64 + 1, sizeof(*p->named));
 	p->unread = calloc(samples / 64 + 1, sizeof(*p->unread));
 	p->skipped = calloc(samples / 64 + 1, sizeof(*p->skipped));
 	p->batches = calloc(p->parts.slots, sizeof(*p->batches));
 	p->samples = calloc(p->batch, sizeof(*p->samples));
-	if (p->bad == NULL || p->unread == NULL || p->skipped == NULL ||
+	if (p->named == NULL || p->unread == NULL || p->skipped == NULL ||
 	    p->batches == NULL || p->samples == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->parts.slots; i++) {
@@ -129,7 +129,7 @@ void pipeline_close(struct pipeline *p)
 	free(p->samples);
 	free(p->skipped);
 	free(p->unread);
-	free(p->bad);
+	free(p->named);
 	free(p->workers);
 	sampler_close(p->measuring.unread);
 	pthread_cond_destroy(&p->idle);

@@ -121,8 +121,9 @@ struct pipeline {
 
 	struct measuring measuring;
 
-	uint64_t *bad;    /* bit of each sample that could not be used, */
-	uint64_t *unread; /* of those whose read failed: the stream tries them again, */
+	uint64_t *named;   /* bit of each sample that could not be used once, */
+	uint64_t *unread;  /* of those whose last failure was to be read: they are tried
+			   * again, */
 	uint64_t *skipped; /* and of those counted, in the order of the stream */
 	struct pipeline_losses losses;
 	struct pipeline_counts carried; /* from discarded batches to the next one */
@@ -158,9 +159,11 @@ void stream_ready(struct batch *batch, struct place *place, struct blob *blob);
 void stream_wait(struct batch *batch, struct place *place);
 void stream_reopen(struct batch *batch, struct place *hole);
 
-/* The sample could not be used before; and that was because it could not be read. */
-bool stream_bad(const struct pipeline *pipeline, uint32_t sample);
+/* The sample could not be used once, which was counted and told; it could not be read
+ * when it was tried last; it can't be used, whether it is read or not. */
+bool stream_named(const struct pipeline *pipeline, uint32_t sample);
 bool stream_unread(const struct pipeline *pipeline, uint32_t sample);
+bool stream_useless(const struct pipeline *pipeline, uint32_t sample);
 
 /* Records what ends the data, unless something did before. Returns false. */
 bool stream_fail(struct pipeline *pipeline, int code, const char *reason);

@@ -235,11 +235,12 @@ static bool publish_wanted(const struct pipeline *p, const struct batch *batch)
 }
 
 /* Counts and names it once, however often it is tried. */
-static void mark_bad(struct pipeline *p, uint32_t sample, int code, const char *reason)
+static void publish_name(struct pipeline *p, uint32_t sample, int code,
+			 const char *reason)
 {
-	if (stream_bad(p, sample))
+	if (stream_named(p, sample))
 		return;
-	p->bad[sample / 64] |= UINT64_C(1) << (sample % 64);
+	p->named[sample / 64] |= UINT64_C(1) << (sample % 64);
 	trace_add(p->parts.process, TRACE_skipped_samples, 1);
 	if (p->parts.on_skip != NULL)
 		p->parts.on_skip(p->parts.context, sample, code, reason);
@@ -273,7 +274,7 @@ static void end_with_failure(struct pipeline *p, const struct batch *head)
 	char name[NAME_SHOWN], text[sizeof(p->failure.message)];
 	uint32_t sample = head->places[head->failed].sample;
 
-	mark_bad(p, sample, head->failed_code, head->failed_why);
+	publish_name(p, sample, head->failed_code, head->failed_why);
 	source_name(p->parts.source, sample, name, sizeof(name));
 	snprintf(text, sizeof(text), "%s: %s", name, head->failed_why);
 	stream_fail(p, head->failed_code, text);
@@ -325,7 +326,7 @@ void publish_place(struct pipeline *p, struct batch *batch, struct place *place,
 		if (p->parts.options->fail)
 			note_failure(batch, place, code, reason);
 		else
-			mark_bad(p, place->sample, code, reason);
+			publish_name(p, place->sample, code, reason);
 	}
 	if (batch->done == batch->count)
 		publish_heads(p);

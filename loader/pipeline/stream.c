@@ -9,14 +9,19 @@ uint32_t stream_slot(const struct pipeline *p, const struct batch *batch)
 	return (uint32_t)(batch - p->batches);
 }
 
-bool stream_bad(const struct pipeline *p, uint32_t sample)
+bool stream_named(const struct pipeline *p, uint32_t sample)
 {
-	return (p->bad[sample / 64] >> (sample % 64) & 1) != 0;
+	return (p->named[sample / 64] >> (sample % 64) & 1) != 0;
 }
 
 bool stream_unread(const struct pipeline *p, uint32_t sample)
 {
 	return (p->unread[sample / 64] >> (sample % 64) & 1) != 0;
+}
+
+bool stream_useless(const struct pipeline *p, uint32_t sample)
+{
+	return stream_named(p, sample) && !stream_unread(p, sample);
 }
 
 void stream_pass(struct pipeline *p, struct pipeline_point *point,
@@ -87,7 +92,7 @@ void stream_supply(struct pipeline *p, struct batch *batch, struct place *place,
 	place->hit = false;
 	place->pixels = 0;
 	place->calls = (struct fetch_calls){0};
-	if (stream_bad(p, place->sample) && !stream_unread(p, place->sample)) {
+	if (stream_useless(p, place->sample)) {
 		stream_hole(batch, place, true);
 		return;
 	}

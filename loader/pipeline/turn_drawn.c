@@ -12,7 +12,7 @@ static bool drawn_repeat(struct pipeline *p, struct batch *batch, struct place *
 		return staged_repeat(p, batch, place);
 	for (uint32_t tries = 0; tries < length; tries++) {
 		place->sample = unread_sample(p);
-		if (stream_bad(p, place->sample))
+		if (stream_named(p, place->sample))
 			continue;
 		place->seed = random_next(&measuring->draw);
 		place->hit = false;

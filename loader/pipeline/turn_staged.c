@@ -52,7 +52,7 @@ bool staged_repeat(struct pipeline *p, struct batch *batch, struct place *place)
 		uint32_t number = staged->next++, at = number % staged->count;
 		uint32_t sample = staged->samples[at];
 
-		if (staged->blobs[at] == NULL || stream_bad(p, sample))
+		if (staged->blobs[at] == NULL || stream_useless(p, sample))
 			continue;
 		place->sample = sample;
 		place->seed = random_seed(p->parts.options->seed, number, sample);

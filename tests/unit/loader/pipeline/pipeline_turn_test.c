@@ -1,10 +1,12 @@
 /* pipeline_turn_test.c - turns beside the stream: staged, repeated, thrown away. */
+#include "loader/base/error.h"
 #include "tests/lib/rig.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -128,6 +130,42 @@ static void staging_never_runs_out_of_samples(void **state)
 	rig_close(rig);
 }
 
+/* The data set's files are where nobody looks for them, or back again. */
+static void move_files(bool away)
+{
+	static const char *const at[] = {"a", "away"};
+	char from[TREE_PATH + 8], to[TREE_PATH + 8];
+
+	snprintf(from, sizeof(from), "%s/%s", rig_good, at[!away]);
+	snprintf(to, sizeof(to), "%s/%s", rig_good, at[away]);
+	assert_int_equal(rename(from, to), 0);
+}
+
+/* No sample of the stream can be read, but all that are staged after it. */
+static void what_could_not_be_read_before_is_used_once_it_is_staged(void **state)
+{
+	const struct pipeline_turn staged = {.ops = &turn_staged};
+	struct rig *rig = rig_open(rig_good, "");
+	struct error err = {0};
+	int status;
+
+	(void)state;
+	move_files(true);
+	status = rig_run(rig, NULL);
+	move_files(false);
+	assert_int_equal(status, 1);
+	pipeline_stop(rig->pipeline);
+	rig->sink.batches = rig->sink.places = 0;
+	assert_int_equal(pipeline_stage(rig->pipeline, RIG_BATCH, 0), RIG_BATCH);
+	pipeline_start(rig->pipeline, &staged);
+	while (sink_wait(&rig->sink) == 0 && pipeline_status(rig->pipeline, &err) >= 0)
+		;
+	pipeline_stop(rig->pipeline);
+	assert_string_equal(err.message, "");
+	assert_int_equal(rig->sink.batch[0].told.good, RIG_BATCH);
+	rig_close(rig);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +173,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(repeats_leave_the_stream_alone),
 		cmocka_unit_test(staged_bytes_are_used_for_their_own_sample_alone),
 		cmocka_unit_test(staging_never_runs_out_of_samples),
+		cmocka_unit_test(
+			what_could_not_be_read_before_is_used_once_it_is_staged),
 	};
 
 	if (argc > 1)
