@@ -46,7 +46,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 4
+#define TRACE_VERSION 5
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -181,9 +181,7 @@ struct trace_thread {
 
 struct trace_process {
 	_Atomic uint32_t pid;    /* 0: free; claimed by compare and exchange */
-	uint32_t role;           /* 1: driver, 2: another loader of the program */
 	_Atomic uint32_t closed; /* 1: its loader is; the next one counts on from it */
-	uint32_t reserved;
 	uint64_t started_ns;
 	struct trace_thread threads[TRACE_THREADS];
 	_Atomic uint64_t counters[TRACE_COUNT];

@@ -150,7 +150,6 @@ int driver_open(const struct driver_parts *parts, struct driver **opened,
 	driver->parts = *parts;
 	driver->trace = trace;
 	driver->process = parts->process;
-	driver->process->role = 1;
 	for (int i = 0; i < TRACE_COUNT; i++)
 		driver->before[i] = driver->process->counters[i];
 	driver->real = parts->reader != NULL;

@@ -43,7 +43,7 @@ static void session_join_claim(struct enlisted *enlisted, const struct options *
 	struct trace_process *process =
 		trace_claim(trace, session_join_succeeds(trace, options));
 
-	if (process == NULL || process->role != 1)
+	if (process == NULL || process != trace_driver(trace))
 		atomic_fetch_add(&trace->loaders, 1);
 	if (process == NULL) { /* too many loaders: this one goes unseen */
 		trace_unmap(trace);
@@ -51,8 +51,6 @@ static void session_join_claim(struct enlisted *enlisted, const struct options *
 		return;
 	}
 	enlisted->process = process;
-	if (process->role == 0)
-		process->role = 2;
 	for (int i = 0; i < TRACE_COUNT; i++)
 		enlisted->before[i] = process->counters[i];
 }

@@ -138,9 +138,18 @@ static bool counters_follow(struct counters *counters, struct thread *thread,
 	return true;
 }
 
+/* The loader that drove may have closed, and one in another slot drives now. */
+static void counters_forget(struct thread *thread)
+{
+	if (thread->tid != 0)
+		metric_detach(&thread->target);
+	thread->tid = 0;
+}
+
 /* False when some of its threads are not followed yet. */
 static bool follow_process(struct counters *counters, struct thread *places,
-			   const struct trace_process *process, unsigned *budget)
+			   const struct trace_process *process, bool drives,
+			   unsigned *budget)
 {
 	uint32_t pid = process->pid;
 	bool all = true;
@@ -156,8 +165,10 @@ static bool follow_process(struct counters *counters, struct thread *places,
 		places[i].stage = (enum counters_stage)(stage - TRACE_STAGE_FETCH);
 		all &= counters_follow(counters, &places[i], pid, tid, budget);
 	}
-	if (process->role != 1)
+	if (!drives) {
+		counters_forget(&places[TRACE_THREADS]);
 		return all;
+	}
 	places[TRACE_THREADS].stage = PROCESS;
 	return counters_follow(counters, &places[TRACE_THREADS], pid, pid, budget) &&
 	       all;
@@ -165,21 +176,25 @@ static bool follow_process(struct counters *counters, struct thread *places,
 
 /* False when some thread is not followed yet; *opened is how many are new. */
 static bool follow_all(struct counters *counters, const struct trace *trace,
-		       unsigned *opened)
+		       const struct trace_process *driver, unsigned *opened)
 {
 	unsigned budget = OPENED_A_POLL;
 	bool all = true;
 
-	for (unsigned i = 0; i < TRACE_PROCESSES; i++)
-		if (trace->processes[i].pid != 0)
+	for (unsigned i = 0; i < TRACE_PROCESSES; i++) {
+		const struct trace_process *process = &trace->processes[i];
+
+		if (process->pid != 0)
 			all &= follow_process(counters, &counters->threads[i * PLACES],
-					      &trace->processes[i], &budget);
+					      process, process == driver, &budget);
+	}
 	*opened = OPENED_A_POLL - budget;
 	return all;
 }
 
 /* What the stage's threads worked for. */
-static uint64_t process_samples(const struct trace_process *process, int stage)
+static uint64_t process_samples(const struct trace_process *process, bool drives,
+				int stage)
 {
 	switch (stage) {
 	case FETCH:
@@ -190,19 +205,21 @@ static uint64_t process_samples(const struct trace_process *process, int stage)
 	case CONSUMER:
 		return process->counters[TRACE_delivered_samples];
 	default: /* the driver's process */
-		return process->role == 1 ? process->counters[TRACE_delivered_samples]
-					  : 0;
+		return drives ? process->counters[TRACE_delivered_samples] : 0;
 	}
 }
 
 static void count_samples(struct counters *counters, const struct trace *trace,
-			  bool count)
+			  const struct trace_process *driver, bool count)
 {
 	for (int stage = 0; stage < COUNTED; stage++) {
 		uint64_t now = 0;
 
-		for (unsigned i = 0; i < TRACE_PROCESSES; i++)
-			now += process_samples(&trace->processes[i], stage);
+		for (unsigned i = 0; i < TRACE_PROCESSES; i++) {
+			const struct trace_process *process = &trace->processes[i];
+
+			now += process_samples(process, process == driver, stage);
+		}
 		if (count)
 			counters->samples[stage] += now - counters->samples_last[stage];
 		counters->samples_last[stage] = now;
@@ -219,9 +236,10 @@ static bool in_paired_window(const struct trace *trace)
 
 bool counters_poll_now(struct counters *counters, const struct trace *trace)
 {
+	const struct trace_process *driver = trace_driver(trace);
 	bool any = false, paired = in_paired_window(trace);
 	unsigned opened;
-	bool countable = follow_all(counters, trace, &opened) && !paired;
+	bool countable = follow_all(counters, trace, driver, &opened) && !paired;
 	bool count = countable && opened == 0 && counters->counted;
 
 	for (size_t i = 0; i < TRACE_PROCESSES * PLACES; i++)
@@ -229,18 +247,15 @@ bool counters_poll_now(struct counters *counters, const struct trace *trace)
 			read_thread(counters, &counters->threads[i], count);
 			any = true;
 		}
-	count_samples(counters, trace, count);
+	count_samples(counters, trace, driver, count);
 	counters->counted = countable;
 	return any && (count || paired);
 }
 
 static void counters_rest(struct counters *counters)
 {
-	for (size_t i = 0; i < TRACE_PROCESSES * PLACES; i++) {
-		if (counters->threads[i].tid != 0)
-			metric_detach(&counters->threads[i].target);
-		counters->threads[i].tid = 0;
-	}
+	for (size_t i = 0; i < TRACE_PROCESSES * PLACES; i++)
+		counters_forget(&counters->threads[i]);
 	counters->counted = false;
 }
 

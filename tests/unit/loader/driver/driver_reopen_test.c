@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -97,6 +98,31 @@ static void loaders_one_after_another_are_all_observed(void **state)
 	assert_int_equal(driven.trace->window_now, 1);
 }
 
+/* The slot of a driver that closed says nothing about who has it next. */
+static void a_loader_in_the_slot_of_a_former_driver_does_not_drive(void **state)
+{
+	struct trace_process *process = &driven.trace->processes[0];
+	struct driven_audit audit = {0};
+	struct dsa_loader *second;
+
+	(void)state;
+	driven_open("");
+	driven_train(NULL, &audit, 2);
+	dsa_close(driven.loader);
+	process->pid = 1; /* another program's */
+	driven_open("");
+	driven_train(NULL, &audit, 2);
+	assert_int_equal(driven.trace->driver, 2);
+	second = driven.loader;
+	process->pid = (uint32_t)getpid();
+	driven_open("");
+	driven_train(NULL, &audit, 2);
+	assert_int_equal(process->closed, 0);
+	assert_int_equal(driven.trace->driver, 2);
+	assert_int_equal(driven.trace->loaders, 3);
+	dsa_close(second);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -104,6 +130,7 @@ int main(int argc, char **argv)
 		WITH_SESSION(windows_of_different_loaders_are_not_mixed),
 		WITH_SESSION(any_loader_drives_while_nothing_was_measured),
 		WITH_SESSION(loaders_one_after_another_are_all_observed),
+		WITH_SESSION(a_loader_in_the_slot_of_a_former_driver_does_not_drive),
 	};
 
 	if (argc > 1)

@@ -272,7 +272,8 @@ static struct trace *new_session(void)
 				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	assert_true(trace != MAP_FAILED);
-	trace_claim(trace, false)->role = 1;
+	trace_claim(trace, false);
+	trace->driver = 1;
 	return trace;
 }
 
@@ -385,6 +386,38 @@ static void paired_windows_are_left_out(void **state)
 	profile_init(&profile);
 	assert_int_equal(counters_result(counters, &profile), 0);
 	assert_true(find(&profile, "prep", "minor_faults")->per_sample == 1);
+	profile_free(&profile);
+	counters_close(counters);
+	munmap(trace, sizeof(*trace));
+}
+
+/* A loader drives in another slot, of the same process. */
+static void the_drivers_process_is_counted_once(void **state)
+{
+	struct counters_config config = {.open = open_forbidden};
+	struct counters *counters = counters_open(&config, NULL);
+	const struct profile_counter *faults;
+	struct trace *trace = new_session();
+	struct toucher toucher;
+	struct profile profile;
+
+	(void)state;
+	trace_claim(trace, false);
+	toucher_start(&toucher, &trace->processes[0], TRACE_STAGE_PREP);
+	for (uint32_t i = 0; i < 2; i++) {
+		trace->driver = i + 1;
+		counters_poll_now(counters, trace); /* finds it */
+		counters_poll_now(counters, trace);
+		toucher_touch(&toucher);
+		trace_add(&trace->processes[i], TRACE_delivered_samples, PAGES);
+		counters_poll_now(counters, trace);
+	}
+	toucher_end(&toucher);
+	profile_init(&profile);
+	assert_int_equal(counters_result(counters, &profile), 0);
+	faults = find(&profile, "process", "minor_faults");
+	assert_non_null(faults);
+	assert_true(faults->per_sample >= 1 && faults->per_sample < 1.4);
 	profile_free(&profile);
 	counters_close(counters);
 	munmap(trace, sizeof(*trace));
@@ -594,6 +627,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(faults_are_exact_by_proc),
 		cmocka_unit_test(a_thread_without_descriptors_is_counted_by_proc),
 		cmocka_unit_test(paired_windows_are_left_out),
+		cmocka_unit_test(the_drivers_process_is_counted_once),
 		cmocka_unit_test(what_a_thread_did_before_it_was_found_is_left_out),
 		cmocka_unit_test(a_dead_thread_keeps_what_it_counted),
 		cmocka_unit_test(new_threads_are_found_and_nothing_stays_open),
