@@ -53,7 +53,7 @@ static int join_check_output(const struct share_server *server,
 	join_options(hello, &image, options, sizeof(options));
 	return error_set(err, EINVAL,
 			 "the loader makes '%s', the job wants '%s': start one for it: "
-			 "dsa serve DATASET%s",
+			 "dsa serve DATASET --socket PATH%s",
 			 server->output, theirs, options);
 }
 
@@ -65,10 +65,10 @@ static int join_check_order(const struct share_server *server,
 	return error_set(
 		err, EINVAL,
 		server->options.in_order
-			? "the loader keeps the order, the job shuffles: start "
-			  "one for it without --in-order"
-			: "the loader shuffles, the job wants no shuffle: start "
-			  "one for it with --in-order");
+			? "the loader keeps the order, the job shuffles: start one for "
+			  "it: dsa serve DATASET --socket PATH"
+			: "the loader shuffles, the job wants no shuffle: start one "
+			  "for it: dsa serve DATASET --socket PATH --in-order");
 }
 
 /* Two batches of a job, the one that it holds and the one that it waits for, and one of

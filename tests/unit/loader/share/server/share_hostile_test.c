@@ -142,7 +142,8 @@ static void what_does_not_fit_is_refused_with_the_reason(void **state)
 	job.hello.size = 224;
 	assert_refused(&job,
 		       "makes 'uint8 NCHW 8 raw', the job wants 'uint8 NCHW 224'");
-	assert_refused(&job, "dsa serve DATASET --size 224 --layout nchw --type uint8");
+	assert_refused(&job, "dsa serve DATASET --socket PATH --size 224 --layout nchw "
+			     "--type uint8");
 	serving_job(&job, 16);
 	job.hello.size = 9;
 	assert_refused(&job, "wants 'uint8 NCHW 9 raw': start one for it");
@@ -168,7 +169,7 @@ static void what_does_not_fit_is_refused_with_the_reason(void **state)
 	assert_refused(&job, "world is 4");
 	serving_job(&job, 16);
 	job.hello.in_order = 1;
-	assert_refused(&job, "with --in-order");
+	assert_refused(&job, "dsa serve DATASET --socket PATH --in-order");
 	assert_serves();
 }
 
