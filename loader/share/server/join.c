@@ -90,9 +90,34 @@ static int join_check_batch(const struct share_server *server, uint32_t batch,
 		batch, places, most);
 }
 
-static int join_check_samples(struct share_server *server,
-			      const struct protocol_hello *hello, struct error *err)
+/* Nobody is silent who was not listened to. */
+static void join_forgive_silence(struct share_server *server)
 {
+	for (unsigned i = 0; i < CLIENTS; i++) {
+		struct client *client = server->clients.at[i];
+
+		if (client != NULL && client->state == CLIENT_PENDING)
+			client->since_ns = clock_now();
+	}
+}
+
+/* To allocate a large window can take longer than the job waits for an answer. */
+static int join_open_stream(struct share_server *server, const struct client *first,
+			    struct error *err)
+{
+	int result = protocol_send(first->socket, PROTOCOL_WAIT, NULL, 0, NULL, 0);
+
+	if (result < 0)
+		return error_sys(err, -result, "the job hung up");
+	result = recipe_open(server, err);
+	join_forgive_silence(server);
+	return result;
+}
+
+static int join_check_samples(struct share_server *server, const struct client *client,
+			      struct error *err)
+{
+	const struct protocol_hello *hello = &client->hello;
 	bool first = server->stream.ring == NULL;
 	int result = first ? recipe_follow(server, hello, err) : 0;
 
@@ -102,7 +127,7 @@ static int join_check_samples(struct share_server *server,
 		result = join_check_order(server, hello, err);
 	if (result == 0)
 		result = join_check_batch(server, hello->batch, err);
-	return result == 0 && first ? recipe_open(server, err) : result;
+	return result == 0 && first ? join_open_stream(server, client, err) : result;
 }
 
 static int join_check(struct share_server *server, struct client *client,
@@ -123,7 +148,7 @@ static int join_check(struct share_server *server, struct client *client,
 				 hello->world);
 	if (datasets_find(&server->datasets, client, err) < 0)
 		return -err->code;
-	return join_check_samples(server, hello, err);
+	return join_check_samples(server, client, err);
 }
 
 /* ---- WELCOME ---- */

@@ -50,7 +50,8 @@ enum protocol_type {
 	PROTOCOL_WELCOME,
 	PROTOCOL_REFUSED,
 	PROTOCOL_STATUS = 5,
-	PROTOCOL_WAIT, /* no body: for other jobs, or for the next round */
+	PROTOCOL_WAIT, /* no body: until there is memory for the samples, for other
+			* jobs, or for the next round */
 	PROTOCOL_TYPES,
 	PROTOCOL_HTTP = 0x20544547, /* "GET ": the whole request, as text */
 };

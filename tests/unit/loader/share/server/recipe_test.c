@@ -103,6 +103,22 @@ static void it_ends_without_a_job(void **state)
 	assert_true(serving_verdict("audit", ""));
 }
 
+/* Until the memory for the samples is allocated, which the next job finds. */
+static void the_first_job_is_told_to_wait(void **state)
+{
+	struct job job;
+
+	(void)state;
+	assert_true(serving_start(&serving));
+	for (int i = 0; i < 2; i++) {
+		serving_job(&job, 16);
+		assert_int_equal(job_join(&job, "socket"), PROTOCOL_WELCOME);
+		assert_int_equal(job.waits, i == 0);
+		job_leave(&job);
+	}
+	assert_int_equal(serving_stop(&serving), 0);
+}
+
 /* A job that is refused leaves nothing of what it wanted. */
 static void settings_bind_the_first_job_too(void **state)
 {
@@ -181,6 +197,7 @@ int main(int argc, char **argv)
 		TEST(the_first_job_says_what_samples_become),
 		TEST(it_answers_before_there_is_a_job),
 		TEST(it_ends_without_a_job),
+		TEST(the_first_job_is_told_to_wait),
 		TEST(settings_bind_the_first_job_too),
 		TEST(a_first_job_with_a_large_batch_has_room),
 		TEST(what_can_not_be_opened_is_refused),
