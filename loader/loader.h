@@ -99,7 +99,9 @@ struct dsa_stats {
 	/* With DSA_SHARE: 1: a shared loader delivers; 2: it did, then this one went on
 	 * alone; 0: it never did. And bytes of batches that had to be copied. */
 	uint32_t shared;
-	uint32_t lossy_epochs; /* lost over 1 % of their samples to reads that failed */
+	/* Lost over 1 % of their samples to reads that failed. 0 while a shared loader
+	 * delivers: its log says so. */
+	uint32_t lossy_epochs;
 	uint64_t copied_bytes;
 };
 

@@ -135,7 +135,8 @@ that the program waited for batches. epoch, step: of the next batch: open a load
 start_epoch and start_step to resume there. steps_per_epoch, dataset_samples,
 dataset_bytes, classes, workers: of the loader. shared: 1 when a shared loader delivers,
 2 when it did and this one went on alone, else 0. lossy_epochs: that lost over 1 % of
-their samples to reads that failed. copied_bytes: of its batches that had to be copied."""
+their samples to reads that failed; 0 while a shared loader delivers, whose log says so.
+copied_bytes: of its batches that had to be copied."""
 
 _FUNCTIONS = {
     "dsa_open": (ctypes.c_int, (ctypes.POINTER(_Config),
