@@ -5,6 +5,7 @@ gets, come once per epoch, and are safe to keep. Speaks TAP."""
 import ast
 import ctypes
 import gc
+import operator
 import os
 import re
 import signal
@@ -17,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "lib"))
 sys.path.insert(0, os.path.join(HERE, "../loader/python"))
 from house import BUDGET, BUILD, Scratch, Tap, wait_until
-from interrupted import CUT_SHORT, EXITING, HANDED_OVER, INTERRUPTED
+from interrupted import CLOSED, CUT_SHORT, EXITING, HANDED_OVER, INTERRUPTED
 
 PYTHON = "/usr/bin/python3"
 EXAMPLE = os.path.join(HERE, "../examples/train.py")
@@ -113,6 +114,26 @@ def test_names(tap, scratch):
                "a loader says what it loads", repr(loader))
     tap.ok(repr(loader) == "<dsa.Loader of 'synthetic:64', batch 8, closed>",
            "or that it is closed", repr(loader))
+
+
+def failed(kind, **arguments):
+    """The loader that could not be opened, as a debugger finds it."""
+    import dsa
+
+    try:
+        dsa.Loader(**arguments)
+    except kind as error:
+        return error.__traceback__.tb_next.tb_frame.f_locals["self"]
+    return None
+
+
+def test_failed_names(tap):
+    import dsa
+
+    told = [repr(failed(kind, dataset="/nowhere", **others))
+            for kind, others in ((dsa.Error, {}), (TypeError, {"shuffle": True}))]
+    tap.ok(told == 2 * ["<dsa.Loader of '/nowhere', batch 64, closed>"],
+           "a loader that could not be opened says what it was to load", told)
 
 
 def test_library(tap, scratch):
@@ -460,6 +481,27 @@ def test_threads(tap):
                "threads may share a loader", failed, len(seen))
 
 
+def test_close_meanwhile(tap):
+    """By another thread, just before a call is put behind the worker's end."""
+    import dsa
+
+    for name in ("next", "_core.settled"):
+        loader = dsa.Loader("synthetic:64", batch=8, size=8)
+        call, worker = operator.attrgetter(name)(loader), loader._core.worker
+
+        def late(task):
+            del worker.put
+            closer = threading.Thread(target=loader.close)
+            closer.start()
+            closer.join()
+            worker.put(task)
+
+        worker.put = late
+        told = raised(ValueError, call)
+        tap.ok(told == ("the loader is closed" if name == "next" else None) and
+               no_threads(), f"{name} returns where another thread closes", told)
+
+
 def test_interrupt(tap, scratch):
     scratch.environment["DSA_LOADER"] = "prep_delay=1000s"
     told = scratch.run(PYTHON, "-c", INTERRUPTED)
@@ -478,6 +520,10 @@ def test_interrupt(tap, scratch):
     told = scratch.run(PYTHON, "-c", HANDED_OVER)
     tap.ok(told.stdout == "[0, 1, 2, 3, 4]\n{'dsa'}\n",
            "nor one before it has its batch; batches go back where no Ctrl-C comes", told)
+    told = scratch.run(PYTHON, "-c", CLOSED)
+    tap.ok(told.stdout == "<dsa.Batch of 8, epoch 0, step 0> "
+           "<dsa.Loader of 'synthetic:64', batch 8, closed>\n",
+           "one whose handler closes the loader gets what it waited for", told)
     del scratch.environment["DSA_LOADER"]
 
 
@@ -753,6 +799,7 @@ def main():
         dataset = scratch.images(count=60, size="6K")
         test_interface(tap, scratch)
         test_names(tap, scratch)
+        test_failed_names(tap)
         test_library(tap, scratch)
         test_without(tap, scratch)
         for arrays in kinds:
@@ -766,6 +813,7 @@ def main():
         test_compute(tap)
         test_fork(tap)
         test_threads(tap)
+        test_close_meanwhile(tap)
         test_interrupt(tap, scratch)
         test_shared(tap, scratch, dataset, 60, kinds)
         test_shared_memory(tap, scratch, dataset, kinds)

@@ -227,11 +227,6 @@ class _Task:
         self.finished = True
         self.done.release()
 
-    def wait(self):
-        # In slices: a signal that comes just before the wait does not end it.
-        while not self.finished and not self.done.acquire(timeout=0.1):
-            pass
-
     def outcome(self):
         if self.error is not None:
             raise self.error
@@ -241,6 +236,28 @@ class _Task:
 def _run_tasks(tasks):
     for task in iter(tasks.get, None):
         task.run()
+
+
+class _Worker:
+    """The thread that runs tasks, in turn."""
+
+    def __init__(self):
+        self.tasks = queue.SimpleQueue()
+        self.thread = threading.Thread(target=_run_tasks, args=(self.tasks,),
+                                       name="dsa", daemon=True)
+        self.thread.start()
+
+    def put(self, task):
+        self.tasks.put(task)
+
+    def end(self):
+        self.tasks.put(None)
+
+    def wait(self, task):
+        # In slices: a signal that comes just before the wait does not end it.
+        while not task.finished and not task.done.acquire(timeout=0.1):
+            if not self.thread.is_alive():
+                task.run()  # another thread ended it before the task was put
 
 
 class _Core:
@@ -265,7 +282,7 @@ class _Core:
         self.closing = False
         self.failed = None  # what a release said, for the next call
         self.last = None   # struct dsa_batch of the last one
-        self.tasks = None  # a queue, once there is a thread
+        self.worker = None  # once a task was sent
         self.asked = None  # a task that was interrupted
 
     # Called with the lock.
@@ -308,10 +325,10 @@ class _Core:
     def settle(self):
         """Gives back what came back, unless a call is on: then its end does. Ctrl-C
         must not come in between: the thread does it, where there is one."""
-        tasks = self.tasks
-        if tasks is not None and self.interruptible():
+        worker = self.worker
+        if worker is not None and self.interruptible():
             if self.returned:
-                tasks.put(_Task(self.settle))
+                worker.put(_Task(self.settle))
             return
         while self.returned or self.closable():
             if os.getpid() != self.pid or not self.lock.acquire(blocking=False):
@@ -323,12 +340,12 @@ class _Core:
 
     def settled(self):
         """The same, and waits until it is done."""
-        tasks = self.tasks
-        if tasks is None or not self.interruptible():
+        worker = self.worker
+        if worker is None or not self.interruptible():
             return self.settle()
         task = _Task(self.settle)
-        tasks.put(task)
-        task.wait()
+        worker.put(task)
+        worker.wait(task)
 
     def give_back(self, raw):
         self.returned.append(raw)
@@ -376,12 +393,12 @@ class _Core:
         return _Task(lambda: self.locked(function, *arguments))
 
     def send(self, task):
-        """Has another thread call, once."""
-        if self.tasks is None:
-            self.tasks = queue.SimpleQueue()
-            threading.Thread(target=_run_tasks, args=(self.tasks,), name="dsa",
-                             daemon=True).start()
-        self.tasks.put(task)
+        """Has another thread call, once; returns who."""
+        worker = self.worker
+        if worker is None:
+            worker = self.worker = _Worker()
+        worker.put(task)
+        return worker
 
     def interruptible(self):
         """Not so a program that is measured: the thread that asks for batches is known
@@ -393,23 +410,21 @@ class _Core:
         if not self.interruptible():
             return self.locked(self.open_now, config)
         task = self.task(self.open_now, config)
-        self.send(task)
-        task.wait()
+        self.send(task).wait(task)
         return task.outcome()
 
     def ask(self):
         if not self.interruptible():
             return self.locked(self.next_now)
         # It is known before it is sent, and sent again where an interrupt came in between:
-        # its batch is never nobody's.
-        if self.asked is None:
-            self.asked = self.task(self.next_now)
-        self.send(self.asked)
-        self.asked.wait()
-        if self.asked.error is not None:
-            task, self.asked = self.asked, None
-            return task.outcome()
-        return self.asked.outcome()
+        # its batch is never nobody's. A signal's handler may close() meanwhile.
+        task = self.asked
+        if task is None:
+            task = self.asked = self.task(self.next_now)
+        self.send(task).wait(task)
+        if task.error is not None:
+            self.asked = None
+        return task.outcome()
 
     def handed(self, held):
         """What take() returned is the program's: until now an interrupt has it taken
@@ -445,9 +460,9 @@ class _Core:
     def close(self):
         self.closing = True
         self.asked = self.last = None
-        tasks, self.tasks = self.tasks, None
-        if tasks is not None:
-            tasks.put(None)
+        worker, self.worker = self.worker, None
+        if worker is not None:
+            worker.end()
         self.settle()
 
 
@@ -718,9 +733,9 @@ class Loader:
         self._core = None
         self._ahead = []
         self._classes = None
+        self._shown = f"of {dataset!r}, batch {batch}"
         if others:
             raise _other_words(others)
-        self._shown = f"of {dataset!r}, batch {batch}"
         if isinstance(cache_size, int):
             cache_size = str(_whole("cache_size", cache_size, 0, 64))
         config = _Config(
@@ -831,7 +846,8 @@ class Loader:
 
     def __repr__(self):
         core = self._core
-        open_here = core is not None and not core.closing and core.pid == os.getpid()
+        open_here = (core is not None and core.pointer and not core.closing and
+                     core.pid == os.getpid())
         more = f", {len(self)} steps an epoch" if open_here else ", closed"
         return f"<dsa.Loader {self._shown}{more}>"
 

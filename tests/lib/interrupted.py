@@ -38,6 +38,20 @@ while len(steps) < 8:
 print(steps)
 """
 
+# Where a signal's handler closes the loader.
+CLOSED = """
+import os, signal, threading
+import dsa
+loader = dsa.Loader("synthetic:64", batch=8, size=8, workers=1)
+def interrupt():
+    while not loader._core.lock.locked():
+        pass
+    os.kill(os.getpid(), signal.SIGUSR1)
+signal.signal(signal.SIGUSR1, lambda *_: loader.close())
+threading.Thread(target=interrupt).start()
+print(loader.next(), loader)
+"""
+
 # Where an interrupt comes when there is a batch, but the program has not got it.
 HANDED_OVER = """
 import threading, dsa
