@@ -5,6 +5,7 @@
 #include "profiler/host/children.h"
 #include "profiler/host/host_load.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -52,6 +53,23 @@ static void close_input(void)
 		close(fd);
 }
 
+/* As exec() does: what dsa has open or locked ends with dsa. */
+static void target_close_files(void)
+{
+	DIR *files = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	while (files != NULL && (entry = readdir(files)) != NULL) {
+		int fd = atoi(entry->d_name); /* "." and "..": 0, which exec() keeps */
+
+		if (fd > STDERR_FILENO && fd != dirfd(files) &&
+		    (fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0)
+			close(fd);
+	}
+	if (files != NULL)
+		closedir(files);
+}
+
 /* Runs in the child. Writes errno to the pipe when the program can't be started. */
 __attribute__((noreturn)) static void target_exec(const struct target_config *config,
 						  bool foreground, int pipe)
@@ -71,6 +89,7 @@ __attribute__((noreturn)) static void target_exec(const struct target_config *co
 		sigprocmask(SIG_SETMASK, config->mask, NULL);
 		if (config->run != NULL) {
 			close(pipe);
+			target_close_files();
 			_exit(config->run(config->context));
 		}
 		execvp(config->command[0], config->command);

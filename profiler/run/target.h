@@ -17,8 +17,8 @@ struct error;
 
 struct target_config {
 	char *const *command; /* argv; the program is searched in PATH */
-	/* NULL, or a function to call instead of a program, which has no command;
-	 * returns the exit status. */
+	/* NULL, or a function to call instead of a program, which has no command. It has
+	 * the open files that a program would have; returns the exit status. */
 	int (*run)(void *context);
 	void *context;
 	const char *session;  /* DSA_SESSION: absolute path */

@@ -9,8 +9,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -267,6 +269,31 @@ static void a_function_that_can_not_be_started_is_an_error(void **state)
 	assert_non_null(strstr(err.message, "cannot start a process"));
 }
 
+/* A lock of dsa's is free once dsa has ended, though the function goes on. */
+static void a_function_keeps_no_lock(void **state)
+{
+	sigset_t mask;
+	const struct target_config config = {
+		.run = work, .session = "/none", .background = true, .mask = &mask};
+	int lock = memfd_create("lock", MFD_CLOEXEC), again, status;
+	struct target target;
+	char path[64];
+
+	(void)state;
+	sigprocmask(SIG_BLOCK, NULL, &mask);
+	assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);
+	assert_int_equal(target_start(&target, &config, NULL), 0);
+	assert_true(comes(&told->ready));
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", lock);
+	again = open(path, O_RDWR | O_CLOEXEC);
+	assert_int_equal(flock(again, LOCK_EX | LOCK_NB), -1);
+	close(lock);
+	assert_int_equal(flock(again, LOCK_EX | LOCK_NB), 0);
+	close(again);
+	told->end = 1;
+	assert_int_equal(waitpid(target.pid, &status, 0), target.pid);
+}
+
 /* ---- what is left behind ---- */
 
 /* Runs it as dsa, in a process of its own; returns its exit status. */
@@ -329,6 +356,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_function_runs_in_a_process),
 		cmocka_unit_test(a_function_that_can_not_be_started_is_an_error),
 #define WITH_TOLD(name) cmocka_unit_test_setup_teardown(name, make_told, drop_told)
+		WITH_TOLD(a_function_keeps_no_lock),
 		WITH_TOLD(in_the_background_the_shell_keeps_its_terminal),
 		WITH_TOLD(leftovers_are_ended_and_older_children_are_not),
 		WITH_TOLD(what_does_not_end_is_given_up),
