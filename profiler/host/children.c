@@ -3,8 +3,11 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { BLOCK = 512 /* of ru_inblock */ };
 
 static FILE *children_open(void)
 {
@@ -19,7 +22,7 @@ void children_note(struct children *children)
 	FILE *file = children_open();
 	int pid;
 
-	children->count = 0;
+	*children = (struct children){.count = 0};
 	while (file != NULL && children->count <= CHILDREN_OTHERS &&
 	       fscanf(file, "%9d", &pid) == 1) {
 		if (children->count < CHILDREN_OTHERS)
@@ -44,13 +47,29 @@ bool children_is_other(const struct children *children, pid_t pid)
 	return children_find(children, pid) >= 0;
 }
 
+static uint64_t children_ns(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000000u + (uint64_t)time->tv_usec * 1000u;
+}
+
+/* Its number may be used again. */
+static void children_forget(struct children *children, int other,
+			    const struct rusage *usage)
+{
+	children->others[other] = 0;
+	children->ended_ns +=
+		children_ns(&usage->ru_utime) + children_ns(&usage->ru_stime);
+	children->ended_bytes += (uint64_t)usage->ru_inblock * BLOCK;
+}
+
 pid_t children_reap(struct children *children, int *status, int options)
 {
-	pid_t pid = waitpid(-1, status, options);
+	struct rusage usage;
+	pid_t pid = wait4(-1, status, options, &usage);
 	int other = pid > 0 ? children_find(children, pid) : -1;
 
-	if (other >= 0 && !WIFSTOPPED(*status)) /* its number may be used again */
-		children->others[other] = 0;
+	if (other >= 0 && !WIFSTOPPED(*status))
+		children_forget(children, other, &usage);
 	return pid;
 }
 

@@ -8,6 +8,7 @@
 #define DSA_CHILDREN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum { CHILDREN_OTHERS = 256 };
@@ -15,6 +16,8 @@ enum { CHILDREN_OTHERS = 256 };
 struct children {
 	pid_t others[CHILDREN_OTHERS]; /* that dsa had before; 0: it ended */
 	unsigned count;                /* more than there is room for: all are others */
+	uint64_t ended_ns;    /* CPU time of others that ended, and bytes that */
+	uint64_t ended_bytes; /* they read: /proc counts them as dsa's */
 };
 
 /* Notes the present children: no program was started yet. */
@@ -23,7 +26,7 @@ void children_note(struct children *children);
 /* True of one of those. */
 bool children_is_other(const struct children *children, pid_t pid);
 
-/* waitpid() for any child. */
+/* waitpid() for any child, which also notes what others used. */
 pid_t children_reap(struct children *children, int *status, int options);
 
 /* Sends a signal, 0: none, to those that belong to the programs. Returns one of them;

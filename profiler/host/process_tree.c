@@ -99,14 +99,28 @@ static bool tree_sum(const struct process_tree *tree, struct process_tree_use *u
 	return true;
 }
 
+/* What others used becomes the first process's when they end. */
+static void tree_leave_out(const struct children *others, struct process_tree_use *use)
+{
+	use->cpu_ns -= others->ended_ns < use->cpu_ns ? others->ended_ns : use->cpu_ns;
+	if (use->read_bytes != UINT64_MAX)
+		use->read_bytes -= others->ended_bytes < use->read_bytes
+					   ? others->ended_bytes
+					   : use->read_bytes;
+}
+
 bool process_tree_read(const char *root, uint32_t first, const struct children *others,
 		       struct process_tree_use *use)
 {
 	struct process_tree tree = {.root = root, .others = others};
 
 	/* One that ends meanwhile is counted by its parent, which was read before. */
-	for (int i = 0; i < TRIES; i++)
-		if (tree_list(&tree, first) && tree_sum(&tree, use))
-			return true;
+	for (int i = 0; i < TRIES; i++) {
+		if (!tree_list(&tree, first) || !tree_sum(&tree, use))
+			continue;
+		if (others != NULL)
+			tree_leave_out(others, use);
+		return true;
+	}
 	return false;
 }

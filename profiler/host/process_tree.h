@@ -16,8 +16,9 @@ struct process_tree_use {
 
 /*
  * Adds up the processes below /proc of `root`, without `others` and their descendants
- * (NULL: there are none). Each sum grows while the first process
- * lives, but for descendants that their parent does not wait for. False: their list
+ * (NULL: there are none). Each sum grows while the first process lives, but for
+ * descendants that their parent does not wait for and for a tick where one of the others
+ * ends. False: their list
  * can't be read, or never was the same for a moment.
  */
 bool process_tree_read(const char *root, uint32_t first, const struct children *others,

@@ -344,6 +344,35 @@ static void children_are_own(void **state)
 	close(ready[1]);
 }
 
+/* On the real /proc: what another one used is not own, also when it has ended. */
+static void others_that_ended_are_not_own(void **state)
+{
+	struct process_tree_use before, after;
+	struct children others;
+	int ready[2], status;
+	char byte;
+	pid_t other;
+
+	(void)state;
+	assert_int_equal(pipe(ready), 0);
+	other = fork();
+	if (other == 0) {
+		burn(S / 5);
+		if (write(ready[1], "x", 1) == 1)
+			pause();
+		_exit(0);
+	}
+	children_note(&others);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_true(process_tree_read("", (uint32_t)getpid(), &others, &before));
+	kill(other, SIGKILL);
+	assert_int_equal(children_reap(&others, &status, 0), other);
+	assert_true(process_tree_read("", (uint32_t)getpid(), &others, &after));
+	assert_true(after.cpu_ns < before.cpu_ns + S / 10);
+	close(ready[0]);
+	close(ready[1]);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -355,6 +384,7 @@ int main(int argc, char **argv)
 		IN_SCRATCH(a_child_that_nobody_waited_for_makes_own_time_unknown),
 		IN_SCRATCH(a_process_that_is_gone_is_no_tree),
 		IN_SCRATCH(what_dsa_did_not_start_is_not_own),
+		cmocka_unit_test(others_that_ended_are_not_own),
 		IN_SCRATCH(a_process_that_hides_its_reads_hides_all),
 		IN_SCRATCH(clock_rates_are_the_mean),
 		IN_SCRATCH(a_partition_lies_on_its_disk),
