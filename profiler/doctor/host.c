@@ -241,7 +241,7 @@ static double others_share(double *load_average)
 	struct host_load from, to;
 	struct trace_load load;
 
-	children_note(&others);
+	children_note(&others, NULL);
 	host_load_init(&config, "", 0);
 	config.others = &others;
 	host_load_read(&config, &from);

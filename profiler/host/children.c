@@ -3,6 +3,8 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,12 +19,12 @@ static FILE *children_open(void)
 	return fopen(path, "re");
 }
 
-void children_note(struct children *children)
+void children_note(struct children *children, const char *session)
 {
 	FILE *file = children_open();
 	int pid;
 
-	*children = (struct children){.count = 0};
+	*children = (struct children){.session = session};
 	while (file != NULL && children->count <= CHILDREN_OTHERS &&
 	       fscanf(file, "%9d", &pid) == 1) {
 		if (children->count < CHILDREN_OTHERS)
@@ -73,14 +75,49 @@ pid_t children_reap(struct children *children, int *status, int options)
 	return pid;
 }
 
+/* A variable of an environment is one of the programs' DSA_SESSION. */
+static bool children_fits(const struct children *children, const char *variable)
+{
+	static const char name[] = "DSA_SESSION=";
+	const char *session = children->session;
+	size_t folder = (size_t)(strrchr(session, '/') - session) + 1;
+
+	return strncmp(variable, name, sizeof(name) - 1) == 0 &&
+	       strncmp(variable + sizeof(name) - 1, session, folder) == 0;
+}
+
+static bool children_has_session(const struct children *children, pid_t pid)
+{
+	char path[64], *variable = NULL;
+	bool found = false;
+	size_t room = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+	file = fopen(path, "re");
+	while (file != NULL && !found && getdelim(&variable, &room, '\0', file) > 0)
+		found = children_fits(children, variable);
+	free(variable);
+	if (file != NULL)
+		fclose(file);
+	return found;
+}
+
+/* Where dsa had children before, what these leave behind becomes a child of its, too. */
+static bool children_is_own(const struct children *children, pid_t pid)
+{
+	return children->count == 0 || (!children_is_other(children, pid) &&
+					children_has_session(children, pid));
+}
+
 pid_t children_signal(const struct children *children, int number)
 {
-	FILE *file = children->count <= CHILDREN_OTHERS ? children_open() : NULL;
+	FILE *file = children_open();
 	pid_t found = 0;
 	int pid;
 
 	while (file != NULL && fscanf(file, "%9d", &pid) == 1) {
-		if (children_find(children, pid) >= 0)
+		if (!children_is_own(children, pid))
 			continue;
 		kill(pid, number);
 		found = pid;

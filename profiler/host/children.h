@@ -14,14 +14,18 @@
 enum { CHILDREN_OTHERS = 256 };
 
 struct children {
+	const char *session;           /* of one of the programs */
 	pid_t others[CHILDREN_OTHERS]; /* that dsa had before; 0: it ended */
-	unsigned count;                /* more than there is room for: all are others */
+	unsigned count;       /* of others; those beyond the room are not in it */
 	uint64_t ended_ns;    /* CPU time of others that ended, and bytes that */
 	uint64_t ended_bytes; /* they read: /proc counts them as dsa's */
 };
 
-/* Notes the present children: no program was started yet. */
-void children_note(struct children *children);
+/*
+ * Notes the present children: no program was started yet. `session`: an absolute path in
+ * the folder that holds the programs' sessions, to be kept; NULL: there will be none.
+ */
+void children_note(struct children *children, const char *session);
 
 /* True of one of those. */
 bool children_is_other(const struct children *children, pid_t pid);
@@ -29,8 +33,11 @@ bool children_is_other(const struct children *children, pid_t pid);
 /* waitpid() for any child, which also notes what others used. */
 pid_t children_reap(struct children *children, int *status, int options);
 
-/* Sends a signal, 0: none, to those that belong to the programs. Returns one of them;
- * 0: there is none. */
+/*
+ * Sends a signal, 0: none, to those that belong to the programs: all, or where dsa had
+ * others before those that have DSA_SESSION of them in their environment. Returns one of
+ * them; 0: there is none.
+ */
 pid_t children_signal(const struct children *children, int number);
 
 #endif

@@ -270,7 +270,7 @@ int conduct(const struct conductor_config *config, struct conductor_job *jobs,
 	}
 	block_signals(&signals, &mask);
 	load_watch_init(&conductor.load, jobs[0].target.cores, &conductor.children);
-	children_note(&conductor.children);
+	children_note(&conductor.children, jobs[0].session);
 	conductor_extend(&conductor);
 	result = conductor_start(&conductor, &signals, &mask, err);
 	if (result == 0 && config->started != NULL)

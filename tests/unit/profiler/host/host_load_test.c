@@ -362,7 +362,7 @@ static void others_that_ended_are_not_own(void **state)
 			pause();
 		_exit(0);
 	}
-	children_note(&others);
+	children_note(&others, NULL);
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	assert_true(process_tree_read("", (uint32_t)getpid(), &others, &before));
 	kill(other, SIGKILL);

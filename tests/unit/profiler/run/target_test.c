@@ -38,8 +38,8 @@ enum {
 
 /* What the processes of a test tell one another. */
 struct told {
-	_Atomic pid_t target, daemon;
-	_Atomic int ready, continued, end;
+	_Atomic pid_t target, daemon, orphan;
+	_Atomic int ready, continued, end, orphaned;
 };
 
 static struct told *told;
@@ -82,16 +82,34 @@ static int work(void *context)
 /* A program that leaves a process in a session of its own. */
 static int leave_daemon(void *context)
 {
+	int running[2];
+	char byte;
+	pid_t pid;
+
 	(void)context;
-	if (fork() == 0) {
+	if (pipe2(running, O_CLOEXEC) < 0)
+		return 1;
+	pid = fork();
+	if (pid == 0) {
 		setsid();
-		told->daemon = getpid();
-		for (;;)
-			pause();
+		execlp("sleep", "sleep", "1000", NULL);
+		_exit(127);
 	}
-	while (told->daemon == 0)
-		clock_sleep_until(clock_now() + 1000000);
+	close(running[1]);
+	if (read(running[0], &byte, 1) != 0) /* until it is another program */
+		return 1;
+	told->daemon = pid;
 	return 0;
+}
+
+/* The same; ends once what was no program's has lost its parent. */
+static int leave_daemon_late(void *context)
+{
+	int result = leave_daemon(context);
+
+	while (!told->orphaned)
+		clock_sleep_until(clock_now() + 1000000);
+	return result;
 }
 
 /* Starts a target and clears up after its end, as the conductor does, in the end as
@@ -101,15 +119,17 @@ static pid_t start_and_clear(int (*run)(void *context), uid_t user)
 	static char *const command[] = {NULL};
 	struct children children;
 	sigset_t blocked, mask;
-	const struct target_config config = {
-		.command = command, .run = run, .session = "/none", .mask = &mask};
+	const struct target_config config = {.command = command,
+					     .run = run,
+					     .session = "/none/session",
+					     .mask = &mask};
 	struct target target;
 
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGCHLD);
 	sigaddset(&blocked, SIGTTOU);
 	sigprocmask(SIG_BLOCK, &blocked, &mask);
-	children_note(&children);
+	children_note(&children, config.session);
 	if (target_start(&target, &config, NULL) < 0)
 		_exit(1);
 	told->target = target.pid;
@@ -309,6 +329,8 @@ static int as_dsa(void (*dsa)(void))
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	if (told->daemon != 0)
 		kill(told->daemon, SIGKILL);
+	if (told->orphan != 0)
+		kill(told->orphan, SIGKILL);
 	assert_true(WIFEXITED(status));
 	return WEXITSTATUS(status);
 }
@@ -335,6 +357,44 @@ static void leftovers_are_ended_and_older_children_are_not(void **state)
 	assert_int_equal(as_dsa(dsa_with_a_child), 0);
 }
 
+/* Ends by itself once it is told, or later. */
+__attribute__((noreturn)) static void become_orphan(void)
+{
+	pid_t parent = getppid();
+
+	alarm(PATIENCE);
+	told->orphan = getpid();
+	while (getppid() == parent)
+		clock_sleep_until(clock_now() + 1000000);
+	told->orphaned = 1;
+	for (;;)
+		pause();
+}
+
+/* As of "script-that-starts-a-daemon & exec dsa run ...". */
+static void dsa_whose_child_leaves_a_daemon(void)
+{
+	pid_t left;
+
+	if (fork() == 0) {
+		if (fork() == 0)
+			become_orphan();
+		while (told->daemon == 0 || told->orphan == 0)
+			clock_sleep_until(clock_now() + 1000000);
+		_exit(0);
+	}
+	left = start_and_clear(leave_daemon_late, getuid());
+	if (left != 0 || kill(told->daemon, 0) == 0)
+		_exit(1);
+	_exit(kill(told->orphan, 0) == 0 ? 0 : 2);
+}
+
+static void what_older_children_leave_behind_stays(void **state)
+{
+	(void)state;
+	assert_int_equal(as_dsa(dsa_whose_child_leaves_a_daemon), 0);
+}
+
 static void dsa_that_may_not_end_it(void)
 {
 	pid_t left = start_and_clear(leave_daemon, 65534);
@@ -359,6 +419,7 @@ int main(int argc, char **argv)
 		WITH_TOLD(a_function_keeps_no_lock),
 		WITH_TOLD(in_the_background_the_shell_keeps_its_terminal),
 		WITH_TOLD(leftovers_are_ended_and_older_children_are_not),
+		WITH_TOLD(what_older_children_leave_behind_stays),
 		WITH_TOLD(what_does_not_end_is_given_up),
 	};
 
