@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.join(HERE, "lib"))
 sys.path.insert(0, os.path.join(HERE, "../loader/python"))
 from house import BUDGET, BUILD, Scratch, Tap, wait_until
 from interrupted import CLOSED, CUT_SHORT, EXITING, HANDED_OVER, INTERRUPTED
+from process import available, no_threads, raised, resident, threads
 
 PYTHON = "/usr/bin/python3"
 EXAMPLE = os.path.join(HERE, "../examples/train.py")
@@ -27,46 +28,6 @@ MODULE = os.path.join(HERE, "../loader/python/dsa.py")
 os.environ["DSA_LIBRARY"] = os.path.join(BUILD, "libdsa.so")
 for name in ("DSA_LOADER", "DSA_SESSION", "DSA_SHARE"):
     os.environ.pop(name, None)
-
-
-def available(name):
-    try:
-        __import__(name)
-    except ImportError:
-        return False
-    return True
-
-
-def raised(kind, function, *arguments, **more):
-    """What it said; None when it did not raise."""
-    try:
-        function(*arguments, **more)
-    except kind as error:
-        return str(error)
-    return None
-
-
-def no_threads():
-    """A thread that was joined stands in /proc a moment longer."""
-    return wait_until(lambda: threads() == 0, 5)
-
-
-def threads():
-    """Of the library."""
-    count = 0
-    for task in os.listdir("/proc/self/task"):
-        try:
-            with open(f"/proc/self/task/{task}/comm", encoding="ascii") as file:
-                count += file.read().startswith("dsa-")
-        except (FileNotFoundError, ProcessLookupError):
-            pass
-    return count
-
-
-def resident():
-    """Bytes of memory of our own, without what is shared."""
-    with open("/proc/self/status", encoding="ascii") as file:
-        return int(re.search(r"RssAnon:\s*(\d+)", file.read())[1]) << 10
 
 
 # ---- what the file says of itself ----
