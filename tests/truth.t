@@ -93,18 +93,26 @@ def prep_time(windows, workers):
 
 
 def fetch_time(windows, config):
-    """Of a delivered sample: the bucket's occupation, or the latency over the depth."""
+    """Of a delivered sample: the bucket's occupation, or the latency over the depth. Of the
+    whole data set's, where that is known, not of those that the windows happened to read."""
     reads = max(1, sum(w["throttle_reads"] for w in windows))
-    misses = sum(w["misses"] for w in windows) / max(
-        1, sum(w["hits"] + w["misses"] for w in windows))
     bucket = sum(w["throttle_busy_s"] for w in windows) / reads
+    if config["cache"] == "lru":
+        misses = sum(w["misses"] for w in windows) / max(
+            1, sum(w["hits"] + w["misses"] for w in windows))
+    else:
+        misses = 1 - config.get("cache_share", 0)
+        bucket *= config["mean_bytes"] * reads / max(
+            1, sum(w["fetched_bytes"] for w in windows))
     latency = config.get("storage_latency_s", 0) / config["fetch_depth"]
     return max(bucket, latency) * misses
 
 
 def truth(result):
     """The shares as the counts of throttles and accelerator have them."""
-    config = {**result["configuration"], **result["emulated"]}
+    dataset = result["dataset"]
+    config = {**result["configuration"], **result["emulated"],
+              "mean_bytes": dataset["bytes"] / dataset["samples"]}
     workers = config["workers"]
     synthetic = compute_time(pick(result, "synthetic"))
     cached = [max(compute_time([w]), prep_time([w], workers))

@@ -161,7 +161,8 @@ enum trace_progress { TRACE_SWITCHING, TRACE_SETTLED, TRACE_MEASURING, TRACE_ENO
 	X(counted_read_bytes, "bytes that these brought")                              \
 	X(counted_hits, "samples the cache had, so that they were not read")           \
 	X(counted_pixels, "pixels decoded for them")                                   \
-	X(counted_skipped, "samples that could not be used, each once")
+	X(counted_skipped, "samples that could not be used, each once")                \
+	X(prepared_bytes, "encoded bytes of the prepared samples")
 
 enum trace_counter {
 #define NUMBER(name, meaning) TRACE_##name,

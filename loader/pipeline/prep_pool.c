@@ -16,6 +16,8 @@ static void count_prepared(const struct worker *worker, const struct blob *blob,
 {
 	struct trace_process *process = worker->pipeline->parts.process;
 
+	trace_add(process, TRACE_prepared_bytes, blob->size);
+
 	trace_add(process, TRACE_prep_ns, took);
 	trace_histogram(process, TRACE_PREP_NS, took);
 	trace_histogram(process, TRACE_BYTES, blob->size);

@@ -1,5 +1,6 @@
 /* shares.c - sums windows into blocks and takes differences of stages. */
 #include "profiler/analysis/shares.h"
+#include "profiler/analysis/control.h"
 #include "profiler/analysis/statistics.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 
 struct block {
 	double seconds[STAGES], samples[STAGES];
+	double excess[STAGES][WINDOW_EXCESSES];
 	double hit; /* of its real window, when drawn */
 	bool drawn;
 };
@@ -29,6 +31,8 @@ static void shares_add_window(struct block *block, const struct window *window)
 
 	block->seconds[stage] += window->seconds;
 	block->samples[stage] += window->samples;
+	for (int i = 0; i < WINDOW_EXCESSES; i++)
+		block->excess[stage][i] += window->excess[i];
 	if (stage == STAGE_REAL && (window->flags & TRACE_DRAW)) {
 		block->drawn = true;
 		block->hit = window->hit;
@@ -51,6 +55,8 @@ static void shares_weigh_alike(struct block *block)
 	if (!block->drawn)
 		return;
 	block->seconds[STAGE_REAL] /= block->samples[STAGE_REAL];
+	for (int i = 0; i < WINDOW_EXCESSES; i++)
+		block->excess[STAGE_REAL][i] /= block->samples[STAGE_REAL];
 	block->samples[STAGE_REAL] = 1;
 }
 
@@ -84,21 +90,39 @@ static size_t make_blocks(const struct window *windows, size_t count,
 	return used;
 }
 
-/* Seconds per sample of each stage's windows over all blocks but one. */
-static void times_without(const struct block *blocks, size_t count, size_t without,
+/* Sums over blocks, of each stage. */
+struct sums {
+	struct control stage[STAGES];
+	int control[STAGES]; /* what of their samples is taken out of its times */
+};
+
+static void sums_add(struct sums *sums, const struct block *block, double times)
+{
+	for (int i = 0; i < STAGES; i++)
+		if (block->samples[i] > 0)
+			control_add(&sums->stage[i], block->seconds[i],
+				    block->samples[i], block->excess[i], times);
+}
+
+static void sums_make(const struct block *blocks, size_t count, struct sums *sums)
+{
+	*sums = (struct sums){0};
+	for (size_t i = 0; i < count; i++)
+		sums_add(sums, &blocks[i], 1);
+	for (int i = 0; i < STAGES; i++)
+		sums->control[i] = control_choose(&sums->stage[i]);
+}
+
+/* Seconds per sample of each stage's windows, over all blocks but one, or over all. */
+static void times_without(const struct sums *sums, const struct block *without,
 			  double times[STAGES])
 {
-	for (int stage = 0; stage < STAGES; stage++) {
-		double seconds = 0, samples = 0;
+	struct sums rest = *sums;
 
-		for (size_t i = 0; i < count; i++) {
-			if (i == without)
-				continue;
-			seconds += blocks[i].seconds[stage];
-			samples += blocks[i].samples[stage];
-		}
-		times[stage] = seconds / samples;
-	}
+	if (without != NULL)
+		sums_add(&rest, without, -1);
+	for (int i = 0; i < STAGES; i++)
+		times[i] = control_time(&rest.stage[i], rest.control[i]);
 }
 
 /* The first STAGES figures are shares, then rates. */
@@ -113,17 +137,17 @@ static double shares_figure(const double times[STAGES], int which)
 }
 
 static struct interval shares_estimate(const struct block *blocks, size_t count,
-				       int which, double floor)
+				       const struct sums *sums, int which, double floor)
 {
 	double without[TRACE_WINDOWS], place[TRACE_WINDOWS], times[STAGES], full;
 	bool drawn = false;
 
-	times_without(blocks, count, SIZE_MAX, times);
+	times_without(sums, NULL, times);
 	full = shares_figure(times, which);
 	if (isnan(full))
 		return INTERVAL_UNKNOWN;
 	for (size_t i = 0; count > 1 && i < count; i++) {
-		times_without(blocks, count, i, times);
+		times_without(sums, &blocks[i], times);
 		without[i] = shares_figure(times, which);
 		place[i] = blocks[i].hit;
 		drawn |= blocks[i].drawn;
@@ -166,13 +190,15 @@ static double shares_disturbance(const struct window *windows, size_t count)
 static void shares_fill(struct shares *shares, const struct block *blocks, size_t count)
 {
 	double floor = shares->floor, times[STAGES];
+	struct sums sums;
 
-	times_without(blocks, count, SIZE_MAX, times);
+	sums_make(blocks, count, &sums);
+	times_without(&sums, NULL, times);
 	for (int i = 0; i < STAGES; i++) {
-		shares->stalls[i] =
-			shares_estimate(blocks, count, i, floor + shares->disturbance);
-		shares->rates[i] =
-			shares_estimate(blocks, count, STAGES + i, floor / times[i]);
+		shares->stalls[i] = shares_estimate(blocks, count, &sums, i,
+						    floor + shares->disturbance);
+		shares->rates[i] = shares_estimate(blocks, count, &sums, STAGES + i,
+						   floor / times[i]);
 	}
 }
 

@@ -11,6 +11,9 @@
  * parts of an epoch, so their times per sample are summed instead, and the change of
  * the hits over the epoch does not count as noise.
  *
+ * Where the bytes that windows prepared or read explain their times, these are taken as if
+ * each had got what it delivers on average (control.h).
+ *
  * Load that lasts shows in no spread of blocks, so that windows which others disturbed
  * and which count all the same widen the shares by what these may have slowed them. A
  * rate is what it was under that load.

@@ -182,7 +182,7 @@ static bool schedule_fits(struct schedule *schedule, double left_s)
 {
 	schedule_set_length(schedule, left_s);
 	if (schedule->blocks >= SHARES_BLOCKS_LEAST &&
-	    schedule->length_s < SCHEDULE_LENGTH_S / 2)
+	    schedule->length_s < schedule_longest(schedule) / 2)
 		return false;
 	return schedule_block_s(schedule) <= left_s;
 }

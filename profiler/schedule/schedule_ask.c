@@ -180,6 +180,11 @@ static uint32_t steps_to_settle(const struct trace *trace)
 	return trace->loader.shared ? STEPS_SETTLE + SHARE_WINDOW : STEPS_SETTLE;
 }
 
+double schedule_longest(const struct schedule *schedule)
+{
+	return schedule->config.only >= 0 ? SCHEDULE_LENGTH_S : SCHEDULE_BLOCK_LENGTH_S;
+}
+
 void schedule_set_block(struct schedule *schedule, const struct trace *trace,
 			struct trace_window *ask, double left_s)
 {
@@ -213,7 +218,7 @@ void schedule_set_length(struct schedule *schedule, double left_s)
 	double room = ROOM_SHARE * (left_s - curve_windows_left_s(&schedule->extras)) /
 		      (missing * kinds);
 	schedule->length_s =
-		fmin(SCHEDULE_LENGTH_S,
+		fmin(schedule_longest(schedule),
 		     fmax(0, room - window_cost_switch_s(&schedule->pace)));
 }
 

@@ -16,7 +16,14 @@ enum {
 	SCHEDULE_AGAINS = TRACE_WINDOWS / 4 /* void windows that wait for another try */
 };
 
-#define SCHEDULE_LENGTH_S 1. /* of a window, if the budget allows */
+/*
+ * Of a window, if the budget allows; the second of one in a block, which is compared with
+ * others beside it: the sooner these come, the less has the speed of the machine changed
+ * (measured on a virtual one: neighbours of .65 s correlate by .55). Shorter ones scatter by
+ * what is under way at their ends.
+ */
+#define SCHEDULE_LENGTH_S       1.
+#define SCHEDULE_BLOCK_LENGTH_S .4
 
 /*
  * Real windows that last whole epochs.
@@ -119,6 +126,9 @@ void schedule_ask_block(struct schedule *schedule, const struct trace *trace,
 /* Its length, and all that a window of its kind needs in a block. */
 void schedule_set_block(struct schedule *schedule, const struct trace *trace,
 			struct trace_window *ask, double left_s);
+
+/* How long a window is if the budget allows. */
+double schedule_longest(const struct schedule *schedule);
 
 /* How long a window may be for 8 blocks to fit into what is left. */
 void schedule_set_length(struct schedule *schedule, double left_s);

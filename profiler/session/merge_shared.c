@@ -12,7 +12,7 @@ static const enum trace_counter of_loader[] = {
 	TRACE_fetch_ns,         TRACE_fetch_cpu_ns,    TRACE_hit_samples,
 	TRACE_hit_bytes,        TRACE_staged_samples,  TRACE_staged_bytes,
 	TRACE_throttle_reads,   TRACE_throttle_bytes,  TRACE_throttle_busy_ns,
-	TRACE_bare_cpu_ns,      TRACE_full_cpu_ns,
+	TRACE_bare_cpu_ns,      TRACE_full_cpu_ns,     TRACE_prepared_bytes,
 };
 
 void merge_shared_describe(struct trace *job, const struct trace *loader)

@@ -5,10 +5,13 @@
 #include "profiler/stage.h"
 
 #include <math.h>
+#include <string.h>
 
 /* What tells a pause from a step. */
 #define PAUSE_NS    50e6
 #define PAUSE_TIMES 8
+
+#define FULL .9 /* of its capacity: a cache that never evicts stays as it is */
 
 unsigned window_count(const struct trace *trace)
 {
@@ -155,6 +158,42 @@ static double window_since(const struct trace *trace, uint64_t time)
 					: (double)(time - trace->created_ns) * 1e-9;
 }
 
+/* ---- what its samples were ---- */
+
+/* Bytes read for a sample, on average over the data set; NAN: not known. */
+static double window_expected_read(const struct window *window, double mean)
+{
+	const struct trace_loader *loader = &window->trace->loader;
+	double held = (double)window->raw->begin.cache_bytes;
+	bool whole = held >= (double)loader->dataset_bytes;
+
+	if (window->flags & TRACE_DRAW)
+		return (1 - window->hit) * mean;
+	if (loader->cache_capacity == 0)
+		return mean;
+	if (strcmp(loader->cache, "minio") != 0 ||
+	    (!whole && held < FULL * (double)loader->cache_capacity))
+		return NAN; /* its hits change all the time */
+	return mean - held / (double)loader->dataset_samples;
+}
+
+static void window_count_excess(struct window *window)
+{
+	const struct trace_window *raw = window->raw;
+	const struct trace_loader *loader = &window->trace->loader;
+	double mean = (double)loader->dataset_bytes / (double)loader->dataset_samples;
+	double prepared = (double)window_counted(raw, TRACE_prepared_bytes);
+	double read = (double)window_counted(raw, TRACE_fetched_bytes);
+	double samples = (double)raw->samples;
+
+	window->excess[WINDOW_PREPARED] =
+		prepared > 0 ? prepared - mean * samples : NAN;
+	window->excess[WINDOW_READ] =
+		window->kind == TRACE_REAL
+			? read - window_expected_read(window, mean) * samples
+			: NAN;
+}
+
 void window_measure(const struct trace *trace, unsigned index, struct window *window)
 {
 	const struct trace_window *raw = &trace->windows[index];
@@ -177,5 +216,6 @@ void window_measure(const struct trace *trace, unsigned index, struct window *wi
 		add_steps(window);
 	else if (ended)
 		add_span(window);
+	window_count_excess(window);
 	window->certified = certificate_check(window);
 }

@@ -9,6 +9,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/*
+ * What was done in a window beyond what as many samples as it delivered take on average over
+ * the whole data set: encoded bytes prepared, and bytes read. It had other samples by
+ * chance, or ended with more, or fewer, under way than it began with.
+ */
+enum window_excess { WINDOW_PREPARED, WINDOW_READ, WINDOW_EXCESSES };
+
 struct window {
 	const struct trace *trace;      /* whose window it is, */
 	const struct trace_window *raw; /* and what the session has of it */
@@ -25,6 +32,8 @@ struct window {
 	double blocked_s;        /* of this, inside dsa_next() */
 	double outside_s;        /* pauses found and left out */
 	double begin_s, end_s;   /* of the measured part, since the session began */
+	double excess
+		[WINDOW_EXCESSES]; /* bytes; NAN: not counted, or not known of all */
 
 	/* disturbance.h, of all windows of a run together: */
 	double disturbance; /* so much of its time others may have cost it, a share */

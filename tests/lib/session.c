@@ -63,6 +63,8 @@ static void snapshot_end(struct trace_window *window,
 	end->counters[TRACE_fetched_samples] += asked->fetched;
 	end->counters[TRACE_fetched_bytes] += asked->fetched * size;
 	end->counters[TRACE_prepared_samples] += asked->prepared;
+	end->counters[TRACE_prepared_bytes] += asked->prepared * size;
+	end->counters[TRACE_hit_samples] += asked->hits;
 	end->read_bytes += asked->fetched * (size + 4096);
 }
 

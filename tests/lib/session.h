@@ -12,7 +12,8 @@ struct session_window {
 	double hit;
 	unsigned steps, samples;    /* measured; samples of a step */
 	double step_ms, blocked_ms; /* each */
-	unsigned fetched, prepared; /* samples */
+	unsigned fetched, prepared; /* samples, */
+	unsigned hits;              /* and those that the cache had */
 	unsigned sample_bytes;      /* 0: 100,000 */
 };
 

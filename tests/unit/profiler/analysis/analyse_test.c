@@ -359,6 +359,10 @@ static void drawn_windows_weigh_alike_over_the_epoch(void **state)
 				window.hit = block / 8.;
 				window.step_ms = 30 - 10. * block / 7;
 				window.steps = 20 + (unsigned)block * 5;
+				window.hits =
+					(unsigned)(window.hit * window.steps * BATCH);
+				window.fetched = window.steps * BATCH - window.hits;
+				window.prepared = window.steps * BATCH;
 			}
 			session_add(trace, &window);
 		}
