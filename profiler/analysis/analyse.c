@@ -22,6 +22,7 @@ struct evidence {
 	struct window *windows;
 	size_t count;
 	bool observed;
+	double corrected; /* as shares.h says */
 };
 
 static int analyse_gather(const struct trace *const *sessions, unsigned count,
@@ -91,7 +92,7 @@ static void analyse_set_precision(const struct evidence *evidence,
 		shares->blocks, blocks_s, fmax(0, profile->budget_s - blocks_s));
 }
 
-static int add_shares(const struct evidence *evidence, struct profile *profile)
+static int add_shares(struct evidence *evidence, struct profile *profile)
 {
 	struct shares shares;
 
@@ -103,6 +104,7 @@ static int add_shares(const struct evidence *evidence, struct profile *profile)
 		profile->stalls[i] = shares.stalls[i];
 		profile->rates[stage_table[i].kind] = shares.rates[i];
 	}
+	evidence->corrected = shares.corrected;
 	profile->overhead_floor = shares.floor;
 	profile->blocks = shares.blocks;
 	analyse_set_precision(evidence, &shares, profile);
@@ -174,6 +176,16 @@ static void split_prep(struct profile *profile)
 		profile->stalls[STAGE_PREP].value - profile->prep_contention;
 }
 
+/* By what real steps would have been longer, that which limits them would have been. */
+static void analyse_correct(double corrected, double share[STAGES])
+{
+	int limit = share[STAGE_FETCH] > share[STAGE_PREP] ? STAGE_FETCH : STAGE_PREP;
+
+	share[limit] += corrected;
+	for (int i = 0; i < STAGES; i++)
+		share[i] /= 1 + corrected;
+}
+
 /* Blocked time can't see the consumer slowed; that part is taken from loaded windows.
  */
 static int add_proof(const struct evidence *evidence, struct profile *profile)
@@ -184,6 +196,7 @@ static int add_proof(const struct evidence *evidence, struct profile *profile)
 	proof_measure(evidence->windows, evidence->count, evidence->observed, &proof);
 	if (isnan(proof.share[STAGE_PREP]))
 		return 0;
+	analyse_correct(evidence->corrected, proof.share);
 	proof.share[STAGE_PREP] += slowed;
 	for (int i = 0; i < STAGES; i++) {
 		profile->proof.share[i] = proof.share[i];
@@ -320,7 +333,7 @@ static int add_limit(struct profile *profile)
 }
 
 static int analyse_find(const struct trace *const *sessions, unsigned count,
-			const struct evidence *evidence, struct profile *profile)
+			struct evidence *evidence, struct profile *profile)
 {
 	if (add_figures(sessions[0], profile) < 0 ||
 	    analyse_add_windows(evidence, profile) < 0)

@@ -194,6 +194,8 @@ static void shares_fill(struct shares *shares, const struct block *blocks, size_
 
 	sums_make(blocks, count, &sums);
 	times_without(&sums, NULL, times);
+	shares->corrected =
+		times[STAGE_REAL] / control_time(&sums.stage[STAGE_REAL], -1) - 1;
 	for (int i = 0; i < STAGES; i++) {
 		shares->stalls[i] = shares_estimate(blocks, count, &sums, i,
 						    floor + shares->disturbance);

@@ -35,7 +35,9 @@ struct shares {
 	struct interval stalls[STAGES];
 	struct interval rates[STAGES]; /* samples/s in the windows of each */
 	double step_s;                 /* of a real step */
-	double floor;                  /* widening of each share's interval; */
+	double corrected; /* so much longer it is taken to be than it was, a share of that,
+			   * as its samples had too few bytes (control.h) */
+	double floor;     /* widening of each share's interval; */
 	double disturbance; /* and again, by what others may have slowed its windows */
 };
 

@@ -5,6 +5,7 @@
 #include "tests/lib/nomem.h"
 #include "tests/lib/session.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -62,7 +63,7 @@ static void a_signal_that_waits_ends_it(void **state)
 	sigemptyset(&interrupt);
 	sigaddset(&interrupt, SIGINT);
 	sigprocmask(SIG_BLOCK, &interrupt, NULL);
-	raise(SIGINT);
+	pthread_kill(pthread_self(), SIGINT);
 	assert_int_equal(measured(0), 0);
 	assert_int_equal(sigwait(&interrupt, &number), 0);
 	sigprocmask(SIG_UNBLOCK, &interrupt, NULL);
