@@ -33,16 +33,17 @@ static double control_about(double both, double one, double other, double count)
 	return both - one * other / count;
 }
 
-/* Share of the scatter that the line explains. */
+/* Share of the scatter that the line explains. None that would be followed beyond its points:
+ * the mean of the data set then is of something else than the windows' samples. */
 static double control_explained(const struct control *control, int which)
 {
-	double n = control->count;
+	double n = control->count, mean = control->x[which] / n;
 	double xx = control_about(control->xx[which], control->x[which],
 				  control->x[which], n);
 	double xy = control_about(control->xy[which], control->x[which], control->y, n);
 	double yy = control_about(control->yy, control->y, control->y, n);
 
-	return xx > 0 && yy > 0 ? xy * xy / (xx * yy) : 0;
+	return mean * mean < xx / n && yy > 0 ? xy * xy / (xx * yy) : 0;
 }
 
 int control_choose(const struct control *control)

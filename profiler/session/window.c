@@ -187,7 +187,7 @@ static void window_count_excess(struct window *window)
 	double samples = (double)raw->samples;
 
 	window->excess[WINDOW_PREPARED] =
-		prepared > 0 ? prepared - mean * samples : NAN;
+		prepared > 0 && mean > 0 ? prepared - mean * samples : NAN;
 	window->excess[WINDOW_READ] =
 		window->kind == TRACE_REAL
 			? read - window_expected_read(window, mean) * samples

@@ -49,6 +49,22 @@ static void what_explains_no_more_than_chance_is_left_alone(void **state)
 	assert_int_equal(control_choose(&control), -1);
 }
 
+/* Sizes that are not those of the samples would have it prolonged to no bytes at all. */
+static void no_line_is_followed_beyond_its_points(void **state)
+{
+	struct control control = {0};
+
+	(void)state;
+	for (int i = 0; i < WINDOWS; i++) {
+		const double excess[WINDOW_EXCESSES] = {SAMPLES * (100000. + 1000 * i),
+							NAN};
+
+		control_add(&control, SAMPLES * (100e-6 + 1e-6 * i), SAMPLES, excess,
+			    1);
+	}
+	assert_int_equal(control_choose(&control), -1);
+}
+
 static void few_windows_show_no_line(void **state)
 {
 	const double excess[WINDOW_EXCESSES] = {1, 2}, none[WINDOW_EXCESSES] = {0, 0};
@@ -84,6 +100,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_the_samples_had_too_much_is_taken_out),
 		cmocka_unit_test(what_explains_no_more_than_chance_is_left_alone),
+		cmocka_unit_test(no_line_is_followed_beyond_its_points),
 		cmocka_unit_test(few_windows_show_no_line),
 		cmocka_unit_test(a_window_that_is_taken_out_again_leaves_nothing),
 	};
