@@ -187,7 +187,59 @@ static double shares_disturbance(const struct window *windows, size_t count)
 	return sum / used;
 }
 
-static void shares_fill(struct shares *shares, const struct block *blocks, size_t count)
+/* Time of the windows of each stage. */
+static void shares_seconds(const struct window *windows, size_t count,
+			   double seconds[STAGES])
+{
+	for (size_t i = 0; i < count; i++)
+		if (shares_uses(&windows[i]))
+			seconds[stage_of_kind(windows[i].kind)] += windows[i].seconds;
+}
+
+/* What the squares of the shares' errors add up to by the scatter of one stage alone. */
+static double shares_scatter(const struct block *blocks, size_t count,
+			     const struct sums *sums, enum stage stage)
+{
+	double full[STAGES], times[STAGES], shares[STAGES], one[STAGES], squares = 0;
+
+	times_without(sums, NULL, full);
+	stage_split(full, shares);
+	for (size_t i = 0; i < count; i++) {
+		times_without(sums, &blocks[i], times);
+		full[stage] = times[stage];
+		stage_split(full, one);
+		for (int j = 0; j < STAGES; j++)
+			if (!isnan(one[j]))
+				squares += (one[j] - shares[j]) * (one[j] - shares[j]);
+	}
+	return squares;
+}
+
+/*
+ * Where windows scatter twice as far, four times their number makes as little of it; so
+ * the time of each stage goes by the root of its scatter times the time that it had
+ * (Neyman 1934; Cochran, Sampling Techniques, 5.5).
+ */
+static void shares_allocate(struct shares *shares, const struct block *blocks,
+			    size_t count, const struct sums *sums,
+			    const double seconds[STAGES])
+{
+	double sum = 0;
+
+	for (int i = 0; i < STAGES; i++) {
+		shares->allocation[i] =
+			count < 2
+				? NAN
+				: sqrt(seconds[i] * shares_scatter(blocks, count, sums,
+								   (enum stage)i));
+		sum += shares->allocation[i];
+	}
+	for (int i = 0; i < STAGES; i++)
+		shares->allocation[i] /= sum;
+}
+
+static void shares_fill(struct shares *shares, const struct block *blocks, size_t count,
+			const double seconds[STAGES])
 {
 	double floor = shares->floor, times[STAGES];
 	struct sums sums;
@@ -202,16 +254,19 @@ static void shares_fill(struct shares *shares, const struct block *blocks, size_
 		shares->rates[i] = shares_estimate(blocks, count, &sums, STAGES + i,
 						   floor / times[i]);
 	}
+	shares_allocate(shares, blocks, count, &sums, seconds);
 }
 
 int shares_measure(const struct window *windows, size_t count, struct shares *shares)
 {
 	struct block *blocks = malloc(TRACE_WINDOWS * sizeof(*blocks));
-	double window_s;
+	double window_s, seconds[STAGES] = {0};
 
 	*shares = (struct shares){.step_s = NAN, .floor = NAN, .disturbance = NAN};
-	for (int i = 0; i < STAGES; i++)
+	for (int i = 0; i < STAGES; i++) {
 		shares->stalls[i] = shares->rates[i] = INTERVAL_UNKNOWN;
+		shares->allocation[i] = NAN;
+	}
 	if (blocks == NULL)
 		return -ENOMEM;
 	shares->blocks = (unsigned)make_blocks(windows, count, blocks);
@@ -220,7 +275,9 @@ int shares_measure(const struct window *windows, size_t count, struct shares *sh
 		shares->floor = SHARES_SETTLE + FLOOR_EDGE_S / window_s +
 				FLOOR_STEP_S / shares->step_s;
 		shares->disturbance = shares_disturbance(windows, count);
-		shares_fill(shares, blocks, shares->blocks > 0 ? shares->blocks : 1);
+		shares_seconds(windows, count, seconds);
+		shares_fill(shares, blocks, shares->blocks > 0 ? shares->blocks : 1,
+			    seconds);
 	}
 	free(blocks);
 	return 0;

@@ -37,8 +37,11 @@ struct shares {
 	double step_s;                 /* of a real step */
 	double corrected; /* so much longer it is taken to be than it was, a share of that,
 			   * as its samples had too few bytes (control.h) */
-	double floor;     /* widening of each share's interval; */
-	double disturbance; /* and again, by what others may have slowed its windows */
+	double floor;     /* of each share's error, that no spread of blocks shows; */
+	double disturbance; /* and what others may have slowed its windows by */
+	/* Parts of the time of further blocks that make the shares most certain: NAN as long
+	 * as there are less than two blocks. */
+	double allocation[STAGES];
 };
 
 /* 0, with unknown shares when a kind has no window that may be used; or -ENOMEM. */

@@ -10,6 +10,12 @@ static struct interval statistics_around(double value, double half)
 	return (struct interval){value, value - half, value + half};
 }
 
+/* Of an error of `squares` with degrees of freedom, and one that no spread shows. */
+static double statistics_half(double squares, unsigned freedom, double floor)
+{
+	return hypot(student_t(.95, freedom) * sqrt(squares), floor);
+}
+
 struct interval statistics_jackknife(double full, const double *without, size_t n,
 				     double floor)
 {
@@ -22,8 +28,8 @@ struct interval statistics_jackknife(double full, const double *without, size_t 
 	for (size_t i = 0; i < n; i++)
 		squares += (without[i] - mean) * (without[i] - mean);
 	squares *= (double)(n - 1) / (double)n;
-	return statistics_around(
-		full, student_t(.95, (unsigned)(n - 1)) * sqrt(squares) + floor);
+	return statistics_around(full,
+				 statistics_half(squares, (unsigned)(n - 1), floor));
 }
 
 struct placed {
@@ -58,7 +64,7 @@ struct interval statistics_ordered(double full, const double *without,
 	/* The differences overlap: together they are worth about two thirds of n - 1.
 	 */
 	freedom = n < 4 ? 1 : (unsigned)(2 * (n - 1) / 3);
-	return statistics_around(full, student_t(.95, freedom) * sqrt(squares) + floor);
+	return statistics_around(full, statistics_half(squares, freedom, floor));
 }
 
 struct interval statistics_mean(const double *values, size_t n)

@@ -13,7 +13,9 @@
 
 /*
  * The 95 % interval of an estimate `full` over n blocks, from the n estimates that
- * leave one block out, widened by `floor` on both sides. With n < 2 it has no bounds.
+ * leave one block out. `floor` bounds an error that no spread of blocks shows: it has
+ * nothing to do with theirs, so that the two add as squares (GUM, JCGM 100:2008, 5.1).
+ * With n < 2 it has no bounds.
  */
 struct interval statistics_jackknife(double full, const double *without, size_t n,
 				     double floor);

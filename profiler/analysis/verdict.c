@@ -7,12 +7,12 @@
 double verdict_budget(double half, double floor, double precision, unsigned blocks,
 		      double blocks_s, double other_s)
 {
-	double ratio, times;
+	double times;
 
 	if (blocks < 2 || !(precision > floor) || !isfinite(half))
 		return NAN;
-	ratio = (half - floor) / (precision - floor);
-	times = fmax(ratio * ratio, (double)SHARES_BLOCKS_LEAST / blocks);
+	times = (half * half - floor * floor) / (precision * precision - floor * floor);
+	times = fmax(times, (double)SHARES_BLOCKS_LEAST / blocks);
 	return blocks_s * times + other_s;
 }
 

@@ -18,7 +18,7 @@ int verdict_limit(struct profile *profile);
 
 /*
  * Budget in seconds after which the half-width would be `precision`: what blocks took
- * so far, times (half - floor)^2 / (precision - floor)^2, at least 8 blocks, and
+ * so far, times (half^2 - floor^2) / (precision^2 - floor^2), at least 8 blocks, and
  * `other_s`. NAN when no number of blocks can get there.
  */
 double verdict_budget(double half, double floor, double precision, unsigned blocks,

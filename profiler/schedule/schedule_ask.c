@@ -29,6 +29,10 @@ enum {
 #define REAL_SHARE   .5 /* what is judged; the other kinds have the rest */
 #define WARMUP_SHARE .1 /* and so long comes before */
 
+/* Of the average length of a block's windows: one kind's. */
+#define LEAST_STRETCH .5
+#define MOST_STRETCH  2.
+
 /* Orders of a block's windows: each is followed by its mirror, so that a linear drift
  * cancels over the two, and each kind comes first, second and last as often. */
 static const enum trace_kind orders[ORDERS][KINDS_IN_BLOCK] = {
@@ -127,11 +131,17 @@ static uint64_t schedule_ask_ns(double seconds)
 	return (uint64_t)(fmax(0, seconds) * 1e9);
 }
 
+static double schedule_length(const struct schedule *schedule, enum trace_kind kind)
+{
+	return schedule->length_s * schedule->stretch[kind];
+}
+
 uint32_t schedule_stage(const struct schedule *schedule, const struct trace *trace,
 			enum trace_kind kind)
 {
 	return window_cost_stage(&schedule->pace, &trace->loader, kind,
-				 schedule->length_s, schedule->config.memory_bytes);
+				 schedule_length(schedule, kind),
+				 schedule->config.memory_bytes);
 }
 
 /* The cache's share of the data set; of page: what memory it may grow to. */
@@ -196,7 +206,7 @@ void schedule_set_block(struct schedule *schedule, const struct trace *trace,
 		schedule->length_s = share * schedule->config.block_s;
 	ask->settle = steps_to_settle(trace);
 	ask->min_steps = STEPS_LEAST;
-	ask->length_ns = schedule_ask_ns(schedule->length_s);
+	ask->length_ns = schedule_ask_ns(schedule_length(schedule, ask->kind));
 	ask->limit_ns = schedule_is_single(schedule)
 				? 0
 				: schedule_ask_ns(left_s + SCHEDULE_LENGTH_S);
@@ -207,6 +217,22 @@ void schedule_set_block(struct schedule *schedule, const struct trace *trace,
 		ask->stage = schedule_stage(schedule, trace, TRACE_CACHED);
 	if (ask->kind == TRACE_REAL)
 		schedule_set_real(schedule, trace, ask);
+}
+
+/* As soon as there are blocks enough to show how far each kind scatters. */
+static void schedule_set_stretch(struct schedule *schedule)
+{
+	const struct shares *shares = &schedule->shares;
+
+	if (schedule->config.only >= 0 || shares->blocks < SHARES_BLOCKS_LEAST ||
+	    isnan(shares->allocation[0]))
+		return;
+	for (int i = 0; i < STAGES; i++) {
+		double stretch = KINDS_IN_BLOCK * shares->allocation[i];
+
+		schedule->stretch[stage_table[i].kind] =
+			fmin(MOST_STRETCH, fmax(LEAST_STRETCH, stretch));
+	}
 }
 
 void schedule_set_length(struct schedule *schedule, double left_s)
@@ -220,6 +246,7 @@ void schedule_set_length(struct schedule *schedule, double left_s)
 	schedule->length_s =
 		fmin(schedule_longest(schedule),
 		     fmax(0, room - window_cost_switch_s(&schedule->pace)));
+	schedule_set_stretch(schedule);
 }
 
 static enum trace_kind kind_now(const struct schedule *schedule)
@@ -325,7 +352,7 @@ bool schedule_ask_fill(struct schedule *schedule, const struct trace *trace,
 double schedule_window_s(const struct schedule *schedule, enum trace_kind kind)
 {
 	return window_cost_switch_s(&schedule->pace) +
-	       fmax(schedule->length_s,
+	       fmax(schedule_length(schedule, kind),
 		    STEPS_LEAST * window_cost_step_s(&schedule->pace, kind));
 }
 

@@ -81,7 +81,8 @@ struct schedule {
 	struct curve_windows extras;
 	unsigned extras_due;
 	struct epochs epochs;
-	double length_s; /* of a window */
+	double length_s;             /* of a window, on average over the kinds; */
+	double stretch[TRACE_KINDS]; /* of each kind's, over that */
 };
 
 /* ---- schedule.c ---- */
@@ -130,7 +131,8 @@ void schedule_set_block(struct schedule *schedule, const struct trace *trace,
 /* How long a window is if the budget allows. */
 double schedule_longest(const struct schedule *schedule);
 
-/* How long a window may be for 8 blocks to fit into what is left. */
+/* How long a window may be for 8 blocks to fit into what is left, and how that is best
+ * divided between the kinds. */
 void schedule_set_length(struct schedule *schedule, double left_s);
 
 /* What a window of a block, and a whole one, take by the paces seen. */
@@ -145,7 +147,7 @@ bool schedule_wants_fill(const struct schedule *schedule, const struct trace *tr
 void schedule_set_real(const struct schedule *schedule, const struct trace *trace,
 		       struct trace_window *ask);
 
-/* Samples to stage for a window of the kind and of schedule->length_s. */
+/* Samples to stage for a window of the kind. */
 uint32_t schedule_stage(const struct schedule *schedule, const struct trace *trace,
 			enum trace_kind kind);
 

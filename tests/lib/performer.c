@@ -60,7 +60,9 @@ static void perform(struct performer *performer, struct trace_window *window)
 {
 	struct session_window did = {.samples = PERFORMER_BATCH};
 	double length_ms = (double)window->length_ns * 1e-6;
-	double unit = random_unit(&performer->random) - .5;
+	double unit = performer->steady[window->kind]
+			      ? 0
+			      : random_unit(&performer->random) - .5;
 
 	did.step_ms =
 		performer->step_ms[window->kind] * (1 + performer->noise * 3.46 * unit);

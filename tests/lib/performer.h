@@ -16,9 +16,10 @@ struct performer {
 	struct trace *trace;
 	struct random random;
 	double step_ms[TRACE_KINDS];
-	double noise;        /* standard deviation of a window's rate, relative */
-	double filled;       /* part of the data set that is in the cache */
-	unsigned void_every; /* each so many-th window is void; 0: none */
+	double noise;             /* standard deviation of a window's rate, relative; */
+	bool steady[TRACE_KINDS]; /* but of these none */
+	double filled;            /* part of the data set that is in the cache */
+	unsigned void_every;      /* each so many-th window is void; 0: none */
 	enum trace_kind void_kind;
 	unsigned done;          /* windows of that kind, where some are void */
 	unsigned quiet_every;   /* others disturb all windows but each so many-th; 0: */

@@ -55,6 +55,40 @@ static void noise_takes_more_blocks_and_then_the_budget(void **state)
 	performer_free(&performer);
 }
 
+/* Mean length that was asked of the kind in blocks from the tenth on. */
+static double length_of(const struct trace *trace, enum trace_kind kind)
+{
+	double seconds = 0, count = 0;
+
+	for (unsigned i = 0; i < trace->window_count; i++) {
+		const struct trace_window *window = &trace->windows[i];
+
+		if (window->kind != kind || window->block >= TRACE_WINDOWS ||
+		    window->block < 10)
+			continue;
+		seconds += (double)window->length_ns * 1e-9;
+		count++;
+	}
+	return seconds / count;
+}
+
+static void kinds_that_scatter_have_more_of_the_time(void **state)
+{
+	struct performer performer = performer_new(&performer_usual);
+	double of[3], all;
+
+	(void)state;
+	performer.noise = .1;
+	performer.steady[TRACE_SYNTHETIC] = performer.steady[TRACE_REAL] = true;
+	assert_int_equal(performer_run(&performer), SCHEDULE_OUT);
+	for (int kind = 0; kind < 3; kind++)
+		of[kind] = length_of(performer.trace, (enum trace_kind)kind);
+	all = of[TRACE_SYNTHETIC] + of[TRACE_CACHED] + of[TRACE_REAL];
+	assert_true(of[TRACE_CACHED] > .6 * all);
+	assert_true(of[TRACE_SYNTHETIC] > .1 * all && of[TRACE_REAL] > .1 * all);
+	performer_free(&performer);
+}
+
 static void kinds_are_balanced_and_orders_mirrored(void **state)
 {
 	struct performer performer = performer_new(&performer_usual);
@@ -208,6 +242,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(stops_when_precise_after_eight_blocks),
 		cmocka_unit_test(the_first_window_warms_up),
 		cmocka_unit_test(noise_takes_more_blocks_and_then_the_budget),
+		cmocka_unit_test(kinds_that_scatter_have_more_of_the_time),
 		cmocka_unit_test(kinds_are_balanced_and_orders_mirrored),
 		cmocka_unit_test(extras_take_a_fifth_and_cover_the_curves),
 		cmocka_unit_test(what_is_under_an_emulated_storage_is_measured),
