@@ -8,7 +8,7 @@ enum { LEAST = 8 }; /* points of a line */
 #define BY_CHANCE 8. /* F of a line through points that have nothing to do with it */
 
 void control_add(struct control *control, double seconds, double samples,
-		 const double excess[WINDOW_EXCESSES], double times)
+		 const double covariate[WINDOW_COVARIATES], double times)
 {
 	double y = seconds / samples;
 
@@ -17,10 +17,10 @@ void control_add(struct control *control, double seconds, double samples,
 	control->count += times;
 	control->y += times * y;
 	control->yy += times * y * y;
-	for (int i = 0; i < WINDOW_EXCESSES; i++) {
-		double x = excess[i] / samples;
+	for (int i = 0; i < WINDOW_COVARIATES; i++) {
+		double x = covariate[i] / samples;
 
-		control->excess[i] += times * excess[i];
+		control->covariate[i] += times * covariate[i];
 		control->x[i] += times * x;
 		control->xx[i] += times * x * x;
 		control->xy[i] += times * x * y;
@@ -34,10 +34,11 @@ static double control_about(double both, double one, double other, double count)
 }
 
 /* Share of the scatter that the line explains. None that would be followed beyond its points:
- * the mean of the data set then is of something else than the windows' samples. */
+ * what is expected then is of something else than what the windows had. */
 static double control_explained(const struct control *control, int which)
 {
-	double n = control->count, mean = control->x[which] / n;
+	double n = control->count;
+	double mean = control->x[which] / n - control->expected[which];
 	double xx = control_about(control->xx[which], control->x[which],
 				  control->x[which], n);
 	double xy = control_about(control->xy[which], control->x[which], control->y, n);
@@ -51,7 +52,7 @@ int control_choose(const struct control *control)
 	double most = 0;
 	int which = -1;
 
-	for (int i = 0; i < WINDOW_EXCESSES && control->count >= LEAST; i++) {
+	for (int i = 0; i < WINDOW_COVARIATES && control->count >= LEAST; i++) {
 		double explained = control_explained(control, i);
 		double rest = fmax(0, 1 - explained);
 
@@ -74,5 +75,6 @@ double control_time(const struct control *control, int which)
 			      control->count) /
 		control_about(control->xx[which], control->x[which], control->x[which],
 			      control->count);
-	return time - slope * control->excess[which] / control->samples;
+	return time - slope * (control->covariate[which] / control->samples -
+			       control->expected[which]);
 }

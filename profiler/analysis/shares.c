@@ -11,9 +11,11 @@
 #define FLOOR_EDGE_S 100e-6 /* two wake-ups, timer slack each, at a window's ends; */
 #define FLOOR_STEP_S 200e-9 /* two readings of the clock in a step. */
 
+#define ALIKE .9 /* of the time of real windows: cached ones prepare about as much */
+
 struct block {
 	double seconds[STAGES], samples[STAGES];
-	double excess[STAGES][WINDOW_EXCESSES];
+	double covariate[STAGES][WINDOW_COVARIATES];
 	double hit; /* of its real window, when drawn */
 	bool drawn;
 };
@@ -31,8 +33,8 @@ static void shares_add_window(struct block *block, const struct window *window)
 
 	block->seconds[stage] += window->seconds;
 	block->samples[stage] += window->samples;
-	for (int i = 0; i < WINDOW_EXCESSES; i++)
-		block->excess[stage][i] += window->excess[i];
+	for (int i = 0; i < WINDOW_COVARIATES; i++)
+		block->covariate[stage][i] += window->covariate[i];
 	if (stage == STAGE_REAL && (window->flags & TRACE_DRAW)) {
 		block->drawn = true;
 		block->hit = window->hit;
@@ -55,8 +57,8 @@ static void shares_weigh_alike(struct block *block)
 	if (!block->drawn)
 		return;
 	block->seconds[STAGE_REAL] /= block->samples[STAGE_REAL];
-	for (int i = 0; i < WINDOW_EXCESSES; i++)
-		block->excess[STAGE_REAL][i] /= block->samples[STAGE_REAL];
+	for (int i = 0; i < WINDOW_COVARIATES; i++)
+		block->covariate[STAGE_REAL][i] /= block->samples[STAGE_REAL];
 	block->samples[STAGE_REAL] = 1;
 }
 
@@ -101,7 +103,34 @@ static void sums_add(struct sums *sums, const struct block *block, double times)
 	for (int i = 0; i < STAGES; i++)
 		if (block->samples[i] > 0)
 			control_add(&sums->stage[i], block->seconds[i],
-				    block->samples[i], block->excess[i], times);
+				    block->samples[i], block->covariate[i], times);
+}
+
+/* The machine has no speed that were known but that of these windows. */
+static void sums_expect(struct sums *sums)
+{
+	struct control *cached = &sums->stage[STAGE_PREP];
+	struct control *real = &sums->stage[STAGE_REAL];
+
+	cached->expected[WINDOW_OWN_CPU] = real->expected[WINDOW_OWN_CPU] =
+		(cached->covariate[WINDOW_OWN_CPU] + real->covariate[WINDOW_OWN_CPU]) /
+		(cached->samples + real->samples);
+}
+
+/* Chooses what is taken out of each stage's times. */
+static void sums_choose(struct sums *sums)
+{
+	double cached = control_time(&sums->stage[STAGE_PREP], -1);
+	double real = control_time(&sums->stage[STAGE_REAL], -1);
+
+	sums_expect(sums);
+	for (int i = 0; i < STAGES; i++) {
+		struct control *stage = &sums->stage[i];
+
+		if ((i != STAGE_PREP && i != STAGE_REAL) || cached < ALIKE * real)
+			stage->expected[WINDOW_OWN_CPU] = NAN;
+		sums->control[i] = control_choose(stage);
+	}
 }
 
 static void sums_make(const struct block *blocks, size_t count, struct sums *sums)
@@ -109,8 +138,7 @@ static void sums_make(const struct block *blocks, size_t count, struct sums *sum
 	*sums = (struct sums){0};
 	for (size_t i = 0; i < count; i++)
 		sums_add(sums, &blocks[i], 1);
-	for (int i = 0; i < STAGES; i++)
-		sums->control[i] = control_choose(&sums->stage[i]);
+	sums_choose(sums);
 }
 
 /* Seconds per sample of each stage's windows, over all blocks but one, or over all. */
@@ -121,6 +149,7 @@ static void times_without(const struct sums *sums, const struct block *without,
 
 	if (without != NULL)
 		sums_add(&rest, without, -1);
+	sums_expect(&rest);
 	for (int i = 0; i < STAGES; i++)
 		times[i] = control_time(&rest.stage[i], rest.control[i]);
 }
@@ -246,8 +275,10 @@ static void shares_fill(struct shares *shares, const struct block *blocks, size_
 
 	sums_make(blocks, count, &sums);
 	times_without(&sums, NULL, times);
-	shares->corrected =
-		times[STAGE_REAL] / control_time(&sums.stage[STAGE_REAL], -1) - 1;
+	if (sums.control[STAGE_REAL] != WINDOW_OWN_CPU)
+		shares->corrected =
+			times[STAGE_REAL] / control_time(&sums.stage[STAGE_REAL], -1) -
+			1;
 	for (int i = 0; i < STAGES; i++) {
 		shares->stalls[i] = shares_estimate(blocks, count, &sums, i,
 						    floor + shares->disturbance);

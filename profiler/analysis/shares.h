@@ -12,7 +12,10 @@
  * the hits over the epoch does not count as noise.
  *
  * Where the bytes that windows prepared or read explain their times, these are taken as if
- * each had got what it delivers on average (control.h).
+ * each had got what it delivers on average; and where the program's own CPU time does, which
+ * tells how fast the machine was, as if that had been the same for all (control.h). Only
+ * cached and real windows are made the same, and where as much is prepared in both: the
+ * loader's work beside it slows the program too, and belongs to the stall.
  *
  * Load that lasts shows in no spread of blocks, so that windows which others disturbed
  * and which count all the same widen the shares by what these may have slowed them. A

@@ -177,7 +177,21 @@ static double window_expected_read(const struct window *window, double mean)
 	return mean - held / (double)loader->dataset_samples;
 }
 
-static void window_count_excess(struct window *window)
+/* A loader that is shared has its threads in another process, and its counts cannot be
+ * taken off. */
+static double window_own_cpu(const struct window *window)
+{
+	const struct trace_window *raw = window->raw;
+	uint64_t loader_ns = window_counted(raw, TRACE_prep_cpu_ns) +
+			     window_counted(raw, TRACE_fetch_cpu_ns);
+
+	if (window->trace->loader.shared)
+		return NAN;
+	return ((double)(raw->end.cpu_ns - raw->begin.cpu_ns) - (double)loader_ns) *
+	       1e-9;
+}
+
+static void window_count_covariates(struct window *window)
 {
 	const struct trace_window *raw = window->raw;
 	const struct trace_loader *loader = &window->trace->loader;
@@ -186,12 +200,13 @@ static void window_count_excess(struct window *window)
 	double read = (double)window_counted(raw, TRACE_fetched_bytes);
 	double samples = (double)raw->samples;
 
-	window->excess[WINDOW_PREPARED] =
+	window->covariate[WINDOW_PREPARED] =
 		prepared > 0 && mean > 0 ? prepared - mean * samples : NAN;
-	window->excess[WINDOW_READ] =
+	window->covariate[WINDOW_READ] =
 		window->kind == TRACE_REAL
 			? read - window_expected_read(window, mean) * samples
 			: NAN;
+	window->covariate[WINDOW_OWN_CPU] = window_own_cpu(window);
 }
 
 void window_measure(const struct trace *trace, unsigned index, struct window *window)
@@ -216,6 +231,6 @@ void window_measure(const struct trace *trace, unsigned index, struct window *wi
 		add_steps(window);
 	else if (ended)
 		add_span(window);
-	window_count_excess(window);
+	window_count_covariates(window);
 	window->certified = certificate_check(window);
 }

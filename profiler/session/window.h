@@ -10,11 +10,21 @@
 #include <stddef.h>
 
 /*
- * What was done in a window beyond what as many samples as it delivered take on average over
- * the whole data set: encoded bytes prepared, and bytes read. It had other samples by
- * chance, or ended with more, or fewer, under way than it began with.
+ * What a window's time goes with.
+ *
+ * Bytes, encoded, that were prepared, and that were read, beyond what as many samples as
+ * it delivered take on average over the whole data set: it had other samples by chance, or
+ * ended with more, or fewer, under way than it began with.
+ *
+ * CPU seconds of the program itself, without the loader's: its work for a sample is the same
+ * in every window, and what it takes is how fast the machine is.
  */
-enum window_excess { WINDOW_PREPARED, WINDOW_READ, WINDOW_EXCESSES };
+enum window_covariate {
+	WINDOW_PREPARED,
+	WINDOW_READ,
+	WINDOW_OWN_CPU,
+	WINDOW_COVARIATES,
+};
 
 struct window {
 	const struct trace *trace;      /* whose window it is, */
@@ -32,8 +42,7 @@ struct window {
 	double blocked_s;        /* of this, inside dsa_next() */
 	double outside_s;        /* pauses found and left out */
 	double begin_s, end_s;   /* of the measured part, since the session began */
-	double excess
-		[WINDOW_EXCESSES]; /* bytes; NAN: not counted, or not known of all */
+	double covariate[WINDOW_COVARIATES]; /* NAN: not counted, or not known of all */
 
 	/* disturbance.h, of all windows of a run together: */
 	double disturbance; /* so much of its time others may have cost it, a share */

@@ -12,27 +12,28 @@
 
 enum { WINDOWS = 10, SAMPLES = 1000 };
 
-/* 100 us a sample, and 1 ns for each byte of one excess; noise of 2 us that turns. */
-static void add_windows(struct control *control, enum window_excess which, double bytes)
+/* 100 us a sample, and 1 ns for each byte of one covariate; noise of 2 us that turns. */
+static void add_windows(struct control *control, enum window_covariate which,
+			double bytes)
 {
 	for (int i = 0; i < WINDOWS; i++) {
 		double more = bytes * (i % 5 - 1.5);
 		double noise = i % 2 == 0 ? 2e-6 : -2e-6;
-		double excess[WINDOW_EXCESSES] = {NAN, NAN};
+		double covariate[WINDOW_COVARIATES] = {NAN, NAN};
 
-		excess[which] = SAMPLES * more;
+		covariate[which] = SAMPLES * more;
 		control_add(control, SAMPLES * (100e-6 + noise + 1e-9 * more), SAMPLES,
-			    excess, 1);
+			    covariate, 1);
 	}
 }
 
 static void what_the_samples_had_too_much_is_taken_out(void **state)
 {
 	(void)state;
-	for (int which = 0; which < WINDOW_EXCESSES; which++) {
+	for (int which = 0; which < WINDOW_COVARIATES; which++) {
 		struct control control = {0};
 
-		add_windows(&control, (enum window_excess)which, 20000);
+		add_windows(&control, (enum window_covariate)which, 20000);
 		assert_int_equal(control_choose(&control), which);
 		/* half of 20,000 bytes too many on average */
 		close_to(control_time(&control, -1) / 100e-6, 1.1, 1e-6);
@@ -56,10 +57,10 @@ static void no_line_is_followed_beyond_its_points(void **state)
 
 	(void)state;
 	for (int i = 0; i < WINDOWS; i++) {
-		const double excess[WINDOW_EXCESSES] = {SAMPLES * (100000. + 1000 * i),
-							NAN};
+		const double covariate[WINDOW_COVARIATES] = {
+			SAMPLES * (100000. + 1000 * i), NAN};
 
-		control_add(&control, SAMPLES * (100e-6 + 1e-6 * i), SAMPLES, excess,
+		control_add(&control, SAMPLES * (100e-6 + 1e-6 * i), SAMPLES, covariate,
 			    1);
 	}
 	assert_int_equal(control_choose(&control), -1);
@@ -67,31 +68,32 @@ static void no_line_is_followed_beyond_its_points(void **state)
 
 static void few_windows_show_no_line(void **state)
 {
-	const double excess[WINDOW_EXCESSES] = {1, 2}, none[WINDOW_EXCESSES] = {0, 0};
+	const double covariate[WINDOW_COVARIATES] = {1, 2},
+		     none[WINDOW_COVARIATES] = {0, 0};
 	struct control control = {0};
 
 	(void)state;
 	for (int i = 0; i < 6; i++)
-		control_add(&control, i % 2 == 0 ? 1 : 2, 1, i % 2 == 0 ? none : excess,
-			    1);
+		control_add(&control, i % 2 == 0 ? 1 : 2, 1,
+			    i % 2 == 0 ? none : covariate, 1);
 	assert_int_equal(control_choose(&control), -1);
 	control = (struct control){0};
 	for (int i = 0; i < WINDOWS; i++) /* all alike */
-		control_add(&control, 1, 1, excess, 1);
+		control_add(&control, 1, 1, covariate, 1);
 	assert_int_equal(control_choose(&control), -1);
 }
 
 static void a_window_that_is_taken_out_again_leaves_nothing(void **state)
 {
-	const double excess[WINDOW_EXCESSES] = {3e6, -1e6};
+	const double covariate[WINDOW_COVARIATES] = {3e6, -1e6};
 	struct control control = {0};
 	double before;
 
 	(void)state;
 	add_windows(&control, WINDOW_PREPARED, 20000);
 	before = control_time(&control, WINDOW_PREPARED);
-	control_add(&control, .5, SAMPLES, excess, 1);
-	control_add(&control, .5, SAMPLES, excess, -1);
+	control_add(&control, .5, SAMPLES, covariate, 1);
+	control_add(&control, .5, SAMPLES, covariate, -1);
 	close_to(control_time(&control, WINDOW_PREPARED) / before, 1, 1e-9);
 }
 

@@ -2,6 +2,7 @@
 #include "profiler/analysis/shares.h"
 #include "tests/lib/close_to.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,6 +71,59 @@ static void it_goes_by_what_their_scatter_does_to_the_shares(void **state)
 		 sqrt(real / compute * 2), .05);
 }
 
+/* Windows that go up and down with a machine by 5 %, on which the program itself takes
+ * `own_s` of CPU time a sample at its mean speed; cached ones take `cached_s`. */
+static void measure_on_a_machine(double cached_s, double own_s, struct shares *shares)
+{
+	const double mean[STAGES] = {.001, cached_s, .002};
+	struct window windows[BLOCKS * STAGES];
+	size_t count = 0;
+
+	for (unsigned block = 0; block < BLOCKS; block++)
+		for (int i = 0; i < STAGES; i++) {
+			double speed = 1 + (block >> i & 1 ? .05 : -.05);
+
+			windows[count++] = (struct window){
+				.kind = stage_table[i].kind,
+				.block = (int)block,
+				.certified = true,
+				.steps = 10,
+				.samples = SAMPLES,
+				.seconds = SAMPLES * mean[i] * speed,
+				.covariate = {NAN, NAN, SAMPLES * own_s * speed},
+			};
+		}
+	/* one window less, so that the means of the machine's speed differ */
+	assert_int_equal(shares_measure(windows, count - STAGES, shares), 0);
+}
+
+static void the_programs_own_cpu_time_shows_how_fast_the_machine_was(void **state)
+{
+	struct shares with, without;
+
+	(void)state;
+	measure_on_a_machine(.0019, .0008, &with);
+	measure_on_a_machine(.0019, NAN, &without);
+	close_to(with.rates[STAGE_REAL].value / with.rates[STAGE_PREP].value, .95,
+		 1e-6);
+	assert_true(interval_half(with.stalls[STAGE_FETCH]) <
+		    .3 * interval_half(without.stalls[STAGE_FETCH]));
+	assert_true(interval_half(with.stalls[STAGE_PREP]) <
+		    interval_half(without.stalls[STAGE_PREP]));
+}
+
+/* The loader slows it more where it prepares more. */
+static void it_is_not_asked_where_less_is_prepared(void **state)
+{
+	struct shares with, without;
+
+	(void)state;
+	measure_on_a_machine(.0015, .0008, &with);
+	measure_on_a_machine(.0015, NAN, &without);
+	for (int i = 0; i < STAGES; i++)
+		close_to(with.stalls[i].high, without.stalls[i].high, 1e-12);
+}
+
 static void one_block_says_nothing_of_it(void **state)
 {
 	static const double none[STAGES];
@@ -85,6 +139,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(time_goes_to_the_stages_that_scatter),
 		cmocka_unit_test(it_goes_by_what_their_scatter_does_to_the_shares),
+		cmocka_unit_test(
+			the_programs_own_cpu_time_shows_how_fast_the_machine_was),
+		cmocka_unit_test(it_is_not_asked_where_less_is_prepared),
 		cmocka_unit_test(one_block_says_nothing_of_it),
 	};
 
