@@ -211,13 +211,15 @@ static int look_at_less(const struct adviser *adviser)
 
 /* ---- ranks ---- */
 
-/* Advised ones first, the likeliest gain in front; the others stay in their order. */
+/* Advised ones first, the likeliest gain in front, to the digits that are shown; the others
+ * stay in their order. */
 static bool goes_before(const struct profile_prediction *a,
 			const struct profile_prediction *b)
 {
 	if (a->rank != b->rank)
 		return a->rank < b->rank;
-	return a->rank == 0 && advice_likely(a) > advice_likely(b);
+	return a->rank == 0 &&
+	       round(100 * advice_likely(a)) > round(100 * advice_likely(b));
 }
 
 static void advice_rank(struct profile *profile)

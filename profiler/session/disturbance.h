@@ -2,7 +2,7 @@
  * disturbance.h - windows that other programs, or the host, have disturbed. Pure.
  *
  *	CPU	others, with what the host took, used more than 5 % of the cores that
- *		the run may use, while these were 90 % busy: the run would have had it
+ *		the run may use, while these were 80 % busy: the run would have had it
  *	storage	others read more than 10 % of what the run read from the device of
  *		the data set
  *

@@ -56,8 +56,14 @@ enum { FORMAT_STAGES = 32 * STAGES }; /* room for words of all stages */
 /* True where there is a second measurement, and shares to compare it with. */
 bool format_has_proof(const struct profile *profile);
 
-/* False where the two differ by more than their intervals. */
-bool format_proof_agrees(const struct profile *profile);
+/*
+ * Where the two differ by more than their intervals. The first compares whole steps, the
+ * second sees only what the program waits in dsa_next(): when they differ in all that
+ * training waits, the program does not wait as the second takes for granted; when only
+ * in what for, either may be wrong.
+ */
+enum format_proof { FORMAT_AGREES, FORMAT_DIFFERENCE_HOLDS, FORMAT_SPLIT_UNKNOWN };
+enum format_proof format_proof_judge(const struct profile *profile);
 
 /* "Compute, prep and fetch": the stages of the profile; with `labels`: "prep stall". */
 const char *format_stages(char to[FORMAT_STAGES], const struct profile *profile,

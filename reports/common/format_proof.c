@@ -16,25 +16,58 @@ bool format_has_proof(const struct profile *profile)
 
 /* The second has no interval of its own: it comes from the same windows, and is taken to
  * be as sure as the first. */
-bool format_proof_agrees(const struct profile *profile)
+static bool format_is_apart(double share, const struct interval *first)
 {
-	if (!format_has_proof(profile))
-		return true;
-	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++) {
-		const struct interval *stall = &profile->stalls[i];
-		double gap = fabs(profile->proof.share[i] - stall->value);
+	double gap = fabs(share - first->value);
 
-		if (gap > APART || gap > fmax(HANDED, stall->high - stall->low))
-			return false;
-	}
-	return true;
+	return gap > APART || gap > fmax(HANDED, first->high - first->low);
+}
+
+/* All that training waits, by the second measurement. */
+static double format_proof_wait(const struct profile *profile)
+{
+	double wait = 0;
+
+	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
+		if (isfinite(profile->proof.share[i]))
+			wait += profile->proof.share[i];
+	return wait;
+}
+
+enum format_proof format_proof_judge(const struct profile *profile)
+{
+	bool apart = false;
+
+	if (!format_has_proof(profile))
+		return FORMAT_AGREES;
+	if (format_is_apart(1 - format_proof_wait(profile),
+			    &profile->stalls[STAGE_COMPUTE]))
+		return FORMAT_DIFFERENCE_HOLDS;
+	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
+		apart |= format_is_apart(profile->proof.share[i], &profile->stalls[i]);
+	return apart ? FORMAT_SPLIT_UNKNOWN : FORMAT_AGREES;
 }
 
 void format_disagreement(FILE *out, const struct profile *profile)
 {
-	if (!format_proof_agrees(profile))
+	enum format_proof judged = format_proof_judge(profile);
+	double wait = format_proof_wait(profile);
+
+	if (judged == FORMAT_AGREES)
+		return;
+	fprintf(out, "the second measurement disagrees by %.1f points; ",
+		100 * profile->proof_gap);
+	if (judged == FORMAT_SPLIT_UNKNOWN)
 		fprintf(out,
-			"the second measurement disagrees by %.1f points: do not trust "
-			"the split",
-			100 * profile->proof_gap);
+			"both see training wait %.0f%% of its time, but what for is "
+			"not "
+			"known",
+			100 * wait);
+	else if (wait < 1 - profile->stalls[STAGE_COMPUTE].value)
+		fputs("trust the first, as the program also waits outside dsa_next()",
+		      out);
+	else
+		fputs("trust the first, as the program asks for batches before it "
+		      "needs them",
+		      out);
 }

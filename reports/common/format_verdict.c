@@ -104,14 +104,14 @@ static int format_verdict_limit(const struct profile *profile)
 		       : format_verdict_largest(profile->stalls);
 }
 
-/* ": storage limits now, then preparation", unless two measurements disagree, or
- * intervals are too wide. */
+/* ": storage limits now, then preparation", unless two measurements disagree about
+ * that, or intervals are too wide. */
 static void format_verdict_limits(FILE *out, const struct profile *profile)
 {
 	int limit = format_verdict_limit(profile), next = profile->limit_next.id;
 	bool two = next > STAGE_COMPUTE && next < STAGES;
 
-	if (!format_proof_agrees(profile)) {
+	if (format_proof_judge(profile) == FORMAT_SPLIT_UNKNOWN) {
 		fputs("; two measurements disagree about what for", out);
 		return;
 	}

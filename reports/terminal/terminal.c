@@ -266,7 +266,7 @@ static void terminal_proof(struct box *box, const struct profile *profile)
 
 	box->failed |= apart == NULL;
 	if (format_has_proof(profile) && isfinite(profile->proof_gap) &&
-	    format_proof_agrees(profile))
+	    format_proof_judge(profile) == FORMAT_AGREES)
 		snprintf(gap, sizeof(gap), " (differs by %.1f points)",
 			 100 * profile->proof_gap);
 	if (format_has_proof(profile))

@@ -22,5 +22,6 @@ with 'r["run"].update(status="budget", status_why="8 s is too short (a step take
 	budget_s=8, budget_needed_s=360); del r["stalls"]; del r["second_proof"]'
 with 'r["stalls"]["prep"].update(low=-4.7, high=5.4); del r["second_proof"]'
 with 'r["second_proof"] = {"prep": {"share": 0}, "fetch": {"share": .1}, "gap_share": .38}'
+with 'r["second_proof"] = {"prep": {"share": .1}, "fetch": {"share": .4}, "gap_share": .28}'
 with 'r["outside"] = {"share": .336, "time_s": 6.5}; r["configuration"]["loaders"] = 2'
 with 'r["rates"]["real_per_s"].update(low=-10116)'

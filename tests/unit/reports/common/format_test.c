@@ -303,7 +303,7 @@ static void several_loaders_are_told(void **state)
 	profile_free(&profile);
 }
 
-/* Of prep, by the second measurement. */
+/* Of prep alone, by the second measurement. */
 static bool agrees(double share, double half)
 {
 	struct profile profile;
@@ -312,12 +312,19 @@ static bool agrees(double share, double half)
 	profile_init(&profile);
 	profile.stalls[STAGE_PREP] = (struct interval){.4, .4 - half, .4 + half};
 	profile.proof.share[STAGE_PREP] = share;
-	agreed = format_proof_agrees(&profile);
+	agreed = format_proof_judge(&profile) == FORMAT_AGREES;
 	profile_free(&profile);
 	return agreed;
 }
 
-static void measurements_that_disagree_are_not_trusted(void **state)
+static void set_second(struct profile *profile, double prep, double fetch)
+{
+	profile->proof.share[STAGE_PREP] = prep;
+	profile->proof.share[STAGE_FETCH] = fetch;
+	profile->proof_gap = fmax(fabs(prep - .5), fabs(fetch - .1));
+}
+
+static void of_measurements_that_disagree_it_is_said_which_to_trust(void **state)
 {
 	struct profile profile;
 
@@ -331,13 +338,25 @@ static void measurements_that_disagree_are_not_trusted(void **state)
 	profile.stalls[STAGE_COMPUTE] = (struct interval){.4, .39, .41};
 	profile.stalls[STAGE_PREP] = (struct interval){.5, .49, .51};
 	profile.stalls[STAGE_FETCH] = (struct interval){.1, .09, .11};
-	profile.proof.share[STAGE_PREP] = 0;
-	profile.proof_gap = .5;
+	set_second(&profile, .1, .5);
 	writes(format_disagreement, &profile,
-	       "the second measurement disagrees by 50.0 points: do not trust the "
-	       "split");
+	       "the second measurement disagrees by 40.0 points; both see training "
+	       "wait "
+	       "60% of its time, but what for is not known");
 	says(&profile, "Training waits for data 60.0% of its time; two measurements "
 		       "disagree about what for.");
+	set_second(&profile, 0, .1);
+	writes(format_disagreement, &profile,
+	       "the second measurement disagrees by 50.0 points; trust the first, as "
+	       "the "
+	       "program also waits outside dsa_next()");
+	says(&profile, "Training waits for data 60.0% of its time: preparation "
+		       "limits.");
+	set_second(&profile, .8, .1);
+	writes(format_disagreement, &profile,
+	       "the second measurement disagrees by 30.0 points; trust the first, as "
+	       "the "
+	       "program asks for batches before it needs them");
 	profile_free(&profile);
 }
 
@@ -377,7 +396,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_crash_comes_first),
 		cmocka_unit_test(time_beside_the_budget_is_told),
 		cmocka_unit_test(several_loaders_are_told),
-		cmocka_unit_test(measurements_that_disagree_are_not_trusted),
+		cmocka_unit_test(
+			of_measurements_that_disagree_it_is_said_which_to_trust),
 		cmocka_unit_test(ranges_are_of_what_is_possible),
 		cmocka_unit_test(budgets_are_rounded_up),
 	};
