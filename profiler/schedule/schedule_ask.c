@@ -29,8 +29,10 @@ enum {
 #define REAL_SHARE   .5 /* what is judged; the other kinds have the rest */
 #define WARMUP_SHARE .1 /* and so long comes before */
 
-/* Of the average length of a block's windows: one kind's. */
+/* Of the average length of a block's windows: one kind's. Real ones are never shorter, as
+ * more of them would be what storage had under way at their ends. */
 #define LEAST_STRETCH .5
+#define LEAST_REAL    1.
 #define MOST_STRETCH  2.
 
 /* Orders of a block's windows: each is followed by its mirror, so that a linear drift
@@ -228,10 +230,11 @@ static void schedule_set_stretch(struct schedule *schedule)
 	    isnan(shares->allocation[0]))
 		return;
 	for (int i = 0; i < STAGES; i++) {
+		double least = i == STAGE_REAL ? LEAST_REAL : LEAST_STRETCH;
 		double stretch = KINDS_IN_BLOCK * shares->allocation[i];
 
 		schedule->stretch[stage_table[i].kind] =
-			fmin(MOST_STRETCH, fmax(LEAST_STRETCH, stretch));
+			fmin(MOST_STRETCH, fmax(least, stretch));
 	}
 }
 
