@@ -65,6 +65,22 @@ int control_choose(const struct control *control)
 	return which;
 }
 
+double control_apart(const struct control *one, const struct control *other, int which)
+{
+	double gap = one->x[which] / one->count - other->x[which] / other->count;
+	double squares = 0;
+
+	for (int i = 0; i < 2; i++) {
+		const struct control *each = i == 0 ? one : other;
+		double n = each->count;
+
+		squares += control_about(each->xx[which], each->x[which],
+					 each->x[which], n) /
+			   (n * (n - 1));
+	}
+	return fabs(gap) / sqrt(squares);
+}
+
 double control_time(const struct control *control, int which)
 {
 	double time = control->seconds / control->samples, slope;

@@ -30,6 +30,9 @@ void control_add(struct control *control, double seconds, double samples,
  * -1: none does. */
 int control_choose(const struct control *control);
 
+/* Standard errors that the means of a covariate are apart in windows of two kinds. */
+double control_apart(const struct control *one, const struct control *other, int which);
+
 /* Seconds a sample where the covariate is as expected; `which` as chosen. */
 double control_time(const struct control *control, int which);
 

@@ -11,7 +11,8 @@
 #define FLOOR_EDGE_S 100e-6 /* two wake-ups, timer slack each, at a window's ends; */
 #define FLOOR_STEP_S 200e-9 /* two readings of the clock in a step. */
 
-#define ALIKE .9 /* of the time of real windows: cached ones prepare about as much */
+#define ALIKE      .9 /* of the time of real windows: cached ones prepare about as much */
+#define OWN_CHANCE 2. /* standard errors that CPU times are apart */
 
 struct block {
 	double seconds[STAGES], samples[STAGES];
@@ -117,17 +118,27 @@ static void sums_expect(struct sums *sums)
 		(cached->samples + real->samples);
 }
 
+/* True where the program's own work was the same in cached and real windows, as far as
+ * they show. */
+static bool sums_own_is_alike(const struct sums *sums)
+{
+	const struct control *cached = &sums->stage[STAGE_PREP];
+	const struct control *real = &sums->stage[STAGE_REAL];
+
+	return control_time(cached, -1) >= ALIKE * control_time(real, -1) &&
+	       control_apart(cached, real, WINDOW_OWN_CPU) < OWN_CHANCE;
+}
+
 /* Chooses what is taken out of each stage's times. */
 static void sums_choose(struct sums *sums)
 {
-	double cached = control_time(&sums->stage[STAGE_PREP], -1);
-	double real = control_time(&sums->stage[STAGE_REAL], -1);
+	bool alike = sums_own_is_alike(sums);
 
 	sums_expect(sums);
 	for (int i = 0; i < STAGES; i++) {
 		struct control *stage = &sums->stage[i];
 
-		if ((i != STAGE_PREP && i != STAGE_REAL) || cached < ALIKE * real)
+		if ((i != STAGE_PREP && i != STAGE_REAL) || !alike)
 			stage->expected[WINDOW_OWN_CPU] = NAN;
 		sums->control[i] = control_choose(stage);
 	}

@@ -14,8 +14,9 @@
  * Where the bytes that windows prepared or read explain their times, these are taken as if
  * each had got what it delivers on average; and where the program's own CPU time does, which
  * tells how fast the machine was, as if that had been the same for all (control.h). Only
- * cached and real windows are made the same, and where as much is prepared in both: the
- * loader's work beside it slows the program too, and belongs to the stall.
+ * cached and real windows are made the same, where as much is prepared in both, for the
+ * loader's work beside it slows the program too, and belongs to the stall; and where the
+ * CPU times differ by no more than chance: a program may spin while it waits.
  *
  * Load that lasts shows in no spread of blocks, so that windows which others disturbed
  * and which count all the same widen the shares by what these may have slowed them. A

@@ -4,9 +4,7 @@
 #include <stdlib.h>
 
 #define CPU_OTHERS .05 /* of the cores' time, */
-#define CPU_BUSY                                                                       \
-	.8              /* while so much of it is used: threads of the run that wait for
-			 * one another leave some idle */
+#define CPU_BUSY   .8 /* while so much is used: threads that wait for others leave some */
 #define READ_SHARE .1   /* of the run's own reads */
 #define TICKS_NS   20e6 /* CPU time that the kernel's clock ticks may miss */
 #define LEAST_READ 1e6  /* bytes; a window that reads less does not wait for storage */

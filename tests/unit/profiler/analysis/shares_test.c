@@ -72,8 +72,10 @@ static void it_goes_by_what_their_scatter_does_to_the_shares(void **state)
 }
 
 /* Windows that go up and down with a machine by 5 %, on which the program itself takes
- * `own_s` of CPU time a sample at its mean speed; cached ones take `cached_s`. */
-static void measure_on_a_machine(double cached_s, double own_s, struct shares *shares)
+ * `own_s` of CPU time a sample at its mean speed, `spun_s` more in real ones; cached ones
+ * take `cached_s`. */
+static void measure_on_a_machine(double cached_s, double own_s, double spun_s,
+				 struct shares *shares)
 {
 	const double mean[STAGES] = {.001, cached_s, .002};
 	struct window windows[BLOCKS * STAGES];
@@ -82,6 +84,7 @@ static void measure_on_a_machine(double cached_s, double own_s, struct shares *s
 	for (unsigned block = 0; block < BLOCKS; block++)
 		for (int i = 0; i < STAGES; i++) {
 			double speed = 1 + (block >> i & 1 ? .05 : -.05);
+			double cpu_s = own_s + (i == STAGE_REAL ? spun_s : 0);
 
 			windows[count++] = (struct window){
 				.kind = stage_table[i].kind,
@@ -90,7 +93,7 @@ static void measure_on_a_machine(double cached_s, double own_s, struct shares *s
 				.steps = 10,
 				.samples = SAMPLES,
 				.seconds = SAMPLES * mean[i] * speed,
-				.covariate = {NAN, NAN, SAMPLES * own_s * speed},
+				.covariate = {NAN, NAN, SAMPLES * cpu_s * speed},
 			};
 		}
 	/* one window less, so that the means of the machine's speed differ */
@@ -102,8 +105,8 @@ static void the_programs_own_cpu_time_shows_how_fast_the_machine_was(void **stat
 	struct shares with, without;
 
 	(void)state;
-	measure_on_a_machine(.0019, .0008, &with);
-	measure_on_a_machine(.0019, NAN, &without);
+	measure_on_a_machine(.0019, .0008, 0, &with);
+	measure_on_a_machine(.0019, NAN, 0, &without);
 	close_to(with.rates[STAGE_REAL].value / with.rates[STAGE_PREP].value, .95,
 		 1e-6);
 	assert_true(interval_half(with.stalls[STAGE_FETCH]) <
@@ -118,8 +121,20 @@ static void it_is_not_asked_where_less_is_prepared(void **state)
 	struct shares with, without;
 
 	(void)state;
-	measure_on_a_machine(.0015, .0008, &with);
-	measure_on_a_machine(.0015, NAN, &without);
+	measure_on_a_machine(.0015, .0008, 0, &with);
+	measure_on_a_machine(.0015, NAN, 0, &without);
+	for (int i = 0; i < STAGES; i++)
+		close_to(with.stalls[i].high, without.stalls[i].high, 1e-12);
+}
+
+static void
+a_program_that_spins_while_it_waits_is_no_measure_of_the_machine(void **state)
+{
+	struct shares with, without;
+
+	(void)state;
+	measure_on_a_machine(.0019, .0008, .0001, &with);
+	measure_on_a_machine(.0019, NAN, 0, &without);
 	for (int i = 0; i < STAGES; i++)
 		close_to(with.stalls[i].high, without.stalls[i].high, 1e-12);
 }
@@ -142,6 +157,8 @@ int main(void)
 		cmocka_unit_test(
 			the_programs_own_cpu_time_shows_how_fast_the_machine_was),
 		cmocka_unit_test(it_is_not_asked_where_less_is_prepared),
+		cmocka_unit_test(
+			a_program_that_spins_while_it_waits_is_no_measure_of_the_machine),
 		cmocka_unit_test(one_block_says_nothing_of_it),
 	};
 
