@@ -67,6 +67,9 @@ struct fetch_stats {
 	uint64_t reads, bytes; /* completed, throttled or not */
 	uint64_t failures;
 	uint64_t cpu_ns; /* of the engine's threads, without io_uring's in the kernel */
+	/* System calls that read, failed ones too, and their bytes: what syscr and rchar
+	 * of /proc/PID/io have of it. Those of io_uring are in neither. */
+	uint64_t read_calls, read_call_bytes;
 };
 
 /*

@@ -115,6 +115,8 @@ void profile_init(struct profile *profile)
 		.hit_ratio = INTERVAL_UNKNOWN,
 		.first_epoch_per_s = NAN,
 		.cpu_s_per_sample = NAN,
+		.program_reads_per_sample = NAN,
+		.program_bytes_per_sample = NAN,
 		.skipped = UNKNOWN,
 		.dropped_records = UNKNOWN,
 		.blocks = UNKNOWN,

@@ -198,6 +198,9 @@ struct profile_counted {
 	uint64_t hits;       /* of the loader's cache: samples that were not read */
 	uint64_t decoded_pixels;
 	uint64_t skipped; /* samples that could not be used */
+	/* Calls by which the program itself read meanwhile, beside the loader, and what
+	 * these brought: nearly the same each time. */
+	uint64_t program_reads, program_bytes;
 };
 
 struct profile_epoch {
@@ -321,6 +324,9 @@ struct profile {
 	bool cache_emulated;
 	double first_epoch_per_s; /* real rate before the cache is warm; NAN unknown */
 	double cpu_s_per_sample;  /* whole process, real windows */
+	/* Calls by which the program itself reads, beside the loader, and what these
+	 * bring; real windows. */
+	double program_reads_per_sample, program_bytes_per_sample;
 	uint64_t skipped, dropped_records;
 	struct profile_counted counted; /* only by dsa gate */
 	uint64_t blocks;                /* complete balanced blocks used */

@@ -47,7 +47,9 @@
 	X("counted.read_bytes", COUNT, counted.read_bytes) \
 	X("counted.hits", COUNT, counted.hits) \
 	X("counted.decoded_pixels", COUNT, counted.decoded_pixels) \
-	X("counted.skipped", COUNT, counted.skipped)
+	X("counted.skipped", COUNT, counted.skipped) \
+	X("counted.program_reads", COUNT, counted.program_reads) \
+	X("counted.program_bytes", COUNT, counted.program_bytes)
 
 /* All that a window has, in the order of the CSV's columns. */
 #define PROFILE_WINDOW(X) \

@@ -15,9 +15,10 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
-from house import BUDGET, DSA, TRAIN, Scratch, Tap, adopt_orphans, children, end_all, wait_until
+from house import BUDGET, BUILD, DSA, TRAIN, Scratch, Tap, adopt_orphans, children, end_all, wait_until
 
 GPU = 400
+BESIDE = os.path.join(BUILD, "tests/tool/odd_reads.so")
 SOAK = bool(os.environ.get("SOAK"))
 AT_ONCE, AHEAD = (.8, 1.2) if SOAK else (.5, 1.5)
 BLOCKS = ("real", "cached", "synthetic")
@@ -172,6 +173,14 @@ def ending(scratch):
            found[2]["target_status"] == 7, "and so does one that asks for none", found)
 
 
+def readable(scratch):
+    """A file of 5,000 bytes."""
+    path = scratch.at("beside")
+    with open(path, "w", encoding="ascii") as file:
+        file.write("x" * 5000)
+    return path
+
+
 def rates_of(scratch):
     """samples/s of each job."""
     return [job["rates"]["real_per_s"]["value"] for job in result_of(scratch)["jobs"]]
@@ -180,8 +189,9 @@ def rates_of(scratch):
 def shared(scratch):
     """One loader for three jobs of unequal batches."""
     images = scratch.images()
-    jobs = [shlex.join(trainer(images, batch=batch)) for batch in (4, 8, 24)]
-    done = scratch.run(*words("--share", *(f"--job={job}" for job in jobs),
+    jobs = [trainer(images, batch=batch) for batch in (4, 8, 24)]
+    jobs[1] = ["env", f"LD_PRELOAD={BESIDE}", f"READ_BESIDE={readable(scratch)}", *jobs[1]]
+    done = scratch.run(*words("--share", *(f"--job={shlex.join(job)}" for job in jobs),
                               budget="24s" if SOAK else "8s"))
     results = [result_of(scratch)] + [result_of(scratch, f"job-{i}") for i in (1, 2)]
     tap.ok(done.returncode == 0 and results[0]["together"]["shared"] and
@@ -203,6 +213,11 @@ def shared(scratch):
                  if window["used"] and window["kind"] == "synthetic"]
     tap.ok(synthetic and sum(window["prepared"] for window in synthetic) == 0,
            "synthetic windows prepare nothing")
+    own = [(result["counters"]["program_reads_per_sample"],
+            result["counters"]["program_bytes_per_sample"]) for result in results]
+    tap.ok(own[0] == own[2] == (0, 0) and abs(8 * own[1][0] - 1) < .05 and
+           abs(8 * own[1][1] / 5000 - 1) < .05, "what one reads beside the loader is its own",
+           own)
     rates = rates_of(scratch)
     tap.ok(max(rates) < AHEAD * min(rates), "nobody gets ahead of the others", rates)
     left = sorted(os.listdir(scratch.at("out")))

@@ -19,6 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
 from house import BUILD, TRAIN, Scratch, Tap, adopt_orphans, children, end_all, wait_until
 
 TOOL = os.path.join(BUILD, "tests/tool/repetition")
+BESIDE = os.path.join(BUILD, "tests/tool/odd_reads.so")
 GPU = 400
 TRAINER = [TRAIN, "--dataset", "synthetic:300", "--batch", "8", "--emulate-gpu", str(GPU)]
 TIMEOUT = 60
@@ -92,6 +93,27 @@ def counted(scratch):
     tap.ok(done.returncode == 0 and json.loads(done.stdout)["counted"]["samples"] == 40,
            "a program that has enough before", done.stdout, done.stderr)
     tap.ok(clean(scratch), "nothing is left of them", os.listdir(scratch.at("sessions")))
+    beside(scratch, program)
+
+
+def beside(scratch, program):
+    """The program reads a file of its own after each of 25 batches."""
+    path = script(scratch, "beside", "x" * 5000)
+    before = dict(scratch.environment)
+    for engine in "pread", "uring":
+        found = []
+        for more in {}, {"LD_PRELOAD": BESIDE, "READ_BESIDE": path}:
+            scratch.environment.update(more, DSA_LOADER=f"fetch={engine}")
+            done = repetition(scratch, "count", 200, *program)
+            found.append(json.loads(done.stdout)["counted"] if done.returncode == 0 else {})
+            scratch.environment = dict(before)
+        if engine == "uring" and "io_uring is not allowed" in done.stderr:
+            tap.skip(f"what the program reads beside {engine}", done.stderr.strip())
+            continue
+        tap.ok([one.get("program_reads") for one in found] in ([0, 25 + i] for i in range(5)) and
+               found[0]["program_bytes"] == 0 and found[1]["program_bytes"] >= 25 * 5000 and
+               found[1]["opens"] == 200, f"what the program reads beside {engine} is apart",
+               found, done.stderr)
 
 
 def script(scratch, name, text):

@@ -46,7 +46,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 5
+#define TRACE_VERSION 6
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -195,6 +195,10 @@ struct trace_snapshot {
 	uint64_t cpu_ns;      /* of the whole process */
 	uint64_t read_bytes;  /* of /proc/self/io: from storage; UINT64_MAX: unknown */
 	uint64_t cache_bytes; /* resident in the loader's cache */
+	/* Of real windows: calls by which the process and its descendants read, and what
+	 * these brought (syscr and rchar of /proc/PID/io), without the driving loader's;
+	 * UINT64_MAX: unknown. Those of io_uring and of mapped files are no calls. */
+	uint64_t program_reads, program_bytes;
 	uint64_t counters[TRACE_COUNT];
 };
 

@@ -12,6 +12,11 @@
 
 struct pipeline_turn;
 
+/* System calls that read, and what they brought. */
+struct driver_reads {
+	uint64_t count, bytes;
+};
+
 struct driver {
 	struct driver_parts parts;
 	struct trace *trace;
@@ -26,6 +31,7 @@ struct driver {
 	_Atomic bool ended;           /* driver_end() */
 	uint32_t turn; /* of a shared loader: number of the present one */
 	bool metered;  /* each batch delivered lets workers prepare one more */
+	struct driver_reads looks; /* the driver's own, in /proc */
 
 	struct trace_window *window; /* NULL: none is on */
 	uint32_t index;              /* its number */
@@ -47,7 +53,10 @@ struct driver {
 };
 
 /* record.c: what the process looks like, and what its steps did. */
-void record_snapshot(const struct driver *driver, struct trace_snapshot *snapshot);
+void record_snapshot(struct driver *driver, struct trace_snapshot *snapshot);
+
+/* io_counts.c: the part of a snapshot that is from /proc/PID/io. */
+void io_counts_take(struct driver *driver, struct trace_snapshot *snapshot);
 
 /* Brings what threads, fetch engine and throttle count themselves into the session. */
 void record_counters(const struct driver *driver);

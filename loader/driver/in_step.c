@@ -24,6 +24,7 @@ bool driver_led(struct driver *driver)
 		return !driver->detached;
 	driver->looked_ns = now;
 	dsa = trace_dsa_state(driver->trace);
+	driver->looks.count += dsa != TRACE_DSA_UNSEEN; /* of some 300 bytes */
 	driver->detached = dsa == TRACE_DSA_GONE ||
 			   (dsa == TRACE_DSA_UNSEEN && !driver_hears_dsa(driver));
 	return !driver->detached;

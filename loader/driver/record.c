@@ -7,34 +7,12 @@
 #include "loader/pipeline.h"
 #include "loader/ring.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 /* Sample records of one window at the most, */
 enum {
 	WINDOW_SAMPLES = 8192, /* a real one; */
 	CACHED_SAMPLES = 512,  /* a cached one, of one batch in so many: */
 	CACHED_BATCHES = 4,
 };
-
-static uint64_t read_bytes(void)
-{
-	char text[512], *found;
-	int fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
-	ssize_t length;
-
-	if (fd < 0)
-		return UINT64_MAX;
-	length = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (length <= 0)
-		return UINT64_MAX;
-	text[length] = '\0';
-	found = strstr(text, "\nread_bytes: ");
-	return found != NULL ? strtoull(found + 13, NULL, 10) : UINT64_MAX;
-}
 
 static void record_set(const struct driver *driver, enum trace_counter counter,
 		       uint64_t value)
@@ -65,7 +43,7 @@ void record_counters(const struct driver *driver)
 	}
 }
 
-void record_snapshot(const struct driver *driver, struct trace_snapshot *snapshot)
+void record_snapshot(struct driver *driver, struct trace_snapshot *snapshot)
 {
 	struct cache_stats cache = {0};
 
@@ -76,7 +54,7 @@ void record_snapshot(const struct driver *driver, struct trace_snapshot *snapsho
 		snapshot->counters[i] = atomic_load_explicit(
 			&driver->process->counters[i], memory_order_relaxed);
 	snapshot->cache_bytes = cache.resident_bytes;
-	snapshot->read_bytes = read_bytes();
+	io_counts_take(driver, snapshot);
 	snapshot->cpu_ns = clock_process_cpu();
 	snapshot->time_ns = clock_now();
 }

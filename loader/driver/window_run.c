@@ -50,13 +50,29 @@ void driver_end_window(struct driver *driver, uint64_t now)
 	driver->measuring = false;
 }
 
+/* What was read between two loaders was for no step of the window. */
+static void driver_skip_reads(uint64_t *begin, uint64_t end, uint64_t now)
+{
+	if (*begin == UINT64_MAX || end == UINT64_MAX || now == UINT64_MAX)
+		*begin = UINT64_MAX;
+	else
+		*begin += now - end;
+}
+
 void driver_resume_window(struct driver *driver)
 {
+	struct trace_snapshot *begin, *end, now;
+
 	driver->index = driver->trace->window_now - 1;
 	driver->window = &driver->trace->windows[driver->index];
 	driver->measuring = driver->window->begin.time_ns != 0;
 	driver->batches = driver->window->steps;
 	driver->merge = 1;
+	begin = &driver->window->begin;
+	end = &driver->window->end;
+	io_counts_take(driver, &now);
+	driver_skip_reads(&begin->program_reads, end->program_reads, now.program_reads);
+	driver_skip_reads(&begin->program_bytes, end->program_bytes, now.program_bytes);
 	publish_state(driver->window, TRACE_RUNNING);
 }
 

@@ -91,7 +91,7 @@ struct fetch *fetch_start(const struct fetch_engine *engine,
 	fetch->throttle = config->throttle;
 	fetch->thread_started = config->thread_started;
 	fetch->depth = config->depth;
-	if (reader_init(&fetch->reader, source, engine->direct) < 0)
+	if (reader_init(&fetch->reader, source, engine->direct, &fetch->called) < 0)
 		goto no_memory;
 	if (engine->open(fetch, err) == 0)
 		return fetch;

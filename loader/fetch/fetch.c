@@ -101,6 +101,8 @@ void fetch_flush(struct fetch *fetch)
 
 void fetch_stats(const struct fetch *fetch, struct fetch_stats *stats)
 {
+	stats->read_calls = fetch->called.reads; /* first: the kernel counts on */
+	stats->read_call_bytes = fetch->called.bytes;
 	stats->reads = fetch->reads;
 	stats->bytes = fetch->bytes;
 	stats->failures = fetch->failures;

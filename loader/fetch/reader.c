@@ -106,6 +106,18 @@ void reader_evict(const struct reader *reader, uint32_t sample)
 	close(fd);
 }
 
+/* One read, counted at once: what the kernel counts and we do not yet seems to be the
+ * program's. */
+static ssize_t reader_call(const struct reader *reader, int fd, void *to, size_t size,
+			   off_t from)
+{
+	ssize_t got = pread(fd, to, size, from);
+
+	reader->total->reads++;
+	reader->total->bytes += got > 0 ? (size_t)got : 0;
+	return got;
+}
+
 /*
  * Reads the span until the blob is full, all is there or the file ends. A read that
  * ends off the alignment has met the end: no need to ask once more.
@@ -116,8 +128,8 @@ static ssize_t reader_fill(const struct reader *reader, int fd, struct blob *blo
 	size_t have = 0;
 
 	while (have < blob->size && have % reader->align == 0) {
-		ssize_t got = pread(fd, blob->data + have, blob->size - have,
-				    span->from + (off_t)have);
+		ssize_t got = reader_call(reader, fd, blob->data + have,
+					  blob->size - have, span->from + (off_t)have);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -317,9 +329,10 @@ static void reader_look_around(struct reader *reader, bool direct)
 	}
 }
 
-int reader_init(struct reader *reader, const struct source *source, bool direct)
+int reader_init(struct reader *reader, const struct source *source, bool direct,
+		struct reader_total *total)
 {
-	*reader = (struct reader){.source = source, .align = 1};
+	*reader = (struct reader){.source = source, .total = total, .align = 1};
 	reader_look_around(reader, direct);
 	reader->pool = blob_pool_new(reader->align, IDLE);
 	return reader->pool != NULL ? 0 : -ENOMEM;

@@ -11,6 +11,7 @@
 #ifndef DSA_FETCH_READER_H
 #define DSA_FETCH_READER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,8 +28,14 @@ enum reader_mode {
 	READER_DROP,     /* no O_DIRECT here: buffered, then POSIX_FADV_DONTNEED */
 };
 
+/* What all threads have read by pread(), which the kernel counts as their process's. */
+struct reader_total {
+	atomic_uint_fast64_t reads, bytes;
+};
+
 struct reader {
 	const struct source *source;
+	struct reader_total *total;
 	enum reader_mode mode;
 	size_t align; /* of memory, offset and length for READER_DIRECT; else 1 */
 	struct blob_pool *pool; /* where blobs come from */
@@ -37,9 +44,10 @@ struct reader {
 
 /*
  * Looks at the source's file system; with direct, takes the best mode it can do.
- * Returns 0 or -ENOMEM.
+ * Adds to *total, which outlives it. Returns 0 or -ENOMEM.
  */
-int reader_init(struct reader *reader, const struct source *source, bool direct);
+int reader_init(struct reader *reader, const struct source *source, bool direct,
+		struct reader_total *total);
 void reader_fini(struct reader *reader);
 
 /*

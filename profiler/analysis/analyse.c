@@ -5,6 +5,7 @@
 #include "profiler/analysis/busy.h"
 #include "profiler/analysis/curves.h"
 #include "profiler/analysis/profile_fill.h"
+#include "profiler/analysis/program_reads.h"
 #include "profiler/analysis/proof.h"
 #include "profiler/analysis/sample_times.h"
 #include "profiler/analysis/shares.h"
@@ -343,6 +344,7 @@ static int analyse_find(const struct trace *const *sessions, unsigned count,
 		return -ENOMEM;
 	add_hits(evidence, profile);
 	analyse_add_cpu(evidence, profile);
+	program_reads_find(evidence->windows, evidence->count, profile);
 	add_outside(sessions, count, evidence, profile);
 	if (evidence->count > 0 && add_curves(evidence, profile) < 0)
 		return -ENOMEM;

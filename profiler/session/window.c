@@ -11,6 +11,8 @@
 #define PAUSE_NS    50e6
 #define PAUSE_TIMES 8
 
+#define BETWEEN 4 /* reads of the loader, at most, that it has not counted yet */
+
 #define FULL .9 /* of its capacity: a cache that never evicts stays as it is */
 
 unsigned window_count(const struct trace *trace)
@@ -47,6 +49,34 @@ uint64_t window_read_bytes(const struct trace_window *window)
 
 	return begin == UINT64_MAX || end == UINT64_MAX || end < begin ? UINT64_MAX
 								       : end - begin;
+}
+
+/* A read of the loader that only the kernel has counted yet seems to be the program's. */
+static bool window_is_between(const struct trace_window *window,
+			      const struct window_calls *calls)
+{
+	double fetched = (double)window_counted(window, TRACE_fetched_samples);
+	double bytes = (double)window_counted(window, TRACE_fetched_bytes);
+
+	return calls->reads == 0 || (calls->reads <= BETWEEN &&
+				     (double)calls->bytes * fetched < BETWEEN * bytes);
+}
+
+bool window_program_reads(const struct trace_window *window, struct window_calls *calls)
+{
+	const struct trace_snapshot *begin = &window->begin, *end = &window->end;
+
+	if (begin->program_reads == UINT64_MAX || end->program_reads == UINT64_MAX ||
+	    end->counters[TRACE_went_alone] > 0)
+		return false;
+	*calls = (struct window_calls){0};
+	if (end->program_reads > begin->program_reads)
+		calls->reads = end->program_reads - begin->program_reads;
+	if (end->program_bytes > begin->program_bytes)
+		calls->bytes = end->program_bytes - begin->program_bytes;
+	if (window_is_between(window, calls))
+		*calls = (struct window_calls){0};
+	return true;
 }
 
 /* How many of `count` records from `first` on lie among the `written` ones. */

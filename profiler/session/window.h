@@ -78,6 +78,16 @@ uint64_t window_counted(const struct trace_window *window, enum trace_counter co
 /* Bytes that the process read from storage in that part; UINT64_MAX: unknown. */
 uint64_t window_read_bytes(const struct trace_window *window);
 
+/* What the program itself read in that part, by system calls beside the loader. */
+struct window_calls {
+	uint64_t reads, bytes;
+};
+
+/* False: unknown. Of no real window, where a process hides it, or where a job left the
+ * loader that it shared. */
+bool window_program_reads(const struct trace_window *window,
+			  struct window_calls *calls);
+
 /* True when both were asked for the same: a kind of one block, or one point of a curve. */
 bool window_is_alike(const struct trace_window *a, const struct trace_window *b);
 

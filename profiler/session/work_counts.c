@@ -2,8 +2,24 @@
 #include "profiler/session/work_counts.h"
 #include "loader/base/trace.h"
 #include "profiler/profile.h"
+#include "profiler/session/window.h"
 
 #include <errno.h>
+
+/* In the one window of an observed run, which is over. */
+static void work_counts_read_program(const struct trace *trace,
+				     struct profile_counted *counted)
+{
+	const struct trace_window *all = &trace->windows[0];
+	struct window_calls calls;
+
+	counted->program_reads = counted->program_bytes = UNKNOWN;
+	if (!trace->observe || all->state != TRACE_DONE ||
+	    !window_program_reads(all, &calls))
+		return;
+	counted->program_reads = calls.reads;
+	counted->program_bytes = calls.bytes;
+}
 
 int work_counts_read(const struct trace *trace, struct profile_counted *counted)
 {
@@ -21,5 +37,6 @@ int work_counts_read(const struct trace *trace, struct profile_counted *counted)
 		.decoded_pixels = driver->counters[TRACE_counted_pixels],
 		.skipped = driver->counters[TRACE_counted_skipped],
 	};
+	work_counts_read_program(trace, counted);
 	return 0;
 }

@@ -63,6 +63,8 @@ const struct field field_profile[] = {
 	AT("cache.emulated", FLAG, cache_emulated),
 	AT("cache.first_epoch_per_s", NUMBER, first_epoch_per_s),
 	AT("counters.cpu_s_per_sample", NUMBER, cpu_s_per_sample),
+	AT("counters.program_reads_per_sample", NUMBER, program_reads_per_sample),
+	AT("counters.program_bytes_per_sample", NUMBER, program_bytes_per_sample),
 	PROFILE_COUNTED(LINE) AT("histograms.fetch_s", HISTOGRAM, fetch_s),
 	AT("histograms.prep_s", HISTOGRAM, prep_s),
 	AT("histograms.sample_bytes", HISTOGRAM, bytes),

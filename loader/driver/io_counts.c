@@ -1,0 +1,117 @@
+/* io_counts.c - what /proc/PID/io says at a snapshot, and what of it is the program's. */
+#include "loader/base/host/descendants.h"
+#include "loader/base/host/procfs.h"
+#include "loader/driver/driver_state.h"
+#include "loader/fetch.h"
+#include "loader/pipeline.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TRIES = 4 }; /* while processes end that were listed */
+
+struct io_counts {
+	uint64_t storage_bytes;
+	struct driver_reads calls;
+};
+
+static bool io_counts_read(struct driver *driver, uint32_t pid, struct io_counts *to)
+{
+	char text[512];
+	int length = procfs_read(text, sizeof(text), "", "/proc/%u/io", pid);
+
+	if (length <= 0 || !procfs_value(text, "read_bytes:", &to->storage_bytes) ||
+	    !procfs_value(text, "syscr:", &to->calls.count) ||
+	    !procfs_value(text, "rchar:", &to->calls.bytes))
+		return false;
+	driver->looks.count++;
+	driver->looks.bytes += (unsigned)length;
+	return true;
+}
+
+/* The driver's process; of its calls without the loader's and the driver's own. */
+static bool io_counts_read_own(struct driver *driver, uint32_t self,
+			       struct io_counts *to)
+{
+	struct driver_reads looks = driver->looks; /* the one now is not counted yet */
+	struct fetch_stats stats = {0};
+
+	if (!io_counts_read(driver, self, to))
+		return false;
+	if (!follows(driver))
+		fetch_stats(pipeline_fetch(driver->parts.pipeline), &stats);
+	to->calls.count -= stats.read_calls + looks.count;
+	to->calls.bytes -= stats.read_call_bytes + looks.bytes;
+	return true;
+}
+
+/* One that ended after it was listed is its parent's, which was read before. */
+static bool io_counts_add(struct driver *driver, const struct descendants *tree,
+			  struct io_counts *sum)
+{
+	for (unsigned i = 1; i < tree->count; i++) {
+		struct io_counts more;
+
+		if (!io_counts_read(driver, tree->pids[i], &more))
+			return false;
+		sum->calls.count += more.calls.count;
+		sum->calls.bytes += more.calls.bytes;
+	}
+	return true;
+}
+
+/* Its number in /proc, which may be of another namespace. */
+static uint32_t io_counts_self(void)
+{
+	char text[16];
+	ssize_t length = readlink("/proc/self", text, sizeof(text) - 1);
+
+	text[length > 0 ? length : 0] = '\0';
+	return (uint32_t)strtoul(text, NULL, 10);
+}
+
+static bool io_counts_has_children(void)
+{
+	siginfo_t info;
+
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/* The driver's process and, for real windows, all that descends from it. */
+static bool io_counts_list(struct driver *driver, struct descendants *tree)
+{
+	uint32_t self = io_counts_self();
+	bool whole;
+
+	tree->pids[0] = self;
+	tree->count = 1;
+	if (driver->window->kind != TRACE_REAL || !io_counts_has_children())
+		return true;
+	whole = descendants_list(tree, self);
+	driver->looks.count += tree->reads;
+	driver->looks.bytes += tree->bytes;
+	return whole;
+}
+
+void io_counts_take(struct driver *driver, struct trace_snapshot *snapshot)
+{
+	struct io_counts counts = {0};
+	bool whole = false;
+
+	snapshot->read_bytes = UINT64_MAX;
+	snapshot->program_reads = snapshot->program_bytes = UINT64_MAX;
+	for (int i = 0; i < TRIES && !whole; i++) {
+		struct descendants tree = {.root = ""};
+
+		whole = io_counts_list(driver, &tree);
+		if (!io_counts_read_own(driver, tree.pids[0], &counts))
+			return;
+		whole = whole && io_counts_add(driver, &tree, &counts);
+	}
+	snapshot->read_bytes = counts.storage_bytes;
+	if (!whole || driver->window->kind != TRACE_REAL)
+		return;
+	snapshot->program_reads = counts.calls.count;
+	snapshot->program_bytes = counts.calls.bytes;
+}
