@@ -206,6 +206,41 @@ static double stored_per_sample(const struct profile *profile)
 	return samples > 0 ? bytes / samples : NAN;
 }
 
+/* Of a sample, by system calls; NAN: unknown. */
+struct own_reads {
+	double reads, bytes;
+};
+
+/* A gate counts them over the first samples of the stream. */
+static struct own_reads own_reads_of(const struct profile *profile)
+{
+	const struct profile_counted *counted = &profile->counted;
+
+	if (!isnan(profile->program_reads_per_sample))
+		return (struct own_reads){profile->program_reads_per_sample,
+					  profile->program_bytes_per_sample};
+	return (struct own_reads){
+		profile_quotient(counted->program_reads, counted->samples),
+		profile_quotient(counted->program_bytes, counted->samples)};
+}
+
+/* What the program itself reads takes the step's time, and the storage's. More calls
+ * bring more bytes: one of them is listed. */
+static void differences_data_own(struct differences *all, const struct profile *base,
+				 const struct profile *now)
+{
+	static const struct difference_kind reads = {
+		"the program's own reads per sample", DIFFERENCE_MEASURED,
+		BY_STAGE(SLOW, 0, SLOW), AMOUNT_COUNT, TIMED};
+	static const struct difference_kind bytes = {
+		"the program's own bytes read per sample", DIFFERENCE_MEASURED,
+		BY_STAGE(SLOW, 0, SLOW), AMOUNT_BYTES, TIMED};
+	struct own_reads was = own_reads_of(base), is = own_reads_of(now);
+
+	if (difference_number(all, &reads, was.reads, is.reads) == NULL)
+		difference_number(all, &bytes, was.bytes, is.bytes);
+}
+
 static bool was_counted(const struct profile *profile)
 {
 	return profile->counted.read_bytes != UNKNOWN;
@@ -227,6 +262,7 @@ static void differences_data_measured(struct differences *all,
 		difference_number(all, &stored, stored_per_sample(base),
 				  stored_per_sample(now));
 	}
+	differences_data_own(all, base, now);
 	difference_number(all, &cpu, base->cpu_s_per_sample, now->cpu_s_per_sample);
 }
 

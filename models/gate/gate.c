@@ -115,8 +115,17 @@ static void decide_exact(const struct judge *judge, struct gate_finding *finding
 {
 	finding->status = exact_status(finding);
 	gate_words_exact(finding);
-	if (judge->verdict->other_data)
+	if (isinf(finding->limit))
+		gate_words_write(finding,
+				 "info only: the program's own, beside the loader");
+	if (isinf(finding->limit) || judge->verdict->other_data)
 		finding->status = GATE_INFORMS;
+}
+
+/* What has no limit informs of more than nothing, where both sides know it. */
+static bool is_no_news(const struct judge *judge, int metric, double was, double is)
+{
+	return !gate_config_decides(judge->config, metric) && !(was + is > 0);
 }
 
 static int judge_exact(struct judge *judge, int metric, double was, double is)
@@ -124,7 +133,8 @@ static int judge_exact(struct judge *judge, int metric, double was, double is)
 	struct gate_finding *finding;
 
 	if (is_of_neither(judge, metric, !isnan(was), !isnan(is)) ||
-	    is_mean_of_none(judge->base, metric) || is_mean_of_none(judge->now, metric))
+	    is_mean_of_none(judge->base, metric) ||
+	    is_mean_of_none(judge->now, metric) || is_no_news(judge, metric, was, is))
 		return 0;
 	finding = add_finding(judge, metric);
 	if (finding == NULL)
@@ -133,7 +143,8 @@ static int judge_exact(struct judge *judge, int metric, double was, double is)
 	finding->now = is;
 	if (isnan(was) || isnan(is)) {
 		gate_write_missing(finding, !isnan(was), !isnan(is));
-	} else if (are_of_same_samples(judge, metric, finding)) {
+	} else if (isinf(finding->limit) ||
+		   are_of_same_samples(judge, metric, finding)) {
 		finding->worse.value =
 			gate_metric_worse(&gate_metrics[metric], was, is);
 		decide_exact(judge, finding);

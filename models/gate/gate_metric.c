@@ -12,6 +12,8 @@ enum {
 	HITS,
 	PIXELS,
 	SKIPPED,
+	PROGRAM_READS,
+	PROGRAM_BYTES,
 	LAST_STALL,
 	DATA_STALL = LAST_STALL + STAGES - 1,
 	CPU,
@@ -34,6 +36,12 @@ const struct gate_metric gate_metrics[GATE_METRICS] = {
 		    GATE_EXACT, true, false, false, 0, NAN},
 	[SKIPPED] = {"skipped_samples", "", "samples that could not be used",
 		     GATE_EXACT, true, false, false, 0, NAN},
+	[PROGRAM_READS] = {"program_reads_per_sample", "",
+			   "calls of the program itself that read, for a sample",
+			   GATE_EXACT, true, false, true, INFINITY, NAN},
+	[PROGRAM_BYTES] = {"program_bytes_per_sample", "B",
+			   "bytes that the program itself reads for a sample",
+			   GATE_EXACT, true, false, true, INFINITY, NAN},
 #define GATE_STALL(id, key, optional, waits, ...)                                      \
 	[LAST_STALL + STAGES - 1 - STAGE_##id] = {                                     \
 		key "_stall", "share",  "share of a step that waits for " waits,       \
@@ -94,6 +102,8 @@ void gate_metric_counted(const struct profile *counted, double values[GATE_METRI
 	values[HITS] = profile_quotient(count->hits, count->samples);
 	values[PIXELS] = profile_quotient(count->decoded_pixels, count->samples);
 	values[SKIPPED] = profile_quotient(count->skipped, 1);
+	values[PROGRAM_READS] = profile_quotient(count->program_reads, count->samples);
+	values[PROGRAM_BYTES] = profile_quotient(count->program_bytes, count->samples);
 }
 
 void gate_metric_timed(const struct profile *repetition, double values[GATE_METRICS])

@@ -108,6 +108,9 @@ format_words format_outside;
 /* Which of the program's loaders was measured, where it has several; or nothing. */
 format_words format_which_loader;
 
+/* What the program itself reads beside the loader, where that is much; or nothing. */
+format_words format_program_reads;
+
 /* What measuring cost: "0.18%, at most 0.45%, of the CPU time of a sample". */
 format_words format_overhead;
 

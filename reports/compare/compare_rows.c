@@ -29,6 +29,10 @@ static const struct chosen {
 				   true},
 	{"cache.hit_ratio", COMPARE_COUNTS, "hit ratio of the cache", true},
 	{"counters.cpu_s_per_sample", COMPARE_COUNTS, "CPU time per sample", true},
+	{"counters.program_reads_per_sample", COMPARE_COUNTS,
+	 "program reads per sample", true},
+	{"counters.program_bytes_per_sample", COMPARE_COUNTS,
+	 "program bytes per sample", true},
 	{"together.prep_cpu_s_per_sample", COMPARE_COUNTS, "prep CPU per sample", true},
 	{"run.skipped_samples", COMPARE_COUNTS, "skipped samples", true},
 	{"overhead", COMPARE_COUNTS, NULL, true},
@@ -76,6 +80,7 @@ static enum compare_unit unit_of(const struct field *field)
 	} table[] = {
 		{"bytes_per_s", COMPARE_BYTES_PER_S},
 		{"_per_s", COMPARE_RATE},
+		{"bytes_per_sample", COMPARE_BYTES},
 		{"_s_per_sample", COMPARE_SECONDS},
 		{"bytes", COMPARE_BYTES},
 		{"share", COMPARE_SHARE},

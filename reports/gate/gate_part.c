@@ -201,7 +201,8 @@ static void gate_part_see(FILE *out, const struct gate_verdict *verdict)
 	for (size_t i = 0; i < verdict->count; i++) {
 		const struct gate_finding *finding = &verdict->findings[i];
 
-		exact += finding->tier == GATE_EXACT && isfinite(finding->worse.value);
+		exact += finding->tier == GATE_EXACT &&
+			 isfinite(finding->worse.value) && isfinite(finding->limit);
 		if (finding->tier == GATE_EXACT || !isfinite(finding->detectable) ||
 		    !isfinite(finding->limit) || timed == GATE_TIMED_MOST)
 			continue;

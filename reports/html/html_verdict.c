@@ -118,6 +118,7 @@ void html_head(const struct html *html)
 	html_verdict_note(html, "Busy machine", format_busy, "");
 	html_verdict_note(html, "Check", format_disagreement, "");
 	html_verdict_note(html, "Loader", format_which_loader, "");
+	html_verdict_note(html, "Program", format_program_reads, "");
 	html_verdict_note(
 		html, "Emulated", format_emulated,
 		isfinite(profile->emulated_per_s)

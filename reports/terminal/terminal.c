@@ -355,6 +355,7 @@ static void terminal_write_box(struct box *box, const struct profile *profile)
 	box_sentence(box, "busy", format_string(format_busy, profile));
 	box_sentence(box, "emulated", format_string(format_emulated, profile));
 	box_sentence(box, "loader", format_string(format_which_loader, profile));
+	box_sentence(box, "program", format_string(format_program_reads, profile));
 	box_sentence(box, "outside", format_string(format_outside, profile));
 	terminal_proof(box, profile);
 	terminal_certificates(box, profile);

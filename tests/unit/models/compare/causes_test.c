@@ -220,6 +220,26 @@ static void a_slower_step_hides_loading(void **state)
 	    "step itself");
 }
 
+static void the_program_s_own_reads_slow_its_step(void **state)
+{
+	(void)state;
+	base.program_reads_per_sample = base.program_bytes_per_sample = 0;
+	now.program_reads_per_sample = 2;
+	now.program_bytes_per_sample = 8192;
+	slow(0, 0, 1);
+	causes_find(&base, &now, &causes);
+	assert_string_equal(
+		causes.text[0],
+		"the training step itself got slower: 1000 -> 500 samples/s "
+		"without any loading: the program's own reads per sample grew from "
+		"none to 2");
+	base.program_reads_per_sample = 2;
+	base.program_bytes_per_sample = 4096;
+	causes_find(&base, &now, &causes);
+	assert_non_null(strstr(causes.text[0], "the program's own bytes read per "
+					       "sample grew from 4 KiB to 8 KiB"));
+}
+
 static void a_small_effect_explains_no_large_one(void **state)
 {
 	(void)state;
@@ -374,6 +394,7 @@ int main(int argc, char **argv)
 		TEST(a_change_for_the_better_is_no_cause_of_a_stall),
 		TEST(the_kernel_is_named_where_nothing_else_is),
 		TEST(a_slower_step_hides_loading),
+		TEST(the_program_s_own_reads_slow_its_step),
 		TEST(a_small_effect_explains_no_large_one),
 		TEST(settings_come_before_what_came_of_them),
 		TEST(what_is_within_the_interval_of_both_is_not_told),

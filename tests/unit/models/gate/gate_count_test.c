@@ -112,6 +112,41 @@ static void reading_nothing_has_no_mean(void **state)
 	assert_null(sides_find(&sides, "mean_read_bytes"));
 }
 
+static void the_program_s_own_reads_decide_with_a_limit_alone(void **state)
+{
+	struct profile_counted *now = &sides.now.about.counted;
+
+	(void)state;
+	sides_timed_off(&sides);
+	sides_judge(&sides);
+	assert_null(sides_find(&sides, "program_reads_per_sample"));
+	now->program_reads = 1000;
+	now->program_bytes = 4096000;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_PASS);
+	sides_status_is(&sides, "program_reads_per_sample", GATE_INFORMS);
+	close_to(sides_found(&sides, "program_reads_per_sample").now, 1, 0);
+	close_to(sides_found(&sides, "program_bytes_per_sample").now, 4096, 0);
+	says(sides_found(&sides, "program_bytes_per_sample").why, "info only");
+	sides.base.about.counted.program_reads = UNKNOWN; /* of an earlier version */
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_PASS);
+	assert_null(sides_find(&sides, "program_reads_per_sample"));
+	sides_limit(&sides, "program_reads_per_sample", .05);
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_INCONCLUSIVE);
+	sides.base.about.counted.program_reads = 0;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_REGRESSION);
+	sides_status_is(&sides, "program_reads_per_sample", GATE_REGRESSED);
+	says(sides.verdict.why, "the program's own reads per sample grew from none "
+				"to 1");
+	sides.base.about.counted.program_reads = 980;
+	sides_judge(&sides);
+	sides_outcome_is(&sides, GATE_PASS);
+	sides_status_is(&sides, "program_reads_per_sample", GATE_PASSED);
+}
+
 static void counts_of_other_samples_do_not_compare(void **state)
 {
 	(void)state;
@@ -149,6 +184,7 @@ int main(int argc, char **argv)
 		WITH_SIDES(exact_limits_are_kept_to_the_sample),
 		WITH_SIDES(first_of_its_kind_is_a_regression),
 		WITH_SIDES(reading_nothing_has_no_mean),
+		WITH_SIDES(the_program_s_own_reads_decide_with_a_limit_alone),
 		WITH_SIDES(counts_of_other_samples_do_not_compare),
 	};
 

@@ -303,6 +303,38 @@ static void several_loaders_are_told(void **state)
 	profile_free(&profile);
 }
 
+/* 1000 samples/s, of each of which the loader reads 100 KB in one call. */
+static void reads_of_the_program_are_told_where_they_are_much(void **state)
+{
+	struct profile_window *window;
+	struct profile profile;
+
+	(void)state;
+	profile_init(&profile);
+	window = profile_add_window(&profile);
+	window->kind.id = TRACE_REAL;
+	window->used = true;
+	window->samples = window->misses = 500;
+	window->fetched_bytes = 500 * 100000;
+	profile.rates[TRACE_REAL].value = 1000;
+	writes(format_program_reads, &profile, "");
+	profile.program_reads_per_sample = .05;
+	profile.program_bytes_per_sample = 9000;
+	writes(format_program_reads, &profile, "");
+	profile.program_bytes_per_sample = 12000;
+	writes(format_program_reads, &profile,
+	       "it reads 12 MB/s itself, in 50.0 calls/s beside the loader; what it "
+	       "waits for them counts as compute");
+	profile.program_reads_per_sample = .4;
+	profile.program_bytes_per_sample = 8;
+	writes(format_program_reads, &profile,
+	       "it reads 8 KB/s itself, in 400 calls/s beside the loader; what it "
+	       "waits for them counts as compute");
+	profile.rates[TRACE_REAL].value = 20;
+	writes(format_program_reads, &profile, ""); /* 8 calls a second */
+	profile_free(&profile);
+}
+
 /* Of prep alone, by the second measurement. */
 static bool agrees(double share, double half)
 {
@@ -396,6 +428,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_crash_comes_first),
 		cmocka_unit_test(time_beside_the_budget_is_told),
 		cmocka_unit_test(several_loaders_are_told),
+		cmocka_unit_test(reads_of_the_program_are_told_where_they_are_much),
 		cmocka_unit_test(
 			of_measurements_that_disagree_it_is_said_which_to_trust),
 		cmocka_unit_test(ranges_are_of_what_is_possible),

@@ -1,0 +1,45 @@
+/* format_program.c - what the program itself reads, where that is much. */
+#include "reports/common/format.h"
+
+#define MUCH  .1  /* of what the loader reads, in calls or in bytes */
+#define LEAST 10. /* calls a second: fewer take no time to speak of */
+
+/* What the loader read in real windows. */
+struct loaded {
+	double reads, bytes, samples;
+};
+
+static struct loaded format_program_loaded(const struct profile *profile)
+{
+	struct loaded loaded = {0};
+
+	for (size_t i = 0; i < profile->window_count; i++) {
+		const struct profile_window *window = &profile->windows[i];
+
+		if (window->kind.id != TRACE_REAL || window->samples == UNKNOWN ||
+		    (!window->used && !profile_is_observed(profile)))
+			continue;
+		loaded.reads += (double)window->misses;
+		loaded.bytes += (double)window->fetched_bytes;
+		loaded.samples += (double)window->samples;
+	}
+	return loaded;
+}
+
+void format_program_reads(FILE *out, const struct profile *profile)
+{
+	struct loaded loaded = format_program_loaded(profile);
+	double per_s = profile->rates[TRACE_REAL].value;
+	double reads = profile->program_reads_per_sample;
+	double bytes = profile->program_bytes_per_sample;
+	char rate[FORMAT_SIZE], calls[FORMAT_SIZE];
+
+	if (!(reads * per_s >= LEAST) ||
+	    !(reads * loaded.samples > MUCH * loaded.reads ||
+	      bytes * loaded.samples > MUCH * loaded.bytes))
+		return;
+	fprintf(out,
+		"it reads %s/s itself, in %s calls/s beside the loader; what it waits "
+		"for them counts as compute",
+		format_bytes(rate, bytes * per_s), format_rate(calls, reads * per_s));
+}
