@@ -41,7 +41,8 @@ struct fetch {
 	struct throttle *throttle;
 	void (*thread_started)(void *context);
 	struct reader reader;
-	struct reader_total called;
+	struct reader_total
+		called; /* an engine that calls read() itself adds to it, too */
 	atomic_uint depth;
 	atomic_uint_fast64_t starved; /* when there last was no work for a free place */
 	atomic_uint_fast64_t flushed; /* reads begun until then are not held back */
