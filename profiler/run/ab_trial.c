@@ -57,7 +57,7 @@ static int ab_trial_attempt(struct trial *trial, enum ab_trial_what what, unsign
 	if (result == 0)
 		result = config->take(config->context, what, side, &profile, err);
 	profile_free(&profile);
-	trial->done += result == 0;
+	trial->done += result >= 0;
 	return result;
 }
 
@@ -99,5 +99,5 @@ int ab_trial_run(const struct ab_trial_config *config, struct error *err)
 	trial.timing = clock_now();
 	for (unsigned i = 0; result == 0 && i < trial.timed; i++)
 		result = ab_trial_repeat(&trial, i, err);
-	return result;
+	return result < 0 ? result : 0;
 }

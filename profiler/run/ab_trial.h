@@ -23,10 +23,11 @@ struct ab_trial_progress {
 struct ab_trial_config {
 	const struct measure_config *sides[2];
 	unsigned side_count; /* 1 or 2 */
-	unsigned pairs;      /* timed repetitions of each side */
+	unsigned pairs;      /* timed repetitions of each side, at most */
 	double seconds;      /* of each */
 	uint64_t samples; /* counted once for each side (short_run.h); UNKNOWN: none */
-	/* Each result as it comes; not kept after the call. -errno ends the trial. */
+	/* Each result as it comes; not kept after the call. -errno ends the trial; 1
+	 * ends it, too: there is enough. */
 	int (*take)(void *context, enum ab_trial_what what, unsigned side,
 		    const struct profile *profile, struct error *err);
 	void (*progress)(void *context,
