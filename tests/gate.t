@@ -233,10 +233,17 @@ def timed(gate):
     result = gate.run("--against", " ".join(gate.train()), *TIMED, "--", *gate.train())
     tap.ok(result.returncode in (0, 4), "against itself nothing is found", *said(result))
     tap.ok("can see" in result.stdout, "and it says what it could have seen", *said(result))
-    result = gate.run("--against", " ".join(gate.train()), *TIMED, "--",
-                      *gate.train(rate="500"))
-    tap.ok(result.returncode == 1 and "samples_per_s" in result.stdout,
-           "a step that takes four times as long is a regression", *said(result))
+    folder = gate.scratch.at("looked")
+    result = gate.run("--against", " ".join(gate.train()), "--repetition", ".2s", "-o", folder,
+                      "--", *gate.train(rate="500"))
+    tap.ok(result.returncode == 1 and "samples_per_s" in result.stdout and
+           "decided after 7 of at most 32 pairs" in result.stdout,
+           "a step that takes four times as long is a regression at the first look",
+           *said(result))
+    with open(os.path.join(folder, "measured.json"), encoding="utf-8") as file:
+        kept = json.load(file)["sessions"][-1]
+    tap.ok(kept["most_repetitions"] == 32 and len(kept["samples"]["samples_per_s"]) == 7,
+           "what is kept tells how many there might have been", kept)
     result = gate.run("--baseline", gate.baseline, *TIMED, "--fetch", "pread-direct",
                       "--metric", "data_stall=off", "--",
                       *gate.train(rate="500"))

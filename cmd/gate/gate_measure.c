@@ -5,6 +5,7 @@
 #include "loader/base/error.h"
 #include "models/gate/gate_config.h"
 #include "models/gate/gate_fit.h"
+#include "models/gate/gate_looks.h"
 #include "profiler/run/ab_trial.h"
 
 #include <errno.h>
@@ -19,15 +20,26 @@ struct measuring {
 	const struct gate_side *base;
 	struct gate_side *sides;
 	struct gate_session *sessions[2];
+	unsigned side_count;
+	size_t next; /* repetitions of each side at the next look; 0: there is none */
 };
 
+/* The next look may be the last. */
 static void gate_measure_progress(void *context, const struct ab_trial_progress *news)
 {
+	const struct measuring *measuring = context;
+	size_t later =
+		measuring->next == 0 ? 0 : measuring->ask->pairs - measuring->next;
+	unsigned left = news->of - news->done;
+	double least = left - (double)(later * measuring->side_count);
 	FILE *to = progress_line();
 
-	(void)context;
-	fprintf(to, "%u of %u launches", news->done, news->of);
-	if (!isnan(news->left_s))
+	fprintf(to, "%u of %s%u launches", news->done, later > 0 ? "at most " : "",
+		news->of);
+	if (later > 0 && !isnan(news->left_s))
+		fprintf(to, ", %.0f to %.0f s left", news->left_s / left * least,
+			news->left_s);
+	else if (!isnan(news->left_s))
 		fprintf(to, ", %.0f s left", news->left_s);
 }
 
@@ -60,6 +72,24 @@ static void gate_measure_print(unsigned side, const double values[GATE_METRICS])
 	putc('\n', stderr);
 }
 
+/* 1: what there is decides, or nothing is to follow. */
+static int gate_measure_look(struct measuring *measuring, struct error *err)
+{
+	const struct gate_side *sides = measuring->sides;
+	const struct gate_side *base =
+		measuring->side_count > 1 ? &sides[1] : measuring->base;
+	struct gate_verdict verdict;
+	int result;
+
+	for (unsigned i = 0; i < measuring->side_count; i++)
+		if (measuring->sessions[i]->count != measuring->next)
+			return 0;
+	result = gate_judge(&measuring->ask->config, base, &sides[0], &verdict, err);
+	measuring->next = verdict.next;
+	gate_verdict_free(&verdict);
+	return result < 0 ? result : measuring->next == 0;
+}
+
 static int gate_measure_take(void *context, enum ab_trial_what what, unsigned side,
 			     const struct profile *profile, struct error *err)
 {
@@ -79,20 +109,25 @@ static int gate_measure_take(void *context, enum ab_trial_what what, unsigned si
 		gate_measure_print(side, values);
 	if (result < 0)
 		return error_sys(err, -result, "keeping what was measured");
-	return what == AB_TRIAL_COUNTED ? compare_early(measuring, err) : 0;
+	if (what == AB_TRIAL_COUNTED)
+		return compare_early(measuring, err);
+	return measuring->next > 0 ? gate_measure_look(measuring, err) : 0;
 }
 
-static int add_sessions(struct measuring *measuring, unsigned count, struct error *err)
+static int add_sessions(struct measuring *measuring, struct error *err)
 {
+	const struct gate_options *ask = measuring->ask;
 	char when[CLOCK_UTC];
 
 	clock_utc(when);
-	for (unsigned i = 0; i < count; i++) {
+	for (unsigned i = 0; i < measuring->side_count; i++) {
 		measuring->sessions[i] =
 			gate_side_add_session(&measuring->sides[i], when);
 		if (measuring->sessions[i] == NULL)
 			return error_sys(err, ENOMEM, "keeping what was measured");
+		measuring->sessions[i]->most = ask->config.looks ? ask->pairs : 0;
 	}
+	measuring->next = ask->config.looks ? gate_looks_next(0) : 0;
 	return 0;
 }
 
@@ -125,11 +160,16 @@ int gate_options_measure(const struct gate_options *ask,
 			 const struct gate_side *base, struct gate_side *sides,
 			 struct error *err)
 {
-	struct measuring measuring = {.ask = ask, .base = base, .sides = sides};
+	struct measuring measuring = {
+		.ask = ask,
+		.base = base,
+		.sides = sides,
+		.side_count = other != NULL ? 2 : 1,
+	};
 	struct measure_config configs[2] = {ask->measure};
 	const struct ab_trial_config trial = {
 		.sides = {&configs[0], &configs[1]},
-		.side_count = other != NULL ? 2 : 1,
+		.side_count = measuring.side_count,
 		.pairs = ask->pairs,
 		.seconds = ask->seconds,
 		.samples = ask->samples,
@@ -138,8 +178,7 @@ int gate_options_measure(const struct gate_options *ask,
 		.context = &measuring,
 	};
 	char folder[PATH_MAX];
-	int result =
-		ask->pairs > 0 ? add_sessions(&measuring, trial.side_count, err) : 0;
+	int result = ask->pairs > 0 ? add_sessions(&measuring, err) : 0;
 
 	if (result == 0)
 		result = gate_measure_make_folder(folder, err);

@@ -6,11 +6,15 @@
 #include "loader/base/number.h"
 #include "loader/base/text/shell_word.h"
 #include "models/gate/gate_config.h"
+#include "models/gate/gate_looks.h"
 #include "models/gate/gate_statistics.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { PAIRS_UNASKED = INT_MAX, BASELINE_PAIRS = 12 };
 
 /* "5%" and "0.05"; off. */
 static bool read_limit(const char *text, double *limit)
@@ -189,7 +193,8 @@ static const struct argument arguments[] = {
 	 "Exit status of an inconclusive comparison, instead of 4"},
 	ARGUMENT_HEADING(3, "The measurement:"),
 	{"pairs", 0, "N", ARGUMENT_NUMBER(gate_options, pairs, 0, GATE_PAIRS_MOST),
-	 "Repetitions of each side (default 8); 0: exact counts alone"},
+	 "Repetitions of each side (default: 7 to 32, until they decide; 12 with "
+	 "--update); 0: exact counts alone"},
 	{"repetition", 0, "TIME", TO(TIME, seconds), "Length of each (default 2s)"},
 	{"samples", 0, "N", BY(gate_set_samples, samples),
 	 "Count the work of N samples (default: the data set, at most 4096)"},
@@ -222,6 +227,15 @@ static void leave_out_timed(struct gate_options *ask)
 		ask->pairs = 0;
 }
 
+/* A number that was asked for is taken; nothing is to be decided for a baseline. */
+static void gate_options_plan(struct gate_options *ask)
+{
+	if (ask->pairs != PAIRS_UNASKED)
+		return;
+	ask->config.looks = !ask->update;
+	ask->pairs = ask->update ? BASELINE_PAIRS : GATE_LOOKS_MOST;
+}
+
 static int gate_options_answer(struct gate_options *ask)
 {
 	struct error err = {0};
@@ -229,6 +243,7 @@ static int gate_options_answer(struct gate_options *ask)
 
 	apply_regression(ask);
 	leave_out_timed(ask);
+	gate_options_plan(ask);
 	ask->config.paired = ask->against != NULL || ask->self_test;
 	result = ask->pairs > 0 && !ask->update
 			 ? gate_check(&ask->config, NULL, ask->pairs, &err)
@@ -247,7 +262,7 @@ static int gate_main(const struct command *self, int argc, char **argv)
 	struct gate_options ask = {
 		.settings = {.unfit = 1u << SETTING_STEPS},
 		.measure = {.timeout_s = 60, .grace_s = 10, .precision = .01},
-		.pairs = 8,
+		.pairs = PAIRS_UNASKED,
 		.seconds = 2,
 		.slowdown = .3,
 		.regression = NAN,

@@ -28,8 +28,8 @@ struct gate_options {
 	struct gate_config config;
 	const char *baseline, *run; /* files; NULL: none */
 	char **against;             /* the other command; NULL: none */
-	unsigned pairs;
-	double seconds; /* of a repetition */
+	unsigned pairs;             /* with config.looks at most */
+	double seconds;             /* of a repetition */
 	uint64_t samples;
 	bool update, confirm, self_test;
 	double regression;  /* --max-regression; NAN: none */
@@ -47,9 +47,10 @@ int gate_options_check(struct gate_options *ask);
 
 /*
  * Measures sides[0], and with `other` sides[1] beside it in turns: exact counts, then
- * ask->pairs repetitions each, if there are any, as one more session. `base`: stops as
- * soon as that does not fit (NULL: it is not looked at). 0 or -errno as ab_trial_run();
- * -ECANCELED: it does not fit.
+ * ask->pairs repetitions each, if there are any, as one more session; with looks until
+ * one decides, against sides[1] or `base`. It stops as soon as `base` does not fit
+ * (NULL: it is not looked at). 0 or -errno as ab_trial_run(); -ECANCELED: it does not
+ * fit.
  */
 int gate_options_measure(const struct gate_options *ask,
 			 const struct measure_config *other,

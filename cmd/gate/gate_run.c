@@ -36,7 +36,18 @@ static int gate_run_load_baseline(const struct gate_options *ask,
 				 : result;
 }
 
-static int gate_run_load(const struct gate_options *ask, struct sides *sides,
+/* It is judged as it was measured. */
+static int gate_run_load_run(struct gate_options *ask, struct gate_side *now,
+			     struct error *err)
+{
+	int result = baseline_load_any(ask->run, now, err);
+
+	ask->config.looks = result == 0 && now->session_count > 0 &&
+			    now->sessions[now->session_count - 1].most > 0;
+	return result;
+}
+
+static int gate_run_load(struct gate_options *ask, struct sides *sides,
 			 struct error *err)
 {
 	int result = 0;
@@ -49,7 +60,7 @@ static int gate_run_load(const struct gate_options *ask, struct sides *sides,
 			  "--update -- CMD",
 			  ask->baseline, ask->baseline);
 	if (result == 0 && ask->run != NULL)
-		result = baseline_load_any(ask->run, &sides->now, err);
+		result = gate_run_load_run(ask, &sides->now, err);
 	return result;
 }
 

@@ -4,6 +4,7 @@
 #include "models/gate/gate_causes.h"
 #include "models/gate/gate_config.h"
 #include "models/gate/gate_fit.h"
+#include "models/gate/gate_looks.h"
 #include "models/gate/gate_statistics.h"
 #include "models/gate/gate_timed.h"
 #include "models/gate/gate_words.h"
@@ -184,6 +185,15 @@ static const char *why_informs(const struct judge *judge, int metric)
 	return NULL;
 }
 
+/* For all looks, and for all metrics. */
+static void adjust(const struct judge *judge, double p[GATE_METRICS])
+{
+	for (int i = 0; i < GATE_METRICS; i++)
+		if (!isnan(p[i]))
+			p[i] = gate_looks_p(judge->config, p[i]);
+	gate_statistics_holm(p, GATE_METRICS);
+}
+
 static int compare_timed(struct judge *judge)
 {
 	for (int i = 0; i < GATE_METRICS; i++) {
@@ -192,8 +202,7 @@ static int compare_timed(struct judge *judge)
 		judge->p[i] = judge->better[i] = NAN;
 		if (!is_timed(i) || !gate_config_compares(judge->config, i))
 			continue;
-		if (gate_timed_compare(judge->base, judge->now, i,
-				       judge->config->paired, judge->config->alpha,
+		if (gate_timed_compare(judge->config, judge->base, judge->now, i,
 				       timed) < 0)
 			return -ENOMEM;
 		if (why_informs(judge, i) != NULL || timed->base_count == 0 ||
@@ -203,12 +212,12 @@ static int compare_timed(struct judge *judge)
 		judge->better[i] = timed->shift.better;
 		judge->deciding++;
 	}
-	gate_statistics_holm(judge->p, GATE_METRICS);
-	gate_statistics_holm(judge->better, GATE_METRICS);
+	adjust(judge, judge->p);
+	adjust(judge, judge->better);
 	for (int i = 0; i < GATE_METRICS; i++)
 		if (!isnan(judge->p[i]))
-			gate_timed_set_floor(&judge->timed[i], i, judge->config->paired,
-					     judge->config->alpha / judge->deciding);
+			gate_timed_set_floor(judge->config, judge->deciding, i,
+					     &judge->timed[i]);
 	return 0;
 }
 
@@ -222,7 +231,7 @@ static void decide_timed(const struct judge *judge, int metric,
 
 	finding->p = judge->p[metric];
 	finding->detectable =
-		gate_timed_detectable(timed, finding->limit, alpha,
+		gate_timed_detectable(judge->config, timed, finding->limit,
 				      judge->deciding > 0 ? judge->deciding : 1);
 	if (finding->p < alpha && finding->worse.low > line)
 		finding->status = GATE_REGRESSED;
@@ -277,7 +286,9 @@ static int judge_all_timed(struct judge *judge, struct error *err)
 	if (result < 0)
 		return result;
 	result = gate_config_reaches(judge->config, verdict->base_repetitions,
-				     verdict->repetitions, judge->deciding, err);
+				     verdict->most > 0 ? verdict->most
+						       : verdict->repetitions,
+				     judge->deciding, err);
 	for (int i = 0; result == 0 && i < GATE_METRICS; i++)
 		if (is_timed(i) && gate_config_compares(judge->config, i))
 			result = judge_timed(judge, i);
@@ -302,6 +313,16 @@ static enum gate_outcome outcome_of(const struct judge *judge)
 		return GATE_IMPROVEMENT;
 	return gate_verdict_first(verdict, GATE_PASSED) != NULL ? GATE_PASS
 								: GATE_INCONCLUSIVE;
+}
+
+/* What is missing now will be at any look. */
+static size_t next_look(const struct judge *judge)
+{
+	const struct gate_verdict *verdict = judge->verdict;
+	bool open = verdict->outcome == GATE_INCONCLUSIVE &&
+		    gate_verdict_first(verdict, GATE_UNDECIDED) != NULL;
+
+	return judge->config->looks && open ? gate_looks_next(verdict->repetitions) : 0;
 }
 
 /* Moves the lines to the verdict. 0 or -ENOMEM. */
@@ -340,6 +361,7 @@ static int judge_sides(struct judge *judge, struct error *err)
 	if (result < 0)
 		return result;
 	judge->verdict->outcome = outcome_of(judge);
+	judge->verdict->next = next_look(judge);
 	if (judge->verdict->outcome != GATE_MISMATCH)
 		result = gate_causes_list(judge->base, judge->now, judge->verdict);
 	gate_words_verdict(judge->verdict);
@@ -359,6 +381,7 @@ int gate_judge(const struct gate_config *config, const struct gate_side *base,
 		.alpha = config->alpha,
 		.base_repetitions = gate_timed_base(base, config->paired),
 		.repetitions = gate_timed_base(now, true),
+		.most = config->looks ? GATE_LOOKS_MOST : 0,
 		.base_sessions = gate_side_separate_count(base),
 		.paired = config->paired,
 	};

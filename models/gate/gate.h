@@ -28,6 +28,7 @@ struct gate_config {
 	double limits[GATE_METRICS]; /* NAN: the metric's own; INFINITY: not compared */
 	double alpha;                /* .05 */
 	bool paired; /* repetition i of both sides was measured next to each other */
+	bool looks;  /* it is judged until it knows (gate_looks.h), not once */
 	bool any_environment; /* another machine is allowed, as it is where nothing is
 			       * timed: then timed ones only inform */
 };
@@ -85,6 +86,8 @@ struct gate_verdict {
 	char *busy; /* one line: who else was busy, which decides nothing; NULL: nobody */
 	double alpha;
 	size_t base_repetitions, repetitions;
+	size_t most; /* repetitions at the last look; 0: it is judged once */
+	size_t next; /* those at the next one; 0: nothing is open, or this was the last */
 	size_t base_sessions; /* separate ones */
 	bool paired;
 };
@@ -114,8 +117,8 @@ int gate_lines_add(char ***lines, size_t *count, const char *format, ...)
 int gate_verdict_confirm(struct gate_verdict *again, const struct gate_verdict *first,
 			 const struct gate_side *base, const struct gate_side *now);
 
-/* Before anything is measured: -EINVAL when so many repetitions, pairs of them or
- * against those of a base (NULL: not known yet), can't reach alpha. */
+/* Before anything is measured: -EINVAL when so many repetitions at most, pairs of them
+ * or against those of a base (NULL: not known yet), can't reach alpha. */
 int gate_check(const struct gate_config *config, const struct gate_side *base,
 	       size_t repetitions, struct error *err);
 

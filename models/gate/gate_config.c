@@ -1,6 +1,7 @@
 /* gate_config.c - limits, and whether so many repetitions can reach alpha. */
 #include "models/gate/gate_config.h"
 #include "loader/base/error.h"
+#include "models/gate/gate_looks.h"
 #include "models/gate/gate_statistics.h"
 #include "models/gate/gate_timed.h"
 
@@ -83,8 +84,8 @@ static double least_p(const struct gate_config *config, size_t base, size_t now)
 			      : gate_statistics_least_unpaired(base, now);
 }
 
-/* The smallest number of repetitions of the new side that can reach alpha; more than
- * GATE_PAIRS_MOST: none of those that can be asked for. */
+/* The smallest number of repetitions of the new side that can reach alpha, judged once;
+ * more than GATE_PAIRS_MOST: none of those that can be asked for. */
 static size_t pairs_for(const struct gate_config *config, size_t base, unsigned metrics)
 {
 	size_t pairs = 1;
@@ -103,7 +104,7 @@ int gate_config_reaches(const struct gate_config *config, size_t base, size_t no
 	double least = least_p(config, config->paired ? now : base, now);
 	size_t pairs;
 
-	if (metrics == 0 || metrics * least < config->alpha)
+	if (metrics == 0 || metrics * gate_looks_p(config, least) < config->alpha)
 		return 0;
 	pairs = pairs_for(config, base, metrics);
 	if (pairs > GATE_PAIRS_MOST)

@@ -16,6 +16,8 @@ struct gate_session {
 	char *when;                     /* ISO 8601, UTC */
 	double (*values)[GATE_METRICS]; /* of each repetition; NAN: unknown */
 	size_t count;
+	size_t most; /* there were to be, had looks not ended it; 0: it was not looked
+		      * at before its end */
 };
 
 struct gate_side {

@@ -2,6 +2,7 @@
 #include "models/gate/gate_timed.h"
 #include "loader/base/math/median.h"
 #include "loader/base/math/student.h"
+#include "models/gate/gate_looks.h"
 
 #include <errno.h>
 
@@ -120,12 +121,19 @@ static void gate_timed_set_worse(struct gate_timed *timed, int metric)
 				       timed->worse.value);
 }
 
+/* What count of them there are at the last look. */
+static size_t gate_timed_last(const struct gate_config *config, size_t count)
+{
+	return config->looks && count < GATE_LOOKS_MOST ? GATE_LOOKS_MOST : count;
+}
+
 /* ---- pairs ---- */
 
 /* The signs of differences are as likely as not where nothing changed; those of ratios - 1
  * go with their sizes. */
-static void compare_pairs(const struct gate_session *base,
-			  const struct gate_session *now, int metric, double alpha,
+static void compare_pairs(const struct gate_config *config,
+			  const struct gate_session *base,
+			  const struct gate_session *now, int metric,
 			  struct gate_timed *timed)
 {
 	struct sample worse = {.count = 0};
@@ -139,8 +147,10 @@ static void compare_pairs(const struct gate_session *base,
 						  now->values[i][metric]) -
 				       gate_timed_badness(&gate_metrics[metric],
 							  base->values[i][metric]));
-	gate_statistics_paired(worse.values, worse.count, alpha, &timed->shift);
+	gate_statistics_paired(worse.values, worse.count,
+			       gate_looks_level(config, config->alpha), &timed->shift);
 	timed->pairs = worse.count;
+	timed->most = gate_timed_last(config, worse.count);
 	gate_timed_set_worse(timed, metric);
 }
 
@@ -188,26 +198,34 @@ static void set_drift(const struct gate_side *base, int metric,
 	timed->drift = count < 2 ? NAN : sqrt(squares / (count - 1) * (1 + 1 / count));
 }
 
-static int compare_samples(const struct gate_side *base, const struct sample *was,
-			   const struct sample *is, int metric, double alpha,
+/* As many pairs tell as much. */
+static size_t gate_timed_worth(size_t base, size_t now)
+{
+	return base + now > 0 ? 2 * base * now / (base + now) : 0;
+}
+
+static int compare_samples(const struct gate_config *config,
+			   const struct gate_side *base, const struct sample *was,
+			   const struct sample *is, int metric,
 			   struct gate_timed *timed)
 {
 	struct sample old = gate_timed_badnesses(was, metric),
 		      new = gate_timed_badnesses(is, metric);
-	double together = (double)(old.count + new.count);
 
 	if (gate_statistics_unpaired(old.values, old.count, new.values, new.count,
-				     alpha, &timed->shift) < 0)
+				     gate_looks_level(config, config->alpha),
+				     &timed->shift) < 0)
 		return -ENOMEM;
-	if (together > 0)
-		timed->pairs = (size_t)(2 * (double)(old.count * new.count) / together);
+	timed->pairs = gate_timed_worth(old.count, new.count);
+	timed->most = gate_timed_worth(old.count, gate_timed_last(config, new.count));
 	gate_timed_set_worse(timed, metric);
 	set_drift(base, metric, timed);
 	return 0;
 }
 
-int gate_timed_compare(const struct gate_side *base, const struct gate_side *now,
-		       int metric, bool paired, double alpha, struct gate_timed *timed)
+int gate_timed_compare(const struct gate_config *config, const struct gate_side *base,
+		       const struct gate_side *now, int metric,
+		       struct gate_timed *timed)
 {
 	struct sample was = {.count = 0}, is = {.count = 0};
 
@@ -217,7 +235,8 @@ int gate_timed_compare(const struct gate_side *base, const struct gate_side *now
 		.floor = NAN,
 		.drift = NAN,
 	};
-	for (size_t i = first_session(base, paired); i < base->session_count; i++)
+	for (size_t i = first_session(base, config->paired); i < base->session_count;
+	     i++)
 		add_session(&was, &base->sessions[i], metric);
 	if (now->session_count > 0)
 		add_session(&is, &now->sessions[now->session_count - 1], metric);
@@ -229,23 +248,24 @@ int gate_timed_compare(const struct gate_side *base, const struct gate_side *now
 	timed->now = gate_timed_middle(is);
 	if (was.count == 0 || is.count == 0)
 		return 0;
-	if (!paired)
-		return compare_samples(base, &was, &is, metric, alpha, timed);
-	compare_pairs(&base->sessions[base->session_count - 1],
-		      &now->sessions[now->session_count - 1], metric, alpha, timed);
+	if (!config->paired)
+		return compare_samples(config, base, &was, &is, metric, timed);
+	compare_pairs(config, &base->sessions[base->session_count - 1],
+		      &now->sessions[now->session_count - 1], metric, timed);
 	return 0;
 }
 
-void gate_timed_set_floor(struct gate_timed *timed, int metric, bool paired,
-			  double alpha)
+void gate_timed_set_floor(const struct gate_config *config, unsigned deciding,
+			  int metric, struct gate_timed *timed)
 {
 	unsigned freedom = (unsigned)timed->sessions - 1;
+	double alpha = config->alpha / deciding;
 
-	timed->noise = paired ? alpha : 0;
-	if (paired)
+	timed->noise = config->paired ? gate_looks_level(config, alpha) : 0;
+	if (config->paired)
 		timed->floor = gate_timed_measure(
 			timed, gate_statistics_noise(timed->shift.spread, timed->pairs,
-						     alpha));
+						     timed->noise));
 	else if (timed->sessions >= GATE_SESSIONS)
 		timed->floor = gate_timed_measure(
 			timed, timed->drift * student_t(1 - 2 * alpha, freedom));
@@ -256,20 +276,23 @@ void gate_timed_set_floor(struct gate_timed *timed, int metric, bool paired,
 static double gate_timed_smallest(const struct gate_timed *timed, double alpha,
 				  double noise)
 {
-	return gate_statistics_detectable(timed->shift.spread, timed->pairs, alpha,
+	return gate_statistics_detectable(timed->shift.spread, timed->most, alpha,
 					  noise);
 }
 
 /* All have to be: the bound beyond limit and floor, and p below Holm's first level. */
-double gate_timed_detectable(const struct gate_timed *timed, double limit, double alpha,
-			     unsigned metrics)
+double gate_timed_detectable(const struct gate_config *config,
+			     const struct gate_timed *timed, double limit,
+			     unsigned deciding)
 {
+	double alpha = gate_looks_level(config, config->alpha);
+	double first = gate_looks_level(config, config->alpha / deciding);
 	bool drifts = timed->noise == 0 && !isnan(timed->floor);
 	double beyond = drifts ? fmax(limit, timed->floor) : limit, most;
 
 	beyond = gate_timed_shift(timed, beyond);
 	most = fmax(beyond + gate_timed_smallest(timed, alpha, 0),
-		    gate_timed_smallest(timed, alpha / metrics, 0));
+		    gate_timed_smallest(timed, first, 0));
 	if (timed->noise > 0)
 		most = fmax(most, gate_timed_smallest(timed, alpha, timed->noise));
 	return gate_timed_bound(timed, most) - limit;

@@ -10,7 +10,7 @@
 #ifndef DSA_GATE_TIMED_H
 #define DSA_GATE_TIMED_H
 
-#include "models/gate/gate_side.h"
+#include "models/gate/gate.h"
 #include "models/gate/gate_statistics.h"
 
 /* In the metric's measure, positive is worse. Numbers NAN where unknown. */
@@ -27,25 +27,30 @@ struct gate_timed {
 		       * there are, as tested; NAN: fewer than 2 */
 	struct gate_shift shift; /* as tested */
 	size_t pairs;            /* the test is worth so many */
+	size_t most;             /* that of the last look would be; else the same */
 	bool logarithms;         /* of ratios were tested */
 	bool falls;              /* they are below 1 where it is worse */
 };
 
 /* 0 or -ENOMEM. */
-int gate_timed_compare(const struct gate_side *base, const struct gate_side *now,
-		       int metric, bool paired, double alpha, struct gate_timed *timed);
+int gate_timed_compare(const struct gate_config *config, const struct gate_side *base,
+		       const struct gate_side *now, int metric,
+		       struct gate_timed *timed);
 
 /*
- * What this metric may differ by at this level where nothing changed. Of pairs, what as
- * many that scatter so are found to differ by; between sessions a one-sided prediction
- * of one session more, and below GATE_SESSIONS of them what the metric says.
+ * What this metric may differ by where nothing changed, with a chance of alpha over so
+ * many that decide. Of pairs, what as many that scatter so are found to differ by, at
+ * the level of a look; between sessions, of which a look sees no more, a one-sided
+ * prediction of one session more, and below GATE_SESSIONS of them what the metric says.
  */
-void gate_timed_set_floor(struct gate_timed *timed, int metric, bool paired,
-			  double alpha);
+void gate_timed_set_floor(const struct gate_config *config, unsigned deciding,
+			  int metric, struct gate_timed *timed);
 
-/* The smallest change beyond the limit that would be found, with `metrics` at once. */
-double gate_timed_detectable(const struct gate_timed *timed, double limit, double alpha,
-			     unsigned metrics);
+/* The smallest change beyond the limit that would be found, at the last look at the
+ * latest, with so many that decide. */
+double gate_timed_detectable(const struct gate_config *config,
+			     const struct gate_timed *timed, double limit,
+			     unsigned deciding);
 
 /* Repetitions of a side that are compared: of its last session, where they are paired
  * or it is the side that is judged. */

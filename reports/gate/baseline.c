@@ -19,6 +19,8 @@ static const double MOST = 1e15;
 static const double MOST_SHARE =
 	100; /* an estimate of a share may lie outside 0 .. 1 */
 
+#define MOST_REPETITIONS "most_repetitions"
+
 #define AT(path, type, member)   FIELD_AT(profile, path, type, member)
 #define LINE(path, type, member) AT(path, type, member),
 
@@ -100,7 +102,7 @@ static json_t *samples_value(const struct gate_session *session, size_t metric)
 
 static json_t *session_value(const struct gate_session *session)
 {
-	json_t *samples = json_object();
+	json_t *samples = json_object(), *value;
 	int result = 0;
 
 	for (size_t i = 0; i < GATE_METRICS && result == 0; i++)
@@ -108,8 +110,12 @@ static json_t *session_value(const struct gate_session *session)
 			result = json_object_set_new(samples, gate_metrics[i].name,
 						     samples_value(session, i));
 	samples = json_part_whole(samples, result == 0);
-	return json_pack("{s:o, s:o}", "samples", samples, "when",
-			 json_part_text(session->when == NULL ? "" : session->when));
+	value = json_pack("{s:o, s:o}", "samples", samples, "when",
+			  json_part_text(session->when == NULL ? "" : session->when));
+	if (session->most > 0)
+		result = json_object_set_new(value, MOST_REPETITIONS,
+					     json_integer((json_int_t)session->most));
+	return json_part_whole(value, result == 0);
 }
 
 static int place_sessions(json_t *root, const struct gate_side *side)
@@ -181,6 +187,19 @@ static int baseline_read_rows(const json_t *samples, double (*rows)[GATE_METRICS
 	return result;
 }
 
+static int baseline_read_most(const json_t *session, size_t *most, struct error *err)
+{
+	const json_t *value = json_object_get(session, MOST_REPETITIONS);
+	json_int_t number = json_integer_value(value);
+
+	*most = (size_t)number;
+	if (value == NULL ||
+	    (json_is_integer(value) && number >= 0 && number <= BASELINE_REPETITIONS))
+		return 0;
+	json_part_wrong(err, "a number from 0 to 64");
+	return error_within(err, -EBADMSG, MOST_REPETITIONS);
+}
+
 static int baseline_read_row(struct gate_session *session, double row[GATE_METRICS])
 {
 	gate_metric_sum_stalls(row);
@@ -193,7 +212,7 @@ static int read_session(const json_t *value, struct gate_side *side, struct erro
 	const json_t *samples = json_object_get(value, "samples");
 	double rows[BASELINE_REPETITIONS][GATE_METRICS];
 	struct gate_session *session;
-	size_t count = SIZE_MAX;
+	size_t count = SIZE_MAX, most = 0;
 	int result;
 
 	if (when == NULL || !json_is_object(samples))
@@ -202,9 +221,13 @@ static int read_session(const json_t *value, struct gate_side *side, struct erro
 	for (size_t i = 0; i < BASELINE_REPETITIONS * GATE_METRICS; i++)
 		rows[i / GATE_METRICS][i % GATE_METRICS] = NAN;
 	result = baseline_read_rows(samples, rows, &count, err);
+	if (result == 0)
+		result = baseline_read_most(value, &most, err);
 	if (result < 0)
 		return result;
 	session = gate_side_add_session(side, when);
+	if (session != NULL)
+		session->most = most;
 	for (size_t i = 0;
 	     session != NULL && count != SIZE_MAX && i < count && result == 0; i++)
 		result = baseline_read_row(session, rows[i]);

@@ -44,8 +44,18 @@ static void gate_github_write_lines(FILE *out, char *const *lines, size_t count)
 		fprintf(out, "%%0Aand %zu more", count - GATE_PART_LINES);
 }
 
-static int gate_github_write_verdict(FILE *out, const struct gate_verdict *verdict)
+/* Frees it. 0 or -ENOMEM. */
+static int gate_github_write_sentence(FILE *out, char *text)
 {
+	if (text != NULL && *text != '\0')
+		gate_github_write_line(out, text);
+	free(text);
+	return text == NULL ? -ENOMEM : 0;
+}
+
+static int gate_github_write_verdict(FILE *out, const struct gate_report *report)
+{
+	const struct gate_verdict *verdict = report->verdict;
 	static const char *const levels[] = {
 		[GATE_PASS] = "notice",          [GATE_REGRESSION] = "error",
 		[GATE_INCONCLUSIVE] = "warning", [GATE_MISMATCH] = "error",
@@ -53,20 +63,18 @@ static int gate_github_write_verdict(FILE *out, const struct gate_verdict *verdi
 	};
 	size_t count;
 	char *const *causes = gate_part_causes(verdict, &count);
-	char *advice = gate_part_advice(verdict);
 
-	if (advice == NULL)
-		return -ENOMEM;
 	gate_github_begin(out, levels[verdict->outcome],
 			  gate_outcome_name(verdict->outcome));
 	gate_github_write_text(out, verdict->why, "%");
 	gate_github_write_lines(out, verdict->mismatches, verdict->mismatch_count);
 	gate_github_write_lines(out, causes, count);
 	gate_github_write_lines(out, verdict->settings, verdict->setting_count);
-	if (*advice != '\0')
-		gate_github_write_line(out, advice);
+	if (gate_github_write_sentence(out, gate_part_advice(verdict)) < 0 ||
+	    gate_github_write_sentence(out, gate_part_basis(verdict, report->seconds)) <
+		    0)
+		return -ENOMEM;
 	putc('\n', out);
-	free(advice);
 	return 0;
 }
 
@@ -110,7 +118,7 @@ int gate_github_write(const struct gate_report *report,
 	(void)style;
 	(void)err;
 	if (verdict->outcome != GATE_PASS || verdict->setting_count > 0) {
-		if (gate_github_write_verdict(out, verdict) < 0)
+		if (gate_github_write_verdict(out, report) < 0)
 			return -ENOMEM;
 		written++;
 	}

@@ -73,6 +73,15 @@ static int take_text(json_t *object, const char *key, char *text)
 	return result;
 }
 
+/* Where looks decide how many repetitions there are. */
+static int set_most(json_t *object, const struct gate_verdict *verdict)
+{
+	return verdict->most == 0
+		       ? 0
+		       : json_object_set_new(object, "most_repetitions",
+					     json_integer((json_int_t)verdict->most));
+}
+
 static json_t *gate_value(const struct gate_report *report)
 {
 	json_t *root = verdict_value(report->verdict);
@@ -82,6 +91,7 @@ static json_t *gate_value(const struct gate_report *report)
 		set_text(root, "why", report->verdict->why) == 0 &&
 			take_text(root, "advice", gate_part_advice(report->verdict)) ==
 				0 &&
+			set_most(root, report->verdict) == 0 &&
 			set_text(root, "busy", report->verdict->busy) == 0 &&
 			set_text(root, "name", report->name) == 0 &&
 			set_text(root, "command", report->command) == 0 &&

@@ -181,10 +181,14 @@ static int write_properties(FILE *out, const struct gate_report *report)
 	return seen == NULL || basis == NULL || advice == NULL ? -ENOMEM : 0;
 }
 
-static void gate_junit_write_verdict(FILE *out, const struct gate_verdict *verdict)
+static int gate_junit_write_verdict(FILE *out, const struct gate_report *report)
 {
+	const struct gate_verdict *verdict = report->verdict;
 	const char *name = gate_junit_element(gate_junit_whole(verdict));
+	char *basis = gate_part_basis(verdict, report->seconds);
 
+	if (basis == NULL)
+		return -ENOMEM;
 	fputs("  <testcase classname=\"dsa\" name=\"gate\" time=\"0\">\n", out);
 	if (name != NULL) {
 		fprintf(out, "   <%s type=\"%s\"", name,
@@ -192,7 +196,9 @@ static void gate_junit_write_verdict(FILE *out, const struct gate_verdict *verdi
 		gate_junit_attribute(out, "message", verdict->why);
 		fputs("/>\n", out);
 	}
-	fputs("  </testcase>\n", out);
+	fprintf(out, "   <system-out>%s</system-out>\n  </testcase>\n", basis);
+	free(basis);
+	return 0;
 }
 
 static void gate_junit_write_lines(FILE *out, char *const *lines, size_t count)
@@ -247,7 +253,8 @@ int gate_junit_write(const struct gate_report *report,
 		gate_junit_count(&totals, ranked[i]->status);
 	gate_junit_write_head(out, report, &totals);
 	result = write_properties(out, report);
-	gate_junit_write_verdict(out, verdict);
+	if (result == 0)
+		result = gate_junit_write_verdict(out, report);
 	fwrite(rows.text, 1, rows.size, out);
 	gate_junit_write_foot(out, verdict, verdict->count - rows.shown);
 	free(rows.text);

@@ -181,9 +181,10 @@ int gate_part_rows(const struct gate_finding *const *ranked, size_t count, size_
 
 static void see_timed(FILE *out, const struct gate_finding *finding)
 {
-	bool noisy = finding->floor > finding->limit;
-	double from = noisy ? finding->floor : finding->limit;
 	double least = finding->limit + finding->detectable;
+	/* After more repetitions there is less. */
+	bool noisy = finding->floor > finding->limit && finding->floor < least;
+	double from = noisy ? finding->floor : finding->limit;
 	char all[FORMAT_SIZE], part[FORMAT_SIZE], more[FORMAT_SIZE], name[64];
 
 	gate_part_amount(all, least);
@@ -255,12 +256,29 @@ char *gate_part_advice(const struct gate_verdict *verdict)
 	return length < 0 ? NULL : text;
 }
 
+/* "8"; of looks "decided after 12 of at most 32". */
+static void gate_part_count(char *to, size_t size, const struct gate_verdict *verdict)
+{
+	bool open = verdict->outcome == GATE_INCONCLUSIVE;
+	int length = 0;
+
+	if (verdict->most > 0)
+		length = snprintf(to, size, "%sdecided after ", open ? "un" : "");
+	length += snprintf(to + length, size - (size_t)length, "%zu",
+			   verdict->repetitions);
+	if (verdict->most > 0)
+		snprintf(to + length, size - (size_t)length, " of at most %zu",
+			 verdict->most);
+}
+
 char *gate_part_basis(const struct gate_verdict *verdict, double seconds)
 {
-	char against[96] = " pairs", alpha[32] = "", time[FORMAT_SIZE], *text = NULL;
+	char count[64], against[96] = " pairs", alpha[32] = "", time[FORMAT_SIZE],
+			*text = NULL;
 	const char *comma = isfinite(seconds) ? ", " : "";
 	int length;
 
+	gate_part_count(count, sizeof(count), verdict);
 	if (!verdict->paired)
 		snprintf(against, sizeof(against),
 			 " repetitions against %zu of %zu session%s",
@@ -273,7 +291,7 @@ char *gate_part_basis(const struct gate_verdict *verdict, double seconds)
 		*time = '\0';
 	length = verdict->repetitions == 0
 			 ? asprintf(&text, "exact counts alone%s%s", comma, time)
-			 : asprintf(&text, "%zu%s%s%s%s", verdict->repetitions, against,
-				    alpha, comma, time);
+			 : asprintf(&text, "%s%s%s%s%s", count, against, alpha, comma,
+				    time);
 	return length < 0 ? NULL : text;
 }

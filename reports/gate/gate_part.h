@@ -57,8 +57,8 @@ int gate_part_rows(const struct gate_finding *const *ranked, size_t count, size_
 		   gate_part_row *row, struct gate_rows *rows);
 
 /* Sentences, to be freed; NULL: no memory. What this gate can see: "samples_per_s
- * from 13.1% on (limit 10 + 3.1)", or ""; and what it rests on: "8 pairs, alpha 0.05,
- * 61 s". */
+ * from 13.1% on (limit 10 + 3.1)", or ""; and what it rests on: "decided after 8 of at
+ * most 32 pairs, alpha 0.05, 61 s". */
 char *gate_part_seen(const struct gate_verdict *verdict);
 char *gate_part_basis(const struct gate_verdict *verdict, double seconds);
 

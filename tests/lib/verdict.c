@@ -76,6 +76,7 @@ void verdict_make(struct gate_verdict *verdict)
 					 .alpha = .05,
 					 .repetitions = 8,
 					 .base_repetitions = 8,
+					 .most = 32,
 					 .base_sessions = 1,
 					 .paired = true};
 	strcpy(verdict->why, "fetch_stall is 18.2 points worse, 5 are allowed");

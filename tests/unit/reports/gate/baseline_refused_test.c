@@ -108,6 +108,10 @@ static void wrong_samples_are_named(void **state)
 		"sessions[0]: should be an object with the text \"when\" and the "
 		"object "
 		"\"samples\"");
+	refuses(BASELINE("\"sessions\": [{\"when\": \"\", \"samples\": {}, "
+			 "\"most_repetitions\": 65}]"),
+		EBADMSG,
+		"sessions[0]: most_repetitions: should be a number from 0 to 64");
 	refuses(SESSION("\"fetch_stall\": 1"), EBADMSG,
 		"sessions[1]: samples.fetch_stall: should be an array of at most 64 "
 		"numbers");

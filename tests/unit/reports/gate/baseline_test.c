@@ -89,6 +89,7 @@ static void init_full(struct gate_side *side)
 	add_fact(&side->about, "dataset_device", "/dev/nvme0n1p2");
 	add_session(side, "2026-11-20T20:00:00Z", 8);
 	add_session(side, "2026-11-21T20:00:00Z", 5);
+	side->sessions[1].most = 32;
 }
 
 static void what_is_read_is_written_again_unchanged(void **state)
@@ -104,7 +105,9 @@ static void what_is_read_is_written_again_unchanged(void **state)
 	assert_string_equal(second, text);
 	assert_int_equal(again.session_count, 2);
 	assert_int_equal(again.sessions[0].count, 8);
+	assert_int_equal(again.sessions[0].most, 0);
 	assert_int_equal(again.sessions[1].count, 5);
+	assert_int_equal(again.sessions[1].most, 32);
 	assert_string_equal(again.sessions[1].when, "2026-11-21T20:00:00Z");
 	assert_true(
 		isnan(again.sessions[0].values[1][gate_metric_find("samples_per_s")]));

@@ -41,7 +41,8 @@ static void the_text_tells_verdict_causes_table_and_what_it_sees(void **state)
 		"regression\n      +15.1 .. +21.3 pt, p 0.012: worse by"));
 	assert_non_null(strstr(text, "fetch_stall from 7.1 pt on (limit 5 + 2.1)"));
 	assert_non_null(strstr(text, "16.1% on (noise 13 + 3.1)"));
-	assert_non_null(strstr(text, "8 pairs, alpha 0.05, 61.2 s"));
+	assert_non_null(strstr(
+		text, "decided after 8 of at most 32 pairs, alpha 0.05, 61.2 s"));
 	free(text);
 }
 
@@ -123,6 +124,35 @@ static void other_settings_are_told_of_a_pass(void **state)
 		assert_non_null(strstr(text, "workers fell from 2 to 1"));
 		free(text);
 	}
+	gate_verdict_free(&verdict);
+}
+
+static void says_in_every_form(const struct gate_verdict *verdict, const char *part)
+{
+	struct gate_report report = written_report(verdict);
+
+	for (size_t i = 0; form_names[i] != NULL; i++) {
+		char *text = written_form(form_names[i], &report, NULL);
+
+		if (strcmp(form_names[i], "json") != 0) /* that has numbers */
+			assert_non_null(strstr(text, part));
+		free(text);
+	}
+}
+
+static void how_many_it_took_is_told_in_every_form(void **state)
+{
+	struct gate_verdict verdict;
+
+	(void)state;
+	verdict_make(&verdict);
+	says_in_every_form(&verdict, "decided after 8 of at most 32 pairs");
+	verdict.outcome = GATE_INCONCLUSIVE;
+	verdict.paired = false;
+	says_in_every_form(&verdict, "undecided after 8 of at most 32 repetitions "
+				     "against 8 of 1 session");
+	verdict.most = 0;
+	says_in_every_form(&verdict, "8 repetitions against 8 of 1 session");
 	gate_verdict_free(&verdict);
 }
 
@@ -432,6 +462,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_text_needs_no_more_than_ascii),
 		cmocka_unit_test(a_small_exact_change_is_seen),
 		cmocka_unit_test(other_settings_are_told_of_a_pass),
+		cmocka_unit_test(how_many_it_took_is_told_in_every_form),
 		cmocka_unit_test(what_to_do_is_told),
 		cmocka_unit_test(changes_are_parts_of_what_it_was),
 		cmocka_unit_test(who_was_busy_is_told),
