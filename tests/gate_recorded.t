@@ -14,7 +14,8 @@ def main():
     tap = Tap()
     for what, found, goal, met in gate.goals(os.path.join(HERE, "data/gate")):
         print("# {regression} regressions, {pass} passes, {inconclusive} inconclusive of "
-              "{trials}".format_map(found))
+              "{trials}".format_map(found),
+              f"in {gate.median_s(found):.0f} s, p95 {gate.p95_s(found):.0f} s")
         tap.ok(met, f"{what}: {goal}", found)
     tap.done()
 

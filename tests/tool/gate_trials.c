@@ -3,18 +3,22 @@
  *
  *	gate_trials [-n PAIRS] [-m NAME] [-l LIMIT] [-s SIDE] [-a] [-v] FILE...
  *
- * A trial is PAIRS (8) pairs of consecutive lines, in ABBA order; none is used twice. With
- * -s only lines of that side count, and both sides of a trial are drawn from them: nothing
- * differs. Else the lines' own sides count, if there are two. -m: that metric alone;
- * -l: its limit, or a list of them. -a, with -s: each PAIRS consecutive lines are a baseline
- * of one session, and all the others are held against it.
+ * A trial takes pairs of consecutive lines, in ABBA order, until a look decides (with -n
+ * PAIRS, as they are), and the next one begins where it ended, while there are lines for
+ * the longest: none is used twice. With -s only lines of that side count, and both sides
+ * of a trial are drawn from them: nothing differs. Else the lines' own sides count, if
+ * there are two. -m: that metric alone; -l: its limit, or a list of them. -a, with -s:
+ * each BASELINE consecutive lines are a baseline of one session, and each further stretch,
+ * as long as the longest trial, is held against it.
  *
  * Prints one JSON object for each limit: trials by outcome, trials in which the metric was
- * a regression, the medians of what was found and of what could have been.
+ * a regression, the medians of what was found and of what could have been; how long each
+ * trial's launches took, and how many of them were taken to last LAUNCH_S: those of which
+ * it was not recorded.
  */
 #include "loader/base/error.h"
 #include "loader/base/math/median.h"
-#include "models/gate/gate.h"
+#include "models/gate/gate_looks.h"
 #include "models/gate/gate_statistics.h"
 #include "profiler/run/ab_trial.h"
 
@@ -26,26 +30,30 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST = 1 << 16, OUTCOMES = 5 };
+#define LAUNCH_S 2.5
+
+enum { MOST = 1 << 16, OUTCOMES = 5, BASELINE = 12 };
 
 struct line {
 	int side;
+	double wall_s; /* NAN: it was not recorded */
 	double values[GATE_METRICS];
 };
 
 struct verify_runs {
 	struct line *lines;
 	size_t count;
-	size_t pairs;
-	int metric; /* -1: all */
-	int only;   /* side; -1: both as they are */
-	bool apart; /* the sides are sessions far from each other */
+	size_t pairs; /* 0: until a look decides */
+	int metric;   /* -1: all */
+	int only;     /* side; -1: both as they are */
+	bool apart;   /* the sides are sessions far from each other */
 	bool verbose;
 };
 
 struct found {
 	unsigned trials, regressed, outcomes[OUTCOMES];
-	double worse[MOST], detectable[MOST];
+	unsigned assumed; /* launches */
+	double worse[MOST], detectable[MOST], seconds[MOST];
 };
 
 static double number(const json_t *line, const char *key)
@@ -64,6 +72,7 @@ static void add_line(struct verify_runs *trials, const char *text, const char *p
 	if (line == NULL)
 		errx(3, "%s: %s", path, why.text);
 	to->side = (int)number(line, "side");
+	to->wall_s = number(line, "wall_s");
 	for (int i = 0; i < GATE_METRICS; i++)
 		to->values[i] = gate_metrics[i].tier == GATE_EXACT
 					? NAN
@@ -104,23 +113,33 @@ static void add(struct gate_side *side, const struct line *line)
 		err(3, "a trial");
 }
 
-/* Lines that are next to each other, in pairs. */
-static void fill_pairs(const struct verify_runs *trials, size_t at,
-		       struct gate_side *sides)
+/* Of a line of a trial. */
+static unsigned side_of(const struct verify_runs *trials, const struct line *lines,
+			size_t index)
 {
-	const struct line *lines = &trials->lines[at];
-	bool own = two_sides(trials);
+	if (trials->apart)
+		return 1;
+	return two_sides(trials) ? (unsigned)lines[index].side
+				 : ab_trial_side((unsigned)index);
+}
 
-	for (size_t i = 0; i < 2 * trials->pairs; i++)
-		add(&sides[own ? (unsigned)lines[i].side : ab_trial_side((unsigned)i)],
-		    &lines[i]);
+/* Repetitions of a side. */
+static size_t first_look(const struct verify_runs *trials)
+{
+	return trials->pairs > 0 ? trials->pairs : gate_looks_next(0);
+}
+
+static size_t longest(const struct verify_runs *trials)
+{
+	return trials->pairs > 0 ? trials->pairs : GATE_LOOKS_MOST;
 }
 
 static void begin(struct gate_side *sides)
 {
 	for (int i = 0; i < 2; i++) {
 		gate_side_init(&sides[i]);
-		if (gate_side_add_session(&sides[i], "") == NULL)
+		if (gate_side_add_session(&sides[i], "") == NULL ||
+		    profile_set_fact(&sides[i].about, "cpu", "of the trials") < 0)
 			err(3, "a trial");
 	}
 }
@@ -130,6 +149,17 @@ static const struct gate_finding *finding_of(const struct gate_verdict *verdict,
 {
 	return metric < 0 ? NULL
 			  : gate_verdict_find(verdict, gate_metrics[metric].name);
+}
+
+static void note_launches(const struct line *lines, size_t count, struct found *found)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		found->assumed += isnan(lines[i].wall_s);
+		sum += isnan(lines[i].wall_s) ? LAUNCH_S : lines[i].wall_s;
+	}
+	found->seconds[found->trials] = sum;
 }
 
 static void note(const struct verify_runs *trials, const struct gate_verdict *verdict,
@@ -144,7 +174,8 @@ static void note(const struct verify_runs *trials, const struct gate_verdict *ve
 	found->trials++;
 	if (!trials->verbose)
 		return;
-	printf("trial %u: %s", found->trials, gate_outcome_name(verdict->outcome));
+	printf("trial %u: %s after %zu", found->trials,
+	       gate_outcome_name(verdict->outcome), verdict->repetitions);
 	for (size_t i = 0; i < verdict->count; i++) {
 		finding = &verdict->findings[i];
 		if (!isnan(finding->worse.value))
@@ -155,58 +186,69 @@ static void note(const struct verify_runs *trials, const struct gate_verdict *ve
 	putchar('\n');
 }
 
-/* Frees the sides. */
-static void judge(const struct verify_runs *trials, const struct gate_config *config,
-		  struct gate_side *sides, struct found *found)
+/* Judges as often as the gate looks. Returns how many lines that took; frees the
+ * sides. */
+static size_t play(const struct verify_runs *trials, const struct gate_config *config,
+		   const struct line *lines, struct gate_side *sides,
+		   struct found *found)
 {
-	struct gate_verdict verdict = {0};
+	size_t lines_each = trials->apart ? 1 : 2, used = 0;
+	struct gate_verdict verdict = {.next = first_look(trials)};
 	struct error error = {0};
 
-	for (int i = 0; i < 2; i++)
-		if (profile_set_fact(&sides[i].about, "cpu", "of the trials") < 0)
-			err(3, "a trial");
-	if (gate_judge(config, &sides[0], &sides[1], &verdict, &error) < 0)
-		errx(3, "%s", error.message);
+	while (verdict.next > 0) {
+		for (; used < lines_each * verdict.next; used++)
+			add(&sides[side_of(trials, lines, used)], &lines[used]);
+		gate_verdict_free(&verdict);
+		if (gate_judge(config, &sides[0], &sides[1], &verdict, &error) < 0)
+			errx(3, "%s", error.message);
+	}
+	note_launches(lines, used, found);
 	note(trials, &verdict, found);
 	gate_verdict_free(&verdict);
 	gate_side_free(&sides[0]);
 	gate_side_free(&sides[1]);
+	return used;
 }
 
 static void judge_pairs(const struct verify_runs *trials,
 			const struct gate_config *config, struct found *found)
 {
+	size_t most = 2 * longest(trials), at = 0;
 	struct gate_side sides[2];
-	size_t lines = 2 * trials->pairs;
 
-	for (size_t at = 0; at + lines <= trials->count; at += lines) {
+	while (at + most <= trials->count) {
 		begin(sides);
-		fill_pairs(trials, at, sides);
-		judge(trials, config, sides, found);
+		at += play(trials, config, &trials->lines[at], sides, found);
 	}
 }
 
 static void judge_apart(const struct verify_runs *trials,
 			const struct gate_config *config, struct found *found)
 {
-	size_t sessions = trials->count / trials->pairs;
+	size_t most = longest(trials);
 	struct gate_side sides[2];
 
-	if (sessions * sessions > MOST)
-		errx(3, "more than %d trials", MOST);
-	for (size_t i = 0; i < sessions * sessions; i++) {
-		const struct line *was = &trials->lines[i / sessions * trials->pairs];
-		const struct line *now = &trials->lines[i % sessions * trials->pairs];
-
-		if (was == now)
-			continue;
-		begin(sides);
-		for (size_t j = 0; j < trials->pairs; j++) {
-			add(&sides[0], &was[j]);
-			add(&sides[1], &now[j]);
+	for (size_t was = 0; was + BASELINE <= trials->count; was += BASELINE)
+		for (size_t now = 0; now + most <= trials->count; now += most) {
+			if (was < now + most && now < was + BASELINE)
+				continue;
+			if (found->trials == MOST)
+				errx(3, "more than %d trials", MOST);
+			begin(sides);
+			for (size_t i = 0; i < BASELINE; i++)
+				add(&sides[0], &trials->lines[was + i]);
+			play(trials, config, &trials->lines[now], sides, found);
 		}
-		judge(trials, config, sides, found);
-	}
+}
+
+static json_t *numbers(const double *values, size_t count)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(array, json_real(values[i]));
+	return array;
 }
 
 static void print(const struct verify_runs *trials, double limit, struct found *found)
@@ -217,6 +259,8 @@ static void print(const struct verify_runs *trials, double limit, struct found *
 		json_object_set_new(object, gate_outcome_name((enum gate_outcome)i),
 				    json_integer(found->outcomes[i]));
 	json_object_set_new(object, "trials", json_integer(found->trials));
+	json_object_set_new(object, "assumed", json_integer(found->assumed));
+	json_object_set_new(object, "seconds", numbers(found->seconds, found->trials));
 	if (trials->metric >= 0 && found->trials > 0) {
 		json_object_set_new(object, "worse",
 				    json_real(median(found->worse, found->trials)));
@@ -239,6 +283,7 @@ static void judge_all(const struct verify_runs *trials, char *limits)
 
 	gate_config_init(&config);
 	config.paired = !trials->apart;
+	config.looks = trials->pairs == 0;
 	for (int i = 0; i < GATE_METRICS; i++)
 		if (gate_metrics[i].tier == GATE_EXACT ||
 		    (trials->metric >= 0 && i != trials->metric))
@@ -257,7 +302,7 @@ static void judge_all(const struct verify_runs *trials, char *limits)
 
 int main(int argc, char **argv)
 {
-	struct verify_runs trials = {.pairs = 8, .metric = -1, .only = -1};
+	struct verify_runs trials = {.metric = -1, .only = -1};
 	char *limits = NULL;
 	int option;
 
@@ -284,7 +329,7 @@ int main(int argc, char **argv)
 		default:
 			return 2;
 		}
-	if (optind == argc || trials.pairs == 0 || trials.pairs > GATE_PAIRS_MOST)
+	if (optind == argc || trials.pairs > GATE_PAIRS_MOST)
 		errx(2, "usage: gate_trials [-n PAIRS] [-m NAME] [-l LIMIT,...] "
 			"[-s SIDE] [-a] [-v] FILE...");
 	trials.lines = calloc(MOST, sizeof(*trials.lines));
