@@ -123,10 +123,10 @@ static void whatever_the_engine_only_the_program_s_reads_are_its_own(void **stat
 
 		train(loader, i % 2);
 		dsa_close(loader);
-		if (i % 2 == 0)
+		if (i % 2 == 0) {
 			assert_int_equal(counted().program_reads, 0);
-		if (i % 2 == 0)
 			assert_int_equal(counted().program_bytes, 0);
+		}
 		program_has_read(i % 2 * STEPS);
 		forget(state);
 		observe(state);
