@@ -203,12 +203,19 @@ void pipeline_sample_at(const struct pipeline *p, uint32_t slot, uint32_t at,
 	};
 }
 
+/*
+ * A worker that rests opens the batch and wakes the fetch threads. If they were woken from
+ * here, as many as are to read would take the core that the step needs to ask for its next
+ * batch, for milliseconds where cores are few.
+ */
 void pipeline_released(struct pipeline *p)
 {
 	pthread_mutex_lock(&p->lock);
 	pthread_cond_signal(&p->work);
-	pthread_cond_signal(&p->wanted);
-	p->kick = true;
+	if (p->resting == 0 || p->active < p->worker_count) {
+		pthread_cond_signal(&p->wanted);
+		p->kick = true;
+	}
 	pipeline_leave(p);
 }
 

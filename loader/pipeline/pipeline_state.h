@@ -102,6 +102,7 @@ struct pipeline {
 	bool kick;             /* the fetch engine, when the lock is left */
 	struct pipeline_turn turn;
 	unsigned active;      /* workers of the turn, */
+	unsigned resting;     /* those that wait for work, of all */
 	unsigned depth;       /* its reads in flight, */
 	uint64_t opened;      /* and batches opened in it */
 	uint32_t in_flight;   /* places and reads that a thread works on */

@@ -89,7 +89,9 @@ static void prep_pool_rest(struct worker *worker)
 		pthread_mutex_lock(&p->lock);
 		return; /* look again: things may have changed */
 	}
+	p->resting++;
 	pthread_cond_wait(&p->work, &p->lock);
+	p->resting--;
 }
 
 static void prep_pool_work(struct worker *worker)
