@@ -172,16 +172,15 @@ static void html_verdict_split(const struct html *html)
 
 	if (!isfinite(profile->prep_waiting) || !isfinite(slowed))
 		return;
-	fprintf(html->out,
-		"<p class=\"small\">Of the prep stall, %.1f points are waiting; ",
-		100 * fmax(0, profile->prep_waiting));
 	if (slowed >= LEAST_SLOWED)
 		fprintf(html->out,
-			"%.1f points are the step itself slowed down, as preparation "
-			"takes its cores.</p>\n",
-			100 * slowed);
+			"<p class=\"small\">Of the prep stall, %.1f points are "
+			"waiting; %.1f points are the step itself slowed down, as "
+			"preparation takes its cores.</p>\n",
+			100 * fmax(0, profile->prep_waiting), 100 * slowed);
 	else
-		fputs("none comes from preparation taking the step's cores.</p>\n",
+		fputs("<p class=\"small\">All of the prep stall is waiting; none "
+		      "comes from preparation taking the step's cores.</p>\n",
 		      html->out);
 }
 
