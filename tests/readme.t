@@ -121,10 +121,11 @@ def run(scratch, folder, command):
 
 
 def run_section(scratch, number, section):
-    """A folder for each, so that they go side by side: they sleep most of the time."""
+    """A folder for each, so that they go side by side: they sleep most of the time. What
+    those that run already keep for a while is not copied."""
     folder = scratch.at(f"section {number}")
     shutil.copytree(scratch.path, folder, symlinks=True,
-                    ignore=shutil.ignore_patterns("section*"))
+                    ignore=shutil.ignore_patterns("section*", "tmp", "cache"))
     return [(command, *run(scratch, folder, command))
             for command in section if not TARGET.match(command)]
 
