@@ -14,13 +14,26 @@ bool format_has_proof(const struct profile *profile)
 	return any && !profile_is_observed(profile) && !format_is_vague(profile);
 }
 
-/* The second has no interval of its own: it comes from the same windows, and is taken to
- * be as sure as the first. */
-static bool format_is_apart(double share, const struct interval *first)
+/* What preparation slows the step by is known from loaded windows alone, which are few:
+ * half of that share's interval. */
+static double format_slowed_half(const struct profile *profile)
+{
+	const struct interval *loaded = &profile->rates[TRACE_LOADED];
+	double half = profile->rates[TRACE_REAL].value * interval_half(*loaded) /
+		      (loaded->value * loaded->value);
+
+	return isfinite(profile->prep_contention) && half > 0 ? half : 0;
+}
+
+/* The second has no interval of its own. It comes from the same windows, but less of what
+ * they scatter by is taken out: it counts as half as sure as the first. */
+static bool format_is_apart(const struct profile *profile, double share,
+			    const struct interval *first)
 {
 	double gap = fabs(share - first->value);
+	double sure = fmax(HANDED, 2 * (first->high - first->low));
 
-	return gap > APART || gap > fmax(HANDED, first->high - first->low);
+	return gap > APART || gap > sure + format_slowed_half(profile);
 }
 
 /* All that training waits, by the second measurement. */
@@ -40,11 +53,12 @@ enum format_proof format_proof_judge(const struct profile *profile)
 
 	if (!format_has_proof(profile))
 		return FORMAT_AGREES;
-	if (format_is_apart(1 - format_proof_wait(profile),
+	if (format_is_apart(profile, 1 - format_proof_wait(profile),
 			    &profile->stalls[STAGE_COMPUTE]))
 		return FORMAT_DIFFERENCE_HOLDS;
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
-		apart |= format_is_apart(profile->proof.share[i], &profile->stalls[i]);
+		apart |= format_is_apart(profile, profile->proof.share[i],
+					 &profile->stalls[i]);
 	return apart ? FORMAT_SPLIT_UNKNOWN : FORMAT_AGREES;
 }
 

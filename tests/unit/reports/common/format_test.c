@@ -362,7 +362,7 @@ static void of_measurements_that_disagree_it_is_said_which_to_trust(void **state
 
 	(void)state;
 	assert_true(agrees(.428, .001));
-	assert_false(agrees(.44, .01));
+	assert_false(agrees(.45, .01));
 	assert_true(agrees(.44, .03));
 	assert_false(agrees(.51, .3));
 	profile_init(&profile);
