@@ -48,10 +48,11 @@ static struct aspect aspect_of(const struct model *model,
 	double half = model->inputs.half[i / 2];
 	struct recipe_effect effect;
 
-	if (i / 2 == INPUT_RECIPE) {
-		recipes_effect(model->profile, change, &effect, NULL);
+	recipes_effect(model->profile, change, &effect, NULL);
+	if (i / 2 == INPUT_RECIPE)
 		half = effect.half;
-	}
+	else if (i / 2 == INPUT_FETCH)
+		half = hypot(half, effect.fetch_half);
 	return (struct aspect){i / 2, i % 2 == 0 ? 1 + half : 1 / (1 + half), side};
 }
 

@@ -106,7 +106,7 @@ int recipes_effect(const struct profile *profile, const struct profile_change *c
 {
 	int result = 0;
 
-	*effect = (struct recipe_effect){1, 0, 1};
+	*effect = (struct recipe_effect){.prep = 1, .bytes = 1, .fetch = 1};
 	if (recipes_asked(change) && profile->recipe_count == 0)
 		return error_set(err, ENODATA,
 				 "the run measured prep of its samples as they are "
@@ -116,5 +116,7 @@ int recipes_effect(const struct profile *profile, const struct profile_change *c
 		result = recipes_stored(profile, change, effect, err);
 	if (result == 0 && profile_word_known(&change->type))
 		result = recipes_delivered(profile, change, effect, err);
+	effect->fetch = sqrt(effect->bytes);
+	effect->fetch_half = fmax(effect->fetch, 1 / effect->fetch) - 1;
 	return result;
 }

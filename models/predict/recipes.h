@@ -16,6 +16,10 @@ struct recipe_effect {
 	double prep;  /* CPU work of a sample, over that of the run's */
 	double half;  /* relative half-width of it */
 	double bytes; /* stored of a sample, over the run's */
+	/* CPU work of a read, over the run's. Opening the file takes as much as ever,
+	 * copying it goes by bytes, and how much is which is not known: the middle of
+	 * these two, as far from one as from the other by a factor. */
+	double fetch, fetch_half;
 };
 
 /* No effect where the change asks for none. -ENODATA: it was not measured (err: what was,

@@ -95,6 +95,30 @@ static void predicts_an_accelerator(void **state)
 	known_run_expect(&known_compute_bound, &change, 500);
 }
 
+/* Prep of a tenth, and reads whose work falls by .1 to 1: on two cores that are full. */
+static void predicts_pictures_stored_smaller(void **state)
+{
+	struct known_run run = known_prep_bound;
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile_prediction *prediction;
+	struct profile_recipe *recipe;
+	struct profile profile;
+
+	(void)state;
+	run.compute_per_s = 40000;
+	known_run_make(&profile, &run);
+	recipe = profile_add_recipe(&profile);
+	assert_non_null(recipe);
+	recipe->change.resize = change.resize = 64;
+	recipe->prep_ratio = (struct interval){.1, .1, .1};
+	recipe->bytes_ratio = .1;
+	prediction = known_run_predict(&profile, &change);
+	assert_true(prediction->per_s.low < 2 / (100e-6 + 10e-6 + 5e-6));
+	assert_in_range(prediction->per_s.value, 17900, 18800);
+	assert_true(prediction->per_s.high > 2 / (100e-6 + 1e-6 + 5e-6));
+	profile_free(&profile);
+}
+
 static void gives_only_bounds_beyond_the_machine(void **state)
 {
 	struct profile profile;
@@ -149,6 +173,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(predicts_fewer_cores),
 		cmocka_unit_test(predicts_workers_of_a_delayed_prep),
 		cmocka_unit_test(predicts_an_accelerator),
+		cmocka_unit_test(predicts_pictures_stored_smaller),
 		cmocka_unit_test(gives_only_bounds_beyond_the_machine),
 		cmocka_unit_test(knows_what_it_cannot_know),
 	};

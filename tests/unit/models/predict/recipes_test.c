@@ -56,24 +56,41 @@ static int effect_of(unsigned resize, bool decoded, int type,
 	return recipes_effect(&profile, &change, effect, err);
 }
 
-static void is(unsigned resize, bool decoded, int type, struct recipe_effect wanted)
+/* prep, half, bytes */
+static void is(unsigned resize, bool decoded, int type, const double wanted[3])
 {
 	struct recipe_effect effect;
 
 	assert_int_equal(effect_of(resize, decoded, type, &effect, NULL), 0);
-	assert_true(fabs(effect.prep - wanted.prep) < 1e-12);
-	assert_true(fabs(effect.half - wanted.half) < 1e-9);
-	assert_true(fabs(effect.bytes - wanted.bytes) < 1e-12);
+	assert_true(fabs(effect.prep - wanted[0]) < 1e-12);
+	assert_true(fabs(effect.half - wanted[1]) < 1e-9);
+	assert_true(fabs(effect.bytes - wanted[2]) < 1e-12);
+}
+
+/* As before, or as many times as there are bytes. */
+static void a_read_costs_between_the_same_and_by_bytes(void **state)
+{
+	struct recipe_effect effect;
+
+	(void)state;
+	assert_int_equal(effect_of(256, false, -1, &effect, NULL), 0);
+	assert_true(fabs(effect.fetch * (1 + effect.fetch_half) - 1) < 1e-12);
+	assert_true(fabs(effect.fetch / (1 + effect.fetch_half) - .3) < 1e-12);
+	assert_int_equal(effect_of(0, true, -1, &effect, NULL), 0);
+	assert_true(fabs(effect.fetch * (1 + effect.fetch_half) - 5) < 1e-12);
+	assert_true(fabs(effect.fetch / (1 + effect.fetch_half) - 1) < 1e-12);
+	assert_int_equal(effect_of(0, false, 2, &effect, NULL), 0);
+	assert_true(effect.fetch == 1 && effect.fetch_half == 0);
 }
 
 static void what_was_measured_is_found(void **state)
 {
 	(void)state;
-	is(0, false, -1, (struct recipe_effect){1, 0, 1});
-	is(256, false, -1, (struct recipe_effect){.4, .1, .3});
-	is(0, true, -1, (struct recipe_effect){.1, .1, 5});
-	is(256, true, -1, (struct recipe_effect){.05, .1, 2});
-	is(0, false, 2, (struct recipe_effect){.9, .1, 1});
+	is(0, false, -1, (const double[]){1, 0, 1});
+	is(256, false, -1, (const double[]){.4, .1, .3});
+	is(0, true, -1, (const double[]){.1, .1, 5});
+	is(256, true, -1, (const double[]){.05, .1, 2});
+	is(0, false, 2, (const double[]){.9, .1, 1});
 }
 
 /* By pixels: 320 squared lies .45 of the way from 256 squared to 384 squared. */
@@ -82,14 +99,14 @@ static void between_sizes_it_goes_by_pixels(void **state)
 	double x = (320. * 320 - 256 * 256) / (384. * 384 - 256 * 256);
 
 	(void)state;
-	is(320, false, -1, (struct recipe_effect){.4 + .4 * x, .1, .3 + .4 * x});
+	is(320, false, -1, (const double[]){.4 + .4 * x, .1, .3 + .4 * x});
 }
 
 /* Narrower numbers save a tenth of the run's prep, of smaller pictures too. */
 static void savings_of_types_are_added(void **state)
 {
 	(void)state;
-	is(256, false, 2, (struct recipe_effect){.3, hypot(.04, .09) / .3, .3});
+	is(256, false, 2, (const double[]){.3, hypot(.04, .09) / .3, .3});
 }
 
 static void what_was_not_measured_is_refused(void **state)
@@ -125,6 +142,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(what_was_measured_is_found, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(
+			a_read_costs_between_the_same_and_by_bytes, setup, teardown),
 		cmocka_unit_test_setup_teardown(between_sizes_it_goes_by_pixels, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(savings_of_types_are_added, setup,
