@@ -42,7 +42,7 @@ struct profile_verification {
 	struct profile_change change;
 	char *when; /* ISO 8601, UTC */
 	struct interval
-		predicted; /* samples/s, times drift; unknown: it could not be */
+		predicted; /* samples/s, on a machine so far drifted; or unknown */
 	double drift; /* rate of the unchanged run, measured again beside it, over the
 		       * result's; NAN: it was not */
 	struct interval measured; /* samples/s, of all jobs */

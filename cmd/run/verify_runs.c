@@ -6,6 +6,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/permutation.h"
+#include "models/predict/model.h"
 #include "models/whatif/verify.h"
 #include "profiler/run/apply.h"
 #include "profiler/run/measure.h"
@@ -31,6 +32,7 @@ struct trying {
 	uint32_t *order; /* of the predictions that are to be tried */
 	size_t count, done, missing;
 	struct interval drift; /* of the unchanged run, over the result's rate */
+	struct model *now;     /* of the machine as it is; NULL: none can be made */
 	struct verify_copies copies;
 	unsigned cores;        /* here */
 	char folder[PATH_MAX]; /* absolute: the program's own folder is entered */
@@ -131,17 +133,21 @@ static int verify_runs_note(struct trying *trying,
 			    const struct measure_rate *rate, struct error *err)
 {
 	char when[CLOCK_UTC];
-	const struct verify_facts facts = {
+	struct verify_facts facts = {
+		.predicted = prediction->per_s,
 		.per_s = rate->per_s,
-		.drift = trying->drift,
+		.drift = trying->drift.value,
 		.hit_ratio = rate->hit_ratio,
 		.when = when,
 		.why = rate->why,
 	};
-	int result;
+	int result = 0;
 
 	clock_utc(when);
-	result = verify_note(trying->profile, prediction, &facts, err);
+	if (trying->now != NULL)
+		result = verify_predict(trying->now, prediction, &facts.predicted, err);
+	if (result == 0)
+		result = verify_note(trying->profile, prediction, &facts, err);
 	if (result == 0)
 		result = result_save(trying->folder, trying->profile, err);
 	if (result == 0 && trying->trials->verbose)
@@ -215,6 +221,7 @@ static int try_all(struct trying *trying, struct error *err)
 
 	if (first < 0)
 		return first;
+	trying->now = verify_model(trying->profile, trying->drift, NULL);
 	for (trying->done = 0; trying->done < trying->count; trying->done++) {
 		const struct profile_prediction *prediction =
 			&trying->predictions[trying->order[trying->done]];
@@ -381,6 +388,7 @@ int verify_runs_run(const struct verify_runs *trials, struct profile *profile,
 		result = result == 0 ? sorted : result;
 	}
 	free(trying.order);
+	model_free(trying.now);
 	unlock_folder(&trying, lock);
 	return result;
 }

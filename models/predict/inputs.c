@@ -26,6 +26,7 @@ struct sum {
 #define CORES_HALF    .02  /* of P(k) measured once */
 #define DRIFT         .5   /* of the windows' scatter: another run finds another mean */
 #define ALMOST_CORES  .15  /* CPU time of another thread that is worth one */
+#define ON_CPU        .5   /* of a step is CPU work: it computes there */
 
 /* The windows that show the step alone. */
 static struct sum inputs_synthetic(const struct profile *profile)
@@ -354,6 +355,12 @@ int inputs_of(const struct profile *profile, struct inputs *inputs, struct error
 	if (result < 0)
 		inputs_free(inputs);
 	return result;
+}
+
+bool inputs_on_cpu(const struct inputs *inputs)
+{
+	return inputs->compute_cpu_s >
+	       ON_CPU * inputs->compute_s * inputs->compute_threads;
 }
 
 void inputs_free(struct inputs *inputs)

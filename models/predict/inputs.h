@@ -58,4 +58,7 @@ struct inputs {
 int inputs_of(const struct profile *profile, struct inputs *inputs, struct error *err);
 void inputs_free(struct inputs *inputs);
 
+/* True where the step computes on the CPU: there is no accelerator. */
+bool inputs_on_cpu(const struct inputs *inputs);
+
 #endif

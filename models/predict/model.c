@@ -205,6 +205,8 @@ struct model *model_new(const struct profile *profile, struct error *err)
 	if (model == NULL)
 		return error_null(error_sys(err, ENOMEM, "making a model of the run"));
 	model->profile = profile;
+	for (int i = 0; i < INPUTS; i++)
+		model->drift[i] = 1;
 	result = model_check(profile, err);
 	if (result == 0)
 		result = inputs_of(profile, &model->inputs, err);

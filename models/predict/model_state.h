@@ -11,7 +11,8 @@ struct model {
 	const struct profile *profile;
 	struct inputs inputs;
 	const struct prices *prices;
-	double half;       /* relative, of the model as such */
+	double half;          /* relative, of the model as such */
+	double drift[INPUTS]; /* times as long it takes now: drift.h */
 	double handover_s; /* what a step of the run loses to threads that it wakes */
 	double base;       /* the run as it was, simulated, samples/s */
 	double bases[MODEL_OFF]; /* the same with each input off */

@@ -9,10 +9,9 @@
 
 #include <errno.h>
 
-#define STALL  0.01 /* below that it is none */
-#define FULL   1.01 /* the cores have nothing left when prep has all it wants */
-#define ON_CPU 0.5  /* of a step is CPU work: it computes there */
-#define CLOSE  0.02 /* bounds so close together are a value */
+#define STALL 0.01 /* below that it is none */
+#define FULL  1.01 /* the cores have nothing left when prep has all it wants */
+#define CLOSE 0.02 /* bounds so close together are a value */
 
 /* ---- does it make sense ---- */
 
@@ -42,12 +41,6 @@ static int predict_check_numbers(const struct profile_change *change, struct err
 	return 0;
 }
 
-static bool on_cpu(const struct inputs *inputs)
-{
-	return inputs->compute_cpu_s >
-	       ON_CPU * inputs->compute_s * inputs->compute_threads;
-}
-
 /* Or slower: another accelerator than the run's. */
 static bool is_faster(const struct profile_change *change)
 {
@@ -71,7 +64,7 @@ static int check_known(const struct model *model, const struct profile_change *c
 		      (change->storage_latency_s == 0 &&
 		       model->profile->storage_latency_s > 0);
 
-	if (faster && on_cpu(inputs))
+	if (faster && inputs_on_cpu(inputs))
 		return error_set(
 			err, ENODATA,
 			"this run computes on the CPU: there is no accelerator "
@@ -105,7 +98,8 @@ static bool is_bounded(const struct model *model, const struct profile_change *c
 
 	if (model_is_bounded(model, change->cores))
 		return true;
-	return other_batch && isnan(model->profile->emulated_per_s) && !on_cpu(inputs);
+	return other_batch && isnan(model->profile->emulated_per_s) &&
+	       !inputs_on_cpu(inputs);
 }
 
 /* ---- rates ---- */

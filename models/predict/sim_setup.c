@@ -9,9 +9,10 @@
 
 enum { SPARE_SLOTS = 2 }; /* of the ring beyond --prefetch (loader/local/local.c) */
 
-static double factor_of(const struct aspect *aspect, enum input input)
+static double factor_of(const struct model *model, const struct aspect *aspect,
+			enum input input)
 {
-	return aspect->input == (int)input ? aspect->factor : 1;
+	return model->drift[input] * (aspect->input == (int)input ? aspect->factor : 1);
 }
 
 unsigned sim_setup_cores(const struct model *model, const struct profile_change *change)
@@ -30,7 +31,7 @@ static void sim_setup_set_cores(const struct model *model,
 				const struct profile_change *change,
 				const struct aspect *aspect, struct sim_setup *setup)
 {
-	double factor = factor_of(aspect, INPUT_CORES);
+	double factor = factor_of(model, aspect, INPUT_CORES);
 
 	cores_speeds(&model->inputs.cores, sim_setup_cores(model, change), aspect->side,
 		     setup->speed, SPEEDS);
@@ -59,7 +60,7 @@ static double step_s(const struct model *model, const struct aspect *aspect, dou
 
 		clock *= (aspect->side < 0 ? most : aspect->side > 0 ? least : n) / n;
 	}
-	return (clock + fixed) * factor_of(aspect, INPUT_COMPUTE);
+	return (clock + fixed) * factor_of(model, aspect, INPUT_COMPUTE);
 }
 
 static void set_compute(const struct model *model, const struct profile_change *change,
@@ -69,8 +70,8 @@ static void set_compute(const struct model *model, const struct profile_change *
 	double faster = isnan(change->gpu_speed) ? 1 : change->gpu_speed;
 
 	load->compute_s = step_s(model, aspect, load->batch, faster);
-	load->compute_cpu_s =
-		inputs->compute_cpu_s * load->batch * factor_of(aspect, INPUT_COMPUTE);
+	load->compute_cpu_s = inputs->compute_cpu_s * load->batch *
+			      factor_of(model, aspect, INPUT_COMPUTE);
 	load->compute_threads = inputs->compute_threads;
 }
 
@@ -79,7 +80,8 @@ static void set_prep(const struct model *model, const struct aspect *aspect,
 {
 	load->draws = model->inputs.draws;
 	load->draw_count = model->inputs.draw_count;
-	load->prep_scale = model->inputs.prep_scale * factor_of(aspect, INPUT_PREP);
+	load->prep_scale =
+		model->inputs.prep_scale * factor_of(model, aspect, INPUT_PREP);
 	load->delay_s = model->inputs.delay_s;
 }
 
@@ -105,13 +107,13 @@ static void set_fetch(const struct model *model, const struct profile_change *ch
 {
 	const struct profile *profile = model->profile;
 	const struct inputs *inputs = &model->inputs;
-	double factor = factor_of(aspect, INPUT_STORAGE);
+	double factor = factor_of(model, aspect, INPUT_STORAGE);
 	double bandwidth = sim_setup_emulated(change->storage_bandwidth,
 					      profile->storage_bandwidth, INFINITY);
 
 	load->depth = (unsigned)profile->fetch_depth;
 	load->fetch_threads = inputs->fetch_threads;
-	load->fetch_cpu_s = inputs->fetch_cpu_s * factor_of(aspect, INPUT_FETCH);
+	load->fetch_cpu_s = inputs->fetch_cpu_s * factor_of(model, aspect, INPUT_FETCH);
 	load->fetch_scale = inputs->storage.native ? factor : 0;
 	load->latency_s = sim_setup_emulated(change->storage_latency_s,
 					     profile->storage_latency_s, 0);
@@ -136,7 +138,7 @@ static void sim_setup_set_recipe(const struct model *model,
 		return;
 	recipes_effect(model->profile, change, &effect, NULL);
 	setup->stored = effect.bytes;
-	load->prep_scale *= effect.prep * factor_of(aspect, INPUT_RECIPE);
+	load->prep_scale *= effect.prep * factor_of(model, aspect, INPUT_RECIPE);
 	load->fetch_cpu_s *= effect.fetch;
 	load->bandwidth /= effect.bytes;
 	load->joint_bandwidth /= effect.bytes;
@@ -175,7 +177,7 @@ static void set_storage(const struct model *model, const struct aspect *aspect,
 {
 	double all =
 		native_bandwidth(&model->inputs.storage, load->jobs * load->depth) /
-		factor_of(aspect, INPUT_STORAGE);
+		factor_of(model, aspect, INPUT_STORAGE);
 
 	load->joint_bandwidth = isfinite(all) ? all : 0;
 }

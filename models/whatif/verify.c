@@ -1,8 +1,32 @@
 /* verify.c - keeps what was measured beside what was predicted. */
 #include "models/whatif/verify.h"
 #include "loader/base/error.h"
+#include "models/predict/drift.h"
+#include "models/predict/model.h"
 
 #include <errno.h>
+
+struct model *verify_model(const struct profile *profile, struct interval drift,
+			   struct error *err)
+{
+	struct model *now = model_new(profile, err);
+
+	if (now == NULL || isnan(drift.value) || drift_follow(now, drift, err) == 0)
+		return now;
+	model_free(now);
+	return NULL;
+}
+
+int verify_predict(const struct model *now, const struct profile_prediction *prediction,
+		   struct interval *per_s, struct error *err)
+{
+	struct profile_prediction again = {.rank = UNKNOWN};
+	int result = model_predict(now, &prediction->change, &again, err);
+
+	*per_s = result == 0 ? again.per_s : prediction->per_s;
+	profile_prediction_free(&again);
+	return result == -ENODATA ? 0 : result;
+}
 
 /* 1: inside the interval that was predicted, bounds included; -1: there was none. */
 static int is_covered(const struct interval *predicted, double measured)
@@ -12,30 +36,13 @@ static int is_covered(const struct interval *predicted, double measured)
 	return measured >= predicted->low && measured <= predicted->high;
 }
 
-/* What is predicted of a machine that is as fast as it is now; the error of that counts. */
-static struct interval verify_predicted(struct interval rate, struct interval drift)
-{
-	double half = interval_half(drift) / drift.value;
-	double below = 1 - rate.low / rate.value, above = rate.high / rate.value - 1;
-
-	if (isnan(drift.value))
-		return rate;
-	if (isnan(half) || isnan(rate.value)) /* of bounds each is as sure */
-		return (struct interval){rate.value * drift.value,
-					 rate.low * drift.value,
-					 rate.high * drift.value};
-	rate.value *= drift.value;
-	return (struct interval){rate.value, rate.value * (1 - hypot(below, half)),
-				 rate.value * (1 + hypot(above, half))};
-}
-
 /* The element is the profile's already: profile_free() ends what is half made. */
 static int verify_fill(struct profile_verification *made,
 		       const struct profile_prediction *prediction,
 		       const struct verify_facts *facts)
 {
-	made->predicted = verify_predicted(prediction->per_s, facts->drift);
-	made->drift = facts->drift.value;
+	made->predicted = facts->predicted;
+	made->drift = facts->drift;
 	made->measured = facts->per_s;
 	made->error = made->predicted.value / facts->per_s.value - 1;
 	made->covered = is_covered(&made->predicted, facts->per_s.value);

@@ -7,21 +7,33 @@
 #include "profiler/profile_prediction.h"
 
 struct error;
+struct model;
+
+/*
+ * The model of the result on the machine as it is now: the unchanged run, measured again,
+ * did `drift` times what the result says; unknown: it was not measured. NULL: err says why.
+ */
+struct model *verify_model(const struct profile *profile, struct interval drift,
+			   struct error *err);
+
+/* What is predicted of it; where it can't be, what was predicted. 0 or -errno. */
+int verify_predict(const struct model *now, const struct profile_prediction *prediction,
+		   struct interval *per_s, struct error *err);
 
 /* What was measured with a change applied. */
 struct verify_facts {
+	struct interval predicted; /* of the machine as it is now */
 	struct interval per_s;
-	struct interval drift; /* rate of the unchanged run, measured again before, over
-				* the result's; unknown: it was not */
-	double hit_ratio;      /* NAN: no cache */
-	const char *when;      /* ISO 8601, UTC */
-	const char *why;       /* how it was measured */
+	double drift;     /* rate of the unchanged run, measured again before, over the
+		       * result's; NAN: it was not */
+	double hit_ratio; /* NAN: no cache */
+	const char *when; /* ISO 8601, UTC */
+	const char *why;  /* how it was measured */
 };
 
 /*
- * Appends to profile.verifications, the prediction's rate beside the measured one, which a
- * machine that is faster or slower now changes as it does the unchanged run; a prediction
- * without a rate leaves error and coverage unknown. 0 or -ENOMEM.
+ * Appends to profile.verifications, the predicted rate beside the measured one; where it is
+ * unknown, error and coverage are. 0 or -ENOMEM.
  */
 int verify_note(struct profile *profile, const struct profile_prediction *prediction,
 		const struct verify_facts *facts, struct error *err);

@@ -64,10 +64,9 @@ static void verified_table_control(struct box *box, const struct profile *profil
 
 	if (isfinite(drift) && isfinite(then))
 		box_line(box, "unchanged",
-			 "%s samples/s in the result, %s now; predictions are "
-			 "scaled by %.2f",
-			 format_rate(before, then), format_rate(now, then * drift),
-			 drift);
+			 "%s samples/s in the result, %s now, which predictions "
+			 "are for",
+			 format_rate(before, then), format_rate(now, then * drift));
 }
 
 static void write_verifications(struct box *box, const struct profile *profile,

@@ -1,5 +1,7 @@
 #include "loader/base/error.h"
+#include "models/predict/model.h"
 #include "models/whatif/verify.h"
+#include "tests/lib/known_run.h"
 #include "tests/lib/nomem.h"
 
 #include <errno.h>
@@ -14,7 +16,6 @@
 static struct profile profile;
 static struct profile_prediction prediction;
 static struct error err;
-static struct interval drift; /* of the unchanged run */
 
 static int setup(void **state)
 {
@@ -25,7 +26,6 @@ static int setup(void **state)
 	prediction.change = PROFILE_NO_CHANGE;
 	prediction.per_s = (struct interval){110, 95, 120};
 	prediction.hit_ratio = .5;
-	drift = INTERVAL_UNKNOWN;
 	return 0;
 }
 
@@ -39,7 +39,8 @@ static int teardown(void **state)
 static int note(unsigned cores, double per_s)
 {
 	const struct verify_facts facts = {
-		.drift = drift,
+		.predicted = prediction.per_s,
+		.drift = .5,
 		.per_s = {per_s, per_s - 1, per_s + 1},
 		.hit_ratio = .25,
 		.when = "2026-11-20T12:00:00Z",
@@ -64,6 +65,7 @@ static void a_prediction_stands_beside_what_was_measured(void **state)
 	assert_true(fabs(last()->error - .1) < 1e-12);
 	assert_int_equal(last()->covered, 1);
 	assert_true(last()->measured.value == 100 && last()->predicted.value == 110);
+	assert_true(last()->drift == .5);
 	assert_true(last()->hit_ratio == .25 && last()->hit_ratio_predicted == .5);
 	assert_string_equal(last()->when, "2026-11-20T12:00:00Z");
 	assert_string_equal(last()->why, "6 whole epochs");
@@ -94,19 +96,22 @@ static void bounds_cover_without_an_error(void **state)
 /* Half as fast a machine halves what is predicted, and is no error of the model. */
 static void predictions_follow_the_unchanged_run(void **state)
 {
+	struct profile run;
+	struct model *now;
+	struct interval per_s;
+
 	(void)state;
-	drift = (struct interval){.5, .5, .5};
-	assert_int_equal(note(2, 55), 0);
-	assert_true(last()->predicted.value == 55 && last()->drift == .5);
-	assert_true(fabs(last()->error) < 1e-12);
-	assert_int_equal(last()->covered, 1);
-	assert_int_equal(note(2, 100), 0);
-	assert_int_equal(last()->covered, 0);
-	drift = (struct interval){.5, .4, .6}; /* and its error counts */
-	assert_int_equal(note(2, 45), 0);
-	assert_int_equal(last()->covered, 1);
-	assert_true(fabs(last()->predicted.low - 55 * (1 - hypot(15. / 110, .2))) <
-		    1e-9);
+	known_run_make(&run, &known_prep_bound);
+	prediction.change.workers = 2;
+	now = verify_model(&run, (struct interval){.5, .5, .5}, &err);
+	assert_non_null(now);
+	assert_int_equal(verify_predict(now, &prediction, &per_s, &err), 0);
+	assert_true(fabs(per_s.value / 1000 - 1) < .02);
+	prediction.change.resize = 64; /* not measured: it stays as it was */
+	assert_int_equal(verify_predict(now, &prediction, &per_s, &err), 0);
+	assert_true(per_s.value == 110);
+	model_free(now);
+	profile_free(&run);
 }
 
 static void without_a_prediction_nothing_is_made_up(void **state)
