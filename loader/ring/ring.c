@@ -1,8 +1,8 @@
 /* ring.c - slots for finished batches between the pipeline and its readers. */
 #include "loader/ring.h"
 #include "loader/base/error.h"
-#include "loader/base/futex.h"
-#include "loader/base/shared_memory.h"
+#include "loader/base/ipc/futex.h"
+#include "loader/base/ipc/shared_memory.h"
 #include "loader/batch_sink.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/host/procfs.h"
 #include "loader/base/io.h"
-#include "loader/base/shared_memory.h"
+#include "loader/base/ipc/shared_memory.h"
 #include "profiler/doctor/check.h"
 #include "profiler/host/children.h"
 #include "profiler/host/counters.h"

@@ -7,7 +7,7 @@
  * length, the bytes. The reader attaches at the first patch of no length, and takes a
  * batch at each one after it.
  */
-#include "loader/base/shared_memory.h"
+#include "loader/base/ipc/shared_memory.h"
 #include "loader/share/client/sample_set.h"
 #include "loader/share/ring/bcast_ring.h"
 

@@ -2,7 +2,7 @@
 #include "loader/share/ring/bcast_reader.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
-#include "loader/base/futex.h"
+#include "loader/base/ipc/futex.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* bcast_ring.c - makes the ring's memory and ends it. */
 #include "loader/share/ring/bcast_ring.h"
 #include "loader/base/error.h"
-#include "loader/base/futex.h"
+#include "loader/base/ipc/futex.h"
 #include "loader/share/ring/bcast_state.h"
 
 #include <errno.h>

@@ -13,7 +13,7 @@
 #ifndef DSA_SHARE_BCAST_STATE_H
 #define DSA_SHARE_BCAST_STATE_H
 
-#include "loader/base/shared_memory.h"
+#include "loader/base/ipc/shared_memory.h"
 #include "loader/share/ring/bcast_ring.h"
 
 #include <pthread.h>

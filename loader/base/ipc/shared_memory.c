@@ -1,5 +1,5 @@
 /* shared_memory.c - makes, faults in and seals a memfd. */
-#include "loader/base/shared_memory.h"
+#include "loader/base/ipc/shared_memory.h"
 #include "loader/base/error.h"
 #include "loader/base/host/cgroup.h"
 #include "loader/base/io.h"

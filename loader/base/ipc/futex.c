@@ -1,5 +1,5 @@
 /* futex.c - the system call. */
-#include "loader/base/futex.h"
+#include "loader/base/ipc/futex.h"
 
 #include <limits.h>
 #include <linux/futex.h>
