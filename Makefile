@@ -101,8 +101,9 @@ ROOMS    := loader profiler models reports
 LIB      := $(call object,$(ROOMS))
 # The library does without the shared loader's server, and without what loader/base/ holds
 # for the rooms above it alone.
-NOT_IN_LIBDSA := $(addprefix $(B)/loader/,base/math/% base/text/% share/server/% \
-	share/schedule/% share/wire/status.o share/ring/bcast_repeat.o driver/serve_windows.o)
+NOT_IN_LIBDSA := $(addprefix $(B)/loader/,base/math/% base/text/% base/clock_utc.o \
+	share/server/% share/schedule/% share/wire/status.o share/ring/bcast_repeat.o \
+	driver/serve_windows.o)
 LIBDSA   := $(filter-out $(NOT_IN_LIBDSA),$(call object,loader))
 UNITS    := $(call source,tests/unit)
 UNIT     := $(patsubst %_test.c,$(B)/test/%,$(notdir $(UNITS)))

@@ -37,15 +37,6 @@ uint64_t clock_process_cpu(void)
 	return read_clock(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-void clock_utc(char text[CLOCK_UTC])
-{
-	time_t now = time(NULL);
-	struct tm utc;
-
-	if (strftime(text, CLOCK_UTC, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc)) == 0)
-		*text = '\0';
-}
-
 void clock_sleep_until(uint64_t deadline)
 {
 	struct timespec at = {

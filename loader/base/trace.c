@@ -1,7 +1,8 @@
-/* trace.c - makes and maps sessions, and hands out their slots. */
+/* trace.c - makes and maps sessions. */
 #include "loader/base/trace.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
+#include "loader/base/host/process.h"
 #include "loader/base/io.h"
 
 #include <errno.h>
@@ -11,45 +12,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-/* Field 22 of /proc/PID/stat, in clock ticks since boot; 0 when there is no such
- * process. */
-static uint64_t start_time(uint32_t pid)
-{
-	char path[32], line[1024];
-	unsigned long long start = 0;
-	const char *fields;
-	ssize_t length;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	length = read(fd, line, sizeof(line) - 1);
-	close(fd);
-	if (length <= 0)
-		return 0;
-	line[length] = '\0';
-	fields = strrchr(line, ')'); /* the command's name may hold anything */
-	if (fields == NULL || fields[1] == '\0' || fields[2] == 'Z' || fields[2] == 'X')
-		return 0;
-	sscanf(fields + 2,
-	       "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
-	       "%*d %*d %llu",
-	       &start);
-	return start;
-}
-
-static uint32_t trace_pid_namespace(void)
-{
-	struct stat status;
-
-	return stat("/proc/self/ns/pid", &status) == 0 ? (uint32_t)status.st_ino : 0;
-}
 
 static void fill_header(struct trace *trace, uint64_t seed)
 {
@@ -59,8 +23,8 @@ static void fill_header(struct trace *trace, uint64_t seed)
 	trace->version = TRACE_VERSION;
 	trace->bytes = sizeof(*trace);
 	trace->dsa_pid = (uint32_t)getpid();
-	trace->dsa_pid_ns = trace_pid_namespace();
-	trace->dsa_start = start_time(trace->dsa_pid);
+	trace->dsa_pid_ns = process_namespace();
+	trace->dsa_start = process_start(trace->dsa_pid);
 	trace->created_ns = clock_now();
 	trace->created_real_ns =
 		(uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec;
@@ -199,98 +163,4 @@ void trace_unmap(struct trace *trace)
 {
 	if (trace != NULL)
 		munmap(trace, sizeof(*trace));
-}
-
-enum trace_dsa trace_dsa_state(const struct trace *trace)
-{
-	if (trace->dsa_start == 0 || trace->dsa_pid_ns != trace_pid_namespace())
-		return TRACE_DSA_UNSEEN;
-	return start_time(trace->dsa_pid) == trace->dsa_start ? TRACE_DSA_ALIVE
-							      : TRACE_DSA_GONE;
-}
-
-/* Takes over a slot that was given back. */
-static bool trace_claim_closed(struct trace_process *process)
-{
-	uint32_t closed = 1;
-
-	if (!atomic_compare_exchange_strong(&process->closed, &closed, 0))
-		return false;
-	for (unsigned i = 0; i < TRACE_THREADS; i++)
-		process->threads[i].tid = process->threads[i].stage = 0;
-	return true;
-}
-
-/* One that `pid` gave back, or anybody where it is 0; not the driver's. */
-static struct trace_process *trace_claim_any_closed(struct trace *trace, uint32_t pid)
-{
-	for (unsigned i = 0; i < TRACE_PROCESSES; i++) {
-		struct trace_process *process = &trace->processes[i];
-
-		if (trace->driver != i + 1 && (pid == 0 || process->pid == pid) &&
-		    trace_claim_closed(process))
-			return process;
-	}
-	return NULL;
-}
-
-static struct trace_process *trace_claim_driver(struct trace *trace, uint32_t pid)
-{
-	uint32_t driver = trace->driver;
-	struct trace_process *process;
-
-	if (driver == 0 || driver > TRACE_PROCESSES)
-		return NULL;
-	process = &trace->processes[driver - 1];
-	return process->pid == pid && trace_claim_closed(process) ? process : NULL;
-}
-
-static struct trace_process *trace_claim_free(struct trace *trace, uint32_t pid)
-{
-	for (unsigned i = 0; i < TRACE_PROCESSES; i++) {
-		uint32_t none = 0;
-
-		if (atomic_compare_exchange_strong(&trace->processes[i].pid, &none,
-						   pid))
-			return &trace->processes[i];
-	}
-	return NULL;
-}
-
-struct trace_process *trace_claim(struct trace *trace, bool successor)
-{
-	uint32_t pid = (uint32_t)getpid();
-	struct trace_process *process = NULL;
-
-	if (successor)
-		process = trace_claim_driver(trace, pid);
-	if (process == NULL)
-		process = trace_claim_any_closed(trace, pid);
-	if (process == NULL)
-		process = trace_claim_free(trace, pid);
-	if (process == NULL)
-		process = trace_claim_any_closed(trace, 0);
-	if (process == NULL)
-		return NULL;
-	process->pid = pid;
-	process->started_ns = clock_now();
-	return process;
-}
-
-void trace_give_back(struct trace_process *process)
-{
-	atomic_store(&process->closed, 1);
-}
-
-void trace_thread(struct trace_process *process, enum trace_stage stage)
-{
-	for (unsigned i = 0; i < TRACE_THREADS; i++) {
-		uint32_t none = 0, tid = (uint32_t)syscall(SYS_gettid);
-
-		if (!atomic_compare_exchange_strong(&process->threads[i].tid, &none,
-						    tid))
-			continue;
-		process->threads[i].stage = stage;
-		return;
-	}
 }
