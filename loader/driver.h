@@ -2,109 +2,175 @@
  * driver.h - executes the windows of a `dsa run` where batches are asked for.
  *
  * The one loader that delivers the training batches drives the session: at each request
- * it closes the step before, and at a window's end it switches the pipeline to the next
- * window in the list, all inside dsa_next() and outside of what is measured:
+ * it closes the step before, and at a window's end it switches to the next window in
+ * the list, all inside dsa_next() and outside of what is measured:
  *
  *	request 0        1        2                            n
  *	 |switch|---------|--------|----------------------------|switch|---
  *	        settling: thrown away   begin ....measured.... end
  *
- * It does not wait for dsa: when no window is queued, the driver runs the real
- * pipeline, and when dsa is gone it does so for good. When several jobs run in step it
+ * It does not wait for dsa: when no window is queued, the loader does what the program
+ * asked for, and when dsa is gone it does so for good. When several jobs run in step it
  * stays in its last window, unmeasured, until the slowest job catches up; where that
  * window delivers nothing, and before the first one, it waits inside dsa_next().
  *
- * All calls from the thread that calls dsa_next().
+ * What is here is the same for every loader: which window is next, when it begins, ends
+ * or is refused, steps and counters. How a loader gets into the state that a window
+ * wants its operations say; those of libdsa's pipeline are in loader/windows.h. Needs
+ * loader/base/ alone and takes no memory and no lock, so that it also runs inside a
+ * program that brings its own loader.
+ *
+ * All calls from the thread that asks for batches.
  */
 #ifndef DSA_DRIVER_H
 #define DSA_DRIVER_H
 
+#include "loader/base/trace.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
-struct cache;
-struct driver;
-struct error;
-struct options;
-struct pipeline;
-struct ring;
-struct ring_reader;
-struct ring_shape;
-struct source;
-struct throttle;
-struct trace;
-struct trace_process;
-
 /*
- * All outlive the driver. Of a shared loader ring and reader are NULL; of a consumer,
- * whose batches such a one makes, source and all that belongs to a pipeline too.
+ * What a loader does for its driver; the first argument is driver_parts.loader. Those
+ * that may take long return soon when driver_stopped().
+ *
+ *	            drain           enter
+ *	any state --------> at rest ------> as the window wants, also after its end
+ *	                       |   resume
+ *	                       +----------> as the program asked: there is no window
  */
-struct driver_parts {
-	struct trace *trace; /* NULL: there is no session */
-	struct trace_process *process;
-	const struct options *options;
-	const struct source *source;
-	struct pipeline *pipeline;
-	struct cache *cache;
-	struct throttle *throttle; /* NULL: none */
-	struct ring *ring;
-	struct ring_reader *reader;
-	const struct ring_shape *shape; /* of the ring */
+struct driver_ops {
+	/* Stops what the loader does: nothing is under way then, nothing lies ready,
+	 * and what was not delivered is to come again. Of one that shares what another
+	 * loader makes: throws away what is published. */
+	void (*drain)(void *loader);
 
-	/* A shared loader publishes again what it published, as far as there is room; a
-	 * consumer discards what was published. */
-	void (*repeat)(void *context, uint32_t turn);
-	void (*drain)(void *context);
-	void *context;
+	/* From rest into the state that the window wants; of TRACE_FILL, to rest again
+	 * when it is done. Sets the window's `staged`. Returns 0; 1: it is what the
+	 * program asked for, the stream as it comes; -errno: the loader can't, and the
+	 * window is refused. NULL: another loader makes the batches, and enters it. */
+	int (*enter)(void *loader, struct trace_window *window);
+
+	/* From rest to what the program asked for. */
+	void (*resume)(void *loader);
+
+	/* In a window that delivers nothing: works for length_ns, or until it has no
+	 * samples left. Before the measured part it leaves most of them for that. */
+	void (*work)(void *loader, const struct trace_window *window,
+		     uint64_t length_ns, bool measured);
+
+	/* Sets the counters of what it counts itself, by driver_count(). NULL: none. */
+	void (*count)(void *loader);
+
+	/* Sets cache_bytes, which is 0 before, and what is known of bytes that the
+	 * loader and the program read. NULL: nothing. */
+	void (*look)(void *loader, struct trace_snapshot *snapshot);
+
+	/* The measured part is over, the state is still that of the window, which gets
+	 * what only the loader knows of it. NULL: nothing. */
+	void (*leave)(void *loader, struct trace_window *window);
+
+	/* driver_serve() alone, between two looks at the session: what the jobs need
+	 * meanwhile. Sleeps for a moment. */
+	void (*keep_up)(void *loader);
 };
 
-/* Makes this loader the session's driver; driver_close() ends that. 0, with *opened NULL
- * where there is no session or another loader drives it; or -errno, *opened is NULL. */
-int driver_open(const struct driver_parts *parts, struct driver **opened,
-		struct error *err);
+/* Trace, process, operations and loader outlive the driver. */
+struct driver_parts {
+	struct trace *trace;           /* the session, mapped to be written */
+	struct trace_process *process; /* the loader's slot in it */
+	const struct driver_ops *ops;
+	void *loader;
+	const struct trace_loader *about; /* what it loads and how, */
+	bool same;      /* which is what the session describes already */
+	bool resumed;   /* it does what the program asked for already */
+	uint64_t epoch; /* of its next batch */
+};
+
+/* System calls that read, and what they brought. */
+struct driver_reads {
+	uint64_t count, bytes;
+};
+
+/* Belongs to the driver; a loader may read trace, and from `window` to `batches`. */
+struct driver {
+	const struct driver_ops *ops;
+	void *loader;
+	struct trace *trace;
+	struct trace_process *process;
+	uint64_t before[TRACE_COUNT]; /* counted there by drivers that closed */
+	bool detached;                /* no window any more: dsa is gone */
+	uint64_t looked_ns;           /* when that was looked at */
+	uint32_t heartbeat;           /* of dsa, when it was looked at, */
+	unsigned silent;              /* and for how many looks it stands still */
+	bool real;                    /* the loader does what the program asked for */
+	bool delivers;                /* a state is on that does */
+	_Atomic bool ended;           /* driver_end() */
+	uint32_t turn; /* of a job of a shared loader: whose batches it takes; 0: any */
+	struct driver_reads looks; /* in /proc, the driver's and, added, its loader's */
+
+	struct trace_window *window; /* NULL: none is on */
+	uint32_t index;              /* its number */
+	bool measuring;              /* it has settled */
+	uint32_t settle;             /* steps still to throw away */
+	uint32_t batches;            /* delivered since the switch */
+	uint64_t epoch;              /* of the batch asked for last, */
+	bool edge;                   /* which is the first of it */
+
+	/* The step that is under way, and how steps go into records. */
+	bool stepping;
+	struct trace_step step;
+	uint32_t merge; /* steps a record */
+};
+
+/* True where a loader may drive after one that closed: windows of different loaders
+ * are not to be compared, but nothing may have been measured yet. same: as in
+ * driver_parts. */
+bool driver_succeeds(const struct trace *trace, bool same);
+
+/* Makes this loader the session's driver; driver_close() ends that. False: another one
+ * drives it. */
+bool driver_open(struct driver *driver, const struct driver_parts *parts);
 void driver_close(struct driver *driver);
 
 /*
- * Call when the program asks for a batch. May take long: switches and windows that
- * deliver nothing run in here. Returns 1, or 0 when dsa has seen enough.
+ * Call when the program asks for a batch, of `epoch`, at `now` (clock_now()). May take
+ * long: switches and windows that deliver nothing run in here. Returns 1, or 0 when dsa
+ * has seen enough. Where all epochs are called 0 there are no windows of whole ones.
  */
-int driver_request(struct driver *driver);
+int driver_request(struct driver *driver, uint64_t now, uint64_t epoch);
 
-/* True when dsa has seen enough: for a reader that waits. */
+/* True when dsa has seen enough, or after driver_end(): for a reader that waits. */
 bool driver_stopped(const struct driver *driver);
 
-/* The pool of synthetic batches, with one ready, if the next batch comes from it; NULL:
- * it comes from the loader's own ring. */
-struct ring_reader *driver_pool(struct driver *driver);
-struct ring *driver_pool_ring(const struct driver *driver);
+/* No batch and no window any more. From any thread. */
+void driver_end(struct driver *driver);
 
-/* The pool's reader, whether a window uses it or not; NULL: there is no pool. */
-struct ring_reader *driver_pool_reader(const struct driver *driver);
-
-/* The batch in the slot was taken after a wait inside dsa_next(). */
-void driver_delivered(struct driver *driver, uint32_t slot, uint32_t samples,
+/* A batch was taken after a wait inside dsa_next(). epoch: 0 of a repeated one. */
+void driver_delivered(struct driver *driver, uint32_t samples, uint64_t epoch,
 		      uint64_t blocked_ns);
 
 /* dsa_compute() was busy from the delivery on; rate in samples/s. */
 void driver_emulated(struct driver *driver, double rate);
 
+/* Sets a counter of the process to what the loader counted since driver_open(). */
+void driver_count(const struct driver *driver, enum trace_counter counter,
+		  uint64_t value);
+
+/*
+ * Appends a record of a sample of the batch that is being delivered, before
+ * driver_delivered(); or, in leave(), of one that was read alone. Sets window and batch
+ * of it. False when the window has `most`, or there is no room for more.
+ */
+bool driver_record_sample(struct driver *driver, uint32_t most,
+			  const struct trace_sample *sample);
+
 /* ---- a loader that several jobs share ---- */
 
-/*
- * Executes windows until dsa is gone or has seen enough, or driver_end(); in a thread
- * of its own.
- */
+/* Executes windows until dsa is gone or driver_stopped(); in a thread of its own. */
 void driver_serve(struct driver *driver);
-void driver_end(struct driver *driver); /* from any thread */
 
-/* Of a consumer: the turn whose batches the current window accepts; 0: any. */
+/* Of a job: the turn whose batches the current window accepts; 0: any. */
 uint32_t driver_turn(const struct driver *driver);
-
-/*
- * Enters a sample that could not be used into the session; the first TRACE_SKIPS with
- * name and reason. One thread at a time.
- */
-void driver_skip(struct trace *trace, const struct source *source, uint32_t sample,
-		 int code, const char *reason);
 
 #endif

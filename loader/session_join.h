@@ -27,12 +27,8 @@ void session_join_close(struct enlisted *enlisted);
 uint64_t session_join_counter(const struct enlisted *enlisted,
 			      enum trace_counter which);
 
-/* True if a loader with these options loads what the session describes: the same data
- * in batches of the same size. */
-bool session_join_is_same(const struct trace *trace, const struct options *options);
-
-/* True where it may drive after one that closed: windows of different loaders are not to
- * be compared, but nothing may have been measured yet. */
-bool session_join_succeeds(const struct trace *trace, const struct options *options);
+/* True if a loader drove and closed, and one with these options loads what the session
+ * describes: the same data in batches of the same size. */
+bool session_join_continues(const struct trace *trace, const struct options *options);
 
 #endif

@@ -19,7 +19,7 @@ static bool wants_batches(struct driver *driver)
 
 void follow_nothing(const struct driver *driver)
 {
-	driver->parts.drain(driver->parts.context);
+	driver->ops->drain(driver->loader);
 	clock_sleep_until(clock_now() + MS);
 }
 

@@ -36,6 +36,11 @@ bool driver_stopped(const struct driver *driver)
 	       (!driver->detached && atomic_load(&driver->trace->stop) != 0);
 }
 
+void driver_end(struct driver *driver)
+{
+	driver->ended = true;
+}
+
 bool in_step(struct driver *driver)
 {
 	return atomic_load(&driver->trace->in_step) != 0 && driver_led(driver);

@@ -2,27 +2,17 @@
 #include "loader/base/clock.h"
 #include "loader/driver/driver_state.h"
 
-#define REPEAT_NS (MS / 5) /* between two looks at whether there is room */
-
-static void keep_up(struct driver *driver)
-{
-	if (driver->synthetic)
-		driver->parts.repeat(driver->parts.context, driver->turn);
-	clock_sleep_until(clock_now() + (driver->synthetic ? REPEAT_NS : MS));
-}
-
 static void serve_wait(struct driver *driver, enum trace_progress progress,
 		       const _Atomic uint32_t *passed)
 {
 	while (!in_step_passed(driver, progress, passed) && !driver_stopped(driver))
-		keep_up(driver);
+		driver->ops->keep_up(driver->loader);
 }
 
 static void serve_window(struct driver *driver)
 {
 	struct trace *trace = driver->trace;
 
-	driver->window->turn = driver->turn;
 	serve_wait(driver, TRACE_SETTLED, &trace->may_begin);
 	driver_begin_measuring(driver);
 	serve_wait(driver, TRACE_ENOUGH, &trace->may_end);
@@ -39,12 +29,6 @@ void driver_serve(struct driver *driver)
 			serve_window(driver);
 		else if (!in_step(driver))
 			return; /* the real thing goes on */
-		keep_up(driver);
+		driver->ops->keep_up(driver->loader);
 	}
-}
-
-void driver_end(struct driver *driver)
-{
-	if (driver != NULL)
-		driver->ended = true;
 }

@@ -1,7 +1,8 @@
 /* window_run.c - begins and ends windows; runs those that deliver nothing. */
 #include "loader/base/clock.h"
 #include "loader/driver/driver_state.h"
-#include "loader/pipeline.h"
+
+#define SETTLE_NS (60 * MS) /* of a window that delivers nothing */
 
 static uint64_t driver_counted(const struct trace_window *window,
 			       enum trace_counter counter)
@@ -12,6 +13,14 @@ static uint64_t driver_counted(const struct trace_window *window,
 static void publish_state(struct trace_window *window, enum trace_state state)
 {
 	atomic_store_explicit(&window->state, state, memory_order_release);
+}
+
+/* No window is on any more. */
+static void driver_close_window(struct driver *driver, enum trace_state state)
+{
+	publish_state(driver->window, state);
+	driver->window = NULL;
+	driver->measuring = false;
 }
 
 void driver_begin_measuring(struct driver *driver)
@@ -31,23 +40,18 @@ void driver_end_window(struct driver *driver, uint64_t now)
 		record_snapshot(driver, &window->end);
 		if (now != 0) /* steps end when the next batch is asked for */
 			window->end.time_ns = now;
-		if (!follows(driver))
-			window->staged_repeats =
-				(uint32_t)pipeline_repeats(driver->parts.pipeline);
 		if (window->kind == TRACE_PREP)
 			window->samples =
 				driver_counted(window, TRACE_prepared_samples);
-		if (window->kind == TRACE_FETCH) {
+		if (window->kind == TRACE_FETCH)
 			window->samples = driver_counted(window, TRACE_fetched_samples);
-			record_probes(driver);
-		}
+		if (driver->ops->leave != NULL)
+			driver->ops->leave(driver->loader, window);
 	}
-	publish_state(window, (driver->measuring && driver_is_whole(driver)) ||
-					      window->kind == TRACE_FILL
-				      ? TRACE_DONE
-				      : TRACE_REFUSED);
-	driver->window = NULL;
-	driver->measuring = false;
+	driver_close_window(driver, (driver->measuring && driver_is_whole(driver)) ||
+						    window->kind == TRACE_FILL
+					    ? TRACE_DONE
+					    : TRACE_REFUSED);
 }
 
 /* What was read between two loaders was for no step of the window. */
@@ -70,51 +74,58 @@ void driver_resume_window(struct driver *driver)
 	driver->merge = 1;
 	begin = &driver->window->begin;
 	end = &driver->window->end;
-	io_counts_take(driver, &now);
+	record_look(driver, &now);
 	driver_skip_reads(&begin->program_reads, end->program_reads, now.program_reads);
 	driver_skip_reads(&begin->program_bytes, end->program_bytes, now.program_bytes);
 	publish_state(driver->window, TRACE_RUNNING);
 }
 
-/*
- * Waits inside dsa_next() while the pipeline delivers nothing: for length_ns, or until
- * it has read `most` samples.
- */
-static void sit_out(struct driver *driver, uint64_t length_ns, uint64_t most)
+/* Brings the loader to rest. */
+static void driver_drain(struct driver *driver)
 {
-	const _Atomic uint64_t *read =
-		&driver->process->counters[TRACE_fetched_samples];
-	uint64_t end = clock_now() + length_ns, last = *read + most;
+	driver->ops->drain(driver->loader);
+	driver->real = false;
+	driver->delivers = false;
+}
 
-	while (clock_now() < end && *read < last && !driver_stopped(driver)) {
-		clock_sleep_until(clock_now() + 2 * MS);
-		if (pipeline_status(driver->parts.pipeline, NULL) < 0)
-			break;
+/* Goes on with what the program asked for. */
+static void driver_resume(struct driver *driver)
+{
+	if (driver->real)
+		return;
+	if (follows(driver)) {
+		driver->turn = 0; /* any batch will do */
+	} else {
+		driver_drain(driver);
+		driver->ops->resume(driver->loader);
+		driver->delivers = true;
 	}
+	driver->real = true;
 }
 
 static void run_alone(struct driver *driver)
 {
 	const struct trace_window *window = driver->window;
-	uint64_t most = window->kind == TRACE_FETCH ? turn_unread(driver) : UINT32_MAX;
 
-	sit_out(driver, 60 * MS, most / 4);
+	driver->ops->work(driver->loader, window, SETTLE_NS, false);
 	driver_begin_measuring(driver);
-	sit_out(driver, window->length_ns, most - most / 4);
+	driver->ops->work(driver->loader, window, window->length_ns, true);
 	driver_end_window(driver, 0);
-	turn_end(driver);
+	driver_drain(driver);
 }
 
 static void fill_cache(struct driver *driver)
 {
 	struct trace_window *window = driver->window;
-	const struct trace_loader *loader = &driver->trace->loader;
+	int result;
 
 	record_snapshot(driver, &window->begin);
-	window->staged = pipeline_fill(driver->parts.pipeline, loader->cache_capacity,
-				       window->limit_ns);
+	result = driver->ops->enter(driver->loader, window);
 	record_snapshot(driver, &window->end);
-	driver_end_window(driver, 0);
+	if (result < 0)
+		driver_close_window(driver, TRACE_REFUSED);
+	else
+		driver_end_window(driver, 0);
 }
 
 static void open_window(struct driver *driver, uint32_t index)
@@ -158,47 +169,48 @@ static bool stand_back(struct driver *driver)
 	return true;
 }
 
-/* True if the pipeline already runs what the window wants. */
+/* True if the loader already does what the window wants. */
 static bool runs_on(const struct driver *driver)
 {
 	return driver->real && driver->window->kind == TRACE_REAL &&
 	       (driver->window->flags & TRACE_EPOCH) != 0;
 }
 
-/* Executes the next window's switch, and the whole of it if it delivers nothing. */
-static void begin_window(struct driver *driver, uint32_t index)
+/* Brings the loader into the window's state, and through all of it if that delivers
+ * nothing. */
+static void driver_switch(struct driver *driver)
 {
-	struct pipeline_turn turn = {0};
+	struct trace_window *window = driver->window;
+	int result;
 
-	open_window(driver, index);
-	if (driver->trace->observe || runs_on(driver))
-		return; /* the training goes on as it was */
-	if (follows(driver)) {
-		if (!follow_window(driver))
-			driver_end_window(driver, 0);
-		return;
-	}
-	turn_end(driver);
-	if (driver->window->kind == TRACE_FILL) {
+	driver_drain(driver);
+	if (window->kind == TRACE_FILL) {
 		fill_cache(driver);
 		return;
 	}
 	if (!stand_back(driver))
 		return;
-	if (turn_prepare(driver, &turn) < 0) {
+	result = driver->ops->enter(driver->loader, window);
+	if (result < 0) {
 		driver_end_window(driver, 0);
 		return;
 	}
-	if (turn.ops != NULL)
-		pipeline_start(driver->parts.pipeline, &turn);
-	driver->real = turn.ops == &turn_stream;
-	driver->synthetic = driver->window->kind == TRACE_SYNTHETIC ||
-			    driver->window->kind == TRACE_LOADED;
-	driver->metered = turn.metered;
-	if (driver_is_alone(driver->window))
+	driver->real = result > 0;
+	if (driver_is_alone(window))
 		run_alone(driver);
 	else
 		driver->delivers = true;
+}
+
+static void begin_window(struct driver *driver, uint32_t index)
+{
+	open_window(driver, index);
+	if (driver->trace->observe || runs_on(driver))
+		return; /* the training goes on as it was */
+	if (!follows(driver))
+		driver_switch(driver);
+	else if (!follow_window(driver))
+		driver_end_window(driver, 0);
 }
 
 static bool is_asked(const struct trace *trace, uint32_t window)
@@ -220,7 +232,7 @@ void driver_next_windows(struct driver *driver)
 		if (driver_led(driver) && is_asked(trace, now)) {
 			begin_window(driver, now);
 		} else if (!in_step(driver)) {
-			turn_real(driver);
+			driver_resume(driver);
 			return;
 		} else if (follows(driver)) {
 			follow_nothing(driver);

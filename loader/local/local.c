@@ -12,6 +12,7 @@
 #include "loader/ring.h"
 #include "loader/sampler.h"
 #include "loader/source.h"
+#include "loader/windows.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -32,8 +33,8 @@ struct local {
 	struct ring_reader *reader;
 	struct plan *plan;
 	struct pipeline *pipeline;
-	struct driver *driver; /* NULL: not ours to drive, or not asked yet */
-	bool asked;            /* for a batch */
+	struct windows *windows; /* NULL: not ours to drive, or not asked yet */
+	bool asked;              /* for a batch */
 	_Atomic bool stopped;
 	_Atomic uint32_t lossy_epochs; /* dsa_stats.lossy_epochs */
 };
@@ -45,7 +46,7 @@ static void local_skipped(void *context, uint32_t sample, int code, const char *
 {
 	const struct local *local = context;
 
-	driver_skip(local->config.trace, local->parts.source, sample, code, reason);
+	windows_skip(local->config.trace, local->parts.source, sample, code, reason);
 }
 
 static void local_lost(void *context, uint64_t epoch)
@@ -145,7 +146,7 @@ static void local_close(struct batch_source *delivery)
 {
 	struct local *local = (struct local *)delivery;
 
-	driver_close(local->driver);
+	windows_close(local->windows);
 	pipeline_close(local->pipeline);
 	plan_free(local->plan);
 	ring_leave(local->reader);
@@ -158,7 +159,7 @@ static void local_close(struct batch_source *delivery)
 
 static int local_start_driving(struct local *local, struct error *err)
 {
-	const struct driver_parts parts = {
+	const struct windows_parts parts = {
 		.trace = local->config.undriven ? NULL : local->config.trace,
 		.process = local->config.process,
 		.options = local->config.options,
@@ -172,7 +173,7 @@ static int local_start_driving(struct local *local, struct error *err)
 	};
 
 	local->asked = true;
-	return driver_open(&parts, &local->driver, err);
+	return windows_open(&parts, &local->windows, err);
 }
 
 /* Waits for the next batch of the loader's own ring: 1, 0 at the end, -errno. */
@@ -188,8 +189,8 @@ static int local_wait_batch(struct local *local, uint32_t *slot, struct error *e
 			return 1;
 		if (status != 0)
 			return status < 0 ? status : 0;
-		if (local->stopped ||
-		    (local->driver != NULL && driver_stopped(local->driver)))
+		if (local->stopped || (local->windows != NULL &&
+				       driver_stopped(windows_driver(local->windows))))
 			return 0;
 	}
 }
@@ -217,13 +218,13 @@ static int local_take(struct local *local, struct dsa_batch *batch,
 		      struct batch_source_wait *wait, struct error *err)
 {
 	struct ring_reader *pool =
-		local->driver != NULL ? driver_pool(local->driver) : NULL;
+		local->windows != NULL ? windows_pool(local->windows) : NULL;
 	uint32_t slot;
 
 	wait->asked_ns = clock_now();
 	if (pool != NULL) {
 		ring_take(pool, 0, &slot);
-		local_show(local, driver_pool_ring(local->driver), slot, batch);
+		local_show(local, windows_pool_ring(local->windows), slot, batch);
 	} else {
 		int result = local_wait_batch(local, &slot, err);
 
@@ -233,9 +234,9 @@ static int local_take(struct local *local, struct dsa_batch *batch,
 		local_show(local, local->ring, slot, batch);
 	}
 	wait->delivered_ns = clock_now();
-	if (local->driver != NULL)
-		driver_delivered(local->driver, slot, batch->count,
-				 wait->delivered_ns - wait->asked_ns);
+	if (local->windows != NULL)
+		windows_delivered(local->windows, slot, batch->count,
+				  wait->delivered_ns - wait->asked_ns);
 	return 1;
 }
 
@@ -247,14 +248,14 @@ static int local_next(struct batch_source *delivery, struct dsa_batch *batch,
 
 	if (!local->asked && (result = local_start_driving(local, err)) < 0)
 		return result;
-	if (local->driver != NULL && driver_request(local->driver) == 0)
+	if (local->windows != NULL && windows_request(local->windows) == 0)
 		return 0;
 	return local_take(local, batch, wait, err);
 }
 
 static struct ring_reader *local_pool_reader(const struct local *local)
 {
-	return local->driver != NULL ? driver_pool_reader(local->driver) : NULL;
+	return local->windows != NULL ? windows_pool_reader(local->windows) : NULL;
 }
 
 static int local_release(struct batch_source *delivery, const struct dsa_batch *batch,
@@ -297,8 +298,8 @@ static void local_emulated(struct batch_source *delivery, double rate)
 {
 	const struct local *local = (const struct local *)delivery;
 
-	if (local->driver != NULL)
-		driver_emulated(local->driver, rate);
+	if (local->windows != NULL)
+		driver_emulated(windows_driver(local->windows), rate);
 }
 
 /* ---- looking ---- */

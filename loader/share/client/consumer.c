@@ -1,6 +1,8 @@
 /* consumer.c - batches of a loader that several programs share (DSA_SHARE). */
 #include "loader/base/clock.h"
 #include "loader/base/trace.h"
+#include "loader/io_counts.h"
+#include "loader/session_join.h"
 #include "loader/share/client/client_prep.h"
 #include "loader/share/client/consumer_state.h"
 #include "loader/share/wire/class_names.h"
@@ -141,18 +143,38 @@ static void consumer_drain(void *context)
 		consumer_pass_over(consumer, held, &batch);
 }
 
-static int consumer_start_driving(struct consumer *consumer, struct error *err)
+static void consumer_look(void *context, struct trace_snapshot *snapshot)
 {
-	const struct driver_parts parts = {
-		.trace = consumer->config.undriven ? NULL : consumer->config.trace,
-		.process = consumer->config.process,
-		.options = consumer->config.options,
-		.drain = consumer_drain,
-		.context = consumer,
+	struct consumer *consumer = context;
+
+	io_counts_take(&consumer->driving, NULL, snapshot);
+}
+
+static void consumer_start_driving(struct consumer *consumer)
+{
+	static const struct driver_ops ops = {.drain = consumer_drain,
+					      .look = consumer_look};
+	const struct batch_source_config *config = &consumer->config;
+	const struct trace_loader about = {
+		/* what the shared loader's own session does not have */
+		.seed = config->options->seed,
+		.batch = config->options->batch,
+		.prefetch = config->options->prefetch,
+	};
+	struct driver_parts parts = {
+		.trace = config->trace,
+		.process = config->process,
+		.ops = &ops,
+		.loader = consumer,
+		.about = &about,
 	};
 
 	consumer->asked = true;
-	return driver_open(&parts, &consumer->driver, err);
+	if (config->undriven || config->trace == NULL)
+		return;
+	parts.same = session_join_continues(config->trace, config->options);
+	if (driver_open(&consumer->driving, &parts))
+		consumer->driver = &consumer->driving;
 }
 
 /* Makes a batch of what was taken. 1; 0: it is not complete, or none; -errno. */
@@ -316,9 +338,10 @@ static int consumer_next(struct batch_source *delivery, struct dsa_batch *batch,
 	uint64_t asked;
 	int result = 0;
 
-	if (!consumer->asked && (result = consumer_start_driving(consumer, err)) < 0)
-		return result;
-	if (consumer->driver != NULL && driver_request(consumer->driver) == 0)
+	if (!consumer->asked)
+		consumer_start_driving(consumer);
+	if (consumer->driver != NULL &&
+	    driver_request(consumer->driver, clock_now(), 0) == 0)
 		return 0;
 	asked = clock_now();
 	if (consumer->alone == NULL)
@@ -327,7 +350,7 @@ static int consumer_next(struct batch_source *delivery, struct dsa_batch *batch,
 		result = consumer_next_alone(consumer, batch, wait, err);
 	wait->asked_ns = asked;
 	if (result == 1 && consumer->driver != NULL)
-		driver_delivered(consumer->driver, 0, batch->count,
+		driver_delivered(consumer->driver, batch->count, 0,
 				 wait->delivered_ns - asked);
 	return result;
 }
@@ -432,7 +455,8 @@ static void consumer_close(struct batch_source *delivery)
 	struct consumer *consumer = (struct consumer *)delivery;
 	struct batch_source *alone = consumer->alone;
 
-	driver_close(consumer->driver);
+	if (consumer->driver != NULL)
+		driver_close(consumer->driver);
 	if (alone != NULL)
 		alone->ops->close(alone);
 	consumer_leave(consumer);

@@ -36,7 +36,8 @@ struct consumer {
 	uint64_t bad;                  /* bcast_bad(), when a batch was taken last */
 	uint64_t end_epoch;
 	uint64_t stolen;              /* voids of its start that are still to come */
-	struct driver *driver;        /* NULL: not ours to drive, or not asked yet */
+	struct driver *driver;        /* NULL: not ours to drive, or not asked yet; */
+	struct driver driving;        /* else this */
 	bool asked;                   /* for a batch */
 	_Atomic bool ended;           /* the program wants no more */
 	bool done;                    /* the program has had all its epochs */

@@ -312,7 +312,7 @@ void join_ready(struct share_server *server)
 		return;
 	join_waiting(server);
 	if (!server->stream.begun && server->clients.attached > 0)
-		share_stream_begin(&server->stream, server->profiled.driver == NULL);
+		share_stream_begin(&server->stream, server->profiled.windows == NULL);
 }
 
 /* ---- HELLO and its answer ---- */

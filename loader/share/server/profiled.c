@@ -3,6 +3,7 @@
 #include "loader/driver.h"
 #include "loader/prep.h"
 #include "loader/share/server/server_state.h"
+#include "loader/windows.h"
 
 #include <errno.h>
 
@@ -21,7 +22,7 @@ static void *profiled_main(void *context)
 {
 	struct share_server *server = context;
 
-	driver_serve(server->profiled.driver);
+	driver_serve(windows_driver(server->profiled.windows));
 	server->profiled.on = false;
 	if (server->session.trace->stop)
 		reactor_stop(&server->reactor);
@@ -42,7 +43,7 @@ bool profiled_over(const struct share_server *server)
 
 int profiled_open(struct share_server *server, struct error *err)
 {
-	const struct driver_parts parts = {
+	const struct windows_parts parts = {
 		.trace = server->session.trace,
 		.process = server->session.process,
 		.options = &server->options,
@@ -67,25 +68,25 @@ int profiled_open(struct share_server *server, struct error *err)
 		.batch = parts.options->batch,
 		.sample_bytes = prep_sample_bytes(server->parts.prep),
 	};
-	result = driver_open(&parts, &server->profiled.driver, err);
-	if (server->profiled.driver == NULL)
+	result = windows_open(&parts, &server->profiled.windows, err);
+	if (server->profiled.windows == NULL)
 		return result;
 	server->profiled.on = true;
 	result = pthread_create(&server->profiled.thread, NULL, profiled_main, server);
 	if (result == 0)
 		return 0;
 	server->profiled.on = false;
-	driver_close(server->profiled.driver);
-	server->profiled.driver = NULL;
+	windows_close(server->profiled.windows);
+	server->profiled.windows = NULL;
 	return error_sys(err, result, "cannot take part in the run");
 }
 
 void profiled_close(struct share_server *server)
 {
-	if (server->profiled.driver == NULL)
+	if (server->profiled.windows == NULL)
 		return;
-	driver_end(server->profiled.driver);
+	driver_end(windows_driver(server->profiled.windows));
 	pthread_join(server->profiled.thread, NULL);
-	driver_close(server->profiled.driver);
-	server->profiled.driver = NULL;
+	windows_close(server->profiled.windows);
+	server->profiled.windows = NULL;
 }

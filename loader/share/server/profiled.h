@@ -8,13 +8,13 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-struct driver;
 struct error;
 struct share_server;
+struct windows;
 
 struct profiled {
-	struct driver *driver; /* NULL: no dsa run keeps this server in step, or another
-				* loader drives its session */
+	struct windows *windows; /* NULL: no dsa run keeps this server in step, or
+				  * another loader drives its session */
 	pthread_t thread;
 	_Atomic bool on; /* dsa lives, and has not seen enough */
 	struct ring_shape shape;

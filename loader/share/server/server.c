@@ -68,7 +68,7 @@ static int server_wait_for_events(struct share_server *server,
 /* A connection without a slot may still attach. */
 static bool server_all_left(const struct share_server *server)
 {
-	bool came = server->clients.came > 0 || server->profiled.driver != NULL;
+	bool came = server->clients.came > 0 || server->profiled.windows != NULL;
 
 	return came && !server->profiled.on && server->clients.attached == 0 &&
 	       server->clients.pending == 0;

@@ -2,7 +2,6 @@
 #include "loader/share/server/share_stream.h"
 #include "loader/base/error.h"
 #include "loader/components.h"
-#include "loader/driver.h"
 #include "loader/options.h"
 #include "loader/prep.h"
 #include "loader/session_join.h"
@@ -10,6 +9,7 @@
 #include "loader/share/server/audit.h"
 #include "loader/share/server/reactor.h"
 #include "loader/source.h"
+#include "loader/windows.h"
 
 #include <stdio.h>
 
@@ -21,8 +21,8 @@ static void share_stream_skip(void *context, uint32_t sample, int code,
 
 	stream->skipped++;
 	if (stream->session->trace != NULL)
-		driver_skip(stream->session->trace, stream->parts->source, sample, code,
-			    reason);
+		windows_skip(stream->session->trace, stream->parts->source, sample,
+			     code, reason);
 	if (stream->skips.count == SKIPS_LOGGED) {
 		stream->skips.more++;
 		return;

@@ -1,9 +1,9 @@
-/* io_counts.c - what /proc/PID/io says at a snapshot, and what of it is the program's. */
+/* io_counts.c - reads /proc/PID/io, and leaves out what is the loader's. */
+#include "loader/io_counts.h"
 #include "loader/base/host/descendants.h"
 #include "loader/base/host/procfs.h"
-#include "loader/driver/driver_state.h"
+#include "loader/driver.h"
 #include "loader/fetch.h"
-#include "loader/pipeline.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -31,16 +31,16 @@ static bool io_counts_read(struct driver *driver, uint32_t pid, struct io_counts
 }
 
 /* The driver's process; of its calls without the loader's and the driver's own. */
-static bool io_counts_read_own(struct driver *driver, uint32_t self,
-			       struct io_counts *to)
+static bool io_counts_read_own(struct driver *driver, const struct fetch *fetch,
+			       uint32_t self, struct io_counts *to)
 {
 	struct driver_reads looks = driver->looks; /* the one now is not counted yet */
 	struct fetch_stats stats = {0};
 
 	if (!io_counts_read(driver, self, to))
 		return false;
-	if (!follows(driver))
-		fetch_stats(pipeline_fetch(driver->parts.pipeline), &stats);
+	if (fetch != NULL)
+		fetch_stats(fetch, &stats);
 	to->calls.count -= stats.read_calls + looks.count;
 	to->calls.bytes -= stats.read_call_bytes + looks.bytes;
 	return true;
@@ -94,18 +94,17 @@ static bool io_counts_list(struct driver *driver, struct descendants *tree)
 	return whole;
 }
 
-void io_counts_take(struct driver *driver, struct trace_snapshot *snapshot)
+void io_counts_take(struct driver *driver, const struct fetch *fetch,
+		    struct trace_snapshot *snapshot)
 {
 	struct io_counts counts = {0};
 	bool whole = false;
 
-	snapshot->read_bytes = UINT64_MAX;
-	snapshot->program_reads = snapshot->program_bytes = UINT64_MAX;
 	for (int i = 0; i < TRIES && !whole; i++) {
 		struct descendants tree = {.root = ""};
 
 		whole = io_counts_list(driver, &tree);
-		if (!io_counts_read_own(driver, tree.pids[0], &counts))
+		if (!io_counts_read_own(driver, fetch, tree.pids[0], &counts))
 			return;
 		whole = whole && io_counts_add(driver, &tree, &counts);
 	}

@@ -1,21 +1,19 @@
 /* describe.c - records in the session what is loaded and how, and what was skipped. */
-#include "loader/driver/driver_state.h"
 #include "loader/fetch.h"
 #include "loader/options.h"
 #include "loader/pipeline.h"
 #include "loader/ring.h"
 #include "loader/source.h"
+#include "loader/windows/windows_state.h"
 
 #include <stdio.h>
 
-static void describe_own(const struct driver *driver)
+void describe_loader(const struct windows_parts *parts, struct trace_loader *about)
 {
-	const struct driver_parts *parts = &driver->parts;
 	const struct options *options = parts->options;
 	const struct fetch_facts facts = fetch_facts(pipeline_fetch(parts->pipeline));
-	struct trace_loader *to = &driver->trace->loader;
 
-	*to = (struct trace_loader){
+	*about = (struct trace_loader){
 		.dataset_samples = source_count(parts->source),
 		.dataset_bytes = source_facts(parts->source)->bytes,
 		.digest = source_facts(parts->source)->digest,
@@ -40,31 +38,19 @@ static void describe_own(const struct driver *driver)
 		.storage_latency = options->storage_latency,
 		.prep_delay = options->prep_delay,
 	};
-	snprintf(to->dataset, sizeof(to->dataset), "%.511s", options->dataset);
-	snprintf(to->source, sizeof(to->source), "%s", source_kind(parts->source));
-	snprintf(to->engine, sizeof(to->engine), "%s", facts.engine);
-	snprintf(to->engine_reason, sizeof(to->engine_reason), "%s", facts.reason);
-	snprintf(to->cache, sizeof(to->cache), "%.15s", options->cache);
-	snprintf(to->prep, sizeof(to->prep), "%.15s", options->prep);
-	options_shape(options, to->output, sizeof(to->output));
+	snprintf(about->dataset, sizeof(about->dataset), "%.511s", options->dataset);
+	snprintf(about->source, sizeof(about->source), "%s",
+		 source_kind(parts->source));
+	snprintf(about->engine, sizeof(about->engine), "%s", facts.engine);
+	snprintf(about->engine_reason, sizeof(about->engine_reason), "%s",
+		 facts.reason);
+	snprintf(about->cache, sizeof(about->cache), "%.15s", options->cache);
+	snprintf(about->prep, sizeof(about->prep), "%.15s", options->prep);
+	options_shape(options, about->output, sizeof(about->output));
 }
 
-void describe_loader(const struct driver *driver)
-{
-	const struct options *options = driver->parts.options;
-
-	if (!follows(driver))
-		describe_own(driver);
-	else /* what the shared loader's own session does not have */
-		driver->trace->loader = (struct trace_loader){
-			.seed = options->seed,
-			.batch = options->batch,
-			.prefetch = options->prefetch,
-		};
-}
-
-void driver_skip(struct trace *trace, const struct source *source, uint32_t sample,
-		 int code, const char *reason)
+void windows_skip(struct trace *trace, const struct source *source, uint32_t sample,
+		  int code, const char *reason)
 {
 	uint32_t at = atomic_load(&trace->skip_count);
 

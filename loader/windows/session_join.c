@@ -1,21 +1,16 @@
 /* session_join.c - claims a slot in the session that DSA_SESSION names. */
 #include "loader/session_join.h"
 #include "loader/base/error.h"
+#include "loader/driver.h"
 #include "loader/options.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool session_join_any_measured(const struct trace *trace)
-{
-	for (uint32_t i = 0; i < trace->window_now && i < TRACE_WINDOWS; i++)
-		if (trace->windows[i].state == TRACE_DONE)
-			return true;
-	return false;
-}
-
-bool session_join_is_same(const struct trace *trace, const struct options *options)
+/* The same data, in batches of the same size. */
+static bool session_join_is_same(const struct trace *trace,
+				 const struct options *options)
 {
 	const struct trace_loader *before = &trace->loader;
 	char output[sizeof(before->output)];
@@ -30,18 +25,18 @@ bool session_join_is_same(const struct trace *trace, const struct options *optio
 	       strcmp(before->output, output) == 0;
 }
 
-bool session_join_succeeds(const struct trace *trace, const struct options *options)
+bool session_join_continues(const struct trace *trace, const struct options *options)
 {
-	return (!trace->loader.shared && !session_join_any_measured(trace)) ||
-	       session_join_is_same(trace, options);
+	return trace->driver_done != 0 && session_join_is_same(trace, options);
 }
 
 /* Claims a slot, whose counters go on. */
 static void session_join_claim(struct enlisted *enlisted, const struct options *options)
 {
 	struct trace *trace = enlisted->trace;
+	bool same = session_join_continues(trace, options);
 	struct trace_process *process =
-		trace_claim(trace, session_join_succeeds(trace, options));
+		trace_claim(trace, driver_succeeds(trace, same));
 
 	if (process == NULL || process != trace_driver(trace))
 		atomic_fetch_add(&trace->loaders, 1);
