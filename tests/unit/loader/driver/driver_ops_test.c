@@ -1,0 +1,349 @@
+/*
+ * driver_ops_test.c - a loader with no pipeline in the windows of a session: what its
+ * driver asks of it, and in which order.
+ */
+#include "loader/base/clock.h"
+#include "loader/driver.h"
+#include "tests/lib/driven.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { STAGED = 77, CACHED_BYTES = 4096, READ_BYTES = 8192, EPOCH_STEPS = 10 };
+
+static struct made_up {
+	struct driver driver;
+	struct trace_loader about;
+	char log[512];    /* what it was asked for */
+	unsigned refuses; /* windows of these kinds: a bit each */
+	bool at_rest, delivers, stops;
+	uint64_t prepared; /* what it counts itself */
+	uint64_t steps;
+} made_up;
+
+static void noted(const char *what)
+{
+	size_t length = strlen(made_up.log);
+
+	snprintf(made_up.log + length, sizeof(made_up.log) - length, "%s%s",
+		 length > 0 ? " " : "", what);
+}
+
+/* ---- what a loader does ---- */
+
+static void made_up_drain(void *loader)
+{
+	assert_ptr_equal(loader, &made_up);
+	noted("drain");
+	made_up.at_rest = true;
+	made_up.delivers = false;
+}
+
+static int made_up_enter(void *loader, struct trace_window *window)
+{
+	static const char *const names[] = {
+#define MADE_UP_NAME(id, name) name,
+		TRACE_RATED(MADE_UP_NAME)
+#undef MADE_UP_NAME
+			"fill"};
+
+	(void)loader;
+	assert_true(made_up.at_rest);
+	noted(names[window->kind]);
+	if (made_up.refuses & 1u << window->kind)
+		return -ENOTSUP;
+	made_up.at_rest = window->kind == TRACE_FILL;
+	made_up.delivers = window->kind < TRACE_PREP;
+	window->staged = STAGED;
+	return window->kind == TRACE_REAL;
+}
+
+static void made_up_resume(void *loader)
+{
+	(void)loader;
+	assert_true(made_up.at_rest);
+	noted("resume");
+	made_up.at_rest = false;
+	made_up.delivers = true;
+}
+
+static void made_up_work(void *loader, const struct trace_window *window,
+			 uint64_t length_ns, bool measured)
+{
+	(void)loader;
+	assert_int_equal(window->begin.time_ns != 0, measured);
+	assert_true(length_ns > 0);
+	noted(measured ? "work" : "settle");
+	made_up.prepared += measured ? 1000 : 10;
+	if (made_up.stops)
+		atomic_store(&driven.trace->stop, 1);
+}
+
+static void made_up_count(void *loader)
+{
+	(void)loader;
+	driver_count(&made_up.driver, TRACE_prepared_samples, made_up.prepared);
+}
+
+static void made_up_look(void *loader, struct trace_snapshot *snapshot)
+{
+	(void)loader;
+	assert_int_equal(snapshot->cache_bytes, 0);
+	snapshot->cache_bytes = CACHED_BYTES;
+	snapshot->read_bytes = READ_BYTES;
+}
+
+static void made_up_leave(void *loader, struct trace_window *window)
+{
+	const struct trace_sample sample = {.sample = 3, .bytes = 100, .fetch_ns = 5};
+
+	(void)loader;
+	assert_false(made_up.at_rest);
+	noted("leave");
+	window->staged_repeats = 1;
+	driver_record_sample(&made_up.driver, 1, &sample);
+}
+
+static const struct driver_ops made_up_ops = {
+	.drain = made_up_drain,
+	.enter = made_up_enter,
+	.resume = made_up_resume,
+	.work = made_up_work,
+	.count = made_up_count,
+	.look = made_up_look,
+	.leave = made_up_leave,
+};
+
+/* ---- a program with it ---- */
+
+static struct driver_parts made_up_parts(struct trace_process *process)
+{
+	return (struct driver_parts){
+		.trace = driven.trace,
+		.process = process,
+		.ops = &made_up_ops,
+		.loader = &made_up,
+		.about = &made_up.about,
+		.resumed = true,
+	};
+}
+
+static int begin(void **state)
+{
+	struct driver_parts parts;
+
+	if (driven_setup(state) < 0)
+		return -1;
+	made_up = (struct made_up){.about = {.batch = DRIVEN_BATCH}, .delivers = true};
+	parts = made_up_parts(trace_claim(driven.trace, false));
+	return driver_open(&made_up.driver, &parts) ? 0 : -1;
+}
+
+/* The step that the program takes; false: there is no batch more. */
+static bool step(void)
+{
+	uint64_t epoch = made_up.steps / EPOCH_STEPS;
+
+	if (driver_request(&made_up.driver, clock_now(), epoch) == 0)
+		return false;
+	assert_true(made_up.delivers);
+	driver_delivered(&made_up.driver, DRIVEN_BATCH, epoch, 0);
+	made_up.steps++;
+	return true;
+}
+
+/* Steps until the window is over. */
+static void train(const struct trace_window *window)
+{
+	while (window->state < TRACE_DONE)
+		assert_true(step());
+}
+
+static void each_window_is_entered_from_rest_and_left(void **state)
+{
+	struct trace_window *real = driven_ask(TRACE_REAL);
+	struct trace_window *cached = driven_ask(TRACE_CACHED);
+	struct trace_window *synthetic = driven_ask(TRACE_SYNTHETIC);
+
+	(void)state;
+	train(synthetic);
+	assert_string_equal(made_up.log,
+			    "drain real leave drain cached leave drain synthetic "
+			    "leave drain resume");
+	assert_int_equal(real->state, TRACE_DONE);
+	assert_int_equal(cached->state, TRACE_DONE);
+	assert_int_equal(synthetic->state, TRACE_DONE);
+	assert_true(cached->steps >= 8);
+	assert_int_equal(cached->samples, cached->steps * DRIVEN_BATCH);
+	assert_int_equal(cached->staged, STAGED);
+	assert_int_equal(cached->staged_repeats, 1);
+	assert_true(cached->step_records > 0);
+	assert_int_equal(driven.trace->loader.batch, DRIVEN_BATCH);
+	assert_true(driven.trace->loader_ready);
+}
+
+static void its_own_numbers_are_in_the_snapshots(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_CACHED);
+	const struct trace_sample *sample;
+
+	(void)state;
+	made_up.prepared = 40;
+	while (window->begin.time_ns == 0)
+		assert_true(step());
+	made_up.prepared = 100;
+	train(window);
+	assert_int_equal(driven_counted(window, TRACE_prepared_samples), 60);
+	assert_int_equal(window->end.cache_bytes, CACHED_BYTES);
+	assert_int_equal(window->end.read_bytes, READ_BYTES);
+	assert_int_equal(window->sample_records, 1);
+	sample = &driven.trace->samples[window->first_sample];
+	assert_int_equal(sample->window, 0);
+	assert_int_equal(sample->bytes, 100);
+	assert_true(sample->batch > 8);
+}
+
+static void what_it_cannot_do_is_refused_and_the_next_goes_on(void **state)
+{
+	struct trace_window *cached = driven_ask(TRACE_CACHED);
+	struct trace_window *fill = driven_ask(TRACE_FILL);
+	struct trace_window *fetch = driven_ask(TRACE_FETCH);
+	struct trace_window *real = driven_ask(TRACE_REAL);
+
+	(void)state;
+	made_up.refuses = 1u << TRACE_CACHED | 1u << TRACE_FILL | 1u << TRACE_FETCH;
+	train(real);
+	assert_string_equal(made_up.log,
+			    "drain cached drain fill drain fetch drain real "
+			    "leave");
+	assert_int_equal(cached->state, TRACE_REFUSED);
+	assert_int_equal(fill->state, TRACE_REFUSED);
+	assert_int_equal(fetch->state, TRACE_REFUSED);
+	assert_int_equal(real->state, TRACE_DONE);
+	assert_int_equal(driven.trace->window_now, 4);
+}
+
+static void a_window_that_delivers_nothing_runs_inside_one_request(void **state)
+{
+	struct trace_window *prep = driven_ask(TRACE_PREP);
+	struct trace_window *fill = driven_ask(TRACE_FILL);
+
+	(void)state;
+	assert_true(step());
+	assert_string_equal(made_up.log,
+			    "drain prep settle work leave drain drain fill "
+			    "drain resume");
+	assert_int_equal(prep->state, TRACE_DONE);
+	assert_int_equal(prep->samples, 1000);
+	assert_int_equal(prep->steps, 0);
+	assert_int_equal(fill->state, TRACE_DONE);
+	assert_int_equal(fill->end.cache_bytes, CACHED_BYTES);
+}
+
+static void the_stop_flag_ends_the_data_and_keeps_what_was_measured(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_SYNTHETIC);
+
+	(void)state;
+	window->length_ns = UINT64_MAX / 2;
+	for (int i = 0; i < 20; i++)
+		assert_true(step());
+	assert_false(driver_stopped(&made_up.driver));
+	atomic_store(&driven.trace->stop, 1);
+	assert_true(driver_stopped(&made_up.driver));
+	assert_false(step());
+	assert_int_equal(window->state, TRACE_DONE);
+	assert_int_equal(window->steps, 20 - window->settle);
+	assert_false(step());
+	assert_string_equal(made_up.log, "drain synthetic leave");
+}
+
+static void the_stop_flag_ends_the_data_behind_a_window_alone(void **state)
+{
+	struct trace_window *prep = driven_ask(TRACE_PREP);
+
+	(void)state;
+	driven_ask(TRACE_REAL);
+	made_up.stops = true;
+	assert_false(step());
+	assert_int_equal(prep->state, TRACE_DONE);
+	assert_int_equal(driven.trace->window_now, 1);
+}
+
+static void windows_of_an_epoch_follow_without_a_switch(void **state)
+{
+	struct trace_window *before = driven_ask(TRACE_REAL), *epochs[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		epochs[i] = driven_ask(TRACE_REAL);
+		epochs[i]->flags = TRACE_EPOCH;
+		epochs[i]->settle = epochs[i]->min_steps = 0;
+		epochs[i]->length_ns = 0;
+	}
+	train(epochs[1]);
+	assert_int_equal(before->state, TRACE_DONE);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(epochs[i]->state, TRACE_DONE);
+		assert_int_equal(epochs[i]->steps, EPOCH_STEPS);
+	}
+	assert_string_equal(made_up.log, "drain real leave leave leave");
+}
+
+static void without_dsa_it_is_left_alone(void **state)
+{
+	(void)state;
+	driven_ask(TRACE_SYNTHETIC);
+	driven.trace->dsa_start++; /* nobody has that pid and that start */
+	for (int i = 0; i < 20; i++)
+		assert_true(step());
+	assert_string_equal(made_up.log, "");
+}
+
+static void one_drives_and_then_another_in_its_slot(void **state)
+{
+	struct trace_process *process = &driven.trace->processes[0];
+	struct driver_parts parts = made_up_parts(process);
+	struct driver_parts other = made_up_parts(&driven.trace->processes[1]);
+	struct driver second;
+
+	(void)state;
+	assert_false(driver_open(&second, &other));
+	made_up.prepared = 40;
+	train(driven_ask(TRACE_REAL)); /* so that others are not to be mixed with it */
+	driver_close(&made_up.driver);
+	assert_false(driver_open(&second, &other));
+	parts.same = true;
+	made_up.prepared = 2;
+	assert_true(driver_open(&made_up.driver, &parts));
+	train(driven_ask(TRACE_SYNTHETIC));
+	assert_int_equal(process->counters[TRACE_prepared_samples], 42);
+}
+
+#define MADE_UP(test) cmocka_unit_test_setup_teardown(test, begin, driven_teardown)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		MADE_UP(each_window_is_entered_from_rest_and_left),
+		MADE_UP(its_own_numbers_are_in_the_snapshots),
+		MADE_UP(what_it_cannot_do_is_refused_and_the_next_goes_on),
+		MADE_UP(a_window_that_delivers_nothing_runs_inside_one_request),
+		MADE_UP(the_stop_flag_ends_the_data_and_keeps_what_was_measured),
+		MADE_UP(the_stop_flag_ends_the_data_behind_a_window_alone),
+		MADE_UP(windows_of_an_epoch_follow_without_a_switch),
+		MADE_UP(without_dsa_it_is_left_alone),
+		MADE_UP(one_drives_and_then_another_in_its_slot),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("driver_ops", tests, NULL, NULL);
+}
