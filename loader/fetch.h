@@ -70,6 +70,7 @@ struct fetch_stats {
 	/* System calls that read, failed ones too, and their bytes: what syscr and rchar
 	 * of /proc/PID/io have of it. Those of io_uring are in neither. */
 	uint64_t read_calls, read_call_bytes;
+	uint64_t read_calls_begun; /* those under way, too */
 };
 
 /*

@@ -97,7 +97,7 @@ def counted(scratch):
 
 
 def beside(scratch, program):
-    """The program reads a file of its own after each of 25 batches."""
+    """The program reads a file of its own after each of 26 batches, the last of an epoch half."""
     path = script(scratch, "beside", "x" * 5000)
     before = dict(scratch.environment)
     for engine in "pread", "uring":
@@ -110,10 +110,11 @@ def beside(scratch, program):
         if engine == "uring" and "io_uring is not allowed" in done.stderr:
             tap.skip(f"what the program reads beside {engine}", done.stderr.strip())
             continue
-        tap.ok([one.get("program_reads") for one in found] in ([0, 25 + i] for i in range(5)) and
-               found[0]["program_bytes"] == 0 and found[1]["program_bytes"] >= 25 * 5000 and
-               found[1]["opens"] == 200, f"what the program reads beside {engine} is apart",
-               found, done.stderr)
+        # threads that compete for memory let glibc read how many CPUs there are
+        tap.ok(found[0].get("program_reads", 9) < 4 and found[0]["program_bytes"] < 40 and
+               0 <= found[1].get("program_reads", 0) - 26 < 4 and
+               0 <= found[1]["program_bytes"] - 26 * 5000 < 40 and found[1]["opens"] == 200,
+               f"what the program reads beside {engine} is apart", found, done.stderr)
 
 
 def script(scratch, name, text):

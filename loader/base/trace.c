@@ -24,7 +24,7 @@ static void fill_header(struct trace *trace, uint64_t seed)
 	trace->bytes = sizeof(*trace);
 	trace->dsa_pid = (uint32_t)getpid();
 	trace->dsa_pid_ns = process_namespace();
-	trace->dsa_start = process_start(trace->dsa_pid);
+	trace->dsa_start = process_start(trace->dsa_pid, NULL);
 	trace->created_ns = clock_now();
 	trace->created_real_ns =
 		(uint64_t)real.tv_sec * 1000000000u + (uint64_t)real.tv_nsec;

@@ -419,10 +419,11 @@ void trace_unmap(struct trace *trace);
 
 /*
  * Whether the dsa that made the session lives. Unseen: it is in another pid namespace, as
- * of a container, or there is no /proc; only its heartbeat tells.
+ * of a container, or there is no /proc; only its heartbeat tells. *bytes, unless NULL: what
+ * one system call read for that; 0: none did.
  */
 enum trace_dsa { TRACE_DSA_GONE, TRACE_DSA_ALIVE, TRACE_DSA_UNSEEN };
-enum trace_dsa trace_dsa_state(const struct trace *trace);
+enum trace_dsa trace_dsa_state(const struct trace *trace, size_t *bytes);
 
 /*
  * Claims a process slot for a loader of the caller's: one of a loader that it closed, the

@@ -2,10 +2,13 @@
 #include "loader/base/host/process.h"
 #include "loader/base/trace.h"
 
-enum trace_dsa trace_dsa_state(const struct trace *trace)
+enum trace_dsa trace_dsa_state(const struct trace *trace, size_t *bytes)
 {
+	if (bytes != NULL)
+		*bytes = 0;
 	if (trace->dsa_start == 0 || trace->dsa_pid_ns != process_namespace())
 		return TRACE_DSA_UNSEEN;
-	return process_start(trace->dsa_pid) == trace->dsa_start ? TRACE_DSA_ALIVE
-								 : TRACE_DSA_GONE;
+	return process_start(trace->dsa_pid, bytes) == trace->dsa_start
+		       ? TRACE_DSA_ALIVE
+		       : TRACE_DSA_GONE;
 }

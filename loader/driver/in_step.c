@@ -19,12 +19,14 @@ bool driver_led(struct driver *driver)
 {
 	uint64_t now = clock_now();
 	enum trace_dsa dsa;
+	size_t bytes;
 
 	if (now - driver->looked_ns < LOOK_NS)
 		return !driver->detached;
 	driver->looked_ns = now;
-	dsa = trace_dsa_state(driver->trace);
-	driver->looks.count += dsa != TRACE_DSA_UNSEEN; /* of some 300 bytes */
+	dsa = trace_dsa_state(driver->trace, &bytes);
+	driver->looks.count += bytes > 0;
+	driver->looks.bytes += bytes;
 	driver->detached = dsa == TRACE_DSA_GONE ||
 			   (dsa == TRACE_DSA_UNSEEN && !driver_hears_dsa(driver));
 	return !driver->detached;

@@ -26,11 +26,11 @@ void record_look(struct driver *driver, struct trace_snapshot *snapshot)
 
 void record_snapshot(struct driver *driver, struct trace_snapshot *snapshot)
 {
+	record_look(driver, snapshot);
 	record_counters(driver);
 	for (int i = 0; i < TRACE_COUNT; i++)
 		snapshot->counters[i] = atomic_load_explicit(
 			&driver->process->counters[i], memory_order_relaxed);
-	record_look(driver, snapshot);
 	snapshot->cpu_ns = clock_process_cpu();
 	snapshot->time_ns = clock_now();
 }

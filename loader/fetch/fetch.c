@@ -101,8 +101,9 @@ void fetch_flush(struct fetch *fetch)
 
 void fetch_stats(const struct fetch *fetch, struct fetch_stats *stats)
 {
-	stats->read_calls = fetch->called.reads; /* first: the kernel counts on */
+	stats->read_calls = fetch->called.reads;
 	stats->read_call_bytes = fetch->called.bytes;
+	stats->read_calls_begun = fetch->called.begun;
 	stats->reads = fetch->reads;
 	stats->bytes = fetch->bytes;
 	stats->failures = fetch->failures;

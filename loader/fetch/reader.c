@@ -106,15 +106,16 @@ void reader_evict(const struct reader *reader, uint32_t sample)
 	close(fd);
 }
 
-/* One read, counted at once: what the kernel counts and we do not yet seems to be the
- * program's. */
+/* One read. What is begun and not over, the kernel may have counted or not. */
 static ssize_t reader_call(const struct reader *reader, int fd, void *to, size_t size,
 			   off_t from)
 {
-	ssize_t got = pread(fd, to, size, from);
+	ssize_t got;
 
-	reader->total->reads++;
+	reader->total->begun++;
+	got = pread(fd, to, size, from);
 	reader->total->bytes += got > 0 ? (size_t)got : 0;
+	reader->total->reads++;
 	return got;
 }
 

@@ -30,7 +30,7 @@ enum reader_mode {
 
 /* What all threads have read by pread(), which the kernel counts as their process's. */
 struct reader_total {
-	atomic_uint_fast64_t reads, bytes;
+	atomic_uint_fast64_t begun, reads, bytes; /* reads are over */
 };
 
 struct reader {

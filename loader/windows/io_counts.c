@@ -1,5 +1,6 @@
 /* io_counts.c - reads /proc/PID/io, and leaves out what is the loader's. */
 #include "loader/io_counts.h"
+#include "loader/base/clock.h"
 #include "loader/base/host/descendants.h"
 #include "loader/base/host/procfs.h"
 #include "loader/driver.h"
@@ -9,11 +10,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TRIES = 4 }; /* while processes end that were listed */
+enum { TRIES = 4 }; /* while processes end that were listed, and the loader reads */
+
+#define MS       UINT64_C(1000000)
+#define PATIENCE (20 * MS) /* observed windows are few, and counted exactly */
 
 struct io_counts {
 	uint64_t storage_bytes;
 	struct driver_reads calls;
+	bool whole, exact;
 };
 
 static bool io_counts_read(struct driver *driver, uint32_t pid, struct io_counts *to)
@@ -30,19 +35,23 @@ static bool io_counts_read(struct driver *driver, uint32_t pid, struct io_counts
 	return true;
 }
 
-/* The driver's process; of its calls without the loader's and the driver's own. */
+/* The driver's process; of its calls without the loader's and the driver's own. They are
+ * exact unless the loader read meanwhile. */
 static bool io_counts_read_own(struct driver *driver, const struct fetch *fetch,
 			       uint32_t self, struct io_counts *to)
 {
 	struct driver_reads looks = driver->looks; /* the one now is not counted yet */
-	struct fetch_stats stats = {0};
+	struct fetch_stats before = {0}, after = {0};
 
+	if (fetch != NULL)
+		fetch_stats(fetch, &before);
 	if (!io_counts_read(driver, self, to))
 		return false;
 	if (fetch != NULL)
-		fetch_stats(fetch, &stats);
-	to->calls.count -= stats.read_calls + looks.count;
-	to->calls.bytes -= stats.read_call_bytes + looks.bytes;
+		fetch_stats(fetch, &after);
+	to->calls.count -= after.read_calls + looks.count;
+	to->calls.bytes -= after.read_call_bytes + looks.bytes;
+	to->exact = before.read_calls == after.read_calls_begun;
 	return true;
 }
 
@@ -94,22 +103,46 @@ static bool io_counts_list(struct driver *driver, struct descendants *tree)
 	return whole;
 }
 
+/* False: it can't be. */
+static bool io_counts_try(struct driver *driver, const struct fetch *fetch,
+			  struct io_counts *counts)
+{
+	struct descendants tree = {.root = ""};
+	bool listed = io_counts_list(driver, &tree);
+
+	if (!io_counts_read_own(driver, fetch, tree.pids[0], counts))
+		return false;
+	counts->whole = listed && io_counts_add(driver, &tree, counts);
+	return true;
+}
+
+/* Whether to try again. */
+static bool io_counts_lacks(const struct io_counts *counts, int tries, uint64_t until)
+{
+	uint64_t now = clock_now();
+
+	if (counts->whole && counts->exact)
+		return false;
+	if (tries >= TRIES && now < until)
+		clock_sleep_until(now + MS / 10);
+	return tries < TRIES || now < until;
+}
+
 void io_counts_take(struct driver *driver, const struct fetch *fetch,
 		    struct trace_snapshot *snapshot)
 {
-	struct io_counts counts = {0};
-	bool whole = false;
+	bool exactly = driver->trace->observe;
+	uint64_t until = exactly ? clock_now() + PATIENCE : 0;
+	struct io_counts counts;
+	int tries = 0;
 
-	for (int i = 0; i < TRIES && !whole; i++) {
-		struct descendants tree = {.root = ""};
-
-		whole = io_counts_list(driver, &tree);
-		if (!io_counts_read_own(driver, fetch, tree.pids[0], &counts))
+	do {
+		if (!io_counts_try(driver, fetch, &counts))
 			return;
-		whole = whole && io_counts_add(driver, &tree, &counts);
-	}
+	} while (io_counts_lacks(&counts, ++tries, until));
 	snapshot->read_bytes = counts.storage_bytes;
-	if (!whole || driver->window->kind != TRACE_REAL)
+	if (!counts.whole || (exactly && !counts.exact) ||
+	    driver->window->kind != TRACE_REAL)
 		return;
 	snapshot->program_reads = counts.calls.count;
 	snapshot->program_bytes = counts.calls.bytes;

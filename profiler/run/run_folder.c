@@ -58,7 +58,7 @@ static bool run_folder_is_held(const char *folder)
 /* True while the dsa lives that made the first session, mapped as `trace`. */
 static bool run_folder_is_busy(const char *folder, const struct trace *trace)
 {
-	enum trace_dsa dsa = trace_dsa_state(trace);
+	enum trace_dsa dsa = trace_dsa_state(trace, NULL);
 
 	return dsa == TRACE_DSA_ALIVE ||
 	       (dsa == TRACE_DSA_UNSEEN && run_folder_is_held(folder));
@@ -205,7 +205,7 @@ static int recover_all(struct recovery *recovery, const struct trace *const *tra
 {
 	int result = analyse(traces, count, profile, err);
 
-	if (trace_dsa_state(traces[0]) != TRACE_DSA_GONE) /* it seems so */
+	if (trace_dsa_state(traces[0], NULL) != TRACE_DSA_GONE) /* it seems so */
 		recovery->keep = NULL;
 	if (result == 0)
 		result = recover_jobs(recovery, traces[0], profile, err);

@@ -31,8 +31,9 @@ static const char *process_path(char room[PATH_BYTES], uint32_t pid)
 	return process_prepend(at, "/proc/");
 }
 
-/* Reads the head of /proc/PID/stat, and ends it with 0; "" where there is none. */
-static void process_stat(uint32_t pid, char *line, size_t size)
+/* Reads the head of /proc/PID/stat, and ends it with 0; "" where there is none. Returns
+ * its length. */
+static size_t process_stat(uint32_t pid, char *line, size_t size)
 {
 	char room[PATH_BYTES];
 	int fd = open(process_path(room, pid), O_RDONLY | O_CLOEXEC);
@@ -42,7 +43,10 @@ static void process_stat(uint32_t pid, char *line, size_t size)
 		length = read(fd, line, size - 1);
 		close(fd);
 	}
-	line[length > 0 ? length : 0] = '\0';
+	if (length < 0)
+		length = 0;
+	line[length] = '\0';
+	return (size_t)length;
 }
 
 /* The number after so many spaces; 0: there is none. */
@@ -53,12 +57,14 @@ static uint64_t process_field(const char *text, unsigned spaces)
 	return strtoull(text, NULL, 10);
 }
 
-uint64_t process_start(uint32_t pid)
+uint64_t process_start(uint32_t pid, size_t *bytes)
 {
 	char line[1024];
+	size_t length = process_stat(pid, line, sizeof(line));
 	const char *fields;
 
-	process_stat(pid, line, sizeof(line));
+	if (bytes != NULL)
+		*bytes = length;
 	fields = strrchr(line, ')'); /* the command's name may hold anything */
 	if (fields == NULL || fields[1] == '\0' || fields[2] == 'Z' || fields[2] == 'X')
 		return 0;

@@ -80,15 +80,15 @@ static void dsa_is_alive_until_it_died(void **state)
 	assert_int_equal(status, 0);
 	trace = trace_map(path, false, NULL);
 	assert_non_null(trace);
-	assert_int_equal(trace_dsa_state(trace), TRACE_DSA_GONE);
+	assert_int_equal(trace_dsa_state(trace, NULL), TRACE_DSA_GONE);
 	trace_unmap(trace);
 
 	trace = create(); /* in place of the dead one's */
-	assert_int_equal(trace_dsa_state(trace), TRACE_DSA_ALIVE);
+	assert_int_equal(trace_dsa_state(trace, NULL), TRACE_DSA_ALIVE);
 	trace->dsa_start++; /* another process by the same number */
-	assert_int_equal(trace_dsa_state(trace), TRACE_DSA_GONE);
+	assert_int_equal(trace_dsa_state(trace, NULL), TRACE_DSA_GONE);
 	trace->dsa_pid_ns++; /* in another container */
-	assert_int_equal(trace_dsa_state(trace), TRACE_DSA_UNSEEN);
+	assert_int_equal(trace_dsa_state(trace, NULL), TRACE_DSA_UNSEEN);
 	trace_unmap(trace);
 }
 

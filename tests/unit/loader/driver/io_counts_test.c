@@ -21,7 +21,10 @@
 
 #include <cmocka.h>
 
-enum { SIZE = 5000, STEPS = IMAGES_EPOCHS * IMAGES_STEPS, BETWEEN = 4 };
+enum { SIZE = 5000, STEPS = IMAGES_EPOCHS * IMAGES_STEPS, FLYING = 4 };
+
+/* Threads that first compete for memory let glibc read how many CPUs there are. */
+enum { LIBC = 4, LIBC_BYTES = LIBC * sizeof("0-127\n") };
 
 static char session[TREE_PATH + 16], beside[TREE_PATH + 16];
 static struct trace *trace;
@@ -103,14 +106,12 @@ static struct profile_counted counted(void)
 	return counted;
 }
 
-/* Reads of the loader that the kernel has counted and it has not are few. */
 static void program_has_read(uint64_t times)
 {
 	struct profile_counted now = counted();
 
-	assert_in_range(now.program_reads, 2 * times, 2 * times + BETWEEN);
-	assert_in_range(now.program_bytes, times * SIZE,
-			times * SIZE + BETWEEN * now.read_bytes / now.reads);
+	assert_in_range(now.program_reads, 2 * times, 2 * times + LIBC);
+	assert_in_range(now.program_bytes, times * SIZE, times * SIZE + LIBC_BYTES);
 }
 
 static void whatever_the_engine_only_the_program_s_reads_are_its_own(void **state)
@@ -179,8 +180,9 @@ static void reads_of_a_child(bool ends)
 	}
 	/* Each side of the pipes reads a byte, and a child of the group may wait for one.
 	 */
-	assert_in_range(counted().program_reads, 2 * TIMES + 2, 2 * TIMES + 3);
-	assert_int_equal(counted().program_bytes, TIMES * SIZE + 2);
+	assert_in_range(counted().program_reads, 2 * TIMES + 2, 2 * TIMES + 3 + LIBC);
+	assert_in_range(counted().program_bytes, TIMES * SIZE + 2,
+			TIMES * SIZE + 2 + LIBC_BYTES);
 	for (int i = 0; i < 2; i++) {
 		close(to[i]);
 		close(from[i]);
@@ -249,8 +251,11 @@ static void windows_of_real_steps_know(void **state)
 	}
 	dsa_close(loader);
 	assert_true(window_program_reads(real, &calls));
-	assert_in_range(calls.reads, 2 * real->steps, 2 * real->steps + BETWEEN);
-	assert_true(calls.bytes >= real->steps * (uint64_t)SIZE);
+	/* The loader's reads in flight may be the program's, or the other way round. */
+	assert_in_range(calls.reads, 2 * real->steps - FLYING,
+			2 * real->steps + FLYING);
+	assert_in_range(calls.bytes, real->steps * (uint64_t)SIZE * 9 / 10,
+			real->steps * (uint64_t)SIZE * 2);
 	assert_false(window_program_reads(cached, &calls));
 	real->end.counters[TRACE_went_alone] = 1;
 	assert_false(window_program_reads(real, &calls));

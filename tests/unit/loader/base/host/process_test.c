@@ -35,14 +35,14 @@ static uint64_t start_by_hand(pid_t pid)
 
 static void it_started_once(void **state)
 {
-	uint64_t start = process_start((uint32_t)getpid());
+	uint64_t start = process_start((uint32_t)getpid(), NULL);
 
 	(void)state;
 	prctl(PR_SET_NAME, "plain");
 	assert_int_equal(start, start_by_hand(getpid()));
 	assert_true(start > 0);
 	prctl(PR_SET_NAME, ") Z 1 (2 3");
-	assert_int_equal(process_start((uint32_t)getpid()), start);
+	assert_int_equal(process_start((uint32_t)getpid(), NULL), start);
 }
 
 static void one_that_ended_has_no_start(void **state)
@@ -54,11 +54,11 @@ static void one_that_ended_has_no_start(void **state)
 	if (child == 0)
 		_exit(0);
 	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
-	assert_int_equal(process_start((uint32_t)child), 0);
+	assert_int_equal(process_start((uint32_t)child, NULL), 0);
 	assert_int_equal(waitpid(child, NULL, 0), child);
-	assert_int_equal(process_start((uint32_t)child), 0);
-	assert_int_equal(process_start(UINT32_MAX), 0);
-	assert_int_equal(process_start(0), 0);
+	assert_int_equal(process_start((uint32_t)child, NULL), 0);
+	assert_int_equal(process_start(UINT32_MAX, NULL), 0);
+	assert_int_equal(process_start(0, NULL), 0);
 }
 
 static void all_of_a_namespace_are_in_one(void **state)
