@@ -45,6 +45,12 @@ const char *const profile_protocols[MEASURE_PROTOCOLS + 1] = {
 	[MEASURE_REPETITION] = "repetition",
 };
 
+const char *const profile_loaders[PROFILE_LOADERS + 1] = {
+	[LOADER_DSA] = "dsa",
+	[LOADER_TORCH] = "torch",
+	[LOADER_WATCH] = "watch",
+};
+
 #define CACHE_NAME(name, NAME)              #name,
 #define ENGINE_NAME(name, text, one_thread) text,
 const char *const profile_caches[CACHE_IDS + 1] = {CACHE_POLICIES(CACHE_NAME)};
@@ -103,6 +109,8 @@ void profile_init(struct profile *profile)
 		.budget_needed_s = NAN,
 		.target_status = -1,
 		.loaders = UNKNOWN,
+		.loader_kind = PROFILE_NO_WORD,
+		.handover_s = NAN,
 		PROFILE_DATASET(UNKNOWN_OF) PROFILE_LOADING(UNKNOWN_OF, "")
 			PROFILE_STAGES(UNKNOWN_OF, "") PROFILE_COUNTED(UNKNOWN_OF)
 				.proof_gap = NAN,
@@ -146,6 +154,7 @@ static void free_texts(struct profile *profile)
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		free(texts[i]);
+	free(profile->loader_kind.other);
 	profile_free_texts(profile->command);
 }
 
@@ -277,6 +286,12 @@ bool profile_has_shares(const struct profile *profile)
 bool profile_is_observed(const struct profile *profile)
 {
 	return profile->protocol.id == MEASURE_OBSERVE;
+}
+
+int profile_loader(const struct profile *profile)
+{
+	return profile_word_known(&profile->loader_kind) ? profile->loader_kind.id
+							 : LOADER_DSA;
 }
 
 bool profile_has_own_cache(const struct profile *profile)

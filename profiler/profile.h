@@ -78,6 +78,14 @@ enum measure_protocol {
 	MEASURE_PROTOCOLS
 };
 
+/* Whose loader it was. */
+enum profile_loader {
+	LOADER_DSA,   /* libdsa's */
+	LOADER_TORCH, /* torch.utils.data.DataLoader: workers that make whole batches */
+	LOADER_WATCH, /* something that is iterated over */
+	PROFILE_LOADERS
+};
+
 /* What limits: a stage, or of prep the cores that have no more to give. */
 enum { LIMITED_BY_CORES = STAGES, PROFILE_LIMITS };
 
@@ -85,6 +93,7 @@ extern const char *const profile_kinds[TRACE_KINDS + 1]; /* enum trace_kind */
 extern const char *const profile_statuses[STATUSES + 1];
 extern const char *const profile_limits[PROFILE_LIMITS + 1];
 extern const char *const profile_protocols[MEASURE_PROTOCOLS + 1];
+extern const char *const profile_loaders[PROFILE_LOADERS + 1];
 extern const char *const profile_caches[CACHE_IDS + 1]; /* enum cache_id */
 extern const char *const profile_engines[];             /* as FETCH_ENGINES */
 extern const char *const profile_types[];               /* as PREP_TYPES */
@@ -291,6 +300,9 @@ struct profile {
 	uint64_t dataset_samples, dataset_bytes, classes;
 	uint64_t batch, workers, fetch_depth, prefetch, cores;
 	uint64_t loaders; /* that the program opened; the first is the one measured */
+	struct profile_word loader_kind; /* of profile_loaders; see profile_loader() */
+	double handover_s; /* time of the training thread to take over a batch that lies
+			    * ready, which synthetic windows do not have */
 	struct profile_word engine, cache; /* of profile_engines, profile_caches */
 	char *engine_reason, *prep, *output;
 	uint64_t cache_capacity_bytes, sample_bytes;
@@ -409,6 +421,10 @@ bool profile_tells_limit(const struct profile *profile, int stage);
 
 /* True when nothing was switched: there are no windows, blocks and intervals. */
 bool profile_is_observed(const struct profile *profile);
+
+/* Whose loader it was, enum profile_loader: libdsa's where the result does not say; -1
+ * where it is of a newer dsa. */
+int profile_loader(const struct profile *profile);
 
 /* True where the loader itself caches samples: not with none, nor with the kernel's
  * page cache, which counts no samples. False where the cache is unknown. */

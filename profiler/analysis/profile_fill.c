@@ -51,6 +51,7 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 	profile->classes = loader->classes;
 	profile->batch = loader->batch;
 	profile->loaders = trace->loaders;
+	profile->loader_kind.id = LOADER_DSA;
 	profile->workers = loader->workers;
 	profile->fetch_depth = loader->fetch_depth;
 	profile->prefetch = loader->prefetch;

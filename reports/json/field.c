@@ -35,6 +35,8 @@ const struct field field_profile[] = {
 	PROFILE_DATASET(LINE) PROFILE_LOADING(LINE, "configuration.")
 		AT("configuration.engine_reason", TEXT, engine_reason),
 	AT("configuration.loaders", COUNT, loaders),
+	AT("loader.kind", LOADER, loader_kind),
+	AT("loader.handover_s", NUMBER, handover_s),
 	PROFILE_STAGES(LINE, "configuration.") STAGE_TABLE(FIELD_STALL)
 		AT("prep_split.waiting_share", NUMBER, prep_waiting),
 	AT("prep_split.contention_share", NUMBER, prep_contention),
@@ -244,7 +246,7 @@ const char *const *field_table(enum field_type type)
 		[FIELD_KIND] = profile_kinds,     [FIELD_STATUS] = profile_statuses,
 		[FIELD_LIMIT] = profile_limits,   [FIELD_PROTOCOL] = profile_protocols,
 		[FIELD_ENGINE] = profile_engines, [FIELD_CACHE] = profile_caches,
-		[FIELD_TYPE] = profile_types,
+		[FIELD_TYPE] = profile_types,     [FIELD_LOADER] = profile_loaders,
 	};
 
 	return tables[type];

@@ -73,6 +73,7 @@ static void fill(const struct field *fields, void *to)
 		case FIELD_ENGINE:
 		case FIELD_CACHE:
 		case FIELD_TYPE:
+		case FIELD_LOADER:
 			*(struct profile_word *)at = (struct profile_word){1, NULL};
 			break;
 		case FIELD_COUNT:
@@ -278,6 +279,8 @@ static void every_number_has_a_word(void **state)
 		assert_non_null(profile_limits[i]);
 	for (int i = 0; i < MEASURE_PROTOCOLS; i++)
 		assert_non_null(profile_protocols[i]);
+	for (int i = 0; i < PROFILE_LOADERS; i++)
+		assert_non_null(profile_loaders[i]);
 	for (int i = 0; i < CACHE_IDS; i++)
 		assert_int_equal(choice_find(CACHE_POLICY_NAMES, profile_caches[i]), i);
 }
@@ -315,6 +318,33 @@ static void words_of_a_newer_dsa_are_kept(void **state)
 	assert_non_null(strstr(text, "\"cache_policy\": \"lirs\""));
 	free(text);
 	profile_free(&profile);
+}
+
+/* libdsa's where a result does not say; of one that nobody knows nothing is taken. */
+static void whose_loader_it_was_is_known(void **state)
+{
+	static const struct {
+		const char *result;
+		int loader;
+	} cases[] = {
+		{"{\"schema\": \"dsa.result/1\"}", LOADER_DSA},
+		{"{\"schema\": \"dsa.result/1\", \"loader\": {\"kind\": \"torch\"}}",
+		 LOADER_TORCH},
+		{"{\"schema\": \"dsa.result/1\", \"loader\": {\"kind\": \"grain\"}}",
+		 -1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct profile profile;
+
+		assert_int_equal(json_result_read(cases[i].result,
+						  strlen(cases[i].result), &profile,
+						  NULL),
+				 0);
+		assert_int_equal(profile_loader(&profile), cases[i].loader);
+		profile_free(&profile);
+	}
 }
 
 static void refuses(const char *text, int code, const char *message)
@@ -528,6 +558,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_manual_tells_every_key),
 		cmocka_unit_test(every_number_has_a_word),
 		cmocka_unit_test(words_of_a_newer_dsa_are_kept),
+		cmocka_unit_test(whose_loader_it_was_is_known),
 		cmocka_unit_test(short_memory_is_an_error),
 	};
 
