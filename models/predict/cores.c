@@ -176,11 +176,25 @@ static void measure_second(struct cores *cores)
 		(struct interval){1 / one.value, 1 / one.high, 1 / one.low});
 }
 
+/* A rate of 1 for each core; only their ratios are looked at. */
+static void cores_assume(struct cores *cores)
+{
+	cores->assumed = true;
+	cores->first = 1;
+	cores->last = cores->have < CORES_MAX ? cores->have : CORES_MAX;
+	for (unsigned k = 1; k <= cores->last; k++)
+		cores->rate[k] = (struct interval){k, k, k};
+}
+
 int cores_of(const struct profile *profile, struct cores *cores, struct error *err)
 {
 	*cores = (struct cores){0};
 	read_machine(profile, cores);
 	read_points(profile, cores);
+	if (cores->points == 0 && profile_loader(profile) == LOADER_TORCH) {
+		cores_assume(cores);
+		return 0;
+	}
 	if (cores->points == 0)
 		return too_short(profile, "preparation alone", err);
 	cores_fit(cores);

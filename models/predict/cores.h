@@ -33,6 +33,7 @@ struct cores {
 	double quota;      /* CPU time a second; NAN: none */
 	unsigned physical; /* of them; less than have: SMT. 0: unknown */
 	unsigned points;   /* measured, of P(k) with k <= have */
+	bool assumed;      /* none was: as if each core gave the same */
 	unsigned first, last;                /* k of the first and last of them */
 	struct interval rate[CORES_MAX + 1]; /* [k]: measured P(k); else unknown */
 
@@ -40,7 +41,7 @@ struct cores {
 	struct interval second; /* gain of second threads, P(have) / P(physical); 1 */
 };
 
-/* -ENODATA (err): the profile has no P(k). */
+/* -ENODATA (err): the profile has no P(k), nor workers that are processes. */
 int cores_of(const struct profile *profile, struct cores *cores, struct error *err);
 
 /* P(k) samples/s for prep with k workers on as many cores; *basis may be NULL. */

@@ -24,6 +24,7 @@ struct sum {
 #define FETCH_HALF    .15  /* of a read's CPU time: it depends on what runs beside */
 #define HANDOVER_HALF 1.   /* it depends on whom the scheduler prefers */
 #define CORES_HALF    .02  /* of P(k) measured once */
+#define ASSUMED_HALF  .1   /* and never */
 #define DRIFT         .5   /* of the windows' scatter: another run finds another mean */
 #define ALMOST_CORES  .15  /* CPU time of another thread that is worth one */
 #define ON_CPU        .5   /* of a step is CPU work: it computes there */
@@ -150,8 +151,9 @@ static double inputs_waiting(const struct profile *profile)
 		return 1;
 	for (size_t i = 0; i < profile->window_count; i++) {
 		const struct profile_window *window = &profile->windows[i];
-		unsigned k = window->workers > 0 ? window->workers
-						 : (unsigned)profile->workers;
+		unsigned k = window->workers > 0
+				     ? window->workers
+				     : (unsigned)fmax(1, (double)profile->workers);
 
 		if (window->kind.id != TRACE_PREP || !window->used ||
 		    !(window->prep_cpu_s > 0) || k > profile->cores)
@@ -160,6 +162,24 @@ static double inputs_waiting(const struct profile *profile)
 		cpu += window->prep_cpu_s;
 	}
 	return cpu > 0 ? fmax(1, wall / cpu) : 1;
+}
+
+/*
+ * A worker that makes a batch by itself sleeps while its sample waits, and others have
+ * its core; a pool has more samples to go on with, so that all of it is work.
+ */
+static void split_waiting(const struct profile *profile, const struct sum *cached,
+			  const struct sum *alone, struct inputs *inputs)
+{
+	double ratio = inputs_waiting(profile);
+
+	if (!inputs->in_turn)
+		inputs->prep_s *= ratio;
+	else if (alone->samples > 0)
+		inputs->wait_s = (ratio - 1) * alone->cpu_s / alone->samples;
+	else if (!(profile->prep_delay_s > 0))
+		inputs->wait_s =
+			fmax(0, cached->wall_s - cached->cpu_s) / cached->samples;
 }
 
 static int find_prep(const struct profile *profile, struct inputs *inputs,
@@ -183,11 +203,12 @@ static int find_prep(const struct profile *profile, struct inputs *inputs,
 			 inputs_speed_of(inputs,
 					 (unsigned)fmin((double)profile->workers,
 							(double)profile->cores))) /
-		(cached.samples + alone.samples) * inputs_waiting(profile);
+		(cached.samples + alone.samples);
+	split_waiting(profile, &cached, &alone, inputs);
 	spread = cached.windows > 1 ? cached.spread : alone.spread;
 	inputs->half[INPUT_PREP] =
-		fmax(LEAST_HALF,
-		     2 * spread / inputs->prep_s * sqrt(1 / windows + DRIFT * DRIFT));
+		fmax(LEAST_HALF, 2 * spread / (inputs->prep_s + inputs->wait_s) *
+					 sqrt(1 / windows + DRIFT * DRIFT));
 	inputs->delay_s = profile->prep_delay_s > 0 ? profile->prep_delay_s : 0;
 	return 0;
 }
@@ -227,6 +248,7 @@ static int find_draws(const struct profile *profile, struct inputs *inputs,
 		sum += inputs->draws[i].prep_s;
 	}
 	inputs->prep_scale = inputs->prep_s * (double)count / sum;
+	inputs->wait_scale = inputs->wait_s * (double)count / sum;
 	if (!(inputs->prep_scale > 0) || isinf(inputs->prep_scale))
 		return error_set(err, ENODATA,
 				 "no sample took any time to prepare: there is nothing "
@@ -261,6 +283,23 @@ static void find_fetch_cpu(const struct profile *profile, struct inputs *inputs)
 			    : fmax(FETCH_HALF, fabs(slowed - busy) / (slowed + busy));
 }
 
+/* Emulated latencies that real windows paid for a sample; 1: they did not count. */
+static double latencies_of(const struct profile *profile)
+{
+	double reads = 0, samples = 0;
+
+	for (size_t i = 0; i < profile->window_count; i++) {
+		const struct profile_window *window = &profile->windows[i];
+
+		if (window->kind.id != TRACE_REAL || !window->used ||
+		    window->throttle_reads == UNKNOWN || window->prepared == UNKNOWN)
+			continue;
+		reads += (double)window->throttle_reads;
+		samples += (double)window->prepared;
+	}
+	return reads > 0 && samples > 0 ? reads / samples : 1;
+}
+
 #define ENGINE_THREAD(name, text, one_thread) one_thread,
 static const bool one_thread[] = {FETCH_ENGINES(ENGINE_THREAD)};
 
@@ -277,12 +316,16 @@ static int find_fetch(const struct profile *profile, struct inputs *inputs,
 	}
 	if (!inputs->fetched)
 		inputs->storage = (struct storage){.bandwidth = INFINITY, .cpu_s = NAN};
+	inputs->half[INPUT_STORAGE] = fmax(LEAST_HALF, inputs->storage.uncertainty);
+	if (inputs->in_turn) {
+		inputs->latencies = latencies_of(profile);
+		return 0; /* a worker's reads are in its prep */
+	}
 	find_fetch_cpu(profile, inputs);
 	inputs->fetch_threads =
 		profile->engine.id >= 0 && one_thread[profile->engine.id]
 			? 1
 			: (unsigned)profile->fetch_depth;
-	inputs->half[INPUT_STORAGE] = fmax(LEAST_HALF, inputs->storage.uncertainty);
 	return 0;
 }
 
@@ -311,11 +354,12 @@ static int inputs_find_cache(const struct profile *profile, struct inputs *input
 			     struct error *err)
 {
 	const struct profile_word *policy = &profile->cache;
+	bool kernel = inputs->in_turn || policy->id == CACHE_PAGE;
 
-	if (policy->id < 0)
+	if (policy->id < 0 && !kernel)
 		return error_set(err, ENODATA, "no model of the cache '%s'",
 				 policy->other != NULL ? policy->other : "");
-	inputs->policy = (enum cache_id)policy->id;
+	inputs->policy = kernel ? CACHE_PAGE : (enum cache_id)policy->id;
 	inputs->share =
 		isfinite(profile->cache_share) ? fmin(1, profile->cache_share) : 0;
 	if (inputs->policy == CACHE_PAGE)
@@ -325,23 +369,34 @@ static int inputs_find_cache(const struct profile *profile, struct inputs *input
 	return 0;
 }
 
+/* False: it does not say how many of each there were. */
+static bool inputs_counted(const struct profile *profile, bool in_turn)
+{
+	return profile->dataset_samples != UNKNOWN && profile->dataset_samples > 0 &&
+	       inputs_sound(profile->batch) && inputs_sound(profile->cores) &&
+	       profile->prefetch <= MOST_COUNT &&
+	       (inputs_sound(profile->workers) || (in_turn && profile->workers == 0)) &&
+	       (inputs_sound(profile->fetch_depth) || in_turn);
+}
+
 int inputs_of(const struct profile *profile, struct inputs *inputs, struct error *err)
 {
 	int result = 0;
 
-	*inputs = (struct inputs){.fetch_threads = 1};
-	inputs->half[INPUT_CORES] = CORES_HALF;
+	*inputs = (struct inputs){.fetch_threads = 1,
+				  .in_turn = profile_loader(profile) == LOADER_TORCH,
+				  .latencies = 1};
+	if (inputs->in_turn && profile->handover_s > 0)
+		inputs->handover_s = profile->handover_s;
 	if (profile_is_observed(profile))
 		return error_set(err, ENODATA,
 				 "an observed run measures no stage alone: run it "
 				 "without --observe");
-	if (profile->dataset_samples == UNKNOWN || profile->dataset_samples == 0 ||
-	    !inputs_sound(profile->batch) || !inputs_sound(profile->workers) ||
-	    !inputs_sound(profile->cores) || !inputs_sound(profile->fetch_depth) ||
-	    profile->prefetch > MOST_COUNT)
+	if (!inputs_counted(profile, inputs->in_turn))
 		return error_set(err, ENODATA,
 				 "the result does not say how the data was loaded");
 	result = cores_of(profile, &inputs->cores, err);
+	inputs->half[INPUT_CORES] = inputs->cores.assumed ? ASSUMED_HALF : CORES_HALF;
 	if (result == 0)
 		result = find_compute(profile, inputs, err);
 	if (result == 0)

@@ -38,9 +38,14 @@ struct inputs {
 	double slowed_s; /* what a step of a cached window was longer than a synthetic
 			  * one, waiting for a batch left out; NAN: unknown */
 
-	/* Prep: CPU work of a sample at speed 1 on average, what a draw's prep_s is to
-	 * be multiplied by to give it, and --prep-delay. */
-	double prep_s, prep_scale, delay_s;
+	/* Prep: CPU work of a sample at speed 1 on average, what it waits besides, what
+	 * a draw's prep_s is to be multiplied by to give them, and --prep-delay. */
+	double prep_s, wait_s, prep_scale, wait_scale, delay_s;
+
+	/* Of a loader whose workers make whole batches, in turn. */
+	bool in_turn;
+	double handover_s; /* of a batch to the training thread, which does it */
+	double latencies;  /* that are emulated, of a sample */
 
 	double fetch_cpu_s; /* CPU work of a read */
 	unsigned fetch_threads;

@@ -37,8 +37,12 @@ int model_rate(const struct model *model, const struct profile_change *change,
 	sim_setup_set(model, change, aspect, &setup);
 	setup.load.all_hits = stage == STAGE_PREP;
 	setup.load.no_prep = stage == STAGE_COMPUTE;
-	if (stage != STAGE_COMPUTE)
+	if (stage != STAGE_COMPUTE) {
 		sim_setup_delay(&setup, model_handover(model, change, aspect));
+		sim_setup_hand_over(&setup, model->inputs.handover_s *
+						    setup.load.batch /
+						    (double)model->profile->batch);
+	}
 	return simulate(&setup.load, SAMPLES, outcome, err);
 }
 
@@ -151,8 +155,8 @@ static int find_handover(struct model *model, struct error *err)
 	if (result < 0)
 		return result;
 	batch *= sharing_jobs(model->profile, &none);
-	simulated =
-		batch / cached.per_s * (1 - cached.blocked) - batch / synthetic.per_s;
+	simulated = batch / cached.per_s * (1 - cached.blocked) -
+		    batch / synthetic.per_s - model->inputs.handover_s;
 	if (model->inputs.slowed_s > simulated)
 		model->handover_s = (model->inputs.slowed_s - simulated) / 2;
 	return 0;
@@ -191,6 +195,11 @@ static int model_check(const struct profile *profile, struct error *err)
 				 "the jobs share a loader, whose parts can't be told "
 				 "apart: measure one job alone, and ask what --jobs "
 				 "would do");
+	if (profile_loader(profile) != LOADER_DSA &&
+	    profile_loader(profile) != LOADER_TORCH)
+		return error_set(err, ENODATA,
+				 "no predictions: dsa has no model of this program's "
+				 "loader");
 	if (isnan(profile->rates[TRACE_REAL].value))
 		return error_set(err, ENODATA,
 				 "too little was measured to predict anything");

@@ -75,6 +75,10 @@ static int check_known(const struct model *model, const struct profile_change *c
 				 "without, is not known");
 	if (recipes_effect(model->profile, change, &effect, err) < 0)
 		return -ENODATA;
+	if (inputs->in_turn && (change->share || change->cache_policy.id > CACHE_NONE))
+		return error_set(err, ENODATA,
+				 "the program's own loader has no cache policies and "
+				 "can't be shared: libdsa's can");
 	if (change->cache_policy.id > CACHE_NONE && isnan(change->cache_share) &&
 	    inputs->share <= 0)
 		return error_set(err, EINVAL,
@@ -95,8 +99,10 @@ static bool is_bounded(const struct model *model, const struct profile_change *c
 {
 	const struct inputs *inputs = &model->inputs;
 	bool other_batch = change->batch > 0 && change->batch != model->profile->batch;
+	unsigned workers = profile_change_workers(model->profile, change);
 
-	if (model_is_bounded(model, change->cores))
+	if (model_is_bounded(model, change->cores) ||
+	    sim_setup_storage_is_bounded(model, workers))
 		return true;
 	return other_batch && isnan(model->profile->emulated_per_s) &&
 	       !inputs_on_cpu(inputs);

@@ -17,6 +17,9 @@ static const char *cores_words(const struct model *model,
 	return basis == CORES_BOUNDS ? "not measured with more cores: from no gain at "
 				       "all to a linear one; the stalls shown are the "
 				       "best case"
+	       : model->inputs.cores.assumed
+		       ? "preparation alone was not measured: as if each core gave the "
+			 "same"
 	       : basis == CORES_FITTED ? "not measured with more cores: by the "
 					 "scalability law that fits fewer"
 				       : NULL;
@@ -32,6 +35,11 @@ static const char *basis_words(const struct model *model,
 
 	if (words == NULL && real_gpu)
 		words = "all of a step's time outside the CPU gets faster";
+	if (words == NULL && isnan(out->per_s.value) &&
+	    sim_setup_storage_is_bounded(
+		    model, profile_change_workers(model->profile, change)))
+		words = "what the storage gives to other numbers of workers was not "
+			"measured: only bounds are known";
 	if (words == NULL && isnan(out->per_s.value))
 		words = "a step with another batch was not measured: only bounds are "
 			"known";

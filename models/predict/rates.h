@@ -2,7 +2,7 @@
  * rates.h - what prep alone could sustain, and what the cores could with all stages
  * busy: which of the two limits a load that waits for prep.
  *
- *	prep	P(k): workers x speed[workers] / max(CPU work, delay)
+ *	prep	P(k): workers / max(CPU work / speed[workers] + what it waits, delay)
  *	cores	m speed[m] / (CPU work of fetch + prep + compute), all of them busy
  *
  * Of several jobs both are their sum: with a pipeline for each P is of all their

@@ -111,7 +111,7 @@ static double memory_of(const struct profile *profile, const struct sim_setup *s
 	    (cached && profile->dataset_bytes == UNKNOWN))
 		return NAN;
 	return load->shared ? load->window * batch + cache
-			    : load->jobs * (sim_setup_slots(profile) * batch + cache);
+			    : load->jobs * (load->ahead * batch + cache);
 }
 
 /* Bytes/s that they read; NAN: unknown. */

@@ -7,7 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { SPARE_SLOTS = 2 }; /* of the ring beyond --prefetch (loader/local/local.c) */
+enum {
+	SPARE_SLOTS = 2,    /* of the ring beyond --prefetch (loader/local/local.c) */
+	TORCH_PREFETCH = 2, /* of a worker, unless the program says so */
+};
 
 static double factor_of(const struct model *model, const struct aspect *aspect,
 			enum input input)
@@ -18,11 +21,6 @@ static double factor_of(const struct model *model, const struct aspect *aspect,
 unsigned sim_setup_cores(const struct model *model, const struct profile_change *change)
 {
 	return change->cores > 0 ? change->cores : (unsigned)model->profile->cores;
-}
-
-uint32_t sim_setup_slots(const struct profile *profile)
-{
-	return (uint32_t)profile->prefetch + SPARE_SLOTS;
 }
 
 /* ---- from inputs and a change to a load ---- */
@@ -82,6 +80,8 @@ static void set_prep(const struct model *model, const struct aspect *aspect,
 	load->draw_count = model->inputs.draw_count;
 	load->prep_scale =
 		model->inputs.prep_scale * factor_of(model, aspect, INPUT_PREP);
+	load->wait_scale =
+		model->inputs.wait_scale * factor_of(model, aspect, INPUT_PREP);
 	load->delay_s = model->inputs.delay_s;
 }
 
@@ -115,12 +115,50 @@ static void set_fetch(const struct model *model, const struct profile_change *ch
 	load->fetch_threads = inputs->fetch_threads;
 	load->fetch_cpu_s = inputs->fetch_cpu_s * factor_of(model, aspect, INPUT_FETCH);
 	load->fetch_scale = inputs->storage.native ? factor : 0;
-	load->latency_s = sim_setup_emulated(change->storage_latency_s,
-					     profile->storage_latency_s, 0);
+	load->latency_s =
+		inputs->latencies * sim_setup_emulated(change->storage_latency_s,
+						       profile->storage_latency_s, 0);
 	load->throttled = load->latency_s > 0 || isfinite(bandwidth);
 	bandwidth = fmin(bandwidth,
 			 native_bandwidth(&inputs->storage, load->depth) / factor);
 	load->bandwidth = bandwidth;
+}
+
+/*
+ * What a storage gives to other than the run's number of workers lies between two
+ * bounds: a read takes as long as it did, or all of them together get as much.
+ */
+static void set_storage_of_workers(const struct model *model,
+				   const struct aspect *aspect,
+				   struct simulation_load *load)
+{
+	const struct storage *storage = &model->inputs.storage;
+	double then = fmax(1, (double)model->profile->workers), now = load->workers;
+	double most = then * storage->mean_bytes / storage->latency_s;
+
+	if (!sim_setup_storage_is_bounded(model, load->workers))
+		return;
+	if (aspect->side < 0 && now > then)
+		load->bandwidth = fmin(load->bandwidth,
+				       most / factor_of(model, aspect, INPUT_STORAGE));
+	if (aspect->side > 0 && now < then)
+		load->fetch_scale *= now / then;
+}
+
+/* Workers that make whole batches, or none. */
+static void set_turns(const struct model *model, const struct aspect *aspect,
+		      struct simulation_load *load)
+{
+	uint64_t prefetch = model->profile->prefetch;
+
+	load->makers = load->workers > 0 ? MAKERS_TURNS : MAKERS_TRAINER;
+	set_storage_of_workers(model, aspect, load);
+	load->workers += load->makers == MAKERS_TRAINER;
+	load->depth = load->fetch_threads = load->workers;
+	load->ahead =
+		load->workers * (uint32_t)(prefetch > 0 ? prefetch : TORCH_PREFETCH);
+	if (load->makers == MAKERS_TRAINER)
+		load->ahead = 1;
 }
 
 /* Less or more is stored of each sample: transfers and reads take in proportion, and the
@@ -159,8 +197,9 @@ static void sim_setup_set_cache(const struct model *model,
 	load->share = model->inputs.share;
 	if (change->cache_policy.id >= 0)
 		load->policy = (enum cache_id)change->cache_policy.id;
-	else if (sized && (model->inputs.policy == CACHE_NONE ||
-			   model->inputs.policy == CACHE_PAGE))
+	else if (sized && !model->inputs.in_turn &&
+		 (model->inputs.policy == CACHE_NONE ||
+		  model->inputs.policy == CACHE_PAGE))
 		load->policy = CACHE_MINIO;
 	if (sized)
 		load->share = change->cache_share;
@@ -210,6 +249,21 @@ void sim_setup_delay(struct sim_setup *setup, double seconds)
 	setup->load.compute_s += seconds;
 }
 
+void sim_setup_hand_over(struct sim_setup *setup, double seconds)
+{
+	sim_setup_delay(setup, seconds);
+	setup->load.compute_cpu_s += seconds * setup->load.compute_threads;
+}
+
+bool sim_setup_storage_is_bounded(const struct model *model, unsigned workers)
+{
+	const struct inputs *inputs = &model->inputs;
+	double then = fmax(1, (double)model->profile->workers);
+
+	return inputs->in_turn && inputs->fetched && inputs->storage.native &&
+	       inputs->storage.latency_s > 0 && fmax(1, workers) != then;
+}
+
 void sim_setup_set(const struct model *model, const struct profile_change *change,
 		   const struct aspect *aspect, struct sim_setup *setup)
 {
@@ -220,12 +274,14 @@ void sim_setup_set(const struct model *model, const struct profile_change *chang
 	setup->stored = 1;
 	load->dataset = (uint32_t)fmin((double)profile->dataset_samples, UINT32_MAX);
 	load->batch = change->batch > 0 ? change->batch : (uint32_t)profile->batch;
-	load->ahead = sim_setup_slots(profile);
+	load->ahead = (uint32_t)profile->prefetch + SPARE_SLOTS;
 	load->seed = profile->seed;
 	sim_setup_set_cores(model, change, aspect, setup);
 	set_compute(model, change, aspect, load);
 	set_prep(model, aspect, load);
 	set_fetch(model, change, aspect, load);
+	if (model->inputs.in_turn)
+		set_turns(model, aspect, load);
 	sim_setup_set_cache(model, change, load);
 	sim_setup_set_jobs(model, change, aspect, setup);
 	sim_setup_set_recipe(model, change, aspect, setup);

@@ -35,8 +35,13 @@ void sim_setup_set(const struct model *model, const struct profile_change *chang
 /* Every step of every job takes so much longer. */
 void sim_setup_delay(struct sim_setup *setup, double seconds);
 
-/* Batches in the ring of a loader that a job has to itself. */
-uint32_t sim_setup_slots(const struct profile *profile);
+/* Every step of every job begins by taking a batch over, for so long: the consumer's
+ * own work. */
+void sim_setup_hand_over(struct sim_setup *setup, double seconds);
+
+/* True where it is not known what the storage gives to so many workers that read for
+ * themselves. */
+bool sim_setup_storage_is_bounded(const struct model *model, unsigned workers);
 
 /* Cores after a change. */
 unsigned sim_setup_cores(const struct model *model,

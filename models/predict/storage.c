@@ -58,6 +58,24 @@ static double alone_by_draws(const struct profile *profile)
 	return sum / count;
 }
 
+/*
+ * Workers that read for themselves show no S(q): what their reads took with as many of
+ * them as the run had. True if they show that.
+ */
+static bool take_workers(const struct profile *profile, struct storage *storage)
+{
+	double sum = 0, count = 0;
+
+	for (size_t i = 0; i < profile->draw_count; i++)
+		if (profile->draws[i].fetch_s >= 0) {
+			sum += profile->draws[i].fetch_s;
+			count++;
+		}
+	storage->latency_s = sum / count;
+	storage->bandwidth = INFINITY;
+	return count > 0;
+}
+
 /* CPU work of a read in the point nearest to the run's depth, as it ran if possible. */
 static double cpu_of(const struct profile *profile)
 {
@@ -185,8 +203,12 @@ static void take_native(const struct profile *profile, struct storage *storage)
 	double alone_s = alone_by_draws(profile);
 
 	take_points(profile, is_emulated(storage), storage);
-	if (storage->points == 0)
+	if (storage->points == 0) {
+		storage->native = profile_loader(profile) == LOADER_TORCH &&
+				  !is_emulated(storage) &&
+				  take_workers(profile, storage);
 		return;
+	}
 	storage->native = true;
 	if (alone_s > 0) /* unless it was measured: a point is kept as it is */
 		storage_insert(storage, (struct storage_point){1, alone_s});

@@ -8,6 +8,7 @@
  * another heap.
  */
 #include "models/simulation/events.h"
+#include "models/simulation/batch_worker.h"
 
 /* Longest that a place of the fetch engine catches up: loader/fetch/engine.c. */
 static const double CATCH_UP_S = 0.01;
@@ -51,14 +52,15 @@ static void events_supply(struct pipeline *pipeline, uint64_t position, uint32_t
 {
 	const struct intake *intake = &pipeline->intake;
 
+	if (pipeline->batch_workers != NULL)
+		return; /* they look for it themselves */
 	if (intake->places[place].hit && intake->policy != CACHE_PAGE)
 		agenda_put(&pipeline->ready, (double)position, place);
 	else
 		pipeline->waiting[pipeline->wait_tail++ % pipeline->places] = place;
 }
 
-/* As many batches as there are free slots for. True if one was opened. */
-static bool open_batches(struct simulation *sim, struct pipeline *pipeline)
+bool events_open(struct simulation *sim, struct pipeline *pipeline)
 {
 	struct intake *intake = &pipeline->intake;
 	bool opened = false;
@@ -96,19 +98,34 @@ static void events_publish(const struct simulation *sim, struct pipeline *pipeli
 
 /* ---- prep -------------------------------------------------------------------- */
 
-static void start_prep(struct simulation *sim, struct pipeline *pipeline)
+void events_prepare(struct simulation *sim, struct pipeline *pipeline, uint32_t who,
+		    uint32_t place)
 {
 	const struct simulation_load *load = sim->load;
-	uint32_t who = pipeline->workers.who[--pipeline->workers.count];
-	struct task *task = &sim->tasks[who];
 
 	sim->preparing++;
-	task->place = agenda_take(&pipeline->ready);
-	task->until = sim->now + load->delay_s;
+	sim->tasks[who].place = place;
+	sim->tasks[who].until = sim->now + load->delay_s;
 	begin_work(sim, who,
-		   load->prep_scale *
-			   intake_draw(&pipeline->intake, task->place)->prep_s,
-		   1);
+		   load->prep_scale * intake_draw(&pipeline->intake, place)->prep_s, 1);
+}
+
+static void start_prep(struct simulation *sim, struct pipeline *pipeline)
+{
+	uint32_t who = pipeline->workers.who[--pipeline->workers.count];
+
+	events_prepare(sim, pipeline, who, agenda_take(&pipeline->ready));
+}
+
+/* When prep's CPU work is done: what it waits for besides. */
+static void events_wait(struct simulation *sim, const struct pipeline *pipeline,
+			uint32_t who)
+{
+	struct task *task = &sim->tasks[who];
+	double wait_s = sim->load->wait_scale *
+			intake_draw(&pipeline->intake, task->place)->prep_s;
+
+	task->until = fmax(task->until, sim->now + wait_s);
 }
 
 static void prep_done(struct simulation *sim, struct pipeline *pipeline, uint32_t who)
@@ -116,9 +133,12 @@ static void prep_done(struct simulation *sim, struct pipeline *pipeline, uint32_
 	uint32_t slot = sim->tasks[who].place / pipeline->intake.batch;
 
 	sim->preparing--;
-	pipeline->workers.who[pipeline->workers.count++] = who;
 	sim->sums.prepared++;
 	pipeline->intake.batches[slot].done++;
+	if (pipeline->batch_workers != NULL)
+		batch_worker_prepared(sim, pipeline, who);
+	else
+		pipeline->workers.who[pipeline->workers.count++] = who;
 	events_publish(sim, pipeline);
 }
 
@@ -128,7 +148,7 @@ static bool start_preps(struct simulation *sim, struct pipeline *pipeline)
 
 	while (pipeline->workers.count > 0) {
 		if (pipeline->ready.count == 0)
-			opened |= open_batches(sim, pipeline);
+			opened |= events_open(sim, pipeline);
 		if (pipeline->ready.count == 0)
 			break;
 		start_prep(sim, pipeline);
@@ -144,22 +164,31 @@ static double events_throttle_start(const struct simulation *sim,
 				    const struct pipeline *pipeline,
 				    const struct task *task)
 {
-	if (task->until <= pipeline->starved || task->until > sim->now)
+	if (task->until <= pipeline->starved || task->until > sim->now ||
+	    pipeline->batch_workers != NULL)
 		return sim->now;
 	return fmax(task->until, sim->now - CATCH_UP_S);
+}
+
+void events_read(struct simulation *sim, struct pipeline *pipeline, uint32_t who,
+		 uint32_t place)
+{
+	struct task *task = &sim->tasks[who];
+
+	sim->reading++;
+	task->place = place;
+	task->stored = false;
+	task->start = events_throttle_start(sim, pipeline, task);
+	pipeline->issuing++;
+	begin_work(sim, who, sim->load->fetch_cpu_s, 1);
 }
 
 static void start_read(struct simulation *sim, struct pipeline *pipeline)
 {
 	uint32_t who = pipeline->reads.who[--pipeline->reads.count];
-	struct task *task = &sim->tasks[who];
 
-	sim->reading++;
-	task->place = pipeline->waiting[pipeline->wait_head++ % pipeline->places];
-	task->stored = false;
-	task->start = events_throttle_start(sim, pipeline, task);
-	pipeline->issuing++;
-	begin_work(sim, who, sim->load->fetch_cpu_s, 1);
+	events_read(sim, pipeline, who,
+		    pipeline->waiting[pipeline->wait_head++ % pipeline->places]);
 }
 
 static bool start_reads(struct simulation *sim, struct pipeline *pipeline)
@@ -169,7 +198,7 @@ static bool start_reads(struct simulation *sim, struct pipeline *pipeline)
 	while (pipeline->reads.count > 0 &&
 	       pipeline->issuing < sim->load->fetch_threads) {
 		if (pipeline->wait_head == pipeline->wait_tail)
-			opened |= open_batches(sim, pipeline);
+			opened |= events_open(sim, pipeline);
 		if (pipeline->wait_head == pipeline->wait_tail) {
 			pipeline->starved = sim->now;
 			break;
@@ -213,6 +242,10 @@ static void events_hand_on(struct simulation *sim, struct pipeline *pipeline,
 	uint64_t number = pipeline->intake.batches[place / size].number;
 
 	sim->reading--;
+	if (pipeline->batch_workers != NULL) {
+		batch_worker_prepare(sim, pipeline, who - sim->load->workers, place);
+		return;
+	}
 	pipeline->reads.who[pipeline->reads.count++] = who;
 	agenda_put(&pipeline->ready, (double)(number * size + place % size), place);
 }
@@ -302,10 +335,10 @@ static void events_take(struct simulation *sim, struct pipeline *pipeline,
 	sim->ended |= consumer->taken == sim->last;
 	consumer->taken++;
 	pipeline->credits += load->loaded;
-	if (load->no_consumer) {
+	if (load->no_consumer || load->makers == MAKERS_TURNS)
 		events_release(sim, pipeline, consumer);
+	if (load->no_consumer)
 		return;
-	}
 	consumer->computing = true;
 	sim->computing++;
 	sim->tasks[who].until = sim->now + consumer->compute_s * share;
@@ -319,7 +352,8 @@ static void events_computed(struct simulation *sim, struct pipeline *pipeline,
 
 	consumer->computing = false;
 	sim->computing--;
-	events_release(sim, pipeline, consumer);
+	if (sim->load->makers != MAKERS_TURNS)
+		events_release(sim, pipeline, consumer);
 }
 
 /* Asks for a batch. True if one was there. */
@@ -346,11 +380,20 @@ static bool events_ask(struct simulation *sim, struct pipeline *pipeline,
 
 /* ---- what happens ------------------------------------------------------------- */
 
+static bool events_begin_makers(struct simulation *sim, struct pipeline *pipeline)
+{
+	bool more;
+
+	if (pipeline->batch_workers != NULL)
+		return batch_worker_begin(sim, pipeline);
+	more = start_preps(sim, pipeline);
+	return start_reads(sim, pipeline) || more;
+}
+
 static bool events_begin_parts(struct simulation *sim, struct pipeline *pipeline)
 {
-	bool more = start_preps(sim, pipeline);
+	bool more = events_begin_makers(sim, pipeline);
 
-	more |= start_reads(sim, pipeline);
 	for (uint32_t i = 0; i < pipeline->consumer_count; i++)
 		more |= events_ask(sim, pipeline, i);
 	return more;
@@ -405,9 +448,12 @@ static void events_worked(struct simulation *sim, uint32_t who)
 {
 	struct pipeline *pipeline = pipeline_of(sim, who);
 	bool computes = is_consumer(pipeline, who);
+	bool prepares = is_worker(sim, pipeline, who);
 
 	sim->running -= computes ? sim->load->compute_threads : 1;
-	if (!computes && !is_worker(sim, pipeline, who))
+	if (prepares && sim->load->wait_scale > 0)
+		events_wait(sim, pipeline, who);
+	if (!computes && !prepares)
 		events_issued(sim, pipeline, who);
 	else if (sim->tasks[who].until > sim->now)
 		agenda_put(&sim->clock, sim->tasks[who].until, who);

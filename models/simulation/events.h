@@ -3,6 +3,9 @@
  *
  *	while not done: events_begin(): begins all that can begin
  *			events_step(): advances to the next end of one of them
+ *
+ * Of workers in turn (batch_worker.h) each reads by the place of the same number among
+ * the reads, and never while it prepares.
  */
 #ifndef DSA_SIMULATION_EVENTS_H
 #define DSA_SIMULATION_EVENTS_H
@@ -21,6 +24,14 @@ struct task {
 struct idle {
 	uint32_t *who;
 	uint32_t count;
+};
+
+/* One that makes whole batches. */
+struct batch_worker {
+	uint64_t batch;  /* its number: the one that it makes, or will */
+	uint32_t sample; /* of it, in turn */
+	double since;    /* when it began with that */
+	bool busy;
 };
 
 /* While counting: integrals over time, and counts. */
@@ -55,7 +66,8 @@ struct pipeline {
 	uint64_t published, released; /* batches; released by all consumers */
 	uint64_t credits;             /* loaded: batches that prep may open */
 	struct idle workers, reads;
-	unsigned issuing; /* fetch threads at work */
+	struct batch_worker *batch_workers; /* NULL: pools */
+	unsigned issuing;                   /* fetch threads at work */
 	/* The throttle's: loader/fetch/engine.c, loader/base/throttle.c */
 	double starved, passed;
 };
@@ -91,5 +103,16 @@ static inline bool simulation_done(const struct simulation *sim)
 
 void events_begin(struct simulation *sim);
 void events_step(struct simulation *sim);
+
+/* ---- for batch_worker.c ---- */
+
+/* As many batches as there are free slots for. True if one was opened. */
+bool events_open(struct simulation *sim, struct pipeline *pipeline);
+
+/* `who`, who has nothing to do, begins with a sample. */
+void events_read(struct simulation *sim, struct pipeline *pipeline, uint32_t who,
+		 uint32_t place);
+void events_prepare(struct simulation *sim, struct pipeline *pipeline, uint32_t who,
+		    uint32_t place);
 
 #endif

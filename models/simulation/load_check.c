@@ -77,6 +77,7 @@ static int check_stages(const struct simulation_load *load, struct error *err)
 		{load->bandwidth >= 1, "bandwidth", "1 byte/s at least, or INFINITY"},
 		{load->workers > 0, "workers", "1 at least"},
 		{load_check_amount(load->prep_scale), "prep_scale", "0 to 1e9"},
+		{load_check_amount(load->wait_scale), "wait_scale", "0 to 1e9"},
 		{load_check_amount(load->delay_s), "delay_s", "0 to 1e9 s"},
 		{load_check_amount(load->compute_cpu_s), "compute_cpu_s", "0 to 1e9 s"},
 		{load_check_amount(load->compute_s), "compute_s", "0 to 1e9 s"},
@@ -89,6 +90,24 @@ static int check_stages(const struct simulation_load *load, struct error *err)
 		 "workers, depth and compute_threads", "512 together at most"},
 		{load->speed != NULL, "speed", "given"},
 		{load->speeds > 1, "speeds", "2 at least: speed[1] is one thread's"},
+	};
+
+	return CHECK(rules, err);
+}
+
+static int check_makers(const struct simulation_load *load, struct error *err)
+{
+	bool pools = load->makers == MAKERS_POOLS;
+	bool trainer = load->makers == MAKERS_TRAINER;
+	const struct rule rules[] = {
+		{pools || load->depth == load->workers, "depth",
+		 "the number of workers, where each makes whole batches"},
+		{pools || !load->shared, "shared",
+		 "false where workers make whole batches"},
+		{!trainer || load->workers == 1, "workers",
+		 "1 where the consumer makes the batches"},
+		{!trainer || load->ahead == 1, "ahead",
+		 "1 where the consumer makes the batches"},
 	};
 
 	return CHECK(rules, err);
@@ -155,8 +174,8 @@ int simulation_check(const struct simulation_load *load, uint64_t samples,
 	if (samples == 0)
 		return error_set(err, EINVAL, "there are no samples to simulate");
 	if (check_stream(load, err) < 0 || check_draws(load, err) < 0 ||
-	    check_stages(load, err) < 0 || check_speeds(load, err) < 0 ||
-	    load_check_jobs(load, err) < 0)
+	    check_stages(load, err) < 0 || check_makers(load, err) < 0 ||
+	    check_speeds(load, err) < 0 || load_check_jobs(load, err) < 0)
 		return -EINVAL;
 	return 0;
 }

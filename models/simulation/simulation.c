@@ -1,6 +1,7 @@
 /* simulation.c - sets up a simulation, runs it, and says what came out. */
 #include "models/simulation/simulation.h"
 #include "loader/base/error.h"
+#include "models/simulation/batch_worker.h"
 #include "models/simulation/events.h"
 #include "models/simulation/load_check.h"
 
@@ -53,6 +54,8 @@ static int make_threads(const struct simulation *sim, struct pipeline *pipeline)
 	    agenda_init(&pipeline->ready, pipeline->places) < 0 ||
 	    make_idle(&pipeline->workers, workers, load->workers) < 0)
 		return -ENOMEM;
+	if (load->makers != MAKERS_POOLS)
+		return batch_worker_init(pipeline, load->workers);
 	return make_idle(&pipeline->reads, workers + load->workers, load->depth);
 }
 
@@ -76,6 +79,7 @@ static void free_pipeline(struct pipeline *pipeline)
 	free(pipeline->consumers);
 	free(pipeline->workers.who);
 	free(pipeline->reads.who);
+	free(pipeline->batch_workers);
 	free(pipeline->waiting);
 }
 
@@ -132,6 +136,9 @@ static void place_consumers(struct simulation *sim)
 		struct pipeline *pipeline = &sim->pipelines[i];
 
 		pipeline->published = pipeline->released = pipeline->intake.opened;
+		if (pipeline->batch_workers != NULL)
+			batch_worker_place(pipeline, load->workers,
+					   pipeline->intake.opened);
 		for (uint32_t j = 0; j < pipeline->consumer_count; j++, job++)
 			pipeline->consumers[j] = (struct consumer){
 				.compute_s = each != NULL ? each[job] : load->compute_s,

@@ -1,12 +1,19 @@
 /*
- * simulation.h - our pipeline as a discrete-event simulation: one load, a number of
- * samples, and the rate that comes out.
+ * simulation.h - a loader's pipeline as a discrete-event simulation: one load, a number
+ * of samples, and the rate that comes out.
  *
  *	stream -> [a slot is free] -> cache? -> fetch thread(s) -> storage -> prep
  *	       workers -> batch complete, in order -> consumer takes it -> computes
  *	       -> gives it back
  *
- * What it follows is said in loader/pipeline.h and loader/base/throttle.h. CPU work
+ * or, of a loader whose workers make whole batches, as torch's DataLoader has them:
+ *
+ *	batch i -> worker i mod W, after its last one: each sample from cache or
+ *	       storage, then prep -> batch complete, in order -> consumer takes it, and
+ *	       another one is given out -> computes
+ *
+ * What it follows is said in loader/pipeline.h and loader/base/throttle.h, and in
+ * profiler/analysis/turn_replay.h. CPU work
  * (prep, the fetch threads' share of a read, the consumer's computing) shares the cores
  * by processor sharing: with m threads that want to run, each runs at speed[m].
  * Storage, emulated delays and an accelerator's time go by the clock, beside them.
@@ -33,12 +40,20 @@ enum {
 	SIMULATION_JOBS = LIMIT_JOBS,
 };
 
+/* Who makes a batch. */
+enum simulation_makers {
+	MAKERS_POOLS,   /* prep workers, each of any sample, and who reads for them */
+	MAKERS_TURNS,   /* workers in turn, each by itself all of a batch */
+	MAKERS_TRAINER, /* the consumer, when it asks: 1 worker, 1 batch ahead */
+};
+
 struct simulation_load {
 	/* The stream. A sample's draw is fixed, and draws are shared out evenly:
 	 * sample i has draws[i * draw_count / dataset]. */
 	uint32_t dataset; /* samples in an epoch */
 	uint32_t batch;   /* samples in a full batch; an epoch's last may be short */
-	uint32_t ahead;   /* slots: batches open, published or held at once */
+	uint32_t ahead;   /* slots: batches open, published or held at once; of workers
+			   * in turn: given out and not taken yet */
 	uint64_t seed;
 	const struct profile_draw *draws;
 	size_t draw_count;
@@ -47,6 +62,8 @@ struct simulation_load {
 	 * does: for one reader nothing hits more. */
 	enum cache_id policy;
 	double share; /* of the data set's bytes */
+
+	enum simulation_makers makers; /* not pools: depth = workers, not shared */
 
 	/* Fetch: a read costs its thread CPU work, then storage has it: its latency,
 	 * and its turn on the transfer, one after another at bandwidth (throttle.h). */
@@ -62,10 +79,11 @@ struct simulation_load {
 			   * hits, which are reads too, wait as long. Else these cost
 			   * the thread's CPU work alone */
 
-	/* Prep: CPU work prep_scale x the draw's prep_s; done delay_s after it began,
-	 * if the work is done earlier. */
+	/* Prep: CPU work prep_scale x the draw's prep_s, then by the clock wait_scale x
+	 * that; done delay_s after it began, of workers in turn after its read began,
+	 * if all this is done earlier. */
 	unsigned workers;
-	double prep_scale;
+	double prep_scale, wait_scale;
 	double delay_s;
 
 	/* The consumer, for a full batch; for a short one in proportion. A step takes

@@ -139,11 +139,14 @@ static int advice_consider_all(const struct adviser *adviser)
 	const struct interval *stalls = adviser->profile->stalls;
 	bool fetch = advice_stalled(adviser, stalls[STAGE_FETCH]);
 	bool prep = advice_stalled(adviser, stalls[STAGE_PREP]);
+	bool libdsa = profile_loader(adviser->profile) == LOADER_DSA;
 	int result = 0;
 
 	for (int i = 0; result == 0 && i < REMEDIES; i++) {
 		const struct remedy_kind *kind = &remedy_table[i];
 
+		if (kind->libdsa && !libdsa)
+			continue;
 		if ((kind->fetch && fetch) || (kind->prep && prep) ||
 		    (kind->both && fetch && prep))
 			result = advice_consider(adviser, kind->make);

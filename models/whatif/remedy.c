@@ -1,12 +1,13 @@
 /* remedy.c - how many cores, how large a cache, and what else takes away a stall. */
 #include "models/whatif/remedy.h"
+#include "loader/base/limits.h"
 #include "models/predict/model.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { CACHE_STEPS = 20, MOST_CORES_TRIED = 128 };
+enum { CACHE_STEPS = 20, MOST_CORES_TRIED = 128, WORKERS_A_CORE = 4 };
 
 #define KNEE .9 /* of the gain of the most of it */
 
@@ -156,6 +157,33 @@ static int remedy_workers(const struct remedy_context *context, struct remedy *r
 	return context->profile->workers < context->profile->cores;
 }
 
+static void remedy_set_workers(const struct remedy_context *context, unsigned amount,
+			       struct profile_change *change)
+{
+	(void)context;
+	change->workers = amount;
+}
+
+/* Workers that make whole batches: more than cores, where they wait for storage. */
+static int remedy_num_workers(const struct remedy_context *context,
+			      struct remedy *remedy, struct error *err)
+{
+	const struct profile *profile = context->profile;
+	unsigned workers = (unsigned)profile->workers;
+	unsigned most = WORKERS_A_CORE * (unsigned)profile->cores + workers;
+	int result;
+
+	if (profile_loader(profile) != LOADER_TORCH)
+		return 0;
+	result = remedy_set_knee(context, remedy_set_workers, workers,
+				 most < LIMIT_WORKERS ? most : LIMIT_WORKERS,
+				 &remedy->change, err);
+	snprintf(remedy->advice, sizeof(remedy->advice),
+		 "num_workers=%u in the DataLoader: more would gain little",
+		 remedy->change.workers);
+	return result < 0 ? result : 1;
+}
+
 /* A cache that keeps what it has beats those that evict, at the same size. */
 static int remedy_policy(const struct remedy_context *context, struct remedy *remedy,
 			 struct error *err)
@@ -299,14 +327,15 @@ static int remedy_type(const struct remedy_context *context, struct remedy *reme
 }
 
 const struct remedy_kind remedy_table[REMEDIES] = {
-	{.prep = true, .fetch = true, .make = remedy_sharing},
-	{.fetch = true, .make = remedy_cache},
-	{.fetch = true, .make = remedy_policy},
+	{.prep = true, .fetch = true, .libdsa = true, .make = remedy_sharing},
+	{.fetch = true, .libdsa = true, .make = remedy_cache},
+	{.fetch = true, .libdsa = true, .make = remedy_policy},
 	{.fetch = true, .make = remedy_storage},
-	{.prep = true, .make = remedy_workers},
+	{.prep = true, .libdsa = true, .make = remedy_workers},
+	{.prep = true, .fetch = true, .make = remedy_num_workers},
 	{.prep = true, .make = remedy_cores},
-	{.both = true, .make = remedy_both},
-	{.prep = true, .fetch = true, .make = remedy_resize},
-	{.prep = true, .make = remedy_decoded},
-	{.prep = true, .make = remedy_type},
+	{.both = true, .libdsa = true, .make = remedy_both},
+	{.prep = true, .fetch = true, .libdsa = true, .make = remedy_resize},
+	{.prep = true, .libdsa = true, .make = remedy_decoded},
+	{.prep = true, .libdsa = true, .make = remedy_type},
 };

@@ -32,11 +32,12 @@ typedef int remedy_make(const struct remedy_context *context, struct remedy *rem
 /* What stalls has to be there for a remedy to be looked at: any of these. */
 struct remedy_kind {
 	bool prep, fetch;
-	bool both; /* only with both of them */
+	bool both;   /* only with both of them */
+	bool libdsa; /* only of libdsa's loader */
 	remedy_make *make;
 };
 
-enum { REMEDIES = 10 };
+enum { REMEDIES = 11 };
 
 /* In this order, as combinations have to gain more than their parts. */
 extern const struct remedy_kind remedy_table[REMEDIES];

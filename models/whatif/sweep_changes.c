@@ -91,7 +91,8 @@ static int normalise_cache(struct profile_change *change, const struct profile *
 		*policy = -1;
 		change->cache_share = 0;
 	} else if (*policy < 0 && !isnan(change->cache_share) &&
-		   !profile_has_own_cache(profile)) {
+		   !profile_has_own_cache(profile) &&
+		   profile_loader(profile) == LOADER_DSA) {
 		*policy = CACHE_MINIO;
 	}
 	if (*policy >= 0 && isnan(change->cache_share) && *policy != CACHE_PAGE &&

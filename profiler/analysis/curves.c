@@ -13,9 +13,13 @@ struct point {
 
 static unsigned curves_place_of(const struct window *window)
 {
+	unsigned workers = window->trace->loader.workers;
+
 	if (window->kind == TRACE_FETCH)
 		return window_depth(window);
-	return window->workers > 0 ? window->workers : window->trace->loader.workers;
+	if (window->workers > 0)
+		return window->workers;
+	return workers > 0 ? workers : 1; /* the program's own thread is one */
 }
 
 static double curves_counted(const struct window *window, enum trace_counter counter)

@@ -38,6 +38,16 @@ static double sometimes(struct random *random, double often, double low, double 
 	return random_unit(random) < often ? between(random, low, high) : 0;
 }
 
+static void make_makers(struct simulation_load *load, struct random *random)
+{
+	load->makers = (enum simulation_makers)whole(random, 0, 2);
+	load->wait_scale = sometimes(random, 0.3, 0, 1);
+	if (load->makers == MAKERS_TRAINER)
+		load->workers = load->ahead = 1;
+	if (load->makers != MAKERS_POOLS)
+		load->depth = load->fetch_threads = load->workers;
+}
+
 static void make_load(struct random_load *r, struct random *random)
 {
 	static const enum cache_id policies[] = {CACHE_NONE, CACHE_MINIO, CACHE_LRU,
@@ -78,6 +88,7 @@ static void make_load(struct random_load *r, struct random *random)
 		.speeds = 9,
 	};
 	r->load.fetch_threads = random_unit(random) < 0.5 ? 1 : r->load.depth;
+	make_makers(&r->load, random);
 }
 
 /* Means over the data set. */
@@ -96,7 +107,9 @@ static struct means means_of(const struct simulation_load *load)
 
 		means.bytes += (double)draw->bytes / load->dataset;
 		means.prep_s += prep / load->dataset;
-		means.padded_s += fmax(prep, load->delay_s) / load->dataset;
+		means.padded_s +=
+			fmax(prep + load->wait_scale * draw->prep_s, load->delay_s) /
+			load->dataset;
 	}
 	return means;
 }

@@ -1,0 +1,323 @@
+/* model_turns_test.c - predictions of made-up runs of a loader whose workers make whole
+ * batches, as torch's does. */
+#include "loader/base/error.h"
+#include "models/predict/model.h"
+#include "tests/lib/known_run.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MS 1e-3
+
+enum { BATCH = 32, WINDOWS = 8 };
+
+/* On two cores, with an accelerator that does 300 samples/s. */
+struct torch_run {
+	unsigned workers;
+	double cpu_s, sleep_s; /* of preparing a sample */
+	double latency_s;      /* emulated, of reading one */
+	double native_s;       /* what it takes of storage that is not emulated */
+	double handover_s;     /* of a batch */
+	double real;           /* 0: by the closed form */
+	bool unmeasured;       /* prep alone was */
+};
+
+enum { RATE = 300 };
+
+/* The closed form: with so many workers. */
+static double rate_of(const struct torch_run *run, unsigned workers, double read_s)
+{
+	double made_s = run->cpu_s + run->sleep_s + read_s;
+	double step_s = 1. / RATE + run->handover_s / BATCH;
+
+	return workers == 0 ? 1 / (step_s + made_s)
+			    : fmin(1 / step_s, workers / made_s);
+}
+
+static double read_s(const struct torch_run *run)
+{
+	return run->latency_s + run->native_s;
+}
+
+static void add_windows(struct profile *profile, const struct torch_run *run)
+{
+	profile->rates[TRACE_SYNTHETIC] = known_about(RATE);
+	profile->rates[TRACE_CACHED] = known_about(rate_of(run, run->workers, 0));
+	profile->rates[TRACE_REAL] = known_about(
+		run->real > 0 ? run->real : rate_of(run, run->workers, read_s(run)));
+	for (unsigned k = 1; k <= 2 && !run->unmeasured; k++) {
+		struct profile_point *point = profile_add_prep_point(profile);
+		double rate = k / (run->cpu_s + run->sleep_s);
+
+		assert_non_null(point);
+		point->x = k;
+		point->per_s = known_about(rate);
+		known_run_add_window(profile, "prep", rate, run->cpu_s, run->cpu_s);
+		profile->windows[profile->window_count - 1].workers = k;
+	}
+	for (int i = 0; i < WINDOWS; i++) {
+		known_run_add_window(profile, "synthetic", RATE, 5e-6, 0);
+		known_run_add_window(profile, "cached",
+				     profile->rates[TRACE_CACHED].value, run->cpu_s,
+				     run->cpu_s);
+	}
+}
+
+/* Of the workers' time in cached windows, what is no CPU time they slept. */
+static void add_sleep(struct profile *profile, const struct torch_run *run)
+{
+	for (size_t i = 0; i < profile->window_count; i++) {
+		struct profile_window *window = &profile->windows[i];
+
+		if (window->kind.id == TRACE_CACHED)
+			window->prep_busy_s =
+				window->per_s * (run->cpu_s + run->sleep_s);
+	}
+}
+
+static void make_profile(struct profile *profile, const struct torch_run *run)
+{
+	profile_init(profile);
+	profile->loader_kind.id = LOADER_TORCH;
+	profile->handover_s = run->handover_s;
+	profile->dataset_samples = 2000;
+	profile->dataset_bytes = 2000 * 100000;
+	profile->batch = BATCH;
+	profile->workers = run->workers;
+	profile->cores = 2;
+	profile->prefetch = 2;
+	profile->fetch_depth = 0;
+	profile->precision = .01;
+	profile->emulated_per_s = RATE;
+	profile->cache.id = CACHE_PAGE;
+	profile->cache_emulated = run->native_s > 0;
+	profile->hit_ratio = known_about(0);
+	if (run->latency_s > 0)
+		profile->storage_latency_s = run->latency_s;
+	*profile_add_draw(profile) =
+		(struct profile_draw){100000, run->native_s > 0 ? run->native_s : NAN,
+				      run->cpu_s + run->sleep_s};
+	add_windows(profile, run);
+	add_sleep(profile, run);
+}
+
+static void expect(const struct torch_run *run, const struct profile_change *change,
+		   double truth)
+{
+	struct profile_prediction *prediction;
+	struct profile profile;
+
+	make_profile(&profile, run);
+	prediction = known_run_predict(&profile, change);
+	if (!(fabs(prediction->per_s.value / truth - 1) <= .02))
+		fail_msg("predicted %g, the truth is %g", prediction->per_s.value,
+			 truth);
+	assert_true(prediction->per_s.low < truth && truth < prediction->per_s.high);
+	profile_free(&profile);
+}
+
+/* Prep and reads that sleep: 2 ms and 8 ms of a sample. */
+static const struct torch_run sleeper = {
+	.workers = 2, .cpu_s = .05 * MS, .sleep_s = 1.95 * MS, .latency_s = 8 * MS};
+
+static void predicts_other_numbers_of_workers(void **state)
+{
+	struct profile_change change = PROFILE_NO_CHANGE;
+
+	(void)state;
+	expect(&sleeper, &change, 200);
+	change.workers = 1;
+	expect(&sleeper, &change, 100);
+	change.workers = 3;
+	expect(&sleeper, &change, 300);
+	change.workers = 8; /* more than there are cores */
+	expect(&sleeper, &change, 300);
+	change.gpu_speed = 4;
+	expect(&sleeper, &change, 800);
+}
+
+static void predicts_storage_for_workers(void **state)
+{
+	struct profile_change change = PROFILE_NO_CHANGE;
+
+	(void)state;
+	change.storage_latency_s = 18 * MS;
+	expect(&sleeper, &change, 100);
+	change.storage_latency_s = 2 * MS;
+	expect(&sleeper, &change, 300);
+	change = PROFILE_NO_CHANGE;
+	change.storage_bandwidth = 10e6; /* of them all together */
+	expect(&sleeper, &change, 100);
+}
+
+static void predicts_cores_for_workers(void **state)
+{
+	const struct torch_run worker = {
+		.workers = 2, .cpu_s = 5 * MS, .latency_s = .01 * MS};
+	struct profile_change change = PROFILE_NO_CHANGE;
+
+	(void)state;
+	expect(&worker, &change, 300);
+	change.cores = 1; /* and one worker */
+	expect(&worker, &change, 200);
+	change.workers = 4;
+	expect(&worker, &change, 200);
+	change.cores = 2;
+	change.gpu_speed = 2;
+	expect(&worker, &change, 400);
+}
+
+static void the_hand_over_takes_the_trainers_time(void **state)
+{
+	struct torch_run run = sleeper;
+	struct profile_change change = PROFILE_NO_CHANGE;
+	const double step_s = 1. / RATE + 10 * MS / BATCH;
+
+	(void)state;
+	run.handover_s = 10 * MS;
+	change.workers = 8;
+	expect(&run, &change, 1 / step_s);
+	change.gpu_speed = 2;
+	expect(&run, &change, 1 / (step_s - .5 / RATE));
+}
+
+static void predicts_workers_where_the_trainer_made_its_batches(void **state)
+{
+	struct torch_run run = sleeper;
+	struct profile_change change = PROFILE_NO_CHANGE;
+
+	(void)state;
+	run.workers = 0;
+	expect(&run, &change, 1 / (1. / RATE + 10 * MS));
+	change.workers = 1;
+	expect(&run, &change, 100);
+	change.workers = 2;
+	expect(&run, &change, 200);
+	change.workers = 0;
+	change.gpu_speed = 2;
+	expect(&run, &change, 1 / (.5 / RATE + 10 * MS));
+}
+
+/* By what workers took in cached windows, and cores that are all the same. */
+static void predicts_without_windows_of_prep_alone(void **state)
+{
+	struct torch_run run = sleeper;
+	struct profile_change change = PROFILE_NO_CHANGE;
+
+	(void)state;
+	run.unmeasured = true;
+	change.workers = 1;
+	expect(&run, &change, 100);
+	change.workers = 3;
+	expect(&run, &change, 300);
+	run.cpu_s = 9 * MS;
+	run.sleep_s = 0;
+	run.latency_s = .01 * MS;
+	change = PROFILE_NO_CHANGE;
+	change.cores = 1;
+	expect(&run, &change, 1 / (9 * MS));
+}
+
+/* From the same of all reads together to the same for each. */
+static void gives_bounds_of_storage_that_was_seen_by_its_workers_alone(void **state)
+{
+	const struct torch_run run = {.workers = 2,
+				      .cpu_s = .05 * MS,
+				      .sleep_s = 1.95 * MS,
+				      .native_s = 18 * MS};
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile_prediction *prediction;
+	struct profile profile;
+
+	(void)state;
+	expect(&run, &change, 100);
+	change.workers = 4;
+	make_profile(&profile, &run);
+	prediction = known_run_predict(&profile, &change);
+	assert_true(isnan(prediction->per_s.value));
+	assert_true(fabs(prediction->per_s.low / (2 / (18 * MS)) - 1) < .06);
+	assert_true(fabs(prediction->per_s.high / 200 - 1) < .06);
+	assert_non_null(strstr(prediction->why, "numbers of workers"));
+	profile_free(&profile);
+}
+
+/* Of the kernel, whose hits need no storage. */
+static void a_cache_is_the_kernels(void **state)
+{
+	const struct torch_run run = {.workers = 2,
+				      .cpu_s = .05 * MS,
+				      .sleep_s = 1.95 * MS,
+				      .native_s = 18 * MS};
+	struct profile_change change = PROFILE_NO_CHANGE;
+
+	(void)state;
+	change.cache_share = 1;
+	expect(&run, &change, 300);
+}
+
+static void refuse(struct profile *profile, const struct profile_change *change,
+		   const char *words)
+{
+	struct error err = {0};
+	struct profile_prediction *prediction = profile_add_prediction(profile);
+	struct model *model = model_new(profile, &err);
+
+	if (model != NULL)
+		assert_int_equal(model_predict(model, change, prediction, &err),
+				 -ENODATA);
+	assert_non_null(strstr(err.message, words));
+	model_free(model);
+}
+
+static void what_such_a_loader_cannot_do_is_refused(void **state)
+{
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct torch_run run = sleeper;
+	struct profile profile;
+
+	(void)state;
+	make_profile(&profile, &run);
+	change.cache_policy.id = CACHE_MINIO;
+	change.cache_share = .5;
+	refuse(&profile, &change, "own loader");
+	change = PROFILE_NO_CHANGE;
+	change.jobs = 2;
+	change.share = true;
+	refuse(&profile, &change, "can't be shared");
+	profile.loader_kind.id = LOADER_WATCH;
+	refuse(&profile, &change, "no model of this program's loader");
+	profile_free(&profile);
+
+	run.real = 180; /* the rules do not tell what it did */
+	make_profile(&profile, &run);
+	change = PROFILE_NO_CHANGE;
+	change.workers = 4;
+	refuse(&profile, &change, "11.1% off (2.0% allowed)");
+	profile_free(&profile);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(predicts_other_numbers_of_workers),
+		cmocka_unit_test(predicts_storage_for_workers),
+		cmocka_unit_test(predicts_cores_for_workers),
+		cmocka_unit_test(the_hand_over_takes_the_trainers_time),
+		cmocka_unit_test(predicts_workers_where_the_trainer_made_its_batches),
+		cmocka_unit_test(predicts_without_windows_of_prep_alone),
+		cmocka_unit_test(
+			gives_bounds_of_storage_that_was_seen_by_its_workers_alone),
+		cmocka_unit_test(a_cache_is_the_kernels),
+		cmocka_unit_test(what_such_a_loader_cannot_do_is_refused),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("model_turns", tests, NULL, NULL);
+}
