@@ -14,6 +14,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE + "/lib")
+from debian import bootstrap, run_inside
 from house import BUILD, DSA, Scratch, Tap, adopt_orphans, children, end_all, wait_until
 
 ROOT = os.path.dirname(HERE)
@@ -184,22 +185,6 @@ def script(found):
     return PREPARED + lines(made) + LAID + lines(rest)
 
 
-def bootstrap(tap, root):
-    """A Debian with git, make and sudo. False: none can be had here."""
-    why = "needs root" if os.getuid() != 0 else \
-        "needs debootstrap" if shutil.which("debootstrap") is None else None
-    if why is None:
-        made = subprocess.run(["debootstrap", "--variant=minbase",
-                               "--include=git,make,sudo,ca-certificates", "bookworm", root],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              check=False)
-        if made.returncode != 0:
-            why = "debootstrap, perhaps without a network: " + made.stdout.splitlines()[-1]
-    if why is not None:
-        tap.skip("the commands in a bare Debian 12", why)
-    return why is None
-
-
 def furnish(scratch, root, user, found):
     """The source tree, as a clone has it, and the script."""
     home = os.path.join(root, "root" if user == "root" else "home/user")
@@ -220,14 +205,7 @@ def furnish(scratch, root, user, found):
 
 
 def bare_user(tap, root, user, found):
-    """Mounts and processes end with the namespaces."""
-    inside = f"mount --rbind /sys {root}/sys; exec chroot {root} su - {user} -c " \
-        "'sh /readme/script'"
-    told = subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child",
-                           f"--mount-proc={root}/proc", "sh", "-c", inside],
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace",
-                          timeout=3000, check=False).stdout
+    told = run_inside(root, user, "/readme/script")
     for number, command in enumerate(found):
         if command.startswith("make check"):
             continue
@@ -239,7 +217,9 @@ def bare_user(tap, root, user, found):
 
 def bare(tap, scratch):
     base, found = scratch.at("debian"), sum(sections(), [])
-    if not bootstrap(tap, base):
+    why = bootstrap(base, "bookworm", "git", "make", "sudo", "ca-certificates")
+    if why is not None:
+        tap.skip("the commands in a bare Debian 12", why)
         return
     for user in ("root", "user"):
         root = scratch.at("debian-" + user)
