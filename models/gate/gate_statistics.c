@@ -1,6 +1,7 @@
 /* gate_statistics.c - ranks, their null distributions, bounds, and what they reach. */
 #include "models/gate/gate_statistics.h"
 #include "loader/base/math/median.h"
+#include "loader/base/math/quadrature.h"
 #include "loader/base/math/student.h"
 
 #include <errno.h>
@@ -236,7 +237,7 @@ int gate_statistics_unpaired(const double *base, size_t n, const double *now, si
 			estimates[count++] = now[j] - base[i];
 	shift->value = median(estimates, count);
 	set_bounds(shift, estimates, count, k);
-	shift->spread = hypot(robust_sd(base, n), robust_sd(now, m));
+	shift->spread = quadrature(robust_sd(base, n), robust_sd(now, m));
 	return 0;
 }
 

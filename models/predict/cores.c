@@ -1,5 +1,6 @@
 /* cores.c - reads P(k), fits it, and goes beyond its last point. */
 #include "models/predict/cores.h"
+#include "loader/base/math/quadrature.h"
 #include "loader/base/number.h"
 #include "models/predict/too_short.h"
 
@@ -151,8 +152,8 @@ static void cores_fit(struct cores *cores)
 static struct interval cores_times(struct interval x, struct interval y)
 {
 	double value = x.value * y.value;
-	double below = hypot(1 - x.low / x.value, 1 - y.low / y.value);
-	double above = hypot(x.high / x.value - 1, y.high / y.value - 1);
+	double below = quadrature(1 - x.low / x.value, 1 - y.low / y.value);
+	double above = quadrature(x.high / x.value - 1, y.high / y.value - 1);
 
 	return (struct interval){value, value * fmax(0, 1 - below),
 				 value * (1 + above)};

@@ -1,5 +1,6 @@
 /* drift.c - finds which of its parts the machine's drift is of, and lets that drift. */
 #include "models/predict/drift.h"
+#include "loader/base/math/quadrature.h"
 #include "models/predict/model_state.h"
 
 #define MOST  .5  /* of the drift is explained by what it is put down to */
@@ -92,7 +93,7 @@ static void drift_widen(struct model *model, int part, double half)
 
 	for (int i = 0; i < INPUTS && isfinite(half); i++)
 		if (drift_is_part(&model->inputs, part, i))
-			halves[i] = hypot(halves[i], half);
+			halves[i] = quadrature(halves[i], half);
 }
 
 int drift_follow(struct model *model, struct interval drift, struct error *err)

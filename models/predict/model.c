@@ -1,6 +1,7 @@
 /* model.c - simulates the run itself, and measures how far off that is. */
 #include "models/predict/model.h"
 #include "loader/base/error.h"
+#include "loader/base/math/quadrature.h"
 #include "models/predict/model_state.h"
 #include "models/predict/recipes.h"
 #include "models/predict/sharing.h"
@@ -56,7 +57,7 @@ static struct aspect aspect_of(const struct model *model,
 	if (i / 2 == INPUT_RECIPE)
 		half = effect.half;
 	else if (i / 2 == INPUT_FETCH)
-		half = hypot(half, effect.fetch_half);
+		half = quadrature(half, effect.fetch_half);
 	return (struct aspect){i / 2, i % 2 == 0 ? 1 + half : 1 / (1 + half), side};
 }
 
@@ -184,7 +185,7 @@ static int know_self(struct model *model, struct error *err)
 	model->self.cached = (struct interval){
 		cached.per_s / sharing_jobs(model->profile, &none), NAN, NAN};
 	model_judge(model);
-	model->half = hypot(SAME, model->self.real_error);
+	model->half = quadrature(SAME, model->self.real_error);
 	return 0;
 }
 

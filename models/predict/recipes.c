@@ -1,6 +1,7 @@
 /* recipes.c - looks up what was measured, or goes between two of them. */
 #include "models/predict/recipes.h"
 #include "loader/base/error.h"
+#include "loader/base/math/quadrature.h"
 #include "profiler/profile_prediction.h"
 
 #include <errno.h>
@@ -91,10 +92,10 @@ static int recipes_delivered(const struct profile *profile,
 		    !profile_word_equal(&recipe->change.type, &change->type))
 			continue;
 		effect->prep = fmax(.01, before + recipe->prep_ratio.value - 1);
-		effect->half =
-			hypot(effect->half * before, recipes_half(recipe->prep_ratio) *
-							     recipe->prep_ratio.value) /
-			effect->prep;
+		effect->half = quadrature(effect->half * before,
+					  recipes_half(recipe->prep_ratio) *
+						  recipe->prep_ratio.value) /
+			       effect->prep;
 		return 0;
 	}
 	return error_set(err, ENODATA, "the run did not measure prep of %s batches",

@@ -1,6 +1,7 @@
 /* calibration.c - scores predictions by their errors and by their order. */
 #include "models/whatif/calibration.h"
 #include "loader/base/math/median.h"
+#include "loader/base/math/quadrature.h"
 #include "profiler/profile_prediction.h"
 
 #include <errno.h>
@@ -244,7 +245,7 @@ static void calibration_judge(const struct setting *const steps[MEMBERS],
 		score->first_right++;
 	if (first == best ||
 	    best->found->measured.value - first->found->measured.value <=
-		    hypot(half_of(first), half_of(best)))
+		    quadrature(half_of(first), half_of(best)))
 		score->first_within++;
 }
 

@@ -1,5 +1,6 @@
 /* statistics.c - jackknife and successive differences. */
 #include "profiler/analysis/statistics.h"
+#include "loader/base/math/quadrature.h"
 #include "loader/base/math/student.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@ static struct interval statistics_around(double value, double half)
 /* Of an error of `squares` with degrees of freedom, and one that no spread shows. */
 static double statistics_half(double squares, unsigned freedom, double floor)
 {
-	return hypot(student_t(.95, freedom) * sqrt(squares), floor);
+	return quadrature(student_t(.95, freedom) * sqrt(squares), floor);
 }
 
 struct interval statistics_jackknife(double full, const double *without, size_t n,

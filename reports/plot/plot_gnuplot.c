@@ -19,8 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -218,7 +218,9 @@ static int plot_gnuplot_start(int script, int svg, pid_t *pid)
 static int plot_gnuplot_finish(pid_t pid)
 {
 	uint64_t deadline = clock_now() + PLOT_SECONDS * 1000000000ull;
-	struct pollfd ended = {.fd = pidfd_open(pid, 0), .events = POLLIN};
+	/* glibc has a function for it since 2.36 alone. */
+	struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, pid, 0),
+			       .events = POLLIN};
 	int status = 0, ready = 0;
 
 	while (ended.fd >= 0 && ready == 0 && clock_now() < deadline) {
