@@ -2,6 +2,7 @@
 # make demo                          a data set, a real training run, a verdict, a report
 # make check                         every test
 # make check SAN=address,undefined   unit tests and more under sanitizers; also SAN=thread
+# make wheel                         a file for pip: dsa, dsa.py and all that they need
 # make bench                         our loader against others, interleaved
 # make bench-models                  predictions against measurements (half an hour)
 # make bench-share                    one loader for several jobs, and its predictions
@@ -32,6 +33,7 @@ CORES  := $(shell nproc)
 PREFIX  ?= /usr/local
 LIBDIR  ?= $(PREFIX)/lib
 DATADIR ?= $(PREFIX)/share
+DIST    ?= dist
 PYTHON  ?= $(firstword $(wildcard /usr/bin/python3) python3)
 at      := $(DESTDIR)
 
@@ -49,6 +51,8 @@ run    uthash-dev              -               hash table of a list's labels (he
 run    libhwloc-dev            -               cores, caches, memory of the machine
 run    libpfm4-dev             -               names of hardware counters
 run    gnuplot-nox             gnuplot         plots of the report
+wheel  patchelf                patchelf        libraries inside, found from inside
+wheel  python3                 python3         writes the file
 check  libcmocka-dev           -               unit tests
 check  perl                    prove           runs the tests
 check  clang                   clang           second compiler
@@ -62,6 +66,7 @@ check  mandoc                  mandoc          manual pages
 check  bsdextrautils           col             manual pages as plain text
 check  codespell               codespell       spelling
 check  python3                 python3         reference results
+check  python3-venv            -               environments to install a wheel in
 check  python3-numpy           -               reference results, batches of dsa.py
 check  python3-yaml            -               action.yml, read as GitHub reads it
 check  python3-torch           -               batches of dsa.py
@@ -114,7 +119,7 @@ TOOLS    := $(filter-out $(PRELOADS:%.so=%),$(patsubst %.c,$(B)/%,$(wildcard tes
 EXAMPLES := $(B)/examples/train
 SOURCES  := $(shell find cmd $(ROOMS) examples tests -name node_modules -prune -o \
 	-name '*.[ch]' -print 2>/dev/null)
-PYTHONS  := loader/python/dsa.py $(wildcard examples/*.py)
+PYTHONS  := loader/python/dsa.py $(wildcard examples/*.py packaging/*.py)
 SCRIPTS  := .ci/run $(wildcard tests/*.t tests/*/*.sh tests/*/run examples/*.sh)
 
 # A recursive make that uses every core, unless the caller has decided already.
@@ -222,7 +227,7 @@ $(B)/flags: FORCE
 
 # Installs the missing packages of these groups, or says how. Without dpkg the
 # table above is the answer.
-GROUPS_WANTED ?= run check bench
+GROUPS_WANTED ?= run wheel check bench
 deps:
 	@command -v dpkg-query >/dev/null || exit 0; \
 	missing=$$(printf '%s\n' "$$PACKAGES" | while read -r group package shows why; do \
@@ -248,7 +253,7 @@ demo:
 	@BUILD=$(B) examples/demo.sh
 
 check:
-	@$(MAKE) --no-print-directory deps GROUPS_WANTED='run check'
+	@$(MAKE) --no-print-directory deps GROUPS_WANTED='run wheel check'
 	@$(parallel) all units headers fuzzers
 	@BUILD=$(CURDIR)/$(B) SAN='$(SAN)' tests/run
 
@@ -269,7 +274,7 @@ fuzz: fuzzers
 
 # The long forms of scripts, and every fuzzer for FUZZ_TIME seconds (60): two hours at most.
 soak:
-	@$(MAKE) --no-print-directory deps GROUPS_WANTED='run check'
+	@$(MAKE) --no-print-directory deps GROUPS_WANTED='run wheel check'
 	@$(parallel) all units fuzzers
 	@BUILD=$(CURDIR)/$(B) SOAK=1 tests/run
 
@@ -391,12 +396,23 @@ uninstall:
 	for page in man/*.[1-9]; do \
 		rm -f $(at)$(DATADIR)/man/man$${page##*.}/$${page##*/}; done
 
+# Below PREFIX, PYTHONDIR and DATADIR lies then what a wheel holds, where it holds it.
+wheel:
+	@$(MAKE) --no-print-directory deps GROUPS_WANTED='run wheel'
+	@$(parallel) all
+	@rm -rf $(DIST)/stage
+	@mkdir -p $(DIST)
+	@$(MAKE) -s --no-print-directory install DESTDIR=$(abspath $(DIST)/stage) PREFIX=/dsa_prefix \
+		PYTHONDIR=/ DATADIR=/dsa-$(VERSION).data/data/share >/dev/null
+	@$(PYTHON) packaging/wheel.py $(DIST)/stage $(VERSION) $(DIST)
+	@rm -rf $(DIST)/stage
+
 clean:
-	rm -rf build
+	rm -rf build dist
 
 FORCE:
 .PHONY: all bench bench-advice bench-gate bench-models bench-page bench-share check clean demo deps fuzz fuzzers \
-        headers install lint $(LINTS:%=lint-%) soak tidy uninstall units FORCE
+        headers install lint $(LINTS:%=lint-%) soak tidy uninstall units wheel FORCE
 # Kept, though only a chain of rules names them. All others are rebuilt when they are missing.
 .SECONDARY: $(FOURTH)/profiler/stage.h $(FOURTH)/loader/base/trace.h $(patsubst %.c,$(B)/%.o,$(filter examples/%.c tests/%.c,$(SOURCES)))
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""Every command of README.md, as it stands there: in a folder with ./train and images/, where
-dsa.ini makes budgets short, and without XDG_RUNTIME_DIR. Speaks TAP. SLEEPS most of the time.
+"""Every command of README.md, as it stands there: in a folder with ./train, train.py and
+images/, where dsa.ini makes budgets short, and without XDG_RUNTIME_DIR. Speaks TAP. SLEEPS
+most of the time.
 SOAK=1: also in a bare Debian 12, as root and as a user, from `make demo` on; needs root,
 debootstrap and a network."""
 
@@ -66,7 +67,8 @@ def fits(command, status, said):
 
 
 def lay_programs(scratch):
-    """./train trains at the pace of an emulated accelerator, and so does what it was."""
+    """./train trains at the pace of an emulated accelerator, and so does what it was.
+    train.py has many steps and no compute."""
     for name in ("train", "train.main"):
         with open(scratch.at(name), "w", encoding="utf-8") as file:
             file.write(f'#!/bin/sh\nexec {shlex.quote(BUILD)}/examples/train --batch 8 '
@@ -78,6 +80,14 @@ def lay_programs(scratch):
                    "static void train(const void *data, const uint32_t *labels, uint32_t n)\n"
                    "{\n\t(void)data, (void)labels, (void)n;\n}\n"
                    f"int main(void)\n{{\n{body}\nreturn 0;\n}}\n")
+    lay_python(scratch, "train.py", snippet("python").replace("batch=64", "batch=8")
+               .replace("range(10)", "range(1000)"))
+
+
+def lay_python(scratch, name, text):
+    with open(scratch.at(name), "w", encoding="utf-8") as file:
+        file.write("def train(images, labels):\n    assert len(images) == len(labels)\n\n"
+                   + text)
 
 
 def lay_package(scratch):
@@ -104,7 +114,7 @@ def lay(scratch):
     for name in ("before", "after"):
         shutil.copytree(scratch.at("out"), scratch.at(name))
     scratch.environment.update(
-        PATH=BUILD + ":" + os.environ["PATH"], LD_LIBRARY_PATH=BUILD,
+        PATH=f"{BUILD}:/usr/bin:{os.environ['PATH']}", LD_LIBRARY_PATH=BUILD,
         PKG_CONFIG_PATH=scratch.at("pkgconfig"), DSA_LIBRARY=BUILD + "/libdsa.so",
         PYTHONPATH=os.path.join(ROOT, "loader/python"))
     scratch.environment.pop("XDG_RUNTIME_DIR", None)
@@ -150,11 +160,9 @@ def snippets(tap, scratch):
     status, said = run(scratch, scratch.path,
                        "DSA_LOADER=epochs=1 exec section*/a.out")
     tap.ok(status == 0, "the program in C that was built runs", status, said)
-    with open(scratch.at("train.py"), "w", encoding="utf-8") as file:
-        file.write("def train(images, labels):\n    assert len(images) == len(labels)\n\n"
-                   + snippet("python"))
+    lay_python(scratch, "snippet.py", snippet("python"))
     status, said = run(scratch, scratch.path,
-                       "DSA_LOADER=epochs=2,size=32 /usr/bin/python3 train.py")
+                       "DSA_LOADER=epochs=2,size=32 python3 snippet.py")
     tap.ok(status == 0, "and so does the one in Python", status, said)
 
 
@@ -162,13 +170,13 @@ def snippets(tap, scratch):
 
 # What a reader has before: a virtual environment, a program, pictures.
 PREPARED = """export VIRTUAL_ENV=$HOME/venv
-sudo apt-get install -qq -y --no-install-recommends python3-venv >/dev/null
+sudo apt-get install -qq -y --no-install-recommends python3-venv python3-numpy >/dev/null
 python3 -m venv --without-pip "$VIRTUAL_ENV"
 cd ~/dsa
 """
 LAID = """mkdir ~/work && cd ~/work
 cp ~/dsa/build/plain/examples/train train && cp train train.main
-cp /readme/train.c /readme/dsa.ini . && ln -s ~/dsa/examples examples
+cp /readme/train.c /readme/train.py /readme/dsa.ini . && ln -s ~/dsa/examples examples
 dsa dataset make --count 200 --size-mean 12K images >/dev/null
 dsa run -q -o before -- ./train --dataset images/ && cp -r before after
 """
@@ -197,7 +205,8 @@ def furnish(scratch, root, user, found):
                    shell=True, check=True)
     subprocess.run(["chroot", root, "chown", "-R", user, home[len(root):]], check=True)
     os.mkdir(os.path.join(root, "readme"))
-    shutil.copy(scratch.at("train.c"), os.path.join(root, "readme"))
+    for name in ("train.c", "train.py"):
+        shutil.copy(scratch.at(name), os.path.join(root, "readme"))
     longer = SHORT.replace("budget = 2s", "budget = 10s").replace("0.5s", "5s")
     for name, text in (("script", script(found)), ("dsa.ini", longer)):
         with open(os.path.join(root, "readme", name), "w", encoding="utf-8") as file:

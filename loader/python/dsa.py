@@ -154,12 +154,14 @@ _loaded = {}
 
 
 def _places():
-    """Where it may be, in order: a source tree, an installation, the system."""
+    """Where it may be, in order: a source tree, a wheel, an installation, the system."""
     chosen = os.environ.get("DSA_LIBRARY")
     if chosen:
         return [chosen]
-    above = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    here = os.path.dirname(os.path.abspath(__file__))
+    above = os.path.join(here, "..", "..")
     files = [os.path.join(above, "build", "plain", "libdsa.so"),
+             os.path.join(here, "dsa_prefix", "lib", f"libdsa.so.{_ABI}"),
              os.path.join(above, f"libdsa.so.{_ABI}")]
     return [file for file in files if os.path.exists(file)] + [f"libdsa.so.{_ABI}"]
 
