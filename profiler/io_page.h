@@ -1,0 +1,158 @@
+/*
+ * io_page.h - what a program that nobody changed reads, process by process and batch by
+ * batch: the page that it shares with dsa.
+ *
+ * libdsa-io.so is preloaded into the program. DSA_IO names a file that dsa made; a process
+ * maps it when it makes a batch or opens a file to write. All counting is by atomics in
+ * this page, so that a worker that is killed, or leaves by _exit, loses nothing. All times
+ * are CLOCK_MONOTONIC in nanoseconds. The file is best one in memory (/dev/shm): a page of
+ * any other faults anew each time that it was written back.
+ *
+ *	+-----------+ 0
+ *	| header    |  control: the emulated storage, the list that is recorded
+ *	| slots[]   |  a process each, while it lives; then the next one counts on
+ *	| batches[] |  a ring: what each batch took that a process made
+ *	| ranges[]  |  what the batches of the list read: its first pass fills it
+ *	| written[] |  files that the program opened to write
+ *	+-----------+
+ *
+ * What the hook calls is in profiler/io/dsa_io.h. A batch is made between
+ * dsa_io_batch_begin() and dsa_io_batch_end() of a process, in any of its threads; regular
+ * files that the process opens or reads meanwhile are data, but code and what the system is
+ * made of (profiler/io/data_path.h). What a process reads at other times, and what is no
+ * data, is counted apart from its first batch on.
+ */
+#ifndef DSA_IO_PAGE_H
+#define DSA_IO_PAGE_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+
+#define IO_MAGIC   "dsa-io\0"
+#define IO_VERSION 1
+
+enum {
+	IO_SLOTS = 256, /* processes that make batches at once */
+	IO_BATCHES = 1 << 14,
+	IO_RANGES = 1 << 15,
+	IO_WRITTEN = 256,
+	IO_PATH = 488,    /* with its end; longer ones are dropped, and counted */
+	IO_PID_BITS = 22, /* no kernel has greater ones (PID_MAX_LIMIT) */
+};
+
+/* Totals. Append; never reorder. */
+#define IO_COUNTERS(X)                                                                 \
+	X(batches, "batches made")                                                     \
+	X(samples, "samples in them")                                                  \
+	X(batch_ns, "wall time that they took")                                        \
+	X(opens, "files opened for them")                                              \
+	X(reads, "calls that read them")                                               \
+	X(bytes, "bytes that these brought")                                           \
+	X(io_ns, "time in these calls, emulated storage included")                     \
+	X(storage_bytes, "bytes that batches waited for from storage")                 \
+	X(maps, "files mapped for them, which can be neither counted nor evicted")     \
+	X(sockets, "connections that they used, each once a batch")                    \
+	X(other_opens, "files opened at other times")                                  \
+	X(other_bytes, "bytes read at other times, and those that are no data")        \
+	X(throttle_reads, "calls that paid the latency of the emulated storage")       \
+	X(throttle_bytes, "bytes that passed it")                                      \
+	X(throttle_busy_ns, "time that its bucket was occupied")                       \
+	X(padded, "samples that the emulated prep padded to its deadline")             \
+	X(cpu_ns, "CPU time of the process while it made them")                        \
+	X(seen_bytes, "bytes + other_bytes when /proc/self/io was looked at last")     \
+	X(proc_bytes, "bytes that the process had read by then, as that says")
+
+enum io_counter {
+#define IO_NUMBER(name, meaning) IO_##name,
+	IO_COUNTERS(IO_NUMBER)
+#undef IO_NUMBER
+		IO_COUNT
+};
+
+/* A process. One whose process is gone is claimed again by compare and exchange of its
+ * owner, and its counters go on: a sum over all slots has what every process counted. */
+struct io_slot {
+	/* The pid, and process_start() above IO_PID_BITS of it; 0: nobody's so far. */
+	_Alignas(64) _Atomic uint64_t owner;
+	_Atomic uint64_t counters[IO_COUNT];
+};
+
+enum {
+	IO_MAPPED = 1, /* it mapped a file */
+	IO_SOCKET = 2, /* it used a connection */
+	IO_FORKED = 4, /* it started a process, or waited for one */
+	IO_LISTED = 8, /* of the first pass of a list */
+};
+
+/* A batch that was made. */
+struct io_batch {
+	_Atomic uint64_t number; /* of it + 1, once all is written; 0: it is not */
+	uint64_t key;            /* the hook's: equal for equal indices */
+	uint64_t begin_ns, end_ns;
+	uint64_t io_ns;         /* of this, in calls that open or read data: by each
+				 * of its threads, added up */
+	uint64_t cpu_ns;        /* of the process */
+	uint64_t bytes;         /* that these calls brought */
+	uint64_t storage_bytes; /* that the process waited for meanwhile (ru_inblock) */
+	uint64_t digest;        /* of what was opened and read (file, place, bytes), in
+				 * whatever order: the same only within a machine */
+	uint32_t opens, reads;
+	uint32_t samples;
+	uint32_t pid;
+	uint32_t flags;
+};
+
+/* What a batch of the list read of a file, in a row. */
+struct io_range {
+	_Atomic uint64_t number; /* as of a batch */
+	uint64_t key;            /* of the batch */
+	uint64_t from;
+	_Atomic uint64_t to; /* bytes; grows while the batch is made */
+	char path[IO_PATH];  /* absolute; ends with 0 */
+};
+
+struct io_written {
+	_Atomic uint64_t number;
+	char path[IO_PATH]; /* absolute; ends with 0 */
+};
+
+struct io_page {
+	char magic[8];
+	uint32_t version;
+	uint32_t bytes; /* of the whole file */
+
+	/* The hook, while no batch is made. */
+	_Atomic uint32_t throttled; /* 1: the emulated storage holds reads back */
+	_Atomic uint32_t listing;   /* 1: batches write their ranges */
+
+	/* dsa, before the program starts; 0: none. */
+	double storage_bandwidth, storage_latency, prep_delay; /* B/s, s, s */
+
+	/* When the throttle's bucket let the last read pass. The hook sets it to 0
+	 * between windows: the bucket is full. */
+	_Atomic uint64_t busy_until_ns;
+
+	/* So far. Of ranges and files those beyond their room are not there. */
+	_Atomic uint64_t batch_count, range_count, written_count;
+
+	/* Processes, ranges and files there was no room for. */
+	_Atomic uint64_t dropped_processes, dropped_ranges, dropped_written;
+
+	struct io_slot slots[IO_SLOTS];
+	struct io_batch batches[IO_BATCHES];
+	struct io_range ranges[IO_RANGES];
+	struct io_written written[IO_WRITTEN];
+};
+
+/* Makes the page at `path` (0600, whole, without a name before it is complete), where
+ * nothing may be, and maps it. NULL fills err. The file stays. */
+struct io_page *io_page_create(const char *path, struct error *err);
+void io_page_unmap(struct io_page *page);
+
+/* A counter over all processes, those that are gone included. */
+uint64_t io_page_total(const struct io_page *page, enum io_counter which);
+
+#endif
