@@ -103,13 +103,15 @@ LOADER_LIBS   := $(call pkg-config,--libs $(LOADER_NEEDS)) -lm
 source = $(sort $(shell find $1 -name '*.c' 2>/dev/null))
 object = $(patsubst %.c,$(B)/%.o,$(call source,$1))
 ROOMS    := loader profiler models reports
-LIB      := $(call object,$(ROOMS))
+# What stands before the C library's own functions is in one library alone.
+LIB      := $(filter-out $(B)/profiler/io/wrap/%,$(call object,$(ROOMS)))
 # The library does without the shared loader's server, and without what loader/base/ holds
 # for the rooms above it alone.
 NOT_IN_LIBDSA := $(addprefix $(B)/loader/,base/math/% base/text/% base/clock_utc.o \
 	share/server/% share/schedule/% share/wire/status.o share/ring/bcast_repeat.o \
 	driver/serve_windows.o)
 LIBDSA   := $(filter-out $(NOT_IN_LIBDSA),$(call object,loader))
+LIBIO    := $(call object,profiler/io) $(addprefix $(B)/loader/base/,clock.o host/process.o)
 UNITS    := $(call source,tests/unit)
 UNIT     := $(patsubst %_test.c,$(B)/test/%,$(notdir $(UNITS)))
 FUZZ     := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
@@ -125,7 +127,7 @@ SCRIPTS  := .ci/run $(wildcard tests/*.t tests/*/*.sh tests/*/run examples/*.sh)
 # A recursive make that uses every core, unless the caller has decided already.
 parallel = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(CORES))
 
-all: $(B)/dsa $(B)/libdsa.so $(B)/libdsa.a $(EXAMPLES)
+all: $(B)/dsa $(B)/libdsa.so $(B)/libdsa.a $(B)/libdsa-io.so $(EXAMPLES)
 
 $(B)/dsa: $(call object,cmd) $(B)/libhouse.a
 	@echo '  LD  $@'
@@ -151,6 +153,14 @@ $(B)/libdsa.a: $(LIBDSA)
 	@$(LD) -r -o $(B)/libdsa.o $^
 	@objcopy --localize-hidden $(B)/libdsa.o
 	@rm -f $@; $(AR) rcs $@ $(B)/libdsa.o
+
+# Preloaded into programs that bring their own loader: it is initialised before all else,
+# so that no call finds it half made, and asks for nothing that they do not have.
+$(B)/libdsa-io.so: $(LIBIO) profiler/io/libdsa-io.map
+	@echo '  LD  $@'
+	@$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,initfirst \
+		-Wl,--version-script=profiler/io/libdsa-io.map $(if $(SAN),,-Wl,-z,defs) \
+		-o $@ $(filter %.o,$^)
 
 # Examples include <dsa/loader.h>, as a program outside this tree does.
 build/include/dsa/loader.h: loader/loader.h
@@ -207,6 +217,7 @@ $(PRELOADS): %.so: %.o
 	@$(CC) $(FLAGS) $(CFLAGS) -shared -o $@ $<
 
 $(B)/tests/%.o: private FLAGS += $(CMOCKA_CFLAGS)
+$(B)/profiler/io/wrap/%.o: private FLAGS += -U_FORTIFY_SOURCE
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	@echo '  CC  $<'
@@ -356,6 +367,7 @@ install: all
 	install $(B)/dsa $(at)$(PREFIX)/bin/dsa
 	install -m 644 $(B)/libdsa.so.$(ABI) $(B)/libdsa.a $(at)$(LIBDIR)
 	ln -sf libdsa.so.$(ABI) $(at)$(LIBDIR)/libdsa.so
+	install -D -m 644 $(B)/libdsa-io.so $(at)$(LIBDIR)/dsa/libdsa-io.so
 	install -m 644 loader/loader.h $(at)$(PREFIX)/include/dsa/loader.h
 	install -D -m 644 loader/python/dsa.py $(at)$(PYTHONDIR)/dsa.py
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
@@ -390,6 +402,7 @@ COMPLETIONS := bash-completion/completions/dsa zsh/site-functions/_dsa \
 uninstall:
 	rm -f $(at)$(PREFIX)/bin/dsa $(at)$(LIBDIR)/libdsa.so $(at)$(LIBDIR)/libdsa.so.$(ABI) \
 		$(at)$(LIBDIR)/libdsa.a $(at)$(LIBDIR)/pkgconfig/dsa.pc \
+		$(at)$(LIBDIR)/dsa/libdsa-io.so \
 		$(at)$(PYTHONDIR)/dsa.py $(at)$(PYTHONDIR)/__pycache__/dsa.*.pyc \
 		$(COMPLETIONS:%=$(at)$(DATADIR)/%)
 	rm -rf $(at)$(PREFIX)/include/dsa $(at)$(DATADIR)/doc/dsa

@@ -4,6 +4,7 @@
 #include "loader/base/error.h"
 #include "loader/base/host/process.h"
 #include "loader/base/io.h"
+#include "loader/base/new_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,42 +35,6 @@ static void fill_header(struct trace *trace, uint64_t seed)
 	memcpy(trace->magic, TRACE_MAGIC, sizeof(trace->magic));
 }
 
-/*
- * A file that gets its name only when the session in it is complete, so that nobody
- * ever finds half of one. Where the file system can't do that it has it from the start.
- */
-static int make_file(const char *path, bool *named)
-{
-	char *copy = strdup(path), *slash;
-	const char *folder = ".";
-	int fd;
-
-	if (copy == NULL)
-		return -ENOMEM;
-	slash = strrchr(copy, '/');
-	if (slash != NULL) {
-		slash[slash == copy] = '\0'; /* the root's own slash stays */
-		folder = copy;
-	}
-	*named = false;
-	fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
-		*named = true;
-		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	}
-	free(copy);
-	return fd < 0 ? -errno : fd;
-}
-
-static int name_file(int fd, const char *path)
-{
-	char own[32];
-
-	snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
-	return linkat(AT_FDCWD, own, AT_FDCWD, path, AT_SYMLINK_FOLLOW) < 0 ? -errno
-									    : 0;
-}
-
 /* Allocates, maps and fills the file; 0 or -errno. */
 static int fill_file(int fd, uint64_t seed, struct trace **made)
 {
@@ -95,13 +60,13 @@ struct trace *trace_create(const char *path, uint64_t seed, struct error *err)
 	if (unlink(path) < 0 && errno != ENOENT)
 		return error_null(
 			error_sys(err, errno, "cannot replace the session %s", path));
-	fd = make_file(path, &named);
+	fd = new_file_make(path, &named);
 	if (fd < 0)
 		return error_null(
 			error_sys(err, -fd, "cannot make the session %s", path));
 	result = fill_file(fd, seed, &trace);
 	if (result == 0 && !named)
-		result = name_file(fd, path);
+		result = new_file_name(fd, path);
 	close(fd);
 	if (result == 0)
 		return trace;

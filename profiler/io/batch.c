@@ -1,0 +1,138 @@
+/* batch.c - begins batches, and ends them as records. */
+#include "profiler/io/batch.h"
+#include "loader/base/clock.h"
+#include "loader/base/random.h"
+#include "profiler/io/attach.h"
+#include "profiler/io/coverage.h"
+#include "profiler/io/dsa_io.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+	NUMBERS = 1 << 30, /* of batches, in a process; fd_table.h has no more bits */
+	SECTOR = 512,      /* unit of ru_inblock */
+};
+
+/* What is compared at both ends. */
+struct batch_look {
+	uint64_t ns, cpu_ns;
+	uint64_t storage_bytes;
+	uint64_t children; /* faults of those that were waited for: each has some */
+	uint32_t forks;
+	uint64_t counters[IO_COUNT];
+};
+
+/* Written by the thread that begins it, but for digest and flags. */
+static struct batch_now {
+	uint32_t number;
+	uint64_t key;
+	struct batch_look begin;
+	_Atomic uint64_t digest;
+	_Atomic uint32_t flags;
+} batch_now;
+
+void batch_digest(uint64_t file, uint64_t from, uint64_t bytes)
+{
+	uint64_t mixed = random_mix(random_mix(file ^ from) + bytes);
+
+	atomic_fetch_add_explicit(&batch_now.digest, mixed, memory_order_relaxed);
+}
+
+void batch_flag(uint32_t flag)
+{
+	atomic_fetch_or_explicit(&batch_now.flags, flag, memory_order_relaxed);
+}
+
+uint64_t batch_key(void)
+{
+	return batch_now.key;
+}
+
+static void batch_look(struct batch_look *look, struct io_slot *slot)
+{
+	struct rusage own = {0}, children = {0};
+
+	syscall(SYS_getrusage, RUSAGE_SELF, &own);
+	syscall(SYS_getrusage, RUSAGE_CHILDREN, &children);
+	look->storage_bytes = (uint64_t)own.ru_inblock * SECTOR;
+	look->children = (uint64_t)children.ru_minflt;
+	look->forks = attach_self.forks;
+	for (unsigned i = 0; i < IO_COUNT; i++)
+		look->counters[i] = attach_count(slot, i);
+	look->cpu_ns = clock_process_cpu();
+	look->ns = clock_now();
+}
+
+void dsa_io_batch_begin(uint64_t key)
+{
+	struct io_slot *slot = attach_slot();
+
+	if (slot == NULL)
+		return;
+	coverage_begin(slot);
+	batch_now.number = batch_now.number % (NUMBERS - 1) + 1;
+	batch_now.key = key;
+	atomic_store(&batch_now.digest, 0);
+	atomic_store(&batch_now.flags, attach_self.page->listing ? IO_LISTED : 0);
+	batch_look(&batch_now.begin, slot);
+	atomic_store(&attach_self.batch, batch_now.number);
+}
+
+/* ---- the end ---- */
+
+static void batch_record(struct io_batch *batch, const struct batch_look *end,
+			 uint32_t samples)
+{
+	const struct batch_look *begin = &batch_now.begin;
+	uint64_t took[IO_COUNT];
+
+	for (unsigned i = 0; i < IO_COUNT; i++)
+		took[i] = end->counters[i] - begin->counters[i];
+	batch->key = batch_now.key;
+	batch->begin_ns = begin->ns;
+	batch->end_ns = end->ns;
+	batch->cpu_ns = end->cpu_ns - begin->cpu_ns;
+	batch->storage_bytes = end->storage_bytes - begin->storage_bytes;
+	batch->io_ns = took[IO_io_ns];
+	batch->bytes = took[IO_bytes];
+	batch->opens = (uint32_t)took[IO_opens];
+	batch->reads = (uint32_t)took[IO_reads];
+	batch->digest = atomic_load(&batch_now.digest);
+	batch->samples = samples;
+	batch->pid = (uint32_t)getpid();
+	batch->flags = atomic_load(&batch_now.flags);
+	if (end->forks != begin->forks || end->children != begin->children)
+		batch->flags |= IO_FORKED;
+}
+
+static void batch_total(struct io_slot *slot, const struct io_batch *batch)
+{
+	attach_add(slot, IO_batches, 1);
+	attach_add(slot, IO_samples, batch->samples);
+	attach_add(slot, IO_batch_ns, batch->end_ns - batch->begin_ns);
+	attach_add(slot, IO_cpu_ns, batch->cpu_ns);
+	attach_add(slot, IO_storage_bytes, batch->storage_bytes);
+}
+
+void dsa_io_batch_end(uint32_t samples)
+{
+	struct io_slot *slot = attach_self.slot;
+	struct io_page *page = attach_self.page;
+	struct batch_look end;
+	struct io_batch *batch;
+	uint64_t number;
+
+	if (slot == NULL || atomic_exchange(&attach_self.batch, 0) == 0)
+		return;
+	batch_look(&end, slot);
+	number = atomic_fetch_add(&page->batch_count, 1);
+	batch = &page->batches[number % IO_BATCHES];
+	atomic_store(&batch->number, 0);
+	batch_record(batch, &end, samples);
+	batch_total(slot, batch);
+	atomic_store(&batch->number, number + 1);
+	coverage_look(slot);
+}

@@ -1,0 +1,74 @@
+/* data_path.c - looks at the beginnings and ends of paths. */
+#include "profiler/io/data_path.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static bool data_path_begins(const char *path, const char *with)
+{
+	return strncmp(path, with, strlen(with)) == 0;
+}
+
+static bool data_path_ends(const char *path, const char *with)
+{
+	size_t length = strlen(path), of = strlen(with);
+
+	return length >= of && memcmp(path + length - of, with, of) == 0;
+}
+
+static bool data_path_system(const char *path)
+{
+	return data_path_begins(path, "/proc/") || data_path_begins(path, "/sys/") ||
+	       data_path_begins(path, "/memfd:") ||
+	       (data_path_begins(path, "/dev/") &&
+		!data_path_begins(path, "/dev/shm/"));
+}
+
+/* "libc.so", "libc.so.6"; not "image.some.jpg". */
+static bool data_path_library(const char *path)
+{
+	const char *name = strrchr(path, '/'), *found;
+
+	found = strstr(name != NULL ? name : path, ".so");
+	return found != NULL &&
+	       (found[3] == '\0' ||
+		(found[3] == '.' && found[4] >= '0' && found[4] <= '9'));
+}
+
+bool data_path(const char *path)
+{
+	return path[0] != '\0' && !data_path_system(path) && !data_path_library(path) &&
+	       !data_path_ends(path, ".py") && !data_path_ends(path, ".pyc") &&
+	       !data_path_ends(path, " (deleted)") &&
+	       strstr(path, "/__pycache__/") == NULL;
+}
+
+/* Writes "/proc/self/fd/" and the number. */
+static void data_path_link(int fd, char link[32])
+{
+	char *at = link + 31;
+	unsigned number = (unsigned)fd;
+
+	*at = '\0';
+	do {
+		*--at = (char)('0' + number % 10);
+		number /= 10;
+	} while (number > 0);
+	memcpy(link, "/proc/self/fd/", 14);
+	memmove(link + 14, at, strlen(at) + 1);
+}
+
+int data_path_of(int fd, char *path, size_t size)
+{
+	char link[32];
+	long length;
+
+	data_path_link(fd, link);
+	length = syscall(SYS_readlinkat, AT_FDCWD, link, path, size);
+	if (length < 0 || (size_t)length >= size || path[0] != '/')
+		return -1;
+	path[length] = '\0';
+	return (int)length;
+}

@@ -1,0 +1,47 @@
+/*
+ * raw.h - system calls past everybody's wrappers, this library's too. As the C library's
+ * own they return -1 and set errno.
+ */
+#ifndef DSA_IO_RAW_H
+#define DSA_IO_RAW_H
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+static inline int raw_open(const char *path, int flags)
+{
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0);
+}
+
+static inline void raw_close(int fd)
+{
+	syscall(SYS_close, fd);
+}
+
+static inline ssize_t raw_pread(int fd, void *to, size_t size, uint64_t from)
+{
+	return syscall(SYS_pread64, fd, to, size, from);
+}
+
+static inline off_t raw_position(int fd)
+{
+	return syscall(SYS_lseek, fd, 0, SEEK_CUR);
+}
+
+static inline void *raw_map(size_t size, int protection, int fd, uint64_t from)
+{
+	return (void *)syscall(SYS_mmap, NULL, size, protection, MAP_SHARED, fd, from);
+}
+
+static inline void raw_unmap(void *start, size_t size)
+{
+	syscall(SYS_munmap, start, size);
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* io_page.c - makes the page of a program that nobody changed, and adds it up. */
+#include "profiler/io_page.h"
+#include "loader/base/error.h"
+#include "loader/base/io.h"
+#include "loader/base/new_file.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* 0 or -errno. */
+static int io_page_fill(int fd, struct io_page **made)
+{
+	struct io_page *page;
+	int result = io_allocate(fd, sizeof(*page));
+
+	if (result < 0)
+		return result;
+	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		return -errno;
+	page->version = IO_VERSION;
+	page->bytes = sizeof(*page);
+	memcpy(page->magic, IO_MAGIC, sizeof(page->magic));
+	*made = page;
+	return 0;
+}
+
+struct io_page *io_page_create(const char *path, struct error *err)
+{
+	struct io_page *page = NULL;
+	bool named;
+	int fd = new_file_make(path, &named), result = fd;
+
+	if (fd >= 0) {
+		result = io_page_fill(fd, &page);
+		if (result == 0 && !named)
+			result = new_file_name(fd, path);
+		close(fd);
+	}
+	if (result >= 0)
+		return page;
+	io_page_unmap(page);
+	if (fd >= 0 && named)
+		unlink(path);
+	error_sys(err, -result, "cannot make %s (%zu MB)", path, sizeof(*page) >> 20);
+	return NULL;
+}
+
+void io_page_unmap(struct io_page *page)
+{
+	if (page != NULL)
+		munmap(page, sizeof(*page));
+}
+
+uint64_t io_page_total(const struct io_page *page, enum io_counter which)
+{
+	uint64_t total = 0;
+
+	for (unsigned i = 0; i < IO_SLOTS; i++)
+		total += page->slots[i].counters[which];
+	return total;
+}
