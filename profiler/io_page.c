@@ -2,7 +2,6 @@
 #include "profiler/io_page.h"
 #include "loader/base/error.h"
 #include "loader/base/io.h"
-#include "loader/base/new_file.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -32,12 +31,12 @@ struct io_page *io_page_create(const char *path, struct error *err)
 {
 	struct io_page *page = NULL;
 	bool named;
-	int fd = new_file_make(path, &named), result = fd;
+	int fd = io_new_file(path, &named), result = fd;
 
 	if (fd >= 0) {
 		result = io_page_fill(fd, &page);
 		if (result == 0 && !named)
-			result = new_file_name(fd, path);
+			result = io_name_file(fd, path);
 		close(fd);
 	}
 	if (result >= 0)

@@ -6,7 +6,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -120,6 +122,42 @@ int io_allocate(int fd, size_t bytes)
 	io_limit_end(&limit, -result);
 	return -result;
 }
+
+/* ---- new files ---- */
+
+int io_new_file(const char *path, bool *named)
+{
+	char *copy = strdup(path), *slash;
+	const char *folder = ".";
+	int fd;
+
+	if (copy == NULL)
+		return -ENOMEM;
+	slash = strrchr(copy, '/');
+	if (slash != NULL) {
+		slash[slash == copy] = '\0'; /* the root's own slash stays */
+		folder = copy;
+	}
+	*named = false;
+	fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
+		*named = true;
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	}
+	free(copy);
+	return fd < 0 ? -errno : fd;
+}
+
+int io_name_file(int fd, const char *path)
+{
+	char own[32];
+
+	snprintf(own, sizeof(own), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, own, AT_FDCWD, path, AT_SYMLINK_FOLLOW) < 0 ? -errno
+									    : 0;
+}
+
+/* ---- streams ---- */
 
 char *io_text(FILE *stream, char **text)
 {

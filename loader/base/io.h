@@ -3,6 +3,7 @@
 #ifndef DSA_IO_H
 #define DSA_IO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -23,6 +24,17 @@ int io_truncate(int fd, size_t bytes);
  * for its end. 0 or -errno.
  */
 int io_allocate(int fd, size_t bytes);
+
+/*
+ * A file that gets its name only when it is complete, so that nobody ever finds half of
+ * one. Makes it (0600), to be read and written, for where `path` will lie; *named: the file
+ * system can't do that, and it has the name from the start, which nothing had before.
+ * Returns the descriptor or -errno.
+ */
+int io_new_file(const char *path, bool *named);
+
+/* Gives it the name, which nothing may have. 0 or -errno. */
+int io_name_file(int fd, const char *path);
 
 /* Ends a stream that open_memstream() made. Returns *text, to be freed; or NULL, and
  * frees it, when memory was short. */

@@ -4,7 +4,6 @@
 #include "loader/base/error.h"
 #include "loader/base/host/process.h"
 #include "loader/base/io.h"
-#include "loader/base/new_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,13 +59,13 @@ struct trace *trace_create(const char *path, uint64_t seed, struct error *err)
 	if (unlink(path) < 0 && errno != ENOENT)
 		return error_null(
 			error_sys(err, errno, "cannot replace the session %s", path));
-	fd = new_file_make(path, &named);
+	fd = io_new_file(path, &named);
 	if (fd < 0)
 		return error_null(
 			error_sys(err, -fd, "cannot make the session %s", path));
 	result = fill_file(fd, seed, &trace);
 	if (result == 0 && !named)
-		result = new_file_name(fd, path);
+		result = io_name_file(fd, path);
 	close(fd);
 	if (result == 0)
 		return trace;
