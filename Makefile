@@ -72,6 +72,8 @@ check  python3-yaml            -               action.yml, read as GitHub reads 
 check  python3-torch           -               batches of dsa.py
 check  python3-pil             -               Pillow: reference of the resampler
 check  python3-prometheus-client -             reads OpenMetrics
+check  libjemalloc2            -               allocators that programs preload,
+check  libtcmalloc-minimal4    -               beside which libdsa-io.so works
 check  libxml2-utils           xmllint         JUnit against its schema
 check  cmark-gfm               cmark-gfm       Markdown as GitHub renders it
 check  curl                    curl            asks a loader's socket
@@ -116,7 +118,7 @@ UNITS    := $(call source,tests/unit)
 UNIT     := $(patsubst %_test.c,$(B)/test/%,$(notdir $(UNITS)))
 FUZZ     := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 BENCH    := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
-PRELOADS := $(B)/tests/tool/odd_reads.so
+PRELOADS := $(addprefix $(B)/tests/tool/,io_early.so odd_reads.so)
 TOOLS    := $(filter-out $(PRELOADS:%.so=%),$(patsubst %.c,$(B)/%,$(wildcard tests/tool/*.c)))
 EXAMPLES := $(B)/examples/train
 SOURCES  := $(shell find cmd $(ROOMS) examples tests -name node_modules -prune -o \

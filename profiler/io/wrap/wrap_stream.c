@@ -70,7 +70,20 @@ static void stream_read(struct stream *stream, size_t wanted, size_t got)
 		meter_data(&stream->meter, before, now - before);
 }
 
-/* After a call that goes elsewhere: it fills the buffer from there, or has it already. */
+/* What calls that have no wrapper filled the buffer with, as getc() does: before it goes.
+ * One that has none was never read as a stream: file streams of C++ are so. */
+static void stream_settle(FILE *file)
+{
+	struct stream stream;
+
+	if (file->_IO_read_base == NULL)
+		return;
+	stream = stream_begin(file);
+	stream_read(&stream, SIZE_MAX, 0);
+}
+
+/* After a call that goes elsewhere: it fills the buffer from there, or has it already, but
+ * for the place where that ends, to which the C library fills it again. */
 static void stream_sought(struct stream *stream)
 {
 	const FILE *file = stream->file;
@@ -81,7 +94,7 @@ static void stream_sought(struct stream *stream)
 	meter_inside = 0;
 	now = stream_move(stream, &before);
 	filled = (uint64_t)(file->_IO_read_end - file->_IO_read_base);
-	if (now != before && filled > 0 && filled <= now)
+	if ((now != before || file->_IO_read_ptr == file->_IO_read_end) && filled > 0)
 		meter_data(&stream->meter, now - filled, filled);
 }
 
@@ -127,6 +140,7 @@ WRAP_FREOPEN(freopen64)
 
 int fclose(FILE *file)
 {
+	stream_settle(file);
 	meter_closed(file->_fileno);
 	return real.fclose(file);
 }
@@ -175,9 +189,12 @@ WRAP_LINE(ssize_t, __getdelim, (char **line, size_t *room, int end, FILE *file),
 #define WRAP_SEEK(name, type)                                                          \
 	int name(FILE *file, type offset, int whence)                                  \
 	{                                                                              \
-		struct stream stream = stream_begin(file);                             \
-		int done = real.name(file, offset, whence);                            \
+		struct stream stream;                                                  \
+		int done;                                                              \
                                                                                        \
+		stream_settle(file);                                                   \
+		stream = stream_begin(file);                                           \
+		done = real.name(file, offset, whence);                                \
 		stream_sought(&stream);                                                \
 		return done;                                                           \
 	}
@@ -187,8 +204,10 @@ WRAP_SEEK(fseeko64, off64_t)
 
 void rewind(FILE *file)
 {
-	struct stream stream = stream_begin(file);
+	struct stream stream;
 
+	stream_settle(file);
+	stream = stream_begin(file);
 	real.rewind(file);
 	stream_sought(&stream);
 }
