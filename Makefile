@@ -7,6 +7,7 @@
 # make bench-models                  predictions against measurements (half an hour)
 # make bench-share                    one loader for several jobs, and its predictions
 # make bench-advice                   what is advised, tried on ten profiles
+# make bench-io                      what counting a program's reads costs it
 # make bench-gate                     false alarms and power of the gate, on hours of launches
 # make bench-page                    predicted hits of the page cache against the kernel's
 # make soak                          the long forms of the tests, a minute a fuzzer
@@ -314,6 +315,11 @@ bench-advice:
 	@$(parallel) all
 	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/advice.py
 
+bench-io:
+	@$(MAKE) --no-print-directory deps GROUPS_WANTED=run
+	@$(parallel) all $(TOOLS)
+	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/io_cost.py
+
 bench-gate:
 	@$(MAKE) --no-print-directory deps GROUPS_WANTED=run
 	@$(parallel) all $(TOOLS)
@@ -426,7 +432,7 @@ clean:
 	rm -rf build dist
 
 FORCE:
-.PHONY: all bench bench-advice bench-gate bench-models bench-page bench-share check clean demo deps fuzz fuzzers \
+.PHONY: all bench bench-advice bench-gate bench-io bench-models bench-page bench-share check clean demo deps fuzz fuzzers \
         headers install lint $(LINTS:%=lint-%) soak tidy uninstall units wheel FORCE
 # Kept, though only a chain of rules names them. All others are rebuilt when they are missing.
 .SECONDARY: $(FOURTH)/profiler/stage.h $(FOURTH)/loader/base/trace.h $(patsubst %.c,$(B)/%.o,$(filter examples/%.c tests/%.c,$(SOURCES)))

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """One short life of each kind of process, for the sanitizers: a run, a shared loader, jobs,
-the gate, the library in Python. What they find is in the other scripts; here nobody may
-end as a sanitizer ends a process. Speaks TAP.
+the gate, what is preloaded, the library in Python. What they find is in the other scripts;
+here nobody may end as a sanitizer ends a process. Speaks TAP.
 
 	tests/sanitized.t		all of it
 	tests/sanitized.t gate		one of the tests below
@@ -98,14 +98,39 @@ def gate(scratch, images):
         tap.ok(done.returncode == 0 and quiet(done.stderr), name, done.stdout, done.stderr)
 
 
-def python(scratch, images):
+def runtime():
+    """The sanitizer's library; "": there is none."""
     compiler, library = RUNTIMES.get(os.environ.get("SAN"), (None, None))
+    return "" if compiler is None else subprocess.run(
+        [compiler, "-print-file-name=" + library], text=True, check=True,
+        stdout=subprocess.PIPE).stdout.strip()
+
+
+def preload(scratch, _):
+    """64 threads open 100,000 files in a program that knows nothing of it."""
+    times, page = 1563, scratch.at("page")
+    for i in range(8):
+        with open(scratch.at(str(i)), "wb") as file:
+            file.write(bytes(5000))
+    # clang's sanitizer is in the program
+    first = runtime() if os.environ.get("SAN") == "thread" else ""
+    tool = os.path.join(BUILD, "tests/tool")
+    scratch.run(f"{tool}/io_page", "make", page, "listing=1")
+    done = subprocess.run([f"{tool}/io_reader", "threads", scratch.path, str(times)],
+                          env=dict(scratch.environment, DSA_IO=page,
+                                   LD_PRELOAD=f"{first} {BUILD}/libdsa-io.so"),
+                          text=True, stderr=subprocess.PIPE, check=False)
+    seen = json.loads(scratch.run(f"{tool}/io_page", "show", page).stdout)
+    tap.ok(done.returncode == 0 and quiet(done.stderr) and
+           seen["opens"] == 64 * times and seen["bytes"] == 64 * times * (4096 + 100),
+           "64 threads whose files are counted", done.stderr, seen["opens"], seen["bytes"])
+
+
+def python(scratch, images):
     environment = dict(scratch.environment, DSA_LIBRARY=os.path.join(BUILD, "libdsa.so"),
                        PYTHONPATH=os.path.join(HERE, "../loader/python"))
-    if compiler is not None:
-        environment["LD_PRELOAD"] = subprocess.run(
-            [compiler, "-print-file-name=" + library], text=True, check=True,
-            stdout=subprocess.PIPE).stdout.strip()
+    if runtime():
+        environment["LD_PRELOAD"] = runtime()
         # Python itself leaks.
         environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
     done = subprocess.run([PYTHON, "-c", BATCHES, images], env=environment, text=True,
@@ -114,7 +139,7 @@ def python(scratch, images):
            "the library in Python", done.stdout, done.stderr)
 
 
-TESTS = [run, serve, jobs, gate, python]
+TESTS = [run, serve, jobs, gate, preload, python]
 
 
 def main():

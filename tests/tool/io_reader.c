@@ -6,8 +6,8 @@
  *					how many bytes the kernel says these read
  *	io_reader threads FOLDER N	64 threads open, read and close the files 0 .. 7 of
  *					FOLDER N times each, in one batch
- *	io_reader cost FILE N		N times pread() of 4 KiB: prints ns a call, first
- *					outside of a batch, then in one
+ *	io_reader cost FILE N		prints ns of pread() of 4 KiB, and of open(), read()
+ *					and close(), N times: outside of a batch, and in one
  *	io_reader wait FILE N		N batches that open and read FILE once each
  */
 #include "loader/base/clock.h"
@@ -200,30 +200,45 @@ static void threads(const char *path, int count)
 
 /* ---- cost ---- */
 
-static double cost_of(int fd, int count)
+static double cost_of_pread(const char *path, int count)
 {
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char bytes[4096];
 	uint64_t begin = clock_now();
 
 	for (int i = 0; i < count; i++)
-		must(pread(fd, bytes, sizeof(bytes), i % 4 * 4096) >= 0, "pread");
+		must(pread(fd, bytes, sizeof(bytes), i % 4 * 4096) >= 0, path);
+	begin = clock_now() - begin;
+	close(fd);
+	return (double)begin / count;
+}
+
+static double cost_of_file(const char *path, int count)
+{
+	char bytes[4096];
+	uint64_t begin = clock_now();
+
+	for (int i = 0; i < count; i++) {
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+		must(read(fd, bytes, sizeof(bytes)) >= 0, path);
+		close(fd);
+	}
 	return (double)(clock_now() - begin) / count;
 }
 
 static void cost(const char *path, int count)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	must(fd >= 0, path);
 	batch_begin(1);
 	batch_end(1);
-	cost_of(fd, count);
-	printf("%.1f", cost_of(fd, count));
-	batch_begin(2);
-	cost_of(fd, count);
-	printf(" %.1f\n", cost_of(fd, count));
+	for (int inside = 0; inside < 2; inside++) {
+		if (inside)
+			batch_begin(2);
+		cost_of_pread(path, count / 10); /* warm */
+		printf("%.1f %.1f\n", cost_of_pread(path, count),
+		       cost_of_file(path, count));
+	}
 	batch_end(1);
-	close(fd);
 }
 
 static void wait_for_it(const char *path, int count)
