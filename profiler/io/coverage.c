@@ -26,7 +26,7 @@ static uint64_t coverage_seen(struct io_slot *slot)
 static bool coverage_proc(uint64_t *bytes)
 {
 	int fd = raw_open("/proc/self/io", O_RDONLY);
-	char text[512];
+	char text[512] = "";
 	ssize_t length = -1;
 
 	if (fd >= 0) {
