@@ -11,15 +11,16 @@
 __attribute__((constructor)) static void read_early(void)
 {
 	const char *path = getenv("EARLY_READS");
-	char line[100], byte;
+	char line[100] = "", byte;
 	FILE *file = path != NULL ? fopen(path, "r") : NULL;
 	int fd;
 
 	if (file == NULL)
 		return;
-	if (fgets(line, sizeof(line), file) != NULL &&
-	    fgets(line, sizeof(line), file) != NULL)
-		fputs(line, stderr);
+	for (int i = 0; i < 2; i++)
+		if (fgets(line, sizeof(line), file) == NULL)
+			abort();
+	fputs(line, stderr);
 	fclose(file);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (read(fd, &byte, 1) != 1)
