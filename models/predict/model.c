@@ -12,7 +12,7 @@
 
 enum { SAMPLES = 12288 }; /* simulated for a rate, at the least */
 
-/* What run and model may differ by: nor is an answer surer than that. */
+/* What the model may be off by: nor is an answer surer than that. */
 #define SAME .02
 
 /* ---- rates ---- */
@@ -99,12 +99,12 @@ static double model_off(double modelled, struct interval measured)
 	return modelled / measured.value - 1;
 }
 
-/* How far model and run may be apart: max(the run's interval, SAME). */
+/* How far model and run may be apart, which are off independently of each other. */
 static double model_allowed(struct interval measured)
 {
 	double half = interval_half(measured) / measured.value;
 
-	return isfinite(half) ? fmax(half, SAME) : SAME;
+	return isfinite(half) ? quadrature(half, SAME) : SAME;
 }
 
 struct interval model_a_job(struct interval all, double jobs)

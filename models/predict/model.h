@@ -4,7 +4,7 @@
  * Its inputs are the stages that the run measured alone: G (synthetic), prep's times
  * (prep-only and cached windows), S(q) (fetch-only), the cache's law. Before it
  * answers it must reproduce the run's real windows, which it has not seen, within
- * max(their interval, 2 %).
+ * 2 % and their interval, added as squares.
  */
 #ifndef DSA_MODEL_H
 #define DSA_MODEL_H

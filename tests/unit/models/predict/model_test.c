@@ -164,9 +164,43 @@ static void knows_what_it_cannot_know(void **state)
 	profile_free(&profile);
 }
 
+/* The model's rate of the run, which was measured to do `rate`, give or take a share; NAN:
+ * it refuses to answer. */
+static double modelled(double rate, double half)
+{
+	struct profile profile;
+	struct error err = {0};
+	struct model *model;
+	double value;
+
+	known_run_make(&profile, &known_prep_bound);
+	profile.rates[TRACE_REAL] =
+		(struct interval){rate, rate * (1 - half), rate * (1 + half)};
+	model = model_new(&profile, &err);
+	assert_non_null(model);
+	assert_int_equal(model_note(model, &profile), 0);
+	value = profile.model.why == NULL ? profile.model.real.value : NAN;
+	model_free(model);
+	profile_free(&profile);
+	return value;
+}
+
+static void model_and_run_may_both_be_off(void **state)
+{
+	double rate = modelled(2000, .001);
+
+	(void)state;
+	assert_true(modelled(rate / 1.019, .001) == rate);
+	assert_true(isnan(modelled(rate / 1.022, .001)));
+	assert_true(modelled(rate / 1.022, .015) == rate);
+	assert_true(isnan(modelled(rate / 1.027, .015)));
+	assert_true(modelled(rate / 1.027, .02) == rate);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(model_and_run_may_both_be_off),
 		cmocka_unit_test(predicts_a_cache),
 		cmocka_unit_test(knows_the_hits_of_the_kernel),
 		cmocka_unit_test(predicts_storage),
