@@ -1,6 +1,7 @@
 /* gate_part.c - order, signs, numbers and sentences that the forms share. */
 #include "reports/gate/gate_part.h"
 #include "loader/base/io.h"
+#include "models/gate/gate_side.h"
 #include "models/gate/gate_statistics.h"
 #include "reports/common/escape.h"
 
@@ -234,6 +235,16 @@ const char *gate_part_status(enum gate_status status)
 	return status == GATE_MISSING ? "not compared" : gate_status_name(status);
 }
 
+/* What sessions differ by is more than the limit, and no repetition makes it less. */
+static bool gate_part_drifts(const struct gate_verdict *verdict)
+{
+	const struct gate_finding *first =
+		gate_verdict_first(verdict, GATE_UNDECIDED);
+
+	return !verdict->paired && verdict->base_sessions < GATE_SESSIONS &&
+	       first != NULL && first->floor > first->limit;
+}
+
 char *gate_part_advice(const struct gate_verdict *verdict)
 {
 	size_t pairs = 2 * verdict->repetitions;
@@ -246,13 +257,21 @@ char *gate_part_advice(const struct gate_verdict *verdict)
 		return strdup(
 			"record the baseline anew (--update), or leave out what it "
 			"lacks (--metric NAME=off)");
-	length = asprintf(&text,
-			  "take more repetitions (--pairs %zu), a quieter runner, %sor "
-			  "counts alone, which have no noise (--pairs 0)",
-			  pairs < 16                ? 16
-			  : pairs > GATE_PAIRS_MOST ? GATE_PAIRS_MOST
-						    : pairs,
-			  verdict->paired ? "" : "both sides in turns (--against), ");
+	if (gate_part_drifts(verdict))
+		length = asprintf(&text,
+				  "measure both sides in turns (--against), or the "
+				  "baseline on other days, too (--update): it needs "
+				  "%d sessions and has %zu",
+				  GATE_SESSIONS, verdict->base_sessions);
+	else
+		length = asprintf(
+			&text,
+			"take more repetitions (--pairs %zu), a quieter runner, %sor "
+			"counts alone, which have no noise (--pairs 0)",
+			pairs < 16                ? 16
+			: pairs > GATE_PAIRS_MOST ? GATE_PAIRS_MOST
+						  : pairs,
+			verdict->paired ? "" : "both sides in turns (--against), ");
 	return length < 0 ? NULL : text;
 }
 

@@ -156,28 +156,38 @@ static void how_many_it_took_is_told_in_every_form(void **state)
 	gate_verdict_free(&verdict);
 }
 
+/* The line of what to do, in every form, has both. */
+static void todo_has(const struct gate_verdict *verdict, const char *one,
+		     const char *other)
+{
+	struct gate_report report = written_report(verdict);
+
+	for (size_t i = 0; form_names[i] != NULL; i++) {
+		char *text = written_form(form_names[i], &report, NULL);
+
+		assert_non_null(strstr(text, one));
+		assert_non_null(strstr(text, other));
+		free(text);
+	}
+}
+
 /* What is no answer comes with what would give one. */
 static void what_to_do_is_told(void **state)
 {
 	struct gate_verdict verdict;
-	struct gate_report report;
 
 	(void)state;
 	verdict_make(&verdict);
 	verdict.outcome = GATE_INCONCLUSIVE;
-	verdict.paired = false;
 	for (size_t i = 0; i < verdict.count; i++)
 		if (verdict.findings[i].status == GATE_MISSING)
 			verdict.findings[i].status = GATE_PASSED;
-	report = written_report(&verdict);
-	for (size_t i = 0; form_names[i] != NULL; i++) {
-		char *text = written_form(form_names[i], &report, NULL);
-
-		assert_non_null(strstr(text, "16"));
-		assert_non_null(strstr(text, "pairs 0"));
-		assert_non_null(strstr(text, "against"));
-		free(text);
-	}
+	todo_has(&verdict, "pairs 16", "pairs 0");
+	verdict.paired = false;
+	verdict.base_sessions = 4;
+	todo_has(&verdict, "in turns", "needs 5 sessions and has 4");
+	verdict.base_sessions = 5;
+	todo_has(&verdict, "pairs 0", "against");
 	gate_verdict_free(&verdict);
 }
 
