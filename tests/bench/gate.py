@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 """False alarms and power of the gate, on repetitions of the demo's workload.
 
-usage: gate.py [--same N] [--slowed N] [--judge | --keep TO] [FOLDER]
+usage: gate.py [--same N] [--slowed N] [--step N] [--judge | --keep TO] [FOLDER]
 
 Records N launches of some 2.5 s of the same program, then N in ABBA order of which every
-second one has its prep slowed down (with --prep-delay, by some 25 %), and then draws
-trials from them: consecutive, in order, each as long as the gate goes on, and the next
+second one has its prep slowed down (with --prep-delay, by some 25 %), and N of a program
+that its accelerator limits, of which every second one's is slower (600 and 500 samples/s),
+2 hours together, and then draws trials from them: consecutive, in order, each as long as the gate goes on, and the next
 begins where it ended. Recording takes hours; it goes on where it was interrupted, and what
 there is can be judged meanwhile (--judge). --keep copies what a judge reads of it: so
 tests/data/gate was made.
@@ -36,7 +37,8 @@ ACCELERATOR = "4000"  # samples/s: more than two cores prepare
 SECONDS = ".8"  # of windows; with its start a launch takes some 2.5 s
 METRIC = "samples_per_s"
 ROUNDING = 1e-5  # of limits
-SAME, SLOWED = "same.jsonl", "slowed.jsonl"
+STEP = "600", "500"  # the same of a program that does not wait for its data
+SAME, SLOWED, SLOWER_STEP = "same.jsonl", "slowed.jsonl", "step.jsonl"
 KEPT = METRIC, "fetch_stall", "prep_stall", "cpu_s_per_sample", "wall_s"
 MOST_S = 180  # of the launches of a trial
 WORKERS = 2
@@ -61,7 +63,7 @@ def lines(path):
         return [json.loads(line) for line in file if line.endswith("\n")]
 
 
-def record(path, count, pictures, *options):
+def record(path, count, pictures, *options, accelerator=ACCELERATOR):
     """In pieces, to tell how far it is."""
     environment = dict(os.environ, DSA_LOADER="workers=%d" % WORKERS)
     done = began = len(lines(path))
@@ -69,7 +71,7 @@ def record(path, count, pictures, *options):
     while done < count:
         result = subprocess.run(
             [REPEAT, "-o", path, *options, str(min(count, done + 16)), SECONDS, pictures,
-             "--emulate-gpu", ACCELERATOR],
+             "--emulate-gpu", accelerator],
             env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
             check=False)
         if result.returncode != 0:
@@ -96,6 +98,13 @@ def recordings(folder):
 
 def sides(path):
     return sorted({line["side"] for line in lines(path)})
+
+
+def slowdown(path):
+    """Of side 1, as a share of the rate."""
+    rates = [[line[METRIC] for line in lines(path) if line["side"] == side]
+             for side in (0, 1)]
+    return 1 - statistics.median(rates[1]) / statistics.median(rates[0])
 
 
 def told(slower, seen):
@@ -129,7 +138,7 @@ def goals(folder):
 
 def judged(folder):
     """Of each goal what it is, trials by outcome, the goal, and whether it is met."""
-    same, slowed = (os.path.join(folder, name) for name in (SAME, SLOWED))
+    same, slowed, step = (os.path.join(folder, name) for name in (SAME, SLOWED, SLOWER_STEP))
     quiet = add([judge("-s", str(side), path)[0] for path in recordings(folder)
                  for side in sides(path)])
     yield ("nothing changed", quiet, "<= 1 in 200",
@@ -139,12 +148,13 @@ def judged(folder):
                  for side in sides(path)])
     yield ("nothing changed, an earlier session", apart, "<= 1 in 1,000",
            wrong(apart) <= max(1, apart["trials"] // 1000))
-    rates = [[line[METRIC] for line in lines(slowed) if line["side"] == side]
-             for side in (0, 1)]
-    slower = 1 - statistics.median(rates[1]) / statistics.median(rates[0])
-    found = judge(slowed)[0]
-    yield ("%.1f%% slower, usual limits" % (100 * slower), found, ">= 95 in 100",
-           found["regression"] >= .95 * found["trials"])
+    for what, path in ("step", step), ("prep", slowed):
+        if not lines(path):
+            continue
+        slower = slowdown(path)
+        found = judge(path)[0]
+        yield ("%s %.1f%% slower, usual limits" % (what, 100 * slower), found,
+               ">= 95 in 100", found["regression"] >= .95 * found["trials"])
     sees = judge("-m", METRIC, same)[0]["detectable"]
     limits = ",".join("%.6f" % limit for limit in (slower - sees, 2 * slower - sees))
     at, half = judge("-m", METRIC, "-l", limits, slowed)
@@ -185,12 +195,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", nargs="?",
                         default=os.path.join(ROOT, "build/bench/gate"))
-    parser.add_argument("--same", type=int, default=1600)
-    parser.add_argument("--slowed", type=int, default=1600)
+    parser.add_argument("--same", type=int, default=480)
+    parser.add_argument("--slowed", type=int, default=1120)
+    parser.add_argument("--step", type=int, default=1120)
     parser.add_argument("--judge", action="store_true")
     parser.add_argument("--keep", metavar="TO")
     options = parser.parse_args()
-    same, slowed = (os.path.join(options.folder, name) for name in (SAME, SLOWED))
+    same, slowed, step = (os.path.join(options.folder, name)
+                          for name in (SAME, SLOWED, SLOWER_STEP))
     if not options.judge and not options.keep:
         pictures = dataset(options.folder)
         record(same, min(32, options.same), pictures)
@@ -201,9 +213,11 @@ def main():
                 file.write("%.0f" % (1e9 * WORKERS * DELAY / rate))
         with open(delay, encoding="ascii") as file:
             slow = "prep_delay=%sns" % file.read()
-        # in turns, so that both see the same hours
+        # in turns, so that all see the same hours
         for part in range(1, 11):
             record(slowed, options.slowed * part // 160 * 16, pictures, "-b", slow)
+            record(step, options.step * part // 160 * 16, pictures, "-t",
+                   "--emulate-gpu=" + STEP[1], accelerator=STEP[0])
             record(same, options.same * part // 160 * 16, pictures)
     if options.keep:
         for path in recordings(options.folder):

@@ -1,12 +1,14 @@
 /*
  * repeat.c - records timed repetitions of the example trainer, a JSON line each.
  *
- *	repeat [-o FILE] [-b SETTINGS] N SECONDS DATASET [TRAINER'S OPTION...]
+ *	repeat [-o FILE] [-b SETTINGS] [-t OPTION] N SECONDS DATASET
+ *	       [TRAINER'S OPTION...]
  *
  * N repetitions of SECONDS each. With -o they are appended to FILE, and those that it has
  * count: after an interruption the same words go on. With -b every second repetition, in
- * ABBA order, has these loader settings too (-b prep_delay=2ms): its "side" is 1.
- * DSA_LOADER is of both sides. Metrics are those of models/gate/gate_metric.h.
+ * ABBA order, has these loader settings too (-b prep_delay=2ms): its "side" is 1. With -t
+ * its trainer has this option too, behind all others (-t --emulate-gpu=500). DSA_LOADER is
+ * of both sides. Metrics are those of models/gate/gate_metric.h.
  */
 #include "loader/base/error.h"
 #include "models/gate/gate_metric.h"
@@ -23,8 +25,10 @@
 
 struct record {
 	const char *file;  /* NULL: standard output */
-	const char *other; /* settings of side 1; NULL: there is none */
+	const char *other; /* settings of side 1; NULL: none beside the others' */
+	const char *other_option; /* its trainer's; NULL: none */
 	char *loaders[2];
+	char **commands[2];
 	unsigned count;
 	struct measure_config config;
 	double seconds;
@@ -93,7 +97,8 @@ static void append(int fd, const struct profile *profile, unsigned index, unsign
 static int repeat(const struct record *record, int fd, unsigned index,
 		  struct error *error)
 {
-	unsigned side = record->other == NULL ? 0 : ab_trial_side(index);
+	bool sides = record->other != NULL || record->other_option != NULL;
+	unsigned side = sides ? ab_trial_side(index) : 0;
 	struct measure_config config = record->config;
 	const struct short_run repetition = {
 		.config = &config, .seconds = record->seconds, .tries = AB_TRIAL_TRIES};
@@ -101,7 +106,8 @@ static int repeat(const struct record *record, int fd, unsigned index,
 	int result;
 
 	config.loader = record->loaders[side];
-	config.seed = record->other == NULL ? index : index / 2;
+	config.command = record->commands[side];
+	config.seed = sides ? index / 2 : index;
 	profile_init(&profile);
 	result = short_run_time(&repetition, &profile, error);
 	if (result == 0)
@@ -141,9 +147,10 @@ static char *trainer(void)
 	return path;
 }
 
-static char **command_of(char *dataset, char **options, int count)
+/* last: one more option, or NULL. */
+static char **command_of(char *dataset, char **options, int count, const char *last)
 {
-	char **command = calloc((size_t)count + 4, sizeof(*command));
+	char **command = calloc((size_t)count + 5, sizeof(*command));
 
 	if (command == NULL)
 		err(3, "the trainer's words");
@@ -151,6 +158,8 @@ static char **command_of(char *dataset, char **options, int count)
 	command[1] = strdup("--dataset");
 	command[2] = dataset;
 	memcpy(command + 3, options, (size_t)count * sizeof(*command));
+	if (last != NULL)
+		command[count + 3] = strdup(last);
 	return command;
 }
 
@@ -173,7 +182,7 @@ int main(int argc, char **argv)
 	char folder[PATH_MAX];
 	int option, fd = STDOUT_FILENO, result;
 
-	while ((option = getopt(argc, argv, "+o:b:")) != -1)
+	while ((option = getopt(argc, argv, "+o:b:t:")) != -1)
 		switch (option) {
 		case 'o':
 			record.file = optarg;
@@ -181,16 +190,21 @@ int main(int argc, char **argv)
 		case 'b':
 			record.other = optarg;
 			break;
+		case 't':
+			record.other_option = optarg;
+			break;
 		default:
 			return 2;
 		}
 	if (argc - optind < 3)
-		errx(2, "usage: repeat [-o FILE] [-b SETTINGS] N SECONDS DATASET "
-			"[TRAINER'S OPTION...]");
+		errx(2, "usage: repeat [-o FILE] [-b SETTINGS] [-t OPTION] N SECONDS "
+			"DATASET [TRAINER'S OPTION...]");
 	record.count = (unsigned)strtoul(argv[optind], NULL, 10);
 	record.seconds = strtod(argv[optind + 1], NULL);
-	record.config.command =
-		command_of(argv[optind + 2], argv + optind + 3, argc - optind - 3);
+	for (int side = 0; side < 2; side++)
+		record.commands[side] = command_of(
+			argv[optind + 2], argv + optind + 3, argc - optind - 3,
+			side == 1 ? record.other_option : NULL);
 	set_loaders(&record);
 	if (record.file != NULL)
 		fd = open(record.file, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
