@@ -85,6 +85,7 @@ struct driver_parts {
 	bool same;      /* which is what the session describes already */
 	bool resumed;   /* it does what the program asked for already */
 	uint64_t epoch; /* of its next batch */
+	uint32_t round; /* batches that come together: windows are whole rounds */
 };
 
 /* System calls that read, and what they brought. */
@@ -116,6 +117,7 @@ struct driver {
 	uint32_t batches;            /* delivered since the switch */
 	uint64_t epoch;              /* of the batch asked for last, */
 	bool edge;                   /* which is the first of it */
+	uint32_t round;              /* steps; at least 1 */
 
 	/* The step that is under way, and how steps go into records. */
 	bool stepping;
@@ -149,6 +151,19 @@ void driver_end(struct driver *driver);
 /* A batch was taken after a wait inside dsa_next(). epoch: 0 of a repeated one. */
 void driver_delivered(struct driver *driver, uint32_t samples, uint64_t epoch,
 		      uint64_t blocked_ns);
+
+/*
+ * What happened since the batch was delivered, or what the program is about to do, is no
+ * step of the loop: the step under way goes into no window.
+ */
+void driver_skip_step(struct driver *driver, uint64_t now);
+
+/*
+ * The program left what the loader was doing and began anew, so that the loader does what
+ * the program asked for: the window that is on is refused. One that is only observed goes
+ * on, without the step under way.
+ */
+void driver_cut(struct driver *driver);
 
 /* dsa_compute() was busy from the delivery on; rate in samples/s. */
 void driver_emulated(struct driver *driver, double rate);

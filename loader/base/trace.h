@@ -15,6 +15,8 @@
  *	|                    |  some of cached ones, some of reads one at a time
  *	| epochs[] skips[]   |
  *	| loads[]            |  what else the machine did during each window, from dsa
+ *	| batches[]          |  what batches took that a loader of the program's own made,
+ *	|                    |  in real windows
  *	+--------------------+ fixed size, allocated in full when it is made
  *
  * The driver is the one loader that delivers the training batches. Writers never fail,
@@ -46,7 +48,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 6
+#define TRACE_VERSION 7
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -55,9 +57,11 @@ enum {
 	TRACE_STEPS = 1 << 17,
 	TRACE_WINDOW_STEPS = 1024, /* step records of one window; then they merge */
 	TRACE_SAMPLES = 1 << 18,
+	TRACE_BATCHES = 1 << 15,
 	TRACE_EPOCHS = 1024,
 	TRACE_SKIPS = 32,
 	TRACE_ABOUT = 1 << 16,
+	TRACE_WHY = 160,
 	TRACE_BUCKETS =
 		48, /* bucket b counts values in [2^b, 2^(b+1)); 0 takes 0 too */
 };
@@ -189,6 +193,27 @@ struct trace_process {
 	_Atomic uint64_t histograms[TRACE_HISTOGRAMS][TRACE_BUCKETS];
 };
 
+/*
+ * What proves a window of a loader that the program brought, whose processes dsa does not
+ * know: of the batches that these made from the switch to the window on, each counted when
+ * it was made.
+ */
+struct trace_made {
+	uint32_t batches;
+	uint32_t other; /* of them: opened or read else than when they were listed */
+	uint32_t lost;  /* and those whose records were lost */
+	uint32_t opens;
+	uint64_t bytes;         /* that they read, */
+	uint64_t storage_bytes; /* and of these waited for storage */
+	uint64_t io_ns;
+	uint64_t throttled; /* calls that the emulated storage held back */
+	uint64_t
+		renewed_ns; /* between steps: what the program changed was copied anew */
+	/* Of the files that are listed, at the switch's end and the window's: bytes that
+	 * batches read of them, and how many lay in the page cache. 0 of 0: none. */
+	uint64_t listed_bytes, begin_resident, end_resident; /* UINT64_MAX: unknown */
+};
+
 /* What a process looked like at one moment; a window holds two. */
 struct trace_snapshot {
 	uint64_t time_ns;
@@ -232,6 +257,12 @@ struct trace_window {
 	uint64_t switch_ns;      /* when the switch to it began */
 	uint64_t samples;        /* measured: delivered, or prepared, or fetched */
 	struct trace_snapshot begin, end; /* of the measured part */
+	uint32_t most_steps;    /* measured ones, as the loader has no more; 0: any */
+	uint32_t first_batch;   /* index of its first record of a batch; */
+	uint32_t batch_records; /* and how many there are */
+	uint32_t cut;           /* 1: the program began another epoch in it */
+	uint64_t outside_ns;    /* of steps left out, which were no steps of the loop */
+	struct trace_made made;
 };
 
 /* `steps` consecutive steps: from the request of the first to the request after. */
@@ -258,6 +289,18 @@ struct trace_sample {
 	uint32_t bytes;    /* encoded */
 	uint32_t fetch_ns; /* 0: a cache hit, or not fetched in this kind of window */
 	uint32_t prep_ns;  /* 0: not prepared in it */
+};
+
+/* A batch that a process made, in the order in which they were ready. */
+struct trace_batch {
+	uint32_t window;
+	uint32_t worker; /* pid of the process */
+	uint64_t begin_ns, end_ns;
+	uint64_t io_ns;  /* of this, in calls that open or read */
+	uint64_t cpu_ns; /* of the process meanwhile */
+	uint64_t bytes;  /* that these calls brought */
+	uint32_t samples;
+	uint32_t opens;
 };
 
 /*
@@ -292,6 +335,9 @@ struct trace_skip {
 	char reason[120];
 };
 
+/* Whose loader drives: libdsa's, or one that the program brought. */
+enum trace_loader_kind { TRACE_LIBDSA, TRACE_TORCH, TRACE_LOADER_KINDS };
+
 /* What the driver loads and how; filled before loader_ready is set. */
 struct trace_loader {
 	char dataset[512], source[16];
@@ -309,6 +355,8 @@ struct trace_loader {
 	uint32_t size, layout, type, evaluate; /* as in struct prep_config */
 	double storage_bandwidth, storage_latency, prep_delay; /* B/s, s, s; 0: none */
 	double emulated_per_s; /* emulated accelerator; 0: none seen so far */
+	uint32_t kind;         /* enum trace_loader_kind */
+	uint32_t estimated;    /* 1: dataset_bytes is, from the batches made so far */
 };
 
 struct trace {
@@ -359,6 +407,15 @@ struct trace {
 	struct trace_step steps[TRACE_STEPS];
 	struct trace_sample samples[TRACE_SAMPLES];
 	struct trace_load loads[TRACE_WINDOWS]; /* dsa, of windows that ended */
+
+	/* Of a loader that the program brought. */
+	struct trace_batch batches[TRACE_BATCHES];
+	_Atomic uint32_t batch_count;  /* records, driver */
+	_Atomic uint32_t epoch_starts; /* times that the program began an epoch, and */
+	_Atomic uint64_t epoch_start_ns; /* what took until its first batch came */
+	/* Why the program goes on without dsa; written once, then `unmeasured` is set. */
+	_Atomic uint32_t unmeasured;
+	char unmeasured_why[TRACE_WHY];
 };
 
 /* Samples that the data ends with, once the loader is ready; UINT64_MAX: it goes on. */

@@ -8,6 +8,14 @@ static bool has_settled(struct driver *driver)
 	       in_step_passed(driver, TRACE_SETTLED, &driver->trace->may_begin);
 }
 
+/* Batches that come together end a window together, so that its ends are alike. */
+static bool has_rounds(const struct driver *driver)
+{
+	uint32_t steps = driver->window->steps, round = driver->round;
+
+	return steps % round == 0 && (round == 1 || steps >= DRIVER_ROUNDS * round);
+}
+
 static bool has_enough(const struct driver *driver, uint64_t now)
 {
 	const struct trace_window *window = driver->window;
@@ -17,8 +25,10 @@ static bool has_enough(const struct driver *driver, uint64_t now)
 		return false;
 	if (window->limit_ns > 0 && length >= window->limit_ns)
 		return true;
+	if (window->most_steps > 0 && window->steps >= window->most_steps)
+		return true;
 	return length >= window->length_ns && window->steps >= window->min_steps &&
-	       driver_is_whole(driver);
+	       has_rounds(driver) && driver_is_whole(driver);
 }
 
 static bool window_over(struct driver *driver, uint64_t now)
@@ -79,6 +89,22 @@ void driver_delivered(struct driver *driver, uint32_t samples, uint64_t epoch,
 	driver->batches++;
 }
 
+void driver_skip_step(struct driver *driver, uint64_t now)
+{
+	if (driver->stepping && driver->window != NULL && driver->measuring)
+		driver->window->outside_ns += now - driver->step.request_ns;
+	driver->stepping = false;
+}
+
+void driver_cut(struct driver *driver)
+{
+	driver->stepping = false;
+	if (driver->trace->observe)
+		return;
+	driver->real = driver->delivers = true;
+	driver_refuse_window(driver);
+}
+
 void driver_emulated(struct driver *driver, double rate)
 {
 	driver->trace->loader.emulated_per_s = rate;
@@ -97,6 +123,7 @@ bool driver_open(struct driver *driver, const struct driver_parts *parts)
 		.process = parts->process,
 		.real = parts->resumed,
 		.epoch = parts->epoch,
+		.round = parts->round > 0 ? parts->round : 1,
 	};
 	for (int i = 0; i < TRACE_COUNT; i++)
 		driver->before[i] = driver->process->counters[i];

@@ -6,6 +6,9 @@
 
 #define MS UINT64_C(1000000)
 
+/* Of a loader whose batches come in rounds: thrown away, and measured at the least. */
+enum { DRIVER_SETTLE_ROUNDS = 2, DRIVER_ROUNDS = 4 };
+
 /* claim.c: true where this loader drives from now on. */
 bool claim_driver(const struct driver_parts *parts);
 
@@ -44,6 +47,9 @@ void in_step_wait(struct driver *driver, enum trace_progress progress,
 void driver_next_windows(struct driver *driver);
 void driver_begin_measuring(struct driver *driver);
 void driver_end_window(struct driver *driver, uint64_t now);
+
+/* Ends a window, if one is on, that the program left in its middle. */
+void driver_refuse_window(struct driver *driver);
 
 /* Goes on with the window that a driver before ended when it closed. */
 void driver_resume_window(struct driver *driver);

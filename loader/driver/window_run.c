@@ -54,6 +54,14 @@ void driver_end_window(struct driver *driver, uint64_t now)
 					    : TRACE_REFUSED);
 }
 
+void driver_refuse_window(struct driver *driver)
+{
+	if (driver->window == NULL)
+		return;
+	driver->window->cut = 1;
+	driver_close_window(driver, TRACE_REFUSED);
+}
+
 /* What was read between two loaders was for no step of the window. */
 static void driver_skip_reads(uint64_t *begin, uint64_t end, uint64_t now)
 {
@@ -128,6 +136,16 @@ static void fill_cache(struct driver *driver)
 		driver_end_window(driver, 0);
 }
 
+/* Of batches that come in rounds whole ones, 2 at the least. */
+static uint32_t driver_settle_steps(const struct driver *driver, uint32_t asked)
+{
+	uint32_t round = driver->round, rounds = (asked + round - 1) / round;
+
+	if (round > 1 && rounds < DRIVER_SETTLE_ROUNDS)
+		rounds = DRIVER_SETTLE_ROUNDS;
+	return rounds * round;
+}
+
 static void open_window(struct driver *driver, uint32_t index)
 {
 	struct trace_window *window = &driver->trace->windows[index];
@@ -137,9 +155,10 @@ static void open_window(struct driver *driver, uint32_t index)
 	driver->measuring = false;
 	driver->batches = 0;
 	driver->merge = 1;
-	driver->settle = window->settle;
+	driver->settle = driver_settle_steps(driver, window->settle);
 	window->first_step = atomic_load(&driver->trace->step_count);
 	window->first_sample = atomic_load(&driver->trace->sample_count);
+	window->first_batch = atomic_load(&driver->trace->batch_count);
 	window->switch_ns = clock_now();
 	publish_state(window, TRACE_RUNNING);
 	atomic_store_explicit(&driver->trace->window_now, index + 1,

@@ -74,6 +74,8 @@ static void curve_windows_plan(struct curve_windows *extras,
 {
 	bool alone = !loader->shared; /* it works in the job's own process */
 
+	if (loader->kind != TRACE_LIBDSA)
+		return; /* its hook has none of these windows yet */
 	if (alone)
 		curve_windows_add(extras, TRACE_LOADED, 0, 0);
 	curve_windows_add(extras, TRACE_FETCH, 0, 0);

@@ -1,5 +1,6 @@
 /* certificate.c - the checks for each kind of window. */
 #include "profiler/session/certificate.h"
+#include "profiler/session/certificate_made.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -124,6 +125,8 @@ bool certificate_check(struct window *window)
 {
 	const struct trace_window *raw = window->raw;
 
+	if (raw->state == TRACE_REFUSED && raw->cut)
+		return judge(window, false, "void: the program began another epoch");
 	if (raw->state == TRACE_REFUSED && (raw->flags & TRACE_EPOCH))
 		return judge(window, false, "void: it ended within an epoch");
 	if (raw->state == TRACE_REFUSED)
@@ -134,6 +137,8 @@ bool certificate_check(struct window *window)
 		return judge(window, true, "fills the cache, measures nothing");
 	if (window->samples < 1 || window->seconds <= 0)
 		return judge(window, false, "void: no step was measured");
+	if (window->trace->loader.kind != TRACE_LIBDSA)
+		return certificate_made(window);
 	switch (window->kind) {
 	case TRACE_REAL:
 		if (raw->flags & TRACE_WARM)

@@ -16,6 +16,8 @@
  *	real, fetch	bytes from storage match the payload fetched, in whole blocks;
  *			real windows on a warm page cache: at most 1 % of it
  *
+ * Those of a loader that the program brought have their own (certificate_made.h).
+ *
  * When storage is memory the kernel counts no bytes, and what the engine counted must
  * do.
  */

@@ -172,6 +172,7 @@ static void add_steps(struct window *window)
 
 	for (size_t i = 0; i < count; i++)
 		add_step(window, &steps[i], typical);
+	window->outside_s += (double)window->raw->outside_ns * 1e-9;
 }
 
 /* Windows that deliver nothing have no steps, only a beginning and an end. */
@@ -230,6 +231,11 @@ static void window_count_covariates(struct window *window)
 	double read = (double)window_counted(raw, TRACE_fetched_bytes);
 	double samples = (double)raw->samples;
 
+	if (loader->kind != TRACE_LIBDSA) { /* it has the same samples each time */
+		for (int i = 0; i < WINDOW_COVARIATES; i++)
+			window->covariate[i] = NAN;
+		return;
+	}
 	window->covariate[WINDOW_PREPARED] =
 		prepared > 0 && mean > 0 ? prepared - mean * samples : NAN;
 	window->covariate[WINDOW_READ] =

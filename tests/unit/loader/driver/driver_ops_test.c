@@ -24,6 +24,7 @@ static struct made_up {
 	char log[512];    /* what it was asked for */
 	unsigned refuses; /* windows of these kinds: a bit each */
 	bool at_rest, delivers, stops;
+	uint32_t most;     /* steps that it has batches for in a window */
 	uint64_t prepared; /* what it counts itself */
 	uint64_t steps;
 } made_up;
@@ -62,6 +63,7 @@ static int made_up_enter(void *loader, struct trace_window *window)
 	made_up.at_rest = window->kind == TRACE_FILL;
 	made_up.delivers = window->kind < TRACE_PREP;
 	window->staged = STAGED;
+	window->most_steps = made_up.most;
 	return window->kind == TRACE_REAL;
 }
 
@@ -327,6 +329,82 @@ static void one_drives_and_then_another_in_its_slot(void **state)
 	assert_int_equal(process->counters[TRACE_prepared_samples], 42);
 }
 
+static void batches_that_come_together_end_a_window_together(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_CACHED);
+
+	(void)state;
+	made_up.driver.round = 3;
+	window->min_steps = window->settle = 1;
+	window->length_ns = 1;
+	train(window);
+	assert_int_equal(window->steps, 4 * 3);
+	assert_int_equal(made_up.steps,
+			 (2 + 4) * 3 + 1); /* the last one is behind it */
+}
+
+static void a_window_ends_with_what_the_loader_has(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_REAL);
+
+	(void)state;
+	made_up.most = 11;
+	window->length_ns = UINT64_MAX / 2;
+	train(window);
+	assert_int_equal(window->state, TRACE_DONE);
+	assert_int_equal(window->steps, 11);
+}
+
+static void what_is_no_step_of_the_loop_is_in_no_window(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_CACHED);
+	uint32_t steps;
+
+	(void)state;
+	while (window->steps < 2)
+		assert_true(step());
+	steps = window->steps;
+	driver_skip_step(&made_up.driver, clock_now());
+	assert_true(step());
+	assert_int_equal(window->steps, steps);
+	assert_true(window->outside_ns > 0);
+	train(window);
+	assert_int_equal(window->state, TRACE_DONE);
+}
+
+static void a_program_that_begins_anew_cuts_the_window(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_CACHED);
+
+	(void)state;
+	while (window->steps < 2)
+		assert_true(step());
+	made_up.log[0] = '\0';
+	driver_cut(&made_up.driver);
+	assert_int_equal(window->state, TRACE_REFUSED);
+	assert_int_equal(window->cut, 1);
+	assert_string_equal(made_up.log, "");
+	assert_true(step()); /* as the program asked: nothing is switched for that */
+	assert_string_equal(made_up.log, "");
+	train(driven_ask(TRACE_CACHED));
+	assert_string_equal(made_up.log, "drain cached leave drain resume");
+}
+
+static void an_observed_run_is_not_cut(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_REAL);
+
+	(void)state;
+	driven.trace->observe = 1;
+	window->length_ns = UINT64_MAX;
+	while (window->steps < 2)
+		assert_true(step());
+	driver_cut(&made_up.driver);
+	assert_int_equal(window->state, TRACE_RUNNING);
+	assert_true(step() && step() && step());
+	assert_true(window->steps > 2);
+}
+
 #define MADE_UP(test) cmocka_unit_test_setup_teardown(test, begin, driven_teardown)
 
 int main(int argc, char **argv)
@@ -340,6 +418,11 @@ int main(int argc, char **argv)
 		MADE_UP(the_stop_flag_ends_the_data_behind_a_window_alone),
 		MADE_UP(windows_of_an_epoch_follow_without_a_switch),
 		MADE_UP(without_dsa_it_is_left_alone),
+		MADE_UP(batches_that_come_together_end_a_window_together),
+		MADE_UP(a_window_ends_with_what_the_loader_has),
+		MADE_UP(what_is_no_step_of_the_loop_is_in_no_window),
+		MADE_UP(a_program_that_begins_anew_cuts_the_window),
+		MADE_UP(an_observed_run_is_not_cut),
 		MADE_UP(one_drives_and_then_another_in_its_slot),
 	};
 

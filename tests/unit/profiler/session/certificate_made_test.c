@@ -1,0 +1,155 @@
+/* certificate_made_test.c - what proves a window of a loader that the program brought. */
+#include "profiler/session/certificate_made.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { FILE_BYTES = 100000, BATCHES = 20, FILES = 8 }; /* of a batch */
+
+static struct trace *trace;
+
+static int begin(void **state)
+{
+	(void)state;
+	trace = calloc(1, sizeof(*trace));
+	if (trace == NULL)
+		return -1;
+	trace->loader.kind = TRACE_TORCH;
+	trace->loader.dataset_bytes = trace->loader.dataset_samples = 1000;
+	trace->window_count = trace->step_count = 1;
+	trace->windows[0] = (struct trace_window){
+		.state = TRACE_DONE,
+		.step_records = 1,
+		.made = {.batches = BATCHES,
+			 .opens = BATCHES * FILES,
+			 .bytes = (uint64_t)BATCHES * FILES * FILE_BYTES,
+			 .listed_bytes = (uint64_t)BATCHES * FILES * FILE_BYTES,
+			 .begin_resident = (uint64_t)BATCHES * FILES * FILE_BYTES},
+	};
+	trace->steps[0] = (struct trace_step){
+		.end_ns = 1000000000, .steps = BATCHES, .samples = BATCHES * FILES};
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	free(trace);
+	return 0;
+}
+
+static bool proven(enum trace_kind kind, unsigned flags, const char *why)
+{
+	struct window window;
+
+	trace->windows[0].kind = kind;
+	trace->windows[0].flags = flags;
+	window_measure(trace, 0, &window);
+	assert_non_null(strstr(window.why, why));
+	assert_true(window.certified == (strncmp(window.why, "void", 4) != 0));
+	return window.certified;
+}
+
+static void synthetic_ones_made_nothing(void **state)
+{
+	struct trace_made *made = &trace->windows[0].made;
+
+	(void)state;
+	assert_false(proven(TRACE_SYNTHETIC, 0, "20 batches were made"));
+	*made = (struct trace_made){.renewed_ns = 9000000};
+	assert_true(proven(TRACE_SYNTHETIC, 0, "no batch made"));
+	made->renewed_ns = 11000000;
+	assert_false(proven(TRACE_SYNTHETIC, 0, "1.1 % of its time"));
+}
+
+static void cached_ones_read_what_they_did_and_from_memory(void **state)
+{
+	struct trace_made *made = &trace->windows[0].made;
+
+	(void)state;
+	made->storage_bytes = made->bytes / 100;
+	assert_true(proven(TRACE_CACHED, 0, "bytes of 20 batches came from storage"));
+	made->storage_bytes++;
+	assert_false(proven(TRACE_CACHED, 0, "came from storage"));
+	made->storage_bytes = 0;
+	made->other = 1;
+	assert_false(
+		proven(TRACE_CACHED, 0, "1 of 20 batches opened or read something"));
+	made->other = 0;
+	made->lost = 1;
+	assert_false(proven(TRACE_CACHED, 0, "not recorded"));
+}
+
+static void data_in_memory_needs_no_file(void **state)
+{
+	(void)state;
+	trace->windows[0].made = (struct trace_made){.batches = BATCHES};
+	assert_true(proven(TRACE_CACHED, 0, "no file read in 20 batches"));
+	assert_true(proven(TRACE_REAL, TRACE_WARM, "no file read in 20 batches"));
+}
+
+static void drawn_ones_read_what_was_evicted(void **state)
+{
+	struct trace_made *made = &trace->windows[0].made;
+
+	(void)state;
+	trace->windows[0].hit = .4;
+	made->begin_resident = made->listed_bytes * 4 / 10;
+	made->storage_bytes = made->bytes * 6 / 10;
+	assert_true(proven(TRACE_REAL, TRACE_DRAW, "were evicted"));
+	made->storage_bytes = made->bytes;
+	assert_false(proven(TRACE_REAL, TRACE_DRAW, "were evicted"));
+	made->storage_bytes = made->bytes * 2 / 10;
+	assert_false(proven(TRACE_REAL, TRACE_DRAW, "were evicted"));
+	made->begin_resident = UINT64_MAX;
+	assert_false(
+		proven(TRACE_REAL, TRACE_DRAW, "what lies in memory is not known"));
+}
+
+static void emulated_storage_held_reads_back(void **state)
+{
+	(void)state;
+	trace->loader.storage_latency = .001;
+	assert_false(proven(TRACE_REAL, 0, "0 calls held back"));
+	trace->windows[0].made.throttled = 7;
+	assert_true(proven(TRACE_REAL, 0, "7 calls held back"));
+}
+
+static void one_that_the_program_left_says_so(void **state)
+{
+	(void)state;
+	trace->windows[0].state = TRACE_REFUSED;
+	trace->windows[0].cut = 1;
+	assert_false(proven(TRACE_REAL, 0, "the program began another epoch"));
+}
+
+static void other_kinds_are_not_proven(void **state)
+{
+	(void)state;
+	assert_false(proven(TRACE_LOADED, 0, "of no kind that can be proven"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(synthetic_ones_made_nothing),
+		TEST(cached_ones_read_what_they_did_and_from_memory),
+		TEST(data_in_memory_needs_no_file),
+		TEST(drawn_ones_read_what_was_evicted),
+		TEST(emulated_storage_held_reads_back),
+		TEST(one_that_the_program_left_says_so),
+		TEST(other_kinds_are_not_proven),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("certificate_made", tests, NULL, NULL);
+}
