@@ -111,7 +111,8 @@ static void gate_set_alpha(struct argp_state *state, void *member, const char *a
 	double *alpha = member;
 
 	if (!number_real(arg, alpha) || *alpha <= 0 || *alpha >= .5)
-		argument_error(state, "--alpha lies between 0 and 0.5, it is not '%s'", arg);
+		argument_error(state, "--alpha lies between 0 and 0.5, it is not '%s'",
+			       arg);
 }
 
 static void gate_set_samples(struct argp_state *state, void *member, const char *arg)

@@ -238,8 +238,7 @@ const char *gate_part_status(enum gate_status status)
 /* What sessions differ by is more than the limit, and no repetition makes it less. */
 static bool gate_part_drifts(const struct gate_verdict *verdict)
 {
-	const struct gate_finding *first =
-		gate_verdict_first(verdict, GATE_UNDECIDED);
+	const struct gate_finding *first = gate_verdict_first(verdict, GATE_UNDECIDED);
 
 	return !verdict->paired && verdict->base_sessions < GATE_SESSIONS &&
 	       first != NULL && first->floor > first->limit;
