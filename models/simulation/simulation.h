@@ -13,7 +13,7 @@
  *	       another one is given out -> computes
  *
  * What it follows is said in loader/pipeline.h and loader/base/throttle.h, and in
- * profiler/analysis/turn_replay.h. CPU work
+ * profiler/turns/turn_replay.h. CPU work
  * (prep, the fetch threads' share of a read, the consumer's computing) shares the cores
  * by processor sharing: with m threads that want to run, each runs at speed[m].
  * Storage, emulated delays and an accelerator's time go by the clock, beside them.

@@ -4,7 +4,7 @@
 #include "loader/base/permutation.h"
 #include "loader/base/random.h"
 #include "models/simulation/simulation.h"
-#include "profiler/analysis/turn_replay.h"
+#include "profiler/turns/turn_replay.h"
 #include "tests/lib/load.h"
 
 #include <errno.h>

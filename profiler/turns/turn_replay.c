@@ -1,5 +1,5 @@
 /* turn_replay.c - follows batches from worker to trainer, one step after the other. */
-#include "profiler/analysis/turn_replay.h"
+#include "profiler/turns/turn_replay.h"
 
 #include <math.h>
 #include <stdlib.h>

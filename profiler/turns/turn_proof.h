@@ -9,7 +9,7 @@
 #ifndef DSA_TURN_PROOF_H
 #define DSA_TURN_PROOF_H
 
-#include "profiler/analysis/turn_replay.h"
+#include "profiler/turns/turn_replay.h"
 
 /* Who made a batch, and when; what it took. */
 struct turn_made {
@@ -33,29 +33,51 @@ struct turn_window {
 	double wall_s, blocked_s;  /* these took, and of it waiting for a batch */
 };
 
-struct turn_proof {
-	double prep, fetch; /* shares of wall time */
-	double off; /* blocked share by the replay of I/O as it was, less the real */
-	bool valid; /* the replay is so near that the shares may be shown */
-	unsigned windows; /* that these are of; the others lack records */
+/* Over windows; begin with {0}. */
+struct turn_sums {
+	double wall, blocked;
+	double as_was, cached; /* what replays wait */
+	unsigned windows;      /* those that lack records are not in it */
 };
 
-/* False: no window has records enough. */
-bool turn_proof_of(const struct turn_window *windows, size_t count,
-		   double io_s_per_byte, struct turn_proof *proof);
+/* False: it lacks records, or memory is short. */
+bool turn_proof_add(struct turn_sums *sums, const struct turn_window *window,
+		    double io_s_per_byte);
 
-/* Seconds a byte that cached windows' batches took to read; 0: they read nothing. */
-double turn_proof_io(const struct turn_batch *cached, size_t count);
+struct turn_proof {
+	double prep, fetch; /* shares of wall time */
+	double off;         /* blocked share by the replay of I/O as it was, less the
+			     * real one */
+	bool valid;         /* the replay is so near that the shares may be shown */
+};
+
+/* False: there is no window. */
+bool turn_proof_of(const struct turn_sums *sums, struct turn_proof *proof);
+
+/* ---- what cached windows cost ---- */
 
 /* A batch that the trainer asked for and got. */
 struct turn_delivery {
 	double requested_s, made_s, delivered_s; /* by one clock */
 };
 
+/* Begin with {0}. */
+struct turn_costs {
+	double io_s, bytes;
+	double all_s, ready_s; /* of batches: from when they were made and asked for */
+	size_t all, ready; /* and of those that were made when they were asked for */
+};
+
+void turn_costs_read(struct turn_costs *costs, const struct turn_batch *batch);
+void turn_costs_deliver(struct turn_costs *costs, const struct turn_delivery *delivery);
+
+/* Seconds a byte that they took to read; 0: they read nothing. */
+double turn_costs_io(const struct turn_costs *costs);
+
 /*
  * How long a batch takes from when it is made and asked for until the trainer has it:
  * of those that lay ready or, where nearly none did, of all; NAN: there are none.
  */
-double turn_proof_handover(const struct turn_delivery *deliveries, size_t count);
+double turn_costs_handover(const struct turn_costs *costs);
 
 #endif

@@ -1,5 +1,5 @@
 /* turn_proof.c - sums replays over windows, and what they are given. */
-#include "profiler/analysis/turn_proof.h"
+#include "profiler/turns/turn_proof.h"
 
 #include <errno.h>
 #include <math.h>
@@ -61,13 +61,8 @@ int turn_order(struct turn_made *made, size_t count, bool any_order)
 	return 0;
 }
 
-struct turn_sums {
-	double wall, blocked;
-	double as_was, cached; /* what replays wait */
-};
-
-static bool turn_proof_add(struct turn_sums *sums, const struct turn_window *window,
-			   double io_s_per_byte)
+bool turn_proof_add(struct turn_sums *sums, const struct turn_window *window,
+		    double io_s_per_byte)
 {
 	double as_was = turn_replay_wait(&window->replay, NAN, window->settle);
 	double cached =
@@ -79,53 +74,51 @@ static bool turn_proof_add(struct turn_sums *sums, const struct turn_window *win
 	sums->blocked += window->blocked_s;
 	sums->as_was += as_was;
 	sums->cached += cached;
+	sums->windows++;
 	return true;
 }
 
-bool turn_proof_of(const struct turn_window *windows, size_t count,
-		   double io_s_per_byte, struct turn_proof *proof)
+bool turn_proof_of(const struct turn_sums *sums, struct turn_proof *proof)
 {
-	struct turn_sums sums = {0};
-
-	*proof = (struct turn_proof){NAN, NAN, NAN, false, 0};
-	for (size_t i = 0; i < count; i++)
-		proof->windows += turn_proof_add(&sums, &windows[i], io_s_per_byte);
-	if (proof->windows == 0)
+	*proof = (struct turn_proof){NAN, NAN, NAN, false};
+	if (sums->windows == 0)
 		return false;
-	proof->prep = sums.cached / sums.wall;
-	proof->fetch = (sums.blocked - sums.cached) / sums.wall;
-	proof->off = (sums.as_was - sums.blocked) / sums.wall;
+	proof->prep = sums->cached / sums->wall;
+	proof->fetch = (sums->blocked - sums->cached) / sums->wall;
+	proof->off = (sums->as_was - sums->blocked) / sums->wall;
 	proof->valid = fabs(proof->off) <= CLOSE;
 	return true;
 }
 
-double turn_proof_io(const struct turn_batch *cached, size_t count)
-{
-	double seconds = 0, bytes = 0;
+/* ---- what cached windows cost ---- */
 
-	for (size_t i = 0; i < count; i++) {
-		seconds += cached[i].io_s;
-		bytes += (double)cached[i].bytes;
-	}
-	return bytes > 0 ? seconds / bytes : 0;
+void turn_costs_read(struct turn_costs *costs, const struct turn_batch *batch)
+{
+	costs->io_s += batch->io_s;
+	costs->bytes += (double)batch->bytes;
 }
 
-double turn_proof_handover(const struct turn_delivery *deliveries, size_t count)
+void turn_costs_deliver(struct turn_costs *costs, const struct turn_delivery *delivery)
 {
-	double all = 0, ready = 0;
-	size_t ready_count = 0;
+	double took =
+		delivery->delivered_s - fmax(delivery->requested_s, delivery->made_s);
 
-	for (size_t i = 0; i < count; i++) {
-		const struct turn_delivery *one = &deliveries[i];
-		double begin = fmax(one->requested_s, one->made_s);
+	costs->all_s += took;
+	costs->all++;
+	if (delivery->made_s > delivery->requested_s)
+		return;
+	costs->ready_s += took;
+	costs->ready++;
+}
 
-		all += one->delivered_s - begin;
-		if (one->made_s > one->requested_s)
-			continue;
-		ready += one->delivered_s - begin;
-		ready_count++;
-	}
-	if (ready_count >= READY_ENOUGH)
-		return ready / (double)ready_count;
-	return count > 0 ? all / (double)count : NAN;
+double turn_costs_io(const struct turn_costs *costs)
+{
+	return costs->bytes > 0 ? costs->io_s / costs->bytes : 0;
+}
+
+double turn_costs_handover(const struct turn_costs *costs)
+{
+	if (costs->ready >= READY_ENOUGH)
+		return costs->ready_s / (double)costs->ready;
+	return costs->all > 0 ? costs->all_s / (double)costs->all : NAN;
 }

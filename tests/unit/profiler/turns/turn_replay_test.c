@@ -1,6 +1,6 @@
 /* turn_replay_test.c - torch's rules replayed, by closed forms and an event loop. */
 #include "loader/base/random.h"
-#include "profiler/analysis/turn_proof.h"
+#include "profiler/turns/turn_proof.h"
 #include "tests/lib/close_to.h"
 #include "tests/lib/nomem.h"
 
@@ -289,6 +289,21 @@ static struct turn_window real_window(const struct truth *truth, double handover
 	return window;
 }
 
+/* Not valid: no window has all its records. */
+static struct turn_proof proof_of(const struct turn_window *windows, size_t count,
+				  double io_s_per_byte)
+{
+	struct turn_sums sums = {0};
+	struct turn_proof proof;
+	unsigned added = 0;
+
+	for (size_t i = 0; i < count; i++)
+		added += turn_proof_add(&sums, &windows[i], io_s_per_byte);
+	assert_int_equal(added, sums.windows);
+	assert_true(turn_proof_of(&sums, &proof) == (added > 0));
+	return proof;
+}
+
 static void it_gives_the_shares_of_arithmetic(void **state)
 {
 	(void)state;
@@ -297,7 +312,7 @@ static void it_gives_the_shares_of_arithmetic(void **state)
 		struct turn_window window = real_window(truth, 0);
 		struct turn_proof proof;
 
-		assert_true(turn_proof_of(&window, 1, 0, &proof));
+		proof = proof_of(&window, 1, 0);
 		assert_true(proof.valid);
 		close_to(proof.off, 0, NEAR);
 		close_to(100 * proof.prep, truth->prep, .05);
@@ -315,7 +330,7 @@ static void the_hand_over_is_prep(void **state)
 	struct turn_proof proof;
 
 	(void)state;
-	assert_true(turn_proof_of(&window, 1, 0, &proof));
+	proof = proof_of(&window, 1, 0);
 	close_to(proof.prep, 2. / 66, NEAR);
 	close_to(proof.fetch, 0, NEAR);
 	assert_true(proof.valid);
@@ -328,12 +343,15 @@ static void io_of_cached_windows_is_prep(void **state)
 	struct turn_window window = real_window(&truth, 0);
 	const struct turn_batch cached[] = {{5 * MS, 2 * MS, 5000000},
 					    {9 * MS, 3 * MS, 15000000}};
+	struct turn_costs costs = {0};
 	struct turn_proof proof;
 
 	(void)state;
-	close_to(turn_proof_io(cached, 2), .25e-9, 1e-18);
-	close_to(turn_proof_io(cached, 0), 0, 0);
-	assert_true(turn_proof_of(&window, 1, turn_proof_io(cached, 2), &proof));
+	close_to(turn_costs_io(&costs), 0, 0);
+	turn_costs_read(&costs, &cached[0]);
+	turn_costs_read(&costs, &cached[1]);
+	close_to(turn_costs_io(&costs), .25e-9, 1e-18);
+	proof = proof_of(&window, 1, turn_costs_io(&costs));
 	close_to(proof.prep, 1.5 / 10, NEAR);
 	close_to(proof.fetch, 6. / 10, NEAR);
 }
@@ -346,12 +364,11 @@ static void a_replay_that_is_off_proves_nothing(void **state)
 
 	(void)state;
 	windows[0].blocked_s -= .039 * windows[0].wall_s; /* on average */
-	assert_true(turn_proof_of(windows, 2, 0, &proof));
+	proof = proof_of(windows, 2, 0);
 	assert_true(proof.valid);
 	close_to(proof.off, .0195, NEAR);
 	windows[1].blocked_s -= .003 * windows[0].wall_s;
-	assert_true(turn_proof_of(windows, 2, 0, &proof));
-	assert_false(proof.valid);
+	assert_false(proof_of(windows, 2, 0).valid);
 }
 
 static void windows_that_lack_records_are_left_out(void **state)
@@ -364,13 +381,11 @@ static void windows_that_lack_records_are_left_out(void **state)
 	windows[0].replay.batch_count = STEPS; /* those under way at the end are not
 						* needed */
 	windows[1].replay.batch_count = STEPS - 1;
-	assert_true(turn_proof_of(windows, 2, 0, &proof));
-	assert_int_equal(proof.windows, 1);
-	close_to(100 * proof.fetch, 33.3, .05);
-	assert_false(turn_proof_of(&windows[1], 1, 0, &proof));
+	close_to(100 * proof_of(windows, 2, 0).fetch, 33.3, .05);
+	proof = proof_of(&windows[1], 1, 0);
 	assert_true(isnan(proof.prep) && !proof.valid);
 	windows[0].replay.prefetch = 0;
-	assert_false(turn_proof_of(windows, 1, 0, &proof));
+	assert_false(proof_of(windows, 1, 0).valid);
 	windows[0].replay.prefetch = 2;
 	for (unsigned nth = 1; nth <= 2; nth++) {
 		nomem_at(nth);
@@ -404,16 +419,20 @@ static void batches_are_put_in_the_order_of_turns(void **state)
 
 static void the_hand_over_is_that_of_batches_that_lay_ready(void **state)
 {
-	struct turn_delivery deliveries[20];
+	struct turn_costs costs = {0};
 
 	(void)state;
-	for (int i = 0; i < 20; i++) /* 2 ms; of those that were waited for 3 ms */
-		deliveries[i] = (struct turn_delivery){i, i % 2 == 0 ? i - .5 : i + .1,
+	assert_true(isnan(turn_costs_handover(&costs)));
+	for (int i = 0; i < 20; i++) { /* 2 ms; of those that were waited for 3 ms */
+		const struct turn_delivery delivery = {i, i % 2 == 0 ? i - .5 : i + .1,
 						       i % 2 == 0 ? i + 2 * MS
 								  : i + .1 + 3 * MS};
-	close_to(turn_proof_handover(deliveries, 20), 2 * MS, NEAR);
-	close_to(turn_proof_handover(deliveries, 4), 2.5 * MS, NEAR);
-	assert_true(isnan(turn_proof_handover(deliveries, 0)));
+
+		turn_costs_deliver(&costs, &delivery);
+		if (i == 3)
+			close_to(turn_costs_handover(&costs), 2.5 * MS, NEAR);
+	}
+	close_to(turn_costs_handover(&costs), 2 * MS, NEAR);
 }
 
 int main(int argc, char **argv)
