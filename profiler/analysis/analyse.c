@@ -195,6 +195,7 @@ static int add_proof(const struct evidence *evidence, struct profile *profile)
 	double slowed = isnan(profile->prep_contention) ? 0 : profile->prep_contention;
 
 	proof_measure(evidence->windows, evidence->count, evidence->observed, &proof);
+	profile->handover_s = proof.handover_s;
 	if (isnan(proof.share[STAGE_PREP]))
 		return 0;
 	analyse_correct(evidence->corrected, proof.share);

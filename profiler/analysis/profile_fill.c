@@ -51,7 +51,8 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 	profile->classes = loader->classes;
 	profile->batch = loader->batch;
 	profile->loaders = trace->loaders;
-	profile->loader_kind.id = LOADER_DSA;
+	profile->loader_kind.id =
+		loader->kind == TRACE_TORCH ? LOADER_TORCH : LOADER_DSA;
 	profile->workers = loader->workers;
 	profile->fetch_depth = loader->fetch_depth;
 	profile->prefetch = loader->prefetch;

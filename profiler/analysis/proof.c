@@ -2,6 +2,7 @@
 #include "profiler/analysis/proof.h"
 #include "profiler/analysis/replay.h"
 #include "profiler/analysis/shares.h"
+#include "profiler/turns/turn_records.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -132,6 +133,67 @@ static bool by_replay(const struct window *windows, size_t count, bool observed,
 	return true;
 }
 
+/* ---- a loader of the program's own ---- */
+
+/* Opening and reading from memory, s a byte, where no cached window says it. */
+#define MEMORY_IO 1e-9
+
+static void proof_turn_costs(const struct window *windows, size_t count,
+			     struct turn_costs *costs)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct turn_records records;
+
+		if (!proof_counts(&windows[i], TRACE_CACHED, false))
+			continue;
+		if (turn_records_of(&windows[i], &records) == 0)
+			turn_records_cost(&records, costs);
+		turn_records_free(&records);
+	}
+}
+
+static void proof_turn_sums(const struct window *windows, size_t count, bool observed,
+			    const struct turn_costs *costs, struct turn_sums *sums)
+{
+	double io_s = observed ? MEMORY_IO : turn_costs_io(costs);
+
+	for (size_t i = 0; i < count; i++) {
+		struct turn_records records;
+
+		if (!proof_counts(&windows[i], TRACE_REAL, observed))
+			continue;
+		if (turn_records_of(&windows[i], &records) == 0) {
+			struct turn_window window = turn_records_window(
+				&records, turn_costs_handover(costs));
+
+			turn_proof_add(sums, &window, io_s);
+		}
+		turn_records_free(&records);
+	}
+}
+
+static void by_turns(const struct window *windows, size_t count, bool observed,
+		     struct proof *proof)
+{
+	struct turn_costs costs = {0};
+	struct turn_sums sums = {0};
+	struct turn_proof turns;
+
+	proof_turn_costs(windows, count, &costs);
+	proof->handover_s = turn_costs_handover(&costs);
+	proof_turn_sums(windows, count, observed, &costs, &sums);
+	if (!turn_proof_of(&sums, &turns) || !turns.valid)
+		return;
+	proof->share[STAGE_PREP] = turns.prep;
+	proof->share[STAGE_FETCH] = turns.fetch;
+	snprintf(proof->basis, sizeof(proof->basis),
+		 "time blocked in the loader in %u real windows, whose batches were "
+		 "replayed with files as in memory",
+		 sums.windows);
+}
+
+/* ---- libdsa's ---- */
+
 /* What the windows of a stage are blocked more than those of the stage above. */
 static void by_difference(const struct window *windows, size_t count,
 			  struct proof *proof)
@@ -166,6 +228,9 @@ void proof_measure(const struct window *windows, size_t count, bool observed,
 	*proof = (struct proof){0};
 	for (int i = 0; i < STAGES; i++)
 		proof->share[i] = NAN;
-	if (!by_replay(windows, count, observed, proof) && !observed)
+	proof->handover_s = NAN;
+	if (count > 0 && windows[0].trace->loader.kind != TRACE_LIBDSA)
+		by_turns(windows, count, observed, proof);
+	else if (!by_replay(windows, count, observed, proof) && !observed)
 		by_difference(windows, count, proof);
 }

@@ -5,6 +5,10 @@
  * set to zero: the wait that vanishes is fetch, the rest prep. Where sample records are
  * missing, what cached windows were blocked is prep. A program that works while it asks
  * (asynchronous compute) makes this an upper bound.
+ *
+ * A loader that the program brought is replayed by its own rules (profiler/turns/),
+ * with I/O as in cached windows; where that replay does not give what real windows were
+ * blocked there is no evidence.
  */
 #ifndef DSA_PROOF_H
 #define DSA_PROOF_H
@@ -15,6 +19,7 @@
 struct proof {
 	double share[STAGES]; /* of wall time, of what stalls; NAN: no evidence */
 	char basis[160];
+	double handover_s; /* of a batch of the program's own loader; NAN: unknown */
 };
 
 /* Only windows that shares_uses() and, with `observed`, real ones without a block. */

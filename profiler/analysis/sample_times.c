@@ -98,11 +98,79 @@ static int sample_times_join(const struct timed_list *prep,
 	return 0;
 }
 
+/* ---- batches of a loader of the program's own ---- */
+
+/* Seconds of I/O a sample in the windows of a kind; NAN: none was made. */
+static double sample_times_io(const struct window *windows, size_t count,
+			      enum trace_kind kind)
+{
+	double io_s = 0, samples = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t records;
+		const struct trace_batch *batches =
+			window_batches(&windows[i], &records);
+
+		if (windows[i].kind != kind || !shares_uses(&windows[i]))
+			continue;
+		for (size_t j = 0; j < records; j++) {
+			io_s += (double)batches[j].io_ns * 1e-9;
+			samples += batches[j].samples;
+		}
+	}
+	return samples > 0 ? io_s / samples : NAN;
+}
+
+static int sample_times_add_batch(const struct trace_batch *batch, double fetch_s,
+				  struct profile *profile)
+{
+	double samples = batch->samples;
+	struct profile_draw *draw;
+
+	if (batch->samples == 0 || batch->end_ns < batch->begin_ns)
+		return 0;
+	draw = profile_add_draw(profile);
+	if (draw == NULL)
+		return -ENOMEM;
+	draw->bytes = (uint64_t)((double)batch->bytes / samples);
+	draw->prep_s = (double)(batch->end_ns - batch->begin_ns) * 1e-9 / samples;
+	draw->fetch_s = fetch_s;
+	return 0;
+}
+
+static int sample_times_add_batches(const struct window *windows, size_t count,
+				    struct profile *profile)
+{
+	const struct trace_loader *loader = &windows[0].trace->loader;
+	bool emulated = loader->storage_bandwidth > 0 || loader->storage_latency > 0;
+	double fetch_s = sample_times_io(windows, count, TRACE_REAL) -
+			 sample_times_io(windows, count, TRACE_CACHED);
+
+	fetch_s = emulated || isnan(fetch_s) ? NAN : fmax(0, fetch_s);
+	for (size_t i = 0; i < count; i++) {
+		size_t records;
+		const struct trace_batch *batches =
+			window_batches(&windows[i], &records);
+
+		if (windows[i].kind != TRACE_CACHED || !shares_uses(&windows[i]))
+			continue;
+		for (size_t j = 0; j < records && profile->draw_count < SAMPLE_TIMES;
+		     j++)
+			if (sample_times_add_batch(&batches[j], fetch_s, profile) < 0)
+				return -ENOMEM;
+	}
+	return 0;
+}
+
 int sample_times_add(const struct window *windows, size_t count,
 		     struct profile *profile)
 {
 	struct timed_list prep, fetch = {0};
-	int result = sample_times_list(windows, count, TRACE_CACHED, &prep);
+	int result;
+
+	if (count > 0 && windows[0].trace->loader.kind != TRACE_LIBDSA)
+		return sample_times_add_batches(windows, count, profile);
+	result = sample_times_list(windows, count, TRACE_CACHED, &prep);
 
 	if (result == 0)
 		result = sample_times_list(windows, count, TRACE_FETCH, &fetch);

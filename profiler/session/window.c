@@ -110,6 +110,15 @@ const struct trace_sample *window_samples(const struct window *window, size_t *c
 	return *count == 0 ? NULL : &window->trace->samples[raw->first_sample];
 }
 
+const struct trace_batch *window_batches(const struct window *window, size_t *count)
+{
+	const struct trace_window *raw = window->raw;
+
+	*count = window_present(raw->first_batch, raw->batch_records,
+				window->trace->batch_count, TRACE_BATCHES);
+	return *count == 0 ? NULL : &window->trace->batches[raw->first_batch];
+}
+
 const struct trace_load *window_load(const struct window *window)
 {
 	return &window->trace->loads[window->raw - window->trace->windows];

@@ -66,6 +66,9 @@ const struct trace_step *window_steps(const struct window *window, size_t *count
 /* The same for its sample records. */
 const struct trace_sample *window_samples(const struct window *window, size_t *count);
 
+/* The same for batches that a loader of the program's own made. */
+const struct trace_batch *window_batches(const struct window *window, size_t *count);
+
 /* What else the machine did during it. */
 const struct trace_load *window_load(const struct window *window);
 

@@ -1,0 +1,287 @@
+/* turn_records_test.c - sessions of a program's own loader: what its batches prove. */
+#include "loader/base/error.h"
+#include "profiler/analysis/analyse.h"
+#include "profiler/turns/turn_records.h"
+#include "tests/lib/close_to.h"
+#include "tests/lib/nomem.h"
+#include "tests/lib/session.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { WORKERS = 2, SETTLE = 4, STEPS = 40, SAMPLES = 16 };
+
+/* What a loader of two workers does with batches that take so many ms, of which some
+ * for I/O, with a step of 10 ms and an ms of handing over. */
+struct kind {
+	double made_ms, io_ms;
+};
+
+static const double step_ms = 10, handover_ms = 1;
+
+static double real_ms(const struct kind *kind)
+{
+	double longest = kind->made_ms / WORKERS;
+
+	return longest > step_ms + handover_ms ? longest : step_ms + handover_ms;
+}
+
+static uint64_t ns(double ms)
+{
+	return (uint64_t)(ms * 1e6);
+}
+
+static void add_batch(struct trace *trace, unsigned window, unsigned number,
+		      uint64_t begin_ns, const struct kind *kind)
+{
+	trace->batches[trace->batch_count++] = (struct trace_batch){
+		.window = window,
+		.worker = 100 + number % WORKERS,
+		.begin_ns = begin_ns,
+		.end_ns = begin_ns + ns(kind->made_ms),
+		.io_ns = ns(kind->io_ms),
+		.bytes = 2000,
+		.samples = SAMPLES,
+	};
+}
+
+/* Each is made just before it is handed over; the records are not in that order. */
+static void add_batches(struct trace *trace, struct trace_window *window,
+			const struct kind *kind, double period_ms)
+{
+	double begin_ms = period_ms - step_ms - handover_ms - kind->made_ms;
+	uint64_t start = window->begin.time_ns - ns(SETTLE * period_ms - begin_ms);
+	unsigned index = (unsigned)(window - trace->windows);
+
+	window->first_batch = trace->batch_count;
+	for (unsigned round = 0; round < (SETTLE + STEPS) / WORKERS; round++)
+		for (unsigned worker = WORKERS; worker-- > 0;) {
+			unsigned number = round * WORKERS + worker;
+
+			add_batch(trace, index, number, start + ns(number * period_ms),
+				  kind);
+		}
+	window->batch_records = trace->batch_count - window->first_batch;
+}
+
+static void add_window(struct trace *trace, enum trace_kind kind, int block,
+		       const struct kind *took)
+{
+	double period_ms = took != NULL ? real_ms(took) : step_ms;
+	const struct session_window asked = {
+		.kind = kind,
+		.block = block,
+		.steps = STEPS,
+		.samples = SAMPLES,
+		.step_ms = period_ms,
+		.blocked_ms = period_ms - step_ms,
+		.prepared = took != NULL ? STEPS * SAMPLES : 0,
+		.fetched = kind == TRACE_REAL ? STEPS * SAMPLES : 0,
+	};
+	struct trace_window *window = session_add(trace, &asked);
+
+	window->settle = SETTLE;
+	if (took != NULL)
+		add_batches(trace, window, took, period_ms);
+}
+
+/* Of its 60 ms a batch reads for 30, of which 2 are those of memory, unless `slow`. */
+static struct trace *run_of(unsigned blocks, double slow)
+{
+	const struct kind cached = {32, 2}, real = {60, 30};
+	struct trace *trace = session_new();
+
+	assert_non_null(trace);
+	trace->loader.kind = TRACE_TORCH;
+	trace->loader.workers = WORKERS;
+	trace->loader.prefetch = 2;
+	trace->loader.batch = SAMPLES;
+	for (unsigned block = 0; block < blocks; block++) {
+		add_window(trace, TRACE_SYNTHETIC, (int)block, NULL);
+		add_window(trace, TRACE_CACHED, (int)block, &cached);
+		add_window(trace, TRACE_REAL, (int)block, &real);
+	}
+	for (unsigned i = 0; i < trace->batch_count; i++)
+		trace->batches[i].end_ns += ns(slow);
+	return trace;
+}
+
+static struct window measured(const struct trace *trace, unsigned index)
+{
+	struct window window;
+
+	window_measure(trace, index, &window);
+	return window;
+}
+
+static void a_window_is_read_in_the_order_of_turns(void **state)
+{
+	struct trace *trace = run_of(1, 0);
+	struct window window = measured(trace, 2);
+	struct turn_records records;
+	struct turn_window replayed;
+
+	(void)state;
+	assert_int_equal(turn_records_of(&window, &records), 0);
+	assert_int_equal(records.settle, SETTLE);
+	assert_int_equal(records.steps, SETTLE + STEPS);
+	assert_int_equal(records.batch_count, SETTLE + STEPS);
+	for (size_t i = 0; i < records.batch_count; i++)
+		assert_int_equal(records.made[i].worker, 100 + i % WORKERS);
+	close_to(records.compute_s[0], 10e-3, 1e-9);
+	close_to(records.compute_s[records.steps - 1], 10e-3, 1e-9);
+	close_to(records.batches[3].io_s, 30e-3, 1e-9);
+	replayed = turn_records_window(&records, 1e-3);
+	close_to(turn_replay_wait(&replayed.replay, NAN, replayed.settle),
+		 STEPS * 20e-3, 1e-6);
+	turn_records_free(&records);
+	session_free(trace);
+}
+
+static void steps_without_batches_are_left_out(void **state)
+{
+	struct trace *trace = run_of(1, 0);
+	struct window window = measured(trace, 2);
+	struct turn_records records;
+	struct turn_window half;
+
+	(void)state;
+	trace->windows[2].batch_records = SETTLE + STEPS / 2;
+	assert_int_equal(turn_records_of(&window, &records), 0);
+	half = turn_records_window(&records, 1e-3);
+	assert_int_equal(half.replay.steps, SETTLE + STEPS / 2);
+	close_to(half.wall_s, .5 * STEPS * 30e-3, 1e-6);
+	close_to(half.blocked_s, .5 * STEPS * 20e-3, 1e-6);
+	turn_records_free(&records);
+	trace->windows[2].batch_records = SETTLE + 7;
+	assert_int_equal(turn_records_of(&window, &records), -ENODATA);
+	turn_records_free(&records);
+	session_free(trace);
+}
+
+static void it_costs_what_cached_windows_show(void **state)
+{
+	struct trace *trace = run_of(1, 0);
+	struct window window = measured(trace, 1);
+	struct turn_costs costs = {0};
+	struct turn_records records;
+
+	(void)state;
+	assert_int_equal(turn_records_of(&window, &records), 0);
+	turn_records_cost(&records, &costs);
+	close_to(turn_costs_io(&costs), 1e-6, 1e-12);
+	assert_int_equal(costs.all, STEPS);
+	close_to(turn_costs_handover(&costs), handover_ms * 1e-3, 1e-8);
+	turn_records_free(&records);
+	session_free(trace);
+}
+
+static void windows_without_records_have_none(void **state)
+{
+	struct trace *trace = run_of(1, 0);
+	struct window synthetic = measured(trace, 0), real = measured(trace, 2);
+	struct turn_records records;
+
+	(void)state;
+	assert_int_equal(turn_records_of(&synthetic, &records), -ENODATA);
+	turn_records_free(&records);
+	for (unsigned nth = 1; nth <= 4; nth++) {
+		nomem_at(nth);
+		assert_int_equal(turn_records_of(&real, &records), -ENOMEM);
+		nomem_at(0);
+		turn_records_free(&records);
+	}
+	trace->windows[2].first_batch = TRACE_BATCHES; /* a damaged session */
+	assert_int_equal(turn_records_of(&real, &records), -ENODATA);
+	turn_records_free(&records);
+	trace->windows[2].first_batch = 0;
+	trace->windows[2].settle = UINT32_MAX;
+	assert_int_equal(turn_records_of(&real, &records), -ENODATA);
+	turn_records_free(&records);
+	session_free(trace);
+}
+
+static void analysed(const struct trace *trace, struct profile *profile)
+{
+	struct error err = {0};
+
+	profile_init(profile);
+	if (analyse(&trace, 1, profile, &err) < 0)
+		fail_msg("%s", err.message);
+}
+
+/* A step takes 30 ms: 10 of computing, 6 for a batch of 32 ms, 14 for its I/O. */
+static void an_analysis_has_the_second_proof(void **state)
+{
+	struct trace *trace = run_of(8, 0);
+	struct profile profile;
+
+	(void)state;
+	analysed(trace, &profile);
+	assert_int_equal(profile.loader_kind.id, LOADER_TORCH);
+	close_to(profile.proof.share[STAGE_PREP], 6. / 30, 1e-6);
+	close_to(profile.proof.share[STAGE_FETCH], 14. / 30, 1e-6);
+	close_to(profile.proof_gap, 0, 1e-6);
+	assert_non_null(strstr(profile.proof.basis, "8 real windows"));
+	close_to(profile.handover_s, handover_ms * 1e-3, 1e-8);
+	assert_int_equal(profile.draw_count, 8 * (SETTLE + STEPS));
+	close_to(profile.draws[0].prep_s, 2e-3, 1e-9);
+	close_to(profile.draws[0].fetch_s, 28e-3 / SAMPLES, 1e-9);
+	assert_int_equal(profile.draws[0].bytes, 2000 / SAMPLES);
+	profile_free(&profile);
+	session_free(trace);
+}
+
+/* Two points off, and more. */
+static void a_replay_that_is_off_is_not_shown(void **state)
+{
+	struct trace *trace = run_of(8, 1.1); /* .55 ms of 30 */
+	struct profile profile;
+
+	(void)state;
+	analysed(trace, &profile);
+	assert_false(isnan(profile.proof.share[STAGE_FETCH]));
+	profile_free(&profile);
+	session_free(trace);
+	trace = run_of(8, 1.3);
+	analysed(trace, &profile);
+	assert_true(isnan(profile.proof.share[STAGE_FETCH]));
+	assert_null(profile.proof.basis);
+	profile_free(&profile);
+	session_free(trace);
+}
+
+static void emulated_storage_is_no_fetch_of_its_own(void **state)
+{
+	struct trace *trace = run_of(8, 0);
+	struct profile profile;
+
+	(void)state;
+	trace->loader.storage_latency = 1e-3;
+	analysed(trace, &profile);
+	assert_true(isnan(profile.draws[0].fetch_s));
+	profile_free(&profile);
+	session_free(trace);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_window_is_read_in_the_order_of_turns),
+		cmocka_unit_test(steps_without_batches_are_left_out),
+		cmocka_unit_test(it_costs_what_cached_windows_show),
+		cmocka_unit_test(windows_without_records_have_none),
+		cmocka_unit_test(an_analysis_has_the_second_proof),
+		cmocka_unit_test(a_replay_that_is_off_is_not_shown),
+		cmocka_unit_test(emulated_storage_is_no_fetch_of_its_own),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("turn_records", tests, NULL, NULL);
+}
