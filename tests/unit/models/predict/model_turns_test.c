@@ -17,7 +17,7 @@
 
 enum { BATCH = 32, WINDOWS = 8 };
 
-/* On two cores, with an accelerator that does 300 samples/s. */
+/* On two cores, with an accelerator that does 300 samples/s; or on one alone. */
 struct torch_run {
 	unsigned workers;
 	double cpu_s, sleep_s; /* of preparing a sample */
@@ -26,6 +26,7 @@ struct torch_run {
 	double handover_s;     /* of a batch */
 	double real;           /* 0: by the closed form */
 	bool unmeasured;       /* prep alone was */
+	bool alone;            /* one core does the step, too, and all is work */
 };
 
 enum { RATE = 300 };
@@ -36,8 +37,9 @@ static double rate_of(const struct torch_run *run, unsigned workers, double read
 	double made_s = run->cpu_s + run->sleep_s + read_s;
 	double step_s = 1. / RATE + run->handover_s / BATCH;
 
-	return workers == 0 ? 1 / (step_s + made_s)
-			    : fmin(1 / step_s, workers / made_s);
+	if (workers == 0 || run->alone)
+		return 1 / (step_s + made_s);
+	return fmin(1 / step_s, workers / made_s);
 }
 
 static double read_s(const struct torch_run *run)
@@ -51,7 +53,7 @@ static void add_windows(struct profile *profile, const struct torch_run *run)
 	profile->rates[TRACE_CACHED] = known_about(rate_of(run, run->workers, 0));
 	profile->rates[TRACE_REAL] = known_about(
 		run->real > 0 ? run->real : rate_of(run, run->workers, read_s(run)));
-	for (unsigned k = 1; k <= 2 && !run->unmeasured; k++) {
+	for (unsigned k = 1; k <= profile->cores && !run->unmeasured; k++) {
 		struct profile_point *point = profile_add_prep_point(profile);
 		double rate = k / (run->cpu_s + run->sleep_s);
 
@@ -62,7 +64,8 @@ static void add_windows(struct profile *profile, const struct torch_run *run)
 		profile->windows[profile->window_count - 1].workers = k;
 	}
 	for (int i = 0; i < WINDOWS; i++) {
-		known_run_add_window(profile, "synthetic", RATE, 5e-6, 0);
+		known_run_add_window(profile, "synthetic", RATE,
+				     run->alone ? 1. / RATE : 5e-6, 0);
 		known_run_add_window(profile, "cached",
 				     profile->rates[TRACE_CACHED].value, run->cpu_s,
 				     run->cpu_s);
@@ -90,11 +93,11 @@ static void make_profile(struct profile *profile, const struct torch_run *run)
 	profile->dataset_bytes = 2000 * 100000;
 	profile->batch = BATCH;
 	profile->workers = run->workers;
-	profile->cores = 2;
+	profile->cores = run->alone ? 1 : 2;
 	profile->prefetch = 2;
 	profile->fetch_depth = 0;
 	profile->precision = .01;
-	profile->emulated_per_s = RATE;
+	profile->emulated_per_s = run->alone ? NAN : RATE;
 	profile->cache.id = CACHE_PAGE;
 	profile->cache_emulated = run->native_s > 0;
 	profile->hit_ratio = known_about(0);
@@ -187,6 +190,21 @@ static void the_hand_over_takes_the_trainers_time(void **state)
 	expect(&run, &change, 1 / (step_s - .5 / RATE));
 }
 
+/* Beside its workers, on one core. */
+static void the_hand_over_is_work(void **state)
+{
+	const struct torch_run run = {.workers = 1,
+				      .cpu_s = 5 * MS,
+				      .latency_s = .01 * MS,
+				      .handover_s = 20 * MS,
+				      .alone = true};
+	struct profile_change change = PROFILE_NO_CHANGE;
+
+	(void)state;
+	change.workers = 2;
+	expect(&run, &change, 1 / (1. / RATE + 20 * MS / BATCH + 5 * MS));
+}
+
 static void predicts_workers_where_the_trainer_made_its_batches(void **state)
 {
 	struct torch_run run = sleeper;
@@ -259,6 +277,8 @@ static void a_cache_is_the_kernels(void **state)
 	(void)state;
 	change.cache_share = 1;
 	expect(&run, &change, 300);
+	change.cache_share = .5; /* .213 of the reads are hits */
+	expect(&run, &change, 2 / (2 * MS + (1 - .213) * 18 * MS));
 }
 
 static void refuse(struct profile *profile, const struct profile_change *change,
@@ -309,6 +329,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(predicts_storage_for_workers),
 		cmocka_unit_test(predicts_cores_for_workers),
 		cmocka_unit_test(the_hand_over_takes_the_trainers_time),
+		cmocka_unit_test(the_hand_over_is_work),
 		cmocka_unit_test(predicts_workers_where_the_trainer_made_its_batches),
 		cmocka_unit_test(predicts_without_windows_of_prep_alone),
 		cmocka_unit_test(
