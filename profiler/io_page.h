@@ -81,7 +81,7 @@ struct io_slot {
 };
 
 enum {
-	IO_MAPPED = 1, /* it mapped a file */
+	IO_MAPPED = 1, /* it mapped a file, or its process reads one mapped before */
 	IO_SOCKET = 2, /* it used a connection */
 	IO_FORKED = 4, /* it started a process, or waited for one */
 	IO_LISTED = 8, /* of the first pass of a list */

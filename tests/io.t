@@ -217,6 +217,28 @@ for act in (plain, mapped, connected, started):
            "what other programs read is not the batch's", seen)
 
 
+def mapped_before(tap, program):
+    for touched, expected in (("", [0, 0]), ("held[:50]", [MAPPED, MAPPED])):
+        program.make()
+        done = program.python(f"""
+import mmap
+with open(at(0), "rb") as file:
+    held = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+if os.fork() == 0:
+    for key in range(2):
+        begin(key)
+        read(1)
+        {touched}
+        end(1)
+    os._exit(0)
+os.wait()
+""")
+        seen = program.seen()
+        check(tap, done, [batch["flags"] for batch in seen["made"]] == expected and
+              seen["bytes"] == 2 * SIZE,
+              f"a file that was mapped before and is {'' if touched else 'not '}read", seen)
+
+
 def written(tap, program):
     program.make()
     done = program.python("""
@@ -366,8 +388,8 @@ def beside(tap, program):
               done.stderr == "two\n", "with a constructor that reads", program.seen())
 
 
-TESTS = [threads, forked, spawned, opened_before, flags, written, streams, coverage, emulated,
-         strangers, beside]
+TESTS = [threads, forked, spawned, opened_before, flags, mapped_before, written, streams,
+         coverage, emulated, strangers, beside]
 
 
 def main():

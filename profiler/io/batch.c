@@ -5,8 +5,9 @@
 #include "profiler/io/attach.h"
 #include "profiler/io/coverage.h"
 #include "profiler/io/dsa_io.h"
+#include "profiler/io/mapped.h"
 
-#include <errno.h>
+#include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -24,6 +25,14 @@ struct batch_look {
 	uint32_t forks;
 	uint64_t counters[IO_COUNT];
 };
+
+/* Of this process. */
+static struct batch_mapped {
+	bool known;       /* looked at, in its first batch */
+	bool any;         /* there were mapped files then, */
+	uint64_t touched; /* of which so much was in memory before it; */
+	uint32_t flag;    /* IO_MAPPED: and more after it */
+} batch_mapped;
 
 /* Written by the thread that begins it, but for digest and flags. */
 static struct batch_now {
@@ -66,6 +75,28 @@ static void batch_look(struct batch_look *look, struct io_slot *slot)
 	look->ns = clock_now();
 }
 
+static void batch_look_mapped(void)
+{
+	if (batch_mapped.known)
+		return;
+	batch_mapped.any = mapped_any();
+	batch_mapped.touched = batch_mapped.any ? mapped_touched() : 0;
+}
+
+static void batch_know_mapped(void)
+{
+	if (!batch_mapped.known && batch_mapped.any &&
+	    mapped_touched() > batch_mapped.touched)
+		batch_mapped.flag = IO_MAPPED;
+	batch_mapped.known = true;
+}
+
+void batch_child(void)
+{
+	batch_mapped = (struct batch_mapped){0};
+	coverage_child();
+}
+
 void dsa_io_batch_begin(uint64_t key)
 {
 	struct io_slot *slot = attach_slot();
@@ -73,6 +104,7 @@ void dsa_io_batch_begin(uint64_t key)
 	if (slot == NULL)
 		return;
 	coverage_begin(slot);
+	batch_look_mapped();
 	batch_now.number = batch_now.number % (NUMBERS - 1) + 1;
 	batch_now.key = key;
 	atomic_store(&batch_now.digest, 0);
@@ -103,7 +135,7 @@ static void batch_record(struct io_batch *batch, const struct batch_look *end,
 	batch->digest = atomic_load(&batch_now.digest);
 	batch->samples = samples;
 	batch->pid = (uint32_t)getpid();
-	batch->flags = atomic_load(&batch_now.flags);
+	batch->flags = atomic_load(&batch_now.flags) | batch_mapped.flag;
 	if (end->forks != begin->forks || end->children != begin->children)
 		batch->flags |= IO_FORKED;
 }
@@ -128,6 +160,7 @@ void dsa_io_batch_end(uint32_t samples)
 	if (slot == NULL || atomic_exchange(&attach_self.batch, 0) == 0)
 		return;
 	batch_look(&end, slot);
+	batch_know_mapped();
 	number = atomic_fetch_add(&page->batch_count, 1);
 	batch = &page->batches[number % IO_BATCHES];
 	atomic_store(&batch->number, 0);

@@ -13,4 +13,7 @@ void batch_flag(uint32_t flag);
 /* Its key. */
 uint64_t batch_key(void);
 
+/* In the child of a fork. */
+void batch_child(void);
+
 #endif

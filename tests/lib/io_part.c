@@ -1,6 +1,6 @@
 #include "tests/lib/io_part.h"
 #include "profiler/io/attach.h"
-#include "profiler/io/coverage.h"
+#include "profiler/io/batch.h"
 #include "profiler/io/dsa_io.h"
 #include "profiler/io/meter.h"
 #include "tests/lib/scratch.h"
@@ -25,7 +25,7 @@ void io_part_attach(const char *path)
 		io_page_unmap(attach_self.page);
 	attach_self.page = NULL;
 	attach_child();
-	coverage_child();
+	batch_child();
 	attach_begin(path);
 }
 
@@ -51,7 +51,7 @@ int io_part_fork(void)
 
 	if (child == 0) {
 		attach_child();
-		coverage_child();
+		batch_child();
 	} else {
 		attach_forked();
 	}

@@ -1,7 +1,8 @@
 /* real.c - looks the C library's functions up, once; until then there are system calls. */
 #include "profiler/io/wrap/real.h"
 #include "profiler/io/attach.h"
-#include "profiler/io/coverage.h"
+#include "profiler/io/batch.h"
+#include "profiler/io/mapped.h"
 #include "profiler/io/meter.h"
 
 #include <dlfcn.h>
@@ -208,7 +209,7 @@ static void real_find(void *pointer, const char *name)
 static void real_child(void)
 {
 	attach_child();
-	coverage_child();
+	batch_child();
 	meter_inside = 0;
 }
 
@@ -236,5 +237,7 @@ __attribute__((constructor)) static void real_begin(int argc, char **argv,
 	if (path == NULL)
 		return;
 	attach_begin(path);
+	mapped_ignore(path);
+	mapped_ignore(real_variable(environment, "DSA_SESSION="));
 	pthread_atfork(NULL, attach_forked, real_child);
 }
