@@ -114,8 +114,16 @@ struct io_range {
 	char path[IO_PATH];  /* absolute; ends with 0 */
 };
 
+enum {
+	IO_NEW,  /* there was no such file, or nothing was to be kept */
+	IO_KEPT, /* what was there lies in kept_folder, called by the number of this */
+	IO_LOST, /* it could not be kept */
+};
+
+/* A file that the program opened to write, or renamed another to. */
 struct io_written {
 	_Atomic uint64_t number;
+	_Atomic uint32_t kept;
 	char path[IO_PATH]; /* absolute; ends with 0 */
 };
 
@@ -127,9 +135,12 @@ struct io_page {
 	/* The hook, while no batch is made. */
 	_Atomic uint32_t throttled; /* 1: the emulated storage holds reads back */
 	_Atomic uint32_t listing;   /* 1: batches write their ranges */
+	_Atomic uint32_t keeping;   /* 1: files are kept that would be overwritten */
 
 	/* dsa, before the program starts; 0: none. */
 	double storage_bandwidth, storage_latency, prep_delay; /* B/s, s, s */
+	char kept_folder[IO_PATH]; /* absolute; "": nothing is kept */
+	_Atomic uint32_t keeps;    /* 1: some process moves a file there */
 
 	/* When the throttle's bucket let the last read pass. The hook sets it to 0
 	 * between windows: the bucket is full. */

@@ -10,6 +10,7 @@ import ctypes.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -260,8 +261,82 @@ libc.fclose.argtypes = [ctypes.c_void_p]
 libc.fclose(libc.fopen(b"log.txt", b"a"))
 """)
     seen = program.seen()
-    check(tap, done, [os.path.basename(path) for path in seen["written"]] ==
+    check(tap, done, [os.path.basename(path) for path, _ in seen["written"]] ==
           ["model.pt", "log.txt"], "files that are written once there are batches", seen)
+
+
+OVERWRITES = """
+import ctypes
+begin(0)
+end(1)
+os.chdir(sys.argv[1] + "/../work")
+for text in ("new", "newer"):
+    with open("model.pt", "w") as file:
+        file.write(text)
+    with open("tmp", "w") as file:
+        file.write(text)
+    os.replace("tmp", "best.pt")
+with open("link.pt", "w") as file:
+    file.write("new")
+libc = ctypes.CDLL(None)
+libc.fopen.restype, libc.fclose.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+libc.fclose(libc.fopen(b"stream.pt", b"wb"))
+try:
+    open("safe.pt", "x")
+except FileExistsError:
+    print("refused")
+with open("safe.pt", "a") as file:
+    file.write("+")
+open("empty.pt", "w").close()
+"""
+OLD = ["model.pt", "best.pt", "target.pt", "stream.pt", "safe.pt"]
+NEW, KEPT = 0, 1
+
+
+def contents(path):
+    with open(path, encoding="ascii") as file:
+        return file.read()
+
+
+def overwritten(tap, program):
+    """What the user had is there after the program wrote over it, and what it wrote is, too."""
+    for name, folder in (("moved", program.scratch.folder("kept")),
+                         ("copied", program.scratch.folder("/dev/shm", "dsa-io-" +
+                          os.path.basename(program.scratch.path))),
+                         ("left", "")):
+        work = program.scratch.folder("work")
+        for old in OLD:
+            with open(os.path.join(work, old), "w", encoding="ascii") as file:
+                file.write("old " + old)
+            os.chmod(os.path.join(work, old), 0o640)
+        open(os.path.join(work, "empty.pt"), "w", encoding="ascii").close()
+        os.symlink("target.pt", os.path.join(work, "link.pt"))
+        program.make(keeping=1, kept=folder)
+        inodes = {old: os.stat(os.path.join(work, old)).st_ino for old in OLD}
+        done = program.python(OVERWRITES)
+        seen = {os.path.basename(path): (number, kept) for number, (path, kept) in
+                enumerate(program.seen()["written"], 1)}
+        lost = [old for old in OLD[:4] if folder and not (
+            seen[old][1] == KEPT and
+            contents(f"{folder}/{seen[old][0]}") == "old " + old and
+            os.stat(f"{folder}/{seen[old][0]}").st_mode & 0o777 == 0o640)]
+        now = [contents(os.path.join(work, old)) for old in OLD]
+        modes = [os.stat(os.path.join(work, old)).st_mode & 0o777 for old in OLD]
+        check(tap, done, not lost and done.stdout == "refused\n" and
+              now == ["newer", "newer", "new", "", "old safe.pt+"] and
+              os.path.islink(os.path.join(work, "link.pt")) and
+              modes[0] == modes[2] == modes[3] == modes[4] == 0o640,
+              f"files that are overwritten are {name}", lost, now, modes, seen)
+        same = [os.stat(f"{folder}/{seen[old][0]}").st_ino == inodes[old] for old in OLD[:4]
+                if folder]
+        tap.ok(all(same) if name == "moved" else not any(same), "at no more cost than that",
+               same)
+        others = {name for name, (_, kept) in seen.items() if kept == NEW}
+        tap.ok(others == {"tmp", "safe.pt", "empty.pt"} | (set() if folder else set(OLD)) and
+               (not folder or len(os.listdir(folder)) == 4), "and no other is", seen)
+        shutil.rmtree(work)
+        if folder:
+            shutil.rmtree(folder)
 
 
 def streams(tap, program):
@@ -388,8 +463,8 @@ def beside(tap, program):
               done.stderr == "two\n", "with a constructor that reads", program.seen())
 
 
-TESTS = [threads, forked, spawned, opened_before, flags, mapped_before, written, streams,
-         coverage, emulated, strangers, beside]
+TESTS = [threads, forked, spawned, opened_before, flags, mapped_before, written, overwritten,
+         streams, coverage, emulated, strangers, beside]
 
 
 def main():

@@ -5,6 +5,7 @@
 #include "profiler/io/emulated.h"
 #include "profiler/io/ranges.h"
 #include "profiler/io/raw.h"
+#include "profiler/io/written_files.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -159,7 +160,7 @@ int meter_opened(struct meter *meter, int fd, const char *path, int flags)
 	if (fd < 0)
 		return fd;
 	if (meter_writes(flags) && attach_page() != NULL)
-		ranges_written(attach_self.page, fd);
+		written_opened(attach_self.page, fd);
 	if (meter->slot != NULL && meter_reads(flags))
 		meter_open_read(meter, path);
 	else if (meter->slot != NULL)

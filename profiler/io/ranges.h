@@ -1,5 +1,4 @@
-/* ranges.h - what enters the page with its path: what batches of the list read, and files
- * that the program opened to write. */
+/* ranges.h - what batches of the list read enters the page. */
 #ifndef DSA_IO_RANGES_H
 #define DSA_IO_RANGES_H
 
@@ -9,8 +8,5 @@
 /* A batch of the list read [from, to) of fd. */
 void ranges_read(struct io_page *page, int fd, struct fd_entry *entry, uint64_t from,
 		 uint64_t to);
-
-/* fd was opened to write. Not before there are batches; each path once, mostly. */
-void ranges_written(struct io_page *page, int fd);
 
 #endif

@@ -2,6 +2,7 @@
  * io_page.c - makes the page of a program that nobody changed, and prints it.
  *
  *	io_page make FILE [MEMBER=VALUE...]	bandwidth latency delay throttled listing
+ *						keeping kept (a folder)
  *	io_page set FILE MEMBER=VALUE...
  *	io_page show FILE			JSON
  */
@@ -47,6 +48,10 @@ static void set(struct io_page *page, const char *word)
 		page->throttled = number != 0;
 	else if (strncmp(word, "listing", length) == 0)
 		page->listing = number != 0;
+	else if (strncmp(word, "keeping", length) == 0)
+		page->keeping = number != 0;
+	else if (strncmp(word, "kept", length) == 0)
+		snprintf(page->kept_folder, sizeof(page->kept_folder), "%s", value + 1);
 }
 
 /* Paths of tests have nothing to escape. */
@@ -82,7 +87,8 @@ static void show_files(const struct io_page *page)
 	}
 	printf("],\n\"written\": [");
 	for (uint64_t i = 0; i < page->written_count && i < IO_WRITTEN; i++)
-		printf("%s\"%s\"", i > 0 ? ", " : "", page->written[i].path);
+		printf("%s[\"%s\", %u]", i > 0 ? ", " : "", page->written[i].path,
+		       page->written[i].kept);
 	printf("],\n");
 }
 

@@ -54,6 +54,22 @@ static int real_creat(const char *path, mode_t mode)
 			    mode);
 }
 
+static int real_renameat2(int from_at, const char *from, int at, const char *to,
+			  unsigned flags)
+{
+	return (int)syscall(SYS_renameat2, from_at, from, at, to, flags);
+}
+
+static int real_renameat(int from_at, const char *from, int at, const char *to)
+{
+	return real_renameat2(from_at, from, at, to, 0);
+}
+
+static int real_rename(const char *from, const char *to)
+{
+	return real_renameat2(AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
 static ssize_t real_read(int fd, void *to, size_t size)
 {
 	return syscall(SYS_read, fd, to, size);
@@ -170,6 +186,9 @@ struct real real = {
 	.__open64_2 = real_open_2,
 	.__openat_2 = real_openat_2,
 	.__openat64_2 = real_openat_2,
+	.rename = real_rename,
+	.renameat = real_renameat,
+	.renameat2 = real_renameat2,
 	.read = real_read,
 	.__read_chk = real_read_chk,
 	.readv = real_readv,

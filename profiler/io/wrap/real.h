@@ -30,6 +30,12 @@
 	X(int, __openat_2, (int at, const char *path, int flags))                      \
 	X(int, __openat64_2, (int at, const char *path, int flags))
 
+#define REAL_RENAMES(X)                                                                \
+	X(int, rename, (const char *from, const char *to))                             \
+	X(int, renameat, (int from_at, const char *from, int at, const char *to))      \
+	X(int, renameat2,                                                              \
+	  (int from_at, const char *from, int at, const char *to, unsigned flags))
+
 #define REAL_READS(X)                                                                  \
 	X(ssize_t, read, (int fd, void *to, size_t size))                              \
 	X(ssize_t, __read_chk, (int fd, void *to, size_t size, size_t room))           \
@@ -95,6 +101,7 @@
 
 #define REAL_ALL(X)                                                                    \
 	REAL_OPENS(X)                                                                  \
+	REAL_RENAMES(X)                                                                \
 	REAL_READS(X)                                                                  \
 	REAL_DESCRIPTORS(X)                                                            \
 	REAL_SOCKETS(X)                                                                \

@@ -1,6 +1,7 @@
-/* wrap_open.c - stands before what opens files. */
+/* wrap_open.c - stands before what opens files, and names them. */
 #include "profiler/io/meter.h"
 #include "profiler/io/wrap/real.h"
+#include "profiler/io/written_files.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -10,11 +11,19 @@ static bool wrap_open_has_mode(int flags)
 	return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
-/* int name(before path, flags, mode where the flags ask for one) */
-#define WRAP_OPEN(name, before, ...)                                                   \
+static struct meter wrap_open_begin(int at, const char *path, int flags)
+{
+	if ((flags & O_TRUNC) != 0 && (flags & O_ACCMODE) != O_RDONLY &&
+	    (flags & O_EXCL) == 0)
+		written_truncates(at, path);
+	return meter_begin_open();
+}
+
+/* int name(before path, flags, mode where the flags ask for one), from a folder on */
+#define WRAP_OPEN(name, folder, before, ...)                                           \
 	int name(before const char *path, int flags, ...)                              \
 	{                                                                              \
-		struct meter meter = meter_begin_open();                               \
+		struct meter meter = wrap_open_begin(folder, path, flags);             \
 		mode_t mode = 0;                                                       \
 		va_list args;                                                          \
                                                                                        \
@@ -28,30 +37,60 @@ static bool wrap_open_has_mode(int flags)
 
 #define NOTHING
 #define FOLDER int at,
-WRAP_OPEN(open, NOTHING, path)
-WRAP_OPEN(open64, NOTHING, path)
-WRAP_OPEN(openat, FOLDER, at, path)
-WRAP_OPEN(openat64, FOLDER, at, path)
+WRAP_OPEN(open, AT_FDCWD, NOTHING, path)
+WRAP_OPEN(open64, AT_FDCWD, NOTHING, path)
+WRAP_OPEN(openat, at, FOLDER, at, path)
+WRAP_OPEN(openat64, at, FOLDER, at, path)
 
 #define WRAP_CREAT(name)                                                               \
 	int name(const char *path, mode_t mode)                                        \
 	{                                                                              \
-		struct meter meter = meter_begin_open();                               \
+		const int flags = O_WRONLY | O_CREAT | O_TRUNC;                        \
+		struct meter meter = wrap_open_begin(AT_FDCWD, path, flags);           \
                                                                                        \
-		return meter_opened(&meter, real.name(path, mode), path, O_WRONLY);    \
+		return meter_opened(&meter, real.name(path, mode), path, flags);       \
 	}
 WRAP_CREAT(creat)
 WRAP_CREAT(creat64)
 
-#define WRAP_OPEN_2(name, before, ...)                                                 \
+#define WRAP_OPEN_2(name, folder, before, ...)                                         \
 	int name(before const char *path, int flags)                                   \
 	{                                                                              \
-		struct meter meter = meter_begin_open();                               \
+		struct meter meter = wrap_open_begin(folder, path, flags);             \
                                                                                        \
 		return meter_opened(&meter, real.name(__VA_ARGS__, flags), path,       \
 				    flags);                                            \
 	}
-WRAP_OPEN_2(__open_2, NOTHING, path)
-WRAP_OPEN_2(__open64_2, NOTHING, path)
-WRAP_OPEN_2(__openat_2, FOLDER, at, path)
-WRAP_OPEN_2(__openat64_2, FOLDER, at, path)
+WRAP_OPEN_2(__open_2, AT_FDCWD, NOTHING, path)
+WRAP_OPEN_2(__open64_2, AT_FDCWD, NOTHING, path)
+WRAP_OPEN_2(__openat_2, at, FOLDER, at, path)
+WRAP_OPEN_2(__openat64_2, at, FOLDER, at, path)
+
+/* ---- names ---- */
+
+static int wrap_open_renamed(int result, int at, const char *path)
+{
+	if (result == 0)
+		written_replaced(at, path);
+	return result;
+}
+
+int rename(const char *from, const char *to)
+{
+	written_replaces(AT_FDCWD, to);
+	return wrap_open_renamed(real.rename(from, to), AT_FDCWD, to);
+}
+
+int renameat(int from_at, const char *from, int at, const char *to)
+{
+	written_replaces(at, to);
+	return wrap_open_renamed(real.renameat(from_at, from, at, to), at, to);
+}
+
+/* With flags it exchanges two, or replaces none. */
+int renameat2(int from_at, const char *from, int at, const char *to, unsigned flags)
+{
+	if (flags == 0)
+		written_replaces(at, to);
+	return wrap_open_renamed(real.renameat2(from_at, from, at, to, flags), at, to);
+}

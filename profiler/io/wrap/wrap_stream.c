@@ -6,6 +6,7 @@
 #include "profiler/io/meter.h"
 #include "profiler/io/raw.h"
 #include "profiler/io/wrap/real.h"
+#include "profiler/io/written_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -104,9 +105,18 @@ static int stream_flags(const char *mode)
 {
 	int flags = mode[0] == 'w' ? O_TRUNC : 0;
 
+	if (strchr(mode, 'x') != NULL)
+		flags |= O_EXCL;
 	if (strchr(mode, '+') != NULL)
 		return flags | O_RDWR;
 	return flags | (mode[0] == 'r' ? O_RDONLY : O_WRONLY);
+}
+
+static struct meter stream_begin_open(const char *path, const char *mode)
+{
+	if (path != NULL && (stream_flags(mode) & (O_TRUNC | O_EXCL)) == O_TRUNC)
+		written_truncates(AT_FDCWD, path);
+	return meter_begin_open();
 }
 
 static FILE *stream_opened(struct meter *meter, FILE *file, const char *path,
@@ -120,7 +130,7 @@ static FILE *stream_opened(struct meter *meter, FILE *file, const char *path,
 #define WRAP_FOPEN(name)                                                               \
 	FILE *name(const char *path, const char *mode)                                 \
 	{                                                                              \
-		struct meter meter = meter_begin_open();                               \
+		struct meter meter = stream_begin_open(path, mode);                    \
                                                                                        \
 		return stream_opened(&meter, real.name(path, mode), path, mode);       \
 	}
@@ -130,7 +140,7 @@ WRAP_FOPEN(fopen64)
 #define WRAP_FREOPEN(name)                                                             \
 	FILE *name(const char *path, const char *mode, FILE *file)                     \
 	{                                                                              \
-		struct meter meter = meter_begin_open();                               \
+		struct meter meter = stream_begin_open(path, mode);                    \
                                                                                        \
 		meter_closed(file->_fileno);                                           \
 		return stream_opened(&meter, real.name(path, mode, file), path, mode); \

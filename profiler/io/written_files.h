@@ -1,0 +1,27 @@
+/*
+ * written_files.h - files that the program writes enter the page, once there are batches;
+ * while its data is repeated, what they held before is kept.
+ *
+ * A file that is truncated is moved to the folder of those that are kept, and an empty one
+ * with its owner and permissions takes its place. One that another is renamed over gets a
+ * second name there. Where a folder can't be written, or lies in another file system, it is
+ * copied. Each path once: what is there the second time the program wrote itself.
+ *
+ * All keep errno.
+ */
+#ifndef DSA_IO_WRITTEN_FILES_H
+#define DSA_IO_WRITTEN_FILES_H
+
+#include "profiler/io_page.h"
+
+/* fd was opened to write. */
+void written_opened(struct io_page *page, int fd);
+
+/* Before the file at `path`, from the folder `at` on, is opened and loses what it holds. */
+void written_truncates(int at, const char *path);
+
+/* Before another is renamed to it, and after that. */
+void written_replaces(int at, const char *path);
+void written_replaced(int at, const char *path);
+
+#endif
