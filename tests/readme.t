@@ -36,6 +36,7 @@ samples = 100
 # finds little; a machine has limits.
 MAY = (("dsa run", 3, "is too short|machine was too busy"),
        ("dsa whatif", 3, "no predictions|too little|raise --budget|too busy"),
+       ("dsa whatif out --gpu-speed", 3, "computes on the CPU"),
        ("dsa gate", 1, "regression|this gate"), ("dsa gate", 4, "inconclusive"),
        ("dsa doctor", 3, "^broken"))
 # Too long, or too much for this machine: that make has such a target is enough here.
