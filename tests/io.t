@@ -16,7 +16,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "lib"))
-from house import BUILD, Scratch, Tap
+from house import BUILD, Scratch, Tap, in_memory
 
 PYTHON = "/usr/bin/python3"
 LIBRARY = os.path.join(BUILD, "libdsa-io.so")
@@ -216,6 +216,41 @@ for act in (plain, mapped, connected, started):
           "what can't be counted is noticed: mapped files, connections, processes", seen)
     tap.ok(seen["bytes"] == 0 and seen["slots"] == 1,
            "what other programs read is not the batch's", seen)
+
+
+LIST = """
+list_read, list_evict = library.dsa_io_list_read, library.dsa_io_list_evict
+for call in list_read, list_evict:
+    call.argtypes = [ctypes.c_double, ctypes.c_uint64]
+def make():
+    begin(7)
+    for i in range(40):
+        read(i)
+    end(40)
+make()
+print(list_evict(1, 0))
+make()
+print(list_read(1, 0))
+make()
+print(list_evict(.5, 3))
+make()
+"""
+
+
+def from_storage(tap, program):
+    """A list's files are evicted, read ahead, evicted in part: the kernel's count says so."""
+    program.make(listing=1)
+    done = program.python(LIST)
+    seen = program.seen()
+    check(tap, done, done.stdout == "0\n0\n0\n" and
+          len({batch["digest"] for batch in seen["made"]}) == 1, "a list is made again", seen)
+    if in_memory(program.data):
+        tap.skip("from storage, from memory, half", "the data lies in memory")
+        return
+    _, cold, warm, half = [batch["storage_bytes"] for batch in seen["made"]]
+    whole = FILES * -(-SIZE // 4096) * 4096
+    tap.ok(cold == whole and warm == 0 and whole / 4 < half < whole * 3 / 4,
+           "from storage, from memory, half", cold, warm, half, whole)
 
 
 def mapped_before(tap, program):
@@ -463,8 +498,8 @@ def beside(tap, program):
               done.stderr == "two\n", "with a constructor that reads", program.seen())
 
 
-TESTS = [threads, forked, spawned, opened_before, flags, mapped_before, written, overwritten,
-         streams, coverage, emulated, strangers, beside]
+TESTS = [threads, forked, spawned, opened_before, flags, from_storage, mapped_before, written,
+         overwritten, streams, coverage, emulated, strangers, beside]
 
 
 def main():
