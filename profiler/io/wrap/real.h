@@ -15,8 +15,6 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-#undef fread_unlocked /* a macro where calls are inlined */
-
 /* X(result, name, parameters) */
 #define REAL_OPENS(X)                                                                  \
 	X(int, open, (const char *path, int flags, ...))                               \
