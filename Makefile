@@ -218,6 +218,7 @@ $(BENCH) $(TOOLS): $(B)/tests/%: $(B)/tests/%.o $(B)/libhouse.a
 $(PRELOADS): %.so: %.o
 	@echo '  LD  $@'
 	@$(CC) $(FLAGS) $(CFLAGS) -shared -o $@ $<
+$(B)/tests/tool/io_early.so: private FLAGS += -Wl,-z,initfirst
 
 $(B)/tests/%.o: private FLAGS += $(CMOCKA_CFLAGS)
 # Headers define no function there that a wrapper defines.

@@ -166,13 +166,19 @@ static ssize_t real_recvmsg(int fd, struct msghdr *message, int flags)
 	return syscall(SYS_recvmsg, fd, message, flags);
 }
 
-/* There is no buffer without the C library. */
+/* There is no stream without the C library: it is found now. */
+static void real_find_all(void);
+
 static FILE *real_fopen(const char *path, const char *mode)
 {
-	(void)path;
-	(void)mode;
-	errno = ENOSYS;
-	return NULL;
+	real_find_all();
+	return real.fopen(path, mode);
+}
+
+static FILE *real_fopen64(const char *path, const char *mode)
+{
+	real_find_all();
+	return real.fopen64(path, mode);
 }
 
 struct real real = {
@@ -212,7 +218,7 @@ struct real real = {
 	.__recvfrom_chk = real_recvfrom_chk,
 	.recvmsg = real_recvmsg,
 	.fopen = real_fopen,
-	.fopen64 = real_fopen,
+	.fopen64 = real_fopen64,
 };
 
 /* ---- the C library's ---- */
@@ -223,6 +229,13 @@ static void real_find(void *pointer, const char *name)
 
 	if (found != NULL)
 		memcpy(pointer, &found, sizeof(found));
+}
+
+static void real_find_all(void)
+{
+#define REAL_FIND(result, name, parameters) real_find((void *)&real.name, #name);
+	REAL_ALL(REAL_FIND)
+#undef REAL_FIND
 }
 
 static void real_child(void)
@@ -250,9 +263,7 @@ __attribute__((constructor)) static void real_begin(int argc, char **argv,
 
 	(void)argc;
 	(void)argv;
-#define REAL_FIND(result, name, parameters) real_find((void *)&real.name, #name);
-	REAL_ALL(REAL_FIND)
-#undef REAL_FIND
+	real_find_all();
 	if (path == NULL)
 		return;
 	attach_begin(path);

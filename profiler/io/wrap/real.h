@@ -2,8 +2,9 @@
  * real.h - the C library's functions behind the wrappers.
  *
  * A table of pointers. Until the constructor has looked them up they are plain system
- * calls, so that a wrapper works from a process's first instruction on; a stream can't be
- * had before that: opening one fails. This library is initialised before all others.
+ * calls, so that a wrapper works from a process's first instruction on. This library is
+ * initialised before all others; should another insist on that, and open a stream, which
+ * takes memory anyway, they are looked up then.
  */
 #ifndef DSA_IO_REAL_H
 #define DSA_IO_REAL_H
