@@ -125,6 +125,9 @@ void profile_init(struct profile *profile)
 		.cpu_s_per_sample = NAN,
 		.program_reads_per_sample = NAN,
 		.program_bytes_per_sample = NAN,
+		.epoch_starts = UNKNOWN,
+		.epoch_start_s = NAN,
+		.coverage = NAN,
 		.skipped = UNKNOWN,
 		.dropped_records = UNKNOWN,
 		.blocks = UNKNOWN,
@@ -156,6 +159,7 @@ static void free_texts(struct profile *profile)
 		free(texts[i]);
 	free(profile->loader_kind.other);
 	profile_free_texts(profile->command);
+	profile_free_texts(profile->files_written);
 }
 
 static void free_arrays(struct profile *profile)

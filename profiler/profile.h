@@ -339,6 +339,13 @@ struct profile {
 	/* Calls by which the program itself reads, beside the loader, and what these
 	 * bring; real windows. */
 	double program_reads_per_sample, program_bytes_per_sample;
+
+	/* Of a program with a loader of its own. */
+	uint64_t
+		epoch_starts; /* that were seen, and what they take on average until the */
+	double epoch_start_s; /* first batch comes */
+	double coverage; /* of the bytes its loader's processes read, what was seen of them */
+	char **files_written; /* while its data was repeated; NULL: none */
 	uint64_t skipped, dropped_records;
 	struct profile_counted counted; /* only by dsa gate */
 	uint64_t blocks;                /* complete balanced blocks used */

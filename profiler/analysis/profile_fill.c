@@ -68,6 +68,11 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 	profile->emulated_per_s = profile_fill_positive(loader->emulated_per_s);
 	profile->storage_is_memory = loader->memory;
 	profile->huge_pages = loader->huge_pages;
+	if (trace->epoch_starts > 0) {
+		profile->epoch_starts = trace->epoch_starts;
+		profile->epoch_start_s = (double)trace->epoch_start_ns * 1e-9 /
+					 (double)trace->epoch_starts;
+	}
 	return loader_texts(loader, profile);
 }
 

@@ -111,6 +111,12 @@ format_words format_which_loader;
 /* What the program itself reads beside the loader, where that is much; or nothing. */
 format_words format_program_reads;
 
+/* What each start of an epoch costs beside the shares; or nothing. */
+format_words format_epoch_starts;
+
+/* What the program wrote while its data was repeated; or nothing. */
+format_words format_written;
+
 /* What measuring cost: "0.18%, at most 0.45%, of the CPU time of a sample". */
 format_words format_overhead;
 

@@ -1,8 +1,10 @@
-/* format_program.c - what the program itself reads, where that is much. */
+/* format_program.c - what the program does beside its steps: reads, begins epochs, writes. */
 #include "reports/common/format.h"
 
 #define MUCH  .1  /* of what the loader reads, in calls or in bytes */
 #define LEAST 10. /* calls a second: fewer take no time to speak of */
+
+#define START_NOTICED .01 /* of an epoch */
 
 /* What the loader read in real windows. */
 struct loaded {
@@ -42,4 +44,33 @@ void format_program_reads(FILE *out, const struct profile *profile)
 		"it reads %s/s itself, in %s calls/s beside the loader; what it waits "
 		"for them counts as compute",
 		format_bytes(rate, bytes * per_s), format_rate(calls, reads * per_s));
+}
+
+void format_epoch_starts(FILE *out, const struct profile *profile)
+{
+	double start = profile->epoch_start_s;
+	double epoch =
+		(double)profile->dataset_samples / profile->rates[TRACE_REAL].value;
+	char took[FORMAT_SIZE], percent[FORMAT_SIZE];
+
+	if (profile->dataset_samples == UNKNOWN || !(start > START_NOTICED * epoch))
+		return;
+	fprintf(out,
+		"to begin one takes %s until its first batch comes, %s of an epoch; it "
+		"is "
+		"in no share",
+		format_seconds(took, start),
+		format_percent(percent, start / (start + epoch)));
+}
+
+void format_written(FILE *out, const struct profile *profile)
+{
+	char *const *files = profile->files_written;
+	size_t count = 0;
+
+	while (files != NULL && files[count] != NULL)
+		count++;
+	if (count > 0)
+		fprintf(out, "%zu file%s while data was repeated: %s%s", count,
+			count == 1 ? "" : "s", files[0], count > 1 ? " ..." : "");
 }
