@@ -8,6 +8,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
 #include "loader/base/text/shell_word.h"
+#include "loader/base/trace.h"
 #include "profiler/analysis/shares.h"
 #include "profiler/run/barrier.h"
 #include "profiler/run/measure.h"
@@ -86,6 +87,9 @@ static const struct argument arguments[] = {
 	 "Run this command too; may be given several times"},
 	{"share", 0, NULL, TO(FLAG, measure.share), "One loader for all jobs"},
 	ARGUMENT_HEADING(2, "The measurement:"),
+	{"loader", 0, "auto|dsa|torch|none", TO(WORD, measure.choice),
+	 "Whose loader is measured: the one that trains first, libdsa's, or that of a "
+	 "PyTorch program as it stands; none preloads nothing (default auto)"},
 	{"precision", 0, "POINTS", TO(POINTS, measure.precision),
 	 "Stop when each share is known to so many points (default 1)"},
 	{"budget", 0, "TIME", TO(TIME, measure.budget_s),
@@ -133,6 +137,18 @@ static void run_started(void *context)
 	fputs("dsa: measuring: data is repeated and ends early. Discard this model,\n"
 	      "dsa: and keep its checkpoints apart (--observe trains as usual)\n",
 	      stderr);
+}
+
+static void run_unmeasured(void *context, const char *why)
+{
+	const struct run *run = context;
+	struct error err = {0};
+
+	if (run->end.trials.quiet)
+		return;
+	error_set(&err, ENOTSUP, "the program goes on without dsa: %.*s", TRACE_WHY,
+		  why);
+	cmd_fail(&err);
 }
 
 /* "prep 38.1% ±2.1, fetch 12.1% ±1.5" */
@@ -195,6 +211,12 @@ static void run_prepare(struct run *run)
 	}
 	config->context = run;
 	config->started = run_started;
+	config->unmeasured = run_unmeasured;
+	config->emulated = (struct preload_emulated){
+		.bandwidth = (double)settings->bandwidth,
+		.latency = (double)settings->latency_ns * 1e-9,
+		.prep_delay = (double)settings->delay_ns * 1e-9,
+	};
 	if (progress_wanted(run->end.trials.quiet) && !run->end.observed)
 		config->progress = run_progress;
 }

@@ -126,8 +126,10 @@ static void conductor_lead(struct conductor *conductor, const sigset_t *signals)
 		conductor_wait(conductor, signals);
 		target_poll(conductor->targets, conductor->count, &conductor->children);
 		conductor_note_data_end(conductor);
-		for (unsigned i = 0; i < conductor->count; i++)
+		for (unsigned i = 0; i < conductor->count; i++) {
+			conductor_note_unmeasured(conductor, i);
 			conductor_note_end(conductor, i);
+		}
 		conductor_watch_load(conductor);
 		if (!conductor->stopping) {
 			conductor_keep_in_step(conductor);

@@ -51,6 +51,8 @@ struct conductor_config {
 	void (*started)(void *context); /* the programs run; or NULL */
 	void (*progress)(void *context,
 			 const struct conductor_progress *now); /* or NULL */
+	/* A program told why it goes on without dsa; or NULL. */
+	void (*unmeasured)(void *context, const char *why);
 	void *context;
 };
 
@@ -64,7 +66,8 @@ enum conductor_why {
 	CONDUCTOR_INTERRUPTED, /* dsa received a signal, or the program Ctrl-C */
 	CONDUCTOR_ENDED,       /* the program ended first, with status 0 */
 	CONDUCTOR_DIED,        /* with another status, or by a signal */
-	CONDUCTOR_SILENT,      /* it asked for no batch in time */
+	CONDUCTOR_SILENT,      /* it asked for no batch in time, or of none that dsa
+				* can measure */
 	CONDUCTOR_HUNG,        /* it stopped making progress */
 };
 

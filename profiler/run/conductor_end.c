@@ -164,18 +164,35 @@ static bool is_crash(int number)
 }
 
 /* What a program that has no loader of ours wants; "" where it has one. */
-static const char *conductor_end_hint(const struct trace *trace)
+static const char *conductor_end_hint(const struct job *job)
 {
-	return trace->processes[0].pid != 0
-		       ? ""
+	if (job->trace->processes[0].pid != 0)
+		return "";
+	return job->given->target.preload != NULL
+		       ? ": it loads its data neither with torch's DataLoader nor with "
+			 "dsa: use dsa.Loader in Python (dsa_python(3)), or libdsa in "
+			 "C (dsa_loader(3))"
 		       : ": it does not load its data with dsa: use dsa.Loader in "
 			 "Python (dsa_python(3)), or libdsa in C (dsa_loader(3))";
+}
+
+void conductor_note_unmeasured(struct conductor *conductor, unsigned number)
+{
+	struct job *job = &conductor->jobs[number];
+
+	if (job->alone || atomic_load(&job->trace->unmeasured) == 0)
+		return;
+	job->alone = true;
+	if (conductor->config->unmeasured != NULL)
+		conductor->config->unmeasured(conductor->config->context,
+					      job->trace->unmeasured_why);
 }
 
 void conductor_note_end(struct conductor *conductor, unsigned number)
 {
 	const struct target *target = &conductor->targets[number];
-	const struct trace *trace = conductor->jobs[number].trace;
+	const struct job *job = &conductor->jobs[number];
+	const struct trace *trace = job->trace;
 	bool asked = trace->first_request_ns != 0;
 	const char *before = asked ? "" : " before it asked for a batch";
 	/* NULL: of an exit status that is no signal's */
@@ -196,12 +213,15 @@ void conductor_note_end(struct conductor *conductor, unsigned number)
 				is_crash(target->status - 128) ? "crashed"
 							       : "was killed",
 				killer, before);
+	else if (job->alone && !asked)
+		conductor_leave(conductor, number, why, "was not measured: %.*s",
+				TRACE_WHY, trace->unmeasured_why);
 	else if (asked && target->status == 0)
 		conductor_leave(conductor, number, why, "finished");
 	else
 		conductor_leave(conductor, number, why, "ended with status %d%s%s",
 				target->status, before,
-				target->status == 0 ? conductor_end_hint(trace) : "");
+				target->status == 0 ? conductor_end_hint(job) : "");
 }
 
 /* A counter of the driver's; 0 while there is no driver. */
@@ -270,16 +290,17 @@ void conductor_check(struct conductor *conductor)
 
 	forgive_sleep(conductor);
 	for (unsigned i = 0; i < conductor->count; i++) {
-		const struct trace *trace = conductor->jobs[i].trace;
+		const struct job *job = &conductor->jobs[i];
+		const struct trace *trace = job->trace;
 
 		if (!conductor_has(conductor, i) || conductor_is_loader(conductor, i))
 			continue;
-		if (trace->first_request_ns == 0 &&
+		if (trace->first_request_ns == 0 && !job->alone &&
 		    clock_since(conductor->started) > config->timeout_s)
 			conductor_leave(conductor, i, CONDUCTOR_SILENT,
 					"asked for no batch in %.0f s (--timeout waits "
 					"longer)%s",
-					config->timeout_s, conductor_end_hint(trace));
+					config->timeout_s, conductor_end_hint(job));
 		check_stall(conductor, i);
 		steps &= conductor_end_counted(trace, TRACE_delivered_batches) >=
 			 config->steps;

@@ -21,6 +21,7 @@ struct job {
 	unsigned kills;           /* sent */
 	uint64_t progress;        /* barrier_life() when it changed last */
 	uint64_t moved;           /* when that was; 0: not seen yet */
+	bool alone;               /* it was told that the program goes on without dsa */
 };
 
 struct conductor {
@@ -73,6 +74,9 @@ void conductor_escalate(struct conductor *conductor, unsigned number);
 /* Stops when the data of all jobs ended with the samples they were to have: what the
  * programs do from then on is their way out. */
 void conductor_note_data_end(struct conductor *conductor);
+
+/* Tells, once, of a program that goes on without dsa. */
+void conductor_note_unmeasured(struct conductor *conductor, unsigned number);
 
 /* Lets a job leave whose program ended before its data did. */
 void conductor_note_end(struct conductor *conductor, unsigned number);

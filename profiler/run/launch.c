@@ -55,6 +55,7 @@ static struct conductor_config conductor_config(const struct launch *launch)
 		.counters = launch->counters,
 		.started = config->started,
 		.progress = config->progress,
+		.unmeasured = config->unmeasured,
 		.context = config->context,
 	};
 }
@@ -136,9 +137,11 @@ char **launch_command(const struct measure_config *config, unsigned job)
 }
 
 /* Fills in what the programs are started with, except their sessions. */
-static int fill_targets(const struct measure_config *config, struct conductor_job *jobs,
+static int fill_targets(const struct launch *launch, struct conductor_job *jobs,
 			char (*numbers)[4])
 {
+	const struct measure_config *config = launch->config;
+
 	for (unsigned i = 0; i < launch_jobs(config); i++) {
 		struct target_config *target = &jobs[i].target;
 
@@ -149,6 +152,7 @@ static int fill_targets(const struct measure_config *config, struct conductor_jo
 		target->loader =
 			config->loaders != NULL ? config->loaders[i] : config->loader;
 		target->job = config->jobs > 0 ? numbers[i] : NULL;
+		target->preload = launch->preload;
 		target->cores = config->cores;
 		target->background = config->jobs > 1 || config->share;
 		target->output_aside = config->output_aside;
@@ -180,7 +184,7 @@ int launch_run(const struct launch *launch, struct conductor_job *jobs,
 	const struct conductor_config conductor = conductor_config(launch);
 	unsigned count = launch_jobs(launch->config);
 	char numbers[BARRIER_JOBS][4];
-	int result = fill_targets(launch->config, jobs, numbers);
+	int result = fill_targets(launch, jobs, numbers);
 
 	if (result < 0)
 		error_sys(err, ENOMEM, "starting the program");

@@ -12,13 +12,15 @@
 
 struct counters;
 struct error;
+struct preload;
 
 enum { LAUNCH_FOLDER = PATH_MAX - 32 }; /* a session's name has room behind it */
 
 struct launch {
 	const struct measure_config *config; /* except its budget and protocol */
 	const struct machine *machine;
-	struct counters *counters; /* to poll; NULL: none */
+	struct counters *counters;     /* to poll; NULL: none */
+	const struct preload *preload; /* for a loader of the program's own, or NULL */
 	double budget_s;
 	int only;  /* the one kind of window; -1: all */
 	bool rate; /* only is TRACE_REAL, in whole epochs where they fit */

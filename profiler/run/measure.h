@@ -9,6 +9,7 @@
 #define DSA_MEASURE_H
 
 #include "profiler/analysis/rate.h"
+#include "profiler/preload.h"
 #include "profiler/profile.h"
 #include "profiler/run/conductor.h"
 #include "profiler/run/run_folder.h"
@@ -33,8 +34,13 @@ struct measure_config {
 	uint64_t seed, steps;
 	unsigned cores;    /* for the program; 0: all */
 	bool output_aside; /* the program's standard output goes to standard error */
+	/* Of one program alone: whose loader is measured, and what is emulated for one that
+	 * is not libdsa's. measure() alone heeds them. */
+	enum preload_choice choice;
+	struct preload_emulated emulated;
 	void (*started)(void *context); /* each launch; NULL: nobody is told */
 	void (*progress)(void *context, const struct conductor_progress *now);
+	void (*unmeasured)(void *context, const char *why);
 	/* NULL, or keeps the result of a job other than 0 in a folder of its own. */
 	run_folder_keep *keep;
 	void *context;

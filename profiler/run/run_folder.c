@@ -3,6 +3,7 @@
 #include "loader/base/error.h"
 #include "loader/base/trace.h"
 #include "profiler/analysis/analyse.h"
+#include "profiler/preload.h"
 #include "profiler/run/jobs.h"
 #include "profiler/run/launch.h"
 #include "profiler/run/share_job.h"
@@ -89,6 +90,7 @@ void run_folder_forget(const char *folder)
 		unlink(path);
 	}
 	share_job_forget(folder);
+	preload_forget(folder);
 	for (unsigned i = 1; i < BARRIER_JOBS; i++) {
 		launch_job_path(path, folder, i, "/session");
 		unlink(path);

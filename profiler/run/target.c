@@ -4,6 +4,7 @@
 #include "loader/base/error.h"
 #include "profiler/host/children.h"
 #include "profiler/host/host_load.h"
+#include "profiler/preload.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -34,7 +35,8 @@ static int set_environment(const struct target_config *config)
 {
 	if (setenv("DSA_SESSION", config->session, 1) < 0 ||
 	    (config->job != NULL && setenv("DSA_JOB", config->job, 1) < 0) ||
-	    (config->share != NULL && setenv("DSA_SHARE", config->share, 1) < 0))
+	    (config->share != NULL && setenv("DSA_SHARE", config->share, 1) < 0) ||
+	    (config->preload != NULL && preload_set_environment(config->preload) < 0))
 		return -1;
 	if (config->loader == NULL || config->loader[0] == '\0')
 		return 0;

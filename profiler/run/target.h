@@ -14,6 +14,7 @@
 
 struct children;
 struct error;
+struct preload;
 
 struct target_config {
 	char *const *command; /* argv; the program is searched in PATH */
@@ -21,11 +22,12 @@ struct target_config {
 	 * the open files that a program would have; returns the exit status. */
 	int (*run)(void *context);
 	void *context;
-	const char *session;  /* DSA_SESSION: absolute path */
-	const char *share;    /* DSA_SHARE; NULL: left as it is */
-	const char *loader;   /* DSA_LOADER; NULL or "": left as it is */
-	const char *job;      /* DSA_JOB; NULL: it is not one of several */
-	unsigned cores;       /* CPUs it may use of dsa's; 0: all of them */
+	const char *session;           /* DSA_SESSION: absolute path */
+	const char *share;             /* DSA_SHARE; NULL: left as it is */
+	const char *loader;            /* DSA_LOADER; NULL or "": left as it is */
+	const char *job;               /* DSA_JOB; NULL: it is not one of several */
+	const struct preload *preload; /* for a loader of its own; NULL: none */
+	unsigned cores;                /* CPUs it may use of dsa's; 0: all of them */
 	bool background;      /* it gets neither dsa's terminal nor its input */
 	bool output_aside;    /* its standard output goes to standard error */
 	const sigset_t *mask; /* signal mask that it starts with */

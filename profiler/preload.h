@@ -1,0 +1,50 @@
+/*
+ * preload.h - what a program is started with so that a loader of its own can be measured:
+ * libdsa-io.so, the hook in Python, and the page that these share with dsa.
+ */
+#ifndef DSA_PRELOAD_H
+#define DSA_PRELOAD_H
+
+#include <limits.h>
+
+struct error;
+struct io_page;
+struct profile;
+
+/* Whose loader is to be measured: the first that asks, libdsa's alone, torch's. */
+enum preload_choice { PRELOAD_AUTO, PRELOAD_DSA, PRELOAD_TORCH, PRELOAD_NONE };
+
+struct preload {
+	char library[PATH_MAX];
+	char python[PATH_MAX]; /* folder of sitecustomize.py */
+	char path[PATH_MAX];   /* of the page: DSA_IO */
+	struct io_page *page;  /* NULL: there is none */
+};
+
+/* What the storage and prep of the program are to be like; 0: as they are. */
+struct preload_emulated {
+	double bandwidth, latency, prep_delay; /* B/s, s, s */
+};
+
+/* Finds library and hook beside dsa, as in build/, or in ../lib/dsa from there. 0; -ENOENT,
+ * or -EINVAL where they lie at a path that can't be preloaded. */
+int preload_find(struct preload *preload, struct error *err);
+
+/*
+ * Makes the page of one launch, in the run's folder. 0 or -errno. preload_close() removes
+ * it, and preload_forget() that of a dsa that died.
+ */
+int preload_open(struct preload *preload, const char *folder,
+		 const struct preload_emulated *emulated, struct error *err);
+void preload_close(struct preload *preload);
+void preload_forget(const char *folder);
+
+/* What the page has for a result: files written, and how much was seen of what was read.
+ * 0 or -ENOMEM. */
+int preload_result(const struct preload *preload, struct profile *profile);
+
+/* Sets DSA_IO, LD_PRELOAD and PYTHONPATH of this process, and keeps what the last two had.
+ * 0 or -1. */
+int preload_set_environment(const struct preload *preload);
+
+#endif
