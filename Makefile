@@ -70,7 +70,8 @@ check  python3                 python3         reference results
 check  python3-venv            -               environments to install a wheel in
 check  python3-numpy           -               reference results, batches of dsa.py
 check  python3-yaml            -               action.yml, read as GitHub reads it
-check  python3-torch           -               batches of dsa.py
+check  python3-torch           -               batches of dsa.py, programs with a DataLoader
+check  python3-torchvision     -               transforms; DataLoader, to compare with
 check  python3-pil             -               Pillow: reference of the resampler
 check  python3-prometheus-client -             reads OpenMetrics
 check  libjemalloc2            -               allocators that programs preload,
@@ -83,7 +84,6 @@ check  fish                    fish            completion
 check  chromium                chromium        opens the report
 check  nodejs                  node            axe, html-validate
 check  npm                     npm             installs these from tests/web
-bench  python3-torchvision     -               DataLoader and transforms, to compare with
 bench  python3-opencv          -               to compare with
 bench  stress-ng               stress-ng       loads the machine in the long form of busy.t
 endef
@@ -114,7 +114,12 @@ NOT_IN_LIBDSA := $(addprefix $(B)/loader/,base/math/% base/text/% base/clock_utc
 	share/server/% share/schedule/% share/wire/status.o share/ring/bcast_repeat.o \
 	driver/serve_windows.o)
 LIBDSA   := $(filter-out $(NOT_IN_LIBDSA),$(call object,loader))
-LIBIO    := $(call object,profiler/io) $(addprefix $(B)/loader/base/,clock.o host/process.o)
+LIBIO    := $(call object,profiler/io profiler/hook) $(B)/profiler/io_page.o \
+	$(filter-out %/serve_windows.o,$(call object,loader/driver)) \
+	$(addprefix $(B)/loader/base/,clock.o error.o io.o trace.o trace_dsa.o \
+	trace_slots.o host/process.o)
+# The hook in Python, without which nothing is preloaded: no sanitizer comes first there.
+HOOK     := $(if $(SAN),,$(patsubst profiler/python/%,$(B)/python/%,$(wildcard profiler/python/*.py)))
 UNITS    := $(call source,tests/unit)
 UNIT     := $(patsubst %_test.c,$(B)/test/%,$(notdir $(UNITS)))
 FUZZ     := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
@@ -124,13 +129,13 @@ TOOLS    := $(filter-out $(PRELOADS:%.so=%),$(patsubst %.c,$(B)/%,$(wildcard tes
 EXAMPLES := $(B)/examples/train
 SOURCES  := $(shell find cmd $(ROOMS) examples tests -name node_modules -prune -o \
 	-name '*.[ch]' -print 2>/dev/null)
-PYTHONS  := loader/python/dsa.py $(wildcard examples/*.py packaging/*.py)
+PYTHONS  := loader/python/dsa.py $(wildcard profiler/python/*.py examples/*.py packaging/*.py)
 SCRIPTS  := .ci/run $(wildcard tests/*.t tests/*/*.sh tests/*/run examples/*.sh)
 
 # A recursive make that uses every core, unless the caller has decided already.
 parallel = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(CORES))
 
-all: $(B)/dsa $(B)/libdsa.so $(B)/libdsa.a $(B)/libdsa-io.so $(EXAMPLES)
+all: $(B)/dsa $(B)/libdsa.so $(B)/libdsa.a $(B)/libdsa-io.so $(HOOK) $(EXAMPLES)
 
 $(B)/dsa: $(call object,cmd) $(B)/libhouse.a
 	@echo '  LD  $@'
@@ -164,6 +169,10 @@ $(B)/libdsa-io.so: $(LIBIO) profiler/io/libdsa-io.map
 	@$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,initfirst \
 		-Wl,--version-script=profiler/io/libdsa-io.map $(if $(SAN),,-Wl,-z,defs) \
 		-o $@ $(filter %.o,$^)
+
+$(B)/python/%.py: profiler/python/%.py
+	@mkdir -p $(@D)
+	@cp $< $@
 
 # Examples include <dsa/loader.h>, as a program outside this tree does.
 build/include/dsa/loader.h: loader/loader.h
@@ -377,7 +386,9 @@ install: all
 	install $(B)/dsa $(at)$(PREFIX)/bin/dsa
 	install -m 644 $(B)/libdsa.so.$(ABI) $(B)/libdsa.a $(at)$(LIBDIR)
 	ln -sf libdsa.so.$(ABI) $(at)$(LIBDIR)/libdsa.so
-	install -D -m 644 $(B)/libdsa-io.so $(at)$(LIBDIR)/dsa/libdsa-io.so
+	install -D -m 644 $(B)/libdsa-io.so $(at)$(PREFIX)/lib/dsa/libdsa-io.so
+	install -d $(at)$(PREFIX)/lib/dsa/python
+	install -m 644 profiler/python/*.py $(at)$(PREFIX)/lib/dsa/python
 	install -m 644 loader/loader.h $(at)$(PREFIX)/include/dsa/loader.h
 	install -D -m 644 loader/python/dsa.py $(at)$(PYTHONDIR)/dsa.py
 	sed -e 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(VERSION)|' \
@@ -412,10 +423,9 @@ COMPLETIONS := bash-completion/completions/dsa zsh/site-functions/_dsa \
 uninstall:
 	rm -f $(at)$(PREFIX)/bin/dsa $(at)$(LIBDIR)/libdsa.so $(at)$(LIBDIR)/libdsa.so.$(ABI) \
 		$(at)$(LIBDIR)/libdsa.a $(at)$(LIBDIR)/pkgconfig/dsa.pc \
-		$(at)$(LIBDIR)/dsa/libdsa-io.so \
 		$(at)$(PYTHONDIR)/dsa.py $(at)$(PYTHONDIR)/__pycache__/dsa.*.pyc \
 		$(COMPLETIONS:%=$(at)$(DATADIR)/%)
-	rm -rf $(at)$(PREFIX)/include/dsa $(at)$(DATADIR)/doc/dsa
+	rm -rf $(at)$(PREFIX)/include/dsa $(at)$(PREFIX)/lib/dsa $(at)$(DATADIR)/doc/dsa
 	for page in man/*.[1-9]; do \
 		rm -f $(at)$(DATADIR)/man/man$${page##*.}/$${page##*/}; done
 

@@ -50,7 +50,7 @@ class Scratch:
         self.environment = dict(os.environ, BUILD=BUILD)
         for name, folder in (("XDG_CACHE_HOME", "cache"), ("TMPDIR", "tmp")):
             self.environment[name] = self.folder(folder)
-        for name in ("DSA_LOADER", "DSA_SESSION", "DSA_SHARE"):
+        for name in ("DSA_LOADER", "DSA_SESSION", "DSA_SHARE", "DSA_IO"):
             self.environment.pop(name, None)
 
     def __enter__(self):
@@ -77,11 +77,12 @@ class Scratch:
                        stderr=subprocess.DEVNULL)
         return path
 
-    def run(self, *command, timeout=120, **more):
+    def run(self, *command, timeout=120, variables=(), **more):
         return subprocess.run([str(word) for word in command], text=True,
                               errors="surrogateescape", stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              env=self.environment, cwd=self.path, timeout=timeout,
+                              env=dict(self.environment, **dict(variables)),
+                              cwd=self.path, timeout=timeout,
                               check=False, **more)
 
 

@@ -1,0 +1,437 @@
+/* hook.c - the windows of a session for a loader that the program brought. */
+#include "profiler/hook/hook.h"
+#include "loader/base/clock.h"
+#include "loader/driver.h"
+#include "profiler/hook/hook_list.h"
+#include "profiler/io/dsa_io.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A list has so much more than the window before took: the next one may go faster. */
+#define SPARE_TENTHS 3
+
+/* Samples of the data that are drawn into and out of memory, by the window's number. */
+#define SEED_STEP UINT64_C(0x9e3779b97f4a7c15)
+
+static struct hook {
+	struct driver driver;
+	struct hook_calls calls;
+	struct trace *trace;
+	struct io_page *page;
+	struct trace_process *process;
+	struct hook_list list;
+	uint32_t pair;   /* of blocks that the list is of; UINT32_MAX: of none */
+	uint32_t listed; /* batches of it before it begins anew; 0: all the time */
+	uint64_t
+		counted; /* batches of the ring that are in a window's proof, or before */
+	bool compares;   /* the window's batches are those of the list */
+	uint64_t step_ns; /* of the last real window */
+} hook;
+
+/* ---- what batches took ---- */
+
+static void hook_store_batch(const struct io_batch *batch, struct trace_window *window)
+{
+	struct trace *trace = hook.trace;
+	uint32_t at = atomic_load_explicit(&trace->batch_count, memory_order_relaxed);
+
+	if (at >= TRACE_BATCHES ||
+	    (window->kind != TRACE_REAL && window->kind != TRACE_CACHED))
+		return;
+	trace->batches[at] = (struct trace_batch){
+		.window = hook.driver.index,
+		.worker = batch->pid,
+		.begin_ns = batch->begin_ns,
+		.end_ns = batch->end_ns,
+		.io_ns = batch->io_ns,
+		.cpu_ns = batch->cpu_ns,
+		.bytes = batch->bytes,
+		.samples = batch->samples,
+		.opens = batch->opens,
+	};
+	window->batch_records++;
+	atomic_store_explicit(&trace->batch_count, at + 1, memory_order_release);
+}
+
+static void hook_add_batch(const struct io_batch *batch, struct trace_window *window)
+{
+	struct trace_made *made = &window->made;
+
+	made->batches++;
+	made->other += hook.compares && !hook_list_agrees(&hook.list, batch);
+	made->opens += batch->opens;
+	made->bytes += batch->bytes;
+	made->storage_bytes += batch->storage_bytes;
+	made->io_ns += batch->io_ns;
+	hook_store_batch(batch, window);
+}
+
+/* Those that were made since the last call. */
+static void hook_add_batches(struct trace_window *window)
+{
+	uint64_t end = atomic_load(&hook.page->batch_count);
+	struct io_batch batch;
+
+	for (; hook.counted < end; hook.counted++) {
+		if (hook_list_record(hook.page, hook.counted, &batch))
+			hook_add_batch(&batch, window);
+		else
+			window->made.lost++;
+	}
+}
+
+/* ---- states ---- */
+
+/* What Python could not do it tells the program itself. */
+static bool hook_done(int result)
+{
+	if (result < 0)
+		driver_end(&hook.driver);
+	return result >= 0;
+}
+
+static void hook_drain(void *loader)
+{
+	(void)loader;
+	atomic_store(&hook.page->throttled, 0);
+	atomic_store(&hook.page->busy_until_ns, 0);
+	if (!driver_stopped(&hook.driver))
+		hook_done(hook.calls.drain());
+}
+
+static void hook_resume(void *loader)
+{
+	(void)loader;
+	if (!driver_stopped(&hook.driver))
+		hook_done(hook.calls.start(HOOK_STREAM));
+}
+
+/* Batches that a window of so many steps at the pace of the last real one takes. */
+static uint32_t hook_wanted(const struct trace_window *window)
+{
+	uint64_t steps = hook.step_ns > 0 ? window->length_ns / hook.step_ns + 1 : 0;
+
+	if (steps < window->min_steps)
+		steps = window->min_steps;
+	if (steps > HOOK_LIST_BATCHES / 2)
+		steps = HOOK_LIST_BATCHES / 2;
+	steps += steps * SPARE_TENTHS / 10;
+	return hook.driver.settle + (uint32_t)steps;
+}
+
+/* Two mirrored blocks have one list. */
+static bool hook_has_list(const struct trace_window *window)
+{
+	int result;
+
+	if (hook.pair == window->block / 2)
+		return true;
+	hook.pair = UINT32_MAX;
+	hook_list_begin(&hook.list, hook.page);
+	result = hook.calls.list(hook_wanted(window));
+	hook_list_end(&hook.list, hook.page);
+	if (!hook_done(result))
+		return false;
+	hook.listed = (uint32_t)result;
+	hook.pair = window->block / 2;
+	return true;
+}
+
+static void hook_look_at_files(struct trace_window *window, uint64_t *resident)
+{
+	if (dsa_io_list_resident(&window->made.listed_bytes, resident) < 0)
+		*resident = UINT64_MAX;
+}
+
+/* What was evicted comes only once; of a list that begins anew all the time nothing is. */
+static void hook_evict(struct trace_window *window, uint64_t seed)
+{
+	if (hook.listed <= hook.driver.settle) {
+		window->flags = (window->flags & ~(uint32_t)TRACE_DRAW) | TRACE_WARM;
+		return;
+	}
+	window->most_steps = hook.listed - hook.driver.settle;
+	dsa_io_list_evict(1 - window->hit, seed);
+}
+
+/* A file that can't be read or evicted shows in the window's proof. */
+static void hook_set_files(struct trace_window *window)
+{
+	uint64_t seed = hook.trace->seed + SEED_STEP * (hook.driver.index + 1);
+
+	dsa_io_list_read(1, seed);
+	if (window->kind == TRACE_REAL && (window->flags & TRACE_DRAW) != 0)
+		hook_evict(window, seed);
+	hook_look_at_files(window, &window->made.begin_resident);
+}
+
+/* -1: of no kind that can be done here. */
+static int hook_source_of(const struct trace_window *window)
+{
+	switch ((enum trace_kind)window->kind) {
+	case TRACE_SYNTHETIC:
+		return HOOK_POOL;
+	case TRACE_CACHED:
+		return HOOK_LIST;
+	case TRACE_REAL:
+		return window->block == UINT32_MAX ? HOOK_STREAM : HOOK_LIST;
+	default:
+		return -1;
+	}
+}
+
+static int hook_enter(void *loader, struct trace_window *window)
+{
+	int source = hook_source_of(window);
+
+	(void)loader;
+	if (source < 0)
+		return -ENOTSUP;
+	if (driver_stopped(&hook.driver) ||
+	    (source != HOOK_STREAM && !hook_has_list(window)))
+		return -EIO;
+	if (source == HOOK_LIST)
+		hook_set_files(window);
+	hook.compares = source == HOOK_LIST;
+	hook.counted = atomic_load(&hook.page->batch_count);
+	atomic_store(&hook.page->throttled, window->kind == TRACE_REAL);
+	if (!hook_done(hook.calls.start((uint32_t)source)))
+		return -EIO;
+	return source == HOOK_STREAM;
+}
+
+static void hook_leave(void *loader, struct trace_window *window)
+{
+	struct trace_made *made = &window->made;
+
+	(void)loader;
+	hook_add_batches(window);
+	made->lost += hook.compares && !hook.list.whole;
+	made->throttled = window->end.counters[TRACE_throttle_reads] -
+			  window->begin.counters[TRACE_throttle_reads];
+	if (hook.compares)
+		hook_look_at_files(window, &made->end_resident);
+	if (window->kind == TRACE_REAL && window->steps > 0)
+		hook.step_ns =
+			(window->end.time_ns - window->begin.time_ns) / window->steps;
+}
+
+/* ---- counters ---- */
+
+static void hook_count(void *loader)
+{
+	static const struct {
+		enum trace_counter to;
+		enum io_counter from;
+	} same[] = {
+		{TRACE_prepared_samples, IO_samples},
+		{TRACE_prep_cpu_ns, IO_cpu_ns},
+		{TRACE_fetched_bytes, IO_bytes},
+		{TRACE_fetch_ns, IO_io_ns},
+		{TRACE_throttle_reads, IO_throttle_reads},
+		{TRACE_throttle_bytes, IO_throttle_bytes},
+		{TRACE_throttle_busy_ns, IO_throttle_busy_ns},
+		{TRACE_prep_padded, IO_padded},
+	};
+
+	(void)loader;
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
+		driver_count(&hook.driver, same[i].to,
+			     io_page_total(hook.page, same[i].from));
+	driver_count(&hook.driver, TRACE_prep_ns,
+		     io_page_total(hook.page, IO_batch_ns) -
+			     io_page_total(hook.page, IO_io_ns));
+}
+
+static const struct driver_ops hook_ops = {
+	.drain = hook_drain,
+	.enter = hook_enter,
+	.resume = hook_resume,
+	.count = hook_count,
+	.leave = hook_leave,
+};
+
+/* ---- opening ---- */
+
+static void hook_copy(char *to, size_t size, const char *from)
+{
+	size_t length = strlen(from);
+
+	if (length >= size)
+		length = size - 1;
+	memcpy(to, from, length);
+	to[length] = '\0';
+}
+
+/* An emulated storage has no cache in front of it. Data of which no file is read lies in
+ * memory. */
+static void hook_describe(const struct hook_about *from, struct trace_loader *about)
+{
+	const struct io_page *page = hook.page;
+	double samples = (double)io_page_total(page, IO_samples);
+	double bytes = (double)io_page_total(page, IO_bytes);
+	bool slowed = page->storage_bandwidth > 0 || page->storage_latency > 0;
+
+	*about = (struct trace_loader){
+		.kind = TRACE_TORCH,
+		.estimated = 1,
+		.dataset_samples = from->samples,
+		.steps_per_epoch = from->steps_per_epoch,
+		.batch = from->batch,
+		.workers = from->workers,
+		.prefetch = from->prefetch,
+		.fetch_depth = 1,
+		.slots = from->workers * from->prefetch + 1,
+		.memory = bytes == 0,
+		.storage_bandwidth = page->storage_bandwidth,
+		.storage_latency = page->storage_latency,
+		.prep_delay = page->prep_delay,
+	};
+	if (samples > 0)
+		about->dataset_bytes =
+			(uint64_t)(bytes / samples * (double)from->samples);
+	hook_copy(about->dataset, sizeof(about->dataset), from->dataset);
+	hook_copy(about->source, sizeof(about->source), from->source);
+	hook_copy(about->cache, sizeof(about->cache), slowed ? "none" : "page");
+}
+
+static struct trace *hook_session(void)
+{
+	const char *path = getenv("DSA_SESSION");
+
+	return path == NULL || *path == '\0' ? NULL : trace_map(path, true, NULL);
+}
+
+static bool hook_drive(const struct hook_about *from)
+{
+	struct trace_loader about;
+	struct driver_parts parts = {
+		.trace = hook.trace,
+		.process = hook.process,
+		.ops = &hook_ops,
+		.loader = &hook,
+		.about = &about,
+		.resumed = true,
+		.round = from->workers,
+	};
+
+	hook_describe(from, &about);
+	return driver_open(&hook.driver, &parts);
+}
+
+int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls)
+{
+	if (hook.trace != NULL)
+		return -EBUSY;
+	hook.page = dsa_io_page();
+	hook.trace = hook.page == NULL ? NULL : hook_session();
+	if (hook.trace == NULL)
+		return -ENOENT;
+	hook.calls = *calls;
+	hook.pair = UINT32_MAX;
+	hook.step_ns = 0;
+	hook.compares = false;
+	hook.counted = atomic_load(&hook.page->batch_count);
+	hook.process = hook.trace->driver == 0 ? trace_claim(hook.trace, false) : NULL;
+	if (hook.process != NULL && hook_drive(about)) {
+		atomic_fetch_add(&hook.trace->loaders, 1);
+		return 0;
+	}
+	if (hook.process != NULL)
+		trace_give_back(hook.process);
+	trace_unmap(hook.trace);
+	hook.trace = NULL;
+	return -EBUSY;
+}
+
+void dsa_hook_close(void)
+{
+	if (hook.trace == NULL)
+		return;
+	driver_close(&hook.driver);
+	atomic_store(&hook.page->throttled, 0);
+	trace_give_back(hook.process);
+	trace_unmap(hook.trace);
+	hook.trace = NULL;
+}
+
+/* ---- steps ---- */
+
+int dsa_hook_request(uint64_t now)
+{
+	return hook.trace != NULL && driver_request(&hook.driver, now, 0) &&
+	       !driver_stopped(&hook.driver);
+}
+
+void dsa_hook_delivered(uint32_t samples, uint64_t blocked_ns)
+{
+	struct trace_window *window = hook.driver.window;
+
+	if (hook.trace == NULL)
+		return;
+	trace_add(hook.process, TRACE_delivered_batches, 1);
+	trace_add(hook.process, TRACE_delivered_samples, samples);
+	trace_add(hook.process, TRACE_blocked_ns, blocked_ns);
+	driver_delivered(&hook.driver, samples, 0, blocked_ns);
+	/* The ring is read before it overwrites what a long window has not counted. */
+	if (window != NULL &&
+	    atomic_load(&hook.page->batch_count) - hook.counted > IO_BATCHES / 2)
+		hook_add_batches(window);
+}
+
+void dsa_hook_renewed(uint64_t ns)
+{
+	if (hook.trace != NULL && hook.driver.window != NULL)
+		hook.driver.window->made.renewed_ns += ns;
+}
+
+void dsa_hook_outside(uint64_t now)
+{
+	if (hook.trace != NULL)
+		driver_skip_step(&hook.driver, now);
+}
+
+void dsa_hook_cut(void)
+{
+	if (hook.trace != NULL)
+		driver_cut(&hook.driver);
+}
+
+/* ---- what is told without a driver, too ---- */
+
+void dsa_hook_epoch(uint64_t ns)
+{
+	if (hook.trace == NULL)
+		return;
+	atomic_fetch_add(&hook.trace->epoch_starts, 1);
+	atomic_fetch_add(&hook.trace->epoch_start_ns, ns);
+}
+
+int dsa_hook_left(void)
+{
+	return hook.trace == NULL || hook.driver.detached || hook.driver.ended;
+}
+
+int dsa_hook_observes(void)
+{
+	struct trace *trace = hook_session();
+	int observes = trace != NULL && trace->observe != 0;
+
+	trace_unmap(trace);
+	return observes;
+}
+
+void dsa_hook_refuse(const char *why)
+{
+	struct trace *trace = hook_session();
+
+	if (trace == NULL)
+		return;
+	if (trace->unmeasured == 0) {
+		hook_copy(trace->unmeasured_why, sizeof(trace->unmeasured_why), why);
+		atomic_store_explicit(&trace->unmeasured, 1, memory_order_release);
+	}
+	trace_unmap(trace);
+}

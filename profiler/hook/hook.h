@@ -1,0 +1,91 @@
+/*
+ * hook.h - what the hook of a loader that the program brought calls, by ctypes, to be
+ * driven by dsa.
+ *
+ * The hook knows how its loader comes to rest, which batches come next and how they are
+ * given; windows, files, counts and proofs are this side's. One loader of a process is
+ * driven. All calls from the thread that asks for batches, but where it says otherwise.
+ *
+ *	the program asks	request(): may call drain(), list() and start()
+ *	the loader gives	delivered()
+ */
+#ifndef DSA_HOOK_H
+#define DSA_HOOK_H
+
+#include <stdint.h>
+
+#define HOOK_EXPORT __attribute__((visibility("default")))
+
+/* Where batches come from. */
+enum hook_source {
+	HOOK_STREAM, /* the loader, as the program asked */
+	HOOK_LIST, /* the loader, those of the list, from its first on, again and again */
+	HOOK_POOL, /* copies of batches of the list; the loader rests */
+};
+
+/* What the hook does. A negative result: it failed, and the program is told why when
+ * request() has returned; nothing more is asked of it then. */
+struct hook_calls {
+	/* Nothing is under way then, and nothing lies ready. */
+	int (*drain)(void);
+
+	/* From rest: takes the next batches of the stream for a list, has the loader make
+	 * each, and delivers none. At rest again it returns how many of them may be
+	 * delivered before the loader, ahead of that, begins the list anew: `batches` or
+	 * some more; 0: an epoch has fewer, and it begins anew all the time. */
+	int (*list)(uint32_t batches);
+
+	/* From rest: begins to give batches of `source`. */
+	int (*start)(uint32_t source);
+};
+
+/* What is loaded and how. Texts are copied. */
+struct hook_about {
+	const char *dataset; /* a path, or its class */
+	const char *source;  /* what brought the loader: "torch 2.1.0" */
+	uint64_t samples, steps_per_epoch;
+	uint32_t batch;
+	uint32_t workers;  /* processes; 0: the program itself */
+	uint32_t prefetch; /* batches ahead, of each */
+};
+
+/*
+ * The loader that asks will be driven from its next batch on. 0; -EBUSY: another one is, or
+ * the program has libdsa's; -ENOENT: there is no session, or no page of io.h; -EPROTO,
+ * -EBADMSG: of another version of dsa.
+ */
+HOOK_EXPORT int dsa_hook_open(const struct hook_about *about,
+			      const struct hook_calls *calls);
+
+/* Ends it, as before the program does. */
+HOOK_EXPORT void dsa_hook_close(void);
+
+/* The program asked for a batch at `now` (CLOCK_MONOTONIC). Returns 1; 0 when dsa has seen
+ * enough, or a call failed. */
+HOOK_EXPORT int dsa_hook_request(uint64_t now);
+
+/* It was given one of so many samples, after a wait for it. */
+HOOK_EXPORT void dsa_hook_delivered(uint32_t samples, uint64_t blocked_ns);
+
+/* Between steps: what the program had changed of a copy was made anew. */
+HOOK_EXPORT void dsa_hook_renewed(uint64_t ns);
+
+/* The step under way, which ends or ended now, is none of the loop. */
+HOOK_EXPORT void dsa_hook_outside(uint64_t now);
+
+/* The program began another epoch by itself: the loader does what it asked for. */
+HOOK_EXPORT void dsa_hook_cut(void);
+
+/* So long did it take from when the program began an epoch until its first batch came. */
+HOOK_EXPORT void dsa_hook_epoch(uint64_t ns);
+
+/* True when dsa is gone: epochs end by themselves again. */
+HOOK_EXPORT int dsa_hook_left(void);
+
+/* True where dsa only watches. From any thread, before open() too. */
+HOOK_EXPORT int dsa_hook_observes(void);
+
+/* Tells dsa why the program goes on without it. From any thread. */
+HOOK_EXPORT void dsa_hook_refuse(const char *why);
+
+#endif

@@ -1,0 +1,155 @@
+"""What the hook gives a program in place of its loader's next batches: the stream of
+indices that the loader takes, and copies of batches that it made before."""
+
+import collections
+import copy
+import os
+
+POOL_LEAST, POOL_MOST = 8, 64  # batches
+POOL_SHARE = 1 / 8  # of the memory that is free
+PLAIN = (str, bytes, int, float, complex, bool, type(None))
+
+
+class Stream:
+    """Stands for an iterator's sampler. Gives what a window forces, else the sampler's own,
+    of which `endless` says whether another epoch follows."""
+
+    counting = True
+
+    def __init__(self, sampler, own):
+        self.sampler, self.own = sampler, own
+        self.forced, self.shut = None, False
+        self.endless = None
+        self.lengths = collections.deque()  # of what was given and did not come back
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.shut:
+            raise StopIteration
+        index = next(self.forced) if self.forced is not None else self.next_own()
+        if self.counting:
+            self.lengths.append(len(index) if isinstance(index, (list, tuple)) else 1)
+        return index
+
+    def next_own(self):
+        try:
+            return next(self.own)
+        except StopIteration:
+            if self.endless is None or not self.endless():
+                raise
+            self.own = iter(self.sampler)
+            return next(self.own)
+
+    def returned(self):
+        """A batch came; its samples."""
+        return self.lengths.popleft() if self.lengths else 1
+
+
+def count(thing):
+    """Its length; 0: it has none."""
+    try:
+        return len(thing)
+    except TypeError:
+        return 0
+
+
+def rebuild(data, leaf):
+    """The same containers, new, around what `leaf` makes of each thing in them."""
+    if isinstance(data, tuple) and hasattr(data, "_fields"):
+        return type(data)(*(rebuild(value, leaf) for value in data))
+    if isinstance(data, (list, tuple)) and type(data).__init__ in (list.__init__,
+                                                                   object.__init__):
+        return type(data)(rebuild(value, leaf) for value in data)
+    if isinstance(data, collections.abc.Mapping):
+        made = {key: rebuild(value, leaf) for key, value in data.items()}
+        try:
+            return made if type(data) is dict else type(data)(made)
+        except Exception:
+            return leaf(data)
+    return leaf(data)
+
+
+def memory_free():
+    """Bytes; 0: unknown."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 0
+
+
+class Pool:
+    """Copies in private memory: of the workers' shared memory and descriptors nothing is
+    kept. Masters are never given; a tensor that the program changed (its version tells) is
+    copied from its master again, as is anything but a tensor each time."""
+
+    def __init__(self, torch):
+        self.torch = torch
+        self.clear()
+
+    def clear(self):
+        self.masters, self.lent, self.counts = [], [], []
+        self.ready, self.at, self.bytes = None, 0, 0
+        self.room = memory_free() * POOL_SHARE
+
+    def add(self, batch, count):
+        """Keeps a copy, if there is room."""
+        had = len(self.masters)
+        if had >= POOL_MOST or (had >= POOL_LEAST and 2 * self.bytes > self.room):
+            return
+        self.masters.append(rebuild(batch, self.keep))
+        self.lent.append(())
+        self.counts.append(count)
+        self.lend(had)
+
+    def keep(self, leaf):
+        if isinstance(leaf, self.torch.Tensor):
+            self.bytes += leaf.numel() * leaf.element_size()
+        return self.copy(leaf)
+
+    def copy(self, leaf):
+        if not isinstance(leaf, self.torch.Tensor):
+            return leaf if isinstance(leaf, PLAIN) else copy.deepcopy(leaf)
+        twin = leaf.detach().clone()
+        return twin.pin_memory() if leaf.is_pinned() else twin
+
+    def lend(self, at):
+        """(a batch, whether anything of it had to be copied)"""
+        lent, given, copied = iter(self.lent[at]), [], []
+
+        def leaf(master):
+            if isinstance(master, PLAIN):
+                return master
+            thing, version = next(lent, (None, None))
+            if thing is None or thing._version != version:
+                thing = self.copy(master)
+                copied.append(True)
+            if isinstance(thing, self.torch.Tensor):
+                given.append((thing, thing._version))
+            else:
+                given.append((None, None))  # who knows whether it was changed?
+            return thing
+
+        batch = rebuild(self.masters[at], leaf)
+        self.lent[at] = given
+        return batch, bool(copied)
+
+    def prepare(self):
+        """Has the next batch whole. True if anything had to be copied."""
+        if self.ready is not None:
+            return False
+        batch, copied = self.lend(self.at)
+        self.ready = batch, self.counts[self.at]
+        self.at = (self.at + 1) % len(self.masters)
+        return copied
+
+    def give(self):
+        """(batch, its samples)"""
+        self.prepare()
+        ready, self.ready = self.ready, None
+        return ready

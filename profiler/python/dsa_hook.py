@@ -1,0 +1,465 @@
+"""Brings torch's DataLoader into the windows that dsa asks for, in a program that nobody
+changed.
+
+    program          for batch in loader:            its own iterator, its own loader
+      patched        _BaseDataLoaderIter.__next__    tells the driver, gives its batch
+                     ... __init__, _reset            put a Stream around the sampler
+                     fetchers' fetch                 in the workers: what a batch took
+                     DataLoader.__iter__             what an epoch's start costs
+                     torch.autograd.backward         which loader is trained from
+
+The driver of the windows is in libdsa-io.so (profiler/hook/hook.h), which is preloaded; here
+is how torch's loader comes to rest, is given a list of batches, and begins anew. One
+loader drives; every other one is left as it is. If anything is missing the program runs
+on as without dsa, and dsa is told why.
+"""
+
+import atexit
+import ctypes
+import functools
+import itertools
+import os
+import time
+import weakref
+import zlib
+
+from dsa_batches import Pool, Stream, count
+
+STREAM, LIST, POOL = range(3)  # enum hook_source
+PATIENCE_S = 20  # without a backward the loader with most steps is taken then
+# Settings of DSA_LOADER that act here, or in the preload.
+SETTINGS = ("storage_bandwidth", "storage_latency", "prep_delay")
+NEEDED = ("_sampler_iter", "_index_sampler", "_num_workers", "_dataset_kind")
+NEEDED_OF_WORKERS = ("_task_info", "_try_put_index", "_prefetch_factor", "_workers")
+MAP = 0  # _DatasetKind.Map
+
+now = time.monotonic_ns
+
+
+# ---- libdsa-io.so ----
+
+class Calls(ctypes.Structure):
+    """struct hook_calls"""
+    DRAIN = ctypes.CFUNCTYPE(ctypes.c_int)
+    LIST = START = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint32)
+    _fields_ = [("drain", DRAIN), ("list", LIST), ("start", START)]
+
+
+class About(ctypes.Structure):
+    """struct hook_about"""
+    _fields_ = [("dataset", ctypes.c_char_p), ("source", ctypes.c_char_p),
+                ("samples", ctypes.c_uint64), ("steps_per_epoch", ctypes.c_uint64),
+                ("batch", ctypes.c_uint32), ("workers", ctypes.c_uint32),
+                ("prefetch", ctypes.c_uint32)]
+
+
+FUNCTIONS = {
+    "dsa_hook_open": [ctypes.POINTER(About), ctypes.POINTER(Calls)],
+    "dsa_hook_close": [],
+    "dsa_hook_request": [ctypes.c_uint64],
+    "dsa_hook_delivered": [ctypes.c_uint32, ctypes.c_uint64],
+    "dsa_hook_renewed": [ctypes.c_uint64],
+    "dsa_hook_outside": [ctypes.c_uint64],
+    "dsa_hook_cut": [],
+    "dsa_hook_epoch": [ctypes.c_uint64],
+    "dsa_hook_left": [],
+    "dsa_hook_observes": [],
+    "dsa_hook_refuse": [ctypes.c_char_p],
+    "dsa_io_batch_begin": [ctypes.c_uint64],
+    "dsa_io_batch_end": [ctypes.c_uint32],
+    "dsa_io_pad": [ctypes.c_uint64],
+}
+WITH_VALUE = ("dsa_hook_open", "dsa_hook_request", "dsa_hook_left", "dsa_hook_observes")
+
+
+class Library:
+    """Its functions without their prefix. Those that take long let other threads run."""
+
+    def __init__(self):
+        quick, slow = ctypes.PyDLL(None), ctypes.CDLL(None)
+        for name, arguments in FUNCTIONS.items():
+            function = getattr(slow if name == "dsa_hook_request" else quick, name)
+            function.argtypes = arguments
+            function.restype = ctypes.c_int if name in WITH_VALUE else None
+            setattr(self, name.replace("dsa_hook_", "").replace("dsa_io_", ""), function)
+
+
+def key_of(index):
+    """Equal for equal indices, in every process."""
+    if isinstance(index, (list, tuple)):
+        if all(type(i) is int for i in index):
+            return hash(tuple(index)) & 0xffffffffffffffff
+    elif type(index) is int:
+        return hash((index,)) & 0xffffffffffffffff
+    return zlib.crc32(repr(index).encode())
+
+
+# ---- what torch's iterator is brought to do ----
+
+class Loading:
+    """One iterator of the loader that drives, and the list and pool of its windows."""
+
+    def __init__(self, torch, next_of, library):
+        self.next_of, self.library = next_of, library
+        self.pool = Pool(torch)
+        self.it = self.stream = None
+        self.source, self.batches = STREAM, []
+
+    def take_over(self, it):
+        """The program began an epoch: it loads as it was asked to."""
+        self.it, self.stream = it, it._sampler_iter
+        self.source = STREAM
+
+    def ahead(self):
+        workers = self.it._num_workers
+        return workers * self.it._prefetch_factor if workers else 0
+
+    def prime(self):
+        for _ in range(self.ahead()):
+            self.it._try_put_index()
+
+    def next(self):
+        """(batch, its samples) as the iterator gives it."""
+        batch = self.next_of(self.it)
+        return batch, self.stream.returned()
+
+    def drain(self):
+        self.stream.shut = True
+        while getattr(self.it, "_task_info", None):
+            self.next()
+        self.stream.lengths.clear()
+        self.stream.shut = False
+        self.stream.forced = None
+
+    def list(self, batches):
+        workers = max(1, self.it._num_workers)
+        batches = -(-batches // workers) * workers
+        wanted, epoch = batches + self.ahead(), count(self.it._index_sampler)
+        taken = min(wanted, epoch or wanted)
+        self.batches = list(itertools.islice(self.stream, taken))
+        self.stream.lengths.clear()
+        self.stream.forced = iter(self.batches)
+        self.pool.clear()
+        self.prime()
+        for _ in range(taken):
+            self.pool.add(*self.next())
+        self.stream.forced = None
+        return batches if taken == wanted else 0
+
+    def start(self, source):
+        self.source = source
+        self.stream.forced = None
+        if source == LIST:
+            self.stream.forced = itertools.cycle(self.batches)
+        if source != POOL:
+            self.prime()
+
+    def leave(self):
+        """For good: the sampler has its own end again."""
+        self.stream.shut, self.stream.forced, self.stream.endless = False, None, None
+
+
+# ---- the driver ----
+
+class Hook:
+    """Of one process."""
+
+    def __init__(self, module, library, plain):
+        self.module, self.library, self.plain = module, library, plain
+        self.torch = None  # when it is imported
+        self.loader = None  # that drives: a weak reference, one for each loader
+        self.loading = None
+        self.off = False
+        self.inside = False  # of the driver's own request
+        self.error = None  # that the program is to see
+        self.backwards = 0
+        self.first_ns = None
+        self.observes = False
+        self.most = 0  # steps of one loader, before there is a driver
+
+    # -- which loader --
+
+    def next(self, it):
+        if self.inside:
+            return self.plain(it)
+        if it._dsa_loader is not self.loader:
+            return self.next_of_other(it)
+        self.inside = True
+        try:
+            return self.step(it)
+        finally:
+            self.inside = False
+
+    def next_of_other(self, it):
+        if self.loading is not None:  # a step with this in it is none of the loop
+            self.library.outside(now())
+        elif self.is_trained_from(it) and self.takes(it):
+            return self.next(it)
+        began = now()
+        batch = self.plain(it)
+        if isinstance(it._sampler_iter, Stream):
+            it._sampler_iter.returned()
+        if it._dsa_steps == 0:
+            it._dsa_start_ns += now() - began
+        it._dsa_steps += 1
+        it._dsa_backwards = self.backwards
+        self.most = max(self.most, it._dsa_steps)
+        return batch
+
+    def turn_off(self):
+        self.off = True
+        Stream.counting = False
+
+    def give_up(self, why):
+        """The program runs on as without dsa, which is told."""
+        self.turn_off()
+        self.library.refuse(f"torch {self.torch.__version__}: {why}".encode())
+
+    def is_trained_from(self, it):
+        self.first_ns = self.first_ns or now()
+        if it._dsa_steps == 0:
+            return False
+        return self.backwards > it._dsa_backwards or (
+            it._dsa_steps >= self.most and now() - self.first_ns > PATIENCE_S * 10**9)
+
+    # -- opening --
+
+    def takes(self, it):
+        """True: this loader drives from now on."""
+        try:
+            why = self.refusal(it)
+            if why is None:
+                return self.take(it)
+            self.turn_off()
+            self.library.refuse(why.encode())
+        except Exception as error:
+            self.give_up(repr(error))
+        return False
+
+    def take(self, it):
+        self.calls = Calls(Calls.DRAIN(self.guarded(lambda: self.loading.drain())),
+                           Calls.LIST(self.guarded(lambda n: self.loading.list(n))),
+                           Calls.START(self.guarded(lambda s: self.loading.start(s))))
+        if self.library.open(ctypes.byref(self.about(it)),
+                             ctypes.byref(self.calls)) != 0:
+            self.turn_off()  # libdsa drives, or dsa is gone
+            return False
+        atexit.register(self.library.close)
+        self.loading = Loading(self.torch, self.plain, self.library)
+        self.loader = it._dsa_loader
+        self.library.epoch(it._dsa_start_ns)
+        self.follow(it)
+        return True
+
+    def refusal(self, it):
+        """Why this can't be measured; None: it can."""
+        self.observes = bool(self.library.observes())
+        ranks = os.environ.get("WORLD_SIZE", "1")
+        needed = NEEDED + (NEEDED_OF_WORKERS if getattr(it, "_num_workers", 0) else ())
+        missing = [name for name in needed if not hasattr(it, name)]
+        if missing:
+            return f"torch {self.torch.__version__}: its iterator has no {missing[0]}"
+        if self.observes:
+            return None
+        if ranks.isdigit() and int(ranks) > 1:
+            return (f"WORLD_SIZE is {ranks}: the ranks of one job are not measured yet; "
+                    "--observe watches one of them")
+        if it._dataset_kind != MAP:
+            return "an IterableDataset is not measured yet"
+        for setting in filter(None, os.environ.get("DSA_LOADER", "").split(",")):
+            name = setting.partition("=")[0]
+            if name not in SETTINGS:
+                option = name.replace("_size", "").replace("_", "-")
+                return f"--{option} acts on libdsa's loader alone, and this is torch's"
+        return None
+
+    def about(self, it):
+        dataset, batch = it._dsa_loads
+        root = getattr(dataset, "root", None)
+        if not isinstance(root, (str, os.PathLike)):
+            root = type(dataset).__name__
+        workers = it._num_workers
+        return About(os.fsencode(root), f"torch {self.torch.__version__}".encode(),
+                     count(dataset), count(it._index_sampler),
+                     batch, workers, it._prefetch_factor if workers else 0)
+
+    def guarded(self, call):
+        """What fails is told to the program later, from where it asked."""
+        def run(*arguments):
+            try:
+                return call(*arguments) or 0
+            except BaseException as error:
+                self.error = error
+                return -1
+        return run
+
+    # -- its steps --
+
+    def follow(self, it):
+        self.loading.take_over(it)
+        if not self.observes:
+            it._sampler_iter.endless = lambda: not self.library.left()
+
+    def step(self, it):
+        entered = now()
+        loading, library = self.loading, self.library
+        if it is not loading.it or it._sampler_iter is not loading.stream:
+            return self.first_step(it, entered)
+        if loading.source == POOL and loading.pool.prepare():
+            library.renewed(now() - entered)
+        if not library.request(entered):
+            self.leave()
+        began = now()
+        if loading.source == POOL:
+            batch, count = loading.pool.give()
+        else:
+            try:
+                batch, count = loading.next()
+            except BaseException:
+                library.outside(now())
+                raise
+        library.delivered(count, now() - began)
+        return batch
+
+    def first_step(self, it, entered):
+        """The program began another epoch: what that costs is no step."""
+        self.library.outside(entered)
+        self.library.cut()
+        self.follow(it)
+        began = now()
+        batch, _ = self.loading.next()
+        self.library.epoch(it._dsa_start_ns + now() - began)
+        return batch
+
+    def leave(self):
+        """dsa has seen enough, or a call failed."""
+        if self.error is None:
+            raise SystemExit(0)
+        error, self.error = self.error, None
+        self.turn_off()
+        self.loading.leave()
+        raise error
+
+    def forked(self):
+        if self.loading is not None:
+            self.turn_off()
+
+
+# ---- patches ----
+
+def wrap(hook, it):
+    """A Stream around the sampler, which torch makes anew for each epoch."""
+    try:
+        if not hook.off and not isinstance(it._sampler_iter, Stream):
+            it._sampler_iter = Stream(it._index_sampler, it._sampler_iter)
+            it._dsa_steps = it._dsa_start_ns = it._dsa_backwards = 0
+    except Exception as error:
+        hook.give_up(repr(error))
+
+
+def patch_iterator(hook, module):
+    base, loader = module._BaseDataLoaderIter, module.DataLoader
+    plain_init, plain_reset, plain_iter = base.__init__, base._reset, loader.__iter__
+
+    @functools.wraps(plain_init)
+    def __init__(self, loader, *args, **kwargs):
+        patch_backward(hook)
+        plain_init(self, loader, *args, **kwargs)
+        self._dsa_loader = weakref.ref(loader)
+        self._dsa_loads = loader.dataset, (
+            loader.batch_size or getattr(loader.batch_sampler, "batch_size", None) or 1)
+        wrap(hook, self)
+
+    @functools.wraps(plain_reset)
+    def _reset(self, *args, **kwargs):
+        plain_reset(self, *args, **kwargs)
+        wrap(hook, self)
+
+    @functools.wraps(hook.plain)
+    def __next__(self):
+        return hook.plain(self) if hook.off else hook.next(self)
+
+    @functools.wraps(plain_iter)
+    def __iter__(self):
+        began = now()
+        it = plain_iter(self)
+        it._dsa_start_ns = now() - began
+        return it
+
+    base.__init__, base._reset, base.__next__ = __init__, _reset, __next__
+    loader.__iter__ = __iter__
+
+
+def patch_backward(hook):
+    """Once, when torch is there as a whole."""
+    if hook.torch is not None:
+        return
+    import torch
+    hook.torch, plain = torch, torch.autograd.backward
+
+    @functools.wraps(plain)
+    def backward(*args, **kwargs):
+        hook.backwards += 1
+        return plain(*args, **kwargs)
+
+    torch.autograd.backward = backward
+
+
+class Padded:
+    """A data set whose samples take --prep-delay at the least."""
+
+    __getitems__ = None
+
+    def __init__(self, dataset, pad):
+        self.dataset, self.pad = dataset, pad
+
+    def __getitem__(self, index):
+        began = now()
+        sample = self.dataset[index]
+        self.pad(began)
+        return sample
+
+    def __getattr__(self, name):
+        return getattr(self.dataset, name)
+
+
+def patch_fetcher(library, fetcher):
+    plain = fetcher.fetch
+    delayed = "prep_delay=" in os.environ.get("DSA_LOADER", "")
+
+    @functools.wraps(plain)
+    def fetch(self, index):
+        samples = 0
+        if delayed and not isinstance(self.dataset, Padded) and \
+                not hasattr(self, "dataset_iter"):
+            self.dataset = Padded(self.dataset, library.pad)
+        library.batch_begin(key_of(index))
+        try:
+            data = plain(self, index)
+            samples = len(index) if isinstance(index, (list, tuple)) else 1
+            return data
+        finally:
+            library.batch_end(samples)
+
+    fetcher.fetch = fetch
+
+
+def install(module):
+    """torch.utils.data.dataloader was imported. Patches all of it, or nothing."""
+    library = Library()  # fails where the preload is not there
+    try:
+        plain = module._BaseDataLoaderIter.__next__
+        fetchers = [module._utils.fetch._MapDatasetFetcher,
+                    module._utils.fetch._IterableDatasetFetcher]
+        for owner, name in ((module._BaseDataLoaderIter, "_reset"),
+                            (module.DataLoader, "__iter__"), (fetchers[0], "fetch"),
+                            (fetchers[1], "fetch")):
+            getattr(owner, name)
+    except AttributeError as error:
+        library.refuse(f"this torch cannot be hooked: {error}".encode())
+        return
+    hook = Hook(module, library, plain)
+    for fetcher in fetchers:
+        patch_fetcher(library, fetcher)
+    patch_iterator(hook, module)
+    os.register_at_fork(after_in_child=hook.forked)

@@ -1,0 +1,175 @@
+#!/usr/bin/python3
+"""PyTorch scripts that nobody changed, under dsa run: truth by construction, and that they
+end as they would have. Speaks TAP. SLEEPS most of the time.
+
+    tests/hook.t [NAME...]     some of the tests
+"""
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
+from house import DSA, HERE, Scratch, Tap
+
+PYTHON = "/usr/bin/python3"
+PROGRAM = os.path.join(HERE, "lib/torch_program.py")
+BATCH, FILES = 8, 480
+BUDGET = "8s"
+FETCH_OFF, OFF = .02, .03
+# What sleeps hardly needs the processor, but needs it at once: others are busy beside it.
+AHEAD = ["chrt", "-r", "1"]
+if subprocess.run(AHEAD + ["true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+    AHEAD = []
+
+# name, workers, samples/s of the accelerator, prep of a sample, latency of a file: ms
+CASES = [
+    ("no workers", 0, 400, 2, 1),
+    ("two workers, storage alone", 2, 400, 3, 6),
+    ("two workers, prep and storage", 2, 300, 8, 4),
+]
+
+tap, wanted = Tap(), sys.argv[1:]
+
+
+def truth(case, hand_over):
+    """What a step takes in the three states; the hand-over belongs to prep."""
+    _, workers, rate, prep, latency = case
+    compute, prep, fetch = BATCH / rate, BATCH * prep / 1e3, BATCH * latency / 1e3
+    over = hand_over[workers]
+    if workers == 0:
+        cached, real = compute + over + prep, compute + over + prep + fetch
+    else:
+        cached = max(compute + over, prep / workers)
+        real = max(compute + over, (prep + fetch) / workers)
+    return {"compute": compute / real, "prep": (cached - compute) / real,
+            "fetch": (real - cached) / real}
+
+
+def result_of(scratch, out):
+    with open(scratch.at(out, "run.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def dsa_run(scratch, out, options, *command, variables=(), ahead=()):
+    return scratch.run(*ahead, DSA, "run", "-o", out, *options.split(), "--", PYTHON, PROGRAM, *command,
+                       variables=variables)
+
+
+def check_truth(scratch, number, hand_over):
+    case, out = CASES[number], f"out-{number}"
+    name, workers, rate, prep, latency = case
+    done = dsa_run(scratch, out, f"-q --budget {BUDGET} --storage-latency {latency}ms",
+                   "train", "data", f"workers={workers}", f"prep={prep}", f"rate={rate}",
+                   ahead=AHEAD)
+    if not tap.ok(done.returncode == 0, f"{name}: measured", done.returncode, done.stderr):
+        return
+    result, true = result_of(scratch, out), truth(case, hand_over())
+    kinds = {w["kind"] for w in result["windows"] if w["used"]}
+    tap.ok(kinds >= {"synthetic", "cached", "real"}, f"{name}: windows of three kinds", kinds)
+    for stage, value in true.items():
+        share = result["stalls"][stage]["share"]
+        allowed = FETCH_OFF if stage == "fetch" else OFF
+        if not AHEAD:  # others may have slowed some windows
+            allowed += (result["stalls"][stage]["high"] - result["stalls"][stage]["low"]) / 2
+        print(f"#   {stage:8} {100 * share:6.2f}   truth {100 * value:6.2f}")
+        tap.ok(abs(share - value) <= allowed,
+               f"{name}: {stage} is the true share", f"{share} instead of {value}",
+               *{w["why"] for w in result["windows"] if not w["certified"]})
+
+
+def check_killed(scratch):
+    """A worker that dies ends the program as it does without dsa."""
+    words = ("train", "data", "workers=2", "prep=5", "rate=100000", "kill=5")
+    plain = scratch.run(PYTHON, PROGRAM, *words)
+    done = dsa_run(scratch, "out-killed", "-q --budget 60s", *words)
+    last = [re.sub(r"\d+", "N", text.strip().splitlines()[-1])
+            for text in (plain.stderr, result_text(done.stderr))]
+    tap.ok(last[0] == last[1] and "worker" in last[0], "a killed worker: the same text", *last)
+    status = result_of(scratch, "out-killed")["run"].get("target_status")
+    tap.ok(status == plain.returncode == 1, "a killed worker: the same status", status)
+
+
+def result_text(text):
+    """Without what dsa says."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith("dsa:"))
+
+
+def check_evaluates(scratch):
+    keep = scratch.at("checkpoint")
+    with open(keep, "w", encoding="ascii") as file:
+        file.write("mine")
+    done = dsa_run(scratch, "out-evaluates", "-q --budget 6s", "evaluates", "data",
+                   "workers=2", f"keep={keep}")
+    tap.ok(done.returncode == 0, "validation first: measured", done.stderr)
+    result = result_of(scratch, "out-evaluates")
+    tap.ok(result["configuration"]["batch"] == BATCH, "validation first: the loader that "
+           "trains is measured", result["configuration"])
+    tap.ok(result["run"].get("target_status") == 0, "validation first: it ends with status 0",
+           result["run"])
+    with open(keep, encoding="ascii") as file:
+        tap.ok(file.read() == "mine", "validation first: the checkpoint that was there stays")
+
+
+def check_unmeasured(scratch):
+    """What can't be measured runs on as without dsa."""
+    variables = {"PYTHONPATH": scratch.folder("mine"), "LD_PRELOAD": "libm.so.6"}
+    with open(scratch.at("mine", "sitecustomize.py"), "w", encoding="ascii") as file:
+        file.write("print('mine ran')\n")
+    done = dsa_run(scratch, "out-lacks", "", "lacks", "data", variables=variables)
+    tap.ok("mine ran" in done.stdout, "the user's sitecustomize ran", done.stdout)
+    tap.ok("the end libm.so.6:" in done.stdout and "libdsa-io.so" in done.stdout,
+           "the user's LD_PRELOAD is kept, and the program ended as without dsa", done.stdout)
+    tap.ok(done.returncode == 3 and "_index_sampler" in done.stderr,
+           "a missing attribute is named", done.returncode, done.stderr)
+
+
+def check_refused(scratch):
+    words = ("train", "data", "epochs=1", "rate=4000")
+    done = dsa_run(scratch, "out-ranks", "", *words, variables={"WORLD_SIZE": "2"})
+    tap.ok(done.returncode == 3 and "--observe" in done.stderr and "the end" in done.stdout,
+           "ranks of one job: refused, and the program goes on", done.returncode, done.stderr)
+    done = dsa_run(scratch, "out-cache", "--cache 10%", *words)
+    tap.ok(done.returncode == 3 and "--cache acts on libdsa's loader alone" in done.stderr,
+           "settings of libdsa alone are refused by name", done.returncode, done.stderr)
+
+
+def make_files(scratch):
+    scratch.folder("data")
+    for i in range(FILES):
+        with open(scratch.at("data", f"{i:04}"), "wb") as file:
+            file.write(os.urandom(4096))
+
+
+def run_all(scratch, pool):
+    tests = {"killed": check_killed, "evaluates": check_evaluates,
+             "unmeasured": check_unmeasured, "refused": check_refused}
+    hand_over = pool.submit(lambda: [float(line) for line in scratch.run(
+        *AHEAD, PYTHON, PROGRAM, "hand_over", "data").stdout.split()])
+
+    def over():
+        none, two = hand_over.result()
+        return {0: none, 2: two}
+
+    futures = [pool.submit(check_truth, scratch, i, over) for i in range(len(CASES))
+               if not wanted or "truth" in wanted]
+    futures += [pool.submit(test, scratch) for name, test in tests.items()
+                if not wanted or name in wanted]
+    for future in futures:
+        future.result()
+
+
+def main():
+    if not os.path.exists("/usr/lib/python3/dist-packages/torch"):
+        tap.skip("PyTorch scripts", "no python3-torch")
+        tap.done()
+    with Scratch() as scratch:
+        make_files(scratch)
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            run_all(scratch, pool)
+    tap.done()
+
+
+main()
