@@ -13,10 +13,10 @@
  *	       another one is given out -> computes
  *
  * What it follows is said in loader/pipeline.h and loader/base/throttle.h, and in
- * profiler/turns/turn_replay.h. CPU work
- * (prep, the fetch threads' share of a read, the consumer's computing) shares the cores
- * by processor sharing: with m threads that want to run, each runs at speed[m].
- * Storage, emulated delays and an accelerator's time go by the clock, beside them.
+ * profiler/turns/turn_replay.h. CPU work (prep, the fetch threads' share of a read, the
+ * consumer's computing) shares the cores by processor sharing: with m threads that want
+ * to run, each runs at speed[m]. Storage, emulated delays and an accelerator's time go by
+ * the clock, beside them.
  *
  * Several jobs at once: each has a pipeline as above for itself, on the same cores and
  * the same storage; or one pipeline feeds them all, and a batch is given back when the

@@ -238,8 +238,10 @@ static int analyse_set_observed(const struct evidence *evidence,
 	profile->stalls[STAGE_COMPUTE] = (struct interval){1 - stalled, NAN, NAN};
 	profile->limit.id = limit;
 	return profile_text(&profile->limit_why,
-			    "observed: time blocked in dsa_next(); for a program that "
-			    "computes while it asks, an upper bound");
+			    "observed: time blocked in %s; for a program that "
+			    "computes while it asks, an upper bound",
+			    profile_loader(profile) == LOADER_DSA ? "dsa_next()"
+								  : "its loader");
 }
 
 static void add_outside(const struct trace *const *sessions, unsigned count,

@@ -78,8 +78,9 @@ void format_disagreement(FILE *out, const struct profile *profile)
 			"known",
 			100 * wait);
 	else if (wait < 1 - profile->stalls[STAGE_COMPUTE].value)
-		fputs("trust the first, as the program also waits outside dsa_next()",
-		      out);
+		fprintf(out, "trust the first, as the program also waits outside %s",
+			profile_loader(profile) == LOADER_DSA ? "dsa_next()"
+							      : "its loader");
 	else
 		fputs("trust the first, as the program asks for batches before it "
 		      "needs them",
