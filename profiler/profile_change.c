@@ -56,7 +56,8 @@ unsigned profile_change_workers(const struct profile *profile,
 		return change->workers;
 	if (profile->workers == UNKNOWN)
 		return 0;
-	if (change->cores > 0 && profile->workers == profile->cores)
+	if (change->cores > 0 && profile->workers == profile->cores &&
+	    profile_loader(profile) == LOADER_DSA)
 		return change->cores < LIMIT_WORKERS ? change->cores : LIMIT_WORKERS;
 	return (unsigned)profile->workers;
 }

@@ -43,9 +43,9 @@ bool profile_change_equal(const struct profile_change *a,
 			  const struct profile_change *b);
 
 /*
- * Prep workers after a change: they follow the cores where the run had one a core and
- * the change says nothing of them, up to the LIMIT_WORKERS of a loader. 0: the run's
- * are unknown.
+ * Prep workers after a change: those of libdsa's loader follow the cores where the run
+ * had one a core and the change says nothing of them, up to the LIMIT_WORKERS of a
+ * loader. 0: the run's are unknown.
  */
 unsigned profile_change_workers(const struct profile *profile,
 				const struct profile_change *change);

@@ -145,6 +145,16 @@ static void predicts_other_numbers_of_workers(void **state)
 	expect(&sleeper, &change, 800);
 }
 
+/* The program says how many workers it has, on however many cores. */
+static void workers_do_not_follow_the_cores(void **state)
+{
+	struct profile_change change = PROFILE_NO_CHANGE;
+
+	(void)state;
+	change.cores = 1;
+	expect(&sleeper, &change, 200);
+}
+
 static void predicts_storage_for_workers(void **state)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
@@ -167,7 +177,7 @@ static void predicts_cores_for_workers(void **state)
 
 	(void)state;
 	expect(&worker, &change, 300);
-	change.cores = 1; /* and one worker */
+	change.cores = 1; /* and still two workers */
 	expect(&worker, &change, 200);
 	change.workers = 4;
 	expect(&worker, &change, 200);
@@ -326,6 +336,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(predicts_other_numbers_of_workers),
+		cmocka_unit_test(workers_do_not_follow_the_cores),
 		cmocka_unit_test(predicts_storage_for_workers),
 		cmocka_unit_test(predicts_cores_for_workers),
 		cmocka_unit_test(the_hand_over_takes_the_trainers_time),
