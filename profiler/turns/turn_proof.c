@@ -1,7 +1,6 @@
 /* turn_proof.c - sums replays over windows, and what they are given. */
 #include "profiler/turns/turn_proof.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,10 +8,12 @@
 
 enum { READY_ENOUGH = 8 };
 
-static int turn_by_begin(const void *left, const void *right)
+static int turn_by_worker(const void *left, const void *right)
 {
 	const struct turn_made *a = left, *b = right;
 
+	if (a->worker != b->worker)
+		return a->worker > b->worker ? 1 : -1;
 	return (a->begin_s > b->begin_s) - (a->begin_s < b->begin_s);
 }
 
@@ -20,45 +21,45 @@ static int turn_by_place(const void *left, const void *right)
 {
 	const struct turn_made *a = left, *b = right;
 
-	return (a->place > b->place) - (a->place < b->place);
+	if (a->round != b->round)
+		return a->round > b->round ? 1 : -1;
+	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* Of one worker: how many batches it has so far. */
-struct turn_maker {
-	uint64_t worker;
-	size_t batches;
-};
-
-/* By rounds, and in each as the workers began with their first ones. */
-static void turn_set_places(struct turn_made *made, size_t count,
-			    struct turn_maker *makers)
+/* Of batches sorted by worker. */
+static size_t turn_set_places(struct turn_made *made, size_t count)
 {
-	size_t workers = 0;
+	size_t rank = 0, round = 0;
 
-	for (size_t i = 0; i < count; i++) {
-		size_t which = 0;
-
-		while (which < workers && makers[which].worker != made[i].worker)
-			which++;
-		if (which == workers)
-			makers[workers++] = (struct turn_maker){made[i].worker, 0};
-		made[i].place = makers[which].batches++ * count + which;
+	for (size_t i = 0; i < count; i++, round++) {
+		if (i > 0 && made[i].worker != made[i - 1].worker) {
+			rank++;
+			round = 0;
+		}
+		made[i].round = round;
+		made[i].rank = rank;
 	}
+	return rank + 1;
 }
 
-int turn_order(struct turn_made *made, size_t count, bool any_order)
+size_t turn_order(struct turn_made *made, size_t count)
 {
-	struct turn_maker *makers = calloc(count + 1, sizeof(*makers));
+	size_t workers;
 
-	if (makers == NULL)
-		return -ENOMEM;
+	if (count == 0)
+		return 0;
+	qsort(made, count, sizeof(*made), turn_by_worker);
+	workers = turn_set_places(made, count);
+	qsort(made, count, sizeof(*made), turn_by_place);
+	return workers;
+}
+
+void turn_order_next(struct turn_made *made, size_t count, size_t workers)
+{
+	for (size_t i = 0; i < count; i++)
+		made[i].rank = (made[i].rank + workers - 1) % workers;
 	if (count > 0)
-		qsort(made, count, sizeof(*made), turn_by_begin);
-	turn_set_places(made, count, makers);
-	if (count > 0 && !any_order)
 		qsort(made, count, sizeof(*made), turn_by_place);
-	free(makers);
-	return 0;
 }
 
 bool turn_proof_add(struct turn_sums *sums, const struct turn_window *window,

@@ -13,18 +13,18 @@
 
 /* Who made a batch, and when; what it took. */
 struct turn_made {
-	uint64_t worker; /* a process: any number */
+	uint64_t worker; /* its process: they have their turns in the order of these */
 	double begin_s;
 	struct turn_batch batch;
-	size_t place; /* turn_order()'s */
+	size_t round, rank; /* turn_order()'s: among its worker's, and of its worker */
 };
 
-/*
- * Puts batches that were made in whatever order into that in which they were given out:
- * by turns of the workers or, of a loader that delivers in any order, by when they were
- * begun. 0; -ENOMEM: they stay as they are.
- */
-int turn_order(struct turn_made *made, size_t count, bool any_order);
+/* Puts batches into the order in which they were given out if the first worker had the
+ * first. How many workers there are. */
+size_t turn_order(struct turn_made *made, size_t count);
+
+/* The same if the next worker had it. */
+void turn_order_next(struct turn_made *made, size_t count, size_t workers);
 
 /* A real window. */
 struct turn_window {

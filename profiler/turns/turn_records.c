@@ -52,10 +52,6 @@ static int turn_records_batches(struct turn_records *records)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		records->made[i] = turn_records_made(records->window, &from[i]);
-	if (turn_order(records->made, count, false) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		records->batches[i] = records->made[i].batch;
 	records->batch_count = count;
 	return 0;
 }
@@ -103,6 +99,62 @@ static int turn_records_cover(struct turn_records *records)
 	return 0;
 }
 
+/* What the trainer did with the batch that would be the step's. */
+static struct turn_delivery turn_records_delivery(const struct turn_records *records,
+						  const struct trace_step *step,
+						  size_t at)
+{
+	const struct turn_made *made = &records->made[at];
+	double requested =
+		turn_records_s(records->window->trace->created_ns, step->request_ns);
+
+	return (struct turn_delivery){requested, made->begin_s + made->batch.made_s,
+				      requested + (double)step->blocked_ns * 1e-9};
+}
+
+/* No batch is delivered before it is made: that counts so many times. */
+#define IMPOSSIBLE 100
+
+/* How far deliveries are from when their batches were made, all together. */
+static double turn_records_misfit(const struct turn_records *records)
+{
+	size_t count, at = records->settle;
+	const struct trace_step *steps = window_steps(records->window, &count);
+	double misfit = 0;
+
+	for (size_t i = 0; i < count && at < records->batch_count; i++) {
+		struct turn_delivery one =
+			turn_records_delivery(records, &steps[i], at);
+		double took = one.delivered_s - fmax(one.requested_s, one.made_s);
+
+		misfit += took >= 0 ? took : -took * IMPOSSIBLE;
+		at += steps[i].steps;
+	}
+	return misfit;
+}
+
+/* The workers' turns are known, but not whose was the first: that which fits best. */
+static void turn_records_order(struct turn_records *records)
+{
+	size_t count = records->batch_count, best = 0;
+	size_t workers = turn_order(records->made, count);
+	double least = INFINITY;
+
+	for (size_t i = 0; i < workers; i++) {
+		double misfit = turn_records_misfit(records);
+
+		if (misfit < least) {
+			least = misfit;
+			best = i;
+		}
+		turn_order_next(records->made, count, workers);
+	}
+	for (size_t i = 0; i < best; i++)
+		turn_order_next(records->made, count, workers);
+	for (size_t i = 0; i < count; i++)
+		records->batches[i] = records->made[i].batch;
+}
+
 int turn_records_of(const struct window *window, struct turn_records *records)
 {
 	int result;
@@ -111,7 +163,10 @@ int turn_records_of(const struct window *window, struct turn_records *records)
 	result = turn_records_batches(records);
 	if (result == 0)
 		result = turn_records_steps(records);
-	return result < 0 ? result : turn_records_cover(records);
+	if (result < 0)
+		return result;
+	turn_records_order(records);
+	return turn_records_cover(records);
 }
 
 void turn_records_free(struct turn_records *records)
@@ -126,19 +181,15 @@ void turn_records_cost(const struct turn_records *records, struct turn_costs *co
 {
 	size_t count, at = records->settle;
 	const struct trace_step *steps = window_steps(records->window, &count);
-	uint64_t created = records->window->trace->created_ns;
 
 	for (size_t i = 0; i < records->batch_count; i++)
 		turn_costs_read(costs, &records->batches[i]);
 	for (size_t i = 0; i < count && at < records->batch_count; i++) {
-		const struct turn_made *made = &records->made[at];
-		double requested = turn_records_s(created, steps[i].request_ns);
-		const struct turn_delivery delivery = {
-			requested, made->begin_s + made->batch.made_s,
-			requested + (double)steps[i].blocked_ns * 1e-9};
+		struct turn_delivery one =
+			turn_records_delivery(records, &steps[i], at);
 
 		if (steps[i].steps == 1)
-			turn_costs_deliver(costs, &delivery);
+			turn_costs_deliver(costs, &one);
 		at += steps[i].steps;
 	}
 }
