@@ -80,6 +80,17 @@ static void predict_recipe_words(const struct model *model,
 			 words[0] == '\0' ? "" : "; ");
 }
 
+/* The training process made its batches itself, and had none handed over. */
+static const char *predict_handover_words(const struct model *model,
+					  const struct profile_change *change)
+{
+	return model->inputs.in_turn && model->profile->workers == 0 &&
+			       change->workers > 0
+		       ? "what it takes to hand batches over from another process was "
+			 "not measured"
+		       : NULL;
+}
+
 int predict_write_why(const struct model *model, const struct profile_change *change,
 		      const struct simulation_outcome *real,
 		      struct profile_prediction *out)
@@ -95,6 +106,8 @@ int predict_write_why(const struct model *model, const struct profile_change *ch
 	predict_recipe_words(model, change, sizeof(recipe), recipe);
 	if (result == 0)
 		result = predict_add_why(out, recipe);
+	if (result == 0)
+		result = predict_add_why(out, predict_handover_words(model, change));
 	return result < 0 ? result
 			  : predict_add_why(out, basis_words(model, change, out));
 }

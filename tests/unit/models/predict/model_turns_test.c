@@ -219,6 +219,7 @@ static void predicts_workers_where_the_trainer_made_its_batches(void **state)
 {
 	struct torch_run run = sleeper;
 	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile profile;
 
 	(void)state;
 	run.workers = 0;
@@ -230,6 +231,12 @@ static void predicts_workers_where_the_trainer_made_its_batches(void **state)
 	change.workers = 0;
 	change.gpu_speed = 2;
 	expect(&run, &change, 1 / (.5 / RATE + 10 * MS));
+	make_profile(&profile, &run);
+	assert_null(known_run_predict(&profile, &change)->why);
+	change.workers = 1;
+	assert_non_null(
+		strstr(known_run_predict(&profile, &change)->why, "hand batches"));
+	profile_free(&profile);
 }
 
 /* By what workers took in cached windows, and cores that are all the same. */
