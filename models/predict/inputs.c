@@ -178,8 +178,13 @@ static void split_waiting(const struct profile *profile, const struct sum *cache
 	else if (alone->samples > 0)
 		inputs->wait_s = (ratio - 1) * alone->cpu_s / alone->samples;
 	else if (!(profile->prep_delay_s > 0))
-		inputs->wait_s =
-			fmax(0, cached->wall_s - cached->cpu_s) / cached->samples;
+		inputs->made_s = cached->wall_s / cached->samples;
+}
+
+void inputs_set_wait(struct inputs *inputs, double wait_s)
+{
+	inputs->wait_s = wait_s;
+	inputs->wait_scale = wait_s * inputs->prep_scale / inputs->prep_s;
 }
 
 static int find_prep(const struct profile *profile, struct inputs *inputs,
@@ -206,9 +211,10 @@ static int find_prep(const struct profile *profile, struct inputs *inputs,
 		(cached.samples + alone.samples);
 	split_waiting(profile, &cached, &alone, inputs);
 	spread = cached.windows > 1 ? cached.spread : alone.spread;
-	inputs->half[INPUT_PREP] =
-		fmax(LEAST_HALF, 2 * spread / (inputs->prep_s + inputs->wait_s) *
-					 sqrt(1 / windows + DRIFT * DRIFT));
+	inputs->half[INPUT_PREP] = fmax(
+		LEAST_HALF,
+		2 * spread / fmax(inputs->made_s, inputs->prep_s + inputs->wait_s) *
+			sqrt(1 / windows + DRIFT * DRIFT));
 	inputs->delay_s = profile->prep_delay_s > 0 ? profile->prep_delay_s : 0;
 	return 0;
 }
@@ -248,7 +254,7 @@ static int find_draws(const struct profile *profile, struct inputs *inputs,
 		sum += inputs->draws[i].prep_s;
 	}
 	inputs->prep_scale = inputs->prep_s * (double)count / sum;
-	inputs->wait_scale = inputs->wait_s * (double)count / sum;
+	inputs_set_wait(inputs, inputs->wait_s);
 	if (!(inputs->prep_scale > 0) || isinf(inputs->prep_scale))
 		return error_set(err, ENODATA,
 				 "no sample took any time to prepare: there is nothing "
@@ -385,7 +391,8 @@ int inputs_of(const struct profile *profile, struct inputs *inputs, struct error
 
 	*inputs = (struct inputs){.fetch_threads = 1,
 				  .in_turn = profile_loader(profile) == LOADER_TORCH,
-				  .latencies = 1};
+				  .latencies = 1,
+				  .made_s = NAN};
 	if (inputs->in_turn && profile->handover_s > 0)
 		inputs->handover_s = profile->handover_s;
 	if (profile_is_observed(profile))

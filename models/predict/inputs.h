@@ -46,6 +46,8 @@ struct inputs {
 	bool in_turn;
 	double handover_s; /* of a batch to the training thread, which does it */
 	double latencies;  /* that are emulated, of a sample */
+	double made_s; /* what a sample took in cached windows, beside all else that ran
+			* there, where it is not known what it takes alone; else NAN */
 
 	double fetch_cpu_s; /* CPU work of a read */
 	unsigned fetch_threads;
@@ -62,6 +64,9 @@ struct inputs {
 /* -ENODATA (err: which measurement is missing) or -ENOMEM. */
 int inputs_of(const struct profile *profile, struct inputs *inputs, struct error *err);
 void inputs_free(struct inputs *inputs);
+
+/* What prep of a sample waits besides its work. */
+void inputs_set_wait(struct inputs *inputs, double wait_s);
 
 /* True where the step computes on the CPU: there is no accelerator. */
 bool inputs_on_cpu(const struct inputs *inputs);

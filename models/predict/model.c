@@ -10,7 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SAMPLES = 12288 }; /* simulated for a rate, at the least */
+enum {
+	SAMPLES = 12288, /* simulated for a rate, at the least */
+	WAIT_STEPS = 10, /* to find what workers wait */
+};
 
 /* What the model may be off by: nor is an answer surer than that. */
 #define SAME .02
@@ -163,12 +166,49 @@ static int find_handover(struct model *model, struct error *err)
 	return 0;
 }
 
+/* What a sample takes in cached windows of the run, if it waits so long, too. */
+static int model_made(struct model *model, double wait_s, double *made_s,
+		      struct error *err)
+{
+	const struct profile_change none = PROFILE_NO_CHANGE;
+	struct simulation_outcome cached;
+	int result;
+
+	inputs_set_wait(&model->inputs, wait_s);
+	result = model_rate(model, &none, &ASPECT_PLAIN, STAGE_PREP, &cached, err);
+	*made_s = cached.prep_busy / cached.prep_per_s;
+	return result;
+}
+
+/*
+ * Workers that were only seen beside the training step: of what a sample took them
+ * beyond their work, the simulation has what they waited for a core.
+ */
+static int find_wait(struct model *model, struct error *err)
+{
+	double low = 0, high = model->inputs.made_s - model->inputs.prep_s, made_s;
+	int result = 0;
+
+	if (!(high > 0))
+		return 0;
+	for (int i = 0; result == 0 && i < WAIT_STEPS && low < high; i++) {
+		double middle = i == 0 ? high : (low + high) / 2;
+
+		result = model_made(model, middle, &made_s, err);
+		*(made_s <= model->inputs.made_s ? &low : &high) = middle;
+	}
+	inputs_set_wait(&model->inputs, low);
+	return result;
+}
+
 static int know_self(struct model *model, struct error *err)
 {
 	struct simulation_outcome real, cached;
 	const struct profile_change none = PROFILE_NO_CHANGE;
-	int result = find_handover(model, err);
+	int result = find_wait(model, err);
 
+	if (result == 0)
+		result = find_handover(model, err);
 	if (result < 0)
 		return result;
 	result = model_rate(model, &none, &ASPECT_PLAIN, STAGE_REAL, &real, err);

@@ -72,7 +72,8 @@ static void add_windows(struct profile *profile, const struct torch_run *run)
 	}
 }
 
-/* Of the workers' time in cached windows, what is no CPU time they slept. */
+/* Of the workers' time in cached windows, what is no CPU time they slept; but on one
+ * core they are always at it. */
 static void add_sleep(struct profile *profile, const struct torch_run *run)
 {
 	for (size_t i = 0; i < profile->window_count; i++) {
@@ -80,7 +81,9 @@ static void add_sleep(struct profile *profile, const struct torch_run *run)
 
 		if (window->kind.id == TRACE_CACHED)
 			window->prep_busy_s =
-				window->per_s * (run->cpu_s + run->sleep_s);
+				run->alone
+					? run->workers
+					: window->per_s * (run->cpu_s + run->sleep_s);
 	}
 }
 
@@ -259,6 +262,20 @@ static void predicts_without_windows_of_prep_alone(void **state)
 	expect(&run, &change, 1 / (9 * MS));
 }
 
+static void workers_that_wait_for_a_core_do_not_sleep(void **state)
+{
+	const struct torch_run run = {.workers = 2,
+				      .cpu_s = 5 * MS,
+				      .latency_s = .01 * MS,
+				      .unmeasured = true,
+				      .alone = true};
+	struct profile_change change = PROFILE_NO_CHANGE;
+
+	(void)state;
+	change.workers = 3;
+	expect(&run, &change, 1 / (1. / RATE + 5 * MS));
+}
+
 /* From the same of all reads together to the same for each. */
 static void gives_bounds_of_storage_that_was_seen_by_its_workers_alone(void **state)
 {
@@ -350,6 +367,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_hand_over_is_work),
 		cmocka_unit_test(predicts_workers_where_the_trainer_made_its_batches),
 		cmocka_unit_test(predicts_without_windows_of_prep_alone),
+		cmocka_unit_test(workers_that_wait_for_a_core_do_not_sleep),
 		cmocka_unit_test(
 			gives_bounds_of_storage_that_was_seen_by_its_workers_alone),
 		cmocka_unit_test(a_cache_is_the_kernels),
