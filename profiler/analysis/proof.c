@@ -4,6 +4,7 @@
 #include "profiler/analysis/shares.h"
 #include "profiler/turns/turn_records.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,13 +144,33 @@ static void proof_turn_costs(const struct window *windows, size_t count,
 {
 	for (size_t i = 0; i < count; i++) {
 		struct turn_records records;
+		size_t at = 0;
 
 		if (!proof_counts(&windows[i], TRACE_CACHED, false))
 			continue;
-		if (turn_records_of(&windows[i], &records) == 0)
+		if (turn_records_next(&windows[i], &at, &records) == 0)
 			turn_records_cost(&records, costs);
 		turn_records_free(&records);
 	}
+}
+
+static void proof_turn_window(const struct window *window, double handover_s,
+			      double io_s, struct turn_sums *sums)
+{
+	struct turn_records records;
+	size_t at = 0;
+	int result;
+
+	do {
+		result = turn_records_next(window, &at, &records);
+		if (result == 0) {
+			struct turn_window turns =
+				turn_records_window(&records, handover_s);
+
+			turn_proof_add(sums, &turns, io_s);
+		}
+		turn_records_free(&records);
+	} while (result != -ENOENT);
 }
 
 static void proof_turn_sums(const struct window *windows, size_t count, bool observed,
@@ -157,19 +178,10 @@ static void proof_turn_sums(const struct window *windows, size_t count, bool obs
 {
 	double io_s = observed ? MEMORY_IO : turn_costs_io(costs);
 
-	for (size_t i = 0; i < count; i++) {
-		struct turn_records records;
-
-		if (!proof_counts(&windows[i], TRACE_REAL, observed))
-			continue;
-		if (turn_records_of(&windows[i], &records) == 0) {
-			struct turn_window window = turn_records_window(
-				&records, turn_costs_handover(costs));
-
-			turn_proof_add(sums, &window, io_s);
-		}
-		turn_records_free(&records);
-	}
+	for (size_t i = 0; i < count; i++)
+		if (proof_counts(&windows[i], TRACE_REAL, observed))
+			proof_turn_window(&windows[i], turn_costs_handover(costs), io_s,
+					  sums);
 }
 
 static void by_turns(const struct window *windows, size_t count, bool observed,
@@ -186,10 +198,11 @@ static void by_turns(const struct window *windows, size_t count, bool observed,
 		return;
 	proof->share[STAGE_PREP] = turns.prep;
 	proof->share[STAGE_FETCH] = turns.fetch;
-	snprintf(proof->basis, sizeof(proof->basis),
-		 "time blocked in the loader in %u real windows, whose batches were "
-		 "replayed with files as in memory",
-		 sums.windows);
+	snprintf(
+		proof->basis, sizeof(proof->basis),
+		"time blocked in the loader, whose batches in %u %s were replayed with "
+		"files as in memory",
+		sums.windows, observed ? "epochs" : "real windows");
 }
 
 /* ---- libdsa's ---- */

@@ -8,10 +8,46 @@
 enum {
 	SETTLE_ROUNDS = 2,
 	STEPS_ENOUGH = 8, /* fewer say nothing of a loader */
+	IMPOSSIBLE = 100, /* so many times counts a batch delivered before it is made */
 };
 
-/* Steps before the measured ones, as loader/driver/window_run.c counts them. */
-static size_t turn_records_settle(const struct window *window)
+#define GAP .5 /* of a step: so far apart are steps of which one was left out */
+
+static double turn_records_s(uint64_t from_ns, uint64_t to_ns)
+{
+	return to_ns > from_ns ? (double)(to_ns - from_ns) * 1e-9 : 0;
+}
+
+/* ---- which records ---- */
+
+/* Seconds of a step, on average. */
+static double turn_records_step(const struct trace_step *records, size_t count)
+{
+	double seconds = 0, steps = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		seconds += turn_records_s(records[i].request_ns, records[i].end_ns);
+		steps += records[i].steps;
+	}
+	return steps > 0 ? seconds / steps : 0;
+}
+
+/* The first record from `at` on before which a step was left out; `count`: there is
+ * none. An epoch's first step is. */
+static size_t turn_records_epoch(const struct trace_step *records, size_t at,
+				 size_t count)
+{
+	double gap = GAP * turn_records_step(records, count);
+
+	for (at++; at < count; at++)
+		if (turn_records_s(records[at - 1].end_ns, records[at].request_ns) >
+		    gap)
+			break;
+	return at;
+}
+
+/* Steps before those of the records, as loader/driver/window_run.c counts them. */
+static size_t turn_records_asked(const struct window *window)
 {
 	size_t asked = window->raw->settle, round = window->trace->loader.workers;
 	size_t rounds;
@@ -22,10 +58,34 @@ static size_t turn_records_settle(const struct window *window)
 	return (rounds > SETTLE_ROUNDS ? rounds : SETTLE_ROUNDS) * round;
 }
 
-static double turn_records_s(uint64_t from_ns, uint64_t to_ns)
+/* When its batches may begin. */
+struct turn_span {
+	uint64_t from_ns, to_ns;
+};
+
+/* Sets the next records. */
+static struct turn_span turn_records_cut(struct turn_records *records, size_t *at)
 {
-	return to_ns > from_ns ? (double)(to_ns - from_ns) * 1e-9 : 0;
+	struct turn_span span = {0, UINT64_MAX};
+	size_t count, first = *at;
+	const struct trace_step *all = window_steps(records->window, &count);
+
+	*at = records->window->block < 0 && first < count
+		      ? turn_records_epoch(all, first, count)
+		      : count;
+	records->records = all + first;
+	records->record_count = *at > first ? *at - first : 0;
+	records->settle = turn_records_asked(records->window);
+	if (first > 0 && first < count) {
+		span.from_ns = all[first - 1].end_ns;
+		records->settle = 1; /* the epoch's first */
+	}
+	if (*at < count)
+		span.to_ns = all[*at - 1].end_ns;
+	return span;
 }
+
+/* ---- batches ---- */
 
 static struct turn_made turn_records_made(const struct window *window,
 					  const struct trace_batch *batch)
@@ -39,7 +99,8 @@ static struct turn_made turn_records_made(const struct window *window,
 	};
 }
 
-static int turn_records_batches(struct turn_records *records)
+static int turn_records_batches(struct turn_records *records,
+				const struct turn_span *span)
 {
 	size_t count;
 	const struct trace_batch *from = window_batches(records->window, &count);
@@ -51,51 +112,9 @@ static int turn_records_batches(struct turn_records *records)
 	if (records->made == NULL || records->batches == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		records->made[i] = turn_records_made(records->window, &from[i]);
-	records->batch_count = count;
-	return 0;
-}
-
-/* Merged ones are alike. */
-static void turn_records_add_step(struct turn_records *records,
-				  const struct trace_step *step, size_t room)
-{
-	double wall_s = turn_records_s(step->request_ns, step->end_ns);
-	double compute_s = fmax(0, wall_s - (double)step->blocked_ns * 1e-9);
-
-	for (uint32_t i = 0; i < step->steps && records->steps < room; i++)
-		records->compute_s[records->steps++] = compute_s / step->steps;
-}
-
-static int turn_records_steps(struct turn_records *records)
-{
-	size_t count, room;
-	const struct trace_step *steps = window_steps(records->window, &count);
-
-	records->settle = records->steps = turn_records_settle(records->window);
-	if (count == 0 || records->settle > TRACE_STEPS)
-		return -ENODATA;
-	room = records->settle + TRACE_STEPS;
-	records->compute_s = calloc(room, sizeof(*records->compute_s));
-	if (records->compute_s == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		turn_records_add_step(records, &steps[i], room);
-	for (size_t i = 0; i < records->settle; i++)
-		records->compute_s[i] = records->compute_s[records->settle];
-	return 0;
-}
-
-/* Leaves out the steps whose batches there was no room for. */
-static int turn_records_cover(struct turn_records *records)
-{
-	double measured = (double)(records->steps - records->settle);
-
-	if (records->steps > records->batch_count)
-		records->steps = records->batch_count;
-	if (records->steps < records->settle + STEPS_ENOUGH)
-		return -ENODATA;
-	records->covered = (double)(records->steps - records->settle) / measured;
+		if (from[i].begin_ns >= span->from_ns && from[i].begin_ns < span->to_ns)
+			records->made[records->batch_count++] =
+				turn_records_made(records->window, &from[i]);
 	return 0;
 }
 
@@ -112,23 +131,20 @@ static struct turn_delivery turn_records_delivery(const struct turn_records *rec
 				      requested + (double)step->blocked_ns * 1e-9};
 }
 
-/* No batch is delivered before it is made: that counts so many times. */
-#define IMPOSSIBLE 100
-
 /* How far deliveries are from when their batches were made, all together. */
 static double turn_records_misfit(const struct turn_records *records)
 {
-	size_t count, at = records->settle;
-	const struct trace_step *steps = window_steps(records->window, &count);
+	size_t at = records->settle;
 	double misfit = 0;
 
-	for (size_t i = 0; i < count && at < records->batch_count; i++) {
+	for (size_t i = 0; i < records->record_count && at < records->batch_count;
+	     i++) {
 		struct turn_delivery one =
-			turn_records_delivery(records, &steps[i], at);
+			turn_records_delivery(records, &records->records[i], at);
 		double took = one.delivered_s - fmax(one.requested_s, one.made_s);
 
 		misfit += took >= 0 ? took : -took * IMPOSSIBLE;
-		at += steps[i].steps;
+		at += records->records[i].steps;
 	}
 	return misfit;
 }
@@ -155,18 +171,61 @@ static void turn_records_order(struct turn_records *records)
 		records->batches[i] = records->made[i].batch;
 }
 
-int turn_records_of(const struct window *window, struct turn_records *records)
+/* ---- steps ---- */
+
+/* Merged ones are alike. */
+static void turn_records_add_step(struct turn_records *records,
+				  const struct trace_step *step, size_t room)
 {
+	double wall_s = turn_records_s(step->request_ns, step->end_ns);
+	double blocked_s = (double)step->blocked_ns * 1e-9;
+	double compute_s = fmax(0, wall_s - blocked_s);
+
+	for (uint32_t i = 0; i < step->steps && records->steps < room; i++) {
+		records->compute_s[records->steps++] = compute_s / step->steps;
+		records->blocked_s += blocked_s / step->steps;
+	}
+}
+
+/* Those whose batches there are. An epoch that was seen to end had all of its batches
+ * delivered. */
+static int turn_records_steps(struct turn_records *records, bool ended)
+{
+	size_t room = records->batch_count, steps = 0;
+
+	for (size_t i = 0; i < records->record_count && steps < room; i++)
+		steps += records->records[i].steps;
+	if (ended)
+		records->settle = room > steps ? room - steps : 0;
+	if (room < records->settle + STEPS_ENOUGH)
+		return -ENODATA;
+	records->compute_s = calloc(room, sizeof(*records->compute_s));
+	if (records->compute_s == NULL)
+		return -ENOMEM;
+	records->steps = records->settle;
+	for (size_t i = 0; i < records->record_count; i++)
+		turn_records_add_step(records, &records->records[i], room);
+	for (size_t i = 0; i < records->settle; i++)
+		records->compute_s[i] = records->compute_s[records->settle];
+	return records->steps < records->settle + STEPS_ENOUGH ? -ENODATA : 0;
+}
+
+int turn_records_next(const struct window *window, size_t *at,
+		      struct turn_records *records)
+{
+	struct turn_span span;
 	int result;
 
 	*records = (struct turn_records){.window = window};
-	result = turn_records_batches(records);
+	span = turn_records_cut(records, at);
+	if (records->record_count == 0)
+		return -ENOENT;
+	result = turn_records_batches(records, &span);
 	if (result == 0)
-		result = turn_records_steps(records);
-	if (result < 0)
-		return result;
-	turn_records_order(records);
-	return turn_records_cover(records);
+		result = turn_records_steps(records, span.to_ns != UINT64_MAX);
+	if (result == 0)
+		turn_records_order(records);
+	return result;
 }
 
 void turn_records_free(struct turn_records *records)
@@ -179,18 +238,18 @@ void turn_records_free(struct turn_records *records)
 
 void turn_records_cost(const struct turn_records *records, struct turn_costs *costs)
 {
-	size_t count, at = records->settle;
-	const struct trace_step *steps = window_steps(records->window, &count);
+	size_t at = records->settle;
 
 	for (size_t i = 0; i < records->batch_count; i++)
 		turn_costs_read(costs, &records->batches[i]);
-	for (size_t i = 0; i < count && at < records->batch_count; i++) {
+	for (size_t i = 0; i < records->record_count && at < records->batch_count;
+	     i++) {
 		struct turn_delivery one =
-			turn_records_delivery(records, &steps[i], at);
+			turn_records_delivery(records, &records->records[i], at);
 
-		if (steps[i].steps == 1)
+		if (records->records[i].steps == 1)
 			turn_costs_deliver(costs, &one);
-		at += steps[i].steps;
+		at += records->records[i].steps;
 	}
 }
 
@@ -199,6 +258,7 @@ struct turn_window turn_records_window(const struct turn_records *records,
 {
 	const struct window *window = records->window;
 	const struct trace_loader *loader = &window->trace->loader;
+	double steps = (double)(records->steps - records->settle);
 
 	return (struct turn_window){
 		.replay = {.batches = records->batches,
@@ -209,7 +269,7 @@ struct turn_window turn_records_window(const struct turn_records *records,
 			   .prefetch = loader->prefetch,
 			   .handover_s = isnan(handover_s) ? 0 : handover_s},
 		.settle = records->settle,
-		.wall_s = window->seconds * records->covered,
-		.blocked_s = window->blocked_s * records->covered,
+		.wall_s = window->seconds * steps / window->steps,
+		.blocked_s = records->blocked_s,
 	};
 }

@@ -10,22 +10,30 @@
 
 struct turn_records {
 	const struct window *window;
-	struct turn_made *made;     /* as they were given out, */
+	const struct trace_step *records; /* of its steps, those that are looked at */
+	size_t record_count;
+	struct turn_made *made;     /* their batches as they were given out, */
 	struct turn_batch *batches; /* and only what they took */
 	size_t batch_count;
 	double *compute_s; /* of each step; before `settle` as the first after it */
 	size_t steps, settle;
-	double covered; /* share of the window's measured steps that these are */
+	double blocked_s; /* of the steps from `settle` on */
 };
 
-/* 0; -ENODATA: it has no such records; -ENOMEM. turn_records_free() in any case. */
-int turn_records_of(const struct window *window, struct turn_records *records);
+/*
+ * The window's records; of one that is only observed those of an epoch, as each begins
+ * with workers that have nothing. `at` counts the records that were looked at; begin
+ * with 0. 0; -ENOENT: there are no more; -ENODATA: these are too few; -ENOMEM.
+ * turn_records_free() in any case.
+ */
+int turn_records_next(const struct window *window, size_t *at,
+		      struct turn_records *records);
 void turn_records_free(struct turn_records *records);
 
 /* Adds what a cached window's batches cost. */
 void turn_records_cost(const struct turn_records *records, struct turn_costs *costs);
 
-/* The window as the proof wants it, as long as the records are there. */
+/* As the proof wants them, as long as the records are there. */
 struct turn_window turn_records_window(const struct turn_records *records,
 				       double handover_s);
 

@@ -119,6 +119,13 @@ static struct window measured(const struct trace *trace, unsigned index)
 	return window;
 }
 
+static int records_of(const struct window *window, struct turn_records *records)
+{
+	size_t at = 0;
+
+	return turn_records_next(window, &at, records);
+}
+
 static void a_window_is_read_in_the_order_of_turns(void **state)
 {
 	struct trace *trace = run_of(1, 0);
@@ -127,7 +134,7 @@ static void a_window_is_read_in_the_order_of_turns(void **state)
 	struct turn_window replayed;
 
 	(void)state;
-	assert_int_equal(turn_records_of(&window, &records), 0);
+	assert_int_equal(records_of(&window, &records), 0);
 	assert_int_equal(records.settle, SETTLE);
 	assert_int_equal(records.steps, SETTLE + STEPS);
 	assert_int_equal(records.batch_count, SETTLE + STEPS);
@@ -152,7 +159,7 @@ static void the_worker_that_fits_had_the_first_turn(void **state)
 	(void)state;
 	for (unsigned i = 0; i < trace->batch_count; i++)
 		trace->batches[i].worker = 201 - trace->batches[i].worker;
-	assert_int_equal(turn_records_of(&window, &records), 0);
+	assert_int_equal(records_of(&window, &records), 0);
 	for (size_t i = 0; i < records.batch_count; i++)
 		assert_int_equal(records.made[i].worker, 100 + (i + 1) % WORKERS);
 	turn_records_free(&records);
@@ -168,14 +175,72 @@ static void steps_without_batches_are_left_out(void **state)
 
 	(void)state;
 	trace->windows[2].batch_records = SETTLE + STEPS / 2;
-	assert_int_equal(turn_records_of(&window, &records), 0);
+	assert_int_equal(records_of(&window, &records), 0);
 	half = turn_records_window(&records, 1e-3);
 	assert_int_equal(half.replay.steps, SETTLE + STEPS / 2);
 	close_to(half.wall_s, .5 * STEPS * 30e-3, 1e-6);
 	close_to(half.blocked_s, .5 * STEPS * 20e-3, 1e-6);
 	turn_records_free(&records);
 	trace->windows[2].batch_records = SETTLE + 7;
-	assert_int_equal(turn_records_of(&window, &records), -ENODATA);
+	assert_int_equal(records_of(&window, &records), -ENODATA);
+	turn_records_free(&records);
+	session_free(trace);
+}
+
+/*
+ * A window that is only observed, of steps of 30 ms: the end of an epoch, from its fifth
+ * batch on; then one whose first step is left out, as it waited for 60 ms; and another,
+ * whose last batches were not recorded.
+ */
+static struct trace *observed_run(void)
+{
+	const struct kind real = {60, 30};
+	struct trace *trace = session_new();
+	struct trace_window *window;
+
+	assert_non_null(trace);
+	trace->loader.kind = TRACE_TORCH;
+	trace->loader.workers = WORKERS;
+	trace->loader.prefetch = 2;
+	add_window(trace, TRACE_REAL, -1, &real);
+	window = &trace->windows[0];
+	for (unsigned i = 0; i < window->step_records; i++) {
+		struct trace_step *step = &trace->steps[window->first_step + i];
+		unsigned epoch = (i >= 12) + (i >= 25);
+
+		step->request_ns += epoch * ns(90);
+		step->end_ns += epoch * ns(90);
+	}
+	for (unsigned i = 0; i < trace->batch_count; i++) {
+		unsigned number = i / WORKERS * WORKERS + WORKERS - 1 - i % WORKERS;
+		unsigned epoch = (number >= 16) + (number >= 30);
+
+		trace->batches[i].begin_ns += epoch * ns(60);
+		trace->batches[i].end_ns += epoch * ns(60);
+	}
+	return trace;
+}
+
+static void each_epoch_that_is_observed_begins_anew(void **state)
+{
+	static const size_t settled[] = {SETTLE, 1, 1}, steps[] = {12, 13, 13};
+	struct trace *trace = observed_run();
+	struct window window = measured(trace, 0);
+	struct turn_records records;
+	size_t at = 0;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(turn_records_next(&window, &at, &records), 0);
+		assert_int_equal(records.settle, settled[i]);
+		assert_int_equal(records.steps, settled[i] + steps[i]);
+		close_to(turn_records_window(&records, 0).blocked_s,
+			 (double)steps[i] * 20e-3, 1e-6);
+		close_to(turn_records_window(&records, 0).wall_s,
+			 (double)steps[i] * 30e-3, 1e-6);
+		turn_records_free(&records);
+	}
+	assert_int_equal(turn_records_next(&window, &at, &records), -ENOENT);
 	turn_records_free(&records);
 	session_free(trace);
 }
@@ -188,7 +253,7 @@ static void it_costs_what_cached_windows_show(void **state)
 	struct turn_records records;
 
 	(void)state;
-	assert_int_equal(turn_records_of(&window, &records), 0);
+	assert_int_equal(records_of(&window, &records), 0);
 	turn_records_cost(&records, &costs);
 	close_to(turn_costs_io(&costs), 1e-6, 1e-12);
 	assert_int_equal(costs.all, STEPS);
@@ -204,20 +269,20 @@ static void windows_without_records_have_none(void **state)
 	struct turn_records records;
 
 	(void)state;
-	assert_int_equal(turn_records_of(&synthetic, &records), -ENODATA);
+	assert_int_equal(records_of(&synthetic, &records), -ENODATA);
 	turn_records_free(&records);
 	for (unsigned nth = 1; nth <= 3; nth++) {
 		nomem_at(nth);
-		assert_int_equal(turn_records_of(&real, &records), -ENOMEM);
+		assert_int_equal(records_of(&real, &records), -ENOMEM);
 		nomem_at(0);
 		turn_records_free(&records);
 	}
 	trace->windows[2].first_batch = TRACE_BATCHES; /* a damaged session */
-	assert_int_equal(turn_records_of(&real, &records), -ENODATA);
+	assert_int_equal(records_of(&real, &records), -ENODATA);
 	turn_records_free(&records);
 	trace->windows[2].first_batch = 0;
 	trace->windows[2].settle = UINT32_MAX;
-	assert_int_equal(turn_records_of(&real, &records), -ENODATA);
+	assert_int_equal(records_of(&real, &records), -ENODATA);
 	turn_records_free(&records);
 	session_free(trace);
 }
@@ -291,6 +356,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_window_is_read_in_the_order_of_turns),
 		cmocka_unit_test(the_worker_that_fits_had_the_first_turn),
 		cmocka_unit_test(steps_without_batches_are_left_out),
+		cmocka_unit_test(each_epoch_that_is_observed_begins_anew),
 		cmocka_unit_test(it_costs_what_cached_windows_show),
 		cmocka_unit_test(windows_without_records_have_none),
 		cmocka_unit_test(an_analysis_has_the_second_proof),
