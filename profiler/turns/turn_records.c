@@ -9,6 +9,7 @@ enum {
 	SETTLE_ROUNDS = 2,
 	STEPS_ENOUGH = 8, /* fewer say nothing of a loader */
 	IMPOSSIBLE = 100, /* so many times counts a batch delivered before it is made */
+	MOST_TRIED = 1 << 20, /* batches to put in order, of a damaged session */
 };
 
 #define GAP .5 /* of a step: so far apart are steps of which one was left out */
@@ -156,7 +157,7 @@ static void turn_records_order(struct turn_records *records)
 	size_t workers = turn_order(records->made, count);
 	double least = INFINITY;
 
-	for (size_t i = 0; i < workers; i++) {
+	for (size_t i = 0; i < workers && workers * count <= MOST_TRIED; i++) {
 		double misfit = turn_records_misfit(records);
 
 		if (misfit < least) {

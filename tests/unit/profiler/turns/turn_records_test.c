@@ -188,8 +188,8 @@ static void steps_without_batches_are_left_out(void **state)
 }
 
 /*
- * A window that is only observed, of steps of 30 ms: the end of an epoch, from its fifth
- * batch on; then one whose first step is left out, as it waited for 60 ms; and another,
+ * A window that is only observed, of steps of 30 ms: the end of an epoch, from its
+ * fifth batch on; then one whose first step is left out, as it waited for 60 ms; and another,
  * whose last batches were not recorded.
  */
 static struct trace *observed_run(void)
