@@ -6,6 +6,7 @@
 #define DSA_PRELOAD_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 struct error;
 struct io_page;
@@ -21,9 +22,10 @@ struct preload {
 	struct io_page *page;  /* NULL: there is none */
 };
 
-/* What the storage and prep of the program are to be like; 0: as they are. */
-struct preload_emulated {
+/* What the storage and prep of the program are to be like, 0: as they are; and its files. */
+struct preload_wishes {
 	double bandwidth, latency, prep_delay; /* B/s, s, s */
+	bool overwrites; /* files are not kept that it overwrites while data is repeated */
 };
 
 /* Finds library and hook beside dsa, as in build/, or in ../lib/dsa from there. 0; -ENOENT,
@@ -35,12 +37,12 @@ int preload_find(struct preload *preload, struct error *err);
  * it, and preload_forget() that of a dsa that died.
  */
 int preload_open(struct preload *preload, const char *folder,
-		 const struct preload_emulated *emulated, struct error *err);
+		 const struct preload_wishes *wishes, struct error *err);
 void preload_close(struct preload *preload);
 void preload_forget(const char *folder);
 
-/* What the page has for a result: files written, and how much was seen of what was read.
- * 0 or -ENOMEM. */
+/* What the page has for a result: files written and kept, and how much was seen of what was
+ * read. 0 or -errno. */
 int preload_result(const struct preload *preload, struct profile *profile);
 
 /* Sets DSA_IO, LD_PRELOAD and PYTHONPATH of this process, and keeps what the last two had.

@@ -128,6 +128,8 @@ void profile_init(struct profile *profile)
 		.epoch_starts = UNKNOWN,
 		.epoch_start_s = NAN,
 		.coverage = NAN,
+		.files_kept = UNKNOWN,
+		.files_lost = UNKNOWN,
 		.skipped = UNKNOWN,
 		.dropped_records = UNKNOWN,
 		.blocks = UNKNOWN,
@@ -152,7 +154,7 @@ static void free_texts(struct profile *profile)
 		profile->prep,         profile->output,           profile->proof.basis,
 		profile->limit.other,  profile->limit_next.other, profile->limit_why,
 		profile->loader,       profile->directory,        profile->model.why,
-		profile->currency,     profile->busy_why,
+		profile->currency,     profile->busy_why,         profile->put_back,
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)

@@ -346,6 +346,9 @@ struct profile {
 	double epoch_start_s; /* first batch comes */
 	double coverage; /* of the bytes its loader's processes read, what was seen of them */
 	char **files_written; /* while its data was repeated; NULL: none */
+	uint64_t files_kept; /* of what it overwrote then; and what could not be kept */
+	uint64_t files_lost;
+	char *put_back; /* script that puts all kept ones back; NULL: there is none */
 	uint64_t skipped, dropped_records;
 	struct profile_counted counted; /* only by dsa gate */
 	uint64_t blocks;                /* complete balanced blocks used */

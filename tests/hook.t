@@ -97,20 +97,31 @@ def result_text(text):
     return "\n".join(line for line in text.splitlines() if not line.startswith("dsa:"))
 
 
+def is_mine(path):
+    with open(path, "rb") as file:
+        return file.read() == b"mine"
+
+
 def check_evaluates(scratch):
-    keep = scratch.at("checkpoint")
-    with open(keep, "w", encoding="ascii") as file:
-        file.write("mine")
+    keep, inside = scratch.at("checkpoint"), scratch.at("inside")
+    for name in (keep, inside):
+        with open(name, "w", encoding="ascii") as file:
+            file.write("mine")
     done = dsa_run(scratch, "out-evaluates", "-q --budget 6s", "evaluates", "data",
-                   "workers=2", f"keep={keep}")
+                   "workers=2", f"keep={keep}", f"inside={inside}")
     tap.ok(done.returncode == 0, "validation first: measured", done.stderr)
     result = result_of(scratch, "out-evaluates")
     tap.ok(result["configuration"]["batch"] == BATCH, "validation first: the loader that "
            "trains is measured", result["configuration"])
     tap.ok(result["run"].get("target_status") == 0, "validation first: it ends with status 0",
            result["run"])
-    with open(keep, encoding="ascii") as file:
-        tap.ok(file.read() == "mine", "validation first: the checkpoint that was there stays")
+    tap.ok(is_mine(keep), "validation first: the checkpoint that was there stays")
+    tap.ok(inside in result["files_written"] and not is_mine(inside),
+           "one that it saved inside its loop is told", result.get("files_written"))
+    tap.ok(result["files_kept"]["count"] == 1, "what was there before is kept",
+           result["files_kept"])
+    subprocess.run(["sh", result["files_kept"]["put_back"]], check=True)
+    tap.ok(is_mine(inside), "and can be put back")
 
 
 def check_unmeasured(scratch):

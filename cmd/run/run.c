@@ -25,6 +25,7 @@ struct run {
 	char **jobs[BARRIER_JOBS]; /* commands of --job */
 	unsigned job_count;
 	struct run_end end;
+	unsigned overwrites;  /* 1: files are not kept that the program overwrites */
 	bool warned, leaving; /* the user was told */
 	uint64_t next_line;   /* clock_now(): of the progress; 0: none yet */
 };
@@ -90,6 +91,9 @@ static const struct argument arguments[] = {
 	{"loader", 0, "auto|dsa|torch|none", TO(WORD, measure.choice),
 	 "Whose loader is measured: the one that trains first, libdsa's, or that of a "
 	 "PyTorch program as it stands; none preloads nothing (default auto)"},
+	{"keep-files", 0, "yes|no", TO(WORD, overwrites),
+	 "Keep what such a program overwrites while its data is repeated (default "
+	 "yes)"},
 	{"precision", 0, "POINTS", TO(POINTS, measure.precision),
 	 "Stop when each share is known to so many points (default 1)"},
 	{"budget", 0, "TIME", TO(TIME, measure.budget_s),
@@ -212,11 +216,10 @@ static void run_prepare(struct run *run)
 	config->context = run;
 	config->started = run_started;
 	config->unmeasured = run_unmeasured;
-	config->emulated = (struct preload_emulated){
-		.bandwidth = (double)settings->bandwidth,
-		.latency = (double)settings->latency_ns * 1e-9,
-		.prep_delay = (double)settings->delay_ns * 1e-9,
-	};
+	config->wishes.bandwidth = (double)settings->bandwidth;
+	config->wishes.latency = (double)settings->latency_ns * 1e-9;
+	config->wishes.prep_delay = (double)settings->delay_ns * 1e-9;
+	config->wishes.overwrites = run->overwrites != 0;
 	if (progress_wanted(run->end.trials.quiet) && !run->end.observed)
 		config->progress = run_progress;
 }

@@ -336,6 +336,7 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 	hook.counted = atomic_load(&hook.page->batch_count);
 	hook.process = hook.trace->driver == 0 ? trace_claim(hook.trace, false) : NULL;
 	if (hook.process != NULL && hook_drive(about)) {
+		atomic_store(&hook.page->keeping, hook.trace->observe == 0);
 		atomic_fetch_add(&hook.trace->loaders, 1);
 		return 0;
 	}

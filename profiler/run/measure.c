@@ -89,7 +89,7 @@ static int measure_open_page(struct measurement *m, struct error *err)
 	preload_close(&m->preload);
 	result = launch_folder(m->config->folder, folder, err);
 	if (result == 0)
-		result = preload_open(&m->preload, folder, &m->config->emulated,
+		result = preload_open(&m->preload, folder, &m->config->wishes,
 				      wanted ? err : NULL);
 	m->preloads = result == 0;
 	return wanted ? result : 0;

@@ -34,10 +34,10 @@ struct measure_config {
 	uint64_t seed, steps;
 	unsigned cores;    /* for the program; 0: all */
 	bool output_aside; /* the program's standard output goes to standard error */
-	/* Of one program alone: whose loader is measured, and what is emulated for one that
-	 * is not libdsa's. measure() alone heeds them. */
+	/* Of one program alone: whose loader is measured, and what is done for one that is
+	 * not libdsa's. measure() alone heeds them. */
 	enum preload_choice choice;
-	struct preload_emulated emulated;
+	struct preload_wishes wishes;
 	void (*started)(void *context); /* each launch; NULL: nobody is told */
 	void (*progress)(void *context, const struct conductor_progress *now);
 	void (*unmeasured)(void *context, const char *why);

@@ -74,3 +74,18 @@ void format_written(FILE *out, const struct profile *profile)
 		fprintf(out, "%zu file%s while data was repeated: %s%s", count,
 			count == 1 ? "" : "s", files[0], count > 1 ? " ..." : "");
 }
+
+void format_kept(FILE *out, const struct profile *profile)
+{
+	char count[FORMAT_SIZE];
+
+	if (profile->files_lost != UNKNOWN && profile->files_lost > 0)
+		fprintf(out, "%s overwritten file%s could not be kept%s",
+			format_count(count, profile->files_lost),
+			profile->files_lost == 1 ? "" : "s",
+			profile->put_back == NULL ? "" : "; ");
+	if (profile->put_back != NULL)
+		fprintf(out, "%s overwritten file%s: sh %s puts all back",
+			format_count(count, profile->files_kept),
+			profile->files_kept == 1 ? "" : "s", profile->put_back);
+}

@@ -121,6 +121,7 @@ void html_head(const struct html *html)
 	html_verdict_note(html, "Program", format_program_reads, "");
 	html_verdict_note(html, "Epochs", format_epoch_starts, "");
 	html_verdict_note(html, "Written", format_written, "");
+	html_verdict_note(html, "Kept", format_kept, "");
 	html_verdict_note(
 		html, "Emulated", format_emulated,
 		isfinite(profile->emulated_per_s)

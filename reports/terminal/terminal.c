@@ -359,6 +359,7 @@ static void terminal_write_box(struct box *box, const struct profile *profile)
 	box_sentence(box, "epochs", format_string(format_epoch_starts, profile));
 	box_sentence(box, "outside", format_string(format_outside, profile));
 	box_sentence(box, "written", format_string(format_written, profile));
+	box_sentence(box, "kept", format_string(format_kept, profile));
 	terminal_proof(box, profile);
 	terminal_certificates(box, profile);
 	box_sentence(box, "overhead", format_string(format_overhead, profile));

@@ -63,8 +63,9 @@ def train(folder, workers=0, prep=0, rate=400, epochs=10**6, kill=None):
     print("the end", flush=True)
 
 
-def evaluates(folder, workers=0, keep=None):
-    """Validation comes first, and without no_grad; a checkpoint after each epoch."""
+def evaluates(folder, workers=0, keep=None, inside=None):
+    """Validation comes first, and without no_grad; a checkpoint after each epoch, and one
+    inside."""
     data = Files(folder, 1)
     train_set, test_set = torch.utils.data.random_split(data, [len(data) - 60, 60])
     loader = loader_of(train_set, num_workers=int(workers))
@@ -74,10 +75,12 @@ def evaluates(folder, workers=0, keep=None):
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, .1, 40 * len(loader))
 
     def one_epoch():
-        for batch in loader:
+        for number, batch in enumerate(loader):
             training.step(batch)
             optimizer.step()
             schedule.step()
+            if number == 20:
+                torch.save({"weight": training.weight}, inside)
             loss = training.weight.item()
         return loss
 
@@ -117,4 +120,4 @@ if __name__ == "__main__":
     PARTS = {"train": train, "evaluates": evaluates, "lacks": lacks, "hand_over": hand_over}
     VALUES = dict(word.split("=", 1) for word in sys.argv[3:])
     PARTS[sys.argv[1]](sys.argv[2], **{
-        key: value if key == "keep" else float(value) for key, value in VALUES.items()})
+        key: value if key in ("keep", "inside") else float(value) for key, value in VALUES.items()})

@@ -2,6 +2,7 @@
 #include "profiler/preload.h"
 #include "loader/base/error.h"
 #include "profiler/io_page.h"
+#include "profiler/preload/kept_files.h"
 #include "profiler/profile.h"
 
 #include <errno.h>
@@ -80,23 +81,25 @@ void preload_forget(const char *folder)
 }
 
 int preload_open(struct preload *preload, const char *folder,
-		 const struct preload_emulated *emulated, struct error *err)
+		 const struct preload_wishes *wishes, struct error *err)
 {
 	preload_forget(folder);
 	preload_name(preload->path, folder);
 	preload->page = io_page_create(preload->path, err);
 	if (preload->page == NULL)
 		return -EIO;
-	preload->page->storage_bandwidth = emulated->bandwidth;
-	preload->page->storage_latency = emulated->latency;
-	preload->page->prep_delay = emulated->prep_delay;
-	return 0;
+	preload->page->storage_bandwidth = wishes->bandwidth;
+	preload->page->storage_latency = wishes->latency;
+	preload->page->prep_delay = wishes->prep_delay;
+	return wishes->overwrites ? 0 : kept_files_open(preload->page, folder, err);
 }
 
 void preload_close(struct preload *preload)
 {
 	if (preload->page == NULL)
 		return;
+	if (preload->page->kept_folder[0] != '\0')
+		rmdir(preload->page->kept_folder); /* where nothing was kept */
 	io_page_unmap(preload->page);
 	preload->page = NULL;
 	*strrchr(preload->path, '/') = '\0';
@@ -142,8 +145,13 @@ int preload_result(const struct preload *preload, struct profile *profile)
 	const struct io_page *page = preload->page;
 	double seen, all;
 
+	int result;
+
 	if (page == NULL)
 		return 0;
+	result = kept_files_close(page, profile);
+	if (result < 0)
+		return result;
 	seen = (double)io_page_total(page, IO_seen_bytes);
 	all = (double)io_page_total(page, IO_proc_bytes);
 	if (all > 0)

@@ -1,0 +1,20 @@
+/*
+ * kept_files.h - what the program overwrites while its data is repeated: kept in a folder of
+ * the run, with a script that puts all back.
+ */
+#ifndef DSA_KEPT_FILES_H
+#define DSA_KEPT_FILES_H
+
+struct error;
+struct io_page;
+struct profile;
+
+/* Makes a folder in that of the run, in which nothing lies yet, and names it in the page.
+ * 0 or -errno. */
+int kept_files_open(struct io_page *page, const char *folder, struct error *err);
+
+/* Tells the result what was kept, and writes the script; removes the folder where nothing
+ * was. 0 or -errno. */
+int kept_files_close(const struct io_page *page, struct profile *profile);
+
+#endif
