@@ -18,7 +18,7 @@ PYTHON = "/usr/bin/python3"
 PROGRAM = os.path.join(HERE, "lib/torch_program.py")
 BATCH, FILES = 8, 480
 BUDGET = "8s"
-FETCH_OFF, OFF = .02, .03
+FETCH_OFF, OFF, WIDEST = .02, .03, .2  # and half of the interval that the run reports
 # What sleeps hardly needs the processor, but needs it at once: others are busy beside it.
 AHEAD = ["chrt", "-r", "1"]
 if subprocess.run(AHEAD + ["true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
@@ -54,8 +54,8 @@ def result_of(scratch, out):
 
 
 def dsa_run(scratch, out, options, *command, variables=(), ahead=()):
-    return scratch.run(*ahead, DSA, "run", "-o", out, *options.split(), "--", PYTHON, PROGRAM, *command,
-                       variables=variables)
+    return scratch.run(DSA, "run", "-o", out, *options.split(), "--", *ahead, PYTHON, PROGRAM,
+                       *command, variables=variables)
 
 
 def check_truth(scratch, number, hand_over):
@@ -66,18 +66,17 @@ def check_truth(scratch, number, hand_over):
                    ahead=AHEAD)
     if not tap.ok(done.returncode == 0, f"{name}: measured", done.returncode, done.stderr):
         return
-    result, true = result_of(scratch, out), truth(case, hand_over())
+    result, true = result_of(scratch, out), truth(case, hand_over)
     kinds = {w["kind"] for w in result["windows"] if w["used"]}
     tap.ok(kinds >= {"synthetic", "cached", "real"}, f"{name}: windows of three kinds", kinds)
     for stage, value in true.items():
         share = result["stalls"][stage]["share"]
-        allowed = FETCH_OFF if stage == "fetch" else OFF
-        if not AHEAD:  # others may have slowed some windows
-            allowed += (result["stalls"][stage]["high"] - result["stalls"][stage]["low"]) / 2
-        print(f"#   {stage:8} {100 * share:6.2f}   truth {100 * value:6.2f}")
+        half = share - result["stalls"][stage].get("low", 0)
+        allowed = (FETCH_OFF if stage == "fetch" else OFF) + min(half, WIDEST)
+        print(f"#   {stage:8} {100 * share:6.2f} ±{100 * half:.2f}   truth {100 * value:6.2f}")
         tap.ok(abs(share - value) <= allowed,
                f"{name}: {stage} is the true share", f"{share} instead of {value}",
-               *{w["why"] for w in result["windows"] if not w["certified"]})
+               *(f'{w["kind"]} {w.get("rate_per_s")}/s: {w["why"]}' for w in result["windows"]))
 
 
 def check_killed(scratch):
@@ -157,15 +156,12 @@ def make_files(scratch):
 def run_all(scratch, pool):
     tests = {"killed": check_killed, "evaluates": check_evaluates,
              "unmeasured": check_unmeasured, "refused": check_refused}
-    hand_over = pool.submit(lambda: [float(line) for line in scratch.run(
-        *AHEAD, PYTHON, PROGRAM, "hand_over", "data").stdout.split()])
-
-    def over():
-        none, two = hand_over.result()
-        return {0: none, 2: two}
-
-    futures = [pool.submit(check_truth, scratch, i, over) for i in range(len(CASES))
-               if not wanted or "truth" in wanted]
+    futures = []
+    if not wanted or "truth" in wanted:
+        over = scratch.run(*AHEAD, PYTHON, PROGRAM, "hand_over", "data").stdout.split()
+        over = {0: float(over[0]), 2: float(over[1])}
+        # All at once: one that begins while another is measured would disturb it.
+        futures = [pool.submit(check_truth, scratch, i, over) for i in range(len(CASES))]
     futures += [pool.submit(test, scratch) for name, test in tests.items()
                 if not wanted or name in wanted]
     for future in futures:
@@ -178,7 +174,7 @@ def main():
         tap.done()
     with Scratch() as scratch:
         make_files(scratch)
-        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
             run_all(scratch, pool)
     tap.done()
 
