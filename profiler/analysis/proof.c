@@ -139,49 +139,28 @@ static bool by_replay(const struct window *windows, size_t count, bool observed,
 /* Opening and reading from memory, s a byte, where no cached window says it. */
 #define MEMORY_IO 1e-9
 
-static void proof_turn_costs(const struct window *windows, size_t count,
-			     struct turn_costs *costs)
+/* Adds a window's records to the costs or, where there are sums, by these to them. */
+static void proof_turn_window(const struct window *window, bool observed,
+			      struct turn_costs *costs, struct turn_sums *sums)
 {
-	for (size_t i = 0; i < count; i++) {
-		struct turn_records records;
-		size_t at = 0;
-
-		if (!proof_counts(&windows[i], TRACE_CACHED, false))
-			continue;
-		if (turn_records_next(&windows[i], &at, &records) == 0)
-			turn_records_cost(&records, costs);
-		turn_records_free(&records);
-	}
-}
-
-static void proof_turn_window(const struct window *window, double handover_s,
-			      double io_s, struct turn_sums *sums)
-{
-	struct turn_records records;
+	double handover_s = turn_costs_handover(costs);
+	double io_s = observed ? MEMORY_IO : turn_costs_io(costs);
 	size_t at = 0;
 	int result;
 
 	do {
-		result = turn_records_next(window, &at, &records);
-		if (result == 0) {
-			struct turn_window turns =
-				turn_records_window(&records, handover_s);
+		struct turn_records records;
+		struct turn_window turns;
 
+		result = turn_records_next(window, &at, &records);
+		if (result == 0 && sums == NULL) {
+			turn_records_cost(&records, costs);
+		} else if (result == 0) {
+			turns = turn_records_window(&records, handover_s);
 			turn_proof_add(sums, &turns, io_s);
 		}
 		turn_records_free(&records);
 	} while (result != -ENOENT);
-}
-
-static void proof_turn_sums(const struct window *windows, size_t count, bool observed,
-			    const struct turn_costs *costs, struct turn_sums *sums)
-{
-	double io_s = observed ? MEMORY_IO : turn_costs_io(costs);
-
-	for (size_t i = 0; i < count; i++)
-		if (proof_counts(&windows[i], TRACE_REAL, observed))
-			proof_turn_window(&windows[i], turn_costs_handover(costs), io_s,
-					  sums);
 }
 
 static void by_turns(const struct window *windows, size_t count, bool observed,
@@ -191,9 +170,14 @@ static void by_turns(const struct window *windows, size_t count, bool observed,
 	struct turn_sums sums = {0};
 	struct turn_proof turns;
 
-	proof_turn_costs(windows, count, &costs);
+	for (size_t i = 0; i < count; i++)
+		if (proof_counts(&windows[i], observed ? TRACE_REAL : TRACE_CACHED,
+				 observed))
+			proof_turn_window(&windows[i], observed, &costs, NULL);
+	for (size_t i = 0; i < count; i++)
+		if (proof_counts(&windows[i], TRACE_REAL, observed))
+			proof_turn_window(&windows[i], observed, &costs, &sums);
 	proof->handover_s = turn_costs_handover(&costs);
-	proof_turn_sums(windows, count, observed, &costs, &sums);
 	if (!turn_proof_of(&sums, &turns) || !turns.valid)
 		return;
 	proof->share[STAGE_PREP] = turns.prep;

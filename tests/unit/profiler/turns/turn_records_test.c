@@ -187,23 +187,30 @@ static void steps_without_batches_are_left_out(void **state)
 	session_free(trace);
 }
 
-/*
- * A window that is only observed, of steps of 30 ms: the end of an epoch, from its
- * fifth batch on; then one whose first step is left out, as it waited for 60 ms; and another,
- * whose last batches were not recorded.
- */
 static struct trace *observed_run(void)
 {
 	const struct kind real = {60, 30};
 	struct trace *trace = session_new();
-	struct trace_window *window;
 
 	assert_non_null(trace);
+	trace->observe = 1;
 	trace->loader.kind = TRACE_TORCH;
 	trace->loader.workers = WORKERS;
 	trace->loader.prefetch = 2;
 	add_window(trace, TRACE_REAL, -1, &real);
-	window = &trace->windows[0];
+	return trace;
+}
+
+/*
+ * A window that is only observed, of steps of 30 ms: the end of an epoch, from its
+ * fifth batch on; then one whose first step is left out, as it waited for 60 ms; and
+ * another, whose last batches were not recorded.
+ */
+static struct trace *observed_epochs(void)
+{
+	struct trace *trace = observed_run();
+	const struct trace_window *window = &trace->windows[0];
+
 	for (unsigned i = 0; i < window->step_records; i++) {
 		struct trace_step *step = &trace->steps[window->first_step + i];
 		unsigned epoch = (i >= 12) + (i >= 25);
@@ -224,7 +231,7 @@ static struct trace *observed_run(void)
 static void each_epoch_that_is_observed_begins_anew(void **state)
 {
 	static const size_t settled[] = {SETTLE, 1, 1}, steps[] = {12, 13, 13};
-	struct trace *trace = observed_run();
+	struct trace *trace = observed_epochs();
 	struct window window = measured(trace, 0);
 	struct turn_records records;
 	size_t at = 0;
@@ -350,6 +357,21 @@ static void emulated_storage_is_no_fetch_of_its_own(void **state)
 	session_free(trace);
 }
 
+/* Of 30 ms a step computes 10, and waits 19 for its batch and 1 for having it. */
+static void an_observed_run_has_its_shares_by_it(void **state)
+{
+	struct trace *trace = observed_run();
+	struct profile profile;
+
+	(void)state;
+	analysed(trace, &profile);
+	close_to(profile.handover_s, 1e-3, 1e-6);
+	close_to(profile.stalls[STAGE_COMPUTE].value, 1. / 3, 1e-3);
+	close_to(profile.stalls[STAGE_FETCH].value, .5, 1e-3);
+	profile_free(&profile);
+	session_free(trace);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -361,6 +383,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(windows_without_records_have_none),
 		cmocka_unit_test(an_analysis_has_the_second_proof),
 		cmocka_unit_test(a_replay_that_is_off_is_not_shown),
+		cmocka_unit_test(an_observed_run_has_its_shares_by_it),
 		cmocka_unit_test(emulated_storage_is_no_fetch_of_its_own),
 	};
 
