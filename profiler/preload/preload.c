@@ -118,10 +118,11 @@ static bool preload_is_own(const struct preload *preload, const char *path)
 static int preload_written(const struct preload *preload, struct profile *profile)
 {
 	const struct io_page *page = preload->page;
-	uint64_t count = page->written_count < IO_WRITTEN ? page->written_count
-							  : (uint64_t)IO_WRITTEN;
+	uint64_t count = page->written_count;
 	size_t used = 0;
 
+	if (count > IO_WRITTEN)
+		count = IO_WRITTEN;
 	if (count == 0)
 		return 0;
 	profile_free_texts(profile->files_written);
