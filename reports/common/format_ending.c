@@ -35,7 +35,8 @@ static void format_ending_precision(FILE *out, const struct profile *profile)
 	char budget[FORMAT_SIZE];
 
 	if (isfinite(half) && !format_is_vague(profile))
-		fprintf(out, "±%.1f points instead of ±%.3g; ", half, wanted);
+		fprintf(out, "±%.*f points instead of ±%.3g; ",
+			fabs(half - wanted) < .05 ? 2 : 1, half, wanted);
 	if (far)
 		fprintf(out, "±%.3g is out of reach on this machine", wanted);
 	else

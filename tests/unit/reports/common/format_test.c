@@ -233,6 +233,9 @@ static void an_ending_says_what_was_missing(void **state)
 	profile.budget_needed_s = 401;
 	writes(format_ending, &profile,
 	       "±2.1 points instead of ±0.5; ±0.5 is out of reach on this machine");
+	profile.precision = .0206; /* which is ±2.1, too */
+	writes(format_ending, &profile,
+	       "±2.10 points instead of ±2.06; ±2.06 is out of reach on this machine");
 	profile.status.id = STATUS_TARGET_ENDED;
 	writes(format_ending, &profile,
 	       "the program finished first; the shares are known to ±2.1 points, more "
