@@ -3,8 +3,6 @@
 #include "profiler/session/certificate_made.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 /* A read takes whole blocks, and may take one more at each end of a file. */
 #define BLOCK_BYTES 8192
@@ -12,31 +10,20 @@
 /* Share of the bytes that a warm page cache may lack. */
 #define WARM_MISSES .01
 
-/* Writes the reason down and returns the verdict. */
-__attribute__((format(printf, 3, 4))) static bool
-judge(struct window *window, bool proven, const char *reason, ...)
-{
-	va_list args;
-
-	va_start(args, reason);
-	vsnprintf(window->why, sizeof(window->why), reason, args);
-	va_end(args);
-	return proven;
-}
-
 static bool check_no_bytes(struct window *window)
 {
 	uint64_t bytes = window_read_bytes(window->raw);
 
 	if (window->trace->loader.memory)
-		return judge(window, true, "storage is memory");
+		return window_judge(window, true, "storage is memory");
 	if (bytes == UINT64_MAX)
-		return judge(window, false, "void: bytes from storage are not known");
+		return window_judge(window, false,
+				    "void: bytes from storage are not known");
 	if (bytes > 0)
-		return judge(window, false, "void: %" PRIu64 " bytes came from storage",
-			     bytes);
-	return judge(window, true, "0 bytes from storage in %.0f samples",
-		     window->samples);
+		return window_judge(window, false,
+				    "void: %" PRIu64 " bytes came from storage", bytes);
+	return window_judge(window, true, "0 bytes from storage in %.0f samples",
+			    window->samples);
 }
 
 /*
@@ -56,10 +43,10 @@ static bool check_warm(struct window *window)
 
 	if (bytes == 0 || bytes == UINT64_MAX || window->trace->loader.memory)
 		return check_no_bytes(window);
-	return judge(window, (double)bytes <= WARM_MISSES * payload,
-		     "%s%" PRIu64 " of %.0f bytes came from storage",
-		     (double)bytes <= WARM_MISSES * payload ? "" : "void: ", bytes,
-		     payload);
+	return window_judge(
+		window, (double)bytes <= WARM_MISSES * payload,
+		"%s%" PRIu64 " of %.0f bytes came from storage",
+		(double)bytes <= WARM_MISSES * payload ? "" : "void: ", bytes, payload);
 }
 
 static bool check_bytes(struct window *window)
@@ -72,16 +59,18 @@ static bool check_bytes(struct window *window)
 	if (window->trace->loader.memory || bytes == UINT64_MAX)
 		return check_no_bytes(window);
 	if ((double)bytes < payload - slack)
-		return judge(window, false,
-			     "void: %.0f bytes fetched, only %" PRIu64
-			     " of them from storage",
-			     payload, bytes);
+		return window_judge(window, false,
+				    "void: %.0f bytes fetched, only %" PRIu64
+				    " of them from storage",
+				    payload, bytes);
 	if ((double)bytes > payload + reads * BLOCK_BYTES + slack)
-		return judge(window, false,
-			     "void: %" PRIu64 " bytes from storage for %.0f fetched",
-			     bytes, payload);
-	return judge(window, true, "%" PRIu64 " bytes from storage for %.0f misses",
-		     bytes, reads);
+		return window_judge(window, false,
+				    "void: %" PRIu64
+				    " bytes from storage for %.0f fetched",
+				    bytes, payload);
+	return window_judge(window, true,
+			    "%" PRIu64 " bytes from storage for %.0f misses", bytes,
+			    reads);
 }
 
 /* Whole epochs through the kernel's cache: what it had is the result. */
@@ -91,11 +80,11 @@ static bool check_kernel(struct window *window)
 	uint64_t bytes = window_read_bytes(window->raw);
 
 	if (window->trace->loader.memory)
-		return judge(window, true, "storage is memory");
+		return window_judge(window, true, "storage is memory");
 	if (bytes == UINT64_MAX)
-		return judge(window, true, "bytes from storage are not known");
-	return judge(window, true, "%" PRIu64 " of %.0f bytes came from storage", bytes,
-		     payload);
+		return window_judge(window, true, "bytes from storage are not known");
+	return window_judge(window, true, "%" PRIu64 " of %.0f bytes came from storage",
+			    bytes, payload);
 }
 
 static bool check_synthetic(struct window *window)
@@ -104,11 +93,12 @@ static bool check_synthetic(struct window *window)
 	uint64_t prepared = window_counted(window->raw, TRACE_prepared_samples);
 
 	if (fetched + prepared > 0)
-		return judge(window, false,
-			     "void: %" PRIu64 " samples fetched, %" PRIu64 " prepared",
-			     fetched, prepared);
-	return judge(window, true, "nothing fetched or prepared in %.0f samples",
-		     window->samples);
+		return window_judge(window, false,
+				    "void: %" PRIu64 " samples fetched, %" PRIu64
+				    " prepared",
+				    fetched, prepared);
+	return window_judge(window, true, "nothing fetched or prepared in %.0f samples",
+			    window->samples);
 }
 
 static bool check_unfetched(struct window *window)
@@ -116,8 +106,8 @@ static bool check_unfetched(struct window *window)
 	uint64_t fetched = window_counted(window->raw, TRACE_fetched_samples);
 
 	if (fetched > 0)
-		return judge(window, false, "void: %" PRIu64 " samples fetched",
-			     fetched);
+		return window_judge(window, false, "void: %" PRIu64 " samples fetched",
+				    fetched);
 	return check_no_bytes(window);
 }
 
@@ -126,17 +116,18 @@ bool certificate_check(struct window *window)
 	const struct trace_window *raw = window->raw;
 
 	if (raw->state == TRACE_REFUSED && raw->cut)
-		return judge(window, false, "void: the program began another epoch");
+		return window_judge(window, false,
+				    "void: the program began another epoch");
 	if (raw->state == TRACE_REFUSED && (raw->flags & TRACE_EPOCH))
-		return judge(window, false, "void: it ended within an epoch");
+		return window_judge(window, false, "void: it ended within an epoch");
 	if (raw->state == TRACE_REFUSED)
-		return judge(window, false, "void: the loader could not do it");
+		return window_judge(window, false, "void: the loader could not do it");
 	if (raw->state != TRACE_DONE || (raw->flags & TRACE_UNMERGED))
-		return judge(window, false, "void: it did not end");
+		return window_judge(window, false, "void: it did not end");
 	if (window->kind == TRACE_FILL)
-		return judge(window, true, "fills the cache, measures nothing");
+		return window_judge(window, true, "fills the cache, measures nothing");
 	if (window->samples < 1 || window->seconds <= 0)
-		return judge(window, false, "void: no step was measured");
+		return window_judge(window, false, "void: no step was measured");
 	if (window->trace->loader.kind != TRACE_LIBDSA)
 		return certificate_made(window);
 	switch (window->kind) {
@@ -155,6 +146,6 @@ bool certificate_check(struct window *window)
 	case TRACE_LOADED:
 		return check_unfetched(window);
 	default:
-		return judge(window, false, "void: of no known kind");
+		return window_judge(window, false, "void: of no known kind");
 	}
 }

@@ -3,8 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 /* Shares: of the bytes that a warm page cache may lack, of a window's time that copying
  * may take, of the bytes that readahead may bring beyond those that were evicted. */
@@ -18,32 +16,21 @@
 /* A read takes whole blocks, and may take one more at each end of a file. */
 #define BLOCK_BYTES 8192
 
-__attribute__((format(printf, 3, 4))) static bool
-made_judge(struct window *window, bool proven, const char *reason, ...)
-{
-	va_list args;
-
-	va_start(args, reason);
-	vsnprintf(window->why, sizeof(window->why), reason, args);
-	va_end(args);
-	return proven;
-}
-
 static bool made_synthetic(struct window *window)
 {
 	const struct trace_made *made = &window->raw->made;
 	double renewed = (double)made->renewed_ns * 1e-9 / window->seconds;
 
 	if (made->batches > 0 || made->lost > 0)
-		return made_judge(window, false, "void: %u batches were made",
-				  made->batches + made->lost);
+		return window_judge(window, false, "void: %u batches were made",
+				    made->batches + made->lost);
 	if (renewed > RENEW_SHARE)
-		return made_judge(window, false,
-				  "void: copying what the program had changed took "
-				  "%.1f %% of its time",
-				  100 * renewed);
-	return made_judge(window, true, "no batch made in %.0f samples",
-			  window->samples);
+		return window_judge(window, false,
+				    "void: copying what the program had changed took "
+				    "%.1f %% of its time",
+				    100 * renewed);
+	return window_judge(window, true, "no batch made in %.0f samples",
+			    window->samples);
 }
 
 /* The same files as when they were listed; false writes why not. */
@@ -52,11 +39,11 @@ static bool made_alike(struct window *window)
 	const struct trace_made *made = &window->raw->made;
 
 	if (made->lost > 0)
-		return made_judge(window, false,
-				  "void: what %u batches took was not recorded",
-				  made->lost);
+		return window_judge(window, false,
+				    "void: what %u batches took was not recorded",
+				    made->lost);
 	if (made->other > 0)
-		return made_judge(
+		return window_judge(
 			window, false,
 			"void: %u of %u batches opened or read something else "
 			"than the first time",
@@ -72,9 +59,9 @@ static bool made_warm(struct window *window)
 	if (!made_alike(window))
 		return false;
 	if (made->bytes == 0)
-		return made_judge(window, true, "no file read in %u batches",
-				  made->batches);
-	return made_judge(
+		return window_judge(window, true, "no file read in %u batches",
+				    made->batches);
+	return window_judge(
 		window, warm,
 		"%s%" PRIu64 " of %" PRIu64 " bytes of %u batches came from storage",
 		warm ? "" : "void: ", made->storage_bytes, made->bytes, made->batches);
@@ -105,15 +92,15 @@ static bool made_drawn(struct window *window)
 	if (!made_alike(window))
 		return false;
 	if (made->begin_resident == UINT64_MAX || made->listed_bytes == 0)
-		return made_judge(window, false,
-				  "void: what lies in memory is not known");
+		return window_judge(window, false,
+				    "void: what lies in memory is not known");
 	expected = made_expected(window, &slack);
 	off = (double)made->storage_bytes - expected;
-	return made_judge(window, fabs(off) <= slack,
-			  "%s%" PRIu64 " of %" PRIu64
-			  " bytes came from storage, %.0f were evicted",
-			  fabs(off) <= slack ? "" : "void: ", made->storage_bytes,
-			  made->bytes, expected);
+	return window_judge(window, fabs(off) <= slack,
+			    "%s%" PRIu64 " of %" PRIu64
+			    " bytes came from storage, %.0f were evicted",
+			    fabs(off) <= slack ? "" : "void: ", made->storage_bytes,
+			    made->bytes, expected);
 }
 
 static bool made_slowed(struct window *window)
@@ -122,11 +109,11 @@ static bool made_slowed(struct window *window)
 
 	if (!made_alike(window))
 		return false;
-	return made_judge(window, made->throttled > 0 || made->opens == 0,
-			  "%s%" PRIu64
-			  " calls held back by the emulated storage in %u batches",
-			  made->throttled > 0 || made->opens == 0 ? "" : "void: ",
-			  made->throttled, made->batches);
+	return window_judge(window, made->throttled > 0 || made->opens == 0,
+			    "%s%" PRIu64
+			    " calls held back by the emulated storage in %u batches",
+			    made->throttled > 0 || made->opens == 0 ? "" : "void: ",
+			    made->throttled, made->batches);
 }
 
 static bool made_real(struct window *window)
@@ -134,9 +121,9 @@ static bool made_real(struct window *window)
 	const struct trace_loader *loader = &window->trace->loader;
 
 	if (window->raw->flags & TRACE_WARMUP)
-		return made_judge(window, true, "the program as it began");
+		return window_judge(window, true, "the program as it began");
 	if (window->trace->observe)
-		return made_judge(window, true, "observed");
+		return window_judge(window, true, "observed");
 	if (loader->storage_bandwidth > 0 || loader->storage_latency > 0)
 		return made_slowed(window);
 	return window->raw->flags & TRACE_DRAW ? made_drawn(window) : made_warm(window);
@@ -151,6 +138,7 @@ bool certificate_made(struct window *window)
 	};
 
 	if (window->kind >= TRACE_KINDS || checks[window->kind] == NULL)
-		return made_judge(window, false, "void: of no kind that can be proven");
+		return window_judge(window, false,
+				    "void: of no kind that can be proven");
 	return checks[window->kind](window);
 }

@@ -5,6 +5,8 @@
 #include "profiler/stage.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 /* What tells a pause from a step. */
@@ -14,6 +16,16 @@
 #define BETWEEN 4 /* reads of the loader, at most, that it has not counted yet */
 
 #define FULL .9 /* of its capacity: a cache that never evicts stays as it is */
+
+bool window_judge(struct window *window, bool proven, const char *reason, ...)
+{
+	va_list args;
+
+	va_start(args, reason);
+	vsnprintf(window->why, sizeof(window->why), reason, args);
+	va_end(args);
+	return proven;
+}
 
 unsigned window_count(const struct trace *trace)
 {

@@ -57,6 +57,10 @@ struct window {
  */
 void window_measure(const struct trace *trace, unsigned index, struct window *window);
 
+/* Writes into window->why what proves it, or why it is void. Returns `proven`. */
+bool window_judge(struct window *window, bool proven, const char *reason, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* Windows that the session holds: asked, and in range even if the file is damaged. */
 unsigned window_count(const struct trace *trace);
 
