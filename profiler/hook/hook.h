@@ -51,8 +51,8 @@ struct hook_about {
 
 /*
  * The loader that asks will be driven from its next batch on. 0; -EBUSY: another one is, or
- * the program has libdsa's; -ENOENT: there is no session, or no page of io.h; -EPROTO,
- * -EBADMSG: of another version of dsa.
+ * the program has libdsa's; -ENOENT: there is no session or no page (io_page.h), or
+ * it is of another version of dsa.
  */
 HOOK_EXPORT int dsa_hook_open(const struct hook_about *about,
 			      const struct hook_calls *calls);

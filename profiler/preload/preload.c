@@ -145,7 +145,6 @@ int preload_result(const struct preload *preload, struct profile *profile)
 {
 	const struct io_page *page = preload->page;
 	double seen, all;
-
 	int result;
 
 	if (page == NULL)
