@@ -158,6 +158,16 @@ void known_run_make(struct profile *profile, const struct known_run *run)
 		set_jobs(profile, run);
 }
 
+void known_run_add_tenth(struct profile *profile, unsigned resize)
+{
+	struct profile_recipe *recipe = profile_add_recipe(profile);
+
+	assert_non_null(recipe);
+	recipe->change.resize = resize;
+	recipe->prep_ratio = (struct interval){.1, .1, .1};
+	recipe->bytes_ratio = .1;
+}
+
 struct profile_prediction *known_run_predict(struct profile *profile,
 					     const struct profile_change *change)
 {

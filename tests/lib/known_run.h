@@ -30,6 +30,9 @@ void known_run_make(struct profile *profile, const struct known_run *run);
 void known_run_add_window(struct profile *profile, const char *kind, double per_s,
 			  double cpu_s, double prep_cpu_s);
 
+/* Adds pictures stored with a shorter side of `resize`: a tenth of prep and of bytes. */
+void known_run_add_tenth(struct profile *profile, unsigned resize);
+
 /* The prediction of a change, which ends with profile_free(). */
 struct profile_prediction *known_run_predict(struct profile *profile,
 					     const struct profile_change *change);

@@ -39,16 +39,6 @@ static void expect(const struct profile_change *change, struct interval drift,
 			 truth);
 }
 
-static void add_recipe(void)
-{
-	struct profile_recipe *recipe = profile_add_recipe(&profile);
-
-	assert_non_null(recipe);
-	recipe->change.resize = 64;
-	recipe->prep_ratio = (struct interval){.1, .1, .1};
-	recipe->bytes_ratio = .1;
-}
-
 /* Half the work of the cores stays theirs, but without it an emulated accelerator limits,
  * which is as fast as ever. */
 static void slow_cores_slow_no_emulated_accelerator(void **state)
@@ -57,7 +47,7 @@ static void slow_cores_slow_no_emulated_accelerator(void **state)
 
 	(void)state;
 	known_run_make(&profile, &known_prep_bound);
-	add_recipe();
+	known_run_add_tenth(&profile, 64);
 	expect(&change, slower, .9 * 2000);
 	change.cores = 1;
 	expect(&change, slower, .9 / (1e-3 + 10e-6 + 5e-6));

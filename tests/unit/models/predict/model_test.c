@@ -101,17 +101,13 @@ static void predicts_pictures_stored_smaller(void **state)
 	struct known_run run = known_prep_bound;
 	struct profile_change change = PROFILE_NO_CHANGE;
 	struct profile_prediction *prediction;
-	struct profile_recipe *recipe;
 	struct profile profile;
 
 	(void)state;
 	run.compute_per_s = 40000;
 	known_run_make(&profile, &run);
-	recipe = profile_add_recipe(&profile);
-	assert_non_null(recipe);
-	recipe->change.resize = change.resize = 64;
-	recipe->prep_ratio = (struct interval){.1, .1, .1};
-	recipe->bytes_ratio = .1;
+	known_run_add_tenth(&profile, 64);
+	change.resize = 64;
 	prediction = known_run_predict(&profile, &change);
 	assert_true(prediction->per_s.low < 2 / (100e-6 + 10e-6 + 5e-6));
 	assert_in_range(prediction->per_s.value, 17900, 18800);
