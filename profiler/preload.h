@@ -20,11 +20,13 @@ struct preload {
 	char python[PATH_MAX]; /* folder of sitecustomize.py */
 	char path[PATH_MAX];   /* of the page: DSA_IO */
 	struct io_page *page;  /* NULL: there is none */
+	bool ends_data;        /* as in the wishes */
 };
 
 /* What the storage and prep of the program are to be like, 0: as they are; and its files. */
 struct preload_wishes {
 	double bandwidth, latency, prep_delay; /* B/s, s, s */
+	bool ends_data; /* its loops end, not the program, when enough is measured */
 	bool overwrites; /* files are not kept that it overwrites while data is repeated */
 };
 

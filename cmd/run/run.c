@@ -25,6 +25,7 @@ struct run {
 	char **jobs[BARRIER_JOBS]; /* commands of --job */
 	unsigned job_count;
 	struct run_end end;
+	unsigned ends_data;   /* 1: the loop of such a program ends, not the program */
 	unsigned overwrites;  /* 1: files are not kept that the program overwrites */
 	bool warned, leaving; /* the user was told */
 	uint64_t next_line;   /* clock_now(): of the progress; 0: none yet */
@@ -91,6 +92,10 @@ static const struct argument arguments[] = {
 	{"loader", 0, "auto|dsa|torch|none", TO(WORD, measure.choice),
 	 "Whose loader is measured: the one that trains first, libdsa's, or that of a "
 	 "PyTorch program as it stands; none preloads nothing (default auto)"},
+	{"end", 0, "exit|data", TO(WORD, ends_data),
+	 "How a PyTorch program ends that was measured: it exits, or its loops end "
+	 "(default "
+	 "exit)"},
 	{"keep-files", 0, "yes|no", TO(WORD, overwrites),
 	 "Keep what such a program overwrites while its data is repeated (default "
 	 "yes)"},
@@ -219,6 +224,7 @@ static void run_prepare(struct run *run)
 	config->wishes.bandwidth = (double)settings->bandwidth;
 	config->wishes.latency = (double)settings->latency_ns * 1e-9;
 	config->wishes.prep_delay = (double)settings->delay_ns * 1e-9;
+	config->wishes.ends_data = run->ends_data != 0;
 	config->wishes.overwrites = run->overwrites != 0;
 	if (progress_wanted(run->end.trials.quiet) && !run->end.observed)
 		config->progress = run_progress;

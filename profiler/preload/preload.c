@@ -88,6 +88,7 @@ int preload_open(struct preload *preload, const char *folder,
 	preload->page = io_page_create(preload->path, err);
 	if (preload->page == NULL)
 		return -EIO;
+	preload->ends_data = wishes->ends_data;
 	preload->page->storage_bandwidth = wishes->bandwidth;
 	preload->page->storage_latency = wishes->latency;
 	preload->page->prep_delay = wishes->prep_delay;
@@ -180,6 +181,7 @@ static int preload_join(const char *variable, const char *word, bool before)
 int preload_set_environment(const struct preload *preload)
 {
 	if (setenv("DSA_IO", preload->path, 1) < 0 ||
+	    (preload->ends_data && setenv("DSA_END", "data", 1) < 0) ||
 	    preload_join("LD_PRELOAD", preload->library, false) < 0)
 		return -1;
 	return preload_join("PYTHONPATH", preload->python, true);
