@@ -59,6 +59,10 @@ struct driver_ops {
 	void (*work)(void *loader, const struct trace_window *window,
 		     uint64_t length_ns, bool measured);
 
+	/* The measured part of a window is about to begin or to end: waits until devices
+	 * have done what the program gave them. NULL: nothing does. */
+	void (*still)(void *loader);
+
 	/* Sets the counters of what it counts itself, by driver_count(). NULL: none. */
 	void (*count)(void *loader);
 

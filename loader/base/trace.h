@@ -193,6 +193,13 @@ struct trace_process {
 	_Atomic uint64_t histograms[TRACE_HISTOGRAMS][TRACE_BUCKETS];
 };
 
+/* What was done about devices that compute later than they are asked to. */
+enum trace_devices {
+	TRACE_NO_DEVICES,
+	TRACE_AWAITED, /* the program's steps so far had been computed at its ends */
+	TRACE_CAPTURED /* a graph was recorded, and nothing could be waited for */
+};
+
 /*
  * What proves a window of a loader that the program brought, whose processes dsa does not
  * know: of the batches that these made from the switch to the window on, each counted when
@@ -212,6 +219,7 @@ struct trace_made {
 	/* Of the files that are listed, at the switch's end and the window's: bytes that
 	 * batches read of them, and how many lay in the page cache. 0 of 0: none. */
 	uint64_t listed_bytes, begin_resident, end_resident; /* UINT64_MAX: unknown */
+	uint32_t devices; /* enum trace_devices: of either end the one that says more */
 };
 
 /* What a process looked like at one moment; a window holds two. */
@@ -357,6 +365,7 @@ struct trace_loader {
 	double emulated_per_s; /* emulated accelerator; 0: none seen so far */
 	uint32_t kind;         /* enum trace_loader_kind */
 	uint32_t estimated;    /* 1: dataset_bytes is, from the batches made so far */
+	uint32_t any_order;    /* 1: batches come as they are ready, not in turn */
 };
 
 struct trace {

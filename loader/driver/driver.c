@@ -9,14 +9,14 @@ static bool has_settled(struct driver *driver)
 }
 
 /* Batches that come together end a window together, so that its ends are alike. */
-static bool has_rounds(const struct driver *driver)
+static bool has_rounds(const struct driver *driver, uint32_t steps)
 {
-	uint32_t steps = driver->window->steps, round = driver->round;
+	uint32_t round = driver->round;
 
 	return steps % round == 0 && (round == 1 || steps >= DRIVER_ROUNDS * round);
 }
 
-static bool has_enough(const struct driver *driver, uint64_t now)
+static bool has_enough(const struct driver *driver, uint64_t now, uint32_t steps)
 {
 	const struct trace_window *window = driver->window;
 	uint64_t length = now - window->begin.time_ns;
@@ -25,15 +25,15 @@ static bool has_enough(const struct driver *driver, uint64_t now)
 		return false;
 	if (window->limit_ns > 0 && length >= window->limit_ns)
 		return true;
-	if (window->most_steps > 0 && window->steps >= window->most_steps)
+	if (window->most_steps > 0 && steps >= window->most_steps)
 		return true;
-	return length >= window->length_ns && window->steps >= window->min_steps &&
-	       has_rounds(driver) && driver_is_whole(driver);
+	return length >= window->length_ns && steps >= window->min_steps &&
+	       has_rounds(driver, steps) && driver_is_whole(driver);
 }
 
 static bool window_over(struct driver *driver, uint64_t now)
 {
-	return has_enough(driver, now) &&
+	return has_enough(driver, now, driver->window->steps) &&
 	       in_step_passed(driver, TRACE_ENOUGH, &driver->trace->may_end);
 }
 
@@ -44,10 +44,22 @@ static bool has_all(const struct driver *driver)
 	       trace_end(driver->trace);
 }
 
+/* The step that would be the window's last lasts until devices have done it, too. */
+static uint64_t finish_step(const struct driver *driver, uint64_t now)
+{
+	if (!driver->stepping || driver->window == NULL || driver->trace->observe ||
+	    driver->ops->still == NULL ||
+	    !has_enough(driver, now, driver->window->steps + 1))
+		return now;
+	driver->ops->still(driver->loader);
+	return clock_now();
+}
+
 int driver_request(struct driver *driver, uint64_t now, uint64_t epoch)
 {
 	struct trace *trace = driver->trace;
 
+	now = finish_step(driver, now);
 	record_step(driver, now);
 	driver->edge = epoch != driver->epoch;
 	driver->epoch = epoch;

@@ -25,6 +25,8 @@ static void driver_close_window(struct driver *driver, enum trace_state state)
 
 void driver_begin_measuring(struct driver *driver)
 {
+	if (driver->ops->still != NULL && !driver->trace->observe)
+		driver->ops->still(driver->loader);
 	driver->measuring = true;
 	record_snapshot(driver, &driver->window->begin);
 	atomic_store(&driver->window->progress, TRACE_MEASURING);

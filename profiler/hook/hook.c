@@ -218,6 +218,16 @@ static void hook_leave(void *loader, struct trace_window *window)
 			(window->end.time_ns - window->begin.time_ns) / window->steps;
 }
 
+static void hook_still(void *loader)
+{
+	int result = driver_stopped(&hook.driver) ? 0 : hook.calls.still();
+	struct trace_made *made = &hook.driver.window->made;
+
+	(void)loader;
+	if (hook_done(result) && (uint32_t)result > made->devices)
+		made->devices = (uint32_t)result;
+}
+
 /* ---- counters ---- */
 
 static void hook_count(void *loader)
@@ -251,6 +261,7 @@ static const struct driver_ops hook_ops = {
 	.resume = hook_resume,
 	.count = hook_count,
 	.leave = hook_leave,
+	.still = hook_still,
 };
 
 /* ---- opening ---- */
@@ -282,6 +293,7 @@ static void hook_describe(const struct hook_about *from, struct trace_loader *ab
 		.batch = from->batch,
 		.workers = from->workers,
 		.prefetch = from->prefetch,
+		.any_order = from->any_order,
 		.fetch_depth = 1,
 		.slots = from->workers * from->prefetch + 1,
 		.memory = bytes == 0,

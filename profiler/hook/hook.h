@@ -37,6 +37,9 @@ struct hook_calls {
 
 	/* From rest: begins to give batches of `source`. */
 	int (*start)(uint32_t source);
+
+	/* Waits until devices have done what the program gave them; enum trace_devices. */
+	int (*still)(void);
 };
 
 /* What is loaded and how. Texts are copied. */
@@ -45,8 +48,9 @@ struct hook_about {
 	const char *source;  /* what brought the loader: "torch 2.1.0" */
 	uint64_t samples, steps_per_epoch;
 	uint32_t batch;
-	uint32_t workers;  /* processes; 0: the program itself */
-	uint32_t prefetch; /* batches ahead, of each */
+	uint32_t workers;   /* processes; 0: the program itself */
+	uint32_t prefetch;  /* batches ahead, of each */
+	uint32_t any_order; /* 1: batches come as they are ready */
 };
 
 /*

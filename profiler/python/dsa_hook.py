@@ -32,6 +32,7 @@ SETTINGS = ("storage_bandwidth", "storage_latency", "prep_delay")
 NEEDED = ("_sampler_iter", "_index_sampler", "_num_workers", "_dataset_kind")
 NEEDED_OF_WORKERS = ("_task_info", "_try_put_index", "_prefetch_factor", "_workers")
 MAP = 0  # _DatasetKind.Map
+END_DATA = os.environ.get("DSA_END") == "data"
 
 now = time.monotonic_ns
 
@@ -40,9 +41,9 @@ now = time.monotonic_ns
 
 class Calls(ctypes.Structure):
     """struct hook_calls"""
-    DRAIN = ctypes.CFUNCTYPE(ctypes.c_int)
+    DRAIN = STILL = ctypes.CFUNCTYPE(ctypes.c_int)
     LIST = START = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint32)
-    _fields_ = [("drain", DRAIN), ("list", LIST), ("start", START)]
+    _fields_ = [("drain", DRAIN), ("list", LIST), ("start", START), ("still", STILL)]
 
 
 class About(ctypes.Structure):
@@ -50,7 +51,7 @@ class About(ctypes.Structure):
     _fields_ = [("dataset", ctypes.c_char_p), ("source", ctypes.c_char_p),
                 ("samples", ctypes.c_uint64), ("steps_per_epoch", ctypes.c_uint64),
                 ("batch", ctypes.c_uint32), ("workers", ctypes.c_uint32),
-                ("prefetch", ctypes.c_uint32)]
+                ("prefetch", ctypes.c_uint32), ("any_order", ctypes.c_uint32)]
 
 
 FUNCTIONS = {
@@ -168,6 +169,7 @@ class Hook:
         self.module, self.library, self.plain = module, library, plain
         self.torch = None  # when it is imported
         self.loader = None  # that drives: a weak reference, one for each loader
+        self.loads = None  # its data set and batch
         self.loading = None
         self.off = False
         self.inside = False  # of the driver's own request
@@ -175,6 +177,7 @@ class Hook:
         self.backwards = 0
         self.first_ns = None
         self.observes = False
+        self.ended = False  # loops end at once
         self.most = 0  # steps of one loader, before there is a driver
 
     # -- which loader --
@@ -182,13 +185,20 @@ class Hook:
     def next(self, it):
         if self.inside:
             return self.plain(it)
-        if it._dsa_loader is not self.loader:
+        if it._dsa_loader is not self.loader and not self.succeeds(it):
             return self.next_of_other(it)
         self.inside = True
         try:
             return self.step(it)
         finally:
             self.inside = False
+
+    def succeeds(self, it):
+        """True where the program made its loader anew, as some do for each epoch."""
+        if self.loading is None or self.loader() is not None or self.loads != it._dsa_loads:
+            return False
+        self.loader = it._dsa_loader
+        return True
 
     def next_of_other(self, it):
         if self.loading is not None:  # a step with this in it is none of the loop
@@ -239,14 +249,15 @@ class Hook:
     def take(self, it):
         self.calls = Calls(Calls.DRAIN(self.guarded(lambda: self.loading.drain())),
                            Calls.LIST(self.guarded(lambda n: self.loading.list(n))),
-                           Calls.START(self.guarded(lambda s: self.loading.start(s))))
+                           Calls.START(self.guarded(lambda s: self.loading.start(s))),
+                           Calls.STILL(self.guarded(self.still)))
         if self.library.open(ctypes.byref(self.about(it)),
                              ctypes.byref(self.calls)) != 0:
             self.turn_off()  # libdsa drives, or dsa is gone
             return False
         atexit.register(self.library.close)
         self.loading = Loading(self.torch, self.plain, self.library)
-        self.loader = it._dsa_loader
+        self.loader, self.loads = it._dsa_loader, it._dsa_loads
         self.library.epoch(it._dsa_start_ns)
         self.follow(it)
         return True
@@ -274,14 +285,15 @@ class Hook:
         return None
 
     def about(self, it):
-        dataset, batch = it._dsa_loads
+        dataset, batch, in_order = it._dsa_loads
         root = getattr(dataset, "root", None)
         if not isinstance(root, (str, os.PathLike)):
             root = type(dataset).__name__
         workers = it._num_workers
         return About(os.fsencode(root), f"torch {self.torch.__version__}".encode(),
                      count(dataset), count(it._index_sampler),
-                     batch, workers, it._prefetch_factor if workers else 0)
+                     batch, workers, it._prefetch_factor if workers else 0,
+                     not in_order)
 
     def guarded(self, call):
         """What fails is told to the program later, from where it asked."""
@@ -292,6 +304,16 @@ class Hook:
                 self.error = error
                 return -1
         return run
+
+    def still(self):
+        """Waits until devices have done what they were given: enum trace_devices."""
+        cuda = self.torch.cuda
+        if not cuda.is_initialized():
+            return 0
+        if cuda.is_current_stream_capturing():
+            return 2
+        cuda.synchronize()
+        return 1
 
     # -- its steps --
 
@@ -334,7 +356,8 @@ class Hook:
     def leave(self):
         """dsa has seen enough, or a call failed."""
         if self.error is None:
-            raise SystemExit(0)
+            self.ended = END_DATA
+            raise StopIteration if END_DATA else SystemExit(0)
         error, self.error = self.error, None
         self.turn_off()
         self.loading.leave()
@@ -366,8 +389,8 @@ def patch_iterator(hook, module):
         patch_backward(hook)
         plain_init(self, loader, *args, **kwargs)
         self._dsa_loader = weakref.ref(loader)
-        self._dsa_loads = loader.dataset, (
-            loader.batch_size or getattr(loader.batch_sampler, "batch_size", None) or 1)
+        batch = loader.batch_size or getattr(loader.batch_sampler, "batch_size", None)
+        self._dsa_loads = loader.dataset, batch or 1, getattr(loader, "in_order", True)
         wrap(hook, self)
 
     @functools.wraps(plain_reset)
@@ -381,6 +404,8 @@ def patch_iterator(hook, module):
 
     @functools.wraps(plain_iter)
     def __iter__(self):
+        if hook.ended:
+            return iter(())
         began = now()
         it = plain_iter(self)
         it._dsa_start_ns = now() - began

@@ -189,7 +189,9 @@ static void add_steps(struct window *window)
 {
 	size_t count;
 	const struct trace_step *steps = window_steps(window, &count);
-	double typical = count == 0 ? 0 : typical_ns(steps, count);
+	/* A device that computes later has all of some steps in one of them. */
+	bool pauses = window->raw->made.devices == TRACE_NO_DEVICES;
+	double typical = count == 0 ? 0 : pauses ? typical_ns(steps, count) : INFINITY;
 
 	for (size_t i = 0; i < count; i++)
 		add_step(window, &steps[i], typical);

@@ -48,15 +48,37 @@ class Training:
         time.sleep(max(0, due - time.monotonic()))
 
 
+class Device(Training):
+    """Takes steps at once and computes them later, as a GPU does; the loss is looked at
+    every now and then."""
+
+    def __init__(self, rate):
+        super().__init__(rate)
+        self.free, self.steps = 0, 0
+        torch.cuda.is_initialized = lambda: True
+        torch.cuda.is_current_stream_capturing = lambda: False
+        torch.cuda.synchronize = self.synchronize
+
+    def synchronize(self):
+        time.sleep(max(0, self.free - time.monotonic()))
+
+    def step(self, batch):
+        self.free = max(self.free, time.monotonic()) + len(batch[0]) / self.rate
+        (self.weight * batch[0].mean()).backward()
+        self.steps += 1
+        if self.steps % 10 == 0:
+            self.synchronize()
+
+
 def loader_of(data, **more):
     return torch.utils.data.DataLoader(data, 8, shuffle=True, drop_last=True, **more)
 
 
-def train(folder, workers=0, prep=0, rate=400, epochs=10**6, kill=None):
+def train(folder, workers=0, prep=0, rate=400, epochs=10**6, kill=None, device=0):
     """Until somebody ends it; with `kill` a worker dies after so many seconds."""
     kill_at = None if kill is None else time.monotonic() + kill
     loader = loader_of(Files(folder, prep, kill_at), num_workers=int(workers))
-    training = Training(rate)
+    training = (Device if device else Training)(rate)
     for _ in range(int(epochs)):
         for batch in loader:
             training.step(batch)
@@ -101,6 +123,51 @@ def lacks(folder):
     print("the end", os.environ.get("LD_PRELOAD"), flush=True)
 
 
+class Things(Files):
+    """Of each kind that a batch may hold."""
+
+    def __getitem__(self, i):
+        return {"image": torch.ones(64), "name": str(i), "sizes": [i, torch.ones(2)]}
+
+
+class Boxes:
+    """Neither a tensor nor a container."""
+
+    def __init__(self, images):
+        self.images = images
+
+
+def together(samples):
+    return {"image": torch.stack([s["image"] for s in samples]),
+            "sizes": [s["sizes"] for s in samples], "pair": (1, None),
+            "boxes": Boxes(torch.ones(3)), "names": [s["name"] for s in samples]}
+
+
+def batches(folder):
+    """The hook's copies of batches, by themselves, in 64 descriptors."""
+    import resource
+
+    from dsa_batches import Pool
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    pool = Pool(torch)
+    loader = loader_of(Things(folder, 0), num_workers=1, collate_fn=together)
+    while len(pool.masters) < 64:
+        for batch in loader:
+            pool.add(batch, 8)
+    assert len(pool.masters) == 64
+    for turn in range(3 * 64):
+        batch, count = pool.give()
+        assert count == 8 and batch["image"].eq(1).all() and len(batch) == 5, batch
+        assert batch["boxes"].images.eq(1).all() and len(batch["sizes"]) == 8
+        assert batch["pair"] == (1, None) and batch["sizes"][0][1].eq(1).all()
+        if turn % 3 == 0:
+            batch.pop("names").clear()
+            batch["sizes"][0][1].zero_()
+            batch["sizes"].pop()
+            batch["image"].mul_(2)
+            batch["boxes"].images.zero_()
+
+
 def hand_over(folder):
     """Seconds from asking for a batch that lies ready until it is there, or is made of
     what takes no time: with 0 workers, and with 2."""
@@ -117,7 +184,8 @@ def hand_over(folder):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    PARTS = {"train": train, "evaluates": evaluates, "lacks": lacks, "hand_over": hand_over}
+    PARTS = {"train": train, "evaluates": evaluates, "lacks": lacks, "hand_over": hand_over,
+             "batches": batches}
     VALUES = dict(word.split("=", 1) for word in sys.argv[3:])
     PARTS[sys.argv[1]](sys.argv[2], **{
         key: value if key in ("keep", "inside") else float(value) for key, value in VALUES.items()})

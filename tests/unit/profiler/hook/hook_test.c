@@ -33,10 +33,12 @@ static struct fake {
 	char log[1024];
 	int source, last_source;
 	uint32_t listed, next;
-	uint64_t storage;   /* bytes of a batch that come from storage */
-	uint64_t more;      /* bytes that a batch reads beyond what it did first */
-	uint64_t resident;  /* of the list's bytes: per mille */
-	const char *fails;  /* the call that does */
+	uint64_t storage;  /* bytes of a batch that come from storage */
+	uint64_t more;     /* bytes that a batch reads beyond what it did first */
+	uint64_t resident; /* of the list's bytes: per mille */
+	const char *fails; /* the call that does */
+	int still;         /* what that returns */
+	unsigned stills;
 	uint32_t list_room; /* batches of an epoch; 0: enough */
 } fake;
 
@@ -140,7 +142,14 @@ static int fake_start(uint32_t source)
 	return fake_does(names[source], 0);
 }
 
-static const struct hook_calls fake_calls = {fake_drain, fake_list, fake_start};
+static int fake_still(void)
+{
+	fake.stills++;
+	return fake.still;
+}
+
+static const struct hook_calls fake_calls = {fake_drain, fake_list, fake_start,
+					     fake_still};
 static const struct hook_about fake_about = {
 	.dataset = "/pictures",
 	.source = "torch 1.13",
@@ -364,6 +373,24 @@ static void copying_too_much_is_void(void **state)
 	assert_non_null(strstr(why, "copying what the program had changed"));
 }
 
+static void devices_are_waited_for_at_both_ends(void **state)
+{
+	struct trace_window *synthetic = asked(TRACE_SYNTHETIC, 0, 0);
+	const char *why;
+
+	(void)state;
+	fake.still = TRACE_AWAITED;
+	fake_train(synthetic);
+	assert_int_equal(fake.stills, 2);
+	assert_true(proven(synthetic, NULL));
+	assert_int_equal(synthetic->made.devices, TRACE_AWAITED);
+	fake.still = TRACE_CAPTURED;
+	synthetic = asked(TRACE_SYNTHETIC, 0, 0);
+	fake_train(synthetic);
+	assert_false(proven(synthetic, &why));
+	assert_non_null(strstr(why, "recorded a graph"));
+}
+
 static void lost_records_are_void(void **state)
 {
 	struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
@@ -528,6 +555,7 @@ int main(int argc, char **argv)
 		TEST(cached_windows_that_read_from_storage_are_void),
 		TEST(synthetic_windows_with_a_batch_are_void),
 		TEST(copying_too_much_is_void),
+		TEST(devices_are_waited_for_at_both_ends),
 		TEST(lost_records_are_void),
 		TEST(only_real_windows_are_throttled),
 		TEST(what_it_cannot_do_is_refused),
