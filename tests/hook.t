@@ -144,6 +144,20 @@ def check_end_of_data(scratch):
            "--end=data ends all loops, and what follows runs", done.stdout, done.stderr)
 
 
+def check_odd(scratch, kind):
+    """What reads something else the next time, or nothing, is found out."""
+    done = dsa_run(scratch, f"out-{kind}", "-q --budget 4s", "odd", "data", f"kind={kind}")
+    windows = [w for w in result_of(scratch, f"out-{kind}")["windows"]
+               if w["kind"] == "cached" and w.get("steps")]
+    if kind == "memory":
+        tap.ok(done.returncode == 0 and all("no file read" in w["why"] for w in windows),
+               "data in memory: no file is read", *windows)
+    else:
+        void = "opened or read something else than the first time"
+        tap.ok(done.returncode == 3 and windows and all(void in w["why"] for w in windows),
+               f"a data set with {kind}: its windows are void", *windows)
+
+
 def check_unmeasured(scratch):
     """What can't be measured runs on as without dsa."""
     variables = {"PYTHONPATH": scratch.folder("mine"), "LD_PRELOAD": "libm.so.6"}
@@ -177,7 +191,10 @@ def make_files(scratch):
 def run_all(scratch, pool):
     tests = {"killed": check_killed, "evaluates": check_evaluates,
              "unmeasured": check_unmeasured, "refused": check_refused,
-             "batches": check_batches, "end_of_data": check_end_of_data}
+             "batches": check_batches, "end_of_data": check_end_of_data,
+             "caches": lambda s: check_odd(s, "caches"),
+             "partners": lambda s: check_odd(s, "partners"),
+             "memory": lambda s: check_odd(s, "memory")}
     futures = []
     if SOAK or "truth" in wanted:
         over = scratch.run(*AHEAD, PYTHON, PROGRAM, "hand_over", "data").stdout.split()

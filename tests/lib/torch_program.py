@@ -7,6 +7,7 @@ file was really read.
 """
 import glob
 import os
+import random
 import signal
 import sys
 import time
@@ -33,6 +34,33 @@ class Files(torch.utils.data.Dataset):
         if self.prep > 0:
             time.sleep(self.prep)
         return torch.zeros(3, 8, 8), size
+
+
+class Caches(Files):
+    """Reads a file once."""
+
+    had = {}
+
+    def __getitem__(self, i):
+        if i not in self.had:
+            self.had[i] = super().__getitem__(i)
+        return self.had[i]
+
+
+class Partners(Files):
+    """Reads another file with each, as mosaics and mixups do."""
+
+    def __getitem__(self, i):
+        super().__getitem__(random.randrange(len(self.files)))
+        return super().__getitem__(i)
+
+
+class Memory(Files):
+    """Reads none."""
+
+    def __getitem__(self, i):
+        time.sleep(self.prep)
+        return torch.zeros(3, 8, 8), i
 
 
 class Training:
@@ -113,6 +141,15 @@ def evaluates(folder, workers=0, keep=None, inside=None):
     print("the end", flush=True)
 
 
+def odd(folder, kind=None):
+    """Data sets that do not read the same files for the same batch."""
+    data = {"caches": Caches, "partners": Partners, "memory": Memory}[kind](folder, 2)
+    training = Training(800)
+    while True:
+        for batch in loader_of(data):
+            training.step(batch)
+
+
 def lacks(folder):
     """An iterator that is not what torch's are."""
     it = iter(loader_of(Files(folder, 0)))
@@ -184,8 +221,8 @@ def hand_over(folder):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    PARTS = {"train": train, "evaluates": evaluates, "lacks": lacks, "hand_over": hand_over,
+    PARTS = {"train": train, "evaluates": evaluates, "odd": odd, "lacks": lacks, "hand_over": hand_over,
              "batches": batches}
     VALUES = dict(word.split("=", 1) for word in sys.argv[3:])
     PARTS[sys.argv[1]](sys.argv[2], **{
-        key: value if key in ("keep", "inside") else float(value) for key, value in VALUES.items()})
+        key: value if key in ("keep", "inside", "kind") else float(value) for key, value in VALUES.items()})
