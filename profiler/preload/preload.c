@@ -126,6 +126,8 @@ static int preload_written(const struct preload *preload, struct profile *profil
 		count = IO_WRITTEN;
 	if (count == 0)
 		return 0;
+	if (count > IO_WRITTEN)
+		count = IO_WRITTEN;
 	profile_free_texts(profile->files_written);
 	profile->files_written = calloc(count + 1, sizeof(char *));
 	if (profile->files_written == NULL)

@@ -6,7 +6,7 @@ import copy
 import os
 
 POOL_LEAST, POOL_MOST = 8, 64  # batches
-POOL_SHARE = 1 / 8  # of the memory that is free
+POOL_SHARE, POOL_LIMIT = 1 / 8, 1 / 2  # of the memory that is free; for the least, too
 PLAIN = (str, bytes, int, float, complex, bool, type(None))
 
 
@@ -95,12 +95,13 @@ class Pool:
     def clear(self):
         self.masters, self.lent, self.counts = [], [], []
         self.ready, self.at, self.bytes = None, 0, 0
-        self.room = memory_free() * POOL_SHARE
+        self.free = memory_free()
 
     def add(self, batch, count):
         """Keeps a copy, if there is room."""
         had = len(self.masters)
-        if had >= POOL_MOST or (had >= POOL_LEAST and 2 * self.bytes > self.room):
+        share = POOL_SHARE if had >= POOL_LEAST else POOL_LIMIT
+        if had >= POOL_MOST or (had > 0 and 2 * self.bytes > share * self.free):
             return
         self.masters.append(rebuild(batch, self.keep))
         self.lent.append(())

@@ -37,6 +37,10 @@ static int check_run(const struct profile *profile, struct error *err)
 			err, ENOTSUP,
 			"the program's arguments are not all UTF-8, so that the "
 			"result could not keep them: it can't be run again");
+	if (profile_loader(profile) != LOADER_DSA)
+		return error_set(err, ENOTSUP,
+				 "nothing can be tried yet on a program with a loader "
+				 "of its own");
 	if (profile->directory == NULL)
 		return error_set(err, ENOTSUP,
 				 "the result does not say in which folder its program "
