@@ -95,7 +95,7 @@ class Pool:
     def clear(self):
         self.masters, self.lent, self.counts = [], [], []
         self.ready, self.at, self.bytes = None, 0, 0
-        self.free = memory_free()
+        self.free = memory_free() or float("inf")
 
     def add(self, batch, count):
         """Keeps a copy, if there is room."""

@@ -21,9 +21,10 @@ import itertools
 import os
 import time
 import weakref
-import zlib
 
 from dsa_batches import Pool, Stream, count
+from dsa_fetch import patch_fetcher
+from dsa_library import About, Calls, Library
 
 STREAM, LIST, POOL = range(3)  # enum hook_source
 PATIENCE_S = 20  # without a backward the loader with most steps is taken then
@@ -35,64 +36,6 @@ MAP = 0  # _DatasetKind.Map
 END_DATA = os.environ.get("DSA_END") == "data"
 
 now = time.monotonic_ns
-
-
-# ---- libdsa-io.so ----
-
-class Calls(ctypes.Structure):
-    """struct hook_calls"""
-    DRAIN = STILL = ctypes.CFUNCTYPE(ctypes.c_int)
-    LIST = START = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint32)
-    _fields_ = [("drain", DRAIN), ("list", LIST), ("start", START), ("still", STILL)]
-
-
-class About(ctypes.Structure):
-    """struct hook_about"""
-    _fields_ = [("dataset", ctypes.c_char_p), ("source", ctypes.c_char_p),
-                ("samples", ctypes.c_uint64), ("steps_per_epoch", ctypes.c_uint64),
-                ("batch", ctypes.c_uint32), ("workers", ctypes.c_uint32),
-                ("prefetch", ctypes.c_uint32), ("any_order", ctypes.c_uint32)]
-
-
-FUNCTIONS = {
-    "dsa_hook_open": [ctypes.POINTER(About), ctypes.POINTER(Calls)],
-    "dsa_hook_close": [],
-    "dsa_hook_request": [ctypes.c_uint64],
-    "dsa_hook_delivered": [ctypes.c_uint32, ctypes.c_uint64],
-    "dsa_hook_renewed": [ctypes.c_uint64],
-    "dsa_hook_outside": [ctypes.c_uint64],
-    "dsa_hook_cut": [],
-    "dsa_hook_epoch": [ctypes.c_uint64],
-    "dsa_hook_left": [],
-    "dsa_hook_observes": [],
-    "dsa_hook_refuse": [ctypes.c_char_p],
-    "dsa_io_batch_begin": [ctypes.c_uint64],
-    "dsa_io_batch_end": [ctypes.c_uint32],
-    "dsa_io_pad": [ctypes.c_uint64],
-}
-WITH_VALUE = ("dsa_hook_open", "dsa_hook_request", "dsa_hook_left", "dsa_hook_observes")
-
-
-class Library:
-    """Its functions without their prefix. Those that take long let other threads run."""
-
-    def __init__(self):
-        quick, slow = ctypes.PyDLL(None), ctypes.CDLL(None)
-        for name, arguments in FUNCTIONS.items():
-            function = getattr(slow if name == "dsa_hook_request" else quick, name)
-            function.argtypes = arguments
-            function.restype = ctypes.c_int if name in WITH_VALUE else None
-            setattr(self, name.replace("dsa_hook_", "").replace("dsa_io_", ""), function)
-
-
-def key_of(index):
-    """Equal for equal indices, in every process."""
-    if isinstance(index, (list, tuple)):
-        if all(type(i) is int for i in index):
-            return hash(tuple(index)) & 0xffffffffffffffff
-    elif type(index) is int:
-        return hash((index,)) & 0xffffffffffffffff
-    return zlib.crc32(repr(index).encode())
 
 
 # ---- what torch's iterator is brought to do ----
@@ -428,45 +371,6 @@ def patch_backward(hook):
         return plain(*args, **kwargs)
 
     torch.autograd.backward = backward
-
-
-class Padded:
-    """A data set whose samples take --prep-delay at the least."""
-
-    __getitems__ = None
-
-    def __init__(self, dataset, pad):
-        self.dataset, self.pad = dataset, pad
-
-    def __getitem__(self, index):
-        began = now()
-        sample = self.dataset[index]
-        self.pad(began)
-        return sample
-
-    def __getattr__(self, name):
-        return getattr(self.dataset, name)
-
-
-def patch_fetcher(library, fetcher):
-    plain = fetcher.fetch
-    delayed = "prep_delay=" in os.environ.get("DSA_LOADER", "")
-
-    @functools.wraps(plain)
-    def fetch(self, index):
-        samples = 0
-        if delayed and not isinstance(self.dataset, Padded) and \
-                not hasattr(self, "dataset_iter"):
-            self.dataset = Padded(self.dataset, library.pad)
-        library.batch_begin(key_of(index))
-        try:
-            data = plain(self, index)
-            samples = len(index) if isinstance(index, (list, tuple)) else 1
-            return data
-        finally:
-            library.batch_end(samples)
-
-    fetcher.fetch = fetch
 
 
 def install(module):

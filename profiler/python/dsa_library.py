@@ -1,0 +1,50 @@
+"""What the hook calls in libdsa-io.so, which is preloaded: profiler/hook/hook.h and
+profiler/io/dsa_io.h."""
+
+import ctypes
+
+
+class Calls(ctypes.Structure):
+    """struct hook_calls"""
+    DRAIN = STILL = ctypes.CFUNCTYPE(ctypes.c_int)
+    LIST = START = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint32)
+    _fields_ = [("drain", DRAIN), ("list", LIST), ("start", START), ("still", STILL)]
+
+
+class About(ctypes.Structure):
+    """struct hook_about"""
+    _fields_ = [("dataset", ctypes.c_char_p), ("source", ctypes.c_char_p),
+                ("samples", ctypes.c_uint64), ("steps_per_epoch", ctypes.c_uint64),
+                ("batch", ctypes.c_uint32), ("workers", ctypes.c_uint32),
+                ("prefetch", ctypes.c_uint32), ("any_order", ctypes.c_uint32)]
+
+
+FUNCTIONS = {
+    "dsa_hook_open": [ctypes.POINTER(About), ctypes.POINTER(Calls)],
+    "dsa_hook_close": [],
+    "dsa_hook_request": [ctypes.c_uint64],
+    "dsa_hook_delivered": [ctypes.c_uint32, ctypes.c_uint64],
+    "dsa_hook_renewed": [ctypes.c_uint64],
+    "dsa_hook_outside": [ctypes.c_uint64],
+    "dsa_hook_cut": [],
+    "dsa_hook_epoch": [ctypes.c_uint64],
+    "dsa_hook_left": [],
+    "dsa_hook_observes": [],
+    "dsa_hook_refuse": [ctypes.c_char_p],
+    "dsa_io_batch_begin": [ctypes.c_uint64],
+    "dsa_io_batch_end": [ctypes.c_uint32],
+    "dsa_io_pad": [ctypes.c_uint64],
+}
+WITH_VALUE = ("dsa_hook_open", "dsa_hook_request", "dsa_hook_left", "dsa_hook_observes")
+
+
+class Library:
+    """Its functions without their prefix. Those that take long let other threads run."""
+
+    def __init__(self):
+        quick, slow = ctypes.PyDLL(None), ctypes.CDLL(None)
+        for name, arguments in FUNCTIONS.items():
+            function = getattr(slow if name == "dsa_hook_request" else quick, name)
+            function.argtypes = arguments
+            function.restype = ctypes.c_int if name in WITH_VALUE else None
+            setattr(self, name.replace("dsa_hook_", "").replace("dsa_io_", ""), function)
