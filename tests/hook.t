@@ -3,7 +3,6 @@
 end as they would have. Speaks TAP. SLEEPS most of the time.
 
     tests/hook.t [NAME...]     some of the tests
-    SOAK=1 tests/hook.t        truth, too: it wants a machine with nothing else to do
 """
 import concurrent.futures
 import json
@@ -18,12 +17,12 @@ from house import BUILD, DSA, HERE, Scratch, Tap
 PYTHON = "/usr/bin/python3"
 PROGRAM = os.path.join(HERE, "lib/torch_program.py")
 BATCH, FILES = 8, 480
-BUDGET = "8s"
-FETCH_OFF, OFF, WIDEST = .02, .03, .2  # and half of the interval that the run reports
+BUDGET = "6s"
+FETCH_OFF, OFF = .02, .03
 # What sleeps hardly needs the processor, but needs it at once: others are busy beside it.
-AHEAD = ["chrt", "-r", "1"]
-if subprocess.run(AHEAD + ["true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
-    AHEAD = []
+AHEAD = [os.path.join(HERE, "lib/awake"), "chrt", "-r", "1"]
+if subprocess.run(AHEAD[1:] + ["true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+    AHEAD = AHEAD[:1]
 
 # name, workers, samples/s of the accelerator, prep of a sample, latency of a file: ms;
 # whether it is asynchronous
@@ -34,7 +33,6 @@ CASES = [
     ("a device that computes later", 2, 300, 8, 4, 1),
 ]
 
-SOAK = bool(os.environ.get("SOAK"))
 tap, wanted = Tap(), sys.argv[1:]
 
 
@@ -76,13 +74,15 @@ def check_truth(scratch, number, hand_over):
     tap.ok(kinds >= {"synthetic", "cached", "real"}, f"{name}: windows of three kinds", kinds)
     for stage, value in true.items():
         share = result["stalls"][stage]["share"]
-        shown = result["stalls"][stage]  # cut at one end to what is possible
-        half = max(shown["high"] - share, share - shown["low"]) if "low" in shown else 0
-        allowed = (FETCH_OFF if stage == "fetch" else OFF) + min(half, WIDEST)
-        print(f"#   {stage:8} {100 * share:6.2f} ±{100 * half:.2f}   truth {100 * value:6.2f}")
-        tap.ok(abs(share - value) <= allowed,
+        print(f"#   {stage:8} {100 * share:6.2f}   truth {100 * value:6.2f}")
+        tap.ok(abs(share - value) <= (FETCH_OFF if stage == "fetch" else OFF),
                f"{name}: {stage} is the true share", f"{share} instead of {value}",
                *(f'{w["kind"]} {w.get("rate_per_s")}/s: {w["why"]}' for w in result["windows"]))
+
+
+# torch has two texts for it, and says which it was that noticed first.
+KILLED = re.compile(r"RuntimeError: DataLoader worker \((pid \d+\) is killed by signal: Killed\."
+                    r"|pid\(s\) \d+\) exited unexpectedly)")
 
 
 def check_killed(scratch):
@@ -90,9 +90,9 @@ def check_killed(scratch):
     words = ("train", "data", "workers=2", "prep=5", "rate=100000", "kill=5")
     plain = scratch.run(PYTHON, PROGRAM, *words)
     done = dsa_run(scratch, "out-killed", "-q --budget 60s", *words)
-    last = [re.sub(r"\d+", "N", text.strip().splitlines()[-1])
+    last = [text.strip().splitlines()[-1]
             for text in (plain.stderr, result_text(done.stderr))]
-    tap.ok(last[0] == last[1] and "worker" in last[0], "a killed worker: the same text", *last)
+    tap.ok(all(KILLED.match(text) for text in last), "a killed worker: torch's text", *last)
     status = result_of(scratch, "out-killed")["run"].get("target_status")
     tap.ok(status == plain.returncode == 1, "a killed worker: the same status", status)
 
@@ -195,14 +195,13 @@ def run_all(scratch, pool):
              "caches": lambda s: check_odd(s, "caches"),
              "partners": lambda s: check_odd(s, "partners"),
              "memory": lambda s: check_odd(s, "memory")}
-    futures = []
-    if SOAK or "truth" in wanted:
+    futures = [pool.submit(test, scratch) for name, test in tests.items()
+               if not wanted or name in wanted]
+    if not wanted or "truth" in wanted:
         over = scratch.run(*AHEAD, PYTHON, PROGRAM, "hand_over", "data").stdout.split()
         over = {0: float(over[0]), 2: float(over[1])}
-        for i in range(len(CASES)):  # beside nothing else: others' start disturbs them
+        for i in range(len(CASES)):  # one after another: real-time priority is for one
             check_truth(scratch, i, over)
-    futures += [pool.submit(test, scratch) for name, test in tests.items()
-                if not wanted or name in wanted]
     for future in futures:
         future.result()
 
