@@ -51,4 +51,25 @@ int preload_result(const struct preload *preload, struct profile *profile);
  * 0 or -1. */
 int preload_set_environment(const struct preload *preload);
 
+/* The Python that a command starts, itself or by its script's first line. */
+struct preload_python {
+	char interpreter[512]; /* as it is called there */
+	char blind; /* 'I', 'S' or 'E': with that option, so that it never looks for the
+		     * hook; 0: it does */
+	char script[PATH_MAX]; /* "": it runs a module, a text, or what it is told */
+	const char *module;    /* NULL: none */
+};
+
+/* False: the command starts something else, as far as its first word tells. */
+bool preload_find_python(char *const *command, struct preload_python *python);
+
+/* What keeps a program from being seen. */
+struct preload_hidden {
+	char why[96]; /* one line */
+	char fix[96];
+};
+
+/* False: nothing is known that hides the command's program with its loader. */
+bool preload_is_hidden(char *const *command, struct preload_hidden *hidden);
+
 #endif

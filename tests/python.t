@@ -708,27 +708,6 @@ def test_example_options(tap, scratch):
     tap.ok(told.returncode == 2, "and its options are looked at", told)
 
 
-def test_doctor(tap, scratch):
-    """What dsa doctor says of a program in Python, by asking its interpreter."""
-    for name, text in (("uses.py", "import dsa\n"), ("plain.py", "import sys\n"),
-                       ("none/dsa.py", "raise ImportError('not here')\n")):
-        os.makedirs(os.path.dirname(scratch.at(name)), exist_ok=True)
-        with open(scratch.at(name), "w", encoding="ascii") as file:
-            file.write(f"#!{PYTHON}\n{text}")
-        os.chmod(scratch.at(name), 0o755)
-    known = os.path.dirname(MODULE)
-    for words, path, found in (
-            (["./uses.py"], known, "ok +program +/usr/bin/python3 finds dsa.Loader"),
-            ([PYTHON, "-u", "uses.py"], known, "ok +program .*finds dsa.Loader"),
-            (["./uses.py"], "none", "limited +program .*no dsa.Loader: .*not here"),
-            ([PYTHON, "plain.py"], known, "limited +program +'plain.py' does not import")):
-        scratch.environment["PYTHONPATH"] = path
-        told = scratch.run(os.path.join(BUILD, "dsa"), "doctor", "--", *words)
-        tap.ok(re.search(found, told.stdout), f"doctor of {' '.join(words)}: {found}",
-               told.stdout, told.stderr)
-    scratch.environment["PYTHONPATH"] = known
-
-
 def test_run(tap, scratch, dataset):
     import json
 
@@ -786,7 +765,6 @@ def main():
             test_example(tap, scratch, dataset, True)
         else:
             tap.skip("torch", "python3-torch is not installed")
-        test_doctor(tap, scratch)
         test_run(tap, scratch, dataset)
     tap.done()
 

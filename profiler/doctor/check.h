@@ -3,15 +3,25 @@
 #define DSA_DOCTOR_CHECK_H
 
 #include "profiler/doctor/doctor.h"
+#include "profiler/preload.h"
+
+enum { CHECK_WORD = 64 };
 
 /* What is examined. Names that were not given are NULL. */
 struct check_subject {
 	const char *dataset;
 	char *const *program; /* its words */
 	char sample[4096];    /* a regular file of the data set; "" if none was found */
+
+	/* Of a program in Python: what that Python says; "": nothing. */
+	bool is_python;
+	struct preload_python python;
+	char version[CHECK_WORD], torch[CHECK_WORD];
+	char missing[CHECK_WORD]; /* of torch's iterator; "": all is there */
 };
 
 typedef void check_machine(struct doctor_line *line);
+/* A line that is left empty is none. */
 typedef void check_named(struct doctor_line *line, const struct check_subject *subject);
 
 /* of this machine, in host.c */
@@ -22,16 +32,12 @@ check_machine check_kernel, check_clock, check_memory_file, check_huge_pages,
 /* of a data set, in filesystem.c */
 check_named check_dataset, check_direct, check_residency;
 
-/* of a program, in program.c */
-check_named check_program;
+/* of a program, in program.c; and, of one that may bring its own loader, in python.c */
+check_named check_program, check_preload, check_python, check_torch, check_ranks;
 
 /* Whether the kernel and the dynamic loader find what the program at path needs to be
  * started, in start.c. False: the line says what is missing. */
 bool check_start(struct doctor_line *line, const char *path, const char *name);
-
-/* The interpreter that a script's first line names, "" if none. False: it is no
- * script. */
-bool check_find_interpreter(const char *path, char *interpreter, size_t room);
 
 enum { CHECK_PATIENCE_S = 20 };
 
@@ -44,8 +50,11 @@ int check_ask(const char *const words[], double seconds, const char *wanted, cha
 /* Finds the first regular file of subject->dataset, a few folders deep. */
 void check_find_sample(struct check_subject *subject);
 
-/* Where a shell would find a program; false if nowhere. path holds size bytes. */
-bool check_find_program(const char *name, char *path, size_t size);
+/* Fills what is known of subject->program's Python, by asking it. */
+void check_ask_python(struct check_subject *subject);
+
+/* True where its script loads data by libdsa. */
+bool check_uses_dsa(const struct check_subject *subject);
 
 /* Fills a line. A line that is OK has no fix; fix may be NULL. */
 void check_report(struct doctor_line *line, enum doctor_status status, const char *fix,

@@ -35,8 +35,8 @@ const char *doctor_status_name(enum doctor_status status);
 /*
  * Examines this machine and, unless they are NULL, a data set (a directory or a
  * list file) and the program that a run would start (its words, ended by NULL; found as
- * a shell finds it). Does not start it, but a Python interpreter, to ask it for the module
- * dsa. Changes nothing.
+ * a shell finds it). Does not start it, but a Python interpreter, to ask it for torch and
+ * the module dsa. Changes nothing.
  */
 void doctor_examine(struct doctor *doctor, const char *dataset, char *const *program);
 

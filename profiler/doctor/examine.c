@@ -30,6 +30,10 @@ static const struct {
 	{"O_DIRECT", NULL, check_direct, NULL},
 	{"residency", NULL, check_residency, NULL},
 	{"program", NULL, NULL, check_program},
+	{"preload", NULL, NULL, check_preload},
+	{"Python", NULL, NULL, check_python},
+	{"PyTorch", NULL, NULL, check_torch},
+	{"ranks", NULL, NULL, check_ranks},
 };
 
 _Static_assert(sizeof(checks) / sizeof(checks[0]) <= DOCTOR_LINES, "room for all");
@@ -61,6 +65,8 @@ void doctor_examine(struct doctor *doctor, const char *dataset, char *const *pro
 	memset(doctor, 0, sizeof(*doctor));
 	if (dataset != NULL)
 		check_find_sample(&subject);
+	if (program != NULL)
+		check_ask_python(&subject);
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
 		struct doctor_line *line = &doctor->lines[doctor->count];
 
@@ -73,7 +79,7 @@ void doctor_examine(struct doctor *doctor, const char *dataset, char *const *pro
 		else
 			continue;
 		line->name = checks[i].name;
-		doctor->count++;
+		doctor->count += line->found[0] != '\0';
 	}
 }
 

@@ -9,6 +9,7 @@
 #include "profiler/host/host_load.h"
 #include "profiler/host/machine.h"
 #include "profiler/profile.h"
+#include "profiler/program_file.h"
 
 #include <errno.h>
 #include <liburing.h>
@@ -285,7 +286,7 @@ void check_gnuplot(struct doctor_line *line)
 {
 	char path[4096];
 
-	if (check_find_program("gnuplot", path, sizeof(path)))
+	if (program_file_find("gnuplot", path, sizeof(path)))
 		check_report(line, DOCTOR_OK, NULL, "%.160s", path);
 	else
 		check_report(line, DOCTOR_LIMITED, "apt-get install gnuplot-nox",

@@ -3,6 +3,7 @@
 #include "profiler/doctor/check.h"
 
 #include "loader/base/name.h"
+#include "profiler/program_file.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -13,35 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool program_executable(const char *path)
-{
-	struct stat found;
-
-	return stat(path, &found) == 0 && S_ISREG(found.st_mode) &&
-	       access(path, X_OK) == 0;
-}
-
-bool check_find_program(const char *name, char *path, size_t size)
-{
-	const char *at = getenv("PATH");
-
-	if (strchr(name, '/') != NULL) {
-		snprintf(path, size, "%s", name);
-		return program_executable(path);
-	}
-	while (at != NULL && *at != '\0') {
-		size_t length = strcspn(at, ":");
-
-		if (snprintf(path, size, "%.*s/%s", (int)length, at, name) <
-			    (int)size &&
-		    program_executable(path))
-			return true;
-		at += length + (at[length] == ':');
-	}
-	return false;
-}
-
-enum kind { UNREADABLE, SCRIPT, USES_DSA, USES_NO_DSA };
+enum kind { UNREADABLE, SCRIPT, USES_DSA, USES_TORCH, USES_TENSORFLOW, USES_NO_DSA };
 
 #define USE_DSA                                                                        \
 	"load its data with dsa.Loader in Python (dsa_python(3)), or libdsa in C "     \
@@ -60,6 +33,12 @@ static enum kind program_kind_of(const char *bytes, size_t size)
 	    program_has(bytes, size, "import dsa") ||
 	    program_has(bytes, size, "from dsa import"))
 		return USES_DSA;
+	if (program_has(bytes, size, "import torch") ||
+	    program_has(bytes, size, "from torch"))
+		return USES_TORCH;
+	if (program_has(bytes, size, "import tensorflow") ||
+	    program_has(bytes, size, "from tensorflow"))
+		return USES_TENSORFLOW;
 	return size > 2 && memcmp(bytes, "#!", 2) == 0 ? SCRIPT : USES_NO_DSA;
 }
 
@@ -90,6 +69,8 @@ static void program_report(struct doctor_line *line, enum kind kind, const char 
 	case USES_DSA:
 		check_report(line, DOCTOR_OK, NULL, "'%s' uses libdsa", name);
 		break;
+	case USES_TORCH:
+	case USES_TENSORFLOW:
 	case USES_NO_DSA:
 		check_report(line, DOCTOR_LIMITED, USE_DSA,
 			     "'%s' itself does not use libdsa; what it starts may",
@@ -109,41 +90,18 @@ static void program_report(struct doctor_line *line, enum kind kind, const char 
 
 /* ---- Python ---- */
 
-/* "python3.11"; not "python-train.sh", which must not be started. */
-static bool program_is_python(const char *path)
+bool check_uses_dsa(const struct check_subject *subject)
 {
-	const char *slash = strrchr(path, '/'),
-		   *name = slash != NULL ? slash + 1 : path;
-	size_t length = strlen("python");
-
-	return strncmp(name, "python", length) == 0 &&
-	       name[length + strspn(name + length, "0123456789.")] == '\0';
-}
-
-/* Of `python3 -u train.py`; NULL: it runs a module, or a text, or what it is told. */
-static const char *program_script_of(char *const *words)
-{
-	for (words++; *words != NULL && (*words)[0] == '-'; words++)
-		if (strpbrk(*words, "cm") != NULL)
-			return NULL;
-	return *words;
+	return subject->is_python && read_kind(subject->python.script) == USES_DSA;
 }
 
 /* A script may extend the path in which Python seeks modules itself. */
-static void program_check_python(struct doctor_line *line, const char *python,
-				 const char *script)
+static void program_find_module(struct doctor_line *line, const char *python)
 {
 	const char *const words[] = {python, "-B", "-c", "import dsa; dsa._library()",
 				     NULL};
-	enum kind kind = script != NULL ? read_kind(script) : USES_DSA;
 	char name[NAME_SHOWN], fix[192], said[120], shown[100];
 
-	if (kind == USES_NO_DSA || kind == SCRIPT) {
-		check_report(line, DOCTOR_LIMITED, USE_DSA,
-			     "'%s' does not import dsa; what it imports may",
-			     name_escape(script, name, sizeof(name)));
-		return;
-	}
 	name_escape(python, name, 60);
 	snprintf(fix, sizeof(fix),
 		 "make install PYTHON=%s, or name the folder of dsa.py in PYTHONPATH",
@@ -159,23 +117,51 @@ static void program_check_python(struct doctor_line *line, const char *python,
 				     : name_escape(said, shown, sizeof(shown)));
 }
 
+static void program_check_python(struct doctor_line *line,
+				 const struct preload_python *python)
+{
+	enum kind kind = read_kind(python->script);
+	char name[NAME_SHOWN];
+
+	name_escape(kind == UNREADABLE ? python->interpreter : python->script, name,
+		    sizeof(name));
+	if (kind == USES_DSA)
+		program_find_module(line, python->interpreter);
+	else if (kind == USES_TORCH)
+		check_report(line, DOCTOR_OK, NULL,
+			     "'%s' imports torch: its own loader is measured", name);
+	else if (kind == USES_TENSORFLOW)
+		check_report(line, DOCTOR_LIMITED,
+			     "dsa.watch(dataset) around what its loop iterates over "
+			     "(dsa_python(3))",
+			     "'%s' imports tensorflow, whose loaders are not measured "
+			     "yet",
+			     name);
+	else if (kind == UNREADABLE)
+		check_report(line, DOCTOR_OK, NULL,
+			     "what '%s' runs is not known: torch's DataLoader and "
+			     "dsa.Loader are measured",
+			     name);
+	else
+		check_report(line, DOCTOR_LIMITED, USE_DSA ", or PyTorch's DataLoader",
+			     "'%s' does not import torch or dsa; what it imports may",
+			     name);
+}
+
 void check_program(struct doctor_line *line, const struct check_subject *subject)
 {
 	char *const *words = subject->program;
-	char path[PATH_MAX], real[PATH_MAX], name[NAME_SHOWN], python[512];
+	char path[PATH_MAX], real[PATH_MAX], name[NAME_SHOWN];
 
 	name_escape(words[0], name, sizeof(name));
-	if (!check_find_program(words[0], path, sizeof(path)))
+	if (!program_file_find(words[0], path, sizeof(path)))
 		check_report(line, DOCTOR_BROKEN,
 			     "give its path, or make it executable: chmod +x",
 			     "'%s' is no program that can be started", name);
 	else if (!check_start(line, realpath(path, real) != NULL ? real : path, name))
 		return; /* the kernel follows links, too: $ORIGIN is where they end */
-	else if (program_is_python(path))
-		program_check_python(line, words[0], program_script_of(words));
-	else if (check_find_interpreter(path, python, sizeof(python)) &&
-		 program_is_python(python))
-		program_check_python(line, python, path);
+	else if (subject->is_python)
+		program_check_python(line, &subject->python);
 	else
 		program_report(line, read_kind(path), name);
 }

@@ -4,8 +4,8 @@
 
 #include "loader/base/clock.h"
 #include "loader/base/name.h"
+#include "profiler/program_file.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -83,33 +83,6 @@ int check_ask(const char *const words[], double seconds, const char *wanted, cha
 
 /* ---- programs of the machine ---- */
 
-/* The dynamic loader that an ELF file of this machine names. False: it names none, or
- * is no such file. */
-static bool start_find_loader(FILE *file, char *path, size_t room)
-{
-	Elf64_Ehdr head;
-	Elf64_Phdr part = {0};
-
-	if (fread(&head, sizeof(head), 1, file) != 1 ||
-	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(part))
-		return false;
-	for (unsigned i = 0; i < head.e_phnum; i++) {
-		if (fseek(file, (long)(head.e_phoff + i * sizeof(part)), SEEK_SET) <
-			    0 ||
-		    fread(&part, sizeof(part), 1, file) != 1)
-			return false;
-		if (part.p_type == PT_INTERP)
-			break;
-	}
-	if (part.p_type != PT_INTERP || part.p_filesz < 2 || part.p_filesz > room ||
-	    fseek(file, (long)part.p_offset, SEEK_SET) < 0 ||
-	    fread(path, part.p_filesz, 1, file) != 1)
-		return false;
-	path[part.p_filesz - 1] = '\0';
-	return true;
-}
-
 /* The dynamic loader lists what it would load, and starts nothing. glibc's says
  * "PROGRAM: error while loading shared libraries: LIBRARY: why", musl's "Error loading
  * shared library LIBRARY: why". */
@@ -152,44 +125,12 @@ static bool start_check_loader(struct doctor_line *line, const char *loader,
 
 /* ---- scripts ---- */
 
-/* The next word of a line; NULL: there is none. */
-static char *start_word(char **rest)
-{
-	char *word;
-
-	do
-		word = strsep(rest, " \t");
-	while (word != NULL && *word == '\0');
-	return word;
-}
-
-bool check_find_interpreter(const char *path, char *interpreter, size_t room)
-{
-	char text[512], *rest = text + 2, *word;
-	FILE *file = fopen(path, "re");
-	bool script = file != NULL && fgets(text, sizeof(text), file) != NULL &&
-		      text[0] == '#' && text[1] == '!';
-
-	if (file != NULL)
-		fclose(file);
-	if (!script)
-		return false;
-	text[strcspn(text, "\n")] = '\0';
-	word = start_word(&rest);
-	if (word != NULL && strcmp(word, "/usr/bin/env") == 0)
-		do
-			word = start_word(&rest);
-		while (word != NULL && (*word == '-' || strchr(word, '=') != NULL));
-	snprintf(interpreter, room, "%s", word != NULL ? word : "");
-	return true;
-}
-
 static bool start_check_interpreter(struct doctor_line *line, const char *interpreter,
 				    const char *name)
 {
 	char found[4096], missing[NAME];
 
-	if (check_find_program(interpreter, found, sizeof(found)))
+	if (program_file_find(interpreter, found, sizeof(found)))
 		return true;
 	name_escape(interpreter, missing, sizeof(missing));
 	check_report(line, DOCTOR_BROKEN,
@@ -201,16 +142,12 @@ static bool start_check_interpreter(struct doctor_line *line, const char *interp
 bool check_start(struct doctor_line *line, const char *path, const char *name)
 {
 	char needs[512];
-	FILE *file;
-	bool dynamic;
 
-	if (check_find_interpreter(path, needs, sizeof(needs)))
+	if (program_file_script(path, needs, sizeof(needs))) {
+		needs[strcspn(needs, " ")] = '\0';
 		return start_check_interpreter(line, needs, name);
-	file = fopen(path, "re");
-	if (file == NULL)
-		return true; /* it may be started and not read */
-	dynamic = start_find_loader(file, needs, sizeof(needs));
-	fclose(file);
-	return !dynamic || (start_check_loader(line, needs, name) &&
-			    start_check_libraries(line, needs, path, name));
+	}
+	return !program_file_loader(path, needs, sizeof(needs)) ||
+	       (start_check_loader(line, needs, name) &&
+		start_check_libraries(line, needs, path, name));
 }

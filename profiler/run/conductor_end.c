@@ -1,6 +1,7 @@
 /* conductor_end.c - how a launch ends, or one of its programs before. */
 #include "loader/base/clock.h"
 #include "loader/base/trace.h"
+#include "profiler/preload.h"
 #include "profiler/run/conductor_state.h"
 
 #include <signal.h>
@@ -164,16 +165,27 @@ static bool is_crash(int number)
 }
 
 /* What a program that has no loader of ours wants; "" where it has one. */
-static const char *conductor_end_hint(const struct job *job)
+static const char *conductor_end_hint(const struct job *job, char text[CONDUCTOR_LEFT])
 {
+	const struct target_config *target = &job->given->target;
+	const char *how = "use dsa.Loader in Python (dsa_python(3)), or libdsa in C "
+			  "(dsa_loader(3))";
+	struct preload_hidden hidden;
+
+	text[0] = '\0';
 	if (job->trace->processes[0].pid != 0)
-		return "";
-	return job->given->target.preload != NULL
-		       ? ": it loads its data neither with torch's DataLoader nor with "
-			 "dsa: use dsa.Loader in Python (dsa_python(3)), or libdsa in "
-			 "C (dsa_loader(3))"
-		       : ": it does not load its data with dsa: use dsa.Loader in "
-			 "Python (dsa_python(3)), or libdsa in C (dsa_loader(3))";
+		return text;
+	if (target->preload == NULL)
+		snprintf(text, CONDUCTOR_LEFT,
+			 ": it does not load its data with dsa: %s", how);
+	else if (target->command != NULL && preload_is_hidden(target->command, &hidden))
+		snprintf(text, CONDUCTOR_LEFT, ": %s; %s", hidden.why, hidden.fix);
+	else
+		snprintf(text, CONDUCTOR_LEFT,
+			 ": it loads its data neither with torch's DataLoader nor with "
+			 "dsa: %s",
+			 how);
+	return text;
 }
 
 void conductor_note_unmeasured(struct conductor *conductor, unsigned number)
@@ -201,6 +213,7 @@ void conductor_note_end(struct conductor *conductor, unsigned number)
 	enum conductor_why why = !asked                ? CONDUCTOR_SILENT
 				 : target->status == 0 ? CONDUCTOR_ENDED
 						       : CONDUCTOR_DIED;
+	char hint[CONDUCTOR_LEFT];
 
 	if (target->running)
 		return;
@@ -221,7 +234,8 @@ void conductor_note_end(struct conductor *conductor, unsigned number)
 	else
 		conductor_leave(conductor, number, why, "ended with status %d%s%s",
 				target->status, before,
-				target->status == 0 ? conductor_end_hint(job) : "");
+				target->status == 0 ? conductor_end_hint(job, hint)
+						    : "");
 }
 
 /* A counter of the driver's; 0 while there is no driver. */
@@ -287,6 +301,7 @@ void conductor_check(struct conductor *conductor)
 {
 	const struct conductor_config *config = conductor->config;
 	bool steps = config->steps > 0;
+	char hint[CONDUCTOR_LEFT];
 
 	forgive_sleep(conductor);
 	for (unsigned i = 0; i < conductor->count; i++) {
@@ -300,7 +315,8 @@ void conductor_check(struct conductor *conductor)
 			conductor_leave(conductor, i, CONDUCTOR_SILENT,
 					"asked for no batch in %.0f s (--timeout waits "
 					"longer)%s",
-					config->timeout_s, conductor_end_hint(job));
+					config->timeout_s,
+					conductor_end_hint(job, hint));
 		check_stall(conductor, i);
 		steps &= conductor_end_counted(trace, TRACE_delivered_batches) >=
 			 config->steps;
