@@ -14,6 +14,8 @@
  *	| batches[] |  a ring: what each batch took that a process made
  *	| ranges[]  |  what the batches of the list read: its first pass fills it
  *	| written[] |  files that the program opened to write
+ *	| parts[]   |  what parts of making a sample took, such as transforms
+ *	| slowest[] |  samples
  *	+-----------+
  *
  * What the hook calls is in profiler/io/dsa_io.h. A batch is made between
@@ -41,6 +43,9 @@ enum {
 	IO_WRITTEN = 256,
 	IO_PATH = 488,    /* with its end; longer ones are dropped, and counted */
 	IO_PID_BITS = 22, /* no kernel has greater ones (PID_MAX_LIMIT) */
+	IO_PARTS = 64,
+	IO_PART_NAME = 44, /* with its end; longer ones are cut */
+	IO_SLOWEST = 8,
 };
 
 /* Totals. Append; never reorder. */
@@ -127,6 +132,26 @@ struct io_written {
 	char path[IO_PATH]; /* absolute; ends with 0 */
 };
 
+enum { IO_NAMELESS, IO_NAMING, IO_NAMED };
+
+/* A part of making samples, of the batches that were looked at. Two of one name are one:
+ * processes may claim them at the same moment. */
+struct io_part {
+	_Atomic uint32_t state; /* IO_NAMED: it has its name */
+	char name[IO_PART_NAME];
+	_Atomic uint64_t calls;
+	_Atomic uint64_t ns; /* without its I/O, and without parts inside it */
+};
+
+/* One of the samples that took longest; made several times it counts with the least. */
+struct io_slow {
+	_Atomic uint32_t busy; /* 1: it is written */
+	_Atomic uint64_t sample;
+	_Atomic uint64_t ns; /* 0: it is none */
+	char path
+		[IO_PATH]; /* that was opened first for it, as it was called; "": none */
+};
+
 struct io_page {
 	char magic[8];
 	uint32_t version;
@@ -142,6 +167,9 @@ struct io_page {
 	char kept_folder[IO_PATH]; /* absolute; "": nothing is kept */
 	_Atomic uint32_t keeps;    /* 1: some process moves a file there */
 
+	/* The hook: batches of which data set may be looked at; 0: none. */
+	_Atomic uint32_t looks_at;
+
 	/* When the throttle's bucket let the last read pass. The hook sets it to 0
 	 * between windows: the bucket is full. */
 	_Atomic uint64_t busy_until_ns;
@@ -152,10 +180,15 @@ struct io_page {
 	/* Processes, ranges and files there was no room for. */
 	_Atomic uint64_t dropped_processes, dropped_ranges, dropped_written;
 
+	/* Samples that were looked at, and calls of parts there was no room for. */
+	_Atomic uint64_t looked_samples, dropped_parts;
+
 	struct io_slot slots[IO_SLOTS];
 	struct io_batch batches[IO_BATCHES];
 	struct io_range ranges[IO_RANGES];
 	struct io_written written[IO_WRITTEN];
+	struct io_part parts[IO_PARTS];
+	struct io_slow slowest[IO_SLOWEST];
 };
 
 /* Makes the page at `path` (0600, whole, without a name before it is complete), where

@@ -130,6 +130,7 @@ void profile_init(struct profile *profile)
 		.coverage = NAN,
 		.files_kept = UNKNOWN,
 		.files_lost = UNKNOWN,
+		.looked_samples = UNKNOWN,
 		.skipped = UNKNOWN,
 		.dropped_records = UNKNOWN,
 		.blocks = UNKNOWN,
@@ -174,6 +175,10 @@ static void free_arrays(struct profile *profile)
 		free(profile->skips[i].name);
 		free(profile->skips[i].reason);
 	}
+	for (size_t i = 0; i < profile->part_count; i++)
+		free(profile->parts[i].name);
+	for (size_t i = 0; i < profile->slow_count; i++)
+		free(profile->slowest[i].file);
 	for (size_t i = 0; i < profile->counter_count; i++) {
 		free(profile->counters[i].stage);
 		free(profile->counters[i].name);
@@ -242,6 +247,8 @@ void profile_free(struct profile *profile)
 	free(profile->bytes.count);
 	free(profile->epochs);
 	free(profile->skips);
+	free(profile->parts);
+	free(profile->slowest);
 	free(profile->counters);
 	free(profile->processes);
 	free(profile->environment);

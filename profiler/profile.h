@@ -222,6 +222,24 @@ struct profile_skip {
 	char *name, *reason;
 };
 
+/* What takes over a batch that lies ready, among the parts. */
+#define PROFILE_HANDOVER "hand-over"
+
+/* A part of making samples: a transform, or what stands beside these. */
+struct profile_part {
+	char *name;
+	uint64_t calls; /* in the batches that were looked at */
+	double mean_s; /* of a sample, by the wall clock: I/O left out, and parts inside */
+	double share; /* of all of them */
+};
+
+/* A sample that took longer to make than most, I/O left out. */
+struct profile_slow {
+	uint64_t sample; /* of the data set */
+	char *file;      /* that was opened for it; NULL: none */
+	double prep_s;
+};
+
 /* "cycles" of stage "prep", per sample, and by which rung of the ladder. */
 struct profile_counter {
 	char *stage; /* fetch, prep, consumer, process */
@@ -349,6 +367,11 @@ struct profile {
 	uint64_t files_kept; /* of what it overwrote then; and what could not be kept */
 	uint64_t files_lost;
 	char *put_back; /* script that puts all kept ones back; NULL: there is none */
+	struct profile_part *parts; /* the costliest first */
+	size_t part_count;
+	struct profile_slow *slowest; /* the slowest first */
+	size_t slow_count;
+	uint64_t looked_samples; /* that parts and slowest are of */
 	uint64_t skipped, dropped_records;
 	struct profile_counted counted; /* only by dsa gate */
 	uint64_t blocks;                /* complete balanced blocks used */
@@ -409,6 +432,8 @@ struct profile_skip *profile_add_skip(struct profile *profile);
 struct profile_counter *profile_add_counter(struct profile *profile);
 struct profile_process *profile_add_process(struct profile *profile);
 struct profile_fact *profile_add_fact(struct profile *profile);
+struct profile_part *profile_add_part(struct profile *profile);
+struct profile_slow *profile_add_slow(struct profile *profile);
 struct profile_draw *profile_add_draw(struct profile *profile);
 struct profile_recipe *profile_add_recipe(struct profile *profile);
 struct profile_job *profile_add_job(struct profile *profile);

@@ -46,6 +46,9 @@ ADD(counter, profile_counter, counters, counter_count, .per_sample = NAN,
 ADD(process, profile_process, processes, process_count, .cpu_s = NAN,
     .read_bytes = UNKNOWN, .samples = UNKNOWN, .threads = UNKNOWN)
 ADD(fact, profile_fact, environment, fact_count, .key = NULL)
+ADD(part, profile_part, parts, part_count, .calls = UNKNOWN, .mean_s = NAN,
+    .share = NAN)
+ADD(slow, profile_slow, slowest, slow_count, .sample = UNKNOWN, .prep_s = NAN)
 ADD(draw, profile_draw, draws, draw_count, .bytes = UNKNOWN, .fetch_s = NAN,
     .prep_s = NAN)
 ADD(recipe, profile_recipe, recipes, recipe_count, CHANGE,

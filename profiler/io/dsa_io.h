@@ -22,6 +22,36 @@ DSA_IO_EXPORT void dsa_io_batch_end(uint32_t samples);
 DSA_IO_EXPORT void dsa_io_pad(uint64_t begin_ns);
 
 /*
+ * Parts of making samples, such as transforms: the hook measures them while it looks at a
+ * batch, and adds them up here when that is made.
+ *
+ *	look()   {the batch is made: sample() after each}   took()
+ */
+
+/* Batches of this data set may be looked at from now on, in every process; 0: of none. */
+DSA_IO_EXPORT void dsa_io_look_at(uint32_t dataset);
+DSA_IO_EXPORT uint32_t dsa_io_looks_at(void);
+
+/* The calling thread looks at the batch that it makes next. Returns where the time in I/O
+ * of this process is counted, in ns; NULL: nothing is counted. */
+DSA_IO_EXPORT const _Atomic uint64_t *dsa_io_look(void);
+
+/* It made that sample of the data set in so long, its I/O left out. */
+DSA_IO_EXPORT void dsa_io_sample(uint64_t sample, uint64_t ns);
+
+/* The place of a part; -1: there is no room for it. */
+DSA_IO_EXPORT int dsa_io_part(const char *name);
+
+/* What parts took of a batch that was looked at. */
+struct io_took {
+	int32_t part;
+	uint32_t calls;
+	int64_t ns; /* below 0 is none */
+};
+DSA_IO_EXPORT void dsa_io_took(const struct io_took *took, uint32_t count,
+			       uint32_t samples);
+
+/*
  * The list that was recorded last: brings its ranges into the page cache, or out of it
  * (dirty pages are written first), while no batch is made. `share` of its files, drawn by
  * `seed`, the same ones for the same seed; of files longer than 2 MiB, of their stretches

@@ -3,6 +3,7 @@
 #include "profiler/io/batch.h"
 #include "profiler/io/data_path.h"
 #include "profiler/io/emulated.h"
+#include "profiler/io/parts.h"
 #include "profiler/io/ranges.h"
 #include "profiler/io/raw.h"
 #include "profiler/io/written_files.h"
@@ -135,10 +136,12 @@ static void meter_open_read(struct meter *meter, const char *path)
 {
 	if (meter->since > 0)
 		meter->entry = fd_opened(meter->fd, meter->batch, path, meter->since);
-	if (meter->entry != NULL)
-		meter_open_data(meter);
-	else
+	if (meter->entry == NULL) {
 		attach_add(meter->slot, IO_other_opens, 1);
+		return;
+	}
+	parts_opened(path);
+	meter_open_data(meter);
 }
 
 /* What a file that was there is opened for. */

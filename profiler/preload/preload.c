@@ -3,6 +3,7 @@
 #include "loader/base/error.h"
 #include "profiler/io_page.h"
 #include "profiler/preload/kept_files.h"
+#include "profiler/preload/prep_parts.h"
 #include "profiler/profile.h"
 
 #include <errno.h>
@@ -153,6 +154,8 @@ int preload_result(const struct preload *preload, struct profile *profile)
 	if (page == NULL)
 		return 0;
 	result = kept_files_close(page, profile);
+	if (result == 0)
+		result = prep_parts_add(page, profile);
 	if (result < 0)
 		return result;
 	seen = (double)io_page_total(page, IO_seen_bytes);

@@ -5,6 +5,8 @@ import os
 import time
 import zlib
 
+from dsa_transforms import Meter
+
 now = time.monotonic_ns
 
 
@@ -43,15 +45,20 @@ def patch_fetcher(library, fetcher):
     @functools.wraps(plain)
     def fetch(self, index):
         samples = 0
+        if not hasattr(self, "_dsa_meter"):
+            self._dsa_meter = Meter(library, self.dataset)
         if delayed and not isinstance(self.dataset, Padded) and \
                 not hasattr(self, "dataset_iter"):
             self.dataset = Padded(self.dataset, library.pad)
+        self._dsa_meter.begin(self)
         library.batch_begin(key_of(index))
         try:
             data = plain(self, index)
             samples = len(index) if isinstance(index, (list, tuple)) else 1
             return data
         finally:
+            ended = now()
             library.batch_end(samples)
+            self._dsa_meter.end(samples, ended)
 
     fetcher.fetch = fetch

@@ -25,6 +25,7 @@ import weakref
 from dsa_batches import Pool, Stream, count
 from dsa_fetch import patch_fetcher
 from dsa_library import About, Calls, Library
+from dsa_transforms import key_of
 
 STREAM, LIST, POOL = range(3)  # enum hook_source
 PATIENCE_S = 20  # without a backward the loader with most steps is taken then
@@ -201,6 +202,7 @@ class Hook:
         atexit.register(self.library.close)
         self.loading = Loading(self.torch, self.plain, self.library)
         self.loader, self.loads = it._dsa_loader, it._dsa_loads
+        self.library.look_at(key_of(it._dsa_loads[0]))
         self.library.epoch(it._dsa_start_ns)
         self.follow(it)
         return True
@@ -298,6 +300,7 @@ class Hook:
 
     def leave(self):
         """dsa has seen enough, or a call failed."""
+        self.library.look_at(0)
         if self.error is None:
             self.ended = END_DATA
             raise StopIteration if END_DATA else SystemExit(0)

@@ -34,8 +34,16 @@ FUNCTIONS = {
     "dsa_io_batch_begin": [ctypes.c_uint64],
     "dsa_io_batch_end": [ctypes.c_uint32],
     "dsa_io_pad": [ctypes.c_uint64],
+    "dsa_io_look_at": [ctypes.c_uint32],
+    "dsa_io_looks_at": [],
+    "dsa_io_look": [],
+    "dsa_io_sample": [ctypes.c_uint64, ctypes.c_uint64],
+    "dsa_io_part": [ctypes.c_char_p],
+    "dsa_io_took": [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32],
 }
-WITH_VALUE = ("dsa_hook_open", "dsa_hook_request", "dsa_hook_left", "dsa_hook_observes")
+WITH_VALUE = ("dsa_hook_open", "dsa_hook_request", "dsa_hook_left", "dsa_hook_observes",
+              "dsa_io_part")
+RESULTS = {"dsa_io_looks_at": ctypes.c_uint32, "dsa_io_look": ctypes.c_void_p}
 
 
 class Library:
@@ -46,5 +54,5 @@ class Library:
         for name, arguments in FUNCTIONS.items():
             function = getattr(slow if name == "dsa_hook_request" else quick, name)
             function.argtypes = arguments
-            function.restype = ctypes.c_int if name in WITH_VALUE else None
+            function.restype = ctypes.c_int if name in WITH_VALUE else RESULTS.get(name)
             setattr(self, name.replace("dsa_hook_", "").replace("dsa_io_", ""), function)

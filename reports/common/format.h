@@ -111,6 +111,9 @@ format_words format_which_loader;
 /* What the program itself reads beside the loader, where that is much; or nothing. */
 format_words format_program_reads;
 
+/* The costliest parts of preparation; or nothing. */
+format_words format_parts;
+
 /* What each start of an epoch costs beside the shares; or nothing. */
 format_words format_epoch_starts;
 

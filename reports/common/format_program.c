@@ -6,6 +6,8 @@
 
 #define START_NOTICED .01 /* of an epoch */
 
+enum { COSTLIEST = 3 }; /* parts */
+
 /* What the loader read in real windows. */
 struct loaded {
 	double reads, bytes, samples;
@@ -44,6 +46,27 @@ void format_program_reads(FILE *out, const struct profile *profile)
 		"it reads %s/s itself, in %s calls/s beside the loader; what it waits "
 		"for them counts as compute",
 		format_bytes(rate, bytes * per_s), format_rate(calls, reads * per_s));
+}
+
+/* A name comes from the program: its end may be anything. */
+void format_parts(FILE *out, const struct profile *profile)
+{
+	char time[FORMAT_SIZE], percent[FORMAT_SIZE];
+	double sum = 0;
+
+	for (size_t i = 0; i < profile->part_count; i++)
+		sum += profile->parts[i].mean_s;
+	for (size_t i = 0; i < profile->part_count && i < COSTLIEST; i++) {
+		const struct profile_part *part = &profile->parts[i];
+
+		fprintf(out, "%s%.40s %s", i == 0 ? "" : ", ",
+			part->name == NULL ? "?" : part->name,
+			format_percent(percent, part->share));
+	}
+	if (profile->part_count > 0)
+		fprintf(out, "%s of %s a sample",
+			profile->part_count > COSTLIEST ? " ..." : "",
+			format_seconds(time, sum));
 }
 
 void format_epoch_starts(FILE *out, const struct profile *profile)

@@ -29,6 +29,7 @@ int html_write(const struct profile *profile, const struct form_style *style, FI
 	fputs("<main>\n", out);
 	html_shares(&html);
 	html_limit(&html);
+	html_parts(&html);
 	html_jobs(&html);
 	html_whatif(&html);
 	html_plots(&html);

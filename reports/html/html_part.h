@@ -28,6 +28,7 @@ extern const char html_style[]; /* reports/html/style.css */
 void html_head(const struct html *html);         /* verdict, how it was loaded */
 void html_shares(const struct html *html);       /* stacked bar with intervals */
 void html_limit(const struct html *html);        /* what limits it, the rates */
+void html_parts(const struct html *html);        /* prep by transform */
 void html_jobs(const struct html *html);         /* jobs measured together */
 void html_whatif(const struct html *html);       /* predictions and their proofs */
 void html_plots(const struct html *html);        /* curves, distributions */

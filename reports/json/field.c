@@ -67,6 +67,7 @@ const struct field field_profile[] = {
 	AT("counters.cpu_s_per_sample", NUMBER, cpu_s_per_sample),
 	AT("counters.program_reads_per_sample", NUMBER, program_reads_per_sample),
 	AT("counters.program_bytes_per_sample", NUMBER, program_bytes_per_sample),
+	AT("prep_sampled", COUNT, looked_samples),
 	AT("epoch_starts.count", COUNT, epoch_starts),
 	AT("epoch_starts.mean_s", NUMBER, epoch_start_s),
 	AT("coverage", NUMBER, coverage),
@@ -137,6 +138,25 @@ static const struct field skip[] = {
 	AT("sample", COUNT, sample),
 	AT("name", TEXT, name),
 	AT("reason", TEXT, reason),
+	{NULL, FIELD_END, 0},
+};
+
+#undef AT
+#define AT(path, type, member) FIELD_AT(profile_part, path, type, member)
+
+static const struct field part[] = {
+	AT("name", TEXT, name),       AT("calls", COUNT, calls),
+	AT("mean_s", NUMBER, mean_s), AT("share", NUMBER, share),
+	{NULL, FIELD_END, 0},
+};
+
+#undef AT
+#define AT(path, type, member) FIELD_AT(profile_slow, path, type, member)
+
+static const struct field slow[] = {
+	AT("sample", COUNT, sample),
+	AT("file", TEXT, file),
+	AT("prep_s", NUMBER, prep_s),
 	{NULL, FIELD_END, 0},
 };
 
@@ -279,6 +299,8 @@ ADD(prep_point)
 ADD(fetch_point)
 ADD(epoch)
 ADD(skip)
+ADD(part)
+ADD(slow)
 ADD(counter)
 ADD(process)
 ADD(recipe)
@@ -300,6 +322,8 @@ const struct field_list field_lists[] = {
 	     fetch_point),
 	LIST("cache.epochs", epoch, profile_epoch, epochs, epoch_count, epoch),
 	LIST("run.skips", skip, profile_skip, skips, skip_count, skip),
+	LIST("prep_by_transform", part, profile_part, parts, part_count, part),
+	LIST("prep_slowest", slow, profile_slow, slowest, slow_count, slow),
 	LIST("counters.stages", counter, profile_counter, counters, counter_count,
 	     counter),
 	LIST("processes", process, profile_process, processes, process_count, process),

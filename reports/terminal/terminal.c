@@ -352,6 +352,7 @@ static void terminal_write_box(struct box *box, const struct profile *profile)
 		whatif_ranking(box, profile, ADVICE);
 	terminal_jobs(box, profile);
 	terminal_limit(box, profile);
+	box_sentence(box, "prep", format_string(format_parts, profile));
 	box_sentence(box, "busy", format_string(format_busy, profile));
 	box_sentence(box, "emulated", format_string(format_emulated, profile));
 	box_sentence(box, "loader", format_string(format_which_loader, profile));
