@@ -9,15 +9,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* 0 or -errno. */
+/* Of a file that has its size. 0 or -errno. */
 static int io_page_fill(int fd, struct io_page **made)
 {
-	struct io_page *page;
-	int result = io_allocate(fd, sizeof(*page));
+	struct io_page *page =
+		mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-	if (result < 0)
-		return result;
-	page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (page == MAP_FAILED)
 		return -errno;
 	page->version = IO_VERSION;
@@ -34,7 +31,9 @@ struct io_page *io_page_create(const char *path, struct error *err)
 	int fd = io_new_file(path, &named), result = fd;
 
 	if (fd >= 0) {
-		result = io_page_fill(fd, &page);
+		result = io_allocate(fd, sizeof(*page));
+		if (result == 0)
+			result = io_page_fill(fd, &page);
 		if (result == 0 && !named)
 			result = io_name_file(fd, path);
 		close(fd);
@@ -46,6 +45,19 @@ struct io_page *io_page_create(const char *path, struct error *err)
 		unlink(path);
 	error_sys(err, -result, "cannot make %s (%zu MB)", path, sizeof(*page) >> 20);
 	return NULL;
+}
+
+struct io_page *io_page_memory(int *memory)
+{
+	struct io_page *page = NULL;
+	int fd = memfd_create("dsa-io", MFD_CLOEXEC);
+
+	if (fd >= 0 && ftruncate(fd, sizeof(*page)) == 0)
+		io_page_fill(fd, &page);
+	if (fd >= 0 && page == NULL)
+		close(fd);
+	*memory = page != NULL ? fd : 0;
+	return page;
 }
 
 void io_page_unmap(struct io_page *page)

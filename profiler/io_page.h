@@ -5,8 +5,8 @@
  * libdsa-io.so is preloaded into the program. DSA_IO names a file that dsa made; a process
  * maps it when it makes a batch or opens a file to write. All counting is by atomics in
  * this page, so that a worker that is killed, or leaves by _exit, loses nothing. All times
- * are CLOCK_MONOTONIC in nanoseconds. The file is best one in memory (/dev/shm): a page of
- * any other faults anew each time that it was written back.
+ * are CLOCK_MONOTONIC in nanoseconds. The file is best one in memory, which takes what is
+ * touched of it: a page of any other faults anew each time that it was written back.
  *
  *	+-----------+ 0
  *	| header    |  control: the emulated storage, the list that is recorded
@@ -34,7 +34,7 @@
 struct error;
 
 #define IO_MAGIC   "dsa-io\0"
-#define IO_VERSION 1
+#define IO_VERSION 2
 
 enum {
 	IO_SLOTS = 256, /* processes that make batches at once */
@@ -158,12 +158,16 @@ struct io_page {
 	uint32_t bytes; /* of the whole file */
 
 	/* The hook, while no batch is made. */
-	_Atomic uint32_t throttled; /* 1: the emulated storage holds reads back */
-	_Atomic uint32_t listing;   /* 1: batches write their ranges */
-	_Atomic uint32_t keeping;   /* 1: files are kept that would be overwritten */
+	_Atomic uint32_t
+		throttled;        /* 1: the emulated storage holds reads back; where dsa
+				     * only observes from the start on */
+	_Atomic uint32_t listing; /* 1: batches write their ranges */
+	_Atomic uint32_t keeping; /* 1: files are kept that would be overwritten */
 
 	/* dsa, before the program starts; 0: none. */
 	double storage_bandwidth, storage_latency, prep_delay; /* B/s, s, s */
+	uint32_t
+		several; /* 1: programs at once share the page: none is measured by it */
 	char kept_folder[IO_PATH]; /* absolute; "": nothing is kept */
 	_Atomic uint32_t keeps;    /* 1: some process moves a file there */
 
@@ -194,6 +198,10 @@ struct io_page {
 /* Makes the page at `path` (0600, whole, without a name before it is complete), where
  * nothing may be, and maps it. NULL fills err. The file stays. */
 struct io_page *io_page_create(const char *path, struct error *err);
+
+/* The same in memory that has no name and goes with *memory, a descriptor. NULL: it can't
+ * be had. */
+struct io_page *io_page_memory(int *memory);
 void io_page_unmap(struct io_page *page);
 
 /* A counter over all processes, those that are gone included. */

@@ -15,18 +15,28 @@ struct profile;
 /* Whose loader is to be measured: the first that asks, libdsa's alone, torch's. */
 enum preload_choice { PRELOAD_AUTO, PRELOAD_DSA, PRELOAD_TORCH, PRELOAD_NONE };
 
+extern const char *const preload_choices[];
+
+/* Begins all 0. */
 struct preload {
 	char library[PATH_MAX];
 	char python[PATH_MAX]; /* folder of sitecustomize.py */
+	char folder[PATH_MAX]; /* of the run */
 	char path[PATH_MAX];   /* of the page: DSA_IO */
-	struct io_page *page;  /* NULL: there is none */
-	bool ends_data;        /* as in the wishes */
+	int memory; /* the page lies in memory that this holds; 0: in a file */
+	struct io_page *page; /* NULL: there is none */
+	const char *asked;    /* as in the wishes */
+	bool ends_data;
 };
 
-/* What the storage and prep of the program are to be like, 0: as they are; and its files. */
 struct preload_wishes {
-	double bandwidth, latency, prep_delay; /* B/s, s, s */
-	bool ends_data; /* its loops end, not the program, when enough is measured */
+	enum preload_choice choice;
+	/* What dsa was given for the loader, in the syntax of DSA_LOADER; NULL: nothing.
+	 * storage_bandwidth, storage_latency and prep_delay act by the page. */
+	const char *asked;
+	bool observes;  /* the emulated storage holds reads back all the time */
+	bool several;   /* programs at once: no loader of their own is measured */
+	bool ends_data; /* loops end, not the program, when enough is measured */
 	bool overwrites; /* files are not kept that it overwrites while data is repeated */
 };
 
@@ -35,8 +45,9 @@ struct preload_wishes {
 int preload_find(struct preload *preload, struct error *err);
 
 /*
- * Makes the page of one launch, in the run's folder. 0 or -errno. preload_close() removes
- * it, and preload_forget() that of a dsa that died.
+ * Makes the page of one launch, whose run has this folder. 0 without a page where none is
+ * wanted, or with PRELOAD_AUTO can be had; or -errno. preload_close() ends it, and
+ * preload_forget() that of a dsa that died.
  */
 int preload_open(struct preload *preload, const char *folder,
 		 const struct preload_wishes *wishes, struct error *err);
@@ -47,8 +58,11 @@ void preload_forget(const char *folder);
  * read. 0 or -errno. */
 int preload_result(const struct preload *preload, struct profile *profile);
 
-/* Sets DSA_IO, LD_PRELOAD and PYTHONPATH of this process, and keeps what the last two had.
- * 0 or -1. */
+/* The same of a run whose dsa died: the files that it kept. 0 or -errno. */
+int preload_recover(const char *folder, struct profile *profile);
+
+/* Sets DSA_IO, DSA_ASKED, LD_PRELOAD and PYTHONPATH of this process, and keeps what the last
+ * two had. 0 or -1. */
 int preload_set_environment(const struct preload *preload);
 
 /* The Python that a command starts, itself or by its script's first line. */

@@ -156,6 +156,7 @@ static void free_texts(struct profile *profile)
 		profile->limit.other,  profile->limit_next.other, profile->limit_why,
 		profile->loader,       profile->directory,        profile->model.why,
 		profile->currency,     profile->busy_why,         profile->put_back,
+		profile->asked,        profile->loader_choice,
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)

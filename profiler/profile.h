@@ -306,10 +306,12 @@ struct profile {
 	char **command;               /* argv of the target, NULL terminated */
 	char *repeat;                 /* a dsa command line that measures this again */
 	char *loader;                 /* DSA_LOADER that the program ran under */
-	char *directory;              /* that it ran in */
-	double wall_s;                /* of the whole run */
-	double budget_s, precision;   /* asked: seconds, share */
-	double budget_needed_s;       /* for the precision; NAN when it was reached */
+	char *asked;                /* and DSA_ASKED: of it what dsa itself was given */
+	char *loader_choice;        /* --loader: auto, dsa, torch, none */
+	char *directory;            /* that it ran in */
+	double wall_s;              /* of the whole run */
+	double budget_s, precision; /* asked: seconds, share */
+	double budget_needed_s;     /* for the precision; NAN when it was reached */
 	int target_status; /* exit status of the target; 128+n by signal; -1 unknown */
 	uint64_t seed;
 

@@ -15,10 +15,13 @@
 static void gate_check_take_settings(struct gate_options *ask,
 				     const struct gate_side *base)
 {
-	if (ask->measure.command == NULL && profile_can_repeat(&base->about))
-		ask->measure.command = base->about.command;
-	if (ask->measure.loader == NULL || ask->measure.loader[0] == '\0')
-		ask->measure.loader = base->about.loader;
+	if (ask->measure.startup.command == NULL && profile_can_repeat(&base->about))
+		ask->measure.startup.command = base->about.command;
+	if (ask->measure.startup.loader == NULL ||
+	    ask->measure.startup.loader[0] == '\0') {
+		ask->measure.startup.loader = base->about.loader;
+		ask->measure.startup.asked = base->about.asked;
+	}
 }
 
 /* The median of the last session's rates, samples/s. */
@@ -36,19 +39,24 @@ static double gate_check_rate_of(const struct gate_side *side)
 }
 
 /*
- * The options with a delay of prep at which all workers together deliver at the slowed
- * rate, which no faster stage can hide. NULL: the rate is unknown, or memory is short.
+ * Seconds that prep of a sample is to take so that all workers together deliver at the
+ * slowed rate, which no faster stage can hide. NAN: the rate is unknown.
  */
-static char *gate_check_slowed(const struct gate_options *ask,
-			       const struct gate_side *side)
+static double gate_check_delay_s(const struct gate_options *ask,
+				 const struct gate_side *side)
 {
-	double delay_s = (double)side->about.workers * (1 + ask->slowdown) /
-			 gate_check_rate_of(side);
-	const char *before = ask->measure.loader;
-	char *text = NULL;
+	double workers = fmax(1, (double)side->about.workers);
 
-	if (!isfinite(delay_s) || side->about.workers == UNKNOWN)
-		return NULL;
+	return side->about.workers == UNKNOWN
+		       ? NAN
+		       : workers * (1 + ask->slowdown) / gate_check_rate_of(side);
+}
+
+/* The options with that delay, to be freed. NULL: memory is short. */
+static char *gate_check_slowed(const char *before, double delay_s)
+{
+	char *text;
+
 	if (asprintf(&text, "%s%sprep_delay=%.0fns", before != NULL ? before : "",
 		     before != NULL && before[0] != '\0' ? "," : "", 1e9 * delay_s) < 0)
 		return NULL;
@@ -100,31 +108,50 @@ static int gate_check_without(struct gate_options *ask, struct gate_side *sides,
 }
 
 /* The side that is judged is the slowed one. */
+static int gate_check_slow(struct gate_options *ask, double delay_s,
+			   struct gate_verdict *verdict, struct error *err)
+{
+	const struct measure_config usual = ask->measure;
+	char *loader = gate_check_slowed(usual.startup.loader, delay_s);
+	char *asked = gate_check_slowed(usual.startup.asked, delay_s);
+	struct gate_side sides[2];
+	int result = -ENOMEM;
+
+	ask->measure.startup.loader = loader;
+	ask->measure.startup.asked = asked;
+	gate_side_init(&sides[0]);
+	gate_side_init(&sides[1]);
+	if (loader != NULL && asked != NULL)
+		result = gate_check_compare(ask, &usual, sides, verdict, err);
+	else
+		error_sys(err, ENOMEM, "slowing the program down");
+	ask->measure = usual;
+	free(loader);
+	free(asked);
+	gate_side_free(&sides[0]);
+	gate_side_free(&sides[1]);
+	return result;
+}
+
 static int gate_check_with(struct gate_options *ask, const struct gate_side *plain,
 			   bool *right, struct error *err)
 {
-	struct measure_config usual = ask->measure;
+	double delay_s = gate_check_delay_s(ask, plain);
 	struct gate_verdict verdict = {0};
-	struct gate_side sides[2];
-	char what[64], *loader = gate_check_slowed(ask, plain);
+	char what[64];
 	int result;
 
-	if (loader == NULL)
+	if (!isfinite(delay_s))
 		return error_set(err, ENODATA,
 				 "the rate of the program is unknown: nothing can be "
 				 "slowed down by a known part of it");
-	ask->measure.loader = loader;
-	result = gate_check_compare(ask, &usual, sides, &verdict, err);
-	ask->measure.loader = usual.loader;
-	free(loader);
+	result = gate_check_slow(ask, delay_s, &verdict, err);
 	*right = verdict.outcome == GATE_REGRESSION;
 	snprintf(what, sizeof(what), "prep slowed, by %.3g%% in all",
 		 100 * ask->slowdown);
 	if (result == 0)
 		gate_check_print(ask, what, &verdict, *right);
 	gate_verdict_free(&verdict);
-	gate_side_free(&sides[0]);
-	gate_side_free(&sides[1]);
 	return result;
 }
 
@@ -153,7 +180,7 @@ int gate_options_check(struct gate_options *ask)
 	if (ask->baseline != NULL)
 		result = baseline_load(ask->baseline, &base, &err);
 	gate_check_take_settings(ask, &base);
-	if (result == 0 && ask->measure.command == NULL)
+	if (result == 0 && ask->measure.startup.command == NULL)
 		result = error_set(&err, EINVAL,
 				   "%s names no command that can be run again: "
 				   "give one after --",

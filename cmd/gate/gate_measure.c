@@ -136,7 +136,7 @@ static void gate_measure_aside(struct measure_config configs[2], const char *fol
 {
 	for (int i = 0; i < 2; i++) {
 		configs[i].folder = folder;
-		configs[i].output_aside = true;
+		configs[i].startup.output_aside = true;
 	}
 }
 

@@ -126,7 +126,7 @@ static void gate_set_samples(struct argp_state *state, void *member, const char 
 /* What is compared with what. */
 static void check_sides(struct argp_state *state, const struct gate_options *ask)
 {
-	bool program = ask->measure.command != NULL;
+	bool program = ask->measure.startup.command != NULL;
 
 	if (ask->baseline == NULL && (ask->update || ask->against == NULL))
 		argument_error(state, "compared with what? Give --baseline FILE, or "
@@ -193,6 +193,8 @@ static const struct argument arguments[] = {
 	{"inconclusive", 0, "pass|fail", TO(WORD, inconclusive),
 	 "Exit status of an inconclusive comparison, instead of 4"},
 	ARGUMENT_HEADING(3, "The measurement:"),
+	{"loader", 0, "auto|dsa|torch|none", TO(WORD, measure.startup.choice),
+	 "Whose loader is measured, as of dsa run (default auto)"},
 	{"pairs", 0, "N", ARGUMENT_NUMBER(gate_options, pairs, 0, GATE_PAIRS_MOST),
 	 "Repetitions of each side (default: 7 to 32, until they decide; 12 with "
 	 "--update); 0: exact counts alone"},
@@ -214,7 +216,7 @@ static const struct argument arguments[] = {
 	{"json", 0, NULL, TO(FLAG, json), "Print the verdict as JSON"},
 	{"quiet", 'q', NULL, TO(FLAG, quiet), "Print nothing but errors"},
 	{"verbose", 'v', NULL, TO(FLAG, verbose), "Print each repetition"},
-	{NULL, 0, "-- CMD...", TO(REST, measure.command), NULL},
+	{NULL, 0, "-- CMD...", TO(REST, measure.startup.command), NULL},
 	SETTINGS(gate_options),
 };
 
@@ -270,25 +272,28 @@ static int gate_main(const struct command *self, int argc, char **argv)
 		.inconclusive = GATE_STATUS_INCONCLUSIVE,
 	};
 	struct error err = {0};
-	char *loader, *again;
+	char *loader, *asked, *again;
 	int status;
 
 	gate_config_init(&ask.config);
 	argument_read(self, argc, argv, &ask);
 	loader = settings_loader(&ask.settings, getenv("DSA_LOADER"));
+	asked = settings_loader(&ask.settings, NULL);
 	again = shell_quote_words(argv);
-	ask.measure.loader = loader;
+	ask.measure.startup.loader = loader;
+	ask.measure.startup.asked = asked;
 	ask.measure.repeat = again;
 	ask.measure.dataset = ask.settings.dataset;
 	ask.measure.seed = ask.settings.seed;
-	ask.measure.cores = ask.settings.cores;
-	if (loader != NULL && again != NULL) {
+	ask.measure.startup.cores = ask.settings.cores;
+	if (loader != NULL && asked != NULL && again != NULL) {
 		status = gate_options_answer(&ask);
 	} else {
 		error_sys(&err, ENOMEM, "starting");
 		status = cmd_fail(&err);
 	}
 	free(loader);
+	free(asked);
 	free(again);
 	free(ask.against);
 	return status;

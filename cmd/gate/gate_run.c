@@ -72,7 +72,7 @@ static int measure_sides(struct gate_options *ask, struct sides *sides,
 	struct gate_side measured[2];
 	int result;
 
-	against.command = ask->against;
+	against.startup.command = ask->against;
 	gate_side_init(&measured[0]);
 	gate_side_init(&measured[1]);
 	result = gate_options_measure(ask, ask->against != NULL ? &against : NULL,

@@ -56,26 +56,26 @@ static void run_add_job(struct argp_state *state, void *options, const char *arg
 static void run_check(struct argp_state *state, void *options)
 {
 	struct run *run = options;
-	unsigned jobs = run->job_count + run->measure.jobs;
+	unsigned jobs = run->job_count + run->measure.startup.jobs;
 
 	if (run->end.observed)
 		run->measure.protocol = MEASURE_OBSERVE;
-	if (run->job_count > 0 && run->measure.jobs > 0)
+	if (run->job_count > 0 && run->measure.startup.jobs > 0)
 		argument_error(state,
 			       "--jobs counts copies of one program, --job names "
 			       "different ones: give one of them");
-	if (run->job_count > 0 && run->measure.command != NULL)
+	if (run->job_count > 0 && run->measure.startup.command != NULL)
 		argument_error(state, "--job names all programs: '%s' is one too many",
-			       run->measure.command[0]);
-	if (run->job_count == 0 && run->measure.command == NULL)
+			       run->measure.startup.command[0]);
+	if (run->job_count == 0 && run->measure.startup.command == NULL)
 		argument_error(state, "which program? (dsa run [OPTION...] -- CMD...)");
 	if (jobs > 1 && run->measure.protocol == MEASURE_SEPARATE)
 		argument_error(state, "several jobs are measured with "
 				      "--protocol=interleaved or --observe");
-	if (run->measure.share && run->measure.protocol != MEASURE_INTERLEAVED)
+	if (run->measure.startup.share && run->measure.protocol != MEASURE_INTERLEAVED)
 		argument_error(state, "a shared loader is measured with "
 				      "--protocol=interleaved");
-	if ((jobs > 1 || run->measure.share) && run_end_sweeps(&run->end))
+	if ((jobs > 1 || run->measure.startup.share) && run_end_sweeps(&run->end))
 		argument_error(state, "--sweep measures one job: leave the others out");
 }
 
@@ -83,13 +83,13 @@ static void run_check(struct argp_state *state, void *options)
 
 static const struct argument arguments[] = {
 	ARGUMENT_HEADING(1, "Several jobs at once:"),
-	{"jobs", 0, "N", ARGUMENT_NUMBER(run, measure.jobs, 1, BARRIER_JOBS),
+	{"jobs", 0, "N", ARGUMENT_NUMBER(run, measure.startup.jobs, 1, BARRIER_JOBS),
 	 "Run N copies of the program; {job} in its words and DSA_JOB is the number"},
 	{"job", 0, "CMD", ARGUMENT_ALL_BY(CALL, run_add_job),
 	 "Run this command too; may be given several times"},
-	{"share", 0, NULL, TO(FLAG, measure.share), "One loader for all jobs"},
+	{"share", 0, NULL, TO(FLAG, measure.startup.share), "One loader for all jobs"},
 	ARGUMENT_HEADING(2, "The measurement:"),
-	{"loader", 0, "auto|dsa|torch|none", TO(WORD, measure.choice),
+	{"loader", 0, "auto|dsa|torch|none", TO(WORD, measure.startup.choice),
 	 "Whose loader is measured: the one that trains first, libdsa's, or that of a "
 	 "PyTorch program as it stands; none preloads nothing (default auto)"},
 	{"end", 0, "exit|data", TO(WORD, ends_data),
@@ -126,7 +126,8 @@ static const struct argument arguments[] = {
 	 "End with dsa's own status, or the program's (default own)"},
 	{"quiet", 'q', NULL, TO(FLAG, end.trials.quiet), "Print nothing but errors"},
 	{"verbose", 'v', NULL, TO(FLAG, end.trials.verbose), "Print each window"},
-	{NULL, 0, "-- CMD...\n--job=CMD --job=CMD...", TO(REST, measure.command), NULL},
+	{NULL, 0, "-- CMD...\n--job=CMD --job=CMD...",
+	 TO(REST, measure.startup.command), NULL},
 	SETTINGS(run),
 };
 
@@ -210,22 +211,20 @@ static void run_prepare(struct run *run)
 	config->dataset = settings->dataset;
 	config->seed = settings->seed;
 	config->steps = settings->steps;
-	config->cores = settings->cores;
-	config->output_aside = run->end.json;
+	config->startup.cores = settings->cores;
+	config->startup.output_aside = run->end.json;
 	config->keep = result_save;
 	if (run->job_count > 0) {
-		config->jobs = run->job_count;
-		config->commands = (char *const *const *)run->jobs;
-		config->command = run->jobs[0];
+		config->startup.jobs = run->job_count;
+		config->startup.commands = (char *const *const *)run->jobs;
+		config->startup.command = run->jobs[0];
 	}
 	config->context = run;
 	config->started = run_started;
 	config->unmeasured = run_unmeasured;
-	config->wishes.bandwidth = (double)settings->bandwidth;
-	config->wishes.latency = (double)settings->latency_ns * 1e-9;
-	config->wishes.prep_delay = (double)settings->delay_ns * 1e-9;
-	config->wishes.ends_data = run->ends_data != 0;
-	config->wishes.overwrites = run->overwrites != 0;
+	config->startup.ends_data = run->ends_data != 0;
+	config->startup.overwrites = run->overwrites != 0;
+	run->end.trials.choice = config->startup.choice;
 	if (progress_wanted(run->end.trials.quiet) && !run->end.observed)
 		config->progress = run_progress;
 }
@@ -255,7 +254,7 @@ static int run_main(const struct command *self, int argc, char **argv)
 			.trials = {.budget_s = 20, .precision = .01}},
 	};
 	struct error err = {0};
-	char *loader, *repeat;
+	char *loader, *asked, *repeat;
 	bool there;
 	int status;
 
@@ -267,10 +266,12 @@ static int run_main(const struct command *self, int argc, char **argv)
 	    result_replaces(run.end.output, &err) < 0)
 		return cmd_fail(&err);
 	loader = settings_loader(&run.settings, getenv("DSA_LOADER"));
+	asked = settings_loader(&run.settings, NULL);
 	repeat = shell_quote_words(argv);
-	run.measure.loader = loader;
+	run.measure.startup.loader = loader;
+	run.measure.startup.asked = asked;
 	run.measure.repeat = repeat;
-	if (loader != NULL && repeat != NULL) {
+	if (loader != NULL && asked != NULL && repeat != NULL) {
 		status = measure_and_conclude(&run);
 	} else {
 		error_sys(&err, ENOMEM, "starting the run");
@@ -279,6 +280,7 @@ static int run_main(const struct command *self, int argc, char **argv)
 	if (!there)
 		rmdir(run.end.output); /* stays if anything lies in it */
 	free(loader);
+	free(asked);
 	free(repeat);
 	for (unsigned i = 0; i < run.job_count; i++)
 		free(run.jobs[i]);

@@ -107,13 +107,22 @@ static int measure_change(const struct trying *trying, const struct apply *apply
 			  struct measure_rate *rate, struct error *err)
 {
 	const struct profile *profile = trying->profile;
+	enum preload_choice choice = trying->trials->choice;
 	const struct measure_config config = {
-		.command = profile->command,
+		.startup =
+			{
+				.command = profile->command,
+				.jobs = apply->jobs,
+				.share = apply->share,
+				.loader = apply->loader,
+				.loaders = apply->loaders,
+				.asked = apply->asked,
+				.choice =
+					choice != PRELOAD_AUTO ? choice : apply->choice,
+				.cores = apply->cores,
+				.output_aside = true,
+			},
 		.folder = trying->folder,
-		.jobs = apply->jobs,
-		.share = apply->share,
-		.loader = apply->loader,
-		.loaders = apply->loaders,
 		.dataset = profile->dataset,
 		.repeat = profile->repeat,
 		.budget_s = trying->trials->budget_s,
@@ -121,8 +130,6 @@ static int measure_change(const struct trying *trying, const struct apply *apply
 		.timeout_s = TIMEOUT_S,
 		.grace_s = GRACE_S,
 		.seed = profile->seed != UNKNOWN ? profile->seed : 0,
-		.cores = apply->cores,
-		.output_aside = true,
 	};
 
 	return measure_rate(&config, rate, err);

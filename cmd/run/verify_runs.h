@@ -9,6 +9,8 @@
 #ifndef DSA_VERIFY_RUNS_H
 #define DSA_VERIFY_RUNS_H
 
+#include "profiler/run/measure.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -22,6 +24,7 @@ struct verify_runs {
 	double budget_s, precision; /* of each: seconds, relative half-width */
 	bool resume;                /* leave out what the result has already */
 	bool quiet, verbose;        /* nothing but errors; also how each was measured */
+	enum preload_choice choice; /* PRELOAD_AUTO: as the run was started */
 };
 
 /* 0, or -ENOTSUP (err: which change, and why) when one of them can't be tried here. */

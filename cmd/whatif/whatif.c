@@ -23,6 +23,8 @@ static const struct argument arguments[] = {
 	 "Run each change, or without changes the advised ones"},
 	{"resume", 0, NULL, TO(FLAG, trials.resume),
 	 "Verify only what the result has not verified already"},
+	{"loader", 0, "auto|dsa|torch|none", TO(WORD, trials.choice),
+	 "Whose loader is measured (default: as in RUN)"},
 	{"budget", 0, "TIME", TO(TIME, trials.budget_s),
 	 "Time to measure each (default 20s)"},
 	{"precision", 0, "POINTS", TO(POINTS, trials.precision),

@@ -350,7 +350,12 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 	hook.step_ns = 0;
 	hook.compares = false;
 	hook.counted = atomic_load(&hook.page->batch_count);
-	hook.process = hook.trace->driver == 0 ? trace_claim(hook.trace, false) : NULL;
+	hook.process = NULL;
+	if (hook.page->several)
+		dsa_hook_refuse("several programs at once are measured with libdsa's "
+				"loader alone, and this is torch's");
+	else if (hook.trace->driver == 0)
+		hook.process = trace_claim(hook.trace, false);
 	if (hook.process != NULL && hook_drive(about)) {
 		atomic_store(&hook.page->keeping, hook.trace->observe == 0);
 		atomic_fetch_add(&hook.trace->loaders, 1);
@@ -368,7 +373,8 @@ void dsa_hook_close(void)
 	if (hook.trace == NULL)
 		return;
 	driver_close(&hook.driver);
-	atomic_store(&hook.page->throttled, 0);
+	if (!hook.trace->observe)
+		atomic_store(&hook.page->throttled, 0);
 	trace_give_back(hook.process);
 	trace_unmap(hook.trace);
 	hook.trace = NULL;
@@ -376,10 +382,50 @@ void dsa_hook_close(void)
 
 /* ---- steps ---- */
 
+static int hook_observes(const struct trace *trace)
+{
+	if (trace == NULL || !trace->observe)
+		return 0;
+	return trace->until_samples > 0 ? 2 : 1;
+}
+
+/* Loader and workers rest at both ends, so that the totals are of these samples alone. */
+static void hook_count_work(void)
+{
+	static const struct {
+		enum trace_counter to;
+		enum io_counter from;
+	} counts[] = {{TRACE_counted_opens, IO_opens},
+		      {TRACE_counted_reads, IO_reads},
+		      {TRACE_counted_read_bytes, IO_bytes}};
+	enum { COUNTS = sizeof(counts) / sizeof(counts[0]) };
+	uint64_t before[COUNTS], wanted = trace_end(hook.trace);
+
+	hook_drain(&hook);
+	for (int i = 0; i < COUNTS; i++)
+		before[i] = io_page_total(hook.page, counts[i].from);
+	if (!driver_stopped(&hook.driver))
+		hook_done(hook.calls.count(wanted < INT32_MAX ? (uint32_t)wanted
+							      : INT32_MAX));
+	for (int i = 0; i < COUNTS; i++)
+		trace_add(hook.process, counts[i].to,
+			  io_page_total(hook.page, counts[i].from) - before[i]);
+	driver_end(&hook.driver);
+}
+
+void dsa_hook_counted(uint32_t samples)
+{
+	trace_add(hook.process, TRACE_delivered_batches, 1);
+	trace_add(hook.process, TRACE_delivered_samples, samples);
+}
+
 int dsa_hook_request(uint64_t now)
 {
-	return hook.trace != NULL && driver_request(&hook.driver, now, 0) &&
-	       !driver_stopped(&hook.driver);
+	if (hook.trace == NULL || !driver_request(&hook.driver, now, 0))
+		return 0;
+	if (hook_observes(hook.trace) == 2)
+		hook_count_work();
+	return !driver_stopped(&hook.driver);
 }
 
 void dsa_hook_delivered(uint32_t samples, uint64_t blocked_ns)
@@ -434,7 +480,7 @@ int dsa_hook_left(void)
 int dsa_hook_observes(void)
 {
 	struct trace *trace = hook_session();
-	int observes = trace != NULL && trace->observe != 0;
+	int observes = hook_observes(trace);
 
 	trace_unmap(trace);
 	return observes;
@@ -446,7 +492,7 @@ void dsa_hook_refuse(const char *why)
 
 	if (trace == NULL)
 		return;
-	if (trace->unmeasured == 0) {
+	if (trace->unmeasured == 0 && (trace->driver == 0 || hook.process != NULL)) {
 		hook_copy(trace->unmeasured_why, sizeof(trace->unmeasured_why), why);
 		atomic_store_explicit(&trace->unmeasured, 1, memory_order_release);
 	}

@@ -40,6 +40,11 @@ struct hook_calls {
 
 	/* Waits until devices have done what the program gave them; enum trace_devices. */
 	int (*still)(void);
+
+	/* From rest: has the loader make so many samples, the same ones in every run on
+	 * the same data where it can, and delivers none. Tells of each batch by
+	 * dsa_hook_counted(). */
+	int (*count)(uint32_t samples);
 };
 
 /* What is loaded and how. Texts are copied. */
@@ -55,7 +60,7 @@ struct hook_about {
 
 /*
  * The loader that asks will be driven from its next batch on. 0; -EBUSY: another one is, or
- * the program has libdsa's; -ENOENT: there is no session or no page (io_page.h), or
+ * the program has libdsa's, or is one of several; -ENOENT: there is no session or no page (io_page.h), or
  * it is of another version of dsa.
  */
 HOOK_EXPORT int dsa_hook_open(const struct hook_about *about,
@@ -70,6 +75,9 @@ HOOK_EXPORT int dsa_hook_request(uint64_t now);
 
 /* It was given one of so many samples, after a wait for it. */
 HOOK_EXPORT void dsa_hook_delivered(uint32_t samples, uint64_t blocked_ns);
+
+/* A batch of those that count() makes is there. */
+HOOK_EXPORT void dsa_hook_counted(uint32_t samples);
 
 /* Between steps: what the program had changed of a copy was made anew. */
 HOOK_EXPORT void dsa_hook_renewed(uint64_t ns);
@@ -86,10 +94,12 @@ HOOK_EXPORT void dsa_hook_epoch(uint64_t ns);
 /* True when dsa is gone: epochs end by themselves again. */
 HOOK_EXPORT int dsa_hook_left(void);
 
-/* True where dsa only watches. From any thread, before open() too. */
+/* 1 where dsa only watches, 2 where it only counts what samples take; 0: it asks for windows.
+ * From any thread, before open() too. */
 HOOK_EXPORT int dsa_hook_observes(void);
 
-/* Tells dsa why the program goes on without it. From any thread. */
+/* Tells dsa why the program goes on without it, unless libdsa's loader is measured. From any
+ * thread. */
 HOOK_EXPORT void dsa_hook_refuse(const char *why);
 
 #endif

@@ -3,6 +3,7 @@
 #include "profiler/io/attach.h"
 #include "profiler/io/coverage.h"
 #include "profiler/io/data_path.h"
+#include "profiler/io/put_back.h"
 #include "profiler/io/raw.h"
 
 #include <errno.h>
@@ -187,6 +188,8 @@ static void written_keep(struct io_page *page, const struct written_file *file,
 	if (!written_place(page, written->number, place) ||
 	    ((way == NULL || !way(file, place)) && !written_copy(file, place)))
 		atomic_store(&written->kept, IO_LOST);
+	else
+		put_back_add(page->kept_folder, place, file->path);
 }
 
 /* One at a time; who can't wait, or would wait for one that was killed, copies. */

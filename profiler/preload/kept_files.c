@@ -1,17 +1,27 @@
-/* kept_files.c - makes the folder of kept files, and the script in it. */
+/* kept_files.c - makes the folder of kept files, and tells what lies in it. */
 #include "profiler/preload/kept_files.h"
 #include "loader/base/error.h"
-#include "loader/base/text/shell_word.h"
+#include "loader/base/number.h"
 #include "profiler/io_page.h"
 #include "profiler/profile.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { KEPT_FOLDERS = 1000 };
+
+/* "kept", "kept.2" ...; false: that is too long. */
+static bool kept_files_name(char path[PATH_MAX], const char *folder, int number)
+{
+	return snprintf(path, PATH_MAX, number == 1 ? "%s/kept" : "%s/kept.%d", folder,
+			number) < IO_PATH;
+}
 
 /* What runs before kept, and nobody put back, stays where it is. */
 int kept_files_open(struct io_page *page, const char *folder, struct error *err)
@@ -20,8 +30,7 @@ int kept_files_open(struct io_page *page, const char *folder, struct error *err)
 	int result = -EEXIST;
 
 	for (int i = 1; result == -EEXIST && i < KEPT_FOLDERS; i++) {
-		if (snprintf(path, sizeof(path), i == 1 ? "%s/kept" : "%s/kept.%d",
-			     folder, i) >= IO_PATH)
+		if (!kept_files_name(path, folder, i))
 			return error_sys(err, ENAMETOOLONG, "cannot keep files in %s",
 					 folder);
 		rmdir(path); /* one in which nothing lies */
@@ -44,43 +53,14 @@ static uint64_t kept_files_count(const struct io_page *page, uint32_t kept)
 	return count;
 }
 
-/* A line for each. */
-static void kept_files_write(FILE *to, const struct io_page *page)
-{
-	char kept[PATH_MAX];
-
-	fputs("#!/bin/sh\n# Puts back what the program overwrote while dsa measured "
-	      "it.\n",
-	      to);
-	for (uint64_t i = 0; i < page->written_count && i < IO_WRITTEN; i++) {
-		if (page->written[i].number != i + 1 ||
-		    page->written[i].kept != IO_KEPT)
-			continue;
-		snprintf(kept, sizeof(kept), "%s/%llu", page->kept_folder,
-			 (unsigned long long)i + 1);
-		fputs("mv -- ", to);
-		shell_word(to, kept);
-		putc(' ', to);
-		shell_word(to, page->written[i].path);
-		putc('\n', to);
-	}
-}
-
-static int kept_files_script(const struct io_page *page, struct profile *profile)
+/* The script, which the program wrote; none where it could not. */
+static int kept_files_script(const char *folder, struct profile *profile)
 {
 	char path[PATH_MAX];
-	FILE *to;
-	int result;
 
-	snprintf(path, sizeof(path), "%s/put-back", page->kept_folder);
-	to = fopen(path, "wxe");
-	if (to == NULL)
-		return -errno;
-	kept_files_write(to, page);
-	result = ferror(to) != 0 ? -EIO : 0;
-	if (fclose(to) != 0)
-		result = -errno;
-	return result < 0 ? result : profile_text(&profile->put_back, "%s", path);
+	snprintf(path, sizeof(path), "%.*s/put-back", PATH_MAX - 16, folder);
+	return access(path, R_OK) < 0 ? 0
+				      : profile_text(&profile->put_back, "%s", path);
 }
 
 int kept_files_close(const struct io_page *page, struct profile *profile)
@@ -90,7 +70,36 @@ int kept_files_close(const struct io_page *page, struct profile *profile)
 	profile->files_kept = kept_files_count(page, IO_KEPT);
 	profile->files_lost = kept_files_count(page, IO_LOST);
 	if (profile->files_kept > 0)
-		return kept_files_script(page, profile);
+		return kept_files_script(page->kept_folder, profile);
 	rmdir(page->kept_folder);
 	return 0;
+}
+
+/* What lies in the folder, called by a number; 0: nothing, or there is none. */
+static uint64_t kept_files_there(const char *folder)
+{
+	DIR *kept = opendir(folder);
+	const struct dirent *entry;
+	uint64_t count = 0, number;
+
+	while (kept != NULL && (entry = readdir(kept)) != NULL)
+		count += number_whole(entry->d_name, IO_WRITTEN, &number);
+	if (kept != NULL)
+		closedir(kept);
+	return count;
+}
+
+/* Those of the last run lie in the last folder. */
+int kept_files_recover(const char *folder, struct profile *profile)
+{
+	char path[PATH_MAX], last[PATH_MAX] = "";
+
+	for (int i = 1; i < KEPT_FOLDERS && kept_files_name(path, folder, i) &&
+			access(path, F_OK) == 0;
+	     i++)
+		memcpy(last, path, sizeof(last));
+	if (last[0] == '\0' || rmdir(last) == 0)
+		return 0;
+	profile->files_kept = kept_files_there(last);
+	return kept_files_script(last, profile);
 }

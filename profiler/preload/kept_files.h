@@ -1,6 +1,7 @@
 /*
  * kept_files.h - what the program overwrites while its data is repeated: kept in a folder of
- * the run, with a script that puts all back.
+ * the run, with a script that puts all back, to which the program adds each file that it
+ * keeps (profiler/io/put_back.h).
  */
 #ifndef DSA_KEPT_FILES_H
 #define DSA_KEPT_FILES_H
@@ -13,8 +14,10 @@ struct profile;
  * 0 or -errno. */
 int kept_files_open(struct io_page *page, const char *folder, struct error *err);
 
-/* Tells the result what was kept, and writes the script; removes the folder where nothing
- * was. 0 or -errno. */
+/* Tells the result what was kept, and removes the folder where nothing was. 0 or -errno. */
 int kept_files_close(const struct io_page *page, struct profile *profile);
+
+/* The same where there is no page any more, as its dsa died. */
+int kept_files_recover(const char *folder, struct profile *profile);
 
 #endif

@@ -2,17 +2,21 @@
 #include "profiler/preload.h"
 #include "loader/base/error.h"
 #include "profiler/io_page.h"
+#include "profiler/preload/emulated_storage.h"
 #include "profiler/preload/kept_files.h"
 #include "profiler/preload/prep_parts.h"
 #include "profiler/profile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+const char *const preload_choices[] = {"auto", "dsa", "torch", "none", NULL};
 
 /* What ends a path in LD_PRELOAD, or in PYTHONPATH. */
 #define SEPARATORS ": \t\n;"
@@ -49,7 +53,6 @@ int preload_find(struct preload *preload, struct error *err)
 	char own[PATH_MAX];
 	int result = preload_own_folder(own, 64);
 
-	*preload = (struct preload){.page = NULL};
 	if (result == 0)
 		result = preload_find_in(preload, own, "");
 	if (result < 0 && own[0] == '/')
@@ -81,19 +84,83 @@ void preload_forget(const char *folder)
 	unlink(path);
 }
 
+/* In memory that goes with dsa, where the program finds that by /proc. */
+static bool preload_in_memory(struct preload *preload)
+{
+	int found;
+
+	preload->page = io_page_memory(&preload->memory);
+	if (preload->page == NULL)
+		return false;
+	snprintf(preload->path, PATH_MAX, "/proc/%d/fd/%d", (int)getpid(),
+		 preload->memory);
+	found = open(preload->path, O_RDWR | O_CLOEXEC);
+	if (found >= 0) {
+		close(found);
+		return true;
+	}
+	io_page_unmap(preload->page);
+	close(preload->memory);
+	preload->memory = 0;
+	return false;
+}
+
+static int preload_make_page(struct preload *preload, struct error *err)
+{
+	preload_forget(preload->folder);
+	if (preload_in_memory(preload))
+		return 0;
+	preload_name(preload->path, preload->folder);
+	preload->page = io_page_create(preload->path, err);
+	return preload->page != NULL ? 0 : -EIO;
+}
+
+static int preload_fill(struct preload *preload, const struct preload_wishes *wishes,
+			struct error *err)
+{
+	struct io_page *page = preload->page;
+
+	preload->asked = wishes->asked;
+	preload->ends_data = wishes->ends_data;
+	emulated_storage_read(wishes->asked, page);
+	page->several = wishes->several;
+	atomic_store(&page->throttled, wishes->observes);
+	if (wishes->overwrites || wishes->observes || wishes->several)
+		return 0;
+	return kept_files_open(page, preload->folder, err);
+}
+
+static int preload_make(struct preload *preload, const struct preload_wishes *wishes,
+			struct error *err)
+{
+	int result = preload_find(preload, err);
+
+	if (result == 0)
+		result = preload_make_page(preload, err);
+	if (result == 0)
+		result = preload_fill(preload, wishes, err);
+	if (result < 0)
+		preload_close(preload);
+	return result;
+}
+
 int preload_open(struct preload *preload, const char *folder,
 		 const struct preload_wishes *wishes, struct error *err)
 {
-	preload_forget(folder);
-	preload_name(preload->path, folder);
-	preload->page = io_page_create(preload->path, err);
-	if (preload->page == NULL)
-		return -EIO;
-	preload->ends_data = wishes->ends_data;
-	preload->page->storage_bandwidth = wishes->bandwidth;
-	preload->page->storage_latency = wishes->latency;
-	preload->page->prep_delay = wishes->prep_delay;
-	return wishes->overwrites ? 0 : kept_files_open(preload->page, folder, err);
+	*preload = (struct preload){.page = NULL};
+	if (wishes->choice == PRELOAD_DSA || wishes->choice == PRELOAD_NONE)
+		return 0;
+	if (realpath(folder, preload->folder) == NULL)
+		return error_sys(err, errno, "cannot use the folder %s", folder);
+	if (wishes->choice == PRELOAD_TORCH && wishes->several)
+		return error_set(err, ENOTSUP,
+				 "several programs at once are measured with libdsa's "
+				 "loader alone");
+	if (wishes->choice == PRELOAD_TORCH)
+		return preload_make(preload, wishes, err);
+	preload_make(preload, wishes,
+		     NULL); /* else libdsa's loader is measured alone */
+	return 0;
 }
 
 void preload_close(struct preload *preload)
@@ -104,16 +171,17 @@ void preload_close(struct preload *preload)
 		rmdir(preload->page->kept_folder); /* where nothing was kept */
 	io_page_unmap(preload->page);
 	preload->page = NULL;
-	*strrchr(preload->path, '/') = '\0';
-	preload_forget(preload->path);
+	if (preload->memory > 0)
+		close(preload->memory);
+	preload_forget(preload->folder);
 }
 
-/* True of the session and the page, which lie in one folder. */
+/* True of session and page, and of what is kept. */
 static bool preload_is_own(const struct preload *preload, const char *path)
 {
-	size_t folder = (size_t)(strrchr(preload->path, '/') - preload->path);
+	size_t length = strlen(preload->folder);
 
-	return strncmp(path, preload->path, folder + 1) == 0;
+	return strncmp(path, preload->folder, length) == 0 && path[length] == '/';
 }
 
 /* Those that are still there. */
@@ -127,8 +195,6 @@ static int preload_written(const struct preload *preload, struct profile *profil
 		count = IO_WRITTEN;
 	if (count == 0)
 		return 0;
-	if (count > IO_WRITTEN)
-		count = IO_WRITTEN;
 	profile_free_texts(profile->files_written);
 	profile->files_written = calloc(count + 1, sizeof(char *));
 	if (profile->files_written == NULL)
@@ -151,7 +217,7 @@ int preload_result(const struct preload *preload, struct profile *profile)
 	double seen, all;
 	int result;
 
-	if (page == NULL)
+	if (page == NULL || page->several)
 		return 0;
 	result = kept_files_close(page, profile);
 	if (result == 0)
@@ -163,6 +229,11 @@ int preload_result(const struct preload *preload, struct profile *profile)
 	if (all > 0)
 		profile->coverage = fmin(1, seen / all);
 	return preload_written(preload, profile);
+}
+
+int preload_recover(const char *folder, struct profile *profile)
+{
+	return kept_files_recover(folder, profile);
 }
 
 /* ---- the environment ---- */
@@ -186,6 +257,7 @@ static int preload_join(const char *variable, const char *word, bool before)
 int preload_set_environment(const struct preload *preload)
 {
 	if (setenv("DSA_IO", preload->path, 1) < 0 ||
+	    setenv("DSA_ASKED", preload->asked != NULL ? preload->asked : "", 1) < 0 ||
 	    (preload->ends_data && setenv("DSA_END", "data", 1) < 0) ||
 	    preload_join("LD_PRELOAD", preload->library, false) < 0)
 		return -1;

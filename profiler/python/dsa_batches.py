@@ -3,6 +3,7 @@ indices that the loader takes, and copies of batches that it made before."""
 
 import collections
 import copy
+import itertools
 import os
 
 POOL_LEAST, POOL_MOST = 8, 64  # batches
@@ -53,6 +54,18 @@ def count(thing):
         return len(thing)
     except TypeError:
         return 0
+
+
+def same_indices(sampler, most):
+    """What a sampler draws in an epoch, in ascending order; of one that makes batches what
+    it makes them of, so that nothing is left over. None: not all of them are numbers."""
+    found = set()
+    for drawn in itertools.islice(getattr(sampler, "sampler", sampler), most):
+        drawn = drawn if isinstance(drawn, (list, tuple)) else [drawn]
+        if not all(type(index) is int for index in drawn):
+            return None
+        found.update(drawn)
+    return sorted(found) or None
 
 
 def rebuild(data, leaf):

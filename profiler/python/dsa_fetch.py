@@ -40,7 +40,7 @@ class Padded:
 
 def patch_fetcher(library, fetcher):
     plain = fetcher.fetch
-    delayed = "prep_delay=" in os.environ.get("DSA_LOADER", "")
+    delayed = "prep_delay=" in os.environ.get("DSA_ASKED", "")
 
     @functools.wraps(plain)
     def fetch(self, index):

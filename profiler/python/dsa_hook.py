@@ -22,14 +22,16 @@ import os
 import time
 import weakref
 
-from dsa_batches import Pool, Stream, count
+from dsa_batches import Pool, Stream, count, same_indices
 from dsa_fetch import patch_fetcher
 from dsa_library import About, Calls, Library
 from dsa_transforms import key_of
 
 STREAM, LIST, POOL = range(3)  # enum hook_source
 PATIENCE_S = 20  # without a backward the loader with most steps is taken then
-# Settings of DSA_LOADER that act here, or in the preload.
+ONLY_WATCHES = 1  # dsa_hook_observes()
+# Settings of DSA_ASKED, which dsa was given, that act here or in the preload. What the
+# user's own DSA_LOADER has is for libdsa.
 SETTINGS = ("storage_bandwidth", "storage_latency", "prep_delay")
 NEEDED = ("_sampler_iter", "_index_sampler", "_num_workers", "_dataset_kind")
 NEEDED_OF_WORKERS = ("_task_info", "_try_put_index", "_prefetch_factor", "_workers")
@@ -90,6 +92,26 @@ class Loading:
             self.pool.add(*self.next())
         self.stream.forced = None
         return batches if taken == wanted else 0
+
+    def count(self, samples):
+        """Makes so many, the same ones in every run if that can be."""
+        batch, batches = self.it._dsa_loads[1], None
+        indices = same_indices(self.it._index_sampler, count(self.it._dsa_loads[0]))
+        if indices is None:
+            batches = list(itertools.islice(self.stream, -(-samples // batch)))
+        elif getattr(self.it, "_auto_collation", True):
+            batches = [indices[i:min(i + batch, samples)]
+                       for i in range(0, min(samples, len(indices)), batch)]
+        else:
+            batches = indices[:samples]
+        self.stream.lengths.clear()
+        self.stream.forced = iter(batches)
+        self.prime()
+        try:
+            for _ in batches:
+                self.library.counted(self.next()[1])
+        except StopIteration:  # an IterableDataset had no more
+            pass
 
     def start(self, source):
         self.source = source
@@ -194,7 +216,8 @@ class Hook:
         self.calls = Calls(Calls.DRAIN(self.guarded(lambda: self.loading.drain())),
                            Calls.LIST(self.guarded(lambda n: self.loading.list(n))),
                            Calls.START(self.guarded(lambda s: self.loading.start(s))),
-                           Calls.STILL(self.guarded(self.still)))
+                           Calls.STILL(self.guarded(self.still)),
+                           Calls.COUNT(self.guarded(lambda n: self.loading.count(n))))
         if self.library.open(ctypes.byref(self.about(it)),
                              ctypes.byref(self.calls)) != 0:
             self.turn_off()  # libdsa drives, or dsa is gone
@@ -209,20 +232,20 @@ class Hook:
 
     def refusal(self, it):
         """Why this can't be measured; None: it can."""
-        self.observes = bool(self.library.observes())
+        self.observes = self.library.observes()
         ranks = os.environ.get("WORLD_SIZE", "1")
         needed = NEEDED + (NEEDED_OF_WORKERS if getattr(it, "_num_workers", 0) else ())
         missing = [name for name in needed if not hasattr(it, name)]
         if missing:
             return f"torch {self.torch.__version__}: its iterator has no {missing[0]}"
-        if self.observes:
+        if self.observes == ONLY_WATCHES:
             return None
         if ranks.isdigit() and int(ranks) > 1:
             return (f"WORLD_SIZE is {ranks}: the ranks of one job are not measured yet; "
                     "--observe watches one of them")
         if it._dataset_kind != MAP:
             return "an IterableDataset is not measured yet"
-        for setting in filter(None, os.environ.get("DSA_LOADER", "").split(",")):
+        for setting in filter(None, os.environ.get("DSA_ASKED", "").split(",")):
             name = setting.partition("=")[0]
             if name not in SETTINGS:
                 option = name.replace("_size", "").replace("_", "-")

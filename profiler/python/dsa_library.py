@@ -7,8 +7,9 @@ import ctypes
 class Calls(ctypes.Structure):
     """struct hook_calls"""
     DRAIN = STILL = ctypes.CFUNCTYPE(ctypes.c_int)
-    LIST = START = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint32)
-    _fields_ = [("drain", DRAIN), ("list", LIST), ("start", START), ("still", STILL)]
+    LIST = START = COUNT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint32)
+    _fields_ = [("drain", DRAIN), ("list", LIST), ("start", START), ("still", STILL),
+                ("count", COUNT)]
 
 
 class About(ctypes.Structure):
@@ -24,6 +25,7 @@ FUNCTIONS = {
     "dsa_hook_close": [],
     "dsa_hook_request": [ctypes.c_uint64],
     "dsa_hook_delivered": [ctypes.c_uint32, ctypes.c_uint64],
+    "dsa_hook_counted": [ctypes.c_uint32],
     "dsa_hook_renewed": [ctypes.c_uint64],
     "dsa_hook_outside": [ctypes.c_uint64],
     "dsa_hook_cut": [],

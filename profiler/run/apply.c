@@ -37,15 +37,51 @@ static int check_run(const struct profile *profile, struct error *err)
 			err, ENOTSUP,
 			"the program's arguments are not all UTF-8, so that the "
 			"result could not keep them: it can't be run again");
-	if (profile_loader(profile) != LOADER_DSA)
+	if (profile_loader(profile) != LOADER_DSA &&
+	    profile_loader(profile) != LOADER_TORCH)
 		return error_set(err, ENOTSUP,
 				 "nothing can be tried yet on a program with a loader "
-				 "of its own");
+				 "of its own but torch's");
 	if (profile->directory == NULL)
 		return error_set(err, ENOTSUP,
 				 "the result does not say in which folder its program "
 				 "ran: measure it again with this dsa");
 	return 0;
+}
+
+/* What a loader that the program brought can't be brought to do; NULL: it can. */
+static const char *apply_refused(const struct profile_change *change)
+{
+	if (change->batch > 0)
+		return "batch";
+	if (!isnan(change->cache_share))
+		return "cache";
+	if (profile_word_known(&change->cache_policy))
+		return "cache-policy";
+	if (!isnan(change->gpu_speed))
+		return "gpu-speed";
+	if (change->jobs > 0 || change->job_speed[0] > 0)
+		return "jobs";
+	if (change->share)
+		return "share";
+	if (change->resize > 0)
+		return "resize";
+	if (profile_word_known(&change->type))
+		return "type";
+	return change->decoded ? "decoded" : NULL;
+}
+
+static int check_own_loader(const struct profile *profile,
+			    const struct profile_change *change, struct error *err)
+{
+	const char *refused = apply_refused(change);
+
+	if (profile_loader(profile) == LOADER_DSA || refused == NULL)
+		return 0;
+	return error_set(err, ENOTSUP,
+			 "--%s can't be tried: it is libdsa's, and this program brings "
+			 "its own loader",
+			 refused);
 }
 
 static int check_cores(const struct profile *profile,
@@ -157,6 +193,8 @@ static int apply_check(const struct profile *profile,
 	int result = check_run(profile, err);
 
 	if (result == 0)
+		result = check_own_loader(profile, change, err);
+	if (result == 0)
 		result = check_cores(profile, change, cores, err);
 	if (result == 0)
 		result = check_cache(change, err);
@@ -222,25 +260,50 @@ static double apply_speed_of(const struct profile_change *change, unsigned job)
 		       : all;
 }
 
+static void apply_put_workers(FILE *to, unsigned workers)
+{
+	if (workers > 0)
+		fprintf(to, ",workers=%u", workers);
+}
+
+static void apply_put_storage(FILE *to, const struct profile_change *change)
+{
+	if (!isnan(change->storage_bandwidth))
+		fprintf(to, ",storage_bandwidth=%.0f", change->storage_bandwidth);
+	if (!isnan(change->storage_latency_s))
+		fprintf(to, ",storage_latency=%.9gs", change->storage_latency_s);
+}
+
 static void apply_put_all(FILE *to, const struct profile *profile,
 			  const struct profile_change *change, unsigned job)
 {
-	unsigned workers = profile_change_workers(profile, change);
-
 	if (profile->loader != NULL)
 		fputs(profile->loader, to);
 	put_cache(to, profile, change);
-	if (workers > 0)
-		fprintf(to, ",workers=%u", workers);
+	apply_put_workers(to, profile_change_workers(profile, change));
 	if (change->batch > 0)
 		fprintf(to, ",batch=%u", change->batch);
 	if (has_speed(change))
 		fprintf(to, "," SPEED_KEY "%.9g",
 			apply_speed_of(change, job) * speed_before(profile->loader));
-	if (!isnan(change->storage_bandwidth))
-		fprintf(to, ",storage_bandwidth=%.9g", change->storage_bandwidth);
-	if (!isnan(change->storage_latency_s))
-		fprintf(to, ",storage_latency=%.9gs", change->storage_latency_s);
+	apply_put_storage(to, change);
+}
+
+/* What a loader that the program brought heeds. */
+static char *apply_asked_text(const struct profile *profile,
+			      const struct profile_change *change)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&text, &size);
+
+	if (to == NULL)
+		return NULL;
+	if (profile->asked != NULL)
+		fputs(profile->asked, to);
+	apply_put_workers(to, change->workers);
+	apply_put_storage(to, change);
+	return io_text(to, &text);
 }
 
 static char *apply_loader_text(const struct profile *profile,
@@ -273,6 +336,18 @@ static int set_loaders(const struct profile *profile,
 	return 0;
 }
 
+/* The same loader is to be measured again. */
+static enum preload_choice apply_choice(const struct profile *profile)
+{
+	if (profile_loader(profile) != LOADER_DSA)
+		return PRELOAD_TORCH;
+	for (int i = 0; profile->loader_choice != NULL && preload_choices[i] != NULL;
+	     i++)
+		if (strcmp(profile->loader_choice, preload_choices[i]) == 0)
+			return (enum preload_choice)i;
+	return PRELOAD_AUTO;
+}
+
 int apply_change(const struct profile *profile, const struct profile_change *change,
 		 unsigned cores, struct apply *apply, struct error *err)
 {
@@ -284,8 +359,11 @@ int apply_change(const struct profile *profile, const struct profile_change *cha
 	if (apply->cores == 0 && profile->cores < cores)
 		apply->cores = (unsigned)profile->cores;
 	apply->jobs = apply_jobs_of(profile, change);
+	apply->choice = apply_choice(profile);
+	apply->asked = apply_asked_text(profile, change);
 	apply->loader = apply_loader_text(profile, change, 0);
-	if (apply->loader == NULL || set_loaders(profile, change, apply) < 0)
+	if (apply->loader == NULL || apply->asked == NULL ||
+	    set_loaders(profile, change, apply) < 0)
 		return error_sys(err, ENOMEM, "applying the change");
 	return 0;
 }
@@ -294,5 +372,6 @@ void apply_fini(struct apply *apply)
 {
 	profile_free_texts(apply->loaders);
 	free(apply->loader);
+	free(apply->asked);
 	*apply = (struct apply){0};
 }

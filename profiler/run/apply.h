@@ -5,16 +5,19 @@
 #ifndef DSA_APPLY_H
 #define DSA_APPLY_H
 
+#include "profiler/preload.h"
 #include "profiler/profile_change.h"
 
 struct error;
 
 struct apply {
 	char *loader;   /* DSA_LOADER: the run's own, then what changes */
+	char *asked;    /* DSA_ASKED: the same of what dsa itself was given */
 	char **loaders; /* of each job, NULL terminated; NULL: all the same */
-	unsigned cores; /* that the program may use */
-	unsigned jobs;  /* at once; 0: one program, which was none of several */
-	bool share;     /* one loader for them */
+	enum preload_choice choice; /* whose loader is measured */
+	unsigned cores;             /* that the program may use */
+	unsigned jobs; /* at once; 0: one program, which was none of several */
+	bool share;    /* one loader for them */
 };
 
 /* The cores that this process may use, a quota counted. */

@@ -51,7 +51,7 @@ struct conductor_config {
 	void (*started)(void *context); /* the programs run; or NULL */
 	void (*progress)(void *context,
 			 const struct conductor_progress *now); /* or NULL */
-	/* A program told why it goes on without dsa; or NULL. */
+	/* A program told why it goes on without dsa; NULL: it is ended then. */
 	void (*unmeasured)(void *context, const char *why);
 	void *context;
 };

@@ -198,6 +198,10 @@ void conductor_note_unmeasured(struct conductor *conductor, unsigned number)
 	if (conductor->config->unmeasured != NULL)
 		conductor->config->unmeasured(conductor->config->context,
 					      job->trace->unmeasured_why);
+	else
+		conductor_leave(conductor, number, CONDUCTOR_SILENT,
+				"was not measured: %.*s", TRACE_WHY,
+				job->trace->unmeasured_why);
 }
 
 void conductor_note_end(struct conductor *conductor, unsigned number)

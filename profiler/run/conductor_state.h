@@ -75,7 +75,7 @@ void conductor_escalate(struct conductor *conductor, unsigned number);
  * programs do from then on is their way out. */
 void conductor_note_data_end(struct conductor *conductor);
 
-/* Tells, once, of a program that goes on without dsa. */
+/* Tells, once, of a program that goes on without dsa, or ends it. */
 void conductor_note_unmeasured(struct conductor *conductor, unsigned number);
 
 /* Lets a job leave whose program ended before its data did. */

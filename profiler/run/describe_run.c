@@ -26,20 +26,23 @@ static int describe_run_fill(const struct describe_run *run, unsigned job,
 			     const char *dataset, struct profile *profile)
 {
 	const struct measure_config *config = run->config;
-	unsigned cores = config->cores;
+	unsigned cores = config->startup.cores;
 	char started[CLOCK_UTC];
 
 	clock_utc(started);
 	/* The command of job 0 stands for all of them. */
 	profile->command = job > 0 ? launch_command(config, job)
-				   : profile_copy_texts(config->command);
+				   : profile_copy_texts(config->startup.command);
 	profile->protocol.id = (int)run->protocol;
 	profile->budget_s = run->budget_s;
 	profile->precision = run->precision;
 	profile->cores = cores > 0 ? cores : (uint64_t)fmax(1, run->machine->cores);
 	if (profile_copy_text(&profile->version, DSA_VERSION) < 0 ||
 	    profile_copy_text(&profile->repeat, config->repeat) < 0 ||
-	    profile_copy_text(&profile->loader, config->loader) < 0 ||
+	    profile_copy_text(&profile->loader, config->startup.loader) < 0 ||
+	    profile_copy_text(&profile->asked, config->startup.asked) < 0 ||
+	    profile_copy_text(&profile->loader_choice,
+			      preload_choices[config->startup.choice]) < 0 ||
 	    profile_copy_text(&profile->started, started) < 0 ||
 	    describe_run_set_directory(profile) < 0 || profile->command == NULL)
 		return -ENOMEM;

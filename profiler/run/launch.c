@@ -26,6 +26,12 @@ static uint64_t launch_memory(const struct machine *machine, double share)
 			      MEMORY_LEAST);
 }
 
+/* Copies of a training that is not measured are of no use to anybody. */
+static bool launch_is_several(const struct measure_config *config)
+{
+	return launch_jobs(config) > 1 || config->startup.share;
+}
+
 static struct conductor_config conductor_config(const struct launch *launch)
 {
 	const struct measure_config *config = launch->config;
@@ -40,7 +46,7 @@ static struct conductor_config conductor_config(const struct launch *launch)
 				.seed = config->seed,
 				.only = launch->only,
 				.rate = launch->rate,
-				.in_step = jobs > 1 || config->share,
+				.in_step = launch_is_several(config),
 				.memory_bytes = launch_memory(launch->machine,
 							      STAGED_SHARE / jobs),
 				.cache_bytes =
@@ -55,7 +61,7 @@ static struct conductor_config conductor_config(const struct launch *launch)
 		.counters = launch->counters,
 		.started = config->started,
 		.progress = config->progress,
-		.unmeasured = config->unmeasured,
+		.unmeasured = launch_is_several(config) ? NULL : config->unmeasured,
 		.context = config->context,
 	};
 }
@@ -74,7 +80,7 @@ int launch_folder(const char *folder, char path[LAUNCH_FOLDER], struct error *er
 
 unsigned launch_jobs(const struct measure_config *config)
 {
-	return config->jobs > 0 ? config->jobs : 1;
+	return config->startup.jobs > 0 ? config->startup.jobs : 1;
 }
 
 void launch_job_path(char *path, const char *folder, unsigned job, const char *file)
@@ -96,8 +102,8 @@ static int launch_make_path(char *path, const char *folder, const char *name,
 	return 0;
 }
 
-int launch_open_sessions(const struct measure_config *config, const char *name,
-			 struct conductor_job *jobs, struct error *err)
+static int launch_open_sessions(const struct measure_config *config, const char *name,
+				struct conductor_job *jobs, struct error *err)
 {
 	unsigned count = launch_jobs(config);
 	char folder[LAUNCH_FOLDER];
@@ -116,6 +122,30 @@ int launch_open_sessions(const struct measure_config *config, const char *name,
 	return result;
 }
 
+int launch_open(struct launch *launch, const char *name, struct conductor_job *jobs,
+		struct error *err)
+{
+	const struct measure_config *config = launch->config;
+	const struct preload_wishes wishes = {
+		.choice = config->startup.choice,
+		.asked = config->startup.asked,
+		.observes = launch->observe,
+		.several = launch_is_several(config),
+		.ends_data = config->startup.ends_data,
+		.overwrites = config->startup.overwrites,
+	};
+	int result = launch_open_sessions(config, name, jobs, err);
+
+	return result == 0
+		       ? preload_open(&launch->preload, config->folder, &wishes, err)
+		       : result;
+}
+
+void launch_close(struct launch *launch)
+{
+	preload_close(&launch->preload);
+}
+
 void launch_remove_sessions(struct conductor_job *jobs, unsigned count)
 {
 	for (unsigned i = 0; i < count && jobs[i].trace != NULL; i++) {
@@ -129,11 +159,12 @@ void launch_remove_sessions(struct conductor_job *jobs, unsigned count)
 
 char **launch_command(const struct measure_config *config, unsigned job)
 {
-	char *const *command =
-		config->commands != NULL ? config->commands[job] : config->command;
+	char *const *command = config->startup.commands != NULL
+				       ? config->startup.commands[job]
+				       : config->startup.command;
 
-	return config->jobs > 0 ? jobs_command(command, job)
-				: profile_copy_texts(command);
+	return config->startup.jobs > 0 ? jobs_command(command, job)
+					: profile_copy_texts(command);
 }
 
 /* Fills in what the programs are started with, except their sessions. */
@@ -149,13 +180,15 @@ static int fill_targets(const struct launch *launch, struct conductor_job *jobs,
 		target->command = launch_command(config, i);
 		if (target->command == NULL)
 			return -ENOMEM;
-		target->loader =
-			config->loaders != NULL ? config->loaders[i] : config->loader;
-		target->job = config->jobs > 0 ? numbers[i] : NULL;
-		target->preload = launch->preload;
-		target->cores = config->cores;
-		target->background = config->jobs > 1 || config->share;
-		target->output_aside = config->output_aside;
+		target->loader = config->startup.loaders != NULL
+					 ? config->startup.loaders[i]
+					 : config->startup.loader;
+		target->job = config->startup.jobs > 0 ? numbers[i] : NULL;
+		target->preload =
+			launch->preload.page != NULL ? &launch->preload : NULL;
+		target->cores = config->startup.cores;
+		target->background = launch_is_several(config);
+		target->output_aside = config->startup.output_aside;
 	}
 	return 0;
 }
@@ -188,7 +221,7 @@ int launch_run(const struct launch *launch, struct conductor_job *jobs,
 
 	if (result < 0)
 		error_sys(err, ENOMEM, "starting the program");
-	else if (launch->config->share)
+	else if (launch->config->startup.share)
 		result = conduct_shared(launch, jobs, end, err);
 	else
 		result = conduct(&conductor, jobs, count, end, err);

@@ -12,15 +12,13 @@
 
 struct counters;
 struct error;
-struct preload;
 
 enum { LAUNCH_FOLDER = PATH_MAX - 32 }; /* a session's name has room behind it */
 
 struct launch {
 	const struct measure_config *config; /* except its budget and protocol */
 	const struct machine *machine;
-	struct counters *counters;     /* to poll; NULL: none */
-	const struct preload *preload; /* for a loader of the program's own, or NULL */
+	struct counters *counters; /* to poll; NULL: none */
 	double budget_s;
 	int only;  /* the one kind of window; -1: all */
 	bool rate; /* only is TRACE_REAL, in whole epochs where they fit */
@@ -29,7 +27,8 @@ struct launch {
 	/* Length of the one block of windows, whatever the budget; 0: as many blocks as
 	 * the precision takes. */
 	double block_s;
-	double stall_s; /* as in conductor_config */
+	double stall_s;         /* as in conductor_config */
+	struct preload preload; /* launch_open()'s */
 };
 
 /* The folder's path as the program finds it from anywhere. 0 or -errno. */
@@ -45,12 +44,14 @@ char **launch_command(const struct measure_config *config, unsigned job);
 void launch_job_path(char *path, const char *folder, unsigned job, const char *file);
 
 /*
- * Makes a session for each job in config->folder: `name` is that of job 0's, "session"
- * those of all others, in folders job-1, job-2 ... . 0 or -errno; jobs whose trace is
- * then NULL have none.
+ * Makes what the launch needs in config->folder: a session for each job, of which `name` is
+ * that of job 0's, "session" those of all others, in folders job-1, job-2 ...; and the page
+ * of a program that brings its own loader. 0 or -errno; jobs whose trace is then NULL have
+ * none. launch_close() ends it in either case, except for the sessions.
  */
-int launch_open_sessions(const struct measure_config *config, const char *name,
-			 struct conductor_job *jobs, struct error *err);
+int launch_open(struct launch *launch, const char *name, struct conductor_job *jobs,
+		struct error *err);
+void launch_close(struct launch *launch);
 
 /* Removes them, and folders that hold nothing else. */
 void launch_remove_sessions(struct conductor_job *jobs, unsigned count);

@@ -26,8 +26,7 @@ struct measurement {
 	struct conductor_job jobs[BARRIER_JOBS]; /* of the last launch */
 	struct counters *counters;
 	struct conductor_end end;
-	struct preload preload; /* for a loader of the program's own */
-	bool preloads;
+	struct launch launch; /* the last one */
 	uint64_t started;
 };
 
@@ -51,7 +50,7 @@ static int measure_open_sessions(struct measurement *m, struct error *err)
 	int result;
 
 	run_folder_session_name(name, m->launches);
-	result = launch_open_sessions(m->config, name, m->jobs, err);
+	result = launch_open(&m->launch, name, m->jobs, err);
 	if (result == 0 && m->launches == 0)
 		run_folder_hold(m->jobs[0].session);
 	if (m->jobs[0].trace != NULL)
@@ -62,45 +61,15 @@ static int measure_open_sessions(struct measurement *m, struct error *err)
 	return result;
 }
 
-/* Only one program at a time brings a loader of its own. */
-static int measure_find_preload(struct measurement *m, struct error *err)
-{
-	const struct measure_config *config = m->config;
-	enum preload_choice choice = config->choice;
-	int result;
-
-	if (choice == PRELOAD_DSA || choice == PRELOAD_NONE || config->jobs > 0 ||
-	    config->share)
-		return 0;
-	result = preload_find(&m->preload, choice == PRELOAD_TORCH ? err : NULL);
-	m->preloads = result == 0;
-	return choice == PRELOAD_TORCH ? result : 0;
-}
-
-/* A page for each launch. Without room for it libdsa's loader is measured alone. */
-static int measure_open_page(struct measurement *m, struct error *err)
-{
-	bool wanted = m->config->choice == PRELOAD_TORCH;
-	char folder[LAUNCH_FOLDER];
-	int result;
-
-	if (!m->preloads)
-		return 0;
-	preload_close(&m->preload);
-	result = launch_folder(m->config->folder, folder, err);
-	if (result == 0)
-		result = preload_open(&m->preload, folder, &m->config->wishes,
-				      wanted ? err : NULL);
-	m->preloads = result == 0;
-	return wanted ? result : 0;
-}
-
 /* One launch with a session of its own for each job. */
 static int measure_launch(struct measurement *m, int only, struct error *err)
 {
 	const struct measure_config *config = m->config;
 	unsigned launches = config->protocol == MEASURE_SEPARATE ? ANALYSE_SESSIONS : 1;
-	struct launch launch = {
+	int result;
+
+	launch_close(&m->launch);
+	m->launch = (struct launch){
 		.config = config,
 		.machine = &m->machine,
 		.counters = m->launches == 0 ? m->counters : NULL,
@@ -108,13 +77,8 @@ static int measure_launch(struct measurement *m, int only, struct error *err)
 		.budget_s = config->budget_s / launches,
 		.observe = config->protocol == MEASURE_OBSERVE,
 	};
-	int result = measure_open_sessions(m, err);
-
-	if (result == 0)
-		result = measure_open_page(m, err);
-	if (m->preloads)
-		launch.preload = &m->preload;
-	return result < 0 ? result : launch_run(&launch, m->jobs, &m->end, err);
+	result = measure_open_sessions(m, err);
+	return result < 0 ? result : launch_run(&m->launch, m->jobs, &m->end, err);
 }
 
 static int launch_all(struct measurement *m, struct error *err)
@@ -207,7 +171,7 @@ static int conclude_jobs(struct measurement *m, struct profile *profile,
 	if (result == 0)
 		result = jobs_together(traces, count, &profile->together,
 				       &profile->prep_cpu_per_delivered_s);
-	profile->shared = m->config->share;
+	profile->shared = m->config->startup.share;
 	for (unsigned i = 0; profile->shared && i < count && i < profile->job_count;
 	     i++)
 		jobs_set_shared(&profile->jobs[i], traces[i]);
@@ -231,10 +195,10 @@ static int measure_conclude(struct measurement *m, struct profile *profile,
 	if (result == 0 && m->counters != NULL)
 		result = counters_result(m->counters, profile);
 	if (result == 0)
-		result = preload_result(&m->preload, profile);
+		result = preload_result(&m->launch.preload, profile);
 	if (result == 0)
 		result = measure_set_status(m, 0, profile);
-	if (result == 0 && (m->config->jobs > 1 || m->config->share))
+	if (result == 0 && (m->config->startup.jobs > 1 || m->config->startup.share))
 		result = conclude_jobs(m, profile, err);
 	if (result == 0)
 		other_inputs_measure(m->traces[0], profile);
@@ -252,13 +216,11 @@ int measure(const struct measure_config *config, struct profile *profile,
 		return result;
 	machine_read(&m.machine, "");
 	m.counters = counters_open(NULL, NULL);
-	result = measure_find_preload(&m, err);
-	if (result == 0)
-		result = launch_all(&m, err);
+	result = launch_all(&m, err);
 	if (result == 0)
 		result = measure_conclude(&m, profile, err);
 	counters_close(m.counters);
-	preload_close(&m.preload);
+	launch_close(&m.launch);
 	for (unsigned i = 0; i < m.launches; i++)
 		trace_unmap(m.traces[i]);
 	for (unsigned i = 1; i < launch_jobs(config); i++)

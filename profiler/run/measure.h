@@ -14,32 +14,41 @@
 #include "profiler/run/conductor.h"
 #include "profiler/run/run_folder.h"
 
-struct measure_config {
-	char *const *command;
+/* How a program is started, or several at once: all that has to be known to start them once
+ * more. */
+struct startup {
+	char *const *command; /* argv; the program is searched in PATH */
 	/* Programs at once, in step. Each gets its number in place of {job} in its
 	 * words, and as DSA_JOB; 0: one program, without a number. */
 	unsigned jobs;
 	/* The jobs share one loader; the program is started once more before, to find
 	 * out what it loads. */
 	bool share;
-	char *const *const *commands;   /* one for each job; NULL: all run `command` */
+	char *const *const *commands; /* one for each job; NULL: all run `command` */
+	const char *loader;           /* DSA_LOADER for the program */
+	char *const *loaders;         /* one for each job; NULL: `loader` for all */
+	const char
+		*asked; /* what dsa itself was given of it: DSA_ASKED; NULL: nothing */
+	enum preload_choice choice; /* whose loader is measured */
+	bool ends_data; /* of a program with a loader of its own: its loops end when
+			  * enough is measured, and not the program; */
+	bool overwrites; /* files are not kept that it overwrites while data is repeated */
+	unsigned cores;    /* for the program; 0: all */
+	bool output_aside; /* the program's standard output goes to standard error */
+};
+
+struct measure_config {
+	struct startup startup;
 	const char *folder;             /* of the run; exists */
-	const char *loader;             /* DSA_LOADER for the program */
-	char *const *loaders;           /* one for each job; NULL: `loader` for all */
 	const char *dataset;            /* as asked for; NULL: the program's own */
 	const char *repeat;             /* command line that measures this again */
 	enum measure_protocol protocol; /* not those of a gate */
 	double budget_s, precision;
 	double timeout_s, grace_s;
 	uint64_t seed, steps;
-	unsigned cores;    /* for the program; 0: all */
-	bool output_aside; /* the program's standard output goes to standard error */
-	/* Of one program alone: whose loader is measured, and what is done for one that is
-	 * not libdsa's. measure() alone heeds them. */
-	enum preload_choice choice;
-	struct preload_wishes wishes;
 	void (*started)(void *context); /* each launch; NULL: nobody is told */
 	void (*progress)(void *context, const struct conductor_progress *now);
+	/* A program goes on without dsa; NULL, or of several at once: it is ended. */
 	void (*unmeasured)(void *context, const char *why);
 	/* NULL, or keeps the result of a job other than 0 in a folder of its own. */
 	run_folder_keep *keep;

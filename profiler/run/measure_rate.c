@@ -74,7 +74,7 @@ int measure_rate(const struct measure_config *config, struct measure_rate *rate,
 {
 	struct conductor_job jobs[BARRIER_JOBS];
 	struct machine machine;
-	const struct launch launch = {
+	struct launch launch = {
 		.config = config,
 		.machine = &machine,
 		.budget_s = config->budget_s,
@@ -82,7 +82,7 @@ int measure_rate(const struct measure_config *config, struct measure_rate *rate,
 		.rate = true,
 	};
 	struct conductor_end end;
-	int result = launch_open_sessions(config, "session.rate", jobs, err);
+	int result = launch_open(&launch, "session.rate", jobs, err);
 
 	if (result == 0) {
 		machine_read(&machine, "");
@@ -90,6 +90,7 @@ int measure_rate(const struct measure_config *config, struct measure_rate *rate,
 	}
 	if (result == 0)
 		result = measure_rate_conclude(&launch, jobs, &end, rate, err);
+	launch_close(&launch);
 	launch_remove_sessions(jobs, launch_jobs(config));
 	return result;
 }

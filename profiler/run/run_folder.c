@@ -212,6 +212,8 @@ static int recover_all(struct recovery *recovery, const struct trace *const *tra
 	if (result == 0)
 		result = recover_jobs(recovery, traces[0], profile, err);
 	if (result == 0)
+		result = preload_recover(recovery->folder, profile);
+	if (result == 0)
 		result = recover_status(profile);
 	if (result < 0)
 		return result;

@@ -86,19 +86,19 @@ static int open_look(struct look *look, const struct launch *launch, const char 
 	const struct measure_config *config = launch->config;
 
 	/* Copies of one program load the same: one of them is enough. */
-	look->count = config->commands != NULL ? config->jobs : 1;
+	look->count = config->startup.commands != NULL ? config->startup.jobs : 1;
 	for (unsigned i = 0; i < look->count; i++) {
 		struct conductor_job *job = &look->jobs[i];
 
 		look_path(job->session, folder, i);
 		job->target = (struct target_config){
 			.command = launch_command(config, i),
-			.loader = config->loader,
+			.loader = config->startup.loader,
 			.share = "",
-			.job = config->jobs > 0 ? "0" : NULL,
-			.cores = config->cores,
+			.job = config->startup.jobs > 0 ? "0" : NULL,
+			.cores = config->startup.cores,
 			.background = true,
-			.output_aside = config->output_aside,
+			.output_aside = config->startup.output_aside,
 		};
 		if (job->target.command == NULL)
 			return error_sys(err, ENOMEM, "starting the program");
@@ -145,8 +145,8 @@ static int look_at(struct share_job *share, const struct launch *launch,
 	if (result == 0)
 		result = run_once(launch, look, err);
 	if (result == 0)
-		result = share_job_take_settings(share, look, launch->config->loader,
-						 err);
+		result = share_job_take_settings(share, look,
+						 launch->config->startup.loader, err);
 	close_look(look);
 	free(look);
 	return result;
@@ -188,9 +188,9 @@ static int make_session(struct share_job *share, const struct launch *launch,
 		return -EIO;
 	target->run = share_job_serve;
 	target->context = share;
-	target->cores = config->cores;
+	target->cores = config->startup.cores;
 	target->background = true;
-	target->output_aside = config->output_aside;
+	target->output_aside = config->startup.output_aside;
 	return 0;
 }
 

@@ -46,6 +46,8 @@ static int short_run_judge(const struct attempt *attempt, struct error *err)
 	case CONDUCTOR_DIED:
 		return error_set(err, ECHILD, "%s before it was measured", text);
 	case CONDUCTOR_SILENT: /* was it stopped, or did it end? */
+		if (attempt->job.trace->unmeasured)
+			return error_set(err, ENOTSUP, "%s", text);
 		return error_set(err, attempt->job.forced ? ETIMEDOUT : ECHILD, "%s",
 				 text);
 	case CONDUCTOR_HUNG:
@@ -54,11 +56,10 @@ static int short_run_judge(const struct attempt *attempt, struct error *err)
 	return -EINVAL;
 }
 
-static int short_run_launch(struct attempt *attempt, const struct launch *launch,
+static int short_run_launch(struct attempt *attempt, struct launch *launch,
 			    struct error *err)
 {
-	int result = launch_open_sessions(&attempt->config, "session.repetition",
-					  &attempt->job, err);
+	int result = launch_open(launch, "session.repetition", &attempt->job, err);
 
 	if (result < 0)
 		return result;
@@ -115,6 +116,7 @@ static int short_run_once(const struct short_run *repetition, struct launch laun
 
 	attempt.config.steps = 0;
 	attempt.config.progress = NULL;
+	attempt.config.unmeasured = NULL;
 	launch.config = &attempt.config;
 	launch.machine = &attempt.machine;
 	launch.budget_s = INFINITY;
@@ -128,6 +130,7 @@ static int short_run_once(const struct short_run *repetition, struct launch laun
 		result = short_run_conclude(&attempt, profile, err);
 	if (result == 0 && launch.observe)
 		result = short_run_read_counts(&attempt, profile, err);
+	launch_close(&launch);
 	launch_remove_sessions(&attempt.job, 1);
 	return result;
 }

@@ -224,7 +224,9 @@ static void plan_epochs(struct schedule *schedule, const struct trace *trace,
 	bool cached = loader->cache_capacity > 0 || strcmp(loader->cache, "page") == 0;
 
 	schedule->warmed = true;
-	if (!schedule->config.rate || schedule->config.in_step)
+	/* Another loader tells no epochs apart. */
+	if (!schedule->config.rate || schedule->config.in_step ||
+	    loader->kind != TRACE_LIBDSA)
 		return;
 	epochs_plan(&schedule->epochs, loader,
 		    window_cost_step_s(&schedule->pace, TRACE_REAL),

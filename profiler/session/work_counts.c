@@ -37,6 +37,8 @@ int work_counts_read(const struct trace *trace, struct profile_counted *counted)
 		.decoded_pixels = driver->counters[TRACE_counted_pixels],
 		.skipped = driver->counters[TRACE_counted_skipped],
 	};
+	if (trace->loader.kind != TRACE_LIBDSA)
+		counted->hits = counted->decoded_pixels = counted->skipped = UNKNOWN;
 	work_counts_read_program(trace, counted);
 	return 0;
 }

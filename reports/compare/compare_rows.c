@@ -39,6 +39,8 @@ static const struct chosen {
 	{"configuration.", COMPARE_LOADER, NULL, false},
 	{"emulated.", COMPARE_LOADER, NULL, false},
 	{"run.loader", COMPARE_LOADER, "options of the loader", false},
+	{"run.loader_choice", COMPARE_RUN, "whose loader is measured", false},
+	{"run.asked", COMPARE_RUN, NULL, false},
 	{"dataset.", COMPARE_DATA, NULL, false},
 	{"run.repeat", COMPARE_RUN, "command", false},
 	{"run.protocol", COMPARE_RUN, "protocol", false},

@@ -28,6 +28,9 @@ const struct field baseline_fields[] = {
 	AT("version", TEXT, version),
 	AT("command", WORDS, command),
 	AT("loader", TEXT, loader),
+	AT("asked", TEXT, asked),
+	AT("loader_choice", TEXT, loader_choice),
+	AT("loader_kind", LOADER, loader_kind),
 	AT("dataset.name", TEXT, dataset),
 	PROFILE_DATASET(LINE) AT("settings.seed", COUNT, seed),
 	PROFILE_LOADING(LINE, "settings.") PROFILE_STAGES(LINE, "settings.")

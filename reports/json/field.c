@@ -21,6 +21,8 @@ const struct field field_profile[] = {
 	AT("run.command", WORDS, command),
 	AT("run.repeat", TEXT, repeat),
 	AT("run.loader", TEXT, loader),
+	AT("run.asked", TEXT, asked),
+	AT("run.loader_choice", TEXT, loader_choice),
 	AT("run.directory", TEXT, directory),
 	AT("run.wall_s", NUMBER, wall_s),
 	AT("run.budget_s", NUMBER, budget_s),

@@ -7,8 +7,10 @@
 
 int main(int argc, char **argv)
 {
-	struct measure_config config = {
-		.timeout_s = 60, .grace_s = 10, .seed = 1, .output_aside = true};
+	struct measure_config config = {.timeout_s = 60,
+					.grace_s = 10,
+					.seed = 1,
+					.startup.output_aside = true};
 	struct measure_rate rate;
 	struct error err = {0};
 
@@ -17,8 +19,8 @@ int main(int argc, char **argv)
 	config.folder = argv[1];
 	config.budget_s = strtod(argv[2], NULL);
 	config.precision = strtod(argv[3], NULL);
-	config.loader = argv[4];
-	config.command = argv + 5;
+	config.startup.loader = argv[4];
+	config.startup.command = argv + 5;
 	if (measure_rate(&config, &rate, &err) < 0) {
 		fprintf(stderr, "%s\n", err.message);
 		return 3;

@@ -105,8 +105,8 @@ static int repeat(const struct record *record, int fd, unsigned index,
 	struct profile profile;
 	int result;
 
-	config.loader = record->loaders[side];
-	config.command = record->commands[side];
+	config.startup.loader = record->loaders[side];
+	config.startup.command = record->commands[side];
 	config.seed = sides ? index / 2 : index;
 	profile_init(&profile);
 	result = short_run_time(&repetition, &profile, error);
@@ -177,8 +177,9 @@ static void set_loaders(struct record *record)
 int main(int argc, char **argv)
 {
 	const char *temporary = getenv("TMPDIR");
-	struct record record = {
-		.config = {.timeout_s = 60, .grace_s = 10, .output_aside = true}};
+	struct record record = {.config = {.timeout_s = 60,
+					   .grace_s = 10,
+					   .startup.output_aside = true}};
 	char folder[PATH_MAX];
 	int option, fd = STDOUT_FILENO, result;
 

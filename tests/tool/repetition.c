@@ -84,7 +84,7 @@ static int trial(const struct measure_config *config, double pairs, struct error
 
 int main(int argc, char **argv)
 {
-	struct measure_config config = {.grace_s = 2, .output_aside = true};
+	struct measure_config config = {.grace_s = 2, .startup.output_aside = true};
 	struct error err = {0};
 	double amount;
 	int result;
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 	amount = strtod(argv[2], NULL);
 	config.timeout_s = strtod(argv[3], NULL);
 	config.folder = argv[4];
-	config.command = argv + 5;
+	config.startup.command = argv + 5;
 	if (strcmp(argv[1], "trial") == 0)
 		result = trial(&config, amount, &err);
 	else

@@ -148,8 +148,21 @@ static int fake_still(void)
 	return fake.still;
 }
 
+/* As many batches as there are samples for; each reads a file. */
+static int fake_count(uint32_t samples)
+{
+	assert_int_equal(fake.source, -1);
+	for (uint32_t i = 0; i < samples; i += DRIVEN_BATCH) {
+		make(OWN + i);
+		fake.page->slots[0].counters[IO_opens]++;
+		fake.page->slots[0].counters[IO_reads] += 2;
+		dsa_hook_counted(DRIVEN_BATCH);
+	}
+	return fake_does("count", 0);
+}
+
 static const struct hook_calls fake_calls = {fake_drain, fake_list, fake_start,
-					     fake_still};
+					     fake_still, fake_count};
 static const struct hook_about fake_about = {
 	.dataset = "/pictures",
 	.source = "torch 1.13",
@@ -531,6 +544,51 @@ static void why_it_goes_on_without_dsa_is_kept(void **state)
 	assert_string_equal(driven.trace->unmeasured_why, "no _task_info");
 }
 
+static uint64_t counted(enum trace_counter counter)
+{
+	return trace_driver(driven.trace)->counters[counter];
+}
+
+static void what_samples_take_is_counted_from_rest_to_rest(void **state)
+{
+	(void)state;
+	driven.trace->observe = 1;
+	driven.trace->until_samples = 80;
+	assert_int_equal(dsa_hook_observes(), 2);
+	assert_false(fake_step());
+	assert_string_equal(fake.log, " drain count");
+	assert_int_equal(counted(TRACE_delivered_samples), 80);
+	assert_int_equal(counted(TRACE_counted_opens), 10);
+	assert_int_equal(counted(TRACE_counted_reads), 20);
+	assert_int_equal(counted(TRACE_counted_read_bytes), 10 * FILE_BYTES);
+	assert_false(fake_step());
+}
+
+/* What is observed is throttled by dsa, from the start on. */
+static void observed_programs_stay_throttled(void **state)
+{
+	(void)state;
+	driven.trace->observe = 1;
+	fake.page->throttled = 1;
+	assert_int_equal(dsa_hook_observes(), 1);
+	driven_ask(TRACE_REAL);
+	for (int i = 0; i < 20; i++)
+		assert_true(fake_step());
+	dsa_hook_close();
+	assert_true(fake.page->throttled);
+}
+
+static void one_of_several_programs_is_refused(void **state)
+{
+	(void)state;
+	dsa_hook_close();
+	driven.trace->driver = 0;
+	fake.page->several = 1;
+	assert_int_equal(dsa_hook_open(&fake_about, &fake_calls), -EBUSY);
+	assert_int_equal(driven.trace->unmeasured, 1);
+	assert_non_null(strstr(driven.trace->unmeasured_why, "several programs"));
+}
+
 static void starts_of_epochs_add_up(void **state)
 {
 	(void)state;
@@ -569,6 +627,9 @@ int main(int argc, char **argv)
 		TEST(a_program_with_libdsa_is_its_own),
 		TEST(why_it_goes_on_without_dsa_is_kept),
 		TEST(starts_of_epochs_add_up),
+		TEST(what_samples_take_is_counted_from_rest_to_rest),
+		TEST(observed_programs_stay_throttled),
+		TEST(one_of_several_programs_is_refused),
 	};
 
 	if (argc > 1)

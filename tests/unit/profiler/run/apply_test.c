@@ -261,6 +261,67 @@ static void a_program_whose_arguments_were_lost_is_refused(void **state)
 	assert_refused("not all UTF-8");
 }
 
+static void a_program_with_torch_is_asked_what_it_was_asked_before(void **state)
+{
+	(void)state;
+	profile.loader_kind.id = LOADER_TORCH;
+	profile_text(&profile.asked, "prep_delay=2000000ns");
+	assert_applied();
+	assert_string_equal(apply.asked, "prep_delay=2000000ns");
+	assert_int_equal(apply.choice, PRELOAD_TORCH);
+	change.workers = 3;
+	change.storage_bandwidth = 5e6;
+	change.storage_latency_s = .002;
+	assert_applied();
+	assert_string_equal(apply.asked, "prep_delay=2000000ns,workers=3,"
+					 "storage_bandwidth=5000000,"
+					 "storage_latency=0.002s");
+	change = PROFILE_NO_CHANGE;
+	change.cores = 1; /* its workers do not follow */
+	assert_applied();
+	assert_string_equal(apply.asked, "prep_delay=2000000ns");
+	assert_int_equal(apply.cores, 1);
+}
+
+static void what_is_libdsa_s_alone_is_refused_of_others(void **state)
+{
+	(void)state;
+	profile.loader_kind.id = LOADER_TORCH;
+	change.batch = 3;
+	assert_refused("--batch can't be tried");
+	change = PROFILE_NO_CHANGE;
+	change.cache_share = 0;
+	assert_refused("--cache can't be tried");
+	change = PROFILE_NO_CHANGE;
+	change.cache_policy.id = CACHE_NONE;
+	assert_refused("--cache-policy can't be tried");
+	change = PROFILE_NO_CHANGE;
+	change.gpu_speed = 2;
+	assert_refused("--gpu-speed can't be tried");
+	change = PROFILE_NO_CHANGE;
+	change.jobs = 2;
+	assert_refused("--jobs can't be tried");
+	change = PROFILE_NO_CHANGE;
+	change.resize = 64;
+	assert_refused("--resize can't be tried");
+	change = PROFILE_NO_CHANGE;
+	change.decoded = true;
+	assert_refused("--decoded can't be tried");
+	change = PROFILE_NO_CHANGE;
+	profile.loader_kind.id = LOADER_WATCH;
+	assert_refused("nothing can be tried");
+}
+
+static void the_same_loader_is_measured_again(void **state)
+{
+	(void)state;
+	assert_applied();
+	assert_int_equal(apply.choice, PRELOAD_AUTO);
+	profile_text(&profile.loader_choice, "none");
+	assert_applied();
+	assert_int_equal(apply.choice, PRELOAD_NONE);
+}
+
 static void memory_may_be_short(void **state)
 {
 	int result = -ENOMEM;
@@ -309,6 +370,13 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(
 			a_program_whose_arguments_were_lost_is_refused, setup,
 			teardown),
+		cmocka_unit_test_setup_teardown(
+			a_program_with_torch_is_asked_what_it_was_asked_before, setup,
+			teardown),
+		cmocka_unit_test_setup_teardown(
+			what_is_libdsa_s_alone_is_refused_of_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(the_same_loader_is_measured_again,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(memory_may_be_short, setup, teardown),
 	};
 

@@ -1,0 +1,66 @@
+/* put_back.c - writes lines for a shell. */
+#include "profiler/io/put_back.h"
+#include "profiler/io/raw.h"
+#include "profiler/io_page.h"
+
+#include <string.h>
+
+/* A line with two paths: of each byte there may be four. */
+struct put_back {
+	char text[8 * IO_PATH + 32];
+	size_t length;
+};
+
+static void put_back_plain(struct put_back *line, const char *text)
+{
+	size_t length = strlen(text);
+
+	memcpy(line->text + line->length, text, length);
+	line->length += length;
+}
+
+/* As one word. */
+static void put_back_word(struct put_back *line, const char *path)
+{
+	put_back_plain(line, " '");
+	for (; *path != '\0'; path++) {
+		if (*path == '\'')
+			put_back_plain(line, "'\\'");
+		line->text[line->length++] = *path;
+	}
+	put_back_plain(line, "'");
+}
+
+/* The first one writes what it is, too. */
+static int put_back_open(const char *folder)
+{
+	static const char about[] = "#!/bin/sh\n# Puts back what the program overwrote "
+				    "while dsa measured it.\n";
+	struct put_back path = {.length = 0};
+	int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, fd;
+
+	put_back_plain(&path, folder);
+	put_back_plain(&path, "/put-back");
+	path.text[path.length] = '\0';
+	fd = (int)syscall(SYS_openat, AT_FDCWD, path.text, flags | O_EXCL, 0700);
+	if (fd < 0)
+		return (int)syscall(SYS_openat, AT_FDCWD, path.text, flags, 0700);
+	syscall(SYS_write, fd, about, sizeof(about) - 1);
+	return fd;
+}
+
+void put_back_add(const char *folder, const char *kept, const char *path)
+{
+	struct put_back line = {.length = 0};
+	int fd = put_back_open(folder);
+
+	if (fd < 0)
+		return;
+	put_back_plain(&line, "mv --");
+	put_back_word(&line, kept);
+	put_back_word(&line, path);
+	put_back_plain(&line, "\n");
+	/* at once, so that those of several processes do not mix */
+	syscall(SYS_write, fd, line.text, line.length);
+	raw_close(fd);
+}
