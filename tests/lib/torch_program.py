@@ -99,14 +99,14 @@ class Device(Training):
             self.synchronize()
 
 
-def loader_of(data, **more):
-    return torch.utils.data.DataLoader(data, 8, shuffle=True, drop_last=True, **more)
+def loader_of(data, batch=8, **more):
+    return torch.utils.data.DataLoader(data, int(batch), shuffle=True, drop_last=True, **more)
 
 
-def train(folder, workers=0, prep=0, rate=400, epochs=10**6, kill=None, device=0):
+def train(folder, workers=0, prep=0, rate=400, epochs=10**6, kill=None, device=0, batch=8):
     """Until somebody ends it; with `kill` a worker dies after so many seconds."""
     kill_at = None if kill is None else time.monotonic() + kill
-    loader = loader_of(Files(folder, prep, kill_at), num_workers=int(workers))
+    loader = loader_of(Files(folder, prep, kill_at), batch, num_workers=int(workers))
     training = (Device if device else Training)(rate)
     for _ in range(int(epochs)):
         for batch in loader:
@@ -210,20 +210,20 @@ def median(times):
     return sorted(times)[len(times) // 2]
 
 
-def own_times(folder):
+def own_times(folder, batch=8):
     """Seconds that nobody asked for: to be given a batch that lies ready, and to make one
     beyond its sleeps."""
-    it, overs, makes = iter(loader_of(Files(folder, 0), num_workers=2)), [], []
+    it, overs, makes = iter(loader_of(Files(folder, 0), batch, num_workers=2)), [], []
     for _ in range(50):
         time.sleep(.02)
         began = time.monotonic()
         next(it)
         overs.append(time.monotonic() - began)
-    it = iter(loader_of(Files(folder, 1)))
+    it = iter(loader_of(Files(folder, 1), batch))
     for _ in range(50):
         began = time.monotonic()
         next(it)
-        makes.append(time.monotonic() - began - .008)
+        makes.append(time.monotonic() - began - batch * 1e-3)
     print(json.dumps({"over": median(overs[5:]), "batch": median(makes)}))
 
 
