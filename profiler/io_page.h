@@ -97,12 +97,14 @@ struct io_batch {
 	_Atomic uint64_t number; /* of it + 1, once all is written; 0: it is not */
 	uint64_t key;            /* the hook's: equal for equal indices */
 	uint64_t begin_ns, end_ns;
-	uint64_t io_ns;         /* of this, in calls that open or read data: by each
+	uint64_t io_ns;  /* of this, in calls that open or read data: by each
 				 * of its threads, added up */
-	uint64_t cpu_ns;        /* of the process */
-	uint64_t bytes;         /* that these calls brought */
-	uint64_t storage_bytes; /* that the process waited for meanwhile (ru_inblock) */
-	uint64_t digest;        /* of what was opened and read (file, place, bytes), in
+	uint64_t cpu_ns; /* of the process */
+	uint64_t bytes;  /* that these calls brought */
+	uint64_t
+		storage_bytes; /* that the process waited for meanwhile (ru_inblock; else
+				 * a page for each of ru_majflt) */
+	uint64_t digest;       /* of what was opened and read (file, place, bytes), in
 				 * whatever order: the same only within a machine */
 	uint32_t opens, reads;
 	uint32_t samples;

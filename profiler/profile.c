@@ -51,6 +51,13 @@ const char *const profile_loaders[PROFILE_LOADERS + 1] = {
 	[LOADER_WATCH] = "watch",
 };
 
+const char *const profile_splits[PROFILE_SPLITS + 1] = {
+	[SPLIT_REPLAY] = "replay",
+	[SPLIT_MEMORY] = "memory",
+	[SPLIT_STORAGE] = "storage",
+	[SPLIT_NONE] = "none",
+};
+
 #define CACHE_NAME(name, NAME)              #name,
 #define ENGINE_NAME(name, text, one_thread) text,
 const char *const profile_caches[CACHE_IDS + 1] = {CACHE_POLICIES(CACHE_NAME)};
@@ -110,6 +117,7 @@ void profile_init(struct profile *profile)
 		.target_status = -1,
 		.loaders = UNKNOWN,
 		.loader_kind = PROFILE_NO_WORD,
+		.split = PROFILE_NO_WORD,
 		.handover_s = NAN,
 		PROFILE_DATASET(UNKNOWN_OF) PROFILE_LOADING(UNKNOWN_OF, "")
 			PROFILE_STAGES(UNKNOWN_OF, "") PROFILE_COUNTED(UNKNOWN_OF)
@@ -162,6 +170,8 @@ static void free_texts(struct profile *profile)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		free(texts[i]);
 	free(profile->loader_kind.other);
+	free(profile->split.other);
+	free(profile->split_why);
 	profile_free_texts(profile->command);
 	profile_free_texts(profile->files_written);
 }

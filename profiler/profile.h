@@ -89,11 +89,21 @@ enum profile_loader {
 /* What limits: a stage, or of prep the cores that have no more to give. */
 enum { LIMITED_BY_CORES = STAGES, PROFILE_LIMITS };
 
+/* What tells prep and fetch apart where no windows do. */
+enum profile_split {
+	SPLIT_REPLAY,  /* batches, by when they were read and made */
+	SPLIT_MEMORY,  /* no file is read: there is no fetch */
+	SPLIT_STORAGE, /* no byte came from storage: there was none */
+	SPLIT_NONE,    /* nothing does: only both together are known */
+	PROFILE_SPLITS
+};
+
 extern const char *const profile_kinds[TRACE_KINDS + 1]; /* enum trace_kind */
 extern const char *const profile_statuses[STATUSES + 1];
 extern const char *const profile_limits[PROFILE_LIMITS + 1];
 extern const char *const profile_protocols[MEASURE_PROTOCOLS + 1];
 extern const char *const profile_loaders[PROFILE_LOADERS + 1];
+extern const char *const profile_splits[PROFILE_SPLITS + 1];
 extern const char *const profile_caches[CACHE_IDS + 1]; /* enum cache_id */
 extern const char *const profile_engines[];             /* as FETCH_ENGINES */
 extern const char *const profile_types[];               /* as PREP_TYPES */
@@ -336,6 +346,8 @@ struct profile {
 	/* What was found. */
 	/* Shares of a step's wall time; their values sum to 1, and may be negative. */
 	struct interval stalls[STAGES];
+	struct profile_word split; /* of profile_splits; none: windows do */
+	char *split_why;           /* one line */
 
 	/* Samples/s of the kinds of windows that show the run; of loaded ones; and what
 	 * prep with the configured workers and fetch, cache hits counted, sustain

@@ -48,7 +48,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 7
+#define TRACE_VERSION 8
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -62,6 +62,7 @@ enum {
 	TRACE_SKIPS = 32,
 	TRACE_ABOUT = 1 << 16,
 	TRACE_WHY = 160,
+	TRACE_NO_LIST = 64,
 	TRACE_BUCKETS =
 		48, /* bucket b counts values in [2^b, 2^(b+1)); 0 takes 0 too */
 };
@@ -200,6 +201,14 @@ enum trace_devices {
 	TRACE_CAPTURED /* a graph was recorded, and nothing could be waited for */
 };
 
+/* How batches read that was no call: it can't be timed, counted or brought into memory.
+ * The same numbers as in profiler/io_page.h. */
+enum trace_unseen {
+	TRACE_MAPPED = 1, /* mapped files */
+	TRACE_SOCKET = 2, /* connections */
+	TRACE_FORKED = 4, /* processes that were started */
+};
+
 /*
  * What proves a window of a loader that the program brought, whose processes dsa does not
  * know: of the batches that these made from the switch to the window on, each counted when
@@ -220,6 +229,7 @@ struct trace_made {
 	 * batches read of them, and how many lay in the page cache. 0 of 0: none. */
 	uint64_t listed_bytes, begin_resident, end_resident; /* UINT64_MAX: unknown */
 	uint32_t devices; /* enum trace_devices: of either end the one that says more */
+	uint32_t unseen;  /* enum trace_unseen, of any of its batches */
 };
 
 /* What a process looked like at one moment; a window holds two. */
@@ -343,8 +353,9 @@ struct trace_skip {
 	char reason[120];
 };
 
-/* Whose loader drives: libdsa's, or one that the program brought. */
-enum trace_loader_kind { TRACE_LIBDSA, TRACE_TORCH, TRACE_LOADER_KINDS };
+/* Whose loader drives: libdsa's, or one that the program brought: PyTorch's DataLoader,
+ * or whatever it iterates over. */
+enum trace_loader_kind { TRACE_LIBDSA, TRACE_TORCH, TRACE_WATCH, TRACE_LOADER_KINDS };
 
 /* What the driver loads and how; filled before loader_ready is set. */
 struct trace_loader {
@@ -366,6 +377,9 @@ struct trace_loader {
 	uint32_t kind;         /* enum trace_loader_kind */
 	uint32_t estimated;    /* 1: dataset_bytes is, from the batches made so far */
 	uint32_t any_order;    /* 1: batches come as they are ready, not in turn */
+	/* Why its batches can't be given again, so that there are no cached windows, and
+	 * real ones go on with the stream: "an IterableDataset"; "": they can. */
+	char no_list[TRACE_NO_LIST];
 };
 
 struct trace {

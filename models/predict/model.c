@@ -241,6 +241,12 @@ static int model_check(const struct profile *profile, struct error *err)
 		return error_set(err, ENODATA,
 				 "no predictions: dsa has no model of this program's "
 				 "loader");
+	if (profile_word_known(&profile->split) &&
+	    isnan(profile->rates[TRACE_CACHED].value))
+		return error_set(
+			err, ENODATA,
+			"no predictions: how fast batches are prepared from "
+			"memory was not measured, as they can't be given again");
 	if (isnan(profile->rates[TRACE_REAL].value))
 		return error_set(err, ENODATA,
 				 "too little was measured to predict anything");

@@ -9,6 +9,7 @@
 #include "profiler/analysis/proof.h"
 #include "profiler/analysis/sample_times.h"
 #include "profiler/analysis/shares.h"
+#include "profiler/analysis/split.h"
 #include "profiler/analysis/statistics.h"
 #include "profiler/analysis/verdict.h"
 #include "profiler/session/disturbance.h"
@@ -164,7 +165,7 @@ static int add_curves(const struct evidence *evidence, struct profile *profile)
 }
 
 /* Prep stall = consumer blocked + consumer slowed; the second is seen when loaded. */
-static void split_prep(struct profile *profile)
+static void analyse_set_contention(struct profile *profile)
 {
 	const struct interval *rates = profile->rates;
 
@@ -173,8 +174,6 @@ static void split_prep(struct profile *profile)
 	profile->prep_contention =
 		(1 / rates[TRACE_LOADED].value - 1 / rates[TRACE_SYNTHETIC].value) *
 		rates[TRACE_REAL].value;
-	profile->prep_waiting =
-		profile->stalls[STAGE_PREP].value - profile->prep_contention;
 }
 
 /* By what real steps would have been longer, that which limits them would have been. */
@@ -213,35 +212,61 @@ static int add_proof(const struct evidence *evidence, struct profile *profile)
 			: "; what preparation slows the step by, from loaded windows");
 }
 
-/* Of an observed run the proof is all there is: shares without an interval. */
-static int analyse_set_observed(const struct evidence *evidence,
-				struct profile *profile)
+/* Of an observed run the time blocked is all there is: shares without an interval. */
+static void analyse_observe(const struct evidence *evidence, struct profile *profile)
 {
 	const double *shares = profile->proof.share;
-	double seconds = 0, samples = 0, stalled = 0;
-	int limit = STAGE_COMPUTE;
+	double seconds = 0, samples = 0, blocked = 0, stalled = 0;
 
-	if (!evidence->observed || isnan(shares[STAGE_PREP]))
-		return 0;
 	for (size_t i = 0; i < evidence->count; i++) {
 		seconds += evidence->windows[i].seconds;
 		samples += evidence->windows[i].samples;
+		blocked += evidence->windows[i].blocked_s;
 	}
+	if (!(seconds > 0))
+		return;
 	profile->rates[TRACE_REAL] = (struct interval){samples / seconds, NAN, NAN};
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++) {
 		profile->stalls[i] = (struct interval){shares[i], NAN, NAN};
 		stalled += isnan(shares[i]) ? 0 : shares[i];
-		if (shares[i] >
-		    (limit == STAGE_COMPUTE ? STAGE_NOTICED : shares[limit]))
-			limit = i;
 	}
+	if (isnan(shares[STAGE_PREP]))
+		stalled = blocked / seconds;
 	profile->stalls[STAGE_COMPUTE] = (struct interval){1 - stalled, NAN, NAN};
+}
+
+/* What limits an observed run: no other one has a rate of each stage. */
+static int analyse_limit_observed(struct profile *profile)
+{
+	const struct interval *stalls = profile->stalls;
+	int limit = STAGE_COMPUTE;
+
+	if (isnan(stalls[STAGE_PREP].value))
+		return 0;
+	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
+		if (stalls[i].value >
+		    (limit == STAGE_COMPUTE ? STAGE_NOTICED : stalls[limit].value))
+			limit = i;
 	profile->limit.id = limit;
 	return profile_text(&profile->limit_why,
 			    "observed: time blocked in %s; for a program that "
 			    "computes while it asks, an upper bound",
 			    profile_loader(profile) == LOADER_DSA ? "dsa_next()"
 								  : "its loader");
+}
+
+/* What of the wait is prep, where windows do not tell. */
+static int analyse_split(const struct evidence *evidence, struct profile *profile)
+{
+	bool own = profile_loader(profile) == LOADER_DSA;
+
+	if (evidence->observed && (!own || isfinite(profile->proof.share[STAGE_PREP])))
+		analyse_observe(evidence, profile);
+	if (split_stalls(evidence->windows, evidence->count, profile) < 0)
+		return -ENOMEM;
+	profile->prep_waiting =
+		profile->stalls[STAGE_PREP].value - profile->prep_contention;
+	return 0;
 }
 
 static void add_outside(const struct trace *const *sessions, unsigned count,
@@ -322,8 +347,10 @@ static void analyse_bound(struct profile *profile)
 }
 
 /* None where the shares are not known well enough. */
-static int add_limit(struct profile *profile)
+static int add_limit(const struct evidence *evidence, struct profile *profile)
 {
+	if (evidence->observed)
+		return analyse_limit_observed(profile);
 	if (!profile_has_answer(profile))
 		return 0;
 	if (verdict_limit(profile) < 0)
@@ -353,12 +380,12 @@ static int analyse_find(const struct trace *const *sessions, unsigned count,
 		return -ENOMEM;
 	if (sample_times_add(evidence->windows, evidence->count, profile) < 0)
 		return -ENOMEM;
-	split_prep(profile);
+	analyse_set_contention(profile);
 	analyse_bound(profile);
-	if (add_proof(evidence, profile) < 0 || add_limit(profile) < 0 ||
-	    busy_find(evidence->windows, evidence->count, profile) < 0)
+	if (add_proof(evidence, profile) < 0 || analyse_split(evidence, profile) < 0 ||
+	    add_limit(evidence, profile) < 0)
 		return -ENOMEM;
-	return analyse_set_observed(evidence, profile);
+	return busy_find(evidence->windows, evidence->count, profile);
 }
 
 int analyse(const struct trace *const *sessions, unsigned count,
@@ -381,8 +408,11 @@ int analyse(const struct trace *const *sessions, unsigned count,
 
 bool analyse_complete(const struct profile *profile)
 {
+	bool split = !profile_word_known(&profile->split);
+
 	for (int i = 0; i < STAGES; i++)
-		if (!stage_table[i].optional && isnan(profile->stalls[i].value))
+		if (!stage_table[i].optional && isnan(profile->stalls[i].value) &&
+		    (split || i == STAGE_COMPUTE))
 			return false;
 	return true;
 }

@@ -23,7 +23,8 @@ enum { ANALYSE_SESSIONS = STAGES }; /* at the most: one launch per kind of windo
 int analyse(const struct trace *const *sessions, unsigned count,
 	    struct profile *profile, struct error *err);
 
-/* True when all shares were measured, but for those of optional stages. */
+/* True when all shares were measured, but for those of optional stages; or, of a loader that
+ * does not let them be told apart, all that training waits. */
 bool analyse_complete(const struct profile *profile);
 
 #endif

@@ -39,6 +39,10 @@ static int loader_texts(const struct trace_loader *loader, struct profile *profi
 	return result;
 }
 
+_Static_assert((int)LOADER_DSA == TRACE_LIBDSA && (int)LOADER_TORCH == TRACE_TORCH &&
+		       (int)LOADER_WATCH == TRACE_WATCH,
+	       "one order");
+
 int profile_fill_loader(const struct trace *trace, struct profile *profile)
 {
 	const struct trace_loader *loader = &trace->loader;
@@ -46,13 +50,15 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 	if (trace->loader_ready == 0)
 		return 0;
 	profile->seed = loader->seed;
-	profile->dataset_samples = loader->dataset_samples;
-	profile->dataset_bytes = loader->dataset_bytes;
+	if (loader->kind == TRACE_LIBDSA || loader->dataset_samples > 0) {
+		profile->dataset_samples = loader->dataset_samples;
+		profile->dataset_bytes = loader->dataset_bytes;
+	}
 	profile->classes = loader->classes;
 	profile->batch = loader->batch;
 	profile->loaders = trace->loaders;
-	profile->loader_kind.id =
-		loader->kind == TRACE_TORCH ? LOADER_TORCH : LOADER_DSA;
+	if (loader->kind < PROFILE_LOADERS)
+		profile->loader_kind.id = (int)loader->kind;
 	profile->workers = loader->workers;
 	profile->fetch_depth = loader->fetch_depth;
 	profile->prefetch = loader->prefetch;

@@ -139,12 +139,13 @@ static bool by_replay(const struct window *windows, size_t count, bool observed,
 /* Opening and reading from memory, s a byte, where no cached window says it. */
 #define MEMORY_IO 1e-9
 
-/* Adds a window's records to the costs or, where there are sums, by these to them. */
-static void proof_turn_window(const struct window *window, bool observed,
+/* Adds a window's records to the costs, which are of windows of a kind, or, where there are
+ * sums, by these to them. */
+static void proof_turn_window(const struct window *window, enum trace_kind kind,
 			      struct turn_costs *costs, struct turn_sums *sums)
 {
 	double handover_s = turn_costs_handover(costs);
-	double io_s = observed ? MEMORY_IO : turn_costs_io(costs);
+	double io_s = kind == TRACE_REAL ? MEMORY_IO : turn_costs_io(costs);
 	size_t at = 0;
 	int result;
 
@@ -163,22 +164,33 @@ static void proof_turn_window(const struct window *window, bool observed,
 	} while (result != -ENOENT);
 }
 
+/* What was read by no call is in no record. */
+static bool proof_sees_reads(const struct window *windows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (windows[i].kind == TRACE_REAL && windows[i].raw->made.unseen != 0)
+			return false;
+	return true;
+}
+
 static void by_turns(const struct window *windows, size_t count, bool observed,
 		     struct proof *proof)
 {
 	struct turn_costs costs = {0};
 	struct turn_sums sums = {0};
 	struct turn_proof turns;
+	bool cached = !observed && !windows[0].no_list;
+	enum trace_kind kind = cached ? TRACE_CACHED : TRACE_REAL;
 
 	for (size_t i = 0; i < count; i++)
-		if (proof_counts(&windows[i], observed ? TRACE_REAL : TRACE_CACHED,
-				 observed))
-			proof_turn_window(&windows[i], observed, &costs, NULL);
+		if (proof_counts(&windows[i], kind, observed))
+			proof_turn_window(&windows[i], kind, &costs, NULL);
 	for (size_t i = 0; i < count; i++)
 		if (proof_counts(&windows[i], TRACE_REAL, observed))
-			proof_turn_window(&windows[i], observed, &costs, &sums);
+			proof_turn_window(&windows[i], kind, &costs, &sums);
 	proof->handover_s = turn_costs_handover(&costs);
-	if (!turn_proof_of(&sums, &turns) || !turns.valid)
+	if (!turn_proof_of(&sums, &turns) || !turns.valid ||
+	    !proof_sees_reads(windows, count))
 		return;
 	proof->share[STAGE_PREP] = turns.prep;
 	proof->share[STAGE_FETCH] = turns.fetch;

@@ -8,7 +8,8 @@
  *
  * A loader that the program brought is replayed by its own rules (profiler/turns/),
  * with I/O as in cached windows; where that replay does not give what real windows were
- * blocked there is no evidence.
+ * blocked, or where batches read by what is no call, there is no evidence. Without cached
+ * windows I/O takes what memory does.
  */
 #ifndef DSA_PROOF_H
 #define DSA_PROOF_H

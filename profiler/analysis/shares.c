@@ -19,6 +19,7 @@ struct block {
 	double covariate[STAGES][WINDOW_COVARIATES];
 	double hit; /* of its real window, when drawn */
 	bool drawn;
+	bool no_list; /* its batches can't be given again: there are no cached windows */
 };
 
 bool shares_uses(const struct window *window)
@@ -36,18 +37,25 @@ static void shares_add_window(struct block *block, const struct window *window)
 	block->samples[stage] += window->samples;
 	for (int i = 0; i < WINDOW_COVARIATES; i++)
 		block->covariate[stage][i] += window->covariate[i];
+	block->no_list = window->no_list;
 	if (stage == STAGE_REAL && (window->flags & TRACE_DRAW)) {
 		block->drawn = true;
 		block->hit = window->hit;
 	}
 }
 
-/* True when it has windows of each stage; of an optional one if there are any. */
+/* True when a stage may have no windows. */
+static bool shares_may_lack(const struct block *all, int stage)
+{
+	return stage_table[stage].optional || (all->no_list && stage == STAGE_PREP);
+}
+
+/* True when it has windows of each stage; of one that may lack them if there are any. */
 static bool shares_complete(const struct block *block, const struct block *all)
 {
 	for (int i = 0; i < STAGES; i++)
 		if (block->samples[i] <= 0 &&
-		    (!stage_table[i].optional || all->samples[i] > 0))
+		    (!shares_may_lack(all, i) || all->samples[i] > 0))
 			return false;
 	return true;
 }

@@ -4,7 +4,9 @@
  *	compute = synthetic / real	prep = (cached - synthetic) / real
  *	fetch = (real - cached) / real	each the wall time of a sample in those windows
  *
- * and so on for each stage of profiler/stage.h whose windows there are.
+ * and so on for each stage of profiler/stage.h whose windows there are. Where batches can't
+ * be given again there are no cached ones: prep and fetch are unknown then, and together what
+ * compute leaves (split.h).
  *
  * A block holds one certified window of each kind. Times and samples are summed over
  * blocks before they are divided. Windows whose cache hits were drawn stand for equal

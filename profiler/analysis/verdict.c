@@ -24,6 +24,16 @@ static bool verdict_stalls(struct interval share)
 	return share.value > STAGE_NOTICED && (isnan(half) || share.value > half);
 }
 
+/* Samples/s if no byte had to be waited for. */
+static double verdict_from_memory(const struct profile *profile)
+{
+	double cached = profile->rates[TRACE_CACHED].value;
+
+	return isnan(cached) ? profile->rates[TRACE_REAL].value /
+				       (1 - profile->stalls[STAGE_FETCH].value)
+			     : cached;
+}
+
 /* What each stage sustains by itself, samples/s; NAN: not known. */
 static void verdict_sustained(const struct profile *profile, double per_s[STAGES])
 {
@@ -31,6 +41,7 @@ static void verdict_sustained(const struct profile *profile, double per_s[STAGES
 
 	for (int i = 0; i < STAGES; i++)
 		per_s[i] = rates[stage_table[i].kind].value;
+	per_s[STAGE_PREP] = verdict_from_memory(profile);
 	if (!verdict_stalls(profile->stalls[STAGE_PREP]))
 		per_s[STAGE_PREP] = rates[TRACE_PREP].value;
 	if (!isnan(rates[TRACE_FETCH].value) ||
@@ -64,7 +75,7 @@ static int verdict_write_fetch(struct profile *profile)
 	return profile_text(&profile->limit_why,
 			    "%.0f samples/s now, %.0f if all data were in memory%s%s",
 			    profile->rates[TRACE_REAL].value,
-			    profile->rates[TRACE_CACHED].value, sustained,
+			    verdict_from_memory(profile), sustained,
 			    emulated ? " (storage is emulated)" : "");
 }
 
@@ -78,7 +89,7 @@ static int verdict_write_prep(struct profile *profile)
 			 profile->workers == 1 ? "" : "s");
 	return profile_text(&profile->limit_why,
 			    "%.0f samples/s from memory%s, %.0f if batches were ready",
-			    profile->rates[TRACE_CACHED].value, workers,
+			    verdict_from_memory(profile), workers,
 			    profile->rates[TRACE_SYNTHETIC].value);
 }
 
@@ -109,7 +120,8 @@ int verdict_limit(struct profile *profile)
 	bool wanted[STAGES];
 	enum stage stage;
 
-	if (isnan(profile->rates[TRACE_REAL].value))
+	if (isnan(profile->rates[TRACE_REAL].value) ||
+	    isnan(profile->stalls[STAGE_FETCH].value))
 		return 0;
 	verdict_sustained(profile, per_s);
 	for (int i = 0; i < STAGES; i++)

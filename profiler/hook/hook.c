@@ -2,6 +2,7 @@
 #include "profiler/hook/hook.h"
 #include "loader/base/clock.h"
 #include "loader/driver.h"
+#include "profiler/hook/hook_describe.h"
 #include "profiler/hook/hook_list.h"
 #include "profiler/io/dsa_io.h"
 
@@ -26,6 +27,7 @@ static struct hook {
 	uint32_t listed; /* batches of it before it begins anew; 0: all the time */
 	uint64_t
 		counted; /* batches of the ring that are in a window's proof, or before */
+	bool no_list;    /* batches can't be given again */
 	bool compares;   /* the window's batches are those of the list */
 	uint64_t step_ns; /* of the last real window */
 } hook;
@@ -37,7 +39,8 @@ static void hook_store_batch(const struct io_batch *batch, struct trace_window *
 	struct trace *trace = hook.trace;
 	uint32_t at = atomic_load_explicit(&trace->batch_count, memory_order_relaxed);
 
-	if (at >= TRACE_BATCHES ||
+	/* Where a worker's data ended it made none. */
+	if (at >= TRACE_BATCHES || batch->samples == 0 ||
 	    (window->kind != TRACE_REAL && window->kind != TRACE_CACHED))
 		return;
 	trace->batches[at] = (struct trace_batch){
@@ -60,6 +63,7 @@ static void hook_add_batch(const struct io_batch *batch, struct trace_window *wi
 	struct trace_made *made = &window->made;
 
 	made->batches++;
+	made->unseen |= batch->flags & HOOK_UNSEEN;
 	made->other += hook.compares && !hook_list_agrees(&hook.list, batch);
 	made->opens += batch->opens;
 	made->bytes += batch->bytes;
@@ -139,6 +143,15 @@ static bool hook_has_list(const struct trace_window *window)
 	return true;
 }
 
+/* Where there are no lists, one of copies serves all blocks. */
+static bool hook_has_pool(const struct trace_window *window)
+{
+	if (hook.pair == UINT32_MAX && !hook_done(hook.calls.list(hook_wanted(window))))
+		return false;
+	hook.pair = 0;
+	return true;
+}
+
 static void hook_look_at_files(struct trace_window *window, uint64_t *resident)
 {
 	if (dsa_io_list_resident(&window->made.listed_bytes, resident) < 0)
@@ -174,12 +187,21 @@ static int hook_source_of(const struct trace_window *window)
 	case TRACE_SYNTHETIC:
 		return HOOK_POOL;
 	case TRACE_CACHED:
-		return HOOK_LIST;
+		return hook.no_list ? -1 : HOOK_LIST;
 	case TRACE_REAL:
-		return window->block == UINT32_MAX ? HOOK_STREAM : HOOK_LIST;
+		return hook.no_list || window->block == UINT32_MAX ? HOOK_STREAM
+								   : HOOK_LIST;
 	default:
 		return -1;
 	}
+}
+
+/* Has what the source gives. */
+static bool hook_prepare(int source, const struct trace_window *window)
+{
+	if (source == HOOK_STREAM)
+		return true;
+	return hook.no_list ? hook_has_pool(window) : hook_has_list(window);
 }
 
 static int hook_enter(void *loader, struct trace_window *window)
@@ -189,8 +211,7 @@ static int hook_enter(void *loader, struct trace_window *window)
 	(void)loader;
 	if (source < 0)
 		return -ENOTSUP;
-	if (driver_stopped(&hook.driver) ||
-	    (source != HOOK_STREAM && !hook_has_list(window)))
+	if (driver_stopped(&hook.driver) || !hook_prepare(source, window))
 		return -EIO;
 	if (source == HOOK_LIST)
 		hook_set_files(window);
@@ -266,53 +287,6 @@ static const struct driver_ops hook_ops = {
 
 /* ---- opening ---- */
 
-static void hook_copy(char *to, size_t size, const char *from)
-{
-	size_t length = strlen(from);
-
-	if (length >= size)
-		length = size - 1;
-	memcpy(to, from, length);
-	to[length] = '\0';
-}
-
-/* An emulated storage has no cache in front of it. Data of which no file is read lies in
- * memory. */
-static void hook_describe(const struct hook_about *from, struct trace_loader *about)
-{
-	const struct io_page *page = hook.page;
-	double samples = (double)io_page_total(page, IO_samples);
-	double bytes = (double)io_page_total(page, IO_bytes);
-	bool slowed = page->storage_bandwidth > 0 || page->storage_latency > 0;
-
-	*about = (struct trace_loader){
-		.kind = TRACE_TORCH,
-		.estimated = 1,
-		.dataset_samples = from->samples,
-		.steps_per_epoch = from->steps_per_epoch,
-		.batch = from->batch,
-		.workers = from->workers,
-		.prefetch = from->prefetch,
-		.any_order = from->any_order,
-		.fetch_depth = 1,
-		.slots = from->workers * from->prefetch + 1,
-		.memory = bytes == 0,
-		.engine = "its own",
-		.engine_reason = "the program reads its files itself",
-		.prep = "its own",
-		.output = "its own",
-		.storage_bandwidth = page->storage_bandwidth,
-		.storage_latency = page->storage_latency,
-		.prep_delay = page->prep_delay,
-	};
-	if (samples > 0)
-		about->dataset_bytes =
-			(uint64_t)(bytes / samples * (double)from->samples);
-	hook_copy(about->dataset, sizeof(about->dataset), from->dataset);
-	hook_copy(about->source, sizeof(about->source), from->source);
-	hook_copy(about->cache, sizeof(about->cache), slowed ? "none" : "page");
-}
-
 static struct trace *hook_session(void)
 {
 	const char *path = getenv("DSA_SESSION");
@@ -333,7 +307,8 @@ static bool hook_drive(const struct hook_about *from)
 		.round = from->workers,
 	};
 
-	hook_describe(from, &about);
+	hook_describe(from, hook.page, &about);
+	hook.no_list = about.no_list[0] != '\0';
 	return driver_open(&hook.driver, &parts);
 }
 

@@ -32,7 +32,9 @@ struct hook_calls {
 	/* From rest: takes the next batches of the stream for a list, has the loader make
 	 * each, and delivers none. At rest again it returns how many of them may be
 	 * delivered before the loader, ahead of that, begins the list anew: `batches` or
-	 * some more; 0: an epoch has fewer, and it begins anew all the time. */
+	 * some more; 0: an epoch has fewer, and it begins anew all the time. Where batches
+	 * can't be given again: only copies them for HOOK_POOL, once, as many as it likes,
+	 * and returns 0. */
 	int (*list)(uint32_t batches);
 
 	/* From rest: begins to give batches of `source`. */
@@ -49,6 +51,7 @@ struct hook_calls {
 
 /* What is loaded and how. Texts are copied. */
 struct hook_about {
+	uint32_t kind;       /* enum trace_loader_kind */
 	const char *dataset; /* a path, or its class */
 	const char *source;  /* what brought the loader: "torch 2.1.0" */
 	uint64_t samples, steps_per_epoch;
@@ -56,6 +59,9 @@ struct hook_about {
 	uint32_t workers;   /* processes; 0: the program itself */
 	uint32_t prefetch;  /* batches ahead, of each */
 	uint32_t any_order; /* 1: batches come as they are ready */
+	/* Why batches can't be given again, for trace_loader.no_list: nothing is asked from
+	 * HOOK_LIST then. NULL: they can, as far as the hook knows. */
+	const char *no_list;
 };
 
 /*

@@ -15,12 +15,14 @@
 enum {
 	NUMBERS = 1 << 30, /* of batches, in a process; fd_table.h has no more bits */
 	SECTOR = 512,      /* unit of ru_inblock */
+	PAGE = 4096,       /* at the least */
 };
 
 /* What is compared at both ends. */
 struct batch_look {
 	uint64_t ns, cpu_ns;
 	uint64_t storage_bytes;
+	uint64_t faults;   /* that waited for storage, which may be none with blocks */
 	uint64_t children; /* faults of those that were waited for: each has some */
 	uint32_t forks;
 	uint64_t counters[IO_COUNT];
@@ -31,7 +33,7 @@ static struct batch_mapped {
 	bool known;       /* looked at, in its first batch */
 	bool any;         /* there were mapped files then, */
 	uint64_t touched; /* of which so much was in memory before it; */
-	uint32_t flag;    /* IO_MAPPED: and more after it */
+	uint32_t flag;    /* IO_MAPPED: and more after it, or a batch mapped some */
 } batch_mapped;
 
 /* Written by the thread that begins it, but for digest and flags. */
@@ -67,6 +69,7 @@ static void batch_look(struct batch_look *look, struct io_slot *slot)
 	syscall(SYS_getrusage, RUSAGE_SELF, &own);
 	syscall(SYS_getrusage, RUSAGE_CHILDREN, &children);
 	look->storage_bytes = (uint64_t)own.ru_inblock * SECTOR;
+	look->faults = (uint64_t)own.ru_majflt;
 	look->children = (uint64_t)children.ru_minflt;
 	look->forks = attach_self.forks;
 	for (unsigned i = 0; i < IO_COUNT; i++)
@@ -128,6 +131,8 @@ static void batch_record(struct io_batch *batch, const struct batch_look *end,
 	batch->end_ns = end->ns;
 	batch->cpu_ns = end->cpu_ns - begin->cpu_ns;
 	batch->storage_bytes = end->storage_bytes - begin->storage_bytes;
+	if (batch->storage_bytes == 0)
+		batch->storage_bytes = PAGE * (end->faults - begin->faults);
 	batch->io_ns = took[IO_io_ns];
 	batch->bytes = took[IO_bytes];
 	batch->opens = (uint32_t)took[IO_opens];
@@ -136,6 +141,7 @@ static void batch_record(struct io_batch *batch, const struct batch_look *end,
 	batch->samples = samples;
 	batch->pid = (uint32_t)getpid();
 	batch->flags = atomic_load(&batch_now.flags) | batch_mapped.flag;
+	batch_mapped.flag |= batch->flags & IO_MAPPED; /* later ones read it, too */
 	if (end->forks != begin->forks || end->children != begin->children)
 		batch->flags |= IO_FORKED;
 }

@@ -11,14 +11,20 @@ POOL_SHARE, POOL_LIMIT = 1 / 8, 1 / 2  # of the memory that is free; for the lea
 PLAIN = (str, bytes, int, float, complex, bool, type(None))
 
 
+class Endless(list):
+    """The index of a batch of an IterableDataset: whoever makes it begins its data anew
+    where they end."""
+
+
 class Stream:
     """Stands for an iterator's sampler. Gives what a window forces, else the sampler's own,
-    of which `endless` says whether another epoch follows."""
+    of which `endless` says whether another epoch follows. `renews`: its index does not say
+    which samples come, and the data end elsewhere."""
 
     counting = True
 
-    def __init__(self, sampler, own):
-        self.sampler, self.own = sampler, own
+    def __init__(self, sampler, own, renews=False):
+        self.sampler, self.own, self.renews = sampler, own, renews
         self.forced, self.shut = None, False
         self.endless = None
         self.lengths = collections.deque()  # of what was given and did not come back
@@ -32,6 +38,8 @@ class Stream:
         index = next(self.forced) if self.forced is not None else self.next_own()
         if self.counting:
             self.lengths.append(len(index) if isinstance(index, (list, tuple)) else 1)
+        if self.renews and self.endless is not None and self.endless():
+            return Endless(index if isinstance(index, list) else [index])
         return index
 
     def next_own(self):

@@ -5,6 +5,7 @@ import os
 import time
 import zlib
 
+from dsa_batches import Endless
 from dsa_transforms import Meter
 
 now = time.monotonic_ns
@@ -38,8 +39,21 @@ class Padded:
         return getattr(self.dataset, name)
 
 
+def endless(plain):
+    """Where the data of a worker end they begin anew, if the index says so."""
+    def fetch(self, index):
+        try:
+            return plain(self, index)
+        except StopIteration:
+            if not isinstance(index, Endless):
+                raise
+        self.dataset_iter, self.ended = iter(self.dataset), False
+        return plain(self, index)
+    return fetch
+
+
 def patch_fetcher(library, fetcher):
-    plain = fetcher.fetch
+    plain = endless(fetcher.fetch)
     delayed = "prep_delay=" in os.environ.get("DSA_ASKED", "")
 
     @functools.wraps(plain)

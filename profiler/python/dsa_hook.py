@@ -22,12 +22,13 @@ import os
 import time
 import weakref
 
-from dsa_batches import Pool, Stream, count, same_indices
+from dsa_batches import POOL_LEAST, POOL_MOST, Pool, Stream, count, same_indices
 from dsa_fetch import patch_fetcher
 from dsa_library import About, Calls, Library
 from dsa_transforms import key_of
 
 STREAM, LIST, POOL = range(3)  # enum hook_source
+TORCH = 1  # enum trace_loader_kind
 PATIENCE_S = 20  # without a backward the loader with most steps is taken then
 ONLY_WATCHES = 1  # dsa_hook_observes()
 # Settings of DSA_ASKED, which dsa was given, that act here or in the preload. What the
@@ -56,6 +57,8 @@ class Loading:
         """The program began an epoch: it loads as it was asked to."""
         self.it, self.stream = it, it._sampler_iter
         self.source = STREAM
+        if self.stream.renews:
+            it._IterableDataset_len_called = None  # or torch warns of each batch beyond
 
     def ahead(self):
         workers = self.it._num_workers
@@ -73,12 +76,16 @@ class Loading:
     def drain(self):
         self.stream.shut = True
         while getattr(self.it, "_task_info", None):
-            self.next()
+            batch = self.next()
+            if self.stream.renews:
+                self.pool.add(*batch)
         self.stream.lengths.clear()
         self.stream.shut = False
         self.stream.forced = None
 
     def list(self, batches):
+        if self.stream.renews:
+            return self.fill(batches)
         workers = max(1, self.it._num_workers)
         batches = -(-batches // workers) * workers
         wanted, epoch = batches + self.ahead(), count(self.it._index_sampler)
@@ -112,6 +119,14 @@ class Loading:
                 self.library.counted(self.next()[1])
         except StopIteration:  # an IterableDataset had no more
             pass
+
+    def fill(self, batches):
+        """Copies of batches that do not come again."""
+        self.prime()
+        for _ in range(min(max(batches, POOL_LEAST), POOL_MOST)):
+            self.pool.add(*self.next())
+        self.drain()
+        return 0
 
     def start(self, source):
         self.source = source
@@ -243,8 +258,6 @@ class Hook:
         if ranks.isdigit() and int(ranks) > 1:
             return (f"WORLD_SIZE is {ranks}: the ranks of one job are not measured yet; "
                     "--observe watches one of them")
-        if it._dataset_kind != MAP:
-            return "an IterableDataset is not measured yet"
         for setting in filter(None, os.environ.get("DSA_ASKED", "").split(",")):
             name = setting.partition("=")[0]
             if name not in SETTINGS:
@@ -258,10 +271,11 @@ class Hook:
         if not isinstance(root, (str, os.PathLike)):
             root = type(dataset).__name__
         workers = it._num_workers
-        return About(os.fsencode(root), f"torch {self.torch.__version__}".encode(),
+        no_list = None if it._dataset_kind == MAP else b"an IterableDataset"
+        return About(TORCH, os.fsencode(root), f"torch {self.torch.__version__}".encode(),
                      count(dataset), count(it._index_sampler),
                      batch, workers, it._prefetch_factor if workers else 0,
-                     not in_order)
+                     not in_order, no_list)
 
     def guarded(self, call):
         """What fails is told to the program later, from where it asked."""
@@ -343,7 +357,8 @@ def wrap(hook, it):
     """A Stream around the sampler, which torch makes anew for each epoch."""
     try:
         if not hook.off and not isinstance(it._sampler_iter, Stream):
-            it._sampler_iter = Stream(it._index_sampler, it._sampler_iter)
+            it._sampler_iter = Stream(it._index_sampler, it._sampler_iter,
+                                      it._dataset_kind != MAP)
             it._dsa_steps = it._dsa_start_ns = it._dsa_backwards = 0
     except Exception as error:
         hook.give_up(repr(error))

@@ -14,10 +14,12 @@ class Calls(ctypes.Structure):
 
 class About(ctypes.Structure):
     """struct hook_about"""
-    _fields_ = [("dataset", ctypes.c_char_p), ("source", ctypes.c_char_p),
+    _fields_ = [("kind", ctypes.c_uint32),
+                ("dataset", ctypes.c_char_p), ("source", ctypes.c_char_p),
                 ("samples", ctypes.c_uint64), ("steps_per_epoch", ctypes.c_uint64),
                 ("batch", ctypes.c_uint32), ("workers", ctypes.c_uint32),
-                ("prefetch", ctypes.c_uint32), ("any_order", ctypes.c_uint32)]
+                ("prefetch", ctypes.c_uint32), ("any_order", ctypes.c_uint32),
+                ("no_list", ctypes.c_char_p)]
 
 
 FUNCTIONS = {

@@ -5,7 +5,8 @@
  *	                 {synthetic, cached, real} in turning and mirrored orders
  *
  * Extras are the curves, G under interference and the overhead: a few after each block,
- * for at most a fifth of the budget. Void windows are asked for again.
+ * for at most a fifth of the budget. Void windows are asked for again. Where batches can't
+ * be given again (trace_loader.no_list) a block has no cached window.
  *
  * For a rate alone it is real windows only, in whole epochs where they fit.
  *

@@ -199,12 +199,38 @@ double schedule_longest(const struct schedule *schedule)
 	return schedule->config.only >= 0 ? SCHEDULE_LENGTH_S : SCHEDULE_BLOCK_LENGTH_S;
 }
 
+/* Without cached windows each order is that of the other two. */
+static enum trace_kind kind_now(const struct schedule *schedule)
+{
+	uint64_t seed = schedule->config.seed;
+	uint64_t order = schedule_is_single(schedule)
+				 ? seed
+				 : schedule->blocks + 2 * (seed % (ORDERS / 2));
+	const enum trace_kind *kinds = orders[order % ORDERS];
+	unsigned skipped = 0;
+
+	if (schedule->config.only >= 0)
+		return (enum trace_kind)schedule->config.only;
+	for (unsigned i = 0; schedule->no_list && i <= schedule->in_block; i++)
+		skipped |= kinds[i] == TRACE_CACHED;
+	return kinds[schedule->in_block + skipped];
+}
+
+/* Kinds of windows that a block has. */
+static unsigned schedule_kinds(const struct schedule *schedule)
+{
+	if (schedule->config.only >= 0)
+		return 1;
+	return schedule->no_list ? KINDS_IN_BLOCK - 1 : KINDS_IN_BLOCK;
+}
+
 void schedule_set_block(struct schedule *schedule, const struct trace *trace,
 			struct trace_window *ask, double left_s)
 {
-	double share = ask->kind == TRACE_REAL
-			       ? REAL_SHARE
-			       : (1 - REAL_SHARE) / (KINDS_IN_BLOCK - 1);
+	double share =
+		ask->kind == TRACE_REAL
+			? REAL_SHARE
+			: (1 - REAL_SHARE) / (KINDS_IN_BLOCK - 1 - schedule->no_list);
 
 	if (schedule_is_single(schedule))
 		schedule->length_s = share * schedule->config.block_s;
@@ -233,7 +259,7 @@ static void schedule_set_stretch(struct schedule *schedule)
 		return;
 	for (int i = 0; i < STAGES; i++) {
 		double least = i == STAGE_REAL ? LEAST_REAL : LEAST_STRETCH;
-		double stretch = KINDS_IN_BLOCK * shares->allocation[i];
+		double stretch = schedule_kinds(schedule) * shares->allocation[i];
 
 		schedule->stretch[stage_table[i].kind] =
 			fmin(MOST_STRETCH, fmax(least, stretch));
@@ -245,7 +271,7 @@ void schedule_set_length(struct schedule *schedule, double left_s)
 	unsigned missing = schedule->blocks < SHARES_BLOCKS_LEAST
 				   ? SHARES_BLOCKS_LEAST - schedule->blocks
 				   : 1;
-	double kinds = schedule->config.only >= 0 ? 1 : KINDS_IN_BLOCK;
+	double kinds = schedule_kinds(schedule);
 	double room = ROOM_SHARE * (left_s - curve_windows_left_s(&schedule->extras)) /
 		      (missing * kinds);
 	schedule->length_s =
@@ -254,29 +280,15 @@ void schedule_set_length(struct schedule *schedule, double left_s)
 	schedule_set_stretch(schedule);
 }
 
-static enum trace_kind kind_now(const struct schedule *schedule)
-{
-	uint64_t seed = schedule->config.seed;
-	uint64_t order = schedule_is_single(schedule)
-				 ? seed
-				 : schedule->blocks + 2 * (seed % (ORDERS / 2));
-
-	if (schedule->config.only >= 0)
-		return (enum trace_kind)schedule->config.only;
-	return orders[order % ORDERS][schedule->in_block];
-}
-
 void schedule_ask_block(struct schedule *schedule, const struct trace *trace,
 			double left_s, struct trace_window *ask)
 {
-	unsigned kinds = schedule->config.only >= 0 ? 1 : KINDS_IN_BLOCK;
-
 	if (schedule->in_block == 0 && !schedule_is_single(schedule))
 		schedule_set_length(schedule, left_s);
 	*ask = (struct trace_window){.kind = kind_now(schedule),
 				     .block = schedule->blocks};
 	schedule_set_block(schedule, trace, ask, left_s);
-	if (++schedule->in_block < kinds)
+	if (++schedule->in_block < schedule_kinds(schedule))
 		return;
 	schedule->in_block = 0;
 	schedule->blocks++;
@@ -330,6 +342,9 @@ void schedule_choose_cache(struct schedule *schedule, const struct trace *trace)
 	bool page = strcmp(loader->cache, "page") == 0 && !loader->direct;
 	bool slowed = loader->storage_bandwidth > 0 || loader->storage_latency > 0;
 
+	schedule->no_list = loader->no_list[0] != '\0';
+	if (schedule->no_list)
+		return; /* real windows are the stream as it comes */
 	if (loader->memory && !slowed)
 		return; /* nothing is faster than memory */
 	schedule->warm = page && !slowed && cache_share(schedule, trace) >= 1;
@@ -369,6 +384,8 @@ double schedule_block_s(const struct schedule *schedule)
 		enum trace_kind kind = orders[0][i];
 
 		if (schedule->config.only >= 0 && (int)kind != schedule->config.only)
+			continue;
+		if (schedule->no_list && kind == TRACE_CACHED)
 			continue;
 		seconds += schedule_window_s(schedule, kind);
 	}

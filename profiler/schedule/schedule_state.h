@@ -77,6 +77,7 @@ struct schedule {
 	bool filled;               /* the cache was */
 	bool drawn;                /* real windows draw their hits */
 	bool warm;                 /* or read through a warm page cache */
+	bool no_list;              /* batches can't be given again: no cached windows */
 	unsigned blocks, in_block; /* whole ones asked for; windows of the next one */
 	struct curve_windows extras;
 	unsigned extras_due;

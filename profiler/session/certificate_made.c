@@ -33,11 +33,27 @@ static bool made_synthetic(struct window *window)
 			    window->samples);
 }
 
+/* How its batches read what no call shows. */
+static const char *made_unseen(const struct window *window)
+{
+	uint32_t unseen = window->raw->made.unseen;
+
+	if (unseen & TRACE_MAPPED)
+		return "mapped files";
+	return unseen & TRACE_SOCKET ? "connections" : "processes that are started";
+}
+
 /* The same files as when they were listed; false writes why not. */
 static bool made_alike(struct window *window)
 {
 	const struct trace_made *made = &window->raw->made;
 
+	if (made->unseen != 0)
+		return window_judge(
+			window, false,
+			"void: its batches come from %s, too, which can't be "
+			"brought into memory or out of it",
+			made_unseen(window));
 	if (made->lost > 0)
 		return window_judge(window, false,
 				    "void: what %u batches took was not recorded",
@@ -103,11 +119,26 @@ static bool made_drawn(struct window *window)
 			    made->bytes, expected);
 }
 
-static bool made_slowed(struct window *window)
+/* Batches that can't be given again have no first time. */
+static bool made_stream(struct window *window)
 {
 	const struct trace_made *made = &window->raw->made;
 
-	if (!made_alike(window))
+	return window_judge(window, made->lost == 0,
+			    "%s%u batches of the stream as it comes, %u not recorded",
+			    made->lost == 0 ? "" : "void: ", made->batches, made->lost);
+}
+
+static bool made_slowed(struct window *window)
+{
+	const struct trace_made *made = &window->raw->made;
+	bool listed = window->trace->loader.no_list[0] == '\0';
+
+	if (made->unseen != 0)
+		return window_judge(window, false,
+				    "void: the emulated storage does not act on %s",
+				    made_unseen(window));
+	if (listed ? !made_alike(window) : !made_stream(window))
 		return false;
 	return window_judge(window, made->throttled > 0 || made->opens == 0,
 			    "%s%" PRIu64
@@ -126,6 +157,8 @@ static bool made_real(struct window *window)
 		return window_judge(window, true, "observed");
 	if (loader->storage_bandwidth > 0 || loader->storage_latency > 0)
 		return made_slowed(window);
+	if (loader->no_list[0] != '\0')
+		return made_stream(window);
 	return window->raw->flags & TRACE_DRAW ? made_drawn(window) : made_warm(window);
 }
 

@@ -280,6 +280,7 @@ void window_measure(const struct trace *trace, unsigned index, struct window *wi
 		.flags = raw->flags,
 		.block = raw->block < TRACE_WINDOWS ? (int)raw->block : -1,
 		.ended = ended,
+		.no_list = trace->loader.no_list[0] != '\0',
 		.hit = raw->hit,
 		.workers = raw->workers,
 		.depth = raw->depth,

@@ -35,6 +35,7 @@ struct window {
 	bool ended;     /* the driver finished it */
 	bool certified; /* it ended, and its own counters prove what it measured */
 	char why[160];  /* what certifies it, or why it is void */
+	bool no_list;   /* batches can't be given again: there are no cached windows */
 	double hit;     /* asked, with TRACE_DRAW */
 	unsigned workers, depth; /* asked; 0: as configured */
 	double steps, samples;   /* measured, pauses left out */

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define CLOSE .02 /* share: a replay that is farther off proves nothing */
-
 enum { READY_ENOUGH = 8 };
 
 static int turn_by_worker(const void *left, const void *right)
@@ -87,7 +85,7 @@ bool turn_proof_of(const struct turn_sums *sums, struct turn_proof *proof)
 	proof->prep = sums->cached / sums->wall;
 	proof->fetch = (sums->blocked - sums->cached) / sums->wall;
 	proof->off = (sums->as_was - sums->blocked) / sums->wall;
-	proof->valid = fabs(proof->off) <= CLOSE;
+	proof->valid = fabs(proof->off) <= TURN_CLOSE;
 	return true;
 }
 

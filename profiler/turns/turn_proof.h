@@ -11,6 +11,8 @@
 
 #include "profiler/turns/turn_replay.h"
 
+#define TURN_CLOSE .02 /* share: a replay that is farther off proves nothing */
+
 /* Who made a batch, and when; what it took. */
 struct turn_made {
 	uint64_t worker; /* its process: they have their turns in the order of these */

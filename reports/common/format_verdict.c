@@ -11,19 +11,30 @@ static bool format_verdict_is_seen(const struct interval *stall)
 	return isfinite(stall->low) ? stall->low > 0 : stall->value > 0;
 }
 
+/* True where all that training waits is known, but not for what. */
+static bool format_verdict_is_whole(const struct interval *stalls)
+{
+	return isfinite(stalls[STAGE_COMPUTE].value) &&
+	       isnan(stalls[STAGE_FETCH].value);
+}
+
 /* True when a stall is seen, or all of them together. */
 static bool format_verdict_waits(const struct interval *stalls)
 {
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
 		if (format_verdict_is_seen(&stalls[i]))
 			return true;
-	return stalls[STAGE_COMPUTE].high < 1;
+	return stalls[STAGE_COMPUTE].high < 1 ||
+	       (format_verdict_is_whole(stalls) && isnan(stalls[STAGE_COMPUTE].high) &&
+		stalls[STAGE_COMPUTE].value < 1);
 }
 
 static double format_verdict_sum(const struct interval *stalls)
 {
 	double sum = 0;
 
+	if (format_verdict_is_whole(stalls))
+		return 1 - stalls[STAGE_COMPUTE].value;
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
 		sum += isnan(stalls[i].value) ? 0 : stalls[i].value;
 	return sum;
@@ -111,6 +122,10 @@ static void format_verdict_limits(FILE *out, const struct profile *profile)
 	int limit = format_verdict_limit(profile), next = profile->limit_next.id;
 	bool two = next > STAGE_COMPUTE && next < STAGES;
 
+	if (format_verdict_is_whole(profile->stalls)) {
+		fputs("; what for can't be told apart", out);
+		return;
+	}
 	if (format_proof_judge(profile) == FORMAT_SPLIT_UNKNOWN) {
 		fputs("; two measurements disagree about what for", out);
 		return;
@@ -161,7 +176,9 @@ void format_verdict(FILE *out, const struct profile *profile)
 	const struct interval *stalls = profile->stalls;
 	char *why;
 
-	if (isfinite(stalls[STAGE_PREP].value) && isfinite(stalls[STAGE_FETCH].value)) {
+	if ((isfinite(stalls[STAGE_PREP].value) &&
+	     isfinite(stalls[STAGE_FETCH].value)) ||
+	    profile_word_known(&profile->split)) {
 		format_verdict_of_stalls(out, profile);
 		return;
 	}

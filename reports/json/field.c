@@ -40,7 +40,9 @@ const struct field field_profile[] = {
 	AT("loader.kind", LOADER, loader_kind),
 	AT("loader.handover_s", NUMBER, handover_s),
 	PROFILE_STAGES(LINE, "configuration.") STAGE_TABLE(FIELD_STALL)
-		AT("prep_split.waiting_share", NUMBER, prep_waiting),
+		AT("split.by", SPLIT, split),
+	AT("split.why", TEXT, split_why),
+	AT("prep_split.waiting_share", NUMBER, prep_waiting),
 	AT("prep_split.contention_share", NUMBER, prep_contention),
 	AT("outside.time_s", NUMBER, outside_s),
 	AT("outside.share", NUMBER, outside_share),
@@ -276,6 +278,7 @@ const char *const *field_table(enum field_type type)
 		[FIELD_LIMIT] = profile_limits,   [FIELD_PROTOCOL] = profile_protocols,
 		[FIELD_ENGINE] = profile_engines, [FIELD_CACHE] = profile_caches,
 		[FIELD_TYPE] = profile_types,     [FIELD_LOADER] = profile_loaders,
+		[FIELD_SPLIT] = profile_splits,
 	};
 
 	return tables[type];

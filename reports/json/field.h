@@ -24,6 +24,7 @@ enum field_type {
 	FIELD_CACHE,     /* of profile_caches */
 	FIELD_TYPE,      /* of profile_types */
 	FIELD_LOADER,    /* of profile_loaders */
+	FIELD_SPLIT,     /* of profile_splits */
 	FIELD_COUNT,     /* uint64_t; absent from INT64_MAX on, UNKNOWN with it */
 	FIELD_UNSIGNED,  /* unsigned; 0 is absent */
 	FIELD_INDEX,     /* int; negative is absent */

@@ -36,6 +36,7 @@ static struct fake {
 	uint64_t storage;  /* bytes of a batch that come from storage */
 	uint64_t more;     /* bytes that a batch reads beyond what it did first */
 	uint64_t resident; /* of the list's bytes: per mille */
+	uint32_t flags;    /* of batches */
 	const char *fails; /* the call that does */
 	int still;         /* what that returns */
 	unsigned stills;
@@ -102,6 +103,7 @@ static void make(uint64_t key)
 	batch->opens = 1;
 	batch->samples = DRIVEN_BATCH;
 	batch->pid = 42;
+	batch->flags = fake.flags;
 	fake.page->slots[0].counters[IO_samples] += DRIVEN_BATCH;
 	fake.page->slots[0].counters[IO_bytes] += batch->bytes;
 	batch->number = at + 1;
@@ -124,6 +126,8 @@ static int fake_drain(void)
 
 static int fake_list(uint32_t batches)
 {
+	if (driven.trace->loader.no_list[0] != '\0')
+		return fake_does("copy", 0);
 	assert_true(fake.page->listing);
 	assert_false(fake.page->throttled);
 	fake.listed = batches;
@@ -164,6 +168,7 @@ static int fake_count(uint32_t samples)
 static const struct hook_calls fake_calls = {fake_drain, fake_list, fake_start,
 					     fake_still, fake_count};
 static const struct hook_about fake_about = {
+	.kind = TRACE_TORCH,
 	.dataset = "/pictures",
 	.source = "torch 1.13",
 	.samples = SAMPLES,
@@ -279,6 +284,33 @@ static void three_kinds_of_two_blocks_have_one_list(void **state)
 	assert_int_equal(driven.trace->batches[cached->first_batch].worker, 42);
 	assert_true(proven(synthetic, NULL) && proven(cached, NULL) &&
 		    proven(real, NULL));
+}
+
+/* Again, by a loader whose batches were seen to be of mapped files. */
+static void batches_that_do_not_come_again_are_of_the_stream(void **state)
+{
+	struct trace_window *synthetic, *cached, *real;
+
+	(void)state;
+	dsa_hook_close();
+	driven.trace->driver = driven.trace->driver_done = 0;
+	driven.trace->window_now = driven.trace->window_count = 0;
+	fake.flags = IO_MAPPED | IO_LISTED;
+	fake.log[0] = '\0';
+	make(3);
+	assert_int_equal(dsa_hook_open(&fake_about, &fake_calls), 0);
+	assert_string_equal(driven.trace->loader.no_list, "mapped files");
+	assert_false(driven.trace->loader.memory);
+	synthetic = asked(TRACE_SYNTHETIC, 2, 0);
+	cached = asked(TRACE_CACHED, 2, 0);
+	asked(TRACE_SYNTHETIC, 5, 0);
+	real = asked(TRACE_REAL, 5, 0);
+	fake_train(real);
+	assert_asked(" drain copy pool drain drain pool drain stream");
+	assert_int_equal(cached->state, TRACE_REFUSED);
+	assert_int_equal(real->made.unseen, TRACE_MAPPED);
+	assert_true(real->batch_records > 0);
+	assert_true(proven(synthetic, NULL) && proven(real, NULL));
 }
 
 static void windows_are_whole_rounds(void **state)
@@ -605,6 +637,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		TEST(describes_what_it_loads),
 		TEST(three_kinds_of_two_blocks_have_one_list),
+		TEST(batches_that_do_not_come_again_are_of_the_stream),
 		TEST(windows_are_whole_rounds),
 		TEST(a_warm_up_is_the_program_as_it_began),
 		TEST(drawn_hits_evict_the_rest),

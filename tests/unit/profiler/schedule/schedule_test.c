@@ -113,6 +113,30 @@ static void kinds_are_balanced_and_orders_mirrored(void **state)
 	performer_free(&performer);
 }
 
+/* Two kinds in turning orders, both as often first. */
+static void batches_that_do_not_come_again_have_no_cached_windows(void **state)
+{
+	struct performer performer = performer_new(&performer_usual);
+	unsigned first[3] = {0}, at = 0;
+
+	(void)state;
+	strcpy(performer.trace->loader.no_list, "an IterableDataset");
+	assert_int_equal(performer_run(&performer), SCHEDULE_DONE);
+	assert_int_equal(performer_count(performer.trace, TRACE_CACHED), 0);
+	for (unsigned i = 0; i < performer.trace->window_count; i++) {
+		const struct trace_window *window = &performer.trace->windows[i];
+
+		if (window->block >= 6)
+			continue;
+		assert_int_equal(window->flags, 0);
+		first[window->kind] += at++ % 2 == 0;
+	}
+	assert_int_equal(first[TRACE_SYNTHETIC], 3);
+	assert_int_equal(first[TRACE_REAL], 3);
+	assert_in_range(schedule_shares(performer.schedule)->blocks, 8, 20);
+	performer_free(&performer);
+}
+
 static void extras_take_a_fifth_and_cover_the_curves(void **state)
 {
 	struct performer performer = performer_new(&performer_usual);
@@ -245,6 +269,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(noise_takes_more_blocks_and_then_the_budget),
 		cmocka_unit_test(kinds_that_scatter_have_more_of_the_time),
 		cmocka_unit_test(kinds_are_balanced_and_orders_mirrored),
+		cmocka_unit_test(batches_that_do_not_come_again_have_no_cached_windows),
 		cmocka_unit_test(extras_take_a_fifth_and_cover_the_curves),
 		cmocka_unit_test(what_is_under_an_emulated_storage_is_measured),
 		cmocka_unit_test(a_short_budget_shortens_windows),

@@ -56,6 +56,33 @@ static bool proven(enum trace_kind kind, unsigned flags, const char *why)
 	return window.certified;
 }
 
+static void what_no_call_shows_is_void(void **state)
+{
+	struct trace_made *made = &trace->windows[0].made;
+
+	(void)state;
+	made->unseen = TRACE_MAPPED;
+	assert_false(proven(TRACE_CACHED, 0, "mapped files"));
+	made->unseen = TRACE_FORKED;
+	assert_false(proven(TRACE_REAL, TRACE_WARM, "processes that are started"));
+}
+
+static void the_stream_proves_itself_by_its_records(void **state)
+{
+	struct trace_made *made = &trace->windows[0].made;
+
+	(void)state;
+	strcpy(trace->loader.no_list, "connections");
+	made->unseen = TRACE_SOCKET;
+	made->storage_bytes = made->bytes;
+	assert_true(proven(TRACE_REAL, 0, "20 batches of the stream"));
+	trace->loader.storage_latency = 1;
+	assert_false(proven(TRACE_REAL, 0, "does not act on connections"));
+	trace->loader.storage_latency = 0;
+	made->lost = 1;
+	assert_false(proven(TRACE_REAL, 0, "1 not recorded"));
+}
+
 static void synthetic_ones_made_nothing(void **state)
 {
 	struct trace_made *made = &trace->windows[0].made;
@@ -140,6 +167,8 @@ static void other_kinds_are_not_proven(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(what_no_call_shows_is_void),
+		TEST(the_stream_proves_itself_by_its_records),
 		TEST(synthetic_ones_made_nothing),
 		TEST(cached_ones_read_what_they_did_and_from_memory),
 		TEST(data_in_memory_needs_no_file),

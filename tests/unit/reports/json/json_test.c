@@ -74,6 +74,7 @@ static void fill(const struct field *fields, void *to)
 		case FIELD_CACHE:
 		case FIELD_TYPE:
 		case FIELD_LOADER:
+		case FIELD_SPLIT:
 			*(struct profile_word *)at = (struct profile_word){1, NULL};
 			break;
 		case FIELD_COUNT:

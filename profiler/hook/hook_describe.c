@@ -1,0 +1,75 @@
+/* hook_describe.c - copies what the hook says into the session. */
+#include "profiler/hook/hook_describe.h"
+
+#include <string.h>
+
+void hook_copy(char *to, size_t size, const char *from)
+{
+	size_t length = strlen(from);
+
+	if (length >= size)
+		length = size - 1;
+	memcpy(to, from, length);
+	to[length] = '\0';
+}
+
+/* How the batches read that were made so far: HOOK_UNSEEN. */
+static uint32_t hook_unseen(const struct io_page *page)
+{
+	uint64_t count = atomic_load(&page->batch_count);
+	uint32_t unseen = 0;
+
+	for (uint64_t i = 0; i < count && i < IO_BATCHES; i++)
+		unseen |= page->batches[i].flags & HOOK_UNSEEN;
+	return unseen;
+}
+
+static const char *hook_no_list(const struct hook_about *from, uint32_t unseen)
+{
+	if (from->no_list != NULL)
+		return from->no_list;
+	if (unseen & TRACE_MAPPED)
+		return "mapped files";
+	if (unseen & TRACE_SOCKET)
+		return "connections";
+	return unseen != 0 ? "processes that are started" : "";
+}
+
+/* An emulated storage has no cache in front of it. Data of which no file is read lies in
+ * memory. */
+void hook_describe(const struct hook_about *from, const struct io_page *page,
+		   struct trace_loader *about)
+{
+	uint32_t unseen = hook_unseen(page);
+	double samples = (double)io_page_total(page, IO_samples);
+	double bytes = (double)io_page_total(page, IO_bytes);
+	bool slowed = page->storage_bandwidth > 0 || page->storage_latency > 0;
+
+	*about = (struct trace_loader){
+		.kind = from->kind,
+		.estimated = 1,
+		.dataset_samples = from->samples,
+		.steps_per_epoch = from->steps_per_epoch,
+		.batch = from->batch,
+		.workers = from->workers,
+		.prefetch = from->prefetch,
+		.any_order = from->any_order,
+		.fetch_depth = 1,
+		.slots = from->workers * from->prefetch + 1,
+		.memory = bytes == 0 && unseen == 0,
+		.engine = "its own",
+		.engine_reason = "the program reads its files itself",
+		.prep = "its own",
+		.output = "its own",
+		.storage_bandwidth = page->storage_bandwidth,
+		.storage_latency = page->storage_latency,
+		.prep_delay = page->prep_delay,
+	};
+	if (samples > 0)
+		about->dataset_bytes =
+			(uint64_t)(bytes / samples * (double)from->samples);
+	hook_copy(about->dataset, sizeof(about->dataset), from->dataset);
+	hook_copy(about->source, sizeof(about->source), from->source);
+	hook_copy(about->no_list, sizeof(about->no_list), hook_no_list(from, unseen));
+	hook_copy(about->cache, sizeof(about->cache), slowed ? "none" : "page");
+}

@@ -1,0 +1,98 @@
+/* split_test.c - prep and fetch without cached windows. */
+#include "profiler/analysis/split.h"
+#include "profiler/turns/turn_proof.h"
+#include "tests/lib/close_to.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct profile profile;
+static struct trace *trace;
+
+/* Training waits for .4 of its time; of that .3 is fetch by the second proof. */
+static void split(const struct trace_made *made, double fetch)
+{
+	struct window window = {.kind = TRACE_REAL, .seconds = 1};
+
+	profile_free(&profile);
+	profile.stalls[STAGE_COMPUTE] = (struct interval){.6, .59, .61};
+	profile.proof.share[STAGE_FETCH] = fetch;
+	trace->loader.kind = TRACE_TORCH;
+	strcpy(trace->loader.no_list, "an IterableDataset");
+	trace->windows[0].made = *made;
+	window.trace = trace;
+	window.raw = &trace->windows[0];
+	assert_int_equal(split_stalls(&window, 1, &profile), 0);
+}
+
+static void a_replay_tells(void **state)
+{
+	(void)state;
+	split(&(struct trace_made){.bytes = 10, .storage_bytes = 10}, .3);
+	assert_int_equal(profile.split.id, SPLIT_REPLAY);
+	close_to(profile.stalls[STAGE_FETCH].value, .3, 1e-9);
+	close_to(profile.stalls[STAGE_FETCH].high, .3 + TURN_CLOSE, 1e-9);
+	close_to(profile.stalls[STAGE_PREP].value, .1, 1e-9);
+	assert_true(profile.stalls[STAGE_PREP].low < .1 - TURN_CLOSE);
+	assert_non_null(strstr(profile.split_why, "an IterableDataset"));
+	split(&(struct trace_made){.bytes = 10}, NAN);
+	assert_int_equal(profile.split.id, SPLIT_NONE);
+	assert_true(isnan(profile.stalls[STAGE_FETCH].value));
+}
+
+static void where_no_byte_was_waited_for_there_is_no_fetch(void **state)
+{
+	(void)state;
+	split(&(struct trace_made){0}, NAN);
+	assert_int_equal(profile.split.id, SPLIT_MEMORY);
+	close_to(profile.stalls[STAGE_FETCH].value, 0, 1e-9);
+	close_to(profile.stalls[STAGE_PREP].value, .4, 1e-9);
+	split(&(struct trace_made){.unseen = TRACE_MAPPED}, NAN);
+	assert_int_equal(profile.split.id, SPLIT_STORAGE);
+	close_to(profile.stalls[STAGE_FETCH].value, 0, 1e-9);
+}
+
+static void what_no_call_shows_is_not_told_apart(void **state)
+{
+	(void)state;
+	split(&(struct trace_made){.unseen = TRACE_MAPPED, .storage_bytes = 1}, NAN);
+	assert_int_equal(profile.split.id, SPLIT_NONE);
+	assert_true(isnan(profile.stalls[STAGE_PREP].value));
+	assert_non_null(strstr(profile.split_why, "mapped files"));
+	split(&(struct trace_made){.unseen = TRACE_SOCKET}, NAN);
+	assert_int_equal(profile.split.id, SPLIT_NONE);
+	assert_non_null(strstr(profile.split_why, "connections"));
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	profile_init(&profile);
+	trace = calloc(1, sizeof(*trace));
+	return trace == NULL ? -1 : 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	profile_free(&profile);
+	free(trace);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_replay_tells),
+		cmocka_unit_test(where_no_byte_was_waited_for_there_is_no_fetch),
+		cmocka_unit_test(what_no_call_shows_is_not_told_apart),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
