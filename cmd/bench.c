@@ -214,6 +214,7 @@ static void bench_show(void *context, double share)
 static int run_prep(const struct command *self, int argc, char **argv)
 {
 	const struct dsa_config config = {0};
+	struct bench_prep_config asked = {.progress = bench_show};
 	struct bench_prep prep = {0};
 	struct bench bench = {0};
 	struct progress progress;
@@ -224,8 +225,10 @@ static int run_prep(const struct command *self, int argc, char **argv)
 	if (status != 0)
 		return status;
 	progress_begin(&progress, "percent", 100);
-	status = bench_prep_run(&bench.options, bench.settings.steps, bench_show,
-				&progress, &prep, &err);
+	asked.options = &bench.options;
+	asked.batches = bench.settings.steps;
+	asked.context = &progress;
+	status = bench_prep_run(&asked, &prep, &err);
 	progress_clear();
 	if (status < 0)
 		return cmd_fail(&err);

@@ -154,6 +154,13 @@ struct io_slow {
 		[IO_PATH]; /* that was opened first for it, as it was called; "": none */
 };
 
+/* How the program's loader prepares pictures (struct hook_recipe, profiler/hook/hook.h). */
+struct io_recipe {
+	_Atomic uint32_t told; /* 1: all else is written */
+	uint32_t size, evaluate, bytes;
+	char folder[IO_PATH], lacks[128], code[2 * IO_PATH];
+};
+
 struct io_page {
 	char magic[8];
 	uint32_t version;
@@ -189,6 +196,7 @@ struct io_page {
 	/* Samples that were looked at, and calls of parts there was no room for. */
 	_Atomic uint64_t looked_samples, dropped_parts;
 
+	struct io_recipe recipe;
 	struct io_slot slots[IO_SLOTS];
 	struct io_batch batches[IO_BATCHES];
 	struct io_range ranges[IO_RANGES];

@@ -303,6 +303,21 @@ struct profile_model {
 	char *why;                       /* why they may not */
 };
 
+/*
+ * How a program with a loader of its own prepares pictures, and what libdsa's prep of the
+ * same took once the program had ended: a sample's CPU time, and samples/s, on all cores of
+ * the run.
+ */
+struct profile_own_recipe {
+	char *kind;    /* "train", "evaluate"; NULL: no recipe was seen */
+	char *type;    /* "float32", "uint8" */
+	uint64_t size; /* pixels of a side */
+	char *folder;  /* of its pictures */
+	char *lacks;   /* what of it libdsa has not; NULL: it has all */
+	char *code;    /* what to write in place of its loader, in Python */
+	struct interval cpu_s, per_s;
+};
+
 struct profile_recipe; /* profiler/profile_prediction.h has these */
 struct profile_prediction;
 struct profile_verification;
@@ -411,6 +426,7 @@ struct profile {
 	size_t draw_count;
 	struct profile_recipe *recipes;
 	size_t recipe_count;
+	struct profile_own_recipe own_recipe;
 
 	/* Several jobs measured at once: then what is above is of job 0, or of the
 	 * loader that they share. */

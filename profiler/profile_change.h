@@ -24,6 +24,8 @@ struct profile_change {
 	unsigned resize; /* pictures are stored with a shorter side of so many pixels */
 	struct profile_word type; /* of a batch's numbers, of profile_types */
 	bool decoded;             /* samples are stored decoded, three bytes a pixel */
+	bool libdsa; /* its loader, of so many workers as cores and defaults else, in place
+		      * of the program's own: profile.own_recipe */
 };
 
 #define PROFILE_NO_CHANGE                                                              \

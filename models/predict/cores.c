@@ -334,3 +334,8 @@ void cores_speeds(const struct cores *cores, unsigned available, int side,
 				 : cores_together(cores, (unsigned)m, available, side) /
 					   (double)m;
 }
+
+double cores_speed(const struct cores *cores, unsigned m)
+{
+	return m > 1 ? cores_together(cores, m, cores->have, 0) / m : 1;
+}

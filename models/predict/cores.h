@@ -58,4 +58,7 @@ struct interval cores_rate(const struct cores *cores, unsigned k,
 void cores_speeds(const struct cores *cores, unsigned available, int side,
 		  double *speed, size_t count);
 
+/* One of these on the cores of the run: so fast does each of m threads run. */
+double cores_speed(const struct cores *cores, unsigned m);
+
 #endif

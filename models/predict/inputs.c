@@ -91,15 +91,6 @@ static unsigned threads_of(double busy)
 	return (unsigned)fmin(ceil(busy - ALMOST_CORES), MOST_THREADS);
 }
 
-/* How fast each of m threads runs on the cores of the run. */
-static double inputs_speed_of(const struct inputs *inputs, unsigned m)
-{
-	double speed[SPEEDS];
-
-	cores_speeds(&inputs->cores, inputs->cores.have, 0, speed, SPEEDS);
-	return speed[m < SPEEDS ? m : SPEEDS - 1];
-}
-
 /* A step's time in cached windows, without what it was blocked, against 1/G. */
 static double inputs_slowed(const struct profile *profile)
 {
@@ -132,7 +123,7 @@ static int find_compute(const struct profile *profile, struct inputs *inputs,
 	inputs->compute_threads = threads_of(sum.cpu_s / sum.wall_s);
 	inputs->compute_s = 1 / rate;
 	inputs->compute_cpu_s = fmin(cpu_s, inputs->compute_threads / rate) *
-				inputs_speed_of(inputs, inputs->compute_threads);
+				cores_speed(&inputs->cores, inputs->compute_threads);
 	if (profile->emulated_per_s > 0)
 		inputs->fixed_s = fmax(0, 1 / rate - 1 / profile->emulated_per_s);
 	inputs->slowed_s = inputs_slowed(profile);
@@ -203,11 +194,10 @@ static int find_prep(const struct profile *profile, struct inputs *inputs,
 				 : (double)profile->workers;
 	at_once = (unsigned)fmax(1, fmin(round(busy), (double)profile->cores));
 	inputs->prep_s =
-		(cached.cpu_s * inputs_speed_of(inputs, at_once) +
-		 alone.cpu_s *
-			 inputs_speed_of(inputs,
-					 (unsigned)fmin((double)profile->workers,
-							(double)profile->cores))) /
+		(cached.cpu_s * cores_speed(&inputs->cores, at_once) +
+		 alone.cpu_s * cores_speed(&inputs->cores,
+					   (unsigned)fmin((double)profile->workers,
+							  (double)profile->cores))) /
 		(cached.samples + alone.samples);
 	split_waiting(profile, &cached, &alone, inputs);
 	spread = cached.windows > 1 ? cached.spread : alone.spread;

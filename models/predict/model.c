@@ -43,9 +43,10 @@ int model_rate(const struct model *model, const struct profile_change *change,
 	setup.load.no_prep = stage == STAGE_COMPUTE;
 	if (stage != STAGE_COMPUTE) {
 		sim_setup_delay(&setup, model_handover(model, change, aspect));
-		sim_setup_hand_over(&setup, model->inputs.handover_s *
-						    setup.load.batch /
-						    (double)model->profile->batch);
+		if (!change->libdsa)
+			sim_setup_hand_over(
+				&setup, model->inputs.handover_s * setup.load.batch /
+						(double)model->profile->batch);
 	}
 	return simulate(&setup.load, SAMPLES, outcome, err);
 }
@@ -57,7 +58,10 @@ static struct aspect aspect_of(const struct model *model,
 	struct recipe_effect effect;
 
 	recipes_effect(model->profile, change, &effect, NULL);
-	if (i / 2 == INPUT_RECIPE)
+	if (i / 2 == INPUT_RECIPE && change->libdsa)
+		half = interval_half(model->profile->own_recipe.cpu_s) /
+		       model->profile->own_recipe.cpu_s.value;
+	else if (i / 2 == INPUT_RECIPE)
 		half = effect.half;
 	else if (i / 2 == INPUT_FETCH)
 		half = quadrature(half, effect.fetch_half);

@@ -75,6 +75,11 @@ static int check_known(const struct model *model, const struct profile_change *c
 				 "without, is not known");
 	if (recipes_effect(model->profile, change, &effect, err) < 0)
 		return -ENODATA;
+	if (change->libdsa &&
+	    !(inputs->in_turn && model->profile->own_recipe.cpu_s.value > 0))
+		return error_set(err, ENODATA,
+				 "the run did not measure libdsa's prep of what the "
+				 "program's own loader prepares");
 	if (inputs->in_turn && (change->share || change->cache_policy.id > CACHE_NONE))
 		return error_set(err, ENODATA,
 				 "the program's own loader has no cache policies and "
@@ -99,10 +104,10 @@ static bool is_bounded(const struct model *model, const struct profile_change *c
 {
 	const struct inputs *inputs = &model->inputs;
 	bool other_batch = change->batch > 0 && change->batch != model->profile->batch;
-	unsigned workers = profile_change_workers(model->profile, change);
+	unsigned readers = sim_setup_readers(model, change);
 
 	if (model_is_bounded(model, change->cores) ||
-	    sim_setup_storage_is_bounded(model, workers))
+	    sim_setup_storage_is_bounded(model, readers))
 		return true;
 	return other_batch && isnan(model->profile->emulated_per_s) &&
 	       !inputs_on_cpu(inputs);
@@ -140,7 +145,8 @@ static bool predict_only_adds(const struct model *model,
 		     change->cache_share >= model->inputs.share;
 	int policy = change->cache_policy.id;
 
-	return !recipes_asked(change) && change->cores >= profile->cores &&
+	return !recipes_asked(change) && !change->libdsa &&
+	       change->cores >= profile->cores &&
 	       profile_change_workers(profile, change) >= profile->workers && cache &&
 	       (policy < 0 || policy == CACHE_MINIO) && change->batch == 0 &&
 	       change->jobs == 0 && isnan(change->gpu_speed) &&

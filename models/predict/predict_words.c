@@ -36,10 +36,12 @@ static const char *basis_words(const struct model *model,
 	if (words == NULL && real_gpu)
 		words = "all of a step's time outside the CPU gets faster";
 	if (words == NULL && isnan(out->per_s.value) &&
-	    sim_setup_storage_is_bounded(
-		    model, profile_change_workers(model->profile, change)))
-		words = "what the storage gives to other numbers of workers was not "
-			"measured: only bounds are known";
+	    sim_setup_storage_is_bounded(model, sim_setup_readers(model, change)))
+		words = change->libdsa ? "what the storage gives to more reads at once "
+					 "was not measured: only bounds are known"
+				       : "what the storage gives to other numbers of "
+					 "workers was not measured: only bounds are "
+					 "known";
 	if (words == NULL && isnan(out->per_s.value))
 		words = "a step with another batch was not measured: only bounds are "
 			"known";
@@ -91,6 +93,21 @@ static const char *predict_handover_words(const struct model *model,
 		       : NULL;
 }
 
+/* What libdsa's loader does otherwise. */
+static void predict_libdsa_words(const struct model *model, size_t room, char *words)
+{
+	const struct profile_own_recipe *recipe = &model->profile->own_recipe;
+	double own = model->inputs.prep_s, libdsa = recipe->cpu_s.value;
+
+	snprintf(words, room,
+		 "%.3g ms of CPU a sample instead of %.3g; batches are %s NCHW%s, with "
+		 "crops and flips of its own; not tried: the program must ask for it",
+		 1e3 * libdsa, 1e3 * own, recipe->type == NULL ? "" : recipe->type,
+		 recipe->type != NULL && strcmp(recipe->type, "uint8") == 0
+			 ? ""
+			 : ", normalised");
+}
+
 int predict_write_why(const struct model *model, const struct profile_change *change,
 		      const struct simulation_outcome *real,
 		      struct profile_prediction *out)
@@ -103,7 +120,10 @@ int predict_write_why(const struct model *model, const struct profile_change *ch
 		sim_setup_set(model, change, &ASPECT_PLAIN, &setup);
 		result = sharing_note(model->profile, &setup, real, out);
 	}
-	predict_recipe_words(model, change, sizeof(recipe), recipe);
+	if (change->libdsa)
+		predict_libdsa_words(model, sizeof(recipe), recipe);
+	else
+		predict_recipe_words(model, change, sizeof(recipe), recipe);
 	if (result == 0)
 		result = predict_add_why(out, recipe);
 	if (result == 0)

@@ -8,8 +8,10 @@
 #include <string.h>
 
 enum {
-	SPARE_SLOTS = 2,    /* of the ring beyond --prefetch (loader/local/local.c) */
-	TORCH_PREFETCH = 2, /* of a worker, unless the program says so */
+	SPARE_SLOTS = 2,     /* of the ring beyond --prefetch (loader/local/local.c) */
+	TORCH_PREFETCH = 2,  /* of a worker, unless the program says so */
+	LIBDSA_PREFETCH = 4, /* of its loader, and reads in flight (loader/loader.h) */
+	LIBDSA_DEPTH = 16,
 };
 
 static double factor_of(const struct model *model, const struct aspect *aspect,
@@ -73,16 +75,30 @@ static void set_compute(const struct model *model, const struct profile_change *
 	load->compute_threads = inputs->compute_threads;
 }
 
-static void set_prep(const struct model *model, const struct aspect *aspect,
-		     struct simulation_load *load)
+/* libdsa's prep of the same samples, with the CPU work of its reads. */
+static double sim_setup_libdsa(const struct model *model)
+{
+	const struct inputs *inputs = &model->inputs;
+
+	return model->profile->own_recipe.cpu_s.value *
+	       cores_speed(&inputs->cores, inputs->cores.have) / inputs->prep_s;
+}
+
+static void set_prep(const struct model *model, const struct profile_change *change,
+		     const struct aspect *aspect, struct simulation_load *load)
 {
 	load->draws = model->inputs.draws;
 	load->draw_count = model->inputs.draw_count;
+	load->delay_s = model->inputs.delay_s;
+	if (change->libdsa) {
+		load->prep_scale = model->inputs.prep_scale * sim_setup_libdsa(model) *
+				   factor_of(model, aspect, INPUT_RECIPE);
+		return;
+	}
 	load->prep_scale =
 		model->inputs.prep_scale * factor_of(model, aspect, INPUT_PREP);
 	load->wait_scale =
 		model->inputs.wait_scale * factor_of(model, aspect, INPUT_PREP);
-	load->delay_s = model->inputs.delay_s;
 }
 
 /* Of what was emulated, and is to be, the later word; none lets the storage itself. */
@@ -128,15 +144,15 @@ static void set_fetch(const struct model *model, const struct profile_change *ch
  * What a storage gives to other than the run's number of workers lies between two
  * bounds: a read takes as long as it did, or all of them together get as much.
  */
-static void set_storage_of_workers(const struct model *model,
+static void set_storage_of_readers(const struct model *model, unsigned now,
 				   const struct aspect *aspect,
 				   struct simulation_load *load)
 {
 	const struct storage *storage = &model->inputs.storage;
-	double then = fmax(1, (double)model->profile->workers), now = load->workers;
+	double then = fmax(1, (double)model->profile->workers);
 	double most = then * storage->mean_bytes / storage->latency_s;
 
-	if (!sim_setup_storage_is_bounded(model, load->workers))
+	if (!sim_setup_storage_is_bounded(model, now))
 		return;
 	if (aspect->side < 0 && now > then)
 		load->bandwidth = fmin(load->bandwidth,
@@ -152,13 +168,27 @@ static void set_turns(const struct model *model, const struct aspect *aspect,
 	uint64_t prefetch = model->profile->prefetch;
 
 	load->makers = load->workers > 0 ? MAKERS_TURNS : MAKERS_TRAINER;
-	set_storage_of_workers(model, aspect, load);
+	set_storage_of_readers(model, load->workers, aspect, load);
 	load->workers += load->makers == MAKERS_TRAINER;
 	load->depth = load->fetch_threads = load->workers;
 	load->ahead =
 		load->workers * (uint32_t)(prefetch > 0 ? prefetch : TORCH_PREFETCH);
 	if (load->makers == MAKERS_TRAINER)
 		load->ahead = 1;
+}
+
+/* libdsa's loader in the place of such workers. */
+static void sim_setup_set_libdsa(const struct model *model,
+				 const struct profile_change *change,
+				 const struct aspect *aspect,
+				 struct simulation_load *load)
+{
+	unsigned cores = sim_setup_cores(model, change);
+
+	load->workers = cores < LIMIT_WORKERS ? cores : LIMIT_WORKERS;
+	load->depth = load->fetch_threads = LIBDSA_DEPTH;
+	load->ahead = LIBDSA_PREFETCH + SPARE_SLOTS;
+	set_storage_of_readers(model, load->depth, aspect, load);
 }
 
 /* Less or more is stored of each sample: transfers and reads take in proportion, and the
@@ -255,6 +285,13 @@ void sim_setup_hand_over(struct sim_setup *setup, double seconds)
 	setup->load.compute_cpu_s += seconds * setup->load.compute_threads;
 }
 
+unsigned sim_setup_readers(const struct model *model,
+			   const struct profile_change *change)
+{
+	return change->libdsa ? LIBDSA_DEPTH
+			      : profile_change_workers(model->profile, change);
+}
+
 bool sim_setup_storage_is_bounded(const struct model *model, unsigned workers)
 {
 	const struct inputs *inputs = &model->inputs;
@@ -278,9 +315,11 @@ void sim_setup_set(const struct model *model, const struct profile_change *chang
 	load->seed = profile->seed;
 	sim_setup_set_cores(model, change, aspect, setup);
 	set_compute(model, change, aspect, load);
-	set_prep(model, aspect, load);
+	set_prep(model, change, aspect, load);
 	set_fetch(model, change, aspect, load);
-	if (model->inputs.in_turn)
+	if (change->libdsa)
+		sim_setup_set_libdsa(model, change, aspect, load);
+	else if (model->inputs.in_turn)
 		set_turns(model, aspect, load);
 	sim_setup_set_cache(model, change, load);
 	sim_setup_set_jobs(model, change, aspect, setup);

@@ -39,8 +39,11 @@ void sim_setup_delay(struct sim_setup *setup, double seconds);
  * own work. */
 void sim_setup_hand_over(struct sim_setup *setup, double seconds);
 
-/* True where it is not known what the storage gives to so many workers that read for
- * themselves. */
+/* Who read at once after a change, each for himself. */
+unsigned sim_setup_readers(const struct model *model,
+			   const struct profile_change *change);
+
+/* True where it is not known what the storage gives to so many of them. */
 bool sim_setup_storage_is_bounded(const struct model *model, unsigned workers);
 
 /* Cores after a change. */

@@ -70,7 +70,7 @@ static int advice_ask(const struct adviser *adviser,
 						    why.message) < 0
 			       ? advice_short(adviser)
 			       : 0;
-	if (result == 0)
+	if (result == 0 && !change->libdsa)
 		result = command_verify(change, adviser->run, &prediction->command);
 	return result < 0 ? advice_short(adviser) : 1;
 }

@@ -326,6 +326,18 @@ static int remedy_type(const struct remedy_context *context, struct remedy *reme
 	return result;
 }
 
+/* In place of the program's own loader, where it has all that this does. */
+static int remedy_libdsa(const struct remedy_context *context, struct remedy *remedy,
+			 struct error *err)
+{
+	(void)err;
+	remedy->change.libdsa = true;
+	strcpy(remedy->advice,
+	       "prepare with libdsa: dsa.Loader in the DataLoader's place");
+	return profile_loader(context->profile) == LOADER_TORCH &&
+	       context->profile->own_recipe.cpu_s.value > 0;
+}
+
 const struct remedy_kind remedy_table[REMEDIES] = {
 	{.prep = true, .fetch = true, .libdsa = true, .make = remedy_sharing},
 	{.fetch = true, .libdsa = true, .make = remedy_cache},
@@ -338,4 +350,5 @@ const struct remedy_kind remedy_table[REMEDIES] = {
 	{.prep = true, .fetch = true, .libdsa = true, .make = remedy_resize},
 	{.prep = true, .libdsa = true, .make = remedy_decoded},
 	{.prep = true, .libdsa = true, .make = remedy_type},
+	{.prep = true, .fetch = true, .make = remedy_libdsa},
 };

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { DISCARDED = 2 }; /* batches: threads start, memory is touched first */
+enum { DISCARDED = 2 }; /* batches */
 
 static const uint64_t run_ns = 5000000000; /* when no length is given */
 
@@ -30,11 +30,6 @@ static int bench_prep_warm_up(const struct options *options, uint64_t samples,
 	bench_fetch_close(stage);
 	return 0;
 }
-
-struct listener {
-	bench_progress *progress;
-	void *context;
-};
 
 /* The next batch, counted. Returns 1, 0 at the end, or -errno. */
 static int take_one(struct dsa_loader *loader, struct bench_prep *result,
@@ -64,11 +59,12 @@ static double share_done(const struct bench_prep *result, uint64_t batches,
 	return by_count > by_time ? by_count : by_time;
 }
 
-/* `timed`: at most run_ns. */
-static int bench_prep_deliver(struct dsa_loader *loader, uint64_t batches, bool timed,
-			      const struct listener *listener,
-			      struct bench_prep *result, struct error *err)
+/* So many; where `bench` asks for none, for run_ns at most. */
+static int bench_prep_deliver(const struct bench_prep_config *bench, uint64_t batches,
+			      struct dsa_loader *loader, struct bench_prep *result,
+			      struct error *err)
 {
+	bool timed = bench->batches == 0;
 	uint64_t start = clock_now(), elapsed = 0;
 	int rc = 1;
 
@@ -77,9 +73,9 @@ static int bench_prep_deliver(struct dsa_loader *loader, uint64_t batches, bool 
 	while (rc > 0 && result->batches < batches && (!timed || elapsed < run_ns)) {
 		rc = take_one(loader, result, err);
 		elapsed = clock_now() - start;
-		if (listener->progress != NULL)
-			listener->progress(
-				listener->context,
+		if (bench->progress != NULL)
+			bench->progress(
+				bench->context,
 				share_done(result, batches, timed ? elapsed : 0));
 	}
 	bench_work_since(&result->work);
@@ -99,32 +95,39 @@ static uint64_t batches_warm(const struct dsa_stats *stats, uint32_t length,
 	return whole > DISCARDED ? whole - DISCARDED : 1;
 }
 
-int bench_prep_run(const struct options *options, uint64_t batches,
-		   bench_progress *progress, void *context, struct bench_prep *result,
+/* Threads start, and memory is touched first. */
+static int bench_prep_begin(struct dsa_loader *loader, struct error *err)
+{
+	const struct bench_prep_config first = {.batches = DISCARDED};
+	struct bench_prep ignored;
+
+	return bench_prep_deliver(&first, DISCARDED, loader, &ignored, err);
+}
+
+int bench_prep_run(const struct bench_prep_config *bench, struct bench_prep *result,
 		   struct error *err)
 {
-	const struct dsa_config config = {0};
-	const struct listener listener = {progress, context}, nobody = {NULL, NULL};
-	uint64_t wanted = (batches + DISCARDED) * options->batch;
-	bool timed = batches == 0;
-	struct bench_prep ignored;
+	const struct dsa_config none = {0};
+	uint64_t batches = bench->batches;
+	uint64_t wanted = (batches + DISCARDED) * bench->options->batch;
 	struct dsa_loader *loader;
 	struct dsa_stats stats;
 	char why[DSA_WHY];
 	uint32_t length = 0;
-	int rc = bench_prep_warm_up(options, timed ? 0 : wanted, &length, err);
+	int rc = bench_prep_warm_up(bench->options, batches == 0 ? 0 : wanted, &length,
+				    err);
 
 	if (rc < 0)
 		return rc;
-	rc = dsa_open(&config, &loader, why);
+	rc = dsa_open(bench->loader != NULL ? bench->loader : &none, &loader, why);
 	if (rc < 0)
 		return error_set(err, -rc, "%s", why);
 	dsa_stats(loader, &stats);
-	if (timed)
-		batches = batches_warm(&stats, length, options->batch);
-	rc = bench_prep_deliver(loader, DISCARDED, false, &nobody, &ignored, err);
+	if (batches == 0)
+		batches = batches_warm(&stats, length, bench->options->batch);
+	rc = bench_prep_begin(loader, err);
 	if (rc == 0)
-		rc = bench_prep_deliver(loader, batches, timed, &listener, result, err);
+		rc = bench_prep_deliver(bench, batches, loader, result, err);
 	dsa_stats(loader, &stats);
 	result->work.failures = stats.skipped;
 	result->workers = stats.workers;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct dsa_config;
 struct error;
 struct options;
 
@@ -60,13 +61,19 @@ struct bench_prep {
 /* Called now and then with the share that is done, 0..1. */
 typedef void bench_progress(void *context, double share);
 
+struct bench_prep_config {
+	const struct options *options;   /* what the loader below comes to */
+	const struct dsa_config *loader; /* NULL: as DSA_LOADER alone says */
+	uint64_t batches;                /* 0: for five seconds */
+	bench_progress *progress;        /* after each batch; NULL: nobody listens */
+	void *context;
+};
+
 /*
- * Delivers `batches` batches, or for five seconds when that is 0. The loader reads
- * DSA_LOADER, and options say what it will make of it. The samples wanted are read
- * once before, so that storage does not matter. Returns 0 or -errno.
+ * Delivers batches. The loader reads DSA_LOADER, too. The samples wanted are read once
+ * before, so that storage does not matter. Returns 0 or -errno.
  */
-int bench_prep_run(const struct options *options, uint64_t batches,
-		   bench_progress *progress, void *context, struct bench_prep *result,
+int bench_prep_run(const struct bench_prep_config *bench, struct bench_prep *result,
 		   struct error *err);
 
 /* ---- ring: finished batches from one thread to another ---- */

@@ -8,19 +8,6 @@
 
 #define SHARE .03 /* of the budget */
 
-static bool other_inputs_wanted(const struct trace *trace,
-				const struct profile *profile)
-{
-	bool stalled = false;
-
-	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
-		stalled |= profile->stalls[i].value > STAGE_NOTICED;
-	return stalled && profile->status.id != STATUS_INTERRUPTED &&
-	       !profile_is_observed(profile) && trace->loader_ready &&
-	       strcmp(trace->loader.prep, "image") == 0 &&
-	       trace->loader.dataset[0] != '\0';
-}
-
 /* A run leaves these blocked, to write its result undisturbed. */
 static bool other_inputs_interrupted(void)
 {
@@ -35,6 +22,24 @@ static bool other_inputs_interrupted(void)
 	return false;
 }
 
+bool other_inputs_matter(const struct profile *profile)
+{
+	bool stalled = false;
+
+	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
+		stalled |= profile->stalls[i].value > STAGE_NOTICED;
+	return stalled && profile->status.id != STATUS_INTERRUPTED &&
+	       !profile_is_observed(profile) && !other_inputs_interrupted();
+}
+
+static bool other_inputs_wanted(const struct trace *trace,
+				const struct profile *profile)
+{
+	return other_inputs_matter(profile) && trace->loader_ready &&
+	       strcmp(trace->loader.prep, "image") == 0 &&
+	       trace->loader.dataset[0] != '\0';
+}
+
 void other_inputs_measure(const struct trace *trace, struct profile *profile)
 {
 	const struct trace_loader *loader = &trace->loader;
@@ -46,7 +51,7 @@ void other_inputs_measure(const struct trace *trace, struct profile *profile)
 		.interrupted = other_inputs_interrupted,
 	};
 
-	if (!other_inputs_wanted(trace, profile) || other_inputs_interrupted())
+	if (!other_inputs_wanted(trace, profile))
 		return;
 	config.prep.evaluate = loader->evaluate != 0;
 	config.prep.size = loader->size;

@@ -2,8 +2,13 @@
 #ifndef DSA_OTHER_INPUTS_H
 #define DSA_OTHER_INPUTS_H
 
+#include <stdbool.h>
+
 struct profile;
 struct trace;
+
+/* True where training was seen to wait for data, and nobody waits for dsa to end. */
+bool other_inputs_matter(const struct profile *profile);
 
 /*
  * Fills profile->recipes where training was seen to wait for data and its samples are

@@ -64,6 +64,17 @@ struct hook_about {
 	const char *no_list;
 };
 
+/* How the program's loader prepares pictures. Texts are copied; NULL: "". */
+struct hook_recipe {
+	const char *folder; /* that they lie in */
+	const char
+		*lacks;   /* the first of its ops that libdsa has not; "": it has all */
+	const char *code; /* what to write for libdsa's loader in its place */
+	uint32_t size;    /* pixels, of a side of what it delivers */
+	uint32_t evaluate; /* 1: resizes and crops the centre */
+	uint32_t bytes;    /* 1: delivers bytes, not floats */
+};
+
 /*
  * The loader that asks will be driven from its next batch on. 0; -EBUSY: another one is, or
  * the program has libdsa's, or is one of several; -ENOENT: there is no session or no page (io_page.h), or
@@ -103,6 +114,9 @@ HOOK_EXPORT int dsa_hook_left(void);
 /* 1 where dsa only watches, 2 where it only counts what samples take; 0: it asks for windows.
  * From any thread, before open() too. */
 HOOK_EXPORT int dsa_hook_observes(void);
+
+/* Tells dsa how pictures are prepared, once. */
+HOOK_EXPORT void dsa_hook_recipe(const struct hook_recipe *recipe);
 
 /* Tells dsa why the program goes on without it, unless libdsa's loader is measured. From any
  * thread. */

@@ -211,6 +211,24 @@ static int preload_written(const struct preload *preload, struct profile *profil
 	return 0;
 }
 
+static int preload_recipe(const struct io_recipe *recipe,
+			  struct profile_own_recipe *own)
+{
+	bool whole = recipe->lacks[0] == '\0';
+
+	if (atomic_load(&recipe->told) == 0)
+		return 0;
+	if (!whole)
+		return profile_text(&own->lacks, "%s", recipe->lacks);
+	own->size = recipe->size;
+	if (profile_text(&own->kind, "%s", recipe->evaluate ? "evaluate" : "train") <
+		    0 ||
+	    profile_text(&own->type, "%s", recipe->bytes ? "uint8" : "float32") < 0 ||
+	    profile_text(&own->folder, "%s", recipe->folder) < 0)
+		return -ENOMEM;
+	return profile_text(&own->code, "%s", recipe->code);
+}
+
 int preload_result(const struct preload *preload, struct profile *profile)
 {
 	const struct io_page *page = preload->page;
@@ -222,6 +240,8 @@ int preload_result(const struct preload *preload, struct profile *profile)
 	result = kept_files_close(page, profile);
 	if (result == 0)
 		result = prep_parts_add(page, profile);
+	if (result == 0)
+		result = preload_recipe(&page->recipe, &profile->own_recipe);
 	if (result < 0)
 		return result;
 	seen = (double)io_page_total(page, IO_seen_bytes);

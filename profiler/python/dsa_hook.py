@@ -22,6 +22,7 @@ import os
 import time
 import weakref
 
+import dsa_recipe
 from dsa_batches import POOL_LEAST, POOL_MOST, Pool, Stream, count, same_indices
 from dsa_fetch import patch_fetcher
 from dsa_library import About, Calls, Library
@@ -242,6 +243,7 @@ class Hook:
         self.loader, self.loads = it._dsa_loader, it._dsa_loads
         self.library.look_at(key_of(it._dsa_loads[0]))
         self.library.epoch(it._dsa_start_ns)
+        dsa_recipe.tell(self.library, it)
         self.follow(it)
         return True
 

@@ -22,6 +22,13 @@ class About(ctypes.Structure):
                 ("no_list", ctypes.c_char_p)]
 
 
+class Recipe(ctypes.Structure):
+    """struct hook_recipe"""
+    _fields_ = [("folder", ctypes.c_char_p), ("lacks", ctypes.c_char_p),
+                ("code", ctypes.c_char_p), ("size", ctypes.c_uint32),
+                ("evaluate", ctypes.c_uint32), ("bytes", ctypes.c_uint32)]
+
+
 FUNCTIONS = {
     "dsa_hook_open": [ctypes.POINTER(About), ctypes.POINTER(Calls)],
     "dsa_hook_close": [],
@@ -35,6 +42,7 @@ FUNCTIONS = {
     "dsa_hook_left": [],
     "dsa_hook_observes": [],
     "dsa_hook_refuse": [ctypes.c_char_p],
+    "dsa_hook_recipe": [ctypes.POINTER(Recipe)],
     "dsa_io_batch_begin": [ctypes.c_uint64],
     "dsa_io_batch_end": [ctypes.c_uint32],
     "dsa_io_pad": [ctypes.c_uint64],

@@ -129,11 +129,13 @@ static int check_recipe(const struct profile *profile,
 				 "resize can't be tried: only folders of pictures can "
 				 "be converted, and this is a %s data set",
 				 profile->source);
-	if (!change->decoded && !profile_word_known(&change->type))
+	if (!change->libdsa && !change->decoded && !profile_word_known(&change->type))
 		return 0;
-	return error_set(
-		err, ENOTSUP, "%s can't be tried: the program itself must ask for it",
-		change->decoded ? "samples stored decoded" : "batches of another type");
+	return error_set(err, ENOTSUP,
+			 "%s can't be tried: the program itself must ask for it",
+			 change->libdsa    ? "libdsa's loader"
+			 : change->decoded ? "samples stored decoded"
+					   : "batches of another type");
 }
 
 /* Another accelerator than the run's. */

@@ -5,6 +5,7 @@
 #include "loader/base/trace.h"
 #include "profiler/analysis/analyse.h"
 #include "profiler/bench/other_inputs.h"
+#include "profiler/bench/own_recipe.h"
 #include "profiler/host/counters.h"
 #include "profiler/run/describe_run.h"
 #include "profiler/run/jobs.h"
@@ -202,6 +203,8 @@ static int measure_conclude(struct measurement *m, struct profile *profile,
 		result = conclude_jobs(m, profile, err);
 	if (result == 0)
 		other_inputs_measure(m->traces[0], profile);
+	if (result == 0)
+		own_recipe_measure(profile);
 	return result == -ENOMEM ? error_sys(err, ENOMEM, "concluding the run")
 				 : result;
 }

@@ -114,6 +114,10 @@ format_words format_program_reads;
 /* The costliest parts of preparation; or nothing. */
 format_words format_parts;
 
+/* Whether libdsa has what the program's own loader does to pictures, and how to write it; ""
+ * where that is not known. */
+format_words format_recipe;
+
 /* What each start of an epoch costs beside the shares; or nothing. */
 format_words format_epoch_starts;
 

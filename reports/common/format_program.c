@@ -112,3 +112,13 @@ void format_kept(FILE *out, const struct profile *profile)
 			format_count(count, profile->files_kept),
 			profile->files_kept == 1 ? "" : "s", profile->put_back);
 }
+
+void format_recipe(FILE *out, const struct profile *profile)
+{
+	const struct profile_own_recipe *recipe = &profile->own_recipe;
+
+	if (recipe->lacks != NULL)
+		fprintf(out, "libdsa does not do the same: it lacks %s", recipe->lacks);
+	else if (recipe->code != NULL)
+		fprintf(out, "libdsa has it: for images, labels in %s", recipe->code);
+}

@@ -122,6 +122,8 @@ static void whatif_words_add_recipe(struct words *words,
 		whatif_words_add(words, "stored decoded");
 	if (type != NULL)
 		whatif_words_add(words, "%s batches", whatif_words_name(type));
+	if (change->libdsa)
+		whatif_words_add(words, "libdsa's loader");
 }
 
 const char *whatif_change_words(char to[WHATIF_WORDS],

@@ -79,6 +79,14 @@ const struct field field_profile[] = {
 	AT("files_kept.count", COUNT, files_kept),
 	AT("files_kept.lost", COUNT, files_lost),
 	AT("files_kept.put_back", TEXT, put_back),
+	AT("recipe.kind", TEXT, own_recipe.kind),
+	AT("recipe.size", COUNT, own_recipe.size),
+	AT("recipe.type", TEXT, own_recipe.type),
+	AT("recipe.folder", TEXT, own_recipe.folder),
+	AT("recipe.lacks", TEXT, own_recipe.lacks),
+	AT("recipe.code", TEXT, own_recipe.code),
+	AT("recipe.libdsa_cpu_s_per_sample", ESTIMATE, own_recipe.cpu_s),
+	AT("recipe.libdsa_per_s", ESTIMATE, own_recipe.per_s),
 	PROFILE_COUNTED(LINE) AT("histograms.fetch_s", HISTOGRAM, fetch_s),
 	AT("histograms.prep_s", HISTOGRAM, prep_s),
 	AT("histograms.sample_bytes", HISTOGRAM, bytes),
@@ -221,7 +229,8 @@ static const struct field job[] = {
 		AT("change.share", YES, change.share),                                 \
 		AT("change.resize", UNSIGNED, change.resize),                          \
 		AT("change.type", TYPE, change.type),                                  \
-		AT("change.decoded", YES, change.decoded)
+		AT("change.decoded", YES, change.decoded),                             \
+		AT("change.libdsa", YES, change.libdsa)
 
 static const struct field prediction[] = {
 	CHANGE,

@@ -329,6 +329,50 @@ static void refuse(struct profile *profile, const struct profile_change *change,
 	model_free(model);
 }
 
+/* Prep that is all work, on both cores; of each read libdsa waits for 16 at once. */
+static void predicts_libdsa_in_their_place(void **state)
+{
+	static const struct torch_run worker = {
+		.workers = 2, .cpu_s = 16 * MS, .latency_s = 8 * MS};
+	static const double own_s[] = {10 * MS, 1 * MS}, truth[] = {200, RATE};
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile_prediction *prediction;
+	struct profile profile;
+
+	(void)state;
+	change.libdsa = true;
+	for (int i = 0; i < 2; i++) {
+		make_profile(&profile, &worker);
+		profile.own_recipe.cpu_s = known_about(own_s[i]);
+		prediction = known_run_predict(&profile, &change);
+		assert_true(fabs(prediction->per_s.value / truth[i] - 1) <= .02);
+		assert_true(prediction->per_s.low < truth[i] &&
+			    truth[i] < prediction->per_s.high);
+		assert_non_null(strstr(prediction->why, "ms of CPU a sample instead"));
+		profile_free(&profile);
+	}
+}
+
+static void libdsa_is_not_predicted_unmeasured(void **state)
+{
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile_prediction prediction = {.rank = UNKNOWN};
+	struct error err = {0};
+	struct profile profile;
+	struct model *model;
+
+	(void)state;
+	change.libdsa = true;
+	make_profile(&profile, &sleeper);
+	model = model_new(&profile, &err);
+	assert_non_null(model);
+	assert_int_equal(model_predict(model, &change, &prediction, &err), -ENODATA);
+	assert_non_null(strstr(err.message, "libdsa's prep"));
+	profile_prediction_free(&prediction);
+	model_free(model);
+	profile_free(&profile);
+}
+
 static void what_such_a_loader_cannot_do_is_refused(void **state)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
@@ -371,6 +415,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(
 			gives_bounds_of_storage_that_was_seen_by_its_workers_alone),
 		cmocka_unit_test(a_cache_is_the_kernels),
+		cmocka_unit_test(predicts_libdsa_in_their_place),
+		cmocka_unit_test(libdsa_is_not_predicted_unmeasured),
 		cmocka_unit_test(what_such_a_loader_cannot_do_is_refused),
 	};
 

@@ -120,11 +120,12 @@ static void prep_delivers_as_many_as_it_is_told(void **state)
 {
 	struct bench_prep prep;
 	struct options options;
+	struct bench_prep_config bench = {.options = &options, .batches = 9};
 
 	(void)state;
 	setenv("DSA_LOADER", "dataset=synthetic:40,batch=8,workers=2,size=32", 1);
 	read_options(&options, getenv("DSA_LOADER"));
-	assert_int_equal(bench_prep_run(&options, 9, NULL, NULL, &prep, NULL), 0);
+	assert_int_equal(bench_prep_run(&bench, &prep, NULL), 0);
 	assert_int_equal(prep.batches, 9);
 	assert_int_equal(prep.work.samples, 72);
 	assert_int_equal(prep.work.bytes, 72 * 3 * 32 * 32 * 4);
@@ -146,12 +147,15 @@ static void prep_tells_how_far_it_is(void **state)
 	struct bench_prep prep;
 	struct options options;
 	double last = 0;
+	struct bench_prep_config bench = {.options = &options,
+					  .batches = 3,
+					  .progress = last_share,
+					  .context = &last};
 
 	(void)state;
 	setenv("DSA_LOADER", "dataset=synthetic:40,batch=8,workers=1,size=32", 1);
 	read_options(&options, getenv("DSA_LOADER"));
-	assert_int_equal(bench_prep_run(&options, 3, last_share, &last, &prep, NULL),
-			 0);
+	assert_int_equal(bench_prep_run(&bench, &prep, NULL), 0);
 	assert_true(last == 1);
 	unsetenv("DSA_LOADER");
 }

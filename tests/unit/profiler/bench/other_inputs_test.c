@@ -1,5 +1,6 @@
 /* other_inputs_test.c - what is measured of other inputs never costs a result. */
 #include "profiler/bench/other_inputs.h"
+#include "profiler/bench/own_recipe.h"
 #include "profiler/profile.h"
 #include "tests/lib/images.h"
 #include "tests/lib/nomem.h"
@@ -54,6 +55,47 @@ static void without_memory_there_are_fewer(void **state)
 	assert_int_equal(measured(1), 0);
 }
 
+/* A run of torch's loader whose pictures libdsa could prepare. */
+static struct profile own_recipe_of(const char *folder, double prep_stall)
+{
+	struct profile profile;
+
+	profile_init(&profile);
+	profile.status.id = STATUS_COMPLETE;
+	profile.stalls[STAGE_PREP].value = prep_stall;
+	profile.batch = 2;
+	profile.cores = 1;
+	profile.own_recipe.size = 16;
+	profile_text(&profile.own_recipe.kind, "train");
+	profile_text(&profile.own_recipe.type, "float32");
+	profile_text(&profile.own_recipe.folder, "%s", folder);
+	own_recipe_measure(&profile);
+	return profile;
+}
+
+static void libdsa_is_measured_in_place_of_a_loader(void **state)
+{
+	struct profile profile = own_recipe_of(images_good, .5);
+	const struct interval *cpu_s = &profile.own_recipe.cpu_s;
+
+	(void)state;
+	assert_true(cpu_s->low <= cpu_s->value && cpu_s->value <= cpu_s->high);
+	assert_true(cpu_s->value > 0 && profile.own_recipe.per_s.value > 0);
+	profile_free(&profile);
+}
+
+static void what_gives_no_batches_is_not_measured(void **state)
+{
+	struct profile none = own_recipe_of("/nowhere", .5);
+	struct profile fast = own_recipe_of(images_good, 0);
+
+	(void)state;
+	assert_true(isnan(none.own_recipe.cpu_s.value));
+	assert_true(isnan(fast.own_recipe.cpu_s.value));
+	profile_free(&none);
+	profile_free(&fast);
+}
+
 static void a_signal_that_waits_ends_it(void **state)
 {
 	sigset_t interrupt;
@@ -74,6 +116,8 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(other_inputs_are_measured),
 		cmocka_unit_test(without_memory_there_are_fewer),
+		cmocka_unit_test(libdsa_is_measured_in_place_of_a_loader),
+		cmocka_unit_test(what_gives_no_batches_is_not_measured),
 		cmocka_unit_test(a_signal_that_waits_ends_it),
 	};
 

@@ -1,0 +1,144 @@
+/* own_recipe.c - a short `dsa bench prep` of the program's own files, in slices. */
+#include "profiler/bench/own_recipe.h"
+#include "loader/base/clock.h"
+#include "loader/base/error.h"
+#include "loader/base/limits.h"
+#include "loader/base/math/student.h"
+#include "loader/loader.h"
+#include "loader/options.h"
+#include "profiler/bench/bench_stage.h"
+#include "profiler/bench/other_inputs.h"
+#include "profiler/host/host_load.h"
+#include "profiler/profile.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST = 3 /* batches that show how long a slice is */, SLICES = 12 };
+
+#define SLICE_S .12
+
+/* Moments between slices of so many batches. */
+struct own_slices {
+	uint64_t batches, seen;
+	double wall_s[SLICES + 1], cpu_s[SLICES + 1];
+};
+
+static void own_recipe_note(void *context, double share)
+{
+	struct own_slices *slices = context;
+	uint64_t at = slices->seen / slices->batches;
+
+	(void)share;
+	if (slices->seen++ % slices->batches == 0 && at <= SLICES) {
+		slices->wall_s[at] = (double)clock_now() * 1e-9;
+		slices->cpu_s[at] = (double)clock_process_cpu() * 1e-9;
+	}
+}
+
+/* The mean of what slices have for each of so many samples, or samples for each of it. */
+static struct interval own_recipe_mean(const double at[SLICES + 1], double samples,
+				       bool inverse)
+{
+	double sum = 0, squares = 0, mean, half;
+
+	for (size_t i = 0; i < SLICES; i++) {
+		double each = (at[i + 1] - at[i]) / samples;
+
+		each = inverse ? 1 / each : each;
+		sum += each;
+		squares += each * each;
+	}
+	mean = sum / SLICES;
+	half = student_t(.95, SLICES - 1) *
+	       sqrt(fmax(0, squares / SLICES - mean * mean) / (SLICES - 1));
+	return (struct interval){mean, fmax(0, mean - half), mean + half};
+}
+
+/* ---- the loader ---- */
+
+static struct dsa_config own_recipe_loader(const struct profile *profile)
+{
+	const struct profile_own_recipe *recipe = &profile->own_recipe;
+
+	return (struct dsa_config){
+		.dataset = recipe->folder,
+		.batch = (unsigned)profile->batch,
+		.workers = profile->cores < LIMIT_WORKERS ? (unsigned)profile->cores
+							  : LIMIT_WORKERS,
+		.evaluate = strcmp(recipe->kind, "evaluate") == 0,
+		.size = (unsigned)recipe->size,
+		.type = strcmp(recipe->type, "uint8") == 0 ? DSA_UINT8 : DSA_FLOAT32,
+		.share = "",
+	};
+}
+
+/* 0 or -errno. */
+static int own_recipe_run(struct profile *profile)
+{
+	struct dsa_config loader = own_recipe_loader(profile);
+	struct own_slices slices = {.batches = 1};
+	struct options options;
+	struct bench_prep_config bench = {
+		.options = &options, .loader = &loader, .batches = FIRST};
+	struct bench_prep prep;
+	struct error err;
+	int result = options_resolve(&options, &loader, NULL, &err);
+
+	if (result == 0)
+		result = bench_prep_run(&bench, &prep, &err);
+	if (result < 0)
+		return result;
+	slices.batches = 1 + (uint64_t)(SLICE_S * prep.work.samples_per_s /
+					(double)profile->batch);
+	bench.batches = slices.batches * SLICES + 1;
+	bench.progress = own_recipe_note;
+	bench.context = &slices;
+	result = bench_prep_run(&bench, &prep, &err);
+	if (result < 0)
+		return result;
+	profile->own_recipe.cpu_s = own_recipe_mean(
+		slices.cpu_s, (double)(slices.batches * profile->batch), false);
+	profile->own_recipe.per_s = own_recipe_mean(
+		slices.wall_s, (double)(slices.batches * profile->batch), true);
+	return 0;
+}
+
+/* As a program that asks for libdsa's loader has it: nothing that dsa runs under says
+ * otherwise. */
+static void own_recipe_run_alone(struct profile *profile)
+{
+	const char *set = getenv("DSA_LOADER");
+	char *kept = set != NULL ? strdup(set) : NULL;
+
+	unsetenv("DSA_LOADER");
+	(void)own_recipe_run(profile);
+	if (kept != NULL)
+		setenv("DSA_LOADER", kept, 1);
+	free(kept);
+}
+
+static bool own_recipe_wanted(const struct profile *profile)
+{
+	const struct profile_own_recipe *recipe = &profile->own_recipe;
+
+	return other_inputs_matter(profile) && recipe->kind != NULL &&
+	       recipe->folder != NULL && recipe->lacks == NULL && recipe->size > 0 &&
+	       recipe->size <= LIMIT_SIDE && profile->batch > 0 &&
+	       profile->batch <= LIMIT_BATCH && profile->cores > 0 &&
+	       profile->cores <= LIMIT_CORES;
+}
+
+void own_recipe_measure(struct profile *profile)
+{
+	cpu_set_t before, cores;
+
+	if (!own_recipe_wanted(profile) ||
+	    sched_getaffinity(0, sizeof(before), &before) < 0)
+		return;
+	cores = host_load_cpus((unsigned)profile->cores);
+	sched_setaffinity(0, sizeof(cores), &cores); /* threads inherit it */
+	own_recipe_run_alone(profile);
+	sched_setaffinity(0, sizeof(before), &before);
+}
