@@ -37,6 +37,14 @@ class Files(torch.utils.data.Dataset):
         return torch.zeros(3, 8, 8), size
 
 
+class Twice(Files):
+    """Opens each file once more than it has to."""
+
+    def __getitem__(self, i):
+        super().__getitem__(i)
+        return super().__getitem__(i)
+
+
 class Caches(Files):
     """Reads a file once."""
 
@@ -103,10 +111,12 @@ def loader_of(data, batch=8, **more):
     return torch.utils.data.DataLoader(data, int(batch), shuffle=True, drop_last=True, **more)
 
 
-def train(folder, workers=0, prep=0, rate=400, epochs=10**6, kill=None, device=0, batch=8):
+def train(folder, workers=0, prep=0, rate=400, epochs=10**6, kill=None, device=0, batch=8,
+          twice=0):
     """Until somebody ends it; with `kill` a worker dies after so many seconds."""
     kill_at = None if kill is None else time.monotonic() + kill
-    loader = loader_of(Files(folder, prep, kill_at), batch, num_workers=int(workers))
+    data = (Twice if twice else Files)(folder, prep, kill_at)
+    loader = loader_of(data, batch, num_workers=int(workers))
     training = (Device if device else Training)(rate)
     for _ in range(int(epochs)):
         for batch in loader:
@@ -149,6 +159,18 @@ def odd(folder, kind=None):
     while True:
         for batch in loader_of(data):
             training.step(batch)
+
+
+def libdsa(folder):
+    """libdsa gives what it is trained with, torch's loader what comes between."""
+    import dsa
+    training = Training(2000)
+    other = loader_of(Memory(folder, 0))
+    for images, _ in dsa.Loader(folder, batch=8, size=32, arrays="torch").forever():
+        training.step([images])
+        if other is not None:
+            sum(images.mean() for images, _ in other).item()
+            other = None
 
 
 def lacks(folder):
@@ -230,7 +252,7 @@ def own_times(folder, batch=8):
 if __name__ == "__main__":
     torch.set_num_threads(1)
     PARTS = {"train": train, "evaluates": evaluates, "odd": odd, "lacks": lacks, "own_times": own_times,
-             "batches": batches}
+             "batches": batches, "libdsa": libdsa}
     VALUES = dict(word.split("=", 1) for word in sys.argv[3:])
     PARTS[sys.argv[1]](sys.argv[2], **{
         key: value if key in ("keep", "inside", "kind") else float(value) for key, value in VALUES.items()})

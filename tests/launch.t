@@ -1,0 +1,235 @@
+#!/usr/bin/python3
+"""What starts a program that brings its own loader beside dsa run: dsa gate, dsa whatif
+--verify, --observe, several at once; and what is left when dsa dies. Speaks TAP. SLEEPS
+most of the time.
+
+    tests/launch.t [NAME...]     some of the tests
+    SOAK=1 tests/launch.t        each change that can be tried
+"""
+import concurrent.futures
+import json
+import os
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
+from house import BUILD, DSA, HERE, Scratch, Tap, wait_until
+
+PYTHON = "/usr/bin/python3"
+PROGRAM = os.path.join(HERE, "lib/torch_program.py")
+BATCH, FILES = 8, 480
+OFF = .08  # of a rate, or its interval
+
+SOAK = bool(os.environ.get("SOAK"))
+tap, wanted = Tap(), sys.argv[1:]
+
+
+def program(*words):
+    return [PYTHON, PROGRAM, *words]
+
+
+def dsa(scratch, *words, variables=()):
+    return scratch.run(DSA, *words, variables=variables)
+
+
+def result_of(scratch, out):
+    with open(scratch.at(out, "run.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def said(done):
+    return done.returncode, done.stdout, done.stderr
+
+
+# ---- whatif --verify ----
+
+# Option and value; what each then is: workers, latency of a file, ms.
+CHANGES = [("storage-latency", "12ms", 2, 12)]
+if SOAK:
+    CHANGES += [("cores", "1", 2, 4), ("workers", "1", 1, 4), ("workers", "3", 3, 4),
+                ("storage-bandwidth", "200K", 2, 5544 / 200)]
+
+
+def check_verified(scratch):
+    """Each change acts: the rate is the one that it makes by construction."""
+    done = dsa(scratch, "run", "-q", "--budget", "6s", "--storage-latency", "4ms",
+               "--prep-delay", "8ms", "-o", "out", "--",
+               *program("train", "data", "workers=2", "rate=350"))
+    run = result_of(scratch, "out")["run"]
+    tap.ok(done.returncode == 0 and run["loader_choice"] == "auto" and
+           run["asked"] == "storage_latency=4000000ns,prep_delay=8000000ns",
+           "measured; the result says how it was started", run, *said(done))
+    for option, value, workers, latency in CHANGES:
+        name = f"--{option} {value}"
+        done = dsa(scratch, "whatif", "out", f"--{option}", value, "--verify", "--budget",
+                   "8s", "-q")
+        tap.ok(done.returncode == 0, f"{name}: tried", *said(done))
+        tried = result_of(scratch, "out")["verifications"][-1]
+        found, true = tried["measured_per_s"], min(350, 1e3 * workers / max(8, latency))
+        print(f"#   {name}: {found['value']:.1f}/s, truth {true:.1f}, "
+              f"predicted {100 * tried['error']:+.1f} %")
+        tap.ok(abs(found["value"] / true - 1) < OFF or found["low"] < true < found["high"],
+               f"{name}: the rate is that of the change", tried)
+        tap.ok(abs(tried["error"]) < OFF or tried["covered"],
+               f"{name}: it was predicted", tried)
+
+
+def check_refused(scratch):
+    """What only libdsa's loader can do is told before anything runs."""
+    with open(scratch.at("run.json"), "w", encoding="utf-8") as file:
+        json.dump({"schema": "dsa.result/1", "version": "0.1.0", "loader": {"kind": "torch"},
+                   "run": {"command": ["false"], "directory": "/"}}, file)
+    for option, value in (("cache", "0%"), ("jobs", "2"), ("gpu-speed", "2x"), ("batch", "4"),
+                          ("resize", "64")):
+        done = dsa(scratch, "whatif", "run.json", f"--{option}", value, "--verify")
+        tap.ok(done.returncode == 3 and f"--{option} can't be tried" in done.stderr and
+               done.stderr.count("\n") == 1, f"--{option} of such a program is refused",
+               *said(done))
+
+
+# ---- gate ----
+
+def check_gate(scratch):
+    """Exact, though each launch trains in another order."""
+    same, other = (program("train", "data", "workers=2", "rate=4000", *more)
+                   for more in ((), ("twice=1",)))
+    counts = []
+    for _ in range(2):
+        done = dsa(scratch, "gate", "--baseline", "gate.json", "--update", "--pairs", "0",
+                   "-q", "--", *same)
+        tap.ok(done.returncode == 0, "a baseline is made", *said(done))
+        with open(scratch.at("gate.json"), encoding="utf-8") as file:
+            counts.append(json.load(file)["counted"])
+    tap.ok(counts[0] == counts[1] and counts[0]["samples"] == FILES and
+           counts[0]["opens"] == FILES and
+           counts[0]["read_bytes"] == sum(map(size_of, range(FILES))),
+           "its counts are exact, and those of the whole data set", *counts)
+    done = dsa(scratch, "gate", "--baseline", "gate.json", "--pairs", "0", "--", *other)
+    tap.ok(done.returncode == 1 and "opens_per_sample" in done.stdout,
+           "a program that opens each file twice fails", *said(done))
+
+
+def check_gate_timed(scratch):
+    done = dsa(scratch, "gate", "--baseline", "timed.json", "--update", "--pairs", "1",
+               "--repetition", "1s", "--samples", "80", "-q", "--",
+               *program("train", "data", "rate=500"))
+    tap.ok(done.returncode == 0, "a repetition is timed", *said(done))
+    with open(scratch.at("timed.json"), encoding="utf-8") as file:
+        timed = json.load(file)["sessions"][0]["samples"]
+    tap.ok(0 < timed["samples_per_s"][0] < 500 and abs(timed["data_stall"][0]) < 1,
+           "with a rate and a stall", timed)
+
+
+def check_gate_ends(scratch):
+    done = dsa(scratch, "gate", "--against", "true", "--pairs", "0", "--", PYTHON, "-c", "")
+    tap.ok(done.returncode == 5, "a program that asks for no batch", *said(done))
+    done = dsa(scratch, "gate", "--against", "true", "--pairs", "0", "--",
+               *program("train", "data"), variables={"WORLD_SIZE": "2"})
+    tap.ok(done.returncode == 3 and "WORLD_SIZE" in done.stderr and
+           done.stderr.count("\n") == 1, "one of several ranks is refused, and ended",
+           *said(done))
+
+
+# ---- dsa run ----
+
+def check_observed(scratch):
+    """The emulated storage holds reads back though nothing is switched."""
+    done = dsa(scratch, "run", "-q", "--observe", "--storage-latency", "5ms", "-o", "observed",
+               "--", *program("train", "data", "rate=4000", "epochs=1"))
+    result = result_of(scratch, "observed")
+    per_s = result["rates"]["real_per_s"]["value"]
+    tap.ok(done.returncode == 0 and per_s < 1e3 / 5, "observed: reads take that long",
+           per_s, *said(done))
+    tap.ok(result["stalls"]["fetch"]["share"] > .7, "and are fetch", result["stalls"])
+
+
+def check_several(scratch):
+    done = dsa(scratch, "run", "--jobs", "2", "-o", "several", "--", *program("train", "data"))
+    told = [line for line in done.stderr.splitlines() if "several programs at once" in line]
+    tap.ok(done.returncode == 3 and len(told) == 1, "several at once: refused in one line",
+           *said(done))
+    done = dsa(scratch, "run", "--jobs", "2", "--loader=torch", "-o", "several", "--", "true")
+    tap.ok(done.returncode == 3 and "several programs at once" in done.stderr,
+           "and before they start where torch's is asked for", *said(done))
+
+
+def check_libdsa(scratch):
+    """Whatever else the program imports, and loads with."""
+    path = os.path.join(HERE, "../loader/python")
+    images = scratch.images(count=100)
+    done = dsa(scratch, "run", "-q", "--budget", "3s", "-o", "libdsa", "--",
+               *program("libdsa", images),
+               variables={"PYTHONPATH": path, "DSA_LIBRARY": os.path.join(BUILD, "libdsa.so"),
+                          "DSA_LOADER": "workers=1,cache=none"})
+    kind = result_of(scratch, "libdsa").get("loader", {}).get("kind", "dsa")
+    tap.ok(done.returncode == 0 and kind == "dsa", "libdsa beside torch's: libdsa drives",
+           kind, *said(done))
+
+
+def check_environment(scratch):
+    """What the user had for libdsa before neither acts on torch's loader nor refuses it."""
+    done = dsa(scratch, "run", "-q", "--budget", "3s", "-o", "mine", "--",
+               *program("train", "data", "rate=800"),
+               variables={"DSA_LOADER": "cache=minio,cache_size=10%,storage_latency=50ms"})
+    result = result_of(scratch, "mine")
+    tap.ok(done.returncode == 0 and result["run"]["asked"] == "" and
+           "emulated" not in result["configuration"], "the user's DSA_LOADER is libdsa's",
+           result["run"], *said(done))
+
+
+def check_killed(scratch):
+    """What was kept can be put back, though dsa was killed; nothing else is left."""
+    mine, out = scratch.at("it's mine"), scratch.at("killed")
+    with open(mine, "w", encoding="ascii") as file:
+        file.write("mine")
+    script = os.path.join(out, "kept/put-back")
+    process = subprocess.Popen(
+        [DSA, "run", "-q", "-o", out, "--",
+         *program("evaluates", "data", f"keep={scratch.at('keep')}", f"inside={mine}")],
+        cwd=scratch.path, env=scratch.environment, stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    there = wait_until(lambda: os.path.exists(script) and os.path.getsize(mine) > 4)
+    with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
+        child = int(file.read().split()[0])
+    process.kill()
+    process.wait()
+    os.killpg(child, signal.SIGKILL)
+    tap.ok(there, "there is a script as soon as a file is kept")
+    done = dsa(scratch, "report", out)
+    tap.ok(f"sh {script} puts all back" in " ".join(done.stdout.split()),
+           "the report names it", *said(done))
+    subprocess.run(["sh", script], check=True)
+    with open(mine, encoding="ascii") as file:
+        tap.ok(file.read() == "mine", "and it puts the file back")
+    tap.ok(sorted(os.listdir(out)) == ["kept", "report.html", "run.json"],
+           "nothing else is left", os.listdir(out))
+
+
+def size_of(number):
+    return 4000 + number * 37 % 3000
+
+
+def make_files(scratch):
+    scratch.folder("data")
+    for i in range(FILES):
+        with open(scratch.at("data", f"{i:04}"), "wb") as file:
+            file.write(os.urandom(size_of(i)))
+
+
+def main():
+    tests = {name[6:]: test for name, test in globals().items() if name.startswith("check_")}
+    if not os.path.exists("/usr/lib/python3/dist-packages/torch"):
+        tap.skip("PyTorch scripts", "no python3-torch")
+        tap.done()
+    with Scratch() as scratch:
+        make_files(scratch)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            futures = [pool.submit(test, scratch) for name, test in tests.items()
+                       if not wanted or name in wanted]
+            for future in futures:
+                future.result()
+    tap.done()
+
+
+main()
