@@ -175,7 +175,7 @@ static const char *conductor_end_hint(const struct job *job, char text[CONDUCTOR
 	text[0] = '\0';
 	if (job->trace->processes[0].pid != 0)
 		return text;
-	if (target->preload == NULL)
+	if (target->preload == NULL || target->preload->page == NULL)
 		snprintf(text, CONDUCTOR_LEFT,
 			 ": it does not load its data with dsa: %s", how);
 	else if (target->command != NULL && preload_is_hidden(target->command, &hidden))
