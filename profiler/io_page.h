@@ -34,7 +34,7 @@
 struct error;
 
 #define IO_MAGIC   "dsa-io\0"
-#define IO_VERSION 2
+#define IO_VERSION 3
 
 enum {
 	IO_SLOTS = 256, /* processes that make batches at once */
@@ -182,6 +182,11 @@ struct io_page {
 
 	/* The hook: batches of which data set may be looked at; 0: none. */
 	_Atomic uint32_t looks_at;
+
+	/* The hook: a loaded window, in which workers may be so many batches ahead of those
+	 * that were given; 0: there is none. */
+	_Atomic uint32_t loaded;
+	_Atomic uint64_t given;
 
 	/* When the throttle's bucket let the last read pass. The hook sets it to 0
 	 * between windows: the bucket is full. */

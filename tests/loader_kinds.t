@@ -15,20 +15,22 @@ from house import DSA, HERE, Scratch, Tap
 
 PYTHON = os.environ.get("KINDS_PYTHON", "/usr/bin/python3")
 PROGRAM = os.path.join(HERE, "lib/loader_kinds_program.py")
-BATCH, FILES = 8, 480
-RATE, PREP, LATENCY = 300, 8, 4  # samples/s, ms, ms
+BATCH, FILES = 2, 480  # small batches, as in hook.t
+RATE, PREP, LATENCY = 75, 32, 16  # samples/s, ms, ms
 FETCH_OFF, OFF = .02, .03
+BUDGET = "10s" if os.environ.get("SOAK") else "7s"
 AHEAD = [os.path.join(HERE, "lib/awake"), "chrt", "-r", "1"]  # as in hook.t
-if subprocess.run(AHEAD[1:] + ["true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+if subprocess.run(AHEAD[1:] + ["true"], stderr=subprocess.DEVNULL,
+                  check=False).returncode != 0:
     AHEAD = AHEAD[:1]
 
 # Kind: its workers
 SHORT = {"iterable": 2, "ahead": 2, "mapped": 2}
-LONG = {"fork": 2, "spawn": 2, "forkserver": 2, "persistent": 2, "prefetch": 2, "timeout": 2,
-        "any_order": 2, "three": 3, "batch_sampler": 2, "forever": 2, "no_batch": 2,
+LONG = {"fork": 2, "spawn": 2, "forkserver": 2, "persistent": 2, "prefetch": 2,
+        "timeout": 2, "any_order": 2, "three": 3, "batch_sampler": 2, "forever": 2, "no_batch": 2,
         "iterable_alone": 0, "connected": 2, "decoded": 2}
 # What a run without cached windows says of prep and fetch.
-SPLIT = {"iterable": "replay", "iterable_alone": "replay", "mapped": "storage",
+SPLIT = {"iterable": "replay", "iterable_alone": "replay", "mapped": "none",
          "connected": "none", "decoded": "none"}
 UNSEEN = ("mapped", "connected", "decoded")  # what the emulated storage does not act on
 
@@ -36,23 +38,27 @@ SOAK = bool(os.environ.get("SOAK"))
 tap, wanted = Tap(), sys.argv[1:]
 
 
-def truth(workers, over):
-    """What a step takes in the three states; the hand-over belongs to prep."""
-    compute, prep, fetch = BATCH / RATE, BATCH * PREP / 1e3, BATCH * LATENCY / 1e3
+def truth(workers, own):
+    """What a step takes in the three states; the hand-over belongs to prep, and what a batch
+    takes beyond its sleeps."""
+    compute, prep, fetch = BATCH / RATE, BATCH * PREP / 1e3 + own["batch"], \
+        BATCH * LATENCY / 1e3
     if workers == 0:
-        cached, real = compute + over + prep, compute + over + prep + fetch
+        cached, real = compute + prep, compute + prep + fetch
     else:
-        cached = max(compute + over, prep / workers)
-        real = max(compute + over, (prep + fetch) / workers)
+        cached = max(compute + own["over"], prep / workers)
+        real = max(compute + own["over"], (prep + fetch) / workers)
     return {"compute": compute / real, "prep": (cached - compute) / real,
             "fetch": (real - cached) / real}
 
 
 def measured(scratch, kind, workers):
     latency = [] if kind in UNSEEN else ["--storage-latency", f"{LATENCY}ms"]
-    done = scratch.run(DSA, "run", "-q", "-o", f"out-{kind}", "--budget", "5s", *latency, "--", *AHEAD,
-                       PYTHON, PROGRAM, kind, "data", f"workers={workers}", f"rate={RATE}",
-                       f"prep={PREP}")
+    done = scratch.run(DSA, "run", "-q", "-o", f"out-{kind}", "--budget", BUDGET, *latency,
+                       "--", *AHEAD, PYTHON, PROGRAM, kind, "data", f"workers={workers}",
+                       f"rate={RATE}", f"prep={PREP}", f"batch={BATCH}")
+    if not os.path.exists(scratch.at(f"out-{kind}", "run.json")):
+        return done, {"windows": []}
     with open(scratch.at(f"out-{kind}", "run.json"), encoding="utf-8") as file:
         return done, json.load(file)
 
@@ -63,26 +69,32 @@ def check_shares(kind, result, true):
         print(f"#   {stage:8} {100 * share:6.2f}   truth {100 * value:6.2f}")
         tap.ok(abs(share - value) <= (FETCH_OFF if stage == "fetch" else OFF),
                f"{kind}: {stage} is the true share", f"{share} instead of {value}",
-               *(f'{w["kind"]} {w.get("rate_per_s")}/s: {w["why"]}' for w in result["windows"]))
+               *(f'{w["kind"]} {w.get("rate_per_s")}/s: {w["why"]}'
+                 for w in result["windows"]))
 
 
-def check(scratch, kind, workers, over):
+def check(scratch, kind, workers, own):
     done, result = measured(scratch, kind, workers)
     if kind == "any_order" and "in_order" in done.stderr:
         tap.skip(f"{kind}: the true shares", "this torch has no in_order")
         return
     kinds = {w["kind"] for w in result["windows"] if w["used"]}
-    tap.ok(done.returncode == 0 and kinds >= {"synthetic", "real"}, f"{kind}: measured",
-           done.returncode, done.stderr, kinds)
+    if not tap.ok(done.returncode == 0 and kinds >= {"synthetic", "real"},
+                  f"{kind}: measured", done.returncode, done.stderr, kinds):
+        return
     split = result.get("split", {}).get("by")
-    tap.ok(split == SPLIT.get(kind) and ("cached" in kinds) == (kind not in SPLIT),
-           f"{kind}: says what tells prep and fetch apart", split, kinds)
-    if kind not in UNSEEN:
-        check_shares(kind, result, truth(workers, over[workers > 0]))
-    elif kind == "mapped":
+    if kind == "mapped" and split == "storage":
         tap.ok(result["stalls"]["fetch"]["share"] == 0, f"{kind}: nothing is fetched",
                result["stalls"])
-    else:
+        split = "none"
+    tap.ok(split == SPLIT.get(kind) and ("cached" in kinds) == (kind not in SPLIT),
+           f"{kind}: says what tells prep and fetch apart", split, kinds)
+    tap.ok(("waiting_share" in result.get("prep_split", {})) ==
+           (workers > 0 and result.get("split", {}).get("by") != "none"),
+           f"{kind}: waiting and contention are told apart", result.get("prep_split"), kinds)
+    if kind not in UNSEEN:
+        check_shares(kind, result, truth(workers, own))
+    elif result["split"]["by"] == "none":
         tap.ok("prep" not in result["stalls"], f"{kind}: prep and fetch are not told apart",
                result["stalls"])
 
@@ -103,10 +115,10 @@ def main():
     kinds = {**SHORT, **LONG}
     with Scratch() as scratch:
         make_files(scratch)
-        over = scratch.run(*AHEAD, PYTHON, os.path.join(HERE, "lib/torch_program.py"),
-                           "hand_over", "data").stdout.split()
+        own = scratch.run(*AHEAD, PYTHON, os.path.join(HERE, "lib/torch_program.py"),
+                          "own_times", "data", f"batch={BATCH}").stdout
         for kind in wanted or (kinds if SOAK else SHORT):
-            check(scratch, kind, kinds[kind], [float(one) for one in over])
+            check(scratch, kind, kinds[kind], json.loads(own))
     tap.done()
 
 

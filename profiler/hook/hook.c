@@ -28,7 +28,8 @@ static struct hook {
 	uint64_t
 		counted; /* batches of the ring that are in a window's proof, or before */
 	bool no_list;    /* batches can't be given again */
-	bool compares;   /* the window's batches are those of the list */
+	uint32_t ahead;   /* batches that its workers are */
+	bool compares;    /* the window's batches are those of the list */
 	uint64_t step_ns; /* of the last real window */
 } hook;
 
@@ -100,6 +101,7 @@ static void hook_drain(void *loader)
 {
 	(void)loader;
 	atomic_store(&hook.page->throttled, 0);
+	atomic_store(&hook.page->loaded, 0);
 	atomic_store(&hook.page->busy_until_ns, 0);
 	if (!driver_stopped(&hook.driver))
 		hook_done(hook.calls.drain());
@@ -125,12 +127,13 @@ static uint32_t hook_wanted(const struct trace_window *window)
 	return hook.driver.settle + (uint32_t)steps;
 }
 
-/* Two mirrored blocks have one list. */
+/* Two mirrored blocks have one list; windows beside them any. */
 static bool hook_has_list(const struct trace_window *window)
 {
 	int result;
 
-	if (hook.pair == window->block / 2)
+	if (hook.pair == window->block / 2 ||
+	    (hook.pair != UINT32_MAX && window->block == UINT32_MAX))
 		return true;
 	hook.pair = UINT32_MAX;
 	hook_list_begin(&hook.list, hook.page);
@@ -186,6 +189,9 @@ static int hook_source_of(const struct trace_window *window)
 	switch ((enum trace_kind)window->kind) {
 	case TRACE_SYNTHETIC:
 		return HOOK_POOL;
+	case TRACE_LOADED:
+		return hook.trace->loader.workers > 0 ? HOOK_LOADED : -1;
+	case TRACE_PREP:
 	case TRACE_CACHED:
 		return hook.no_list ? -1 : HOOK_LIST;
 	case TRACE_REAL:
@@ -213,14 +219,28 @@ static int hook_enter(void *loader, struct trace_window *window)
 		return -ENOTSUP;
 	if (driver_stopped(&hook.driver) || !hook_prepare(source, window))
 		return -EIO;
-	if (source == HOOK_LIST)
+	hook.compares = !hook.no_list && (source == HOOK_LIST || source == HOOK_LOADED);
+	if (hook.compares)
 		hook_set_files(window);
-	hook.compares = source == HOOK_LIST;
 	hook.counted = atomic_load(&hook.page->batch_count);
 	atomic_store(&hook.page->throttled, window->kind == TRACE_REAL);
+	if (window->kind == TRACE_PREP)
+		return 0; /* hook_work() makes them */
+	atomic_store(&hook.page->given, 0);
+	atomic_store(&hook.page->loaded, source == HOOK_LOADED ? hook.ahead : 0);
 	if (!hook_done(hook.calls.start((uint32_t)source)))
 		return -EIO;
 	return source == HOOK_STREAM;
+}
+
+static void hook_work(void *loader, const struct trace_window *window,
+		      uint64_t length_ns, bool measured)
+{
+	(void)loader;
+	if (measured) /* a new worker's first batch reads more */
+		hook.counted = atomic_load(&hook.page->batch_count);
+	if (!driver_stopped(&hook.driver))
+		hook_done(hook.calls.make(window->workers, length_ns));
 }
 
 static void hook_leave(void *loader, struct trace_window *window)
@@ -280,6 +300,7 @@ static const struct driver_ops hook_ops = {
 	.drain = hook_drain,
 	.enter = hook_enter,
 	.resume = hook_resume,
+	.work = hook_work,
 	.count = hook_count,
 	.leave = hook_leave,
 	.still = hook_still,
@@ -309,6 +330,7 @@ static bool hook_drive(const struct hook_about *from)
 
 	hook_describe(from, hook.page, &about);
 	hook.no_list = about.no_list[0] != '\0';
+	hook.ahead = from->workers * from->prefetch;
 	return driver_open(&hook.driver, &parts);
 }
 
@@ -348,6 +370,7 @@ void dsa_hook_close(void)
 	if (hook.trace == NULL)
 		return;
 	driver_close(&hook.driver);
+	atomic_store(&hook.page->loaded, 0);
 	if (!hook.trace->observe)
 		atomic_store(&hook.page->throttled, 0);
 	trace_give_back(hook.process);
@@ -396,8 +419,12 @@ void dsa_hook_counted(uint32_t samples)
 
 int dsa_hook_request(uint64_t now)
 {
-	if (hook.trace == NULL || !driver_request(&hook.driver, now, 0))
+	if (hook.trace == NULL)
 		return 0;
+	if (!driver_request(&hook.driver, now, 0)) {
+		atomic_store(&hook.page->loaded, 0);
+		return 0;
+	}
 	if (hook_observes(hook.trace) == 2)
 		hook_count_work();
 	return !driver_stopped(&hook.driver);
@@ -413,6 +440,7 @@ void dsa_hook_delivered(uint32_t samples, uint64_t blocked_ns)
 	trace_add(hook.process, TRACE_delivered_samples, samples);
 	trace_add(hook.process, TRACE_blocked_ns, blocked_ns);
 	driver_delivered(&hook.driver, samples, 0, blocked_ns);
+	atomic_fetch_add(&hook.page->given, 1);
 	/* The ring is read before it overwrites what a long window has not counted. */
 	if (window != NULL &&
 	    atomic_load(&hook.page->batch_count) - hook.counted > IO_BATCHES / 2)
@@ -433,8 +461,10 @@ void dsa_hook_outside(uint64_t now)
 
 void dsa_hook_cut(void)
 {
-	if (hook.trace != NULL)
-		driver_cut(&hook.driver);
+	if (hook.trace == NULL)
+		return;
+	atomic_store(&hook.page->loaded, 0);
+	driver_cut(&hook.driver);
 }
 
 /* ---- what is told without a driver, too ---- */

@@ -20,7 +20,9 @@
 enum hook_source {
 	HOOK_STREAM, /* the loader, as the program asked */
 	HOOK_LIST, /* the loader, those of the list, from its first on, again and again */
-	HOOK_POOL, /* copies of batches of the list; the loader rests */
+	HOOK_POOL,   /* copies of batches of the list; the loader rests */
+	HOOK_LOADED, /* these, while its workers make as many of the list and throw them
+		      * away: dsa_io_may_make() */
 };
 
 /* What the hook does. A negative result: it failed, and the program is told why when
@@ -47,6 +49,11 @@ struct hook_calls {
 	 * the same data where it can, and delivers none. Tells of each batch by
 	 * dsa_hook_counted(). */
 	int (*count)(uint32_t samples);
+
+	/* From rest, and again until drain(): has so many workers (0: the loader's own)
+	 * make batches of the list, whole rounds of them, for so long or a little more,
+	 * and delivers none. 1: it can't have so many. */
+	int (*make)(uint32_t workers, uint64_t ns);
 };
 
 /* What is loaded and how. Texts are copied. */

@@ -51,6 +51,10 @@ struct io_took {
 DSA_IO_EXPORT void dsa_io_took(const struct io_took *took, uint32_t count,
 			       uint32_t samples);
 
+/* Of a worker in a loaded window: waits until batch `number` of the window, over all workers,
+ * may be made. False: the window is over, or nobody goes on with it. */
+DSA_IO_EXPORT int dsa_io_may_make(uint64_t number);
+
 /*
  * The list that was recorded last: brings its ranges into the page cache, or out of it
  * (dirty pages are written first), while no batch is made. `share` of its files, drawn by

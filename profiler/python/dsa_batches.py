@@ -4,6 +4,7 @@ indices that the loader takes, and copies of batches that it made before."""
 import collections
 import copy
 import itertools
+import itertools
 import os
 
 POOL_LEAST, POOL_MOST = 8, 64  # batches
@@ -14,6 +15,24 @@ PLAIN = (str, bytes, int, float, complex, bool, type(None))
 class Endless(list):
     """The index of a batch of an IterableDataset: whoever makes it begins its data anew
     where they end."""
+
+
+class Thrown:
+    """The index of a worker's task in a loaded window: its batches are made, over and over,
+    as far as the trainer's steps allow, and thrown away."""
+
+    def __init__(self, batches, rank, workers):
+        self.batches, self.rank, self.workers = batches, rank, workers
+
+
+class Repeated:
+    """Batches, again and again, as a sampler."""
+
+    def __init__(self, batches):
+        self.batches = batches
+
+    def __iter__(self):
+        return itertools.cycle(self.batches)
 
 
 class Stream:
@@ -38,7 +57,8 @@ class Stream:
         index = next(self.forced) if self.forced is not None else self.next_own()
         if self.counting:
             self.lengths.append(len(index) if isinstance(index, (list, tuple)) else 1)
-        if self.renews and self.endless is not None and self.endless():
+        if self.renews and self.forced is None and self.endless is not None and \
+                self.endless():
             return Endless(index if isinstance(index, list) else [index])
         return index
 

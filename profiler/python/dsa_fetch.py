@@ -1,11 +1,12 @@
 """What a batch takes where it is made: in the loader's workers, or in the program."""
 
 import functools
+import itertools
 import os
 import time
 import zlib
 
-from dsa_batches import Endless
+from dsa_batches import Endless, Thrown
 from dsa_transforms import Meter
 
 now = time.monotonic_ns
@@ -52,6 +53,16 @@ def endless(plain):
     return fetch
 
 
+def throw(library, fetch, task):
+    """Makes the batches of a worker's task, each when its turn has come."""
+    number = task.rank
+    for index in itertools.cycle(task.batches):
+        if not library.may_make(number):
+            return
+        fetch(index)
+        number += task.workers
+
+
 def patch_fetcher(library, fetcher):
     plain = endless(fetcher.fetch)
     delayed = "prep_delay=" in os.environ.get("DSA_ASKED", "")
@@ -59,6 +70,8 @@ def patch_fetcher(library, fetcher):
     @functools.wraps(plain)
     def fetch(self, index):
         samples = 0
+        if isinstance(index, Thrown):
+            return throw(library, functools.partial(fetch, self), index)
         if not hasattr(self, "_dsa_meter"):
             self._dsa_meter = Meter(library, self.dataset)
         if delayed and not isinstance(self.dataset, Padded) and \

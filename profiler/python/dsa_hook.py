@@ -17,129 +17,29 @@ on as without dsa, and dsa is told why.
 import atexit
 import ctypes
 import functools
-import itertools
 import os
 import time
 import weakref
 
 import dsa_recipe
-from dsa_batches import POOL_LEAST, POOL_MOST, Pool, Stream, count, same_indices
+from dsa_batches import Stream, count
 from dsa_fetch import patch_fetcher
 from dsa_library import About, Calls, Library
+from dsa_loading import LOADED, POOLED, Loading, with_workers
 from dsa_transforms import key_of
 
-STREAM, LIST, POOL = range(3)  # enum hook_source
 TORCH = 1  # enum trace_loader_kind
 PATIENCE_S = 20  # without a backward the loader with most steps is taken then
 ONLY_WATCHES = 1  # dsa_hook_observes()
 # Settings of DSA_ASKED, which dsa was given, that act here or in the preload. What the
 # user's own DSA_LOADER has is for libdsa.
-SETTINGS = ("storage_bandwidth", "storage_latency", "prep_delay")
+SETTINGS = ("storage_bandwidth", "storage_latency", "prep_delay", "workers")
 NEEDED = ("_sampler_iter", "_index_sampler", "_num_workers", "_dataset_kind")
 NEEDED_OF_WORKERS = ("_task_info", "_try_put_index", "_prefetch_factor", "_workers")
 MAP = 0  # _DatasetKind.Map
 END_DATA = os.environ.get("DSA_END") == "data"
 
 now = time.monotonic_ns
-
-
-# ---- what torch's iterator is brought to do ----
-
-class Loading:
-    """One iterator of the loader that drives, and the list and pool of its windows."""
-
-    def __init__(self, torch, next_of, library):
-        self.next_of, self.library = next_of, library
-        self.pool = Pool(torch)
-        self.it = self.stream = None
-        self.source, self.batches = STREAM, []
-
-    def take_over(self, it):
-        """The program began an epoch: it loads as it was asked to."""
-        self.it, self.stream = it, it._sampler_iter
-        self.source = STREAM
-        if self.stream.renews:
-            it._IterableDataset_len_called = None  # or torch warns of each batch beyond
-
-    def ahead(self):
-        workers = self.it._num_workers
-        return workers * self.it._prefetch_factor if workers else 0
-
-    def prime(self):
-        for _ in range(self.ahead()):
-            self.it._try_put_index()
-
-    def next(self):
-        """(batch, its samples) as the iterator gives it."""
-        batch = self.next_of(self.it)
-        return batch, self.stream.returned()
-
-    def drain(self):
-        self.stream.shut = True
-        while getattr(self.it, "_task_info", None):
-            batch = self.next()
-            if self.stream.renews:
-                self.pool.add(*batch)
-        self.stream.lengths.clear()
-        self.stream.shut = False
-        self.stream.forced = None
-
-    def list(self, batches):
-        if self.stream.renews:
-            return self.fill(batches)
-        workers = max(1, self.it._num_workers)
-        batches = -(-batches // workers) * workers
-        wanted, epoch = batches + self.ahead(), count(self.it._index_sampler)
-        taken = min(wanted, epoch or wanted)
-        self.batches = list(itertools.islice(self.stream, taken))
-        self.stream.lengths.clear()
-        self.stream.forced = iter(self.batches)
-        self.pool.clear()
-        self.prime()
-        for _ in range(taken):
-            self.pool.add(*self.next())
-        self.stream.forced = None
-        return batches if taken == wanted else 0
-
-    def count(self, samples):
-        """Makes so many, the same ones in every run if that can be."""
-        batch, batches = self.it._dsa_loads[1], None
-        indices = same_indices(self.it._index_sampler, count(self.it._dsa_loads[0]))
-        if indices is None:
-            batches = list(itertools.islice(self.stream, -(-samples // batch)))
-        elif getattr(self.it, "_auto_collation", True):
-            batches = [indices[i:min(i + batch, samples)]
-                       for i in range(0, min(samples, len(indices)), batch)]
-        else:
-            batches = indices[:samples]
-        self.stream.lengths.clear()
-        self.stream.forced = iter(batches)
-        self.prime()
-        try:
-            for _ in batches:
-                self.library.counted(self.next()[1])
-        except StopIteration:  # an IterableDataset had no more
-            pass
-
-    def fill(self, batches):
-        """Copies of batches that do not come again."""
-        self.prime()
-        for _ in range(min(max(batches, POOL_LEAST), POOL_MOST)):
-            self.pool.add(*self.next())
-        self.drain()
-        return 0
-
-    def start(self, source):
-        self.source = source
-        self.stream.forced = None
-        if source == LIST:
-            self.stream.forced = itertools.cycle(self.batches)
-        if source != POOL:
-            self.prime()
-
-    def leave(self):
-        """For good: the sampler has its own end again."""
-        self.stream.shut, self.stream.forced, self.stream.endless = False, None, None
 
 
 # ---- the driver ----
@@ -233,18 +133,20 @@ class Hook:
                            Calls.LIST(self.guarded(lambda n: self.loading.list(n))),
                            Calls.START(self.guarded(lambda s: self.loading.start(s))),
                            Calls.STILL(self.guarded(self.still)),
-                           Calls.COUNT(self.guarded(lambda n: self.loading.count(n))))
-        if self.library.open(ctypes.byref(self.about(it)),
+                           Calls.COUNT(self.guarded(lambda n: self.loading.count(n))),
+                           Calls.MAKE(self.guarded(lambda w, n: self.loading.make(w, n))))
+        serves = self.served(it)
+        if self.library.open(ctypes.byref(self.about(serves)),
                              ctypes.byref(self.calls)) != 0:
             self.turn_off()  # libdsa drives, or dsa is gone
             return False
         atexit.register(self.library.close)
-        self.loading = Loading(self.torch, self.plain, self.library)
+        self.loading = Loading(self.module, self.plain, self.library)
         self.loader, self.loads = it._dsa_loader, it._dsa_loads
         self.library.look_at(key_of(it._dsa_loads[0]))
         self.library.epoch(it._dsa_start_ns)
         dsa_recipe.tell(self.library, it)
-        self.follow(it)
+        self.follow(it, serves)
         return True
 
     def refusal(self, it):
@@ -301,22 +203,27 @@ class Hook:
 
     # -- its steps --
 
-    def follow(self, it):
-        self.loading.take_over(it)
+    def served(self, it):
+        """The iterator that its batches come from: its own or, where dsa was asked for so
+        many workers, another."""
+        return it if self.observes == ONLY_WATCHES else with_workers(self.module, it)
+
+    def follow(self, it, serves):
+        self.loading.take_over(it, serves)
         if not self.observes:
-            it._sampler_iter.endless = lambda: not self.library.left()
+            serves._sampler_iter.endless = lambda: not self.library.left()
 
     def step(self, it):
         entered = now()
         loading, library = self.loading, self.library
-        if it is not loading.it or it._sampler_iter is not loading.stream:
+        if loading.asked != (it, it._sampler_iter):
             return self.first_step(it, entered)
-        if loading.source == POOL and loading.pool.prepare():
+        if loading.source in POOLED and loading.pool.prepare():
             library.renewed(now() - entered)
         if not library.request(entered):
             self.leave()
         began = now()
-        if loading.source == POOL:
+        if loading.source in POOLED:
             batch, count = loading.pool.give()
         else:
             try:
@@ -331,10 +238,12 @@ class Hook:
         """The program began another epoch: what that costs is no step."""
         self.library.outside(entered)
         self.library.cut()
-        self.follow(it)
+        loaded = self.loading.source == LOADED  # whose workers had no time for it
+        self.follow(it, self.served(it))
         began = now()
         batch, _ = self.loading.next()
-        self.library.epoch(it._dsa_start_ns + now() - began)
+        if not loaded:
+            self.library.epoch(it._dsa_start_ns + now() - began)
         return batch
 
     def leave(self):

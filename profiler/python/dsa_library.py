@@ -8,8 +8,9 @@ class Calls(ctypes.Structure):
     """struct hook_calls"""
     DRAIN = STILL = ctypes.CFUNCTYPE(ctypes.c_int)
     LIST = START = COUNT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint32)
+    MAKE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint32, ctypes.c_uint64)
     _fields_ = [("drain", DRAIN), ("list", LIST), ("start", START), ("still", STILL),
-                ("count", COUNT)]
+                ("count", COUNT), ("make", MAKE)]
 
 
 class About(ctypes.Structure):
@@ -46,6 +47,7 @@ FUNCTIONS = {
     "dsa_io_batch_begin": [ctypes.c_uint64],
     "dsa_io_batch_end": [ctypes.c_uint32],
     "dsa_io_pad": [ctypes.c_uint64],
+    "dsa_io_may_make": [ctypes.c_uint64],
     "dsa_io_look_at": [ctypes.c_uint32],
     "dsa_io_looks_at": [],
     "dsa_io_look": [],
@@ -54,7 +56,8 @@ FUNCTIONS = {
     "dsa_io_took": [ctypes.c_void_p, ctypes.c_uint32, ctypes.c_uint32],
 }
 WITH_VALUE = ("dsa_hook_open", "dsa_hook_request", "dsa_hook_left", "dsa_hook_observes",
-              "dsa_io_part")
+              "dsa_io_part", "dsa_io_may_make")
+WAITING = ("dsa_hook_request", "dsa_io_may_make")
 RESULTS = {"dsa_io_looks_at": ctypes.c_uint32, "dsa_io_look": ctypes.c_void_p}
 
 
@@ -64,7 +67,7 @@ class Library:
     def __init__(self):
         quick, slow = ctypes.PyDLL(None), ctypes.CDLL(None)
         for name, arguments in FUNCTIONS.items():
-            function = getattr(slow if name == "dsa_hook_request" else quick, name)
+            function = getattr(slow if name in WAITING else quick, name)
             function.argtypes = arguments
             function.restype = ctypes.c_int if name in WITH_VALUE else RESULTS.get(name)
             setattr(self, name.replace("dsa_hook_", "").replace("dsa_io_", ""), function)

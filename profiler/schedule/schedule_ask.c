@@ -67,6 +67,26 @@ static void curve_windows_add(struct curve_windows *extras, enum trace_kind kind
 	};
 }
 
+/* Of a loader that the program brought: what slows the step is known of workers alone, and
+ * prep of batches that can be given again. */
+static void curve_windows_plan_made(struct curve_windows *extras,
+				    const struct trace_loader *loader)
+{
+	bool listed = loader->no_list[0] == '\0';
+
+	if (loader->kind != TRACE_TORCH)
+		return;
+	for (int i = 0; i < 2; i++) {
+		if (loader->workers > 0)
+			curve_windows_add(extras, TRACE_LOADED, 0, 0);
+		if (listed)
+			curve_windows_add(extras, TRACE_PREP, 0, 0);
+		for (unsigned k = 1; i == 0 && listed && k < loader->workers && k <= 64;
+		     k *= 2)
+			curve_windows_add(extras, TRACE_PREP, 0, k);
+	}
+}
+
 /* Plans them for this loader; what a verdict needs most comes first, for the time may
  * run out. */
 static void curve_windows_plan(struct curve_windows *extras,
@@ -74,8 +94,10 @@ static void curve_windows_plan(struct curve_windows *extras,
 {
 	bool alone = !loader->shared; /* it works in the job's own process */
 
-	if (loader->kind != TRACE_LIBDSA)
-		return; /* its hook has none of these windows yet */
+	if (loader->kind != TRACE_LIBDSA) {
+		curve_windows_plan_made(extras, loader);
+		return;
+	}
 	if (alone)
 		curve_windows_add(extras, TRACE_LOADED, 0, 0);
 	curve_windows_add(extras, TRACE_FETCH, 0, 0);

@@ -16,19 +16,28 @@
 /* A read takes whole blocks, and may take one more at each end of a file. */
 #define BLOCK_BYTES 8192
 
+/* Copies that the program changed cost little; false writes what they did. */
+static bool made_cheaply(struct window *window)
+{
+	double renewed = (double)window->raw->made.renewed_ns * 1e-9 / window->seconds;
+
+	return renewed <= RENEW_SHARE ||
+	       window_judge(
+		       window, false,
+		       "void: copying what the program had changed took %.1f %% of "
+		       "its time",
+		       100 * renewed);
+}
+
 static bool made_synthetic(struct window *window)
 {
 	const struct trace_made *made = &window->raw->made;
-	double renewed = (double)made->renewed_ns * 1e-9 / window->seconds;
 
 	if (made->batches > 0 || made->lost > 0)
 		return window_judge(window, false, "void: %u batches were made",
 				    made->batches + made->lost);
-	if (renewed > RENEW_SHARE)
-		return window_judge(window, false,
-				    "void: copying what the program had changed took "
-				    "%.1f %% of its time",
-				    100 * renewed);
+	if (!made_cheaply(window))
+		return false;
 	return window_judge(window, true, "no batch made in %.0f samples",
 			    window->samples);
 }
@@ -129,6 +138,19 @@ static bool made_stream(struct window *window)
 			    made->lost == 0 ? "" : "void: ", made->batches, made->lost);
 }
 
+static bool made_loaded(struct window *window)
+{
+	const struct trace_made *made = &window->raw->made;
+	bool listed = window->trace->loader.no_list[0] == '\0';
+
+	if (made->batches == 0)
+		return window_judge(window, false, "void: no batch was made beside it");
+	if (!made_cheaply(window) || (listed && !made_warm(window)))
+		return false;
+	return window_judge(window, true, "%u batches made beside it and thrown away",
+			    made->batches);
+}
+
 static bool made_slowed(struct window *window)
 {
 	const struct trace_made *made = &window->raw->made;
@@ -165,8 +187,8 @@ static bool made_real(struct window *window)
 bool certificate_made(struct window *window)
 {
 	static bool (*const checks[TRACE_KINDS])(struct window *) = {
-		[TRACE_REAL] = made_real,
-		[TRACE_CACHED] = made_warm,
+		[TRACE_REAL] = made_real,           [TRACE_CACHED] = made_warm,
+		[TRACE_PREP] = made_warm,           [TRACE_LOADED] = made_loaded,
 		[TRACE_SYNTHETIC] = made_synthetic,
 	};
 

@@ -11,8 +11,9 @@
  * As certificate_check(), of a window that ended with steps:
  *
  *	synthetic	no batch made; copies that the program changed cost little
- *	cached, real	each batch opened and read what it did when it was listed
- *	cached		of what they read hardly any came from storage
+ *	loaded		batches made; as of a synthetic and of a cached one otherwise
+ *	cached, prep, real	each batch opened and read what it did when it was listed
+ *	cached, prep	of what they read hardly any came from storage
  *	real		as cached; with drawn hits what was evicted did; with an emulated
  *			storage its latency or bandwidth held reads back
  */

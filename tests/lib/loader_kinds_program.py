@@ -99,7 +99,7 @@ class Ahead(torch.utils.data.DataLoader):
         yield ready
 
 
-def loader_of(kind, data, workers, batch=8):
+def loader_of(kind, data, workers, batch):
     """What is given to the loader beside its data."""
     make, more = torch.utils.data.DataLoader, {"num_workers": workers, "batch_size": batch}
     if isinstance(data, torch.utils.data.IterableDataset):
@@ -144,9 +144,9 @@ DATA = {"iterable": Iterated, "iterable_alone": Iterated, "mapped": Mapped,
         "connected": Connected, "decoded": Decoded, "no_batch": Several}
 
 
-def main(kind, folder, workers=2, prep=8, rate=300, epochs=10**6):
+def main(kind, folder, workers=2, prep=8, rate=300, epochs=10**6, batch=8):
     data = DATA.get(kind, Files)(folder, prep)
-    loader = loader_of(kind, data, int(workers))
+    loader = loader_of(kind, data, int(workers), int(batch))
     training = Training(rate)
     for _ in range(int(epochs)):
         for batch in loader:

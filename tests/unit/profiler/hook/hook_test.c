@@ -138,7 +138,7 @@ static int fake_list(uint32_t batches)
 
 static int fake_start(uint32_t source)
 {
-	static const char *const names[] = {"stream", "list!", "pool"};
+	static const char *const names[] = {"stream", "list!", "pool", "loaded"};
 
 	assert_int_equal(fake.source, -1);
 	fake.source = (int)source;
@@ -165,8 +165,20 @@ static int fake_count(uint32_t samples)
 	return fake_does("count", 0);
 }
 
-static const struct hook_calls fake_calls = {fake_drain, fake_list, fake_start,
-					     fake_still, fake_count};
+/* As an own one and a copy of it, of which there are 4 workers at the most. */
+static int fake_make(uint32_t workers, uint64_t ns)
+{
+	(void)ns;
+	if (workers > 4)
+		return fake_does("make!", 1);
+	for (uint32_t i = 0; i < 4; i++)
+		make(LISTED + i);
+	said(" make%u", workers);
+	return 0;
+}
+
+static const struct hook_calls fake_calls = {fake_drain, fake_list,  fake_start,
+					     fake_still, fake_count, fake_make};
 static const struct hook_about fake_about = {
 	.kind = TRACE_TORCH,
 	.dataset = "/pictures",
@@ -463,17 +475,52 @@ static void only_real_windows_are_throttled(void **state)
 	assert_true(fake.page->throttled);
 }
 
-static void what_it_cannot_do_is_refused(void **state)
+static void workers_make_as_many_in_loaded_windows(void **state)
 {
-	const struct trace_window *prep = asked(TRACE_PREP, UINT32_MAX, 0);
-	const struct trace_window *fetch = asked(TRACE_FETCH, UINT32_MAX, 0);
-	const struct trace_window *loaded = asked(TRACE_LOADED, UINT32_MAX, 0);
+	struct trace_window *loaded = asked(TRACE_LOADED, UINT32_MAX, 0);
+	const char *why;
 
 	(void)state;
+	while (loaded->steps < 3)
+		assert_true(fake_step());
+	assert_int_equal(fake.page->loaded, WORKERS * 2);
+	assert_true(fake.page->given >= 3);
+	make(LISTED);
 	fake_train(loaded);
-	assert_int_equal(prep->state, TRACE_REFUSED);
+	assert_asked(" drain clear list read100 loaded");
+	assert_int_equal(fake.page->loaded, 0);
+	assert_true(proven(loaded, &why));
+	assert_non_null(strstr(why, "1 batches made beside it"));
+	loaded->made.batches = 0;
+	assert_false(proven(loaded, NULL));
+}
+
+static void prep_alone_is_by_any_number_of_workers(void **state)
+{
+	struct trace_window *own = asked(TRACE_PREP, UINT32_MAX, 0);
+	struct trace_window *fewer = asked(TRACE_PREP, UINT32_MAX, 0);
+	struct trace_window *more = asked(TRACE_PREP, UINT32_MAX, 0);
+
+	(void)state;
+	fewer->workers = 1;
+	more->workers = 5;
+	fake_train(more);
+	assert_asked(" drain clear list read100 make0 make0 drain"
+		     " drain read100 make1 make1 drain"
+		     " drain read100 make! make! drain");
+	assert_int_equal(own->made.batches, 4); /* of the measured part */
+	assert_int_equal(own->samples, 4 * DRIVEN_BATCH);
+	assert_true(proven(own, NULL) && proven(fewer, NULL));
+	assert_false(proven(more, NULL));
+}
+
+static void what_it_cannot_do_is_refused(void **state)
+{
+	const struct trace_window *fetch = asked(TRACE_FETCH, UINT32_MAX, 0);
+
+	(void)state;
+	fake_train(fetch);
 	assert_int_equal(fetch->state, TRACE_REFUSED);
-	assert_int_equal(loaded->state, TRACE_REFUSED);
 }
 
 static void fails(const char *what)
@@ -649,6 +696,8 @@ int main(int argc, char **argv)
 		TEST(devices_are_waited_for_at_both_ends),
 		TEST(lost_records_are_void),
 		TEST(only_real_windows_are_throttled),
+		TEST(workers_make_as_many_in_loaded_windows),
+		TEST(prep_alone_is_by_any_number_of_workers),
 		TEST(what_it_cannot_do_is_refused),
 		TEST(a_drain_that_fails_ends_it),
 		TEST(a_list_that_fails_ends_it),

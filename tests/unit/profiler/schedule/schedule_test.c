@@ -137,6 +137,26 @@ static void batches_that_do_not_come_again_have_no_cached_windows(void **state)
 	performer_free(&performer);
 }
 
+/* Twice what slows the step, and prep; once with fewer workers. */
+static void of_a_loader_of_the_programs_own_there_is_prep(void **state)
+{
+	struct performer performer = performer_new(&performer_usual);
+	unsigned workers = 0;
+
+	(void)state;
+	performer.trace->loader.kind = TRACE_TORCH;
+	performer.trace->loader.workers = 4;
+	performer_run(&performer);
+	for (unsigned i = 0; i < performer.trace->window_count; i++)
+		if (performer.trace->windows[i].kind == TRACE_PREP)
+			workers |= 1u << performer.trace->windows[i].workers;
+	assert_int_equal(workers, 1u << 0 | 1u << 1 | 1u << 2);
+	assert_int_equal(performer_count(performer.trace, TRACE_LOADED), 2);
+	assert_int_equal(performer_count(performer.trace, TRACE_PREP), 4);
+	assert_int_equal(performer_count(performer.trace, TRACE_FETCH), 0);
+	performer_free(&performer);
+}
+
 static void extras_take_a_fifth_and_cover_the_curves(void **state)
 {
 	struct performer performer = performer_new(&performer_usual);
@@ -270,6 +290,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(kinds_that_scatter_have_more_of_the_time),
 		cmocka_unit_test(kinds_are_balanced_and_orders_mirrored),
 		cmocka_unit_test(batches_that_do_not_come_again_have_no_cached_windows),
+		cmocka_unit_test(of_a_loader_of_the_programs_own_there_is_prep),
 		cmocka_unit_test(extras_take_a_fifth_and_cover_the_curves),
 		cmocka_unit_test(what_is_under_an_emulated_storage_is_measured),
 		cmocka_unit_test(a_short_budget_shortens_windows),

@@ -1,0 +1,200 @@
+"""What torch's iterator is brought to do: to rest, to give a list of batches or copies of
+them, to make some that nobody gets, and to begin anew."""
+
+import itertools
+import os
+import time
+
+from dsa_batches import (POOL_LEAST, POOL_MOST, Endless, Pool, Repeated, Thrown, count,
+                         same_indices)
+
+STREAM, LIST, POOL, LOADED = range(4)  # enum hook_source
+POOLED = (POOL, LOADED)
+NOT_MADE = 1  # of make(): the window goes without
+ROUNDS = 2  # thrown away before batches are counted
+
+now = time.monotonic_ns
+
+
+# ---- settings ----
+
+def workers_asked():
+    """Of dsa; None: none."""
+    for setting in os.environ.get("DSA_ASKED", "").split(","):
+        name, _, value = setting.partition("=")
+        if name == "workers":
+            return int(value)
+    return None
+
+
+def iterator_of(module, loader):
+    """A new one."""
+    kind = "_MultiProcessing" if loader.num_workers > 0 else "_SingleProcess"
+    return getattr(module, kind + "DataLoaderIter")(loader)
+
+
+def with_workers(module, it):
+    """What loads in place of the program's iterator, where dsa was asked for so many
+    workers. The program's next ones have them by themselves."""
+    loader, asked = it._dsa_loader(), workers_asked()
+    if asked is None or asked == it._num_workers:
+        return it
+    loader.num_workers = asked
+    if asked > 0:
+        loader.prefetch_factor = loader.prefetch_factor or 2
+    else:
+        loader.timeout = 0
+    loader._iterator = None  # that persistent workers would go on with
+    return iterator_of(module, loader)
+
+
+def copy_of(module, loader, batches, workers):
+    """An iterator over the batches, again and again, by workers of its own."""
+    indices = Repeated(batches)
+    what = {"batch_sampler": indices}
+    if loader.batch_sampler is None:
+        what = {"batch_size": None, "sampler": indices}
+    return iterator_of(module, module.DataLoader(
+        loader.dataset, num_workers=workers, collate_fn=loader.collate_fn,
+        worker_init_fn=loader.worker_init_fn, timeout=loader.timeout,
+        prefetch_factor=loader.prefetch_factor or 2,
+        multiprocessing_context=loader.multiprocessing_context,
+        generator=module.torch.Generator(), **what))
+
+
+class Loading:
+    """One iterator of the loader that drives, and the list and pool of its windows."""
+
+    def __init__(self, module, next_of, library):
+        self.module, self.next_of, self.library = module, next_of, library
+        self.pool = Pool(module.torch)
+        self.asked = self.it = self.stream = self.copy = None
+        self.source, self.batches = STREAM, []
+
+    def take_over(self, asked, it):
+        """The program began an epoch, and asks one iterator: this one loads as it was asked
+        to."""
+        self.asked = asked, asked._sampler_iter
+        self.it, self.stream = it, it._sampler_iter
+        self.source = STREAM
+        if self.stream.renews:
+            it._IterableDataset_len_called = None  # or torch warns of each batch beyond
+
+    def ahead(self):
+        workers = self.it._num_workers
+        return workers * self.it._prefetch_factor if workers else 0
+
+    def prime(self):
+        for _ in range(self.ahead()):
+            self.it._try_put_index()
+
+    def next(self):
+        """(batch, its samples) as the iterator gives it."""
+        batch = self.next_of(self.it)
+        return batch, self.stream.returned()
+
+    def drain(self):
+        self.stream.shut = True
+        self.drop_copy()
+        while getattr(self.it, "_task_info", None):
+            batch = self.next()
+            if self.stream.renews and self.source == STREAM:
+                self.pool.add(*batch)
+        self.stream.lengths.clear()
+        self.stream.shut = False
+        self.stream.forced = None
+
+    def list(self, batches):
+        if self.stream.renews:
+            return self.fill(batches)
+        workers = max(1, self.it._num_workers)
+        batches = -(-batches // workers) * workers
+        wanted, epoch = batches + self.ahead(), count(self.it._index_sampler)
+        taken = min(wanted, epoch or wanted)
+        self.batches = list(itertools.islice(self.stream, taken))
+        self.stream.lengths.clear()
+        self.stream.forced = iter(self.batches)
+        self.pool.clear()
+        self.prime()
+        for _ in range(taken):
+            self.pool.add(*self.next())
+        self.stream.forced = None
+        return batches if taken == wanted else 0
+
+    def count(self, samples):
+        """Makes so many, the same ones in every run if that can be."""
+        batch, batches = self.it._dsa_loads[1], None
+        indices = same_indices(self.it._index_sampler, count(self.it._dsa_loads[0]))
+        if indices is None:
+            batches = list(itertools.islice(self.stream, -(-samples // batch)))
+        elif getattr(self.it, "_auto_collation", True):
+            batches = [indices[i:min(i + batch, samples)]
+                       for i in range(0, min(samples, len(indices)), batch)]
+        else:
+            batches = indices[:samples]
+        self.stream.lengths.clear()
+        self.stream.forced = iter(batches)
+        self.prime()
+        try:
+            for _ in batches:
+                self.library.counted(self.next()[1])
+        except StopIteration:  # an IterableDataset had no more
+            pass
+
+    def fill(self, batches):
+        """Copies of batches that do not come again."""
+        self.prime()
+        for _ in range(min(max(batches, POOL_LEAST), POOL_MOST)):
+            self.pool.add(*self.next())
+        self.drain()
+        return 0
+
+    def start(self, source):
+        self.source = source
+        self.stream.forced = None
+        if source == LIST:
+            self.stream.forced = itertools.cycle(self.batches)
+        elif source == LOADED:
+            self.stream.forced = iter(self.thrown())
+        if source != POOL:
+            self.prime()
+
+    def thrown(self):
+        """A task for each worker that lasts as long as the window."""
+        workers, batches = self.it._num_workers, self.batches
+        if self.stream.renews:
+            batches = [next(self.stream) for _ in range(workers)]
+            self.stream.lengths.clear()
+        return [Thrown(batches[rank % len(batches)::workers], rank, workers)
+                for rank in range(workers)]
+
+    # -- batches that nobody gets --
+
+    def make(self, workers, ns):
+        """Has so many workers (0: its own) make batches of the list, whole rounds, for so
+        long and ROUNDS at the least."""
+        own = workers in (0, self.it._num_workers)
+        try:
+            if not own and self.copy is None:
+                self.copy = copy_of(self.module, self.it._dsa_loader(), self.batches, workers)
+        except Exception:  # a loader that is made otherwise
+            return NOT_MADE
+        if own and self.source != LIST:
+            self.start(LIST)
+        it, until, rounds = self.it if own else self.copy, now() + ns, 0
+        while rounds < ROUNDS or now() < until:
+            for _ in range(max(1, it._num_workers)):
+                self.next_of(it)
+                it._sampler_iter.returned()
+            rounds += 1
+        return 0
+
+    def drop_copy(self):
+        """Ends its workers."""
+        if self.copy is not None:
+            self.copy._shutdown_workers()
+        self.copy = None
+
+    def leave(self):
+        """For good: the sampler has its own end again."""
+        self.stream.shut, self.stream.forced, self.stream.endless = False, None, None
