@@ -7,6 +7,7 @@ changed.
                      fetchers' fetch                 in the workers: what a batch took
                      DataLoader.__iter__             what an epoch's start costs
                      torch.autograd.backward         which loader is trained from
+                     OneCycleLR.get_lr               goes on beyond its last step
 
 The driver of the windows is in libdsa-io.so (profiler/hook/hook.h), which is preloaded; here
 is how torch's loader comes to rest, is given a list of batches, and begins anew. One
@@ -323,6 +324,24 @@ def patch_backward(hook):
         return plain(*args, **kwargs)
 
     torch.autograd.backward = backward
+    patch_schedule(hook, torch.optim.lr_scheduler.OneCycleLR)
+
+
+def patch_schedule(hook, schedule):
+    """It refuses to go on when the program has taken the steps that it was told of; while
+    data is repeated it stays where it is."""
+    plain = schedule.get_lr
+
+    @functools.wraps(plain)
+    def get_lr(self):
+        try:
+            return plain(self)
+        except ValueError:
+            if hook.loading is None or hook.observes or hook.off:
+                raise
+            return [group["lr"] for group in self.optimizer.param_groups]
+
+    schedule.get_lr = get_lr
 
 
 def install(module):

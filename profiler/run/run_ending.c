@@ -88,12 +88,40 @@ static int run_ending_interrupted(const struct run_ending *ending,
 				      ending->end->text);
 }
 
+/* True where a program may have run out of steps that it counts, as a learning rate schedule
+ * does, as its data was repeated. */
+static bool run_ending_ran_out(const struct run_ending *ending, uint64_t steps)
+{
+	const struct trace_loader *loader = &ending->trace->loader;
+
+	return ending->end->why == CONDUCTOR_DIED && !ending->observed &&
+	       loader->kind != TRACE_LIBDSA && loader->steps_per_epoch > 0 &&
+	       steps > loader->steps_per_epoch;
+}
+
+static int run_ending_died(const struct run_ending *ending, uint64_t steps,
+			   struct profile *profile)
+{
+	return profile_text(&profile->status_why,
+			    "%s after %llu steps; dsa repeats its data, of which an "
+			    "epoch has %llu: "
+			    "if what counts steps ran out of them, as a learning rate "
+			    "schedule does, "
+			    "let it have more, or use --observe",
+			    ending->end->text, (unsigned long long)steps,
+			    (unsigned long long)ending->trace->loader.steps_per_epoch);
+}
+
 static int run_ending_other(const struct run_ending *ending, struct profile *profile)
 {
+	double step_s;
+	uint64_t steps = run_ending_steps(ending->trace, &step_s);
 	const char *text = ending->end->text;
 
 	if (*text == '\0' && !ending->forced)
 		return 0;
+	if (run_ending_ran_out(ending, steps))
+		return run_ending_died(ending, steps, profile);
 	return profile_text(&profile->status_why, "%s%s%s", text,
 			    ending->forced && *text != '\0' ? "; " : "",
 			    ending->forced ? "the program did not leave when its data "

@@ -133,7 +133,7 @@ def evaluates(folder, workers=0, keep=None, inside=None):
     test = torch.utils.data.DataLoader(test_set, 5)
     training = Training(400)
     optimizer = torch.optim.SGD([training.weight], .1)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, .1, 40 * len(loader))
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, .1, 45)  # windows take more
 
     def one_epoch():
         for number, batch in enumerate(loader):

@@ -13,12 +13,14 @@
 
 static const char *left;  /* why the job left before the others */
 static pid_t left_behind; /* a process that does not end */
+static uint64_t epoch;    /* steps of one, of a loader of the program's own; 0: none */
 
 static int nothing_left(void **state)
 {
 	(void)state;
 	left = "";
 	left_behind = 0;
+	epoch = 0;
 	return 0;
 }
 
@@ -34,12 +36,33 @@ static void ends(enum conductor_why why, const char *text, unsigned steps,
 	assert_non_null(trace);
 	snprintf(end.text, sizeof(end.text), "%s", text);
 	trace->driver = 1;
+	trace->loader.kind = epoch > 0 ? TRACE_TORCH : TRACE_LIBDSA;
+	trace->loader.steps_per_epoch = epoch;
 	trace->processes[0].counters[TRACE_delivered_batches] = steps;
 	trace->first_request_ns = 1;
 	trace->last_request_ns = 1 + (uint64_t)(steps * step_s * 1e9);
 	profile_init(profile);
 	assert_int_equal(run_ending_set(&ending, profile), 0);
 	session_free(trace);
+}
+
+static void a_program_that_may_have_run_out_of_steps_is_told_so(void **state)
+{
+	struct profile profile;
+
+	(void)state;
+	epoch = 60;
+	ends(CONDUCTOR_DIED, "the program ended with status 1", 121, .1, &profile);
+	assert_string_equal(
+		profile.status_why,
+		"the program ended with status 1 after 121 steps; dsa repeats its "
+		"data, "
+		"of which an epoch has 60: if what counts steps ran out of them, as a "
+		"learning rate schedule does, let it have more, or use --observe");
+	profile_free(&profile);
+	ends(CONDUCTOR_DIED, "the program ended with status 1", 60, .1, &profile);
+	assert_string_equal(profile.status_why, "the program ended with status 1");
+	profile_free(&profile);
 }
 
 static void a_budget_that_is_too_short_is_told_with_one_that_is_not(void **state)
@@ -128,6 +151,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup(name, nothing_left)
+		TEST(a_program_that_may_have_run_out_of_steps_is_told_so),
 		TEST(a_budget_that_is_too_short_is_told_with_one_that_is_not),
 		TEST(a_program_that_ends_too_soon_is_told_how_many_steps_are_needed),
 		TEST(an_interruption_is_the_users),
