@@ -8,6 +8,7 @@
 # make bench-share                    one loader for several jobs, and its predictions
 # make bench-advice                   what is advised, tried on ten profiles
 # make bench-io                      what counting a program's reads costs it
+# make bench-hooks                   programs nobody changed: truth, costs, the newest PyTorch
 # make bench-gate                     false alarms and power of the gate, on hours of launches
 # make bench-page                    predicted hits of the page cache against the kernel's
 # make soak                          the long forms of the tests, a minute a fuzzer
@@ -336,6 +337,12 @@ bench-gate:
 	@$(parallel) all $(TOOLS)
 	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/gate.py
 
+bench-hooks:
+	@$(MAKE) --no-print-directory deps GROUPS_WANTED="run wheel check"
+	@$(parallel) all $(TOOLS)
+	@SOAK=1 BUILD=$(CURDIR)/$(B) tests/hook.t
+	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/hooks.py
+
 bench-page:
 	@$(MAKE) --no-print-directory deps GROUPS_WANTED=run
 	@$(parallel) all $(TOOLS)
@@ -444,7 +451,7 @@ clean:
 	rm -rf build dist
 
 FORCE:
-.PHONY: all bench bench-advice bench-gate bench-io bench-models bench-page bench-share check clean demo deps fuzz fuzzers \
+.PHONY: all bench bench-advice bench-gate bench-hooks bench-io bench-models bench-page bench-share check clean demo deps fuzz fuzzers \
         headers install lint $(LINTS:%=lint-%) soak tidy uninstall units wheel FORCE
 # Kept, though only a chain of rules names them. All others are rebuilt when they are missing.
 .SECONDARY: $(FOURTH)/profiler/stage.h $(FOURTH)/loader/base/trace.h $(patsubst %.c,$(B)/%.o,$(filter examples/%.c tests/%.c,$(SOURCES)))

@@ -1,0 +1,236 @@
+#!/usr/bin/python3
+"""Programs that nobody changed, measured as a person would by hand, and what being measured
+costs them. Interleaved; prints what was found beside its goal.
+
+usage: hooks.py [cost | epochs | images | newest]...
+
+cost     a step, a read, `import torch`, the rate of an observed run
+epochs   what an epoch's start costs, against persistent_workers by hand
+images   ImageFolder and a small network: shares against the same script's own measurement,
+         its waits against its own timers; evicted lists under a device that is limited
+newest   tests/hook.t with the wheel and the newest PyTorch, in a bare Debian: needs root,
+         debootstrap and a network
+"""
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, ROOT + "/tests/lib")
+from debian import bootstrap, run_inside
+
+BUILD = os.path.abspath(os.environ.get("BUILD", ROOT + "/build/plain"))
+DSA = os.path.join(BUILD, "dsa")
+PYTHON = [os.environ.get("DSA_TEST_PYTHON", "/usr/bin/python3"), "-W", "ignore"]
+STEPS = PYTHON + [ROOT + "/tests/lib/torch_program.py"]
+IMAGES = PYTHON + [ROOT + "/tests/lib/image_program.py"]
+LIMIT = 25e6  # bytes a second
+GROUP = "/sys/fs/cgroup/{}/dsa-bench"
+
+
+def call(*command, **environment):
+    done = subprocess.run(command, check=False, text=True, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env={**os.environ, **environment})
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}: status {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def dsa(out, options, *program):
+    call(DSA, "run", "-q", "-o", out, *options.split(), "--", *program)
+    with open(os.path.join(out, "run.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def ratios(a, b):
+    each = [x / y for x, y in zip(a, b)]
+    return f"{statistics.median(each):6.3f} ({min(each):.3f} .. {max(each):.3f})"
+
+
+# ---- what it costs ----
+
+def cost_step(folder):
+    found = {"without": [], "observed": [], "measured": []}
+    ways = {"without": [], "observed": [DSA, "run", "-q", "--observe", "-o", folder + "/o", "--"],
+            "measured": [DSA, "run", "-q", "--budget", "6s", "-o", folder + "/m", "--"]}
+    for _ in range(7):
+        for name, prefix in ways.items():
+            found[name].append(float(call(*prefix, *STEPS, "steps", folder + "/data").strip()))
+    for name, times in found.items():
+        more = [t - w for t, w in zip(times, found["without"])]
+        print(f"  a step of an empty loader, {name:9} {1e6 * statistics.median(times):6.1f} us, "
+              f"{1e6 * statistics.median(more):+5.1f} us, {ratios(times, found['without'])} x"
+              f"{'   goal: +10 us' if name == 'observed' else ''}")
+
+
+def cost_import(folder):
+    """With what dsa run sets, but no session behind it."""
+    hooked = {"DSA_SESSION": folder + "/none", "DSA_IO": folder + "/none",
+              "LD_PRELOAD": BUILD + "/libdsa-io.so", "PYTHONPATH": BUILD + "/python"}
+    code = ("import time; a = time.monotonic(); import torch, torch.utils.data; "
+            "print(time.monotonic() - a)")
+    plain, more = [], []
+    for _ in range(15):
+        plain.append(float(call(*PYTHON, "-c", code)))
+        more.append(float(call(*PYTHON, "-c", code, **hooked)) - plain[-1])
+    print(f"  import torch {1e3 * statistics.median(plain):.0f} ms, hooked "
+          f"{1e3 * statistics.median(more):+.1f} ms   goal: +5 ms")
+
+
+def cost_observed(folder):
+    plain, observed = [], []
+    for number in range(9):
+        observe = [DSA, "run", "-q", "--observe", "-o", f"{folder}/r{number}", "--"]
+        for times, prefix in sorted(((plain, []), (observed, observe)), key=lambda x: x[1],
+                                    reverse=bool(number % 2)):
+            times.append(float(call(*prefix, *IMAGES, folder + "/pictures", "0", "epochs",
+                                    "1").split()[1]))
+    print(f"  rate of an observed run, of that without dsa: {ratios(observed, plain)}"
+          "   goal: .99")
+
+
+def cost(folder):
+    cost_step(folder)
+    cost_import(folder)
+    cost_observed(folder)
+    print(call("/usr/bin/python3", ROOT + "/tests/bench/io_cost.py", BUILD=BUILD), end="")
+
+
+# ---- epochs ----
+
+def epochs(folder):
+    """18 steps an epoch, with workers that are started anew or stay."""
+    by_hand = {}
+    for persistent in (0, 1):
+        by_hand[persistent] = float(call(*STEPS, "epochs", folder + "/data",
+                                         f"persistent={persistent}").strip())
+    result = dsa(folder + "/e", "--observe", *STEPS, "epochs", folder + "/data")
+    saves, hand = result["epoch_starts"]["persistent_saves_s"], by_hand[0] - by_hand[1]
+    print(f"  workers that stay save {1e3 * saves:.0f} ms of an epoch by dsa, "
+          f"{1e3 * hand:.0f} ms by hand, {saves / hand - 1:+.0%}   goal: 20 %")
+
+
+# ---- images ----
+
+def shares_of(times):
+    s, c, r = (statistics.fmean(times[k]) for k in ("synthetic", "cached", "real"))
+    return {"compute": s / r, "prep": (c - s) / r, "fetch": (r - c) / r}
+
+
+def limited(folder):
+    """(words before a command that put it into groups with a slow device and little memory,
+    the file that limits the device); None: not on this machine."""
+    device, memory = GROUP.format("blkio"), GROUP.format("memory")
+    try:
+        for group in (device, memory):
+            os.makedirs(group, exist_ok=True)
+        slow = device + "/blkio.throttle.read_bps_device"
+        number = os.stat(folder).st_dev
+        with open(slow, "w", encoding="ascii") as file:
+            file.write(f"{os.major(number)}:{os.minor(number)} {LIMIT:.0f}\n")
+        with open(memory + "/memory.limit_in_bytes", "w", encoding="ascii") as file:
+            file.write(str(600 << 20))
+    except OSError as error:
+        print(f"  no limited device: {error}")
+        return None, None
+    enter = f'echo $$ > {device}/cgroup.procs; echo $$ > {memory}/cgroup.procs; exec "$@"'
+    return ["sh", "-c", enter, "sh"], slow
+
+
+def storage_rate(result):
+    """Bytes a second that came from storage in the real windows that are used."""
+    seconds = read = 0
+    for window in result["windows"]:
+        words = window["why"].split()
+        if window["kind"] == "real" and window["used"] and words[1] == "of":
+            seconds += window["length_s"]
+            read += window["fetched_bytes"] * int(words[0]) / int(words[2])
+    return read / seconds if seconds else float("nan")
+
+
+def show_shares(name, shares):
+    print(f"    {name:10}" + "".join(f"{k} {100 * v:5.1f}   " for k, v in shares.items()))
+
+
+def images_evicted(folder, workers):
+    prefix, slow = limited(folder)
+    if prefix is None:
+        return
+    program = [*IMAGES, folder + "/pictures", str(workers)]
+    hand = [shares_of(json.loads(call(*prefix, *program, "hand", "3", slow)))]
+    out = f"{folder}/i{workers}"
+    call(*prefix, DSA, "run", "-q", "-o", out, "--budget", "60s", "--", *program)
+    hand.append(shares_of(json.loads(call(*prefix, *program, "hand", "3", slow))))
+    with open(out + "/run.json", encoding="utf-8") as file:
+        result = json.load(file)
+    show_shares("by hand", {k: statistics.fmean(h[k] for h in hand) for k in hand[0]})
+    show_shares("dsa", {k: result["stalls"][k]["share"] for k in hand[0]})
+    print(f"    real windows took {storage_rate(result) / LIMIT - 1:+.1%} of the device's "
+          "limit   goal: 3 %")
+
+
+def images_own_timers(folder, workers):
+    program = [*IMAGES, folder + "/pictures", str(workers)]
+    own = [float(call(*program, "epochs", "1").split()[0]) for _ in range(2)]
+    result = dsa(f"{folder}/w{workers}", "--budget 30s", *program)
+    own += [float(call(*program, "epochs", "1").split()[0]) for _ in range(2)]
+    stalls, split = result["stalls"], result.get("prep_split", {})
+    waits = stalls["fetch"]["share"] + split.get("waiting_share", float("nan"))
+    print(f"    waits {100 * waits:.1f} % by dsa, {100 * statistics.fmean(own):.1f} % by its "
+          f"own timers ({100 * min(own):.1f} .. {100 * max(own):.1f})   goal: 3 points")
+
+
+def images(folder):
+    for workers in (0, 2):
+        print(f"  {workers} workers, goal: 3 points")
+        images_evicted(folder, workers)
+        images_own_timers(folder, workers)
+
+
+# ---- the newest PyTorch ----
+
+def newest(folder):
+    root = os.environ.get("DSA_BENCH_DEBIAN", folder + "/debian")
+    if not os.path.exists(root + "/usr/bin/python3"):
+        why = bootstrap(root, "sid", "python3-torch", "python3-torchvision", "python3-pip",
+                        "util-linux")
+        if why is not None:
+            print("  " + why)
+            return
+    place = root + "/opt/dsa"
+    shutil.rmtree(place, ignore_errors=True)
+    shutil.copytree(ROOT + "/tests", place + "/tests")
+    call("make", "-C", ROOT, "wheel", "DIST=" + place)
+    with open(place + "/run", "w", encoding="ascii") as file:
+        file.write("""cd /opt/dsa
+python3 -m pip install -q --no-index --break-system-packages --target . *.whl
+chmod +x dsa_prefix/bin/dsa
+mkdir build
+ln -s ../dsa_prefix/bin/dsa build/dsa
+ln -s ../dsa_prefix/lib/dsa/python build/python
+python3 -c 'import torch; print("torch", torch.__version__)'
+SOAK=1 BUILD=/opt/dsa/build tests/hook.t
+""")
+    print(run_inside(root, "root", "/opt/dsa/run"))
+
+
+def main(wanted):
+    parts = {"cost": cost, "epochs": epochs, "images": images, "newest": newest}
+    with tempfile.TemporaryDirectory(prefix="dsa-bench-", dir="/var/tmp") as folder:
+        call(DSA, "dataset", "make", "--count", "2000", "--seed", "1", folder + "/pictures")
+        os.mkdir(folder + "/data")
+        for number in range(480):
+            with open(f"{folder}/data/{number:04}", "wb") as file:
+                file.write(os.urandom(4096))
+        for name in wanted or parts:
+            print(name, flush=True)
+            parts[name](folder)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

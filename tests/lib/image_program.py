@@ -1,0 +1,139 @@
+"""A training script in PyTorch that knows nothing of dsa: ImageFolder and a small network
+on the CPU. tests/bench/hooks.py runs it, and has it measure itself.
+
+    image_program.py FOLDER WORKERS             trains until somebody ends it
+    image_program.py FOLDER WORKERS epochs N    ... N epochs; the share of its time that it
+                                                waits, without each epoch's first batch,
+                                                and its steps a second
+    image_program.py FOLDER WORKERS hand N [LIMIT]
+                  a step's time in its three states, N rounds of them in turn: batches that
+                  are there, files in memory, files evicted. LIMIT: the file of a control
+                  group that limits what the device reads, which is lifted in between
+"""
+import itertools
+import json
+import os
+import sys
+import time
+
+import torch
+import torchvision
+
+BATCH, SIZE = 32, 96
+SETTLE, STEPS = 8, 24  # of each measurement by hand
+STORED = 16  # batches
+
+
+def evict(path):
+    file = os.open(path, os.O_RDONLY)
+    os.fdatasync(file)
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(file)
+
+
+def read(path):
+    with open(path, "rb") as file:
+        file.read()
+
+
+class Training:
+    def __init__(self):
+        self.net = torch.nn.Sequential(
+            torch.nn.Conv2d(3, 8, 5, 4), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(4),
+            torch.nn.Flatten(), torch.nn.Linear(128, 10))
+        self.optimizer = torch.optim.SGD(self.net.parameters(), .05)
+
+    def step(self, images, labels):
+        loss = torch.nn.functional.cross_entropy(self.net(images), labels)
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+
+
+def dataset_of(folder):
+    to = torchvision.transforms
+    return torchvision.datasets.ImageFolder(folder, to.Compose(
+        [to.RandomResizedCrop(SIZE), to.RandomHorizontalFlip(), to.ToTensor()]))
+
+
+def loader_of(data, workers, shuffle=True):
+    return torch.utils.data.DataLoader(data, BATCH, shuffle=shuffle, num_workers=workers,
+                                       drop_last=True)
+
+
+def train(training, loader):
+    while True:
+        for batch in loader:
+            training.step(*batch)
+
+
+def train_epochs(training, loader, epochs):
+    waited, worked, began = 0., 0., time.monotonic()
+    for _ in range(epochs):
+        last = None
+        for batch in loader:
+            given = time.monotonic()
+            training.step(*batch)
+            done = time.monotonic()
+            if last is not None:
+                waited += given - last
+                worked += done - given
+            last = done
+    return waited / (waited + worked), len(loader) * epochs / (time.monotonic() - began)
+
+
+def limit(path, lifted):
+    """What the group was allowed to read, or all of it."""
+    if path is None:
+        return
+    if not hasattr(limit, "words"):
+        with open(path, encoding="ascii") as file:
+            limit.words = file.read()
+    with open(path, "w", encoding="ascii") as file:
+        file.write(limit.words.split()[0] + " 0\n" if lifted else limit.words)
+
+
+def measured(training, batches):
+    """Seconds a step takes."""
+    it = iter(batches)
+    for batch in itertools.islice(it, SETTLE):
+        training.step(*batch)
+    began = time.monotonic()
+    for batch in itertools.islice(it, STEPS):
+        training.step(*batch)
+    return (time.monotonic() - began) / STEPS
+
+
+def by_hand(training, data, workers, rounds, group):
+    batches = SETTLE + STEPS + 2 * workers
+    stored = [[tensor.clone() for tensor in batch]
+              for batch in itertools.islice(loader_of(data, workers), STORED)]
+    times = {"synthetic": [], "cached": [], "real": []}
+    for number in range(rounds):
+        some = torch.randperm(len(data))[:batches * BATCH].tolist()
+        paths = [data.samples[i][0] for i in some]
+        for state in sorted(times, reverse=bool(number % 2)):
+            limit(group, True)
+            for path in paths:
+                (evict if state == "real" else read)(path)
+            limit(group, False)
+            times[state].append(measured(
+                training, itertools.cycle(stored) if state == "synthetic" else
+                loader_of(torch.utils.data.Subset(data, some), workers, False)))
+    return times
+
+
+def main(folder, workers, mode=None, count=0, group=None):
+    torch.manual_seed(1)
+    torch.set_num_threads(1)
+    training, data = Training(), dataset_of(folder)
+    if mode == "hand":
+        print(json.dumps(by_hand(training, data, int(workers), int(count), group)))
+    elif mode == "epochs":
+        print(*train_epochs(training, loader_of(data, int(workers)), int(count)))
+    else:
+        train(training, loader_of(data, int(workers)))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
