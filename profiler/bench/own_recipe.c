@@ -15,7 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST = 3 /* batches that show how long a slice is */, SLICES = 12 };
+enum {
+	FIRST = 3, /* times what lies ready: batches that show its pace */
+	SLICES = 12
+};
 
 #define SLICE_S .12
 
@@ -80,14 +83,15 @@ static int own_recipe_run(struct profile *profile)
 	struct dsa_config loader = own_recipe_loader(profile);
 	struct own_slices slices = {.batches = 1};
 	struct options options;
-	struct bench_prep_config bench = {
-		.options = &options, .loader = &loader, .batches = FIRST};
+	struct bench_prep_config bench = {.options = &options, .loader = &loader};
 	struct bench_prep prep;
 	struct error err;
 	int result = options_resolve(&options, &loader, NULL, &err);
 
-	if (result == 0)
-		result = bench_prep_run(&bench, &prep, &err);
+	if (result < 0)
+		return result;
+	bench.batches = FIRST * (1 + (uint64_t)options.prefetch);
+	result = bench_prep_run(&bench, &prep, &err);
 	if (result < 0)
 		return result;
 	slices.batches = 1 + (uint64_t)(SLICE_S * prep.work.samples_per_s /
