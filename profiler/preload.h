@@ -52,6 +52,9 @@ int preload_find(struct preload *preload, struct error *err);
 int preload_open(struct preload *preload, const char *folder,
 		 const struct preload_wishes *wishes, struct error *err);
 void preload_close(struct preload *preload);
+
+/* Before that, once the program ended: puts back what it overwrote, where that can be. */
+void preload_put_back(const struct preload *preload);
 void preload_forget(const char *folder);
 
 /* What the page has for a result: files written and kept, and how much was seen of what was

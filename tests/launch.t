@@ -44,34 +44,35 @@ def said(done):
 
 # ---- whatif --verify ----
 
-# Option and value; what each then is: workers, latency of a file, ms.
-CHANGES = [("storage-latency", "12ms", 2, 12)]
+# Option and value; the rate that it makes: a file takes 4 ms, a sample with it 8 at least.
+CHANGES = [("storage-latency", "12ms", 2e3 / 12)]
 if SOAK:
-    CHANGES += [("cores", "1", 2, 4), ("workers", "1", 1, 4), ("workers", "3", 3, 4),
-                ("storage-bandwidth", "200K", 2, 5544 / 200)]
+    CHANGES += [("cores", "1", 2e3 / 8), ("workers", "1", 1e3 / 8), ("workers", "3", 350),
+                ("storage-bandwidth", "800K", 800e3 / 5494)]
 
 
 def check_verified(scratch):
     """Each change acts: the rate is the one that it makes by construction."""
-    done = dsa(scratch, "run", "-q", "--budget", "6s", "--storage-latency", "4ms",
+    done = dsa(scratch, "run", "-q", "--budget", "8s", "--storage-latency", "4ms",
                "--prep-delay", "8ms", "-o", "out", "--",
                *program("train", "data", "workers=2", "rate=350"))
     run = result_of(scratch, "out")["run"]
     tap.ok(done.returncode == 0 and run["loader_choice"] == "auto" and
            run["asked"] == "storage_latency=4000000ns,prep_delay=8000000ns",
            "measured; the result says how it was started", run, *said(done))
-    for option, value, workers, latency in CHANGES:
+    for option, value, true in CHANGES:
         name = f"--{option} {value}"
         done = dsa(scratch, "whatif", "out", f"--{option}", value, "--verify", "--budget",
                    "8s", "-q")
         tap.ok(done.returncode == 0, f"{name}: tried", *said(done))
         tried = result_of(scratch, "out")["verifications"][-1]
-        found, true = tried["measured_per_s"], min(350, 1e3 * workers / max(8, latency))
-        print(f"#   {name}: {found['value']:.1f}/s, truth {true:.1f}, "
-              f"predicted {100 * tried['error']:+.1f} %")
+        found = tried["measured_per_s"]
+        error = tried.get("error")  # none: the models refuse what a busy machine gave
+        print(f"#   {name}: {found['value']:.1f}/s, truth {true:.1f}, predicted",
+              "n/a" if error is None else f"{100 * error:+.1f} %")
         tap.ok(abs(found["value"] / true - 1) < OFF or found["low"] < true < found["high"],
                f"{name}: the rate is that of the change", tried)
-        tap.ok(abs(tried["error"]) < OFF or tried["covered"],
+        tap.ok(error is None or abs(error) < OFF or tried["covered"],
                f"{name}: it was predicted", tried)
 
 
@@ -111,10 +112,17 @@ def check_gate(scratch):
 
 
 def check_gate_timed(scratch):
+    """And leaves the user's files as they were."""
+    inside = scratch.at("inside")
+    with open(inside, "w", encoding="ascii") as file:
+        file.write("mine")
     done = dsa(scratch, "gate", "--baseline", "timed.json", "--update", "--pairs", "1",
                "--repetition", "1s", "--samples", "80", "-q", "--",
-               *program("train", "data", "rate=500"))
+               *program("evaluates", "data", f"inside={inside}", f"keep={scratch.at('last')}"))
     tap.ok(done.returncode == 0, "a repetition is timed", *said(done))
+    with open(inside, encoding="ascii") as file:
+        tap.ok(file.read() == "mine" and not os.listdir(scratch.at("tmp")),
+               "what it overwrote is put back, and nothing left", os.listdir(scratch.at("tmp")))
     with open(scratch.at("timed.json"), encoding="utf-8") as file:
         timed = json.load(file)["sessions"][0]["samples"]
     tap.ok(0 < timed["samples_per_s"][0] < 500 and abs(timed["data_stall"][0]) < 1,

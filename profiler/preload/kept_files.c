@@ -8,10 +8,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { KEPT_FOLDERS = 1000 };
@@ -53,14 +55,20 @@ static uint64_t kept_files_count(const struct io_page *page, uint32_t kept)
 	return count;
 }
 
-/* The script, which the program wrote; none where it could not. */
-static int kept_files_script(const char *folder, struct profile *profile)
+/* The script, which the program wrote; false: it could not. */
+static bool kept_files_script(char path[PATH_MAX], const char *folder)
+{
+	snprintf(path, PATH_MAX, "%.*s/put-back", PATH_MAX - 16, folder);
+	return access(path, R_OK) == 0;
+}
+
+static int kept_files_name_script(const char *folder, struct profile *profile)
 {
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%.*s/put-back", PATH_MAX - 16, folder);
-	return access(path, R_OK) < 0 ? 0
-				      : profile_text(&profile->put_back, "%s", path);
+	return kept_files_script(path, folder)
+		       ? profile_text(&profile->put_back, "%s", path)
+		       : 0;
 }
 
 int kept_files_close(const struct io_page *page, struct profile *profile)
@@ -70,7 +78,7 @@ int kept_files_close(const struct io_page *page, struct profile *profile)
 	profile->files_kept = kept_files_count(page, IO_KEPT);
 	profile->files_lost = kept_files_count(page, IO_LOST);
 	if (profile->files_kept > 0)
-		return kept_files_script(page->kept_folder, profile);
+		return kept_files_name_script(page->kept_folder, profile);
 	rmdir(page->kept_folder);
 	return 0;
 }
@@ -101,5 +109,20 @@ int kept_files_recover(const char *folder, struct profile *profile)
 	if (last[0] == '\0' || rmdir(last) == 0)
 		return 0;
 	profile->files_kept = kept_files_there(last);
-	return kept_files_script(last, profile);
+	return kept_files_name_script(last, profile);
+}
+
+void kept_files_put_back(const char *folder)
+{
+	char path[PATH_MAX], shell[] = "sh";
+	char *words[] = {shell, path, NULL};
+	pid_t pid;
+
+	if (!kept_files_script(path, folder) ||
+	    posix_spawnp(&pid, shell, NULL, NULL, words, environ) != 0)
+		return;
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	if (kept_files_there(folder) == 0 && unlink(path) == 0)
+		rmdir(folder);
 }

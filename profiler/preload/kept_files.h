@@ -20,4 +20,7 @@ int kept_files_close(const struct io_page *page, struct profile *profile);
 /* The same where there is no page any more, as its dsa died. */
 int kept_files_recover(const char *folder, struct profile *profile);
 
+/* Runs the script of a folder, and removes that where nothing is left to be put back. */
+void kept_files_put_back(const char *folder);
+
 #endif

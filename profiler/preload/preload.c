@@ -158,9 +158,14 @@ int preload_open(struct preload *preload, const char *folder,
 				 "loader alone");
 	if (wishes->choice == PRELOAD_TORCH)
 		return preload_make(preload, wishes, err);
-	preload_make(preload, wishes,
-		     NULL); /* else libdsa's loader is measured alone */
+	preload_make(preload, wishes, NULL); /* or libdsa's is measured alone */
 	return 0;
+}
+
+void preload_put_back(const struct preload *preload)
+{
+	if (preload->page != NULL && preload->page->kept_folder[0] != '\0')
+		kept_files_put_back(preload->page->kept_folder);
 }
 
 void preload_close(struct preload *preload)

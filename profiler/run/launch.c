@@ -143,6 +143,8 @@ int launch_open(struct launch *launch, const char *name, struct conductor_job *j
 
 void launch_close(struct launch *launch)
 {
+	if (launch->trial)
+		preload_put_back(&launch->preload);
 	preload_close(&launch->preload);
 }
 

@@ -23,6 +23,7 @@ struct launch {
 	int only;  /* the one kind of window; -1: all */
 	bool rate; /* only is TRACE_REAL, in whole epochs where they fit */
 	bool observe;
+	bool trial;       /* of no further use: what it overwrote is put back */
 	uint64_t samples; /* as in conductor_config: where the data ends */
 	/* Length of the one block of windows, whatever the budget; 0: as many blocks as
 	 * the precision takes. */

@@ -27,14 +27,13 @@ struct startup {
 	char *const *const *commands; /* one for each job; NULL: all run `command` */
 	const char *loader;           /* DSA_LOADER for the program */
 	char *const *loaders;         /* one for each job; NULL: `loader` for all */
-	const char
-		*asked; /* what dsa itself was given of it: DSA_ASKED; NULL: nothing */
-	enum preload_choice choice; /* whose loader is measured */
-	bool ends_data; /* of a program with a loader of its own: its loops end when
-			  * enough is measured, and not the program; */
-	bool overwrites; /* files are not kept that it overwrites while data is repeated */
+	const char *asked;            /* DSA_ASKED: of it what dsa was given; or NULL */
+	enum preload_choice choice;   /* whose loader is measured */
+	/* Of a program with a loader of its own: its loops end when enough is measured, not
+	 * the program; and files are not kept that it overwrites while data is repeated. */
+	bool ends_data, overwrites;
 	unsigned cores;    /* for the program; 0: all */
-	bool output_aside; /* the program's standard output goes to standard error */
+	bool output_aside; /* its standard output goes to standard error */
 };
 
 struct measure_config {

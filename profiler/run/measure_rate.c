@@ -80,6 +80,7 @@ int measure_rate(const struct measure_config *config, struct measure_rate *rate,
 		.budget_s = config->budget_s,
 		.only = TRACE_REAL,
 		.rate = true,
+		.trial = true,
 	};
 	struct conductor_end end;
 	int result = launch_open(&launch, "session.rate", jobs, err);

@@ -121,6 +121,7 @@ static int short_run_once(const struct short_run *repetition, struct launch laun
 	launch.machine = &attempt.machine;
 	launch.budget_s = INFINITY;
 	launch.only = -1;
+	launch.trial = true;
 	launch.stall_s = attempt.config.timeout_s;
 	result = short_run_launch(&attempt, &launch, err);
 	/* What a counted program had that ended by itself is always the same, too. */
