@@ -120,8 +120,8 @@ def check_gate_timed(scratch):
                "--repetition", "1s", "--samples", "80", "-q", "--",
                *program("evaluates", "data", f"inside={inside}", f"keep={scratch.at('last')}"))
     tap.ok(done.returncode == 0, "a repetition is timed", *said(done))
-    with open(inside, encoding="ascii") as file:
-        tap.ok(file.read() == "mine" and not os.listdir(scratch.at("tmp")),
+    with open(inside, "rb") as file:
+        tap.ok(file.read() == b"mine" and not os.listdir(scratch.at("tmp")),
                "what it overwrote is put back, and nothing left", os.listdir(scratch.at("tmp")))
     with open(scratch.at("timed.json"), encoding="utf-8") as file:
         timed = json.load(file)["sessions"][0]["samples"]
