@@ -1,8 +1,8 @@
 /* dsa.c - finds the command that is meant, and runs it. */
 #include "cmd/common/cmd.h"
 #include "cmd/common/defaults.h"
-#include "cmd/common/near.h"
 #include "loader/base/error.h"
+#include "loader/base/text/near.h"
 #include "reports/common/escape.h"
 
 #include <argp.h>

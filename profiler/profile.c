@@ -361,6 +361,20 @@ double profile_quotient(uint64_t count, uint64_t of)
 		       : (double)count / (double)of;
 }
 
+const struct profile_part *profile_part_of(const struct profile *profile,
+					   const char *name)
+{
+	for (size_t i = 0; i < profile->part_count; i++) {
+		const struct profile_part *part = &profile->parts[i];
+
+		if (part->name != NULL && name != NULL && part->mean_s >= 0 &&
+		    strcmp(part->name, PROFILE_HANDOVER) != 0 &&
+		    strcmp(part->name, name) == 0)
+			return part;
+	}
+	return NULL;
+}
+
 const char *profile_fact_of(const struct profile *profile, const char *key)
 {
 	for (size_t i = 0; i < profile->fact_count; i++)

@@ -501,6 +501,11 @@ bool profile_has_stage(const struct profile *profile, int stage);
 /* count / of; NAN where one is unknown, or `of` is 0. */
 double profile_quotient(uint64_t count, uint64_t of);
 
+/* The part of that name that a program could leave out: no hand-over, and one whose time is
+ * known. NULL: there is none. */
+const struct profile_part *profile_part_of(const struct profile *profile,
+					   const char *name);
+
 /* The value of a fact of the environment; it stays the profile's. NULL: not told. */
 const char *profile_fact_of(const struct profile *profile, const char *key);
 

@@ -4,26 +4,35 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 int profile_change_copy(struct profile_change *to, const struct profile_change *from)
 {
 	*to = *from;
 	to->type = PROFILE_NO_WORD;
-	return profile_word_copy(&to->cache_policy, &from->cache_policy) < 0
-		       ? -ENOMEM
-		       : profile_word_copy(&to->type, &from->type);
+	to->without = NULL;
+	if (profile_word_copy(&to->cache_policy, &from->cache_policy) < 0 ||
+	    profile_word_copy(&to->type, &from->type) < 0)
+		return -ENOMEM;
+	return profile_copy_text(&to->without, from->without);
 }
 
 void profile_change_free(struct profile_change *change)
 {
 	free(change->cache_policy.other);
 	free(change->type.other);
+	free(change->without);
 	*change = PROFILE_NO_CHANGE;
 }
 
 static bool change_same_number(double a, double b)
 {
 	return a == b || (isnan(a) && isnan(b));
+}
+
+static bool change_same_text(const char *a, const char *b)
+{
+	return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
 static bool change_same_speeds(const double *a, const double *b)
@@ -47,7 +56,7 @@ bool profile_change_equal(const struct profile_change *a,
 	       a->jobs == b->jobs && change_same_speeds(a->job_speed, b->job_speed) &&
 	       a->share == b->share && a->resize == b->resize &&
 	       profile_word_equal(&a->type, &b->type) && a->decoded == b->decoded &&
-	       a->libdsa == b->libdsa;
+	       a->libdsa == b->libdsa && change_same_text(a->without, b->without);
 }
 
 unsigned profile_change_workers(const struct profile *profile,

@@ -26,6 +26,7 @@ struct profile_change {
 	bool decoded;             /* samples are stored decoded, three bytes a pixel */
 	bool libdsa; /* its loader, of so many workers as cores and defaults else, in place
 		      * of the program's own: profile.own_recipe */
+	char *without; /* part of making samples, left out; NULL: none is */
 };
 
 #define PROFILE_NO_CHANGE                                                              \

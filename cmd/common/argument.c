@@ -1,9 +1,9 @@
 /* argument.c - reads a command line as a table of arguments says. */
 #include "cmd/common/argument.h"
 #include "cmd/common/cmd.h"
-#include "cmd/common/near.h"
 #include "loader/base/choice.h"
 #include "loader/base/number.h"
+#include "loader/base/text/near.h"
 #include "reports/common/escape.h"
 
 #include <assert.h>

@@ -38,5 +38,7 @@ const struct argument changes_arguments[] = {
 	{"type", 0, PREP_TYPE_NAMES, VALUES, "Numbers of a batch"},
 	{"decoded", 0, "yes|no", ARGUMENT_ALL_BY(MAYBE, changes_set),
 	 "Samples stored decoded, three bytes a pixel"},
+	{"without", 0, "NAME", VALUES,
+	 "A transform left out, of a program with a loader of its own"},
 	{0},
 };

@@ -80,6 +80,11 @@ static void predict_recipe_words(const struct model *model,
 		snprintf(words + strlen(words), room - strlen(words),
 			 "%snot tried: the program must ask for it",
 			 words[0] == '\0' ? "" : "; ");
+	if (change->without != NULL)
+		snprintf(words + strlen(words), room - strlen(words),
+			 "%swhat follows is taken to last as long as it did; not "
+			 "tried: the program must leave it out",
+			 words[0] == '\0' ? "" : "; ");
 }
 
 /* The training process made its batches itself, and had none handed over. */

@@ -6,10 +6,19 @@
 
 #include <errno.h>
 
-bool recipes_asked(const struct profile_change *change)
+#define LEAST_PREP .01 /* of the run's */
+#define PART_HALF  .1  /* of a part's time: it is measured in some batches */
+
+/* How samples are stored, or delivered. */
+static bool recipes_other_inputs(const struct profile_change *change)
 {
 	return change->resize > 0 || change->decoded ||
 	       profile_word_known(&change->type);
+}
+
+bool recipes_asked(const struct profile_change *change)
+{
+	return recipes_other_inputs(change) || change->without != NULL;
 }
 
 static bool recipes_sound(const struct profile_recipe *recipe)
@@ -91,7 +100,7 @@ static int recipes_delivered(const struct profile *profile,
 		if (!recipes_sound(recipe) ||
 		    !profile_word_equal(&recipe->change.type, &change->type))
 			continue;
-		effect->prep = fmax(.01, before + recipe->prep_ratio.value - 1);
+		effect->prep = fmax(LEAST_PREP, before + recipe->prep_ratio.value - 1);
 		effect->half = quadrature(effect->half * before,
 					  recipes_half(recipe->prep_ratio) *
 						  recipe->prep_ratio.value) /
@@ -102,13 +111,43 @@ static int recipes_delivered(const struct profile *profile,
 			 profile_word(profile_types, &change->type));
 }
 
+/* What a sample takes to make, s, but for its hand-over. */
+static double recipes_made(const struct profile *profile)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < profile->part_count; i++)
+		if (profile_part_of(profile, profile->parts[i].name) ==
+		    &profile->parts[i])
+			sum += profile->parts[i].mean_s;
+	return sum;
+}
+
+/* What prep is left out. */
+static int recipes_left(const struct profile *profile,
+			const struct profile_change *change,
+			struct recipe_effect *effect, struct error *err)
+{
+	const struct profile_part *part = profile_part_of(profile, change->without);
+	double all = recipes_made(profile), before = effect->prep;
+
+	if (part == NULL || !(all > 0))
+		return error_set(err, ENODATA,
+				 "the run did not measure the part that is to go");
+	effect->prep = fmax(LEAST_PREP, before - part->mean_s / all);
+	effect->half =
+		quadrature(effect->half * before, PART_HALF * part->mean_s / all) /
+		effect->prep;
+	return 0;
+}
+
 int recipes_effect(const struct profile *profile, const struct profile_change *change,
 		   struct recipe_effect *effect, struct error *err)
 {
 	int result = 0;
 
 	*effect = (struct recipe_effect){.prep = 1, .bytes = 1, .fetch = 1};
-	if (recipes_asked(change) && profile->recipe_count == 0)
+	if (recipes_other_inputs(change) && profile->recipe_count == 0)
 		return error_set(err, ENODATA,
 				 "the run measured prep of its samples as they are "
 				 "alone: it is measured otherwise where training waits "
@@ -117,6 +156,8 @@ int recipes_effect(const struct profile *profile, const struct profile_change *c
 		result = recipes_stored(profile, change, effect, err);
 	if (result == 0 && profile_word_known(&change->type))
 		result = recipes_delivered(profile, change, effect, err);
+	if (result == 0 && change->without != NULL)
+		result = recipes_left(profile, change, effect, err);
 	effect->fetch = sqrt(effect->bytes);
 	effect->fetch_half = fmax(effect->fetch, 1 / effect->fetch) - 1;
 	return result;

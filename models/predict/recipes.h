@@ -1,6 +1,7 @@
 /*
- * recipes.h - what a change of how samples are stored or delivered does to prep's work and
- * to the bytes stored, from the ways that the run measured (profile.recipes).
+ * recipes.h - what a change of how samples are stored, prepared or delivered does to prep's
+ * work and to the bytes stored, from the ways that the run measured (profile.recipes), or
+ * from the parts of it (profile.parts).
  *
  * Between two sizes of pictures it goes by a line in the square of the size, as decoding
  * goes by pixels. Narrower numbers save as much of any picture: their saving is added.

@@ -207,6 +207,7 @@ static void sim_setup_set_recipe(const struct model *model,
 	recipes_effect(model->profile, change, &effect, NULL);
 	setup->stored = effect.bytes;
 	load->prep_scale *= effect.prep * factor_of(model, aspect, INPUT_RECIPE);
+	load->wait_scale *= effect.prep * factor_of(model, aspect, INPUT_RECIPE);
 	load->fetch_cpu_s *= effect.fetch;
 	load->bandwidth /= effect.bytes;
 	load->joint_bandwidth /= effect.bytes;

@@ -57,6 +57,10 @@ static void put_change(FILE *to, const struct profile_change *change)
 		fprintf(to, " --type %s", profile_word(profile_types, &change->type));
 	if (change->decoded)
 		fputs(" --decoded", to);
+	if (change->without != NULL) {
+		fputs(" --without ", to);
+		shell_word(to, change->without);
+	}
 }
 
 int command_verify(const struct profile_change *change, const char *run, char **command)

@@ -15,6 +15,7 @@
  *	share             yes, no
  *	type              one of PREP_TYPES
  *	decoded           yes, no
+ *	without           name of a part of the run's preparation
  *
  * Both ends of a range belong to it.
  */
@@ -40,18 +41,20 @@ struct error;
 	X(SHARE, "share") \
 	X(RESIZE, "resize") \
 	X(TYPE, "type") \
-	X(DECODED, "decoded")
+	X(DECODED, "decoded") \
+	X(WITHOUT, "without")
 /* clang-format on */
 
 #define SWEEP_KEY(NAME, name) SWEEP_##NAME,
 enum sweep_key { SWEEP_TABLE(SWEEP_KEY) SWEEP_KEYS };
 
-enum { SWEEP_VALUES = 128, SWEEP_CHANGES = 4096 };
+enum { SWEEP_VALUES = 128, SWEEP_CHANGES = 4096, SWEEP_NAME = 48 };
 
 struct sweep_value {
 	double number; /* in the unit of the key: share, bytes, bytes/s, s, policy */
 	bool bytes;    /* of a cache: number is bytes */
 	double job_speed[PROFILE_SPEEDS]; /* of jobs: as in a change */
+	char name[SWEEP_NAME];            /* of a part */
 };
 
 /* The values of each key; all 0 is no change. */

@@ -1,6 +1,7 @@
 /* sweep_changes.c - every combination of a sweep's values, as changes of one run. */
 #include "loader/base/error.h"
 #include "models/whatif/sweep.h"
+#include "models/whatif/without.h"
 
 #include <errno.h>
 #include <math.h>
@@ -49,6 +50,8 @@ static int set_member(struct profile_change *change, int which,
 		[SWEEP_LATENCY] = &change->storage_latency_s,
 	};
 
+	if (which == SWEEP_WITHOUT)
+		return without_set(change, value->name, profile, err);
 	if (which == SWEEP_CACHE)
 		return sweep_changes_set_cache(change, value, profile, err);
 	if (which == SWEEP_POLICY)

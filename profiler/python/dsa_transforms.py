@@ -21,7 +21,7 @@ import threading
 import time
 import zlib
 
-LIMIT = .005  # of the time that batches take; 1 % with what can't be measured of it
+LIMIT = .004  # of the time that batches take; 1 % with what cannot be measured of it
 DEEP, MANY = 8, 48  # data sets and transforms inside each other; transforms
 TRANSFORMS = ("transform", "transforms", "target_transform")
 REST, DECODE, COLLATE = "__getitem__", "decode", "collate"
@@ -98,7 +98,7 @@ class Walk:
             self.add(thing, deep)
         elif callable(thing) and isinstance(holder, (list, dict)):
             called = getattr(thing, "func", thing)
-            name = getattr(called, "__name__", type(called).__name__)
+            name = getattr(called, "__name__", type(called).__name__).strip("<>")
             self.places.append((holder, key, self.name(thing, name)))
 
     def name(self, thing, name):

@@ -129,6 +129,12 @@ static int check_recipe(const struct profile *profile,
 				 "resize can't be tried: only folders of pictures can "
 				 "be converted, and this is a %s data set",
 				 profile->source);
+	if (change->without != NULL)
+		return error_set(
+			err, ENOTSUP,
+			"without %.43s can't be tried: the program itself must "
+			"leave it out",
+			change->without);
 	if (!change->libdsa && !change->decoded && !profile_word_known(&change->type))
 		return 0;
 	return error_set(err, ENOTSUP,

@@ -48,14 +48,14 @@ void format_program_reads(FILE *out, const struct profile *profile)
 		format_bytes(rate, bytes * per_s), format_rate(calls, reads * per_s));
 }
 
-/* A name comes from the program: its end may be anything. */
 void format_parts(FILE *out, const struct profile *profile)
 {
 	char time[FORMAT_SIZE], percent[FORMAT_SIZE];
 	double sum = 0;
 
 	for (size_t i = 0; i < profile->part_count; i++)
-		sum += profile->parts[i].mean_s;
+		if (isfinite(profile->parts[i].mean_s))
+			sum += profile->parts[i].mean_s;
 	for (size_t i = 0; i < profile->part_count && i < COSTLIEST; i++) {
 		const struct profile_part *part = &profile->parts[i];
 

@@ -2,8 +2,11 @@
 #include "reports/common/whatif_words.h"
 #include "reports/common/format.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <string.h>
+
+enum { WHATIF_PART = 48 }; /* of the name of a part */
 
 struct words {
 	char *to;
@@ -126,6 +129,23 @@ static void whatif_words_add_recipe(struct words *words,
 		whatif_words_add(words, "libdsa's loader");
 }
 
+/* What is no letter of a name becomes a question mark: tables and pages show it as it is. */
+static void whatif_words_add_without(struct words *words, const char *part)
+{
+	char name[WHATIF_PART];
+	size_t length = 0;
+
+	if (part == NULL)
+		return;
+	for (; part[length] != '\0' && length + 1 < WHATIF_PART; length++)
+		name[length] = (isalnum((unsigned char)part[length]) ||
+				strchr("_-#.", part[length]) != NULL)
+				       ? part[length]
+				       : '?';
+	name[length] = '\0';
+	whatif_words_add(words, "without %s", name);
+}
+
 const char *whatif_change_words(char to[WHATIF_WORDS],
 				const struct profile_change *change)
 {
@@ -141,6 +161,7 @@ const char *whatif_change_words(char to[WHATIF_WORDS],
 	whatif_words_add_storage(&words, change);
 	add_jobs(&words, change);
 	whatif_words_add_recipe(&words, change);
+	whatif_words_add_without(&words, change->without);
 	if (words.used == 0)
 		whatif_words_add(&words, "as it was");
 	return to;

@@ -230,7 +230,8 @@ static const struct field job[] = {
 		AT("change.resize", UNSIGNED, change.resize),                          \
 		AT("change.type", TYPE, change.type),                                  \
 		AT("change.decoded", YES, change.decoded),                             \
-		AT("change.libdsa", YES, change.libdsa)
+		AT("change.libdsa", YES, change.libdsa),                               \
+		AT("change.without", TEXT, change.without)
 
 static const struct field prediction[] = {
 	CHANGE,

@@ -315,6 +315,44 @@ static void a_cache_is_the_kernels(void **state)
 	expect(&run, &change, 2 / (2 * MS + (1 - .213) * 18 * MS));
 }
 
+static void add_part(struct profile *profile, const char *name, double mean_s)
+{
+	struct profile_part *part = profile_add_part(profile);
+
+	assert_non_null(part);
+	assert_int_equal(profile_text(&part->name, "%s", name), 0);
+	part->mean_s = mean_s;
+}
+
+/* Whether it works or sleeps; what is handed over is no work of the workers. */
+static void predicts_prep_without_a_part_of_it(void **state)
+{
+	struct torch_run run = {.workers = 2, .cpu_s = 8 * MS, .latency_s = 2 * MS};
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile_prediction *prediction;
+	struct profile profile;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		make_profile(&profile, &run);
+		add_part(&profile, "Crop", .003);
+		add_part(&profile, "decode", .001);
+		add_part(&profile, PROFILE_HANDOVER, .005);
+		change.without = profile.parts[0].name;
+		prediction = known_run_predict(&profile, &change);
+		assert_true(fabs(prediction->per_s.value / RATE - 1) < .02);
+		assert_non_null(strstr(prediction->why, "not tried"));
+		change.gpu_speed = 10;
+		prediction = known_run_predict(&profile, &change);
+		assert_true(fabs(prediction->per_s.value / (2 / (4 * MS)) - 1) < .02);
+		assert_true(prediction->per_s.high / prediction->per_s.low > 1.05);
+		profile_free(&profile);
+		change.gpu_speed = NAN;
+		run.sleep_s = run.cpu_s - .05 * MS;
+		run.cpu_s = .05 * MS;
+	}
+}
+
 static void refuse(struct profile *profile, const struct profile_change *change,
 		   const char *words)
 {
@@ -414,6 +452,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(workers_that_wait_for_a_core_do_not_sleep),
 		cmocka_unit_test(
 			gives_bounds_of_storage_that_was_seen_by_its_workers_alone),
+		cmocka_unit_test(predicts_prep_without_a_part_of_it),
 		cmocka_unit_test(a_cache_is_the_kernels),
 		cmocka_unit_test(predicts_libdsa_in_their_place),
 		cmocka_unit_test(libdsa_is_not_predicted_unmeasured),

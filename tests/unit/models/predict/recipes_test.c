@@ -109,6 +109,39 @@ static void savings_of_types_are_added(void **state)
 	is(256, false, 2, (const double[]){.3, hypot(.04, .09) / .3, .3});
 }
 
+static void add_part(const char *name, double mean_s)
+{
+	struct profile_part *part = profile_add_part(&profile);
+
+	assert_non_null(part);
+	assert_int_equal(profile_text(&part->name, "%s", name), 0);
+	part->mean_s = mean_s;
+}
+
+static void parts_are_left_out(void **state)
+{
+	char crop[] = "Crop", handover[] = PROFILE_HANDOVER, all[] = "all of it";
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct recipe_effect effect;
+
+	(void)state;
+	add_part("decode", .006);
+	add_part(PROFILE_HANDOVER, .1);
+	add_part("Crop", .002);
+	change.without = crop;
+	assert_true(recipes_asked(&change));
+	assert_int_equal(recipes_effect(&profile, &change, &effect, NULL), 0);
+	assert_true(fabs(effect.prep - .75) < 1e-12);
+	assert_true(fabs(effect.half - .1 * .25 / .75) < 1e-12);
+	assert_true(effect.bytes == 1 && effect.fetch == 1);
+	change.without = handover;
+	assert_int_equal(recipes_effect(&profile, &change, &effect, NULL), -ENODATA);
+	add_part("all of it", 1e6);
+	change.without = all;
+	assert_int_equal(recipes_effect(&profile, &change, &effect, NULL), 0);
+	assert_true(effect.prep == .01);
+}
+
 static void what_was_not_measured_is_refused(void **state)
 {
 	static const struct {
@@ -148,6 +181,7 @@ int main(int argc, char **argv)
 						teardown),
 		cmocka_unit_test_setup_teardown(savings_of_types_are_added, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(parts_are_left_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_was_not_measured_is_refused, setup,
 						teardown),
 	};

@@ -100,6 +100,9 @@ static void nonsense_is_refused_and_changes_nothing(void **state)
 {
 	static const char *const pairs[] = {
 		"cores=0",
+		"without=",
+		"without=Crop,",
+		"without=a..b",
 		"cores=",
 		"cores=-1",
 		"cores=1,",
@@ -287,17 +290,53 @@ static void jobs_that_share_are_those_of_the_run(void **state)
 	assert_int_equal(list.changes[0].jobs, 3);
 }
 
+static void add_part(const char *name)
+{
+	struct profile_part *part = profile_add_part(&profile);
+
+	assert_non_null(part);
+	assert_int_equal(profile_text(&part->name, "%s", name), 0);
+	part->mean_s = .001;
+}
+
+static void parts_are_called_by_name(void **state)
+{
+	(void)state;
+	assert_int_equal(set("without", "Crop,Flip"), 0);
+	assert_int_equal(expand(), -EINVAL);
+	assert_non_null(strstr(err.message, "loader of its own"));
+	for (int i = 0; i < 30; i++)
+		add_part(i == 0 ? "Crop" : i == 1 ? "hand-over" : "RandomSomething");
+	assert_int_equal(expand(), -EINVAL);
+	assert_non_null(strstr(err.message, "'Flip'; there are Crop, RandomS"));
+	add_part("Flip");
+	assert_int_equal(expand(), 0);
+	assert_int_equal(list.count, 2);
+	assert_string_equal(list.changes[1].without, "Flip");
+	assert_int_equal(set("without", "Filp"), 0);
+	assert_int_equal(expand(), -EINVAL);
+	assert_non_null(strstr(err.message, "'Filp'; did you mean Flip; there"));
+	assert_int_equal(set("without", "hand-over"), 0);
+	assert_int_equal(expand(), -EINVAL);
+	assert_int_equal(set("without", "Flip,Flip"), 0);
+	assert_int_equal(expand(), 0);
+	assert_int_equal(list.count, 1);
+}
+
 static void memory_may_be_short(void **state)
 {
 	int result = -ENOMEM;
 
 	(void)state;
 	profile.dataset_bytes = 10000;
+	add_part("Crop");
 	for (unsigned n = 1; result == -ENOMEM; n++) {
 		nomem_at(n);
 		result = set("cache", "10%,2K");
 		if (result == 0)
 			result = set("cache-policy", "minio,lru");
+		if (result == 0)
+			result = set("without", "Crop");
 		if (result == 0)
 			result = expand();
 		nomem_at(0);
@@ -333,6 +372,8 @@ int main(int argc, char **argv)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(jobs_that_share_are_those_of_the_run,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(parts_are_called_by_name, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(memory_may_be_short, setup, teardown),
 	};
 

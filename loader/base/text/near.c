@@ -1,5 +1,5 @@
 /* near.c - the distance of words (Damerau 1964, each letter exchanged once at most). */
-#include "cmd/common/near.h"
+#include "loader/base/text/near.h"
 
 #include <stdbool.h>
 #include <string.h>
