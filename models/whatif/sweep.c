@@ -164,7 +164,7 @@ static bool read_latency(const char *text, struct sweep_value *value)
 	       (number_time(text, &value->number) && value->number <= LATENCY_MOST);
 }
 
-static bool read_part(const char *text, struct sweep_value *value)
+static bool sweep_read_part(const char *text, struct sweep_value *value)
 {
 	size_t length = strlen(text);
 
@@ -307,7 +307,7 @@ static const struct key keys[SWEEP_KEYS] = {
 	[SWEEP_RESIZE] = COUNT(LIMIT_SIDE),
 	[SWEEP_TYPE] = {read_type, NULL, PREP_TYPE_NAMES, 0},
 	[SWEEP_DECODED] = {read_yes, NULL, "yes|no", 0},
-	[SWEEP_WITHOUT] = {read_part, NULL, "the name of a transform", 0},
+	[SWEEP_WITHOUT] = {sweep_read_part, NULL, "the name of a transform", 0},
 };
 
 static bool sweep_read(const struct key *key, const char *text,
