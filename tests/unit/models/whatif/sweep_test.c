@@ -313,9 +313,9 @@ static void parts_are_called_by_name(void **state)
 	assert_int_equal(expand(), 0);
 	assert_int_equal(list.count, 2);
 	assert_string_equal(list.changes[1].without, "Flip");
-	assert_int_equal(set("without", "Filp"), 0);
+	assert_int_equal(set("without", "Flup"), 0);
 	assert_int_equal(expand(), -EINVAL);
-	assert_non_null(strstr(err.message, "'Filp'; did you mean Flip; there"));
+	assert_non_null(strstr(err.message, "'Flup'; did you mean Flip; there"));
 	assert_int_equal(set("without", "hand-over"), 0);
 	assert_int_equal(expand(), -EINVAL);
 	assert_int_equal(set("without", "Flip,Flip"), 0);
