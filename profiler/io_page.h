@@ -97,10 +97,11 @@ struct io_batch {
 	_Atomic uint64_t number; /* of it + 1, once all is written; 0: it is not */
 	uint64_t key;            /* the hook's: equal for equal indices */
 	uint64_t begin_ns, end_ns;
-	uint64_t io_ns;  /* of this, in calls that open or read data: by each
-				 * of its threads, added up */
-	uint64_t cpu_ns; /* of the process */
-	uint64_t bytes;  /* that these calls brought */
+	uint64_t io_ns;     /* of this, in calls that open or read data: by each
+				 * of its threads, added up, */
+	uint64_t own_io_ns; /* and by the thread that began and ended it */
+	uint64_t cpu_ns;    /* of the process */
+	uint64_t bytes;     /* that these calls brought */
 	uint64_t
 		storage_bytes; /* that the process waited for meanwhile (ru_inblock; else
 				 * a page for each of ru_majflt) */

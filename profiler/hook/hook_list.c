@@ -13,6 +13,7 @@ bool hook_list_record(const struct io_page *page, uint64_t number, struct io_bat
 		.begin_ns = from->begin_ns,
 		.end_ns = from->end_ns,
 		.io_ns = from->io_ns,
+		.own_io_ns = from->own_io_ns,
 		.cpu_ns = from->cpu_ns,
 		.bytes = from->bytes,
 		.storage_bytes = from->storage_bytes,

@@ -6,6 +6,7 @@
 #include "profiler/io/coverage.h"
 #include "profiler/io/dsa_io.h"
 #include "profiler/io/mapped.h"
+#include "profiler/io/meter.h"
 
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -20,7 +21,7 @@ enum {
 
 /* What is compared at both ends. */
 struct batch_look {
-	uint64_t ns, cpu_ns;
+	uint64_t ns, cpu_ns, own_io_ns;
 	uint64_t storage_bytes;
 	uint64_t faults;   /* that waited for storage, which may be none with blocks */
 	uint64_t children; /* faults of those that were waited for: each has some */
@@ -72,6 +73,7 @@ static void batch_look(struct batch_look *look, struct io_slot *slot)
 	look->faults = (uint64_t)own.ru_majflt;
 	look->children = (uint64_t)children.ru_minflt;
 	look->forks = attach_self.forks;
+	look->own_io_ns = meter_own_ns;
 	for (unsigned i = 0; i < IO_COUNT; i++)
 		look->counters[i] = attach_count(slot, i);
 	look->cpu_ns = clock_process_cpu();
@@ -134,6 +136,7 @@ static void batch_record(struct io_batch *batch, const struct batch_look *end,
 	if (batch->storage_bytes == 0)
 		batch->storage_bytes = PAGE * (end->faults - begin->faults);
 	batch->io_ns = took[IO_io_ns];
+	batch->own_io_ns = end->own_io_ns - begin->own_io_ns;
 	batch->bytes = took[IO_bytes];
 	batch->opens = (uint32_t)took[IO_opens];
 	batch->reads = (uint32_t)took[IO_reads];
@@ -155,16 +158,13 @@ static void batch_total(struct io_slot *slot, const struct io_batch *batch)
 	attach_add(slot, IO_storage_bytes, batch->storage_bytes);
 }
 
-void dsa_io_batch_end(uint32_t samples)
+static void batch_finish(struct io_slot *slot, uint32_t samples)
 {
-	struct io_slot *slot = attach_self.slot;
 	struct io_page *page = attach_self.page;
 	struct batch_look end;
 	struct io_batch *batch;
 	uint64_t number;
 
-	if (slot == NULL || atomic_exchange(&attach_self.batch, 0) == 0)
-		return;
 	batch_look(&end, slot);
 	batch_know_mapped();
 	number = atomic_fetch_add(&page->batch_count, 1);
@@ -173,5 +173,27 @@ void dsa_io_batch_end(uint32_t samples)
 	batch_record(batch, &end, samples);
 	batch_total(slot, batch);
 	atomic_store(&batch->number, number + 1);
+}
+
+void dsa_io_batch_next(uint32_t samples)
+{
+	struct io_slot *slot = attach_self.slot;
+
+	if (slot == NULL || attach_self.batch == 0)
+		return;
+	if (samples > 0)
+		batch_finish(slot, samples);
+	batch_look(&batch_now.begin, slot);
+	coverage_look(slot);
+}
+
+void dsa_io_batch_end(uint32_t samples)
+{
+	struct io_slot *slot = attach_self.slot;
+
+	if (slot == NULL || atomic_exchange(&attach_self.batch, 0) == 0)
+		return;
+	if (samples > 0)
+		batch_finish(slot, samples);
 	coverage_look(slot);
 }

@@ -14,9 +14,18 @@
 DSA_IO_EXPORT struct io_page *dsa_io_page(void);
 
 /* A batch of this process begins, and ends; one at a time, from any thread. A child of
- * fork() is in none. Without room for the process nothing is counted of it. */
+ * fork() is in none. Without room for the process nothing is counted of it. Of 0 samples
+ * none was made: data that was read is counted, and there is no record. */
 DSA_IO_EXPORT void dsa_io_batch_begin(uint64_t key);
 DSA_IO_EXPORT void dsa_io_batch_end(uint32_t samples);
+
+/*
+ * The same where files count all the time, as of a loader that has threads of its own: ends
+ * a batch and goes on in the next one, which may be of 0 samples as what lies between two.
+ *
+ *	begin(key) .. next(0) .. a batch .. next(samples) .. next(0) .. end(0)
+ */
+DSA_IO_EXPORT void dsa_io_batch_next(uint32_t samples);
 
 /* Pads the sample that began at begin_ns to prep_delay, if there is one. */
 DSA_IO_EXPORT void dsa_io_pad(uint64_t begin_ns);

@@ -35,6 +35,9 @@ struct meter {
  * here is over with that batch. */
 extern _Thread_local uint32_t meter_inside __attribute__((tls_model("initial-exec")));
 
+/* What counted calls of this thread took so far. */
+extern _Thread_local uint64_t meter_own_ns __attribute__((tls_model("initial-exec")));
+
 /* A read in a batch: finds out what it reads. */
 void meter_enter(struct meter *meter);
 

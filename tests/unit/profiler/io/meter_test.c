@@ -50,6 +50,7 @@ static void a_batch_has_its_files_and_bytes(void **state)
 	assert_int_equal(batch->flags, 0);
 	assert_true(batch->end_ns > batch->begin_ns);
 	assert_in_range(batch->io_ns, 1, batch->end_ns - batch->begin_ns);
+	assert_int_equal(batch->own_io_ns, batch->io_ns);
 	assert_int_equal(total(IO_bytes), 5100);
 	assert_int_equal(total(IO_batch_ns), batch->end_ns - batch->begin_ns);
 }
@@ -385,9 +386,54 @@ static void threads_count_together(void **state)
 	}
 	io_part_page()->listing = 1;
 	assert_true(digest_of_threads() == digest_of_threads());
+	assert_int_equal(io_part_last()->own_io_ns, 0);
 	assert_int_equal(io_part_last()->opens, THREADS * OPENS);
 	assert_int_equal(io_part_last()->bytes, THREADS * OPENS * 1000);
 	assert_int_equal(io_part_page()->range_count, 2 * THREADS * OPENS);
+}
+
+/* What is read between two requests of a loader that has threads of its own. */
+static void of_no_samples_there_is_no_record(void **state)
+{
+	struct io_page *page = io_part_page();
+	int fd;
+
+	(void)state;
+	scratch_file("a", 5000);
+	dsa_io_batch_begin(1);
+	fd = io_part_open("a", O_RDONLY);
+	assert_int_equal(io_part_read(fd, 4096), 4096);
+	io_part_close(fd);
+	dsa_io_batch_end(0);
+	assert_int_equal(page->batch_count, 0);
+	assert_int_equal(total(IO_bytes), 4096);
+	assert_true(total(IO_io_ns) > 0);
+	assert_int_equal(total(IO_batch_ns), 0);
+}
+
+static void batches_follow_one_another_without_a_gap(void **state)
+{
+	struct io_page *page = io_part_page();
+	int fd;
+
+	(void)state;
+	scratch_file("a", 5000);
+	dsa_io_batch_next(1); /* none was begun */
+	dsa_io_batch_begin(1);
+	fd = io_part_open("a", O_RDONLY);
+	dsa_io_batch_next(0);
+	assert_int_equal(io_part_read(fd, 100), 100);
+	dsa_io_batch_next(4);
+	assert_int_equal(io_part_read(fd, 200), 200);
+	dsa_io_batch_next(0);
+	dsa_io_batch_next(2);
+	io_part_close(fd);
+	dsa_io_batch_end(0);
+	assert_int_equal(page->batch_count, 2);
+	assert_int_equal(page->batches[0].samples, 4);
+	assert_int_equal(page->batches[0].bytes, 100);
+	assert_int_equal(page->batches[1].bytes, 0);
+	assert_int_equal(total(IO_bytes), 300);
 }
 
 static void the_ring_has_the_last_ones(void **state)
@@ -422,6 +468,8 @@ int main(int argc, char **argv)
 		IN_PAGE(what_has_no_room_is_counted),
 		IN_PAGE(written_files_stand_once_after_a_batch),
 		IN_PAGE(threads_count_together),
+		IN_PAGE(of_no_samples_there_is_no_record),
+		IN_PAGE(batches_follow_one_another_without_a_gap),
 		IN_PAGE(the_ring_has_the_last_ones),
 	};
 
