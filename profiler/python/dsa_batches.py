@@ -9,6 +9,7 @@ import os
 
 POOL_LEAST, POOL_MOST = 8, 64  # batches
 POOL_SHARE, POOL_LIMIT = 1 / 8, 1 / 2  # of the memory that is free; for the least, too
+ARRAY_WHOLE, ARRAY_PARTS = 1 << 16, 1024  # bytes that are compared; elements of longer ones
 PLAIN = (str, bytes, int, float, complex, bool, type(None))
 
 
@@ -126,11 +127,14 @@ def memory_free():
 
 class Pool:
     """Copies in private memory: of the workers' shared memory and descriptors nothing is
-    kept. Masters are never given; a tensor that the program changed (its version tells) is
-    copied from its master again, as is anything but a tensor each time."""
+    kept. Masters are never given; what the program changed is copied from its master again:
+    a tensor if its version tells so, an array of NumPy if its elements do, of which of long
+    ones some are looked at; anything else each time. Either module may be None."""
 
-    def __init__(self, torch):
+    def __init__(self, torch, numpy=None):
         self.torch = torch
+        self.tensor = torch.Tensor if torch is not None else ()
+        self.array = numpy.ndarray if numpy is not None else None
         self.clear()
 
     def clear(self):
@@ -149,16 +153,36 @@ class Pool:
         self.counts.append(count)
         self.lend(had)
 
+    def is_array(self, leaf):
+        return type(leaf) is self.array and not leaf.dtype.hasobject
+
     def keep(self, leaf):
-        if isinstance(leaf, self.torch.Tensor):
+        if isinstance(leaf, self.tensor):
             self.bytes += leaf.numel() * leaf.element_size()
+            if leaf.is_cuda:
+                self.free = min(self.free, self.torch.cuda.mem_get_info(leaf.device)[0])
+        elif self.is_array(leaf):
+            self.bytes += leaf.nbytes
         return self.copy(leaf)
 
     def copy(self, leaf):
-        if not isinstance(leaf, self.torch.Tensor):
-            return leaf if isinstance(leaf, PLAIN) else copy.deepcopy(leaf)
-        twin = leaf.detach().clone()
-        return twin.pin_memory() if leaf.is_pinned() else twin
+        if isinstance(leaf, self.tensor):
+            twin = leaf.detach().clone()
+            return twin.pin_memory() if leaf.is_pinned() else twin
+        if self.is_array(leaf):
+            return leaf.copy(order="K")
+        return leaf if isinstance(leaf, PLAIN) else copy.deepcopy(leaf)
+
+    def mark(self, leaf):
+        """Another one once it is changed; None: who knows?"""
+        if isinstance(leaf, self.tensor):
+            return leaf._version
+        if not self.is_array(leaf):
+            return None
+        elements = leaf.ravel(order="K")
+        # An odd step comes by every column of the usual widths.
+        step = 1 if leaf.nbytes <= ARRAY_WHOLE else elements.size // ARRAY_PARTS | 1
+        return leaf.shape, elements[::step].tobytes()
 
     def lend(self, at):
         """(a batch, whether anything of it had to be copied)"""
@@ -167,14 +191,12 @@ class Pool:
         def leaf(master):
             if isinstance(master, PLAIN):
                 return master
-            thing, version = next(lent, (None, None))
-            if thing is None or thing._version != version:
+            thing, mark = next(lent, (None, None))
+            if mark is None or self.mark(thing) != mark:
                 thing = self.copy(master)
+                mark = self.mark(thing)
                 copied.append(True)
-            if isinstance(thing, self.torch.Tensor):
-                given.append((thing, thing._version))
-            else:
-                given.append((None, None))  # who knows whether it was changed?
+            given.append((thing if mark is not None else None, mark))
             return thing
 
         batch = rebuild(self.masters[at], leaf)
