@@ -211,6 +211,21 @@ bool format_is_vague(const struct profile *profile)
 	return format_half(profile) >= VAGUE || !possible;
 }
 
+bool format_is_whole(const struct profile *profile)
+{
+	return isfinite(profile->stalls[STAGE_COMPUTE].value) &&
+	       isnan(profile->stalls[STAGE_FETCH].value) &&
+	       profile_word_known(&profile->split);
+}
+
+struct interval format_wait(const struct profile *profile)
+{
+	const struct interval *compute = &profile->stalls[STAGE_COMPUTE];
+
+	return (struct interval){1 - compute->value, 1 - compute->high,
+				 1 - compute->low};
+}
+
 int format_stalls(const struct interval *stalls, long tenths[STAGES])
 {
 	double shares[STAGES];
@@ -256,6 +271,10 @@ void format_setup(FILE *out, const struct profile *profile)
 {
 	const char *cache = profile_word(profile_caches, &profile->cache);
 
+	if (profile_loader(profile) == LOADER_WATCH) {
+		fputs("dsa.watch()", out);
+		return;
+	}
 	if (profile->workers != UNKNOWN)
 		fprintf(out, "%llu worker%s", (unsigned long long)profile->workers,
 			profile->workers == 1 ? "" : "s");

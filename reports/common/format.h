@@ -51,6 +51,12 @@ double format_half(const struct profile *profile);
 /* True where the shares may be anything: no number and no bar of them is worth a look. */
 bool format_is_vague(const struct profile *profile);
 
+/* True where all that training waits is known, but not for what. */
+bool format_is_whole(const struct profile *profile);
+
+/* All that it waits, as far as the interval of compute tells. */
+struct interval format_wait(const struct profile *profile);
+
 enum { FORMAT_STAGES = 32 * STAGES }; /* room for words of all stages */
 
 /* True where there is a second measurement, and shares to compare it with. */

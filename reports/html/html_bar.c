@@ -61,7 +61,7 @@ void html_bar(FILE *out, const struct profile *profile, const char *id, bool fir
 	double sum = 0, from = 0;
 	long tenths[STAGES];
 
-	if (!profile_has_shares(profile)) {
+	if (!profile_has_shares(profile) || format_is_whole(profile)) {
 		html_bar_no_bar(out, first);
 		return;
 	}

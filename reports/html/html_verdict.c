@@ -149,6 +149,20 @@ static void html_verdict_share(const struct html *html, int i, long tenth)
 		format_points(half, &html->profile->stalls[i]), stage->about);
 }
 
+/* Of prep and fetch where they can't be told apart. */
+static void html_verdict_wait(const struct html *html, long tenth)
+{
+	char number[FORMAT_SIZE], half[FORMAT_SIZE];
+	struct interval wait = format_wait(html->profile);
+
+	fprintf(html->out,
+		"<li><div class=\"name\">Data stall</div><p class=\"big\">%s "
+		"<small>%s</small></p><p class=\"small\">",
+		format_tenth(number, tenth), format_points(half, &wait));
+	html_text(html->out, html->profile->split_why);
+	fputs("</p></li>\n", html->out);
+}
+
 static void html_verdict_outside(const struct html *html)
 {
 	const struct profile *profile = html->profile;
@@ -192,6 +206,7 @@ void html_shares(const struct html *html)
 {
 	const struct interval *stalls = html->profile->stalls;
 	long tenths[STAGES];
+	bool whole = format_is_whole(html->profile);
 	int sums, shown = 0;
 
 	if (!isfinite(stalls[STAGE_COMPUTE].value))
@@ -208,11 +223,13 @@ void html_shares(const struct html *html)
 	}
 	html_bar(html->out, html->profile, "bar", true);
 	fputs("<ul class=\"shares\">\n", html->out);
-	for (int i = 0; i < STAGES; i++)
+	for (int i = 0; i < (whole ? STAGE_COMPUTE + 1 : STAGES); i++)
 		if (profile_has_stage(html->profile, i)) {
 			html_verdict_share(html, i, tenths[i]);
 			shown++;
 		}
+	if (whole)
+		html_verdict_wait(html, 1000 - tenths[STAGE_COMPUTE]);
 	fprintf(html->out, "</ul>\n<p class=\"small\">%s%s</p>\n",
 		!sums        ? ""
 		: shown == 3 ? "The three sum to 100%. "

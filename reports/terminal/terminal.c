@@ -113,32 +113,43 @@ static void terminal_head(struct box *box, const struct profile *profile)
 	free(rate);
 }
 
-/* "compute 49.8% ±0.4 | prep stall 38.1% ±0.6", on more lines where it must be. */
+/* Behind those before it, or on another line where that is full. */
+static void terminal_share(const struct box *box, size_t *column, const char *label,
+			   long tenth, const struct interval *interval)
+{
+	char share[FORMAT_SIZE], half[FORMAT_SIZE];
+	size_t width;
+
+	format_points(half, interval);
+	format_tenth(share, tenth);
+	width = strlen(label) + 1 + strlen(share) + (*half != '\0') +
+		escape_width(half);
+	if (*column > 0 && *column + 3 + width <= box->columns) {
+		*column += (size_t)fprintf(box->out, " | ");
+	} else {
+		fprintf(box->out, "%s%*s", *column > 0 ? "\n" : "", BOX_INDENT, "");
+		*column = BOX_INDENT;
+	}
+	fprintf(box->out, "%s %s%s%s%s%s", label, box_ink(box, BOX_BOLD), share,
+		box_ink(box, BOX_PLAIN), *half == '\0' ? "" : " ", half);
+	*column += width;
+}
+
+/* "compute 49.8% ±0.4 | prep stall 38.1% ±0.6" */
 static void terminal_shares(const struct box *box, const struct profile *profile,
 			    const long tenths[STAGES])
 {
-	char share[FORMAT_SIZE], half[FORMAT_SIZE];
-	size_t column = 0, width;
+	struct interval wait = format_wait(profile);
+	bool whole = format_is_whole(profile);
+	size_t column = 0;
 
-	for (int i = 0; i < STAGES; i++) {
-		if (!profile_has_stage(profile, i))
-			continue;
-		format_points(half, &profile->stalls[i]);
-		format_tenth(share, tenths[i]);
-		width = strlen(stage_table[i].label) + 1 + strlen(share) +
-			(*half != '\0') + escape_width(half);
-		if (column > 0 && column + 3 + width <= box->columns) {
-			column += (size_t)fprintf(box->out, " | ");
-		} else {
-			fprintf(box->out, "%s%*s", column > 0 ? "\n" : "", BOX_INDENT,
-				"");
-			column = BOX_INDENT;
-		}
-		fprintf(box->out, "%s %s%s%s%s%s", stage_table[i].label,
-			box_ink(box, BOX_BOLD), share, box_ink(box, BOX_PLAIN),
-			*half == '\0' ? "" : " ", half);
-		column += width;
-	}
+	for (int i = 0; i < (whole ? STAGE_COMPUTE + 1 : STAGES); i++)
+		if (profile_has_stage(profile, i))
+			terminal_share(box, &column, stage_table[i].label, tenths[i],
+				       &profile->stalls[i]);
+	if (whole)
+		terminal_share(box, &column, "data stall", 1000 - tenths[STAGE_COMPUTE],
+			       &wait);
 	putc('\n', box->out);
 }
 
@@ -180,7 +191,7 @@ static void terminal_stalls(struct box *box, const struct profile *profile)
 		bool sums = format_stalls(profile->stalls, tenths);
 
 		terminal_shares(box, profile, tenths);
-		if (profile_has_shares(profile))
+		if (profile_has_shares(profile) && !format_is_whole(profile))
 			terminal_bar(box, tenths, sums);
 	}
 	box->failed |= verdict == NULL;
