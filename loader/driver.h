@@ -169,6 +169,9 @@ void driver_skip_step(struct driver *driver, uint64_t now);
  */
 void driver_cut(struct driver *driver);
 
+/* Of batches that come together so many do. */
+void driver_set_round(struct driver *driver, uint32_t round);
+
 /* dsa_compute() was busy from the delivery on; rate in samples/s. */
 void driver_emulated(struct driver *driver, double rate);
 

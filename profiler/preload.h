@@ -65,7 +65,7 @@ int preload_result(const struct preload *preload, struct profile *profile);
 int preload_recover(const char *folder, struct profile *profile);
 
 /* Sets DSA_IO, DSA_ASKED, LD_PRELOAD and PYTHONPATH of this process, and keeps what the last
- * two had; without a page nothing. 0 or -1. */
+ * two had. 0 or -1. */
 int preload_set_environment(const struct preload *preload);
 
 /* The Python that a command starts, itself or by its script's first line. */

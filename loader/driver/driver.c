@@ -117,6 +117,11 @@ void driver_cut(struct driver *driver)
 	driver_refuse_window(driver);
 }
 
+void driver_set_round(struct driver *driver, uint32_t round)
+{
+	driver->round = round > 0 ? round : 1;
+}
+
 void driver_emulated(struct driver *driver, double rate)
 {
 	driver->trace->loader.emulated_per_s = rate;
@@ -135,8 +140,8 @@ bool driver_open(struct driver *driver, const struct driver_parts *parts)
 		.process = parts->process,
 		.real = parts->resumed,
 		.epoch = parts->epoch,
-		.round = parts->round > 0 ? parts->round : 1,
 	};
+	driver_set_round(driver, parts->round);
 	for (int i = 0; i < TRACE_COUNT; i++)
 		driver->before[i] = driver->process->counters[i];
 	trace_thread(driver->process, TRACE_STAGE_CONSUMER);

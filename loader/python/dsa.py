@@ -44,6 +44,13 @@ would go on with that alone.
 torch.utils.data.DataLoader(dsa.torch_dataset(loader), batch_size=None) takes batches
 from a loader for programs that want a DataLoader; without batch_size=None it is refused.
 
+A program that loads with anything else is measured where it iterates over its loader:
+
+    for batch in dsa.watch(loader):
+        train(batch)
+
+That needs no library, and without `dsa run` watch() gives the loader itself.
+
 Threads may share a loader; each batch goes to one of them. A forked child cannot use a
 loader of its parent: Error is raised. Ctrl-C works while a program waits for data, and
 loses no batch. (Under `dsa run` it ends the run, and with it the data.)
@@ -67,7 +74,7 @@ import urllib.parse
 import weakref
 
 __version__ = "0.1.0"
-__all__ = ["Batch", "Error", "Loader", "Stats", "torch_dataset"]
+__all__ = ["Batch", "Error", "Loader", "Stats", "torch_dataset", "watch"]
 
 _ABI = 1
 _WHY = 256
@@ -901,3 +908,34 @@ def torch_dataset(loader):
             return loader.__reduce__()
 
     return LoaderDataset()
+
+
+def watch(iterable):
+    """What a program iterates over, so that `dsa run` can measure how long it waits for it:
+    whatever gives batches, such as loaders of DALI, FFCV, grain, Ray or WebDataset, an
+    iterator over tf.data, a generator, a queue of one's own.
+
+        for batch in dsa.watch(loader):
+            train(batch)
+
+    Without `dsa run` it is the iterable itself. Under it, it has the iterable's length and
+    attributes, and gives its batches or, in some windows of time, copies of batches that came
+    before: what they wait less is the data stall. A queue behind the loader may be full and
+    hide for a while that it is slow: batches are thrown away then until one has to be waited
+    for. When a pass ends the next one begins, until dsa run has seen enough and the program
+    ends by SystemExit(0), or with --end=data the loop.
+
+    Files that the program reads are seen, those of the loader's other processes are not. How
+    much of the stall is fetch is told where batches are read by the thread that asks for
+    them. The first loader that is watched is measured; one of torch or dsa below it is left
+    alone. Loaders in other processes of the program are not measured.
+
+    Tensors and arrays are copied, other things by copy.deepcopy(). Of NumPy arrays above
+    64 KiB some elements tell whether the program changed them."""
+    if not (os.environ.get("DSA_SESSION") and os.environ.get("DSA_IO")):
+        return iterable
+    try:
+        import dsa_watch  # which `dsa run` puts on the path
+    except ImportError:
+        return iterable
+    return dsa_watch.watched(iterable)

@@ -112,8 +112,6 @@ void gate_metric_timed(const struct profile *repetition, double values[GATE_METR
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
 		values[gate_metric_stall(i)] = repetition->stalls[i].value;
 	gate_metric_sum_stalls(values);
-	if (isnan(values[DATA_STALL])) /* its parts can't be told apart */
-		values[DATA_STALL] = 1 - repetition->stalls[STAGE_COMPUTE].value;
 	values[CPU] = repetition->cpu_s_per_sample;
 	values[RATE] = repetition->rates[TRACE_REAL].value;
 }

@@ -59,9 +59,11 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 	profile->loaders = trace->loaders;
 	if (loader->kind < PROFILE_LOADERS)
 		profile->loader_kind.id = (int)loader->kind;
-	profile->workers = loader->workers;
-	profile->fetch_depth = loader->fetch_depth;
-	profile->prefetch = loader->prefetch;
+	if (loader->kind != TRACE_WATCH) { /* who knows what it has? */
+		profile->workers = loader->workers;
+		profile->fetch_depth = loader->fetch_depth;
+		profile->prefetch = loader->prefetch;
+	}
 	profile->sample_bytes = loader->sample_bytes;
 	if (loader->cache_capacity > 0 && loader->dataset_bytes > 0) {
 		profile->cache_capacity_bytes = loader->cache_capacity;

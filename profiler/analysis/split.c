@@ -33,9 +33,12 @@ static struct split_reads split_look(const struct window *windows, size_t count)
 static enum profile_split split_choose(const struct split_reads *reads,
 				       const struct profile *profile)
 {
-	if (reads->windows > 0 && reads->unseen == 0 && reads->bytes == 0)
+	/* Of a loader that is watched, processes may read that nobody knows. */
+	bool known = profile_loader(profile) != LOADER_WATCH;
+
+	if (known && reads->windows > 0 && reads->unseen == 0 && reads->bytes == 0)
 		return SPLIT_MEMORY;
-	if (reads->unseen == TRACE_MAPPED && reads->storage_bytes == 0)
+	if (known && reads->unseen == TRACE_MAPPED && reads->storage_bytes == 0)
 		return SPLIT_STORAGE;
 	return isfinite(profile->proof.share[STAGE_FETCH]) ? SPLIT_REPLAY : SPLIT_NONE;
 }
@@ -99,6 +102,12 @@ static int split_write(const struct window *windows, const struct split_reads *r
 				    "prep and fetch can't be told apart: how long "
 				    "batches wait for %s is not seen",
 				    split_unseen(reads->unseen));
+	if (profile_loader(profile) == LOADER_WATCH)
+		return profile_text(
+			&profile->split_why,
+			"prep and fetch can't be told apart: the loader has "
+			"threads or processes of its own, and may read in "
+			"them");
 	return profile_text(
 		&profile->split_why,
 		"prep and fetch can't be told apart: batches of %s can't be "

@@ -9,9 +9,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A list has so much more than the window before took: the next one may go faster. */
 #define SPARE_TENTHS 3
+
+/* Percent of the time in I/O: the thread that asks for batches reads them itself. */
+#define OWN_READS 98
 
 /* Samples of the data that are drawn into and out of memory, by the window's number. */
 #define SEED_STEP UINT64_C(0x9e3779b97f4a7c15)
@@ -28,9 +32,12 @@ static struct hook {
 	uint64_t
 		counted; /* batches of the ring that are in a window's proof, or before */
 	bool no_list;    /* batches can't be given again */
-	uint32_t ahead;   /* batches that its workers are */
-	bool compares;    /* the window's batches are those of the list */
-	uint64_t step_ns; /* of the last real window */
+	uint32_t ahead;     /* batches that its workers are */
+	bool compares;      /* the window's batches are those of the list */
+	bool watched;       /* it may have threads and processes of its own */
+	uint64_t io_ns;     /* all of them, when the window began; */
+	uint64_t own_io_ns; /* in it, the thread that asks for batches */
+	uint64_t step_ns;   /* of the last real window */
 } hook;
 
 /* ---- what batches took ---- */
@@ -63,6 +70,9 @@ static void hook_add_batch(const struct io_batch *batch, struct trace_window *wi
 {
 	struct trace_made *made = &window->made;
 
+	if (hook.watched && batch->pid != (uint32_t)getpid())
+		return; /* of a loader below the one that is watched */
+	hook.own_io_ns += batch->own_io_ns;
 	made->batches++;
 	made->unseen |= batch->flags & HOOK_UNSEEN;
 	made->other += hook.compares && !hook_list_agrees(&hook.list, batch);
@@ -85,6 +95,23 @@ static void hook_add_batches(struct trace_window *window)
 		else
 			window->made.lost++;
 	}
+}
+
+/* From now on time in I/O is the window's. */
+static void hook_begin_io(void)
+{
+	hook.io_ns = io_page_total(hook.page, IO_io_ns);
+	hook.own_io_ns = 0;
+}
+
+/* Of batches that other threads read nobody knows how long the asking one waited for
+ * that. */
+static bool hook_tells_io(const struct trace_window *window)
+{
+	uint64_t all = io_page_total(hook.page, IO_io_ns) - hook.io_ns;
+
+	return !hook.watched || (all > 0 && window->made.unseen == 0 &&
+				 100 * hook.own_io_ns >= OWN_READS * all);
 }
 
 /* ---- states ---- */
@@ -230,6 +257,7 @@ static int hook_enter(void *loader, struct trace_window *window)
 	atomic_store(&hook.page->loaded, source == HOOK_LOADED ? hook.ahead : 0);
 	if (!hook_done(hook.calls.start((uint32_t)source)))
 		return -EIO;
+	hook_begin_io();
 	return source == HOOK_STREAM;
 }
 
@@ -249,6 +277,8 @@ static void hook_leave(void *loader, struct trace_window *window)
 
 	(void)loader;
 	hook_add_batches(window);
+	if (!hook_tells_io(window))
+		window->batch_records = 0;
 	made->lost += hook.compares && !hook.list.whole;
 	made->throttled = window->end.counters[TRACE_throttle_reads] -
 			  window->begin.counters[TRACE_throttle_reads];
@@ -291,9 +321,10 @@ static void hook_count(void *loader)
 	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
 		driver_count(&hook.driver, same[i].to,
 			     io_page_total(hook.page, same[i].from));
-	driver_count(&hook.driver, TRACE_prep_ns,
-		     io_page_total(hook.page, IO_batch_ns) -
-			     io_page_total(hook.page, IO_io_ns));
+	if (!hook.watched)
+		driver_count(&hook.driver, TRACE_prep_ns,
+			     io_page_total(hook.page, IO_batch_ns) -
+				     io_page_total(hook.page, IO_io_ns));
 }
 
 static const struct driver_ops hook_ops = {
@@ -331,6 +362,8 @@ static bool hook_drive(const struct hook_about *from)
 	hook_describe(from, hook.page, &about);
 	hook.no_list = about.no_list[0] != '\0';
 	hook.ahead = from->workers * from->prefetch;
+	hook.watched = about.kind == TRACE_WATCH;
+	hook_begin_io();
 	return driver_open(&hook.driver, &parts);
 }
 
@@ -387,7 +420,8 @@ static int hook_observes(const struct trace *trace)
 	return trace->until_samples > 0 ? 2 : 1;
 }
 
-/* Loader and workers rest at both ends, so that the totals are of these samples alone. */
+/* Loader and workers rest at both ends, so that the totals are of these samples alone; not
+ * so one that is watched, whose threads read ahead. */
 static void hook_count_work(void)
 {
 	static const struct {
@@ -405,7 +439,7 @@ static void hook_count_work(void)
 	if (!driver_stopped(&hook.driver))
 		hook_done(hook.calls.count(wanted < INT32_MAX ? (uint32_t)wanted
 							      : INT32_MAX));
-	for (int i = 0; i < COUNTS; i++)
+	for (int i = 0; i < COUNTS && !hook.watched; i++)
 		trace_add(hook.process, counts[i].to,
 			  io_page_total(hook.page, counts[i].from) - before[i]);
 	driver_end(&hook.driver);
@@ -457,6 +491,12 @@ void dsa_hook_outside(uint64_t now)
 {
 	if (hook.trace != NULL)
 		driver_skip_step(&hook.driver, now);
+}
+
+void dsa_hook_round(uint32_t batches)
+{
+	if (hook.trace != NULL)
+		driver_set_round(&hook.driver, batches);
 }
 
 void dsa_hook_cut(void)

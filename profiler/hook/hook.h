@@ -109,6 +109,10 @@ HOOK_EXPORT void dsa_hook_renewed(uint64_t ns);
 /* The step under way, which ends or ended now, is none of the loop. */
 HOOK_EXPORT void dsa_hook_outside(uint64_t now);
 
+/* The loader turned out to have so many batches ready together, again and again: from the
+ * next window on all are of whole rounds. */
+HOOK_EXPORT void dsa_hook_round(uint32_t batches);
+
 /* The program began another epoch by itself: the loader does what it asked for. */
 HOOK_EXPORT void dsa_hook_cut(void);
 

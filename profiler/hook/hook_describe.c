@@ -36,7 +36,7 @@ static const char *hook_no_list(const struct hook_about *from, uint32_t unseen)
 }
 
 /* An emulated storage has no cache in front of it. Data of which no file is read lies in
- * memory. */
+ * memory, unless processes may read it that nobody knows. */
 void hook_describe(const struct hook_about *from, const struct io_page *page,
 		   struct trace_loader *about)
 {
@@ -56,7 +56,7 @@ void hook_describe(const struct hook_about *from, const struct io_page *page,
 		.any_order = from->any_order,
 		.fetch_depth = 1,
 		.slots = from->workers * from->prefetch + 1,
-		.memory = bytes == 0 && unseen == 0,
+		.memory = bytes == 0 && unseen == 0 && from->kind != TRACE_WATCH,
 		.engine = "its own",
 		.engine_reason = "the program reads its files itself",
 		.prep = "its own",

@@ -281,8 +281,6 @@ static int preload_join(const char *variable, const char *word, bool before)
 
 int preload_set_environment(const struct preload *preload)
 {
-	if (preload->page == NULL)
-		return 0;
 	if (setenv("DSA_IO", preload->path, 1) < 0 ||
 	    setenv("DSA_ASKED", preload->asked != NULL ? preload->asked : "", 1) < 0 ||
 	    (preload->ends_data && setenv("DSA_END", "data", 1) < 0) ||

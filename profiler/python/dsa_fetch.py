@@ -6,6 +6,7 @@ import os
 import time
 import zlib
 
+import dsa_library
 from dsa_batches import Endless, Thrown
 from dsa_transforms import Meter
 
@@ -69,6 +70,8 @@ def patch_fetcher(library, fetcher):
 
     @functools.wraps(plain)
     def fetch(self, index):
+        if dsa_library.watching == os.getpid():
+            return plain(self, index)  # of a loader below the one that is watched
         samples = 0
         if isinstance(index, Thrown):
             return throw(library, functools.partial(fetch, self), index)

@@ -15,30 +15,26 @@ loader drives; every other one is left as it is. If anything is missing the prog
 on as without dsa, and dsa is told why.
 """
 
-import atexit
-import ctypes
 import functools
 import os
 import time
 import weakref
 
+import dsa_library
 import dsa_recipe
 from dsa_batches import Stream, count
+from dsa_driver import ONLY_WATCHES, Driver, refusal
 from dsa_fetch import patch_fetcher
-from dsa_library import About, Calls, Library
 from dsa_loading import LOADED, POOLED, Loading, with_workers
 from dsa_transforms import key_of
 
 TORCH = 1  # enum trace_loader_kind
 PATIENCE_S = 20  # without a backward the loader with most steps is taken then
-ONLY_WATCHES = 1  # dsa_hook_observes()
-# Settings of DSA_ASKED, which dsa was given, that act here or in the preload. What the
-# user's own DSA_LOADER has is for libdsa.
+# Settings of dsa that act here or in the preload.
 SETTINGS = ("storage_bandwidth", "storage_latency", "prep_delay", "workers")
 NEEDED = ("_sampler_iter", "_index_sampler", "_num_workers", "_dataset_kind")
 NEEDED_OF_WORKERS = ("_task_info", "_try_put_index", "_prefetch_factor", "_workers")
 MAP = 0  # _DatasetKind.Map
-END_DATA = os.environ.get("DSA_END") == "data"
 
 now = time.monotonic_ns
 
@@ -50,17 +46,16 @@ class Hook:
 
     def __init__(self, module, library, plain):
         self.module, self.library, self.plain = module, library, plain
+        self.driver = Driver(library)
         self.torch = None  # when it is imported
         self.loader = None  # that drives: a weak reference, one for each loader
         self.loads = None  # its data set and batch
         self.loading = None
         self.off = False
         self.inside = False  # of the driver's own request
-        self.error = None  # that the program is to see
         self.backwards = 0
         self.first_ns = None
         self.observes = False
-        self.ended = False  # loops end at once
         self.most = 0  # steps of one loader, before there is a driver
 
     # -- which loader --
@@ -119,6 +114,9 @@ class Hook:
 
     def takes(self, it):
         """True: this loader drives from now on."""
+        if dsa_library.watching is not None:
+            self.turn_off()
+            return False
         try:
             why = self.refusal(it)
             if why is None:
@@ -130,19 +128,12 @@ class Hook:
         return False
 
     def take(self, it):
-        self.calls = Calls(Calls.DRAIN(self.guarded(lambda: self.loading.drain())),
-                           Calls.LIST(self.guarded(lambda n: self.loading.list(n))),
-                           Calls.START(self.guarded(lambda s: self.loading.start(s))),
-                           Calls.STILL(self.guarded(self.still)),
-                           Calls.COUNT(self.guarded(lambda n: self.loading.count(n))),
-                           Calls.MAKE(self.guarded(lambda w, n: self.loading.make(w, n))))
         serves = self.served(it)
-        if self.library.open(ctypes.byref(self.about(serves)),
-                             ctypes.byref(self.calls)) != 0:
-            self.turn_off()  # libdsa drives, or dsa is gone
+        loading = Loading(self.module, self.plain, self.library)
+        if not self.driver.open(self.about(serves), loading):
+            self.turn_off()
             return False
-        atexit.register(self.library.close)
-        self.loading = Loading(self.module, self.plain, self.library)
+        self.loading = loading
         self.loader, self.loads = it._dsa_loader, it._dsa_loads
         self.library.look_at(key_of(it._dsa_loads[0]))
         self.library.epoch(it._dsa_start_ns)
@@ -153,22 +144,13 @@ class Hook:
     def refusal(self, it):
         """Why this can't be measured; None: it can."""
         self.observes = self.library.observes()
-        ranks = os.environ.get("WORLD_SIZE", "1")
         needed = NEEDED + (NEEDED_OF_WORKERS if getattr(it, "_num_workers", 0) else ())
         missing = [name for name in needed if not hasattr(it, name)]
         if missing:
             return f"torch {self.torch.__version__}: its iterator has no {missing[0]}"
         if self.observes == ONLY_WATCHES:
             return None
-        if ranks.isdigit() and int(ranks) > 1:
-            return (f"WORLD_SIZE is {ranks}: the ranks of one job are not measured yet; "
-                    "--observe watches one of them")
-        for setting in filter(None, os.environ.get("DSA_ASKED", "").split(",")):
-            name = setting.partition("=")[0]
-            if name not in SETTINGS:
-                option = name.replace("_size", "").replace("_", "-")
-                return f"--{option} acts on libdsa's loader alone, and this is torch's"
-        return None
+        return refusal(SETTINGS, "acts on libdsa's loader alone, and this is torch's")
 
     def about(self, it):
         dataset, batch, in_order = it._dsa_loads
@@ -177,30 +159,10 @@ class Hook:
             root = type(dataset).__name__
         workers = it._num_workers
         no_list = None if it._dataset_kind == MAP else b"an IterableDataset"
-        return About(TORCH, os.fsencode(root), f"torch {self.torch.__version__}".encode(),
-                     count(dataset), count(it._index_sampler),
-                     batch, workers, it._prefetch_factor if workers else 0,
-                     not in_order, no_list)
-
-    def guarded(self, call):
-        """What fails is told to the program later, from where it asked."""
-        def run(*arguments):
-            try:
-                return call(*arguments) or 0
-            except BaseException as error:
-                self.error = error
-                return -1
-        return run
-
-    def still(self):
-        """Waits until devices have done what they were given: enum trace_devices."""
-        cuda = self.torch.cuda
-        if not cuda.is_initialized():
-            return 0
-        if cuda.is_current_stream_capturing():
-            return 2
-        cuda.synchronize()
-        return 1
+        return dsa_library.About(
+            TORCH, os.fsencode(root), f"torch {self.torch.__version__}".encode(),
+            count(dataset), count(it._index_sampler), batch, workers,
+            it._prefetch_factor if workers else 0, not in_order, no_list)
 
     # -- its steps --
 
@@ -250,13 +212,10 @@ class Hook:
     def leave(self):
         """dsa has seen enough, or a call failed."""
         self.library.look_at(0)
-        if self.error is None:
-            self.ended = END_DATA
-            raise StopIteration if END_DATA else SystemExit(0)
-        error, self.error = self.error, None
-        self.turn_off()
-        self.loading.leave()
-        raise error
+        if self.driver.error is not None:
+            self.turn_off()
+            self.loading.leave()
+        raise self.driver.end()
 
     def forked(self):
         if self.loading is not None:
@@ -300,7 +259,7 @@ def patch_iterator(hook, module):
 
     @functools.wraps(plain_iter)
     def __iter__(self):
-        if hook.ended:
+        if hook.driver.ended:
             return iter(())
         began = now()
         it = plain_iter(self)
@@ -346,7 +305,7 @@ def patch_schedule(hook, schedule):
 
 def install(module):
     """torch.utils.data.dataloader was imported. Patches all of it, or nothing."""
-    library = Library()  # fails where the preload is not there
+    library = dsa_library.Library()  # fails where the preload is not there
     try:
         plain = module._BaseDataLoaderIter.__next__
         fetchers = [module._utils.fetch._MapDatasetFetcher,

@@ -3,6 +3,8 @@ profiler/io/dsa_io.h."""
 
 import ctypes
 
+watching = None  # the process whose loader dsa.watch() was given: no other one in it drives
+
 
 class Calls(ctypes.Structure):
     """struct hook_calls"""
@@ -38,6 +40,7 @@ FUNCTIONS = {
     "dsa_hook_counted": [ctypes.c_uint32],
     "dsa_hook_renewed": [ctypes.c_uint64],
     "dsa_hook_outside": [ctypes.c_uint64],
+    "dsa_hook_round": [ctypes.c_uint32],
     "dsa_hook_cut": [],
     "dsa_hook_epoch": [ctypes.c_uint64],
     "dsa_hook_left": [],
@@ -46,6 +49,7 @@ FUNCTIONS = {
     "dsa_hook_recipe": [ctypes.POINTER(Recipe)],
     "dsa_io_batch_begin": [ctypes.c_uint64],
     "dsa_io_batch_end": [ctypes.c_uint32],
+    "dsa_io_batch_next": [ctypes.c_uint32],
     "dsa_io_pad": [ctypes.c_uint64],
     "dsa_io_may_make": [ctypes.c_uint64],
     "dsa_io_look_at": [ctypes.c_uint32],

@@ -160,9 +160,6 @@ class Watched:
             meter.library.sample(index.__index__(), max(0, meter.time() - began))
         return sample
 
-    def __iter__(self):
-        return iter(self.dataset)
-
     def __getattr__(self, name):
         return getattr(self.dataset, name)
 

@@ -168,14 +168,14 @@ static bool is_crash(int number)
 static const char *conductor_end_hint(const struct job *job, char text[CONDUCTOR_LEFT])
 {
 	const struct target_config *target = &job->given->target;
-	const char *how = "use dsa.Loader in Python (dsa_python(3)), or libdsa in C "
-			  "(dsa_loader(3))";
+	const char *how = "use dsa.Loader or dsa.watch() in Python (dsa_python(3)), or "
+			  "libdsa in C (dsa_loader(3))";
 	struct preload_hidden hidden;
 
 	text[0] = '\0';
 	if (job->trace->processes[0].pid != 0)
 		return text;
-	if (target->preload == NULL || target->preload->page == NULL)
+	if (target->preload == NULL)
 		snprintf(text, CONDUCTOR_LEFT,
 			 ": it does not load its data with dsa: %s", how);
 	else if (target->command != NULL && preload_is_hidden(target->command, &hidden))

@@ -186,7 +186,8 @@ static int fill_targets(const struct launch *launch, struct conductor_job *jobs,
 					 ? config->startup.loaders[i]
 					 : config->startup.loader;
 		target->job = config->startup.jobs > 0 ? numbers[i] : NULL;
-		target->preload = &launch->preload;
+		target->preload =
+			launch->preload.page != NULL ? &launch->preload : NULL;
 		target->cores = config->startup.cores;
 		target->background = launch_is_several(config);
 		target->output_aside = config->startup.output_aside;

@@ -95,7 +95,6 @@ static int open_look(struct look *look, const struct launch *launch, const char 
 			.command = launch_command(config, i),
 			.loader = config->startup.loader,
 			.share = "",
-			.preload = &launch->preload, /* which refuses what it is for */
 			.job = config->startup.jobs > 0 ? "0" : NULL,
 			.cores = config->startup.cores,
 			.background = true,

@@ -26,7 +26,7 @@ struct target_config {
 	const char *share;             /* DSA_SHARE; NULL: left as it is */
 	const char *loader;            /* DSA_LOADER; NULL or "": left as it is */
 	const char *job;               /* DSA_JOB; NULL: it is not one of several */
-	const struct preload *preload; /* for a loader of its own, or NULL */
+	const struct preload *preload; /* for a loader of its own; NULL: none */
 	unsigned cores;                /* CPUs it may use of dsa's; 0: all of them */
 	bool background;      /* it gets neither dsa's terminal nor its input */
 	bool output_aside;    /* its standard output goes to standard error */

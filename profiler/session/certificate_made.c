@@ -162,6 +162,11 @@ static bool made_slowed(struct window *window)
 				    made_unseen(window));
 	if (listed ? !made_alike(window) : !made_stream(window))
 		return false;
+	if (window->trace->loader.kind == TRACE_WATCH &&
+	    window_counted(window->raw, TRACE_fetched_bytes) == 0)
+		return window_judge(window, false,
+				    "void: no file was seen to be read, on which the "
+				    "emulated storage could act");
 	return window_judge(window, made->throttled > 0 || made->opens == 0,
 			    "%s%" PRIu64
 			    " calls held back by the emulated storage in %u batches",

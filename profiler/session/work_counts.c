@@ -39,6 +39,8 @@ int work_counts_read(const struct trace *trace, struct profile_counted *counted)
 	};
 	if (trace->loader.kind != TRACE_LIBDSA)
 		counted->hits = counted->decoded_pixels = counted->skipped = UNKNOWN;
+	if (trace->loader.kind == TRACE_WATCH) /* its threads read ahead */
+		counted->opens = counted->reads = counted->read_bytes = UNKNOWN;
 	work_counts_read_program(trace, counted);
 	return 0;
 }

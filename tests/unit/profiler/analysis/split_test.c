@@ -16,19 +16,26 @@ static struct profile profile;
 static struct trace *trace;
 
 /* Training waits for .4 of its time; of that .3 is fetch by the second proof. */
-static void split(const struct trace_made *made, double fetch)
+static void split_of(enum profile_loader kind, const struct trace_made *made,
+		     double fetch)
 {
 	struct window window = {.kind = TRACE_REAL, .seconds = 1};
 
 	profile_free(&profile);
 	profile.stalls[STAGE_COMPUTE] = (struct interval){.6, .59, .61};
 	profile.proof.share[STAGE_FETCH] = fetch;
-	trace->loader.kind = TRACE_TORCH;
+	profile.loader_kind.id = (int)kind;
+	trace->loader.kind = kind;
 	strcpy(trace->loader.no_list, "an IterableDataset");
 	trace->windows[0].made = *made;
 	window.trace = trace;
 	window.raw = &trace->windows[0];
 	assert_int_equal(split_stalls(&window, 1, &profile), 0);
+}
+
+static void split(const struct trace_made *made, double fetch)
+{
+	split_of(LOADER_TORCH, made, fetch);
 }
 
 static void a_replay_tells(void **state)
@@ -70,6 +77,20 @@ static void what_no_call_shows_is_not_told_apart(void **state)
 	assert_non_null(strstr(profile.split_why, "connections"));
 }
 
+/* Its processes may read. */
+static void a_loader_that_is_watched_may_fetch_unseen(void **state)
+{
+	(void)state;
+	split_of(LOADER_WATCH, &(struct trace_made){0}, NAN);
+	assert_int_equal(profile.split.id, SPLIT_NONE);
+	assert_true(isnan(profile.stalls[STAGE_FETCH].value));
+	assert_non_null(strstr(profile.split_why, "of its own"));
+	split_of(LOADER_WATCH, &(struct trace_made){.unseen = TRACE_MAPPED}, NAN);
+	assert_int_equal(profile.split.id, SPLIT_NONE);
+	split_of(LOADER_WATCH, &(struct trace_made){.bytes = 10}, .3);
+	assert_int_equal(profile.split.id, SPLIT_REPLAY);
+}
+
 static int begin(void **state)
 {
 	(void)state;
@@ -92,6 +113,7 @@ int main(void)
 		cmocka_unit_test(a_replay_tells),
 		cmocka_unit_test(where_no_byte_was_waited_for_there_is_no_fetch),
 		cmocka_unit_test(what_no_call_shows_is_not_told_apart),
+		cmocka_unit_test(a_loader_that_is_watched_may_fetch_unseen),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

@@ -1,0 +1,262 @@
+#!/usr/bin/python3
+"""dsa.watch(): loaders with threads and queues of their own under dsa run, truth by
+arithmetic. Speaks TAP. SLEEPS most of the time.
+
+    tests/watch.t [NAME...]     some of the tests
+    SOAK=1 tests/watch.t        all of them
+"""
+import collections
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+import types
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, folder) for folder in
+                ("lib", "../loader/python", "../profiler/python")]
+from house import BUILD, DSA, Scratch, Tap
+import dsa
+import dsa_batches
+import dsa_watch
+
+PYTHON = "/usr/bin/python3"
+PROGRAM = os.path.join(HERE, "lib/watch_program.py")
+OFF = .02
+BUDGET = "5s"
+# What sleeps hardly needs the processor, but needs it at once: others are busy beside it.
+AHEAD = [os.path.join(HERE, "lib/awake"), "chrt", "-r", "1"]
+if subprocess.run(AHEAD[1:] + ["true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+    AHEAD = AHEAD[:1]
+
+# threads, ms of a batch, queue, ms of the step
+CASES = [(2, 30, 16, 10), (2, 24, 16, 10), (1, 12, 64, 10), (2, 10, 16, 10), (4, 50, 4, 10)]
+
+SOAK = bool(os.environ.get("SOAK"))
+tap, wanted = Tap(), sys.argv[1:]
+
+
+# ---- without dsa run ----
+
+class Clock:
+    """A loader with a queue, and the time that it takes to be asked."""
+
+    def __init__(self, ready, hand_over, wait):
+        self.ready, self.hand_over, self.wait = ready, hand_over, wait
+        self.ns, self.thrown = 0, 0
+
+    def __next__(self):
+        self.thrown += 1
+        self.ns += round(1e6 * (self.hand_over if self.ready > 0 else self.wait))
+        self.ready -= 1
+
+
+def emptied(clock, step=10, again=0):
+    """Batches that are thrown away before a window."""
+    library = types.SimpleNamespace(left=lambda: False)
+    loading = dsa_watch.Loading(library, False)
+    loading.round = 1
+    loading.passing = types.SimpleNamespace(it=clock)
+    loading.step_ns = step * 10**6
+    plain, dsa_watch.now = dsa_watch.now, lambda: clock.ns
+    try:
+        for _ in range(again):
+            loading.empty()
+        clock.thrown = 0
+        loading.empty()
+    finally:
+        dsa_watch.now = plain
+    return clock.thrown
+
+
+def check_emptied():
+    cases = [("lie ready at once", Clock(16, .02, 15), 17),
+             ("are handed over slowly", Clock(16, 2, 15), 17),
+             ("come without a queue", Clock(0, 0, 50), 21),
+             ("never make it wait", Clock(10**6, .02, 0), dsa_watch.EMPTY_MOST)]
+    for name, clock, most in cases:
+        thrown = emptied(clock)
+        tap.ok(thrown == most, f"batches that {name}: thrown away until one is waited for",
+               thrown)
+    tap.ok(emptied(Clock(0, 0, 50), again=5) == 3,
+           "of one that has no queue less and less is thrown away")
+
+
+def check_samples():
+    numpy = sys.modules["numpy"]
+    Pair = collections.namedtuple("Pair", "x y")
+    cases = [(numpy.zeros((5, 2)), 5), ((numpy.zeros((6, 2)), numpy.zeros(6)), 6),
+             ({"a": "x", "b": [numpy.zeros(7)]}, 7), (Pair(numpy.zeros(8), 1), 8),
+             ((["a", "b", "c"], [0, 1, 2]), 3), (["a", "b"], 2), ("text", 1), (None, 1),
+             (numpy.float32(1), 1), ([], 1)]
+    found = [dsa_watch.samples_in(batch) for batch, _ in cases]
+    tap.ok(found == [samples for _, samples in cases], "samples of a batch", found)
+
+
+def check_copies():
+    numpy = sys.modules["numpy"]
+    pool = dsa_batches.Pool(None, numpy)
+    batch = {"long": numpy.zeros((300, 1000)), "short": numpy.zeros(3), "text": "a"}
+    pool.add(batch, 300)
+    pool.prepare()
+    (given, _), copied = pool.give(), pool.prepare()
+    tap.ok(not copied and given["long"] is not batch["long"], "an array is copied once")
+    for name, change in (("long", lambda a: a.__iadd__(1)), ("short", lambda a: a.put(1, 5)),
+                         ("long", lambda a: a[:, :500].fill(3))):
+        change(pool.give()[0][name])
+        copied = pool.prepare()
+        tap.ok(copied and not pool.ready[0][name].any(), f"a changed {name} one is given whole")
+    turned = numpy.zeros((40, 30, 20)).transpose(2, 0, 1)
+    pool.clear()
+    pool.add(turned, 1)
+    tap.ok(pool.give()[0].strides == turned.strides, "its layout is kept")
+
+
+def check_plain():
+    loader = [1, 2]
+    tap.ok(dsa.watch(loader) is loader, "without dsa run it is the iterable itself")
+    watch = types.SimpleNamespace(off=True, driver=types.SimpleNamespace(ended=False))
+    stands = dsa_watch.Watched(watch, loader)
+    tap.ok(list(stands) == loader and len(stands) == 2 and stands.count(1) == 1,
+           "under it it has its length and attributes")
+    stands = dsa_watch.Watched(watch, types.SimpleNamespace(epoch=0))
+    stands.epoch = 3
+    tap.ok(stands._iterable.epoch == 3 and bool(stands), "and sets them")
+    iterator = dsa_watch.WatchedIterator(watch, iter(loader))
+    tap.ok(next(iterator) == 1 and list(iterator) == [2], "an iterator is one")
+
+
+# ---- with it ----
+
+def result_of(scratch, out):
+    with open(scratch.at(out, "run.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def dsa_run(scratch, out, options, *command, ahead=()):
+    path = os.path.join(HERE, "../loader/python")
+    return scratch.run(DSA, "run", "-o", out, *options.split(), "--", *ahead, PYTHON, PROGRAM,
+                       *command, variables={"PYTHONPATH": path})
+
+
+def check_truth(scratch, number, budget):
+    threads, prep, depth, step = CASES[number]
+    name = f"{threads} threads, {prep} ms a batch, queue of {depth}"
+    done = dsa_run(scratch, f"truth-{number}", f"-q --budget {budget}", "queues",
+                   f"threads={threads}", f"prep={prep}", f"depth={depth}", f"step={step}",
+                   ahead=AHEAD)
+    if not tap.ok(done.returncode == 0 and done.stdout == "", f"{name}: measured",
+                  done.returncode, done.stderr, done.stdout):
+        return
+    result = result_of(scratch, f"truth-{number}")
+    compute, true = result["stalls"]["compute"]["share"], step / max(step, prep / threads)
+    print(f"#   compute {100 * compute:6.2f}   truth {100 * true:6.2f}")
+    tap.ok(abs(compute - true) <= OFF,
+           f"{name}: the data stall is the true one", compute, true,
+           *(f'{w["kind"]} {w.get("rate_per_s")}/s: {w["why"]}' for w in result["windows"]))
+    tap.ok(result["loader"]["kind"] == "watch" and "prep" not in result["stalls"] and
+           "fetch" not in result["stalls"],
+           f"{name}: what of it is fetch is not told", result["loader"], result["stalls"])
+
+
+def check_files(scratch, threads):
+    """--storage-latency acts on what is read; only what the asking thread reads is told."""
+    done = dsa_run(scratch, f"files-{threads}", f"-q --budget {BUDGET} --storage-latency 5ms",
+                   "files", "folder=" + scratch.at("data"), f"threads={threads}", "prep=4",
+                   "step=4", ahead=AHEAD)
+    if not tap.ok(done.returncode == 0, "files: measured", done.stderr):
+        return
+    stalls = result_of(scratch, f"files-{threads}")["stalls"]
+    true = {"compute": 4 / 13, "fetch": 5 / 13} if threads == 0 else {"compute": 4 / 9}
+    for stage, share in true.items():
+        tap.ok(abs(stalls[stage]["share"] - share) <= 2 * OFF,
+               f"files read by {'another' if threads else 'the asking'} thread: {stage}",
+               stalls, share)
+    tap.ok(("fetch" in stalls) == (threads == 0), "fetch is told where it can be", stalls)
+
+
+def check_passes(scratch):
+    done = dsa_run(scratch, "passes", f"-q --budget {BUDGET}", "passes")
+    result = result_of(scratch, "passes")
+    starts = result["epoch_starts"]
+    tap.ok(done.returncode == 0 and result["stalls"]["compute"]["share"] > .9,
+           "passes: what it takes to begin one is no stall", done.stderr, result["stalls"])
+    tap.ok(starts["count"] > 1 and .05 < starts["mean_s"] < .07, "and is told", starts)
+
+
+def check_ends(scratch):
+    done = dsa_run(scratch, "ends", "-q", "ends", "count=1000")
+    result = result_of(scratch, "ends")
+    tap.ok(done.stdout == "the end\n" and result["run"]["target_status"] == 0 and
+           any(w["used"] for w in result["windows"]),
+           "an iterator that ends: so does the program, and what was measured stays",
+           done.returncode, done.stderr, result["run"])
+
+
+def check_anew(scratch):
+    done = dsa_run(scratch, "anew", f"-q --budget {BUDGET}", "anew")
+    compute = result_of(scratch, "anew")["stalls"]["compute"]["share"]
+    tap.ok(done.returncode == 0 and abs(compute - 5 / 8) < 2 * OFF,
+           "a generator for each pass is followed into the next", done.stderr, compute)
+
+
+def check_end_of_data(scratch):
+    done = dsa_run(scratch, "end", "-q --budget 2s --end=data", "queues")
+    tap.ok(done.returncode == 0 and done.stdout == "the end\n",
+           "--end=data ends the loop, and what follows runs", done.stdout, done.stderr)
+
+
+def check_uncopied(scratch):
+    done = dsa_run(scratch, "uncopied", "--budget 2s", "uncopied")
+    tap.ok("the end\n" in done.stdout and "cannot be copied" in done.stderr,
+           "what cannot be copied is left alone", done.returncode, done.stderr)
+
+
+def check_torch(scratch):
+    done = dsa_run(scratch, "torch", f"-q --budget {BUDGET}", "torch")
+    result = result_of(scratch, "torch")
+    tap.ok(done.returncode == 0 and result["loader"]["kind"] == "watch",
+           "a DataLoader below is left alone", done.stderr, result["loader"])
+
+
+def make_files(scratch):
+    scratch.folder("data")
+    for i in range(50):
+        with open(scratch.at("data", f"{i:04}"), "wb") as file:
+            file.write(os.urandom(4096))
+
+
+def run_all(scratch, pool):
+    tests = {"truth": lambda: check_truth(scratch, 0, BUDGET),
+             "files": lambda: check_files(scratch, 0),
+             "ends": lambda: check_ends(scratch)}
+    if SOAK or wanted:
+        tests.update({"threads": lambda: check_files(scratch, 1),
+                      "anew": lambda: check_anew(scratch),
+                      "passes": lambda: check_passes(scratch),
+                      "end_of_data": lambda: check_end_of_data(scratch),
+                      "uncopied": lambda: check_uncopied(scratch),
+                      "torch": lambda: check_torch(scratch)})
+    futures = [pool.submit(test) for name, test in tests.items()
+               if not wanted or name in wanted]
+    for future in futures:
+        future.result()
+    for i in range(1, len(CASES) if SOAK or "truths" in wanted else 0):
+        check_truth(scratch, i, "10s")  # one after another: real-time priority is for one
+
+
+def main():
+    import numpy  # as the programs do
+
+    if not wanted:
+        for check in (check_emptied, check_samples, check_copies, check_plain):
+            check()
+    with Scratch() as scratch:
+        make_files(scratch)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            run_all(scratch, pool)
+    tap.done()
+
+
+main()
