@@ -124,6 +124,9 @@ format_words format_parts;
  * where that is not known. */
 format_words format_recipe;
 
+/* What tells prep and fetch apart where no windows do; nothing where they do. */
+format_words format_split;
+
 /* What each start of an epoch costs beside the shares; or nothing. */
 format_words format_epoch_starts;
 

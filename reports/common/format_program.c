@@ -69,6 +69,12 @@ void format_parts(FILE *out, const struct profile *profile)
 			format_seconds(time, sum));
 }
 
+void format_split(FILE *out, const struct profile *profile)
+{
+	if (profile->split_why != NULL)
+		fputs(profile->split_why, out);
+}
+
 void format_epoch_starts(FILE *out, const struct profile *profile)
 {
 	double start = profile->epoch_start_s;

@@ -364,8 +364,7 @@ static void terminal_write_box(struct box *box, const struct profile *profile)
 	terminal_jobs(box, profile);
 	terminal_limit(box, profile);
 	box_sentence(box, "prep", format_string(format_parts, profile));
-	if (profile->split_why != NULL)
-		box_line(box, "fetch", "%s", profile->split_why);
+	box_sentence(box, "fetch", format_string(format_split, profile));
 	box_sentence(box, "busy", format_string(format_busy, profile));
 	box_sentence(box, "emulated", format_string(format_emulated, profile));
 	box_sentence(box, "loader", format_string(format_which_loader, profile));
