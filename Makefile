@@ -341,6 +341,7 @@ bench-hooks:
 	@$(MAKE) --no-print-directory deps GROUPS_WANTED="run wheel check"
 	@$(parallel) all $(TOOLS)
 	@SOAK=1 BUILD=$(CURDIR)/$(B) tests/hook.t
+	@SOAK=1 BUILD=$(CURDIR)/$(B) tests/transforms.t
 	@BUILD=$(CURDIR)/$(B) /usr/bin/python3 tests/bench/hooks.py
 
 bench-page:

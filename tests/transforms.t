@@ -280,7 +280,8 @@ def check_pictures(scratch):
     if parts is None:
         return
     names = {"decode", "collate", "__getitem__", "Compose", "RandomResizedCrop",
-             "RandomHorizontalFlip", "ToTensor", "Lambda", "lambda", "Normalize"}
+             "RandomHorizontalFlip", "RandomApply", "Grayscale", "ToTensor", "Lambda",
+             "lambda", "Normalize"}
     tap.ok(names <= set(parts) <= names | {"hand-over"},
            "torchvision: decoding, each transform and collate have parts", parts)
     each = {name: parts[name]["calls"] / result["prep_sampled"] for name in names}
@@ -315,9 +316,14 @@ def check_truth(scratch):
     """Each spin takes what it was set to; all of it is prep; less of it is predicted."""
     for workers in (0, 2):
         result, parts = check_spins(scratch, workers, "--budget 20s")
-        for name, spin in zip(NAMES, SPINS):
-            tap.ok(abs(parts[name]["mean_s"] / (spin / 1e3) - 1) < OFF,
-                   f"truth: {name} takes {spin} ms with {workers} workers", parts[name])
+        spun = told(scratch.at(f"told-{workers}"))
+        for name, spin, (_, wall_s) in zip(NAMES, SPINS, spun):
+            title = f"truth: {name} takes {spin} ms with {workers} workers"
+            if wall_s > (1 + OFF / 2) * spin / 1e3:
+                tap.skip(title, f"on this busy machine it took {1e3 * wall_s:.2f} ms")
+            else:
+                tap.ok(abs(parts[name]["mean_s"] / (spin / 1e3) - 1) < OFF, title,
+                       parts[name])
         windows = [w for w in result["windows"] if w.get("prepared") and w["used"]]
         prep = (sum(w["prep_busy_s"] for w in windows) /
                 sum(w["prepared"] for w in windows))
@@ -332,6 +338,9 @@ def check_without(scratch, workers):
     """16 ms of 31 left out: predicted, and measured."""
     out = f"spins-{workers}"
     done = scratch.run(DSA, "whatif", out, "--without", NAMES[4], "--json")
+    if "may have been busy" in done.stderr:
+        tap.skip("without", "no predictions of a busy machine")
+        return
     if not tap.ok(done.returncode == 0, "without: predicted", done.stderr):
         return
     rate = json.loads(done.stdout)["predictions"][0]["rate_per_s"]
@@ -344,10 +353,10 @@ def check_without(scratch, workers):
 
 def check_cost(scratch):
     """Of a process that makes batches, with a page and without dsa."""
-    scratch.images("pictures", 60, "30K")
+    scratch.images("cost", 60, "30K")
     tool = os.path.join(BUILD, "tests/tool/io_page")
     scratch.run(tool, "make", "page")
-    done = scratch.run(PYTHON, PROGRAM, "cost", "pictures", "40", variables={
+    done = scratch.run(PYTHON, PROGRAM, "cost", "cost", "40", variables={
         "DSA_IO": scratch.at("page"), "LD_PRELOAD": os.path.join(BUILD, "libdsa-io.so"),
         "PYTHONPATH": os.path.join(BUILD, "python")})
     print("# cost, share of batches that are looked at:", done.stdout.strip(), done.stderr)

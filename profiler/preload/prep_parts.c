@@ -120,6 +120,11 @@ int prep_parts_add(const struct io_page *page, struct profile *profile)
 	if (page->looked_samples == 0)
 		return 0;
 	profile->looked_samples = page->looked_samples;
+	if (page->dropped_parts > 0)
+		profile->dropped_records =
+			page->dropped_parts + (profile->dropped_records == UNKNOWN
+						       ? 0
+						       : profile->dropped_records);
 	result = prep_parts_read(page, profile);
 	if (result == 0)
 		result = prep_parts_hand_over(profile);

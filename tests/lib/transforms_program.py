@@ -108,6 +108,7 @@ def folder_of(folder):
     from torchvision import datasets, transforms
     recipe = transforms.Compose([
         transforms.RandomResizedCrop(96), transforms.RandomHorizontalFlip(),
+        transforms.RandomApply(torch.nn.ModuleList([transforms.Grayscale(3)]), 1),
         transforms.ToTensor(), transforms.Lambda(lambda image: image.clone()),
         transforms.Normalize([.5] * 3, [.2] * 3), (lambda image: image)])
     return datasets.ImageFolder(folder, recipe)

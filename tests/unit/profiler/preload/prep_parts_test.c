@@ -26,6 +26,7 @@ static struct io_page *known_page(void)
 
 	assert_non_null(page);
 	page->looked_samples = 10;
+	page->dropped_parts = 3;
 	name_part(page, 0, "Flip", 10000000);
 	name_part(page, 1, "decode", 50000000);
 	name_part(page, 2, "Flip", 10000000); /* two processes named it at once */
@@ -54,6 +55,7 @@ static void parts_are_sorted_and_share(void **state)
 	profile.batch = 8;
 	assert_int_equal(prep_parts_add(page, &profile), 0);
 	assert_int_equal(profile.looked_samples, 10);
+	assert_int_equal(profile.dropped_records, 3);
 	assert_int_equal(profile.part_count, 3);
 	assert_string_equal(profile.parts[0].name, "decode");
 	assert_float_equal(profile.parts[0].mean_s, .005, 1e-9);
