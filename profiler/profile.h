@@ -262,10 +262,11 @@ struct profile_counter {
 
 struct profile_process {
 	uint64_t pid;
-	char *role; /* "driver", "loader" */
+	char *role; /* "driver", "loader", "worker" */
 	uint64_t threads;
-	double cpu_s;
+	double cpu_s; /* of a worker: while it made batches */
 	uint64_t read_bytes, samples;
+	uint64_t batches; /* made, of a loader of the program's own */
 };
 
 /* A line of the environment: "cpu", "AMD EPYC ..."; keys are unique. */
@@ -390,7 +391,12 @@ struct profile {
 	/* Of a program with a loader of its own. */
 	uint64_t
 		epoch_starts; /* that were seen, and what they take on average until the */
-	double epoch_start_s; /* first batch comes */
+	double epoch_start_s; /* first batch comes; */
+	double epoch_end_s;   /* then until its workers have ended, which do with it; */
+	double epoch_saved_s; /* and what of both workers that persist would save */
+	uint64_t mapped_files,
+		connections;       /* of its batches: what these read is not seen */
+	uint64_t unseen_processes; /* there was no room for them */
 	double coverage; /* of the bytes its loader's processes read, what was seen of them */
 	char **files_written; /* while its data was repeated; NULL: none */
 	uint64_t files_kept; /* of what it overwrote then; and what could not be kept */

@@ -44,7 +44,7 @@ ADD(skip, profile_skip, skips, skip_count, 0)
 ADD(counter, profile_counter, counters, counter_count, .per_sample = NAN,
     .running = NAN)
 ADD(process, profile_process, processes, process_count, .cpu_s = NAN,
-    .read_bytes = UNKNOWN, .samples = UNKNOWN, .threads = UNKNOWN)
+    .read_bytes = UNKNOWN, .samples = UNKNOWN, .threads = UNKNOWN, .batches = UNKNOWN)
 ADD(fact, profile_fact, environment, fact_count, .key = NULL)
 ADD(part, profile_part, parts, part_count, .calls = UNKNOWN, .mean_s = NAN,
     .share = NAN)

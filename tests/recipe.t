@@ -7,7 +7,6 @@ transforms; and that its numbers are torchvision's. Speaks TAP.
 import json
 import os
 import re
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
@@ -81,13 +80,22 @@ def measure(scratch, out, *words, budget):
 
 def check_told(scratch):
     """A run has it in its result, and measured libdsa."""
-    result = measure(scratch, "out", "torch", "images", "2000", budget="4s")
+    result = measure(scratch, "out", "torch", "images", "2000", "4", budget="5s")
     recipe = result.get("recipe", {})
     tap.ok(recipe.get("kind") == "train" and recipe["size"] == 224 and
-           recipe.get("libdsa_per_s", {}).get("value", 0) > 0, "a run tells the recipe", recipe)
+           recipe.get("libdsa_per_s", {}).get("value", 0) > 0, "a run tells the recipe", recipe,
+           result["stalls"])
+    made = [p for p in result["processes"] if p["role"] == "worker" and p["batches"] > 0]
+    tap.ok(len(made) >= 2 and result["epoch_starts"]["persistent_saves_s"] > 0 and
+           result["unseen"]["mapped_files"] == 0,
+           "and its workers, what their start costs, and that all was seen",
+           result["processes"], result["epoch_starts"], result["unseen"])
     done = scratch.run(DSA, "report", "out", "--format=text")
     tap.ok("dsa.Loader('images'" in re.sub(r"\s+", " ", done.stdout), "and the code to write",
            done.stdout)
+    done = scratch.run(DSA, "report", "out", "--format=html")
+    tap.ok("of the bytes that the loader" in done.stdout and "<td>trainer" in done.stdout,
+           "the page tells how much was seen, and who trained", done.stdout[-4000:])
 
 
 def check_gain(scratch, rate):
@@ -99,7 +107,7 @@ def check_gain(scratch, rate):
     rates = [run["rates"]["real_per_s"]["value"] for run in (result, brought)]
     predicted, gain = asked[0]["speedup"], rates[1] / rates[0]
     off = predicted["value"] / gain - 1
-    print(f"#   {rate}/s: predicted {predicted['value']:.3f} ({predicted['low']:.3f} .. "
+    print(f"#   {rate}/s: {rates[0]:.1f} -> {rates[1]:.1f} samples/s; predicted {predicted['value']:.3f} ({predicted['low']:.3f} .. "
           f"{predicted['high']:.3f}), measured {gain:.3f}: {100 * off:+.1f} %")
     tap.ok(abs(off) <= OFF, f"{rate}/s: the gain predicted is that measured", predicted, gain)
 
@@ -114,8 +122,7 @@ def main():
         check_pixels(scratch)
         check_told(scratch)
         if os.environ.get("SOAK"):
-            subprocess.run([DSA, "dataset", "make", "-q", "--count", "2000", scratch.at("many")],
-                           check=True)
+            scratch.images("many", 1500, "110K")
             for rate in RATES:
                 check_gain(scratch, rate)
     tap.done()

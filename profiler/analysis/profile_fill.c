@@ -35,7 +35,8 @@ static int loader_texts(const struct trace_loader *loader, struct profile *profi
 	result |= loader_word(&profile->cache, profile_caches, loader->cache);
 	result |= COPY(&profile->prep, loader->prep);
 	result |= COPY(&profile->output, loader->output);
-	result |= profile_text(&profile->digest, "%016" PRIx64, loader->digest);
+	if (loader->kind == TRACE_LIBDSA)
+		result |= profile_text(&profile->digest, "%016" PRIx64, loader->digest);
 	return result;
 }
 
@@ -54,7 +55,10 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 		profile->dataset_samples = loader->dataset_samples;
 		profile->dataset_bytes = loader->dataset_bytes;
 	}
-	profile->classes = loader->classes;
+	if (loader->kind == TRACE_LIBDSA) {
+		profile->classes = loader->classes;
+		profile->sample_bytes = loader->sample_bytes;
+	}
 	profile->batch = loader->batch;
 	profile->loaders = trace->loaders;
 	if (loader->kind < PROFILE_LOADERS)
@@ -64,7 +68,6 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 		profile->fetch_depth = loader->fetch_depth;
 		profile->prefetch = loader->prefetch;
 	}
-	profile->sample_bytes = loader->sample_bytes;
 	if (loader->cache_capacity > 0 && loader->dataset_bytes > 0) {
 		profile->cache_capacity_bytes = loader->cache_capacity;
 		profile->cache_share =

@@ -59,18 +59,25 @@ static double share_done(const struct bench_prep *result, uint64_t batches,
 	return by_count > by_time ? by_count : by_time;
 }
 
-/* So many; where `bench` asks for none, for run_ns at most. */
+/* For how long it delivers at the most. */
+static uint64_t bench_prep_limit(const struct bench_prep_config *bench)
+{
+	if (bench->seconds > 0)
+		return (uint64_t)(bench->seconds * 1e9);
+	return bench->batches == 0 ? run_ns : UINT64_MAX;
+}
+
 static int bench_prep_deliver(const struct bench_prep_config *bench, uint64_t batches,
 			      struct dsa_loader *loader, struct bench_prep *result,
 			      struct error *err)
 {
+	uint64_t limit = bench_prep_limit(bench), start = clock_now(), elapsed = 0;
 	bool timed = bench->batches == 0;
-	uint64_t start = clock_now(), elapsed = 0;
 	int rc = 1;
 
 	*result = (struct bench_prep){0};
 	bench_work_now(&result->work);
-	while (rc > 0 && result->batches < batches && (!timed || elapsed < run_ns)) {
+	while (rc > 0 && result->batches < batches && elapsed < limit) {
 		rc = take_one(loader, result, err);
 		elapsed = clock_now() - start;
 		if (bench->progress != NULL)

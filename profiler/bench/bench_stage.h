@@ -65,6 +65,7 @@ struct bench_prep_config {
 	const struct options *options;   /* what the loader below comes to */
 	const struct dsa_config *loader; /* NULL: as DSA_LOADER alone says */
 	uint64_t batches;                /* 0: for five seconds */
+	double seconds;                  /* at most; 0: so many batches take */
 	bench_progress *progress;        /* after each batch; NULL: nobody listens */
 	void *context;
 };

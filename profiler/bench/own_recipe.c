@@ -17,14 +17,17 @@
 
 enum {
 	FIRST = 3, /* times what lies ready: batches that show its pace */
-	SLICES = 12
+	SLICES = 12,
+	LEAST = 4, /* slices that show their scatter */
 };
 
 #define SLICE_S .12
+#define MOST_S  4. /* all of them, where the first batches were no measure */
 
 /* Moments between slices of so many batches. */
 struct own_slices {
 	uint64_t batches, seen;
+	unsigned count;
 	double wall_s[SLICES + 1], cpu_s[SLICES + 1];
 };
 
@@ -37,25 +40,26 @@ static void own_recipe_note(void *context, double share)
 	if (slices->seen++ % slices->batches == 0 && at <= SLICES) {
 		slices->wall_s[at] = (double)clock_now() * 1e-9;
 		slices->cpu_s[at] = (double)clock_process_cpu() * 1e-9;
+		slices->count = (unsigned)at;
 	}
 }
 
 /* The mean of what slices have for each of so many samples, or samples for each of it. */
-static struct interval own_recipe_mean(const double at[SLICES + 1], double samples,
-				       bool inverse)
+static struct interval own_recipe_mean(const double at[SLICES + 1], unsigned count,
+				       double samples, bool inverse)
 {
 	double sum = 0, squares = 0, mean, half;
 
-	for (size_t i = 0; i < SLICES; i++) {
+	for (size_t i = 0; i < count; i++) {
 		double each = (at[i + 1] - at[i]) / samples;
 
 		each = inverse ? 1 / each : each;
 		sum += each;
 		squares += each * each;
 	}
-	mean = sum / SLICES;
-	half = student_t(.95, SLICES - 1) *
-	       sqrt(fmax(0, squares / SLICES - mean * mean) / (SLICES - 1));
+	mean = sum / count;
+	half = student_t(.95, count - 1) *
+	       sqrt(fmax(0, squares / count - mean * mean) / (count - 1));
 	return (struct interval){mean, fmax(0, mean - half), mean + half};
 }
 
@@ -86,6 +90,7 @@ static int own_recipe_run(struct profile *profile)
 	struct bench_prep_config bench = {.options = &options, .loader = &loader};
 	struct bench_prep prep;
 	struct error err;
+	double samples;
 	int result = options_resolve(&options, &loader, NULL, &err);
 
 	if (result < 0)
@@ -97,15 +102,17 @@ static int own_recipe_run(struct profile *profile)
 	slices.batches = 1 + (uint64_t)(SLICE_S * prep.work.samples_per_s /
 					(double)profile->batch);
 	bench.batches = slices.batches * SLICES + 1;
+	bench.seconds = MOST_S;
 	bench.progress = own_recipe_note;
 	bench.context = &slices;
 	result = bench_prep_run(&bench, &prep, &err);
-	if (result < 0)
+	if (result < 0 || slices.count < LEAST)
 		return result;
-	profile->own_recipe.cpu_s = own_recipe_mean(
-		slices.cpu_s, (double)(slices.batches * profile->batch), false);
-	profile->own_recipe.per_s = own_recipe_mean(
-		slices.wall_s, (double)(slices.batches * profile->batch), true);
+	samples = (double)(slices.batches * profile->batch);
+	profile->own_recipe.cpu_s =
+		own_recipe_mean(slices.cpu_s, slices.count, samples, false);
+	profile->own_recipe.per_s =
+		own_recipe_mean(slices.wall_s, slices.count, samples, true);
 	return 0;
 }
 

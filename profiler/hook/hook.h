@@ -126,6 +126,13 @@ HOOK_EXPORT int dsa_hook_left(void);
  * From any thread, before open() too. */
 HOOK_EXPORT int dsa_hook_observes(void);
 
+/* The program began an epoch at that moment, whose first batch is there now: how long its
+ * workers took to begin it is seen from what they made. */
+HOOK_EXPORT void dsa_hook_epoch_begun(uint64_t began);
+
+/* So long did its workers take to end with an epoch; not called where they persist. */
+HOOK_EXPORT void dsa_hook_epoch_end(uint64_t ns);
+
 /* Tells dsa how pictures are prepared, once. */
 HOOK_EXPORT void dsa_hook_recipe(const struct hook_recipe *recipe);
 

@@ -35,14 +35,30 @@ static const char *hook_no_list(const struct hook_about *from, uint32_t unseen)
 	return unseen != 0 ? "processes that are started" : "";
 }
 
+/* What a sample reads, by the batches that were made as a whole; 0: unknown. */
+static double hook_sample_bytes(const struct io_page *page)
+{
+	uint64_t count = atomic_load(&page->batch_count);
+	double bytes = 0, samples = 0;
+
+	for (uint64_t i = 0; i < count && i < IO_BATCHES; i++) {
+		const struct io_batch *batch = &page->batches[i];
+
+		if (atomic_load_explicit(&batch->number, memory_order_acquire) == 0)
+			continue;
+		bytes += (double)batch->bytes;
+		samples += batch->samples;
+	}
+	return samples > 0 ? bytes / samples : 0;
+}
+
 /* An emulated storage has no cache in front of it. Data of which no file is read lies in
  * memory, unless processes may read it that nobody knows. */
 void hook_describe(const struct hook_about *from, const struct io_page *page,
 		   struct trace_loader *about)
 {
 	uint32_t unseen = hook_unseen(page);
-	double samples = (double)io_page_total(page, IO_samples);
-	double bytes = (double)io_page_total(page, IO_bytes);
+	bool reads = io_page_total(page, IO_bytes) > 0;
 	bool slowed = page->storage_bandwidth > 0 || page->storage_latency > 0;
 
 	*about = (struct trace_loader){
@@ -56,7 +72,7 @@ void hook_describe(const struct hook_about *from, const struct io_page *page,
 		.any_order = from->any_order,
 		.fetch_depth = 1,
 		.slots = from->workers * from->prefetch + 1,
-		.memory = bytes == 0 && unseen == 0 && from->kind != TRACE_WATCH,
+		.memory = !reads && unseen == 0 && from->kind != TRACE_WATCH,
 		.engine = "its own",
 		.engine_reason = "the program reads its files itself",
 		.prep = "its own",
@@ -65,9 +81,8 @@ void hook_describe(const struct hook_about *from, const struct io_page *page,
 		.storage_latency = page->storage_latency,
 		.prep_delay = page->prep_delay,
 	};
-	if (samples > 0)
-		about->dataset_bytes =
-			(uint64_t)(bytes / samples * (double)from->samples);
+	about->dataset_bytes =
+		(uint64_t)(hook_sample_bytes(page) * (double)from->samples);
 	hook_copy(about->dataset, sizeof(about->dataset), from->dataset);
 	hook_copy(about->source, sizeof(about->source), from->source);
 	hook_copy(about->no_list, sizeof(about->no_list), hook_no_list(from, unseen));

@@ -4,6 +4,7 @@
 #include "profiler/io_page.h"
 #include "profiler/preload/emulated_storage.h"
 #include "profiler/preload/kept_files.h"
+#include "profiler/preload/own_loader.h"
 #include "profiler/preload/prep_parts.h"
 #include "profiler/profile.h"
 
@@ -216,28 +217,9 @@ static int preload_written(const struct preload *preload, struct profile *profil
 	return 0;
 }
 
-static int preload_recipe(const struct io_recipe *recipe,
-			  struct profile_own_recipe *own)
-{
-	bool whole = recipe->lacks[0] == '\0';
-
-	if (atomic_load(&recipe->told) == 0)
-		return 0;
-	if (!whole)
-		return profile_text(&own->lacks, "%s", recipe->lacks);
-	own->size = recipe->size;
-	if (profile_text(&own->kind, "%s", recipe->evaluate ? "evaluate" : "train") <
-		    0 ||
-	    profile_text(&own->type, "%s", recipe->bytes ? "uint8" : "float32") < 0 ||
-	    profile_text(&own->folder, "%s", recipe->folder) < 0)
-		return -ENOMEM;
-	return profile_text(&own->code, "%s", recipe->code);
-}
-
 int preload_result(const struct preload *preload, struct profile *profile)
 {
 	const struct io_page *page = preload->page;
-	double seen, all;
 	int result;
 
 	if (page == NULL || page->several)
@@ -246,14 +228,8 @@ int preload_result(const struct preload *preload, struct profile *profile)
 	if (result == 0)
 		result = prep_parts_add(page, profile);
 	if (result == 0)
-		result = preload_recipe(&page->recipe, &profile->own_recipe);
-	if (result < 0)
-		return result;
-	seen = (double)io_page_total(page, IO_seen_bytes);
-	all = (double)io_page_total(page, IO_proc_bytes);
-	if (all > 0)
-		profile->coverage = fmin(1, seen / all);
-	return preload_written(preload, profile);
+		result = own_loader_add(page, profile);
+	return result < 0 ? result : preload_written(preload, profile);
 }
 
 int preload_recover(const char *folder, struct profile *profile)

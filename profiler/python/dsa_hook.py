@@ -29,6 +29,7 @@ from dsa_loading import LOADED, POOLED, Loading, with_workers
 from dsa_transforms import key_of
 
 TORCH = 1  # enum trace_loader_kind
+SOON_NS = 10**9
 PATIENCE_S = 20  # without a backward the loader with most steps is taken then
 # Settings of dsa that act here or in the preload.
 SETTINGS = ("storage_bandwidth", "storage_latency", "prep_delay", "workers")
@@ -137,6 +138,7 @@ class Hook:
         self.loader, self.loads = it._dsa_loader, it._dsa_loads
         self.library.look_at(key_of(it._dsa_loads[0]))
         self.library.epoch(it._dsa_start_ns)
+        self.library.epoch_begun(it._dsa_began)
         dsa_recipe.tell(self.library, it)
         self.follow(it, serves)
         return True
@@ -191,8 +193,10 @@ class Hook:
         else:
             try:
                 batch, count = loading.next()
-            except BaseException:
+            except BaseException as error:
                 library.outside(now())
+                if isinstance(error, StopIteration) and self.ends_workers(it):
+                    self.library.epoch_end(now() - began)
                 raise
         library.delivered(count, now() - began)
         return batch
@@ -207,6 +211,7 @@ class Hook:
         batch, _ = self.loading.next()
         if not loaded:
             self.library.epoch(it._dsa_start_ns + now() - began)
+            self.library.epoch_begun(it._dsa_began)
         return batch
 
     def leave(self):
@@ -215,7 +220,31 @@ class Hook:
         if self.driver.error is not None:
             self.turn_off()
             self.loading.leave()
+        else:
+            self.end_epoch()
         raise self.driver.end()
+
+    def ends_workers(self, it):
+        """With an epoch: those that do not persist, before StopIteration comes."""
+        return it._num_workers and not getattr(it, "_persistent_workers", True)
+
+    def end_epoch(self):
+        """As it would have ended, once no worker has work, if that is soon: what that takes
+        is told."""
+        it, stream, began = self.loading.it, self.loading.stream, now()
+        if it._dataset_kind != MAP or not self.ends_workers(it):
+            return
+        try:
+            stream.shut = True
+            while it._task_info and now() - began < SOON_NS:
+                self.loading.next()
+            began = now()
+            if not it._task_info:
+                self.plain(it)
+        except StopIteration:
+            self.library.epoch_end(now() - began)
+        except Exception:  # of the program's: it leaves all the same
+            pass
 
     def forked(self):
         if self.loading is not None:
@@ -231,6 +260,7 @@ def wrap(hook, it):
             it._sampler_iter = Stream(it._index_sampler, it._sampler_iter,
                                       it._dataset_kind != MAP)
             it._dsa_steps = it._dsa_start_ns = it._dsa_backwards = 0
+            it._dsa_began = now()
     except Exception as error:
         hook.give_up(repr(error))
 
@@ -263,7 +293,7 @@ def patch_iterator(hook, module):
             return iter(())
         began = now()
         it = plain_iter(self)
-        it._dsa_start_ns = now() - began
+        it._dsa_began, it._dsa_start_ns = began, now() - began
         return it
 
     base.__init__, base._reset, base.__next__ = __init__, _reset, __next__

@@ -43,6 +43,8 @@ FUNCTIONS = {
     "dsa_hook_round": [ctypes.c_uint32],
     "dsa_hook_cut": [],
     "dsa_hook_epoch": [ctypes.c_uint64],
+    "dsa_hook_epoch_begun": [ctypes.c_uint64],
+    "dsa_hook_epoch_end": [ctypes.c_uint64],
     "dsa_hook_left": [],
     "dsa_hook_observes": [],
     "dsa_hook_refuse": [ctypes.c_char_p],

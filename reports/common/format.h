@@ -127,7 +127,13 @@ format_words format_recipe;
 /* What tells prep and fetch apart where no windows do; nothing where they do. */
 format_words format_split;
 
-/* What each start of an epoch costs beside the shares; or nothing. */
+/* How much was seen of what the program's own loader read, and why not all; or nothing. */
+format_words format_seen;
+
+/* The same where it matters to the shares; or nothing. */
+format_words format_unseen;
+
+/* What each start of an epoch costs beside the shares, and its end; or nothing. */
 format_words format_epoch_starts;
 
 /* What the program wrote while its data was repeated, and how what it overwrote comes back;

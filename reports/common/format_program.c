@@ -5,6 +5,7 @@
 #define LEAST 10. /* calls a second: fewer take no time to speak of */
 
 #define START_NOTICED .01 /* of an epoch */
+#define SEEN_ENOUGH   .95 /* of what a loader's processes read */
 
 enum { COSTLIEST = 3 }; /* parts */
 
@@ -75,21 +76,80 @@ void format_split(FILE *out, const struct profile *profile)
 		fputs(profile->split_why, out);
 }
 
-void format_epoch_starts(FILE *out, const struct profile *profile)
+/* An epoch with its start and its end. */
+static double format_epoch_whole(const struct profile *profile, double epoch)
 {
-	double start = profile->epoch_start_s;
-	double epoch =
-		(double)profile->dataset_samples / profile->rates[TRACE_REAL].value;
+	double end = profile->epoch_end_s;
+
+	return epoch + profile->epoch_start_s + (isfinite(end) ? end : 0);
+}
+
+/* What took a part of an epoch, and what workers that persist would save. */
+static void format_epoch_cost(FILE *out, const struct profile *profile, double epoch)
+{
+	double saved = profile->epoch_saved_s;
 	char took[FORMAT_SIZE], percent[FORMAT_SIZE];
 
-	if (profile->dataset_samples == UNKNOWN || !(start > START_NOTICED * epoch))
+	fprintf(out, "each begins with %s until the first batch comes",
+		format_seconds(took, profile->epoch_start_s));
+	if (isfinite(profile->epoch_end_s))
+		fprintf(out, ", and ends with %s until its workers are gone",
+			format_seconds(took, profile->epoch_end_s));
+	fprintf(out, ": %s of it, in no share",
+		format_percent(percent,
+			       1 - epoch / format_epoch_whole(profile, epoch)));
+	if (saved > START_NOTICED * epoch)
+		fprintf(out, "; persistent_workers=True would save %s an epoch",
+			format_seconds(took, saved));
+}
+
+void format_epoch_starts(FILE *out, const struct profile *profile)
+{
+	double epoch =
+		(double)profile->dataset_samples / profile->rates[TRACE_REAL].value;
+
+	if (profile->dataset_samples != UNKNOWN &&
+	    format_epoch_whole(profile, epoch) > (1 + START_NOTICED) * epoch)
+		format_epoch_cost(out, profile, epoch);
+}
+
+/* ---- what was not seen ---- */
+
+static void format_not_counted(FILE *out, const struct profile *profile)
+{
+	char count[FORMAT_SIZE];
+
+	if (profile->mapped_files != UNKNOWN && profile->mapped_files > 0)
+		fprintf(out, "; not what came of mapped files (%s were mapped)",
+			format_count(count, profile->mapped_files));
+	if (profile->connections != UNKNOWN && profile->connections > 0)
+		fprintf(out, "; nor how long connections were waited for (%s batches)",
+			format_count(count, profile->connections));
+	if (profile->unseen_processes != UNKNOWN && profile->unseen_processes > 0)
+		fprintf(out, "; nor %s more processes, for which there was no room",
+			format_count(count, profile->unseen_processes));
+}
+
+void format_seen(FILE *out, const struct profile *profile)
+{
+	char percent[FORMAT_SIZE];
+
+	if (isnan(profile->coverage))
 		return;
-	fprintf(out,
-		"to begin one takes %s until its first batch comes, %s of an epoch; it "
-		"is "
-		"in no share",
-		format_seconds(took, start),
-		format_percent(percent, start / (start + epoch)));
+	fprintf(out, "%s of the bytes that the loader's processes read",
+		format_percent(percent, profile->coverage));
+	if (profile->coverage < SEEN_ENOUGH)
+		fputs("; the rest came by calls that are not seen, such as sendfile "
+		      "and io_uring, and counts as preparation",
+		      out);
+	format_not_counted(out, profile);
+}
+
+void format_unseen(FILE *out, const struct profile *profile)
+{
+	if (profile->coverage < SEEN_ENOUGH ||
+	    (profile->unseen_processes != UNKNOWN && profile->unseen_processes > 0))
+		format_seen(out, profile);
 }
 
 void format_written(FILE *out, const struct profile *profile)
@@ -114,9 +174,10 @@ void format_kept(FILE *out, const struct profile *profile)
 			profile->files_lost == 1 ? "" : "s",
 			profile->put_back == NULL ? "" : "; ");
 	if (profile->put_back != NULL)
-		fprintf(out, "%s overwritten file%s: sh %s puts all back",
+		fprintf(out, "%s file%s that it overwrote: sh %s puts %s back",
 			format_count(count, profile->files_kept),
-			profile->files_kept == 1 ? "" : "s", profile->put_back);
+			profile->files_kept == 1 ? "" : "s", profile->put_back,
+			profile->files_kept == 1 ? "it" : "all");
 }
 
 void format_recipe(FILE *out, const struct profile *profile)
@@ -126,5 +187,6 @@ void format_recipe(FILE *out, const struct profile *profile)
 	if (recipe->lacks != NULL)
 		fprintf(out, "libdsa does not do the same: it lacks %s", recipe->lacks);
 	else if (recipe->code != NULL)
-		fprintf(out, "libdsa has it: for images, labels in %s", recipe->code);
+		fprintf(out, "libdsa prepares the same: for images, labels in %s",
+			recipe->code);
 }

@@ -33,6 +33,7 @@ int html_write(const struct profile *profile, const struct form_style *style, FI
 	html_jobs(&html);
 	html_whatif(&html);
 	html_plots(&html);
+	html_own(&html);
 	html_proof(&html);
 	html_certificates(&html);
 	html_skips(&html);

@@ -69,7 +69,8 @@ static void html_setting_configuration(const struct html *html)
 	html_pair(out, "Preparation", profile->prep);
 	html_pair(out, "Output", profile->output);
 	html_setting_bytes(out, "Prepared sample", profile->sample_bytes);
-	html_pair(out, "Huge pages", profile->huge_pages ? "yes" : "no");
+	if (profile_loader(profile) == LOADER_DSA)
+		html_pair(out, "Huge pages", profile->huge_pages ? "yes" : "no");
 	html_pair(out, "Storage is memory", profile->storage_is_memory ? "yes" : NULL);
 	end_facts(out);
 }
@@ -153,6 +154,15 @@ static void html_setting_counters(const struct html *html)
 	fputs("</details>\n", html->out);
 }
 
+/* Of a loader of the program's own, which workers feed, it trains. */
+static const char *html_setting_role(const struct profile *profile, const char *role)
+{
+	return role != NULL && strcmp(role, "driver") == 0 &&
+			       profile_loader(profile) != LOADER_DSA
+		       ? "trainer"
+		       : role;
+}
+
 static void html_setting_processes(const struct html *html)
 {
 	const struct profile *profile = html->profile;
@@ -162,19 +172,20 @@ static void html_setting_processes(const struct html *html)
 		return;
 	fputs("<details><summary>Processes</summary>\n", html->out);
 	html_table(html->out, "Processes of the program that loaded data",
-		   "Process#|Role|Threads#|CPU#|From storage#|Samples#");
+		   "Process#|Role|Threads#|CPU#|From storage#|Batches made#|Samples#");
 	for (size_t i = 0; i < profile->process_count; i++) {
 		const struct profile_process *process = &profile->processes[i];
 
 		fprintf(html->out, "<tr><td class=\"n\">%llu</td>",
 			(unsigned long long)process->pid);
-		html_cell(html->out, process->role);
+		html_cell(html->out, html_setting_role(profile, process->role));
 		html_number(html->out, format_count(text, process->threads));
 		html_number(html->out, format_seconds(text, process->cpu_s));
 		html_number(html->out,
 			    process->read_bytes == UNKNOWN
 				    ? "n/a"
 				    : format_bytes(text, (double)process->read_bytes));
+		html_number(html->out, format_count(text, process->batches));
 		html_number(html->out, format_count(text, process->samples));
 		fputs("</tr>\n", html->out);
 	}

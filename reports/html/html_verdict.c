@@ -120,8 +120,6 @@ void html_head(const struct html *html)
 	html_verdict_note(html, "Check", format_disagreement, "");
 	html_verdict_note(html, "Loader", format_which_loader, "");
 	html_verdict_note(html, "Program", format_program_reads, "");
-	html_verdict_note(html, "Recipe", format_recipe, "");
-	html_verdict_note(html, "Epochs", format_epoch_starts, "");
 	html_verdict_note(html, "Written", format_written, "");
 	html_verdict_note(html, "Kept", format_kept, "");
 	html_verdict_note(

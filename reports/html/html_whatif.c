@@ -159,6 +159,14 @@ static void html_whatif_reasons(const struct html *html)
 	fputs("</details>\n", html->out);
 }
 
+/* What to write in place of the program's own loader. */
+static void html_whatif_code(const struct html *html)
+{
+	fputs("<pre>import dsa\nloader = ", html->out);
+	html_text(html->out, html->profile->own_recipe.code);
+	fputs("\nfor images, labels in loader:\n    ...</pre>", html->out);
+}
+
 /* Its place in the advice. */
 static void html_whatif_advised(const struct html *html,
 				const struct profile_prediction *prediction)
@@ -182,6 +190,8 @@ static void html_whatif_advised(const struct html *html,
 		html_text(out, prediction->command);
 		fputs("</pre>", out);
 	}
+	if (prediction->change.libdsa && html->profile->own_recipe.code != NULL)
+		html_whatif_code(html);
 	fputs("</li>\n", out);
 }
 

@@ -74,7 +74,12 @@ const struct field field_profile[] = {
 	AT("prep_sampled", COUNT, looked_samples),
 	AT("epoch_starts.count", COUNT, epoch_starts),
 	AT("epoch_starts.mean_s", NUMBER, epoch_start_s),
+	AT("epoch_starts.end_s", NUMBER, epoch_end_s),
+	AT("epoch_starts.persistent_saves_s", NUMBER, epoch_saved_s),
 	AT("coverage", NUMBER, coverage),
+	AT("unseen.mapped_files", COUNT, mapped_files),
+	AT("unseen.connections", COUNT, connections),
+	AT("unseen.processes", COUNT, unseen_processes),
 	AT("files_written", WORDS, files_written),
 	AT("files_kept.count", COUNT, files_kept),
 	AT("files_kept.lost", COUNT, files_lost),
@@ -194,6 +199,7 @@ static const struct field process[] = {
 	AT("cpu_s", NUMBER, cpu_s),
 	AT("read_bytes", COUNT, read_bytes),
 	AT("samples", COUNT, samples),
+	AT("batches", COUNT, batches),
 	{NULL, FIELD_END, 0},
 };
 

@@ -369,6 +369,7 @@ static void terminal_write_box(struct box *box, const struct profile *profile)
 	box_sentence(box, "emulated", format_string(format_emulated, profile));
 	box_sentence(box, "loader", format_string(format_which_loader, profile));
 	box_sentence(box, "program", format_string(format_program_reads, profile));
+	box_sentence(box, "seen", format_string(format_unseen, profile));
 	box_sentence(box, "recipe", format_string(format_recipe, profile));
 	box_sentence(box, "epochs", format_string(format_epoch_starts, profile));
 	box_sentence(box, "outside", format_string(format_outside, profile));

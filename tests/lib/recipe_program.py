@@ -1,6 +1,6 @@
 """Programs that prepare pictures: tests/recipe.t runs them.
 
-    recipe_program.py torch|dsa FOLDER RATE     trains, on an emulated accelerator
+    recipe_program.py torch|dsa FOLDER RATE [BATCH]    trains, on an emulated accelerator
     recipe_program.py look FOLDER CASES         what the hook makes of transforms
     recipe_program.py pixels FOLDER             PSNR of evaluation, libdsa's to torchvision's
 """
@@ -86,9 +86,9 @@ def train(batches, rate):
         time.sleep(max(0, due - time.monotonic()))
 
 
-def by_torch(folder, rate):
+def by_torch(folder, rate, batch=BATCH):
     data = torchvision.datasets.ImageFolder(folder, compose(TRAINS))
-    loader = torch.utils.data.DataLoader(data, BATCH, shuffle=True, num_workers=2)
+    loader = torch.utils.data.DataLoader(data, int(batch), shuffle=True, num_workers=2)
     while True:
         train(loader, float(rate))
 

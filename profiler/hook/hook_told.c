@@ -1,0 +1,63 @@
+/* hook_told.c - writes into the page what the hook tells beside windows. */
+#include "profiler/hook/hook.h"
+#include "profiler/hook/hook_describe.h"
+#include "profiler/io/dsa_io.h"
+
+static void hook_told_text(char *to, size_t size, const char *from)
+{
+	hook_copy(to, size, from == NULL ? "" : from);
+}
+
+void dsa_hook_recipe(const struct hook_recipe *from)
+{
+	struct io_page *page = dsa_io_page();
+	struct io_recipe *to = page == NULL ? NULL : &page->recipe;
+
+	if (to == NULL || atomic_load(&to->told) != 0)
+		return;
+	hook_told_text(to->folder, sizeof(to->folder), from->folder);
+	hook_told_text(to->lacks, sizeof(to->lacks), from->lacks);
+	hook_told_text(to->code, sizeof(to->code), from->code);
+	to->size = from->size;
+	to->evaluate = from->evaluate;
+	to->bytes = from->bytes;
+	atomic_store_explicit(&to->told, 1, memory_order_release);
+}
+
+/* When the first batch was begun after that moment, of those that are made; UINT64_MAX:
+ * none. */
+static uint64_t hook_told_first(const struct io_page *page, uint64_t after)
+{
+	uint64_t end = atomic_load(&page->batch_count), first = UINT64_MAX;
+
+	for (uint64_t i = end > IO_BATCHES ? end - IO_BATCHES : 0; i < end; i++) {
+		const struct io_batch *batch = &page->batches[i % IO_BATCHES];
+
+		if (atomic_load_explicit(&batch->number, memory_order_acquire) ==
+			    i + 1 &&
+		    batch->begin_ns >= after && batch->begin_ns < first)
+			first = batch->begin_ns;
+	}
+	return first;
+}
+
+void dsa_hook_epoch_begun(uint64_t began)
+{
+	struct io_page *page = dsa_io_page();
+	uint64_t first = page == NULL ? UINT64_MAX : hook_told_first(page, began);
+
+	if (first == UINT64_MAX)
+		return;
+	atomic_fetch_add(&page->epoch_boots, 1);
+	atomic_fetch_add(&page->epoch_boot_ns, first - began);
+}
+
+void dsa_hook_epoch_end(uint64_t ns)
+{
+	struct io_page *page = dsa_io_page();
+
+	if (page == NULL)
+		return;
+	atomic_fetch_add(&page->epoch_ends, 1);
+	atomic_fetch_add(&page->epoch_end_ns, ns);
+}

@@ -1,0 +1,115 @@
+/* own_loader.c - reads from the page how a program's own loader works, and how much of it
+ * was seen. */
+#include "profiler/preload/own_loader.h"
+#include "profiler/io_page.h"
+#include "profiler/profile.h"
+
+#include <errno.h>
+
+static int own_loader_recipe(const struct io_recipe *recipe,
+			     struct profile_own_recipe *own)
+{
+	bool whole = recipe->lacks[0] == '\0';
+
+	if (atomic_load(&recipe->told) == 0)
+		return 0;
+	if (!whole)
+		return profile_text(&own->lacks, "%s", recipe->lacks);
+	own->size = recipe->size;
+	if (profile_text(&own->kind, "%s", recipe->evaluate ? "evaluate" : "train") <
+		    0 ||
+	    profile_text(&own->type, "%s", recipe->bytes ? "uint8" : "float32") < 0 ||
+	    profile_text(&own->folder, "%s", recipe->folder) < 0)
+		return -ENOMEM;
+	return profile_text(&own->code, "%s", recipe->code);
+}
+
+/* ---- processes ---- */
+
+static struct profile_process *own_loader_find(struct profile *profile, uint64_t pid)
+{
+	for (size_t i = 0; i < profile->process_count; i++)
+		if (profile->processes[i].pid == pid)
+			return &profile->processes[i];
+	return NULL;
+}
+
+/* One that made batches and does not train; those that were there before it count with it,
+ * as they do in its slot. */
+static struct profile_process *own_loader_worker(struct profile *profile, uint64_t pid)
+{
+	struct profile_process *process = profile_add_process(profile);
+
+	if (process == NULL || profile_text(&process->role, "worker") < 0)
+		return NULL;
+	process->pid = pid;
+	process->cpu_s = 0;
+	process->read_bytes = process->samples = 0;
+	return process;
+}
+
+static int own_loader_add_slot(const struct io_slot *slot, struct profile *profile)
+{
+	uint64_t pid = slot->owner & ((UINT64_C(1) << IO_PID_BITS) - 1);
+	uint64_t batches = slot->counters[IO_batches];
+	struct profile_process *process;
+
+	if (batches == 0)
+		return 0;
+	process = own_loader_find(profile, pid);
+	if (process != NULL) { /* it trains, too: its CPU time is known */
+		process->batches = batches;
+		return 0;
+	}
+	process = own_loader_worker(profile, pid);
+	if (process == NULL)
+		return -ENOMEM;
+	process->batches = batches;
+	process->samples = slot->counters[IO_samples];
+	process->cpu_s = (double)slot->counters[IO_cpu_ns] * 1e-9;
+	process->read_bytes = slot->counters[IO_storage_bytes];
+	return 0;
+}
+
+/* ---- epochs ---- */
+
+/* Workers that persist save their end, and their start until the first of them begins a
+ * batch: that this is made while the program waits stays. */
+static void own_loader_epochs(const struct io_page *page, struct profile *profile)
+{
+	double ends = (double)page->epoch_ends, boots = (double)page->epoch_boots;
+
+	if (ends == 0)
+		return;
+	profile->epoch_end_s = (double)page->epoch_end_ns * 1e-9 / ends;
+	if (boots > 0)
+		profile->epoch_saved_s = (double)page->epoch_boot_ns * 1e-9 / boots +
+					 profile->epoch_end_s;
+}
+
+/* ---- what was not seen ---- */
+
+static void own_loader_unseen(const struct io_page *page, struct profile *profile)
+{
+	double seen = (double)io_page_total(page, IO_seen_bytes);
+	double all = (double)io_page_total(page, IO_proc_bytes);
+
+	if (all > 0)
+		profile->coverage = fmin(1, seen / all);
+	if (io_page_total(page, IO_batches) == 0)
+		return;
+	profile->mapped_files = io_page_total(page, IO_maps);
+	profile->connections = io_page_total(page, IO_sockets);
+	profile->unseen_processes = page->dropped_processes;
+}
+
+int own_loader_add(const struct io_page *page, struct profile *profile)
+{
+	int result = own_loader_recipe(&page->recipe, &profile->own_recipe);
+
+	for (size_t i = 0; result == 0 && i < IO_SLOTS; i++)
+		result = own_loader_add_slot(&page->slots[i], profile);
+	own_loader_epochs(page, profile);
+	own_loader_unseen(page, profile);
+	return result;
+}

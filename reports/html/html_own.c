@@ -1,0 +1,63 @@
+/* html_own.c - a program's own loader: how much of it was seen, its epochs, its recipe, and
+ * the files that it wrote. */
+#include "reports/common/format.h"
+#include "reports/html/html_part.h"
+
+#include <stdlib.h>
+
+/* A paragraph of what format writes, if it does. */
+static void html_own_words(const struct html *html, const char *title,
+			   format_words *format)
+{
+	char *text = format_string(format, html->profile);
+
+	*html->failed |= text == NULL;
+	if (text != NULL && *text != '\0') {
+		fprintf(html->out, "<p><strong>%s:</strong> ", title);
+		html_text(html->out, text);
+		fputs(".</p>\n", html->out);
+	}
+	free(text);
+}
+
+static void html_own_files(const struct html *html)
+{
+	char *const *files = html->profile->files_written;
+
+	if (files == NULL || files[0] == NULL)
+		return;
+	fputs("<details><summary>Files written while data was repeated</summary>\n<ul>",
+	      html->out);
+	for (; *files != NULL; files++) {
+		fputs("<li><code>", html->out);
+		html_text(html->out, *files);
+		fputs("</code></li>\n", html->out);
+	}
+	fputs("</ul>\n</details>\n", html->out);
+}
+
+static void html_own_put_back(const struct html *html)
+{
+	const struct profile *profile = html->profile;
+
+	if (profile->put_back == NULL)
+		return;
+	fputs("<p>What it overwrote is kept. This puts all of it back:</p>\n"
+	      "<pre><code>sh ",
+	      html->out);
+	html_text(html->out, profile->put_back);
+	fputs("</code></pre>\n", html->out);
+}
+
+void html_own(const struct html *html)
+{
+	if (isnan(html->profile->coverage))
+		return;
+	html_section(html->out, "own", "The program's own loader");
+	html_own_words(html, "Seen", format_seen);
+	html_own_words(html, "Epochs", format_epoch_starts);
+	html_own_words(html, "Recipe", format_recipe);
+	html_own_put_back(html);
+	html_own_files(html);
+	fputs("</section>\n", html->out);
+}
