@@ -49,7 +49,7 @@ def endless(plain):
         except StopIteration:
             if not isinstance(index, Endless):
                 raise
-        self.dataset_iter, self.ended = iter(self.dataset), False
+        self.dataset_iter, self.ended = iter(self._dsa_data), False
         return plain(self, index)
     return fetch
 
@@ -77,6 +77,7 @@ def patch_fetcher(library, fetcher):
             return throw(library, functools.partial(fetch, self), index)
         if not hasattr(self, "_dsa_meter"):
             self._dsa_meter = Meter(library, self.dataset)
+            self._dsa_data = self.dataset  # while others stand in its place
         if delayed and not isinstance(self.dataset, Padded) and \
                 not hasattr(self, "dataset_iter"):
             self.dataset = Padded(self.dataset, library.pad)

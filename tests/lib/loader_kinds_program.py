@@ -17,10 +17,11 @@ from torch_program import Files, Training
 
 
 class Iterated(torch.utils.data.IterableDataset):
-    """The files, each worker its own."""
+    """Some files, each worker its own: an epoch is shorter than a window."""
 
     def __init__(self, root, prep):
         self.files = Files(root, prep)
+        del self.files.files[40:]
 
     def __iter__(self):
         worker = torch.utils.data.get_worker_info()
