@@ -58,6 +58,7 @@ static uint64_t finish_step(const struct driver *driver, uint64_t now)
 int driver_request(struct driver *driver, uint64_t now, uint64_t epoch)
 {
 	struct trace *trace = driver->trace;
+	bool begins;
 
 	now = finish_step(driver, now);
 	record_step(driver, now);
@@ -79,13 +80,12 @@ int driver_request(struct driver *driver, uint64_t now, uint64_t epoch)
 	} else if (!driver->measuring && driver->settle > 0) {
 		driver->settle--;
 	}
-	if (driver->window != NULL && !driver->measuring && has_settled(driver))
+	begins = driver->window != NULL && !driver->measuring && has_settled(driver);
+	if (begins)
 		driver_begin_measuring(driver);
 	driver->stepping = true;
 	driver->step = (struct trace_step){
-		.request_ns = driver->measuring && driver->window->steps == 0
-				      ? driver->window->begin.time_ns
-				      : clock_now(),
+		.request_ns = begins ? driver->window->begin.time_ns : clock_now(),
 		.window = driver->index,
 		.steps = 1,
 	};

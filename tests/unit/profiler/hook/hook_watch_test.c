@@ -202,6 +202,23 @@ static void windows_are_of_the_rounds_that_it_turned_out_to_have(void **state)
 	assert_int_equal(watched_run(TRACE_SYNTHETIC)->steps % 7, 0);
 }
 
+/* As when the program begins another pass there. */
+static void steps_outside_are_outside_once(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_REAL);
+	uint64_t began = clock_now();
+
+	(void)state;
+	window->block = 0;
+	for (unsigned i = 0; i < 100; i++) {
+		assert_int_equal(dsa_hook_request(clock_now()), 1);
+		dsa_hook_delivered(DRIVEN_BATCH, 1);
+		dsa_hook_outside(clock_now());
+	}
+	assert_int_equal(window->steps, 0);
+	assert_true(window->outside_ns <= clock_now() - began);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(int argc, char **argv)
@@ -213,6 +230,7 @@ int main(int argc, char **argv)
 		TEST(what_no_call_shows_is_not),
 		TEST(batches_of_a_loader_below_are_none),
 		TEST(windows_are_of_the_rounds_that_it_turned_out_to_have),
+		TEST(steps_outside_are_outside_once),
 	};
 
 	if (argc > 1)
