@@ -177,7 +177,7 @@ def check_files(scratch, threads):
 
 
 def check_passes(scratch):
-    done = dsa_run(scratch, "passes", f"-q --budget {BUDGET}", "passes")
+    done = dsa_run(scratch, "passes", f"-q --budget {BUDGET}", "passes", ahead=AHEAD)
     result = result_of(scratch, "passes")
     starts = result["epoch_starts"]
     tap.ok(done.returncode == 0 and result["stalls"]["compute"]["share"] > .9,

@@ -105,9 +105,9 @@ static int split_write(const struct window *windows, const struct split_reads *r
 	if (profile_loader(profile) == LOADER_WATCH)
 		return profile_text(
 			&profile->split_why,
-			"prep and fetch can't be told apart: the loader has "
-			"threads or processes of its own, and may read in "
-			"them");
+			"prep and fetch can't be told apart: the loader reads in "
+			"threads or processes of its own, or none of its reads is "
+			"seen");
 	return profile_text(
 		&profile->split_why,
 		"prep and fetch can't be told apart: batches of %s can't be "

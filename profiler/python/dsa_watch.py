@@ -126,9 +126,9 @@ class Loading:
 
     def give(self):
         """(batch, its samples)"""
+        self.began_anew = False
         if self.source == POOL:
             return self.pool.give()
-        self.began_anew = False
         self.library.batch_next(0)
         try:
             batch = self.next()

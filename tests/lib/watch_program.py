@@ -99,7 +99,7 @@ def passes(length=40, step=5):
             time.sleep(.05)
             return super().__iter__()
 
-    loader = Slow(1, 4, 4, length)
+    loader = Slow(1, 2, 4, length)
     for _ in range(10**6):
         train(dsa.watch(loader), step)
 
