@@ -21,10 +21,7 @@ PROGRAM = os.path.join(HERE, "lib/torch_program.py")
 BATCH, FILES = 8, 480
 BUDGET = "6s"
 FETCH_OFF, OFF, PROOF_OFF = .02, .03, .02
-# What sleeps hardly needs the processor, but needs it at once: others are busy beside it.
-AHEAD = [os.path.join(HERE, "lib/awake"), "chrt", "-r", "1"]
-if subprocess.run(AHEAD[1:] + ["true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
-    AHEAD = AHEAD[:1]
+AWAKE = os.path.join(HERE, "lib/awake")
 
 SOAK = bool(os.environ.get("SOAK"))
 # Workers, samples/s of the accelerator, prep of a sample and latency of a file in ms, and
@@ -83,7 +80,7 @@ def check_truth(scratch, case, own):
     slow = f"--storage-latency {latency}ms" if latency else ""
     done = dsa_run(scratch, "out-truth", f"-q --budget {BUDGET} {slow}",
                    "train", "data", f"workers={workers}", f"prep={prep}", f"rate={rate}",
-                   f"device={device}", f"batch={FEW}", ahead=AHEAD)
+                   f"device={device}", f"batch={FEW}", ahead=[AWAKE])
     if not tap.ok(done.returncode == 0, f"{name}: measured", done.returncode, done.stderr):
         return
     result = result_of(scratch, "out-truth")
@@ -107,7 +104,7 @@ def check_undrained(scratch, own):
                    "dsa_hook.Loading.drain = lambda self: self.stream.lengths.clear()\n")
     case = (2, 75, 32, 16, 0)
     done = dsa_run(scratch, "out-undrained", f"-q --budget {BUDGET} --storage-latency 16ms",
-                   "train", "data", f"batch={FEW}", "workers=2", "prep=32", "rate=75", ahead=AHEAD,
+                   "train", "data", f"batch={FEW}", "workers=2", "prep=32", "rate=75", ahead=[AWAKE],
                    variables={"PYTHONPATH": scratch.at("undrained")})
     result = result_of(scratch, "out-undrained")
     tap.ok(done.returncode == 3 or not is_true(result, truth(case, own)),
@@ -205,6 +202,22 @@ def check_unmeasured(scratch):
            "a missing attribute is named", done.returncode, done.stderr)
 
 
+def check_losses(scratch):
+    """What is only observed trains the same."""
+    plain = scratch.run(PYTHON, PROGRAM, "losses", "data")
+    seen = dsa_run(scratch, "out-losses", "-q --observe", "losses", "data")
+    tap.ok(seen.returncode == 0 and len(plain.stdout.split()) == 3 * (FILES // BATCH) and
+           plain.stdout == seen.stdout, "--observe: the same losses to the last bit",
+           plain.stdout[:200], seen.stdout[:200], seen.stderr)
+
+
+def check_without_backward(scratch):
+    """Takes 20 s to find out."""
+    dsa_run(scratch, "out-without", "-q --budget 3s", "without_backward", "data")
+    tap.ok(result_of(scratch, "out-without")["configuration"]["batch"] == 4,
+           "without a backward the loader with most steps is measured")
+
+
 def check_refused(scratch):
     words = ("train", "data", "epochs=1", "rate=4000")
     done = dsa_run(scratch, "out-ranks", "", *words, variables={"WORLD_SIZE": "2"})
@@ -228,11 +241,13 @@ def run_all(scratch, pool):
              "batches": check_batches, "end_of_data": check_end_of_data,
              "caches": lambda s: check_odd(s, "caches"),
              "partners": lambda s: check_odd(s, "partners"),
-             "memory": lambda s: check_odd(s, "memory")}
+             "memory": lambda s: check_odd(s, "memory"), "losses": check_losses}
+    if SOAK:
+        tests["without_backward"] = check_without_backward
     futures = [pool.submit(test, scratch) for name, test in tests.items()
                if not wanted or name in wanted]
     if not wanted or "truth" in wanted:
-        own = json.loads(scratch.run(*AHEAD, PYTHON, PROGRAM, "own_times", "data",
+        own = json.loads(scratch.run(AWAKE, PYTHON, PROGRAM, "own_times", "data",
                                      f"batch={FEW}").stdout)
         for case in SHORT + LONG * SOAK:  # one after another: real-time priority is for one
             check_truth(scratch, case, own)

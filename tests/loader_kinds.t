@@ -7,7 +7,6 @@ name why not. Speaks TAP. SLEEPS most of the time.
 """
 import json
 import os
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
@@ -19,10 +18,7 @@ BATCH, FILES = 2, 480  # small batches, as in hook.t
 RATE, PREP, LATENCY = 75, 32, 16  # samples/s, ms, ms
 FETCH_OFF, OFF = .02, .03
 BUDGET = "10s" if os.environ.get("SOAK") else "7s"
-AHEAD = [os.path.join(HERE, "lib/awake"), "chrt", "-r", "1"]  # as in hook.t
-if subprocess.run(AHEAD[1:] + ["true"], stderr=subprocess.DEVNULL,
-                  check=False).returncode != 0:
-    AHEAD = AHEAD[:1]
+AWAKE = os.path.join(HERE, "lib/awake")
 
 # Kind: its workers
 SHORT = {"iterable": 2, "ahead": 2, "mapped": 2}
@@ -55,7 +51,7 @@ def truth(workers, own):
 def measured(scratch, kind, workers):
     latency = [] if kind in UNSEEN else ["--storage-latency", f"{LATENCY}ms"]
     done = scratch.run(DSA, "run", "-q", "-o", f"out-{kind}", "--budget", BUDGET, *latency,
-                       "--", *AHEAD, PYTHON, PROGRAM, kind, "data", f"workers={workers}",
+                       "--", AWAKE, PYTHON, PROGRAM, kind, "data", f"workers={workers}",
                        f"rate={RATE}", f"prep={PREP}", f"batch={BATCH}")
     if not os.path.exists(scratch.at(f"out-{kind}", "run.json")):
         return done, {"windows": []}
@@ -115,7 +111,7 @@ def main():
     kinds = {**SHORT, **LONG}
     with Scratch() as scratch:
         make_files(scratch)
-        own = scratch.run(*AHEAD, PYTHON, os.path.join(HERE, "lib/torch_program.py"),
+        own = scratch.run(AWAKE, PYTHON, os.path.join(HERE, "lib/torch_program.py"),
                           "own_times", "data", f"batch={BATCH}").stdout
         for kind in wanted or (kinds if SOAK else SHORT):
             check(scratch, kind, kinds[kind], json.loads(own))

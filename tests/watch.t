@@ -9,7 +9,6 @@ import collections
 import concurrent.futures
 import json
 import os
-import subprocess
 import sys
 import types
 
@@ -25,10 +24,7 @@ PYTHON = "/usr/bin/python3"
 PROGRAM = os.path.join(HERE, "lib/watch_program.py")
 OFF = .02
 BUDGET = "5s"
-# What sleeps hardly needs the processor, but needs it at once: others are busy beside it.
-AHEAD = [os.path.join(HERE, "lib/awake"), "chrt", "-r", "1"]
-if subprocess.run(AHEAD[1:] + ["true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
-    AHEAD = AHEAD[:1]
+AWAKE = os.path.join(HERE, "lib/awake")
 
 # threads, ms of a batch, queue, ms of the step
 CASES = [(2, 30, 16, 10), (2, 24, 16, 10), (1, 12, 64, 10), (2, 10, 16, 10), (4, 50, 4, 10)]
@@ -145,7 +141,7 @@ def check_truth(scratch, number, budget):
     name = f"{threads} threads, {prep} ms a batch, queue of {depth}"
     done = dsa_run(scratch, f"truth-{number}", f"-q --budget {budget}", "queues",
                    f"threads={threads}", f"prep={prep}", f"depth={depth}", f"step={step}",
-                   ahead=AHEAD)
+                   ahead=[AWAKE])
     if not tap.ok(done.returncode == 0 and done.stdout == "", f"{name}: measured",
                   done.returncode, done.stderr, done.stdout):
         return
@@ -164,7 +160,7 @@ def check_files(scratch, threads):
     """--storage-latency acts on what is read; only what the asking thread reads is told."""
     done = dsa_run(scratch, f"files-{threads}", f"-q --budget {BUDGET} --storage-latency 5ms",
                    "files", "folder=" + scratch.at("data"), f"threads={threads}", "prep=4",
-                   "step=4", ahead=AHEAD)
+                   "step=4", ahead=[AWAKE])
     if not tap.ok(done.returncode == 0, "files: measured", done.stderr):
         return
     stalls = result_of(scratch, f"files-{threads}")["stalls"]

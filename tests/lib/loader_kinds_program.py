@@ -13,6 +13,7 @@ import time
 
 import torch
 
+from punctual import go_first
 from torch_program import Files, Training
 
 
@@ -157,5 +158,6 @@ def main(kind, folder, workers=2, prep=8, rate=300, epochs=10**6, batch=8):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    go_first()
     main(*sys.argv[1:3], **{key: float(value) for key, value in
                             (word.split("=", 1) for word in sys.argv[3:])})

@@ -16,6 +16,8 @@ import time
 
 import torch
 
+from punctual import go_first
+
 
 class Files(torch.utils.data.Dataset):
     """A file a sample."""
@@ -63,6 +65,14 @@ class Partners(Files):
     def __getitem__(self, i):
         super().__getitem__(random.randrange(len(self.files)))
         return super().__getitem__(i)
+
+
+class Noisy(Files):
+    """Noise of the worker's own."""
+
+    def __getitem__(self, i):
+        image, size = super().__getitem__(i)
+        return image + torch.rand(image.shape) + random.random(), size
 
 
 class Memory(Files):
@@ -151,6 +161,35 @@ def evaluates(folder, workers=0, keep=None, inside=None):
         one_epoch()
         torch.save({"weight": training.weight}, keep)
     print("the end", flush=True)
+
+
+def losses(folder):
+    """Three epochs of random numbers here and in workers, to the last bit."""
+    torch.manual_seed(5)
+    loader = loader_of(Noisy(folder, 0), num_workers=2)
+    weight = torch.nn.Parameter(torch.zeros(()))
+    optimizer, total = torch.optim.SGD([weight], .1), []
+    for _ in range(3):
+        for images, _ in loader:
+            loss = ((weight - torch.rand(())) * images).square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total.append(loss.item())
+    print(" ".join(value.hex() for value in total))
+
+
+def without_backward(folder):
+    """Two loaders in turn, and none is trained from: the one with most steps is measured."""
+    many = loader_of(Files(folder, 1), 4)
+    few = loader_of(Files(folder, 1), 8)
+    while True:
+        for batch in many:
+            time.sleep(.005)
+        for number, batch in enumerate(few):
+            time.sleep(.005)
+            if number == 20:
+                break
 
 
 def odd(folder, kind=None):
@@ -286,6 +325,7 @@ def epochs(folder, persistent=0):
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    go_first()
     VALUES = [word.split("=", 1) for word in sys.argv[3:]]
     globals()[sys.argv[1]](sys.argv[2], **{
         key: value if key in ("keep", "inside", "kind") else float(value)

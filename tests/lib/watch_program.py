@@ -16,6 +16,7 @@ import time
 import numpy
 
 import dsa
+from punctual import go_first
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BATCH = 16
@@ -146,6 +147,7 @@ def uncopied(step=5):
 
 
 if __name__ == "__main__":
+    go_first()
     words = dict(word.split("=") for word in sys.argv[2:])
     globals()[sys.argv[1]](**{name: float(value) if "." in value and value[0].isdigit()
                               else int(value) if value.isdigit() else value
