@@ -27,7 +27,8 @@ struct convert {
 
 	pthread_mutex_t lock; /* guards what follows */
 	struct convert_result result;
-	struct error error; /* the first one */
+	uint32_t named[CONVERT_NAMED]; /* samples whose names the result has */
+	struct error error;            /* the first one */
 };
 
 /* What a thread works with. */
@@ -107,18 +108,35 @@ static void convert_remove_all(struct convert *convert)
 
 /* ---- samples ---- */
 
-/* Called with the lock held. */
+static char *convert_broken_text(const struct convert *convert, uint32_t sample,
+				 const struct error *why)
+{
+	char name[NAME_SHOWN], *text;
+
+	source_name(convert->source, sample, name, sizeof(name));
+	return asprintf(&text, "%s: %s", name, why->message) < 0 ? NULL : text;
+}
+
+/* The first ones of the data set are named, in its order, whichever thread meets them
+ * first. Called with the lock held. */
 static void convert_name_broken(struct convert *convert, uint32_t sample,
 				const struct error *why)
 {
 	struct convert_result *result = &convert->result;
-	char name[NAME_SHOWN], *text;
+	uint32_t at = result->broken++;
 
-	source_name(convert->source, sample, name, sizeof(name));
-	if (result->broken < CONVERT_NAMED &&
-	    asprintf(&text, "%s: %s", name, why->message) >= 0)
-		result->named[result->broken] = text;
-	result->broken++;
+	if (at >= CONVERT_NAMED) {
+		at = CONVERT_NAMED - 1;
+		if (convert->named[at] < sample)
+			return;
+		free(result->named[at]);
+	}
+	for (; at > 0 && convert->named[at - 1] > sample; at--) {
+		convert->named[at] = convert->named[at - 1];
+		result->named[at] = result->named[at - 1];
+	}
+	convert->named[at] = sample;
+	result->named[at] = convert_broken_text(convert, sample, why);
 }
 
 static void convert_count(struct convert *convert, uint32_t sample, size_t before,

@@ -9,6 +9,10 @@ dsa dataset inspect small | grep -e ^small -e ^JPEG -e ^height | sed 's/, [0-9.]
 cmp 'set/checks/hello
 there.jpg' 'small/checks/hello
 there.jpg' && echo copied
+echo "many that are broken, in the order of the data set:"
+mkdir many many/a
+for i in 01 02 03 04 05 06 07 08 09 10 11; do echo "no $i" >many/a/$i.jpg; done
+dsa dataset convert --resize 64 many few | grep '^broken' | cut -c 1-18
 echo "a second time:"
 dsa dataset convert --resize 64 set small || echo "status $?"
 echo "refused:"
