@@ -15,7 +15,7 @@ import types
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, folder) for folder in
                 ("lib", "../loader/python", "../profiler/python")]
-from house import BUILD, DSA, Scratch, Tap
+from house import DSA, Scratch, Tap
 import dsa
 import dsa_batches
 import dsa_watch
@@ -51,7 +51,7 @@ class Clock:
 def emptied(clock, step=10, again=0):
     """Batches that are thrown away before a window."""
     library = types.SimpleNamespace(left=lambda: False)
-    loading = dsa_watch.Loading(library, False)
+    loading = dsa_watch.Loading(library, 0)
     loading.round = 1
     loading.passing = types.SimpleNamespace(it=clock)
     loading.step_ns = step * 10**6
@@ -77,6 +77,34 @@ def check_emptied():
                thrown)
     tap.ok(emptied(Clock(0, 0, 50), again=5) == 3,
            "of one that has no queue less and less is thrown away")
+
+
+def check_rounds():
+    """Three come together."""
+    class Together(Clock):
+        def __next__(self):
+            self.ns += 30_000_000 if self.thrown % 3 == 0 else 20_000
+            self.thrown += 1
+
+    found = []
+    library = types.SimpleNamespace(left=lambda: False, round=found.append)
+    loading, clock = dsa_watch.Loading(library, 0), Together(0, 0, 0)
+    loading.passing = types.SimpleNamespace(it=clock)
+    plain, dsa_watch.now = dsa_watch.now, lambda: clock.ns
+    try:
+        loading.empty()
+        loading.empty()
+    finally:
+        dsa_watch.now = plain
+    tap.ok(found == [3], "batches that come together are of one round, told once", found)
+
+
+def check_copies_begin_nothing():
+    loading = dsa_watch.Loading(None, 0)
+    loading.source, loading.began_anew = dsa_watch.POOL, True
+    loading.pool.add("batch", 5)
+    tap.ok(loading.give() == ("batch", 5) and not loading.began_anew,
+           "a pass that began while copies were made is in no step on them")
 
 
 def check_samples():
@@ -246,7 +274,8 @@ def main():
     import numpy  # as the programs do
 
     if not wanted:
-        for check in (check_emptied, check_samples, check_copies, check_plain):
+        for check in (check_emptied, check_rounds, check_copies_begin_nothing,
+                      check_samples, check_copies, check_plain):
             check()
     with Scratch() as scratch:
         make_files(scratch)
