@@ -368,7 +368,9 @@ def overwritten(tap, program):
                same)
         others = {name for name, (_, kept) in seen.items() if kept == NEW}
         tap.ok(others == {"tmp", "safe.pt", "empty.pt"} | (set() if folder else set(OLD)) and
-               (not folder or len(os.listdir(folder)) == 4), "and no other is", seen)
+               (not folder or sorted(os.listdir(folder)) ==
+                sorted(["put-back"] + [str(number) for number, kept in seen.values() if kept])),
+               "and no other is", seen)
         shutil.rmtree(work)
         if folder:
             shutil.rmtree(folder)
