@@ -76,6 +76,8 @@ static void schedule_see(struct schedule *schedule, const struct trace *trace,
 	if (is_extra(raw))
 		schedule->extras.spent_s +=
 			(double)(raw->end.time_ns - raw->switch_ns) * 1e-9;
+	if (is_extra(raw) && raw->kind == TRACE_LOADED)
+		schedule_note_loaded(schedule, window);
 	if (raw->kind == TRACE_FILL && trace->loader.cache_capacity > 0) {
 		schedule->filled = (double)raw->end.cache_bytes >=
 				   FILLED * fmin((double)trace->loader.cache_capacity,

@@ -4,8 +4,9 @@
 #include <string.h>
 
 enum {
-	VOID_IN_A_ROW = 6, /* of one kind: it will not get better; */
-	VOID_IN_SINGLE = 3 /* of a single block */
+	VOID_IN_A_ROW = 6,  /* of one kind: it will not get better; */
+	VOID_IN_SINGLE = 3, /* of a single block; */
+	VOID_LOADED = 3     /* loaded ones, which are asked for again */
 };
 
 /* A request as it was, without the answer. */
@@ -29,6 +30,17 @@ void schedule_note_void(struct schedule *schedule, const struct window *window)
 	schedule->voids[window->kind]++;
 	if (schedule->again_count < SCHEDULE_AGAINS)
 		schedule->again[schedule->again_count++] = request_of(window->raw);
+}
+
+void schedule_note_loaded(struct schedule *schedule, const struct window *window)
+{
+	struct curve_windows *extras = &schedule->extras;
+
+	if (!window->certified && schedule->loaded_again < VOID_LOADED &&
+	    extras->count < EXTRAS) {
+		extras->asks[extras->count++] = request_of(window->raw);
+		schedule->loaded_again++;
+	}
 }
 
 bool schedule_given_up(const struct schedule *schedule)

@@ -69,6 +69,7 @@ struct schedule {
 	struct trace_window again[SCHEDULE_AGAINS]; /* void, to be asked again */
 	unsigned again_count;
 	unsigned voids[TRACE_KINDS]; /* in a row */
+	unsigned loaded_again;       /* loaded windows that were void */
 	char why[160];
 	bool disturbed; /* more than half are: it is no use to measure them again */
 
@@ -102,6 +103,9 @@ static inline bool schedule_is_single(const struct schedule *schedule)
 
 /* Takes note of a window of a block that is void. */
 void schedule_note_void(struct schedule *schedule, const struct window *window);
+
+/* The same of a loaded one, of which there are few. */
+void schedule_note_loaded(struct schedule *schedule, const struct window *window);
 
 /* A window to ask for again: one that was void; or one that was disturbed, where there
  * is time and hope. False: there is none. */

@@ -157,6 +157,24 @@ static void of_a_loader_of_the_programs_own_there_is_prep(void **state)
 	performer_free(&performer);
 }
 
+static void loaded_windows_that_are_void_are_asked_for_again(void **state)
+{
+	struct performer performer = performer_new(&performer_usual);
+
+	(void)state;
+	performer.void_kind = TRACE_LOADED;
+	performer.void_every = 2;
+	performer_run(&performer);
+	assert_int_equal(performer_count(performer.trace, TRACE_LOADED), 5);
+	performer_free(&performer);
+	performer = performer_new(&performer_usual);
+	performer.void_kind = TRACE_LOADED;
+	performer.void_every = 1;
+	assert_int_equal(performer_run(&performer), SCHEDULE_DONE);
+	assert_int_equal(performer_count(performer.trace, TRACE_LOADED), 3 + 3);
+	performer_free(&performer);
+}
+
 static void extras_take_a_fifth_and_cover_the_curves(void **state)
 {
 	struct performer performer = performer_new(&performer_usual);
@@ -291,6 +309,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(kinds_are_balanced_and_orders_mirrored),
 		cmocka_unit_test(batches_that_do_not_come_again_have_no_cached_windows),
 		cmocka_unit_test(of_a_loader_of_the_programs_own_there_is_prep),
+		cmocka_unit_test(loaded_windows_that_are_void_are_asked_for_again),
 		cmocka_unit_test(extras_take_a_fifth_and_cover_the_curves),
 		cmocka_unit_test(what_is_under_an_emulated_storage_is_measured),
 		cmocka_unit_test(a_short_budget_shortens_windows),
