@@ -145,7 +145,7 @@ static void streams(const char *path)
 	uint64_t before;
 
 	batch_begin(0);
-	batch_end(0);
+	batch_end(1);
 	before = kernel_bytes();
 	batch_begin(1);
 	read_pieces(path, 100);
