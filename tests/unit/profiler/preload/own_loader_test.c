@@ -1,0 +1,132 @@
+/* What a result tells of a program's own loader, from the page that it left. */
+#include "profiler/io_page.h"
+#include "profiler/preload/own_loader.h"
+#include "profiler/profile.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { TRAINER = 100, WORKER = 101 };
+
+/* Of a process that made so many batches; its start is beside its pid. */
+static void page_add(struct io_page *page, size_t at, uint64_t pid, uint64_t batches)
+{
+	struct io_slot *slot = &page->slots[at];
+
+	slot->owner = pid | UINT64_C(12345) << IO_PID_BITS;
+	slot->counters[IO_batches] = batches;
+	slot->counters[IO_samples] = 8 * batches;
+	slot->counters[IO_cpu_ns] = 1000000 * batches;
+	slot->counters[IO_storage_bytes] = 4096;
+	slot->counters[IO_seen_bytes] = 900;
+	slot->counters[IO_proc_bytes] = 1000;
+}
+
+static struct profile profile_of(const struct io_page *page)
+{
+	struct profile_process *trainer;
+	struct profile profile;
+
+	profile_init(&profile);
+	profile.epoch_start_s = .1;
+	trainer = profile_add_process(&profile);
+	assert_non_null(trainer);
+	trainer->pid = TRAINER;
+	trainer->cpu_s = 7;
+	assert_int_equal(own_loader_add(page, &profile), 0);
+	return profile;
+}
+
+static void workers_are_processes(void **state)
+{
+	struct io_page *page = calloc(1, sizeof(*page));
+	struct profile profile;
+
+	(void)state;
+	assert_non_null(page);
+	page_add(page, 0, TRAINER, 2);
+	page_add(page, 3, WORKER, 5);
+	page_add(page, 4, WORKER + 1, 0); /* only read */
+	profile = profile_of(page);
+	assert_int_equal(profile.process_count, 2);
+	assert_int_equal(profile.processes[0].batches, 2);
+	assert_true(profile.processes[0].cpu_s == 7);
+	assert_int_equal(profile.processes[1].pid, WORKER);
+	assert_string_equal(profile.processes[1].role, "worker");
+	assert_int_equal(profile.processes[1].batches, 5);
+	assert_int_equal(profile.processes[1].samples, 40);
+	assert_true(fabs(profile.processes[1].cpu_s - .005) < 1e-9);
+	assert_true(fabs(profile.coverage - .9) < 1e-9);
+	assert_int_equal(profile.mapped_files, 0);
+	profile_free(&profile);
+	free(page);
+}
+
+static void workers_that_persist_save_start_and_end(void **state)
+{
+	struct io_page *page = calloc(1, sizeof(*page));
+	struct profile profile;
+
+	(void)state;
+	assert_non_null(page);
+	profile = profile_of(page); /* they persist: no end was seen */
+	assert_true(isnan(profile.epoch_saved_s) && isnan(profile.epoch_end_s));
+	assert_true(isnan(profile.coverage));
+	assert_int_equal(profile.mapped_files, UNKNOWN);
+	profile_free(&profile);
+	page->epoch_boots = 2;
+	page->epoch_boot_ns = 60000000;
+	page->epoch_ends = 4;
+	page->epoch_end_ns = 80000000;
+	profile = profile_of(page);
+	assert_true(fabs(profile.epoch_end_s - .02) < 1e-9);
+	assert_true(fabs(profile.epoch_saved_s - .05) < 1e-9);
+	profile_free(&profile);
+	free(page);
+}
+
+static void a_recipe_is_whole_or_lacks_something(void **state)
+{
+	struct io_page *page = calloc(1, sizeof(*page));
+	struct profile profile;
+
+	(void)state;
+	assert_non_null(page);
+	page->recipe = (struct io_recipe){.size = 224, .code = "dsa.Loader('x')"};
+	profile = profile_of(page); /* it was not told as a whole */
+	assert_null(profile.own_recipe.kind);
+	profile_free(&profile);
+	page->recipe.told = 1;
+	profile = profile_of(page);
+	assert_string_equal(profile.own_recipe.kind, "train");
+	assert_string_equal(profile.own_recipe.code, "dsa.Loader('x')");
+	assert_null(profile.own_recipe.lacks);
+	profile_free(&profile);
+	strcpy(page->recipe.lacks, "RandAugment");
+	profile = profile_of(page);
+	assert_string_equal(profile.own_recipe.lacks, "RandAugment");
+	assert_null(profile.own_recipe.kind);
+	assert_null(profile.own_recipe.code);
+	profile_free(&profile);
+	free(page);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(workers_are_processes),
+		cmocka_unit_test(workers_that_persist_save_start_and_end),
+		cmocka_unit_test(a_recipe_is_whole_or_lacks_something),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("own_loader", tests, NULL, NULL);
+}
