@@ -201,7 +201,7 @@ def check_files(scratch, threads):
 
 
 def check_passes(scratch):
-    done = dsa_run(scratch, "passes", f"-q --budget {BUDGET}", "passes", ahead=AHEAD)
+    done = dsa_run(scratch, "passes", f"-q --budget {BUDGET}", "passes", ahead=[AWAKE])
     result = result_of(scratch, "passes")
     starts = result["epoch_starts"]
     tap.ok(done.returncode == 0 and result["stalls"]["compute"]["share"] > .9,
@@ -219,7 +219,7 @@ def check_ends(scratch):
 
 
 def check_anew(scratch):
-    done = dsa_run(scratch, "anew", f"-q --budget {BUDGET}", "anew")
+    done = dsa_run(scratch, "anew", f"-q --budget {BUDGET}", "anew", ahead=[AWAKE])
     compute = result_of(scratch, "anew")["stalls"]["compute"]["share"]
     tap.ok(done.returncode == 0 and abs(compute - 5 / 8) < 2 * OFF,
            "a generator for each pass is followed into the next", done.stderr, compute)
