@@ -23,7 +23,7 @@ BATCH = 16
 
 
 def batch(label):
-    return {"images": numpy.full((BATCH, 32, 64), label, dtype=numpy.float32),
+    return {"images": numpy.full((BATCH, 8, 64), label, dtype=numpy.float32),
             "labels": numpy.full(BATCH, label)}
 
 
