@@ -38,7 +38,7 @@ static const char *without_list(const struct profile *profile, char to[LISTED])
 	for (size_t i = 0; i < profile->part_count; i++) {
 		const struct profile_part *part = &profile->parts[i];
 
-		if (profile_part_of(profile, part->name) != part)
+		if (part->name == NULL || profile_part_of(profile, part->name) != part)
 			continue;
 		if (used + strlen(part->name) + sizeof(", , ...") > LISTED) {
 			snprintf(to + used, LISTED - used, ", ...");

@@ -201,10 +201,10 @@ static int measure_conclude(struct measurement *m, struct profile *profile,
 		result = measure_set_status(m, 0, profile);
 	if (result == 0 && (m->config->startup.jobs > 1 || m->config->startup.share))
 		result = conclude_jobs(m, profile, err);
-	if (result == 0)
+	if (result == 0) {
 		other_inputs_measure(m->traces[0], profile);
-	if (result == 0)
 		own_recipe_measure(profile);
+	}
 	return result == -ENOMEM ? error_sys(err, ENOMEM, "concluding the run")
 				 : result;
 }

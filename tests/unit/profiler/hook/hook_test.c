@@ -305,7 +305,8 @@ static void batches_that_do_not_come_again_are_of_the_stream(void **state)
 
 	(void)state;
 	dsa_hook_close();
-	driven.trace->driver = driven.trace->driver_done = 0;
+	driven.trace->driver = 0;
+	driven.trace->driver_done = 0;
 	driven.trace->window_now = driven.trace->window_count = 0;
 	fake.flags = IO_MAPPED | IO_LISTED;
 	fake.log[0] = '\0';
