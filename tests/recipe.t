@@ -107,7 +107,8 @@ def check_gain(scratch, rate):
     rates = [run["rates"]["real_per_s"]["value"] for run in (result, brought)]
     predicted, gain = asked[0]["speedup"], rates[1] / rates[0]
     off = predicted["value"] / gain - 1
-    print(f"#   {rate}/s: {rates[0]:.1f} -> {rates[1]:.1f} samples/s; predicted {predicted['value']:.3f} ({predicted['low']:.3f} .. "
+    print(f"#   {rate}/s: {rates[0]:.1f} -> {rates[1]:.1f} samples/s; predicted "
+          f"{predicted['value']:.3f} ({predicted['low']:.3f} .. "
           f"{predicted['high']:.3f}), measured {gain:.3f}: {100 * off:+.1f} %")
     tap.ok(abs(off) <= OFF, f"{rate}/s: the gain predicted is that measured", predicted, gain)
 

@@ -29,7 +29,7 @@ void check_ask_python(struct check_subject *subject)
 {
 	char script[FOLDER + 16], told[4 * CHECK_WORD];
 	const char *const words[] = {subject->python.interpreter, "-B", script, NULL};
-	struct preload preload;
+	struct preload preload = {.page = NULL};
 
 	subject->is_python = preload_find_python(subject->program, &subject->python);
 	if (!subject->is_python || preload_find(&preload, NULL) < 0)
@@ -51,7 +51,7 @@ static bool python_kept(const char *variable)
 void check_preload(struct doctor_line *line, const struct check_subject *subject)
 {
 	struct preload_hidden hidden;
-	struct preload preload;
+	struct preload preload = {.page = NULL};
 	struct error err = {0};
 	char path[PATH_MAX];
 
