@@ -10,7 +10,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
-from house import DSA, HERE, Scratch, Tap
+from house import DSA, HERE, Scratch, Tap, middle_stalls
 
 PYTHON = os.environ.get("KINDS_PYTHON", "/usr/bin/python3")
 PROGRAM = os.path.join(HERE, "lib/loader_kinds_program.py")
@@ -60,8 +60,9 @@ def measured(scratch, kind, workers):
 
 
 def check_shares(kind, result, true):
+    shares = middle_stalls(result)
     for stage, value in true.items():
-        share = result["stalls"].get(stage, {}).get("share", float("nan"))
+        share = shares.get(stage, float("nan"))
         print(f"#   {stage:8} {100 * share:6.2f}   truth {100 * value:6.2f}")
         tap.ok(abs(share - value) <= (FETCH_OFF if stage == "fetch" else OFF),
                f"{kind}: {stage} is the true share", f"{share} instead of {value}",

@@ -174,7 +174,7 @@ def check_truth(scratch, number, budget):
                   done.returncode, done.stderr, done.stdout):
         return
     result = result_of(scratch, f"truth-{number}")
-    compute, true = result["stalls"]["compute"]["share"], step / max(step, prep / threads)
+    compute, true = middle_stalls(result)["compute"], step / max(step, prep / threads)
     print(f"#   compute {100 * compute:6.2f}   truth {100 * true:6.2f}")
     tap.ok(abs(compute - true) <= OFF,
            f"{name}: the data stall is the true one", compute, true,

@@ -4,6 +4,7 @@ import ctypes
 import os
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -131,3 +132,20 @@ def end_all(pids):
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
+
+
+def middle_stalls(result):
+    """Shares of a run by the median window of each kind, so that one which the machine held
+    up does not count. Without cached windows prep and fetch are as the result has them."""
+    shares = {stage: share.get("share") for stage, share in result["stalls"].items()}
+    rates = {}
+    for window in result["windows"]:
+        if window["used"]:
+            rates.setdefault(window["kind"], []).append(window["rate_per_s"])
+    times = {kind: 1 / statistics.median(of) for kind, of in rates.items()}
+    if {"synthetic", "real"} <= set(times):
+        shares["compute"] = times["synthetic"] / times["real"]
+    if {"synthetic", "cached", "real"} <= set(times):
+        shares["prep"] = (times["cached"] - times["synthetic"]) / times["real"]
+        shares["fetch"] = 1 - times["cached"] / times["real"]
+    return shares
