@@ -15,7 +15,7 @@ import types
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, folder) for folder in
                 ("lib", "../loader/python", "../profiler/python")]
-from house import DSA, Scratch, Tap
+from house import DSA, Scratch, Tap, middle_stalls
 import dsa
 import dsa_batches
 import dsa_watch
