@@ -88,6 +88,9 @@ def check_truth(scratch, case, own):
     result = result_of(scratch, "out-truth")
     kinds = {w["kind"] for w in result["windows"] if w["used"]}
     tap.ok(kinds >= {"synthetic", "cached", "real"}, f"{name}: windows of three kinds", kinds)
+    tap.ok(all(w["used"] for w in result["windows"] if w["kind"] == "prep"),
+           f"{name}: windows of prep alone are proven",
+           *(w["why"] for w in result["windows"] if w["kind"] == "prep"))
     for stage, value in truth(case, own).items():
         check_share(name, result, stage, value)
     shutil.rmtree(scratch.at("out-truth"))

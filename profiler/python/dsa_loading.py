@@ -102,7 +102,7 @@ class Loading:
                 self.pool.add(*batch)
         self.stream.lengths.clear()
         self.stream.shut = False
-        self.stream.forced = None
+        self.stream.forced = self.source = None
 
     def list(self, batches):
         if self.stream.renews:
