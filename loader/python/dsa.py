@@ -920,10 +920,11 @@ def watch(iterable):
 
     Without `dsa run` it is the iterable itself. Under it, it has the iterable's length and
     attributes, and gives its batches or, in some windows of time, copies of batches that came
-    before: what they wait less is the data stall. A queue behind the loader may be full and
-    hide for a while that it is slow: batches are thrown away then until one has to be waited
-    for. When a pass ends the next one begins, until dsa run has seen enough and the program
-    ends by SystemExit(0), or with --end=data the loop.
+    before: what they wait less is the data stall. (Names that begin with an underscore,
+    indexing and isinstance() do not reach the iterable: keep it, too, for these.) A queue
+    behind the loader may be full and hide for a while that it is slow: batches are thrown away
+    then until one has to be waited for. When a pass ends the next one begins, until dsa run
+    has seen enough and the program ends by SystemExit(0), or with --end=data the loop.
 
     Files that the program reads are seen, those of the loader's other processes are not. How
     much of the stall is fetch is told where batches are read by the thread that asks for

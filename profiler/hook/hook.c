@@ -383,7 +383,7 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 	hook.process = NULL;
 	if (hook.page->several)
 		dsa_hook_refuse("several programs at once are measured with libdsa's "
-				"loader alone, and this is torch's");
+				"loader alone, and this is the program's own");
 	else if (hook.trace->driver == 0)
 		hook.process = trace_claim(hook.trace, false);
 	if (hook.process != NULL && hook_drive(about)) {

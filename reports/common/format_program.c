@@ -117,17 +117,22 @@ void format_epoch_starts(FILE *out, const struct profile *profile)
 
 static void format_not_counted(FILE *out, const struct profile *profile)
 {
+	const char *word = "not";
 	char count[FORMAT_SIZE];
 
-	if (profile->mapped_files != UNKNOWN && profile->mapped_files > 0)
-		fprintf(out, "; not what came of mapped files (%s were mapped)",
+	if (profile->mapped_files != UNKNOWN && profile->mapped_files > 0) {
+		fprintf(out, "; %s what came of mapped files (%s were mapped)", word,
 			format_count(count, profile->mapped_files));
-	if (profile->connections != UNKNOWN && profile->connections > 0)
-		fprintf(out, "; nor how long connections were waited for (%s batches)",
-			format_count(count, profile->connections));
+		word = "nor";
+	}
+	if (profile->connections != UNKNOWN && profile->connections > 0) {
+		fprintf(out, "; %s how long connections were waited for (%s batches)",
+			word, format_count(count, profile->connections));
+		word = "nor";
+	}
 	if (profile->unseen_processes != UNKNOWN && profile->unseen_processes > 0)
-		fprintf(out, "; nor %s more processes, for which there was no room",
-			format_count(count, profile->unseen_processes));
+		fprintf(out, "; %s %s more processes, for which there was no room",
+			word, format_count(count, profile->unseen_processes));
 }
 
 void format_seen(FILE *out, const struct profile *profile)

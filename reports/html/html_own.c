@@ -1,5 +1,6 @@
 /* html_own.c - a program's own loader: how much of it was seen, its epochs, its recipe, and
  * the files that it wrote. */
+#include "loader/base/io.h"
 #include "reports/common/format.h"
 #include "reports/html/html_part.h"
 
@@ -49,15 +50,32 @@ static void html_own_put_back(const struct html *html)
 	fputs("</code></pre>\n", html->out);
 }
 
+/* Nothing: there is none of it. */
+static char *html_own_body(const struct html *html)
+{
+	struct html body = *html;
+	char *text = NULL;
+	size_t size;
+
+	body.out = open_memstream(&text, &size);
+	if (body.out == NULL)
+		return NULL;
+	html_own_words(&body, "Seen", format_seen);
+	html_own_words(&body, "Epochs", format_epoch_starts);
+	html_own_words(&body, "Recipe", format_recipe);
+	html_own_put_back(&body);
+	html_own_files(&body);
+	return io_text(body.out, &text);
+}
+
 void html_own(const struct html *html)
 {
-	if (isnan(html->profile->coverage))
-		return;
-	html_section(html->out, "own", "The program's own loader");
-	html_own_words(html, "Seen", format_seen);
-	html_own_words(html, "Epochs", format_epoch_starts);
-	html_own_words(html, "Recipe", format_recipe);
-	html_own_put_back(html);
-	html_own_files(html);
-	fputs("</section>\n", html->out);
+	char *body = html_own_body(html);
+
+	*html->failed |= body == NULL;
+	if (body != NULL && *body != '\0') {
+		html_section(html->out, "own", "The program's own loader");
+		fprintf(html->out, "%s</section>\n", body);
+	}
+	free(body);
 }

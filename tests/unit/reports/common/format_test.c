@@ -417,6 +417,26 @@ static void budgets_are_rounded_up(void **state)
 	assert_string_equal(format_budget(text, NAN), "n/a");
 }
 
+static void what_is_not_seen_is_one_sentence(void **state)
+{
+	struct profile profile;
+	char *text;
+
+	(void)state;
+	profile_init(&profile);
+	profile.coverage = 1;
+	profile.connections = 2;
+	profile.unseen_processes = 3;
+	text = format_string(format_seen, &profile);
+	assert_string_equal(
+		text,
+		"100.0% of the bytes that the loader's processes read; not how long "
+		"connections were waited for (2 batches); nor 3 more processes, "
+		"for which there was no room");
+	free(text);
+	profile_free(&profile);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -436,6 +456,7 @@ int main(int argc, char **argv)
 			of_measurements_that_disagree_it_is_said_which_to_trust),
 		cmocka_unit_test(ranges_are_of_what_is_possible),
 		cmocka_unit_test(budgets_are_rounded_up),
+		cmocka_unit_test(what_is_not_seen_is_one_sentence),
 	};
 
 	if (argc > 1)
