@@ -10,6 +10,7 @@ import concurrent.futures
 import json
 import os
 import sys
+import threading
 import types
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -18,6 +19,8 @@ sys.path[:0] = [os.path.join(HERE, folder) for folder in
 from house import DSA, Scratch, Tap, middle_stalls
 import dsa
 import dsa_batches
+import dsa_fetch
+import dsa_library
 import dsa_watch
 
 PYTHON = "/usr/bin/python3"
@@ -53,7 +56,7 @@ def emptied(clock, step=10, again=0):
     library = types.SimpleNamespace(left=lambda: False)
     loading = dsa_watch.Loading(library, 0)
     loading.round = 1
-    loading.passing = types.SimpleNamespace(it=clock)
+    loading.passing = lambda: types.SimpleNamespace(it=clock)
     loading.step_ns = step * 10**6
     plain, dsa_watch.now = dsa_watch.now, lambda: clock.ns
     try:
@@ -89,7 +92,7 @@ def check_rounds():
     found = []
     library = types.SimpleNamespace(left=lambda: False, round=found.append)
     loading, clock = dsa_watch.Loading(library, 0), Together(0, 0, 0)
-    loading.passing = types.SimpleNamespace(it=clock)
+    loading.passing = lambda: types.SimpleNamespace(it=clock)
     plain, dsa_watch.now = dsa_watch.now, lambda: clock.ns
     try:
         loading.empty()
@@ -107,13 +110,19 @@ def check_copies_begin_nothing():
            "a pass that began while copies were made is in no step on them")
 
 
+class Odd:
+    """A batch whose shape raises."""
+    shape = property(lambda _: 1 // 0)
+
+
 def check_samples():
     numpy = sys.modules["numpy"]
     Pair = collections.namedtuple("Pair", "x y")
     cases = [(numpy.zeros((5, 2)), 5), ((numpy.zeros((6, 2)), numpy.zeros(6)), 6),
              ({"a": "x", "b": [numpy.zeros(7)]}, 7), (Pair(numpy.zeros(8), 1), 8),
              ((["a", "b", "c"], [0, 1, 2]), 3), (["a", "b"], 2), ("text", 1), (None, 1),
-             (numpy.float32(1), 1), ([], 1)]
+             (numpy.float32(1), 1), ([], 1), (Odd(), 1),
+             (types.SimpleNamespace(shape=list), 1)]
     found = [dsa_watch.samples_in(batch) for batch, _ in cases]
     tap.ok(found == [samples for _, samples in cases], "samples of a batch", found)
 
@@ -149,6 +158,102 @@ def check_plain():
     tap.ok(stands._iterable.epoch == 3 and bool(stands), "and sets them")
     iterator = dsa_watch.WatchedIterator(watch, iter(loader))
     tap.ok(next(iterator) == 1 and list(iterator) == [2], "an iterator is one")
+
+
+class Grants:
+    """The library, which grants each request."""
+
+    def __init__(self, opened=0):
+        self.open, self.request, self.why = lambda *_: opened, lambda _: 1, None
+
+    def refuse(self, why):
+        self.why = why
+
+    def __getattr__(self, _):
+        return lambda *_: 0
+
+
+def watch_of(library):
+    dsa_library.driving = None
+    return dsa_watch.Watch(library)
+
+
+def check_followed():
+    """Loaders made anew after a `break`, with a weak reference and without."""
+    for name, make in (("a loader", lambda: collections.UserList(range(9))),
+                       ("one without weak references", lambda: map(int, range(9)))):
+        watch = watch_of(Grants())
+        followed = []
+        for _ in range(3):
+            passing = iter(dsa_watch.Watched(watch, make()))
+            for _ in zip(range(3), passing):
+                pass
+            followed.append(watch.loading.passing() is passing)
+            del passing
+        tap.ok(all(followed), f"{name} that is made anew after a break is followed", followed)
+    watch, like = watch_of(Grants()), [collections.UserList(range(9)) for _ in range(2)]
+    for loader in like:
+        for _ in zip(range(3), dsa_watch.Watched(watch, loader)):
+            pass
+    tap.ok(watch.loads() is like[0], "another one like it is not, while it is there")
+
+
+def check_over():
+    watch = watch_of(Grants())
+    passing = iter(dsa_watch.Watched(watch, [1, 2, 3]))
+    next(passing), next(passing)
+    watch.loading.over, watch.loading.source = True, dsa_watch.POOL
+    tap.ok([*passing] == [], "where the data ended before a copy was made it ends, too")
+
+
+def check_takes():
+    watch = watch_of(Grants())
+    dsa_library.driving = 1, os.getpid()
+    tap.ok([*dsa_watch.Watched(watch, [1, 2, 3])] == [1, 2, 3] and watch.off and
+           watch.library.why is None, "where torch's loader drives all is left as it is")
+    watch = watch_of(Grants())
+    watch.about = lambda _: 1 // 0
+    tap.ok([*dsa_watch.Watched(watch, [1, 2, 3])] == [1, 2, 3] and watch.off and
+           b"ZeroDivision" in watch.library.why, "what fails at first is told, not raised")
+
+
+def check_fetch():
+    """Of a DataLoader, where dsa.watch() came late."""
+    class Fetcher:
+        dataset = None
+
+        def fetch(self, index):
+            return index
+
+    begun = []
+    library = Grants()
+    library.batch_begin = begun.append
+    dsa_fetch.patch_fetcher(library, Fetcher)
+    for kind in (1, dsa_library.WATCH):
+        dsa_library.driving = kind, os.getpid()
+        Fetcher().fetch([1, 2])
+    tap.ok(len(begun) == 1, "its batches are measured, but where the watched loader drives")
+
+
+def check_threads():
+    watch, asked, done = watch_of(Grants()), threading.Event(), threading.Event()
+
+    def slow():
+        asked.set()
+        done.wait()
+        yield 1
+
+    driving = iter(dsa_watch.Watched(watch, iter(range(9))))
+    next(driving), next(driving)
+    watch.step = lambda passing: "stepped"
+    other = threading.Thread(target=list, args=[dsa_watch.Watched(watch, slow())])
+    other.start()
+    asked.wait()
+    found = next(driving)
+    done.set()
+    other.join()
+    tap.ok(found == "stepped", "another thread that waits for its loader changes nothing",
+           found)
 
 
 # ---- with it ----
@@ -275,7 +380,8 @@ def main():
 
     if not wanted:
         for check in (check_emptied, check_rounds, check_copies_begin_nothing,
-                      check_samples, check_copies, check_plain):
+                      check_samples, check_copies, check_plain, check_followed, check_over,
+                      check_takes, check_fetch, check_threads):
             check()
     with Scratch() as scratch:
         make_files(scratch)

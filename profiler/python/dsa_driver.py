@@ -6,6 +6,7 @@ import ctypes
 import os
 import sys
 
+import dsa_library
 from dsa_library import Calls
 
 END_DATA = os.environ.get("DSA_END") == "data"
@@ -58,6 +59,7 @@ class Driver:
                            Calls.MAKE(self.guarded(loading.make)))
         if self.library.open(ctypes.byref(about), ctypes.byref(self.calls)) != 0:
             return False  # libdsa drives, or another process, or dsa is gone
+        dsa_library.driving = about.kind, os.getpid()
         atexit.register(self.library.close)
         return True
 

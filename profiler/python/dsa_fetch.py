@@ -70,7 +70,7 @@ def patch_fetcher(library, fetcher):
 
     @functools.wraps(plain)
     def fetch(self, index):
-        if dsa_library.watching == os.getpid():
+        if dsa_library.driving == (dsa_library.WATCH, os.getpid()):
             return plain(self, index)  # of a loader below the one that is watched
         samples = 0
         if isinstance(index, Thrown):

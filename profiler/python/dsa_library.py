@@ -3,7 +3,10 @@ profiler/io/dsa_io.h."""
 
 import ctypes
 
-watching = None  # the process whose loader dsa.watch() was given: no other one in it drives
+WATCH = 2  # enum trace_loader_kind
+
+watching = None  # the process whose loader dsa.watch() was given: none of torch takes over
+driving = None  # the kind of the loader that drives, and its process
 
 
 class Calls(ctypes.Structure):

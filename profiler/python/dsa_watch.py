@@ -17,15 +17,16 @@ import collections
 import itertools
 import os
 import sys
+import threading
 import time
 import weakref
 
 import dsa_library
 from dsa_batches import POOL_LEAST, POOL_MOST, Pool, count
 from dsa_driver import ONLY_WATCHES, Driver, refusal
+from dsa_library import WATCH
 
 STREAM, LIST, POOL = range(3)  # enum hook_source
-WATCH = 2  # enum trace_loader_kind
 FILL_NS = 100_000_000  # on copies, when there are enough to go on
 WAITED_NS = 1_000_000  # for a batch, at the least: else it lay ready
 WAITED_STEP = .1  # of the program's step
@@ -57,11 +58,15 @@ def first_length(data):
 
 
 def samples_in(batch):
-    """Of a batch without an array: the length of its first list, or its own. At least 1."""
-    length = first_length(batch)
-    if length == 0 and isinstance(batch, (list, tuple)) and batch:
-        length = len(batch[0]) if isinstance(batch[0], (list, tuple)) else len(batch)
-    return length or 1
+    """Of a batch without an array: the length of its first list, or its own. At least 1, also
+    of one whose shape is none: a method, or it raises."""
+    try:
+        length = first_length(batch)
+        if length == 0 and isinstance(batch, (list, tuple)) and batch:
+            length = len(batch[0]) if isinstance(batch[0], (list, tuple)) else len(batch)
+        return length or 1
+    except Exception:
+        return 1
 
 
 def name_of(iterable):
@@ -71,15 +76,18 @@ def name_of(iterable):
 
 def kind_of(iterable):
     """Equal for what a program makes anew for each pass."""
-    return getattr(iterable, "gi_code", None) or type(iterable)
+    kind = type(iterable)
+    return iterable.gi_code if hasattr(kind, "gi_code") else kind
 
 
-def reference(thing):
-    """A call that gives it; None when it is gone, where that can be told."""
+def reference(passing):
+    """A call that gives what it passes over; None when that is gone or, where that cannot be
+    told, the pass."""
     try:
-        return weakref.ref(thing)
+        return weakref.ref(passing.iterable)
     except TypeError:
-        return lambda: thing
+        passing = weakref.ref(passing)
+        return lambda: getattr(passing(), "iterable", None)
 
 
 # ---- what the loader is brought to do ----
@@ -90,7 +98,7 @@ class Loading:
     def __init__(self, library, observes):
         self.library, self.observes = library, observes
         self.pool = Pool(sys.modules.get("torch"), sys.modules.get("numpy"))
-        self.passing = None
+        self.passing = None  # a weak reference: the program may leave it
         self.source = STREAM
         self.over = False  # it has no batch more
         self.patience = EMPTY_NS
@@ -100,7 +108,7 @@ class Loading:
 
     def take_over(self, passing):
         """The program began a pass: the loader gives what it was asked for."""
-        self.passing, self.over = passing, False
+        self.passing, self.over = weakref.ref(passing), False
         self.turn_to(STREAM)
 
     def turn_to(self, source):
@@ -112,14 +120,15 @@ class Loading:
 
     def next(self):
         """The next batch, of another pass where one ends. StopIteration: there is none."""
+        passing = self.passing()
         try:
-            return next(self.passing.it)
+            return next(passing.it)
         except StopIteration:
             if self.observes == ONLY_WATCHES or self.library.left():
                 raise
         began = now()
-        self.passing.it = iter(self.passing.iterable)
-        batch = next(self.passing.it)
+        passing.it = iter(passing.iterable)
+        batch = next(passing.it)
         self.library.epoch(now() - began)
         self.began_anew = True
         return batch
@@ -248,36 +257,44 @@ class Watch:
         self.kind = None  # and its kind
         self.batch = 0  # samples of the last one, before there is a driver
         self.off = False
-        self.inside = False  # of a request
+        self.inside = set()  # threads that ask for a batch
+        self.turn = threading.Lock()  # of the one that drives
+        self.thread = None  # its loop is in
         self.given_ns = 0
         os.register_at_fork(after_in_child=self.forked)
 
     def next(self, passing):
-        if self.inside:
+        thread = threading.get_ident()
+        if thread in self.inside:  # of a loader below the one that it asks
             return next(passing.it)
-        self.inside = True
+        self.inside.add(thread)
         try:
-            if self.loading is None or not self.drives(passing):
-                if not self.takes(passing):
-                    return self.next_of_other(passing)
-            return self.step(passing)
+            if (self.drives(passing) or self.takes(passing)) and self.turn.acquire(False):
+                try:
+                    self.thread = thread
+                    return self.step(passing)
+                finally:
+                    self.turn.release()
+            return self.next_of_other(passing)
         finally:
-            self.inside = False
+            self.inside.discard(thread)
 
     def drives(self, passing):
         """True also of a pass that the program began anew, over the same or the like."""
-        if passing is self.loading.passing:
+        if self.loading is None:
+            return False
+        if passing is self.loading.passing():
             return True
         loads = self.loads()
         if loads is not passing.iterable and (
                 kind_of(passing.iterable) is not self.kind or
                 (loads is not None and not self.loading.over)):
             return False
-        self.loads = reference(passing.iterable)
+        self.loads = reference(passing)
         return True
 
     def next_of_other(self, passing):
-        if self.loading is not None:  # a step with this in it is none of the loop
+        if self.thread == threading.get_ident():  # a step with this in it is none of the loop
             self.library.outside(now())
         began = now()
         batch = next(passing.it)
@@ -291,7 +308,22 @@ class Watch:
 
     def takes(self, passing):
         """True: this loader drives from now on."""
-        if self.loading is not None or self.batch == 0 or self.off:
+        if self.loading is not None or self.batch == 0 or self.off or \
+                not self.turn.acquire(False):
+            return False
+        try:
+            if self.loading is None:
+                self.off = not self.take(passing)
+                return not self.off
+        except Exception as error:
+            self.off = True
+            self.library.refuse(f"dsa.watch(): {error!r}".encode())
+        finally:
+            self.turn.release()
+        return False
+
+    def take(self, passing):
+        if dsa_library.driving is not None:  # torch's loader drives
             return False
         loading = Loading(self.library, self.library.observes())
         why = None
@@ -299,12 +331,12 @@ class Watch:
             why = refusal(SETTINGS, "does not act on a loader that dsa.watch() was given")
         if why is not None:
             self.library.refuse(why.encode())
-        if why is not None or not self.driver.open(self.about(passing), loading):
-            self.off = True
             return False
-        self.loading, self.kind = loading, kind_of(passing.iterable)
-        self.loads = reference(passing.iterable)
+        if not self.driver.open(self.about(passing), loading):
+            return False
+        self.kind, self.loads = kind_of(passing.iterable), reference(passing)
         loading.take_over(passing)
+        self.loading = loading
         self.library.epoch(passing.start_ns)
         self.given_ns = now()
         return True
@@ -321,10 +353,10 @@ class Watch:
     def step(self, passing):
         entered = now()
         loading, library = self.loading, self.library
-        if passing is not loading.passing:
+        if passing is not loading.passing():
             return self.first_step(passing, entered)
         loading.step_ns += (entered - self.given_ns - loading.step_ns) // 8
-        if loading.source == POOL and loading.pool.prepare():
+        if loading.source == POOL and not loading.over and loading.pool.prepare():
             library.renewed(now() - entered)
         if not loading.over and not library.request(entered):
             return self.leave()
@@ -364,7 +396,7 @@ class Watch:
         if not isinstance(error, Unmeasured):
             raise error
         self.library.refuse(str(error).encode())
-        return next(self.loading.passing.it)
+        return next(self.loading.passing().it)
 
     def forked(self):
         self.off = True
@@ -392,7 +424,8 @@ class Passing:
 
 
 class Watched:
-    """Stands for the iterable: its length and attributes are those of it."""
+    """Stands for the iterable: its length and attributes are those of it, but for names that
+    begin with an underscore."""
 
     def __init__(self, watch, iterable):
         self.__dict__.update(_watch=watch, _iterable=iterable)
