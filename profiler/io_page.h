@@ -123,9 +123,10 @@ struct io_range {
 };
 
 enum {
-	IO_NEW,  /* there was no such file, or nothing was to be kept */
-	IO_KEPT, /* what was there lies in kept_folder, called by the number of this */
-	IO_LOST, /* it could not be kept */
+	IO_NEW,   /* there was no such file, or nothing was to be kept */
+	IO_KEPT,  /* what was there lies in kept_folder, called by the number of this */
+	IO_LOST,  /* it could not be kept, or its script has no line for it */
+	IO_THERE, /* the program wrote into what was there, which is to be kept yet */
 };
 
 /* A file that the program opened to write, or renamed another to. */

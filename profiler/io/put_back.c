@@ -31,6 +31,16 @@ static void put_back_word(struct put_back *line, const char *path)
 	put_back_plain(line, "'");
 }
 
+/* Whole, or not at all: a part of a line would take the next one with it. */
+static bool put_back_write(int fd, const char *text, size_t length)
+{
+	long done = syscall(SYS_write, fd, text, length);
+
+	if (done > 0 && (size_t)done < length)
+		syscall(SYS_ftruncate, fd, raw_position(fd) - done);
+	return done == (long)length;
+}
+
 /* The first one writes what it is, too. */
 static int put_back_open(const char *folder)
 {
@@ -45,22 +55,24 @@ static int put_back_open(const char *folder)
 	fd = (int)syscall(SYS_openat, AT_FDCWD, path.text, flags | O_EXCL, 0700);
 	if (fd < 0)
 		return (int)syscall(SYS_openat, AT_FDCWD, path.text, flags, 0700);
-	syscall(SYS_write, fd, about, sizeof(about) - 1);
+	put_back_write(fd, about, sizeof(about) - 1);
 	return fd;
 }
 
-void put_back_add(const char *folder, const char *kept, const char *path)
+bool put_back_add(const char *folder, const char *kept, const char *path)
 {
 	struct put_back line = {.length = 0};
 	int fd = put_back_open(folder);
+	bool whole;
 
 	if (fd < 0)
-		return;
-	put_back_plain(&line, "mv --");
+		return false;
+	put_back_plain(&line, "mv -f --");
 	put_back_word(&line, kept);
 	put_back_word(&line, path);
 	put_back_plain(&line, "\n");
 	/* at once, so that those of several processes do not mix */
-	syscall(SYS_write, fd, line.text, line.length);
+	whole = put_back_write(fd, line.text, line.length);
 	raw_close(fd);
+	return whole;
 }

@@ -3,8 +3,10 @@
 #ifndef DSA_PUT_BACK_H
 #define DSA_PUT_BACK_H
 
-/* Adds a line to FOLDER/put-back, which moves `kept` to `path`. Paths are shorter than
- * IO_PATH. */
-void put_back_add(const char *folder, const char *kept, const char *path);
+#include <stdbool.h>
+
+/* Adds a line to FOLDER/put-back, which moves `kept` to `path`, or does nothing where there
+ * is no `kept`. Paths are shorter than IO_PATH. False: the script has no such line. */
+bool put_back_add(const char *folder, const char *kept, const char *path);
 
 #endif

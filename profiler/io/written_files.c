@@ -47,7 +47,8 @@ static struct io_written *written_add(struct io_page *page, const char *path,
 	return written;
 }
 
-static void written_note(struct io_page *page, int fd)
+/* `kept` where it holds anything by now. */
+static void written_note(struct io_page *page, int fd, uint32_t kept)
 {
 	char path[IO_PATH];
 	struct stat status;
@@ -58,14 +59,14 @@ static void written_note(struct io_page *page, int fd)
 	if (data_path_of(fd, path, sizeof(path)) < 0)
 		atomic_fetch_add(&page->dropped_written, 1);
 	else if (data_path(path) && written_find(page, path) == NULL)
-		written_add(page, path, IO_NEW);
+		written_add(page, path, status.st_size > 0 ? kept : IO_NEW);
 }
 
 void written_opened(struct io_page *page, int fd)
 {
 	int code = errno;
 
-	written_note(page, fd);
+	written_note(page, fd, IO_THERE);
 	errno = code;
 }
 
@@ -123,10 +124,10 @@ static long written_piece(int from, int to)
 	return done;
 }
 
-static bool written_copy(const struct written_file *file, const char *place)
+static bool written_copy_to(const struct written_file *file, const char *path)
 {
 	int from = raw_open(file->path, O_RDONLY);
-	int to = (int)syscall(SYS_openat, AT_FDCWD, place,
+	int to = (int)syscall(SYS_openat, AT_FDCWD, path,
 			      O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 			      file->status.st_mode & 07777);
 	long done = from < 0 || to < 0 ? -1 : 1;
@@ -140,6 +141,22 @@ static bool written_copy(const struct written_file *file, const char *place)
 	raw_close(from);
 	raw_close(to);
 	return done == 0 && sum == (uint64_t)file->status.st_size;
+}
+
+/* It has its name once it is whole: no part of it is ever put back. */
+static bool written_copy(const struct written_file *file, const char *place)
+{
+	static const char end[] = ".part";
+	char part[IO_PATH + sizeof(end)];
+	size_t length = strlen(place);
+
+	memcpy(part, place, length);
+	memcpy(part + length, end, sizeof(end));
+	if (written_copy_to(file, part) &&
+	    syscall(SYS_renameat2, AT_FDCWD, part, AT_FDCWD, place, 0) == 0)
+		return true;
+	syscall(SYS_unlinkat, AT_FDCWD, part, 0);
+	return false;
 }
 
 /* An empty file as the one that was there. */
@@ -174,22 +191,38 @@ static bool written_link(const struct written_file *file, const char *place)
 
 typedef bool written_way(const struct written_file *file, const char *place);
 
+/* NULL: nothing is to be kept of it, or there is no room. */
+static struct io_written *written_claim(struct io_page *page, const char *path)
+{
+	struct io_written *written = written_find(page, path);
+	uint32_t there = IO_THERE;
+
+	if (written == NULL)
+		return written_add(page, path, IO_KEPT);
+	return atomic_compare_exchange_strong(&written->kept, &there, IO_KEPT) ? written
+									       : NULL;
+}
+
+/* The line first, as the program may be killed in between. Without one the file is still
+ * better there than overwritten, but nothing puts it back. */
+static bool written_store(const struct io_page *page, const struct written_file *file,
+			  const char *place, written_way *way)
+{
+	bool named = put_back_add(page->kept_folder, place, file->path);
+
+	return ((way != NULL && way(file, place)) || written_copy(file, place)) &&
+	       named;
+}
+
 static void written_keep(struct io_page *page, const struct written_file *file,
 			 written_way *way)
 {
-	struct io_written *written;
+	struct io_written *written = written_claim(page, file->path);
 	char place[IO_PATH];
 
-	if (written_find(page, file->path) != NULL)
-		return;
-	written = written_add(page, file->path, IO_KEPT);
-	if (written == NULL)
-		return;
-	if (!written_place(page, written->number, place) ||
-	    ((way == NULL || !way(file, place)) && !written_copy(file, place)))
+	if (written != NULL && (!written_place(page, written->number, place) ||
+				!written_store(page, file, place, way)))
 		atomic_store(&written->kept, IO_LOST);
-	else
-		put_back_add(page->kept_folder, place, file->path);
 }
 
 /* One at a time; who can't wait, or would wait for one that was killed, copies. */
@@ -258,7 +291,7 @@ void written_replaced(int at, const char *path)
 		fd = (int)syscall(SYS_openat, at, path, O_PATH | O_CLOEXEC | O_NOFOLLOW,
 				  0);
 	if (fd >= 0) {
-		written_note(page, fd);
+		written_note(page, fd, IO_NEW);
 		raw_close(fd);
 	}
 	errno = code;

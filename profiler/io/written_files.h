@@ -5,7 +5,8 @@
  * A file that is truncated is moved to the folder of those that are kept, and an empty one
  * with its owner and permissions takes its place. One that another is renamed over gets a
  * second name there. Where a folder can't be written, or lies in another file system, it is
- * copied. Each path once: what is there the second time the program wrote itself.
+ * copied. Each path once: what is there the second time the program wrote itself. One that
+ * it writes into without that is kept, with what it added, when it is overwritten later.
  *
  * All keep errno.
  */
