@@ -53,8 +53,8 @@ int preload_open(struct preload *preload, const char *folder,
 		 const struct preload_wishes *wishes, struct error *err);
 void preload_close(struct preload *preload);
 
-/* Before that, once the program ended: puts back what it overwrote, where that can be. */
-void preload_put_back(const struct preload *preload);
+/* Before that, once the program ended: puts back what it overwrote. 0 or -EIO. */
+int preload_put_back(const struct preload *preload, struct error *err);
 void preload_forget(const char *folder);
 
 /* What the page has for a result: files written and kept, and how much was seen of what was

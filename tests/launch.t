@@ -131,6 +131,40 @@ def check_gate_timed(scratch):
            "with a rate and a stall", timed)
 
 
+SAVES_LAST = """
+import os, runpy, shutil, sys
+folder, sys.argv = sys.argv[1], sys.argv[2:]
+sys.path.insert(0, os.path.dirname(sys.argv[0]))
+try:
+    runpy.run_path(sys.argv[0], run_name="__main__")
+finally:
+    with open(os.path.join(folder, "mine"), "w") as file:
+        file.write("new")
+    if os.path.basename(folder) == "gone":
+        shutil.rmtree(folder)
+"""
+
+
+def check_gate_saves(scratch):
+    """What a program saves after its loop, though it was only counted."""
+    def gate(folder):
+        with open(os.path.join(scratch.folder(folder), "mine"), "w", encoding="ascii") as file:
+            file.write("mine")
+        return dsa(scratch, "gate", "--baseline", f"{folder}.json", "--update", "--pairs", "0",
+                   "-q", "--", PYTHON, "-c", SAVES_LAST, scratch.at(folder),
+                   *program("train", "data")[1:], variables={"TMPDIR": scratch.folder("saved")})
+    done = gate("saves")
+    with open(scratch.at("saves/mine"), encoding="ascii") as file:
+        text = file.read()
+    tap.ok(done.returncode == 0 and text == "mine",
+           "what is saved after a counted loop is put back", text, *said(done))
+    done = gate("gone")
+    left = glob.glob(scratch.at("saved/dsa-gate-*/kept/[0-9]*"))
+    tap.ok(done.returncode == 3 and len(left) == 1 and
+           os.path.dirname(left[0]) + "/put-back" in done.stderr.splitlines()[-1],
+           "what can't be put back is told, and stays", left, *said(done))
+
+
 def check_gate_ends(scratch):
     done = dsa(scratch, "gate", "--against", "true", "--pairs", "0", "--", PYTHON, "-c", "")
     tap.ok(done.returncode == 5, "a program that asks for no batch", *said(done))
@@ -152,6 +186,21 @@ def check_observed(scratch):
     tap.ok(done.returncode == 0 and per_s < 1e3 / 5, "observed: reads take that long",
            per_s, *said(done))
     tap.ok(result["stalls"]["fetch"]["share"] > .7, "and are fetch", result["stalls"])
+
+
+def check_separate(scratch):
+    """Each launch begins with the user's files, and the last one's are told."""
+    mine, out = scratch.at("apart"), scratch.at("separate")
+    with open(mine, "w", encoding="ascii") as file:
+        file.write("mine")
+    done = dsa(scratch, "run", "-q", "--protocol=separate", "--budget", "9s", "-o", out, "--",
+               *program("evaluates", "data", f"keep={scratch.at('keeps')}", f"inside={mine}"))
+    tap.ok(done.returncode == 0 and result_of(scratch, out)["files_kept"]["put_back"] ==
+           os.path.join(out, "kept/put-back") and not os.path.exists(os.path.join(out, "kept.2")),
+           "one launch after another: one script", os.listdir(out), *said(done))
+    subprocess.run(["sh", os.path.join(out, "kept/put-back")], check=True)
+    with open(mine, encoding="ascii") as file:
+        tap.ok(file.read() == "mine", "and it has the user's file")
 
 
 def check_several(scratch):

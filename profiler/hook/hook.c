@@ -387,7 +387,7 @@ int dsa_hook_open(const struct hook_about *about, const struct hook_calls *calls
 	else if (hook.trace->driver == 0)
 		hook.process = trace_claim(hook.trace, false);
 	if (hook.process != NULL && hook_drive(about)) {
-		atomic_store(&hook.page->keeping, hook.trace->observe == 0);
+		atomic_store(&hook.page->keeping, 1);
 		atomic_fetch_add(&hook.trace->loaders, 1);
 		return 0;
 	}

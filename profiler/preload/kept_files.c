@@ -7,6 +7,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <spawn.h>
 #include <stdbool.h>
@@ -101,28 +103,55 @@ static uint64_t kept_files_there(const char *folder)
 int kept_files_recover(const char *folder, struct profile *profile)
 {
 	char path[PATH_MAX], last[PATH_MAX] = "";
+	uint64_t count;
 
 	for (int i = 1; i < KEPT_FOLDERS && kept_files_name(path, folder, i) &&
 			access(path, F_OK) == 0;
 	     i++)
 		memcpy(last, path, sizeof(last));
-	if (last[0] == '\0' || rmdir(last) == 0)
+	count = kept_files_there(last);
+	if (count == 0)
 		return 0;
-	profile->files_kept = kept_files_there(last);
+	profile->files_kept = count;
 	return kept_files_name_script(last, profile);
 }
 
-void kept_files_put_back(const char *folder)
+/* It asks nobody anything. */
+static void kept_files_run(char *script)
 {
-	char path[PATH_MAX], shell[] = "sh";
-	char *words[] = {shell, path, NULL};
+	char shell[] = "sh", *words[] = {shell, script, NULL};
+	posix_spawn_file_actions_t actions;
 	pid_t pid;
 
-	if (!kept_files_script(path, folder) ||
-	    posix_spawnp(&pid, shell, NULL, NULL, words, environ) != 0)
+	if (posix_spawn_file_actions_init(&actions) != 0)
 		return;
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	if (kept_files_there(folder) == 0 && unlink(path) == 0)
-		rmdir(folder);
+	if (posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
+					     O_RDONLY, 0) == 0 &&
+	    posix_spawnp(&pid, shell, &actions, NULL, words, environ) == 0)
+		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	posix_spawn_file_actions_destroy(&actions);
+}
+
+int kept_files_put_back(const struct io_page *page, struct error *err)
+{
+	const char *folder = page->kept_folder;
+	uint64_t lost = kept_files_count(page, IO_LOST), left;
+	char path[PATH_MAX];
+
+	if (kept_files_script(path, folder))
+		kept_files_run(path);
+	left = kept_files_there(folder);
+	if (left > 0)
+		return error_set(err, EIO,
+				 "%" PRIu64 " of the files that the program overwrote "
+				 "can't be put back: see %s/put-back",
+				 left, folder);
+	unlink(path);
+	rmdir(folder);
+	return lost == 0 ? 0
+			 : error_set(err, EIO,
+				     "%" PRIu64 " of the files that the program "
+				     "overwrote could not be kept",
+				     lost);
 }

@@ -17,10 +17,12 @@ int kept_files_open(struct io_page *page, const char *folder, struct error *err)
 /* Tells the result what was kept, and removes the folder where nothing was. 0 or -errno. */
 int kept_files_close(const struct io_page *page, struct profile *profile);
 
-/* The same where there is no page any more, as its dsa died. */
+/* The same where there is no page any more, as its dsa died; the program may still run, so
+ * nothing is removed. */
 int kept_files_recover(const char *folder, struct profile *profile);
 
-/* Runs the script of a folder, and removes that where nothing is left to be put back. */
-void kept_files_put_back(const char *folder);
+/* Runs the script of the page's folder, and removes that where nothing is left to be put
+ * back. 0, or -EIO where not all of it could be kept and put back. */
+int kept_files_put_back(const struct io_page *page, struct error *err);
 
 #endif

@@ -126,7 +126,7 @@ static int preload_fill(struct preload *preload, const struct preload_wishes *wi
 	emulated_storage_read(wishes->asked, page);
 	page->several = wishes->several;
 	atomic_store(&page->throttled, wishes->observes);
-	if (wishes->overwrites || wishes->observes || wishes->several)
+	if (wishes->overwrites || wishes->several)
 		return 0;
 	return kept_files_open(page, preload->folder, err);
 }
@@ -163,10 +163,11 @@ int preload_open(struct preload *preload, const char *folder,
 	return 0;
 }
 
-void preload_put_back(const struct preload *preload)
+int preload_put_back(const struct preload *preload, struct error *err)
 {
-	if (preload->page != NULL && preload->page->kept_folder[0] != '\0')
-		kept_files_put_back(preload->page->kept_folder);
+	if (preload->page == NULL || preload->page->kept_folder[0] == '\0')
+		return 0;
+	return kept_files_put_back(preload->page, err);
 }
 
 void preload_close(struct preload *preload)

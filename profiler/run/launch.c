@@ -132,7 +132,9 @@ int launch_open(struct launch *launch, const char *name, struct conductor_job *j
 		.observes = launch->observe,
 		.several = launch_is_several(config),
 		.ends_data = config->startup.ends_data,
-		.overwrites = config->startup.overwrites,
+		/* who only observes gets a training that nothing is repeated in */
+		.overwrites = config->startup.overwrites ||
+			      (launch->observe && !launch->trial),
 	};
 	int result = launch_open_sessions(config, name, jobs, err);
 
@@ -141,11 +143,12 @@ int launch_open(struct launch *launch, const char *name, struct conductor_job *j
 		       : result;
 }
 
-void launch_close(struct launch *launch)
+int launch_close(struct launch *launch, struct error *err)
 {
-	if (launch->trial)
-		preload_put_back(&launch->preload);
+	int result = launch->trial ? preload_put_back(&launch->preload, err) : 0;
+
 	preload_close(&launch->preload);
+	return result;
 }
 
 void launch_remove_sessions(struct conductor_job *jobs, unsigned count)

@@ -48,11 +48,12 @@ void launch_job_path(char *path, const char *folder, unsigned job, const char *f
  * Makes what the launch needs in config->folder: a session for each job, of which `name` is
  * that of job 0's, "session" those of all others, in folders job-1, job-2 ...; and the page
  * of a program that brings its own loader. 0 or -errno; jobs whose trace is then NULL have
- * none. launch_close() ends it in either case, except for the sessions.
+ * none. launch_close() ends it in either case, except for the sessions: 0, or -EIO where a
+ * trial's files could not be put back, which err tells whatever it had.
  */
 int launch_open(struct launch *launch, const char *name, struct conductor_job *jobs,
 		struct error *err);
-void launch_close(struct launch *launch);
+int launch_close(struct launch *launch, struct error *err);
 
 /* Removes them, and folders that hold nothing else. */
 void launch_remove_sessions(struct conductor_job *jobs, unsigned count);

@@ -69,7 +69,10 @@ static int measure_launch(struct measurement *m, int only, struct error *err)
 	unsigned launches = config->protocol == MEASURE_SEPARATE ? ANALYSE_SESSIONS : 1;
 	int result;
 
-	launch_close(&m->launch);
+	m->launch.trial = true; /* the last one's: each begins with the same files */
+	result = launch_close(&m->launch, err);
+	if (result < 0)
+		return result;
 	m->launch = (struct launch){
 		.config = config,
 		.machine = &m->machine,
@@ -223,7 +226,7 @@ int measure(const struct measure_config *config, struct profile *profile,
 	if (result == 0)
 		result = measure_conclude(&m, profile, err);
 	counters_close(m.counters);
-	launch_close(&m.launch);
+	launch_close(&m.launch, NULL);
 	for (unsigned i = 0; i < m.launches; i++)
 		trace_unmap(m.traces[i]);
 	for (unsigned i = 1; i < launch_jobs(config); i++)

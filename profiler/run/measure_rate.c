@@ -83,7 +83,7 @@ int measure_rate(const struct measure_config *config, struct measure_rate *rate,
 		.trial = true,
 	};
 	struct conductor_end end;
-	int result = launch_open(&launch, "session.rate", jobs, err);
+	int result = launch_open(&launch, "session.rate", jobs, err), closed;
 
 	if (result == 0) {
 		machine_read(&machine, "");
@@ -91,7 +91,7 @@ int measure_rate(const struct measure_config *config, struct measure_rate *rate,
 	}
 	if (result == 0)
 		result = measure_rate_conclude(&launch, jobs, &end, rate, err);
-	launch_close(&launch);
+	closed = launch_close(&launch, err);
 	launch_remove_sessions(jobs, launch_jobs(config));
-	return result;
+	return closed < 0 ? closed : result;
 }

@@ -112,7 +112,7 @@ static int short_run_once(const struct short_run *repetition, struct launch laun
 		.protocol = launch.observe ? MEASURE_COUNTED : MEASURE_REPETITION,
 		.started = clock_now(),
 	};
-	int result;
+	int result, closed;
 
 	attempt.config.steps = 0;
 	attempt.config.progress = NULL;
@@ -131,9 +131,9 @@ static int short_run_once(const struct short_run *repetition, struct launch laun
 		result = short_run_conclude(&attempt, profile, err);
 	if (result == 0 && launch.observe)
 		result = short_run_read_counts(&attempt, profile, err);
-	launch_close(&launch);
+	closed = launch_close(&launch, err);
 	launch_remove_sessions(&attempt.job, 1);
-	return result;
+	return closed < 0 ? closed : result;
 }
 
 int short_run_time(const struct short_run *repetition, struct profile *profile,

@@ -1,0 +1,111 @@
+/* kept_files_test.c - what was kept is put back, or it is told what was not. */
+#include "loader/base/error.h"
+#include "profiler/io_page.h"
+#include "profiler/preload/kept_files.h"
+#include "profiler/profile.h"
+#include "tests/lib/scratch.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct io_page *page;
+
+static int page_setup(void **state)
+{
+	int result = scratch_setup(state);
+
+	page = calloc(1, sizeof(*page));
+	return page == NULL || kept_files_open(page, scratch_path(), NULL) < 0 ? -1
+									       : result;
+}
+
+static int page_teardown(void **state)
+{
+	free(page);
+	return scratch_teardown(state);
+}
+
+/* A file of the page, that is kept, and a line of the script that moves it. */
+static void keep(const char *to)
+{
+	FILE *script = fopen("kept/put-back", "a");
+
+	assert_non_null(script);
+	fprintf(script, "mv -f -- kept/1 %s\n", to);
+	fclose(script);
+	scratch_file("kept/1", 10);
+	page->written_count = page->written[0].number = 1;
+	page->written[0].kept = IO_KEPT;
+}
+
+static void what_was_kept_is_put_back(void **state)
+{
+	(void)state;
+	keep("mine");
+	assert_int_equal(kept_files_put_back(page, NULL), 0);
+	assert_int_equal(access("mine", F_OK), 0);
+	assert_int_equal(access("kept", F_OK), -1);
+}
+
+static void what_can_not_be_put_back_is_told_and_stays(void **state)
+{
+	struct error err = {0};
+
+	(void)state;
+	keep("none/mine");
+	assert_int_equal(kept_files_put_back(page, &err), -EIO);
+	assert_non_null(strstr(err.message, "/kept/put-back"));
+	assert_int_equal(access("kept/1", F_OK), 0);
+	assert_int_equal(access("kept/put-back", F_OK), 0);
+}
+
+static void what_was_lost_is_told(void **state)
+{
+	struct error err = {0};
+
+	(void)state;
+	page->written_count = page->written[0].number = 1;
+	page->written[0].kept = IO_LOST;
+	assert_int_equal(kept_files_put_back(page, &err), -EIO);
+	assert_non_null(strstr(err.message, "could not be kept"));
+	assert_int_equal(access("kept", F_OK), -1);
+}
+
+/* The program may be about to keep its first file there. */
+static void who_recovers_leaves_the_folder(void **state)
+{
+	struct profile profile;
+
+	(void)state;
+	profile_init(&profile);
+	assert_int_equal(kept_files_recover(scratch_path(), &profile), 0);
+	assert_int_equal(access("kept", F_OK), 0);
+	assert_true(profile.files_kept == UNKNOWN && profile.put_back == NULL);
+	keep("mine");
+	assert_int_equal(kept_files_recover(scratch_path(), &profile), 0);
+	assert_int_equal(profile.files_kept, 1);
+	assert_non_null(profile.put_back);
+	profile_free(&profile);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+#define WITH_PAGE(name) cmocka_unit_test_setup_teardown(name, page_setup, page_teardown)
+		WITH_PAGE(what_was_kept_is_put_back),
+		WITH_PAGE(what_can_not_be_put_back_is_told_and_stays),
+		WITH_PAGE(what_was_lost_is_told),
+		WITH_PAGE(who_recovers_leaves_the_folder),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("kept_files", tests, NULL, NULL);
+}
