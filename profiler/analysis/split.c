@@ -73,6 +73,35 @@ static const char *split_unseen(uint32_t unseen)
 	return unseen & TRACE_SOCKET ? "connections" : "processes that are started";
 }
 
+/* `from`: whose batches can't be given again; "": of a run that gives none again. */
+static int split_write_replay(const char *from, struct profile *profile)
+{
+	const char *why =
+		"prep and fetch are told apart by what the batches took to read";
+
+	if (from[0] == '\0')
+		return profile_text(&profile->split_why, "%s", why);
+	return profile_text(&profile->split_why,
+			    "%s, as those of %s can't be given again", why, from);
+}
+
+static int split_write_none(const char *from, struct profile *profile)
+{
+	const char *replay = "a replay of them does not give what training was seen to "
+			     "wait";
+
+	if (from[0] == '\0')
+		return profile_text(&profile->split_why,
+				    "prep and fetch can't be told apart by what the "
+				    "batches took to read: %s",
+				    replay);
+	return profile_text(
+		&profile->split_why,
+		"prep and fetch can't be told apart: batches of %s can't be "
+		"given again, and %s",
+		from, replay);
+}
+
 static int split_write(const struct window *windows, const struct split_reads *reads,
 		       struct profile *profile)
 {
@@ -90,10 +119,7 @@ static int split_write(const struct window *windows, const struct split_reads *r
 				    "no byte came from storage, so that there was no "
 				    "fetch; mapped files can't be evicted");
 	case SPLIT_REPLAY:
-		return profile_text(&profile->split_why,
-				    "prep and fetch are told apart by what the batches "
-				    "took to read, as those of %s can't be given again",
-				    from);
+		return split_write_replay(from, profile);
 	default:
 		break;
 	}
@@ -108,12 +134,7 @@ static int split_write(const struct window *windows, const struct split_reads *r
 			"prep and fetch can't be told apart: the loader reads in "
 			"threads or processes of its own, or none of its reads is "
 			"seen");
-	return profile_text(
-		&profile->split_why,
-		"prep and fetch can't be told apart: batches of %s can't be "
-		"given again, and a replay of them does not give what "
-		"training was seen to wait",
-		from);
+	return split_write_none(from, profile);
 }
 
 int split_stalls(const struct window *windows, size_t count, struct profile *profile)

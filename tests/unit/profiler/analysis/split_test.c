@@ -16,6 +16,8 @@ static struct profile profile;
 static struct trace *trace;
 
 /* Training waits for .4 of its time; of that .3 is fetch by the second proof. */
+static const char *no_list;
+
 static void split_of(enum profile_loader kind, const struct trace_made *made,
 		     double fetch)
 {
@@ -26,7 +28,7 @@ static void split_of(enum profile_loader kind, const struct trace_made *made,
 	profile.proof.share[STAGE_FETCH] = fetch;
 	profile.loader_kind.id = (int)kind;
 	trace->loader.kind = kind;
-	strcpy(trace->loader.no_list, "an IterableDataset");
+	strcpy(trace->loader.no_list, no_list);
 	trace->windows[0].made = *made;
 	window.trace = trace;
 	window.raw = &trace->windows[0];
@@ -51,6 +53,20 @@ static void a_replay_tells(void **state)
 	split(&(struct trace_made){.bytes = 10}, NAN);
 	assert_int_equal(profile.split.id, SPLIT_NONE);
 	assert_true(isnan(profile.stalls[STAGE_FETCH].value));
+}
+
+/* It gives none again, though it could. */
+static void an_observed_run_names_no_other_reason(void **state)
+{
+	(void)state;
+	no_list = "";
+	split(&(struct trace_made){.bytes = 10}, NAN);
+	assert_int_equal(profile.split.id, SPLIT_NONE);
+	assert_non_null(strstr(profile.split_why, "a replay of them does not give"));
+	assert_null(strstr(profile.split_why, "given again"));
+	split(&(struct trace_made){.bytes = 10}, .3);
+	assert_int_equal(profile.split.id, SPLIT_REPLAY);
+	assert_null(strstr(profile.split_why, "given again"));
 }
 
 static void where_no_byte_was_waited_for_there_is_no_fetch(void **state)
@@ -95,6 +111,7 @@ static int begin(void **state)
 {
 	(void)state;
 	profile_init(&profile);
+	no_list = "an IterableDataset";
 	trace = calloc(1, sizeof(*trace));
 	return trace == NULL ? -1 : 0;
 }
@@ -114,6 +131,7 @@ int main(void)
 		cmocka_unit_test(where_no_byte_was_waited_for_there_is_no_fetch),
 		cmocka_unit_test(what_no_call_shows_is_not_told_apart),
 		cmocka_unit_test(a_loader_that_is_watched_may_fetch_unseen),
+		cmocka_unit_test(an_observed_run_names_no_other_reason),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
