@@ -67,6 +67,11 @@ static uint64_t bench_prep_limit(const struct bench_prep_config *bench)
 	return bench->batches == 0 ? run_ns : UINT64_MAX;
 }
 
+static bool bench_prep_goes_on(const struct bench_prep_config *bench)
+{
+	return bench->interrupted == NULL || !bench->interrupted();
+}
+
 static int bench_prep_deliver(const struct bench_prep_config *bench, uint64_t batches,
 			      struct dsa_loader *loader, struct bench_prep *result,
 			      struct error *err)
@@ -77,7 +82,8 @@ static int bench_prep_deliver(const struct bench_prep_config *bench, uint64_t ba
 
 	*result = (struct bench_prep){0};
 	bench_work_now(&result->work);
-	while (rc > 0 && result->batches < batches && elapsed < limit) {
+	while (rc > 0 && result->batches < batches && elapsed < limit &&
+	       bench_prep_goes_on(bench)) {
 		rc = take_one(loader, result, err);
 		elapsed = clock_now() - start;
 		if (bench->progress != NULL)
@@ -103,9 +109,11 @@ static uint64_t batches_warm(const struct dsa_stats *stats, uint32_t length,
 }
 
 /* Threads start, and memory is touched first. */
-static int bench_prep_begin(struct dsa_loader *loader, struct error *err)
+static int bench_prep_begin(const struct bench_prep_config *bench,
+			    struct dsa_loader *loader, struct error *err)
 {
-	const struct bench_prep_config first = {.batches = DISCARDED};
+	const struct bench_prep_config first = {.batches = DISCARDED,
+						.interrupted = bench->interrupted};
 	struct bench_prep ignored;
 
 	return bench_prep_deliver(&first, DISCARDED, loader, &ignored, err);
@@ -132,7 +140,7 @@ int bench_prep_run(const struct bench_prep_config *bench, struct bench_prep *res
 	dsa_stats(loader, &stats);
 	if (batches == 0)
 		batches = batches_warm(&stats, length, bench->options->batch);
-	rc = bench_prep_begin(loader, err);
+	rc = bench_prep_begin(bench, loader, err);
 	if (rc == 0)
 		rc = bench_prep_deliver(bench, batches, loader, result, err);
 	dsa_stats(loader, &stats);

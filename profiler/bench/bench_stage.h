@@ -68,6 +68,7 @@ struct bench_prep_config {
 	double seconds;                  /* at most; 0: so many batches take */
 	bench_progress *progress;        /* after each batch; NULL: nobody listens */
 	void *context;
+	bool (*interrupted)(void); /* asked before each batch: true ends it; or NULL */
 };
 
 /*

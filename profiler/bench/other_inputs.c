@@ -9,7 +9,7 @@
 #define SHARE .03 /* of the budget */
 
 /* A run leaves these blocked, to write its result undisturbed. */
-static bool other_inputs_interrupted(void)
+bool other_inputs_interrupted(void)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	sigset_t pending;

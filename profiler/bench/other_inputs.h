@@ -7,6 +7,9 @@
 struct profile;
 struct trace;
 
+/* True where a signal waits that asks dsa to end. */
+bool other_inputs_interrupted(void);
+
 /* True where training was seen to wait for data, and nobody waits for dsa to end. */
 bool other_inputs_matter(const struct profile *profile);
 

@@ -19,10 +19,12 @@ enum {
 	FIRST = 3, /* times what lies ready: batches that show its pace */
 	SLICES = 12,
 	LEAST = 4, /* slices that show their scatter */
+	BATCH_MOST = 64,
+	BATCH_BYTES = 1 << 25, /* the ring has several of them */
 };
 
 #define SLICE_S .12
-#define MOST_S  4. /* all of them, where the first batches were no measure */
+#define MOST_S  4. /* the first batches; all slices, where these were no measure */
 
 /* Moments between slices of so many batches. */
 struct own_slices {
@@ -65,13 +67,29 @@ static struct interval own_recipe_mean(const double at[SLICES + 1], unsigned cou
 
 /* ---- the loader ---- */
 
+static uint64_t own_recipe_sample_bytes(const struct profile_own_recipe *recipe)
+{
+	uint64_t type = strcmp(recipe->type, "uint8") == 0 ? 1 : sizeof(float);
+
+	return 3 * (uint64_t)recipe->size * (uint64_t)recipe->size * type;
+}
+
+/* The run's, or a smaller one, so that few take neither long nor much memory. */
+static unsigned own_recipe_batch(const struct profile *profile)
+{
+	uint64_t most = BATCH_BYTES / own_recipe_sample_bytes(&profile->own_recipe);
+
+	most = most < BATCH_MOST ? most : BATCH_MOST;
+	return (unsigned)(profile->batch < most ? profile->batch : most);
+}
+
 static struct dsa_config own_recipe_loader(const struct profile *profile)
 {
 	const struct profile_own_recipe *recipe = &profile->own_recipe;
 
 	return (struct dsa_config){
 		.dataset = recipe->folder,
-		.batch = (unsigned)profile->batch,
+		.batch = own_recipe_batch(profile),
 		.workers = profile->cores < LIMIT_WORKERS ? (unsigned)profile->cores
 							  : LIMIT_WORKERS,
 		.evaluate = strcmp(recipe->kind, "evaluate") == 0,
@@ -87,7 +105,12 @@ static int own_recipe_run(struct profile *profile)
 	struct dsa_config loader = own_recipe_loader(profile);
 	struct own_slices slices = {.batches = 1};
 	struct options options;
-	struct bench_prep_config bench = {.options = &options, .loader = &loader};
+	struct bench_prep_config bench = {
+		.options = &options,
+		.loader = &loader,
+		.seconds = MOST_S,
+		.interrupted = other_inputs_interrupted,
+	};
 	struct bench_prep prep;
 	struct error err;
 	double samples;
@@ -97,18 +120,17 @@ static int own_recipe_run(struct profile *profile)
 		return result;
 	bench.batches = FIRST * (1 + (uint64_t)options.prefetch);
 	result = bench_prep_run(&bench, &prep, &err);
-	if (result < 0)
+	if (result < 0 || other_inputs_interrupted())
 		return result;
-	slices.batches = 1 + (uint64_t)(SLICE_S * prep.work.samples_per_s /
-					(double)profile->batch);
+	slices.batches =
+		1 + (uint64_t)(SLICE_S * prep.work.samples_per_s / loader.batch);
 	bench.batches = slices.batches * SLICES + 1;
-	bench.seconds = MOST_S;
 	bench.progress = own_recipe_note;
 	bench.context = &slices;
 	result = bench_prep_run(&bench, &prep, &err);
 	if (result < 0 || slices.count < LEAST)
 		return result;
-	samples = (double)(slices.batches * profile->batch);
+	samples = (double)(slices.batches * loader.batch);
 	profile->own_recipe.cpu_s =
 		own_recipe_mean(slices.cpu_s, slices.count, samples, false);
 	profile->own_recipe.per_s =
@@ -136,7 +158,8 @@ static bool own_recipe_wanted(const struct profile *profile)
 
 	return other_inputs_matter(profile) && recipe->kind != NULL &&
 	       recipe->folder != NULL && recipe->lacks == NULL && recipe->size > 0 &&
-	       recipe->size <= LIMIT_SIDE && profile->batch > 0 &&
+	       recipe->size <= LIMIT_SIZE &&
+	       own_recipe_sample_bytes(recipe) <= BATCH_BYTES && profile->batch > 0 &&
 	       profile->batch <= LIMIT_BATCH && profile->cores > 0 &&
 	       profile->cores <= LIMIT_CORES;
 }

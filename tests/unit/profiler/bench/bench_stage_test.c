@@ -134,6 +134,29 @@ static void prep_delivers_as_many_as_it_is_told(void **state)
 	unsetenv("DSA_LOADER");
 }
 
+/* Once the first two batches were thrown away and four taken. */
+static bool interrupted_later(void)
+{
+	static unsigned asked;
+
+	return ++asked == 7;
+}
+
+static void prep_ends_where_it_is_interrupted(void **state)
+{
+	struct bench_prep prep;
+	struct options options;
+	struct bench_prep_config bench = {
+		.options = &options, .batches = 9, .interrupted = interrupted_later};
+
+	(void)state;
+	setenv("DSA_LOADER", "dataset=synthetic:40,batch=8,workers=1,size=32", 1);
+	read_options(&options, getenv("DSA_LOADER"));
+	assert_int_equal(bench_prep_run(&bench, &prep, NULL), 0);
+	assert_int_equal(prep.batches, 4);
+	unsetenv("DSA_LOADER");
+}
+
 static void last_share(void *context, double share)
 {
 	double *last = context;
@@ -204,6 +227,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(fetch_says_what_it_lacks),
 		cmocka_unit_test(fetch_says_so_when_memory_runs_out),
 		cmocka_unit_test(prep_delivers_as_many_as_it_is_told),
+		cmocka_unit_test(prep_ends_where_it_is_interrupted),
 		cmocka_unit_test(prep_tells_how_far_it_is),
 		cmocka_unit_test(the_ring_hands_every_batch_over),
 		cmocka_unit_test(the_ring_says_so_when_memory_runs_out),

@@ -56,14 +56,15 @@ static void without_memory_there_are_fewer(void **state)
 }
 
 /* A run of torch's loader whose pictures libdsa could prepare. */
-static struct profile own_recipe_of(const char *folder, double prep_stall)
+static struct profile own_recipe_of(const char *folder, double prep_stall,
+				    uint64_t batch)
 {
 	struct profile profile;
 
 	profile_init(&profile);
 	profile.status.id = STATUS_COMPLETE;
 	profile.stalls[STAGE_PREP].value = prep_stall;
-	profile.batch = 2;
+	profile.batch = batch;
 	profile.cores = 1;
 	profile.own_recipe.size = 16;
 	profile_text(&profile.own_recipe.kind, "train");
@@ -75,7 +76,7 @@ static struct profile own_recipe_of(const char *folder, double prep_stall)
 
 static void libdsa_is_measured_in_place_of_a_loader(void **state)
 {
-	struct profile profile = own_recipe_of(images_good, .5);
+	struct profile profile = own_recipe_of(images_good, .5, 2);
 	const struct interval *cpu_s = &profile.own_recipe.cpu_s;
 
 	(void)state;
@@ -84,10 +85,20 @@ static void libdsa_is_measured_in_place_of_a_loader(void **state)
 	profile_free(&profile);
 }
 
+/* It would take minutes, and what memory there is. */
+static void of_large_batches_smaller_ones_are_measured(void **state)
+{
+	struct profile profile = own_recipe_of(images_good, .5, 60000);
+
+	(void)state;
+	assert_true(profile.own_recipe.per_s.value > 0);
+	profile_free(&profile);
+}
+
 static void what_gives_no_batches_is_not_measured(void **state)
 {
-	struct profile none = own_recipe_of("/nowhere", .5);
-	struct profile fast = own_recipe_of(images_good, 0);
+	struct profile none = own_recipe_of("/nowhere", .5, 2);
+	struct profile fast = own_recipe_of(images_good, 0, 2);
 
 	(void)state;
 	assert_true(isnan(none.own_recipe.cpu_s.value));
@@ -117,6 +128,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(other_inputs_are_measured),
 		cmocka_unit_test(without_memory_there_are_fewer),
 		cmocka_unit_test(libdsa_is_measured_in_place_of_a_loader),
+		cmocka_unit_test(of_large_batches_smaller_ones_are_measured),
 		cmocka_unit_test(what_gives_no_batches_is_not_measured),
 		cmocka_unit_test(a_signal_that_waits_ends_it),
 	};
