@@ -4,6 +4,7 @@
 #include "loader/base/error.h"
 #include "loader/base/math/median.h"
 #include "models/gate/gate_statistics.h"
+#include "profiler/run/apply.h"
 #include "reports/gate/baseline.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Command and loader of the baseline, where none were typed. */
+/* Command, loader and its settings of the baseline, where none were typed. */
 static void gate_check_take_settings(struct gate_options *ask,
 				     const struct gate_side *base)
 {
@@ -22,6 +23,9 @@ static void gate_check_take_settings(struct gate_options *ask,
 		ask->measure.startup.loader = base->about.loader;
 		ask->measure.startup.asked = base->about.asked;
 	}
+	if (ask->measure.startup.choice == PRELOAD_AUTO)
+		ask->measure.startup.choice =
+			apply_choice_named(base->about.loader_choice);
 }
 
 /* The median of the last session's rates, samples/s. */

@@ -344,16 +344,20 @@ static int set_loaders(const struct profile *profile,
 	return 0;
 }
 
+enum preload_choice apply_choice_named(const char *name)
+{
+	for (int i = 0; name != NULL && preload_choices[i] != NULL; i++)
+		if (strcmp(name, preload_choices[i]) == 0)
+			return (enum preload_choice)i;
+	return PRELOAD_AUTO;
+}
+
 /* The same loader is to be measured again. */
 static enum preload_choice apply_choice(const struct profile *profile)
 {
-	if (profile_loader(profile) != LOADER_DSA)
-		return PRELOAD_TORCH;
-	for (int i = 0; profile->loader_choice != NULL && preload_choices[i] != NULL;
-	     i++)
-		if (strcmp(profile->loader_choice, preload_choices[i]) == 0)
-			return (enum preload_choice)i;
-	return PRELOAD_AUTO;
+	return profile_loader(profile) == LOADER_DSA
+		       ? apply_choice_named(profile->loader_choice)
+		       : PRELOAD_TORCH;
 }
 
 int apply_change(const struct profile *profile, const struct profile_change *change,

@@ -20,6 +20,9 @@ struct apply {
 	bool share;    /* one loader for them */
 };
 
+/* What --loader calls so; PRELOAD_AUTO: NULL, or nothing. */
+enum preload_choice apply_choice_named(const char *name);
+
 /* The cores that this process may use, a quota counted. */
 unsigned apply_cores(void);
 

@@ -320,6 +320,9 @@ static void the_same_loader_is_measured_again(void **state)
 	profile_text(&profile.loader_choice, "none");
 	assert_applied();
 	assert_int_equal(apply.choice, PRELOAD_NONE);
+	assert_int_equal(apply_choice_named("torch"), PRELOAD_TORCH);
+	assert_int_equal(apply_choice_named("another"), PRELOAD_AUTO);
+	assert_int_equal(apply_choice_named(NULL), PRELOAD_AUTO);
 }
 
 static void memory_may_be_short(void **state)
