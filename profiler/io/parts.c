@@ -57,17 +57,20 @@ const _Atomic uint64_t *dsa_io_look(void)
 
 /* ---- the slowest samples ---- */
 
-/* The entry of the sample, else the one that took the least. */
+/* The entry of the sample, else the one that took the least; NULL: all are written. One
+ * whose process was killed as it wrote stays so. */
 static struct io_slow *parts_slow(struct io_page *page, uint64_t sample)
 {
-	struct io_slow *least = &page->slowest[0];
+	struct io_slow *least = NULL;
 
 	for (unsigned i = 0; i < IO_SLOWEST; i++) {
 		struct io_slow *slow = &page->slowest[i];
 
+		if (slow->busy)
+			continue;
 		if (slow->ns > 0 && slow->sample == sample)
 			return slow;
-		if (slow->ns < least->ns)
+		if (least == NULL || slow->ns < least->ns)
 			least = slow;
 	}
 	return least;
@@ -80,9 +83,11 @@ static void parts_keep(struct io_slow *slow, uint64_t sample, uint64_t ns)
 
 	if (!atomic_compare_exchange_strong(&slow->busy, &free, 1))
 		return;
-	parts_copy(slow->path, parts_path, IO_PATH);
-	atomic_store(&slow->sample, sample);
-	atomic_store(&slow->ns, ns);
+	if (ns > slow->ns) { /* another process may have been first */
+		parts_copy(slow->path, parts_path, IO_PATH);
+		atomic_store(&slow->sample, sample);
+		atomic_store(&slow->ns, ns);
+	}
 	atomic_store(&slow->busy, 0);
 }
 

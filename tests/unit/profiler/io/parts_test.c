@@ -133,6 +133,21 @@ static void made_again_the_least_counts(void **state)
 	assert_int_equal(entry_of(99)->ns, 20);
 }
 
+/* Its process was killed as it wrote the entry. */
+static void one_that_stays_busy_holds_no_other_up(void **state)
+{
+	(void)state;
+	io_part_page()->slowest[0].busy = 1;
+	for (unsigned i = 1; i <= IO_SLOWEST; i++)
+		dsa_io_sample(i, 10 * i);
+	for (unsigned i = 1; i <= IO_SLOWEST; i++)
+		assert_int_equal(entry_of(i) != NULL, i > 1);
+	for (unsigned i = 0; i < IO_SLOWEST; i++)
+		io_part_page()->slowest[i].busy = 1;
+	dsa_io_sample(99, 1000);
+	assert_null(entry_of(99));
+}
+
 static void its_first_file_is_told(void **state)
 {
 	(void)state;
@@ -177,6 +192,7 @@ int main(void)
 		IN_PAGE(time_in_io_is_told),
 		IN_PAGE(the_slowest_are_kept),
 		IN_PAGE(made_again_the_least_counts),
+		IN_PAGE(one_that_stays_busy_holds_no_other_up),
 		IN_PAGE(its_first_file_is_told),
 		IN_PAGE(without_a_page_nothing_happens),
 	};
