@@ -6,6 +6,10 @@
 
 #include <errno.h>
 
+/* A text of the page, which the program's processes write. */
+#define OWN_LOADER_TEXT(to, from)                                                      \
+	profile_text(&(to), "%.*s", (int)sizeof(from) - 1, from)
+
 static int own_loader_recipe(const struct io_recipe *recipe,
 			     struct profile_own_recipe *own)
 {
@@ -14,14 +18,14 @@ static int own_loader_recipe(const struct io_recipe *recipe,
 	if (atomic_load(&recipe->told) == 0)
 		return 0;
 	if (!whole)
-		return profile_text(&own->lacks, "%s", recipe->lacks);
+		return OWN_LOADER_TEXT(own->lacks, recipe->lacks);
 	own->size = recipe->size;
 	if (profile_text(&own->kind, "%s", recipe->evaluate ? "evaluate" : "train") <
 		    0 ||
 	    profile_text(&own->type, "%s", recipe->bytes ? "uint8" : "float32") < 0 ||
-	    profile_text(&own->folder, "%s", recipe->folder) < 0)
+	    OWN_LOADER_TEXT(own->folder, recipe->folder) < 0)
 		return -ENOMEM;
-	return profile_text(&own->code, "%s", recipe->code);
+	return OWN_LOADER_TEXT(own->code, recipe->code);
 }
 
 /* ---- processes ---- */

@@ -208,11 +208,13 @@ static int preload_written(const struct preload *preload, struct profile *profil
 		return -ENOMEM;
 	for (uint64_t i = 0; i < count; i++) {
 		const struct io_written *file = &page->written[i];
+		char path[IO_PATH]; /* the program's processes write the page */
 
-		if (file->number != i + 1 || preload_is_own(preload, file->path) ||
-		    access(file->path, F_OK) < 0)
+		snprintf(path, sizeof(path), "%.*s", IO_PATH - 1, file->path);
+		if (file->number != i + 1 || preload_is_own(preload, path) ||
+		    access(path, F_OK) < 0)
 			continue;
-		if (profile_text(&profile->files_written[used++], "%s", file->path) < 0)
+		if (profile_text(&profile->files_written[used++], "%s", path) < 0)
 			return -ENOMEM;
 	}
 	return 0;

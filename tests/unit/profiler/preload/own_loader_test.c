@@ -118,12 +118,37 @@ static void a_recipe_is_whole_or_lacks_something(void **state)
 	free(page);
 }
 
+/* As a process may leave them that writes where it should not. */
+static void texts_without_an_end_are_cut(void **state)
+{
+	struct io_page *page = calloc(1, sizeof(*page));
+	struct io_recipe *recipe;
+	struct profile profile;
+
+	(void)state;
+	assert_non_null(page);
+	recipe = &page->recipe;
+	recipe->told = 1;
+	memset(recipe->folder, 'f', sizeof(recipe->folder));
+	memset(recipe->code, 'c', sizeof(recipe->code));
+	profile = profile_of(page);
+	assert_int_equal(strlen(profile.own_recipe.folder), sizeof(recipe->folder) - 1);
+	assert_int_equal(strlen(profile.own_recipe.code), sizeof(recipe->code) - 1);
+	profile_free(&profile);
+	memset(recipe->lacks, 'l', sizeof(recipe->lacks));
+	profile = profile_of(page);
+	assert_int_equal(strlen(profile.own_recipe.lacks), sizeof(recipe->lacks) - 1);
+	profile_free(&profile);
+	free(page);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(workers_are_processes),
 		cmocka_unit_test(workers_that_persist_save_start_and_end),
 		cmocka_unit_test(a_recipe_is_whole_or_lacks_something),
+		cmocka_unit_test(texts_without_an_end_are_cut),
 	};
 
 	if (argc > 1)
