@@ -21,7 +21,9 @@ enum {
 
 /* What is compared at both ends. */
 struct batch_look {
-	uint64_t ns, cpu_ns, own_io_ns;
+	uint64_t ns, cpu_ns;
+	uint64_t own_io_ns; /* of that thread */
+	pid_t thread;
 	uint64_t storage_bytes;
 	uint64_t faults;   /* that waited for storage, which may be none with blocks */
 	uint64_t children; /* faults of those that were waited for: each has some */
@@ -73,6 +75,7 @@ static void batch_look(struct batch_look *look, struct io_slot *slot)
 	look->faults = (uint64_t)own.ru_majflt;
 	look->children = (uint64_t)children.ru_minflt;
 	look->forks = attach_self.forks;
+	look->thread = (pid_t)syscall(SYS_gettid);
 	look->own_io_ns = meter_own_ns;
 	for (unsigned i = 0; i < IO_COUNT; i++)
 		look->counters[i] = attach_count(slot, i);
@@ -136,7 +139,8 @@ static void batch_record(struct io_batch *batch, const struct batch_look *end,
 	if (batch->storage_bytes == 0)
 		batch->storage_bytes = PAGE * (end->faults - begin->faults);
 	batch->io_ns = took[IO_io_ns];
-	batch->own_io_ns = end->own_io_ns - begin->own_io_ns;
+	batch->own_io_ns =
+		end->thread == begin->thread ? end->own_io_ns - begin->own_io_ns : 0;
 	batch->bytes = took[IO_bytes];
 	batch->opens = (uint32_t)took[IO_opens];
 	batch->reads = (uint32_t)took[IO_reads];

@@ -375,6 +375,33 @@ static uint64_t digest_of_threads(void)
 	return io_part_last()->digest;
 }
 
+static void *end_elsewhere(void *unused)
+{
+	(void)unused;
+	dsa_io_batch_end(1);
+	return NULL;
+}
+
+/* What its own thread read is not known of a batch that another thread ends. */
+static void a_batch_of_two_threads_has_no_own_time(void **state)
+{
+	pthread_t thread;
+	int fd;
+
+	(void)state;
+	scratch_file("a", 1000);
+	io_part_batch(1, "a");
+	assert_true(io_part_last()->own_io_ns > 0);
+	dsa_io_batch_begin(2);
+	fd = io_part_open("a", O_RDONLY);
+	io_part_read(fd, 1000);
+	io_part_close(fd);
+	assert_int_equal(pthread_create(&thread, NULL, end_elsewhere, NULL), 0);
+	pthread_join(thread, NULL);
+	assert_true(io_part_last()->io_ns > 0);
+	assert_int_equal(io_part_last()->own_io_ns, 0);
+}
+
 static void threads_count_together(void **state)
 {
 	char name[16];
@@ -467,6 +494,7 @@ int main(int argc, char **argv)
 		IN_PAGE(what_is_read_in_a_row_is_one_range),
 		IN_PAGE(what_has_no_room_is_counted),
 		IN_PAGE(written_files_stand_once_after_a_batch),
+		IN_PAGE(a_batch_of_two_threads_has_no_own_time),
 		IN_PAGE(threads_count_together),
 		IN_PAGE(of_no_samples_there_is_no_record),
 		IN_PAGE(batches_follow_one_another_without_a_gap),
