@@ -22,6 +22,10 @@ PROGRAM = os.path.join(HERE, "lib/torch_program.py")
 BATCH, FILES = 8, 480
 OFF = .08  # of a rate, or its interval
 
+LIBDSA = {"PYTHONPATH": os.path.join(HERE, "../loader/python"),
+          "DSA_LIBRARY": os.path.join(BUILD, "libdsa.so"),
+          "DSA_LOADER": "workers=1,cache=none"}
+
 SOAK = bool(os.environ.get("SOAK"))
 tap, wanted = Tap(), sys.argv[1:]
 
@@ -204,23 +208,24 @@ def check_separate(scratch):
 
 
 def check_several(scratch):
-    done = dsa(scratch, "run", "--jobs", "2", "-o", "several", "--", *program("train", "data"))
+    done = dsa(scratch, "run", "--jobs", "2", "--timeout", "20s", "-o", "several", "--",
+               *program("train", "data"))
     told = [line for line in done.stderr.splitlines() if "several programs at once" in line]
     tap.ok(done.returncode == 3 and len(told) == 1, "several at once: refused in one line",
            *said(done))
     done = dsa(scratch, "run", "--jobs", "2", "--loader=torch", "-o", "several", "--", "true")
     tap.ok(done.returncode == 3 and "several programs at once" in done.stderr,
            "and before they start where torch's is asked for", *said(done))
+    done = dsa(scratch, "run", "-q", "--jobs", "2", "--budget", "3s", "-o", "first", "--",
+               *program("libdsa", scratch.images("later", count=100), "first=1"), variables=LIBDSA)
+    tap.ok(done.returncode == 0, "but measured with libdsa's, which comes later", *said(done))
 
 
 def check_libdsa(scratch):
     """Whatever else the program imports, and loads with."""
-    path = os.path.join(HERE, "../loader/python")
     images = scratch.images(count=100)
     done = dsa(scratch, "run", "-q", "--budget", "3s", "-o", "libdsa", "--",
-               *program("libdsa", images),
-               variables={"PYTHONPATH": path, "DSA_LIBRARY": os.path.join(BUILD, "libdsa.so"),
-                          "DSA_LOADER": "workers=1,cache=none"})
+               *program("libdsa", images), variables=LIBDSA)
     kind = result_of(scratch, "libdsa").get("loader", {}).get("kind", "dsa")
     tap.ok(done.returncode == 0 and kind == "dsa", "libdsa beside torch's: libdsa drives",
            kind, *said(done))

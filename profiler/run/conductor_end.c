@@ -195,6 +195,8 @@ void conductor_note_unmeasured(struct conductor *conductor, unsigned number)
 	if (job->alone || atomic_load(&job->trace->unmeasured) == 0)
 		return;
 	job->alone = true;
+	if (conductor->config->schedule.in_step)
+		return; /* a loader of libdsa's may come: check_silence() */
 	if (conductor->config->unmeasured != NULL)
 		conductor->config->unmeasured(conductor->config->context,
 					      job->trace->unmeasured_why);
@@ -251,6 +253,29 @@ static uint64_t conductor_end_counted(const struct trace *trace,
 	return driver != NULL ? driver->counters[counter] : 0;
 }
 
+/* Ends a job that asked for no batch in time; not a program that goes on without dsa, but
+ * that as one of several: copies of what is not measured are of no use to anybody. */
+static void check_silence(struct conductor *conductor, unsigned number)
+{
+	const struct conductor_config *config = conductor->config;
+	const struct job *job = &conductor->jobs[number];
+	const struct trace *trace = job->trace;
+	char hint[CONDUCTOR_LEFT];
+
+	if (trace->first_request_ns != 0 || (job->alone && !config->schedule.in_step) ||
+	    clock_since(conductor->started) <= config->timeout_s)
+		return;
+	if (job->alone)
+		conductor_leave(conductor, number, CONDUCTOR_SILENT,
+				"was not measured: %.*s", TRACE_WHY,
+				trace->unmeasured_why);
+	else
+		conductor_leave(conductor, number, CONDUCTOR_SILENT,
+				"asked for no batch in %.0f s (--timeout waits "
+				"longer)%s",
+				config->timeout_s, conductor_end_hint(job, hint));
+}
+
 static void check_stall(struct conductor *conductor, unsigned number)
 {
 	struct job *job = &conductor->jobs[number];
@@ -305,7 +330,6 @@ void conductor_check(struct conductor *conductor)
 {
 	const struct conductor_config *config = conductor->config;
 	bool steps = config->steps > 0;
-	char hint[CONDUCTOR_LEFT];
 
 	forgive_sleep(conductor);
 	for (unsigned i = 0; i < conductor->count; i++) {
@@ -314,13 +338,7 @@ void conductor_check(struct conductor *conductor)
 
 		if (!conductor_has(conductor, i) || conductor_is_loader(conductor, i))
 			continue;
-		if (trace->first_request_ns == 0 && !job->alone &&
-		    clock_since(conductor->started) > config->timeout_s)
-			conductor_leave(conductor, i, CONDUCTOR_SILENT,
-					"asked for no batch in %.0f s (--timeout waits "
-					"longer)%s",
-					config->timeout_s,
-					conductor_end_hint(job, hint));
+		check_silence(conductor, i);
 		check_stall(conductor, i);
 		steps &= conductor_end_counted(trace, TRACE_delivered_batches) >=
 			 config->steps;

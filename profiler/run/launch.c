@@ -26,7 +26,6 @@ static uint64_t launch_memory(const struct machine *machine, double share)
 			      MEMORY_LEAST);
 }
 
-/* Copies of a training that is not measured are of no use to anybody. */
 static bool launch_is_several(const struct measure_config *config)
 {
 	return launch_jobs(config) > 1 || config->startup.share;
@@ -61,7 +60,7 @@ static struct conductor_config conductor_config(const struct launch *launch)
 		.counters = launch->counters,
 		.started = config->started,
 		.progress = config->progress,
-		.unmeasured = launch_is_several(config) ? NULL : config->unmeasured,
+		.unmeasured = config->unmeasured,
 		.context = config->context,
 	};
 }

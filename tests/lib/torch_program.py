@@ -201,11 +201,15 @@ def odd(folder, kind=None):
             training.step(batch)
 
 
-def libdsa(folder):
-    """libdsa gives what it is trained with, torch's loader what comes between."""
+def libdsa(folder, first=0):
+    """libdsa gives what it is trained with, torch's loader what comes between; or `first`, with
+    a step."""
     import dsa
     training = Training(2000)
     other = loader_of(Memory(folder, 0))
+    if first:
+        for batch in other:
+            training.step(batch)
     for images, _ in dsa.Loader(folder, batch=8, size=32, arrays="torch").forever():
         training.step([images])
         if other is not None:
