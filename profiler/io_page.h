@@ -34,7 +34,7 @@
 struct error;
 
 #define IO_MAGIC   "dsa-io\0"
-#define IO_VERSION 3
+#define IO_VERSION 4
 
 enum {
 	IO_SLOTS = 256, /* processes that make batches at once */
@@ -99,7 +99,7 @@ struct io_batch {
 	uint64_t begin_ns, end_ns;
 	uint64_t io_ns;     /* of this, in calls that open or read data: by each
 				 * of its threads, added up, */
-	uint64_t own_io_ns; /* and by the thread that began and ended it */
+	uint64_t own_io_ns; /* and by the thread that began and ended it; 0: two did */
 	uint64_t cpu_ns;    /* of the process */
 	uint64_t bytes;     /* that these calls brought */
 	uint64_t
@@ -186,9 +186,10 @@ struct io_page {
 	_Atomic uint32_t looks_at;
 
 	/* The hook: a loaded window, in which workers may be so many batches ahead of those
-	 * that were given; 0: there is none. */
+	 * that were given; 0: there is none, or they gave up. And what a step took last,
+	 * in a real window; 0: unknown. */
 	_Atomic uint32_t loaded;
-	_Atomic uint64_t given;
+	_Atomic uint64_t given, step_ns;
 
 	/* When the throttle's bucket let the last read pass. The hook sets it to 0
 	 * between windows: the bucket is full. */

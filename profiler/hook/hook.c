@@ -254,6 +254,7 @@ static int hook_enter(void *loader, struct trace_window *window)
 	if (window->kind == TRACE_PREP)
 		return 0; /* hook_work() makes them */
 	atomic_store(&hook.page->given, 0);
+	atomic_store(&hook.page->step_ns, hook.step_ns);
 	atomic_store(&hook.page->loaded, source == HOOK_LOADED ? hook.ahead : 0);
 	if (!hook_done(hook.calls.start((uint32_t)source)))
 		return -EIO;
@@ -279,6 +280,9 @@ static void hook_leave(void *loader, struct trace_window *window)
 	hook_add_batches(window);
 	if (!hook_tells_io(window))
 		window->batch_records = 0;
+	if (window->kind == TRACE_LOADED && atomic_load(&hook.page->loaded) == 0)
+		made->batches =
+			0; /* its workers gave up: it was not loaded to its end */
 	made->lost += hook.compares && !hook.list.whole;
 	made->throttled = window->end.counters[TRACE_throttle_reads] -
 			  window->begin.counters[TRACE_throttle_reads];

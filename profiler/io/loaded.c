@@ -3,12 +3,25 @@
 #include "profiler/io/attach.h"
 #include "profiler/io/dsa_io.h"
 
-#define LOOK_NS    500000
-#define PATIENCE_S 2 /* a trainer that asks for nothing for so long may be gone */
+#include <unistd.h>
+
+#define LOOK_NS 500000
+
+/* A trainer that asks for nothing for so long, or for so many of its steps, may be gone. */
+#define PATIENCE_NS    UINT64_C(2000000000)
+#define PATIENCE_STEPS 10
+
+static uint64_t loaded_patience(const struct io_page *page)
+{
+	uint64_t steps_ns = PATIENCE_STEPS * page->step_ns;
+
+	return steps_ns > PATIENCE_NS ? steps_ns : PATIENCE_NS;
+}
 
 int dsa_io_may_make(uint64_t number)
 {
-	const struct io_page *page = dsa_io_page();
+	struct io_page *page = dsa_io_page();
+	pid_t trainer = getppid();
 	uint64_t since = clock_now(), given = page == NULL ? 0 : page->given;
 
 	while (page != NULL && page->loaded > 0) {
@@ -19,8 +32,10 @@ int dsa_io_may_make(uint64_t number)
 		if (page->given != given)
 			since = now;
 		given = page->given;
-		if (now - since > PATIENCE_S * UINT64_C(1000000000))
+		if (now - since > loaded_patience(page) || getppid() != trainer) {
+			atomic_store(&page->loaded, 0); /* the window is void */
 			return 0;
+		}
 		clock_sleep_until(now + LOOK_NS);
 	}
 	return 0;

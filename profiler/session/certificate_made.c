@@ -144,7 +144,8 @@ static bool made_loaded(struct window *window)
 	bool listed = window->trace->loader.no_list[0] == '\0';
 
 	if (made->batches == 0)
-		return window_judge(window, false, "void: no batch was made beside it");
+		return window_judge(window, false,
+				    "void: no batches were made beside all of it");
 	if (!made_cheaply(window) || (listed && !made_warm(window)))
 		return false;
 	return window_judge(window, true, "%u batches made beside it and thrown away",

@@ -496,6 +496,25 @@ static void workers_make_as_many_in_loaded_windows(void **state)
 	assert_false(proven(loaded, NULL));
 }
 
+/* The program took longer for a step than they wait. */
+static void workers_that_give_up_void_a_loaded_window(void **state)
+{
+	struct trace_window *real = asked(TRACE_REAL, UINT32_MAX, 0);
+	struct trace_window *loaded = asked(TRACE_LOADED, UINT32_MAX, 0);
+	const char *why;
+
+	(void)state;
+	fake_train(real);
+	while (loaded->steps < 3)
+		assert_true(fake_step());
+	assert_true(fake.page->step_ns > 0);
+	make(LISTED);
+	fake.page->loaded = 0;
+	fake_train(loaded);
+	assert_false(proven(loaded, &why));
+	assert_non_null(strstr(why, "beside all of it"));
+}
+
 static void prep_alone_is_by_any_number_of_workers(void **state)
 {
 	struct trace_window *own = asked(TRACE_PREP, UINT32_MAX, 0);
@@ -698,6 +717,7 @@ int main(int argc, char **argv)
 		TEST(lost_records_are_void),
 		TEST(only_real_windows_are_throttled),
 		TEST(workers_make_as_many_in_loaded_windows),
+		TEST(workers_that_give_up_void_a_loaded_window),
 		TEST(prep_alone_is_by_any_number_of_workers),
 		TEST(what_it_cannot_do_is_refused),
 		TEST(a_drain_that_fails_ends_it),
