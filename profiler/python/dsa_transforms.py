@@ -16,6 +16,8 @@ all is as it was when the batch is made: nothing else of the program is touched.
 
 import ctypes
 import functools
+import inspect
+import operator
 import sys
 import threading
 import time
@@ -124,8 +126,25 @@ class Walk:
 
 # ---- while a batch is looked at ----
 
+def attribute_back(owner, name, value, had):
+    if vars(owner).get(name) is not value:
+        return
+    if had is ABSENT:
+        delattr(owner, name)
+    else:
+        setattr(owner, name, had)
+
+
+def item_back(holder, key, value, had):
+    """In a list wherever it is by now."""
+    for at in range(len(holder)) if isinstance(holder, list) else [key]:
+        if holder[at] is value:
+            holder[at] = had
+
+
 class Patches:
-    """What stands in the place of something for a while."""
+    """What stands in the place of something for a while. What the program puts there in
+    that time stays."""
 
     def __init__(self):
         self.undo = []
@@ -133,17 +152,19 @@ class Patches:
     def attribute(self, owner, name, value):
         had = vars(owner).get(name, ABSENT)
         setattr(owner, name, value)
-        self.undo.append((delattr, owner, name) if had is ABSENT else
-                         (setattr, owner, name, had))
+        self.undo.append((attribute_back, owner, name, value, had))
 
     def item(self, holder, key, value):
-        self.undo.append((holder.__setitem__, key, holder[key]))
+        self.undo.append((item_back, holder, key, value, holder[key]))
         holder[key] = value
 
     def take_back(self):
         while self.undo:
             call, *arguments = self.undo.pop()
-            call(*arguments)
+            try:
+                call(*arguments)
+            except Exception:  # it is not there any more
+                pass
 
 
 class Watched:
@@ -156,8 +177,11 @@ class Watched:
         meter = self.meter
         began = meter.time()
         sample = self.dataset[index]
-        if hasattr(index, "__index__"):
-            meter.library.sample(index.__index__(), max(0, meter.time() - began))
+        took = meter.time() - began
+        try:
+            meter.library.sample(operator.index(index), max(0, took))
+        except Exception:  # no number, or several as in a tensor
+            pass
         return sample
 
     def __getattr__(self, name):
@@ -266,7 +290,8 @@ class Meter:
 
     def patch_transforms(self, walk):
         parts = {at: self.number(name) for at, name in walk.names.items()}
-        plain = [(kind, kind.__call__) for kind in walk.classes]
+        plain = [(kind, kind.__call__) for kind in walk.classes
+                 if inspect.getattr_static(kind, "__call__") is kind.__call__]  # not static
         for kind, call in plain:
             call = self.timed(call, self.number(kind.__name__), parts)
             try:
