@@ -173,6 +173,23 @@ def check_batches(scratch):
     tap.ok(done.returncode == 0, "batches that are given again are whole", done.stderr)
 
 
+def check_guards(scratch):
+    folder = os.path.join(BUILD, "python")
+    done = scratch.run(PYTHON, PROGRAM, "guards", "data", variables={"PYTHONPATH": folder})
+    tap.ok(done.returncode == 0, "odd things of programs do not fail in the hook", done.stderr)
+
+
+def check_uncopied(scratch):
+    """The program ends as without dsa."""
+    for options, seconds, why in (
+            ("--budget 3s", 4, "a batch cannot be copied"),
+            ("--workers 2", 0, "--workers needs a DataLoader that the program keeps")):
+        done = dsa_run(scratch, "out-uncopied", options, "uncopied", "data",
+                       f"seconds={seconds}")
+        tap.ok(done.returncode == 3 and why in done.stderr and "the end" in done.stdout,
+               f"{why}: said, and the program goes on", done.stdout, done.stderr)
+
+
 def check_end_of_data(scratch):
     done = dsa_run(scratch, "out-end", "-q --budget 3s --end=data", "train", "data", "rate=4000",
                    "epochs=1000")
@@ -243,7 +260,8 @@ def make_files(scratch):
 def run_all(scratch, pool):
     tests = {"killed": check_killed, "evaluates": check_evaluates,
              "unmeasured": check_unmeasured, "refused": check_refused,
-             "batches": check_batches, "end_of_data": check_end_of_data,
+             "batches": check_batches, "guards": check_guards, "uncopied": check_uncopied,
+             "end_of_data": check_end_of_data,
              "caches": lambda s: check_odd(s, "caches"),
              "partners": lambda s: check_odd(s, "partners"),
              "memory": lambda s: check_odd(s, "memory"), "losses": check_losses}

@@ -243,6 +243,30 @@ def check_clock(_):
            own, whole)
 
 
+def check_memory(scratch):
+    """What is free is so in all groups; caches count as free."""
+    from dsa_batches import memory_free
+
+    def put(path, text):
+        os.makedirs(os.path.dirname(scratch.at(path)), exist_ok=True)
+        with open(scratch.at(path), "w", encoding="ascii") as file:
+            file.write(text)
+
+    told = [memory_free(scratch.at("none"))]
+    put("root/proc/meminfo", "MemTotal: 9 kB\nMemAvailable: 8 kB\n")
+    put("root/proc/self/cgroup", "4:cpu,memory:/far/off\n0::/pod/app\n")
+    told.append(memory_free(scratch.at("root")))
+    for at, limit in (("/pod/app", "max\n"), ("/pod", "6000\n")):
+        put(f"root/sys/fs/cgroup{at}/memory.max", limit)
+        put(f"root/sys/fs/cgroup{at}/memory.current", "5000\n")
+        put(f"root/sys/fs/cgroup{at}/memory.stat", "anon 1\ninactive_file 2000\n")
+    told.append(memory_free(scratch.at("root")))
+    put("root/sys/fs/cgroup/memory/memory.limit_in_bytes", "6000\n")
+    put("root/sys/fs/cgroup/memory/memory.usage_in_bytes", "5000\n")
+    told.append(memory_free(scratch.at("root")))
+    tap.ok(told == [float("inf"), 8192, 3000, 1000], "memory that is free", told)
+
+
 def check_seldom(_):
     """What looking costs is paid by batches that are made without."""
     from dsa_transforms import LIMIT, Meter, key_of
@@ -439,7 +463,8 @@ def main():
     with Scratch() as scratch:
         make_files(scratch)
         run(scratch, {"walk": check_walk, "fails": check_fails, "clock": check_clock,
-                      "seldom": check_seldom, "changes": check_changes}, 1)
+                      "seldom": check_seldom, "changes": check_changes,
+                      "memory": check_memory}, 1)
         run(scratch, programs(), 3)
         if SOAK:
             run(scratch, {"truth": check_truth, "cost": check_cost}, 1)

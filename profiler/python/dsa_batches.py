@@ -4,13 +4,17 @@ indices that the loader takes, and copies of batches that it made before."""
 import collections
 import copy
 import itertools
-import itertools
 import os
 
 POOL_LEAST, POOL_MOST = 8, 64  # batches
 POOL_SHARE, POOL_LIMIT = 1 / 8, 1 / 2  # of the memory that is free; for the least, too
 ARRAY_WHOLE, ARRAY_PARTS = 1 << 16, 1024  # bytes that are compared; elements of longer ones
 PLAIN = (str, bytes, int, float, complex, bool, type(None))
+GROUPS = (  # of version 2 and 1: controller, folder, limit, usage, caches
+    ("", "sys/fs/cgroup", "memory.max", "memory.current",
+     ("inactive_file", "active_file")),
+    ("memory", "sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+     ("total_inactive_file", "total_active_file")))
 
 
 class Endless(list):
@@ -81,7 +85,7 @@ def count(thing):
     """Its length; 0: it has none."""
     try:
         return len(thing)
-    except TypeError:
+    except Exception:  # or only a program knows why
         return 0
 
 
@@ -113,16 +117,40 @@ def rebuild(data, leaf):
     return leaf(data)
 
 
-def memory_free():
-    """Bytes; 0: unknown."""
+def kernel_text(folder, name):
+    """A file of the kernel's; empty: there is none."""
     try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return 0
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            return file.read()
+    except (OSError, ValueError):
+        return ""
+
+
+def group_free(group, limit, usage, caches):
+    """Bytes that a control group may take more. The kernel drops caches first."""
+    limit, usage = kernel_text(group, limit).strip(), kernel_text(group, usage).strip()
+    if not limit.isdigit() or not usage.isdigit():  # "max": none
+        return float("inf")
+    found = dict(line.split() for line in kernel_text(group, "memory.stat").splitlines())
+    return int(limit) - int(usage) + sum(int(found.get(name, 0)) for name in caches)
+
+
+def memory_free(root="/"):
+    """Bytes, of the machine and the process's control groups; infinite: unknown."""
+    free = [float("inf")]
+    for line in kernel_text(root, "proc/meminfo").splitlines():
+        if line.startswith("MemAvailable:"):
+            free.append(int(line.split()[1]) * 1024)
+    for line in kernel_text(root, "proc/self/cgroup").splitlines():
+        controllers, path = line.split(":", 2)[1:]
+        for wanted, folder, *files in GROUPS:
+            if wanted not in controllers.split(","):
+                continue
+            top = os.path.join(root, folder)  # of which a container sees a part
+            parts = [part for part in path.split("/") if part]
+            free += [group_free(os.path.join(top, *parts[:i]), *files)
+                     for i in range(len(parts) + 1)]
+    return min(free)
 
 
 class Pool:
@@ -140,7 +168,7 @@ class Pool:
     def clear(self):
         self.masters, self.lent, self.counts = [], [], []
         self.ready, self.at, self.bytes = None, 0, 0
-        self.free = memory_free() or float("inf")
+        self.free = memory_free()
 
     def add(self, batch, count):
         """Keeps a copy, if there is room."""
@@ -176,7 +204,10 @@ class Pool:
     def mark(self, leaf):
         """Another one once it is changed; None: who knows?"""
         if isinstance(leaf, self.tensor):
-            return leaf._version
+            try:
+                return leaf._version
+            except RuntimeError:  # of inference mode
+                return None
         if not self.is_array(leaf):
             return None
         elements = leaf.ravel(order="K")

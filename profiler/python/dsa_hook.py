@@ -23,7 +23,7 @@ import weakref
 import dsa_library
 import dsa_recipe
 from dsa_batches import Stream, count
-from dsa_driver import ONLY_WATCHES, Driver, refusal
+from dsa_driver import ONLY_WATCHES, Driver, Unmeasured, copied, refusal
 from dsa_fetch import patch_fetcher
 from dsa_loading import LOADED, POOLED, Loading, with_workers
 from dsa_transforms import key_of
@@ -69,12 +69,16 @@ class Hook:
         self.inside = True
         try:
             return self.step(it)
+        except Unmeasured as error:
+            return self.go_on(it, error)
         finally:
             self.inside = False
 
     def succeeds(self, it):
         """True where the program made its loader anew, as some do for each epoch."""
-        if self.loading is None or self.loader() is not None or self.loads != it._dsa_loads:
+        if self.loading is None or self.loader() is not None:
+            return False
+        if self.loads[0] is not it._dsa_loads[0] or self.loads[1:] != it._dsa_loads[1:]:
             return False
         self.loader = it._dsa_loader
         return True
@@ -99,10 +103,21 @@ class Hook:
         self.off = True
         Stream.counting = False
 
-    def give_up(self, why):
+    def give_up(self, error):
         """The program runs on as without dsa, which is told."""
         self.turn_off()
+        why = str(error) if isinstance(error, Unmeasured) else repr(error)
         self.library.refuse(f"torch {self.torch.__version__}: {why}".encode())
+
+    def go_on(self, it, error):
+        """Without dsa, from where windows have left the loader."""
+        self.give_up(error)
+        self.library.cut()
+        if self.loading.source == LOADED:  # its workers make what nobody gets
+            self.loading.drain()
+        self.loading.leave()
+        self.loading.prime()
+        return self.plain(it)
 
     def is_trained_from(self, it):
         self.first_ns = self.first_ns or now()
@@ -125,7 +140,7 @@ class Hook:
             self.turn_off()
             self.library.refuse(why.encode())
         except Exception as error:
-            self.give_up(repr(error))
+            self.give_up(error)
         return False
 
     def take(self, it):
@@ -183,13 +198,13 @@ class Hook:
         loading, library = self.loading, self.library
         if loading.asked != (it, it._sampler_iter):
             return self.first_step(it, entered)
-        if loading.source in POOLED and loading.pool.prepare():
+        if loading.source in POOLED and copied(loading.pool.prepare):
             library.renewed(now() - entered)
         if not library.request(entered):
             self.leave()
         began = now()
         if loading.source in POOLED:
-            batch, count = loading.pool.give()
+            batch, count = copied(loading.pool.give)
         else:
             try:
                 batch, count = loading.next()
@@ -262,7 +277,7 @@ def wrap(hook, it):
             it._dsa_steps = it._dsa_start_ns = it._dsa_backwards = 0
             it._dsa_began = now()
     except Exception as error:
-        hook.give_up(repr(error))
+        hook.give_up(error)
 
 
 def patch_iterator(hook, module):

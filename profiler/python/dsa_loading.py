@@ -5,8 +5,8 @@ import itertools
 import os
 import time
 
-from dsa_batches import (POOL_LEAST, POOL_MOST, Endless, Pool, Repeated, Thrown, count,
-                         same_indices)
+from dsa_batches import POOL_LEAST, POOL_MOST, Pool, Repeated, Thrown, count, same_indices
+from dsa_driver import Unmeasured, copied
 
 STREAM, LIST, POOL, LOADED = range(4)  # enum hook_source
 POOLED = (POOL, LOADED)
@@ -39,6 +39,8 @@ def with_workers(module, it):
     loader, asked = it._dsa_loader(), workers_asked()
     if asked is None or asked == it._num_workers:
         return it
+    if loader is None:
+        raise Unmeasured("--workers needs a DataLoader that the program keeps in a variable")
     loader.num_workers = asked
     if asked > 0:
         loader.prefetch_factor = loader.prefetch_factor or 2
@@ -85,7 +87,7 @@ class Loading:
         return workers * self.it._prefetch_factor if workers else 0
 
     def prime(self):
-        for _ in range(self.ahead()):
+        for _ in range(self.ahead() - getattr(self.it, "_tasks_outstanding", 0)):
             self.it._try_put_index()
 
     def next(self):
@@ -99,7 +101,7 @@ class Loading:
         while getattr(self.it, "_task_info", None):
             batch = self.next()
             if self.stream.renews and self.source == STREAM:
-                self.pool.add(*batch)
+                copied(self.pool.add, *batch)
         self.stream.lengths.clear()
         self.stream.shut = False
         self.stream.forced = self.source = None
@@ -117,7 +119,7 @@ class Loading:
         self.pool.clear()
         self.prime()
         for _ in range(taken):
-            self.pool.add(*self.next())
+            copied(self.pool.add, *self.next())
         self.stream.forced = None
         return batches if taken == wanted else 0
 
@@ -145,7 +147,7 @@ class Loading:
         """Copies of batches that do not come again."""
         self.prime()
         for _ in range(min(max(batches, POOL_LEAST), POOL_MOST)):
-            self.pool.add(*self.next())
+            copied(self.pool.add, *self.next())
         self.drain()
         return 0
 

@@ -8,6 +8,7 @@ import re
 from dsa_library import Recipe
 
 LOOKED_AT = 64  # names of files
+DEEP = 8  # data sets inside each other
 IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 AS_THEY_ARE = (0, 0, 0), (1, 1, 1)
 SAMPLERS = "RandomSampler", "SequentialSampler"
@@ -159,7 +160,9 @@ def code_of(it, dataset, reading):
 def innermost(dataset):
     """What a Subset and the like are of, and the name of the first of these."""
     around = ""
-    while not hasattr(dataset, "transform") and hasattr(dataset, "dataset"):
+    for _ in range(DEEP):
+        if hasattr(dataset, "transform") or not hasattr(dataset, "dataset"):
+            break
         around = around or type(dataset).__name__
         dataset = dataset.dataset
     return dataset, around

@@ -12,7 +12,9 @@ import os
 import random
 import signal
 import sys
+import threading
 import time
+import types
 
 import torch
 
@@ -225,6 +227,49 @@ def lacks(folder):
     for batch in it:
         training.step(batch)
     print("the end", os.environ.get("LD_PRELOAD"), flush=True)
+
+
+def with_lock(samples):
+    return torch.stack([image for image, _ in samples]), threading.Lock()
+
+
+def uncopied(folder, seconds=0):
+    """Batches that can't be copied, of loaders that nobody keeps."""
+    data, training, steps = Files(folder, 0), Training(4000), 0
+    end = time.monotonic() + seconds
+    while steps < 100 or time.monotonic() < end:
+        for batch in loader_of(data, collate_fn=with_lock):
+            training.step(batch)
+            steps += 1
+    print("the end", steps, flush=True)
+
+
+class Length:
+    """Of the kind that only a program knows why."""
+
+    def __len__(self):
+        raise RuntimeError("not yet")
+
+
+def guards(_):
+    """What programs hand to the hook must not fail in it."""
+    from dsa_batches import Pool, count
+    from dsa_hook import Hook
+    from dsa_recipe import innermost
+    assert count(Length()) == 0 and count([1]) == 1
+    itself = types.SimpleNamespace()
+    itself.dataset = itself
+    assert innermost(itself) == (itself, "SimpleNamespace")
+    hook, mine, other = Hook(None, None, None), [torch.ones(2)], [torch.ones(2)]
+    hook.loading, hook.loader, hook.loads = True, (lambda: None), (mine, 8, True)
+    for data, same in ((other, False), (mine, True)):
+        it = types.SimpleNamespace(_dsa_loads=(data, 8, True), _dsa_loader=None)
+        assert hook.succeeds(it) == same
+    with torch.inference_mode():
+        pool = Pool(torch)
+        pool.add(mine, 2)
+        pool.give()[0][0].zero_()
+        assert pool.give()[0][0].eq(1).all()
 
 
 class Things(Files):
