@@ -17,7 +17,7 @@ PROGRAM = os.path.join(HERE, "lib/loader_kinds_program.py")
 BATCH, FILES = 2, 480  # small batches, as in hook.t
 RATE, PREP, LATENCY = 75, 32, 16  # samples/s, ms, ms
 FETCH_OFF, OFF = .02, .03
-BUDGET = "10s" if os.environ.get("SOAK") else "7s"
+BUDGET = "10s"
 AWAKE = os.path.join(HERE, "lib/awake")
 
 # Kind: its workers

@@ -8,7 +8,7 @@ cost     a step, a read, `import torch`, the rate of an observed run
 epochs   what an epoch's start costs, against persistent_workers by hand
 images   ImageFolder and a small network: shares against the same script's own measurement,
          its waits against its own timers; evicted lists under a device that is limited
-newest   tests/hook.t with the wheel and the newest PyTorch, in a bare Debian: needs root,
+newest   tests/hook.t and tests/loader_kinds.t with the wheel and the newest PyTorch, in a bare Debian: needs root,
          debootstrap and a network
 """
 import json
@@ -214,7 +214,9 @@ mkdir build
 ln -s ../dsa_prefix/bin/dsa build/dsa
 ln -s ../dsa_prefix/lib/dsa/python build/python
 python3 -c 'import torch; print("torch", torch.__version__)'
-SOAK=1 BUILD=/opt/dsa/build tests/hook.t
+export SOAK=1 BUILD=/opt/dsa/build
+tests/hook.t
+tests/loader_kinds.t
 """)
     print(run_inside(root, "root", "/opt/dsa/run"))
 
