@@ -206,6 +206,16 @@ def check_over():
     tap.ok([*passing] == [], "where the data ended before a copy was made it ends, too")
 
 
+def check_recopied():
+    """A batch that can be copied no more when the program is to have it again."""
+    watch = watch_of(Grants())
+    passing = iter(dsa_watch.Watched(watch, [1, 2, 3]))
+    next(passing), next(passing)
+    watch.loading.source = dsa_watch.POOL  # without a copy
+    tap.ok([*passing] == [3] and watch.off and b"cannot be copied" in watch.library.why,
+           "without a copy the program has the loader's own batch", watch.library.why)
+
+
 def check_takes():
     watch = watch_of(Grants())
     dsa_library.driving = 1, os.getpid()
@@ -381,7 +391,7 @@ def main():
     if not wanted:
         for check in (check_emptied, check_rounds, check_copies_begin_nothing,
                       check_samples, check_copies, check_plain, check_followed, check_over,
-                      check_takes, check_fetch, check_threads):
+                      check_recopied, check_takes, check_fetch, check_threads):
             check()
     with Scratch() as scratch:
         make_files(scratch)

@@ -23,7 +23,7 @@ import weakref
 
 import dsa_library
 from dsa_batches import POOL_LEAST, POOL_MOST, Pool, count
-from dsa_driver import ONLY_WATCHES, Driver, refusal
+from dsa_driver import ONLY_WATCHES, Driver, Unmeasured, copied, refusal
 from dsa_library import WATCH
 
 STREAM, LIST, POOL = range(3)  # enum hook_source
@@ -37,10 +37,6 @@ REST_NS, REST_LOOK_S, REST_SHARE = 10**9, .02, .1  # of a CPU
 SETTINGS = ("storage_bandwidth", "storage_latency")
 
 now = time.monotonic_ns
-
-
-class Unmeasured(Exception):
-    """Why the program runs on as without dsa."""
 
 
 # ---- batches ----
@@ -137,7 +133,7 @@ class Loading:
         """(batch, its samples)"""
         self.began_anew = False
         if self.source == POOL:
-            return self.pool.give()
+            return copied(self.pool.give)
         self.library.batch_next(0)
         try:
             batch = self.next()
@@ -188,10 +184,7 @@ class Loading:
             if had >= POOL_LEAST and now() > end:
                 return
             batch = self.next()
-            try:
-                self.pool.add(batch, samples_in(batch))
-            except Exception as error:
-                raise Unmeasured(f"a batch cannot be copied: {error!r}") from None
+            copied(self.pool.add, batch, samples_in(batch))
             if len(self.pool.masters) == had:
                 return  # no memory for more
 
@@ -273,6 +266,8 @@ class Watch:
                 try:
                     self.thread = thread
                     return self.step(passing)
+                except Unmeasured as error:
+                    return self.go_on(passing, error)
                 finally:
                     self.turn.release()
             return self.next_of_other(passing)
@@ -356,10 +351,10 @@ class Watch:
         if passing is not loading.passing():
             return self.first_step(passing, entered)
         loading.step_ns += (entered - self.given_ns - loading.step_ns) // 8
-        if loading.source == POOL and not loading.over and loading.pool.prepare():
+        if loading.source == POOL and not loading.over and copied(loading.pool.prepare):
             library.renewed(now() - entered)
         if not loading.over and not library.request(entered):
-            return self.leave()
+            self.leave()
         if loading.over:
             library.outside(now())
             raise StopIteration
@@ -392,11 +387,14 @@ class Watch:
     def leave(self):
         """dsa has seen enough, or something failed."""
         self.off = self.driver.error is not None
-        error = self.driver.end()
-        if not isinstance(error, Unmeasured):
-            raise error
+        raise self.driver.end()
+
+    def go_on(self, passing, error):
+        """Without dsa, which is told."""
+        self.off = True
+        self.library.cut()
         self.library.refuse(str(error).encode())
-        return next(self.loading.passing().it)
+        return next(passing.it)
 
     def forked(self):
         self.off = True
