@@ -306,13 +306,17 @@ def check_files(scratch, threads):
                    "step=4", ahead=[AWAKE])
     if not tap.ok(done.returncode == 0, "files: measured", done.stderr):
         return
-    stalls = result_of(scratch, f"files-{threads}")["stalls"]
+    result = result_of(scratch, f"files-{threads}")
+    shares = middle_stalls(result)
     true = {"compute": 4 / 13, "fetch": 5 / 13} if threads == 0 else {"compute": 4 / 9}
+    if threads == 0 and "fetch" not in shares and not SOAK:  # others held windows up
+        tap.ok("replay" in result["split"]["why"], "why fetch is not told", result["split"])
+        del true["fetch"]
     for stage, share in true.items():
-        tap.ok(abs(stalls[stage]["share"] - share) <= 2 * OFF,
+        tap.ok(abs(shares.get(stage, 9) - share) <= 2 * OFF,
                f"files read by {'another' if threads else 'the asking'} thread: {stage}",
-               stalls, share)
-    tap.ok(("fetch" in stalls) == (threads == 0), "fetch is told where it can be", stalls)
+               shares, share)
+    tap.ok(threads == 0 or "fetch" not in shares, "fetch is not told where it can't be", shares)
 
 
 def check_passes(scratch):
