@@ -77,10 +77,10 @@ static uint64_t own_recipe_sample_bytes(const struct profile_own_recipe *recipe)
 /* The run's, or a smaller one, so that few take neither long nor much memory. */
 static unsigned own_recipe_batch(const struct profile *profile)
 {
-	uint64_t most = BATCH_BYTES / own_recipe_sample_bytes(&profile->own_recipe);
+	uint64_t room = BATCH_BYTES / own_recipe_sample_bytes(&profile->own_recipe);
+	uint64_t batch = profile->batch < BATCH_MOST ? profile->batch : BATCH_MOST;
 
-	most = most < BATCH_MOST ? most : BATCH_MOST;
-	return (unsigned)(profile->batch < most ? profile->batch : most);
+	return (unsigned)(room < batch ? room : batch);
 }
 
 static struct dsa_config own_recipe_loader(const struct profile *profile)

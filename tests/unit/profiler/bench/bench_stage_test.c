@@ -137,7 +137,7 @@ static void prep_delivers_as_many_as_it_is_told(void **state)
 /* Once the first two batches were thrown away and four taken. */
 static bool interrupted_later(void)
 {
-	static unsigned asked;
+	static unsigned asked = 0;
 
 	return ++asked == 7;
 }
