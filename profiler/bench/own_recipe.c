@@ -78,9 +78,13 @@ static uint64_t own_recipe_sample_bytes(const struct profile_own_recipe *recipe)
 static unsigned own_recipe_batch(const struct profile *profile)
 {
 	uint64_t room = BATCH_BYTES / own_recipe_sample_bytes(&profile->own_recipe);
-	uint64_t batch = profile->batch < BATCH_MOST ? profile->batch : BATCH_MOST;
+	uint64_t batch = profile->batch;
 
-	return (unsigned)(room < batch ? room : batch);
+	if (batch > BATCH_MOST)
+		batch = BATCH_MOST;
+	if (batch > room)
+		batch = room;
+	return (unsigned)batch;
 }
 
 static struct dsa_config own_recipe_loader(const struct profile *profile)
