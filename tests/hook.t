@@ -15,6 +15,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
 from house import BUILD, DSA, HERE, Scratch, Tap, middle_stalls
+from punctual import torch_truth
 
 PYTHON = "/usr/bin/python3"
 PROGRAM = os.path.join(HERE, "lib/torch_program.py")
@@ -37,17 +38,8 @@ tap, wanted = Tap(), sys.argv[1:]
 
 
 def truth(case, own):
-    """What a step takes in the three states; the hand-over belongs to prep, and what a batch
-    takes beyond its sleeps."""
     workers, rate, prep, latency, _ = case
-    compute, prep, fetch = FEW / rate, FEW * prep / 1e3 + own["batch"], FEW * latency / 1e3
-    if workers == 0:
-        cached, real = compute + prep, compute + prep + fetch
-    else:
-        cached = max(compute + own["over"], prep / workers)
-        real = max(compute + own["over"], (prep + fetch) / workers)
-    return {"compute": compute / real, "prep": (cached - compute) / real,
-            "fetch": (real - cached) / real}
+    return torch_truth(workers, own, FEW / rate, FEW * prep / 1e3, FEW * latency / 1e3)
 
 
 def result_of(scratch, out):

@@ -11,6 +11,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
 from house import DSA, HERE, Scratch, Tap, middle_stalls
+from punctual import torch_truth
 
 PYTHON = os.environ.get("KINDS_PYTHON", "/usr/bin/python3")
 PROGRAM = os.path.join(HERE, "lib/loader_kinds_program.py")
@@ -32,20 +33,6 @@ UNSEEN = ("mapped", "connected", "decoded")  # what the emulated storage does no
 
 SOAK = bool(os.environ.get("SOAK"))
 tap, wanted = Tap(), sys.argv[1:]
-
-
-def truth(workers, own):
-    """What a step takes in the three states; the hand-over belongs to prep, and what a batch
-    takes beyond its sleeps."""
-    compute, prep, fetch = BATCH / RATE, BATCH * PREP / 1e3 + own["batch"], \
-        BATCH * LATENCY / 1e3
-    if workers == 0:
-        cached, real = compute + prep, compute + prep + fetch
-    else:
-        cached = max(compute + own["over"], prep / workers)
-        real = max(compute + own["over"], (prep + fetch) / workers)
-    return {"compute": compute / real, "prep": (cached - compute) / real,
-            "fetch": (real - cached) / real}
 
 
 def measured(scratch, kind, workers):
@@ -93,7 +80,7 @@ def check(scratch, kind, workers, own):
            (loaded and result.get("split", {}).get("by") != "none"),
            f"{kind}: waiting and contention are told apart", result.get("prep_split"), kinds)
     if kind not in UNSEEN:
-        true = truth(workers, own)
+        true = torch_truth(workers, own, BATCH / RATE, BATCH * PREP / 1e3, BATCH * LATENCY / 1e3)
         check_shares(kind, result, {"compute": true["compute"]} if held_up else true)
     elif result["split"]["by"] == "none":
         tap.ok("prep" not in result["stalls"], f"{kind}: prep and fetch are not told apart",
