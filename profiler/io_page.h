@@ -30,6 +30,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct error;
 
@@ -102,10 +103,10 @@ struct io_batch {
 	uint64_t own_io_ns; /* and by the thread that began and ended it; 0: two did */
 	uint64_t cpu_ns;    /* of the process */
 	uint64_t bytes;     /* that these calls brought */
-	uint64_t
-		storage_bytes; /* that the process waited for meanwhile (ru_inblock; else
-				 * a page for each of ru_majflt) */
-	uint64_t digest;       /* of what was opened and read (file, place, bytes), in
+	/* That the process waited for meanwhile (ru_inblock; else a page for each of
+	 * ru_majflt). */
+	uint64_t storage_bytes;
+	uint64_t digest; /* of what was opened and read (file, place, bytes), in
 				 * whatever order: the same only within a machine */
 	uint32_t opens, reads;
 	uint32_t samples;
@@ -152,8 +153,7 @@ struct io_slow {
 	_Atomic uint32_t busy; /* 1: it is written */
 	_Atomic uint64_t sample;
 	_Atomic uint64_t ns; /* 0: it is none */
-	char path
-		[IO_PATH]; /* that was opened first for it, as it was called; "": none */
+	char path[IO_PATH];  /* opened first for it, as it was called; "": none */
 };
 
 /* How the program's loader prepares pictures (struct hook_recipe, profiler/hook/hook.h). */
@@ -169,16 +169,14 @@ struct io_page {
 	uint32_t bytes; /* of the whole file */
 
 	/* The hook, while no batch is made. */
-	_Atomic uint32_t
-		throttled;        /* 1: the emulated storage holds reads back; where dsa
-				     * only observes from the start on */
-	_Atomic uint32_t listing; /* 1: batches write their ranges */
-	_Atomic uint32_t keeping; /* 1: files are kept that would be overwritten */
+	_Atomic uint32_t throttled; /* 1: the emulated storage holds reads back; where
+				     * dsa only observes, from the start on */
+	_Atomic uint32_t listing;   /* 1: batches write their ranges */
+	_Atomic uint32_t keeping;   /* 1: files are kept that would be overwritten */
 
 	/* dsa, before the program starts; 0: none. */
 	double storage_bandwidth, storage_latency, prep_delay; /* B/s, s, s */
-	uint32_t
-		several; /* 1: programs at once share the page: none is measured by it */
+	uint32_t several; /* 1: programs at once share it: none is measured by it */
 	char kept_folder[IO_PATH]; /* absolute; "": nothing is kept */
 	_Atomic uint32_t keeps;    /* 1: some process moves a file there */
 
@@ -225,6 +223,17 @@ struct io_page *io_page_create(const char *path, struct error *err);
  * be had. */
 struct io_page *io_page_memory(int *memory);
 void io_page_unmap(struct io_page *page);
+
+/* A text, cut to what there is room for. Needs nothing that a wrapper may not call. */
+static inline void io_copy_text(char *to, size_t size, const char *from)
+{
+	size_t length = strlen(from);
+
+	if (length >= size)
+		length = size - 1;
+	memcpy(to, from, length);
+	to[length] = '\0';
+}
 
 /* A counter over all processes, those that are gone included. */
 uint64_t io_page_total(const struct io_page *page, enum io_counter which);

@@ -281,8 +281,7 @@ static void hook_leave(void *loader, struct trace_window *window)
 	if (!hook_tells_io(window))
 		window->batch_records = 0;
 	if (window->kind == TRACE_LOADED && atomic_load(&hook.page->loaded) == 0)
-		made->batches =
-			0; /* its workers gave up: it was not loaded to its end */
+		made->batches = 0; /* workers gave up: it was not loaded to its end */
 	made->lost += hook.compares && !hook.list.whole;
 	made->throttled = window->end.counters[TRACE_throttle_reads] -
 			  window->begin.counters[TRACE_throttle_reads];
@@ -417,11 +416,11 @@ void dsa_hook_close(void)
 
 /* ---- steps ---- */
 
-static int hook_observes(const struct trace *trace)
+static enum hook_wish hook_observes(const struct trace *trace)
 {
 	if (trace == NULL || !trace->observe)
-		return 0;
-	return trace->until_samples > 0 ? 2 : 1;
+		return HOOK_WINDOWS;
+	return trace->until_samples > 0 ? HOOK_COUNT : HOOK_WATCH;
 }
 
 /* Loader and workers rest at both ends, so that the totals are of these samples alone; not
@@ -463,7 +462,7 @@ int dsa_hook_request(uint64_t now)
 		atomic_store(&hook.page->loaded, 0);
 		return 0;
 	}
-	if (hook_observes(hook.trace) == 2)
+	if (hook_observes(hook.trace) == HOOK_COUNT)
 		hook_count_work();
 	return !driver_stopped(&hook.driver);
 }
@@ -529,7 +528,7 @@ int dsa_hook_left(void)
 int dsa_hook_observes(void)
 {
 	struct trace *trace = hook_session();
-	int observes = hook_observes(trace);
+	enum hook_wish observes = hook_observes(trace);
 
 	trace_unmap(trace);
 	return observes;
@@ -542,7 +541,7 @@ void dsa_hook_refuse(const char *why)
 	if (trace == NULL)
 		return;
 	if (trace->unmeasured == 0 && (trace->driver == 0 || hook.process != NULL)) {
-		hook_copy(trace->unmeasured_why, sizeof(trace->unmeasured_why), why);
+		io_copy_text(trace->unmeasured_why, sizeof(trace->unmeasured_why), why);
 		atomic_store_explicit(&trace->unmeasured, 1, memory_order_release);
 	}
 	trace_unmap(trace);

@@ -25,6 +25,13 @@ enum hook_source {
 		      * away: dsa_io_may_make() */
 };
 
+/* What dsa wants of a program: dsa_hook_observes(). */
+enum hook_wish {
+	HOOK_WINDOWS,
+	HOOK_WATCH, /* that all is left as it is */
+	HOOK_COUNT, /* to count what samples take */
+};
+
 /* What the hook does. A negative result: it failed, and the program is told why when
  * request() has returned; nothing more is asked of it then. */
 struct hook_calls {
@@ -84,8 +91,8 @@ struct hook_recipe {
 
 /*
  * The loader that asks will be driven from its next batch on. 0; -EBUSY: another one is, or
- * the program has libdsa's, or is one of several; -ENOENT: there is no session or no page (io_page.h), or
- * it is of another version of dsa.
+ * the program has libdsa's, or is one of several; -ENOENT: there is no session or no page
+ * (io_page.h), or it is of another version of dsa.
  */
 HOOK_EXPORT int dsa_hook_open(const struct hook_about *about,
 			      const struct hook_calls *calls);
@@ -122,8 +129,7 @@ HOOK_EXPORT void dsa_hook_epoch(uint64_t ns);
 /* True when dsa is gone: epochs end by themselves again. */
 HOOK_EXPORT int dsa_hook_left(void);
 
-/* 1 where dsa only watches, 2 where it only counts what samples take; 0: it asks for windows.
- * From any thread, before open() too. */
+/* enum hook_wish. From any thread, before open() too. */
 HOOK_EXPORT int dsa_hook_observes(void);
 
 /* The program began an epoch at that moment, whose first batch is there now: how long its

@@ -1,18 +1,6 @@
 /* hook_describe.c - copies what the hook says into the session. */
 #include "profiler/hook/hook_describe.h"
 
-#include <string.h>
-
-void hook_copy(char *to, size_t size, const char *from)
-{
-	size_t length = strlen(from);
-
-	if (length >= size)
-		length = size - 1;
-	memcpy(to, from, length);
-	to[length] = '\0';
-}
-
 /* How the batches read that were made so far: HOOK_UNSEEN. */
 static uint32_t hook_unseen(const struct io_page *page)
 {
@@ -83,8 +71,9 @@ void hook_describe(const struct hook_about *from, const struct io_page *page,
 	};
 	about->dataset_bytes =
 		(uint64_t)(hook_sample_bytes(page) * (double)from->samples);
-	hook_copy(about->dataset, sizeof(about->dataset), from->dataset);
-	hook_copy(about->source, sizeof(about->source), from->source);
-	hook_copy(about->no_list, sizeof(about->no_list), hook_no_list(from, unseen));
-	hook_copy(about->cache, sizeof(about->cache), slowed ? "none" : "page");
+	io_copy_text(about->dataset, sizeof(about->dataset), from->dataset);
+	io_copy_text(about->source, sizeof(about->source), from->source);
+	io_copy_text(about->no_list, sizeof(about->no_list),
+		     hook_no_list(from, unseen));
+	io_copy_text(about->cache, sizeof(about->cache), slowed ? "none" : "page");
 }

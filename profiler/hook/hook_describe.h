@@ -9,8 +9,6 @@
 #include "profiler/hook/hook.h"
 #include "profiler/io_page.h"
 
-#include <stddef.h>
-
 /* The flags of a batch that a window keeps. */
 #define HOOK_UNSEEN ((uint32_t)(TRACE_MAPPED | TRACE_SOCKET | TRACE_FORKED))
 
@@ -20,8 +18,5 @@ _Static_assert((int)IO_MAPPED == TRACE_MAPPED && (int)IO_SOCKET == TRACE_SOCKET 
 
 void hook_describe(const struct hook_about *from, const struct io_page *page,
 		   struct trace_loader *about);
-
-/* A text, cut to what there is room for. */
-void hook_copy(char *to, size_t size, const char *from);
 
 #endif

@@ -5,7 +5,7 @@
 
 static void hook_told_text(char *to, size_t size, const char *from)
 {
-	hook_copy(to, size, from == NULL ? "" : from);
+	io_copy_text(to, size, from == NULL ? "" : from);
 }
 
 void dsa_hook_recipe(const struct hook_recipe *from)

@@ -11,20 +11,10 @@
 static PARTS_OF_THREAD bool parts_looks;
 static PARTS_OF_THREAD char parts_path[IO_PATH]; /* "": the sample opened none */
 
-static void parts_copy(char *to, const char *from, size_t size)
-{
-	size_t length = strlen(from);
-
-	if (length > size - 1)
-		length = size - 1;
-	memcpy(to, from, length);
-	to[length] = '\0';
-}
-
 void parts_opened(const char *path)
 {
 	if (parts_looks && parts_path[0] == '\0' && path != NULL)
-		parts_copy(parts_path, path, IO_PATH);
+		io_copy_text(parts_path, IO_PATH, path);
 }
 
 /* ---- which batches ---- */
@@ -84,7 +74,7 @@ static void parts_keep(struct io_slow *slow, uint64_t sample, uint64_t ns)
 	if (!atomic_compare_exchange_strong(&slow->busy, &free, 1))
 		return;
 	if (ns > slow->ns) { /* another process may have been first */
-		parts_copy(slow->path, parts_path, IO_PATH);
+		io_copy_text(slow->path, IO_PATH, parts_path);
 		atomic_store(&slow->sample, sample);
 		atomic_store(&slow->ns, ns);
 	}
@@ -113,7 +103,7 @@ static bool parts_claim(struct io_part *part, const char *name)
 	uint32_t state = IO_NAMELESS;
 
 	if (atomic_compare_exchange_strong(&part->state, &state, IO_NAMING)) {
-		parts_copy(part->name, name, IO_PART_NAME);
+		io_copy_text(part->name, IO_PART_NAME, name);
 		atomic_store(&part->state, IO_NAMED);
 		return true;
 	}

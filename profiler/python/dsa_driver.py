@@ -10,7 +10,7 @@ import dsa_library
 from dsa_library import Calls
 
 END_DATA = os.environ.get("DSA_END") == "data"
-ONLY_WATCHES = 1  # dsa_hook_observes()
+ONLY_WATCHES = 1  # HOOK_WATCH of enum hook_wish
 
 
 class Unmeasured(Exception):
