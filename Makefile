@@ -3,6 +3,7 @@
 # make check                         every test
 # make check SAN=address,undefined   unit tests and more under sanitizers; also SAN=thread
 # make wheel                         a file for pip: dsa, dsa.py and all that they need
+# make gpu-bundle                    a folder for a machine with a GPU: its tests/gpu/run
 # make bench                         our loader against others, interleaved
 # make bench-models                  predictions against measurements (half an hour)
 # make bench-share                    one loader for several jobs, and its predictions
@@ -56,6 +57,7 @@ run    gnuplot-nox             gnuplot         plots of the report
 wheel  patchelf                patchelf        libraries inside, found from inside
 wheel  python3                 python3         writes the file
 check  libcmocka-dev           -               unit tests
+check  nettle-dev              -               SHA-256 of the tests' S3 server
 check  perl                    prove           runs the tests
 check  clang                   clang           second compiler
 check  libclang-rt-dev         -               its sanitizers and fuzzer
@@ -69,6 +71,7 @@ check  bsdextrautils           col             manual pages as plain text
 check  codespell               codespell       spelling
 check  python3                 python3         reference results
 check  python3-venv            -               environments to install a wheel in
+check  python3-botocore        -               asks the tests' S3 server
 check  python3-numpy           -               reference results, batches of dsa.py
 check  python3-yaml            -               action.yml, read as GitHub reads it
 check  python3-torch           -               batches of dsa.py, programs with a DataLoader
@@ -107,18 +110,22 @@ LOADER_LIBS   := $(call pkg-config,--libs $(LOADER_NEEDS)) -lm
 source = $(sort $(shell find $1 -name '*.c' 2>/dev/null))
 object = $(patsubst %.c,$(B)/%.o,$(call source,$1))
 ROOMS    := loader profiler models reports
-# What stands before the C library's own functions is in one library alone.
-LIB      := $(filter-out $(B)/profiler/io/wrap/%,$(call object,$(ROOMS)))
+# What stands before the C library's own functions is in one library alone, and so is what
+# programs that were linked with an older libdsa.so call.
+LIBDSA_ALONE := $(B)/loader/loader_1.o
+LIB      := $(filter-out $(B)/profiler/io/wrap/% $(LIBDSA_ALONE),$(call object,$(ROOMS)))
 # The library does without the shared loader's server, and without what loader/base/ holds
 # for the rooms above it alone.
 NOT_IN_LIBDSA := $(addprefix $(B)/loader/,base/math/% base/text/% base/clock_utc.o \
 	share/server/% share/schedule/% share/wire/status.o share/ring/bcast_repeat.o \
-	driver/serve_windows.o)
-LIBDSA   := $(filter-out $(NOT_IN_LIBDSA),$(call object,loader))
+	driver/serve_windows.o gpu/gpu_buffer.o)
+LIBDSA   := $(filter-out $(NOT_IN_LIBDSA) $(LIBDSA_ALONE),$(call object,loader))
 LIBIO    := $(call object,profiler/io profiler/hook) $(B)/profiler/io_page.o \
 	$(filter-out %/serve_windows.o,$(call object,loader/driver)) \
 	$(addprefix $(B)/loader/base/,clock.o error.o io.o trace.o trace_dsa.o \
 	trace_slots.o host/process.o)
+LIBCUPTI := $(call object,profiler/cupti) $(addprefix $(B)/loader/base/,clock.o error.o io.o \
+	trace.o host/process.o)
 # The hook in Python, without which nothing is preloaded: no sanitizer comes first there.
 HOOK     := $(if $(SAN),,$(patsubst profiler/python/%,$(B)/python/%,$(wildcard profiler/python/*.py)))
 UNITS    := $(call source,tests/unit)
@@ -126,17 +133,25 @@ UNIT     := $(patsubst %_test.c,$(B)/test/%,$(notdir $(UNITS)))
 FUZZ     := $(patsubst tests/fuzz/%_fuzz.c,$(B)/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
 BENCH    := $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
 PRELOADS := $(addprefix $(B)/tests/tool/,io_early.so odd_reads.so)
-TOOLS    := $(filter-out $(PRELOADS:%.so=%),$(patsubst %.c,$(B)/%,$(wildcard tests/tool/*.c)))
+# What plays a device's driver: tests put its folder on LD_LIBRARY_PATH.
+FAKES    := $(B)/fake/libcuda.so.1 $(B)/fake/old/libcuda.so.1
+S3_SERVER := $(B)/tests/tool/s3_server
+TOOLS    := $(filter-out $(PRELOADS:%.so=%) $(B)/tests/tool/fake% $(S3_SERVER),$(patsubst %.c,$(B)/%,$(wildcard tests/tool/*.c)))
+# What plays CUPTI, a folder for each version.
+FAKE_CUPTI := $(addprefix $(B)/fake/cupti/,11.8/libcupti.so.11.8 12/libcupti.so.12 \
+	13/libcupti.so.13 lacking/libcupti.so.13)
 EXAMPLES := $(B)/examples/train
 SOURCES  := $(shell find cmd $(ROOMS) examples tests -name node_modules -prune -o \
 	-name '*.[ch]' -print 2>/dev/null)
-PYTHONS  := loader/python/dsa.py $(wildcard profiler/python/*.py examples/*.py packaging/*.py)
+PYTHONS  := loader/python/dsa.py $(wildcard profiler/python/*.py examples/*.py packaging/*.py \
+	tests/gpu/*.py)
 SCRIPTS  := .ci/run $(wildcard tests/*.t tests/*/*.sh tests/*/run examples/*.sh)
 
 # A recursive make that uses every core, unless the caller has decided already.
 parallel = $(MAKE) --no-print-directory $(if $(filter -j%,$(MAKEFLAGS)),,-j$(CORES))
 
-all: $(B)/dsa $(B)/libdsa.so $(B)/libdsa.a $(B)/libdsa-io.so $(HOOK) $(EXAMPLES)
+all: $(B)/dsa $(B)/libdsa.so $(B)/libdsa.a $(B)/libdsa-io.so $(B)/libdsa-cupti.so \
+	$(HOOK) $(EXAMPLES)
 
 $(B)/dsa: $(call object,cmd) $(B)/libhouse.a
 	@echo '  LD  $@'
@@ -147,7 +162,7 @@ $(B)/libhouse.a: $(LIB)
 	@echo '  AR  $@'
 	@rm -f $@; $(AR) rcs $@ $^
 
-$(B)/libdsa.so.$(ABI): $(LIBDSA) loader/libdsa.map
+$(B)/libdsa.so.$(ABI): $(LIBDSA) $(LIBDSA_ALONE) loader/libdsa.map
 	@echo '  LD  $@'
 	@$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,-soname,$(@F) \
 		-Wl,--version-script=loader/libdsa.map $(if $(SAN),,-Wl,-z,defs) \
@@ -171,6 +186,12 @@ $(B)/libdsa-io.so: $(LIBIO) profiler/io/libdsa-io.map
 		-Wl,--version-script=profiler/io/libdsa-io.map $(if $(SAN),,-Wl,-z,defs) \
 		-o $@ $(filter %.o,$^)
 
+# Opened by the CUDA driver in programs that use a device; it stays for their exit.
+$(B)/libdsa-cupti.so: $(LIBCUPTI)
+	@echo '  LD  $@'
+	@$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,-soname,$(@F) -Wl,-z,nodelete \
+		$(if $(SAN),,-Wl,-z,defs) -o $@ $^
+
 $(B)/python/%.py: profiler/python/%.py
 	@mkdir -p $(@D)
 	@cp $< $@
@@ -192,37 +213,32 @@ $(B)/libtests.a: $(call object,tests/lib)
 	@rm -f $@; $(AR) rcs $@ $^
 
 # tests/unit mirrors the rooms; a test is run by its name alone.
-$(foreach test,$(filter-out %/stage_test.c,$(UNITS)),$(eval $(B)/test/$(notdir $(test:_test.c=)): $(B)/$(test:.c=.o)))
+$(foreach test,$(UNITS),$(eval $(B)/test/$(notdir $(test:_test.c=)): $(B)/$(test:.c=.o)))
 $(UNIT): $(B)/libtests.a $(B)/libhouse.a
 	@mkdir -p $(@D)
 	@echo '  LD  $@'
 	@$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(B)/libtests.a $(B)/libhouse.a $(B)/libtests.a \
 		$(LINK) $(CMOCKA_LIBS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc
 
-# The test of a fourth stage has what knows of stages built with one: a line in two headers.
-FOURTH := $(B)/fourth
-FOURTH_MADE := $(patsubst %.c,$(FOURTH)/%.o,loader/base/trace.c profiler/profile.c \
-	profiler/profile_add.c profiler/profile_change.c profiler/stage.c \
-	profiler/analysis/shares.c profiler/analysis/statistics.c \
-	$(call source,models reports) tests/unit/profiler/stage_test.c)
-$(FOURTH)/%.h: %.h tests/data/fourth-stage.sed
-	@mkdir -p $(@D)
-	@sed -f tests/data/fourth-stage.sed $< >$@
-$(FOURTH)/%.o: %.c $(FOURTH)/profiler/stage.h $(FOURTH)/loader/base/trace.h $(B)/flags
-	@mkdir -p $(@D)
-	@echo '  CC  $< with a fourth stage'
-	@$(CC) -iquote $(FOURTH) $(FLAGS) $(CMOCKA_CFLAGS) $(CFLAGS) -O0 -MMD -MP -c -o $@ $<
-$(B)/test/stage: $(FOURTH_MADE)
-
+$(B)/fuzz/cupti: $(B)/tests/lib/cupti_buffer.o
 $(B)/fuzz/%: $(B)/tests/fuzz/%_fuzz.o $(B)/libhouse.a
 	@mkdir -p $(@D)
 	@echo '  LD  $@'
 	@$(CC) $(CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LINK)
 
 # Programs that tests (tests/tool) and benchmarks (tests/bench) run.
-$(BENCH) $(TOOLS): $(B)/tests/%: $(B)/tests/%.o $(B)/libhouse.a
+$(BENCH) $(TOOLS) $(S3_SERVER): $(B)/tests/%: $(B)/tests/%.o $(B)/libhouse.a
 	@echo '  LD  $@'
-	@$(CC) $(CFLAGS) -o $@ $^ $(LINK)
+	@$(CC) $(CFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LINK)
+
+# What answers as S3 does; it checks signatures, which nothing else here does.
+$(S3_SERVER): $(call object,tests/tool/s3) $(addprefix $(B)/tests/lib/,http_request.o sigv4.o)
+$(S3_SERVER) $(B)/test/sigv4: private LINK += -lnettle
+
+# What asks a GPU, with a kernel of its own.
+GPU_TOOLS := $(addprefix $(B)/tests/tool/,gpu_batches gpu_mirror gpu_probe gpu_records gpu_step)
+$(GPU_TOOLS): $(addprefix $(B)/tests/lib/,converted.o gpu_calls.o gpu_work.o)
+$(B)/tests/lib/gpu_work.o: tests/lib/gpu_work.ptx
 
 # What tests put before a program's libraries.
 $(PRELOADS): %.so: %.o
@@ -230,7 +246,26 @@ $(PRELOADS): %.so: %.o
 	@$(CC) $(FLAGS) $(CFLAGS) -shared -o $@ $<
 $(B)/tests/tool/io_early.so: private FLAGS += -Wl,-z,initfirst
 
+$(B)/fake/libcuda.so.1: $(addprefix $(B)/tests/,tool/fake_cuda.o tool/fake_mirror.o tool/fake_errors.o lib/fake_device.o lib/converted.o)
+$(B)/fake/old/libcuda.so.1: $(B)/tests/tool/fake_old_cuda.o
+$(FAKES):
+	@mkdir -p $(@D)
+	@echo '  LD  $@'
+	@$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,-soname,$(@F) -o $@ $^
+
+$(B)/fake/cupti/11.8/%: private FLAGS += -DFAKE_CUPTI_VERSION=CUPTI_11_8 -DFAKE_CUPTI_OLD
+$(B)/fake/cupti/12/%: private FLAGS += -DFAKE_CUPTI_VERSION=CUPTI_12_4 -DFAKE_CUPTI_OLD
+$(B)/fake/cupti/lacking/%: private FLAGS += -DFAKE_CUPTI_LACKS
+$(FAKE_CUPTI): tests/tool/fake_cupti.c $(B)/tests/lib/cupti_buffer.o $(wildcard tests/*/*cupti*.h) \
+		profiler/cupti/cupti_api.h $(B)/flags
+	@mkdir -p $(@D)
+	@echo '  LD  $@'
+	@$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,-soname,$(@F) -o $@ $(filter %.c %.o,$^)
+
 $(B)/tests/%.o: private FLAGS += $(CMOCKA_CFLAGS)
+# Our declarations of the driver's calls are compared with its header, where there is one.
+CUDA ?= /usr/local/cuda
+$(B)/tests/unit/loader/gpu/cuda_test.o: private FLAGS += -isystem $(CUDA)/include
 # Headers define no function there that a wrapper defines.
 $(B)/profiler/io/wrap/%.o: private FLAGS += -U_FORTIFY_SOURCE -D__NO_INLINE__
 $(B)/%.o: %.c $(B)/flags
@@ -239,6 +274,7 @@ $(B)/%.o: %.c $(B)/flags
 	@$(CC) $(FLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/reports/html/html_style.o: reports/html/style.css
+$(B)/loader/gpu/gpu_convert.o: loader/gpu/convert.ptx
 
 # Everything is rebuilt when the flags change, and nothing when they do not.
 define flags
@@ -283,7 +319,7 @@ check:
 	@$(parallel) all units headers fuzzers
 	@BUILD=$(CURDIR)/$(B) SAN='$(SAN)' tests/run
 
-units: $(UNIT) $(TOOLS) $(PRELOADS)
+units: $(UNIT) $(TOOLS) $(S3_SERVER) $(PRELOADS) $(FAKES) $(FAKE_CUPTI)
 	@:
 
 ifeq ($(SAN),address,undefined)
@@ -381,7 +417,7 @@ lint-spelling:
 	@codespell -L nd $(SOURCES) $(SCRIPTS) $(PYTHONS) Makefile $(wildcard *.md man/*.[1-9])
 
 # clang-tidy, again only where an object would be compiled again.
-tidy: $(patsubst %.c,build/tidy/%.ok,$(filter-out %/stage_test.c,$(filter %.c,$(SOURCES))))
+tidy: $(patsubst %.c,build/tidy/%.ok,$(filter %.c,$(SOURCES)))
 build/tidy/%.ok: %.c $(B)/%.o .clang-tidy tests/.clang-tidy
 	@mkdir -p $(@D)
 	@echo '  TIDY  $<'
@@ -395,6 +431,7 @@ install: all
 	install -m 644 $(B)/libdsa.so.$(ABI) $(B)/libdsa.a $(at)$(LIBDIR)
 	ln -sf libdsa.so.$(ABI) $(at)$(LIBDIR)/libdsa.so
 	install -D -m 644 $(B)/libdsa-io.so $(at)$(PREFIX)/lib/dsa/libdsa-io.so
+	install -m 644 $(B)/libdsa-cupti.so $(at)$(PREFIX)/lib/dsa/libdsa-cupti.so
 	install -d $(at)$(PREFIX)/lib/dsa/python
 	install -m 644 profiler/python/*.py $(at)$(PREFIX)/lib/dsa/python
 	install -m 644 loader/loader.h $(at)$(PREFIX)/include/dsa/loader.h
@@ -448,12 +485,30 @@ wheel:
 	@$(PYTHON) packaging/wheel.py $(DIST)/stage $(VERSION) $(DIST)
 	@rm -rf $(DIST)/stage
 
+# All that tests/gpu/run needs beside a driver and Python, laid out as a source tree is, with
+# the programs at its top.
+BUNDLE := $(B)/gpu-bundle
+gpu-bundle:
+	@$(MAKE) --no-print-directory deps GROUPS_WANTED='run wheel'
+	@$(parallel) all $(GPU_TOOLS)
+	@rm -rf $(BUNDLE)
+	@mkdir -p $(addprefix $(BUNDLE)/,examples loader python tests/gpu tests/lib tests/tool)
+	@cp $(B)/dsa $(B)/libdsa.so.$(ABI) $(B)/libdsa-io.so $(B)/libdsa-cupti.so $(BUNDLE)
+	@cp $(HOOK) $(BUNDLE)/python
+	@cp -r --parents loader/python/dsa.py examples/train.py $(wildcard tests/gpu/run tests/gpu/*.py) \
+		tests/lib/punctual.py tests/lib/gpu_work.ptx loader/gpu/convert.ptx $(BUNDLE)
+	@cp $(B)/examples/train $(BUNDLE)/examples
+	@cp $(GPU_TOOLS) $(BUNDLE)/tests/tool
+	@git describe --always --dirty >$(BUNDLE)/commit 2>/dev/null || :
+	@$(PYTHON) packaging/bundled.py $(BUNDLE) bundled
+	@echo '  BUNDLE  $(BUNDLE)'
+
 clean:
 	rm -rf build dist
 
 FORCE:
 .PHONY: all bench bench-advice bench-gate bench-hooks bench-io bench-models bench-page bench-share check clean demo deps fuzz fuzzers \
-        headers install lint $(LINTS:%=lint-%) soak tidy uninstall units wheel FORCE
+        gpu-bundle headers install lint $(LINTS:%=lint-%) soak tidy uninstall units wheel FORCE
 # Kept, though only a chain of rules names them. All others are rebuilt when they are missing.
 .SECONDARY: $(FOURTH)/profiler/stage.h $(FOURTH)/loader/base/trace.h $(patsubst %.c,$(B)/%.o,$(filter examples/%.c tests/%.c,$(SOURCES)))
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,4 +1,4 @@
-/* bench.c - dsa bench fetch|prep|ring: one stage of the loader alone. */
+/* bench.c - dsa bench fetch|prep|ring|copy: one stage of the loader alone. */
 #include "cmd/common/cmd.h"
 #include "cmd/common/progress.h"
 #include "cmd/common/settings.h"
@@ -300,8 +300,83 @@ static const struct command command_ring = {
 	.run = run_ring,
 };
 
+/* ---- copy ---- */
+
+static json_t *copy_way_json(const struct bench_copy_way *way)
+{
+	return json_pack("{s:s,s:I,s:f,s:f,s:f}", "transfer", way->transfer,
+			 "batch_bytes", (json_int_t)way->batch_bytes, "wall_s",
+			 way->seconds, "copy_bytes_per_s", way->bytes_per_s,
+			 "samples_per_s", way->samples_per_s);
+}
+
+static int copy_json(const struct bench_copy *copy)
+{
+	json_t *points = json_array();
+
+	for (int i = 0; i < 2; i++)
+		if (copy->ways[i].transfer != NULL)
+			json_array_append_new(points, copy_way_json(&copy->ways[i]));
+	return cmd_print_json(json_pack("{s:s,s:s,s:I,s:b,s:b,s:f,s:o}", "stage",
+					"copy", "device", copy->device, "batches",
+					(json_int_t)copy->batches, "huge_pages",
+					(int)copy->huge, "unpinned",
+					(int)copy->unpinned, "limit_bytes_per_s",
+					copy->limit_bytes_per_s, "points", points),
+			      DIGITS);
+}
+
+static void copy_text(const struct bench_copy *copy)
+{
+	printf("%-18s%12s\n", "device", copy->device);
+	printf("%-18s%12s\n", "huge pages", copy->huge ? "yes" : "no");
+	printf("%-18s%12s\n", "pinned", copy->unpinned ? "no" : "yes");
+	printf("%-18s%12.1f\n", "MB/s at most", copy->limit_bytes_per_s / MILLION);
+	for (int i = 0; i < 2; i++) {
+		const struct bench_copy_way *way = &copy->ways[i];
+
+		if (way->transfer == NULL)
+			continue;
+		printf("%-7s%-11s%12.1f\n", way->transfer, "MB/s",
+		       way->bytes_per_s / MILLION);
+		printf("%-7s%-11s%12.0f\n", way->transfer, "samples/s",
+		       way->samples_per_s);
+	}
+}
+
+static int run_copy(const struct command *self, int argc, char **argv)
+{
+	struct bench bench = {.settings.unfit =
+				      ~(1u << SETTING_BATCH | 1u << SETTING_CORES |
+					1u << SETTING_PREFETCH | 1u << SETTING_STEPS)};
+	const struct dsa_config config = {.dataset = "synthetic", .device = "cuda"};
+	struct bench_copy copy;
+	struct error err = {0};
+	int status;
+
+	status = bench_begin(&bench, &config, self, argc, argv);
+	if (status != 0)
+		return status;
+	if (bench_copy_run(&bench.options, bench.settings.steps, &copy, &err) < 0)
+		return cmd_fail(&err);
+	if (bench.json)
+		return copy_json(&copy);
+	copy_text(&copy);
+	return 0;
+}
+
+static const struct command command_copy = {
+	.name = "copy",
+	.summary = "how fast batches get to a device",
+	.arguments = arguments,
+	.doc = "Copy batches from the ring to a device, as bytes and as they are "
+	       "delivered, "
+	       "and from memory of the driver's own.",
+	.run = run_copy,
+};
+
 static const struct command *const below[] = {&command_fetch, &command_prep,
-					      &command_ring, NULL};
+					      &command_ring, &command_copy, NULL};
 
 const struct command command_bench = {
 	.name = "bench",

@@ -7,6 +7,7 @@ what is then left of the picture, a linear layer. With NumPy alone it is a linea
 that sees each picture's power spectrum. Softmax loss; SGD with momentum.
 
     train.py --dataset pictures --test unseen --epochs 10
+    train.py --dataset pictures --device cuda         on a GPU, where batches arrive
     train.py --dataset pictures --emulate-gpu 2000    an accelerator's pace, no network
 """
 
@@ -45,7 +46,7 @@ class Network:
             channels = outs
         self.network = torch.nn.Sequential(
             *layers, torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(),
-            torch.nn.Linear(channels, classes))
+            torch.nn.Linear(channels, classes)).to(options.device)
         self.descent = torch.optim.SGD(self.network.parameters(), options.lr, MOMENTUM)
 
     def learn(self, images, labels):
@@ -54,11 +55,12 @@ class Network:
         self.descent.zero_grad()
         loss.backward()
         self.descent.step()
-        return loss.item(), (scores.argmax(1) == labels).sum().item()
+        # Numbers of the device: to look at them would mean to wait for it.
+        return loss.detach(), (scores.detach().argmax(1) == labels).sum()
 
     def correct(self, images, labels):
         with torch.no_grad():
-            return (self.network(images).argmax(1) == labels).sum().item()
+            return (self.network(images).argmax(1) == labels).sum()
 
 
 class LinearLayer:
@@ -136,7 +138,8 @@ class Report:
 
 def train(options):
     loader = dsa.Loader(options.dataset, batch=options.batch, size=options.size,
-                        epochs=options.epochs, seed=options.seed)
+                        epochs=options.epochs, seed=options.seed,
+                        device=options.device)
     network, number = None, 0
     report = Report(options.emulate_gpu is not None)
     with loader:
@@ -160,7 +163,7 @@ def test(network, options):
     """Accuracy on pictures that were not trained on."""
     samples = correct = 0
     with dsa.Loader(options.test, batch=options.batch, size=options.size, epochs=1,
-                    evaluate=True, in_order=True) as loader:
+                    evaluate=True, in_order=True, device=options.device) as loader:
         for images, labels in loader:
             samples += len(labels)
             correct += network.correct(images, labels)
@@ -189,6 +192,8 @@ def main():
                         help="end after N steps (default: when the data ends)")
     parser.add_argument("--epochs", type=positive(int), metavar="N",
                         help="end the data after N epochs")
+    parser.add_argument("--device", default="cpu",
+                        help="train on cuda, or as cuda:1; needs torch (default cpu)")
     parser.add_argument("--emulate-gpu", type=positive(float), metavar="RATE",
                         help="do not train: be an accelerator that takes RATE samples/s")
     parser.add_argument("--size", type=positive(int), default=64, metavar="N",
@@ -198,6 +203,8 @@ def main():
     parser.add_argument("--seed", type=int, default=0, metavar="N",
                         help="of weights, order and crops (default 0)")
     options = parser.parse_args()
+    if options.device != "cpu" and torch is None:
+        sys.exit("train.py: --device needs torch")
     try:
         network = train(options)
         if options.test and network is not None:

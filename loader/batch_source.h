@@ -14,6 +14,7 @@
 
 struct batch_source;
 struct dsa_batch;
+struct dsa_device_batch;
 struct dsa_stats;
 struct error;
 struct options;
@@ -44,6 +45,23 @@ struct batch_source_ops {
 		    struct batch_source_wait *wait, struct error *err);
 	int (*release)(struct batch_source *delivery, const struct dsa_batch *batch,
 		       struct error *err);
+
+	/* The stream of the next() that comes, and then NULL: the program's work may be
+	 * waited for in it. Not NULL where those below are not. */
+	void (*device_ask)(struct batch_source *delivery, void *stream);
+
+	/* gpu_idle_but_copies() of its device. NULL: not to devices. */
+	uint32_t (*device_still)(const struct batch_source *delivery);
+
+	/* As dsa_wait_device(), and fills data, labels and sample_bytes; before release,
+	 * what dsa_release_device() does beyond that. NULL: not to devices. */
+	int (*device_wait)(struct batch_source *delivery,
+			   struct dsa_device_batch *batch, void *stream,
+			   struct error *err);
+	int (*device_release)(struct batch_source *delivery,
+			      const struct dsa_batch *batch, void *stream,
+			      struct error *err);
+
 	unsigned (*held)(const struct batch_source *delivery); /* batches */
 
 	/* A next() that waits, and all later ones, return 0 soon. */

@@ -60,8 +60,10 @@ struct driver_ops {
 		     uint64_t length_ns, bool measured);
 
 	/* The measured part of a window is about to begin or to end: waits until devices
-	 * have done what the program gave them. NULL: nothing does. */
-	void (*still)(void *loader);
+	 * have done what the program gave them, or what the loader copies. Returns an
+	 * enum trace_devices. NULL: nobody does. Not called where the training is left as
+	 * it is. */
+	uint32_t (*still)(void *loader);
 
 	/* Sets the counters of what it counts itself, by driver_count(). NULL: none. */
 	void (*count)(void *loader);

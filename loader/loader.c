@@ -32,15 +32,15 @@ struct dsa_loader {
 static int open_delivery(struct dsa_loader *loader, const char *share,
 			 struct error *err)
 {
+	bool shared = share != NULL && *share != '\0';
 	const struct batch_source_config config = {
 		.options = &loader->options,
 		.trace = loader->session.trace,
 		.process = loader->session.process,
 	};
 
-	loader->delivery = share != NULL && *share != '\0'
-				   ? consumer_open(&config, share, err)
-				   : local_open(&config, err);
+	loader->delivery =
+		shared ? consumer_open(&config, share, err) : local_open(&config, err);
 	return loader->delivery != NULL ? 0 : -err->code;
 }
 
@@ -97,14 +97,26 @@ EXPORT void dsa_close(struct dsa_loader *loader)
 
 /* ---- batches ---- */
 
-EXPORT int dsa_next(struct dsa_loader *loader, struct dsa_batch *batch)
+/* Refuses calls in a forked child, and those of the other kind of loader. */
+static int loader_check(struct dsa_loader *loader, bool device)
+{
+	if (loader->pid != getpid())
+		return -EOWNERDEAD;
+	if (device == loader->options.on_device)
+		return 0;
+	return error_set(&loader->failure, EINVAL,
+			 device ? "the loader's batches are in memory: open it with a "
+				  "device, or use dsa_next() and dsa_release()"
+				: "the loader's batches are on a device: use "
+				  "dsa_next_device() and dsa_release_device()");
+}
+
+static int loader_next(struct dsa_loader *loader, struct dsa_batch *batch)
 {
 	struct batch_source *delivery = loader->delivery;
 	struct batch_source_wait wait;
 	int result;
 
-	if (loader->pid != getpid())
-		return -EOWNERDEAD;
 	if (delivery->ops->held(delivery) > loader->options.prefetch)
 		return error_set(&loader->failure, EBUSY,
 				 "%u batches are held: release some, keep copies, or "
@@ -125,12 +137,71 @@ EXPORT int dsa_next(struct dsa_loader *loader, struct dsa_batch *batch)
 	return 1;
 }
 
-EXPORT int dsa_release(struct dsa_loader *loader, const struct dsa_batch *batch)
+EXPORT int dsa_next(struct dsa_loader *loader, struct dsa_batch *batch)
 {
-	if (loader->pid != getpid())
-		return -EOWNERDEAD;
+	int result = loader_check(loader, false);
+
+	return result < 0 ? result : loader_next(loader, batch);
+}
+
+static int loader_release(struct dsa_loader *loader, const struct dsa_batch *batch)
+{
 	return loader->delivery->ops->release(loader->delivery, batch,
 					      &loader->failure);
+}
+
+EXPORT int dsa_release(struct dsa_loader *loader, const struct dsa_batch *batch)
+{
+	int result = loader_check(loader, false);
+
+	return result < 0 ? result : loader_release(loader, batch);
+}
+
+/* ---- batches on a device ---- */
+
+EXPORT int dsa_next_device(struct dsa_loader *loader, void *stream,
+			   struct dsa_device_batch *batch)
+{
+	struct batch_source *delivery = loader->delivery;
+	int result = loader_check(loader, true), failed;
+
+	if (result < 0)
+		return result;
+	delivery->ops->device_ask(delivery, stream);
+	result = loader_next(loader, &batch->batch);
+	delivery->ops->device_ask(delivery, NULL);
+	if (result <= 0)
+		return result;
+	failed = delivery->ops->device_wait(delivery, batch, stream, &loader->failure);
+	if (failed == 0)
+		return result;
+	loader_release(loader, &batch->batch);
+	return failed;
+}
+
+EXPORT int dsa_wait_device(struct dsa_loader *loader,
+			   const struct dsa_device_batch *batch, void *stream)
+{
+	struct dsa_device_batch again = *batch;
+	int result = loader_check(loader, true);
+
+	return result < 0 ? result
+			  : loader->delivery->ops->device_wait(
+				    loader->delivery, &again, stream, &loader->failure);
+}
+
+EXPORT int dsa_release_device(struct dsa_loader *loader,
+			      const struct dsa_device_batch *batch, void *stream)
+{
+	struct batch_source *delivery = loader->delivery;
+	int result = loader_check(loader, true), failed;
+
+	if (result < 0)
+		return result;
+	failed = delivery->ops->device_release(delivery, &batch->batch, stream,
+					       &loader->failure);
+	result = loader_release(loader, &batch->batch);
+	return failed < 0 ? failed : result;
 }
 
 EXPORT int dsa_compute(struct dsa_loader *loader, const struct dsa_batch *batch,

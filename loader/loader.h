@@ -20,8 +20,8 @@
  * session of a `dsa run`, DSA_SHARE the socket of a `dsa serve` whose batches it is to
  * get in place of its own. dsa_loader(3) describes every member and key.
  *
- * Threads: dsa_next, dsa_release and dsa_compute of one loader belong to one thread
- * at a time; dsa_stats may be called from any. Different loaders do not know each
+ * Threads: dsa_next, dsa_release, those of devices and dsa_compute of one loader belong to
+ * one thread at a time; dsa_stats may be called from any. Different loaders do not know each
  * other. After fork() the child may only dsa_close() (which frees nothing shared):
  * every other call returns -EOWNERDEAD there, and the data of batches is not mapped:
  * copy it before.
@@ -68,6 +68,8 @@ struct dsa_config {
 	enum dsa_type type;
 	const float *mean, *std; /* three each, 0..1 scale [ImageNet's] */
 	const char *share;       /* socket of a shared loader; "": none [DSA_SHARE] */
+	const char *device; /* where batches arrive: "cuda", "cuda:N" [memory]. Since
+			     * DSA_2 */
 };
 
 /* A batch: read-only, valid until it is released. */
@@ -83,6 +85,16 @@ struct dsa_batch {
 	uint64_t number;      /* of the batch since open, repeats included */
 	uint32_t repeated;    /* 1: data delivered before, for a measurement */
 	uint32_t reserved;
+};
+
+/*
+ * A batch on the device: `data` and `labels` are addresses there, of what dsa_batch.data
+ * would hold and of count int64 numbers. batch.data is NULL, batch.sample_bytes that of
+ * the device; batch.labels and batch.samples lie in memory as ever.
+ */
+struct dsa_device_batch {
+	struct dsa_batch batch;
+	uint64_t data, labels;
 };
 
 struct dsa_stats {
@@ -124,6 +136,27 @@ int dsa_next(struct dsa_loader *loader, struct dsa_batch *batch);
 
 /* Gives the batch's slot back. In any order. Returns 0 or -EINVAL. */
 int dsa_release(struct dsa_loader *loader, const struct dsa_batch *batch);
+
+/*
+ * Of a loader with a device; dsa_next() and dsa_release() are for the others. stream is a
+ * CUstream, which is what a cudaStream_t is; NULL: the default one.
+ *
+ * dsa_next_device() waits as dsa_next() until a batch is prepared, not until it is on the
+ * device: `stream` waits for that. dsa_wait_device() has one more stream wait for it.
+ *
+ * dsa_release_device() gives it back: what was put on `stream` until now may still use it.
+ * The stream lives until then; one that is destroyed already is an error, and all work of
+ * the device is waited for. The call waits until the batch has been copied out of the
+ * loader's memory, which is mostly long ago, and not for the program's work on it; but for
+ * that on the batch that was released `prefetch` + 2 releases before. What the program put
+ * on other streams has to be before that on `stream`.
+ */
+int dsa_next_device(struct dsa_loader *loader, void *stream,
+		    struct dsa_device_batch *batch);
+int dsa_wait_device(struct dsa_loader *loader, const struct dsa_device_batch *batch,
+		    void *stream);
+int dsa_release_device(struct dsa_loader *loader, const struct dsa_device_batch *batch,
+		       void *stream);
 
 /*
  * An emulated accelerator of `rate` samples/s: sleeps until the batch's delivery +

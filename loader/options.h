@@ -3,9 +3,9 @@
  * DSA_LOADER says, then the defaults.
  *
  * DSA_LOADER is "key=value,key=value"; keys are the members of struct dsa_config and
- * storage_bandwidth, storage_latency, prep_delay, gpu_speed, steps, alone, takeover. Of
- * a key that comes twice the last one counts, so that a text can be appended to. In a
- * value %XX stands for any byte, so that a path may hold commas.
+ * storage_bandwidth, storage_latency, prep_delay, gpu_speed, steps, alone, takeover,
+ * transfer. Of a key that comes twice the last one counts, so that a text can be appended
+ * to. In a value %XX stands for any byte, so that a path may hold commas.
  */
 #ifndef DSA_OPTIONS_H
 #define DSA_OPTIONS_H
@@ -28,7 +28,12 @@ struct options {
 	unsigned rank, world, epochs;
 	uint64_t start_epoch, start_step;
 	bool in_order, drop_last, fail;
-	struct prep_config image; /* its op points to prep */
+	struct prep_config image; /* what is prepared; its op points to prep */
+	bool on_device;           /* batches go to a device: */
+	int device;               /* its number; -1: the current one, else the first */
+	bool transfer_output;     /* as the program gets them, not as bytes */
+	bool converted;           /* bytes are prepared, and made there: */
+	struct prep_config delivered; /* what the program gets, as image */
 	double storage_bandwidth, storage_latency, prep_delay; /* B/s, s, s; 0: none */
 	double gpu_speed; /* of an emulated accelerator: factor on its rate */
 	uint64_t steps;   /* ends the data after so many batches; 0: no limit */

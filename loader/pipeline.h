@@ -40,6 +40,7 @@
 #define DSA_PIPELINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct cache;
@@ -73,6 +74,7 @@ struct pipeline_parts {
 	uint32_t slots;                /* of the sink; RING_SLOTS at the most */
 	struct throttle *throttle;     /* NULL: none */
 	struct trace_process *process; /* counters go here */
+	size_t device_bytes;           /* copied to a device of a sample; 0: none are */
 
 	/* Is called for each sample that is skipped, with the lock held; or NULL. */
 	void (*on_skip)(void *context, uint32_t sample, int code, const char *reason);

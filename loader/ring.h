@@ -5,7 +5,9 @@
  *	        | slot 0 | slot 1 |    | slot n |   reused, so that they can be pinned
  *	        +--------+--------+ .. +--------+
  *
- * Labels and numbers of the samples lie in ordinary memory.
+ * Labels and numbers of the samples lie in ordinary memory. With a device every slot has
+ * a twin there (loader/gpu.h), and its labels once more, behind the samples, as they are
+ * copied.
  *
  * Protocol. Batches have numbers 0, 1, 2 ... in delivery order. The writer takes a free
  * slot, fills it and its struct ring_batch, and publishes: order[number % slots] = slot,
@@ -13,7 +15,8 @@
  * published passes its own next number, takes order[], reads the slot, and gives it back
  * by storing released[slot] = number + 1 (release). A slot is free again when the reader
  * has given back the batch it held, or when there is no reader. Nobody takes a lock.
- * Nothing is copied.
+ * Nothing is copied; to the device it is before it is published, and a slot is given
+ * back when that is done.
  *
  * Of a struct ring the writer's side belongs to whoever holds the pipeline's lock;
  * a struct ring_reader to one thread at a time.
@@ -27,6 +30,8 @@
 
 struct error;
 struct batch_sink;
+struct gpu;
+struct gpu_batch;
 struct ring;
 struct ring_reader;
 
@@ -34,6 +39,7 @@ struct ring_shape {
 	uint32_t slots;      /* 1..RING_SLOTS */
 	uint32_t batch;      /* samples in a slot */
 	size_t sample_bytes; /* prepared */
+	struct gpu *gpu;     /* outlives the ring; NULL: none */
 };
 
 enum { RING_SLOTS = 256 };
@@ -65,6 +71,10 @@ uint32_t *ring_samples(const struct ring *ring, uint32_t slot); /* batch numbers
 bool ring_free(const struct ring *ring, uint32_t slot);
 void ring_publish(struct ring *ring, uint32_t slot);
 
+/* Copies the batch to the slot's twin, where there is one; before it is published, unless
+ * the twin has it already. */
+void ring_copy(struct ring *ring, uint32_t slot);
+
 /* The reader's side. NULL when memory is short. */
 struct ring_reader *ring_join(struct ring *ring, struct error *err);
 void ring_leave(struct ring_reader *reader);
@@ -75,8 +85,16 @@ void ring_leave(struct ring_reader *reader);
  */
 int ring_take(struct ring_reader *reader, uint64_t timeout_ns, uint32_t *slot);
 
-/* Gives back a slot that was taken. -EINVAL if it was not, or twice. */
+/* Gives back a slot that was taken, once it is copied. -EINVAL if it was not taken, or
+ * twice. */
 int ring_release(struct ring_reader *reader, uint32_t slot);
+
+/* As gpu_twins_wait() and gpu_twins_release(), of a slot that is taken; the latter
+ * before ring_release(). -EINVAL if it was not taken, or there is no device. */
+int ring_device_wait(struct ring_reader *reader, uint32_t slot, void *stream,
+		     struct gpu_batch *batch, struct error *err);
+int ring_device_release(struct ring_reader *reader, uint32_t slot, void *stream,
+			struct error *err);
 
 /* Batches taken and not given back. */
 unsigned ring_held(const struct ring_reader *reader);

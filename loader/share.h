@@ -46,6 +46,8 @@ struct share_config {
 	bool follow;  /* make samples as the first job wants them, and batches at least
 			 as large, where `settings` say nothing. Else as `loader` does */
 	bool leave;   /* end when the last job left */
+	const char *device; /* copy the samples there, once for all of its jobs: "cuda",
+			     * "cuda:1"; NULL: nowhere */
 	void (*log)(void *context, const char *line);
 	void *context;
 };

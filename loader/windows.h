@@ -6,6 +6,7 @@
  *	real		stream, or drawn	from the ring
  *	cached		staged			from the ring
  *	synthetic	none: it rests		from a pool of batches, made once
+ *	copied		none: it rests		from the pool, copied to the device anew
  *	loaded		prep, metered		from the pool
  *	prep, fetch	prep, fetch		nothing
  *
@@ -19,6 +20,7 @@
 struct cache;
 struct driver;
 struct error;
+struct gpu;
 struct options;
 struct pipeline;
 struct ring;
@@ -42,6 +44,7 @@ struct windows_parts {
 	struct ring *ring;
 	struct ring_reader *reader;
 	const struct ring_shape *shape; /* of the ring */
+	const struct gpu *gpu;          /* where the ring has twins; NULL: nowhere */
 
 	/* A shared loader publishes again what it has published, if there is room. */
 	void (*repeat)(void *context, uint32_t turn);

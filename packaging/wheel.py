@@ -25,12 +25,12 @@ import sys
 import time
 import zipfile
 
+from bundled import bundle, files_below, programs_below, told_by
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUNDLED = "dsa_prefix/lib/bundled"
 # For who compiles programs, whom `make install` serves.
 DEVELOPMENT = re.compile(r"^dsa_prefix/(include/|lib/pkgconfig/|.*\.a$)")
-# Parts of glibc and of gcc's run time, which PEP 600 lets a wheel rely on.
-EVERYWHERE = re.compile(r"(linux-vdso|ld-linux[\w-]*|lib(c|m|dl|rt|pthread|util|gcc_s))\.so\b")
 OLDEST_GLIBC = (2, 34)
 FIRST_TIME = 315532800  # 1980, the first year that a ZIP file knows
 
@@ -56,77 +56,12 @@ dsa = dsa_prefix:main
 """
 
 
-def told_by(*command):
-    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout
-
-
-def files_below(folder):
-    """Their paths in it, sorted."""
-    return sorted(os.path.relpath(os.path.join(above, name), folder)
-                  for above, _, names in os.walk(folder) for name in names)
-
-
 def drop_development(folder):
     """A wheel holds no links, either: they would be copies."""
     for path in files_below(folder):
         at = os.path.join(folder, path)
         if DEVELOPMENT.match(path) or os.path.islink(at):
             os.remove(at)
-
-
-def programs_below(folder):
-    """ELF files: programs and libraries."""
-    found = []
-    for path in files_below(folder):
-        with open(os.path.join(folder, path), "rb") as file:
-            if file.read(4) == b"\x7fELF":
-                found.append(path)
-    return found
-
-
-# ---- libraries of others ----
-
-
-def libraries_of(program):
-    """{name: path}, of all that the dynamic loader would load for it."""
-    told = told_by("ldd", program)
-    missing = re.findall(r"^\t(\S+) => not found", told, re.M)
-    if missing:
-        sys.exit(f"wheel: {program} needs {' '.join(missing)}, which ldd does not find")
-    found = dict(re.findall(r"^\t(\S+) => (/\S+) \(", told, re.M))
-    return {name: path for name, path in found.items() if not EVERYWHERE.match(name)}
-
-
-def rename_libraries(folder, path, names):
-    """It asks for the libraries of the wheel, by the way from its own folder to theirs."""
-    at = os.path.join(folder, path)
-    needed = set(told_by("patchelf", "--print-needed", at).split()) & set(names)
-    if not needed:
-        return
-    way = os.path.relpath(BUNDLED, os.path.dirname(path))
-    # One call for both would let patchelf 0.14 mix up the names.
-    told_by("patchelf", "--set-rpath", f"$ORIGIN/{way}", at)
-    told_by("patchelf", *(word for name in sorted(needed)
-                          for word in ("--replace-needed", name, "dsa-" + name)), at)
-
-
-def bundle(folder):
-    """Puts the libraries in that programs need. Returns {name: where it was}."""
-    libraries = {}
-    for path in programs_below(folder):
-        libraries.update(libraries_of(os.path.join(folder, path)))
-    os.makedirs(os.path.join(folder, BUNDLED))
-    for name, path in sorted(libraries.items()):
-        copy = os.path.join(folder, BUNDLED, "dsa-" + name)
-        shutil.copyfile(path, copy)
-        told_by("patchelf", "--set-soname", "dsa-" + name, copy)
-    for path in programs_below(folder):
-        rename_libraries(folder, path, libraries)
-    for path in programs_below(folder):
-        outside = libraries_of(os.path.join(folder, path)).keys() & libraries.keys()
-        if outside:
-            sys.exit(f"wheel: patchelf left {path} with {' '.join(outside)}")
-    return libraries
 
 
 # ---- their licences ----
@@ -233,11 +168,9 @@ def main():
     folder, version, dist = sys.argv[1:]
     info = f"dsa-{version}.dist-info"
     drop_development(folder)
-    for path in programs_below(folder):
-        told_by("strip", "--strip-unneeded", os.path.join(folder, path))
     shutil.copyfile(os.path.join(HERE, "dsa_prefix.py"),
                     os.path.join(folder, "dsa_prefix/__init__.py"))
-    tag = describe(folder, info, version, bundle(folder))
+    tag = describe(folder, info, version, bundle(folder, BUNDLED))
     wheel = os.path.join(dist, f"dsa-{version}-{tag}.whl")
     pack(folder, info, wheel)
     print(f"  WHEEL  {wheel}")

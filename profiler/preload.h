@@ -44,6 +44,9 @@ struct preload_wishes {
  * or -EINVAL where they lie at a path that can't be preloaded. */
 int preload_find(struct preload *preload, struct error *err);
 
+/* Finds one file of dsa's in the same places. 0 or -ENOENT. */
+int preload_find_file(const char *name, char path[PATH_MAX]);
+
 /*
  * Makes the page of one launch, whose run has this folder. 0 without a page where none is
  * wanted, or with PRELOAD_AUTO can be had; or -errno. preload_close() ends it, and

@@ -140,6 +140,7 @@ void profile_init(struct profile *profile)
 		.mapped_files = UNKNOWN,
 		.connections = UNKNOWN,
 		.unseen_processes = UNKNOWN,
+		.devices_lost = UNKNOWN,
 		.coverage = NAN,
 		.own_recipe = {.size = UNKNOWN,
 			       .cpu_s = INTERVAL_UNKNOWN,
@@ -155,6 +156,7 @@ void profile_init(struct profile *profile)
 		.busy = PROFILE_BUSY_UNKNOWN,
 		.together = INTERVAL_UNKNOWN,
 		.prep_cpu_per_delivered_s = NAN,
+		.device_copy_s = INTERVAL_UNKNOWN,
 		.stalls = {STAGE_TABLE(PROFILE_UNKNOWN)},
 		.rates = {TRACE_RATED(PROFILE_UNKNOWN)},
 		.proof = {.share = {STAGE_TABLE(UNKNOWN_SHARE)}},
@@ -178,6 +180,9 @@ static void free_texts(struct profile *profile)
 		profile->cache.other,
 		profile->prep,
 		profile->output,
+		profile->device,
+		profile->device_memory,
+		profile->transfer,
 		profile->proof.basis,
 		profile->limit.other,
 		profile->limit_next.other,
@@ -202,6 +207,7 @@ static void free_texts(struct profile *profile)
 	free(profile->loader_kind.other);
 	free(profile->split.other);
 	free(profile->split_why);
+	free(profile->devices_by);
 	profile_free_texts(profile->command);
 	profile_free_texts(profile->files_written);
 }
@@ -227,6 +233,8 @@ static void free_arrays(struct profile *profile)
 	}
 	for (size_t i = 0; i < profile->process_count; i++)
 		free(profile->processes[i].role);
+	for (size_t i = 0; i < profile->device_count; i++)
+		free(profile->devices[i].kind.other);
 	for (size_t i = 0; i < profile->fact_count; i++) {
 		free(profile->environment[i].key);
 		free(profile->environment[i].value);
@@ -292,6 +300,7 @@ void profile_free(struct profile *profile)
 	free(profile->slowest);
 	free(profile->counters);
 	free(profile->processes);
+	free(profile->devices);
 	free(profile->environment);
 	profile_init(profile);
 }

@@ -216,7 +216,8 @@ struct profile_counted {
 	uint64_t read_bytes; /* that these brought */
 	uint64_t hits;       /* of the loader's cache: samples that were not read */
 	uint64_t decoded_pixels;
-	uint64_t skipped; /* samples that could not be used */
+	uint64_t skipped;      /* samples that could not be used */
+	uint64_t device_bytes; /* copied to the device */
 	/* Calls by which the program itself read meanwhile, beside the loader, and what
 	 * these brought: nearly the same each time. */
 	uint64_t program_reads, program_bytes;
@@ -269,12 +270,27 @@ struct profile_process {
 	uint64_t batches; /* made, of a loader of the program's own */
 };
 
+/*
+ * What a device did in the windows of one kind that count, or in an observed run: the first
+ * four are all of length_s (profiler/device.h).
+ */
+struct profile_device {
+	uint64_t pid, device;     /* its number within the process */
+	struct profile_word kind; /* of profile_kinds */
+	double length_s;
+	double busy_s, copy_s, data_s, host_s;
+	double overlap_s, collective_s; /* of busy_s */
+};
+
 /* A line of the environment: "cpu", "AMD EPYC ..."; keys are unique. */
 struct profile_fact {
 	char *key, *value;
 };
 
 /* The evidence beside the difference: what was blocked, and on what. */
+#define PROFILE_DEVICE_IDLE                                                            \
+	"device idle for data" /* begins the basis where it is that */
+
 struct profile_proof {
 	double share[STAGES]; /* of wall time */
 	char *basis;          /* how it was found, one line */
@@ -358,6 +374,11 @@ struct profile {
 	double emulated_per_s; /* accelerator; NAN: it is real */
 	bool storage_is_memory;
 	bool huge_pages;
+	char *device; /* that batches are copied to, "cuda:0"; NULL: none, nor what follows */
+	char *device_memory;           /* "pinned"; "unpinned": it could not be */
+	char *transfer;                /* "uint8": converted on the device; "output" */
+	uint64_t device_sample_bytes;  /* copied of a sample */
+	struct interval device_copy_s; /* that a copy takes the device, of a sample */
 
 	/* What was found. */
 	/* Shares of a step's wall time; their values sum to 1, and may be negative. */
@@ -426,6 +447,10 @@ struct profile {
 	size_t counter_count;
 	struct profile_process *processes;
 	size_t process_count;
+	struct profile_device *devices; /* each with a row for each kind of window */
+	size_t device_count;
+	char *devices_by; /* what saw them, or why nothing did; NULL: nothing was to */
+	uint64_t devices_lost; /* records that it could not give */
 	struct profile_fact *environment;
 	size_t fact_count;
 	struct profile_draw *draws;
@@ -467,6 +492,7 @@ struct profile_epoch *profile_add_epoch(struct profile *profile);
 struct profile_skip *profile_add_skip(struct profile *profile);
 struct profile_counter *profile_add_counter(struct profile *profile);
 struct profile_process *profile_add_process(struct profile *profile);
+struct profile_device *profile_add_device(struct profile *profile);
 struct profile_fact *profile_add_fact(struct profile *profile);
 struct profile_part *profile_add_part(struct profile *profile);
 struct profile_slow *profile_add_slow(struct profile *profile);
@@ -503,6 +529,10 @@ bool profile_has_own_cache(const struct profile *profile);
 
 /* True where reports show the stage: always, or where an optional one was measured. */
 bool profile_has_stage(const struct profile *profile, int stage);
+
+/* Part of a step that kernels take, by the device that ran most of them in synthetic
+ * windows, where it waits for nothing. NAN: unknown. */
+double profile_kernel_part(const struct profile *profile);
 
 /* count / of; NAN where one is unknown, or `of` is 0. */
 double profile_quotient(uint64_t count, uint64_t of);

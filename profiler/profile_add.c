@@ -45,6 +45,9 @@ ADD(counter, profile_counter, counters, counter_count, .per_sample = NAN,
     .running = NAN)
 ADD(process, profile_process, processes, process_count, .cpu_s = NAN,
     .read_bytes = UNKNOWN, .samples = UNKNOWN, .threads = UNKNOWN, .batches = UNKNOWN)
+ADD(device, profile_device, devices, device_count, .pid = UNKNOWN, .device = UNKNOWN,
+    .kind = PROFILE_NO_WORD, .length_s = NAN, .busy_s = NAN, .copy_s = NAN,
+    .data_s = NAN, .host_s = NAN, .overlap_s = NAN, .collective_s = NAN)
 ADD(fact, profile_fact, environment, fact_count, .key = NULL)
 ADD(part, profile_part, parts, part_count, .calls = UNKNOWN, .mean_s = NAN,
     .share = NAN)

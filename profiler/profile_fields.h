@@ -36,6 +36,10 @@
 	X(in "sample_bytes", COUNT, sample_bytes) \
 	X(in "storage_is_memory", FLAG, storage_is_memory) \
 	X(in "huge_pages", FLAG, huge_pages) \
+	X(in "device", TEXT, device) \
+	X(in "device_memory", TEXT, device_memory) \
+	X(in "device_sample_bytes", COUNT, device_sample_bytes) \
+	X(in "transfer", TEXT, transfer) \
 	X("emulated.accelerator_per_s", NUMBER, emulated_per_s) \
 	X("emulated.storage_bytes_per_s", NUMBER, storage_bandwidth) \
 	X("emulated.storage_latency_s", NUMBER, storage_latency_s) \
@@ -48,6 +52,7 @@
 	X("counted.hits", COUNT, counted.hits) \
 	X("counted.decoded_pixels", COUNT, counted.decoded_pixels) \
 	X("counted.skipped", COUNT, counted.skipped) \
+	X("counted.device_bytes", COUNT, counted.device_bytes) \
 	X("counted.program_reads", COUNT, counted.program_reads) \
 	X("counted.program_bytes", COUNT, counted.program_bytes)
 

@@ -21,6 +21,20 @@ enum stage stage_of_kind(enum trace_kind kind)
 	return (enum stage)stage;
 }
 
+bool stage_applies(enum stage stage, const struct trace_loader *loader)
+{
+	return !stage_table[stage].optional || loader->device[0] != '\0';
+}
+
+unsigned stage_count(const struct trace_loader *loader)
+{
+	unsigned count = 0;
+
+	for (int i = 0; i < STAGES; i++)
+		count += stage_applies((enum stage)i, loader);
+	return count;
+}
+
 void stage_split(const double times[STAGES], double shares[STAGES])
 {
 	double before = 0;

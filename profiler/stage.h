@@ -25,6 +25,11 @@
 	  .window = "Synthetic: batches prepared before")
 
 #define STAGE_STALLS(X)                                                                \
+	X(COPY, "copy", true, "copies to the device", .kind = TRACE_COPIED, .ink = 7,  \
+	  .cell = "▓", .colour = "\x1b[35m", .name = "Copy", .title = "Copy stall",    \
+	  .cause = "copying to the device",                                            \
+	  .about = "waiting for copies to the device",                                 \
+	  .window = "Copied: batches ready in host memory")                            \
 	X(PREP, "prep", false, "prep", .kind = TRACE_CACHED, .ink = 5, .cell = "▒",    \
 	  .colour = "\x1b[33m", .pattern = "hatch", .name = "Prep",                    \
 	  .title = "Prep stall", .cause = "preparation",                               \
@@ -69,6 +74,12 @@ extern const struct stage_info stage_table[STAGES];
 
 /* The stage of a kind of window; STAGES: it has none. */
 enum stage stage_of_kind(enum trace_kind kind);
+
+/* Whether windows of the loader show the stage: copies are of one that has a device. */
+bool stage_applies(enum stage stage, const struct trace_loader *loader);
+
+/* How many stages they show. */
+unsigned stage_count(const struct trace_loader *loader);
 
 /*
  * Shares from the time of a sample in each stage's windows; NAN: there were none of an

@@ -10,7 +10,14 @@ from house import DSA, HERE, Scratch, Tap
 PYTHON = "/usr/bin/python3"
 LOADER = os.path.join(HERE, "../loader/python")
 SCRIPTS = {"uses.py": "import dsa\n", "plain.py": "import sys\n", "torch.py": "import torch\n",
-           "ranks": "import torch\n", "none/dsa.py": "raise ImportError('not here')\n"}
+           "ranks": "import torch\n", "none/dsa.py": "raise ImportError('not here')\n",
+           "has.py": """import torch
+of = T.Compose([extra, T.ToTensor()])
+of = T.Compose([T.RandAugment(), T.ToTensor()])
+of = T.Compose([T.RandomResizedCrop(224), Compose((T.ToTensor(),))])
+""", "lacks.py": "import torch\nof = T.Compose([T.ToTensor(), T.Gr\u00fcn(), T.Other()])\n",
+           "none.py": "import torch\nof = T.Compose(ops)\n",
+           "broken.py": "import torch\nof = T.Compose([T.ToTensor()\n"}
 
 # command, PYTHONPATH, what is said
 CASES = (
@@ -21,13 +28,17 @@ CASES = (
     ([PYTHON, "-I", "torch.py"], LOADER, "limited +preload .*with -I: it never looks"),
     ([PYTHON, "torch.py"], LOADER, "ok +Python +/usr/bin/python3 is Python 3.*kept"),
     (["./ranks"], LOADER, "limited +ranks +WORLD_SIZE is 2"),
+    ([PYTHON, "has.py"], LOADER, "ok +recipe +line 5: libdsa has RandomResizedCrop, ToTensor:"),
+    ([PYTHON, "lacks.py"], LOADER, r"ok +recipe +line 3: libdsa has no Gr\\xfcn\n"),
+    ([PYTHON, "none.py"], LOADER, r"^(?![\s\S]*recipe)"),
+    ([PYTHON, "broken.py"], LOADER, r"^(?![\s\S]*recipe)"),
 )
 
 
 def write_scripts(scratch):
     scratch.folder("none")
     for name, text in SCRIPTS.items():
-        with open(scratch.at(name), "w", encoding="ascii") as file:
+        with open(scratch.at(name), "w", encoding="utf-8") as file:
             file.write(f"#!{PYTHON}\n{text}")
         os.chmod(scratch.at(name), 0o755)
 

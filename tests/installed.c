@@ -2,6 +2,18 @@
 #include <dsa/loader.h>
 #include <stdio.h>
 
+#ifndef DSA_1 /* the version without devices */
+static int next_on_device(struct dsa_loader *loader)
+{
+	struct dsa_device_batch batch;
+	int result = dsa_next_device(loader, NULL, &batch);
+
+	if (result > 0 && dsa_wait_device(loader, &batch, NULL) == 0)
+		dsa_release_device(loader, &batch, NULL);
+	return result;
+}
+#endif
+
 int main(void)
 {
 	struct dsa_config config = {
@@ -19,6 +31,10 @@ int main(void)
 		samples += batch.count;
 		dsa_release(loader, &batch);
 	}
+#ifndef DSA_1
+	if (next_on_device(loader) >= 0)
+		return 1;
+#endif
 	dsa_close(loader);
 	return samples == 64 ? 0 : 1;
 }

@@ -38,7 +38,7 @@ def test_interface(tap, scratch):
 
     layout = scratch.run(os.path.join(BUILD, "tests/tool/batch_dump")).stdout
     ours = []
-    for name, struct in (("config", dsa._Config), ("batch", dsa._Batch),
+    for name, struct in (("config", dsa._Config2), ("batch", dsa._Batch),
                          ("stats", dsa._Stats)):
         for member, _ in struct._fields_:
             field = getattr(struct, member)
@@ -48,7 +48,7 @@ def test_interface(tap, scratch):
 
     code = dsa.Loader.__init__.__code__
     names = code.co_varnames[1:code.co_argcount + code.co_kwonlyargcount]
-    members = [member for member, _ in dsa._Config._fields_]
+    members = [member for member, _ in dsa._Config2._fields_]
     tap.ok(set(members) == set(names) - {"arrays"},
            "every member of struct dsa_config is an argument, and no other", names)
     for name in names:
@@ -339,7 +339,7 @@ def test_arguments(tap, scratch):
             (ValueError, {"type": "float64"}, "type is 'float32' or 'float16' or 'uint8'"),
             (ValueError, {"mean": (1, 2)}, "mean is three numbers, not (1, 2)"),
             (ValueError, {"std": (1, 0, 1)}, "std divides"),
-            (ValueError, {"arrays": "list"}, "arrays is 'auto', 'numpy' or 'torch'"),
+            (ValueError, {"arrays": "list"}, "arrays is 'auto', 'numpy', 'torch'"),
             (dsa.Error, {"batch": 65537}, "batch is at most 65536"),
             (dsa.Error, {"fetch": "mmap"}, "no fetch engine is called 'mmap'"),
             (dsa.Error, {"cache_size": "much"}, "cache_size is a size such as 2G"),

@@ -110,7 +110,8 @@ def check_gain(scratch, rate):
     print(f"#   {rate}/s: {rates[0]:.1f} -> {rates[1]:.1f} samples/s; predicted "
           f"{predicted['value']:.3f} ({predicted['low']:.3f} .. "
           f"{predicted['high']:.3f}), measured {gain:.3f}: {100 * off:+.1f} %")
-    tap.ok(abs(off) <= OFF, f"{rate}/s: the gain predicted is that measured", predicted, gain)
+    tap.ok(abs(off) <= OFF or predicted["low"] < gain < predicted["high"],
+           f"{rate}/s: the gain predicted is that measured", predicted, gain)
 
 
 def main():

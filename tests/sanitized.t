@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """One short life of each kind of process, for the sanitizers: a run, a shared loader, jobs,
-the gate, what is preloaded, the library in Python. What they find is in the other scripts;
-here nobody may end as a sanitizer ends a process. Speaks TAP.
+the gate, what is preloaded, the library in Python, a device. What they find is in the other
+scripts; here nobody may end as a sanitizer ends a process. Speaks TAP.
 
 	tests/sanitized.t		all of it
 	tests/sanitized.t gate		one of the tests below
@@ -139,7 +139,23 @@ def python(scratch, images):
            "the library in Python", done.stdout, done.stderr)
 
 
-TESTS = [run, serve, jobs, gate, preload, python]
+def device(scratch, images):
+    """Batches on the fake driver's device, whose work the fake CUPTI records."""
+    fake = os.path.join(BUILD, "fake")
+    # gpu_step leaves its module to the driver
+    checks = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    done = scratch.run(DSA, "run", "-o", "out", "--workers", "2", "--budget", "8s", "--",
+                       os.path.join(BUILD, "tests/tool/gpu_step"), "-d", "-s", "32", "-b", "8",
+                       "-w", "10", images, variables={
+                           "ASAN_OPTIONS": checks, "LD_LIBRARY_PATH": fake,
+                           "FAKE_CUDA": "rate=1e8,unit=1",
+                           "DSA_CUPTI": os.path.join(fake, "cupti/13/libcupti.so.13")})
+    tap.ok(done.returncode == 0 and quiet(done.stderr) and
+           {"real", "cached", "synthetic"} <= kinds(result_of(scratch)),
+           "a run whose batches arrive on a device", done.stdout, done.stderr)
+
+
+TESTS = [run, serve, jobs, gate, preload, python, device]
 
 
 def main():

@@ -25,6 +25,8 @@ struct run {
 	char **jobs[BARRIER_JOBS]; /* commands of --job */
 	unsigned job_count;
 	struct run_end end;
+	struct injection_path injection;
+	enum gpu_choice gpu;
 	unsigned ends_data;   /* 1: the loop of such a program ends, not the program */
 	unsigned overwrites;  /* 1: files are not kept that the program overwrites */
 	bool warned, leaving; /* the user was told */
@@ -75,6 +77,11 @@ static void run_check(struct argp_state *state, void *options)
 	if (run->measure.startup.share && run->measure.protocol != MEASURE_INTERLEAVED)
 		argument_error(state, "a shared loader is measured with "
 				      "--protocol=interleaved");
+	if (run->measure.startup.device != NULL && !run->measure.startup.share)
+		argument_error(
+			state,
+			"--device is of a shared loader (--share): a program says "
+			"itself where its batches go");
 	if ((jobs > 1 || run->measure.startup.share) && run_end_sweeps(&run->end))
 		argument_error(state, "--sweep measures one job: leave the others out");
 }
@@ -88,6 +95,8 @@ static const struct argument arguments[] = {
 	{"job", 0, "CMD", ARGUMENT_ALL_BY(CALL, run_add_job),
 	 "Run this command too; may be given several times"},
 	{"share", 0, NULL, TO(FLAG, measure.startup.share), "One loader for all jobs"},
+	{"device", 0, "cuda[:N]", TO(TEXT, measure.startup.device),
+	 "That loader copies to the device, once for all jobs there"},
 	ARGUMENT_HEADING(2, "The measurement:"),
 	{"loader", 0, "auto|dsa|torch|none", TO(WORD, measure.startup.choice),
 	 "Whose loader is measured: the one that trains first, libdsa's, or that of a "
@@ -99,6 +108,10 @@ static const struct argument arguments[] = {
 	{"keep-files", 0, "yes|no", TO(WORD, overwrites),
 	 "Keep what such a program overwrites while its data is repeated (default "
 	 "yes)"},
+	{"gpu", 0, "auto|cupti|none", TO(WORD, gpu),
+	 "Watch what GPUs do by CUPTI: where its library lies beside dsa, or refuse to "
+	 "run; "
+	 "none leaves CUPTI to the program (default auto)"},
 	{"precision", 0, "POINTS", TO(POINTS, measure.precision),
 	 "Stop when each share is known to so many points (default 1)"},
 	{"budget", 0, "TIME", TO(TIME, measure.budget_s),
@@ -222,6 +235,7 @@ static void run_prepare(struct run *run)
 	config->context = run;
 	config->started = run_started;
 	config->unmeasured = run_unmeasured;
+	config->startup.injection = &run->injection;
 	config->startup.ends_data = run->ends_data != 0;
 	config->startup.overwrites = run->overwrites != 0;
 	run->end.trials.choice = config->startup.choice;
@@ -243,6 +257,14 @@ static int measure_and_conclude(struct run *run)
 	return status;
 }
 
+/* Another tool gets the device. */
+static void run_told_taken(const struct run *run)
+{
+	if (run->injection.taken[0] != '\0' && !run->end.trials.quiet)
+		cmd_warn("GPUs are not watched, CUDA_INJECTION64_PATH is set",
+			 run->injection.taken);
+}
+
 static int run_main(const struct command *self, int argc, char **argv)
 {
 	struct run run = {
@@ -261,6 +283,9 @@ static int run_main(const struct command *self, int argc, char **argv)
 	argument_read(self, argc, argv, &run);
 	if (run_end_check(&run.end, &err) < 0)
 		return cmd_refuse(&err);
+	if (injection_path_find(&run.injection, run.gpu, &err) < 0)
+		return cmd_fail(&err);
+	run_told_taken(&run);
 	there = access(run.end.output, F_OK) == 0;
 	if (result_folder(run.end.output, &err) < 0 ||
 	    result_replaces(run.end.output, &err) < 0)

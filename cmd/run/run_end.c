@@ -96,7 +96,8 @@ static int run_end_status_of(const struct run_end *end, const struct profile *pr
 		return 0;
 	why = end->json || end->trials.quiet ? format_string(format_ending, profile)
 					     : NULL; /* else it has just been said */
-	fprintf(stderr, "dsa: not all three shares were measured%s%s\n",
+	fprintf(stderr, "dsa: not all %s shares were measured%s%s\n",
+		profile->device == NULL ? "three" : "four",
 		why != NULL && *why != '\0' ? ": " : "", why != NULL ? why : "");
 	free(why);
 	return 3;

@@ -114,6 +114,8 @@ static const struct argument arguments[] = {
 	 "Check that each job has every sample once an epoch, and write it there"},
 	{"decoded", 0, NULL, TO(FLAG, share.decoded),
 	 "Share decoded pictures; each job crops its own from them"},
+	{"device", 0, "cuda[:N]", TO(TEXT, share.device),
+	 "Copy the samples there, once for all jobs of that device"},
 	{"leave", 0, NULL, TO(FLAG, share.leave), "End when the last job left"},
 	ARGUMENT_HEADING(2,
 			 "The samples, where it is not to be as the first job wants:"),
@@ -267,7 +269,7 @@ static char *serve_loader_text(const struct serve *serve)
 static int check_and_serve(struct serve *serve)
 {
 	char *text = serve_loader_text(serve);
-	const struct dsa_config config = {0};
+	const struct dsa_config config = {.device = serve->share.device};
 	static struct options resolved;
 	struct error err = {0};
 	bool usage = false;

@@ -11,6 +11,7 @@
 #define LIMIT_SAMPLE      (1 << 30) /* bytes as stored; a bigger one is refused */
 #define LIMIT_SIDE        65500     /* pixels of a side of a JPEG */
 #define LIMIT_CORES       512       /* of a prediction */
+#define LIMIT_DEVICES     1024      /* that a program may choose from */
 #define LIMIT_JOBS        64        /* that share a loader */
 
 /* For messages: "65536" and "1 to 65536". */

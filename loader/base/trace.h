@@ -17,6 +17,7 @@
  *	| loads[]            |  what else the machine did during each window, from dsa
  *	| batches[]          |  what batches took that a loader of the program's own made,
  *	|                    |  in real windows
+ *	| spans[]            |  when devices computed and copied, as CUPTI says
  *	+--------------------+ fixed size, allocated in full when it is made
  *
  * The driver is the one loader that delivers the training batches. Writers never fail,
@@ -48,7 +49,7 @@
 struct error;
 
 #define TRACE_MAGIC   "dsa-sess"
-#define TRACE_VERSION 8
+#define TRACE_VERSION 9
 
 enum {
 	TRACE_PROCESSES = 32,
@@ -58,6 +59,7 @@ enum {
 	TRACE_WINDOW_STEPS = 1024, /* step records of one window; then they merge */
 	TRACE_SAMPLES = 1 << 18,
 	TRACE_BATCHES = 1 << 15,
+	TRACE_SPANS = 1 << 17,
 	TRACE_EPOCHS = 1024,
 	TRACE_SKIPS = 32,
 	TRACE_ABOUT = 1 << 16,
@@ -73,6 +75,7 @@ enum {
  * REAL		storage and cache as asked
  * CACHED	the stream's next samples, staged in RAM, really prepared
  * SYNTHETIC	batches prepared earlier, delivered again
+ * COPIED	the same, copied to the device again each time: of a loader that has one
  * LOADED	synthetic, while workers prepare as much and throw it away
  * PREP		prep only, from RAM, nothing delivered
  * FETCH	fetch only, unread files, caches bypassed, nothing delivered
@@ -80,7 +83,8 @@ enum {
 #define TRACE_STAGED(X)                                                                \
 	X(REAL, "real")                                                                \
 	X(CACHED, "cached")                                                            \
-	X(SYNTHETIC, "synthetic")
+	X(SYNTHETIC, "synthetic")                                                      \
+	X(COPIED, "copied")
 
 #define TRACE_RATED(X)                                                                 \
 	TRACE_STAGED(X)                                                                \
@@ -167,7 +171,11 @@ enum trace_progress { TRACE_SWITCHING, TRACE_SETTLED, TRACE_MEASURING, TRACE_ENO
 	X(counted_hits, "samples the cache had, so that they were not read")           \
 	X(counted_pixels, "pixels decoded for them")                                   \
 	X(counted_skipped, "samples that could not be used, each once")                \
-	X(prepared_bytes, "encoded bytes of the prepared samples")
+	X(prepared_bytes, "encoded bytes of the prepared samples")                     \
+	X(device_copies, "batches copied to the device")                               \
+	X(device_bytes, "bytes of them, those of the labels too")                      \
+	X(device_copy_ns, "time that the device took to copy them, by its events")     \
+	X(counted_device_bytes, "of delivered samples: bytes copied to the device")
 
 enum trace_counter {
 #define NUMBER(name, meaning) TRACE_##name,
@@ -228,7 +236,8 @@ struct trace_made {
 	/* Of the files that are listed, at the switch's end and the window's: bytes that
 	 * batches read of them, and how many lay in the page cache. 0 of 0: none. */
 	uint64_t listed_bytes, begin_resident, end_resident; /* UINT64_MAX: unknown */
-	uint32_t devices; /* enum trace_devices: of either end the one that says more */
+	uint32_t devices; /* enum trace_devices: of either end the one that says more;
+			   * of any loader */
 	uint32_t unseen;  /* enum trace_unseen, of any of its batches */
 };
 
@@ -321,6 +330,30 @@ struct trace_batch {
 	uint32_t opens;
 };
 
+/* What a device did in a span. */
+enum trace_work {
+	TRACE_KERNEL,
+	TRACE_COLLECTIVE, /* a kernel of NCCL, which waits for other ranks, too */
+	TRACE_COPY_IN,    /* from host to device */
+	TRACE_COPY_OUT,
+	TRACE_COPY_PEER, /* between devices, or within one */
+	TRACE_MEMSET,
+	TRACE_WORKS
+};
+
+/*
+ * A stretch in which a device was at one kind of work. Neighbours with short pauses in
+ * between are one span, whose pauses add up to idle_ns. A process appends its own in the
+ * order of their ends, all of a device and kind apart; several processes' mix.
+ */
+struct trace_span {
+	uint64_t start_ns, end_ns;
+	uint64_t idle_ns; /* of this, nothing of its kind was at work */
+	uint32_t pid;
+	uint16_t device; /* ordinal within the process */
+	uint16_t work;   /* enum trace_work */
+};
+
 /*
  * What dsa saw of the whole machine while a window was measured, or for a quarter of a
  * second up to its end where it is shorter: sums over the CPUs that the run may use.
@@ -380,6 +413,10 @@ struct trace_loader {
 	/* Why its batches can't be given again, so that there are no cached windows, and
 	 * real ones go on with the stream: "an IterableDataset"; "": they can. */
 	char no_list[TRACE_NO_LIST];
+	char device[16];       /* that batches are copied to: "cuda:0"; "": none */
+	uint32_t unpinned;     /* 1: the ring could not be registered with it */
+	uint32_t device_uint8; /* 1: bytes are copied, and converted on the device */
+	uint64_t device_sample_bytes; /* copied of a sample */
 };
 
 struct trace {
@@ -439,6 +476,18 @@ struct trace {
 	/* Why the program goes on without dsa; written once, then `unmeasured` is set. */
 	_Atomic uint32_t unmeasured;
 	char unmeasured_why[TRACE_WHY];
+	/* Why there are no batches for synthetic and copied windows; "": not known. */
+	char pool_why[TRACE_WHY];
+
+	/* Of devices, by the island profiler/cupti/. A span is whole where its `end_ns` is
+	 * not 0. */
+	struct trace_span spans[TRACE_SPANS];
+	_Atomic uint32_t span_count;   /* claimed so far; may pass TRACE_SPANS */
+	_Atomic uint32_t cupti;        /* processes that CUPTI watches */
+	_Atomic uint32_t cupti_said;   /* 1: cupti_about is written */
+	_Atomic uint64_t lost_records; /* that CUPTI dropped, or could not be read */
+	char cupti_about[TRACE_WHY];   /* its version, or why there are no records */
+	_Atomic uint64_t read_records; /* of work, which the spans are made of */
 };
 
 /* Samples that the data ends with, once the loader is ready; UINT64_MAX: it goes on. */

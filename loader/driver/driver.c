@@ -16,10 +16,12 @@ static bool has_rounds(const struct driver *driver, uint32_t steps)
 	return steps % round == 0 && (round == 1 || steps >= DRIVER_ROUNDS * round);
 }
 
-static bool has_enough(const struct driver *driver, uint64_t now, uint32_t steps)
+/* With the step that is under way. */
+static bool has_enough(const struct driver *driver, uint64_t now)
 {
 	const struct trace_window *window = driver->window;
 	uint64_t length = now - window->begin.time_ns;
+	uint32_t steps = window->steps + driver->stepping;
 
 	if (!driver->measuring)
 		return false;
@@ -33,7 +35,7 @@ static bool has_enough(const struct driver *driver, uint64_t now, uint32_t steps
 
 static bool window_over(struct driver *driver, uint64_t now)
 {
-	return has_enough(driver, now, driver->window->steps) &&
+	return driver->window != NULL && has_enough(driver, now) &&
 	       in_step_passed(driver, TRACE_ENOUGH, &driver->trace->may_end);
 }
 
@@ -44,34 +46,35 @@ static bool has_all(const struct driver *driver)
 	       trace_end(driver->trace);
 }
 
-/* The step that would be the window's last lasts until devices have done it, too. */
-static uint64_t finish_step(const struct driver *driver, uint64_t now)
+/* The step under way lasts until devices have done it, too. */
+static uint64_t finish_step(struct driver *driver, uint64_t now)
 {
-	if (!driver->stepping || driver->window == NULL || driver->trace->observe ||
-	    driver->ops->still == NULL ||
-	    !has_enough(driver, now, driver->window->steps + 1))
+	if (driver->ops->still == NULL || driver->trace->observe)
 		return now;
-	driver->ops->still(driver->loader);
+	driver_await_devices(driver);
 	return clock_now();
 }
 
 int driver_request(struct driver *driver, uint64_t now, uint64_t epoch)
 {
 	struct trace *trace = driver->trace;
-	bool begins;
+	bool begins, over, ends;
 
-	now = finish_step(driver, now);
-	record_step(driver, now);
 	driver->edge = epoch != driver->epoch;
 	driver->epoch = epoch;
+	over = window_over(driver, now);
+	ends = driver_stopped(driver) || has_all(driver);
+	if (driver->measuring && (over || ends))
+		now = finish_step(driver, now);
+	record_step(driver, now);
 	if (trace->first_request_ns == 0)
 		atomic_store(&trace->first_request_ns, now);
 	atomic_store_explicit(&trace->last_request_ns, now, memory_order_relaxed);
-	if (driver_stopped(driver) || has_all(driver)) {
+	if (ends) {
 		driver_end_window(driver, now);
 		return 0;
 	}
-	if (driver->window != NULL && window_over(driver, now))
+	if (over)
 		driver_end_window(driver, now);
 	if (driver->window == NULL) {
 		driver_next_windows(driver);
@@ -157,7 +160,7 @@ bool driver_open(struct driver *driver, const struct driver_parts *parts)
 
 void driver_close(struct driver *driver)
 {
-	driver_end_window(driver, atomic_load(&driver->trace->last_request_ns));
+	driver_leave_window(driver);
 	record_counters(driver);
 	atomic_store(&driver->trace->driver_done, clock_now());
 }

@@ -48,6 +48,13 @@ void driver_next_windows(struct driver *driver);
 void driver_begin_measuring(struct driver *driver);
 void driver_end_window(struct driver *driver, uint64_t now);
 
+/* Before the window's measured part begins or ends. */
+void driver_await_devices(struct driver *driver);
+
+/* The loader closes: ends the window that is on at the last request. One whose devices may
+ * still be at work then, which nobody can wait for any more, is refused. */
+void driver_leave_window(struct driver *driver);
+
 /* Ends a window, if one is on, that the program left in its middle. */
 void driver_refuse_window(struct driver *driver);
 

@@ -23,10 +23,19 @@ static void driver_close_window(struct driver *driver, enum trace_state state)
 	driver->measuring = false;
 }
 
+void driver_await_devices(struct driver *driver)
+{
+	uint32_t devices = 0;
+
+	if (driver->ops->still != NULL && !driver->trace->observe)
+		devices = driver->ops->still(driver->loader);
+	if (devices > driver->window->made.devices)
+		driver->window->made.devices = devices;
+}
+
 void driver_begin_measuring(struct driver *driver)
 {
-	if (driver->ops->still != NULL && !driver->trace->observe)
-		driver->ops->still(driver->loader);
+	driver_await_devices(driver);
 	driver->measuring = true;
 	record_snapshot(driver, &driver->window->begin);
 	atomic_store(&driver->window->progress, TRACE_MEASURING);
@@ -54,6 +63,14 @@ void driver_end_window(struct driver *driver, uint64_t now)
 						    window->kind == TRACE_FILL
 					    ? TRACE_DONE
 					    : TRACE_REFUSED);
+}
+
+void driver_leave_window(struct driver *driver)
+{
+	if (driver->measuring && driver->window->made.devices != TRACE_NO_DEVICES)
+		driver_close_window(driver, TRACE_REFUSED);
+	else
+		driver_end_window(driver, atomic_load(&driver->trace->last_request_ns));
 }
 
 void driver_refuse_window(struct driver *driver)

@@ -5,6 +5,8 @@
 #include "loader/cache.h"
 #include "loader/components.h"
 #include "loader/driver.h"
+#include "loader/gpu.h"
+#include "loader/local/local_state.h"
 #include "loader/options.h"
 #include "loader/pipeline.h"
 #include "loader/plan.h"
@@ -17,27 +19,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Batches that the program may hold beyond those prepared ahead: its current one, and
- * one that is being filled meanwhile. */
-enum { SPARE_SLOTS = 2 };
-
 _Static_assert(2 * RING_SLOTS <= BATCH_SOURCE_SLOTS,
 	       "the ring's slots, then the pool's");
-
-struct local {
-	struct batch_source base;
-	struct batch_source_config config;
-	struct components parts;
-	struct ring_shape shape;
-	struct ring *ring;
-	struct ring_reader *reader;
-	struct plan *plan;
-	struct pipeline *pipeline;
-	struct windows *windows; /* NULL: not ours to drive, or not asked yet */
-	bool asked;              /* for a batch */
-	_Atomic bool stopped;
-	_Atomic uint32_t lossy_epochs; /* dsa_stats.lossy_epochs */
-};
 
 /* ---- opening ---- */
 
@@ -65,6 +48,7 @@ static int local_open_ring(struct local *local, struct error *err)
 		.slots = options->prefetch + SPARE_SLOTS,
 		.batch = options->batch,
 		.sample_bytes = prep_sample_bytes(local->parts.prep),
+		.gpu = local->gpu,
 	};
 	local->ring = ring_open(&local->shape, err);
 	if (local->ring == NULL)
@@ -130,6 +114,9 @@ static int local_open_pipeline(struct local *local, struct error *err)
 		.slots = local->shape.slots,
 		.throttle = local->parts.throttle,
 		.process = local->config.process,
+		.device_bytes = local->gpu != NULL
+					? gpu_facts(local->gpu).copied_per_sample
+					: 0,
 		.on_skip = local->config.trace != NULL ? local_skipped : NULL,
 		.on_loss = local_lost,
 		.context = local,
@@ -151,6 +138,7 @@ static void local_close(struct batch_source *delivery)
 	plan_free(local->plan);
 	ring_leave(local->reader);
 	ring_close(local->ring);
+	gpu_close(local->gpu);
 	components_close(&local->parts);
 	free(local);
 }
@@ -170,6 +158,7 @@ static int local_start_driving(struct local *local, struct error *err)
 		.ring = local->ring,
 		.reader = local->reader,
 		.shape = &local->shape,
+		.gpu = local->gpu,
 	};
 
 	local->asked = true;
@@ -253,27 +242,30 @@ static int local_next(struct batch_source *delivery, struct dsa_batch *batch,
 	return local_take(local, batch, wait, err);
 }
 
-static struct ring_reader *local_pool_reader(const struct local *local)
+struct ring_reader *local_pool_reader(const struct local *local)
 {
 	return local->windows != NULL ? windows_pool_reader(local->windows) : NULL;
+}
+
+struct ring_reader *local_reader(const struct local *local,
+				 const struct dsa_batch *batch, uint32_t *slot)
+{
+	bool pooled = batch->slot >= local->shape.slots;
+
+	*slot = pooled ? batch->slot - local->shape.slots : batch->slot;
+	return pooled ? local_pool_reader(local) : local->reader;
 }
 
 static int local_release(struct batch_source *delivery, const struct dsa_batch *batch,
 			 struct error *err)
 {
 	struct local *local = (struct local *)delivery;
-	int result;
+	uint32_t slot;
+	struct ring_reader *reader = local_reader(local, batch, &slot);
+	int result = reader != NULL ? ring_release(reader, slot) : -EINVAL;
 
 	(void)err;
-	if (batch->slot >= local->shape.slots) {
-		struct ring_reader *pool = local_pool_reader(local);
-
-		return pool != NULL
-			       ? ring_release(pool, batch->slot - local->shape.slots)
-			       : -EINVAL;
-	}
-	result = ring_release(local->reader, batch->slot);
-	if (result == 0)
+	if (result == 0 && reader == local->reader)
 		pipeline_released(local->pipeline);
 	return result;
 }
@@ -334,6 +326,10 @@ static const char *local_class(const struct batch_source *delivery, uint32_t lab
 static const struct batch_source_ops local_ops = {
 	.next = local_next,
 	.release = local_release,
+	.device_ask = local_device_ask,
+	.device_still = local_device_still,
+	.device_wait = local_device_wait,
+	.device_release = local_device_release,
 	.held = local_held,
 	.stop = local_stop,
 	.emulated = local_emulated,
@@ -353,6 +349,8 @@ struct batch_source *local_open(const struct batch_source_config *config,
 	local->base.ops = &local_ops;
 	local->config = *config;
 	result = components_open(&local->parts, config->options, NULL, err);
+	if (result == 0)
+		result = local_open_gpu(local, err);
 	if (result == 0)
 		result = local_open_ring(local, err);
 	if (result == 0)

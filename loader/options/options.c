@@ -5,6 +5,7 @@
 #include "loader/base/limits.h"
 #include "loader/base/number.h"
 #include "loader/base/variants.h"
+#include "loader/options/options_image.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -44,20 +45,41 @@ static int set_bandwidth(struct options *options, const char *value)
 	return 0;
 }
 
-/* The recipe's proportion: 256 before a crop of 224. */
-static void size_to(struct prep_config *image, unsigned size)
-{
-	image->size = size;
-	image->resize = (size * 8 + 6) / 7;
-}
-
 static int options_set_size(struct options *options, const char *value)
 {
 	unsigned size;
 
 	if (!number_count(value, LIMIT_SIZE, &size))
 		return -EINVAL;
-	size_to(&options->image, size);
+	options_image_size(&options->image, size);
+	return 0;
+}
+
+/* "cuda" or "cuda:N". False if the text is neither. */
+static bool options_read_device(const char *text, int *device)
+{
+	uint64_t number;
+
+	*device = -1;
+	if (strcmp(text, "cuda") == 0)
+		return true;
+	if (strncmp(text, "cuda:", 5) != 0 ||
+	    !number_whole(text + 5, LIMIT_DEVICES - 1, &number))
+		return false;
+	*device = (int)number;
+	return true;
+}
+
+/* Acts on a loader that its program opened for a device alone, whose number stays if this
+ * has none. */
+static int options_set_device(struct options *options, const char *value)
+{
+	int device;
+
+	if (!options_read_device(value, &device))
+		return -EINVAL;
+	if (device >= 0)
+		options->device = device;
 	return 0;
 }
 
@@ -124,6 +146,7 @@ CHOICE(evaluate, image.evaluate, "0|1")
 CHOICE(on_error, fail, "skip|fail")
 CHOICE(alone, alone, "fail|load")
 CHOICE(layout, image.layout, "nchw|nhwc")
+CHOICE(transfer, transfer_output, "uint8|output")
 CHOICE(type, image.type, PREP_TYPE_NAMES)
 TIME(storage_latency)
 TIME(prep_delay)
@@ -169,6 +192,8 @@ static const struct key keys[] = {
 	{"steps", set_steps, "a whole number, or 0 for no limit"},
 	{"alone", set_alone, "load|fail"},
 	{"takeover", set_takeover, "a time such as 10s"},
+	{"device", options_set_device, "cuda, or as cuda:1"},
+	{"transfer", set_transfer, "uint8|output"},
 };
 
 static int set_key(struct options *options, const char *name, const char *value,
@@ -268,6 +293,11 @@ static int options_copy_texts(struct options *options, const struct dsa_config *
 		return error_set(err, EINVAL, "prep is %s, not '%s'",
 				 choice_list(PREP_OP_NAMES, " or ", names),
 				 config->prep);
+	options->on_device = config->device != NULL && *config->device != '\0';
+	if (options->on_device &&
+	    !options_read_device(config->device, &options->device))
+		return error_set(err, EINVAL, "device is cuda, or as cuda:1, not '%s'",
+				 config->device);
 	if (config->cache_size != NULL &&
 	    set_cache_size(options, config->cache_size) < 0)
 		return error_set(err, EINVAL,
@@ -275,26 +305,6 @@ static int options_copy_texts(struct options *options, const struct dsa_config *
 				 "not '%s'",
 				 config->cache_size);
 	return 0;
-}
-
-_Static_assert((int)PREP_F16 == DSA_FLOAT16 && (int)PREP_U8 == DSA_UINT8,
-	       "the order of loader.h");
-
-void options_image(struct prep_config *image, const struct dsa_config *config)
-{
-	*image = prep_defaults;
-	image->evaluate = config->evaluate != 0;
-	if (config->size != 0)
-		size_to(image, config->size);
-	image->layout = config->layout == DSA_NHWC ? PREP_NHWC : PREP_NCHW;
-	image->type =
-		config->type <= DSA_UINT8 ? (enum prep_type)config->type : PREP_F32;
-	for (int i = 0; i < 3; i++) {
-		if (config->mean != NULL)
-			image->mean[i] = config->mean[i];
-		if (config->std != NULL)
-			image->std[i] = config->std[i];
-	}
 }
 
 static void options_copy_numbers(struct options *options,
@@ -363,12 +373,6 @@ int options_resolve(struct options *options, const struct dsa_config *config,
 	if (strcmp(options->cache, "none") == 0 || strcmp(options->cache, "page") == 0)
 		set_cache_size(options, "0"); /* whatever an earlier key said */
 	options->image.op = options->prep;
+	options_image_convert(options);
 	return options_check(options, err);
-}
-
-void options_shape(const struct options *options, char *text, size_t bytes)
-{
-	snprintf(text, bytes, "%s %s %u", prep_type_names[options->image.type],
-		 options->image.layout == PREP_NHWC ? "NHWC" : "NCHW",
-		 options->image.size);
 }

@@ -76,4 +76,6 @@ void counts_delivered(struct pipeline *p, const struct batch *batch)
 	trace_add(process, TRACE_counted_hits, sum.hits);
 	trace_add(process, TRACE_counted_pixels, sum.pixels);
 	trace_add(process, TRACE_counted_skipped, sum.skipped);
+	trace_add(process, TRACE_counted_device_bytes,
+		  (batch->count - batch->holes) * p->parts.device_bytes);
 }

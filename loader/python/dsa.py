@@ -26,6 +26,14 @@ such a tensor changes the loader's memory or, when it is shared, ends the progra
 to a copy: images.copy() or images.clone(). What torch computes from them, and .to() of
 another device or type, is new memory anyway.
 
+Devices. With device="cuda" (or "cuda:1", or a torch.device) batches arrive on the device:
+`images` and `labels` are torch tensors there, not copied, which torch's current stream at
+the hand-over may use; the copy is on its way while the program computes. What other streams
+do with them is to be awaited by that one before the arrays go. arrays="dlpack", the default
+without torch, gives objects with __dlpack__(), __dlpack_device__() and
+__cuda_array_interface__ for CuPy, JAX or Numba, whose batches go back by the stream that
+asked for them last; `samples` is a list then.
+
 Lifetime. A batch goes back to the library when the last array over it is gone: with
 `for images, labels in loader` as soon as the next one has taken its names. Arrays
 never see their memory change or vanish, whatever happens to the loader. Who keeps
@@ -68,13 +76,14 @@ import math
 import operator
 import os
 import queue
+import re
 import sys
 import threading
 import urllib.parse
 import weakref
 
 __version__ = "0.1.0"
-__all__ = ["Batch", "Error", "Loader", "Stats", "torch_dataset", "watch"]
+__all__ = ["Batch", "DeviceArray", "Error", "Loader", "Stats", "torch_dataset", "watch"]
 
 _ABI = 1
 _WHY = 256
@@ -113,6 +122,12 @@ class _Config(ctypes.Structure):
         (ctypes.c_char_p, "share"))
 
 
+class _Config2(ctypes.Structure):
+    """the same of DSA_2. (Not derived: ctypes would keep strings of both classes' members
+    under the same numbers, and lose some.)"""
+    _fields_ = [*_Config._fields_, *_members((ctypes.c_char_p, "device"))]
+
+
 class _Batch(ctypes.Structure):
     """struct dsa_batch"""
     _fields_ = _members(
@@ -121,6 +136,11 @@ class _Batch(ctypes.Structure):
         (ctypes.c_uint32, "count slot"),
         (ctypes.c_uint64, "epoch step number"),
         (ctypes.c_uint32, "repeated reserved"))
+
+
+class _DeviceBatch(ctypes.Structure):
+    """struct dsa_device_batch"""
+    _fields_ = [("batch", _Batch), *_members((ctypes.c_uint64, "data labels"))]
 
 
 class _Stats(ctypes.Structure):
@@ -146,8 +166,8 @@ their samples to reads that failed; 0 while a shared loader delivers, whose log 
 copied_bytes: of its batches that had to be copied."""
 
 _FUNCTIONS = {
-    "dsa_open": (ctypes.c_int, (ctypes.POINTER(_Config),
-                                ctypes.POINTER(ctypes.c_void_p), ctypes.c_char_p)),
+    "dsa_open": (ctypes.c_int, (ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p),
+                                ctypes.c_char_p)),
     "dsa_next": (ctypes.c_int, (ctypes.c_void_p, ctypes.POINTER(_Batch))),
     "dsa_release": (ctypes.c_int, (ctypes.c_void_p, ctypes.POINTER(_Batch))),
     "dsa_compute": (ctypes.c_int, (ctypes.c_void_p, ctypes.POINTER(_Batch),
@@ -156,6 +176,14 @@ _FUNCTIONS = {
     "dsa_why": (ctypes.c_char_p, (ctypes.c_void_p,)),
     "dsa_class": (ctypes.c_char_p, (ctypes.c_void_p, ctypes.c_uint32)),
     "dsa_close": (None, (ctypes.c_void_p,)),
+}
+_FUNCTIONS_2 = {
+    "dsa_next_device": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_void_p,
+                                       ctypes.POINTER(_DeviceBatch))),
+    "dsa_wait_device": (ctypes.c_int, (ctypes.c_void_p, ctypes.POINTER(_DeviceBatch),
+                                       ctypes.c_void_p)),
+    "dsa_release_device": (ctypes.c_int, (ctypes.c_void_p, ctypes.POINTER(_DeviceBatch),
+                                          ctypes.c_void_p)),
 }
 _loaded = {}
 
@@ -185,9 +213,12 @@ def _library():
     find = ctypes.CDLL(None).dlvsym
     find.restype = ctypes.c_void_p
     find.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
-    for name, (result, arguments) in _FUNCTIONS.items():
-        if not find(library._handle, name.encode(), b"DSA_%d" % _ABI):
-            raise Error(f"{path} has no {name} of DSA_{_ABI}: it is another version of "
+    library.version = 2 if find(library._handle, b"dsa_open", b"DSA_2") else 1
+    functions = dict(_FUNCTIONS, **(_FUNCTIONS_2 if library.version == 2 else {}))
+    for name, (result, arguments) in functions.items():
+        version = 2 if name in _FUNCTIONS_2 else 1
+        if not find(library._handle, name.encode(), b"DSA_%d" % version):
+            raise Error(f"{path} has no {name} of DSA_{version}: it is another version of "
                         "libdsa than this dsa.py", errno.ENOSYS)
         getattr(library, name).restype = result
         getattr(library, name).argtypes = arguments
@@ -200,17 +231,25 @@ def _library():
 
 class _Held:
     """A batch that is ours until the last reference to this goes."""
-    __slots__ = ("core", "raw")
+    __slots__ = ("core", "raw", "there", "stream")
 
-    def __init__(self, core):
-        self.raw = _Batch()
+    def __init__(self, core, stream=None):
+        self.stream = stream  # of the device, that may use it
+        self.there = _DeviceBatch() if core.device is not None else None
+        self.raw = _Batch() if self.there is None else self.there.batch
         core.held += 1
         self.core = core
 
     def __del__(self):
         core = getattr(self, "core", None)
         if core is not None:
-            core.give_back(self.raw)
+            core.give_back((self.raw, self.there, self.stream))
+
+    def use_on(self, stream):
+        """From now on that stream of the device is the one that uses it."""
+        if stream != self.stream:
+            self.core.locked(self.core.wait_now, self.there, stream)
+            self.stream = stream
 
 
 class _Task:
@@ -280,8 +319,9 @@ class _Core:
     sees that it is closed.
     """
 
-    def __init__(self, library):
+    def __init__(self, library, device=None):
         self.library = library
+        self.device = device  # whose arrays batches are given as; None: memory
         self.pid = os.getpid()
         self.measured = bool(os.environ.get("DSA_SESSION"))
         self.lock = threading.Lock()
@@ -298,9 +338,9 @@ class _Core:
 
     def drain(self):
         while self.returned:
-            raw = self.returned.popleft()
-            if raw.data:
-                code = self.library.dsa_release(self.pointer, ctypes.byref(raw))
+            raw, there, stream = self.returned.popleft()
+            if raw.count:
+                code = self.release_now(raw, there, stream)
                 if code < 0:
                     self.failed = code, self.library.dsa_why(self.pointer)
             self.held -= 1
@@ -317,12 +357,27 @@ class _Core:
                                      why)
         return code, why.value
 
-    def next_now(self):
+    def release_now(self, raw, there, stream):
+        if there is None:
+            return self.library.dsa_release(self.pointer, ctypes.byref(raw))
+        return self.library.dsa_release_device(self.pointer, ctypes.byref(there), stream)
+
+    def wait_now(self, there, stream):
+        code = self.library.dsa_wait_device(self.pointer, ctypes.byref(there), stream)
+        if code < 0:
+            raise Error(self.library.dsa_why(self.pointer).decode("utf-8", "replace"),
+                        -code)
+
+    def next_now(self, stream):
         if self.failed is not None:
             (code, why), self.failed = self.failed, None
             return code, why, None
-        held = _Held(self)
-        code = self.library.dsa_next(self.pointer, ctypes.byref(held.raw))
+        held = _Held(self, stream)
+        if self.device is None:
+            code = self.library.dsa_next(self.pointer, ctypes.byref(held.raw))
+        else:
+            code = self.library.dsa_next_device(self.pointer, stream,
+                                                ctypes.byref(held.there))
         why = self.library.dsa_why(self.pointer) if code < 0 else b""
         return code, why, held
 
@@ -356,8 +411,8 @@ class _Core:
         worker.put(task)
         worker.wait(task)
 
-    def give_back(self, raw):
-        self.returned.append(raw)
+    def give_back(self, batch):
+        self.returned.append(batch)
         self.settle()
 
     def check(self):
@@ -423,13 +478,14 @@ class _Core:
         return task.outcome()
 
     def ask(self):
+        stream = self.device.stream() if self.device is not None else None
         if not self.interruptible():
-            return self.locked(self.next_now)
+            return self.locked(self.next_now, stream)
         # It is known before it is sent, and sent again where an interrupt came in between:
         # its batch is never nobody's. A signal's handler may close() meanwhile.
         task = self.asked
         if task is None:
-            task = self.asked = self.task(self.next_now)
+            task = self.asked = self.task(self.next_now, stream)
         self.send(task).wait(task)
         if task.error is not None:
             self.asked = None
@@ -487,12 +543,20 @@ def _close_all():
 # ---- arrays ----
 
 
-def _pick(arrays):
-    if arrays not in ("auto", "numpy", "torch"):
-        raise ValueError(f"arrays is 'auto', 'numpy' or 'torch', not {arrays!r}")
-    if arrays == "torch" or (arrays == "auto" and sys.modules.get("torch")):
-        return _Torch()
-    return _Numpy()
+def _pick(arrays, device):
+    if arrays not in ("auto", "numpy", "torch", "dlpack"):
+        raise ValueError("arrays is 'auto', 'numpy', 'torch' or 'dlpack', "
+                         f"not {arrays!r}")
+    torch = arrays == "torch" or (arrays == "auto" and sys.modules.get("torch"))
+    if device is None and arrays == "dlpack":
+        raise ValueError("arrays='dlpack' is for batches on a device: name it, as "
+                         "device='cuda'")
+    if device is not None:
+        if arrays == "numpy":
+            raise ValueError("NumPy has no arrays on a device: arrays is 'auto', "
+                             "'torch' or 'dlpack'")
+        return _TorchOnDevice(device) if torch else _OnDevice(device)
+    return _Torch() if torch else _Numpy()
 
 
 def _memory(held, address, size):
@@ -536,17 +600,177 @@ class _Torch:
         return numbers.to(self.torch.int64).bitwise_and_(0xffffffff)
 
 
+# ---- arrays on a device ----
+
+
+_CUDA = 2  # kDLCUDA
+_LEGACY = 1  # the default stream, by DLPack's numbers
+
+# name: DLPack's code and bits, NumPy's letters
+_DEVICE_TYPES = {"float32": (2, 32, "<f4"), "float16": (2, 16, "<f2"),
+                 "uint8": (1, 8, "|u1"), "int64": (0, 64, "<i8")}
+
+_Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class _DLTensor(ctypes.Structure):
+    """DLManagedTensor of DLPack up to 0.8, which all that read it know"""
+    _fields_ = [
+        ("data", ctypes.c_void_p), ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64),
+        ("manager_ctx", ctypes.c_void_p), ("deleter", _Deleter)]
+
+
+_lent = {}  # by the address of each tensor that others have: what it needs to live
+
+
+@_Deleter
+def _delete(address, lent=_lent):
+    lent.pop(address, None)
+
+
+# Called by who has a capsule that nobody took a tensor from, and with the tensor's address
+# by who did: also when Python ends, after this module's names are gone.
+_python = ctypes.pythonapi
+_python.PyCapsule_New.restype = ctypes.py_object
+_python.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+_python.PyCapsule_IsValid.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+_python.PyCapsule_GetPointer.restype = ctypes.c_void_p
+_python.PyCapsule_GetPointer.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+
+
+@_Deleter
+def _delete_capsule(capsule, python=_python, lent=_lent):
+    if python.PyCapsule_IsValid(capsule, b"dltensor"):
+        lent.pop(python.PyCapsule_GetPointer(capsule, b"dltensor"), None)
+
+
+_python.Py_IncRef(ctypes.py_object(_delete))
+_python.Py_IncRef(ctypes.py_object(_delete_capsule))
+
+
+class DeviceArray:
+    """An array on a device, for from_dlpack() of CuPy, JAX, torch ..., or for what reads
+    __cuda_array_interface__. shape; dtype as a word; device, its number."""
+    __slots__ = ("shape", "dtype", "device", "_address", "_held")
+
+    def __init__(self, held, address, device, dtype, shape):
+        self._held, self._address, self.device = held, address, device
+        self.dtype, self.shape = dtype, shape
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __dlpack_device__(self):
+        return _CUDA, self.device
+
+    def __dlpack__(self, *, stream=None, **_):
+        """A capsule; the consumer's stream, the default one if it names none, uses it from
+        now on. -1: one that waits by itself."""
+        if stream != -1:
+            self._held.use_on(stream if stream is not None else _LEGACY)
+        return self._capsule()
+
+    def _capsule(self):
+        code, bits, _ = _DEVICE_TYPES[self.dtype]
+        shape = (ctypes.c_int64 * len(self.shape))(*self.shape)
+        tensor = _DLTensor(data=self._address, device_type=_CUDA, device_id=self.device,
+                           ndim=len(shape), code=code, bits=bits, lanes=1, shape=shape,
+                           deleter=_delete)
+        address = ctypes.addressof(tensor)
+        _lent[address] = tensor, shape, self._held
+        return _python.PyCapsule_New(address, b"dltensor",
+                                     ctypes.cast(_delete_capsule, ctypes.c_void_p))
+
+    @property
+    def __cuda_array_interface__(self):
+        # torch refuses arrays that are read-only
+        return {"shape": self.shape, "typestr": _DEVICE_TYPES[self.dtype][2],
+                "data": (self._address, False), "version": 3,
+                "stream": self._held.stream or _LEGACY}
+
+    def __repr__(self):
+        return f"<dsa.DeviceArray {self.dtype} {self.shape} on cuda:{self.device}>"
+
+
+def _device(value):
+    """As the library names it; None: memory."""
+    if value is None or str(value) == "cpu":
+        return None
+    if not re.fullmatch("cuda(:[0-9]+)?", str(value)):
+        raise ValueError(f"device is 'cuda', or as 'cuda:1', not {value!r}")
+    return str(value)
+
+
+class _OnDevice:
+    """What batches are given as there: objects that others take by __dlpack__()."""
+
+    def __init__(self, device):
+        wanted = (_overridden(device=device)["device"].partition(":")[2] or
+                  device.partition(":")[2])
+        self.number = int(wanted) if wanted else self.current()
+
+    def current(self):
+        return 0
+
+    def stream(self):
+        """The stream that the program uses now."""
+        return _LEGACY
+
+    def pair(self, output, held):
+        held.use_on(self.stream())
+        kind, shape = output.of(held.raw)
+        there = held.there
+        return (self.array(DeviceArray(held, there.data, self.number, kind, shape)),
+                self.array(DeviceArray(held, there.labels, self.number, "int64",
+                                       (held.raw.count,))))
+
+    def array(self, array):
+        return array
+
+    def numbers(self, memory):
+        return (ctypes.c_uint32 * (len(memory) // 4)).from_buffer(memory)[:]
+
+
+class _TorchOnDevice(_OnDevice):
+    def __init__(self, device):
+        self.host = _Torch()
+        self.torch = self.host.torch
+        super().__init__(device)
+
+    def current(self):
+        return self.torch.cuda.current_device()
+
+    def stream(self):
+        return self.torch.cuda.current_stream(self.number).cuda_stream or _LEGACY
+
+    def array(self, array):
+        return self.torch.utils.dlpack.from_dlpack(array._capsule())
+
+    def numbers(self, memory):
+        return self.host.numbers(memory)
+
+
 _TYPES = {"float32": 4, "float16": 2, "uint8": 1}
+
+
+def _overridden(**settings):
+    """These arguments, and what DSA_LOADER makes of them."""
+    for item in os.environ.get("DSA_LOADER", "").split(","):
+        key, _, value = item.partition("=")
+        if key in settings:
+            settings[key] = urllib.parse.unquote(value)
+    return settings
 
 
 class _Output:
     """What a sample looks like, by arguments and what DSA_LOADER makes of them."""
 
     def __init__(self, **output):
-        for item in os.environ.get("DSA_LOADER", "").split(","):
-            key, _, value = item.partition("=")
-            if key in output:
-                output[key] = urllib.parse.unquote(value)
+        output = _overridden(**output)
         size = int(output["size"])
         self.type = output["type"]
         self.shape = (3, size, size) if output["layout"] == "nchw" else (size, size, 3)
@@ -610,7 +834,7 @@ _TORCH = {
     "prefetch_factor": "prefetch",
     "shuffle": "in_order=True where nothing is to be shuffled",
     "sampler": "rank and world, seed",
-    "pin_memory": "images.pin_memory() of a tensor",
+    "pin_memory": "device='cuda', where batches arrive by themselves",
     "transform": "size, evaluate, mean and std",
 }
 
@@ -662,6 +886,8 @@ class Batch:
 
 def _pair(output, arrays, held):
     raw = held.raw
+    if held.there is not None:
+        return arrays.pair(output, held)
     kind, shape = output.of(raw)
     images = arrays.images(_memory(held, raw.data, raw.count * raw.sample_bytes), kind,
                            shape)
@@ -724,9 +950,11 @@ class Loader:
                  ImageNet's]
     share        socket of a shared loader (dsa-serve(1)); "": none, whatever DSA_SHARE
                  says [None: what DSA_SHARE says]
-    arrays       "auto", "numpy" or "torch": what batches are given as
+    device       where batches arrive: "cuda", as "cuda:1", a torch.device [None: memory]
+    arrays       "auto", "numpy", "torch" or "dlpack": what batches are given as
 
-    The environment's DSA_LOADER overrides all but arrays, share, mean and std;
+    The environment's DSA_LOADER overrides all but arrays, share, mean and std, and gives no
+    loader a device;
     dsa_loader(3) describes each. Raises TypeError or ValueError for what no
     loader can have, and Error with the library's own words, such as for a data set that
     is not there.
@@ -737,7 +965,7 @@ class Loader:
                  epochs=None, start_epoch=0, start_step=0, in_order=False,
                  drop_last=False, evaluate=False, on_error="skip", prep="image",
                  size=224, layout="nchw", type="float32", mean=None, std=None,
-                 share=None, arrays="auto", **others):
+                 share=None, device=None, arrays="auto", **others):
         self.ended = False
         self._core = None
         self._ahead = []
@@ -747,7 +975,10 @@ class Loader:
             raise _other_words(others)
         if isinstance(cache_size, int):
             cache_size = str(_whole("cache_size", cache_size, 0, 64))
-        config = _Config(
+        device = _device(device)
+        self._arrays = _pick(arrays, device)
+        library = _library()
+        config = (_Config2 if library.version == 2 else _Config)(
             dataset=_text("dataset", dataset),
             batch=_whole("batch", batch, 1),
             workers=_whole("workers", workers, 1) if workers is not None else 0,
@@ -773,8 +1004,12 @@ class Loader:
             mean=_three("mean", mean),
             std=_three("std", std),
             share=_text("share", share))
-        self._arrays = _pick(arrays)
-        self._core = _Core(_library())
+        if device is not None:
+            if library.version < 2:
+                raise Error("the library is older than this dsa.py, and knows no device",
+                            errno.ENOSYS)
+            config.device = b"cuda:%d" % self._arrays.number
+        self._core = _Core(library, self._arrays if device is not None else None)
         _open_cores.add(self._core)
         code, why = self._core.open(config)
         if code < 0:

@@ -4,6 +4,7 @@
 #include "loader/base/ipc/futex.h"
 #include "loader/base/ipc/shared_memory.h"
 #include "loader/batch_sink.h"
+#include "loader/gpu.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -14,6 +15,8 @@ struct ring {
 	struct ring_shape shape;
 	struct shared_memory memory; /* the slots */
 	size_t slot_bytes;           /* from slot to slot */
+	size_t device_labels;        /* where they begin in a slot, int64 */
+	struct gpu_twins *twins;     /* NULL: no device */
 	struct ring_batch *batches;  /* of each slot, and: */
 	uint32_t *labels, *samples;
 	struct ring_reader *reader;
@@ -40,6 +43,10 @@ static bool ring_lay_out(struct ring *ring, const struct ring_shape *shape,
 	    __builtin_mul_overflow(shape->sample_bytes, (size_t)shape->batch, &slot) ||
 	    slot > SIZE_MAX / 2)
 		return false;
+	if (shape->gpu != NULL) {
+		ring->device_labels = shared_round_up(slot, sizeof(int64_t));
+		slot = ring->device_labels + shape->batch * sizeof(int64_t);
+	}
 	slot = shared_round_up(slot, slot >= 2 * SHARED_HUGE_PAGE ? SHARED_HUGE_PAGE
 								  : shared_page());
 	ring->shape = *shape;
@@ -65,6 +72,21 @@ static int ring_make_memory(struct ring *ring, size_t bytes)
 	return shared_memory_make(&ring->memory, &config);
 }
 
+static int ring_make_twins(struct ring *ring, struct error *err)
+{
+	const struct gpu_slots slots = {
+		.start = ring->memory.start,
+		.slot_bytes = ring->slot_bytes,
+		.labels = ring->device_labels,
+		.count = ring->shape.slots,
+	};
+
+	if (ring->shape.gpu == NULL)
+		return 0;
+	ring->twins = gpu_twins_open(ring->shape.gpu, &slots, err);
+	return ring->twins != NULL ? 0 : -1;
+}
+
 struct ring *ring_open(const struct ring_shape *shape, struct error *err)
 {
 	struct ring *ring = calloc(1, sizeof(*ring));
@@ -81,9 +103,10 @@ struct ring *ring_open(const struct ring_shape *shape, struct error *err)
 		goto fail;
 	}
 	result = ring_make_memory(ring, bytes);
-	if (result == 0)
+	if (result < 0)
+		shared_memory_fail(err, result, bytes, "smaller --batch or --prefetch");
+	else if (ring_make_twins(ring, err) == 0)
 		return ring;
-	shared_memory_fail(err, result, bytes, "smaller --batch or --prefetch");
 fail:
 	ring_close(ring);
 	return NULL;
@@ -93,6 +116,7 @@ void ring_close(struct ring *ring)
 {
 	if (ring == NULL)
 		return;
+	gpu_twins_close(ring->twins);
 	shared_memory_free(&ring->memory);
 	free(ring->batches);
 	free(ring->labels);
@@ -155,6 +179,20 @@ void ring_publish(struct ring *ring, uint32_t slot)
 	ring_wake(ring);
 }
 
+void ring_copy(struct ring *ring, uint32_t slot)
+{
+	const uint32_t *labels = ring_labels(ring, slot);
+	uint32_t count = ring_batch(ring, slot)->count;
+	int64_t *copied = (int64_t *)((char *)ring->memory.start +
+				      slot * ring->slot_bytes + ring->device_labels);
+
+	if (ring->twins == NULL)
+		return;
+	for (uint32_t i = 0; i < count; i++)
+		copied[i] = labels[i];
+	gpu_twins_copy(ring->twins, slot, count);
+}
+
 /* ---- the pipeline's sink ---- */
 
 static struct ring *ring_of(struct batch_sink *sink)
@@ -192,6 +230,7 @@ static void ring_publish_slot(struct batch_sink *sink, uint32_t slot,
 	shared->step = batch->step;
 	shared->count = batch->good;
 	shared->repeated = batch->repeated;
+	ring_copy(ring, slot);
 	ring_publish(ring, slot);
 }
 
@@ -274,12 +313,37 @@ int ring_release(struct ring_reader *reader, uint32_t slot)
 {
 	if (slot >= reader->ring->shape.slots || !reader->taken[slot])
 		return -EINVAL;
+	if (reader->ring->twins != NULL)
+		gpu_twins_finish(reader->ring->twins, slot);
 	reader->taken[slot] = false;
 	reader->held--;
 	atomic_store_explicit(&reader->released[slot],
 			      ring_batch(reader->ring, slot)->number,
 			      memory_order_release);
 	return 0;
+}
+
+/* Its twin can be asked for. */
+static bool ring_on_device(const struct ring_reader *reader, uint32_t slot)
+{
+	return slot < reader->ring->shape.slots && reader->taken[slot] &&
+	       reader->ring->twins != NULL;
+}
+
+int ring_device_wait(struct ring_reader *reader, uint32_t slot, void *stream,
+		     struct gpu_batch *batch, struct error *err)
+{
+	return ring_on_device(reader, slot)
+		       ? gpu_twins_wait(reader->ring->twins, slot, stream, batch, err)
+		       : -EINVAL;
+}
+
+int ring_device_release(struct ring_reader *reader, uint32_t slot, void *stream,
+			struct error *err)
+{
+	return ring_on_device(reader, slot)
+		       ? gpu_twins_release(reader->ring->twins, slot, stream, err)
+		       : -EINVAL;
 }
 
 unsigned ring_held(const struct ring_reader *reader)

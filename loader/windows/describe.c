@@ -1,5 +1,6 @@
 /* describe.c - records in the session what is loaded and how, and what was skipped. */
 #include "loader/fetch.h"
+#include "loader/gpu.h"
 #include "loader/options.h"
 #include "loader/pipeline.h"
 #include "loader/ring.h"
@@ -7,6 +8,16 @@
 #include "loader/windows/windows_state.h"
 
 #include <stdio.h>
+
+static void describe_device(const struct gpu *gpu, struct trace_loader *about)
+{
+	const struct gpu_facts facts = gpu_facts(gpu);
+
+	snprintf(about->device, sizeof(about->device), "%s", facts.name);
+	about->unpinned = facts.unpinned;
+	about->device_uint8 = facts.converts;
+	about->device_sample_bytes = facts.copied_per_sample;
+}
 
 void describe_loader(const struct windows_parts *parts, struct trace_loader *about)
 {
@@ -47,6 +58,8 @@ void describe_loader(const struct windows_parts *parts, struct trace_loader *abo
 	snprintf(about->cache, sizeof(about->cache), "%.15s", options->cache);
 	snprintf(about->prep, sizeof(about->prep), "%.15s", options->prep);
 	options_shape(options, about->output, sizeof(about->output));
+	if (parts->gpu != NULL)
+		describe_device(parts->gpu, about);
 }
 
 void windows_skip(struct trace *trace, const struct source *source, uint32_t sample,

@@ -25,6 +25,8 @@ void turn_end(struct windows *windows)
 	pipeline_stop(windows->parts.pipeline);
 	turn_discard(windows);
 	windows->synthetic = false;
+	windows->copies = false;
+	windows->ahead_count = 0; /* their twins hold what they held before */
 	windows->metered = false;
 }
 
@@ -117,6 +119,8 @@ static int turn_prepare(struct windows *windows, struct trace_window *window,
 		return 0;
 	case TRACE_SYNTHETIC: /* no turn: the pipeline rests */
 		return turn_make_pool(windows);
+	case TRACE_COPIED:
+		return windows->parts.gpu == NULL ? -ENOTSUP : turn_make_pool(windows);
 	case TRACE_FILL:
 	case TRACE_KINDS:
 		break;
@@ -137,8 +141,9 @@ int turn_begin(struct windows *windows, struct trace_window *window)
 		return result;
 	if (turn.ops != NULL)
 		pipeline_start(windows->parts.pipeline, &turn);
-	windows->synthetic =
-		window->kind == TRACE_SYNTHETIC || window->kind == TRACE_LOADED;
+	windows->copies = window->kind == TRACE_COPIED;
+	windows->synthetic = window->kind == TRACE_SYNTHETIC ||
+			     window->kind == TRACE_LOADED || windows->copies;
 	windows->metered = turn.metered;
 	if (windows->parts.reader == NULL)
 		window->turn = turn.number;

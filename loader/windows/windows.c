@@ -5,6 +5,7 @@
 #include "loader/base/throttle.h"
 #include "loader/cache.h"
 #include "loader/fetch.h"
+#include "loader/gpu.h"
 #include "loader/io_counts.h"
 #include "loader/pipeline.h"
 #include "loader/ring.h"
@@ -113,11 +114,20 @@ static void windows_look(void *loader, struct trace_snapshot *snapshot)
 		       snapshot);
 }
 
+static uint32_t windows_still(void *loader)
+{
+	const struct windows *windows = loader;
+
+	return windows->parts.gpu != NULL ? gpu_idle_but_copies(windows->parts.gpu)
+					  : gpu_idle();
+}
+
 static const struct driver_ops windows_ops = {
 	.drain = windows_drain,
 	.enter = windows_enter,
 	.resume = windows_resume,
 	.work = windows_work,
+	.still = windows_still,
 	.count = windows_count,
 	.look = windows_look,
 	.leave = windows_leave,

@@ -4,6 +4,7 @@
 #define DSA_WINDOWS_STATE_H
 
 #include "loader/driver.h"
+#include "loader/ring.h"
 #include "loader/windows.h"
 
 #define MS UINT64_C(1000000)
@@ -20,6 +21,10 @@ struct windows {
 	struct ring *pool; /* made when the first synthetic batch is asked for */
 	struct ring_reader *pool_reader;
 	uint32_t pool_slots, pool_next;
+
+	/* Its slots that are copied to the device anew, in order, and not published. */
+	bool copies;
+	uint32_t ahead[RING_SLOTS], ahead_first, ahead_count;
 };
 
 /* describe.c: what is loaded and how. */

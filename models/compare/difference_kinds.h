@@ -11,9 +11,10 @@
 enum { SLOW = DIFFERENCE_SLOWER, FAST = DIFFERENCE_FASTER, EITHER = DIFFERENCE_EITHER };
 
 /* Each stage's member of an array, in tables. */
-#define BY_STAGE(fetch, prep, compute)                                                 \
+#define BY_STAGE(fetch, prep, copy, compute)                                           \
 	{                                                                              \
-		[STAGE_COMPUTE] = compute, [STAGE_PREP] = prep, [STAGE_FETCH] = fetch  \
+		[STAGE_COMPUTE] = compute, [STAGE_COPY] = copy, [STAGE_PREP] = prep,   \
+		[STAGE_FETCH] = fetch                                                  \
 	}
 
 /* More of it makes a stage slower or faster, or either. */

@@ -49,12 +49,13 @@ static struct difference *count_of(struct differences *all, const struct stream 
 }
 
 static const struct difference_kind more_reads = {
-	"reads per sample", DIFFERENCE_COUNTED, BY_STAGE(SLOW, 0, 0), AMOUNT_COUNT, 0};
-static const struct difference_kind more_bytes = {
-	"bytes read per sample", DIFFERENCE_COUNTED, BY_STAGE(SLOW, 0, 0), AMOUNT_BYTES,
+	"reads per sample", DIFFERENCE_COUNTED, BY_STAGE(SLOW, 0, 0, 0), AMOUNT_COUNT,
 	0};
-static const struct difference_kind mean_read = {"mean read", DIFFERENCE_COUNTED,
-						 BY_STAGE(FAST, 0, 0), AMOUNT_BYTES, 0};
+static const struct difference_kind more_bytes = {
+	"bytes read per sample", DIFFERENCE_COUNTED, BY_STAGE(SLOW, 0, 0, 0),
+	AMOUNT_BYTES, 0};
+static const struct difference_kind mean_read = {
+	"mean read", DIFFERENCE_COUNTED, BY_STAGE(FAST, 0, 0, 0), AMOUNT_BYTES, 0};
 
 /* A file opened once more is read once more: then only the opening is listed. */
 static bool follow_opens(const struct profile_counted *base,
@@ -106,15 +107,16 @@ static const struct {
 	struct difference_kind kind;
 	size_t at; /* in struct profile_counted */
 } counts[] = {
-#define COUNT(name, member, fetch, prep, unit)                                         \
+#define COUNT(name, member, fetch, prep, copy, unit)                                   \
 	{                                                                              \
-		{name, DIFFERENCE_COUNTED, BY_STAGE(fetch, prep, 0), unit, 0},         \
+		{name, DIFFERENCE_COUNTED, BY_STAGE(fetch, prep, copy, 0), unit, 0},   \
 			offsetof(struct profile_counted, member)                       \
 	}
-	COUNT("files opened per sample", opens, SLOW, 0, AMOUNT_COUNT),
-	COUNT("hit ratio of the cache", hits, FAST, 0, AMOUNT_SHARE),
-	COUNT("decoded pixels per sample", decoded_pixels, 0, SLOW, AMOUNT_COUNT),
-	COUNT("samples that can't be used", skipped, SLOW, SLOW, AMOUNT_SHARE),
+	COUNT("files opened per sample", opens, SLOW, 0, 0, AMOUNT_COUNT),
+	COUNT("hit ratio of the cache", hits, FAST, 0, 0, AMOUNT_SHARE),
+	COUNT("decoded pixels per sample", decoded_pixels, 0, SLOW, 0, AMOUNT_COUNT),
+	COUNT("samples that can't be used", skipped, SLOW, SLOW, 0, AMOUNT_SHARE),
+	COUNT("bytes copied per sample", device_bytes, 0, 0, SLOW, AMOUNT_BYTES),
 #undef COUNT
 };
 
@@ -164,10 +166,10 @@ static void differences_data_set(struct differences *all, const struct profile *
 				 const struct profile *now)
 {
 	static const struct difference_kind mean = {
-		"mean size of a sample", DIFFERENCE_SET, BY_STAGE(SLOW, SLOW, 0),
+		"mean size of a sample", DIFFERENCE_SET, BY_STAGE(SLOW, SLOW, 0, 0),
 		AMOUNT_BYTES, SIZES};
 	static const struct difference_kind samples = {
-		"samples of the data set", DIFFERENCE_BESIDE, BY_STAGE(EITHER, 0, 0),
+		"samples of the data set", DIFFERENCE_BESIDE, BY_STAGE(EITHER, 0, 0, 0),
 		AMOUNT_COUNT, DIFFERENCE_EXACT};
 
 	other_data(all, base, now);
@@ -182,7 +184,7 @@ static void differences_data_hits(struct differences *all, const struct profile 
 				  const struct profile *now)
 {
 	static const struct difference_kind kind = {
-		"hit ratio of the cache", DIFFERENCE_MEASURED, BY_STAGE(FAST, 0, 0),
+		"hit ratio of the cache", DIFFERENCE_MEASURED, BY_STAGE(FAST, 0, 0, 0),
 		AMOUNT_SHARE, 0};
 
 	if (differences_are_clear(&base->hit_ratio, &now->hit_ratio, SIZES))
@@ -231,10 +233,10 @@ static void differences_data_own(struct differences *all, const struct profile *
 {
 	static const struct difference_kind reads = {
 		"the program's own reads per sample", DIFFERENCE_MEASURED,
-		BY_STAGE(SLOW, 0, SLOW), AMOUNT_COUNT, TIMED};
+		BY_STAGE(SLOW, 0, 0, SLOW), AMOUNT_COUNT, TIMED};
 	static const struct difference_kind bytes = {
 		"the program's own bytes read per sample", DIFFERENCE_MEASURED,
-		BY_STAGE(SLOW, 0, SLOW), AMOUNT_BYTES, TIMED};
+		BY_STAGE(SLOW, 0, 0, SLOW), AMOUNT_BYTES, TIMED};
 	struct own_reads was = own_reads_of(base), is = own_reads_of(now);
 
 	if (difference_number(all, &reads, was.reads, is.reads) == NULL)
@@ -252,9 +254,9 @@ static void differences_data_measured(struct differences *all,
 {
 	static const struct difference_kind stored = {
 		"bytes from storage per sample", DIFFERENCE_MEASURED,
-		BY_STAGE(SLOW, 0, 0), AMOUNT_BYTES, DRAWN};
+		BY_STAGE(SLOW, 0, 0, 0), AMOUNT_BYTES, DRAWN};
 	static const struct difference_kind cpu = {
-		"CPU time per sample", DIFFERENCE_BESIDE, BY_STAGE(0, SLOW, 0),
+		"CPU time per sample", DIFFERENCE_BESIDE, BY_STAGE(0, SLOW, 0, 0),
 		AMOUNT_SECONDS, TIMED};
 
 	if (!was_counted(base) || !was_counted(now)) {

@@ -7,9 +7,9 @@
 
 enum source { WHOLE, REAL };
 
-#define SET(name, fetch, prep, compute, unit)                                          \
+#define SET(name, fetch, prep, copy, compute, unit)                                    \
 	{                                                                              \
-		name, DIFFERENCE_SET, BY_STAGE(fetch, prep, compute), unit,            \
+		name, DIFFERENCE_SET, BY_STAGE(fetch, prep, copy, compute), unit,      \
 			DIFFERENCE_EXACT                                               \
 	}
 #define AT(source, member, none) source, offsetof(struct profile, member), none
@@ -20,26 +20,28 @@ static const struct setting {
 	size_t at;
 	double none; /* what NAN stands for */
 } settings[] = {
-	{SET("batch", EITHER, EITHER, EITHER, AMOUNT_COUNT), AT(WHOLE, batch, NAN)},
-	{SET("workers", 0, FAST, 0, AMOUNT_COUNT), AT(WHOLE, workers, NAN)},
-	{SET("cores", FAST, FAST, FAST, AMOUNT_COUNT), AT(WHOLE, cores, NAN)},
-	{SET("reads in flight", FAST, 0, 0, AMOUNT_COUNT), AT(WHOLE, fetch_depth, NAN)},
-	{SET("batches prefetched", FAST, FAST, 0, AMOUNT_COUNT),
+	{SET("batch", EITHER, EITHER, EITHER, EITHER, AMOUNT_COUNT),
+	 AT(WHOLE, batch, NAN)},
+	{SET("workers", 0, FAST, 0, 0, AMOUNT_COUNT), AT(WHOLE, workers, NAN)},
+	{SET("cores", FAST, FAST, 0, FAST, AMOUNT_COUNT), AT(WHOLE, cores, NAN)},
+	{SET("reads in flight", FAST, 0, 0, 0, AMOUNT_COUNT),
+	 AT(WHOLE, fetch_depth, NAN)},
+	{SET("batches prefetched", FAST, FAST, FAST, 0, AMOUNT_COUNT),
 	 AT(WHOLE, prefetch, NAN)},
-	{SET("capacity of the cache", FAST, 0, 0, AMOUNT_BYTES),
+	{SET("capacity of the cache", FAST, 0, 0, 0, AMOUNT_BYTES),
 	 AT(WHOLE, cache_capacity_bytes, NAN)},
-	{SET("emulated bandwidth of the storage", FAST, 0, 0, AMOUNT_BYTES_PER_S),
+	{SET("emulated bandwidth of the storage", FAST, 0, 0, 0, AMOUNT_BYTES_PER_S),
 	 AT(REAL, storage_bandwidth, INFINITY)},
-	{SET("emulated latency of the storage", SLOW, 0, 0, AMOUNT_SECONDS),
+	{SET("emulated latency of the storage", SLOW, 0, 0, 0, AMOUNT_SECONDS),
 	 AT(REAL, storage_latency_s, 0)},
-	{SET("emulated delay of prep", 0, SLOW, 0, AMOUNT_SECONDS),
+	{SET("emulated delay of prep", 0, SLOW, 0, 0, AMOUNT_SECONDS),
 	 AT(REAL, prep_delay_s, 0)},
-	{SET("emulated accelerator", 0, 0, FAST, AMOUNT_SAMPLES_PER_S),
+	{SET("emulated accelerator", 0, 0, 0, FAST, AMOUNT_SAMPLES_PER_S),
 	 AT(REAL, emulated_per_s, NAN)},
 };
 
 static const struct difference_kind jobs_at_once =
-	SET("jobs at once", SLOW, SLOW, SLOW, AMOUNT_COUNT);
+	SET("jobs at once", SLOW, SLOW, SLOW, SLOW, AMOUNT_COUNT);
 
 static double differences_set_setting_of(const struct setting *setting,
 					 const struct profile *profile)
@@ -96,7 +98,7 @@ static void differences_set_engine(struct differences *all, const struct profile
 		differences_set_chosen(base) && differences_set_chosen(now)
 			? DIFFERENCE_BESIDE
 			: DIFFERENCE_SET,
-		BY_STAGE(true, false, false)};
+		BY_STAGE(true, false, false, false)};
 	const char *engine = profile_word(profile_engines, &now->engine);
 	struct difference *found = difference_words(
 		all, &kind, profile_word(profile_engines, &base->engine), engine);
@@ -117,14 +119,22 @@ static const char *differences_set_flag(const struct profile *profile, bool flag
 	return !was_loaded(profile) ? NULL : flag ? "yes" : "no";
 }
 
-#define WORDS(name, fetch, prep, compute, base, now)                                   \
+static const char *differences_set_device(const struct profile *profile)
+{
+	return !was_loaded(profile)      ? NULL
+	       : profile->device == NULL ? "none"
+					 : profile->device;
+}
+
+#define WORDS(name, fetch, prep, copy, compute, base, now)                             \
 	{                                                                              \
-		{name, DIFFERENCE_SET, BY_STAGE(fetch, prep, compute)}, base, now      \
+		{name, DIFFERENCE_SET, BY_STAGE(fetch, prep, copy, compute)}, base,    \
+			now                                                            \
 	}
-#define TEXT(name, fetch, prep, compute, member)                                       \
-	WORDS(name, fetch, prep, compute, base->member, now->member)
-#define FLAG(name, fetch, prep, compute, is)                                           \
-	WORDS(name, fetch, prep, compute, differences_set_flag(base, base->is),        \
+#define TEXT(name, fetch, prep, copy, compute, member)                                 \
+	WORDS(name, fetch, prep, copy, compute, base->member, now->member)
+#define FLAG(name, fetch, prep, copy, compute, is)                                     \
+	WORDS(name, fetch, prep, copy, compute, differences_set_flag(base, base->is),  \
 	      differences_set_flag(now, now->is))
 
 static void words_set(struct differences *all, const struct profile *base,
@@ -134,17 +144,22 @@ static void words_set(struct differences *all, const struct profile *base,
 		struct difference_words words;
 		const char *base, *now;
 	} table[] = {
-		WORDS("cache", true, false, false,
+		WORDS("cache", true, false, false, false,
 		      profile_word(profile_caches, &base->cache),
 		      profile_word(profile_caches, &now->cache)),
-		TEXT("prep", false, true, true, prep),
-		TEXT("output of prep", false, true, true, output),
-		FLAG("storage is memory", true, false, false, storage_is_memory),
-		FLAG("huge pages", false, true, true, huge_pages),
-		WORDS("emulated accelerator", false, false, true,
+		TEXT("prep", false, true, false, true, prep),
+		TEXT("output of prep", false, true, true, true, output),
+		FLAG("storage is memory", true, false, false, false, storage_is_memory),
+		FLAG("huge pages", false, true, true, true, huge_pages),
+		WORDS("device", false, true, true, true, differences_set_device(base),
+		      differences_set_device(now)),
+		TEXT("memory that is copied to the device", false, false, true, false,
+		     device_memory),
+		TEXT("transfer to the device", false, true, true, true, transfer),
+		WORDS("emulated accelerator", false, false, false, true,
 		      differences_set_flag(base, isfinite(base->emulated_per_s)),
 		      differences_set_flag(now, isfinite(now->emulated_per_s))),
-		FLAG("one loader for all jobs", true, true, true, shared),
+		FLAG("one loader for all jobs", true, true, true, true, shared),
 	};
 
 	differences_set_engine(all, base, now);
@@ -172,7 +187,8 @@ void differences_of_machines(struct differences *all, const struct profile *base
 	{                                                                              \
 		key,                                                                   \
 		{                                                                      \
-			name, DIFFERENCE_##rank, BY_STAGE(fetch, others, others)       \
+			name, DIFFERENCE_##rank,                                       \
+				BY_STAGE(fetch, others, others, others)                \
 		}                                                                      \
 	}
 		WHERE("cpu", "CPU", MACHINE, true, true),
@@ -186,8 +202,8 @@ void differences_of_machines(struct differences *all, const struct profile *base
 		WHERE("kernel", "kernel", BESIDE, true, true),
 #undef WHERE
 	};
-	static const struct difference_words version = {"dsa", DIFFERENCE_BESIDE,
-							BY_STAGE(true, true, true)};
+	static const struct difference_words version = {
+		"dsa", DIFFERENCE_BESIDE, BY_STAGE(true, true, true, true)};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		difference_words(all, &table[i].words,

@@ -21,6 +21,7 @@ static const struct {
 	{"cpu", "unknown", true},        {"cpu_threads_allowed", "unknown", false},
 	{"cpu_quota", "none", false},    {"memory", "unknown", false},
 	{"memory_limit", "none", false}, {"dataset_storage", "unknown", false},
+	{"gpu", "none", false},          {"gpu_count", "none", false},
 };
 
 /* "23.47 GiB": its number, and what comes after it. */

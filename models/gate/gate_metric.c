@@ -12,6 +12,7 @@ enum {
 	HITS,
 	PIXELS,
 	SKIPPED,
+	DEVICE_BYTES,
 	PROGRAM_READS,
 	PROGRAM_BYTES,
 	LAST_STALL,
@@ -36,6 +37,9 @@ const struct gate_metric gate_metrics[GATE_METRICS] = {
 		    GATE_EXACT, true, false, false, 0, NAN},
 	[SKIPPED] = {"skipped_samples", "", "samples that could not be used",
 		     GATE_EXACT, true, false, false, 0, NAN},
+	[DEVICE_BYTES] = {"device_bytes_per_sample", "B",
+			  "bytes copied to the device for a sample", GATE_EXACT, true,
+			  false, false, 0, NAN},
 	[PROGRAM_READS] = {"program_reads_per_sample", "",
 			   "calls of the program itself that read, for a sample",
 			   GATE_EXACT, true, false, true, INFINITY, NAN},
@@ -102,6 +106,7 @@ void gate_metric_counted(const struct profile *counted, double values[GATE_METRI
 	values[HITS] = profile_quotient(count->hits, count->samples);
 	values[PIXELS] = profile_quotient(count->decoded_pixels, count->samples);
 	values[SKIPPED] = profile_quotient(count->skipped, 1);
+	values[DEVICE_BYTES] = profile_quotient(count->device_bytes, count->samples);
 	values[PROGRAM_READS] = profile_quotient(count->program_reads, count->samples);
 	values[PROGRAM_BYTES] = profile_quotient(count->program_bytes, count->samples);
 }

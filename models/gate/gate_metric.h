@@ -32,7 +32,7 @@ struct gate_metric {
 };
 
 enum {
-	GATE_METRICS = 11 + STAGES,
+	GATE_METRICS = 12 + STAGES,
 	GATE_TIMED_MOST = 4 /* that decide, in one gate */
 };
 

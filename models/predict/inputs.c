@@ -1,213 +1,19 @@
-/* inputs.c - sums windows and curves up to what each stage takes. */
+/* inputs.c - what a run tells of its storage and cache; and all of its stages. */
 #include "models/predict/inputs.h"
 #include "loader/base/error.h"
 #include "loader/base/math/steady.h"
+#include "models/predict/inputs_state.h"
 #include "models/predict/too_short.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	MOST_THREADS = 256,   /* that compute on a batch */
-	MOST_COUNT = 1 << 20, /* of workers, cores, reads, samples in a batch */
-};
+enum { MOST_COUNT = 1 << 20 }; /* of workers, cores, reads, samples in a batch */
 
-/* A sum of windows: samples, and what they took. */
-struct sum {
-	double samples, wall_s, cpu_s;
-	double mean, spread; /* of the windows' values: CPU per sample */
-	unsigned windows;
-};
-
-#define LEAST_HALF    .005 /* of any input: clocks and settling */
-#define FETCH_HALF    .15  /* of a read's CPU time: it depends on what runs beside */
-#define HANDOVER_HALF 1.   /* it depends on whom the scheduler prefers */
-#define CORES_HALF    .02  /* of P(k) measured once */
-#define ASSUMED_HALF  .1   /* and never */
-#define DRIFT         .5   /* of the windows' scatter: another run finds another mean */
-#define ALMOST_CORES  .15  /* CPU time of another thread that is worth one */
-#define ON_CPU        .5   /* of a step is CPU work: it computes there */
-
-/* The windows that show the step alone. */
-static struct sum inputs_synthetic(const struct profile *profile)
-{
-	struct sum sum = {0};
-
-	for (size_t i = 0; i < profile->window_count; i++) {
-		const struct profile_window *window = &profile->windows[i];
-
-		if (window->kind.id != TRACE_SYNTHETIC || !window->used ||
-		    isnan(window->cpu_s))
-			continue;
-		sum.samples += (double)window->samples;
-		sum.wall_s += window->length_s;
-		sum.cpu_s += window->cpu_s;
-	}
-	return sum;
-}
-
-/* Prep's CPU time per sample over the windows of a kind, and its scatter. */
-static struct sum prep_cpu(const struct profile *profile, enum trace_kind kind)
-{
-	struct sum sum = {0};
-	double squares = 0;
-
-	for (size_t i = 0; i < profile->window_count; i++) {
-		const struct profile_window *window = &profile->windows[i];
-		double each;
-
-		if (window->kind.id != (int)kind || !window->used ||
-		    !(window->prep_cpu_s > 0) || window->prepared == UNKNOWN ||
-		    window->prepared == 0)
-			continue;
-		each = window->prep_cpu_s / (double)window->prepared;
-		sum.samples += (double)window->prepared;
-		sum.cpu_s += window->prep_cpu_s;
-		sum.wall_s += window->prep_busy_s;
-		sum.mean += each;
-		squares += each * each;
-		sum.windows++;
-	}
-	if (sum.windows > 0)
-		sum.mean /= sum.windows;
-	if (sum.windows > 1)
-		sum.spread = sqrt(fmax(0, squares / sum.windows - sum.mean * sum.mean) *
-				  sum.windows / (sum.windows - 1.));
-	return sum;
-}
-
-static double relative_half(struct interval interval)
-{
-	double half = interval_half(interval) / interval.value;
-
-	return isfinite(half) ? fmax(half, LEAST_HALF) : CORES_HALF;
-}
-
-static unsigned threads_of(double busy)
-{
-	if (!(busy > 1 + ALMOST_CORES))
-		return 1;
-	return (unsigned)fmin(ceil(busy - ALMOST_CORES), MOST_THREADS);
-}
-
-/* A step's time in cached windows, without what it was blocked, against 1/G. */
-static double inputs_slowed(const struct profile *profile)
-{
-	double steps = 0, seconds = 0;
-
-	for (size_t i = 0; i < profile->window_count; i++) {
-		const struct profile_window *window = &profile->windows[i];
-
-		if (window->kind.id != TRACE_CACHED || !window->used ||
-		    isnan(window->blocked_s))
-			continue;
-		steps += (double)window->samples / (double)profile->batch;
-		seconds += window->length_s - window->blocked_s;
-	}
-	return steps > 0
-		       ? seconds / steps - (double)profile->batch /
-						   profile->rates[TRACE_SYNTHETIC].value
-		       : NAN;
-}
-
-static int find_compute(const struct profile *profile, struct inputs *inputs,
-			struct error *err)
-{
-	struct sum sum = inputs_synthetic(profile);
-	double rate = profile->rates[TRACE_SYNTHETIC].value, cpu_s;
-
-	if (!(rate > 0) || sum.samples <= 0 || sum.wall_s <= 0)
-		return too_short(profile, "the training step alone", err);
-	cpu_s = sum.cpu_s / sum.samples;
-	inputs->compute_threads = threads_of(sum.cpu_s / sum.wall_s);
-	inputs->compute_s = 1 / rate;
-	inputs->compute_cpu_s = fmin(cpu_s, inputs->compute_threads / rate) *
-				cores_speed(&inputs->cores, inputs->compute_threads);
-	if (profile->emulated_per_s > 0)
-		inputs->fixed_s = fmax(0, 1 / rate - 1 / profile->emulated_per_s);
-	inputs->slowed_s = inputs_slowed(profile);
-	inputs->half[INPUT_COMPUTE] = relative_half(profile->rates[TRACE_SYNTHETIC]);
-	inputs->half[INPUT_HANDOVER] = HANDOVER_HALF;
-	return 0;
-}
-
-/* Wall time over CPU time of prep alone: locks, wake-ups. With an emulated delay it is
- * that, which the simulation has of its own. */
-static double inputs_waiting(const struct profile *profile)
-{
-	double wall = 0, cpu = 0;
-
-	if (profile->prep_delay_s > 0)
-		return 1;
-	for (size_t i = 0; i < profile->window_count; i++) {
-		const struct profile_window *window = &profile->windows[i];
-		unsigned k = window->workers > 0
-				     ? window->workers
-				     : (unsigned)fmax(1, (double)profile->workers);
-
-		if (window->kind.id != TRACE_PREP || !window->used ||
-		    !(window->prep_cpu_s > 0) || k > profile->cores)
-			continue;
-		wall += k * window->length_s;
-		cpu += window->prep_cpu_s;
-	}
-	return cpu > 0 ? fmax(1, wall / cpu) : 1;
-}
-
-/*
- * A worker that makes a batch by itself sleeps while its sample waits, and others have
- * its core; a pool has more samples to go on with, so that all of it is work.
- */
-static void split_waiting(const struct profile *profile, const struct sum *cached,
-			  const struct sum *alone, struct inputs *inputs)
-{
-	double ratio = inputs_waiting(profile);
-
-	if (!inputs->in_turn)
-		inputs->prep_s *= ratio;
-	else if (alone->samples > 0)
-		inputs->wait_s = (ratio - 1) * alone->cpu_s / alone->samples;
-	else if (!(profile->prep_delay_s > 0))
-		inputs->made_s = cached->wall_s / cached->samples;
-}
-
-void inputs_set_wait(struct inputs *inputs, double wait_s)
-{
-	inputs->wait_s = wait_s;
-	inputs->wait_scale = wait_s * inputs->prep_scale / inputs->prep_s;
-}
-
-static int find_prep(const struct profile *profile, struct inputs *inputs,
-		     struct error *err)
-{
-	struct sum cached = prep_cpu(profile, TRACE_CACHED),
-		   alone = prep_cpu(profile, TRACE_PREP);
-	double windows = cached.windows + alone.windows, spread, busy;
-	unsigned at_once;
-
-	if (windows == 0)
-		return too_short(profile, "preparation", err);
-	/* So many run at once in cached windows, and slow each other as P(k) says. */
-	busy = cached.wall_s > 0 ? profile->rates[TRACE_CACHED].value * cached.wall_s /
-					   cached.samples
-				 : (double)profile->workers;
-	at_once = (unsigned)fmax(1, fmin(round(busy), (double)profile->cores));
-	inputs->prep_s =
-		(cached.cpu_s * cores_speed(&inputs->cores, at_once) +
-		 alone.cpu_s * cores_speed(&inputs->cores,
-					   (unsigned)fmin((double)profile->workers,
-							  (double)profile->cores))) /
-		(cached.samples + alone.samples);
-	split_waiting(profile, &cached, &alone, inputs);
-	spread = cached.windows > 1 ? cached.spread : alone.spread;
-	inputs->half[INPUT_PREP] = fmax(
-		LEAST_HALF,
-		2 * spread / fmax(inputs->made_s, inputs->prep_s + inputs->wait_s) *
-			sqrt(1 / windows + DRIFT * DRIFT));
-	inputs->delay_s = profile->prep_delay_s > 0 ? profile->prep_delay_s : 0;
-	return 0;
-}
+#define FETCH_HALF   .15 /* of a read's CPU time: it depends on what runs beside */
+#define ASSUMED_HALF .1  /* of P(k) that was not measured */
+#define ON_CPU       .5  /* of a step is CPU work: it computes there */
 
 /* Where a draw lacks its time of fetch, what the storage's law says. */
 static void complete_draw(const struct inputs *inputs, struct profile_draw *draw)
@@ -392,12 +198,13 @@ int inputs_of(const struct profile *profile, struct inputs *inputs, struct error
 	if (!inputs_counted(profile, inputs->in_turn))
 		return error_set(err, ENODATA,
 				 "the result does not say how the data was loaded");
+	inputs_find_copy(profile, inputs);
 	result = cores_of(profile, &inputs->cores, err);
 	inputs->half[INPUT_CORES] = inputs->cores.assumed ? ASSUMED_HALF : CORES_HALF;
 	if (result == 0)
-		result = find_compute(profile, inputs, err);
+		result = inputs_find_compute(profile, inputs, err);
 	if (result == 0)
-		result = find_prep(profile, inputs, err);
+		result = inputs_find_prep(profile, inputs, err);
 	if (result == 0)
 		result = find_fetch(profile, inputs, err);
 	if (result == 0)

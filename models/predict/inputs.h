@@ -19,6 +19,7 @@ enum input {
 	INPUT_PREP,     /* CPU work of a sample */
 	INPUT_STORAGE,  /* its latency, and 1 / bandwidth */
 	INPUT_FETCH,    /* CPU work of a read */
+	INPUT_COPY,     /* of a sample to the device */
 	INPUT_CORES,    /* what several cores give together */
 	INPUT_HANDOVER, /* what a step loses at its edge to threads that it wakes */
 	INPUT_RECIPE,   /* prep of samples stored or delivered otherwise */
@@ -49,6 +50,7 @@ struct inputs {
 	double made_s; /* what a sample took in cached windows, beside all else that ran
 			* there, where it is not known what it takes alone; else NAN */
 
+	double copy_s;      /* of a sample to the device; 0: there is none */
 	double fetch_cpu_s; /* CPU work of a read */
 	unsigned fetch_threads;
 

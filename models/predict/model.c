@@ -40,8 +40,10 @@ int model_rate(const struct model *model, const struct profile_change *change,
 
 	sim_setup_set(model, change, aspect, &setup);
 	setup.load.all_hits = stage == STAGE_PREP;
-	setup.load.no_prep = stage == STAGE_COMPUTE;
-	if (stage != STAGE_COMPUTE) {
+	setup.load.no_prep = stage == STAGE_COMPUTE || stage == STAGE_COPY;
+	if (stage == STAGE_COMPUTE)
+		setup.load.copy_s = 0;
+	if (!setup.load.no_prep) {
 		sim_setup_delay(&setup, model_handover(model, change, aspect));
 		if (!change->libdsa)
 			sim_setup_hand_over(
@@ -73,10 +75,12 @@ int model_rates(const struct model *model, const struct profile_change *change,
 {
 	for (int i = 0; i < MODEL_OFF; i++) {
 		struct aspect aspect = aspect_of(model, change, i, side);
-		struct simulation_outcome outcome;
-		int result =
-			model_rate(model, change, &aspect, STAGE_REAL, &outcome, err);
+		struct simulation_outcome outcome = {.per_s = NAN};
+		int result = 0;
 
+		if (i / 2 != INPUT_COPY || model->inputs.copy_s > 0)
+			result = model_rate(model, change, &aspect, STAGE_REAL,
+					    &outcome, err);
 		if (result < 0)
 			return result;
 		all[i] = outcome.per_s;

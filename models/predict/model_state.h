@@ -25,7 +25,8 @@ int model_rate(const struct model *model, const struct profile_change *change,
 	       const struct aspect *aspect, enum stage stage,
 	       struct simulation_outcome *outcome, struct error *err);
 
-/* Real rates with each input off, one after another, at one side of bounds. */
+/* Real rates with each input off, one after another, at one side of bounds; NAN of one that
+ * the run does not have. */
 int model_rates(const struct model *model, const struct profile_change *change,
 		int side, double all[MODEL_OFF], struct error *err);
 

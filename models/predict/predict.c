@@ -64,7 +64,8 @@ static int check_known(const struct model *model, const struct profile_change *c
 		      (change->storage_latency_s == 0 &&
 		       model->profile->storage_latency_s > 0);
 
-	if (faster && inputs_on_cpu(inputs))
+	if (faster && inputs_on_cpu(inputs) &&
+	    isnan(profile_kernel_part(model->profile)))
 		return error_set(
 			err, ENODATA,
 			"this run computes on the CPU: there is no accelerator "
@@ -73,6 +74,11 @@ static int check_known(const struct model *model, const struct profile_change *c
 		return error_set(err, ENODATA,
 				 "the run saw its storage only slowed: what it gives "
 				 "without, is not known");
+	if (inputs->in_turn && inputs->storage.native &&
+	    !(inputs->storage.latency_s > 0) && change->cache_share < inputs->share)
+		return error_set(err, ENODATA,
+				 "the run had all its files in memory: what they take "
+				 "from storage, it has not seen");
 	if (recipes_effect(model->profile, change, &effect, err) < 0)
 		return -ENODATA;
 	if (change->libdsa &&
@@ -219,7 +225,7 @@ static int find_stalls(const struct model *model, const struct profile_change *c
 	real->hit_ratio = NAN;
 	for (int i = 0; i < STAGES && result == 0; i++) {
 		times[i] = NAN;
-		if (stage_table[i].optional) /* no model has it */
+		if (!profile_has_stage(model->profile, i))
 			continue;
 		result = model_rate(model, change, &aspect, (enum stage)i, real, err);
 		times[i] = 1 / real->per_s;

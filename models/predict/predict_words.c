@@ -34,7 +34,10 @@ static const char *basis_words(const struct model *model,
 		!isnan(change->gpu_speed) && isnan(model->profile->emulated_per_s);
 
 	if (words == NULL && real_gpu)
-		words = "all of a step's time outside the CPU gets faster";
+		words = isfinite(profile_kernel_part(model->profile))
+				? "its kernels get faster, as far as they take a "
+				  "step's time; launches and copies do not"
+				: "all of a step's time outside the CPU gets faster";
 	if (words == NULL && isnan(out->per_s.value) &&
 	    sim_setup_storage_is_bounded(model, sim_setup_readers(model, change)))
 		words = change->libdsa ? "what the storage gives to more reads at once "

@@ -42,6 +42,19 @@ static void sim_setup_set_cores(const struct model *model,
 	setup->load.workers = profile_change_workers(model->profile, change);
 }
 
+/* What of the time of a sample outside the CPU becomes of it, on such an accelerator: where
+ * kernels were seen these alone are faster, launches and copies are not. */
+static double sim_setup_accelerated(const struct model *model, double faster)
+{
+	const struct inputs *inputs = &model->inputs;
+	double outside = inputs->compute_s - inputs->fixed_s;
+	double kernels = profile_kernel_part(model->profile) * inputs->compute_s;
+
+	if (isnan(kernels) || kernels > outside)
+		kernels = outside;
+	return outside - kernels + kernels / faster;
+}
+
 /* Time of a step by the clock on an accelerator `faster` than the run's; in proportion
  * to the batch where it is the emulated one's. `side` picks what other batches could
  * do elsewhere. */
@@ -51,7 +64,7 @@ static double step_s(const struct model *model, const struct aspect *aspect, dou
 	const struct inputs *inputs = &model->inputs;
 	double from = (double)model->profile->batch;
 	double fixed = inputs->fixed_s * from;
-	double clock = (inputs->compute_s - inputs->fixed_s) * n / faster;
+	double clock = sim_setup_accelerated(model, faster) * n;
 
 	if (isnan(model->profile->emulated_per_s) && n != from) {
 		/* All of it fixed, or all of it by the sample: nothing in between is
@@ -73,6 +86,34 @@ static void set_compute(const struct model *model, const struct profile_change *
 	load->compute_cpu_s = inputs->compute_cpu_s * load->batch *
 			      factor_of(model, aspect, INPUT_COMPUTE);
 	load->compute_threads = inputs->compute_threads;
+}
+
+/* Bytes of a number that is copied as it is delivered, over the run's. */
+static double sim_setup_width(const struct profile *profile,
+			      const struct profile_change *change)
+{
+	static const unsigned bytes[] = {
+#define SIM_SETUP_BYTES(id, name, size) size,
+		PREP_TYPES(SIM_SETUP_BYTES)
+#undef SIM_SETUP_BYTES
+	};
+	size_t types = sizeof(bytes) / sizeof(bytes[0]);
+	const char *output = profile->output, *transfer = profile->transfer;
+
+	if (change->type.id < 0 || transfer == NULL || strcmp(transfer, "output") != 0)
+		return 1;
+	for (size_t i = 0; output != NULL && i < types; i++)
+		if (strncmp(output, profile_types[i], strlen(profile_types[i])) == 0)
+			return (double)bytes[change->type.id] / bytes[i];
+	return 1;
+}
+
+static void set_copy(const struct model *model, const struct profile_change *change,
+		     const struct aspect *aspect, struct simulation_load *load)
+{
+	load->copy_s = model->inputs.copy_s * load->batch *
+		       sim_setup_width(model->profile, change) *
+		       factor_of(model, aspect, INPUT_COPY);
 }
 
 /* libdsa's prep of the same samples, with the CPU work of its reads. */
@@ -316,6 +357,7 @@ void sim_setup_set(const struct model *model, const struct profile_change *chang
 	load->seed = profile->seed;
 	sim_setup_set_cores(model, change, aspect, setup);
 	set_compute(model, change, aspect, load);
+	set_copy(model, change, aspect, load);
 	set_prep(model, change, aspect, load);
 	set_fetch(model, change, aspect, load);
 	if (change->libdsa)

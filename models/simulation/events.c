@@ -9,6 +9,7 @@
  */
 #include "models/simulation/events.h"
 #include "models/simulation/batch_worker.h"
+#include "models/simulation/device_copy.h"
 
 /* Longest that a place of the fetch engine catches up: loader/fetch/engine.c. */
 static const double CATCH_UP_S = 0.01;
@@ -356,6 +357,24 @@ static void events_computed(struct simulation *sim, struct pipeline *pipeline,
 		events_release(sim, pipeline, consumer);
 }
 
+/* Batches so far that cost nothing, or are whole, in order. */
+static uint64_t events_complete(const struct simulation *sim,
+				const struct pipeline *pipeline)
+{
+	return sim->load->no_prep ? pipeline->released + pipeline->intake.ahead
+				  : pipeline->published;
+}
+
+static bool events_has(const struct simulation *sim, const struct pipeline *pipeline,
+		       const struct consumer *consumer)
+{
+	if (sim->load->loaded)
+		return true;
+	if (device_copy_is_on(sim->load))
+		return consumer->taken < consumer->copied;
+	return consumer->taken < events_complete(sim, pipeline);
+}
+
 /* Asks for a batch. True if one was there. */
 static bool events_ask(struct simulation *sim, struct pipeline *pipeline,
 		       uint32_t index)
@@ -364,17 +383,13 @@ static bool events_ask(struct simulation *sim, struct pipeline *pipeline,
 	const struct consumer *consumer = &pipeline->consumers[index];
 	const struct intake_batch synthetic = {.count = load->batch,
 					       .hits = load->batch};
+	bool ready = load->loaded || load->no_prep;
 
-	if (consumer->computing || simulation_done(sim))
+	if (consumer->computing || simulation_done(sim) ||
+	    !events_has(sim, pipeline, consumer))
 		return false;
-	if (load->loaded || (load->no_prep && consumer->taken - pipeline->released <
-						      pipeline->intake.ahead)) {
-		events_take(sim, pipeline, index, &synthetic);
-		return true;
-	}
-	if (load->no_prep || consumer->taken == pipeline->published)
-		return false;
-	events_take(sim, pipeline, index, batch_of(pipeline, consumer->taken));
+	events_take(sim, pipeline, index,
+		    ready ? &synthetic : batch_of(pipeline, consumer->taken));
 	return true;
 }
 
@@ -394,8 +409,10 @@ static bool events_begin_parts(struct simulation *sim, struct pipeline *pipeline
 {
 	bool more = events_begin_makers(sim, pipeline);
 
-	for (uint32_t i = 0; i < pipeline->consumer_count; i++)
+	for (uint32_t i = 0; i < pipeline->consumer_count; i++) {
 		more |= events_ask(sim, pipeline, i);
+		device_copy_begin(sim, pipeline, i, events_complete(sim, pipeline));
+	}
 	return more;
 }
 
@@ -437,6 +454,8 @@ static void events_passed(struct simulation *sim, uint32_t who)
 		events_computed(sim, pipeline, who);
 	else if (is_worker(sim, pipeline, who))
 		prep_done(sim, pipeline, who);
+	else if (device_copy_is(sim, pipeline, who))
+		device_copy_done(sim, pipeline, who);
 	else if (sim->tasks[who].stored)
 		events_hand_on(sim, pipeline, who);
 	else

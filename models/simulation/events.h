@@ -43,15 +43,16 @@ struct sums {
 
 /* A job: it takes batches, and gives them back one after the other. */
 struct consumer {
-	double compute_s;         /* a step, by the clock */
-	uint64_t taken, released; /* batches */
-	bool computing;
+	double compute_s;                 /* a step, by the clock */
+	uint64_t copied, taken, released; /* batches */
+	bool copying, computing;
 	double begin, end;       /* when it took the first and the last that count */
 	uint64_t samples, hits;  /* between these */
 	uint64_t pending, found; /* the same with the last one */
 };
 
-/* With its threads: who = first + 0 .. its consumers, then workers, then reads. */
+/* With its threads: who = first + 0 .. its consumers, then workers, then reads; then the
+ * copies to the device, one for each consumer, if batches are copied. */
 struct pipeline {
 	struct intake intake;
 	uint32_t first;

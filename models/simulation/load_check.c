@@ -79,6 +79,7 @@ static int check_stages(const struct simulation_load *load, struct error *err)
 		{load_check_amount(load->prep_scale), "prep_scale", "0 to 1e9"},
 		{load_check_amount(load->wait_scale), "wait_scale", "0 to 1e9"},
 		{load_check_amount(load->delay_s), "delay_s", "0 to 1e9 s"},
+		{load_check_amount(load->copy_s), "copy_s", "0 to 1e9 s"},
 		{load_check_amount(load->compute_cpu_s), "compute_cpu_s", "0 to 1e9 s"},
 		{load_check_amount(load->compute_s), "compute_s", "0 to 1e9 s"},
 		{load->compute_threads > 0, "compute_threads", "1 at least"},

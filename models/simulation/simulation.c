@@ -2,6 +2,7 @@
 #include "models/simulation/simulation.h"
 #include "loader/base/error.h"
 #include "models/simulation/batch_worker.h"
+#include "models/simulation/device_copy.h"
 #include "models/simulation/events.h"
 #include "models/simulation/load_check.h"
 
@@ -142,6 +143,7 @@ static void place_consumers(struct simulation *sim)
 		for (uint32_t j = 0; j < pipeline->consumer_count; j++, job++)
 			pipeline->consumers[j] = (struct consumer){
 				.compute_s = each != NULL ? each[job] : load->compute_s,
+				.copied = pipeline->published,
 				.taken = pipeline->published,
 				.released = pipeline->published,
 			};
@@ -175,8 +177,9 @@ static struct simulation *new_simulation(const struct simulation_load *load,
 	sim->load = load;
 	sim->consumers = sim->behind = load->jobs > 1 ? load->jobs : 1;
 	sim->pipeline_count = load->shared ? 1 : sim->consumers;
-	sim->threads =
-		sim->consumers / sim->pipeline_count + load->workers + load->depth;
+	sim->threads = sim->consumers / sim->pipeline_count *
+			       (device_copy_is_on(load) ? 2 : 1) +
+		       load->workers + load->depth;
 	if (simulation_make_all(sim, samples) < 0) {
 		free_simulation(sim);
 		return NULL;

@@ -3,8 +3,8 @@
  * of samples, and the rate that comes out.
  *
  *	stream -> [a slot is free] -> cache? -> fetch thread(s) -> storage -> prep
- *	       workers -> batch complete, in order -> consumer takes it -> computes
- *	       -> gives it back
+ *	       workers -> batch complete, in order -> copied to the device, if any
+ *	       -> consumer takes it -> computes -> gives it back
  *
  * or, of a loader whose workers make whole batches, as torch's DataLoader has them:
  *
@@ -85,6 +85,11 @@ struct simulation_load {
 	unsigned workers;
 	double prep_scale, wait_scale;
 	double delay_s;
+
+	/* A copy to the device, of a full batch; of a short one in proportion. By the
+	 * clock, one after another of a consumer, also where batches cost nothing
+	 * (no_prep: a copied window). 0: there is none. */
+	double copy_s;
 
 	/* The consumer, for a full batch; for a short one in proportion. A step takes
 	 * compute_s by the clock from the batch's delivery on, and longer where its CPU

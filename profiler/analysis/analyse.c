@@ -4,6 +4,7 @@
 #include "loader/base/trace.h"
 #include "profiler/analysis/busy.h"
 #include "profiler/analysis/curves.h"
+#include "profiler/analysis/device_idle.h"
 #include "profiler/analysis/profile_fill.h"
 #include "profiler/analysis/program_reads.h"
 #include "profiler/analysis/proof.h"
@@ -25,6 +26,7 @@ struct evidence {
 	size_t count;
 	bool observed;
 	double corrected; /* as shares.h says */
+	struct device_idle idle;
 };
 
 static int analyse_gather(const struct trace *const *sessions, unsigned count,
@@ -135,6 +137,26 @@ static void add_hits(const struct evidence *evidence, struct profile *profile)
 		profile->hit_ratio = statistics_mean(ratios, used);
 }
 
+/* What a copy of a sample takes the device. In other windows than copied ones more batches may
+ * have been sent than have arrived. */
+static void add_copies(const struct evidence *evidence, struct profile *profile)
+{
+	double seconds[TRACE_WINDOWS];
+	size_t used = 0;
+
+	for (size_t i = 0; i < evidence->count && used < TRACE_WINDOWS; i++) {
+		const struct window *window = &evidence->windows[i];
+		double bytes = (double)window_counted(window->raw, TRACE_device_bytes);
+		double ns = (double)window_counted(window->raw, TRACE_device_copy_ns);
+
+		if (window->kind == TRACE_COPIED && shares_uses(window) && bytes > 0)
+			seconds[used++] = ns * 1e-9 / bytes *
+					  (double)profile->device_sample_bytes;
+	}
+	if (profile->device != NULL)
+		profile->device_copy_s = statistics_mean(seconds, used);
+}
+
 static struct interval analyse_scaled(struct interval rate, double by)
 {
 	return (struct interval){rate.value * by, rate.low * by, rate.high * by};
@@ -164,16 +186,18 @@ static int add_curves(const struct evidence *evidence, struct profile *profile)
 	return 0;
 }
 
-/* Prep stall = consumer blocked + consumer slowed; the second is seen when loaded. */
+/* Prep stall = consumer blocked + consumer slowed; the second is seen when loaded. A
+ * loader of the program's own without workers prepares only while a step waits. */
 static void analyse_set_contention(struct profile *profile)
 {
 	const struct interval *rates = profile->rates;
 
-	if (isnan(rates[TRACE_LOADED].value) || isnan(rates[TRACE_REAL].value))
-		return;
-	profile->prep_contention =
-		(1 / rates[TRACE_LOADED].value - 1 / rates[TRACE_SYNTHETIC].value) *
-		rates[TRACE_REAL].value;
+	if (profile_loader(profile) == LOADER_TORCH && profile->workers == 0)
+		profile->prep_contention = 0;
+	else if (!isnan(rates[TRACE_LOADED].value) && !isnan(rates[TRACE_REAL].value))
+		profile->prep_contention = (1 / rates[TRACE_LOADED].value -
+					    1 / rates[TRACE_SYNTHETIC].value) *
+					   rates[TRACE_REAL].value;
 }
 
 /* By what real steps would have been longer, that which limits them would have been. */
@@ -195,6 +219,8 @@ static int add_proof(const struct evidence *evidence, struct profile *profile)
 
 	proof_measure(evidence->windows, evidence->count, evidence->observed, &proof);
 	profile->handover_s = proof.handover_s;
+	device_idle_prove(&evidence->idle, evidence->observed,
+			  1 / profile->rates[TRACE_REAL].value, &proof);
 	if (isnan(proof.share[STAGE_PREP]))
 		return 0;
 	analyse_correct(evidence->corrected, proof.share);
@@ -231,12 +257,15 @@ static void analyse_observe(const struct evidence *evidence, struct profile *pro
 		stalled += isnan(shares[i]) ? 0 : shares[i];
 	}
 	if (isnan(shares[STAGE_PREP]))
-		stalled = blocked / seconds;
+		stalled = isfinite(evidence->idle.data_share)
+				  ? evidence->idle.data_share
+				  : blocked / seconds;
 	profile->stalls[STAGE_COMPUTE] = (struct interval){1 - stalled, NAN, NAN};
 }
 
 /* What limits an observed run: no other one has a rate of each stage. */
-static int analyse_limit_observed(struct profile *profile)
+static int analyse_limit_observed(const struct evidence *evidence,
+				  struct profile *profile)
 {
 	const struct interval *stalls = profile->stalls;
 	int limit = STAGE_COMPUTE;
@@ -248,6 +277,9 @@ static int analyse_limit_observed(struct profile *profile)
 		    (limit == STAGE_COMPUTE ? STAGE_NOTICED : stalls[limit].value))
 			limit = i;
 	profile->limit.id = limit;
+	if (isfinite(evidence->idle.data_share))
+		return profile_text(&profile->limit_why,
+				    "observed: the device idle for data");
 	return profile_text(&profile->limit_why,
 			    "observed: time blocked in %s; for a program that "
 			    "computes while it asks, an upper bound",
@@ -350,7 +382,7 @@ static void analyse_bound(struct profile *profile)
 static int add_limit(const struct evidence *evidence, struct profile *profile)
 {
 	if (evidence->observed)
-		return analyse_limit_observed(profile);
+		return analyse_limit_observed(evidence, profile);
 	if (!profile_has_answer(profile))
 		return 0;
 	if (verdict_limit(profile) < 0)
@@ -373,6 +405,7 @@ static int analyse_find(const struct trace *const *sessions, unsigned count,
 	if (add_shares(evidence, profile) < 0)
 		return -ENOMEM;
 	add_hits(evidence, profile);
+	add_copies(evidence, profile);
 	analyse_add_cpu(evidence, profile);
 	program_reads_find(evidence->windows, evidence->count, profile);
 	add_outside(sessions, count, evidence, profile);
@@ -382,6 +415,9 @@ static int analyse_find(const struct trace *const *sessions, unsigned count,
 		return -ENOMEM;
 	analyse_set_contention(profile);
 	analyse_bound(profile);
+	if (device_idle_find(sessions, count, evidence->windows, evidence->count,
+			     profile, &evidence->idle) < 0)
+		return -ENOMEM;
 	if (add_proof(evidence, profile) < 0 || analyse_split(evidence, profile) < 0 ||
 	    add_limit(evidence, profile) < 0)
 		return -ENOMEM;

@@ -40,6 +40,18 @@ static int loader_texts(const struct trace_loader *loader, struct profile *profi
 	return result;
 }
 
+static int loader_device(const struct trace_loader *loader, struct profile *profile)
+{
+	if (loader->device[0] == '\0')
+		return 0;
+	profile->device_sample_bytes = loader->device_sample_bytes;
+	return COPY(&profile->device, loader->device) |
+	       profile_text(&profile->device_memory, "%s",
+			    loader->unpinned ? "unpinned" : "pinned") |
+	       profile_text(&profile->transfer, "%s",
+			    loader->device_uint8 ? "uint8" : "output");
+}
+
 _Static_assert((int)LOADER_DSA == TRACE_LIBDSA && (int)LOADER_TORCH == TRACE_TORCH &&
 		       (int)LOADER_WATCH == TRACE_WATCH,
 	       "one order");
@@ -84,7 +96,7 @@ int profile_fill_loader(const struct trace *trace, struct profile *profile)
 		profile->epoch_start_s = (double)trace->epoch_start_ns * 1e-9 /
 					 (double)trace->epoch_starts;
 	}
-	return loader_texts(loader, profile);
+	return loader_texts(loader, profile) | loader_device(loader, profile);
 }
 
 uint64_t profile_fill_total(const struct trace *trace, enum trace_counter counter)

@@ -203,7 +203,8 @@ static void by_turns(const struct window *windows, size_t count, bool observed,
 
 /* ---- libdsa's ---- */
 
-/* What the windows of a stage are blocked more than those of the stage above. */
+/* What the windows of a stage are blocked more than those of the stage above. For copies
+ * the program's streams wait, and not dsa_next_device(): of them it says nothing. */
 static void by_difference(const struct window *windows, size_t count,
 			  struct proof *proof)
 {
@@ -223,7 +224,8 @@ static void by_difference(const struct window *windows, size_t count,
 
 		if (sums[i].windows == 0)
 			continue;
-		proof->share[i] = blocked - before;
+		if (i != STAGE_COPY)
+			proof->share[i] = blocked - before;
 		before = blocked;
 	}
 	snprintf(proof->basis, sizeof(proof->basis),
@@ -234,12 +236,18 @@ static void by_difference(const struct window *windows, size_t count,
 void proof_measure(const struct window *windows, size_t count, bool observed,
 		   struct proof *proof)
 {
+	const struct trace_loader *loader =
+		count > 0 ? &windows[0].trace->loader : NULL;
+	bool copied =
+		loader != NULL && loader->device[0] != '\0'; /* no replay has it */
+
 	*proof = (struct proof){0};
 	for (int i = 0; i < STAGES; i++)
 		proof->share[i] = NAN;
 	proof->handover_s = NAN;
-	if (count > 0 && windows[0].trace->loader.kind != TRACE_LIBDSA)
+	if (loader != NULL && loader->kind != TRACE_LIBDSA)
 		by_turns(windows, count, observed, proof);
-	else if (!by_replay(windows, count, observed, proof) && !observed)
+	else if ((copied && !observed) ||
+		 (!by_replay(windows, count, observed, proof) && !observed))
 		by_difference(windows, count, proof);
 }

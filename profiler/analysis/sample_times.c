@@ -121,6 +121,21 @@ static double sample_times_io(const struct window *windows, size_t count,
 	return samples > 0 ? io_s / samples : NAN;
 }
 
+/* True where nothing came from storage: files were in memory before real windows, too. */
+static bool sample_times_warm(const struct window *windows, size_t count)
+{
+	bool warm = false;
+
+	for (size_t i = 0; i < count; i++) {
+		if (windows[i].kind != TRACE_REAL || !shares_uses(&windows[i]))
+			continue;
+		if ((windows[i].flags & TRACE_WARM) == 0)
+			return false;
+		warm = true;
+	}
+	return warm;
+}
+
 static int sample_times_add_batch(const struct trace_batch *batch, double fetch_s,
 				  struct profile *profile)
 {
@@ -146,6 +161,8 @@ static int sample_times_add_batches(const struct window *windows, size_t count,
 	double fetch_s = sample_times_io(windows, count, TRACE_REAL) -
 			 sample_times_io(windows, count, TRACE_CACHED);
 
+	if (sample_times_warm(windows, count))
+		fetch_s = 0; /* but for what disturbs */
 	fetch_s = emulated || isnan(fetch_s) ? NAN : fmax(0, fetch_s);
 	for (size_t i = 0; i < count; i++) {
 		size_t records;

@@ -93,6 +93,15 @@ static int verdict_write_prep(struct profile *profile)
 			    profile->rates[TRACE_SYNTHETIC].value);
 }
 
+static int verdict_write_copy(struct profile *profile)
+{
+	return profile_text(&profile->limit_why,
+			    "%.0f samples/s if batches were ready in memory, %.0f if "
+			    "they were on the device",
+			    profile->rates[TRACE_COPIED].value,
+			    profile->rates[TRACE_SYNTHETIC].value);
+}
+
 static int verdict_write_compute(struct profile *profile)
 {
 	return profile_text(&profile->limit_why,
@@ -105,13 +114,12 @@ static int verdict_write(struct profile *profile, enum stage stage)
 {
 	static int (*const write[STAGES])(struct profile * profile) = {
 		[STAGE_COMPUTE] = verdict_write_compute,
+		[STAGE_COPY] = verdict_write_copy,
 		[STAGE_PREP] = verdict_write_prep,
 		[STAGE_FETCH] = verdict_write_fetch,
 	};
 
-	return write[stage] != NULL ? write[stage](profile)
-				    : profile_text(&profile->limit_why, "%s",
-						   stage_table[stage].about);
+	return write[stage](profile);
 }
 
 int verdict_limit(struct profile *profile)

@@ -96,4 +96,29 @@ struct bench_ring {
 int bench_ring_run(const struct options *options, uint64_t batches,
 		   struct bench_ring *result, struct error *err);
 
+/* ---- copy: slots of the ring to a device ---- */
+
+struct bench_copy_way {
+	const char *transfer; /* "uint8", "output"; NULL: there is none */
+	uint64_t batch_bytes; /* that are copied, labels apart */
+	double seconds;       /* from slots to the device; what is made there of bytes
+			       * is not in it */
+	double bytes_per_s, samples_per_s;
+};
+
+struct bench_copy {
+	char device[16];
+	bool huge, unpinned;
+	uint64_t batches; /* each way */
+	struct bench_copy_way ways[2];
+	double limit_bytes_per_s; /* the same bytes as `output`, from memory of the driver's */
+};
+
+/*
+ * Copies `batches` batches each way (0: about 8 GB of the larger ones), some in turn, shaped
+ * as options say, which are of a loader for a device. 0 or -errno.
+ */
+int bench_copy_run(const struct options *options, uint64_t batches,
+		   struct bench_copy *result, struct error *err);
+
 #endif

@@ -3,9 +3,10 @@
 #define DSA_DOCTOR_CHECK_H
 
 #include "profiler/doctor/doctor.h"
+#include "profiler/host/gpu_facts.h"
 #include "profiler/preload.h"
 
-enum { CHECK_WORD = 64 };
+enum { CHECK_WORD = 64, CHECK_LINE = 192 };
 
 /* What is examined. Names that were not given are NULL. */
 struct check_subject {
@@ -18,10 +19,11 @@ struct check_subject {
 	struct preload_python python;
 	char version[CHECK_WORD], torch[CHECK_WORD];
 	char missing[CHECK_WORD]; /* of torch's iterator; "": all is there */
+	char recipe[CHECK_LINE];  /* what libdsa has of its script's transforms */
 };
 
-typedef void check_machine(struct doctor_line *line);
 /* A line that is left empty is none. */
+typedef void check_machine(struct doctor_line *line);
 typedef void check_named(struct doctor_line *line, const struct check_subject *subject);
 
 /* of this machine, in host.c */
@@ -29,11 +31,27 @@ check_machine check_kernel, check_clock, check_memory_file, check_huge_pages,
 	check_locked_memory, check_shared_memory, check_io_uring, check_counters,
 	check_accounting, check_gnuplot, check_cores, check_memory, check_others;
 
+/* of its GPUs, in nvidia.c; the last two are empty where none can be watched */
+check_machine check_gpu, check_gpu_cupti, check_gpu_injection;
+
+/* What check_gpu() says of such a driver. */
+struct check_driver {
+	struct gpu_facts gpus;
+	bool loaded;  /* by the kernel; */
+	bool library; /* there is a libcuda.so.1, */
+	int cuda;     /* and its version of CUDA, 13000 is 13.0; 0: it does not say */
+};
+void check_gpu_driver(struct doctor_line *line, const struct check_driver *driver);
+
+/* Whether a libcupti is of no later CUDA than the driver, by its name. */
+bool check_cupti_fits(const char *path, int cuda);
+
 /* of a data set, in filesystem.c */
 check_named check_dataset, check_direct, check_residency;
 
 /* of a program, in program.c; and, of one that may bring its own loader, in python.c */
-check_named check_program, check_preload, check_python, check_torch, check_ranks;
+check_named check_program, check_preload, check_python, check_torch, check_recipe,
+	check_ranks;
 
 /* Whether the kernel and the dynamic loader find what the program at path needs to be
  * started, in start.c. False: the line says what is missing. */

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { DOCTOR_LINES = 24 };
+enum { DOCTOR_LINES = 32 };
 
 enum doctor_status {
 	DOCTOR_OK,

@@ -26,6 +26,9 @@ static const struct {
 	{"counters", check_counters, NULL, NULL},
 	{"I/O accounting", check_accounting, NULL, NULL},
 	{"gnuplot", check_gnuplot, NULL, NULL},
+	{"gpu", check_gpu, NULL, NULL},
+	{"gpu CUPTI", check_gpu_cupti, NULL, NULL},
+	{"gpu injection", check_gpu_injection, NULL, NULL},
 	{"data set", NULL, check_dataset, NULL},
 	{"O_DIRECT", NULL, check_direct, NULL},
 	{"residency", NULL, check_residency, NULL},
@@ -33,6 +36,7 @@ static const struct {
 	{"preload", NULL, NULL, check_preload},
 	{"Python", NULL, NULL, check_python},
 	{"PyTorch", NULL, NULL, check_torch},
+	{"recipe", NULL, NULL, check_recipe},
 	{"ranks", NULL, NULL, check_ranks},
 };
 

@@ -15,7 +15,7 @@ enum { FOLDER = PATH_MAX, NAME = 60 };
 
 /* ---- asking it ---- */
 
-/* "dsa-ask\t3.11.2\t2.1.0\t_reset": fields that are not empty, but for the last two. */
+/* "dsa-ask\t3.11.2\t2.1.0\t_reset\tline 12: libdsa has no RandAugment" */
 static void python_read(char *told, struct check_subject *subject)
 {
 	char *const to[] = {subject->version, subject->torch, subject->missing};
@@ -23,12 +23,15 @@ static void python_read(char *told, struct check_subject *subject)
 	strsep(&told, "\t");
 	for (size_t i = 0; i < sizeof(to) / sizeof(to[0]) && told != NULL; i++)
 		snprintf(to[i], CHECK_WORD, "%s", strsep(&told, "\t"));
+	if (told != NULL)
+		snprintf(subject->recipe, sizeof(subject->recipe), "%s", told);
 }
 
 void check_ask_python(struct check_subject *subject)
 {
-	char script[FOLDER + 16], told[4 * CHECK_WORD];
-	const char *const words[] = {subject->python.interpreter, "-B", script, NULL};
+	char script[FOLDER + 16], told[4 * CHECK_WORD + CHECK_LINE];
+	const char *const words[] = {subject->python.interpreter, "-B", script,
+				     subject->python.script, NULL};
 	struct preload preload = {.page = NULL};
 
 	subject->is_python = preload_find_python(subject->program, &subject->python);
@@ -126,6 +129,12 @@ void check_torch(struct doctor_line *line, const struct check_subject *subject)
 		check_report(line, DOCTOR_OK, NULL,
 			     "torch %s: its DataLoader can be measured",
 			     subject->torch);
+}
+
+void check_recipe(struct doctor_line *line, const struct check_subject *subject)
+{
+	if (subject->recipe[0] != '\0')
+		check_report(line, DOCTOR_OK, NULL, "%s", subject->recipe);
 }
 
 /* ---- ranks ---- */

@@ -292,14 +292,12 @@ static void hook_leave(void *loader, struct trace_window *window)
 			(window->end.time_ns - window->begin.time_ns) / window->steps;
 }
 
-static void hook_still(void *loader)
+static uint32_t hook_still(void *loader)
 {
-	int result = driver_stopped(&hook.driver) ? 0 : hook.calls.still();
-	struct trace_made *made = &hook.driver.window->made;
+	int result = hook.calls.still();
 
 	(void)loader;
-	if (hook_done(result) && (uint32_t)result > made->devices)
-		made->devices = (uint32_t)result;
+	return hook_done(result) ? (uint32_t)result : TRACE_NO_DEVICES;
 }
 
 /* ---- counters ---- */

@@ -2,6 +2,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/host/procfs.h"
 #include "profiler/host/dataset_device.h"
+#include "profiler/host/gpu_facts.h"
 #include "profiler/host/machine.h"
 #include "profiler/profile.h"
 
@@ -141,6 +142,19 @@ static void add_memory(struct facts *facts, const struct machine *machine)
 	facts_add_count(facts, "memory_nodes", machine->numa_nodes);
 }
 
+static void facts_add_gpus(struct facts *facts)
+{
+	struct gpu_facts gpus;
+
+	gpu_facts_read(&gpus, facts->root);
+	if (gpus.models[0] != '\0')
+		facts_add(facts, "gpu", "%s", gpus.models);
+	if (gpus.count > 0)
+		facts_add_count(facts, "gpu_count", gpus.count);
+	if (gpus.driver[0] != '\0')
+		facts_add(facts, "gpu_driver", "%s", gpus.driver);
+}
+
 static void add_system(struct facts *facts, const struct machine *machine)
 {
 	char release[4096], when[CLOCK_UTC], *name;
@@ -224,6 +238,7 @@ int machine_facts(struct profile *profile, const struct machine *machine,
 
 	facts_add_cpu(&facts, machine);
 	add_memory(&facts, machine);
+	facts_add_gpus(&facts);
 	add_system(&facts, machine);
 	facts_add_storage(&facts, dataset);
 	return facts.result;

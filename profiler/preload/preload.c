@@ -70,6 +70,22 @@ int preload_find(struct preload *preload, struct error *err)
 	return 0;
 }
 
+int preload_find_file(const char *name, char path[PATH_MAX])
+{
+	static const char *const places[] = {"", "/../lib/dsa"};
+	char own[PATH_MAX];
+
+	if (preload_own_folder(own, 64) < 0)
+		return -ENOENT;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		snprintf(path, PATH_MAX, "%.*s%s/%.40s", PATH_MAX - 64, own, places[i],
+			 name);
+		if (access(path, R_OK) == 0)
+			return 0;
+	}
+	return -ENOENT;
+}
+
 /* ---- the page ---- */
 
 static void preload_name(char path[PATH_MAX], const char *folder)

@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KILL_S    5.            /* after SIGTERM, and between two SIGKILL */
-#define KILLS     6             /* then a program is given up: it waits for a device */
+#define ALONE_S   10. /* that a loader of libdsa's may come later than the first */
+#define KILL_S    5.  /* after SIGTERM, and between two SIGKILL */
+#define KILLS     6   /* then a program is given up: it waits for a device */
 #define ASLEEP_NS 1000000000ULL /* between two checks that are milliseconds apart */
 
 bool conductor_has(const struct conductor *conductor, unsigned job)
@@ -192,9 +193,9 @@ void conductor_note_unmeasured(struct conductor *conductor, unsigned number)
 {
 	struct job *job = &conductor->jobs[number];
 
-	if (job->alone || atomic_load(&job->trace->unmeasured) == 0)
+	if (job->alone_ns > 0 || atomic_load(&job->trace->unmeasured) == 0)
 		return;
-	job->alone = true;
+	job->alone_ns = clock_now();
 	if (conductor->config->schedule.in_step)
 		return; /* a loader of libdsa's may come: check_silence() */
 	if (conductor->config->unmeasured != NULL)
@@ -232,7 +233,7 @@ void conductor_note_end(struct conductor *conductor, unsigned number)
 				is_crash(target->status - 128) ? "crashed"
 							       : "was killed",
 				killer, before);
-	else if (job->alone && !asked)
+	else if (job->alone_ns > 0 && !asked)
 		conductor_leave(conductor, number, why, "was not measured: %.*s",
 				TRACE_WHY, trace->unmeasured_why);
 	else if (asked && target->status == 0)
@@ -253,23 +254,30 @@ static uint64_t conductor_end_counted(const struct trace *trace,
 	return driver != NULL ? driver->counters[counter] : 0;
 }
 
-/* Ends a job that asked for no batch in time; not a program that goes on without dsa, but
- * that as one of several: copies of what is not measured are of no use to anybody. */
+/* Ends one of several programs that goes on without dsa: copies of what is not measured
+ * are of no use to anybody. A loader of libdsa's, which is, would come soon. */
+static void check_alone(struct conductor *conductor, unsigned number)
+{
+	const struct job *job = &conductor->jobs[number];
+
+	if (conductor->config->schedule.in_step && clock_since(job->alone_ns) > ALONE_S)
+		conductor_leave(conductor, number, CONDUCTOR_SILENT,
+				"was not measured: %.*s", TRACE_WHY,
+				job->trace->unmeasured_why);
+}
+
+/* Ends a job that asked for no batch in time. */
 static void check_silence(struct conductor *conductor, unsigned number)
 {
 	const struct conductor_config *config = conductor->config;
 	const struct job *job = &conductor->jobs[number];
-	const struct trace *trace = job->trace;
 	char hint[CONDUCTOR_LEFT];
 
-	if (trace->first_request_ns != 0 || (job->alone && !config->schedule.in_step) ||
-	    clock_since(conductor->started) <= config->timeout_s)
+	if (job->trace->first_request_ns != 0)
 		return;
-	if (job->alone)
-		conductor_leave(conductor, number, CONDUCTOR_SILENT,
-				"was not measured: %.*s", TRACE_WHY,
-				trace->unmeasured_why);
-	else
+	if (job->alone_ns > 0)
+		check_alone(conductor, number);
+	else if (clock_since(conductor->started) > config->timeout_s)
 		conductor_leave(conductor, number, CONDUCTOR_SILENT,
 				"asked for no batch in %.0f s (--timeout waits "
 				"longer)%s",

@@ -21,7 +21,9 @@ struct job {
 	unsigned kills;           /* sent */
 	uint64_t progress;        /* barrier_life() when it changed last */
 	uint64_t moved;           /* when that was; 0: not seen yet */
-	bool alone;               /* it was told that the program goes on without dsa */
+	uint64_t
+		alone_ns; /* when it was told that the program goes on without dsa; 0: it
+			    * was not */
 };
 
 struct conductor {

@@ -117,6 +117,8 @@ static int launch_open_sessions(const struct measure_config *config, const char 
 			break;
 		jobs[i].trace = trace_create(path, config->seed, err);
 		result = jobs[i].trace == NULL ? -EIO : 0;
+		if (result == 0 && config->startup.injection != NULL)
+			injection_path_say(config->startup.injection, jobs[i].trace);
 	}
 	return result;
 }
@@ -190,6 +192,9 @@ static int fill_targets(const struct launch *launch, struct conductor_job *jobs,
 		target->job = config->startup.jobs > 0 ? numbers[i] : NULL;
 		target->preload =
 			launch->preload.page != NULL ? &launch->preload : NULL;
+		target->injection = config->startup.injection != NULL
+					    ? config->startup.injection->path
+					    : NULL;
 		target->cores = config->startup.cores;
 		target->background = launch_is_several(config);
 		target->output_aside = config->startup.output_aside;

@@ -18,6 +18,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { SEPARATE = 3 }; /* launches of a protocol of that name, without a device */
+
 struct measurement {
 	const struct measure_config *config;
 	struct machine machine;
@@ -62,11 +64,23 @@ static int measure_open_sessions(struct measurement *m, struct error *err)
 	return result;
 }
 
+/* Of the budget. Of separate launches the first, of real windows, tells how many there
+ * will be. */
+static double measure_part(const struct measurement *m)
+{
+	double first = 1. / SEPARATE;
+
+	if (m->config->protocol != MEASURE_SEPARATE)
+		return 1;
+	return m->launches == 0
+		       ? first
+		       : (1 - first) / (stage_count(&m->traces[0]->loader) - 1);
+}
+
 /* One launch with a session of its own for each job. */
 static int measure_launch(struct measurement *m, int only, struct error *err)
 {
 	const struct measure_config *config = m->config;
-	unsigned launches = config->protocol == MEASURE_SEPARATE ? ANALYSE_SESSIONS : 1;
 	int result;
 
 	m->launch.trial = true; /* the last one's: each begins with the same files */
@@ -78,24 +92,34 @@ static int measure_launch(struct measurement *m, int only, struct error *err)
 		.machine = &m->machine,
 		.counters = m->launches == 0 ? m->counters : NULL,
 		.only = only,
-		.budget_s = config->budget_s / launches,
+		.budget_s = config->budget_s * measure_part(m),
 		.observe = config->protocol == MEASURE_OBSERVE,
 	};
 	result = measure_open_sessions(m, err);
 	return result < 0 ? result : launch_run(&m->launch, m->jobs, &m->end, err);
 }
 
+/* Of windows of the kind alone; -1: of all kinds. */
+static int launch_one(struct measurement *m, int only, struct error *err)
+{
+	int result = measure_launch(m, only, err);
+
+	if (result == 0 && m->end.why == CONDUCTOR_SILENT)
+		result = error_set(err, ETIMEDOUT, "%s", m->end.text);
+	return result;
+}
+
 static int launch_all(struct measurement *m, struct error *err)
 {
-	unsigned launches = m->config->protocol == MEASURE_SEPARATE ? STAGES : 1;
 	int result = 0;
 
-	for (unsigned i = 0; result == 0 && i < launches; i++) {
-		result = measure_launch(
-			m, launches > 1 ? (int)stage_table[STAGE_REAL - i].kind : -1,
-			err);
-		if (result == 0 && m->end.why == CONDUCTOR_SILENT)
-			result = error_set(err, ETIMEDOUT, "%s", m->end.text);
+	if (m->config->protocol != MEASURE_SEPARATE)
+		return launch_one(m, -1, err);
+	for (int i = STAGE_REAL; result == 0 && i >= 0; i--) {
+		if (i != STAGE_REAL &&
+		    !stage_applies((enum stage)i, &m->traces[0]->loader))
+			continue;
+		result = launch_one(m, (int)stage_table[i].kind, err);
 		if (m->end.why == CONDUCTOR_INTERRUPTED)
 			break;
 	}

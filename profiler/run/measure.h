@@ -9,6 +9,7 @@
 #define DSA_MEASURE_H
 
 #include "profiler/analysis/rate.h"
+#include "profiler/injection_path.h"
 #include "profiler/preload.h"
 #include "profiler/profile.h"
 #include "profiler/run/conductor.h"
@@ -24,6 +25,7 @@ struct startup {
 	/* The jobs share one loader; the program is started once more before, to find
 	 * out what it loads. */
 	bool share;
+	const char *device;           /* that the shared loader copies to; NULL: none */
 	char *const *const *commands; /* one for each job; NULL: all run `command` */
 	const char *loader;           /* DSA_LOADER for the program */
 	char *const *loaders;         /* one for each job; NULL: `loader` for all */
@@ -32,7 +34,8 @@ struct startup {
 	/* Of a program with a loader of its own: its loops end when enough is measured, not
 	 * the program; and files are not kept that it overwrites while data is repeated. */
 	bool ends_data, overwrites;
-	unsigned cores;    /* for the program; 0: all */
+	const struct injection_path *injection; /* NULL: devices are not watched */
+	unsigned cores;                         /* for the program; 0: all */
 	bool output_aside; /* its standard output goes to standard error */
 };
 

@@ -10,7 +10,6 @@
 
 /* What the shares need: blocks of windows, each of so many steps or longer, and a
  * quarter for switches and curves. */
-#define WINDOWS      ((double)SHARES_BLOCKS_LEAST * STAGES)
 #define WINDOW_STEPS (STEPS_SETTLE + STEPS_LEAST)
 #define WINDOW_S     1.
 #define BESIDE       1.25
@@ -29,11 +28,13 @@ static uint64_t run_ending_steps(const struct trace *trace, double *step_s)
 }
 
 /* Windows are as long as the budget lets them be, up to WINDOW_S. */
-static double run_ending_enough_s(double step_s, double budget_s)
+static double run_ending_enough_s(const struct trace *trace, double step_s,
+				  double budget_s)
 {
-	double window_s = fmin(WINDOW_S, budget_s / (WINDOWS * BESIDE));
+	double windows = SHARES_BLOCKS_LEAST * stage_count(&trace->loader);
+	double window_s = fmin(WINDOW_S, budget_s / (windows * BESIDE));
 
-	return BESIDE * WINDOWS * fmax(WINDOW_STEPS * step_s, window_s);
+	return BESIDE * windows * fmax(WINDOW_STEPS * step_s, window_s);
 }
 
 static int run_ending_short(const struct run_ending *ending, struct profile *profile)
@@ -48,7 +49,8 @@ static int run_ending_short(const struct run_ending *ending, struct profile *pro
 				    "%g s is too short%s: raise --budget",
 				    ending->budget_s, stopped);
 	profile->budget_needed_s =
-		fmax(run_ending_enough_s(step_s, INFINITY), 2 * ending->budget_s);
+		fmax(run_ending_enough_s(ending->trace, step_s, INFINITY),
+		     2 * ending->budget_s);
 	return profile_text(&profile->status_why,
 			    "%g s is too short%s (a step takes %.2g s)",
 			    ending->budget_s, stopped, step_s);
@@ -75,8 +77,9 @@ static int run_ending_finished(const struct run_ending *ending, struct profile *
 		"%s first: it took %llu steps; about %.0f are needed: raise --epochs "
 		"or --steps",
 		ending->end->text, (unsigned long long)steps,
-		run_ending_about(run_ending_enough_s(step_s, ending->budget_s) /
-				 step_s));
+		run_ending_about(
+			run_ending_enough_s(ending->trace, step_s, ending->budget_s) /
+			step_s));
 }
 
 static int run_ending_interrupted(const struct run_ending *ending,

@@ -162,6 +162,7 @@ static int share_job_serve(void *context)
 	const struct share_config config = {
 		.loader = &loader,
 		.settings = share->settings,
+		.device = share->device,
 		.socket = share->socket,
 		.mode = SHARE_FREE,
 		.jobs = 1, /* the run begins when all are there */
@@ -200,7 +201,7 @@ int share_job_open(struct share_job *share, const struct launch *launch,
 	char inner[PATH_MAX];
 	int result;
 
-	*share = (struct share_job){0};
+	*share = (struct share_job){.device = launch->config->startup.device};
 	result = launch_folder(launch->config->folder, share->folder, err);
 	if (result < 0)
 		return result;

@@ -14,6 +14,7 @@ struct share_job {
 	struct conductor_job job;
 	char folder[LAUNCH_FOLDER], socket[PATH_MAX];
 	char dataset[512], *settings;
+	const char *device; /* of the loader; NULL: none */
 };
 
 /*

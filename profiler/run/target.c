@@ -38,6 +38,9 @@ static int set_environment(const struct target_config *config)
 	    (config->share != NULL && setenv("DSA_SHARE", config->share, 1) < 0) ||
 	    (config->preload != NULL && preload_set_environment(config->preload) < 0))
 		return -1;
+	if (config->injection != NULL && config->injection[0] != '\0' &&
+	    setenv("CUDA_INJECTION64_PATH", config->injection, 1) < 0)
+		return -1;
 	if (config->loader == NULL || config->loader[0] == '\0')
 		return 0;
 	return setenv("DSA_LOADER", config->loader, 1);

@@ -27,10 +27,11 @@ struct target_config {
 	const char *loader;            /* DSA_LOADER; NULL or "": left as it is */
 	const char *job;               /* DSA_JOB; NULL: it is not one of several */
 	const struct preload *preload; /* for a loader of its own; NULL: none */
-	unsigned cores;                /* CPUs it may use of dsa's; 0: all of them */
-	bool background;      /* it gets neither dsa's terminal nor its input */
-	bool output_aside;    /* its standard output goes to standard error */
-	const sigset_t *mask; /* signal mask that it starts with */
+	const char *injection; /* CUDA_INJECTION64_PATH; NULL or "": left as it is */
+	unsigned cores;        /* CPUs it may use of dsa's; 0: all of them */
+	bool background;       /* it gets neither dsa's terminal nor its input */
+	bool output_aside;     /* its standard output goes to standard error */
+	const sigset_t *mask;  /* signal mask that it starts with */
 };
 
 struct target {

@@ -22,6 +22,7 @@ struct schedule *schedule_new(const struct schedule_config *config)
 		return NULL;
 	schedule->config = *config;
 	schedule->length_s = SCHEDULE_LENGTH_S;
+	schedule->kinds.cached = true;
 	for (int i = 0; i < TRACE_KINDS; i++)
 		schedule->stretch[i] = 1;
 	schedule->extras.budget_s = EXTRAS_SHARE * config->budget_s;

@@ -2,7 +2,8 @@
  * schedule.h - which window next. Pure: it looks at the session and at a clock given.
  *
  *	fill | warm-up | block  extras  block  extras ... until precise, or the end
- *	                 {synthetic, cached, real} in turning and mirrored orders
+ *	                 {synthetic, cached, real}, and {copied} where the loader has a
+ *	                 device, in turning and mirrored orders
  *
  * Extras are the curves, G under interference and the overhead: a few after each block,
  * for at most a fifth of the budget. Void windows are asked for again. Where batches can't

@@ -9,8 +9,6 @@
 #include <string.h>
 
 enum {
-	KINDS_IN_BLOCK = 3, /* windows of a block */
-	ORDERS = 6,         /* that they come in */
 	STEPS_WARMUP = 4,   /* of the program's start */
 	STRATA = 8,         /* parts of the epoch for drawn hits */
 	EXTRAS_AT_ONCE = 2, /* after a block */
@@ -34,17 +32,6 @@ enum {
 #define LEAST_STRETCH .5
 #define LEAST_REAL    1.
 #define MOST_STRETCH  2.
-
-/* Orders of a block's windows: each is followed by its mirror, so that a linear drift
- * cancels over the two, and each kind comes first, second and last as often. */
-static const enum trace_kind orders[ORDERS][KINDS_IN_BLOCK] = {
-	{TRACE_SYNTHETIC, TRACE_CACHED, TRACE_REAL},
-	{TRACE_REAL, TRACE_CACHED, TRACE_SYNTHETIC},
-	{TRACE_CACHED, TRACE_REAL, TRACE_SYNTHETIC},
-	{TRACE_SYNTHETIC, TRACE_REAL, TRACE_CACHED},
-	{TRACE_REAL, TRACE_SYNTHETIC, TRACE_CACHED},
-	{TRACE_CACHED, TRACE_SYNTHETIC, TRACE_REAL},
-};
 
 /* ---- windows beside the blocks ---- */
 
@@ -221,38 +208,34 @@ double schedule_longest(const struct schedule *schedule)
 	return schedule->config.only >= 0 ? SCHEDULE_LENGTH_S : SCHEDULE_BLOCK_LENGTH_S;
 }
 
-/* Without cached windows each order is that of the other two. */
 static enum trace_kind kind_now(const struct schedule *schedule)
 {
 	uint64_t seed = schedule->config.seed;
-	uint64_t order = schedule_is_single(schedule)
-				 ? seed
-				 : schedule->blocks + 2 * (seed % (ORDERS / 2));
-	const enum trace_kind *kinds = orders[order % ORDERS];
-	unsigned skipped = 0;
+	unsigned pairs = block_order_count(&schedule->kinds) / 2;
 
 	if (schedule->config.only >= 0)
 		return (enum trace_kind)schedule->config.only;
-	for (unsigned i = 0; schedule->no_list && i <= schedule->in_block; i++)
-		skipped |= kinds[i] == TRACE_CACHED;
-	return kinds[schedule->in_block + skipped];
+	return block_order_at(&schedule->kinds,
+			      schedule_is_single(schedule)
+				      ? seed
+				      : schedule->blocks + 2 * (seed % pairs),
+			      schedule->in_block);
 }
 
 /* Kinds of windows that a block has. */
 static unsigned schedule_kinds(const struct schedule *schedule)
 {
-	if (schedule->config.only >= 0)
-		return 1;
-	return schedule->no_list ? KINDS_IN_BLOCK - 1 : KINDS_IN_BLOCK;
+	return schedule->config.only >= 0 ? 1 : block_order_kinds(&schedule->kinds);
 }
 
 void schedule_set_block(struct schedule *schedule, const struct trace *trace,
 			struct trace_window *ask, double left_s)
 {
+	bool ready = ask->kind == TRACE_SYNTHETIC || ask->kind == TRACE_COPIED;
 	double share =
 		ask->kind == TRACE_REAL
 			? REAL_SHARE
-			: (1 - REAL_SHARE) / (KINDS_IN_BLOCK - 1 - schedule->no_list);
+			: (1 - REAL_SHARE) / (block_order_kinds(&schedule->kinds) - 1);
 
 	if (schedule_is_single(schedule))
 		schedule->length_s = share * schedule->config.block_s;
@@ -262,7 +245,7 @@ void schedule_set_block(struct schedule *schedule, const struct trace *trace,
 	ask->limit_ns = schedule_is_single(schedule)
 				? 0
 				: schedule_ask_ns(left_s + SCHEDULE_LENGTH_S);
-	if (ask->kind == TRACE_SYNTHETIC && schedule_is_single(schedule))
+	if (ready && schedule_is_single(schedule))
 		ask->stage = window_cost_ready(&schedule->pace, &trace->loader,
 					       schedule->length_s);
 	if (ask->kind == TRACE_CACHED)
@@ -364,8 +347,9 @@ void schedule_choose_cache(struct schedule *schedule, const struct trace *trace)
 	bool page = strcmp(loader->cache, "page") == 0 && !loader->direct;
 	bool slowed = loader->storage_bandwidth > 0 || loader->storage_latency > 0;
 
-	schedule->no_list = loader->no_list[0] != '\0';
-	if (schedule->no_list)
+	schedule->kinds.copied = loader->device[0] != '\0';
+	schedule->kinds.cached = loader->no_list[0] == '\0';
+	if (!schedule->kinds.cached)
 		return; /* real windows are the stream as it comes */
 	if (loader->memory && !slowed)
 		return; /* nothing is faster than memory */
@@ -402,14 +386,11 @@ double schedule_block_s(const struct schedule *schedule)
 {
 	double seconds = 0;
 
-	for (int i = 0; i < KINDS_IN_BLOCK; i++) {
-		enum trace_kind kind = orders[0][i];
-
-		if (schedule->config.only >= 0 && (int)kind != schedule->config.only)
-			continue;
-		if (schedule->no_list && kind == TRACE_CACHED)
-			continue;
-		seconds += schedule_window_s(schedule, kind);
-	}
+	if (schedule->config.only >= 0)
+		return schedule_window_s(schedule,
+					 (enum trace_kind)schedule->config.only);
+	for (unsigned i = 0; i < block_order_kinds(&schedule->kinds); i++)
+		seconds += schedule_window_s(schedule,
+					     block_order_at(&schedule->kinds, 0, i));
 	return seconds;
 }

@@ -9,6 +9,7 @@
 #ifndef DSA_SCHEDULE_STATE_H
 #define DSA_SCHEDULE_STATE_H
 
+#include "profiler/schedule/block_order.h"
 #include "profiler/schedule/schedule.h"
 #include "profiler/schedule/window_cost.h"
 
@@ -78,7 +79,7 @@ struct schedule {
 	bool filled;               /* the cache was */
 	bool drawn;                /* real windows draw their hits */
 	bool warm;                 /* or read through a warm page cache */
-	bool no_list;              /* batches can't be given again: no cached windows */
+	struct block_kinds kinds;  /* that a block has */
 	unsigned blocks, in_block; /* whole ones asked for; windows of the next one */
 	struct curve_windows extras;
 	unsigned extras_due;

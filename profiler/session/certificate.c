@@ -3,6 +3,7 @@
 #include "profiler/session/certificate_made.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 /* A read takes whole blocks, and may take one more at each end of a file. */
 #define BLOCK_BYTES 8192
@@ -87,18 +88,55 @@ static bool check_kernel(struct window *window)
 			    bytes, payload);
 }
 
-static bool check_synthetic(struct window *window)
+/* Batches were ready: false, with the reason, where the pipeline worked. */
+static bool check_idle(struct window *window)
 {
 	uint64_t fetched = window_counted(window->raw, TRACE_fetched_samples);
 	uint64_t prepared = window_counted(window->raw, TRACE_prepared_samples);
 
-	if (fetched + prepared > 0)
+	return fetched + prepared == 0 ||
+	       window_judge(window, false,
+			    "void: %" PRIu64 " samples fetched, %" PRIu64 " prepared",
+			    fetched, prepared);
+}
+
+/* Of jobs that share a loader each copies in every kind of window: no stage of theirs. */
+static uint64_t certificate_copied(const struct window *window)
+{
+	return window->trace->loader.device[0] != '\0'
+		       ? window_counted(window->raw, TRACE_device_bytes)
+		       : 0;
+}
+
+static bool check_synthetic(struct window *window)
+{
+	uint64_t copied = certificate_copied(window);
+
+	if (!check_idle(window))
+		return false;
+	if (copied > 0)
 		return window_judge(window, false,
-				    "void: %" PRIu64 " samples fetched, %" PRIu64
-				    " prepared",
-				    fetched, prepared);
+				    "void: %" PRIu64 " bytes copied to the device",
+				    copied);
 	return window_judge(window, true, "nothing fetched or prepared in %.0f samples",
 			    window->samples);
+}
+
+/* As many batches as were delivered, or one more or less, as both ends lie between two. */
+static bool check_copied(struct window *window)
+{
+	const struct trace_loader *loader = &window->trace->loader;
+	double copied = (double)window_counted(window->raw, TRACE_device_bytes);
+	double sample = (double)loader->device_sample_bytes;
+	double off = fabs(copied - (double)window->raw->samples * sample);
+
+	if (!check_idle(window))
+		return false;
+	return window_judge(
+		window, copied > 0 && off <= loader->batch * sample,
+		"%s%.0f bytes copied to the device for %" PRIu64 " samples of %.0f",
+		copied > 0 && off <= loader->batch * sample ? "" : "void: ", copied,
+		window->raw->samples, sample);
 }
 
 static bool check_unfetched(struct window *window)
@@ -111,6 +149,15 @@ static bool check_unfetched(struct window *window)
 	return check_no_bytes(window);
 }
 
+static bool lacks_pool(const struct window *window)
+{
+	enum trace_kind kind = window->kind;
+
+	return window->trace->pool_why[0] != '\0' &&
+	       (kind == TRACE_SYNTHETIC || kind == TRACE_COPIED ||
+		kind == TRACE_LOADED);
+}
+
 bool certificate_check(struct window *window)
 {
 	const struct trace_window *raw = window->raw;
@@ -120,6 +167,11 @@ bool certificate_check(struct window *window)
 				    "void: the program began another epoch");
 	if (raw->state == TRACE_REFUSED && (raw->flags & TRACE_EPOCH))
 		return window_judge(window, false, "void: it ended within an epoch");
+	if (raw->state == TRACE_REFUSED && raw->made.devices != TRACE_NO_DEVICES)
+		return window_judge(window, false,
+				    "void: the program ended, maybe before its device");
+	if (raw->state == TRACE_REFUSED && lacks_pool(window))
+		return window_judge(window, false, "void: %s", window->trace->pool_why);
 	if (raw->state == TRACE_REFUSED)
 		return window_judge(window, false, "void: the loader could not do it");
 	if (raw->state != TRACE_DONE || (raw->flags & TRACE_UNMERGED))
@@ -128,6 +180,11 @@ bool certificate_check(struct window *window)
 		return window_judge(window, true, "fills the cache, measures nothing");
 	if (window->samples < 1 || window->seconds <= 0)
 		return window_judge(window, false, "void: no step was measured");
+	if (raw->made.devices == TRACE_CAPTURED)
+		return window_judge(window, false,
+				    "void: a CUDA graph was being recorded as the "
+				    "window began or ended, so the device could not be "
+				    "waited for");
 	if (window->trace->loader.kind != TRACE_LIBDSA)
 		return certificate_made(window);
 	switch (window->kind) {
@@ -141,6 +198,8 @@ bool certificate_check(struct window *window)
 		return check_bytes(window);
 	case TRACE_SYNTHETIC:
 		return check_synthetic(window);
+	case TRACE_COPIED:
+		return check_copied(window);
 	case TRACE_CACHED:
 	case TRACE_PREP:
 	case TRACE_LOADED:

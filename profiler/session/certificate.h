@@ -11,7 +11,8 @@
  * and must not be used.
  *
  *	cached, prep	no bytes from storage while it was measured
- *	synthetic	nothing fetched, nothing prepared
+ *	synthetic	nothing fetched, nothing prepared, nothing copied to a device
+ *	copied		bytes copied for each sample, nothing fetched or prepared
  *	loaded		nothing fetched, no bytes from storage
  *	real, fetch	bytes from storage match the payload fetched, in whole blocks;
  *			real windows on a warm page cache: at most 1 % of it

@@ -158,6 +158,34 @@ static double typical_ns(const struct trace_step *steps, size_t count)
 	return median(compute, count);
 }
 
+/*
+ * Of a program that runs ahead of its device some steps only launch, and one waits for all
+ * of them: the most that this one takes. By as many steps as the loader has slots, beyond
+ * which the program can't be ahead; INFINITY: so far from a beginning there are too few.
+ */
+static double window_ahead_ns(const struct window *window,
+			      const struct trace_step *steps, size_t count)
+{
+	uint32_t slots = window->trace->loader.slots, taken = 0;
+	double sums[TRACE_WINDOW_STEPS], sum = 0;
+	size_t first = 0, found = 0;
+
+	if (window->trace->loader.device[0] == '\0' || slots == 0)
+		return INFINITY; /* it copies by itself: nothing bounds that */
+	for (size_t i = 0; i < count; i++) {
+		sum += compute_ns(&steps[i]) * steps[i].steps;
+		taken += steps[i].steps;
+		while (taken - steps[first].steps >= slots) {
+			taken -= steps[first].steps;
+			sum -= compute_ns(&steps[first]) * steps[first].steps;
+			first++;
+		}
+		if (taken >= slots)
+			sums[found++] = sum;
+	}
+	return found < slots ? INFINITY : median(sums, found);
+}
+
 static bool holds_pause(const struct trace_step *step, double typical)
 {
 	return (double)step->longest_ns > PAUSE_NS &&
@@ -172,7 +200,8 @@ static void add_step(struct window *window, const struct trace_step *step,
 	double left_out = 0;
 
 	if (holds_pause(step, typical)) {
-		if (step->steps <= 1) {
+		/* a device goes on meanwhile with what it was given before */
+		if (step->steps <= 1 && window->raw->made.devices == TRACE_NO_DEVICES) {
 			window->outside_s += wall * 1e-9;
 			return;
 		}
@@ -189,12 +218,15 @@ static void add_steps(struct window *window)
 {
 	size_t count;
 	const struct trace_step *steps = window_steps(window, &count);
-	/* A device that computes later has all of some steps in one of them. */
-	bool pauses = window->raw->made.devices == TRACE_NO_DEVICES;
-	double typical = count == 0 ? 0 : pauses ? typical_ns(steps, count) : INFINITY;
+	bool ahead = window->raw->made.devices != TRACE_NO_DEVICES;
+	double typical = 0;
 
-	for (size_t i = 0; i < count; i++)
-		add_step(window, &steps[i], typical);
+	if (count > 0)
+		typical = ahead ? window_ahead_ns(window, steps, count)
+				: typical_ns(steps, count);
+	for (size_t i = 0; i < count; i++) /* the last one waits for the device, too */
+		add_step(window, &steps[i],
+			 ahead && i + 1 == count ? INFINITY : typical);
 	window->outside_s += (double)window->raw->outside_ns * 1e-9;
 }
 

@@ -36,6 +36,9 @@ int work_counts_read(const struct trace *trace, struct profile_counted *counted)
 		.hits = driver->counters[TRACE_counted_hits],
 		.decoded_pixels = driver->counters[TRACE_counted_pixels],
 		.skipped = driver->counters[TRACE_counted_skipped],
+		.device_bytes = trace->loader.device[0] == '\0'
+					? UNKNOWN
+					: driver->counters[TRACE_counted_device_bytes],
 	};
 	if (trace->loader.kind != TRACE_LIBDSA)
 		counted->hits = counted->decoded_pixels = counted->skipped = UNKNOWN;

@@ -71,6 +71,9 @@ bool format_has_proof(const struct profile *profile);
 enum format_proof { FORMAT_AGREES, FORMAT_DIFFERENCE_HOLDS, FORMAT_SPLIT_UNKNOWN };
 enum format_proof format_proof_judge(const struct profile *profile);
 
+/* What it is from: "time blocked", "device idle". */
+const char *format_proof_name(const struct profile *profile);
+
 /* "Compute, prep and fetch": the stages of the profile; with `labels`: "prep stall". */
 const char *format_stages(char to[FORMAT_STAGES], const struct profile *profile,
 			  bool labels);
@@ -84,11 +87,15 @@ typedef void format_words(FILE *out, const struct profile *profile);
 /* "4 workers · minio cache 35%": how it was loaded. What is unknown is left out. */
 format_words format_setup;
 
+/* What is copied to the device of the loader, in how long; nothing where it has none. */
+format_words format_device;
+
 /* What was emulated: "accelerator 4000 samples/s, storage 200 MB/s"; or nothing. */
 format_words format_emulated;
 
 /* Who else was busy meanwhile, and how many windows that disturbed; or nothing. */
 format_words format_busy;
+format_words format_gpus; /* what devices did in real windows, or why nobody knows */
 
 /* How the run ended, when not "complete", or how precise it got; or nothing. */
 format_words format_ending;

@@ -1,6 +1,8 @@
 /* format_proof.c - whether two measurements of the shares agree. */
 #include "reports/common/format.h"
 
+#include <string.h>
+
 #define APART .1 /* no interval excuses more */
 #define HANDED                                                                         \
 	.03 /* handing a batch over is prep in one of them, compute in the other */
@@ -12,6 +14,16 @@ bool format_has_proof(const struct profile *profile)
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
 		any |= isfinite(profile->proof.share[i]);
 	return any && !profile_is_observed(profile) && !format_is_vague(profile);
+}
+
+const char *format_proof_name(const struct profile *profile)
+{
+	const char *basis = profile->proof.basis;
+	size_t length = strlen(PROFILE_DEVICE_IDLE);
+
+	return basis != NULL && strncmp(basis, PROFILE_DEVICE_IDLE, length) == 0
+		       ? "device idle"
+		       : "time blocked";
 }
 
 /* What preparation slows the step by is known from loaded windows alone, which are few:
@@ -36,7 +48,8 @@ static bool format_is_apart(const struct profile *profile, double share,
 	return gap > APART || gap > sure + format_slowed_half(profile);
 }
 
-/* All that training waits, by the second measurement. */
+/* All that training waits, by the second measurement; of a stage that it does not see, by
+ * the first. */
 static double format_proof_wait(const struct profile *profile)
 {
 	double wait = 0;
@@ -44,6 +57,8 @@ static double format_proof_wait(const struct profile *profile)
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
 		if (isfinite(profile->proof.share[i]))
 			wait += profile->proof.share[i];
+		else if (profile_has_stage(profile, i) && stage_table[i].optional)
+			wait += profile->stalls[i].value;
 	return wait;
 }
 

@@ -28,6 +28,7 @@ static const struct chosen {
 	STAGE_STALLS(CHOSEN_STALL){"outside.share", COMPARE_STALLS, "outside the loop",
 				   true},
 	{"cache.hit_ratio", COMPARE_COUNTS, "hit ratio of the cache", true},
+	{"device.copy_s_per_sample", COMPARE_COUNTS, "copy time per sample", true},
 	{"counters.cpu_s_per_sample", COMPARE_COUNTS, "CPU time per sample", true},
 	{"counters.program_reads_per_sample", COMPARE_COUNTS,
 	 "program reads per sample", true},
@@ -270,6 +271,8 @@ static int add_counted(struct compare_rows *rows, const struct compare *compare)
 		 offsetof(struct profile_counted, hits)},
 		{"counted.decoded_pixels_per_sample", "decoded pixels per sample",
 		 COMPARE_NUMBER, offsetof(struct profile_counted, decoded_pixels)},
+		{"counted.device_bytes_per_sample", "bytes copied per sample",
+		 COMPARE_BYTES, offsetof(struct profile_counted, device_bytes)},
 	};
 	int result = 0;
 

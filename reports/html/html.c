@@ -34,6 +34,7 @@ int html_write(const struct profile *profile, const struct form_style *style, FI
 	html_whatif(&html);
 	html_plots(&html);
 	html_own(&html);
+	html_gpu(&html);
 	html_proof(&html);
 	html_certificates(&html);
 	html_skips(&html);

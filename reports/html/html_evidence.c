@@ -2,6 +2,8 @@
 #include "reports/common/format.h"
 #include "reports/html/html_part.h"
 
+#include <string.h>
+
 static void proof_row(const struct html *html, const char *name,
 		      const struct interval *stall, long tenth, double share)
 {
@@ -24,6 +26,7 @@ void html_proof(const struct html *html)
 {
 	const struct profile *profile = html->profile;
 	long tenths[STAGES];
+	char heads[FORMAT_STAGES];
 
 	if (!format_has_proof(profile))
 		return;
@@ -33,8 +36,11 @@ void html_proof(const struct html *html)
 	html_text(html->out, profile->proof.basis == NULL ? "the time blocked"
 							  : profile->proof.basis);
 	fputs(".</p>\n", html->out);
-	html_table(html->out, "Both measurements side by side",
-		   "Share of a step|By difference#|By blocked time#|Apart#");
+	snprintf(heads, sizeof(heads), "Share of a step|By difference#|By %s#|Apart#",
+		 strcmp(format_proof_name(profile), "time blocked") == 0
+			 ? "blocked time"
+			 : "device idle");
+	html_table(html->out, "Both measurements side by side", heads);
 	for (int i = STAGE_COMPUTE + 1; i < STAGES; i++)
 		if (profile_has_stage(profile, i))
 			proof_row(html, stage_table[i].title, &profile->stalls[i],

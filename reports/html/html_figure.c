@@ -51,10 +51,11 @@ static void html_figure_area(FILE *out, const struct plot_series *series)
 
 static void html_figure_symbol(FILE *out, const struct plot_series *series)
 {
-	const char *shape = series->ink == PLOT_COMPUTE
-				    ? "<circle cx=\"16\" cy=\"8\" r=\"4.5\""
-			    : series->ink == PLOT_PREP ? "<path d=\"M12 4h8v8h-8z\""
-						       : "<path d=\"M16 3l5 9h-10z\"";
+	const char *shape =
+		series->ink == PLOT_COMPUTE ? "<circle cx=\"16\" cy=\"8\" r=\"4.5\""
+		: series->ink == PLOT_PREP  ? "<path d=\"M12 4h8v8h-8z\""
+		: series->ink == PLOT_COPY  ? "<path d=\"M16 2l6 6l-6 6l-6 -6z\""
+					    : "<path d=\"M16 3l5 9h-10z\"";
 
 	fprintf(out, "%s fill=\"%s%d)\" stroke=\"var(--ink-%d)\"/>", shape,
 		series->hollow ? "var(--surface, " : "var(--ink-", series->ink,

@@ -71,6 +71,10 @@ static void html_setting_configuration(const struct html *html)
 	html_setting_bytes(out, "Prepared sample", profile->sample_bytes);
 	if (profile_loader(profile) == LOADER_DSA)
 		html_pair(out, "Huge pages", profile->huge_pages ? "yes" : "no");
+	html_pair(out, "Device", profile->device);
+	html_pair(out, "Transfer to it", profile->transfer);
+	html_setting_bytes(out, "Copied sample", profile->device_sample_bytes);
+	html_pair(out, "Copied from memory that is", profile->device_memory);
 	html_pair(out, "Storage is memory", profile->storage_is_memory ? "yes" : NULL);
 	end_facts(out);
 }

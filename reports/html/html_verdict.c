@@ -232,6 +232,7 @@ void html_shares(const struct html *html)
 	fprintf(html->out, "</ul>\n<p class=\"small\">%s%s</p>\n",
 		!sums        ? ""
 		: shown == 3 ? "The three sum to 100%. "
+		: shown == 4 ? "The four sum to 100%. "
 			     : "They sum to 100%. ",
 		isfinite(stalls[STAGE_COMPUTE].low) ? "± is half of a 95% interval, in "
 						      "points of the time of a step."
@@ -308,8 +309,10 @@ void html_limit(const struct html *html)
 	}
 	html_verdict_rates(html);
 	if (isfinite(profile->rates[TRACE_CACHED].value))
-		fputs("<p class=\"small\">The stalls are the differences between the "
-		      "real, the cached and the synthetic windows.</p>\n",
-		      html->out);
+		fprintf(html->out,
+			"<p class=\"small\">The stalls are the differences between the "
+			"real, the cached%s and the synthetic windows.</p>\n",
+			isfinite(profile->rates[TRACE_COPIED].value) ? ", the copied"
+								     : "");
 	fputs("</section>\n", html->out);
 }

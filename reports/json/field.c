@@ -42,6 +42,7 @@ const struct field field_profile[] = {
 	PROFILE_STAGES(LINE, "configuration.") STAGE_TABLE(FIELD_STALL)
 		AT("split.by", SPLIT, split),
 	AT("split.why", TEXT, split_why),
+	AT("device.copy_s_per_sample", ESTIMATE, device_copy_s),
 	AT("prep_split.waiting_share", NUMBER, prep_waiting),
 	AT("prep_split.contention_share", NUMBER, prep_contention),
 	AT("outside.time_s", NUMBER, outside_s),
@@ -80,6 +81,8 @@ const struct field field_profile[] = {
 	AT("unseen.mapped_files", COUNT, mapped_files),
 	AT("unseen.connections", COUNT, connections),
 	AT("unseen.processes", COUNT, unseen_processes),
+	AT("cupti.about", TEXT, devices_by),
+	AT("cupti.lost_records", COUNT, devices_lost),
 	AT("files_written", WORDS, files_written),
 	AT("files_kept.count", COUNT, files_kept),
 	AT("files_kept.lost", COUNT, files_lost),
@@ -204,6 +207,23 @@ static const struct field process[] = {
 };
 
 #undef AT
+#define AT(path, type, member) FIELD_AT(profile_device, path, type, member)
+
+static const struct field device[] = {
+	AT("pid", COUNT, pid),
+	AT("device", COUNT, device),
+	AT("kind", KIND, kind),
+	AT("length_s", NUMBER, length_s),
+	AT("busy_s", NUMBER, busy_s),
+	AT("copy_s", NUMBER, copy_s),
+	AT("idle_data_s", NUMBER, data_s),
+	AT("idle_host_s", NUMBER, host_s),
+	AT("overlap_s", NUMBER, overlap_s),
+	AT("collective_s", NUMBER, collective_s),
+	{NULL, FIELD_END, 0},
+};
+
+#undef AT
 #define AT(path, type, member) FIELD_AT(profile_job, path, type, member)
 
 static const struct field job[] = {
@@ -324,6 +344,7 @@ ADD(part)
 ADD(slow)
 ADD(counter)
 ADD(process)
+ADD(device)
 ADD(recipe)
 ADD(job)
 ADD(prediction)
@@ -332,7 +353,12 @@ ADD(verification)
 #define LIST(path, fields, element, array, count, adder)                               \
 	{                                                                              \
 		path, fields, sizeof(struct element), offsetof(struct profile, array), \
-			offsetof(struct profile, count), add_##adder                   \
+			offsetof(struct profile, count), add_##adder, false            \
+	}
+#define LIST_IF_ANY(path, fields, element, array, count, adder)                        \
+	{                                                                              \
+		path, fields, sizeof(struct element), offsetof(struct profile, array), \
+			offsetof(struct profile, count), add_##adder, true             \
 	}
 
 const struct field_list field_lists[] = {
@@ -348,6 +374,7 @@ const struct field_list field_lists[] = {
 	LIST("counters.stages", counter, profile_counter, counters, counter_count,
 	     counter),
 	LIST("processes", process, profile_process, processes, process_count, process),
+	LIST_IF_ANY("devices", device, profile_device, devices, device_count, device),
 	LIST("recipes", recipe, profile_recipe, recipes, recipe_count, recipe),
 	LIST("jobs", job, profile_job, jobs, job_count, job),
 	LIST("predictions", prediction, profile_prediction, predictions,

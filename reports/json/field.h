@@ -10,6 +10,7 @@
 #ifndef DSA_FIELD_H
 #define DSA_FIELD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct profile;
@@ -59,6 +60,7 @@ struct field_list {
 	size_t size;                           /* of an element */
 	size_t array, count;                   /* offsets in struct profile */
 	void *(*add)(struct profile *profile); /* profile_add_*() */
+	bool if_any;                           /* absent where it is empty */
 };
 
 /* The table of a type of words; NULL: it is another type. */

@@ -188,8 +188,11 @@ static int place_list(json_t *root, const struct field_list *list,
 {
 	const char *const *array = (const void *)((const char *)profile + list->array);
 	const size_t *count = (const void *)((const char *)profile + list->count);
-	json_t *values = json_array();
+	json_t *values;
 
+	if (list->if_any && *count == 0)
+		return 0;
+	values = json_array();
 	for (size_t i = 0; values != NULL && i < *count; i++) {
 		json_t *value = json_object();
 		int placed =

@@ -30,14 +30,15 @@ enum {
 /* Between the picture's edge and the axes. */
 enum { PLOT_LEFT = 48, PLOT_RIGHT = 18, PLOT_TOP = 14, PLOT_BOTTOM = 46 };
 
-/* Colours are the page's: the CSS variables --ink-1 .. --ink-6. */
+/* Colours are the page's: the CSS variables --ink-1 .. --ink-7. */
 enum plot_ink {
 	PLOT_AXIS = 1,
 	PLOT_TEXT,
 	PLOT_GRID,
 	PLOT_COMPUTE, /* circles */
 	PLOT_PREP,    /* squares */
-	PLOT_FETCH    /* triangles */
+	PLOT_FETCH,   /* triangles */
+	PLOT_COPY     /* diamonds */
 };
 
 enum plot_style {

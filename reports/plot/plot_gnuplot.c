@@ -29,7 +29,10 @@ enum { MAX_SVG = 8 << 20 };
 /* How gnuplot spells a marker, filled and hollow. */
 static int plot_gnuplot_marker(const struct plot_series *series)
 {
-	int filled = series->ink == PLOT_COMPUTE ? 7 : series->ink == PLOT_PREP ? 5 : 9;
+	int filled = series->ink == PLOT_COMPUTE ? 7
+		     : series->ink == PLOT_PREP  ? 5
+		     : series->ink == PLOT_COPY  ? 13
+						 : 9;
 
 	return series->hollow ? filled - 1 : filled;
 }

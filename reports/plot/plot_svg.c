@@ -78,6 +78,10 @@ static void plot_svg_marker(const struct pen *pen, const struct plot_series *ser
 	else if (series->ink == PLOT_PREP)
 		fprintf(pen->out, "<path d=\"M%.1f %.1fh%dv%dh-%dz\"", x - MARK,
 			y - MARK, 2 * MARK, 2 * MARK, 2 * MARK);
+	else if (series->ink == PLOT_COPY)
+		fprintf(pen->out, "<path d=\"M%.1f %.1fl%d %dl-%d %dl-%d -%dz\"", x,
+			y - MARK - 1, MARK + 1, MARK + 1, MARK + 1, MARK + 1, MARK + 1,
+			MARK + 1);
 	else
 		fprintf(pen->out, "<path d=\"M%.1f %.1fl%d %dh-%dz\"", x, y - MARK - 1,
 			MARK + 1, 2 * MARK, 2 * MARK + 2);

@@ -227,7 +227,7 @@ static const char *terminal_stages(char to[FORMAT_STAGES],
 	for (int i = first; i < STAGES; i++)
 		if (profile_has_stage(profile, i))
 			used += (size_t)snprintf(to + used, FORMAT_STAGES - used,
-						 "%s%s %s", i == first ? "" : ", ",
+						 "%s%s %s", used == 0 ? "" : ", ",
 						 stage_table[i].key,
 						 format_percent(number, shares[i]));
 	return to;
@@ -281,7 +281,7 @@ static void terminal_proof(struct box *box, const struct profile *profile)
 		snprintf(gap, sizeof(gap), " (differs by %.1f points)",
 			 100 * profile->proof_gap);
 	if (format_has_proof(profile))
-		box_line(box, "check", "from time blocked: %s%s%s%s",
+		box_line(box, "check", "from %s: %s%s%s%s", format_proof_name(profile),
 			 terminal_stages(stages, profile, profile->proof.share,
 					 STAGE_COMPUTE + 1),
 			 gap, apart == NULL || *apart == '\0' ? "" : "; ",
@@ -366,6 +366,8 @@ static void terminal_write_box(struct box *box, const struct profile *profile)
 	box_sentence(box, "prep", format_string(format_parts, profile));
 	box_sentence(box, "fetch", format_string(format_split, profile));
 	box_sentence(box, "busy", format_string(format_busy, profile));
+	box_sentence(box, "device", format_string(format_device, profile));
+	box_sentence(box, "gpu", format_string(format_gpus, profile));
 	box_sentence(box, "emulated", format_string(format_emulated, profile));
 	box_sentence(box, "loader", format_string(format_which_loader, profile));
 	box_sentence(box, "program", format_string(format_program_reads, profile));

@@ -26,14 +26,30 @@ static uint64_t dataset_bytes(void)
 	return bytes;
 }
 
-struct actor actor_of(const char *path, void (*script)(struct actor *),
-		      uint64_t sequence)
+static struct bcast_ring *ring_of(uint64_t sequence, struct gpu *gpu)
 {
 	const struct bcast_config config = {.places = ACTOR_PLACES,
 					    .slots = 1,
 					    .batch = ACTOR_PIECE,
 					    .sample_bytes = ACTOR_BYTES,
-					    .sequence = sequence};
+					    .sequence = sequence,
+					    .gpu = gpu};
+	struct bcast_ring *ring = bcast_open(&config, NULL);
+
+	assert_non_null(ring);
+	return ring;
+}
+
+void actor_mirror(struct actor *actor, struct gpu *gpu)
+{
+	bcast_close(actor->ring);
+	actor->ring = ring_of(actor->welcome.start, gpu);
+	actor->welcome.mirrored = 1;
+}
+
+struct actor actor_of(const char *path, void (*script)(struct actor *),
+		      uint64_t sequence)
+{
 	struct actor actor = {
 		.path = path,
 		.script = script,
@@ -52,8 +68,7 @@ struct actor actor_of(const char *path, void (*script)(struct actor *),
 			    .output = "uint8 NCHW 4"},
 	};
 
-	actor.ring = bcast_open(&config, NULL);
-	assert_non_null(actor.ring);
+	actor.ring = ring_of(sequence, NULL);
 	snprintf(actor.welcome.dataset, sizeof(actor.welcome.dataset), "%s",
 		 actor_dataset);
 	return actor;
@@ -99,6 +114,7 @@ static void send_welcome(struct actor *actor)
 {
 	struct bcast_handles slot;
 	int fds[PROTOCOL_FDS];
+	unsigned count = 4;
 	int number = bcast_attach(actor->ring, actor->welcome.start, &slot, NULL);
 
 	assert_true(number >= 0);
@@ -107,10 +123,12 @@ static void send_welcome(struct actor *actor)
 	fds[1] = slot.page;
 	fds[2] = slot.event;
 	fds[3] = names();
-	fds[4] = actor->numbers;
+	if (actor->welcome.mirrored)
+		fds[count++] = bcast_mirror_fd(actor->ring);
+	if (actor->numbers >= 0)
+		fds[count++] = actor->numbers;
 	assert_int_equal(protocol_send(actor->peer, PROTOCOL_WELCOME, &actor->welcome,
-				       sizeof(actor->welcome), fds,
-				       actor->numbers >= 0 ? 5 : 4),
+				       sizeof(actor->welcome), fds, count),
 			 0);
 	close(fds[3]);
 }

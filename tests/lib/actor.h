@@ -19,6 +19,8 @@ enum {
 	ACTOR_NAMES = 10, /* classes */
 };
 
+struct gpu;
+
 extern const char actor_dataset[];
 
 struct actor {
@@ -36,6 +38,9 @@ struct actor {
 /* Its ring begins at a sequence number; it does not listen yet. */
 struct actor actor_of(const char *path, void (*script)(struct actor *),
 		      uint64_t sequence);
+
+/* Before it starts: its samples have a mirror on a device. */
+void actor_mirror(struct actor *actor, struct gpu *gpu);
 
 /* Listens, and plays its script beside the test. */
 void actor_start(struct actor *actor);

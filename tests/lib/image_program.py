@@ -5,14 +5,16 @@ on the CPU. tests/bench/hooks.py runs it, and has it measure itself.
     image_program.py FOLDER WORKERS epochs N    ... N epochs; the share of its time that it
                                                 waits, without each epoch's first batch,
                                                 and its steps a second
-    image_program.py FOLDER WORKERS hand N [LIMIT]
+    image_program.py FOLDER WORKERS hand N [LIMIT [HIT]]
                   a step's time in its three states, N rounds of them in turn: batches that
-                  are there, files in memory, files evicted. LIMIT: the file of a control
-                  group that limits what the device reads, which is lifted in between
+                  are there, files in memory, files evicted but for that share of them.
+                  LIMIT: the file of a control group that limits what the device reads,
+                  which is lifted in between
 """
 import itertools
 import json
 import os
+import random
 import sys
 import time
 
@@ -104,7 +106,7 @@ def measured(training, batches):
     return (time.monotonic() - began) / STEPS
 
 
-def by_hand(training, data, workers, rounds, group):
+def by_hand(training, data, workers, rounds, group, hit):
     batches = SETTLE + STEPS + 2 * workers
     stored = [[tensor.clone() for tensor in batch]
               for batch in itertools.islice(loader_of(data, workers), STORED)]
@@ -115,7 +117,8 @@ def by_hand(training, data, workers, rounds, group):
         for state in sorted(times, reverse=bool(number % 2)):
             limit(group, True)
             for path in paths:
-                (evict if state == "real" else read)(path)
+                evicted = state == "real" and random.random() >= hit
+                (evict if evicted else read)(path)
             limit(group, False)
             times[state].append(measured(
                 training, itertools.cycle(stored) if state == "synthetic" else
@@ -123,12 +126,13 @@ def by_hand(training, data, workers, rounds, group):
     return times
 
 
-def main(folder, workers, mode=None, count=0, group=None):
+def main(folder, workers, mode=None, count=0, group=None, hit=0):
     torch.manual_seed(1)
     torch.set_num_threads(1)
     training, data = Training(), dataset_of(folder)
     if mode == "hand":
-        print(json.dumps(by_hand(training, data, int(workers), int(count), group)))
+        print(json.dumps(by_hand(training, data, int(workers), int(count), group,
+                                 float(hit))))
     elif mode == "epochs":
         print(*train_epochs(training, loader_of(data, int(workers)), int(count)))
     else:

@@ -11,9 +11,10 @@ struct known_run {
 	unsigned cores, workers;
 	double bandwidth; /* 0: not throttled */
 	double latency_s;
-	double share;  /* of a minio cache */
-	double real;   /* 0: as the closed form says */
-	unsigned jobs; /* 0: one; measured side by side, each with a loader */
+	double share;      /* of a minio cache */
+	double real;       /* 0: as the closed form says */
+	unsigned jobs;     /* 0: one; measured side by side, each with a loader */
+	double copy_per_s; /* to a device; 0: there is none */
 	double kernel; /* 0: hits of the page cache, of a storage that nothing throttles */
 };
 

@@ -27,6 +27,7 @@ struct performer performer_new(const struct schedule_config *config)
 		.step_ms = {[TRACE_REAL] = 20,
 			    [TRACE_CACHED] = 15,
 			    [TRACE_SYNTHETIC] = 10,
+			    [TRACE_COPIED] = 12,
 			    [TRACE_LOADED] = 11,
 			    [TRACE_PREP] = 14,
 			    [TRACE_FETCH] = 18},
@@ -74,7 +75,9 @@ static void perform(struct performer *performer, struct trace_window *window)
 		did.fetched = did.steps * PERFORMER_BATCH;
 	if (window->flags & TRACE_WARM)
 		did.fetched = 0;
-	if (window->kind != TRACE_FETCH && window->kind != TRACE_SYNTHETIC)
+	if (window->kind == TRACE_COPIED)
+		did.copied_bytes = did.steps * PERFORMER_BATCH * PERFORMER_SENT;
+	else if (window->kind != TRACE_FETCH && window->kind != TRACE_SYNTHETIC)
 		did.prepared = did.steps * PERFORMER_BATCH;
 	if (window->kind == TRACE_REAL || window->kind == TRACE_CACHED)
 		did.blocked_ms = did.step_ms - 10;

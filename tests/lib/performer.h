@@ -9,7 +9,10 @@
 #include "profiler/schedule/schedule.h"
 #include "tests/lib/session.h"
 
-enum { PERFORMER_BATCH = 32 };
+enum {
+	PERFORMER_BATCH = 32,
+	PERFORMER_SENT = 100 /* bytes of a sample, to a device */
+};
 
 struct performer {
 	struct schedule *schedule;

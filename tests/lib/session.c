@@ -65,6 +65,7 @@ static void snapshot_end(struct trace_window *window,
 	end->counters[TRACE_prepared_samples] += asked->prepared;
 	end->counters[TRACE_prepared_bytes] += asked->prepared * size;
 	end->counters[TRACE_hit_samples] += asked->hits;
+	end->counters[TRACE_device_bytes] += asked->copied_bytes;
 	end->read_bytes += asked->fetched * (size + 4096);
 }
 

@@ -15,6 +15,7 @@ struct session_window {
 	unsigned fetched, prepared; /* samples, */
 	unsigned hits;              /* and those that the cache had */
 	unsigned sample_bytes;      /* 0: 100,000 */
+	unsigned copied_bytes;      /* to a device */
 };
 
 /* An empty session with a loader: batch 32, 4 workers, 6 slots. NULL: no memory. */

@@ -37,6 +37,7 @@ static void begin_side(struct gate_side *side)
 		.hits = 250,
 		.decoded_pixels = 187500000,
 		.skipped = 2,
+		.device_bytes = UNKNOWN,
 	};
 	sides_add_fact(side, "cpu", "EPYC 7763");
 	sides_add_fact(side, "cpu_threads_allowed", "2");

@@ -45,6 +45,7 @@ static void tell_config(void)
 	TELL(config, mean);
 	TELL(config, std);
 	TELL(config, share);
+	TELL(config, device);
 	printf("config - 0 %zu\n", sizeof(struct dsa_config));
 }
 

@@ -2,6 +2,7 @@
 #include "loader/share/client/connection.h"
 #include "loader/base/clock.h"
 #include "loader/base/error.h"
+#include "loader/gpu.h"
 #include "loader/prep.h"
 #include "loader/share/ring/bcast_ring.h"
 #include "loader/share/wire/class_names.h"
@@ -206,8 +207,11 @@ static int connection_open_reader(struct connection *connection, struct error *e
 		.audit = welcome->audit != 0,
 	};
 	int classes = protocol_take_fd(&connection->inbox);
-	int id_map = protocol_take_fd(&connection->inbox), result;
+	int id_map, result;
 
+	if (welcome->mirrored)
+		connection->mirror_fd = protocol_take_fd(&connection->inbox);
+	id_map = protocol_take_fd(&connection->inbox);
 	config.partial = id_map >= 0;
 	if (connection->had != NULL) {
 		config.had = connection_had;
@@ -273,6 +277,7 @@ struct connection *connection_open(const struct connection_config *config,
 			err, ENOMEM, "DSA_SHARE: cannot join %.100s", config->path));
 	connection->had = config->had;
 	connection->ended = config->ended;
+	connection->mirror_fd = -1;
 	protocol_inbox_init(&connection->inbox);
 	connection->socket = connection_open_socket(config->path, err);
 	if (connection->socket >= 0 && connection_join(connection, config, err) == 0)
@@ -281,10 +286,55 @@ struct connection *connection_open(const struct connection_config *config,
 	return NULL;
 }
 
+static bool connection_map_mirror(struct connection *connection, struct gpu *gpu)
+{
+	size_t bytes;
+
+	if (connection->mirror_fd < 0)
+		return false;
+	bcast_samples(connection->reader, &bytes);
+	connection->mirror = gpu_mirror_map(gpu, connection->mirror_fd, bytes / 2);
+	close(connection->mirror_fd);
+	connection->mirror_fd = -1;
+	if (connection->mirror == NULL)
+		return false;
+	bcast_use_mirror(connection->reader);
+	bcast_say_device(connection->reader, gpu_mirror_read_only(connection->mirror)
+						     ? BCAST_MIRROR
+						     : BCAST_WRITABLE);
+	return true;
+}
+
+void connection_use_device(struct connection *connection, struct gpu *gpu)
+{
+	size_t bytes;
+	const void *samples = bcast_samples(connection->reader, &bytes);
+	bool can;
+
+	if (connection_map_mirror(connection, gpu))
+		return;
+	can = gpu_register_read_only(gpu, samples, bytes);
+	connection->gpu = can ? gpu : NULL;
+	bcast_say_device(connection->reader, can ? BCAST_MAPPING : BCAST_BUFFER);
+}
+
+static void connection_unregister(const struct connection *connection)
+{
+	size_t bytes;
+
+	if (connection->gpu != NULL)
+		gpu_unregister(connection->gpu,
+			       bcast_samples(connection->reader, &bytes));
+}
+
 void connection_close(struct connection *connection)
 {
 	if (connection == NULL)
 		return;
+	connection_unregister(connection);
+	gpu_mirror_close(connection->mirror);
+	if (connection->mirror_fd >= 0)
+		close(connection->mirror_fd);
 	bcast_reader_close(connection->reader);
 	protocol_inbox_fini(&connection->inbox);
 	if (connection->socket >= 0) {

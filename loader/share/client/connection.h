@@ -15,15 +15,21 @@
 
 struct bcast_batch;
 struct bcast_reader;
+struct gpu;
+struct gpu_mirror;
 
 struct connection {
 	int socket;
 	struct bcast_reader *reader;
 	struct protocol_welcome welcome;
-	char *classes;        /* welcome.classes names, each ended by 0 */
-	struct id_map id_map; /* of our own data set; none: they are the ring's */
-	bool gone;            /* the loader died, or wants no more of us */
-	unsigned held;        /* batches in its ring; the caller's to count */
+	char *classes;         /* welcome.classes names, each ended by 0 */
+	struct id_map id_map;  /* of our own data set; none: they are the ring's */
+	bool gone;             /* the loader died, or wants no more of us */
+	unsigned held;         /* batches in its ring; the caller's to count */
+	const struct gpu *gpu; /* that copies from its ring; NULL: none does */
+	struct gpu_mirror
+		*mirror; /* of its ring, or NULL; and its descriptor, or -1: */
+	int mirror_fd;
 	struct protocol_inbox inbox;
 	const struct sample_set *had; /* connection_config's, and: */
 	const _Atomic bool *ended;
@@ -49,6 +55,10 @@ void connection_close(struct connection *connection); /* NULL is allowed */
 
 /* No loader answered; another try may find one. */
 bool connection_unreachable(int code);
+
+/* Finds the best way for batches to get to a device, which outlives the connection: the
+ * mirror of its ring; a copy from its ring; or neither. */
+void connection_use_device(struct connection *connection, struct gpu *gpu);
 
 /* Sees whether the loader is still there: sets gone when it is not. */
 void connection_look(struct connection *connection);

@@ -1,6 +1,7 @@
 /* consumer.c - batches of a loader that several programs share (DSA_SHARE). */
 #include "loader/base/clock.h"
 #include "loader/base/trace.h"
+#include "loader/gpu.h"
 #include "loader/io_counts.h"
 #include "loader/session_join.h"
 #include "loader/share/client/client_prep.h"
@@ -143,6 +144,13 @@ static void consumer_drain(void *context)
 		consumer_pass_over(consumer, held, &batch);
 }
 
+static uint32_t consumer_still(void *context)
+{
+	const struct consumer *consumer = context;
+
+	return consumer->gpu != NULL ? consumer_device_still(consumer) : gpu_idle();
+}
+
 static void consumer_look(void *context, struct trace_snapshot *snapshot)
 {
 	struct consumer *consumer = context;
@@ -153,6 +161,7 @@ static void consumer_look(void *context, struct trace_snapshot *snapshot)
 static void consumer_start_driving(struct consumer *consumer)
 {
 	static const struct driver_ops ops = {.drain = consumer_drain,
+					      .still = consumer_still,
 					      .look = consumer_look};
 	const struct batch_source_config *config = &consumer->config;
 	const struct trace_loader about = {
@@ -177,6 +186,16 @@ static void consumer_start_driving(struct consumer *consumer)
 		consumer->driver = &consumer->driving;
 }
 
+/* Whether a batch can't stay in the ring: connection_copies(), or its device can't copy
+ * it from there. */
+static bool consumer_copies(const struct consumer *consumer,
+			    const struct bcast_batch *batch)
+{
+	return connection_copies(consumer->connection, batch) ||
+	       (consumer->gpu != NULL && consumer->connection->gpu == NULL &&
+		consumer->connection->mirror == NULL);
+}
+
 /* Makes a batch of what was taken. 1; 0: it is not complete, or none; -errno. */
 static int consumer_keep(struct consumer *consumer, struct held_batch *held,
 			 const struct bcast_batch *batch)
@@ -191,7 +210,7 @@ static int consumer_keep(struct consumer *consumer, struct held_batch *held,
 	    (!full && batch->epoch_ends && consumer->config.options->drop_last))
 		return consumer_pass_over(consumer, held, batch);
 	if (had == 0 && batch->data != NULL && !batch->partial &&
-	    !connection_copies(connection, batch)) {
+	    !consumer_copies(consumer, batch)) {
 		held->count = all;
 		held->connection = connection;
 		connection->held++;
@@ -275,6 +294,7 @@ static void consumer_show(struct consumer *consumer, struct held_batch *held,
 	if (consumer->connection != NULL)
 		trace_add(consumer->config.process, TRACE_ahead_samples,
 			  bcast_ahead(consumer->connection->reader));
+	consumer_copy(consumer, held);
 	held->taken = true;
 	consumer->batches.taken++;
 	consumer_end_step(consumer, &held->batch);
@@ -372,6 +392,7 @@ static int consumer_release(struct batch_source *delivery,
 	held = &consumer->batches.slot[batch->slot];
 	if (!held->taken)
 		return -EINVAL;
+	consumer_copied(consumer, held);
 	connection = held->connection;
 	held->taken = false;
 	held->connection = NULL;
@@ -459,11 +480,13 @@ static void consumer_close(struct batch_source *delivery)
 		driver_close(consumer->driver);
 	if (alone != NULL)
 		alone->ops->close(alone);
+	gpu_twins_close(consumer->twins);
 	consumer_leave(consumer);
 	while (consumer->old != NULL) {
 		consumer->old->held = 0;
 		consumer_let_go(&consumer->old);
 	}
+	gpu_close(consumer->gpu);
 	held_batches_fini(&consumer->batches);
 	sample_set_fini(&consumer->had);
 	free(consumer->classes);
@@ -474,6 +497,9 @@ static void consumer_close(struct batch_source *delivery)
 static const struct batch_source_ops consumer_ops = {
 	.next = consumer_next,
 	.release = consumer_release,
+	.device_ask = consumer_device_ask,
+	.device_wait = consumer_device_wait,
+	.device_release = consumer_device_release,
 	.held = consumer_held,
 	.stop = consumer_stop,
 	.emulated = consumer_emulated,
@@ -512,6 +538,8 @@ void consumer_begin(struct consumer *consumer, struct connection *connection)
 	consumer->stolen = welcome->remaining > welcome->epoch_places
 				   ? welcome->remaining - welcome->epoch_places
 				   : 0;
+	if (consumer->gpu != NULL)
+		connection_use_device(connection, consumer->gpu);
 }
 
 static int consumer_join(struct consumer *consumer, const char *path, struct error *err)
@@ -522,6 +550,9 @@ static int consumer_join(struct consumer *consumer, const char *path, struct err
 
 	if (result < 0)
 		return result;
+	result = consumer_open_gpu(consumer, err);
+	if (result < 0)
+		return result;
 	consumer->path = strdup(path);
 	if (consumer->path == NULL)
 		return error_sys(err, ENOMEM, "cannot open the loader");
@@ -529,8 +560,8 @@ static int consumer_join(struct consumer *consumer, const char *path, struct err
 	if (connection == NULL)
 		return -err->code;
 	consumer_begin(consumer, connection);
-	if (held_batches_init(&consumer->batches, options->prefetch + 1, options->batch,
-			      connection->welcome.sample_bytes) < 0 ||
+	if (held_batches_init(&consumer->batches, CONSUMER_SLOTS(options),
+			      options->batch, connection->welcome.sample_bytes) < 0 ||
 	    sample_set_init(&consumer->had,
 			    (uint32_t)connection->welcome.dataset_samples) < 0)
 		return error_sys(err, ENOMEM, "cannot open the loader");
@@ -544,7 +575,7 @@ static int consumer_join(struct consumer *consumer, const char *path, struct err
 				 "DSA_SHARE: the shared loader delivers decoded "
 				 "pictures, this program wants prep=%s",
 				 options->prep);
-	return 0;
+	return consumer_open_twins(consumer, err);
 }
 
 struct batch_source *consumer_open(const struct batch_source_config *config,

@@ -19,6 +19,9 @@
 #include "loader/share/client/connection.h"
 #include "loader/share/client/held_batches.h"
 
+/* Places for batches: those that the program may hold, and the one that it asks for. */
+#define CONSUMER_SLOTS(options) ((options)->prefetch + 1)
+
 struct consumer {
 	struct batch_source base;
 	struct batch_source_config config;
@@ -27,8 +30,10 @@ struct consumer {
 	struct protocol_hello hello;
 	struct dsa_stats about; /* what never changes */
 	char *classes;
-	uint64_t seed; /* the shared loader's */
-	bool decoded;  /* samples are canvases, for client_prep.h */
+	uint64_t seed;           /* the shared loader's */
+	bool decoded;            /* samples are canvases, for client_prep.h */
+	struct gpu *gpu;         /* NULL: batches stay in memory; else: */
+	struct gpu_twins *twins; /* of the places of `batches` */
 	struct held_batches batches;
 	struct connection *connection; /* NULL: none any more */
 	struct connection *old;        /* ended, but batches in their rings are held */
@@ -69,5 +74,24 @@ struct connection *consumer_reach(struct consumer *consumer,
  */
 int consumer_recover(struct consumer *consumer, struct held_batch *held, int reason,
 		     struct error *err);
+
+/* consumer_device.c: opens the device, if the program wants one, and after the join what
+ * batches are copied to. 0, or -errno and one line. */
+int consumer_open_gpu(struct consumer *consumer, struct error *err);
+int consumer_open_twins(struct consumer *consumer, struct error *err);
+
+/* Copies a batch that is complete; waits until one is. Both do nothing without a
+ * device. */
+void consumer_copy(struct consumer *consumer, const struct held_batch *held);
+void consumer_copied(struct consumer *consumer, const struct held_batch *held);
+
+/* As batch_source_ops. */
+void consumer_device_ask(struct batch_source *delivery, void *stream);
+uint32_t consumer_device_still(const struct consumer *consumer);
+int consumer_device_wait(struct batch_source *delivery, struct dsa_device_batch *batch,
+			 void *stream, struct error *err);
+int consumer_device_release(struct batch_source *delivery,
+			    const struct dsa_batch *batch, void *stream,
+			    struct error *err);
 
 #endif

@@ -36,9 +36,26 @@ void held_batches_fini(struct held_batches *batches)
 {
 	for (uint32_t i = 0; i < batches->slots; i++) {
 		free(batches->slot[i].labels);
-		free(batches->slot[i].copy);
+		if (batches->room == NULL)
+			free(batches->slot[i].copy);
 	}
+	free(batches->room);
 	free(batches->slot);
+}
+
+static void *held_batches_alloc(size_t bytes)
+{
+	return aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+}
+
+int held_batches_make_room(struct held_batches *batches, size_t slot_bytes)
+{
+	batches->room = held_batches_alloc(batches->slots * slot_bytes);
+	if (batches->room == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < batches->slots; i++)
+		batches->slot[i].copy = batches->room + i * slot_bytes;
+	return 0;
 }
 
 struct held_batch *held_batches_free(struct held_batches *batches)
@@ -65,7 +82,7 @@ int held_batches_copy(struct held_batches *batches, struct held_batch *held,
 	if (batch->count == 0)
 		return 0; /* nothing was taken */
 	if (held->copy == NULL)
-		held->copy = aligned_alloc(PAGE, (size + PAGE - 1) / PAGE * PAGE);
+		held->copy = held_batches_alloc(size);
 	if (held->copy == NULL)
 		return -ENOMEM;
 	to = held->copy + held->count * batches->sample_bytes;

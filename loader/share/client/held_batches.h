@@ -5,7 +5,8 @@
  *	slot     0       1       2     ..  prefetch
  *	      | held | copied | free |
  *	         |       '---------------- in memory of its own: of a batch that lies in two
- *	         '---- in a ring           rings, or before and behind a gap
+ *	         '---- in a ring           rings, before and behind a gap, or in a ring that a
+ *	                                   device can't copy from
  */
 #ifndef DSA_SHARE_HELD_BATCHES_H
 #define DSA_SHARE_HELD_BATCHES_H
@@ -27,6 +28,7 @@ struct held_batches {
 	uint32_t slots, batch, taken;
 	size_t sample_bytes;
 	struct held_batch *slot;
+	unsigned char *room; /* of all `copy`, in a row; NULL: each has its own */
 };
 
 /* For `slots` batches of at most `batch` samples. 0 or -ENOMEM; either way to be ended
@@ -34,6 +36,10 @@ struct held_batches {
 int held_batches_init(struct held_batches *batches, uint32_t slots, uint32_t batch,
 		      size_t sample_bytes);
 void held_batches_fini(struct held_batches *batches);
+
+/* Makes the room of all slots at once, slot_bytes each, for a device to copy from. 0 or
+ * -ENOMEM. */
+int held_batches_make_room(struct held_batches *batches, size_t slot_bytes);
 
 /* A slot that is not taken: the one with a batch that is not complete yet, if there is
  * such a one, else an empty one; NULL: there is none. */

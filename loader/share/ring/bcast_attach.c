@@ -140,12 +140,26 @@ struct bcast_reader *bcast_reader_open(const struct bcast_reader_config *config,
 	return reader;
 }
 
+uint64_t bcast_ready(const struct bcast_reader *reader)
+{
+	uint64_t published = atomic_load(&reader->header->published);
+	uint64_t copied =
+		reader->mirrored ? atomic_load(&reader->header->copied) : published;
+
+	return copied < published ? copied : published;
+}
+
+void bcast_use_mirror(struct bcast_reader *reader)
+{
+	reader->mirrored = true;
+}
+
 bool bcast_blocks(const struct bcast_reader *reader)
 {
 	const struct bcast_header *header = reader->header;
 
 	return atomic_load(&header->hungry) > reader->released &&
-	       atomic_load(&header->published) >= atomic_load(&header->reserved);
+	       bcast_ready(reader) >= atomic_load(&header->reserved);
 }
 
 bool bcast_stopped(const struct bcast_reader *reader)
@@ -158,9 +172,20 @@ size_t bcast_sample_bytes(const struct bcast_reader *reader)
 	return reader->layout.sample_bytes;
 }
 
+const void *bcast_samples(const struct bcast_reader *reader, size_t *bytes)
+{
+	*bytes = 2 * (reader->layout.bytes - reader->layout.samples);
+	return reader->samples;
+}
+
+void bcast_say_device(struct bcast_reader *reader, enum bcast_device how)
+{
+	atomic_store_explicit(&reader->page->device, how, memory_order_relaxed);
+}
+
 uint64_t bcast_ahead(const struct bcast_reader *reader)
 {
-	uint64_t published = atomic_load(&reader->header->published);
+	uint64_t published = bcast_ready(reader);
 
 	return published > reader->next ? published - reader->next : 0;
 }

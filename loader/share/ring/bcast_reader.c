@@ -265,7 +265,7 @@ static int bcast_reader_try_take(struct bcast_reader *reader, struct walk *walk,
 	bool ended = atomic_load(&reader->header->ended);
 	int result;
 
-	walk->published = atomic_load(&reader->header->published);
+	walk->published = bcast_ready(reader);
 	walk->at = reader->next;
 	walk->remaining = reader->remaining;
 	walk->bad = reader->bad;

@@ -27,6 +27,7 @@ struct bcast_reader {
 	uint32_t slot;
 	uint64_t token;
 	bool audit, partial;
+	bool mirrored; /* samples are taken from the mirror */
 	uint64_t epoch_places;
 	bool (*had)(const void *context, uint32_t sample);
 	const void *context;
@@ -38,6 +39,9 @@ struct bcast_reader {
 	uint8_t *notes;      /* of each place */
 	uint64_t *checksums; /* audit: of what is held */
 };
+
+/* What lies before it can be taken. */
+uint64_t bcast_ready(const struct bcast_reader *reader);
 
 /* Says that all before `released` is given back; wakes a writer that waits for it. */
 void bcast_report(struct bcast_reader *reader, uint64_t released);

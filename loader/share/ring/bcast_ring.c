@@ -96,7 +96,8 @@ struct bcast_ring *bcast_open(const struct bcast_config *config, struct error *e
 	ring->memory.fd = -1;
 	if (bcast_place_parts(ring, config, err) < 0 ||
 	    bcast_ring_make_tables(ring, config, err) < 0 ||
-	    bcast_make_memory(ring, err) < 0) {
+	    bcast_make_memory(ring, err) < 0 ||
+	    bcast_mirror_open(ring, config->gpu, err) < 0) {
 		bcast_close(ring);
 		return NULL;
 	}
@@ -107,6 +108,7 @@ struct bcast_ring *bcast_open(const struct bcast_config *config, struct error *e
 	ring->tail = config->sequence;
 	ring->header->layout = ring->layout;
 	atomic_store(&ring->header->published, config->sequence);
+	atomic_store(&ring->header->copied, config->sequence);
 	return ring;
 }
 
@@ -114,6 +116,7 @@ void bcast_close(struct bcast_ring *ring)
 {
 	if (ring == NULL)
 		return;
+	bcast_mirror_close(ring);
 	for (int i = 0; i < BCAST_READERS; i++) /* they keep their tokens: read on */
 		bcast_vacate(&ring->readers[i]);
 	shared_memory_free(&ring->memory);
@@ -174,10 +177,17 @@ static void bcast_end_memory(struct bcast_ring *ring, enum bcast_end how, int co
 {
 	struct bcast_header *header = ring->header;
 
+	struct error failure = {0};
+
 	if (atomic_load(&header->ended))
 		return;
+	/* who takes from the mirror gets all that was published, or the failure */
+	if (bcast_mirror_finish(ring, &failure) < 0 && code == 0) {
+		code = failure.code;
+		why = failure.message;
+	}
 	header->code = code;
-	snprintf(header->why, sizeof(header->why), "%s", why != NULL ? why : "");
+	snprintf(header->why, sizeof(header->why), "%.239s", why != NULL ? why : "");
 	atomic_store(&header->ended, how);
 	bcast_wake(ring);
 }

@@ -31,6 +31,10 @@
  * A reader counts its epoch down: of the places that carry its slot's bit, repeats and
  * gaps apart, the first `epoch_places` are its first epoch, and so on.
  *
+ * With a device there is a mirror of the samples: what is published is copied there, and
+ * `copied` follows `published`. A reader of the mirror goes by `copied`; a place that is
+ * not copied yet counts as one that some reader holds.
+ *
  * Wake-ups: `bell` in the header is a futex that changes with each publish; it is rung
  * when some slot says `waiting`. A reader that releases writes to its slot's eventfd
  * when the header says `hungry`. Nobody takes a lock, so nobody's death leaves one
@@ -48,6 +52,17 @@
 struct error;
 struct bcast_ring;
 struct bcast_reader;
+struct gpu;
+
+/* How a reader's batches come to a device. */
+enum bcast_device {
+	BCAST_NO_DEVICE, /* they stay in memory */
+	BCAST_MAPPING,   /* copied from the reader's mapping */
+	BCAST_BUFFER,    /* copied from a buffer: no device can copy from the mapping */
+	BCAST_MIRROR,    /* they are there already, */
+	BCAST_WRITABLE,  /* but the driver can't map them read-only */
+	BCAST_DEVICES
+};
 
 enum { BCAST_READERS = 64, BCAST_BAD = 1, BCAST_GAP = 2, BCAST_REPEATED = 4 };
 
@@ -79,8 +94,10 @@ struct bcast_config {
 	uint32_t slots;  /* of the pipeline; and places of one: */
 	uint32_t batch;
 	size_t sample_bytes;
-	uint64_t sequence;                   /* of the first place */
-	bool audit;                          /* checksums */
+	uint64_t sequence; /* of the first place */
+	bool audit;        /* checksums */
+	struct gpu *
+		gpu; /* that has a mirror of the samples, and outlives it; NULL: none */
 	const struct bcast_watcher *watcher; /* NULL: nobody */
 	void *context;                       /* the watcher's */
 };
@@ -92,6 +109,11 @@ struct batch_sink *bcast_sink(struct bcast_ring *ring);
 uint32_t bcast_places(const struct bcast_ring *ring); /* S */
 uint64_t bcast_bytes(const struct bcast_ring *ring);  /* of memory, all in all */
 int bcast_fd(const struct bcast_ring *ring); /* of the memfd: passed to readers */
+int bcast_mirror_fd(
+	const struct bcast_ring *ring); /* of the mirror; -1: there is none */
+
+/* Whether copies to the mirror went well so far. 0, or -errno and err. */
+int bcast_mirror_check(const struct bcast_ring *ring, struct error *err);
 
 /* Sequence numbers. Any thread. */
 uint64_t bcast_published(const struct bcast_ring *ring);
@@ -135,8 +157,9 @@ void bcast_drop(struct bcast_ring *ring, uint32_t slot);
 struct bcast_reader_state {
 	uint64_t taken, released;
 	bool waiting, dropped;
-	/* Unchecked, for the status only: released; number and time of waits. */
+	/* For the status only: released; number and time of waits. */
 	uint64_t batches, samples, waits, waited_ns;
+	enum bcast_device device;
 };
 void bcast_reader_state(const struct bcast_ring *ring, uint32_t slot,
 			struct bcast_reader_state *state);
@@ -212,6 +235,15 @@ bool bcast_stopped(const struct bcast_reader *reader);
 bool bcast_blocks(const struct bcast_reader *reader);
 
 size_t bcast_sample_bytes(const struct bcast_reader *reader);
+
+/* Takes from the mirror from now on: what is not there yet is not taken. */
+void bcast_use_mirror(struct bcast_reader *reader);
+
+/* Where all samples lie, both mappings of them; read-only. */
+const void *bcast_samples(const struct bcast_reader *reader, size_t *bytes);
+
+/* Says for the status how batches come to its device. */
+void bcast_say_device(struct bcast_reader *reader, enum bcast_device how);
 
 /* BCAST_BAD places gone past, without repeats. */
 uint64_t bcast_bad(const struct bcast_reader *reader);

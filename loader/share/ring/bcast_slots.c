@@ -144,6 +144,13 @@ static uint64_t bcast_slots_figure(const _Atomic uint64_t *said, uint64_t most)
 				   most);
 }
 
+static enum bcast_device bcast_slots_device(const struct bcast_reader_page *page)
+{
+	uint32_t said = atomic_load_explicit(&page->device, memory_order_relaxed);
+
+	return said < BCAST_DEVICES ? (enum bcast_device)said : BCAST_NO_DEVICE;
+}
+
 void bcast_reader_state(const struct bcast_ring *ring, uint32_t reader,
 			struct bcast_reader_state *state)
 {
@@ -173,6 +180,7 @@ void bcast_reader_state(const struct bcast_ring *ring, uint32_t reader,
 			.samples = bcast_slots_figure(&page->samples, samples),
 			.waits = bcast_slots_figure(&page->waits, INT64_MAX),
 			.waited_ns = bcast_slots_figure(&page->waited_ns, INT64_MAX),
+			.device = bcast_slots_device(page),
 		};
 	}
 	pthread_mutex_unlock(&locked->lock);
@@ -196,6 +204,8 @@ void bcast_update(struct bcast_ring *ring)
 		return;
 	if (least > published)
 		least = published;
+	if (ring->mirror.there != NULL && atomic_load(&ring->header->copied) < least)
+		least = atomic_load(&ring->header->copied);
 	if (least > ring->tail)
 		ring->tail = least;
 }

@@ -19,7 +19,7 @@
 #include <pthread.h>
 #include <stdalign.h>
 
-#define BCAST_MAGIC 0x3264656566617364u /* "dsafeed2" */
+#define BCAST_MAGIC 0x3364656566617364u /* "dsafeed3" */
 
 enum { BCAST_WHY = 240 };
 
@@ -50,6 +50,8 @@ struct bcast_header {
 	/* The tail that the writer waits for; 0: it does not. */
 	alignas(64) _Atomic uint64_t hungry;
 	_Atomic uint64_t reserved; /* what lies before it is published, or will be */
+	_Atomic uint64_t
+		copied; /* what lies before it is in the mirror, if there is one */
 
 	/* The pass of the reader that counts in each slot; 0: nobody's. */
 	alignas(64) _Atomic uint64_t token[BCAST_READERS];
@@ -62,6 +64,7 @@ struct bcast_reader_page {
 	_Atomic uint32_t waiting;
 	/* For figures alone. */
 	_Atomic uint64_t batches, samples, waits, waited_ns;
+	_Atomic uint32_t device; /* enum bcast_device */
 };
 
 /* Offsets for exactly so many places; false when the sizes fit no memory. */
@@ -94,6 +97,15 @@ struct bcast_batch_slot {
 	bool thrown;
 };
 
+/* The samples once more, on a device. */
+struct bcast_mirror {
+	struct gpu_mirror *there; /* NULL: none */
+	/* What `copied` comes to, copy by copy: as many as there are places. The
+	 * pipeline's lock; and of the driver's thread: */
+	uint64_t *copied;
+	uint64_t asked, done;
+};
+
 struct bcast_ring {
 	struct batch_sink sink;
 	const struct bcast_watcher *watcher; /* NULL: nobody */
@@ -119,6 +131,8 @@ struct bcast_ring {
 	uint64_t tail;
 
 	_Atomic uint64_t full_since;
+
+	struct bcast_mirror mirror;
 };
 
 /* Reads what the slots say and moves the tail. With ring->lock. */
@@ -150,6 +164,18 @@ void bcast_describe(struct bcast_ring *ring, uint64_t sequence,
 
 /* Publishes all numbers below this one. */
 void bcast_show(struct bcast_ring *ring, uint64_t published);
+
+/* bcast_mirror.c: 0 or -errno and err; bcast_mirror_close() either way. */
+int bcast_mirror_open(struct bcast_ring *ring, struct gpu *gpu, struct error *err);
+void bcast_mirror_close(struct bcast_ring *ring);
+
+/* With the pipeline's lock, and not ring->lock: copies what was put into these places;
+ * then says so of all below `end`. */
+void bcast_mirror_copy(struct bcast_ring *ring, uint64_t first, uint64_t end);
+void bcast_mirror_show(struct bcast_ring *ring, uint64_t end);
+
+/* Waits until all is copied that was published. 0, or -errno and err. */
+int bcast_mirror_finish(const struct bcast_ring *ring, struct error *err);
 
 void bcast_sink_init(struct bcast_ring *ring);
 

@@ -230,6 +230,7 @@ void bcast_show(struct bcast_ring *ring, uint64_t published)
 {
 	atomic_store(&ring->header->published, published);
 	bcast_wake(ring);
+	bcast_mirror_show(ring, published);
 }
 
 static struct bcast_batch_slot *bcast_writer_leave(struct bcast_ring *ring)
@@ -265,6 +266,7 @@ static void bcast_writer_publish(struct batch_sink *sink, uint32_t number,
 			bcast_describe(ring, next, &gap);
 	}
 	pthread_mutex_unlock(&ring->lock);
+	bcast_mirror_copy(ring, first, slot->end);
 	bcast_show(ring, slot->end);
 	if (ring->watcher != NULL)
 		ring->watcher->published(ring->context, first);

@@ -4,6 +4,7 @@
  */
 #include "loader/base/clock.h"
 #include "loader/base/name.h"
+#include "loader/gpu.h"
 #include "loader/prep.h"
 #include "loader/share/server/server_state.h"
 #include "loader/share/wire/join_request.h"
@@ -153,6 +154,18 @@ static int join_check(struct share_server *server, struct client *client,
 
 /* ---- WELCOME ---- */
 
+/* Its batches go to the device that the samples are on. */
+static bool join_is_mirrored(const struct share_server *server,
+			     const struct client *client)
+{
+	struct gpu_uuid uuid;
+
+	if (server->gpu == NULL)
+		return false;
+	uuid = gpu_uuid(server->gpu);
+	return memcmp(uuid.bytes, client->hello.device, sizeof(uuid.bytes)) == 0;
+}
+
 static void join_fill(const struct share_server *server, const struct client *client,
 		      struct protocol_welcome *welcome)
 {
@@ -173,6 +186,7 @@ static void join_fill(const struct share_server *server, const struct client *cl
 		.audit = server->stream.audit != NULL,
 		.decoded = server->config.decoded,
 		.server_pid = (uint32_t)getpid(),
+		.mirrored = join_is_mirrored(server, client),
 	};
 	memcpy(welcome->output, server->output, sizeof(welcome->output));
 	memcpy(welcome->dataset, client->dataset->name, sizeof(welcome->dataset));
@@ -181,12 +195,16 @@ static void join_fill(const struct share_server *server, const struct client *cl
 static void join_welcome(struct share_server *server, struct client *client)
 {
 	const struct dataset *dataset = client->dataset;
-	const int fds[PROTOCOL_FDS] = {bcast_fd(server->stream.ring),
-				       client->handles.page, client->handles.event,
-				       dataset->classes, dataset->id_map};
+	int fds[PROTOCOL_FDS] = {bcast_fd(server->stream.ring), client->handles.page,
+				 client->handles.event, dataset->classes};
+	unsigned count = 4;
 	struct protocol_welcome welcome;
 
 	join_fill(server, client, &welcome);
+	if (welcome.mirrored)
+		fds[count++] = bcast_mirror_fd(server->stream.ring);
+	if (dataset->id_map >= 0)
+		fds[count++] = dataset->id_map;
 	server->clients.pending--;
 	server->clients.attached++;
 	server->clients.came++;
@@ -194,8 +212,7 @@ static void join_welcome(struct share_server *server, struct client *client)
 	client->since_ns = clock_now();
 	if (client_watch(server, client, client->handles.event, EVENT_ROOM) < 0 ||
 	    protocol_send(client->socket, PROTOCOL_WELCOME, &welcome, sizeof(welcome),
-			  fds,
-			  dataset->id_map >= 0 ? PROTOCOL_FDS : PROTOCOL_FDS - 1) < 0) {
+			  fds, count) < 0) {
 		client_end(server, client, "did not take its welcome");
 		return;
 	}

@@ -157,7 +157,9 @@ void policy_end(struct share_server *server, uint64_t now)
 	}
 	if (!server->stream.begun)
 		return;
-	status = pipeline_status(server->stream.pipeline, &err);
+	status = bcast_mirror_check(server->stream.ring, &err);
+	if (status == 0)
+		status = pipeline_status(server->stream.pipeline, &err);
 	if (status < 0) {
 		server->failure = err;
 		server->result = -err.code;

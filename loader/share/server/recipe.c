@@ -56,6 +56,7 @@ static int recipe_options(struct share_server *server, struct options *options,
 int recipe_resolve(struct share_server *server, struct error *err)
 {
 	struct share_config *config = &server->config;
+	struct dsa_config own = *config->loader;
 	int result;
 
 	config->window = config->window > 0 ? config->window : SHARE_WINDOW;
@@ -63,7 +64,8 @@ int recipe_resolve(struct share_server *server, struct error *err)
 	config->takeover_s = config->takeover_s > 0 ? config->takeover_s : 10;
 	server->stream.scheduler =
 		config->mode == SHARE_JOADER ? &scheduler_joader : &scheduler_epoch;
-	result = recipe_options(server, &server->options, config->loader, err);
+	own.device = config->device;
+	result = recipe_options(server, &server->options, &own, err);
 	if (result == 0 && server->stream.scheduler->check != NULL)
 		result = server->stream.scheduler->check(&server->stream, err);
 	prep_output(&server->options.image, server->output);

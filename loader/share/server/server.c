@@ -2,6 +2,7 @@
 #include "loader/base/clock.h"
 #include "loader/base/random.h"
 #include "loader/driver.h"
+#include "loader/gpu.h"
 #include "loader/share/server/server_state.h"
 #include "loader/source.h"
 
@@ -33,6 +34,7 @@ static void server_handle(struct share_server *server, uint64_t word)
 		break;
 	case EVENT_NOTIFY:
 		reactor_drain(server->reactor.notify);
+		server->released = true; /* a place may have come to the mirror */
 		join_ready(server);
 		policy_end(server, clock_now());
 		break;
@@ -125,6 +127,21 @@ static void server_draw_generation(struct share_server *server)
 	server->generation |= 1; /* 0 is nobody's */
 }
 
+static int server_open_gpu(struct share_server *server, struct error *err)
+{
+	const struct gpu_config config = {
+		.ordinal = server->options.device,
+		.batch = 1,
+		.slots = 1,
+		.process = server->session.process,
+	};
+
+	if (!server->options.on_device)
+		return 0;
+	server->gpu = server->stream.gpu = gpu_open(&config, err);
+	return server->gpu != NULL ? 0 : -err->code;
+}
+
 static int server_open_all(struct share_server *server, struct error *err)
 {
 	int result = recipe_resolve(server, err);
@@ -133,6 +150,8 @@ static int server_open_all(struct share_server *server, struct error *err)
 		result = reactor_open(&server->reactor, err);
 	if (result == 0)
 		result = session_join_open(&server->session, &server->options, err);
+	if (result == 0)
+		result = server_open_gpu(server, err);
 	if (result == 0)
 		result = server_open_data(server, err);
 	if (result < 0)
@@ -233,6 +252,7 @@ void share_server_close(struct share_server *server)
 		if (server->clients.at[i] != NULL)
 			client_end(server, server->clients.at[i], NULL);
 	share_stream_close(&server->stream);
+	gpu_close(server->gpu);
 	audit_close(server->stream.audit, NULL);
 	datasets_close(&server->datasets);
 	components_close(&server->parts);

@@ -36,6 +36,7 @@ struct share_server {
 	struct options options;
 	struct components parts;
 	struct enlisted session;
+	struct gpu *gpu; /* where the samples have a mirror; NULL: nowhere */
 	struct datasets datasets;
 	char output[PREP_OUTPUT];
 	uint64_t generation;

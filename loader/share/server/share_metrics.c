@@ -2,18 +2,21 @@
 #include "loader/base/clock.h"
 #include "loader/base/trace.h"
 #include "loader/cache.h"
+#include "loader/gpu.h"
 #include "loader/prep.h"
 #include "loader/share/server/server_state.h"
 #include "loader/share/wire/status.h"
 #include "loader/source.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 struct collected {
 	const struct share_server *server;
 	const char *datasets[SHARE_DATASETS + 1];
+	char device[16];
 	struct share_figures all;
 	struct share_job_figures jobs[CLIENTS + PAST_JOBS];
 };
@@ -66,6 +69,13 @@ static uint64_t share_metrics_lag(const struct share_server *server,
 	return count;
 }
 
+static const char *const share_metrics_devices[BCAST_DEVICES] = {
+	[BCAST_MAPPING] = "mapping",
+	[BCAST_BUFFER] = "buffer",
+	[BCAST_MIRROR] = "mirror",
+	[BCAST_WRITABLE] = "writable mirror",
+};
+
 static void share_metrics_slot_figures(const struct share_server *server,
 				       const struct client *client,
 				       struct share_job_figures *job)
@@ -74,6 +84,7 @@ static void share_metrics_slot_figures(const struct share_server *server,
 
 	bcast_reader_state(server->stream.ring, client->slot, &slot);
 	job->slot = client->slot;
+	job->device = share_metrics_devices[slot.device];
 	job->held_samples = slot.taken - slot.released;
 	job->lag_samples = share_metrics_lag(server, client, slot.taken);
 	job->lag_batches = job->lag_samples / client->hello.batch;
@@ -196,6 +207,13 @@ static void share_metrics_fill_constant(struct collected *metrics)
 	all->drop_after_ns =
 		server->config.drop_ns > 0 ? server->config.drop_ns : SHARE_UNKNOWN;
 	all->workers = server->options.workers;
+	if (server->gpu != NULL)
+		snprintf(metrics->device, sizeof(metrics->device), "%s",
+			 gpu_facts(server->gpu).name);
+	all->device = server->gpu != NULL ? metrics->device : NULL;
+	all->device_bytes = server->gpu != NULL
+				    ? share_metrics_counter(server, TRACE_device_bytes)
+				    : SHARE_UNKNOWN;
 }
 
 static void share_metrics_fill_counts(struct collected *metrics, uint64_t now)

@@ -95,6 +95,7 @@ static int share_stream_open_ring(struct share_stream *stream, struct error *err
 		.batch = stream->options->batch,
 		.sample_bytes = prep_sample_bytes(stream->parts->prep),
 		.audit = stream->config->audit != NULL,
+		.gpu = stream->gpu,
 		.watcher = &watcher,
 		.context = stream,
 	};

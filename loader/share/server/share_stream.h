@@ -18,6 +18,7 @@
 struct audit;
 struct components;
 struct enlisted;
+struct gpu;
 struct options;
 struct reactor;
 struct share_config;
@@ -54,6 +55,7 @@ struct share_stream {
 	const struct enlisted *session;
 	const struct reactor *reactor;
 	const struct scheduler_ops *scheduler;
+	struct gpu *gpu; /* of the ring's mirror; NULL: there is none */
 	struct bcast_ring *ring;
 	struct plan *plan; /* the scheduler's */
 	struct pipeline *pipeline;

@@ -10,6 +10,7 @@
  *	HELLO ->
  *	                                      <- WAIT    (soon: later is when it begins)
  *	                                      <- WELCOME memfd, page, eventfd, classes,
+ *	                                         mirror (its device is the loader's),
  *	                                         id_map (joader)
  *	                                         or REFUSED
  *	(batches by shared memory: bcast_ring.h)
@@ -17,7 +18,8 @@
  *	STATUS ->                             <- STATUS and JSON text
  *
  * Of WELCOME's descriptors `classes` is a memfd of their names, each ended by 0, in the
- * order of labels. Where clients have data sets of their own (joader), samples in the
+ * order of labels. `mirror` is memory of the device that HELLO names, where the samples
+ * are once more. Where clients have data sets of their own (joader), samples in the
  * shared memory are those of all data sets as one, and `id_map` is a sealed memfd with
  * the number and the label that each has in this job's data set, UINT32_MAX twice if it
  * is not in there (struct id_map_entry); classes and all that WELCOME says are of this
@@ -36,12 +38,12 @@
 struct error;
 
 #define PROTOCOL_MAGIC   0x31617364u /* "dsa1" */
-#define PROTOCOL_VERSION 3
+#define PROTOCOL_VERSION 4
 
 enum {
 	PROTOCOL_MOST = 8192,           /* bytes of a message from a consumer */
 	PROTOCOL_STATUS_MOST = 1 << 20, /* of a STATUS answer */
-	PROTOCOL_FDS = 5,
+	PROTOCOL_FDS = 6,
 	PROTOCOL_WHY = 256,
 };
 
@@ -69,6 +71,7 @@ struct protocol_hello {
 	char dataset[4096];         /* real path; "": whatever there is */
 	char job[64];               /* name for tables: DSA_JOB, or the program's */
 	uint32_t resumes, reserved; /* it was at a loader that is gone */
+	char device[16]; /* UUID of the one that its batches go to; all 0: none */
 };
 
 struct protocol_welcome {
@@ -77,8 +80,8 @@ struct protocol_welcome {
 	uint64_t seed, dataset_samples, dataset_bytes;
 	uint64_t sample_bytes;
 	uint32_t classes, workers, audit,
-		decoded; /* decoded: the client crops and resizes */
-	uint32_t server_pid, reserved;
+		decoded;               /* decoded: the client crops and resizes */
+	uint32_t server_pid, mirrored; /* mirrored: its descriptor is there */
 	char output[64];
 	char dataset[4096]; /* that it was given; one of them */
 };

@@ -63,6 +63,8 @@ static const struct figure figures_of_all[] = {
 	ALL("cache_hits", TOTAL, hits, "Samples found in the cache"),
 	ALL("cache_misses", TOTAL, misses, "Samples not found in the cache"),
 	ALL("fetched", TOTAL_BYTES, fetched_bytes, "Read from storage"),
+	ALL("device", TOTAL_BYTES, device_bytes,
+	    "Copied to the device, for all jobs there"),
 	ALL("prep_cpu", TOTAL_TIME, prep_cpu_ns, "CPU time of threads that prepare"),
 	ALL("full", TOTAL_TIME, full_ns, "Time that the shared memory was full"),
 	ALL("jobs_came", TOTAL, came, "Jobs that began"),
@@ -190,6 +192,8 @@ static void status_put_json_job(FILE *to, const struct share_job_figures *job)
 		   job->pid);
 	if (job->slot != SHARE_UNKNOWN)
 		status_put(to, ", \"slot\": %" PRIu64, job->slot);
+	if (job->device != NULL)
+		status_put(to, ", \"device\": \"%s\"", job->device);
 	status_put_figures(to, figures_of_job, JOB_FIGURES, job, ", ");
 	putc('}', to);
 }
@@ -204,6 +208,8 @@ static void status_put_json(FILE *to, const struct share_figures *figures)
 	status_put_text(to, figures->mode);
 	fputs(",\n  \"socket\": ", to);
 	status_put_text(to, figures->socket);
+	if (figures->device != NULL)
+		status_put(to, ",\n  \"device\": \"%s\"", figures->device);
 	fputs(",\n  \"datasets\": [", to);
 	for (size_t i = 0; figures->datasets[i] != NULL; i++) {
 		fputs(i > 0 ? ", " : "", to);

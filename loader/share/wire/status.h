@@ -22,7 +22,9 @@ enum share_job_state {
 
 /* One consumer. Counts since it came; _ns are nanoseconds. */
 struct share_job_figures {
-	const char *job; /* name that it gave; any bytes */
+	const char *job;    /* name that it gave; any bytes */
+	const char *device; /* from where its batches are copied to its device; NULL: it
+			     * has none */
 	enum share_job_state state;
 	uint64_t pid, slot;
 	uint64_t batch;           /* samples a batch that it asked for */
@@ -35,8 +37,9 @@ struct share_job_figures {
 };
 
 struct share_figures {
-	const char *mode;            /* "free" */
-	const char *socket;          /* path */
+	const char *mode;   /* "free" */
+	const char *socket; /* path */
+	const char *device; /* where the samples have a mirror; NULL: nowhere */
 	const char *const *datasets; /* NULL terminated */
 	uint64_t pid, generation;
 	uint64_t uptime_ns;
@@ -52,6 +55,7 @@ struct share_figures {
 	uint64_t skipped;           /* could not be read or decoded */
 	uint64_t hits, misses;      /* of the cache of encoded samples */
 	uint64_t fetched_bytes;     /* read by the fetch engine */
+	uint64_t device_bytes;      /* copied to the mirror */
 	uint64_t prep_cpu_ns;       /* of the threads that prepare */
 	uint64_t full_ns;           /* all jobs' time that no place was free */
 	uint64_t came, left, dropped, refused; /* jobs so far */

@@ -1,4 +1,4 @@
-/* stage_test.c - a fourth stage, which the build of this test has, is one line. */
+/* stage_test.c - an optional stage: shown where it was measured, absent elsewhere. */
 #include "models/compare/causes.h"
 #include "models/gate/gate_side.h"
 #include "profiler/analysis/shares.h"

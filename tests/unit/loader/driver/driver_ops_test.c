@@ -27,6 +27,9 @@ static struct made_up {
 	uint32_t most;     /* steps that it has batches for in a window */
 	uint64_t prepared; /* what it counts itself */
 	uint64_t steps;
+	unsigned stills;   /* times that devices were waited for, */
+	uint64_t still_ns; /* the last one, */
+	uint32_t devices;  /* and what that gave */
 } made_up;
 
 static void noted(const char *what)
@@ -88,6 +91,14 @@ static void made_up_work(void *loader, const struct trace_window *window,
 		atomic_store(&driven.trace->stop, 1);
 }
 
+static uint32_t made_up_still(void *loader)
+{
+	(void)loader;
+	made_up.stills++;
+	made_up.still_ns = clock_now();
+	return made_up.devices;
+}
+
 static void made_up_count(void *loader)
 {
 	(void)loader;
@@ -118,6 +129,7 @@ static const struct driver_ops made_up_ops = {
 	.enter = made_up_enter,
 	.resume = made_up_resume,
 	.work = made_up_work,
+	.still = made_up_still,
 	.count = made_up_count,
 	.look = made_up_look,
 	.leave = made_up_leave,
@@ -299,6 +311,111 @@ static void windows_of_an_epoch_follow_without_a_switch(void **state)
 	assert_string_equal(made_up.log, "drain real leave leave leave");
 }
 
+static void devices_are_waited_for_at_both_ends(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_CACHED);
+	const struct trace_step *last;
+
+	(void)state;
+	made_up.devices = TRACE_AWAITED;
+	while (window->begin.time_ns == 0)
+		assert_true(step());
+	assert_int_equal(made_up.stills, 1);
+	assert_true(window->begin.time_ns >= made_up.still_ns);
+	train(window);
+	assert_int_equal(made_up.stills, 2);
+	last = &driven.trace->steps[window->first_step + window->step_records - 1];
+	assert_true(last->end_ns >= made_up.still_ns); /* its step lasts so long */
+	assert_int_equal(window->made.devices, TRACE_AWAITED);
+}
+
+/* As stops, budgets and the samples that dsa wants do, mostly. */
+static void so_they_are_where_the_data_end_in_mid_window(void **state)
+{
+	(void)state;
+	made_up.devices = TRACE_AWAITED;
+	for (int i = 0; i < 2; i++) {
+		struct trace_window *window = driven_ask(TRACE_CACHED);
+		const struct trace_step *last;
+
+		window->length_ns = UINT64_MAX / 2;
+		made_up.stills = 0;
+		while (window->steps < 3)
+			assert_true(step());
+		if (i == 0)
+			driven.trace->until_samples = 1;
+		else
+			driven.trace->stop = 1;
+		driven.trace->processes[0].counters[TRACE_delivered_samples] = 1;
+		assert_false(step());
+		assert_int_equal(made_up.stills, 2);
+		assert_int_equal(window->state, TRACE_DONE);
+		last = &driven.trace
+				->steps[window->first_step + window->step_records - 1];
+		assert_true(last->end_ns >= made_up.still_ns);
+		driven.trace->until_samples = 0;
+	}
+}
+
+/* Nobody asks for another batch: what the last step took is not known. */
+static void a_window_that_closes_with_busy_devices_is_refused(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_CACHED);
+
+	(void)state;
+	made_up.devices = TRACE_AWAITED;
+	window->length_ns = UINT64_MAX / 2;
+	while (window->steps < 3)
+		assert_true(step());
+	driver_close(&made_up.driver);
+	assert_int_equal(window->state, TRACE_REFUSED);
+	assert_int_equal(window->cut, 0);
+}
+
+/* The end of an epoch is known when the next one's first batch is asked for. */
+static void so_they_are_where_whole_epochs_end(void **state)
+{
+	struct trace_window *epoch = driven_ask(TRACE_REAL);
+
+	(void)state;
+	epoch->flags = TRACE_EPOCH;
+	epoch->settle = epoch->min_steps = 0;
+	epoch->length_ns = 0;
+	train(epoch);
+	assert_int_equal(epoch->state, TRACE_DONE);
+	assert_int_equal(made_up.stills, 2);
+}
+
+/* It goes on measuring as it did until all have enough. */
+static void jobs_in_step_wait_for_devices_once(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_CACHED);
+
+	(void)state;
+	driven.trace->in_step = 1;
+	driven.trace->may_begin = 1;
+	while (window->progress != TRACE_ENOUGH)
+		assert_true(step());
+	for (int i = 0; i < 10; i++)
+		assert_true(step());
+	assert_int_equal(made_up.stills, 1);
+	driven.trace->may_end = 1;
+	driven_ask(TRACE_REAL);
+	train(window);
+	assert_int_equal(made_up.stills, 2);
+}
+
+static void an_observed_run_waits_for_no_device(void **state)
+{
+	struct trace_window *window = driven_ask(TRACE_REAL);
+
+	(void)state;
+	driven.trace->observe = 1;
+	train(window);
+	assert_int_equal(made_up.stills, 0);
+	assert_int_equal(window->made.devices, TRACE_NO_DEVICES);
+}
+
 static void without_dsa_it_is_left_alone(void **state)
 {
 	(void)state;
@@ -417,6 +534,12 @@ int main(int argc, char **argv)
 		MADE_UP(the_stop_flag_ends_the_data_and_keeps_what_was_measured),
 		MADE_UP(the_stop_flag_ends_the_data_behind_a_window_alone),
 		MADE_UP(windows_of_an_epoch_follow_without_a_switch),
+		MADE_UP(devices_are_waited_for_at_both_ends),
+		MADE_UP(so_they_are_where_the_data_end_in_mid_window),
+		MADE_UP(a_window_that_closes_with_busy_devices_is_refused),
+		MADE_UP(so_they_are_where_whole_epochs_end),
+		MADE_UP(jobs_in_step_wait_for_devices_once),
+		MADE_UP(an_observed_run_waits_for_no_device),
 		MADE_UP(without_dsa_it_is_left_alone),
 		MADE_UP(batches_that_come_together_end_a_window_together),
 		MADE_UP(a_window_ends_with_what_the_loader_has),

@@ -14,7 +14,8 @@
 
 enum { SLOTS = 4, BATCH = 3, SAMPLE = 40, ROUNDS = 20000 };
 
-static const struct ring_shape shape = {SLOTS, BATCH, SAMPLE};
+static const struct ring_shape shape = {
+	.slots = SLOTS, .batch = BATCH, .sample_bytes = SAMPLE};
 
 static void publish(struct ring *ring, uint32_t slot)
 {
@@ -107,10 +108,12 @@ static void slots_are_page_aligned_and_do_not_overlap(void **state)
 
 static void impossible_shapes_are_refused(void **state)
 {
-	static const struct ring_shape bad[] = {{0, 1, 1},
-						{RING_SLOTS + 1, 1, 1},
-						{1, 0, 1},
-						{256, 65536, SIZE_MAX / 8}};
+	static const struct ring_shape bad[] = {
+		{.slots = 0, .batch = 1, .sample_bytes = 1},
+		{.slots = RING_SLOTS + 1, .batch = 1, .sample_bytes = 1},
+		{.slots = 1, .batch = 0, .sample_bytes = 1},
+		{.slots = 256, .batch = 65536, .sample_bytes = SIZE_MAX / 8},
+	};
 	struct error err = {0};
 
 	(void)state;

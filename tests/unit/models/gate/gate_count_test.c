@@ -19,6 +19,8 @@ static void scale(struct profile_counted *counted, const char *name, double time
 			: strcmp(name, "reads_per_sample") == 0 ? reads
 			: strcmp(name, "hits_per_sample") == 0  ? &counted->hits
 			: strcmp(name, "skipped_samples") == 0  ? &counted->skipped
+			: strcmp(name, "device_bytes_per_sample") == 0
+				? &counted->device_bytes
 			: strcmp(name, "decoded_pixels_per_sample") == 0 ? pixels
 									 : bytes;
 
@@ -56,6 +58,9 @@ static void exact_metrics_have_a_direction(void **state)
 	exact_metric_has_a_direction("hits_per_sample", .5);
 	exact_metric_has_a_direction("decoded_pixels_per_sample", 2);
 	exact_metric_has_a_direction("skipped_samples", 2);
+	sides.base.about.counted.device_bytes = 150536000;
+	sides.now.about.counted.device_bytes = 150536000;
+	exact_metric_has_a_direction("device_bytes_per_sample", 2);
 }
 
 static void one_open_more_in_a_thousand_is_found(void **state)

@@ -75,6 +75,7 @@ static void each_fact_of_a_machine_counts(void **state)
 	sides_add_both(&sides, 0, .01);
 	set_fact(&sides.now, "kernel", "Linux 6.18");
 	set_fact(&sides.now, "memory", "23.3 GiB"); /* as another kernel has it */
+	sides_add_fact(&sides.now, "gpu_driver", "580.65.06");
 	sides_judge(&sides);
 	sides_outcome_is(&sides, GATE_PASS);
 	set_fact(&sides.now, "memory", "15.6 GiB");
@@ -91,10 +92,16 @@ static void each_fact_of_a_machine_counts(void **state)
 	set_fact(&sides.now, "memory", "");
 	sides_judge(&sides);
 	assert_int_equal(sides.verdict.mismatch_count, 4);
+	sides_add_fact(&sides.now, "gpu", "Fast GPU");
+	sides_add_fact(&sides.now, "gpu_count", "2");
+	sides_judge(&sides);
+	assert_int_equal(sides.verdict.mismatch_count, 6);
+	assert_string_equal(sides.verdict.mismatches[4], "gpu: Fast GPU, was none");
+	assert_string_equal(sides.verdict.mismatches[5], "gpu_count: 2, was none");
 	sides_timed_off(&sides); /* counts are the same anywhere */
 	sides_judge(&sides);
 	sides_outcome_is(&sides, GATE_PASS);
-	assert_int_equal(sides.verdict.mismatch_count, 4);
+	assert_int_equal(sides.verdict.mismatch_count, 6);
 }
 
 static void another_data_set_is_always_a_mismatch(void **state)

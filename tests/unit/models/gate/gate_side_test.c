@@ -209,8 +209,10 @@ static void counts_become_values_per_sample(void **state)
 					       .read_bytes = 4096000,
 					       .hits = 350,
 					       .decoded_pixels = UNKNOWN,
-					       .skipped = 0};
+					       .skipped = 0,
+					       .device_bytes = 3080000};
 	gate_metric_counted(&run, values);
+	close_to(values[gate_metric_find("device_bytes_per_sample")], 3080);
 	close_to(values[gate_metric_find("opens_per_sample")], 1.001);
 	close_to(values[gate_metric_find("reads_per_sample")], 4);
 	close_to(values[gate_metric_find("read_bytes_per_sample")], 4096);

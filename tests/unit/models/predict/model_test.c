@@ -50,6 +50,57 @@ static void predicts_storage(void **state)
 	known_run_expect(&known_fetch_bound, &change, 250);
 }
 
+/* 1200 samples/s reach the device, whatever else gets faster. */
+static void knows_copies_to_a_device(void **state)
+{
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct known_run run = known_prep_bound;
+	struct profile_prediction *prediction;
+	struct profile profile;
+
+	(void)state;
+	run.copy_per_s = 1200;
+	change.gpu_speed = 2;
+	known_run_expect(&run, &change, 1200);
+	change.storage_bandwidth = 50e6;
+	known_run_expect(&run, &change, 500);
+	known_run_make(&profile, &run);
+	change = PROFILE_NO_CHANGE;
+	change.workers = 2;
+	prediction = known_run_predict(&profile, &change);
+	assert_float_equal(prediction->stalls[STAGE_COPY].value, 1 - 1200. / 4000, .01);
+	assert_float_equal(prediction->stalls[STAGE_PREP].value, 0, .01);
+	assert_int_equal(prediction->limit.id, STAGE_COPY);
+	profile_free(&profile);
+}
+
+/* Narrower numbers are copied faster, unless bytes are copied anyway. */
+static void knows_what_types_do_to_copies(void **state)
+{
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct known_run run = known_prep_bound;
+	struct profile profile;
+
+	(void)state;
+	run.copy_per_s = 600;
+	change.type.id = 1; /* float16 */
+	for (int as_bytes = 0; as_bytes < 2; as_bytes++) {
+		struct profile_recipe *recipe;
+
+		known_run_make(&profile, &run);
+		profile_text(&profile.output, "float32 NCHW 224");
+		profile_text(&profile.transfer, as_bytes ? "uint8" : "output");
+		recipe = profile_add_recipe(&profile);
+		assert_non_null(recipe);
+		recipe->change.type.id = 1;
+		recipe->prep_ratio = (struct interval){1, 1, 1};
+		recipe->bytes_ratio = 1;
+		assert_float_equal(known_run_predict(&profile, &change)->per_s.value,
+				   as_bytes ? 600 : 1200, 20);
+		profile_free(&profile);
+	}
+}
+
 static void predicts_fewer_cores(void **state)
 {
 	struct profile_change change = PROFILE_NO_CHANGE;
@@ -200,6 +251,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(predicts_a_cache),
 		cmocka_unit_test(knows_the_hits_of_the_kernel),
 		cmocka_unit_test(predicts_storage),
+		cmocka_unit_test(knows_copies_to_a_device),
+		cmocka_unit_test(knows_what_types_do_to_copies),
 		cmocka_unit_test(predicts_fewer_cores),
 		cmocka_unit_test(predicts_workers_of_a_delayed_prep),
 		cmocka_unit_test(predicts_an_accelerator),

@@ -25,8 +25,9 @@ struct torch_run {
 	double native_s;       /* what it takes of storage that is not emulated */
 	double handover_s;     /* of a batch */
 	double real;           /* 0: by the closed form */
-	bool unmeasured;       /* prep alone was */
-	bool alone;            /* one core does the step, too, and all is work */
+	double kernels;  /* part of a step that a device computes; 0: none was seen */
+	bool unmeasured; /* prep alone was */
+	bool alone;      /* one core does the step, too, and all is work */
 };
 
 enum { RATE = 300 };
@@ -72,6 +73,19 @@ static void add_windows(struct profile *profile, const struct torch_run *run)
 	}
 }
 
+/* In synthetic windows; another one, which does less, does not matter. */
+static void add_device(struct profile *profile, double kernels)
+{
+	for (int i = 0; i < 2; i++) {
+		struct profile_device *device = profile_add_device(profile);
+
+		assert_non_null(device);
+		device->kind.id = TRACE_SYNTHETIC;
+		device->length_s = 10;
+		device->busy_s = 10 * kernels / (1 + i);
+	}
+}
+
 /* Of the workers' time in cached windows, what is no CPU time they slept; but on one
  * core they are always at it. */
 static void add_sleep(struct profile *profile, const struct torch_run *run)
@@ -110,6 +124,8 @@ static void make_profile(struct profile *profile, const struct torch_run *run)
 		(struct profile_draw){100000, run->native_s > 0 ? run->native_s : NAN,
 				      run->cpu_s + run->sleep_s};
 	add_windows(profile, run);
+	if (run->kernels > 0)
+		add_device(profile, run->kernels);
 	add_sleep(profile, run);
 }
 
@@ -187,6 +203,21 @@ static void predicts_cores_for_workers(void **state)
 	change.cores = 2;
 	change.gpu_speed = 2;
 	expect(&worker, &change, 400);
+}
+
+/* Half of a step is kernels: the other half, launches and copies, stays. */
+static void only_kernels_get_faster(void **state)
+{
+	struct torch_run run = sleeper;
+	struct profile_change change = PROFILE_NO_CHANGE;
+
+	(void)state;
+	run.kernels = .5;
+	change.workers = 8;
+	change.gpu_speed = 2;
+	expect(&run, &change, RATE / .75);
+	change.gpu_speed = 1000;
+	expect(&run, &change, RATE / .5);
 }
 
 static void the_hand_over_takes_the_trainers_time(void **state)
@@ -299,6 +330,32 @@ static void gives_bounds_of_storage_that_was_seen_by_its_workers_alone(void **st
 	profile_free(&profile);
 }
 
+/* What a batch takes beyond the padding of its samples counts. */
+static void a_padding_is_as_late_as_its_timers(void **state)
+{
+	static const struct {
+		double made_s, truth;
+	} cases[] = {{8.4 * MS, 1 / (8.4 * MS)}, {8 * MS, 1 / (8 * MS)}};
+	struct profile_change change = PROFILE_NO_CHANGE;
+
+	(void)state;
+	change.workers = 1;
+	for (int i = 0; i < 2; i++) {
+		const struct torch_run run = {.workers = 2,
+					      .cpu_s = .05 * MS,
+					      .sleep_s = cases[i].made_s - .05 * MS};
+		struct profile profile;
+
+		make_profile(&profile, &run);
+		profile.draws[0].fetch_s = 0;
+		profile.prep_delay_s = 8 * MS;
+		assert_true(fabs(known_run_predict(&profile, &change)->per_s.value /
+					 cases[i].truth -
+				 1) < .005);
+		profile_free(&profile);
+	}
+}
+
 /* Of the kernel, whose hits need no storage. */
 static void a_cache_is_the_kernels(void **state)
 {
@@ -365,6 +422,26 @@ static void refuse(struct profile *profile, const struct profile_change *change,
 				 -ENODATA);
 	assert_non_null(strstr(err.message, words));
 	model_free(model);
+}
+
+/* What is not in the kernel's cache any more comes from a storage that nobody saw. */
+static void a_run_from_memory_knows_no_storage(void **state)
+{
+	const struct torch_run run = {
+		.workers = 2, .cpu_s = .05 * MS, .sleep_s = 9.95 * MS};
+	struct profile_change change = PROFILE_NO_CHANGE;
+	struct profile profile;
+
+	(void)state;
+	make_profile(&profile, &run);
+	profile.draws[0].fetch_s = 0;
+	change.cache_share = .5;
+	refuse(&profile, &change, "all its files in memory");
+	change = PROFILE_NO_CHANGE;
+	change.workers = 3;
+	assert_true(fabs(known_run_predict(&profile, &change)->per_s.value / 300 - 1) <
+		    .02);
+	profile_free(&profile);
 }
 
 /* Prep that is all work, on both cores; of each read libdsa waits for 16 at once. */
@@ -445,6 +522,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(workers_do_not_follow_the_cores),
 		cmocka_unit_test(predicts_storage_for_workers),
 		cmocka_unit_test(predicts_cores_for_workers),
+		cmocka_unit_test(only_kernels_get_faster),
 		cmocka_unit_test(the_hand_over_takes_the_trainers_time),
 		cmocka_unit_test(the_hand_over_is_work),
 		cmocka_unit_test(predicts_workers_where_the_trainer_made_its_batches),
@@ -453,10 +531,12 @@ int main(int argc, char **argv)
 		cmocka_unit_test(
 			gives_bounds_of_storage_that_was_seen_by_its_workers_alone),
 		cmocka_unit_test(predicts_prep_without_a_part_of_it),
+		cmocka_unit_test(a_padding_is_as_late_as_its_timers),
 		cmocka_unit_test(a_cache_is_the_kernels),
 		cmocka_unit_test(predicts_libdsa_in_their_place),
 		cmocka_unit_test(libdsa_is_not_predicted_unmeasured),
 		cmocka_unit_test(what_such_a_loader_cannot_do_is_refused),
+		cmocka_unit_test(a_run_from_memory_knows_no_storage),
 	};
 
 	if (argc > 1)

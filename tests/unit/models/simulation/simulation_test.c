@@ -33,6 +33,61 @@ static void the_accelerator_limits(void **state)
 	assert_near(load_run(&load, 5000).per_s, 500, 1e-9);
 }
 
+/* The next batch is copied while the step computes on one that was, where there is room. */
+static void copies_to_the_device_limit(void **state)
+{
+	struct simulation_load load = load_plain();
+	struct simulation_outcome outcome;
+
+	(void)state;
+	load.compute_s = 5 * MS;
+	load.copy_s = 20 * MS;
+	outcome = load_run(&load, 5000);
+	assert_near(outcome.per_s, 500, 1e-3);
+	assert_near(outcome.blocked, .75, 1e-2);
+	load.no_prep = true;
+	assert_near(load_run(&load, 5000).per_s, 500, 1e-3);
+	load.ahead = 1;
+	assert_near(load_run(&load, 5000).per_s, 400, 1e-3);
+	load.no_prep = false;
+	assert_near(load_run(&load, 5000).per_s, 400, 1e-3);
+	load.ahead = 6;
+	load.copy_s = 4 * MS;
+	assert_near(load_run(&load, 5000).per_s, 2000, 1e-3);
+}
+
+/* Each job has a device of its own. */
+static void jobs_copy_beside_each_other(void **state)
+{
+	struct simulation_load load = load_plain();
+
+	(void)state;
+	load.jobs = 2;
+	load.compute_s = 5 * MS;
+	load.copy_s = 20 * MS;
+	assert_near(load_run(&load, 5000).per_s, 1000, 1e-3);
+	load.shared = true;
+	load.window = 6;
+	assert_near(load_run(&load, 5000).per_s, 1000, 1e-3);
+}
+
+/* Nor where nobody takes them. */
+static void what_is_thrown_away_is_not_copied(void **state)
+{
+	struct simulation_load load = load_plain();
+	const struct profile_draw draw = {LOAD_BYTES, NAN, 4 * MS};
+
+	(void)state;
+	load.compute_s = 5 * MS;
+	load.copy_s = 20 * MS;
+	load.loaded = true;
+	assert_near(load_run(&load, 5000).per_s, 2000, 1e-3);
+	load.loaded = false;
+	load.no_consumer = load.all_hits = true;
+	load.draws = &draw;
+	assert_near(load_run(&load, 5000).per_s, 1000, 1e-3);
+}
+
 static void prep_limits(void **state)
 {
 	const struct profile_draw draw = {LOAD_BYTES, NAN, 10 * MS};
@@ -462,6 +517,9 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_accelerator_limits),
+		cmocka_unit_test(copies_to_the_device_limit),
+		cmocka_unit_test(jobs_copy_beside_each_other),
+		cmocka_unit_test(what_is_thrown_away_is_not_copied),
 		cmocka_unit_test(prep_limits),
 		cmocka_unit_test(a_delay_pads_prep_without_using_a_core),
 		cmocka_unit_test(bandwidth_limits),

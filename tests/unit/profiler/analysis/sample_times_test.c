@@ -3,6 +3,7 @@
 #include "tests/lib/session.h"
 
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -190,6 +191,48 @@ static void memory_short_is_told(void **state)
 	assert_int_equal(result, 0);
 }
 
+/* A window with a batch of 8 samples that took 80 ms, `io_ms` of them in I/O. */
+static void add_made(struct trace *trace, enum trace_kind kind, unsigned flags,
+		     unsigned io_ms)
+{
+	struct trace_window *window =
+		session_add(trace, &(struct session_window){.kind = kind,
+							    .flags = flags,
+							    .steps = 10,
+							    .samples = 8,
+							    .step_ms = 10});
+
+	window->first_batch = trace->batch_count;
+	window->batch_records = 1;
+	trace->batches[trace->batch_count++] = (struct trace_batch){
+		.window = (uint32_t)(window - trace->windows),
+		.begin_ns = 1,
+		.end_ns = 1 + 80 * 1000000,
+		.io_ns = io_ms * UINT64_C(1000000),
+		.samples = 8,
+	};
+}
+
+/* Unless files were in memory both times. */
+static void what_workers_read_longer_than_from_memory_is_fetch(void **state)
+{
+	for (unsigned warm = 0; warm < 2; warm++) {
+		struct trace *trace = *state;
+		struct profile profile;
+
+		memset(trace->windows, 0, sizeof(trace->windows));
+		trace->window_count = trace->batch_count = 0;
+		trace->loader.kind = TRACE_TORCH;
+		add_made(trace, TRACE_CACHED, 0, 8);
+		add_made(trace, TRACE_REAL, warm * TRACE_WARM, 24);
+		assert_int_equal(draw(trace, &profile), 0);
+		assert_int_equal(profile.draw_count, 1);
+		assert_true(fabs(profile.draws[0].prep_s - .01) < 1e-9);
+		assert_true(fabs(profile.draws[0].fetch_s - (warm ? 0 : .002)) < 1e-9);
+		profile_free(&profile);
+	}
+}
+
 #define WITH_SESSION(test)                                                             \
 	cmocka_unit_test_setup_teardown(test, make_session, drop_session)
 
@@ -202,6 +245,7 @@ int main(int argc, char **argv)
 		WITH_SESSION(what_is_void_or_of_another_kind_is_not_drawn),
 		WITH_SESSION(a_damaged_session_does_no_harm),
 		WITH_SESSION(memory_short_is_told),
+		WITH_SESSION(what_workers_read_longer_than_from_memory_is_fetch),
 	};
 
 	if (argc > 1)

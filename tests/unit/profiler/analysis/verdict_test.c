@@ -14,6 +14,7 @@ struct case_of {
 	double half; /* of each share */
 	int limit, next;
 	const char *why;
+	double copied; /* of windows, 0: without a device */
 };
 
 static double known(double rate)
@@ -23,7 +24,10 @@ static double known(double rate)
 
 static void fill(struct profile *profile, const struct case_of *of)
 {
-	const double times[STAGES] = {1 / of->synthetic, 1 / of->cached, 1 / of->real};
+	const double times[STAGES] = {[STAGE_COMPUTE] = 1 / of->synthetic,
+				      [STAGE_COPY] = 1 / known(of->copied),
+				      [STAGE_PREP] = 1 / of->cached,
+				      [STAGE_FETCH] = 1 / of->real};
 	double shares[STAGES];
 
 	profile_init(profile);
@@ -32,6 +36,7 @@ static void fill(struct profile *profile, const struct case_of *of)
 		profile->stalls[i] = (struct interval){shares[i], shares[i] - of->half,
 						       shares[i] + of->half};
 	profile->rates[TRACE_SYNTHETIC].value = of->synthetic;
+	profile->rates[TRACE_COPIED].value = known(of->copied);
 	profile->rates[TRACE_CACHED].value = of->cached;
 	profile->rates[TRACE_REAL].value = of->real;
 	profile->rates[TRACE_PREP].value = known(of->prep);
@@ -45,21 +50,47 @@ static void the_slowest_stage_limits(void **state)
 		/* Storage is slower than prep, though its stall is the smaller one. */
 		{8000, 1500, 1300, 1600, 1320, .01, STAGE_FETCH, STAGE_PREP,
 		 "1300 samples/s now, 1500 if all data were in memory; fetch alone "
-		 "sustains 1320"},
+		 "sustains 1320",
+		 0},
 		/* Fetch alone does six times as much: it is not what limits. */
 		{9000, 1567, 1364, 1700, 9477, .05, STAGE_PREP, STAGE_FETCH,
 		 "1567 samples/s from memory with 2 workers, 9000 if batches were "
-		 "ready"},
+		 "ready",
+		 0},
 		/* Nothing is known of fetch alone, and its stall is seen. */
 		{4000, 2700, 1400, 0, 0, .01, STAGE_FETCH, STAGE_PREP,
-		 "1400 samples/s now, 2700 if all data were in memory"},
+		 "1400 samples/s now, 2700 if all data were in memory", 0},
 		/* One stall alone. */
 		{4000, 3990, 1400, 9000, 1450, .01, STAGE_FETCH, STAGE_COMPUTE,
 		 "1400 samples/s now, 3990 if all data were in memory; fetch alone "
-		 "sustains 1450"},
+		 "sustains 1450",
+		 0},
+		/* Copies to a device. */
+		{.synthetic = 4000,
+		 .copied = 1500,
+		 .cached = 1490,
+		 .real = 1400,
+		 .prep = 9000,
+		 .fetch = 1450,
+		 .half = .01,
+		 .limit = STAGE_FETCH,
+		 .next = STAGE_COPY,
+		 .why = "1400 samples/s now, 1490 if all data were in memory; fetch "
+			"alone sustains 1450"},
+		{.synthetic = 4000,
+		 .copied = 1410,
+		 .cached = 1405,
+		 .real = 1400,
+		 .prep = 9000,
+		 .fetch = 9000,
+		 .half = .01,
+		 .limit = STAGE_COPY,
+		 .next = STAGE_COMPUTE,
+		 .why = "1410 samples/s if batches were ready in memory, 4000 if they "
+			"were on the device"},
 		/* None beyond its interval. */
 		{4000, 3900, 3800, 9000, 9000, .05, STAGE_COMPUTE, -1,
-		 "3800 samples/s now, 4000 if batches were ready"},
+		 "3800 samples/s now, 4000 if batches were ready", 0},
 	};
 
 	(void)state;

@@ -207,6 +207,53 @@ static void a_tool_that_is_not_in_the_path_is_missing(void **state)
 	free(path);
 }
 
+static void a_driver_is_told_as_it_is(void **state)
+{
+	static const struct {
+		struct check_driver driver;
+		enum doctor_status status;
+		const char *found;
+	} rows[] = {
+		{{.loaded = false}, DOCTOR_OK, "none"},
+		{{.library = true, .cuda = 13000}, DOCTOR_OK, "none"},
+		{{{"580.65.06", "Fast GPU", 2}, true, true, 13000},
+		 DOCTOR_OK,
+		 "2 x Fast GPU, driver 580.65.06, CUDA 13.0"},
+		{{{"470.1", "Old GPU", 1}, true, true, 11040},
+		 DOCTOR_LIMITED,
+		 "driver 470.1 has CUDA 11.4: too old to be watched"},
+		{{{"580.65.06", "Fast GPU", 1}, true, false, 0},
+		 DOCTOR_LIMITED,
+		 "driver 580.65.06 is loaded, but there is no libcuda.so.1"},
+		{{{"580.65.06", "", 0}, true, true, 13000},
+		 DOCTOR_LIMITED,
+		 "driver 580.65.06 is loaded, but it has no GPU here"},
+		{{{"", "", 0}, true, true, 12040},
+		 DOCTOR_OK,
+		 "by the driver of Windows, CUDA 12.4"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct doctor_line told = {.name = "gpu"};
+
+		check_gpu_driver(&told, &rows[i].driver);
+		assert_int_equal(told.status, rows[i].status);
+		assert_string_equal(told.found, rows[i].found);
+		assert_int_equal(told.fix[0] == '\0', told.status == DOCTOR_OK);
+	}
+}
+
+static void a_cupti_is_no_newer_than_the_driver(void **state)
+{
+	(void)state;
+	assert_true(check_cupti_fits("libcupti.so.13", 13000));
+	assert_true(check_cupti_fits("/usr/local/cuda/lib64/libcupti.so.12", 13000));
+	assert_true(check_cupti_fits("libcupti.so.11.8", 12040));
+	assert_true(check_cupti_fits("/their/cupti", 12040));
+	assert_false(check_cupti_fits("/opt/cuda/lib64/libcupti.so.13", 12080));
+}
+
 static void a_limit_of_locked_memory_is_seen(void **state)
 {
 	struct rlimit limit, less;
@@ -273,6 +320,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_program_called_as_python_is_not_started),
 		cmocka_unit_test(a_helper_that_does_not_end_is_killed),
 		cmocka_unit_test(a_tool_that_is_not_in_the_path_is_missing),
+		cmocka_unit_test(a_driver_is_told_as_it_is),
+		cmocka_unit_test(a_cupti_is_no_newer_than_the_driver),
 		cmocka_unit_test(a_limit_of_locked_memory_is_seen),
 		cmocka_unit_test(a_narrow_affinity_is_seen),
 		cmocka_unit_test(who_is_busy_is_told),

@@ -257,6 +257,12 @@ static void facts_are_there_or_absent(void **state)
 	    "kvm-clock\n");
 	put("/sys/devices/system/cpu/smt/control", "on\n");
 	put("/cg/memory.max", "1073741824\n");
+	put("/proc/driver/nvidia/version",
+	    "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  "
+	    "Release "
+	    "Build  (builder)\nGCC version:  gcc 12.2.0\n");
+	put("/proc/driver/nvidia/gpus/0000:01:00.0/information",
+	    "Model: \t\t Fast GPU 9\nIRQ:   \t\t 1\n");
 	machine = read_machine();
 	profile_init(&profile);
 	assert_int_equal(machine_facts(&profile, &machine, NULL, scratch_path()), 0);
@@ -270,6 +276,9 @@ static void facts_are_there_or_absent(void **state)
 	assert_string_equal(fact(&profile, "control_groups"), "version 2");
 	assert_string_equal(fact(&profile, "memory_limit"), "1 GiB");
 	assert_string_equal(fact(&profile, "cpu_smt"), "on");
+	assert_string_equal(fact(&profile, "gpu"), "Fast GPU 9");
+	assert_string_equal(fact(&profile, "gpu_count"), "1");
+	assert_string_equal(fact(&profile, "gpu_driver"), "580.65.06");
 	assert_null(fact(&profile, "cpu_governor"));
 	assert_null(fact(&profile, "system"));
 	assert_null(fact(&profile, "dataset_filesystem"));

@@ -113,6 +113,39 @@ static void kinds_are_balanced_and_orders_mirrored(void **state)
 	performer_free(&performer);
 }
 
+/* Copied windows, too, at each place as often, and after each other kind; blocks in pairs
+ * of an order and its mirror. */
+static void with_a_device_there_are_four_kinds(void **state)
+{
+	struct performer performer = performer_new(&performer_usual);
+	unsigned place[4][4] = {{0}}, after[4][4] = {{0}}, order[16], at = 0;
+
+	(void)state;
+	strcpy(performer.trace->loader.device, "cuda:0");
+	performer.trace->loader.device_sample_bytes = PERFORMER_SENT;
+	performer.noise = 0;
+	assert_int_equal(performer_run(&performer), SCHEDULE_DONE);
+	for (unsigned i = 0; i < performer.trace->window_count && at < 16; i++) {
+		const struct trace_window *window = &performer.trace->windows[i];
+
+		if (window->block >= 4)
+			continue;
+		assert_in_range(window->kind, TRACE_REAL, TRACE_COPIED);
+		order[at] = window->kind;
+		place[window->kind][at % 4]++;
+		if (at % 4 > 0)
+			after[order[at - 1]][window->kind]++;
+		at++;
+	}
+	for (unsigned i = 0; i < 16; i++) {
+		assert_int_equal(place[i / 4][i % 4], 1);
+		assert_int_equal(after[i / 4][i % 4], i / 4 != i % 4);
+		assert_int_equal(order[i], order[i / 8 * 8 + 7 - i % 8]);
+	}
+	assert_true(schedule_shares(performer.schedule)->blocks >= 8);
+	performer_free(&performer);
+}
+
 /* Two kinds in turning orders, both as often first. */
 static void batches_that_do_not_come_again_have_no_cached_windows(void **state)
 {
@@ -307,6 +340,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(noise_takes_more_blocks_and_then_the_budget),
 		cmocka_unit_test(kinds_that_scatter_have_more_of_the_time),
 		cmocka_unit_test(kinds_are_balanced_and_orders_mirrored),
+		cmocka_unit_test(with_a_device_there_are_four_kinds),
 		cmocka_unit_test(batches_that_do_not_come_again_have_no_cached_windows),
 		cmocka_unit_test(of_a_loader_of_the_programs_own_there_is_prep),
 		cmocka_unit_test(loaded_windows_that_are_void_are_asked_for_again),

@@ -99,10 +99,18 @@ static void says(const struct profile *profile, const char *expected)
 	free(text);
 }
 
+/* Compute, prep and fetch; there is no device. */
+static void stalls_are(struct profile *profile, const struct interval stalls[3])
+{
+	profile->stalls[STAGE_COMPUTE] = stalls[0];
+	profile->stalls[STAGE_PREP] = stalls[1];
+	profile->stalls[STAGE_FETCH] = stalls[2];
+}
+
 static void verdicts(void **state)
 {
 	static const struct {
-		struct interval stalls[STAGES];
+		struct interval stalls[3];
 		const char *verdict;
 	} cases[] = {
 		{{{.5, .49, .51}, {.38, .37, .39}, {.12, .11, .13}},
@@ -150,11 +158,11 @@ static void verdicts(void **state)
 	says(&profile, "How long training waits for data was not measured.");
 	profile.overhead = (struct interval){.002, .001, .005};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		memcpy(profile.stalls, cases[i].stalls, sizeof(profile.stalls));
+		stalls_are(&profile, cases[i].stalls);
 		says(&profile, cases[i].verdict);
 	}
 	/* What limits is not always the larger stall, and another waits behind it. */
-	memcpy(profile.stalls, cases[0].stalls, sizeof(profile.stalls));
+	stalls_are(&profile, cases[0].stalls);
 	profile.limit.id = STAGE_FETCH;
 	profile.limit_next.id = STAGE_PREP;
 	says(&profile, "Training waits for data 50.0% of its time: storage limits now, "
@@ -169,7 +177,7 @@ static void verdicts(void **state)
 	profile.stalls[STAGE_FETCH] = (struct interval){0, -.001, .001};
 	says(&profile, "Training waits for data 0.4% of its time: preparation "
 		       "limits.");
-	memcpy(profile.stalls, cases[1].stalls, sizeof(profile.stalls));
+	stalls_are(&profile, cases[1].stalls);
 	profile.stalls[STAGE_COMPUTE] = (struct interval){.88, .6, 1};
 	profile.busy.kept = true;
 	says(&profile, "The machine was too busy: how long training waits for data is "

@@ -20,6 +20,7 @@ static const struct share_job_figures jobs[] = {
 	 .state = SHARE_JOB_BEHIND,
 	 .pid = 41,
 	 .slot = 0,
+	 .device = "mapping",
 	 .batch = 64,
 	 .epoch = 2,
 	 .position = 10,
@@ -94,9 +95,12 @@ static void the_json_is_json_with_all_figures(void **state)
 	assert_string_equal(json_string_value(json_object_get(job, "state")), "behind");
 	assert_int_equal(whole(job, "data_bytes"), 5760);
 	assert_int_equal(whole(job, "slot"), 0);
+	assert_string_equal(json_string_value(json_object_get(job, "device")),
+			    "mapping");
 	assert_true(json_real_value(json_object_get(job, "age_s")) == 2.000000);
 	job = json_array_get(json_object_get(root, "jobs"), 1);
 	assert_null(json_object_get(job, "slot"));
+	assert_null(json_object_get(job, "device"));
 	assert_null(json_object_get(job, "epoch"));
 	assert_null(json_object_get(job, "waited_s"));
 	assert_int_equal(whole(job, "pid"), 42);

@@ -1,0 +1,394 @@
+/* twins.c - the slots of a ring once more, on a device. */
+#include "loader/base/error.h"
+#include "loader/base/trace.h"
+#include "loader/gpu/gpu_state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* What lies on a device begins at a multiple of it. */
+enum { TWIN_ALIGNED = 256 };
+
+struct gpu_twin {
+	cuda_event begun, ready; /* its copy; with times */
+	cuda_event released;     /* the program's last use of it */
+	bool copying;            /* nobody has waited for `ready` */
+	cuda_result failed;      /* why the copy could not be enqueued */
+};
+
+struct gpu_twins {
+	struct gpu *gpu;
+	struct gpu_slots slots;
+	bool pinned;
+	cuda_address memory;
+	size_t twin_bytes, labels; /* from twin to twin; where labels begin in one */
+	struct gpu_twin *twins;    /* slots.count */
+};
+
+/* ---- opening ---- */
+
+static size_t twins_align(size_t bytes)
+{
+	return (bytes + TWIN_ALIGNED - 1) / TWIN_ALIGNED * TWIN_ALIGNED;
+}
+
+static int twins_make_memory(struct gpu_twins *twins, struct error *err)
+{
+	const struct gpu *gpu = twins->gpu;
+	size_t labels = gpu->config.batch * sizeof(int64_t), bytes;
+	cuda_result result;
+
+	twins->labels = twins_align(gpu->config.batch * gpu->sample_bytes);
+	twins->twin_bytes = twins->labels + twins_align(labels);
+	bytes = twins->slots.count * twins->twin_bytes;
+	result = gpu->cuda.cuMemAlloc_v2(&twins->memory, bytes);
+	if (result == CUDA_SUCCESS)
+		return 0;
+	cuda_fail(&gpu->cuda, result, "cuMemAlloc", err);
+	return error_within(
+		err, -ENOMEM,
+		"device: %zu MB for %u batches (smaller batch or prefetch?)",
+		bytes >> 20, twins->slots.count);
+}
+
+static cuda_result twin_make_events(const struct cuda *cuda, struct gpu_twin *twin)
+{
+	const struct {
+		cuda_event *event;
+		unsigned flags;
+	} events[] = {
+		{&twin->begun, 0},
+		{&twin->ready, CU_EVENT_BLOCKING_SYNC},
+		{&twin->released, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC},
+	};
+	cuda_result result = CUDA_SUCCESS;
+
+	for (unsigned i = 0; i < 3 && result == CUDA_SUCCESS; i++)
+		result = cuda->cuEventCreate(events[i].event, events[i].flags);
+	return result;
+}
+
+static int twins_make_events(struct gpu_twins *twins, struct error *err)
+{
+	const struct cuda *cuda = &twins->gpu->cuda;
+	cuda_result result = CUDA_SUCCESS;
+
+	for (uint32_t i = 0; i < twins->slots.count && result == CUDA_SUCCESS; i++)
+		result = twin_make_events(cuda, &twins->twins[i]);
+	if (result == CUDA_SUCCESS)
+		return 0;
+	return error_within(err, cuda_fail(cuda, result, "cuEventCreate", err),
+			    "device");
+}
+
+/* Refused, copies go through the driver's own memory: slower, and the result says so. */
+static void twins_register(struct gpu_twins *twins)
+{
+	const struct gpu_slots *slots = &twins->slots;
+	size_t bytes = slots->count * slots->slot_bytes;
+
+	twins->pinned = twins->gpu->cuda.cuMemHostRegister_v2(
+				slots->start, bytes, CU_MEMHOSTREGISTER_PORTABLE) ==
+			CUDA_SUCCESS;
+	if (!twins->pinned)
+		twins->gpu->unpinned = true;
+}
+
+static int twins_make(struct gpu_twins *twins, struct error *err)
+{
+	unsigned mode;
+	cuda_result entered = gpu_enter(twins->gpu, &mode);
+	int result;
+
+	if (entered != CUDA_SUCCESS)
+		return cuda_fail(&twins->gpu->cuda, entered, "cuCtxPushCurrent", err);
+	result = twins_make_memory(twins, err);
+	if (result == 0)
+		result = twins_make_events(twins, err);
+	if (result == 0)
+		twins_register(twins);
+	gpu_leave(twins->gpu, mode);
+	return result;
+}
+
+struct gpu_twins *gpu_twins_open(struct gpu *gpu, const struct gpu_slots *slots,
+				 struct error *err)
+{
+	struct gpu_twins *twins = calloc(1, sizeof(*twins));
+
+	if (twins != NULL)
+		twins->twins = calloc(slots->count, sizeof(*twins->twins));
+	if (twins == NULL || twins->twins == NULL) {
+		free(twins);
+		return error_null(error_sys(err, ENOMEM, "cannot make the twins"));
+	}
+	twins->gpu = gpu;
+	twins->slots = *slots;
+	if (twins_make(twins, err) == 0)
+		return twins;
+	gpu_twins_close(twins);
+	return NULL;
+}
+
+/* ---- closing ---- */
+
+static void twin_free_events(const struct cuda *cuda, const struct gpu_twin *twin)
+{
+	cuda_event events[] = {twin->begun, twin->ready, twin->released};
+
+	for (unsigned i = 0; i < 3; i++)
+		if (events[i] != NULL)
+			cuda->cuEventDestroy_v2(events[i]);
+}
+
+static void twins_free(struct gpu_twins *twins)
+{
+	const struct cuda *cuda = &twins->gpu->cuda;
+
+	cuda->cuStreamSynchronize(twins->gpu->stream);
+	for (uint32_t i = 0; i < twins->slots.count; i++) {
+		if (twins->twins[i].released != NULL)
+			cuda->cuEventSynchronize(twins->twins[i].released);
+		twin_free_events(cuda, &twins->twins[i]);
+	}
+	if (twins->pinned)
+		cuda->cuMemHostUnregister(twins->slots.start);
+	if (twins->memory != 0)
+		cuda->cuMemFree_v2(twins->memory);
+}
+
+void gpu_twins_close(struct gpu_twins *twins)
+{
+	unsigned mode;
+
+	if (twins == NULL)
+		return;
+	if (gpu_enter(twins->gpu, &mode) == CUDA_SUCCESS) {
+		twins_free(twins);
+		gpu_leave(twins->gpu, mode);
+	}
+	free(twins->twins);
+	free(twins);
+}
+
+/* ---- the writer's side ---- */
+
+static struct gpu_batch twins_batch(const struct gpu_twins *twins, uint32_t slot)
+{
+	uint64_t start = twins->memory + slot * twins->twin_bytes;
+
+	return (struct gpu_batch){start, start + twins->labels};
+}
+
+static const char *twins_slot(const struct gpu_twins *twins, uint32_t slot)
+{
+	return (const char *)twins->slots.start + slot * twins->slots.slot_bytes;
+}
+
+/* Where the samples of a batch are. */
+struct twins_source {
+	const void *samples;             /* in memory; else: */
+	const struct gpu_mirror *mirror; /* there, from offset on */
+	size_t offset;
+};
+
+static cuda_result twins_copy_labels(const struct gpu_twins *twins, uint32_t slot,
+				     uint32_t count)
+{
+	const struct gpu *gpu = twins->gpu;
+
+	return gpu->cuda.cuMemcpyHtoDAsync_v2(twins_batch(twins, slot).labels,
+					      twins_slot(twins, slot) +
+						      twins->slots.labels,
+					      count * sizeof(int64_t), gpu->stream);
+}
+
+static cuda_result twins_copy_samples(const struct gpu_twins *twins, uint32_t slot,
+				      const void *samples, uint32_t count)
+{
+	struct gpu *gpu = twins->gpu;
+	cuda_address to = twins_batch(twins, slot).data;
+	bool converts = gpu->converter.module != NULL;
+	cuda_result result = gpu->cuda.cuMemcpyHtoDAsync_v2(
+		converts ? gpu->converter.bytes : to, samples,
+		count * gpu->config.sample_bytes, gpu->stream);
+
+	return result == CUDA_SUCCESS && converts
+		       ? gpu_convert(gpu, gpu->converter.bytes, to, count)
+		       : result;
+}
+
+static cuda_result twins_take_run(const struct gpu_twins *twins, cuda_address from,
+				  cuda_address to, uint32_t count)
+{
+	struct gpu *gpu = twins->gpu;
+
+	return gpu->converter.module != NULL
+		       ? gpu_convert(gpu, from, to, count)
+		       : gpu->cuda.cuMemcpyDtoDAsync_v2(
+				 to, from, count * gpu->config.sample_bytes,
+				 gpu->stream);
+}
+
+/* Up to the mirror's end, then from its begin on. */
+static cuda_result twins_take_samples(const struct gpu_twins *twins, uint32_t slot,
+				      const struct twins_source *source, uint32_t count)
+{
+	const struct gpu *gpu = twins->gpu;
+	const struct gpu_mirror *mirror = source->mirror;
+	cuda_address to = twins_batch(twins, slot).data;
+	size_t offset = source->offset % mirror->bytes;
+	size_t most = (mirror->bytes - offset) / gpu->config.sample_bytes;
+	uint32_t first = count < most ? count : (uint32_t)most;
+	cuda_result result = twins_take_run(twins, mirror->start + offset, to, first);
+
+	if (result == CUDA_SUCCESS && first < count)
+		result = twins_take_run(twins, mirror->start,
+					to + first * gpu->sample_bytes, count - first);
+	return result;
+}
+
+/* All of a batch's work, in order. */
+static cuda_result twins_enqueue(struct gpu_twins *twins, uint32_t slot,
+				 const struct twins_source *source, uint32_t count)
+{
+	struct gpu *gpu = twins->gpu;
+	const struct gpu_twin *twin = &twins->twins[slot];
+	cuda_result result =
+		gpu->cuda.cuStreamWaitEvent(gpu->stream, twin->released, 0);
+
+	if (result == CUDA_SUCCESS)
+		result = gpu->cuda.cuEventRecord(twin->begun, gpu->stream);
+	if (result == CUDA_SUCCESS)
+		result = source->mirror != NULL
+				 ? twins_take_samples(twins, slot, source, count)
+				 : twins_copy_samples(twins, slot, source->samples,
+						      count);
+	if (result == CUDA_SUCCESS)
+		result = twins_copy_labels(twins, slot, count);
+	if (result == CUDA_SUCCESS)
+		result = gpu->cuda.cuEventRecord(twin->ready, gpu->stream);
+	return result;
+}
+
+static void twins_copy(struct gpu_twins *twins, uint32_t slot,
+		       const struct twins_source *source, uint32_t count)
+{
+	const struct gpu_config *config = &twins->gpu->config;
+	struct gpu_twin *twin = &twins->twins[slot];
+	size_t copied = source->mirror != NULL ? 0 : config->sample_bytes;
+	unsigned mode;
+
+	twin->failed = gpu_enter(twins->gpu, &mode);
+	if (twin->failed == CUDA_SUCCESS) {
+		pthread_mutex_lock(&twins->gpu->lock);
+		twin->failed = twins_enqueue(twins, slot, source, count);
+		pthread_mutex_unlock(&twins->gpu->lock);
+		gpu_leave(twins->gpu, mode);
+	}
+	twin->copying = twin->failed == CUDA_SUCCESS;
+	trace_add(config->process, TRACE_device_copies, 1);
+	trace_add(config->process, TRACE_device_bytes,
+		  count * (copied + sizeof(int64_t)));
+}
+
+void gpu_twins_copy_from(struct gpu_twins *twins, uint32_t slot, const void *samples,
+			 uint32_t count)
+{
+	const struct twins_source source = {.samples = samples};
+
+	twins_copy(twins, slot, &source, count);
+}
+
+void gpu_twins_take(struct gpu_twins *twins, uint32_t slot,
+		    const struct gpu_mirror *mirror, size_t offset, uint32_t count)
+{
+	const struct twins_source source = {.mirror = mirror, .offset = offset};
+
+	twins_copy(twins, slot, &source, count);
+}
+
+void gpu_twins_copy(struct gpu_twins *twins, uint32_t slot, uint32_t count)
+{
+	gpu_twins_copy_from(twins, slot, twins_slot(twins, slot), count);
+}
+
+/* ---- the reader's side ---- */
+
+static int twins_fail(const struct gpu_twins *twins, cuda_result result,
+		      const char *doing, struct error *err)
+{
+	int code = cuda_fail(&twins->gpu->cuda, result, doing, err);
+
+	return error_within(err, code, "device");
+}
+
+int gpu_twins_wait(struct gpu_twins *twins, uint32_t slot, void *stream,
+		   struct gpu_batch *batch, struct error *err)
+{
+	const struct gpu_twin *twin = &twins->twins[slot];
+	cuda_result result = twin->failed;
+	unsigned mode;
+
+	if (result == CUDA_SUCCESS)
+		result = gpu_enter(twins->gpu, &mode);
+	if (result != CUDA_SUCCESS)
+		return twins_fail(twins, result, "copying a batch", err);
+	result = twins->gpu->cuda.cuStreamWaitEvent(stream, twin->ready, 0);
+	gpu_leave(twins->gpu, mode);
+	*batch = twins_batch(twins, slot);
+	return result == CUDA_SUCCESS
+		       ? 0
+		       : twins_fail(twins, result, "cuStreamWaitEvent", err);
+}
+
+/* What cannot be marked has to be over before the slot is written again. */
+static cuda_result twins_mark_released(struct gpu_twins *twins, uint32_t slot,
+				       cuda_stream stream)
+{
+	const struct cuda *cuda = &twins->gpu->cuda;
+	cuda_result result = cuda->cuEventRecord(twins->twins[slot].released, stream);
+
+	if (result != CUDA_SUCCESS)
+		cuda->cuCtxSynchronize();
+	return result;
+}
+
+int gpu_twins_release(struct gpu_twins *twins, uint32_t slot, void *stream,
+		      struct error *err)
+{
+	unsigned mode;
+	cuda_result result = gpu_enter(twins->gpu, &mode);
+
+	if (result == CUDA_SUCCESS) {
+		result = twins_mark_released(twins, slot, stream);
+		if (result == CUDA_SUCCESS)
+			result = gpu_note_release(twins->gpu, stream);
+		gpu_leave(twins->gpu, mode);
+	}
+	return result == CUDA_SUCCESS
+		       ? 0
+		       : twins_fail(twins, result,
+				    result == CUDA_ERROR_INVALID_HANDLE
+					    ? "a stream was destroyed before a batch "
+					      "was released on it"
+					    : "cuEventRecord",
+				    err);
+}
+
+void gpu_twins_finish(struct gpu_twins *twins, uint32_t slot)
+{
+	const struct cuda *cuda = &twins->gpu->cuda;
+	struct gpu_twin *twin = &twins->twins[slot];
+	float ms;
+	unsigned mode;
+
+	if (!twin->copying || gpu_enter(twins->gpu, &mode) != CUDA_SUCCESS)
+		return;
+	if (cuda->cuEventSynchronize(twin->ready) == CUDA_SUCCESS &&
+	    cuda->cuEventElapsedTime(&ms, twin->begun, twin->ready) == CUDA_SUCCESS)
+		trace_add(twins->gpu->config.process, TRACE_device_copy_ns,
+			  (uint64_t)((double)ms * 1e6));
+	twin->copying = false;
+	gpu_leave(twins->gpu, mode);
+}

@@ -1,0 +1,377 @@
+"""The steps of tests/gpu/run: what they do, and what they have to find."""
+
+import glob
+import json
+import os
+import re
+import shutil
+import statistics
+import sys
+
+from lab import BUILD, DSA, ROOT, NotHere, last_line, python_with_torch
+
+sys.path.insert(0, os.path.join(ROOT, "tests/lib"))
+from punctual import torch_truth
+
+LIMIT = .95  # of what a copy could have
+COST = .02  # of a step
+POINTS = 3  # that a share may be off the truth
+ERROR, MEAN_ERROR = .08, .05  # of a predicted rate; of all of them
+
+
+# ---- what there is ----
+
+
+def libraries(lab, name):
+    """Where a library lies: on the linker's path, beside Python's packages, in a toolkit."""
+    linker = shutil.which("ldconfig", path="/sbin:/usr/sbin")
+    known = lab.call(linker, "-p").stdout if linker else ""
+    found = re.findall(rf"=> (/.*/{name}\.so\S*)$", known, re.M)
+    for folder in filter(None, sys.path):
+        found += glob.glob(f"{folder}/nvidia/*/lib/{name}.so*")
+    for above in ("lib64", "extras/CUPTI/lib64"):
+        found += glob.glob(f"/usr/local/cuda*/{above}/{name}.so*")
+    return sorted(set(found))
+
+
+def watching(lab):
+    """What has a program that brings no CUPTI of its own find one: the caller's, or any."""
+    found = list(filter(None, [os.environ.get("DSA_CUPTI")])) or libraries(lab, "libcupti")
+    return {"DSA_CUPTI": found[0]} if found else {}
+
+
+def read(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def tell_found(lab, check, figure, reason):
+    lab.tell(check, figure, "", "ok" if figure else "n/a", "" if figure else reason)
+
+
+def machine(lab):
+    smi = shutil.which("nvidia-smi", path=lab.environment["PATH"])
+    told = lab.call(smi, "--query-gpu=name,driver_version,memory.total",
+                    "--format=csv,noheader").stdout if smi else ""
+    tell_found(lab, "nvidia-smi", "; ".join(told.splitlines()), "there is none on PATH")
+    if smi:
+        lab.call(smi, "-q")
+    models = [re.search(r"^Model:\s*(.*)", read(path), re.M)
+              for path in sorted(glob.glob("/proc/driver/nvidia/gpus/*/information"))]
+    tell_found(lab, "/proc/driver/nvidia", "; ".join(found[1] for found in models if found),
+               "it lists no device")
+    lab.log.write(read("/proc/driver/nvidia/version"))
+    for name in ("libcupti", "libnccl"):
+        found = libraries(lab, name)
+        lab.log.write("".join(f"{one}\n" for one in found))
+        tell_found(lab, name, found[0] if found else "",
+                   "neither on the linker's path nor beside Python's packages")
+
+
+def doctor(lab):
+    done = lab.call(DSA, "doctor")
+    said = [line.split()[0] for line in done.stdout.splitlines() if not line.startswith(" ")]
+    broken = re.search(r"^broken .*", done.stdout, re.M)
+    lab.tell("dsa doctor", f"{said.count('ok')} ok, {said.count('limited')} limited, "
+             f"{said.count('broken')} broken", "nothing broken",
+             "FAILED" if broken or done.returncode not in (0, 3) else "ok",
+             " ".join(broken[0].split()) if broken else last_line(done.stderr))
+    for status, name, found in re.findall(r"^(\w+) +(gpu.*?)  +(.*)", done.stdout, re.M):
+        lab.tell(f"doctor: {name}", found, "", "ok" if status == "ok" else "FAILED")
+
+
+# ---- the driver by itself ----
+
+
+def driver(lab):
+    lab.probe(lab.tool("gpu_probe"), "device")
+
+
+def kernel(lab):
+    lab.probe(lab.tool("gpu_probe"), "jit", os.path.join(ROOT, "tests/lib/gpu_work.ptx"),
+              os.path.join(ROOT, "loader/gpu/convert.ptx"))
+    lab.probe(lab.tool("gpu_probe"), "work")
+
+
+def register(lab):
+    lab.probe(lab.tool("gpu_probe"), "register")
+
+
+def mirror(lab):
+    lab.probe(lab.tool("gpu_mirror"))
+
+
+def records(lab):
+    """Whose buffers are kept, for tests/data/cupti."""
+    lab.probe(lab.tool("gpu_records"), lab.at("cupti.records"), **watching(lab))
+
+
+# ---- batches that arrive there ----
+
+
+def batches(lab):
+    lab.need_gpu()
+    lab.probe(lab.tool("gpu_batches"), lab.pictures())
+
+
+def copy(lab):
+    lab.need_gpu()
+    told = json.loads(lab.dsa("bench", "copy", "--json").stdout)
+    limit, rates = told["limit_bytes_per_s"], {}
+    for point in told["points"]:
+        rate = point["copy_bytes_per_s"]
+        rates[point["transfer"]] = point["samples_per_s"]
+        lab.check(f"dsa bench copy, transfer={point['transfer']}", rate >= LIMIT * limit,
+                  f"{rate / 1e9:.1f} of {limit / 1e9:.1f} GB/s", f"{100 * LIMIT:.0f} %")
+    lab.check("samples/s of transfer=uint8", rates["uint8"] >= 2 * rates["output"],
+              f"{rates['uint8'] / rates['output']:.2f} x", "2 x those of float32")
+    bound_by_copy(lab, next(point["copy_bytes_per_s"] for point in told["points"]
+                            if point["transfer"] == "output"))
+
+
+def bound_by_copy(lab, bytes_per_s, size=768):
+    """A program whose batches take four times as long to arrive as to be computed; files
+    are sent as they are, with zeros behind them, which takes next to no preparation."""
+    name, sent = "gpu_step, bound by the copy", 8 * 3 * 4 * size ** 2 / bytes_per_s
+    lab.dsa("run", "-q", "-o", "step-copy", "--budget", "6s", "--workers",
+            min(16, len(os.sched_getaffinity(0))), "--", lab.tool("gpu_step"), "-d", "-b", 8,
+            "-s", size, "-w", 1e3 * sent / 4, "-o", lab.at("told"), "synthetic",
+            **{**watching(lab), "DSA_LOADER": "prep=raw,transfer=output"})
+    own, result = told_by_program(lab), lab.result("step-copy")
+    took = 8 / result["rates"]["real_per_s"]["value"]
+    check_shares(lab, name, result, {"compute": own / took, "copy": (sent - own) / took})
+    check_idle(lab, name, result)
+
+
+def trained(lab, program, *more):
+    """(loss of each line, samples/s of each, accuracy of unseen pictures)"""
+    done = lab.call(program[0], *program[1:], "--dataset", lab.pictures(), "--test",
+                    lab.at("unseen"), "--device", "cuda", "--epochs", 16, *more)
+    if done.returncode != 0:
+        raise RuntimeError(last_line(done.stderr))
+    numbers = {word: [float(number) for number in re.findall(pattern, done.stdout)]
+               for word, pattern in (("loss", r"loss ([\d.]+)"), ("rate", r"(\d+) samples/s"),
+                                     ("accuracy", r"held-out accuracy ([\d.]+)"))}
+    return numbers["loss"], numbers["rate"], numbers["accuracy"][0]
+
+
+def train(lab):
+    """examples/train.py; and with batches in memory that it sends there itself."""
+    python, *_ = python_with_torch(lab)
+    lab.dsa("dataset", "make", "--count", 500, "--seed", 2, lab.at("unseen"))
+    example = os.path.join(ROOT, "examples/train.py")
+    ways = {"arrive": [python, example],
+            "sent": [python, os.path.join(ROOT, "tests/gpu/sent.py"), example]}
+    rates = {name: [] for name in ways}
+    for turn in range(2):
+        for name in sorted(ways, reverse=bool(turn)):
+            loss, rate, accuracy = trained(lab, ways[name])
+            rates[name].append(statistics.median(rate))
+            if name == "arrive" and turn == 0:
+                lab.check("train.py --device cuda: loss", loss[-1] < .8 * loss[0],
+                          f"{loss[0]:.2f}, then {loss[-1]:.2f}", "falls by a fifth")
+                lab.check("... of unseen pictures", accuracy >= 30, f"{accuracy:.1f} % right",
+                          "30 %, by chance 10 %")
+    ratio = max(rates["arrive"]) / max(rates["sent"])
+    lab.check("... its samples/s", ratio >= .97, f"{ratio:.2f} x those of .to('cuda')",
+              "not slower: .97 x")
+    lab.dsa("run", "-q", "-o", "train", "--budget", "8s", "--", *ways["arrive"],
+            "--dataset", lab.pictures(), "--device", "cuda")
+    lab.tell("... measured by dsa run", ", ".join(
+        f"{stage} {100 * share['share']:.1f} %"
+        for stage, share in lab.result("train")["stalls"].items() if "share" in share))
+
+
+# ---- shares of programs, against what is true by construction ----
+
+
+def check_shares(lab, name, result, truth):
+    for stage, true in truth.items():
+        share = result["stalls"][stage].get("share")
+        if share is None:
+            lab.tell(f"{name}: {stage}", "", f"{POINTS} points", "FAILED", "not measured")
+            continue
+        lab.check(f"{name}: {stage}", abs(share - true) <= POINTS / 100,
+                  f"{100 * share:.1f} %, truth {100 * true:.1f} %", f"{POINTS} points")
+
+
+def told_by_program(lab):
+    with open(lab.at("told"), encoding="ascii") as file:
+        return json.load(file)["step_s"]
+
+
+def check_idle(lab, name, result):
+    """All that the program waits for, by differences of windows, and by its device."""
+    proof = result.get("second_proof", {})
+    if not proof.get("basis", "").startswith("device idle"):
+        lab.tell(f"{name}: data idle by CUPTI", "", f"{POINTS} points", "FAILED",
+                 f"none was seen: {result.get('cupti', {}).get('about', 'no CUPTI')}")
+        return
+    waits, idle = (sum(result_of[stage].get("share", 9) for stage in ("prep", "fetch"))
+                   for result_of in (result["stalls"], proof))
+    lab.check(f"{name}: data idle by CUPTI", abs(waits - idle) <= POINTS / 100,
+              f"{100 * idle:.1f} %, by windows {100 * waits:.1f} %", f"{POINTS} points")
+
+
+# Name, options, ms that prepare a sample. A batch of 8 takes four workers twice as long.
+LOADS = (
+    ("no stall", [], 0), ("half", [], 5), ("half, far ahead", ["-a", 8], 5),
+    ("arriving, no stall", ["-d"], 0), ("arriving, 80 %, far ahead", ["-d", "-a", 8], 12.5),
+)
+
+
+def step(lab):
+    """A kernel a batch, copied by the program or by the loader."""
+    lab.need_gpu()
+    pictures, variables = lab.pictures(), watching(lab)
+    for number, (name, options, delay) in enumerate(LOADS):
+        slow = ["--prep-delay", f"{delay}ms"] if delay else []
+        lab.dsa("run", "-q", "-o", f"step-{number}", "--budget", "6s", "--workers", 4, *slow,
+                "--", lab.tool("gpu_step"), *options, "-b", 8, "-w", 5, "-o", lab.at("told"),
+                pictures, **variables)
+        own, result = told_by_program(lab), lab.result(f"step-{number}")
+        true = own / max(own, 2e-3 * delay)
+        copies = {"copy": 0} if "-d" in options else {}
+        check_shares(lab, f"gpu_step, {name}", result,
+                     {"compute": true, **copies, "prep": 1 - true, "fetch": 0})
+        check_idle(lab, f"gpu_step, {name}", result)
+
+
+def lost_records(result):
+    """Of a run that CUPTI watched; what it costs where it doesn't is nothing."""
+    about = result.get("cupti", {})
+    if not result.get("devices"):
+        raise NotHere(about.get("about", "CUPTI saw nothing, and says nothing"))
+    return about["lost_records"]
+
+
+def cost(lab):
+    """Steps of a millisecond, launched ahead, watched by CUPTI and not; then many of them."""
+    lab.need_gpu()
+    took, variables = {"cupti": [], "none": []}, watching(lab)
+    for turn in range(3):
+        for way in sorted(took, reverse=bool(turn % 2)):
+            done = lab.dsa("run", "-q", "--observe", f"--gpu={way}", "-o", "cost-" + way, "--",
+                           lab.tool("gpu_step"), "-b", 2, "-s", 16, "-w", 1, "-a", 4, "-n", 2000,
+                           "synthetic", **variables)
+            took[way].append(float(re.search(r"([\d.]+) ms each", done.stdout)[1]))
+    lost = lost_records(lab.result("cost-cupti"))
+    more = statistics.median(took["cupti"]) / statistics.median(took["none"]) - 1
+    lab.check("CUPTI's cost of a step", more < COST, f"{100 * more:+.2f} % of "
+              f"{statistics.median(took['none']):.3f} ms, {lost} records lost",
+              f"{100 * COST:.0f} %")
+    done = lab.dsa("run", "-q", "--observe", "--gpu=cupti", "-o", "memory", "--",
+                   lab.tool("gpu_step"), "-b", 1, "-s", 16, "-w", .01, "-a", 8, "-n", 99999,
+                   "synthetic", **variables)
+    lost = lost_records(lab.result("memory"))
+    grew = int(re.search(r"memory ([+-]\d+) KB", done.stdout)[1])
+    lab.check("memory of 200,000 records, beyond that of 67,000", grew <= 1024,
+              f"{grew:+} KB, {lost} records lost", "1 MB")
+
+
+def speed(lab):
+    """What --gpu-speed 2x says of a run, against one with half the kernel."""
+    lab.need_gpu()
+    for work in (8, 4):
+        lab.dsa("run", "-q", "-o", f"speed-{work}", "--budget", "10s", "--workers", 4,
+                "--prep-delay", "2.5ms", "--", lab.tool("gpu_step"), "-b", 8, "-w", work,
+                lab.pictures(), **watching(lab))
+    told = json.loads(lab.dsa("whatif", "speed-8", "--gpu-speed", "2x", "--json").stdout)
+    if not told["predictions"] or "rate_per_s" not in told["predictions"][0]:
+        raise RuntimeError(f"nothing predicted: {told.get('model')}")
+    rate = told["predictions"][0]["rate_per_s"]
+    found = lab.result("speed-4")["rates"]["real_per_s"]
+    lab.check("whatif --gpu-speed 2x", rate["low"] <= found["value"] <= rate["high"],
+              f"{rate['low']:.0f} to {rate['high']:.0f}, measured {found['value']:.0f} "
+              "samples/s", "within its interval")
+
+
+TORCH = (  # workers, then ms: compute of a batch of 8; prep and latency of a sample
+    ("never waits", 4, 20, 1, 0),
+    ("half", 4, 20, 20, 0),
+    ("prep and fetch", 4, 20, 20, 16),
+)
+
+
+def torch(lab):
+    """Unchanged, and asynchronous: the hook waits for the device where a window begins."""
+    python, *_ = python_with_torch(lab)
+    os.makedirs(lab.at("files"), exist_ok=True)
+    for number in range(480):
+        with open(lab.at("files", f"{number:04}"), "wb") as file:
+            file.write(bytes([number % 256]) * 4096)
+    for name, workers, compute, prep, latency in TORCH:
+        slow = ["--storage-latency", f"{latency}ms"] if latency else []
+        out = f"torch-{prep}-{latency}"
+        lab.dsa("run", "-q", "-o", out, "--budget", "9s", *slow, "--", python,
+                os.path.join(ROOT, "tests/gpu/torch_step.py"), lab.at("files"),
+                f"workers={workers}", f"compute={compute}", f"prep={prep}",
+                f"told={lab.at('told')}")
+        truth = torch_truth(workers, {"over": 0, "batch": 0}, told_by_program(lab),
+                            8e-3 * prep, 8e-3 * latency)
+        check_shares(lab, f"torch, {name}", lab.result(out), truth)
+
+
+def sanitizer_refusal(told):
+    """What it says of a device that it can't check; "" where it did, whatever it found."""
+    refused = re.search(r"^=+ ((?:Internal Sanitizer )?Error:.*not supported.*)$", told,
+                        re.M | re.I)
+    return refused[1] if refused and "ERROR SUMMARY" not in told else ""
+
+
+def sanitizer(lab):
+    lab.need_gpu()
+    found = shutil.which("compute-sanitizer", path=lab.environment["PATH"]) or next(
+        iter(glob.glob("/usr/local/cuda*/bin/compute-sanitizer")), None)
+    if found is None:
+        raise NotHere("there is no compute-sanitizer")
+    for way in ([], ["-d"]):
+        done = lab.call(found, "--error-exitcode", 9, lab.tool("gpu_step"), *way, "-b", 8,
+                        "-n", 40, "-c", lab.pictures())
+        refused = sanitizer_refusal(done.stdout + done.stderr)
+        if refused:
+            raise NotHere(refused)
+        lab.check(" ".join(["compute-sanitizer of gpu_step", *way]), done.returncode == 0,
+                  last_line(done.stdout).strip("= "), "no error")
+
+
+# ---- predictions of other numbers of cores, verified ----
+
+
+def words(change):
+    return " ".join(f"{name} {value}" for name, value in sorted(change.items()))
+
+
+def cores(lab):
+    """An emulated accelerator that few cores can't feed, and all of many can."""
+    here = len(os.sched_getaffinity(0))
+    if here < 4:
+        raise NotHere(f"{here} cores: nothing to compare")
+    tried = ",".join(str(here * part // 16) for part in (2, 4, 8) if here * part // 16)
+    lab.dsa("run", "-q", "-o", "cores", "--budget", "15s", "--",
+            os.path.join(BUILD, "examples/train"), "--dataset", lab.pictures(),
+            "--emulate-gpu", 400 * here)
+    lab.dsa("whatif", "cores", f"--cores={tried}", "--verify", "--budget", "5s")
+    known = [one for one in lab.result("cores").get("verifications", []) if "error" in one]
+    for one in known:
+        lab.check(f"predicted: {words(one['change'])}", abs(one["error"]) <= ERROR,
+                  f"{one['predicted_per_s']['value']:.0f} samples/s, measured "
+                  f"{one['measured_per_s']['value']:.0f}, {100 * one['error']:+.1f} %",
+                  f"{100 * ERROR:.0f} %")
+    mean = sum(abs(one["error"]) for one in known) / len(known) if known else 1
+    lab.check(f"mean error of {len(known)} predictions", known and mean <= MEAN_ERROR,
+              f"{100 * mean:.1f} %", f"{100 * MEAN_ERROR:.0f} %")
+
+
+# Name, step and the seconds that it may take: together what all may take.
+STEPS = (
+    ("machine", machine, 10), ("doctor", doctor, 10), ("driver", driver, 10),
+    ("kernel", kernel, 10), ("register", register, 15), ("mirror", mirror, 10),
+    ("records", records, 15), ("batches", batches, 20), ("copy", copy, 35),
+    ("step", step, 50), ("cost", cost, 50), ("speed", speed, 35),
+    ("sanitizer", sanitizer, 25), ("torch", torch, 60), ("train", train, 70),
+    ("cores", cores, 55),
+)

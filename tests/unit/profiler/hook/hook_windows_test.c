@@ -1,0 +1,313 @@
+/*
+ * hook_windows_test.c - a loader that the program brought in the windows of a session: what
+ * its hook is asked for, what is done to its files, and what proves its windows.
+ */
+#include "tests/unit/profiler/hook/fake_loader.h"
+
+static void three_kinds_of_two_blocks_have_one_list(void **state)
+{
+	struct trace_window *synthetic = asked(TRACE_SYNTHETIC, 2, 0);
+	struct trace_window *cached = asked(TRACE_CACHED, 2, 0);
+	struct trace_window *real = asked(TRACE_REAL, 3, TRACE_WARM);
+
+	(void)state;
+	fake_train(real);
+	assert_asked(" drain clear list pool drain read100 list! drain "
+		     "read100 list!");
+	assert_int_equal(synthetic->made.batches, 0);
+	assert_true(cached->made.batches >= 8 + 2 * WORKERS);
+	assert_int_equal(cached->made.other, 0);
+	assert_int_equal(cached->made.bytes,
+			 (uint64_t)cached->made.batches * FILE_BYTES);
+	assert_int_equal(cached->batch_records, cached->made.batches);
+	assert_int_equal(driven.trace->batches[cached->first_batch].worker, 42);
+	assert_true(proven(synthetic, NULL) && proven(cached, NULL) &&
+		    proven(real, NULL));
+}
+
+/* Again, by a loader whose batches were seen to be of mapped files. */
+static void batches_that_do_not_come_again_are_of_the_stream(void **state)
+{
+	struct trace_window *synthetic, *cached, *real;
+
+	(void)state;
+	dsa_hook_close();
+	driven.trace->driver = 0;
+	driven.trace->driver_done = 0;
+	driven.trace->window_now = driven.trace->window_count = 0;
+	fake.flags = IO_MAPPED | IO_LISTED;
+	fake.log[0] = '\0';
+	make(3);
+	assert_int_equal(dsa_hook_open(&fake_about, &fake_calls), 0);
+	assert_string_equal(driven.trace->loader.no_list, "mapped files");
+	assert_false(driven.trace->loader.memory);
+	synthetic = asked(TRACE_SYNTHETIC, 2, 0);
+	cached = asked(TRACE_CACHED, 2, 0);
+	asked(TRACE_SYNTHETIC, 5, 0);
+	real = asked(TRACE_REAL, 5, 0);
+	fake_train(real);
+	assert_asked(" drain copy pool drain drain pool drain stream");
+	assert_int_equal(cached->state, TRACE_REFUSED);
+	assert_int_equal(real->made.unseen, TRACE_MAPPED);
+	assert_true(real->batch_records > 0);
+	assert_true(proven(synthetic, NULL) && proven(real, NULL));
+}
+
+static void windows_are_whole_rounds(void **state)
+{
+	struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
+
+	(void)state;
+	cached->min_steps = 1;
+	cached->settle = 1;
+	cached->length_ns = 1;
+	fake_train(cached);
+	assert_int_equal(cached->steps, 4 * WORKERS);
+	assert_int_equal(cached->made.batches, (4 + 2) * WORKERS);
+}
+
+static void a_warm_up_is_the_program_as_it_began(void **state)
+{
+	struct trace_window *window = asked(TRACE_REAL, UINT32_MAX, TRACE_WARMUP);
+
+	(void)state;
+	fake_train(window);
+	assert_asked(" drain stream");
+	assert_true(proven(window, NULL));
+}
+
+static void drawn_hits_evict_the_rest(void **state)
+{
+	struct trace_window *real = asked(TRACE_REAL, 0, TRACE_DRAW);
+	const char *why;
+
+	(void)state;
+	real->hit = .25;
+	real->min_steps = 60;
+	real->length_ns = UINT64_C(3600000000000);
+	fake.storage = FILE_BYTES * 3 / 4;
+	fake.resident = 250;
+	fake_train(real);
+	assert_asked(" drain clear list read100 evict75 list!");
+	/* no batch comes twice, as it would lie in memory then */
+	assert_int_equal(real->most_steps, fake.listed - 2 * WORKERS);
+	assert_int_equal(real->steps, real->most_steps);
+	assert_true(proven(real, &why));
+	real->made.storage_bytes /= 3;
+	assert_false(proven(real, &why));
+	assert_non_null(strstr(why, "were evicted"));
+}
+
+static void of_an_epoch_without_a_list_nothing_is_drawn(void **state)
+{
+	struct trace_window *real = asked(TRACE_REAL, 0, TRACE_DRAW);
+
+	(void)state;
+	fake.list_room = 5;
+	fake_train(real);
+	assert_asked(" drain clear list read100 list!");
+	assert_int_equal(real->flags, TRACE_WARM);
+}
+
+static void batches_that_read_something_else_are_void(void **state)
+{
+	struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
+	const char *why;
+
+	(void)state;
+	fake.more = 1;
+	fake_train(cached);
+	assert_int_equal(cached->made.other, cached->made.batches);
+	assert_false(proven(cached, &why));
+	assert_non_null(strstr(why, "something else than the first time"));
+}
+
+static void cached_windows_that_read_from_storage_are_void(void **state)
+{
+	struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
+
+	(void)state;
+	fake.storage = FILE_BYTES / 50;
+	fake_train(cached);
+	assert_false(proven(cached, NULL));
+}
+
+static void synthetic_windows_with_a_batch_are_void(void **state)
+{
+	struct trace_window *synthetic = asked(TRACE_SYNTHETIC, 0, 0);
+
+	(void)state;
+	while (synthetic->steps < 3)
+		assert_true(fake_step());
+	make(OWN);
+	fake_train(synthetic);
+	assert_int_equal(synthetic->made.batches, 1);
+	assert_false(proven(synthetic, NULL));
+}
+
+static void copying_too_much_is_void(void **state)
+{
+	struct trace_window *synthetic = asked(TRACE_SYNTHETIC, 0, 0);
+	const char *why;
+
+	(void)state;
+	assert_true(fake_step());
+	dsa_hook_renewed(1000000000);
+	fake_train(synthetic);
+	assert_false(proven(synthetic, &why));
+	assert_non_null(strstr(why, "copying what the program had changed"));
+}
+
+static void devices_are_waited_for_at_both_ends(void **state)
+{
+	struct trace_window *synthetic = asked(TRACE_SYNTHETIC, 0, 0);
+	const char *why;
+
+	(void)state;
+	fake.still = TRACE_AWAITED;
+	fake_train(synthetic);
+	assert_int_equal(fake.stills, 2);
+	assert_true(proven(synthetic, NULL));
+	assert_int_equal(synthetic->made.devices, TRACE_AWAITED);
+	fake.still = TRACE_CAPTURED;
+	synthetic = asked(TRACE_SYNTHETIC, 0, 0);
+	fake_train(synthetic);
+	assert_false(proven(synthetic, &why));
+	assert_non_null(strstr(why, "CUDA graph was being recorded"));
+}
+
+static void so_they_are_where_dsa_stops_the_data(void **state)
+{
+	struct trace_window *synthetic = asked(TRACE_SYNTHETIC, 0, 0);
+
+	(void)state;
+	fake.still = TRACE_AWAITED;
+	synthetic->length_ns = UINT64_MAX / 2;
+	while (synthetic->steps < 3)
+		assert_true(fake_step());
+	atomic_store(&driven.trace->stop, 1);
+	assert_false(fake_step());
+	assert_int_equal(fake.stills, 2);
+}
+
+static void lost_records_are_void(void **state)
+{
+	struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
+
+	(void)state;
+	while (cached->steps < 1)
+		assert_true(fake_step());
+	fake.page->batches[(fake.page->batch_count - 1) % IO_BATCHES].number = 0;
+	fake_train(cached);
+	assert_int_equal(cached->made.lost, 1);
+	assert_false(proven(cached, NULL));
+}
+
+static void only_real_windows_are_throttled(void **state)
+{
+	const struct trace_window *cached = asked(TRACE_CACHED, 0, 0);
+	const struct trace_window *real = asked(TRACE_REAL, 0, 0);
+
+	(void)state;
+	while (cached->steps < 1)
+		assert_true(fake_step());
+	assert_false(fake.page->throttled);
+	while (real->steps < 1)
+		assert_true(fake_step());
+	assert_true(fake.page->throttled);
+}
+
+static void workers_make_as_many_in_loaded_windows(void **state)
+{
+	struct trace_window *loaded = asked(TRACE_LOADED, UINT32_MAX, 0);
+	const char *why;
+
+	(void)state;
+	while (loaded->steps < 3)
+		assert_true(fake_step());
+	assert_int_equal(fake.page->loaded, WORKERS * 2);
+	assert_true(fake.page->given >= 3);
+	make(LISTED);
+	fake_train(loaded);
+	assert_asked(" drain clear list read100 loaded");
+	assert_int_equal(fake.page->loaded, 0);
+	assert_true(proven(loaded, &why));
+	assert_non_null(strstr(why, "1 batches made beside it"));
+	loaded->made.batches = 0;
+	assert_false(proven(loaded, NULL));
+}
+
+/* The program took longer for a step than they wait. */
+static void workers_that_give_up_void_a_loaded_window(void **state)
+{
+	struct trace_window *real = asked(TRACE_REAL, UINT32_MAX, 0);
+	struct trace_window *loaded = asked(TRACE_LOADED, UINT32_MAX, 0);
+	const char *why;
+
+	(void)state;
+	fake_train(real);
+	while (loaded->steps < 3)
+		assert_true(fake_step());
+	assert_true(fake.page->step_ns > 0);
+	make(LISTED);
+	fake.page->loaded = 0;
+	fake_train(loaded);
+	assert_false(proven(loaded, &why));
+	assert_non_null(strstr(why, "beside all of it"));
+}
+
+static void prep_alone_is_by_any_number_of_workers(void **state)
+{
+	struct trace_window *own = asked(TRACE_PREP, UINT32_MAX, 0);
+	struct trace_window *fewer = asked(TRACE_PREP, UINT32_MAX, 0);
+	struct trace_window *more = asked(TRACE_PREP, UINT32_MAX, 0);
+
+	(void)state;
+	fewer->workers = 1;
+	more->workers = 5;
+	fake_train(more);
+	assert_asked(" drain clear list read100 make0 make0 drain"
+		     " drain read100 make1 make1 drain"
+		     " drain read100 make! make! drain");
+	assert_int_equal(own->made.batches, 4); /* of the measured part */
+	assert_int_equal(own->samples, 4 * DRIVEN_BATCH);
+	assert_true(proven(own, NULL) && proven(fewer, NULL));
+	assert_false(proven(more, NULL));
+}
+
+static void what_it_cannot_do_is_refused(void **state)
+{
+	const struct trace_window *fetch = asked(TRACE_FETCH, UINT32_MAX, 0);
+
+	(void)state;
+	fake_train(fetch);
+	assert_int_equal(fetch->state, TRACE_REFUSED);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(three_kinds_of_two_blocks_have_one_list),
+		TEST(batches_that_do_not_come_again_are_of_the_stream),
+		TEST(windows_are_whole_rounds),
+		TEST(a_warm_up_is_the_program_as_it_began),
+		TEST(drawn_hits_evict_the_rest),
+		TEST(of_an_epoch_without_a_list_nothing_is_drawn),
+		TEST(batches_that_read_something_else_are_void),
+		TEST(cached_windows_that_read_from_storage_are_void),
+		TEST(synthetic_windows_with_a_batch_are_void),
+		TEST(copying_too_much_is_void),
+		TEST(devices_are_waited_for_at_both_ends),
+		TEST(so_they_are_where_dsa_stops_the_data),
+		TEST(lost_records_are_void),
+		TEST(only_real_windows_are_throttled),
+		TEST(workers_make_as_many_in_loaded_windows),
+		TEST(workers_that_give_up_void_a_loaded_window),
+		TEST(prep_alone_is_by_any_number_of_workers),
+		TEST(what_it_cannot_do_is_refused),
+	};
+
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
+	return cmocka_run_group_tests_name("hook_windows", tests, NULL, NULL);
+}
