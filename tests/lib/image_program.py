@@ -4,7 +4,7 @@ on the CPU. tests/bench/hooks.py runs it, and has it measure itself.
     image_program.py FOLDER WORKERS             trains until somebody ends it
     image_program.py FOLDER WORKERS epochs N    ... N epochs; the share of its time that it
                                                 waits, without each epoch's first batch,
-                                                and its steps a second
+                                                its steps a second of the clock and of CPU
     image_program.py FOLDER WORKERS hand N [LIMIT [HIT]]
                   a step's time in its three states, N rounds of them in turn: batches that
                   are there, files in memory, files evicted but for that share of them.
@@ -70,7 +70,7 @@ def train(training, loader):
 
 
 def train_epochs(training, loader, epochs):
-    waited, worked, began = 0., 0., time.monotonic()
+    waited, worked, began, cpu = 0., 0., time.monotonic(), time.process_time()
     for _ in range(epochs):
         last = None
         for batch in loader:
@@ -81,7 +81,9 @@ def train_epochs(training, loader, epochs):
                 waited += given - last
                 worked += done - given
             last = done
-    return waited / (waited + worked), len(loader) * epochs / (time.monotonic() - began)
+    steps = len(loader) * epochs
+    return (waited / (waited + worked), steps / (time.monotonic() - began),
+            steps / (time.process_time() - cpu))
 
 
 def limit(path, lifted):
