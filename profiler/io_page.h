@@ -184,10 +184,10 @@ struct io_page {
 	_Atomic uint32_t looks_at;
 
 	/* The hook: a loaded window, in which workers may be so many batches ahead of those
-	 * that were given; 0: there is none, or they gave up. And what a step took last,
-	 * in a real window; 0: unknown. */
+	 * that were given; 0: there is none, or they gave up. batch_count where it began.
+	 * And what a step took last, in a real window; 0: unknown. */
 	_Atomic uint32_t loaded;
-	_Atomic uint64_t given, step_ns;
+	_Atomic uint64_t given, loaded_from, step_ns;
 
 	/* When the throttle's bucket let the last read pass. The hook sets it to 0
 	 * between windows: the bucket is full. */

@@ -186,18 +186,50 @@ static int add_curves(const struct evidence *evidence, struct profile *profile)
 	return 0;
 }
 
-/* Prep stall = consumer blocked + consumer slowed; the second is seen when loaded. A
- * loader of the program's own without workers prepares only while a step waits. */
-static void analyse_set_contention(struct profile *profile)
+/* By what the step is slowed as loaded windows show it, share of wall time; NAN: unknown.
+ * A loader of the program's own without workers prepares only while a step waits. */
+static double analyse_slowed(const struct profile *profile)
 {
 	const struct interval *rates = profile->rates;
 
 	if (profile_loader(profile) == LOADER_TORCH && profile->workers == 0)
-		profile->prep_contention = 0;
-	else if (!isnan(rates[TRACE_LOADED].value) && !isnan(rates[TRACE_REAL].value))
-		profile->prep_contention = (1 / rates[TRACE_LOADED].value -
-					    1 / rates[TRACE_SYNTHETIC].value) *
-					   rates[TRACE_REAL].value;
+		return 0;
+	return (1 / rates[TRACE_LOADED].value - 1 / rates[TRACE_SYNTHETIC].value) *
+	       rates[TRACE_REAL].value;
+}
+
+/* Seconds a sample that steps of such windows take outside of their loader; NAN: there is
+ * none, or the program computes on a device, ahead of what it asks for. */
+static double analyse_own_time(const struct evidence *evidence, enum trace_kind kind)
+{
+	double seconds = 0, samples = 0;
+
+	for (size_t i = 0; i < evidence->count; i++) {
+		const struct window *window = &evidence->windows[i];
+
+		if (window->kind != kind || !shares_uses(window))
+			continue;
+		if (window->raw->made.devices != TRACE_NO_DEVICES)
+			return NAN;
+		seconds += window->seconds - window->blocked_s;
+		samples += window->samples;
+	}
+	return samples > 0 ? seconds / samples : NAN;
+}
+
+/* Prep stall = consumer blocked + consumer slowed. PyTorch's loader tells when it is asked
+ * and answers: what cached steps take outside of it beyond synthetic ones is the second,
+ * the first touch of a batch that another process made included. */
+static void analyse_set_contention(const struct evidence *evidence,
+				   struct profile *profile)
+{
+	double more = analyse_own_time(evidence, TRACE_CACHED) -
+		      analyse_own_time(evidence, TRACE_SYNTHETIC);
+
+	profile->prep_contention = analyse_slowed(profile);
+	if (profile_loader(profile) == LOADER_TORCH && profile->workers > 0 &&
+	    isfinite(more))
+		profile->prep_contention = more * profile->rates[TRACE_REAL].value;
 }
 
 /* By what real steps would have been longer, that which limits them would have been. */
@@ -215,7 +247,7 @@ static void analyse_correct(double corrected, double share[STAGES])
 static int add_proof(const struct evidence *evidence, struct profile *profile)
 {
 	struct proof proof;
-	double slowed = isnan(profile->prep_contention) ? 0 : profile->prep_contention;
+	double slowed = analyse_slowed(profile);
 
 	proof_measure(evidence->windows, evidence->count, evidence->observed, &proof);
 	profile->handover_s = proof.handover_s;
@@ -224,6 +256,8 @@ static int add_proof(const struct evidence *evidence, struct profile *profile)
 	if (isnan(proof.share[STAGE_PREP]))
 		return 0;
 	analyse_correct(evidence->corrected, proof.share);
+	if (isnan(slowed))
+		slowed = 0;
 	proof.share[STAGE_PREP] += slowed;
 	for (int i = 0; i < STAGES; i++) {
 		profile->proof.share[i] = proof.share[i];
@@ -413,7 +447,7 @@ static int analyse_find(const struct trace *const *sessions, unsigned count,
 		return -ENOMEM;
 	if (sample_times_add(evidence->windows, evidence->count, profile) < 0)
 		return -ENOMEM;
-	analyse_set_contention(profile);
+	analyse_set_contention(evidence, profile);
 	analyse_bound(profile);
 	if (device_idle_find(sessions, count, evidence->windows, evidence->count,
 			     profile, &evidence->idle) < 0)

@@ -140,6 +140,15 @@ struct interval curves_at(const struct profile_point *points, size_t count, unsi
 	return INTERVAL_UNKNOWN;
 }
 
+/* What steps took by themselves: a program's own loader has them wait, too, as they do when
+ * they get what is made. */
+static double loaded_seconds(const struct window *window)
+{
+	return window->trace->loader.kind == TRACE_TORCH
+		       ? window->seconds - window->blocked_s
+		       : window->seconds;
+}
+
 struct interval curves_loaded(const struct window *windows, size_t count)
 {
 	const struct curve loaded = {TRACE_LOADED, 0};
@@ -148,7 +157,8 @@ struct interval curves_loaded(const struct window *windows, size_t count)
 
 	for (size_t i = 0; i < count && used < TRACE_WINDOWS; i++)
 		if (of_curve(&windows[i], &loaded))
-			rates[used++] = windows[i].samples / windows[i].seconds;
+			rates[used++] =
+				windows[i].samples / loaded_seconds(&windows[i]);
 	return statistics_mean(rates, used);
 }
 

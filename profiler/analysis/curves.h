@@ -19,7 +19,8 @@ int curves_add(const struct window *windows, size_t count, struct profile *profi
  * none. */
 struct interval curves_at(const struct profile_point *points, size_t count, unsigned x);
 
-/* Samples/s of synthetic batches while workers prepare as much. */
+/* Samples/s of synthetic batches while workers prepare as much, which steps of a program's
+ * own loader wait for: that time is left out. */
 struct interval curves_loaded(const struct window *windows, size_t count);
 
 /*

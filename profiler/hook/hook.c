@@ -254,6 +254,7 @@ static int hook_enter(void *loader, struct trace_window *window)
 	if (window->kind == TRACE_PREP)
 		return 0; /* hook_work() makes them */
 	atomic_store(&hook.page->given, 0);
+	atomic_store(&hook.page->loaded_from, hook.counted);
 	atomic_store(&hook.page->step_ns, hook.step_ns);
 	atomic_store(&hook.page->loaded, source == HOOK_LOADED ? hook.ahead : 0);
 	if (!hook_done(hook.calls.start((uint32_t)source)))

@@ -22,7 +22,7 @@ enum hook_source {
 	HOOK_LIST, /* the loader, those of the list, from its first on, again and again */
 	HOOK_POOL,   /* copies of batches of the list; the loader rests */
 	HOOK_LOADED, /* these, while its workers make as many of the list and throw them
-		      * away: dsa_io_may_make() */
+		      * away: dsa_io_may_make(), dsa_io_await_made() */
 };
 
 /* What dsa wants of a program: dsa_hook_observes(). */

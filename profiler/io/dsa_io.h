@@ -60,6 +60,11 @@ struct io_took {
 DSA_IO_EXPORT void dsa_io_took(const struct io_took *took, uint32_t count,
 			       uint32_t samples);
 
+/* Of the trainer in a loaded window: waits until as many batches were made as it was given,
+ * and the next one: it rests as it does when it waits for that one really, and what it
+ * computes begins with caches as cold. */
+DSA_IO_EXPORT void dsa_io_await_made(void);
+
 /* Of a worker in a loaded window: waits until batch `number` of the window, over all workers,
  * may be made. False: the window is over, or nobody goes on with it. */
 DSA_IO_EXPORT int dsa_io_may_make(uint64_t number);

@@ -18,6 +18,21 @@ static uint64_t loaded_patience(const struct io_page *page)
 	return steps_ns > PATIENCE_NS ? steps_ns : PATIENCE_NS;
 }
 
+void dsa_io_await_made(void)
+{
+	struct io_page *page = dsa_io_page();
+	uint64_t since = clock_now();
+
+	while (page != NULL && page->loaded > 0 &&
+	       page->batch_count - page->loaded_from <= page->given) {
+		uint64_t now = clock_now();
+
+		if (now - since > loaded_patience(page))
+			atomic_store(&page->loaded, 0); /* the window is void */
+		clock_sleep_until(now + LOOK_NS);
+	}
+}
+
 int dsa_io_may_make(uint64_t number)
 {
 	struct io_page *page = dsa_io_page();

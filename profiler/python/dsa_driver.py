@@ -25,10 +25,16 @@ def copied(call, *arguments):
         raise Unmeasured(f"a batch cannot be copied: {error!r}") from None
 
 
+def device():
+    """torch.cuda where the program computes later than it says; else None."""
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    return cuda if cuda is not None and cuda.is_initialized() else None
+
+
 def still():
     """Waits until devices have done what they were given: enum trace_devices."""
-    cuda = getattr(sys.modules.get("torch"), "cuda", None)
-    if cuda is None or not cuda.is_initialized():
+    cuda = device()
+    if cuda is None:
         return 0
     if cuda.is_current_stream_capturing():
         return 2

@@ -23,7 +23,7 @@ import weakref
 import dsa_library
 import dsa_recipe
 from dsa_batches import Stream, count
-from dsa_driver import ONLY_WATCHES, Driver, Unmeasured, copied, refusal
+from dsa_driver import ONLY_WATCHES, Driver, Unmeasured, copied, device, refusal
 from dsa_fetch import patch_fetcher
 from dsa_loading import LOADED, POOLED, Loading, with_workers
 from dsa_transforms import key_of
@@ -204,6 +204,8 @@ class Hook:
             self.leave()
         began = now()
         if loading.source in POOLED:
+            if loading.source == LOADED and device() is None:
+                library.await_made()
             batch, count = copied(loading.pool.give)
         else:
             try:

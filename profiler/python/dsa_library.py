@@ -57,6 +57,7 @@ FUNCTIONS = {
     "dsa_io_batch_next": [ctypes.c_uint32],
     "dsa_io_pad": [ctypes.c_uint64],
     "dsa_io_may_make": [ctypes.c_uint64],
+    "dsa_io_await_made": [],
     "dsa_io_look_at": [ctypes.c_uint32],
     "dsa_io_looks_at": [],
     "dsa_io_look": [],
@@ -67,7 +68,7 @@ FUNCTIONS = {
 WITH_VALUE = ("dsa_hook_open", "dsa_hook_request", "dsa_hook_left", "dsa_hook_observes",
               "dsa_io_part", "dsa_io_may_make")
 # Others of their process go on meanwhile: threads of a worker that hand over its batches.
-WAITING = ("dsa_hook_request", "dsa_io_may_make", "dsa_io_pad")
+WAITING = ("dsa_hook_request", "dsa_io_may_make", "dsa_io_await_made", "dsa_io_pad")
 RESULTS = {"dsa_io_looks_at": ctypes.c_uint32, "dsa_io_look": ctypes.c_void_p}
 
 

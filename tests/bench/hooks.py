@@ -207,7 +207,18 @@ def images_own_timers(folder, workers):
           f"own timers ({100 * min(own):.1f} .. {100 * max(own):.1f})   goal: 3 points")
 
 
+def evict(folder):
+    """Whoever made the files had memory for all of them."""
+    os.sync()
+    for place, _, names in os.walk(folder):
+        for name in names:
+            file = os.open(os.path.join(place, name), os.O_RDONLY)
+            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(file)
+
+
 def images(folder):
+    evict(folder + "/many")
     for workers in (0, 2):
         print(f"  {workers} workers, goal: 3 points")
         try:

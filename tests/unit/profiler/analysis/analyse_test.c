@@ -275,6 +275,60 @@ static void loaded_windows_split_prep(void **state)
 	session_free(trace);
 }
 
+/* As PyTorch's loader tells it: of 15 ms with prep, 3 waiting, so that the step itself takes
+ * 2 longer. Loaded windows have it wait, too, and show 1 of these. */
+static struct trace *torch_run(void)
+{
+	struct trace *trace = session_new();
+
+	trace->loader.kind = TRACE_TORCH;
+	for (unsigned block = 0; block < 8; block++)
+		for (unsigned i = 0; i <= 3; i++) {
+			struct session_window window =
+				ask(i == 3 ? TRACE_LOADED : orders[block % 6][i],
+				    i == 3 ? -1 : (int)block, 1);
+			struct trace_window *added;
+
+			if (window.kind == TRACE_CACHED)
+				window.blocked_ms = 3;
+			if (window.kind == TRACE_LOADED)
+				window.step_ms = 15, window.blocked_ms = 4;
+			window.fetched = window.prepared = 0;
+			added = session_add(trace, &window);
+			added->made.batches = window.kind != TRACE_SYNTHETIC;
+		}
+	return trace;
+}
+
+static void of_torch_the_time_outside_its_loader_splits_prep(void **state)
+{
+	struct trace *trace = torch_run();
+	struct profile profile;
+
+	(void)state;
+	analysed(trace, &profile);
+	close_to(profile.rates[TRACE_LOADED].value, BATCH / 11e-3, 1e-6);
+	close_to(profile.prep_contention, 2 / 20., 1e-9);
+	close_to(profile.prep_waiting, 3 / 20., 1e-9);
+	profile_free(&profile);
+	session_free(trace);
+}
+
+/* What a device has not computed yet is no time of the step's. */
+static void of_torch_on_a_device_loaded_windows_split_prep(void **state)
+{
+	struct trace *trace = torch_run();
+	struct profile profile;
+
+	(void)state;
+	for (unsigned i = 0; i < trace->window_count; i++)
+		trace->windows[i].made.devices = TRACE_AWAITED;
+	analysed(trace, &profile);
+	close_to(profile.prep_contention, 1 / 20., 1e-9);
+	profile_free(&profile);
+	session_free(trace);
+}
+
 static void curves_have_a_point_each(void **state)
 {
 	struct trace *trace = run_of(2, 0);
@@ -524,6 +578,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(the_second_proof_agrees),
 		cmocka_unit_test(without_sample_records_cached_windows_prove_prep),
 		cmocka_unit_test(loaded_windows_split_prep),
+		cmocka_unit_test(of_torch_the_time_outside_its_loader_splits_prep),
+		cmocka_unit_test(of_torch_on_a_device_loaded_windows_split_prep),
 		cmocka_unit_test(curves_have_a_point_each),
 		cmocka_unit_test(overhead_compares_the_same_samples),
 		cmocka_unit_test(drawn_windows_weigh_alike_over_the_epoch),

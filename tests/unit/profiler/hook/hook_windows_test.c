@@ -237,6 +237,26 @@ static void workers_make_as_many_in_loaded_windows(void **state)
 	assert_false(proven(loaded, NULL));
 }
 
+/* So it has as many cores as it has otherwise, and computes after as long a rest. */
+static void a_loaded_step_waits_for_what_is_made_beside_it(void **state)
+{
+	struct trace_window *loaded = asked(TRACE_LOADED, UINT32_MAX, 0);
+	uint64_t given;
+
+	(void)state;
+	while (loaded->steps < 3)
+		assert_true(fake_step());
+	given = fake.page->given;
+	assert_int_equal(fake.page->loaded_from, fake.page->batch_count);
+	for (uint64_t i = 0; i <= given; i++)
+		make(LISTED);
+	dsa_io_await_made(); /* returns, as one more is there */
+	assert_int_equal(fake.page->loaded, WORKERS * 2);
+	fake.page->batch_count--;
+	fake.page->loaded = 0;
+	dsa_io_await_made(); /* nobody makes it any more */
+}
+
 /* The program took longer for a step than they wait. */
 static void workers_that_give_up_void_a_loaded_window(void **state)
 {
@@ -302,6 +322,7 @@ int main(int argc, char **argv)
 		TEST(lost_records_are_void),
 		TEST(only_real_windows_are_throttled),
 		TEST(workers_make_as_many_in_loaded_windows),
+		TEST(a_loaded_step_waits_for_what_is_made_beside_it),
 		TEST(workers_that_give_up_void_a_loaded_window),
 		TEST(prep_alone_is_by_any_number_of_workers),
 		TEST(what_it_cannot_do_is_refused),
