@@ -277,7 +277,8 @@ def test_epochs(tap, scratch, dataset, count):
     import dsa
 
     # Labels cannot tell samples apart, but pixels can.
-    with dsa.Loader(dataset, batch=7, prep="raw", size=64, seed=3) as loader:
+    with dsa.Loader(dataset, batch=7, prep="raw", size=64, seed=3,
+                    arrays="numpy") as loader:
         steps, all_seen = len(loader), []
         for _ in range(3):
             seen = [bytes(image) for images, _ in loader for image in images]
@@ -678,16 +679,20 @@ def test_dataset(tap):
 # ---- the example ----
 
 
+# train.py as its argument says, where torch can't be imported.
+WITHOUT_TORCH = "import sys, runpy\n" \
+                "sys.modules['torch'] = None\n" \
+                "sys.argv = sys.argv[1:]\n" \
+                "runpy.run_path(sys.argv[0], run_name='__main__')"
+
+
 def losses(text):
     return [float(loss) for loss in re.findall(r"loss ([0-9.]+)", text)]
 
 
 def test_example(tap, scratch, dataset, with_torch):
-    hide = "import sys, runpy\n" \
-           f"if not {with_torch}: sys.modules['torch'] = None\n" \
-           "sys.argv = sys.argv[1:]\n" \
-           "runpy.run_path(sys.argv[0], run_name='__main__')"
-    told = scratch.run(PYTHON, "-c", hide, EXAMPLE, "--dataset", dataset, "--batch", 20,
+    hide = [] if with_torch else ["-c", WITHOUT_TORCH]
+    told = scratch.run(PYTHON, *hide, EXAMPLE, "--dataset", dataset, "--batch", 20,
                        "--epochs", 120, "--size", 32, "--test", dataset)
     loss = losses(told.stdout)
     name = "with torch" if with_torch else "by NumPy alone"
@@ -697,14 +702,15 @@ def test_example(tap, scratch, dataset, with_torch):
 
 
 def test_example_options(tap, scratch):
-    told = scratch.run(PYTHON, EXAMPLE, "--dataset", "synthetic:100", "--emulate-gpu",
-                       "1e5", "--steps", 3, "--size", 8)
+    example = [PYTHON, "-c", WITHOUT_TORCH, EXAMPLE]
+    told = scratch.run(*example, "--dataset", "synthetic:100", "--emulate-gpu", "1e5",
+                       "--steps", 3, "--size", 8)
     tap.ok(re.fullmatch(r"step 3  \d+ samples/s\n", told.stdout) and
            told.returncode == 0, "the example emulates an accelerator", told)
-    told = scratch.run(PYTHON, EXAMPLE, "--dataset", "/nowhere")
+    told = scratch.run(*example, "--dataset", "/nowhere")
     tap.ok(told.returncode == 1 and re.fullmatch(r"train.py: .*/nowhere.*\n", told.stderr),
            "its failures are one line", told)
-    told = scratch.run(PYTHON, EXAMPLE, "--dataset", "synthetic", "--batch", 0)
+    told = scratch.run(*example, "--dataset", "synthetic", "--batch", 0)
     tap.ok(told.returncode == 2, "and its options are looked at", told)
 
 

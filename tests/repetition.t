@@ -21,7 +21,8 @@ from house import BUILD, TRAIN, Scratch, Tap, adopt_orphans, children, end_all, 
 TOOL = os.path.join(BUILD, "tests/tool/repetition")
 BESIDE = os.path.join(BUILD, "tests/tool/odd_reads.so")
 GPU = 400
-TRAINER = [TRAIN, "--dataset", "synthetic:300", "--batch", "8", "--emulate-gpu", str(GPU)]
+TRAINER = [TRAIN, "--dataset", "synthetic:300", "--size", "32", "--batch", "8",
+           "--emulate-gpu", str(GPU)]
 TIMEOUT = 60
 TIMED = 10 if os.environ.get("SOAK") else 3
 PATIENCE = 6  # until a program that hangs has asked for its first batch

@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/lib")
 from house import BUDGET, DSA, TRAIN, Scratch, Tap, adopt_orphans, children, end_all, wait_until
 
 WINDOW_NOW = 68  # offset of trace->window_now in a session
-TRAINER = [TRAIN, "--dataset", "synthetic:400", "--batch", "8", "--emulate-gpu", "800"]
+TRAINER = [TRAIN, "--batch", "8", "--size", "32", "--emulate-gpu", "800"]
 PAUSE_S = .08  # a step of 10 ms whose compute is longer is left out as a pause
 
 tap = Tap()
@@ -236,12 +236,14 @@ TESTS = [shares, streams, ends, signals, typed, asleep, folders, orphan, contain
 
 def main():
     adopt_orphans()
-    for test in TESTS:
-        if len(sys.argv) > 1 and test.__name__ not in sys.argv[1:]:
-            continue
-        with Scratch() as scratch:
-            test(scratch)
-        end_all(children())
+    with Scratch() as place:
+        TRAINER.extend(["--dataset", place.images()])
+        for test in TESTS:
+            if len(sys.argv) > 1 and test.__name__ not in sys.argv[1:]:
+                continue
+            with Scratch() as scratch:
+                test(scratch)
+            end_all(children())
     tap.done()
 
 

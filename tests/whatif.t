@@ -29,7 +29,7 @@ tap = Tap()
 def run(scratch, *options):
     """A run of throttled storage and a small cache."""
     done = scratch.run(DSA, "run", "-o", "out", "--budget", BUDGET, "--workers", "2",
-                       "--cache", "30%", "--storage-bandwidth", "4M", *options, "--", TRAIN,
+                       "--cache", "30%", "--storage-bandwidth", "1200K", *options, "--", TRAIN,
                        "--dataset", scratch.at("images"), "--size", "32", "--batch", "8",
                        "--emulate-gpu", "800")
     tap.ok(done.returncode == 0, f"dsa run {' '.join(options)}", done.stderr)

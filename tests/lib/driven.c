@@ -1,24 +1,32 @@
 /* driven.c - opens sessions and loaders, asks for windows and goes through them. */
 #include "tests/lib/driven.h"
+#include "tests/lib/picture.h"
+#include "tests/lib/tree.h"
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 struct driven driven;
-static char session[64];
+static char home[TREE_PATH];
 
 int driven_setup(void **state)
 {
+	char session[PATH_MAX];
+
 	(void)state;
-	snprintf(session, sizeof(session), "/tmp/dsa-driven-%d", (int)getpid());
+	tree_make(home);
+	snprintf(session, sizeof(session), "%s/session", home);
 	driven.trace = trace_create(session, 7, NULL);
 	setenv("DSA_SESSION", session, 1);
+	setenv("XDG_CACHE_HOME", home, 1);
 	return driven.trace != NULL ? 0 : -1;
 }
 
@@ -28,14 +36,37 @@ int driven_teardown(void **state)
 	dsa_close(driven.loader);
 	driven.loader = NULL;
 	trace_unmap(driven.trace);
-	unlink(session);
+	tree_remove(home);
 	unsetenv("DSA_SESSION");
 	return 0;
 }
 
+/* One small picture under as many names as there are samples. */
+static void make_pictures(const char *folder)
+{
+	const struct picture picture = {.width = 24, .height = 20};
+	char first[PATH_MAX], name[PATH_MAX];
+	size_t size;
+	unsigned char *jpeg = picture_jpeg(&picture, &size);
+	FILE *file;
+
+	assert_int_equal(mkdir(folder, 0755), 0);
+	snprintf(first, sizeof(first), "%s/0.jpg", folder);
+	file = fopen(first, "w");
+	assert_non_null(file);
+	assert_int_equal(fwrite(jpeg, 1, size, file), size);
+	assert_int_equal(fclose(file), 0);
+	free(jpeg);
+	for (unsigned i = 1; i < DRIVEN_SAMPLES; i++) {
+		snprintf(name, sizeof(name), "%s/%u.jpg", folder, i);
+		assert_int_equal(link(first, name), 0);
+	}
+}
+
 void driven_open(const char *settings)
 {
-	const struct dsa_config config = {.dataset = "synthetic:300",
+	char pictures[TREE_PATH + 16];
+	const struct dsa_config config = {.dataset = pictures,
 					  .batch = DRIVEN_BATCH,
 					  .workers = 2,
 					  .prefetch = 3,
@@ -43,6 +74,9 @@ void driven_open(const char *settings)
 					  .seed = 5};
 	char why[DSA_WHY] = "";
 
+	snprintf(pictures, sizeof(pictures), "%s/pictures", home);
+	if (access(pictures, F_OK) != 0)
+		make_pictures(pictures);
 	setenv("DSA_LOADER", settings, 1);
 	if (dsa_open(&config, &driven.loader, why) < 0)
 		fail_msg("%s", why);

@@ -21,7 +21,7 @@ extern struct driven {
 int driven_setup(void **state);
 int driven_teardown(void **state);
 
-/* Opens the loader, of synthetic samples, two workers and three batches ahead. */
+/* Opens the loader, of one picture over and over, two workers and three batches ahead. */
 void driven_open(const char *settings);
 
 /* Asks for a window that settles for 2 steps, takes 8 and a millisecond. */

@@ -70,7 +70,7 @@ class Scratch:
         os.chmod(path, 0o777)
         return path
 
-    def images(self, name="images", count=200, size="20K"):
+    def images(self, name="images", count=200, size="6K"):
         """A data set of small pictures."""
         path = self.at(name)
         subprocess.run([DSA, "dataset", "make", "--count", str(count), "--size-mean",

@@ -22,14 +22,49 @@ static J_COLOR_SPACE stored_as(enum picture_color color)
 	return spaces[color];
 }
 
-static JSAMPLE shade(unsigned x, unsigned y, int c)
+enum { SHADES = 4 }; /* of each picture, one a component */
+
+static double along(unsigned x, int c)
 {
-	double smooth = 60 * sin(x * .031 + c) + 50 * cos(y * .047 - c * 2);
+	return 60 * sin(x * .031 + c);
+}
+
+static double down(unsigned y, int c)
+{
+	return 50 * cos(y * .047 - c * 2);
+}
+
+static JSAMPLE shade(unsigned x, unsigned y, int c, double smooth)
+{
 	int edge = ((x / 23 + y / 31) & 1) != 0 ? 25 : -25;
 	int noise = (int)(random_seed(x, y, (uint64_t)c) % 17) - 8;
 	double value = 128 + smooth + edge + noise;
 
 	return (JSAMPLE)(value < 0 ? 0 : value > 255 ? 255 : value);
+}
+
+/* What is the same in every row: along() of each component of each column. */
+static double *columns(unsigned width)
+{
+	double *found = malloc(SHADES * (size_t)width * sizeof(*found));
+
+	assert_non_null(found);
+	for (unsigned x = 0; x < width; x++)
+		for (int c = 0; c < SHADES; c++)
+			found[SHADES * (size_t)x + (size_t)c] = along(x, c);
+	return found;
+}
+
+static void draw_row(JSAMPLE *row, const double *column, unsigned width, unsigned y,
+		     int components)
+{
+	double left[SHADES];
+
+	for (int c = 0; c < SHADES; c++)
+		left[c] = down(y, c);
+	for (unsigned x = 0; x < width; x++, column += SHADES)
+		for (int c = 0; c < components; c++)
+			*row++ = shade(x, y, c, column[c] + left[c]);
 }
 
 static void write_orientation(struct jpeg_compress_struct *jpeg, unsigned orientation)
@@ -97,7 +132,8 @@ unsigned char *picture_jpeg(const struct picture *picture, size_t *size)
 	unsigned char *bytes = NULL;
 	unsigned long length = 0;
 	jpeg_scan_info scans[SCANS];
-	JSAMPLE *row = malloc(4 * (size_t)picture->width);
+	JSAMPLE *row = malloc(SHADES * (size_t)picture->width);
+	double *column = columns(picture->width);
 
 	assert_non_null(row);
 	jpeg.err = jpeg_std_error(&report);
@@ -110,15 +146,13 @@ unsigned char *picture_jpeg(const struct picture *picture, size_t *size)
 	if (picture->orientation > 0)
 		write_orientation(&jpeg, picture->orientation);
 	for (unsigned y = 0; y < picture->height; y++) {
-		for (unsigned x = 0; x < picture->width; x++)
-			for (int c = 0; c < jpeg.input_components; c++)
-				row[(int)x * jpeg.input_components + c] =
-					shade(x, y, c);
+		draw_row(row, column, picture->width, y, jpeg.input_components);
 		jpeg_write_scanlines(&jpeg, &row, 1);
 	}
 	jpeg_finish_compress(&jpeg);
 	jpeg_destroy_compress(&jpeg);
 	free(row);
+	free(column);
 	*size = length;
 	return bytes;
 }

@@ -31,7 +31,7 @@ static void a_real_window_is_measured_after_it_settled(void **state)
 	assert_int_equal(driven.trace->steps[window->first_step].request_ns,
 			 window->begin.time_ns);
 	assert_true(driven.trace->first_request_ns <= window->switch_ns);
-	assert_string_equal(driven.trace->loader.source, "synthetic");
+	assert_string_equal(driven.trace->loader.source, "tree");
 	assert_int_equal(driven.trace->loader.batch, DRIVEN_BATCH);
 }
 
