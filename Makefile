@@ -246,7 +246,7 @@ $(PRELOADS): %.so: %.o
 	@$(CC) $(FLAGS) $(CFLAGS) -shared -o $@ $<
 $(B)/tests/tool/io_early.so: private FLAGS += -Wl,-z,initfirst
 
-$(B)/fake/libcuda.so.1: $(addprefix $(B)/tests/,tool/fake_cuda.o tool/fake_mirror.o tool/fake_errors.o lib/fake_device.o lib/converted.o)
+$(B)/fake/libcuda.so.1: $(call object,tests/tool/cuda) $(addprefix $(B)/tests/lib/,fake_device.o converted.o)
 $(B)/fake/old/libcuda.so.1: $(B)/tests/tool/fake_old_cuda.o
 $(FAKES):
 	@mkdir -p $(@D)

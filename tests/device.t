@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Batches on a device, without one: the kernels that convert them, instruction by
 instruction; programs built before there were devices; loaders in Python and `dsa bench copy`
-on the fake driver (tests/tool/fake_cuda.h). Speaks TAP."""
+on the fake driver (tests/tool/cuda/fake_cuda.h). Speaks TAP."""
 
 import json
 import os

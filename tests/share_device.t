@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """One copy for all jobs of a device: dsa serve --device and jobs with a device, processes of
-their own, on the fake driver (tests/tool/fake_cuda.h). Speaks TAP. SLEEPS some of the
+their own, on the fake driver (tests/tool/cuda/fake_cuda.h). Speaks TAP. SLEEPS some of the
 time."""
 
 import json

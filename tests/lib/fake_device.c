@@ -110,7 +110,7 @@ struct range *fake_range_add(struct range *ranges, const void *start, size_t byt
 			ranges[i] = (struct range){(uintptr_t)start, bytes};
 			return &ranges[i];
 		}
-	fake_broken("no room for another range of memory", "fake_cuda.c");
+	fake_broken("no room for another range of memory", "RANGES");
 	return NULL;
 }
 

@@ -10,7 +10,7 @@
 
 #include "loader/gpu/cuda.h"
 #include "tests/lib/converted.h"
-#include "tests/tool/fake_cuda.h"
+#include "tests/tool/cuda/fake_cuda.h"
 
 #include <pthread.h>
 #include <stdbool.h>

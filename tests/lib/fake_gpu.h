@@ -1,4 +1,4 @@
-/* fake_gpu.h - the fake driver (tests/tool/fake_cuda.h) within a unit test, and what a
+/* fake_gpu.h - the fake driver (tests/tool/cuda/fake_cuda.h) within a unit test, and what a
  * training program does on its device. */
 #ifndef DSA_TESTS_FAKE_GPU_H
 #define DSA_TESTS_FAKE_GPU_H

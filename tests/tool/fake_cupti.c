@@ -4,7 +4,7 @@
 #include "tests/tool/fake_cupti.h"
 #include "profiler/cupti/cupti_api.h"
 #include "tests/lib/cupti_buffer.h"
-#include "tests/tool/fake_cuda.h"
+#include "tests/tool/cuda/fake_cuda.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>

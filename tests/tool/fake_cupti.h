@@ -6,7 +6,7 @@
  * before 13 no cuptiSubscribe_v2. In `lacking` one that is needed is missing. Tests put
  * the folder on LD_LIBRARY_PATH.
  *
- * Where the fake driver is in the process (tests/tool/fake_cuda.h) its devices' work is
+ * Where the fake driver is in the process (tests/tool/cuda/fake_cuda.h) its devices' work is
  * recorded; else what fake_cupti_record() is told.
  *
  * FAKE_CUPTI is words with commas between:

@@ -4,7 +4,7 @@
 #include "loader/base/trace.h"
 #include "loader/gpu.h"
 #include "tests/lib/fake_gpu.h"
-#include "tests/tool/fake_cuda.h"
+#include "tests/tool/cuda/fake_cuda.h"
 
 #include <dlfcn.h>
 #include <errno.h>

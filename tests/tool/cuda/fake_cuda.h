@@ -1,7 +1,7 @@
 /*
  * fake_cuda.h - what tests and other fakes ask of the fake driver, beyond its calls.
  *
- * fake_cuda.c is built as libcuda.so.1 in build/.../fake/, which tests put on
+ * tests/tool/cuda/ is built as libcuda.so.1 in build/.../fake/, which tests put on
  * LD_LIBRARY_PATH. Streams keep their order; copies, conversions and kernels take the time
  * that a device of FAKE_CUDA would take, one copy and one kernel at a time a device, and
  * do what they do when they end. Memory of a device is memory of the process.
