@@ -176,6 +176,16 @@ void differences_of_settings(struct differences *all, const struct profile *base
 
 /* ---- the machine ---- */
 
+/* A machine that has no GPU has no fact of it. */
+static const char *differences_set_fact(const struct profile *profile, const char *key)
+{
+	const char *fact = profile_fact_of(profile, key);
+
+	return fact == NULL && profile->fact_count > 0 && strcmp(key, "gpu") == 0
+		       ? "none"
+		       : fact;
+}
+
 void differences_of_machines(struct differences *all, const struct profile *base,
 			     const struct profile *now)
 {
@@ -183,23 +193,26 @@ void differences_of_machines(struct differences *all, const struct profile *base
 		const char *key;
 		struct difference_words words;
 	} table[] = {
-#define WHERE(key, name, rank, fetch, others)                                          \
+#define WHERE(key, name, rank, fetch, prep, device)                                    \
 	{                                                                              \
 		key,                                                                   \
 		{                                                                      \
-			name, DIFFERENCE_##rank,                                       \
-				BY_STAGE(fetch, others, others, others)                \
+			name, DIFFERENCE_##rank, BY_STAGE(fetch, prep, device, device) \
 		}                                                                      \
 	}
-		WHERE("cpu", "CPU", MACHINE, true, true),
-		WHERE("dataset_storage", "storage", MACHINE, true, false),
-		WHERE("dataset_filesystem", "file system", MACHINE, true, false),
-		WHERE("dataset_device", "device of the data", BESIDE, true, false),
-		WHERE("memory", "memory", BESIDE, true, false),
-		WHERE("memory_limit", "limit of memory", BESIDE, true, false),
-		WHERE("cpu_governor", "CPU governor", BESIDE, true, true),
-		WHERE("cpu_smt", "SMT", BESIDE, true, true),
-		WHERE("kernel", "kernel", BESIDE, true, true),
+		WHERE("cpu", "CPU", MACHINE, true, true, true),
+		WHERE("gpu", "GPU", MACHINE, false, false, true),
+		WHERE("gpu_count", "number of GPUs", MACHINE, false, false, true),
+		WHERE("dataset_storage", "storage", MACHINE, true, false, false),
+		WHERE("dataset_filesystem", "file system", MACHINE, true, false, false),
+		WHERE("dataset_device", "device of the data", BESIDE, true, false,
+		      false),
+		WHERE("memory", "memory", BESIDE, true, false, false),
+		WHERE("memory_limit", "limit of memory", BESIDE, true, false, false),
+		WHERE("cpu_governor", "CPU governor", BESIDE, true, true, true),
+		WHERE("cpu_smt", "SMT", BESIDE, true, true, true),
+		WHERE("kernel", "kernel", BESIDE, true, true, true),
+		WHERE("gpu_driver", "driver of the GPU", BESIDE, false, false, true),
 #undef WHERE
 	};
 	static const struct difference_words version = {
@@ -207,7 +220,7 @@ void differences_of_machines(struct differences *all, const struct profile *base
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		difference_words(all, &table[i].words,
-				 profile_fact_of(base, table[i].key),
-				 profile_fact_of(now, table[i].key));
+				 differences_set_fact(base, table[i].key),
+				 differences_set_fact(now, table[i].key));
 	difference_words(all, &version, base->version, now->version);
 }

@@ -184,18 +184,19 @@ static void a_change_for_the_better_is_no_cause_of_a_stall(void **state)
 			    "prep stall +30.0 points: workers fell from 4 to 2");
 }
 
+static void has_fact(struct profile *profile, const char *key, const char *value)
+{
+	struct profile_fact *fact = profile_add_fact(profile);
+
+	profile_text(&fact->key, "%s", key);
+	profile_text(&fact->value, "%s", value);
+}
+
 static void the_kernel_is_named_where_nothing_else_is(void **state)
 {
-	struct profile *both[] = {&base, &now};
-	const char *const kernels[] = {"Linux 6.1", "Linux 6.2"};
-
 	(void)state;
-	for (int i = 0; i < 2; i++) {
-		struct profile_fact *fact = profile_add_fact(both[i]);
-
-		profile_text(&fact->key, "kernel");
-		profile_text(&fact->value, "%s", kernels[i]);
-	}
+	has_fact(&base, "kernel", "Linux 6.1");
+	has_fact(&now, "kernel", "Linux 6.2");
 	are(0, NULL);
 	slow(0, 1, 0);
 	causes_find(&base, &now, &causes);
@@ -206,6 +207,49 @@ static void the_kernel_is_named_where_nothing_else_is(void **state)
 	assert_string_equal(causes.text[0],
 			    "prep stall +30.0 points: emulated delay of "
 			    "prep grew from none to 8 ms");
+}
+
+static void another_gpu_explains_a_slower_step_and_no_prep(void **state)
+{
+	(void)state;
+	has_fact(&base, "gpu", "Large");
+	has_fact(&base, "gpu_count", "2");
+	has_fact(&now, "gpu", "Small");
+	has_fact(&now, "gpu_count", "1");
+	slow(-.3, -.1, .6);
+	causes_find(&base, &now, &causes);
+	assert_string_equal(
+		causes.text[0],
+		"the training step itself got slower: 1000 -> 625 samples/s "
+		"without any loading: GPU changed from Large to Small; "
+		"number of GPUs changed from 2 to 1");
+	slow(0, 1, 0);
+	causes_find(&base, &now, &causes);
+	assert_null(strstr(causes.text[0], "GPU"));
+}
+
+static void the_driver_of_a_gpu_is_named_where_nothing_else_is(void **state)
+{
+	(void)state;
+	has_fact(&base, "gpu_driver", "580.1");
+	has_fact(&now, "gpu_driver", "570.2");
+	slow(-.3, -.1, .6);
+	causes_find(&base, &now, &causes);
+	assert_non_null(strstr(causes.text[0], "any loading: driver of the GPU changed "
+					       "from 580.1 to 570.2"));
+}
+
+static void a_machine_without_a_gpu_is_another_one(void **state)
+{
+	(void)state;
+	has_fact(&base, "cpu", "the same");
+	has_fact(&now, "cpu", "the same");
+	has_fact(&base, "gpu", "Large");
+	has_fact(&base, "gpu_count", "2");
+	slow(-.3, -.1, .6);
+	causes_find(&base, &now, &causes);
+	assert_non_null(strstr(causes.text[0], "GPU changed from Large to none"));
+	assert_null(strstr(causes.text[0], "number of GPUs"));
 }
 
 static void a_slower_step_hides_loading(void **state)
@@ -393,6 +437,9 @@ int main(int argc, char **argv)
 		TEST(more_bytes_are_no_smaller_reads),
 		TEST(a_change_for_the_better_is_no_cause_of_a_stall),
 		TEST(the_kernel_is_named_where_nothing_else_is),
+		TEST(another_gpu_explains_a_slower_step_and_no_prep),
+		TEST(the_driver_of_a_gpu_is_named_where_nothing_else_is),
+		TEST(a_machine_without_a_gpu_is_another_one),
 		TEST(a_slower_step_hides_loading),
 		TEST(the_program_s_own_reads_slow_its_step),
 		TEST(a_small_effect_explains_no_large_one),
