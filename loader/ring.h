@@ -75,6 +75,10 @@ void ring_publish(struct ring *ring, uint32_t slot);
  * the twin has it already. */
 void ring_copy(struct ring *ring, uint32_t slot);
 
+/* Whether what the pipeline publishes is copied, too; it is, unless somebody says so while
+ * the pipeline publishes nothing. */
+void ring_in_memory(struct ring *ring, bool only);
+
 /* The reader's side. NULL when memory is short. */
 struct ring_reader *ring_join(struct ring *ring, struct error *err);
 void ring_leave(struct ring_reader *reader);

@@ -20,6 +20,7 @@ struct ring {
 	struct ring_batch *batches;  /* of each slot, and: */
 	uint32_t *labels, *samples;
 	struct ring_reader *reader;
+	bool in_memory;             /* the pipeline's batches have no twins */
 	_Atomic uint64_t published; /* batches so far */
 	_Atomic uint32_t bell;      /* futex: changes with each publish and wake */
 	_Atomic uint32_t order[RING_SLOTS];
@@ -193,6 +194,11 @@ void ring_copy(struct ring *ring, uint32_t slot)
 	gpu_twins_copy(ring->twins, slot, count);
 }
 
+void ring_in_memory(struct ring *ring, bool only)
+{
+	ring->in_memory = only;
+}
+
 /* ---- the pipeline's sink ---- */
 
 static struct ring *ring_of(struct batch_sink *sink)
@@ -230,7 +236,8 @@ static void ring_publish_slot(struct batch_sink *sink, uint32_t slot,
 	shared->step = batch->step;
 	shared->count = batch->good;
 	shared->repeated = batch->repeated;
-	ring_copy(ring, slot);
+	if (!ring->in_memory)
+		ring_copy(ring, slot);
 	ring_publish(ring, slot);
 }
 

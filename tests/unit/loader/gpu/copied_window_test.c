@@ -152,6 +152,20 @@ static void each_kind_copies_what_it_says(void **state)
 	end();
 }
 
+static void the_pool_is_copied_once_as_it_is_filled(void **state)
+{
+	const struct trace_window *window = driven_ask(TRACE_SYNTHETIC);
+	const uint64_t *before = window->begin.counters;
+
+	(void)state;
+	begin("");
+	train(window);
+	assert_true(before[TRACE_device_copies] > PREFETCH + 2);
+	assert_true(before[TRACE_device_copies] * DRIVEN_BATCH <=
+		    before[TRACE_prepared_samples]);
+	end();
+}
+
 /* As the pipeline would, which has so many ready. */
 static void copies_run_ahead(void **state)
 {
@@ -293,6 +307,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_SESSION(each_kind_copies_what_it_says),
+		WITH_SESSION(the_pool_is_copied_once_as_it_is_filled),
 		WITH_SESSION(copies_run_ahead),
 		WITH_SESSION(a_program_may_hold_some),
 		WITH_SESSION(its_ends_wait_for_the_device),
