@@ -75,8 +75,8 @@ void ring_publish(struct ring *ring, uint32_t slot);
  * the twin has it already. */
 void ring_copy(struct ring *ring, uint32_t slot);
 
-/* Whether what the pipeline publishes is copied, too; it is, unless somebody says so while
- * the pipeline publishes nothing. */
+/* Whether the pipeline's batches are copied to no twin; at first they are. Called while the
+ * pipeline rests, by one who drops the batches without a twin. */
 void ring_in_memory(struct ring *ring, bool only);
 
 /* The reader's side. NULL when memory is short. */

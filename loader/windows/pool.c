@@ -61,8 +61,7 @@ static void copy_batch(const struct windows *windows, uint32_t from, uint32_t to
 	ring_copy(windows->pool, to);
 }
 
-/* Prepares the batches of the pool: the stream's next ones, which stay the next. On the
- * device they are twins of the pool's slots alone. */
+/* Prepares the batches of the pool: the stream's next ones, which stay the next. */
 static int fill_pool(struct windows *windows)
 {
 	const struct pipeline_turn turn = {.ops = &turn_pool};
@@ -70,7 +69,6 @@ static int fill_pool(struct windows *windows)
 
 	pipeline_stage(windows->parts.pipeline,
 		       windows->pool_slots * windows->parts.shape->batch, 0);
-	ring_in_memory(windows->parts.ring, true);
 	pipeline_start(windows->parts.pipeline, &turn);
 	while (filled < windows->pool_slots && !driver_stopped(&windows->driver)) {
 		if (ring_take(windows->parts.reader, 50 * MS, &slot) == 0) {
@@ -81,9 +79,6 @@ static int fill_pool(struct windows *windows)
 			break;
 		}
 	}
-	while (ring_take(windows->parts.reader, 0, &slot) == 0) /* it failed: no twin */
-		ring_release(windows->parts.reader, slot);
-	ring_in_memory(windows->parts.ring, false);
 	return filled == windows->pool_slots ? 0 : -EBADMSG;
 }
 

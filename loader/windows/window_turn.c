@@ -66,8 +66,10 @@ static int turn_make_pool(struct windows *windows)
 
 	if (windows->parts.reader == NULL || windows->pool_reader != NULL)
 		return 0;
+	ring_in_memory(windows->parts.ring, true); /* only the pool's twins are used */
 	result = pool_make(windows);
 	turn_end(windows);
+	ring_in_memory(windows->parts.ring, false);
 	return result;
 }
 
