@@ -6,6 +6,7 @@
 #include "loader/base/trace.h"
 #include "loader/batch_source.h"
 #include "loader/options.h"
+#include "loader/prep.h"
 #include "loader/session_join.h"
 
 #include <errno.h>
@@ -18,7 +19,8 @@
 
 struct dsa_loader {
 	struct options options;
-	pid_t pid; /* of the process that opened it */
+	struct prep_shape shape; /* of a sample that is delivered */
+	pid_t pid;               /* of the process that opened it */
 	struct batch_source *delivery;
 	struct enlisted session;
 	uint64_t number; /* of the next batch */
@@ -57,6 +59,8 @@ static int loader_open_parts(struct dsa_loader *loader, const struct dsa_config 
 				       config->share != NULL ? config->share
 							     : getenv("DSA_SHARE"),
 				       err);
+	if (result == 0)
+		loader->shape = prep_shape(&loader->options.delivered);
 	return result;
 }
 
@@ -111,6 +115,18 @@ static int loader_check(struct dsa_loader *loader, bool device)
 				  "dsa_next_device() and dsa_release_device()");
 }
 
+/* What its numbers are, and how they lie. */
+static void loader_shape(const struct dsa_loader *loader, struct dsa_batch *batch)
+{
+	const struct prep_shape *shape = &loader->shape;
+
+	batch->type = (enum dsa_type)shape->type;
+	batch->dims = shape->dims + 1;
+	batch->shape[0] = batch->count;
+	for (uint32_t i = 0; i < PREP_DIMS; i++)
+		batch->shape[i + 1] = i < shape->dims ? shape->size[i] : 0;
+}
+
 static int loader_next(struct dsa_loader *loader, struct dsa_batch *batch)
 {
 	struct batch_source *delivery = loader->delivery;
@@ -129,6 +145,7 @@ static int loader_next(struct dsa_loader *loader, struct dsa_batch *batch)
 	if (result <= 0)
 		return result;
 	batch->number = loader->number++;
+	loader_shape(loader, batch);
 	loader->delivered_ns[batch->slot] = wait.delivered_ns;
 	trace_add(loader->session.process, TRACE_blocked_ns,
 		  wait.delivered_ns - wait.asked_ns);

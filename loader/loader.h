@@ -41,12 +41,12 @@ extern "C" {
 #define DSA_WHY 256 /* bytes that an error line needs at the most */
 
 enum dsa_layout { DSA_NCHW, DSA_NHWC };
-enum dsa_type { DSA_FLOAT32, DSA_FLOAT16, DSA_UINT8 };
+enum dsa_type { DSA_FLOAT32, DSA_FLOAT16, DSA_UINT8, DSA_INT32, DSA_INT64 };
 enum dsa_on_error { DSA_SKIP, DSA_FAIL };
 
 /* What to load and how. Zero or NULL in a member means the default in brackets. */
 struct dsa_config {
-	const char *dataset;    /* directory, list file, or "synthetic[:COUNT]" */
+	const char *dataset;    /* folder, list or file, or "synthetic[:COUNT]" */
 	unsigned batch;         /* samples a batch [64] */
 	unsigned workers;       /* prep threads [the cores this process may use] */
 	unsigned prefetch;      /* batches prepared ahead [4] */
@@ -62,15 +62,19 @@ struct dsa_config {
 	int drop_last;                    /* 1: no short batch at an epoch's end */
 	int evaluate; /* 1: resize and centre crop instead of random crop, flip */
 	enum dsa_on_error on_error;
-	const char *prep; /* image raw [image] */
+	const char *prep; /* image raw tokens [image] */
 	unsigned size;    /* side of the square delivered, pixels [224] */
 	enum dsa_layout layout;
-	enum dsa_type type;
+	enum dsa_type type;      /* [of tokens DSA_INT64] */
 	const float *mean, *std; /* three each, 0..1 scale [ImageNet's] */
 	const char *share;       /* socket of a shared loader; "": none [DSA_SHARE] */
-	const char *device; /* where batches arrive: "cuda", "cuda:N" [memory]. Since
-			     * DSA_2 */
+	/* Since DSA_2: */
+	const char *device;  /* where batches arrive: "cuda", "cuda:N" [memory] */
+	unsigned length;     /* tokens of a window, which has one more [1024] */
+	unsigned token_bits; /* 16, 32: of files whose names do not say [16] */
 };
+
+#define DSA_DIMS 4
 
 /* A batch: read-only, valid until it is released. */
 struct dsa_batch {
@@ -85,6 +89,10 @@ struct dsa_batch {
 	uint64_t number;      /* of the batch since open, repeats included */
 	uint32_t repeated;    /* 1: data delivered before, for a measurement */
 	uint32_t reserved;
+	/* Since DSA_2: data is an array of this type and shape, row by row. */
+	enum dsa_type type;
+	uint32_t dims;            /* 2..DSA_DIMS */
+	uint32_t shape[DSA_DIMS]; /* the first is count */
 };
 
 /*

@@ -31,6 +31,7 @@ struct options {
 	struct prep_config image; /* what is prepared; its op points to prep */
 	bool on_device;           /* batches go to a device: */
 	int device;               /* its number; -1: the current one, else the first */
+	bool typed;               /* somebody said a type */
 	bool transfer_output;     /* as the program gets them, not as bytes */
 	bool converted;           /* bytes are prepared, and made there: */
 	struct prep_config delivered; /* what the program gets, as image */

@@ -1,5 +1,5 @@
 /*
- * prep.h - turns one encoded sample into the numbers a training step wants.
+ * prep.h - turns one encoded sample into the numbers a training step wants. Of a picture:
  *
  *	bytes -> decode (only the region the crop needs) -> crop, resize, flip
  *	      -> normalise -> out: 3 x size x size or size x size x 3
@@ -28,25 +28,36 @@ struct prep_worker;
 
 enum prep_layout { PREP_NCHW, PREP_NHWC };
 #define PREP_TYPE(NAME, text, bytes) PREP_##NAME,
-enum prep_type { PREP_TYPES(PREP_TYPE) };
+enum prep_type { PREP_TYPES(PREP_TYPE) TOKEN_TYPES(PREP_TYPE) };
 extern const char *const prep_type_names[]; /* "float32" ..., by enum prep_type */
 
 struct prep_config {
 	const char
 		*op;   /* "image", or "raw": the bytes as they are, the null variant; or
-			   "decoded", whatever else is asked for, and "canvas" */
+			   "decoded", whatever else is asked for, and "canvas"; or
+			   "tokens", which have type and length alone */
 	bool evaluate; /* resize the short side to `resize`, centre crop; no draws */
 	unsigned size; /* side of the square delivered, in pixels: 224 */
 	unsigned resize; /* evaluation: short side before the crop: 256 */
 	enum prep_layout layout;
 	enum prep_type type;
-	double scale[2]; /* RandomResizedCrop: share of the image's area: .08, 1 */
-	double ratio[2]; /* RandomResizedCrop: width / height: 3/4, 4/3 */
-	double flip;     /* probability of a horizontal flip: .5 */
-	float mean[3];   /* of float output, on a 0..1 scale: out = (v/255 - mean) / std
+	double scale[2];     /* RandomResizedCrop: share of the image's area: .08, 1 */
+	double ratio[2];     /* RandomResizedCrop: width / height: 3/4, 4/3 */
+	double flip;         /* probability of a horizontal flip: .5 */
+	unsigned length;     /* of a window of tokens, which has one more: 1024 */
+	unsigned token_bits; /* 16, 32: of files whose name does not say; 0: 16 */
+	float mean[3]; /* of float output, on a 0..1 scale: out = (v/255 - mean) / std
 			  */
 	float std[3];
 };
+
+/* A sample is an array of these numbers. */
+struct prep_shape {
+	enum prep_type type;
+	uint32_t dims; /* 1..PREP_DIMS */
+	uint32_t size[3];
+};
+enum { PREP_DIMS = 3 };
 
 /* The ImageNet training recipe: 224, NCHW, float32, mean .485 .456 .406, std .229 .. */
 extern const struct prep_config prep_defaults;
@@ -57,6 +68,12 @@ void prep_close(struct prep *prep);
 /* What its numbers are, for people and to be compared: "float32 NCHW 224 ImageNet". */
 enum { PREP_OUTPUT = 64 };
 void prep_output(const struct prep_config *config, char text[PREP_OUTPUT]);
+
+/* The same without normalisation and crop: "float32 NCHW 224", "int64 tokens 1024". */
+void prep_words(const struct prep_config *config, char *text, size_t room);
+
+/* Of a config that can be opened. */
+struct prep_shape prep_shape(const struct prep_config *config);
 
 /* Bytes that one sample takes in a batch. */
 size_t prep_sample_bytes(const struct prep *prep);
@@ -71,7 +88,7 @@ void prep_worker_free(struct prep_worker *worker);
  * (bytes, seed) gives the same numbers on any thread. Returns 0; -EBADMSG when the
  * bytes are no JPEG, end early, or are damaged in what the crop made us decode (damage
  * below the crop is not looked at; "decoded" looks at all), or are no canvas, which may
- * change while it is looked at; -EFBIG when the image is unreasonable: more than
+ * change while it is looked at, or no window of tokens that fit the type; -EFBIG when the image is unreasonable: more than
  * 178,956,970 pixels (Pillow's limit), more than its bytes can hold, more than 100
  * scans; -ENOMEM. err says which and where, in one line, without the sample's name.
  * After a failure out holds anything and the worker is fit for the next sample.

@@ -14,6 +14,12 @@
  *			The label is what follows the last blank: all of them numbers
  *			from 0, or words, then label = rank of the word. Empty lines and
  *			lines that begin with # are skipped.
+ *	tokens		with prep "tokens": a file *.bin, *.u16 or *.u32, or a directory or
+ *			list of these. They hold tokens of 16 bits, *.u32 of 32, low byte
+ *			first. A sample is a window of length + 1 tokens, and begins with
+ *			the last token of the one before it in its file: so each token is
+ *			predicted once, and what is left at a file's end never. Labels are
+ *			those of the files; of a single one 0.
  *	synthetic[:N]	N samples (default 10000) over a few pictures made in memory
  *
  * A sample that cannot be reached when it is indexed stays in, with size 0: reading it
@@ -34,6 +40,13 @@ struct source_config {
 	const char *index_dir; /* where index caches are kept; NULL: $XDG_CACHE_HOME/dsa
 				* or ~/.cache/dsa; "": keep none */
 	uint64_t seed;         /* synthetic: of its pictures */
+	const char
+		*prep;   /* what becomes of samples (prep_config.op), which decides what
+			   * files are samples; NULL: "image" */
+	unsigned length; /* tokens: of a window, at least 1 */
+	unsigned
+		token_bits; /* tokens: 16, 32, or 0: 16, of files not called *.u16, *.u32
+			      */
 };
 
 /*
@@ -63,7 +76,7 @@ struct source *source_open(const char *dataset, const struct source_config *conf
 			   struct error *err);
 void source_close(struct source *source);
 
-const char *source_kind(const struct source *source); /* "tree", "list", "synthetic" */
+const char *source_kind(const struct source *source); /* "tree", "list" ... */
 uint32_t source_count(const struct source *source);   /* at least 1 */
 const struct source_facts *source_facts(const struct source *source);
 uint32_t source_size(const struct source *source, uint32_t sample); /* bytes */

@@ -81,11 +81,13 @@ def test_kernels(tap):
 
 
 def test_old_program(tap, scratch):
-    """Compiled when struct dsa_config had no device, and linked with DSA_1."""
+    """Compiled when struct dsa_config had no device and struct dsa_batch no type, and
+    linked with DSA_1."""
     os.makedirs(scratch.at("include/dsa"))
     shutil.copy(os.path.join(HERE, "data/loader-1.h"), scratch.at("include/dsa/loader.h"))
     with open(scratch.at("old.h"), "w", encoding="ascii") as file:
-        file.write('__asm__(".symver dsa_open,dsa_open@DSA_1");\n')
+        for name in ("dsa_open", "dsa_next"):
+            file.write(f'__asm__(".symver {name},{name}@DSA_1");\n')
     made = scratch.run("gcc", "-DDSA_1", "-include", "old.h", "-I", scratch.at("include"),
                        os.path.join(HERE, "installed.c"), "-o", "old", "-L", BUILD, "-ldsa",
                        f"-Wl,-rpath,{BUILD}")
@@ -93,7 +95,8 @@ def test_old_program(tap, scratch):
     told = scratch.run("./old")
     tap.ok(told.returncode == 0, "and gets its batches", told.stderr)
     symbols = scratch.run("objdump", "-T", "old").stdout
-    tap.ok("DSA_1" in next(line for line in symbols.splitlines() if "dsa_open" in line),
+    tap.ok(all("DSA_1" in line for line in symbols.splitlines()
+               if "dsa_open" in line or "dsa_next" in line),
            "by the version that it was linked with", symbols)
     for name in ("libdsa.so.1", "libdsa-io.so", "dsa"):
         needed = scratch.run("objdump", "-p", os.path.join(BUILD, name)).stdout

@@ -28,6 +28,11 @@ int main(void)
 		return 1;
 	}
 	while (dsa_next(loader, &batch) > 0) {
+#ifndef DSA_1
+		if (batch.type != DSA_FLOAT32 || batch.dims != 4 ||
+		    batch.shape[0] != batch.count || batch.shape[1] != 3)
+			return 1;
+#endif
 		samples += batch.count;
 		dsa_release(loader, &batch);
 	}

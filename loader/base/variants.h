@@ -33,23 +33,29 @@
 /* The first that claims a data set opens it. */
 #define SOURCES(X) \
 	X(synthetic) \
+	X(tokens) \
 	X(tree) \
 	X(list)
 
 /* Those that a user names, and what the shared loader does by itself. */
 #define USER_PREP_OPS(X) \
 	X(image) \
-	X(raw)
+	X(raw) \
+	X(tokens)
 #define PREP_OPS(X) \
 	USER_PREP_OPS(X) \
 	X(decoded) \
 	X(canvas)
 
-/* What a prepared value is, and its bytes; in the order of enum dsa_type. */
+/* What a value of a prepared picture is, and its bytes; then what a token is. In the order
+ * of enum dsa_type. */
 #define PREP_TYPES(X) \
 	X(F32, "float32", 4) \
 	X(F16, "float16", 2) \
 	X(U8, "uint8", 1)
+#define TOKEN_TYPES(X) \
+	X(I32, "int32", 4) \
+	X(I64, "int64", 8)
 /* clang-format on */
 
 /* CACHE_NONE, CACHE_PAGE ...: the place of a policy among CACHE_POLICIES. */
@@ -67,5 +73,6 @@ enum cache_id { CACHE_POLICIES(CACHE_ID) CACHE_IDS };
 #define FETCH_ENGINE_NAMES        "auto" FETCH_ENGINES(VARIANT_ENGINE)
 #define PREP_OP_NAMES             (&USER_PREP_OPS(VARIANT_OP)[1])
 #define PREP_TYPE_NAMES           (&PREP_TYPES(VARIANT_TYPE)[1])
+#define ALL_TYPE_NAMES            (&PREP_TYPES(VARIANT_TYPE) TOKEN_TYPES(VARIANT_TYPE)[1])
 
 #endif

@@ -55,6 +55,14 @@ static int options_set_size(struct options *options, const char *value)
 	return 0;
 }
 
+static int options_set_token_bits(struct options *options, const char *value)
+{
+	if (choice_find("16|32", value) < 0)
+		return -EINVAL;
+	options->image.token_bits = strcmp(value, "16") == 0 ? 16 : 32;
+	return 0;
+}
+
 /* "cuda" or "cuda:N". False if the text is neither. */
 static bool options_read_device(const char *text, int *device)
 {
@@ -131,6 +139,7 @@ TEXT(fetch)
 TEXT(cache)
 TEXT(prep)
 COUNT(batch, batch, LIMIT_BATCH)
+COUNT(length, image.length, LIMIT_LENGTH)
 COUNT(workers, workers, LIMIT_WORKERS)
 COUNT(prefetch, prefetch, LIMIT_PREFETCH)
 COUNT(fetch_depth, fetch_depth, LIMIT_FETCH_DEPTH)
@@ -147,10 +156,20 @@ CHOICE(on_error, fail, "skip|fail")
 CHOICE(alone, alone, "fail|load")
 CHOICE(layout, image.layout, "nchw|nhwc")
 CHOICE(transfer, transfer_output, "uint8|output")
-CHOICE(type, image.type, PREP_TYPE_NAMES)
 TIME(storage_latency)
 TIME(prep_delay)
 TIME(takeover)
+
+static int options_set_type(struct options *options, const char *value)
+{
+	int type = choice_find(ALL_TYPE_NAMES, value);
+
+	if (type < 0)
+		return -EINVAL;
+	options->image.type = (enum prep_type)type;
+	options->typed = true;
+	return 0;
+}
 
 static int set_rank(struct options *options, const char *value)
 {
@@ -184,7 +203,9 @@ static const struct key keys[] = {
 	{"prep", set_prep, PREP_OP_NAMES},
 	{"size", options_set_size, LIMIT_RANGE(LIMIT_SIZE)},
 	{"layout", set_layout, "nchw|nhwc"},
-	{"type", set_type, PREP_TYPE_NAMES},
+	{"type", options_set_type, ALL_TYPE_NAMES},
+	{"length", set_length, LIMIT_RANGE(LIMIT_LENGTH)},
+	{"token_bits", options_set_token_bits, "16|32"},
 	{"storage_bandwidth", set_bandwidth, "bytes a second such as 100M, or 0"},
 	{"storage_latency", set_storage_latency, "a time such as 5ms, or 0"},
 	{"prep_delay", set_prep_delay, "a time such as 2ms"},
@@ -324,6 +345,7 @@ static void options_copy_numbers(struct options *options,
 	options->in_order = config->in_order != 0;
 	options->drop_last = config->drop_last != 0;
 	options->fail = config->on_error == DSA_FAIL;
+	options->typed = config->type != DSA_FLOAT32;
 	options->gpu_speed = 1;
 }
 
@@ -373,6 +395,8 @@ int options_resolve(struct options *options, const struct dsa_config *config,
 	if (strcmp(options->cache, "none") == 0 || strcmp(options->cache, "page") == 0)
 		set_cache_size(options, "0"); /* whatever an earlier key said */
 	options->image.op = options->prep;
+	if (!options->typed && strcmp(options->prep, "tokens") == 0)
+		options->image.type = PREP_I64;
 	options_image_convert(options);
 	return options_check(options, err);
 }

@@ -2,7 +2,6 @@
 #include "loader/options/options_image.h"
 #include "loader/options.h"
 
-#include <stdio.h>
 #include <string.h>
 
 void options_image_size(struct prep_config *image, unsigned size)
@@ -11,7 +10,8 @@ void options_image_size(struct prep_config *image, unsigned size)
 	image->resize = (size * 8 + 6) / 7;
 }
 
-_Static_assert((int)PREP_F16 == DSA_FLOAT16 && (int)PREP_U8 == DSA_UINT8,
+_Static_assert((int)PREP_F16 == DSA_FLOAT16 && (int)PREP_U8 == DSA_UINT8 &&
+		       (int)PREP_I32 == DSA_INT32 && (int)PREP_I64 == DSA_INT64,
 	       "the order of loader.h");
 
 void options_image(struct prep_config *image, const struct dsa_config *config)
@@ -22,7 +22,10 @@ void options_image(struct prep_config *image, const struct dsa_config *config)
 		options_image_size(image, config->size);
 	image->layout = config->layout == DSA_NHWC ? PREP_NHWC : PREP_NCHW;
 	image->type =
-		config->type <= DSA_UINT8 ? (enum prep_type)config->type : PREP_F32;
+		config->type <= DSA_INT64 ? (enum prep_type)config->type : PREP_F32;
+	if (config->length != 0)
+		image->length = config->length;
+	image->token_bits = config->token_bits;
 	for (int i = 0; i < 3; i++) {
 		if (config->mean != NULL)
 			image->mean[i] = config->mean[i];
@@ -50,6 +53,5 @@ void options_shape(const struct options *options, char *text, size_t bytes)
 	const struct prep_config *image =
 		options->converted ? &options->delivered : &options->image;
 
-	snprintf(text, bytes, "%s %s %u", prep_type_names[image->type],
-		 image->layout == PREP_NHWC ? "NHWC" : "NCHW", image->size);
+	prep_words(image, text, bytes);
 }

@@ -48,7 +48,10 @@ int components_set_prep(struct components *parts, const struct options *options,
 int components_open(struct components *parts, struct options *options,
 		    struct source *source, struct error *err)
 {
-	const struct source_config config = {.seed = options->seed};
+	const struct source_config config = {.seed = options->seed,
+					     .prep = options->prep,
+					     .length = options->image.length,
+					     .token_bits = options->image.token_bits};
 	int result;
 
 	*parts = (struct components){.source = source};

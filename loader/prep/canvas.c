@@ -123,7 +123,6 @@ static int canvas_run(void *state, const struct prep_sample *sample, void *out,
 
 const struct prep_op prep_canvas = {
 	.name = "canvas",
-	.bytes = prep_config_bytes,
 	.state_new = canvas_new,
 	.state_free = canvas_free,
 	.run = canvas_run,

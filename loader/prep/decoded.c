@@ -134,10 +134,10 @@ static int decoded_run(void *state, const struct prep_sample *sample, void *out,
 	return result;
 }
 
-static size_t decoded_bytes(const struct prep_config *config)
+static struct prep_shape decoded_shape(const struct prep_config *config)
 {
 	(void)config;
-	return CANVAS_BYTES;
+	return prep_bytes_shape(CANVAS_BYTES);
 }
 
 static uint64_t decoded_pixels(const void *state)
@@ -147,7 +147,7 @@ static uint64_t decoded_pixels(const void *state)
 
 const struct prep_op prep_decoded = {
 	.name = "decoded",
-	.bytes = decoded_bytes,
+	.shape = decoded_shape,
 	.state_new = decoded_new,
 	.state_free = decoded_free,
 	.run = decoded_run,

@@ -96,7 +96,6 @@ static uint64_t image_pixels(const void *state)
 
 const struct prep_op prep_image = {
 	.name = "image",
-	.bytes = prep_config_bytes,
 	.state_new = image_new,
 	.state_free = image_free,
 	.run = image_run,

@@ -14,8 +14,10 @@ struct prep_sample {
 
 struct prep_op {
 	const char *name;
-	/* Of a sample that is prepared as config says. */
-	size_t (*bytes)(const struct prep_config *config);
+	/* Of a sample that is prepared as config says; NULL: prep_picture_shape(). */
+	struct prep_shape (*shape)(const struct prep_config *config);
+	/* What config can't be: -EINVAL and err. NULL: it is that of a picture. */
+	int (*check)(const struct prep_config *config, struct error *err);
 	/* What one thread needs: scratch memory, a decoder. NULL: out of memory. */
 	void *(*state_new)(const struct prep_config *config);
 	void (*state_free)(void *state);
@@ -31,7 +33,13 @@ PREP_OPS(PREP_DECLARE)
 
 extern const size_t prep_type_bytes[]; /* of a value, by enum prep_type */
 
-/* Bytes of the square that config asks for. */
-size_t prep_config_bytes(const struct prep_config *config);
+/* The square that config asks for, and its bytes. */
+struct prep_shape prep_picture_shape(const struct prep_config *config);
+size_t prep_picture_bytes(const struct prep_config *config);
+
+size_t prep_shape_bytes(const struct prep_shape *shape);
+
+/* So many bytes as they are. */
+struct prep_shape prep_bytes_shape(size_t bytes);
 
 #endif

@@ -37,18 +37,37 @@ static void output_normalisation(const struct prep_config *config, char *text,
 		 (unsigned long long)XXH3_64bits(six, sizeof(six)));
 }
 
+void prep_words(const struct prep_config *config, char *text, size_t room)
+{
+	const char *type = prep_type_names[config->type];
+	int length;
+
+	if (strcmp(config->op, "tokens") != 0) {
+		snprintf(text, room, "%s %s %u", type,
+			 config->layout == PREP_NHWC ? "NHWC" : "NCHW", config->size);
+		return;
+	}
+	length = snprintf(text, room, "%s tokens %u", type, config->length);
+	if (config->token_bits != 0 && (size_t)length < room)
+		snprintf(text + length, room - (size_t)length, " of %u bits",
+			 config->token_bits);
+}
+
 void prep_output(const struct prep_config *config, char text[PREP_OUTPUT])
 {
-	char shape[PREP_OUTPUT], norm[PREP_OUTPUT - 33];
+	const bool tokens = strcmp(config->op, "tokens") == 0;
+	char words[PREP_OUTPUT], shape[PREP_OUTPUT], norm[PREP_OUTPUT - 33];
 
 	if (strcmp(config->op, "decoded") == 0) {
 		snprintf(text, PREP_OUTPUT, "decoded pictures");
 		return;
 	}
-	snprintf(shape, sizeof(shape), "%s%s %s %u", config->evaluate ? "centred " : "",
-		 prep_type_names[config->type],
-		 config->layout == PREP_NHWC ? "NHWC" : "NCHW", config->size);
-	if (strcmp(config->op, "image") == 0 || strcmp(config->op, "canvas") == 0)
+	prep_words(config, words, sizeof(words));
+	snprintf(shape, sizeof(shape), "%s%.48s",
+		 config->evaluate && !tokens ? "centred " : "", words);
+	if (tokens)
+		norm[0] = '\0';
+	else if (strcmp(config->op, "image") == 0 || strcmp(config->op, "canvas") == 0)
 		output_normalisation(config, norm, sizeof(norm));
 	else
 		snprintf(norm, sizeof(norm), " %.16s", config->op);

@@ -12,6 +12,7 @@
 struct prep {
 	const struct prep_op *op;
 	struct prep_config config;
+	size_t sample_bytes;
 };
 
 struct prep_worker {
@@ -28,6 +29,7 @@ const struct prep_config prep_defaults = {
 	.scale = {.08, 1},
 	.ratio = {3. / 4, 4. / 3},
 	.flip = .5,
+	.length = 1024,
 	.mean = {.485f, .456f, .406f},
 	.std = {.229f, .224f, .225f},
 };
@@ -48,8 +50,11 @@ static bool is_normalisation(const struct prep_config *config)
 	return true;
 }
 
-static int prep_check(const struct prep_config *config, struct error *err)
+static int prep_check_picture(const struct prep_config *config, struct error *err)
 {
+	if (config->type > PREP_U8)
+		return error_set(err, EINVAL, "a picture's numbers are no %s",
+				 prep_type_names[config->type]);
 	if (config->size < 1 || config->size > LIMIT_SIZE)
 		return error_set(err, EINVAL, "prep size %u is not from 1 to %d",
 				 config->size, LIMIT_SIZE);
@@ -70,10 +75,24 @@ static int prep_check(const struct prep_config *config, struct error *err)
 	return 0;
 }
 
-struct prep *prep_open(const struct prep_config *config, struct error *err)
+static const struct prep_op *prep_find(const struct prep_config *config)
 {
 	int at = choice_find(&PREP_OPS(VARIANT_OP)[1], config->op);
-	const struct prep_op *op = at >= 0 ? ops[at] : NULL;
+
+	return at >= 0 ? ops[at] : NULL;
+}
+
+struct prep_shape prep_shape(const struct prep_config *config)
+{
+	const struct prep_op *op = prep_find(config);
+
+	return (op->shape != NULL ? op->shape : prep_picture_shape)(config);
+}
+
+struct prep *prep_open(const struct prep_config *config, struct error *err)
+{
+	const struct prep_op *op = prep_find(config);
+	struct prep_shape shape;
 	char names[CHOICE_TEXT];
 	struct prep *prep;
 
@@ -81,8 +100,9 @@ struct prep *prep_open(const struct prep_config *config, struct error *err)
 		return error_null(error_set(
 			err, EINVAL, "no prep op is called '%.40s': %s are", config->op,
 			choice_list(PREP_OP_NAMES, " and ", names)));
-	if (prep_check(config, err) < 0)
+	if ((op->check != NULL ? op->check : prep_check_picture)(config, err) < 0)
 		return NULL;
+	shape = prep_shape(config);
 	prep = malloc(sizeof(*prep));
 	if (prep == NULL)
 		return error_null(
@@ -90,6 +110,7 @@ struct prep *prep_open(const struct prep_config *config, struct error *err)
 	prep->op = op;
 	prep->config = *config;
 	prep->config.op = op->name;
+	prep->sample_bytes = prep_shape_bytes(&shape);
 	return prep;
 }
 
@@ -98,19 +119,9 @@ void prep_close(struct prep *prep)
 	free(prep);
 }
 
-#define PREP_TYPE_NAME(NAME, text, bytes)  text,
-#define PREP_TYPE_BYTES(NAME, text, bytes) bytes,
-const char *const prep_type_names[] = {PREP_TYPES(PREP_TYPE_NAME)};
-const size_t prep_type_bytes[] = {PREP_TYPES(PREP_TYPE_BYTES)};
-
-size_t prep_config_bytes(const struct prep_config *config)
-{
-	return 3 * prep_type_bytes[config->type] * config->size * config->size;
-}
-
 size_t prep_sample_bytes(const struct prep *prep)
 {
-	return prep->op->bytes(&prep->config);
+	return prep->sample_bytes;
 }
 
 struct prep_worker *prep_worker_new(const struct prep *prep)

@@ -11,12 +11,17 @@ struct raw {
 	size_t bytes; /* of a sample delivered */
 };
 
+static struct prep_shape raw_shape(const struct prep_config *config)
+{
+	return prep_bytes_shape(prep_picture_bytes(config));
+}
+
 static void *raw_new(const struct prep_config *config)
 {
 	struct raw *raw = malloc(sizeof(*raw));
 
 	if (raw != NULL)
-		raw->bytes = prep_config_bytes(config);
+		raw->bytes = prep_picture_bytes(config);
 	return raw;
 }
 
@@ -35,7 +40,7 @@ static int raw_run(void *state, const struct prep_sample *sample, void *out,
 
 const struct prep_op prep_raw = {
 	.name = "raw",
-	.bytes = prep_config_bytes,
+	.shape = raw_shape,
 	.state_new = raw_new,
 	.state_free = free,
 	.run = raw_run,

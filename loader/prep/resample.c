@@ -106,7 +106,7 @@ static int resample_take_memory(struct resampler *r)
 	r->window = scratch_get(&r->scratch[WINDOW], r->y.taps * sizeof(*r->window));
 	if (r->transposed)
 		r->square =
-			scratch_get(&r->scratch[SQUARE], prep_config_bytes(r->config));
+			scratch_get(&r->scratch[SQUARE], prep_picture_bytes(r->config));
 	if (r->block == NULL || r->ring == NULL || r->window == NULL)
 		return -ENOMEM;
 	return r->square == NULL ? -ENOMEM : 0;

@@ -16,7 +16,9 @@ with DSA_LOADER, and share one loader with other programs (DSA_SHARE): see dsa-r
 and dsa_loader(3). Only ctypes is used, nothing is compiled; Python 3.9 or later.
 
 Arrays. `images` is float32, float16 or uint8 of shape (n, 3, size, size), with
-layout="nhwc" (n, size, size, 3), with prep="raw" uint8 of shape (n, bytes). `labels`
+layout="nhwc" (n, size, size, 3), with prep="raw" uint8 of shape (n, bytes). With
+prep="tokens" they are int64, or with type="int32" int32, of shape (n, length + 1): inputs
+are [:, :-1] and targets [:, 1:]. `labels`
 are n numbers, int64, a copy (loader.classes has their names). With arrays="auto" they
 are tensors if torch is imported already when the loader is opened, else NumPy arrays;
 arrays="numpy" and arrays="torch" decide.
@@ -125,7 +127,8 @@ class _Config(ctypes.Structure):
 class _Config2(ctypes.Structure):
     """the same of DSA_2. (Not derived: ctypes would keep strings of both classes' members
     under the same numbers, and lose some.)"""
-    _fields_ = [*_Config._fields_, *_members((ctypes.c_char_p, "device"))]
+    _fields_ = [*_Config._fields_, *_members((ctypes.c_char_p, "device"),
+                                             (ctypes.c_uint, "length token_bits"))]
 
 
 class _Batch(ctypes.Structure):
@@ -135,7 +138,11 @@ class _Batch(ctypes.Structure):
         (ctypes.c_size_t, "sample_bytes"),
         (ctypes.c_uint32, "count slot"),
         (ctypes.c_uint64, "epoch step number"),
-        (ctypes.c_uint32, "repeated reserved"))
+        (ctypes.c_uint32, "repeated reserved"),
+        # of DSA_2; an older library leaves them 0
+        (ctypes.c_int, "type"),
+        (ctypes.c_uint32, "dims"),
+        (ctypes.c_uint32 * 4, "shape"))
 
 
 class _DeviceBatch(ctypes.Structure):
@@ -608,7 +615,7 @@ _LEGACY = 1  # the default stream, by DLPack's numbers
 
 # name: DLPack's code and bits, NumPy's letters
 _DEVICE_TYPES = {"float32": (2, 32, "<f4"), "float16": (2, 16, "<f2"),
-                 "uint8": (1, 8, "|u1"), "int64": (0, 64, "<i8")}
+                 "uint8": (1, 8, "|u1"), "int32": (0, 32, "<i4"), "int64": (0, 64, "<i8")}
 
 _Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
@@ -754,7 +761,8 @@ class _TorchOnDevice(_OnDevice):
         return self.host.numbers(memory)
 
 
-_TYPES = {"float32": 4, "float16": 2, "uint8": 1}
+# name: bytes; in the order of enum dsa_type
+_TYPES = {"float32": 4, "float16": 2, "uint8": 1, "int32": 4, "int64": 8}
 
 
 def _overridden(**settings):
@@ -767,7 +775,8 @@ def _overridden(**settings):
 
 
 class _Output:
-    """What a sample looks like, by arguments and what DSA_LOADER makes of them."""
+    """What a sample looks like, as a batch says; of an older library's, by arguments and
+    what DSA_LOADER makes of them."""
 
     def __init__(self, **output):
         output = _overridden(**output)
@@ -777,6 +786,8 @@ class _Output:
         self.raw = output["prep"] == "raw"
 
     def of(self, raw):
+        if raw.dims:
+            return tuple(_TYPES)[raw.type], tuple(raw.shape[:raw.dims])
         if self.raw:
             return "uint8", (raw.count, raw.sample_bytes)
         if math.prod(self.shape) * _TYPES[self.type] != raw.sample_bytes:
@@ -850,7 +861,7 @@ def _other_words(names):
 
 
 class Batch:
-    """A batch: images, labels, samples (positions in the data set), count, epoch, step,
+    """A batch: images (which tokens are called here, too), labels, samples (positions in the data set), count, epoch, step,
     number (since open, repeats included), repeated (delivered before: a measurement).
 
     A context manager: at its end, or at release(), the batch lets go of its arrays; it
@@ -926,7 +937,8 @@ class _Epoch:
 class Loader:
     """Loads a data set: dsa.Loader("images/", batch=64, epochs=10). Iterate over it.
 
-    dataset      directory with a folder for each class, list file, "synthetic[:COUNT]"
+    dataset      directory with a folder for each class, list file, file of tokens,
+                 "synthetic[:COUNT]"
     batch        samples in a batch
     workers      threads that prepare [None: the cores that the process may use]
     prefetch     batches prepared ahead, and how many may be held
@@ -942,10 +954,13 @@ class Loader:
     drop_last    no short batch at an epoch's end
     evaluate     resize and centre crop instead of random crop and flip
     on_error     "skip" or "fail" when a sample cannot be read or decoded
-    prep         "image", or "raw": the bytes as they are
+    prep         "image", "tokens", or "raw": the bytes as they are
     size         side of the square images, in pixels
     layout       "nchw" or "nhwc"
-    type         "float32", "float16" or "uint8"
+    type         "float32", "float16" or "uint8"; of tokens "int64" or "int32" [None:
+                 "float32"; of tokens "int64"]
+    length       tokens of a window, which has one more
+    token_bits   16 or 32: of tokens in files not called *.u16 or *.u32 [None: 16]
     mean, std    of float output, three numbers each on a scale of 0 to 1 [None:
                  ImageNet's]
     share        socket of a shared loader (dsa-serve(1)); "": none, whatever DSA_SHARE
@@ -964,8 +979,9 @@ class Loader:
                  fetch="auto", cache=None, cache_size=None, seed=0, rank=0, world=1,
                  epochs=None, start_epoch=0, start_step=0, in_order=False,
                  drop_last=False, evaluate=False, on_error="skip", prep="image",
-                 size=224, layout="nchw", type="float32", mean=None, std=None,
-                 share=None, device=None, arrays="auto", **others):
+                 size=224, layout="nchw", type=None, mean=None, std=None,
+                 share=None, device=None, arrays="auto", length=1024, token_bits=None,
+                 **others):
         self.ended = False
         self._core = None
         self._ahead = []
@@ -1000,7 +1016,7 @@ class Loader:
             prep=_text("prep", prep),
             size=_whole("size", size, 1),
             layout=_word("layout", layout, ("nchw", "nhwc")),
-            type=_word("type", type, tuple(_TYPES)),
+            type=_word("type", type, tuple(_TYPES)) if type is not None else 0,
             mean=_three("mean", mean),
             std=_three("std", std),
             share=_text("share", share))
@@ -1009,12 +1025,19 @@ class Loader:
                 raise Error("the library is older than this dsa.py, and knows no device",
                             errno.ENOSYS)
             config.device = b"cuda:%d" % self._arrays.number
+        if library.version >= 2:
+            config.length = _whole("length", length, 1)
+            if token_bits is not None:
+                config.token_bits = _whole("token_bits", token_bits, 16)
+        elif prep not in ("image", "raw"):
+            raise Error(f"the library is older than this dsa.py, and knows no {prep}",
+                        errno.ENOSYS)
         self._core = _Core(library, self._arrays if device is not None else None)
         _open_cores.add(self._core)
         code, why = self._core.open(config)
         if code < 0:
             raise Error(why.decode("utf-8", "replace"), -code)
-        self._output = _Output(size=size, layout=layout, type=type, prep=prep)
+        self._output = _Output(size=size, layout=layout, type=type or "float32", prep=prep)
 
     # Iterating.
 

@@ -48,14 +48,15 @@ static bool user_folder(char *folder)
 }
 
 /* A list has the name of its file besides: one folder may hold several. */
-static bool hash_place(const char *base, const char *dataset, uint64_t *hash)
+static bool hash_place(const char *base, const char *dataset, uint64_t seed,
+		       uint64_t *hash)
 {
 	const char *slash = strrchr(dataset, '/');
 	char real[PATH_MAX];
 
 	if (realpath(base, real) == NULL)
 		return false;
-	*hash = XXH3_64bits(real, strlen(real));
+	*hash = XXH3_64bits_withSeed(real, strlen(real), seed);
 	if (strcmp(base, dataset) != 0) {
 		const char *name = slash != NULL ? slash + 1 : dataset;
 
@@ -65,7 +66,7 @@ static bool hash_place(const char *base, const char *dataset, uint64_t *hash)
 }
 
 void index_cache_open(struct index_cache *cache, const char *index_dir,
-		      const char *base, const char *dataset)
+		      const char *base, const char *dataset, uint64_t seed)
 {
 	char folder[PATH_MAX], name[32];
 	uint64_t hash;
@@ -75,7 +76,7 @@ void index_cache_open(struct index_cache *cache, const char *index_dir,
 		return;
 	if (index_dir != NULL)
 		snprintf(folder, sizeof(folder), "%s", index_dir);
-	if (folder[0] == '\0' || !hash_place(base, dataset, &hash))
+	if (folder[0] == '\0' || !hash_place(base, dataset, seed, &hash))
 		return;
 	mkdir(folder, 0700);
 	snprintf(name, sizeof(name), "index-%016llx", (unsigned long long)hash);

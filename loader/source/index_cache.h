@@ -27,10 +27,11 @@ struct index_cache {
 
 /*
  * Where the index of a data set is kept. index_dir is that of struct source_config;
- * base is the folder itself, or that of a list, from which its paths start.
+ * base is the folder itself, or that of a list, from which its paths start. seed tells
+ * indexes of other files in the same folder apart.
  */
 void index_cache_open(struct index_cache *cache, const char *index_dir,
-		      const char *base, const char *dataset);
+		      const char *base, const char *dataset, uint64_t seed);
 
 /* True: *index is the data set's. False: there is none that fits, or no memory. */
 bool index_cache_load(const struct index_cache *cache,

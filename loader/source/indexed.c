@@ -6,7 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +17,16 @@ struct indexed {
 	int base;
 	struct index index;
 };
+
+void indexed_folder(const char *dataset, char folder[])
+{
+	const char *slash = strrchr(dataset, '/');
+
+	strcpy(folder, ".");
+	if (slash != NULL)
+		snprintf(folder, PATH_MAX, "%.*s",
+			 (int)(slash == dataset ? 1 : slash - dataset), dataset);
+}
 
 static int open_base(const char *path, struct error *err)
 {
@@ -43,7 +56,8 @@ static int find_index(const struct index_origin *origin, index_build build,
 	struct index_cache cache;
 	int result;
 
-	index_cache_open(&cache, index_dir, origin->base_path, origin->dataset);
+	index_cache_open(&cache, index_dir, origin->base_path, origin->dataset,
+			 origin->kind->seed);
 	if (index_cache_load(&cache, origin, index))
 		return 0;
 	result = build(origin, index, err);
@@ -80,6 +94,7 @@ void *indexed_open(const char *dataset, const char *base_path, index_build build
 		.dataset = dataset,
 		.base_path = base_path,
 		.threads = config->threads,
+		.kind = file_kind_of(config->prep),
 	};
 	const struct index_head *head;
 

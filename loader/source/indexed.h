@@ -2,6 +2,7 @@
 #ifndef DSA_SOURCE_INDEXED_H
 #define DSA_SOURCE_INDEXED_H
 
+#include "loader/source/file_kind.h"
 #include "loader/source/index.h"
 #include "loader/source/variant.h"
 
@@ -11,11 +12,21 @@ struct index_origin {
 	const char *base_path; /* of the folder that paths in the index start from */
 	int dataset_fd;        /* the folder itself or the list file */
 	int base;              /* base_path, open */
+	const struct file_kind *kind; /* which files are samples */
 	unsigned threads;
 };
 
 typedef int (*index_build)(const struct index_origin *origin, struct index *index,
 			   struct error *err);
+
+/* A folder with a folder for each class; a list of files with their labels. */
+int tree_build(const struct index_origin *origin, struct index *index,
+	       struct error *err);
+int list_build(const struct index_origin *origin, struct index *index,
+	       struct error *err);
+
+/* The folder that a file lies in, PATH_MAX bytes. */
+void indexed_folder(const char *dataset, char folder[]);
 
 /*
  * Opens the index of a data set: from the index cache if it fits the files, else from

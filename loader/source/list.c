@@ -364,8 +364,8 @@ static int list_parse_text(const struct index_origin *origin, const struct stat 
 	return result;
 }
 
-static int list_build(const struct index_origin *origin, struct index *index,
-		      struct error *err)
+int list_build(const struct index_origin *origin, struct index *index,
+	       struct error *err)
 {
 	struct stat status;
 	int result;
@@ -378,8 +378,10 @@ static int list_build(const struct index_origin *origin, struct index *index,
 	return result;
 }
 
-static bool list_claims(const char *dataset, const struct stat *status)
+static bool list_claims(const char *dataset, const struct stat *status,
+			const struct source_config *config)
 {
+	(void)config;
 	(void)dataset;
 	return status != NULL && S_ISREG(status->st_mode);
 }
@@ -387,12 +389,9 @@ static bool list_claims(const char *dataset, const struct stat *status)
 static void *list_open(const char *dataset, const struct source_config *config,
 		       struct source_facts *facts, struct error *err)
 {
-	const char *slash = strrchr(dataset, '/');
-	char folder[PATH_MAX] = ".";
+	char folder[PATH_MAX];
 
-	if (slash != NULL)
-		snprintf(folder, sizeof(folder), "%.*s",
-			 (int)(slash == dataset ? 1 : slash - dataset), dataset);
+	indexed_folder(dataset, folder);
 	return indexed_open(dataset, folder, list_build, config, facts, err);
 }
 

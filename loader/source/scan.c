@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,8 +21,7 @@ enum {
 };
 
 struct scan {
-	int root;
-	const char *dataset;
+	const struct scan_config *config;
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t news;  /* more folders are pending, or none will come */
 	struct scan_folder *pending;
@@ -117,21 +115,9 @@ static const char *scan_shown(const struct scan *scan, const char *path,
 {
 	char whole[2 * PATH_MAX];
 
-	snprintf(whole, sizeof(whole), "%s%s%s", scan->dataset,
+	snprintf(whole, sizeof(whole), "%s%s%s", scan->config->dataset,
 		 path[0] != '\0' ? "/" : "", path);
 	return name_escape(whole, buffer, NAME_SHOWN);
-}
-
-static bool is_picture(const char *name)
-{
-	static const char *const endings[] = {".jpg", ".jpeg", ".jpe", ".jfif"};
-	const char *ending = strrchr(name, '.');
-
-	for (size_t i = 0; ending != NULL && i < sizeof(endings) / sizeof(endings[0]);
-	     i++)
-		if (strcasecmp(ending, endings[i]) == 0)
-			return true;
-	return false;
 }
 
 static int scan_add_file(struct scan_folder *folder, const char *name, uint32_t size,
@@ -175,26 +161,26 @@ static int scan_add_folder(struct scan_folder *folder, const char *name,
 }
 
 /* A name that is no folder for certain, and may be a link to one. */
-static int add_other(struct scan_folder *folder, int fd, const struct dirent64 *entry,
-		     struct error *err)
+static int add_other(const struct scan *scan, struct scan_folder *folder, int fd,
+		     const struct dirent64 *entry, struct error *err)
 {
-	bool picture = is_picture(entry->d_name);
+	bool sample = file_kind_has(scan->config->kind, entry->d_name);
 	struct stat status = {.st_mode = S_IFREG};
 
-	if (picture || entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN)
+	if (sample || entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN)
 		/* What cannot be reached stays a sample: its read will be counted as
 		 * failed, and named. */
 		(void)fstatat(fd, entry->d_name, &status, 0);
 	if (S_ISDIR(status.st_mode))
 		return scan_add_folder(folder, entry->d_name, err);
-	if (picture && S_ISREG(status.st_mode))
+	if (sample && S_ISREG(status.st_mode))
 		return scan_add_file(folder, entry->d_name, index_bytes(&status), err);
 	folder->ignored++;
 	return 0;
 }
 
-static int add_entry(struct scan_folder *folder, int fd, const struct dirent64 *entry,
-		     struct error *err)
+static int add_entry(const struct scan *scan, struct scan_folder *folder, int fd,
+		     const struct dirent64 *entry, struct error *err)
 {
 	const char *name = entry->d_name;
 
@@ -211,10 +197,11 @@ static int add_entry(struct scan_folder *folder, int fd, const struct dirent64 *
 				 PATH_MAX - 1);
 	if (entry->d_type == DT_DIR)
 		return scan_add_folder(folder, name, err);
-	return add_other(folder, fd, entry, err);
+	return add_other(scan, folder, fd, entry, err);
 }
 
-static int read_entries(struct scan_folder *folder, int fd, struct error *err)
+static int read_entries(const struct scan *scan, struct scan_folder *folder, int fd,
+			struct error *err)
 {
 	_Alignas(struct dirent64) char buffer[READ_SIZE];
 	ssize_t length;
@@ -226,7 +213,7 @@ static int read_entries(struct scan_folder *folder, int fd, struct error *err)
 		for (ssize_t at = 0; at < length && result == 0;) {
 			const struct dirent64 *entry = (const void *)(buffer + at);
 
-			result = add_entry(folder, fd, entry, err);
+			result = add_entry(scan, folder, fd, entry, err);
 			at += entry->d_reclen;
 		}
 	}
@@ -269,7 +256,7 @@ static int read_folder(const struct scan *scan, struct scan_folder *folder,
 		       struct error *err)
 {
 	const char *path = folder->path[0] != '\0' ? folder->path : ".";
-	int fd = openat(scan->root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(scan->config->root, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	char buffer[NAME_SHOWN];
 	struct stat status;
 	int result;
@@ -283,7 +270,7 @@ static int read_folder(const struct scan *scan, struct scan_folder *folder,
 	result = refuse_loop(scan, folder, err);
 	if (result < 0)
 		goto out;
-	result = read_entries(folder, fd, err);
+	result = read_entries(scan, folder, fd, err);
 	if (result < 0)
 		error_within(err, result, "%s", scan_shown(scan, folder->path, buffer));
 	scan_sort(folder);
@@ -348,13 +335,11 @@ static void scan_work(void *context)
 	pthread_mutex_unlock(&scan->lock);
 }
 
-struct scan_folder *scan_tree(int root, const char *dataset, unsigned threads,
-			      struct error *err)
+struct scan_folder *scan_tree(const struct scan_config *config, struct error *err)
 {
 	struct scan_folder *top = folder_new(NULL, "");
 	struct scan scan = {
-		.root = root,
-		.dataset = dataset,
+		.config = config,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.news = PTHREAD_COND_INITIALIZER,
 		.pending = top,
@@ -364,7 +349,7 @@ struct scan_folder *scan_tree(int root, const char *dataset, unsigned threads,
 		no_memory(err);
 		return NULL;
 	}
-	thread_pool_run(threads, scan_work, &scan);
+	thread_pool_run(config->threads, scan_work, &scan);
 	if (!scan.failed)
 		return top;
 	error_set(err, scan.err.code, "%s", scan.err.message);

@@ -1,7 +1,7 @@
 /*
  * scan.h - reads a whole tree of folders, several at once.
  *
- * Samples are regular files called *.jpg, *.jpeg, *.jpe or *.jfif, in any case, or
+ * Samples are regular files whose names end as those of their kind, in any case, or
  * symbolic links to them. Names that begin with a dot and lost+found are left out;
  * they and everything else are counted as ignored. A link to a folder is followed, but
  * not back to a folder that it lies in.
@@ -9,6 +9,7 @@
 #ifndef DSA_SOURCE_SCAN_H
 #define DSA_SOURCE_SCAN_H
 
+#include "loader/source/file_kind.h"
 #include "loader/source/index.h"
 
 struct scan_file {
@@ -39,9 +40,15 @@ struct scan_folder {
  */
 int scan_order(const char *a, bool a_is_folder, const char *b, bool b_is_folder);
 
-/* Reads everything below the open directory `root`, shown as `dataset` in errors. */
-struct scan_folder *scan_tree(int root, const char *dataset, unsigned threads,
-			      struct error *err);
+struct scan_config {
+	int root; /* an open directory, shown as `dataset` in errors */
+	const char *dataset;
+	const struct file_kind *kind; /* which files are samples */
+	unsigned threads;
+};
+
+/* Reads everything below the root. */
+struct scan_folder *scan_tree(const struct scan_config *config, struct error *err);
 void scan_free(struct scan_folder *folder);
 
 #endif

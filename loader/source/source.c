@@ -12,14 +12,15 @@
 #define SOURCE_ADDRESS(name) &source_##name,
 static const struct source_variant *const variants[] = {SOURCES(SOURCE_ADDRESS)};
 
-static const struct source_variant *source_find(const char *dataset, struct error *err)
+static const struct source_variant *
+source_find(const char *dataset, const struct source_config *config, struct error *err)
 {
 	char shown[NAME_SHOWN];
 	struct stat status;
 	int code = stat(dataset, &status) < 0 ? errno : 0;
 
 	for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]); i++)
-		if (variants[i]->claims(dataset, code == 0 ? &status : NULL))
+		if (variants[i]->claims(dataset, code == 0 ? &status : NULL, config))
 			return variants[i];
 	name_escape(dataset, shown, sizeof(shown));
 	if (code == ENOENT || code == ENOTDIR)
@@ -53,7 +54,7 @@ struct source *source_of(const struct source_variant *variant, void *state,
 struct source *source_open(const char *dataset, const struct source_config *config,
 			   struct error *err)
 {
-	const struct source_variant *variant = source_find(dataset, err);
+	const struct source_variant *variant = source_find(dataset, config, err);
 	struct source_facts facts;
 	void *state;
 

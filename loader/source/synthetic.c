@@ -6,6 +6,7 @@
 #include "loader/base/number.h"
 #include "loader/base/random.h"
 #include "loader/base/thread_pool.h"
+#include "loader/source/file_kind.h"
 #include "loader/source/variant.h"
 
 #include <errno.h>
@@ -155,8 +156,10 @@ struct synthetic {
 
 static const char prefix[] = "synthetic";
 
-static bool synthetic_claims(const char *dataset, const struct stat *status)
+static bool synthetic_claims(const char *dataset, const struct stat *status,
+			     const struct source_config *config)
 {
+	(void)config;
 	size_t length = sizeof(prefix) - 1;
 
 	(void)status;
@@ -218,6 +221,12 @@ static void *synthetic_open(const char *dataset, const struct source_config *con
 	struct synthetic *synthetic;
 	uint32_t count;
 
+	if (file_kind_of(config->prep) != file_kind_of(NULL))
+		return error_null(
+			error_set(err, EINVAL,
+				  "a synthetic data set has pictures, and no %s: "
+				  "name a folder or file for prep=%s",
+				  file_kind_of(config->prep)->words, config->prep));
 	if (!synthetic_read_count(dataset, &count))
 		return error_null(error_set(
 			err, EINVAL,

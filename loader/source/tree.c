@@ -2,7 +2,7 @@
  * tree.c - a folder with one folder per class.
  *
  * A class is a folder at the top, whatever it holds, so that two trees with the same
- * folders have the same labels. Pictures at the top itself have no class: they are
+ * folders have the same labels. Samples at the top itself have no class: they are
  * ignored, unless there are no others; then all are of one class, ".".
  */
 #include "loader/base/error.h"
@@ -91,16 +91,17 @@ out:
 	return names;
 }
 
-static int refuse_empty(const char *dataset, uint64_t ignored, struct error *err)
+static int refuse_empty(const struct index_origin *origin, uint64_t ignored,
+			struct error *err)
 {
 	char shown[NAME_SHOWN];
 
 	return error_set(
 		err, ENODATA,
-		"no pictures in '%s' (%llu other files): it needs a folder per "
-		"class with .jpg or .jpeg files in it",
-		name_escape(dataset, shown, sizeof(shown)),
-		(unsigned long long)ignored);
+		"no %s in '%s' (%llu other files): it needs a folder per class with %s "
+		"files in it",
+		origin->kind->words, name_escape(origin->dataset, shown, sizeof(shown)),
+		(unsigned long long)ignored, origin->kind->shown);
 }
 
 static int tree_fill(struct index *index, struct index_plan *plan, const char **names,
@@ -130,7 +131,7 @@ static int tree_make_index(const struct index_origin *origin, struct scan_folder
 
 	tree_count(top, &plan, &ignored);
 	if (plan.samples == 0)
-		return refuse_empty(origin->dataset, ignored, err);
+		return refuse_empty(origin, ignored, err);
 	if (plan.samples > top->file_count) {
 		names = number_classes(top);
 		if (names == NULL)
@@ -147,11 +148,12 @@ static int tree_make_index(const struct index_origin *origin, struct scan_folder
 	return result;
 }
 
-static int tree_build(const struct index_origin *origin, struct index *index,
-		      struct error *err)
+int tree_build(const struct index_origin *origin, struct index *index,
+	       struct error *err)
 {
-	struct scan_folder *top =
-		scan_tree(origin->base, origin->dataset, origin->threads, err);
+	const struct scan_config config = {origin->base, origin->dataset, origin->kind,
+					   origin->threads};
+	struct scan_folder *top = scan_tree(&config, err);
 	int result;
 
 	if (top == NULL)
@@ -161,8 +163,10 @@ static int tree_build(const struct index_origin *origin, struct index *index,
 	return result;
 }
 
-static bool tree_claims(const char *dataset, const struct stat *status)
+static bool tree_claims(const char *dataset, const struct stat *status,
+			const struct source_config *config)
 {
+	(void)config;
 	(void)dataset;
 	return status != NULL && S_ISDIR(status->st_mode);
 }

@@ -19,7 +19,8 @@ struct source_variant {
 
 	/* True if this variant is to open the data set. status: NULL if no such file.
 	 */
-	bool (*claims)(const char *dataset, const struct stat *status);
+	bool (*claims)(const char *dataset, const struct stat *status,
+		       const struct source_config *config);
 
 	/* NULL and err, or the state that the others get; fills *facts. */
 	void *(*open)(const char *dataset, const struct source_config *config,

@@ -152,7 +152,10 @@ static uint32_t list_probes(struct bench_fetch *stage)
 static int open_samples(struct bench_fetch *stage, const struct options *options,
 			struct error *err)
 {
-	const struct source_config source = {.seed = options->seed};
+	const struct source_config source = {.seed = options->seed,
+					     .prep = options->prep,
+					     .length = options->image.length,
+					     .token_bits = options->image.token_bits};
 	struct sampler_config sampler = {.seed = options->seed,
 					 .rank = options->rank,
 					 .world = options->world,

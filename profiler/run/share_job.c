@@ -49,13 +49,13 @@ static int run_once(const struct launch *launch, struct look *look, struct error
 	return result;
 }
 
-/* The program's own settings in the syntax of DSA_LOADER. "float32 NCHW 224" is split:
- * its words in lower case are values, too. */
+/* The program's own settings in the syntax of DSA_LOADER. "float32 NCHW 224" is split,
+ * and so is "int64 tokens 1024": words in lower case are values, too. */
 static char *settings_of(const struct trace_loader *loader, uint32_t batch,
 			 const char *given)
 {
 	char *text = NULL, type[16] = "", layout[16] = "";
-	unsigned image = 0;
+	unsigned image = 0, length = 0, bits = 0;
 	size_t size = 0;
 	FILE *to = open_memstream(&text, &size);
 
@@ -67,7 +67,11 @@ static char *settings_of(const struct trace_loader *loader, uint32_t batch,
 	fprintf(to, ",prep=%s,cache=%s", loader->prep, loader->cache);
 	if (loader->cache_capacity > 0)
 		fprintf(to, ",cache_size=%" PRIu64, loader->cache_capacity);
-	if (sscanf(loader->output, "%15s %15s %u", type, layout, &image) == 3)
+	if (sscanf(loader->output, "%15s tokens %u of %u bits", type, &length, &bits) >=
+	    2)
+		fprintf(to, ",type=%s,length=%u%s%.0u", type, length,
+			bits != 0 ? ",token_bits=" : "", bits);
+	else if (sscanf(loader->output, "%15s %15s %u", type, layout, &image) == 3)
 		fprintf(to, ",type=%s,layout=%s,size=%u", type,
 			strcmp(layout, "NHWC") == 0 ? "nhwc" : "nchw", image);
 	if (given != NULL && given[0] != '\0')

@@ -23,7 +23,11 @@ static const char *datasets_path(const struct share_server *server, unsigned at)
 int datasets_source(struct share_server *server, struct source **source,
 		    struct error *err)
 {
-	const struct source_config config = {.seed = server->options.seed};
+	const struct options *options = &server->options;
+	const struct source_config config = {.seed = options->seed,
+					     .prep = options->prep,
+					     .length = options->image.length,
+					     .token_bits = options->image.token_bits};
 	struct source *parts[SHARE_DATASETS];
 	unsigned count = 0;
 

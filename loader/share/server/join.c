@@ -27,22 +27,28 @@ static bool join_has_own_scale(const struct prep_config *image)
 	return false;
 }
 
-/* The options of a loader that makes what the job wants; "": none can say it. */
-static void join_options(const struct protocol_hello *hello,
+/* The command for a loader that makes what the job wants, if its options can say it. */
+static void join_command(const struct protocol_hello *hello,
 			 const struct prep_config *image, char *text, size_t room)
 {
-	*text = '\0';
+	static const char plain[] = "dsa serve DATASET --socket PATH";
+
 	if (strcmp(hello->prep, "image") == 0 && !join_has_own_scale(image))
-		snprintf(text, room, " --size %u --layout %s --type %s%s", hello->size,
-			 hello->layout == DSA_NHWC ? "nhwc" : "nchw",
+		snprintf(text, room, "%s --size %u --layout %s --type %s%s", plain,
+			 hello->size, hello->layout == DSA_NHWC ? "nhwc" : "nchw",
 			 prep_type_names[image->type],
 			 hello->evaluate != 0 ? " --evaluate" : "");
+	else if (strcmp(hello->prep, "tokens") == 0)
+		snprintf(text, room, "DSA_LOADER=prep=tokens,length=%u,type=%s %s",
+			 image->length, prep_type_names[image->type], plain);
+	else
+		snprintf(text, room, "%s", plain);
 }
 
 static int join_check_output(const struct share_server *server,
 			     const struct protocol_hello *hello, struct error *err)
 {
-	char theirs[PREP_OUTPUT], options[80];
+	char theirs[PREP_OUTPUT], command[128];
 	struct prep_config image;
 	int result = join_request_image(hello, &image, err);
 
@@ -51,11 +57,11 @@ static int join_check_output(const struct share_server *server,
 	prep_output(&image, theirs);
 	if (server->config.decoded || strcmp(theirs, server->output) == 0)
 		return 0;
-	join_options(hello, &image, options, sizeof(options));
+	join_command(hello, &image, command, sizeof(command));
 	return error_set(err, EINVAL,
 			 "the loader makes '%s', the job wants '%s': start one for it: "
-			 "dsa serve DATASET --socket PATH%s",
-			 server->output, theirs, options);
+			 "%s",
+			 server->output, theirs, command);
 }
 
 static int join_check_order(const struct share_server *server,

@@ -69,6 +69,8 @@ int join_request_fill(struct protocol_hello *hello, const struct options *option
 		.size = image->size,
 		.layout = image->layout == PREP_NHWC ? DSA_NHWC : DSA_NCHW,
 		.type = (uint32_t)image->type,
+		.length = image->length,
+		.token_bits = image->token_bits,
 	};
 	memcpy(hello->mean, image->mean, sizeof(hello->mean));
 	memcpy(hello->std, image->std, sizeof(hello->std));
@@ -82,7 +84,7 @@ int join_request_config(const struct protocol_hello *hello, struct dsa_config *c
 			struct error *err)
 {
 	if (hello->size < 1 || hello->size > LIMIT_SIZE || hello->layout > DSA_NHWC ||
-	    hello->type > DSA_UINT8 || choice_find(PREP_OP_NAMES, hello->prep) < 0)
+	    hello->type > DSA_INT64 || choice_find(PREP_OP_NAMES, hello->prep) < 0)
 		return error_set(err, EINVAL,
 				 "the job wants samples that nobody makes");
 	config->batch = hello->batch;
@@ -91,6 +93,8 @@ int join_request_config(const struct protocol_hello *hello, struct dsa_config *c
 	config->size = hello->size;
 	config->layout = (enum dsa_layout)hello->layout;
 	config->type = (enum dsa_type)hello->type;
+	config->length = hello->length;
+	config->token_bits = hello->token_bits;
 	config->mean = hello->mean;
 	config->std = hello->std;
 	config->prep = hello->prep;

@@ -38,7 +38,7 @@
 struct error;
 
 #define PROTOCOL_MAGIC   0x31617364u /* "dsa1" */
-#define PROTOCOL_VERSION 4
+#define PROTOCOL_VERSION 5
 
 enum {
 	PROTOCOL_MOST = 8192,           /* bytes of a message from a consumer */
@@ -67,6 +67,7 @@ struct protocol_hello {
 	uint32_t in_order, world;
 	uint32_t evaluate, size, layout, type; /* of its samples, as in dsa_config */
 	float mean[3], std[3];
+	uint32_t length, token_bits;
 	char prep[32];
 	char dataset[4096];         /* real path; "": whatever there is */
 	char job[64];               /* name for tables: DSA_JOB, or the program's */

@@ -361,7 +361,8 @@ static void a_config_that_makes_no_sense_is_refused(void **state)
 
 	(void)state;
 	config.op = "video";
-	assert_refused(&config, "no prep op is called 'video': image and raw are");
+	assert_refused(&config,
+		       "no prep op is called 'video': image, raw and tokens are");
 	config = prep_defaults;
 	config.size = 0;
 	assert_refused(&config, "prep size 0 is not from 1 to 4096");
@@ -379,6 +380,9 @@ static void a_config_that_makes_no_sense_is_refused(void **state)
 	config = prep_defaults;
 	config.std[1] = 0;
 	assert_refused(&config, "prep mean and std must be finite and std not 0");
+	config = prep_defaults;
+	config.type = PREP_I64;
+	assert_refused(&config, "a picture's numbers are no int64");
 }
 
 /* Prepares with the nth allocation of a new worker's run failing. */

@@ -93,7 +93,7 @@ static void keep(struct index_cache *cache)
 
 	make_tree();
 	make_index(&index);
-	index_cache_open(cache, "kept", "t", "t");
+	index_cache_open(cache, "kept", "t", "t", 0);
 	index_cache_save(cache, &index, INT64_MAX);
 	index_free(&index);
 	next_tick();
@@ -211,7 +211,7 @@ static void a_tree_that_has_just_changed_is_not_kept(void **state)
 	make_tree();
 	after = now_ns();
 	make_index(&index);
-	index_cache_open(&cache, "kept", "t", "t");
+	index_cache_open(&cache, "kept", "t", "t", 0);
 	index_cache_save(&cache, &index, before + 1000000000);
 	assert_int_equal(access(cache.path, F_OK), -1);
 	index_cache_save(&cache, &index, after + 3000000000);
@@ -346,7 +346,7 @@ static void what_a_crash_left_is_cleared_in_the_end(void **state)
 	(void)state;
 	mkdir("kept", 0700);
 	make_tree();
-	index_cache_open(&cache, "kept", "t", "t");
+	index_cache_open(&cache, "kept", "t", "t", 0);
 	snprintf(left, sizeof(left), "%s.new", cache.path);
 	scratch_file(left, 9);
 	keep(&cache); /* somebody else may be writing it now */
@@ -368,15 +368,15 @@ static void indexes_lie_in_the_users_cache(void **state)
 	make_tree();
 	snprintf(expected, sizeof(expected), "%s/dsa/index-", scratch_path());
 	setenv("XDG_CACHE_HOME", scratch_path(), 1);
-	index_cache_open(&cache, NULL, "t", "t");
+	index_cache_open(&cache, NULL, "t", "t", 0);
 	assert_memory_equal(cache.path, expected, strlen(expected));
 	snprintf(expected, sizeof(expected), "%s/.cache/dsa/index-", scratch_path());
 	setenv("XDG_CACHE_HOME", "relative", 1);
 	setenv("HOME", scratch_path(), 1);
-	index_cache_open(&cache, NULL, "t", "t");
+	index_cache_open(&cache, NULL, "t", "t", 0);
 	assert_memory_equal(cache.path, expected, strlen(expected));
 	unsetenv("HOME");
-	index_cache_open(&cache, NULL, "t", "t");
+	index_cache_open(&cache, NULL, "t", "t", 0);
 	assert_string_equal(cache.path, "");
 }
 
@@ -386,9 +386,9 @@ static void each_list_of_a_folder_has_its_own_index(void **state)
 
 	(void)state;
 	make_tree();
-	index_cache_open(&one, "kept", "t", "t/one.txt");
-	index_cache_open(&other, "kept", "t", "t/other.txt");
-	index_cache_open(&tree, "kept", "t", "t");
+	index_cache_open(&one, "kept", "t", "t/one.txt", 0);
+	index_cache_open(&other, "kept", "t", "t/other.txt", 0);
+	index_cache_open(&tree, "kept", "t", "t", 0);
 	assert_string_not_equal(one.path, other.path);
 	assert_string_not_equal(one.path, tree.path);
 }
@@ -419,7 +419,7 @@ static void a_source_opens_the_kept_index_while_it_fits(void **state)
 	assert_int_equal(index.head->digest, real);
 	index.head->digest = 4711;
 	index_seal(index.head, index_size(&index));
-	index_cache_open(&cache, "kept", "t", "t");
+	index_cache_open(&cache, "kept", "t", "t", 0);
 	index_cache_save(&cache, &index, INT64_MAX);
 	assert_int_equal(digest("t"), 4711);
 	next_tick();
@@ -444,7 +444,7 @@ static void keep_list(uint64_t mark)
 	assert_int_equal(index_finish(&index, NULL), 0);
 	index.head->digest = mark;
 	index_seal(index.head, index_size(&index));
-	index_cache_open(&cache, "kept", "t", "t/list");
+	index_cache_open(&cache, "kept", "t", "t/list", 0);
 	index_cache_save(&cache, &index, INT64_MAX);
 	index_free(&index);
 	next_tick();

@@ -101,7 +101,7 @@ static void what_does_not_fit_is_refused_and_named(void **state)
 	server = actor_of("s", actor_welcome, 0);
 	server.welcome.version = 9;
 	expect_refusal(&server, "alone=load", -EPROTO,
-		       "speaks version 9, this program 4");
+		       "speaks version 9, this program 5");
 	server = actor_of("s", actor_welcome, 0);
 	strcpy(server.welcome.dataset, "/data/cats");
 	expect_refusal(&server, "alone=load", -EINVAL,

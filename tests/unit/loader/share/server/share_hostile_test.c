@@ -133,7 +133,7 @@ static void what_does_not_fit_is_refused_with_the_reason(void **state)
 	assert_true(serving_start(&serving));
 	serving_job(&job, 16);
 	job.hello.version = 9;
-	assert_refused(&job, "version 4, the job version 9");
+	assert_refused(&job, "version 5, the job version 9");
 	serving_job(&job, 16);
 	strcpy(job.hello.dataset, "/other/pictures");
 	assert_refused(&job, "'synthetic:100', the job wants '/other/pictures'");
@@ -150,7 +150,7 @@ static void what_does_not_fit_is_refused_with_the_reason(void **state)
 	job.hello.size = 1u << 31;
 	assert_refused(&job, "samples that nobody makes");
 	serving_job(&job, 16);
-	job.hello.type = 3;
+	job.hello.type = DSA_INT64 + 1;
 	assert_refused(&job, "samples that nobody makes");
 	serving_job(&job, 16);
 	job.hello.layout = 2;
